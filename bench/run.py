@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Measure cuvet against bare loops that do the same work without checks.
+
+Runs are paired and alternate (ABAB...); each figure is the median of the ratios of the pairs, by cpu time (user +
+system) unless the line says wall. Files: CUVET_BENCH_FILES (separated by ':'), else the largest libraries of the CUDA
+installation that nvcc belongs to, else only the bundled samples, and then it says so loudly.
+"""
+import argparse
+import glob
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+MIB = 1 << 20
+HEADER = b"\x50\xed\x55\xba\x01\x00\x10\x00"
+
+
+class Run:
+    """One finished process: cpu seconds, wall seconds, peak resident KiB, output."""
+
+    def __init__(self, argv, output=False):
+        with tempfile.TemporaryFile() as out:
+            start = time.monotonic()
+            p = subprocess.Popen(argv, stdout=out, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+            _, status, usage = os.wait4(p.pid, 0)
+            self.wall = time.monotonic() - start
+            p.returncode = self.rc = os.waitstatus_to_exitcode(status)
+            self.cpu, self.rss = usage.ru_utime + usage.ru_stime, usage.ru_maxrss
+            out.seek(0)
+            self.text = out.read().decode("utf-8", "replace") if output else ""
+        if self.rc not in (0, 1):
+            raise SystemExit("bench: exit code %d from: %s" % (self.rc, " ".join(argv)[:300]))
+
+
+def pairs(a, b, n, what="cpu"):
+    """Median of a/b over n alternating pairs, the medians of both, and the spread of the ratios."""
+    ra, rb = [], []
+    Run(a), Run(b)  # once to warm the page cache
+    for _ in range(n):
+        ra.append(getattr(Run(a), what))
+        rb.append(getattr(Run(b), what))
+    ratios = sorted(x / max(y, 1e-6) for x, y in zip(ra, rb))
+    return statistics.median(ratios), statistics.median(ra), statistics.median(rb), (ratios[0], ratios[-1])
+
+
+def words(text):
+    w = text.split()
+    return {w[i]: w[i + 1] for i in range(0, len(w) - 1, 2)}
+
+
+def real_libraries():
+    named = os.environ.get("CUVET_BENCH_FILES")
+    if named:
+        return [f for f in named.split(":") if os.path.isfile(f)]
+    nvcc = shutil.which("nvcc")
+    if not nvcc:
+        return []
+    home = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
+    files = {}
+    for d in ("lib64", "lib", "targets/x86_64-linux/lib"):
+        for f in glob.glob(os.path.join(home, d, "*.so*")):
+            files[os.path.realpath(f)] = os.path.basename(f)
+    big = sorted(files, key=os.path.getsize, reverse=True)
+    wanted = [f for f in big if os.path.basename(f).startswith(("libcublasLt.so", "libnccl.so"))]
+    return wanted[:2] or big[:2]
+
+
+def bundled(tmp, size=64 * MIB):
+    """The bundled containers, back to back, until they make a file worth timing."""
+    parts = []
+    for f in sorted(glob.glob(os.path.join(ROOT, "corpus", "samples", "*.fatbin"))):
+        data = open(f, "rb").read()
+        if data.startswith(HEADER) and len(data) % 8 == 0:
+            parts.append(data)
+    if not parts:
+        return None
+    once = b"".join(parts)
+    path = os.path.join(tmp, "samples-repeated.fatbin")
+    with open(path, "wb") as f:
+        for _ in range(max(1, size // len(once))):
+            f.write(once)
+    return path
+
+
+class Table:
+    def __init__(self):
+        self.rows, self.missed = [], 0
+
+    def add(self, name, measure, value, unit, target=None, met=None, note=""):
+        self.missed += met is False
+        row = {"file": name, "measure": measure, "value": value, "unit": unit, "target": target, "met": met, "note": note}
+        self.rows.append(row)
+        print("%-28s %-34s %9.3f %-7s %-16s %-6s %s" % (
+            name[:28], measure, value, unit, target or "", {None: "", True: "met", False: "MISSED"}[met], note), flush=True)
+
+
+def bench_scan(t, b, f, n, spin):
+    name = os.path.basename(f)
+    cuvet, bare = os.path.join(b, "cuvet"), os.path.join(b, "bench", "bare")
+    ratio, a, c, spread = pairs([cuvet, "scan", "-j1", f], [bare, f], n)
+    t.add(name, "scan -j1 / bare loop, cpu", ratio, "x", "<= 1.15", ratio <= 1.15,
+          "%.3f s / %.3f s, pairs %.3f to %.3f" % (a, c, *spread))
+    ratio, a, c, spread = pairs([cuvet, "scan", "-j1", f], [cuvet, "scan", "-j2", f], n, "wall")
+    t.add(name, "scan -j2 faster than -j1, wall", ratio, "x", ">= 1.8", ratio >= 1.8 if spin >= 1.9 else None,
+          "%.3f s / %.3f s; two spinning processes scale %.2f" % (a, c, spin))
+    facts = words(Run([bare, f], output=True).text)
+    bound = 64 * MIB + 2 * int(facts["largest_stored"]) + int(facts["largest"])
+    one, two = Run([cuvet, "scan", "-j1", f]), Run([cuvet, "scan", "-j2", f])
+    for jobs, r in ((1, one), (2, two)):
+        t.add(name, "peak memory, scan -j%d" % jobs, r.rss / 1024, "MiB", "<= %.1f" % (jobs * bound / MIB),
+              r.rss * 1024 <= jobs * bound, "the bare loop: %.1f MiB" % (int(facts["rss_kib"]) / 1024))
+
+
+def bench_search(t, b, f, n):
+    name, size = os.path.basename(f), os.path.getsize(f)
+    cuvet, add, search = (os.path.join(b, p) for p in ("cuvet", "bench/sum", "bench/search"))
+    if os.path.exists(search):
+        ratio, a, c, _ = pairs([add, f], [search, f], n)
+        t.add(name, "search speed / sum speed", 100 * ratio, "%", ">= 60", ratio >= 0.6,
+              "%.2f GB/s / %.2f GB/s" % (size / c / 1e9, size / a / 1e9))
+        ratio, a, c, _ = pairs([cuvet, "list", f], [search, f], n)
+        # The target is for libraries of hundreds of megabytes; a file of nothing but tiny members is all output.
+        big = size >= 100 * MIB
+        t.add(name, "list / search, cpu", ratio, "x", "<= 1.5" if big else None, ratio <= 1.5 if big else None,
+              "%.3f s / %.3f s" % (a, c))
+
+
+def bench_validate(t, b, f, n):
+    tool = os.path.join(b, "bench", "validate")
+    if not os.path.exists(tool):
+        return
+    runs = [words(Run([tool, f], output=True).text) for _ in range(n)]
+    if int(runs[0]["cubins"]) == 0:
+        return
+    name = os.path.basename(f)
+    t.add(name, "validation alone", statistics.median(float(r["gb_per_s"]) for r in runs), "GB/s",
+          note="%s cubins, %s bytes, %s sections" % (runs[0]["cubins"], runs[0]["bytes"], runs[0]["sections"]))
+    t.add(name, "validation alone", statistics.median(float(r["ns_per_section"]) for r in runs), "ns/sec.")
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ap.add_argument("--build", required=True)
+    ap.add_argument("--pairs", type=int, default=5)
+    ap.add_argument("--gate", action="store_true", help="exit 1 when a target is missed")
+    args = ap.parse_args()
+    t = Table()
+    with tempfile.TemporaryDirectory() as tmp:
+        files = real_libraries()
+        if not files:
+            print("NOTE: no real CUDA library found (no nvcc on PATH, CUVET_BENCH_FILES not set): only the bundled samples\n"
+                  "NOTE: are measured, and they say nothing about files of hundreds of megabytes.", flush=True)
+        sample = bundled(tmp)
+        spin = float(words(Run([os.path.join(args.build, "bench", "spin")], output=True).text)["scaling"])
+        print("two spinning processes scale %.2f x; %d pairs each; medians" % (spin, args.pairs))
+        print("%-28s %-34s %9s %-7s %-16s" % ("file", "measure", "value", "unit", "target"))
+        for f in files + ([sample] if sample else []):
+            bench_scan(t, args.build, f, args.pairs, spin)
+            bench_search(t, args.build, f, args.pairs)
+            bench_validate(t, args.build, f, args.pairs)
+    with open(os.path.join(args.build, "bench.json"), "w", encoding="ascii") as f:
+        json.dump({"spin": spin, "pairs": args.pairs, "rows": t.rows}, f, indent=1)
+    met = sum(r["met"] is True for r in t.rows)
+    print("%d targets met, %d missed; all figures: %s" % (met, t.missed, os.path.join(args.build, "bench.json")))
+    return 1 if args.gate and t.missed or not t.rows else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the files of the command share. The command is a stranger to the library: it includes cuvet/cuvet.h
+ * and no more. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <cuvet/cuvet.h>
+
+#include <stdio.h>
+
+typedef enum cli_exit {
+#define EXIT(code, name, meaning) CLI_X_##name = (code),
+#include "options.def"
+} cli_exit;
+
+typedef enum cli_command {
+#define COMMAND(id, name, operands, brief, text) CLI_C_##id,
+#include "options.def"
+    CLI_C_COUNT
+} cli_command;
+
+typedef enum cli_option {
+#define OPTION(commands, id, letter, name, arg, help) CLI_O_##id,
+#include "options.def"
+    CLI_O_COUNT
+} cli_option;
+
+/* A parsed command line. */
+typedef struct cli_args {
+    cli_command command;
+    bool set[CLI_O_COUNT];
+    const char *value[CLI_O_COUNT]; /* last one given, NULL without */
+    cuvet_limits limits;
+    uint32_t jobs;
+    char **operands;
+    int n_operands;
+} cli_args;
+
+/* options.c: what is known about commands and options. */
+typedef struct cli_command_info {
+    const char *name, *operands, *brief, *text;
+} cli_command_info;
+
+typedef struct cli_option_info {
+    uint32_t commands; /* bit per cli_command */
+    cli_option id;
+    char letter;
+    const char *name, *arg, *help;
+} cli_option_info;
+
+const cli_command_info *cli_command_get(size_t i);
+const cli_option_info *cli_option_get(size_t i);
+/** Parse the options of a command; argv[0] is its name. What is asked for by --help, --version and
+ *  --list-limits is printed here. @return false: done, leave with *rc. */
+bool cli_parse(cli_command command, int argc, char **argv, cli_args *out, int *rc);
+/** Number with an optional suffix K, M, G (powers of 1024). false: not a number, or above 2^64-1. */
+bool cli_number(const char *text, uint64_t *out);
+
+/* help.c */
+void cli_help(FILE *to);
+void cli_help_command(FILE *to, cli_command command);
+void cli_print_version(void);
+void cli_print_limits(const cuvet_limits *l);
+
+/* escape.c: the one way from bytes nobody vouches for to a terminal, a log or a JSON string. */
+#define CLI_TEXT_CAP 1024u /* longest text that is printed for people, before escapes */
+
+/** Escape n bytes, at most max of them, into out (always terminated; cut between two escapes if cap is too
+ *  small). Printable UTF-8 passes; backslash, controls, invisible and bidirectional marks, and bytes that
+ *  are not UTF-8 become escapes, so that the result can be turned back into the bytes. @return bytes
+ *  written without the NUL. */
+size_t cli_escape(const void *bytes, size_t n, size_t max, char *out, size_t cap);
+/** The same to a stream. */
+void cli_put(FILE *to, const void *bytes, size_t n);
+void cli_put_str(FILE *to, const char *s);
+/** Percent-encode for a URI reference; n may be as long as a path. Same contract as cli_escape. */
+size_t cli_uri(const void *bytes, size_t n, char *out, size_t cap);
+
+/* Complaints: "cuvet: <what>: <message>" on standard error; `what` is escaped, NULL leaves it out. */
+void cli_complain(const char *what, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/** Exit code that a failed library call stands for, and its text. */
+int cli_exit_of(cuvet_status s);
+const char *cli_status_text(cuvet_status s);
+/** Flush standard output. @return rc, or CLI_X_IO when any write failed (full disk, closed pipe). */
+int cli_finish_stdout(int rc);
+static inline int cli_worse(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+int cmd_scan(int argc, char **argv);
+int cmd_list(int argc, char **argv);
+int cmd_unpack(int argc, char **argv);
+int cmd_dump(int argc, char **argv);
+int cmd_map(int argc, char **argv);
+int cmd_rules(int argc, char **argv);
+
+#endif

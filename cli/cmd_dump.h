@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* cuvet dump: what its files share. A dump is a series of records, each a list of named fields; the same
+ * calls give a line of a table for people or an object of NDJSON. Nothing in it depends on anything but the
+ * file. */
+#ifndef CLI_CMD_DUMP_H
+#define CLI_CMD_DUMP_H
+
+#include "report.h"
+
+/* Longest name that is printed in full; C++ kernels reach a few thousand bytes. Bounds the output of a file
+ * whose symbols all share one huge name. */
+#define DUMP_NAME_CAP 8192u
+
+typedef enum dump_part {
+    DUMP_HEADER = 1 << 0,
+    DUMP_SECTIONS = 1 << 1,
+    DUMP_SEGMENTS = 1 << 2,
+    DUMP_SYMBOLS = 1 << 3,
+    DUMP_RELOCS = 1 << 4,
+    DUMP_INFO = 1 << 5,
+    DUMP_COMPAT = 1 << 6,
+    DUMP_NOTES = 1 << 7,
+    DUMP_CALLGRAPH = 1 << 8, /* with prototypes and relocation actions */
+    DUMP_UNIFIED = 1 << 9,
+    DUMP_CAPSULES = 1 << 10,
+    DUMP_FRAMES = 1 << 11,
+    DUMP_DATA = 1 << 12,
+    DUMP_PTX = 1 << 13
+} dump_part;
+#define DUMP_DEFAULT ((1u << 12) - 1)
+
+typedef struct dump_out {
+    FILE *to;
+    /* Tables of a hostile file may all lie over the same bytes, and all their names be one long string: what
+     * a piece may print is bounded by its size. About the bytes that were written, and those that were looked
+     * at to write them. */
+    uint64_t spent, budget;
+    bool cut; /* the budget ended the dump of this piece */
+    bool json;
+    const char *file;        /* name of the input */
+    char path[CLI_PATH_CAP]; /* of the piece */
+    bool vertical;           /* text: one field per line */
+    bool first;              /* text: no field of this line yet */
+    bool titled;             /* text: nothing since the last title */
+    json_t *rec;
+    FILE *memory; /* JSON: text field that is being written */
+    char *memory_text;
+    size_t memory_size;
+} dump_out;
+
+typedef struct dump {
+    cuvet_ctx *ctx;
+    cuvet_elf elf;
+    cuvet_elf_header h;
+    unsigned parts;
+    dump_out o;
+} dump;
+
+/* out_*: cmd_dump_out.c. Width: columns of the text form, negative = left, 0 = as long as it is. Keys are for
+ * JSON, and the label of vertical records. */
+void out_title(dump_out *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/** "what: section INDEX NAME" as a title. */
+void out_section_title(dump_out *o, const char *what, uint64_t index, cuvet_bytes name);
+void out_head(dump_out *o, const char *line);
+void out_begin(dump_out *o, const char *type, bool vertical);
+void out_dec(dump_out *o, const char *key, int width, uint64_t v);
+/** A field that only machines get: where it belongs, or the number behind a name. */
+void out_number(dump_out *o, const char *key, uint64_t v);
+void out_signed(dump_out *o, const char *key, int width, int64_t v);
+void out_hex(dump_out *o, const char *key, int width, uint64_t v);
+void out_text(dump_out *o, const char *key, int width, const char *v);
+void out_name(dump_out *o, const char *key, int width, cuvet_bytes v);
+/** Free text as the last field of a line, or a line of a vertical record: print to what this returns, then
+ * end it. */
+FILE *out_detail(dump_out *o, const char *key);
+void out_detail_end(dump_out *o, const char *key);
+/** Line break inside free text: a new indented line for people, a space in JSON. */
+void out_wrap(const dump_out *o, FILE *t);
+void out_end(dump_out *o);
+/** Spend n of the budget before an element is shown. @return false: used up, show no more. */
+bool out_spend(dump_out *o, uint64_t n);
+/** What follows offset `at` of a section cannot be decoded; the findings of the scan say why. */
+void out_damage(dump_out *o, uint64_t section, uint64_t at);
+/** Escaped bytes into free text. */
+void dump_put(dump_out *o, FILE *t, cuvet_bytes v);
+bool dump_is(cuvet_bytes v, const char *text);
+bool dump_starts(cuvet_bytes v, const char *text);
+
+/** Little-endian loads; what lies outside reads as 0. */
+static inline uint16_t dump_u16(cuvet_bytes b, uint64_t off)
+{
+    return off <= b.n && b.n - off >= 2 ? (uint16_t)(b.p[off] | b.p[off + 1] << 8) : 0;
+}
+static inline uint32_t dump_u32(cuvet_bytes b, uint64_t off)
+{
+    return off <= b.n && b.n - off >= 4 ? (uint32_t)dump_u16(b, off) | (uint32_t)dump_u16(b, off + 2) << 16
+                                        : 0;
+}
+static inline uint64_t dump_u64(cuvet_bytes b, uint64_t off)
+{
+    return dump_u32(b, off) | (uint64_t)dump_u32(b, off + 4) << 32;
+}
+
+/* cmd_dump_elf.c */
+/** Section i; an all-zero one past the end. */
+bool dump_section(const dump *d, uint64_t i, cuvet_elf_section *out);
+/** Symbol table that section s speaks of. 0: none. */
+uint64_t dump_symtab_of(const dump *d, const cuvet_elf_section *s);
+/** Name of symbol i of a table; an unnamed section symbol has the name of its section. */
+cuvet_bytes dump_symbol_name(const dump *d, uint64_t table, uint64_t i);
+/** "NAME [i]" into free text. */
+void dump_put_symbol(dump *d, FILE *t, uint64_t table, uint64_t i);
+void dump_header(dump *d);
+void dump_sections(dump *d);
+void dump_segments(dump *d);
+void dump_symbols(dump *d);
+void dump_relocs(dump *d);
+
+/* cmd_dump_info.c */
+void dump_info(dump *d, uint64_t i, const cuvet_elf_section *s);
+void dump_compat(dump *d, uint64_t i, const cuvet_elf_section *s);
+
+/* cmd_dump_meta.c */
+void dump_notes(dump *d, uint64_t i, const cuvet_elf_section *s);
+void dump_callgraph(dump *d, uint64_t i, const cuvet_elf_section *s);
+void dump_prototype(dump *d, uint64_t i, const cuvet_elf_section *s);
+void dump_rel_action(dump *d, uint64_t i, const cuvet_elf_section *s);
+void dump_unified(dump *d, uint64_t i, const cuvet_elf_section *s);
+void dump_capsule(dump *d, uint64_t i, const cuvet_elf_section *s);
+
+/* cmd_dump_frame.c, cmd_dump_data.c */
+void dump_frames(dump *d, uint64_t i, const cuvet_elf_section *s);
+void dump_data(dump *d, uint64_t i, const cuvet_elf_section *s);
+void dump_ptx(dump *d, cuvet_bytes text, bool whole);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Records of a dump as lines for people or as NDJSON. */
+#include "cmd_dump.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LABEL_WIDTH 24
+
+/* The command has one thread and prints one name at a time; too large for a stack frame. */
+static char escaped[4 * DUMP_NAME_CAP + 64];
+
+void out_title(dump_out *o, const char *format, ...)
+{
+    va_list ap;
+
+    o->titled = true;
+    if (o->json)
+        return;
+    fputc('\n', o->to);
+    va_start(ap, format);
+    vfprintf(o->to, format, ap);
+    va_end(ap);
+    fputc('\n', o->to);
+}
+
+void out_section_title(dump_out *o, const char *what, uint64_t index, cuvet_bytes name)
+{
+    o->titled = true;
+    if (o->json)
+        return;
+    fprintf(o->to, "\n%s: section %" PRIu64 " ", what, index);
+    dump_put(o, o->to, name);
+    fputc('\n', o->to);
+}
+
+void out_head(dump_out *o, const char *line)
+{
+    if (!o->json)
+        fprintf(o->to, "%s\n", line);
+}
+
+void out_begin(dump_out *o, const char *type, bool vertical)
+{
+    /* Records of several lines are set apart from each other; the first follows its title. */
+    if (!o->json && vertical && !o->titled)
+        fputc('\n', o->to);
+    o->titled = false;
+    o->vertical = vertical;
+    o->first = true;
+    if (!o->json)
+        return;
+    o->rec = cli_json_begin(type, o->file);
+    cli_json_set(o->rec, "path", json_string(o->path));
+}
+
+/* What stands between two fields of a line, or before a line of a vertical record. */
+static void separate(dump_out *o, const char *key)
+{
+    if (o->vertical)
+        fprintf(o->to, "%s  %-*s", o->first ? "" : "\n", LABEL_WIDTH, key);
+    else
+        fputs("  ", o->to);
+    o->first = false;
+}
+
+static void text_field(dump_out *o, const char *key, int width, const char *v)
+{
+    if (o->vertical && *v == '\0') { /* no blanks behind a label without a value */
+        fprintf(o->to, "%s  %s", o->first ? "" : "\n", key);
+        o->first = false;
+        return;
+    }
+    separate(o, key);
+    fprintf(o->to, "%*s", o->vertical ? 0 : width, v);
+}
+
+void out_dec(dump_out *o, const char *key, int width, uint64_t v)
+{
+    char buf[32];
+
+    snprintf(buf, sizeof(buf), "%" PRIu64, v);
+    if (o->json)
+        cli_json_set(o->rec, key, cli_json_u64(v));
+    else
+        text_field(o, key, width, buf);
+}
+
+void out_number(dump_out *o, const char *key, uint64_t v)
+{
+    if (o->json)
+        cli_json_set(o->rec, key, cli_json_u64(v));
+}
+
+void out_signed(dump_out *o, const char *key, int width, int64_t v)
+{
+    char buf[32];
+    uint64_t abs = v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v;
+
+    snprintf(buf, sizeof(buf), "%s0x%" PRIx64, v < 0 ? "-" : "", abs);
+    if (o->json)
+        cli_json_set(o->rec, key, json_integer((json_int_t)v));
+    else
+        text_field(o, key, width, buf);
+}
+
+void out_hex(dump_out *o, const char *key, int width, uint64_t v)
+{
+    char buf[32];
+
+    snprintf(buf, sizeof(buf), "0x%" PRIx64, v);
+    if (o->json)
+        cli_json_set(o->rec, key, cli_json_u64(v));
+    else
+        text_field(o, key, width, buf);
+}
+
+void out_text(dump_out *o, const char *key, int width, const char *v)
+{
+    if (o->json)
+        cli_json_set(o->rec, key, json_string(v));
+    else
+        text_field(o, key, width, v);
+}
+
+/* What finding and printing a name costs; finding the end of a long one takes time even when it is cut short.
+ */
+static uint64_t name_cost(cuvet_bytes v)
+{
+    return (v.n < DUMP_NAME_CAP ? v.n : DUMP_NAME_CAP) + v.n / 16;
+}
+
+void out_name(dump_out *o, const char *key, int width, cuvet_bytes v)
+{
+    (void)out_spend(o, name_cost(v));
+    if (v.n == 0 && width == 0 && !o->json && !o->vertical)
+        return; /* an empty last column leaves no blanks behind */
+    (void)cli_escape(v.p, v.n, DUMP_NAME_CAP, escaped, sizeof(escaped)); /* cut names carry a mark */
+    out_text(o, key, width, escaped);
+}
+
+FILE *out_detail(dump_out *o, const char *key)
+{
+    if (!o->json) {
+        separate(o, key);
+        return o->to;
+    }
+    o->memory = open_memstream(&o->memory_text, &o->memory_size);
+    return o->memory ? o->memory
+                     : stderr; /* out of memory: the record loses the field, the dump ends with an error */
+}
+
+void out_detail_end(dump_out *o, const char *key)
+{
+    if (!o->json || !o->memory)
+        return;
+    if (fclose(o->memory) == 0)
+        cli_json_set(o->rec, key, json_string(o->memory_text));
+    free(o->memory_text);
+    o->memory = NULL;
+    o->memory_text = NULL;
+}
+
+void out_wrap(const dump_out *o, FILE *t)
+{
+    if (o->json)
+        fputc(' ', t);
+    else
+        fprintf(t, "\n%*s", o->vertical ? LABEL_WIDTH + 2 : 8, "");
+}
+
+void out_end(dump_out *o)
+{
+    if (!o->json) {
+        fputc('\n', o->to);
+        return;
+    }
+    /* Not cli_json_put(): a dump has too many records to flush each. Write errors are found at the end. */
+    (void)json_dumpf(o->rec, o->to, JSON_COMPACT);
+    json_decref(o->rec);
+    o->rec = NULL;
+    fputc('\n', o->to);
+}
+
+void out_damage(dump_out *o, uint64_t section, uint64_t at)
+{
+    out_begin(o, "damage", false);
+    if (o->json)
+        out_dec(o, "section", 0, section);
+    out_hex(o, "offset", 6, at);
+    if (!o->json)
+        out_text(o, "", 0, "the rest cannot be decoded");
+    out_end(o);
+}
+
+bool out_spend(dump_out *o, uint64_t n)
+{
+    o->spent += n;
+    if (o->spent > o->budget)
+        o->cut = true;
+    return !o->cut;
+}
+
+void dump_put(dump_out *o, FILE *t, cuvet_bytes v)
+{
+    size_t n = cli_escape(v.p, v.n, DUMP_NAME_CAP, escaped, sizeof(escaped));
+
+    (void)out_spend(o, name_cost(v)); /* loops over elements ask whether anything is left */
+    fwrite(escaped, 1, n, t);
+}
+
+bool dump_is(cuvet_bytes v, const char *text)
+{
+    return v.n == strlen(text) && memcmp(v.p, text, v.n) == 0;
+}
+
+bool dump_starts(cuvet_bytes v, const char *text)
+{
+    size_t n = strlen(text);
+
+    return v.n >= n && memcmp(v.p, text, n) == 0;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* cuvet: vets CUDA device code that nobody should trust. */
+#include "cli.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef int command_fn(int argc, char **argv);
+
+static int find_command(const char *name)
+{
+    for (size_t i = 0; i < CLI_C_COUNT; i++) {
+        if (strcmp(cli_command_get(i)->name, name) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+static int unknown_command(const char *name)
+{
+    cli_complain(name, "no such command; 'cuvet help' lists them");
+    return CLI_X_USAGE;
+}
+
+static int cmd_help(int argc, char **argv)
+{
+    cli_args a;
+    int rc, c;
+
+    if (!cli_parse(CLI_C_HELP, argc, argv, &a, &rc))
+        return rc;
+    if (a.n_operands == 0) {
+        cli_help(stdout);
+        return CLI_X_CLEAN;
+    }
+    c = find_command(a.operands[0]);
+    if (c < 0 || a.n_operands > 1)
+        return unknown_command(a.operands[c < 0 ? 0 : 1]);
+    cli_help_command(stdout, (cli_command)c);
+    return CLI_X_CLEAN;
+}
+
+static command_fn *const RUN[] = {
+    [CLI_C_SCAN] = cmd_scan, [CLI_C_LIST] = cmd_list,   [CLI_C_UNPACK] = cmd_unpack, [CLI_C_DUMP] = cmd_dump,
+    [CLI_C_MAP] = cmd_map,   [CLI_C_RULES] = cmd_rules, [CLI_C_HELP] = cmd_help,
+};
+
+static int run(int argc, char **argv)
+{
+    int c;
+
+    if (argc < 2) {
+        cli_help(stderr);
+        return CLI_X_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        cli_help(stdout);
+        return CLI_X_CLEAN;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        cli_print_version();
+        return CLI_X_CLEAN;
+    }
+    c = find_command(argv[1]);
+    return c < 0 ? unknown_command(argv[1]) : RUN[c](argc - 1, argv + 1);
+}
+
+/* A closed standard descriptor would be given to the next file that is opened, and output would go there.
+ * Opened for reading only, so that writing to a closed standard output is still an error. */
+static bool hold_standard_descriptors(void)
+{
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
+            return false;
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    if (!hold_standard_descriptors())
+        return CLI_X_IO;
+    /* A reader that went away is a write error like any other: exit code 3, not death by signal. */
+    (void)signal(SIGPIPE, SIG_IGN);
+    return cli_finish_stdout(run(argc, argv));
+}

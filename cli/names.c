@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "session.h"
+
+#include <inttypes.h>
+
+static const char *arch_prefix(cuvet_kind k)
+{
+    switch (k) {
+    case CUVET_K_PTX: return "compute_";
+    case CUVET_K_LTOIR: return "lto_";
+    case CUVET_K_ELF:
+    case CUVET_K_MERCURY:
+    case CUVET_K_FATBIN:
+    case CUVET_K_UNKNOWN: break;
+    }
+    return "sm_";
+}
+
+void cli_arch_text(const cuvet_item *it, char *out, size_t cap)
+{
+    char suffix[2] = { it->suffix == 'a' || it->suffix == 'f' ? it->suffix : '\0', '\0' };
+
+    out[0] = '\0';
+    if (it->arch)
+        snprintf(out, cap, "%s%u%s", arch_prefix(it->kind), (unsigned)it->arch, suffix);
+}
+
+void cli_path(const cuvet_path *p, char *out, size_t cap)
+{
+    if (cuvet_path_text(p, out, cap) == 0)
+        out[0] = '\0';
+}
+
+void cli_message(const cuvet_diag *d, char *out, size_t cap)
+{
+    const cuvet_rule_info *rule = cuvet_rule_get(d->rule);
+    int n = snprintf(out, cap, "%s: ", rule ? rule->title : "?");
+
+    if (n > 0 && (size_t)n < cap)
+        (void)cuvet_diag_message(d, out + n, cap - (size_t)n); /* a cut message is still a message */
+}
+
+void cli_point_to_scan(const cli_session *s, const cuvet_summary *sum)
+{
+    uint64_t n = sum->errors + sum->warnings;
+
+    if (n > 0)
+        cli_complain(s->in->name, "%" PRIu64 " finding%s; 'cuvet scan' shows %s", n, n == 1 ? "" : "s",
+                     n == 1 ? "it" : "them");
+}

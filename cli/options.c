@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Command line parser, driven by options.def. */
+#include "cli.h"
+
+#include <getopt.h>
+#include <string.h>
+
+#define IN(id)       (1u << CLI_C_##id)
+#define IN_INPUT     (IN(SCAN) | IN(LIST) | IN(UNPACK) | IN(MAP))
+#define IN_ANY       ((1u << CLI_C_COUNT) - 1)
+#define ROWS(table)  (sizeof(table) / sizeof((table)[0]))
+#define MAX_SETTINGS 64
+#define LONG_BASE                                                                                            \
+    256 /* getopt_long returns LONG_BASE + row for every option, so that letters cannot collide */
+
+static const cli_command_info COMMANDS[] = {
+#define COMMAND(id, name, operands, brief, text) [CLI_C_##id] = { name, operands, brief, text },
+#include "options.def"
+};
+
+static const cli_option_info OPTIONS[] = {
+#define OPTION(commands, id, letter, name, arg, help) { commands, CLI_O_##id, letter, name, arg, help },
+#define ALSO(commands, id, letter, name, arg, help)   { commands, CLI_O_##id, letter, name, arg, help },
+#include "options.def"
+};
+
+const cli_command_info *cli_command_get(size_t i)
+{
+    return i < ROWS(COMMANDS) ? &COMMANDS[i] : NULL;
+}
+
+const cli_option_info *cli_option_get(size_t i)
+{
+    return i < ROWS(OPTIONS) ? &OPTIONS[i] : NULL;
+}
+
+bool cli_number(const char *text, uint64_t *out)
+{
+    static const char SUFFIX[] = "KMG";
+    uint64_t v = 0;
+    const char *p = text, *unit;
+
+    for (; *p >= '0' && *p <= '9'; p++) {
+        uint64_t digit = (uint64_t)(*p - '0');
+
+        if (v > (UINT64_MAX - digit) / 10)
+            return false;
+        v = v * 10 + digit;
+    }
+    if (p == text)
+        return false;
+    if (*p) {
+        unit = strchr(SUFFIX, *p);
+        if (!unit || p[1])
+            return false;
+        for (size_t i = 0; i <= (size_t)(unit - SUFFIX); i++) {
+            if (v > UINT64_MAX / 1024)
+                return false;
+            v *= 1024;
+        }
+    }
+    *out = v;
+    return true;
+}
+
+/* Is value one of the choices "a|b|c"? An argument without '|' in its description is free text. */
+static bool choice_ok(const char *choices, const char *value)
+{
+    size_t n = strlen(value);
+
+    if (!strchr(choices, '|'))
+        return true;
+    for (const char *p = choices;; p++) {
+        if (strncmp(p, value, n) == 0 && (p[n] == '|' || p[n] == '\0'))
+            return true;
+        p = strchr(p, '|');
+        if (!p)
+            return false;
+    }
+}
+
+static bool set_limit(cuvet_limits *l, const char *arg)
+{
+    char name[32];
+    const char *eq = strchr(arg, '=');
+    size_t n = eq ? (size_t)(eq - arg) : 0;
+    uint64_t v;
+
+    if (n == 0 || n >= sizeof(name) || !cli_number(eq + 1, &v)) {
+        cli_complain(arg, "--limit needs NAME=VALUE, a whole number with an optional K, M or G");
+        return false;
+    }
+    memcpy(name, arg, n);
+    name[n] = '\0';
+    if (cuvet_limits_set(l, name, v) != CUVET_OK) {
+        cli_complain(name, "no such limit; --list-limits shows them");
+        return false;
+    }
+    return true;
+}
+
+/* Presets come first wherever they stand on the command line, so that `--limit x=1 --limits=roomy` keeps
+ * x. */
+static bool apply_limits(cli_args *a, char **settings, int n)
+{
+    const char *preset = a->value[CLI_O_LIMITS] ? a->value[CLI_O_LIMITS] : "strict";
+
+    if (cuvet_limits_preset(preset, &a->limits) != CUVET_OK)
+        return false;
+    for (int i = 0; i < n; i++) {
+        if (!set_limit(&a->limits, settings[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool usage_of(cli_command c)
+{
+    fprintf(stderr, "Try 'cuvet %s --help'.\n", COMMANDS[c].name);
+    return false;
+}
+
+static bool take_option(cli_args *a, const cli_option_info *o, const char *value)
+{
+    uint64_t n;
+
+    if (value && !choice_ok(o->arg, value)) {
+        cli_complain(value, "--%s takes one of %s", o->name, o->arg);
+        return false;
+    }
+    a->set[o->id] = true;
+    a->value[o->id] = value;
+    if (o->id != CLI_O_JOBS)
+        return true;
+    if (!value || !cli_number(value, &n) || n < 1 || n > 256) {
+        cli_complain(value, "--jobs takes a number from 1 to 256");
+        return false;
+    }
+    a->jobs = (uint32_t)n;
+    return true;
+}
+
+/* The rows of one command in the form getopt_long wants. */
+static void build_tables(cli_command command, struct option *longs, char *letters)
+{
+    size_t n = 0, k = 0;
+
+    letters[k++] = ':';
+    for (size_t i = 0; i < ROWS(OPTIONS); i++) {
+        const cli_option_info *o = &OPTIONS[i];
+
+        if (!(o->commands & (1u << command)))
+            continue;
+        longs[n++] =
+            (struct option){ o->name, *o->arg ? required_argument : no_argument, NULL, LONG_BASE + (int)i };
+        if (o->letter) {
+            letters[k++] = o->letter;
+            if (*o->arg)
+                letters[k++] = ':';
+        }
+    }
+    longs[n] = (struct option){ NULL, 0, NULL, 0 };
+    letters[k] = '\0';
+}
+
+static const cli_option_info *row_of(cli_command command, int c)
+{
+    if (c >= LONG_BASE)
+        return &OPTIONS[c - LONG_BASE];
+    for (size_t i = 0; i < ROWS(OPTIONS); i++) {
+        if ((OPTIONS[i].commands & (1u << command)) && OPTIONS[i].letter && OPTIONS[i].letter == c)
+            return &OPTIONS[i];
+    }
+    return NULL;
+}
+
+/* @param settings receives the --limit arguments, which are applied later. */
+static bool parse_loop(cli_args *a, int argc, char **argv, char **settings, int *n_settings)
+{
+    struct option longs[ROWS(OPTIONS) + 1];
+    char letters[2 * ROWS(OPTIONS) + 2];
+    int c, before;
+
+    build_tables(a->command, longs, letters);
+    opterr = 0;
+    optind = 0; /* glibc: start over, also for a second command line in one process */
+    for (;;) {
+        const cli_option_info *o;
+
+        before = optind > 0 ? optind : 1;
+        c = getopt_long(argc, argv, letters, longs, NULL);
+        if (c == -1)
+            return true;
+        o = c == '?' || c == ':' ? NULL : row_of(a->command, c);
+        if (!o) {
+            cli_complain(argv[optind > before ? optind - 1 : before],
+                         c == ':' ? "this option needs an argument"
+                                  : "no such option, or it takes no argument");
+            return usage_of(a->command);
+        }
+        if (!take_option(a, o, *o->arg ? optarg : NULL))
+            return usage_of(a->command);
+        if (o->id != CLI_O_LIMIT)
+            continue;
+        if (*n_settings == MAX_SETTINGS) {
+            cli_complain(NULL, "more than %d times --limit", MAX_SETTINGS);
+            return usage_of(a->command);
+        }
+        settings[(*n_settings)++] = optarg;
+    }
+}
+
+bool cli_parse(cli_command command, int argc, char **argv, cli_args *out, int *rc)
+{
+    char *settings[MAX_SETTINGS];
+    int n_settings = 0;
+
+    memset(out, 0, sizeof(*out));
+    out->command = command;
+    out->jobs = 1;
+    *rc = CLI_X_USAGE;
+    if (!parse_loop(out, argc, argv, settings, &n_settings) || !apply_limits(out, settings, n_settings))
+        return false;
+    *rc = CLI_X_CLEAN;
+    if (out->set[CLI_O_HELP])
+        cli_help_command(stdout, command);
+    else if (out->set[CLI_O_VERSION])
+        cli_print_version();
+    else if (out->set[CLI_O_LIST_LIMITS])
+        cli_print_limits(&out->limits);
+    else {
+        out->operands = argv + optind;
+        out->n_operands = argc - optind;
+        return true;
+    }
+    *rc = cli_finish_stdout(CLI_X_CLEAN);
+    return false;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Complaints, and the truth about standard output. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+
+void cli_complain(const char *what, const char *format, ...)
+{
+    va_list ap;
+
+    fputs("cuvet: ", stderr);
+    if (what) {
+        cli_put_str(stderr, what);
+        fputs(": ", stderr);
+    }
+    va_start(ap, format);
+    vfprintf(stderr, format, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+}
+
+int cli_exit_of(cuvet_status s)
+{
+    switch (s) {
+    case CUVET_OK:
+    case CUVET_END: return CLI_X_CLEAN;
+    case CUVET_E_MALFORMED:
+    case CUVET_E_UNSUPPORTED:
+    case CUVET_E_NO_MATCH:
+    case CUVET_E_REFUSED: return CLI_X_FINDINGS;
+    case CUVET_E_LIMIT: return CLI_X_LIMIT;
+    case CUVET_E_IO:
+    case CUVET_E_EXISTS: return CLI_X_IO;
+    case CUVET_E_NOMEM:
+    case CUVET_E_USAGE:
+    case CUVET_E_HANDLE:
+    case CUVET_E_STALE_HANDLE:
+    case CUVET_E_HANDLE_KIND:
+    case CUVET_E_BUSY:
+    case CUVET_E_POISONED:
+    case CUVET_E_INTERNAL: break;
+    }
+    return CLI_X_INTERNAL;
+}
+
+const char *cli_status_text(cuvet_status s)
+{
+    switch (s) {
+    case CUVET_OK:
+    case CUVET_END: return "no error";
+    case CUVET_E_MALFORMED: return "malformed";
+    case CUVET_E_UNSUPPORTED: return "not supported";
+    case CUVET_E_NO_MATCH: return "nothing fits";
+    case CUVET_E_REFUSED: return "refused";
+    case CUVET_E_LIMIT: return "a limit was reached";
+    case CUVET_E_NOMEM: return "out of memory";
+    case CUVET_E_IO: return "input or output failed";
+    case CUVET_E_EXISTS: return "file exists";
+    case CUVET_E_USAGE:
+    case CUVET_E_HANDLE:
+    case CUVET_E_STALE_HANDLE:
+    case CUVET_E_HANDLE_KIND:
+    case CUVET_E_BUSY:
+    case CUVET_E_POISONED:
+    case CUVET_E_INTERNAL: break;
+    }
+    return "internal error; this is a defect of cuvet, please report it";
+}
+
+int cli_finish_stdout(int rc)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return rc;
+    cli_complain(NULL, "standard output could not be written in full");
+    clearerr(stdout); /* said once */
+    return cli_worse(rc, CLI_X_IO);
+}

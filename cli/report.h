@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The three forms a scan is reported in. All are fed by the same diagnostics in the same order. */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include "session.h"
+
+#include <jansson.h>
+
+/* report_text.c: for people. Streams; keeps counters only. */
+typedef struct cli_text_report {
+    bool notes, colour;
+    bool heading;                      /* the line with the file's name was printed */
+    uint64_t files[CUVET_V_ERROR + 1]; /* per verdict */
+} cli_text_report;
+
+extern const cli_sink cli_text_sink;
+void cli_text_begin(cli_text_report *r, const cli_args *a);
+/** Line about all files, if there were several. */
+void cli_text_end(const cli_text_report *r);
+/** "2 containers, 5 members (3 elf, 2 ptx), 1 image"; also used by list. */
+void cli_put_counts(const cuvet_summary *s);
+bool cli_use_colour(void);
+
+/* report_ndjson.c: one object per line, flushed. */
+extern const cli_sink cli_ndjson_sink;
+/* Objects that other outputs build on. NULL on lack of memory, which cli_json_put reports. */
+json_t *cli_json_member(const cli_session *s, const cuvet_item *it);
+/** Schema and type, in this order, then the file. */
+json_t *cli_json_begin(const char *type, const char *file);
+
+/* report_sarif.c: SARIF 2.1.0. Keeps all findings, of which the limit 'diagnostics' bounds the number per
+ * rule and file. */
+typedef struct cli_sarif_report cli_sarif_report;
+extern const cli_sink cli_sarif_sink;
+cli_sarif_report *cli_sarif_begin(const cli_args *a);
+/** Print the log and release the report. @return rc, or a worse one. */
+int cli_sarif_end(cli_sarif_report *r, int rc);
+
+/* json.c: helpers over jansson. A failed allocation is remembered and told by cli_json_ok(). */
+void cli_json_set(json_t *object, const char *key, json_t *value);
+void cli_json_append(json_t *array, json_t *value);
+/** Escaped text, at most CLI_JSON_CAP bytes of it. */
+json_t *cli_json_bytes(const void *bytes, size_t n);
+json_t *cli_json_text(const char *s);
+/** Number; above 2^53-1, where readers lose digits, a string "0x...". */
+json_t *cli_json_u64(uint64_t v);
+bool cli_json_ok(void);
+/** Print one object on one line, flush, release it. */
+void cli_json_put(json_t *object);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "session.h"
+
+#include <string.h>
+
+typedef struct current {
+    cli_session *s;
+    cli_result result;
+} current;
+
+static int exit_of_diag(const cuvet_diag *d)
+{
+    const cuvet_rule_info *rule = cuvet_rule_get(d->rule);
+
+    switch (rule ? rule->cls : CUVET_C_INTERNAL) {
+    case CUVET_C_LIMIT: return CLI_X_LIMIT;
+    case CUVET_C_IO: return CLI_X_IO;
+    case CUVET_C_INTERNAL: return CLI_X_INTERNAL;
+    case CUVET_C_FORM:
+    case CUVET_C_UNSUPPORTED: break;
+    }
+    return d->severity == CUVET_NOTE ? CLI_X_CLEAN : CLI_X_FINDINGS;
+}
+
+static void on_diag(void *user, const cuvet_diag *d)
+{
+    current *c = user;
+
+    c->result.rc = cli_worse(c->result.rc, exit_of_diag(d));
+    if (c->s->sink->finding) {
+        cli_progress_clear(c->s);
+        c->s->sink->finding(c->s->user, c->s, d);
+    }
+}
+
+static void on_claim(void *user, const cuvet_claim_info *claim)
+{
+    current *c = user;
+
+    c->s->sink->claim(c->s->user, c->s, claim);
+}
+
+static cuvet_status walk_items(cli_session *s)
+{
+    cuvet_item it;
+    cuvet_status st;
+
+    while ((st = cuvet_scan_next(s->ctx, s->scan, &it)) == CUVET_OK) {
+        s->members++;
+        if (s->sink->member) {
+            cli_progress_clear(s);
+            s->sink->member(s->user, s, &it);
+        }
+        cli_progress_step(s, it.payload_off);
+        if (ferror(stdout))
+            return CUVET_E_IO; /* nobody reads what else would be found */
+    }
+    return st;
+}
+
+static cuvet_status open_scan(current *c)
+{
+    cli_session *s = c->s;
+    const cuvet_ctx_options co = {
+        .size = sizeof(co), .limits = &s->args->limits, .diag = on_diag, .diag_user = c
+    };
+    const cuvet_scan_options so = { .size = sizeof(so),
+                                    .depth = s->depth,
+                                    .jobs = s->args->jobs,
+                                    .claim = s->sink->claim ? on_claim : NULL,
+                                    .claim_user = c };
+    cuvet_status st = cuvet_ctx_create(&co, &s->ctx);
+
+    return st == CUVET_OK ? cuvet_scan_open(s->ctx, &s->in->source, &so, &s->scan) : st;
+}
+
+/* A status that no diagnostic explained still needs a verdict and an exit code. */
+static void settle(current *c, cuvet_status st)
+{
+    cli_result *r = &c->result;
+
+    r->verdict = r->sum.verdict;
+    if (r->sum.errors + r->sum.warnings > 0)
+        r->rc = cli_worse(r->rc, CLI_X_FINDINGS);
+    /* Not from the diagnostics: they may be capped to nothing. */
+    if (r->verdict == CUVET_V_LIMIT)
+        r->rc = cli_worse(r->rc, CLI_X_LIMIT);
+    if (r->verdict == CUVET_V_ERROR)
+        r->rc = cli_worse(r->rc, CLI_X_IO);
+    if (st == CUVET_END)
+        return;
+    r->rc = cli_worse(r->rc, cli_exit_of(st));
+    if (st == CUVET_E_LIMIT) {
+        r->verdict = CUVET_V_LIMIT;
+        return;
+    }
+    r->verdict = CUVET_V_ERROR;
+    r->why = ferror(stdout) ? "standard output failed" : cli_status_text(st);
+}
+
+static void scan_input(current *c)
+{
+    cli_session *s = c->s;
+    cuvet_status st = open_scan(c), sum = CUVET_OK, closed = CUVET_OK;
+
+    if (st == CUVET_OK) {
+        st = walk_items(s);
+        sum = cuvet_scan_summary(s->ctx, s->scan, &c->result.sum);
+        closed = cuvet_scan_close(s->ctx, &s->scan);
+    }
+    if (sum != CUVET_OK || closed != CUVET_OK)
+        st = CUVET_E_INTERNAL;
+    settle(c, st);
+    cuvet_ctx_destroy(s->ctx);
+    s->ctx = NULL;
+}
+
+static bool on_input(void *user, cli_input *in)
+{
+    cli_session *s = user;
+    current c = { .s = s };
+
+    s->in = in;
+    s->n_inputs++;
+    s->members = 0;
+    cli_progress_begin(s);
+    if (s->sink->begin)
+        s->sink->begin(s->user, s);
+    if (in->why) {
+        c.result.verdict = in->rc == CLI_X_LIMIT ? CUVET_V_LIMIT : CUVET_V_ERROR;
+        c.result.why = in->why;
+        c.result.rc = in->rc;
+    } else {
+        scan_input(&c);
+    }
+    cli_progress_clear(s);
+    if (c.result.why)
+        cli_complain(in->name, "%s", c.result.why);
+    s->rc = cli_worse(s->rc, c.result.rc);
+    if (s->sink->end)
+        s->sink->end(s->user, s, &c.result);
+    s->in = NULL;
+    return !ferror(stdout);
+}
+
+int cli_session_run(cli_session *s)
+{
+    if (s->args->n_operands == 0) {
+        cli_complain(NULL, "no input; name files, or - for standard input");
+        return CLI_X_USAGE;
+    }
+    (void)cli_each_input(s->args, on_input,
+                         s); /* an early stop is a failed standard output: reported when it is flushed */
+    return s->rc;
+}

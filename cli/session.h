@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* One run over all inputs of a command: opens a scan per input and hands what it tells to a sink (a
+ * report, or unpack). */
+#ifndef CLI_SESSION_H
+#define CLI_SESSION_H
+
+#include "input.h"
+
+typedef struct cli_session cli_session;
+
+/* How one input ended. */
+typedef struct cli_result {
+    cuvet_summary sum; /* all zero when the input could not be read */
+    cuvet_verdict verdict;
+    const char *why; /* the scan did not come to its end, for this reason; NULL */
+    int rc;
+} cli_result;
+
+/* Any function may be NULL. `user` is the sink's own state. */
+typedef struct cli_sink {
+    void (*begin)(void *user, const cli_session *s);
+    void (*finding)(void *user, const cli_session *s, const cuvet_diag *d);
+    void (*member)(void *user, const cli_session *s, const cuvet_item *it);
+    void (*claim)(void *user, const cli_session *s, const cuvet_claim_info *c);
+    void (*end)(void *user, const cli_session *s, const cli_result *r);
+} cli_sink;
+
+struct cli_session {
+    const cli_args *args;
+    const cli_sink *sink;
+    void *user;
+    cuvet_depth depth;
+    /* what is set while an input is open */
+    const cli_input *in;
+    cuvet_ctx *ctx;
+    cuvet_scan scan;
+    /* what the run has come to */
+    uint64_t n_inputs;
+    int rc;
+    bool progress, progress_shown;
+    int64_t progress_at; /* milliseconds */
+    uint64_t members;
+};
+
+/** Run over all operands. @return the exit code, standard output not yet flushed. */
+int cli_session_run(cli_session *s);
+
+/* progress.c: one line on standard error, only on a terminal, at most ten times a second. */
+void cli_progress_begin(cli_session *s);
+void cli_progress_step(cli_session *s, uint64_t at);
+/** Take the line away before anything else is printed. */
+void cli_progress_clear(cli_session *s);
+
+/* names.c: short texts that several outputs share. */
+#define CLI_PATH_CAP 320
+/** "sm_90a", "compute_90", "lto_90"; "" when unknown. */
+void cli_arch_text(const cuvet_item *it, char *out, size_t cap);
+void cli_path(const cuvet_path *p, char *out, size_t cap);
+#define CLI_MESSAGE_CAP 512
+/** What a diagnostic says: the title of its rule, and what was met. The same text in every format. */
+void cli_message(const cuvet_diag *d, char *out, size_t cap);
+/** Point to scan for what list, unpack and map only count. */
+void cli_point_to_scan(const cli_session *s, const cuvet_summary *sum);
+
+#endif

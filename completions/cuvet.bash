@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Generated from cli/options.def by tools/gen_man.py; do not edit.
+_cuvet()
+{
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
+    local command=${COMP_WORDS[1]} words=
+    if [ "$cur" = = ]; then cur=; fi
+    if [ "$prev" = = ]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        words='scan list unpack dump map rules help --help --version'
+    else
+        case $command,$prev in
+        scan,--format) words='text ndjson sarif' ;;
+        scan,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work='; compopt -o nospace ;;
+        scan,--limits) words='strict roomy tiny' ;;
+        list,--format) words='text ndjson' ;;
+        list,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work='; compopt -o nospace ;;
+        list,--limits) words='strict roomy tiny' ;;
+        unpack,--directory|unpack,-d) COMPREPLY=($(compgen -d -- "$cur")); return ;;
+        unpack,--kind) words='elf ptx ltoir' ;;
+        unpack,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work='; compopt -o nospace ;;
+        unpack,--limits) words='strict roomy tiny' ;;
+        dump,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work='; compopt -o nospace ;;
+        dump,--limits) words='strict roomy tiny' ;;
+        dump,--format) words='text ndjson' ;;
+        map,--format) words='text ndjson' ;;
+        map,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work='; compopt -o nospace ;;
+        map,--limits) words='strict roomy tiny' ;;
+        rules,--format) words='text ndjson' ;;
+        *)
+            case $command in
+            scan) words='--format --notes --recursive --jobs --limit --limits --list-limits --no-progress --help --version' ;;
+            list) words='--format --recursive --kernels --limit --limits --list-limits --no-progress --help --version' ;;
+            unpack) words='--directory --arch --kind --force --fsync --limit --limits --list-limits --no-progress --help --version' ;;
+            dump) words='--limit --limits --list-limits --format --header --sections --segments --symbols --relocs --info --compat --notes --callgraph --unified --capsules --frames --data --ptx --member --arch --help --version' ;;
+            map) words='--format --limit --limits --list-limits --help --version' ;;
+            rules) words='--format --help --version' ;;
+            help) words='--help --version scan list unpack dump map rules help' ;;
+            esac ;;
+        esac
+    fi
+    COMPREPLY=($(compgen -W "$words" -- "$cur"))
+    if [ "$COMP_CWORD" -gt 1 ] && [ -z "$COMPREPLY" ]; then COMPREPLY=($(compgen -f -- "$cur")); fi
+}
+complete -o filenames -F _cuvet cuvet

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One-field mutations of host ELF files, archives and whole files."""
+
+import struct
+
+from edit import Blob, archive
+from registry import case
+
+O, SO, EXE, DLINK, VARS = 'host-plain.o', 'host-plain.so', 'host-plain.exe', 'host-dlink.o', 'host-launch.o'
+SEG, RSEG = '.nvFatBinSegment', '.rela.nvFatBinSegment'
+
+
+def dynamic(e, tag):
+    """offset of an entry of .dynamic"""
+    data = e.section_bytes('.dynamic')
+    return next(at for at in range(0, len(data), 16) if struct.unpack_from('<Q', data, at)[0] == tag)
+
+
+def inside(e):
+    """write a container header into the payload of the first container and let the second wrapper name it"""
+    at = 0x100
+    e.patch('__nv_relfatbin', at, struct.pack('<IHHQ', 0xBA55ED50, 1, 16, 0))
+    return e.reloc(RSEG, 1, 'addend', at)
+
+
+# --- wrappers -------------------------------------------------------------------------------------
+case('HOST_WRAPPER_MAGIC', 'wrapper-magic', O, lambda e: e.word(SEG, 0, 0x466243B2))
+case('HOST_WRAPPER_VERSION', 'wrapper-version-3', O, lambda e: e.word(SEG, 4, 3))
+case('HOST_WRAPPER_VERSION', 'wrapper-version-0', O, lambda e: e.word(SEG, 4, 0))
+case('HOST_WRAPPER_SIZE', 'wrapper-size', O, lambda e: e.sadd(SEG, 'size', -8))
+case('HOST_WRAPPER_CONTAINER', 'wrapper-nowhere', O, lambda e: e.reloc(RSEG, 0, 'addend', 8))
+case('HOST_RELOC_SYMBOL', 'wrapper-reloc-sym', O, lambda e: e.reloc(RSEG, 0, 'sym', 0xFFFF))
+case('HOST_WRAPPER_TARGET', 'wrapper-reloc-missing', O, lambda e: e.section(RSEG, 'type', 1))
+case('HOST_RELOC_TYPE', 'wrapper-reloc-type', O, lambda e: e.reloc(RSEG, 0, 'type', 2))
+case('HOST_WRAPPER_TARGET', 'wrapper-address', EXE, lambda e: e.word(SEG, 8, 0x500000, 8))
+case(
+    'HOST_WRAPPER_CONTAINER',
+    'wrapper-address-8',
+    EXE,
+    lambda e: e.word(SEG, 8, e.sget('.nv_fatbin', 'addr') + 8, 8),
+)
+case('HOST_WRAPPER_ADDEND', 'wrapper-address-so', SO, lambda e: e.word(SEG, 8, 0x50000, 8))
+case('HOST_WRAPPER_SECOND', 'wrapper-second', O, lambda e: e.word(SEG, 16, 64, 8))
+case(
+    'HOST_WRAPPER_TWICE',
+    'wrapper-twice',
+    'host-merged.o',
+    lambda e: e.reloc(RSEG, 1, 'addend', e.rget(RSEG, 0, 'addend')),
+)
+case('HOST_SECTION_TYPE', 'wrapper-type', O, lambda e: e.section(SEG, 'type', 8))
+# --- sections -------------------------------------------------------------------------------------
+case('HOST_SECTION_TYPE', 'fatbin-type', O, lambda e: e.section('.nv_fatbin', 'type', 8))
+case('HOST_SECTION_COMPRESSED', 'fatbin-compressed', O, lambda e: e.section('.nv_fatbin', 'flags', 0x802))
+case('HOST_SECTION_RANGE', 'fatbin-offset', O, lambda e: e.section('.nv_fatbin', 'offset', 0x1000000))
+case('HOST_SECTION_RANGE', 'fatbin-size', O, lambda e: e.section('.nv_fatbin', 'size', 0x1000000))
+case('FATBIN_SECTION_UNCLAIMED', 'fatbin-garbage', O, lambda e: e.word('.nv_fatbin', 0, 0x12345678))
+case('FATBIN_CROSSES_SECTION', 'fatbin-short', O, lambda e: e.sadd('.nv_fatbin', 'size', -8))
+case(
+    'HOST_WRAPPER_CONTAINER', 'container-erased', O, lambda e: e.raw(e.at_section('.nv_fatbin', 0), b'\0' * 8)
+)
+case('HOST_SHDR_RANGE', 'shoff', O, lambda e: e.head('e_shoff', 0x10000000))
+case('HOST_SHDR_RANGE', 'shnum', O, lambda e: e.head('e_shnum', 0xFE00))
+case('HOST_SHENTSIZE', 'shentsize', O, lambda e: e.head('e_shentsize', 40))
+case('HOST_SHSTRNDX', 'shstrndx', O, lambda e: e.head('e_shstrndx', 0xFE00))
+case('HOST_NAME_OFFSET', 'section-name', O, lambda e: e.section('.nv_fatbin', 'name', 0xFFFFFF))
+case('HOST_NAMES_RANGE', 'names-range', O, lambda e: e.section('.shstrtab', 'size', 0x10000000))
+case('HOST_PHDR_RANGE', 'phoff', SO, lambda e: e.head('e_phoff', 0x10000000))
+case('HOST_PHENTSIZE', 'phentsize', SO, lambda e: e.head('e_phentsize', 40))
+case('HOST_TRUNCATED', 'truncated-header', O, lambda e: e.cut(60))
+case('HOST_WRAPPER_OLD', 'wrapper-old', O, lambda e: e.word(SEG, 0, 0x1EE55A01))
+case('HOST_WRAPPER_HOST', 'machine', O, lambda e: e.head('e_machine', 8))
+case('HOST_RELOC_UNDEFINED', 'undefined', O, lambda e: e.symbol(e.rget(RSEG, 0, 'sym'), 'shndx', 0))
+case('HOST_RELOC_ENTRY', 'reloc-entry', O, lambda e: e.section(RSEG, 'entsize', 16))
+case(
+    'HOST_SECTION_MAPPING',
+    'mapping',
+    EXE,
+    lambda e: e.section('.nv_fatbin', 'addr', e.sget('.nv_fatbin', 'addr') + 16),
+)
+case('HOST_DYNAMIC', 'dynamic', SO, lambda e: e.word('.dynamic', dynamic(e, 7) + 8, 0x7FFFFFFF, 8))
+case('HOST_DYNAMIC', 'dynamic-size', SO, lambda e: e.word('.dynamic', dynamic(e, 8) + 8, 0x7FFFFFFF, 8))
+case('HOST_RELOC_ENTRY', 'dynamic-entry', SO, lambda e: e.word('.dynamic', dynamic(e, 9) + 8, 16, 8))
+case('HOST_WRAPPER_CONTAINER', 'container-inside', 'host-merged.o', inside)
+case('FATBIN_UNREFERENCED', 'unclaimed', 'host-unclaimed.so', lambda e: e, neighbour='host-plain.so')
+case('HOST_IDENT', 'class', O, lambda e: e.head('class', 3))
+case('HOST_BIG_ENDIAN', 'data', O, lambda e: e.head('data', 2))
+case('HOST_SHDR_RANGE', 'truncated', O, lambda e: e.cut(-64))
+case('HOST_TEXT_END', 'nvhr-nul', VARS, lambda e: e.word('.nvHRKE', e.sget('.nvHRKE', 'size') - 1, 0x78, 1))
+case('HOST_TEXT_BYTE', 'nvhr-control', VARS, lambda e: e.word('.nvHRKE', 2, 1, 1))
+case(
+    'HOST_TEXT_END',
+    'module-id',
+    VARS,
+    lambda e: e.word('__nv_module_id', e.sget('__nv_module_id', 'size') - 1, 0x78, 1),
+)
+# --- archives -------------------------------------------------------------------------------------
+A = 'long-names.a'
+
+
+def header(b, nth):
+    """offset of the nth archive member header"""
+    at = 8
+    for _ in range(nth):
+        size = int(bytes(b.data[at + 48 : at + 58]))
+        at += 60 + size + (size & 1)
+    return at
+
+
+case('AR_TERMINATOR', 'terminator', A, lambda b: b.raw(header(b, 2) + 58, b'x'))
+case('AR_SIZE', 'size-letters', A, lambda b: b.raw(header(b, 2) + 48, b'12x4'))
+case('AR_MEMBER_TRUNCATED', 'size-past', A, lambda b: b.raw(header(b, 4) + 48, b'9999999'))
+case('AR_SIZE', 'size-blank', A, lambda b: b.raw(header(b, 2) + 48, b'          '))
+case('AR_SIZE', 'size-negative', A, lambda b: b.raw(header(b, 2) + 48, b'-1        '))
+case('AR_NAME_OFFSET', 'name-past', A, lambda b: b.raw(header(b, 2), b'/9999           '))
+case('AR_NAME_FIELD', 'name-letters', A, lambda b: b.raw(header(b, 2), b'/x              '))
+case(
+    'AR_NAME_END',
+    'name-unterminated',
+    A,
+    lambda b: b.raw(header(b, 1) + 60, b'n' * (header(b, 2) - header(b, 1) - 60)),
+)
+case('AR_NAME_OFFSET', 'no-names', A, lambda b: b.raw(header(b, 1), b'x/'))
+case('AR_HEADER_TRUNCATED', 'truncated-header', A, lambda b: b.cut(header(b, 4) + 30))
+case('AR_MEMBER_TRUNCATED', 'truncated', A, lambda b: b.cut(-10))
+case('AR_HEADER_TRUNCATED', 'tail', A, lambda b: b.append(b'\n'))
+case('AR_HEADER_TRUNCATED', 'tail-bytes', A, lambda b: b.append(b'x' * 20))
+case(
+    'AR_PADDING',
+    'odd-padding',
+    A,
+    lambda b: Blob(archive([(b'a.txt/', b'odd'), (b'b.txt/', b'even')])).raw(8 + 60 + 3, b'x'),
+)
+case('AR_BSD_NAME', 'bsd-past', A, lambda b: Blob(archive([(b'#1/99', b'long-name.o\0data')])))
+case('AR_THIN', 'thin', 'thin.a', lambda b: b, neighbour='long-names.a')
+# --- whole files ----------------------------------------------------------------------------------
+case('FILE_EMPTY', 'empty', 'plain.ptx', lambda b: b.cut(0))
+case('FILE_COMPRESSED', 'zip', 'plain.ptx', lambda b: Blob(b'PK\3\4' + bytes(60)))
+case('FILE_COMPRESSED', 'gzip', 'plain.ptx', lambda b: Blob(b'\x1f\x8b\x08\0' + bytes(60)))
+case('FILE_COMPRESSED', 'zstd', 'plain.ptx', lambda b: Blob(b'\x28\xb5\x2f\xfd' + bytes(60)))
+case('FILE_COMPRESSED', 'xz', 'plain.ptx', lambda b: Blob(b'\xfd7zXZ\0' + bytes(60)))
+case('FILE_COMPRESSED', 'bzip2', 'plain.ptx', lambda b: Blob(b'BZh9' + bytes(60)))
+case('FILE_OLD_MAGIC', 'old-magic', 'plain.ptx', lambda b: Blob(b'\x01\x5a\xe5\x1e' + bytes(60)))
+case(
+    'FILE_STRAY_MAGIC',
+    'stray-magic',
+    'plain.ptx',
+    lambda b: Blob(bytes(64) + b'\x50\xed\x55\xba' + bytes(60)),
+)
+case(
+    'FILE_DAMAGED_ELF',
+    'damaged-elf',
+    'plain.sm_75.cubin',
+    lambda e: Blob(bytes(64) + bytes(e.section(2, 'offset', 2**60))),
+)
+case(
+    'FILE_STRAY_ELF',
+    'stray-elf',
+    'plain.sm_75.cubin',
+    lambda e: Blob(bytes(64) + bytes(e.section(2, 'offset', 2**60).raw(6, b'\7'))),
+)
+case('PTX_NUL_INSIDE', 'ptx-nul', 'plain.ptx', lambda b: b.raw(300, b'\0'))
+case(
+    'PTX_TARGET_MISSING',
+    'ptx-no-target',
+    'plain.ptx',
+    lambda b: Blob(bytes(b).replace(b'.target', b'.tarjet')),
+)
+case(
+    'PTX_VERSION',
+    'ptx-version',
+    'plain.ptx',
+    lambda b: Blob(bytes(b).replace(b'.version 9.0', b'.version x.0')),
+)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Forms that genuine older files have and today's tools do not write: none of them may give a finding."""
+
+import struct
+
+import synth
+from edit import Elf, Fat, container, member
+from registry import legal, sample
+
+for base in ('vars.sm_75.cubin', 'vars.sm_75.rdc.cubin', 'indirect.sm_75.rdc.cubin', 'plain.sm_89.cubin'):
+    legal('abi7-' + base, lambda b=base: synth.legacy(Elf(sample(b))))
+legal('elf32-vars.sm_75.cubin', lambda: synth.elf32(synth.legacy(Elf(sample('vars.sm_75.cubin')))))
+legal('numbered-weak.sm_100.cubin', lambda: synth.numbered(Elf(sample('weak.sm_100.cubin'))))
+legal('cuver-vars.sm_100.cubin', lambda: synth.cuver(Elf(sample('vars.sm_100.cubin'))))
+
+
+def abi7_member():
+    """an ELF member of version 1.7"""
+    return container(
+        member(2, bytes(synth.legacy(Elf(sample('plain.sm_75.cubin')))), 75, version=(1, 7), how='lz4')
+    )
+
+
+def elf32_member():
+    """a 32-bit member: flag 0x1 is clear"""
+    data = synth.elf32(synth.legacy(Elf(sample('plain.sm_75.cubin'))))
+    return container(member(2, data, 75, flags=0x10, version=(1, 7)))
+
+
+def old_ptx():
+    """PTX of older tools: a descriptor {0, 0} and no option text"""
+    return container(
+        member(1, Fat(sample('ptx-raw.fatbin')).payload()[1], 75, extra=bytes(8), options_offset=0x40)
+    )
+
+
+def old_lto():
+    """LTO-IR of older tools: eight zero bytes before the descriptor"""
+    f = Fat(sample('lto-lz4.fatbin'))
+    _, stored = f.payload()
+    options = struct.pack('<II', 0x50, 3) + b'-O3'.ljust(8, b'\0')
+    return container(
+        member(
+            8,
+            stored,
+            75,
+            f.value('flags'),
+            version=(1, 61),
+            extra=bytes(8) + options,
+            options_offset=0x48,
+            compressed_size=f.value('compressed_size'),
+            key=f.value('key'),
+            uncompressed_size=f.value('uncompressed_size'),
+        )
+    )
+
+
+def compat_values():
+    """an ELF member of 12.8 tools: the values of tags 2, 3 and 5 instead of a copy of .nv.compat"""
+    elf = synth.cuver(Elf(sample('plain.sm_100.cubin')))
+    for tag in (9, 7, 6, 11):
+        elf.tlv('.nv.compat', tag, 0, None)
+    area = struct.pack('<II', 0x48, 3) + bytes([1, 0, 5]).ljust(8, b'\0')
+    return container(member(2, bytes(elf), 100, 0x1000011, how='zstd', extra=area, options_offset=0x40))
+
+
+legal('abi7-member.fatbin', abi7_member)
+legal('elf32-member.fatbin', elf32_member)
+legal('old-ptx.fatbin', old_ptx)
+legal('old-lto.fatbin', old_lto)
+legal('compat-values.fatbin', compat_values)
+# the bytes of a wrapper magic, and the four bytes of the container magic alone, are data where nothing names them
+legal('stray-bytes.bin', lambda: bytes(40) + struct.pack('<II', 0x466243B1, 1) + bytes(24))

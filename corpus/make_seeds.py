@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Write the seeds of the fuzz targets, corpus/<target>/seed/*: tiny files, one feature each, named for it.
+
+They are cut out of corpus/samples (sections, members, payloads) or made by hand here; the same bytes each time. A seed may end
+in a trailer of eight bytes, {parameters, "CVFZ"}, see fuzz/common.h. A file in corpus/<target>/regress is never touched.
+
+Usage: make_seeds.py [--check]     --check: compare with what is there, write nothing
+"""
+import os
+import struct
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SAMPLES = os.path.join(HERE, "samples")
+seeds = {}
+
+
+def put(target, name, data):
+    assert (target, name) not in seeds, (target, name)
+    seeds[target, name] = bytes(data)
+
+
+def sample(name, where="samples"):
+    with open(os.path.join(HERE, where, name), "rb") as f:
+        return f.read()
+
+
+def trailer(param):
+    return struct.pack("<I4s", param & 0xFFFFFFFF, b"CVFZ")
+
+
+def sections(elf):
+    """(name, type, body) of each section of a 64-bit ELF."""
+    shoff, = struct.unpack_from("<Q", elf, 40)
+    n, names = struct.unpack_from("<HH", elf, 60)
+    if n == 0:  # extended numbering
+        n, = struct.unpack_from("<Q", elf, shoff + 32)
+    rows = [struct.unpack_from("<IIQQQQIIQQ", elf, shoff + 64 * i) for i in range(n)]
+    table = elf[rows[names][4]:][:rows[names][5]]
+    for r in rows:
+        yield table[r[0]:table.index(b"\0", r[0])].decode(), r[1], b"" if r[1] in (0, 8) else elf[r[4]:r[4] + r[5]]
+
+
+def members(fatbin):
+    """(header, payload) of each member of the first container."""
+    at, end = 16, 16 + struct.unpack_from("<Q", fatbin, 8)[0]
+    while at < end:
+        hs, ps = struct.unpack_from("<IQ", fatbin, at + 4)
+        yield fatbin[at:at + hs], fatbin[at + hs:at + hs + ps]
+        at += hs + ps
+
+
+def container(body):
+    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body
+
+
+# --- bytes: programs for the machine of fuzz/target_bytes.c -----------------------------------------------------------------
+
+def make_bytes():
+    put("bytes", "empty", b"")
+    for op, name in enumerate(("loads", "sub", "search", "decimal", "text", "cursor", "output", "arithmetic", "sort")):
+        put("bytes", name, bytes([op, 5, 3, 1, 2, op, 0, 16, 33, op, 7]) + bytes(range(8)) + bytes([op, 13, 4, 2, 8, 1, 9, 3]))
+    put("bytes", "digits", b"\x03\x054294967295 4294967296 007" + b"\x03\x10" * 4)
+    put("bytes", "magics", b"\x02\x50\x10" + struct.pack("<II", 0xBA55ED50, 0x464C457F) * 12)
+    put("bytes", "zeros", b"\x02\0\0" + bytes(90) + b"\1")
+
+
+# --- codecs ------------------------------------------------------------------------------------------------------------------
+
+def make_codecs():
+    n = {"lz4": 0, "zstd": 0}
+    for name in ("compat-lz4.fatbin", "multi-lz4.fatbin", "default.fatbin", "multi.fatbin", "balance.fatbin"):
+        for header, payload in members(sample(name)):
+            flags, = struct.unpack_from("<Q", header, 40)
+            size, = struct.unpack_from("<I", header, 16)
+            usize, = struct.unpack_from("<Q", header, 56)
+            kind = "lz4" if flags & 0x2000 else "zstd" if flags & 0x8000 else None
+            if not kind or flags & 0x40 or usize > 0xFFFF or n[kind] == 4 or size > 2048:
+                continue
+            put(kind, "member-%d" % n[kind], payload[:size] + trailer(usize << 16))
+            n[kind] += 1
+    put("lz4", "literals", b"\x50hello" + trailer(5 << 16))
+    put("lz4", "run", b"\x1fa\1\0\x60\x50aaaaa" + trailer(121 << 16))
+    put("lz4", "overlap", b"\x44abcd\4\0\x50bcdab" + trailer(17 << 16))
+    put("lz4", "no-size", b"\x50hello")
+    magic = struct.pack("<I", 0xFD2FB528)
+    raw = lambda last, data: struct.pack("<I", last | len(data) << 3)[:3] + data
+    put("zstd", "raw-block", magic + b"\x20\x05" + raw(1, b"hello"))
+    put("zstd", "rle-block", magic + b"\x20\x40" + struct.pack("<I", 1 | 1 << 1 | 64 << 3)[:3] + b"a")
+    put("zstd", "window", magic + b"\x00\x58" + raw(1, b"hello") + trailer(5 << 16))
+    put("zstd", "size-2", magic + b"\x60" + struct.pack("<H", 1) + raw(1, bytes(257)))
+    put("zstd", "size-8-checksum", magic + b"\xe4" + struct.pack("<Q", 2) + raw(1, b"ab") + b"\0\0\0\0")
+    put("zstd", "two-blocks", magic + b"\x20\x04" + raw(0, b"ab") + raw(1, b"cd"))
+    put("zstd", "dictionary", magic + b"\x21\x07\x02" + raw(1, b"ab"))
+    put("zstd", "skippable", struct.pack("<II", 0x184D2A50, 4) + b"skip" + magic + b"\x20\x02" + raw(1, b"ab"))
+    put("zstd", "limits", magic + b"\x20\x05" + raw(1, b"hello") + trailer(0xF0 | 5 << 16))
+
+
+# --- device ELF --------------------------------------------------------------------------------------------------------------
+
+CUBINS = ("nocode.sm_75.cubin", "nocode.sm_75.rdc.cubin", "nocode.sm_90.cubin", "nocode.sm_100.rdc.cubin", "plain.sm_75.cubin",
+          "plain.sm_80.rdc.cubin", "plain.sm_90a.cubin", "plain.sm_100.cubin", "indirect.sm_75.rdc.cubin", "dynshared.sm_90.rdc.cubin",
+          "printer.sm_75.cubin", "plain.sm_110.rdc.cubin")
+OLD = ("abi7-plain.sm_75.cubin", "elf32-plain.sm_75.cubin", "cuver-plain.sm_100.cubin", "CV-ELF-024.extended-0.cubin")
+
+
+def make_elf():
+    head = struct.Struct("<16sHHIQQQIHHHHHH")
+    ident = b"\x7fELF\2\1\1\x41\x08" + bytes(7)
+    shdr = lambda *f: struct.pack("<IIQQQQIIQQ", *f)
+    names = b"\0.shstrtab\0"
+    tiny = head.pack(ident, 2, 190, 1, 0, 0, 80, 0x5A0000 | 90 << 8, 64, 56, 0, 64, 2, 1) + names.ljust(16, b"\0")
+    tiny += shdr(0, 0, 0, 0, 0, 0, 0, 0, 0, 0) + shdr(1, 3, 0, 0, 64, len(names), 0, 0, 1, 0)
+    put("elf", "two-sections", tiny)
+    put("elf", "header-only", head.pack(ident, 2, 190, 1, 0, 0, 0, 90 << 8, 64, 56, 0, 64, 0, 0))
+    put("elf", "extended", tiny[:60] + bytes(2) + tiny[62:80 + 32] + struct.pack("<Q", 2) + tiny[80 + 40:])
+    put("elf", "big-endian", b"\x7fELF\2\2\1\x41\x08" + bytes(55))
+    put("elf", "host", sample("host-two_b.o"))
+    put("elf", "elf32", sample("elf32-plain.sm_75.cubin", "legal"))
+    put("elf", "segments", sample("nocode.sm_75.cubin"))
+    put("elf", "relocations", sample("plain.sm_75.rdc.cubin"))
+    for c in CUBINS:
+        put("cubin", c[:-len(".cubin")], sample(c))
+    for c in OLD:
+        put("cubin", c[:-len(".cubin")], sample(c, "legal"))
+    put("cubin", "two-sections", tiny)
+    put("cubin", "padded", sample("nocode.sm_75.rdc.cubin") + bytes(4))
+    for p in (3, 4, 0x10, 0x40):
+        put("cubin", "limits-%02x" % p, sample("nocode.sm_90.cubin") + trailer(p))
+
+
+def make_sections():
+    seen = set()
+    want = {".nv.info": "tlv", ".nv.compat": "tlv", ".note.nv.tkinfo": "note", ".note.nv.cuinfo": "note", ".note.nv.cuver": "note",
+            ".nv.callgraph": "meta", ".nv.prototype": "meta", ".nv.rel.action": "meta", ".nv.uft.entry": "meta",
+            ".nvHRKE": "meta", ".nvHRKI": "meta", ".nvHRDE": "meta", ".nvFatBinSegment": "meta", "__nv_module_id": "meta"}
+    count = {}
+    files = [("samples", f) for f in sorted(os.listdir(SAMPLES))] + [("legal", f) for f in OLD]
+    for where, f in files:
+        data = sample(f, where)
+        if data[:5] != b"\x7fELF\2" or len(data) > 10000:
+            continue
+        for name, _, body in sections(data):
+            base = ".nv.info" if name.startswith((".nv.info.", ".nv.merc.nv.info")) else name
+            target = want.get(base)
+            if not target or not body or body in seen or len(body) > 1024 or count.get(base, 0) >= (10 if target == "tlv" else 6):
+                continue
+            seen.add(body)
+            put(target, "%s-%d" % (base.strip("._").replace(".", "-"), count.get(base, 0)), body)
+            count[base] = count.get(base, 0) + 1
+    put("tlv", "each-format", b"\1\x50\0\0\2\x38\1\0\3\x1b\xff\0\4\x11\x08\0" + struct.pack("<II", 1, 16))
+    put("tlv", "branches", b"\4\x34\x18\0" + struct.pack("<6I", 16, 0, 3, 32, 48, 64))
+    put("tlv", "annotations", b"\4\x4a\x10\0" + struct.pack("<4I", 1, 16, 1, 32))
+    put("note", "two-notes", (struct.pack("<III", 12, 8, 1000) + b"NVIDIA Corp\0" + struct.pack("<4H", 2, 90, 130, 0)) * 2)
+    put("note", "odd-sizes", struct.pack("<III", 3, 5, 7) + b"abc\0" + b"12345\0\0\0")
+    put("note", "cuver", struct.pack("<III", 12, 12, 1000) + b"NVIDIA Corp\0" + struct.pack("<HHII", 1, 100, 1, 1))
+    put("meta", "callgraph-loose", struct.pack("<iI", 0, 0xFFFFFFFF) + b"".join(
+        struct.pack("<II", a, b) for a, b in ((3, 4), (0, 0xFFFFFFFE), (4, 9), (0, 0xFFFFFFFD), (3, 9), (0, 0xFFFFFFFF), (5, 6))))
+    put("meta", "unified", struct.pack("<IIQQQ", 3, 1, 0, 0x1122334455667788, 0x99AABBCCDDEEFF00) * 2)
+    put("meta", "wrappers", struct.pack("<IIQQ", 0x466243B1, 1, 64, 0) + struct.pack("<IIQQ", 0x466243B1, 2, 64, 128) +
+        struct.pack("<IIQQ", 0x1EE55A01, 1, 64, 0))
+    put("meta", "patterns", b"_Z4axpyPf\0\0\0_Z3foov\0")
+
+
+# --- containers --------------------------------------------------------------------------------------------------------------
+
+def make_fatbin():
+    for name in ("balance", "ident", "ident8", "compat-lz4", "lto", "lto-raw", "lto-options", "elf-raw"):
+        put("fatbin", name, sample(name + ".fatbin"))
+    heads = []
+    for name in ("multi", "compat", "lto", "compress-false"):
+        for h, _ in members(sample(name + ".fatbin")):
+            h = bytearray(h)
+            struct.pack_into("<QI", h, 8, 0, 0)     # payload gone: headers alone
+            struct.pack_into("<Q", h, 56, 0)
+            struct.pack_into("<Q", h, 40, struct.unpack_from("<Q", h, 40)[0] & ~0xF040)
+            heads.append(bytes(h))
+    for i, h in enumerate(sorted(set(heads))[:12]):
+        put("fatbin", "header-%d" % i, container(h))
+    put("fatbin", "all-headers", container(b"".join(heads)))
+    put("fatbin", "empty", container(b""))
+    put("fatbin", "two", container(heads[0]) + bytes(8) + container(heads[-1]))
+    put("fatbin", "limits", container(b"".join(heads[:4])) + trailer(0x20))
+
+
+def ar_member(name, body, size=None):
+    h = b"%-16s%-12s%-6s%-6s%-8s%-10d`\n" % (name, b"0", b"0", b"0", b"644", len(body) if size is None else size)
+    return h + body + b"\n" * (len(body) & 1)
+
+
+def make_archive():
+    magic = b"!<arch>\n"
+    put("archive", "short-names", magic + ar_member(b"a.o/", b"abc") + ar_member(b"b.o/", b"defg"))
+    put("archive", "long-names", magic + ar_member(b"//", b"a_rather_long_name_of_an_object.o/\n") + ar_member(b"/0", b"abc"))
+    put("archive", "symbols", magic + ar_member(b"/", struct.pack(">II", 1, 80) + b"f\0") + ar_member(b"a.o/", b"abc"))
+    put("archive", "symbols-64", magic + ar_member(b"/SYM64/", struct.pack(">QQ", 1, 90) + b"f\0"))
+    put("archive", "bsd-names", magic + ar_member(b"#1/12", b"long name.o\0abc") + ar_member(b"plain", b"x"))
+    put("archive", "bsd-symbols", magic + ar_member(b"#1/20", b"__.SYMDEF SORTED\0\0\0\0" + bytes(8)))
+    put("archive", "thin", b"!<thin>\n" + ar_member(b"//", b"dir/a.o/\n") + ar_member(b"/0", b"", 4711))
+    put("archive", "nested-thin", b"!<thin>\n" + ar_member(b"//", b"dir/a.a/\n") + ar_member(b"/0:68", b"", 12))
+    put("archive", "empty", magic)
+    put("archive", "cut", magic + ar_member(b"a.o/", b"abc", 100))
+
+
+def make_host():
+    for name in ("host-two_a.o", "host-two_b.o", "host-dlink.o", "host-merged.o", "host-vars.o", "host-plain.exe", "host-launch.o"):
+        put("hostobj", name.replace(".", "-"), sample(name))
+    stripped = bytearray(sample("host-plain.exe"))
+    struct.pack_into("<Q", stripped, 40, 0)
+    struct.pack_into("<HHH", stripped, 58, 0, 0, 0)
+    put("hostobj", "no-section-table", stripped)
+    put("hostobj", "region", bytes(64) + sample("host-two_b.o") + trailer(0x100))
+
+
+def make_ptx():
+    text = sample("plain.ptx")
+    put("ptx", "plain", text)
+    put("ptx", "member", text + b"\0")
+    put("ptx", "padded", text.rstrip(b"\0") + bytes(8))
+    put("ptx", "comments", b"// a\n/* b */ .version /**/ 8.7 // c\n.target sm_90a, debug\n.address_size 64\n")
+    put("ptx", "options", b".version 9.0\n.target sm_100f, texmode_independent, debug\n.address_size 32\n")
+    put("ptx", "open-comment", b".version 8.0 /* .target sm_80")
+    put("ptx", "odd-bytes", b".version 7.8\n.target sm_75\n\x01\xc3\xa4\x7f\n")
+
+
+# --- whole files -------------------------------------------------------------------------------------------------------------
+
+def make_scan():
+    put("scan", "empty", b"")
+    put("scan", "balance", sample("balance.fatbin"))
+    put("scan", "headers-only", sample("default.fatbin") + trailer(0x100))
+    put("scan", "few-members", sample("compat-lz4.fatbin") + trailer(4))
+    put("scan", "little-memory", sample("default.fatbin") + trailer(0x10))
+    put("scan", "little-work", sample("nocode.sm_90.cubin") + trailer(2))
+    put("scan", "one-diagnostic", sample("host-two_b.o") + trailer(0x40))
+    put("scan", "no-nesting", ar_file(sample("default.fatbin")) + trailer(0x80))
+    put("scan", "archive", ar_file(sample("default.fatbin"), sample("nocode.sm_75.rdc.cubin")))
+    put("scan", "archive-in-archive", ar_file(ar_file(sample("balance.fatbin"))))
+    put("scan", "embedded-cubin", bytes(24) + sample("nocode.sm_75.rdc.cubin") + b"rest")
+    put("scan", "nested-container", nested(sample("default.fatbin")))
+    put("scan", "text", sample("plain.ptx"))
+    put("scan", "old-magic", struct.pack("<I", 0x1EE55A01) + bytes(60))
+    put("scan", "gzip", b"\x1f\x8b\x08" + bytes(20))
+    for n in (1, 2, 5, 12, 20, 30):
+        put("alloc_fault", "fatbin-%d" % n, sample("default.fatbin") + trailer(n << 8))
+    put("alloc_fault", "claims", sample("compat-lz4.fatbin") + trailer(9 << 8 | 1 << 25))
+    put("alloc_fault", "from-there-on", sample("balance.fatbin") + trailer(14 << 8 | 1 << 24))
+    put("alloc_fault", "headers", sample("ident.fatbin") + trailer(4 << 8 | 1 << 26))
+    put("alloc_fault", "host-in-turn", sample("host-two_b.o"))
+    put("alloc_fault", "archive", ar_file(sample("default.fatbin")) + trailer(16 << 8))
+    put("alloc_fault", "cubin", sample("nocode.sm_90.cubin") + trailer(6 << 8))
+    program = bytes([0, 0, 2, 4, 0, 1, 1, 0, 1, 0, 3, 2, 21, 16, 1, 0, 4, 0, 1, 1, 0, 4, 2, 1, 3, 2, 6, 3, 136, 0])
+    for name in ("default.fatbin", "nocode.sm_75.rdc.cubin", "balance.fatbin"):
+        put("api_sequence", name.replace(".", "-"), sample(name) + program + trailer(len(program)))
+    put("api_sequence", "built-in", sample("nocode.sm_90.cubin"))
+    put("planted", "header", struct.pack("<II", 0x44454221, 3) + bytes(12))
+
+
+def ar_file(*bodies):
+    return b"!<arch>\n" + b"".join(ar_member(b"m%d.o/" % i, b) for i, b in enumerate(bodies))
+
+
+def nested(inner):
+    h, _ = next(iter(members(sample("elf-raw.fatbin"))))
+    h = bytearray(h)
+    struct.pack_into("<Q", h, 8, len(inner))
+    return container(bytes(h) + inner)
+
+
+def make_dump():
+    if os.path.exists(os.path.join(os.path.dirname(HERE), "fuzz", "target_elf_api.c")):
+        for c in CUBINS[:4] + CUBINS[-2:]:
+            put("elf_api", c[:-len(".cubin")], sample(c))
+        put("elf_api", "elf32", sample("elf32-plain.sm_75.cubin", "legal"))
+
+
+def main():
+    check, bad = "--check" in sys.argv[1:], 0
+    for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_host, make_ptx, make_scan, make_dump):
+        make()
+    have = {(t, f) for t in os.listdir(HERE) if os.path.isdir(os.path.join(HERE, t, "seed"))
+            for f in os.listdir(os.path.join(HERE, t, "seed"))}
+    for gone in sorted(have - set(seeds)):
+        print("not a seed of the recipe: corpus/%s/seed/%s" % gone)
+        bad = 1
+    for (target, name), data in sorted(seeds.items()):
+        path = os.path.join(HERE, target, "seed", name)
+        old = open(path, "rb").read() if os.path.exists(path) else None
+        if old == data:
+            continue
+        if check:
+            print("differs: corpus/%s/seed/%s" % (target, name))
+            bad = 1
+        else:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as f:
+                f.write(data)
+    print("%d seeds, %d bytes" % (len(seeds), sum(len(d) for d in seeds.values())))
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(main())

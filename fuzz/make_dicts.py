@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Write the dictionaries fuzz/dict/<target>.dict from the tables in spec/: magics, names, codes, flag words.
+
+Usage: make_dicts.py [--check]     --check: compare with what is there, write nothing
+"""
+import os
+import re
+import struct
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SPEC = os.path.join(os.path.dirname(HERE), "spec")
+SPDX = "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
+
+
+def rows(table, macro):
+    """Arguments of each MACRO(...) row of spec/<table>.def; strings keep their quotes."""
+    with open(os.path.join(SPEC, table + ".def"), encoding="utf-8") as f:
+        text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
+    out = []
+    for m in re.finditer(r"^%s\((.*)\)\s*$" % macro, text, flags=re.M):
+        out.append([a.strip() for a in re.findall(r'"(?:[^"\\]|\\.)*"|[^,]+', m.group(1))])
+    if not out:
+        sys.exit("no %s rows in spec/%s.def" % (macro, table))
+    return out
+
+
+def u16(v):
+    return struct.pack("<H", v & 0xFFFF)
+
+
+def u32(v):
+    return struct.pack("<I", v & 0xFFFFFFFF)
+
+
+def u64(v):
+    return struct.pack("<Q", v & 0xFFFFFFFFFFFFFFFF)
+
+
+def quoted(arg):
+    return arg.strip('"').encode()
+
+
+def trailer():
+    return [u32(0x5A465643)] + [u32(p) + u32(0x5A465643) for p in (0, 3, 0x10, 0x20, 0x40, 0x80, 0x100)]
+
+
+def edges():
+    return [u32(0x7FFFFFFF), u32(0x80000000), u32(0xFFFFFFFF), u64(1 << 63), u64((1 << 64) - 8), u64(1 << 32)]
+
+
+def fatbin():
+    flags = [int(r[1], 0) for r in rows("fatbin", "FLAG")]
+    out = [u32(0xBA55ED50), u32(0xBA55ED50) + u32(0x00100001), u32(0x1EE55A01), u32(0x466243B1), u16(0x0101), u32(0x40), u32(0x48)]
+    out += [u64(f) for f in flags] + [u64(0x11 | f) for f in flags]
+    out += [u16(k) + u16(0x0101) for k in (1, 2, 4, 8, 16)] + [u32(a) for a in (52, 75, 80, 90, 100, 103, 110, 120, 121)]
+    return out + [b"-arch sm_90a\0", b"--device-debug", u32(0xFD2FB528)]
+
+
+def elf():
+    out = [b"\x7fELF\x02\x01\x01\x41\x08", b"\x7fELF\x02\x01\x01\x33\x07", b"\x7fELF\x01\x01\x01\x33", b"\x7fELF\x02\x01\x01\0",
+           u16(1) + u16(190), u16(2) + u16(190), u16(190), u16(0xFF00), u16(0xFFFF), u16(0xFFF1), u16(0xFFF2)]
+    out += [u32(int(r[1], 0)) for r in rows("elf", "SHT") + rows("elf", "PT")]
+    out += [u64(int(r[1], 0)) for r in rows("elf", "SHF")]
+    out += [bytes([int(b[1], 0) << 4 | int(t[1], 0)]) for b in rows("elf", "STB") for t in rows("elf", "STT")]
+    return out
+
+
+def names():
+    out = []
+    for r in rows("roles", "ROLE"):
+        n = quoted(r[1]).rstrip(b"*")
+        if n:
+            out += [n + b"\0"] if not n.endswith(b".") else [n, b".rela" + n]
+    return out
+
+
+def tlv():
+    out = []
+    for r in rows("eiattr", "ATTR"):
+        code, form, size = int(r[0], 0), int(r[2], 0), int(r[6], 0)
+        out.append(bytes([form or 4, code]) + u16(size if form == 4 else 0))
+    for r in rows("compat", "COMPAT"):
+        out.append(bytes([int(r[2], 0) or 4, int(r[0], 0)]) + u16(int(r[3], 0)))
+    return out
+
+
+def note():
+    return [b"NVIDIA Corp\0", u32(12) + u32(8) + u32(1000), u32(12), u32(1000), u32(2000), u32(24), b"-arch sm_90a", b"-arch=sm_100f",
+            u16(2) + u16(90), b"ptxas\0", b"nvlink\0", b"nvasm_internal\0", b"Cuda compilation tools, release 13.0\0"]
+
+
+def meta():
+    return [u32(0) + u32(-p) for p in range(1, 6)] + [u64(0x73), u64(0x3605002511000000), u64(0x4B), u32(0x466243B1) + u32(1),
+                                                     u32(0x466243B1) + u32(2), u32(0x1EE55A01), b".nvHRKE", b"__nv_module_id"]
+
+
+def ptx():
+    return [b".version ", b".target ", b".address_size ", b"8.7", b"9.0\n", b"sm_", b"sm_90a", b"sm_100f", b"64\n", b"32\n", b", debug",
+            b"//", b"/*", b"*/", b"texmode_independent", b"\0", b".visible .entry k()"]
+
+
+def archive():
+    return [b"!<arch>\n", b"!<thin>\n", b"`\n", b"//              ", b"/               ", b"/SYM64/         ", b"#1/20           ", b"/0",
+            b"__.SYMDEF", b"__.SYMDEF SORTED", b"0         `\n", b"/0:8            "]
+
+
+def host():
+    return [b".nv_fatbin\0", b"__nv_relfatbin\0", b".nvFatBinSegment\0", b"__nv_module_id\0", b".nvHRKE\0", b".shstrtab\0", u16(62),
+            u16(183), u16(243), u64(0x466243B1 | 1 << 32), u64(0x466243B1 | 2 << 32), u64(1), u64(8), u64(0x101), u64(0x403),
+            u32(4), u32(11), u32(6), u64(0x6FFFFEF5), u64(7), u64(8), u64(9), u64(17), u64(36)]
+
+
+def zstd():
+    return [u32(0xFD2FB528), u32(0x184D2A50), bytes([0x20]), bytes([0x60]), bytes([0xA0]), bytes([0xE0]), bytes([0x24]), bytes([0x58]),
+            b"\x01\0\0", b"\x02\x10\0", b"\x03\x10\0"]
+
+
+TARGETS = {
+    "archive": lambda: archive() + edges(),
+    "bytes": lambda: [b"\0", b"4294967295", b"4294967296", b".nv.", b"\x7fELF", u32(0xBA55ED50)],
+    "cubin": lambda: elf() + names() + tlv() + note() + meta() + edges() + trailer(),
+    "elf": lambda: elf() + edges() + trailer(),
+    "elf_api": lambda: elf() + names() + tlv() + note() + edges(),
+    "fatbin": lambda: fatbin() + tlv() + edges() + trailer(),
+    "hostobj": lambda: host() + edges() + trailer(),
+    "lz4": lambda: [b"\x1f\0\x01\0", b"\xf0\xff", b"\0\0", u32(0x00400000) + u32(0x5A465643), u32(0x10000000) + u32(0x5A465643)],
+    "meta": lambda: meta() + edges(),
+    "note": lambda: note() + edges() + trailer(),
+    "planted": lambda: [u32(0x44454221), u32(3), u32(0x2F11)],
+    "ptx": ptx,
+    "scan": lambda: fatbin() + elf() + names() + tlv() + note() + meta() + ptx() + archive() + host() + zstd() + edges() + trailer(),
+    "tlv": lambda: tlv() + edges() + trailer(),
+    "zstd": lambda: zstd() + trailer(),
+}
+TARGETS["alloc_fault"] = TARGETS["scan"]
+TARGETS["api_sequence"] = lambda: [u32(n) + u32(0x5A465643) for n in (4, 8, 16, 32, 64)]
+
+
+def text(words):
+    seen, out = set(), [SPDX, "# Written by fuzz/make_dicts.py from spec/*.def."]
+    for w in words:
+        if w and w not in seen:
+            seen.add(w)
+            out.append('"%s"' % "".join(chr(b) if 32 < b < 127 and b not in b'"\\' else "\\x%02X" % b for b in w[:64]))
+    return "\n".join(out) + "\n"
+
+
+def main():
+    check, bad = "--check" in sys.argv[1:], 0
+    for name, words in sorted(TARGETS.items()):
+        if not os.path.exists(os.path.join(HERE, "target_%s.c" % name)):
+            continue
+        path, want = os.path.join(HERE, "dict", name + ".dict"), text(words())
+        old = open(path, encoding="ascii").read() if os.path.exists(path) else None
+        if check and old != want:
+            print("differs: fuzz/dict/%s.dict" % name)
+            bad = 1
+        elif not check and old != want:
+            with open(path, "w", encoding="ascii") as f:
+                f.write(want)
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A scan through the public interface, with everything it says hashed and checked; used by several targets.
+ */
+#ifndef CV_FUZZ_SCANNER_H
+#define CV_FUZZ_SCANNER_H
+
+#include <cuvet/cuvet.h>
+
+#include "common.h"
+
+/* An allocator that counts, and that fails on request. */
+typedef struct fz_alloc {
+    uint64_t live;    /* atomic: workers share it */
+    uint64_t calls;   /* atomic */
+    uint64_t fail_at; /* this call fails (1: the first), 0: none */
+    bool fail_on;     /* … and every later one */
+    bool failed;
+} fz_alloc;
+
+cuvet_alloc fz_alloc_of(fz_alloc *a);
+
+typedef struct fz_claim {
+    uint64_t off, len;
+    bool shared;
+} fz_claim;
+
+typedef struct fz_scan {
+    const fz_input *in;
+    uint32_t jobs;
+    cuvet_depth depth;
+    bool claims;
+    /* out: */
+    uint64_t hash;
+    uint64_t n_items, n_diags, n_notes, n_warnings, n_errors;
+    cuvet_verdict worst;
+    cuvet_summary sum;
+    cuvet_status status; /* what ended the scan: END when all is well */
+    bool rule_limit;     /* a limit was reported */
+    fz_claim *list;
+    size_t n_list, cap_list;
+} fz_scan;
+
+/* Run to the end in a context of its own. */
+void fz_scan_run(fz_scan *s, const cuvet_limits *lim, fz_alloc *a);
+void fz_scan_free(fz_scan *s);
+/* The claims cover [0, len) exactly once, shared ones aside. */
+bool fz_scan_covered(fz_scan *s);
+
+#endif

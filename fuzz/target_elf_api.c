@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Inspection of one device ELF through the public interface: open, look at everything, close. Elements are
+ * decoded from the image on each call, whatever the examination thought of it, so that this target sees more
+ * damaged tables than the model's do. */
+#include "mutate.h"
+#include "scanner.h"
+
+/* Tables of a hostile image may all lie over the same bytes: per table and in all. */
+#define TABLE_MAX 512u
+#define TOTAL_MAX 20000u
+
+typedef struct look {
+    const fz_input *in;
+    cuvet_ctx *ctx;
+    cuvet_elf elf;
+    uint64_t hash, n_diags, left;
+} look;
+
+static void on_diag(void *user, const cuvet_diag *d)
+{
+    look *l = user;
+
+    l->n_diags++;
+    l->hash = fz_mix(l->hash, fz_diag(d, 0, l->in->len));
+}
+
+static void note(look *l, uint64_t v)
+{
+    l->hash = fz_mix(l->hash, v);
+}
+
+/* What was returned lies in the image; reading all of it lets the sanitizers check. */
+static void note_bytes(look *l, cuvet_bytes b)
+{
+    FZ_CHECK(b.n == 0 ||
+                 (b.p >= l->in->bytes && b.n <= l->in->len && b.p <= l->in->bytes + (l->in->len - b.n)),
+             "bytes that are returned lie in the image");
+    l->hash = fz_mix_bytes(l->hash, b.p, b.n);
+}
+
+static bool more(look *l, uint64_t i)
+{
+    if (l->left == 0 || i >= TABLE_MAX)
+        return false;
+    l->left--;
+    return true;
+}
+
+static bool walked(cuvet_status st)
+{
+    return st == CUVET_OK || st == CUVET_END || st == CUVET_E_USAGE;
+}
+
+static void tables(look *l, uint64_t t)
+{
+    cuvet_elf_symbol y;
+    cuvet_elf_reloc r;
+    cuvet_bytes text;
+    cuvet_status st = CUVET_OK;
+
+    for (uint64_t i = 0; st == CUVET_OK && more(l, i); i++) {
+        st = cuvet_elf_get_symbol(l->ctx, l->elf, t, i, &y);
+        FZ_CHECK(walked(st), "a symbol is there or not");
+        if (st != CUVET_OK)
+            break;
+        note_bytes(l, y.name);
+        note(l, y.value ^ y.size << 1 ^ (uint64_t)y.shndx << 2 ^ (uint64_t)y.info << 40 ^
+                    (uint64_t)y.other << 48);
+    }
+    st = CUVET_OK;
+    for (uint64_t i = 0; st == CUVET_OK && more(l, i); i++) {
+        st = cuvet_elf_get_reloc(l->ctx, l->elf, t, i, &r);
+        FZ_CHECK(walked(st), "a relocation is there or not");
+        if (st == CUVET_OK)
+            note(l, r.off ^ (uint64_t)r.type << 32 ^ r.sym ^ (uint64_t)r.addend);
+    }
+    st = cuvet_elf_string(l->ctx, l->elf, t, t, &text);
+    FZ_CHECK(st == CUVET_OK || st == CUVET_E_NO_MATCH, "a string is there or not");
+    if (st == CUVET_OK)
+        note_bytes(l, text);
+}
+
+/* Records of any section: both walks must go forward and end. */
+static void records(look *l, cuvet_bytes body)
+{
+    uint64_t pos = 0, last = 0;
+    cuvet_tlv t;
+    cuvet_note n;
+    cuvet_status st;
+
+    for (uint64_t i = 0; more(l, i) && (st = cuvet_tlv_next(body, &pos, &t)) == CUVET_OK; i++, last = pos) {
+        FZ_CHECK(t.off == last && pos > last && pos <= body.n && t.format >= 1 && t.format <= 4,
+                 "records follow each other");
+        note_bytes(l, t.payload);
+        note(l, (uint64_t)t.format << 24 | (uint64_t)t.code << 16 | t.value);
+    }
+    FZ_CHECK(pos == last, "a record that is refused is not passed");
+    for (uint64_t i = pos = last = 0; more(l, i) && (st = cuvet_note_next(body, &pos, &n)) == CUVET_OK;
+         i++, last = pos) {
+        FZ_CHECK(n.off == last && pos > last && pos <= body.n, "notes follow each other");
+        note_bytes(l, n.name);
+        note_bytes(l, n.desc);
+    }
+    FZ_CHECK(pos == last, "a note that is refused is not passed");
+}
+
+static void everything(look *l)
+{
+    cuvet_elf_header h;
+    cuvet_elf_section s;
+    cuvet_elf_segment g;
+    cuvet_bytes name;
+    uint64_t table = 0, i;
+
+    FZ_CHECK(cuvet_elf_get_header(l->ctx, l->elf, &h) == CUVET_OK, "an open image has a header");
+    FZ_CHECK(h.extent <= l->in->len, "the extent lies in the image");
+    note(l, h.extent ^ h.n_sections << 20 ^ h.n_segments << 40 ^ h.sm);
+    note(l, (uint64_t)h.toolkit << 32 ^ h.virtual_sm ^ (uint64_t)(unsigned char)h.suffix << 56 ^ h.examined);
+    for (i = 0; more(l, i) && cuvet_elf_get_section(l->ctx, l->elf, i, &s) == CUVET_OK; i++) {
+        FZ_CHECK(i < h.n_sections && s.role != NULL, "as many sections as the header says, each with a role");
+        FZ_CHECK(s.body.n == 0 || s.body.n == s.size, "a body is whole or absent");
+        note_bytes(l, s.name);
+        note_bytes(l, s.body);
+        tables(l, i);
+        records(l, s.body);
+    }
+    for (i = 0; more(l, i) && cuvet_elf_get_segment(l->ctx, l->elf, i, &g) == CUVET_OK; i++)
+        note(l, g.off ^ g.filesz << 8 ^ g.memsz << 16 ^ (uint64_t)g.type << 32 ^ g.flags);
+    for (unsigned merc = 0; merc < 2; merc++) {
+        FZ_CHECK(cuvet_elf_symtab(l->ctx, l->elf, merc == 1, &table) == CUVET_OK,
+                 "the question for a table has an answer");
+        note(l, table);
+    }
+    for (i = 0; more(l, i) && cuvet_elf_kernel(l->ctx, l->elf, i, &name) == CUVET_OK; i++)
+        note_bytes(l, name);
+    if (i > 0) /* back to the first: the walk starts over */
+        FZ_CHECK(cuvet_elf_kernel(l->ctx, l->elf, 0, &name) == CUVET_OK, "the first kernel is found again");
+}
+
+static uint64_t one_pass(const fz_input *in, const cuvet_limits *lim)
+{
+    fz_alloc count = { 0 };
+    cuvet_alloc alloc = fz_alloc_of(&count);
+    look l = { .in = in, .left = TOTAL_MAX };
+    const cuvet_ctx_options co = {
+        .size = sizeof(co), .alloc = &alloc, .limits = lim, .diag = on_diag, .diag_user = &l
+    };
+    cuvet_elf old;
+    cuvet_status st;
+
+    if (cuvet_ctx_create(&co, &l.ctx) != CUVET_OK)
+        return 0; /* the smallest memory limit */
+    st = cuvet_elf_open(l.ctx, in->bytes, in->len, &l.elf);
+    FZ_CHECK(st == CUVET_OK || st == CUVET_E_LIMIT || l.n_diags > 0, "what cannot be opened is reported");
+    note(&l, st);
+    if (st == CUVET_OK) {
+        everything(&l);
+        old = l.elf;
+        FZ_CHECK(cuvet_elf_close(l.ctx, &l.elf) == CUVET_OK && l.elf.bits == 0,
+                 "an open image can be closed");
+        FZ_CHECK(cuvet_elf_close(l.ctx, &old) == CUVET_E_STALE_HANDLE, "but once");
+    }
+    cuvet_ctx_destroy(l.ctx);
+    cv_islands_drop();
+    FZ_CHECK(count.live == 0, "nothing stays allocated");
+    return l.hash;
+}
+
+CV_FUZZ_TARGET(elf_api)
+{
+    cuvet_limits lim;
+    fz_input in;
+
+    fz_open(&in, data, size);
+    fz_limits(in.param, &lim);
+    FZ_CHECK(one_pass(&in, &lim) == one_pass(&in, &lim), "the second run is the same");
+    fz_close(&in);
+    return 0;
+}
+
+CV_FUZZ_MUTATOR(cv_mutate_elf)

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/** Context, sources and saving: what every use of the library begins and ends with. */
+#ifndef CUVET_CONTEXT_H
+#define CUVET_CONTEXT_H
+
+#include <cuvet/alloc.h>
+#include <cuvet/diag.h>
+#include <cuvet/limits.h>
+
+/** The one pointer a caller owns. Objects made in a context are handles: plain values, checked on every call.
+ */
+typedef struct cuvet_ctx cuvet_ctx;
+
+/** Called for each diagnostic, in an order that depends on the input only; always on the thread that called
+ * the library. */
+typedef void cuvet_diag_fn(void *user, const cuvet_diag *d);
+
+typedef struct cuvet_ctx_options {
+    size_t size;                /**< sizeof(cuvet_ctx_options) of the caller */
+    const cuvet_alloc *alloc;   /**< NULL: malloc. Must be thread-safe when a scan runs with jobs > 1 */
+    const cuvet_limits *limits; /**< NULL: preset "strict" */
+    cuvet_diag_fn *diag;        /**< NULL: diagnostics are only counted */
+    void *diag_user;
+} cuvet_ctx_options;
+
+/** Random access to bytes nobody vouches for. read_at fills the whole buffer or fails with CUVET_E_IO; it may
+ * be called from several threads at once when a scan runs with jobs > 1. */
+typedef struct cuvet_source {
+    size_t size;     /**< sizeof(cuvet_source) of the caller */
+    uint64_t length; /**< bytes */
+    cuvet_status (*read_at)(void *user, uint64_t off, void *buf, size_t len);
+    void *user;
+    int owned_fd; /**< descriptor cuvet_source_release() closes, or -1 */
+} cuvet_source;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** @return CUVET_OK · CUVET_E_USAGE · CUVET_E_NOMEM. @param opt may be NULL. */
+CUVET_API CUVET_MUST cuvet_status cuvet_ctx_create(const cuvet_ctx_options *opt, cuvet_ctx **out);
+/** Destroys the context with every object still alive in it. NULL is allowed. */
+CUVET_API void cuvet_ctx_destroy(cuvet_ctx *ctx);
+/** Most bytes that were allocated at the same time, the workers' included. */
+CUVET_API uint64_t cuvet_ctx_peak(const cuvet_ctx *ctx);
+
+/** Bytes in memory; borrowed, must outlive the scan. */
+CUVET_API CUVET_MUST cuvet_status cuvet_source_memory(const void *bytes, size_t n, cuvet_source *out);
+/** Regular file or block device behind fd; borrowed, stays open. @return CUVET_E_IO: no size or not seekable.
+ */
+CUVET_API CUVET_MUST cuvet_status cuvet_source_fd(int fd, cuvet_source *out);
+/** Stream (stdin, pipe): copied to an unlinked temporary file in dir (NULL: TMPDIR or /tmp), at most max
+ * bytes.
+ *  @return CUVET_OK · CUVET_E_IO · CUVET_E_LIMIT (more than max bytes). Release it afterwards. */
+CUVET_API CUVET_MUST cuvet_status cuvet_source_spool(int fd, const char *dir, uint64_t max,
+                                                     cuvet_source *out);
+CUVET_API void cuvet_source_release(cuvet_source *s);
+
+/** Write bytes to a new file 'name' (one path component, checked) in the directory dirfd: a temporary file
+ * that is renamed when complete, or nothing. @param replace an existing file may be replaced; otherwise
+ * CUVET_E_EXISTS. @param sync fsync first.
+ *  @return CUVET_OK · CUVET_E_USAGE (name) · CUVET_E_EXISTS · CUVET_E_IO. */
+CUVET_API CUVET_MUST cuvet_status cuvet_save(int dirfd, const char *name, const void *bytes, size_t n,
+                                             bool replace, bool sync);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

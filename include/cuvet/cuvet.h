@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/** Umbrella header of libcuvet. */
+#ifndef CUVET_CUVET_H
+#define CUVET_CUVET_H
+
+#include <cuvet/alloc.h>
+#include <cuvet/base.h>
+#include <cuvet/context.h>
+#include <cuvet/diag.h>
+#include <cuvet/elf.h>
+#include <cuvet/limits.h>
+#include <cuvet/scan.h>
+#include <cuvet/status.h>
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/** Scan: find every piece of device code in a file, unpack it, judge it. Streaming; memory per member is
+ * constant. */
+#ifndef CUVET_SCAN_H
+#define CUVET_SCAN_H
+
+#include <cuvet/context.h>
+
+typedef struct cuvet_scan {
+    uint64_t bits; /**< opaque; 0 is never valid */
+} cuvet_scan;
+
+typedef enum cuvet_depth {
+    CUVET_DEPTH_HEADERS = 0, /**< containers and member headers only; nothing is decompressed (cuvet list) */
+    CUVET_DEPTH_FULL = 1     /**< everything is unpacked and judged (cuvet scan) */
+} cuvet_depth;
+
+typedef enum cuvet_kind {
+    CUVET_K_UNKNOWN = 0,
+    CUVET_K_ELF, /**< device ELF, "cubin" */
+    CUVET_K_PTX,
+    CUVET_K_LTOIR,
+    CUVET_K_MERCURY,
+    CUVET_K_FATBIN /**< a container inside a member */
+} cuvet_kind;
+
+typedef enum cuvet_compression {
+    CUVET_Z_NONE = 0,
+    CUVET_Z_LZ4,
+    CUVET_Z_ZSTD,
+    CUVET_Z_OPAQUE, /**< compressed and scrambled (LTO-IR): size is the declared one */
+    CUVET_Z_UNKNOWN /**< compression bits of the flags that are not supported */
+} cuvet_compression;
+
+/** One piece of device code. Pointers are borrowed and valid until the next call on the scan. */
+typedef struct cuvet_item {
+    cuvet_path where;
+    cuvet_kind kind;
+    cuvet_compression compression;
+    bool in_container;      /**< member of a container; otherwise a bare or embedded image */
+    bool referenced;        /**< the container is named by a wrapper (or is the file itself) */
+    uint16_t raw_kind;      /**< kind field of the member header */
+    uint16_t major, minor;  /**< version pair of the member header */
+    uint32_t arch;          /**< SM number, 0 unknown */
+    char suffix;            /**< 'a', 'f' or 0 */
+    uint64_t flags;         /**< of the member header */
+    uint64_t container_off; /**< of the container header in the file */
+    uint64_t header_off;    /**< of the member header */
+    uint64_t payload_off;   /**< of the stored bytes */
+    uint64_t stored_size;   /**< bytes of the payload without padding where that is known, else with it */
+    uint64_t size;          /**< true size after decompression, without padding */
+    const char *ident;      /**< identifier of the member (not NUL-terminated, bytes from the file) */
+    size_t ident_len;
+    const char
+        *ar_name; /**< name of the archive member it was found in, as stored; NULL outside of archives */
+    size_t ar_name_len;
+    bool examined; /**< the payload was unpacked and judged (depth FULL, not opaque, no limit in the way) */
+    uint64_t kernels;          /**< device ELF, examined: number of kernels */
+    uint32_t errors, warnings; /**< diagnostics of this item, suppressed ones included */
+} cuvet_item;
+
+/** A range of bytes and who owns it, for cuvet map. */
+typedef struct cuvet_claim_info {
+    cuvet_path where;
+    bool inner; /**< off counts in the decompressed content of the member */
+    uint64_t off, length;
+    const char *owner; /**< "member header", "payload", "section" …; static */
+    uint32_t index;    /**< section index where owner is "section" */
+    bool shared;       /**< legal second owner of bytes that another claim covers */
+} cuvet_claim_info;
+
+typedef void cuvet_claim_fn(void *user, const cuvet_claim_info *c);
+
+typedef struct cuvet_scan_options {
+    size_t size;
+    cuvet_depth depth;
+    uint32_t jobs;         /**< worker threads; 0 or 1: on the calling thread. Results do not depend on it */
+    cuvet_claim_fn *claim; /**< receives the byte ledger; NULL: not collected. Only with jobs <= 1 */
+    void *claim_user;
+} cuvet_scan_options;
+
+typedef struct cuvet_summary {
+    cuvet_verdict verdict;
+    uint64_t containers, unreferenced; /**< unreferenced: containers no wrapper names, where wrappers exist */
+    uint64_t members;                  /**< of containers */
+    uint64_t images; /**< device code outside of containers: bare or embedded cubins, PTX text */
+    uint64_t elf, ptx, ltoir, other;  /**< of members and images */
+    uint64_t stored, unpacked;        /**< bytes */
+    uint64_t opaque;                  /**< members that could not be looked into */
+    uint64_t gap_bytes;               /**< zero bytes between containers */
+    uint64_t notes, warnings, errors; /**< all diagnostics, suppressed ones included */
+    uint64_t suppressed;              /**< diagnostics above the cap, only counted */
+} cuvet_summary;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Begin a scan. @param src copied; what it points to must stay valid until close. @param opt NULL: FULL, one
+ * job.
+ *  @return CUVET_OK · CUVET_E_USAGE · CUVET_E_NOMEM · CUVET_E_LIMIT (input; diagnosed). */
+CUVET_API CUVET_MUST cuvet_status cuvet_scan_open(cuvet_ctx *ctx, const cuvet_source *src,
+                                                  const cuvet_scan_options *opt, cuvet_scan *out);
+/** Next piece of device code; its diagnostics were delivered before the call returns. Damaged pieces are
+ * items as well.
+ *  @return CUVET_OK · CUVET_END · CUVET_E_NOMEM · CUVET_E_IO · CUVET_E_HANDLE… After anything but OK the scan
+ * is over. */
+CUVET_API CUVET_MUST cuvet_status cuvet_scan_next(cuvet_ctx *ctx, cuvet_scan s, cuvet_item *out);
+/** Unpacked bytes of the item the last cuvet_scan_next() gave; borrowed until the next call on the scan. Only
+ * with jobs <= 1.
+ *  @return CUVET_OK · CUVET_E_NO_MATCH (not unpacked: opaque, damaged, depth HEADERS) · CUVET_E_USAGE (jobs >
+ * 1). */
+CUVET_API CUVET_MUST cuvet_status cuvet_scan_payload(cuvet_ctx *ctx, cuvet_scan s, const void **bytes,
+                                                     size_t *n);
+/** Counts and verdict so far; final after CUVET_END. */
+CUVET_API CUVET_MUST cuvet_status cuvet_scan_summary(cuvet_ctx *ctx, cuvet_scan s, cuvet_summary *out);
+/** End the scan and poison the handle; *s becomes 0. */
+CUVET_API CUVET_MUST cuvet_status cuvet_scan_close(cuvet_ctx *ctx, cuvet_scan *s);
+
+/** Names for output: "elf", "ptx", "lto-ir"…; "none", "lz4", "zstd", "opaque"… Static storage. */
+CUVET_API const char *cuvet_kind_name(cuvet_kind k);
+CUVET_API const char *cuvet_compression_name(cuvet_compression z);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

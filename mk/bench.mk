@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Measurements: cuvet against the bare loops that do the same work without any check.
+
+.PHONY: bench bench-build
+BENCH_SRCS := $(sort $(wildcard bench/*.c))
+BENCH_BINS := $(BENCH_SRCS:bench/%.c=$(BUILD)/bench/%)
+
+$(BUILD)/bench/%: bench/%.c $(BUILD)/libcuvet.a $(FLAGS_STAMP)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CV_BASE) $(CV_WARN_TEST) $(CV_WERROR) $(MODE_FLAGS) $(CFLAGS) -Iinclude -Isrc -Ispec -MF $@.d \
+	    $< -o $@ $(MODE_LINK) $(LDFLAGS) -pie $(BUILD)/libcuvet.a $(LIB_LIBS)
+-include $(BENCH_BINS:%=%.d)
+
+bench-build: $(BENCH_BINS)
+
+bench: ## ratios to bare loops, paired runs, medians of cpu time (CUVET_BENCH_FILES names other files)
+	@sh tools/deps.sh check
+	@$(SUBMAKE) all bench-build
+	@$(PYTHON) bench/run.py --build $(BUILD) $(BENCH_ARGS)

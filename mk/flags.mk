@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Compiler flags. Every flag is probed, because gcc 12, clang 14 and clang 16 each reject some of them; the answers
+# are kept in $(BUILD)/flags-<compiler>.mk so that a second `make` costs nothing.
+
+SRCDIR := $(CURDIR)
+
+# A mode (asan, int, tsan, cov, afl ...) brings its own compiler and flags; release brings the hardened ones.
+ifneq ($(MODE),release)
+include sanitizers/$(MODE).mk
+endif
+ifdef MODE_CC
+override CC := $(MODE_CC)
+endif
+
+CC_ID      := $(shell printf '%s' '$(CC)' | tr -c 'A-Za-z0-9_.+-' '_')
+FLAGS_FILE := $(BUILD)/flags-$(CC_ID).mk
+
+# `clean`, `help` and the like must not start a compiler.
+ifneq ($(filter-out clean help deps format dist campaign,$(or $(MAKECMDGOALS),all)),)
+include $(FLAGS_FILE)
+endif
+
+$(FLAGS_FILE): tools/probe_flags.sh
+	@mkdir -p $(@D)
+	@sh tools/probe_flags.sh '$(CC)' > $@.tmp && mv $@.tmp $@
+
+ifeq ($(MODE),release)
+CFLAGS     ?= -O2 -g
+MODE_FLAGS  = $(CV_HARDEN_CC)
+MODE_LINK   = $(CV_HARDEN_LD)
+endif
+
+# Instrumentation inflates frames: the limit is for the code that ships.
+ifneq ($(MODE),release)
+CV_WARN    := $(filter-out -Wframe-larger-than=1024,$(CV_WARN))
+endif
+
+ifeq ($(WERROR),1)
+CV_WERROR  := -Werror
+endif
+
+# Paths of this machine never reach an object file: sources are named relative to the root, the rest is mapped.
+CV_MAP     := -ffile-prefix-map=$(SRCDIR)=. -ffile-prefix-map=$(abspath $(BUILD))=build
+CV_DEFS    := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DCV_VERSION='"$(VERSION)"'
+CV_BASE     = -std=c11 -pedantic -fPIC -fvisibility=hidden -fno-common -fno-strict-overflow \
+              -fno-delete-null-pointer-checks -pthread $(CV_MAP) $(CV_DEFS) -MMD -MP
+LIB_CFLAGS  = $(CV_BASE) $(CV_WARN) $(CV_WERROR) $(MODE_FLAGS) $(CFLAGS) -Iinclude -Isrc -Ispec
+# The 1 KiB frame limit is for the library, which may run on small stacks; the command owns its process.
+CLI_CFLAGS  = $(CV_BASE) $(filter-out -Wframe-larger-than=1024,$(CV_WARN)) -Wframe-larger-than=16384 $(CV_WERROR) \
+              $(MODE_FLAGS) $(CFLAGS) -Iinclude $(CLI_DEP_CFLAGS)
+# A mode may judge the shipped code only (int: the hashes of a fuzz driver are meant to wrap).
+MODE_TEST_FLAGS ?= $(MODE_FLAGS)
+# Check's macros expand to code that -Wconversion and friends dislike; the tests keep the rest.
+TEST_CFLAGS = $(CV_BASE) $(CV_WARN_TEST) $(CV_WERROR) $(MODE_TEST_FLAGS) $(CFLAGS) -Iinclude -Isrc -Ispec -Itests \
+              $(CHECK_CFLAGS)
+FUZZ_CFLAGS = $(CV_BASE) $(CV_WARN_TEST) $(CV_WERROR) $(MODE_TEST_FLAGS) $(CFLAGS) -Iinclude -Isrc -Ispec -Ifuzz
+
+LIB_LIBS   := -llz4 -lzstd -pthread
+CLI_LIBS   := -ljansson -lnettle
+
+# Objects are rebuilt when the compiler or a flag changes, not only when a source does.
+FLAGS_STAMP := $(BUILD)/.flags
+$(FLAGS_STAMP): FORCE | $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	@printf '%s\n' "$$CV_STAMP" | cmp -s - $@ || printf '%s\n' "$$CV_STAMP" > $@
+$(FLAGS_STAMP): export CV_STAMP = $(CC) $(LIB_CFLAGS) $(MODE_LINK) $(LDFLAGS)
+
+# A make of our own below this one: parallel, unless the caller already said how.
+SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+
+ifneq ($(V),1)
+Q := @
+say = @printf '  %-5s %s\n' '$(1)' '$(2)'
+endif

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Fuzz targets. fuzz/target_<name>.c defines cv_fuzz_<name>(); the same function is linked three times: with libFuzzer
+# (MODE=libfuzzer), with AFL++'s persistent driver (MODE=afl) and with the plain replay driver (any mode).
+
+.PHONY: replay-build fuzzers-build fuzz-all
+
+FUZZ_NAMES   := $(sort $(patsubst fuzz/target_%.c,%,$(wildcard fuzz/target_*.c)))
+FUZZ_COMMON  := $(sort $(filter-out fuzz/target_%,$(wildcard fuzz/*.c)))
+FUZZ_COMMON_OBJS := $(FUZZ_COMMON:%.c=$(BUILD)/obj/%.o)
+
+$(BUILD)/obj/fuzz/%.o: fuzz/%.c $(FLAGS_STAMP)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(FUZZ_CFLAGS) -c $< -o $@
+
+# $(1) target, $(2) engine source without .c, $(3) directory of the binary
+define fuzz_rule
+$(BUILD)/obj/fuzz/engine/$(2)-$(1).o: fuzz/engine/$(2).c $(FLAGS_STAMP)
+	$$(call say,CC,$$< $(1))
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(FUZZ_CFLAGS) -DCV_FUZZ_ENTRY=cv_fuzz_$(1) '-DCV_FUZZ_NAME="$(1)"' -c $$< -o $$@
+$(BUILD)/$(3)/$(1): $(BUILD)/obj/fuzz/engine/$(2)-$(1).o $(BUILD)/obj/fuzz/target_$(1).o \
+                    $(FUZZ_COMMON_OBJS) $(BUILD)/libcuvet.a
+	$$(call say,LD,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(MODE_FLAGS) $$(CFLAGS) $$(MODE_LINK) $$(LDFLAGS) -o $$@ $$^ $$(LIB_LIBS)
+-include $(BUILD)/obj/fuzz/engine/$(2)-$(1).d $(BUILD)/obj/fuzz/target_$(1).d
+endef
+$(foreach t,$(FUZZ_NAMES),$(eval $(call fuzz_rule,$(t),replay,replay)))
+$(foreach t,$(FUZZ_NAMES),$(eval $(call fuzz_rule,$(t),entry,fuzz)))
+-include $(FUZZ_COMMON_OBJS:.o=.d)
+
+replay-build:  $(FUZZ_NAMES:%=$(BUILD)/replay/%)
+fuzzers-build: $(FUZZ_NAMES:%=$(BUILD)/fuzz/%)
+
+fuzz-all: ## build every fuzz target for libFuzzer, AFL++ (with and without CMPLOG) and replay
+	@$(SUBMAKE) MODE=libfuzzer BUILD=$(BUILD)/libfuzzer fuzzers-build
+	@$(SUBMAKE) MODE=asan BUILD=$(BUILD)/asan replay-build
+	@if command -v afl-clang-fast > /dev/null; then \
+	    AFL_QUIET=1 $(SUBMAKE) MODE=afl BUILD=$(BUILD)/afl fuzzers-build && \
+	    AFL_QUIET=1 AFL_LLVM_CMPLOG=1 $(SUBMAKE) MODE=afl BUILD=$(BUILD)/afl-cmplog fuzzers-build; \
+	else echo "SKIPPED: AFL++ builds, afl-clang-fast is not installed"; fi
+
+fuzz-%: ## build and run one target under libFuzzer (FUZZ_SECONDS=60, FUZZ_ARGS=...)
+	@test -f fuzz/target_$*.c || { echo "no fuzz/target_$*.c; targets: $(FUZZ_NAMES)"; exit 2; }
+	@$(SUBMAKE) MODE=libfuzzer BUILD=$(BUILD)/libfuzzer $(BUILD)/libfuzzer/fuzz/$*
+	@$(PYTHON) tools/campaign --build $(BUILD) --one $* --seconds $(or $(FUZZ_SECONDS),60) $(FUZZ_ARGS)
+
+.PHONY: campaign fuzz-smoke
+campaign: fuzz-all ## HOURS=h: all fuzz targets in rotation on two cores, resumable, a report per target
+	@$(PYTHON) tools/campaign --build $(BUILD) --hours $(HOURS) $(CAMPAIGN_ARGS)
+
+fuzz-smoke: fuzz-all ## about a minute: the planted bug by both engines, then every target for a moment
+	@$(PYTHON) tools/campaign --build $(BUILD) --smoke $(CAMPAIGN_ARGS)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Gates: each is one command that says what it looked at and fails loudly.
+
+.PHONY: check-layers check-bans check-docs check-generated check-hostile check-unsafe check-hardening check-repro check-warnings check-asan check-int \
+        check-tsan lint format check-format coverage docs
+
+check-layers: $(LAYER_LIBS) $(BUILD)/libcuvet.so ## includes against src/LAYERS, each directory linked alone, exports
+	@$(PYTHON) tools/check_layers --build $(BUILD) --cc '$(CC)'
+
+check-bans: ## banned calls and habits, with an allow-list that may only shrink
+	@$(PYTHON) tools/check_bans
+
+check-docs: $(BUILD)/cuvet ## rule table, docs/rules.md, rules named by tests, manual pages
+	@$(PYTHON) tools/check_docs --build $(BUILD)
+
+# What scripts write and git keeps: dictionaries, seeds, hostile and legal samples. A script that is not there fails.
+GENERATORS := fuzz/make_dicts.py corpus/make_seeds.py corpus/hostile.py
+check-generated: ## dictionaries, seeds and hostile samples are what their scripts write
+	@bad=0; for g in $(GENERATORS); do $(PYTHON) $$g --check || { echo "generated: $$g: differs"; bad=$$((bad + 1)); }; done; \
+	echo "generated: $(words $(GENERATORS)) generators, $$bad with differences"; test $$bad = 0
+
+check-hostile: $(BUILD)/cuvet ## every hostile sample raises its rule, its legal neighbour and the good samples do not
+	@$(PYTHON) corpus/hostile.py --scan $(BUILD)/cuvet
+
+docs: ## regenerate what comes from spec/ and the option table: rules, limits, manual pages, completions
+	@$(PYTHON) tools/gen_docs
+	@$(PYTHON) tools/gen_man.py
+	@$(PYTHON) fuzz/make_dicts.py
+
+# Pointer arithmetic and raw indexing outside the fenced helpers (clang 16 and later know the warning).
+CLANG_NEW := $(firstword $(foreach c,clang-19 clang-18 clang-17 clang-16,$(if $(shell command -v $(c) 2>/dev/null),$(c))))
+UNSAFE_SRCS := $(filter src/format/% src/model/% src/link/% src/finalize/%,$(LIB_SRCS))
+check-unsafe: ## format, model, link, finalize under clang's -Werror=unsafe-buffer-usage
+ifeq ($(CLANG_NEW),)
+	@echo "SKIPPED: needs clang 16 or later"; exit 77
+else
+	@bad=0; for f in $(UNSAFE_SRCS); do \
+	    $(CLANG_NEW) -std=c11 $(CV_DEFS) -Iinclude -Isrc -Ispec -fsyntax-only -Werror=unsafe-buffer-usage $$f \
+	        || bad=$$((bad + 1)); done; \
+	echo "unsafe: $(words $(UNSAFE_SRCS)) files, $$bad with unsafe buffer use"; test $$bad = 0
+endif
+
+check-hardening: all ## read the hardening flags back from the binaries
+	@$(PYTHON) tools/check_hardening --build $(BUILD) --flags '$(CV_HARDEN_CC)'
+
+check-repro: ## two builds in different places, same bytes
+	@sh tools/check_repro.sh '$(CC)'
+
+# Both compilers of the style guide, everything that we compile, not one warning.
+WARN_CCS := $(foreach c,gcc clang-14 clang-16,$(if $(shell command -v $(c) 2>/dev/null),$(c)))
+check-warnings: ## all sources with every installed compiler of gcc, clang 14, clang 16 and -Werror
+	@mkdir -p $(BUILD); set -e; for c in $(WARN_CCS); do \
+	    $(SUBMAKE) -s CC=$$c WERROR=1 BUILD=$(BUILD)/warn-$$c all tests-build replay-build bench-build > $(BUILD)/warn-$$c.log 2>&1 \
+	        || { tail -40 $(BUILD)/warn-$$c.log; echo "warnings: $$c: FAILED"; exit 1; }; \
+	    echo "warnings: $$c: clean"; done
+
+check-asan: ## all tests and corpora under ASan + UBSan, spans copied to islands
+	@$(SUBMAKE) MODE=asan BUILD=$(BUILD)/asan check-run
+# The full sweeps run in the release build and under ASan: here a sample is enough, also in check-full.
+check-int: ## all tests and corpora under clang's integer and implicit-conversion checks
+	@CV_FULL= $(SUBMAKE) MODE=int BUILD=$(BUILD)/int check-run
+check-tsan: ## threads and contexts under TSan
+	@$(SUBMAKE) MODE=tsan BUILD=$(BUILD)/tsan all tests-build
+	@$(PYTHON) tools/runtests.py --jobs $(JOBS) --build $(BUILD)/tsan --mode tsan --unit $(filter %/unit_api %/unit_io %/unit_base %/fault, \
+	    $(TEST_BINS:$(BUILD)/%=$(BUILD)/tsan/%)) --scripts --only 'unit/|tests/fault|cli/.*(jobs|scan|thread|par)' $(RUNTESTS_ARGS)
+
+CLANG_TIDY := $(firstword $(foreach c,clang-tidy-16 clang-tidy-14 clang-tidy,$(if $(shell command -v $(c) 2>/dev/null),$(c))))
+# One file per process: with several, clang-tidy 14 invents uninitialised va_lists.
+lint: $(FLAGS_FILE) ## clang-tidy over the library and the command
+ifeq ($(CLANG_TIDY),)
+	@echo "SKIPPED: clang-tidy is not installed"; exit 77
+else
+	@printf '%s\n' $(LIB_SRCS) $(CLI_SRCS) | xargs -P $(JOBS) -n 1 sh -c '$(CLANG_TIDY) --quiet "$$@" -- -std=c11 \
+	    -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DCV_VERSION=__FILE__ -Iinclude -Isrc -Ispec 2>/dev/null' sh > $(BUILD)/lint.log; rc=$$?; \
+	    n=$$(grep -cE '^[^ ]+:[0-9]+:[0-9]+: (warning|error):' $(BUILD)/lint.log); \
+	    test $$n = 0 || cat $(BUILD)/lint.log; \
+	    echo "lint: $(words $(LIB_SRCS) $(CLI_SRCS)) files, $$n warnings"; test $$n = 0 -a $$rc = 0
+endif
+
+CLANG_FORMAT := $(firstword $(foreach c,clang-format-14 clang-format clang-format-16,$(if $(shell command -v $(c) 2>/dev/null),$(c))))
+FORMAT_SRCS = $(sort $(shell find src include cli fuzz tests bench examples -name '*.[ch]' 2>/dev/null))
+format: ## clang-format, in place
+	@$(CLANG_FORMAT) -i $(FORMAT_SRCS)
+check-format: ## clang-format, compare only
+	@$(CLANG_FORMAT) --dry-run -Werror $(FORMAT_SRCS)
+
+coverage: ## line and branch coverage of bytes, codec, format by the tests; a floor that may only go up
+	@$(SUBMAKE) MODE=cov BUILD=$(BUILD)/cov all tests-build replay-build
+	@$(PYTHON) tools/coverage.py --build $(BUILD)/cov --jobs $(JOBS) --floor tools/coverage.floor $(COVERAGE_ARGS)

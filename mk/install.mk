@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Installation and the source archive.
+
+.PHONY: install uninstall dist sbom check-install
+
+$(BUILD)/cuvet.pc: cuvet.pc.in FORCE
+	@mkdir -p $(@D)
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
+	    -e 's|@VERSION@|$(VERSION)|' cuvet.pc.in > $@
+
+install: all $(BUILD)/cuvet.pc ## the command, both libraries, headers, cuvet.pc, manual pages, completions (DESTDIR, PREFIX)
+	$(INSTALL) -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(DESTDIR)$(INCLUDEDIR)/cuvet'
+	$(INSTALL) -m 755 $(BUILD)/cuvet '$(DESTDIR)$(BINDIR)/cuvet'
+	$(INSTALL) -m 644 $(BUILD)/libcuvet.a '$(DESTDIR)$(LIBDIR)/libcuvet.a'
+	$(INSTALL) -m 755 $(BUILD)/libcuvet.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet.so.$(SOVERSION)'
+	ln -sf libcuvet.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet.so'
+	$(INSTALL) -m 644 include/cuvet/*.h '$(DESTDIR)$(INCLUDEDIR)/cuvet/'
+	$(INSTALL) -m 644 $(BUILD)/cuvet.pc '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet.pc'
+	$(INSTALL) -D -m 644 completions/cuvet.bash '$(DESTDIR)$(DATADIR)/bash-completion/completions/cuvet'
+	$(INSTALL) -D -m 644 completions/_cuvet '$(DESTDIR)$(DATADIR)/zsh/site-functions/_cuvet'
+	$(INSTALL) -D -m 644 completions/cuvet.fish '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/cuvet.fish'
+	@for s in 1 3 5; do for p in docs/man/*.$$s; do test -f "$$p" || continue; \
+	    $(INSTALL) -D -m 644 "$$p" "$(DESTDIR)$(MANDIR)/man$$s/$$(basename "$$p")" || exit 1; done; done
+
+uninstall: ## remove what install wrote
+	rm -f '$(DESTDIR)$(BINDIR)/cuvet' '$(DESTDIR)$(LIBDIR)'/libcuvet.a '$(DESTDIR)$(LIBDIR)'/libcuvet.so \
+	    '$(DESTDIR)$(LIBDIR)/libcuvet.so.$(SOVERSION)' '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet.pc'
+	rm -rf '$(DESTDIR)$(INCLUDEDIR)/cuvet'
+
+dist: ## cuvet-<version>.tar.gz of the last commit, reproducible
+	@mkdir -p $(BUILD)
+	git archive --format=tar --prefix=cuvet-$(VERSION)/ HEAD | gzip -n -9 > $(BUILD)/cuvet-$(VERSION).tar.gz
+	@ls -l $(BUILD)/cuvet-$(VERSION).tar.gz
+
+sbom: ## CycloneDX bill of materials from deps.def
+	@mkdir -p $(BUILD)
+	@$(PYTHON) tools/sbom.py --version $(VERSION) > $(BUILD)/cuvet.cdx.json && echo $(BUILD)/cuvet.cdx.json
+
+# What a stranger does: install, find it through pkg-config, compile the examples against it, run them.
+check-install: all ## install into a scratch directory and build the examples against it
+	@sh tools/check_install.sh '$(MAKE)' '$(BUILD)' '$(CC)'

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# The library and the command. One archive per directory of src/ (so that a layer can be linked without the ones above
+# it), and all of them together in libcuvet.a and libcuvet.so. New files are picked up by wildcard.
+
+# Lowest first; the order and the levels are those of src/LAYERS, which tools/check_layers reads.
+LAYER_DIRS := $(shell sed -e 's/#.*//' src/LAYERS 2>/dev/null | awk 'NF >= 2 { print $$2 }')
+
+LIB_SRCS   := $(sort $(foreach d,$(LAYER_DIRS),$(wildcard src/$(d)/*.c)))
+LIB_OBJS   := $(LIB_SRCS:%.c=$(BUILD)/obj/%.o)
+CLI_SRCS   := $(sort $(wildcard cli/*.c))
+CLI_OBJS   := $(CLI_SRCS:%.c=$(BUILD)/obj/%.o)
+EXPORTS    := src/api/exports.map
+# Sanitizer runtimes are left undefined in a shared object on purpose; nothing else may be.
+ifeq ($(MODE),release)
+SO_NO_UNDEF := -Wl,--no-undefined
+endif
+
+# libcv_format_elf.a and the like: what check-layers and the unit tests link.
+layer_lib   = $(BUILD)/lib/libcv_$(subst /,_,$(1)).a
+LAYER_LIBS := $(foreach d,$(LAYER_DIRS),$(if $(wildcard src/$(d)/*.c),$(call layer_lib,$(d))))
+
+$(BUILD)/obj/src/%.o: src/%.c $(FLAGS_STAMP)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LIB_CFLAGS) -c $< -o $@
+
+$(BUILD)/obj/cli/%.o: cli/%.c $(FLAGS_STAMP)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CLI_CFLAGS) -c $< -o $@
+
+# `ar D` writes no dates and no owners; a fresh archive each time, so that a removed source leaves no object behind.
+define archive
+	$(call say,AR,$@)
+	@mkdir -p $(@D) && rm -f $@
+	$(Q)ar crD $@ $(1)
+endef
+
+define layer_rule
+$(call layer_lib,$(1)): $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard src/$(1)/*.c)))
+	$$(call archive,$$^)
+endef
+$(foreach d,$(LAYER_DIRS),$(if $(wildcard src/$(d)/*.c),$(eval $(call layer_rule,$(d)))))
+
+$(BUILD)/libcuvet.a: $(LIB_OBJS) $(BUILD)/.lib-sources
+	$(call archive,$(LIB_OBJS))
+
+$(BUILD)/libcuvet.so.$(SOVERSION): $(LIB_OBJS) $(EXPORTS) $(BUILD)/.lib-sources
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared $(MODE_FLAGS) $(CFLAGS) $(MODE_LINK) $(LDFLAGS) -Wl,-soname,libcuvet.so.$(SOVERSION) \
+	    -Wl,--version-script=$(EXPORTS) $(SO_NO_UNDEF) \
+	    -o $@ $(LIB_OBJS) $(LIB_LIBS)
+
+$(BUILD)/libcuvet.so: $(BUILD)/libcuvet.so.$(SOVERSION)
+	@ln -sf libcuvet.so.$(SOVERSION) $@
+
+$(BUILD)/cuvet: $(CLI_OBJS) $(BUILD)/libcuvet.a
+	$(call say,LD,$@)
+	$(Q)$(CC) -pie $(MODE_FLAGS) $(CFLAGS) $(MODE_LINK) $(LDFLAGS) -o $@ $(CLI_OBJS) $(BUILD)/libcuvet.a \
+	    $(CLI_LIBS) $(LIB_LIBS)
+
+# The list of sources is a prerequisite of its own: deleting a file must relink.
+$(BUILD)/.lib-sources: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(LIB_SRCS)' | cmp -s - $@ || printf '%s\n' '$(LIB_SRCS)' > $@
+
+-include $(LIB_OBJS:.o=.d) $(CLI_OBJS:.o=.d)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Tests. tests/unit/<layer>/ becomes one Check binary linked with layers 0..N only; the other directories of C tests
+# are linked with the whole library; scripts drive the command. tools/runtests.py runs and counts them.
+
+.PHONY: check check-full demo tests-build deps golden-update
+
+CHECK_CFLAGS  := $(shell $(PKG_CONFIG) --cflags check 2>/dev/null)
+CHECK_LIBS    := $(or $(shell $(PKG_CONFIG) --libs check 2>/dev/null),-lcheck) -lm -lrt
+
+find_c         = $(sort $(shell find $(1) -name '*.c' 2>/dev/null))
+TEST_SUPPORT  := $(call find_c,tests/support)
+UNIT_DIRS     := $(sort $(patsubst tests/unit/%/,%,$(wildcard tests/unit/*/)))
+WHOLE_DIRS    := $(foreach d,malformed property fault golden differential,$(if $(call find_c,tests/$(d)),$(d)))
+TEST_BINS     := $(foreach d,$(UNIT_DIRS),$(if $(call find_c,tests/unit/$(d)),$(BUILD)/tests/unit_$(d))) \
+                 $(WHOLE_DIRS:%=$(BUILD)/tests/%)
+
+# Directories of layers 0..N for a directory of tests/unit: everything lower, itself, no siblings. Highest first,
+# which is the order a linker wants. A directory that is no layer (util, support) gets everything.
+layers_up_to = $(shell sed -e 's/\#.*//' src/LAYERS | awk -v want='$(1)' ' \
+    NF >= 2 { n++; lev[n] = $$1; dir[n] = $$2; if ($$2 == want || index($$2, want "/") == 1) top = $$1 } \
+    END { for (i = n; i > 0; i--) if (top == "" || lev[i] < top || dir[i] == want || index(dir[i], want "/") == 1) \
+              print dir[i] }')
+unit_libs    = $(foreach d,$(call layers_up_to,$(1)),$(filter $(call layer_lib,$(d)),$(LAYER_LIBS)))
+
+$(BUILD)/obj/tests/%.o: tests/%.c $(FLAGS_STAMP)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TEST_CFLAGS) -c $< -o $@
+
+# $(1) binary name, $(2) source directory, $(3) libraries
+define test_rule
+$(BUILD)/tests/$(1).c: $(filter %.c,$(foreach f,$(call find_c,$(2)),$(if $(filter test_%,$(notdir $(f))),$(f)))) \
+                       tools/gen_runner.sh
+	@mkdir -p $$(@D)
+	$$(Q)sh tools/gen_runner.sh $(2) $$(filter tests/%.c,$$^) > $$@
+$(BUILD)/tests/$(1): $(BUILD)/tests/$(1).c $(patsubst %.c,$(BUILD)/obj/%.o,$(call find_c,$(2)) $(TEST_SUPPORT)) $(3)
+	$$(call say,LD,$$@)
+	$$(Q)$$(CC) $$(MODE_FLAGS) $$(CFLAGS) $$(MODE_LINK) $$(LDFLAGS) $$(CHECK_CFLAGS) -o $$@ $$^ \
+	    $$(CHECK_LIBS) $$(LIB_LIBS)
+-include $(patsubst %.c,$(BUILD)/obj/%.d,$(call find_c,$(2)))
+endef
+$(foreach d,$(UNIT_DIRS),$(if $(call find_c,tests/unit/$(d)),$(eval \
+    $(call test_rule,unit_$(d),tests/unit/$(d),$(call unit_libs,$(d))))))
+$(foreach d,$(WHOLE_DIRS),$(eval $(call test_rule,$(d),tests/$(d),$(BUILD)/libcuvet.a)))
+-include $(patsubst %.c,$(BUILD)/obj/%.d,$(TEST_SUPPORT))
+
+# The examples are compiled as a stranger would: public headers, the shared library.
+EXAMPLE_BINS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(sort $(wildcard examples/*.c)))
+$(BUILD)/examples/%: examples/%.c $(BUILD)/libcuvet.so
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -Wall -Wextra $(CV_WERROR) $(CFLAGS) $(if $(filter-out release,$(MODE)),$(MODE_LINK)) -Iinclude \
+	    -MMD -MP -MF $@.d $< -o $@ -L$(BUILD) -lcuvet -Wl,-rpath,'$$ORIGIN/..'
+-include $(EXAMPLE_BINS:%=%.d)
+
+tests-build: $(TEST_BINS) $(EXAMPLE_BINS)
+
+deps: ## install what is missing through apt, or say what to install
+	@sh tools/deps.sh check
+
+RUNTESTS = $(PYTHON) tools/runtests.py --build $(BUILD) --jobs $(JOBS)
+GATES   := layers bans docs generated hostile
+
+# In a mode build (MODE=asan ...) `check-run` runs everything with that mode's binaries and no gates.
+.PHONY: check-run
+check-run: all tests-build replay-build
+	@$(RUNTESTS) --mode $(MODE) --unit $(TEST_BINS) --scripts --replay $(BUILD)/replay $(RUNTESTS_ARGS)
+
+check: ## unit tests, command tests, all corpora under ASan+UBSan, gates: under two minutes after the build
+	@sh tools/deps.sh check
+	@$(SUBMAKE) all tests-build
+	@$(SUBMAKE) MODE=asan BUILD=$(BUILD)/asan replay-build
+	@$(RUNTESTS) --unit $(TEST_BINS) --scripts --replay $(BUILD)/asan/replay --examples $(EXAMPLE_BINS) \
+	    --gates $(GATES) $(RUNTESTS_ARGS)
+
+check-full: ## everything: full corpora sweeps, every sanitizer mode, every gate (before an issue is resolved)
+	@sh tools/deps.sh full
+	@$(SUBMAKE) all tests-build
+	@$(SUBMAKE) MODE=asan BUILD=$(BUILD)/asan replay-build
+	@CV_FULL=1 $(RUNTESTS) --unit $(TEST_BINS) --scripts --replay $(BUILD)/asan/replay --examples $(EXAMPLE_BINS) \
+	    --gates $(GATES) unsafe asan int tsan hardening repro lint coverage $(RUNTESTS_ARGS)
+
+demo: ## the main job on the bundled samples: scan, list, unpack, SARIF
+	@sh tools/deps.sh demo
+	@$(SUBMAKE) $(BUILD)/cuvet
+	@sh tools/demo.sh $(BUILD)/cuvet
+
+golden-update: all ## rewrite the golden files from today's output, then show the diff for review
+	@CV_GOLDEN_UPDATE=1 $(RUNTESTS) --scripts
+	@git --no-pager diff --stat -- tests/golden

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Address + undefined behaviour. Spans are copied to blocks of their own ("islands"), so that an overread inside the
+# file is one for ASan too. Never together with _FORTIFY_SOURCE or auto-var-init: they hide what ASan looks for.
+include sanitizers/common.mk
+MODE_CC    := $(SAN_CC)
+CFLAGS     ?= -O1 -g
+MODE_FLAGS := -fno-omit-frame-pointer -fsanitize=address,undefined,float-divide-by-zero,local-bounds,nullability \
+              -fno-sanitize-recover=all $(SAN_DEFS)
+MODE_LINK  := -fsanitize=address,undefined

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "api/ctx.h"
+
+cv_handles *cv_ctx_handles(cuvet_ctx *ctx)
+{
+    return &ctx->handles;
+}
+
+void *cv_ctx_mem_get(cuvet_ctx *ctx, uint64_t size)
+{
+    return cv_mem_get(&ctx->mem, size);
+}
+
+void cv_ctx_mem_put(cuvet_ctx *ctx, void *p, uint64_t size)
+{
+    cv_mem_put(&ctx->mem, p, size);
+}
+
+void cv_ctx_emit(void *ctx, const cuvet_diag *d)
+{
+    cuvet_ctx *c = ctx;
+
+    if (c->diag)
+        c->diag(c->diag_user, d);
+}
+
+void cv_ctx_note_peak(cuvet_ctx *ctx, uint64_t bytes)
+{
+    if (bytes > ctx->peak)
+        ctx->peak = bytes;
+}
+
+/* A caller built against an older header has a shorter struct: what it does not know keeps the preset. */
+static cuvet_status take_limits(const cuvet_limits *given, cuvet_limits *out)
+{
+    const cuvet_limit_info *info;
+    uint64_t value;
+
+    if (cuvet_limits_preset("strict", out) != CUVET_OK)
+        return CUVET_E_INTERNAL;
+    if (!given)
+        return CUVET_OK;
+    if (given->size == sizeof(*given)) {
+        *out = *given;
+        return CUVET_OK;
+    }
+    if (given->size < sizeof(given->size) || given->size > sizeof(*given))
+        return CUVET_E_USAGE;
+    for (size_t i = 0; cuvet_limits_get(given, i, &info, NULL) == CUVET_OK; i++) {
+        if ((i + 1) * sizeof(uint64_t) + offsetof(cuvet_limits, input) > given->size)
+            break;
+        if (cuvet_limits_get(given, i, &info, &value) != CUVET_OK ||
+            cuvet_limits_set(out, info->name, value) != CUVET_OK)
+            return CUVET_E_INTERNAL;
+    }
+    return CUVET_OK;
+}
+
+cuvet_status cuvet_ctx_create(const cuvet_ctx_options *opt, cuvet_ctx **out)
+{
+    static const cuvet_ctx_options DEFAULTS = { .size = sizeof(DEFAULTS) };
+    const cuvet_alloc *alloc;
+    cuvet_limits lim;
+    cuvet_status s;
+    cuvet_ctx *c;
+
+    if (!opt)
+        opt = &DEFAULTS;
+    if (!out || opt->size != sizeof(*opt))
+        return CUVET_E_USAGE;
+    s = take_limits(opt->limits, &lim);
+    if (s != CUVET_OK)
+        return s;
+    alloc = opt->alloc ? opt->alloc : &cv_alloc_default;
+    c = alloc->alloc(alloc->user, sizeof(*c));
+    if (!c)
+        return CUVET_E_NOMEM;
+    *c = (cuvet_ctx){ .alloc = *alloc, .lim = lim, .diag = opt->diag, .diag_user = opt->diag_user };
+    cv_mem_init(&c->mem, alloc, lim.live);
+    s = cv_handles_init(&c->handles);
+    if (s != CUVET_OK) {
+        alloc->release(alloc->user, c, sizeof(*c));
+        return s;
+    }
+    *out = c;
+    return CUVET_OK;
+}
+
+void cv_ctx_end(cuvet_ctx *ctx)
+{
+    cuvet_alloc alloc = ctx->alloc;
+
+    cv_handles_free(ctx, &ctx->handles);
+    alloc.release(alloc.user, ctx, sizeof(*ctx));
+}
+
+void cuvet_ctx_destroy(cuvet_ctx *ctx)
+{
+    bool busy;
+
+    if (!ctx)
+        return;
+    /* Called from a callback of one of its own objects: that call ends first. */
+    pthread_mutex_lock(&ctx->handles.lock);
+    busy = ctx->handles.n_busy != 0;
+    ctx->handles.dying = true;
+    pthread_mutex_unlock(&ctx->handles.lock);
+    if (!busy)
+        cv_ctx_end(ctx);
+}
+
+uint64_t cuvet_ctx_peak(const cuvet_ctx *ctx)
+{
+    return ctx ? ctx->peak + ctx->mem.peak : 0;
+}

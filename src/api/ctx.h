@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The context behind the public pointer. */
+#ifndef CV_API_CTX_H
+#define CV_API_CTX_H
+
+#include "api/handle.h"
+#include "base/ctx.h"
+
+struct cuvet_ctx {
+    cuvet_alloc alloc;
+    cuvet_limits lim;
+    cuvet_diag_fn *diag;
+    void *diag_user;
+    cv_mem mem; /* of the context itself and the bodies of its objects; used under handles.lock */
+    cv_handles handles;
+    uint64_t peak; /* of objects that are gone; under handles.lock */
+};
+
+cv_handles *cv_ctx_handles(cuvet_ctx *ctx);
+CV_MUST void *cv_ctx_mem_get(cuvet_ctx *ctx, uint64_t size);
+void cv_ctx_mem_put(cuvet_ctx *ctx, void *p, uint64_t size);
+/* The end of a context that nobody uses any more. */
+void cv_ctx_end(cuvet_ctx *ctx);
+/* Diagnostics of objects go to the caller's function. */
+void cv_ctx_emit(void *ctx, const cuvet_diag *d);
+/* An object that used this much memory ends. Called from its end function. */
+void cv_ctx_note_peak(cuvet_ctx *ctx, uint64_t bytes);
+
+#endif

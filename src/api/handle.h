@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Handles are values: slot, generation and kind, looked up in the table of their context. A stale, foreign or
+ * made-up handle is recognised without touching the memory of an object that is gone. Slots are never given
+ * back while the context lives. */
+#ifndef CV_API_HANDLE_H
+#define CV_API_HANDLE_H
+
+#include <pthread.h>
+
+#include <cuvet/context.h>
+
+#include "base/mem.h"
+
+typedef enum cv_handle_kind { CV_H_SCAN = 1, CV_H_ELF = 2 } cv_handle_kind;
+
+/* Ends an object: releases what it owns. The body itself is scrubbed and released by the table. */
+typedef void cv_handle_end(cuvet_ctx *ctx, void *body);
+
+typedef enum cv_slot_state {
+    CV_SLOT_FREE = 0,
+    CV_SLOT_LIVE,
+    CV_SLOT_BUSY,
+    CV_SLOT_DYING,
+    CV_SLOT_RETIRED
+} cv_slot_state;
+
+typedef struct cv_slot {
+    void *body;
+    uint64_t size;
+    cv_handle_end *end;
+    uint32_t generation; /* 24 bits; the value of the object that is, or will be, here */
+    uint8_t kind;
+    uint8_t state;
+} cv_slot;
+
+#define CV_HANDLE_CHUNK           64u
+#define CV_HANDLE_CHUNKS          1024u
+#define CV_HANDLE_LAST_GENERATION 0xFFFFFFu
+
+typedef struct cv_handles {
+    pthread_mutex_t lock;
+    cv_slot *chunk[CV_HANDLE_CHUNKS];
+    uint32_t n_slots; /* ever used */
+    uint32_t n_busy;  /* objects in use, on whatever thread */
+    bool dying;       /* the context was destroyed while objects were in use: the last put ends it */
+    uint16_t salt;    /* of this context: another context's handle does not pass for one of ours */
+} cv_handles;
+
+CV_MUST cuvet_status cv_handles_init(cv_handles *t);
+/* Ends every object that is left. */
+void cv_handles_free(cuvet_ctx *ctx, cv_handles *t);
+
+/* New object: a zeroed body of 'size' bytes, in use by the caller until cv_handle_put(). @return OK · NOMEM ·
+ * LIMIT */
+CV_MUST cuvet_status cv_handle_new(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t size, cv_handle_end *end,
+                                   uint64_t *bits, void **body);
+/* Take an object in use. @return OK · HANDLE · STALE_HANDLE · HANDLE_KIND · BUSY (another thread, or a
+ * callback of its own) */
+CV_MUST cuvet_status cv_handle_get(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits, void **body);
+/* Done with it: ends the object if it was destroyed meanwhile. */
+void cv_handle_put(cuvet_ctx *ctx, uint64_t bits);
+/* The same; false: a callback had destroyed the object or the context, which is gone now. */
+CV_MUST bool cv_handle_put_alive(cuvet_ctx *ctx, uint64_t bits);
+/* Destroy. In use: marked, the user's put ends it. Bits become 0 by the caller. @return as cv_handle_get,
+ * never BUSY */
+CV_MUST cuvet_status cv_handle_destroy(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits);
+
+#endif

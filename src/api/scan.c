@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "model/scan.h"
+#include "api/ctx.h"
+
+static void end_scan(cuvet_ctx *ctx, void *body)
+{
+    cv_scan *s = body;
+
+    cv_ctx_note_peak(ctx, cv_scan_peak(s));
+    cv_scan_close(s);
+}
+
+cuvet_status cuvet_scan_open(cuvet_ctx *ctx, const cuvet_source *src, const cuvet_scan_options *opt,
+                             cuvet_scan *out)
+{
+    static const cuvet_scan_options DEFAULTS = { .size = sizeof(DEFAULTS), .depth = CUVET_DEPTH_FULL };
+    cuvet_status s;
+    uint64_t bits;
+    void *body;
+
+    if (!opt)
+        opt = &DEFAULTS;
+    if (!ctx || !src || !out || src->size != sizeof(*src) || opt->size != sizeof(*opt) || !src->read_at)
+        return CUVET_E_USAGE;
+    if (opt->jobs > CV_SCAN_JOBS_MAX || (opt->claim && opt->jobs > 1) ||
+        (unsigned)opt->depth > CUVET_DEPTH_FULL)
+        return CUVET_E_USAGE;
+    s = cv_handle_new(ctx, CV_H_SCAN, sizeof(cv_scan), end_scan, &bits, &body);
+    if (s != CUVET_OK) {
+        cuvet_diag d = {
+            .rule = CV_R_LIMIT_LIVE, .severity = CUVET_ERROR, .got = ctx->mem.live, .want = ctx->mem.limit
+        };
+
+        if (s == CUVET_E_LIMIT)
+            cv_ctx_emit(ctx, &d);
+        return s;
+    }
+    s = cv_scan_open(body, &ctx->alloc, &ctx->lim, src, opt, cv_ctx_emit, ctx);
+    if (s == CUVET_OK)
+        out->bits = bits;
+    else if (cv_handle_destroy(ctx, CV_H_SCAN, bits) != CUVET_OK)
+        s = CUVET_E_INTERNAL;
+    cv_handle_put(ctx, bits);
+    return s;
+}
+
+cuvet_status cuvet_scan_next(cuvet_ctx *ctx, cuvet_scan h, cuvet_item *out)
+{
+    cuvet_status s;
+    void *body;
+
+    if (!ctx || !out)
+        return CUVET_E_USAGE;
+    s = cv_handle_get(ctx, CV_H_SCAN, h.bits, &body);
+    if (s != CUVET_OK)
+        return s;
+    s = cv_scan_next(body, out);
+    if (!cv_handle_put_alive(ctx, h.bits)) {
+        /* A callback has destroyed the scan: what the item points to is gone with it. */
+        *out = (cuvet_item){ 0 };
+        return CUVET_E_STALE_HANDLE;
+    }
+    return s;
+}
+
+cuvet_status cuvet_scan_payload(cuvet_ctx *ctx, cuvet_scan h, const void **bytes, size_t *n)
+{
+    cuvet_status s;
+    void *body;
+    cv_span p;
+
+    if (!ctx || !bytes || !n)
+        return CUVET_E_USAGE;
+    s = cv_handle_get(ctx, CV_H_SCAN, h.bits, &body);
+    if (s != CUVET_OK)
+        return s;
+    p = cv_scan_payload(body);
+    if (((const cv_scan *)body)->workers.n > 1) {
+        s = CUVET_E_USAGE;
+    } else if (!p.base) {
+        s = CUVET_E_NO_MATCH;
+    } else {
+        *bytes = p.base;
+        *n = (size_t)p.len;
+    }
+    cv_handle_put(ctx, h.bits);
+    return s;
+}
+
+cuvet_status cuvet_scan_summary(cuvet_ctx *ctx, cuvet_scan h, cuvet_summary *out)
+{
+    cuvet_status s;
+    void *body;
+
+    if (!ctx || !out)
+        return CUVET_E_USAGE;
+    s = cv_handle_get(ctx, CV_H_SCAN, h.bits, &body);
+    if (s != CUVET_OK)
+        return s;
+    *out = ((const cv_scan *)body)->sum;
+    cv_handle_put(ctx, h.bits);
+    return s;
+}
+
+cuvet_status cuvet_scan_close(cuvet_ctx *ctx, cuvet_scan *h)
+{
+    cuvet_status s;
+
+    if (!ctx || !h)
+        return CUVET_E_USAGE;
+    s = cv_handle_destroy(ctx, CV_H_SCAN, h->bits);
+    if (s == CUVET_OK)
+        h->bits = 0;
+    return s;
+}
+
+const char *cuvet_kind_name(cuvet_kind k)
+{
+    static const char *const NAMES[] = { "unknown", "elf", "ptx", "lto-ir", "mercury", "fatbin" };
+
+    return (size_t)k < CV_COUNT(NAMES) ? NAMES[k] : "?";
+}
+
+const char *cuvet_compression_name(cuvet_compression z)
+{
+    static const char *const NAMES[] = { "none", "lz4", "zstd", "opaque", "unknown" };
+
+    return (size_t)z < CV_COUNT(NAMES) ? NAMES[z] : "?";
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "base/ctx.h"
+
+#include <string.h>
+
+#include "base/arith.h"
+
+/* Work every unit gets however small: fixed tables are walked even for an empty file. */
+#define WORK_FLOOR 65536u
+
+void cv_ctx_init(cv_ctx *x, const cuvet_alloc *alloc, const cuvet_limits *lim)
+{
+    memset(x, 0, sizeof(*x));
+    x->lim = *lim;
+    cv_mem_init(&x->mem, alloc, lim->live);
+    cv_ctx_unit(x, 0);
+}
+
+void cv_ctx_unit(cv_ctx *x, uint64_t bytes)
+{
+    x->work_left = cv_sat_add(cv_sat_mul(bytes, x->lim.work), WORK_FLOOR);
+    x->work_out = false;
+    x->mem.limited = false;
+    x->path.n = 0;
+    x->inner = false;
+    x->anchor = 0;
+    x->embedded = false;
+    x->n_errors = x->n_warnings = x->n_notes = 0;
+    x->verdict = CUVET_V_CLEAN;
+    memset(x->seen, 0, sizeof(x->seen));
+}
+
+void cv_ctx_enter_inner(cv_ctx *x, uint64_t file_off)
+{
+    /* Nested content keeps the outermost anchor: that is the offset a person can look up in the file. */
+    if (!x->inner)
+        x->anchor = file_off;
+    x->inner = true;
+}
+
+void cv_ctx_leave_inner(cv_ctx *x)
+{
+    x->inner = false;
+    x->anchor = 0;
+}
+
+static cuvet_status status_of(cuvet_class c)
+{
+    switch (c) {
+    case CUVET_C_FORM: return CUVET_E_MALFORMED;
+    case CUVET_C_UNSUPPORTED: return CUVET_E_UNSUPPORTED;
+    case CUVET_C_LIMIT: return CUVET_E_LIMIT;
+    case CUVET_C_IO: return CUVET_E_IO;
+    case CUVET_C_INTERNAL: break;
+    }
+    return CUVET_E_INTERNAL;
+}
+
+/* Severity of a rule for what is examined now. */
+static cuvet_severity severity_of(const cv_ctx *x, cv_rule rule)
+{
+    static const bool EMBEDDED[CV_N_RULES] = {
+#define EMBEDDED(name) [CV_R_##name] = true,
+#include "embedded.def"
+#undef EMBEDDED
+    };
+
+    return x->embedded && EMBEDDED[rule] ? CUVET_NOTE : cuvet_rule_get(rule)->severity;
+}
+
+void cv_report(cv_ctx *x, cv_rule rule, uint64_t off, uint64_t len, uint64_t got, uint64_t want)
+{
+    cuvet_diag d = {
+        .rule = rule, .severity = severity_of(x, rule), .got = got, .want = want, .where = x->path
+    };
+    cuvet_verdict v;
+
+    if (d.where.n > CUVET_PATH_MAX)
+        d.where.n = CUVET_PATH_MAX;
+    d.length = len;
+    d.inner = x->inner;
+    d.file_off = x->inner ? x->anchor : off;
+    d.inner_off = x->inner ? off : 0;
+    x->n_errors += d.severity == CUVET_ERROR;
+    x->n_warnings += d.severity == CUVET_WARNING;
+    x->n_notes += d.severity == CUVET_NOTE;
+    v = cuvet_diag_verdict(&d);
+    if (v > x->verdict)
+        x->verdict = v;
+    /* Above the cap only counted: whoever delivers the diagnostics of a file tells how many there were. */
+    if (x->seen[rule]++ < x->lim.diagnostics && x->emit)
+        x->emit(x->emit_user, &d);
+}
+
+cuvet_status cv_reject(cv_ctx *x, cv_rule rule, uint64_t off, uint64_t got, uint64_t want)
+{
+    cv_report(x, rule, off, 0, got, want);
+    return status_of(cuvet_rule_get(rule)->cls);
+}
+
+void cv_report_at(cv_ctx *x, cuvet_step_kind kind, uint64_t index, cv_rule rule, uint64_t off, uint64_t len,
+                  uint64_t got, uint64_t want)
+{
+    cv_path_push(x, kind, true, index);
+    cv_report(x, rule, off, len, got, want);
+    cv_path_pop(x);
+}
+
+cuvet_status cv_nomem(cv_ctx *x, uint64_t off)
+{
+    if (cv_mem_status(&x->mem) == CUVET_E_LIMIT)
+        return cv_reject(x, CV_R_LIMIT_LIVE, off, x->mem.live, x->mem.limit);
+    return CUVET_E_NOMEM;
+}
+
+bool cv_work_exhausted(cv_ctx *x, uint64_t off)
+{
+    if (!x->work_out)
+        cv_report(x, CV_R_LIMIT_WORK, off, 0, 0, x->lim.work);
+    x->work_out = true;
+    x->work_left = 0;
+    return false;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The working context of one thread: memory, limits, work, the path, and the only ways to say that something
+ * is wrong. */
+#ifndef CV_BASE_CTX_H
+#define CV_BASE_CTX_H
+
+#include <cuvet/diag.h>
+#include <cuvet/limits.h>
+
+#include "base/mem.h"
+#include "base/rules.h"
+
+typedef void cv_emit_fn(void *user, const cuvet_diag *d);
+
+typedef struct cv_ctx {
+    cv_mem mem;
+    cuvet_limits lim;
+    uint64_t work_left;
+    bool work_out;    /* the work limit was reported for this unit */
+    cv_emit_fn *emit; /* may be NULL */
+    void *emit_user;
+    cuvet_path path; /* where the code that runs now is; diagnostics copy it */
+    bool inner;      /* offsets given to cv_reject are offsets in decompressed content … */
+    uint64_t anchor; /* … whose stored bytes start here in the file */
+    bool embedded;   /* the unit is a raw image outside of containers: see spec/embedded.def */
+    uint64_t n_errors, n_warnings, n_notes; /* of this unit, suppressed ones included */
+    cuvet_verdict verdict;                  /* worst of this unit */
+    uint32_t seen[CV_N_RULES];              /* per rule, of this unit */
+} cv_ctx;
+
+void cv_ctx_init(cv_ctx *x, const cuvet_alloc *alloc, const cuvet_limits *lim);
+
+/* Start a unit (a file, a member): clears path, counters and verdict; work = lim.work * bytes + a floor for
+ * tiny units. */
+void cv_ctx_unit(cv_ctx *x, uint64_t bytes);
+
+/* Offsets from here on lie in decompressed content stored at file_off. */
+void cv_ctx_enter_inner(cv_ctx *x, uint64_t file_off);
+void cv_ctx_leave_inner(cv_ctx *x);
+
+/* The only way to reject. Reports, and returns the status of the rule's class (FORM: CUVET_E_MALFORMED). */
+CV_MUST cuvet_status cv_reject(cv_ctx *x, cv_rule rule, uint64_t off, uint64_t got, uint64_t want);
+/* Report and go on: findings that do not stop the parse. */
+void cv_report(cv_ctx *x, cv_rule rule, uint64_t off, uint64_t len, uint64_t got, uint64_t want);
+/* Allocation failed: reports CV-LIMIT live or nothing (NOMEM has no rule), returns the status. */
+CV_MUST cuvet_status cv_nomem(cv_ctx *x, uint64_t off);
+
+/* Spend n units of work; false: used up, reported once per unit with the offset. */
+static inline CV_MUST bool cv_work(cv_ctx *x, uint64_t n, uint64_t off);
+CV_MUST bool cv_work_exhausted(cv_ctx *x, uint64_t off);
+
+static inline bool cv_work(cv_ctx *x, uint64_t n, uint64_t off)
+{
+    if (CV_UNLIKELY(n > x->work_left))
+        return cv_work_exhausted(x, off);
+    x->work_left -= n;
+    return true;
+}
+
+CV_BUF_BEGIN
+static inline void cv_path_push(cv_ctx *x, cuvet_step_kind kind, bool has_index, uint64_t index)
+{
+    /* A path that is too deep keeps its head: nesting is limited far below CUVET_PATH_MAX. */
+    if (x->path.n < CUVET_PATH_MAX)
+        x->path.step[x->path.n] = (cuvet_step){ (uint8_t)kind, has_index, index };
+    x->path.n++;
+}
+CV_BUF_END
+
+static inline void cv_path_pop(cv_ctx *x)
+{
+    if (x->path.n > 0)
+        x->path.n--;
+}
+
+/* Report for an element of the current object: path + one step, without pushing it for every element. */
+void cv_report_at(cv_ctx *x, cuvet_step_kind kind, uint64_t index, cv_rule rule, uint64_t off, uint64_t len,
+                  uint64_t got, uint64_t want);
+
+#endif

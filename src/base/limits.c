@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include <cuvet/limits.h>
+
+#include <string.h>
+
+#include "base/base.h"
+
+static const struct {
+    cuvet_limit_info info;
+    size_t offset; /* of the field in cuvet_limits */
+} LIMITS[] = {
+#define LIMIT(field, unit, strict, roomy, tiny, what)                                                        \
+    { { #field, unit, what, strict, roomy, tiny }, offsetof(cuvet_limits, field) },
+#include "limits.def"
+#undef LIMIT
+};
+
+static uint64_t *field_at(cuvet_limits *l, size_t i)
+{
+    return (uint64_t *)(void *)((char *)l + LIMITS[i].offset);
+}
+
+cuvet_status cuvet_limits_preset(const char *name, cuvet_limits *out)
+{
+    bool strict = name && strcmp(name, "strict") == 0, roomy = name && strcmp(name, "roomy") == 0;
+
+    if (!out || (!strict && !roomy && !(name && strcmp(name, "tiny") == 0)))
+        return CUVET_E_USAGE;
+    out->size = sizeof(*out);
+    for (size_t i = 0; i < CV_COUNT(LIMITS); i++) {
+        const cuvet_limit_info *in = &LIMITS[i].info;
+
+        *field_at(out, i) = strict ? in->strict : roomy ? in->roomy : in->tiny;
+    }
+    return CUVET_OK;
+}
+
+cuvet_status cuvet_limits_set(cuvet_limits *l, const char *name, uint64_t value)
+{
+    if (!l || !name)
+        return CUVET_E_USAGE;
+    for (size_t i = 0; i < CV_COUNT(LIMITS); i++) {
+        if (strcmp(LIMITS[i].info.name, name) == 0) {
+            *field_at(l, i) = value;
+            return CUVET_OK;
+        }
+    }
+    return CUVET_E_USAGE;
+}
+
+cuvet_status cuvet_limits_get(const cuvet_limits *l, size_t index, const cuvet_limit_info **info,
+                              uint64_t *value)
+{
+    if (!info || index >= CV_COUNT(LIMITS))
+        return info ? CUVET_END : CUVET_E_USAGE;
+    *info = &LIMITS[index].info;
+    if (l && value)
+        memcpy(value, (const char *)l + LIMITS[index].offset, sizeof(*value));
+    return CUVET_OK;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include <cuvet/status.h>
+
+const char *cuvet_status_name(cuvet_status s)
+{
+    switch (s) {
+    case CUVET_OK: return "OK";
+    case CUVET_END: return "END";
+    case CUVET_E_MALFORMED: return "MALFORMED";
+    case CUVET_E_UNSUPPORTED: return "UNSUPPORTED";
+    case CUVET_E_NO_MATCH: return "NO_MATCH";
+    case CUVET_E_REFUSED: return "REFUSED";
+    case CUVET_E_LIMIT: return "LIMIT";
+    case CUVET_E_NOMEM: return "NOMEM";
+    case CUVET_E_IO: return "IO";
+    case CUVET_E_USAGE: return "USAGE";
+    case CUVET_E_HANDLE: return "HANDLE";
+    case CUVET_E_STALE_HANDLE: return "STALE_HANDLE";
+    case CUVET_E_HANDLE_KIND: return "HANDLE_KIND";
+    case CUVET_E_BUSY: return "BUSY";
+    case CUVET_E_POISONED: return "POISONED";
+    case CUVET_E_EXISTS: return "EXISTS";
+    case CUVET_E_INTERNAL: return "INTERNAL";
+    }
+    return "?";
+}
+
+const char *cuvet_version(void)
+{
+    return "0.1.0";
+}

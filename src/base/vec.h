@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Owned arrays with checked access. CV_VEC(name, type) declares struct name and its functions:
+ *   bool    name_push(cv_mem *, name *, type value)      false: out of memory or budget
+ *   bool    name_reserve(cv_mem *, name *, uint64_t n)   room for n elements in total
+ *   type   *name_at(const name *, uint64_t i)            element; out of range gives a spare zero element,
+ * never memory void    name_clear(name *)                           n = 0, memory kept void name_free(cv_mem
+ * *, name *)                                                                        */
+#ifndef CV_BASE_VEC_H
+#define CV_BASE_VEC_H
+
+#include "base/arith.h"
+#include "base/mem.h"
+
+CV_MUST bool cv_vec_grow(cv_mem *m, void **v, uint64_t *cap, uint64_t need, uint64_t elem);
+
+#define CV_VEC(name, type)                                                                                   \
+    typedef struct name {                                                                                    \
+        type *v;                                                                                             \
+        uint64_t n, cap;                                                                                     \
+        type spare;                                                                                          \
+    } name;                                                                                                  \
+    CV_BUF_BEGIN                                                                                             \
+    static inline CV_MUST bool name##_reserve(cv_mem *m, name *a, uint64_t n)                                \
+    {                                                                                                        \
+        void *v = a->v;                                                                                      \
+        if (n <= a->cap)                                                                                     \
+            return true;                                                                                     \
+        if (!cv_vec_grow(m, &v, &a->cap, n, sizeof(type)))                                                   \
+            return false;                                                                                    \
+        a->v = v;                                                                                            \
+        return true;                                                                                         \
+    }                                                                                                        \
+    static inline CV_MUST bool name##_push(cv_mem *m, name *a, type value)                                   \
+    {                                                                                                        \
+        if (CV_UNLIKELY(a->n == a->cap) && !name##_reserve(m, a, a->n + 1))                                  \
+            return false;                                                                                    \
+        a->v[a->n++] = value;                                                                                \
+        return true;                                                                                         \
+    }                                                                                                        \
+    static inline __attribute__((unused)) type *name##_at(const name *a, uint64_t i)                         \
+    {                                                                                                        \
+        if (CV_NEVER(i >= a->n))                                                                             \
+            return (type *)(uintptr_t)&a->spare;                                                             \
+        return &a->v[i];                                                                                     \
+    }                                                                                                        \
+    static inline __attribute__((unused)) void name##_clear(name *a)                                         \
+    {                                                                                                        \
+        a->n = 0;                                                                                            \
+    }                                                                                                        \
+    static inline __attribute__((unused)) void name##_free(cv_mem *m, name *a)                               \
+    {                                                                                                        \
+        cv_mem_put(m, a->v, a->cap * sizeof(type));                                                          \
+        a->v = NULL;                                                                                         \
+        a->n = a->cap = 0;                                                                                   \
+    }                                                                                                        \
+    CV_BUF_END                                                                                               \
+    struct name
+
+/* Sort by key, then by index, so that the result never depends on the algorithm. O(n) on sorted input, no
+ * allocation. */
+typedef struct cv_key {
+    uint64_t key;
+    uint64_t index;
+} cv_key;
+
+CV_VEC(cv_keys, cv_key);
+void cv_keys_sort(cv_keys *a);
+
+CV_VEC(cv_u32s, uint32_t);
+CV_VEC(cv_u64s, uint64_t);
+CV_VEC(cv_u8s, uint8_t);
+
+/* n elements, all zero; false on failure. */
+CV_MUST bool cv_u32s_fill(cv_mem *m, cv_u32s *a, uint64_t n);
+CV_MUST bool cv_u8s_fill(cv_mem *m, cv_u8s *a, uint64_t n);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Writing: a builder appends little-endian values to an owned, growing, budgeted buffer and patches what it
+ * has written. A failure is sticky; one test at the end. */
+#ifndef CV_BYTES_BUILDER_H
+#define CV_BYTES_BUILDER_H
+
+#include "base/mem.h"
+#include "bytes/span.h"
+
+typedef struct cv_builder {
+    cv_mem *mem;
+    uint8_t *bytes; /* private to src/bytes */
+    uint64_t len, cap;
+    bool failed; /* out of memory or budget, or a patch outside of what was written */
+} cv_builder;
+
+void cv_builder_init(cv_builder *b, cv_mem *mem);
+void cv_builder_free(cv_builder *b);
+void cv_put_u8(cv_builder *b, uint8_t v);
+void cv_put_u16(cv_builder *b, uint16_t v);
+void cv_put_u32(cv_builder *b, uint32_t v);
+void cv_put_u64(cv_builder *b, uint64_t v);
+void cv_put_span(cv_builder *b, cv_span s);
+void cv_put_str(cv_builder *b, const char *text); /* without its NUL */
+void cv_put_zero(cv_builder *b, uint64_t n);
+/* Zeros up to the next multiple of align, a power of two. */
+void cv_put_align(cv_builder *b, uint64_t align);
+void cv_patch_u32(cv_builder *b, uint64_t off, uint32_t v);
+void cv_patch_u64(cv_builder *b, uint64_t off, uint64_t v);
+/* What was written so far; valid until the next put. */
+cv_span cv_builder_span(const cv_builder *b);
+
+#endif

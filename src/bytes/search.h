@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Search for one of two 32-bit values at any offset, at the speed of reading memory. */
+#ifndef CV_BYTES_SEARCH_H
+#define CV_BYTES_SEARCH_H
+
+#include "bytes/span.h"
+
+/* Smallest offset >= from where the little-endian u32 equals a or b; s.len when there is none. */
+uint64_t cv_span_find_u32(cv_span s, uint64_t from, uint32_t a, uint32_t b);
+/* The same at multiples of 4 from the start of the span only; twice as fast. from is rounded up. */
+uint64_t cv_span_find_u32_aligned(cv_span s, uint64_t from, uint32_t a, uint32_t b);
+
+/* Only printable ASCII, blanks and line ends: nothing below ' ' but 9..13, nothing from 0x7F on. */
+bool cv_span_is_text(cv_span s);
+
+#endif

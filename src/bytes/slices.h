@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The form of every output: a list of slices in order. Borrowed slices are ranges of bytes that did not
+ * change and are never copied; owned ones were generated or patched; zero slices have no memory at all. */
+#ifndef CV_BYTES_SLICES_H
+#define CV_BYTES_SLICES_H
+
+#include "base/vec.h"
+#include "bytes/span.h"
+
+typedef struct cv_slice {
+    cv_span bytes; /* base NULL: zeros */
+    bool owned;
+} cv_slice;
+
+CV_VEC(cv_slice_vec, cv_slice);
+
+typedef struct cv_slices {
+    cv_slice_vec v;
+    uint64_t len; /* bytes of the whole output */
+    bool failed;  /* sticky: out of memory or over 2^64 */
+} cv_slices;
+
+/* The span must outlive the list. */
+void cv_slices_borrow(cv_mem *m, cv_slices *s, cv_span bytes);
+/* A copy that the list owns. */
+void cv_slices_copy(cv_mem *m, cv_slices *s, cv_span bytes);
+void cv_slices_zero(cv_mem *m, cv_slices *s, uint64_t n);
+/* Zeros up to a multiple of align, a power of two. */
+void cv_slices_align(cv_mem *m, cv_slices *s, uint64_t align);
+void cv_slices_free(cv_mem *m, cv_slices *s);
+
+/* Walk: next run of at most the whole slice; zeros come in runs of a static block. *pos counts bytes, start
+ * with {0}. */
+typedef struct cv_slice_pos {
+    uint64_t slice, done;
+} cv_slice_pos;
+bool cv_slices_next(const cv_slices *s, cv_slice_pos *pos, cv_span *run);
+/* Copy [off, off + n) of the output into buf; false when it does not fit the output. */
+CV_MUST bool cv_slices_read(const cv_slices *s, uint64_t off, void *buf, size_t n);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The only two types that point into input: a span (bytes, length, offset) and a cursor over it. Every access
+ * is checked against the span, the innermost object, never against the file. base is private to src/bytes. */
+#ifndef CV_BYTES_SPAN_H
+#define CV_BYTES_SPAN_H
+
+#include "base/arith.h"
+
+typedef struct cv_span {
+    const uint8_t *base; /* private to src/bytes and the codecs */
+    uint64_t len;
+    uint64_t off; /* of base[0] in the file, or in the decompressed content */
+} cv_span;
+
+/* Sub-range; false and *out untouched when it does not fit. Sanitizer builds copy it to a heap block of its
+ * own size. */
+CV_MUST bool cv_span_sub(cv_span s, uint64_t off, uint64_t len, cv_span *out);
+/* From off to the end. */
+CV_MUST bool cv_span_from(cv_span s, uint64_t off, cv_span *out);
+
+/* Total loads, little-endian: a place outside the span reads as 0 and touches no memory. */
+static inline uint8_t cv_u8_at(cv_span s, uint64_t off);
+static inline uint16_t cv_u16_at(cv_span s, uint64_t off);
+static inline uint32_t cv_u32_at(cv_span s, uint64_t off);
+static inline uint64_t cv_u64_at(cv_span s, uint64_t off);
+
+/* len bytes at off fit. */
+static inline bool cv_span_has(cv_span s, uint64_t off, uint64_t len)
+{
+    return off <= s.len && len <= s.len - off;
+}
+
+/* NUL-terminated string at off: *out gets it without the NUL. False: off outside or no NUL before the end. */
+CV_MUST bool cv_span_cstr(cv_span s, uint64_t off, cv_span *out);
+/* Offset of the first byte equal to b, or s.len. */
+uint64_t cv_span_find_byte(cv_span s, uint8_t b);
+/* Offset of the first byte that is not zero, or s.len. */
+uint64_t cv_span_find_nonzero(cv_span s);
+bool cv_span_eq(cv_span a, cv_span b);
+bool cv_span_eq_str(cv_span s, const char *text);
+bool cv_span_starts(cv_span s, const char *text);
+/* If s starts with text: true, and *rest is what follows (may be empty). No island is made. */
+CV_MUST bool cv_span_after(cv_span s, const char *text, cv_span *rest);
+/* Tail without a copy in sanitizer builds: for names that are compared, never parsed. */
+cv_span cv_span_tail(cv_span s, uint64_t off);
+/* Read a decimal number at off; *end is the offset behind the last digit. False: no digit or over UINT32_MAX.
+ */
+CV_MUST bool cv_span_decimal(cv_span s, uint64_t off, uint32_t *value, uint64_t *end);
+
+/* Only src/bytes, src/io, src/codec and the boundary of src/api make spans from memory. */
+static inline cv_span cv_span_of(const void *base, uint64_t len, uint64_t off)
+{
+    return (cv_span){ (const uint8_t *)base, len, off };
+}
+
+/* Sequential reads. The first read that does not fit sets failed and records where and how much; later ones
+ * give 0. */
+typedef struct cv_cur {
+    cv_span in;
+    uint64_t pos;
+    bool failed;
+    uint64_t bad_at, bad_want;
+} cv_cur;
+
+static inline cv_cur cv_cur_of(cv_span in)
+{
+    return (cv_cur){ .in = in };
+}
+
+uint8_t cv_cur_u8(cv_cur *c);
+uint16_t cv_cur_u16(cv_cur *c);
+uint32_t cv_cur_u32(cv_cur *c);
+uint64_t cv_cur_u64(cv_cur *c);
+/* n bytes as a span; the empty span after a failure. */
+cv_span cv_cur_bytes(cv_cur *c, uint64_t n);
+void cv_cur_skip(cv_cur *c, uint64_t n);
+/* A count of elements of elem bytes: 0 and failed unless that many fit what remains. */
+uint64_t cv_cur_count(cv_cur *c, uint64_t count, uint64_t elem);
+static inline uint64_t cv_cur_left(const cv_cur *c)
+{
+    return c->in.len - c->pos;
+}
+
+/* Sanitizer builds: release the islands of this thread; a no-op otherwise. Spans made before are dead
+ * afterwards. */
+void cv_islands_drop(void);
+
+CV_BUF_BEGIN
+static inline uint8_t cv_u8_at(cv_span s, uint64_t off)
+{
+    return cv_span_has(s, off, 1) ? s.base[off] : 0;
+}
+
+static inline uint16_t cv_u16_at(cv_span s, uint64_t off)
+{
+    const uint8_t *p;
+
+    if (CV_UNLIKELY(!cv_span_has(s, off, 2)))
+        return 0;
+    p = s.base + off;
+    return (uint16_t)((unsigned)p[0] | (unsigned)p[1] << 8);
+}
+
+static inline uint32_t cv_u32_at(cv_span s, uint64_t off)
+{
+    const uint8_t *p;
+
+    if (CV_UNLIKELY(!cv_span_has(s, off, 4)))
+        return 0;
+    p = s.base + off;
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline uint64_t cv_u64_at(cv_span s, uint64_t off)
+{
+    const uint8_t *p;
+
+    if (CV_UNLIKELY(!cv_span_has(s, off, 8)))
+        return 0;
+    p = s.base + off;
+    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
+           (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
+}
+CV_BUF_END
+
+#endif

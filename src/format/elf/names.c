@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "format/elf/names.h"
+
+typedef struct name_row {
+    uint32_t value;
+    const char *text;
+} name_row;
+
+static const name_row SECTION_TYPES[] = {
+#define SHT(name, value, text, source) { value, text },
+#include "elf.def"
+};
+static const name_row SYMBOL_TYPES[] = {
+#define STT(name, value, text, source) { value, text },
+#include "elf.def"
+};
+static const name_row SYMBOL_BINDS[] = {
+#define STB(name, value, text, source) { value, text },
+#include "elf.def"
+};
+static const name_row SEGMENT_TYPES[] = {
+#define PT(name, value, text, source) { value, text },
+#include "elf.def"
+};
+
+typedef struct reloc_row {
+    const char *name;
+    uint8_t bytes;
+    bool insn;
+} reloc_row;
+
+static const reloc_row RELOCS[] = {
+#define RELOC_CUDA(number, name, bytes, insn) { name, bytes, insn },
+#include "relocs.def"
+};
+static const char *const MERC_RELOCS[] = {
+#define RELOC_MERC(number, name) name,
+#include "relocs.def"
+};
+
+/* Offset of a field in class 64 and in class 32. */
+typedef struct place {
+    uint8_t wide, narrow;
+} place;
+
+static const place EHDR[] = {
+    { 16, 16 }, { 18, 18 }, { 20, 20 }, { 24, 24 }, { 32, 28 }, { 40, 32 }, { 48, 36 },
+    { 52, 40 }, { 54, 42 }, { 56, 44 }, { 58, 46 }, { 60, 48 }, { 62, 50 },
+};
+static const place SHDR[] = {
+    { 0, 0 },   { 4, 4 },   { 8, 8 },   { 16, 12 }, { 24, 16 },
+    { 32, 20 }, { 40, 24 }, { 44, 28 }, { 48, 32 }, { 56, 36 },
+};
+static const place PHDR[] = {
+    { 0, 0 }, { 4, 24 }, { 8, 4 }, { 16, 8 }, { 24, 12 }, { 32, 16 }, { 40, 20 }, { 48, 28 },
+};
+static const place SYM[] = { { 0, 0 }, { 4, 12 }, { 5, 13 }, { 6, 14 }, { 8, 4 }, { 16, 8 } };
+
+static uint64_t pick(place p, bool is32)
+{
+    return is32 ? p.narrow : p.wide;
+}
+
+uint64_t cv_elf_ehdr_at(bool is32, cv_ehdr_field f)
+{
+    return pick(CV_AT(EHDR, f), is32);
+}
+
+uint64_t cv_elf_shdr_at(bool is32, cv_shdr_field f)
+{
+    return pick(CV_AT(SHDR, f), is32);
+}
+
+uint64_t cv_elf_phdr_at(bool is32, cv_phdr_field f)
+{
+    return pick(CV_AT(PHDR, f), is32);
+}
+
+uint64_t cv_elf_sym_at(bool is32, cv_sym_field f)
+{
+    return pick(CV_AT(SYM, f), is32);
+}
+
+/* A few dozen rows, only for output: linear. */
+#define LOOKUP(table, v)                                                                                     \
+    for (size_t i = 0; i < CV_COUNT(table); i++)                                                             \
+        if (CV_AT(table, i).value == (v))                                                                    \
+            return CV_AT(table, i).text;                                                                     \
+    return NULL
+
+const char *cv_elf_section_type_name(uint32_t sh_type)
+{
+    LOOKUP(SECTION_TYPES, sh_type);
+}
+
+const char *cv_elf_symbol_type_name(uint8_t st_type)
+{
+    LOOKUP(SYMBOL_TYPES, st_type);
+}
+
+const char *cv_elf_symbol_bind_name(uint8_t st_bind)
+{
+    LOOKUP(SYMBOL_BINDS, st_bind);
+}
+
+const char *cv_elf_segment_type_name(uint32_t p_type)
+{
+    LOOKUP(SEGMENT_TYPES, p_type);
+}
+
+const char *cv_elf_reloc_name(uint32_t type)
+{
+    if (type < CV_COUNT(RELOCS))
+        return CV_AT(RELOCS, type).name;
+    if (type >= CV_R_MERC_BASE && type - CV_R_MERC_BASE < CV_COUNT(MERC_RELOCS))
+        return CV_AT(MERC_RELOCS, type - CV_R_MERC_BASE);
+    return NULL;
+}
+
+uint32_t cv_elf_reloc_bytes(uint32_t type)
+{
+    return type < CV_COUNT(RELOCS) ? CV_AT(RELOCS, type).bytes : 0;
+}
+
+bool cv_elf_reloc_insn(uint32_t type)
+{
+    return type < CV_COUNT(RELOCS) && CV_AT(RELOCS, type).insn;
+}
+
+bool cv_elf_type_exempt(uint32_t sh_type)
+{
+    switch (sh_type) {
+    case CV_SHT_NOBITS: /* and the four kinds of memory that the driver provides */
+    case CV_SHT_CUDA_GLOBAL:
+    case CV_SHT_CUDA_LOCAL:
+    case CV_SHT_CUDA_SHARED:
+    case CV_SHT_CUDA_SHARED_RESERVED: return true;
+    default: return false;
+    }
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Constants of ELF and of its NVIDIA extensions (spec/elf.def, spec/relocs.def), their names, and where
+ * fields lie. */
+#ifndef CV_FORMAT_ELF_NAMES_H
+#define CV_FORMAT_ELF_NAMES_H
+
+#include "base/base.h"
+
+enum {
+#define SHT(name, value, text, source) CV_SHT_##name = value,
+#define SHF(name, value, source)       CV_SHF_##name = value,
+#define STT(name, value, text, source) CV_STT_##name = value,
+#define STB(name, value, text, source) CV_STB_##name = value,
+#define PT(name, value, text, source)  CV_PT_##name = value,
+#include "elf.def"
+};
+
+enum {
+    CV_ELF_REL = 1, /* e_type */
+    CV_ELF_EXEC = 2,
+    CV_ELF_MERCURY = 0xFF00, /* published, never observed */
+    CV_EM_CUDA = 190,
+    CV_OSABI_CUDA = 0x41,
+    CV_ABI_CUDA = 8,
+    CV_OSABI_LEGACY = 0x33,
+    CV_ABI_LEGACY = 7,
+    CV_SHN_UNDEF = 0,
+    CV_SHN_LORESERVE = 0xFF00,
+    CV_SHN_ABS = 0xFFF1,
+    CV_SHN_COMMON = 0xFFF2,
+    CV_SHN_XINDEX = 0xFFFF,
+    CV_STO_ENTRY = 0x10, /* st_other of a kernel */
+    CV_STO_SPACE = 0xE0, /* memory space of a CUDA object */
+    CV_STO_SPACE_SHARED = 0x40,
+    CV_STO_SPACE_RESERVED = 0xA0,
+    CV_R_CUDA_LAST = 116, /* largest number of each set of relocation types */
+    CV_R_MERC_BASE = 0x10000,
+    CV_R_MERC_LAST = 0x10040
+};
+
+/* Section header fields, in file order. */
+typedef enum cv_shdr_field {
+    CV_SH_NAME,
+    CV_SH_TYPE,
+    CV_SH_FLAGS,
+    CV_SH_ADDR,
+    CV_SH_OFFSET,
+    CV_SH_SIZE,
+    CV_SH_LINK,
+    CV_SH_INFO,
+    CV_SH_ALIGN,
+    CV_SH_ENTSIZE
+} cv_shdr_field;
+
+typedef enum cv_sym_field {
+    CV_ST_NAME,
+    CV_ST_INFO,
+    CV_ST_OTHER,
+    CV_ST_SHNDX,
+    CV_ST_VALUE,
+    CV_ST_SIZE
+} cv_sym_field;
+typedef enum cv_phdr_field {
+    CV_PH_TYPE,
+    CV_PH_FLAGS,
+    CV_PH_OFFSET,
+    CV_PH_VADDR,
+    CV_PH_PADDR,
+    CV_PH_FILESZ,
+    CV_PH_MEMSZ,
+    CV_PH_ALIGN
+} cv_phdr_field;
+typedef enum cv_ehdr_field {
+    CV_EH_TYPE,
+    CV_EH_MACHINE,
+    CV_EH_VERSION,
+    CV_EH_ENTRY,
+    CV_EH_PHOFF,
+    CV_EH_SHOFF,
+    CV_EH_FLAGS,
+    CV_EH_EHSIZE,
+    CV_EH_PHENTSIZE,
+    CV_EH_PHNUM,
+    CV_EH_SHENTSIZE,
+    CV_EH_SHNUM,
+    CV_EH_SHSTRNDX
+} cv_ehdr_field;
+
+/* Offset of a field in its record, for diagnostics and for writers. */
+uint64_t cv_elf_ehdr_at(bool is32, cv_ehdr_field f);
+uint64_t cv_elf_shdr_at(bool is32, cv_shdr_field f);
+uint64_t cv_elf_phdr_at(bool is32, cv_phdr_field f);
+uint64_t cv_elf_sym_at(bool is32, cv_sym_field f);
+
+/* Names for people; NULL when the number has none. */
+const char *cv_elf_section_type_name(uint32_t sh_type);
+const char *cv_elf_symbol_type_name(uint8_t st_type);
+const char *cv_elf_symbol_bind_name(uint8_t st_bind);
+const char *cv_elf_segment_type_name(uint32_t p_type);
+const char *cv_elf_reloc_name(uint32_t type);
+
+/* Bytes from r_offset to the end of the field (CUDA set; 0 for "none" and for numbers that are none). */
+uint32_t cv_elf_reloc_bytes(uint32_t type);
+/* The field lies in a 16-byte instruction that starts at r_offset (CUDA set). */
+bool cv_elf_reloc_insn(uint32_t type);
+
+/* Types whose sh_offset and sh_size describe no file bytes. */
+bool cv_elf_type_exempt(uint32_t sh_type);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* ELF readers, class 32 and 64, little-endian: pure functions over a span, no allocation. Used for device
+ * ELFs and for host ELFs alike. They decode and check what can be checked on one structure; rules between
+ * structures live in src/model. */
+#ifndef CV_FORMAT_ELF_READ_H
+#define CV_FORMAT_ELF_READ_H
+
+#include "base/ctx.h"
+#include "bytes/span.h"
+#include "format/elf/names.h"
+
+typedef struct cv_elf_header {
+    bool is32;
+    uint8_t osabi, abiversion;
+    uint16_t type, machine;
+    uint32_t version, flags;
+    uint64_t entry, phoff, shoff;
+    uint16_t ehsize, phentsize, phnum, shentsize, shnum, shstrndx; /* as stored */
+    uint8_t pad_nonzero; /* first place in e_ident[9..15] that is not zero, 0 = none */
+} cv_elf_header;
+
+typedef struct cv_elf_section {
+    uint32_t name, type;
+    uint64_t flags, addr, off, size;
+    uint32_t link, info;
+    uint64_t align, entsize;
+} cv_elf_section;
+
+typedef struct cv_elf_symbol {
+    uint32_t name;
+    uint8_t info, other;
+    uint16_t shndx;
+    uint64_t value, size;
+} cv_elf_symbol;
+
+typedef struct cv_elf_segment {
+    uint32_t type, flags;
+    uint64_t off, vaddr, paddr, filesz, memsz, align;
+} cv_elf_segment;
+
+typedef struct cv_elf_reloc {
+    uint64_t off;
+    uint32_t sym, type;
+    int64_t addend; /* 0 for REL */
+} cv_elf_reloc;
+
+#define CV_ELF_MAGIC 0x464C457Fu
+
+static inline uint64_t cv_elf_ehdr_size(bool is32)
+{
+    return is32 ? 52 : 64;
+}
+static inline uint64_t cv_elf_shdr_size(bool is32)
+{
+    return is32 ? 40 : 64;
+}
+static inline uint64_t cv_elf_phdr_size(bool is32)
+{
+    return is32 ? 32 : 56;
+}
+static inline uint64_t cv_elf_sym_size(bool is32)
+{
+    return is32 ? 16 : 24;
+}
+static inline uint64_t cv_elf_rel_size(bool is32, bool rela)
+{
+    return is32 ? (rela ? 12 : 8) : (rela ? 24 : 16);
+}
+static inline uint8_t cv_elf_sym_type(const cv_elf_symbol *s)
+{
+    return s->info & 15;
+}
+static inline uint8_t cv_elf_sym_bind(const cv_elf_symbol *s)
+{
+    return (uint8_t)(s->info >> 4);
+}
+
+/* Decode the file header. Malformed: too short, bad magic/class/version. Unsupported: big-endian. Machine,
+ * ABI, type and sizes are decoded, not judged. */
+CV_MUST bool cv_elf_peek(cv_span image,
+                         cv_elf_header *out); /* the same, silent: false when it would reject */
+CV_MUST cuvet_status cv_elf_read_header(cv_ctx *x, cv_span image, cv_elf_header *out);
+
+/* Decode element i of a table; a place outside the span decodes as all zero (callers check the table range
+ * first). */
+void cv_elf_read_section(cv_span table, bool is32, uint64_t i, cv_elf_section *out);
+void cv_elf_read_segment(cv_span table, bool is32, uint64_t i, cv_elf_segment *out);
+void cv_elf_read_symbol(cv_span table, bool is32, uint64_t i, cv_elf_symbol *out);
+void cv_elf_read_reloc(cv_span table, bool is32, bool rela, uint64_t i, cv_elf_reloc *out);
+
+/* Extent of an ELF image inside a larger span (raw member, embedded file): header, tables and non-exempt
+ * sections. Silent: false when the header or the tables do not fit, then the caller's full parse says why.
+ * Spends work. */
+CV_MUST bool cv_elf_extent(cv_ctx *x, cv_span image, uint64_t *extent);
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "format/fatbin/read.h"
+
+cuvet_status cv_fatbin_read_container(cv_ctx *x, cv_span in, uint64_t object_left, uint64_t object_off,
+                                      cv_fatbin_container *out)
+{
+    cv_cur c = cv_cur_of(in);
+    cv_fatbin_container h = { 0 };
+    uint32_t magic = cv_cur_u32(&c);
+
+    h.version = cv_cur_u16(&c);
+    h.header_size = cv_cur_u16(&c);
+    h.size = cv_cur_u64(&c);
+    if (c.failed)
+        return cv_reject(x, CV_R_FATBIN_HEADER_TRUNCATED, in.off + c.bad_at, in.len, CV_FATBIN_HEADER);
+    if (magic != CV_FATBIN_MAGIC)
+        return cv_reject(x, CV_R_FATBIN_MAGIC, in.off, magic, CV_FATBIN_MAGIC);
+    if (h.version != 1)
+        return cv_reject(x, CV_R_FATBIN_VERSION, in.off + 4, h.version, 1);
+    if (h.header_size != CV_FATBIN_HEADER)
+        return cv_reject(x, CV_R_FATBIN_HEADER_SIZE, in.off + 6, h.header_size, CV_FATBIN_HEADER);
+    if (object_off % 8 != 0)
+        cv_report(x, CV_R_FATBIN_ALIGNMENT, in.off, 0, object_off, 8);
+    if (h.size % 8 != 0)
+        cv_report(x, CV_R_FATBIN_SIZE_ALIGN, in.off + 8, 8, h.size, 8);
+    h.body_size = object_left < CV_FATBIN_HEADER ? 0 : cv_min(h.size, object_left - CV_FATBIN_HEADER);
+    if (h.size != h.body_size)
+        cv_report(x, CV_R_FATBIN_SIZE_RANGE, in.off + 8, 8, h.size, h.body_size);
+    if (h.size == 0)
+        cv_report(x, CV_R_FATBIN_EMPTY, in.off + 8, 8, 0, 0);
+    *out = h;
+    return CUVET_OK;
+}
+
+bool cv_fatbin_member_extent(cv_span head, uint64_t left, uint64_t *header_size, uint64_t *payload_size)
+{
+    uint64_t hs = cv_u32_at(head, 4), ps = cv_u64_at(head, 8);
+
+    if (head.len < CV_FATBIN_MEMBER || left < CV_FATBIN_MEMBER)
+        return false;
+    if (hs < CV_FATBIN_MEMBER || hs % 8 != 0 || hs > left || ps % 8 != 0 || ps > left - hs)
+        return false;
+    *header_size = hs;
+    *payload_size = ps;
+    return true;
+}
+
+cuvet_status cv_fatbin_reject_member(cv_ctx *x, cv_span head, uint64_t left)
+{
+    uint64_t hs = cv_u32_at(head, 4), ps = cv_u64_at(head, 8);
+
+    if (head.len < CV_FATBIN_MEMBER)
+        return cv_reject(x, CV_R_FATBIN_MEMBER_TRUNCATED, head.off, left, CV_FATBIN_MEMBER);
+    if (hs < CV_FATBIN_MEMBER)
+        return cv_reject(x, CV_R_FATBIN_MEMBER_HEADER_SIZE, head.off + 4, hs, CV_FATBIN_MEMBER);
+    if (hs % 8 != 0)
+        return cv_reject(x, CV_R_FATBIN_MEMBER_HEADER_ALIGN, head.off + 4, hs, 8);
+    if (hs > left)
+        return cv_reject(x, CV_R_FATBIN_MEMBER_HEADER_RANGE, head.off + 4, hs, left);
+    if (ps % 8 != 0)
+        return cv_reject(x, CV_R_FATBIN_PAYLOAD_ALIGN, head.off + 8, ps, 8);
+    return cv_reject(x, CV_R_FATBIN_PAYLOAD_RANGE, head.off + 8, ps, left - hs);
+}
+
+static void decode_fixed(cv_span in, cv_fatbin_member *m)
+{
+    cv_cur c = cv_cur_of(in);
+
+    m->kind = cv_cur_u16(&c);
+    m->version = cv_cur_u16(&c);
+    m->header_size = cv_cur_u32(&c);
+    m->payload_size = cv_cur_u64(&c);
+    m->compressed_size = cv_cur_u32(&c);
+    m->options_offset = cv_cur_u32(&c);
+    m->minor = cv_cur_u16(&c);
+    m->major = cv_cur_u16(&c);
+    m->arch = cv_cur_u32(&c);
+    m->name_offset = cv_cur_u32(&c);
+    m->name_length = cv_cur_u32(&c);
+    m->flags = cv_cur_u64(&c);
+    m->key = cv_cur_u64(&c);
+    m->uncompressed_size = cv_cur_u64(&c);
+}
+
+/* compressed <=> compressed_size != 0 <=> uncompressed_size != 0; exactly one method; padded size = payload
+ * size. */
+static cuvet_status check_compression(cv_ctx *x, uint64_t off, const cv_fatbin_member *m)
+{
+    uint64_t method = m->flags & CV_FB_COMPRESSED;
+
+    if (method == 0) {
+        if (m->compressed_size != 0)
+            return cv_reject(x, CV_R_FATBIN_SIZE_WITHOUT_FLAG, off + 0x10, m->compressed_size, 0);
+        if (m->uncompressed_size != 0)
+            return cv_reject(x, CV_R_FATBIN_USIZE_WITHOUT_FLAG, off + 0x38, m->uncompressed_size, 0);
+        return CUVET_OK;
+    }
+    if (method & (CV_FB_OLD_COMPRESSION | CV_FB_UNKNOWN_COMPRESSION))
+        return cv_reject(x, CV_R_FATBIN_METHOD_UNSUPPORTED, off + 0x28, method, CV_FB_LZ4 | CV_FB_ZSTD);
+    if (method == (CV_FB_LZ4 | CV_FB_ZSTD))
+        return cv_reject(x, CV_R_FATBIN_TWO_METHODS, off + 0x28, method, CV_FB_ZSTD);
+    if (m->compressed_size == 0)
+        return cv_reject(x, CV_R_FATBIN_CSIZE_ZERO, off + 0x10, 0, m->payload_size);
+    if (cv_sat_align(m->compressed_size, 8) != m->payload_size)
+        return cv_reject(x, CV_R_FATBIN_CSIZE_PADDED, off + 0x10, cv_sat_align(m->compressed_size, 8),
+                         m->payload_size);
+    if (m->uncompressed_size == 0)
+        return cv_reject(x, CV_R_FATBIN_USIZE_ZERO, off + 0x38, 0, 1);
+    return CUVET_OK;
+}
+
+static void check_kind(cv_ctx *x, uint64_t off, const cv_fatbin_member *m)
+{
+    if (m->kind != CV_FB_KIND_PTX && m->kind != CV_FB_KIND_ELF && m->kind != CV_FB_KIND_LTOIR)
+        cv_report(x, CV_R_FATBIN_KIND, off, 2, m->kind, 0);
+    if (m->version != CV_FATBIN_MEMBER_VERSION)
+        cv_report(x, CV_R_FATBIN_MEMBER_VERSION, off + 2, 2, m->version, CV_FATBIN_MEMBER_VERSION);
+    if (m->arch == 0)
+        cv_report(x, CV_R_FATBIN_ARCH_ZERO, off + 0x1C, 4, 0, 0);
+}
+
+static void check_flags(cv_ctx *x, uint64_t off, const cv_fatbin_member *m)
+{
+    uint64_t f = m->flags, at = off + 0x28;
+    bool scrambled = (f & CV_FB_SCRAMBLED) != 0, compressed = (f & CV_FB_COMPRESSED) != 0;
+
+    if (f & ~(uint64_t)CV_FB_KNOWN)
+        cv_report(x, CV_R_FATBIN_FLAGS_UNKNOWN, at, 8, f, f & CV_FB_KNOWN);
+    if (!(f & CV_FB_LINUX))
+        cv_report(x, CV_R_FATBIN_FLAG_HOST, at, 8, f, CV_FB_LINUX);
+    if (!(f & CV_FB_64BIT))
+        cv_report(x, CV_R_FATBIN_FLAG_32BIT, at, 8, f, CV_FB_64BIT);
+    if ((f & CV_FB_ARCH_A) && (f & CV_FB_ARCH_F))
+        cv_report(x, CV_R_FATBIN_FLAG_A_AND_F, at, 8, f, CV_FB_ARCH_A);
+    if (scrambled != (compressed && m->kind == CV_FB_KIND_LTOIR))
+        cv_report(x, CV_R_FATBIN_FLAG_SCRAMBLED, at, 8, f, CV_FB_SCRAMBLED);
+    if (((f & CV_FB_CAPSULE) != 0) != (m->kind == CV_FB_KIND_ELF && m->arch >= 100))
+        cv_report(x, CV_R_FATBIN_FLAG_CAPSULE, at, 8, f, CV_FB_CAPSULE);
+    if ((m->key != 0) != scrambled || m->key > UINT32_MAX)
+        cv_report(x, CV_R_FATBIN_KEY, off + 0x30, 8, m->key, 0);
+}
+
+/* Identifier: at 0x40, NUL-terminated, zero-padded to 8. *end: where the option area may begin. */
+static void read_identifier(cv_ctx *x, cv_span in, cv_fatbin_member *m, uint64_t *end)
+{
+    uint64_t area = cv_sat_align((uint64_t)m->name_length + 1, 8);
+    cv_span name;
+
+    *end = CV_FATBIN_MEMBER;
+    if (m->name_offset == 0) {
+        if (m->name_length != 0)
+            cv_report(x, CV_R_FATBIN_NAME_LENGTH, in.off + 0x24, 4, m->name_length, 0);
+        return;
+    }
+    if (m->name_offset != CV_FATBIN_MEMBER) {
+        cv_report(x, CV_R_FATBIN_NAME_OFFSET, in.off + 0x20, 4, m->name_offset, CV_FATBIN_MEMBER);
+        return;
+    }
+    if (!cv_span_sub(in, m->name_offset, area, &name)) {
+        cv_report(x, CV_R_FATBIN_NAME_RANGE, in.off + 0x24, 4, area, in.len - CV_FATBIN_MEMBER);
+        return;
+    }
+    *end += area;
+    if (cv_span_find_byte(name, 0) != m->name_length)
+        cv_report(x, CV_R_FATBIN_NAME_NUL, name.off, name.len, cv_span_find_byte(name, 0), m->name_length);
+    else if (cv_span_find_nonzero(cv_span_tail(name, m->name_length)) != area - m->name_length)
+        cv_report(x, CV_R_FATBIN_HEADER_PADDING, name.off + m->name_length, area - m->name_length, 1, 0);
+    m->ident = name;
+    m->ident.len = m->name_length;
+}
+
+/* Text of the option block: options NUL [compat copy]; ELF members of 12.8 tools keep three values instead.
+ */
+static void split_options(cv_fatbin_member *m, cv_span text, uint32_t length)
+{
+    uint64_t nul = cv_span_find_byte(text, 0);
+
+    m->options = text;
+    if (m->kind != CV_FB_KIND_ELF) {
+        m->options.len = cv_min(length, text.len);
+        return;
+    }
+    if (length == 3 && cv_u8_at(text, 0) != 0) {
+        m->compat_values = true;
+        m->options.len = 0;
+        m->compat_copy = text;
+        m->compat_copy.len = 3;
+        return;
+    }
+    m->options.len = cv_min(nul, length);
+    m->compat_copy = cv_span_tail(text, m->options.len + 1);
+    m->compat_copy.len = cv_min(m->compat_copy.len, length - m->options.len);
+}
+
+/* The string at 'at': length + 1 bytes, padded to 8. Returns its end, or 0 after a finding that leaves that
+ * open. */
+static uint64_t read_option_text(cv_ctx *x, cv_span in, cv_fatbin_member *m, uint64_t at, uint32_t length)
+{
+    uint64_t area = cv_sat_align((uint64_t)length + 1, 8), nul, used;
+    cv_span text;
+
+    if (!cv_span_sub(in, at, area, &text)) {
+        cv_report(x, CV_R_FATBIN_OPTION_STRING_RANGE, in.off + at - 4, 4, area, in.len - cv_min(at, in.len));
+        return 0;
+    }
+    split_options(m, text, length);
+    nul = cv_span_find_byte(text, 0);
+    /* A compat copy has its NUL in front and needs none behind it, the old values have neither; everything
+     * else ends with one. */
+    used = m->compat_values ? length : (uint64_t)length + 1;
+    if (!m->compat_values && (m->kind == CV_FB_KIND_ELF ? nul > length : nul != length))
+        cv_report(x, CV_R_FATBIN_OPTION_NUL, text.off, text.len, nul, length);
+    else if (cv_span_find_nonzero(cv_span_tail(text, used)) != area - used)
+        cv_report(x, CV_R_FATBIN_HEADER_PADDING, text.off + used, area - used, 1, 0);
+    return at + area;
+}
+
+/* Option block: descriptor {string offset, length}, then the string. Returns where the header must end, or 0
+ * after a finding that leaves that open. */
+static uint64_t read_options(cv_ctx *x, cv_span in, cv_fatbin_member *m, uint64_t ident_end)
+{
+    uint32_t at = m->options_offset, string, length;
+    uint64_t text = (uint64_t)at + 8;
+    /* LTO-IR of 12.x tools keeps eight zero bytes, an empty identifier area, in front of the descriptor. */
+    bool old_ltoir = m->kind == CV_FB_KIND_LTOIR && m->name_offset == 0 && at == ident_end + 8;
+
+    if (at != ident_end && !old_ltoir) {
+        cv_report(x, CV_R_FATBIN_OPTIONS_OFFSET, in.off + 0x14, 4, at, ident_end);
+        return 0;
+    }
+    if (old_ltoir && cv_u64_at(in, ident_end) != 0)
+        cv_report(x, CV_R_FATBIN_HEADER_PADDING, in.off + ident_end, 8, 1, 0);
+    if (!cv_span_has(in, at, 8)) {
+        cv_report(x, CV_R_FATBIN_OPTIONS_RANGE, in.off + 0x14, 4, at, in.len - 8);
+        return 0;
+    }
+    m->has_options = true;
+    string = cv_u32_at(in, at);
+    length = cv_u32_at(in, (uint64_t)at + 4);
+    if (string == 0 && length == 0) /* PTX of older tools: a descriptor without a string */
+        return text;
+    if (string != text) {
+        cv_report(x, CV_R_FATBIN_OPTION_STRING_OFFSET, in.off + at, 4, string, text);
+        return 0;
+    }
+    return read_option_text(x, in, m, text, length);
+}
+
+static void check_areas(cv_ctx *x, cv_span in, cv_fatbin_member *m)
+{
+    bool want_options = m->kind == CV_FB_KIND_PTX || m->kind == CV_FB_KIND_LTOIR ||
+                        (m->kind == CV_FB_KIND_ELF && m->arch >= 100);
+    uint64_t end;
+
+    read_identifier(x, in, m, &end);
+    if (m->name_offset != 0 && end == CV_FATBIN_MEMBER)
+        return; /* the identifier is broken: nothing after it has a place */
+    if (m->options_offset != 0)
+        end = read_options(x, in, m, end);
+    if ((m->options_offset != 0) != want_options)
+        cv_report(x, CV_R_FATBIN_OPTIONS_PRESENCE, in.off + 0x14, 4, m->options_offset, want_options);
+    if (end != 0 && end != in.len)
+        cv_report(x, CV_R_FATBIN_HEADER_EXTRA, in.off + cv_min(end, in.len), in.len - cv_min(end, in.len),
+                  in.len, end);
+}
+
+cuvet_status cv_fatbin_read_member(cv_ctx *x, cv_span header, cv_fatbin_member *out)
+{
+    cv_fatbin_member m = { 0 };
+    cuvet_status s;
+
+    decode_fixed(header, &m);
+    check_kind(x, header.off, &m);
+    check_flags(x, header.off, &m);
+    if (header.len - CV_FATBIN_MEMBER > x->lim.header_area)
+        s = cv_reject(x, CV_R_LIMIT_HEADER_AREA, header.off + 4, header.len - CV_FATBIN_MEMBER,
+                      x->lim.header_area);
+    else {
+        check_areas(x, header, &m);
+        s = check_compression(x, header.off, &m);
+    }
+    *out = m;
+    return s;
+}

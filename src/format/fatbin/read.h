@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Fat binary container and member headers: pure functions over a span. docs/formats/fatbin.md describes the
+ * format. */
+#ifndef CV_FORMAT_FATBIN_READ_H
+#define CV_FORMAT_FATBIN_READ_H
+
+#include "base/ctx.h"
+#include "bytes/span.h"
+
+#define CV_FATBIN_MAGIC          UINT32_C(0xBA55ED50)
+#define CV_FATBIN_OLD_MAGIC      UINT32_C(0x1EE55A01) /* the structure before CUDA 4: named, not decoded */
+#define CV_FATBIN_HEADER         UINT64_C(16)
+#define CV_FATBIN_MEMBER         UINT64_C(64)
+#define CV_FATBIN_MEMBER_VERSION 0x0101u
+/* Version and header size as they follow the magic: what tells a container from four bytes of data. */
+#define CV_FATBIN_TAIL UINT32_C(0x00100001)
+
+enum {
+#define FLAG(name, mask, what) CV_FB_##name = mask,
+#include "fatbin.def"
+#undef FLAG
+    CV_FB_COMPRESSED = 0xF000,
+    CV_FB_KNOWN = CV_FB_64BIT | CV_FB_DEBUG | CV_FB_LINUX | CV_FB_COMPRESSED | CV_FB_SCRAMBLED |
+                  CV_FB_ARCH_A | CV_FB_ARCH_F | CV_FB_CAPSULE
+};
+
+enum {
+    CV_FB_KIND_PTX = 1,
+    CV_FB_KIND_ELF = 2,
+    CV_FB_KIND_OLD_TEXT = 4,
+    CV_FB_KIND_LTOIR = 8,
+    CV_FB_KIND_MERCURY = 16
+};
+
+typedef struct cv_fatbin_container {
+    uint16_t version, header_size;
+    uint64_t size;      /* as declared */
+    uint64_t body_size; /* bytes of members that are there: size, or what the object has left */
+} cv_fatbin_container;
+
+typedef struct cv_fatbin_member {
+    uint16_t kind, version, minor, major;
+    uint32_t header_size, compressed_size, options_offset, arch, name_offset, name_length;
+    uint64_t payload_size, flags, key, uncompressed_size;
+    bool has_options;
+    cv_span ident;       /* without NUL */
+    cv_span options;     /* option text without NUL */
+    cv_span compat_copy; /* copy of .nv.compat, or empty */
+    bool compat_values;  /* old form: three bytes, the values of tags 2, 3, 5 */
+} cv_fatbin_member;
+
+/* Header of the container at the start of 'in'; object_left bytes from there on belong to the object,
+ * object_off is the offset of the container in its object. @return OK, or MALFORMED when no member can be
+ * looked for (magic, version, header size). */
+CV_MUST cuvet_status cv_fatbin_read_container(cv_ctx *x, cv_span in, uint64_t object_left,
+                                              uint64_t object_off, cv_fatbin_container *out);
+
+/* Where the next member is: silent and minimal, for walking. False: the sizes lead nowhere. 'head' holds >=
+ * 64 bytes. */
+CV_MUST bool cv_fatbin_member_extent(cv_span head, uint64_t left, uint64_t *header_size,
+                                     uint64_t *payload_size);
+
+/* Why cv_fatbin_member_extent() said no: reports the rule. 'head' holds what is left, at most 64 bytes. */
+CV_MUST cuvet_status cv_fatbin_reject_member(cv_ctx *x, cv_span head, uint64_t left);
+
+/* Whole member header; 'header' is exactly header_size bytes, payload_size bytes follow it in the container
+ * (checked by the walk). All findings are reported; returns OK, or the first status that keeps the payload
+ * from being read. */
+CV_MUST cuvet_status cv_fatbin_read_member(cv_ctx *x, cv_span header, cv_fatbin_member *out);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the sections of a host object hold besides containers: wrapper records, module ids, host reference
+ * lists. Pure functions over spans; which section is which, and where pointers lead, is decided in src/model.
+ */
+#ifndef CV_FORMAT_HOSTOBJ_READ_H
+#define CV_FORMAT_HOSTOBJ_READ_H
+
+#include "base/ctx.h"
+#include "bytes/span.h"
+
+#define CV_WRAPPER_SIZE      UINT64_C(24)
+#define CV_WRAPPER_MAGIC     UINT32_C(0x466243B1)
+#define CV_WRAPPER_OLD_MAGIC UINT32_C(0x1EE55A01) /* the structure before CUDA 4: named, not decoded */
+/* Places of the two pointers in the record. */
+#define CV_WRAPPER_DATA   UINT64_C(8)
+#define CV_WRAPPER_SECOND UINT64_C(16)
+
+typedef struct cv_wrapper {
+    uint32_t magic;
+    uint32_t version; /* 1, or 2 from a device link */
+    uint64_t data;    /* the container: as stored, before relocation */
+    uint64_t second;  /* version 2: the containers that were linked before */
+} cv_wrapper;
+
+typedef enum cv_hostobj_kind {
+    CV_HOSTOBJ_OTHER = 0,
+    CV_HOSTOBJ_FATBIN,    /* .nv_fatbin */
+    CV_HOSTOBJ_RELFATBIN, /* __nv_relfatbin */
+    CV_HOSTOBJ_WRAPPERS,  /* .nvFatBinSegment */
+    CV_HOSTOBJ_MODULE_ID, /* __nv_module_id */
+    CV_HOSTOBJ_REFS       /* .nvHRKE, .nvHRKI, .nvHRDE, .nvHRDI, .nvHRCE, .nvHRCI */
+} cv_hostobj_kind;
+
+/* Longest section name of interest, with its NUL. */
+#define CV_HOSTOBJ_NAME UINT64_C(17)
+
+/* What a section of this name holds. */
+cv_hostobj_kind cv_hostobj_section(cv_span name);
+
+/* Record i of the section. @return OK · MALFORMED · UNSUPPORTED (the old structure); reported. */
+CV_MUST cuvet_status cv_wrapper_read(cv_ctx *x, cv_span records, uint64_t i, cv_wrapper *out);
+/* The eight bytes at off begin a wrapper: for searches. */
+static inline bool cv_wrapper_at(cv_span s, uint64_t off)
+{
+    uint64_t head = cv_u64_at(s, off);
+
+    return head == (UINT64_C(1) << 32 | CV_WRAPPER_MAGIC) || head == (UINT64_C(2) << 32 | CV_WRAPPER_MAGIC);
+}
+
+/* Part of a module id or host reference section: strings that end in NUL, one or more, perhaps with NULs
+ * between them. last: the part ends the section. False after the first finding. */
+CV_MUST bool cv_hostobj_check_text(cv_ctx *x, cv_span part, bool last);
+
+#endif

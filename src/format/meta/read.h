@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Small tables of device ELFs and host objects: call graph, prototypes, relocation actions, unified function
+ * and data entries, host reference lists. Pure functions over one section; what the numbers refer to is
+ * checked in src/model. */
+#ifndef CV_FORMAT_META_READ_H
+#define CV_FORMAT_META_READ_H
+
+#include "base/ctx.h"
+#include "bytes/span.h"
+
+/* .nv.callgraph: records of two words in four parts, each opened by a marker {0, -part}. */
+typedef enum cv_call_part {
+    CV_CALL_NONE = 0,
+    CV_CALL_DIRECT = 1,   /* caller symbol, callee symbol */
+    CV_CALL_ADDRESS = 2,  /* function whose address is taken, .strtab offset of its prototype or 0 */
+    CV_CALL_INDIRECT = 3, /* function with an indirect call, .strtab offset of the prototype */
+    CV_CALL_POSSIBLE = 4  /* function with an indirect call, function whose address is taken */
+} cv_call_part;
+
+typedef struct cv_call {
+    uint64_t off; /* in the section */
+    cv_call_part part;
+    uint32_t from, to;
+} cv_call;
+
+typedef struct cv_call_cur {
+    uint64_t pos;
+    uint32_t part;
+    bool loose; /* hand-assembled files repeat parts 1 to 3 for every function and have no part 4 */
+} cv_call_cur;
+/* Next record that is no marker. OK, END, MALFORMED (reported). */
+CV_MUST cuvet_status cv_callgraph_next(cv_ctx *x, cv_span s, cv_call_cur *cur, cv_call *out);
+
+/* .nv.prototype: {function symbol, .strtab offset}. END past the last whole record; a rest of a record is
+ * reported once. */
+typedef struct cv_proto {
+    uint64_t off;
+    uint32_t symbol, string;
+} cv_proto;
+CV_MUST cuvet_status cv_prototype_next(cv_ctx *x, cv_span s, uint64_t *pos, cv_proto *out);
+
+/* .nv.uft.entry, .nv.udt.entry: 32 bytes each. */
+typedef struct cv_unified {
+    uint64_t off;
+    uint32_t symbol, flags;
+    uint64_t slot, uuid_lo, uuid_hi;
+} cv_unified;
+CV_MUST cuvet_status cv_unified_next(cv_ctx *x, cv_span s, uint64_t *pos, cv_unified *out);
+
+/* .nv.rel.action: what the loader does for each relocation kind. The content is the driver's; newer_ok: a
+ * tool newer than those described wrote it. */
+void cv_rel_action_check(cv_ctx *x, cv_span s, bool legacy, bool newer_ok);
+
+/* .nvHR?? of host objects: NUL-terminated name patterns; an empty list is one NUL per object. The next
+ * pattern, empty ones skipped, without its NUL. False: no more; a last one without an end does not count
+ * (format/hostobj reports it). */
+CV_MUST bool cv_hostref_next(cv_span s, uint64_t *pos, cv_span *pattern);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* PTX text: is it PTX, where does it end, which version and target does it declare. The instructions are not
+ * parsed. */
+#ifndef CV_FORMAT_PTX_READ_H
+#define CV_FORMAT_PTX_READ_H
+
+#include "base/ctx.h"
+#include "bytes/span.h"
+
+/* How text is stored: what may, and what must, follow its last character. */
+typedef enum cv_ptx_form {
+    CV_PTX_BARE = 0,   /* a file of its own: zero bytes at the end are allowed */
+    CV_PTX_MEMBER = 1, /* decompressed member: exactly one zero byte, the last byte */
+    CV_PTX_PADDED = 2  /* stored member: one zero byte and up to seven bytes of padding */
+} cv_ptx_form;
+
+typedef struct cv_ptx {
+    uint64_t text_len;                             /* without the zero bytes at the end */
+    uint32_t major, minor;                         /* .version */
+    uint32_t target;                               /* number behind sm_ */
+    char suffix;                                   /* 'a', 'f' or 0 */
+    bool suffix_known;                             /* false: another letter, reported */
+    bool debug;                                    /* option "debug" of .target */
+    uint32_t address_size;                         /* 32 or 64; 0: not given, or wrong and reported */
+    uint64_t version_off, target_off, address_off; /* of the values, in the span; address_off 0: not given */
+} cv_ptx;
+
+/* Bytes that the probe looks at: licence texts come before .version. */
+#define CV_PTX_PROBE UINT64_C(16384)
+
+/* What the first bytes of a file say: MORE as long as they are blanks and comments only. Silent. */
+typedef enum cv_ptx_guess { CV_PTX_NO = 0, CV_PTX_YES, CV_PTX_MORE } cv_ptx_guess;
+cv_ptx_guess cv_ptx_look(cv_span head);
+
+/* The text begins with .version, behind blanks and comments. Looks at CV_PTX_PROBE bytes at most; silent. */
+CV_MUST bool cv_ptx_probe(cv_span head);
+
+/* Judge the whole text and read the directives at its head. Findings that leave the text readable are
+ * reported and do not fail.
+ * @return OK: *out is whole. MALFORMED: version or target could not be read, *out untouched. LIMIT: work. */
+CV_MUST cuvet_status cv_ptx_read(cv_ctx *x, cv_span text, cv_ptx_form form, cv_ptx *out);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "format/tlv/attr.h"
+
+enum { MANY = 1, ONCE = 0 };
+
+static const cv_attr ATTRS[] = {
+#define ATTR(code, name, format, scope, repeat, shape, size, words)                                          \
+    [code] = { #name, format, CV_SCOPE_##scope, repeat, CV_SHAPE_##shape, size, CV_WORDS_##words },
+#include "eiattr.def"
+#undef ATTR
+};
+_Static_assert(CV_COUNT(ATTRS) == CV_N_ATTRS, "one row per code, no holes");
+
+const cv_attr *cv_attr_get(uint32_t code)
+{
+    return code < CV_N_ATTRS ? &CV_AT(ATTRS, code) : NULL;
+}
+
+const char *cv_eiattr_name(uint32_t code)
+{
+    return code < CV_N_ATTRS ? CV_AT(ATTRS, code).name : NULL;
+}
+
+/* {branch offset, 0, count, targets[count]} up to the end. */
+static bool check_branches(cv_ctx *x, cv_span s, const cv_tlv *t)
+{
+    uint64_t pos = t->payload, end = t->next;
+
+    while (pos < end) {
+        uint64_t left = end - pos, n = left < 12 ? 0 : cv_u32_at(s, pos + 8);
+
+        if (left < 12 + 4 * n) {
+            cv_report(x, CV_R_TLV_BRANCHES, s.off + pos, left, left, 12 + 4 * n);
+            return false;
+        }
+        if (cv_u32_at(s, pos + 4) != 0)
+            cv_report(x, CV_R_TLV_ZERO, s.off + pos + 4, 4, cv_u32_at(s, pos + 4), 0);
+        pos += 12 + 4 * n;
+    }
+    return true;
+}
+
+/* {1, text offset} up to the end; other types are public knowledge only. */
+static bool check_notes(cv_ctx *x, cv_span s, const cv_tlv *t)
+{
+    uint64_t pos = t->payload, end = t->next;
+
+    for (; pos < end; pos += 8) {
+        uint32_t type = cv_u32_at(s, pos);
+
+        if (type != 1) {
+            cv_report(x, CV_R_TLV_ANNOTATION_TYPE, s.off + pos, 0, type, 1);
+            return false;
+        }
+        if (end - pos < 8) {
+            cv_report(x, CV_R_TLV_ANNOTATION_CUT, s.off + pos, 0, end - pos, 8);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Only formats with a payload have rows with a size, branches or annotations. */
+static bool check_shape(cv_ctx *x, cv_span s, const cv_tlv *t, const cv_attr *row)
+{
+    bool fixed = row->shape == CV_SHAPE_FIXED, list = row->shape == CV_SHAPE_ARRAY;
+
+    if ((fixed && t->value != row->size) || (list && t->value % row->size != 0)) {
+        cv_report(x, CV_R_TLV_SIZE, s.off + t->off + 2, 2, t->value, row->size);
+        return false;
+    }
+    if (row->words == CV_WORDS_ZERO && cv_u32_at(s, t->payload) != 0)
+        cv_report(x, CV_R_TLV_ZERO, s.off + t->payload, 4, cv_u32_at(s, t->payload), 0);
+    if (row->shape == CV_SHAPE_BRANCHES)
+        return check_branches(x, s, t);
+    return row->shape != CV_SHAPE_NOTES || check_notes(x, s, t);
+}
+
+bool cv_attr_check(cv_ctx *x, cv_span s, const cv_tlv *t, const cv_attr **row)
+{
+    const cv_attr *r = cv_attr_get(t->code);
+
+    *row = r;
+    if (!r) {
+        cv_report(x, CV_R_TLV_UNKNOWN, s.off + t->off + 1, t->next - t->off - 1, t->code, CV_N_ATTRS - 1);
+        return false;
+    }
+    if (r->format == 0) {
+        cv_report(x, CV_R_TLV_UNSEEN, s.off + t->off + 1, t->next - t->off - 1, t->code, t->format);
+        return false;
+    }
+    if (t->format != r->format) {
+        cv_report(x, CV_R_TLV_ATTR_FORMAT, s.off + t->off, 1, t->format, r->format);
+        return false;
+    }
+    return check_shape(x, s, t, r);
+}
+
+void cv_attr_walk_init(cv_attr_walk *w, const cv_tlv *t)
+{
+    *w = (cv_attr_walk){ t->payload, t->next, 0 };
+}
+
+bool cv_attr_walk_next(cv_attr_walk *w, cv_span s, const cv_attr *row, uint64_t *at)
+{
+    if (w->pos >= w->end)
+        return false;
+    if (row->shape == CV_SHAPE_NOTES) {
+        *at = w->pos + 4;
+        w->pos += 8;
+    } else if (w->run) {
+        *at = w->pos;
+        w->pos += 4;
+        w->run--;
+    } else {
+        *at = w->pos;
+        w->run = cv_u32_at(s, w->pos + 8);
+        w->pos += 12;
+    }
+    return true;
+}
+
+void cv_attr_kparam(cv_span s, const cv_tlv *t, cv_kparam *out)
+{
+    uint64_t at = t->payload;
+    uint32_t packed = cv_u32_at(s, at + 8);
+
+    *out = (cv_kparam){ .index = cv_u32_at(s, at),
+                        .ordinal = cv_u16_at(s, at + 4),
+                        .offset = cv_u16_at(s, at + 6) };
+    if (t->code == CV_ATTR_KPARAM_INFO_V2) {
+        out->size = packed & 0xFFFF;
+        return;
+    }
+    out->log_align = (uint8_t)packed;
+    out->space = packed >> 8 & 15;
+    out->cbank = packed >> 12 & 31;
+    out->size = packed >> 18;
+}

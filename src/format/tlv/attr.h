@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the codes mean: the attribute table of .nv.info and the tag table of .nv.compat, and the checks that
+ * need only one record. Checks against symbols, code and other records live in src/model. */
+#ifndef CV_FORMAT_TLV_ATTR_H
+#define CV_FORMAT_TLV_ATTR_H
+
+#include "format/tlv/read.h"
+
+typedef enum cv_attr_code {
+#define ATTR(code, name, format, scope, repeat, shape, size, words) CV_ATTR_##name = code,
+#include "eiattr.def"
+#undef ATTR
+    CV_N_ATTRS
+} cv_attr_code;
+
+/* Bits: global section (native or Mercury), section of a function, Mercury clone of such a section. */
+enum { CV_IN_GLOBAL = 1, CV_IN_FN = 2, CV_IN_MERC_FN = 4 };
+enum {
+    CV_SCOPE_X = 0,
+    CV_SCOPE_G = CV_IN_GLOBAL,
+    CV_SCOPE_N = CV_IN_FN,
+    CV_SCOPE_M = CV_IN_MERC_FN,
+    CV_SCOPE_F = CV_IN_FN | CV_IN_MERC_FN,
+    CV_SCOPE_B = CV_IN_GLOBAL | CV_IN_FN | CV_IN_MERC_FN
+};
+typedef enum cv_attr_shape {
+    CV_SHAPE_NONE,
+    CV_SHAPE_VALUE,
+    CV_SHAPE_FIXED,
+    CV_SHAPE_ARRAY,
+    CV_SHAPE_BRANCHES,
+    CV_SHAPE_NOTES,
+    CV_SHAPE_OPAQUE
+} cv_attr_shape;
+typedef enum cv_attr_words {
+    CV_WORDS_PLAIN,
+    CV_WORDS_FUNC,
+    CV_WORDS_SYM,
+    CV_WORDS_FUNCS,
+    CV_WORDS_SYMS,
+    CV_WORDS_SECTION,
+    CV_WORDS_ZERO,
+    CV_WORDS_TEXT
+} cv_attr_words;
+
+typedef struct cv_attr {
+    const char *name;
+    uint8_t format; /* 0: never observed */
+    uint8_t scope;  /* CV_IN_ bits */
+    bool many;      /* may repeat in one section */
+    uint8_t shape;  /* cv_attr_shape */
+    uint8_t size;   /* of FIXED, of an element of ARRAY */
+    uint8_t words;  /* cv_attr_words */
+} cv_attr;
+
+/* Row of a code; NULL above the table. */
+const cv_attr *cv_attr_get(uint32_t code);
+/* "KPARAM_INFO"; NULL above the table. */
+const char *cv_eiattr_name(uint32_t code);
+const char *cv_compat_name(uint32_t tag);
+
+/* Check one record of .nv.info by its row: known, format, size, zero words, inner structure. *row is set
+ * (NULL: unknown code) and true returned when the payload has the shape of the row, so that its words may be
+ * interpreted. */
+CV_MUST bool cv_attr_check(cv_ctx *x, cv_span s, const cv_tlv *t, const cv_attr **row);
+
+/* Text offsets inside an INDIRECT_BRANCH_TARGETS or ANNOTATIONS payload: the next one at or behind *pos
+ * (start with t->payload), *pos is moved behind it. False: no more. Only for records that cv_attr_check
+ * accepted. */
+typedef struct cv_attr_walk {
+    uint64_t pos, end;
+    uint64_t run; /* targets left of the current branch */
+} cv_attr_walk;
+void cv_attr_walk_init(cv_attr_walk *w, const cv_tlv *t);
+CV_MUST bool cv_attr_walk_next(cv_attr_walk *w, cv_span s, const cv_attr *row, uint64_t *at);
+
+/* Decoded forms for dumps and for the model. */
+typedef struct cv_kparam {
+    uint32_t index;
+    uint16_t ordinal, offset;
+    uint32_t size;
+    uint8_t log_align, space, cbank; /* 0x17 only */
+} cv_kparam;
+/* KPARAM_INFO or KPARAM_INFO_V2. */
+void cv_attr_kparam(cv_span s, const cv_tlv *t, cv_kparam *out);
+
+typedef enum cv_compat_tag {
+#define COMPAT(tag, name, format, size) CV_COMPAT_##name = tag,
+#include "compat.def"
+#undef COMPAT
+    CV_N_COMPAT
+} cv_compat_tag;
+
+/* What .nv.compat says; has: bit t is set when tag t is present in its known form. */
+typedef struct cv_compat {
+    uint32_t has;
+    uint16_t isa; /* Mercury ISA, major << 8 | minor */
+    uint8_t isa_class, accel;
+    uint64_t fastpath;
+} cv_compat;
+static inline bool cv_compat_has(const cv_compat *c, cv_compat_tag tag)
+{
+    return (c->has >> tag & 1) != 0;
+}
+
+/* Read the whole section with all rules on single tags. OK, or MALFORMED when the records cannot be walked to
+ * the end. */
+CV_MUST cuvet_status cv_compat_read(cv_ctx *x, cv_span s, cv_compat *out);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Records of .nv.info*, their Mercury clones and .nv.compat: format byte, code byte, two bytes of value or
+ * length, payload. No header, no count, no terminator: a section is records from its start to its end. Pure
+ * functions over the section. */
+#ifndef CV_FORMAT_TLV_READ_H
+#define CV_FORMAT_TLV_READ_H
+
+#include "base/ctx.h"
+#include "bytes/span.h"
+
+enum { CV_TLV_NVAL = 1, CV_TLV_BVAL = 2, CV_TLV_HVAL = 3, CV_TLV_SVAL = 4 };
+
+typedef struct cv_tlv {
+    uint64_t off;   /* of the record in the section */
+    uint64_t next;  /* of what follows it */
+    uint8_t format; /* CV_TLV_NVAL … CV_TLV_SVAL */
+    uint8_t code;
+    uint16_t value;   /* NVAL: 0; BVAL: byte 2; HVAL and SVAL: bytes 2..3 */
+    uint64_t payload; /* offset in the section, SVAL only; its length is value */
+    bool padding;     /* a byte that must be zero is not: kept, reported by cv_tlv_next */
+} cv_tlv;
+
+/* What stands at pos, without a report: for dumps. CV_TLV_CUT .. CV_TLV_ODD: *out untouched. */
+typedef enum cv_tlv_state { CV_TLV_OK = 0, CV_TLV_END, CV_TLV_CUT, CV_TLV_FORMAT, CV_TLV_ODD } cv_tlv_state;
+CV_MUST cv_tlv_state cv_tlv_at(cv_span s, uint64_t pos, cv_tlv *out);
+
+/* Next record at *pos, which is advanced. OK, END at the end of the section, MALFORMED (reported). */
+CV_MUST cuvet_status cv_tlv_next(cv_ctx *x, cv_span s, uint64_t *pos, cv_tlv *out);
+
+#endif

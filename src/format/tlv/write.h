@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Writer of the records read by read.h: what cv_tlv_next gives, written back, is the same bytes. */
+#ifndef CV_FORMAT_TLV_WRITE_H
+#define CV_FORMAT_TLV_WRITE_H
+
+#include "bytes/builder.h"
+
+void cv_tlv_put_nval(cv_builder *b, uint8_t code);
+void cv_tlv_put_bval(cv_builder *b, uint8_t code, uint8_t value);
+void cv_tlv_put_hval(cv_builder *b, uint8_t code, uint16_t value);
+/* Payload of a multiple of 4 and at most 65,532 bytes; false and nothing written otherwise. */
+CV_MUST bool cv_tlv_put_sval(cv_builder *b, uint8_t code, cv_span payload);
+
+#endif

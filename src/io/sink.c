@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "io/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cuvet/context.h>
+
+#define BATCH 32
+
+/* Write a batch of runs whole; writev may stop anywhere. */
+static bool write_runs(int fd, struct iovec *v, int n)
+{
+    int i = 0;
+
+    while (i < n) {
+        ssize_t w = writev(fd, v + i, n - i);
+
+        if (w < 0 && errno == EINTR)
+            continue;
+        if (w <= 0)
+            return false;
+        for (; i < n && (size_t)w >= v[i].iov_len; i++)
+            w -= (ssize_t)v[i].iov_len;
+        if (i < n) {
+            v[i].iov_base = (uint8_t *)v[i].iov_base + w;
+            v[i].iov_len -= (size_t)w;
+        }
+    }
+    return true;
+}
+
+cuvet_status cv_sink_fd(int fd, const cv_slices *out)
+{
+    struct iovec v[BATCH];
+    cv_slice_pos pos = { 0 };
+    cv_span run;
+    int n = 0;
+
+    if (out->failed)
+        return CUVET_E_NOMEM;
+    while (cv_slices_next(out, &pos, &run)) {
+        v[n++] = (struct iovec){ (void *)(uintptr_t)run.base, (size_t)run.len };
+        if (n == BATCH) {
+            if (!write_runs(fd, v, n))
+                return CUVET_E_IO;
+            n = 0;
+        }
+    }
+    return write_runs(fd, v, n) ? CUVET_OK : CUVET_E_IO;
+}
+
+static bool plain_name(const char *name)
+{
+    cv_span s = cv_span_of(name, name ? strlen(name) : 0, 0);
+
+    return s.len != 0 && s.len <= 200 && cv_span_find_byte(s, '/') == s.len && !cv_span_eq_str(s, ".") &&
+           !cv_span_eq_str(s, "..");
+}
+
+/* A temporary of ours beside the target. O_EXCL: a link planted under that name is never followed. */
+static int open_temporary(int dirfd, const char *name, char *tmp, size_t cap)
+{
+    for (unsigned i = 0; i < 1000; i++) {
+        int n = snprintf(tmp, cap, ".%s.%ld.%u.tmp", name, (long)getpid(), i), fd;
+
+        if (n < 0 || (size_t)n >= cap)
+            return -1;
+        fd = openat(dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+/* linkat fails when the name exists, so that "does not exist" and "is created" are one step. */
+static cuvet_status publish(int dirfd, const char *tmp, const char *name, bool replace)
+{
+    struct stat st;
+
+    if (replace) {
+        if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode))
+            return CUVET_E_EXISTS;
+        return renameat(dirfd, tmp, dirfd, name) == 0 ? CUVET_OK : CUVET_E_IO;
+    }
+    if (renameat2(dirfd, tmp, dirfd, name, RENAME_NOREPLACE) == 0)
+        return CUVET_OK;
+    if (errno == EEXIST)
+        return CUVET_E_EXISTS;
+    /* A file system without RENAME_NOREPLACE: a hard link has the same guarantee. */
+    if (linkat(dirfd, tmp, dirfd, name, 0) != 0)
+        return errno == EEXIST ? CUVET_E_EXISTS : CUVET_E_IO;
+    return unlinkat(dirfd, tmp, 0) == 0 ? CUVET_OK : CUVET_E_IO;
+}
+
+cuvet_status cv_sink_file(int dirfd, const char *name, const cv_slices *out, cv_sink_options opt)
+{
+    char tmp[256];
+    struct stat st;
+    cuvet_status s;
+    int fd;
+
+    if (!plain_name(name))
+        return CUVET_E_USAGE;
+    if (!opt.replace && fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return CUVET_E_EXISTS;
+    fd = open_temporary(dirfd, name, tmp, sizeof(tmp));
+    if (fd < 0)
+        return CUVET_E_IO;
+    s = cv_sink_fd(fd, out);
+    if (s == CUVET_OK && opt.sync && fsync(fd) != 0)
+        s = CUVET_E_IO;
+    if (close(fd) != 0 && s == CUVET_OK)
+        s = CUVET_E_IO;
+    if (s == CUVET_OK)
+        s = publish(dirfd, tmp, name, opt.replace);
+    if (s != CUVET_OK)
+        (void)unlinkat(dirfd, tmp, 0); /* already failing: the first status is the one that counts */
+    return s;
+}
+
+cuvet_status cuvet_save(int dirfd, const char *name, const void *bytes, size_t n, bool replace, bool sync)
+{
+    cv_slices out = { 0 };
+    cuvet_status s;
+    cv_mem mem;
+
+    if (n && !bytes)
+        return CUVET_E_USAGE;
+    cv_mem_init(&mem, NULL, CV_MIB);
+    cv_slices_borrow(&mem, &out, cv_span_of(bytes, n, 0));
+    s = cv_sink_file(dirfd, name, &out, (cv_sink_options){ replace, sync });
+    cv_slices_free(&mem, &out);
+    return s;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "io/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+cuvet_status cv_source_read(cv_ctx *x, const cuvet_source *src, uint64_t off, void *buf, size_t len)
+{
+    if (len == 0)
+        return CUVET_OK;
+    if (off > src->length || len > src->length - off)
+        return CUVET_E_INTERNAL;
+    if (src->read_at(src->user, off, buf, len) != CUVET_OK)
+        return cv_reject(x, CV_R_IO_READ, off, 0, len);
+    return CUVET_OK;
+}
+
+#define SLACK_MAX (16 * CV_MIB)
+
+cuvet_status cv_block_room(cv_ctx *x, cv_block *b, uint64_t len, uint64_t off)
+{
+    uint64_t slack;
+
+    b->span = (cv_span){ b->mem, 0, off };
+    if (len <= b->cap)
+        return CUVET_OK;
+    /* Release first: old contents are never needed, and two large blocks at once would double the peak. */
+    cv_mem_put(&x->mem, b->mem, b->cap);
+    b->cap = 0;
+    /* Some room above the need: members grow slowly, and each new block is memory the kernel has to clear. */
+    slack = len < CV_WINDOW_SIZE ? 0 : cv_min(len / 4, SLACK_MAX);
+    if (slack > x->mem.limit - cv_min(x->mem.limit, cv_sat_add(x->mem.live, len)))
+        slack = 0;
+    b->mem = cv_mem_get_raw(&x->mem, len + slack);
+    b->span.base = b->mem;
+    if (!b->mem)
+        return cv_nomem(x, off);
+    b->cap = len + slack;
+    return CUVET_OK;
+}
+
+void cv_block_filled(cv_block *b, uint64_t len)
+{
+    b->span.base = b->mem;
+    b->span.len = len <= b->cap ? len : 0;
+}
+
+cuvet_status cv_block_load(cv_ctx *x, cv_block *b, const cuvet_source *src, uint64_t off, uint64_t len)
+{
+    cuvet_status s = cv_block_room(x, b, len, off);
+
+    if (s == CUVET_OK)
+        s = cv_source_read(x, src, off, b->mem, (size_t)len);
+    if (s == CUVET_OK)
+        cv_block_filled(b, len);
+    return s;
+}
+
+void cv_block_free(cv_ctx *x, cv_block *b)
+{
+    cv_mem_put(&x->mem, b->mem, b->cap);
+    *b = (cv_block){ 0 };
+}
+
+cuvet_status cv_window_at(cv_ctx *x, cv_window *w, const cuvet_source *src, uint64_t off, uint64_t need,
+                          uint64_t end, cv_span *out)
+{
+    uint64_t want = cv_min(need, end - off), have_end = cv_sat_add(w->off, w->block.span.len);
+    cuvet_status s;
+
+    if (w->block.span.len == 0 || off < w->off || off > have_end || want > have_end - off) {
+        s = cv_block_load(x, &w->block, src, off, cv_min(CV_WINDOW_SIZE, end - off));
+        if (s != CUVET_OK)
+            return s;
+        w->off = off;
+        have_end = off + w->block.span.len;
+    }
+    *out = cv_span_tail(w->block.span, off - w->off);
+    if (have_end > end)
+        out->len -= have_end - end;
+    return CUVET_OK;
+}
+
+void cv_window_free(cv_ctx *x, cv_window *w)
+{
+    cv_block_free(x, &w->block);
+    w->off = 0;
+}
+
+/* ---- public sources ---- */
+
+static cuvet_status read_memory(void *user, uint64_t off, void *buf, size_t len)
+{
+    memcpy(buf, (const uint8_t *)user + off, len);
+    return CUVET_OK;
+}
+
+cuvet_status cuvet_source_memory(const void *bytes, size_t n, cuvet_source *out)
+{
+    if (!out || (n && !bytes))
+        return CUVET_E_USAGE;
+    *out = (cuvet_source){ sizeof(*out), n, read_memory, (void *)(uintptr_t)bytes, -1 };
+    return CUVET_OK;
+}
+
+static cuvet_status read_fd(void *user, uint64_t off, void *buf, size_t len)
+{
+    int fd = (int)(intptr_t)user;
+    size_t done = 0;
+
+    while (done < len) {
+        ssize_t n = pread(fd, (uint8_t *)buf + done, len - done, (off_t)(off + done));
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) /* an error, or the file has become shorter than it was when it was opened */
+            return CUVET_E_IO;
+        done += (size_t)n;
+    }
+    return CUVET_OK;
+}
+
+cuvet_status cuvet_source_fd(int fd, cuvet_source *out)
+{
+    struct stat st;
+    off_t end;
+
+    if (!out || fd < 0)
+        return CUVET_E_USAGE;
+    if (fstat(fd, &st) != 0 || !(S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
+        return CUVET_E_IO;
+    end = S_ISREG(st.st_mode) ? st.st_size : lseek(fd, 0, SEEK_END);
+    if (end < 0)
+        return CUVET_E_IO;
+    *out = (cuvet_source){ sizeof(*out), (uint64_t)end, read_fd, (void *)(intptr_t)fd, -1 };
+    return CUVET_OK;
+}
+
+static bool write_all(int fd, const uint8_t *p, size_t n)
+{
+    while (n) {
+        ssize_t w = write(fd, p, n);
+
+        if (w < 0 && errno == EINTR)
+            continue;
+        if (w <= 0)
+            return false;
+        p += w;
+        n -= (size_t)w;
+    }
+    return true;
+}
+
+/* Unlinked at once: nothing is left behind whatever happens. */
+static int open_unlinked(const char *dir)
+{
+    char path[768];
+    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int n;
+
+    if (fd >= 0)
+        return fd;
+    n = snprintf(path, sizeof(path), "%s/cuvet.XXXXXX", dir);
+    if (n < 0 || (size_t)n >= sizeof(path))
+        return -1;
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(path);
+    return fd;
+}
+
+#define SPOOL_CHUNK ((size_t)64 * 1024)
+
+static cuvet_status spool(int in, int tmp, uint8_t *buf, uint64_t max)
+{
+    uint64_t total = 0;
+
+    for (;;) {
+        ssize_t n = read(in, buf, SPOOL_CHUNK);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return CUVET_E_IO;
+        if (n == 0)
+            return CUVET_OK;
+        if ((uint64_t)n > max - total)
+            return CUVET_E_LIMIT;
+        if (!write_all(tmp, buf, (size_t)n))
+            return CUVET_E_IO;
+        total += (uint64_t)n;
+    }
+}
+
+cuvet_status cuvet_source_spool(int fd, const char *dir, uint64_t max, cuvet_source *out)
+{
+    const char *tmpdir = dir ? dir : getenv("TMPDIR");
+    uint8_t *buf;
+    cuvet_status s;
+    int tmp;
+
+    if (!out || fd < 0)
+        return CUVET_E_USAGE;
+    tmp = open_unlinked(tmpdir && *tmpdir ? tmpdir : "/tmp");
+    buf = tmp >= 0 ? malloc(SPOOL_CHUNK) : NULL;
+    s = tmp < 0 ? CUVET_E_IO : !buf ? CUVET_E_NOMEM : spool(fd, tmp, buf, max);
+    free(buf);
+    if (s == CUVET_OK)
+        s = cuvet_source_fd(tmp, out);
+    if (s == CUVET_OK)
+        out->owned_fd = tmp;
+    else if (tmp >= 0)
+        close(tmp);
+    return s;
+}
+
+void cuvet_source_release(cuvet_source *s)
+{
+    if (!s)
+        return;
+    if (s->owned_fd >= 0)
+        close(s->owned_fd);
+    *s = (cuvet_source){ .owned_fd = -1 };
+}

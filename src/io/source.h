@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Bytes nobody vouches for, by position: read into owned, budgeted memory, never mapped (a mapped file can
+ * change after the check and kills the process when it shrinks). The public cuvet_source is the interface;
+ * here are its users' tools. */
+#ifndef CV_IO_SOURCE_H
+#define CV_IO_SOURCE_H
+
+#include <cuvet/context.h>
+
+#include "base/ctx.h"
+#include "bytes/span.h"
+
+/* Exact read; reports CV-IO-001 when the source fails. The caller has checked the range against src->length.
+ */
+CV_MUST cuvet_status cv_source_read(cv_ctx *x, const cuvet_source *src, uint64_t off, void *buf, size_t len);
+
+/* Owned bytes of one exact range. The memory is kept and reused by the next load. */
+typedef struct cv_block {
+    uint8_t *mem;
+    uint64_t cap;
+    cv_span span; /* the range that was loaded; off = offset in the source */
+} cv_block;
+
+/* Load [off, off + len). MALFORMED is never returned: a range outside the source is the caller's error
+ * (INTERNAL). */
+CV_MUST cuvet_status cv_block_load(cv_ctx *x, cv_block *b, const cuvet_source *src, uint64_t off,
+                                   uint64_t len);
+/* Room for len bytes that a decoder will fill; the span is set by cv_block_filled(). */
+CV_MUST cuvet_status cv_block_room(cv_ctx *x, cv_block *b, uint64_t len, uint64_t off);
+void cv_block_filled(cv_block *b, uint64_t len);
+void cv_block_free(cv_ctx *x, cv_block *b);
+
+/* A window that moves forward over the source with an overlap, for searches. */
+#define CV_WINDOW_SIZE (UINT64_C(256) * 1024)
+
+typedef struct cv_window {
+    cv_block block;
+    uint64_t off; /* of the window in the source */
+} cv_window;
+
+/* Window that contains off, with at least min(need, end - off) bytes from it on; *out starts at off and ends
+ * with the window or at end. need <= CV_WINDOW_SIZE / 2. */
+CV_MUST cuvet_status cv_window_at(cv_ctx *x, cv_window *w, const cuvet_source *src, uint64_t off,
+                                  uint64_t need, uint64_t end, cv_span *out);
+void cv_window_free(cv_ctx *x, cv_window *w);
+
+#endif

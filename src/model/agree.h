@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Agreement: what a member header promises against what the member holds. */
+#ifndef CV_MODEL_AGREE_H
+#define CV_MODEL_AGREE_H
+
+#include "format/fatbin/read.h"
+#include "format/ptx/read.h"
+#include "model/cubin.h"
+
+/* 'head' is the offset of the member header in the file: where the findings point. */
+void cv_agree_elf(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, const cv_cubin *c);
+void cv_agree_ptx(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, const cv_ptx *p);
+void cv_agree_ltoir(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, cv_span blob);
+/* Content that is plainly of another kind than the header says. False: it is, and was reported. */
+CV_MUST bool cv_agree_kind(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, cv_span content);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Call graph, prototypes, unified entries, relocation actions: that every number in them refers to something.
+ */
+#include "model/cubin_meta.h"
+
+#include "format/meta/read.h"
+
+/* Newest toolkit whose relocation actions are known. */
+#define TOOLKIT_KNOWN 131u
+
+typedef struct table {
+    cv_ctx *x;
+    const cv_cubin *c;
+    cv_span body, syms;
+    uint64_t n_syms;
+} table;
+
+/* Open section i: its body, its path step. False: nothing to read. */
+static bool open_table(table *t, cv_ctx *x, const cv_cubin *c, uint64_t i, bool merc)
+{
+    if (i == 0 || !cv_cubin_sec(c, i)->in_file)
+        return false;
+    *t = (table){ x, c, cv_cubin_body(c, i), merc ? c->merc_symtab : c->symtab,
+                  merc ? c->n_merc_syms : c->n_syms };
+    if (!cv_work(x, t->body.len * 4 + 16, t->body.off))
+        return false;
+    cv_path_push(x, CUVET_P_SECTION, true, i);
+    return true;
+}
+
+/* Symbol in range and a function; at is the place of its index. */
+static bool check_func(const table *t, uint64_t at, uint32_t sym, cv_rule range, cv_rule type)
+{
+    uint8_t got = cv_meta_sym_type(t->syms, sym);
+
+    if (CV_LIKELY(sym < t->n_syms && got == CV_STT_FUNC))
+        return true;
+    if (sym >= t->n_syms)
+        cv_report(t->x, range, t->body.off + at, 4, sym, t->n_syms);
+    else
+        cv_report(t->x, type, t->body.off + at, 4, got, CV_STT_FUNC);
+    return false;
+}
+
+static void check_string(const table *t, uint64_t at, uint32_t off, cv_rule rule)
+{
+    if (cv_u8_at(t->c->strtab, off) != '#')
+        cv_report(t->x, rule, t->body.off + at, 4, off, t->c->strtab.len);
+}
+
+void cv_meta_callgraph(cv_ctx *x, const cv_cubin *c, uint64_t section)
+{
+    cv_call_cur cur = { .loose = c->hand };
+    table t;
+    cv_call r;
+
+    if (!open_table(&t, x, c, section, false))
+        return;
+    while (cv_callgraph_next(x, t.body, &cur, &r) == CUVET_OK) {
+        (void)check_func(&t, r.off, r.from, CV_R_CALL_SYMBOL,
+                         CV_R_CALL_SYMBOL_TYPE); /* reported, nothing to stop */
+        if (r.part == CV_CALL_DIRECT || r.part == CV_CALL_POSSIBLE)
+            (void)check_func(&t, r.off + 4, r.to, CV_R_CALL_SYMBOL, CV_R_CALL_SYMBOL_TYPE);
+        else if (r.part != CV_CALL_ADDRESS || r.to != 0)
+            check_string(&t, r.off + 4, r.to, CV_R_CALL_STRING);
+    }
+    cv_path_pop(x);
+}
+
+void cv_meta_prototype(cv_ctx *x, const cv_cubin *c, uint64_t section)
+{
+    uint64_t pos = 0;
+    table t;
+    cv_proto r;
+
+    if (!open_table(&t, x, c, section, false))
+        return;
+    while (cv_prototype_next(x, t.body, &pos, &r) == CUVET_OK) {
+        if (check_func(&t, r.off, r.symbol, CV_R_PROTO_SYMBOL, CV_R_PROTO_SYMBOL_TYPE)) {
+            cv_elf_symbol s;
+
+            cv_elf_read_symbol(t.syms, false, r.symbol, &s);
+            if (s.other & CV_STO_ENTRY)
+                cv_report(x, CV_R_PROTO_KERNEL, t.body.off + r.off, 4, r.symbol, 0);
+        }
+        check_string(&t, r.off + 4, r.string, CV_R_PROTO_STRING);
+    }
+    cv_path_pop(x);
+}
+
+/* Data entries: a variable before (13) or after (1) linking. */
+static bool kind_ok(uint8_t type, bool functions)
+{
+    return functions ? type == CV_STT_FUNC : type == CV_STT_OBJECT || type == CV_STT_CUDA_OBJECT;
+}
+
+void cv_meta_unified(cv_ctx *x, const cv_cubin *c, uint64_t section, bool merc, bool functions)
+{
+    uint64_t pos = 0;
+    cv_unified r;
+    table t;
+
+    if (!open_table(&t, x, c, section, merc))
+        return;
+    while (cv_unified_next(x, t.body, &pos, &r) == CUVET_OK) {
+        uint8_t type = cv_meta_sym_type(t.syms, r.symbol);
+
+        if (r.symbol >= t.n_syms)
+            cv_report(x, CV_R_UNIFIED_SYMBOL, t.body.off + r.off, 4, r.symbol, t.n_syms);
+        else if (!kind_ok(type, functions))
+            cv_report(x, CV_R_UNIFIED_SYMBOL_TYPE, t.body.off + r.off, 4, type,
+                      functions ? CV_STT_FUNC : CV_STT_OBJECT);
+    }
+    cv_path_pop(x);
+}
+
+void cv_meta_rel_action(cv_ctx *x, const cv_cubin *c)
+{
+    uint32_t i = cv_cubin_first(c, CV_ROLE_REL_ACTION);
+    bool want = c->exe && (c->sm <= 89 || (c->sm == 90 && c->tool == CV_TOOL_NVLINK));
+    table t;
+
+    if ((i != 0) != want)
+        cv_report_at(x, CUVET_P_SECTION, i, CV_R_REL_ACTION_PRESENCE, c->image.off + c->h.shoff, 0, i != 0,
+                     want);
+    if (!open_table(&t, x, c, i, false))
+        return;
+    cv_rel_action_check(x, t.body, c->legacy, c->toolkit > TOOLKIT_KNOWN);
+    cv_path_pop(x);
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "model/scan.h"
+
+static void deliver_diag(cv_scan *s, const cuvet_diag *d)
+{
+    uint32_t *seen = CV_ARRAY_AT(s->seen, d->rule);
+
+    if ((*seen)++ < s->lim.diagnostics)
+        s->emit(s->emit_user, d);
+    else
+        s->sum.suppressed++;
+}
+
+static void raise_verdict(cv_scan *s, cuvet_verdict v)
+{
+    if (v > s->sum.verdict)
+        s->sum.verdict = v;
+}
+
+/* A limit that the scan itself met: an error that belongs exactly here in the order. */
+static void report_now(cv_scan *s, cuvet_diag *d)
+{
+    d->severity = CUVET_ERROR;
+    s->sum.errors++;
+    raise_verdict(s, CUVET_V_LIMIT);
+    deliver_diag(s, d);
+}
+
+/* Memory of the scan itself: a limit is a finding like every other, the allocator's refusal is a status. */
+static cuvet_status no_memory(cv_scan *s, const cv_mem *m)
+{
+    cuvet_diag d = { .rule = CV_R_LIMIT_LIVE, .got = m->live, .want = m->limit };
+
+    if (cv_mem_status(m) != CUVET_E_LIMIT)
+        return CUVET_E_NOMEM;
+    report_now(s, &d);
+    return CUVET_E_LIMIT;
+}
+
+static void keep_walk_diag(void *user, const cuvet_diag *d)
+{
+    cv_level *lv = user;
+
+    if (!cv_diags_push(&lv->x.mem, &lv->diags, *d) || !cv_u64s_push(&lv->x.mem, &lv->before, lv->units.n))
+        lv->lost = true;
+}
+
+static void free_results(cv_level *lv)
+{
+    for (uint64_t i = 0; i < lv->results.n; i++)
+        cv_result_free(cv_results_at(&lv->results, i));
+    cv_results_clear(&lv->results);
+}
+
+static void close_level(cv_scan *s, cv_level *lv)
+{
+    free_results(lv);
+    cv_walk_close(&lv->x, &lv->walk);
+    cv_results_free(&lv->x.mem, &lv->results);
+    cv_units_free(&lv->x.mem, &lv->units);
+    cv_diags_free(&lv->x.mem, &lv->diags);
+    cv_u64s_free(&lv->x.mem, &lv->before);
+    cv_result_free(&lv->from);
+    cv_mem_put(&s->mem, lv, sizeof(*lv));
+}
+
+static cv_level *top_level(const cv_scan *s)
+{
+    return CV_ARRAY_GET(s->level, s->n_levels - 1);
+}
+
+/* Where the bytes of a nested container are, and in which count of offsets. */
+static void take_place(const cv_scan *s, cv_level *lv, cv_result *from, uint64_t *off, uint64_t *end)
+{
+    const cv_ctx *above = &top_level(s)->x;
+
+    if (above->inner)
+        cv_ctx_enter_inner(&lv->x, above->anchor);
+    if (from->content.mem) {
+        cv_ctx_enter_inner(&lv->x, from->item.payload_off);
+    } else {
+        *off = from->item.payload_off;
+        lv->owned = true;
+    }
+    /* The limit of the file holds for what is nested as well. Counted from where the unit stands in its
+     * level, not from how far the walk is ahead of it: that depends on the number of jobs. */
+    lv->unpacked = cv_sat_add(s->nested_unpacked,
+                              cv_units_at(&top_level(s)->units, top_level(s)->next_unit - 1)->unpacked);
+    *off += from->nested_off;
+    *end = *off + from->nested_len;
+    cv_result_move(&lv->from, from);
+}
+
+/* A level over src; 'from' is the member that holds it (its memory moves to the level), NULL for the file
+ * itself. Content that was decompressed has a source of its own; raw content is a range of the source of the
+ * level above. */
+static cuvet_status open_level(cv_scan *s, const cuvet_source *src, cv_result *from)
+{
+    uint64_t off = 0, end = src->length;
+    cv_region_kind kind = !from || from->nested_whole ? CV_REGION_OBJECT : CV_REGION_RAW;
+    cv_level *lv = cv_mem_get(&s->mem, sizeof(*lv));
+    cuvet_status st;
+
+    if (!lv)
+        return no_memory(s, &s->mem);
+    cv_ctx_init(&lv->x, &s->alloc, &s->lim);
+    lv->x.emit = keep_walk_diag;
+    lv->x.emit_user = lv;
+    lv->src = *src;
+    cv_ctx_unit(&lv->x, src->length);
+    if (from) {
+        lv->x.path = from->item.where;
+        take_place(s, lv, from, &off, &end);
+    }
+    CV_ARRAY_SET(s->level, s->n_levels, lv);
+    s->n_levels++;
+    st = cv_walk_open(&lv->x, &lv->walk, &lv->src, off, end, kind, s->opt.claim != NULL);
+    lv->walk.unpacked = lv->unpacked;
+    lv->batch = CV_SCAN_FIRST_BATCH;
+    return st;
+}
+
+static cuvet_status open_workers(cv_scan *s)
+{
+    uint64_t n = cv_min(cv_max(s->opt.jobs, 1), CV_SCAN_JOBS_MAX);
+
+    for (uint64_t i = 0; i < n; i++) {
+        cv_worker *w = cv_mem_get(&s->mem, sizeof(*w));
+
+        if (!w || !cv_workers_push(&s->mem, &s->workers, w)) {
+            cuvet_status st = no_memory(s, &s->mem);
+
+            cv_mem_put(&s->mem, w, sizeof(*w));
+            return st;
+        }
+        cv_worker_init(w, &s->alloc, &s->lim);
+    }
+    return CUVET_OK;
+}
+
+cuvet_status cv_scan_open(cv_scan *s, const cuvet_alloc *alloc, const cuvet_limits *lim,
+                          const cuvet_source *src, const cuvet_scan_options *opt, cv_emit_fn *emit,
+                          void *emit_user)
+{
+    cuvet_status st;
+
+    *s = (cv_scan){ .alloc = *alloc, .lim = *lim, .opt = *opt, .emit = emit, .emit_user = emit_user };
+    cv_mem_init(&s->mem, alloc, lim->live);
+    st = open_workers(s);
+    if (st == CUVET_OK)
+        st = open_level(s, src, NULL);
+    if (st == CUVET_OK && src->length > lim->input) {
+        cv_level *lv = top_level(s);
+
+        /* The scan exists; its verdict is the limit. */
+        cv_report(&lv->x, CV_R_LIMIT_INPUT, 0, 0, src->length, lim->input);
+        lv->ended = true;
+        lv->end = CUVET_END;
+    }
+    if (st != CUVET_OK)
+        cv_scan_close(s);
+    return st;
+}
+
+/* One result for each unit, all zero: memory of a vector is zeroed when it grows, and a freed result is zero.
+ */
+static CV_MUST bool empty_results(cv_level *lv)
+{
+    if (!cv_results_reserve(&lv->x.mem, &lv->results, lv->units.n))
+        return false;
+    lv->results.n = lv->units.n;
+    return true;
+}
+
+/* A unit is large: kept out of the frame of fill(). */
+static CV_MUST __attribute__((noinline)) bool add_unit(cv_level *lv)
+{
+    cv_unit u = { 0 };
+
+    lv->end = cv_walk_next(&lv->x, &lv->walk, &u);
+    lv->ended = lv->end != CUVET_OK;
+    return lv->ended || cv_units_push(&lv->x.mem, &lv->units, u);
+}
+
+/* Walk on until a batch of units is there, then examine it. */
+static cuvet_status fill(cv_scan *s, cv_level *lv)
+{
+    uint64_t want = s->workers.n > 1 ? lv->batch : 1;
+
+    free_results(lv);
+    cv_units_clear(&lv->units);
+    cv_diags_clear(&lv->diags);
+    cv_u64s_clear(&lv->before);
+    cv_walk_forget(&lv->walk);
+    lv->next_unit = lv->next_diag = 0;
+    while (!lv->ended && lv->units.n < want) {
+        if (!add_unit(lv))
+            return no_memory(s, &lv->x.mem);
+    }
+    /* The first batches are small: they tell which rules a damaged file has had enough of. */
+    lv->batch = cv_min(lv->batch * 4, CV_SCAN_BATCH);
+    if (!empty_results(lv))
+        return no_memory(s, &lv->x.mem);
+    if (lv->units.n)
+        cv_scan_examine_all(s, lv, lv->units.n);
+    return lv->lost || lv->walk.claims.failed ? no_memory(s, &lv->x.mem) : CUVET_OK;
+}
+
+static void deliver_walk_diags(cv_scan *s, cv_level *lv)
+{
+    for (; lv->next_diag < lv->diags.n && *cv_u64s_at(&lv->before, lv->next_diag) <= lv->next_unit;
+         lv->next_diag++) {
+        const cuvet_diag *d = cv_diags_at(&lv->diags, lv->next_diag);
+
+        (*CV_ARRAY_AT(lv->sent, d->severity))++;
+        s->sum.errors += d->severity == CUVET_ERROR;
+        s->sum.warnings += d->severity == CUVET_WARNING;
+        s->sum.notes += d->severity == CUVET_NOTE;
+        raise_verdict(s, cuvet_diag_verdict(d));
+        deliver_diag(s, d);
+    }
+}
+
+static void deliver_claims(cv_scan *s, const cv_level *lv, cv_ledger *l, const cuvet_path *where, bool inner)
+{
+    for (uint64_t i = 0; s->opt.claim && i < l->claims.n; i++) {
+        const cv_claim *c = cv_claims_at(&l->claims, i);
+        cuvet_claim_info info = { .inner = inner,
+                                  .off = c->off,
+                                  .length = c->len,
+                                  .index = c->index,
+                                  .shared = c->shared || lv->owned,
+                                  .owner = cv_claim_name((cv_claim_kind)c->kind) };
+
+        info.where = *where;
+        s->opt.claim(s->opt.claim_user, &info);
+    }
+    cv_claims_clear(&l->claims);
+}
+
+static void count_item(cv_scan *s, const cv_result *r)
+{
+    const cuvet_item *i = &r->item;
+
+    s->sum.elf += i->kind == CUVET_K_ELF;
+    s->sum.ptx += i->kind == CUVET_K_PTX;
+    s->sum.ltoir += i->kind == CUVET_K_LTOIR;
+    s->sum.other += i->kind != CUVET_K_ELF && i->kind != CUVET_K_PTX && i->kind != CUVET_K_LTOIR;
+    s->sum.members += i->in_container;
+    s->sum.images += !i->in_container;
+    s->sum.stored += i->stored_size;
+    s->sum.unpacked += r->payload.len;
+    s->sum.opaque += !i->examined && s->opt.depth == CUVET_DEPTH_FULL;
+    s->sum.errors += i->errors;
+    s->sum.warnings += i->warnings;
+    s->sum.notes += r->n_notes;
+    s->sum.suppressed += r->suppressed;
+}
+
+static void deliver_unit(cv_scan *s, cv_level *lv, cuvet_item *out)
+{
+    const cv_unit *u = cv_units_at(&lv->units, lv->next_unit);
+    cv_result *r = cv_results_at(&lv->results, lv->next_unit);
+    const cuvet_path *holder = &lv->from.item.where; /* whose content this level is; the file: empty */
+
+    lv->next_unit++;
+    deliver_claims(s, lv, &lv->walk.claims, holder, lv->x.inner);
+    deliver_claims(s, lv, &r->file, lv->x.inner ? holder : &r->item.where, lv->x.inner);
+    deliver_claims(s, lv, &r->inner, &r->item.where, true);
+    for (uint64_t i = 0; i < r->diags.n; i++)
+        deliver_diag(s, cv_diags_at(&r->diags, i));
+    if (r->has_live)
+        deliver_diag(s, &r->live);
+    raise_verdict(s, r->verdict);
+    count_item(s, r);
+    *out = r->item;
+    if (u->ar_name_len && u->ar_name_len <= lv->walk.names.n - cv_min(u->ar_name, lv->walk.names.n)) {
+        out->ar_name = (const char *)cv_u8s_at(&lv->walk.names, u->ar_name);
+        out->ar_name_len = (size_t)u->ar_name_len;
+    }
+    s->current = r;
+    s->push_nested = r->nested;
+}
+
+/* The content of a unit that was delivered: the same examination, this time to keep its bytes. What it finds
+ * was said before. */
+static cuvet_status unpack_again(cv_scan *s, cv_level *lv, cv_result *r, cuvet_source *src)
+{
+    cv_examine_options opt = {
+        .depth = s->opt.depth, .take = true, .inner = lv->x.inner, .anchor = lv->x.anchor
+    };
+    cv_result *again = cv_mem_get(&s->mem, sizeof(*again));
+    cuvet_status st;
+
+    if (!again)
+        return no_memory(s, &s->mem);
+    cv_examine(*cv_workers_at(&s->workers, 0), &lv->src, cv_units_at(&lv->units, lv->next_unit - 1), &opt,
+               again);
+    st = again->status;
+    if (st == CUVET_OK && again->content.span.len < r->nested_off + r->nested_len)
+        st = CUVET_E_IO; /* it was unpacked before: the source has changed */
+    if (st == CUVET_OK)
+        st = cuvet_source_memory(again->content.span.base, (size_t)again->content.span.len, src);
+    if (st == CUVET_OK) {
+        cv_result_free(r);
+        cv_result_move(r, again);
+    } else {
+        cv_result_free(again);
+    }
+    cv_mem_put(&s->mem, again, sizeof(*again));
+    return st;
+}
+
+/* The unit delivered last holds a container: its content becomes a level. */
+static cuvet_status push_nested(cv_scan *s)
+{
+    cv_level *lv = top_level(s);
+    cv_result *r = cv_results_at(&lv->results, lv->next_unit - 1);
+    cuvet_source src = lv->src;
+    cuvet_status st;
+
+    s->push_nested = false;
+    if (s->n_levels > s->lim.nesting || s->n_levels >= CV_SCAN_LEVELS) {
+        cuvet_diag d = { .rule = CV_R_LIMIT_NESTING,
+                         .file_off = lv->x.inner ? lv->x.anchor : r->item.payload_off,
+                         .inner = lv->x.inner,
+                         .inner_off = lv->x.inner ? r->item.payload_off : 0,
+                         .got = s->n_levels,
+                         .want = s->lim.nesting,
+                         .where = r->item.where };
+
+        report_now(s, &d);
+        return CUVET_OK;
+    }
+    st = CUVET_OK;
+    if (r->nested_inner)
+        st = unpack_again(s, lv, r, &src);
+    return st == CUVET_OK ? open_level(s, &src, r) : st;
+}
+
+static uint64_t count_suppressed(cv_scan *s, const cv_level *lv)
+{
+    uint64_t notes = lv->x.n_notes - CV_ARRAY_GET(lv->sent, CUVET_NOTE);
+    uint64_t warnings = lv->x.n_warnings - CV_ARRAY_GET(lv->sent, CUVET_WARNING);
+    uint64_t errors = lv->x.n_errors - CV_ARRAY_GET(lv->sent, CUVET_ERROR);
+
+    s->sum.notes += notes;
+    s->sum.warnings += warnings;
+    s->sum.errors += errors;
+    return notes + warnings + errors;
+}
+
+static void end_level(cv_scan *s, cv_level *lv)
+{
+    deliver_claims(s, lv, &lv->walk.claims, &lv->from.item.where, lv->x.inner);
+    /* What the walk reported above its own cap was only counted. */
+    s->sum.suppressed += count_suppressed(s, lv);
+    raise_verdict(s, lv->x.verdict);
+    if (s->n_levels > 1)
+        s->nested_unpacked += lv->walk.unpacked - lv->unpacked;
+    s->sum.containers += lv->walk.n_containers;
+    s->sum.unreferenced += lv->walk.n_unreferenced;
+    s->sum.gap_bytes += lv->walk.gap_bytes;
+}
+
+cuvet_status cv_scan_next(cv_scan *s, cuvet_item *out)
+{
+    cuvet_status st = CUVET_OK;
+
+    s->current = NULL;
+    cv_islands_drop();
+    while (!s->over && st == CUVET_OK) {
+        cv_level *lv = top_level(s);
+
+        if (s->push_nested) {
+            st = push_nested(s);
+            continue;
+        }
+        deliver_walk_diags(s, lv);
+        if (lv->next_unit < lv->units.n) {
+            deliver_unit(s, lv, out);
+            st = s->current->status;
+            if (st == CUVET_OK)
+                return CUVET_OK;
+        } else if (!lv->ended) {
+            st = fill(s, lv);
+        } else {
+            cuvet_status end = lv->end;
+
+            end_level(s, lv);
+            s->over = s->n_levels == 1 || end != CUVET_END;
+            st = end;
+            if (s->n_levels > 1) {
+                s->n_levels--;
+                close_level(s, lv);
+                st = end == CUVET_END ? CUVET_OK : end;
+            }
+        }
+    }
+    s->over = true;
+    if (st != CUVET_OK && st != CUVET_END)
+        raise_verdict(s, st == CUVET_E_LIMIT ? CUVET_V_LIMIT : CUVET_V_ERROR);
+    return st == CUVET_OK ? CUVET_END : st;
+}
+
+cv_span cv_scan_payload(const cv_scan *s)
+{
+    return s->current && s->workers.n <= 1 && s->current->item.examined ? s->current->payload
+                                                                        : (cv_span){ 0 };
+}
+
+uint64_t cv_scan_peak(const cv_scan *s)
+{
+    uint64_t peak = s->mem.peak;
+
+    for (uint32_t i = 0; i < s->n_levels; i++)
+        peak += CV_ARRAY_GET(s->level, i)->x.mem.peak;
+    for (uint64_t i = 0; i < s->workers.n; i++)
+        peak += (*cv_workers_at(&s->workers, i))->x.mem.peak;
+    return peak;
+}
+
+void cv_scan_close(cv_scan *s)
+{
+    while (s->n_levels) {
+        cv_level *lv = top_level(s);
+
+        s->n_levels--;
+        close_level(s, lv);
+    }
+    for (uint64_t i = 0; i < s->workers.n; i++) {
+        cv_worker *w = *cv_workers_at(&s->workers, i);
+
+        cv_worker_free(w);
+        cv_mem_put(&s->mem, w, sizeof(*w));
+    }
+    cv_workers_free(&s->mem, &s->workers);
+    cv_islands_drop();
+}

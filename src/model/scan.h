@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The scan: walks, has its units examined (by one worker or by several threads) and delivers items and
+ * diagnostics in an order that depends on the input only. Containers inside members are walked as levels of
+ * their own. */
+#ifndef CV_MODEL_SCAN_H
+#define CV_MODEL_SCAN_H
+
+#include <cuvet/scan.h>
+
+#include "model/walk.h"
+
+CV_VEC(cv_results, cv_result);
+CV_VEC(cv_workers, cv_worker *);
+
+/* Units examined together when several threads work: long enough that a slow last member does not leave the
+ * others idle. */
+#define CV_SCAN_BATCH       1024u
+#define CV_SCAN_FIRST_BATCH 256u
+#define CV_SCAN_JOBS_MAX    256u
+#define CV_SCAN_LEVELS      17u
+
+typedef struct cv_level {
+    cv_ctx x; /* of the walk */
+    cv_walk walk;
+    cuvet_source src;
+    cv_result from;    /* the unit whose content this is; level 0: empty */
+    uint64_t unpacked; /* bytes counted against the limit when it began */
+    bool owned;        /* its bytes belong to a unit of the level above: claims are second owners */
+    bool ended;
+    cuvet_status end; /* why the walk ended */
+    cv_units units;
+    cv_results results;
+    uint64_t batch;     /* units to examine together next */
+    uint64_t next_unit; /* next one to deliver */
+    cv_diags diags;     /* of the walk … */
+    cv_u64s before;     /* … each with the number of units it comes before */
+    uint64_t next_diag;
+    uint64_t sent[3]; /* per severity */
+    bool lost;        /* a diagnostic could not be kept */
+} cv_level;
+
+typedef struct cv_scan {
+    cv_mem mem;
+    cuvet_alloc alloc;
+    cuvet_limits lim;
+    cuvet_scan_options opt;
+    cv_emit_fn *emit;
+    void *emit_user;
+    cv_level *level[CV_SCAN_LEVELS];
+    uint32_t n_levels;
+    cv_workers workers;
+    cuvet_summary sum;
+    uint64_t nested_unpacked;  /* bytes that nested levels declared */
+    uint32_t seen[CV_N_RULES]; /* delivered or not, of this file */
+    const cv_result *current;  /* last delivered */
+    bool push_nested;          /* the current unit holds a container: walk it next */
+    bool over;
+} cv_scan;
+
+CV_MUST cuvet_status cv_scan_open(cv_scan *s, const cuvet_alloc *alloc, const cuvet_limits *lim,
+                                  const cuvet_source *src, const cuvet_scan_options *opt, cv_emit_fn *emit,
+                                  void *emit_user);
+CV_MUST cuvet_status cv_scan_next(cv_scan *s, cuvet_item *out);
+/* Unpacked bytes of the last item; empty when there are none. */
+cv_span cv_scan_payload(const cv_scan *s);
+void cv_scan_close(cv_scan *s);
+uint64_t cv_scan_peak(const cv_scan *s);
+
+/* Examine units [0, n) of a level into its results, with all workers (scan_pool.c). */
+void cv_scan_examine_all(cv_scan *s, cv_level *lv, uint64_t n);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A unit is one piece of device code that the walk has found and a worker examines on its own: a member of a
+ * container, a raw device ELF, a PTX text. What comes out is a result: the item for the caller, its
+ * diagnostics, its claims. */
+#ifndef CV_MODEL_UNIT_H
+#define CV_MODEL_UNIT_H
+
+#include <cuvet/scan.h>
+
+#include "base/ctx.h"
+#include "base/vec.h"
+#include "codec/codec.h"
+#include "format/fatbin/read.h"
+#include "model/cubin.h"
+
+typedef enum cv_unit_kind { CV_UNIT_MEMBER, CV_UNIT_IMAGE, CV_UNIT_TEXT } cv_unit_kind;
+
+typedef struct cv_unit {
+    cv_unit_kind kind;
+    cuvet_path path;
+    uint64_t off;          /* of the member header, or of the image or text, in the source */
+    uint64_t header_size;  /* members; 0 otherwise */
+    uint64_t payload_size; /* stored bytes behind the header; for images and texts: all of it */
+    uint64_t container_off;
+    bool referenced;
+    bool embedded;                  /* an image in the middle of something else */
+    uint64_t unpacked;              /* bytes that the units before it declare */
+    bool skip_payload;              /* a limit of the file is used up: headers only */
+    uint8_t head[CV_FATBIN_MEMBER]; /* as the walk saw it: the worker's copy must be the same */
+    uint64_t ar_name, ar_name_len;  /* in the walk's name pool */
+} cv_unit;
+
+CV_VEC(cv_units, cv_unit);
+CV_VEC(cv_diags, cuvet_diag);
+
+typedef struct cv_result {
+    cv_mem *mem; /* of the worker that made it */
+    cuvet_item item;
+    cv_diags diags;
+    cv_u8s ident;             /* bytes item.ident points to */
+    cuvet_diag live;          /* the live limit, when it could not be kept among them … */
+    bool has_live, live_said; /* … and whether it is */
+    const uint32_t *seen;     /* see cv_examine_options */
+    uint64_t cap;
+    uint64_t suppressed; /* diagnostics above the cap of the unit */
+    uint64_t n_notes;
+    cuvet_verdict verdict;
+    cv_span payload;   /* unpacked bytes in the worker's block; empty when not unpacked */
+    bool nested;       /* the content is a container, or holds more device code: it is walked next */
+    bool nested_inner; /* … is decompressed content */
+    bool nested_whole; /* … is a container */
+    uint64_t nested_off, nested_len; /* where in the content */
+    cv_block content;                /* decompressed content, taken from the worker (take) */
+    bool text;                       /* plain text throughout */
+    bool cubin;                      /* the worker has the picture of a device ELF that could be read */
+    bool claimed;                    /* the parts of a device ELF are in the ledger */
+    cv_ledger file, inner;           /* claims in the source and in what this unit was decompressed to */
+    cuvet_status status;             /* OK, or NOMEM, INTERNAL: the scan cannot go on */
+} cv_result;
+
+void cv_result_free(cv_result *r);
+/* *to was free; *from is afterwards. */
+void cv_result_move(cv_result *to, cv_result *from);
+
+/* Everything one thread needs; not shared. */
+typedef struct cv_worker {
+    cv_ctx x;
+    cv_codec codec;
+    cv_block head; /* of the member */
+    cv_block stored, unpacked;
+    cv_cubin cubin;
+} cv_worker;
+
+void cv_worker_init(cv_worker *w, const cuvet_alloc *alloc, const cuvet_limits *lim);
+void cv_worker_free(cv_worker *w);
+
+typedef struct cv_examine_options {
+    cuvet_depth depth;
+    bool ledger;
+    bool take;  /* content that holds more device code goes along in the result */
+    bool inner; /* the source is decompressed content that is stored at anchor */
+    uint64_t anchor;
+    const uint32_t
+        *seen; /* per rule, delivered so far of this file: more than the cap is only counted; may be NULL */
+} cv_examine_options;
+
+/* Examine one unit; *r is overwritten (free the old one first). Never fails: r->status tells. */
+void cv_examine(cv_worker *w, const cuvet_source *src, const cv_unit *u, const cv_examine_options *opt,
+                cv_result *r);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "model/walk.h"
+
+#include "model/walk_int.h"
+
+cuvet_status cv_walk_open(cv_ctx *x, cv_walk *w, const cuvet_source *src, uint64_t off, uint64_t end,
+                          cv_region_kind kind, bool ledger)
+{
+    *w = (cv_walk){ .src = src, .ledger = ledger };
+    if (off == end)
+        cv_report(x, CV_R_FILE_EMPTY, off, 0, 0, 0);
+    return cv_walk_push(x, w, off, end, kind);
+}
+
+cuvet_status cv_walk_push(cv_ctx *x, cv_walk *w, uint64_t off, uint64_t end, cv_region_kind kind)
+{
+    cv_region r = {
+        .kind = kind, .path = x->path, .off = off, .end = end, .pos = off, .covered = off, .rest_end = off
+    };
+
+    return cv_regions_push(&x->mem, &w->stack, r) ? CUVET_OK : cv_nomem(x, off);
+}
+
+cuvet_status cv_walk_unit(cv_ctx *x, cv_walk *w, cv_unit_kind kind, uint64_t off, cv_unit *out)
+{
+    *out = (cv_unit){ .kind = kind, .path = x->path, .off = off, .referenced = true };
+    if (w->stack.n < 2) /* not in an archive */
+        return CUVET_OK;
+    if (!w->named) {
+        w->ar_name = w->names.n;
+        w->named = true;
+        for (uint64_t i = 0; i < w->name.n; i++) {
+            if (!cv_u8s_push(&x->mem, &w->names, *cv_u8s_at(&w->name, i)))
+                return cv_nomem(x, off);
+        }
+    }
+    out->ar_name = w->ar_name;
+    out->ar_name_len = w->name.n;
+    return CUVET_OK;
+}
+
+void cv_walk_forget(cv_walk *w)
+{
+    cv_u8s_clear(&w->names);
+    w->named = false;
+}
+
+cuvet_status cv_walk_next(cv_ctx *x, cv_walk *w, cv_unit *out)
+{
+    while (w->stack.n) {
+        cv_region *r = cv_walk_top(w);
+        cv_step step = CV_STEP_AGAIN;
+        cuvet_status s;
+
+        if (!w->in_container)
+            x->path = r->path;
+        if (w->in_container)
+            s = cv_walk_container(x, w, &step, out);
+        else if (r->kind == CV_REGION_ARCHIVE)
+            s = cv_walk_archive(x, w, &step);
+        else
+            s = cv_walk_object(x, w, &step, out);
+        if (s != CUVET_OK)
+            return s;
+        if (step == CV_STEP_UNIT)
+            return CUVET_OK;
+        if (step == CV_STEP_POP)
+            w->stack.n--;
+    }
+    return CUVET_END;
+}
+
+void cv_walk_close(cv_ctx *x, cv_walk *w)
+{
+    cv_regions_free(&x->mem, &w->stack);
+    cv_window_free(x, &w->window);
+    cv_block_free(x, &w->tmp);
+    cv_block_free(x, &w->ar_table);
+    cv_u8s_free(&x->mem, &w->name);
+    cv_u8s_free(&x->mem, &w->names);
+    cv_u64s_free(&x->mem, &w->found);
+    cv_u64s_free(&x->mem, &w->targets);
+    cv_host_free(x, &w->host);
+    cv_ledger_free(x, &w->claims);
+}

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The three formats: each is valid, and all of them tell the same."""
+import hashlib
+import json
+import os
+import re
+import urllib.parse
+
+from lib_cli import (CLEAN, FINDINGS, IO, ROOT, Skip, bad_container, cuvet, damaged_member, edited, equal,
+                     main, packed_cubin, sample, samples, test, write)
+
+SCHEMA = os.path.join(ROOT, "..", "shared", "data", "sarif-schema-2.1.0.json")
+MEMBER = {"schema", "type", "file", "path", "kind", "arch", "stored_size", "size", "compression"}
+FINDING = {"schema", "type", "file", "rule", "severity", "path", "offset", "length", "got", "want", "message"}
+VERDICT = {
+    "schema", "type", "file", "verdict", "members", "findings", "containers", "notes", "warnings", "errors",
+    "exit"
+}
+
+
+def inputs():
+    """Good and bad files of every kind."""
+    return samples() + [
+        write(bad_container(), "container.bin"),
+        write(damaged_member(), "member.bin"),
+        write(edited("plain.sm_90.cubin", 40, "Q", 1 << 40), "elf.bin"),
+        write(b"", "empty.bin"),
+        write(edited("none.fatbin", 16 + 64 + 40, "Q", 1 << 40), "raw.bin"),
+        write(packed_cubin(48, "I", 0), "packed.bin"),
+        write(packed_cubin(40, "Q", 1 << 40), "packed-tables.bin"),
+        write(edited("multi.fatbin", 16 + 0x1C, "I", 77), "arch.bin"), "no such file"
+    ]
+
+
+def text_findings(out):
+    """(severity, rule, path, offset, inner offset) of each finding of the text form, and the verdicts."""
+    found = [(
+        m[0], m[1], "" if m[2] == "file" else m[2], int(m[3], 16), int(m[4], 16) if m[4] else None
+    ) for m in re.findall(
+        r"^  (note|warning|error) +(CV-[A-Z]+-\d{3})  (\S+)  at (0x[0-9a-f]+)(?:, unpacked (0x[0-9a-f]+))?$",
+        out,
+        flags=re.M)]
+    verdicts = re.findall(r"^\S.*: (clean|unsupported|suspicious|malformed|limit|error)[;:]", out, flags=re.M)
+    return found, verdicts
+
+
+def number(v):
+    return int(v, 16) if isinstance(v, str) else v
+
+
+@test
+def members_of_the_objects():
+    for path in inputs():
+        r = cuvet("scan", "--format=ndjson", path)
+        for o in r.objects():
+            want = {"member": MEMBER, "finding": FINDING, "verdict": VERDICT}[o["type"]]
+            assert want <= set(o), "%s lacks %s" % (o, want - set(o))
+            equal(o["file"], path, "file")
+        last = r.objects()[-1]
+        equal(last["type"], "verdict", "last line of " + path)
+        equal(last["findings"], sum(o["severity"] != "note" for o in r.objects("finding")),
+              "findings of " + path)
+        equal(last["members"], sum(o["in_container"] for o in r.objects("member")), "members of " + path)
+        equal(last["exit"], r.rc, "exit of " + path)
+        told = len(r.objects("finding"))
+        equal(last["suppressed"], last["notes"] + last["warnings"] + last["errors"] - told, "untold of " + path)
+        size = os.path.getsize(path) if os.path.exists(path) else 0
+        for o in r.objects("finding"):
+            assert 0 <= number(o["offset"]) <= size, "offset outside of %s: %s" % (path, o)
+        assert (r.rc != CLEAN) == (last["findings"] > 0 or last["verdict"] in ("limit", "error")), last
+
+
+@test
+def the_formats_agree():
+    seen = set()
+    for path in inputs():
+        ndjson = cuvet("scan", "--format=ndjson", path)
+        sarif = cuvet("scan", "--format=sarif", path)
+        text = cuvet("scan", "--notes", path)
+        equal((sarif.rc, text.rc), (ndjson.rc, ndjson.rc), "exit codes of " + path)
+        rows = [(o["severity"], o["rule"], o["path"], number(o["offset"]),
+                 number(o["inner_offset"]) if "inner_offset" in o else None)
+                for o in ndjson.objects("finding")]
+        found, verdicts = text_findings(text.out)
+        equal(found, rows, "text and ndjson of " + path)
+        equal(verdicts, [ndjson.objects("verdict")[0]["verdict"]], "verdict of " + path)
+        run, = json.loads(sarif.raw)["runs"]
+        equal([(r["level"], r["ruleId"], r["properties"]["path"], number(r["properties"]["fileOffset"]))
+               for r in run["results"]], [x[:4] for x in rows], "sarif and ndjson of " + path)
+        equal([r["message"]["text"] for r in run["results"]],
+              [o["message"] for o in ndjson.objects("finding")], "messages")
+        equal(run["artifacts"][0]["properties"]["verdict"], verdicts[0], "verdict in sarif")
+        equal(run["invocations"][0]["exitCode"], sarif.rc, "exit code in sarif")
+        seen |= {x[0] for x in rows}
+    equal(seen, {"note", "error"} | (seen & {"warning"}), "severities that were compared")
+
+
+@test
+def notes_are_hidden_but_counted():
+    r = cuvet("scan", sample("lto.fatbin"))
+    equal(text_findings(r.out)[0], [], "findings")
+    assert re.search(r"\d+ notes?\b", r.out), r.out
+
+
+@test
+def several_files_in_one_sarif_log():
+    paths = [sample("default.fatbin"), write(bad_container()), sample("lto.fatbin"), "no such file"]
+    r = cuvet("scan", "--format=sarif", *paths)
+    equal(r.rc, IO, "exit")
+    run, = json.loads(r.raw)["runs"]
+    tops = [a for a in run["artifacts"] if "parentIndex" not in a]
+    equal([urllib.parse.unquote(a["location"]["uri"]) for a in tops], paths, "artifacts")
+    for a, p in zip(tops, paths[:3]):
+        equal(a["hashes"]["sha-256"], hashlib.sha256(open(p, "rb").read()).hexdigest(), "hash of " + p)
+        equal(a["length"], os.path.getsize(p), "length")
+    equal(len(run["invocations"][0]["toolExecutionNotifications"]), 1, "notifications")
+    equal(run["invocations"][0]["executionSuccessful"], False, "success")
+
+
+@test
+def sarif_is_consistent():
+    for path in inputs():
+        run, = json.loads(cuvet("scan", "--format=sarif", path).raw)["runs"]
+        rules, artifacts = run["tool"]["driver"]["rules"], run["artifacts"]
+        props = run["invocations"][0]["properties"]
+        equal((props["sandbox"], props["limits"]["nesting"]), ("none", 4), "properties")
+        for i, a in enumerate(artifacts):
+            assert a.get("parentIndex", -1) < i, "parent after child"
+        prints = {}
+        for r in run["results"]:
+            equal(rules[r["ruleIndex"]]["id"], r["ruleId"], "rule index")
+            where = r["locations"][0]["physicalLocation"]
+            equal(where["artifactLocation"]["uri"],
+                  artifacts[where["artifactLocation"]["index"]]["location"]["uri"], "index")
+            prints.setdefault(r["partialFingerprints"]["rulePath/v1"], set()).add(
+                (r["ruleId"], r["properties"]["path"]))
+        assert all(len(v) == 1 for v in prints.values()), "one fingerprint for two results"
+        for rule in rules:
+            equal(rule["helpUri"], "docs/rules.md#" + rule["id"].lower(), "help")
+
+
+@test
+def findings_in_packed_content():
+    path = write(packed_cubin(48, "I", 0), "packed.bin")
+    inner = [o for o in cuvet("scan", "--format=ndjson", path).objects("finding") if "inner_offset" in o]
+    assert inner, "no finding with an inner offset"
+    run, = json.loads(cuvet("scan", "--format=sarif", path).raw)["runs"]
+    for o, r in zip(inner, [r for r in run["results"] if "relatedLocations" in r], strict=True):
+        place = r["locations"][0]["physicalLocation"]
+        a = run["artifacts"][place["artifactLocation"]["index"]]
+        assert a["parentIndex"] > 0 and "offset" not in a and a["length"] > o["inner_offset"], a
+        equal(place["region"]["byteOffset"], o["inner_offset"], "place in the unpacked content")
+        outer = r["relatedLocations"][0]["physicalLocation"]
+        equal((outer["artifactLocation"]["index"], outer["region"]["byteOffset"]), (0, o["offset"]), "place in file")
+    assert ", unpacked 0x%x" % inner[0]["inner_offset"] in cuvet("scan", path).out, "text"
+
+
+@test
+def nested_artifacts():
+    path = write(damaged_member(), "nested.bin")
+    run, = json.loads(cuvet("scan", "--format=sarif", path).raw)["runs"]
+    by_name = {urllib.parse.unquote(a["location"]["uri"]): (i, a) for i, a in enumerate(run["artifacts"])}
+    i, container = by_name["/fatbin[0]"]
+    _, entry = by_name["/fatbin[0]/entry[1]"]
+    equal((container["parentIndex"], container["offset"]), (0, 0), "container")
+    member, = [
+        m for m in cuvet("scan", "--format=ndjson", path).objects("member")
+        if m["path"] == "fatbin[0]/entry[1]"
+    ]
+    equal(entry["parentIndex"], i, "parent of the member")
+    equal(entry["offset"], member["offset"] - member["container_offset"], "offset of the member")
+    equal(entry["length"], member["payload_offset"] - member["offset"] + member["stored_size"],
+          "length of the member")
+
+
+@test
+def sarif_schema():
+    if not os.path.exists(SCHEMA):
+        raise Skip("the published SARIF schema is not there")
+    try:
+        import jsonschema
+    except ImportError as e:
+        raise Skip("python3-jsonschema is not installed") from e
+    with open(SCHEMA, encoding="utf-8") as f:
+        validator = jsonschema.Draft4Validator(json.load(f))
+    for args in [[p] for p in inputs()] + [inputs()]:
+        log = json.loads(cuvet("scan", "--format=sarif", *args).raw)
+        problems = ["%s: %s" % (list(e.path), e.message[:200]) for e in validator.iter_errors(log)]
+        equal(problems, [], "schema, for %s" % args[:2])
+
+
+@test
+def findings_exit_one_in_every_format():
+    path = write(bad_container())
+    for form in ("text", "ndjson", "sarif"):
+        equal(cuvet("scan", "--format", form, path).rc, FINDINGS, form)
+
+
+main()

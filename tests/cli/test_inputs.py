@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where inputs come from: standard input, pipes, directories, links, special files."""
+import os
+import socket
+import threading
+
+from lib_cli import CLEAN, FINDINGS, IO, bad_container, cuvet, equal, main, read, sample, scratch, test, write
+
+
+def verdicts(r):
+    return [(o["file"], o["verdict"]) for o in r.objects("verdict")]
+
+
+def without_name(r):
+    return [{k: v for k, v in o.items() if k != "file"} for o in r.objects()]
+
+
+@test
+def standard_input():
+    for name in ("multi.fatbin", "host-plain.so", "long-names.a", "plain.ptx"):
+        direct = cuvet("scan", "--format=ndjson", sample(name))
+        piped = cuvet("scan", "--format=ndjson", "-", stdin=read(name))
+        with open(sample(name), "rb") as f:
+            redirected = cuvet("scan", "--format=ndjson", "-", stdin=f)
+        with open(sample(name), "rb") as f:
+            f.seek(3)
+            rest = cuvet("scan", "--format=ndjson", "-", stdin=f)
+        equal(without_name(piped), without_name(direct), "pipe")
+        equal(without_name(redirected), without_name(direct), "redirection")
+        equal(without_name(rest), without_name(cuvet("scan", "--format=ndjson", write(read(name)[3:]))),
+              "from the middle")
+        equal({o["file"] for o in piped.objects()}, {"-"}, "name")
+    equal(verdicts(cuvet("scan", "--format=ndjson", "-", stdin=b"")), [("-", "clean")], "nothing")
+    equal(cuvet("scan", "-", stdin=bad_container()).rc, FINDINGS, "findings")
+
+
+@test
+def standard_input_with_a_temporary_directory():
+    d = scratch()
+    equal(cuvet("scan", "-", stdin=read("multi.fatbin"), env={"TMPDIR": d}).rc, CLEAN, "exit")
+    equal(os.listdir(d), [], "left behind")
+    r = cuvet("scan", "-", stdin=read("multi.fatbin"), env={"TMPDIR": d + "/absent"})
+    equal(r.rc, IO, "no temporary directory")
+
+
+@test
+def closed_standard_input():
+    r = cuvet("scan", "-", stdin=open(os.devnull, "rb"))
+    equal(r.rc, CLEAN, "the empty device")
+
+
+@test
+def pipes_with_a_name():
+    d = scratch()
+    path = os.path.join(d, "pipe")
+    os.mkfifo(path)
+
+    def feed():
+        with open(path, "wb") as f:
+            f.write(read("multi.fatbin"))
+
+    t = threading.Thread(target=feed)
+    t.start()
+    r = cuvet("scan", "--format=ndjson", path)
+    t.join()
+    equal(without_name(r), without_name(cuvet("scan", "--format=ndjson", sample("multi.fatbin"))), "content")
+
+
+def tree():
+    d = scratch()
+    for rel, data in (("b/two", read("default.fatbin")), ("b/one", bad_container()), ("a", b"text"),
+                      ("b.x", b""), ("c/d/e/f", read("plain.ptx")), (".hidden", read("lto.fatbin"))):
+        path = os.path.join(d, rel)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as f:
+            f.write(data)
+    os.mkdir(os.path.join(d, "empty"))
+    return d
+
+
+@test
+def directories():
+    d = tree()
+    r = cuvet("scan", "-r", "--format=ndjson", d)
+    equal(r.rc, FINDINGS, "exit")
+    equal([os.path.relpath(f, d) for f, _ in verdicts(r)],
+          [".hidden", "a", "b/one", "b/two", "b.x", "c/d/e/f"], "order")
+    equal(verdicts(cuvet("scan", "-r", "--format=ndjson", d)), verdicts(r), "again")
+    equal(verdicts(cuvet("scan", "-r", "--format=ndjson", scratch())), [], "an empty one")
+    one = sample("default.fatbin")
+    equal(verdicts(cuvet("scan", "-r", "--format=ndjson", one)), [(one, "clean")], "a file with -r")
+    equal(len(cuvet("list", "-r", "--format=ndjson", d).objects("verdict")), 6, "list")
+
+
+@test
+def links_and_special_files_are_skipped_aloud():
+    d = tree()
+    os.symlink(os.path.join(d, "b"), os.path.join(d, "link-to-directory"))
+    os.symlink(os.path.join(d, "a"), os.path.join(d, "link-to-file"))
+    os.symlink(d, os.path.join(d, "c", "loop"))
+    os.symlink("absent", os.path.join(d, "dangling"))
+    os.mkfifo(os.path.join(d, "pipe"))
+    s = socket.socket(socket.AF_UNIX)
+    here = os.getcwd()
+    os.chdir(d)
+    s.bind("socket")
+    os.chdir(here)
+    r = cuvet("scan", "-r", "--format=ndjson", d)
+    s.close()
+    equal(len(verdicts(r)), 6, "files")
+    equal(r.rc, FINDINGS, "exit")
+    for name in ("link-to-directory", "link-to-file", "loop", "dangling", "pipe", "socket"):
+        assert name in r.err, "nothing said about " + name
+
+
+@test
+def links_on_the_command_line_are_followed():
+    d = scratch()
+    link = os.path.join(d, "link")
+    os.symlink(sample("default.fatbin"), link)
+    equal(verdicts(cuvet("scan", "--format=ndjson", link)), [(link, "clean")], "file")
+    t = tree()
+    os.symlink(t, link + "2")
+    equal(len(verdicts(cuvet("scan", "-r", "--format=ndjson", link + "2"))), 6, "directory")
+
+
+@test
+def unreadable_files_in_a_directory():
+    d = tree()
+    os.chmod(os.path.join(d, "a"), 0)
+    r = cuvet("scan", "-r", "--format=ndjson", d)
+    if os.geteuid() == 0:
+        equal(r.rc, FINDINGS, "root reads everything")
+        return
+    equal(r.rc, IO, "exit")
+    equal(dict(verdicts(r))[os.path.join(d, "a")], "error", "verdict")
+    equal(len(verdicts(r)), 6, "the others")
+
+
+@test
+def names_that_look_like_options():
+    d = scratch()
+    write(read("default.fatbin"), "--notes", d)
+    write(read("default.fatbin"), "-", d)
+    equal(verdicts(cuvet("scan", "--format=ndjson", "--", "--notes", cwd=d)), [("--notes", "clean")],
+          "after --")
+    equal(verdicts(cuvet("scan", "--format=ndjson", "./-", cwd=d)), [("./-", "clean")], "./-")
+    equal(
+        cuvet("scan", sample("default.fatbin"), "--format=ndjson").objects("verdict")[0]["verdict"], "clean",
+        "options after files")
+
+
+@test
+def several_files_in_order():
+    names = ["multi.fatbin", "default.fatbin", "plain.ptx", "default.fatbin"]
+    paths = [sample(n) for n in names]
+    equal([f for f, _ in verdicts(cuvet("scan", "--format=ndjson", *paths))], paths, "order")
+    last = cuvet("scan", *paths).out.splitlines()[-1]
+    equal(last, "4 files: 4 clean", "the last line")
+
+
+main()

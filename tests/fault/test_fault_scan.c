@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Fault loops: the scan of each sample with the Nth allocation failing, once alone and once with every later
+ * one; the same for reads; and with less and less work and memory. After each: a status that says so, nothing
+ * alive, a context that ends. */
+#include <check.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cuvet/cuvet.h>
+
+typedef struct heap {
+    unsigned long calls, fail_from, fail_to; /* calls in [fail_from, fail_to) fail */
+    long live;
+} heap;
+
+static bool fails(heap *h)
+{
+    h->calls++;
+    return h->calls >= h->fail_from && h->calls < h->fail_to;
+}
+
+static void *get(void *u, size_t n)
+{
+    heap *h = u;
+    void *p = fails(h) ? NULL : malloc(n);
+
+    h->live += p != NULL;
+    return p;
+}
+
+static void *resize(void *u, void *p, size_t o, size_t n)
+{
+    (void)o;
+    return fails(u) ? NULL : realloc(p, n);
+}
+
+static void put(void *u, void *p, size_t n)
+{
+    (void)n;
+    ((heap *)u)->live--;
+    free(p);
+}
+
+typedef struct file {
+    uint8_t *bytes;
+    size_t n;
+    unsigned long reads, fail_at;
+} file;
+
+static cuvet_status read_at(void *u, uint64_t off, void *buf, size_t len)
+{
+    file *f = u;
+
+    if (__atomic_add_fetch(&f->reads, 1, __ATOMIC_RELAXED) == f->fail_at)
+        return CUVET_E_IO;
+    memcpy(buf, f->bytes + off, len);
+    return CUVET_OK;
+}
+
+typedef struct outcome {
+    cuvet_status status;
+    cuvet_summary sum;
+    unsigned long diags;
+    uint64_t hash;
+} outcome;
+
+static void count(void *u, const cuvet_diag *d)
+{
+    outcome *o = u;
+
+    o->diags++;
+    o->hash = (o->hash ^ d->rule ^ d->file_off << 8 ^ d->inner_off << 20) * UINT64_C(1099511628211);
+}
+
+static outcome scan(file *f, const cuvet_alloc *alloc, const cuvet_limits *lim, uint32_t jobs)
+{
+    outcome o = { .status = CUVET_OK };
+    cuvet_ctx_options opt = { sizeof(opt), alloc, lim, count, &o };
+    cuvet_scan_options so = { .size = sizeof(so), .depth = CUVET_DEPTH_FULL, .jobs = jobs };
+    cuvet_source src = { sizeof(src), f->n, read_at, f, -1 };
+    cuvet_scan s = { 0 };
+    cuvet_item item;
+    cuvet_ctx *c = NULL;
+
+    o.status = cuvet_ctx_create(&opt, &c);
+    if (o.status == CUVET_OK)
+        o.status = cuvet_scan_open(c, &src, &so, &s);
+    if (o.status == CUVET_OK) {
+        do
+            o.status = cuvet_scan_next(c, s, &item);
+        while (o.status == CUVET_OK);
+        ck_assert_int_eq(cuvet_scan_summary(c, s, &o.sum), CUVET_OK);
+        ck_assert_int_eq(cuvet_scan_close(c, &s), CUVET_OK);
+        ck_assert_uint_eq(s.bits, 0);
+    }
+    cuvet_ctx_destroy(c);
+    return o;
+}
+
+static const char *const SAMPLES[] = { "multi.fatbin",  "back-to-back.fatbin", "long-names.a",
+                                       "host-plain.so", "host-plain.o",        "lto.fatbin",
+                                       "ident.fatbin",  "multi-lz4.fatbin",    "elf-raw.fatbin" };
+
+static void load(const char *name, file *f)
+{
+    char path[300];
+    struct stat st;
+    int fd;
+
+    snprintf(path, sizeof(path), "corpus/samples/%s", name);
+    fd = open(path, O_RDONLY);
+    ck_assert_msg(fd >= 0, "%s: run from the top of the tree", path);
+    ck_assert_int_eq(fstat(fd, &st), 0);
+    *f = (file){ .n = (size_t)st.st_size, .bytes = malloc((size_t)st.st_size) };
+    ck_assert_int_eq(read(fd, f->bytes, f->n), (ssize_t)f->n);
+    close(fd);
+}
+
+START_TEST(allocations)
+{
+    cuvet_alloc a = { get, resize, put, NULL };
+    file f;
+
+    load(SAMPLES[_i], &f);
+    for (unsigned later = 0; later < 2; later++) {
+        unsigned long n = 1;
+
+        for (;; n++) {
+            heap h = { .fail_from = n, .fail_to = later ? (unsigned long)-1 : n + 1 };
+            outcome o;
+
+            a.user = &h;
+            o = scan(&f, &a, NULL, 1);
+            ck_assert_int_eq(h.live, 0);
+            if (h.calls < n) {
+                ck_assert_int_eq(o.status, CUVET_END);
+                break;
+            }
+            ck_assert_msg(o.status == CUVET_E_NOMEM, "allocation %lu: status %d", n, o.status);
+        }
+        ck_assert_uint_gt(n, 5);
+    }
+    free(f.bytes);
+}
+END_TEST
+
+START_TEST(reads)
+{
+    file f;
+
+    load(SAMPLES[_i], &f);
+    for (f.fail_at = 1;; f.fail_at++) {
+        outcome o;
+
+        f.reads = 0;
+        o = scan(&f, NULL, NULL, 1);
+        if (f.reads < f.fail_at) {
+            ck_assert_int_eq(o.status, CUVET_END);
+            break;
+        }
+        /* A unit that cannot be read is a finding; a walk that cannot read ends the scan. Both give the
+         * verdict error. */
+        ck_assert_int_eq(o.sum.verdict, CUVET_V_ERROR);
+        ck_assert_uint_gt(o.diags, 0);
+    }
+    ck_assert_uint_gt(f.fail_at, 3);
+    free(f.bytes);
+}
+END_TEST
+
+/* Less work, less memory: tightening a limit never turns a finding into silence. */
+START_TEST(budgets)
+{
+    cuvet_limits lim;
+    file f;
+    cuvet_alloc a = { get, resize, put, NULL };
+
+    load(SAMPLES[_i], &f);
+    for (unsigned k = 0; k < 21; k++) {
+        heap h = { 0 };
+        outcome o;
+
+        a.user = &h;
+        ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
+        lim.live = UINT64_C(1) << k;
+        o = scan(&f, &a, &lim, 1);
+        ck_assert_int_eq(h.live, 0);
+        ck_assert(o.status == CUVET_END || o.status == CUVET_E_LIMIT || o.status == CUVET_E_NOMEM);
+        ck_assert(o.status != CUVET_END || o.sum.verdict == CUVET_V_CLEAN || o.sum.verdict == CUVET_V_LIMIT);
+    }
+    free(f.bytes);
+}
+END_TEST
+
+START_TEST(jobs_do_not_matter)
+{
+    file f;
+    outcome one, more;
+
+    load(SAMPLES[_i], &f);
+    one = scan(&f, NULL, NULL, 1);
+    for (uint32_t jobs = 2; jobs < 9; jobs += 3) {
+        more = scan(&f, NULL, NULL, jobs);
+        ck_assert_int_eq(one.status, more.status);
+        ck_assert_uint_eq(one.hash, more.hash);
+        ck_assert_mem_eq(&one.sum, &more.sum, sizeof(one.sum));
+    }
+    free(f.bytes);
+}
+END_TEST
+
+Suite *suite_fault_scan(void)
+{
+    Suite *s = suite_create("fault_scan");
+    TCase *t = tcase_create("fault_scan");
+    int n = (int)(sizeof(SAMPLES) / sizeof(SAMPLES[0]));
+
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, allocations, 0, n);
+    tcase_add_loop_test(t, reads, 0, n);
+    tcase_add_loop_test(t, budgets, 0, n);
+    tcase_add_loop_test(t, jobs_do_not_matter, 0, n);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The misuse table: every wrong handle has its own status, and none is ever followed. */
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/ctx.h"
+
+static int n_ended;
+
+static void end_body(cuvet_ctx *ctx, void *body)
+{
+    (void)ctx;
+    n_ended++;
+    ck_assert_uint_eq(*(uint8_t *)body, 7);
+}
+
+static uint64_t new_object(cuvet_ctx *c, cv_handle_kind kind)
+{
+    uint64_t bits = 0;
+    void *body = NULL;
+
+    ck_assert_int_eq(cv_handle_new(c, kind, 32, end_body, &bits, &body), CUVET_OK);
+    *(uint8_t *)body = 7;
+    cv_handle_put(c, bits);
+    return bits;
+}
+
+static cuvet_ctx *new_ctx(void)
+{
+    cuvet_ctx *c;
+
+    ck_assert_int_eq(cuvet_ctx_create(NULL, &c), CUVET_OK);
+    return c;
+}
+
+START_TEST(misuse_table)
+{
+    cuvet_ctx *c = new_ctx(), *d = new_ctx();
+    uint64_t h = new_object(c, CV_H_SCAN), e = new_object(c, CV_H_ELF), other;
+    void *body;
+
+    d->handles.salt = (uint16_t)(c->handles.salt + 1);
+    other = new_object(d, CV_H_SCAN);
+    ck_assert_int_eq(cv_handle_get(c, CV_H_SCAN, 0, &body), CUVET_E_HANDLE);
+    ck_assert_int_eq(cv_handle_get(c, CV_H_SCAN, h + 60000, &body), CUVET_E_HANDLE);
+    ck_assert_int_eq(cv_handle_get(c, CV_H_SCAN, h + (UINT64_C(5) << 32), &body), CUVET_E_HANDLE);
+    ck_assert_int_eq(cv_handle_get(c, CV_H_SCAN, other, &body), CUVET_E_HANDLE);
+    ck_assert_int_eq(cv_handle_get(c, CV_H_SCAN, e, &body), CUVET_E_HANDLE_KIND);
+    ck_assert_int_eq(cv_handle_get(c, CV_H_ELF, h, &body), CUVET_E_HANDLE_KIND);
+    ck_assert_int_eq(cv_handle_get(c, CV_H_SCAN, h ^ (UINT64_C(3) << 56), &body), CUVET_E_HANDLE_KIND);
+    ck_assert_int_eq(cv_handle_get(c, CV_H_SCAN, h, &body), CUVET_OK);
+    ck_assert_int_eq(cv_handle_get(c, CV_H_SCAN, h, &body), CUVET_E_BUSY);
+    cv_handle_put(c, h);
+    n_ended = 0;
+    ck_assert_int_eq(cv_handle_destroy(c, CV_H_ELF, h), CUVET_E_HANDLE_KIND);
+    ck_assert_int_eq(cv_handle_destroy(c, CV_H_SCAN, h), CUVET_OK);
+    ck_assert_int_eq(n_ended, 1);
+    ck_assert_int_eq(cv_handle_destroy(c, CV_H_SCAN, h), CUVET_E_STALE_HANDLE);
+    ck_assert_int_eq(cv_handle_get(c, CV_H_SCAN, h, &body), CUVET_E_STALE_HANDLE);
+    new_object(c, CV_H_SCAN); /* takes the slot: the old handle stays stale */
+    ck_assert_int_eq(cv_handle_get(c, CV_H_SCAN, h, &body), CUVET_E_STALE_HANDLE);
+    cuvet_ctx_destroy(c);
+    ck_assert_int_eq(n_ended, 3);
+    cuvet_ctx_destroy(d);
+    cuvet_ctx_destroy(NULL);
+}
+END_TEST
+
+START_TEST(destroy_while_in_use)
+{
+    cuvet_ctx *c = new_ctx();
+    uint64_t h = new_object(c, CV_H_SCAN);
+    void *body;
+
+    n_ended = 0;
+    ck_assert_int_eq(cv_handle_get(c, CV_H_SCAN, h, &body), CUVET_OK);
+    ck_assert_int_eq(cv_handle_destroy(c, CV_H_SCAN, h), CUVET_OK);
+    ck_assert_int_eq(n_ended, 0);
+    ck_assert_uint_eq(*(uint8_t *)body, 7); /* still whole for its user */
+    ck_assert_int_eq(cv_handle_destroy(c, CV_H_SCAN, h), CUVET_E_STALE_HANDLE);
+    ck_assert_int_eq(cv_handle_get(c, CV_H_SCAN, h, &body), CUVET_E_STALE_HANDLE);
+    cv_handle_put(c, h);
+    ck_assert_int_eq(n_ended, 1);
+    cuvet_ctx_destroy(c);
+}
+END_TEST
+
+/* The last generation retires the slot for good. */
+START_TEST(generations_never_wrap)
+{
+    cuvet_ctx *c = new_ctx();
+    uint64_t h = new_object(c, CV_H_SCAN), next;
+
+    ck_assert_int_eq(cv_handle_destroy(c, CV_H_SCAN, h), CUVET_OK);
+    c->handles.chunk[0][0].generation = CV_HANDLE_LAST_GENERATION;
+    h = new_object(c, CV_H_SCAN);
+    ck_assert_uint_eq(h & 0xFFFF, 0);
+    ck_assert_int_eq(cv_handle_destroy(c, CV_H_SCAN, h), CUVET_OK);
+    next = new_object(c, CV_H_SCAN);
+    ck_assert_uint_eq(next & 0xFFFF, 1);
+    ck_assert_int_eq(cv_handle_destroy(c, CV_H_SCAN, h), CUVET_E_STALE_HANDLE);
+    cuvet_ctx_destroy(c);
+}
+END_TEST
+
+START_TEST(table_is_bounded)
+{
+    cuvet_ctx *c = new_ctx();
+    uint64_t bits;
+    void *body;
+    unsigned n = 0;
+
+    c->lim.live = 1;
+    for (; n < 70; n++)
+        new_object(c, CV_H_ELF); /* second chunk */
+    ck_assert_uint_eq(c->handles.n_slots, 70);
+    c->handles.n_slots = CV_HANDLE_CHUNK * CV_HANDLE_CHUNKS; /* as if all were used: no slot, no crash */
+    for (unsigned i = 2; i < CV_HANDLE_CHUNKS; i++) {
+        c->handles.chunk[i] = calloc(CV_HANDLE_CHUNK, sizeof(cv_slot));
+        for (unsigned k = 0; k < CV_HANDLE_CHUNK; k++)
+            c->handles.chunk[i][k].state = CV_SLOT_RETIRED;
+    }
+    for (unsigned k = 70 - CV_HANDLE_CHUNK; k < CV_HANDLE_CHUNK; k++)
+        c->handles.chunk[1][k].state = CV_SLOT_RETIRED;
+    ck_assert_int_eq(cv_handle_new(c, CV_H_ELF, 8, end_body, &bits, &body), CUVET_E_LIMIT);
+    cuvet_ctx_destroy(c);
+}
+END_TEST
+
+static void *churn(void *arg)
+{
+    cuvet_ctx *c = arg;
+
+    for (unsigned i = 0; i < 2000; i++) {
+        uint64_t bits = 0;
+        void *body = NULL;
+
+        if (cv_handle_new(c, CV_H_SCAN, 32, end_body, &bits, &body) != CUVET_OK)
+            abort();
+        *(uint8_t *)body = 7;
+        cv_handle_put(c, bits);
+        if (cv_handle_destroy(c, CV_H_SCAN, bits) != CUVET_OK)
+            abort();
+        if (cv_handle_get(c, CV_H_SCAN, bits, &body) != CUVET_E_STALE_HANDLE)
+            abort();
+    }
+    return NULL;
+}
+
+START_TEST(many_threads)
+{
+    cuvet_ctx *c = new_ctx();
+    pthread_t t[8];
+
+    for (unsigned i = 0; i < 8; i++)
+        ck_assert_int_eq(pthread_create(&t[i], NULL, churn, c), 0);
+    for (unsigned i = 0; i < 8; i++)
+        ck_assert_int_eq(pthread_join(t[i], NULL), 0);
+    cuvet_ctx_destroy(c);
+}
+END_TEST
+
+START_TEST(context_options)
+{
+    cuvet_ctx_options o = { 0 };
+    cuvet_limits lim;
+    cuvet_ctx *c = NULL;
+
+    ck_assert_int_eq(cuvet_ctx_create(NULL, NULL), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_ctx_create(&o, &c), CUVET_E_USAGE);
+    o.size = sizeof(o);
+    ck_assert_int_eq(cuvet_limits_preset("tiny", &lim), CUVET_OK);
+    o.limits = &lim;
+    lim.size = 3;
+    ck_assert_int_eq(cuvet_ctx_create(&o, &c), CUVET_E_USAGE);
+    lim.size = sizeof(lim) + 8;
+    ck_assert_int_eq(cuvet_ctx_create(&o, &c), CUVET_E_USAGE);
+    /* an older caller knows the first two limits only */
+    lim.size = offsetof(cuvet_limits, ratio);
+    lim.input = 111;
+    ck_assert_int_eq(cuvet_ctx_create(&o, &c), CUVET_OK);
+    ck_assert_uint_eq(c->lim.input, 111);
+    ck_assert_uint_eq(c->lim.member, lim.member);
+    ck_assert_uint_eq(c->lim.nesting, 4);
+    ck_assert_uint_eq(cuvet_ctx_peak(c), 0);
+    ck_assert_uint_eq(cuvet_ctx_peak(NULL), 0);
+    cuvet_ctx_destroy(c);
+}
+END_TEST
+
+Suite *suite_handle(void)
+{
+    Suite *s = suite_create("handle");
+    TCase *t = tcase_create("handle");
+
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, misuse_table);
+    tcase_add_test(t, destroy_while_in_use);
+    tcase_add_test(t, generations_never_wrap);
+    tcase_add_test(t, table_is_bounded);
+    tcase_add_test(t, many_threads);
+    tcase_add_test(t, context_options);
+    suite_add_tcase(s, t);
+    return s;
+}

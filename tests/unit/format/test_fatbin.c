@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Container and member headers: start from valid bytes, apply one edit, expect one rule at one offset. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/fatbin/read.h"
+#include "format/fatbin/write.h"
+
+#define AT 0x100u /* offset of the bytes in the "file" */
+
+typedef struct seen {
+    unsigned n;
+    cuvet_diag first;
+} seen;
+
+static void keep(void *user, const cuvet_diag *d)
+{
+    seen *s = user;
+
+    if (s->n++ == 0)
+        s->first = *d;
+}
+
+static cv_ctx *make(seen *s)
+{
+    static cv_ctx x;
+    cuvet_limits lim;
+
+    ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
+    cv_ctx_init(&x, NULL, &lim);
+    *s = (seen){ 0 };
+    x.emit = keep;
+    x.emit_user = s;
+    return &x;
+}
+
+static void expect(const seen *s, const char *rule, uint64_t off)
+{
+    if (!rule) {
+        ck_assert_msg(s->n == 0, "unexpected %s", s->n ? cuvet_rule_get(s->first.rule)->id : "");
+        return;
+    }
+    ck_assert_msg(s->n != 0, "expected %s, nothing was reported", rule);
+    ck_assert_str_eq(cuvet_rule_get(s->first.rule)->id, rule);
+    ck_assert_uint_eq(s->first.file_off, AT + off);
+}
+
+static const struct {
+    const char *name;
+    unsigned off, width;
+    uint64_t value;
+    const char *rule;
+    uint64_t rule_off;
+    cuvet_status status;
+} CONTAINER[] = {
+    { "as it is", 0, 0, 0, NULL, 0, CUVET_OK },
+    { "magic", 0, 4, 0xBA55ED51, "CV-FATBIN-002", 0, CUVET_E_MALFORMED },
+    { "version 0", 4, 2, 0, "CV-FATBIN-003", 4, CUVET_E_MALFORMED },
+    { "version 2", 4, 2, 2, "CV-FATBIN-003", 4, CUVET_E_MALFORMED },
+    { "version 0x101", 4, 2, 0x101, "CV-FATBIN-003", 4, CUVET_E_MALFORMED },
+    { "header size 0", 6, 2, 0, "CV-FATBIN-004", 6, CUVET_E_MALFORMED },
+    { "header size 15", 6, 2, 15, "CV-FATBIN-004", 6, CUVET_E_MALFORMED },
+    { "header size 24", 6, 2, 24, "CV-FATBIN-004", 6, CUVET_E_MALFORMED },
+    { "size 0", 8, 8, 0, "CV-FATBIN-008", 8, CUVET_OK },
+    { "size not a multiple of 8", 8, 8, 63, "CV-FATBIN-006", 8, CUVET_OK },
+    { "size at the end", 8, 8, 64, NULL, 0, CUVET_OK },
+    { "size one step past the end", 8, 8, 72, "CV-FATBIN-007", 8, CUVET_OK },
+    { "size all ones", 8, 8, UINT64_MAX - 7, "CV-FATBIN-007", 8, CUVET_OK },
+    { "size 2^63", 8, 8, UINT64_C(1) << 63, "CV-FATBIN-007", 8, CUVET_OK },
+};
+
+START_TEST(container_fields)
+{
+    uint8_t b[16] = { 0x50, 0xED, 0x55, 0xBA, 1, 0, 16, 0, 64 };
+    cv_fatbin_container c = { 0 };
+    seen s;
+
+    for (unsigned i = 0; i < CONTAINER[_i].width; i++)
+        b[CONTAINER[_i].off + i] = (uint8_t)(CONTAINER[_i].value >> (8 * i));
+    ck_assert_int_eq(cv_fatbin_read_container(make(&s), cv_span_of(b, 16, AT), 80, 0, &c),
+                     CONTAINER[_i].status);
+    expect(&s, CONTAINER[_i].rule, CONTAINER[_i].rule_off);
+    ck_assert_uint_le(c.body_size, 64);
+}
+END_TEST
+
+START_TEST(container_prefixes)
+{
+    uint8_t b[16] = { 0x50, 0xED, 0x55, 0xBA, 1, 0, 16, 0, 64 };
+    cv_fatbin_container c;
+    seen s;
+
+    for (uint64_t n = 0; n < 16; n++) {
+        ck_assert_int_eq(cv_fatbin_read_container(make(&s), cv_span_of(b, n, AT), n, 0, &c),
+                         CUVET_E_MALFORMED);
+        ck_assert_str_eq(cuvet_rule_get(s.first.rule)->id, "CV-FATBIN-001");
+    }
+    ck_assert_int_eq(cv_fatbin_read_container(make(&s), cv_span_of(b, 16, AT), 80, 4, &c), CUVET_OK);
+    expect(&s, "CV-FATBIN-005", 0);
+    ck_assert_int_eq(cv_fatbin_read_container(make(&s), cv_span_of(b, 16, AT), 15, 0, &c), CUVET_OK);
+    expect(&s, "CV-FATBIN-007", 8);
+}
+END_TEST
+
+static const struct {
+    const char *name;
+    uint32_t header;
+    uint64_t payload, left;
+    const char *rule;
+    uint64_t rule_off;
+} EXTENT[] = {
+    { "fits", 64, 8, 72, NULL, 0 },
+    { "no payload", 64, 0, 64, NULL, 0 },
+    { "63 bytes left", 64, 0, 63, "CV-FATBIN-009", 0 },
+    { "nothing left", 64, 0, 0, "CV-FATBIN-009", 0 },
+    { "header 0", 0, 8, 100, "CV-FATBIN-010", 4 },
+    { "header 56", 56, 8, 100, "CV-FATBIN-010", 4 },
+    { "header 68", 68, 8, 100, "CV-FATBIN-011", 4 },
+    { "header past the end", 72, 0, 71, "CV-FATBIN-012", 4 },
+    { "header 0x7ffffff8", 0x7FFFFFF8, 0, 100, "CV-FATBIN-012", 4 },
+    { "payload not a multiple of 8", 64, 4, 100, "CV-FATBIN-013", 8 },
+    { "payload one step too long", 64, 16, 72, "CV-FATBIN-014", 8 },
+    { "payload 2^64 - 64", 64, UINT64_MAX - 63, 128, "CV-FATBIN-014", 8 },
+};
+
+START_TEST(member_extents)
+{
+    uint8_t b[64] = { 0 };
+    uint64_t h = 1, p = 1, n = EXTENT[_i].left < 64 ? EXTENT[_i].left : 64;
+    cv_span head = cv_span_of(b, n, AT);
+    bool ok;
+    seen s;
+
+    for (unsigned i = 0; i < 4; i++)
+        b[4 + i] = (uint8_t)(EXTENT[_i].header >> (8 * i));
+    for (unsigned i = 0; i < 8; i++)
+        b[8 + i] = (uint8_t)(EXTENT[_i].payload >> (8 * i));
+    ok = cv_fatbin_member_extent(head, EXTENT[_i].left, &h, &p);
+    ck_assert_int_eq(ok, EXTENT[_i].rule == NULL);
+    if (ok) {
+        ck_assert_uint_eq(h, EXTENT[_i].header);
+        ck_assert_uint_eq(p, EXTENT[_i].payload);
+    } else {
+        ck_assert_int_eq(cv_fatbin_reject_member(make(&s), head, EXTENT[_i].left), CUVET_E_MALFORMED);
+        expect(&s, EXTENT[_i].rule, EXTENT[_i].rule_off);
+    }
+}
+END_TEST
+
+/* The good members the edits start from. */
+typedef enum base { ELF90, PTX, ELF100, LTO, ELF_IDENT, LTO_OLD, PTX_OLD, ELF128 } base;
+
+static const uint8_t COMPAT[] = { 2, 9, 0, 0, 2, 2, 1, 0 };
+
+static void build(base which, cv_builder *b, cv_mem *m)
+{
+    cv_fatbin_member e = { .kind = 2, .minor = 8, .major = 1, .arch = 90, .payload_size = 16, .flags = 0x11 };
+
+    cv_mem_init(m, NULL, 1 << 16);
+    cv_builder_init(b, m);
+    if (which == PTX || which == PTX_OLD) {
+        e = (cv_fatbin_member){ .kind = 1,
+                                .major = 9,
+                                .arch = 90,
+                                .payload_size = 16,
+                                .compressed_size = 13,
+                                .flags = 0x8011,
+                                .uncompressed_size = 40,
+                                .has_options = true,
+                                .options = cv_span_of("-O3 -v", 6, 0) };
+    } else if (which == ELF100 || which == ELF128) {
+        e.arch = 100, e.flags = 0x1008011, e.compressed_size = 9, e.uncompressed_size = 100,
+        e.has_options = true;
+        e.compat_copy = cv_span_of(COMPAT, sizeof(COMPAT), 0);
+    } else if (which == LTO || which == LTO_OLD) {
+        e = (cv_fatbin_member){ .kind = 8,
+                                .minor = 65,
+                                .major = 1,
+                                .arch = 75,
+                                .payload_size = 8,
+                                .compressed_size = 8,
+                                .flags = 0x18011,
+                                .key = 0x1234,
+                                .uncompressed_size = 50,
+                                .has_options = true,
+                                .options = cv_span_of("-ftz=0 ", 7, 0) };
+    } else if (which == ELF_IDENT) {
+        e.ident = cv_span_of("hello.cu", 8, 0);
+        e.flags = 0x13;
+    }
+    cv_fatbin_put_member(b, &e);
+    ck_assert(!b->failed);
+}
+
+static const struct {
+    base from;
+    unsigned off, width;
+    uint64_t value;
+    const char *rule;
+    uint64_t rule_off;
+    cuvet_status status;
+} MEMBER[] = {
+    { ELF90, 0, 0, 0, NULL, 0, CUVET_OK },
+    { PTX, 0, 0, 0, NULL, 0, CUVET_OK },
+    { ELF100, 0, 0, 0, NULL, 0, CUVET_OK },
+    { LTO, 0, 0, 0, NULL, 0, CUVET_OK },
+    { ELF_IDENT, 0, 0, 0, NULL, 0, CUVET_OK },
+    { ELF90, 0, 2, 16, "CV-FATBIN-016", 0, CUVET_OK },
+    { ELF90, 0, 2, 0, "CV-FATBIN-016", 0, CUVET_OK },
+    { ELF90, 0, 2, 0x100, "CV-FATBIN-016", 0, CUVET_OK },
+    { ELF90, 2, 2, 0x100, "CV-FATBIN-015", 2, CUVET_OK },
+    { ELF90, 0x1C, 4, 0, "CV-FATBIN-017", 0x1C, CUVET_OK },
+    { ELF90, 0x10, 4, 9, "CV-FATBIN-018", 0x10, CUVET_E_MALFORMED },
+    { ELF90, 0x38, 8, 9, "CV-FATBIN-019", 0x38, CUVET_E_MALFORMED },
+    { PTX, 0x28, 8, 0x1011, "CV-FATBIN-020", 0x28, CUVET_E_UNSUPPORTED },
+    { PTX, 0x28, 8, 0x4011, "CV-FATBIN-020", 0x28, CUVET_E_UNSUPPORTED },
+    { PTX, 0x28, 8, 0xA011, "CV-FATBIN-021", 0x28, CUVET_E_MALFORMED },
+    { PTX, 0x10, 4, 0, "CV-FATBIN-022", 0x10, CUVET_E_MALFORMED },
+    { PTX, 0x10, 4, 8, "CV-FATBIN-023", 0x10, CUVET_E_MALFORMED },
+    { PTX, 0x10, 4, 9, NULL, 0, CUVET_OK },
+    { PTX, 0x10, 4, 16, NULL, 0, CUVET_OK },
+    { PTX, 0x10, 4, 17, "CV-FATBIN-023", 0x10, CUVET_E_MALFORMED },
+    { PTX, 0x10, 4, UINT32_MAX, "CV-FATBIN-023", 0x10, CUVET_E_MALFORMED },
+    { PTX, 0x38, 8, 0, "CV-FATBIN-024", 0x38, CUVET_E_MALFORMED },
+    { PTX, 0x28, 8, 0x2011, NULL, 0, CUVET_OK },
+    { ELF90, 0x28, 8, 0x15, "CV-FATBIN-025", 0x28, CUVET_OK },
+    { ELF90, 0x28, 8, UINT64_C(0x8000000000000011), "CV-FATBIN-025", 0x28, CUVET_OK },
+    { ELF90, 0x28, 8, 0x1, "CV-FATBIN-026", 0x28, CUVET_OK },
+    { ELF90, 0x28, 8, 0x10, "CV-FATBIN-027", 0x28, CUVET_OK },
+    { ELF90, 0x28, 8, 0x13, NULL, 0, CUVET_OK },
+    { ELF90, 0x28, 8, 0x300011, "CV-FATBIN-028", 0x28, CUVET_OK },
+    { ELF90, 0x28, 8, 0x100011, NULL, 0, CUVET_OK },
+    { ELF90, 0x28, 8, 0x10011, "CV-FATBIN-029", 0x28, CUVET_OK },
+    { LTO, 0x28, 8, 0x8011, "CV-FATBIN-029", 0x28, CUVET_OK },
+    { ELF90, 0x28, 8, 0x1000011, "CV-FATBIN-030", 0x28, CUVET_OK },
+    { ELF100, 0x28, 8, 0x8011, "CV-FATBIN-030", 0x28, CUVET_OK },
+    { ELF90, 0x30, 8, 1, "CV-FATBIN-031", 0x30, CUVET_OK },
+    { LTO, 0x30, 8, 0, "CV-FATBIN-031", 0x30, CUVET_OK },
+    { LTO, 0x30, 8, UINT64_C(1) << 32, "CV-FATBIN-031", 0x30, CUVET_OK },
+    { ELF90, 0x24, 4, 1, "CV-FATBIN-032", 0x24, CUVET_OK },
+    { ELF_IDENT, 0x20, 4, 0x41, "CV-FATBIN-033", 0x20, CUVET_OK },
+    { ELF_IDENT, 0x20, 4, 0x20, "CV-FATBIN-033", 0x20, CUVET_OK },
+    { ELF_IDENT, 0x24, 4, 16, "CV-FATBIN-034", 0x24, CUVET_OK },
+    { ELF_IDENT, 0x24, 4, UINT32_MAX, "CV-FATBIN-034", 0x24, CUVET_OK },
+    { ELF_IDENT, 0x24, 4, 9, "CV-FATBIN-035", 0x40, CUVET_OK },
+    { ELF_IDENT, 0x42, 1, 0, "CV-FATBIN-035", 0x40, CUVET_OK },
+    { ELF_IDENT, 0x4F, 1, 1, "CV-FATBIN-036", 0x48, CUVET_OK },
+    { PTX, 0x14, 4, 0x48, "CV-FATBIN-037", 0x14, CUVET_OK },
+    { PTX, 0x14, 4, 0, "CV-FATBIN-042", 0x14, CUVET_OK },
+    { PTX, 0x40, 4, 0x50, "CV-FATBIN-039", 0x40, CUVET_OK },
+    { PTX, 0x44, 4, 8, "CV-FATBIN-040", 0x44, CUVET_OK },
+    { PTX, 0x44, 4, UINT32_MAX, "CV-FATBIN-040", 0x44, CUVET_OK },
+    { PTX, 0x44, 4, 5, "CV-FATBIN-041", 0x48, CUVET_OK },
+    { PTX, 0x44, 4, 7, "CV-FATBIN-041", 0x48, CUVET_OK },
+    { PTX, 0x4F, 1, 1, "CV-FATBIN-036", 0x4F, CUVET_OK },
+    { ELF90, 0x14, 4, 0x40, "CV-FATBIN-038", 0x14, CUVET_OK },
+    { ELF100, 0x14, 4, 0, "CV-FATBIN-042", 0x14, CUVET_OK },
+};
+
+START_TEST(member_fields)
+{
+    cv_fatbin_member out;
+    cv_builder b;
+    cv_mem m;
+    seen s;
+    uint8_t bytes[256];
+    uint64_t n;
+
+    build(MEMBER[_i].from, &b, &m);
+    n = cv_builder_span(&b).len;
+    for (uint64_t i = 0; i < n; i++)
+        bytes[i] = cv_u8_at(cv_builder_span(&b), i);
+    for (unsigned i = 0; i < MEMBER[_i].width; i++)
+        bytes[MEMBER[_i].off + i] = (uint8_t)(MEMBER[_i].value >> (8 * i));
+    ck_assert_int_eq(cv_fatbin_read_member(make(&s), cv_span_of(bytes, n, AT), &out), MEMBER[_i].status);
+    expect(&s, MEMBER[_i].rule, MEMBER[_i].rule_off);
+    cv_builder_free(&b);
+    cv_islands_drop();
+}
+END_TEST
+
+/* write . read = identity on canonical headers. */
+START_TEST(read_write_identity)
+{
+    static const base ALL[] = { ELF90, PTX, ELF100, LTO, ELF_IDENT };
+
+    for (unsigned i = 0; i < 5; i++) {
+        cv_fatbin_member e;
+        cv_builder a, b;
+        cv_mem m;
+        seen s;
+
+        build(ALL[i], &a, &m);
+        ck_assert_int_eq(cv_fatbin_read_member(make(&s), cv_builder_span(&a), &e), CUVET_OK);
+        ck_assert_uint_eq(s.n, 0);
+        cv_builder_init(&b, &m);
+        cv_fatbin_put_member(&b, &e);
+        ck_assert(cv_span_eq(cv_builder_span(&a), cv_builder_span(&b)));
+        cv_builder_free(&a);
+        cv_builder_free(&b);
+        cv_islands_drop();
+    }
+}
+END_TEST
+
+START_TEST(container_write_read)
+{
+    cv_fatbin_container c;
+    cv_builder b;
+    cv_mem m;
+    seen s;
+
+    cv_mem_init(&m, NULL, 4096);
+    cv_builder_init(&b, &m);
+    cv_fatbin_put_container(&b, 128);
+    ck_assert_int_eq(cv_fatbin_read_container(make(&s), cv_builder_span(&b), 144, 0, &c), CUVET_OK);
+    ck_assert_uint_eq(c.size, 128);
+    ck_assert_uint_eq(s.n, 0);
+    cv_builder_free(&b);
+}
+END_TEST
+
+/* Header forms of older tools: an empty identifier area before LTO-IR options, PTX without a string, three
+ * compat values. */
+static void put_header(uint8_t *b, uint16_t kind, uint32_t size, uint32_t options, uint32_t arch,
+                       uint64_t flags)
+{
+    memset(b, 0, 256);
+    b[0] = (uint8_t)kind, b[2] = b[3] = 1, b[4] = (uint8_t)size, b[0x14] = (uint8_t)options,
+    b[0x1C] = (uint8_t)arch;
+    b[8] = 8, b[0x10] = 8, b[0x38] = 50;
+    for (unsigned i = 0; i < 8; i++)
+        b[0x28 + i] = (uint8_t)(flags >> (8 * i));
+}
+
+START_TEST(old_forms)
+{
+    cv_fatbin_member e;
+    uint8_t b[256];
+    seen s;
+
+    put_header(b, 8, 0x58, 0x48, 75, 0x12011);
+    b[0x30] = 1, b[0x48] = 0x50;
+    b[0x48 + 4] = 3, memcpy(b + 0x50, "-x ", 3);
+    ck_assert_int_eq(cv_fatbin_read_member(make(&s), cv_span_of(b, 0x58, AT), &e), CUVET_OK);
+    expect(&s, NULL, 0);
+    ck_assert(cv_span_eq_str(e.options, "-x "));
+    b[0x41] = 1;
+    ck_assert_int_eq(cv_fatbin_read_member(make(&s), cv_span_of(b, 0x58, AT), &e), CUVET_OK);
+    expect(&s, "CV-FATBIN-036", 0x40);
+
+    put_header(b, 1, 0x48, 0x40, 70, 0x2011);
+    ck_assert_int_eq(cv_fatbin_read_member(make(&s), cv_span_of(b, 0x48, AT), &e), CUVET_OK);
+    expect(&s, NULL, 0);
+    ck_assert_int_eq(cv_fatbin_read_member(make(&s), cv_span_of(b, 0x50, AT), &e), CUVET_OK);
+    expect(&s, "CV-FATBIN-043", 0x48);
+
+    put_header(b, 2, 0x50, 0x40, 100, 0x1002011);
+    b[0x40] = 0x48, b[0x44] = 3, b[0x48] = 1, b[0x4A] = 5;
+    ck_assert_int_eq(cv_fatbin_read_member(make(&s), cv_span_of(b, 0x50, AT), &e), CUVET_OK);
+    expect(&s, NULL, 0);
+    ck_assert(e.compat_values);
+    ck_assert_uint_eq(e.compat_copy.len, 3);
+    cv_islands_drop();
+}
+END_TEST
+
+START_TEST(compat_copy_is_found)
+{
+    cv_fatbin_member e;
+    cv_builder b;
+    cv_mem m;
+    seen s;
+
+    build(ELF100, &b, &m);
+    ck_assert_int_eq(cv_fatbin_read_member(make(&s), cv_builder_span(&b), &e), CUVET_OK);
+    ck_assert(cv_span_eq(e.compat_copy, cv_span_of(COMPAT, sizeof(COMPAT), 0)));
+    ck_assert_uint_eq(e.options.len, 0);
+    cv_builder_free(&b);
+    cv_islands_drop();
+}
+END_TEST
+
+START_TEST(header_area_limit)
+{
+    cv_fatbin_member e;
+    uint8_t *b = calloc(1, 64 + 65536 + 8);
+    seen s;
+
+    b[0] = 2, b[2] = b[3] = 1, b[0x1C] = 90, b[0x28] = 0x11;
+    ck_assert_int_eq(cv_fatbin_read_member(make(&s), cv_span_of(b, 64 + 65536 + 8, AT), &e), CUVET_E_LIMIT);
+    expect(&s, "CV-LIMIT-012", 4);
+    ck_assert_int_eq(cv_fatbin_read_member(make(&s), cv_span_of(b, 64 + 65536, AT), &e), CUVET_OK);
+    expect(&s, "CV-FATBIN-043", 64);
+    free(b);
+}
+END_TEST
+
+Suite *suite_fatbin(void)
+{
+    Suite *s = suite_create("fatbin");
+    TCase *t = tcase_create("fatbin");
+
+    tcase_add_loop_test(t, container_fields, 0, (int)(sizeof(CONTAINER) / sizeof(CONTAINER[0])));
+    tcase_add_test(t, container_prefixes);
+    tcase_add_loop_test(t, member_extents, 0, (int)(sizeof(EXTENT) / sizeof(EXTENT[0])));
+    tcase_add_loop_test(t, member_fields, 0, (int)(sizeof(MEMBER) / sizeof(MEMBER[0])));
+    tcase_add_test(t, read_write_identity);
+    tcase_add_test(t, container_write_read);
+    tcase_add_test(t, old_forms);
+    tcase_add_test(t, compat_copy_is_found);
+    tcase_add_test(t, header_area_limit);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Sections of a host object: names, wrapper records, string lists. */
+#include <check.h>
+#include <string.h>
+
+#include "format/hostobj/read.h"
+
+#define OFF 640
+
+static cv_ctx x;
+static cuvet_diag last;
+static unsigned n_diags;
+
+static void emit(void *user, const cuvet_diag *d)
+{
+    (void)user;
+    last = *d;
+    n_diags++;
+}
+
+static void setup(void)
+{
+    cuvet_limits lim;
+
+    ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
+    cv_ctx_init(&x, NULL, &lim);
+    x.emit = emit;
+    n_diags = 0;
+    memset(&last, 0, sizeof(last));
+}
+
+static const struct {
+    const char *name;
+    cv_hostobj_kind kind;
+} names[] = {
+    { ".nv_fatbin", CV_HOSTOBJ_FATBIN },
+    { "__nv_relfatbin", CV_HOSTOBJ_RELFATBIN },
+    { ".nvFatBinSegment", CV_HOSTOBJ_WRAPPERS },
+    { "__nv_module_id", CV_HOSTOBJ_MODULE_ID },
+    { ".nvHRKE", CV_HOSTOBJ_REFS },
+    { ".nvHRKI", CV_HOSTOBJ_REFS },
+    { ".nvHRDE", CV_HOSTOBJ_REFS },
+    { ".nvHRDI", CV_HOSTOBJ_REFS },
+    { ".nvHRCE", CV_HOSTOBJ_REFS },
+    { ".nvHRCI", CV_HOSTOBJ_REFS },
+    { "", CV_HOSTOBJ_OTHER },
+    { ".nvHRXX", CV_HOSTOBJ_OTHER },
+    { ".nv_fatbi", CV_HOSTOBJ_OTHER },
+    { ".nv_fatbins", CV_HOSTOBJ_OTHER },
+    { ".rela.nvFatBinSegment", CV_HOSTOBJ_OTHER },
+};
+
+START_TEST(section_names)
+{
+    ck_assert_int_eq(cv_hostobj_section(cv_span_of(names[_i].name, strlen(names[_i].name), 0)),
+                     names[_i].kind);
+    ck_assert(names[_i].kind == CV_HOSTOBJ_OTHER || strlen(names[_i].name) < CV_HOSTOBJ_NAME);
+}
+END_TEST
+
+static const uint8_t RECORDS[48] = {
+    0xB1, 0x43, 0x62, 0x46, 1, 0, 0, 0, 0x10, 0x20, 0x30, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0, 0,
+    0xB1, 0x43, 0x62, 0x46, 2, 0, 0, 0, 0x11, 0x21, 0x31, 0, 0, 0, 0, 0x41, 8, 7, 6, 5, 4, 3, 2, 1,
+};
+
+START_TEST(records)
+{
+    cv_span s = cv_span_of(RECORDS, 48, OFF);
+    cv_wrapper w;
+
+    ck_assert_int_eq(cv_wrapper_read(&x, s, 0, &w), CUVET_OK);
+    ck_assert_uint_eq(w.version, 1);
+    ck_assert_uint_eq(w.data, 0x4000000000302010);
+    ck_assert_uint_eq(w.second, 0);
+    ck_assert_int_eq(cv_wrapper_read(&x, s, 1, &w), CUVET_OK);
+    ck_assert_uint_eq(w.version, 2);
+    ck_assert_uint_eq(w.data, 0x4100000000312111);
+    ck_assert_uint_eq(w.second, 0x0102030405060708);
+    ck_assert_uint_eq(n_diags, 0);
+    /* outside of the section there is no record */
+    ck_assert_int_eq(cv_wrapper_read(&x, s, 2, &w), CUVET_E_MALFORMED);
+    ck_assert_uint_eq(last.rule, CV_R_HOST_WRAPPER_MAGIC);
+    ck_assert(cv_wrapper_at(s, 0) && cv_wrapper_at(s, 24) && !cv_wrapper_at(s, 8) && !cv_wrapper_at(s, 48));
+}
+END_TEST
+
+static const struct {
+    unsigned at;
+    uint32_t value;
+    cv_rule rule;
+    uint64_t off, got, want;
+    cuvet_status status;
+} bad[] = {
+    { 0, 0x466243B0, CV_R_HOST_WRAPPER_MAGIC, 0, 0x466243B0, 0x466243B1, CUVET_E_MALFORMED },
+    { 0, 0x1EE55A01, CV_R_HOST_WRAPPER_OLD, 0, 0x1EE55A01, 0x466243B1, CUVET_E_UNSUPPORTED },
+    { 4, 0, CV_R_HOST_WRAPPER_VERSION, 4, 0, 1, CUVET_E_MALFORMED },
+    { 4, 3, CV_R_HOST_WRAPPER_VERSION, 4, 3, 1, CUVET_E_MALFORMED },
+    { 4, 0x101, CV_R_HOST_WRAPPER_VERSION, 4, 0x101, 1, CUVET_E_MALFORMED },
+    { 20, 1, CV_R_HOST_WRAPPER_SECOND, 16, UINT64_C(1) << 32, 0, CUVET_OK },
+};
+
+START_TEST(records_broken)
+{
+    uint8_t b[24];
+    cv_wrapper w = { .data = 77 };
+
+    memcpy(b, RECORDS, 24);
+    for (unsigned i = 0; i < 4; i++)
+        b[bad[_i].at + i] = (uint8_t)(bad[_i].value >> 8 * i);
+    ck_assert_int_eq(cv_wrapper_read(&x, cv_span_of(b, 24, OFF), 0, &w), bad[_i].status);
+    ck_assert_uint_eq(n_diags, 1);
+    ck_assert_uint_eq(last.rule, bad[_i].rule);
+    ck_assert_uint_eq(last.file_off, OFF + bad[_i].off);
+    ck_assert_uint_eq(last.got, bad[_i].got);
+    ck_assert_uint_eq(last.want, bad[_i].want);
+    ck_assert_int_eq(w.data == 77, bad[_i].status != CUVET_OK);
+}
+END_TEST
+
+START_TEST(string_lists)
+{
+    ck_assert(cv_hostobj_check_text(&x, cv_span_of("", 0, OFF), true));
+    ck_assert(cv_hostobj_check_text(&x, cv_span_of("\0", 1, OFF), true));
+    ck_assert(cv_hostobj_check_text(&x, cv_span_of("_Z4kern*\0\0\0ns \xC3\xA4~\0", 18, OFF), true));
+    ck_assert(cv_hostobj_check_text(&x, cv_span_of("cut", 3, OFF), false));
+    ck_assert_uint_eq(n_diags, 0);
+    ck_assert(!cv_hostobj_check_text(&x, cv_span_of("a\0cut", 5, OFF), true));
+    ck_assert_uint_eq(last.rule, CV_R_HOST_TEXT_END);
+    ck_assert_uint_eq(last.file_off, OFF + 4);
+    ck_assert_uint_eq(last.got, 't');
+    for (unsigned v = 0; v < 256; v++) {
+        char b[3] = { 'a', (char)v, 0 };
+        bool ok = v == 0 || (v >= 32 && v != 127);
+
+        n_diags = 0;
+        ck_assert_int_eq(cv_hostobj_check_text(&x, cv_span_of(b, 3, OFF), true), ok);
+        ck_assert_uint_eq(n_diags, !ok);
+        if (!ok) {
+            ck_assert_uint_eq(last.rule, CV_R_HOST_TEXT_BYTE);
+            ck_assert_uint_eq(last.got, v);
+            ck_assert_uint_eq(last.file_off, OFF + 1);
+        }
+    }
+}
+END_TEST
+
+Suite *suite_format_hostobj(void);
+Suite *suite_format_hostobj(void)
+{
+    Suite *s = suite_create("format/hostobj");
+    TCase *t = tcase_create("read");
+
+    tcase_add_checked_fixture(t, setup, NULL);
+    tcase_add_loop_test(t, section_names, 0, sizeof(names) / sizeof(names[0]));
+    tcase_add_test(t, records);
+    tcase_add_loop_test(t, records_broken, 0, sizeof(bad) / sizeof(bad[0]));
+    tcase_add_test(t, string_lists);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* PTX text: the probe, the directives at its head, its bytes and its end. */
+#include <check.h>
+#include <string.h>
+
+#include "format/ptx/read.h"
+
+#define OFF 500
+
+static cv_ctx x;
+static cuvet_diag last;
+static unsigned n_diags;
+
+static void emit(void *user, const cuvet_diag *d)
+{
+    (void)user;
+    last = *d;
+    n_diags++;
+}
+
+static void setup(void)
+{
+    cuvet_limits lim;
+
+    ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
+    cv_ctx_init(&x, NULL, &lim);
+    x.emit = emit;
+    n_diags = 0;
+    memset(&last, 0, sizeof(last));
+}
+
+static cv_span text(const char *s)
+{
+    return cv_span_of(s, strlen(s), OFF);
+}
+
+static const struct {
+    const char *text;
+    bool is;
+} probes[] = {
+    { ".version 9.0", true },
+    { "\n\n\t .version\t7.0\n", true },
+    { "// a licence\n/* of two\n kinds **/.version 8.1", true },
+    { ".version/**/8.1", true },
+    { "", false },
+    { ".version", false },
+    { ".version ", false },
+    { ".versions 1.0", false },
+    { ".version_1", false },
+    { ".versionZ 1", false },
+    { ".version$ 1", false },
+    { ".version{9", true }, /* no word goes on there; what follows is judged by the reader */
+    { ".version[9", true },
+    { "version 9.0", false },
+    { "/* .version 9.0", false },
+    { "/*/ .version 9.0", false },
+    { "// .version 9.0", false },
+    { "\xEF\xBB\xBF.version 9.0", true },
+    { "\x7F"
+      "ELF",
+      false },
+};
+
+START_TEST(probe)
+{
+    ck_assert_int_eq(cv_ptx_probe(text(probes[_i].text)), probes[_i].is);
+    ck_assert_uint_eq(n_diags, 0);
+}
+END_TEST
+
+START_TEST(probe_is_bounded)
+{
+    static char big[CV_PTX_PROBE + 100];
+    static const char dir[] = ".version 9";
+
+    memset(big, '\n', sizeof(big));
+    memcpy(big + CV_PTX_PROBE - 10, dir, 10);
+    ck_assert(cv_ptx_probe(cv_span_of(big, sizeof(big), 0)));
+    memset(big, '\n', sizeof(big));
+    memcpy(big + CV_PTX_PROBE - 9, dir, 10);
+    ck_assert(!cv_ptx_probe(cv_span_of(big, sizeof(big), 0)));
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    uint32_t major, minor, target;
+    char suffix;
+    bool debug;
+    uint32_t address_size;
+} heads[] = {
+    { ".version 9.0\n.target sm_90\n.address_size 64\n", 9, 0, 90, 0, false, 64 },
+    { "//\n.version 7.8 .target sm_90a .address_size 32", 7, 8, 90, 'a', false, 32 },
+    { ".version 12.34\n.target sm_100f, debug\n.address_size 64", 12, 34, 100, 'f', true, 64 },
+    { ".version 1.4\n.target sm_13, map_f64_to_f32", 1, 4, 13, 0, false, 0 },
+    { ".version 3.2 .target sm_20 , texmode_independent , debug .address_size 64", 3, 2, 20, 0, true, 64 },
+    { ".version 3.2 .target sm_20, debugger, .address_size 64", 3, 2, 20, 0, false, 64 },
+    { ".version/* v */9.1/* t */.target/* n */sm_75/* c */,/* d */debug/* e */.address_size/**/64", 9, 1, 75,
+      0, true, 64 },
+    { ".version 9.0\n.target sm_90\n.visible .entry k() { ret; }", 9, 0, 90, 0, false, 0 },
+    { ".version 9.0\n.target sm_90\n/* no end", 9, 0, 90, 0, false, 0 },
+    { ".version 9.0\n.target sm_90, /* no end", 9, 0, 90, 0, false, 0 },
+    { ".version 9.0\n.target sm_90\n.address_size /* no end", 9, 0, 90, 0, false, 0 },
+};
+
+START_TEST(head)
+{
+    cv_ptx p;
+    cv_span s = text(heads[_i].text);
+
+    ck_assert_int_eq(cv_ptx_read(&x, s, CV_PTX_BARE, &p), CUVET_OK);
+    ck_assert_uint_eq(n_diags, 0);
+    ck_assert_uint_eq(p.major, heads[_i].major);
+    ck_assert_uint_eq(p.minor, heads[_i].minor);
+    ck_assert_uint_eq(p.target, heads[_i].target);
+    ck_assert_int_eq(p.suffix, heads[_i].suffix);
+    ck_assert(p.suffix_known);
+    ck_assert_int_eq(p.debug, heads[_i].debug);
+    ck_assert_uint_eq(p.address_size, heads[_i].address_size);
+    ck_assert_uint_eq(p.text_len, s.len);
+    ck_assert(cv_u8_at(s, p.version_off) == '0' + p.major % 10 || p.major > 9);
+    ck_assert_uint_eq(cv_u8_at(s, p.target_off), 's');
+    ck_assert_int_eq(p.address_off != 0, p.address_size != 0);
+}
+END_TEST
+
+#define REST " .target sm_90 .address_size 64"
+
+static const struct {
+    const char *text;
+    cv_rule rule;
+    uint64_t at, got;
+} broken[] = {
+    { "", CV_R_PTX_VERSION_MISSING, 0, 0 },
+    { "hello", CV_R_PTX_VERSION_MISSING, 0, 0x6F6C6C6568 },
+    { ".versionx 9.0" REST, CV_R_PTX_VERSION_MISSING, 0, 0x6E6F69737265762E },
+    { "/* open .version 9.0" REST, CV_R_PTX_COMMENT_END, 0, OFF },
+    { ".version /* open", CV_R_PTX_COMMENT_END, 9, OFF + 9 },
+    { ".version x", CV_R_PTX_VERSION, 9, 'x' },
+    { ".version 9" REST, CV_R_PTX_VERSION, 10, 0x656772617433202E },
+    { ".version 9,0" REST, CV_R_PTX_VERSION, 10, 0 },
+    { ".version 9." REST, CV_R_PTX_VERSION, 10, 0 },
+    { ".version 9.0a" REST, CV_R_PTX_VERSION, 12, 0 },
+    { ".version 99999999999.0" REST, CV_R_PTX_VERSION, 9, 0 },
+    { ".version 9.0", CV_R_PTX_TARGET_MISSING, 12, 0 },
+    { ".version 9.0 .address_size 64", CV_R_PTX_TARGET_MISSING, 13, 0 },
+    { ".version 9.0 /* open", CV_R_PTX_COMMENT_END, 13, OFF + 13 },
+    { ".version 9.0 .target", CV_R_PTX_TARGET, 20, 0 },
+    { ".version 9.0 .target /* open", CV_R_PTX_COMMENT_END, 21, OFF + 21 },
+    { ".version 9.0 .target compute_90", CV_R_PTX_TARGET, 21, 0 },
+    { ".version 9.0 .target sm_", CV_R_PTX_TARGET, 21, 0x5F6D73 },
+    { ".version 9.0 .target sm_x", CV_R_PTX_TARGET, 21, 0x785F6D73 },
+    { ".version 9.0 .target sm_90ab", CV_R_PTX_TARGET, 27, 'b' },
+    { ".version 9.0 .target sm_90_1", CV_R_PTX_TARGET, 27, '1' },
+};
+
+START_TEST(head_broken)
+{
+    cv_ptx p = { .target = 77 };
+
+    ck_assert_int_eq(cv_ptx_read(&x, text(broken[_i].text), CV_PTX_BARE, &p), CUVET_E_MALFORMED);
+    ck_assert_uint_eq(last.rule, broken[_i].rule);
+    ck_assert_uint_eq(last.file_off, OFF + broken[_i].at);
+    if (broken[_i].got != 0 && broken[_i].rule != CV_R_PTX_VERSION)
+        ck_assert_uint_eq(last.got, broken[_i].got);
+    ck_assert_uint_eq(p.target, 77);
+    ck_assert_uint_eq(x.n_errors, 1);
+}
+END_TEST
+
+START_TEST(suffix_and_address_size)
+{
+    cv_ptx p;
+
+    ck_assert_int_eq(cv_ptx_read(&x, text(".version 9.0 .target sm_90x"), CV_PTX_BARE, &p), CUVET_OK);
+    ck_assert_uint_eq(last.rule, CV_R_PTX_TARGET_SUFFIX);
+    ck_assert_int_eq(last.severity, CUVET_NOTE);
+    ck_assert_uint_eq(last.got, 'x');
+    ck_assert_uint_eq(last.file_off, OFF + 26);
+    ck_assert(!p.suffix_known && p.suffix == 0 && p.target == 90);
+    ck_assert_int_eq(cv_ptx_read(&x, text(".version 9.0 .target sm_90 .address_size 16"), CV_PTX_BARE, &p),
+                     CUVET_OK);
+    ck_assert_uint_eq(last.rule, CV_R_PTX_ADDRESS_SIZE);
+    ck_assert_uint_eq(last.got, 16);
+    ck_assert_uint_eq(p.address_size, 0);
+    ck_assert_int_eq(cv_ptx_read(&x, text(".version 9.0 .target sm_90 .address_size x"), CV_PTX_BARE, &p),
+                     CUVET_OK);
+    ck_assert_uint_eq(last.rule, CV_R_PTX_ADDRESS_SIZE);
+    ck_assert_int_eq(cv_ptx_read(&x, text(".version 9.0 .target sm_90 .address_size "), CV_PTX_BARE, &p),
+                     CUVET_OK);
+    ck_assert_uint_eq(last.rule, CV_R_PTX_ADDRESS_SIZE);
+    ck_assert_uint_eq(p.address_off, 0); /* no value, no place */
+    ck_assert_uint_eq(n_diags, 4);
+}
+END_TEST
+
+#define HEAD     ".version 9.0 .target sm_90\n"
+#define HEAD_LEN 27
+
+static const struct {
+    const char *tail;
+    uint64_t n;
+    cv_ptx_form form;
+    cv_rule rule; /* CV_N_RULES: none */
+    uint64_t got, want;
+} ends[] = {
+    { "", 0, CV_PTX_BARE, CV_N_RULES, 0, 0 },
+    { "\0", 1, CV_PTX_BARE, CV_N_RULES, 0, 0 },
+    { "\0\0\0\0\0\0\0\0\0\0", 10, CV_PTX_BARE, CV_N_RULES, 0, 0 },
+    { "\0x", 2, CV_PTX_BARE, CV_R_PTX_NUL_INSIDE, OFF + HEAD_LEN, OFF + HEAD_LEN + 1 },
+    { "\0", 1, CV_PTX_MEMBER, CV_N_RULES, 0, 0 },
+    { "", 0, CV_PTX_MEMBER, CV_R_PTX_NO_NUL, 0, HEAD_LEN },
+    { "\0\0", 2, CV_PTX_MEMBER, CV_R_PTX_TAIL, 2, 1 },
+    { "\0\0\0\0\0\0\0\0\0\0x", 11, CV_PTX_MEMBER, CV_R_PTX_NUL_INSIDE, OFF + HEAD_LEN, OFF + HEAD_LEN + 10 },
+    { "\0", 1, CV_PTX_PADDED, CV_N_RULES, 0, 0 },
+    { "\0\0\0\0\0\0\0\0", 8, CV_PTX_PADDED, CV_N_RULES, 0, 0 },
+    { "\0\0\0\0\0\0\0\0\0", 9, CV_PTX_PADDED, CV_R_PTX_TAIL, 9, 8 },
+    { "", 0, CV_PTX_PADDED, CV_R_PTX_NO_NUL, 0, HEAD_LEN },
+    { "\0\0\1", 3, CV_PTX_PADDED, CV_R_PTX_NUL_INSIDE, OFF + HEAD_LEN, OFF + HEAD_LEN + 2 },
+};
+
+START_TEST(end_of_text)
+{
+    char buf[64] = HEAD;
+    cv_ptx p;
+
+    memcpy(buf + HEAD_LEN, ends[_i].tail, ends[_i].n);
+    ck_assert_int_eq(cv_ptx_read(&x, cv_span_of(buf, HEAD_LEN + ends[_i].n, OFF), ends[_i].form, &p),
+                     CUVET_OK);
+    ck_assert_uint_eq(p.text_len, HEAD_LEN);
+    ck_assert_uint_eq(p.target, 90);
+    ck_assert_uint_eq(n_diags, ends[_i].rule != CV_N_RULES);
+    if (n_diags) {
+        ck_assert_uint_eq(last.rule, ends[_i].rule);
+        ck_assert_uint_eq(last.file_off, OFF + HEAD_LEN);
+        ck_assert_uint_eq(last.got, ends[_i].got);
+        ck_assert_uint_eq(last.want, ends[_i].want);
+    }
+}
+END_TEST
+
+/* One byte of every value, at every place of a word and on both sides of the part that is looked at in one
+ * go. */
+START_TEST(every_byte_value)
+{
+    static char buf[9000];
+    static const uint64_t places[] = { 100, 101,  102,  103,  104,  105,  106,
+                                       107, 4095, 4096, 8191, 8192, 8998, 8999 };
+
+    for (size_t k = 0; k < sizeof(places) / sizeof(places[0]); k++)
+        for (unsigned v = 0; v < 256; v++) {
+            bool space = v >= 9 && v <= 13, control = (v < 32 && !space) || v == 127;
+            cv_ptx p;
+
+            memset(buf, 'a', sizeof(buf));
+            memcpy(buf, HEAD, HEAD_LEN);
+            buf[places[k]] = (char)v;
+            cv_ctx_unit(&x, sizeof(buf));
+            n_diags = 0;
+            ck_assert_int_eq(cv_ptx_read(&x, cv_span_of(buf, sizeof(buf), OFF), CV_PTX_BARE, &p), CUVET_OK);
+            if (v == 0) {
+                ck_assert_uint_eq(p.text_len, places[k]);
+                ck_assert_uint_eq(n_diags, places[k] != sizeof(buf) - 1);
+                continue;
+            }
+            ck_assert_uint_eq(p.text_len, sizeof(buf));
+            ck_assert_uint_eq(n_diags, control || v > 127);
+            if (n_diags) {
+                ck_assert_uint_eq(last.rule, control ? CV_R_PTX_CONTROL : CV_R_PTX_NON_ASCII);
+                ck_assert_uint_eq(last.got, v);
+                ck_assert_uint_eq(last.file_off, OFF + places[k]);
+            }
+        }
+}
+END_TEST
+
+/* Both kinds are reported once, in whatever order, and the end of the text is found behind them all the same.
+ */
+START_TEST(many_odd_bytes)
+{
+    static char buf[20000];
+    cv_ptx p;
+
+    for (int order = 0; order < 2; order++) {
+        memset(buf, 'a', sizeof(buf));
+        memcpy(buf, HEAD, HEAD_LEN);
+        memset(buf + 100, order ? 1 : 0x80, 50);
+        memset(buf + 6000, order ? 0x80 : 1, 50);
+        buf[15000] = 0;
+        cv_ctx_unit(&x, sizeof(buf));
+        n_diags = 0;
+        ck_assert_int_eq(cv_ptx_read(&x, cv_span_of(buf, sizeof(buf), OFF), CV_PTX_MEMBER, &p), CUVET_OK);
+        ck_assert_uint_eq(p.text_len, 15000);
+        ck_assert_uint_eq(n_diags, 3);
+        ck_assert_uint_eq(last.rule, CV_R_PTX_NUL_INSIDE);
+        ck_assert_uint_eq(x.seen[CV_R_PTX_CONTROL], 1);
+        ck_assert_uint_eq(x.seen[CV_R_PTX_NON_ASCII], 1);
+    }
+    /* odd bytes in the same part as the end */
+    memset(buf, 'a', sizeof(buf));
+    memcpy(buf, HEAD, HEAD_LEN);
+    buf[50] = 2;
+    buf[60] = 0;
+    buf[70] = 3;
+    cv_ctx_unit(&x, sizeof(buf));
+    n_diags = 0;
+    ck_assert_int_eq(cv_ptx_read(&x, cv_span_of(buf, sizeof(buf), OFF), CV_PTX_MEMBER, &p), CUVET_OK);
+    ck_assert_uint_eq(x.seen[CV_R_PTX_CONTROL], 1);
+    ck_assert_uint_eq(p.text_len, 60);
+}
+END_TEST
+
+START_TEST(work_limit)
+{
+    cv_ptx p = { .target = 77 };
+
+    x.work_left = 3;
+    ck_assert_int_eq(cv_ptx_read(&x, text(HEAD), CV_PTX_BARE, &p), CUVET_E_LIMIT);
+    ck_assert_uint_eq(last.rule, CV_R_LIMIT_WORK);
+    ck_assert_uint_eq(p.target, 77);
+    x.work_left = 4;
+    ck_assert_int_eq(cv_ptx_read(&x, text(HEAD), CV_PTX_BARE, &p), CUVET_OK);
+}
+END_TEST
+
+/* What ends a word and what is blank, byte by byte. */
+START_TEST(words_and_blanks)
+{
+    for (unsigned v = 1; v < 128; v++) {
+        bool digit = v >= '0' && v <= '9', upper = v >= 'A' && v <= 'Z', lower = v >= 'a' && v <= 'z';
+        bool word = digit || upper || lower || v == '_' || v == '$', blank = v == ' ' || (v >= 9 && v <= 13);
+        char buf[] = ".version?9.0 .target sm_90 .address_size 64";
+        cv_ptx p;
+
+        buf[8] = (char)v;
+        x.work_left = 1000;
+        ck_assert_int_eq(cv_ptx_probe(text(buf)), !word);
+        n_diags = 0;
+        ck_assert_int_eq(cv_ptx_read(&x, text(buf), CV_PTX_BARE, &p) == CUVET_OK, blank);
+        if (!blank)
+            ck_assert_uint_eq(last.rule, word ? CV_R_PTX_VERSION_MISSING : CV_R_PTX_VERSION);
+    }
+}
+END_TEST
+
+/* Every prefix is rejected or is the head of the same text. */
+START_TEST(every_prefix)
+{
+    static const char whole[] = "/* l */ .version 9.0 // c\n.target sm_90a, debug\n.address_size 64\n";
+
+    for (uint64_t n = 0; n < sizeof(whole) - 1; n++) {
+        cv_ptx p;
+
+        x.work_left = 1000;
+        if (cv_ptx_read(&x, cv_span_of(whole, n, 0), CV_PTX_BARE, &p) != CUVET_OK)
+            continue;
+        ck_assert_uint_ge(n, 38); /* with "sm_9" it can be one */
+        ck_assert_uint_eq(p.major, 9);
+        ck_assert_uint_eq(p.text_len, n);
+    }
+}
+END_TEST
+
+Suite *suite_format_ptx(void);
+Suite *suite_format_ptx(void)
+{
+    Suite *s = suite_create("format/ptx");
+    TCase *t = tcase_create("read");
+
+    tcase_add_checked_fixture(t, setup, NULL);
+    tcase_add_loop_test(t, probe, 0, sizeof(probes) / sizeof(probes[0]));
+    tcase_add_test(t, probe_is_bounded);
+    tcase_add_loop_test(t, head, 0, sizeof(heads) / sizeof(heads[0]));
+    tcase_add_loop_test(t, head_broken, 0, sizeof(broken) / sizeof(broken[0]));
+    tcase_add_test(t, suffix_and_address_size);
+    tcase_add_loop_test(t, end_of_text, 0, sizeof(ends) / sizeof(ends[0]));
+    tcase_add_test(t, every_byte_value);
+    tcase_add_test(t, many_odd_bytes);
+    tcase_add_test(t, work_limit);
+    tcase_add_test(t, words_and_blanks);
+    tcase_add_test(t, every_prefix);
+    suite_add_tcase(s, t);
+    return s;
+}

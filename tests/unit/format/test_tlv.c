@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Attribute records: what is written is read back the same, every rule on one record fires at its place and
+ * not on the legal neighbour, the tables have no holes. */
+#include <check.h>
+#include <string.h>
+
+#include "format/tlv/attr.h"
+#include "format/tlv/write.h"
+
+#define N(table) (sizeof(table) / sizeof((table)[0]))
+#define BASE     0x100u /* the section lies here in its file */
+
+static cv_ctx x;
+static cuvet_diag last;
+static unsigned n_diags;
+
+static void emit(void *user, const cuvet_diag *d)
+{
+    (void)user;
+    last = *d;
+    n_diags++;
+}
+
+static void setup(void)
+{
+    cuvet_limits lim;
+
+    lim.size = sizeof(lim);
+    ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
+    cv_ctx_init(&x, NULL, &lim);
+    x.emit = emit;
+    n_diags = 0;
+    memset(&last, 0, sizeof(last));
+}
+
+static void teardown(void)
+{
+    cv_islands_drop();
+    ck_assert_uint_eq(x.mem.live, 0);
+}
+
+/* All rows: bytes of a section, the rule expected (CV_N_RULES: none) at which offset of the section. */
+typedef struct row {
+    const char *label;
+    uint8_t n;
+    uint8_t b[48];
+    cv_rule rule;
+    uint64_t at, got, want;
+} row;
+
+#define OK CV_N_RULES, 0, 0, 0
+
+static void expect(const row *r)
+{
+    if (r->rule == CV_N_RULES) {
+        ck_assert_msg(n_diags == 0, "%s: %s", r->label, cuvet_rule_get(last.rule)->id);
+        return;
+    }
+    ck_assert_msg(n_diags == 1, "%s: %u findings, last %s", r->label, n_diags,
+                  n_diags ? cuvet_rule_get(last.rule)->id : "-");
+    ck_assert_msg(last.rule == (cuvet_rule)r->rule, "%s: %s", r->label, cuvet_rule_get(last.rule)->id);
+    ck_assert_msg(last.file_off == BASE + r->at, "%s: at %llu", r->label,
+                  (unsigned long long)(last.file_off - BASE));
+    ck_assert_msg(last.got == r->got && last.want == r->want, "%s: got %llu want %llu", r->label,
+                  (unsigned long long)last.got, (unsigned long long)last.want);
+}
+
+static const row WALK[] = {
+    { "nothing", 0, { 0 }, OK },
+    { "no value", 4, { 1, 0x2B, 0, 0 }, OK },
+    { "byte", 4, { 2, 0x4C, 255, 0 }, OK },
+    { "half", 4, { 3, 0x1B, 255, 255 }, OK },
+    { "empty payload", 4, { 4, 0x1C, 0, 0 }, OK },
+    { "two records", 12, { 4, 0x1C, 4, 0, 0, 0, 0, 0, 1, 0x2B, 0, 0 }, OK },
+    { "format 0", 4, { 0, 0x2B, 0, 0 }, CV_R_TLV_FORMAT, 0, 0, 4 },
+    { "format 5", 8, { 1, 0x2B, 0, 0, 5, 0x2B, 0, 0 }, CV_R_TLV_FORMAT, 4, 5, 4 },
+    { "format 255", 4, { 255, 0x2B, 0, 0 }, CV_R_TLV_FORMAT, 0, 255, 4 },
+    { "1 byte", 1, { 1 }, CV_R_TLV_CUT, 0, 1, 4 },
+    { "3 bytes left", 7, { 1, 0x2B, 0, 0, 1, 0x2B, 0 }, CV_R_TLV_CUT, 4, 3, 4 },
+    { "payload past the end", 7, { 4, 0x1C, 4, 0, 0, 0, 0 }, CV_R_TLV_CUT, 0, 7, 8 },
+    { "payload of 64 KiB", 8, { 4, 0x1C, 0xFC, 0xFF, 0, 0, 0, 0 }, CV_R_TLV_CUT, 0, 8, 65536 },
+    { "odd payload", 8, { 4, 0x1C, 2, 0, 0, 0, 0, 0 }, CV_R_TLV_LENGTH, 2, 2, 4 },
+    { "padding of no value, low", 4, { 1, 0x2B, 1, 0 }, CV_R_TLV_PADDING, 2, 1, 0 },
+    { "padding of no value, high", 4, { 1, 0x2B, 0, 1 }, CV_R_TLV_PADDING, 2, 256, 0 },
+    { "padding of byte", 4, { 2, 0x4C, 7, 1 }, CV_R_TLV_PADDING, 3, 263, 0 },
+};
+
+START_TEST(walk)
+{
+    const row *r = &WALK[_i];
+    cv_span s = cv_span_of(r->b, r->n, BASE);
+    uint64_t pos = 0, before = 0;
+    cuvet_status st;
+    cv_tlv t;
+
+    while ((st = cv_tlv_next(&x, s, &pos, &t)) == CUVET_OK) {
+        ck_assert_uint_eq(t.off, before);
+        ck_assert_uint_eq(t.next, pos);
+        before = pos;
+    }
+    expect(r);
+    if (r->rule == CV_N_RULES || r->rule == CV_R_TLV_PADDING) {
+        ck_assert_int_eq(st, CUVET_END);
+        ck_assert_uint_eq(pos, s.len);
+    } else {
+        ck_assert_int_eq(st, CUVET_E_MALFORMED);
+    }
+}
+END_TEST
+
+/* Records of every format, written, read, written again. */
+START_TEST(round_trip)
+{
+    static const uint8_t words[12] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
+    cv_builder a, b;
+    uint64_t pos = 0;
+    cuvet_status st;
+    cv_tlv t;
+
+    cv_builder_init(&a, &x.mem);
+    cv_builder_init(&b, &x.mem);
+    cv_tlv_put_nval(&a, 0x2B);
+    cv_tlv_put_bval(&a, 0x4C, 200);
+    cv_tlv_put_hval(&a, 0x1B, 0xFFFE);
+    ck_assert(cv_tlv_put_sval(&a, 0x1C, cv_span_of(words, 12, 0)));
+    ck_assert(cv_tlv_put_sval(&a, 0x1C, cv_span_of(words, 0, 0)));
+    ck_assert(!cv_tlv_put_sval(&a, 0x1C, cv_span_of(words, 5, 0)));
+    ck_assert(!a.failed);
+    ck_assert_uint_eq(a.len, 32);
+    while ((st = cv_tlv_next(&x, cv_builder_span(&a), &pos, &t)) == CUVET_OK) {
+        cv_span payload;
+
+        switch (t.format) {
+        case CV_TLV_NVAL: cv_tlv_put_nval(&b, t.code); break;
+        case CV_TLV_BVAL: cv_tlv_put_bval(&b, t.code, (uint8_t)t.value); break;
+        case CV_TLV_HVAL: cv_tlv_put_hval(&b, t.code, t.value); break;
+        default:
+            ck_assert(cv_span_sub(cv_builder_span(&a), t.payload, t.value, &payload));
+            ck_assert(cv_tlv_put_sval(&b, t.code, payload));
+        }
+    }
+    ck_assert_int_eq(st, CUVET_END);
+    ck_assert_uint_eq(n_diags, 0);
+    ck_assert(cv_span_eq(cv_builder_span(&a), cv_builder_span(&b)));
+    cv_builder_free(&a);
+    cv_builder_free(&b);
+}
+END_TEST
+
+/* The longest payload is the largest multiple of 4 below 64 KiB. */
+START_TEST(longest)
+{
+    cv_builder zeros, b;
+    cv_span s;
+
+    cv_builder_init(&zeros, &x.mem);
+    cv_builder_init(&b, &x.mem);
+    cv_put_zero(&zeros, 65536);
+    s = cv_builder_span(&zeros);
+    ck_assert(!cv_tlv_put_sval(&b, 1, s));
+    s.len = 65532;
+    ck_assert(cv_tlv_put_sval(&b, 1, s));
+    ck_assert_uint_eq(b.len, 65536);
+    cv_builder_free(&zeros);
+    cv_builder_free(&b);
+}
+END_TEST
+
+/* One record each: the row of its code decides. */
+static const row ATTR[] = {
+    { "last known code", 4, { 1, 0x60, 0, 0 }, CV_R_TLV_UNSEEN, 1, 0x60, 1 },
+    { "first unknown code", 4, { 1, 0x61, 0, 0 }, CV_R_TLV_UNKNOWN, 1, 0x61, 0x60 },
+    { "code 255", 8, { 4, 0xFF, 4, 0, 1, 2, 3, 4 }, CV_R_TLV_UNKNOWN, 1, 0xFF, 0x60 },
+    { "code nobody writes", 8, { 4, 0x1D, 4, 0, 1, 2, 3, 4 }, CV_R_TLV_UNSEEN, 1, 0x1D, 4 },
+    { "value as no value", 4, { 1, 0x1B, 0, 0 }, CV_R_TLV_ATTR_FORMAT, 0, 1, 3 },
+    { "list as half", 4, { 3, 0x1C, 0, 0 }, CV_R_TLV_ATTR_FORMAT, 0, 3, 4 },
+    { "no value as list", 4, { 4, 0x2B, 0, 0 }, CV_R_TLV_ATTR_FORMAT, 0, 4, 1 },
+    { "value", 4, { 3, 0x1B, 9, 9 }, OK },
+    { "no value", 4, { 1, 0x2B, 0, 0 }, OK },
+    { "fixed", 12, { 4, 0x2F, 8, 0, 1, 0, 0, 0, 2 }, OK },
+    { "fixed, short", 8, { 4, 0x2F, 4, 0 }, CV_R_TLV_SIZE, 2, 4, 8 },
+    { "fixed, long", 16, { 4, 0x2F, 12, 0 }, CV_R_TLV_SIZE, 2, 12, 8 },
+    { "list", 20, { 4, 0x39, 16, 0 }, OK },
+    { "empty list", 4, { 4, 0x39, 0, 0 }, OK },
+    { "list with a rest", 24, { 4, 0x39, 20, 0 }, CV_R_TLV_SIZE, 2, 20, 16 },
+    { "opaque", 8, { 4, 0x5A, 4, 0, 9, 9, 9, 9 }, OK },
+    { "parameter", 16, { 4, 0x17, 12, 0 }, OK },
+    { "parameter with a symbol", 16, { 4, 0x17, 12, 0, 0, 0, 0, 1 }, CV_R_TLV_ZERO, 4, 0x1000000, 0 },
+    { "large parameter with a symbol", 16, { 4, 0x45, 12, 0, 3 }, CV_R_TLV_ZERO, 4, 3, 0 },
+    { "branch without targets", 16, { 4, 0x34, 12, 0, 16 }, OK },
+    { "branch with two targets", 24, { 4, 0x34, 20, 0, 16, 0, 0, 0, 0, 0, 0, 0, 2 }, OK },
+    { "branch with a target too many",
+      24,
+      { 4, 0x34, 20, 0, 16, 0, 0, 0, 0, 0, 0, 0, 3 },
+      CV_R_TLV_BRANCHES,
+      4,
+      20,
+      24 },
+    { "branch with 4 Gi targets",
+      24,
+      { 4, 0x34, 20, 0, 16, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255 },
+      CV_R_TLV_BRANCHES,
+      4,
+      20,
+      12 + UINT64_C(4) * UINT32_MAX },
+    { "half a branch", 24, { 4, 0x34, 20, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0 }, CV_R_TLV_BRANCHES, 16, 8, 12 },
+    { "branch, second word", 16, { 4, 0x34, 12, 0, 16, 0, 0, 0, 5 }, CV_R_TLV_ZERO, 8, 5, 0 },
+    { "annotations", 20, { 4, 0x55, 16, 0, 1, 0, 0, 0, 16, 0, 0, 0, 1 }, OK },
+    { "annotation cut",
+      16,
+      { 4, 0x55, 12, 0, 1, 0, 0, 0, 16, 0, 0, 0, 1 },
+      CV_R_TLV_ANNOTATION_CUT,
+      12,
+      4,
+      8 },
+    { "annotation of type 2", 12, { 4, 0x55, 8, 0, 2 }, CV_R_TLV_ANNOTATION_TYPE, 4, 2, 1 },
+};
+
+START_TEST(attribute)
+{
+    const row *r = &ATTR[_i];
+    cv_span s = cv_span_of(r->b, r->n, BASE);
+    const cv_attr *a = NULL;
+    uint64_t pos = 0;
+    bool ok;
+    cv_tlv t;
+
+    ck_assert_int_eq(cv_tlv_next(&x, s, &pos, &t), CUVET_OK);
+    ok = cv_attr_check(&x, s, &t, &a);
+    expect(r);
+    /* Words may be interpreted unless the shape is in doubt; a wrong zero word leaves the shape intact. */
+    ck_assert_int_eq(ok, r->rule == CV_N_RULES || r->rule == CV_R_TLV_ZERO);
+    ck_assert(a == cv_attr_get(t.code));
+}
+END_TEST
+
+START_TEST(tables)
+{
+    unsigned seen = 0;
+
+    for (uint32_t code = 0; code <= 0x60; code++) {
+        const cv_attr *a = cv_attr_get(code);
+
+        ck_assert_ptr_nonnull(a);
+        ck_assert_ptr_nonnull(a->name);
+        ck_assert_str_eq(a->name, cv_eiattr_name(code));
+        seen += a->format != 0;
+        /* A row that says what its payload is belongs to a format with a payload, and the other way round. */
+        ck_assert_int_eq(a->shape == CV_SHAPE_FIXED || a->shape == CV_SHAPE_ARRAY, a->size != 0);
+        if (a->size)
+            ck_assert(a->format == CV_TLV_SVAL && a->size % 4 == 0);
+        if (a->format == CV_TLV_NVAL)
+            ck_assert_uint_eq(a->shape, CV_SHAPE_NONE);
+        if (a->format == CV_TLV_BVAL || a->format == CV_TLV_HVAL)
+            ck_assert_uint_eq(a->shape, CV_SHAPE_VALUE);
+        ck_assert_int_eq(a->format == 0, a->scope == CV_SCOPE_X);
+    }
+    ck_assert_uint_eq(seen, 49);
+    ck_assert_ptr_null(cv_attr_get(0x61));
+    ck_assert_ptr_null(cv_eiattr_name(UINT32_MAX));
+    ck_assert_str_eq(cv_eiattr_name(0x0A), "PARAM_CBANK");
+    ck_assert_str_eq(cv_eiattr_name(0x5F), "MERCURY_ISA_VERSION");
+    ck_assert_str_eq(cv_compat_name(2), "ISA_CLASS");
+    ck_assert_str_eq(cv_compat_name(11), "CAN_FASTPATH_FINALIZE");
+    ck_assert_ptr_null(cv_compat_name(12));
+}
+END_TEST
+
+/* Offsets inside structured payloads, in order. */
+START_TEST(inner_offsets)
+{
+    static const uint8_t branches[] = { 4, 0x34, 32,   0, 0x10, 0, 0,    0, 0, 0, 0, 0, 2, 0, 0, 0, 0x20, 0,
+                                        0, 0,    0x30, 0, 0,    0, 0x40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,    0 };
+    static const uint8_t notes[] = { 4, 0x55, 16, 0, 1, 0, 0, 0, 0x50, 0, 0, 0, 1, 0, 0, 0, 0x60, 0, 0, 0 };
+    static const uint32_t want[] = { 0x10, 0x20, 0x30, 0x40, 0x50, 0x60 };
+    const cv_span both[] = { cv_span_of(branches, sizeof(branches), 0), cv_span_of(notes, sizeof(notes), 0) };
+    unsigned n = 0;
+
+    for (unsigned k = 0; k < 2; k++) {
+        const cv_attr *a;
+        cv_attr_walk w;
+        cv_tlv t;
+        uint64_t at;
+
+        ck_assert_int_eq(cv_tlv_at(both[k], 0, &t), CV_TLV_OK);
+        ck_assert(cv_attr_check(&x, both[k], &t, &a));
+        cv_attr_walk_init(&w, &t);
+        while (cv_attr_walk_next(&w, both[k], a, &at)) {
+            ck_assert_uint_lt(n, N(want));
+            ck_assert_uint_eq(cv_u32_at(both[k], at), want[n++]);
+        }
+    }
+    ck_assert_uint_eq(n, N(want));
+    ck_assert_uint_eq(n_diags, 0);
+}
+END_TEST
+
+START_TEST(parameters)
+{
+    /* Ordinal 3 at 0x20, address space 5, 8 bytes; ordinal 1 at 0x1000 with 12,000 bytes. */
+    static const uint8_t small[] = { 4, 0x17, 12, 0, 0, 0, 0, 0, 3, 0, 0x20, 0, 3, 0xF5, 0x21, 0 };
+    static const uint8_t large[] = { 4, 0x45, 12, 0, 7, 0, 0, 0, 1, 0, 0, 0x10, 0xE0, 0x2E, 0, 5 };
+    cv_kparam p;
+    cv_tlv t;
+
+    ck_assert_int_eq(cv_tlv_at(cv_span_of(small, 16, 0), 0, &t), CV_TLV_OK);
+    cv_attr_kparam(cv_span_of(small, 16, 0), &t, &p);
+    ck_assert_uint_eq(p.index, 0);
+    ck_assert_uint_eq(p.ordinal, 3);
+    ck_assert_uint_eq(p.offset, 0x20);
+    ck_assert_uint_eq(p.size, 8);
+    ck_assert_uint_eq(p.log_align, 3);
+    ck_assert_uint_eq(p.space, 5);
+    ck_assert_uint_eq(p.cbank, 0x1F);
+    ck_assert_int_eq(cv_tlv_at(cv_span_of(large, 16, 0), 0, &t), CV_TLV_OK);
+    cv_attr_kparam(cv_span_of(large, 16, 0), &t, &p);
+    ck_assert_uint_eq(p.index, 7);
+    ck_assert_uint_eq(p.ordinal, 1);
+    ck_assert_uint_eq(p.offset, 0x1000);
+    ck_assert_uint_eq(p.size, 12000);
+    ck_assert_uint_eq(p.cbank, 0);
+}
+END_TEST
+
+#define FULL                                                                                                 \
+    2, 9, 1, 0, 2, 2, 2, 0, 2, 5, 5, 0, 3, 7, 1, 1, 2, 3, 0, 0, 2, 6, 1, 0, 4, 11, 8, 0, 9, 0, 0, 0, 0, 0,   \
+        0, 0
+static const row COMPAT[] = {
+    { "all tags", 36, { FULL }, OK },
+    { "empty", 0, { 0 }, OK },
+    { "tag twice", 40, { FULL, 2, 9, 1, 0 }, CV_R_COMPAT_TWICE, 36, 9, 1 },
+    { "tag above the table", 40, { FULL, 2, 12, 1, 0 }, CV_R_COMPAT_UNKNOWN, 37, 12, 2 },
+    { "tag nobody writes", 40, { FULL, 3, 8, 1, 0 }, CV_R_COMPAT_UNKNOWN, 37, 8, 3 },
+    { "tag 255", 40, { FULL, 1, 255, 0, 0 }, CV_R_COMPAT_UNKNOWN, 37, 255, 1 },
+    { "tag in another format", 4, { 3, 9, 1, 0 }, CV_R_COMPAT_FORMAT, 0, 3, 2 },
+    { "mask of 4 bytes", 8, { 4, 11, 4, 0 }, CV_R_COMPAT_SIZE, 2, 4, 8 },
+    { "ISA 1.2", 4, { 3, 7, 2, 1 }, CV_R_COMPAT_ISA_NEW, 2, 0x102, 0x101 },
+    { "ISA 1.0", 4, { 3, 7, 0, 1 }, CV_R_COMPAT_ISA, 2, 0x100, 0x101 },
+    { "accelerator 2", 4, { 2, 9, 2, 0 }, CV_R_COMPAT_ACCEL_VALUE, 2, 2, 1 },
+    { "cut", 6, { 2, 9, 1, 0, 2, 2 }, CV_R_TLV_CUT, 4, 2, 4 },
+    { "format 5", 4, { 5, 9, 1, 0 }, CV_R_TLV_FORMAT, 0, 5, 4 },
+};
+
+START_TEST(compat)
+{
+    const row *r = &COMPAT[_i];
+    cv_compat c;
+    cuvet_status st;
+
+    memset(&c, 0xFF, sizeof(c));
+    st = cv_compat_read(&x, cv_span_of(r->b, r->n, BASE), &c);
+    expect(r);
+    ck_assert_int_eq(st,
+                     r->rule == CV_R_TLV_CUT || r->rule == CV_R_TLV_FORMAT ? CUVET_E_MALFORMED : CUVET_OK);
+    if (r->n < 36)
+        return;
+    ck_assert_uint_eq(c.has, 0xAEC);
+    ck_assert(cv_compat_has(&c, CV_COMPAT_CUDA_ACCELERATOR_TARGET));
+    ck_assert(!cv_compat_has(&c, CV_COMPAT_MERCURY_ISA_PATCH_VERSION));
+    ck_assert_uint_eq(c.accel, 1);
+    ck_assert_uint_eq(c.isa_class, 2);
+    ck_assert_uint_eq(c.isa, 0x101);
+    ck_assert_uint_eq(c.fastpath, 9);
+}
+END_TEST
+
+START_TEST(compat_work)
+{
+    static const uint8_t b[] = { FULL };
+    cv_compat c;
+
+    x.work_left = sizeof(b) / 4;
+    ck_assert_int_eq(cv_compat_read(&x, cv_span_of(b, sizeof(b), 0), &c), CUVET_E_LIMIT);
+    ck_assert_uint_eq(last.rule, CV_R_LIMIT_WORK);
+}
+END_TEST
+
+Suite *suite_tlv(void)
+{
+    Suite *s = suite_create("tlv");
+    TCase *t = tcase_create("tlv");
+
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_loop_test(t, walk, 0, (int)N(WALK));
+    tcase_add_test(t, round_trip);
+    tcase_add_test(t, longest);
+    tcase_add_loop_test(t, attribute, 0, (int)N(ATTR));
+    tcase_add_test(t, tables);
+    tcase_add_test(t, inner_offsets);
+    tcase_add_test(t, parameters);
+    tcase_add_loop_test(t, compat, 0, (int)N(COMPAT));
+    tcase_add_test(t, compat_work);
+    suite_add_tcase(s, t);
+    return s;
+}

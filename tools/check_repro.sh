@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Build twice, in different directories, from copies of the tree in different places, with different locales, time
+# zones and umasks; the three products must be the same bytes.
+# usage: check_repro.sh [CC]
+set -eu
+cc=${1:-cc}
+root=$(cd "$(dirname "$0")/.." && pwd)
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+mkdir -p "$tmp/one" "$tmp/another/deeper/place"
+for d in one another/deeper/place; do
+    (cd "$root" && tar cf - Makefile mk tools sanitizers src include cli spec deps.def cuvet.pc.in) | (cd "$tmp/$d" && tar xf -)
+done
+(cd "$tmp/one" && umask 022 && TZ=UTC LC_ALL=C make -s CC="$cc" BUILD=build all > /dev/null)
+(cd "$tmp/another/deeper/place" && umask 077 && TZ=Asia/Tokyo LC_ALL=C.UTF-8 make -s -j2 CC="$cc" \
+    BUILD="$tmp/out" all > /dev/null)
+bad=0
+for f in cuvet libcuvet.a libcuvet.so.0; do
+    if cmp -s "$tmp/one/build/$f" "$tmp/out/$f"; then
+        echo "ok    $f $(sha256sum < "$tmp/out/$f" | cut -c1-16)"
+    else
+        echo "FAIL  $f differs between two builds"
+        cmp "$tmp/one/build/$f" "$tmp/out/$f" || true
+        bad=$((bad + 1))
+    fi
+    if strings -a "$tmp/out/$f" | grep -qF "$tmp"; then
+        echo "FAIL  $f holds a path of the build machine"
+        bad=$((bad + 1))
+    fi
+done
+echo "$((3 - (bad > 3 ? 3 : bad))) passed, $bad failed, 0 skipped"
+[ "$bad" = 0 ]

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Line and branch coverage of the parsing layers from a MODE=cov build.
+
+Two figures per directory: unit tests alone, and unit tests plus replayed corpora and command tests. What is missing is
+listed in <build>/missing.txt and summed up on the screen. Branches guarded by CV_NEVER() are unreachable unless our
+own code is wrong; they are excluded, counted and listed. tools/coverage.floor holds the floor, which may only rise.
+"""
+import argparse
+import collections
+import concurrent.futures
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import runtests  # noqa: E402
+
+ROOT = runtests.ROOT
+DIRS = ("src/bytes", "src/codec", "src/format")
+ALSO = ("src/base", "src/io", "src/model", "src/api")
+
+
+def tool(name):
+    for v in ("-16", "-15", "-14", ""):
+        if shutil.which(name + v):
+            return name + v
+    raise SystemExit("coverage: %s is not installed (tools/deps.sh full)" % name)
+
+
+def run_all(jobs, build, profiles, workers):
+    os.makedirs(profiles, exist_ok=True)
+    for j in jobs:
+        j.env.update(LLVM_PROFILE_FILE=os.path.join(profiles, "%p-%m.profraw"), CK_FORK="no")
+    with concurrent.futures.ThreadPoolExecutor(max_workers=workers) as pool:
+        done = list(pool.map(lambda j: runtests.run_job(j, build), jobs))
+    return [j for j in done if j.failed]
+
+
+def merge(raw_dirs, out):
+    raw = [p for d in raw_dirs for p in glob.glob(os.path.join(d, "*.profraw"))]
+    if not raw:
+        raise SystemExit("coverage: no test wrote a profile")
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as f:
+        f.write("\n".join(raw))
+        f.flush()
+        subprocess.run([tool("llvm-profdata"), "merge", "-sparse", "--failure-mode=all", "-o", out, "-f", f.name], check=True)
+
+
+def excluded_lines(path):
+    """Lines of CV_NEVER branches: the test itself (its branches) and the statement it guards."""
+    out, lines = set(), open(path, encoding="utf-8").read().splitlines()
+    for i, l in enumerate(lines):
+        if "CV_NEVER(" not in l or l.lstrip().startswith("#define"):
+            continue
+        out.add(i + 1)
+        if l.rstrip().endswith("{"):
+            indent = len(l) - len(l.lstrip())
+            for k in range(i + 1, len(lines)):
+                out.add(k + 1)
+                if lines[k].strip().startswith("}") and len(lines[k]) - len(lines[k].lstrip()) == indent:
+                    break
+        elif i + 1 < len(lines):
+            out.add(i + 2)
+    return out
+
+
+def export(objects, profile, form):
+    argv = [tool("llvm-cov"), "export", "-format=" + form, "-instr-profile", profile, objects[0]]
+    for o in objects[1:]:
+        argv += ["-object", o]
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+
+
+def read_coverage(objects, profile):
+    """{file: (lines {n: count}, branch sides {(line, where, side): count})}
+
+    A static inline function of a header exists once per source file that uses it: its copies are added up, because
+    what matters is whether the source was ever seen to take a branch. So branches are known by their place in the
+    source (and, inside a macro, by the place of its use), which only the JSON form has.
+    """
+    files, name = {}, None
+    for line in export(objects, profile, "lcov").splitlines():
+        key, _, rest = line.partition(":")
+        if key == "SF":
+            name = os.path.relpath(os.path.join(ROOT, rest), ROOT)
+            files.setdefault(name, (collections.defaultdict(int), collections.defaultdict(int)))
+        elif key == "DA":
+            n, c = rest.split(",")[:2]
+            files[name][0][int(n)] += int(c)
+
+    def add(sides, line, where, branch):
+        sides[(line, where, "true")] += branch[4]
+        sides[(line, where, "false")] += branch[5]
+
+    for f in json.loads(export(objects, profile, "text"))["data"][0]["files"]:
+        name = os.path.relpath(os.path.join(ROOT, f["filename"]), ROOT)
+        if name not in files:
+            continue
+        sides = files[name][1]
+        for b in f.get("branches", []):
+            add(sides, b[0], tuple(b[:4]), b)
+        for e in f.get("expansions", []):
+            at = tuple(e["source_region"][:4])
+            for b in e.get("branches", []):
+                add(sides, at[0], at + tuple(b[:4]), b)
+    return files
+
+
+def measure(files):
+    """Totals by directory, and what is missing by file."""
+    totals, missing, excluded = {}, {}, 0
+    for name, (lines, branches) in sorted(files.items()):
+        top = next((d for d in DIRS + ALSO if name.startswith(d + "/")), None)
+        if top is None:
+            continue
+        skip = excluded_lines(os.path.join(ROOT, name))
+        lines = {n: c for n, c in lines.items() if n not in skip}
+        excluded += sum(1 for k in branches if k[0] in skip)
+        branches = {k: c for k, c in branches.items() if k[0] not in skip}
+        t = totals.setdefault(top, [0, 0, 0, 0])
+        t[0] += len(lines)
+        t[1] += sum(c > 0 for c in lines.values())
+        t[2] += len(branches)
+        t[3] += sum(c > 0 for c in branches.values())
+        bad_lines = sorted(n for n, c in lines.items() if not c)
+        bad_branches = sorted((k[0], k[1], k[2]) for k, c in branches.items() if not c)
+        if bad_lines or bad_branches:
+            missing[name] = (bad_lines, bad_branches)
+    return totals, missing, excluded
+
+
+def percent(part, whole):
+    return 100.0 * part / whole if whole else 100.0
+
+
+def ranges(numbers):
+    out, numbers = [], list(numbers)
+    while numbers:
+        a = b = numbers.pop(0)
+        while numbers and numbers[0] == b + 1:
+            b = numbers.pop(0)
+        out.append(str(a) if a == b else "%d-%d" % (a, b))
+    return " ".join(out)
+
+
+def write_missing(path, missing, totals):
+    with open(path, "w", encoding="utf-8") as f:
+        for name, (lines, branches) in missing.items():
+            source = open(os.path.join(ROOT, name), encoding="utf-8").read().splitlines() + [""] * 1000
+            f.write("%s: %d lines, %d branch sides\n" % (name, len(lines), len(branches)))
+            for n in lines:
+                f.write("  line   %5d  %s\n" % (n, source[n - 1].strip()))
+            for n, where, side in branches:
+                f.write("  branch %5d  column %d never %s: %s\n" % (n, where[-3], side, source[n - 1].strip()))
+
+
+def check_floor(path, totals):
+    bad = 0
+    for line in open(path, encoding="ascii") if os.path.exists(path) else ():
+        w = line.split("#")[0].split()
+        if len(w) != 3:
+            continue
+        t = totals.get(w[0], [0, 0, 0, 0])
+        for what, got, floor in (("lines", percent(t[1], t[0]), float(w[1])), ("branches", percent(t[3], t[2]), float(w[2]))):
+            if not t[0] or got + 0.005 < floor:
+                print("coverage: %s: %s %.2f %% is below the floor of %.2f %%" % (w[0], what, got, floor))
+                bad += 1
+    return bad
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ap.add_argument("--build", required=True)
+    ap.add_argument("--jobs", type=int, default=2)
+    ap.add_argument("--floor", required=True)
+    a = ap.parse_args()
+    bins = [b for b in sorted(glob.glob(os.path.join(a.build, "tests", "*"))) if os.access(b, os.X_OK) and os.path.isfile(b)]
+    args = argparse.Namespace(unit=bins, mode="cov", scripts=True, replay=os.path.join(a.build, "replay"))
+    work = os.path.join(a.build, "profiles")
+    shutil.rmtree(work, ignore_errors=True)
+    failed = run_all(list(runtests.unit_jobs(args)), a.build, os.path.join(work, "unit"), a.jobs)
+    failed += run_all(list(runtests.script_jobs(args)) + list(runtests.replay_jobs(args)), a.build,
+                      os.path.join(work, "all"), a.jobs)
+    merge([os.path.join(work, "unit")], os.path.join(work, "unit.profdata"))
+    merge([os.path.join(work, "unit"), os.path.join(work, "all")], os.path.join(work, "all.profdata"))
+
+    replays = [r for r in sorted(glob.glob(os.path.join(a.build, "replay", "*"))) if os.access(r, os.X_OK)]
+    objects = [os.path.join(a.build, "libcuvet.so.0"), os.path.join(a.build, "cuvet")] + bins + replays
+    unit, _, _ = measure(read_coverage(objects, os.path.join(work, "unit.profdata")))
+    totals, missing, excluded = measure(read_coverage(objects, os.path.join(work, "all.profdata")))
+
+    print("%-12s  %22s  %22s   %s" % ("directory", "lines", "branches", "(unit tests alone: lines, branches)"))
+    for d in [d for d in DIRS + ALSO if d in totals]:
+        t, u = totals[d], unit.get(d, [0, 0, 0, 0])
+        print("%-12s  %6d/%-6d %6.2f %%  %6d/%-6d %6.2f %%   (%.2f %%, %.2f %%)%s" % (
+            d, t[1], t[0], percent(t[1], t[0]), t[3], t[2], percent(t[3], t[2]), percent(u[1], u[0]), percent(u[3], u[2]),
+            "" if d in DIRS else "  no floor"))
+    out = os.path.join(a.build, "missing.txt")
+    write_missing(out, missing, totals)
+    for name, (lines, branches) in missing.items():
+        if name.startswith(DIRS):
+            print("missing  %s: lines %s; branches at %s" % (name, ranges(lines) or "none",
+                                                          ranges(sorted({b[0] for b in branches})) or "none"))
+    print("coverage: %d branch sides behind CV_NEVER excluded; every missing line and branch: %s" % (excluded, out))
+    bad = check_floor(a.floor, totals)
+    for j in failed:
+        print("coverage: %s failed in this build:" % j.name)
+        print("\n".join("    | " + l[:200] for l in j.output.strip().splitlines()[-8:]))
+    return 1 if bad or failed or not totals else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

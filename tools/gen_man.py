@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Write the manual pages (docs/man/*.1) and the shell completions (completions/) from cli/options.def and
+spec/limits.def. `--check` compares instead and exits 1 when a file is not what the tables say."""
+import argparse
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import rules_table  # noqa: E402
+
+ROOT = rules_table.ROOT
+OPTIONS = os.path.join(ROOT, "cli", "options.def")
+LIMITS = os.path.join(ROOT, "spec", "limits.def")
+INPUT = ("SCAN", "LIST", "UNPACK", "MAP")
+UNITS = {"CV_KIB": 1 << 10, "CV_MIB": 1 << 20, "CV_GIB": 1 << 30}
+SPDX = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
+FROM = "Generated from cli/options.def by tools/gen_man.py; do not edit."
+
+NDJSON = {
+    "scan": [
+        ("member",
+         "file path kind arch stored_size size compression offset payload_offset in_container; of a container "
+         "also container_offset raw_kind version flags referenced identifier; archive_member examined kernels "
+         "errors warnings"),
+        ("finding",
+         "file rule severity path offset inner_offset (in decompressed content) length got want message"),
+        ("verdict",
+         "file verdict depth reason (when the scan did not end) members findings containers unreferenced images "
+         "elf ptx ltoir other stored unpacked opaque gap_bytes notes warnings errors suppressed exit")
+    ],
+    "map": [("claim", "file path owner index (of a section) inner offset length shared"),
+            ("finding, verdict", "as of scan")],
+    "rules": [("rule", "rule severity class title message why")],
+}
+NDJSON["list"] = [
+    NDJSON["scan"][0],
+    ("finding, verdict", "as of scan, at depth headers; a member has kernel_names with "
+     "--kernels")
+]
+
+
+class Table:
+    def __init__(self):
+        self.commands = [
+            dict(zip(("id", "name", "operands", "brief", "text"), a)) for _, a in self.rows("COMMAND")
+        ]
+        keys = ("commands", "id", "letter", "name", "arg", "help")
+        both = [(line, dict(zip(keys, a))) for m in ("OPTION", "ALSO") for line, a in self.rows(m)]
+        self.options = [o for _, o in sorted(both, key=lambda x: x[0])]
+        for o in self.options:
+            o["letter"] = o["letter"].strip("'") if o["letter"] != "0" else ""
+            o["commands"] = self.where(o["commands"])
+        self.exits = [(int(a[0]), a[2]) for _, a in self.rows("EXIT")]
+        self.examples = [a for _, a in self.rows("EXAMPLE")]
+
+    @staticmethod
+    def rows(macro):
+        # The header of the table defines empty macros of the same names: those lines start with '#'.
+        return rules_table.rows(OPTIONS, macro)
+
+    def where(self, text):
+        out = set(re.findall(r"IN\((\w+)\)", text))
+        if "IN_INPUT" in text:
+            out |= set(INPUT)
+        if "IN_ANY" in text:
+            out |= {c["id"] for c in self.commands}
+        return out
+
+    def of(self, command):
+        return [o for o in self.options if command["id"] in o["commands"]]
+
+
+def limits():
+    def number(text):
+        n = 1
+        for f in text.split("*"):
+            f = f.strip()
+            n *= UNITS[f] if f in UNITS else int(f)
+        return n
+
+    def short(n):
+        for unit, size in (("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)):
+            if n and n % size == 0:
+                return "%d%s" % (n // size, unit)
+        return str(n)
+
+    for _, (name, unit, strict, roomy, tiny, what) in rules_table.rows(LIMITS, "LIMIT"):
+        yield name, unit, [
+            short(number(v)) if unit == "bytes" else str(number(v)) for v in (strict, roomy, tiny)
+        ], what
+
+
+def roff(text):
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return "\n".join("\\&" + line if line[:1] in ".'" else line for line in text.split("\n"))
+
+
+def head(name, brief):
+    return [
+        '.\\" ' + SPDX, '.\\" ' + FROM,
+        '.TH %s 1 "" "cuvet" "User Commands"' % name.upper(), ".SH NAME",
+        "%s \\- %s" % (roff(name), roff(brief)), ".SH SYNOPSIS"
+    ]
+
+
+def exit_section(table):
+    out = [".SH EXIT STATUS", "Of several files the highest value wins."]
+    for code, meaning in table.exits:
+        out += [".TP", ".B %d" % code, roff(meaning)]
+    return out
+
+
+def option_section(options):
+    out = [".SH OPTIONS"]
+    for o in options:
+        letter = "\\fB\\-%s\\fR, " % o["letter"] if o["letter"] else ""
+        arg = "=\\fI%s\\fR" % roff(o["arg"]) if o["arg"] else ""
+        out += [".TP", "%s\\fB\\-\\-%s\\fR%s" % (letter, roff(o["name"]), arg), roff(o["help"])]
+    return out
+
+
+def limit_section():
+    out = [
+        ".SH LIMITS",
+        "Name, values of the presets strict, roomy and tiny, and what is limited. Reaching one ends in the "
+        "verdict", ".I limit", "and names the limit and the place.", ".TS", "l r r r lx."
+    ]
+    out += ["%s\t%s\tT{\n%s\nT}" % (n, "\t".join(v), roff(what)) for n, _, v, what in limits()]
+    return out + [".TE"]
+
+
+def ndjson_section(rows):
+    out = [
+        ".SH NDJSON", "One object per line. The first members are", ".I schema", "(cuvet/1) and", ".I type.",
+        "Numbers above 2^53\\-1 are strings in hexadecimal. Text from the input is escaped as in the text output."
+    ]
+    for kind, members in rows:
+        out += [".TP", ".B " + kind, roff(members)]
+    return out
+
+
+def page_of(table, c):
+    # Without the preprocessor line a reader's man would print the table of limits raw.
+    out = ["'\\\" t"] + head("cuvet-" + c["name"], c["brief"])
+    out += [
+        ".B cuvet %s" % c["name"], "[\\fIOPTION\\fR...] " + roff(c["operands"]), ".SH DESCRIPTION",
+        roff(c["text"])
+    ]
+    options = table.of(c)
+    out += option_section(options)
+    if any(o["name"] == "limit" for o in options):
+        out += limit_section()
+    if c["name"] in NDJSON:
+        out += ndjson_section(NDJSON[c["name"]])
+    if c["name"] != "help":
+        out += [
+            ".SH OUTPUT",
+            "Text from the input and names of files are escaped: backslashes are doubled; controls, invisible "
+            "and bidirectional marks and bytes that are not UTF\\-8 become \\exNN. Verdicts go to standard output, "
+            "complaints to standard error."
+        ]
+    out += exit_section(table)
+    examples = [e for e in table.examples if e[0] == c["id"]]
+    if examples:
+        out.append(".SH EXAMPLES")
+        for _, line, what in examples:
+            out += [".TP", ".B " + roff(line), roff(what)]
+    out += [
+        ".SH SEE ALSO",
+        ", ".join("\\fB%s\\fR(1)" % roff(n)
+                  for n in ["cuvet"] + sorted("cuvet-" + o["name"] for o in table.commands if o is not c))
+    ]
+    return "\n".join(out) + "\n"
+
+
+def main_page(table):
+    out = head("cuvet", "vet CUDA device code that nobody should trust")
+    out += [
+        ".B cuvet", "\\fICOMMAND\\fR [\\fIOPTION\\fR...] [\\fIFILE\\fR...]", ".br", ".B cuvet",
+        "\\-\\-help | \\-\\-version", ".SH DESCRIPTION",
+        "Finds CUDA device code in any file, unpacks it and checks it against the rules of its formats.",
+        "Any bytes get a verdict; every rejection names a rule, a place and what was expected.",
+        ".SH COMMANDS"
+    ]
+    for c in table.commands:
+        out += [".TP", ".BR cuvet\\-%s (1)" % c["name"], roff(c["brief"])]
+    out += exit_section(table)
+    out += [
+        ".SH ENVIRONMENT", ".TP", ".B NO_COLOR", "when set and not empty, no colours on a terminal", ".TP",
+        ".B TMPDIR", "where standard input and pipes are stored while they are scanned; /tmp if unset"
+    ]
+    return "\n".join(out) + "\n"
+
+
+def choices(o):
+    return o["arg"].split("|") if "|" in o["arg"] else []
+
+
+def bash(table):
+    out = [
+        "# " + SPDX, "# " + FROM, "_cuvet()", "{",
+        "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}",
+        "    local command=${COMP_WORDS[1]} words=", "    if [ \"$cur\" = = ]; then cur=; fi",
+        "    if [ \"$prev\" = = ]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi",
+        "    if [ \"$COMP_CWORD\" -eq 1 ]; then",
+        "        words='%s --help --version'" % " ".join(c["name"] for c in table.commands), "    else",
+        "        case $command,$prev in"
+    ]
+    for c in table.commands:
+        for o in table.of(c):
+            if choices(o):
+                out.append("        %s,--%s) words='%s' ;;" % (c["name"], o["name"], " ".join(choices(o))))
+            elif o["name"] == "limit":
+                out.append("        %s,--limit) words='%s'; compopt -o nospace ;;" %
+                           (c["name"], " ".join(n + "=" for n, *_ in limits())))
+            elif o["arg"] == "DIR":
+                out += [
+                    "        %s,--%s|%s,-%s) COMPREPLY=($(compgen -d -- \"$cur\")); return ;;" %
+                    (c["name"], o["name"], c["name"], o["letter"])
+                ]
+    out += ["        *)", "            case $command in"]
+    for c in table.commands:
+        words = ["--" + o["name"] for o in table.of(c)]
+        if c["name"] == "help":
+            words += [k["name"] for k in table.commands]
+        out.append("            %s) words='%s' ;;" % (c["name"], " ".join(words)))
+    out += [
+        "            esac ;;", "        esac", "    fi",
+        "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))",
+        "    if [ \"$COMP_CWORD\" -gt 1 ] && [ -z \"$COMPREPLY\" ]; then COMPREPLY=($(compgen -f -- \"$cur\")); fi",
+        "}", "complete -o filenames -F _cuvet cuvet"
+    ]
+    return "\n".join(out) + "\n"
+
+
+def quoted(text):
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def zsh(table):
+    def spec(o):
+        text = o["help"].replace("[", "(").replace("]", ")").replace(":", "\\:")
+        arg = ""
+        if o["arg"]:
+            values = "(%s)" % " ".join(choices(o)) if choices(
+                o) else "_files -/" if o["arg"] == "DIR" else " "
+            arg = ":%s:%s" % (o["arg"].split("|")[0] if not choices(o) else o["name"], values)
+        forms = ["--%s%s" %
+                 (o["name"], "=" if o["arg"] else "")] + (["-" + o["letter"]] if o["letter"] else [])
+        return " ".join(quoted("%s[%s]%s" % (f, text, arg)) for f in forms)
+
+    out = [
+        "#compdef cuvet", "# " + SPDX, "# " + FROM, "_cuvet()", "{", "    local -a commands", "    commands=("
+    ]
+    out += ["        " + quoted("%s:%s" % (c["name"], c["brief"])) for c in table.commands]
+    out += [
+        "    )", "    if (( CURRENT == 2 )); then", "        _describe command commands", "        return",
+        "    fi", "    case $words[2] in"
+    ]
+    for c in table.commands:
+        out.append("    %s) shift words; (( CURRENT-- )); _arguments \\" % c["name"])
+        out += ["        %s \\" % spec(o) for o in table.of(c)]
+        rest = {
+            "rules": "'*:rule:'", "help": "'1:command:(%s)'" % " ".join(k["name"] for k in table.commands)
+        }
+        out.append("        %s ;;" % rest.get(c["name"], "'*:file:_files'"))
+    out += ["    esac", "}", "_cuvet \"$@\""]
+    return "\n".join(out) + "\n"
+
+
+def fish(table):
+    names = " ".join(c["name"] for c in table.commands)
+    out = ["# " + SPDX, "# " + FROM]
+    for c in table.commands:
+        out.append("complete -c cuvet -f -n 'not __fish_seen_subcommand_from %s' -a %s -d %s" %
+                   (names, c["name"], quoted(c["brief"])))
+    for c in table.commands:
+        for o in table.of(c):
+            line = "complete -c cuvet -n '__fish_seen_subcommand_from %s' -l %s" % (c["name"], o["name"])
+            line += " -s " + o["letter"] if o["letter"] else ""
+            if choices(o):
+                line += " -x -a " + quoted(" ".join(choices(o)))
+            elif o["arg"]:
+                line += " -r"
+            out.append(line + " -d " + quoted(o["help"]))
+    return "\n".join(out) + "\n"
+
+
+def outputs():
+    table = Table()
+    yield "docs/man/cuvet.1", main_page(table)
+    for c in table.commands:
+        yield "docs/man/cuvet-%s.1" % c["name"], page_of(table, c)
+    yield "completions/cuvet.bash", bash(table)
+    yield "completions/_cuvet", zsh(table)
+    yield "completions/cuvet.fish", fish(table)
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ap.add_argument("--check", action="store_true")
+    args = ap.parse_args()
+    bad = 0
+    for rel, text in outputs():
+        path = os.path.join(ROOT, rel)
+        old = open(path, encoding="utf-8").read() if os.path.exists(path) else None
+        if old == text:
+            continue
+        if args.check:
+            print("man: %s is not what cli/options.def says (tools/gen_man.py)" % rel)
+            bad = 1
+        else:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+            print("man: wrote " + rel)
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(main())
