@@ -34,6 +34,7 @@ def tool(name):
 
 
 def run_all(jobs, build, profiles, workers):
+    profiles = os.path.abspath(profiles)  # tests run in other directories, and the runtime makes the path that it is given
     os.makedirs(profiles, exist_ok=True)
     for j in jobs:
         j.env.update(LLVM_PROFILE_FILE=os.path.join(profiles, "%p-%m.profraw"), CK_FORK="no")
