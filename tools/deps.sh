@@ -25,7 +25,9 @@ have_cmd() {
 
 # The runtimes are packaged apart from the compiler: ask the compiler itself to link with one.
 have_clang_runtime() {
-    for c in clang-16 clang-15 clang-14 clang; do
+    old=$IFS; IFS='|'
+    for c in $1; do
+        IFS=$old
         command -v "$c" > /dev/null 2>&1 || continue
         if echo 'int main(void) { return 0; }' | "$c" -x c -fsanitize=address,undefined - -o /dev/null 2> /dev/null; then
             return 0
@@ -41,7 +43,7 @@ present() {
                    if [ -n "$2" ]; then pkg-config --atleast-version="$2" "${1#pc:}"; else pkg-config --exists "${1#pc:}"; fi ;;
         cmd:*)     have_cmd "${1#cmd:}" ;;
         hdr:*)     [ -e "/usr/include/${1#hdr:}" ] ;;
-        clangrt:*) have_clang_runtime ;;
+        clangrt:*) have_clang_runtime "${1#clangrt:}" ;;
         *)         echo "deps.def: unknown probe '$1'" >&2; exit 2 ;;
     esac
 }
