@@ -56,6 +56,10 @@ bool cli_parse(cli_command command, int argc, char **argv, cli_args *out, int *r
 /** Number with an optional suffix K, M, G (powers of 1024). false: not a number, or above 2^64-1. */
 bool cli_number(const char *text, uint64_t *out);
 
+/* json.c */
+/** Choose the key of jansson's hash tables now, which opens a file. */
+void cli_json_seed(void);
+
 /* help.c */
 void cli_help(FILE *to);
 void cli_help_command(FILE *to, cli_command command);

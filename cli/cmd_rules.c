@@ -11,6 +11,7 @@ static const char *class_name(cuvet_class c)
     case CUVET_C_LIMIT: return "limit";
     case CUVET_C_IO: return "io";
     case CUVET_C_INTERNAL: return "internal";
+    case CUVET_C_TARGET: return "target";
     }
     return "?";
 }

@@ -51,6 +51,10 @@ int cmd_scan(int argc, char **argv)
         cli_complain(NULL, "no input; name files, or - for standard input");
         return CLI_X_USAGE;
     }
+    if (a.value[CLI_O_ARCH] && cuvet_target_parse(a.value[CLI_O_ARCH], &s.target) != CUVET_OK) {
+        cli_complain(a.value[CLI_O_ARCH], "no such target; sm_75 to sm_121, with a or f where there is one");
+        return CLI_X_USAGE;
+    }
     format = a.value[CLI_O_FORMAT] ? a.value[CLI_O_FORMAT] : "text";
     if (strcmp(format, "ndjson") == 0)
         rc = scan_ndjson(&s);

@@ -175,7 +175,8 @@ int cmd_unpack(int argc, char **argv)
     static const cli_sink SINK = { .member = on_member, .end = on_end };
     cli_args a;
     unpack u = { .args = &a };
-    cli_session s = { .args = &a, .sink = &SINK, .user = &u, .depth = CUVET_DEPTH_FULL };
+    cli_needs needs = { .out_dir = -1, .broker = -1 };
+    cli_session s = { .args = &a, .sink = &SINK, .user = &u, .depth = CUVET_DEPTH_FULL, .needs = &needs };
     int rc;
 
     if (!cli_parse(CLI_C_UNPACK, argc, argv, &a, &rc))
@@ -188,6 +189,7 @@ int cmd_unpack(int argc, char **argv)
     u.dirfd = open_directory(a.value[CLI_O_DIR]);
     if (u.dirfd < 0)
         return CLI_X_IO;
+    needs.out_dir = u.dirfd;
     rc = cli_session_run(&s); /* before u.rc is looked at */
     rc = cli_worse(rc, u.rc);
     (void)close(u.dirfd); /* a directory: nothing is buffered in it */

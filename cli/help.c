@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* --help, --version and --list-limits, out of the tables. */
 #include "cli.h"
+#include "sandbox.h"
 
 #include <inttypes.h>
 #include <lz4.h>
@@ -82,10 +83,14 @@ void cli_help_command(FILE *to, cli_command command)
 #include "options.def"
 }
 
+/* Not what a kernel claims to have, but what entering the cage leads to. */
 void cli_print_version(void)
 {
-    printf("cuvet %s\nlz4 %s, zstd %s\nsandbox: none\n", cuvet_version(), LZ4_versionString(),
-           ZSTD_versionString());
+    char sandbox[320];
+
+    cli_cage_probe(sandbox, sizeof(sandbox));
+    printf("cuvet %s\nlz4 %s, zstd %s\nsandbox: %s\n", cuvet_version(), LZ4_versionString(),
+           ZSTD_versionString(), sandbox);
 }
 
 void cli_print_limits(const cuvet_limits *l)

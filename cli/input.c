@@ -1,157 +1,257 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "input.h"
 
+#include "input_int.h"
+#include "sandbox.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-typedef struct walk {
+/* Inputs that are opened before the cage is entered. What is more comes through the opener; it costs a
+ * message each, but nothing before the first result. */
+#define OPEN_FIRST 1024
+/* Descriptors besides them: standard streams, the walk, spooling, the opener. */
+#define SPARE         24
+
+#define FILE_SIZE     (UINT64_C(64) << 30)
+#define MEMORY_FIXED  (UINT64_C(4) << 30)   /* reports, input and output buffers, code, stacks */
+#define MEMORY_THREAD (UINT64_C(256) << 20) /* address space that malloc sets aside, and the stack */
+
+typedef struct queue {
     const cli_args *args;
-    cli_input_fn *fn;
-    void *user;
-} walk;
+    cli_found *found; /* texts of our own */
+    int *keep;
+    size_t n, cap, n_keep;
+    int channel;  /* to the opener, or back; -1 */
+    bool serving; /* this process is the opener */
+    int rc;       /* the walk ended early with this */
+} queue;
 
-static bool deliver(const walk *w, cli_input *in)
+static void drop(const cli_found *f)
 {
-    bool go_on = w->fn(w->user, in);
-
-    if (!in->why)
-        cuvet_source_release(&in->source);
-    return go_on;
+    if (f->fd >= 0 && f->owned)
+        (void)close(f->fd); /* read only: nothing can be lost */
 }
 
-static bool fail(const walk *w, const char *name, const char *why, int rc)
+static bool out_of_memory(queue *q, const cli_found *f)
 {
-    cli_input in = { .name = name, .why = why, .rc = rc };
-
-    return deliver(w, &in);
+    drop(f);
+    cli_complain(NULL, "out of memory");
+    q->rc = CLI_X_INTERNAL;
+    return false;
 }
 
-/* Pipes and the like have no size: they are copied to a temporary file first, up to the limit of an input. */
-static bool spool(const walk *w, const char *name, int fd)
+/* How many may be open at once? The soft limit is ours to raise. */
+static size_t room(void)
 {
-    cli_input in = { .name = name };
-    cuvet_status s = cuvet_source_spool(fd, NULL, w->args->limits.input, &in.source);
+    const rlim_t want = OPEN_FIRST + 2 * SPARE;
+    struct rlimit r;
+    int next = fcntl(STDIN_FILENO, F_DUPFD, 0);
+    rlim_t taken;
 
-    if (s == CUVET_E_LIMIT)
-        return fail(w, name, "more bytes than the limit 'input' allows", CLI_X_LIMIT);
-    if (s != CUVET_OK)
-        return fail(w, name, "cannot be copied to a temporary file", cli_exit_of(s));
-    return deliver(w, &in);
+    if (next < 0 || getrlimit(RLIMIT_NOFILE, &r) != 0)
+        return 1;
+    (void)close(next);
+    if (r.rlim_cur < want && r.rlim_cur < r.rlim_max) {
+        r.rlim_cur = want < r.rlim_max ? want : r.rlim_max;
+        if (setrlimit(RLIMIT_NOFILE, &r) != 0 && getrlimit(RLIMIT_NOFILE, &r) != 0)
+            return 1;
+    }
+    taken = (rlim_t)next + SPARE;
+    if (r.rlim_cur <= taken)
+        return 1;
+    return r.rlim_cur - taken < OPEN_FIRST ? (size_t)(r.rlim_cur - taken) : OPEN_FIRST;
 }
 
-static bool seekable(const walk *w, const char *name, int fd)
+static bool keep(queue *q, const cli_found *f)
 {
-    cli_input in = { .name = name };
-    cuvet_status s = cuvet_source_fd(fd, &in.source);
+    cli_found *e = &q->found[q->n];
+    char *name = strdup(f->name), *why = f->why ? strdup(f->why) : NULL;
 
-    if (s != CUVET_OK)
-        return fail(w, name, cli_status_text(s), cli_exit_of(s));
-    return deliver(w, &in);
+    if (!name || (f->why && !why)) {
+        free(name);
+        free(why);
+        return out_of_memory(q, f);
+    }
+    *e = *f;
+    e->name = name;
+    e->why = why;
+    if (f->fd > STDERR_FILENO)
+        q->keep[q->n_keep++] = f->fd;
+    q->n++;
+    return true;
 }
 
-/* What kind of file it is was looked up by name before; the answer that counts is the one of the open
- * file. */
-static bool open_input(const walk *w, const char *name, const char *path, bool found)
+/* From here on this process, or its child, is the opener: the one that goes on with the walk. */
+static bool split(queue *q, const cli_found *f)
 {
-    struct stat st;
-    int fd;
+    int pid = cli_opener_start(&q->channel);
+
+    if (pid != 0) {
+        drop(f); /* the opener has it as well */
+        if (pid < 0) {
+            cli_complain(NULL, "too many inputs, and no process to open them: %s", strerror(errno));
+            q->rc = CLI_X_IO;
+        }
+        return false;
+    }
+    q->serving = true;
+    for (size_t i = 0; i < q->n; i++)
+        drop(&q->found[i]);
+    return cli_opener_serve(q->channel, f);
+}
+
+static bool take(void *user, const cli_found *f)
+{
+    queue *q = user;
+
+    if (q->serving)
+        return cli_opener_serve(q->channel, f);
+    return q->n < q->cap ? keep(q, f) : split(q, f);
+}
+
+/* @return false in the opener, which is to end without another word; otherwise q->rc tells. */
+static bool collect(queue *q)
+{
+    bool whole;
+
+    q->cap = room();
+    q->found = calloc(q->cap, sizeof(*q->found));
+    q->keep = calloc(q->cap, sizeof(*q->keep));
+    if (!q->found || !q->keep) {
+        (void)out_of_memory(q, &(cli_found){ .fd = -1 });
+        return true;
+    }
+    whole = cli_walk_inputs(q->args, take, q);
+    if (q->serving && whole)
+        (void)cli_opener_serve(q->channel, NULL); /* nobody asks any more when it fails */
+    return !q->serving;
+}
+
+static uint64_t sum_of(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* The limit 'live' holds for each worker; listing and comparing open contexts of their own. */
+static uint64_t memory_for(const cli_args *a)
+{
+    uint64_t workers = (uint64_t)a->jobs + 2, live = a->limits.live;
+
+    live = live > UINT64_MAX / workers ? UINT64_MAX : live * workers;
+    return sum_of(live, MEMORY_FIXED + workers * MEMORY_THREAD);
+}
+
+static int confine(const queue *q, const cli_needs *needs)
+{
+    const cli_cage c = { .keep = q->keep,
+                         .n_keep = q->n_keep,
+                         .out_dir = needs ? needs->out_dir : -1,
+                         .channel = q->channel,
+                         .broker = needs ? needs->broker : -1,
+                         .threads = q->args->jobs,
+                         .memory = memory_for(q->args),
+                         .file_size = sum_of(FILE_SIZE, q->args->limits.member) };
+
+    cli_json_seed();
+    if (q->args->set[CLI_O_NO_SANDBOX]) {
+        cli_cage_stay_out("--no-sandbox");
+        return CLI_X_CLEAN;
+    }
+    if (cli_cage_enter(&c) == CLI_CAGE_ALL || !q->args->value[CLI_O_SANDBOX] ||
+        strcmp(q->args->value[CLI_O_SANDBOX], "required") != 0)
+        return CLI_X_CLEAN;
+    cli_complain(NULL, "the sandbox is required, but this is what can be had: %s", cli_cage_state());
+    return CLI_X_SANDBOX;
+}
+
+/* @return false: stop here. */
+static bool deliver(const cli_found *f, cli_input_fn *fn, void *user)
+{
+    cli_input in = { .name = f->name, .why = f->why, .rc = f->rc };
+    cuvet_status s;
     bool go_on;
 
-    if (stat(path, &st) != 0)
-        return fail(w, name, strerror(errno), CLI_X_IO);
-    if (S_ISDIR(st.st_mode))
-        return fail(w, name, "is a directory (-r scans the files in it)", CLI_X_IO);
-    if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode) && !S_ISFIFO(st.st_mode))
-        return fail(w, name, "is a special file", CLI_X_IO);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (S_ISFIFO(st.st_mode) ? 0 : O_NONBLOCK) |
-                        (found ? O_NOFOLLOW : 0));
-    if (fd < 0)
-        return fail(w, name, strerror(errno), CLI_X_IO);
-    if (fstat(fd, &st) != 0)
-        go_on = fail(w, name, strerror(errno), CLI_X_IO);
-    else if (found && !S_ISREG(st.st_mode))
-        go_on = fail(w, name, "changed into a special file", CLI_X_IO);
-    else if (S_ISFIFO(st.st_mode))
-        go_on = spool(w, name, fd);
-    else
-        go_on = seekable(w, name, fd);
-    (void)close(fd); /* read only: nothing can be lost */
+    if (f->remark) {
+        cli_complain(f->name, "%s", f->why);
+        return true;
+    }
+    if (f->fd >= 0) {
+        s = cuvet_source_fd(f->fd, &in.source);
+        if (s == CUVET_OK) {
+            in.source.owned_fd = f->owned ? f->fd : -1;
+        } else {
+            in.why = cli_status_text(s);
+            in.rc = cli_exit_of(s);
+            drop(f);
+        }
+    }
+    go_on = fn(user, &in);
+    if (!in.why)
+        cuvet_source_release(&in.source);
     return go_on;
 }
 
-static int by_name(const FTSENT **a, const FTSENT **b)
+static int deliver_rest(const queue *q, cli_input_fn *fn, void *user)
 {
-    return strcmp((*a)->fts_name, (*b)->fts_name);
-}
+    char *text = malloc(CLI_OPENER_TEXT);
+    cli_opened got = CLI_OPENED_LOST;
+    cli_found f;
 
-static bool visit(const walk *w, const FTSENT *e)
-{
-    switch (e->fts_info) {
-    case FTS_F: return open_input(w, e->fts_path, e->fts_accpath, e->fts_level > 0);
-    case FTS_D:
-    case FTS_DP: return true;
-    case FTS_SL:
-    case FTS_SLNONE: cli_complain(e->fts_path, "symbolic link, not followed"); return true;
-    case FTS_DNR:
-    case FTS_NS:
-    case FTS_ERR: return fail(w, e->fts_path, strerror(e->fts_errno), CLI_X_IO);
-    case FTS_DC: return fail(w, e->fts_path, "directory contains itself", CLI_X_IO);
-    default: cli_complain(e->fts_path, "special file, skipped"); return true;
+    while (text && (got = cli_opener_next(q->channel, &f, text)) == CLI_OPENED_ONE) {
+        if (!deliver(&f, fn, user))
+            break;
     }
+    free(text);
+    if (got != CLI_OPENED_LOST)
+        return CLI_X_CLEAN;
+    cli_complain(NULL, "the process that opens the inputs is gone; there may be more of them");
+    return CLI_X_INTERNAL;
 }
 
-/* A symbolic link that was named on the command line is followed; one that was found is not. */
-static bool walk_tree(const walk *w, char *name)
+static int deliver_all(queue *q, cli_input_fn *fn, void *user)
 {
-    char *roots[] = { name, NULL };
-    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
-    FTSENT *e;
     bool go_on = true;
 
-    if (!fts)
-        return fail(w, name, strerror(errno), CLI_X_IO);
-    for (errno = 0; go_on && (e = fts_read(fts)) != NULL; errno = 0)
-        go_on = visit(w, e);
-    if (go_on && errno != 0)
-        go_on = fail(w, name, strerror(errno), CLI_X_IO);
-    (void)fts_close(fts); /* fails only in going back to a directory it never left */
-    return go_on;
-}
+    for (size_t i = 0; i < q->n; i++) {
+        cli_found *f = &q->found[i];
 
-static bool standard_input(const walk *w)
-{
-    struct stat st;
-
-    if (fstat(STDIN_FILENO, &st) != 0)
-        return fail(w, "-", strerror(errno), CLI_X_IO);
-    /* A redirected file is read where it lies, but only from its start: a shell may have read some of it
-     * before. */
-    if (S_ISREG(st.st_mode) && lseek(STDIN_FILENO, 0, SEEK_CUR) == 0)
-        return seekable(w, "-", STDIN_FILENO);
-    return spool(w, "-", STDIN_FILENO);
-}
-
-bool cli_each_input(const cli_args *a, cli_input_fn *fn, void *user)
-{
-    const walk w = { a, fn, user };
-
-    for (int i = 0; i < a->n_operands; i++) {
-        char *name = a->operands[i];
-        struct stat st;
-        bool go_on;
-
-        if (strcmp(name, "-") == 0)
-            go_on = standard_input(&w);
-        else if (a->set[CLI_O_RECURSE] && stat(name, &st) == 0 && S_ISDIR(st.st_mode))
-            go_on = walk_tree(&w, name);
+        if (go_on)
+            go_on = deliver(f, fn, user);
         else
-            go_on = open_input(&w, name, name, false);
-        if (!go_on)
-            return false;
+            drop(f);
+        f->fd = -1;
     }
-    return true;
+    return go_on && q->channel >= 0 ? deliver_rest(q, fn, user) : CLI_X_CLEAN;
+}
+
+static void release(queue *q)
+{
+    for (size_t i = 0; i < q->n; i++) {
+        drop(&q->found[i]);
+        free((void *)(uintptr_t)q->found[i].name);
+        free((void *)(uintptr_t)q->found[i].why);
+    }
+    free(q->found);
+    free(q->keep);
+    if (q->channel >= 0)
+        (void)close(q->channel); /* the opener ends */
+}
+
+int cli_each_input(const cli_args *a, const cli_needs *needs, cli_input_fn *fn, void *user)
+{
+    queue q = { .args = a, .channel = -1 };
+
+    if (!collect(&q))
+        _exit(CLI_X_CLEAN);
+    if (q.rc == CLI_X_CLEAN)
+        q.rc = confine(&q, needs);
+    if (q.rc == CLI_X_CLEAN)
+        q.rc = deliver_all(&q, fn, user);
+    release(&q);
+    return q.rc;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Inputs of a command: files, directories with -r, standard input. */
+/* Inputs of a command: files, directories with -r, standard input. All are opened before the cage is entered,
+ * and handed out inside of it. */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 
@@ -12,12 +13,21 @@ typedef struct cli_input {
     int rc;              /* exit code that goes with why */
 } cli_input;
 
+/* What a command does besides reading its inputs and writing to the standard streams. -1: nothing. */
+typedef struct cli_needs {
+    int out_dir; /* makes files in this directory */
+    int broker;  /* asks a compiler through this stream */
+} cli_needs;
+
 /** Called once per input, in the order of the command line; what a directory holds comes in order of the
  *  names' bytes.
  *  @return false: stop here. */
 typedef bool cli_input_fn(void *user, cli_input *in);
 
-/** @return false when the callback stopped the walk. */
-bool cli_each_input(const cli_args *a, cli_input_fn *fn, void *user);
+/** Open the inputs, enter the cage, then hand them out. No byte of an input is looked at before, and nothing
+ *  can be opened by name afterwards. Once per process. @param needs NULL: nothing else.
+ *  @return CLI_X_CLEAN, whatever became of single inputs (also after the callback stopped it), or the exit
+ *  code of what kept the whole from its end; it has been said on standard error. */
+int cli_each_input(const cli_args *a, const cli_needs *needs, cli_input_fn *fn, void *user);
 
 #endif

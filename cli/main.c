@@ -84,5 +84,6 @@ int main(int argc, char **argv)
         return CLI_X_IO;
     /* A reader that went away is a write error like any other: exit code 3, not death by signal. */
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* nor is a file that grew beyond its limit */
     return cli_finish_stdout(run(argc, argv));
 }

@@ -221,6 +221,11 @@ bool cli_parse(cli_command command, int argc, char **argv, cli_args *out, int *r
     *rc = CLI_X_USAGE;
     if (!parse_loop(out, argc, argv, settings, &n_settings) || !apply_limits(out, settings, n_settings))
         return false;
+    if (out->set[CLI_O_NO_SANDBOX] && out->value[CLI_O_SANDBOX] &&
+        strcmp(out->value[CLI_O_SANDBOX], "required") == 0) {
+        cli_complain(NULL, "--no-sandbox and --sandbox=required exclude each other");
+        return usage_of(command);
+    }
     *rc = CLI_X_CLEAN;
     if (out->set[CLI_O_HELP])
         cli_help_command(stdout, command);

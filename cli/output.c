@@ -28,11 +28,18 @@ int cli_exit_of(cuvet_status s)
     case CUVET_E_MALFORMED:
     case CUVET_E_UNSUPPORTED:
     case CUVET_E_NO_MATCH:
-    case CUVET_E_REFUSED: return CLI_X_FINDINGS;
+    case CUVET_E_REFUSED:
+    case CUVET_E_UNKNOWN:
+    case CUVET_E_TRUNCATED:
+    case CUVET_E_COMPILER: return CLI_X_FINDINGS;
+    case CUVET_E_ARCH: return CLI_X_USAGE;
     case CUVET_E_LIMIT: return CLI_X_LIMIT;
     case CUVET_E_IO:
     case CUVET_E_EXISTS: return CLI_X_IO;
     case CUVET_E_NOMEM:
+    case CUVET_E_CANCELLED:
+    case CUVET_E_NULL:
+    case CUVET_E_STATE:
     case CUVET_E_USAGE:
     case CUVET_E_HANDLE:
     case CUVET_E_STALE_HANDLE:
@@ -53,10 +60,17 @@ const char *cli_status_text(cuvet_status s)
     case CUVET_E_UNSUPPORTED: return "not supported";
     case CUVET_E_NO_MATCH: return "nothing fits";
     case CUVET_E_REFUSED: return "refused";
+    case CUVET_E_UNKNOWN: return "not device code of any known kind";
+    case CUVET_E_TRUNCATED: return "truncated";
+    case CUVET_E_ARCH: return "no such target";
+    case CUVET_E_COMPILER: return "a compiler is needed, or it failed";
+    case CUVET_E_CANCELLED: return "cancelled";
     case CUVET_E_LIMIT: return "a limit was reached";
     case CUVET_E_NOMEM: return "out of memory";
     case CUVET_E_IO: return "input or output failed";
     case CUVET_E_EXISTS: return "file exists";
+    case CUVET_E_NULL:
+    case CUVET_E_STATE:
     case CUVET_E_USAGE:
     case CUVET_E_HANDLE:
     case CUVET_E_STALE_HANDLE:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "report.h"
+#include "sandbox.h"
 
 #define SCHEMA "cuvet/1"
 
@@ -117,6 +118,7 @@ static void on_end(void *user, const cli_session *s, const cli_result *r)
     cli_json_set(o, "warnings", cli_json_u64(m->warnings));
     cli_json_set(o, "errors", cli_json_u64(m->errors));
     cli_json_set(o, "suppressed", cli_json_u64(m->suppressed));
+    cli_json_set(o, "sandbox", json_string(cli_cage_state()));
     cli_json_set(o, "exit", cli_json_u64((uint64_t)r->rc));
     cli_json_put(o);
 }

@@ -2,6 +2,7 @@
 /* SARIF 2.1.0. One run; each input is an artifact, the pieces that findings lie in are artifacts nested in
  * it. */
 #include "report.h"
+#include "sandbox.h"
 
 #include <nettle/sha2.h>
 #include <stdlib.h>
@@ -385,7 +386,7 @@ static json_t *invocation(cli_sarif_report *r, int rc)
     for (size_t i = 0; cuvet_limits_get(&r->args->limits, i, &info, &value) == CUVET_OK; i++)
         cli_json_set(limits, info->name, cli_json_u64(value));
     cli_json_set(p, "limits", limits);
-    cli_json_set(p, "sandbox", json_string("none"));
+    cli_json_set(p, "sandbox", json_string(cli_cage_state()));
     cli_json_set(o, "executionSuccessful", json_boolean(rc == CLI_X_CLEAN || rc == CLI_X_FINDINGS));
     cli_json_set(o, "exitCode", json_integer(rc));
     cli_json_set(o, "toolExecutionNotifications", json_incref(r->notifications));

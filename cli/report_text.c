@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "report.h"
+#include "sandbox.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -124,6 +125,8 @@ void cli_text_end(const cli_text_report *r)
 
     for (size_t v = 0; v <= CUVET_V_ERROR; v++)
         all += r->files[v];
+    if (r->notes && all > 0)
+        printf("sandbox: %s\n", cli_cage_state());
     if (all < 2)
         return;
     printf("%" PRIu64 " files", all);

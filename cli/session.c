@@ -17,6 +17,7 @@ static int exit_of_diag(const cuvet_diag *d)
     case CUVET_C_IO: return CLI_X_IO;
     case CUVET_C_INTERNAL: return CLI_X_INTERNAL;
     case CUVET_C_FORM:
+    case CUVET_C_TARGET:
     case CUVET_C_UNSUPPORTED: break;
     }
     return d->severity == CUVET_NOTE ? CLI_X_CLEAN : CLI_X_FINDINGS;
@@ -68,7 +69,8 @@ static cuvet_status open_scan(current *c)
                                     .depth = s->depth,
                                     .jobs = s->args->jobs,
                                     .claim = s->sink->claim ? on_claim : NULL,
-                                    .claim_user = c };
+                                    .claim_user = c,
+                                    .target = s->target };
     cuvet_status st = cuvet_ctx_create(&co, &s->ctx);
 
     return st == CUVET_OK ? cuvet_scan_open(s->ctx, &s->in->source, &so, &s->scan) : st;
@@ -149,7 +151,7 @@ int cli_session_run(cli_session *s)
         cli_complain(NULL, "no input; name files, or - for standard input");
         return CLI_X_USAGE;
     }
-    (void)cli_each_input(s->args, on_input,
-                         s); /* an early stop is a failed standard output: reported when it is flushed */
+    /* Also after an early stop, which is a failed standard output: reported when that is flushed. */
+    s->rc = cli_worse(s->rc, cli_each_input(s->args, s->needs, on_input, s));
     return s->rc;
 }

@@ -224,6 +224,32 @@ def make_ptx():
     put("ptx", "odd-bytes", b".version 7.8\n.target sm_75\n\x01\xc3\xa4\x7f\n")
 
 
+def make_classify():
+    cubin = sample("nocode.sm_90.cubin")
+    put("classify", "cubin", cubin[:64])
+    put("classify", "cubin-mercury", cubin[:16] + b"\0\xff" + cubin[18:64])
+    put("classify", "cubin-old-abi", sample("abi7-plain.sm_75.cubin", "legal")[:64])
+    put("classify", "cubin-32", sample("elf32-plain.sm_75.cubin", "legal")[:52])
+    put("classify", "cubin-other-order", cubin[:5] + b"\2" + cubin[6:18] + b"\0\xbe" + cubin[20:64])
+    put("classify", "cubin-20", cubin[:20])
+    put("classify", "host", sample("host-two_b.o")[:64])
+    put("classify", "fatbin", container(bytes(8)) + b"more")
+    put("classify", "fatbin-short", container(bytes(8))[:20])
+    put("classify", "fatbin-version-2", b"\x50\xed\x55\xba\2\0\x10\0" + bytes(8))
+    put("classify", "nvvm", b"\x01\x5a\xe5\x1erest")
+    put("classify", "nvvm-padded", b"\0\0\0\0\x01\x5a\xe5\x1erest")
+    put("classify", "lto-ir", b"\xed\x43\x4e\x7frest")
+    put("classify", "wrapper", struct.pack("<IIQQ", 0x466243B1, 1, 64, 0))
+    put("classify", "archive", b"!<arch>\n")
+    put("classify", "thin", b"!<thin>\nx")
+    put("classify", "ptx", b"// c\n/* d **/\t.version 9.0\n.target sm_90\n\0")
+    put("classify", "ptx-one-asterisk", b"/*/ .version 9.0")
+    put("classify", "ptx-open", b" /* .version 9.0")
+    put("classify", "ptx-mark", b"\xef\xbb\xbf.version 9.0")
+    put("classify", "ptx-half", b"\n.versio")
+    put("classify", "ptx-limit", b"// c\n.version 9.0\n" + trailer(9 << 8))
+
+
 # --- whole files -------------------------------------------------------------------------------------------------------------
 
 def make_scan():
@@ -277,7 +303,8 @@ def make_dump():
 
 def main():
     check, bad = "--check" in sys.argv[1:], 0
-    for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_host, make_ptx, make_scan, make_dump):
+    for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_host, make_ptx, make_classify, make_scan,
+                 make_dump):
         make()
     have = {(t, f) for t in os.listdir(HERE) if os.path.isdir(os.path.join(HERE, t, "seed"))
             for f in os.listdir(os.path.join(HERE, t, "seed"))}

@@ -94,6 +94,8 @@ def verdict(severity, kind):
         return 'limit'
     if kind in ('IO', 'INTERNAL'):
         return 'error'
+    if kind == 'TARGET':
+        return {'NOTE': 'clean', 'WARNING': 'suspicious', 'ERROR': 'unsupported'}[severity]
     if kind == 'UNSUPPORTED':
         return 'unsupported'
     return {'NOTE': 'clean', 'WARNING': 'suspicious', 'ERROR': 'malformed'}[severity]

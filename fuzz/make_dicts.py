@@ -120,6 +120,8 @@ def zstd():
 TARGETS = {
     "archive": lambda: archive() + edges(),
     "bytes": lambda: [b"\0", b"4294967295", b"4294967296", b".nv.", b"\x7fELF", u32(0xBA55ED50)],
+    "classify": lambda: fatbin()[:4] + elf()[:7] + [u32(0x7F4E43ED), bytes(4) + u32(0x1EE55A01)] + ptx() + archive()[:2] +
+    [b"/*/", b"**/", b"\xef\xbb\xbf", b".version", b"//\n"] + edges() + trailer(),
     "cubin": lambda: elf() + names() + tlv() + note() + meta() + edges() + trailer(),
     "elf": lambda: elf() + edges() + trailer(),
     "elf_api": lambda: elf() + names() + tlv() + note() + edges(),

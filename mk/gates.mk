@@ -57,7 +57,7 @@ check-warnings: ## all sources with every installed compiler of gcc, clang 14, c
 
 check-asan: ## all tests and corpora under ASan + UBSan, spans copied to islands
 	@$(SUBMAKE) MODE=asan BUILD=$(BUILD)/asan check-run
-# The full sweeps run in the release build and under ASan: here a sample is enough, also in check-full.
+# The full sweeps run in the release build and under ASan: here and in `coverage` a sample is enough, also in check-full.
 check-int: ## all tests and corpora under clang's integer and implicit-conversion checks
 	@CV_FULL= $(SUBMAKE) MODE=int BUILD=$(BUILD)/int check-run
 check-tsan: ## threads and contexts under TSan
@@ -87,4 +87,4 @@ check-format: ## clang-format, compare only
 
 coverage: ## line and branch coverage of bytes, codec, format by the tests; a floor that may only go up
 	@$(SUBMAKE) MODE=cov BUILD=$(BUILD)/cov all tests-build replay-build
-	@$(PYTHON) tools/coverage.py --build $(BUILD)/cov --jobs $(JOBS) --floor tools/coverage.floor $(COVERAGE_ARGS)
+	@CV_FULL= $(PYTHON) tools/coverage.py --build $(BUILD)/cov --jobs $(JOBS) --floor tools/coverage.floor $(COVERAGE_ARGS)

@@ -3,7 +3,7 @@
 # Tests. tests/unit/<layer>/ becomes one Check binary linked with layers 0..N only; the other directories of C tests
 # are linked with the whole library; scripts drive the command. tools/runtests.py runs and counts them.
 
-.PHONY: check check-full demo tests-build deps golden-update
+.PHONY: check check-full check-sweeps demo tests-build deps golden-update
 
 CHECK_CFLAGS  := $(shell $(PKG_CONFIG) --cflags check 2>/dev/null)
 CHECK_LIBS    := $(or $(shell $(PKG_CONFIG) --libs check 2>/dev/null),-lcheck) -lm -lrt
@@ -74,12 +74,19 @@ check: ## unit tests, command tests, all corpora under ASan+UBSan, gates: under 
 	@$(RUNTESTS) --unit $(TEST_BINS) --scripts --replay $(BUILD)/asan/replay --examples $(EXAMPLE_BINS) \
 	    --gates $(GATES) $(RUNTESTS_ARGS)
 
+# CV_FULL=1: tools/runtests.py splits the sweeps of tests/property into parts for all cores, here and in the gate asan.
 check-full: ## everything: full corpora sweeps, every sanitizer mode, every gate (before an issue is resolved)
 	@sh tools/deps.sh full
 	@$(SUBMAKE) all tests-build
 	@$(SUBMAKE) MODE=asan BUILD=$(BUILD)/asan replay-build
 	@CV_FULL=1 $(RUNTESTS) --unit $(TEST_BINS) --scripts --replay $(BUILD)/asan/replay --examples $(EXAMPLE_BINS) \
 	    --gates $(GATES) unsafe asan int tsan hardening repro lint coverage $(RUNTESTS_ARGS)
+
+check-sweeps: ## of check-full: every prefix, byte and limit of all samples, in the release build and under ASan + UBSan
+	@$(SUBMAKE) all $(BUILD)/tests/property
+	@$(SUBMAKE) MODE=asan BUILD=$(BUILD)/asan all tests-build
+	@CV_FULL=1 $(RUNTESTS) --unit $(BUILD)/tests/property $(RUNTESTS_ARGS)
+	@CV_FULL=1 $(RUNTESTS) --build $(BUILD)/asan --mode asan --unit $(BUILD)/asan/tests/property $(RUNTESTS_ARGS)
 
 demo: ## the main job on the bundled samples: scan, list, unpack, SARIF
 	@sh tools/deps.sh demo

@@ -18,11 +18,19 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COUNTS = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
+SWEPT = re.compile(r"^swept (.+): (\d+) of (\d+) samples, (\d+) cases$", re.M)
 SCRIPT_DIRS = ("cli", "golden", "differential", "malformed", "property")
 SHARED_CORPORA = ("samples", "hostile", "legal")
+COST_SCRIPTS = ("test_attack.py",)  # know CV_COST: what hostile files may cost
 LIGHT_GATES = ("layers", "bans", "docs", "generated", "hostile")  # may share the machine with tests
 SKIP = 77
-FULL = bool(os.environ.get("CV_FULL"))  # make check-full: sweeps may take hours
+FULL = bool(os.environ.get("CV_FULL"))  # make check-full: every sample, every byte
+SWEEPS = ("tests/property",)  # the tests that understand CV_PART; tests/property/sweep.h
+PARTS_PER_JOB = 8  # small enough that no core waits long for the last one
+MOST_PARTS = 64  # each part has a sample
+# One scan frees a few hundred kilobytes at most: a larger quarantine costs time in millions of scans and holds nothing
+# of the present one. What a report needs of a stack are the frames next to the allocation.
+SWEEP_ASAN = ":quarantine_size_mb=16:malloc_context_size=8"
 
 
 class Job:
@@ -31,6 +39,7 @@ class Job:
     def __init__(self, name, argv, count=None, env=None, timeout=600, alone=False):
         self.name, self.argv, self.count = name, argv, count
         self.env, self.timeout, self.alone = env or {}, timeout, alone
+        self.parts = []  # other jobs that run in its place; it counts as one, they do not
         self.passed = self.failed = self.skipped = 0
         self.output, self.seconds, self.why = "", 0.0, ""
 
@@ -56,12 +65,12 @@ def files_under(path):
 
 def run_job(job, build):
     scratch = tempfile.mkdtemp(prefix="cuvet-test-")
-    env = dict(os.environ, CUVET=os.path.join(os.path.abspath(build), "cuvet"), CV_BUILD=os.path.abspath(build),
+    # A CV_PART that somebody left in the environment would leave samples out.
+    outer = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MODE", "BUILD", "CV_PART")}
+    env = dict(outer, CUVET=os.path.join(os.path.abspath(build), "cuvet"), CV_BUILD=os.path.abspath(build),
                CV_SRC=ROOT, CV_TMP=scratch, LC_ALL="C.UTF-8", PYTHONDONTWRITEBYTECODE="1")
     env.update(sanitizer_env())
     env.update(job.env)
-    for k in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MODE", "BUILD"):
-        env.pop(k, None)
     start = time.monotonic()
     try:
         p = subprocess.Popen(job.argv, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -114,12 +123,41 @@ def settle(job, rc):
         job.failed, job.output = 1, job.output + "\nit ran no test at all"
 
 
+def split(job, n):
+    """Run a sweep as n processes, each over its share of the samples."""
+    asan = sanitizer_env()["ASAN_OPTIONS"] + SWEEP_ASAN
+    job.parts = [Job("%s[%d/%d]" % (job.name, k, n), job.argv, timeout=job.timeout,
+                     env=dict(job.env, CV_PART="%d/%d" % (k, n), ASAN_OPTIONS=asan)) for k in range(n)]
+
+
+def join(job):
+    """The result of a split sweep: a test has passed when it has in all parts, and the parts are the whole."""
+    job.seconds = sum(p.seconds for p in job.parts)
+    tests = max(p.passed + p.failed + p.skipped for p in job.parts)
+    job.failed = min(tests, sum(p.failed for p in job.parts))
+    job.skipped = max(p.skipped for p in job.parts)
+    job.passed = max(0, tests - job.failed - job.skipped)
+    job.why = "; ".join(sorted({p.why for p in job.parts if p.why}))
+    swept = {}
+    for p in job.parts:
+        for what, looked_at, of, cases in SWEPT.findall(p.output):
+            sums = swept.setdefault((what, int(of)), [0, 0])
+            sums[0] += int(looked_at)
+            sums[1] += int(cases)
+    lines = ["%s: %d of %d samples, %d cases" % (what, n, of, cases) for (what, of), (n, cases) in sorted(swept.items())]
+    job.output = "\n".join(lines + ["failed: " + p.name for p in job.parts if p.failed])
+    if not job.failed and (len(swept) != job.passed or any(n != of for (_, of), (n, _) in swept.items())):
+        job.failed, job.output = 1, job.output + "\nthe parts are not all samples of all %d tests" % tests
+
+
 def show(job, width):
     word = "FAIL" if job.failed else "skip" if job.skipped and not job.passed else "ok"
     what = "%d passed" % job.passed
     what += ", %d failed" % job.failed if job.failed else ""
     what += ", %d skipped" % job.skipped if job.skipped else ""
     print("%-4s  %-*s  %s  (%.1f s)" % (word, width, job.name, what, job.seconds), flush=True)
+    if job.parts and not job.failed:
+        print("\n".join("      | " + l for l in job.output.splitlines()), flush=True)
     if job.failed:
         lines = job.output.strip().splitlines()
         cut = lines if len(lines) <= 60 else lines[:20] + ["  ... %d lines ..." % (len(lines) - 60)] + lines[-40:]
@@ -132,8 +170,8 @@ def unit_jobs(args):
         fork = "no" if args.mode in ("asan", "cov", "tsan", "int") else "yes"
         name = os.path.basename(b)
         yield Job("unit/" + name[5:] if name.startswith("unit_") else "tests/" + name, [b],
-                  env={"CK_FORK": fork, "CK_VERBOSITY": "normal", "CK_DEFAULT_TIMEOUT": "14400" if FULL else "120"},
-                  timeout=6 * 3600 if FULL else 600)
+                  env={"CK_FORK": fork, "CK_VERBOSITY": "normal", "CK_DEFAULT_TIMEOUT": "3600" if FULL else "120"},
+                  timeout=3600 if FULL else 600)
 
 
 def script_jobs(args):
@@ -147,8 +185,10 @@ def script_jobs(args):
                 continue
             if open(f, "rb").readline().rstrip().endswith(b"bash"):
                 runner = ["bash"]
-            yield Job(os.path.relpath(f, os.path.join(ROOT, "tests")), runner + [f],
-                      timeout=7200 if FULL else 600)
+            # Seconds and megabytes say something in the code that ships only, and only on a machine that is not busy.
+            cost = FULL and args.mode == "release" and base in COST_SCRIPTS
+            yield Job(os.path.relpath(f, os.path.join(ROOT, "tests")), runner + [f], timeout=3600 if FULL else 600,
+                      env={"CV_COST": "1"} if cost else {}, alone=cost)
 
 
 def replay_jobs(args):
@@ -178,8 +218,9 @@ def example_jobs(args):
 
 def gate_jobs(args):
     for g in args.gates or []:
-        yield Job("gate/" + g, ["make", "--no-print-directory", "BUILD=" + args.build, "check-" + g if g not in
-                                ("lint", "coverage") else g], timeout=8 * 3600 if FULL else 3600, alone=g not in LIGHT_GATES)
+        yield Job("gate/" + g, ["make", "--no-print-directory", "BUILD=" + args.build, "JOBS=%d" % args.jobs,
+                                "check-" + g if g not in ("lint", "coverage") else g], timeout=7200 if FULL else 3600,
+                  alone=g not in LIGHT_GATES)
 
 
 def main():
@@ -198,12 +239,22 @@ def main():
     jobs = [j for make in (unit_jobs, script_jobs, replay_jobs, example_jobs, gate_jobs) for j in make(args)]
     if args.only:
         jobs = [j for j in jobs if re.search(args.only, j.name)]
-    width = max([len(j.name) for j in jobs] + [10])
+    for j in jobs:
+        if FULL and j.name in SWEEPS:
+            split(j, min(PARTS_PER_JOB * max(1, args.jobs), MOST_PARTS))
+    parts = [p for j in jobs for p in j.parts]
+    width = max([len(j.name) for j in jobs + parts] + [10])
     start = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, args.jobs)) as pool:
-        pending = [pool.submit(run_job, j, args.build) for j in jobs if not j.alone]
+        # The parts last: they are of one length and leave no core alone with a long script.
+        pending = [pool.submit(run_job, j, args.build) for j in jobs if not j.alone and not j.parts] + \
+                  [pool.submit(run_job, p, args.build) for p in parts]
         for done in concurrent.futures.as_completed(pending):
             show(done.result(), width)
+    for j in jobs:
+        if j.parts:
+            join(j)
+            show(j, width)
     for j in jobs:
         if j.alone:
             show(run_job(j, args.build), width)

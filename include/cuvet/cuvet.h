@@ -5,11 +5,15 @@
 
 #include <cuvet/alloc.h>
 #include <cuvet/base.h>
+#include <cuvet/classify.h>
+#include <cuvet/compiler.h>
 #include <cuvet/context.h>
 #include <cuvet/diag.h>
 #include <cuvet/elf.h>
+#include <cuvet/input.h>
 #include <cuvet/limits.h>
 #include <cuvet/scan.h>
 #include <cuvet/status.h>
+#include <cuvet/target.h>
 
 #endif

@@ -13,7 +13,8 @@ typedef enum cuvet_class {
     CUVET_C_UNSUPPORTED = 1, /**< legal or unknown content that is not looked into */
     CUVET_C_LIMIT = 2,
     CUVET_C_IO = 3,
-    CUVET_C_INTERNAL = 4
+    CUVET_C_INTERNAL = 4,
+    CUVET_C_TARGET = 5 /**< legal, but not for this target or this use */
 } cuvet_class;
 
 /** The worst verdict wins; the order of the values is the order of badness. */
@@ -66,7 +67,8 @@ typedef struct cuvet_rule_info {
     cuvet_severity severity;
     cuvet_class cls;
     const char *title;   /**< one line */
-    const char *message; /**< template: {got} {want} decimal, {got:x} {want:x} hexadecimal */
+    const char *message; /**< template: {got} {want} decimal, {got:x} {want:x} hexadecimal, {got:sm} {want:sm}
+                            an architecture: number, suffix character << 32 */
     const char *why;     /**< a paragraph: what is checked, what good tools write, where it was observed */
 } cuvet_rule_info;
 

@@ -7,22 +7,26 @@
 
 /** All values are counts or bytes; set with cuvet_limits_preset() first so that new members get a value. */
 typedef struct cuvet_limits {
-    size_t size;          /**< sizeof(cuvet_limits) of the caller */
-    uint64_t input;       /**< bytes of one input file */
-    uint64_t member;      /**< bytes of one member after decompression */
-    uint64_t ratio;       /**< decompressed : stored, zstd */
-    uint64_t lz4_ratio;   /**< decompressed : stored, LZ4 (the format cannot exceed 255) */
-    uint64_t window;      /**< zstd window in bytes of a frame that is not single segment */
-    uint64_t total;       /**< bytes decompressed per file */
-    uint64_t containers;  /**< containers per file */
-    uint64_t members;     /**< members per container, and members of an archive per container limit */
-    uint64_t nesting;     /**< containers inside members inside containers … */
-    uint64_t sections;    /**< section headers per device ELF or host ELF */
-    uint64_t symbols;     /**< symbols per device ELF; also relocations per device ELF */
-    uint64_t header_area; /**< bytes of identifier and option block of one member */
-    uint64_t diagnostics; /**< diagnostics delivered per rule and file; the rest is counted */
-    uint64_t live;        /**< bytes allocated at the same time, per worker */
-    uint64_t work;        /**< work units per input byte of each unit that is examined */
+    size_t size;           /**< sizeof(cuvet_limits) of the caller */
+    uint64_t input;        /**< bytes of one input file */
+    uint64_t member;       /**< bytes of one member after decompression */
+    uint64_t ratio;        /**< decompressed : stored, zstd */
+    uint64_t lz4_ratio;    /**< decompressed : stored, LZ4 (the format cannot exceed 255) */
+    uint64_t window;       /**< zstd window in bytes of a frame that is not single segment */
+    uint64_t total;        /**< bytes decompressed per file */
+    uint64_t containers;   /**< containers per file */
+    uint64_t members;      /**< members per container, and members of an archive per container limit */
+    uint64_t nesting;      /**< containers inside members inside containers … */
+    uint64_t sections;     /**< section headers per device ELF or host ELF */
+    uint64_t symbols;      /**< symbols per device ELF; also relocations per device ELF */
+    uint64_t header_area;  /**< bytes of identifier and option block of one member */
+    uint64_t diagnostics;  /**< diagnostics delivered per rule and file; the rest is counted */
+    uint64_t live;         /**< bytes allocated at the same time, per worker */
+    uint64_t work;         /**< work units per input byte of each unit that is examined */
+    uint64_t ptx_probe;    /**< bytes of blanks and comments before .version */
+    uint64_t options;      /**< options of one input */
+    uint64_t option_bytes; /**< bytes of all options of one input */
+    uint64_t candidates;   /**< members of all containers of one input */
 } cuvet_limits;
 
 typedef struct cuvet_limit_info {

@@ -5,6 +5,7 @@
 #define CUVET_SCAN_H
 
 #include <cuvet/context.h>
+#include <cuvet/target.h>
 
 typedef struct cuvet_scan {
     uint64_t bits; /**< opaque; 0 is never valid */
@@ -77,6 +78,9 @@ typedef struct cuvet_scan_options {
     uint32_t jobs;         /**< worker threads; 0 or 1: on the calling thread. Results do not depend on it */
     cuvet_claim_fn *claim; /**< receives the byte ledger; NULL: not collected. Only with jobs <= 1 */
     void *claim_user;
+    /** Notes tell where a device ELF would not be admitted by a linker: for this target, or with sm 0 for
+     * any. */
+    cuvet_target target;
 } cuvet_scan_options;
 
 typedef struct cuvet_summary {
@@ -98,7 +102,7 @@ extern "C" {
 
 /** Begin a scan. @param src copied; what it points to must stay valid until close. @param opt NULL: FULL, one
  * job.
- *  @return CUVET_OK · CUVET_E_USAGE · CUVET_E_NOMEM · CUVET_E_LIMIT (input; diagnosed). */
+ *  @return CUVET_OK · CUVET_E_USAGE · CUVET_E_ARCH · CUVET_E_NOMEM · CUVET_E_LIMIT (input; diagnosed). */
 CUVET_API CUVET_MUST cuvet_status cuvet_scan_open(cuvet_ctx *ctx, const cuvet_source *src,
                                                   const cuvet_scan_options *opt, cuvet_scan *out);
 /** Next piece of device code; its diagnostics were delivered before the call returns. Damaged pieces are

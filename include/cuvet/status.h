@@ -11,10 +11,15 @@ typedef enum cuvet_status {
     CUVET_E_MALFORMED = 10,   /**< the bytes break a rule; a diagnostic names it */
     CUVET_E_UNSUPPORTED = 11, /**< legal or unknown, but not handled; never used for corrupt bytes */
     CUVET_E_NO_MATCH = 12,
-    CUVET_E_REFUSED = 13,
+    CUVET_E_REFUSED = 13,      /**< legal, but not for this target or this use; a diagnostic says why */
+    CUVET_E_UNKNOWN = 14,      /**< the bytes are nothing that is known here */
+    CUVET_E_TRUNCATED = 15,    /**< the bytes end before what they begin does */
+    CUVET_E_ARCH = 16,         /**< no such target */
+    CUVET_E_COMPILER = 17,     /**< a compiler is needed and there is none, or it failed */
     CUVET_E_LIMIT = 20,        /**< a limit of limits.h was reached; a diagnostic names it */
     CUVET_E_NOMEM = 21,        /**< the allocator returned NULL */
     CUVET_E_IO = 22,           /**< a source or a sink failed */
+    CUVET_E_CANCELLED = 23,    /**< the caller asked for the end */
     CUVET_E_USAGE = 30,        /**< an argument is outside its documented range */
     CUVET_E_HANDLE = 31,       /**< zero, never issued, or another context's handle */
     CUVET_E_STALE_HANDLE = 32, /**< the object was destroyed before */
@@ -22,6 +27,8 @@ typedef enum cuvet_status {
     CUVET_E_BUSY = 34,         /**< the object is in use on another thread */
     CUVET_E_POISONED = 35,     /**< an earlier internal error; only destroy works */
     CUVET_E_EXISTS = 36,       /**< the output exists and may not be replaced */
+    CUVET_E_NULL = 37,         /**< a required pointer is NULL */
+    CUVET_E_STATE = 38,        /**< the object is not in a state for this call */
     CUVET_E_INTERNAL = 40      /**< one of our own invariants does not hold: our bug */
 } cuvet_status;
 

@@ -194,17 +194,28 @@ static __attribute__((noinline)) cuvet_status examine(cv_ctx *x, elf_obj *o, uin
     return st;
 }
 
-static cuvet_status borrow(cuvet_ctx *ctx, cuvet_elf e, bool args, elf_obj **out)
+/* What an entry point wants to know, and where the answer goes: the type of *out is the entry point's. */
+typedef struct query {
+    uint64_t table, i; /* of elements; i is an offset where strings are meant */
+    bool mercury;
+    void *out;
+} query;
+
+typedef cuvet_status answer(elf_obj *o, const query *q);
+
+/* The frame of every entry point that asks an open object: arguments, the object in use, the answer, the
+ * object given back on whatever way out. */
+static cuvet_status ask(cuvet_ctx *ctx, cuvet_elf e, answer *f, query q)
 {
     void *body = NULL;
-    cuvet_status st = ctx && args ? cv_handle_get(ctx, CV_H_ELF, e.bits, &body) : CUVET_E_USAGE;
+    cuvet_status st;
 
-    *out = body;
-    return st;
-}
-
-static cuvet_status give_back(cuvet_ctx *ctx, cuvet_elf e, cuvet_status st)
-{
+    if (!ctx || !q.out)
+        return CUVET_E_USAGE;
+    st = cv_handle_get(ctx, CV_H_ELF, e.bits, &body);
+    if (st != CUVET_OK)
+        return st;
+    st = f(body, &q);
     cv_handle_put(ctx, e.bits);
     return st;
 }
@@ -239,7 +250,8 @@ cuvet_status cuvet_elf_open(cuvet_ctx *ctx, const void *image, size_t n, cuvet_e
         *out = e;
     else if (cv_handle_destroy(ctx, CV_H_ELF, e.bits) != CUVET_OK) /* in use by us: the put below ends it */
         st = CUVET_E_INTERNAL;
-    return give_back(ctx, e, st);
+    cv_handle_put(ctx, e.bits);
+    return st;
 }
 
 cuvet_status cuvet_elf_close(cuvet_ctx *ctx, cuvet_elf *e)
@@ -251,15 +263,17 @@ cuvet_status cuvet_elf_close(cuvet_ctx *ctx, cuvet_elf *e)
     return st;
 }
 
+static cuvet_status header(elf_obj *o, const query *q)
+{
+    cuvet_elf_header *out = q->out;
+
+    *out = o->facts;
+    return CUVET_OK;
+}
+
 cuvet_status cuvet_elf_get_header(cuvet_ctx *ctx, cuvet_elf e, cuvet_elf_header *out)
 {
-    elf_obj *o;
-    cuvet_status st = borrow(ctx, e, out != NULL, &o);
-
-    if (st != CUVET_OK)
-        return st;
-    *out = o->facts;
-    return give_back(ctx, e, CUVET_OK);
+    return ask(ctx, e, header, (query){ .out = out });
 }
 
 static const char *role_name(cuvet_bytes name)
@@ -276,16 +290,13 @@ static const char *role_name(cuvet_bytes name)
     return CV_AT(ROLES, cv_cubin_classify(span_of(name), &fn, &bank));
 }
 
-cuvet_status cuvet_elf_get_section(cuvet_ctx *ctx, cuvet_elf e, uint64_t i, cuvet_elf_section *out)
+static cuvet_status section(elf_obj *o, const query *q)
 {
+    cuvet_elf_section *out = q->out;
     cv_elf_section s;
-    elf_obj *o;
-    cuvet_status st = borrow(ctx, e, out != NULL, &o);
 
-    if (st != CUVET_OK)
-        return st;
-    if (!section_at(o, i, &s))
-        return give_back(ctx, e, CUVET_END);
+    if (!section_at(o, q->i, &s))
+        return CUVET_END;
     *out = (cuvet_elf_section){
         .type = s.type,
         .flags = s.flags,
@@ -300,22 +311,23 @@ cuvet_status cuvet_elf_get_section(cuvet_ctx *ctx, cuvet_elf e, uint64_t i, cuve
     (void)string_at(o, o->shstrndx, s.name, &out->name); /* a broken name is an empty one */
     out->role = role_name(out->name);
     out->body = bytes_of(body_of(o, &s));
-    return give_back(ctx, e, CUVET_OK);
+    return CUVET_OK;
 }
 
-cuvet_status cuvet_elf_get_segment(cuvet_ctx *ctx, cuvet_elf e, uint64_t i, cuvet_elf_segment *out)
+cuvet_status cuvet_elf_get_section(cuvet_ctx *ctx, cuvet_elf e, uint64_t i, cuvet_elf_section *out)
 {
-    uint64_t each;
-    cv_elf_segment g;
-    elf_obj *o;
-    cuvet_status st = borrow(ctx, e, out != NULL, &o);
+    return ask(ctx, e, section, (query){ .i = i, .out = out });
+}
 
-    if (st != CUVET_OK)
-        return st;
-    if (i >= o->n_segments)
-        return give_back(ctx, e, CUVET_END);
-    each = cv_elf_phdr_size(o->h.is32);
-    cv_elf_read_segment(part(o, o->h.phoff + i * each, each), o->h.is32, 0, &g);
+static cuvet_status segment(elf_obj *o, const query *q)
+{
+    uint64_t each = cv_elf_phdr_size(o->h.is32);
+    cuvet_elf_segment *out = q->out;
+    cv_elf_segment g;
+
+    if (q->i >= o->n_segments)
+        return CUVET_END;
+    cv_elf_read_segment(part(o, o->h.phoff + q->i * each, each), o->h.is32, 0, &g);
     *out = (cuvet_elf_segment){
         .type = g.type,
         .flags = g.flags,
@@ -326,7 +338,12 @@ cuvet_status cuvet_elf_get_segment(cuvet_ctx *ctx, cuvet_elf e, uint64_t i, cuve
         .memsz = g.memsz,
         .align = g.align,
     };
-    return give_back(ctx, e, CUVET_OK);
+    return CUVET_OK;
+}
+
+cuvet_status cuvet_elf_get_segment(cuvet_ctx *ctx, cuvet_elf e, uint64_t i, cuvet_elf_segment *out)
+{
+    return ask(ctx, e, segment, (query){ .i = i, .out = out });
 }
 
 /* Section index of a symbol whose 16-bit field says that it does not hold it. */
@@ -364,74 +381,77 @@ static cuvet_status symbol_at(const elf_obj *o, uint64_t table, uint64_t i, bool
     return CUVET_OK;
 }
 
+static cuvet_status symbol(elf_obj *o, const query *q)
+{
+    return symbol_at(o, q->table, q->i, true, q->out);
+}
+
 cuvet_status cuvet_elf_get_symbol(cuvet_ctx *ctx, cuvet_elf e, uint64_t table, uint64_t i,
                                   cuvet_elf_symbol *out)
 {
-    elf_obj *o;
-    cuvet_status st = borrow(ctx, e, out != NULL, &o);
+    return ask(ctx, e, symbol, (query){ .table = table, .i = i, .out = out });
+}
 
-    if (st != CUVET_OK)
-        return st;
-    return give_back(ctx, e, symbol_at(o, table, i, true, out));
+static cuvet_status reloc(elf_obj *o, const query *q)
+{
+    cuvet_elf_reloc *out = q->out;
+    cv_elf_section s;
+    cv_elf_reloc r;
+    cv_span body;
+    bool rela;
+
+    if (!section_at(o, q->table, &s) ||
+        (s.type != CV_SHT_REL && s.type != CV_SHT_RELA && s.type != CV_SHT_MERC_RELA))
+        return CUVET_E_USAGE;
+    rela = s.type != CV_SHT_REL;
+    body = body_of(o, &s);
+    if (q->i >= body.len / cv_elf_rel_size(o->h.is32, rela))
+        return CUVET_END;
+    cv_elf_read_reloc(body, o->h.is32, rela, q->i, &r);
+    *out = (cuvet_elf_reloc){
+        .off = r.off, .sym = r.sym, .type = r.type, .has_addend = rela, .addend = r.addend
+    };
+    return CUVET_OK;
 }
 
 cuvet_status cuvet_elf_get_reloc(cuvet_ctx *ctx, cuvet_elf e, uint64_t table, uint64_t i,
                                  cuvet_elf_reloc *out)
 {
-    cv_elf_section s;
-    cv_elf_reloc r;
-    cv_span body;
-    bool rela;
-    elf_obj *o;
-    cuvet_status st = borrow(ctx, e, out != NULL, &o);
+    return ask(ctx, e, reloc, (query){ .table = table, .i = i, .out = out });
+}
 
-    if (st != CUVET_OK)
-        return st;
-    if (!section_at(o, table, &s) ||
-        (s.type != CV_SHT_REL && s.type != CV_SHT_RELA && s.type != CV_SHT_MERC_RELA))
-        return give_back(ctx, e, CUVET_E_USAGE);
-    rela = s.type != CV_SHT_REL;
-    body = body_of(o, &s);
-    if (i >= body.len / cv_elf_rel_size(o->h.is32, rela))
-        return give_back(ctx, e, CUVET_END);
-    cv_elf_read_reloc(body, o->h.is32, rela, i, &r);
-    *out = (cuvet_elf_reloc){
-        .off = r.off, .sym = r.sym, .type = r.type, .has_addend = rela, .addend = r.addend
-    };
-    return give_back(ctx, e, CUVET_OK);
+static cuvet_status symtab(elf_obj *o, const query *q)
+{
+    uint64_t *table = q->out;
+
+    *table = q->mercury ? o->merc : o->symtab;
+    return CUVET_OK;
 }
 
 cuvet_status cuvet_elf_symtab(cuvet_ctx *ctx, cuvet_elf e, bool mercury, uint64_t *table)
 {
-    elf_obj *o;
-    cuvet_status st = borrow(ctx, e, table != NULL, &o);
-
-    if (st != CUVET_OK)
-        return st;
-    *table = mercury ? o->merc : o->symtab;
-    return give_back(ctx, e, CUVET_OK);
+    return ask(ctx, e, symtab, (query){ .mercury = mercury, .out = table });
 }
 
-cuvet_status cuvet_elf_string(cuvet_ctx *ctx, cuvet_elf e, uint64_t table, uint64_t off, cuvet_bytes *out)
+static cuvet_status string(elf_obj *o, const query *q)
 {
     cv_elf_section s;
-    uint64_t at = table;
-    bool found = false;
-    elf_obj *o;
-    cuvet_status st = borrow(ctx, e, out != NULL, &o);
+    uint64_t at = q->table;
 
-    if (st != CUVET_OK)
-        return st;
     if (!section_at(o, at, &s))
-        return give_back(ctx, e, CUVET_E_USAGE);
+        return CUVET_E_USAGE;
     /* A section that names symbols links to the symbol table, that one to its strings. */
     for (int hops = 0; hops < 2 && s.type != CV_SHT_STRTAB; hops++) {
         at = s.link;
         if (!section_at(o, at, &s))
             break;
     }
-    found = string_at(o, at, off, out);
-    return give_back(ctx, e, found ? CUVET_OK : CUVET_E_NO_MATCH);
+    return string_at(o, at, q->i, q->out) ? CUVET_OK : CUVET_E_NO_MATCH;
+}
+
+cuvet_status cuvet_elf_string(cuvet_ctx *ctx, cuvet_elf e, uint64_t table, uint64_t off, cuvet_bytes *out)
+{
+    return ask(ctx, e, string, (query){ .table = table, .i = off, .out = out });
 }
 
 const char *cuvet_eiattr_name(uint32_t code)
@@ -449,26 +469,30 @@ static bool is_kernel(const cuvet_elf_symbol *y)
     return (y->info & 15) == CV_STT_FUNC && (y->other & CV_STO_ENTRY) != 0 && y->shndx != CV_SHN_UNDEF;
 }
 
-cuvet_status cuvet_elf_kernel(cuvet_ctx *ctx, cuvet_elf e, uint64_t i, cuvet_bytes *name)
+/* Callers count up: the walk goes on where it stopped. */
+static cuvet_status kernel(elf_obj *o, const query *q)
 {
+    cuvet_bytes *name = q->out;
     cuvet_elf_symbol y;
-    elf_obj *o;
-    cuvet_status st = borrow(ctx, e, name != NULL, &o);
+    cuvet_status st;
 
-    if (st != CUVET_OK)
-        return st;
-    if (i < o->next_kernel)
+    if (q->i < o->next_kernel)
         o->next_kernel = o->next_symbol = 0;
     while (o->symtab != 0 && symbol_at(o, o->symtab, o->next_symbol, false, &y) == CUVET_OK) {
         o->next_symbol++;
-        if (!is_kernel(&y) || o->next_kernel++ < i)
+        if (!is_kernel(&y) || o->next_kernel++ < q->i)
             continue;
         st = symbol_at(o, o->symtab, o->next_symbol - 1, true, &y);
         if (st == CUVET_OK)
             *name = y.name;
-        return give_back(ctx, e, st);
+        return st;
     }
-    return give_back(ctx, e, CUVET_END);
+    return CUVET_END;
+}
+
+cuvet_status cuvet_elf_kernel(cuvet_ctx *ctx, cuvet_elf e, uint64_t i, cuvet_bytes *name)
+{
+    return ask(ctx, e, kernel, (query){ .i = i, .out = name });
 }
 
 /* The records below are read without a context to report to: the examination at open has said what is wrong

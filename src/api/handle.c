@@ -147,6 +147,20 @@ cuvet_status cv_handle_get(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits, v
     return st;
 }
 
+cuvet_status cv_handle_signal(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits, void (*fn)(void *body))
+{
+    cv_handles *t = cv_ctx_handles(ctx);
+    cv_slot *s = NULL;
+    cuvet_status st;
+
+    pthread_mutex_lock(&t->lock);
+    st = look_up(t, kind, bits, &s);
+    if (st == CUVET_OK)
+        fn(s->body);
+    pthread_mutex_unlock(&t->lock);
+    return st;
+}
+
 bool cv_handle_put_alive(cuvet_ctx *ctx, uint64_t bits)
 {
     cv_handles *t = cv_ctx_handles(ctx);

@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 
-typedef enum cv_handle_kind { CV_H_SCAN = 1, CV_H_ELF = 2 } cv_handle_kind;
+typedef enum cv_handle_kind { CV_H_SCAN = 1, CV_H_ELF = 2, CV_H_INPUT = 3 } cv_handle_kind;
 
 /* Ends an object: releases what it owns. The body itself is scrubbed and released by the table. */
 typedef void cv_handle_end(cuvet_ctx *ctx, void *body);
@@ -57,6 +57,10 @@ CV_MUST cuvet_status cv_handle_new(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t
 /* Take an object in use. @return OK · HANDLE · STALE_HANDLE · HANDLE_KIND · BUSY (another thread, or a
  * callback of its own) */
 CV_MUST cuvet_status cv_handle_get(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits, void **body);
+/* Tell an object something while it may be in use on another thread: fn runs under the table's lock and
+ * touches nothing but atomics. @return OK · HANDLE · STALE_HANDLE · HANDLE_KIND */
+CV_MUST cuvet_status cv_handle_signal(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits,
+                                      void (*fn)(void *body));
 /* Done with it: ends the object if it was destroyed meanwhile. */
 void cv_handle_put(cuvet_ctx *ctx, uint64_t bits);
 /* The same; false: a callback had destroyed the object or the context, which is gone now. */

@@ -25,6 +25,8 @@ cuvet_status cuvet_scan_open(cuvet_ctx *ctx, const cuvet_source *src, const cuve
     if (opt->jobs > CV_SCAN_JOBS_MAX || (opt->claim && opt->jobs > 1) ||
         (unsigned)opt->depth > CUVET_DEPTH_FULL)
         return CUVET_E_USAGE;
+    if (opt->target.sm != 0 && !cv_arch_known(opt->target))
+        return CUVET_E_ARCH;
     s = cv_handle_new(ctx, CV_H_SCAN, sizeof(cv_scan), end_scan, &bits, &body);
     if (s != CUVET_OK) {
         cuvet_diag d = {

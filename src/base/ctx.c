@@ -18,7 +18,8 @@ void cv_ctx_init(cv_ctx *x, const cuvet_alloc *alloc, const cuvet_limits *lim)
 
 void cv_ctx_unit(cv_ctx *x, uint64_t bytes)
 {
-    x->work_left = cv_sat_add(cv_sat_mul(bytes, x->lim.work), WORK_FLOOR);
+    x->work_left = 0;
+    x->work_rest = cv_sat_add(cv_sat_mul(bytes, x->lim.work), WORK_FLOOR);
     x->work_out = false;
     x->mem.limited = false;
     x->path.n = 0;
@@ -51,6 +52,7 @@ static cuvet_status status_of(cuvet_class c)
     case CUVET_C_UNSUPPORTED: return CUVET_E_UNSUPPORTED;
     case CUVET_C_LIMIT: return CUVET_E_LIMIT;
     case CUVET_C_IO: return CUVET_E_IO;
+    case CUVET_C_TARGET: return CUVET_E_REFUSED;
     case CUVET_C_INTERNAL: break;
     }
     return CUVET_E_INTERNAL;
@@ -65,7 +67,9 @@ static cuvet_severity severity_of(const cv_ctx *x, cv_rule rule)
 #undef EMBEDDED
     };
 
-    return x->embedded && EMBEDDED[rule] ? CUVET_NOTE : cuvet_rule_get(rule)->severity;
+    if ((x->embedded && EMBEDDED[rule]) || (x->advisory && cuvet_rule_get(rule)->cls == CUVET_C_TARGET))
+        return CUVET_NOTE;
+    return cuvet_rule_get(rule)->severity;
 }
 
 void cv_report(cv_ctx *x, cv_rule rule, uint64_t off, uint64_t len, uint64_t got, uint64_t want)
@@ -92,6 +96,19 @@ void cv_report(cv_ctx *x, cv_rule rule, uint64_t off, uint64_t len, uint64_t got
         x->emit(x->emit_user, &d);
 }
 
+cuvet_status cv_verdict_status(cuvet_verdict v)
+{
+    switch (v) {
+    case CUVET_V_MALFORMED: return CUVET_E_MALFORMED;
+    case CUVET_V_LIMIT: return CUVET_E_LIMIT;
+    case CUVET_V_ERROR: return CUVET_E_IO;
+    case CUVET_V_CLEAN:
+    case CUVET_V_UNSUPPORTED:
+    case CUVET_V_SUSPICIOUS: break;
+    }
+    return CUVET_OK;
+}
+
 cuvet_status cv_reject(cv_ctx *x, cv_rule rule, uint64_t off, uint64_t got, uint64_t want)
 {
     cv_report(x, rule, off, 0, got, want);
@@ -113,11 +130,27 @@ cuvet_status cv_nomem(cv_ctx *x, uint64_t off)
     return CUVET_E_NOMEM;
 }
 
-bool cv_work_exhausted(cv_ctx *x, uint64_t off)
+/* Work is handed out in slices: between two of them is where a caller's wish to stop is noticed. */
+#define WORK_SLICE UINT64_C(65536)
+
+bool cv_cancelled(const cv_ctx *x)
 {
-    if (!x->work_out)
+    return x->cancel && __atomic_load_n(x->cancel, __ATOMIC_RELAXED);
+}
+
+bool cv_work_next(cv_ctx *x, uint64_t n, uint64_t off)
+{
+    uint64_t all = cv_sat_add(x->work_left, x->work_rest), slice;
+
+    if (n <= all && !cv_cancelled(x)) {
+        slice = cv_min(cv_max(n, WORK_SLICE), all);
+        x->work_rest = all - slice;
+        x->work_left = slice - n;
+        return true;
+    }
+    if (!x->work_out && !cv_cancelled(x))
         cv_report(x, CV_R_LIMIT_WORK, off, 0, 0, x->lim.work);
     x->work_out = true;
-    x->work_left = 0;
+    x->work_left = x->work_rest = 0;
     return false;
 }

@@ -15,14 +15,17 @@ typedef void cv_emit_fn(void *user, const cuvet_diag *d);
 typedef struct cv_ctx {
     cv_mem mem;
     cuvet_limits lim;
-    uint64_t work_left;
-    bool work_out;    /* the work limit was reported for this unit */
-    cv_emit_fn *emit; /* may be NULL */
+    uint64_t work_left; /* of the current slice */
+    uint64_t work_rest; /* not handed out yet */
+    bool work_out;      /* the work limit was reported for this unit */
+    cv_emit_fn *emit;   /* may be NULL */
     void *emit_user;
-    cuvet_path path; /* where the code that runs now is; diagnostics copy it */
-    bool inner;      /* offsets given to cv_reject are offsets in decompressed content … */
-    uint64_t anchor; /* … whose stored bytes start here in the file */
-    bool embedded;   /* the unit is a raw image outside of containers: see spec/embedded.def */
+    cuvet_path path;    /* where the code that runs now is; diagnostics copy it */
+    bool inner;         /* offsets given to cv_reject are offsets in decompressed content … */
+    uint64_t anchor;    /* … whose stored bytes start here in the file */
+    bool advisory;      /* nothing is to be linked: findings about a target are notes */
+    const bool *cancel; /* read atomically; NULL: cannot be cancelled */
+    bool embedded;      /* the unit is a raw image outside of containers: see spec/embedded.def */
     uint64_t n_errors, n_warnings, n_notes; /* of this unit, suppressed ones included */
     cuvet_verdict verdict;                  /* worst of this unit */
     uint32_t seen[CV_N_RULES];              /* per rule, of this unit */
@@ -38,6 +41,8 @@ void cv_ctx_unit(cv_ctx *x, uint64_t bytes);
 void cv_ctx_enter_inner(cv_ctx *x, uint64_t file_off);
 void cv_ctx_leave_inner(cv_ctx *x);
 
+/* Status that a verdict amounts to; OK: nothing that stands in the way. */
+CV_MUST cuvet_status cv_verdict_status(cuvet_verdict v);
 /* The only way to reject. Reports, and returns the status of the rule's class (FORM: CUVET_E_MALFORMED). */
 CV_MUST cuvet_status cv_reject(cv_ctx *x, cv_rule rule, uint64_t off, uint64_t got, uint64_t want);
 /* Report and go on: findings that do not stop the parse. */
@@ -47,12 +52,24 @@ CV_MUST cuvet_status cv_nomem(cv_ctx *x, uint64_t off);
 
 /* Spend n units of work; false: used up, reported once per unit with the offset. */
 static inline CV_MUST bool cv_work(cv_ctx *x, uint64_t n, uint64_t off);
-CV_MUST bool cv_work_exhausted(cv_ctx *x, uint64_t off);
+CV_MUST bool cv_work_next(cv_ctx *x, uint64_t n, uint64_t off);
+/* Exactly n units from here on, and how many there are: for tests. */
+static inline void cv_ctx_set_work(cv_ctx *x, uint64_t n)
+{
+    x->work_left = n;
+    x->work_rest = 0;
+}
+static inline uint64_t cv_ctx_work(const cv_ctx *x)
+{
+    return x->work_left + x->work_rest;
+}
+/* The caller of a function wants it to end: loops without work units ask here. */
+CV_MUST bool cv_cancelled(const cv_ctx *x);
 
 static inline bool cv_work(cv_ctx *x, uint64_t n, uint64_t off)
 {
     if (CV_UNLIKELY(n > x->work_left))
-        return cv_work_exhausted(x, off);
+        return cv_work_next(x, n, off);
     x->work_left -= n;
     return true;
 }

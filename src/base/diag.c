@@ -19,6 +19,16 @@ static bool take(const char **p, const char *word)
     return true;
 }
 
+static void put_arch(cv_text *t, uint64_t packed)
+{
+    char suffix = (char)(packed >> 32 & 0x7F);
+
+    cv_text_str(t, "sm_");
+    cv_text_dec(t, packed & UINT32_MAX);
+    if (suffix == 'a' || suffix == 'f')
+        cv_text_char(t, suffix);
+}
+
 size_t cuvet_diag_message(const cuvet_diag *d, char *buf, size_t cap)
 {
     cv_text t = { buf, buf ? cap : 0, 0 };
@@ -39,6 +49,10 @@ size_t cuvet_diag_message(const cuvet_diag *d, char *buf, size_t cap)
             cv_text_hex(&t, d->got);
         else if (take(&p, "{want:x}"))
             cv_text_hex(&t, d->want);
+        else if (take(&p, "{got:sm}"))
+            put_arch(&t, d->got);
+        else if (take(&p, "{want:sm}"))
+            put_arch(&t, d->want);
         else
             cv_text_char(&t, *p++);
     }
@@ -82,6 +96,10 @@ cuvet_verdict cuvet_diag_verdict(const cuvet_diag *d)
     if (!info)
         return CUVET_V_ERROR;
     switch (info->cls) {
+    case CUVET_C_TARGET:
+        if (d->severity == CUVET_NOTE)
+            return CUVET_V_CLEAN;
+        return d->severity == CUVET_WARNING ? CUVET_V_SUSPICIOUS : CUVET_V_UNSUPPORTED;
     case CUVET_C_UNSUPPORTED: return CUVET_V_UNSUPPORTED;
     case CUVET_C_LIMIT: return CUVET_V_LIMIT;
     case CUVET_C_IO:

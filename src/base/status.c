@@ -10,9 +10,14 @@ const char *cuvet_status_name(cuvet_status s)
     case CUVET_E_UNSUPPORTED: return "UNSUPPORTED";
     case CUVET_E_NO_MATCH: return "NO_MATCH";
     case CUVET_E_REFUSED: return "REFUSED";
+    case CUVET_E_UNKNOWN: return "UNKNOWN";
+    case CUVET_E_TRUNCATED: return "TRUNCATED";
+    case CUVET_E_ARCH: return "ARCH";
+    case CUVET_E_COMPILER: return "COMPILER";
     case CUVET_E_LIMIT: return "LIMIT";
     case CUVET_E_NOMEM: return "NOMEM";
     case CUVET_E_IO: return "IO";
+    case CUVET_E_CANCELLED: return "CANCELLED";
     case CUVET_E_USAGE: return "USAGE";
     case CUVET_E_HANDLE: return "HANDLE";
     case CUVET_E_STALE_HANDLE: return "STALE_HANDLE";
@@ -20,6 +25,8 @@ const char *cuvet_status_name(cuvet_status s)
     case CUVET_E_BUSY: return "BUSY";
     case CUVET_E_POISONED: return "POISONED";
     case CUVET_E_EXISTS: return "EXISTS";
+    case CUVET_E_NULL: return "NULL";
+    case CUVET_E_STATE: return "STATE";
     case CUVET_E_INTERNAL: return "INTERNAL";
     }
     return "?";

@@ -45,9 +45,15 @@ uint64_t cv_span_find_u32(cv_span s, uint64_t from, uint32_t a, uint32_t b)
     while (i < s.len && s.len - i >= 4) {
         uint64_t last;
 
-        if (s.len - i > BLOCK && !maybe(s.base + i, a0, a1, b0, b1)) {
-            i += BLOCK;
-            continue;
+        if (s.len > BLOCK) {
+            /* The last block ends with the span: what it sees again of the one before costs less than a step
+             * per byte. */
+            uint64_t at = cv_min(i, s.len - BLOCK - 1);
+
+            if (!maybe(s.base + at, a0, a1, b0, b1)) {
+                i = at + BLOCK;
+                continue;
+            }
         }
         last = cv_min(s.len - 4, i + BLOCK - 1);
         for (; i <= last; i++) {
@@ -78,8 +84,9 @@ uint64_t cv_span_find_u32_aligned(cv_span s, uint64_t from, uint32_t a, uint32_t
     while (i < s.len && s.len - i >= 4) {
         uint64_t last = cv_min(s.len - 4, i + BLOCK - 4);
 
-        if (s.len - i >= BLOCK) {
-            const uint8_t *p = s.base + i;
+        if (s.len >= BLOCK) {
+            uint64_t at = cv_min(i, (s.len - BLOCK) / 4 * 4);
+            const uint8_t *p = s.base + at;
             quad v0 = load_quad(p), v1 = load_quad(p + 16), v2 = load_quad(p + 32), v3 = load_quad(p + 48);
             quad any = (quad)((v0 == va) | (v0 == vb) | (v1 == va) | (v1 == vb) | (v2 == va) | (v2 == vb) |
                               (v3 == va) | (v3 == vb));
@@ -87,7 +94,7 @@ uint64_t cv_span_find_u32_aligned(cv_span s, uint64_t from, uint32_t a, uint32_t
 
             memcpy(&r, &any, sizeof(r));
             if ((r[0] | r[1]) == 0) {
-                i += BLOCK;
+                i = at + BLOCK;
                 continue;
             }
         }
@@ -101,8 +108,13 @@ uint64_t cv_span_find_u32_aligned(cv_span s, uint64_t from, uint32_t a, uint32_t
     return s.len;
 }
 
+typedef int8_t tiny __attribute__((vector_size(16)));
+
 bool cv_span_is_text(cv_span s)
 {
+    /* SSE2 compares signed bytes only: both ranges are moved down to where -128 is. */
+    const lane from_blank = fill(0x80 - ' '), from_tab = fill(0x80 - '\t');
+    const tiny text = (tiny)fill(0x80 + 0x5E), space = (tiny)fill(0x80 + 4);
     lane odd = { 0 };
     uint64_t i = 0;
     pair r;
@@ -111,7 +123,7 @@ bool cv_span_is_text(cv_span s)
     for (; s.len - i >= 16; i += 16) {
         lane v = load(s.base + i);
 
-        odd |= (lane)((v - (uint8_t)' ' > 0x5E) & (v - (uint8_t)'\t' > 4));
+        odd |= (lane)(((tiny)(v + from_blank) > text) & ((tiny)(v + from_tab) > space));
     }
     memcpy(&r, &odd, sizeof(r));
     if ((r[0] | r[1]) != 0)

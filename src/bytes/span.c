@@ -60,6 +60,12 @@ uint64_t cv_span_find_nonzero(cv_span s)
     return i;
 }
 
+void cv_span_copy(cv_span s, void *to)
+{
+    if (s.len)
+        memcpy(to, s.base, (size_t)s.len);
+}
+
 bool cv_span_eq(cv_span a, cv_span b)
 {
     return a.len == b.len && (a.len == 0 || memcmp(a.base, b.base, (size_t)a.len) == 0);

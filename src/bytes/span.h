@@ -36,6 +36,8 @@ CV_MUST bool cv_span_cstr(cv_span s, uint64_t off, cv_span *out);
 uint64_t cv_span_find_byte(cv_span s, uint8_t b);
 /* Offset of the first byte that is not zero, or s.len. */
 uint64_t cv_span_find_nonzero(cv_span s);
+/* All bytes to memory that has room for them. */
+void cv_span_copy(cv_span s, void *to);
 bool cv_span_eq(cv_span a, cv_span b);
 bool cv_span_eq_str(cv_span s, const char *text);
 bool cv_span_starts(cv_span s, const char *text);

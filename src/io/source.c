@@ -61,6 +61,24 @@ cuvet_status cv_block_load(cv_ctx *x, cv_block *b, const cuvet_source *src, uint
     return s;
 }
 
+cuvet_status cv_block_copy(cv_ctx *x, cv_block *b, cv_span bytes)
+{
+    cv_block old = *b;
+    cuvet_status s;
+
+    /* The old memory goes last: the bytes may be its own. */
+    if (bytes.len > b->cap)
+        *b = (cv_block){ 0 };
+    s = cv_block_room(x, b, bytes.len, bytes.off);
+    if (s == CUVET_OK) {
+        cv_span_copy(bytes, b->mem);
+        cv_block_filled(b, bytes.len);
+    }
+    if (b->mem != old.mem)
+        cv_block_free(x, &old);
+    return s;
+}
+
 void cv_block_free(cv_ctx *x, cv_block *b)
 {
     cv_mem_put(&x->mem, b->mem, b->cap);
@@ -86,10 +104,78 @@ cuvet_status cv_window_at(cv_ctx *x, cv_window *w, const cuvet_source *src, uint
     return CUVET_OK;
 }
 
+bool cv_near(cv_span loaded, uint64_t off, uint64_t len, cv_span *out)
+{
+    if (off < loaded.off || !cv_span_has(loaded, off - loaded.off, len))
+        return false;
+    *out = cv_span_tail(loaded, off - loaded.off); /* no island: it lives as long as what was loaded */
+    out->len = len;
+    return true;
+}
+
+/* Twice what was read last while the ranges follow one another: a single small range among large ones costs
+ * no more than itself. */
+static uint64_t read_ahead(const cv_window *w, uint64_t off)
+{
+    uint64_t have_end = cv_sat_add(w->off, w->block.span.len);
+
+    if (w->block.span.len == 0 || off < w->off || off - cv_min(off, have_end) > CV_NEAR_MAX)
+        return 0;
+    return cv_min(cv_max(w->ahead, CV_NEAR_MAX / 4) * 2, CV_WINDOW_SIZE);
+}
+
+cuvet_status cv_window_near(cv_ctx *x, cv_window *w, const cuvet_source *src, uint64_t off, uint64_t len,
+                            uint64_t end, cv_span *out)
+{
+    cv_block *b = &w->block;
+    uint64_t others = x->mem.live - cv_min(b->cap, x->mem.live);
+    uint64_t room = cv_max(b->cap, x->mem.limit - cv_min(others, x->mem.limit)), size;
+    cuvet_status s;
+
+    if (cv_near(b->span, off, len, out))
+        return CUVET_OK;
+    *out = (cv_span){ 0 };
+    if (len > CV_NEAR_MAX || end > src->length || off > end || len > end - off)
+        return CUVET_OK;
+    w->ahead = read_ahead(w, off);
+    size = cv_max(len, cv_min(w->ahead, cv_min(end - off, room)));
+    w->off = off;
+    b->span.len = 0;
+    if (len > room)
+        return CUVET_OK;
+    s = cv_block_room(x, b, size, off);
+    if (s != CUVET_OK)
+        return s;
+    if (src->read_at(src->user, off, b->mem, (size_t)size) != CUVET_OK)
+        return CUVET_OK; /* perhaps for a place further on */
+    cv_block_filled(b, size);
+    return CV_NEVER(!cv_near(b->span, off, len, out)) ? CUVET_E_INTERNAL : CUVET_OK;
+}
+
+cuvet_status cv_window_read(cv_ctx *x, cv_window *w, const cuvet_source *src, uint64_t off, void *buf,
+                            size_t len, uint64_t end)
+{
+    cv_span s;
+    cuvet_status st = cv_window_near(x, w, src, off, len, end, &s);
+
+    if (st != CUVET_OK)
+        return st;
+    if (s.len != len || len == 0)
+        return cv_source_read(x, src, off, buf, len);
+    memcpy(buf, s.base, len);
+    return CUVET_OK;
+}
+
+void cv_window_forget(cv_window *w)
+{
+    w->block.span.len = 0;
+    w->off = w->ahead = 0;
+}
+
 void cv_window_free(cv_ctx *x, cv_window *w)
 {
     cv_block_free(x, &w->block);
-    w->off = 0;
+    w->off = w->ahead = 0;
 }
 
 /* ---- public sources ---- */

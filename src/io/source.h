@@ -28,20 +28,40 @@ CV_MUST cuvet_status cv_block_load(cv_ctx *x, cv_block *b, const cuvet_source *s
 /* Room for len bytes that a decoder will fill; the span is set by cv_block_filled(). */
 CV_MUST cuvet_status cv_block_room(cv_ctx *x, cv_block *b, uint64_t len, uint64_t off);
 void cv_block_filled(cv_block *b, uint64_t len);
+/* Bytes that are in memory already become the block's. They may lie in it. */
+CV_MUST cuvet_status cv_block_copy(cv_ctx *x, cv_block *b, cv_span bytes);
 void cv_block_free(cv_ctx *x, cv_block *b);
 
 /* A window that moves forward over the source with an overlap, for searches. */
 #define CV_WINDOW_SIZE (UINT64_C(256) * 1024)
 
+/* Ranges up to this size are worth reading ahead for; one behind the last by no more than this follows it. */
+#define CV_NEAR_MAX (UINT64_C(16) * 1024)
+
 typedef struct cv_window {
     cv_block block;
-    uint64_t off; /* of the window in the source */
+    uint64_t off;   /* of the window in the source */
+    uint64_t ahead; /* what cv_window_near() went for the last time, or 0 */
 } cv_window;
 
 /* Window that contains off, with at least min(need, end - off) bytes from it on; *out starts at off and ends
  * with the window or at end. need <= CV_WINDOW_SIZE / 2. */
 CV_MUST cuvet_status cv_window_at(cv_ctx *x, cv_window *w, const cuvet_source *src, uint64_t off,
                                   uint64_t need, uint64_t end, cv_span *out);
+/* The part of a loaded span that is [off, off + len) of the source; false when it is not all there. */
+CV_MUST bool cv_near(cv_span loaded, uint64_t off, uint64_t len, cv_span *out);
+/* Exactly [off, off + len) from the window. A range that is not in it is read alone, or together with what
+ * follows it (never beyond end) when ranges have been asked for one after the other: one system call for each
+ * would cost more than what is done with tiny ones. *out is empty when that was not possible, and nothing was
+ * reported: the caller loads a block of its own, and if that fails as well, it was for the range itself.
+ * @return OK · NOMEM */
+CV_MUST cuvet_status cv_window_near(cv_ctx *x, cv_window *w, const cuvet_source *src, uint64_t off,
+                                    uint64_t len, uint64_t end, cv_span *out);
+/* The same, copied to buf; reads it alone when there is no other way. */
+CV_MUST cuvet_status cv_window_read(cv_ctx *x, cv_window *w, const cuvet_source *src, uint64_t off, void *buf,
+                                    size_t len, uint64_t end);
+/* The bytes are no longer those of the source that is asked for next; the memory is kept. */
+void cv_window_forget(cv_window *w);
 void cv_window_free(cv_ctx *x, cv_window *w);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "model/agree.h"
 
-#define LTOIR_MAGIC UINT32_C(0x7F4E43ED)
-
 static char flag_suffix(uint64_t flags)
 {
     return flags & CV_FB_ARCH_A ? 'a' : flags & CV_FB_ARCH_F ? 'f' : 0;
@@ -20,7 +18,7 @@ bool cv_agree_kind(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, cv_span 
 
     if (magic == UINT32_C(0x464C457F))
         is = CV_FB_KIND_ELF;
-    else if (magic == LTOIR_MAGIC)
+    else if (magic == CV_LTOIR_MAGIC)
         is = CV_FB_KIND_LTOIR;
     if (m->kind == CV_FB_KIND_ELF && is == 0 && cv_ptx_probe(content))
         is = CV_FB_KIND_PTX;
@@ -116,8 +114,8 @@ void cv_agree_ltoir(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, cv_span
     uint64_t version = (uint64_t)cv_u8_at(blob, 4) * 100 + cv_u8_at(blob, 5);
     uint64_t header = (uint64_t)m->major * 100 + m->minor;
 
-    if (cv_u32_at(blob, 0) != LTOIR_MAGIC) {
-        cv_report(x, CV_R_AGREE_LTOIR_MAGIC, blob.off, 4, cv_u32_at(blob, 0), LTOIR_MAGIC);
+    if (cv_u32_at(blob, 0) != CV_LTOIR_MAGIC) {
+        cv_report(x, CV_R_AGREE_LTOIR_MAGIC, blob.off, 4, cv_u32_at(blob, 0), CV_LTOIR_MAGIC);
         return;
     }
     if (version != header)

@@ -7,6 +7,8 @@
 #include "format/ptx/read.h"
 #include "model/cubin.h"
 
+#define CV_LTOIR_MAGIC UINT32_C(0x7F4E43ED)
+
 /* 'head' is the offset of the member header in the file: where the findings point. */
 void cv_agree_elf(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, const cv_cubin *c);
 void cv_agree_ptx(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, const cv_ptx *p);

@@ -145,6 +145,8 @@ cuvet_status cv_scan_open(cv_scan *s, const cuvet_alloc *alloc, const cuvet_limi
     cuvet_status st;
 
     *s = (cv_scan){ .alloc = *alloc, .lim = *lim, .opt = *opt, .emit = emit, .emit_user = emit_user };
+    s->admit =
+        (cv_admit_for){ .target = opt->target, .toolkit = CV_ADMIT_TOOLKIT, .execute = opt->target.sm == 0 };
     cv_mem_init(&s->mem, alloc, lim->live);
     st = open_workers(s);
     if (st == CUVET_OK)

@@ -44,6 +44,7 @@ typedef struct cv_scan {
     cuvet_alloc alloc;
     cuvet_limits lim;
     cuvet_scan_options opt;
+    cv_admit_for admit;
     cv_emit_fn *emit;
     void *emit_user;
     cv_level *level[CV_SCAN_LEVELS];

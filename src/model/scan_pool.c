@@ -5,10 +5,14 @@
 
 #include "model/scan.h"
 
+/* A unit of this size takes longer than the threads can be apart at the end of a batch. */
+#define LARGE CV_MIB
+
 typedef struct pool {
     cv_level *lv;
     cv_examine_options opt;
     uint64_t n;
+    cv_keys order; /* in which the units are taken; empty: as they are */
     uint64_t next; /* atomic */
 } pool;
 
@@ -23,12 +27,17 @@ CV_VEC(cv_seats, seat);
 
 static void work(pool *p, cv_worker *w)
 {
+    cv_examine_options opt = p->opt;
+
     for (;;) {
         uint64_t i = __atomic_fetch_add(&p->next, 1, __ATOMIC_RELAXED);
 
         if (i >= p->n)
             return;
-        cv_examine(w, &p->lv->src, cv_units_at(&p->lv->units, i), &p->opt, cv_results_at(&p->lv->results, i));
+        if (p->order.n)
+            i = cv_keys_at(&p->order, i)->index;
+        cv_examine(w, &p->lv->src, cv_units_at(&p->lv->units, i), &opt, cv_results_at(&p->lv->results, i));
+        opt.follows = true;
     }
 }
 
@@ -41,6 +50,31 @@ static void *run(void *arg)
     return NULL;
 }
 
+/* What a unit claims to cost. A lie changes who waits for whom and nothing else. */
+static uint64_t weight_of(const cv_unit *u)
+{
+    cv_span head = cv_span_of(&u->head, sizeof(u->head), 0);
+
+    return cv_max(u->payload_size, cv_u64_at(head, 0x28) & CV_FB_COMPRESSED ? cv_u64_at(head, 0x38) : 0);
+}
+
+/* Large units first, the largest at the very beginning: everybody would wait for one that was begun last. The
+ * others as they lie in the file, where small ones are read together. */
+static void put_in_order(cv_scan *s, pool *p)
+{
+    bool ok = true;
+
+    for (uint64_t i = 0; ok && i < p->n; i++) {
+        uint64_t weight = weight_of(cv_units_at(&p->lv->units, i));
+
+        ok = cv_keys_push(&s->mem, &p->order, (cv_key){ weight < LARGE ? UINT64_MAX : ~weight, i });
+    }
+    if (ok)
+        cv_keys_sort(&p->order);
+    else
+        cv_keys_free(&s->mem, &p->order); /* slower, and as right */
+}
+
 void cv_scan_examine_all(cv_scan *s, cv_level *lv, uint64_t n)
 {
     pool p = { .lv = lv, .n = n };
@@ -50,9 +84,13 @@ void cv_scan_examine_all(cv_scan *s, cv_level *lv, uint64_t n)
     /* Nobody changes the counts before all threads have ended. */
     p.opt = (cv_examine_options){ .seen = s->seen,
                                   .depth = s->opt.depth,
+                                  .admit = &s->admit,
                                   .ledger = s->opt.claim != NULL,
+                                  .near = lv->walk.window.block.span, /* the walk waits meanwhile */
                                   .inner = inner,
                                   .anchor = inner ? lv->x.anchor : 0 };
+    if (n > 1 && s->workers.n > 1)
+        put_in_order(s, &p);
     for (uint64_t i = 1; n > 1 && i < s->workers.n; i++) {
         seat one = { &p, *cv_workers_at(&s->workers, i), 0, false };
 
@@ -72,4 +110,5 @@ void cv_scan_examine_all(cv_scan *s, cv_level *lv, uint64_t n)
                                NULL); /* fails only for a thread that is not there */
     }
     cv_seats_free(&s->mem, &seats);
+    cv_keys_free(&s->mem, &p.order);
 }

@@ -12,6 +12,7 @@ void cv_worker_init(cv_worker *w, const cuvet_alloc *alloc, const cuvet_limits *
     cv_ctx_init(&w->x, alloc, lim);
     w->codec = (cv_codec){ 0 };
     w->head = w->stored = w->unpacked = (cv_block){ 0 };
+    w->window = (cv_window){ 0 };
     cv_cubin_init(&w->cubin);
 }
 
@@ -21,6 +22,7 @@ void cv_worker_free(cv_worker *w)
     cv_block_free(&w->x, &w->head);
     cv_block_free(&w->x, &w->stored);
     cv_block_free(&w->x, &w->unpacked);
+    cv_window_free(&w->x, &w->window);
     cv_codec_free(&w->x, &w->codec);
 }
 
@@ -71,6 +73,9 @@ typedef struct job {
     const cv_unit *u;
     const cv_examine_options *opt;
     cv_result *r;
+    cv_span near;   /* all of a small unit, or empty */
+    cv_span stored; /* its payload, … */
+    bool loaded;    /* … once that was read */
 } job;
 
 /* The content of a unit lies in decompressed bytes; whatever is reported there is inner. */
@@ -96,6 +101,8 @@ static void examine_elf(const job *j, const cv_fatbin_member *m, cv_span content
     cv_path_push(j->x, CUVET_P_ELF, false, 0);
     enter(j, j->u->off + j->u->header_size, inner);
     s = cv_cubin_examine(j->x, &j->w->cubin, content, ledger, &extent);
+    if (s == CUVET_OK && j->opt->admit)
+        cv_admit_note(j->x, &j->w->cubin, j->opt->admit);
     leave(j);
     cv_path_pop(j->x);
     if (s == CUVET_E_NOMEM)
@@ -270,25 +277,40 @@ static void check_padding(const job *j, cv_span pad)
         cv_report(j->x, CV_R_FATBIN_PAYLOAD_PADDING, pad.off, pad.len, 1, pad.len);
 }
 
+/* The payload as it is stored: read by who needs it first. */
+static cuvet_status load_stored(job *j)
+{
+    uint64_t off = j->u->off + j->u->header_size, len = j->u->payload_size;
+    cuvet_status s = CUVET_OK;
+
+    if (j->loaded)
+        return CUVET_OK;
+    if (!cv_near(j->near, off, len, &j->stored)) {
+        s = keep(j, cv_block_load(j->x, &j->w->stored, j->src, off, len));
+        j->stored = j->w->stored.span;
+    }
+    j->loaded = s == CUVET_OK;
+    return s;
+}
+
 /* Payload of a member: padding, method, limits, bytes. *inner: content is decompressed. False: no content. */
-static bool unpack_member(const job *j, const cv_fatbin_member *m, cv_span *content, bool *inner)
+static bool unpack_member(job *j, const cv_fatbin_member *m, cv_span *content, bool *inner)
 {
     cv_codec_kind method = m->flags & CV_FB_LZ4 ? CV_CODEC_LZ4 : CV_CODEC_ZSTD;
-    cv_block *b = &j->w->stored;
     cv_span stored;
 
     *inner = false;
-    if (keep(j, cv_block_load(j->x, b, j->src, j->u->off + j->u->header_size, m->payload_size)) != CUVET_OK)
+    if (load_stored(j) != CUVET_OK)
         return false;
-    *content = b->span;
+    *content = j->stored;
     if (!(m->flags & CV_FB_COMPRESSED))
         return true;
-    check_padding(j, cv_span_tail(b->span, m->compressed_size));
+    check_padding(j, cv_span_tail(j->stored, m->compressed_size));
     if (m->flags & CV_FB_SCRAMBLED) {
-        cv_report(j->x, CV_R_FATBIN_OPAQUE, b->span.off, m->compressed_size, m->compressed_size, 0);
+        cv_report(j->x, CV_R_FATBIN_OPAQUE, j->stored.off, m->compressed_size, m->compressed_size, 0);
         return false;
     }
-    if (!cv_span_sub(b->span, 0, m->compressed_size, &stored))
+    if (!cv_span_sub(j->stored, 0, m->compressed_size, &stored))
         return false;
     if (keep(j, cv_codec_decode(j->x, &j->w->codec, method, stored, m->uncompressed_size, &j->w->unpacked)) !=
         CUVET_OK)
@@ -309,7 +331,7 @@ static cuvet_compression method_of(const cv_fatbin_member *m)
     return f == CV_FB_LZ4 ? CUVET_Z_LZ4 : f == CV_FB_ZSTD ? CUVET_Z_ZSTD : CUVET_Z_UNKNOWN;
 }
 
-static cuvet_kind kind_of(uint16_t kind)
+cuvet_kind cv_unit_kind_of(uint16_t kind)
 {
     switch (kind) {
     case CV_FB_KIND_PTX: return CUVET_K_PTX;
@@ -324,7 +346,7 @@ static void fill_item(const job *j, const cv_fatbin_member *m)
 {
     cuvet_item *i = &j->r->item;
 
-    i->kind = kind_of(m->kind);
+    i->kind = cv_unit_kind_of(m->kind);
     i->compression = method_of(m);
     i->raw_kind = m->kind;
     i->major = m->major;
@@ -389,36 +411,48 @@ static void size_raw(const job *j, const cv_fatbin_member *m)
 }
 
 /* Everything that was stored, whatever became of it, and what it was unpacked to. */
-static void search_member(const job *j, cv_span content, bool inner)
+static void search_member(job *j, cv_span content, bool inner)
 {
-    cv_block *b = &j->w->stored;
-    uint64_t payload = j->u->off + j->u->header_size;
-
     if (inner)
         find_hidden(j, content, true);
     if (j->r->nested || (!inner && j->r->text))
         return;
-    if ((b->span.off != payload || b->span.len != j->u->payload_size) &&
-        keep(j, cv_block_load(j->x, b, j->src, payload, j->u->payload_size)) != CUVET_OK)
-        return;
-    find_in(j, b->span, false, j->r->item.compression != CUVET_Z_NONE, 0, b->span.len);
+    if (load_stored(j) == CUVET_OK)
+        find_in(j, j->stored, false, j->r->item.compression != CUVET_Z_NONE, 0, j->stored.len);
 }
 
-static void examine_member(const job *j)
+/* The header, and of a small member the payload with it. */
+static cuvet_status load_header(job *j, bool full, cv_span *header)
+{
+    const cv_unit *u = j->u;
+    uint64_t len = u->header_size + (full ? u->payload_size : 0);
+    cuvet_status s = CUVET_OK;
+
+    if (len > CV_NEAR_MAX)
+        cv_window_free(j->x, &j->w->window); /* a large one has the whole budget */
+    else if (!cv_near(j->opt->near, u->off, len, &j->near))
+        s = keep(j, cv_window_near(j->x, &j->w->window, j->src, u->off, len, j->src->length, &j->near));
+    if (s != CUVET_OK || cv_near(j->near, u->off, u->header_size, header))
+        return s;
+    s = keep(j, cv_block_load(j->x, &j->w->head, j->src, u->off, u->header_size));
+    *header = j->w->head.span;
+    return s;
+}
+
+static void examine_member(job *j)
 {
     const cv_unit *u = j->u;
     bool full = j->opt->depth == CUVET_DEPTH_FULL && !u->skip_payload, inner = false, readable;
     cv_span header, content, fixed;
     cv_fatbin_member m;
 
-    if (keep(j, cv_block_load(j->x, &j->w->head, j->src, u->off, u->header_size)) != CUVET_OK)
+    if (load_header(j, full, &header) != CUVET_OK)
         return;
-    header = j->w->head.span;
     fixed = header;
     fixed.len = cv_min(fixed.len, sizeof(u->head));
-    if (!cv_span_eq(cv_span_of(u->head, sizeof(u->head), 0), fixed)) {
+    if (!cv_span_eq(cv_span_of(&u->head, sizeof(u->head), 0), fixed)) {
         cv_report(j->x, CV_R_IO_CHANGED, u->off, 0, cv_u64_at(header, 0),
-                  cv_u64_at(cv_span_of(u->head, 8, 0), 0));
+                  cv_u64_at(cv_span_of(&u->head, sizeof(u->head), 0), 0));
         return;
     }
     readable = cv_fatbin_read_member(j->x, header, &m) == CUVET_OK;
@@ -480,9 +514,9 @@ static void say_live(cv_worker *w, const cv_unit *u, cv_result *r)
 void cv_examine(cv_worker *w, const cuvet_source *src, const cv_unit *u, const cv_examine_options *opt,
                 cv_result *r)
 {
-    job j = { w, &w->x, src, u, opt, r };
+    job j = { .w = w, .x = &w->x, .src = src, .u = u, .opt = opt, .r = r };
     uint64_t declared =
-        u->kind == CV_UNIT_MEMBER ? cv_u64_at(cv_span_of(u->head, sizeof(u->head), 0), 0x38) : 0;
+        u->kind == CV_UNIT_MEMBER ? cv_u64_at(cv_span_of(&u->head, sizeof(u->head), 0), 0x38) : 0;
 
     *r = (cv_result){ .mem = &w->x.mem, .status = CUVET_OK, .seen = opt->seen, .cap = w->x.lim.diagnostics };
     r->item = (cuvet_item){ .where = u->path,
@@ -491,6 +525,8 @@ void cv_examine(cv_worker *w, const cuvet_source *src, const cv_unit *u, const c
                             .container_off = u->container_off,
                             .header_off = u->off,
                             .payload_off = u->off + u->header_size };
+    if (!opt->follows)
+        cv_window_forget(&w->window);
     w->x.emit = keep_diag;
     w->x.emit_user = r;
     /* A lying declared size cannot buy work: it is capped by the limit that the decoder enforces. */

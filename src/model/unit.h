@@ -11,9 +11,15 @@
 #include "base/vec.h"
 #include "codec/codec.h"
 #include "format/fatbin/read.h"
+#include "model/admit.h"
 #include "model/cubin.h"
 
 typedef enum cv_unit_kind { CV_UNIT_MEMBER, CV_UNIT_IMAGE, CV_UNIT_TEXT } cv_unit_kind;
+
+/* The fixed part of a member header. */
+typedef struct cv_unit_head {
+    uint8_t bytes[CV_FATBIN_MEMBER];
+} cv_unit_head;
 
 typedef struct cv_unit {
     cv_unit_kind kind;
@@ -23,12 +29,15 @@ typedef struct cv_unit {
     uint64_t payload_size; /* stored bytes behind the header; for images and texts: all of it */
     uint64_t container_off;
     bool referenced;
-    bool embedded;                  /* an image in the middle of something else */
-    uint64_t unpacked;              /* bytes that the units before it declare */
-    bool skip_payload;              /* a limit of the file is used up: headers only */
-    uint8_t head[CV_FATBIN_MEMBER]; /* as the walk saw it: the worker's copy must be the same */
-    uint64_t ar_name, ar_name_len;  /* in the walk's name pool */
+    bool embedded;                 /* an image in the middle of something else */
+    uint64_t unpacked;             /* bytes that the units before it declare */
+    bool skip_payload;             /* a limit of the file is used up: headers only */
+    cv_unit_head head;             /* as the walk saw it: the worker's copy must be the same */
+    uint64_t ar_name, ar_name_len; /* in the walk's name pool */
 } cv_unit;
+
+/* What the kind field of a member header says. */
+cuvet_kind cv_unit_kind_of(uint16_t kind);
 
 CV_VEC(cv_units, cv_unit);
 CV_VEC(cv_diags, cuvet_diag);
@@ -68,6 +77,7 @@ typedef struct cv_worker {
     cv_codec codec;
     cv_block head; /* of the member */
     cv_block stored, unpacked;
+    cv_window window; /* small members that follow one another are read together */
     cv_cubin cubin;
 } cv_worker;
 
@@ -80,6 +90,9 @@ typedef struct cv_examine_options {
     bool take;  /* content that holds more device code goes along in the result */
     bool inner; /* the source is decompressed content that is stored at anchor */
     uint64_t anchor;
+    const cv_admit_for *admit; /* notes where a device ELF would not be admitted; NULL: not judged */
+    bool follows; /* the unit before was of the same source: what was read ahead for it may be used */
+    cv_span near; /* bytes of the source that are in memory already: a unit in them is not read again */
     const uint32_t
         *seen; /* per rule, delivered so far of this file: more than the cap is only counted; may be NULL */
 } cv_examine_options;

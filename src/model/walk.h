@@ -55,7 +55,7 @@ typedef struct cv_walk {
     uint64_t container, body_end, at, entry;
     bool referenced;
     cv_u64s targets; /* kind, arch, suffix of its members so far */
-    uint8_t head[CV_FATBIN_MEMBER];
+    cv_unit_head head;
     cv_ledger claims; /* of the file, handed out by the scan */
     /* counts of the file */
     uint64_t n_containers, n_unreferenced, n_members, n_images, gap_bytes, unpacked, stored;
@@ -66,6 +66,9 @@ CV_MUST cuvet_status cv_walk_open(cv_ctx *x, cv_walk *w, const cuvet_source *src
                                   cv_region_kind kind, bool ledger);
 /* Next unit. @return OK · END · IO · NOMEM · LIMIT (live memory). Diagnostics go to x as they are met. */
 CV_MUST cuvet_status cv_walk_next(cv_ctx *x, cv_walk *w, cv_unit *out);
+/* Is it the first container of its section or of a bare file: the only one that the reference linker reads?
+ */
+bool cv_walk_is_first(const cv_walk *w, uint64_t container_off);
 /* The units so far are done with: their names may go. */
 void cv_walk_forget(cv_walk *w);
 void cv_walk_close(cv_ctx *x, cv_walk *w);

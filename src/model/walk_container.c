@@ -44,7 +44,7 @@ static void leave(cv_ctx *x, cv_walk *w)
 cuvet_status cv_walk_container(cv_ctx *x, cv_walk *w, cv_step *step, cv_unit *out)
 {
     uint64_t left = w->body_end - w->at, usize = 0;
-    cv_span head = cv_span_of(w->head, cv_min(left, CV_FATBIN_MEMBER), w->at);
+    cv_span head = cv_span_of(&w->head, cv_min(left, sizeof(w->head)), w->at);
     cuvet_status s;
 
     if (left == 0 || w->broken) {
@@ -56,7 +56,7 @@ cuvet_status cv_walk_container(cv_ctx *x, cv_walk *w, cv_step *step, cv_unit *ou
         w->broken = true;
         return CUVET_OK;
     }
-    s = cv_source_read(x, w->src, w->at, w->head, (size_t)head.len);
+    s = cv_window_read(x, &w->window, w->src, w->at, &w->head, (size_t)head.len, cv_walk_top(w)->end);
     if (s != CUVET_OK)
         return s;
     cv_path_push(x, CUVET_P_ENTRY, true, w->entry);
@@ -84,8 +84,7 @@ cuvet_status cv_walk_container(cv_ctx *x, cv_walk *w, cv_step *step, cv_unit *ou
     out->unpacked = w->unpacked;
     out->container_off = w->container;
     out->referenced = w->referenced;
-    for (uint64_t i = 0; i < CV_FATBIN_MEMBER; i++)
-        CV_PUT(out->head, i, cv_u8_at(head, i));
+    out->head = w->head; /* all of it: a shorter one has no extent */
     cv_path_pop(x);
     w->at += out->header_size + out->payload_size;
     w->stored += out->payload_size;

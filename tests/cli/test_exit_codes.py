@@ -103,7 +103,7 @@ def help_and_version():
         equal((r.rc, r.err), (CLEAN, ""), " ".join(args))
         assert r.out, "silence for " + " ".join(args)
     text = cuvet("--version").out
-    assert text.startswith("cuvet ") and "sandbox: none" in text and "zstd" in text, text
+    assert text.startswith("cuvet ") and "\nsandbox: " in text and "zstd" in text, text
     for command in ("scan", "list", "unpack", "dump", "map", "rules", "help"):
         assert "\n  %s" % command in cuvet("help").out, command
 

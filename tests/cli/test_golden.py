@@ -13,6 +13,9 @@ UPDATE = os.environ.get("CV_GOLDEN_UPDATE") == "1"
 
 def compare(name, text):
     path = os.path.join(GOLDEN, name)
+    # Depends on the kernel, and on the build.
+    text = re.sub(r'("sandbox": ?)"[^"]*"', r'\1"..."', text)
+    text = re.sub(r"^sandbox: .*$", "sandbox: ...", text, flags=re.M)
     if UPDATE:
         os.makedirs(GOLDEN, exist_ok=True)
         with open(path, "w", encoding="utf-8") as f:

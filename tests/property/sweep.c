@@ -15,15 +15,9 @@ bool sweep_full(void)
     return v && *v;
 }
 
-static const char *wanted_suffix;
-
 static int wanted(const struct dirent *e)
 {
-    size_t n = strlen(e->d_name), k = wanted_suffix ? strlen(wanted_suffix) : 0;
-
-    if (e->d_name[0] == '.' || strstr(e->d_name, "MANIFEST") || strstr(e->d_name, "README"))
-        return 0;
-    return n >= k && (k == 0 || strcmp(e->d_name + n - k, wanted_suffix) == 0);
+    return e->d_name[0] != '.' && !strstr(e->d_name, "MANIFEST") && !strstr(e->d_name, "README");
 }
 
 static void load(sample *s, const char *dir, const char *name)
@@ -43,44 +37,62 @@ static void load(sample *s, const char *dir, const char *name)
     fclose(f);
 }
 
-/* CV_SAMPLES=FROM-TO: only these of the sorted samples, so that a long sweep can be split over processes. */
-static bool in_range(int i)
+bool sweep_is_part(void)
 {
-    const char *v = getenv("CV_SAMPLES");
-    int from = 0, to = 0;
-
-    return !v || (sscanf(v, "%d-%d", &from, &to) == 2 && i >= from && i <= to);
+    return getenv("CV_PART") != NULL;
 }
 
-size_t sweep_load(const char *dir, const char *suffix, sample **out)
+/* Neighbours in the list are much alike: taking every Nth gives parts that take about the same time. */
+static bool in_part(size_t i)
+{
+    const char *v = getenv("CV_PART");
+    unsigned k = 0, n = 1;
+    char rest;
+
+    ck_assert_msg(!v || (sscanf(v, "%u/%u%c", &k, &n, &rest) == 2 && k < n), "CV_PART=%s is not K/N", v);
+    return i % n == k;
+}
+
+sweep sweep_load(const char *dir)
 {
     const char *root = getenv("CV_SRC");
     struct dirent **names;
+    sweep w = { 0 };
     char path[512];
-    size_t kept = 0;
     int n;
 
     snprintf(path, sizeof(path), "%s/corpus/%s", root ? root : ".", dir);
-    wanted_suffix = suffix;
     n = scandir(path, &names, wanted, alphasort);
     ck_assert_msg(n > 0, "no samples in %s", path);
-    *out = calloc((size_t)n, sizeof(**out));
-    ck_assert_ptr_nonnull(*out);
-    for (int i = 0; i < n; i++) {
-        if (in_range(i))
-            load(&(*out)[kept++], path, names[i]->d_name);
+    w.of = (size_t)n;
+    w.v = calloc(w.of, sizeof(*w.v));
+    ck_assert_ptr_nonnull(w.v);
+    for (size_t i = 0; i < w.of; i++) {
+        if (in_part(i))
+            load(&w.v[w.n++], path, names[i]->d_name);
         free(names[i]);
     }
     free(names);
-    ck_assert_msg(kept > 0, "CV_SAMPLES leaves nothing");
-    return kept;
+    ck_assert_msg(w.n > 0, "CV_PART leaves no sample");
+    return w;
 }
 
-void sweep_free(sample *s, size_t n)
+size_t sweep_bytes(const sweep *w)
 {
-    for (size_t i = 0; i < n; i++)
-        free(s[i].bytes);
-    free(s);
+    size_t sum = 0;
+
+    for (size_t i = 0; i < w->n; i++)
+        sum += w->v[i].n;
+    return sum;
+}
+
+void sweep_end(sweep *w, const char *what, size_t looked_at, size_t cases)
+{
+    printf("swept %s: %zu of %zu samples, %zu cases\n", what, looked_at, w->of, cases);
+    fflush(stdout); /* a forked test does not run the handlers at exit */
+    for (size_t i = 0; i < w->n; i++)
+        free(w->v[i].bytes);
+    free(w->v);
 }
 
 typedef struct claim {
@@ -102,9 +114,8 @@ static void on_diag(void *user, const cuvet_diag *d)
 {
     notes *k = user;
 
-    /* ck_assert writes a mark to a file each time: here only the failure is worth one. */
-    if (d->file_off > k->length || (!d->inner && d->length > k->length - d->file_off))
-        ck_abort_msg("a diagnostic of rule %u lies outside of the file", (unsigned)d->rule);
+    SWEEP_CHECK(d->file_off <= k->length && (d->inner || d->length <= k->length - d->file_off),
+                "a diagnostic of rule %u lies outside of the file", (unsigned)d->rule);
     mix(k, d->rule);
     mix(k, d->file_off);
     mix(k, d->inner_off);
@@ -121,8 +132,7 @@ static void on_claim(void *user, const cuvet_claim_info *c)
     if (k->n == k->cap) {
         k->cap = k->cap ? 2 * k->cap : 64;
         k->v = realloc(k->v, k->cap * sizeof(*k->v));
-        if (!k->v)
-            ck_abort_msg("out of memory");
+        SWEEP_CHECK(k->v, "out of memory");
     }
     k->v[k->n++] = (claim){ c->off, c->length };
 }
@@ -163,22 +173,22 @@ outcome sweep_scan(const uint8_t *bytes, size_t n, const cuvet_limits *lim, bool
     cuvet_ctx *ctx;
     cuvet_scan s;
 
-    ck_assert_int_eq(cuvet_ctx_create(&opt, &ctx), CUVET_OK);
-    ck_assert_int_eq(cuvet_source_memory(bytes, n, &src), CUVET_OK);
+    SWEEP_CHECK(cuvet_ctx_create(&opt, &ctx) == CUVET_OK, "no context");
+    SWEEP_CHECK(cuvet_source_memory(bytes, n, &src) == CUVET_OK, "no source");
     o.status = cuvet_scan_open(ctx, &src, &how, &s);
     if (o.status == CUVET_E_LIMIT) { /* not even the scan itself fits the memory limit */
         cuvet_ctx_destroy(ctx);
         o.sum.verdict = CUVET_V_LIMIT;
         return o;
     }
-    ck_assert_int_eq(o.status, CUVET_OK);
+    SWEEP_CHECK(o.status == CUVET_OK, "no scan: status %d", o.status);
     while ((o.status = cuvet_scan_next(ctx, s, &item)) == CUVET_OK) {
         mix(&k, item.header_off);
         mix(&k, item.size);
         mix(&k, (uint64_t)item.kind << 32 | item.arch);
         mix(&k, item.kernels);
     }
-    ck_assert_int_eq(cuvet_scan_summary(ctx, s, &o.sum), CUVET_OK);
+    SWEEP_CHECK(cuvet_scan_summary(ctx, s, &o.sum) == CUVET_OK, "no summary");
     cuvet_ctx_destroy(ctx);
     mix(&k, o.sum.verdict);
     o.hash = k.hash;

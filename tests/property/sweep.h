@@ -12,6 +12,11 @@ typedef struct sample {
     size_t n;
 } sample;
 
+typedef struct sweep {
+    sample *v;
+    size_t n, of; /* samples of this process, and of all */
+} sweep;
+
 typedef struct outcome {
     cuvet_status status; /* END when all is well */
     cuvet_summary sum;
@@ -19,12 +24,26 @@ typedef struct outcome {
     bool covered;  /* the claims own every byte once */
 } outcome;
 
+/* ck_assert_msg() writes a mark to a file even when all is well, which takes longer than a scan: in loops
+ * over millions of them only a failure is worth one. */
+#define SWEEP_CHECK(ok, ...)                                                                                 \
+    do {                                                                                                     \
+        if (!(ok))                                                                                           \
+            ck_abort_msg(__VA_ARGS__);                                                                       \
+    } while (0)
+
 /* make check looks at a part of what make check-full looks at. */
 bool sweep_full(void);
-/* Files of corpus/<dir>, sorted by name, those with the suffix only (NULL: all). Ends the test when there are
- * none. */
-size_t sweep_load(const char *dir, const char *suffix, sample **out);
-void sweep_free(sample *s, size_t n);
+/* CV_PART=K/N: this process sweeps every Nth sample from the Kth on (0 <= K < N), N - 1 others sweep the
+ * rest. */
+bool sweep_is_part(void);
+/* Files of corpus/<dir>, sorted by name, those of this part only. Ends the test when there are none. */
+sweep sweep_load(const char *dir);
+/* Bytes of all samples of this part. */
+size_t sweep_bytes(const sweep *w);
+/* The end of every test of this directory: says what was swept, for tools/runtests.py to add up over the
+ * parts, and frees the samples. */
+void sweep_end(sweep *w, const char *what, size_t looked_at, size_t cases);
 /* lim NULL: strict; claims: with the byte ledger. */
 outcome sweep_scan(const uint8_t *bytes, size_t n, const cuvet_limits *lim, bool claims);
 /* Device code was found and nothing is wrong with anything. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* No part of a good file passes for a good file: every prefix of every sample is scanned, and only those that
- * end where the format lets a file end are accepted. The legal ends are: PTX text     everywhere behind its
- * .target: there is no length containers   behind each container, and in the zero bytes between two, a
- * multiple of 8 behind it archives     behind each member, with or without the byte that pads it device ELF,
- * host ELF: none */
+ * end where the format lets a file end are accepted. The legal ends are:
+ *
+ * - PTX text: everywhere behind its .target, there is no length
+ * - containers: behind each container, and in the zero bytes between two, a multiple of 8 behind it
+ * - archives: behind each member, with or without the byte that pads it
+ * - device ELF, host ELF: none */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,38 +65,54 @@ static uint8_t *legal_ends(const sample *s)
     return legal;
 }
 
+static outcome scan_prefix(const sample *s, size_t len)
+{
+    uint8_t *part = malloc(len ? len : 1); /* not one byte behind the end */
+    outcome o;
+
+    SWEEP_CHECK(part != NULL, "out of memory");
+    memcpy(part, s->bytes, len);
+    o = sweep_scan(part, len, NULL, false);
+    free(part);
+    return o;
+}
+
+/* @return prefixes looked at */
+static size_t sweep_sample(const sample *s, size_t step, size_t *accepted)
+{
+    uint8_t *legal = legal_ends(s);
+    size_t looked_at = 0;
+
+    for (size_t len = 0; len < s->n; len++) {
+        outcome o;
+
+        if (len % step && len > 160 && s->n - len > 64 && !legal[len])
+            continue;
+        o = scan_prefix(s, len);
+        looked_at++;
+        *accepted += sweep_accepted(&o);
+        SWEEP_CHECK(o.status == CUVET_END, "%s: %zu bytes: status %d", s->name, len, o.status);
+        SWEEP_CHECK(!sweep_accepted(&o) || legal[len], "%s: the first %zu bytes pass for a good file",
+                    s->name, len);
+    }
+    free(legal);
+    return looked_at;
+}
+
 START_TEST(every_prefix)
 {
-    size_t step = sweep_full() ? 1 : 5, scans = 0, accepted = 0;
-    sample *s;
-    size_t n = sweep_load("samples", NULL, &s);
+    size_t step = sweep_full() ? 1 : 5, looked_at = 0, accepted = 0;
+    sweep w = sweep_load("samples");
 
-    for (size_t i = 0; i < n; i++) {
-        uint8_t *legal = legal_ends(&s[i]);
-
-        for (size_t len = 0; len < s[i].n; len++) {
-            uint8_t *part;
-            outcome o;
-
-            if (len % step && len > 160 && s[i].n - len > 64 && !legal[len])
-                continue;
-            part = malloc(len ? len : 1); /* not one byte behind the end */
-            ck_assert_ptr_nonnull(part);
-            memcpy(part, s[i].bytes, len);
-            o = sweep_scan(part, len, NULL, false);
-            free(part);
-            scans++;
-            accepted += sweep_accepted(&o);
-            ck_assert_msg(o.status == CUVET_END, "%s: %zu bytes: status %d", s[i].name, len, o.status);
-            ck_assert_msg(!sweep_accepted(&o) || legal[len], "%s: the first %zu bytes pass for a good file",
-                          s[i].name, len);
-        }
-        free(legal);
-    }
-    ck_assert_uint_gt(scans, 10000);
-    if (!getenv("CV_SAMPLES"))          /* a part of the samples may have no legal end */
+    for (size_t i = 0; i < w.n; i++)
+        looked_at += sweep_sample(&w.v[i], step, &accepted);
+    if (sweep_full())
+        ck_assert_uint_eq(looked_at, sweep_bytes(&w));
+    if (!sweep_is_part()) { /* a part of the samples may have no legal end */
+        ck_assert_uint_gt(looked_at, 10000);
         ck_assert_uint_gt(accepted, 0); /* the legal ends are reached */
-    sweep_free(s, n);
+    }
+    sweep_end(&w, "every prefix", w.n, looked_at);
 }
 END_TEST
 

@@ -6,8 +6,9 @@
 /* Zero byte and padding to a multiple of 8. */
 #define PADDED_TAIL UINT64_C(8)
 #define CHUNK       UINT64_C(4096)
+#define VERSION     ".version"
 
-static bool is_blank(uint8_t b)
+bool cv_ptx_is_blank(uint8_t b)
 {
     return b == ' ' || (b >= '\t' && b <= '\r');
 }
@@ -32,19 +33,18 @@ static uint64_t comment_end(cv_span s, uint64_t at)
     return s.len;
 }
 
-/* Behind blanks and comments. A comment without an end: false, *at is where it begins. */
-static bool skip(cv_span s, uint64_t *at)
+bool cv_ptx_skip(cv_span s, bool loose, uint64_t *at)
 {
     uint64_t i = *at, end;
 
     for (;;) {
-        while (is_blank(cv_u8_at(s, i))) /* a place outside the span reads as 0 */
+        while (cv_ptx_is_blank(cv_u8_at(s, i))) /* a place outside the span reads as 0 */
             i++;
         *at = i;
         if (cv_u16_at(s, i) == 0x2F2F) { /* two slashes */
             i += cv_span_find_byte(cv_span_tail(s, i), '\n');
         } else if (cv_u16_at(s, i) == 0x2A2F) { /* slash, asterisk */
-            end = comment_end(s, i + 2);
+            end = comment_end(s, loose ? i + 1 : i + 2);
             if (end == s.len)
                 return false;
             i = end + 2;
@@ -52,6 +52,11 @@ static bool skip(cv_span s, uint64_t *at)
             return true;
         }
     }
+}
+
+static bool skip(cv_span s, uint64_t *at)
+{
+    return cv_ptx_skip(s, false, at);
 }
 
 /* The directive stands at *at, as a whole word: then behind it and its blanks and comments. */
@@ -71,15 +76,32 @@ static uint64_t mark_size(cv_span s)
     return (cv_u32_at(s, 0) & 0xFFFFFF) == 0xBFBBEF ? 3 : 0;
 }
 
+cv_ptx_word cv_ptx_first(cv_span s)
+{
+    cv_span word = cv_span_of(VERSION, CV_PTX_VERSION_LEN, 0);
+    uint64_t n = 0;
+
+    while (n < word.len && n < s.len && cv_u8_at(s, n) == cv_u8_at(word, n))
+        n++;
+    if (n == word.len)
+        return CV_PTX_WORD_VERSION;
+    return n == s.len || (s.len == 1 && cv_u8_at(s, 0) == '/') ? CV_PTX_WORD_CUT : CV_PTX_WORD_OTHER;
+}
+
 cv_ptx_guess cv_ptx_look(cv_span head)
 {
     uint64_t at = mark_size(head);
+    cv_ptx_word first;
 
-    if (!skip(head, &at) || at == head.len)
+    if (!skip(head, &at))
         return CV_PTX_MORE;
-    if (!cv_span_starts(cv_span_tail(head, at), ".version"))
+    first = cv_ptx_first(cv_span_tail(head, at));
+    if (first != CV_PTX_WORD_VERSION)
+        return first == CV_PTX_WORD_CUT ? CV_PTX_MORE : CV_PTX_NO;
+    at += CV_PTX_VERSION_LEN;
+    if (is_word(cv_u8_at(head, at)))
         return CV_PTX_NO;
-    return directive(head, ".version", &at) && at < head.len ? CV_PTX_YES : CV_PTX_NO;
+    return skip(head, &at) && at < head.len ? CV_PTX_YES : CV_PTX_MORE;
 }
 
 bool cv_ptx_probe(cv_span head)
@@ -91,7 +113,7 @@ bool cv_ptx_probe(cv_span head)
 
 static bool is_control(uint8_t b)
 {
-    return (b < ' ' && !is_blank(b)) || b == 0x7F;
+    return (b < ' ' && !cv_ptx_is_blank(b)) || b == 0x7F;
 }
 
 /* The first control byte and the first byte outside of ASCII, each once per text. */
@@ -174,7 +196,7 @@ static cuvet_status read_version(cv_ctx *x, cv_span s, uint64_t *at, cv_ptx *p)
 {
     uint64_t i;
 
-    if (!skip(s, at) || !directive(s, ".version", at))
+    if (!skip(s, at) || !directive(s, VERSION, at))
         return reject_at(x, CV_R_PTX_VERSION_MISSING, s, *at);
     p->version_off = i = *at;
     if (!cv_span_decimal(s, i, &p->major, &i) || cv_u8_at(s, i) != '.' ||

@@ -25,10 +25,23 @@ typedef struct cv_ptx {
     uint64_t version_off, target_off, address_off; /* of the values, in the span; address_off 0: not given */
 } cv_ptx;
 
+/* Tab, line feed, vertical tab, form feed, carriage return, space: whatever the locale says. */
+bool cv_ptx_is_blank(uint8_t b);
+/* The grammar of everything between two words: *at goes behind blanks and comments, in one pass. A comment
+ * without an end: false, *at is where it begins. loose: the asterisk that opens a comment may close it too,
+ * as in the probe of the reference. */
+CV_MUST bool cv_ptx_skip(cv_span s, bool loose, uint64_t *at);
+
+/* The first word of a text. CUT: it ends before it could be told, also within what may open a comment. */
+typedef enum cv_ptx_word { CV_PTX_WORD_OTHER = 0, CV_PTX_WORD_CUT, CV_PTX_WORD_VERSION } cv_ptx_word;
+#define CV_PTX_VERSION_LEN UINT64_C(8)
+/* What the span, behind blanks and comments, begins with; whatever follows .version. */
+cv_ptx_word cv_ptx_first(cv_span s);
+
 /* Bytes that the probe looks at: licence texts come before .version. */
 #define CV_PTX_PROBE UINT64_C(16384)
 
-/* What the first bytes of a file say: MORE as long as they are blanks and comments only. Silent. */
+/* What the first bytes of a file say: MORE as long as what follows can still make them PTX. Silent. */
 typedef enum cv_ptx_guess { CV_PTX_NO = 0, CV_PTX_YES, CV_PTX_MORE } cv_ptx_guess;
 cv_ptx_guess cv_ptx_look(cv_span head);
 

@@ -4,31 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fixture.h"
 #include "format/archive/read.h"
 
 #define OFF 1000 /* of the header in the file */
-
-static cv_ctx x;
-static cuvet_diag last;
-static unsigned n_diags;
-
-static void emit(void *user, const cuvet_diag *d)
-{
-    (void)user;
-    last = *d;
-    n_diags++;
-}
-
-static void setup(void)
-{
-    cuvet_limits lim;
-
-    ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_ctx_init(&x, NULL, &lim);
-    x.emit = emit;
-    n_diags = 0;
-    memset(&last, 0, sizeof(last));
-}
 
 static cv_span text(const char *s)
 {
@@ -289,7 +268,7 @@ START_TEST(every_byte)
 
                 make(head, names[k], "30");
                 head[i] = (char)v;
-                x.work_left = 1000;
+                cv_ctx_set_work(&x, 1000);
                 if (cv_ar_read_header(&x, cv_span_of(head, 60, OFF), 100, CV_AR_NORMAL, &h) != CUVET_OK)
                     continue;
                 ck_assert(h.body >= 60 && h.body <= h.end && h.end <= h.next && h.next <= 100);
@@ -304,10 +283,10 @@ Suite *suite_format_archive(void)
     Suite *s = suite_create("format/archive");
     TCase *t = tcase_create("read");
 
-    tcase_add_checked_fixture(t, setup, NULL);
+    tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, magic);
-    tcase_add_loop_test(t, header_forms, 0, sizeof(good) / sizeof(good[0]));
-    tcase_add_loop_test(t, header_broken, 0, sizeof(bad) / sizeof(bad[0]));
+    tcase_add_loop_test(t, header_forms, 0, (int)CV_COUNT(good));
+    tcase_add_loop_test(t, header_broken, 0, (int)CV_COUNT(bad));
     tcase_add_test(t, every_prefix_and_terminator);
     tcase_add_test(t, member_past_the_end);
     tcase_add_test(t, long_names);

@@ -4,30 +4,8 @@
 #include <check.h>
 #include <string.h>
 
+#include "fixture.h"
 #include "format/elf/write.h"
-
-static cv_ctx x;
-static cuvet_diag last;
-static unsigned n_diags;
-
-static void emit(void *user, const cuvet_diag *d)
-{
-    (void)user;
-    last = *d;
-    n_diags++;
-}
-
-static void setup(void)
-{
-    cuvet_limits lim;
-
-    lim.size = sizeof(lim);
-    ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_ctx_init(&x, NULL, &lim);
-    x.emit = emit;
-    n_diags = 0;
-    memset(&last, 0, sizeof(last));
-}
 
 static cv_elf_header sample_header(bool is32)
 {
@@ -151,12 +129,12 @@ START_TEST(narrow_overflow)
     cv_elf_write_symbol(&b, true, &st);
     ck_assert(b.failed);
     cv_builder_free(&b);
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < CV_COUNT(bad); i++) {
         cv_elf_write_reloc(&b, true, true, &bad[i]);
         ck_assert_msg(b.failed, "relocation %zu was cut", i);
         cv_builder_free(&b);
     }
-    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+    for (size_t i = 0; i < CV_COUNT(good); i++) {
         cv_elf_write_reloc(&b, true, true, &good[i]);
         ck_assert(!b.failed);
     }
@@ -321,9 +299,9 @@ START_TEST(extent)
     x.lim.sections = 2;
     ck_assert(!cv_elf_extent(&x, cv_builder_span(&b), &got));
     x.lim.sections = 3;
-    x.work_left = 2;
+    cv_ctx_set_work(&x, 2);
     ck_assert(!cv_elf_extent(&x, cv_builder_span(&b), &got));
-    x.work_left = 3;
+    cv_ctx_set_work(&x, 3);
     ck_assert(cv_elf_extent(&x, cv_builder_span(&b), &got));
     cv_builder_free(&b);
     ck_assert_uint_eq(x.mem.live, 0);
@@ -479,11 +457,11 @@ Suite *suite_test_elf(void)
     Suite *s = suite_create("elf");
     TCase *t = tcase_create("elf");
 
-    tcase_add_checked_fixture(t, setup, NULL);
+    tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, header_round_trip, 0, 2);
     tcase_add_loop_test(t, records_round_trip, 0, 2);
     tcase_add_test(t, narrow_overflow);
-    tcase_add_loop_test(t, ident, 0, sizeof(IDENT) / sizeof(IDENT[0]));
+    tcase_add_loop_test(t, ident, 0, (int)CV_COUNT(IDENT));
     tcase_add_loop_test(t, prefixes, 0, 2);
     tcase_add_test(t, padding_is_seen);
     tcase_add_loop_test(t, extent, 0, 2);

@@ -4,46 +4,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fixture.h"
 #include "format/fatbin/read.h"
 #include "format/fatbin/write.h"
 
 #define AT 0x100u /* offset of the bytes in the "file" */
 
-typedef struct seen {
-    unsigned n;
-    cuvet_diag first;
-} seen;
-
-static void keep(void *user, const cuvet_diag *d)
+/* For tests of several steps. */
+static cv_ctx *fresh(void)
 {
-    seen *s = user;
-
-    if (s->n++ == 0)
-        s->first = *d;
-}
-
-static cv_ctx *make(seen *s)
-{
-    static cv_ctx x;
-    cuvet_limits lim;
-
-    ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_ctx_init(&x, NULL, &lim);
-    *s = (seen){ 0 };
-    x.emit = keep;
-    x.emit_user = s;
+    setup();
     return &x;
 }
 
-static void expect(const seen *s, const char *rule, uint64_t off)
+/* The first finding is the cause. */
+static void expect(const char *rule, uint64_t off)
 {
     if (!rule) {
-        ck_assert_msg(s->n == 0, "unexpected %s", s->n ? cuvet_rule_get(s->first.rule)->id : "");
+        ck_assert_msg(n_diags == 0, "unexpected %s", n_diags ? cuvet_rule_get(first.rule)->id : "");
         return;
     }
-    ck_assert_msg(s->n != 0, "expected %s, nothing was reported", rule);
-    ck_assert_str_eq(cuvet_rule_get(s->first.rule)->id, rule);
-    ck_assert_uint_eq(s->first.file_off, AT + off);
+    ck_assert_msg(n_diags != 0, "expected %s, nothing was reported", rule);
+    ck_assert_str_eq(cuvet_rule_get(first.rule)->id, rule);
+    ck_assert_uint_eq(first.file_off, AT + off);
 }
 
 static const struct {
@@ -74,13 +57,12 @@ START_TEST(container_fields)
 {
     uint8_t b[16] = { 0x50, 0xED, 0x55, 0xBA, 1, 0, 16, 0, 64 };
     cv_fatbin_container c = { 0 };
-    seen s;
 
     for (unsigned i = 0; i < CONTAINER[_i].width; i++)
         b[CONTAINER[_i].off + i] = (uint8_t)(CONTAINER[_i].value >> (8 * i));
-    ck_assert_int_eq(cv_fatbin_read_container(make(&s), cv_span_of(b, 16, AT), 80, 0, &c),
+    ck_assert_int_eq(cv_fatbin_read_container(fresh(), cv_span_of(b, 16, AT), 80, 0, &c),
                      CONTAINER[_i].status);
-    expect(&s, CONTAINER[_i].rule, CONTAINER[_i].rule_off);
+    expect(CONTAINER[_i].rule, CONTAINER[_i].rule_off);
     ck_assert_uint_le(c.body_size, 64);
 }
 END_TEST
@@ -89,17 +71,16 @@ START_TEST(container_prefixes)
 {
     uint8_t b[16] = { 0x50, 0xED, 0x55, 0xBA, 1, 0, 16, 0, 64 };
     cv_fatbin_container c;
-    seen s;
 
     for (uint64_t n = 0; n < 16; n++) {
-        ck_assert_int_eq(cv_fatbin_read_container(make(&s), cv_span_of(b, n, AT), n, 0, &c),
+        ck_assert_int_eq(cv_fatbin_read_container(fresh(), cv_span_of(b, n, AT), n, 0, &c),
                          CUVET_E_MALFORMED);
-        ck_assert_str_eq(cuvet_rule_get(s.first.rule)->id, "CV-FATBIN-001");
+        ck_assert_str_eq(cuvet_rule_get(first.rule)->id, "CV-FATBIN-001");
     }
-    ck_assert_int_eq(cv_fatbin_read_container(make(&s), cv_span_of(b, 16, AT), 80, 4, &c), CUVET_OK);
-    expect(&s, "CV-FATBIN-005", 0);
-    ck_assert_int_eq(cv_fatbin_read_container(make(&s), cv_span_of(b, 16, AT), 15, 0, &c), CUVET_OK);
-    expect(&s, "CV-FATBIN-007", 8);
+    ck_assert_int_eq(cv_fatbin_read_container(fresh(), cv_span_of(b, 16, AT), 80, 4, &c), CUVET_OK);
+    expect("CV-FATBIN-005", 0);
+    ck_assert_int_eq(cv_fatbin_read_container(fresh(), cv_span_of(b, 16, AT), 15, 0, &c), CUVET_OK);
+    expect("CV-FATBIN-007", 8);
 }
 END_TEST
 
@@ -130,7 +111,6 @@ START_TEST(member_extents)
     uint64_t h = 1, p = 1, n = EXTENT[_i].left < 64 ? EXTENT[_i].left : 64;
     cv_span head = cv_span_of(b, n, AT);
     bool ok;
-    seen s;
 
     for (unsigned i = 0; i < 4; i++)
         b[4 + i] = (uint8_t)(EXTENT[_i].header >> (8 * i));
@@ -142,8 +122,8 @@ START_TEST(member_extents)
         ck_assert_uint_eq(h, EXTENT[_i].header);
         ck_assert_uint_eq(p, EXTENT[_i].payload);
     } else {
-        ck_assert_int_eq(cv_fatbin_reject_member(make(&s), head, EXTENT[_i].left), CUVET_E_MALFORMED);
-        expect(&s, EXTENT[_i].rule, EXTENT[_i].rule_off);
+        ck_assert_int_eq(cv_fatbin_reject_member(fresh(), head, EXTENT[_i].left), CUVET_E_MALFORMED);
+        expect(EXTENT[_i].rule, EXTENT[_i].rule_off);
     }
 }
 END_TEST
@@ -263,7 +243,6 @@ START_TEST(member_fields)
     cv_fatbin_member out;
     cv_builder b;
     cv_mem m;
-    seen s;
     uint8_t bytes[256];
     uint64_t n;
 
@@ -273,8 +252,8 @@ START_TEST(member_fields)
         bytes[i] = cv_u8_at(cv_builder_span(&b), i);
     for (unsigned i = 0; i < MEMBER[_i].width; i++)
         bytes[MEMBER[_i].off + i] = (uint8_t)(MEMBER[_i].value >> (8 * i));
-    ck_assert_int_eq(cv_fatbin_read_member(make(&s), cv_span_of(bytes, n, AT), &out), MEMBER[_i].status);
-    expect(&s, MEMBER[_i].rule, MEMBER[_i].rule_off);
+    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(bytes, n, AT), &out), MEMBER[_i].status);
+    expect(MEMBER[_i].rule, MEMBER[_i].rule_off);
     cv_builder_free(&b);
     cv_islands_drop();
 }
@@ -289,11 +268,10 @@ START_TEST(read_write_identity)
         cv_fatbin_member e;
         cv_builder a, b;
         cv_mem m;
-        seen s;
 
         build(ALL[i], &a, &m);
-        ck_assert_int_eq(cv_fatbin_read_member(make(&s), cv_builder_span(&a), &e), CUVET_OK);
-        ck_assert_uint_eq(s.n, 0);
+        ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_builder_span(&a), &e), CUVET_OK);
+        ck_assert_uint_eq(n_diags, 0);
         cv_builder_init(&b, &m);
         cv_fatbin_put_member(&b, &e);
         ck_assert(cv_span_eq(cv_builder_span(&a), cv_builder_span(&b)));
@@ -309,14 +287,13 @@ START_TEST(container_write_read)
     cv_fatbin_container c;
     cv_builder b;
     cv_mem m;
-    seen s;
 
     cv_mem_init(&m, NULL, 4096);
     cv_builder_init(&b, &m);
     cv_fatbin_put_container(&b, 128);
-    ck_assert_int_eq(cv_fatbin_read_container(make(&s), cv_builder_span(&b), 144, 0, &c), CUVET_OK);
+    ck_assert_int_eq(cv_fatbin_read_container(fresh(), cv_builder_span(&b), 144, 0, &c), CUVET_OK);
     ck_assert_uint_eq(c.size, 128);
-    ck_assert_uint_eq(s.n, 0);
+    ck_assert_uint_eq(n_diags, 0);
     cv_builder_free(&b);
 }
 END_TEST
@@ -338,28 +315,27 @@ START_TEST(old_forms)
 {
     cv_fatbin_member e;
     uint8_t b[256];
-    seen s;
 
     put_header(b, 8, 0x58, 0x48, 75, 0x12011);
     b[0x30] = 1, b[0x48] = 0x50;
     b[0x48 + 4] = 3, memcpy(b + 0x50, "-x ", 3);
-    ck_assert_int_eq(cv_fatbin_read_member(make(&s), cv_span_of(b, 0x58, AT), &e), CUVET_OK);
-    expect(&s, NULL, 0);
+    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(b, 0x58, AT), &e), CUVET_OK);
+    expect(NULL, 0);
     ck_assert(cv_span_eq_str(e.options, "-x "));
     b[0x41] = 1;
-    ck_assert_int_eq(cv_fatbin_read_member(make(&s), cv_span_of(b, 0x58, AT), &e), CUVET_OK);
-    expect(&s, "CV-FATBIN-036", 0x40);
+    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(b, 0x58, AT), &e), CUVET_OK);
+    expect("CV-FATBIN-036", 0x40);
 
     put_header(b, 1, 0x48, 0x40, 70, 0x2011);
-    ck_assert_int_eq(cv_fatbin_read_member(make(&s), cv_span_of(b, 0x48, AT), &e), CUVET_OK);
-    expect(&s, NULL, 0);
-    ck_assert_int_eq(cv_fatbin_read_member(make(&s), cv_span_of(b, 0x50, AT), &e), CUVET_OK);
-    expect(&s, "CV-FATBIN-043", 0x48);
+    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(b, 0x48, AT), &e), CUVET_OK);
+    expect(NULL, 0);
+    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(b, 0x50, AT), &e), CUVET_OK);
+    expect("CV-FATBIN-043", 0x48);
 
     put_header(b, 2, 0x50, 0x40, 100, 0x1002011);
     b[0x40] = 0x48, b[0x44] = 3, b[0x48] = 1, b[0x4A] = 5;
-    ck_assert_int_eq(cv_fatbin_read_member(make(&s), cv_span_of(b, 0x50, AT), &e), CUVET_OK);
-    expect(&s, NULL, 0);
+    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(b, 0x50, AT), &e), CUVET_OK);
+    expect(NULL, 0);
     ck_assert(e.compat_values);
     ck_assert_uint_eq(e.compat_copy.len, 3);
     cv_islands_drop();
@@ -371,10 +347,9 @@ START_TEST(compat_copy_is_found)
     cv_fatbin_member e;
     cv_builder b;
     cv_mem m;
-    seen s;
 
     build(ELF100, &b, &m);
-    ck_assert_int_eq(cv_fatbin_read_member(make(&s), cv_builder_span(&b), &e), CUVET_OK);
+    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_builder_span(&b), &e), CUVET_OK);
     ck_assert(cv_span_eq(e.compat_copy, cv_span_of(COMPAT, sizeof(COMPAT), 0)));
     ck_assert_uint_eq(e.options.len, 0);
     cv_builder_free(&b);
@@ -386,13 +361,12 @@ START_TEST(header_area_limit)
 {
     cv_fatbin_member e;
     uint8_t *b = calloc(1, 64 + 65536 + 8);
-    seen s;
 
     b[0] = 2, b[2] = b[3] = 1, b[0x1C] = 90, b[0x28] = 0x11;
-    ck_assert_int_eq(cv_fatbin_read_member(make(&s), cv_span_of(b, 64 + 65536 + 8, AT), &e), CUVET_E_LIMIT);
-    expect(&s, "CV-LIMIT-012", 4);
-    ck_assert_int_eq(cv_fatbin_read_member(make(&s), cv_span_of(b, 64 + 65536, AT), &e), CUVET_OK);
-    expect(&s, "CV-FATBIN-043", 64);
+    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(b, 64 + 65536 + 8, AT), &e), CUVET_E_LIMIT);
+    expect("CV-LIMIT-012", 4);
+    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(b, 64 + 65536, AT), &e), CUVET_OK);
+    expect("CV-FATBIN-043", 64);
     free(b);
 }
 END_TEST
@@ -402,10 +376,11 @@ Suite *suite_fatbin(void)
     Suite *s = suite_create("fatbin");
     TCase *t = tcase_create("fatbin");
 
-    tcase_add_loop_test(t, container_fields, 0, (int)(sizeof(CONTAINER) / sizeof(CONTAINER[0])));
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_loop_test(t, container_fields, 0, (int)CV_COUNT(CONTAINER));
     tcase_add_test(t, container_prefixes);
-    tcase_add_loop_test(t, member_extents, 0, (int)(sizeof(EXTENT) / sizeof(EXTENT[0])));
-    tcase_add_loop_test(t, member_fields, 0, (int)(sizeof(MEMBER) / sizeof(MEMBER[0])));
+    tcase_add_loop_test(t, member_extents, 0, (int)CV_COUNT(EXTENT));
+    tcase_add_loop_test(t, member_fields, 0, (int)CV_COUNT(MEMBER));
     tcase_add_test(t, read_write_identity);
     tcase_add_test(t, container_write_read);
     tcase_add_test(t, old_forms);

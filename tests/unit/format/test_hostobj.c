@@ -3,31 +3,10 @@
 #include <check.h>
 #include <string.h>
 
+#include "fixture.h"
 #include "format/hostobj/read.h"
 
 #define OFF 640
-
-static cv_ctx x;
-static cuvet_diag last;
-static unsigned n_diags;
-
-static void emit(void *user, const cuvet_diag *d)
-{
-    (void)user;
-    last = *d;
-    n_diags++;
-}
-
-static void setup(void)
-{
-    cuvet_limits lim;
-
-    ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_ctx_init(&x, NULL, &lim);
-    x.emit = emit;
-    n_diags = 0;
-    memset(&last, 0, sizeof(last));
-}
 
 static const struct {
     const char *name;
@@ -150,10 +129,10 @@ Suite *suite_format_hostobj(void)
     Suite *s = suite_create("format/hostobj");
     TCase *t = tcase_create("read");
 
-    tcase_add_checked_fixture(t, setup, NULL);
-    tcase_add_loop_test(t, section_names, 0, sizeof(names) / sizeof(names[0]));
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_loop_test(t, section_names, 0, (int)CV_COUNT(names));
     tcase_add_test(t, records);
-    tcase_add_loop_test(t, records_broken, 0, sizeof(bad) / sizeof(bad[0]));
+    tcase_add_loop_test(t, records_broken, 0, (int)CV_COUNT(bad));
     tcase_add_test(t, string_lists);
     suite_add_tcase(s, t);
     return s;

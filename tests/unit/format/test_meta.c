@@ -4,41 +4,10 @@
 #include <string.h>
 
 #include "bytes/builder.h"
+#include "fixture.h"
 #include "format/meta/read.h"
 
-#define N(table) (sizeof(table) / sizeof((table)[0]))
-#define BASE     0x300u
-#define NONE     CV_N_RULES
-
-static cv_ctx x;
-static cuvet_diag last;
-static unsigned n_diags;
-
-static void emit(void *user, const cuvet_diag *d)
-{
-    (void)user;
-    last = *d;
-    n_diags++;
-}
-
-static void setup(void)
-{
-    cuvet_limits lim;
-
-    lim.size = sizeof(lim);
-    ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    lim.diagnostics = 1000; /* some tests loop over all sizes */
-    cv_ctx_init(&x, NULL, &lim);
-    x.emit = emit;
-    n_diags = 0;
-    memset(&last, 0, sizeof(last));
-}
-
-static void teardown(void)
-{
-    cv_islands_drop();
-    ck_assert_uint_eq(x.mem.live, 0);
-}
+#define BASE 0x300u
 
 static cv_span words(cv_builder *b, const uint32_t *w, uint64_t n_bytes)
 {
@@ -160,13 +129,7 @@ START_TEST(calls)
     cv_builder_free(&b);
     ck_assert_msg(n == CALLS[_i].records, "%s: %u records", CALLS[_i].label, n);
     ck_assert_int_eq(st, CALLS[_i].rule == NONE ? CUVET_END : CUVET_E_MALFORMED);
-    ck_assert_msg(n_diags == (CALLS[_i].rule != NONE), "%s: %u findings", CALLS[_i].label, n_diags);
-    if (CALLS[_i].rule == NONE)
-        return;
-    ck_assert_uint_eq(last.rule, CALLS[_i].rule);
-    ck_assert_msg(last.file_off == BASE + CALLS[_i].at, "%s", CALLS[_i].label);
-    ck_assert_msg(last.got == CALLS[_i].got && last.want == CALLS[_i].want, "%s: got %u want %u",
-                  CALLS[_i].label, (unsigned)last.got, (unsigned)last.want);
+    expect_finding(CALLS[_i].label, CALLS[_i].rule, BASE + CALLS[_i].at, CALLS[_i].got, CALLS[_i].want);
 }
 END_TEST
 
@@ -287,10 +250,10 @@ Suite *suite_meta(void)
     TCase *t = tcase_create("meta");
 
     tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_loop_test(t, calls, 0, (int)N(CALLS));
+    tcase_add_loop_test(t, calls, 0, (int)CV_COUNT(CALLS));
     tcase_add_test(t, records);
-    tcase_add_loop_test(t, actions, 0, (int)N(ACTIONS));
-    tcase_add_loop_test(t, host_references, 0, (int)N(LISTS));
+    tcase_add_loop_test(t, actions, 0, (int)CV_COUNT(ACTIONS));
+    tcase_add_loop_test(t, host_references, 0, (int)CV_COUNT(LISTS));
     suite_add_tcase(s, t);
     return s;
 }

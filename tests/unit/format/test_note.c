@@ -4,43 +4,13 @@
 #include <check.h>
 #include <string.h>
 
+#include "fixture.h"
 #include "format/note/write.h"
 
-#define N(table) (sizeof(table) / sizeof((table)[0]))
-#define BASE     0x2000u
-#define NONE     CV_N_RULES
+#define BASE 0x2000u
 
-static cv_ctx x;
-static cuvet_diag last;
-static unsigned n_diags;
 static uint8_t bytes[512];
 static uint64_t size;
-
-static void emit(void *user, const cuvet_diag *d)
-{
-    (void)user;
-    last = *d;
-    n_diags++;
-}
-
-static void setup(void)
-{
-    cuvet_limits lim;
-
-    lim.size = sizeof(lim);
-    ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    lim.diagnostics = 1000; /* some tests loop over all sizes */
-    cv_ctx_init(&x, NULL, &lim);
-    x.emit = emit;
-    n_diags = 0;
-    memset(&last, 0, sizeof(last));
-}
-
-static void teardown(void)
-{
-    cv_islands_drop();
-    ck_assert_uint_eq(x.mem.live, 0);
-}
 
 static cv_span text(const char *s)
 {
@@ -95,16 +65,7 @@ static void apply(const edit *e)
 
 static void expect(const edit *e)
 {
-    if (e->rule == NONE) {
-        ck_assert_msg(n_diags == 0, "%s: %s", e->label, cuvet_rule_get(last.rule)->id);
-        return;
-    }
-    ck_assert_msg(n_diags == 1, "%s: %u findings", e->label, n_diags);
-    ck_assert_msg(last.rule == (cuvet_rule)e->rule, "%s: %s", e->label, cuvet_rule_get(last.rule)->id);
-    ck_assert_msg(last.file_off == BASE + e->off, "%s: at %llu", e->label,
-                  (unsigned long long)(last.file_off - BASE));
-    ck_assert_msg(last.got == e->got && last.want == e->want, "%s: got %llu want %llu", e->label,
-                  (unsigned long long)last.got, (unsigned long long)last.want);
+    expect_finding(e->label, e->rule, BASE + e->off, e->got, e->want);
 }
 
 static const edit TOOL[] = {
@@ -470,18 +431,18 @@ Suite *suite_note(void)
     TCase *t = tcase_create("note");
 
     tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_loop_test(t, tool, 0, (int)N(TOOL));
+    tcase_add_loop_test(t, tool, 0, (int)CV_COUNT(TOOL));
     tcase_add_test(t, tool_round_trip);
-    tcase_add_loop_test(t, tool_sizes, 0, (int)N(SIZES));
+    tcase_add_loop_test(t, tool_sizes, 0, (int)CV_COUNT(SIZES));
     tcase_add_test(t, tool_rest_not_zero);
     tcase_add_test(t, padding);
     tcase_add_test(t, every_prefix);
-    tcase_add_loop_test(t, lines, 0, (int)N(LINES));
-    tcase_add_loop_test(t, device, 0, (int)N(DEVICE));
+    tcase_add_loop_test(t, lines, 0, (int)CV_COUNT(LINES));
+    tcase_add_loop_test(t, device, 0, (int)CV_COUNT(DEVICE));
     tcase_add_test(t, device_alone);
     tcase_add_test(t, device_half);
     tcase_add_test(t, owner_at_the_end);
-    tcase_add_loop_test(t, version_note, 0, (int)N(VERSION));
+    tcase_add_loop_test(t, version_note, 0, (int)CV_COUNT(VERSION));
     tcase_add_test(t, writer);
     suite_add_tcase(s, t);
     return s;

@@ -3,31 +3,10 @@
 #include <check.h>
 #include <string.h>
 
+#include "fixture.h"
 #include "format/ptx/read.h"
 
 #define OFF 500
-
-static cv_ctx x;
-static cuvet_diag last;
-static unsigned n_diags;
-
-static void emit(void *user, const cuvet_diag *d)
-{
-    (void)user;
-    last = *d;
-    n_diags++;
-}
-
-static void setup(void)
-{
-    cuvet_limits lim;
-
-    ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_ctx_init(&x, NULL, &lim);
-    x.emit = emit;
-    n_diags = 0;
-    memset(&last, 0, sizeof(last));
-}
 
 static cv_span text(const char *s)
 {
@@ -247,7 +226,7 @@ START_TEST(every_byte_value)
     static const uint64_t places[] = { 100, 101,  102,  103,  104,  105,  106,
                                        107, 4095, 4096, 8191, 8192, 8998, 8999 };
 
-    for (size_t k = 0; k < sizeof(places) / sizeof(places[0]); k++)
+    for (size_t k = 0; k < CV_COUNT(places); k++)
         for (unsigned v = 0; v < 256; v++) {
             bool space = v >= 9 && v <= 13, control = (v < 32 && !space) || v == 127;
             cv_ptx p;
@@ -314,11 +293,11 @@ START_TEST(work_limit)
 {
     cv_ptx p = { .target = 77 };
 
-    x.work_left = 3;
+    cv_ctx_set_work(&x, 3);
     ck_assert_int_eq(cv_ptx_read(&x, text(HEAD), CV_PTX_BARE, &p), CUVET_E_LIMIT);
     ck_assert_uint_eq(last.rule, CV_R_LIMIT_WORK);
     ck_assert_uint_eq(p.target, 77);
-    x.work_left = 4;
+    cv_ctx_set_work(&x, 4);
     ck_assert_int_eq(cv_ptx_read(&x, text(HEAD), CV_PTX_BARE, &p), CUVET_OK);
 }
 END_TEST
@@ -333,7 +312,7 @@ START_TEST(words_and_blanks)
         cv_ptx p;
 
         buf[8] = (char)v;
-        x.work_left = 1000;
+        cv_ctx_set_work(&x, 1000);
         ck_assert_int_eq(cv_ptx_probe(text(buf)), !word);
         n_diags = 0;
         ck_assert_int_eq(cv_ptx_read(&x, text(buf), CV_PTX_BARE, &p) == CUVET_OK, blank);
@@ -351,7 +330,7 @@ START_TEST(every_prefix)
     for (uint64_t n = 0; n < sizeof(whole) - 1; n++) {
         cv_ptx p;
 
-        x.work_left = 1000;
+        cv_ctx_set_work(&x, 1000);
         if (cv_ptx_read(&x, cv_span_of(whole, n, 0), CV_PTX_BARE, &p) != CUVET_OK)
             continue;
         ck_assert_uint_ge(n, 38); /* with "sm_9" it can be one */
@@ -367,13 +346,13 @@ Suite *suite_format_ptx(void)
     Suite *s = suite_create("format/ptx");
     TCase *t = tcase_create("read");
 
-    tcase_add_checked_fixture(t, setup, NULL);
-    tcase_add_loop_test(t, probe, 0, sizeof(probes) / sizeof(probes[0]));
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_loop_test(t, probe, 0, (int)CV_COUNT(probes));
     tcase_add_test(t, probe_is_bounded);
-    tcase_add_loop_test(t, head, 0, sizeof(heads) / sizeof(heads[0]));
-    tcase_add_loop_test(t, head_broken, 0, sizeof(broken) / sizeof(broken[0]));
+    tcase_add_loop_test(t, head, 0, (int)CV_COUNT(heads));
+    tcase_add_loop_test(t, head_broken, 0, (int)CV_COUNT(broken));
     tcase_add_test(t, suffix_and_address_size);
-    tcase_add_loop_test(t, end_of_text, 0, sizeof(ends) / sizeof(ends[0]));
+    tcase_add_loop_test(t, end_of_text, 0, (int)CV_COUNT(ends));
     tcase_add_test(t, every_byte_value);
     tcase_add_test(t, many_odd_bytes);
     tcase_add_test(t, work_limit);

@@ -4,42 +4,13 @@
 #include <check.h>
 #include <string.h>
 
+#include "fixture.h"
 #include "format/tlv/attr.h"
 #include "format/tlv/write.h"
 
-#define N(table) (sizeof(table) / sizeof((table)[0]))
-#define BASE     0x100u /* the section lies here in its file */
+#define BASE 0x100u /* the section lies here in its file */
 
-static cv_ctx x;
-static cuvet_diag last;
-static unsigned n_diags;
-
-static void emit(void *user, const cuvet_diag *d)
-{
-    (void)user;
-    last = *d;
-    n_diags++;
-}
-
-static void setup(void)
-{
-    cuvet_limits lim;
-
-    lim.size = sizeof(lim);
-    ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_ctx_init(&x, NULL, &lim);
-    x.emit = emit;
-    n_diags = 0;
-    memset(&last, 0, sizeof(last));
-}
-
-static void teardown(void)
-{
-    cv_islands_drop();
-    ck_assert_uint_eq(x.mem.live, 0);
-}
-
-/* All rows: bytes of a section, the rule expected (CV_N_RULES: none) at which offset of the section. */
+/* All rows: bytes of a section, the rule expected (NONE: nothing) at which offset of the section. */
 typedef struct row {
     const char *label;
     uint8_t n;
@@ -48,21 +19,11 @@ typedef struct row {
     uint64_t at, got, want;
 } row;
 
-#define OK CV_N_RULES, 0, 0, 0
+#define OK NONE, 0, 0, 0
 
 static void expect(const row *r)
 {
-    if (r->rule == CV_N_RULES) {
-        ck_assert_msg(n_diags == 0, "%s: %s", r->label, cuvet_rule_get(last.rule)->id);
-        return;
-    }
-    ck_assert_msg(n_diags == 1, "%s: %u findings, last %s", r->label, n_diags,
-                  n_diags ? cuvet_rule_get(last.rule)->id : "-");
-    ck_assert_msg(last.rule == (cuvet_rule)r->rule, "%s: %s", r->label, cuvet_rule_get(last.rule)->id);
-    ck_assert_msg(last.file_off == BASE + r->at, "%s: at %llu", r->label,
-                  (unsigned long long)(last.file_off - BASE));
-    ck_assert_msg(last.got == r->got && last.want == r->want, "%s: got %llu want %llu", r->label,
-                  (unsigned long long)last.got, (unsigned long long)last.want);
+    expect_finding(r->label, r->rule, BASE + r->at, r->got, r->want);
 }
 
 static const row WALK[] = {
@@ -99,7 +60,7 @@ START_TEST(walk)
         before = pos;
     }
     expect(r);
-    if (r->rule == CV_N_RULES || r->rule == CV_R_TLV_PADDING) {
+    if (r->rule == NONE || r->rule == CV_R_TLV_PADDING) {
         ck_assert_int_eq(st, CUVET_END);
         ck_assert_uint_eq(pos, s.len);
     } else {
@@ -229,7 +190,7 @@ START_TEST(attribute)
     ok = cv_attr_check(&x, s, &t, &a);
     expect(r);
     /* Words may be interpreted unless the shape is in doubt; a wrong zero word leaves the shape intact. */
-    ck_assert_int_eq(ok, r->rule == CV_N_RULES || r->rule == CV_R_TLV_ZERO);
+    ck_assert_int_eq(ok, r->rule == NONE || r->rule == CV_R_TLV_ZERO);
     ck_assert(a == cv_attr_get(t.code));
 }
 END_TEST
@@ -286,11 +247,11 @@ START_TEST(inner_offsets)
         ck_assert(cv_attr_check(&x, both[k], &t, &a));
         cv_attr_walk_init(&w, &t);
         while (cv_attr_walk_next(&w, both[k], a, &at)) {
-            ck_assert_uint_lt(n, N(want));
+            ck_assert_uint_lt(n, CV_COUNT(want));
             ck_assert_uint_eq(cv_u32_at(both[k], at), want[n++]);
         }
     }
-    ck_assert_uint_eq(n, N(want));
+    ck_assert_uint_eq(n, CV_COUNT(want));
     ck_assert_uint_eq(n_diags, 0);
 }
 END_TEST
@@ -369,7 +330,7 @@ START_TEST(compat_work)
     static const uint8_t b[] = { FULL };
     cv_compat c;
 
-    x.work_left = sizeof(b) / 4;
+    cv_ctx_set_work(&x, sizeof(b) / 4);
     ck_assert_int_eq(cv_compat_read(&x, cv_span_of(b, sizeof(b), 0), &c), CUVET_E_LIMIT);
     ck_assert_uint_eq(last.rule, CV_R_LIMIT_WORK);
 }
@@ -381,14 +342,14 @@ Suite *suite_tlv(void)
     TCase *t = tcase_create("tlv");
 
     tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_loop_test(t, walk, 0, (int)N(WALK));
+    tcase_add_loop_test(t, walk, 0, (int)CV_COUNT(WALK));
     tcase_add_test(t, round_trip);
     tcase_add_test(t, longest);
-    tcase_add_loop_test(t, attribute, 0, (int)N(ATTR));
+    tcase_add_loop_test(t, attribute, 0, (int)CV_COUNT(ATTR));
     tcase_add_test(t, tables);
     tcase_add_test(t, inner_offsets);
     tcase_add_test(t, parameters);
-    tcase_add_loop_test(t, compat, 0, (int)N(COMPAT));
+    tcase_add_loop_test(t, compat, 0, (int)CV_COUNT(COMPAT));
     tcase_add_test(t, compat_work);
     suite_add_tcase(s, t);
     return s;

@@ -180,6 +180,160 @@ START_TEST(window_moves_with_overlap)
 }
 END_TEST
 
+typedef struct counted {
+    uint8_t *bytes;
+    uint64_t reads, read, bad; /* bad: a place that cannot be read, or UINT64_MAX */
+} counted;
+
+static cuvet_status read_counted(void *user, uint64_t off, void *buf, size_t len)
+{
+    counted *c = user;
+
+    c->reads++;
+    c->read += len;
+    if (c->bad >= off && c->bad < off + len)
+        return CUVET_E_IO;
+    memcpy(buf, c->bytes + off, len);
+    return CUVET_OK;
+}
+
+static counted many(uint64_t n)
+{
+    counted c = { malloc(n), 0, 0, UINT64_MAX };
+
+    ck_assert_ptr_nonnull(c.bytes);
+    for (uint64_t i = 0; i < n; i++)
+        c.bytes[i] = (uint8_t)(i ^ i >> 8 ^ i >> 16);
+    return c;
+}
+
+/* Exactly [off, off + len), or nothing. */
+static bool near_at(cv_ctx *x, cv_window *w, const cuvet_source *s, uint64_t off, uint64_t len, uint64_t end)
+{
+    const counted *c = s->user;
+    cv_span span;
+
+    ck_assert_int_eq(cv_window_near(x, w, s, off, len, end, &span), CUVET_OK);
+    if (span.len == 0)
+        return false;
+    ck_assert_uint_eq(span.len, len);
+    ck_assert_uint_eq(span.off, off);
+    ck_assert(cv_span_eq(span, cv_span_of(c->bytes + off, len, 0)));
+    return true;
+}
+
+START_TEST(near_ranges)
+{
+    cv_ctx *x = make();
+    cv_window w = { 0 };
+    uint64_t n = 4 * CV_WINDOW_SIZE, off;
+    counted c = many(n);
+    cuvet_source s = { sizeof(s), n, read_counted, &c, -1 };
+
+    /* far from each other: each read alone, not a byte more */
+    for (off = 0; off + 1000 <= n; off += CV_NEAR_MAX + 1001)
+        ck_assert(near_at(x, &w, &s, off, 1000, n));
+    ck_assert_uint_eq(c.read, 1000 * c.reads);
+    /* one after the other, with gaps: more and more at once, a window at most, nothing beyond the end */
+    cv_window_forget(&w);
+    c.reads = c.read = 0;
+    for (off = 0; off + 1000 <= n; off += 1500)
+        ck_assert(near_at(x, &w, &s, off, 1000, n));
+    ck_assert_uint_le(c.reads, 14);
+    ck_assert_uint_le(c.read, n + 14 * 1000);
+    ck_assert_uint_le(w.block.cap, CV_WINDOW_SIZE + CV_WINDOW_SIZE / 4);
+    /* back, at the end, and where a range cannot be */
+    ck_assert(near_at(x, &w, &s, 0, CV_NEAR_MAX, n));
+    ck_assert(near_at(x, &w, &s, n - 1, 1, n));
+    ck_assert(!near_at(x, &w, &s, 0, CV_NEAR_MAX + 1, n));
+    ck_assert(!near_at(x, &w, &s, n - 1, 2, n));
+    ck_assert(!near_at(x, &w, &s, 100, 10, 105));
+    ck_assert(!near_at(x, &w, &s, 100, 10, n + 1));
+    ck_assert(!near_at(x, &w, &s, UINT64_MAX, 1, n));
+    ck_assert_uint_eq(x->n_errors, 0);
+    cv_window_free(x, &w);
+    ck_assert_uint_eq(x->mem.live, 0);
+    free(c.bytes);
+}
+END_TEST
+
+/* What was forgotten is not taken for the bytes of the next source. */
+START_TEST(near_forgets)
+{
+    cv_ctx *x = make();
+    cv_window w = { 0 };
+    counted a = many(5000), b = many(5000);
+    cuvet_source s = { sizeof(s), 5000, read_counted, &a, -1 }, t = { sizeof(t), 5000, read_counted, &b, -1 };
+
+    memset(b.bytes, 0x77, 5000);
+    ck_assert(near_at(x, &w, &s, 0, 5000, 5000));
+    cv_window_forget(&w);
+    ck_assert(near_at(x, &w, &t, 0, 5000, 5000));
+    cv_window_free(x, &w);
+    free(a.bytes);
+    free(b.bytes);
+}
+END_TEST
+
+/* A bad place and a tight budget cost the read-ahead, never the range that was asked for. */
+START_TEST(near_gives_way)
+{
+    cv_ctx *x = make();
+    cv_window w = { 0 };
+    counted c = many(20000);
+    cuvet_source s = { sizeof(s), 20000, read_counted, &c, -1 };
+    uint8_t buf[500];
+    uint64_t got = 0;
+
+    c.bad = 10100;
+    for (uint64_t off = 0; off < 20000; off += 500) {
+        cuvet_status st = cv_window_read(x, &w, &s, off, buf, sizeof(buf), 20000);
+
+        ck_assert_int_eq(st, off == 10000 ? CUVET_E_IO : CUVET_OK);
+        if (st == CUVET_OK)
+            ck_assert_mem_eq(buf, c.bytes + off, sizeof(buf));
+        got += st == CUVET_OK;
+    }
+    ck_assert_uint_eq(got, 39);
+    ck_assert_uint_eq(x->n_errors, 1); /* for the range that is bad, and no other */
+    cv_window_free(x, &w);
+    x->mem.limit = 499;
+    ck_assert(!near_at(x, &w, &s, 0, 500, 20000));
+    ck_assert_int_eq(cv_window_read(x, &w, &s, 0, buf, sizeof(buf), 20000), CUVET_OK);
+    ck_assert_mem_eq(buf, c.bytes, sizeof(buf));
+    x->mem.limit = 500;
+    ck_assert(near_at(x, &w, &s, 0, 500, 20000));
+    ck_assert(near_at(x, &w, &s, 600, 500, 20000)); /* alone: there is no room for what follows */
+    ck_assert(!near_at(x, &w, &s, 1100, 501, 20000));
+    ck_assert_uint_eq(x->n_errors, 1);
+    ck_assert(!x->mem.limited);
+    cv_window_free(x, &w);
+    ck_assert_uint_eq(x->mem.live, 0);
+    free(c.bytes);
+}
+END_TEST
+
+static void *refuse(void *user, size_t n)
+{
+    (void)user, (void)n;
+    return NULL;
+}
+
+START_TEST(near_without_memory)
+{
+    cv_ctx *x = make();
+    cv_window w = { 0 };
+    counted c = many(100);
+    cuvet_source s = { sizeof(s), 100, read_counted, &c, -1 };
+    cv_span span;
+
+    x->mem.alloc.alloc = refuse;
+    ck_assert_int_eq(cv_window_near(x, &w, &s, 0, 10, 100, &span), CUVET_E_NOMEM);
+    ck_assert_uint_eq(c.reads, 0);
+    free(c.bytes);
+}
+END_TEST
+
 static void read_back(const char *name, char *buf, size_t n)
 {
     int fd = openat(dirfd_, name, O_RDONLY);
@@ -276,6 +430,10 @@ Suite *suite_io(void)
     tcase_add_test(t, file_source);
     tcase_add_test(t, spool);
     tcase_add_test(t, window_moves_with_overlap);
+    tcase_add_test(t, near_ranges);
+    tcase_add_test(t, near_forgets);
+    tcase_add_test(t, near_gives_way);
+    tcase_add_test(t, near_without_memory);
     tcase_add_test(t, saves_whole_or_not_at_all);
     tcase_add_test(t, names_stay_inside);
     tcase_add_test(t, links_are_not_followed);

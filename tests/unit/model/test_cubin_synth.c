@@ -519,13 +519,13 @@ START_TEST(limits)
     x.lim.sections = ACTION;
     ck_assert_int_eq(examine(cv_builder_span(&b), NULL, &extent), CUVET_OK);
     enough = UINT64_C(1) << 20;
-    x.work_left = enough;
+    cv_ctx_set_work(&x, enough);
     ck_assert_int_eq(cv_cubin_examine(&x, &cubin, cv_builder_span(&b), NULL, &extent), CUVET_OK);
-    enough -= x.work_left;
+    enough -= cv_ctx_work(&x);
     for (uint64_t w = 0; w < enough; w++) { /* less work is always a limit, said once */
         cv_ctx_unit(&x, 0);
         memset(seen, 0, sizeof(seen));
-        x.work_left = w;
+        cv_ctx_set_work(&x, w);
         ck_assert_int_eq(cv_cubin_examine(&x, &cubin, cv_builder_span(&b), NULL, &extent), CUVET_E_LIMIT);
         ck_assert_uint_eq(seen[CV_R_LIMIT_WORK], 1);
     }

@@ -51,7 +51,7 @@ START_TEST(work_runs_out)
             if (form ==
                 3) /* many relocations at the same place, and a symbol that must be looked up at length */
                 reloc(0, VADDR + SEGMENT + 8, 0, 8, VADDR + FATBIN);
-            x.work_left = w;
+            cv_ctx_set_work(&x, w);
             s = read_size(SIZE);
             if (s == CUVET_OK) {
                 ck_assert_uint_eq(n_diags, 0);
@@ -76,7 +76,7 @@ START_TEST(work_runs_out_extended)
         start();
         make_object();
         put(SYMBOLS + 72 + 6, 2, 0xFFFF);
-        x.work_left = w;
+        cv_ctx_set_work(&x, w);
         s = read_size(SIZE);
         done();
         if (s == CUVET_OK)

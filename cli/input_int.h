@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the files of the inputs share: the walk over the command line, and the process that opens what is too
+ * many to be opened first. */
+#ifndef CLI_INPUT_INT_H
+#define CLI_INPUT_INT_H
+
+#include "cli.h"
+
+/* Something that the walk met. Its texts belong to the walk. */
+typedef struct cli_found {
+    const char *name; /* as given, or as found below a directory; "-" is standard input */
+    const char *why;  /* not opened, for this reason */
+    int rc;           /* exit code that goes with why */
+    bool remark;      /* no input at all: only `why` is to be said */
+    int fd;           /* opened: a file that can be read by position */
+    bool owned;       /* fd is to be closed; standard input is not */
+} cli_found;
+
+/** Takes the descriptor if it is owned. @return false: stop here. */
+typedef bool cli_found_fn(void *user, const cli_found *f);
+
+/* input_walk.c */
+/** Open what the command line names, in its order. @return false when the callback stopped it. */
+bool cli_walk_inputs(const cli_args *a, cli_found_fn *fn, void *user);
+
+/* input_opener.c: a process outside of the cage that goes on with the walk, and hands over one descriptor at
+ * a time. Nothing that it is told by the caged side has a content. */
+typedef enum cli_opened { CLI_OPENED_ONE, CLI_OPENED_ALL, CLI_OPENED_LOST } cli_opened;
+
+#define CLI_OPENER_TEXT (160u * 1024) /* longest name, with room for a reason */
+
+/** Split off the opener. @return its pid here, 0 in the opener, -1 with errno. *channel is the end of the
+ * side that returned; both close it by ending. */
+int cli_opener_start(int *channel);
+/** In the opener: wait until the other side asks, then hand this over; NULL: there is nothing more. */
+bool cli_opener_serve(int channel, const cli_found *f);
+/** In the cage: ask for the next one. The texts of *out lie in `text`, of CLI_OPENER_TEXT bytes. */
+cli_opened cli_opener_next(int channel, cli_found *out, char *text);
+
+#endif

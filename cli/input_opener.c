@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "input_int.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* One packet: this, then the name and the reason, each with its NUL; a descriptor with it if it was opened.
+ */
+typedef struct packet {
+    uint32_t n_name, n_why; /* bytes with the NUL; 0: none */
+    int32_t rc;
+    uint8_t end, remark, opened, unused;
+} packet;
+
+#define NAME_MAX_BYTES (CLI_OPENER_TEXT - 1024u)
+#define WHY_MAX_BYTES  1024u
+
+typedef union control {
+    struct cmsghdr head; /* for its alignment */
+    char bytes[CMSG_SPACE(sizeof(int))];
+} control;
+
+int cli_opener_start(int *channel)
+{
+    pid_t parent = getpid(), child;
+    int end[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, end) != 0)
+        return -1;
+    child = fork();
+    if (child < 0) {
+        (void)close(end[0]);
+        (void)close(end[1]);
+        return -1;
+    }
+    *channel = end[child == 0 ? 1 : 0];
+    (void)close(end[child == 0 ? 0 : 1]);
+    if (child > 0)
+        return (int)child;
+    /* It ends when the other side has gone anyway, at its next packet; this makes it now. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != parent)
+        _exit(CLI_X_INTERNAL);
+    return 0;
+}
+
+static uint32_t length_of(const char *text, size_t max)
+{
+    return text ? (uint32_t)strnlen(text, max - 1) + 1 : 0;
+}
+
+static bool send_packet(int channel, const cli_found *f)
+{
+    static const char NUL = '\0';
+    packet p = { .end = !f };
+    control c = { .bytes = { 0 } };
+    struct iovec v[5] = { { &p, sizeof(p) } };
+    struct msghdr m = { .msg_iov = v, .msg_iovlen = 5 };
+    ssize_t n;
+
+    if (f) {
+        p = (packet){ .rc = f->rc, .remark = f->remark, .opened = f->fd >= 0 };
+        p.n_name = length_of(f->name, NAME_MAX_BYTES);
+        p.n_why = length_of(f->why, WHY_MAX_BYTES);
+    }
+    if (p.n_name) {
+        v[1] = (struct iovec){ (void *)(uintptr_t)f->name, p.n_name - 1 };
+        v[2] = (struct iovec){ (void *)(uintptr_t)&NUL, 1 };
+    }
+    if (p.n_why) {
+        v[3] = (struct iovec){ (void *)(uintptr_t)f->why, p.n_why - 1 };
+        v[4] = (struct iovec){ (void *)(uintptr_t)&NUL, 1 };
+    }
+    if (p.opened) {
+        m.msg_control = &c;
+        m.msg_controllen = sizeof(c.bytes);
+        c.head = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
+        memcpy(CMSG_DATA(&c.head), &f->fd, sizeof(f->fd));
+    }
+    do
+        n = sendmsg(channel, &m, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n > 0;
+}
+
+bool cli_opener_serve(int channel, const cli_found *f)
+{
+    char ask;
+    ssize_t n;
+    bool sent;
+
+    do
+        n = read(channel, &ask, 1);
+    while (n < 0 && errno == EINTR);
+    sent = n == 1 && send_packet(channel, f);
+    if (f && f->owned)
+        (void)close(f->fd); /* the other side has its own now */
+    return sent;
+}
+
+/* A descriptor that came along, -1 without. */
+static int descriptor_of(struct msghdr *m)
+{
+    const struct cmsghdr *h = CMSG_FIRSTHDR(m);
+    int fd = -1;
+
+    if (h && h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS &&
+        h->cmsg_len == CMSG_LEN(sizeof(int)))
+        memcpy(&fd, CMSG_DATA(h), sizeof(fd));
+    return fd;
+}
+
+static bool sound(const packet *p, size_t n, const char *text, int fd, int flags)
+{
+    uint64_t all = (uint64_t)p->n_name + p->n_why;
+
+    if (flags & (MSG_TRUNC | MSG_CTRUNC) || n != sizeof(*p) + all || all > CLI_OPENER_TEXT)
+        return false;
+    if (p->end)
+        return true;
+    if (p->n_name == 0 || text[p->n_name - 1] != '\0' || (p->n_why && text[all - 1] != '\0'))
+        return false;
+    return (fd >= 0) == (p->opened != 0) && (p->n_why != 0) == (fd < 0);
+}
+
+cli_opened cli_opener_next(int channel, cli_found *out, char *text)
+{
+    packet p = { 0 };
+    control c;
+    struct iovec v[2] = { { &p, sizeof(p) }, { text, CLI_OPENER_TEXT } };
+    struct msghdr m = {
+        .msg_iov = v, .msg_iovlen = 2, .msg_control = c.bytes, .msg_controllen = sizeof(c.bytes)
+    };
+    ssize_t n;
+    int fd;
+
+    do
+        n = write(channel, "n", 1);
+    while (n < 0 && errno == EINTR);
+    if (n != 1)
+        return CLI_OPENED_LOST;
+    do
+        n = recvmsg(channel, &m, MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n < (ssize_t)sizeof(p))
+        return CLI_OPENED_LOST;
+    fd = descriptor_of(&m);
+    if (!sound(&p, (size_t)n, text, fd, m.msg_flags)) {
+        if (fd >= 0)
+            (void)close(fd);
+        return CLI_OPENED_LOST;
+    }
+    if (p.end)
+        return CLI_OPENED_ALL;
+    *out = (cli_found){ .name = text,
+                        .why = p.n_why ? text + p.n_name : NULL,
+                        .rc = p.rc,
+                        .remark = p.remark != 0,
+                        .fd = fd,
+                        .owned = true };
+    return CLI_OPENED_ONE;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The walk over the command line: opens files, what directories hold, and standard input. */
+#include "input_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct walk {
+    const cli_args *args;
+    cli_found_fn *fn;
+    void *user;
+} walk;
+
+static bool opened(const walk *w, const char *name, int fd, bool owned)
+{
+    const cli_found f = { .name = name, .fd = fd, .owned = owned };
+
+    return w->fn(w->user, &f);
+}
+
+static bool fail(const walk *w, const char *name, const char *why, int rc)
+{
+    const cli_found f = { .name = name, .why = why, .rc = rc, .fd = -1 };
+
+    return w->fn(w->user, &f);
+}
+
+static bool remark(const walk *w, const char *name, const char *text)
+{
+    const cli_found f = { .name = name, .why = text, .remark = true, .fd = -1 };
+
+    return w->fn(w->user, &f);
+}
+
+/* Pipes and the like have no size: they are copied to a temporary file first, up to the limit of an input. */
+static bool spool(const walk *w, const char *name, int fd)
+{
+    cuvet_source src;
+    cuvet_status s = cuvet_source_spool(fd, NULL, w->args->limits.input, &src);
+
+    if (s == CUVET_E_LIMIT)
+        return fail(w, name, "more bytes than the limit 'input' allows", CLI_X_LIMIT);
+    if (s != CUVET_OK)
+        return fail(w, name, "cannot be copied to a temporary file", cli_exit_of(s));
+    return opened(w, name, src.owned_fd, true);
+}
+
+static bool seekable(const walk *w, const char *name, int fd, bool owned)
+{
+    cuvet_source src;
+    cuvet_status s = cuvet_source_fd(fd, &src);
+
+    if (s == CUVET_OK)
+        return opened(w, name, fd, owned);
+    if (owned)
+        (void)close(fd); /* read only: nothing can be lost */
+    return fail(w, name, cli_status_text(s), cli_exit_of(s));
+}
+
+/* What kind of file it is was looked up by name before; the answer that counts is the one of the open
+ * file. */
+static bool open_input(const walk *w, const char *name, const char *path, bool found)
+{
+    struct stat st;
+    int fd;
+    bool go_on;
+
+    if (stat(path, &st) != 0)
+        return fail(w, name, strerror(errno), CLI_X_IO);
+    if (S_ISDIR(st.st_mode))
+        return fail(w, name, "is a directory (-r scans the files in it)", CLI_X_IO);
+    if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode) && !S_ISFIFO(st.st_mode))
+        return fail(w, name, "is a special file", CLI_X_IO);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (S_ISFIFO(st.st_mode) ? 0 : O_NONBLOCK) |
+                        (found ? O_NOFOLLOW : 0));
+    if (fd < 0)
+        return fail(w, name, strerror(errno), CLI_X_IO);
+    if (fstat(fd, &st) != 0)
+        go_on = fail(w, name, strerror(errno), CLI_X_IO);
+    else if (found && !S_ISREG(st.st_mode))
+        go_on = fail(w, name, "changed into a special file", CLI_X_IO);
+    else if (S_ISFIFO(st.st_mode))
+        go_on = spool(w, name, fd);
+    else
+        return seekable(w, name, fd, true);
+    (void)close(fd); /* read only: nothing can be lost */
+    return go_on;
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static bool visit(const walk *w, const FTSENT *e)
+{
+    switch (e->fts_info) {
+    case FTS_F: return open_input(w, e->fts_path, e->fts_accpath, e->fts_level > 0);
+    case FTS_D:
+    case FTS_DP: return true;
+    case FTS_SL:
+    case FTS_SLNONE: return remark(w, e->fts_path, "symbolic link, not followed");
+    case FTS_DNR:
+    case FTS_NS:
+    case FTS_ERR: return fail(w, e->fts_path, strerror(e->fts_errno), CLI_X_IO);
+    case FTS_DC: return fail(w, e->fts_path, "directory contains itself", CLI_X_IO);
+    default: return remark(w, e->fts_path, "special file, skipped");
+    }
+}
+
+/* A symbolic link that was named on the command line is followed; one that was found is not. */
+static bool walk_tree(const walk *w, char *name)
+{
+    char *roots[] = { name, NULL };
+    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
+    FTSENT *e;
+    bool go_on = true;
+
+    if (!fts)
+        return fail(w, name, strerror(errno), CLI_X_IO);
+    for (errno = 0; go_on && (e = fts_read(fts)) != NULL; errno = 0)
+        go_on = visit(w, e);
+    if (go_on && errno != 0)
+        go_on = fail(w, name, strerror(errno), CLI_X_IO);
+    (void)fts_close(fts); /* fails only in going back to a directory it never left */
+    return go_on;
+}
+
+static bool standard_input(const walk *w)
+{
+    struct stat st;
+
+    if (fstat(STDIN_FILENO, &st) != 0)
+        return fail(w, "-", strerror(errno), CLI_X_IO);
+    /* A redirected file is read where it lies, but only from its start: a shell may have read some of it
+     * before. */
+    if (S_ISREG(st.st_mode) && lseek(STDIN_FILENO, 0, SEEK_CUR) == 0)
+        return seekable(w, "-", STDIN_FILENO, false);
+    return spool(w, "-", STDIN_FILENO);
+}
+
+bool cli_walk_inputs(const cli_args *a, cli_found_fn *fn, void *user)
+{
+    const walk w = { a, fn, user };
+
+    for (int i = 0; i < a->n_operands; i++) {
+        char *name = a->operands[i];
+        struct stat st;
+        bool go_on;
+
+        if (strcmp(name, "-") == 0)
+            go_on = standard_input(&w);
+        else if (a->set[CLI_O_RECURSE] && stat(name, &st) == 0 && S_ISDIR(st.st_mode))
+            go_on = walk_tree(&w, name);
+        else
+            go_on = open_input(&w, name, name, false);
+        if (!go_on)
+            return false;
+    }
+    return true;
+}

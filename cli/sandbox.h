@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The cage: what a process gives up before it looks at the first byte nobody vouches for. Three tiers, each
+ * as far as the kernel has it: resource limits, Landlock (files and network), a seccomp allow-list. On its
+ * own, so that a test can enter it and try what must not work. */
+#ifndef CLI_SANDBOX_H
+#define CLI_SANDBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the caged process still has to do. Descriptors: -1 for none. Of all that are open at that time, those
+ * above 2 that are not named here are closed. */
+typedef struct cli_cage {
+    const int *keep; /* inputs: read by position */
+    size_t n_keep;
+    int out_dir; /* files may be made in this directory, and replaced; nowhere else */
+    int channel; /* socket that further inputs come through, one descriptor at a time */
+    int broker;  /* stream that a compiler is asked through */
+    uint32_t threads;
+    uint64_t memory;    /* bytes of address space; UINT64_MAX: as before */
+    uint64_t file_size; /* largest file that may be written, if any may */
+} cli_cage;
+
+enum {
+    CLI_CAGE_RLIMITS = 1 << 0,
+    CLI_CAGE_LANDLOCK = 1 << 1,
+    CLI_CAGE_SECCOMP = 1 << 2,
+    CLI_CAGE_ALL = (1 << 3) - 1
+};
+
+/** Enter it: for good, for this process and all that it starts. One thread may exist at this time. What
+ * cannot be had is left out and said by cli_cage_state(). @return the tiers that hold. */
+unsigned cli_cage_enter(const cli_cage *c);
+/** The first step of it alone: close all descriptors above 2 that are not named. */
+void cli_cage_close_others(const cli_cage *c);
+/** Remember that it was not entered, and why. */
+void cli_cage_stay_out(const char *why);
+/** "seccomp, landlock abi 7, rlimits"; what is missing and why behind a semicolon. "off" before anybody
+ * entered. */
+const char *cli_cage_state(void);
+/** The state that entering leads to here: found out by a child process that does it. */
+void cli_cage_probe(char *out, size_t cap);
+
+#endif

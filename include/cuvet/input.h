@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/** Input: the one way in for everything that is to be linked or finalized. Configured for a target, it binds
+ * a payload, classifies it, selects the member that fits, has it compiled where that is needed, judges it,
+ * and hands it on. A call that fails leaves the object as it was; a failing cuvet_input_select() leaves it
+ * FAILED, with everything that it said. */
+#ifndef CUVET_INPUT_H
+#define CUVET_INPUT_H
+
+#include <cuvet/classify.h>
+#include <cuvet/compiler.h>
+#include <cuvet/context.h>
+#include <cuvet/scan.h>
+#include <cuvet/target.h>
+
+typedef struct cuvet_input {
+    uint64_t bits; /**< opaque; 0 is never valid */
+} cuvet_input;
+
+/** What the caller wants out of it. */
+typedef enum cuvet_request {
+    CUVET_REQUEST_LINK =
+        0, /**< a device ELF: SASS members, or PTX through the compiler, as the reference linker */
+    CUVET_REQUEST_SASS = 1, /**< SASS members only */
+    CUVET_REQUEST_PTX = 2,  /**< PTX members only, as text, not compiled */
+    CUVET_REQUEST_LTOIR = 3 /**< LTO-IR members only, as they are */
+} cuvet_request;
+
+typedef enum cuvet_input_state {
+    CUVET_INPUT_NEW = 0,
+    CUVET_INPUT_CONFIGURED, /**< has a target */
+    CUVET_INPUT_BOUND,      /**< has a payload; may be bound again */
+    CUVET_INPUT_SELECTED,   /**< has a result */
+    CUVET_INPUT_FAILED      /**< select failed: only queries and destroy */
+} cuvet_input_state;
+
+typedef struct cuvet_input_config {
+    size_t size;
+    cuvet_target target;
+    cuvet_request request;
+    cuvet_arch_policy policy;
+    bool address32;   /**< accept members without the 64-bit mark; 64-bit is the default */
+    bool lenient;     /**< classify as CUVET_CLASSIFY_LENIENT; empty options are ignored */
+    uint32_t toolkit; /**< newest toolkit version accepted, times ten; 0: 130 */
+    uint32_t threads; /**< for a compiler: 1 to 64; 0: 1 */
+} cuvet_input_config;
+
+/** What came out. The numbers are those of the reference tools. */
+typedef enum cuvet_match {
+    CUVET_MATCH_NONE = 0,
+    CUVET_MATCH_PTX = 1,
+    CUVET_MATCH_CUBIN = 2,
+    CUVET_MATCH_NVVM = 8,    /**< NVVM IR or LTO-IR */
+    CUVET_MATCH_MERCURY = 16 /**< a device ELF with a capsule, or not finalized */
+} cuvet_match;
+
+/** Why a candidate was not taken; NONE for those that could be. */
+typedef enum cuvet_reason {
+    CUVET_REASON_NONE = 0,
+    CUVET_REASON_FAMILY,    /**< SASS of another family, or PTX 'f' of another family */
+    CUVET_REASON_NEWER,     /**< its number is above the target's */
+    CUVET_REASON_SUFFIX,    /**< 'a' code for another number, or 'a' PTX for another target */
+    CUVET_REASON_POLICY,    /**< 'a' SASS for a target without 'a', under CUVET_ARCH_EXACT */
+    CUVET_REASON_ADDRESS,   /**< not marked 64-bit */
+    CUVET_REASON_REQUEST,   /**< of a kind that was not asked for */
+    CUVET_REASON_KIND,      /**< of a kind that is not known */
+    CUVET_REASON_ARCH_ZERO, /**< without an architecture */
+} cuvet_reason;
+
+typedef struct cuvet_candidate {
+    cuvet_path where;
+    cuvet_kind kind;
+    uint32_t sm;
+    char suffix;
+    cuvet_reason reason; /**< NONE: fits */
+    uint32_t rank;       /**< 1 the best of those that fit; 0 does not fit */
+    bool chosen;
+    bool first_container;   /**< in the container, or the object, that the reference linker looks at */
+    uint64_t container_off; /**< bytes from the start of the payload, or of the unpacked outer member */
+    uint64_t header_off, payload_off, stored_size;
+    uint64_t flags; /**< of the member header */
+    uint32_t depth; /**< 0: in the payload itself; n: in a container that a chosen member holds */
+} cuvet_candidate;
+
+typedef struct cuvet_result {
+    cuvet_match match;
+    const void *bytes; /**< borrowed from the input: valid until destroy or take */
+    size_t n;
+    uint32_t sm; /**< of the result */
+    char suffix;
+    bool compiled;      /**< went through the compiler */
+    uint64_t candidate; /**< index of the chosen one */
+} cuvet_result;
+
+/** Bytes that belong to the caller. */
+typedef struct cuvet_image {
+    cuvet_match match;
+    void *bytes;
+    size_t n;
+    uint32_t sm;
+    char suffix;
+    cuvet_alloc alloc; /**< whose memory it is */
+} cuvet_image;
+
+#define CUVET_BIND_BORROW 0u /**< the bytes must outlive the input, or its next bind */
+#define CUVET_BIND_COPY   1u
+
+/** For cuvet_status_legacy: which kind of call returned the status. */
+typedef enum cuvet_legacy_call {
+    CUVET_LEGACY_CALL = 0,
+    CUVET_LEGACY_SELECT = 1,
+    CUVET_LEGACY_RESULT = 2
+} cuvet_legacy_call;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Every function: CUVET_E_NULL (a required pointer is NULL), CUVET_E_HANDLE… as in status.h, CUVET_E_STATE
+ * (not in this state), CUVET_E_NOMEM and CUVET_E_LIMIT besides those that are named. */
+
+/** @param cfg NULL: state NEW, to be configured later. @return CUVET_OK · CUVET_E_ARCH (no such target) ·
+ * CUVET_E_USAGE. On failure *out is zero. */
+CUVET_API CUVET_MUST cuvet_status cuvet_input_create(cuvet_ctx *ctx, const cuvet_input_config *cfg,
+                                                     cuvet_input *out);
+/** Replace the configuration; before bind only. @return CUVET_OK · CUVET_E_ARCH · CUVET_E_USAGE. */
+CUVET_API CUVET_MUST cuvet_status cuvet_input_configure(cuvet_ctx *ctx, cuvet_input in,
+                                                        const cuvet_input_config *cfg);
+CUVET_API CUVET_MUST cuvet_status cuvet_input_get_config(cuvet_ctx *ctx, cuvet_input in,
+                                                         cuvet_input_config *out);
+/** Single fields of it; before bind only. Number and suffix are validated together, then stored together. */
+CUVET_API CUVET_MUST cuvet_status cuvet_input_set_target(cuvet_ctx *ctx, cuvet_input in, cuvet_target t);
+CUVET_API CUVET_MUST cuvet_status cuvet_input_set_request(cuvet_ctx *ctx, cuvet_input in, cuvet_request r);
+CUVET_API CUVET_MUST cuvet_status cuvet_input_set_address32(cuvet_ctx *ctx, cuvet_input in, bool on);
+/** Append one option of n bytes for the compiler, as one element whatever it holds; before select only.
+ *  @return CUVET_OK · CUVET_E_USAGE (NUL inside; empty unless lenient) · CUVET_E_LIMIT (options,
+ *  option_bytes). */
+CUVET_API CUVET_MUST cuvet_status cuvet_input_option(cuvet_ctx *ctx, cuvet_input in, const char *p, size_t n);
+/** Option by index, NUL-terminated, borrowed until the next option or destroy. @return CUVET_OK · CUVET_END.
+ */
+CUVET_API CUVET_MUST cuvet_status cuvet_input_get_option(cuvet_ctx *ctx, cuvet_input in, size_t index,
+                                                         const char **p, size_t *n);
+/** @param c copied; what it points to must outlive the input. NULL: none, the default. Before select only. */
+CUVET_API CUVET_MUST cuvet_status cuvet_input_set_compiler(cuvet_ctx *ctx, cuvet_input in,
+                                                           const cuvet_compiler *c);
+/** Classify and keep a payload; its containers are walked, their members listed, nothing is unpacked. Needs a
+ * configuration; may be repeated before select. @param flags CUVET_BIND_BORROW or _COPY. @param out may be
+ * NULL.
+ *  @return CUVET_OK · CUVET_E_UNKNOWN · CUVET_E_TRUNCATED · CUVET_E_MALFORMED · CUVET_E_UNSUPPORTED. */
+CUVET_API CUVET_MUST cuvet_status cuvet_input_bind(cuvet_ctx *ctx, cuvet_input in, const void *bytes,
+                                                   size_t n, unsigned flags, cuvet_content_info *out);
+/** Choose, unpack, compile where that is needed, examine and admit.
+ *  @return CUVET_OK · CUVET_E_NO_MATCH (diagnosed, candidates tell why) · CUVET_E_COMPILER (needed and none
+ *  there, or it failed) · CUVET_E_REFUSED (not admitted for the target) · CUVET_E_MALFORMED ·
+ *  CUVET_E_UNSUPPORTED · CUVET_E_CANCELLED. Anything but OK, NULL, HANDLE and STATE: the input is FAILED. */
+CUVET_API CUVET_MUST cuvet_status cuvet_input_select(cuvet_ctx *ctx, cuvet_input in);
+/** Candidates in file order, by index, from bind on; rank and choice are final after select.
+ *  @return CUVET_OK · CUVET_END. */
+CUVET_API CUVET_MUST cuvet_status cuvet_input_get_candidate(cuvet_ctx *ctx, cuvet_input in, uint64_t index,
+                                                            cuvet_candidate *out);
+/** @return CUVET_OK · CUVET_E_STATE (nothing selected, or taken already). *out is zeroed on failure. */
+CUVET_API CUVET_MUST cuvet_status cuvet_input_get_result(cuvet_ctx *ctx, cuvet_input in, cuvet_result *out);
+/** The result becomes the caller's; a second take is CUVET_E_STATE. Release with cuvet_image_release(). */
+CUVET_API CUVET_MUST cuvet_status cuvet_input_take_result(cuvet_ctx *ctx, cuvet_input in, cuvet_image *out);
+/** Gives the bytes back and zeroes *img. NULL and a zeroed one are allowed. */
+CUVET_API void cuvet_image_release(cuvet_image *img);
+/** What was said about this input since its last bind, by index, at most limits.diagnostics per rule.
+ *  @return CUVET_OK · CUVET_END. */
+CUVET_API CUVET_MUST cuvet_status cuvet_input_get_diag(cuvet_ctx *ctx, cuvet_input in, uint64_t index,
+                                                       cuvet_diag *out);
+/** What the compiler said: printable ASCII and line feeds, NUL-terminated, borrowed until destroy; "" for
+ * nothing. */
+CUVET_API CUVET_MUST cuvet_status cuvet_input_get_log(cuvet_ctx *ctx, cuvet_input in, const char **p,
+                                                      size_t *n);
+CUVET_API CUVET_MUST cuvet_status cuvet_input_get_state(cuvet_ctx *ctx, cuvet_input in,
+                                                        cuvet_input_state *out);
+/** The only call that another thread may make while the input is in use: the call that runs ends with
+ * CUVET_E_CANCELLED soon. Without one, the next select does. */
+CUVET_API CUVET_MUST cuvet_status cuvet_input_cancel(cuvet_ctx *ctx, cuvet_input in);
+/** End it and poison its memory; *in becomes 0. */
+CUVET_API CUVET_MUST cuvet_status cuvet_input_destroy(cuvet_ctx *ctx, cuvet_input *in);
+
+/** One line why a candidate was refused, static storage. */
+CUVET_API const char *cuvet_reason_text(cuvet_reason r);
+CUVET_API const char *cuvet_match_name(cuvet_match m);
+/** The number that the reference's routine of this kind returns for it: 0, 1, 2, 3 or 5. For comparisons. */
+CUVET_API int cuvet_status_legacy(cuvet_status s, cuvet_legacy_call call);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Classification without a context: nothing is allocated, nothing is kept. */
+#include "model/classify.h"
+
+/* Of a caller built against an older header, whose structure is shorter, what is not there has its preset. */
+static cuvet_status probe_of(const cuvet_limits *given, uint64_t *probe)
+{
+    cuvet_limits preset;
+
+    if (given && (given->size < sizeof(given->size) || given->size > sizeof(*given)))
+        return CUVET_E_USAGE;
+    if (given && given->size >= offsetof(cuvet_limits, ptx_probe) + sizeof(given->ptx_probe)) {
+        *probe = given->ptx_probe;
+        return CUVET_OK;
+    }
+    if (CV_NEVER(cuvet_limits_preset("strict", &preset) != CUVET_OK))
+        return CUVET_E_INTERNAL;
+    *probe = preset.ptx_probe;
+    return CUVET_OK;
+}
+
+cuvet_status cuvet_classify(const void *bytes, size_t n, const cuvet_limits *limits, unsigned flags,
+                            cuvet_content_info *out, cuvet_diag *diag)
+{
+    cv_class_why why = { .rule = CV_N_RULES };
+    cuvet_status s;
+    uint64_t probe;
+
+    if (diag)
+        *diag = (cuvet_diag){ .rule = CV_N_RULES };
+    if (out)
+        *out = (cuvet_content_info){ 0 };
+    if (!out || (!bytes && n != 0))
+        return CUVET_E_NULL;
+    s = probe_of(limits, &probe);
+    if (s != CUVET_OK || (flags & ~CUVET_CLASSIFY_LENIENT))
+        return s != CUVET_OK ? s : CUVET_E_USAGE;
+    s = cv_classify_look(cv_span_of(bytes, n, 0), probe, flags, out, &why);
+    if (s != CUVET_OK && diag)
+        *diag = (cuvet_diag){ .rule = why.rule,
+                              .severity = cuvet_rule_get(why.rule)->severity,
+                              .file_off = why.off,
+                              .length = why.len,
+                              .got = why.got,
+                              .want = why.want };
+    return s;
+}
+
+const char *cuvet_content_name(cuvet_content c)
+{
+    switch (c) {
+    case CUVET_CONTENT_NONE: return "none";
+    case CUVET_CONTENT_NVVM: return "nvvm";
+    case CUVET_CONTENT_FATBIN: return "fatbin";
+    case CUVET_CONTENT_CUBIN: return "cubin";
+    case CUVET_CONTENT_PTX: return "ptx";
+    case CUVET_CONTENT_WRAPPER: return "wrapper";
+    case CUVET_CONTENT_LTOIR: return "lto-ir";
+    case CUVET_CONTENT_ARCHIVE: return "archive";
+    case CUVET_CONTENT_HOST_ELF: return "host-elf";
+    }
+    return "?";
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "model/select.h"
+
+static cuvet_reason judge_kind(const cuvet_candidate *c, const cv_wanted *w)
+{
+    bool asked = false;
+
+    switch (c->kind) {
+    case CUVET_K_ELF: asked = w->request == CUVET_REQUEST_LINK || w->request == CUVET_REQUEST_SASS; break;
+    case CUVET_K_PTX: asked = w->request == CUVET_REQUEST_LINK || w->request == CUVET_REQUEST_PTX; break;
+    case CUVET_K_LTOIR:
+        asked = w->request == CUVET_REQUEST_LTOIR || (w->direct && w->request == CUVET_REQUEST_LINK);
+        break;
+    case CUVET_K_FATBIN: asked = w->request != CUVET_REQUEST_LTOIR; break;
+    case CUVET_K_UNKNOWN:
+    case CUVET_K_MERCURY: return CUVET_REASON_KIND;
+    }
+    return asked ? CUVET_REASON_NONE : CUVET_REASON_REQUEST;
+}
+
+cuvet_reason cv_select_judge(const cuvet_candidate *c, const cv_wanted *w)
+{
+    cuvet_reason r = judge_kind(c, w);
+
+    if (r != CUVET_REASON_NONE)
+        return r;
+    if (!w->direct && !w->address32 && !(c->flags & CV_FB_64BIT))
+        return CUVET_REASON_ADDRESS;
+    if (c->kind == CUVET_K_ELF)
+        return cv_arch_sass(c->sm, c->suffix, w->target, w->policy);
+    if (c->kind == CUVET_K_PTX)
+        return cv_arch_ptx(c->sm, c->suffix, w->target);
+    /* IR goes to any target that is not older, like PTX; NVVM of the old form names none. */
+    return c->sm == 0 && w->direct ? CUVET_REASON_NONE : cv_arch_ptx(c->sm, c->suffix, w->target);
+}
+
+static int suffix_rank(char s)
+{
+    return s == 'a' ? 2 : s == 'f' ? 1 : 0;
+}
+
+int cv_select_compare(const cuvet_candidate *a, const cuvet_candidate *b)
+{
+    if (a->sm != b->sm)
+        return a->sm > b->sm ? -1 : 1;
+    if (suffix_rank(a->suffix) != suffix_rank(b->suffix))
+        return suffix_rank(b->suffix) - suffix_rank(a->suffix);
+    return (a->kind != CUVET_K_ELF) - (b->kind != CUVET_K_ELF);
+}
+
+/* Order of the candidates that fit in one number, small is good: sorting by it ranks them all at once. */
+static uint64_t order_of(const cuvet_candidate *c)
+{
+    uint64_t sm = UINT32_MAX - c->sm, suffix = (uint64_t)(2 - suffix_rank(c->suffix));
+
+    return sm << 3 | suffix << 1 | (c->kind != CUVET_K_ELF);
+}
+
+cuvet_status cv_select(cv_ctx *x, cv_candidates *all, uint64_t from, const cv_wanted *w, uint64_t *best,
+                       uint64_t *reference)
+{
+    cv_keys fit = { 0 };
+    cuvet_status s = CUVET_OK;
+
+    *best = *reference = all->n;
+    for (uint64_t i = from; i < all->n && s == CUVET_OK; i++) {
+        cuvet_candidate *c = &cv_candidates_at(all, i)->pub;
+
+        c->rank = 0;
+        c->reason = cv_select_judge(c, w);
+        if (c->reason == CUVET_REASON_NONE &&
+            !cv_keys_push(&x->mem, &fit, (cv_key){ .key = order_of(c), .index = i }))
+            s = cv_nomem(x, c->header_off);
+    }
+    cv_keys_sort(&fit);
+    for (uint64_t i = 0; i < fit.n && s == CUVET_OK; i++) {
+        uint64_t at = cv_keys_at(&fit, i)->index;
+        cuvet_candidate *c = &cv_candidates_at(all, at)->pub;
+
+        c->rank = (uint32_t)(i + 1);
+        if (i == 0)
+            *best = at;
+        if (*reference == all->n && c->first_container)
+            *reference = at;
+    }
+    cv_keys_free(&x->mem, &fit);
+    return s;
+}

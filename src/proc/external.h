@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A compiler that runs ptxas, or something that takes its arguments, as a caged child. */
+#ifndef CV_PROC_EXTERNAL_H
+#define CV_PROC_EXTERNAL_H
+
+#include <cuvet/compiler.h>
+
+#include "base/mem.h"
+
+typedef struct cv_external {
+    cuvet_alloc alloc;
+    cuvet_external conf; /* no field is 0 or NULL */
+} cv_external;
+
+/* Fill in the defaults, and judge: OK · USAGE. */
+CV_MUST cuvet_status cv_external_check(const cuvet_external *given, cuvet_external *out);
+/* For cuvet_compiler; user: a cv_external that lasts. Several threads may call at once. */
+CV_MUST cuvet_status cv_external_compile(void *user, const cuvet_compile_request *req,
+                                         cuvet_compile_result *out);
+
+#endif

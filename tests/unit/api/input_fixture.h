@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the tests of the input object share: a context that listens, inputs for a target, one fat binary. */
+#ifndef CV_TESTS_INPUT_FIXTURE_H
+#define CV_TESTS_INPUT_FIXTURE_H
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cuvet/cuvet.h>
+
+#include "../../support/fatbins.h"
+
+#define N(table) (sizeof(table) / sizeof((table)[0]))
+
+static cuvet_ctx *ctx;
+static struct {
+    char id[16];
+    cuvet_severity severity;
+} said[400];
+static unsigned n_said;
+
+static inline void on_diag(void *user, const cuvet_diag *d)
+{
+    (void)user;
+    if (n_said < N(said)) {
+        strcpy(said[n_said].id, cuvet_rule_get(d->rule)->id);
+        if (getenv("CV_VERBOSE")) {
+            char text[300];
+
+            cuvet_diag_message(d, text, sizeof(text));
+            fprintf(stderr, "%s: %s\n", said[n_said].id, text);
+        }
+        said[n_said++].severity = d->severity;
+    }
+}
+
+static inline bool was_said(const char *id)
+{
+    for (unsigned i = 0; i < n_said; i++)
+        if (strcmp(said[i].id, id) == 0)
+            return true;
+    return false;
+}
+
+static inline void setup(void)
+{
+    const cuvet_ctx_options o = { .size = sizeof(o), .diag = on_diag };
+
+    n_said = 0;
+    ck_assert_int_eq(cuvet_ctx_create(&o, &ctx), CUVET_OK);
+}
+
+static inline void teardown(void)
+{
+    cuvet_ctx_destroy(ctx);
+}
+
+static inline cuvet_input_config config(const char *target)
+{
+    cuvet_input_config c = { .size = sizeof(c) };
+
+    ck_assert_int_eq(cuvet_target_parse(target, &c.target), CUVET_OK);
+    return c;
+}
+
+static inline cuvet_input make(const cuvet_input_config *c)
+{
+    cuvet_input in;
+
+    ck_assert_int_eq(cuvet_input_create(ctx, c, &in), CUVET_OK);
+    ck_assert_uint_ne(in.bits, 0);
+    return in;
+}
+
+static inline cuvet_input make_for(const char *target)
+{
+    cuvet_input_config c = config(target);
+
+    return make(&c);
+}
+
+static inline cuvet_input_state state(cuvet_input in)
+{
+    cuvet_input_state s = 99;
+
+    ck_assert_int_eq(cuvet_input_get_state(ctx, in, &s), CUVET_OK);
+    return s;
+}
+
+static inline uint64_t candidates(cuvet_input in)
+{
+    cuvet_candidate c;
+    uint64_t n = 0;
+
+    while (cuvet_input_get_candidate(ctx, in, n, &c) == CUVET_OK)
+        n++;
+    return n;
+}
+
+static inline void end(cuvet_input in)
+{
+    ck_assert_int_eq(cuvet_input_destroy(ctx, &in), CUVET_OK);
+    ck_assert_uint_eq(in.bits, 0);
+}
+
+static fb bin;
+
+static inline cuvet_status bind_bin(cuvet_input in)
+{
+    return cuvet_input_bind(ctx, in, bin.bytes, bin.n, CUVET_BIND_BORROW, NULL);
+}
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A second classification, written from the format descriptions in the plainest way that there is: comparing
+ * bytes one by one, a state per character of text. Slow, shares no code with the library. */
+#ifndef CV_TESTS_CLASS_ORACLE_H
+#define CV_TESTS_CLASS_ORACLE_H
+
+#include <cuvet/classify.h>
+
+typedef struct oracle {
+    cuvet_status s;
+    cuvet_content_info i;
+} oracle;
+
+oracle oracle_classify(const uint8_t *p, size_t n, uint64_t probe, bool lenient);
+/* PTX alone. */
+oracle oracle_ptx(const uint8_t *p, size_t n, uint64_t probe, bool lenient);
+
+#endif
