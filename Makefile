@@ -35,6 +35,7 @@ FORCE:
 include mk/flags.mk
 include mk/lib.mk
 include mk/tests.mk
+include mk/fake.mk
 include mk/cage.mk
 include mk/fuzz.mk
 include mk/gates.mk

@@ -128,7 +128,8 @@ static uint64_t descriptors(const cli_cage *c)
     if (next >= 0)
         (void)close(next);
     if (more == 0)
-        return 0;
+        return c->broker >= 0 ? 1
+                              : 0; /* poll() does not look at more than that; the first is standard input */
     return next < 0 ? UINT64_MAX : (uint64_t)next + more;
 }
 

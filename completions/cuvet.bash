@@ -7,35 +7,44 @@ _cuvet()
     if [ "$cur" = = ]; then cur=; fi
     if [ "$prev" = = ]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words='scan list unpack dump map rules help --help --version'
+        words='scan list unpack dump map rules select help --help --version'
     else
         case $command,$prev in
         scan,--format) words='text ndjson sarif' ;;
-        scan,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work='; compopt -o nospace ;;
+        scan,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates='; compopt -o nospace ;;
         scan,--limits) words='strict roomy tiny' ;;
+        scan,--sandbox) words='auto required' ;;
         list,--format) words='text ndjson' ;;
-        list,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work='; compopt -o nospace ;;
+        list,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates='; compopt -o nospace ;;
         list,--limits) words='strict roomy tiny' ;;
+        list,--sandbox) words='auto required' ;;
         unpack,--directory|unpack,-d) COMPREPLY=($(compgen -d -- "$cur")); return ;;
         unpack,--kind) words='elf ptx ltoir' ;;
-        unpack,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work='; compopt -o nospace ;;
+        unpack,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates='; compopt -o nospace ;;
         unpack,--limits) words='strict roomy tiny' ;;
-        dump,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work='; compopt -o nospace ;;
+        unpack,--sandbox) words='auto required' ;;
+        dump,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates='; compopt -o nospace ;;
         dump,--limits) words='strict roomy tiny' ;;
+        dump,--sandbox) words='auto required' ;;
         dump,--format) words='text ndjson' ;;
         map,--format) words='text ndjson' ;;
-        map,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work='; compopt -o nospace ;;
+        map,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates='; compopt -o nospace ;;
         map,--limits) words='strict roomy tiny' ;;
+        map,--sandbox) words='auto required' ;;
         rules,--format) words='text ndjson' ;;
+        select,--format) words='text ndjson' ;;
+        select,--arch-policy) words='reference exact' ;;
+        select,--request) words='link sass ptx ltoir' ;;
         *)
             case $command in
-            scan) words='--format --notes --recursive --jobs --limit --limits --list-limits --no-progress --help --version' ;;
-            list) words='--format --recursive --kernels --limit --limits --list-limits --no-progress --help --version' ;;
-            unpack) words='--directory --arch --kind --force --fsync --limit --limits --list-limits --no-progress --help --version' ;;
-            dump) words='--limit --limits --list-limits --format --header --sections --segments --symbols --relocs --info --compat --notes --callgraph --unified --capsules --frames --data --ptx --member --arch --help --version' ;;
-            map) words='--format --limit --limits --list-limits --help --version' ;;
+            scan) words='--format --notes --recursive --jobs --limit --limits --list-limits --no-progress --sandbox --no-sandbox --arch --help --version' ;;
+            list) words='--format --recursive --kernels --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
+            unpack) words='--directory --arch --kind --force --fsync --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
+            dump) words='--limit --limits --list-limits --sandbox --no-sandbox --format --header --sections --segments --symbols --relocs --info --compat --notes --callgraph --unified --capsules --frames --data --ptx --member --arch --help --version' ;;
+            map) words='--format --limit --limits --list-limits --sandbox --no-sandbox --help --version' ;;
             rules) words='--format --help --version' ;;
-            help) words='--help --version scan list unpack dump map rules help' ;;
+            select) words='--format --arch --arch-policy --request --compiler --output --force --help --version' ;;
+            help) words='--help --version scan list unpack dump map rules select help' ;;
             esac ;;
         esac
     fi

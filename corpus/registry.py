@@ -15,7 +15,18 @@ NO_FILE = {
     'IO_CHANGED': 'needs a file that changes during the scan; tests/fault',
     'FATBIN_MAGIC': 'the search finds right magics only; the reader is tested by tests/unit/format',
     'AR_MAGIC': 'an archive is recognised by its magic; the reader is tested by tests/unit/format',
+    'LIMIT_PTX_PROBE': 'a limit of the classifier; tests/unit/model',
+    'LIMIT_OPTIONS': 'a limit of the calls of an input; tests/unit/api',
+    'LIMIT_OPTION_BYTES': 'a limit of the calls of an input; tests/unit/api',
+    'LIMIT_CANDIDATES': 'a limit of the selection; tests/unit/api',
     'HOST_NAMES_SIZE': 'needs a name table of many megabytes; tests make one while they run',
+}
+# Families that a scan does not raise: they are about an input on its way to a linker.
+NO_FILE_PREFIX = {
+    'CLASS_': 'the class of a payload; tests/unit/model and tests/unit/api, row by row',
+    'INPUT_': 'what is selected from a payload; tests/unit/api and tests/cli/test_select.py',
+    'ADMIT_': 'a legal file for the wrong target or use; tests/unit/model/test_admit.c, row by row',
+    'COMPILE_': 'what a compiler does; tests/unit/proc and tests/unit/api',
 }
 CASES = []
 LEGAL = []
@@ -95,7 +106,7 @@ def verdict(severity, kind):
     if kind in ('IO', 'INTERNAL'):
         return 'error'
     if kind == 'TARGET':
-        return {'NOTE': 'clean', 'WARNING': 'suspicious', 'ERROR': 'unsupported'}[severity]
+        return 'clean'  # whoever scans is not linking: notes
     if kind == 'UNSUPPORTED':
         return 'unsupported'
     return {'NOTE': 'clean', 'WARNING': 'suspicious', 'ERROR': 'malformed'}[severity]

@@ -13,7 +13,7 @@ import rules_table  # noqa: E402
 ROOT = rules_table.ROOT
 OPTIONS = os.path.join(ROOT, "cli", "options.def")
 LIMITS = os.path.join(ROOT, "spec", "limits.def")
-INPUT = ("SCAN", "LIST", "UNPACK", "MAP")
+INPUT = ("SCAN", "LIST", "UNPACK", "MAP", "SELECT")
 UNITS = {"CV_KIB": 1 << 10, "CV_MIB": 1 << 20, "CV_GIB": 1 << 30}
 SPDX = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
 FROM = "Generated from cli/options.def by tools/gen_man.py; do not edit."

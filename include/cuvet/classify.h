@@ -42,8 +42,8 @@ extern "C" {
 
 /** Classify n bytes. Allocates nothing, needs no context, reads at most limits.ptx_probe bytes and the first
  * header. An ELF that ends before it tells its machine counts as device code. 0x1EE55A01, which also heads
- * the containers before CUDA 4, counts as NVVM. Zero bytes at the end of a PTX text belong to it, others do
- * not.
+ * the containers before CUDA 4, counts as NVVM. Zero bytes at the end of a PTX text belong to it; in the
+ * middle they make it unknown, as far as the probe goes.
  *  @param limits NULL: preset "strict". @param flags 0 or CUVET_CLASSIFY_LENIENT. @param diag may be NULL;
  *  set unless OK; with USAGE and NULL its rule is none (cuvet_rule_get() gives NULL).
  *  @return CUVET_OK · CUVET_E_TRUNCATED (out->type says what begins here and is cut off) · CUVET_E_MALFORMED

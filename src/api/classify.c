@@ -2,21 +2,22 @@
 /* Classification without a context: nothing is allocated, nothing is kept. */
 #include "model/classify.h"
 
+static const cuvet_limits STRICT = {
+    .size = sizeof(STRICT),
+#define LIMIT(field, unit, strict, roomy, tiny, what) .field = (strict),
+#include "limits.def"
+#undef LIMIT
+};
+
 /* Of a caller built against an older header, whose structure is shorter, what is not there has its preset. */
-static cuvet_status probe_of(const cuvet_limits *given, uint64_t *probe)
+static bool probe_of(const cuvet_limits *given, uint64_t *probe)
 {
-    cuvet_limits preset;
+    const size_t end = offsetof(cuvet_limits, ptx_probe) + sizeof(given->ptx_probe);
 
     if (given && (given->size < sizeof(given->size) || given->size > sizeof(*given)))
-        return CUVET_E_USAGE;
-    if (given && given->size >= offsetof(cuvet_limits, ptx_probe) + sizeof(given->ptx_probe)) {
-        *probe = given->ptx_probe;
-        return CUVET_OK;
-    }
-    if (CV_NEVER(cuvet_limits_preset("strict", &preset) != CUVET_OK))
-        return CUVET_E_INTERNAL;
-    *probe = preset.ptx_probe;
-    return CUVET_OK;
+        return false;
+    *probe = given && given->size >= end ? given->ptx_probe : STRICT.ptx_probe;
+    return true;
 }
 
 cuvet_status cuvet_classify(const void *bytes, size_t n, const cuvet_limits *limits, unsigned flags,
@@ -32,9 +33,8 @@ cuvet_status cuvet_classify(const void *bytes, size_t n, const cuvet_limits *lim
         *out = (cuvet_content_info){ 0 };
     if (!out || (!bytes && n != 0))
         return CUVET_E_NULL;
-    s = probe_of(limits, &probe);
-    if (s != CUVET_OK || (flags & ~CUVET_CLASSIFY_LENIENT))
-        return s != CUVET_OK ? s : CUVET_E_USAGE;
+    if (!probe_of(limits, &probe) || (flags & ~CUVET_CLASSIFY_LENIENT))
+        return CUVET_E_USAGE;
     s = cv_classify_look(cv_span_of(bytes, n, 0), probe, flags, out, &why);
     if (s != CUVET_OK && diag)
         *diag = (cuvet_diag){ .rule = why.rule,

@@ -116,11 +116,17 @@ cuvet_status cv_input_admit(cv_input *in)
 {
     const cv_cubin *c = &in->worker->cubin;
     const cv_admit_for f = { .target = in->cfg.target, .policy = in->cfg.policy, .toolkit = in->cfg.toolkit };
+    bool unpacked = in->result.item.in_container && in->result.item.compression != CUVET_Z_NONE;
+    bool inner = in->x.inner;
     cuvet_status s;
 
     if (!in->result.cubin)
         return CUVET_E_UNSUPPORTED; /* its examination has said why */
+    if (unpacked)
+        cv_ctx_enter_inner(&in->x, in->result.item.payload_off);
     s = cv_admit(&in->x, c, &f);
+    if (!inner)
+        cv_ctx_leave_inner(&in->x);
     in->out.match = c->flag_capsule || c->has_capsule ? CUVET_MATCH_MERCURY : CUVET_MATCH_CUBIN;
     in->out.sm = c->sm;
     in->out.suffix = cv_admit_suffix(c);

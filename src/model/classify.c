@@ -184,8 +184,8 @@ static cuvet_status look_wrapper(look *l)
 }
 
 /* All there is begins a magic and nothing else: 'least' bytes of it are needed to say so. One byte of text,
- * or zero bytes, begin many things. */
-static cuvet_status look_short(look *l)
+ * or zero bytes, begin many things. False: it does not. */
+static bool look_short(look *l, cuvet_status *s)
 {
     static const struct {
         uint64_t value;
@@ -206,10 +206,12 @@ static cuvet_status look_short(look *l)
     for (size_t i = 0; i < CV_COUNT(MAGICS); i++) {
         uint64_t least = CV_AT(MAGICS, i).least, want = CV_AT(MAGICS, i).n;
 
-        if (n >= least && n < want && have == (CV_AT(MAGICS, i).value & ((UINT64_C(1) << 8 * n) - 1)))
-            return cut_short(l, CV_AT(MAGICS, i).type, CV_R_CLASS_MAGIC_SHORT, want);
+        if (n >= least && n < want && have == (CV_AT(MAGICS, i).value & ((UINT64_C(1) << 8 * n) - 1))) {
+            *s = cut_short(l, CV_AT(MAGICS, i).type, CV_R_CLASS_MAGIC_SHORT, want);
+            return true;
+        }
     }
-    return CUVET_E_UNKNOWN;
+    return false;
 }
 
 /* The probe ends before the text does, and all of it could still be a beginning of PTX. */
@@ -322,8 +324,7 @@ static cuvet_status dispatch(look *l)
     l->out->thin = ar == CV_AR_THIN;
     if (ar != CV_AR_NONE)
         return found(l, CUVET_CONTENT_ARCHIVE);
-    s = look_short(l);
-    return s == CUVET_E_UNKNOWN ? look_text(l) : s;
+    return look_short(l, &s) ? s : look_text(l);
 }
 
 cuvet_status cv_classify_look(cv_span s, uint64_t probe, unsigned flags, cuvet_content_info *out,

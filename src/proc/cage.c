@@ -71,7 +71,7 @@ static void fence(int null, int dir)
 }
 
 /* Never above what this process may have itself. */
-static int limit(int what, uint64_t soft, uint64_t hard)
+static int limit(unsigned what, uint64_t soft, uint64_t hard)
 {
     struct rlimit now;
     struct rlimit want;

@@ -36,7 +36,7 @@ static void put(fb *f, const void *p, size_t n)
 static void number(fb *f, uint64_t v, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++) {
-        uint8_t b = (uint8_t)(v >> 8 * i);
+        uint8_t b = i < 8 ? (uint8_t)(v >> 8 * i) : 0;
 
         put(f, &b, 1);
     }

@@ -540,7 +540,7 @@ START_TEST(work)
         cv_ctx_unit(&x, size);
         ck_assert_int_eq(cv_cubin_header(&x, &cubin, cv_span_of(bytes, size, 0), &extent), CUVET_OK);
         got.n = 0;
-        x.work_left = left;
+        cv_ctx_set_work(&x, left);
         cv_cubin_read_notes(&x, &cubin);
         ck_assert_int_eq(cv_cubin_check_meta(&x, &cubin), CUVET_OK);
         cv_islands_drop();

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Which member of a file goes to a target, and why the others do not. */
+#include "report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "broker.h"
+
+#define LOG_MAX (UINT64_C(64) * 1024)
+
+typedef struct selection {
+    const cli_args *args;
+    cuvet_input_config cfg;
+    cli_broker broker;
+    bool has_broker;
+    bool json;
+    int out_dir;
+    const char *out_name;
+    /* while a file is looked at */
+    const char *file;
+    cuvet_ctx *ctx;
+    int rc;
+} selection;
+
+static const char *code_prefix(cuvet_kind k)
+{
+    return k == CUVET_K_PTX ? "compute_" : k == CUVET_K_LTOIR ? "lto_" : "sm_";
+}
+
+static void target_text(const char *prefix, uint32_t sm, char suffix, char *out, size_t cap)
+{
+    if (sm == 0)
+        snprintf(out, cap, "-");
+    else
+        snprintf(out, cap, "%s%" PRIu32 "%.1s", prefix, sm, suffix ? &suffix : "");
+}
+
+static void on_diag(void *user, const cuvet_diag *d)
+{
+    selection *s = user;
+    const cuvet_rule_info *rule = cuvet_rule_get(d->rule);
+    char path[CLI_PATH_CAP], message[CLI_MESSAGE_CAP];
+    json_t *o;
+
+    if (d->severity != CUVET_NOTE)
+        s->rc = cli_worse(s->rc, rule && rule->cls == CUVET_C_LIMIT ? CLI_X_LIMIT : CLI_X_FINDINGS);
+    cli_path(&d->where, path, sizeof(path));
+    cli_message(d, message, sizeof(message));
+    if (s->json) {
+        o = cli_json_begin("finding", s->file);
+        cli_json_set(o, "rule", json_string(rule ? rule->id : "?"));
+        cli_json_set(o, "severity", json_string(cuvet_severity_name(d->severity)));
+        cli_json_set(o, "path", json_string(path));
+        cli_json_set(o, "offset", cli_json_u64(d->inner ? d->inner_off : d->file_off));
+        cli_json_set(o, "inner", json_boolean(d->inner));
+        cli_json_set(o, "message", cli_json_text(message));
+        cli_json_put(o);
+        return;
+    }
+    printf("  %-7s  %s  %s  at 0x%" PRIx64 "\n           ", cuvet_severity_name(d->severity),
+           rule ? rule->id : "?", *path ? path : "file", d->inner ? d->inner_off : d->file_off);
+    cli_put_str(stdout, message);
+    putchar('\n');
+}
+
+static void candidate_json(const selection *s, uint64_t index, const cuvet_candidate *c)
+{
+    char path[CLI_PATH_CAP], arch[40];
+    json_t *o = cli_json_begin("candidate", s->file);
+
+    cli_path(&c->where, path, sizeof(path));
+    target_text(code_prefix(c->kind), c->sm, c->suffix, arch, sizeof(arch));
+    cli_json_set(o, "index", cli_json_u64(index));
+    cli_json_set(o, "path", json_string(path));
+    cli_json_set(o, "kind", json_string(cuvet_kind_name(c->kind)));
+    cli_json_set(o, "arch", json_string(arch));
+    cli_json_set(o, "rank", cli_json_u64(c->rank));
+    cli_json_set(o, "reason", json_string(cuvet_reason_text(c->reason)));
+    cli_json_set(o, "chosen", json_boolean(c->chosen));
+    cli_json_set(o, "depth", cli_json_u64(c->depth));
+    cli_json_set(o, "reference_reads_it", json_boolean(c->first_container));
+    cli_json_set(o, "offset", cli_json_u64(c->header_off));
+    cli_json_set(o, "stored", cli_json_u64(c->stored_size));
+    cli_json_put(o);
+}
+
+static void candidate_text(const cuvet_candidate *c)
+{
+    char path[CLI_PATH_CAP], arch[40], rank[24] = "-";
+
+    cli_path(&c->where, path, sizeof(path));
+    target_text(code_prefix(c->kind), c->sm, c->suffix, arch, sizeof(arch));
+    if (c->rank)
+        snprintf(rank, sizeof(rank), "%" PRIu32, c->rank);
+    printf("  %c %4s  %-6s  %-12s  %10" PRIu64 "  %-26s  %s\n", c->chosen ? '*' : ' ', rank,
+           cuvet_kind_name(c->kind), arch, c->stored_size, *path ? path : "file",
+           cuvet_reason_text(c->reason));
+}
+
+static void put_candidates(const selection *s, cuvet_input in)
+{
+    cuvet_candidate c;
+
+    if (!s->json)
+        printf("    %4s  %-6s  %-12s  %10s  %-26s  %s\n", "RANK", "KIND", "FOR", "STORED", "PATH", "WHY");
+    for (uint64_t i = 0; cuvet_input_get_candidate(s->ctx, in, i, &c) == CUVET_OK; i++) {
+        if (s->json)
+            candidate_json(s, i, &c);
+        else
+            candidate_text(&c);
+    }
+}
+
+static void put_log(const selection *s, cuvet_input in)
+{
+    const char *log;
+    size_t n;
+
+    if (cuvet_input_get_log(s->ctx, in, &log, &n) != CUVET_OK || n == 0)
+        return;
+    for (const char *line = log; line < log + n;) {
+        size_t len = strcspn(line, "\n");
+
+        fputs("cuvet: compiler: ", stderr);
+        cli_put(stderr, line, len);
+        fputc('\n', stderr);
+        line += len + (line[len] == '\n');
+    }
+}
+
+static void put_result(const selection *s, cuvet_input in, cuvet_status st)
+{
+    cuvet_result r = { 0 };
+    char arch[40], target[40];
+    json_t *o;
+
+    if (st == CUVET_OK && cuvet_input_get_result(s->ctx, in, &r) != CUVET_OK)
+        r = (cuvet_result){ 0 };
+    target_text(r.match == CUVET_MATCH_PTX ? "compute_" : "sm_", r.sm, r.suffix, arch, sizeof(arch));
+    target_text("sm_", s->cfg.target.sm, s->cfg.target.suffix, target, sizeof(target));
+    if (s->json) {
+        o = cli_json_begin("selection", s->file);
+        cli_json_set(o, "target", json_string(target));
+        cli_json_set(o, "status", json_string(cuvet_status_name(st)));
+        cli_json_set(o, "match", json_string(cuvet_match_name(r.match)));
+        cli_json_set(o, "arch", json_string(arch));
+        cli_json_set(o, "compiled", json_boolean(r.compiled));
+        cli_json_set(o, "size", cli_json_u64(r.n));
+        cli_json_set(o, "candidate", st == CUVET_OK ? cli_json_u64(r.candidate) : json_null());
+        cli_json_put(o);
+    } else if (st == CUVET_OK) {
+        printf("  %s: %s for %s, %zu bytes%s\n", target, cuvet_match_name(r.match), arch, r.n,
+               r.compiled ? ", compiled" : "");
+    } else {
+        printf("  %s: nothing: %s\n", target, cli_status_text(st));
+    }
+}
+
+static int save(const selection *s, cuvet_input in)
+{
+    cuvet_result r;
+    cuvet_status st = cuvet_input_get_result(s->ctx, in, &r);
+
+    if (st == CUVET_OK)
+        st = cuvet_save(s->out_dir, s->out_name, r.bytes, r.n, s->args->set[CLI_O_FORCE], false);
+    if (st == CUVET_OK)
+        return CLI_X_CLEAN;
+    cli_complain(s->out_name, "%s", cli_status_text(st));
+    return cli_exit_of(st);
+}
+
+static cuvet_status run(selection *s, const void *bytes, size_t n)
+{
+    cuvet_input in = { 0 };
+    cuvet_status st = cuvet_input_create(s->ctx, &s->cfg, &in);
+
+    if (st == CUVET_OK && s->has_broker)
+        st = cuvet_input_set_compiler(s->ctx, in, &s->broker.compiler);
+    if (st == CUVET_OK)
+        st = cuvet_input_bind(s->ctx, in, bytes, n, CUVET_BIND_BORROW, NULL);
+    if (st == CUVET_OK) {
+        st = cuvet_input_select(s->ctx, in);
+        put_candidates(s, in);
+        put_log(s, in);
+    }
+    put_result(s, in, st);
+    if (st == CUVET_OK && s->out_name)
+        s->rc = cli_worse(s->rc, save(s, in));
+    if (in.bits && cuvet_input_destroy(s->ctx, &in) != CUVET_OK)
+        return CUVET_E_INTERNAL;
+    return st;
+}
+
+/* The whole file: a selection looks at all of it. */
+static cuvet_status load(const selection *s, const cli_input *in, void **bytes)
+{
+    uint64_t n = in->source.length;
+
+    *bytes = NULL;
+    if (n > s->args->limits.input || n > s->args->limits.live)
+        return CUVET_E_LIMIT;
+    *bytes = malloc(n ? (size_t)n : 1);
+    if (!*bytes)
+        return CUVET_E_NOMEM;
+    return n ? in->source.read_at(in->source.user, 0, *bytes, (size_t)n) : CUVET_OK;
+}
+
+static bool on_input(void *user, cli_input *in)
+{
+    selection *s = user;
+    const cuvet_ctx_options co = {
+        .size = sizeof(co), .limits = &s->args->limits, .diag = on_diag, .diag_user = s
+    };
+    void *bytes = NULL;
+    cuvet_status st;
+
+    s->file = in->name;
+    if (in->why) {
+        cli_complain(in->name, "%s", in->why);
+        s->rc = cli_worse(s->rc, in->rc);
+        return true;
+    }
+    if (!s->json) {
+        cli_put_str(stdout, in->name);
+        putchar('\n');
+    }
+    st = load(s, in, &bytes);
+    if (st == CUVET_OK)
+        st = cuvet_ctx_create(&co, &s->ctx);
+    if (st == CUVET_OK)
+        st = run(s, bytes, (size_t)in->source.length);
+    else
+        cli_complain(in->name, "%s", cli_status_text(st));
+    s->rc = cli_worse(s->rc, cli_exit_of(st));
+    cuvet_ctx_destroy(s->ctx);
+    s->ctx = NULL;
+    free(bytes);
+    return !ferror(stdout);
+}
+
+/* Where --output goes: the directory is opened before the cage. */
+static bool open_output(selection *s, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+
+    s->out_name = slash ? slash + 1 : path;
+    s->out_dir = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (s->out_dir < 0)
+        cli_complain(dir ? dir : path, "%s", strerror(errno));
+    free(dir);
+    return s->out_dir >= 0;
+}
+
+static bool configure(selection *s, const cli_args *a)
+{
+    const char *arch = a->value[CLI_O_ARCH], *policy = a->value[CLI_O_POLICY],
+               *request = a->value[CLI_O_REQUEST];
+
+    s->args = a;
+    s->json = a->value[CLI_O_FORMAT] && strcmp(a->value[CLI_O_FORMAT], "ndjson") == 0;
+    s->cfg = (cuvet_input_config){ .size = sizeof(s->cfg), .threads = a->jobs < 64 ? a->jobs : 64 };
+    if (!arch || cuvet_target_parse(arch, &s->cfg.target) != CUVET_OK) {
+        cli_complain(arch, arch ? "no such target; sm_75 to sm_121, with a or f where there is one"
+                                : "select needs --arch, such as sm_90a");
+        return false;
+    }
+    if (policy && strcmp(policy, "exact") == 0)
+        s->cfg.policy = CUVET_ARCH_EXACT;
+    if (request && strcmp(request, "link") != 0)
+        s->cfg.request = strcmp(request, "sass") == 0  ? CUVET_REQUEST_SASS
+                         : strcmp(request, "ptx") == 0 ? CUVET_REQUEST_PTX
+                                                       : CUVET_REQUEST_LTOIR;
+    if (a->n_operands == 0 || (a->value[CLI_O_OUTPUT] && a->n_operands > 1)) {
+        cli_complain(NULL, a->n_operands ? "--output takes the result of one file"
+                                         : "no input; name files, or - for standard input");
+        return false;
+    }
+    return true;
+}
+
+/* The compiler runs outside of the cage, asked through a broker that trusts nobody inside. */
+static int start_broker(selection *s, const cli_args *a)
+{
+    const cuvet_external ext = { .size = sizeof(ext), .path = a->value[CLI_O_COMPILER] };
+    const cli_broker_rules rules = { .input = a->limits.member,
+                                     .options = a->limits.options,
+                                     .option_bytes = a->limits.option_bytes,
+                                     .output = a->limits.member,
+                                     .log = LOG_MAX };
+    cuvet_compiler real = { 0 };
+    cuvet_status st = cuvet_compiler_external(&ext, NULL, &real);
+
+    if (st == CUVET_OK) {
+        st = cli_broker_start(&s->broker, &real, &rules);
+        s->has_broker = st == CUVET_OK;
+        cuvet_compiler_release(&real);
+    }
+    if (st == CUVET_OK)
+        return CLI_X_CLEAN;
+    cli_complain(ext.path, "%s",
+                 st == CUVET_E_USAGE ? "a compiler is named by its absolute path" : cli_status_text(st));
+    return st == CUVET_E_USAGE ? CLI_X_USAGE : cli_exit_of(st);
+}
+
+int cmd_select(int argc, char **argv)
+{
+    cli_needs needs = { .out_dir = -1, .broker = -1 };
+    selection s = { .out_dir = -1 };
+    cli_args a;
+    int rc;
+
+    if (!cli_parse(CLI_C_SELECT, argc, argv, &a, &rc))
+        return rc;
+    if (!configure(&s, &a))
+        return CLI_X_USAGE;
+    if (a.value[CLI_O_OUTPUT] && !open_output(&s, a.value[CLI_O_OUTPUT]))
+        return CLI_X_IO;
+    needs.out_dir = s.out_dir;
+    if (a.value[CLI_O_COMPILER]) {
+        rc = start_broker(&s, &a);
+        if (rc != CLI_X_CLEAN)
+            return rc;
+        needs.broker = s.broker.fd;
+    }
+    rc = cli_each_input(&a, &needs, on_input, &s);
+    if (s.has_broker)
+        cli_broker_stop(&s.broker);
+    if (s.out_dir >= 0)
+        (void)close(s.out_dir); /* a directory: nothing is buffered in it */
+    return cli_worse(rc, cli_worse(s.rc, cli_json_ok() ? CLI_X_CLEAN : CLI_X_INTERNAL));
+}

@@ -1,0 +1,415 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The member that cuvet_input_select() chooses against the member that nvlink links.
+
+Each member is compiled from a text of ours with a kernel whose name says which member it is (marker_ptx_90a): the kernel
+in nvlink's output names the member that nvlink took. On our side the library is asked through ctypes, with the layout
+of its structs compared with the headers first. Needs nvlink, ptxas and fatbinary of CUDA 13.0 or later on PATH, else the
+test is skipped. A sample of the cases by default, all of them with CV_FULL=1. A difference is a failure unless a class
+below explains it, and a class explains a difference only where its own prediction of nvlink's choice comes true.
+"""
+import collections
+import ctypes as C
+import itertools
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import time
+import zlib
+
+SRC = os.environ.get("CV_SRC", ".")
+TMP = os.environ["CV_TMP"]
+LIBRARY = os.path.join(os.environ.get("CV_BUILD") or os.path.dirname(os.environ["CUVET"]), "libcuvet.so")
+FULL = bool(os.environ.get("CV_FULL"))
+
+SASS = "75 80 86 90 90a 100 100a 100f 103 120".split()
+PTX = "75 80 90 90a 100 100f 103".split()
+TARGETS = "75 80 86 89 90 90a 100 100a 100f 103 120 121".split()
+# Every architecture of nvlink 13.0: single members of each for each as target.
+ALL = ("75 80 86 87 88 89 90 90a 100 100a 100f 103 103a 103f 110 110a 110f 120 120a 120f 121 121a 121f").split()
+MIXES = 1500
+SAMPLE = {"single": 60, "pair": 150, "tie": 15, "unmarked": 15, "mix": 30, "host object": 30, "two containers": 30}
+NEWEST_OF_PTX = "9.0"
+
+OK, END, NO_MATCH, COMPILER = 0, 1, 12, 17
+NOTHING = "nothing"
+FIRST_ONLY = "nvlink reads the first container of a file or section only; cuvet all of them, and CV-INPUT-005 says so"
+NO_64BIT = 0xFFFFFFFE
+
+
+# --- the structs of include/cuvet ------------------------------------------------------------------------
+
+class Target(C.Structure):
+    _fields_ = [("sm", C.c_uint32), ("suffix", C.c_char)]
+
+
+class Config(C.Structure):
+    _fields_ = [("size", C.c_size_t), ("target", Target), ("request", C.c_int), ("policy", C.c_int),
+                ("address32", C.c_bool), ("lenient", C.c_bool), ("toolkit", C.c_uint32), ("threads", C.c_uint32)]
+
+
+class Step(C.Structure):
+    _fields_ = [("kind", C.c_uint8), ("has_index", C.c_bool), ("index", C.c_uint64)]
+
+
+class Path(C.Structure):
+    _fields_ = [("n", C.c_uint32), ("step", Step * 12)]
+
+
+class Candidate(C.Structure):
+    _fields_ = [("where", Path), ("kind", C.c_int), ("sm", C.c_uint32), ("suffix", C.c_char), ("reason", C.c_int),
+                ("rank", C.c_uint32), ("chosen", C.c_bool), ("first_container", C.c_bool), ("container_off", C.c_uint64),
+                ("header_off", C.c_uint64), ("payload_off", C.c_uint64), ("stored_size", C.c_uint64),
+                ("flags", C.c_uint64), ("depth", C.c_uint32)]
+
+
+class Diag(C.Structure):
+    _fields_ = [("rule", C.c_uint32), ("severity", C.c_int), ("file_off", C.c_uint64), ("length", C.c_uint64),
+                ("inner", C.c_bool), ("inner_off", C.c_uint64), ("got", C.c_uint64), ("want", C.c_uint64), ("where", Path)]
+
+
+class Input(C.Structure):
+    _fields_ = [("bits", C.c_uint64)]
+
+
+STRUCTS = [("cuvet_target", Target), ("cuvet_input_config", Config), ("cuvet_step", Step), ("cuvet_path", Path),
+           ("cuvet_candidate", Candidate), ("cuvet_diag", Diag), ("cuvet_input", Input)]
+
+
+def check_layouts():
+    """Sizes, offsets and numbers above are those of the headers; a line for each that is not."""
+    want = {"CUVET_OK": OK, "CUVET_END": END, "CUVET_E_NO_MATCH": NO_MATCH, "CUVET_E_COMPILER": COMPILER,
+            "CUVET_REQUEST_LINK": 0, "CUVET_ARCH_REFERENCE": 0, "CUVET_BIND_BORROW": 0}
+    for name, s in STRUCTS:
+        want["sizeof(%s)" % name] = C.sizeof(s)
+        for field in s._fields_:
+            want["offsetof(%s, %s)" % (name, field[0])] = getattr(s, field[0]).offset
+            want["sizeof(((%s *)0)->%s)" % (name, field[0])] = getattr(s, field[0]).size
+    source, binary = os.path.join(TMP, "layout.c"), os.path.join(TMP, "layout")
+    with open(source, "w", encoding="ascii") as f:
+        f.write("#include <cuvet/input.h>\n#include <stdio.h>\nint main(void)\n{\n")
+        f.writelines('    printf("%%lu\\n", (unsigned long)(%s));\n' % e for e in want)
+        f.write("    return 0;\n}\n")
+    subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-I", os.path.join(SRC, "include"), "-o", binary, source],
+                   check=True)
+    is_now = subprocess.run([binary], capture_output=True, check=True).stdout.split()
+    return ["%s is %s, not %d" % (e, n.decode(), w) for (e, w), n in zip(want.items(), is_now) if int(n) != w]
+
+
+class Cuvet:
+    """cuvet_input_select() for bytes and a target."""
+
+    def __init__(self):
+        self.lib = C.CDLL(LIBRARY)
+        self.lib.cuvet_rule_get.restype = C.POINTER(C.c_char_p)  # the id is the first member
+        self.lib.cuvet_rule_get.argtypes = [C.c_uint32]
+        pointer = C.c_void_p
+        for name, args in (("create", (pointer, pointer, pointer)),
+                           ("bind", (pointer, Input, C.c_char_p, C.c_size_t, C.c_uint, pointer)),
+                           ("select", (pointer, Input)), ("destroy", (pointer, pointer)),
+                           ("get_candidate", (pointer, Input, C.c_uint64, pointer)),
+                           ("get_diag", (pointer, Input, C.c_uint64, pointer))):
+            f = getattr(self.lib, "cuvet_input_" + name)
+            f.argtypes, f.restype = args, C.c_int
+        self.lib.cuvet_ctx_create.argtypes = [pointer, pointer]
+        self.lib.cuvet_ctx_destroy.argtypes = [pointer]
+        self.lib.cuvet_ctx_destroy.restype = None
+        self.ctx = C.c_void_p()
+        self.must(self.lib.cuvet_ctx_create(None, C.byref(self.ctx)), "context")
+
+    @staticmethod
+    def must(status, what):
+        if status != OK:
+            raise RuntimeError("%s: status %d" % (what, status))
+
+    def close(self):
+        self.lib.cuvet_ctx_destroy(self.ctx)
+
+    def rows(self, get, handle, row):
+        out, status = [], OK
+        for i in itertools.count():
+            r = row()
+            status = get(self.ctx, handle, i, C.byref(r))
+            if status != OK:
+                break
+            out.append(r)
+        if status != END:
+            raise RuntimeError("row %d: status %d" % (len(out), status))
+        return out
+
+    def select(self, data, arch):
+        """status, candidates, {rule id: diagnostic}"""
+        config, handle = Config(size=C.sizeof(Config), target=target_of(arch)), Input()
+        self.must(self.lib.cuvet_input_create(self.ctx, C.byref(config), C.byref(handle)), "create")
+        try:
+            self.must(self.lib.cuvet_input_bind(self.ctx, handle, data, len(data), 0, None), "bind")
+            status = self.lib.cuvet_input_select(self.ctx, handle)
+            found = self.rows(self.lib.cuvet_input_get_candidate, handle, Candidate)
+            said = self.rows(self.lib.cuvet_input_get_diag, handle, Diag)
+        finally:
+            self.must(self.lib.cuvet_input_destroy(self.ctx, C.byref(handle)), "destroy")
+        return status, found, {self.lib.cuvet_rule_get(d.rule)[0].decode(): d for d in said}
+
+
+def target_of(arch):
+    number = arch.rstrip("af")
+    return Target(int(number), arch[len(number):].encode() or b"\0")
+
+
+# --- members, containers, host objects ---------------------------------------------------------------------
+
+def tool(*argv):
+    p = subprocess.run(argv, capture_output=True, check=False, cwd=TMP)
+    if p.returncode != 0:
+        raise RuntimeError("%s: %s" % (" ".join(argv), (p.stdout + p.stderr).decode("latin-1").strip()))
+
+
+class Members:
+    """Genuine members: what fatbinary writes for one input, without the header of the container around it."""
+
+    def __init__(self):
+        self.made = {}
+
+    def __getitem__(self, name):
+        """name: "sass 90a", or "sass 90a 2" for another one that differs in its marker only; "!" in front clears the
+        64-bit mark."""
+        if name not in self.made:
+            self.made[name] = self.unmark(name) if name.startswith("!") else self.make(name)
+        return self.made[name]
+
+    def unmark(self, name):
+        member = bytearray(self[name[1:]])
+        member[0x28:0x2C] = struct.pack("<I", struct.unpack_from("<I", member, 0x28)[0] & NO_64BIT)
+        return bytes(member)
+
+    @staticmethod
+    def make(name):
+        kind, arch = name.split()[:2]
+        with open(os.path.join(TMP, "member.ptx"), "w", encoding="ascii") as f:
+            f.write(".version %s\n.target sm_%s\n.address_size 64\n.visible .entry %s()\n{\n\tret;\n}\n" %
+                    (NEWEST_OF_PTX, arch, marker(name)))
+        if kind == "sass":
+            tool("ptxas", "-c", "-arch=sm_" + arch, "-o", "member.elf", "member.ptx")
+        kind = "elf" if kind == "sass" else "ptx"
+        tool("fatbinary", "--create=member.fatbin", "-64", "--image3=kind=%s,sm=%s,file=member.%s" % (kind, arch, kind))
+        with open(os.path.join(TMP, "member.fatbin"), "rb") as f:
+            data = f.read()
+        magic, version, header, size = struct.unpack_from("<IHHQ", data)
+        kind_is, _, header_size, payload = struct.unpack_from("<HHIQ", data, 16)
+        if (magic, version, header, size + 16, header_size + payload) != (0xBA55ED50, 1, 16, len(data), size) or \
+                kind_is != (2 if kind == "elf" else 1):
+            raise RuntimeError("fatbinary did not write one container of one member for " + name)
+        return data[16:]
+
+
+def marker(name):
+    return "marker_" + name.lstrip("!").replace(" ", "_")
+
+
+def container(members, names):
+    body = b"".join(members[n] for n in names)
+    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body
+
+
+def host_object(fat, offsets):
+    """Relocatable x86-64 object with the containers in __nv_relfatbin and a wrapper for each."""
+    names = ["", "__nv_relfatbin", ".nvFatBinSegment", ".rela.nvFatBinSegment", ".symtab", ".strtab"]
+    strings = b"".join(n.encode() + b"\0" for n in names)
+    symbols = bytes(24) + struct.pack("<IBBHQQ", 0, 3, 0, 1, 0, 0)  # the section itself
+    wrappers = struct.pack("<IIQQ", 0x466243B1, 1, 0, 0) * len(offsets)
+    relocs = b"".join(struct.pack("<QQq", 24 * i + 8, 1 << 32 | 1, off) for i, off in enumerate(offsets))
+    #            type flags link info align entsize
+    headers = [(1, 2, 0, 0, 8, 0), (1, 3, 0, 0, 8, 0), (4, 0x40, 4, 2, 8, 24), (2, 0, 5, 2, 8, 24), (3, 0, 0, 0, 1, 0)]
+    out, table, at_name = bytearray(64), bytes(64), 1
+    for i, (content, h) in enumerate(zip((fat, wrappers, relocs, symbols, strings), headers)):
+        out += bytes(-len(out) % 8)
+        table += struct.pack("<IIQQQQIIQQ", at_name, h[0], h[1], 0, len(out), len(content), *h[2:])
+        at_name += len(names[i + 1]) + 1
+        out += content
+    out += bytes(-len(out) % 8)
+    out[:64] = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 1, 62, 1, 0, 0, len(out), 0, 64, 0, 0, 64, 6, 5)
+    return bytes(out + table)
+
+
+# --- cases ---------------------------------------------------------------------------------------------------
+
+Case = collections.namedtuple("Case", "kind containers arch in_object")  # containers: lists of member names
+
+
+def cases():
+    """All of them, kind by kind, in a fixed order."""
+    members = ["sass " + a for a in SASS] + ["ptx " + a for a in PTX]
+    for kind, arch, t in itertools.product(("sass ", "ptx "), ALL, ALL):
+        yield Case("single", ((kind + arch,),), t, False)
+    for pair, t in itertools.product(itertools.permutations(members, 2), TARGETS):
+        yield Case("pair", (pair,), t, False)
+        yield Case("host object", (pair,), t, True)
+        yield Case("unmarked", (("!" + pair[0], pair[1]),), t, False)
+    for m, t in itertools.product(members, TARGETS):
+        yield Case("tie", ((m, m + " 2"),), t, False)
+        yield Case("unmarked", (("!" + m,),), t, False)
+    for pair, t in itertools.product(itertools.permutations(members, 2), TARGETS):
+        yield Case("two containers", ((pair[0],), (pair[1],)), t, zlib.crc32(repr((pair, t)).encode()) & 1 == 1)
+    chance = random.Random(20)  # the same numbers on every machine
+    for _ in range(MIXES):
+        some = chance.sample(members, chance.randint(3, 9))
+        if chance.random() < 0.25:
+            some.insert(chance.randint(0, len(some)), chance.choice(some) + " 2")
+        yield Case("mix", (tuple(some),), chance.choice(TARGETS), chance.random() < 0.25)
+
+
+def sample(every):
+    """Those with the smallest checksums of each kind: the same ones each time, spread over everything."""
+    if FULL:
+        return every
+    out, kinds = [], collections.defaultdict(list)
+    for c in every:
+        kinds[c.kind].append(c)
+    for kind, some in kinds.items():
+        out += sorted(some, key=lambda c: zlib.crc32(repr(c).encode()))[:SAMPLE[kind]]
+    return out
+
+
+# --- both sides ------------------------------------------------------------------------------------------------
+
+def from_nvlink(path, arch):
+    """Marker of the member that was linked, or NOTHING; anything that cannot be understood is an exception."""
+    out = os.path.join(TMP, "linked.cubin")
+    if os.path.exists(out):
+        os.unlink(out)
+    p = subprocess.run(["nvlink", "-arch=sm_" + arch, "-o", out, path], capture_output=True, check=False, timeout=120)
+    said = (p.stdout + p.stderr).decode("latin-1").strip()
+    if p.returncode != 0:
+        raise RuntimeError("nvlink ends with %d: %s" % (p.returncode, said))
+    with open(out, "rb") as f:
+        found = {m.decode() for m in re.findall(rb"\0\.text\.(marker_\w+)\0", f.read())}
+    if not found and "SM Arch ('sm_%s') not found in" % arch in said:
+        return NOTHING
+    if len(found) != 1 or said:
+        raise RuntimeError("nvlink linked %s and said '%s'" % (sorted(found) or NOTHING, said))
+    return found.pop()
+
+
+def lay_out(case, members):
+    """Bytes of the input, and {offset of a member's header: its name}."""
+    data, starts, offsets = b"", [], []
+    base = 64 if case.in_object else 0
+    where = {}
+    for names in case.containers:
+        starts.append(len(data))
+        at = base + len(data) + 16
+        for n in names:
+            where[at] = n
+            at += len(members[n])
+        data += container(members, names)
+    return (host_object(data, starts) if case.in_object else data), where
+
+
+def from_cuvet(lib, data, arch, where):
+    """Our choice, what we say that the reference would choose, and what is wrong with how we put it."""
+    status, found, said = lib.select(data, arch)
+    wrong = []
+    if [c.header_off for c in found] != list(where):
+        return NOTHING, NOTHING, ["candidates at %r, members at %r" % ([c.header_off for c in found], list(where))]
+    chosen = [c for c in found if c.chosen]
+    fit = sorted((c for c in found if c.rank), key=lambda c: c.rank)
+    first = [c for c in fit if c.first_container]
+    name = [marker(where[c.header_off]) for c in chosen]
+    expected = NO_MATCH if not chosen else OK if name[0].startswith("marker_sass") else COMPILER
+    if len(chosen) > 1 or chosen != fit[:1]:
+        wrong.append("chosen are %r, ranks are %r" % (name, [c.rank for c in found]))
+    if status != expected:
+        wrong.append("status %d, expected %d; said %s" % (status, expected, sorted(said)))
+    note = said.get("CV-INPUT-005")
+    if bool(note) != (first[:1] != chosen):
+        wrong.append("CV-INPUT-005 is %s" % ("said without need" if note else "missing"))
+    if note and (note.got, note.want) != (chosen[0].header_off, first[0].header_off if first else 0):
+        wrong.append("CV-INPUT-005 names %#x and %#x" % (note.got, note.want))
+    return name[0] if name else NOTHING, marker(where[first[0].header_off]) if first else NOTHING, wrong
+
+
+def compare(case, members, lib):
+    """("agree" | explanation | "unexplained", choice of both, text)"""
+    data, where = lay_out(case, members)
+    path = os.path.join(TMP, "case.o" if case.in_object else "case.fatbin")
+    with open(path, "wb") as f:
+        f.write(data)
+    theirs = from_nvlink(path, case.arch)
+    ours, ours_of_first, wrong = from_cuvet(lib, data, case.arch, where)
+    text = "%s %s for sm_%s: nvlink %s, cuvet %s" % (case.kind, case.containers, case.arch, theirs, ours)
+    if wrong:
+        return "unexplained", theirs, text + "; " + "; ".join(wrong)
+    if ours == theirs and ours == ours_of_first:
+        return "agree", theirs, text
+    if len(case.containers) > 1 and theirs == ours_of_first and ours != ours_of_first:
+        return FIRST_ONLY, theirs, text
+    return "unexplained", theirs, text
+
+
+def run(todo, lib):
+    """Counts by kind, and the texts of what nobody can explain."""
+    members, counts, bad, seconds = Members(), collections.defaultdict(collections.Counter), [], 0.0
+    for case in todo:
+        start = time.monotonic()
+        try:
+            verdict, theirs, text = compare(case, members, lib)
+        except (RuntimeError, OSError, subprocess.TimeoutExpired) as e:
+            verdict, theirs, text = "unexplained", NOTHING, "%s %s for sm_%s: %s" % (case[:3] + (e,))
+        seconds += time.monotonic() - start
+        row = counts[case.kind]
+        row["cases"] += 1
+        row[verdict] += 1
+        row[theirs if theirs == NOTHING else theirs.split("_")[1]] += 1
+        if verdict == "unexplained":
+            bad.append(text)
+    return counts, bad, seconds
+
+
+def missing():
+    """Why there is nothing to compare with, or None."""
+    for name in ("nvlink", "ptxas", "fatbinary"):
+        if not shutil.which(name):
+            return "%s is not on PATH" % name
+    said = subprocess.run(["nvlink", "--version"], capture_output=True, check=False).stdout.decode("latin-1")
+    release = re.search(r"release (\d+)\.(\d+), V(\S+)", said)
+    if not release or int(release.group(1)) < 13:
+        return "nvlink of CUDA 13.0 or later is needed"
+    with open(LIBRARY, "rb") as f:
+        if re.search(rb"__(asan|tsan|ubsan|msan)_", f.read()):
+            return "a libcuvet.so with sanitizers cannot be loaded into Python; the release build is compared"
+    print("nvlink %s" % release.group(3))
+    return None
+
+
+def main():
+    why = missing()
+    if why:
+        print("SKIPPED: %s, choices were compared with nothing" % why)
+        return 77
+    drift = check_layouts()
+    if drift:
+        print("the structs in this test are not those of the headers: " + "; ".join(drift))
+        return 1
+    lib = Cuvet()
+    counts, bad, seconds = run(sample(list(cases())), lib)
+    lib.close()
+    total = collections.Counter()
+    for kind, row in counts.items():
+        total.update(row)
+        print("%s: %d cases (nvlink: %d SASS, %d PTX, %d nothing), %d agree, %d explained, %d unexplained" %
+              (kind, row["cases"], row["sass"], row["ptx"], row[NOTHING], row["agree"], row[FIRST_ONLY], row["unexplained"]))
+    print("explained: %d × %s" % (total[FIRST_ONLY], FIRST_ONLY))
+    for text in bad[:40]:
+        print("UNEXPLAINED: " + text)
+    print("%d cases in %.0f s: %d agreements, %d explained differences, %d unexplained" %
+          (total["cases"], seconds, total["agree"], total[FIRST_ONLY], total["unexplained"]))
+    print("%d passed, %d failed, 0 skipped" % (total["cases"] - total["unexplained"], total["unexplained"]))
+    return 1 if total["unexplained"] or not total["cases"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A compiler that misbehaves on demand: takes the arguments of ptxas, and "--do=THING". */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const char *in_name, *out_name;
+
+static void put(const char *name, const void *p, size_t n)
+{
+    int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    while (n > 0) {
+        ssize_t r = write(fd, p, n);
+
+        if (r <= 0)
+            exit(99);
+        p = (const char *)p + r;
+        n -= (size_t)r;
+    }
+    close(fd);
+}
+
+/* Output that tells what went in: the arguments, one a line, then the input. */
+static int ok(int argc, char **argv)
+{
+    static char buf[1 << 16];
+    size_t n = 0;
+    ssize_t r;
+    int fd = open(in_name, O_RDONLY);
+
+    for (int i = 0; i < argc; i++)
+        n += (size_t)snprintf(buf + n, sizeof(buf) - n, "%s\n", argv[i]);
+    r = read(fd, buf + n, sizeof(buf) - n);
+    close(fd);
+    if (r < 0)
+        return 98;
+    put(out_name, buf, n + (size_t)r);
+    return 0;
+}
+
+/* Says its number on the standard output, however it was closed up. */
+static void say_pid(void)
+{
+    char line[32];
+    int n = snprintf(line, sizeof(line), "pid %d\n", (int)getpid());
+
+    if (write(1, line, (size_t)n) != n)
+        _exit(97);
+}
+
+static void deaf(void)
+{
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+}
+
+static void forever(void)
+{
+    for (;;)
+        pause();
+}
+
+/* Children in all ways to get away: of this group, of a session of their own, and orphaned. */
+static void brood(void)
+{
+    int ready[2];
+    char c;
+
+    if (pipe(ready) != 0)
+        exit(96);
+    for (int i = 0; i < 9; i++) {
+        if (fork() != 0)
+            continue;
+        deaf();
+        if (i % 3 > 0)
+            setsid();
+        if (i % 3 > 1 && fork() != 0)
+            _exit(0);
+        say_pid();
+        if (write(ready[1], "x", 1) != 1)
+            _exit(95);
+        forever();
+    }
+    for (int i = 0; i < 9; i++)
+        if (read(ready[0], &c, 1) != 1)
+            exit(94);
+}
+
+/* One process that is never the same: forks, and ends. */
+static void hopper(void)
+{
+    if (fork() != 0)
+        return;
+    deaf();
+    for (;;) {
+        setsid();
+        if (fork() > 0)
+            _exit(0);
+    }
+}
+
+static void tree(const char *top)
+{
+    char name[64];
+
+    mkdir(top, 0700);
+    if (chdir(top) != 0)
+        exit(93);
+    for (int i = 0; i < 200; i++) {
+        snprintf(name, sizeof(name), "file %d\n", i);
+        put(name, "x", 1);
+    }
+    if (symlink("/", "root") || symlink("..", "up") || symlink("loop", "loop") || mkfifo("fifo", 0600))
+        exit(92);
+    for (int i = 0; i < 300; i++) /* deeper than a path can be long */
+        if (mkdir("a directory with a rather long name, so that no path reaches its end", 0700) ||
+            chdir("a directory with a rather long name, so that no path reaches its end"))
+            exit(91);
+    put("at the bottom", "x", 1);
+}
+
+static void tell(void)
+{
+    static const struct {
+        int what;
+        const char *name;
+    } LIMITS[] = { { RLIMIT_CORE, "core" },   { RLIMIT_CPU, "cpu" },     { RLIMIT_FSIZE, "fsize" },
+                   { RLIMIT_STACK, "stack" }, { RLIMIT_NPROC, "nproc" }, { RLIMIT_NOFILE, "nofile" },
+                   { RLIMIT_AS, "as" } };
+    char cwd[PATH_MAX];
+    sigset_t mask;
+    struct stat st;
+
+    printf("cwd %s\n", getcwd(cwd, sizeof(cwd)));
+    for (char **e = environ; *e; e++)
+        printf("env %s\n", *e);
+    for (int fd = 0; fd < 1024; fd++)
+        if (fstat(fd, &st) == 0)
+            printf("fd %d %s\n", fd, S_ISFIFO(st.st_mode) ? "pipe" : S_ISCHR(st.st_mode) ? "null" : "?");
+    for (size_t i = 0; i < sizeof(LIMITS) / sizeof(LIMITS[0]); i++) {
+        struct rlimit l = { 0, 0 };
+
+        getrlimit((unsigned)LIMITS[i].what, &l);
+        printf("limit %s %llu\n", LIMITS[i].name, (unsigned long long)l.rlim_cur);
+    }
+    sigprocmask(SIG_BLOCK, NULL, &mask);
+    for (int i = 1; i < NSIG; i++) {
+        struct sigaction a;
+
+        if (sigismember(&mask, i) == 1)
+            printf("blocked %d\n", i);
+        if (sigaction(i, NULL, &a) == 0 && a.sa_handler != SIG_DFL)
+            printf("handled %d\n", i);
+    }
+    printf("session %d umask %o\n", getsid(0) == getpid() && getpgrp() == getpid(), umask(0));
+    stat(".", &st);
+    printf("mode %o\n", st.st_mode & 07777);
+    fflush(stdout);
+}
+
+static void outside(const char *where)
+{
+    int fd = open(where, O_WRONLY | O_CREAT | O_EXCL, 0600), null = open("/dev/null", O_WRONLY);
+
+    printf("outside %s, null %s\n", fd >= 0 ? "yes" : "no", null >= 0 ? "yes" : "no");
+    printf("keeper %s\n", kill(getppid(), 0) == 0 ? "yes" : "no");
+    if (fd >= 0)
+        unlink(where);
+}
+
+static void flood(void)
+{
+    static char block[1 << 16];
+
+    memset(block, 'x', sizeof(block));
+    for (int i = 0; i < 1600; i++)
+        if (write(2, block, sizeof(block)) < 0)
+            exit(90);
+}
+
+static int hog(void)
+{
+    for (int i = 0; i < 4096; i++) {
+        char *p = malloc(1 << 20);
+
+        if (!p)
+            return 9;
+        memset(p, 1, 1 << 20);
+    }
+    return 0;
+}
+
+static int count_fds(void)
+{
+    int n = 3;
+
+    while (open("/dev/null", O_RDONLY) >= 0)
+        n++;
+    return n;
+}
+
+static int count_forks(void)
+{
+    int n = 0;
+
+    for (; n < 200; n++) {
+        pid_t p = fork();
+
+        if (p < 0)
+            break;
+        if (p == 0)
+            forever();
+    }
+    return n;
+}
+
+static void grow(const char *name, long long size)
+{
+    int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    char block[4096] = { 1 };
+
+    while (size > 0) {
+        ssize_t n = write(fd, block, size < 4096 ? (size_t)size : sizeof(block));
+
+        if (n <= 0)
+            exit(89);
+        size -= n;
+    }
+    close(fd);
+}
+
+/* Ways to end, or not to. */
+static bool ending(const char *what)
+{
+    if (!strcmp(what, "exit7"))
+        exit(7);
+    if (!strcmp(what, "segv"))
+        raise(SIGSEGV);
+    if (!strcmp(what, "loop"))
+        for (volatile unsigned i = 0;; i++)
+            ;
+    if (!strcmp(what, "deafloop")) {
+        signal(SIGXCPU, SIG_IGN);
+        for (volatile unsigned i = 0;; i++)
+            ;
+    }
+    if (!strcmp(what, "sleep")) {
+        deaf();
+        say_pid();
+        put("started", "", 0);
+        forever();
+    }
+    if (!strcmp(what, "broodsleep")) {
+        brood();
+        put("started", "", 0);
+        forever();
+    }
+    if (!strcmp(what, "killkeeper")) {
+        say_pid();
+        brood();
+        kill(getppid(), SIGKILL);
+        forever();
+    }
+    if (!strcmp(what, "stopkeeper")) {
+        say_pid();
+        brood();
+        kill(getppid(), SIGSTOP);
+        exit(0);
+    }
+    return false;
+}
+
+/* Things to put where the output should be. */
+static bool output(const char *what, const char *value)
+{
+    if (!strcmp(what, "none"))
+        return true;
+    if (!strcmp(what, "empty"))
+        return put(out_name, "", 0), true;
+    if (!strcmp(what, "size"))
+        return grow(out_name, atoll(value)), true;
+    if (!strcmp(what, "deafsize"))
+        return signal(SIGXFSZ, SIG_IGN), grow(out_name, atoll(value)), true;
+    if (!strcmp(what, "symlink"))
+        return symlink("/etc/passwd", out_name) == 0;
+    if (!strcmp(what, "ownlink"))
+        return put("real", "x", 1), symlink("real", out_name) == 0;
+    if (!strcmp(what, "hardlink"))
+        return link(in_name, out_name) == 0;
+    if (!strcmp(what, "fifo"))
+        return mkfifo(out_name, 0600) == 0;
+    if (!strcmp(what, "directory"))
+        return mkdir(out_name, 0700) == 0;
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = "ok", *value = "";
+
+    for (int i = 1; i < argc; i++) {
+        if (!strncmp(argv[i], "--do=", 5))
+            what = argv[i] + 5;
+        else if (!strncmp(argv[i], "--value=", 8))
+            value = argv[i] + 8;
+        else if (!strcmp(argv[i], "-o") && i + 1 < argc)
+            out_name = argv[++i];
+        else if (argv[i][0] != '-')
+            in_name = argv[i];
+    }
+    if (!in_name || !out_name)
+        return 2;
+    if (ending(what) || output(what, value))
+        return 0;
+    if (!strcmp(what, "brood"))
+        brood();
+    else if (!strcmp(what, "hopper"))
+        hopper();
+    else if (!strcmp(what, "tell"))
+        tell();
+    else if (!strcmp(what, "outside"))
+        outside(value), fflush(stdout);
+    else if (!strcmp(what, "flood"))
+        flood();
+    else if (!strcmp(what, "hog"))
+        return hog();
+    else if (!strcmp(what, "fds"))
+        return count_fds();
+    else if (!strcmp(what, "forks"))
+        return count_forks();
+    else if (!strcmp(what, "closeall"))
+        for (int fd = 0; fd < 1024; fd++)
+            close(fd);
+    if (strcmp(what, "litter") == 0) {
+        int here = open(".", O_RDONLY | O_DIRECTORY);
+
+        ok(argc, argv);
+        tree("tree");
+        if (fchdir(here) != 0 || chmod("tree", 0) != 0 || chmod(".", 0500) != 0)
+            return 88;
+        return 0;
+    }
+    return ok(argc, argv);
+}

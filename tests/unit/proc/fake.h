@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The misbehaving compiler (tests/fake), a directory of its own for each test, and what must be true after
+ * every run: nothing left in it, no process, no descriptor. */
+#ifndef TESTS_UNIT_PROC_FAKE_H
+#define TESTS_UNIT_PROC_FAKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "proc/external.h"
+
+extern char fake_dir[64];  /* for private directories */
+extern char fake_path[];   /* of the program */
+
+void fake_setup(void);
+void fake_teardown(void);
+
+/* Entries of fake_dir. */
+int fake_entries(void);
+int fake_open_fds(void);
+/* Wait until the file is there in the only private directory; false after ten seconds. */
+bool fake_wait_started(void);
+/* Every "pid N" of a log names a process that is gone. @return how many there were */
+int fake_dead_pids(const char *log, size_t n);
+
+/* A configuration with the given limits, 0 for the default. */
+cv_external fake_conf(uint64_t deadline_ms, uint64_t output);
+/* Compile "input text" with these options; NULL ends them. */
+cuvet_compile_result fake_compile(cv_external *e, const bool *cancel, const char *const *options);
+void fake_release(cv_external *e, cuvet_compile_result *r);
+
+#endif
