@@ -27,7 +27,7 @@ bool cli_walk_inputs(const cli_args *a, cli_found_fn *fn, void *user);
  * a time. Nothing that it is told by the caged side has a content. */
 typedef enum cli_opened { CLI_OPENED_ONE, CLI_OPENED_ALL, CLI_OPENED_LOST } cli_opened;
 
-#define CLI_OPENER_TEXT (160u * 1024) /* longest name, with room for a reason */
+#define CLI_OPENER_TEXT ((size_t)160 * 1024) /* longest name, with room for a reason */
 
 /** Split off the opener. @return its pid here, 0 in the opener, -1 with errno. *channel is the end of the
  * side that returned; both close it by ending. */

@@ -30,7 +30,7 @@ struct cli_session {
     const cli_sink *sink;
     void *user;
     cuvet_depth depth;
-    cuvet_target target; /* of the notes about admission; sm 0: any */
+    cuvet_target target;    /* of the notes about admission; sm 0: any */
     const cli_needs *needs; /* NULL: inputs and standard streams only */
     /* what is set while an input is open */
     const cli_input *in;

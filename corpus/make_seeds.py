@@ -294,6 +294,59 @@ def nested(inner):
     return container(bytes(h) + inner)
 
 
+def raw_member(kind, sm, suffix, body):
+    """A member that is stored as it is; enough for SASS below sm_100 and for PTX."""
+    flags = 0x11 | {"a": 0x100000, "f": 0x200000}.get(suffix, 0)
+    area = bytes(8) if kind == 1 else b""
+    body = body.ljust((len(body) + 7) // 8 * 8, b"\0")
+    version = {1: (0, 9), 2: (8, 1), 8: (4, 2)}[kind]
+    return struct.pack("<HHIQIIHHIQQQQ", kind, 0x101, 64 + len(area), len(body), 0, 64 if area else 0, *version, sm, 0, flags, 0, 0) + \
+        area + body
+
+
+def make_input():
+    # parameters: see fuzz/target_input.c; target 0 is sm_90
+    request, exact, lenient, copy = (lambda n: n << 13), 1 << 15, 1 << 16, 1 << 17
+    compiler, ends, option = (lambda n: n << 19), (lambda n: n << 22), 1 << 26
+    tail, whole, other, nothing, cancels, no_memory, destroys = (compiler(n) for n in range(1, 8))
+    sm75, sm90 = sample("nocode.sm_75.rdc.cubin"), sample("nocode.sm_90.rdc.cubin")
+    text = b".version 9.0\n.target sm_80\n.address_size 64\n.visible .entry f()\n{\n\tret;\n}\n\0"
+    ptx = container(raw_member(2, 75, "", sm75) + raw_member(1, 80, "", text))
+    both = container(raw_member(2, 75, "", sm75) + raw_member(2, 90, "", sm90))
+    put("input", "cubin", sm90)
+    put("input", "cubin-other-family", sm75)
+    put("input", "two-members", both)
+    put("input", "two-containers", container(raw_member(2, 75, "", sm75)) + container(raw_member(2, 90, "", sm90)) + trailer(copy))
+    put("input", "suffix-exact", container(raw_member(2, 90, "a", sm90) + raw_member(2, 90, "", sm90)) + trailer(exact))
+    put("input", "suffix-reference", container(raw_member(2, 90, "a", sm90) + raw_member(2, 90, "", sm90)))
+    put("input", "no-match", container(raw_member(2, 75, "", sm75)) + trailer(request(1)))
+    put("input", "nested", container(raw_member(2, 90, "", both)))
+    put("input", "nested-twice", container(raw_member(2, 90, "", container(raw_member(2, 90, "", both)))))
+    put("input", "nested-limit", container(raw_member(2, 90, "", container(raw_member(2, 90, "", both)))) + trailer(0x80))
+    put("input", "ptx-no-compiler", ptx)
+    put("input", "ptx-request", ptx + trailer(request(2) | copy))
+    put("input", "ptx-compiled", ptx + sm90 + trailer(tail | option))
+    put("input", "ptx-compiled-for-other", ptx + sm75 + trailer(tail))
+    put("input", "ptx-echoed", ptx + trailer(whole))
+    for n, name in enumerate(("failed", "crashed", "timeout", "empty", "oversized", "not-found", "cancelled", "unsupported", "unknown"), 1):
+        put("input", "ptx-" + name, ptx + trailer(other | ends(n)))
+    for name, how in (("nothing", nothing), ("cancels", cancels), ("no-memory", no_memory), ("destroys", destroys)):
+        put("input", "ptx-" + name, ptx + trailer(how))
+    put("input", "ptx-text", text[:-1] + sm90 + trailer(tail | lenient))
+    put("input", "ptx-packed", sample("ptx-only.fatbin") + sm90 + trailer(tail))
+    put("input", "executable", sample("default.fatbin"))
+    put("input", "lto-ir", sample("lto-raw.fatbin") + trailer(request(3)))
+    put("input", "lto-scrambled", sample("lto.fatbin") + trailer(request(3)))
+    put("input", "host", sample("host-two_b.o") + trailer(copy))
+    put("input", "archive", ar_file(both, sm90))
+    put("input", "wrapper", struct.pack("<IIQQ", 0x466243B1, 1, 64, 0))
+    put("input", "nvvm", bytes(4) + struct.pack("<I", 0x1EE55A01) + bytes(56) + trailer(request(3)))
+    put("input", "little-memory", both + trailer(0x10))
+    put("input", "bound-twice", both + trailer(1 << 28))
+    put("input", "old-toolkit", sm90 + trailer(1 << 27))
+    put("input", "address32", both.replace(struct.pack("<Q", 0x11), struct.pack("<Q", 0x10)) + trailer(1 << 18))
+
+
 def make_dump():
     if os.path.exists(os.path.join(os.path.dirname(HERE), "fuzz", "target_elf_api.c")):
         for c in CUBINS[:4] + CUBINS[-2:]:
@@ -304,7 +357,7 @@ def make_dump():
 def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_host, make_ptx, make_classify, make_scan,
-                 make_dump):
+                 make_input, make_dump):
         make()
     have = {(t, f) for t in os.listdir(HERE) if os.path.isdir(os.path.join(HERE, t, "seed"))
             for f in os.listdir(os.path.join(HERE, t, "seed"))}

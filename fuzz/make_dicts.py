@@ -137,6 +137,11 @@ TARGETS = {
     "zstd": lambda: zstd() + trailer(),
 }
 TARGETS["alloc_fault"] = TARGETS["scan"]
+# Targets, requests, compilers: the parameters of fuzz/target_input.c.
+TARGETS["input"] = lambda: TARGETS["scan"]() + [u32(p) + u32(0x5A465643) for p in
+                                               [t << 8 for t in range(1, 24)] + [b << 13 for b in range(1, 8)] +
+                                               [1 << b for b in (16, 17, 18, 26, 27, 28)] + [c << 19 for c in range(1, 8)] +
+                                               [3 << 19 | e << 22 for e in range(1, 10)]]
 TARGETS["api_sequence"] = lambda: [u32(n) + u32(0x5A465643) for n in (4, 8, 16, 32, 64)]
 
 

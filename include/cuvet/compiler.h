@@ -56,7 +56,10 @@ typedef struct cuvet_compiler {
 } cuvet_compiler;
 
 /** An external ptxas in a caged child process: no inherited descriptors, empty environment, a private
- * directory that is removed, limits, its own process group that is killed as a whole. 0 takes the default. */
+ * directory that is removed, limits, and a keeper that kills whatever it started, at the deadline as well as
+ * after a good end. Where the kernel has Landlock it writes nowhere else, and makes no TCP connection. Needs
+ * Linux 5.9 with /proc; nothing is started without. The number of files it writes is not limited, only the
+ * size of each. 0 takes the default. */
 typedef struct cuvet_external {
     size_t size;
     const char *path; /**< of the program: absolute; never looked up in PATH. Borrowed, must outlive it */
@@ -66,8 +69,9 @@ typedef struct cuvet_external {
     uint64_t memory;       /**< bytes of address space; default 8 GiB */
     uint64_t output;       /**< bytes of the result; default 256 MiB */
     uint64_t log;          /**< bytes of its messages that are kept; default 64 KiB */
-    uint64_t files;        /**< open files; default 64 */
-    uint64_t processes;    /**< default 16 */
+    uint64_t files;        /**< open files, at least 8; default 64 */
+    uint64_t processes;    /**< processes and threads, besides those that the user has; default 16. The kernel
+                              does not    hold root to it */
 } cuvet_external;
 
 #ifdef __cplusplus

@@ -218,7 +218,7 @@ int cv_nest_remove(const cv_nest *n)
                 return errno;
             found = true;
         }
-        if (l.error != 0)
+        if (l.error != 0 && l.error != ENOENT) /* so a directory answers that is gone */
             return l.error;
     }
     return unlinkat(n->base, n->name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : errno;

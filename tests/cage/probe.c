@@ -306,7 +306,7 @@ static int probe(const char *mode, const char *name, const char *dir)
 
 static bool refuse(scmp_filter_ctx x, const char *what)
 {
-    const struct scmp_arg_cmp old_way = SCMP_A0(SCMP_CMP_EQ, PR_SET_SECCOMP);
+    const struct scmp_arg_cmp old_way = SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, PR_SET_SECCOMP);
     bool ok = true;
 
     if (strstr(what, "landlock"))

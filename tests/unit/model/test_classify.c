@@ -117,6 +117,19 @@ static void compare_both(const void *p, size_t n, uint64_t probe)
         MUST(lenient.s == CUVET_OK && lenient.type == strict.type);
 }
 
+/* What the message says besides the place. */
+static void check_words(const row *r)
+{
+    bool eight = r->strict.type == CUVET_CONTENT_ARCHIVE || r->bytes[0] == 0;
+
+    if (last.rule == CV_R_CLASS_PTX_NUL || last.rule == CV_R_CLASS_PTX_COMMENT)
+        ck_assert_uint_eq(last.got, OFF + r->at);
+    if (last.rule != CV_R_CLASS_MAGIC_SHORT)
+        return;
+    ck_assert_uint_eq(last.got, r->n - r->at);
+    ck_assert_uint_eq(last.want, r->strict.type == CUVET_CONTENT_PTX ? 9 : eight ? 8 : 4);
+}
+
 START_TEST(table)
 {
     const row *r = &rows[_i];
@@ -128,6 +141,7 @@ START_TEST(table)
     if (n_diags) {
         ck_assert_msg(last.rule == r->rule, "%s: %s", r->name, cuvet_rule_get(last.rule)->id);
         ck_assert_msg(last.file_off == OFF + r->at, "%s: %u", r->name, (unsigned)(last.file_off - OFF));
+        check_words(r);
     }
     n_diags = 0;
     ck_assert_msg(cv_classify(&x, cv_span_of(r->bytes, r->n, OFF), CUVET_CLASSIFY_LENIENT, &i) ==

@@ -98,7 +98,8 @@ int fake_dead_pids(const char *log, size_t n)
     int found = 0;
 
     ck_assert_uint_lt(n, sizeof(text));
-    memcpy(text, log, n);
+    if (n > 0)
+        memcpy(text, log, n);
     text[n] = 0;
     for (const char *p = text; (p = strstr(p, "pid ")) != NULL; p += 4) {
         int pid = atoi(p + 4);

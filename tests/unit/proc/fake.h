@@ -9,8 +9,8 @@
 
 #include "proc/external.h"
 
-extern char fake_dir[64];  /* for private directories */
-extern char fake_path[];   /* of the program */
+extern char fake_dir[64]; /* for private directories */
+extern char fake_path[];  /* of the program */
 
 void fake_setup(void);
 void fake_teardown(void);

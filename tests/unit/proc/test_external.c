@@ -26,7 +26,8 @@ static uint64_t now_ms(void)
 
 START_TEST(compiles)
 {
-    static const char WANT[] = "ptxas\n-arch=sm_90a\n-c\n--do=ok\n-x -y\ninput.ptx\n-o\noutput.cubin\ninput text";
+    static const char WANT[] =
+        "ptxas\n-arch=sm_90a\n-c\n--do=ok\n-x -y\ninput.ptx\n-o\noutput.cubin\ninput text";
     cv_external e = fake_conf(0, 0);
     cuvet_compile_result r = fake_compile(&e, NULL, OPTIONS("--do=ok", "-x -y"));
 
@@ -284,7 +285,9 @@ START_TEST(unsupported)
 {
     static const bool never = false;
     cv_external e = fake_conf(0, 0);
-    cuvet_compile_request q = { .size = sizeof(q), .ltoir = true, .bytes = "x", .n = 1, .sm = 90, .cancel = &never };
+    cuvet_compile_request q = {
+        .size = sizeof(q), .ltoir = true, .bytes = "x", .n = 1, .sm = 90, .cancel = &never
+    };
     cuvet_compile_result r = { .size = sizeof(r) };
 
     ck_assert_int_eq(cv_external_compile(&e, &q, &r), CUVET_OK);
@@ -305,7 +308,9 @@ START_TEST(threads_option)
 {
     static const bool never = false;
     cv_external e = fake_conf(0, 0);
-    cuvet_compile_request q = { .size = sizeof(q), .bytes = "", .n = 0, .sm = 75, .threads = 8, .cancel = &never };
+    cuvet_compile_request q = {
+        .size = sizeof(q), .bytes = "", .n = 0, .sm = 75, .threads = 8, .cancel = &never
+    };
     cuvet_compile_result r = { .size = sizeof(r) };
 
     ck_assert_int_eq(cv_external_compile(&e, &q, &r), CUVET_OK);
@@ -348,8 +353,14 @@ static void *many(void *conf)
 
     for (int i = 0; i < 8; i++) {
         const char *const option[] = { i % 2 ? "--do=brood" : "--do=ok" };
-        const cuvet_compile_request q = { .size = sizeof(q), .bytes = "text", .n = 4, .sm = 90, .option = option,
-                                          .n_options = 1, .threads = 1, .cancel = &never };
+        const cuvet_compile_request q = { .size = sizeof(q),
+                                          .bytes = "text",
+                                          .n = 4,
+                                          .sm = 90,
+                                          .option = option,
+                                          .n_options = 1,
+                                          .threads = 1,
+                                          .cancel = &never };
         cuvet_compile_result r = { .size = sizeof(r) };
 
         if (cv_external_compile(e, &q, &r) != CUVET_OK || r.end != CUVET_COMPILED || r.n < 40)
@@ -420,8 +431,14 @@ START_TEST(allocation_fails)
 {
     static const char *const option[] = { "--do=tell" };
     static const bool never = false;
-    const cuvet_compile_request q = { .size = sizeof(q), .bytes = "text", .n = 4, .sm = 90, .option = option,
-                                      .n_options = 1, .threads = 1, .cancel = &never };
+    const cuvet_compile_request q = { .size = sizeof(q),
+                                      .bytes = "text",
+                                      .n = 4,
+                                      .sm = 90,
+                                      .option = option,
+                                      .n_options = 1,
+                                      .threads = 1,
+                                      .cancel = &never };
     bool done = false;
     int failed = 0;
 
@@ -486,13 +503,20 @@ END_TEST
 /* The real one, where somebody says where it is. */
 START_TEST(real_ptxas)
 {
-    static const char PTX[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
-                              ".visible .entry k(.param .u64 p)\n{\n  .reg .u64 %r<2>;\n  .reg .u32 %a;\n"
-                              "  ld.param.u64 %r1, [p];\n  mov.u32 %a, 7;\n  st.global.u32 [%r1], %a;\n  ret;\n}\n";
+    static const char PTX[] =
+        ".version 7.0\n.target sm_75\n.address_size 64\n"
+        ".visible .entry k(.param .u64 p)\n{\n  .reg .u64 %r<2>;\n  .reg .u32 %a;\n"
+        "  ld.param.u64 %r1, [p];\n  mov.u32 %a, 7;\n  st.global.u32 [%r1], %a;\n  ret;\n}\n";
     static const char *const option[] = { "--verbose", "--opt-level=2", "--maxrregcount=40" };
     static const bool never = false;
-    cuvet_compile_request q = { .size = sizeof(q), .bytes = PTX, .n = sizeof(PTX) - 1, .sm = 75, .option = option,
-                                .n_options = 3, .threads = 2, .cancel = &never };
+    cuvet_compile_request q = { .size = sizeof(q),
+                                .bytes = PTX,
+                                .n = sizeof(PTX) - 1,
+                                .sm = 75,
+                                .option = option,
+                                .n_options = 3,
+                                .threads = 2,
+                                .cancel = &never };
     cuvet_compile_result r = { .size = sizeof(r) };
     const char *path = getenv("CV_PTXAS");
     cv_external e = fake_conf(0, 0);
@@ -507,7 +531,10 @@ START_TEST(real_ptxas)
     ck_assert_int_eq(r.end, CUVET_COMPILED);
     elf = r.bytes;
     ck_assert_uint_gt(r.n, 64);
-    ck_assert_mem_eq(elf, "\x7f" "ELF", 4);
+    ck_assert_mem_eq(elf,
+                     "\x7f"
+                     "ELF",
+                     4);
     ck_assert_uint_eq(elf[16], 1); /* relocatable */
     ck_assert_uint_eq(elf[18], 190);
     ck_assert_uint_gt(r.n_log, 0);
