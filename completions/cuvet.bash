@@ -33,6 +33,9 @@ _cuvet()
         map,--sandbox) words='auto required' ;;
         rules,--format) words='text ndjson' ;;
         select,--format) words='text ndjson' ;;
+        select,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates='; compopt -o nospace ;;
+        select,--limits) words='strict roomy tiny' ;;
+        select,--sandbox) words='auto required' ;;
         select,--arch-policy) words='reference exact' ;;
         select,--request) words='link sass ptx ltoir' ;;
         *)
@@ -43,7 +46,7 @@ _cuvet()
             dump) words='--limit --limits --list-limits --sandbox --no-sandbox --format --header --sections --segments --symbols --relocs --info --compat --notes --callgraph --unified --capsules --frames --data --ptx --member --arch --help --version' ;;
             map) words='--format --limit --limits --list-limits --sandbox --no-sandbox --help --version' ;;
             rules) words='--format --help --version' ;;
-            select) words='--format --arch --arch-policy --request --compiler --output --force --help --version' ;;
+            select) words='--format --limit --limits --list-limits --sandbox --no-sandbox --arch --arch-policy --request --compiler --output --force --help --version' ;;
             help) words='--help --version scan list unpack dump map rules select help' ;;
             esac ;;
         esac

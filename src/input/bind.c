@@ -16,6 +16,22 @@ static cuvet_status image_sm(cv_input *in, const cuvet_source *src, const cv_uni
     return s;
 }
 
+/* The same for all members of a container; looking it up costs a look at every section of the host object. */
+static cuvet_status is_first(cv_input *in, const cv_unit *u, const cv_candidates *to, bool *first)
+{
+    const cuvet_candidate *before = to->n > 1 ? &cv_candidates_at(to, to->n - 2)->pub : NULL;
+
+    if (before && before->container_off == u->container_off &&
+        before->depth == cv_candidates_at(to, to->n - 1)->pub.depth) {
+        *first = before->first_container;
+        return CUVET_OK;
+    }
+    if (!cv_work(&in->x, in->walk.host.sections.n, u->off))
+        return CUVET_E_LIMIT;
+    *first = cv_walk_is_first(&in->walk, u->container_off);
+    return CUVET_OK;
+}
+
 static cuvet_status add(cv_input *in, const cuvet_source *src, uint32_t depth, cv_candidates *to)
 {
     const cv_unit *u = &in->unit;
@@ -42,7 +58,7 @@ static cuvet_status add(cv_input *in, const cuvet_source *src, uint32_t depth, c
         c->pub.sm = cv_u32_at(head, 0x1C);
         c->pub.flags = flags;
         c->pub.suffix = flags & CV_FB_ARCH_A ? 'a' : flags & CV_FB_ARCH_F ? 'f' : 0;
-        c->pub.first_container = cv_walk_is_first(&in->walk, u->container_off);
+        s = is_first(in, u, to, &c->pub.first_container);
     } else {
         c->pub.kind = u->kind == CV_UNIT_TEXT ? CUVET_K_PTX : CUVET_K_ELF;
         c->pub.flags = CV_FB_64BIT;

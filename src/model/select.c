@@ -43,9 +43,9 @@ int cv_select_compare(const cuvet_candidate *a, const cuvet_candidate *b)
 {
     if (a->sm != b->sm)
         return a->sm > b->sm ? -1 : 1;
-    if (suffix_rank(a->suffix) != suffix_rank(b->suffix))
-        return suffix_rank(b->suffix) - suffix_rank(a->suffix);
-    return (a->kind != CUVET_K_ELF) - (b->kind != CUVET_K_ELF);
+    if ((a->kind == CUVET_K_ELF) != (b->kind == CUVET_K_ELF))
+        return a->kind == CUVET_K_ELF ? -1 : 1;
+    return suffix_rank(b->suffix) - suffix_rank(a->suffix);
 }
 
 /* Order of the candidates that fit in one number, small is good: sorting by it ranks them all at once. */
@@ -53,7 +53,33 @@ static uint64_t order_of(const cuvet_candidate *c)
 {
     uint64_t sm = UINT32_MAX - c->sm, suffix = (uint64_t)(2 - suffix_rank(c->suffix));
 
-    return sm << 3 | suffix << 1 | (c->kind != CUVET_K_ELF);
+    return sm << 3 | (uint64_t)(c->kind != CUVET_K_ELF) << 2 | suffix;
+}
+
+/* Of members that are equal in everything the first one wins; but of PTX without suffix for the very number
+ * of the target the last one, as in the reference linker. */
+static bool last_wins(const cuvet_candidate *c, const cv_wanted *w)
+{
+    return c->kind == CUVET_K_PTX && c->suffix == 0 && c->sm == w->target.sm;
+}
+
+/* Turn the runs of equal ones round where the last one wins; each container for itself. */
+static void settle_ties(cv_keys *fit, cv_candidates *all, const cv_wanted *w)
+{
+    for (uint64_t i = 0, end; i < fit->n; i = end) {
+        const cv_key first = *cv_keys_at(fit, i);
+        const cuvet_candidate *c = &cv_candidates_at(all, first.index)->pub;
+
+        for (end = i + 1; end < fit->n && cv_keys_at(fit, end)->key == first.key; end++)
+            if (cv_candidates_at(all, cv_keys_at(fit, end)->index)->pub.container_off != c->container_off)
+                break;
+        for (uint64_t a = i, b = end - 1; a < b && last_wins(c, w); a++, b--) {
+            cv_key t = *cv_keys_at(fit, a);
+
+            *cv_keys_at(fit, a) = *cv_keys_at(fit, b);
+            *cv_keys_at(fit, b) = t;
+        }
+    }
 }
 
 cuvet_status cv_select(cv_ctx *x, cv_candidates *all, uint64_t from, const cv_wanted *w, uint64_t *best,
@@ -73,6 +99,7 @@ cuvet_status cv_select(cv_ctx *x, cv_candidates *all, uint64_t from, const cv_wa
             s = cv_nomem(x, c->header_off);
     }
     cv_keys_sort(&fit);
+    settle_ties(&fit, all, w);
     for (uint64_t i = 0; i < fit.n && s == CUVET_OK; i++) {
         uint64_t at = cv_keys_at(&fit, i)->index;
         cuvet_candidate *c = &cv_candidates_at(all, at)->pub;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Selection: which of many members goes to a target, by the rules of the reference linker. Pure: the same
- * members in another order give the same choice but for full ties, where the first one wins. */
+ * members in another order give the same choice but for full ties, where the first one wins, or the last one
+ * of PTX without suffix for the very number of the target. */
 #ifndef CV_MODEL_SELECT_H
 #define CV_MODEL_SELECT_H
 
@@ -26,8 +27,8 @@ typedef struct cv_wanted {
 cuvet_reason cv_select_judge(const cuvet_candidate *c, const cv_wanted *w);
 /* < 0: a before b; 0: a full tie. Both fit. */
 int cv_select_compare(const cuvet_candidate *a, const cuvet_candidate *b);
-/* Judge and rank candidates [from, n); *best is the first of the best, *reference the first of the best that
- * the reference linker would have seen; both n when there is none. @return OK · NOMEM · LIMIT */
+/* Judge and rank candidates [from, n); *best is the winner of the best, *reference the winner of the best
+ * that the reference linker would have seen; both n when there is none. @return OK · NOMEM · LIMIT */
 CV_MUST cuvet_status cv_select(cv_ctx *x, cv_candidates *all, uint64_t from, const cv_wanted *w,
                                uint64_t *best, uint64_t *reference);
 

@@ -18,7 +18,7 @@ typedef struct cv_cage {
 
 /* What the keeper says over the channel, a socket that keeps messages apart. */
 typedef enum cv_cage_word {
-    CV_CAGE_STARTED = 1, /* value: process id of the program, which leads a group of that number */
+    CV_CAGE_STARTED = 1, /* value: a process id that leads a group: the program, or its first process */
     CV_CAGE_FAILED,      /* value: errno; nothing runs */
     CV_CAGE_EXITED,      /* value: exit code; nothing runs any more, as below */
     CV_CAGE_SIGNALED     /* value: signal */

@@ -226,6 +226,8 @@ static void attend(run *r)
         } else if (r->told && now >= until) {
             r->out->end = r->why;
             break;
+        } else if (r->told) {
+            syscall(SYS_pidfd_send_signal, r->keeper_fd, SIGCONT, NULL, 0); /* somebody may have stopped it */
         }
         if (poll(on, 2, (int)cv_min(PULSE_MS, until - now)) <= 0)
             continue;

@@ -163,15 +163,20 @@ END_TEST
 /* Every pair, in both orders: the better one, wherever it stands. */
 static const struct {
     const char *target, *a_kind, *a, *b_kind, *b;
-    int winner; /* 0: a, 1: b, 2: the first of them */
+    int winner; /* 0: a, 1: b, 2: the first of them, 3: the last */
 } RANK[] = {
     { "86", "sass", "80", "ptx", "86", 1 },       { "103", "sass", "100", "ptx", "103", 1 },
     { "100", "ptx", "100", "ptx", "100f", 1 },    { "100", "sass", "100", "sass", "100a", 1 },
     { "100", "sass", "100f", "sass", "100a", 1 }, { "100", "sass", "100", "sass", "100f", 1 },
     { "90", "sass", "90", "sass", "90a", 1 },     { "90", "sass", "90", "ptx", "90", 0 },
-    { "90a", "sass", "90a", "ptx", "90a", 0 },    { "100", "ptx", "100f", "sass", "100", 0 },
+    { "90a", "sass", "90a", "ptx", "90a", 0 },    { "100", "ptx", "100f", "sass", "100", 1 },
     { "89", "sass", "80", "sass", "86", 1 },      { "90", "sass", "90", "sass", "90", 2 },
     { "90", "ptx", "80", "ptx", "80", 2 },        { "120", "ptx", "90", "ptx", "100", 1 },
+    { "100a", "ptx", "100a", "sass", "100", 1 },  { "100a", "ptx", "100a", "sass", "100f", 1 },
+    { "90a", "ptx", "90a", "sass", "90", 1 },     { "103", "ptx", "100f", "sass", "100", 1 },
+    { "90", "ptx", "90", "ptx", "90", 3 },        { "90a", "ptx", "90", "ptx", "90", 3 },
+    { "100f", "ptx", "100", "ptx", "100", 3 },    { "103", "ptx", "100", "ptx", "100", 2 },
+    { "90a", "ptx", "90a", "ptx", "90a", 2 },     { "100f", "ptx", "100f", "ptx", "100f", 2 },
 };
 
 START_TEST(ranking_table)
@@ -186,9 +191,10 @@ START_TEST(ranking_table)
             cv_candidate a = { .pub = code(RANK[i].a_kind, RANK[i].a) };
             cv_candidate b = { .pub = code(RANK[i].b_kind, RANK[i].b) };
             cv_wanted w = { .target = target(RANK[i].target) };
-            uint64_t best, reference, want = RANK[i].winner == 2 ? 0 : (uint64_t)(RANK[i].winner ^ swap);
+            uint64_t best, reference, want;
             cv_candidates all = { 0 };
 
+            want = RANK[i].winner >= 2 ? (uint64_t)RANK[i].winner - 2 : (uint64_t)(RANK[i].winner ^ swap);
             ck_assert(cv_candidates_push(&x.mem, &all, swap ? b : a));
             ck_assert(cv_candidates_push(&x.mem, &all, swap ? a : b));
             ck_assert_int_eq(cv_select(&x, &all, 0, &w, &best, &reference), CUVET_OK);
@@ -234,11 +240,41 @@ START_TEST(ranking_is_an_order)
                 ck_assert(cv_candidates_push(&x.mem, &all, a));
                 ck_assert(cv_candidates_push(&x.mem, &all, b));
                 ck_assert_int_eq(cv_select(&x, &all, 0, &w, &best, &reference), CUVET_OK);
-                ck_assert_uint_eq(best, order > 0);
+                /* a pair of equals: the last one of PTX without suffix for the target's number */
+                ck_assert_uint_eq(
+                    best, order > 0 || (i == k && i % 2 == 1 && !a.pub.suffix && a.pub.sm == w.target.sm));
                 cv_candidates_free(&x.mem, &all);
             }
         }
     }
+}
+END_TEST
+
+/* The last of equals wins in its own container; of several containers the first one does. */
+START_TEST(ties_stay_in_their_container)
+{
+    static cv_ctx x;
+    cuvet_limits lim;
+    cv_wanted w = { .target = target("90") };
+    cv_candidates all = { 0 };
+    uint64_t best, reference;
+    static const uint32_t RANKS[] = { 5, 3, 2, 1, 4 };
+
+    ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
+    cv_ctx_init(&x, &cv_alloc_default, &lim);
+    for (uint64_t i = 0; i < 5; i++) {
+        cv_candidate c = { .pub = code("ptx", i == 0 ? "80" : "90") };
+
+        c.pub.container_off = i < 4 ? 0 : 4096;
+        c.pub.first_container = i < 4;
+        ck_assert(cv_candidates_push(&x.mem, &all, c));
+    }
+    ck_assert_int_eq(cv_select(&x, &all, 0, &w, &best, &reference), CUVET_OK);
+    ck_assert_uint_eq(best, 3);
+    ck_assert_uint_eq(reference, 3);
+    for (uint64_t i = 0; i < 5; i++)
+        ck_assert_uint_eq(cv_candidates_at(&all, i)->pub.rank, RANKS[i]);
+    cv_candidates_free(&x.mem, &all);
 }
 END_TEST
 
@@ -308,6 +344,7 @@ Suite *suite_test_select(void)
     tcase_add_test(t, without_the_64_bit_mark);
     tcase_add_test(t, ranking_table);
     tcase_add_test(t, ranking_is_an_order);
+    tcase_add_test(t, ties_stay_in_their_container);
     tcase_add_test(t, reference_sees_the_first_container);
     tcase_add_test(t, target_names);
     suite_add_tcase(s, t);

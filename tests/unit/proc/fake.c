@@ -37,6 +37,7 @@ void fake_setup(void)
 
 void fake_teardown(void)
 {
+    ck_assert_int_eq(fake_survivors(), 0);
     ck_assert_int_eq(fake_open_fds(), fds_before);
     ck_assert_int_eq(fake_entries(), 0);
     ck_assert_int_eq(rmdir(fake_dir), 0);
@@ -92,22 +93,37 @@ bool fake_wait_started(void)
     return false;
 }
 
+/* Its numbers may be those of a space of their own: what tells them is the directory they work in. */
+int fake_survivors(void)
+{
+    DIR *d = opendir("/proc");
+    struct dirent *e;
+    int found = 0;
+
+    ck_assert_ptr_nonnull(d);
+    while ((e = readdir(d)) != NULL) {
+        char path[PATH_MAX], cwd[128] = "";
+
+        snprintf(path, sizeof(path), "/proc/%s/cwd", e->d_name);
+        if (e->d_name[0] >= '0' && e->d_name[0] <= '9' && readlink(path, cwd, sizeof(cwd) - 1) > 0)
+            found += strncmp(cwd, fake_dir, strlen(fake_dir)) == 0;
+    }
+    closedir(d);
+    return found;
+}
+
 int fake_dead_pids(const char *log, size_t n)
 {
     char text[4096];
     int found = 0;
 
+    ck_assert_int_eq(fake_survivors(), 0);
     ck_assert_uint_lt(n, sizeof(text));
     if (n > 0)
         memcpy(text, log, n);
     text[n] = 0;
-    for (const char *p = text; (p = strstr(p, "pid ")) != NULL; p += 4) {
-        int pid = atoi(p + 4);
-
-        ck_assert_int_gt(pid, 1);
-        ck_assert_msg(kill(pid, 0) != 0 && errno == ESRCH, "process %d survived", pid);
+    for (const char *p = text; (p = strstr(p, "pid ")) != NULL; p += 4)
         found++;
-    }
     return found;
 }
 

@@ -20,7 +20,9 @@ int fake_entries(void);
 int fake_open_fds(void);
 /* Wait until the file is there in the only private directory; false after ten seconds. */
 bool fake_wait_started(void);
-/* Every "pid N" of a log names a process that is gone. @return how many there were */
+/* Processes that still run in a private directory below fake_dir. */
+int fake_survivors(void);
+/* None of them survives. @return how many have said "pid N" in a log */
 int fake_dead_pids(const char *log, size_t n);
 
 /* A configuration with the given limits, 0 for the default. */
