@@ -43,7 +43,8 @@ typedef struct cv_link_options {
 typedef struct cv_lobj {
     cv_cubin cubin;
     cv_span image;
-    const char *name;           /* for messages; the caller's */
+    const char *name; /* for messages; the caller's */
+    uint64_t extent;
     cv_id first_sec, first_sym; /* its section 0, its symbol 0 */
     cv_id n_sec, n_sym;
     uint64_t info, callgraph, prototype, compat, tkinfo, cuinfo; /* section indices, 0: none */
@@ -78,6 +79,8 @@ typedef struct cv_isym {
     uint64_t shared_off;  /* of shared variables: final offset … */
     cv_id shared_sec;     /* … and the section of the kernel they moved to */
     bool placed;          /* shared_off is valid */
+    bool referred;        /* code refers to it */
+    cv_id var;            /* of the variables that functions share */
 } cv_isym;
 
 /* A relocation, or one that the link adds. */
@@ -117,8 +120,8 @@ typedef struct cv_osec {
     cv_id own_next;
     cv_id rels; /* head of the list */
     uint64_t n_kept;
-    cv_u8s bytes; /* made by the link; otherwise the parts */
-    bool dead, pre, extern_array, is_resolved, made;
+    cv_builder bytes; /* made by the link; otherwise the parts */
+    bool dead, pre, extern_array, is_resolved, info_listed;
     uint32_t reg_byte; /* of code: high byte of sh_info */
 } cv_osec;
 
@@ -127,6 +130,8 @@ typedef struct cv_osym {
     uint8_t info, other;
     uint64_t value, size;
     uint32_t index;
+    uint64_t slot; /* of a texture or surface in the parameter bank … */
+    bool has_slot; /* … of the kernels that use one */
     bool is_section, local, hidden, instance, common, common_kept, dead;
 } cv_osym;
 
@@ -139,13 +144,12 @@ typedef struct cv_lfn {
     cv_id instance; /* extern shared arrays of a kernel in a relocatable link */
     uint32_t regs, frame, bars, max_regs;
     uint32_t all_regs, all_bars;
-    uint64_t stack; /* UINT64_MAX: recursion */
+    uint64_t stack; /* UINT32_MAX: recursion */
     uint32_t comp;  /* component of the call graph */
     uint32_t order; /* in the post-order of the device functions */
     uint32_t mark;
     uint64_t extern_off; /* of the extern arrays that its code refers to */
-    uint64_t shared_end, shared_align;
-    bool kernel, live, data_ref, has_def, makes_info, has_info;
+    bool kernel, live, data_ref, has_def, has_info, recursive;
 } cv_lfn;
 
 typedef struct cv_edge {
@@ -163,6 +167,7 @@ typedef struct cv_meaning {
     cv_id takers;               /* … and the functions whose address is taken with it */
     uint32_t strings;           /* 1: in .shstrtab, 2: in .strtab */
     uint64_t sh_off, str_off;
+    bool reported;
 } cv_meaning;
 
 CV_VEC(cv_lobjs, cv_lobj);
@@ -227,14 +232,16 @@ typedef struct cv_link {
     cv_u32s const0;                      /* .nv.constant0 sections of the output */
     cv_u32s order;                       /* osecs of the output by index */
     cv_u32s sym_order;                   /* osyms of the output by index, from 1 */
+    cv_id empty;                         /* the name without a letter */
     cv_id tkinfo, cuinfo, info, compat, callgraph, prototype, action, debug_shared;
     uint64_t n_errors, n_warnings;
     uint64_t n_proto_nodes;
+    uint64_t program_first, program_n; /* records of .nv.info */
     bool has_common, reserved;
     uint32_t stamp;
     cv_id shstrtab, strtab, symtab, symtab_shndx;
+    uint64_t n_locals; /* symbols before the first global one, the null symbol included */
     uint64_t shoff, phoff, phnum, size;
-    cv_builder phdrs;
 } cv_link;
 
 #endif

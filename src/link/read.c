@@ -13,8 +13,9 @@ cuvet_status cv_l_nomem(const cv_link *l)
 
 static bool add_meanings(cv_link *l)
 {
-    static const cv_meaning NOTHING = { CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE,
-                                        CV_NONE, CV_NONE, CV_NONE, CV_NONE, 0,       0,       0 };
+    static const cv_meaning NOTHING = { CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE,
+                                        CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE,
+                                        CV_NONE, 0,       0,       0,       false };
 
     while (l->mean.n < l->names.list.n)
         if (!cv_meanings_push(&l->x->mem, &l->mean, NOTHING))
@@ -32,6 +33,13 @@ cv_id cv_l_name(cv_link *l, cv_span text)
 cv_id cv_l_name_join(cv_link *l, const char *prefix, cv_id rest)
 {
     cv_id id = cv_names_join(&l->x->mem, &l->names, prefix, cv_l_text(l, rest));
+
+    return id != CV_NONE && add_meanings(l) ? id : CV_NONE;
+}
+
+cv_id cv_l_name_join_span(cv_link *l, const char *prefix, cv_span rest)
+{
+    cv_id id = cv_names_join(&l->x->mem, &l->names, prefix, rest);
 
     return id != CV_NONE && add_meanings(l) ? id : CV_NONE;
 }
@@ -86,7 +94,8 @@ static cuvet_status read_symbol(cv_link *l, cv_id o, uint32_t i)
                   .next = CV_NONE,
                   .proto = CV_NONE,
                   .sec = CV_NONE,
-                  .shared_sec = CV_NONE };
+                  .shared_sec = CV_NONE,
+                  .var = CV_NONE };
 
     cv_elf_read_symbol(obj->cubin.symtab, false, i, &s);
     if (!cv_span_cstr(obj->cubin.strtab, s.name, &name))
