@@ -243,8 +243,8 @@ static bool list_direct(describer *d, cv_id k)
     l->stamp++;
     cv_l_fn(l, k)->mark = l->stamp;
     while (todo.n && ok) {
-        cv_id g = *cv_u32s_at(&todo, --todo.n), e;
-        uint64_t first = todo.n;
+        cv_id g = *cv_u32s_at(&todo, todo.n - 1), e;
+        uint64_t first = --todo.n;
 
         for (e = cv_l_fn(l, g)->calls; e != CV_NONE && ok; e = cv_edges_at(&l->edge, e)->next) {
             const cv_lfn *h = cv_l_fn(l, cv_edges_at(&l->edge, e)->to);

@@ -177,7 +177,7 @@ static cuvet_status fill_relocations(cv_link *l, cv_id id)
         cv_put_u64(&q->bytes, e->off);
         cv_put_u64(&q->bytes, (uint64_t)cv_l_osym(l, y)->index << 32 | f.type);
         if (rela)
-            cv_put_u64(&q->bytes, (uint64_t)e->addend);
+            cv_put_u64(&q->bytes, (uint64_t)e->addend + f.addend);
     }
     q->link = LINK_SYMTAB;
     q->info = cv_l_osec(l, q->target)->index;
@@ -289,7 +289,7 @@ static void put_tag(const cv_link *l, cv_builder *b, const tag *e)
     uint32_t v = e->max;
     cv_span payload = cv_span_tail(e->from, e->first.payload);
 
-    if (e->first.code == COMPAT_CAPSULE && !l->o.relocatable)
+    if (e->first.code == COMPAT_CAPSULE)
         return;
     if (e->first.code == COMPAT_ACCEL)
         v = l->o.target.suffix == 'a';

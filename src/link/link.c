@@ -65,20 +65,11 @@ typedef struct stage {
 } stage;
 
 static const stage RECIPE[] = {
-    { "read", cv_link_read },
-    { "resolve", cv_link_resolve },
-    { "collect", cv_link_collect },
-    { "reach", cv_link_reach },
-    { "tables", cv_link_tables },
-    { "action", add_action },
-    { "shared", cv_link_shared },
-    { "values", values },
-    { "undefined", check_undefined },
-    { "propagate", cv_link_propagate },
-    { "sizes", check_sizes },
-    { "decide", cv_link_decide },
-    { "describe", cv_link_describe },
-    { "arrange", cv_link_arrange },
+    { "read", cv_link_read },           { "resolve", cv_link_resolve }, { "collect", cv_link_collect },
+    { "reach", cv_link_reach },         { "tables", cv_link_tables },   { "action", add_action },
+    { "shared", cv_link_shared },       { "values", values },           { "undefined", check_undefined },
+    { "propagate", cv_link_propagate }, { "sizes", check_sizes },       { "decide", cv_link_decide },
+    { "describe", cv_link_describe },   { "arrange", cv_link_arrange },
 };
 
 void cv_link_begin(cv_link *l, cv_ctx *x, const cv_link_options *o)

@@ -61,11 +61,9 @@ static void own(cv_link *l, cv_id code, cv_id sec)
 /* A kernel's parameter bank, whose relocations of texture headers the link may add. */
 static cuvet_status add_bank0(cv_link *l, cv_id sec)
 {
-    cv_new_section n = { .name = cv_l_osec(l, sec)->name,
-                         .group = CV_G_REL,
-                         .type = CV_SHT_REL,
-                         .align = 8,
-                         .entsize = 16 };
+    cv_new_section n = {
+        .name = cv_l_osec(l, sec)->name, .group = CV_G_REL, .type = CV_SHT_REL, .align = 8, .entsize = 16
+    };
     cv_id rel, bank = cv_l_mean(l, n.name)->osec;
 
     rel = cv_l_new_osec(l, &n);

@@ -95,6 +95,20 @@ typedef struct job {
     cv_fix *f;
 } job;
 
+/* The field or the addend of a relocation against a section that begins elsewhere now. */
+static bool move_base(const job *j, uint64_t base)
+{
+    cv_fix *f = j->f;
+
+    if (base == 0)
+        return true;
+    if (j->rela)
+        f->addend = base;
+    else if (!offset_field(f, j->r->type, base, true))
+        return bank_field(f, j->r->type, base, section_of(j->l, j->s)->bank, true);
+    return true;
+}
+
 /* Offset in a constant bank, where the symbol is in one. */
 static bool constant(const job *j, uint64_t *value, uint64_t *bank)
 {
@@ -154,6 +168,21 @@ static bool is_address(uint32_t type)
     return type == R_32 || type == R_64 || type == R_G64;
 }
 
+/* A relocatable link keeps what a later one has to apply; offsets into a section move with its contents. */
+static bool keep_for_later(const job *j)
+{
+    const cv_isym *s = j->s;
+
+    if (!j->l->o.relocatable || j->l->o.compat)
+        return false;
+    if (cv_l_is_shared(s))
+        return true;
+    if (cv_l_type(s) == CV_STT_SECTION)
+        return s->sec != CV_NONE && in_bank(section_of(j->l, s)) &&
+               move_base(j, cv_l_isec(j->l, s->sec)->base);
+    return cv_l_type(s) == CV_STT_CUDA_OBJECT && (s->other & 0x80) != 0;
+}
+
 /* *kept: stays for the loader. @return false: not known how. */
 static bool resolve(const job *j, bool *kept)
 {
@@ -182,8 +211,12 @@ static bool resolve(const job *j, bool *kept)
         field(j->f, 0, bits, (j->s->placed ? j->s->shared_off : 0) + j->addend, false);
         return true;
     }
-    if (cv_l_is_shared(j->s) && !(j->l->o.relocatable && canon->sec == CV_NONE))
+    if (cv_l_is_shared(j->s) && !(j->l->o.relocatable && (!j->l->o.compat || canon->sec == CV_NONE)))
         return offset_field(j->f, type, shared_offset(j, canon) + j->addend, !j->rela);
+    if (keep_for_later(j)) {
+        *kept = true;
+        return true;
+    }
     *kept = !constant(j, &value, &bank) || !bank_field(j->f, type, value + j->addend, bank, !j->rela);
     return true;
 }

@@ -29,7 +29,8 @@ typedef struct cv_field {
 typedef struct cv_fix {
     cv_field field[2];
     unsigned n;
-    uint32_t type; /* of what stays */
+    uint32_t type;   /* of what stays … */
+    uint64_t addend; /* … and what is added to its addend */
     bool keep, dead;
     bool resolved; /* applied, and worth a record of that */
 } cv_fix;

@@ -18,12 +18,12 @@ static void undefined(const cv_link *l, cv_osym *y)
     y->sec = CV_NONE;
     y->size = s->size;
     y->value = 0;
-    if (l->o.relocatable && is_shared_space(s->other) && type == CV_STT_CUDA_OBJECT) {
+    if (l->o.relocatable && l->o.compat && is_shared_space(s->other) && type == CV_STT_CUDA_OBJECT) {
         y->sec = l->debug_shared;
         y->size = 0;
     } else if (cv_l_bind(s) == CV_STB_WEAK && type == CV_STT_OBJECT) {
         y->info = CV_STB_GLOBAL << 4 | CV_STT_OBJECT;
-    } else if (l->o.relocatable && type != CV_STT_FUNC) {
+    } else if (l->o.relocatable && l->o.compat && type != CV_STT_FUNC) {
         y->value = UINT64_MAX;
     }
 }
