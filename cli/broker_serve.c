@@ -54,7 +54,7 @@ void broker_settle(int fd, int parent, const cli_broker_rules *rules)
         _exit(1);
     cli_cage_close_others(&nothing_else);
     soft_limit(RLIMIT_CORE, 0);
-    if (sizes < UINT64_MAX / 8)
+    if (sizes < UINT64_MAX / 8 && cli_cage_possible())
         soft_limit(RLIMIT_AS, 4 * sizes + (UINT64_C(1) << 30));
     if (prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) != 0 || getppid() != parent)
         _exit(1);

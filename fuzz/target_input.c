@@ -135,14 +135,14 @@ static int suffix_order(char s)
     return s == 'a' ? 0 : s == 'f' ? 1 : 2;
 }
 
-/* a is as good as b or better: the newest, 'a' before 'f' before none, SASS before the rest. */
+/* a is as good as b or better: the newest, SASS before the rest, 'a' before 'f' before none. */
 static bool in_order(const cuvet_candidate *a, const cuvet_candidate *b)
 {
     if (a->sm != b->sm)
         return a->sm > b->sm;
-    if (a->suffix != b->suffix)
-        return suffix_order(a->suffix) < suffix_order(b->suffix);
-    return a->kind == CUVET_K_ELF || b->kind != CUVET_K_ELF;
+    if ((a->kind == CUVET_K_ELF) != (b->kind == CUVET_K_ELF))
+        return a->kind == CUVET_K_ELF;
+    return suffix_order(a->suffix) <= suffix_order(b->suffix);
 }
 
 static void check_fit(const run *r, const cuvet_candidate *c)
