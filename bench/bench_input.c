@@ -85,11 +85,38 @@ static int classify(const payload *p)
     return cuvet_classify(p->bytes, p->n, NULL, 0, &i, NULL) != CUVET_OK || i.type == CUVET_CONTENT_NONE;
 }
 
+static cuvet_ctx *ctx;
+
+/* An input from its beginning to its end: bound only, or with its member selected, examined and admitted. */
+static int input(const payload *p, bool whole)
+{
+    const cuvet_input_config cfg = { .size = sizeof(cfg), .target = { 90, 'a' } };
+    cuvet_input in;
+    int bad = cuvet_input_create(ctx, &cfg, &in) != CUVET_OK;
+
+    if (bad)
+        return bad;
+    bad = cuvet_input_bind(ctx, in, p->bytes, p->n, CUVET_BIND_BORROW, NULL) != CUVET_OK;
+    if (!bad && whole)
+        bad = cuvet_input_select(ctx, in) != CUVET_OK;
+    return cuvet_input_destroy(ctx, &in) != CUVET_OK || bad;
+}
+
+static int bind_only(const payload *p)
+{
+    return input(p, false);
+}
+
+static int bind_and_select(const payload *p)
+{
+    return input(p, true);
+}
+
 int main(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
         cuvet_content_info info;
-        double ns = 0;
+        double ns = 0, bind_ns = 0, select_ns = 0;
         payload p;
         int rc = load(argv[i], &p);
 
@@ -100,7 +127,16 @@ int main(int argc, char **argv)
             fprintf(stderr, "bench_input: %s: refused\n", argv[i]);
             return 5;
         }
-        printf("type %s bytes %zu classify_ns %.1f\n", cuvet_content_name(info.type), p.n, ns);
+        if (info.type == CUVET_CONTENT_FATBIN &&
+            (cuvet_ctx_create(NULL, &ctx) != CUVET_OK || measure(bind_only, &p, &bind_ns) != 0 ||
+             measure(bind_and_select, &p, &select_ns) != 0)) {
+            fprintf(stderr, "bench_input: %s: no member for sm_90a\n", argv[i]);
+            return 5;
+        }
+        cuvet_ctx_destroy(ctx);
+        ctx = NULL;
+        printf("type %s bytes %zu classify_ns %.1f bind_ns %.1f select_ns %.1f\n",
+               cuvet_content_name(info.type), p.n, ns, bind_ns, select_ns);
         free(p.bytes);
     }
     return 0;

@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -156,6 +157,33 @@ def bench_input(t, b):
         t.add(os.path.basename(f), "classify", float(r["classify_ns"]), "ns", note="%s, %s bytes" % (r["type"], r["bytes"]))
 
 
+def sixteen_members():
+    """A fat binary of sixteen raw cubins, relocatable ones of the bundled samples."""
+    out = b""
+    for i in range(16):
+        arch = ("75", "80", "86", "89", "90", "90a")[i % 6]
+        with open(os.path.join(ROOT, "corpus", "samples", "plain.sm_%s.rdc.cubin" % arch), "rb") as f:
+            code = f.read()
+        flags = 0x11 | (0x100000 if arch.endswith("a") else 0)
+        code += bytes(-len(code) % 8)
+        out += struct.pack("<HHIQIIHHIIIQQQ", 2, 0x0101, 64, len(code), 0, 0, 8, 1, int(arch.rstrip("a")), 0, 0, flags, 0, 0)
+        out += code
+    return struct.pack("<IIQ", 0xBA55ED50, 0x00100001, len(out)) + out
+
+
+def bench_select(t, b):
+    """An input from create to destroy: sixteen members, nothing compressed."""
+    tool = os.path.join(b, "bench", "bench_input")
+    if not os.path.exists(tool):
+        return
+    with tempfile.NamedTemporaryFile(suffix=".fatbin") as f:
+        f.write(sixteen_members())
+        f.flush()
+        r = words(Run([tool, f.name], output=True).text)
+    t.add("16 members", "bind", float(r["bind_ns"]), "ns", note="create, bind, destroy; %s bytes" % r["bytes"])
+    t.add("16 members", "bind + select", float(r["select_ns"]), "ns", note="and the chosen cubin examined and admitted")
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ap.add_argument("--build", required=True)
@@ -177,6 +205,7 @@ def main():
             bench_search(t, args.build, f, args.pairs)
             bench_validate(t, args.build, f, args.pairs)
         bench_input(t, args.build)
+        bench_select(t, args.build)
     with open(os.path.join(args.build, "bench.json"), "w", encoding="ascii") as f:
         json.dump({"spin": spin, "pairs": args.pairs, "rows": t.rows}, f, indent=1)
     met = sum(r["met"] is True for r in t.rows)

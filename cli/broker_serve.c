@@ -54,8 +54,10 @@ void broker_settle(int fd, int parent, const cli_broker_rules *rules)
         _exit(1);
     cli_cage_close_others(&nothing_else);
     soft_limit(RLIMIT_CORE, 0);
-    if (sizes < UINT64_MAX / 8)
+    if (sizes < UINT64_MAX / 8 && cli_cage_possible())
         soft_limit(RLIMIT_AS, 4 * sizes + (UINT64_C(1) << 30));
+    /* From a cage with Landlock no signal comes out, this one included: then it is the end of the stream that
+     * tells, as it does in any case. */
     if (prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) != 0 || getppid() != parent)
         _exit(1);
 }

@@ -2,7 +2,8 @@
 #include "input_int.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -25,9 +26,30 @@ typedef union control {
     char bytes[CMSG_SPACE(sizeof(int))];
 } control;
 
+static void *wait_for_end(void *channel)
+{
+    struct pollfd p = { .fd = *(const int *)channel }; /* no events: errors and the end */
+
+    while (poll(&p, 1, -1) < 0 && errno == EINTR)
+        continue;
+    _exit(CLI_X_CLEAN);
+}
+
+/* The opener ends with the other side, also while it waits for somebody to write into a pipe. Not by
+ * PR_SET_PDEATHSIG: that is a signal from the cage, and Landlock lets none out. */
+static void watch(int *channel)
+{
+    pthread_t thread;
+
+    /* Without it, it ends at the next request, which does not come. */
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+        pthread_create(&thread, NULL, wait_for_end, channel) == 0)
+        (void)pthread_detach(thread); /* ours, and running */
+}
+
 int cli_opener_start(int *channel)
 {
-    pid_t parent = getpid(), child;
+    pid_t child;
     int end[2];
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, end) != 0)
@@ -40,12 +62,9 @@ int cli_opener_start(int *channel)
     }
     *channel = end[child == 0 ? 1 : 0];
     (void)close(end[child == 0 ? 0 : 1]);
-    if (child > 0)
-        return (int)child;
-    /* It ends when the other side has gone anyway, at its next packet; this makes it now. */
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != parent)
-        _exit(CLI_X_INTERNAL);
-    return 0;
+    if (child == 0)
+        watch(channel);
+    return (int)child;
 }
 
 static uint32_t length_of(const char *text, size_t max)

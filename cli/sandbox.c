@@ -382,6 +382,11 @@ static void missing(char *to, size_t cap, const char *what, int error)
     add(to, cap, "%s%s (%s)", *to ? ", " : "; missing: ", what, strerror(error));
 }
 
+bool cli_cage_possible(void)
+{
+    return !INSTRUMENTED;
+}
+
 unsigned cli_cage_enter(const cli_cage *c)
 {
     char have[64] = "", lack[240] = "";
@@ -389,7 +394,7 @@ unsigned cli_cage_enter(const cli_cage *c)
     long abi;
     int rc;
 
-    if (INSTRUMENTED) {
+    if (!cli_cage_possible()) {
         cli_cage_stay_out("sanitizer build");
         return 0;
     }

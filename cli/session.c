@@ -147,11 +147,13 @@ static bool on_input(void *user, cli_input *in)
 
 int cli_session_run(cli_session *s)
 {
+    int rc;
+
     if (s->args->n_operands == 0) {
         cli_complain(NULL, "no input; name files, or - for standard input");
         return CLI_X_USAGE;
     }
-    /* Also after an early stop, which is a failed standard output: reported when that is flushed. */
-    s->rc = cli_worse(s->rc, cli_each_input(s->args, s->needs, on_input, s));
-    return s->rc;
+    /* Clean also after an early stop, which is a failed standard output: reported when that is flushed. */
+    rc = cli_each_input(s->args, s->needs, on_input, s); /* before s->rc is looked at */
+    return cli_worse(s->rc, rc);
 }

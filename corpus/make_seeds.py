@@ -280,6 +280,18 @@ def make_scan():
     for name in ("default.fatbin", "nocode.sm_75.rdc.cubin", "balance.fatbin"):
         put("api_sequence", name.replace(".", "-"), sample(name) + program + trailer(len(program)))
     put("api_sequence", "built-in", sample("nocode.sm_90.cubin"))
+    # inputs: opened for sm_90, compiler, option, bound, selected, looked at, taken, destroyed, used again
+    life = bytes([8, 0, 6, 9, 0, 5, 0, 1, 9, 0, 4, 0, 3, 9, 0, 6, 0, 1, 9, 0, 7, 0, 0, 9, 0, 11, 0, 9, 0, 12, 0, 9, 0, 13, 0, 9, 0, 13, 0,
+                  9, 0, 14, 0, 9, 0, 15, 0, 4, 0, 1, 9, 0, 7, 0, 0, 4, 0, 1])
+    put("api_sequence", "input-life", sample("nocode.sm_90.rdc.cubin") + life + trailer(len(life)))
+    put("api_sequence", "input-compiled", sample("plain.ptx") + life + trailer(len(life)))
+    for deed, name in enumerate(("reenters", "cancels", "destroys-another", "destroys-itself", "destroys-context"), 1):
+        # a scan, two inputs; the first one is selected
+        calls = bytes([0, 0, 8, 0, 6, 8, 1, 6, 9, 2, 5, 0, 1, 9, 2, 6, 0, deed, 10, deed, 9, 2, 7, 0, 0, 9, 2, 7, 0, 0, 9, 2, 8, 0, 0,
+                       9, 4, 6, 0, 0, 9, 4, 7, 0, 0, 10, deed, 1, 0, 1, 0])
+        put("api_sequence", "callback-" + name, sample("default.fatbin") + calls + trailer(len(calls)))
+    foreign = bytes([8, 0, 6, 8, 1, 6, 9, 1, 1, 6, 0, 0, 9, 3, 0, 7, 0, 0, 4, 1, 1, 1, 4, 0, 0, 6, 0, 0x82, 0, 9, 0, 12, 0])
+    put("api_sequence", "input-foreign", sample("nocode.sm_75.rdc.cubin") + foreign + trailer(len(foreign)))
     put("planted", "header", struct.pack("<II", 0x44454221, 3) + bytes(12))
 
 
@@ -332,6 +344,7 @@ def make_input():
         put("input", "ptx-" + name, ptx + trailer(other | ends(n)))
     for name, how in (("nothing", nothing), ("cancels", cancels), ("no-memory", no_memory), ("destroys", destroys)):
         put("input", "ptx-" + name, ptx + trailer(how))
+    put("input", "ptx-odd-status", ptx + trailer(no_memory | ends(1)))
     put("input", "ptx-text", text[:-1] + sm90 + trailer(tail | lenient))
     put("input", "ptx-packed", sample("ptx-only.fatbin") + sm90 + trailer(tail))
     put("input", "executable", sample("default.fatbin"))

@@ -14,7 +14,7 @@ enum compiler {
     ENDS,      /* ends in some other way */
     NOTHING,   /* delivers nothing */
     CANCELS,   /* the caller loses patience meanwhile */
-    NO_MEMORY, /* and once more, with memory */
+    NO_MEMORY, /* and once more, with memory; or a status that no compiler has */
     DESTROYS   /* the caller destroys the input meanwhile */
 };
 
@@ -31,6 +31,11 @@ typedef struct run {
     uint64_t n_diags, n_errors; /* delivered since the call began */
     unsigned calls, releases;
 } run;
+
+static unsigned ends(const run *r)
+{
+    return r->in->param >> 22 & 15;
+}
 
 static void note(run *r, uint64_t v)
 {
@@ -83,11 +88,11 @@ static cuvet_status compile(void *user, const cuvet_compile_request *q, cuvet_co
         out->n = r->file;
         break;
     case ENDS:
-        out->end = (cuvet_compile_end)(r->in->param >> 22 & 15);
+        out->end = (cuvet_compile_end)ends(r);
         out->detail = -1;
         break;
     case CANCELS: FZ_CHECK(cuvet_input_cancel(r->ctx, r->h) == CUVET_OK, "cancel"); break;
-    case NO_MEMORY: return r->calls == 1 ? CUVET_E_NOMEM : CUVET_OK;
+    case NO_MEMORY: return r->calls > 1 ? CUVET_OK : ends(r) ? (cuvet_status)ends(r) : CUVET_E_NOMEM;
     case DESTROYS: FZ_CHECK(cuvet_input_destroy(r->ctx, &h) == CUVET_OK && h.bits == 0, "destroy"); break;
     case NONE:
     case NOTHING: break;
@@ -135,14 +140,14 @@ static int suffix_order(char s)
     return s == 'a' ? 0 : s == 'f' ? 1 : 2;
 }
 
-/* a is as good as b or better: the newest, 'a' before 'f' before none, SASS before the rest. */
+/* a is as good as b or better: the newest, SASS before the rest, 'a' before 'f' before none. */
 static bool in_order(const cuvet_candidate *a, const cuvet_candidate *b)
 {
     if (a->sm != b->sm)
         return a->sm > b->sm;
-    if (a->suffix != b->suffix)
-        return suffix_order(a->suffix) < suffix_order(b->suffix);
-    return a->kind == CUVET_K_ELF || b->kind != CUVET_K_ELF;
+    if ((a->kind == CUVET_K_ELF) != (b->kind == CUVET_K_ELF))
+        return a->kind == CUVET_K_ELF;
+    return suffix_order(a->suffix) <= suffix_order(b->suffix);
 }
 
 static void check_fit(const run *r, const cuvet_candidate *c)
@@ -310,6 +315,7 @@ static void select_one(run *r, bool roomy, unsigned pass)
     uint64_t before = r->n_diags;
     cuvet_result got;
     cuvet_status s;
+    bool cancelled, squeezed;
 
     r->n_errors = 0;
     s = cuvet_input_select(r->ctx, r->h);
@@ -319,16 +325,17 @@ static void select_one(run *r, bool roomy, unsigned pass)
         r->h.bits = 0;
         return;
     }
-    if (r->how == NO_MEMORY && r->calls == 1) {
+    squeezed = !roomy && s == CUVET_E_LIMIT; /* that comes before whatever the compiler did */
+    if (r->how == NO_MEMORY && r->calls && !ends(r) && !squeezed) {
         FZ_CHECK(s == CUVET_E_NOMEM && state(r) == CUVET_INPUT_BOUND, "as if it had not been called");
         check_listed(r);
         r->n_diags = before;
         s = cuvet_input_select(r->ctx, r->h);
     }
-    FZ_CHECK((s == CUVET_E_CANCELLED) ==
-                 (r->calls && (r->how == CANCELS ||
-                               (r->how == ENDS && (r->in->param >> 22 & 15) == CUVET_COMPILE_CANCELLED))),
-             "cancelled only if somebody did");
+    cancelled = r->how == CANCELS || (r->how == ENDS && ends(r) == CUVET_COMPILE_CANCELLED);
+    FZ_CHECK(squeezed || (s == CUVET_E_CANCELLED) == (r->calls && cancelled), "cancelled if somebody did");
+    if (r->how == NO_MEMORY && ends(r) && r->calls && !squeezed)
+        FZ_CHECK(s == CUVET_E_COMPILER, "a compiler that answers nonsense has failed");
     if (s == CUVET_OK) {
         FZ_CHECK(state(r) == CUVET_INPUT_SELECTED, "selected");
     } else {

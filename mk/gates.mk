@@ -62,7 +62,7 @@ check-int: ## all tests and corpora under clang's integer and implicit-conversio
 	@CV_FULL= $(SUBMAKE) MODE=int BUILD=$(BUILD)/int check-run
 check-tsan: ## threads and contexts under TSan
 	@$(SUBMAKE) MODE=tsan BUILD=$(BUILD)/tsan all tests-build
-	@$(PYTHON) tools/runtests.py --jobs $(JOBS) --build $(BUILD)/tsan --mode tsan --unit $(filter %/unit_api %/unit_io %/unit_base %/fault, \
+	@$(PYTHON) tools/runtests.py --jobs $(JOBS) --build $(BUILD)/tsan --mode tsan --unit $(filter %/unit_api %/unit_io %/unit_base %/unit_proc %/fault, \
 	    $(TEST_BINS:$(BUILD)/%=$(BUILD)/tsan/%)) --scripts --only 'unit/|tests/fault|cli/.*(jobs|scan|thread|par)' $(RUNTESTS_ARGS)
 
 CLANG_TIDY := $(firstword $(foreach c,clang-tidy-16 clang-tidy-14 clang-tidy,$(if $(shell command -v $(c) 2>/dev/null),$(c))))

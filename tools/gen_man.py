@@ -28,7 +28,7 @@ NDJSON = {
          "file rule severity path offset inner_offset (in decompressed content) length got want message"),
         ("verdict",
          "file verdict depth reason (when the scan did not end) members findings containers unreferenced images "
-         "elf ptx ltoir other stored unpacked opaque gap_bytes notes warnings errors suppressed exit")
+         "elf ptx ltoir other stored unpacked opaque gap_bytes notes warnings errors suppressed sandbox exit")
     ],
     "map": [("claim", "file path owner index (of a section) inner offset length shared"),
             ("finding, verdict", "as of scan")],

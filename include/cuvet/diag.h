@@ -66,10 +66,11 @@ typedef struct cuvet_rule_info {
     const char *id; /**< "CV-ELF-012": never renumbered, never reused */
     cuvet_severity severity;
     cuvet_class cls;
-    const char *title;   /**< one line */
-    const char *message; /**< template: {got} {want} decimal, {got:x} {want:x} hexadecimal, {got:sm} {want:sm}
-                            an architecture: number, suffix character << 32 */
-    const char *why;     /**< a paragraph: what is checked, what good tools write, where it was observed */
+    const char *title; /**< one line */
+    /** Template: {got} {want} decimal, {got:x} {want:x} hexadecimal; {got:sm} {want:sm} an architecture,
+     * which is its number and the suffix character << 32, {got:compute} the same as a compute capability. */
+    const char *message;
+    const char *why; /**< a paragraph: what is checked, what good tools write, where it was observed */
 } cuvet_rule_info;
 
 typedef struct cuvet_diag {

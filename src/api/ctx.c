@@ -24,6 +24,17 @@ void cv_ctx_emit(void *ctx, const cuvet_diag *d)
         c->diag(c->diag_user, d);
 }
 
+cuvet_status cv_ctx_told(cuvet_ctx *ctx, cuvet_status s)
+{
+    const cuvet_diag d = {
+        .rule = CV_R_LIMIT_LIVE, .severity = CUVET_ERROR, .got = ctx->mem.live, .want = ctx->mem.limit
+    };
+
+    if (s == CUVET_E_LIMIT)
+        cv_ctx_emit(ctx, &d);
+    return s;
+}
+
 void cv_ctx_note_peak(cuvet_ctx *ctx, uint64_t bytes)
 {
     if (bytes > ctx->peak)

@@ -23,6 +23,8 @@ void cv_ctx_mem_put(cuvet_ctx *ctx, void *p, uint64_t size);
 void cv_ctx_end(cuvet_ctx *ctx);
 /* Diagnostics of objects go to the caller's function. */
 void cv_ctx_emit(void *ctx, const cuvet_diag *d);
+/* The memory limit of a context is told like every other; returns the status. */
+cuvet_status cv_ctx_told(cuvet_ctx *ctx, cuvet_status s);
 /* An object that used this much memory ends. Called from its end function. */
 void cv_ctx_note_peak(cuvet_ctx *ctx, uint64_t bytes);
 

@@ -42,7 +42,7 @@ cuvet_status cuvet_input_create(cuvet_ctx *ctx, const cuvet_input_config *cfg, c
         return CUVET_E_NULL;
     s = cv_handle_new(ctx, CV_H_INPUT, sizeof(cv_input), end_input, &bits, &body);
     if (s != CUVET_OK)
-        return s;
+        return cv_ctx_told(ctx, s);
     cv_input_init(body, &ctx->alloc, &ctx->lim, cv_ctx_emit, ctx);
     if (cfg)
         s = cv_input_configure(body, cfg);
@@ -254,7 +254,11 @@ cuvet_status cuvet_input_take_result(cuvet_ctx *ctx, cuvet_input h, cuvet_image 
     if (!ctx)
         return CUVET_E_NULL;
     s = use(ctx, h, &in);
-    return s == CUVET_OK ? done(ctx, h, cv_input_take(in, out)) : s;
+    if (s == CUVET_OK)
+        s = done(ctx, h, cv_input_take(in, out));
+    if (s != CUVET_OK)
+        cuvet_image_release(out); /* destroyed by the allocator's own code meanwhile */
+    return s;
 }
 
 void cuvet_image_release(cuvet_image *img)
@@ -276,9 +280,9 @@ cuvet_status cuvet_input_get_diag(cuvet_ctx *ctx, cuvet_input h, uint64_t index,
     s = use(ctx, h, &in);
     if (s != CUVET_OK)
         return s;
-    if (index >= in->diags.n)
+    if (index >= in->diags.n + in->has_live)
         return done(ctx, h, CUVET_END);
-    *out = *cv_diags_at(&in->diags, index);
+    *out = index < in->diags.n ? *cv_diags_at(&in->diags, index) : in->live;
     return done(ctx, h, CUVET_OK);
 }
 

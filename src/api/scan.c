@@ -28,15 +28,8 @@ cuvet_status cuvet_scan_open(cuvet_ctx *ctx, const cuvet_source *src, const cuve
     if (opt->target.sm != 0 && !cv_arch_known(opt->target))
         return CUVET_E_ARCH;
     s = cv_handle_new(ctx, CV_H_SCAN, sizeof(cv_scan), end_scan, &bits, &body);
-    if (s != CUVET_OK) {
-        cuvet_diag d = {
-            .rule = CV_R_LIMIT_LIVE, .severity = CUVET_ERROR, .got = ctx->mem.live, .want = ctx->mem.limit
-        };
-
-        if (s == CUVET_E_LIMIT)
-            cv_ctx_emit(ctx, &d);
-        return s;
-    }
+    if (s != CUVET_OK)
+        return cv_ctx_told(ctx, s);
     s = cv_scan_open(body, &ctx->alloc, &ctx->lim, src, opt, cv_ctx_emit, ctx);
     if (s == CUVET_OK)
         out->bits = bits;

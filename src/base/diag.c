@@ -19,11 +19,11 @@ static bool take(const char **p, const char *word)
     return true;
 }
 
-static void put_arch(cv_text *t, uint64_t packed)
+static void put_arch(cv_text *t, const char *prefix, uint64_t packed)
 {
     char suffix = (char)(packed >> 32 & 0x7F);
 
-    cv_text_str(t, "sm_");
+    cv_text_str(t, prefix);
     cv_text_dec(t, packed & UINT32_MAX);
     if (suffix == 'a' || suffix == 'f')
         cv_text_char(t, suffix);
@@ -50,9 +50,11 @@ size_t cuvet_diag_message(const cuvet_diag *d, char *buf, size_t cap)
         else if (take(&p, "{want:x}"))
             cv_text_hex(&t, d->want);
         else if (take(&p, "{got:sm}"))
-            put_arch(&t, d->got);
+            put_arch(&t, "sm_", d->got);
         else if (take(&p, "{want:sm}"))
-            put_arch(&t, d->want);
+            put_arch(&t, "sm_", d->want);
+        else if (take(&p, "{got:compute}"))
+            put_arch(&t, "compute_", d->got);
         else
             cv_text_char(&t, *p++);
     }

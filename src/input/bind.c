@@ -154,7 +154,7 @@ static cuvet_status classify_and_list(cv_input *in, const uint8_t *bytes, size_t
     c->length = n - c->off; /* what follows the first header is not dropped, whatever that says */
     if (s == CUVET_OK)
         s = list(in, skip(bytes, c->off), c, &in->found);
-    return s == CUVET_OK && in->lost ? CUVET_E_NOMEM : s;
+    return cv_input_settle(in, s);
 }
 
 /* All or nothing: what was found takes the place of what was bound. */
@@ -177,21 +177,36 @@ static void replace(cv_input *in, const uint8_t *bytes, uint8_t *own, size_t n, 
     in->state = CUVET_INPUT_BOUND;
 }
 
+/* What was said replaces what was said before; without memory nothing has happened. */
+static cuvet_status settle_diags(cv_input *in, uint64_t before, cuvet_status s)
+{
+    uint64_t n = in->diags.n - before;
+
+    if (s == CUVET_E_NOMEM) {
+        in->diags.n = before;
+        return s;
+    }
+    for (uint64_t i = 0; i < n && before != 0; i++)
+        *cv_diags_at(&in->diags, i) = *cv_diags_at(&in->diags, before + i);
+    in->diags.n = n;
+    return s;
+}
+
 cuvet_status cv_input_bind(cv_input *in, const void *bytes, size_t n, bool copy, cuvet_content_info *out)
 {
     cuvet_content_info c = { 0 };
     const uint8_t *use = bytes;
+    uint64_t said = in->diags.n;
     uint8_t *own = NULL;
     cuvet_status s;
 
     if (in->state != CUVET_INPUT_CONFIGURED && in->state != CUVET_INPUT_BOUND)
         return CUVET_E_STATE;
-    cv_diags_clear(&in->diags);
-    in->lost = false;
+    in->lost = in->has_live = false;
     if (copy && n != 0) { /* first: what is looked at is what is kept */
         own = cv_mem_get_raw(&in->x.mem, n);
         if (!own)
-            return cv_nomem(&in->x, 0);
+            return settle_diags(in, said, cv_nomem(&in->x, 0));
         cv_span_copy(cv_span_of(bytes, n, 0), own);
         use = own;
     }
@@ -205,5 +220,5 @@ cuvet_status cv_input_bind(cv_input *in, const void *bytes, size_t n, bool copy,
     }
     if (s == CUVET_OK && out)
         *out = c;
-    return s;
+    return settle_diags(in, said, s);
 }

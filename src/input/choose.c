@@ -240,30 +240,42 @@ static cuvet_status run(cv_input *in)
 }
 
 /* Back to where bind left it: memory may come back. */
-static void undo(cv_input *in, uint64_t n_candidates)
+static void undo(cv_input *in, uint64_t n_candidates, uint64_t n_diags)
 {
+    bool members = in->content.type == CUVET_CONTENT_FATBIN || in->content.type == CUVET_CONTENT_HOST_ELF ||
+                   in->content.type == CUVET_CONTENT_ARCHIVE;
+
     in->candidates.n = n_candidates;
     for (uint64_t i = 0; i < in->candidates.n; i++) {
-        candidate(in, i)->pub.chosen = false;
-        candidate(in, i)->pub.rank = 0;
+        cuvet_candidate *c = &candidate(in, i)->pub;
+
+        c->chosen = false;
+        c->rank = 0;
+        c->reason = CUVET_REASON_NONE;
+        if (!members) { /* its own header said no more */
+            c->sm = in->content.sm;
+            c->suffix = 0;
+        }
     }
+    in->diags.n = n_diags;
+    in->lost = in->has_live = false;
+    cv_u8s_clear(&in->log);
     in->out = (cuvet_result){ 0 };
 }
 
 cuvet_status cv_input_select(cv_input *in)
 {
-    uint64_t n = in->candidates.n;
+    uint64_t n = in->candidates.n, said = in->diags.n;
     cuvet_status s;
 
     if (in->state != CUVET_INPUT_BOUND)
         return CUVET_E_STATE;
     in->out = (cuvet_result){ 0 };
     s = run(in);
-    if (s == CUVET_OK && in->lost)
-        s = CUVET_E_NOMEM;
+    s = cv_input_settle(in, s);
     cv_islands_drop();
     if (s == CUVET_E_NOMEM) {
-        undo(in, n);
+        undo(in, n, said);
         return s;
     }
     if (s == CUVET_OK) {

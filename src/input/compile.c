@@ -84,8 +84,8 @@ static cuvet_status call(cv_input *in, const cv_candidate *c, const options *o, 
                                       .cancel = &in->cancel };
     cuvet_status s = in->compiler.compile(in->compiler.user, &q, r);
 
-    if (s != CUVET_OK)
-        return s;
+    if (s != CUVET_OK) /* the plug-in has no other statuses: another one is a defect, not a verdict */
+        return s == CUVET_E_NOMEM ? s : CUVET_E_INTERNAL;
     s = keep_log(in, r);
     if (s != CUVET_OK)
         return s;

@@ -6,13 +6,35 @@
 
 #define THREADS_MAX 64u
 
+/* A diagnostic that the memory limit leaves no room for: the limit is what is said instead. */
+static void keep_live(cv_input *in)
+{
+    if (in->has_live || cv_mem_status(&in->x.mem) != CUVET_E_LIMIT)
+        return;
+    in->has_live = true;
+    in->live = (cuvet_diag){
+        .rule = CV_R_LIMIT_LIVE, .severity = CUVET_ERROR, .got = in->x.mem.live, .want = in->x.mem.limit
+    };
+    if (in->emit)
+        in->emit(in->emit_user, &in->live);
+}
+
+cuvet_status cv_input_settle(cv_input *in, cuvet_status s)
+{
+    if (!in->lost)
+        return s;
+    return in->has_live ? CUVET_E_LIMIT : CUVET_E_NOMEM; /* a verdict without its reasons is none */
+}
+
 /* Keeps what is said, and passes it on. */
 static void keep(void *user, const cuvet_diag *d)
 {
     cv_input *in = user;
 
-    if (!cv_diags_push(&in->x.mem, &in->diags, *d))
+    if (!cv_diags_push(&in->x.mem, &in->diags, *d)) {
         in->lost = true;
+        keep_live(in);
+    }
     if (in->emit)
         in->emit(in->emit_user, d);
 }

@@ -28,7 +28,9 @@ typedef struct cv_input {
     cv_walk walk;        /* while members are listed */
     cv_unit unit;
     cv_diags diags; /* of the last bind, and of what followed */
-    bool lost;      /* one of them could not be kept */
+    bool lost;      /* one of them could not be kept … */
+    bool has_live;  /* … because of the memory limit: which is kept here */
+    cuvet_diag live;
     /* select */
     cv_worker *worker;
     cv_result result; /* of the chosen unit */
@@ -62,6 +64,8 @@ CV_MUST cuvet_status cv_input_examine(cv_input *in, const cuvet_source *src, con
 CV_MUST cuvet_status cv_input_admit(cv_input *in);
 /* The image in in->image becomes a device ELF. */
 CV_MUST cuvet_status cv_input_compile(cv_input *in, const cuvet_source *src, const cv_candidate *c);
+/* The status of a call, unless something that was said could not be kept. */
+CV_MUST cuvet_status cv_input_settle(cv_input *in, cuvet_status s);
 /* The caller wants it to end. */
 CV_MUST bool cv_input_cancelled(const cv_input *in);
 

@@ -8,6 +8,7 @@
  *                                            landlock, seccomp, rlimits */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -130,6 +131,14 @@ static long try_readv(void)
     return RAW(SYS_process_vm_readv, parent, &v, 1, &v, 1, 0);
 }
 
+static long try_connect(void)
+{
+    const struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = 0x0100, .sin_addr = { 0x0100007f } };
+    int fd = (int)RAW(SYS_socket, AF_INET, SOCK_STREAM, 0);
+
+    return fd < 0 ? -1 : RAW(SYS_connect, fd, &a, sizeof(a));
+}
+
 static char *const NO_ARGS[] = { NULL };
 static const uint64_t NOTHING[16];
 #define NEW_FILE (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
@@ -154,6 +163,7 @@ static const uint64_t NOTHING[16];
     TRY(socket_netlink, RAW(SYS_socket, AF_NETLINK, SOCK_RAW, 0))                                            \
     TRY(socketpair, RAW(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, &(int[2]){ 0 }))                            \
     TRY(connect, RAW(SYS_connect, channel, NOTHING, 16))                                                     \
+    TRY(connect_tcp, try_connect())                                                                          \
     TRY(bind, RAW(SYS_bind, channel, NOTHING, 16))                                                           \
     TRY(sendmsg, RAW(SYS_sendmsg, channel, &(struct msghdr){ 0 }, MSG_NOSIGNAL))                             \
     TRY(receive, try_receive(channel))                                                                       \

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -114,16 +115,36 @@ START_TEST(kills_all)
 }
 END_TEST
 
+/* Does this kernel, and whoever runs us, let a program be kept from its keeper? */
+static bool can_seclude(void)
+{
+    int status = 1;
+    pid_t p;
+
+    if (syscall(SYS_landlock_create_ruleset, NULL, 0, 1) >= 6)
+        return true;
+    p = fork();
+    if (p == 0)
+        _exit(syscall(SYS_unshare, 0x20000000) != 0 && syscall(SYS_unshare, 0x30000000) != 0);
+    return waitpid(p, &status, 0) == p && status == 0;
+}
+
 /* One that attacks its keeper does not get away either, nor do we wait for ever. */
 START_TEST(keeper_attacked)
 {
     static const char *const WHAT[] = { "--do=killkeeper", "--do=stopkeeper" };
     cv_external e = fake_conf(300, 0);
-    cuvet_compile_result r = fake_compile(&e, NULL, OPTIONS(WHAT[_i]));
+    cuvet_compile_result r;
 
-    /* With a fence the signal does not arrive: it sleeps, or ends. Without one, nothing is known. */
-    ck_assert_int_ne(r.end, CUVET_COMPILE_FAILED);
-    ck_assert_int_ge(r.end, CUVET_COMPILED);
+    if (!can_seclude()) {
+        printf(
+            "SKIPPED: neither Landlock 6 nor process number spaces here, a compiler may kill its keeper\n");
+        return;
+    }
+    r = fake_compile(&e, NULL, OPTIONS(WHAT[_i]));
+    /* It finds nobody to attack, and sleeps on, or ends. */
+    ck_assert_int_eq(r.end, _i ? CUVET_COMPILE_EMPTY : CUVET_COMPILE_TIMEOUT);
+    ck_assert_int_eq(fake_survivors(), 0);
     fake_release(&e, &r);
 }
 END_TEST
