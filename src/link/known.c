@@ -36,10 +36,29 @@ bool cv_link_may_stay_undefined(const cv_link *l, const cv_isym *s)
            cv_l_is_texture(f) || (f->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
 }
 
+static bool holds(cv_span name, const char *part)
+{
+    cv_span rest = name;
+
+    for (uint64_t at = 0; at <= name.len; at++) {
+        rest = cv_span_tail(name, at);
+        if (cv_span_starts(rest, part))
+            return true;
+    }
+    return false;
+}
+
+CV_BUF_BEGIN
 bool cv_link_is_root(const cv_link *l, cv_id fn)
 {
-    return cv_l_fn(l, fn)->kernel;
+    if (!cv_l_fn(l, fn)->kernel)
+        return false;
+    for (uint64_t i = 0; i < l->o.n_kernels_used; i++)
+        if (holds(cv_l_text(l, cv_l_fn(l, fn)->name), l->o.kernels_used[i]))
+            return true;
+    return l->o.n_kernels_used == 0;
 }
+CV_BUF_END
 
 /* Our name, never the vendor's. Six words {2, 0, tool, version, build, options} and the strings they point
  * to. */

@@ -36,6 +36,8 @@ typedef struct cv_link_options {
     bool preserve;    /* --preserve-relocs */
     bool no_stack_warning;
     bool warnings_are_errors;
+    const char *const *kernels_used; /* parts of names; other kernels are dead */
+    uint64_t n_kernels_used;
     uint64_t key[2]; /* of the hash tables; the result does not depend on it */
 } cv_link_options;
 
