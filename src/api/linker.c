@@ -24,6 +24,7 @@ typedef struct linker {
     cv_link_options o;
     inputs input;
     cv_link link;
+    cv_cubin picture; /* of what is judged */
     bool begun;
     state state;
     cv_block out;
@@ -117,22 +118,33 @@ static cuvet_status judge(linker *k, cv_span image)
     const cv_admit_for f = { .target = k->o.target, .policy = k->o.policy, .toolkit = k->o.toolkit };
     cuvet_content_info c;
     uint64_t extent = 0;
-    cv_cubin picture;
     cuvet_status s = cv_classify(&k->x, image, 0, &c);
 
     if (s != CUVET_OK)
         return s;
     if (c.type != CUVET_CONTENT_CUBIN)
         return cv_reject(&k->x, CV_R_LINK_CONTENT, image.off, (uint64_t)c.type, CUVET_CONTENT_CUBIN);
-    cv_cubin_init(&picture);
-    s = cv_cubin_examine(&k->x, &picture, image, NULL, &extent);
+    cv_cubin_init(&k->picture);
+    s = cv_cubin_examine(&k->x, &k->picture, image, NULL, &extent);
     if (s == CUVET_OK)
         s = cv_verdict_status(k->x.verdict);
     if (s == CUVET_OK)
-        s = cv_admit(&k->x, &picture, &f);
-    cv_cubin_free(&k->x, &picture);
+        s = cv_admit(&k->x, &k->picture, &f);
+    cv_cubin_free(&k->x, &k->picture);
     return s;
 }
+
+/* Bytes of a caller's text, its NUL included. */
+CV_BUF_BEGIN
+static uint64_t text_size(const char *text)
+{
+    uint64_t n = 0;
+
+    while (text[n] != 0)
+        n++;
+    return n + 1;
+}
+CV_BUF_END
 
 static cuvet_status add(linker *k, const void *bytes, size_t n, const char *name)
 {
@@ -147,7 +159,7 @@ static cuvet_status add(linker *k, const void *bytes, size_t n, const char *name
     s = n > k->x.lim.input ? cv_reject(&k->x, CV_R_LIMIT_INPUT, 0, n, k->x.lim.input)
                            : cv_block_copy(&k->x, &in.bytes, cv_span_of(bytes, n, 0));
     if (s == CUVET_OK)
-        s = cv_block_copy(&k->x, &in.name, cv_span_of(name, strlen(name) + 1, 0));
+        s = cv_block_copy(&k->x, &in.name, cv_span_of(name, text_size(name), 0));
     if (s == CUVET_OK)
         s = judge(k, in.bytes.span);
     cv_islands_drop();
@@ -191,17 +203,16 @@ cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker h, uint64_t index, c
 static cuvet_status read_back(linker *k)
 {
     uint64_t extent = 0, errors = k->x.n_errors;
-    cv_cubin picture;
     cuvet_status s;
 
-    cv_cubin_init(&picture);
+    cv_cubin_init(&k->picture);
     k->x.path.n = 0;
-    s = cv_cubin_examine(&k->x, &picture, k->out.span, NULL, &extent);
+    s = cv_cubin_examine(&k->x, &k->picture, k->out.span, NULL, &extent);
     if (s == CUVET_OK && (k->x.n_errors != errors || extent != k->out.span.len))
         s = CUVET_E_INTERNAL;
-    k->result.kernels = picture.n_kernels;
-    k->result.functions = picture.n_functions;
-    cv_cubin_free(&k->x, &picture);
+    k->result.kernels = k->picture.n_kernels;
+    k->result.functions = k->picture.n_functions;
+    cv_cubin_free(&k->x, &k->picture);
     return s == CUVET_E_NOMEM || s == CUVET_E_LIMIT ? s : s == CUVET_OK ? s : CUVET_E_INTERNAL;
 }
 

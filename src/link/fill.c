@@ -360,6 +360,7 @@ static void fill_headers(cv_link *l)
     }
 }
 
+CV_BUF_BEGIN
 cuvet_status cv_link_fill(cv_link *l)
 {
     static cuvet_status (*const PARTS[])(cv_link *) = { fill_symbols, fill_infos,  fill_graph, fill_tools,
@@ -374,3 +375,4 @@ cuvet_status cv_link_fill(cv_link *l)
     fill_headers(l);
     return st;
 }
+CV_BUF_END

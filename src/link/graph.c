@@ -45,7 +45,7 @@ static bool has(const cv_link *l, cv_id head, cv_id to)
 
 static cuvet_status take(cv_link *l, const record *r)
 {
-    cv_id from = r->o->first_sym + r->c.from, fn, proto = CV_NONE, to = CV_NONE, *list;
+    cv_id from = r->o->first_sym + r->c.from, fn, proto = CV_NONE, to = CV_NONE, *list = NULL;
     bool ok = true;
 
     if (r->c.from >= r->o->n_sym)

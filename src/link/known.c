@@ -65,8 +65,9 @@ CV_BUF_END
 void cv_link_put_tool(const cv_link *l, cv_builder *b)
 {
     static const char NAME[] = "cuvet", VERSION[] = "0.1.0";
-    uint32_t tool = 1, version = tool + sizeof(NAME), build = version + sizeof(VERSION), options = build + 1;
-    uint32_t strings = options + 1, desc = 24 + (strings + 3) / 4 * 4;
+    const uint32_t tool = 1, version = tool + (uint32_t)sizeof(NAME),
+                   build = version + (uint32_t)sizeof(VERSION);
+    const uint32_t options = build + 1, strings = options + 1, desc = 24 + (strings + 3) / 4 * 4;
 
     (void)l;
     cv_put_u32(b, 12);

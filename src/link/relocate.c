@@ -317,7 +317,7 @@ bool cv_link_apply(const cv_fix *f, uint8_t *bytes, uint64_t size, uint64_t off)
 {
     for (unsigned i = 0; i < f->n; i++) {
         const cv_field *e = CV_ARRAY_AT(f->field, i);
-        uint64_t end = (e->pos + e->bits + 7u) / 8u, value = e->value;
+        uint64_t end = ((uint64_t)e->pos + e->bits + 7) / 8, value = e->value;
 
         if (off > size || end > size - off)
             return false;

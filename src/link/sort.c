@@ -49,29 +49,49 @@ static void merge(const sorter *s, uint64_t at, uint64_t middle, uint64_t end)
         set(s->a, i, get(s->tmp, i));
 }
 
-/* Halves get shorter each time: 32 levels hold any list. */
-static void sort(const sorter *s, uint64_t at, uint64_t n) /* NOLINT(misc-no-recursion) */
-{
-    uint64_t first = (n + 1) / 2;
+/* Ranges [at, at + n), each before its halves. */
+typedef struct range {
+    uint64_t at, n;
+} range;
 
-    if (n < 2)
-        return;
-    split(s, at, n);
-    sort(s, at, first);
-    sort(s, at + first, n - first);
-    merge(s, at, at + first, at + n);
+CV_VEC(ranges, range);
+
+static bool split_all(cv_mem *m, const sorter *s, ranges *all)
+{
+    bool ok = ranges_push(m, all, (range){ 0, s->a->n });
+
+    for (uint64_t i = 0; i < all->n && ok; i++) {
+        const range r = *ranges_at(all, i);
+        uint64_t first = (r.n + 1) / 2;
+
+        if (r.n < 2)
+            continue;
+        split(s, r.at, r.n);
+        ok = ranges_push(m, all, (range){ r.at, first }) &&
+             ranges_push(m, all, (range){ r.at + first, r.n - first });
+    }
+    return ok;
 }
 
 bool cv_list_sort(cv_mem *m, cv_u32s *a, cv_before *before, void *user, bool second)
 {
     cv_u32s tmp = { 0 };
+    ranges all = { 0 };
+    bool ok;
     const sorter s = { before, user, second, a, &tmp };
 
     if (a->n < 2)
         return true;
     if (!cv_u32s_fill(m, &tmp, a->n))
         return false;
-    sort(&s, 0, a->n);
+    ok = split_all(m, &s, &all);
+    for (uint64_t i = all.n; i > 0 && ok; i--) {
+        const range *r = ranges_at(&all, i - 1);
+
+        if (r->n > 1)
+            merge(&s, r->at, r->at + (r->n + 1) / 2, r->at + r->n);
+    }
+    ranges_free(m, &all);
     cv_u32s_free(m, &tmp);
-    return true;
+    return ok;
 }
