@@ -145,13 +145,15 @@ CUVET_API CUVET_MUST cuvet_status cuvet_input_set_compiler(cuvet_ctx *ctx, cuvet
 /** Classify and keep a payload; its containers are walked, their members listed, nothing is unpacked. Needs a
  * configuration; may be repeated before select. @param flags CUVET_BIND_BORROW or _COPY. @param out may be
  * NULL.
- *  @return CUVET_OK · CUVET_E_UNKNOWN · CUVET_E_TRUNCATED · CUVET_E_MALFORMED · CUVET_E_UNSUPPORTED. */
+ *  @return CUVET_OK · CUVET_E_UNKNOWN · CUVET_E_TRUNCATED · CUVET_E_MALFORMED · CUVET_E_UNSUPPORTED ·
+ *  CUVET_E_REFUSED (no device code in it) · CUVET_E_CANCELLED (after which it may be bound again). */
 CUVET_API CUVET_MUST cuvet_status cuvet_input_bind(cuvet_ctx *ctx, cuvet_input in, const void *bytes,
                                                    size_t n, unsigned flags, cuvet_content_info *out);
 /** Choose, unpack, compile where that is needed, examine and admit.
  *  @return CUVET_OK · CUVET_E_NO_MATCH (diagnosed, candidates tell why) · CUVET_E_COMPILER (needed and none
  *  there, or it failed) · CUVET_E_REFUSED (not admitted for the target) · CUVET_E_MALFORMED ·
- *  CUVET_E_UNSUPPORTED · CUVET_E_CANCELLED. Anything but OK, NULL, HANDLE and STATE: the input is FAILED. */
+ *  CUVET_E_UNSUPPORTED · CUVET_E_CANCELLED. After CUVET_E_NOMEM the input is BOUND as before; after anything
+ * else but OK, NULL, HANDLE and STATE it is FAILED. */
 CUVET_API CUVET_MUST cuvet_status cuvet_input_select(cuvet_ctx *ctx, cuvet_input in);
 /** Candidates in file order, by index, from bind on; rank and choice are final after select.
  *  @return CUVET_OK · CUVET_END. */

@@ -240,7 +240,10 @@ cuvet_status cuvet_input_get_result(cuvet_ctx *ctx, cuvet_input h, cuvet_result 
     if (in->state != CUVET_INPUT_SELECTED || !in->out.bytes)
         return done(ctx, h, CUVET_E_STATE);
     *out = in->out;
-    return done(ctx, h, CUVET_OK);
+    s = done(ctx, h, CUVET_OK);
+    if (s != CUVET_OK)
+        *out = (cuvet_result){ 0 };
+    return s;
 }
 
 cuvet_status cuvet_input_take_result(cuvet_ctx *ctx, cuvet_input h, cuvet_image *out)

@@ -46,6 +46,7 @@ static cuvet_status add(cv_input *in, const cuvet_source *src, uint32_t depth, c
         return cv_nomem(&in->x, u->off);
     c = cv_candidates_at(to, to->n++);
     c->unit = *u;
+    c->unit.embedded = false; /* rules that are relaxed for looking at it hold when it is to be linked */
     c->pub = (cuvet_candidate){ .where = u->path,
                                 .container_off = u->container_off,
                                 .header_off = u->off,
@@ -147,7 +148,6 @@ static cuvet_status classify_and_list(cv_input *in, const uint8_t *bytes, size_t
 {
     cuvet_status s;
 
-    cv_ctx_unit(&in->x, n);
     if (n > in->x.lim.input)
         return cv_reject(&in->x, CV_R_LIMIT_INPUT, 0, n, in->x.lim.input);
     s = cv_classify(&in->x, cv_span_of(bytes, n, 0), in->cfg.lenient ? CUVET_CLASSIFY_LENIENT : 0, c);
@@ -182,6 +182,8 @@ static cuvet_status settle_diags(cv_input *in, uint64_t before, cuvet_status s)
 {
     uint64_t n = in->diags.n - before;
 
+    if (s == CUVET_E_CANCELLED) /* it has been heard */
+        __atomic_store_n(&in->cancel, false, __ATOMIC_RELAXED);
     if (s == CUVET_E_NOMEM) {
         in->diags.n = before;
         return s;
@@ -202,6 +204,7 @@ cuvet_status cv_input_bind(cv_input *in, const void *bytes, size_t n, bool copy,
 
     if (in->state != CUVET_INPUT_CONFIGURED && in->state != CUVET_INPUT_BOUND)
         return CUVET_E_STATE;
+    cv_ctx_unit(&in->x, n); /* first: what was said before counts for nothing here */
     in->lost = in->has_live = false;
     if (copy && n != 0) { /* first: what is looked at is what is kept */
         own = cv_mem_get_raw(&in->x.mem, n);

@@ -211,7 +211,8 @@ static cuvet_status select_member(cv_input *in, level *l, uint64_t *chosen, bool
         return descend(in, l, candidate(in, best));
     }
     if (s == CUVET_OK && (!in->result.item.examined || in->result.payload.len == 0))
-        return CUVET_E_UNSUPPORTED; /* opaque, or packed in a way that is not supported: said */
+        return cv_reject(&in->x, CV_R_INPUT_NOT_UNPACKED, candidate(in, best)->pub.payload_off,
+                         candidate(in, best)->pub.stored_size, 0);
     return s == CUVET_OK ? conclude(in, l, candidate(in, best)) : s;
 }
 
@@ -221,13 +222,13 @@ static cuvet_status run(cv_input *in)
     bool nested = true;
     cuvet_status s = cuvet_source_memory(in->bytes, (size_t)in->length, &l.src);
 
+    cv_ctx_unit(&in->x, in->length); /* first: what was said before counts for nothing here */
     if (!in->worker) {
         in->worker = cv_mem_get(&in->x.mem, sizeof(*in->worker));
         if (!in->worker)
             return cv_nomem(&in->x, 0);
         cv_worker_init(in->worker, &in->alloc, &in->x.lim);
     }
-    cv_ctx_unit(&in->x, in->length);
     if (s != CUVET_OK || cv_input_cancelled(in))
         return s != CUVET_OK ? s : CUVET_E_CANCELLED;
     if (in->candidates.n == 1 && candidate(in, 0)->unit.kind != CV_UNIT_MEMBER &&
@@ -271,6 +272,7 @@ cuvet_status cv_input_select(cv_input *in)
     if (in->state != CUVET_INPUT_BOUND)
         return CUVET_E_STATE;
     in->out = (cuvet_result){ 0 };
+    in->lost = false; /* that was another call's: an option's, or that of a bind which failed */
     s = run(in);
     s = cv_input_settle(in, s);
     cv_islands_drop();

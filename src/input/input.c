@@ -21,7 +21,7 @@ static void keep_live(cv_input *in)
 
 cuvet_status cv_input_settle(cv_input *in, cuvet_status s)
 {
-    if (!in->lost)
+    if (!in->lost || s == CUVET_E_INTERNAL || s == CUVET_E_CANCELLED)
         return s;
     return in->has_live ? CUVET_E_LIMIT : CUVET_E_NOMEM; /* a verdict without its reasons is none */
 }
@@ -56,6 +56,9 @@ void cv_input_free(cv_input *in)
 {
     cv_mem *m = &in->x.mem;
 
+    /* What a caller asked for may be worth something to the next owner of the memory. */
+    for (uint64_t i = 0; i < in->option_text.n; i++)
+        *cv_u8s_at(&in->option_text, i) = 0;
     cv_result_free(&in->result);
     if (in->worker) {
         cv_worker_free(in->worker);

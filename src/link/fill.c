@@ -205,8 +205,8 @@ static void put_resolved(const cv_link *l, cv_builder *b, cv_id rel, const cv_os
 static cuvet_status fill_resolved(cv_link *l, cv_id id)
 {
     cv_osec *q = cv_l_osec(l, id), *t = cv_l_osec(l, q->target);
-    const cv_osec *rel = t->rel[0] == CV_NONE ? NULL : cv_l_osec(l, t->rel[0]);
-    const cv_osec *rela = t->rel[1] == CV_NONE ? NULL : cv_l_osec(l, t->rel[1]);
+    const cv_osec *rel = CV_ARRAY_GET(t->rel, 0) == CV_NONE ? NULL : cv_l_osec(l, CV_ARRAY_GET(t->rel, 0));
+    const cv_osec *rela = CV_ARRAY_GET(t->rel, 1) == CV_NONE ? NULL : cv_l_osec(l, CV_ARRAY_GET(t->rel, 1));
     cv_id a = rel ? rel->rels : CV_NONE, b = rela ? rela->rels : CV_NONE;
 
     if (q->dead)
@@ -360,7 +360,6 @@ static void fill_headers(cv_link *l)
     }
 }
 
-CV_BUF_BEGIN
 cuvet_status cv_link_fill(cv_link *l)
 {
     static cuvet_status (*const PARTS[])(cv_link *) = { fill_symbols, fill_infos,  fill_graph, fill_tools,
@@ -375,4 +374,3 @@ cuvet_status cv_link_fill(cv_link *l)
     fill_headers(l);
     return st;
 }
-CV_BUF_END

@@ -115,7 +115,8 @@ void cv_agree_ltoir(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, cv_span
     uint64_t header = (uint64_t)m->major * 100 + m->minor;
 
     if (cv_u32_at(blob, 0) != CV_LTOIR_MAGIC) {
-        cv_report(x, CV_R_AGREE_LTOIR_MAGIC, blob.off, 4, cv_u32_at(blob, 0), CV_LTOIR_MAGIC);
+        cv_report(x, CV_R_AGREE_LTOIR_MAGIC, blob.off, cv_min(blob.len, 4), cv_u32_at(blob, 0),
+                  CV_LTOIR_MAGIC);
         return;
     }
     if (version != header)

@@ -112,6 +112,7 @@ def ir_as_it_is():
     # scrambled: opaque, said, never handed on
     r = select("sm_90", sample("lto.fatbin"), "--request=ltoir")
     equal(r.objects("selection")[0]["status"], "UNSUPPORTED", r.out)
+    assert "CV-INPUT-011" in r.out, r.out
 
 
 @test
