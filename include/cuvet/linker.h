@@ -40,7 +40,8 @@ typedef struct cuvet_link_result {
 extern "C" {
 #endif
 
-/** @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE · CUVET_E_ARCH · CUVET_E_NOMEM · CUVET_E_LIMIT */
+/** @return CUVET_OK · CUVET_E_UNSUPPORTED (sm_100 and later, diagnosed) · CUVET_E_NULL · CUVET_E_USAGE ·
+ * CUVET_E_ARCH · CUVET_E_NOMEM · CUVET_E_LIMIT */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_create(cuvet_ctx *ctx, const cuvet_linker_options *opt,
                                                       cuvet_linker *out);
 /** Add one device ELF; the bytes are copied. 'name' is for messages only: diagnostics name inputs by their

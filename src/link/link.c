@@ -59,17 +59,34 @@ static cuvet_status check_sizes(cv_link *l)
     return l->x->n_errors == before ? CUVET_OK : CUVET_E_REFUSED;
 }
 
+/* A stage, and what must hold after it. */
 typedef struct stage {
     const char *name;
     cuvet_status (*run)(cv_link *l);
+    bool (*holds)(const cv_link *l);
 } stage;
 
+static bool always(const cv_link *l)
+{
+    (void)l;
+    return true;
+}
+
 static const stage RECIPE[] = {
-    { "read", cv_link_read },           { "resolve", cv_link_resolve }, { "collect", cv_link_collect },
-    { "reach", cv_link_reach },         { "tables", cv_link_tables },   { "action", add_action },
-    { "shared", cv_link_shared },       { "values", values },           { "undefined", check_undefined },
-    { "propagate", cv_link_propagate }, { "sizes", check_sizes },       { "decide", cv_link_decide },
-    { "describe", cv_link_describe },   { "arrange", cv_link_arrange },
+    { "read", cv_link_read, always },
+    { "resolve", cv_link_resolve, cv_link_resolve_holds },
+    { "collect", cv_link_collect, cv_link_collect_holds },
+    { "reach", cv_link_reach, cv_link_reach_holds },
+    { "tables", cv_link_tables, always },
+    { "action", add_action, always },
+    { "shared", cv_link_shared, cv_link_shared_holds },
+    { "values", values, always },
+    { "undefined", check_undefined, always },
+    { "propagate", cv_link_propagate, always },
+    { "sizes", check_sizes, always },
+    { "decide", cv_link_decide, cv_link_decide_holds },
+    { "describe", cv_link_describe, always },
+    { "arrange", cv_link_arrange, cv_link_arrange_holds },
 };
 
 void cv_link_begin(cv_link *l, cv_ctx *x, const cv_link_options *o)
@@ -107,8 +124,13 @@ cuvet_status cv_link_complete(cv_link *l, cv_block *out)
     l->empty = cv_l_name(l, cv_span_of(NULL, 0, 0));
     if (l->empty == CV_NONE)
         return cv_l_nomem(l);
-    for (size_t i = 0; i < CV_COUNT(RECIPE) && s == CUVET_OK; i++)
-        s = CV_AT(RECIPE, i).run(l);
+    for (size_t i = 0; i < CV_COUNT(RECIPE) && s == CUVET_OK; i++) {
+        const stage *g = &CV_AT(RECIPE, i);
+
+        s = g->run(l);
+        if (s == CUVET_OK && !g->holds(l))
+            s = cv_reject(l->x, CV_R_LINK_INVARIANT, 0, i, 0);
+    }
     return s == CUVET_OK ? cv_link_emit(l, out) : s;
 }
 

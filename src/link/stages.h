@@ -10,6 +10,12 @@
 CV_MUST cuvet_status cv_link_read(cv_link *l);    /* read.c: the inputs' tables */
 CV_MUST cuvet_status cv_link_resolve(cv_link *l); /* resolve.c: which definition wins */
 CV_MUST bool cv_link_resolve_holds(const cv_link *l);
+/* check.c: what must hold after a stage. */
+CV_MUST bool cv_link_collect_holds(const cv_link *l);
+CV_MUST bool cv_link_reach_holds(const cv_link *l);
+CV_MUST bool cv_link_shared_holds(const cv_link *l);
+CV_MUST bool cv_link_decide_holds(const cv_link *l);
+CV_MUST bool cv_link_arrange_holds(const cv_link *l);
 CV_MUST cuvet_status cv_link_collect(cv_link *l); /* collect.c: functions, sections, symbols of the output */
 
 CV_MUST cuvet_status cv_link_reach(cv_link *l); /* graph.c: what kernels can call */
