@@ -2,12 +2,13 @@
 /* Parser of link, driven by spec/nvlink.def. What is ours goes on to the parser of all commands. */
 #include "link_args.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#define OPTIONS_FILES 64                  /* in one command line: a file may name itself */
-#define OPTIONS_BYTES ((size_t)16 << 20)  /* of one of them */
+#define OPTIONS_FILES 64                 /* in one command line: a file may name itself */
+#define OPTIONS_BYTES ((size_t)16 << 20) /* of one of them */
 
 typedef enum form { FLAG, ONE, LIST, YES_NO, JOINED } form;
 typedef enum fate { DONE, IGNORED, REFUSED } fate;
@@ -164,9 +165,10 @@ static bool read_options(parser *p, const char *file)
         bad = fclose(f) != 0 || bad;
     }
     if (bad)
-        cli_complain(file, "Could not open options file '%s'", "");
+        cli_complain(file, "options file cannot be read: %s", strerror(errno));
     else if (n > OPTIONS_BYTES || memchr(text, 0, n))
-        cli_complain(file, n > OPTIONS_BYTES ? "options file with more than 16 MiB" : "options file with NUL");
+        cli_complain(file,
+                     n > OPTIONS_BYTES ? "options file with more than 16 MiB" : "options file with NUL");
     ok = bad || n > OPTIONS_BYTES || memchr(text, 0, n) ? fail(p, bad ? CLI_X_IO : CLI_X_USAGE)
                                                         : split(p, file, text, n);
     free(text);
@@ -225,21 +227,21 @@ static bool take_list(parser *p, link_option id, const char *value)
     link_words names = { 0 };
     bool ok;
 
-    switch (id) {
-    case LINK_O_VARIABLES_USED:
+    if (id == LINK_O_KERNELS_USED)
+        return append_list(&p->a->kernels, value) || nomem(p);
+    if (id == LINK_O_LIBRARY_PATH)
+        return append_list(&p->a->dir, value) || nomem(p);
+    if (id == LINK_O_OPTIONS_FILE)
+        return options_files(p, value);
+    if (id == LINK_O_VARIABLES_USED)
         p->variables = p->variables || value[strspn(value, ",")] != '\0';
+    if (id != LINK_O_LIBRARY)
         return true;
-    case LINK_O_KERNELS_USED: return append_list(&p->a->kernels, value) || nomem(p);
-    case LINK_O_LIBRARY_PATH: return append_list(&p->a->dir, value) || nomem(p);
-    case LINK_O_OPTIONS_FILE: return options_files(p, value);
-    case LINK_O_LIBRARY:
-        ok = append_list(&names, value) || nomem(p);
-        for (size_t i = 0; i < names.n && ok; i++)
-            ok = operand(p, names.v[i], true);
-        words_free(&names);
-        return ok;
-    default: return true;
-    }
+    ok = append_list(&names, value) || nomem(p);
+    for (size_t i = 0; i < names.n && ok; i++)
+        ok = operand(p, names.v[i], true);
+    words_free(&names);
+    return ok;
 }
 
 static bool take(parser *p, link_option id, const char *value)
@@ -253,8 +255,9 @@ static bool take(parser *p, link_option id, const char *value)
     }
     if (value && !check_value(p, r, value))
         return false;
-    if (r->form == ONE && a->set[id] && strcmp(a->value[id], value) != 0)
-        cli_complain(NULL, "warning: incompatible redefinition for option '%s', the last value is used", r->name);
+    if (value && r->form == ONE && a->set[id] && strcmp(a->value[id], value) != 0)
+        cli_complain(NULL, "warning: incompatible redefinition for option '%s', the last value is used",
+                     r->name);
     a->set[id] = true;
     a->value[id] = value;
     return take_list(p, id, value);
@@ -385,7 +388,9 @@ static bool find_library(parser *p, size_t i)
         }
         free(path);
     }
-    cli_complain(*name, "error: Library file not found in paths: no lib*.a of this name in the directories of -L");
+    fputs("cuvet: error: Library file '", stderr);
+    cli_put_str(stderr, *name);
+    fputs("' not found in paths: no lib*.a of this name in the directories of -L\n", stderr);
     return fail(p, CLI_X_FINDINGS);
 }
 
@@ -492,13 +497,13 @@ bool link_parse(int argc, char **argv, link_args *a, int *rc)
     return true;
 }
 
-static void put_fate(FILE *to, fate fate, const char *title)
+static void put_fate(FILE *to, fate which, const char *title)
 {
     fprintf(to, "\n%s\n", title);
     for (size_t i = 0; i < LINK_O_COUNT; i++) {
         const row *r = &ROWS[i];
 
-        if (r->fate == fate)
+        if (r->fate == which)
             fprintf(to, "  %s%s%s--%s%s%s\n      %s\n", *r->letter ? "-" : "", r->letter,
                     *r->letter ? ", " : "", r->name, *r->arg ? " " : "", r->arg, r->text);
     }
@@ -507,7 +512,8 @@ static void put_fate(FILE *to, fate fate, const char *title)
 void cmd_link_help(FILE *to)
 {
     cli_help_command(to, CLI_C_LINK);
-    put_fate(to, DONE, "options of the reference linker (value as next word or behind '='; -lNAME, -LDIR, -m64 too):");
+    put_fate(to, DONE,
+             "options of the reference linker (value as next word or behind '='; -lNAME, -LDIR, -m64 too):");
     put_fate(to, IGNORED, "accepted, without a meaning here:");
     put_fate(to, REFUSED, "not supported:");
 }
