@@ -48,6 +48,11 @@ static void check_string(const table *t, uint64_t at, uint32_t off, cv_rule rule
         cv_report(t->x, rule, t->body.off + at, 4, off, t->c->strtab.len);
 }
 
+static bool is_empty(const table *t, uint32_t off)
+{
+    return off < t->c->strtab.len && cv_u8_at(t->c->strtab, off) == 0;
+}
+
 void cv_meta_callgraph(cv_ctx *x, const cv_cubin *c, uint64_t section)
 {
     cv_call_cur cur = { .loose = c->hand };
@@ -61,7 +66,7 @@ void cv_meta_callgraph(cv_ctx *x, const cv_cubin *c, uint64_t section)
                          CV_R_CALL_SYMBOL_TYPE); /* reported, nothing to stop */
         if (r.part == CV_CALL_DIRECT || r.part == CV_CALL_POSSIBLE)
             (void)check_func(&t, r.off + 4, r.to, CV_R_CALL_SYMBOL, CV_R_CALL_SYMBOL_TYPE);
-        else if (r.part != CV_CALL_ADDRESS || r.to != 0)
+        else if (!(r.part == CV_CALL_ADDRESS && is_empty(&t, r.to))) /* a kernel that is launched from code */
             check_string(&t, r.off + 4, r.to, CV_R_CALL_STRING);
     }
     cv_path_pop(x);

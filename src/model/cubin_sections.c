@@ -104,6 +104,9 @@ static bool flags_fit(const cv_cubin *c, const cv_sec *s, const convention *v, u
         *want &= ~(uint64_t)CV_SHF_INFO_LINK;
     if (c->legacy && s->role == CV_ROLE_TEXT)
         got &= ~(uint64_t)CV_SHF_CUDA_BARRIERS;
+    /* The linker adds them for texture slots, without the flag. */
+    if (c->exe && s->role == CV_ROLE_REL && cv_span_starts(s->fn, ".nv.constant0."))
+        got |= CV_SHF_INFO_LINK;
     if (c->hand)
         got = (got & ~(uint64_t)CV_SHF_INFO_LINK) | (*want & CV_SHF_INFO_LINK);
     return got == *want;
