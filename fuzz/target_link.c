@@ -219,6 +219,7 @@ static uint64_t once(run *r, const cuvet_limits *lim, unsigned pass)
     if (r->ctx) {
         s = cuvet_linker_create(r->ctx, &r->opt, &r->h);
         FZ_CHECK(s == CUVET_OK || (s == CUVET_E_NOMEM && r->alloc.failed) ||
+                     (s == CUVET_E_UNSUPPORTED && r->opt.target.sm >= 100 && r->n_errors) ||
                      (s == CUVET_E_LIMIT && lim->live < CV_MIB),
                  "a linker");
         if (s == CUVET_OK) {

@@ -126,8 +126,11 @@ cuvet_status cv_link_complete(cv_link *l, cv_block *out)
         return cv_l_nomem(l);
     for (size_t i = 0; i < CV_COUNT(RECIPE) && s == CUVET_OK; i++) {
         const stage *g = &CV_AT(RECIPE, i);
+        uint64_t errors = l->x->n_errors;
 
         s = g->run(l);
+        if (s == CUVET_OK && l->x->n_errors != errors) /* said, so that the stage could go on to say more */
+            s = CUVET_E_REFUSED;
         if (s == CUVET_OK && !g->holds(l))
             s = cv_reject(l->x, CV_R_LINK_INVARIANT, 0, i, 0);
     }

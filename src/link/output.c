@@ -20,6 +20,21 @@ void cv_link_say(cv_link *l, cv_id isym, cv_rule rule, uint64_t got, uint64_t wa
     l->x->path.n = 0;
 }
 
+cuvet_status cv_link_refuse_section(cv_link *l, cv_id isec, cv_rule rule, uint64_t got)
+{
+    const cv_isec *s = cv_l_isec(l, isec);
+    uint64_t at = cv_l_obj(l, s->obj)->cubin.h.shoff + s->index * cv_elf_shdr_size(false);
+    cuvet_status st;
+
+    l->x->path.n = 0;
+    cv_path_push(l->x, CUVET_P_MEMBER, true, s->obj);
+    cv_path_push(l->x, CUVET_P_ELF, false, 0);
+    cv_path_push(l->x, CUVET_P_SECTION, true, s->index);
+    st = cv_reject(l->x, rule, at, got, 0);
+    l->x->path.n = 0;
+    return st;
+}
+
 enum { IN_SHSTRTAB = 1, IN_STRTAB = 2 };
 
 static bool use(cv_link *l, cv_id name, uint32_t which, cv_u32s *list)

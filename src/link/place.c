@@ -148,7 +148,7 @@ cuvet_status cv_link_place(cv_link *l, cv_id id)
     if (s->out != CV_NONE || role == CV_ROLE_SHARED_RESERVED || role == CV_ROLE_TEXT)
         return CUVET_OK;
     if (group == CV_N_GROUPS || (per_function && code == CV_NONE))
-        return cv_reject(l->x, CV_R_LINK_SECTION, 0, s->type, 0);
+        return cv_link_refuse_section(l, id, CV_R_LINK_SECTION, s->type);
     if (keep_table(l, s, id, role, code))
         return CUVET_OK;
     out = per_function ? find_own(l, code, s->name) : cv_l_mean(l, s->name)->osec;

@@ -183,6 +183,20 @@ static bool keep_for_later(const job *j)
     return cv_l_type(s) == CV_STT_CUDA_OBJECT && (s->other & 0x80) != 0;
 }
 
+/* Types that no loader applies: ranges from spec/relocs.def, first and last. */
+static bool is_linkers(uint32_t type)
+{
+    static const struct {
+        uint32_t first, last;
+    } RANGES[] = { { 0, 0 },   { 15, 30 }, { 36, 41 }, { 45, 46 }, { 50, 51 },   { 54, 54 },
+                   { 59, 60 }, { 64, 66 }, { 68, 69 }, { 72, 74 }, { 100, 100 }, { 115, UINT32_MAX } };
+
+    for (size_t i = 0; i < CV_COUNT(RANGES); i++)
+        if (type >= CV_AT(RANGES, i).first && type <= CV_AT(RANGES, i).last)
+            return true;
+    return false;
+}
+
 /* *kept: stays for the loader. @return false: not known how. */
 static bool resolve(const job *j, bool *kept)
 {
@@ -250,7 +264,9 @@ bool cv_link_fix(const cv_link *l, cv_id rel, const cv_osec *q, cv_fix *f)
     if (r->target == CV_NONE)
         f->keep = true; /* the link made it */
     else
-        known = resolve(&j, &f->keep);
+        known = resolve(&j, &f->keep) &&
+                !(f->keep && !dead_function(&j) &&
+                  (l->o.relocatable ? r->type == 0 || r->type > R_CONST_FIELD22_37 : is_linkers(r->type)));
     if (f->keep && dead_function(&j))
         f->keep = false;
     f->dead = dead_function(&j);
