@@ -237,6 +237,9 @@ static cuvet_status complete(linker *k)
         s = cv_link_add(&k->link, inputs_at(&k->input, i)->bytes.span,
                         (const char *)inputs_at(&k->input, i)->name.mem);
     k->x.emit = cv_ctx_emit;
+    if (s == CUVET_E_LIMIT) /* what was enough for each input alone is not for all of them */
+        cv_report(&k->x, k->x.work_out ? CV_R_LIMIT_WORK : CV_R_LIMIT_LIVE, 0, 0, k->x.mem.live,
+                  k->x.work_out ? k->x.lim.work : k->x.mem.limit);
     warnings = k->x.n_warnings;
     if (s == CUVET_OK)
         s = cv_link_complete(&k->link, &k->out);
@@ -308,12 +311,31 @@ static bool place_of(const cuvet_diag *d, uint64_t *object, uint64_t *symbol)
     return has_object && has_symbol;
 }
 
+/* From the stored bytes of the input: they stay where they are until the end. */
+static bool symbol_name(const linker *k, uint64_t object, uint64_t symbol, cv_span *name)
+{
+    const cv_cubin *c = &cv_lobjs_at(&k->link.obj, object)->cubin;
+    cv_span all = inputs_at(&k->input, object)->bytes.span;
+    const cv_sec *symtab = cv_cubin_sec(c, c->symtab_index);
+    const cv_sec *strtab = cv_cubin_sec(c, cv_cubin_first(c, CV_ROLE_STRTAB));
+    cv_elf_symbol y;
+    uint64_t at;
+
+    if (symbol >= c->n_syms || !cv_span_has(all, symtab->h.off, symtab->h.size))
+        return false;
+    cv_elf_read_symbol(cv_span_tail(all, symtab->h.off), false, symbol, &y);
+    at = cv_sat_add(strtab->h.off, y.name);
+    if (at >= all.len || y.name >= strtab->h.size)
+        return false;
+    *name = cv_span_tail(all, at);
+    name->len = cv_span_find_byte(*name, 0);
+    return true;
+}
+
 cuvet_status cuvet_linker_symbol(cuvet_ctx *ctx, cuvet_linker h, const cuvet_diag *d, const char **p,
                                  size_t *n)
 {
     uint64_t object = 0, symbol = 0;
-    cv_elf_symbol y;
-    const cv_lobj *o;
     cuvet_status s;
     cv_span name;
     linker *k;
@@ -325,11 +347,7 @@ cuvet_status cuvet_linker_symbol(cuvet_ctx *ctx, cuvet_linker h, const cuvet_dia
         return s;
     if (!k->begun || !place_of(d, &object, &symbol) || object >= k->link.obj.n)
         return done(ctx, h, CUVET_E_NO_MATCH);
-    o = cv_lobjs_at(&k->link.obj, object);
-    if (symbol >= o->cubin.n_syms)
-        return done(ctx, h, CUVET_E_NO_MATCH);
-    cv_elf_read_symbol(o->cubin.symtab, false, symbol, &y);
-    if (!cv_span_cstr(o->cubin.strtab, y.name, &name))
+    if (!symbol_name(k, object, symbol, &name))
         return done(ctx, h, CUVET_E_NO_MATCH);
     *p = (const char *)name.base;
     *n = (size_t)name.len;

@@ -130,6 +130,9 @@ static cuvet_status take_definition(cv_link *l, cv_id id, cv_id fn, cv_id code)
     cv_isec *sec = cv_l_isec(l, s->sec);
     cv_osec *o = cv_l_osec(l, code);
 
+    /* Only global functions have aliases: code belongs to the local one that it names. */
+    if (cv_l_bind(s) == CV_STB_LOCAL && (sec->info & 0xFFFFFF) != s->index)
+        return cv_link_refuse_section(l, s->sec, CV_R_LINK_SECTION, sec->type);
     sec->out = code;
     if (cv_l_canon(l, id) != id) {
         sec->lost = true;

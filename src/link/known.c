@@ -38,7 +38,7 @@ bool cv_link_may_stay_undefined(const cv_link *l, const cv_isym *s)
 
 static bool holds(cv_span name, const char *part)
 {
-    cv_span rest = name;
+    cv_span rest;
 
     for (uint64_t at = 0; at <= name.len; at++) {
         rest = cv_span_tail(name, at);

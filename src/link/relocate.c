@@ -286,6 +286,11 @@ static cuvet_status decide(cv_link *l, cv_id q)
             cv_link_say(l, cv_l_irel(l, r)->sym, CV_R_LINK_RELOC, cv_l_irel(l, r)->type, 0);
             return CUVET_E_REFUSED;
         }
+        if (f.keep && cv_l_irel(l, r)->osym == CV_NONE &&
+            cv_link_symbol_of(l, cv_l_irel(l, r)->sym) == CV_NONE) {
+            cv_link_say(l, cv_l_irel(l, r)->sym, CV_R_LINK_RELOC, f.type, 0); /* against nothing */
+            return CUVET_E_REFUSED;
+        }
         cv_l_irel(l, r)->keep = f.keep;
         cv_l_osec(l, q)->n_kept += f.keep;
         if (f.resolved && l->o.preserve && cv_l_osec(l, cv_l_osec(l, q)->target)->resolved != CV_NONE)

@@ -178,6 +178,8 @@ static bool list_variable(shared *s, cv_id id)
     var v = { .sym = id, .kernels = CV_NONE, .last = CV_NONE, .next = CV_NONE };
     uint32_t k;
 
+    if (y->value & (y->value - 1)) /* of a shared variable it is the alignment */
+        cv_link_say(l, id, CV_R_LINK_ALIGN, y->value, 0);
     if (is_common(l, y)) {
         if (!y->referred && cv_l_bind(y) != CV_STB_LOCAL)
             return true;

@@ -263,6 +263,19 @@ START_TEST(relocation_types)
 }
 END_TEST
 
+/* CV-LINK-017: the value of a shared variable is its alignment, and that is a power of two. */
+START_TEST(shared_alignment)
+{
+    size_t at;
+
+    load("shared_static");
+    at = symbol_at(&object[0], "$___ZZ3kscPiE1d__107");
+    lc_put(&object[0], at + 8, 8, 3);
+    ck_assert_int_eq(link_plainly(2), CUVET_E_REFUSED);
+    ck_assert(lc_said("CV-LINK-017"));
+}
+END_TEST
+
 /* CV-LINK-012: unified function tables, said with the place. */
 START_TEST(sections)
 {
@@ -356,6 +369,7 @@ Suite *suite_linker_rules(void)
     tcase_add_test(t, shared_memory);
     tcase_add_loop_test(t, relocation_types, 0, (int)N(RELOCS));
     tcase_add_test(t, sections);
+    tcase_add_test(t, shared_alignment);
     tcase_add_test(t, refused_inputs);
     tcase_add_test(t, no_input);
     suite_add_tcase(s, t);
