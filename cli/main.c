@@ -38,13 +38,17 @@ static int cmd_help(int argc, char **argv)
     c = find_command(a.operands[0]);
     if (c < 0 || a.n_operands > 1)
         return unknown_command(a.operands[c < 0 ? 0 : 1]);
-    cli_help_command(stdout, (cli_command)c);
+    if (c == CLI_C_LINK)
+        cmd_link_help(stdout);
+    else
+        cli_help_command(stdout, (cli_command)c);
     return CLI_X_CLEAN;
 }
 
 static command_fn *const RUN[] = {
-    [CLI_C_SCAN] = cmd_scan, [CLI_C_LIST] = cmd_list,   [CLI_C_UNPACK] = cmd_unpack, [CLI_C_DUMP] = cmd_dump,
-    [CLI_C_MAP] = cmd_map,   [CLI_C_RULES] = cmd_rules, [CLI_C_SELECT] = cmd_select, [CLI_C_HELP] = cmd_help,
+    [CLI_C_SCAN] = cmd_scan,     [CLI_C_LIST] = cmd_list, [CLI_C_UNPACK] = cmd_unpack,
+    [CLI_C_DUMP] = cmd_dump,     [CLI_C_MAP] = cmd_map,   [CLI_C_RULES] = cmd_rules,
+    [CLI_C_SELECT] = cmd_select, [CLI_C_LINK] = cmd_link, [CLI_C_HELP] = cmd_help,
 };
 
 static int run(int argc, char **argv)

@@ -7,7 +7,7 @@ _cuvet()
     if [ "$cur" = = ]; then cur=; fi
     if [ "$prev" = = ]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words='scan list unpack dump map rules select help --help --version'
+        words='scan list unpack dump map rules select link help --help --version'
     else
         case $command,$prev in
         scan,--format) words='text ndjson sarif' ;;
@@ -38,6 +38,10 @@ _cuvet()
         select,--sandbox) words='auto required' ;;
         select,--arch-policy) words='reference exact' ;;
         select,--request) words='link sass ptx ltoir' ;;
+        link,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates='; compopt -o nospace ;;
+        link,--limits) words='strict roomy tiny' ;;
+        link,--sandbox) words='auto required' ;;
+        link,--arch-policy) words='reference exact' ;;
         *)
             case $command in
             scan) words='--format --notes --recursive --jobs --limit --limits --list-limits --no-progress --sandbox --no-sandbox --arch --help --version' ;;
@@ -47,7 +51,8 @@ _cuvet()
             map) words='--format --limit --limits --list-limits --sandbox --no-sandbox --help --version' ;;
             rules) words='--format --help --version' ;;
             select) words='--format --limit --limits --list-limits --sandbox --no-sandbox --arch --arch-policy --request --compiler --output --force --help --version' ;;
-            help) words='--help --version scan list unpack dump map rules select help' ;;
+            link) words='--limit --limits --list-limits --sandbox --no-sandbox --arch-policy --compat-r --help --version' ;;
+            help) words='--help --version scan list unpack dump map rules select link help' ;;
             esac ;;
         esac
     fi

@@ -360,6 +360,34 @@ def make_input():
     put("input", "address32", both.replace(struct.pack("<Q", 0x11), struct.pack("<Q", 0x10)) + trailer(1 << 18))
 
 
+def make_link():
+    # parameters: see fuzz/target_link.c; target 0 is sm_90, and the list of targets goes round
+    relocatable, exact, debug, preserve, quiet, strict, used, turned = (1 << b for b in range(13, 21))
+    rdc = lambda name, sm=90: sample("%s.sm_%d.rdc.cubin" % (name, sm))
+    pair = rdc("two_a") + rdc("two_b")
+    put("link", "pair", pair)
+    put("link", "pair-turned", pair + trailer(turned))
+    put("link", "pair-relocatable", pair + trailer(relocatable))
+    put("link", "pair-exact", pair + trailer(relocatable | exact))
+    put("link", "pair-preserve", pair + trailer(preserve | debug))
+    put("link", "pair-kernels-used", pair + trailer(used))
+    put("link", "pair-other-target", rdc("two_a", 75) + rdc("two_b", 75))
+    put("link", "pair-no-memory", pair + trailer(9 << 24))
+    put("link", "twice", rdc("two_b") + rdc("two_b"))
+    put("link", "undefined", rdc("two_a"))
+    put("link", "empty-unit", rdc("nocode") + rdc("plain"))
+    put("link", "three", rdc("nocode") + rdc("weak") + rdc("printer"))
+    put("link", "memory-spaces", rdc("vars") + rdc("dynshared"))
+    put("link", "memory-spaces-relocatable", rdc("dynshared") + rdc("vars") + trailer(relocatable))
+    put("link", "calls", rdc("indirect") + rdc("recurse") + trailer(quiet))
+    put("link", "recursion-error", rdc("recurse") + trailer(strict))
+    put("link", "textures", rdc("texture") + rdc("branchy"))
+    put("link", "unified", rdc("unified") + rdc("nocode"))
+    put("link", "program", sample("nocode.sm_90.cubin") + rdc("nocode"))
+    put("link", "little-memory", rdc("nocode") + trailer(0x10))
+    put("link", "no-object", b"")
+
+
 def make_dump():
     if os.path.exists(os.path.join(os.path.dirname(HERE), "fuzz", "target_elf_api.c")):
         for c in CUBINS[:4] + CUBINS[-2:]:
@@ -370,7 +398,7 @@ def make_dump():
 def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_host, make_ptx, make_classify, make_scan,
-                 make_input, make_dump):
+                 make_input, make_link, make_dump):
         make()
     have = {(t, f) for t in os.listdir(HERE) if os.path.isdir(os.path.join(HERE, t, "seed"))
             for f in os.listdir(os.path.join(HERE, t, "seed"))}

@@ -142,6 +142,9 @@ TARGETS["input"] = lambda: TARGETS["scan"]() + [u32(p) + u32(0x5A465643) for p i
                                                [t << 8 for t in range(1, 24)] + [b << 13 for b in range(1, 8)] +
                                                [1 << b for b in (16, 17, 18, 26, 27, 28)] + [c << 19 for c in range(1, 8)] +
                                                [3 << 19 | e << 22 for e in range(1, 10)]]
+# Two objects: what makes one name mean two things, relocation types, parameters of fuzz/target_link.c.
+TARGETS["link"] = lambda: TARGETS["cubin"]() + [u32(int(r[0], 0)) for r in rows("relocs", "RELOC_CUDA")] + \
+    [u32(1 << b) + u32(0x5A465643) for b in range(13, 22)] + [u32(t << 8) + u32(0x5A465643) for t in range(1, 24)]
 TARGETS["api_sequence"] = lambda: [u32(n) + u32(0x5A465643) for n in (4, 8, 16, 32, 64)]
 
 

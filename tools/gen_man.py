@@ -12,6 +12,7 @@ import rules_table  # noqa: E402
 
 ROOT = rules_table.ROOT
 OPTIONS = os.path.join(ROOT, "cli", "options.def")
+LINK_OPTIONS = os.path.join(ROOT, "spec", "nvlink.def")
 LIMITS = os.path.join(ROOT, "spec", "limits.def")
 INPUT = ("SCAN", "LIST", "UNPACK", "MAP", "SELECT")
 UNITS = {"CV_KIB": 1 << 10, "CV_MIB": 1 << 20, "CV_GIB": 1 << 30}
@@ -121,6 +122,18 @@ def option_section(options):
     return out
 
 
+def reference_options():
+    """cuvet link takes the options of the reference linker, from a table of their own."""
+    out = [".SH OPTIONS OF THE REFERENCE LINKER", "With one hyphen or two, the value behind a blank or an equals sign."]
+    for _, (_, long, short, _, arg, what, text) in rules_table.rows(LINK_OPTIONS, "LINK_OPTION"):
+        name = "\\fB\\-\\-%s\\fR" % roff(long)
+        if short and short != long:
+            name = "\\fB\\-%s\\fR, " % roff(short) + name
+        state = {"IGNORED": "Accepted, has no meaning here: ", "REFUSED": "Refused: "}.get(what, "")
+        out += [".TP", name + ("=\\fI%s\\fR" % roff(arg) if arg else ""), roff(state + text)]
+    return out
+
+
 def limit_section():
     out = [
         ".SH LIMITS",
@@ -150,6 +163,8 @@ def page_of(table, c):
     ]
     options = table.of(c)
     out += option_section(options)
+    if c["id"] == "LINK":
+        out += reference_options()
     if any(o["name"] == "limit" for o in options):
         out += limit_section()
     if c["name"] in NDJSON:

@@ -12,6 +12,7 @@
 #include <cuvet/elf.h>
 #include <cuvet/input.h>
 #include <cuvet/limits.h>
+#include <cuvet/linker.h>
 #include <cuvet/scan.h>
 #include <cuvet/status.h>
 #include <cuvet/target.h>

@@ -61,6 +61,17 @@ cuvet_status cv_block_load(cv_ctx *x, cv_block *b, const cuvet_source *src, uint
     return s;
 }
 
+cuvet_status cv_block_zero(cv_ctx *x, cv_block *b, uint64_t len)
+{
+    cuvet_status s = cv_block_room(x, b, len, 0);
+
+    if (s != CUVET_OK)
+        return s;
+    memset(b->mem, 0, (size_t)len);
+    cv_block_filled(b, len);
+    return CUVET_OK;
+}
+
 cuvet_status cv_block_copy(cv_ctx *x, cv_block *b, cv_span bytes)
 {
     cv_block old = *b;

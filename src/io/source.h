@@ -28,6 +28,8 @@ CV_MUST cuvet_status cv_block_load(cv_ctx *x, cv_block *b, const cuvet_source *s
 /* Room for len bytes that a decoder will fill; the span is set by cv_block_filled(). */
 CV_MUST cuvet_status cv_block_room(cv_ctx *x, cv_block *b, uint64_t len, uint64_t off);
 void cv_block_filled(cv_block *b, uint64_t len);
+/* Room for len bytes, all zero, and they count. */
+CV_MUST cuvet_status cv_block_zero(cv_ctx *x, cv_block *b, uint64_t len);
 /* Bytes that are in memory already become the block's. They may lie in it. */
 CV_MUST cuvet_status cv_block_copy(cv_ctx *x, cv_block *b, cv_span bytes);
 void cv_block_free(cv_ctx *x, cv_block *b);

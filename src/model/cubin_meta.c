@@ -14,7 +14,8 @@ static cv_tool tool_of(cv_span name)
 {
     if (cv_span_eq_str(name, "ptxas"))
         return CV_TOOL_PTXAS;
-    if (cv_span_eq_str(name, "nvlink"))
+    if (cv_span_eq_str(name, "nvlink") ||
+        cv_span_eq_str(name, "cuvet")) /* our linker keeps its conventions */
         return CV_TOOL_NVLINK;
     return cv_span_eq_str(name, "nvasm_internal") ? CV_TOOL_NVASM : CV_TOOL_OTHER;
 }

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Parser of link, driven by spec/nvlink.def. What is ours goes on to the parser of all commands. */
+#include "link_args.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define OPTIONS_FILES 64                 /* in one command line: a file may name itself */
+#define OPTIONS_BYTES ((size_t)16 << 20) /* of one of them */
+
+typedef enum form { FLAG, ONE, LIST, YES_NO, JOINED } form;
+typedef enum fate { DONE, IGNORED, REFUSED } fate;
+
+typedef struct row {
+    const char *name, *letter;
+    form form;
+    const char *arg;
+    fate fate;
+    const char *text;
+} row;
+
+static const row ROWS[LINK_O_COUNT] = {
+#define LINK_OPTION(id, name, letter, form, arg, fate, text)                                                 \
+    [LINK_O_##id] = { name, letter, form, arg, fate, text },
+#include "../spec/nvlink.def"
+};
+
+typedef struct parser {
+    link_args *a;
+    size_t at; /* next word */
+    unsigned files;
+    bool variables; /* --variables-used names one */
+    int *rc;
+} parser;
+
+static bool fail(parser *p, int rc)
+{
+    *p->rc = rc;
+    if (rc == CLI_X_USAGE)
+        fputs("Try 'cuvet link --help'.\n", stderr);
+    return false;
+}
+
+static bool nomem(parser *p)
+{
+    cli_complain(NULL, "out of memory");
+    return fail(p, CLI_X_LIMIT);
+}
+
+static bool insert(link_words *w, size_t at, const char *text, size_t n)
+{
+    char *copy;
+
+    if (w->n == w->cap) {
+        size_t cap = w->cap ? 2 * w->cap : 16;
+        char **v = realloc(w->v, cap * sizeof(*v));
+
+        if (!v)
+            return false;
+        w->v = v;
+        w->cap = cap;
+    }
+    copy = strndup(text, n);
+    if (!copy)
+        return false;
+    memmove(w->v + at + 1, w->v + at, (w->n - at) * sizeof(*w->v));
+    w->v[at] = copy;
+    w->n++;
+    return true;
+}
+
+static bool append(link_words *w, const char *text, size_t n)
+{
+    return insert(w, w->n, text, n);
+}
+
+static void words_free(link_words *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        free(w->v[i]);
+    free(w->v);
+    *w = (link_words){ 0 };
+}
+
+void link_args_release(link_args *a)
+{
+    words_free(&a->word);
+    words_free(&a->ours);
+    words_free(&a->operand);
+    words_free(&a->kind);
+    words_free(&a->dir);
+    words_free(&a->argv);
+    words_free(&a->kernels);
+    free(a->library);
+}
+
+/* Elements between commas; empty ones say nothing. */
+static bool append_list(link_words *w, const char *text)
+{
+    for (size_t n; *text; text += n + (text[n] == ',')) {
+        n = strcspn(text, ",");
+        if (n && !append(w, text, n))
+            return false;
+    }
+    return true;
+}
+
+static bool operand(parser *p, const char *text, bool library)
+{
+    return (append(&p->a->operand, text, strlen(text)) && append(&p->a->kind, library ? "l" : "f", 1)) ||
+           nomem(p);
+}
+
+static bool blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
+}
+
+/* Words of a file, put in front of those that are still to be read. The text is rewritten in its place. */
+static bool split(parser *p, const char *file, char *text, size_t n)
+{
+    size_t at = p->at, i = 0;
+
+    for (;;) {
+        size_t to = 0, begin = i;
+        bool quoted = false, any = false;
+
+        while (i < n && blank(text[i]))
+            begin = ++i;
+        for (; i < n && (quoted || !blank(text[i])); i++) {
+            any = true;
+            if (text[i] == '"') {
+                quoted = !quoted;
+                continue;
+            }
+            i += text[i] == '\\' && i + 1 < n;
+            text[begin + to++] = text[i];
+        }
+        if (quoted) {
+            cli_complain(file, "a quotation does not end");
+            return fail(p, CLI_X_USAGE);
+        }
+        if (!any)
+            return true;
+        if (!insert(&p->a->word, at++, text + begin, to))
+            return nomem(p);
+    }
+}
+
+static bool read_options(parser *p, const char *file)
+{
+    char *text = malloc(OPTIONS_BYTES + 1);
+    FILE *f;
+    size_t n = 0;
+    bool bad = true, ok;
+
+    if (!text)
+        return nomem(p);
+    f = fopen(file, "re");
+    if (f) {
+        n = fread(text, 1, OPTIONS_BYTES + 1, f);
+        bad = ferror(f) != 0;
+        bad = fclose(f) != 0 || bad;
+    }
+    if (bad)
+        cli_complain(file, "options file cannot be read: %s", strerror(errno));
+    else if (n > OPTIONS_BYTES || memchr(text, 0, n))
+        cli_complain(file,
+                     n > OPTIONS_BYTES ? "options file with more than 16 MiB" : "options file with NUL");
+    ok = bad || n > OPTIONS_BYTES || memchr(text, 0, n) ? fail(p, bad ? CLI_X_IO : CLI_X_USAGE)
+                                                        : split(p, file, text, n);
+    free(text);
+    return ok;
+}
+
+static bool options_files(parser *p, const char *list)
+{
+    link_words names = { 0 };
+    bool ok = append_list(&names, list) || nomem(p);
+
+    /* Each is put in front, so the last goes first. */
+    for (size_t i = names.n; ok && i-- > 0;) {
+        if (p->files++ == OPTIONS_FILES) {
+            cli_complain(names.v[i], "more than %d options files", OPTIONS_FILES);
+            ok = fail(p, CLI_X_USAGE);
+        } else {
+            ok = read_options(p, names.v[i]);
+        }
+    }
+    words_free(&names);
+    return ok;
+}
+
+static bool among(const char *choices, const char *value)
+{
+    size_t n = strlen(value);
+
+    for (const char *c = choices;; c++) {
+        if (strncmp(c, value, n) == 0 && (c[n] == '|' || c[n] == '\0'))
+            return true;
+        c = strchr(c, '|');
+        if (!c)
+            return false;
+    }
+}
+
+static bool check_value(parser *p, const row *r, const char *value)
+{
+    uint64_t number;
+
+    if ((strchr(r->arg, '|') || strcmp(r->arg, "64") == 0) && !among(r->arg, value)) {
+        cli_complain(value, "--%s takes one of %s", r->name, r->arg);
+        return fail(p, CLI_X_USAGE);
+    }
+    if (strcmp(r->arg, "N") == 0 && !cli_number(value, &number)) {
+        cli_complain(value, "--%s takes a number", r->name);
+        return fail(p, CLI_X_USAGE);
+    }
+    return true;
+}
+
+/* The library is looked for when all directories are known. */
+static bool take_list(parser *p, link_option id, const char *value)
+{
+    link_words names = { 0 };
+    bool ok;
+
+    if (id == LINK_O_KERNELS_USED)
+        return append_list(&p->a->kernels, value) || nomem(p);
+    if (id == LINK_O_LIBRARY_PATH)
+        return append_list(&p->a->dir, value) || nomem(p);
+    if (id == LINK_O_OPTIONS_FILE)
+        return options_files(p, value);
+    if (id == LINK_O_VARIABLES_USED)
+        p->variables = p->variables || value[strspn(value, ",")] != '\0';
+    if (id != LINK_O_LIBRARY)
+        return true;
+    ok = append_list(&names, value) || nomem(p);
+    for (size_t i = 0; i < names.n && ok; i++)
+        ok = operand(p, names.v[i], true);
+    words_free(&names);
+    return ok;
+}
+
+static bool take(parser *p, link_option id, const char *value)
+{
+    const row *r = &ROWS[id];
+    link_args *a = p->a;
+
+    if (r->fate == REFUSED) {
+        cli_complain(NULL, "--%s is not supported: %s", r->name, r->text);
+        return fail(p, CLI_X_USAGE);
+    }
+    if (value && !check_value(p, r, value))
+        return false;
+    if (value && r->form == ONE && a->set[id] && strcmp(a->value[id], value) != 0)
+        cli_complain(NULL, "warning: incompatible redefinition for option '%s', the last value is used",
+                     r->name);
+    a->set[id] = true;
+    a->value[id] = value;
+    return take_list(p, id, value);
+}
+
+/* One of ours, in the form that the other parser reads whatever the value is. */
+static bool take_ours(parser *p, const char *name, const char *value)
+{
+    char *text;
+    size_t n = strlen(name) + (value ? strlen(value) : 0) + 4;
+    bool ok;
+
+    text = malloc(n);
+    if (!text)
+        return nomem(p);
+    (void)snprintf(text, n, "--%s%s%s", name, value ? "=" : "", value ? value : "");
+    ok = append(&p->a->ours, text, strlen(text)) || nomem(p);
+    free(text);
+    return ok;
+}
+
+static bool same(const char *name, const char *word, size_t n)
+{
+    return strlen(name) == n && memcmp(name, word, n) == 0;
+}
+
+/* @return LINK_O_COUNT: none of the reference's. *value: what stands behind '=', or is joined. */
+static link_option find(const char *word, const char **value)
+{
+    bool is_long = word[1] == '-';
+    const char *name = word + (is_long ? 2 : 1);
+    size_t n = strcspn(name, "=");
+
+    *value = name[n] ? name + n + 1 : NULL;
+    for (size_t i = 0; i < LINK_O_COUNT; i++) {
+        if (n && same(is_long ? ROWS[i].name : ROWS[i].letter, name, n))
+            return (link_option)i;
+    }
+    for (size_t i = 0; i < LINK_O_COUNT; i++) {
+        if (!is_long && ROWS[i].form == JOINED && name[0] && name[0] == ROWS[i].letter[0]) {
+            *value = name + 1;
+            return (link_option)i;
+        }
+    }
+    return LINK_O_COUNT;
+}
+
+static const cli_option_info *find_ours(const char *word)
+{
+    const cli_option_info *o;
+    size_t n;
+
+    if (word[1] != '-')
+        return NULL;
+    n = strcspn(word + 2, "=");
+    for (size_t i = 0; (o = cli_option_get(i)) != NULL; i++) {
+        if ((o->commands & (1u << CLI_C_LINK)) && same(o->name, word + 2, n))
+            return o;
+    }
+    return NULL;
+}
+
+static bool option(parser *p, const char *word)
+{
+    const char *value;
+    link_option id = find(word, &value);
+    const cli_option_info *o = id == LINK_O_COUNT ? find_ours(word) : NULL;
+    bool wants;
+
+    if (id == LINK_O_COUNT && !o) {
+        cli_complain(word, "no such option");
+        return fail(p, CLI_X_USAGE);
+    }
+    wants = o ? *o->arg != '\0' : ROWS[id].form != FLAG;
+    if (!wants && value) {
+        cli_complain(word, "this option takes no argument");
+        return fail(p, CLI_X_USAGE);
+    }
+    if (wants && !value) {
+        if (p->at == p->a->word.n) {
+            cli_complain(word, "this option needs an argument");
+            return fail(p, CLI_X_USAGE);
+        }
+        value = p->a->word.v[p->at++];
+    }
+    return o ? take_ours(p, o->name, value) : take(p, id, value);
+}
+
+static bool parse_words(parser *p)
+{
+    bool options = true;
+
+    while (p->at < p->a->word.n) {
+        const char *word = p->a->word.v[p->at++];
+
+        if (options && strcmp(word, "--") == 0)
+            options = false;
+        else if (!options || word[0] != '-' || word[1] == '\0') {
+            if (!operand(p, word, false))
+                return false;
+        } else if (!option(p, word)) {
+            return false;
+        }
+        if (p->a->set[LINK_O_HELP] || p->a->set[LINK_O_VERSION])
+            return true;
+    }
+    return true;
+}
+
+/* libNAME.a becomes its path. */
+static bool find_library(parser *p, size_t i)
+{
+    char **name = &p->a->operand.v[i];
+    struct stat st;
+
+    for (size_t d = 0; d < p->a->dir.n; d++) {
+        const char *dir = p->a->dir.v[d];
+        size_t n = strlen(dir) + strlen(*name) + 8;
+        char *path = malloc(n);
+
+        if (!path)
+            return nomem(p);
+        (void)snprintf(path, n, "%s/lib%s.a", dir, *name);
+        if (stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+            free(*name);
+            *name = path;
+            return true;
+        }
+        free(path);
+    }
+    fputs("cuvet: error: Library file '", stderr);
+    cli_put_str(stderr, *name);
+    fputs("' not found in paths: no lib*.a of this name in the directories of -L\n", stderr);
+    return fail(p, CLI_X_FINDINGS);
+}
+
+static bool find_libraries(parser *p)
+{
+    bool ok = true;
+
+    p->a->library = calloc(p->a->operand.n + 1, sizeof(bool));
+    if (!p->a->library)
+        return nomem(p);
+    for (size_t i = 0; i < p->a->operand.n; i++) {
+        p->a->library[i] = p->a->kind.v[i][0] == 'l';
+        if (p->a->library[i])
+            ok = find_library(p, i) && ok; /* all that are missing are named */
+    }
+    return ok;
+}
+
+/* The other parser reads what is ours, and keeps the operands. */
+static bool parse_ours(parser *p)
+{
+    link_args *a = p->a;
+    bool ok = append(&a->argv, "link", 4);
+
+    for (size_t i = 0; i < a->ours.n && ok; i++)
+        ok = append(&a->argv, a->ours.v[i], strlen(a->ours.v[i]));
+    if (a->set[LINK_O_VERSION])
+        ok = ok && append(&a->argv, "--version", 9);
+    ok = ok && append(&a->argv, "--", 2);
+    for (size_t i = 0; i < a->operand.n && ok; i++)
+        ok = append(&a->argv, a->operand.v[i], strlen(a->operand.v[i]));
+    ok = ok && append(&a->argv, "", 0); /* room for the NULL behind the last */
+    if (!ok)
+        return nomem(p);
+    free(a->argv.v[--a->argv.n]);
+    a->argv.v[a->argv.n] = NULL;
+    return cli_parse(CLI_C_LINK, (int)a->argv.n, a->argv.v, &a->common, p->rc);
+}
+
+static bool check_arch(parser *p)
+{
+    const char *arch = p->a->value[LINK_O_ARCH];
+
+    if (arch && cuvet_target_parse(arch, &p->a->target) == CUVET_OK)
+        return true;
+    if (arch && (strncmp(arch, "compute_", 8) == 0 || strncmp(arch, "lto_", 4) == 0))
+        cli_complain(arch, "a virtual architecture is compiled for, not linked for; sm_75 to sm_121 can be");
+    else
+        cli_complain(arch, arch ? "no such target; sm_75 to sm_121, with a or f where there is one"
+                                : "link needs -arch, such as -arch=sm_90");
+    return fail(p, CLI_X_USAGE);
+}
+
+static bool check(parser *p)
+{
+    link_args *a = p->a;
+
+    if (!check_arch(p))
+        return false;
+    if (!a->set[LINK_O_OUTPUT])
+        cli_complain(NULL, "must specify an output file with -o");
+    else if (a->operand.n == 0)
+        cli_complain(NULL, "no input; name files, or - for standard input");
+    else if (a->common.set[CLI_O_COMPAT_R] && !a->set[LINK_O_RELOCATABLE])
+        cli_complain(NULL, "--compat-r is for -r");
+    else
+        return true;
+    return fail(p, CLI_X_USAGE);
+}
+
+static void notes(const link_args *a)
+{
+    for (size_t i = 0; i < LINK_O_COUNT && !a->set[LINK_O_NO_INFOS]; i++) {
+        if (a->set[i] && ROWS[i].fate == IGNORED)
+            cli_complain(NULL, "note: --%s means nothing here: %s", ROWS[i].name, ROWS[i].text);
+    }
+}
+
+bool link_parse(int argc, char **argv, link_args *a, int *rc)
+{
+    parser p = { .a = a, .rc = rc };
+
+    *a = (link_args){ 0 };
+    *rc = CLI_X_USAGE;
+    for (int i = 1; i < argc; i++) {
+        if (!append(&a->word, argv[i], strlen(argv[i])))
+            return nomem(&p);
+    }
+    if (!parse_words(&p))
+        return false;
+    if (a->set[LINK_O_HELP]) {
+        cmd_link_help(stdout);
+        *rc = CLI_X_CLEAN;
+        return false;
+    }
+    if (a->set[LINK_O_VERSION])
+        return parse_ours(&p);
+    if (!find_libraries(&p) || !parse_ours(&p) || !check(&p))
+        return false;
+    /* The reference keeps no kernel then. No compiler gives one a name with this character. */
+    if (p.variables && a->kernels.n == 0 && !append(&a->kernels, "\x01", 1))
+        return nomem(&p);
+    notes(a);
+    return true;
+}
+
+static void put_fate(FILE *to, fate which, const char *title)
+{
+    fprintf(to, "\n%s\n", title);
+    for (size_t i = 0; i < LINK_O_COUNT; i++) {
+        const row *r = &ROWS[i];
+
+        if (r->fate == which)
+            fprintf(to, "  %s%s%s--%s%s%s\n      %s\n", *r->letter ? "-" : "", r->letter,
+                    *r->letter ? ", " : "", r->name, *r->arg ? " " : "", r->arg, r->text);
+    }
+}
+
+void cmd_link_help(FILE *to)
+{
+    cli_help_command(to, CLI_C_LINK);
+    put_fate(to, DONE,
+             "options of the reference linker (value as next word or behind '='; -lNAME, -LDIR, -m64 too):");
+    put_fate(to, IGNORED, "accepted, without a meaning here:");
+    put_fate(to, REFUSED, "not supported:");
+}

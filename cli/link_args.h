@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Command line of link: the reference linker's spellings (spec/nvlink.def), and the options that are ours
+ * (options.def). */
+#ifndef CLI_LINK_ARGS_H
+#define CLI_LINK_ARGS_H
+
+#include "cli.h"
+
+typedef enum link_option {
+#define LINK_OPTION(id, name, letter, form, arg, fate, text) LINK_O_##id,
+#include "../spec/nvlink.def"
+    LINK_O_COUNT
+} link_option;
+
+/* Copies of words, in order. */
+typedef struct link_words {
+    char **v;
+    size_t n, cap;
+} link_words;
+
+typedef struct link_args {
+    cli_args common; /* limits, sandbox, policy; the operands: files, and paths of libraries */
+    bool *library;   /* per operand: came from -l */
+    bool set[LINK_O_COUNT];
+    const char *value[LINK_O_COUNT]; /* last one given */
+    cuvet_target target;
+    link_words kernels;
+    /* the parser's own */
+    link_words word, ours, operand, kind, dir, argv;
+} link_args;
+
+/** @return false: done, leave with *rc; release in any case. */
+bool link_parse(int argc, char **argv, link_args *a, int *rc);
+void link_args_release(link_args *a);
+
+#endif

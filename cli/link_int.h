@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the files of link share while it runs. */
+#ifndef CLI_LINK_INT_H
+#define CLI_LINK_INT_H
+
+#include "input.h"
+#include "link_args.h"
+
+typedef struct link_run {
+    const link_args *args;
+    cuvet_ctx *ctx;
+    cuvet_linker linker;
+    cuvet_diag *diag; /* said since they were last printed, or dropped */
+    size_t n_diag, cap_diag;
+    bool lost_diag; /* no memory for one */
+    size_t at;      /* number of the operand */
+    int rc;
+} link_run;
+
+/* link_input.c */
+/** One operand: what is in it for the target goes to the linker, or r->rc says that it could not. */
+void link_input(link_run *r, const cli_input *in);
+
+/* link_say.c: for people, on standard error. */
+/** Takes the diagnostics of the context. @param user the link_run. */
+void link_on_diag(void *user, const cuvet_diag *d);
+/** Print what was said about one input; notes only those that tell what an input holds. */
+void link_say_input(link_run *r, const char *file);
+/** Print what was said about the link as a whole. */
+void link_say_link(link_run *r);
+void link_drop(link_run *r);
+/** "cuvet: error: <file>: <text>" and the exit code. */
+void link_error(link_run *r, const char *file, int rc, const char *text);
+/** Obeys -w and -Werror. */
+void link_warn(link_run *r, const char *file, const char *text);
+void link_note(const link_run *r, const char *file, const char *text);
+/** The exit code of a status: memory that ran out is a limit here. */
+int link_exit_of(cuvet_status s);
+
+/* link_report.c */
+/** What the kernels of a result use, on standard error, as -v of the reference tells it. */
+void link_report(link_run *r, const void *image, size_t n);
+
+#endif

@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Collect golden link cases: what goes into a link, and what the reference linker makes of it.
+#
+#   LINKCASES=DIR corpus/link/recipe.sh            build the cases and write golden.tar.zst and index.tsv again
+#   LINKCASES=DIR corpus/link/recipe.sh --compare  compare what is committed with the cases of DIR
+#
+# The cases come from generator scripts of our own, which are no part of this project: a folder with gen.sh, which
+# compiles sources of our own with nvcc and ptxas (13.0 was used), links them with nvlink and writes one folder
+# for each case: in/, cmd, rc, stderr, out.cubin. LINKCASES names the folder of gen.sh, or one it has written.
+# Compilers write build details into names of static symbols, so that a new build has other bytes; inputs and outputs
+# are always replaced together. Packed, because 1.7 MB of headers and zeros become 0.1 MB. index.tsv says which file
+# of the archive is what; a file that occurs twice is there once, called by its contents.
+#
+# Not taken: cases with containers, libraries or damaged files as inputs, architectures after sm_90a, and everything
+# that names a path (debug data).
+set -euo pipefail
+export LC_ALL=C
+here=$(cd "$(dirname "$0")" && pwd)
+if [ -z "${LINKCASES:-}" ]; then
+    echo "SKIPPED: corpus/link/recipe.sh built NOTHING, LINKCASES does not name the cases; the committed ones are used" >&2
+    exit 0
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cases=$LINKCASES
+if [ -f "$LINKCASES/gen.sh" ]; then
+    for tool in nvcc ptxas nvlink fatbinary zstd; do
+        if ! command -v "$tool" >/dev/null 2>&1; then
+            echo "SKIPPED: corpus/link/recipe.sh built NOTHING, '$tool' is not on PATH; the committed cases are used" >&2
+            exit 0
+        fi
+    done
+    bash "$LINKCASES/gen.sh" "$work/cases"
+    cases=$work/cases
+fi
+PYTHONDONTWRITEBYTECODE=1 python3 - "$cases" "$work/new" <<'PY'
+import hashlib, os, re, sys
+
+cases, out = sys.argv[1:]
+ARCHES = ("75", "80", "90", "90a")
+# Options that the index keeps; the second row only prints something.
+KEPT = ("-r", "-g", "--preserve-relocs", "--suppress-stack-size-warning", "--warning-as-error")
+PRINT = ("-v", "--dump-callgraph", "--extra-warnings", "--use-host-info")
+RULES = (("Multiple definition", "CV-LINK-001"), ("Size doesn't match", "CV-LINK-002"), ("Memory space", "CV-LINK-003"),
+         ("Prototype doesn't match", "CV-LINK-004"), ("not declared __global__", "CV-LINK-005"),
+         ("Undefined reference", "CV-LINK-006"), ("max regcount", "CV-LINK-007"), ("Stack size", "CV-LINK-008"),
+         ("too much global constant", "CV-LINK-009"), ("too much shared", "CV-LINK-010"))
+PATHS = re.compile(rb"/(usr|home|opt|tmp|root|work|var|mnt|srv)/|tmpxft")
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def name_of(data):
+    return hashlib.sha256(data).hexdigest()[:12] + ".cubin"
+
+
+def expected(d):
+    """The output, or the rules that the messages of the reference stand for."""
+    if read(d + "/rc").strip() == b"0":
+        return read(d + "/out.cubin"), None
+    said = read(d + "/stderr").decode()
+    return None, " ".join(rule for words, rule in RULES if words in said)
+
+
+def case(d):
+    """(options, inputs, output, rules), or None: not for this set"""
+    words = read(d + "/cmd").decode().split()
+    options, inputs = [], []
+    for w in words[2:-2]:
+        if w.startswith("in/") and w.endswith(".cubin") and os.path.exists(d + "/" + w):
+            inputs.append(read(d + "/" + w))
+        elif w in KEPT or w.startswith("--kernels-used="):
+            options.append(w)
+        elif w not in PRINT:
+            return None
+    for i in inputs:
+        # whole relocatable objects: the reference says nothing of others, and takes nothing from them
+        if i[:4] != b"\x7fELF" or i[16:18] != b"\1\0" or len(i) < int.from_bytes(i[40:48], "little"):
+            return None
+    output, rules = expected(d)
+    if not inputs or not (output or rules) or any(PATHS.search(f) for f in inputs + ([output] if output else [])):
+        return None
+    return options, inputs, output, rules
+
+
+os.makedirs(out + "/golden")
+rows, seen = [], set()
+for d in sorted(os.listdir(cases)):
+    name, _, arch = d.rpartition(".")
+    found = case(os.path.join(cases, d)) if arch in ARCHES and not os.path.exists(os.path.join(cases, d, "SKIPPED")) else None
+    if not found:
+        continue
+    options, inputs, output, rules = found
+    for data in inputs + ([output] if output else []):
+        with open(os.path.join(out, "golden", name_of(data)), "wb") as f:
+            f.write(data)
+    row = ("sm_" + arch, " ".join(options) or "-", " ".join(map(name_of, inputs)), name_of(output) if output else rules)
+    if row not in seen:
+        seen.add(row)
+        rows.append((name,) + row)
+with open(out + "/index.tsv", "w") as f:
+    f.write("case\ttarget\toptions\tinputs\toutput or rules\n")
+    f.writelines("\t".join(r) + "\n" for r in rows)
+files = os.listdir(out + "/golden")
+print("%d cases, %d files, %d bytes" % (len(rows), len(files), sum(os.path.getsize(out + "/golden/" + x) for x in files)))
+PY
+cd "$work"
+if [ "${1:-}" = --compare ]; then
+    mkdir old
+    zstd -q -d -c "$here/golden.tar.zst" | tar -x -C old
+    diff -r new/golden old && diff new/index.tsv "$here/index.tsv" && echo "corpus/link is what the cases give"
+    exit
+fi
+tar --format=ustar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=644 -C new/golden -cf golden.tar \
+    --transform='s#^\./##' --no-recursion --files-from=<(cd new/golden && ls)
+zstd -q -19 -f golden.tar -o "$here/golden.tar.zst"
+cp new/index.tsv "$here"

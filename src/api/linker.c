@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include <cuvet/linker.h>
+
+#include <string.h>
+#include <sys/random.h>
+
+#include "api/ctx.h"
+#include "link/run.h"
+#include "model/admit.h"
+#include "model/classify.h"
+
+/* An input as it was given: ours, because the link reads it again. */
+typedef struct input {
+    cv_block bytes;
+    cv_block name;
+} input;
+
+CV_VEC(inputs, input);
+
+typedef enum state { COLLECTING, LINKED, FAILED } state;
+
+typedef struct linker {
+    cv_ctx x;
+    cv_link_options o;
+    inputs input;
+    cv_link link;
+    cv_cubin picture; /* of what is judged */
+    bool begun;
+    state state;
+    cv_block out;
+    cuvet_link_result result;
+} linker;
+
+static void end_linker(cuvet_ctx *ctx, void *body)
+{
+    linker *k = body;
+
+    if (k->begun)
+        cv_link_end(&k->link);
+    for (uint64_t i = 0; i < k->input.n; i++) {
+        cv_block_free(&k->x, &inputs_at(&k->input, i)->bytes);
+        cv_block_free(&k->x, &inputs_at(&k->input, i)->name);
+    }
+    inputs_free(&k->x.mem, &k->input);
+    cv_block_free(&k->x, &k->out);
+    cv_ctx_note_peak(ctx, k->x.mem.peak);
+}
+
+static cuvet_status use(cuvet_ctx *ctx, cuvet_linker h, linker **k)
+{
+    void *body = NULL;
+    cuvet_status s = cv_handle_get(ctx, CV_H_LINKER, h.bits, &body);
+
+    *k = body;
+    return s;
+}
+
+static cuvet_status done(cuvet_ctx *ctx, cuvet_linker h, cuvet_status s)
+{
+    return cv_handle_put_alive(ctx, h.bits) ? s : CUVET_E_STALE_HANDLE;
+}
+
+static cuvet_status configure(linker *k, const cuvet_linker_options *opt)
+{
+    if (opt->size != sizeof(*opt) || (unsigned)opt->policy > CUVET_ARCH_EXACT || opt->toolkit > UINT16_MAX ||
+        (opt->n_kernels_used && !opt->kernels_used) || (opt->exact_relocatable && !opt->relocatable))
+        return CUVET_E_USAGE;
+    if (!cv_arch_known(opt->target))
+        return CUVET_E_ARCH;
+    k->o = (cv_link_options){ .target = opt->target,
+                              .policy = opt->policy,
+                              .toolkit = opt->toolkit ? opt->toolkit : CV_ADMIT_TOOLKIT,
+                              .relocatable = opt->relocatable,
+                              .compat = opt->exact_relocatable,
+                              .debug = opt->debug,
+                              .preserve = opt->preserve_relocs,
+                              .no_stack_warning = opt->no_stack_warning,
+                              .warnings_are_errors = opt->warnings_are_errors,
+                              .kernels_used = opt->kernels_used,
+                              .n_kernels_used = opt->n_kernels_used };
+    /* Without randomness the tables still work; an attacker could then choose names that collide. */
+    if (getrandom(k->o.key, sizeof(k->o.key), GRND_NONBLOCK) != (ssize_t)sizeof(k->o.key))
+        memset(k->o.key, 0, sizeof(k->o.key));
+    return CUVET_OK;
+}
+
+cuvet_status cuvet_linker_create(cuvet_ctx *ctx, const cuvet_linker_options *opt, cuvet_linker *out)
+{
+    cuvet_status s;
+    uint64_t bits;
+    void *body;
+    linker *k;
+
+    if (!out)
+        return CUVET_E_NULL;
+    out->bits = 0;
+    if (!ctx || !opt)
+        return CUVET_E_NULL;
+    s = cv_handle_new(ctx, CV_H_LINKER, sizeof(linker), end_linker, &bits, &body);
+    if (s != CUVET_OK)
+        return cv_ctx_told(ctx, s);
+    k = body;
+    cv_ctx_init(&k->x, &ctx->alloc, &ctx->lim);
+    k->x.emit = cv_ctx_emit;
+    k->x.emit_user = ctx;
+    s = configure(k, opt);
+    if (s == CUVET_OK && opt->target.sm >= 100)
+        s = cv_reject(&k->x, CV_R_LINK_SM100, 0, 0, cv_arch_pack(opt->target.sm, opt->target.suffix));
+    if (s == CUVET_OK)
+        out->bits = bits;
+    else if (cv_handle_destroy(ctx, CV_H_LINKER, bits) != CUVET_OK)
+        s = CUVET_E_INTERNAL;
+    cv_handle_put(ctx, bits);
+    return s;
+}
+
+/* Class, rules, admission, in this order; all that is wrong is said. */
+static cuvet_status judge(linker *k, cv_span image)
+{
+    const cv_admit_for f = { .target = k->o.target, .policy = k->o.policy, .toolkit = k->o.toolkit };
+    cuvet_content_info c;
+    uint64_t extent = 0;
+    cuvet_status s = cv_classify(&k->x, image, 0, &c);
+
+    if (s != CUVET_OK)
+        return s;
+    if (c.type != CUVET_CONTENT_CUBIN)
+        return cv_reject(&k->x, CV_R_LINK_CONTENT, image.off, (uint64_t)c.type, CUVET_CONTENT_CUBIN);
+    cv_cubin_init(&k->picture);
+    s = cv_cubin_examine(&k->x, &k->picture, image, NULL, &extent);
+    if (s == CUVET_OK)
+        s = cv_verdict_status(k->x.verdict);
+    if (s == CUVET_OK)
+        s = cv_admit(&k->x, &k->picture, &f);
+    cv_cubin_free(&k->x, &k->picture);
+    return s;
+}
+
+/* Bytes of a caller's text, its NUL included. */
+CV_BUF_BEGIN
+static uint64_t text_size(const char *text)
+{
+    uint64_t n = 0;
+
+    while (text[n] != 0)
+        n++;
+    return n + 1;
+}
+CV_BUF_END
+
+static cuvet_status add(linker *k, const void *bytes, size_t n, const char *name)
+{
+    input in = { .bytes = { 0 }, .name = { 0 } };
+    cuvet_status s;
+
+    if (k->state != COLLECTING)
+        return CUVET_E_STATE;
+    cv_ctx_unit(&k->x, n);
+    cv_path_push(&k->x, CUVET_P_MEMBER, true, k->input.n);
+    cv_path_push(&k->x, CUVET_P_ELF, false, 0);
+    s = n > k->x.lim.input ? cv_reject(&k->x, CV_R_LIMIT_INPUT, 0, n, k->x.lim.input)
+                           : cv_block_copy(&k->x, &in.bytes, cv_span_of(bytes, n, 0));
+    if (s == CUVET_OK)
+        s = cv_block_copy(&k->x, &in.name, cv_span_of(name, text_size(name), 0));
+    if (s == CUVET_OK)
+        s = judge(k, in.bytes.span);
+    cv_islands_drop();
+    if (s == CUVET_OK && !inputs_push(&k->x.mem, &k->input, in))
+        s = cv_nomem(&k->x, 0);
+    if (s != CUVET_OK) {
+        cv_block_free(&k->x, &in.bytes);
+        cv_block_free(&k->x, &in.name);
+    }
+    return s;
+}
+
+cuvet_status cuvet_linker_add(cuvet_ctx *ctx, cuvet_linker h, const void *bytes, size_t n, const char *name)
+{
+    cuvet_status s;
+    linker *k;
+
+    if (!ctx || !bytes || !name)
+        return CUVET_E_NULL;
+    s = use(ctx, h, &k);
+    return s == CUVET_OK ? done(ctx, h, add(k, bytes, n, name)) : s;
+}
+
+cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker h, uint64_t index, const char **out)
+{
+    cuvet_status s;
+    linker *k;
+
+    if (!ctx || !out)
+        return CUVET_E_NULL;
+    s = use(ctx, h, &k);
+    if (s != CUVET_OK)
+        return s;
+    if (index >= k->input.n)
+        return done(ctx, h, CUVET_END);
+    *out = (const char *)inputs_at(&k->input, index)->name.mem;
+    return done(ctx, h, CUVET_OK);
+}
+
+/* What comes out is read again by the same rules as any stranger's file. */
+static cuvet_status read_back(linker *k)
+{
+    uint64_t extent = 0, errors = k->x.n_errors;
+    cuvet_status s;
+
+    cv_cubin_init(&k->picture);
+    k->x.path.n = 0;
+    s = cv_cubin_examine(&k->x, &k->picture, k->out.span, NULL, &extent);
+    if (s == CUVET_OK && (k->x.n_errors != errors || extent != k->out.span.len))
+        s = CUVET_E_INTERNAL;
+    k->result.kernels = k->picture.n_kernels;
+    k->result.functions = k->picture.n_functions;
+    cv_cubin_free(&k->x, &k->picture);
+    return s == CUVET_E_NOMEM || s == CUVET_E_LIMIT ? s : s == CUVET_OK ? s : CUVET_E_INTERNAL;
+}
+
+static cuvet_status complete(linker *k)
+{
+    uint64_t bytes = 0, warnings;
+    cuvet_status s = CUVET_OK;
+
+    if (k->state != COLLECTING)
+        return CUVET_E_STATE;
+    for (uint64_t i = 0; i < k->input.n; i++)
+        bytes += inputs_at(&k->input, i)->bytes.span.len;
+    cv_ctx_unit(&k->x, 2 * bytes);
+    if (k->input.n == 0)
+        return cv_reject(&k->x, CV_R_LINK_NO_INPUT, 0, 0, 1);
+    cv_link_begin(&k->link, &k->x, &k->o);
+    k->begun = true;
+    k->x.emit = NULL; /* every input was examined when it was added */
+    for (uint64_t i = 0; i < k->input.n && s == CUVET_OK; i++)
+        s = cv_link_add(&k->link, inputs_at(&k->input, i)->bytes.span,
+                        (const char *)inputs_at(&k->input, i)->name.mem);
+    k->x.emit = cv_ctx_emit;
+    if (s == CUVET_E_LIMIT) /* what was enough for each input alone is not for all of them */
+        cv_report(&k->x, k->x.work_out ? CV_R_LIMIT_WORK : CV_R_LIMIT_LIVE, 0, 0, k->x.mem.live,
+                  k->x.work_out ? k->x.lim.work : k->x.mem.limit);
+    warnings = k->x.n_warnings;
+    if (s == CUVET_OK)
+        s = cv_link_complete(&k->link, &k->out);
+    if (s == CUVET_OK && k->o.warnings_are_errors && k->x.n_warnings != warnings)
+        s = CUVET_E_REFUSED;
+    if (s == CUVET_OK)
+        s = read_back(k);
+    k->result.objects = k->input.n;
+    return s;
+}
+
+cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker h)
+{
+    cuvet_status s;
+    linker *k;
+
+    if (!ctx)
+        return CUVET_E_NULL;
+    s = use(ctx, h, &k);
+    if (s != CUVET_OK)
+        return s;
+    if (k->state == COLLECTING) {
+        s = complete(k);
+        k->state = s == CUVET_OK ? LINKED : FAILED;
+        cv_islands_drop();
+    } else {
+        s = CUVET_E_STATE;
+    }
+    return done(ctx, h, s);
+}
+
+cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_linker h, cuvet_link_result *out)
+{
+    cuvet_status s;
+    linker *k;
+
+    if (!out)
+        return CUVET_E_NULL;
+    *out = (cuvet_link_result){ 0 };
+    if (!ctx)
+        return CUVET_E_NULL;
+    s = use(ctx, h, &k);
+    if (s != CUVET_OK)
+        return s;
+    if (k->state != LINKED)
+        return done(ctx, h, CUVET_E_STATE);
+    *out = k->result;
+    out->bytes = k->out.mem;
+    out->n = (size_t)k->out.span.len;
+    return done(ctx, h, CUVET_OK);
+}
+
+/* Input and symbol number of a diagnostic's path. */
+static bool place_of(const cuvet_diag *d, uint64_t *object, uint64_t *symbol)
+{
+    bool has_object = false, has_symbol = false;
+
+    for (uint32_t i = 0; i < d->where.n && i < CUVET_PATH_MAX; i++) {
+        const cuvet_step *s = CV_ARRAY_AT(d->where.step, i);
+
+        if (s->kind == CUVET_P_MEMBER) {
+            *object = s->index;
+            has_object = true;
+        } else if (s->kind == CUVET_P_SYMBOL) {
+            *symbol = s->index;
+            has_symbol = true;
+        }
+    }
+    return has_object && has_symbol;
+}
+
+/* From the stored bytes of the input: they stay where they are until the end. */
+static bool symbol_name(const linker *k, uint64_t object, uint64_t symbol, cv_span *name)
+{
+    const cv_cubin *c = &cv_lobjs_at(&k->link.obj, object)->cubin;
+    cv_span all = inputs_at(&k->input, object)->bytes.span;
+    const cv_sec *symtab = cv_cubin_sec(c, c->symtab_index);
+    const cv_sec *strtab = cv_cubin_sec(c, cv_cubin_first(c, CV_ROLE_STRTAB));
+    cv_elf_symbol y;
+    uint64_t at;
+
+    if (symbol >= c->n_syms || !cv_span_has(all, symtab->h.off, symtab->h.size))
+        return false;
+    cv_elf_read_symbol(cv_span_tail(all, symtab->h.off), false, symbol, &y);
+    at = cv_sat_add(strtab->h.off, y.name);
+    if (at >= all.len || y.name >= strtab->h.size)
+        return false;
+    *name = cv_span_tail(all, at);
+    name->len = cv_span_find_byte(*name, 0);
+    return true;
+}
+
+cuvet_status cuvet_linker_symbol(cuvet_ctx *ctx, cuvet_linker h, const cuvet_diag *d, const char **p,
+                                 size_t *n)
+{
+    uint64_t object = 0, symbol = 0;
+    cuvet_status s;
+    cv_span name;
+    linker *k;
+
+    if (!ctx || !d || !p || !n)
+        return CUVET_E_NULL;
+    s = use(ctx, h, &k);
+    if (s != CUVET_OK)
+        return s;
+    if (!k->begun || !place_of(d, &object, &symbol) || object >= k->link.obj.n)
+        return done(ctx, h, CUVET_E_NO_MATCH);
+    if (!symbol_name(k, object, symbol, &name))
+        return done(ctx, h, CUVET_E_NO_MATCH);
+    *p = (const char *)name.base;
+    *n = (size_t)name.len;
+    return done(ctx, h, CUVET_OK);
+}
+
+cuvet_status cuvet_linker_destroy(cuvet_ctx *ctx, cuvet_linker *h)
+{
+    cuvet_status s;
+
+    if (!ctx || !h)
+        return CUVET_E_NULL;
+    s = cv_handle_destroy(ctx, CV_H_LINKER, h->bits);
+    if (s == CUVET_OK)
+        h->bits = 0;
+    return s;
+}

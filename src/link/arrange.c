@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Stage layout: which sections, symbols and names stay, in which order, with which numbers and offsets. */
+#include "base/arith.h"
+#include "link/stages.h"
+
+enum { NOTE_LINK = 0x40, HEADER = 64, SECTION_HEADER = 64, SYMBOL = 24 };
+
+static cv_id new_table(cv_link *l, const char *name, uint32_t type, uint64_t align, uint64_t entsize)
+{
+    cv_new_section n = { .group = CV_G_FIXED, .type = type, .align = align, .entsize = entsize };
+
+    n.name = cv_l_name_join(l, name, l->empty);
+    return n.name == CV_NONE ? CV_NONE : cv_l_new_osec(l, &n);
+}
+
+static cuvet_status make_tables(cv_link *l)
+{
+    cv_id null = new_table(l, "", 0, 0, 0);
+
+    l->shstrtab = new_table(l, ".shstrtab", CV_SHT_STRTAB, 1, 0);
+    l->strtab = new_table(l, ".strtab", CV_SHT_STRTAB, 1, 0);
+    l->symtab = new_table(l, ".symtab", CV_SHT_SYMTAB, 8, SYMBOL);
+    if (null == CV_NONE || l->shstrtab == CV_NONE || l->strtab == CV_NONE || l->symtab == CV_NONE)
+        return cv_l_nomem(l);
+    if (!cv_u32s_push(&l->x->mem, &l->order, null) || !cv_u32s_push(&l->x->mem, &l->order, l->shstrtab) ||
+        !cv_u32s_push(&l->x->mem, &l->order, l->strtab) || !cv_u32s_push(&l->x->mem, &l->order, l->symtab))
+        return cv_l_nomem(l);
+    return CUVET_OK;
+}
+
+/* Functions that are not reached take everything of theirs along. */
+static void bury(cv_link *l)
+{
+    for (cv_id i = 0; i < l->fn.n; i++) {
+        const cv_lfn *f = cv_l_fn(l, i);
+
+        if (f->sec == CV_NONE || f->live || cv_l_osec(l, f->sec)->fn != i)
+            continue;
+        cv_l_osec(l, f->sec)->dead = true;
+        for (cv_id p = cv_l_osec(l, f->sec)->own_first; p != CV_NONE; p = cv_l_osec(l, p)->own_next)
+            cv_l_osec(l, p)->dead = true;
+        if (cv_l_osec(l, f->sec)->shared != CV_NONE)
+            cv_l_osec(l, cv_l_osec(l, f->sec)->shared)->dead = true;
+    }
+    for (cv_id i = 0; i < l->osec.n; i++) {
+        cv_osec *q = cv_l_osec(l, i);
+
+        if (q->group == CV_G_REL && (cv_l_osec(l, q->target)->dead || q->n_kept == 0))
+            q->dead = true;
+    }
+}
+
+static bool needs_prototypes(const cv_link *l)
+{
+    for (cv_id i = 0; i < l->fn.n; i++) {
+        const cv_lfn *f = cv_l_fn(l, i);
+
+        if (f->proto != CV_NONE && f->taken == CV_NONE && f->live && f->sym != CV_NONE)
+            return true;
+    }
+    return false;
+}
+
+static bool put(cv_link *l, cv_id sec)
+{
+    return cv_l_osec(l, sec)->dead || cv_u32s_push(&l->x->mem, &l->order, sec);
+}
+
+/* .nv.info.<f> in the order in which the inputs' sections of this name were met. */
+static bool put_infos(cv_link *l)
+{
+    cv_keys keys = { 0 };
+    bool ok = true;
+
+    for (uint64_t i = 0; i < l->info_order.n; i++)
+        cv_l_osec(l, *cv_u32s_at(&l->info_order, i))->index = (uint32_t)i; /* until sections have numbers */
+    for (uint64_t i = 0; i < l->oinfo.n && ok; i++) {
+        const cv_osec *code = cv_l_osec(l, cv_l_fn(l, cv_oinfos_at(&l->oinfo, i)->fn)->sec);
+
+        ok = cv_keys_push(&l->x->mem, &keys,
+                          (cv_key){ .key = code->info_listed ? code->index : UINT32_MAX, .index = i });
+    }
+    cv_keys_sort(&keys);
+    for (uint64_t i = 0; i < keys.n && ok; i++) {
+        cv_oinfo *e = cv_oinfos_at(&l->oinfo, cv_keys_at(&keys, i)->index);
+        const cv_isym *def = cv_l_isym(l, cv_l_fn(l, e->fn)->def);
+        cv_new_section n = { .group = CV_G_META, .type = 0x70000000, .flags = 0x40, .align = 4 };
+
+        /* ".text.f" gives ".nv.info.f" */
+        n.name = cv_link_info_name(l, cv_l_isec(l, def->sec)->name);
+        e->sec = n.name == CV_NONE ? CV_NONE : cv_l_new_osec(l, &n);
+        ok = e->sec != CV_NONE && put(l, e->sec);
+        if (ok)
+            cv_l_osec(l, e->sec)->infosec = cv_l_fn(l, e->fn)->sec;
+    }
+    cv_keys_free(&l->x->mem, &keys);
+    return ok;
+}
+
+/* ".text.f" gives ".nv.info.f". */
+cv_id cv_link_info_name(cv_link *l, cv_id text_name)
+{
+    cv_span s = cv_l_text(l, text_name), rest;
+
+    if (!cv_span_after(s, ".text.", &rest))
+        rest = s;
+    return cv_l_name_join_span(l, ".nv.info.", rest);
+}
+
+static bool put_group(cv_link *l, cv_group g)
+{
+    bool ok = true;
+
+    for (cv_id i = 0; i < l->osec.n && ok; i++)
+        if (cv_l_osec(l, i)->group == g)
+            ok = put(l, i);
+    return ok;
+}
+
+static bool put_meta(cv_link *l)
+{
+    bool ok = put(l, l->info) && (l->compat == CV_NONE || put(l, l->compat)) && put_infos(l);
+
+    ok = ok && put(l, l->callgraph) && put(l, l->prototype);
+    return ok && (l->action == CV_NONE || put(l, l->action));
+}
+
+static cuvet_status order_sections(cv_link *l)
+{
+    bool ok = put_group(l, CV_G_DEBUG) && put_group(l, CV_G_NOTE) && put_meta(l);
+
+    for (unsigned g = CV_G_REL; g < CV_N_GROUPS && ok; g++)
+        ok = put_group(l, (cv_group)g);
+    for (uint64_t i = 0; i < l->order.n && ok; i++)
+        cv_l_osec(l, *cv_u32s_at(&l->order, i))->index = (uint32_t)i;
+    return ok ? CUVET_OK : cv_l_nomem(l);
+}
+
+static cuvet_status order_symbols(cv_link *l)
+{
+    bool ok = true;
+
+    for (int global = 0; global < 2; global++) {
+        const cv_u32s *list = global ? &l->globals : &l->locals;
+
+        for (uint64_t i = 0; i < list->n && ok; i++) {
+            cv_id id = *cv_u32s_at(list, i);
+
+            cv_l_osym(l, id)->dead = cv_link_drops(l, id);
+            if (cv_l_osym(l, id)->dead)
+                continue;
+            ok = cv_u32s_push(&l->x->mem, &l->sym_order, id);
+            cv_l_osym(l, id)->index = (uint32_t)l->sym_order.n;
+        }
+        if (!global)
+            l->n_locals = l->sym_order.n + 1;
+    }
+    return ok ? CUVET_OK : cv_l_nomem(l);
+}
+
+/* Names of global symbols come last; those of shared variables without a symbol not at all. */
+static bool name_globals(cv_link *l)
+{
+    bool ok = true;
+
+    for (uint64_t i = 0; i < l->globals.n && ok; i++) {
+        const cv_osym *y = cv_l_osym(l, *cv_u32s_at(&l->globals, i));
+
+        if (!l->o.relocatable && cv_l_is_shared(cv_l_isym(l, y->src)) && (y->win == CV_NONE || y->dead))
+            continue;
+        ok = cv_l_use_str(l, y->name);
+    }
+    return ok;
+}
+
+static bool forget(cv_link *l, const char *prefix, cv_id rest)
+{
+    cv_id name = cv_l_name_join(l, prefix, rest);
+
+    if (name == CV_NONE)
+        return false;
+    cv_l_mean(l, name)->strings = 0;
+    return true;
+}
+
+/* Names of functions that are gone go from both tables. */
+static bool forget_dead(cv_link *l)
+{
+    static const char *const PREFIXES[] = { "", ".nv.info.", ".nv.shared.", ".nv.constant0.",
+                                            ".rel.nv.constant0." };
+    bool ok = true;
+
+    for (cv_id i = 0; i < l->fn.n && ok && !l->o.relocatable; i++) {
+        cv_id name = cv_l_fn(l, i)->name, sec = cv_l_fn(l, i)->sec, code;
+
+        if (cv_l_fn(l, i)->live)
+            continue;
+        if (sec == CV_NONE) {
+            ok = forget(l, "", name);
+            continue;
+        }
+        if (cv_l_osec(l, sec)->fn != i)
+            continue;
+        code = cv_l_osec(l, sec)->name;
+        for (size_t k = 0; k < CV_COUNT(PREFIXES) && ok; k++)
+            ok = forget(l, CV_AT(PREFIXES, k), name);
+        ok = ok && forget(l, "", code) && forget(l, ".rel", code) && forget(l, ".rela", code);
+    }
+    return ok;
+}
+
+/* One table: NUL, then each name once. */
+static bool write_names(cv_link *l, const cv_u32s *first, const cv_u32s *names, uint32_t which, cv_id table)
+{
+    cv_builder *out = &cv_l_osec(l, table)->bytes;
+
+    cv_put_u8(out, 0);
+    for (int part = 0; part < 2; part++) {
+        const cv_u32s *list = part ? names : first;
+
+        for (uint64_t i = 0; list && i < list->n; i++) {
+            cv_meaning *e = cv_l_mean(l, *cv_u32s_at(list, i));
+            uint64_t *off = which == 1 ? &e->sh_off : &e->str_off;
+
+            if (*off != 0 || (part && !(e->strings & which)))
+                continue;
+            *off = out->len;
+            cv_put_span(out, cv_l_text(l, *cv_u32s_at(list, i)));
+            cv_put_u8(out, 0);
+        }
+    }
+    cv_l_osec(l, table)->size = out->len;
+    return !out->failed;
+}
+
+static cuvet_status make_strings(cv_link *l)
+{
+    if (!name_globals(l) || !forget_dead(l) || !write_names(l, &l->protos, &l->str_names, 2, l->strtab) ||
+        !write_names(l, NULL, &l->sh_names, 1, l->shstrtab))
+        return cv_l_nomem(l);
+    return CUVET_OK;
+}
+
+/* Sizes of what is written from records and symbols. */
+static void set_sizes(cv_link *l)
+{
+    cv_l_osec(l, l->symtab)->size = SYMBOL * (l->sym_order.n + 1);
+    for (cv_id i = 0; i < l->osec.n; i++) {
+        cv_osec *q = cv_l_osec(l, i);
+
+        if (q->group == CV_G_REL)
+            q->size = q->n_kept * q->entsize;
+    }
+}
+
+static void set_offsets(cv_link *l)
+{
+    uint64_t pos = HEADER;
+
+    for (uint64_t i = 1; i < l->order.n; i++) {
+        cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
+
+        pos = cv_sat_align(pos, cv_max(q->align, 1));
+        q->off = pos;
+        if (q->group != CV_G_NOBITS)
+            pos = cv_sat_add(pos, q->size);
+    }
+    l->shoff = cv_sat_align(pos, 8);
+    l->phoff = cv_sat_add(l->shoff, l->order.n * SECTION_HEADER);
+}
+
+cuvet_status cv_link_arrange(cv_link *l)
+{
+    cuvet_status st;
+
+    bury(l);
+    cv_l_osec(l, l->prototype)->dead = !needs_prototypes(l);
+    if (l->compat != CV_NONE) {
+        cv_l_osec(l, l->cuinfo)->flags |= NOTE_LINK;
+        cv_l_osec(l, l->cuinfo)->infosec = l->compat;
+    }
+    cv_l_osec(l, l->cuinfo)->linksec = l->tkinfo;
+    st = make_tables(l);
+    if (st == CUVET_OK)
+        st = order_sections(l);
+    if (st == CUVET_OK && l->order.n >= CV_SHN_LORESERVE)
+        return cv_reject(l->x, CV_R_LIMIT_SECTIONS, 0, l->order.n, CV_SHN_LORESERVE - 1);
+    if (st == CUVET_OK)
+        st = order_symbols(l);
+    if (st == CUVET_OK)
+        st = make_strings(l);
+    if (st == CUVET_OK)
+        st = cv_link_fill(l);
+    if (st != CUVET_OK)
+        return st;
+    set_sizes(l);
+    set_offsets(l);
+    return CUVET_OK;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Stage write: the file. Section contents at their offsets, relocations applied, section headers, program
+ * headers. */
+#include "base/arith.h"
+#include "link/stages.h"
+
+enum { SEGMENT = 56, PT_LOAD = 1, PT_PHDR = 6, P_RX = 5, P_RW = 6 };
+
+typedef struct segment {
+    uint32_t type, flags;
+    uint64_t off, filesz, memsz;
+} segment;
+
+/* A place in the file that is being written. */
+static cv_span part_of(const cv_block *out, uint64_t off, uint64_t len)
+{
+    return cv_span_tail(cv_span_of(out->mem, off + len, 0), off);
+}
+
+static bool put(cv_block *out, uint64_t size, uint64_t off, cv_span bytes)
+{
+    if (off > size || bytes.len > size - off)
+        return false;
+    cv_span_copy(bytes, (void *)(uintptr_t)part_of(out, off, bytes.len).base);
+    return true;
+}
+
+static bool put_section(const cv_link *l, cv_block *out, const cv_osec *q)
+{
+    bool ok = true;
+
+    if (q->group == CV_G_NOBITS)
+        return true;
+    if (q->bytes.len)
+        return q->bytes.len == q->size && put(out, l->size, q->off, cv_builder_span(&q->bytes));
+    for (cv_id p = q->first_part; p != CV_NONE && ok; p = cv_parts_at(&l->part, p)->next) {
+        const cv_part *e = cv_parts_at(&l->part, p);
+        cv_span body = cv_l_body(l, cv_l_isec(l, e->isec));
+
+        ok =
+            body.len <= q->size && e->base <= q->size - body.len && put(out, l->size, q->off + e->base, body);
+    }
+    return ok;
+}
+
+static bool apply(const cv_link *l, cv_block *out, const cv_osec *q)
+{
+    const cv_osec *t = cv_l_osec(l, q->target);
+    bool ok = true;
+    cv_fix f;
+
+    if (t->dead || t->group == CV_G_NOBITS)
+        return true;
+    for (cv_id r = q->rels; r != CV_NONE && ok; r = cv_l_irel(l, r)->next)
+        if (cv_l_irel(l, r)->target != CV_NONE && cv_link_fix(l, r, q, &f) && f.n)
+            ok = cv_link_apply(&f, (uint8_t *)(uintptr_t)part_of(out, t->off, t->size).base, t->size,
+                               cv_l_irel(l, r)->off);
+    return ok;
+}
+
+static void section_header(const cv_link *l, cv_builder *b, const cv_osec *q)
+{
+    cv_put_u32(b, (uint32_t)cv_l_mean(l, q->name)->sh_off);
+    cv_put_u32(b, q->type);
+    cv_put_u64(b, q->flags);
+    cv_put_u64(b, 0);
+    cv_put_u64(b, q->off);
+    cv_put_u64(b, q->size);
+    cv_put_u32(b, q->link);
+    cv_put_u32(b, q->info);
+    cv_put_u64(b, q->align);
+    cv_put_u64(b, q->entsize);
+}
+
+static void put_segment(cv_builder *b, const segment *s)
+{
+    cv_put_u32(b, s->type);
+    cv_put_u32(b, s->flags);
+    cv_put_u64(b, s->off);
+    cv_put_u64(b, 0);
+    cv_put_u64(b, 0);
+    cv_put_u64(b, s->filesz);
+    cv_put_u64(b, s->memsz);
+    cv_put_u64(b, 8);
+}
+
+/* Read-only and code sections: one run. */
+static bool find_code(const cv_link *l, segment *s)
+{
+    bool any = false;
+
+    for (uint64_t i = 0; i < l->order.n; i++) {
+        const cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
+
+        if (q->group != CV_G_CONST && q->group != CV_G_CODE)
+            continue;
+        if (!any)
+            s->off = q->off;
+        any = true;
+        s->filesz = s->memsz = q->off + q->size - s->off;
+    }
+    return any;
+}
+
+/* Initialised and zero data. The file part ends where the last zero section would begin. */
+static bool find_data(const cv_link *l, segment *s)
+{
+    bool any = false, zero = false;
+    uint64_t end = 0;
+
+    for (uint64_t i = 0; i < l->order.n; i++) {
+        const cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
+
+        if (q->group != CV_G_INIT && q->group != CV_G_NOBITS)
+            continue;
+        if (!any)
+            s->off = q->off;
+        any = true;
+        if (q->group == CV_G_NOBITS) {
+            zero = true;
+            s->filesz = q->off - s->off;
+        } else if (!zero) {
+            s->filesz = q->off + q->size - s->off;
+        }
+    }
+    end = s->filesz;
+    for (uint64_t i = 0; i < l->order.n; i++) {
+        const cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
+
+        if (q->group == CV_G_NOBITS)
+            end = cv_sat_add(cv_sat_align(end, cv_max(q->align, 1)), q->size);
+    }
+    s->memsz = end;
+    return any;
+}
+
+static void segments(cv_link *l, cv_builder *b)
+{
+    segment code = { PT_LOAD, P_RX, 0, 0, 0 }, data = { PT_LOAD, P_RW, 0, 0, 0 };
+    bool has_code = find_code(l, &code), has_data = find_data(l, &data);
+    uint64_t n = 2u + has_code + has_data;
+    segment table = { PT_PHDR, P_RX, l->phoff, n * SEGMENT, n * SEGMENT };
+
+    l->phnum = n;
+    put_segment(b, &table);
+    if (has_code)
+        put_segment(b, &code);
+    if (has_data)
+        put_segment(b, &data);
+    table.type = PT_LOAD;
+    put_segment(b, &table);
+}
+
+static void file_header(const cv_link *l, cv_builder *b)
+{
+    uint32_t note = cv_l_osec(l, l->cuinfo)->index;
+
+    cv_put_u32(b, CV_ELF_MAGIC);
+    cv_put_u8(b, 2);
+    cv_put_u8(b, 1);
+    cv_put_u8(b, 1);
+    cv_put_u8(b, CV_OSABI_CUDA);
+    cv_put_u8(b, CV_ABI_CUDA);
+    cv_put_zero(b, 7);
+    cv_put_u16(b, l->o.relocatable ? CV_ELF_REL : CV_ELF_EXEC);
+    cv_put_u16(b, CV_EM_CUDA);
+    cv_put_u32(b, 1);
+    cv_put_u64(b, 0);
+    cv_put_u64(b, l->phnum ? l->phoff : 0);
+    cv_put_u64(b, l->shoff);
+    cv_put_u32(b, (note < 255 ? note : 255) << 24 | l->o.target.sm << 8 | 4);
+    cv_put_u16(b, 64);
+    cv_put_u16(b, SEGMENT);
+    cv_put_u16(b, (uint16_t)l->phnum);
+    cv_put_u16(b, 64);
+    cv_put_u16(b, (uint16_t)l->order.n);
+    cv_put_u16(b, 1);
+}
+
+cuvet_status cv_link_emit(cv_link *l, cv_block *out)
+{
+    cv_builder tables, header;
+    cuvet_status st;
+    bool ok = true;
+
+    cv_builder_init(&tables, &l->x->mem);
+    cv_builder_init(&header, &l->x->mem);
+    for (uint64_t i = 0; i < l->order.n; i++)
+        section_header(l, &tables, cv_l_osec(l, *cv_u32s_at(&l->order, i)));
+    if (!l->o.relocatable)
+        segments(l, &tables);
+    file_header(l, &header);
+    l->size = cv_sat_add(l->shoff, tables.len);
+    st = tables.failed || header.failed ? cv_l_nomem(l) : cv_block_zero(l->x, out, l->size);
+    if (st == CUVET_OK) {
+        ok = put(out, l->size, 0, cv_builder_span(&header)) &&
+             put(out, l->size, l->shoff, cv_builder_span(&tables));
+        for (uint64_t i = 1; i < l->order.n && ok; i++)
+            ok = put_section(l, out, cv_l_osec(l, *cv_u32s_at(&l->order, i)));
+        for (cv_id i = 0; i < l->osec.n && ok; i++)
+            if (cv_l_osec(l, i)->group == CV_G_REL && !cv_l_osec(l, i)->is_resolved)
+                ok = apply(l, out, cv_l_osec(l, i));
+        st = ok ? CUVET_OK : CUVET_E_INTERNAL;
+    }
+    cv_builder_free(&tables);
+    cv_builder_free(&header);
+    return st;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Names that are known from outside of the program, and the note that says who linked it. */
+#include "link/stages.h"
+
+typedef struct known {
+    const char *text;
+    bool prefix;
+} known;
+
+static const known DRIVER_NAMES[] = {
+#define DRIVER(name)        { name, false },
+#define DRIVER_PREFIX(text) { text, true },
+#include "driver.def"
+#undef DRIVER
+#undef DRIVER_PREFIX
+};
+
+static bool is_driver(cv_span name)
+{
+    for (size_t i = 0; i < CV_COUNT(DRIVER_NAMES); i++) {
+        const known *k = &CV_AT(DRIVER_NAMES, i);
+
+        if (k->prefix ? cv_span_starts(name, k->text) : cv_span_eq_str(name, k->text))
+            return true;
+    }
+    return false;
+}
+
+bool cv_link_may_stay_undefined(const cv_link *l, const cv_isym *s)
+{
+    const cv_isym *f = cv_l_isym(l, cv_l_mean(l, s->name)->first);
+
+    if (cv_l_mean(l, s->name)->win != CV_NONE)
+        return true;
+    return (cv_l_type(f) == CV_STT_FUNC && is_driver(cv_l_text(l, s->name))) || cv_l_bind(f) == CV_STB_WEAK ||
+           cv_l_is_texture(f) || (f->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
+}
+
+static bool holds(cv_span name, const char *part)
+{
+    cv_span rest;
+
+    for (uint64_t at = 0; at <= name.len; at++) {
+        rest = cv_span_tail(name, at);
+        if (cv_span_starts(rest, part))
+            return true;
+    }
+    return false;
+}
+
+CV_BUF_BEGIN
+bool cv_link_is_root(const cv_link *l, cv_id fn)
+{
+    if (!cv_l_fn(l, fn)->kernel)
+        return false;
+    for (uint64_t i = 0; i < l->o.n_kernels_used; i++)
+        if (holds(cv_l_text(l, cv_l_fn(l, fn)->name), l->o.kernels_used[i]))
+            return true;
+    return l->o.n_kernels_used == 0;
+}
+CV_BUF_END
+
+/* Our name, never the vendor's. Six words {2, 0, tool, version, build, options} and the strings they point
+ * to. */
+void cv_link_put_tool(const cv_link *l, cv_builder *b)
+{
+    static const char NAME[] = "cuvet", VERSION[] = "0.1.0";
+    const uint32_t tool = 1, version = tool + (uint32_t)sizeof(NAME),
+                   build = version + (uint32_t)sizeof(VERSION);
+    const uint32_t options = build + 1, strings = options + 1, desc = 24 + (strings + 3) / 4 * 4;
+
+    (void)l;
+    cv_put_u32(b, 12);
+    cv_put_u32(b, desc);
+    cv_put_u32(b, 2000);
+    cv_put_str(b, "NVIDIA Corp");
+    cv_put_u8(b, 0);
+    cv_put_u32(b, 2);
+    cv_put_u32(b, 0);
+    cv_put_u32(b, tool);
+    cv_put_u32(b, version);
+    cv_put_u32(b, build);
+    cv_put_u32(b, options);
+    cv_put_u8(b, 0);
+    cv_put_str(b, NAME);
+    cv_put_u8(b, 0);
+    cv_put_str(b, VERSION);
+    cv_put_u8(b, 0);
+    cv_put_zero(b, 2 + desc - 24 - strings);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Shared memory of a relocatable link in the exact form of the reference linker. It gives up what a later
+ * link needs: an extern array becomes an instance behind the data of its kernel, and a use in a device
+ * function is gone. Only on request; otherwise the relocations stay. */
+#include "base/arith.h"
+#include "link/stages.h"
+
+enum { LARGE_ALIGN = 16, INSTANCE_INFO = 0x2D, INSTANCE_OTHER = 0x41, R_YIELD_OPCODE9_0 = 68 };
+
+static uint64_t largest_alignment(const cv_link *l)
+{
+    uint64_t most = 0;
+
+    for (cv_id i = 0; i < l->isym.n; i++) {
+        const cv_isym *s = cv_l_isym(l, i);
+
+        if (cv_l_is_shared(s) && s->sec != CV_NONE &&
+            cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, cv_l_isec(l, s->sec)->index)->role ==
+                CV_ROLE_NV_DEBUG_SHARED)
+            most = cv_max(most, s->value);
+    }
+    return most;
+}
+
+/* The instance of a kernel: behind its own data. */
+static cuvet_status make_instance(cv_link *l, cv_id fn, cv_id src)
+{
+    cv_osec *z = cv_l_osec(l, cv_l_osec(l, cv_l_fn(l, fn)->sec)->shared);
+    cv_osym y = { .sec = CV_NONE,
+                  .win = CV_NONE,
+                  .src = src,
+                  .fn = CV_NONE,
+                  .info = INSTANCE_INFO,
+                  .other = INSTANCE_OTHER,
+                  .instance = true,
+                  .local = true };
+    cv_id id;
+
+    z->size = cv_sat_align(z->size, LARGE_ALIGN);
+    z->align = cv_max(z->align, LARGE_ALIGN);
+    z->dead = false;
+    y.value = z->size;
+    y.name = cv_l_name_join(l, "externsharedinstance", l->empty);
+    id = y.name == CV_NONE ? CV_NONE : cv_l_new_osym(l, &y);
+    if (id == CV_NONE || !cv_u32s_push(&l->x->mem, &l->locals, id) || !cv_l_use_str(l, y.name))
+        return cv_l_nomem(l);
+    cv_l_fn(l, fn)->instance = id;
+    return CUVET_OK;
+}
+
+static cuvet_status rewrite(cv_link *l, cv_id fn, cv_id rel)
+{
+    cuvet_status st = CUVET_OK;
+
+    if (!cv_l_fn(l, fn)->kernel) {
+        cv_l_irel(l, rel)->type = R_YIELD_OPCODE9_0; /* nothing is left of it */
+        return CUVET_OK;
+    }
+    if (cv_l_fn(l, fn)->instance == CV_NONE)
+        st = make_instance(l, fn, cv_l_irel(l, rel)->sym);
+    cv_l_irel(l, rel)->osym = cv_l_fn(l, fn)->instance;
+    return st;
+}
+
+cuvet_status cv_link_shared_partial(cv_link *l)
+{
+    uint64_t align = largest_alignment(l);
+    cuvet_status st = CUVET_OK;
+
+    if (!l->o.compat)
+        return CUVET_OK;
+    for (cv_id i = 0; i < l->osec.n; i++) {
+        cv_osec *q = cv_l_osec(l, i);
+
+        if (cv_span_starts(cv_l_text(l, q->name), ".nv.shared.") && q->size)
+            q->align = cv_max(q->align, align);
+    }
+    for (cv_id i = 0; i < l->osec.n && st == CUVET_OK; i++) {
+        const cv_osec *q = cv_l_osec(l, i);
+
+        if (q->group != CV_G_REL || q->is_resolved || cv_l_osec(l, q->target)->group != CV_G_CODE)
+            continue;
+        for (cv_id r = q->rels; r != CV_NONE && st == CUVET_OK; r = cv_l_irel(l, r)->next) {
+            cv_id sym = cv_l_irel(l, r)->sym;
+
+            if (cv_l_is_shared(cv_l_isym(l, sym)) && cv_l_isym(l, cv_l_canon(l, sym))->sec == CV_NONE)
+                st = rewrite(l, cv_l_osec(l, q->target)->fn, r);
+        }
+    }
+    return st;
+}

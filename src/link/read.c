@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Stage read: sections, symbols, register and frame counts, prototypes of every input. */
+#include "format/meta/read.h"
+#include "format/tlv/read.h"
+#include "link/stages.h"
+
+enum { EIATTR_FRAME_SIZE = 0x11, EIATTR_REGCOUNT = 0x2F };
+
+cuvet_status cv_l_nomem(const cv_link *l)
+{
+    return cv_nomem(l->x, 0);
+}
+
+static bool add_meanings(cv_link *l)
+{
+    static const cv_meaning NOTHING = { CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE,
+                                        CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE,
+                                        CV_NONE, 0,       0,       0,       false };
+
+    while (l->mean.n < l->names.list.n)
+        if (!cv_meanings_push(&l->x->mem, &l->mean, NOTHING))
+            return false;
+    return true;
+}
+
+cv_id cv_l_name(cv_link *l, cv_span text)
+{
+    cv_id id = cv_names_put(&l->x->mem, &l->names, text);
+
+    return id != CV_NONE && add_meanings(l) ? id : CV_NONE;
+}
+
+cv_id cv_l_name_join(cv_link *l, const char *prefix, cv_id rest)
+{
+    cv_id id = cv_names_join(&l->x->mem, &l->names, prefix, cv_l_text(l, rest));
+
+    return id != CV_NONE && add_meanings(l) ? id : CV_NONE;
+}
+
+cv_id cv_l_name_join_span(cv_link *l, const char *prefix, cv_span rest)
+{
+    cv_id id = cv_names_join(&l->x->mem, &l->names, prefix, rest);
+
+    return id != CV_NONE && add_meanings(l) ? id : CV_NONE;
+}
+
+cv_span cv_l_body(const cv_link *l, const cv_isec *s)
+{
+    return cv_cubin_body(&cv_l_obj(l, s->obj)->cubin, s->index);
+}
+
+cv_id cv_l_canon(const cv_link *l, cv_id isym)
+{
+    const cv_isym *s = cv_l_isym(l, isym);
+    cv_id win;
+
+    if (cv_l_bind(s) == CV_STB_LOCAL)
+        return isym;
+    win = cv_l_mean(l, s->name)->win;
+    return win == CV_NONE ? isym : win;
+}
+
+static cuvet_status read_section(cv_link *l, cv_id o, uint32_t i)
+{
+    const cv_sec *s = cv_cubin_sec(&cv_l_obj(l, o)->cubin, i);
+    cv_isec e = { .obj = o,
+                  .index = i,
+                  .type = s->h.type,
+                  .link = s->h.link,
+                  .info = s->h.info,
+                  .flags = s->h.flags,
+                  .size = s->h.size,
+                  .align = s->h.align,
+                  .entsize = s->h.entsize,
+                  .out = CV_NONE,
+                  .info_sec = CV_NONE };
+
+    e.name = cv_l_name(l, s->name);
+    if (e.name == CV_NONE || !cv_isecs_push(&l->x->mem, &l->isec, e))
+        return cv_l_nomem(l);
+    return CUVET_OK;
+}
+
+static cuvet_status read_symbol(cv_link *l, cv_id o, uint32_t i)
+{
+    const cv_lobj *obj = cv_l_obj(l, o);
+    cv_elf_symbol s;
+    cv_span name = cv_span_of(NULL, 0, 0);
+    uint32_t shndx;
+    cv_isym e = { .obj = o,
+                  .index = i,
+                  .out = CV_NONE,
+                  .fn = CV_NONE,
+                  .next = CV_NONE,
+                  .proto = CV_NONE,
+                  .sec = CV_NONE,
+                  .shared_sec = CV_NONE,
+                  .var = CV_NONE };
+
+    cv_elf_read_symbol(obj->cubin.symtab, false, i, &s);
+    if (!cv_span_cstr(obj->cubin.strtab, s.name, &name))
+        name.len = 0;
+    shndx = cv_cubin_shndx(&obj->cubin, false, i, &s);
+    e.info = s.info;
+    e.other = s.other;
+    e.value = s.value;
+    e.size = s.size;
+    e.defined = shndx != CV_SHN_UNDEF;
+    e.common = s.shndx == CV_SHN_COMMON;
+    if (!e.common && shndx > 0 && shndx < obj->n_sec)
+        e.sec = obj->first_sec + shndx;
+    e.name = cv_l_name(l, name);
+    if (e.name == CV_NONE || !cv_isyms_push(&l->x->mem, &l->isym, e))
+        return cv_l_nomem(l);
+    return CUVET_OK;
+}
+
+/* Register and frame counts are records of the object, not of the function. */
+static void read_counts(cv_link *l, const cv_lobj *o)
+{
+    cv_span s = cv_cubin_body(&o->cubin, o->info);
+    uint64_t pos = 0;
+    cv_tlv t;
+
+    for (; cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next) {
+        uint32_t sym = cv_u32_at(s, t.payload), value = cv_u32_at(s, t.payload + 4);
+
+        if (t.format != CV_TLV_SVAL || t.value != 8 || sym >= o->n_sym)
+            continue;
+        if (t.code == EIATTR_REGCOUNT)
+            cv_l_isym(l, o->first_sym + sym)->regs = value;
+        else if (t.code == EIATTR_FRAME_SIZE)
+            cv_l_isym(l, o->first_sym + sym)->frame = value;
+    }
+}
+
+static cuvet_status set_proto(cv_link *l, const cv_lobj *o, uint32_t sym, uint32_t string, bool replace)
+{
+    cv_isym *s;
+    cv_span text;
+    cv_id name;
+
+    if (sym >= o->n_sym || !cv_span_cstr(o->cubin.strtab, string, &text))
+        return CUVET_OK; /* examined: reported there */
+    name = cv_l_name(l, text);
+    if (name == CV_NONE)
+        return cv_l_nomem(l);
+    s = cv_l_isym(l, o->first_sym + sym);
+    if (replace || s->proto == CV_NONE)
+        s->proto = name;
+    return CUVET_OK;
+}
+
+static cuvet_status read_protos(cv_link *l, const cv_lobj *o)
+{
+    cv_span graph = cv_cubin_body(&o->cubin, o->callgraph), table = cv_cubin_body(&o->cubin, o->prototype);
+    cuvet_status s = CUVET_OK;
+    cv_call_cur cur = { 0 };
+    uint64_t pos = 0;
+    cv_proto p;
+    cv_call c;
+
+    while (s == CUVET_OK && cv_prototype_next(l->x, table, &pos, &p) == CUVET_OK)
+        s = set_proto(l, o, p.symbol, p.string, true);
+    while (s == CUVET_OK && cv_callgraph_next(l->x, graph, &cur, &c) == CUVET_OK)
+        if (c.part == CV_CALL_ADDRESS)
+            s = set_proto(l, o, c.from, c.to, false);
+    return s;
+}
+
+static void find_tables(cv_lobj *o)
+{
+    const cv_cubin *c = &o->cubin;
+
+    o->info = cv_cubin_first(c, CV_ROLE_NV_INFO);
+    o->callgraph = cv_cubin_first(c, CV_ROLE_CALLGRAPH);
+    o->prototype = cv_cubin_first(c, CV_ROLE_PROTOTYPE);
+    o->compat = cv_cubin_first(c, CV_ROLE_COMPAT);
+    o->tkinfo = cv_cubin_first(c, CV_ROLE_TKINFO);
+    o->cuinfo = cv_cubin_first(c, CV_ROLE_CUINFO);
+}
+
+static cuvet_status read_object(cv_link *l, cv_id i)
+{
+    cv_lobj *o = cv_l_obj(l, i);
+    uint64_t n_sec = o->cubin.sec.n, n_sym = o->cubin.n_syms;
+    cuvet_status s = CUVET_OK;
+
+    if (l->isec.n + n_sec >= CV_NONE || l->isym.n + n_sym >= CV_NONE)
+        return cv_reject(l->x, CV_R_LIMIT_SECTIONS, 0, l->isec.n + n_sec, CV_NONE);
+    find_tables(o);
+    o->first_sec = (cv_id)l->isec.n;
+    o->first_sym = (cv_id)l->isym.n;
+    o->n_sec = (cv_id)n_sec;
+    o->n_sym = (cv_id)n_sym;
+    for (uint32_t k = 0; k < n_sec && s == CUVET_OK; k++)
+        s = read_section(l, i, k);
+    for (uint32_t k = 0; k < n_sym && s == CUVET_OK; k++)
+        s = read_symbol(l, i, k);
+    if (s == CUVET_OK) {
+        read_counts(l, o);
+        s = read_protos(l, o);
+    }
+    return s;
+}
+
+cuvet_status cv_link_read(cv_link *l)
+{
+    cuvet_status s = CUVET_OK;
+
+    for (cv_id i = 0; i < l->obj.n && s == CUVET_OK; i++)
+        s = read_object(l, i);
+    return s;
+}

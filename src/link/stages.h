@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The stages of a link, in their order, and what they share. Each returns OK, or the status of what it
+ * reported. */
+#ifndef CV_LINK_STAGES_H
+#define CV_LINK_STAGES_H
+
+#include "io/source.h"
+#include "link/link.h"
+
+CV_MUST cuvet_status cv_link_read(cv_link *l);    /* read.c: the inputs' tables */
+CV_MUST cuvet_status cv_link_resolve(cv_link *l); /* resolve.c: which definition wins */
+CV_MUST bool cv_link_resolve_holds(const cv_link *l);
+/* check.c: what must hold after a stage. */
+CV_MUST bool cv_link_collect_holds(const cv_link *l);
+CV_MUST bool cv_link_reach_holds(const cv_link *l);
+CV_MUST bool cv_link_shared_holds(const cv_link *l);
+CV_MUST bool cv_link_decide_holds(const cv_link *l);
+CV_MUST bool cv_link_arrange_holds(const cv_link *l);
+CV_MUST cuvet_status cv_link_collect(cv_link *l); /* collect.c: functions, sections, symbols of the output */
+
+CV_MUST cuvet_status cv_link_reach(cv_link *l); /* graph.c: what kernels can call */
+
+CV_MUST cuvet_status cv_link_tables(cv_link *l); /* banks.c: branch tables */
+void cv_link_commons(cv_link *l);                /* … common variables */
+CV_MUST cuvet_status cv_link_slots(cv_link *l);  /* … textures and surfaces */
+void cv_link_check_banks(cv_link *l);            /* … sizes */
+void cv_link_values(cv_link *l);                 /* symbols.c: values of all symbols */
+/* relocate.c: what becomes of a relocation. */
+typedef struct cv_field {
+    uint8_t pos, bits; /* from the lowest bit of the first byte */
+    bool add;          /* to what is there */
+    uint64_t value;
+} cv_field;
+
+typedef struct cv_fix {
+    cv_field field[2];
+    unsigned n;
+    uint32_t type;   /* of what stays … */
+    uint64_t addend; /* … and what is added to its addend */
+    bool keep, dead;
+    bool resolved; /* applied, and worth a record of that */
+} cv_fix;
+
+/* False: a type for which it is not known. */
+CV_MUST bool cv_link_fix(const cv_link *l, cv_id rel, const cv_osec *q, cv_fix *f);
+CV_MUST bool cv_link_apply(const cv_fix *f, uint8_t *bytes, uint64_t size, uint64_t off);
+CV_MUST cuvet_status cv_link_decide(cv_link *l);
+
+CV_MUST cuvet_status cv_link_describe(cv_link *l); /* describe.c: records */
+/* Symbol of the output for one of an input; CV_NONE: none. */
+CV_MUST cv_id cv_link_symbol_of(const cv_link *l, cv_id isym);
+
+CV_MUST cuvet_status cv_link_arrange(cv_link *l); /* arrange.c: order, numbers, offsets */
+/* Name of the information section of a code section. */
+CV_MUST cv_id cv_link_info_name(cv_link *l, cv_id text_name);
+CV_MUST cuvet_status cv_link_fill(cv_link *l); /* fill.c: bytes of the sections that the link writes itself */
+/* emit.c: the whole file into 'out', which has room for l->size bytes. */
+CV_MUST cuvet_status cv_link_emit(cv_link *l, cv_block *out);
+
+/* Is a symbol left out of the output? */
+CV_MUST bool cv_link_drops(const cv_link *l, cv_id osym);
+CV_MUST cuvet_status cv_link_shared(cv_link *l);         /* shared.c: shared memory */
+CV_MUST cuvet_status cv_link_shared_partial(cv_link *l); /* … of a relocatable link */
+CV_MUST cuvet_status cv_link_propagate(cv_link *l);      /* propagate.c: registers, barriers, stack */
+
+/* Report about a symbol of an input, or without one (CV_NONE). */
+void cv_link_say(cv_link *l, cv_id isym, cv_rule rule, uint64_t got, uint64_t want);
+/* The same about a section of an input, which ends the link. */
+CV_MUST cuvet_status cv_link_refuse_section(cv_link *l, cv_id isec, cv_rule rule, uint64_t got);
+/* A reference that no input has to satisfy: the driver does, or nobody needs it. */
+CV_MUST bool cv_link_may_stay_undefined(const cv_link *l, const cv_isym *s);
+void cv_link_put_tool(const cv_link *l, cv_builder *b);
+/* Is the function where the program begins? */
+CV_MUST bool cv_link_is_root(const cv_link *l, cv_id fn);
+/* Functions that a function reaches, itself first. seen: a word for each prototype, at least one. */
+CV_MUST cuvet_status cv_link_below(cv_link *l, cv_id fn, cv_u32s *out, cv_u32s *seen);
+
+/* Short ways to elements. */
+static inline cv_lobj *cv_l_obj(const cv_link *l, uint64_t i)
+{
+    return cv_lobjs_at(&l->obj, i);
+}
+static inline cv_isec *cv_l_isec(const cv_link *l, uint64_t i)
+{
+    return cv_isecs_at(&l->isec, i);
+}
+static inline cv_isym *cv_l_isym(const cv_link *l, uint64_t i)
+{
+    return cv_isyms_at(&l->isym, i);
+}
+static inline cv_irel *cv_l_irel(const cv_link *l, uint64_t i)
+{
+    return cv_irels_at(&l->irel, i);
+}
+static inline cv_osec *cv_l_osec(const cv_link *l, uint64_t i)
+{
+    return cv_osecs_at(&l->osec, i);
+}
+static inline cv_osym *cv_l_osym(const cv_link *l, uint64_t i)
+{
+    return cv_osyms_at(&l->osym, i);
+}
+static inline cv_lfn *cv_l_fn(const cv_link *l, uint64_t i)
+{
+    return cv_lfns_at(&l->fn, i);
+}
+static inline cv_meaning *cv_l_mean(const cv_link *l, cv_id name)
+{
+    return cv_meanings_at(&l->mean, name);
+}
+static inline cv_span cv_l_text(const cv_link *l, cv_id name)
+{
+    return cv_names_text(&l->names, name);
+}
+static inline uint8_t cv_l_bind(const cv_isym *s)
+{
+    return (uint8_t)(s->info >> 4);
+}
+static inline uint8_t cv_l_type(const cv_isym *s)
+{
+    return s->info & 15;
+}
+static inline bool cv_l_is_shared(const cv_isym *s)
+{
+    return cv_l_type(s) == CV_STT_CUDA_OBJECT && (s->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
+}
+static inline bool cv_l_is_texture(const cv_isym *s)
+{
+    return cv_l_type(s) >= 10 && cv_l_type(s) <= 12;
+}
+
+/* Number of a name, with a meaning; CV_NONE: no memory. */
+CV_MUST cv_id cv_l_name(cv_link *l, cv_span text);
+CV_MUST cv_id cv_l_name_join(cv_link *l, const char *prefix, cv_id rest);
+CV_MUST cv_id cv_l_name_join_span(cv_link *l, const char *prefix, cv_span rest);
+/* Body of an input section. */
+cv_span cv_l_body(const cv_link *l, const cv_isec *s);
+/* The definition that stands for a symbol: its own when it is local or won, else the winner, else itself. */
+cv_id cv_l_canon(const cv_link *l, cv_id isym);
+CV_MUST cuvet_status cv_l_nomem(const cv_link *l);
+
+/* relocs.c: the entries of a relocation section of an input. */
+CV_MUST cuvet_status cv_link_relocations(cv_link *l, cv_id isec);
+
+/* place.c: where the bytes of an input section go. */
+CV_MUST cuvet_status cv_link_place(cv_link *l, cv_id isec);
+/* The section that shared variables of device functions lie in, made when it is not there. */
+CV_MUST cv_id cv_l_debug_shared(cv_link *l);
+
+/* output.c. False, or CV_NONE: no memory. */
+CV_MUST bool cv_l_use_sh(cv_link *l, cv_id name);
+CV_MUST bool cv_l_use_str(cv_link *l, cv_id name);
+CV_MUST bool cv_l_use_both(cv_link *l, cv_id name);
+CV_MUST bool cv_l_use_joined(cv_link *l, const char *prefix, cv_id rest);
+CV_MUST cv_id cv_l_new_osym(cv_link *l, const cv_osym *proto);
+
+typedef struct cv_new_section {
+    cv_id name;
+    cv_group group;
+    uint32_t type;
+    uint64_t flags, align, entsize;
+    bool symbol;   /* gets a section symbol */
+    bool named;    /* its name is entered in both string tables now */
+    bool rel_name; /* … and that of its relocations between the two */
+} cv_new_section;
+
+CV_MUST cv_id cv_l_new_osec(cv_link *l, const cv_new_section *n);
+CV_MUST bool cv_l_add_part(cv_link *l, cv_id osec, cv_id isec, uint64_t base);
+CV_MUST bool cv_l_add_rel(cv_link *l, cv_id osec, const cv_irel *rel);
+CV_MUST bool cv_l_add_edge(cv_link *l, cv_id *head, cv_id to);
+/* Section of the output with this name, CV_NONE: none yet. */
+CV_MUST cv_id cv_l_find_osec(cv_link *l, const char *prefix, cv_id rest);
+
+#endif

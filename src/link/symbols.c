@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What each symbol of the output is: section, value, size, binding; and which of them stay. */
+#include "link/stages.h"
+
+enum { SPACE_SHARED = 0x40, HIDDEN_BANK = 0x81, MANAGED = 4 };
+
+static bool is_shared_space(uint8_t other)
+{
+    return (other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
+}
+
+/* Nobody defines it. */
+static void undefined(const cv_link *l, cv_osym *y)
+{
+    const cv_isym *s = cv_l_isym(l, y->src);
+    uint8_t type = cv_l_type(s);
+
+    y->sec = CV_NONE;
+    y->size = s->size;
+    y->value = 0;
+    if (l->o.relocatable && l->o.compat && is_shared_space(s->other) && type == CV_STT_CUDA_OBJECT) {
+        y->sec = l->debug_shared;
+        y->size = 0;
+    } else if (cv_l_bind(s) == CV_STB_WEAK && type == CV_STT_OBJECT) {
+        y->info = CV_STB_GLOBAL << 4 | CV_STT_OBJECT;
+    } else if (l->o.relocatable && l->o.compat && type != CV_STT_FUNC) {
+        y->value = UINT64_MAX;
+    }
+}
+
+static void shared_value(const cv_link *l, cv_osym *y, const cv_isym *w)
+{
+    y->value = w->placed ? w->shared_off : 0;
+    if (w->shared_sec != CV_NONE)
+        y->sec = w->shared_sec;
+    (void)l;
+}
+
+static void defined(const cv_link *l, cv_osym *y)
+{
+    const cv_isym *w = cv_l_isym(l, y->win);
+    bool object = cv_l_type(w) == CV_STT_CUDA_OBJECT;
+
+    y->size = w->size;
+    y->other = w->other;
+    if (w->common) {
+        y->value = w->value;
+        y->common_kept = true;
+        return;
+    }
+    if (w->sec == CV_NONE || cv_l_isec(l, w->sec)->table) {
+        y->sec = CV_NONE;
+        return;
+    }
+    y->sec = cv_l_isec(l, w->sec)->out;
+    y->value = w->value;
+    if (cv_l_type(w) != CV_STT_FUNC && !is_shared_space(w->other))
+        y->value += cv_l_isec(l, w->sec)->base;
+    y->info = w->info;
+    if (l->o.relocatable || !object)
+        return;
+    y->info = (uint8_t)(cv_l_bind(w) << 4 | CV_STT_OBJECT);
+    y->other = w->other & MANAGED;
+    if (is_shared_space(w->other))
+        shared_value(l, y, w);
+    if (l->o.preserve && (is_shared_space(w->other) || (w->other & HIDDEN_BANK) == HIDDEN_BANK))
+        y->other = 1;
+}
+
+void cv_link_values(cv_link *l)
+{
+    l->debug_shared = cv_l_find_osec(l, ".nv_debug.shared", l->empty);
+    for (cv_id i = 0; i < l->osym.n; i++) {
+        cv_osym *y = cv_l_osym(l, i);
+
+        if (y->is_section || y->common || y->instance)
+            continue;
+        if (y->win == CV_NONE)
+            undefined(l, y);
+        else
+            defined(l, y);
+    }
+}
+
+static bool keeps_shared(const cv_link *l, uint8_t other)
+{
+    return l->o.preserve || (l->o.debug && is_shared_space(other));
+}
+
+static bool drop_section(const cv_link *l, const cv_osym *y)
+{
+    const cv_osec *s = cv_l_osec(l, y->sec);
+
+    return s->dead ||
+           ((s->group == CV_G_NOBITS || s->group == CV_G_INIT || s->group == CV_G_CONST) && s->size == 0);
+}
+
+static bool drop_undefined(const cv_link *l, const cv_osym *y)
+{
+    const cv_isym *s = cv_l_isym(l, y->src);
+
+    if (cv_l_type(s) == CV_STT_FUNC)
+        return y->fn == CV_NONE || !cv_l_fn(l, y->fn)->live;
+    return cv_span_starts(cv_l_text(l, y->name), "__U") || is_shared_space(s->other);
+}
+
+bool cv_link_drops(const cv_link *l, cv_id id)
+{
+    const cv_osym *y = cv_l_osym(l, id);
+    const cv_isym *w = y->win == CV_NONE ? NULL : cv_l_isym(l, y->win);
+
+    if (y->is_section)
+        return drop_section(l, y);
+    if (y->sec != CV_NONE && cv_l_osec(l, y->sec)->dead)
+        return true;
+    if (l->o.relocatable || y->instance)
+        return false;
+    if (y->fn != CV_NONE && !cv_l_fn(l, y->fn)->live)
+        return true;
+    if (!w)
+        return drop_undefined(l, y);
+    if (y->hidden)
+        return !keeps_shared(l, w->other);
+    return cv_l_is_shared(w) && !keeps_shared(l, w->other);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the tests of the linker share: the golden cases of corpus/link, objects that are edited in memory, and
+ * a context that listens. */
+#ifndef CV_TESTS_LINK_FIXTURE_H
+#define CV_TESTS_LINK_FIXTURE_H
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cuvet/cuvet.h>
+
+#define LC_INPUTS 8
+#define N(table)  (sizeof(table) / sizeof((table)[0]))
+
+/* A row of corpus/link/index.tsv; the texts are pieces of it. */
+typedef struct lc_case {
+    const char *name, *target, *options, *output; /* a file of the archive, or rules */
+    const char *input[LC_INPUTS];
+    unsigned n;
+} lc_case;
+
+/* Rows of the index, for a suite: outside of a test nothing can be asserted. */
+int lc_rows(void);
+/* The same, read on the first call. */
+unsigned lc_count(void);
+const lc_case *lc_get(unsigned i);
+const lc_case *lc_find(const char *name, const char *target);
+/* A file of the archive. */
+const uint8_t *lc_file(const char *name, size_t *n);
+
+/* An object that a test may edit. */
+typedef struct lc_object {
+    uint8_t bytes[1 << 17];
+    size_t n;
+} lc_object;
+
+void lc_load(lc_object *o, const char *file);
+uint64_t lc_number(const uint8_t *p, size_t off, unsigned width);
+void lc_put(lc_object *o, size_t off, unsigned width, uint64_t v);
+
+/* A section header, and where it is. */
+typedef struct lc_section {
+    const char *name;
+    size_t at;
+    uint32_t type, link, info;
+    uint64_t flags, addr, off, size, align, entsize;
+} lc_section;
+
+unsigned lc_sections(const uint8_t *p);
+lc_section lc_section_of(const uint8_t *p, unsigned i);
+/* The first section whose name begins like this; its index in *i. */
+lc_section lc_find_section(const uint8_t *p, const char *prefix, unsigned *i);
+
+/* What was said since lc_setup() or lc_forget(). */
+extern cuvet_ctx *lc_ctx;
+void lc_setup(void);
+void lc_teardown(void);
+void lc_forget(void);
+bool lc_said(const char *id);
+unsigned lc_n_said(void);
+/* The first diagnostic of a rule, which must have been said. */
+const cuvet_diag *lc_diag(const char *id);
+
+cuvet_linker_options lc_options(const char *target);
+cuvet_linker lc_linker(const cuvet_linker_options *o);
+void lc_end(cuvet_linker l);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The linker called wrongly: handles, states, options. */
+#include "link_fixture.h"
+
+enum call { ADD = 0, NAME, COMPLETE, RESULT, SYMBOL, DESTROY, N_CALLS };
+
+static cuvet_status call(cuvet_ctx *c, cuvet_linker l, unsigned which)
+{
+    const cuvet_diag d = { 0 };
+    cuvet_link_result r;
+    const char *p;
+    size_t n;
+
+    switch (which) {
+    case ADD: return cuvet_linker_add(c, l, "bytes", 5, "name");
+    case NAME: return cuvet_linker_name(c, l, 0, &p);
+    case COMPLETE: return cuvet_linker_complete(c, l);
+    case RESULT: return cuvet_linker_result(c, l, &r);
+    case SYMBOL: return cuvet_linker_symbol(c, l, &d, &p, &n);
+    default: return cuvet_linker_destroy(c, &l);
+    }
+}
+
+START_TEST(handles)
+{
+    const lc_case *c = lc_find("single_file", "sm_80");
+    const cuvet_linker_options o = lc_options("sm_80");
+    cuvet_linker l = lc_linker(&o), stale = lc_linker(&o), copy = stale;
+    cuvet_ctx *other;
+    cuvet_elf elf;
+    size_t n;
+    const uint8_t *p = lc_file(c->input[0], &n);
+
+    ck_assert_int_eq(cuvet_ctx_create(NULL, &other), CUVET_OK);
+    ck_assert_int_eq(cuvet_elf_open(lc_ctx, p, n, &elf), CUVET_OK);
+    lc_end(copy);
+    for (unsigned i = 0; i < N_CALLS; i++) {
+        ck_assert_int_eq(call(lc_ctx, (cuvet_linker){ 0 }, i), CUVET_E_HANDLE);
+        ck_assert_int_eq(call(lc_ctx, (cuvet_linker){ UINT64_MAX }, i), CUVET_E_HANDLE);
+        ck_assert_int_eq(call(lc_ctx, stale, i), CUVET_E_STALE_HANDLE);
+        ck_assert_int_eq(call(lc_ctx, (cuvet_linker){ elf.bits }, i), CUVET_E_HANDLE_KIND);
+        ck_assert_int_eq(call(other, l, i), CUVET_E_HANDLE);
+        ck_assert_int_eq(call(NULL, l, i), CUVET_E_NULL);
+    }
+    ck_assert_int_eq(cuvet_elf_close(lc_ctx, &(cuvet_elf){ l.bits }), CUVET_E_HANDLE_KIND);
+    lc_end(l);
+    cuvet_ctx_destroy(other);
+}
+END_TEST
+
+START_TEST(nothing_given)
+{
+    const cuvet_linker_options o = lc_options("sm_80");
+    cuvet_linker l = { 1 };
+    const cuvet_diag d = { 0 };
+    const char *p;
+    size_t n;
+
+    ck_assert_int_eq(cuvet_linker_create(NULL, &o, &l), CUVET_E_NULL);
+    ck_assert_uint_eq(l.bits, 0);
+    ck_assert_int_eq(cuvet_linker_create(lc_ctx, NULL, &l), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_create(lc_ctx, &o, NULL), CUVET_E_NULL);
+    l = lc_linker(&o);
+    ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, NULL, 5, "name"), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, "bytes", 5, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_name(lc_ctx, l, 0, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, l, NULL, &p, &n), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, l, &d, NULL, &n), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, l, &d, &p, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_destroy(lc_ctx, NULL), CUVET_E_NULL);
+    lc_end(l);
+}
+END_TEST
+
+START_TEST(options)
+{
+    cuvet_linker_options o = lc_options("sm_80"), good = o;
+    cuvet_linker l;
+
+    o.size--;
+    ck_assert_int_eq(cuvet_linker_create(lc_ctx, &o, &l), CUVET_E_USAGE);
+    ck_assert_uint_eq(l.bits, 0);
+    o = good;
+    o.policy = CUVET_ARCH_EXACT + 1;
+    ck_assert_int_eq(cuvet_linker_create(lc_ctx, &o, &l), CUVET_E_USAGE);
+    o = good;
+    o.toolkit = 65536;
+    ck_assert_int_eq(cuvet_linker_create(lc_ctx, &o, &l), CUVET_E_USAGE);
+    o.toolkit = 65535;
+    lc_end(lc_linker(&o));
+    o = good;
+    o.n_kernels_used = 1;
+    ck_assert_int_eq(cuvet_linker_create(lc_ctx, &o, &l), CUVET_E_USAGE);
+    o = good;
+    o.exact_relocatable = true;
+    ck_assert_int_eq(cuvet_linker_create(lc_ctx, &o, &l), CUVET_E_USAGE);
+    o.relocatable = true;
+    lc_end(lc_linker(&o));
+    o = good;
+    o.target.sm = 77;
+    ck_assert_int_eq(cuvet_linker_create(lc_ctx, &o, &l), CUVET_E_ARCH);
+    o.target = (cuvet_target){ 0 };
+    ck_assert_int_eq(cuvet_linker_create(lc_ctx, &o, &l), CUVET_E_ARCH);
+    ck_assert_uint_eq(lc_n_said(), 0);
+    o.target.sm = 100;
+    ck_assert_int_eq(cuvet_linker_create(lc_ctx, &o, &l), CUVET_E_UNSUPPORTED);
+    ck_assert(l.bits == 0 && lc_said("CV-LINK-015"));
+}
+END_TEST
+
+/* Collecting, then linked or failed, for good. */
+START_TEST(states)
+{
+    const lc_case *c = lc_find("single_file", "sm_80");
+    const cuvet_linker_options o = lc_options("sm_80");
+    cuvet_linker l = lc_linker(&o);
+    cuvet_link_result r = { .n = 1 };
+    const char *name = NULL;
+    size_t n;
+    const uint8_t *p = lc_file(c->input[0], &n);
+
+    ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_E_STATE);
+    ck_assert(r.n == 0 && r.bytes == NULL);
+    ck_assert_int_eq(cuvet_linker_name(lc_ctx, l, 0, &name), CUVET_END);
+    ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, p, n, "first"), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_name(lc_ctx, l, 0, &name), CUVET_OK);
+    ck_assert_str_eq(name, "first");
+    ck_assert_int_eq(cuvet_linker_name(lc_ctx, l, 1, &name), CUVET_END);
+    ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, p, n, "late"), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
+    ck_assert(r.n > 64 && r.objects == 1 && r.kernels == 1 && r.functions >= 1);
+    lc_end(l);
+    l = lc_linker(&o);
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_E_REFUSED); /* nothing to link */
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, p, n, "late"), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_E_STATE);
+    lc_end(l);
+}
+END_TEST
+
+/* The bytes and the name are copied; a diagnostic that points nowhere has no symbol. */
+START_TEST(borrowed)
+{
+    const lc_case *c = lc_find("single_file", "sm_80");
+    const cuvet_linker_options o = lc_options("sm_80");
+    static lc_object object;
+    char name[] = "name";
+    const char *p;
+    cuvet_diag d = { .where = { .n = 2 } };
+    cuvet_linker l = lc_linker(&o);
+    size_t n;
+
+    lc_load(&object, c->input[0]);
+    ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, object.bytes, object.n, name), CUVET_OK);
+    memset(&object, 0xFF, sizeof(object));
+    memset(name, 'x', 4);
+    ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, l, &d, &p, &n), CUVET_E_NO_MATCH);
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_name(lc_ctx, l, 0, &p), CUVET_OK);
+    ck_assert_str_eq(p, "name");
+    d.where.step[0] = (cuvet_step){ CUVET_P_MEMBER, true, 0 };
+    ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, l, &d, &p, &n), CUVET_E_NO_MATCH);
+    d.where.step[1] = (cuvet_step){ CUVET_P_SYMBOL, true, 1 };
+    ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, l, &d, &p, &n), CUVET_OK);
+    d.where.step[1].index = UINT64_MAX;
+    ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, l, &d, &p, &n), CUVET_E_NO_MATCH);
+    d.where.step[0].index = 1;
+    ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, l, &d, &p, &n), CUVET_E_NO_MATCH);
+    lc_end(l);
+}
+END_TEST
+
+Suite *suite_linker_calls(void)
+{
+    Suite *s = suite_create("linker calls");
+    TCase *t = tcase_create("calls");
+
+    tcase_add_checked_fixture(t, lc_setup, lc_teardown);
+    tcase_add_test(t, handles);
+    tcase_add_test(t, nothing_given);
+    tcase_add_test(t, options);
+    tcase_add_test(t, states);
+    tcase_add_test(t, borrowed);
+    suite_add_tcase(s, t);
+    return s;
+}

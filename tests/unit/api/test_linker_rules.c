@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the linker refuses, each rule with a neighbour that is just legal. CV-LINK-016 stands for a defect of
+ * the library: no input may raise it, and golden cases and fuzz/target_link.c would see it. */
+#include "../../support/fatbins.h"
+#include "link_fixture.h"
+
+#define CASES "sm_80"
+
+static lc_object object[2];
+
+/* Link objects; what was said is kept. */
+static cuvet_status link_with(const cuvet_linker_options *o, unsigned n, uint64_t *size)
+{
+    cuvet_linker l = lc_linker(o);
+    cuvet_link_result r;
+    cuvet_status s;
+
+    lc_forget();
+    for (unsigned i = 0; i < n; i++)
+        ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, object[i].bytes, object[i].n, "object"), CUVET_OK);
+    s = cuvet_linker_complete(lc_ctx, l);
+    ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), s == CUVET_OK ? CUVET_OK : CUVET_E_STATE);
+    ck_assert_int_eq(r.n != 0, s == CUVET_OK);
+    if (size)
+        *size = r.n;
+    lc_end(l);
+    return s;
+}
+
+static cuvet_status link_plainly(unsigned n)
+{
+    const cuvet_linker_options o = lc_options(CASES);
+
+    return link_with(&o, n, NULL);
+}
+
+static void load(const char *name)
+{
+    const lc_case *c = lc_find(name, CASES);
+
+    for (unsigned i = 0; i < c->n && i < N(object); i++)
+        lc_load(&object[i], c->input[i]);
+}
+
+static const char *name_of(const lc_object *o, size_t symbol)
+{
+    unsigned strings, i;
+    lc_section table = lc_find_section(o->bytes, ".symtab", &i);
+    lc_section s = lc_find_section(o->bytes, ".strtab", &strings);
+
+    ck_assert_uint_le(symbol + 24, table.off + table.size);
+    return (const char *)o->bytes + s.off + lc_number(o->bytes, symbol, 4);
+}
+
+/* Where the symbol of this name lies in the file; a section symbol is not meant. */
+static size_t symbol_at(const lc_object *o, const char *name)
+{
+    unsigned i;
+    lc_section table = lc_find_section(o->bytes, ".symtab", &i);
+
+    for (size_t at = table.off + 24; at < table.off + table.size; at += 24)
+        if ((o->bytes[at + 4] & 15) != 3 && strcmp(name_of(o, at), name) == 0)
+            return at;
+    ck_abort_msg("no symbol %s", name);
+}
+
+/* Rules that whole cases raise: the symbol and the input that are named. */
+static const struct {
+    const char *name, *rule, *symbol;
+    uint64_t input;
+} NAMED[] = {
+    { "same_twice", "CV-LINK-001", "_Z2k2Pi", 1 },   { "err_dup_func", "CV-LINK-001", "_Z5twicei", 1 },
+    { "err_dup_var", "CV-LINK-001", "dupv", 1 },     { "err_size", "CV-LINK-002", "arr", 1 },
+    { "err_func_vs_var", "CV-LINK-003", "same", 1 }, { "err_kernel_vs_func", "CV-LINK-005", "same", 1 },
+    { "err_undef", "CV-LINK-006", "novar", 0 },      { "reg_over", "CV-LINK-007", "_Z4deepPff", 1 },
+    { "recursion", "CV-LINK-008", "_Z4krecPi", 0 },
+};
+
+START_TEST(symbol_is_named)
+{
+    const lc_case *c = lc_find(NAMED[_i].name, CASES);
+    const cuvet_linker_options o = lc_options(CASES);
+    cuvet_linker l = lc_linker(&o);
+    const cuvet_diag *d;
+    const char *p, *file;
+    size_t n;
+
+    for (unsigned i = 0; i < c->n; i++) {
+        const uint8_t *b = lc_file(c->input[i], &n);
+
+        ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, b, n, c->input[i]), CUVET_OK);
+    }
+    (void)!cuvet_linker_complete(lc_ctx, l);
+    d = lc_diag(NAMED[_i].rule);
+    ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, l, d, &p, &n), CUVET_OK);
+    ck_assert_msg(n == strlen(NAMED[_i].symbol) && memcmp(p, NAMED[_i].symbol, n) == 0, "%s: %.*s",
+                  NAMED[_i].name, (int)n, p);
+    ck_assert_uint_ge(d->where.n, 2);
+    ck_assert_int_eq(d->where.step[0].kind, CUVET_P_MEMBER);
+    ck_assert_uint_eq(d->where.step[0].index, NAMED[_i].input);
+    ck_assert_int_eq(cuvet_linker_name(lc_ctx, l, d->where.step[0].index, &file), CUVET_OK);
+    ck_assert_str_eq(file, c->input[NAMED[_i].input]);
+    ck_assert_uint_lt(d->file_off, 1 << 17);
+    lc_end(l);
+}
+END_TEST
+
+/* CV-LINK-001: two strong definitions; one of them weak is legal. */
+START_TEST(multiple_definition)
+{
+    load("err_dup_var");
+    ck_assert_int_eq(link_plainly(2), CUVET_E_REFUSED);
+    ck_assert(lc_said("CV-LINK-001"));
+    object[1].bytes[symbol_at(&object[1], "dupv") + 4] = 0x2d; /* weak */
+    ck_assert_int_eq(link_plainly(2), CUVET_OK);
+    ck_assert(!lc_said("CV-LINK-001"));
+}
+END_TEST
+
+/* CV-LINK-002: a size of 0 agrees with every other. */
+START_TEST(sizes)
+{
+    load("err_size");
+    ck_assert_int_eq(link_plainly(2), CUVET_E_REFUSED);
+    ck_assert(lc_said("CV-LINK-002") && lc_n_said() == 1);
+    lc_put(&object[1], symbol_at(&object[1], "arr") + 16, 8, 0);
+    ck_assert_int_eq(link_plainly(2), CUVET_OK);
+}
+END_TEST
+
+/* CV-LINK-004: types of one prototype changed; the same in both objects is legal. */
+START_TEST(prototypes)
+{
+    load("func_ptr");
+    for (unsigned k = 0; k < 2; k++) {
+        unsigned i;
+        lc_section s = lc_find_section(object[k].bytes, ".strtab", &i);
+
+        ck_assert_str_eq((const char *)object[k].bytes + s.off + 1, "#iii");
+        lc_put(&object[k], s.off + 2, 1, 'v');
+        ck_assert_int_eq(link_plainly(2), k ? CUVET_OK : CUVET_E_REFUSED);
+        ck_assert_int_eq(lc_said("CV-LINK-004"), k == 0);
+    }
+}
+END_TEST
+
+/* CV-LINK-006: the driver has some names, and a relocatable link may leave every name open. */
+START_TEST(undefined)
+{
+    cuvet_linker_options o = lc_options(CASES);
+
+    load("err_undef");
+    ck_assert_int_eq(link_plainly(1), CUVET_E_REFUSED);
+    ck_assert(lc_said("CV-LINK-006"));
+    o.relocatable = true;
+    ck_assert_int_eq(link_with(&o, 1, NULL), CUVET_OK);
+    load("dev_malloc");
+    ck_assert_int_eq(link_plainly(1), CUVET_OK);
+    ck_assert(!lc_said("CV-LINK-006"));
+}
+END_TEST
+
+/* CV-LINK-008: a warning, an error, or nothing at all. */
+START_TEST(stack_sizes)
+{
+    cuvet_linker_options o = lc_options(CASES);
+    uint64_t size, quiet;
+
+    load("recursion");
+    ck_assert_int_eq(link_with(&o, 1, &size), CUVET_OK);
+    ck_assert(lc_said("CV-LINK-008"));
+    ck_assert_int_eq(lc_diag("CV-LINK-008")->severity, CUVET_WARNING);
+    o.no_stack_warning = true;
+    ck_assert_int_eq(link_with(&o, 1, &quiet), CUVET_OK);
+    ck_assert(lc_n_said() == 0 && size == quiet);
+    o.warnings_are_errors = true;
+    ck_assert_int_eq(link_with(&o, 1, NULL), CUVET_OK);
+    o.no_stack_warning = false;
+    ck_assert_int_eq(link_with(&o, 1, NULL), CUVET_E_REFUSED);
+    ck_assert(lc_said("CV-LINK-008"));
+}
+END_TEST
+
+/* CV-LINK-009: bank 3 is nearly full in one case, too full in the other. */
+START_TEST(constant_bank)
+{
+    load("const_big");
+    ck_assert_int_eq(link_plainly(2), CUVET_OK);
+    ck_assert(!lc_said("CV-LINK-009"));
+    load("const_overflow");
+    ck_assert_int_eq(link_plainly(2), CUVET_E_REFUSED);
+    ck_assert(lc_said("CV-LINK-009"));
+    ck_assert_uint_gt(lc_diag("CV-LINK-009")->got, 0x10000);
+    ck_assert_uint_eq(lc_diag("CV-LINK-009")->want, 3);
+}
+END_TEST
+
+/* The variable of a kernel with shared memory gets another size, and its section more than that. */
+static cuvet_status link_shared(uint64_t size)
+{
+    unsigned i;
+    lc_section s;
+
+    load("shared_static");
+    s = lc_find_section(object[0].bytes, ".nv.shared._Z3kscPi", &i);
+    lc_put(&object[0], symbol_at(&object[0], "$___ZZ3kscPiE1d__107") + 16, 8, size);
+    lc_put(&object[0], s.at + 32, 8, size);
+    return link_plainly(2);
+}
+
+/* CV-LINK-010: 48 KiB, and one byte more. */
+START_TEST(shared_memory)
+{
+    ck_assert_int_eq(link_shared(0xC000), CUVET_OK);
+    ck_assert(!lc_said("CV-LINK-010"));
+    ck_assert_int_eq(link_shared(0xC001), CUVET_E_REFUSED);
+    ck_assert(lc_said("CV-LINK-010"));
+    ck_assert_uint_eq(lc_diag("CV-LINK-010")->got, 0xC001);
+    ck_assert_uint_eq(lc_diag("CV-LINK-010")->want, 0xC000);
+}
+END_TEST
+
+/* CV-LINK-011: every type that a reference may not have; the types of table spec/relocs.def are all legal in
+ * a file. The relocations name shared memory, a constant, a global variable. */
+static const struct {
+    const char *name, *symbol;
+    uint32_t type;
+} RELOCS[] = {
+    { "shared_static", "$___ZZ3kscPiE1d__107", 0 },
+    { "shared_static", "$___ZZ3kscPiE1d__107", 116 },
+    { "extern_basic", "coef", 0 },
+    { "extern_basic", "coef", 116 },
+    { "extern_basic", "g_counter", 116 },
+    { "extern_basic", "_Z6helperi", 116 },
+};
+
+START_TEST(relocation_types)
+{
+    unsigned k, patched = 0, table;
+    size_t symbol;
+    lc_section symbols;
+
+    load(RELOCS[_i].name);
+    ck_assert_int_eq(link_plainly(2), CUVET_OK);
+    symbols = lc_find_section(object[0].bytes, ".symtab", &table);
+    symbol = (symbol_at(&object[0], RELOCS[_i].symbol) - symbols.off) / 24;
+    for (k = 0; k < lc_sections(object[0].bytes) && !patched; k++) {
+        lc_section s = lc_section_of(object[0].bytes, k);
+        size_t step = s.type == 4 ? 24 : 16;
+
+        if (strncmp(s.name, ".rel.text", 9) != 0 && strncmp(s.name, ".rela.text", 10) != 0)
+            continue;
+        for (size_t at = s.off; at < s.off + s.size && !patched; at += step)
+            if (lc_number(object[0].bytes, at + 12, 4) == symbol) {
+                lc_put(&object[0], at + 8, 4, RELOCS[_i].type);
+                patched++;
+            }
+    }
+    ck_assert_uint_eq(patched, 1);
+    ck_assert_int_eq(link_plainly(2), CUVET_E_REFUSED);
+    ck_assert(lc_said("CV-LINK-011"));
+    ck_assert_uint_eq(lc_diag("CV-LINK-011")->got, RELOCS[_i].type);
+}
+END_TEST
+
+/* CV-LINK-017: the value of a shared variable is its alignment, and that is a power of two. */
+START_TEST(shared_alignment)
+{
+    size_t at;
+
+    load("shared_static");
+    at = symbol_at(&object[0], "$___ZZ3kscPiE1d__107");
+    lc_put(&object[0], at + 8, 8, 3);
+    ck_assert_int_eq(link_plainly(2), CUVET_E_REFUSED);
+    ck_assert(lc_said("CV-LINK-017"));
+}
+END_TEST
+
+/* CV-LINK-012: unified function tables, said with the place. */
+START_TEST(sections)
+{
+    const cuvet_linker_options o = lc_options("sm_90");
+    cuvet_linker l = lc_linker(&o);
+    const cuvet_diag *d;
+    size_t n;
+    const uint8_t *p = sample("unified.sm_90.rdc.cubin", &n, 0);
+
+    ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, p, n, "unified"), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_E_REFUSED);
+    ck_assert(lc_said("CV-LINK-012"));
+    d = lc_diag("CV-LINK-012");
+    ck_assert_uint_ge(d->where.n, 2);
+    ck_assert_int_eq(d->where.step[0].kind, CUVET_P_MEMBER);
+    ck_assert_uint_eq(d->where.step[0].index, 0);
+    lc_end(l);
+}
+END_TEST
+
+/* What no link takes: CV-LINK-013 for other classes. The linker stays as it was. */
+static const struct {
+    const char *file;
+    cuvet_status status;
+    const char *rule;
+} CONTENT[] = {
+    { "elf-raw.fatbin", CUVET_E_REFUSED, "CV-LINK-013" },
+    { "plain.ptx", CUVET_E_REFUSED, "CV-LINK-013" },
+    { "host-two_a.o", CUVET_E_REFUSED, "CV-LINK-013" },
+    { "long-names.a", CUVET_E_REFUSED, "CV-LINK-013" },
+    { "plain.sm_80.cubin", CUVET_E_REFUSED, "CV-ADMIT-003" },
+    { "plain.sm_90.rdc.cubin", CUVET_E_REFUSED, NULL },
+};
+
+START_TEST(refused_inputs)
+{
+    const lc_case *c = lc_find("extern_basic", CASES);
+    const cuvet_linker_options o = lc_options(CASES);
+    cuvet_linker l = lc_linker(&o);
+    cuvet_link_result r;
+    size_t n;
+    const uint8_t *p;
+
+    for (unsigned i = 0; i <= N(CONTENT); i++) {
+        if (i < c->n) {
+            p = lc_file(c->input[i], &n);
+            ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, p, n, "good"), CUVET_OK);
+        }
+        if (i == N(CONTENT))
+            break;
+        lc_forget();
+        p = sample(CONTENT[i].file, &n, 0);
+        ck_assert_msg(cuvet_linker_add(lc_ctx, l, p, n, "bad") == CONTENT[i].status, "%s", CONTENT[i].file);
+        ck_assert(lc_n_said() && (!CONTENT[i].rule || lc_said(CONTENT[i].rule)));
+    }
+    load("extern_basic");
+    ck_assert_int_ne(cuvet_linker_add(lc_ctx, l, object[0].bytes, object[0].n - 1, "cut"), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, "", 0, "empty"), CUVET_E_UNKNOWN);
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
+    ck_assert_uint_eq(r.objects, 2);
+    ck_assert_uint_eq(r.kernels, 2);
+    lc_end(l);
+}
+END_TEST
+
+/* CV-LINK-014 */
+START_TEST(no_input)
+{
+    ck_assert_int_eq(link_plainly(0), CUVET_E_REFUSED);
+    ck_assert(lc_said("CV-LINK-014") && lc_n_said() == 1);
+    load("single_file");
+    ck_assert_int_eq(link_plainly(1), CUVET_OK);
+    ck_assert(!lc_said("CV-LINK-014"));
+}
+END_TEST
+
+Suite *suite_linker_rules(void)
+{
+    Suite *s = suite_create("linker rules");
+    TCase *t = tcase_create("rules");
+
+    tcase_add_checked_fixture(t, lc_setup, lc_teardown);
+    tcase_add_loop_test(t, symbol_is_named, 0, (int)N(NAMED));
+    tcase_add_test(t, multiple_definition);
+    tcase_add_test(t, sizes);
+    tcase_add_test(t, prototypes);
+    tcase_add_test(t, undefined);
+    tcase_add_test(t, stack_sizes);
+    tcase_add_test(t, constant_bank);
+    tcase_add_test(t, shared_memory);
+    tcase_add_loop_test(t, relocation_types, 0, (int)N(RELOCS));
+    tcase_add_test(t, sections);
+    tcase_add_test(t, shared_alignment);
+    tcase_add_test(t, refused_inputs);
+    tcase_add_test(t, no_input);
+    suite_add_tcase(s, t);
+    return s;
+}
