@@ -13,13 +13,13 @@
 /* Calls are what is tested here, not what a file holds. */
 #define FILE_MAX 2048u
 
-typedef enum what { SCAN, ELF, INPUT } what;
+typedef enum object_kind { SCAN, ELF, INPUT } object_kind;
 
 /* What the next callback of a call that uses an object does, once. */
 typedef enum deed { NO_DEED, REENTER, CANCEL, DESTROY_ANOTHER, DESTROY_SELF, DESTROY_CONTEXT, DEEDS } deed;
 
 typedef struct object {
-    what kind;
+    object_kind kind;
     unsigned ctx;
     uint64_t bits;
     bool closed, over;
@@ -164,7 +164,7 @@ static void context_gone(world *w, unsigned ctx)
     w->n = k;
 }
 
-static void add(world *w, what kind, unsigned ctx, uint64_t bits)
+static void add(world *w, object_kind kind, unsigned ctx, uint64_t bits)
 {
     FZ_CHECK(bits != 0, "an object has a handle");
     for (unsigned i = 0; i < w->n; i++) {
@@ -201,7 +201,7 @@ static void open_one(world *w)
 }
 
 /* What a call for 'want' must say about the handle of o used in context ctx. */
-static void judge(const world *w, const object *o, what want, unsigned ctx, cuvet_status st)
+static void judge(const world *w, const object *o, object_kind want, unsigned ctx, cuvet_status st)
 {
     bool handle = st == CUVET_E_HANDLE || st == CUVET_E_STALE_HANDLE || st == CUVET_E_HANDLE_KIND;
 
@@ -229,7 +229,7 @@ static object *pick(world *w, unsigned *ctx)
 }
 
 /* After a call that may have run callbacks. False: its context is gone, and o with it. */
-static bool settle(world *w, object *o, what want, unsigned ctx, cuvet_status st)
+static bool settle(world *w, object *o, object_kind want, unsigned ctx, cuvet_status st)
 {
     deed done = w->done;
 
