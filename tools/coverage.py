@@ -181,7 +181,9 @@ def main():
     ap.add_argument("--jobs", type=int, default=2)
     ap.add_argument("--floor", required=True)
     a = ap.parse_args()
-    bins = [b for b in sorted(glob.glob(os.path.join(a.build, "tests", "*"))) if os.access(b, os.X_OK) and os.path.isfile(b)]
+    # A test binary has its generated main beside it; programs that tests start are none.
+    bins = [b for b in sorted(glob.glob(os.path.join(a.build, "tests", "*")))
+            if os.access(b, os.X_OK) and os.path.isfile(b + ".c")]
     args = argparse.Namespace(unit=bins, mode="cov", scripts=True, replay=os.path.join(a.build, "replay"))
     work = os.path.join(a.build, "profiles")
     shutil.rmtree(work, ignore_errors=True)
