@@ -181,7 +181,9 @@ static bool options_files(parser *p, const char *list)
     bool ok = append_list(&names, list) || nomem(p);
 
     /* Each is put in front, so the last goes first. */
-    for (size_t i = names.n; ok && i-- > 0;) {
+    for (size_t left = names.n; ok && left > 0; left--) {
+        size_t i = left - 1;
+
         if (p->files++ == OPTIONS_FILES) {
             cli_complain(names.v[i], "more than %d options files", OPTIONS_FILES);
             ok = fail(p, CLI_X_USAGE);

@@ -24,8 +24,8 @@ static uint64_t load_u64(const uint8_t *p)
 {
     uint64_t v = 0;
 
-    for (unsigned i = 8; i-- > 0;)
-        v = v << 8 | p[i];
+    for (unsigned left = 8; left > 0; left--)
+        v = v << 8 | p[left - 1];
     return v;
 }
 

@@ -147,9 +147,9 @@ void link_report(link_run *r, const void *image, size_t n)
     if (t.of && count_symbols(&t)) {
         read_symbols(&t);
         read_sections(&t);
-        for (uint64_t i = t.n; i-- > 1;) { /* the reference's order */
-            if (t.of[i].symbol)
-                put_kernel(&t, &t.of[i]);
+        for (uint64_t left = t.n; left > 1; left--) { /* the reference's order */
+            if (t.of[left - 1].symbol)
+                put_kernel(&t, &t.of[left - 1]);
         }
     } else {
         link_error(r, NULL, CLI_X_LIMIT, "no memory to read the result again");

@@ -81,4 +81,10 @@ static inline uint64_t cv_max(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/* Modulo 2^64: addends are signed numbers in unsigned fields. */
+CV_WRAPS static inline uint64_t cv_wrap_add(uint64_t a, uint64_t b)
+{
+    return a + b;
+}
+
 #endif

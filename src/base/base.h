@@ -29,6 +29,13 @@
 #define CV_BUF_END
 #endif
 
+/* Functions whose unsigned arithmetic is meant to wrap; a build that checks for it leaves them alone. */
+#if defined(__clang__)
+#define CV_WRAPS __attribute__((no_sanitize("integer")))
+#else
+#define CV_WRAPS
+#endif
+
 /* Constant tables: the index is checked, out of range gives the first row. */
 #define CV_AT(table, i)                                                                                      \
     (*cv_table_at_((table), sizeof((table)[0]), CV_COUNT(table), (i), __typeof__(&(table)[0])))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Bytes of the sections that the link writes itself: symbols, records, call graph, prototypes, relocations,
  * notes, compat. Numbers of sections and symbols are final here. */
+#include "base/arith.h"
 #include "format/note/read.h"
 #include "format/note/write.h"
 #include "format/tlv/read.h"
@@ -177,7 +178,7 @@ static cuvet_status fill_relocations(cv_link *l, cv_id id)
         cv_put_u64(&q->bytes, e->off);
         cv_put_u64(&q->bytes, (uint64_t)cv_l_osym(l, y)->index << 32 | f.type);
         if (rela)
-            cv_put_u64(&q->bytes, (uint64_t)e->addend + f.addend);
+            cv_put_u64(&q->bytes, cv_wrap_add((uint64_t)e->addend, f.addend));
     }
     q->link = LINK_SYMTAB;
     q->info = cv_l_osec(l, q->target)->index;
@@ -195,7 +196,7 @@ static void put_resolved(const cv_link *l, cv_builder *b, cv_id rel, const cv_os
     if (!cv_link_fix(l, rel, q, &f) || !f.resolved)
         return;
     if (cv_l_type(s) == CV_STT_SECTION && s->sec != CV_NONE)
-        addend += cv_l_isec(l, s->sec)->base;
+        addend = cv_wrap_add(addend, cv_l_isec(l, s->sec)->base);
     cv_put_u64(b, e->off);
     cv_put_u64(b, (uint64_t)(y == CV_NONE ? 0 : cv_l_osym(l, y)->index) << 32 | e->type);
     cv_put_u64(b, addend);

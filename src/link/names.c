@@ -5,12 +5,12 @@ typedef struct sip {
     uint64_t a, b, c, d;
 } sip;
 
-static uint64_t rotate(uint64_t v, unsigned n)
+CV_WRAPS static uint64_t rotate(uint64_t v, unsigned n)
 {
     return v << n | v >> (64 - n);
 }
 
-static void round_of(sip *s)
+CV_WRAPS static void round_of(sip *s)
 {
     s->a += s->b;
     s->b = rotate(s->b, 13) ^ s->a;
@@ -32,7 +32,7 @@ static void take(sip *s, uint64_t word)
 }
 
 CV_BUF_BEGIN
-uint64_t cv_siphash(const uint64_t key[2], cv_span text)
+CV_WRAPS uint64_t cv_siphash(const uint64_t key[2], cv_span text)
 {
     sip s = { key[0] ^ UINT64_C(0x736f6d6570736575), key[1] ^ UINT64_C(0x646f72616e646f6d),
               key[0] ^ UINT64_C(0x6c7967656e657261), key[1] ^ UINT64_C(0x7465646279746573) };

@@ -2,6 +2,7 @@
 /* Stage relocate: what an offset in a bank or a section becomes is written into the code, what needs an
  * address stays for the loader. One function says what happens to a relocation; it is asked before the
  * layout, which needs to know what stays, and once more when the bytes are there. */
+#include "base/arith.h"
 #include "link/stages.h"
 
 /* Types by their numbers in spec/relocs.def. */
@@ -214,7 +215,7 @@ static bool resolve(const job *j, bool *kept)
     if (cv_l_type(j->s) == CV_STT_SECTION && j->s->sec != CV_NONE &&
         cv_l_isec(j->l, j->s->sec)->out != CV_NONE &&
         cv_l_osec(j->l, cv_l_isec(j->l, j->s->sec)->out)->group == CV_G_DEBUG) {
-        field(j->f, 0, bits, cv_l_isec(j->l, j->s->sec)->base + j->addend, !j->rela);
+        field(j->f, 0, bits, cv_wrap_add(cv_l_isec(j->l, j->s->sec)->base, j->addend), !j->rela);
         return true;
     }
     if (is_address(type) && !cv_l_is_shared(j->s)) {
@@ -222,16 +223,17 @@ static bool resolve(const job *j, bool *kept)
         return true;
     }
     if ((type == R_32 || type == R_64) && !j->l->o.relocatable) {
-        field(j->f, 0, bits, (j->s->placed ? j->s->shared_off : 0) + j->addend, false);
+        field(j->f, 0, bits, cv_wrap_add(j->s->placed ? j->s->shared_off : 0, j->addend), false);
         return true;
     }
     if (cv_l_is_shared(j->s) && !(j->l->o.relocatable && (!j->l->o.compat || canon->sec == CV_NONE)))
-        return offset_field(j->f, type, shared_offset(j, canon) + j->addend, !j->rela);
+        return offset_field(j->f, type, cv_wrap_add(shared_offset(j, canon), j->addend), !j->rela);
     if (keep_for_later(j)) {
         *kept = true;
         return true;
     }
-    *kept = !constant(j, &value, &bank) || !bank_field(j->f, type, value + j->addend, bank, !j->rela);
+    *kept =
+        !constant(j, &value, &bank) || !bank_field(j->f, type, cv_wrap_add(value, j->addend), bank, !j->rela);
     return true;
 }
 
@@ -343,7 +345,7 @@ bool cv_link_apply(const cv_fix *f, uint8_t *bytes, uint64_t size, uint64_t off)
         if (off > size || end > size - off)
             return false;
         if (e->add)
-            value += get_bits(bytes + off, e->pos, e->bits);
+            value = cv_wrap_add(value, get_bits(bytes + off, e->pos, e->bits));
         put_bits(bytes + off, e->pos, e->bits, value);
     }
     return true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What each symbol of the output is: section, value, size, binding; and which of them stay. */
+#include "base/arith.h"
 #include "link/stages.h"
 
 enum { SPACE_SHARED = 0x40, HIDDEN_BANK = 0x81, MANAGED = 4 };
@@ -55,7 +56,7 @@ static void defined(const cv_link *l, cv_osym *y)
     y->sec = cv_l_isec(l, w->sec)->out;
     y->value = w->value;
     if (cv_l_type(w) != CV_STT_FUNC && !is_shared_space(w->other))
-        y->value += cv_l_isec(l, w->sec)->base;
+        y->value = cv_sat_add(y->value, cv_l_isec(l, w->sec)->base);
     y->info = w->info;
     if (l->o.relocatable || !object)
         return;
