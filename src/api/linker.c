@@ -104,8 +104,6 @@ cuvet_status cuvet_linker_create(cuvet_ctx *ctx, const cuvet_linker_options *opt
     k->x.emit = cv_ctx_emit;
     k->x.emit_user = ctx;
     s = configure(k, opt);
-    if (s == CUVET_OK && opt->target.sm >= 100)
-        s = cv_reject(&k->x, CV_R_LINK_SM100, 0, 0, cv_arch_pack(opt->target.sm, opt->target.suffix));
     if (s == CUVET_OK)
         out->bits = bits;
     else if (cv_handle_destroy(ctx, CV_H_LINKER, bits) != CUVET_OK)

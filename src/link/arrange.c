@@ -136,23 +136,32 @@ static cuvet_status order_sections(cv_link *l)
     return ok ? CUVET_OK : cv_l_nomem(l);
 }
 
+/* Section symbols of the parameter banks come last where these do. */
+static bool comes_last(const cv_link *l, const cv_osym *y)
+{
+    return y->is_section && cv_l_osec(l, y->sec)->group == CV_G_PARAM;
+}
+
 static cuvet_status order_symbols(cv_link *l)
 {
-    bool ok = true;
+    bool ok = true, late = false;
 
-    for (int global = 0; global < 2; global++) {
-        const cv_u32s *list = global ? &l->globals : &l->locals;
+    for (int part = 0; part < 3; part++) {
+        const cv_u32s *list = part == 1 ? &l->globals : &l->locals;
 
         for (uint64_t i = 0; i < list->n && ok; i++) {
             cv_id id = *cv_u32s_at(list, i);
 
+            if (part != 1 && comes_last(l, cv_l_osym(l, id)) != (part == 2))
+                continue;
             cv_l_osym(l, id)->dead = cv_link_drops(l, id);
             if (cv_l_osym(l, id)->dead)
                 continue;
             ok = cv_u32s_push(&l->x->mem, &l->sym_order, id);
             cv_l_osym(l, id)->index = (uint32_t)l->sym_order.n;
+            late = late || part == 2;
         }
-        if (!global)
+        if (part == 0 || (part == 2 && late)) /* no local symbol at or behind it, as the gABI wants */
             l->n_locals = l->sym_order.n + 1;
     }
     return ok ? CUVET_OK : cv_l_nomem(l);

@@ -4,7 +4,7 @@
 #include "base/arith.h"
 #include "link/stages.h"
 
-enum { SEGMENT = 56, PT_LOAD = 1, PT_PHDR = 6, P_RX = 5, P_RW = 6 };
+enum { SEGMENT = 56, PT_LOAD = 1, PT_PHDR = 6, P_R = 4, P_RX = 5, P_RW = 6 };
 
 typedef struct segment {
     uint32_t type, flags;
@@ -134,6 +134,48 @@ static bool find_data(const cv_link *l, segment *s)
     return any;
 }
 
+/* Sections of one group: one run. */
+static bool find_group(const cv_link *l, cv_group g, segment *s)
+{
+    bool any = false;
+
+    for (uint64_t i = 0; i < l->order.n; i++) {
+        const cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
+
+        if (q->group != g)
+            continue;
+        if (!any)
+            s->off = q->off;
+        any = true;
+        s->filesz = s->memsz = q->off + q->size - s->off;
+    }
+    return any;
+}
+
+/* From sm_100 on only code is executable. */
+static void split_segments(cv_link *l, cv_builder *b)
+{
+    segment table = { PT_PHDR, P_R, l->phoff, 0, 0 };
+    segment s[4] = { { PT_LOAD, P_R, 0, 0, 0 },
+                     { PT_LOAD, P_RX, 0, 0, 0 },
+                     { PT_LOAD, P_RW, 0, 0, 0 },
+                     { PT_LOAD, P_R, 0, 0, 0 } };
+    const bool has[4] = { find_group(l, CV_G_CONST, CV_ARRAY_AT(s, 0)),
+                          find_group(l, CV_G_CODE, CV_ARRAY_AT(s, 1)), find_data(l, CV_ARRAY_AT(s, 2)),
+                          find_group(l, CV_G_PARAM, CV_ARRAY_AT(s, 3)) };
+
+    l->phnum = 2;
+    for (size_t i = 0; i < CV_COUNT(s); i++)
+        l->phnum += CV_ARRAY_GET(has, i);
+    table.filesz = table.memsz = l->phnum * SEGMENT;
+    put_segment(b, &table);
+    table.type = PT_LOAD;
+    put_segment(b, &table);
+    for (size_t i = 0; i < CV_COUNT(s); i++)
+        if (CV_ARRAY_GET(has, i))
+            put_segment(b, CV_ARRAY_AT(s, i));
+}
+
 static void segments(cv_link *l, cv_builder *b)
 {
     segment code = { PT_LOAD, P_RX, 0, 0, 0 }, data = { PT_LOAD, P_RW, 0, 0, 0 };
@@ -188,7 +230,7 @@ cuvet_status cv_link_emit(cv_link *l, cv_block *out)
     for (uint64_t i = 0; i < l->order.n; i++)
         section_header(l, &tables, cv_l_osec(l, *cv_u32s_at(&l->order, i)));
     if (!l->o.relocatable)
-        segments(l, &tables);
+        (l->o.target.sm >= 100 ? split_segments : segments)(l, &tables);
     file_header(l, &header);
     l->size = cv_sat_add(l->shoff, tables.len);
     st = tables.failed || header.failed ? cv_l_nomem(l) : cv_block_zero(l->x, out, l->size);

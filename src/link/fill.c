@@ -39,7 +39,7 @@ static void put_symbol(const cv_link *l, cv_builder *b, const cv_osym *y)
     if (!l->o.relocatable && y->common) {
         info = (uint8_t)((info & 0xF0) | CV_STT_OBJECT);
         other = 0;
-    } else if (!l->o.relocatable && !y->hidden && (info & 15) == CV_STT_CUDA_OBJECT) {
+    } else if (!l->o.relocatable && !y->hidden && shndx != 0 && (info & 15) == CV_STT_CUDA_OBJECT) {
         info = (uint8_t)((info & 0xF0) | CV_STT_OBJECT);
         other &= MANAGED;
     }
@@ -290,7 +290,7 @@ static void put_tag(const cv_link *l, cv_builder *b, const tag *e)
     uint32_t v = e->max;
     cv_span payload = cv_span_tail(e->from, e->first.payload);
 
-    if (e->first.code == COMPAT_CAPSULE)
+    if (e->first.code == COMPAT_CAPSULE && l->o.target.sm < 100 && !l->o.relocatable)
         return;
     if (e->first.code == COMPAT_ACCEL)
         v = l->o.target.suffix == 'a';

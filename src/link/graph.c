@@ -141,7 +141,7 @@ static void mark_data_references(cv_link *l)
         const cv_osec *q = cv_l_osec(l, i);
         cv_group g = q->group == CV_G_REL ? cv_l_osec(l, q->target)->group : CV_N_GROUPS;
 
-        if (g != CV_G_INIT && g != CV_G_CONST)
+        if (g != CV_G_INIT && g != CV_G_CONST && g != CV_G_PARAM)
             continue;
         for (cv_id r = q->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
             cv_id fn = cv_l_isym(l, cv_l_irel(l, r)->sym)->fn;

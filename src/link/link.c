@@ -10,7 +10,7 @@ static cuvet_status add_action(cv_link *l)
         .group = CV_G_META, .type = 0x7000000B, .align = 8, .entsize = 8, .symbol = true, .named = true
     };
 
-    if (l->o.relocatable)
+    if (l->o.relocatable || l->o.target.sm >= 100) /* loaders of these know every type */
         return CUVET_OK;
     n.name = cv_l_name_join(l, ".nv.rel.action", l->empty);
     l->action = n.name == CV_NONE ? CV_NONE : cv_l_new_osec(l, &n);

@@ -22,6 +22,7 @@ typedef enum cv_group {
     CV_G_CODE,
     CV_G_INIT,
     CV_G_NOBITS,
+    CV_G_PARAM, /* from sm_100 on: the parameter banks, behind everything else */
     CV_N_GROUPS
 } cv_group;
 

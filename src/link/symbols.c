@@ -23,7 +23,10 @@ static void undefined(const cv_link *l, cv_osym *y)
         y->sec = l->debug_shared;
         y->size = 0;
     } else if (cv_l_bind(s) == CV_STB_WEAK && type == CV_STT_OBJECT) {
-        y->info = CV_STB_GLOBAL << 4 | CV_STT_OBJECT;
+        bool reserved = l->o.target.sm >= 100 && !l->o.relocatable;
+
+        y->info = CV_STB_GLOBAL << 4 | (reserved ? CV_STT_CUDA_OBJECT : CV_STT_OBJECT);
+        y->value = reserved ? s->value : 0; /* a place in the memory that the driver reserves */
     } else if (l->o.relocatable && l->o.compat && type != CV_STT_FUNC) {
         y->value = UINT64_MAX;
     }
@@ -93,7 +96,7 @@ static bool drop_section(const cv_link *l, const cv_osym *y)
     const cv_osec *s = cv_l_osec(l, y->sec);
 
     return s->dead ||
-           ((s->group == CV_G_NOBITS || s->group == CV_G_INIT || s->group == CV_G_CONST) && s->size == 0);
+           ((s->group == CV_G_NOBITS || s->group == CV_G_INIT || s->group == CV_G_CONST || s->group == CV_G_PARAM) && s->size == 0);
 }
 
 static bool drop_undefined(const cv_link *l, const cv_osym *y)

@@ -6,6 +6,8 @@
 static const uint8_t KNOWN_SM[] = { 50, 52, 53, 60, 61, 62,  70,  72,  75,  80,
                                     86, 87, 88, 89, 90, 100, 103, 110, 120, 121 };
 
+enum { KIND_SASS = 4 };
+
 static bool sm_known(uint32_t sm)
 {
     for (size_t i = 0; i < CV_COUNT(KNOWN_SM); i++)
@@ -28,7 +30,9 @@ static void check_abi8(cv_ctx *x, const cv_cubin *c)
         flags_report(x, c, CV_R_ELF_FLAGS_SM, 1, c->sm, 0xFF);
     else if (!sm_known(c->sm))
         flags_report(x, c, CV_R_ELF_SM_UNKNOWN, 1, c->sm, 0);
-    want = c->sm >= 100 ? 2 : 4;
+    /* From sm_100 on the code is followed by a capsule, unless that was stripped or the file was linked from
+     * stripped objects. */
+    want = c->sm >= 100 && (f & 0xFF) != KIND_SASS ? 2 : KIND_SASS;
     if ((f & 0xFF) != want)
         flags_report(x, c, CV_R_ELF_FLAGS_KIND, 0, f & 0xFF, want);
     if (note == 0)
@@ -84,7 +88,7 @@ static void check_presence(cv_ctx *x, const cv_cubin *c)
     }
     if (c->legacy || c->sm < 90)
         unexpected(x, c, CV_ROLE_COMPAT);
-    if (c->legacy || c->sm < 100)
+    if (c->legacy || c->sm < 100 || (c->h.flags & 0xFF) == KIND_SASS)
         for (unsigned r = CV_ROLE_CAPMERC_TEXT; r < CV_N_ROLES; r++)
             unexpected(x, c, (cv_role)r);
 }

@@ -123,9 +123,10 @@ void cv_meta_rel_action(cv_ctx *x, const cv_cubin *c)
 {
     uint32_t i = cv_cubin_first(c, CV_ROLE_REL_ACTION);
     bool want = c->exe && (c->sm <= 89 || (c->sm == 90 && c->tool == CV_TOOL_NVLINK));
+    bool either = c->exe && c->sm >= 100 && !c->flag_capsule; /* a link of stripped objects has them */
     table t;
 
-    if ((i != 0) != want)
+    if (!either && (i != 0) != want)
         cv_report_at(x, CUVET_P_SECTION, i, CV_R_REL_ACTION_PRESENCE, c->image.off + c->h.shoff, 0, i != 0,
                      want);
     if (!open_table(&t, x, c, i, false))

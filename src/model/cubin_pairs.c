@@ -77,7 +77,7 @@ static void check_code(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec *s
         cv_sec_report(x, c, i, CV_R_PAIR_INFO, CV_SH_NAME, 0, 1);
     if (const0 != kernel && s->role == CV_ROLE_TEXT)
         cv_sec_report(x, c, i, CV_R_PAIR_CONST0, CV_SH_NAME, const0, kernel);
-    if (s->capsule == 0 && c->abi8 && c->sm >= 100)
+    if (s->capsule == 0 && c->abi8 && c->sm >= 100 && c->flag_capsule)
         cv_sec_report(x, c, i, CV_R_PAIR_CAPSULE, CV_SH_NAME, 0, 1);
 }
 
