@@ -264,9 +264,11 @@ static void mark_texture_users(const cv_link *l, cv_u32s *users)
 
 static cuvet_status add_slots(cv_link *l, cv_id bank, uint64_t base, const cv_u32s *slots)
 {
-    cv_id rel = cv_l_osec(l, bank)->rel[0];
+    bool rela = l->o.target.sm >= 100;
+    cv_id rel = CV_ARRAY_GET(cv_l_osec(l, bank)->rel, rela);
 
     cv_l_osec(l, bank)->size = cv_sat_add(base, 4 * slots->n);
+    cv_l_osec(l, bank)->group = CV_G_CONST; /* the loader writes into it */
     for (uint64_t i = 0; i < slots->n; i++) {
         cv_id y = *cv_u32s_at(slots, i);
         bool surface = cv_l_type(cv_l_isym(l, cv_l_osym(l, y)->src)) == STT_SURFACE;
@@ -303,7 +305,7 @@ static cuvet_status slots_of_kernels(cv_link *l, const cv_u32s *slots, const cv_
 
         if (!cv_l_fn(l, fn)->live)
             continue;
-        base = cv_max(base, cv_sat_align(cv_l_osec(l, bank)->size, 4));
+        base = cv_max(base, cv_sat_align(cv_l_osec(l, bank)->size, l->o.target.sm >= 100 ? 16 : 4));
         st = cv_link_below(l, fn, &below, seen);
         for (uint64_t k = 0; k < below.n && !uses; k++)
             uses = *cv_u32s_at(users, *cv_u32s_at(&below, k)) != 0;

@@ -79,6 +79,7 @@ static const stage RECIPE[] = {
     { "reach", cv_link_reach, cv_link_reach_holds },
     { "tables", cv_link_tables, always },
     { "action", add_action, always },
+    { "frames", cv_link_frames, cv_link_frames_holds },
     { "shared", cv_link_shared, cv_link_shared_holds },
     { "values", values, always },
     { "undefined", check_undefined, always },
@@ -96,7 +97,7 @@ void cv_link_begin(cv_link *l, cv_ctx *x, const cv_link_options *o)
     l->o = *o;
     cv_names_init(&l->names, CV_ARRAY_GET(o->key, 0), CV_ARRAY_GET(o->key, 1));
     l->tkinfo = l->cuinfo = l->info = l->compat = l->callgraph = l->prototype = l->action = l->debug_shared =
-        CV_NONE;
+        l->frames = CV_NONE;
     l->shstrtab = l->strtab = l->symtab = l->symtab_shndx = CV_NONE;
 }
 

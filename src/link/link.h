@@ -26,6 +26,9 @@ typedef enum cv_group {
     CV_N_GROUPS
 } cv_group;
 
+/* Shared memory that the driver reserves at the beginning of each block. */
+enum { CV_RESERVED_SHARED = 0x400 };
+
 /* Options of one link. */
 typedef struct cv_link_options {
     cuvet_target target;
@@ -95,7 +98,7 @@ typedef struct cv_irel {
     cv_id osym;   /* overrides what the symbol became; CV_NONE */
     cv_id target; /* input section it lies in; CV_NONE: added */
     cv_id next;   /* read before this one */
-    bool keep;
+    bool keep, gone;
 } cv_irel;
 
 /* A piece of an output section. */
@@ -236,7 +239,7 @@ typedef struct cv_link {
     cv_u32s order;                       /* osecs of the output by index */
     cv_u32s sym_order;                   /* osyms of the output by index, from 1 */
     cv_id empty;                         /* the name without a letter */
-    cv_id tkinfo, cuinfo, info, compat, callgraph, prototype, action, debug_shared;
+    cv_id tkinfo, cuinfo, info, compat, callgraph, prototype, action, debug_shared, frames;
     uint64_t n_errors, n_warnings;
     uint64_t n_proto_nodes;
     uint64_t program_first, program_n; /* records of .nv.info */

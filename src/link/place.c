@@ -61,18 +61,22 @@ static void own(cv_link *l, cv_id code, cv_id sec)
 /* A kernel's parameter bank, whose relocations of texture headers the link may add. */
 static cuvet_status add_bank0(cv_link *l, cv_id sec)
 {
-    cv_new_section n = {
-        .name = cv_l_osec(l, sec)->name, .group = CV_G_REL, .type = CV_SHT_REL, .align = 8, .entsize = 16
-    };
+    bool rela = l->o.target.sm >= 100;
+    cv_new_section n = { .name = cv_l_osec(l, sec)->name,
+                         .group = CV_G_REL,
+                         .type = rela ? CV_SHT_RELA : CV_SHT_REL,
+                         .flags = rela ? SHF_INFO_LINK : 0,
+                         .align = 8,
+                         .entsize = cv_elf_rel_size(false, rela) };
     cv_id rel, bank = cv_l_mean(l, n.name)->osec;
 
     rel = cv_l_new_osec(l, &n);
     if (rel == CV_NONE || !cv_u32s_push(&l->x->mem, &l->const0, sec))
         return cv_l_nomem(l);
     cv_l_mean(l, n.name)->osec = bank; /* the name stays the bank's */
-    cv_l_osec(l, rel)->name = cv_l_name_join(l, ".rel", n.name);
+    cv_l_osec(l, rel)->name = cv_l_name_join(l, rela ? ".rela" : ".rel", n.name);
     cv_l_osec(l, rel)->target = sec;
-    cv_l_osec(l, sec)->rel[0] = rel;
+    CV_ARRAY_SET(cv_l_osec(l, sec)->rel, rela, rel);
     return CUVET_OK;
 }
 

@@ -6,7 +6,7 @@
 #include "link/sort.h"
 #include "link/stages.h"
 
-enum { SHT_NOBITS = 8, RESERVED = 0x400, LARGE_ALIGN = 16 };
+enum { SHT_NOBITS = 8, LARGE_ALIGN = 16 };
 
 /* A link of a list. */
 typedef struct item {
@@ -414,7 +414,7 @@ static void finish_kernel(shared *s, kernel *k)
     if (k->end > STATIC_MOST)
         cv_link_say(l, f->def, CV_R_LINK_SHARED, k->end, STATIC_MOST);
     if (needed && l->o.target.sm >= 90 && l->reserved)
-        k->end = cv_sat_add(k->end, RESERVED);
+        k->end = cv_sat_add(k->end, CV_RESERVED_SHARED);
     for (uint64_t i = 0; i < k->own.n; i++)
         cv_l_isym(l, *cv_u32s_at(&k->own, i))->shared_sec = cv_l_osec(l, f->sec)->shared;
     q->dead = !needed;
@@ -451,6 +451,8 @@ static cuvet_status lay_out(shared *s)
         return CUVET_OK;
     cv_l_osec(l, d)->size = l->o.preserve ? s->end : 0;
     cv_l_osec(l, d)->dead = !cv_l_osec(l, d)->extern_array && cv_l_osec(l, d)->size == 0;
+    if (l->o.target.sm >= 100 && l->reserved)
+        cv_l_osec(l, d)->size = cv_sat_add(cv_l_osec(l, d)->size, CV_RESERVED_SHARED);
     return CUVET_OK;
 }
 

@@ -23,13 +23,13 @@ static void undefined(const cv_link *l, cv_osym *y)
         y->sec = l->debug_shared;
         y->size = 0;
     } else if (cv_l_bind(s) == CV_STB_WEAK && type == CV_STT_OBJECT) {
-        bool reserved = l->o.target.sm >= 100 && !l->o.relocatable;
-
-        y->info = CV_STB_GLOBAL << 4 | (reserved ? CV_STT_CUDA_OBJECT : CV_STT_OBJECT);
-        y->value = reserved ? s->value : 0; /* a place in the memory that the driver reserves */
+        y->info = CV_STB_GLOBAL << 4 | (l->o.target.sm >= 100 ? CV_STT_CUDA_OBJECT : CV_STT_OBJECT);
     } else if (l->o.relocatable && l->o.compat && type != CV_STT_FUNC) {
         y->value = UINT64_MAX;
     }
+    /* a place in the memory that the driver reserves */
+    if (l->o.target.sm >= 100 && cv_span_starts(cv_l_text(l, y->name), ".nv.reservedSmem."))
+        y->value = s->value;
 }
 
 static void shared_value(const cv_link *l, cv_osym *y, const cv_isym *w)
@@ -37,7 +37,8 @@ static void shared_value(const cv_link *l, cv_osym *y, const cv_isym *w)
     y->value = w->placed ? w->shared_off : 0;
     if (w->shared_sec != CV_NONE)
         y->sec = w->shared_sec;
-    (void)l;
+    if (l->o.target.sm >= 100 && l->reserved)
+        y->value = cv_sat_add(y->value, CV_RESERVED_SHARED);
 }
 
 static void defined(const cv_link *l, cv_osym *y)
