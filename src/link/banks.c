@@ -309,6 +309,7 @@ static cuvet_status slots_of_kernels(cv_link *l, const cv_u32s *slots, const cv_
         st = cv_link_below(l, fn, &below, seen);
         for (uint64_t k = 0; k < below.n && !uses; k++)
             uses = *cv_u32s_at(users, *cv_u32s_at(&below, k)) != 0;
+        cv_l_fn(l, fn)->slots = uses;
         if (uses)
             ok = cv_u32s_push(&l->x->mem, &banks, bank);
     }

@@ -6,6 +6,8 @@
 
 enum {
     A_PARAM_CBANK = 0x0A,
+    A_BINDLESS_TEXTURE = 0x15,
+    A_BINDLESS_SURFACE = 0x16,
     A_EXTERNS = 0x0F,
     A_FRAME_SIZE = 0x11,
     A_MIN_STACK_SIZE = 0x12,
@@ -321,6 +323,14 @@ static bool add_barriers(cv_link *l, uint32_t n)
     return add_record(l, &r);
 }
 
+/* Where the loader finds the slots: bank 0. */
+static bool add_bindless(cv_link *l, uint8_t code)
+{
+    const cv_irec r = { .format = CV_TLV_BVAL, .code = code };
+
+    return add_record(l, &r);
+}
+
 /* One record of a function, as it comes out. kernel: in a final link. */
 static bool copy_record(describer *d, cv_id fn, cv_span s, const cv_tlv *t, const kernel_facts *k)
 {
@@ -367,6 +377,8 @@ static bool add_missing(describer *d, cv_id fn, kernel_facts *k, bool crs)
             ok = add_externs(d);
         }
     }
+    if (ok && l->o.target.sm >= 100 && f->slots)
+        ok = add_bindless(l, A_BINDLESS_TEXTURE) && add_bindless(l, A_BINDLESS_SURFACE);
     return ok && (k->externs || add_externs(d));
 }
 

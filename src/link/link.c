@@ -80,6 +80,7 @@ static const stage RECIPE[] = {
     { "tables", cv_link_tables, always },
     { "action", add_action, always },
     { "frames", cv_link_frames, cv_link_frames_holds },
+    { "lines", cv_link_lines, always },
     { "shared", cv_link_shared, cv_link_shared_holds },
     { "values", values, always },
     { "undefined", check_undefined, always },

@@ -46,6 +46,7 @@ CV_MUST bool cv_link_fix(const cv_link *l, cv_id rel, const cv_osec *q, cv_fix *
 CV_MUST bool cv_link_apply(const cv_fix *f, uint8_t *bytes, uint64_t size, uint64_t off);
 CV_MUST cuvet_status cv_link_decide(cv_link *l);
 CV_MUST cuvet_status cv_link_frames(cv_link *l); /* frames.c: call frame information, from sm_100 on */
+CV_MUST cuvet_status cv_link_lines(cv_link *l);  /* lines.c: line information, from sm_100 on */
 CV_MUST bool cv_link_frames_holds(const cv_link *l);
 
 CV_MUST cuvet_status cv_link_describe(cv_link *l); /* describe.c: records */

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Line information from sm_100 on. The reference linker writes it anew with the code: each unit keeps its
+ * header, the rows of functions that are gone go, the others come in the order of the functions' symbols.
+ * Before sm_100 the sections are linked like any other debug data. */
+#include "base/arith.h"
+#include "link/pieces.h"
+
+enum {
+    AT_VERSION = 4,
+    AT_HEADER_LENGTH = 6,
+    AT_MIN = 10, /* least instruction length; before version 4 the default and the line range follow */
+    OP_EXTENDED = 0,
+    OP_FIXED_ADVANCE = 9,
+    END_SEQUENCE = 1,
+    SET_ADDRESS = 2,
+    FIRST_VERSION = 2,
+    LAST_VERSION = 3
+};
+
+/* A unit's header, or the rows of one function; the piece of the same number says where it is. */
+typedef struct rows {
+    cv_span bytes;
+    uint64_t address; /* where the function is named, from the beginning of the rows */
+    uint64_t rank;
+    bool header;
+} rows;
+
+CV_VEC(rows_list, rows);
+
+typedef struct liner {
+    cv_link *l;
+    cv_id sec;
+    rows_list all;
+    cv_pieces place;
+    cv_keys rels;
+    cv_u32s rank; /* of each function: place of its symbol, from 1 */
+} liner;
+
+static bool skip_uleb(cv_span s, uint64_t *pos)
+{
+    while (*pos < s.len && (cv_u8_at(s, *pos) & 0x80))
+        ++*pos;
+    ++*pos;
+    return *pos <= s.len;
+}
+
+/* Length of an extended operation fits one byte in every program of this kind. */
+static bool skip_extended(cv_span s, uint64_t *pos, rows *r, uint64_t start, bool *done)
+{
+    uint64_t len = cv_u8_at(s, *pos);
+    uint8_t op = cv_u8_at(s, *pos + 1);
+
+    if (s.len - *pos < 2 || len < 1 || len > 127 || len > s.len - *pos - 1)
+        return false;
+    if (op == SET_ADDRESS && r->address == 0)
+        r->address = *pos + 2 - start;
+    *done = op == END_SEQUENCE;
+    *pos += 1 + len;
+    return true;
+}
+
+/* Rows up to the end of a sequence. s: the unit. @return false: they cannot be told apart */
+static bool next_rows(cv_span s, uint64_t *pos, rows *r)
+{
+    uint64_t start = *pos;
+    uint8_t base = cv_u8_at(s, AT_MIN + 4);
+    bool ok = true, done = false;
+
+    r->address = 0;
+    while (ok && !done && *pos < s.len) {
+        uint8_t op = cv_u8_at(s, (*pos)++);
+
+        if (op == OP_EXTENDED)
+            ok = skip_extended(s, pos, r, start, &done);
+        else if (op == OP_FIXED_ADVANCE && op < base)
+            *pos += 2;
+        else if (op < base)
+            for (uint8_t n = cv_u8_at(s, AT_MIN + 4u + op); n > 0 && ok; n--)
+                ok = skip_uleb(s, pos);
+    }
+    return ok && done && *pos <= s.len && r->address != 0 && cv_span_sub(s, start, *pos - start, &r->bytes);
+}
+
+static bool add(liner *w, const rows *r, uint64_t at)
+{
+    rows e = *r;
+
+    return rows_list_push(&w->l->x->mem, &w->all, e) &&
+           cv_pieces_push(&w->l->x->mem, &w->place,
+                          (cv_piece){ .at = at, .end = at + r->bytes.len, .keep = r->header });
+}
+
+/* @return END: not a unit that can be taken apart */
+static cuvet_status read_unit(liner *w, cv_span s, uint64_t base)
+{
+    uint64_t pos;
+    rows r = { .header = true };
+
+    if (s.len < AT_MIN + 5 || cv_u16_at(s, AT_VERSION) < FIRST_VERSION ||
+        cv_u16_at(s, AT_VERSION) > LAST_VERSION)
+        return CUVET_END;
+    pos = cv_sat_add(AT_MIN, cv_u32_at(s, AT_HEADER_LENGTH));
+    if (!cv_span_sub(s, 0, pos, &r.bytes) || pos < AT_MIN + 4u + cv_u8_at(s, AT_MIN + 4))
+        return CUVET_END;
+    if (!add(w, &r, base))
+        return cv_l_nomem(w->l);
+    r.header = false;
+    while (pos < s.len) {
+        uint64_t at = pos;
+
+        if (!next_rows(s, &pos, &r))
+            return CUVET_END;
+        if (!add(w, &r, base + at))
+            return cv_l_nomem(w->l);
+    }
+    return CUVET_OK;
+}
+
+static cuvet_status read_part(liner *w, const cv_part *p)
+{
+    cv_span s = cv_l_body(w->l, cv_l_isec(w->l, p->isec)), unit;
+    cuvet_status st = CUVET_OK;
+    uint64_t pos = 0;
+
+    while (pos < s.len && st == CUVET_OK) {
+        if (!cv_span_sub(s, pos, cv_sat_add(4, cv_u32_at(s, pos)), &unit))
+            return CUVET_END;
+        st = read_unit(w, unit, p->base + pos);
+        pos += unit.len;
+    }
+    return st;
+}
+
+static cuvet_status read_lines(liner *w)
+{
+    cuvet_status st = CUVET_OK;
+
+    for (cv_id p = cv_l_osec(w->l, w->sec)->first_part; p != CV_NONE && st == CUVET_OK;
+         p = cv_parts_at(&w->l->part, p)->next)
+        st = read_part(w, cv_parts_at(&w->l->part, p));
+    return st == CUVET_OK ? cv_link_rels_of(w->l, w->sec, &w->rels) : st;
+}
+
+/* Rows that name no function are of one that is gone. */
+static void choose(liner *w)
+{
+    const cv_link *l = w->l;
+    uint64_t k = 0;
+
+    for (uint64_t i = 0; i < w->all.n; i++) {
+        rows *r = rows_list_at(&w->all, i);
+        cv_piece *p = cv_pieces_at(&w->place, i);
+
+        for (; k < w->rels.n && cv_keys_at(&w->rels, k)->key < p->end; k++) {
+            const cv_irel *e = cv_l_irel(l, (cv_id)cv_keys_at(&w->rels, k)->index);
+            const cv_isym *s = cv_l_isym(l, cv_l_canon(l, e->sym));
+
+            if (r->header || e->off != p->at + r->address || s->fn == CV_NONE)
+                continue;
+            p->keep = cv_l_fn(l, s->fn)->live;
+            r->rank = *cv_u32s_at(&w->rank, s->fn);
+        }
+    }
+}
+
+static cuvet_status rank_functions(liner *w)
+{
+    const cv_link *l = w->l;
+    uint32_t n = 0;
+
+    if (!cv_u32s_fill(&l->x->mem, &w->rank, cv_max(l->fn.n, 1)))
+        return cv_l_nomem(l);
+    for (int global = 0; global < 2; global++) {
+        const cv_u32s *list = global ? &l->globals : &l->locals;
+
+        for (uint64_t i = 0; i < list->n; i++) {
+            cv_id fn = cv_l_osym(l, *cv_u32s_at(list, i))->fn;
+
+            n++;
+            if (fn != CV_NONE)
+                *cv_u32s_at(&w->rank, fn) = n;
+        }
+    }
+    return CUVET_OK;
+}
+
+/* Rows of the unit that begins with piece 'first', sorted. */
+static bool write_unit(liner *w, uint64_t first, uint64_t *next, cv_keys *order)
+{
+    cv_builder *b = &cv_l_osec(w->l, w->sec)->bytes;
+    const rows *head = rows_list_at(&w->all, first);
+    uint64_t len = head->bytes.len, i = first + 1;
+    bool ok = true;
+
+    cv_keys_clear(order);
+    for (; i < w->all.n && !rows_list_at(&w->all, i)->header && ok; i++) {
+        if (!cv_pieces_at(&w->place, i)->keep)
+            continue;
+        len += rows_list_at(&w->all, i)->bytes.len;
+        ok = cv_keys_push(&w->l->x->mem, order, (cv_key){ .key = rows_list_at(&w->all, i)->rank, .index = i });
+    }
+    *next = i;
+    cv_keys_sort(order);
+    cv_pieces_at(&w->place, first)->to = b->len;
+    cv_put_u32(b, (uint32_t)(len - 4));
+    cv_put_span(b, cv_span_tail(head->bytes, 4));
+    for (uint64_t k = 0; k < order->n && ok; k++) {
+        uint64_t r = cv_keys_at(order, k)->index;
+
+        cv_pieces_at(&w->place, r)->to = b->len;
+        cv_put_span(b, rows_list_at(&w->all, r)->bytes);
+    }
+    return ok && !b->failed;
+}
+
+static cuvet_status write_lines(liner *w)
+{
+    cv_osec *q = cv_l_osec(w->l, w->sec);
+    cv_keys order = { 0 };
+    bool ok = true;
+
+    for (uint64_t i = 0; i < w->all.n && ok;)
+        ok = write_unit(w, i, &i, &order);
+    cv_keys_free(&w->l->x->mem, &order);
+    q->size = q->bytes.len;
+    q->first_part = q->last_part = CV_NONE;
+    return ok ? CUVET_OK : cv_l_nomem(w->l);
+}
+
+static cuvet_status link_lines(cv_link *l, cv_id sec, cv_pieces *place)
+{
+    liner w = { .l = l, .sec = sec };
+    cuvet_status st = read_lines(&w);
+
+    if (st == CUVET_OK)
+        st = rank_functions(&w);
+    if (st == CUVET_OK && w.all.n) {
+        choose(&w);
+        st = write_lines(&w);
+        if (st == CUVET_OK)
+            cv_link_move_rels(l, sec, &w.rels, &w.place);
+    } else if (st == CUVET_END) {
+        cv_link_say(l, CV_NONE, CV_R_LINK_LINES, 0, 0);
+        st = CUVET_OK;
+        cv_pieces_clear(&w.place); /* nothing moved */
+    }
+    *place = w.place;
+    rows_list_free(&l->x->mem, &w.all);
+    cv_keys_free(&l->x->mem, &w.rels);
+    cv_u32s_free(&l->x->mem, &w.rank);
+    return st;
+}
+
+/* Addends of references from other debug sections: offsets of units. */
+static void move_references(cv_link *l, cv_id sec, const cv_pieces *place)
+{
+    for (cv_id q = 0; q < l->osec.n; q++) {
+        if (cv_l_osec(l, q)->group != CV_G_REL)
+            continue;
+        for (cv_id r = cv_l_osec(l, q)->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
+            cv_irel *e = cv_l_irel(l, r);
+            const cv_isym *s = e->sym == CV_NONE ? NULL : cv_l_isym(l, e->sym);
+            uint64_t old;
+            const cv_piece *p;
+
+            if (!s || cv_l_type(s) != CV_STT_SECTION || s->sec == CV_NONE || cv_l_isec(l, s->sec)->out != sec)
+                continue;
+            old = cv_wrap_add(cv_l_isec(l, s->sec)->base, (uint64_t)e->addend);
+            p = cv_link_piece_of(place, old);
+            if (p->keep && old >= p->at && old < p->end)
+                e->addend = (int64_t)(p->to + (old - p->at)) - (int64_t)cv_l_isec(l, s->sec)->base;
+        }
+    }
+}
+
+cuvet_status cv_link_lines(cv_link *l)
+{
+    static const char *const NAMES[] = { ".debug_line", ".nv_debug_line_sass" };
+    cuvet_status st = CUVET_OK;
+
+    for (size_t i = 0; i < CV_COUNT(NAMES) && st == CUVET_OK && l->o.target.sm >= 100; i++) {
+        cv_id sec = cv_l_find_osec(l, CV_AT(NAMES, i), l->empty);
+        cv_pieces place = { 0 };
+
+        if (sec == CV_NONE)
+            continue;
+        st = link_lines(l, sec, &place);
+        if (st == CUVET_OK && place.n)
+            move_references(l, sec, &place);
+        cv_pieces_free(&l->x->mem, &place);
+    }
+    return st;
+}
