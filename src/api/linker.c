@@ -115,7 +115,7 @@ cuvet_status cuvet_linker_create(cuvet_ctx *ctx, const cuvet_linker_options *opt
 /* Class, rules, admission, in this order; all that is wrong is said. */
 static cuvet_status judge(linker *k, cv_span image)
 {
-    const cv_admit_for f = { .target = k->o.target, .policy = k->o.policy, .toolkit = k->o.toolkit };
+    const cv_admit_for f = { .target = k->o.target, .policy = k->o.policy, .toolkit = k->o.toolkit, .finished = true };
     cuvet_content_info c;
     uint64_t extent = 0;
     cuvet_status s = cv_classify(&k->x, image, 0, &c);

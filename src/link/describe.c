@@ -14,6 +14,7 @@ enum {
     A_CRS_STACK_SIZE = 0x1E,
     A_MAX_STACK_SIZE = 0x23,
     A_REGCOUNT = 0x2F,
+    A_EXPLICIT_CLUSTER = 0x3E,
     A_NUM_BARRIERS = 0x4C
 };
 
@@ -338,6 +339,8 @@ static bool copy_record(describer *d, cv_id fn, cv_span s, const cv_tlv *t, cons
     const cv_lfn *f = cv_l_fn(l, fn);
     const cv_lobj *o = cv_l_obj(l, cv_l_isym(l, f->def)->obj);
 
+    if (t->code == A_EXPLICIT_CLUSTER && l->o.target.sm >= 100 && o->cubin.has_capsule)
+        cv_link_say(l, f->def, CV_R_LINK_OTHER_CODE, 0, 0);
     if (t->code == A_EXTERNS)
         return (k && !k->in_place) || d->list.n == 0 || add_externs(d);
     if (t->code == A_PARAM_CBANK && t->format == CV_TLV_SVAL && t->value == 8) {

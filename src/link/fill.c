@@ -8,7 +8,7 @@
 #include "format/tlv/write.h"
 #include "link/stages.h"
 
-enum { COMPAT_ACCEL = 9, COMPAT_CAPSULE = 11, COMPAT_2 = 2, COMPAT_5 = 5, MANAGED = 4, LINK_SYMTAB = 3 };
+enum { COMPAT_ACCEL = 9, COMPAT_CAPSULE = 11, COMPAT_2 = 2, COMPAT_TCGEN05 = 5, COMPAT_LEVEL = 6, MANAGED = 4, LINK_SYMTAB = 3 };
 
 static cv_builder *bytes_of(const cv_link *l, cv_id sec)
 {
@@ -264,14 +264,20 @@ typedef struct tag {
     cv_tlv first;
     cv_span from; /* section that 'first' lies in */
     uint32_t max;
-    bool zero;
+    uint64_t mask; /* of a payload: bits that all inputs have */
+    uint64_t n;    /* inputs with code that have it */
+    bool zero, differs;
 } tag;
 
 CV_VEC(tags, tag);
 
-static bool merge(cv_link *l, tags *all, cv_span s, const cv_tlv *t)
+/* code: the object has code, of which a payload speaks. */
+static bool merge(cv_link *l, tags *all, cv_span s, const cv_tlv *t, bool code)
 {
-    tag fresh = { .first = *t, .from = s, .max = t->value, .zero = t->value == 0 };
+    uint64_t mask = !code                                       ? UINT64_MAX
+                    : t->format == CV_TLV_SVAL && t->value == 8 ? cv_u64_at(s, t->payload)
+                                                                : 0;
+    tag fresh = { .first = *t, .from = s, .max = t->value, .mask = mask, .n = code, .zero = t->value == 0 };
 
     for (uint64_t i = 0; i < all->n; i++) {
         tag *e = tags_at(all, i);
@@ -279,10 +285,24 @@ static bool merge(cv_link *l, tags *all, cv_span s, const cv_tlv *t)
         if (e->first.code != t->code)
             continue;
         e->zero = e->zero || t->value == 0;
+        e->differs = e->differs || t->value != e->first.value;
         e->max = e->max > t->value ? e->max : t->value;
+        e->mask &= mask;
+        e->n += code;
         return true;
     }
     return tags_push(&l->x->mem, all, fresh);
+}
+
+/* Other machines that the code runs on as it is: those of all inputs, none behind a step to another machine. */
+static void put_mask(const cv_link *l, cv_builder *b, const tag *e)
+{
+    bool same = l->o.target.sm == 100 || l->o.target.sm == 120;
+
+    cv_put_u8(b, CV_TLV_SVAL);
+    cv_put_u8(b, e->first.code);
+    cv_put_u16(b, 8);
+    cv_put_u64(b, same && e->n ? e->mask : 0);
 }
 
 static void put_tag(const cv_link *l, cv_builder *b, const tag *e)
@@ -292,10 +312,16 @@ static void put_tag(const cv_link *l, cv_builder *b, const tag *e)
 
     if (e->first.code == COMPAT_CAPSULE && l->o.target.sm < 100 && !l->o.relocatable)
         return;
+    if (e->first.code == COMPAT_CAPSULE && e->first.format == CV_TLV_SVAL && e->first.value == 8) {
+        put_mask(l, b, e);
+        return;
+    }
     if (e->first.code == COMPAT_ACCEL)
         v = l->o.target.suffix == 'a';
-    else if (e->first.code == COMPAT_2 && e->zero)
+    else if ((e->first.code == COMPAT_2 || e->first.code == COMPAT_TCGEN05) && e->zero)
         v = 0;
+    else if (e->first.code == COMPAT_LEVEL && e->differs)
+        v = 1;
     cv_put_u8(b, e->first.format);
     cv_put_u8(b, e->first.code);
     if (e->first.format != CV_TLV_SVAL) {
@@ -309,6 +335,7 @@ static void put_tag(const cv_link *l, cv_builder *b, const tag *e)
 
 static cuvet_status fill_compat(cv_link *l)
 {
+    cuvet_status st = CUVET_OK;
     tags all = { 0 };
     bool ok = true;
 
@@ -322,11 +349,18 @@ static cuvet_status fill_compat(cv_link *l)
         if (cv_l_obj(l, i)->compat == 0)
             continue;
         for (; ok && cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next)
-            ok = merge(l, &all, s, &t);
+            ok = merge(l, &all, s, &t, cv_cubin_first(&cv_l_obj(l, i)->cubin, CV_ROLE_TEXT) != 0);
     }
-    for (uint64_t i = 0; i < all.n; i++)
-        put_tag(l, bytes_of(l, l->compat), tags_at(&all, i));
+    for (uint64_t i = 0; i < all.n && st == CUVET_OK; i++) {
+        const tag *e = tags_at(&all, i);
+
+        if (e->first.code == COMPAT_TCGEN05 && e->differs && !e->zero)
+            st = cv_reject(l->x, CV_R_LINK_COMPAT, 0, e->max, e->first.value);
+        put_tag(l, bytes_of(l, l->compat), e);
+    }
     tags_free(&l->x->mem, &all);
+    if (st != CUVET_OK)
+        return st;
     return ok ? end(l, l->compat) : cv_l_nomem(l);
 }
 

@@ -204,9 +204,22 @@ static cuvet_status read_object(cv_link *l, cv_id i)
     return s;
 }
 
+/* What of the inputs does not get into the output is said. */
+static void tell_capsules(cv_link *l)
+{
+    uint64_t n = 0;
+
+    for (cv_id i = 0; i < l->obj.n; i++)
+        n += cv_l_obj(l, i)->cubin.has_capsule;
+    if (n)
+        cv_link_say(l, CV_NONE, CV_R_LINK_CAPSULE, n, l->obj.n);
+}
+
 cuvet_status cv_link_read(cv_link *l)
 {
     cuvet_status s = CUVET_OK;
+
+    tell_capsules(l);
 
     for (cv_id i = 0; i < l->obj.n && s == CUVET_OK; i++)
         s = read_object(l, i);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "model/admit.h"
+#include "model/retarget.h"
 
 #include "model/cubin_int.h"
 
@@ -55,6 +56,19 @@ static void judge_type(judge *j)
         refuse(j, CV_R_ADMIT_TYPE, CV_EH_TYPE, type, 1);
 }
 
+/* Code of an older member of the family: where it is used as it is, the compiler must have said that it runs. */
+static void judge_retarget(judge *j, uint64_t got, uint64_t want)
+{
+    const cv_cubin *c = j->c;
+    const cv_compat *k = c->compat.len ? &c->claims : NULL;
+    uint32_t to = j->f->target.sm;
+
+    if (!j->f->finished || c->sm < 100 || c->sm == to || cv_cubin_first(c, CV_ROLE_TEXT) == 0)
+        return;
+    if (cv_can_finalize(k, c->sm, to) != CV_FINAL_OK || !cv_can_fastpath(k, c->sm, to, true))
+        refuse(j, CV_R_ADMIT_RETARGET, CV_EH_FLAGS, got, want);
+}
+
 static void judge_arch(judge *j)
 {
     char suffix = cv_admit_suffix(j->c);
@@ -64,6 +78,7 @@ static void judge_arch(judge *j)
     case CUVET_REASON_NONE:
         if (suffix == 'a' && j->f->target.suffix == 0)
             cv_report(j->x, CV_R_ADMIT_SUFFIX_LOST, header_at(j, CV_EH_FLAGS), 4, got, want);
+        judge_retarget(j, got, want);
         break;
     case CUVET_REASON_SUFFIX:
     case CUVET_REASON_POLICY: refuse(j, CV_R_ADMIT_SUFFIX, CV_EH_FLAGS, got, want); break;

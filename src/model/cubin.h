@@ -7,6 +7,7 @@
 
 #include "base/vec.h"
 #include "format/elf/read.h"
+#include "format/tlv/attr.h"
 #include "model/ledger.h"
 
 /* What a section is, from spec/sections.def (prefix of the name together with the type). */
@@ -71,6 +72,7 @@ typedef struct cv_cubin {
     cv_tool tool;
     bool old_tools; /* 12.7/12.8 ABI-8 file: .note.nv.cuver instead of cuinfo */
     cv_span compat; /* body of .nv.compat, empty when absent */
+    cv_compat claims; /* … and what it says */
     uint64_t n_kernels, n_functions,
         n_relocs; /* defined in .symtab; functions include kernels; both kinds of relocations */
     uint64_t extent;

@@ -89,7 +89,10 @@ static void read_compat(cv_ctx *x, cv_cubin *c, cv_span s)
     cv_compat k;
 
     c->compat = s;
-    if (cv_compat_read(x, s, &k) != CUVET_OK || !cv_compat_has(&k, CV_COMPAT_CUDA_ACCELERATOR_TARGET))
+    if (cv_compat_read(x, s, &k) != CUVET_OK)
+        return;
+    c->claims = k;
+    if (!cv_compat_has(&k, CV_COMPAT_CUDA_ACCELERATOR_TARGET))
         return;
     c->compat_accel_known = true;
     c->compat_accel = k.accel != 0;

@@ -30,6 +30,7 @@ static void keep(cv_ctx *x, cv_span s, const cv_tlv *t, cv_compat *c)
     c->has |= UINT32_C(1) << t->code;
     switch (t->code) {
     case CV_COMPAT_ISA_CLASS: c->isa_class = (uint8_t)t->value; break;
+    case CV_COMPAT_ENABLE_OPPORTUNISTIC_FINALIZATION: c->level = (uint8_t)t->value; break;
     case CV_COMPAT_CAN_FASTPATH_FINALIZE: c->fastpath = cv_u64_at(s, t->payload); break;
     case CV_COMPAT_MERCURY_ISA_MAJOR_MINOR_VERSION:
         c->isa = t->value;

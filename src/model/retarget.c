@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "model/retarget.h"
+
+enum { ISA_MOST = 0x0101, LEVEL_MOST = 4 };
+
+/* Machines that came out under another number. */
+static uint32_t norm(uint32_t sm)
+{
+    switch (sm) {
+    case 104: return 120;
+    case 130: return 107;
+    case 101: return 110;
+    default: return sm;
+    }
+}
+
+static bool level_allows(uint8_t level, bool accel, uint32_t s, uint32_t d)
+{
+    bool family = s / 10 == d / 10;
+
+    if (level < 2 && accel)
+        return false;
+    switch (level) {
+    case 0:
+    case 1:
+    case 2: return family && s < d && s != 110 && d != 110;
+    case 3: return s < d && s != 110 && d != 110 && (d != 121 || s / 10 == 12);
+    default: break;
+    }
+    if (family)
+        return s < d && !accel;
+    return (s < d && (d == 110 || d == 121)) || (s == 110 && (d == 120 || d == 121));
+}
+
+cv_final cv_can_finalize(const cv_compat *k, uint32_t src, uint32_t dst)
+{
+    uint32_t s = norm(src), d = norm(dst);
+
+    if (!k)
+        return CV_FINAL_NO_COMPAT;
+    if (k->isa > ISA_MOST)
+        return CV_FINAL_ISA;
+    if (s == d)
+        return CV_FINAL_OK;
+    if (k->level > LEVEL_MOST)
+        return CV_FINAL_INCOMPATIBLE;
+    return level_allows(k->level, k->accel != 0, s, d) ? CV_FINAL_OK : CV_FINAL_INCOMPATIBLE;
+}
+
+bool cv_can_fastpath(const cv_compat *k, uint32_t src, uint32_t dst, bool allowed)
+{
+    uint64_t bit;
+
+    if (!allowed)
+        return false;
+    if (norm(src) == norm(dst))
+        return true;
+    if (!k || !cv_compat_has(k, CV_COMPAT_CAN_FASTPATH_FINALIZE))
+        return false;
+    switch (norm(dst)) {
+    case 100: bit = 1u << 0; break;
+    case 110: bit = 1u << 1; break;
+    case 103: bit = 1u << 3; break;
+    case 121: bit = 1u << 6; break;
+    default: return false;
+    }
+    return (k->fastpath & bit) == bit;
+}

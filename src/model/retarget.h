@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* May code for one machine be used for another? The compiler's statements are in .nv.compat. Pure. */
+#ifndef CV_MODEL_RETARGET_H
+#define CV_MODEL_RETARGET_H
+
+#include "base/base.h"
+#include "format/tlv/attr.h"
+
+/* Codes of the reference finalizer. */
+typedef enum cv_final {
+    CV_FINAL_OK = 0,
+    CV_FINAL_NO_COMPAT = 24,
+    CV_FINAL_ISA = 25,
+    CV_FINAL_INCOMPATIBLE = 26
+} cv_final;
+
+/* May code for SM 'src' be finalized for SM 'dst' at all, by something that can make code?
+ * k: the object's records, NULL without a section. */
+CV_MUST cv_final cv_can_finalize(const cv_compat *k, uint32_t src, uint32_t dst);
+/* Do the bytes that are there run on 'dst' as they are? allowed: the fast path is not switched off. The source
+ * is not looked at beyond equality: ask cv_can_finalize too. */
+CV_MUST bool cv_can_fastpath(const cv_compat *k, uint32_t src, uint32_t dst, bool allowed);
+
+#endif
