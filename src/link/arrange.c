@@ -142,6 +142,22 @@ static bool comes_last(const cv_link *l, const cv_osym *y)
     return y->is_section && cv_l_osec(l, y->sec)->group == CV_G_PARAM;
 }
 
+/* Section numbers that do not fit a symbol get a table of their own, behind the symbols. */
+static cuvet_status make_wide_table(cv_link *l)
+{
+    uint64_t at = 4;
+
+    l->symtab_shndx = new_table(l, ".symtab_shndx", CV_SHT_SYMTAB_SHNDX, 4, 4);
+    if (l->symtab_shndx == CV_NONE || !cv_u32s_push(&l->x->mem, &l->order, l->symtab_shndx))
+        return cv_l_nomem(l);
+    for (uint64_t i = l->order.n - 1; i > at; i--)
+        *cv_u32s_at(&l->order, i) = *cv_u32s_at(&l->order, i - 1);
+    *cv_u32s_at(&l->order, at) = l->symtab_shndx;
+    for (uint64_t i = at; i < l->order.n; i++)
+        cv_l_osec(l, *cv_u32s_at(&l->order, i))->index = (uint32_t)i;
+    return CUVET_OK;
+}
+
 static cuvet_status order_symbols(cv_link *l)
 {
     bool ok = true, late = false;
@@ -254,6 +270,8 @@ static cuvet_status make_strings(cv_link *l)
 static void set_sizes(cv_link *l)
 {
     cv_l_osec(l, l->symtab)->size = SYMBOL * (l->sym_order.n + 1);
+    if (l->symtab_shndx != CV_NONE)
+        cv_l_osec(l, l->symtab_shndx)->size = 4 * (l->sym_order.n + 1);
     for (cv_id i = 0; i < l->osec.n; i++) {
         cv_osec *q = cv_l_osec(l, i);
 
@@ -293,7 +311,7 @@ cuvet_status cv_link_arrange(cv_link *l)
     if (st == CUVET_OK)
         st = order_sections(l);
     if (st == CUVET_OK && l->order.n >= CV_SHN_LORESERVE)
-        return cv_reject(l->x, CV_R_LIMIT_SECTIONS, 0, l->order.n, CV_SHN_LORESERVE - 1);
+        st = make_wide_table(l);
     if (st == CUVET_OK)
         st = order_symbols(l);
     if (st == CUVET_OK)

@@ -15,7 +15,9 @@ enum {
     A_MAX_STACK_SIZE = 0x23,
     A_REGCOUNT = 0x2F,
     A_EXPLICIT_CLUSTER = 0x3E,
-    A_NUM_BARRIERS = 0x4C
+    A_NUM_BARRIERS = 0x4C,
+    A_SPARSE_MMA_MASK = 0x50,
+    SPARSE_ALIAS = 0x8000
 };
 
 typedef struct describer {
@@ -332,6 +334,13 @@ static bool add_bindless(cv_link *l, uint8_t code)
     return add_record(l, &r);
 }
 
+static bool add_sparse(cv_link *l, uint32_t mask)
+{
+    const cv_irec r = { .format = CV_TLV_HVAL, .code = A_SPARSE_MMA_MASK, .value = (uint16_t)mask };
+
+    return add_record(l, &r);
+}
+
 /* One record of a function, as it comes out. kernel: in a final link. */
 static bool copy_record(describer *d, cv_id fn, cv_span s, const cv_tlv *t, const kernel_facts *k)
 {
@@ -350,6 +359,8 @@ static bool copy_record(describer *d, cv_id fn, cv_span s, const cv_tlv *t, cons
     }
     if (k && t->code == A_NUM_BARRIERS)
         return add_barriers(l, f->all_bars);
+    if (k && t->code == A_SPARSE_MMA_MASK && t->format == CV_TLV_HVAL)
+        return add_sparse(l, f->all_sparse);
     if (k && t->code == A_CRS_STACK_SIZE && f->recursive)
         return add_recursion(l);
     return add_raw(l, s, t);
@@ -409,6 +420,8 @@ static cuvet_status describe_function(describer *d, cv_id fn)
         *cv_irecs_at(&l->rec, a) = *cv_irecs_at(&l->rec, b - 1);
         *cv_irecs_at(&l->rec, b - 1) = r;
     }
+    if (ok && f->aliased && !kernel && !l->o.relocatable)
+        ok = add_sparse(l, SPARSE_ALIAS);
     if (ok && kernel)
         ok = add_missing(d, fn, &k, crs);
     cv_keys_free(&l->x->mem, &k.below);

@@ -60,12 +60,14 @@ static bool apply(const cv_link *l, cv_block *out, const cv_osec *q)
 
 static void section_header(const cv_link *l, cv_builder *b, const cv_osec *q)
 {
+    bool count = q->index == 0 && l->order.n >= CV_SHN_LORESERVE; /* that does not fit the file header */
+
     cv_put_u32(b, (uint32_t)cv_l_mean(l, q->name)->sh_off);
     cv_put_u32(b, q->type);
     cv_put_u64(b, q->flags);
     cv_put_u64(b, 0);
     cv_put_u64(b, q->off);
-    cv_put_u64(b, q->size);
+    cv_put_u64(b, count ? l->order.n : q->size);
     cv_put_u32(b, q->link);
     cv_put_u32(b, q->info);
     cv_put_u64(b, q->align);
@@ -215,7 +217,7 @@ static void file_header(const cv_link *l, cv_builder *b)
     cv_put_u16(b, SEGMENT);
     cv_put_u16(b, (uint16_t)l->phnum);
     cv_put_u16(b, 64);
-    cv_put_u16(b, (uint16_t)l->order.n);
+    cv_put_u16(b, l->order.n < CV_SHN_LORESERVE ? (uint16_t)l->order.n : 0);
     cv_put_u16(b, 1);
 }
 

@@ -32,7 +32,11 @@ static uint32_t string_off(const cv_link *l, cv_id name)
 static void put_symbol(const cv_link *l, cv_builder *b, const cv_osym *y)
 {
     uint8_t info = y->info, other = y->other;
-    uint16_t shndx = y->sec == CV_NONE ? 0 : (uint16_t)cv_l_osec(l, y->sec)->index;
+    uint32_t index = y->sec == CV_NONE ? 0 : cv_l_osec(l, y->sec)->index;
+    uint16_t shndx = index < CV_SHN_LORESERVE ? (uint16_t)index : CV_SHN_XINDEX;
+
+    if (l->symtab_shndx != CV_NONE)
+        cv_put_u32(bytes_of(l, l->symtab_shndx), index);
 
     if (y->common_kept && !y->common)
         shndx = CV_SHN_COMMON;
@@ -62,10 +66,16 @@ static cuvet_status fill_symbols(cv_link *l)
             cv_l_osym(l, f->sym)->size = cv_l_osec(l, f->sec)->size;
     }
     cv_put_zero(b, cv_elf_sym_size(false));
+    if (l->symtab_shndx != CV_NONE) {
+        cv_put_u32(bytes_of(l, l->symtab_shndx), 0);
+        cv_l_osec(l, l->symtab_shndx)->link = LINK_SYMTAB;
+    }
     for (uint64_t i = 0; i < l->sym_order.n; i++)
         put_symbol(l, b, cv_l_osym(l, *cv_u32s_at(&l->sym_order, i)));
     cv_l_osec(l, l->symtab)->link = 2;
     cv_l_osec(l, l->symtab)->info = (uint32_t)l->n_locals;
+    if (l->symtab_shndx != CV_NONE && end(l, l->symtab_shndx) != CUVET_OK)
+        return CUVET_E_NOMEM;
     return end(l, l->symtab);
 }
 

@@ -150,13 +150,15 @@ typedef struct cv_lfn {
     cv_id instance; /* extern shared arrays of a kernel in a relocatable link */
     uint32_t regs, frame, bars, max_regs;
     uint32_t all_regs, all_bars;
+    uint32_t sparse, all_sparse; /* kinds of sparse multiplication that the code does */
     uint64_t stack; /* UINT32_MAX: recursion */
     uint32_t comp;  /* component of the call graph */
     uint32_t order; /* in the post-order of the device functions */
     uint32_t mark;
     uint64_t extern_off; /* of the extern arrays that its code refers to */
     bool kernel, live, data_ref, has_def, has_info, recursive;
-    bool slots; /* a kernel that uses textures or surfaces */
+    bool aliased; /* its code has another name too */
+    bool slots;   /* a kernel that uses textures or surfaces */
 } cv_lfn;
 
 typedef struct cv_edge {

@@ -6,7 +6,7 @@
 #include "format/tlv/read.h"
 #include "link/stages.h"
 
-enum { EIATTR_MAXREG_COUNT = 0x1B, EIATTR_NUM_BARRIERS = 0x4C };
+enum { EIATTR_MAXREG_COUNT = 0x1B, EIATTR_NUM_BARRIERS = 0x4C, EIATTR_SPARSE_MMA_MASK = 0x50, SPARSE_ALIAS = 0x8000 };
 
 /* What is known of a node when its component is done. */
 typedef struct node {
@@ -18,7 +18,7 @@ typedef struct node {
 } node;
 
 typedef struct comp {
-    uint32_t regs, bars;
+    uint32_t regs, bars, sparse;
     uint64_t stack;
     bool cyclic;
 } comp;
@@ -88,6 +88,7 @@ static void sum_up(walk *w, cv_id id, comp *c)
             continue;
         c->regs = c->regs > d->regs ? c->regs : d->regs;
         c->bars = c->bars > d->bars ? c->bars : d->bars;
+        c->sparse |= d->sparse;
         c->cyclic = c->cyclic || d->cyclic;
         below = cv_max(below, d->stack);
     }
@@ -97,6 +98,7 @@ static void sum_up(walk *w, cv_id id, comp *c)
         frame = f->frame;
         c->regs = c->regs > f->regs ? c->regs : f->regs;
         c->bars = c->bars > f->bars ? c->bars : f->bars;
+        c->sparse |= f->sparse;
     }
     c->stack = cv_max(c->stack, cv_sat_add(below, frame));
 }
@@ -209,6 +211,8 @@ static void read_function(cv_link *l, cv_lfn *f)
         } else if (t.code == EIATTR_MAXREG_COUNT && !limit) {
             f->max_regs = t.value;
             limit = true;
+        } else if (t.code == EIATTR_SPARSE_MMA_MASK && t.format == CV_TLV_HVAL) {
+            f->sparse |= t.value;
         }
     }
 }
@@ -254,6 +258,7 @@ static cuvet_status conclude(walk *w)
             continue;
         f->all_regs = c->regs;
         f->all_bars = c->bars;
+        f->all_sparse = c->sparse;
         f->stack = c->cyclic ? UINT32_MAX : cv_min(c->stack, UINT32_MAX);
         f->recursive = c->cyclic;
         if (c->cyclic && !l->o.no_stack_warning)
@@ -261,6 +266,20 @@ static cuvet_status conclude(walk *w)
         st = check_registers(l, i);
     }
     return st;
+}
+
+/* Code with two names: the reference gives it a mask of its own from sm_90 on. */
+static void mark_aliases(cv_link *l)
+{
+    for (cv_id i = 0; i < l->fn.n && l->o.target.sm >= 90; i++) {
+        const cv_lfn *f = cv_l_fn(l, i);
+        cv_id owner = f->sec == CV_NONE ? i : cv_l_osec(l, f->sec)->fn;
+
+        if (owner == i || f->def == CV_NONE)
+            continue;
+        cv_l_fn(l, owner)->aliased = true;
+        cv_l_fn(l, owner)->sparse |= SPARSE_ALIAS;
+    }
 }
 
 cuvet_status cv_link_propagate(cv_link *l)
@@ -272,6 +291,7 @@ cuvet_status cv_link_propagate(cv_link *l)
     for (cv_id i = 0; i < l->fn.n; i++)
         if (cv_l_fn(l, i)->def != CV_NONE)
             read_function(l, cv_l_fn(l, i));
+    mark_aliases(l);
     if (!l->o.relocatable)
         st = run(&w);
     if (st == CUVET_OK && !l->o.relocatable)
