@@ -117,6 +117,19 @@ static bool put_group(cv_link *l, cv_group g)
     return ok;
 }
 
+/* Relocations of parameter banks come last where the banks do. */
+static bool put_relocations(cv_link *l)
+{
+    bool ok = true;
+
+    for (int last = 0; last < 2; last++)
+        for (cv_id i = 0; i < l->osec.n && ok; i++)
+            if (cv_l_osec(l, i)->group == CV_G_REL &&
+                cv_l_osec(l, cv_l_osec(l, i)->target)->param == (last == 1))
+                ok = put(l, i);
+    return ok;
+}
+
 static bool put_meta(cv_link *l)
 {
     bool ok = put(l, l->info) && (l->compat == CV_NONE || put(l, l->compat)) && put_infos(l);
@@ -129,17 +142,22 @@ static cuvet_status order_sections(cv_link *l)
 {
     bool ok = put_group(l, CV_G_DEBUG) && put_group(l, CV_G_NOTE) && put_meta(l);
 
-    for (unsigned g = CV_G_REL; g < CV_N_GROUPS && ok; g++)
+    ok = ok && put_relocations(l);
+    for (unsigned g = CV_G_CONST; g < CV_N_GROUPS && ok; g++)
         ok = put_group(l, (cv_group)g);
     for (uint64_t i = 0; i < l->order.n && ok; i++)
         cv_l_osec(l, *cv_u32s_at(&l->order, i))->index = (uint32_t)i;
     return ok ? CUVET_OK : cv_l_nomem(l);
 }
 
-/* Section symbols of the parameter banks come last where these do. */
-static bool comes_last(const cv_link *l, const cv_osym *y)
+/* Section symbols of the parameter banks come last where these do; those that the loader writes into, last of the
+ * locals. */
+static int part_of(const cv_link *l, cv_id id)
 {
-    return y->is_section && cv_l_osec(l, y->sec)->group == CV_G_PARAM;
+    const cv_osym *y = cv_l_osym(l, id);
+    const cv_osec *q = y->is_section ? cv_l_osec(l, y->sec) : NULL;
+
+    return q && q->group == CV_G_PARAM ? 3 : q && q->param ? 1 : 0;
 }
 
 /* Section numbers that do not fit a symbol get a table of their own, behind the symbols. */
@@ -162,22 +180,22 @@ static cuvet_status order_symbols(cv_link *l)
 {
     bool ok = true, late = false;
 
-    for (int part = 0; part < 3; part++) {
-        const cv_u32s *list = part == 1 ? &l->globals : &l->locals;
+    for (int part = 0; part < 4; part++) {
+        const cv_u32s *list = part == 2 ? &l->globals : &l->locals;
 
         for (uint64_t i = 0; i < list->n && ok; i++) {
             cv_id id = *cv_u32s_at(list, i);
 
-            if (part != 1 && comes_last(l, cv_l_osym(l, id)) != (part == 2))
+            if (part != 2 && part_of(l, id) != part)
                 continue;
             cv_l_osym(l, id)->dead = cv_link_drops(l, id);
             if (cv_l_osym(l, id)->dead)
                 continue;
             ok = cv_u32s_push(&l->x->mem, &l->sym_order, id);
             cv_l_osym(l, id)->index = (uint32_t)l->sym_order.n;
-            late = late || part == 2;
+            late = late || part == 3;
         }
-        if (part == 0 || (part == 2 && late)) /* no local symbol at or behind it, as the gABI wants */
+        if (part == 1 || (part == 3 && late)) /* no local symbol at or behind it, as the gABI wants */
             l->n_locals = l->sym_order.n + 1;
     }
     return ok ? CUVET_OK : cv_l_nomem(l);

@@ -11,10 +11,12 @@ enum {
     A_EXTERNS = 0x0F,
     A_FRAME_SIZE = 0x11,
     A_MIN_STACK_SIZE = 0x12,
+    A_CBANK_PARAM_SIZE = 0x19,
     A_CRS_STACK_SIZE = 0x1E,
     A_MAX_STACK_SIZE = 0x23,
     A_REGCOUNT = 0x2F,
     A_EXPLICIT_CLUSTER = 0x3E,
+    A_SW_WAR = 0x36,
     A_NUM_BARRIERS = 0x4C,
     A_SPARSE_MMA_MASK = 0x50,
     SPARSE_ALIAS = 0x8000
@@ -391,9 +393,28 @@ static bool add_missing(describer *d, cv_id fn, kernel_facts *k, bool crs)
             ok = add_externs(d);
         }
     }
-    if (ok && l->o.target.sm >= 100 && f->slots)
-        ok = add_bindless(l, A_BINDLESS_TEXTURE) && add_bindless(l, A_BINDLESS_SURFACE);
     return ok && (k->externs || add_externs(d));
+}
+
+/* What the reference writes anew with the code comes last, from sm_100 on. */
+static bool is_late(const cv_link *l, uint8_t code)
+{
+    return l->o.target.sm >= 100 && (code == A_CBANK_PARAM_SIZE || code == A_PARAM_CBANK || code == A_SW_WAR);
+}
+
+static bool copy_records(describer *d, cv_id fn, const kernel_facts *k, bool late, bool *crs)
+{
+    cv_span s = info_body(d->l, cv_l_fn(d->l, fn));
+    uint64_t pos = 0;
+    bool ok = true;
+    cv_tlv t;
+
+    for (; ok && cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next) {
+        *crs = *crs || t.code == A_CRS_STACK_SIZE;
+        if (is_late(d->l, t.code) == late)
+            ok = copy_record(d, fn, s, &t, k);
+    }
+    return ok;
 }
 
 /* Records of one function: forwards into the list, then turned round. */
@@ -404,16 +425,10 @@ static cuvet_status describe_function(describer *d, cv_id fn)
     cv_oinfo out = { .fn = fn, .sec = CV_NONE, .first = l->rec.n };
     bool kernel = f->kernel && !l->o.relocatable, any = false, crs = false, ok;
     kernel_facts k = { 0 };
-    cv_span s = info_body(l, f);
-    uint64_t pos = 0;
-    cv_tlv t;
 
     new_list(d);
     ok = kernel ? find_facts(d, fn, &k) : list_kept(d, f, true, &any);
-    for (; ok && cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next) {
-        crs = crs || t.code == A_CRS_STACK_SIZE;
-        ok = copy_record(d, fn, s, &t, kernel ? &k : NULL);
-    }
+    ok = ok && copy_records(d, fn, kernel ? &k : NULL, false, &crs);
     for (uint64_t a = out.first, b = l->rec.n; b > a + 1; a++, b--) {
         cv_irec r = *cv_irecs_at(&l->rec, a);
 
@@ -424,6 +439,9 @@ static cuvet_status describe_function(describer *d, cv_id fn)
         ok = add_sparse(l, SPARSE_ALIAS);
     if (ok && kernel)
         ok = add_missing(d, fn, &k, crs);
+    ok = ok && copy_records(d, fn, kernel ? &k : NULL, true, &crs);
+    if (ok && l->o.target.sm >= 100 && f->slots)
+        ok = add_bindless(l, A_BINDLESS_TEXTURE) && add_bindless(l, A_BINDLESS_SURFACE);
     cv_keys_free(&l->x->mem, &k.below);
     out.n = l->rec.n - out.first;
     return ok && cv_oinfos_push(&l->x->mem, &l->oinfo, out) ? CUVET_OK : cv_l_nomem(l);

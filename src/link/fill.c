@@ -36,7 +36,7 @@ static void put_symbol(const cv_link *l, cv_builder *b, const cv_osym *y)
     uint16_t shndx = index < CV_SHN_LORESERVE ? (uint16_t)index : CV_SHN_XINDEX;
 
     if (l->symtab_shndx != CV_NONE)
-        cv_put_u32(bytes_of(l, l->symtab_shndx), index);
+        cv_put_u32(bytes_of(l, l->symtab_shndx), shndx == CV_SHN_XINDEX ? index : 0);
 
     if (y->common_kept && !y->common)
         shndx = CV_SHN_COMMON;

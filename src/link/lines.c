@@ -227,6 +227,28 @@ static cuvet_status write_lines(liner *w)
     return ok ? CUVET_OK : cv_l_nomem(w->l);
 }
 
+/* They come out in the order of the rows. */
+static cuvet_status sort_relocations(liner *w)
+{
+    cv_link *l = w->l;
+    cv_id q = CV_ARRAY_GET(cv_l_osec(l, w->sec)->rel, 1), *next;
+
+    if (q == CV_NONE)
+        return CUVET_OK;
+    cv_keys_clear(&w->rels);
+    for (cv_id r = cv_l_osec(l, q)->rels; r != CV_NONE; r = cv_l_irel(l, r)->next)
+        if (!cv_keys_push(&l->x->mem, &w->rels, (cv_key){ .key = cv_l_irel(l, r)->off, .index = r }))
+            return cv_l_nomem(l);
+    cv_keys_sort(&w->rels);
+    next = &cv_l_osec(l, q)->rels;
+    for (uint64_t i = 0; i < w->rels.n; i++) {
+        *next = (cv_id)cv_keys_at(&w->rels, i)->index;
+        next = &cv_l_irel(l, *next)->next;
+    }
+    *next = CV_NONE;
+    return CUVET_OK;
+}
+
 static cuvet_status link_lines(cv_link *l, cv_id sec, cv_pieces *place)
 {
     liner w = { .l = l, .sec = sec };
@@ -239,6 +261,8 @@ static cuvet_status link_lines(cv_link *l, cv_id sec, cv_pieces *place)
         st = write_lines(&w);
         if (st == CUVET_OK)
             cv_link_move_rels(l, sec, &w.rels, &w.place);
+        if (st == CUVET_OK)
+            st = sort_relocations(&w);
     } else if (st == CUVET_END) {
         cv_link_say(l, CV_NONE, CV_R_LINK_LINES, 0, 0);
         st = CUVET_OK;

@@ -127,6 +127,7 @@ typedef struct cv_osec {
     cv_id rels; /* head of the list */
     uint64_t n_kept;
     cv_builder bytes; /* made by the link; otherwise the parts */
+    bool param; /* bank of parameters, from sm_100 on */
     bool dead, pre, extern_array, is_resolved, info_listed;
     uint32_t reg_byte; /* of code: high byte of sh_info */
 } cv_osec;

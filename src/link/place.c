@@ -77,6 +77,7 @@ static cuvet_status add_bank0(cv_link *l, cv_id sec)
     cv_l_osec(l, rel)->name = cv_l_name_join(l, rela ? ".rela" : ".rel", n.name);
     cv_l_osec(l, rel)->target = sec;
     CV_ARRAY_SET(cv_l_osec(l, sec)->rel, rela, rel);
+    cv_l_osec(l, sec)->param = rela;
     return CUVET_OK;
 }
 

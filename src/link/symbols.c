@@ -96,6 +96,12 @@ static bool drop_section(const cv_link *l, const cv_osym *y)
 {
     const cv_osec *s = cv_l_osec(l, y->sec);
 
+    bool lone = l->o.target.sm >= 100 && l->reserved && !l->o.relocatable && s->group == CV_G_NOBITS;
+
+    if (lone && y->sec == l->debug_shared && !l->o.preserve)
+        return true;
+    if (lone && s->infosec != CV_NONE && s->size == CV_RESERVED_SHARED) /* nothing but the reserved part */
+        return true;
     return s->dead ||
            ((s->group == CV_G_NOBITS || s->group == CV_G_INIT || s->group == CV_G_CONST || s->group == CV_G_PARAM) && s->size == 0);
 }
