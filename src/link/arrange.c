@@ -150,8 +150,8 @@ static cuvet_status order_sections(cv_link *l)
     return ok ? CUVET_OK : cv_l_nomem(l);
 }
 
-/* Section symbols of the parameter banks come last where these do; those that the loader writes into, last of the
- * locals. */
+/* Section symbols of the parameter banks come last where these do; those that the loader writes into, last of
+ * the locals. */
 static int part_of(const cv_link *l, cv_id id)
 {
     const cv_osym *y = cv_l_osym(l, id);

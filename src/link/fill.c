@@ -8,7 +8,15 @@
 #include "format/tlv/write.h"
 #include "link/stages.h"
 
-enum { COMPAT_ACCEL = 9, COMPAT_CAPSULE = 11, COMPAT_2 = 2, COMPAT_TCGEN05 = 5, COMPAT_LEVEL = 6, MANAGED = 4, LINK_SYMTAB = 3 };
+enum {
+    COMPAT_ACCEL = 9,
+    COMPAT_CAPSULE = 11,
+    COMPAT_2 = 2,
+    COMPAT_TCGEN05 = 5,
+    COMPAT_LEVEL = 6,
+    MANAGED = 4,
+    LINK_SYMTAB = 3
+};
 
 static cv_builder *bytes_of(const cv_link *l, cv_id sec)
 {
@@ -304,7 +312,8 @@ static bool merge(cv_link *l, tags *all, cv_span s, const cv_tlv *t, bool code)
     return tags_push(&l->x->mem, all, fresh);
 }
 
-/* Other machines that the code runs on as it is: those of all inputs, none behind a step to another machine. */
+/* Other machines that the code runs on as it is: those of all inputs, none behind a step to another machine.
+ */
 static void put_mask(const cv_link *l, cv_builder *b, const tag *e)
 {
     bool same = l->o.target.sm == 100 || l->o.target.sm == 120;

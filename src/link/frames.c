@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Call frame information from sm_100 on. The reference linker writes it anew with the code: what belongs to a
  * function that is gone goes too, and every description names the common part that stands before it. (The
- * pointers in the objects cannot be used: they count in the frames of the capsule, whose sizes differ.) Before
- * sm_100 the section is linked like any other debug data. */
+ * pointers in the objects cannot be used: they count in the frames of the capsule, whose sizes differ.)
+ * Before sm_100 the section is linked like any other debug data. */
 #include "base/arith.h"
 #include "link/pieces.h"
 
@@ -122,8 +122,8 @@ static void choose(framer *w)
     }
 }
 
-/* A weak function may be described for each definition. The reference makes the first description anew, of the
- * code that won, and leaves of the later ones what says where the code was in the capsule. */
+/* A weak function may be described for each definition. The reference makes the first description anew, of
+ * the code that won, and leaves of the later ones what says where the code was in the capsule. */
 static bool settle(framer *w)
 {
     cv_u32s first = { 0 };

@@ -197,7 +197,8 @@ static bool write_unit(liner *w, uint64_t first, uint64_t *next, cv_keys *order)
         if (!cv_pieces_at(&w->place, i)->keep)
             continue;
         len += rows_list_at(&w->all, i)->bytes.len;
-        ok = cv_keys_push(&w->l->x->mem, order, (cv_key){ .key = rows_list_at(&w->all, i)->rank, .index = i });
+        ok =
+            cv_keys_push(&w->l->x->mem, order, (cv_key){ .key = rows_list_at(&w->all, i)->rank, .index = i });
     }
     *next = i;
     cv_keys_sort(order);

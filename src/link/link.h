@@ -127,7 +127,7 @@ typedef struct cv_osec {
     cv_id rels; /* head of the list */
     uint64_t n_kept;
     cv_builder bytes; /* made by the link; otherwise the parts */
-    bool param; /* bank of parameters, from sm_100 on */
+    bool param;       /* bank of parameters, from sm_100 on */
     bool dead, pre, extern_array, is_resolved, info_listed;
     uint32_t reg_byte; /* of code: high byte of sh_info */
 } cv_osec;
@@ -152,9 +152,9 @@ typedef struct cv_lfn {
     uint32_t regs, frame, bars, max_regs;
     uint32_t all_regs, all_bars;
     uint32_t sparse, all_sparse; /* kinds of sparse multiplication that the code does */
-    uint64_t stack; /* UINT32_MAX: recursion */
-    uint32_t comp;  /* component of the call graph */
-    uint32_t order; /* in the post-order of the device functions */
+    uint64_t stack;              /* UINT32_MAX: recursion */
+    uint32_t comp;               /* component of the call graph */
+    uint32_t order;              /* in the post-order of the device functions */
     uint32_t mark;
     uint64_t extern_off; /* of the extern arrays that its code refers to */
     bool kernel, live, data_ref, has_def, has_info, recursive;

@@ -83,8 +83,8 @@ static cuvet_status add_bank0(cv_link *l, cv_id sec)
 
 static cuvet_status make(cv_link *l, const cv_isec *s, cv_role role, cv_group group, cv_id code, cv_id *out)
 {
-    bool param = role == CV_ROLE_CONSTANT_FN &&
-                 cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, s->index)->bank == 0,
+    bool param =
+             role == CV_ROLE_CONSTANT_FN && cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, s->index)->bank == 0,
          bank0 = param && !l->o.relocatable;
     cv_new_section n = { .name = s->name,
                          .group = param && l->o.target.sm >= 100 ? CV_G_PARAM : group,

@@ -6,7 +6,12 @@
 #include "format/tlv/read.h"
 #include "link/stages.h"
 
-enum { EIATTR_MAXREG_COUNT = 0x1B, EIATTR_NUM_BARRIERS = 0x4C, EIATTR_SPARSE_MMA_MASK = 0x50, SPARSE_ALIAS = 0x8000 };
+enum {
+    EIATTR_MAXREG_COUNT = 0x1B,
+    EIATTR_NUM_BARRIERS = 0x4C,
+    EIATTR_SPARSE_MMA_MASK = 0x50,
+    SPARSE_ALIAS = 0x8000
+};
 
 /* What is known of a node when its component is done. */
 typedef struct node {

@@ -102,8 +102,9 @@ static bool drop_section(const cv_link *l, const cv_osym *y)
         return true;
     if (lone && s->infosec != CV_NONE && s->size == CV_RESERVED_SHARED) /* nothing but the reserved part */
         return true;
-    return s->dead ||
-           ((s->group == CV_G_NOBITS || s->group == CV_G_INIT || s->group == CV_G_CONST || s->group == CV_G_PARAM) && s->size == 0);
+    return s->dead || ((s->group == CV_G_NOBITS || s->group == CV_G_INIT || s->group == CV_G_CONST ||
+                        s->group == CV_G_PARAM) &&
+                       s->size == 0);
 }
 
 static bool drop_undefined(const cv_link *l, const cv_osym *y)

@@ -56,7 +56,8 @@ static void judge_type(judge *j)
         refuse(j, CV_R_ADMIT_TYPE, CV_EH_TYPE, type, 1);
 }
 
-/* Code of an older member of the family: where it is used as it is, the compiler must have said that it runs. */
+/* Code of an older member of the family: where it is used as it is, the compiler must have said that it runs.
+ */
 static void judge_retarget(judge *j, uint64_t got, uint64_t want)
 {
     const cv_cubin *c = j->c;
