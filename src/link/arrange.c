@@ -300,13 +300,11 @@ cuvet_status cv_link_arrange(cv_link *l)
         return cv_reject(l->x, CV_R_LIMIT_SECTIONS, 0, l->order.n, CV_SHN_LORESERVE - 1);
     if (st == CUVET_OK)
         st = order_symbols(l);
-    if (st == CUVET_OK)
-        st = make_strings(l);
-    if (st == CUVET_OK)
-        st = cv_link_fill(l);
-    if (st != CUVET_OK)
-        return st;
+    return st == CUVET_OK ? make_strings(l) : st;
+}
+
+void cv_link_offsets(cv_link *l)
+{
     set_sizes(l);
     set_offsets(l);
-    return CUVET_OK;
 }

@@ -373,5 +373,7 @@ cuvet_status cv_link_fill(cv_link *l)
         if (cv_l_osec(l, i)->group == CV_G_REL)
             st = cv_l_osec(l, i)->is_resolved ? fill_resolved(l, i) : fill_relocations(l, i);
     fill_headers(l);
+    if (st == CUVET_OK)
+        cv_link_offsets(l);
     return st;
 }

@@ -74,6 +74,7 @@ static bool always(const cv_link *l)
 
 static const stage RECIPE[] = {
     { "read", cv_link_read, always },
+    { "admit", cv_link_admit, always },
     { "resolve", cv_link_resolve, cv_link_resolve_holds },
     { "collect", cv_link_collect, cv_link_collect_holds },
     { "reach", cv_link_reach, cv_link_reach_holds },
@@ -86,7 +87,9 @@ static const stage RECIPE[] = {
     { "sizes", check_sizes, always },
     { "decide", cv_link_decide, cv_link_decide_holds },
     { "describe", cv_link_describe, always },
-    { "arrange", cv_link_arrange, cv_link_arrange_holds },
+    { "arrange", cv_link_arrange, always },
+    { "refer", cv_link_refer, always },
+    { "fill", cv_link_fill, cv_link_arrange_holds },
 };
 
 void cv_link_begin(cv_link *l, cv_ctx *x, const cv_link_options *o)

@@ -8,6 +8,7 @@
 #include "link/link.h"
 
 CV_MUST cuvet_status cv_link_read(cv_link *l);    /* read.c: the inputs' tables */
+CV_MUST cuvet_status cv_link_admit(cv_link *l);   /* admit.c: what a link needs of them */
 CV_MUST cuvet_status cv_link_resolve(cv_link *l); /* resolve.c: which definition wins */
 CV_MUST bool cv_link_resolve_holds(const cv_link *l);
 /* check.c: what must hold after a stage. */
@@ -50,7 +51,9 @@ CV_MUST cuvet_status cv_link_describe(cv_link *l); /* describe.c: records */
 /* Symbol of the output for one of an input; CV_NONE: none. */
 CV_MUST cv_id cv_link_symbol_of(const cv_link *l, cv_id isym);
 
-CV_MUST cuvet_status cv_link_arrange(cv_link *l); /* arrange.c: order, numbers, offsets */
+CV_MUST cuvet_status cv_link_arrange(cv_link *l); /* arrange.c: order, numbers, names … */
+void cv_link_offsets(cv_link *l);                 /* … and offsets, when all sizes are known */
+CV_MUST cuvet_status cv_link_refer(cv_link *l);   /* refer.c: what is named is there */
 /* Name of the information section of a code section. */
 CV_MUST cv_id cv_link_info_name(cv_link *l, cv_id text_name);
 CV_MUST cuvet_status cv_link_fill(cv_link *l); /* fill.c: bytes of the sections that the link writes itself */
