@@ -201,23 +201,6 @@ cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker h, uint64_t index, c
     return done(ctx, h, CUVET_OK);
 }
 
-/* What comes out is read again by the same rules as any stranger's file. */
-static cuvet_status read_back(linker *k)
-{
-    uint64_t extent = 0, errors = k->x.n_errors;
-    cuvet_status s;
-
-    cv_cubin_init(&k->picture);
-    k->x.path.n = 0;
-    s = cv_cubin_examine(&k->x, &k->picture, k->out.span, NULL, &extent);
-    if (s == CUVET_OK && (k->x.n_errors != errors || extent != k->out.span.len))
-        s = CUVET_E_INTERNAL;
-    k->result.kernels = k->picture.n_kernels;
-    k->result.functions = k->picture.n_functions;
-    cv_cubin_free(&k->x, &k->picture);
-    return s == CUVET_E_NOMEM || s == CUVET_E_LIMIT ? s : s == CUVET_OK ? s : CUVET_E_INTERNAL;
-}
-
 static cuvet_status complete(linker *k)
 {
     uint64_t bytes = 0, warnings;
@@ -245,9 +228,11 @@ static cuvet_status complete(linker *k)
         s = cv_link_complete(&k->link, &k->out);
     if (s == CUVET_OK && k->o.warnings_are_errors && k->x.n_warnings != warnings)
         s = CUVET_E_REFUSED;
-    if (s == CUVET_OK)
-        s = read_back(k);
-    k->result.objects = k->input.n;
+    if (s != CUVET_OK)
+        cv_block_free(&k->x, &k->out); /* nothing is given out */
+    k->result = (cuvet_link_result){ .objects = k->input.n,
+                                     .functions = k->link.seen.functions,
+                                     .kernels = k->link.seen.kernels };
     return s;
 }
 

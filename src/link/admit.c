@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Stage admit: what a link needs of its inputs beyond the rules of a scan. A file may break these and still be
- * a file; what comes of it would be none, or would lack something that it had. */
+/* Stage admit: what a link needs of its inputs beyond the rules of a scan. A file may break these and still
+ * be a file; what comes of it would be none, or would lack something that it had. */
 #include "base/arith.h"
 #include "link/stages.h"
 
@@ -30,12 +30,15 @@ static cv_id owner_of(const cv_link *l, cv_id sec)
 static cuvet_status admit_section(cv_link *l, cv_id id)
 {
     const cv_isec *s = cv_l_isec(l, id);
+    cv_role role = role_of(l, s);
 
+    if (role == CV_ROLE_UFT_REL || role == CV_ROLE_UFT) /* code that is called through a table */
+        return cv_link_refuse_section(l, id, CV_R_LINK_SECTION, s->type);
     if (s->size > SIZE_MOST)
         return cv_link_refuse_section(l, id, CV_R_LINK_EXTENT, s->size);
     if (s->align > ALIGN_MOST)
         return cv_link_refuse_section(l, id, CV_R_LINK_EXTENT, s->align);
-    if (role_of(l, s) == CV_ROLE_TEXT && owner_of(l, id) == CV_NONE)
+    if (role == CV_ROLE_TEXT && owner_of(l, id) == CV_NONE)
         return cv_link_refuse_section(l, id, CV_R_LINK_CODE, s->info & OWNER);
     return CUVET_OK;
 }

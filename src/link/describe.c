@@ -349,7 +349,7 @@ static bool add_missing(describer *d, cv_id fn, kernel_facts *k, bool crs)
     const cv_lfn *f = cv_l_fn(l, fn);
     bool ok = crs || !f->recursive || add_recursion(l);
 
-    k->bars = f->bars != 0;
+    k->bars = k->bars || f->bars != 0; /* a record of no barriers is one, too */
     k->externs = k->in_place || d->list.n == 0;
     for (uint64_t i = 0; i < k->below.n && ok; i++) {
         const cv_lfn *g = cv_l_fn(l, cv_keys_at(&k->below, i)->index);
@@ -386,6 +386,7 @@ static cuvet_status describe_function(describer *d, cv_id fn)
     ok = kernel ? find_facts(d, fn, &k) : list_kept(d, f, true, &any);
     for (; ok && cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next) {
         crs = crs || t.code == A_CRS_STACK_SIZE;
+        k.bars = k.bars || t.code == A_NUM_BARRIERS;
         ok = copy_record(d, fn, s, &t, kernel ? &k : NULL);
     }
     for (uint64_t a = out.first, b = l->rec.n; b > a + 1; a++, b--) {

@@ -173,8 +173,8 @@ static cuvet_status fill_relocations(cv_link *l, cv_id id)
         if (!e->keep || !cv_link_fix(l, r, q, &f))
             continue;
         y = e->osym != CV_NONE ? e->osym : cv_link_symbol_of(l, e->sym);
-        if (y == CV_NONE)
-            return CUVET_E_INTERNAL;
+        if (CV_NEVER(y == CV_NONE)) /* refer.c */
+            return cv_link_broken(l);
         cv_put_u64(&q->bytes, e->off);
         cv_put_u64(&q->bytes, (uint64_t)cv_l_osym(l, y)->index << 32 | f.type);
         if (rela)

@@ -8,6 +8,7 @@
 #include <cuvet/target.h>
 
 #include "bytes/builder.h"
+#include "io/source.h"
 #include "link/names.h"
 #include "model/cubin.h"
 
@@ -211,6 +212,11 @@ typedef struct cv_oinfo {
 
 CV_VEC(cv_oinfos, cv_oinfo);
 
+/* What the file says of itself when it is read again. */
+typedef struct cv_seen {
+    uint64_t sections, symbols, extent, kernels, functions;
+} cv_seen;
+
 typedef struct cv_link {
     cv_ctx *x;
     cv_link_options o;
@@ -244,6 +250,9 @@ typedef struct cv_link {
     cv_id shstrtab, strtab, symtab, symtab_shndx;
     uint64_t n_locals; /* symbols before the first global one, the null symbol included */
     uint64_t shoff, phoff, phnum, size;
+    uint64_t stage; /* that runs, or has run last */
+    cv_block *out;  /* the file; the caller's */
+    cv_seen seen;
 } cv_link;
 
 #endif
