@@ -17,7 +17,7 @@ typedef struct input {
 
 CV_VEC(inputs, input);
 
-typedef enum state { COLLECTING, LINKED, FAILED } state;
+typedef enum state { COLLECTING, LINKED, FAILED, POISONED } state;
 
 typedef struct linker {
     cv_ctx x;
@@ -46,18 +46,18 @@ static void end_linker(cuvet_ctx *ctx, void *body)
     cv_ctx_note_peak(ctx, k->x.mem.peak);
 }
 
+static cuvet_status done(cuvet_ctx *ctx, cuvet_linker h, cuvet_status s)
+{
+    return cv_handle_put_alive(ctx, h.bits) ? s : CUVET_E_STALE_HANDLE;
+}
+
 static cuvet_status use(cuvet_ctx *ctx, cuvet_linker h, linker **k)
 {
     void *body = NULL;
     cuvet_status s = cv_handle_get(ctx, CV_H_LINKER, h.bits, &body);
 
     *k = body;
-    return s;
-}
-
-static cuvet_status done(cuvet_ctx *ctx, cuvet_linker h, cuvet_status s)
-{
-    return cv_handle_put_alive(ctx, h.bits) ? s : CUVET_E_STALE_HANDLE;
+    return CV_NEVER(s == CUVET_OK && (*k)->state == POISONED) ? done(ctx, h, CUVET_E_POISONED) : s;
 }
 
 static cuvet_status configure(linker *k, const cuvet_linker_options *opt)
@@ -248,7 +248,7 @@ cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker h)
         return s;
     if (k->state == COLLECTING) {
         s = complete(k);
-        k->state = s == CUVET_OK ? LINKED : FAILED;
+        k->state = s == CUVET_OK ? LINKED : CV_NEVER(s == CUVET_E_INTERNAL) ? POISONED : FAILED;
         cv_islands_drop();
     } else {
         s = CUVET_E_STATE;
