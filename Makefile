@@ -37,6 +37,7 @@ include mk/lib.mk
 include mk/tests.mk
 include mk/fake.mk
 include mk/cage.mk
+include mk/mutants.mk
 include mk/fuzz.mk
 include mk/gates.mk
 include mk/bench.mk

@@ -55,7 +55,8 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_add(cuvet_ctx *ctx, cuvet_linker 
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker l, uint64_t index,
                                                     const char **out);
 /** Link what was added. @return CUVET_OK · CUVET_E_REFUSED (diagnosed) · CUVET_E_LIMIT · CUVET_E_NOMEM ·
- * CUVET_E_INTERNAL (a stage broke an invariant: nothing is given out) · CUVET_E_STATE (a second time). */
+ * CUVET_E_INTERNAL (a stage broke an invariant: nothing is given out, and whatever is asked of the linker
+ * from then on ends with CUVET_E_POISONED) · CUVET_E_STATE (a second time). */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker l);
 /** @return CUVET_OK · CUVET_E_STATE (not complete). *out is zeroed on failure. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_linker l, cuvet_link_result *out);

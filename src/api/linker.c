@@ -17,7 +17,7 @@ typedef struct input {
 
 CV_VEC(inputs, input);
 
-typedef enum state { COLLECTING, LINKED, FAILED } state;
+typedef enum state { COLLECTING, LINKED, FAILED, POISONED } state;
 
 typedef struct linker {
     cv_ctx x;
@@ -46,18 +46,18 @@ static void end_linker(cuvet_ctx *ctx, void *body)
     cv_ctx_note_peak(ctx, k->x.mem.peak);
 }
 
+static cuvet_status done(cuvet_ctx *ctx, cuvet_linker h, cuvet_status s)
+{
+    return cv_handle_put_alive(ctx, h.bits) ? s : CUVET_E_STALE_HANDLE;
+}
+
 static cuvet_status use(cuvet_ctx *ctx, cuvet_linker h, linker **k)
 {
     void *body = NULL;
     cuvet_status s = cv_handle_get(ctx, CV_H_LINKER, h.bits, &body);
 
     *k = body;
-    return s;
-}
-
-static cuvet_status done(cuvet_ctx *ctx, cuvet_linker h, cuvet_status s)
-{
-    return cv_handle_put_alive(ctx, h.bits) ? s : CUVET_E_STALE_HANDLE;
+    return CV_NEVER(s == CUVET_OK && (*k)->state == POISONED) ? done(ctx, h, CUVET_E_POISONED) : s;
 }
 
 static cuvet_status configure(linker *k, const cuvet_linker_options *opt)
@@ -199,23 +199,6 @@ cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker h, uint64_t index, c
     return done(ctx, h, CUVET_OK);
 }
 
-/* What comes out is read again by the same rules as any stranger's file. */
-static cuvet_status read_back(linker *k)
-{
-    uint64_t extent = 0, errors = k->x.n_errors;
-    cuvet_status s;
-
-    cv_cubin_init(&k->picture);
-    k->x.path.n = 0;
-    s = cv_cubin_examine(&k->x, &k->picture, k->out.span, NULL, &extent);
-    if (s == CUVET_OK && (k->x.n_errors != errors || extent != k->out.span.len))
-        s = CUVET_E_INTERNAL;
-    k->result.kernels = k->picture.n_kernels;
-    k->result.functions = k->picture.n_functions;
-    cv_cubin_free(&k->x, &k->picture);
-    return s == CUVET_E_NOMEM || s == CUVET_E_LIMIT ? s : s == CUVET_OK ? s : CUVET_E_INTERNAL;
-}
-
 static cuvet_status complete(linker *k)
 {
     uint64_t bytes = 0, warnings;
@@ -243,9 +226,11 @@ static cuvet_status complete(linker *k)
         s = cv_link_complete(&k->link, &k->out);
     if (s == CUVET_OK && k->o.warnings_are_errors && k->x.n_warnings != warnings)
         s = CUVET_E_REFUSED;
-    if (s == CUVET_OK)
-        s = read_back(k);
-    k->result.objects = k->input.n;
+    if (s != CUVET_OK)
+        cv_block_free(&k->x, &k->out); /* nothing is given out */
+    k->result = (cuvet_link_result){ .objects = k->input.n,
+                                     .functions = k->link.seen.functions,
+                                     .kernels = k->link.seen.kernels };
     return s;
 }
 
@@ -261,7 +246,7 @@ cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker h)
         return s;
     if (k->state == COLLECTING) {
         s = complete(k);
-        k->state = s == CUVET_OK ? LINKED : FAILED;
+        k->state = s == CUVET_OK ? LINKED : CV_NEVER(s == CUVET_E_INTERNAL) ? POISONED : FAILED;
         cv_islands_drop();
     } else {
         s = CUVET_E_STATE;

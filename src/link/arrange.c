@@ -252,6 +252,18 @@ static bool forget_dead(cv_link *l)
     return ok;
 }
 
+/* A name that is forgotten with one function may be that of another: what stays keeps its name. */
+static bool name_what_stays(cv_link *l)
+{
+    bool ok = true;
+
+    for (uint64_t i = 1; i < l->order.n && ok; i++)
+        ok = cv_l_use_sh(l, cv_l_osec(l, *cv_u32s_at(&l->order, i))->name);
+    for (uint64_t i = 0; i < l->sym_order.n && ok; i++)
+        ok = cv_l_use_str(l, cv_l_osym(l, *cv_u32s_at(&l->sym_order, i))->name);
+    return ok;
+}
+
 /* One table: NUL, then each name once. */
 static bool write_names(cv_link *l, const cv_u32s *first, const cv_u32s *names, uint32_t which, cv_id table)
 {
@@ -278,7 +290,8 @@ static bool write_names(cv_link *l, const cv_u32s *first, const cv_u32s *names, 
 
 static cuvet_status make_strings(cv_link *l)
 {
-    if (!name_globals(l) || !forget_dead(l) || !write_names(l, &l->protos, &l->str_names, 2, l->strtab) ||
+    if (!name_globals(l) || !forget_dead(l) || !name_what_stays(l) ||
+        !write_names(l, &l->protos, &l->str_names, 2, l->strtab) ||
         !write_names(l, NULL, &l->sh_names, 1, l->shstrtab))
         return cv_l_nomem(l);
     return CUVET_OK;
@@ -332,13 +345,11 @@ cuvet_status cv_link_arrange(cv_link *l)
         st = make_wide_table(l);
     if (st == CUVET_OK)
         st = order_symbols(l);
-    if (st == CUVET_OK)
-        st = make_strings(l);
-    if (st == CUVET_OK)
-        st = cv_link_fill(l);
-    if (st != CUVET_OK)
-        return st;
+    return st == CUVET_OK ? make_strings(l) : st;
+}
+
+void cv_link_offsets(cv_link *l)
+{
     set_sizes(l);
     set_offsets(l);
-    return CUVET_OK;
 }

@@ -346,11 +346,17 @@ cuvet_status cv_link_slots(cv_link *l)
     return st;
 }
 
-/* Bank 3 holds the constants of the whole program. */
+/* Bank 3 has the constants of the whole program, the others those of one kernel. */
 void cv_link_check_banks(cv_link *l)
 {
-    cv_id q = cv_l_find_osec(l, ".nv.constant3", l->empty);
+    for (cv_id i = 0; i < l->osec.n && !l->o.relocatable; i++) {
+        const cv_osec *q = cv_l_osec(l, i);
+        const cv_isec *s;
 
-    if (!l->o.relocatable && q != CV_NONE && cv_l_osec(l, q)->size > BANK_MOST)
-        cv_link_say(l, CV_NONE, CV_R_LINK_BANK, cv_l_osec(l, q)->size, 3);
+        if (q->group != CV_G_CONST || q->size <= BANK_MOST)
+            continue;
+        s = q->first_part == CV_NONE ? NULL : cv_l_isec(l, cv_parts_at(&l->part, q->first_part)->isec);
+        cv_link_say(l, CV_NONE, CV_R_LINK_BANK, q->size,
+                    s ? cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, s->index)->bank : 0);
+    }
 }

@@ -1,21 +1,105 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Invariants between stages. They always run; one that does not hold is our defect, and nothing comes out. */
+/* Invariants after the stages that fill the picture of a link; those of the stages that make the file of it
+ * are in check_out.c. They always run, in linear time, and state facts about the result; one that does not
+ * hold is our defect, and nothing comes out. */
 #include "base/arith.h"
 #include "link/stages.h"
 
-/* Everything that an input's symbol, section or relocation became exists, and lies where it must. */
+static bool below(cv_id id, uint64_t n)
+{
+    return id == CV_NONE || id < n;
+}
+
+/* Symbols and sections of the inputs lie end to end; what they name is in their own object. */
+bool cv_link_read_holds(const cv_link *l)
+{
+    uint64_t secs = 0, syms = 0;
+
+    for (cv_id i = 0; i < l->obj.n; i++) {
+        const cv_lobj *o = cv_l_obj(l, i);
+
+        if (o->first_sec != secs || o->first_sym != syms)
+            return false;
+        secs += o->n_sec;
+        syms += o->n_sym;
+        if (secs > l->isec.n || syms > l->isym.n)
+            return false;
+        for (cv_id k = o->first_sec; k < secs; k++)
+            if (cv_l_isec(l, k)->obj != i || cv_l_isec(l, k)->name >= l->names.list.n)
+                return false;
+        for (cv_id k = o->first_sym; k < syms; k++) {
+            const cv_isym *s = cv_l_isym(l, k);
+
+            if (s->obj != i || s->name >= l->names.list.n || !below(s->proto, l->names.list.n) ||
+                (s->sec != CV_NONE && (s->sec < o->first_sec || s->sec >= secs)))
+                return false;
+        }
+    }
+    return secs == l->isec.n && syms == l->isym.n && l->mean.n == l->names.list.n;
+}
+
+/* Code and data: what no input has for nothing. Debug data and notes are made anew or dropped on purpose. */
+static bool must_stay(const cv_link *l, const cv_isec *s)
+{
+    switch ((unsigned)cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, s->index)->role) {
+    case CV_ROLE_TEXT:
+    case CV_ROLE_GLOBAL:
+    case CV_ROLE_GLOBAL_INIT:
+    case CV_ROLE_CONSTANT:
+    case CV_ROLE_CONSTANT_FN:
+    case CV_ROLE_SHARED_FN: return !s->table;
+    default: return false;
+    }
+}
+
+/* Pieces of a section: in order, inside, not over each other. */
+static bool parts_hold(const cv_link *l)
+{
+    for (cv_id i = 0; i < l->osec.n; i++) {
+        const cv_osec *q = cv_l_osec(l, i);
+        uint64_t end = 0;
+
+        for (cv_id p = q->first_part; p != CV_NONE; p = cv_parts_at(&l->part, p)->next) {
+            const cv_part *e = cv_parts_at(&l->part, p);
+
+            if (e->isec >= l->isec.n || e->base < end)
+                return false;
+            end = cv_sat_add(e->base, cv_l_isec(l, e->isec)->size);
+        }
+        if (end > q->size)
+            return false;
+    }
+    return true;
+}
+
+static bool relocations_hold(const cv_link *l, const cv_osec *q)
+{
+    if (q->group != CV_G_REL)
+        return true;
+    if (q->target >= l->osec.n)
+        return false;
+    for (cv_id r = q->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
+        const cv_irel *e = cv_l_irel(l, r);
+
+        if (e->sym >= l->isym.n || e->target >= l->isec.n || cv_l_isec(l, e->target)->out != q->target)
+            return false;
+    }
+    return true;
+}
+
+/* Everything that an input's symbol, section or relocation became exists, and nothing was dropped. */
 bool cv_link_collect_holds(const cv_link *l)
 {
     for (cv_id i = 0; i < l->isec.n; i++) {
         const cv_isec *s = cv_l_isec(l, i);
 
-        if (s->out != CV_NONE && s->out >= l->osec.n)
+        if (!below(s->out, l->osec.n) || (s->out == CV_NONE && must_stay(l, s)))
             return false;
     }
     for (cv_id i = 0; i < l->isym.n; i++) {
         const cv_isym *s = cv_l_isym(l, i);
 
-        if ((s->out != CV_NONE && s->out >= l->osym.n) || (s->fn != CV_NONE && s->fn >= l->fn.n))
+        if (!below(s->out, l->osym.n) || !below(s->fn, l->fn.n))
             return false;
     }
     for (cv_id i = 0; i < l->fn.n; i++) {
@@ -24,15 +108,20 @@ bool cv_link_collect_holds(const cv_link *l)
         if (f->sym == CV_NONE || (f->def != CV_NONE && f->sec == CV_NONE))
             return false;
     }
-    return true;
+    for (cv_id i = 0; i < l->osec.n; i++)
+        if (!relocations_hold(l, cv_l_osec(l, i)))
+            return false;
+    return parts_hold(l);
 }
 
-/* Live functions call only live ones. */
+/* Kernels that are wanted are live, and live functions call only live ones. */
 bool cv_link_reach_holds(const cv_link *l)
 {
     for (cv_id i = 0; i < l->fn.n; i++) {
         const cv_lfn *f = cv_l_fn(l, i);
 
+        if (!f->live && (l->o.relocatable || cv_link_is_root(l, i)))
+            return false;
         if (f->mark != l->stamp || !f->live || l->o.relocatable)
             continue;
         for (cv_id e = f->calls; e != CV_NONE; e = cv_edges_at(&l->edge, e)->next)
@@ -40,6 +129,12 @@ bool cv_link_reach_holds(const cv_link *l)
                 return false;
     }
     return true;
+}
+
+/* Branch tables lie in the banks of the kernels, beside each other and beside the kernels' own. */
+bool cv_link_tables_holds(const cv_link *l)
+{
+    return parts_hold(l);
 }
 
 /* Variables of a kernel lie in its section, aligned. */
@@ -59,43 +154,82 @@ bool cv_link_shared_holds(const cv_link *l)
     return true;
 }
 
-static bool section_holds(const cv_link *l, uint64_t i, uint64_t *end)
+static bool is_variable(const cv_link *l, const cv_osym *y)
 {
-    const cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
+    const cv_isym *w = y->win == CV_NONE ? NULL : cv_l_isym(l, y->win);
 
-    if (q->dead || q->index != i || q->off < *end || (q->align > 1 && q->off % q->align != 0))
-        return false;
-    *end = q->group == CV_G_NOBITS ? q->off : cv_sat_add(q->off, q->size);
-    if (q->infosec != CV_NONE && cv_l_osec(l, q->infosec)->dead)
-        return false;
-    return q->group != CV_G_REL || !cv_l_osec(l, q->target)->dead;
+    return w && y->sec != CV_NONE && cv_l_type(w) != CV_STT_FUNC && !cv_l_is_shared(w);
 }
 
-static bool symbol_holds(const cv_link *l, const cv_osym *y)
+/* A symbol is in a section that exists, its own when it is a section symbol, and ends there. */
+bool cv_link_values_holds(const cv_link *l)
 {
-    const cv_osec *q = y->sec == CV_NONE ? NULL : cv_l_osec(l, y->sec);
+    for (cv_id i = 0; i < l->osym.n; i++) {
+        const cv_osym *y = cv_l_osym(l, i);
 
-    if (!q || y->is_section)
-        return !q || !q->dead;
-    /* a shared variable of a relocatable object has its alignment for a value */
-    return !q->dead && (l->o.relocatable || y->value <= q->size);
-}
-
-/* Offsets ascend, nothing overlaps, nothing names what is not there. */
-bool cv_link_arrange_holds(const cv_link *l)
-{
-    uint64_t end = 64;
-
-    for (uint64_t i = 1; i < l->order.n; i++)
-        if (!section_holds(l, i, &end))
+        if (!below(y->sec, l->osec.n) || (y->is_section && cv_l_osec(l, y->sec)->sym != i))
             return false;
-    for (uint64_t i = 0; i < l->sym_order.n; i++) {
-        const cv_osym *y = cv_l_osym(l, *cv_u32s_at(&l->sym_order, i));
-
-        if (y->index != i + 1 || !symbol_holds(l, y))
+        if (is_variable(l, y) && cv_sat_add(y->value, y->size) > cv_l_osec(l, y->sec)->size)
             return false;
     }
-    return l->shoff >= end;
+    return true;
+}
+
+/* Common variables have a place in zero memory. */
+bool cv_link_commons_holds(const cv_link *l)
+{
+    for (cv_id i = 0; i < l->osym.n; i++) {
+        const cv_osym *y = cv_l_osym(l, i);
+
+        if (!y->common)
+            continue;
+        if (y->sec >= l->osec.n || cv_l_osec(l, y->sec)->group != CV_G_NOBITS ||
+            cv_sat_add(y->value, y->size) > cv_l_osec(l, y->sec)->size)
+            return false;
+    }
+    return true;
+}
+
+/* Slots are words of a bank, and what the loader writes there is in the bank. */
+bool cv_link_slots_holds(const cv_link *l)
+{
+    for (cv_id i = 0; i < l->osym.n; i++)
+        if (cv_l_osym(l, i)->has_slot && cv_l_osym(l, i)->slot % 4 != 0)
+            return false;
+    for (cv_id i = 0; i < l->osec.n; i++) {
+        const cv_osec *q = cv_l_osec(l, i);
+
+        for (cv_id r = q->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
+            const cv_irel *e = cv_l_irel(l, r);
+
+            if (e->target == CV_NONE && (e->osym >= l->osym.n || !cv_l_osym(l, e->osym)->has_slot ||
+                                         cv_sat_add(e->off, 4) > cv_l_osec(l, q->target)->size))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* What a kernel has is enough for every function that it calls itself; the rest follows over their calls. */
+bool cv_link_propagate_holds(const cv_link *l)
+{
+    for (cv_id i = 0; i < l->fn.n && !l->o.relocatable; i++) {
+        const cv_lfn *f = cv_l_fn(l, i);
+
+        if (!cv_link_is_kernel(l, f))
+            continue;
+        if (f->all_regs < f->regs || f->all_bars < f->bars || f->recursive != (f->stack == UINT32_MAX) ||
+            f->stack < f->frame)
+            return false;
+        for (cv_id e = f->calls; e != CV_NONE; e = cv_edges_at(&l->edge, e)->next) {
+            const cv_lfn *g = cv_l_fn(l, cv_edges_at(&l->edge, e)->to);
+
+            if (g->regs > f->all_regs || g->bars > f->all_bars ||
+                cv_min(cv_sat_add(f->frame, g->frame), UINT32_MAX) > f->stack)
+                return false;
+        }
+    }
+    return true;
 }
 
 /* What stays of the relocations lies inside of what it patches. */

@@ -149,6 +149,17 @@ static cuvet_status take_definition(cv_link *l, cv_id id, cv_id fn, cv_id code)
     return cv_l_add_part(l, code, s->sec, 0) ? CUVET_OK : cv_l_nomem(l);
 }
 
+/* Code that is there already: that of the owner for an alias, that of an earlier definition for a global
+ * name. Never by the name of the section: a local function of another input may have the same. */
+static cv_id code_of(const cv_link *l, const cv_isym *s, cv_id fn)
+{
+    cv_id out = cv_l_isec(l, s->sec)->out, sec = cv_l_fn(l, fn)->sec;
+
+    if (out != CV_NONE)
+        return out;
+    return sec != CV_NONE && cv_l_osec(l, sec)->fn == fn ? sec : CV_NONE;
+}
+
 static cuvet_status collect_function(cv_link *l, cv_id id)
 {
     bool local = cv_l_bind(cv_l_isym(l, id)) == CV_STB_LOCAL;
@@ -166,7 +177,7 @@ static cuvet_status collect_function(cv_link *l, cv_id id)
     if (s->sec == CV_NONE)
         return CUVET_OK;
     cv_l_fn(l, fn)->has_def = true;
-    code = local ? cv_l_isec(l, s->sec)->out : cv_l_mean(l, cv_l_isec(l, s->sec)->name)->osec;
+    code = code_of(l, s, fn);
     if (code == CV_NONE)
         st = make_code(l, s, fn, &code);
     if (st != CUVET_OK)

@@ -375,7 +375,7 @@ static bool add_missing(describer *d, cv_id fn, kernel_facts *k, bool crs)
     const cv_lfn *f = cv_l_fn(l, fn);
     bool ok = crs || !f->recursive || add_recursion(l);
 
-    k->bars = f->bars != 0;
+    k->bars = k->bars || f->bars != 0; /* a record of no barriers is one, too */
     k->externs = k->in_place || d->list.n == 0;
     for (uint64_t i = 0; i < k->below.n && ok; i++) {
         const cv_lfn *g = cv_l_fn(l, cv_keys_at(&k->below, i)->index);
@@ -402,7 +402,7 @@ static bool is_late(const cv_link *l, uint8_t code)
     return l->o.target.sm >= 100 && (code == A_CBANK_PARAM_SIZE || code == A_PARAM_CBANK || code == A_SW_WAR);
 }
 
-static bool copy_records(describer *d, cv_id fn, const kernel_facts *k, bool late, bool *crs)
+static bool copy_records(describer *d, cv_id fn, kernel_facts *k, bool late, bool *crs)
 {
     cv_span s = info_body(d->l, cv_l_fn(d->l, fn));
     uint64_t pos = 0;
@@ -411,6 +411,8 @@ static bool copy_records(describer *d, cv_id fn, const kernel_facts *k, bool lat
 
     for (; ok && cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next) {
         *crs = *crs || t.code == A_CRS_STACK_SIZE;
+        if (k)
+            k->bars = k->bars || t.code == A_NUM_BARRIERS;
         if (is_late(d->l, t.code) == late)
             ok = copy_record(d, fn, s, &t, k);
     }

@@ -244,7 +244,7 @@ cuvet_status cv_link_emit(cv_link *l, cv_block *out)
         for (cv_id i = 0; i < l->osec.n && ok; i++)
             if (cv_l_osec(l, i)->group == CV_G_REL && !cv_l_osec(l, i)->is_resolved)
                 ok = apply(l, out, cv_l_osec(l, i));
-        st = ok ? CUVET_OK : CUVET_E_INTERNAL;
+        st = ok ? CUVET_OK : cv_link_broken(l);
     }
     cv_builder_free(&tables);
     cv_builder_free(&header);

@@ -191,8 +191,8 @@ static cuvet_status fill_relocations(cv_link *l, cv_id id)
         if (!e->keep || !cv_link_fix(l, r, q, &f))
             continue;
         y = e->osym != CV_NONE ? e->osym : cv_link_symbol_of(l, e->sym);
-        if (y == CV_NONE)
-            return CUVET_E_INTERNAL;
+        if (CV_NEVER(y == CV_NONE)) /* refer.c */
+            return cv_link_broken(l);
         cv_put_u64(&q->bytes, e->off);
         cv_put_u64(&q->bytes, (uint64_t)cv_l_osym(l, y)->index << 32 | f.type);
         if (rela)
@@ -329,7 +329,7 @@ static void put_tag(const cv_link *l, cv_builder *b, const tag *e)
     uint32_t v = e->max;
     cv_span payload = cv_span_tail(e->from, e->first.payload);
 
-    if (e->first.code == COMPAT_CAPSULE && l->o.target.sm < 100 && !l->o.relocatable)
+    if (e->first.code == COMPAT_CAPSULE && l->o.target.sm < 100)
         return;
     if (e->first.code == COMPAT_CAPSULE && e->first.format == CV_TLV_SVAL && e->first.value == 8) {
         put_mask(l, b, e);
@@ -426,5 +426,7 @@ cuvet_status cv_link_fill(cv_link *l)
         if (cv_l_osec(l, i)->group == CV_G_REL)
             st = cv_l_osec(l, i)->is_resolved ? fill_resolved(l, i) : fill_relocations(l, i);
     fill_headers(l);
+    if (st == CUVET_OK)
+        cv_link_offsets(l);
     return st;
 }

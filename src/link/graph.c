@@ -48,8 +48,8 @@ static cuvet_status take(cv_link *l, const record *r)
     cv_id from = r->o->first_sym + r->c.from, fn, proto = CV_NONE, to = CV_NONE, *list = NULL;
     bool ok = true;
 
-    if (r->c.from >= r->o->n_sym)
-        return CUVET_E_INTERNAL;
+    if (CV_NEVER(r->c.from >= r->o->n_sym)) /* examined */
+        return cv_link_broken(l);
     fn = cv_l_isym(l, from)->fn;
     if (r->c.part == CV_CALL_ADDRESS || r->c.part == CV_CALL_INDIRECT) {
         proto = string_name(l, r->o, r->c.to);

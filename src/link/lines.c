@@ -298,9 +298,10 @@ static void move_references(cv_link *l, cv_id sec, const cv_pieces *place)
     }
 }
 
+static const char *const NAMES[] = { ".debug_line", ".nv_debug_line_sass" };
+
 cuvet_status cv_link_lines(cv_link *l)
 {
-    static const char *const NAMES[] = { ".debug_line", ".nv_debug_line_sass" };
     cuvet_status st = CUVET_OK;
 
     for (size_t i = 0; i < CV_COUNT(NAMES) && st == CUVET_OK && l->o.target.sm >= 100; i++) {
@@ -310,9 +311,34 @@ cuvet_status cv_link_lines(cv_link *l)
         if (sec == CV_NONE)
             continue;
         st = link_lines(l, sec, &place);
-        if (st == CUVET_OK && place.n)
+        if (st == CUVET_OK && place.n) {
             move_references(l, sec, &place);
+            CV_ARRAY_SET(l->lines, i, sec);
+        }
         cv_pieces_free(&l->x->mem, &place);
     }
     return st;
+}
+
+/* Units one behind the other fill the section, and what is patched lies inside. */
+bool cv_link_lines_holds(const cv_link *l)
+{
+    for (size_t i = 0; i < CV_COUNT(NAMES); i++) {
+        cv_id sec = CV_ARRAY_GET(l->lines, i),
+              q = sec == CV_NONE ? CV_NONE : CV_ARRAY_GET(cv_l_osec(l, sec)->rel, 1);
+        cv_span s = sec == CV_NONE ? cv_span_of(NULL, 0, 0) : cv_builder_span(&cv_l_osec(l, sec)->bytes);
+        uint64_t pos = 0, last = 0;
+
+        while (pos < s.len)
+            pos = cv_sat_add(pos, cv_sat_add(4, cv_u32_at(s, pos)));
+        if (pos != s.len || (sec != CV_NONE && s.len != cv_l_osec(l, sec)->size))
+            return false;
+        for (cv_id r = q == CV_NONE ? CV_NONE : cv_l_osec(l, q)->rels; r != CV_NONE;
+             r = cv_l_irel(l, r)->next) {
+            if (cv_l_irel(l, r)->off < last || cv_l_irel(l, r)->off >= s.len)
+                return false;
+            last = cv_l_irel(l, r)->off;
+        }
+    }
+    return true;
 }

@@ -44,19 +44,58 @@ static cuvet_status check_undefined(cv_link *l)
     return l->x->n_errors == before ? CUVET_OK : CUVET_E_REFUSED;
 }
 
+static cuvet_status read_inputs(cv_link *l)
+{
+    cuvet_status st = cv_link_read(l);
+
+    return st == CUVET_OK ? cv_link_admit(l) : st;
+}
+
+static cuvet_status reach(cv_link *l)
+{
+    cuvet_status st = cv_link_reach(l);
+
+    return st == CUVET_OK ? check_undefined(l) : st;
+}
+
+static cuvet_status tables(cv_link *l)
+{
+    cuvet_status st = cv_link_tables(l);
+
+    return st == CUVET_OK ? add_action(l) : st;
+}
+
 static cuvet_status values(cv_link *l)
 {
     cv_link_values(l);
-    cv_link_commons(l);
-    return cv_link_slots(l);
+    return CUVET_OK;
 }
 
-static cuvet_status check_sizes(cv_link *l)
+static cuvet_status commons(cv_link *l)
 {
-    uint64_t before = l->x->n_errors;
+    cv_link_commons(l);
+    return CUVET_OK;
+}
 
-    cv_link_check_banks(l);
-    return l->x->n_errors == before ? CUVET_OK : CUVET_E_REFUSED;
+static cuvet_status slots(cv_link *l)
+{
+    cuvet_status st = cv_link_slots(l);
+
+    if (st == CUVET_OK)
+        cv_link_check_banks(l);
+    return st;
+}
+
+static cuvet_status arrange(cv_link *l)
+{
+    cuvet_status st = cv_link_arrange(l);
+
+    return st == CUVET_OK ? cv_link_refer(l) : st;
+}
+
+static cuvet_status write_file(cv_link *l)
+{
+    return cv_link_emit(l, l->out);
 }
 
 /* A stage, and what must hold after it. */
@@ -66,29 +105,25 @@ typedef struct stage {
     bool (*holds)(const cv_link *l);
 } stage;
 
-static bool always(const cv_link *l)
-{
-    (void)l;
-    return true;
-}
-
 static const stage RECIPE[] = {
-    { "read", cv_link_read, always },
+    { "read", read_inputs, cv_link_read_holds },
     { "resolve", cv_link_resolve, cv_link_resolve_holds },
     { "collect", cv_link_collect, cv_link_collect_holds },
-    { "reach", cv_link_reach, cv_link_reach_holds },
-    { "tables", cv_link_tables, always },
-    { "action", add_action, always },
+    { "reach", reach, cv_link_reach_holds },
+    { "tables", tables, cv_link_tables_holds },
     { "frames", cv_link_frames, cv_link_frames_holds },
-    { "lines", cv_link_lines, always },
+    { "lines", cv_link_lines, cv_link_lines_holds },
     { "shared", cv_link_shared, cv_link_shared_holds },
-    { "values", values, always },
-    { "undefined", check_undefined, always },
-    { "propagate", cv_link_propagate, always },
-    { "sizes", check_sizes, always },
+    { "values", values, cv_link_values_holds },
+    { "commons", commons, cv_link_commons_holds },
+    { "slots", slots, cv_link_slots_holds },
+    { "propagate", cv_link_propagate, cv_link_propagate_holds },
     { "decide", cv_link_decide, cv_link_decide_holds },
-    { "describe", cv_link_describe, always },
-    { "arrange", cv_link_arrange, cv_link_arrange_holds },
+    { "describe", cv_link_describe, cv_link_describe_holds },
+    { "arrange", arrange, cv_link_arrange_holds },
+    { "fill", cv_link_fill, cv_link_fill_holds },
+    { "write", write_file, cv_link_write_holds },
+    { "re-read", cv_link_reread, cv_link_reread_holds },
 };
 
 void cv_link_begin(cv_link *l, cv_ctx *x, const cv_link_options *o)
@@ -99,6 +134,7 @@ void cv_link_begin(cv_link *l, cv_ctx *x, const cv_link_options *o)
     cv_names_init(&l->names, CV_ARRAY_GET(o->key, 0), CV_ARRAY_GET(o->key, 1));
     l->tkinfo = l->cuinfo = l->info = l->compat = l->callgraph = l->prototype = l->action = l->debug_shared =
         l->frames = CV_NONE;
+    l->lines[0] = l->lines[1] = CV_NONE;
     l->shstrtab = l->strtab = l->symtab = l->symtab_shndx = CV_NONE;
 }
 
@@ -119,24 +155,46 @@ cuvet_status cv_link_add(cv_link *l, cv_span image, const char *name)
     return s;
 }
 
-cuvet_status cv_link_complete(cv_link *l, cv_block *out)
+const char *cv_link_stage(uint64_t i)
+{
+    return i < CV_COUNT(RECIPE) ? CV_AT(RECIPE, i).name : NULL;
+}
+
+cuvet_status cv_link_broken(const cv_link *l)
+{
+    return cv_reject(l->x, CV_R_LINK_INVARIANT, 0, l->stage, 0);
+}
+
+cuvet_status cv_link_check(cv_link *l, uint64_t i)
+{
+    l->stage = i;
+    return i < CV_COUNT(RECIPE) && CV_AT(RECIPE, i).holds(l) ? CUVET_OK : cv_link_broken(l);
+}
+
+cuvet_status cv_link_run_to(cv_link *l, uint64_t last)
 {
     cuvet_status s = CUVET_OK;
 
     l->empty = cv_l_name(l, cv_span_of(NULL, 0, 0));
     if (l->empty == CV_NONE)
         return cv_l_nomem(l);
-    for (size_t i = 0; i < CV_COUNT(RECIPE) && s == CUVET_OK; i++) {
-        const stage *g = &CV_AT(RECIPE, i);
+    for (size_t i = 0; i < CV_COUNT(RECIPE) && i <= last && s == CUVET_OK; i++) {
         uint64_t errors = l->x->n_errors;
 
-        s = g->run(l);
+        l->stage = i;
+        s = CV_AT(RECIPE, i).run(l);
         if (s == CUVET_OK && l->x->n_errors != errors) /* said, so that the stage could go on to say more */
             s = CUVET_E_REFUSED;
-        if (s == CUVET_OK && !g->holds(l))
-            s = cv_reject(l->x, CV_R_LINK_INVARIANT, 0, i, 0);
+        if (s == CUVET_OK)
+            s = cv_link_check(l, i);
     }
-    return s == CUVET_OK ? cv_link_emit(l, out) : s;
+    return s;
+}
+
+cuvet_status cv_link_complete(cv_link *l, cv_block *out)
+{
+    l->out = out;
+    return cv_link_run_to(l, UINT64_MAX);
 }
 
 void cv_link_end(cv_link *l)

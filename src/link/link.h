@@ -8,6 +8,7 @@
 #include <cuvet/target.h>
 
 #include "bytes/builder.h"
+#include "io/source.h"
 #include "link/names.h"
 #include "model/cubin.h"
 
@@ -219,6 +220,11 @@ typedef struct cv_oinfo {
 
 CV_VEC(cv_oinfos, cv_oinfo);
 
+/* What the file says of itself when it is read again. */
+typedef struct cv_seen {
+    uint64_t sections, symbols, extent, kernels, functions;
+} cv_seen;
+
 typedef struct cv_link {
     cv_ctx *x;
     cv_link_options o;
@@ -244,6 +250,7 @@ typedef struct cv_link {
     cv_u32s sym_order;                   /* osyms of the output by index, from 1 */
     cv_id empty;                         /* the name without a letter */
     cv_id tkinfo, cuinfo, info, compat, callgraph, prototype, action, debug_shared, frames;
+    cv_id lines[2]; /* .debug_line, .nv_debug_line_sass where they were made anew */
     uint64_t n_errors, n_warnings;
     uint64_t n_proto_nodes;
     uint64_t program_first, program_n; /* records of .nv.info */
@@ -252,6 +259,9 @@ typedef struct cv_link {
     cv_id shstrtab, strtab, symtab, symtab_shndx;
     uint64_t n_locals; /* symbols before the first global one, the null symbol included */
     uint64_t shoff, phoff, phnum, size;
+    uint64_t stage; /* that runs, or has run last */
+    cv_block *out;  /* the file; the caller's */
+    cv_seen seen;
 } cv_link;
 
 #endif

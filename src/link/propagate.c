@@ -266,6 +266,8 @@ static cuvet_status conclude(walk *w)
         f->all_sparse = c->sparse;
         f->stack = c->cyclic ? UINT32_MAX : cv_min(c->stack, UINT32_MAX);
         f->recursive = c->cyclic;
+        if (!c->cyclic && c->stack >= UINT32_MAX) /* which would say that it is not known */
+            say(l, f, CV_R_LINK_EXTENT, c->stack, 0);
         if (c->cyclic && !l->o.no_stack_warning)
             say(l, f, CV_R_LINK_STACK, 0, 0);
         st = check_registers(l, i);

@@ -83,8 +83,8 @@ static cuvet_status add(cv_link *l, const table *t, cv_id out, uint64_t i)
                   .osym = CV_NONE,
                   .target = t->target_id };
 
-    if (r.sym >= t->o->n_sym)
-        return CUVET_E_INTERNAL; /* examined */
+    if (CV_NEVER(r.sym >= t->o->n_sym)) /* examined */
+        return cv_link_broken(l);
     if (is_orphan(l, t, cv_l_isym(l, e.sym)))
         return CUVET_OK;
     return cv_l_add_rel(l, out, &e) ? CUVET_OK : cv_l_nomem(l);

@@ -83,6 +83,8 @@ static void resolve_symbol(cv_link *l, cv_id id)
     if (m->first == CV_NONE) {
         m->first = id;
     } else {
+        if (cv_l_isym(l, m->last)->obj == s->obj)
+            say(l, s, CV_R_LINK_TWICE, s->index, cv_l_isym(l, m->last)->index);
         compare(l, s, cv_l_isym(l, m->first));
         cv_l_isym(l, m->last)->next = id;
     }

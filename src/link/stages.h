@@ -8,14 +8,27 @@
 #include "link/link.h"
 
 CV_MUST cuvet_status cv_link_read(cv_link *l);    /* read.c: the inputs' tables */
+CV_MUST cuvet_status cv_link_admit(cv_link *l);   /* admit.c: what a link needs of them */
 CV_MUST cuvet_status cv_link_resolve(cv_link *l); /* resolve.c: which definition wins */
 CV_MUST bool cv_link_resolve_holds(const cv_link *l);
-/* check.c: what must hold after a stage. */
+/* check.c and check_out.c: what must hold after a stage. */
+CV_MUST bool cv_link_read_holds(const cv_link *l);
 CV_MUST bool cv_link_collect_holds(const cv_link *l);
 CV_MUST bool cv_link_reach_holds(const cv_link *l);
+CV_MUST bool cv_link_tables_holds(const cv_link *l);
 CV_MUST bool cv_link_shared_holds(const cv_link *l);
+CV_MUST bool cv_link_values_holds(const cv_link *l);
+CV_MUST bool cv_link_commons_holds(const cv_link *l);
+CV_MUST bool cv_link_slots_holds(const cv_link *l);
+CV_MUST bool cv_link_propagate_holds(const cv_link *l);
 CV_MUST bool cv_link_decide_holds(const cv_link *l);
+CV_MUST bool cv_link_describe_holds(const cv_link *l);
 CV_MUST bool cv_link_arrange_holds(const cv_link *l);
+CV_MUST bool cv_link_fill_holds(const cv_link *l);
+CV_MUST bool cv_link_write_holds(const cv_link *l);
+CV_MUST bool cv_link_reread_holds(const cv_link *l);
+/* A function that only a defect of ours lets fail: the link ends, reported. */
+CV_MUST cuvet_status cv_link_broken(const cv_link *l);
 CV_MUST cuvet_status cv_link_collect(cv_link *l); /* collect.c: functions, sections, symbols of the output */
 
 CV_MUST cuvet_status cv_link_reach(cv_link *l); /* graph.c: what kernels can call */
@@ -47,19 +60,25 @@ CV_MUST bool cv_link_apply(const cv_fix *f, uint8_t *bytes, uint64_t size, uint6
 CV_MUST cuvet_status cv_link_decide(cv_link *l);
 CV_MUST cuvet_status cv_link_frames(cv_link *l); /* frames.c: call frame information, from sm_100 on */
 CV_MUST cuvet_status cv_link_lines(cv_link *l);  /* lines.c: line information, from sm_100 on */
+CV_MUST bool cv_link_lines_holds(const cv_link *l);
 CV_MUST bool cv_link_frames_holds(const cv_link *l);
 
 CV_MUST cuvet_status cv_link_describe(cv_link *l); /* describe.c: records */
 /* Symbol of the output for one of an input; CV_NONE: none. */
 CV_MUST cv_id cv_link_symbol_of(const cv_link *l, cv_id isym);
 
-CV_MUST cuvet_status cv_link_arrange(cv_link *l); /* arrange.c: order, numbers, offsets */
+CV_MUST cuvet_status cv_link_arrange(cv_link *l); /* arrange.c: order, numbers, names … */
+void cv_link_offsets(cv_link *l);                 /* … and offsets, when all sizes are known */
+CV_MUST cuvet_status cv_link_refer(cv_link *l);   /* refer.c: what is named is there */
 /* Name of the information section of a code section. */
 CV_MUST cv_id cv_link_info_name(cv_link *l, cv_id text_name);
 CV_MUST cuvet_status cv_link_fill(cv_link *l); /* fill.c: bytes of the sections that the link writes itself */
 /* emit.c: the whole file into 'out', which has room for l->size bytes. */
 CV_MUST cuvet_status cv_link_emit(cv_link *l, cv_block *out);
+CV_MUST cuvet_status cv_link_reread(cv_link *l); /* reread.c: the file, by the rules of the scan */
 
+/* A kernel that the output has. */
+CV_MUST bool cv_link_is_kernel(const cv_link *l, const cv_lfn *f);
 /* Is a symbol left out of the output? */
 CV_MUST bool cv_link_drops(const cv_link *l, cv_id osym);
 CV_MUST cuvet_status cv_link_shared(cv_link *l);         /* shared.c: shared memory */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Stage re-read: the file is read by the same rules as any stranger's: headers, section table, symbols,
+ * relocations, segments, records, and that every byte has an owner. They look at no byte of code or data,
+ * which was only copied. What they find is a defect of the stages before. */
+#include "link/stages.h"
+
+cuvet_status cv_link_reread(cv_link *l)
+{
+    uint64_t extent = 0, errors = l->x->n_errors;
+    cuvet_status s;
+    cv_cubin c;
+
+    cv_cubin_init(&c);
+    l->x->path.n = 0;
+    s = cv_cubin_examine(l->x, &c, l->out->span, NULL, &extent);
+    l->x->path.n = 0;
+    l->seen = (cv_seen){ .sections = c.sec.n,
+                         .symbols = c.n_syms,
+                         .extent = extent,
+                         .kernels = c.n_kernels,
+                         .functions = c.n_functions };
+    cv_cubin_free(l->x, &c);
+    if (s == CUVET_E_NOMEM || s == CUVET_E_LIMIT)
+        return s;
+    return s == CUVET_OK && l->x->n_errors == errors ? CUVET_OK : cv_link_broken(l);
+}

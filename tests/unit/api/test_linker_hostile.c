@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Objects that a scan lets pass and a link must not: each rule of src/link/admit.c and src/link/refer.c, with
+ * a neighbour that is just legal; and objects that look alike and are not. */
+#include "link_fixture.h"
+
+#define CASES "sm_80"
+
+static lc_object object[2];
+static const lc_case *current;
+
+static void load(const char *name)
+{
+    current = lc_find(name, CASES);
+    for (unsigned i = 0; i < current->n && i < N(object); i++)
+        lc_load(&object[i], current->input[i]);
+}
+
+/* How many sections of the result have a name; the status, negative, where there is none. */
+static int link_as(const char *section, bool relocatable)
+{
+    cuvet_linker_options o = lc_options(CASES);
+    cuvet_linker l;
+    cuvet_link_result r;
+    cuvet_status s;
+    int found = 0;
+
+    o.relocatable = relocatable;
+    l = lc_linker(&o);
+    lc_forget();
+    for (unsigned i = 0; i < current->n; i++)
+        ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, object[i].bytes, object[i].n, "object"), CUVET_OK);
+    s = cuvet_linker_complete(lc_ctx, l);
+    if (s == CUVET_OK) {
+        ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
+        for (unsigned i = 0; i < lc_sections(r.bytes); i++)
+            found += strcmp(lc_section_of(r.bytes, i).name, section) == 0;
+    }
+    lc_end(l);
+    return s == CUVET_OK ? found : -(int)s;
+}
+
+static int link_all(const char *section)
+{
+    return link_as(section, false);
+}
+
+static void check_refused(const char *rule)
+{
+    ck_assert_int_eq(link_all(""), -(int)CUVET_E_REFUSED);
+    ck_assert_msg(lc_said(rule), "%s", rule);
+    ck_assert_int_eq(lc_diag(rule)->where.step[0].kind, CUVET_P_MEMBER);
+    ck_assert_uint_gt(lc_diag(rule)->file_off, 0);
+}
+
+static void check_linked(void)
+{
+    ck_assert_int_ge(link_all(""), 0);
+}
+
+/* Offset of a symbol that is no section symbol; its number in *number. */
+static size_t symbol(const lc_object *o, const char *name, uint64_t *number)
+{
+    unsigned i;
+    lc_section table = lc_find_section(o->bytes, ".symtab", &i);
+    lc_section strings = lc_section_of(o->bytes, table.link);
+
+    for (size_t at = table.off + 24; at < table.off + table.size; at += 24) {
+        const char *text = (const char *)o->bytes + strings.off + lc_number(o->bytes, at, 4);
+
+        if ((o->bytes[at + 4] & 15) != 3 && strcmp(text, name) == 0) {
+            if (number)
+                *number = (at - table.off) / 24;
+            return at;
+        }
+    }
+    ck_abort_msg("no symbol %s", name);
+}
+
+enum { NAME = 0, INFO = 4, SHNDX = 6, VALUE = 8, SIZE = 16 };
+
+/* CV-LINK-018: an alias is global and begins where the code does. */
+START_TEST(aliases)
+{
+    size_t at;
+
+    load("alias_ptx");
+    check_linked();
+    at = symbol(&object[0], "aliasf", NULL);
+    lc_put(&object[0], at + INFO, 1, 0x22);
+    check_refused("CV-LINK-018");
+    lc_put(&object[0], at + INFO, 1, 0x12);
+    lc_put(&object[0], at + VALUE, 8, 16);
+    check_refused("CV-LINK-018");
+    ck_assert_uint_eq(lc_diag("CV-LINK-018")->where.step[2].kind, CUVET_P_SYMBOL);
+}
+END_TEST
+
+/* CV-LINK-019: two names that become one. */
+START_TEST(names)
+{
+    uint64_t first, second;
+    size_t a, b;
+
+    load("printf_assert");
+    check_linked();
+    a = symbol(&object[0], "vprintf", &first);
+    b = symbol(&object[0], "__assertfail", &second);
+    lc_put(&object[0], b + NAME, 4, lc_number(object[0].bytes, a + NAME, 4));
+    check_refused("CV-LINK-019");
+    ck_assert_uint_eq(lc_diag("CV-LINK-019")->got, second);
+    ck_assert_uint_eq(lc_diag("CV-LINK-019")->want, first);
+}
+END_TEST
+
+/* CV-LINK-020: absolute symbols; a function that is common. */
+START_TEST(places)
+{
+    size_t at;
+
+    load("printf_assert");
+    at = symbol(&object[0], "vprintf", NULL);
+    lc_put(&object[0], at + SHNDX, 2, 0xFFF1);
+    check_refused("CV-LINK-020");
+    lc_put(&object[0], at + SHNDX, 2, 0xFFF2);
+    lc_put(&object[0], at + VALUE, 8, 8);
+    check_refused("CV-LINK-020");
+    lc_put(&object[0], at + SHNDX, 2, 0);
+    lc_put(&object[0], at + VALUE, 8, 0);
+    check_linked();
+}
+END_TEST
+
+/* CV-LINK-021 and 017: common variables. */
+START_TEST(extents)
+{
+    static const struct {
+        uint64_t field, value;
+        const char *rule;
+    } ROWS[] = {
+        { SIZE, UINT64_C(1) << 48, NULL },   { SIZE, (UINT64_C(1) << 48) + 1, "CV-LINK-021" },
+        { SIZE, UINT64_MAX, "CV-LINK-021" }, { VALUE, 1 << 20, NULL },
+        { VALUE, 1 << 21, "CV-LINK-021" },   { VALUE, 0, "CV-LINK-017" },
+        { VALUE, 3, "CV-LINK-017" },         { VALUE, (UINT64_C(1) << 63) + 1, "CV-LINK-017" },
+    };
+    unsigned i;
+
+    for (unsigned k = 0; k < N(ROWS); k++) {
+        lc_section table;
+        size_t at;
+
+        load("weak_common_ptx");
+        table = lc_find_section(object[0].bytes, ".symtab", &i);
+        for (at = table.off; lc_number(object[0].bytes, at + SHNDX, 2) != 0xFFF2; at += 24)
+            ck_assert_uint_lt(at, table.off + table.size);
+        lc_put(&object[0], at + ROWS[k].field, 8, ROWS[k].value);
+        if (ROWS[k].rule)
+            check_refused(ROWS[k].rule);
+        else
+            check_linked();
+    }
+}
+END_TEST
+
+/* CV-LINK-021: stack frames of 4 GiB would say that the stack is not known. */
+START_TEST(frames)
+{
+    static const uint32_t FRAME[] = { UINT32_MAX, 0xFFFF0000, 64 };
+
+    for (unsigned k = 0; k < N(FRAME); k++) {
+        unsigned i, patched = 0;
+        lc_section s;
+
+        load("extern_basic");
+        s = lc_find_section(object[0].bytes, ".nv.info", &i);
+        for (size_t at = s.off; at + 12 <= s.off + s.size; at += 12)
+            if (lc_number(object[0].bytes, at, 4) == 0x00081104) {
+                lc_put(&object[0], at + 8, 4, FRAME[k]);
+                patched++;
+            }
+        ck_assert_uint_gt(patched, 0);
+        if (FRAME[k] == UINT32_MAX)
+            check_refused("CV-LINK-021");
+        else
+            check_linked();
+    }
+}
+END_TEST
+
+/* CV-LINK-022: a record names a function that the call graph of the same object does not reach. */
+START_TEST(references)
+{
+    uint64_t other;
+    lc_section s;
+    unsigned i;
+
+    load("printf_assert");
+    check_linked();
+    s = lc_find_section(object[0].bytes, ".nv.callgraph", &i);
+    (void)symbol(&object[0], "__assertfail", &other);
+    for (size_t at = s.off; at < s.off + s.size; at += 8) /* nothing calls it any more */
+        if (lc_number(object[0].bytes, at + 4, 4) == other)
+            lc_put(&object[0], at + 4, 4, lc_number(object[0].bytes, at, 4));
+    check_refused("CV-LINK-022");
+}
+END_TEST
+
+/* A function that is local in one object is another one than the global function of its name, whichever comes
+ * first. */
+START_TEST(local_and_global)
+{
+    for (unsigned k = 0; k < 2; k++) {
+        size_t at;
+
+        load("err_dup_func");
+        check_refused("CV-LINK-001");
+        at = symbol(&object[k], "_Z5twicei", NULL);
+        ck_assert_uint_eq(object[k].bytes[at + INFO], 0x12);
+        lc_put(&object[k], at + INFO, 1, 0x02);
+        check_linked(); /* nothing calls them: neither stays */
+        ck_assert_int_eq(link_as(".text._Z5twicei", true), 2);
+    }
+}
+END_TEST
+
+Suite *suite_linker_hostile(void)
+{
+    Suite *s = suite_create("linker hostile");
+    TCase *t = tcase_create("objects");
+
+    tcase_add_checked_fixture(t, lc_setup, lc_teardown);
+    tcase_add_test(t, aliases);
+    tcase_add_test(t, names);
+    tcase_add_test(t, places);
+    tcase_add_test(t, extents);
+    tcase_add_test(t, frames);
+    tcase_add_test(t, references);
+    tcase_add_test(t, local_and_global);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What must hold after each stage of a link: a good link is run up to the stage, its checker agrees; then one
+ * thing is broken, and it says so. Each row is one clause of one checker. */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "golden.h"
+#include "link/run.h"
+#include "link/stages.h"
+
+#define N(table) (sizeof(table) / sizeof((table)[0]))
+
+static cv_ctx x;
+static cv_link l;
+static cv_block out;
+static struct {
+    unsigned n;
+    cuvet_diag last;
+} said;
+
+static void on_diag(void *user, const cuvet_diag *d)
+{
+    (void)user;
+    said.n++;
+    said.last = *d;
+}
+
+static void add(const char *name, const char *target)
+{
+    const uint8_t *p;
+    size_t n;
+
+    for (unsigned i = 0; (p = golden_input(name, target, i, &n)) != NULL; i++)
+        ck_assert_int_eq(cv_link_add(&l, cv_span_of(p, n, 0), "object"), CUVET_OK);
+}
+
+static void begin(const char *name, const char *target, bool relocatable)
+{
+    cv_link_options o = { .relocatable = relocatable, .key = { 1, 2 } };
+    unsigned sm;
+    cuvet_limits lim = { .size = sizeof(lim) };
+
+    ck_assert_int_eq(sscanf(target, "sm_%u", &sm), 1);
+    o.target.sm = (uint16_t)sm;
+    ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
+    cv_ctx_init(&x, NULL, &lim);
+    x.emit = on_diag;
+    cv_ctx_unit(&x, CV_MIB);
+    memset(&said, 0, sizeof(said));
+    cv_link_begin(&l, &x, &o);
+    l.out = &out;
+    add(name, target);
+}
+
+static void end(void)
+{
+    cv_link_end(&l);
+    cv_block_free(&x, &out);
+    cv_islands_drop();
+    ck_assert_uint_eq(x.mem.live, 0);
+}
+
+static uint64_t number_of(const char *stage)
+{
+    uint64_t i = 0;
+
+    while (cv_link_stage(i) && strcmp(cv_link_stage(i), stage) != 0)
+        i++;
+    ck_assert_msg(cv_link_stage(i) != NULL, "no stage %s", stage);
+    return i;
+}
+
+/* ---- elements to break
+ * ------------------------------------------------------------------------------------- */
+
+static cv_isec *code_section(void)
+{
+    for (uint64_t i = 0; i < l.isec.n; i++)
+        if (cv_span_starts(cv_l_text(&l, cv_l_isec(&l, i)->name), ".text."))
+            return cv_l_isec(&l, i);
+    ck_abort_msg("no code");
+}
+
+static cv_meaning *defined_name(void)
+{
+    for (uint64_t i = 0; i < l.mean.n; i++)
+        if (cv_l_mean(&l, (cv_id)i)->win != CV_NONE)
+            return cv_l_mean(&l, (cv_id)i);
+    ck_abort_msg("nothing is defined");
+}
+
+/* A name that one input defines and another one only declares. */
+static cv_meaning *shared_name(cv_id *declaration)
+{
+    for (uint64_t i = 0; i < l.mean.n; i++) {
+        cv_meaning *m = cv_l_mean(&l, (cv_id)i);
+
+        for (cv_id s = m->first; s != CV_NONE && m->win != CV_NONE; s = cv_l_isym(&l, s)->next)
+            if (!cv_l_isym(&l, s)->defined) {
+                *declaration = s;
+                return m;
+            }
+    }
+    ck_abort_msg("no declaration");
+}
+
+static cv_lfn *kernel(void)
+{
+    for (uint64_t i = 0; i < l.fn.n; i++)
+        if (cv_link_is_kernel(&l, cv_l_fn(&l, i)) && cv_l_fn(&l, i)->calls != CV_NONE)
+            return cv_l_fn(&l, i);
+    ck_abort_msg("no kernel that calls");
+}
+
+static cv_lfn *callee(void)
+{
+    return cv_l_fn(&l, cv_edges_at(&l.edge, kernel()->calls)->to);
+}
+
+static cv_osec *osec_with_relocations(void)
+{
+    for (uint64_t i = 0; i < l.osec.n; i++)
+        if (cv_l_osec(&l, i)->rels != CV_NONE)
+            return cv_l_osec(&l, i);
+    ck_abort_msg("no relocations");
+}
+
+static cv_irel *kept_relocation(void)
+{
+    for (uint64_t i = 0; i < l.irel.n; i++)
+        if (cv_l_irel(&l, i)->keep)
+            return cv_l_irel(&l, i);
+    ck_abort_msg("no relocation stays");
+}
+
+static cv_irel *added_relocation(void)
+{
+    for (uint64_t i = 0; i < l.irel.n; i++)
+        if (cv_l_irel(&l, i)->target == CV_NONE)
+            return cv_l_irel(&l, i);
+    ck_abort_msg("no relocation was added");
+}
+
+/* A section with two pieces. */
+static cv_osec *pieced(void)
+{
+    for (uint64_t i = 0; i < l.osec.n; i++)
+        if (cv_l_osec(&l, i)->first_part != cv_l_osec(&l, i)->last_part)
+            return cv_l_osec(&l, i);
+    ck_abort_msg("no section has two pieces");
+}
+
+static cv_isym *placed(void)
+{
+    for (uint64_t i = 0; i < l.isym.n; i++)
+        if (cv_l_isym(&l, i)->placed && cv_l_isym(&l, i)->value > 1 &&
+            cv_l_isym(&l, i)->shared_sec != CV_NONE)
+            return cv_l_isym(&l, i);
+    ck_abort_msg("no shared variable");
+}
+
+static cv_osym *osym_that(bool (*fits)(const cv_osym *y))
+{
+    for (uint64_t i = 0; i < l.osym.n; i++)
+        if (fits(cv_l_osym(&l, i)))
+            return cv_l_osym(&l, i);
+    ck_abort_msg("no such symbol");
+}
+
+static bool is_section(const cv_osym *y)
+{
+    return y->is_section;
+}
+
+static bool is_common(const cv_osym *y)
+{
+    return y->common;
+}
+
+static bool has_slot(const cv_osym *y)
+{
+    return y->has_slot;
+}
+
+static bool is_variable(const cv_osym *y)
+{
+    return y->win != CV_NONE && y->sec != CV_NONE && cv_l_type(cv_l_isym(&l, y->win)) == CV_STT_CUDA_OBJECT &&
+           !cv_l_is_shared(cv_l_isym(&l, y->win));
+}
+
+static cv_osec *ordered(uint64_t i)
+{
+    return cv_l_osec(&l, *cv_u32s_at(&l.order, i));
+}
+
+static cv_irec *record_with_symbol(void)
+{
+    for (uint64_t i = 0; i < l.rec.n; i++) {
+        cv_irec *r = cv_irecs_at(&l.rec, i);
+
+        if (!r->raw && r->n && cv_iwords_at(&l.word, r->first)->symbol)
+            return r;
+    }
+    ck_abort_msg("no record names a symbol");
+}
+
+/* ---- what breaks
+ * ------------------------------------------------------------------------------------------- */
+
+#define BREAK(name, what)                                                                                    \
+    static void name(void)                                                                                   \
+    {                                                                                                        \
+        what;                                                                                                \
+    }
+
+BREAK(read_order, cv_l_obj(&l, 1)->first_sym++)
+BREAK(read_count, cv_l_obj(&l, 0)->n_sec = (cv_id)l.isec.n + 1)
+BREAK(read_owner, cv_l_isec(&l, 1)->obj = 1)
+BREAK(read_section_name, code_section()->name = (cv_id)l.names.list.n)
+BREAK(read_symbol_name, cv_l_isym(&l, 1)->name = CV_NONE)
+BREAK(read_place, cv_l_isym(&l, 1)->sec = cv_l_obj(&l, 1)->first_sec)
+BREAK(read_prototype, cv_l_isym(&l, 1)->proto = (cv_id)l.names.list.n)
+
+BREAK(resolve_nothing, defined_name()->win = CV_NONE)
+static void resolve_declaration(void)
+{
+    cv_id declaration = 0;
+    cv_meaning *m = shared_name(&declaration);
+
+    m->win = declaration;
+}
+static void resolve_weak(void)
+{
+    cv_meaning *m = defined_name();
+
+    ck_assert_uint_eq(cv_l_bind(cv_l_isym(&l, m->win)), CV_STB_GLOBAL);
+    for (cv_id i = 0; i < l.isym.n; i++) /* any symbol that is not strong */
+        if (cv_l_isym(&l, i)->defined && cv_l_bind(cv_l_isym(&l, i)) != CV_STB_GLOBAL)
+            m->win = i;
+}
+
+BREAK(collect_dropped, code_section()->out = CV_NONE)
+BREAK(collect_section, code_section()->out = (cv_id)l.osec.n)
+BREAK(collect_symbol, cv_l_isym(&l, 1)->out = (cv_id)l.osym.n)
+BREAK(collect_function, cv_l_isym(&l, 1)->fn = (cv_id)l.fn.n)
+BREAK(collect_nameless, cv_l_fn(&l, 0)->sym = CV_NONE)
+static void collect_codeless(void)
+{
+    for (uint64_t i = 0; i < l.fn.n; i++)
+        if (cv_l_fn(&l, i)->def != CV_NONE)
+            cv_l_fn(&l, i)->sec = CV_NONE;
+}
+BREAK(collect_piece, cv_parts_at(&l.part, 0)->base = 16)
+BREAK(collect_piece_of, cv_parts_at(&l.part, 0)->isec = (cv_id)l.isec.n)
+BREAK(collect_relocation, cv_l_irel(&l, 0)->target = 1)
+BREAK(collect_relocation_symbol, cv_l_irel(&l, 0)->sym = (cv_id)l.isym.n)
+BREAK(collect_patched, osec_with_relocations()->target = CV_NONE)
+
+BREAK(reach_kernel, kernel()->live = false)
+BREAK(reach_callee, callee()->live = false)
+
+BREAK(tables_overlap, cv_parts_at(&l.part, pieced()->last_part)->base = 0)
+BREAK(tables_bank, pieced()->size--)
+
+BREAK(shared_aligned, placed()->shared_off += 1)
+BREAK(shared_inside, placed()->shared_off = UINT64_C(1) << 40)
+
+BREAK(values_section, osym_that(is_variable)->sec = (cv_id)l.osec.n)
+BREAK(values_own, osym_that(is_section)->sec += 1)
+BREAK(values_inside, osym_that(is_variable)->value = UINT64_MAX)
+
+BREAK(commons_inside, osym_that(is_common)->value += UINT64_C(1) << 32)
+BREAK(commons_nowhere, osym_that(is_common)->sec = CV_NONE)
+BREAK(commons_in_code, osym_that(is_common)->sec = kernel()->sec)
+
+BREAK(slots_word, osym_that(has_slot)->slot += 2)
+BREAK(slots_inside, added_relocation()->off += 0x10000)
+BREAK(slots_symbol, added_relocation()->osym = CV_NONE)
+
+BREAK(propagate_registers, kernel()->all_regs = 0)
+BREAK(propagate_callee, callee()->regs = kernel()->all_regs + 1)
+BREAK(propagate_barriers, callee()->bars = kernel()->all_bars + 1)
+BREAK(propagate_stack, kernel()->stack = kernel()->frame)
+BREAK(propagate_recursion, kernel()->recursive = true)
+
+BREAK(decide_count, kept_relocation()->keep = false)
+BREAK(decide_inside, kept_relocation()->off = UINT64_MAX)
+
+BREAK(describe_order, cv_oinfos_at(&l.oinfo, 1)->first++)
+BREAK(describe_lost, l.oinfo.n--)
+BREAK(describe_program, l.program_n--)
+BREAK(describe_word, record_with_symbol()->first = (cv_id)l.word.n)
+BREAK(describe_symbol, cv_iwords_at(&l.word, record_with_symbol()->first)->value = (uint32_t)l.osym.n)
+BREAK(describe_twice, cv_oinfos_at(&l.oinfo, 0)->fn = CV_NONE)
+
+BREAK(arrange_number, ordered(3)->index = 2)
+BREAK(arrange_dead, ordered(5)->dead = true)
+BREAK(arrange_name, cv_l_mean(&l, ordered(6)->name)->sh_off = 0)
+BREAK(arrange_symbol, cv_l_osym(&l, *cv_u32s_at(&l.sym_order, 0))->index = 7)
+BREAK(arrange_symbol_name, cv_l_mean(&l, kernel()->name)->str_off = 0)
+BREAK(arrange_kernel, (l.sym_order.n--, cv_l_osym(&l, kernel()->sym)->index = 0))
+BREAK(arrange_locals, l.n_locals = l.sym_order.n + 2)
+
+BREAK(fill_overlap, ordered(5)->off = ordered(4)->off)
+BREAK(fill_align, ordered(l.order.n - 1)->off++)
+BREAK(fill_bytes, cv_l_osec(&l, l.strtab)->size++)
+BREAK(fill_kept, osec_with_relocations()->n_kept++)
+BREAK(fill_tables, l.shoff = 64)
+BREAK(fill_symbols, l.sym_order.n--)
+
+BREAK(write_size, l.size++)
+BREAK(write_place, l.shoff -= 8)
+BREAK(write_segments, (l.phnum = 0, l.shoff += 3 * 56))
+
+BREAK(reread_sections, l.seen.sections--)
+BREAK(reread_symbols, l.seen.symbols--)
+BREAK(reread_extent, l.seen.extent--)
+BREAK(reread_kernels, l.seen.kernels--)
+
+static const struct {
+    const char *stage;
+    void (*damage)(void);
+    const char *name, *target;
+} ROWS[] = {
+    { "read", read_order, "extern_basic", "sm_80" },
+    { "read", read_count, "extern_basic", "sm_80" },
+    { "read", read_owner, "extern_basic", "sm_80" },
+    { "read", read_section_name, "extern_basic", "sm_80" },
+    { "read", read_symbol_name, "extern_basic", "sm_80" },
+    { "read", read_place, "extern_basic", "sm_80" },
+    { "read", read_prototype, "extern_basic", "sm_80" },
+    { "resolve", resolve_nothing, "extern_basic", "sm_80" },
+    { "resolve", resolve_declaration, "extern_basic", "sm_80" },
+    { "resolve", resolve_weak, "extern_basic", "sm_80" },
+    { "collect", collect_dropped, "extern_basic", "sm_80" },
+    { "collect", collect_section, "extern_basic", "sm_80" },
+    { "collect", collect_symbol, "extern_basic", "sm_80" },
+    { "collect", collect_function, "extern_basic", "sm_80" },
+    { "collect", collect_nameless, "extern_basic", "sm_80" },
+    { "collect", collect_codeless, "extern_basic", "sm_80" },
+    { "collect", collect_piece, "extern_basic", "sm_80" },
+    { "collect", collect_piece_of, "extern_basic", "sm_80" },
+    { "collect", collect_relocation, "extern_basic", "sm_80" },
+    { "collect", collect_relocation_symbol, "extern_basic", "sm_80" },
+    { "collect", collect_patched, "extern_basic", "sm_80" },
+    { "reach", reach_kernel, "stack_chain", "sm_80" },
+    { "reach", reach_callee, "stack_chain", "sm_80" },
+    { "tables", tables_overlap, "jump_table", "sm_80" },
+    { "tables", tables_bank, "jump_table", "sm_80" },
+    { "shared", shared_aligned, "shared_static", "sm_80" },
+    { "shared", shared_inside, "shared_static", "sm_80" },
+    { "values", values_section, "global_layout", "sm_80" },
+    { "values", values_own, "global_layout", "sm_80" },
+    { "values", values_inside, "global_layout", "sm_80" },
+    { "commons", commons_inside, "weak_common_ptx", "sm_80" },
+    { "commons", commons_nowhere, "weak_common_ptx", "sm_80" },
+    { "commons", commons_in_code, "weak_common_ptx", "sm_80" },
+    { "slots", slots_word, "tex_ref_ptx", "sm_90" },
+    { "slots", slots_inside, "tex_ref_ptx", "sm_90" },
+    { "slots", slots_symbol, "tex_ref_ptx", "sm_90" },
+    { "propagate", propagate_registers, "stack_chain", "sm_80" },
+    { "propagate", propagate_callee, "stack_chain", "sm_80" },
+    { "propagate", propagate_barriers, "stack_chain", "sm_80" },
+    { "propagate", propagate_stack, "stack_chain", "sm_80" },
+    { "propagate", propagate_recursion, "stack_chain", "sm_80" },
+    { "decide", decide_count, "extern_basic", "sm_80" },
+    { "decide", decide_inside, "extern_basic", "sm_80" },
+    { "describe", describe_order, "extern_basic", "sm_80" },
+    { "describe", describe_lost, "extern_basic", "sm_80" },
+    { "describe", describe_program, "extern_basic", "sm_80" },
+    { "describe", describe_word, "extern_basic", "sm_80" },
+    { "describe", describe_symbol, "extern_basic", "sm_80" },
+    { "describe", describe_twice, "extern_basic", "sm_80" },
+    { "arrange", arrange_number, "stack_chain", "sm_80" },
+    { "arrange", arrange_dead, "stack_chain", "sm_80" },
+    { "arrange", arrange_name, "stack_chain", "sm_80" },
+    { "arrange", arrange_symbol, "stack_chain", "sm_80" },
+    { "arrange", arrange_symbol_name, "stack_chain", "sm_80" },
+    { "arrange", arrange_kernel, "stack_chain", "sm_80" },
+    { "arrange", arrange_locals, "stack_chain", "sm_80" },
+    { "fill", fill_overlap, "extern_basic", "sm_80" },
+    { "fill", fill_align, "extern_basic", "sm_80" },
+    { "fill", fill_bytes, "extern_basic", "sm_80" },
+    { "fill", fill_kept, "extern_basic", "sm_80" },
+    { "fill", fill_tables, "extern_basic", "sm_80" },
+    { "fill", fill_symbols, "extern_basic", "sm_80" },
+    { "write", write_size, "extern_basic", "sm_80" },
+    { "write", write_place, "extern_basic", "sm_80" },
+    { "write", write_segments, "extern_basic", "sm_80" },
+    { "re-read", reread_sections, "extern_basic", "sm_80" },
+    { "re-read", reread_symbols, "extern_basic", "sm_80" },
+    { "re-read", reread_extent, "extern_basic", "sm_80" },
+    { "re-read", reread_kernels, "extern_basic", "sm_80" },
+};
+
+START_TEST(broken)
+{
+    uint64_t stage = number_of(ROWS[_i].stage);
+
+    begin(ROWS[_i].name, ROWS[_i].target, false);
+    ck_assert_int_eq(cv_link_run_to(&l, stage), CUVET_OK);
+    ck_assert_int_eq(cv_link_check(&l, stage), CUVET_OK);
+    ck_assert_uint_eq(said.n, 0);
+    ROWS[_i].damage();
+    ck_assert_msg(cv_link_check(&l, stage) == CUVET_E_INTERNAL, "row %d: %s", _i, ROWS[_i].stage);
+    ck_assert_str_eq(cuvet_rule_get(said.last.rule)->id, "CV-LINK-016");
+    ck_assert_uint_eq(said.last.got, stage);
+    end();
+}
+END_TEST
+
+/* Every stage has a row, so that none is checked by nothing. */
+START_TEST(every_stage)
+{
+    for (uint64_t i = 0; cv_link_stage(i); i++) {
+        bool found = false;
+
+        for (unsigned k = 0; k < N(ROWS); k++)
+            found = found || strcmp(ROWS[k].stage, cv_link_stage(i)) == 0;
+        ck_assert_msg(found, "%s", cv_link_stage(i));
+    }
+}
+END_TEST
+
+/* A file with a broken header, section table, symbol, record or segment is not given out. */
+static uint64_t field_at(unsigned k)
+{
+    const cv_osec *symtab = cv_l_osec(&l, l.symtab), *info = cv_l_osec(&l, l.info);
+    const uint64_t places[] = { 18,               /* e_machine */
+                                l.shoff + 64 + 4, /* type of a section */
+                                l.shoff + 2 * 64 + 24,
+                                symtab->off + 24 + 6,
+                                info->off + 4, /* the symbol of a record */
+                                l.phoff + 32 /* bytes of a segment */ };
+
+    return k < N(places) ? places[k] : 0;
+}
+
+START_TEST(damaged_file)
+{
+    uint64_t at;
+
+    begin("stack_chain", "sm_80", false);
+    ck_assert_int_eq(cv_link_run_to(&l, UINT64_MAX), CUVET_OK);
+    at = field_at((unsigned)_i);
+    ck_assert_uint_lt(at, out.span.len);
+    ((uint8_t *)out.mem)[at] ^= 0xFF;
+    ck_assert_int_eq(cv_link_reread(&l), CUVET_E_INTERNAL);
+    ck_assert_str_eq(cuvet_rule_get(said.last.rule)->id, "CV-LINK-016");
+    end();
+}
+END_TEST
+
+/* Relocatable links pass the same checkers. */
+START_TEST(relocatable)
+{
+    begin("shared_static", "sm_80", true);
+    ck_assert_int_eq(cv_link_complete(&l, &out), CUVET_OK);
+    ck_assert_uint_eq(l.seen.extent, out.span.len);
+    end();
+}
+END_TEST
+
+Suite *suite_link_checks(void)
+{
+    Suite *s = suite_create("link checks");
+    TCase *t = tcase_create("checks");
+
+    tcase_add_loop_test(t, broken, 0, (int)N(ROWS));
+    tcase_add_test(t, every_stage);
+    tcase_add_loop_test(t, damaged_file, 0, 6);
+    tcase_add_test(t, relocatable);
+    suite_add_tcase(s, t);
+    return s;
+}
