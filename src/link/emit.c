@@ -47,14 +47,13 @@ static bool apply(const cv_link *l, cv_block *out, const cv_osec *q)
 {
     const cv_osec *t = cv_l_osec(l, q->target);
     bool ok = true;
-    cv_fix f;
 
     if (t->dead || t->group == CV_G_NOBITS)
         return true;
     for (cv_id r = q->rels; r != CV_NONE && ok; r = cv_l_irel(l, r)->next)
-        if (cv_l_irel(l, r)->target != CV_NONE && cv_link_fix(l, r, q, &f) && f.n)
-            ok = cv_link_apply(&f, (uint8_t *)(uintptr_t)part_of(out, t->off, t->size).base, t->size,
-                               cv_l_irel(l, r)->off);
+        if (cv_l_irel(l, r)->n_fields)
+            ok = cv_link_apply(l, cv_l_irel(l, r), (uint8_t *)(uintptr_t)part_of(out, t->off, t->size).base,
+                               t->size);
     return ok;
 }
 

@@ -151,6 +151,7 @@ void cv_link_end(cv_link *l)
     cv_isecs_free(m, &l->isec);
     cv_isyms_free(m, &l->isym);
     cv_irels_free(m, &l->irel);
+    cv_fields_free(m, &l->field);
     cv_parts_free(m, &l->part);
     cv_osecs_free(m, &l->osec);
     cv_osyms_free(m, &l->osym);

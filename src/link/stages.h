@@ -26,12 +26,6 @@ CV_MUST cuvet_status cv_link_slots(cv_link *l);  /* … textures and surfaces */
 void cv_link_check_banks(cv_link *l);            /* … sizes */
 void cv_link_values(cv_link *l);                 /* symbols.c: values of all symbols */
 /* relocate.c: what becomes of a relocation. */
-typedef struct cv_field {
-    uint8_t pos, bits; /* from the lowest bit of the first byte */
-    bool add;          /* to what is there */
-    uint64_t value;
-} cv_field;
-
 typedef struct cv_fix {
     cv_field field[2];
     unsigned n;
@@ -41,9 +35,10 @@ typedef struct cv_fix {
     bool resolved; /* applied, and worth a record of that */
 } cv_fix;
 
-/* False: a type for which it is not known. */
+/* Asked once for each relocation, by the stage that decides. False: a type for which it is not known. */
 CV_MUST bool cv_link_fix(const cv_link *l, cv_id rel, const cv_osec *q, cv_fix *f);
-CV_MUST bool cv_link_apply(const cv_fix *f, uint8_t *bytes, uint64_t size, uint64_t off);
+/* Write the fields of a relocation into the bytes of its section; every field lies inside of it. */
+CV_MUST bool cv_link_apply(const cv_link *l, const cv_irel *r, uint8_t *bytes, uint64_t size);
 CV_MUST cuvet_status cv_link_decide(cv_link *l);
 
 CV_MUST cuvet_status cv_link_describe(cv_link *l); /* describe.c: records */
