@@ -100,9 +100,8 @@ void cv_link_begin(cv_link *l, cv_ctx *x, const cv_link_options *o)
     l->shstrtab = l->strtab = l->symtab = l->symtab_shndx = CV_NONE;
 }
 
-cuvet_status cv_link_add(cv_link *l, cv_span image, const char *name)
+cuvet_status cv_link_add(cv_link *l, cv_span image, const cv_cubin *picture, const char *name)
 {
-    cuvet_status s;
     cv_lobj *o;
 
     if (!cv_lobjs_reserve(&l->x->mem, &l->obj, l->obj.n + 1))
@@ -112,12 +111,13 @@ cuvet_status cv_link_add(cv_link *l, cv_span image, const char *name)
     *o = l->obj.spare;
     o->image = image;
     o->name = name;
-    cv_cubin_init(&o->cubin);
-    s = cv_cubin_examine(l->x, &o->cubin, image, NULL, &o->extent);
-    return s;
+    o->cubin = *picture;
+    o->extent = picture->extent;
+    cv_keys_free(&l->x->mem, &o->cubin.by_off); /* scratch of the examination */
+    return CUVET_OK;
 }
 
-cuvet_status cv_link_complete(cv_link *l, cv_block *out)
+cuvet_status cv_link_complete(cv_link *l, cv_block *out, cv_slices *file)
 {
     cuvet_status s = CUVET_OK;
 
@@ -134,7 +134,7 @@ cuvet_status cv_link_complete(cv_link *l, cv_block *out)
         if (s == CUVET_OK && !g->holds(l))
             s = cv_reject(l->x, CV_R_LINK_INVARIANT, 0, i, 0);
     }
-    return s == CUVET_OK ? cv_link_emit(l, out) : s;
+    return s == CUVET_OK ? cv_link_emit(l, out, file) : s;
 }
 
 void cv_link_end(cv_link *l)

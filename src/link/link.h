@@ -64,6 +64,7 @@ typedef struct cv_isec {
     uint64_t bank_off; /* of a branch table: its place in the bank of every kernel that reaches it */
     bool lost;         /* another definition won */
     bool table;        /* branch table of a device function */
+    bool lent;         /* its bytes are part of the file where they lie */
 } cv_isec;
 
 /* A symbol of an input. */
@@ -97,11 +98,11 @@ typedef struct cv_irel {
     uint64_t off;   /* in the output section */
     int64_t addend; /* of one that stays, decided: as it is written … */
     uint32_t type;  /* … like its type */
-    cv_id sym;    /* of the input; CV_NONE with osym set */
-    cv_id osym;   /* overrides what the symbol became; CV_NONE */
-    cv_id target; /* input section it lies in; CV_NONE: added */
-    cv_id next;   /* read before this one */
-    cv_id field;  /* what is written when it is applied: the first of n_fields */
+    cv_id sym;      /* of the input; CV_NONE with osym set */
+    cv_id osym;     /* overrides what the symbol became; CV_NONE */
+    cv_id target;   /* input section it lies in; CV_NONE: added */
+    cv_id next;     /* read before this one */
+    cv_id field;    /* what is written when it is applied: the first of n_fields */
     uint8_t n_fields;
     bool keep;
     bool resolved; /* applied, and worth a record of that */
@@ -134,6 +135,7 @@ typedef struct cv_osec {
     uint64_t n_kept;
     cv_builder bytes; /* made by the link; otherwise the parts */
     bool dead, pre, extern_array, is_resolved, info_listed;
+    bool lent;         /* its bytes are those of its only part, in the input */
     uint32_t reg_byte; /* of code: high byte of sh_info */
 } cv_osec;
 

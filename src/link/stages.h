@@ -4,6 +4,7 @@
 #ifndef CV_LINK_STAGES_H
 #define CV_LINK_STAGES_H
 
+#include "bytes/slices.h"
 #include "io/source.h"
 #include "link/link.h"
 
@@ -49,8 +50,8 @@ CV_MUST cuvet_status cv_link_arrange(cv_link *l); /* arrange.c: order, numbers, 
 /* Name of the information section of a code section. */
 CV_MUST cv_id cv_link_info_name(cv_link *l, cv_id text_name);
 CV_MUST cuvet_status cv_link_fill(cv_link *l); /* fill.c: bytes of the sections that the link writes itself */
-/* emit.c: the whole file into 'out', which has room for l->size bytes. */
-CV_MUST cuvet_status cv_link_emit(cv_link *l, cv_block *out);
+/* emit.c: the file, as cv_link_complete() says. */
+CV_MUST cuvet_status cv_link_emit(cv_link *l, cv_block *out, cv_slices *file);
 
 /* Is a symbol left out of the output? */
 CV_MUST bool cv_link_drops(const cv_link *l, cv_id osym);
