@@ -129,6 +129,8 @@ cuvet_status cv_link_complete(cv_link *l, cv_block *out, cv_slices *file)
         uint64_t errors = l->x->n_errors;
 
         s = g->run(l);
+        if (s == CUVET_OK && l->x->work_out)
+            s = CUVET_E_LIMIT;
         if (s == CUVET_OK && l->x->n_errors != errors) /* said, so that the stage could go on to say more */
             s = CUVET_E_REFUSED;
         if (s == CUVET_OK && !g->holds(l))

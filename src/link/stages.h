@@ -68,8 +68,14 @@ CV_MUST bool cv_link_may_stay_undefined(const cv_link *l, const cv_isym *s);
 void cv_link_put_tool(const cv_link *l, cv_builder *b);
 /* Is the function where the program begins? */
 CV_MUST bool cv_link_is_root(const cv_link *l, cv_id fn);
-/* Functions that a function reaches, itself first. seen: a word for each prototype, at least one. */
-CV_MUST cuvet_status cv_link_below(cv_link *l, cv_id fn, cv_u32s *out, cv_u32s *seen);
+/* Functions that a function reaches, itself first. only: by function, those to go to, closed upwards as
+ * cv_link_above() makes it, so that nothing is missed; NULL: all. seen: a word for each prototype, at least
+ * one. */
+CV_MUST cuvet_status cv_link_below(cv_link *l, cv_id fn, const cv_u32s *only, cv_u32s *out, cv_u32s *seen);
+/* mark: a word for each function, not zero for some; afterwards also for all functions that reach one of
+ * them, in linear time. A kernel that is none of them need not be walked from: kernels times functions is
+ * only paid for what somebody asks about. */
+CV_MUST cuvet_status cv_link_above(cv_link *l, cv_u32s *mark);
 
 /* Short ways to elements. */
 static inline cv_lobj *cv_l_obj(const cv_link *l, uint64_t i)
