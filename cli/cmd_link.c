@@ -82,12 +82,15 @@ static void drop_repeated(link_args *a)
 static void save(link_run *r, int dir, const char *name)
 {
     cuvet_link_result out;
-    cuvet_status s = cuvet_linker_result(r->ctx, r->linker, &out);
+    cuvet_status s = CUVET_OK;
 
-    if (s == CUVET_OK && r->args->set[LINK_O_VERBOSE])
-        link_report(r, out.bytes, out.n);
+    if (r->args->set[LINK_O_VERBOSE]) {
+        s = cuvet_linker_result(r->ctx, r->linker, &out);
+        if (s == CUVET_OK)
+            link_report(r, out.bytes, out.n);
+    }
     if (s == CUVET_OK && r->rc == CLI_X_CLEAN)
-        s = cuvet_save(dir, name, out.bytes, out.n, true, false);
+        s = cuvet_linker_save(r->ctx, r->linker, dir, name, true, false);
     if (s == CUVET_E_EXISTS)
         link_error(r, r->args->value[LINK_O_OUTPUT], CLI_X_IO, "exists and is no file");
     else if (s == CUVET_E_USAGE || s == CUVET_E_IO)

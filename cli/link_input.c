@@ -42,16 +42,19 @@ static void settle(file *f, const char *name, cuvet_status s)
     r->rc = cli_worse(cli_worse(rc, r->rc), link_exit_of(s));
 }
 
-static void add_image(file *f, const void *bytes, size_t n, const char *name)
+static void added(file *f, const char *name, cuvet_status s)
 {
-    cuvet_status s = cuvet_linker_add(f->run->ctx, f->run->linker, bytes, n, name);
-
     if (s != CUVET_OK) {
         settle(f, name, s);
         return;
     }
     f->added++;
     link_say_input(f->run, name);
+}
+
+static void add_image(file *f, const void *bytes, size_t n, const char *name)
+{
+    added(f, name, cuvet_linker_add(f->run->ctx, f->run->linker, bytes, n, name));
 }
 
 static bool said(const link_run *r, const char *id)
@@ -253,6 +256,17 @@ static cuvet_status load(const link_run *r, const cli_input *in, void **bytes)
     return n ? in->source.read_at(in->source.user, 0, *bytes, (size_t)n) : CUVET_OK;
 }
 
+/* A device ELF by its magic and machine: the linker reads it itself, and says what else is wrong with it. */
+static bool is_device_elf(const cli_input *in)
+{
+    static const uint8_t MAGIC[4] = { 0x7F, 'E', 'L', 'F' };
+    uint8_t head[20];
+
+    return in->source.length >= 64 &&
+           in->source.read_at(in->source.user, 0, head, sizeof(head)) == CUVET_OK &&
+           memcmp(head, MAGIC, sizeof(MAGIC)) == 0 && head[18] == 190 && head[19] == 0;
+}
+
 void link_input(link_run *r, const cli_input *in)
 {
     file f = { .run = r, .name = in->name };
@@ -261,6 +275,11 @@ void link_input(link_run *r, const cli_input *in)
 
     if (in->why) {
         link_error(r, in->name, in->rc, in->why);
+        return;
+    }
+    if (is_device_elf(in)) {
+        added(&f, in->name, cuvet_linker_add_source(r->ctx, r->linker, &in->source, in->name));
+        link_drop(r);
         return;
     }
     s = load(r, in, &bytes);

@@ -51,6 +51,10 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_create(cuvet_ctx *ctx, const cuve
  * The linker stays as it was unless OK. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_add(cuvet_ctx *ctx, cuvet_linker l, const void *bytes,
                                                    size_t n, const char *name);
+/** The same from a source, which is read once and whole: no copy of it is made beside the linker's own.
+ *  @return as cuvet_linker_add() · CUVET_E_IO · CUVET_E_USAGE (a source of another version) */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_add_source(cuvet_ctx *ctx, cuvet_linker l,
+                                                          const cuvet_source *src, const char *name);
 /** Name of an input by its number, borrowed until destroy. @return CUVET_OK · CUVET_END. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker l, uint64_t index,
                                                     const char **out);
@@ -58,8 +62,15 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker
  * CUVET_E_INTERNAL (a stage broke an invariant: nothing is given out, and whatever is asked of the linker
  * from then on ends with CUVET_E_POISONED) · CUVET_E_STATE (a second time). */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker l);
-/** @return CUVET_OK · CUVET_E_STATE (not complete). *out is zeroed on failure. */
+/** The result in one piece, which is put together by the first call. @return CUVET_OK · CUVET_E_STATE (not
+ * complete). *out is zeroed on failure. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_linker l, cuvet_link_result *out);
+/** Write the result as cuvet_save() would, without putting it together in memory.
+ *  @return CUVET_OK · CUVET_E_STATE · CUVET_E_USAGE (name) · CUVET_E_EXISTS · CUVET_E_IO. */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_save(cuvet_ctx *ctx, cuvet_linker l, int dirfd,
+                                                    const char *name, bool replace, bool sync);
+/** The same to a descriptor, from where it stands. @return CUVET_OK · CUVET_E_STATE · CUVET_E_IO. */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_write(cuvet_ctx *ctx, cuvet_linker l, int fd);
 /** Name of the symbol that a diagnostic of this link points to, not terminated, borrowed until destroy.
  *  @return CUVET_OK · CUVET_E_NO_MATCH (it points to none). */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_symbol(cuvet_ctx *ctx, cuvet_linker l, const cuvet_diag *d,

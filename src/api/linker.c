@@ -5,11 +5,12 @@
 #include <sys/random.h>
 
 #include "api/ctx.h"
+#include "io/sink.h"
 #include "link/run.h"
 #include "model/admit.h"
 #include "model/classify.h"
 
-/* An input as it was given: ours, because the link reads it again. */
+/* An input as it was given: ours, because the link reads it again, and works in it. */
 typedef struct input {
     cv_block bytes;
     cv_block name;
@@ -24,10 +25,13 @@ typedef struct linker {
     cv_link_options o;
     inputs input;
     cv_link link;
-    cv_cubin picture; /* of what is judged */
+    cv_islands islands; /* that the pictures of the inputs refer to */
+    cv_cubin picture;   /* of what is judged */
     bool begun;
     state state;
-    cv_block out;
+    cv_block out;   /* the result but for the code that is lent from the inputs … */
+    bool whole;     /* … or all of it */
+    cv_slices file; /* all of it */
     cuvet_link_result result;
 } linker;
 
@@ -35,8 +39,9 @@ static void end_linker(cuvet_ctx *ctx, void *body)
 {
     linker *k = body;
 
-    if (k->begun)
-        cv_link_end(&k->link);
+    cv_link_end(&k->link);
+    cv_islands_free(&k->islands);
+    cv_slices_free(&k->x.mem, &k->file);
     for (uint64_t i = 0; i < k->input.n; i++) {
         cv_block_free(&k->x, &inputs_at(&k->input, i)->bytes);
         cv_block_free(&k->x, &inputs_at(&k->input, i)->name);
@@ -104,6 +109,7 @@ cuvet_status cuvet_linker_create(cuvet_ctx *ctx, const cuvet_linker_options *opt
     k->x.emit = cv_ctx_emit;
     k->x.emit_user = ctx;
     s = configure(k, opt);
+    cv_link_begin(&k->link, &k->x, &k->o);
     if (s == CUVET_OK)
         out->bits = bits;
     else if (cv_handle_destroy(ctx, CV_H_LINKER, bits) != CUVET_OK)
@@ -112,10 +118,13 @@ cuvet_status cuvet_linker_create(cuvet_ctx *ctx, const cuvet_linker_options *opt
     return s;
 }
 
-/* Class, rules, admission, in this order; all that is wrong is said. */
-static cuvet_status judge(linker *k, cv_span image)
+/* Class, rules, admission, in this order; all that is wrong is said. What passes becomes the link's. */
+static cuvet_status judge(linker *k, const input *in)
 {
-    const cv_admit_for f = { .target = k->o.target, .policy = k->o.policy, .toolkit = k->o.toolkit, .finished = true };
+    const cv_span image = in->bytes.span;
+    const cv_admit_for f = {
+        .target = k->o.target, .policy = k->o.policy, .toolkit = k->o.toolkit, .finished = true
+    };
     cuvet_content_info c;
     uint64_t extent = 0;
     cuvet_status s = cv_classify(&k->x, image, 0, &c);
@@ -130,7 +139,10 @@ static cuvet_status judge(linker *k, cv_span image)
         s = cv_verdict_status(k->x.verdict);
     if (s == CUVET_OK)
         s = cv_admit(&k->x, &k->picture, &f);
-    cv_cubin_free(&k->x, &k->picture);
+    if (s == CUVET_OK)
+        s = cv_link_add(&k->link, image, &k->picture, (const char *)in->name.mem);
+    if (s != CUVET_OK)
+        cv_cubin_free(&k->x, &k->picture);
     return s;
 }
 
@@ -146,7 +158,8 @@ static uint64_t text_size(const char *text)
 }
 CV_BUF_END
 
-static cuvet_status add(linker *k, const void *bytes, size_t n, const char *name)
+/* From memory, or from a source when that is given. */
+static cuvet_status add(linker *k, const cuvet_source *src, const void *bytes, uint64_t n, const char *name)
 {
     input in = { .bytes = { 0 }, .name = { 0 } };
     cuvet_status s;
@@ -156,19 +169,25 @@ static cuvet_status add(linker *k, const void *bytes, size_t n, const char *name
     cv_ctx_unit(&k->x, n);
     cv_path_push(&k->x, CUVET_P_MEMBER, true, k->input.n);
     cv_path_push(&k->x, CUVET_P_ELF, false, 0);
-    s = n > k->x.lim.input ? cv_reject(&k->x, CV_R_LIMIT_INPUT, 0, n, k->x.lim.input)
-                           : cv_block_copy(&k->x, &in.bytes, cv_span_of(bytes, n, 0));
+    if (n > k->x.lim.input)
+        s = cv_reject(&k->x, CV_R_LIMIT_INPUT, 0, n, k->x.lim.input);
+    else if (src)
+        s = cv_block_load(&k->x, &in.bytes, src, 0, n);
+    else
+        s = cv_block_copy(&k->x, &in.bytes, cv_span_of(bytes, n, 0));
     if (s == CUVET_OK)
         s = cv_block_copy(&k->x, &in.name, cv_span_of(name, text_size(name), 0));
-    if (s == CUVET_OK)
-        s = judge(k, in.bytes.span);
-    cv_islands_drop();
-    if (s == CUVET_OK && !inputs_push(&k->x.mem, &k->input, in))
+    if (s == CUVET_OK && !inputs_reserve(&k->x.mem, &k->input, k->input.n + 1))
         s = cv_nomem(&k->x, 0);
-    if (s != CUVET_OK) {
-        cv_block_free(&k->x, &in.bytes);
-        cv_block_free(&k->x, &in.name);
+    if (s == CUVET_OK)
+        s = judge(k, &in);
+    if (s == CUVET_OK && inputs_push(&k->x.mem, &k->input, in)) {
+        cv_islands_keep(&k->islands);
+        return CUVET_OK;
     }
+    cv_islands_drop();
+    cv_block_free(&k->x, &in.bytes);
+    cv_block_free(&k->x, &in.name);
     return s;
 }
 
@@ -180,7 +199,21 @@ cuvet_status cuvet_linker_add(cuvet_ctx *ctx, cuvet_linker h, const void *bytes,
     if (!ctx || !bytes || !name)
         return CUVET_E_NULL;
     s = use(ctx, h, &k);
-    return s == CUVET_OK ? done(ctx, h, add(k, bytes, n, name)) : s;
+    return s == CUVET_OK ? done(ctx, h, add(k, NULL, bytes, n, name)) : s;
+}
+
+cuvet_status cuvet_linker_add_source(cuvet_ctx *ctx, cuvet_linker h, const cuvet_source *src,
+                                     const char *name)
+{
+    cuvet_status s;
+    linker *k;
+
+    if (!ctx || !src || !name)
+        return CUVET_E_NULL;
+    if (src->size != sizeof(*src) || !src->read_at)
+        return CUVET_E_USAGE;
+    s = use(ctx, h, &k);
+    return s == CUVET_OK ? done(ctx, h, add(k, src, NULL, src->length, name)) : s;
 }
 
 cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker h, uint64_t index, const char **out)
@@ -202,7 +235,7 @@ cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker h, uint64_t index, c
 static cuvet_status complete(linker *k)
 {
     uint64_t bytes = 0, warnings;
-    cuvet_status s = CUVET_OK;
+    cuvet_status s;
 
     if (k->state != COLLECTING)
         return CUVET_E_STATE;
@@ -211,19 +244,9 @@ static cuvet_status complete(linker *k)
     cv_ctx_unit(&k->x, 2 * bytes);
     if (k->input.n == 0)
         return cv_reject(&k->x, CV_R_LINK_NO_INPUT, 0, 0, 1);
-    cv_link_begin(&k->link, &k->x, &k->o);
     k->begun = true;
-    k->x.emit = NULL; /* every input was examined when it was added */
-    for (uint64_t i = 0; i < k->input.n && s == CUVET_OK; i++)
-        s = cv_link_add(&k->link, inputs_at(&k->input, i)->bytes.span,
-                        (const char *)inputs_at(&k->input, i)->name.mem);
-    k->x.emit = cv_ctx_emit;
-    if (s == CUVET_E_LIMIT) /* what was enough for each input alone is not for all of them */
-        cv_report(&k->x, k->x.work_out ? CV_R_LIMIT_WORK : CV_R_LIMIT_LIVE, 0, 0, k->x.mem.live,
-                  k->x.work_out ? k->x.lim.work : k->x.mem.limit);
     warnings = k->x.n_warnings;
-    if (s == CUVET_OK)
-        s = cv_link_complete(&k->link, &k->out);
+    s = cv_link_complete(&k->link, &k->out, &k->file);
     if (s == CUVET_OK && k->o.warnings_are_errors && k->x.n_warnings != warnings)
         s = CUVET_E_REFUSED;
     if (s != CUVET_OK)
@@ -254,6 +277,22 @@ cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker h)
     return done(ctx, h, s);
 }
 
+/* The code that is lent goes where it belongs: its place is there. */
+static void make_whole(linker *k)
+{
+    cv_slice_pos pos = { 0 };
+    uint64_t off = 0;
+    cv_span run;
+
+    for (; !k->whole && cv_slices_next(&k->file, &pos, &run); off += run.len) {
+        cv_span place = cv_span_tail(k->out.span, off);
+
+        if (place.base != run.base && run.len <= place.len)
+            cv_span_copy(run, (void *)(uintptr_t)place.base);
+    }
+    k->whole = true;
+}
+
 cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_linker h, cuvet_link_result *out)
 {
     cuvet_status s;
@@ -269,10 +308,40 @@ cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_linker h, cuvet_link_resu
         return s;
     if (k->state != LINKED)
         return done(ctx, h, CUVET_E_STATE);
+    make_whole(k);
     *out = k->result;
     out->bytes = k->out.mem;
     out->n = (size_t)k->out.span.len;
     return done(ctx, h, CUVET_OK);
+}
+
+cuvet_status cuvet_linker_save(cuvet_ctx *ctx, cuvet_linker h, int dirfd, const char *name, bool replace,
+                               bool sync)
+{
+    cuvet_status s;
+    linker *k;
+
+    if (!ctx || !name)
+        return CUVET_E_NULL;
+    s = use(ctx, h, &k);
+    if (s != CUVET_OK)
+        return s;
+    if (k->state != LINKED)
+        return done(ctx, h, CUVET_E_STATE);
+    return done(ctx, h, cv_sink_file(dirfd, name, &k->file, (cv_sink_options){ replace, sync }));
+}
+
+cuvet_status cuvet_linker_write(cuvet_ctx *ctx, cuvet_linker h, int fd)
+{
+    cuvet_status s;
+    linker *k;
+
+    if (!ctx)
+        return CUVET_E_NULL;
+    s = use(ctx, h, &k);
+    if (s != CUVET_OK)
+        return s;
+    return done(ctx, h, k->state == LINKED ? cv_sink_fd(fd, &k->file) : CUVET_E_STATE);
 }
 
 /* Input and symbol number of a diagnostic's path. */

@@ -71,10 +71,20 @@ void *cv_mem_get(cv_mem *m, uint64_t size)
 
 void *cv_mem_resize(cv_mem *m, void *block, uint64_t old_size, uint64_t new_size)
 {
+    uint64_t used = block ? old_size : 0;
+    void *p = cv_mem_resize_raw(m, block, old_size, new_size);
+
+    if (p && new_size > used)
+        memset((char *)p + used, 0, (size_t)(new_size - used));
+    return p;
+}
+
+void *cv_mem_resize_raw(cv_mem *m, void *block, uint64_t old_size, uint64_t new_size)
+{
     void *p;
 
     if (!block)
-        return cv_mem_get(m, new_size);
+        return cv_mem_get_raw(m, new_size);
     if (new_size == 0)
         return NULL;
     if (new_size > old_size && !charge(m, new_size - old_size))
@@ -86,9 +96,7 @@ void *cv_mem_resize(cv_mem *m, void *block, uint64_t old_size, uint64_t new_size
         m->limited = false;
         return NULL;
     }
-    if (new_size > old_size)
-        memset((char *)p + old_size, 0, (size_t)(new_size - old_size));
-    else
+    if (new_size < old_size)
         m->live -= old_size - new_size;
     return p;
 }

@@ -23,6 +23,9 @@ CV_MUST void *cv_mem_get(cv_mem *m, uint64_t size);
 CV_MUST void *cv_mem_get_raw(cv_mem *m, uint64_t size);
 /* Grow or shrink; new bytes are zero. NULL on failure, the old block stays valid. */
 CV_MUST void *cv_mem_resize(cv_mem *m, void *block, uint64_t old_size, uint64_t new_size);
+/* The same, new bytes as they are: for owners that never look beyond what they wrote. Room that is asked for
+ * ahead costs no memory before it is used. */
+CV_MUST void *cv_mem_resize_raw(cv_mem *m, void *block, uint64_t old_size, uint64_t new_size);
 void cv_mem_put(cv_mem *m, void *block, uint64_t size);
 /* Why a get or resize returned NULL. */
 CV_MUST cuvet_status cv_mem_status(const cv_mem *m);

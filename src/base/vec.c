@@ -5,6 +5,16 @@
 
 bool cv_vec_grow(cv_mem *m, void **v, uint64_t *cap, uint64_t need, uint64_t elem)
 {
+    uint64_t old = *cap;
+
+    if (!cv_vec_grow_raw(m, v, cap, need, elem))
+        return false;
+    memset((char *)*v + old * elem, 0, (size_t)((*cap - old) * elem));
+    return true;
+}
+
+bool cv_vec_grow_raw(cv_mem *m, void **v, uint64_t *cap, uint64_t need, uint64_t elem)
+{
     uint64_t want = cv_max(need, cv_max(8, cv_sat_add(*cap, *cap / 2)));
     uint64_t bytes;
     void *p;
@@ -13,7 +23,7 @@ bool cv_vec_grow(cv_mem *m, void **v, uint64_t *cap, uint64_t need, uint64_t ele
         m->limited = true;
         return false;
     }
-    p = cv_mem_resize(m, *v, *cap * elem, bytes);
+    p = cv_mem_resize_raw(m, *v, *cap * elem, bytes);
     if (!p)
         return false;
     *v = p;

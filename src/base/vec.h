@@ -12,6 +12,8 @@
 #include "base/mem.h"
 
 CV_MUST bool cv_vec_grow(cv_mem *m, void **v, uint64_t *cap, uint64_t need, uint64_t elem);
+/* The same without clearing: for elements that are pushed, and so written whole. */
+CV_MUST bool cv_vec_grow_raw(cv_mem *m, void **v, uint64_t *cap, uint64_t need, uint64_t elem);
 
 #define CV_VEC(name, type)                                                                                   \
     typedef struct name {                                                                                    \
@@ -32,8 +34,12 @@ CV_MUST bool cv_vec_grow(cv_mem *m, void **v, uint64_t *cap, uint64_t need, uint
     }                                                                                                        \
     static inline CV_MUST bool name##_push(cv_mem *m, name *a, type value)                                   \
     {                                                                                                        \
-        if (CV_UNLIKELY(a->n == a->cap) && !name##_reserve(m, a, a->n + 1))                                  \
-            return false;                                                                                    \
+        if (CV_UNLIKELY(a->n == a->cap)) {                                                                   \
+            void *v = a->v;                                                                                  \
+            if (!cv_vec_grow_raw(m, &v, &a->cap, a->n + 1, sizeof(type)))                                    \
+                return false;                                                                                \
+            a->v = v;                                                                                        \
+        }                                                                                                    \
         a->v[a->n++] = value;                                                                                \
         return true;                                                                                         \
     }                                                                                                        \

@@ -27,7 +27,7 @@ static bool room(cv_builder *b, uint64_t n)
     if (need <= b->cap)
         return true;
     cap = cv_max(need, cv_max(64, cv_sat_add(b->cap, b->cap / 2)));
-    p = cv_mem_resize(b->mem, b->bytes, b->cap, cap);
+    p = cv_mem_resize_raw(b->mem, b->bytes, b->cap, cap);
     if (!p) {
         b->failed = true;
         return false;
@@ -37,32 +37,64 @@ static bool room(cv_builder *b, uint64_t n)
     return true;
 }
 
-static void put(cv_builder *b, uint64_t v, unsigned n)
+/* Where n more bytes go; NULL: no room. What is put there is written out byte by byte, not in a loop: only
+ * then do compilers make one store of it. */
+static inline uint8_t *next(cv_builder *b, uint64_t n)
 {
-    if (!room(b, n))
-        return;
-    for (unsigned i = 0; i < n; i++)
-        b->bytes[b->len++] = (uint8_t)(v >> (8 * i));
+    uint8_t *p;
+
+    if (CV_UNLIKELY(b->failed || b->cap - b->len < n) && !room(b, n))
+        return NULL;
+    p = b->bytes + b->len;
+    b->len += n;
+    return p;
 }
 
 void cv_put_u8(cv_builder *b, uint8_t v)
 {
-    put(b, v, 1);
+    uint8_t *p = next(b, 1);
+
+    if (!p)
+        return;
+    p[0] = v;
 }
 
 void cv_put_u16(cv_builder *b, uint16_t v)
 {
-    put(b, v, 2);
+    uint8_t *p = next(b, 2);
+
+    if (!p)
+        return;
+    p[0] = (uint8_t)v;
+    p[1] = (uint8_t)(v >> 8);
 }
 
 void cv_put_u32(cv_builder *b, uint32_t v)
 {
-    put(b, v, 4);
+    uint8_t *p = next(b, 4);
+
+    if (!p)
+        return;
+    p[0] = (uint8_t)v;
+    p[1] = (uint8_t)(v >> 8);
+    p[2] = (uint8_t)(v >> 16);
+    p[3] = (uint8_t)(v >> 24);
 }
 
 void cv_put_u64(cv_builder *b, uint64_t v)
 {
-    put(b, v, 8);
+    uint8_t *p = next(b, 8);
+
+    if (!p)
+        return;
+    p[0] = (uint8_t)v;
+    p[1] = (uint8_t)(v >> 8);
+    p[2] = (uint8_t)(v >> 16);
+    p[3] = (uint8_t)(v >> 24);
+    p[4] = (uint8_t)(v >> 32);
+    p[5] = (uint8_t)(v >> 40);
+    p[6] = (uint8_t)(v >> 48);
+    p[7] = (uint8_t)(v >> 56);
 }
 
 void cv_put_span(cv_builder *b, cv_span s)

@@ -32,21 +32,56 @@ cv_span cv_island(cv_span s)
     return (cv_span){ s.len ? bytes : bytes + 1, s.len, s.off };
 }
 
-void cv_islands_drop(void)
+static void drop(struct block *b)
 {
-    while (blocks) {
-        struct block *b = blocks;
+    while (b) {
+        struct block *next = b->next;
 
-        blocks = b->next;
         free(b->bytes);
         free(b);
+        b = next;
     }
+}
+
+void cv_islands_drop(void)
+{
+    drop(blocks);
+    blocks = NULL;
+}
+
+void cv_islands_keep(cv_islands *to)
+{
+    struct block *last = blocks;
+
+    if (!last)
+        return;
+    while (last->next)
+        last = last->next;
+    last->next = to->first;
+    to->first = blocks;
+    blocks = NULL;
+}
+
+void cv_islands_free(cv_islands *kept)
+{
+    drop(kept->first);
+    kept->first = NULL;
 }
 
 #else
 
 void cv_islands_drop(void)
 {
+}
+
+void cv_islands_keep(cv_islands *to)
+{
+    (void)to;
+}
+
+void cv_islands_free(cv_islands *kept)
+{
+    (void)kept;
 }
 
 #endif

@@ -86,6 +86,12 @@ static inline uint64_t cv_cur_left(const cv_cur *c)
 /* Sanitizer builds: release the islands of this thread; a no-op otherwise. Spans made before are dead
  * afterwards. */
 void cv_islands_drop(void);
+/* The islands of this thread, kept for an object whose spans outlive the call that made them. */
+typedef struct cv_islands {
+    void *first;
+} cv_islands;
+void cv_islands_keep(cv_islands *to);
+void cv_islands_free(cv_islands *kept);
 
 CV_BUF_BEGIN
 static inline uint8_t cv_u8_at(cv_span s, uint64_t off)

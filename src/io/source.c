@@ -72,6 +72,12 @@ cuvet_status cv_block_zero(cv_ctx *x, cv_block *b, uint64_t len)
     return CUVET_OK;
 }
 
+void cv_block_clear(cv_block *b, uint64_t off, uint64_t len)
+{
+    if (len && off <= b->cap && len <= b->cap - off)
+        memset(b->mem + off, 0, (size_t)len);
+}
+
 cuvet_status cv_block_copy(cv_ctx *x, cv_block *b, cv_span bytes)
 {
     cv_block old = *b;

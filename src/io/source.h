@@ -30,6 +30,8 @@ CV_MUST cuvet_status cv_block_room(cv_ctx *x, cv_block *b, uint64_t len, uint64_
 void cv_block_filled(cv_block *b, uint64_t len);
 /* Room for len bytes, all zero, and they count. */
 CV_MUST cuvet_status cv_block_zero(cv_ctx *x, cv_block *b, uint64_t len);
+/* Part of a block that was made by cv_block_room(), which does not clear; outside of it nothing happens. */
+void cv_block_clear(cv_block *b, uint64_t off, uint64_t len);
 /* Bytes that are in memory already become the block's. They may lie in it. */
 CV_MUST cuvet_status cv_block_copy(cv_ctx *x, cv_block *b, cv_span bytes);
 void cv_block_free(cv_ctx *x, cv_block *b);

@@ -64,6 +64,7 @@ typedef struct tables {
     cv_link *l;
     cv_u32s fns;   /* with a table, last function first */
     cv_u32s marks; /* by function: stamp of the kernel that reaches it */
+    cv_u32s only;  /* by function: it reaches one with a table */
     uint64_t align, start;
 } tables;
 
@@ -139,7 +140,7 @@ static cuvet_status make_bank(cv_link *l, const cv_lfn *k, uint64_t align, cv_id
 /* Functions that a kernel reaches get its stamp. */
 static cuvet_status mark_below(tables *t, cv_id k, cv_u32s *below, cv_u32s *seen)
 {
-    cuvet_status st = cv_link_below(t->l, k, below, seen);
+    cuvet_status st = cv_link_below(t->l, k, &t->only, below, seen);
 
     for (uint64_t i = 0; i < below->n && st == CUVET_OK; i++)
         *cv_u32s_at(&t->marks, *cv_u32s_at(below, i)) = k + 1;
@@ -153,6 +154,8 @@ static cuvet_status fill_bank(tables *t, cv_id k)
     cuvet_status st = CUVET_OK;
     bool any = false;
 
+    if (!cv_work(l->x, t->fns.n, 0))
+        return CUVET_E_LIMIT;
     for (uint64_t i = 0; i < t->fns.n && st == CUVET_OK; i++) {
         cv_id fn = *cv_u32s_at(&t->fns, i), table = cv_l_fn(l, fn)->table;
         const cv_isec *s = cv_l_isec(l, table);
@@ -182,17 +185,24 @@ static cuvet_status tables_of_kernels(tables *t, cv_u32s *below, cv_u32s *seen)
     cuvet_status st = CUVET_OK;
     bool any = false;
 
-    for (cv_id i = 0; i < l->fn.n; i++)
-        any = any || cv_l_fn(l, i)->table != CV_NONE;
-    for (cv_id i = 0; any && i < l->fn.n && st == CUVET_OK; i++)
-        if (is_kernel(cv_l_fn(l, i)))
+    for (cv_id i = 0; i < l->fn.n; i++) {
+        bool has = cv_l_fn(l, i)->table != CV_NONE;
+
+        *cv_u32s_at(&t->only, i) = has;
+        any = any || has;
+    }
+    if (!any)
+        return CUVET_OK;
+    st = cv_link_above(l, &t->only);
+    for (cv_id i = 0; i < l->fn.n && st == CUVET_OK; i++)
+        if (is_kernel(cv_l_fn(l, i)) && *cv_u32s_at(&t->only, i) != 0)
             st = mark_below(t, i, below, seen);
-    if (!any || st != CUVET_OK)
+    if (st != CUVET_OK)
         return st;
     st = find_tables(t);
     place_tables(t);
     for (cv_id i = (cv_id)l->fn.n; i > 0 && st == CUVET_OK && t->fns.n; i--) {
-        if (!is_kernel(cv_l_fn(l, i - 1)))
+        if (!is_kernel(cv_l_fn(l, i - 1)) || *cv_u32s_at(&t->only, i - 1) == 0)
             continue;
         st = mark_below(t, i - 1, below, seen);
         if (st == CUVET_OK)
@@ -210,11 +220,13 @@ cuvet_status cv_link_tables(cv_link *l)
     if (l->o.relocatable)
         return CUVET_OK;
     if (!cv_u32s_fill(&l->x->mem, &t.marks, cv_max(l->fn.n, 1)) ||
+        !cv_u32s_fill(&l->x->mem, &t.only, l->fn.n) ||
         !cv_u32s_fill(&l->x->mem, &seen, cv_max(l->n_proto_nodes, 1)))
         st = cv_l_nomem(l);
     else
         st = tables_of_kernels(&t, &below, &seen);
     cv_u32s_free(&l->x->mem, &t.marks);
+    cv_u32s_free(&l->x->mem, &t.only);
     cv_u32s_free(&l->x->mem, &t.fns);
     cv_u32s_free(&l->x->mem, &below);
     cv_u32s_free(&l->x->mem, &seen);
@@ -267,6 +279,8 @@ static cuvet_status add_slots(cv_link *l, cv_id bank, uint64_t base, const cv_u3
     bool rela = l->o.target.sm >= 100;
     cv_id rel = CV_ARRAY_GET(cv_l_osec(l, bank)->rel, rela);
 
+    if (!cv_work(l->x, slots->n, 0))
+        return CUVET_E_LIMIT;
     cv_l_osec(l, bank)->size = cv_sat_add(base, 4 * slots->n);
     cv_l_osec(l, bank)->group = CV_G_CONST; /* the loader writes into it */
     for (uint64_t i = 0; i < slots->n; i++) {
@@ -291,40 +305,36 @@ static void set_slot(cv_osym *y, uint64_t slot)
     y->has_slot = true;
 }
 
-static cuvet_status slots_of_kernels(cv_link *l, const cv_u32s *slots, const cv_u32s *users, cv_u32s *seen)
+/* users: functions that use one, or reach one that does. */
+static cuvet_status slots_of_kernels(cv_link *l, const cv_u32s *slots, const cv_u32s *users)
 {
-    cv_u32s below = { 0 }, banks = { 0 };
+    cv_u32s banks = { 0 };
     cuvet_status st = CUVET_OK;
     uint64_t base = 0;
     bool ok = true;
 
-    for (uint64_t i = 0; i < l->const0.n && ok && st == CUVET_OK; i++) {
+    for (uint64_t i = 0; i < l->const0.n && ok; i++) {
         cv_id bank = *cv_u32s_at(&l->const0, i);
         cv_id fn = cv_l_osec(l, cv_l_osec(l, bank)->infosec)->fn;
-        bool uses = false;
 
         if (!cv_l_fn(l, fn)->live)
             continue;
         base = cv_max(base, cv_sat_align(cv_l_osec(l, bank)->size, l->o.target.sm >= 100 ? 16 : 4));
-        st = cv_link_below(l, fn, &below, seen);
-        for (uint64_t k = 0; k < below.n && !uses; k++)
-            uses = *cv_u32s_at(users, *cv_u32s_at(&below, k)) != 0;
-        cv_l_fn(l, fn)->slots = uses;
-        if (uses)
+        cv_l_fn(l, fn)->slots = *cv_u32s_at(users, fn) != 0;
+        if (cv_l_fn(l, fn)->slots)
             ok = cv_u32s_push(&l->x->mem, &banks, bank);
     }
     for (uint64_t i = 0; i < slots->n && banks.n; i++)
         set_slot(cv_l_osym(l, *cv_u32s_at(slots, i)), base + 4 * i);
     for (uint64_t i = 0; i < banks.n && ok && st == CUVET_OK; i++)
         st = add_slots(l, *cv_u32s_at(&banks, i), base, slots);
-    cv_u32s_free(&l->x->mem, &below);
     cv_u32s_free(&l->x->mem, &banks);
     return ok ? st : cv_l_nomem(l);
 }
 
 cuvet_status cv_link_slots(cv_link *l)
 {
-    cv_u32s slots = { 0 }, users = { 0 }, seen = { 0 };
+    cv_u32s slots = { 0 }, users = { 0 };
     cuvet_status st = CUVET_OK;
 
     if (l->o.relocatable)
@@ -332,17 +342,17 @@ cuvet_status cv_link_slots(cv_link *l)
     if (!list_slots(l, &slots))
         st = cv_l_nomem(l);
     if (st == CUVET_OK && slots.n) {
-        if (!cv_u32s_fill(&l->x->mem, &users, cv_max(l->fn.n, 1)) ||
-            !cv_u32s_fill(&l->x->mem, &seen, cv_max(l->n_proto_nodes, 1))) {
+        if (!cv_u32s_fill(&l->x->mem, &users, l->fn.n)) {
             st = cv_l_nomem(l);
         } else {
             mark_texture_users(l, &users);
-            st = slots_of_kernels(l, &slots, &users, &seen);
+            st = cv_link_above(l, &users);
         }
+        if (st == CUVET_OK)
+            st = slots_of_kernels(l, &slots, &users);
     }
     cv_u32s_free(&l->x->mem, &slots);
     cv_u32s_free(&l->x->mem, &users);
-    cv_u32s_free(&l->x->mem, &seen);
     return st;
 }
 

@@ -27,6 +27,7 @@ typedef struct describer {
     cv_u32s post; /* device functions, callees first */
     cv_u32s list; /* osyms of one EXTERNS record */
     cv_u32s below, seen;
+    cv_u32s only; /* by function: it reaches one that has something to tell a kernel */
     cv_u32s mark; /* by osym: stamp of the list it is in */
     uint32_t stamp;
     uint64_t n_kernels;
@@ -227,7 +228,11 @@ typedef struct kernel_facts {
 static bool find_below(describer *d, cv_id k, kernel_facts *f)
 {
     cv_link *l = d->l;
-    bool ok = cv_link_below(l, k, &d->below, &d->seen) == CUVET_OK;
+    bool ok = true;
+
+    if (*cv_u32s_at(&d->only, k) == 0)
+        return true;
+    ok = cv_link_below(l, k, &d->only, &d->below, &d->seen) == CUVET_OK;
 
     for (uint64_t i = 0; i < d->below.n && ok; i++) {
         cv_id g = *cv_u32s_at(&d->below, i);
@@ -508,6 +513,24 @@ static cuvet_status describe_program(cv_link *l)
     return ok ? CUVET_OK : cv_l_nomem(l);
 }
 
+/* Barriers, and symbols that somebody else has to provide, are what a kernel hears of from below. */
+static cuvet_status find_tellers(describer *d)
+{
+    cv_link *l = d->l;
+    bool ok = cv_u32s_fill(&l->x->mem, &d->only, l->fn.n);
+
+    for (cv_id i = 0; i < l->fn.n && ok; i++) {
+        const cv_lfn *f = cv_l_fn(l, i);
+        bool any = false;
+
+        if (f->def == CV_NONE || f->kernel || !f->has_info)
+            continue;
+        ok = list_kept(d, f, false, &any);
+        *cv_u32s_at(&d->only, i) = any || f->bars != 0;
+    }
+    return ok ? cv_link_above(l, &d->only) : cv_l_nomem(l);
+}
+
 static cuvet_status describe_functions(describer *d)
 {
     cv_link *l = d->l;
@@ -535,6 +558,8 @@ cuvet_status cv_link_describe(cv_link *l)
         !cv_u32s_fill(m, &d.seen, cv_max(l->n_proto_nodes, 1)) || !post_order(&d))
         st = cv_l_nomem(l);
     else
+        st = l->o.relocatable ? CUVET_OK : find_tellers(&d);
+    if (st == CUVET_OK)
         st = describe_functions(&d);
     if (st == CUVET_OK)
         st = describe_program(l);
@@ -542,6 +567,7 @@ cuvet_status cv_link_describe(cv_link *l)
     cv_u32s_free(m, &d.list);
     cv_u32s_free(m, &d.below);
     cv_u32s_free(m, &d.seen);
+    cv_u32s_free(m, &d.only);
     cv_u32s_free(m, &d.mark);
     return st;
 }

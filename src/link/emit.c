@@ -4,7 +4,7 @@
 #include "base/arith.h"
 #include "link/stages.h"
 
-enum { SEGMENT = 56, PT_LOAD = 1, PT_PHDR = 6, P_R = 4, P_RX = 5, P_RW = 6 };
+enum { SEGMENT = 56, PT_LOAD = 1, PT_PHDR = 6, P_R = 4, P_RX = 5, P_RW = 6, LEND_LEAST = 8192 };
 
 typedef struct segment {
     uint32_t type, flags;
@@ -25,14 +25,41 @@ static bool put(cv_block *out, uint64_t size, uint64_t off, cv_span bytes)
     return true;
 }
 
+/* The bytes of an input section, to be written in. */
+static cv_span lent_bytes(const cv_link *l, const cv_osec *q)
+{
+    const cv_isec *s = cv_l_isec(l, cv_parts_at(&l->part, q->first_part)->isec);
+    const cv_lobj *o = cv_l_obj(l, s->obj);
+    cv_span bytes = cv_span_tail(o->image, cv_cubin_sec(&o->cubin, s->index)->h.off);
+
+    bytes.len = cv_min(bytes.len, q->size);
+    return bytes;
+}
+
+/* Long code of one piece is not copied: the file is put together from it. */
+static void lend(const cv_link *l, cv_osec *q)
+{
+    const cv_part *p = cv_parts_at(&l->part, q->first_part);
+    cv_isec *s = cv_l_isec(l, p->isec);
+
+    if (q->group != CV_G_CODE || q->dead || q->size < LEND_LEAST || q->bytes.len ||
+        q->first_part == CV_NONE || q->first_part != q->last_part || p->base != 0 || s->size != q->size ||
+        s->lent || !cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, s->index)->in_file)
+        return;
+    q->lent = s->lent = true;
+}
+
 static bool put_section(const cv_link *l, cv_block *out, const cv_osec *q)
 {
     bool ok = true;
 
-    if (q->group == CV_G_NOBITS)
+    if (q->group == CV_G_NOBITS || q->lent)
         return true;
     if (q->bytes.len)
         return q->bytes.len == q->size && put(out, l->size, q->off, cv_builder_span(&q->bytes));
+    if (q->off > l->size || q->size > l->size - q->off)
+        return false;
+    cv_block_clear(out, q->off, q->size); /* between the parts */
     for (cv_id p = q->first_part; p != CV_NONE && ok; p = cv_parts_at(&l->part, p)->next) {
         const cv_part *e = cv_parts_at(&l->part, p);
         cv_span body = cv_l_body(l, cv_l_isec(l, e->isec));
@@ -47,14 +74,14 @@ static bool apply(const cv_link *l, cv_block *out, const cv_osec *q)
 {
     const cv_osec *t = cv_l_osec(l, q->target);
     bool ok = true;
-    cv_fix f;
+    uint8_t *bytes;
 
     if (t->dead || t->group == CV_G_NOBITS)
         return true;
+    bytes = (uint8_t *)(uintptr_t)(t->lent ? lent_bytes(l, t) : part_of(out, t->off, t->size)).base;
     for (cv_id r = q->rels; r != CV_NONE && ok; r = cv_l_irel(l, r)->next)
-        if (cv_l_irel(l, r)->target != CV_NONE && cv_link_fix(l, r, q, &f) && f.n)
-            ok = cv_link_apply(&f, (uint8_t *)(uintptr_t)part_of(out, t->off, t->size).base, t->size,
-                               cv_l_irel(l, r)->off);
+        if (cv_l_irel(l, r)->n_fields)
+            ok = cv_link_apply(l, cv_l_irel(l, r), bytes, t->size);
     return ok;
 }
 
@@ -221,11 +248,49 @@ static void file_header(const cv_link *l, cv_builder *b)
     cv_put_u16(b, 1);
 }
 
-cuvet_status cv_link_emit(cv_link *l, cv_block *out)
+/* Everything but what is lent: sections, and zeros between them. */
+static bool put_all(cv_link *l, cv_block *out, const cv_builder *header, const cv_builder *tables)
+{
+    uint64_t pos = header->len;
+    bool ok =
+        put(out, l->size, 0, cv_builder_span(header)) && put(out, l->size, l->shoff, cv_builder_span(tables));
+
+    for (uint64_t i = 1; i < l->order.n && ok; i++) {
+        cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
+
+        lend(l, q);
+        cv_block_clear(out, pos, q->off - cv_min(q->off, pos));
+        ok = put_section(l, out, q);
+        pos = q->group == CV_G_NOBITS ? q->off : cv_sat_add(q->off, q->size);
+    }
+    cv_block_clear(out, pos, l->shoff - cv_min(l->shoff, pos));
+    for (cv_id i = 0; i < l->osec.n && ok; i++)
+        if (cv_l_osec(l, i)->group == CV_G_REL && !cv_l_osec(l, i)->is_resolved)
+            ok = apply(l, out, cv_l_osec(l, i));
+    return ok;
+}
+
+static void list_slices(const cv_link *l, const cv_block *out, cv_slices *file)
+{
+    cv_mem *m = &l->x->mem;
+    uint64_t pos = 0;
+
+    for (uint64_t i = 1; i < l->order.n; i++) {
+        const cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
+
+        if (!q->lent)
+            continue;
+        cv_slices_borrow(m, file, part_of(out, pos, q->off - cv_min(q->off, pos)));
+        cv_slices_borrow(m, file, lent_bytes(l, q));
+        pos = q->off + q->size;
+    }
+    cv_slices_borrow(m, file, part_of(out, pos, l->size - cv_min(l->size, pos)));
+}
+
+cuvet_status cv_link_emit(cv_link *l, cv_block *out, cv_slices *file)
 {
     cv_builder tables, header;
     cuvet_status st;
-    bool ok = true;
 
     cv_builder_init(&tables, &l->x->mem);
     cv_builder_init(&header, &l->x->mem);
@@ -235,16 +300,14 @@ cuvet_status cv_link_emit(cv_link *l, cv_block *out)
         (l->o.target.sm >= 100 ? split_segments : segments)(l, &tables);
     file_header(l, &header);
     l->size = cv_sat_add(l->shoff, tables.len);
-    st = tables.failed || header.failed ? cv_l_nomem(l) : cv_block_zero(l->x, out, l->size);
+    st = tables.failed || header.failed ? cv_l_nomem(l) : cv_block_room(l->x, out, l->size, 0);
     if (st == CUVET_OK) {
-        ok = put(out, l->size, 0, cv_builder_span(&header)) &&
-             put(out, l->size, l->shoff, cv_builder_span(&tables));
-        for (uint64_t i = 1; i < l->order.n && ok; i++)
-            ok = put_section(l, out, cv_l_osec(l, *cv_u32s_at(&l->order, i)));
-        for (cv_id i = 0; i < l->osec.n && ok; i++)
-            if (cv_l_osec(l, i)->group == CV_G_REL && !cv_l_osec(l, i)->is_resolved)
-                ok = apply(l, out, cv_l_osec(l, i));
-        st = ok ? CUVET_OK : cv_link_broken(l);
+        cv_block_filled(out, l->size);
+        st = put_all(l, out, &header, &tables) ? CUVET_OK : cv_link_broken(l);
+    }
+    if (st == CUVET_OK) {
+        list_slices(l, out, file);
+        st = file->failed ? cv_l_nomem(l) : file->len == l->size ? CUVET_OK : cv_link_broken(l);
     }
     cv_builder_free(&tables);
     cv_builder_free(&header);

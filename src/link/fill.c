@@ -180,7 +180,6 @@ static cuvet_status fill_relocations(cv_link *l, cv_id id)
 {
     cv_osec *q = cv_l_osec(l, id);
     bool rela = q->type == CV_SHT_RELA;
-    cv_fix f;
 
     if (q->dead)
         return CUVET_OK;
@@ -188,15 +187,15 @@ static cuvet_status fill_relocations(cv_link *l, cv_id id)
         const cv_irel *e = cv_l_irel(l, r);
         cv_id y;
 
-        if (!e->keep || !cv_link_fix(l, r, q, &f))
+        if (!e->keep)
             continue;
         y = e->osym != CV_NONE ? e->osym : cv_link_symbol_of(l, e->sym);
         if (CV_NEVER(y == CV_NONE)) /* refer.c */
             return cv_link_broken(l);
         cv_put_u64(&q->bytes, e->off);
-        cv_put_u64(&q->bytes, (uint64_t)cv_l_osym(l, y)->index << 32 | f.type);
+        cv_put_u64(&q->bytes, (uint64_t)cv_l_osym(l, y)->index << 32 | e->type);
         if (rela)
-            cv_put_u64(&q->bytes, cv_wrap_add((uint64_t)e->addend, f.addend));
+            cv_put_u64(&q->bytes, (uint64_t)e->addend);
     }
     q->link = LINK_SYMTAB;
     q->info = cv_l_osec(l, q->target)->index;
@@ -209,9 +208,8 @@ static void put_resolved(const cv_link *l, cv_builder *b, cv_id rel, const cv_os
     const cv_isym *s = cv_l_isym(l, e->sym);
     cv_id y = cv_link_symbol_of(l, e->sym);
     uint64_t addend = q->type == CV_SHT_RELA ? (uint64_t)e->addend : 0;
-    cv_fix f;
 
-    if (!cv_link_fix(l, rel, q, &f) || !f.resolved)
+    if (!e->resolved)
         return;
     if (cv_l_type(s) == CV_STT_SECTION && s->sec != CV_NONE)
         addend = cv_wrap_add(addend, cv_l_isec(l, s->sec)->base);

@@ -35,9 +35,10 @@ static bool counts(const cv_link *l, cv_id sym)
     return cv_l_canon(l, sym) == sym || cv_l_mean(l, cv_l_isym(l, sym)->name)->win == CV_NONE;
 }
 
+/* A function has one prototype, or a few; many cost. */
 static bool has(const cv_link *l, cv_id head, cv_id to)
 {
-    for (; head != CV_NONE; head = cv_edges_at(&l->edge, head)->next)
+    for (; head != CV_NONE && cv_work(l->x, 1, 0); head = cv_edges_at(&l->edge, head)->next)
         if (cv_edges_at(&l->edge, head)->to == to)
             return true;
     return false;
@@ -104,23 +105,24 @@ static cuvet_status read_graph(cv_link *l, const cv_lobj *o)
     return st;
 }
 
-static bool push_fn(cv_link *l, cv_u32s *todo, cv_id fn)
+/* only: by function, which ones count; NULL: all. */
+static bool push_fn(cv_link *l, cv_u32s *todo, const cv_u32s *only, cv_id fn)
 {
     cv_lfn *f = cv_l_fn(l, fn);
 
-    if (f->mark == l->stamp)
+    if (f->mark == l->stamp || (only && *cv_u32s_at(only, fn) == 0))
         return true;
     f->mark = l->stamp;
     return cv_u32s_push(&l->x->mem, todo, fn);
 }
 
 /* Successors of a function that were not met yet; the functions behind a prototype once for all callers. */
-static bool push_next(cv_link *l, cv_u32s *todo, cv_u32s *proto_seen, cv_id fn)
+static bool push_next(cv_link *l, cv_u32s *todo, const cv_u32s *only, cv_u32s *proto_seen, cv_id fn)
 {
     bool ok = true;
 
     for (cv_id e = cv_l_fn(l, fn)->calls; e != CV_NONE && ok; e = cv_edges_at(&l->edge, e)->next)
-        ok = push_fn(l, todo, cv_edges_at(&l->edge, e)->to);
+        ok = push_fn(l, todo, only, cv_edges_at(&l->edge, e)->to);
     for (cv_id e = cv_l_fn(l, fn)->ind; e != CV_NONE && ok; e = cv_edges_at(&l->edge, e)->next) {
         const cv_meaning *m = cv_l_mean(l, cv_edges_at(&l->edge, e)->to);
         uint32_t *seen = cv_u32s_at(proto_seen, m->proto_node);
@@ -129,7 +131,7 @@ static bool push_next(cv_link *l, cv_u32s *todo, cv_u32s *proto_seen, cv_id fn)
             continue;
         *seen = l->stamp;
         for (cv_id k = m->takers; k != CV_NONE && ok; k = cv_edges_at(&l->edge, k)->next)
-            ok = push_fn(l, todo, cv_edges_at(&l->edge, k)->to);
+            ok = push_fn(l, todo, only, cv_edges_at(&l->edge, k)->to);
     }
     return ok;
 }
@@ -167,14 +169,19 @@ static void keep(cv_link *l, cv_id fn)
 static bool reach_from_roots(cv_link *l, cv_u32s *todo, cv_u32s *seen)
 {
     l->stamp++;
-    for (cv_id i = 0; i < l->fn.n; i++)
-        if (cv_link_is_root(l, i) && !push_fn(l, todo, i))
+    for (cv_id i = 0; i < l->fn.n; i++) {
+        uint64_t len = cv_l_text(l, cv_l_fn(l, i)->name).len;
+
+        if (l->o.n_kernels_used && !cv_work(l->x, cv_sat_mul(len + 1, l->o.n_kernels_used), 0))
             return false;
+        if (cv_link_is_root(l, i) && !push_fn(l, todo, NULL, i))
+            return false;
+    }
     for (uint64_t at = 0; at < todo->n; at++) {
         cv_id fn = *cv_u32s_at(todo, at);
 
         cv_l_fn(l, fn)->live = true;
-        if (!push_next(l, todo, seen, fn))
+        if (!push_next(l, todo, NULL, seen, fn))
             return false;
     }
     return true;
@@ -207,18 +214,112 @@ cuvet_status cv_link_reach(cv_link *l)
     return st;
 }
 
-/* Functions that a function reaches, itself first; seen: one word for each prototype. */
-cuvet_status cv_link_below(cv_link *l, cv_id fn, cv_u32s *out, cv_u32s *seen)
+/* Functions that a function reaches, itself first. */
+cuvet_status cv_link_below(cv_link *l, cv_id fn, const cv_u32s *only, cv_u32s *out, cv_u32s *seen)
 {
     cv_u32s_clear(out);
     l->stamp++;
-    if (!push_fn(l, out, fn))
+    if (!push_fn(l, out, NULL, fn))
         return cv_l_nomem(l);
     for (uint64_t at = 0; at < out->n; at++) {
         if (!cv_work(l->x, 1, 0))
             return CUVET_E_LIMIT;
-        if (!push_next(l, out, seen, *cv_u32s_at(out, at)))
+        if (!push_next(l, out, only, seen, *cv_u32s_at(out, at)))
             return cv_l_nomem(l);
     }
     return CUVET_OK;
+}
+
+/* The call graph turned round. Nodes are the functions, then the prototypes; the callers of node i are
+ * from[first[i]] up to from[first[i + 1]]. */
+typedef struct reverse {
+    cv_link *l;
+    cv_u32s first, from;
+    bool fill; /* counted; now the callers are put in */
+} reverse;
+
+static void arc(reverse *r, uint64_t from, uint64_t to)
+{
+    uint32_t *n = cv_u32s_at(&r->first, to + 1);
+
+    if (r->fill)
+        *cv_u32s_at(&r->from, *n) = (uint32_t)from;
+    *n += 1;
+}
+
+static void arcs(reverse *r)
+{
+    const cv_link *l = r->l;
+
+    for (cv_id i = 0; i < l->fn.n; i++) {
+        for (cv_id e = cv_l_fn(l, i)->calls; e != CV_NONE; e = cv_edges_at(&l->edge, e)->next)
+            arc(r, i, cv_edges_at(&l->edge, e)->to);
+        for (cv_id e = cv_l_fn(l, i)->ind; e != CV_NONE; e = cv_edges_at(&l->edge, e)->next)
+            arc(r, i, l->fn.n + cv_l_mean(l, cv_edges_at(&l->edge, e)->to)->proto_node);
+    }
+    for (uint64_t p = 0; p < l->protos.n; p++)
+        for (cv_id e = cv_l_mean(l, *cv_u32s_at(&l->protos, p))->takers; e != CV_NONE;
+             e = cv_edges_at(&l->edge, e)->next)
+            arc(r, l->fn.n + p, cv_edges_at(&l->edge, e)->to);
+}
+
+/* Counts become places: where the callers of each node begin. Every place moves on as it is filled, so that
+ * it ends where the next one begins. */
+static bool turn_round(reverse *r)
+{
+    uint64_t nodes = r->l->fn.n + r->l->n_proto_nodes, sum = 0;
+
+    if (!cv_u32s_fill(&r->l->x->mem, &r->first, nodes + 2))
+        return false;
+    arcs(r);
+    for (uint64_t i = 1; i <= nodes + 1; i++) {
+        uint32_t *n = cv_u32s_at(&r->first, i), count = *n;
+
+        *n = (uint32_t)sum;
+        sum += count;
+    }
+    if (sum >= CV_NONE || !cv_u32s_fill(&r->l->x->mem, &r->from, cv_max(sum, 1)))
+        return false;
+    r->fill = true;
+    arcs(r);
+    return true;
+}
+
+static bool climb(const reverse *r, cv_u32s *mark, cv_u32s *todo)
+{
+    bool ok = true;
+
+    for (uint64_t at = 0; at < todo->n && ok; at++) {
+        uint32_t node = *cv_u32s_at(todo, at);
+        uint64_t end = *cv_u32s_at(&r->first, (uint64_t)node + 1);
+
+        for (uint64_t i = *cv_u32s_at(&r->first, node); i < end && ok; i++) {
+            uint32_t up = *cv_u32s_at(&r->from, i);
+
+            if (*cv_u32s_at(mark, up) != 0)
+                continue;
+            *cv_u32s_at(mark, up) = 1;
+            ok = cv_u32s_push(&r->l->x->mem, todo, up);
+        }
+    }
+    return ok;
+}
+
+cuvet_status cv_link_above(cv_link *l, cv_u32s *mark)
+{
+    reverse r = { .l = l };
+    cv_u32s todo = { 0 };
+    bool ok = true;
+
+    for (uint32_t i = 0; i < mark->n && ok; i++)
+        if (*cv_u32s_at(mark, i) != 0)
+            ok = cv_u32s_push(&l->x->mem, &todo, i);
+    for (uint64_t i = mark->n; i < l->fn.n + l->n_proto_nodes && ok; i++)
+        ok = cv_u32s_push(&l->x->mem, mark, 0);
+    if (todo.n && ok)
+        ok = turn_round(&r) && climb(&r, mark, &todo);
+    cv_u32s_free(&l->x->mem, &r.first);
+    cv_u32s_free(&l->x->mem, &r.from);
+    cv_u32s_free(&l->x->mem, &todo);
+    return ok ? CUVET_OK : cv_l_nomem(l);
 }

@@ -95,7 +95,7 @@ static cuvet_status arrange(cv_link *l)
 
 static cuvet_status write_file(cv_link *l)
 {
-    return cv_link_emit(l, l->out);
+    return cv_link_emit(l, l->out, l->file);
 }
 
 /* A stage, and what must hold after it. */
@@ -138,9 +138,8 @@ void cv_link_begin(cv_link *l, cv_ctx *x, const cv_link_options *o)
     l->shstrtab = l->strtab = l->symtab = l->symtab_shndx = CV_NONE;
 }
 
-cuvet_status cv_link_add(cv_link *l, cv_span image, const char *name)
+cuvet_status cv_link_add(cv_link *l, cv_span image, const cv_cubin *picture, const char *name)
 {
-    cuvet_status s;
     cv_lobj *o;
 
     if (!cv_lobjs_reserve(&l->x->mem, &l->obj, l->obj.n + 1))
@@ -150,9 +149,10 @@ cuvet_status cv_link_add(cv_link *l, cv_span image, const char *name)
     *o = l->obj.spare;
     o->image = image;
     o->name = name;
-    cv_cubin_init(&o->cubin);
-    s = cv_cubin_examine(l->x, &o->cubin, image, NULL, &o->extent);
-    return s;
+    o->cubin = *picture;
+    o->extent = picture->extent;
+    cv_keys_free(&l->x->mem, &o->cubin.by_off); /* scratch of the examination */
+    return CUVET_OK;
 }
 
 const char *cv_link_stage(uint64_t i)
@@ -183,6 +183,8 @@ cuvet_status cv_link_run_to(cv_link *l, uint64_t last)
 
         l->stage = i;
         s = CV_AT(RECIPE, i).run(l);
+        if (s == CUVET_OK && l->x->work_out)
+            s = CUVET_E_LIMIT;
         if (s == CUVET_OK && l->x->n_errors != errors) /* said, so that the stage could go on to say more */
             s = CUVET_E_REFUSED;
         if (s == CUVET_OK)
@@ -191,9 +193,10 @@ cuvet_status cv_link_run_to(cv_link *l, uint64_t last)
     return s;
 }
 
-cuvet_status cv_link_complete(cv_link *l, cv_block *out)
+cuvet_status cv_link_complete(cv_link *l, cv_block *out, cv_slices *file)
 {
     l->out = out;
+    l->file = file;
     return cv_link_run_to(l, UINT64_MAX);
 }
 
@@ -211,6 +214,7 @@ void cv_link_end(cv_link *l)
     cv_isecs_free(m, &l->isec);
     cv_isyms_free(m, &l->isym);
     cv_irels_free(m, &l->irel);
+    cv_fields_free(m, &l->field);
     cv_parts_free(m, &l->part);
     cv_osecs_free(m, &l->osec);
     cv_osyms_free(m, &l->osym);

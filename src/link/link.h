@@ -69,6 +69,7 @@ typedef struct cv_isec {
     uint64_t bank_off; /* of a branch table: its place in the bank of every kernel that reaches it */
     bool lost;         /* another definition won */
     bool table;        /* branch table of a device function */
+    bool lent;         /* its bytes are part of the file where they lie */
 } cv_isec;
 
 /* A symbol of an input. */
@@ -90,16 +91,26 @@ typedef struct cv_isym {
     cv_id var;            /* of the variables that functions share */
 } cv_isym;
 
+/* Bits that a relocation writes into what it patches. */
+typedef struct cv_field {
+    uint8_t pos, bits; /* from the lowest bit of the first byte */
+    bool add;          /* to what is there */
+    uint64_t value;
+} cv_field;
+
 /* A relocation, or one that the link adds. */
 typedef struct cv_irel {
-    uint64_t off; /* in the output section */
-    int64_t addend;
-    uint32_t type;
-    cv_id sym;    /* of the input; CV_NONE with osym set */
-    cv_id osym;   /* overrides what the symbol became; CV_NONE */
-    cv_id target; /* input section it lies in; CV_NONE: added */
-    cv_id next;   /* read before this one */
+    uint64_t off;   /* in the output section */
+    int64_t addend; /* of one that stays, decided: as it is written … */
+    uint32_t type;  /* … like its type */
+    cv_id sym;      /* of the input; CV_NONE with osym set */
+    cv_id osym;     /* overrides what the symbol became; CV_NONE */
+    cv_id target;   /* input section it lies in; CV_NONE: added */
+    cv_id next;     /* read before this one */
+    cv_id field;    /* what is written when it is applied: the first of n_fields */
+    uint8_t n_fields;
     bool keep, gone;
+    bool resolved; /* applied, and worth a record of that */
 } cv_irel;
 
 /* A piece of an output section. */
@@ -130,6 +141,7 @@ typedef struct cv_osec {
     cv_builder bytes; /* made by the link; otherwise the parts */
     bool param;       /* bank of parameters, from sm_100 on */
     bool dead, pre, extern_array, is_resolved, info_listed;
+    bool lent;         /* its bytes are those of its only part, in the input */
     uint32_t reg_byte; /* of code: high byte of sh_info */
 } cv_osec;
 
@@ -185,6 +197,7 @@ CV_VEC(cv_lobjs, cv_lobj);
 CV_VEC(cv_isecs, cv_isec);
 CV_VEC(cv_isyms, cv_isym);
 CV_VEC(cv_irels, cv_irel);
+CV_VEC(cv_fields, cv_field);
 CV_VEC(cv_parts, cv_part);
 CV_VEC(cv_osecs, cv_osec);
 CV_VEC(cv_osyms, cv_osym);
@@ -234,6 +247,7 @@ typedef struct cv_link {
     cv_isecs isec;
     cv_isyms isym;
     cv_irels irel;
+    cv_fields field;
     cv_parts part;
     cv_osecs osec;
     cv_osyms osym;
@@ -261,6 +275,7 @@ typedef struct cv_link {
     uint64_t shoff, phoff, phnum, size;
     uint64_t stage; /* that runs, or has run last */
     cv_block *out;  /* the file; the caller's */
+    cv_slices *file; /* the result, of *out and of the images */
     cv_seen seen;
 } cv_link;
 

@@ -40,11 +40,12 @@ static cv_id owner_of(const cv_link *l, const cv_isec *s)
     return s->info < o->n_sec ? cv_l_isec(l, o->first_sec + s->info)->out : CV_NONE;
 }
 
+/* A function has a handful of them; many cost. */
 static cv_id find_own(const cv_link *l, cv_id code, cv_id name)
 {
     cv_id i = cv_l_osec(l, code)->own_first;
 
-    while (i != CV_NONE && cv_l_osec(l, i)->name != name)
+    while (i != CV_NONE && cv_l_osec(l, i)->name != name && cv_work(l->x, 1, 0))
         i = cv_l_osec(l, i)->own_next;
     return i;
 }

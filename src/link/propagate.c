@@ -209,6 +209,8 @@ static void read_function(cv_link *l, cv_lfn *f)
     if (!f->has_info)
         return;
     s = cv_l_body(l, cv_l_isec(l, info));
+    if (!cv_work(l->x, s.len / 4, 0)) /* of one code section for all of its names */
+        return;
     for (; cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next) {
         if (t.code == EIATTR_NUM_BARRIERS && !bars) {
             f->bars = t.value;
@@ -238,7 +240,7 @@ static cuvet_status check_registers(cv_link *l, cv_id kernel)
         return CUVET_OK;
     if (!cv_u32s_fill(&l->x->mem, &seen, cv_max(l->n_proto_nodes, 1)))
         return cv_l_nomem(l);
-    st = cv_link_below(l, kernel, &below, &seen);
+    st = cv_link_below(l, kernel, NULL, &below, &seen);
     for (uint64_t i = 0; i < below.n && st == CUVET_OK; i++) {
         const cv_lfn *g = cv_l_fn(l, *cv_u32s_at(&below, i));
 

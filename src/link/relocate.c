@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Stage relocate: what an offset in a bank or a section becomes is written into the code, what needs an
- * address stays for the loader. One function says what happens to a relocation; it is asked before the
- * layout, which needs to know what stays, and once more when the bytes are there. */
+ * address stays for the loader. One function says what happens to a relocation; it is asked once, before the
+ * layout, which needs to know what stays. */
 #include "base/arith.h"
 #include "link/stages.h"
 
@@ -279,6 +279,25 @@ bool cv_link_fix(const cv_link *l, cv_id rel, const cv_osec *q, cv_fix *f)
     return known;
 }
 
+/* What was found out stays with the relocation: its fields, or its final form. */
+static bool keep_fix(cv_link *l, cv_irel *r, const cv_fix *f)
+{
+    r->keep = f->keep;
+    r->resolved = f->resolved;
+    if (f->keep) {
+        r->type = f->type;
+        r->addend = (int64_t)cv_wrap_add((uint64_t)r->addend, f->addend);
+    }
+    r->field = (cv_id)l->field.n;
+    if (r->target == CV_NONE) /* the link made it: nothing is written */
+        return true;
+    for (unsigned i = 0; i < f->n; i++)
+        if (l->field.n >= CV_NONE || !cv_fields_push(&l->x->mem, &l->field, CV_ARRAY_GET(f->field, i)))
+            return false;
+    r->n_fields = (uint8_t)f->n;
+    return true;
+}
+
 static cuvet_status decide(cv_link *l, cv_id q)
 {
     cv_fix f;
@@ -294,7 +313,8 @@ static cuvet_status decide(cv_link *l, cv_id q)
             cv_link_say(l, cv_l_irel(l, r)->sym, CV_R_LINK_RELOC, f.type, 0); /* against nothing */
             return CUVET_E_REFUSED;
         }
-        cv_l_irel(l, r)->keep = f.keep;
+        if (!keep_fix(l, cv_l_irel(l, r), &f))
+            return cv_l_nomem(l);
         cv_l_osec(l, q)->n_kept += f.keep;
         if (f.resolved && l->o.preserve && cv_l_osec(l, cv_l_osec(l, q)->target)->resolved != CV_NONE)
             cv_l_osec(l, cv_l_osec(l, cv_l_osec(l, q)->target)->resolved)->n_kept++;
@@ -336,11 +356,12 @@ static void put_bits(uint8_t *p, unsigned pos, unsigned bits, uint64_t value)
     }
 }
 
-/* Write the fields into the bytes of the section; every field lies inside of it. */
-bool cv_link_apply(const cv_fix *f, uint8_t *bytes, uint64_t size, uint64_t off)
+bool cv_link_apply(const cv_link *l, const cv_irel *r, uint8_t *bytes, uint64_t size)
 {
-    for (unsigned i = 0; i < f->n; i++) {
-        const cv_field *e = CV_ARRAY_AT(f->field, i);
+    uint64_t off = r->off;
+
+    for (unsigned i = 0; i < r->n_fields; i++) {
+        const cv_field *e = cv_fields_at(&l->field, (uint64_t)r->field + i);
         uint64_t end = ((uint64_t)e->pos + e->bits + 7) / 8, value = e->value;
 
         if (off > size || end > size - off)

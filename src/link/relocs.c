@@ -106,6 +106,8 @@ cuvet_status cv_link_relocations(cv_link *l, cv_id isec)
     t.n = t.body.len / cv_elf_rel_size(false, t.rela);
     if (t.target->out == CV_NONE)
         return CUVET_OK;
+    if (!cv_work(l->x, t.n, 0))
+        return CUVET_E_LIMIT;
     name = cv_l_name_join(l, t.rela ? ".rela" : ".rel", cv_l_osec(l, t.target->out)->name);
     if (name == CV_NONE || !cv_l_use_both(l, name))
         return cv_l_nomem(l);

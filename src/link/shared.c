@@ -227,21 +227,29 @@ static bool meet(shared *s, cv_id k, cv_id fn)
 
 static cuvet_status find_reach(shared *s)
 {
-    cv_u32s below = { 0 }, seen = { 0 };
+    cv_u32s below = { 0 }, seen = { 0 }, only = { 0 };
     cuvet_status st = CUVET_OK;
 
     if (s->item.n == 0 && s->unit.n == 0)
         return CUVET_OK;
-    if (!cv_u32s_fill(mem(s), &seen, cv_max(s->l->n_proto_nodes, 1)))
-        return cv_l_nomem(s->l);
+    if (!cv_u32s_fill(mem(s), &seen, cv_max(s->l->n_proto_nodes, 1)) ||
+        !cv_u32s_fill(mem(s), &only, s->l->fn.n))
+        st = cv_l_nomem(s->l);
+    for (cv_id i = 0; i < only.n; i++)
+        *cv_u32s_at(&only, i) = *cv_u32s_at(&s->arrays, i) != 0 || *cv_u32s_at(&s->uses, i) != 0;
+    if (st == CUVET_OK)
+        st = cv_link_above(s->l, &only);
     for (cv_id k = 0; k < s->kernel.n && st == CUVET_OK; k++) {
-        st = cv_link_below(s->l, kernels_at(&s->kernel, k)->fn, &below, &seen);
+        if (*cv_u32s_at(&only, kernels_at(&s->kernel, k)->fn) == 0)
+            continue;
+        st = cv_link_below(s->l, kernels_at(&s->kernel, k)->fn, &only, &below, &seen);
         for (uint64_t i = 0; i < below.n && st == CUVET_OK; i++)
             if (!meet(s, k, *cv_u32s_at(&below, i)))
                 st = cv_l_nomem(s->l);
     }
     cv_u32s_free(mem(s), &below);
     cv_u32s_free(mem(s), &seen);
+    cv_u32s_free(mem(s), &only);
     return st;
 }
 
@@ -260,7 +268,7 @@ static bool is_used(const kernel *k, uint32_t c)
 static bool set_used(shared *s, kernel *k, uint32_t c)
 {
     while (k->used.n <= c / 32)
-        if (!cv_u32s_push(mem(s), &k->used, 0))
+        if (!cv_work(s->l->x, 1, 0) || !cv_u32s_push(mem(s), &k->used, 0))
             return false;
     *cv_u32s_at(&k->used, c / 32) |= UINT32_C(1) << c % 32;
     while (is_used(k, k->low))

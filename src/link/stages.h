@@ -4,6 +4,7 @@
 #ifndef CV_LINK_STAGES_H
 #define CV_LINK_STAGES_H
 
+#include "bytes/slices.h"
 #include "io/source.h"
 #include "link/link.h"
 
@@ -39,12 +40,6 @@ CV_MUST cuvet_status cv_link_slots(cv_link *l);  /* … textures and surfaces */
 void cv_link_check_banks(cv_link *l);            /* … sizes */
 void cv_link_values(cv_link *l);                 /* symbols.c: values of all symbols */
 /* relocate.c: what becomes of a relocation. */
-typedef struct cv_field {
-    uint8_t pos, bits; /* from the lowest bit of the first byte */
-    bool add;          /* to what is there */
-    uint64_t value;
-} cv_field;
-
 typedef struct cv_fix {
     cv_field field[2];
     unsigned n;
@@ -54,9 +49,10 @@ typedef struct cv_fix {
     bool resolved; /* applied, and worth a record of that */
 } cv_fix;
 
-/* False: a type for which it is not known. */
+/* Asked once for each relocation, by the stage that decides. False: a type for which it is not known. */
 CV_MUST bool cv_link_fix(const cv_link *l, cv_id rel, const cv_osec *q, cv_fix *f);
-CV_MUST bool cv_link_apply(const cv_fix *f, uint8_t *bytes, uint64_t size, uint64_t off);
+/* Write the fields of a relocation into the bytes of its section; every field lies inside of it. */
+CV_MUST bool cv_link_apply(const cv_link *l, const cv_irel *r, uint8_t *bytes, uint64_t size);
 CV_MUST cuvet_status cv_link_decide(cv_link *l);
 CV_MUST cuvet_status cv_link_frames(cv_link *l); /* frames.c: call frame information, from sm_100 on */
 CV_MUST cuvet_status cv_link_lines(cv_link *l);  /* lines.c: line information, from sm_100 on */
@@ -73,8 +69,8 @@ CV_MUST cuvet_status cv_link_refer(cv_link *l);   /* refer.c: what is named is t
 /* Name of the information section of a code section. */
 CV_MUST cv_id cv_link_info_name(cv_link *l, cv_id text_name);
 CV_MUST cuvet_status cv_link_fill(cv_link *l); /* fill.c: bytes of the sections that the link writes itself */
-/* emit.c: the whole file into 'out', which has room for l->size bytes. */
-CV_MUST cuvet_status cv_link_emit(cv_link *l, cv_block *out);
+/* emit.c: the file, as cv_link_complete() says. */
+CV_MUST cuvet_status cv_link_emit(cv_link *l, cv_block *out, cv_slices *file);
 CV_MUST cuvet_status cv_link_reread(cv_link *l); /* reread.c: the file, by the rules of the scan */
 
 /* A kernel that the output has. */
@@ -94,8 +90,14 @@ CV_MUST bool cv_link_may_stay_undefined(const cv_link *l, const cv_isym *s);
 void cv_link_put_tool(const cv_link *l, cv_builder *b);
 /* Is the function where the program begins? */
 CV_MUST bool cv_link_is_root(const cv_link *l, cv_id fn);
-/* Functions that a function reaches, itself first. seen: a word for each prototype, at least one. */
-CV_MUST cuvet_status cv_link_below(cv_link *l, cv_id fn, cv_u32s *out, cv_u32s *seen);
+/* Functions that a function reaches, itself first. only: by function, those to go to, closed upwards as
+ * cv_link_above() makes it, so that nothing is missed; NULL: all. seen: a word for each prototype, at least
+ * one. */
+CV_MUST cuvet_status cv_link_below(cv_link *l, cv_id fn, const cv_u32s *only, cv_u32s *out, cv_u32s *seen);
+/* mark: a word for each function, not zero for some; afterwards also for all functions that reach one of
+ * them, in linear time. A kernel that is none of them need not be walked from: kernels times functions is
+ * only paid for what somebody asks about. */
+CV_MUST cuvet_status cv_link_above(cv_link *l, cv_u32s *mark);
 
 /* Short ways to elements. */
 static inline cv_lobj *cv_l_obj(const cv_link *l, uint64_t i)

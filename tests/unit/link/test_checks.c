@@ -14,6 +14,9 @@
 static cv_ctx x;
 static cv_link l;
 static cv_block out;
+static cv_slices file;
+static cv_block images[8]; /* of the inputs: a link may write in them */
+static unsigned n_images;
 static struct {
     unsigned n;
     cuvet_diag last;
@@ -26,13 +29,26 @@ static void on_diag(void *user, const cuvet_diag *d)
     said.last = *d;
 }
 
+static void add_image(cv_span bytes)
+{
+    cv_block *b = &images[n_images++];
+    uint64_t extent;
+    cv_cubin c;
+
+    ck_assert_uint_le(n_images, N(images));
+    cv_cubin_init(&c);
+    ck_assert_int_eq(cv_block_copy(&x, b, bytes), CUVET_OK);
+    ck_assert_int_eq(cv_cubin_examine(&x, &c, b->span, NULL, &extent), CUVET_OK);
+    ck_assert_int_eq(cv_link_add(&l, b->span, &c, "object"), CUVET_OK);
+}
+
 static void add(const char *name, const char *target)
 {
     const uint8_t *p;
     size_t n;
 
     for (unsigned i = 0; (p = golden_input(name, target, i, &n)) != NULL; i++)
-        ck_assert_int_eq(cv_link_add(&l, cv_span_of(p, n, 0), "object"), CUVET_OK);
+        add_image(cv_span_of(p, n, 0));
 }
 
 static void begin(const char *name, const char *target, bool relocatable)
@@ -50,13 +66,18 @@ static void begin(const char *name, const char *target, bool relocatable)
     memset(&said, 0, sizeof(said));
     cv_link_begin(&l, &x, &o);
     l.out = &out;
+    l.file = &file;
+    n_images = 0;
     add(name, target);
 }
 
 static void end(void)
 {
     cv_link_end(&l);
+    cv_slices_free(&x.mem, &file);
     cv_block_free(&x, &out);
+    while (n_images > 0)
+        cv_block_free(&x, &images[--n_images]);
     cv_islands_drop();
     ck_assert_uint_eq(x.mem.live, 0);
 }
@@ -456,7 +477,7 @@ END_TEST
 START_TEST(relocatable)
 {
     begin("shared_static", "sm_80", true);
-    ck_assert_int_eq(cv_link_complete(&l, &out), CUVET_OK);
+    ck_assert_int_eq(cv_link_complete(&l, &out, &file), CUVET_OK);
     ck_assert_uint_eq(l.seen.extent, out.span.len);
     end();
 }
