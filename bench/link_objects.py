@@ -5,7 +5,8 @@ nothing but no-ops with relocations on them. No CUDA is needed; both linkers tak
 
   link_objects.py WHAT [N] DIR      writes DIR/0000.cubin, ...; prints what it wrote
 
-tiny; functions N (N / 10 objects, 50 relocations a function); symbols N; relocations N; edges N; shared N;
+tiny; functions N (N / 10 objects, 50 relocations a function, no function called from two places); layers N (the same
+size in five layers, each function calls four random ones of the next layer); symbols N; relocations N; edges N; shared N;
 diamond N (N objects of two functions, each of which calls both of the next); dag N (N objects of four functions, each
 of which calls four random ones of earlier objects, and a kernel that calls them).
 """
@@ -268,6 +269,24 @@ def functions(n):
     return objects
 
 
+def layers(n, seed=1):
+    """as functions(), but what is called is shared, as helpers are: the nine device functions of an object call four
+    random ones of the next layer each; the kernel calls three of its own object"""
+    rnd, objects, m = random.Random(seed), [], n // 10
+    for i in range(m):
+        o, end = Obj(), (i * 5 // m + 1) * m // 5
+        below = range(end, min(m, end + m // 5))
+        o.functions = [Function("k%d" % i, True, ["d%d_%d" % (i, j) for j in range(3)], ["g%d_0" % i] * 20)]
+        for j in range(9):
+            calls = ["d%d_%d" % (rnd.choice(below), rnd.randrange(9)) for _ in range(4)] if below else []
+            loads = ["g%d_%d" % ((i + v) % m, j) for v in range(25 - 3 * len(calls) // 2)]
+            o.functions.append(Function("d%d_%d" % (i, j), False, list(dict.fromkeys(calls)), loads))
+        for j in range(9):
+            o.variable("g%d_%d" % (i, j))
+        objects.append(o)
+    return objects
+
+
 def symbols(n):
     """n variables in 20 objects, each named again by the next one"""
     objects = []
@@ -342,8 +361,8 @@ def dag(n, seed=1):
     return objects
 
 
-MAKERS = {"functions": functions, "symbols": symbols, "relocations": relocations, "edges": edges, "shared": shared,
-          "diamond": diamond, "dag": dag}
+MAKERS = {"functions": functions, "layers": layers, "symbols": symbols, "relocations": relocations, "edges": edges,
+          "shared": shared, "diamond": diamond, "dag": dag}
 
 
 def make(what, n, where):

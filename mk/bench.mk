@@ -2,7 +2,7 @@
 #
 # Measurements: cuvet against the bare loops that do the same work without any check.
 
-.PHONY: bench bench-build
+.PHONY: bench bench-build bench-link
 BENCH_SRCS := $(sort $(wildcard bench/*.c))
 BENCH_BINS := $(BENCH_SRCS:bench/%.c=$(BUILD)/bench/%)
 
@@ -19,3 +19,8 @@ bench: ## ratios to bare loops, paired runs, medians of cpu time (CUVET_BENCH_FI
 	@sh tools/deps.sh check
 	@$(SUBMAKE) all bench-build
 	@$(PYTHON) bench/run.py --build $(BUILD) $(BENCH_ARGS)
+
+bench-link: ## links against nvlink and libnvJitLink where present, and against half the size (BENCH_ARGS)
+	@sh tools/deps.sh check
+	@$(SUBMAKE) all bench-build
+	@$(PYTHON) bench/run_link.py --build $(BUILD) $(BENCH_ARGS)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define SMALL 4096 /* elements */
+
 bool cv_vec_grow(cv_mem *m, void **v, uint64_t *cap, uint64_t need, uint64_t elem)
 {
     uint64_t old = *cap;
@@ -15,7 +17,9 @@ bool cv_vec_grow(cv_mem *m, void **v, uint64_t *cap, uint64_t need, uint64_t ele
 
 bool cv_vec_grow_raw(cv_mem *m, void **v, uint64_t *cap, uint64_t need, uint64_t elem)
 {
-    uint64_t want = cv_max(need, cv_max(8, cv_sat_add(*cap, *cap / 2)));
+    /* Small ones double, large ones grow by half: half of what is large may be more than there is. */
+    uint64_t more = *cap < SMALL ? *cap : *cap / 2;
+    uint64_t want = cv_max(need, cv_max(16, cv_sat_add(*cap, more)));
     uint64_t bytes;
     void *p;
 

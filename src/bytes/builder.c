@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define SMALL 65536 /* what is smaller doubles */
+
 void cv_builder_init(cv_builder *b, cv_mem *mem)
 {
     *b = (cv_builder){ .mem = mem };
@@ -14,27 +16,35 @@ void cv_builder_free(cv_builder *b)
     *b = (cv_builder){ .mem = b->mem };
 }
 
-/* Room for n more bytes, or the sticky failure. */
-static bool room(cv_builder *b, uint64_t n)
+/* Exactly 'cap' bytes. */
+static bool grow(cv_builder *b, uint64_t cap)
 {
-    uint64_t need = 0, cap;
-    uint8_t *p;
+    uint8_t *p = cv_mem_resize_raw(b->mem, b->bytes, b->cap, cap);
 
-    if (b->failed || !cv_add(b->len, n, &need)) {
-        b->failed = true;
+    if (!p)
         return false;
-    }
-    if (need <= b->cap)
-        return true;
-    cap = cv_max(need, cv_max(64, cv_sat_add(b->cap, b->cap / 2)));
-    p = cv_mem_resize_raw(b->mem, b->bytes, b->cap, cap);
-    if (!p) {
-        b->failed = true;
-        return false;
-    }
     b->bytes = p;
     b->cap = cap;
     return true;
+}
+
+/* Room for n more bytes, or the sticky failure. */
+static bool room(cv_builder *b, uint64_t n)
+{
+    uint64_t need = 0, more = b->cap < SMALL ? b->cap : b->cap / 2;
+
+    if (b->failed || !cv_add(b->len, n, &need) ||
+        (need > b->cap && !grow(b, cv_max(need, cv_max(256, cv_sat_add(b->cap, more))))))
+        b->failed = true;
+    return !b->failed;
+}
+
+void cv_builder_reserve(cv_builder *b, uint64_t n)
+{
+    uint64_t need = 0;
+
+    if (!b->failed && cv_add(b->len, n, &need) && need > b->cap && !grow(b, need))
+        b->failed = true;
 }
 
 /* Where n more bytes go; NULL: no room. What is put there is written out byte by byte, not in a loop: only

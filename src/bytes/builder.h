@@ -16,6 +16,8 @@ typedef struct cv_builder {
 
 void cv_builder_init(cv_builder *b, cv_mem *mem);
 void cv_builder_free(cv_builder *b);
+/* Room for exactly n more bytes: for what knows its size. A failure is sticky. */
+void cv_builder_reserve(cv_builder *b, uint64_t n);
 void cv_put_u8(cv_builder *b, uint8_t v);
 void cv_put_u16(cv_builder *b, uint16_t v);
 void cv_put_u32(cv_builder *b, uint32_t v);

@@ -76,7 +76,7 @@ static bool apply(const cv_link *l, cv_block *out, const cv_osec *q)
     bool ok = true;
     uint8_t *bytes;
 
-    if (t->dead || t->group == CV_G_NOBITS)
+    if (t->dead || t->group == CV_G_NOBITS || q->n_applied == 0)
         return true;
     bytes = (uint8_t *)(uintptr_t)(t->lent ? lent_bytes(l, t) : part_of(out, t->off, t->size)).base;
     for (cv_id r = q->rels; r != CV_NONE && ok; r = cv_l_irel(l, r)->next)

@@ -73,6 +73,7 @@ static cuvet_status fill_symbols(cv_link *l)
         if (f->sec != CV_NONE && cv_l_osec(l, f->sec)->fn == i)
             cv_l_osym(l, f->sym)->size = cv_l_osec(l, f->sec)->size;
     }
+    cv_builder_reserve(b, (l->sym_order.n + 1) * cv_elf_sym_size(false));
     cv_put_zero(b, cv_elf_sym_size(false));
     if (l->symtab_shndx != CV_NONE) {
         cv_put_u32(bytes_of(l, l->symtab_shndx), 0);
@@ -183,17 +184,16 @@ static cuvet_status fill_relocations(cv_link *l, cv_id id)
 
     if (q->dead)
         return CUVET_OK;
+    cv_builder_reserve(&q->bytes, cv_sat_mul(q->n_kept, q->entsize));
     for (cv_id r = q->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
         const cv_irel *e = cv_l_irel(l, r);
-        cv_id y;
 
         if (!e->keep)
             continue;
-        y = e->osym != CV_NONE ? e->osym : cv_link_symbol_of(l, e->sym);
-        if (CV_NEVER(y == CV_NONE)) /* refer.c */
+        if (CV_NEVER(e->osym == CV_NONE)) /* refer.c */
             return cv_link_broken(l);
         cv_put_u64(&q->bytes, e->off);
-        cv_put_u64(&q->bytes, (uint64_t)cv_l_osym(l, y)->index << 32 | e->type);
+        cv_put_u64(&q->bytes, (uint64_t)cv_l_osym(l, e->osym)->index << 32 | e->type);
         if (rela)
             cv_put_u64(&q->bytes, (uint64_t)e->addend);
     }

@@ -17,12 +17,23 @@ static cuvet_status add_action(cv_link *l)
     return l->action == CV_NONE ? cv_l_nomem(l) : CUVET_OK;
 }
 
+static bool any_undefined(const cv_link *l)
+{
+    for (cv_id i = 0; i < l->mean.n && !l->unnamed; i++) {
+        cv_id first = cv_l_mean(l, i)->first;
+
+        if (first != CV_NONE && !cv_link_may_stay_undefined(l, cv_l_isym(l, first)))
+            return true;
+    }
+    return l->unnamed;
+}
+
 /* Names that nobody defines, but that live code or data refers to. */
 static cuvet_status check_undefined(cv_link *l)
 {
     uint64_t before = l->x->n_errors;
 
-    if (l->o.relocatable)
+    if (l->o.relocatable || !any_undefined(l))
         return CUVET_OK;
     for (cv_id i = 0; i < l->osec.n; i++) {
         const cv_osec *q = cv_l_osec(l, i), *t = q->group == CV_G_REL ? cv_l_osec(l, q->target) : NULL;

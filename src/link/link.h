@@ -104,7 +104,7 @@ typedef struct cv_irel {
     int64_t addend; /* of one that stays, decided: as it is written … */
     uint32_t type;  /* … like its type */
     cv_id sym;      /* of the input; CV_NONE with osym set */
-    cv_id osym;     /* overrides what the symbol became; CV_NONE */
+    cv_id osym;     /* overrides what the symbol became; decided: what that is, of one that stays */
     cv_id target;   /* input section it lies in; CV_NONE: added */
     cv_id next;     /* read before this one */
     cv_id field;    /* what is written when it is applied: the first of n_fields */
@@ -138,8 +138,9 @@ typedef struct cv_osec {
     cv_id own_next;
     cv_id rels; /* head of the list */
     uint64_t n_kept;
-    cv_builder bytes; /* made by the link; otherwise the parts */
-    bool param;       /* bank of parameters, from sm_100 on */
+    uint64_t n_applied; /* of relocations: those that write something */
+    cv_builder bytes;   /* made by the link; otherwise the parts */
+    bool param;         /* bank of parameters, from sm_100 on */
     bool dead, pre, extern_array, is_resolved, info_listed;
     bool lent;         /* its bytes are those of its only part, in the input */
     uint32_t reg_byte; /* of code: high byte of sh_info */
@@ -269,6 +270,7 @@ typedef struct cv_link {
     uint64_t n_proto_nodes;
     uint64_t program_first, program_n; /* records of .nv.info */
     bool has_common, reserved;
+    bool unnamed; /* an input has a global symbol without a name */
     uint32_t stamp;
     cv_id shstrtab, strtab, symtab, symtab_shndx;
     uint64_t n_locals; /* symbols before the first global one, the null symbol included */

@@ -302,20 +302,23 @@ static cuvet_status decide(cv_link *l, cv_id q)
 {
     cv_fix f;
 
-    cv_l_osec(l, q)->n_kept = 0;
+    cv_l_osec(l, q)->n_kept = cv_l_osec(l, q)->n_applied = 0;
     for (cv_id r = cv_l_osec(l, q)->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
         if (!cv_link_fix(l, r, cv_l_osec(l, q), &f)) {
             cv_link_say(l, cv_l_irel(l, r)->sym, CV_R_LINK_RELOC, cv_l_irel(l, r)->type, 0);
             return CUVET_E_REFUSED;
         }
-        if (f.keep && cv_l_irel(l, r)->osym == CV_NONE &&
-            cv_link_symbol_of(l, cv_l_irel(l, r)->sym) == CV_NONE) {
-            cv_link_say(l, cv_l_irel(l, r)->sym, CV_R_LINK_RELOC, f.type, 0); /* against nothing */
-            return CUVET_E_REFUSED;
+        if (f.keep && cv_l_irel(l, r)->osym == CV_NONE) {
+            cv_l_irel(l, r)->osym = cv_link_symbol_of(l, cv_l_irel(l, r)->sym);
+            if (cv_l_irel(l, r)->osym == CV_NONE) {
+                cv_link_say(l, cv_l_irel(l, r)->sym, CV_R_LINK_RELOC, f.type, 0); /* against nothing */
+                return CUVET_E_REFUSED;
+            }
         }
         if (!keep_fix(l, cv_l_irel(l, r), &f))
             return cv_l_nomem(l);
         cv_l_osec(l, q)->n_kept += f.keep;
+        cv_l_osec(l, q)->n_applied += cv_l_irel(l, r)->n_fields != 0;
         if (f.resolved && l->o.preserve && cv_l_osec(l, cv_l_osec(l, q)->target)->resolved != CV_NONE)
             cv_l_osec(l, cv_l_osec(l, cv_l_osec(l, q)->target)->resolved)->n_kept++;
     }

@@ -79,8 +79,10 @@ static void resolve_symbol(cv_link *l, cv_id id)
     cv_isym *s = cv_l_isym(l, id);
     cv_meaning *m;
 
-    if (!takes_part(l, s))
+    if (!takes_part(l, s)) {
+        l->unnamed = l->unnamed || (s->index != 0 && cv_l_bind(s) != CV_STB_LOCAL);
         return;
+    }
     m = cv_l_mean(l, s->name);
     if (m->first == CV_NONE) {
         m->first = id;

@@ -134,9 +134,20 @@ static bool use(shared *s, cv_id sym, cv_id fn)
     return id != CV_NONE;
 }
 
+static bool any_shared(const cv_link *l)
+{
+    for (cv_id i = 0; i < l->isym.n; i++)
+        if (cv_l_is_shared(cv_l_isym(l, i)))
+            return true;
+    return false;
+}
+
 static cuvet_status find_uses(shared *s)
 {
     const cv_link *l = s->l;
+
+    if (!any_shared(l))
+        return CUVET_OK;
 
     for (cv_id i = 0; i < l->osec.n; i++) {
         const cv_osec *q = cv_l_osec(l, i);

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Measure links: cuvet against nvlink (whole processes) and libnvJitLink (in one process), and against itself on programs
+of twice the size.
+
+Runs are paired and alternate; each figure is the median of the ratios of the pairs, by processor time (user + system)
+unless the line says otherwise. The programs are written by link_objects.py; the members of libnccl are unpacked by cuvet.
+What is not installed is not measured, and that is said: CUVET_NVLINK, CUVET_NVJITLINK, CUVET_NCCL name other places.
+"""
+import argparse
+import glob
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import link_objects  # noqa: E402
+from run import MIB, Run, Table, pairs, words  # noqa: E402
+
+SERIES = (("functions", 500, 5), ("layers", 500, 5), ("symbols", 10000, 5), ("relocations", 25000, 5), ("edges", 10000, 5),
+          ("shared", 512, 5), ("diamond", 1250, 4))
+
+
+def home():
+    nvcc = shutil.which("nvcc")
+    return os.path.dirname(os.path.dirname(os.path.realpath(nvcc))) if nvcc else "/usr/local/cuda"
+
+
+def find(variable, names):
+    """a file that is named, or the first that exists in the CUDA installation"""
+    named = os.environ.get(variable)
+    if named is not None:
+        return named or None
+    for name in names:
+        for d in ("lib64", "lib", "targets/x86_64-linux/lib", "bin"):
+            for f in sorted(glob.glob(os.path.join(home(), d, name))):
+                return os.path.realpath(f)
+    return None
+
+
+class Bench:
+    def __init__(self, args, tmp):
+        self.tmp, self.t, self.n = tmp, Table(), args.pairs
+        self.cuvet, self.tool = os.path.join(args.build, "cuvet"), os.path.join(args.build, "bench", "link")
+        self.nvlink = find("CUVET_NVLINK", ["nvlink"])
+        self.jit = find("CUVET_NVJITLINK", ["libnvJitLink.so*"])
+        for what, path in (("nvlink", self.nvlink), ("libnvJitLink", self.jit)):
+            if not path:
+                print("SKIPPED: everything that is measured against %s: it is not installed here" % what, flush=True)
+
+    def program(self, what, n=0):
+        where = os.path.join(self.tmp, "%s-%d" % (what, n))
+        if not os.path.isdir(where):
+            link_objects.make(what, n, where)
+        return where
+
+    def argv(self, tool, where, arch="sm_90"):
+        out = os.path.join(self.tmp, "out.%s" % os.path.basename(tool))
+        files = sorted(glob.glob(os.path.join(where, "*.cubin")))
+        return ([tool, "link"] if tool == self.cuvet else [tool]) + ["-arch=" + arch] + files + ["-o", out]
+
+    def whole(self, name, where, target, n=None, arch="sm_90"):
+        if not self.nvlink:
+            return
+        for what in ("cpu", "wall"):
+            ratio, a, b, spread = pairs(self.argv(self.nvlink, where, arch), self.argv(self.cuvet, where, arch), n or self.n, what)
+            judged = target if what == "cpu" else None
+            self.t.add(name, "nvlink / cuvet, process, %s" % what, ratio, "x", judged and ">= %g" % judged,
+                       judged and ratio >= judged, "%.4f s / %.4f s, pairs %.2f to %.2f" % (a, b, *spread))
+
+    def inside(self, name, where, rounds, target=None, most_us=None, arch="sm_90"):
+        """links in one process; its figures"""
+        argv = [self.tool, str(rounds), arch, where]
+        r = {k: float(v) for k, v in words(Run(argv + ([self.jit] if self.jit and target else []), output=True).text).items()}
+        if "ratio" in r:
+            self.t.add(name, "libnvJitLink / cuvet, in process", r["ratio"], "x", ">= %g" % target, r["ratio"] >= target,
+                       "%.0f us / %.0f us, warm" % (r["jit_us"], r["ours_us"]))
+        if most_us:
+            self.t.add(name, "in process", r["ours_us"] / 1000, "ms", "< %g" % (most_us / 1000), r["ours_us"] < most_us)
+        return r
+
+    def growth(self, what, first, steps):
+        """time of each size over the one of half the size"""
+        sizes, times = [first << i for i in range(steps)], []
+        for n in sizes:
+            r = self.inside("", self.program(what, n), 2 * self.n + 1)
+            times.append(r["ours_us"])
+            shutil.rmtree(self.program(what, n))
+        worst = max(b / a for a, b in zip(times, times[1:]))
+        self.t.add("%s %d .. %d" % (what, sizes[0], sizes[-1]), "worst growth by doubling", worst, "x", "<= 2.2", worst <= 2.2,
+                   " ".join("%.1f" % (t / 1000) for t in times) + " ms")
+
+    def nccl(self, lib, sm, target):
+        name, where = "NCCL sm_%d" % sm, os.path.join(self.tmp, "nccl-%d" % sm)
+        subprocess.run([self.cuvet, "unpack", "--kind=elf", "--arch=sm_%d" % sm, "--no-progress", "-d", where, lib],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        for f in glob.glob(os.path.join(where, "*")):  # relocatable members; the rest is the image they were linked to
+            with open(f, "rb") as h:
+                head = h.read(20)
+            if struct.unpack_from("<H", head, 16)[0] != 1:
+                os.unlink(f)
+            else:
+                os.rename(f, f + ".cubin")
+        files = glob.glob(os.path.join(where, "*.cubin"))
+        if not files:
+            print("SKIPPED: %s: no relocatable members in %s" % (name, lib), flush=True)
+            return
+        argv = self.argv(self.cuvet, where, "sm_%d" % sm)
+        p = subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        if p.returncode:
+            print("NOT MEASURED: %s: cuvet link ends with %d: %s" % (name, p.returncode, p.stderr.strip().splitlines()[-1:]), flush=True)
+            return
+        bytes_in, bytes_out = sum(map(os.path.getsize, files)), os.path.getsize(argv[-1])
+        self.whole(name, where, target, 3 if sm >= 100 else None, "sm_%d" % sm)
+        rss = Run(argv).rss * 1024
+        self.t.add(name, "peak memory / (input + output)", rss / (bytes_in + bytes_out), "x", "<= 1.5",
+                   rss <= 1.5 * (bytes_in + bytes_out), "%.0f MiB; %d members, %.0f MiB in, %.0f MiB out" % (
+                       rss / MIB, len(files), bytes_in / MIB, bytes_out / MIB))
+        shutil.rmtree(where)
+
+    def all(self):
+        print("%-28s %-34s %9s %-7s %-16s" % ("program", "measure", "value", "unit", "target"))
+        tiny = self.program("tiny")
+        self.whole("tiny", tiny, 1.7, 10 * self.n)
+        self.inside("tiny", tiny, 200, 10)
+        for what in ("functions", "layers"):
+            where = self.program(what, 2000)
+            self.whole("%s 2000" % what, where, 5)
+            self.inside("%s 2000" % what, where, self.n, 1)
+        self.inside("diamond 32", self.program("diamond", 32), 50, most_us=2000)
+        self.whole("dag 400", self.program("dag", 400), 60, 1)
+        for series in SERIES:
+            self.growth(*series)
+        lib = find("CUVET_NCCL", ["libnccl.so*"])
+        if lib:
+            self.nccl(lib, 90, 2)
+            self.nccl(lib, 100, 100)
+        else:
+            print("SKIPPED: NCCL: no libnccl here (CUVET_NCCL names one)", flush=True)
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ap.add_argument("--build", required=True)
+    ap.add_argument("--pairs", type=int, default=5)
+    ap.add_argument("--gate", action="store_true", help="exit 1 when a target is missed")
+    args = ap.parse_args()
+    with tempfile.TemporaryDirectory() as tmp:
+        b = Bench(args, tmp)
+        b.all()
+    with open(os.path.join(args.build, "bench-link.json"), "w", encoding="ascii") as f:
+        json.dump({"pairs": args.pairs, "rows": b.t.rows}, f, indent=1)
+    met = sum(r["met"] is True for r in b.t.rows)
+    print("%d targets met, %d missed; all figures: %s" % (met, b.t.missed, os.path.join(args.build, "bench-link.json")))
+    return 1 if args.gate and b.t.missed or not b.t.rows else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
