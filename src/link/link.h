@@ -25,6 +25,9 @@ typedef enum cv_group {
     CV_N_GROUPS
 } cv_group;
 
+/* Shared memory that kernels of sm_90 and later leave to the system. */
+#define CV_LINK_RESERVED UINT64_C(0x400)
+
 /* Options of one link. */
 typedef struct cv_link_options {
     cuvet_target target;

@@ -6,7 +6,7 @@
 #include "link/sort.h"
 #include "link/stages.h"
 
-enum { SHT_NOBITS = 8, RESERVED = 0x400, LARGE_ALIGN = 16 };
+enum { SHT_NOBITS = 8, LARGE_ALIGN = 16 };
 
 /* A link of a list. */
 typedef struct item {
@@ -413,8 +413,8 @@ static void finish_kernel(shared *s, kernel *k)
     needed = k->end > 0 || k->align >= LARGE_ALIGN;
     if (k->end > STATIC_MOST)
         cv_link_say(l, f->def, CV_R_LINK_SHARED, k->end, STATIC_MOST);
-    if (needed && l->o.target.sm >= 90 && l->reserved)
-        k->end = cv_sat_add(k->end, RESERVED);
+    if (needed && cv_link_reserves(l))
+        k->end = cv_sat_add(k->end, CV_LINK_RESERVED);
     for (uint64_t i = 0; i < k->own.n; i++)
         cv_l_isym(l, *cv_u32s_at(&k->own, i))->shared_sec = cv_l_osec(l, f->sec)->shared;
     q->dead = !needed;
@@ -449,7 +449,9 @@ static cuvet_status lay_out(shared *s)
         finish_kernel(s, kernels_at(&s->kernel, i));
     if (d == CV_NONE)
         return CUVET_OK;
-    cv_l_osec(l, d)->size = l->o.preserve ? s->end : 0;
+    cv_l_osec(l, d)->size = 0; /* unless the symbols in it are to be seen */
+    if ((l->o.preserve || l->o.debug) && s->end)
+        cv_l_osec(l, d)->size = cv_sat_add(s->end, cv_link_reserves(l) ? CV_LINK_RESERVED : 0);
     cv_l_osec(l, d)->dead = !cv_l_osec(l, d)->extern_array && cv_l_osec(l, d)->size == 0;
     return CUVET_OK;
 }

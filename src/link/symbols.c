@@ -34,7 +34,8 @@ static void shared_value(const cv_link *l, cv_osym *y, const cv_isym *w)
     y->value = w->placed ? w->shared_off : 0;
     if (w->shared_sec != CV_NONE)
         y->sec = w->shared_sec;
-    (void)l;
+    if (w->placed && cv_link_reserves(l)) /* the symbol counts what comes first, code does not */
+        y->value = cv_sat_add(y->value, CV_LINK_RESERVED);
 }
 
 static void defined(const cv_link *l, cv_osym *y)
@@ -47,6 +48,11 @@ static void defined(const cv_link *l, cv_osym *y)
     if (w->common) {
         y->value = w->value;
         y->common_kept = true;
+        return;
+    }
+    if (cv_l_is_nowhere(w)) {
+        y->value = UINT64_MAX;
+        y->info = CV_STB_LOCAL << 4 | CV_STT_CUDA_OBJECT;
         return;
     }
     if (w->sec == CV_NONE || cv_l_isec(l, w->sec)->table) {
@@ -64,7 +70,8 @@ static void defined(const cv_link *l, cv_osym *y)
     y->other = w->other & MANAGED;
     if (is_shared_space(w->other))
         shared_value(l, y, w);
-    if (l->o.preserve && (is_shared_space(w->other) || (w->other & HIDDEN_BANK) == HIDDEN_BANK))
+    if (l->o.preserve &&
+        ((is_shared_space(w->other) && !l->o.debug) || (w->other & HIDDEN_BANK) == HIDDEN_BANK))
         y->other = 1;
 }
 
