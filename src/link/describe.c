@@ -115,7 +115,7 @@ static bool stays(const cv_link *l, cv_id osym)
 {
     const cv_osym *y = cv_l_osym(l, osym);
 
-    return y->win == CV_NONE || (!l->o.relocatable && y->fn != CV_NONE && cv_l_fn(l, y->fn)->kernel);
+    return y->win == CV_NONE || (y->fn != CV_NONE && cv_l_fn(l, y->fn)->kernel);
 }
 
 /* Kept entries of a function's own EXTERNS records. any: whether there is one. */
