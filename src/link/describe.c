@@ -457,6 +457,8 @@ static cuvet_status describe_program(cv_link *l)
     }
     l->program_first = first;
     l->program_n = l->rec.n - first;
+    if (l->program_n == 0)
+        cv_l_osec(l, l->info)->dead = true;
     return ok ? CUVET_OK : cv_l_nomem(l);
 }
 
