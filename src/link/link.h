@@ -127,6 +127,7 @@ typedef struct cv_osec {
     uint64_t n_kept;
     cv_builder bytes; /* made by the link; otherwise the parts */
     bool dead, pre, extern_array, is_resolved, info_listed;
+    bool hollow;       /* nothing lies in it, however large it is */
     uint32_t reg_byte; /* of code: high byte of sh_info */
 } cv_osec;
 

@@ -99,10 +99,9 @@ static bool drop_section(const cv_link *l, const cv_osym *y)
 {
     const cv_osec *s = cv_l_osec(l, y->sec);
 
-    return s->dead ||
-           ((s->group == CV_G_NOBITS || s->group == CV_G_INIT || s->group == CV_G_CONST ||
-             s->group == CV_G_DEBUG) &&
-            s->size == 0);
+    return s->dead || ((s->group == CV_G_NOBITS || s->group == CV_G_INIT || s->group == CV_G_CONST ||
+                        s->group == CV_G_DEBUG) &&
+                       (s->size == 0 || s->hollow));
 }
 
 static bool drop_undefined(const cv_link *l, const cv_osym *y)
