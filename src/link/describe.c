@@ -359,7 +359,7 @@ static bool add_missing(describer *d, cv_id fn, kernel_facts *k, bool crs)
             k->bars = true;
             ok = add_barriers(l, f->all_bars);
         }
-        if (!ok || k->externs)
+        if (!ok || k->externs || d->n_kernels == 1) /* the only kernel gets its list at the end */
             continue;
         ok = list_kept(d, g, false, &any);
         if (ok && any) {

@@ -42,6 +42,7 @@ typedef struct kernel {
 typedef struct unit {
     cv_id parent;
     uint64_t align, off;
+    bool reached; /* by a kernel */
 } unit;
 
 CV_VEC(vars, var);
@@ -382,6 +383,7 @@ static void place_arrays(shared *s)
             continue;
         u = units_at(&s->unit, find_unit(s, k->unit));
         u->off = cv_max(u->off, k->end ? cv_sat_align(k->end, u->align) : 0);
+        u->reached = true;
     }
     for (cv_id i = 0; i < s->kernel.n; i++) {
         kernel *k = kernels_at(&s->kernel, i);
@@ -393,10 +395,14 @@ static void place_arrays(shared *s)
         k->end = u->off;
         k->align = cv_max(k->align, u->align);
     }
-    for (cv_id i = 0; i < s->l->fn.n; i++)
-        if (*cv_u32s_at(&s->arrays, i) != 0)
-            cv_l_fn(s->l, i)->extern_off =
-                units_at(&s->unit, find_unit(s, *cv_u32s_at(&s->arrays, i) - 1))->off;
+    for (cv_id i = 0; i < s->l->fn.n; i++) {
+        const unit *u;
+
+        if (*cv_u32s_at(&s->arrays, i) == 0)
+            continue;
+        u = units_at(&s->unit, find_unit(s, *cv_u32s_at(&s->arrays, i) - 1));
+        cv_l_fn(s->l, i)->extern_off = u->reached ? u->off : UINT64_MAX; /* nobody gets there */
+    }
 }
 
 /* What a kernel may have without asking for more at run time. */
