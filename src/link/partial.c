@@ -101,6 +101,8 @@ static cuvet_status rewrite(cv_link *l, cv_id fn, cv_id rel, uint64_t align)
 
 cuvet_status cv_link_shared_partial(cv_link *l)
 {
+    cv_id shared = cv_l_find_osec(l, ".nv_debug.shared", l->empty);
+    bool array = shared != CV_NONE && cv_l_osec(l, shared)->extern_array;
     uint64_t align = largest_alignment(l);
     cuvet_status st = CUVET_OK;
 
@@ -112,8 +114,14 @@ cuvet_status cv_link_shared_partial(cv_link *l)
     for (cv_id i = 0; i < l->osec.n; i++) {
         cv_osec *q = cv_l_osec(l, i);
 
-        if (cv_span_starts(cv_l_text(l, q->name), ".nv.shared.") && q->size)
+        if (!cv_span_starts(cv_l_text(l, q->name), ".nv.shared."))
+            continue;
+        if (q->size)
             q->align = cv_max(q->align, align);
+        else if (array && align == LARGE_ALIGN) { /* room for an array, also where none is used */
+            q->align = cv_max(q->align, align);
+            q->dead = false;
+        }
     }
     for (cv_id i = 0; i < l->osec.n && st == CUVET_OK; i++) {
         const cv_osec *q = cv_l_osec(l, i);

@@ -61,6 +61,7 @@ typedef struct shared {
     cv_u32s arrays;   /* by function: unit, + 1 */
     uint64_t end;     /* of the coloured variables */
     uint64_t largest; /* alignment of all variables that functions share */
+    bool has_array;   /* somebody names an extern array */
 } shared;
 
 static cv_mem *mem(const shared *s)
@@ -416,7 +417,9 @@ static void finish_kernel(shared *s, kernel *k)
     bool needed;
 
     k->align = cv_max(k->align, s->colour.n ? s->largest : 0);
-    needed = k->end > 0 || k->align >= LARGE_ALIGN;
+    /* A program with an extern array has room for it in every kernel that is aligned for one. */
+    needed = k->end > 0 ||
+             (s->has_array && (k->align == LARGE_ALIGN || (k->align > LARGE_ALIGN && cv_link_reserves(l))));
     if (k->end > STATIC_MOST)
         cv_link_say(l, f->def, CV_R_LINK_SHARED, k->end, STATIC_MOST);
     if (needed && cv_link_reserves(l))
@@ -435,6 +438,7 @@ static cuvet_status lay_out(shared *s)
     cuvet_status st = list_kernels(s);
     cv_id d = cv_l_find_osec(l, ".nv_debug.shared", l->empty);
 
+    s->has_array = d != CV_NONE && cv_l_osec(l, d)->extern_array;
     if (st == CUVET_OK)
         st = find_uses(s);
     if (st == CUVET_OK)
@@ -458,7 +462,8 @@ static cuvet_status lay_out(shared *s)
     cv_l_osec(l, d)->size = 0; /* unless the symbols in it are to be seen */
     if ((l->o.preserve || l->o.debug) && s->end)
         cv_l_osec(l, d)->size = cv_sat_add(s->end, cv_link_reserves(l) ? CV_LINK_RESERVED : 0);
-    cv_l_osec(l, d)->dead = !cv_l_osec(l, d)->extern_array && cv_l_osec(l, d)->size == 0;
+    cv_l_osec(l, d)->dead =
+        cv_l_osec(l, d)->size == 0 && !(s->has_array && cv_l_osec(l, d)->align == LARGE_ALIGN);
     return CUVET_OK;
 }
 
