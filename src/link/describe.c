@@ -350,6 +350,8 @@ static bool add_missing(describer *d, cv_id fn, kernel_facts *k, bool crs)
     bool ok = crs || !f->recursive || add_recursion(l);
 
     k->bars = f->bars != 0;
+    if (ok && f->flag_bars)
+        ok = add_barriers(l, f->all_bars);
     k->externs = k->in_place || d->list.n == 0;
     for (uint64_t i = 0; i < k->below.n && ok; i++) {
         const cv_lfn *g = cv_l_fn(l, cv_keys_at(&k->below, i)->index);
@@ -396,6 +398,8 @@ static cuvet_status describe_function(describer *d, cv_id fn)
     }
     if (ok && kernel)
         ok = add_missing(d, fn, &k, crs);
+    else if (ok && f->flag_bars)
+        ok = add_barriers(l, f->bars);
     cv_keys_free(&l->x->mem, &k.below);
     out.n = l->rec.n - out.first;
     return ok && cv_oinfos_push(&l->x->mem, &l->oinfo, out) ? CUVET_OK : cv_l_nomem(l);

@@ -326,6 +326,11 @@ static cuvet_status fill_compat(cv_link *l)
     }
     for (uint64_t i = 0; i < all.n; i++)
         put_tag(l, bytes_of(l, l->compat), tags_at(&all, i));
+    if (all.n == 0 && ok) {
+        cv_put_u8(bytes_of(l, l->compat), CV_TLV_BVAL);
+        cv_put_u8(bytes_of(l, l->compat), COMPAT_ACCEL);
+        cv_put_u16(bytes_of(l, l->compat), l->o.target.suffix == 'a');
+    }
     tags_free(&l->x->mem, &all);
     return ok ? end(l, l->compat) : cv_l_nomem(l);
 }

@@ -82,7 +82,7 @@ static cuvet_status read_graph(cv_link *l, const cv_lobj *o)
 {
     cv_span graph = cv_cubin_body(&o->cubin, o->callgraph), table = cv_cubin_body(&o->cubin, o->prototype);
     cuvet_status st = CUVET_OK;
-    cv_call_cur cur = { 0 };
+    cv_call_cur cur = { .loose = o->cubin.hand || o->cubin.legacy };
     record r = { .o = o };
     uint64_t pos = 0;
     cv_proto p;

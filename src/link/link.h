@@ -156,6 +156,7 @@ typedef struct cv_lfn {
     uint32_t mark;
     uint64_t extern_off; /* of the extern arrays that its code refers to */
     bool kernel, live, data_ref, has_def, has_info, recursive;
+    bool flag_bars; /* bars come from the flags of old code and have no record yet */
 } cv_lfn;
 
 typedef struct cv_edge {

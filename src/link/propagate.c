@@ -6,7 +6,7 @@
 #include "format/tlv/read.h"
 #include "link/stages.h"
 
-enum { EIATTR_MAXREG_COUNT = 0x1B, EIATTR_NUM_BARRIERS = 0x4C };
+enum { EIATTR_MAXREG_COUNT = 0x1B, EIATTR_NUM_BARRIERS = 0x4C, BARRIER_POS = 20, BARRIER_MASK = 0x7F };
 
 /* What is known of a node when its component is done. */
 typedef struct node {
@@ -210,6 +210,10 @@ static void read_function(cv_link *l, cv_lfn *f)
             f->max_regs = t.value;
             limit = true;
         }
+    }
+    if (!bars && cv_l_obj(l, d->obj)->cubin.legacy) {
+        f->bars = (uint32_t)(cv_l_isec(l, d->sec)->flags >> BARRIER_POS & BARRIER_MASK);
+        f->flag_bars = f->bars != 0;
     }
 }
 
