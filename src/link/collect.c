@@ -193,6 +193,15 @@ static bool is_hidden(const cv_isym *s)
     return s->other == 0x40 || (s->other & 0x81) == 0x81;
 }
 
+/* A relocatable link keeps the name of what nobody will ever define. */
+static cuvet_status collect_nowhere(cv_link *l, cv_id id)
+{
+    cv_id sym = local_symbol(l, id);
+
+    cv_l_isym(l, id)->out = sym;
+    return sym != CV_NONE && add_local(l, sym) ? CUVET_OK : cv_l_nomem(l);
+}
+
 static cuvet_status collect_local(cv_link *l, cv_id id)
 {
     cv_isym *s = cv_l_isym(l, id);
@@ -201,7 +210,7 @@ static cuvet_status collect_local(cv_link *l, cv_id id)
     cv_id sym;
 
     if (s->sec == CV_NONE)
-        return CUVET_OK;
+        return l->o.relocatable && cv_l_is_nowhere(s) ? collect_nowhere(l, id) : CUVET_OK;
     st = cv_link_place(l, s->sec);
     if (st != CUVET_OK || (type != CV_STT_OBJECT && type != CV_STT_CUDA_OBJECT) ||
         cv_l_isec(l, s->sec)->out == CV_NONE)
@@ -351,7 +360,7 @@ static cuvet_status begin(cv_link *l)
 {
     static const char *const NAMES[] = { ".shstrtab",       ".strtab",         ".symtab", ".symtab_shndx",
                                          ".note.nv.tkinfo", ".note.nv.cuinfo", ".nv.info" };
-    bool compat = false;
+    bool compat = l->o.target.sm >= 90; /* objects of the old kind have none, their program has */
 
     for (size_t i = 0; i < CV_COUNT(NAMES); i++)
         if (!cv_l_use_joined(l, CV_AT(NAMES, i), l->empty))

@@ -123,7 +123,7 @@ static bool stays(const cv_link *l, cv_id osym)
 {
     const cv_osym *y = cv_l_osym(l, osym);
 
-    return y->win == CV_NONE || (!l->o.relocatable && y->fn != CV_NONE && cv_l_fn(l, y->fn)->kernel);
+    return y->win == CV_NONE || (y->fn != CV_NONE && cv_l_fn(l, y->fn)->kernel);
 }
 
 /* Kept entries of a function's own EXTERNS records. any: whether there is one. */
@@ -380,6 +380,8 @@ static bool add_missing(describer *d, cv_id fn, kernel_facts *k, bool crs)
     const cv_lfn *f = cv_l_fn(l, fn);
     bool ok = crs || !f->recursive || add_recursion(l);
 
+    if (ok && f->flag_bars)
+        ok = add_barriers(l, f->all_bars);
     k->bars = k->bars || f->bars != 0; /* a record of no barriers is one, too */
     k->externs = k->in_place || d->list.n == 0;
     for (uint64_t i = 0; i < k->below.n && ok; i++) {
@@ -390,7 +392,7 @@ static bool add_missing(describer *d, cv_id fn, kernel_facts *k, bool crs)
             k->bars = true;
             ok = add_barriers(l, f->all_bars);
         }
-        if (!ok || k->externs)
+        if (!ok || k->externs || d->n_kernels == 1) /* the only kernel gets its list at the end */
             continue;
         ok = list_kept(d, g, false, &any);
         if (ok && any) {
@@ -446,6 +448,8 @@ static cuvet_status describe_function(describer *d, cv_id fn)
         ok = add_sparse(l, SPARSE_ALIAS);
     if (ok && kernel)
         ok = add_missing(d, fn, &k, crs);
+    else if (ok && f->flag_bars)
+        ok = add_barriers(l, f->bars);
     ok = ok && copy_records(d, fn, kernel ? &k : NULL, true, &crs);
     if (ok && l->o.target.sm >= 100 && f->slots)
         ok = add_bindless(l, A_BINDLESS_TEXTURE) && add_bindless(l, A_BINDLESS_SURFACE);
@@ -510,6 +514,8 @@ static cuvet_status describe_program(cv_link *l)
     }
     l->program_first = first;
     l->program_n = l->rec.n - first;
+    if (l->program_n == 0)
+        cv_l_osec(l, l->info)->dead = true;
     return ok ? CUVET_OK : cv_l_nomem(l);
 }
 

@@ -375,6 +375,11 @@ static cuvet_status fill_compat(cv_link *l)
             st = cv_reject(l->x, CV_R_LINK_COMPAT, 0, e->max, e->first.value);
         put_tag(l, bytes_of(l, l->compat), e);
     }
+    if (all.n == 0 && ok) {
+        cv_put_u8(bytes_of(l, l->compat), CV_TLV_BVAL);
+        cv_put_u8(bytes_of(l, l->compat), COMPAT_ACCEL);
+        cv_put_u16(bytes_of(l, l->compat), l->o.target.suffix == 'a');
+    }
     tags_free(&l->x->mem, &all);
     if (st != CUVET_OK)
         return st;

@@ -83,7 +83,7 @@ static cuvet_status read_graph(cv_link *l, const cv_lobj *o)
 {
     cv_span graph = cv_cubin_body(&o->cubin, o->callgraph), table = cv_cubin_body(&o->cubin, o->prototype);
     cuvet_status st = CUVET_OK;
-    cv_call_cur cur = { 0 };
+    cv_call_cur cur = { .loose = o->cubin.hand || o->cubin.legacy };
     record r = { .o = o };
     uint64_t pos = 0;
     cv_proto p;
@@ -206,7 +206,8 @@ cuvet_status cv_link_reach(cv_link *l)
     for (cv_id i = 0; i < l->fn.n && st == CUVET_OK; i++) {
         if (cv_l_fn(l, i)->data_ref)
             keep(l, i);
-        if (l->o.relocatable)
+        /* as the reference linker, which removes nothing that somebody may want to look at */
+        if (l->o.relocatable || l->o.debug || l->o.preserve)
             cv_l_fn(l, i)->live = true;
     }
     cv_u32s_free(&l->x->mem, &todo);

@@ -56,7 +56,8 @@ bool cv_link_is_root(const cv_link *l, cv_id fn)
     for (uint64_t i = 0; i < l->o.n_kernels_used; i++)
         if (holds(cv_l_text(l, cv_l_fn(l, fn)->name), l->o.kernels_used[i]))
             return true;
-    return l->o.n_kernels_used == 0;
+    /* a kernel that other code launches begins like one that the host launches */
+    return l->o.n_kernels_used == 0 || cv_l_fn(l, fn)->taken != CV_NONE;
 }
 CV_BUF_END
 

@@ -37,13 +37,15 @@ static cuvet_status check_undefined(cv_link *l)
         return CUVET_OK;
     for (cv_id i = 0; i < l->osec.n; i++) {
         const cv_osec *q = cv_l_osec(l, i), *t = q->group == CV_G_REL ? cv_l_osec(l, q->target) : NULL;
+        bool dead = t && t->group == CV_G_CODE && !cv_l_fn(l, t->fn)->live;
 
-        if (!t || q->is_resolved || t->group == CV_G_DEBUG ||
-            (t->group == CV_G_CODE && !cv_l_fn(l, t->fn)->live))
+        if (!t || q->is_resolved || t->group == CV_G_DEBUG)
             continue;
         for (cv_id r = q->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
             const cv_isym *s = cv_l_isym(l, cv_l_irel(l, r)->sym);
 
+            if (dead && (s->fn == CV_NONE || !cv_l_fn(l, s->fn)->live)) /* a kernel to launch is asked for */
+                continue;
             if (cv_l_bind(s) != CV_STB_LOCAL && !cv_link_may_stay_undefined(l, s) &&
                 !cv_l_mean(l, s->name)->reported) {
                 cv_l_mean(l, s->name)->reported = true;

@@ -27,8 +27,8 @@ typedef enum cv_group {
     CV_N_GROUPS
 } cv_group;
 
-/* Shared memory that the driver reserves at the beginning of each block. */
-enum { CV_RESERVED_SHARED = 0x400 };
+/* Shared memory that kernels of sm_90 and later leave to the system. */
+#define CV_LINK_RESERVED UINT64_C(0x400)
 
 /* Options of one link. */
 typedef struct cv_link_options {
@@ -143,6 +143,7 @@ typedef struct cv_osec {
     bool param;         /* bank of parameters, from sm_100 on */
     bool dead, pre, extern_array, is_resolved, info_listed;
     bool lent;         /* its bytes are those of its only part, in the input */
+    bool hollow;       /* nothing lies in it, however large it is */
     uint32_t reg_byte; /* of code: high byte of sh_info */
 } cv_osec;
 
@@ -172,8 +173,9 @@ typedef struct cv_lfn {
     uint32_t mark;
     uint64_t extern_off; /* of the extern arrays that its code refers to */
     bool kernel, live, data_ref, has_def, has_info, recursive;
-    bool aliased; /* its code has another name too */
-    bool slots;   /* a kernel that uses textures or surfaces */
+    bool aliased;   /* its code has another name too */
+    bool slots;     /* a kernel that uses textures or surfaces */
+    bool flag_bars; /* bars come from the flags of old code and have no record yet */
 } cv_lfn;
 
 typedef struct cv_edge {
@@ -275,8 +277,8 @@ typedef struct cv_link {
     cv_id shstrtab, strtab, symtab, symtab_shndx;
     uint64_t n_locals; /* symbols before the first global one, the null symbol included */
     uint64_t shoff, phoff, phnum, size;
-    uint64_t stage; /* that runs, or has run last */
-    cv_block *out;  /* the file; the caller's */
+    uint64_t stage;  /* that runs, or has run last */
+    cv_block *out;   /* the file; the caller's */
     cv_slices *file; /* the result, of *out and of the images */
     cv_seen seen;
 } cv_link;

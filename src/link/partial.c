@@ -22,8 +22,44 @@ static uint64_t largest_alignment(const cv_link *l)
     return most;
 }
 
-/* The instance of a kernel: behind its own data. */
-static cuvet_status make_instance(cv_link *l, cv_id fn, cv_id src)
+static bool is_shared_section(const cv_link *l, const cv_osec *q)
+{
+    return q->group == CV_G_NOBITS && (cv_span_starts(cv_l_text(l, q->name), ".nv.shared.") ||
+                                       cv_span_eq_str(cv_l_text(l, q->name), ".nv_debug.shared"));
+}
+
+/* A section is as large as all that lies in it together, whatever the alignments. */
+static void sum_sizes(cv_link *l)
+{
+    for (cv_id i = 0; i < l->osec.n; i++)
+        if (is_shared_section(l, cv_l_osec(l, i)))
+            cv_l_osec(l, i)->size = 0;
+    for (cv_id i = 0; i < l->isym.n; i++) {
+        const cv_isym *s = cv_l_isym(l, i);
+        const cv_isec *sec = s->sec == CV_NONE ? NULL : cv_l_isec(l, s->sec);
+
+        if (cv_l_is_shared(s) && sec && sec->out != CV_NONE && !sec->lost && cv_l_canon(l, i) == i)
+            cv_l_osec(l, sec->out)->size = cv_sat_add(cv_l_osec(l, sec->out)->size, s->size);
+    }
+}
+
+/* One that is not larger than its alignment is made larger by that much: nobody knows why, but the compiler
+ * does the same to its objects. */
+static void pad_sizes(cv_link *l)
+{
+    for (cv_id i = 0; i < l->osec.n; i++) {
+        cv_osec *q = cv_l_osec(l, i);
+
+        if (!is_shared_section(l, q) || q->dead || q->size > q->align)
+            continue;
+        q->hollow = q->size == 0;
+        q->size = cv_sat_add(q->size, q->align);
+    }
+}
+
+/* The instance of a kernel: behind its own data. A kernel without any loses its section where variables of
+ * device functions are aligned to more. */
+static cuvet_status make_instance(cv_link *l, cv_id fn, cv_id src, uint64_t align)
 {
     cv_osec *z = cv_l_osec(l, cv_l_osec(l, cv_l_fn(l, fn)->sec)->shared);
     cv_osym y = { .sec = CV_NONE,
@@ -36,9 +72,10 @@ static cuvet_status make_instance(cv_link *l, cv_id fn, cv_id src)
                   .local = true };
     cv_id id;
 
+    if (z->size || align <= LARGE_ALIGN)
+        z->dead = false;
     z->size = cv_sat_align(z->size, LARGE_ALIGN);
     z->align = cv_max(z->align, LARGE_ALIGN);
-    z->dead = false;
     y.value = z->size;
     y.name = cv_l_name_join(l, "externsharedinstance", l->empty);
     id = y.name == CV_NONE ? CV_NONE : cv_l_new_osym(l, &y);
@@ -48,7 +85,7 @@ static cuvet_status make_instance(cv_link *l, cv_id fn, cv_id src)
     return CUVET_OK;
 }
 
-static cuvet_status rewrite(cv_link *l, cv_id fn, cv_id rel)
+static cuvet_status rewrite(cv_link *l, cv_id fn, cv_id rel, uint64_t align)
 {
     cuvet_status st = CUVET_OK;
 
@@ -57,23 +94,34 @@ static cuvet_status rewrite(cv_link *l, cv_id fn, cv_id rel)
         return CUVET_OK;
     }
     if (cv_l_fn(l, fn)->instance == CV_NONE)
-        st = make_instance(l, fn, cv_l_irel(l, rel)->sym);
+        st = make_instance(l, fn, cv_l_irel(l, rel)->sym, align);
     cv_l_irel(l, rel)->osym = cv_l_fn(l, fn)->instance;
     return st;
 }
 
 cuvet_status cv_link_shared_partial(cv_link *l)
 {
+    cv_id shared = cv_l_find_osec(l, ".nv_debug.shared", l->empty);
+    bool array = shared != CV_NONE && cv_l_osec(l, shared)->extern_array;
     uint64_t align = largest_alignment(l);
     cuvet_status st = CUVET_OK;
 
-    if (!l->o.compat)
+    sum_sizes(l);
+    if (!l->o.compat) {
+        pad_sizes(l);
         return CUVET_OK;
+    }
     for (cv_id i = 0; i < l->osec.n; i++) {
         cv_osec *q = cv_l_osec(l, i);
 
-        if (cv_span_starts(cv_l_text(l, q->name), ".nv.shared.") && q->size)
+        if (!cv_span_starts(cv_l_text(l, q->name), ".nv.shared."))
+            continue;
+        if (q->size)
             q->align = cv_max(q->align, align);
+        else if (array && align == LARGE_ALIGN) { /* room for an array, also where none is used */
+            q->align = cv_max(q->align, align);
+            q->dead = false;
+        }
     }
     for (cv_id i = 0; i < l->osec.n && st == CUVET_OK; i++) {
         const cv_osec *q = cv_l_osec(l, i);
@@ -84,8 +132,9 @@ cuvet_status cv_link_shared_partial(cv_link *l)
             cv_id sym = cv_l_irel(l, r)->sym;
 
             if (cv_l_is_shared(cv_l_isym(l, sym)) && cv_l_isym(l, cv_l_canon(l, sym))->sec == CV_NONE)
-                st = rewrite(l, cv_l_osec(l, q->target)->fn, r);
+                st = rewrite(l, cv_l_osec(l, q->target)->fn, r, align);
         }
     }
+    pad_sizes(l);
     return st;
 }

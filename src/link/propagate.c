@@ -10,7 +10,9 @@ enum {
     EIATTR_MAXREG_COUNT = 0x1B,
     EIATTR_NUM_BARRIERS = 0x4C,
     EIATTR_SPARSE_MMA_MASK = 0x50,
-    SPARSE_ALIAS = 0x8000
+    SPARSE_ALIAS = 0x8000,
+    BARRIER_POS = 20,
+    BARRIER_MASK = 0x7F
 };
 
 /* What is known of a node when its component is done. */
@@ -221,6 +223,10 @@ static void read_function(cv_link *l, cv_lfn *f)
         } else if (t.code == EIATTR_SPARSE_MMA_MASK && t.format == CV_TLV_HVAL) {
             f->sparse |= t.value;
         }
+    }
+    if (!bars && cv_l_obj(l, d->obj)->cubin.legacy) {
+        f->bars = (uint32_t)(cv_l_isec(l, d->sec)->flags >> BARRIER_POS & BARRIER_MASK);
+        f->flag_bars = f->bars != 0;
     }
 }
 

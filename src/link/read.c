@@ -68,6 +68,12 @@ cv_id cv_l_canon(const cv_link *l, cv_id isym)
     return win == CV_NONE ? isym : win;
 }
 
+static bool is_per_function(cv_role r)
+{
+    return r == CV_ROLE_NV_INFO_FN || r == CV_ROLE_CONSTANT_FN || r == CV_ROLE_SHARED_FN ||
+           r == CV_ROLE_REL || r == CV_ROLE_RELA;
+}
+
 static cuvet_status read_section(cv_link *l, cv_id o, uint32_t i)
 {
     const cv_sec *s = cv_cubin_sec(&cv_l_obj(l, o)->cubin, i);
@@ -83,6 +89,8 @@ static cuvet_status read_section(cv_link *l, cv_id o, uint32_t i)
                   .out = CV_NONE,
                   .info_sec = CV_NONE };
 
+    if (cv_l_obj(l, o)->cubin.legacy && is_per_function(s->role)) /* tools before 12.0 leave it out */
+        e.flags |= CV_SHF_INFO_LINK;
     e.name = cv_l_name(l, s->name);
     if (e.name == CV_NONE || !cv_isecs_push(&l->x->mem, &l->isec, e))
         return cv_l_nomem(l);
@@ -163,7 +171,7 @@ static cuvet_status read_protos(cv_link *l, const cv_lobj *o)
 {
     cv_span graph = cv_cubin_body(&o->cubin, o->callgraph), table = cv_cubin_body(&o->cubin, o->prototype);
     cuvet_status s = CUVET_OK;
-    cv_call_cur cur = { 0 };
+    cv_call_cur cur = { .loose = o->cubin.hand || o->cubin.legacy };
     uint64_t pos = 0;
     cv_proto p;
     cv_call c;

@@ -218,6 +218,8 @@ static bool resolve(const job *j, bool *kept)
         field(j->f, 0, bits, cv_wrap_add(cv_l_isec(j->l, j->s->sec)->base, j->addend), !j->rela);
         return true;
     }
+    if (cv_l_is_nowhere(j->s)) /* the reference linker writes all ones, whoever asks */
+        return offset_field(j->f, type, cv_wrap_add(UINT64_MAX, j->addend), !j->rela);
     if (is_address(type) && !cv_l_is_shared(j->s)) {
         *kept = true;
         return true;
@@ -273,9 +275,9 @@ bool cv_link_fix(const cv_link *l, cv_id rel, const cv_osec *q, cv_fix *f)
         f->keep = false;
     f->dead = dead_function(&j);
     f->type = final_type(l, r->type);
-    f->resolved = !f->keep && !f->dead && (l->o.target.sm < 100 || cv_l_is_shared(j.s)) &&
-                  r->type != R_UNUSED_CLEAR64 && r->type != R_YIELD_OPCODE9_0 &&
-                  r->type != R_YIELD_CLEAR_PRED4_87;
+    f->resolved = !f->keep && !f->dead && !cv_l_is_nowhere(j.s) &&
+                  (l->o.target.sm < 100 || cv_l_is_shared(j.s)) && r->type != R_UNUSED_CLEAR64 &&
+                  r->type != R_YIELD_OPCODE9_0 && r->type != R_YIELD_CLEAR_PRED4_87;
     return known;
 }
 

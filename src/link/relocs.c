@@ -111,13 +111,15 @@ cuvet_status cv_link_relocations(cv_link *l, cv_id isec)
     name = cv_l_name_join(l, t.rela ? ".rela" : ".rel", cv_l_osec(l, t.target->out)->name);
     if (name == CV_NONE || !cv_l_use_both(l, name))
         return cv_l_nomem(l);
+    out = CV_ARRAY_GET(cv_l_osec(l, t.target->out)->rel, t.rela);
+    if (out == CV_NONE && !t.target->lost)
+        st = make(l, &t, name, &out);
+    if (st != CUVET_OK)
+        return st;
     if (looks_for_rel(&t) && !cv_l_use_joined(l, ".rel", cv_l_osec(l, t.target->out)->name))
         return cv_l_nomem(l);
     if (t.target->lost)
         return CUVET_OK;
-    out = CV_ARRAY_GET(cv_l_osec(l, t.target->out)->rel, t.rela);
-    if (out == CV_NONE)
-        st = make(l, &t, name, &out);
     for (uint64_t i = 0; i < t.n && st == CUVET_OK; i++)
         st = add(l, &t, out, i);
     return st;

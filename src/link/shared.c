@@ -42,6 +42,7 @@ typedef struct kernel {
 typedef struct unit {
     cv_id parent;
     uint64_t align, off;
+    bool reached; /* by a kernel */
 } unit;
 
 CV_VEC(vars, var);
@@ -60,6 +61,7 @@ typedef struct shared {
     cv_u32s arrays;   /* by function: unit, + 1 */
     uint64_t end;     /* of the coloured variables */
     uint64_t largest; /* alignment of all variables that functions share */
+    bool has_array;   /* somebody names an extern array */
 } shared;
 
 static cv_mem *mem(const shared *s)
@@ -401,6 +403,7 @@ static void place_arrays(shared *s)
             continue;
         u = units_at(&s->unit, find_unit(s, k->unit));
         u->off = cv_max(u->off, k->end ? cv_sat_align(k->end, u->align) : 0);
+        u->reached = true;
     }
     for (cv_id i = 0; i < s->kernel.n; i++) {
         kernel *k = kernels_at(&s->kernel, i);
@@ -412,10 +415,14 @@ static void place_arrays(shared *s)
         k->end = u->off;
         k->align = cv_max(k->align, u->align);
     }
-    for (cv_id i = 0; i < s->l->fn.n; i++)
-        if (*cv_u32s_at(&s->arrays, i) != 0)
-            cv_l_fn(s->l, i)->extern_off =
-                units_at(&s->unit, find_unit(s, *cv_u32s_at(&s->arrays, i) - 1))->off;
+    for (cv_id i = 0; i < s->l->fn.n; i++) {
+        const unit *u;
+
+        if (*cv_u32s_at(&s->arrays, i) == 0)
+            continue;
+        u = units_at(&s->unit, find_unit(s, *cv_u32s_at(&s->arrays, i) - 1));
+        cv_l_fn(s->l, i)->extern_off = u->reached ? u->off : UINT64_MAX; /* nobody gets there */
+    }
 }
 
 /* What a kernel may have without asking for more at run time. */
@@ -429,11 +436,13 @@ static void finish_kernel(shared *s, kernel *k)
     bool needed;
 
     k->align = cv_max(k->align, s->colour.n ? s->largest : 0);
-    needed = k->end > 0 || k->align >= LARGE_ALIGN;
+    /* A program with an extern array has room for it in every kernel that is aligned for one. */
+    needed = k->end > 0 ||
+             (s->has_array && (k->align == LARGE_ALIGN || (k->align > LARGE_ALIGN && cv_link_reserves(l))));
     if (k->end > STATIC_MOST)
         cv_link_say(l, f->def, CV_R_LINK_SHARED, k->end, STATIC_MOST);
-    if (needed && l->o.target.sm >= 90 && l->reserved)
-        k->end = cv_sat_add(k->end, CV_RESERVED_SHARED);
+    if (needed && cv_link_reserves(l))
+        k->end = cv_sat_add(k->end, CV_LINK_RESERVED);
     for (uint64_t i = 0; i < k->own.n; i++)
         cv_l_isym(l, *cv_u32s_at(&k->own, i))->shared_sec = cv_l_osec(l, f->sec)->shared;
     q->dead = !needed;
@@ -448,6 +457,7 @@ static cuvet_status lay_out(shared *s)
     cuvet_status st = list_kernels(s);
     cv_id d = cv_l_find_osec(l, ".nv_debug.shared", l->empty);
 
+    s->has_array = d != CV_NONE && cv_l_osec(l, d)->extern_array;
     if (st == CUVET_OK)
         st = find_uses(s);
     if (st == CUVET_OK)
@@ -468,10 +478,13 @@ static cuvet_status lay_out(shared *s)
         finish_kernel(s, kernels_at(&s->kernel, i));
     if (d == CV_NONE)
         return CUVET_OK;
-    cv_l_osec(l, d)->size = l->o.preserve ? s->end : 0;
-    cv_l_osec(l, d)->dead = !cv_l_osec(l, d)->extern_array && cv_l_osec(l, d)->size == 0;
-    if (l->o.target.sm >= 100 && l->reserved)
-        cv_l_osec(l, d)->size = cv_sat_add(cv_l_osec(l, d)->size, CV_RESERVED_SHARED);
+    cv_l_osec(l, d)->size = 0; /* unless the symbols in it are to be seen */
+    if ((l->o.preserve || l->o.debug) && s->end)
+        cv_l_osec(l, d)->size = cv_sat_add(s->end, cv_link_reserves(l) ? CV_LINK_RESERVED : 0);
+    cv_l_osec(l, d)->dead =
+        cv_l_osec(l, d)->size == 0 && !(s->has_array && cv_l_osec(l, d)->align == LARGE_ALIGN);
+    if (l->o.target.sm >= 100 && cv_link_reserves(l) && cv_l_osec(l, d)->size == 0)
+        cv_l_osec(l, d)->size = CV_LINK_RESERVED;
     return CUVET_OK;
 }
 

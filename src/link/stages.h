@@ -99,6 +99,12 @@ CV_MUST cuvet_status cv_link_below(cv_link *l, cv_id fn, const cv_u32s *only, cv
  * only paid for what somebody asks about. */
 CV_MUST cuvet_status cv_link_above(cv_link *l, cv_u32s *mark);
 
+/* Does what a kernel has of shared memory begin behind what is left to the system? */
+static inline bool cv_link_reserves(const cv_link *l)
+{
+    return l->o.target.sm >= 90 && l->reserved;
+}
+
 /* Short ways to elements. */
 static inline cv_lobj *cv_l_obj(const cv_link *l, uint64_t i)
 {
@@ -147,6 +153,12 @@ static inline uint8_t cv_l_type(const cv_isym *s)
 static inline bool cv_l_is_shared(const cv_isym *s)
 {
     return cv_l_type(s) == CV_STT_CUDA_OBJECT && (s->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
+}
+/* A variable of this file that is not in this file: libcudadevrt has one, .nv.ptx.const0.size. */
+static inline bool cv_l_is_nowhere(const cv_isym *s)
+{
+    return s->index != 0 && cv_l_bind(s) == CV_STB_LOCAL && !s->defined &&
+           (cv_l_type(s) == CV_STT_OBJECT || cv_l_type(s) == CV_STT_CUDA_OBJECT);
 }
 static inline bool cv_l_is_texture(const cv_isym *s)
 {

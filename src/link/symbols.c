@@ -37,8 +37,8 @@ static void shared_value(const cv_link *l, cv_osym *y, const cv_isym *w)
     y->value = w->placed ? w->shared_off : 0;
     if (w->shared_sec != CV_NONE)
         y->sec = w->shared_sec;
-    if (l->o.target.sm >= 100 && l->reserved)
-        y->value = cv_sat_add(y->value, CV_RESERVED_SHARED);
+    if (w->placed && cv_link_reserves(l)) /* the symbol counts what comes first, code does not */
+        y->value = cv_sat_add(y->value, CV_LINK_RESERVED);
 }
 
 static void defined(const cv_link *l, cv_osym *y)
@@ -51,6 +51,11 @@ static void defined(const cv_link *l, cv_osym *y)
     if (w->common) {
         y->value = w->value;
         y->common_kept = true;
+        return;
+    }
+    if (cv_l_is_nowhere(w)) {
+        y->value = UINT64_MAX;
+        y->info = CV_STB_LOCAL << 4 | CV_STT_CUDA_OBJECT;
         return;
     }
     if (w->sec == CV_NONE || cv_l_isec(l, w->sec)->table) {
@@ -68,7 +73,8 @@ static void defined(const cv_link *l, cv_osym *y)
     y->other = w->other & MANAGED;
     if (is_shared_space(w->other))
         shared_value(l, y, w);
-    if (l->o.preserve && (is_shared_space(w->other) || (w->other & HIDDEN_BANK) == HIDDEN_BANK))
+    if (l->o.preserve &&
+        ((is_shared_space(w->other) && !l->o.debug) || (w->other & HIDDEN_BANK) == HIDDEN_BANK))
         y->other = 1;
 }
 
@@ -96,15 +102,14 @@ static bool drop_section(const cv_link *l, const cv_osym *y)
 {
     const cv_osec *s = cv_l_osec(l, y->sec);
 
-    bool lone = l->o.target.sm >= 100 && l->reserved && !l->o.relocatable && s->group == CV_G_NOBITS;
+    bool lone = l->o.target.sm >= 100 && cv_link_reserves(l) && !l->o.relocatable &&
+                s->group == CV_G_NOBITS && s->size == CV_LINK_RESERVED;
 
-    if (lone && y->sec == l->debug_shared && !l->o.preserve)
-        return true;
-    if (lone && s->infosec != CV_NONE && s->size == CV_RESERVED_SHARED) /* nothing but the reserved part */
+    if (lone && (y->sec == l->debug_shared || s->infosec != CV_NONE)) /* nothing but the reserved part */
         return true;
     return s->dead || ((s->group == CV_G_NOBITS || s->group == CV_G_INIT || s->group == CV_G_CONST ||
-                        s->group == CV_G_PARAM) &&
-                       s->size == 0);
+                        s->group == CV_G_PARAM || s->group == CV_G_DEBUG) &&
+                       (s->size == 0 || s->hollow));
 }
 
 static bool drop_undefined(const cv_link *l, const cv_osym *y)

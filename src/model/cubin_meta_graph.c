@@ -55,7 +55,7 @@ static bool is_empty(const table *t, uint32_t off)
 
 void cv_meta_callgraph(cv_ctx *x, const cv_cubin *c, uint64_t section)
 {
-    cv_call_cur cur = { .loose = c->hand };
+    cv_call_cur cur = { .loose = c->hand || c->legacy };
     table t;
     cv_call r;
 

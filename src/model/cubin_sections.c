@@ -102,6 +102,8 @@ static bool flags_fit(const cv_cubin *c, const cv_sec *s, const convention *v, u
         *want &= ~(uint64_t)CV_SHF_INFO_LINK;
     if (c->legacy && c->exe)
         *want &= ~(uint64_t)CV_SHF_INFO_LINK;
+    if (c->legacy && c->rel && v->flags & CV_SHF_INFO_LINK) /* tools before 12.0 leave it out */
+        got |= CV_SHF_INFO_LINK;
     if (c->legacy && s->role == CV_ROLE_TEXT)
         got &= ~(uint64_t)CV_SHF_CUDA_BARRIERS;
     /* The linker adds them for texture slots, without the flag. */

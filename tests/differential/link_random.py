@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random programs of several files: what cuvet links against what nvlink links, byte for byte.
+
+The programs come from a generator of our own that is no part of this project: LINKCASES names the folder of
+random_programs.py, as for corpus/link/recipe.sh. Each file is compiled with nvcc -rdc=true -cubin for each architecture,
+and the objects of one program are linked by both, finally and with -r (--compat-r on our side, which asks for the
+reference's exact form). Everything must be equal but .note.nv.tkinfo, which names the linker, and what moves because of its
+size. From sm_100 on the reference compiles code again; there both must link, and what is compared are the sections' names
+and the code.
+
+  CV_SEEDS=1-300      which programs (default: 1-3, with CV_FULL=1 1-40)
+  CV_ARCHES=75,80,90  for which architectures; 100 is only looked at when it is named
+  CV_CACHE=DIR        where objects stay, DIR/<arch>/f<seed>_<file>.cubin
+  CV_KEEP=DIR         where the outputs of a difference are put
+  CV_JOBS=2
+
+77: skipped, said on the last line. Needs nvcc and nvlink of CUDA 13.0 on PATH.
+"""
+import concurrent.futures
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+TMP = os.environ.get("CV_TMP") or tempfile.mkdtemp(prefix="cuvet-random-")
+CACHE = os.environ.get("CV_CACHE") or os.path.join(TMP, "cache")
+KEEP = os.environ.get("CV_KEEP")
+FULL = bool(os.environ.get("CV_FULL"))
+ARCHES = os.environ.get("CV_ARCHES", "75,80,90").split(",")
+MODES = (("final", [], []), ("-r", ["-r"], ["--compat-r"]))
+TOOL_NOTE = b".note.nv.tkinfo"
+NOBITS = (8, 0x70000007, 0x7000000A)
+
+
+class Different(Exception):
+    pass
+
+
+# --- comparison --------------------------------------------------------------------------------------------
+
+def name_at(table, off):
+    return table[off:table.index(b"\0", off)]
+
+
+class Image:
+    """A file as parts that do not depend on the size of the tool note."""
+
+    def __init__(self, data):
+        self.data = data
+        if data[:4] != b"\x7fELF" or len(data) < 64:
+            raise Different("no ELF file")
+        header = list(struct.unpack_from("<16sHHIQQQIHHHHHH", data, 0))
+        self.phoff, self.shoff = header[5], header[6]
+        n_segments, n_sections = header[10], header[12]
+        if n_sections == 0:
+            n_sections = struct.unpack_from("<Q", data, self.shoff + 32)[0]
+        header[5], header[6] = bool(self.phoff), 0
+        self.header = tuple(header)
+        rows = [struct.unpack_from("<IIQQQQIIQQ", data, self.shoff + 64 * i) for i in range(n_sections)]
+        names = self.body(rows[header[13]])
+        self.sections = [self.section(name_at(names, r[0]), r) for r in rows]
+        self.places(rows)
+        self.segments = [self.segment(struct.unpack_from("<IIQQQQQQ", data, self.phoff + 56 * i), rows, names)
+                         for i in range(n_segments)]
+        tables = self.shoff + 64 * n_sections + 56 * n_segments
+        if len(data) != tables or (n_segments and self.phoff != self.shoff + 64 * n_sections):
+            raise Different("the file does not end with its tables")
+
+    def body(self, row):
+        return b"" if row[1] in NOBITS or row[1] == 0 else self.data[row[4]:row[4] + row[5]]
+
+    def section(self, name, row):
+        """name, header without place, contents; of the tool note only its header without size."""
+        head = row[:4] + row[6:]
+        return (name, head, None, None) if name == TOOL_NOTE else (name, head, row[5], self.body(row))
+
+    def places(self, rows):
+        """Offsets follow from sizes and alignments, and what is between contents is zero."""
+        at = 64
+        for row in rows[1:]:
+            start = -(-at // max(row[8], 1)) * max(row[8], 1)
+            if row[4] != start or self.data[at:start].strip(b"\0"):
+                raise Different("a section at %#x, not at %#x behind zeros" % (row[4], start))
+            at = start if row[1] in NOBITS else start + row[5]
+        if self.shoff != -(-at // 8) * 8 or self.data[at:self.shoff].strip(b"\0"):
+            raise Different("section headers at %#x" % self.shoff)
+
+    def segment(self, row, rows, names):
+        """Without what padding makes of sizes: the sections at both ends, and whether memsz follows from filesz."""
+        kind, flags, off, vaddr, paddr, filesz, memsz, align = row
+        if off == self.phoff:
+            return kind, flags, "tables", vaddr, paddr, filesz, memsz, align
+        named = [(name_at(names, r[0]), r[4], r[4] + (0 if r[1] in NOBITS else r[5]), r) for r in rows[1:]]
+        first = [n for n, start, _, _ in named if start == off]
+        last = [n for n, _, end, _ in named if end == off + filesz]
+        end = filesz
+        for _, start, _, r in named:
+            if r[1] in NOBITS and start >= off:
+                end = -(-end // max(r[8], 1)) * max(r[8], 1) + r[5]
+        rest = "zeros behind" if memsz == end else "nothing behind" if memsz == filesz else memsz - filesz
+        return kind, flags, first, last, rest, vaddr, paddr, align
+
+
+def strict(reference, candidate):
+    r, c = Image(reference), Image(candidate)
+    if r.header != c.header:
+        raise Different("file header: %s, not %s" % (c.header, r.header))
+    if [s[0] for s in r.sections] != [s[0] for s in c.sections]:
+        raise Different("sections: " + first_difference([s[0] for s in r.sections], [s[0] for s in c.sections]))
+    for a, b in zip(r.sections, c.sections):
+        for what, i in (("header", 1), ("size", 2), ("contents", 3)):
+            if a[i] != b[i]:
+                raise Different("%s of %s: %s" % (what, a[0].decode("latin-1"), first_difference(a[i], b[i])))
+    if r.segments != c.segments:
+        raise Different("segments: " + first_difference(r.segments, c.segments))
+
+
+def first_difference(a, b):
+    if not hasattr(a, "__len__"):
+        return "%s, not %s" % (b, a)
+    for i, (x, y) in enumerate(zip(a, b)):
+        if x != y:
+            return "%s at %#x, not %s" % (y, i, x)
+    return "%d long, not %d" % (len(b), len(a))
+
+
+def code(data):
+    """Names of all sections that nobody compiled again, and the code: for architectures from sm_100 on."""
+    image = Image(data)
+    names = {s[0] for s in image.sections if not s[0].startswith((b".nv.merc", b".nv.capmerc", TOOL_NOTE))}
+    return names, {s[0]: s[3] for s in image.sections if s[0].startswith(b".text.")}
+
+
+def same_code(reference, candidate):
+    r, c = code(reference), code(candidate)
+    if r[0] - {b".symtab_shndx"} != c[0] - {b".symtab_shndx"}:
+        raise Different("sections: " + ", ".join(sorted(x.decode("latin-1") for x in r[0] ^ c[0])))
+    for name, body in r[1].items():
+        if body != c[1][name]:
+            raise Different("contents of " + name.decode("latin-1"))
+
+
+# --- programs ----------------------------------------------------------------------------------------------
+
+def tool(*argv, **more):
+    return subprocess.run(argv, capture_output=True, check=False, timeout=300, **more)
+
+
+def sources(generator, seed):
+    d = os.path.join(TMP, "src")
+    os.makedirs(d, exist_ok=True)
+    p = tool(sys.executable, "-B", generator, str(seed), d)
+    if p.returncode:
+        raise RuntimeError("the generator failed for %d: %s" % (seed, p.stderr.decode("latin-1")))
+    return [os.path.join(d, "f%d_%d.cu" % (seed, i)) for i in range(int(p.stdout))]
+
+
+def compiled(source, arch):
+    out = os.path.join(CACHE, arch, os.path.basename(source)[:-3] + ".cubin")
+    if not os.path.exists(out):
+        os.makedirs(os.path.dirname(out), exist_ok=True)
+        part = "%s.%d" % (out, os.getpid())
+        p = tool("nvcc", "-w", "-rdc=true", "-cubin", "-arch=sm_" + arch, source, "-o", part)
+        if p.returncode:
+            raise RuntimeError("nvcc: " + p.stderr.decode("latin-1")[-300:])
+        os.rename(part, out)
+    return out
+
+
+def linked(argv, out):
+    p = tool(*argv, "-o", out)
+    said = (p.stdout + p.stderr).decode("latin-1").strip()
+    if os.path.exists(out) != (p.returncode == 0):
+        raise Different("%s: exit %d, and %s output: %s" %
+                        (argv[0], p.returncode, "an" if os.path.exists(out) else "no", said[:300]))
+    return p.returncode, said
+
+
+def one(seed, arch, mode, objects):
+    """None, or what is different."""
+    name, theirs, ours = mode
+    d = tempfile.mkdtemp(dir=TMP)
+    ref, out = os.path.join(d, "nvlink.cubin"), os.path.join(d, "cuvet.cubin")
+    try:
+        rc, said = linked(["nvlink", "-arch=sm_" + arch] + theirs + objects, ref)
+        our_rc, we_said = linked([os.environ["CUVET"], "link", "-arch=sm_" + arch] + theirs + ours + objects, out)
+        if (rc == 0) != (our_rc == 0):
+            raise Different("nvlink %d %s; cuvet %d %s" % (rc, said[:200], our_rc, we_said[:200]))
+        if rc == 0:
+            with open(ref, "rb") as f, open(out, "rb") as g:
+                (same_code if int(re.match(r"\d+", arch)[0]) >= 100 else strict)(f.read(), g.read())
+        return None
+    except (Different, subprocess.TimeoutExpired, struct.error, ValueError) as e:
+        if KEEP:
+            shutil.copytree(d, os.path.join(KEEP, "%d.%s.%s" % (seed, arch, name.strip("-"))), dirs_exist_ok=True)
+        return "program %d, sm_%s, %s: %s" % (seed, arch, name, e)
+    finally:
+        shutil.rmtree(d, ignore_errors=True)
+
+
+def program(generator, seed):
+    """[(architecture, mode, what is different)]"""
+    found = []
+    for arch in ARCHES:
+        objects = [compiled(s, arch) for s in sources(generator, seed)]
+        found += [(arch, mode[0], one(seed, arch, mode, objects)) for mode in MODES]
+    return found
+
+
+def missing(generator):
+    if not generator or not os.path.exists(generator):
+        return "LINKCASES does not name the folder of random_programs.py"
+    for name in ("nvcc", "nvlink"):
+        if not shutil.which(name):
+            return name + " is not on PATH"
+    said = tool("nvlink", "--version").stdout.decode("latin-1")
+    release = re.search(r"release (\d+\.\d+)", said)
+    if not release or release.group(1) != "13.0":
+        return "nvlink of CUDA 13.0 is needed: its exact form is what is compared"
+    return None
+
+
+def main():
+    generator = os.path.join(os.environ["LINKCASES"], "random_programs.py") if os.environ.get("LINKCASES") else None
+    why = missing(generator)
+    if why:
+        print("SKIPPED: %s, random programs were linked by nobody" % why)
+        return 77
+    first, _, last = os.environ.get("CV_SEEDS", "1-40" if FULL else "1-3").partition("-")
+    seeds = range(int(first), int(last or first) + 1)
+    counts, bad = {}, []
+    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("CV_JOBS", 2))) as pool:
+        for found in pool.map(lambda s: program(generator, s), seeds):
+            for arch, mode, text in found:
+                row = counts.setdefault((arch, mode), [0, 0])
+                row[0] += text is None
+                row[1] += 1
+                if text:
+                    bad.append(text)
+    for text in bad[:60]:
+        print("DIFFERENT: " + text[:600])
+    for (arch, mode), (good, of) in sorted(counts.items()):
+        print("sm_%s %s: %d of %d equal" % (arch, mode, good, of))
+    total = sum(of for _, of in counts.values())
+    print("%d programs" % len(seeds))
+    print("%d passed, %d failed, 0 skipped" % (total - len(bad), len(bad)))
+    return 1 if bad or not total else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
