@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-#define MOST_CASES 256
+#define MOST_CASES 400
 #define MOST_SAID  200
 
 static char index_text[1 << 16];
 static lc_case cases[MOST_CASES];
 static unsigned n_cases;
-static uint8_t archive[4 << 20];
+static uint8_t archive[8 << 20];
 static size_t n_archive;
 
 cuvet_ctx *lc_ctx;

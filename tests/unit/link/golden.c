@@ -10,7 +10,7 @@
 enum { BLOCK = 512, SIZE_AT = 124 };
 
 static char rows[1 << 16];
-static uint8_t archive[4 << 20];
+static uint8_t archive[8 << 20];
 static size_t n_archive;
 
 static size_t read_file(const char *path, void *to, size_t most)
