@@ -8,7 +8,7 @@
 #define SIZE_MOST  (UINT64_C(1) << 48)
 #define ALIGN_MOST (UINT64_C(1) << 20)
 
-enum { OWNER = 0xFFFFFF };
+enum { OWNER = 0xFFFFFF, EIATTR_REGCOUNT = 0x2F };
 
 static cv_role role_of(const cv_link *l, const cv_isec *s)
 {
@@ -53,6 +53,8 @@ static void admit_function(cv_link *l, cv_id id)
 
     if (owner == CV_NONE || (owner != id && !alias) || s->value != 0)
         cv_link_say(l, id, CV_R_LINK_CODE, s->index, 0);
+    else if (owner == id && !s->counted) /* a scan does not ask that of what an assembler made */
+        cv_link_say(l, id, CV_R_TLV_NO_REGCOUNT, s->index, EIATTR_REGCOUNT);
 }
 
 static void admit_common(cv_link *l, cv_id id)
