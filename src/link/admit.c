@@ -77,6 +77,8 @@ static void admit_symbol(cv_link *l, cv_id id)
         admit_common(l, id);
     else if (s->defined && s->sec == CV_NONE) /* an absolute value: nothing that a device could load */
         cv_link_say(l, id, CV_R_LINK_PLACE, CV_SHN_ABS, 0);
+    else if (!s->defined && cv_l_bind(s) == CV_STB_WEAK && cv_l_type(s) != CV_STT_OBJECT)
+        cv_link_say(l, id, CV_R_LINK_PLACE, CV_SHN_UNDEF, 0);
     else if (cv_l_type(s) == CV_STT_FUNC && s->sec != CV_NONE)
         admit_function(l, id);
 }
