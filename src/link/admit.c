@@ -8,7 +8,7 @@
 #define SIZE_MOST  (UINT64_C(1) << 48)
 #define ALIGN_MOST (UINT64_C(1) << 20)
 
-enum { OWNER = 0xFFFFFF };
+enum { OWNER = 0xFFFFFF, EIATTR_REGCOUNT = 0x2F };
 
 static cv_role role_of(const cv_link *l, const cv_isec *s)
 {
@@ -53,6 +53,8 @@ static void admit_function(cv_link *l, cv_id id)
 
     if (owner == CV_NONE || (owner != id && !alias) || s->value != 0)
         cv_link_say(l, id, CV_R_LINK_CODE, s->index, 0);
+    else if (owner == id && !s->counted) /* a scan does not ask that of what an assembler made */
+        cv_link_say(l, id, CV_R_TLV_NO_REGCOUNT, s->index, EIATTR_REGCOUNT);
 }
 
 static void admit_common(cv_link *l, cv_id id)
@@ -75,6 +77,8 @@ static void admit_symbol(cv_link *l, cv_id id)
         admit_common(l, id);
     else if (s->defined && s->sec == CV_NONE) /* an absolute value: nothing that a device could load */
         cv_link_say(l, id, CV_R_LINK_PLACE, CV_SHN_ABS, 0);
+    else if (!s->defined && cv_l_bind(s) == CV_STB_WEAK && cv_l_type(s) != CV_STT_OBJECT)
+        cv_link_say(l, id, CV_R_LINK_PLACE, CV_SHN_UNDEF, 0);
     else if (cv_l_type(s) == CV_STT_FUNC && s->sec != CV_NONE)
         admit_function(l, id);
 }

@@ -360,9 +360,13 @@ static bool copy_record(describer *d, cv_id fn, cv_span s, const cv_tlv *t, cons
     if (t->code == A_EXTERNS)
         return (k && !k->in_place) || d->list.n == 0 || add_externs(d);
     if (t->code == A_PARAM_CBANK && t->format == CV_TLV_SVAL && t->value == 8) {
-        cv_id y = output_symbol(l, o, cv_u32_at(s, t->payload));
+        uint32_t bank = cv_u32_at(s, t->payload);
+        cv_id y = output_symbol(l, o, bank);
 
-        return y != CV_NONE && add_pair(l, t->code, y, cv_u32_at(s, t->payload + 4));
+        if (y != CV_NONE && cv_l_osym(l, y)->is_section)
+            return add_pair(l, t->code, y, cv_u32_at(s, t->payload + 4));
+        cv_link_say(l, f->def, CV_R_LINK_REFERENCE, bank, t->code);
+        return true; /* said: the link ends with this stage */
     }
     if (k && t->code == A_NUM_BARRIERS)
         return add_barriers(l, f->all_bars);

@@ -88,6 +88,7 @@ typedef struct cv_isym {
     cv_id shared_sec;     /* … and the section of the kernel they moved to */
     bool placed;          /* shared_off is valid */
     bool referred;        /* code refers to it */
+    bool counted;         /* its registers are recorded */
     cv_id var;            /* of the variables that functions share */
 } cv_isym;
 

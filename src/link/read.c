@@ -143,10 +143,12 @@ static void read_counts(cv_link *l, const cv_lobj *o)
 
         if (t.format != CV_TLV_SVAL || t.value != 8 || sym >= o->n_sym)
             continue;
-        if (t.code == EIATTR_REGCOUNT)
+        if (t.code == EIATTR_REGCOUNT) {
             cv_l_isym(l, o->first_sym + sym)->regs = value;
-        else if (t.code == EIATTR_FRAME_SIZE)
+            cv_l_isym(l, o->first_sym + sym)->counted = true;
+        } else if (t.code == EIATTR_FRAME_SIZE) {
             cv_l_isym(l, o->first_sym + sym)->frame = value;
+        }
     }
 }
 

@@ -259,12 +259,35 @@ DAMAGE = [flip, flip, any_byte, header, section_header, section_header, section_
           relocation, relocation_type, record, record, record, note, strings, truncate, move]
 
 
-def mutant(seed, case, target, i, clean):
+def assembled(clean):
+    """The same object as if an assembler had made it: rules that only compilers keep are not applied to such files."""
+    b = bytearray(clean)
+    for s in sections(clean):
+        at = s[3] + 24  # behind the header of the note: version, flags, then offsets of strings behind 24 bytes
+        if s[1] == 7 and s[2] & 0x2000000 and s[4] >= 24 + 24 + 16:
+            room = s[4] - 24 - 24
+            strings = b"\0nvasm_internal\0\0\0".ljust(room - 4, b"-")
+            b[at + 24:at + 24 + room] = strings + bytes(4)
+            struct.pack_into("<IIII", b, at + 8, 1, 16, 17, 18)
+    return bytes(b)
+
+
+def mutant(seed, case, target, i, clean, harder=False):
+    """Damage number i. harder: up to four at once, every third time to an object of an assembler."""
     r = random.Random("%s/%s/%s/%d" % (seed, case, target, i))
+    if harder and r.randrange(3) == 0:
+        clean = assembled(clean)
     b, secs = bytearray(clean), sections(clean)
-    what = r.choice(DAMAGE)
-    while bytes(b) == clean:
-        what(b, r, secs)
+    for _ in range(r.choice([1, 2, 2, 3, 4]) if harder else 1):
+        what = r.choice(DAMAGE)
+        for _ in range(100):
+            before = bytes(b)
+            try:
+                what(b, r, secs)
+            except (IndexError, ValueError, struct.error):  # the first damage left nothing for this one
+                b[:] = before
+            if bytes(b) != before:
+                break
     return what.__name__, bytes(b)
 
 
@@ -280,9 +303,9 @@ class Ours:
         self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.internal = internal_status()
 
-    def link(self, target, relocatable, objects):
+    def link(self, target, flags, objects):
         p, out = self.process.stdin, self.process.stdout
-        p.write(struct.pack("<III", int(target[3:]), relocatable, len(objects)))
+        p.write(struct.pack("<III", int(target[3:]), flags, len(objects)))
         for o in objects:
             p.write(struct.pack("<I", len(o)) + o)
         p.flush()
@@ -351,8 +374,9 @@ def run_object(linker, files, row, spec, args):
     if judge(a, wanted) != "linked":
         raise SystemExit("%s: %s does not link the clean objects of %s: %s" % (target, linker.name, case, a.end))
     for i in range(args.each):
-        how, bad = mutant(args.seed, case, target, i, clean[which])
-        a = linker.link(target, relocatable, clean[:which] + [bad] + clean[which + 1:])
+        how, bad = mutant(args.seed, case, target, i, clean[which], args.harder)
+        flags = relocatable if not args.harder else i * 2654435761 >> 7 & 15
+        a = linker.link(target, flags, clean[:which] + [bad] + clean[which + 1:])
         end = judge(a, wanted)
         result["ends"][end] += 1
         result["times"].append(round(a.seconds * 1e6))
@@ -394,12 +418,15 @@ def main():
     ap.add_argument("--seed", default="1")
     ap.add_argument("--only", default="", help="objects whose case has this in its name")
     ap.add_argument("--out", help="results, one line of JSON for each object, as they come")
+    ap.add_argument("--harder", action="store_true", help="several damages at once, and other options; cuvet only")
     ap.add_argument("--keep", help="directory for the mutants that want a look")
     ap.add_argument("--show", nargs="+")
     args = ap.parse_args()
     if args.show:
         show(args.show)
         return 0
+    if args.harder and args.nvlink:
+        ap.error("--harder is for cuvet alone")
     files, rows = golden()
     bad = collections.Counter()
     for kind, path in (Ours, args.server), (Reference, args.nvlink):

@@ -2,7 +2,8 @@
 /* Links what it is sent, each time in a process of its own, so that a crash or a hang is one answer among
  * others. Driven by tests/differential/link_mutants.py.
  *
- * A job on standard input, words little-endian: target, 1 for -r, number of objects, then length and bytes of
+ * A job on standard input, words little-endian: target, options (1 -r, 2 in
+ * the reference's form, 4 -g, 8 --preserve-relocs), number of objects, then length and bytes of
  * each. An answer on standard output: how the process ended (0 answered, 1 signal, 2 exit, 3 out of time),
  * the signal or exit code, status, step (0 create, 1 add, 2 complete), nanoseconds (two words), length of the
  * ids of the errors that were said, length of the result, then both. */
@@ -24,7 +25,7 @@
 #define OUT_BYTES (MOST - 2 * SAID)
 
 typedef struct job {
-    uint32_t target, relocatable, n;
+    uint32_t target, flags, n;
     uint32_t len[OBJECTS];
     uint8_t *bytes[OBJECTS];
 } job;
@@ -53,7 +54,10 @@ static cuvet_status link_all(cuvet_ctx *ctx, const job *j, answer *a)
 {
     const cuvet_linker_options o = { .size = sizeof(o),
                                      .target = { .sm = (uint16_t)j->target },
-                                     .relocatable = j->relocatable != 0 };
+                                     .relocatable = (j->flags & 1) != 0,
+                                     .exact_relocatable = (j->flags & 3) == 3,
+                                     .debug = (j->flags & 4) != 0,
+                                     .preserve_relocs = (j->flags & 8) != 0 };
     cuvet_link_result r;
     cuvet_linker l;
     cuvet_status s = cuvet_linker_create(ctx, &o, &l);

@@ -112,7 +112,7 @@ START_TEST(names)
 }
 END_TEST
 
-/* CV-LINK-020: absolute symbols; a function that is common. */
+/* CV-LINK-020: absolute symbols; a function that is common, or weak and nowhere. */
 START_TEST(places)
 {
     size_t at;
@@ -126,6 +126,9 @@ START_TEST(places)
     check_refused("CV-LINK-020");
     lc_put(&object[0], at + SHNDX, 2, 0);
     lc_put(&object[0], at + VALUE, 8, 0);
+    lc_put(&object[0], at + INFO, 1, 0x22);
+    check_refused("CV-LINK-020");
+    lc_put(&object[0], at + INFO, 1, 0x12);
     check_linked();
 }
 END_TEST

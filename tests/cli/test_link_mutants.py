@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Damaged objects through the linker: the first of the mutants that docs/evidence/link.md counts, and harder ones."""
+import os
+import shutil
+import subprocess
+import sys
+
+from lib_cli import CUVET, ROOT, Skip, main, test
+
+SCRIPT = os.path.join(ROOT, "tests", "differential", "link_mutants.py")
+SERVER = os.path.join(os.environ.get("CV_BUILD") or os.path.dirname(CUVET), "tests", "link_server")
+
+
+def mutants(*args):
+    if not shutil.which("zstd"):
+        raise Skip("zstd is not installed")
+    r = subprocess.run([sys.executable, SCRIPT, "--server", SERVER, *args], stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT, text=True)
+    assert r.returncode == 0, r.stdout
+    total = r.stdout.splitlines()[-1].split()
+    return dict(zip(total[1::2], map(int, total[2::2])))
+
+
+@test
+def every_mutant_is_linked_whole_or_refused():
+    n = mutants("--each", "40")
+    assert n["linked"] > 100 and n["refused"] > 300, n
+
+
+@test
+def harder_ones():
+    n = mutants("--each", "40", "--harder", "--seed", "check")
+    assert n["linked"] > 20 and n["refused"] > 300, n
+
+
+main()
