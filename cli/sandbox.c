@@ -365,8 +365,8 @@ static int filter(const cli_cage *c)
 
     if (!x)
         return seccomp_api_get() < 3 ? ENOSYS : ENOMEM; /* no action that kills the whole process */
-    /* A tree instead of a chain: the kernel tries the program on every number when it is loaded. Without it the
-     * rules are the same. */
+    /* A tree instead of a chain: the kernel tries the program on every number when it is loaded. Without it
+     * the rules are the same. */
     (void)seccomp_attr_set(x, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (seccomp_attr_set(x, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0 &&
         rule_each(x, SCMP_ACT_ALLOW, ALLOWED, ROWS(ALLOWED)) &&

@@ -34,7 +34,7 @@ static bool room(cv_builder *b, uint64_t n)
     uint64_t need = 0, more = b->cap < SMALL ? b->cap : b->cap / 2;
 
     if (b->failed || !cv_add(b->len, n, &need) ||
-        (need > b->cap && !grow(b, cv_max(need, cv_max(256, cv_sat_add(b->cap, more))))))
+        (need > b->cap && !grow(b, cv_max(need, cv_max(64, cv_sat_add(b->cap, more))))))
         b->failed = true;
     return !b->failed;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "link/names.h"
 
-#include <string.h>
-
 typedef struct sip {
     uint64_t a, b, c, d;
 } sip;
@@ -132,8 +130,12 @@ cv_id cv_names_put(cv_mem *m, cv_names *n, cv_span text)
 
 cv_id cv_names_join(cv_mem *m, cv_names *n, const char *prefix, cv_span rest)
 {
-    uint64_t len = strlen(prefix);
+    uint64_t len = 0;
 
+    CV_BUF_BEGIN
+    while (prefix[len] != 0)
+        len++;
+    CV_BUF_END
     cv_u8s_clear(&n->scratch);
     if (!cv_u8s_reserve(m, &n->scratch, cv_sat_add(len, rest.len)))
         return CV_NONE;

@@ -2,20 +2,29 @@
 /* The linker called wrongly: handles, states, options. */
 #include "link_fixture.h"
 
-enum call { ADD = 0, NAME, COMPLETE, RESULT, SYMBOL, DESTROY, N_CALLS };
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum call { ADD = 0, ADD_SOURCE, NAME, COMPLETE, RESULT, SAVE, WRITE, SYMBOL, DESTROY, N_CALLS };
 
 static cuvet_status call(cuvet_ctx *c, cuvet_linker l, unsigned which)
 {
     const cuvet_diag d = { 0 };
     cuvet_link_result r;
+    cuvet_source src;
     const char *p;
     size_t n;
 
+    ck_assert_int_eq(cuvet_source_memory("bytes", 5, &src), CUVET_OK);
     switch (which) {
     case ADD: return cuvet_linker_add(c, l, "bytes", 5, "name");
+    case ADD_SOURCE: return cuvet_linker_add_source(c, l, &src, "name");
     case NAME: return cuvet_linker_name(c, l, 0, &p);
     case COMPLETE: return cuvet_linker_complete(c, l);
     case RESULT: return cuvet_linker_result(c, l, &r);
+    case SAVE: return cuvet_linker_save(c, l, AT_FDCWD, "name", false, false);
+    case WRITE: return cuvet_linker_write(c, l, -1);
     case SYMBOL: return cuvet_linker_symbol(c, l, &d, &p, &n);
     default: return cuvet_linker_destroy(c, &l);
     }
@@ -53,6 +62,7 @@ START_TEST(nothing_given)
     const cuvet_linker_options o = lc_options("sm_80");
     cuvet_linker l = { 1 };
     const cuvet_diag d = { 0 };
+    cuvet_source src;
     const char *p;
     size_t n;
 
@@ -63,6 +73,15 @@ START_TEST(nothing_given)
     l = lc_linker(&o);
     ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, NULL, 5, "name"), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, "bytes", 5, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_source_memory("bytes", 5, &src), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_add_source(lc_ctx, l, NULL, "name"), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_add_source(lc_ctx, l, &src, NULL), CUVET_E_NULL);
+    src.size--;
+    ck_assert_int_eq(cuvet_linker_add_source(lc_ctx, l, &src, "name"), CUVET_E_USAGE);
+    src.size++;
+    src.read_at = NULL;
+    ck_assert_int_eq(cuvet_linker_add_source(lc_ctx, l, &src, "name"), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_linker_save(lc_ctx, l, AT_FDCWD, NULL, false, false), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_linker_name(lc_ctx, l, 0, NULL), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, NULL), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, l, NULL, &p, &n), CUVET_E_NULL);
@@ -174,6 +193,102 @@ START_TEST(borrowed)
 }
 END_TEST
 
+static cuvet_status never(void *user, uint64_t off, void *buf, size_t len)
+{
+    (void)user;
+    (void)off;
+    (void)buf;
+    (void)len;
+    return CUVET_E_IO;
+}
+
+/* Long code is written from where it lies in the input; in the deep builds all code is. Every way out gives
+ * the same bytes, in any order. */
+static void all_ways(cuvet_linker l, const char *want, bool write_first)
+{
+    char dir[] = "/tmp/cuvet-link-XXXXXX", path[64];
+    uint8_t *one = malloc(1 << 20), *two = malloc(1 << 20);
+    cuvet_link_result r;
+    ssize_t got;
+    size_t n;
+    int fd, at;
+
+    ck_assert(one && two && mkdtemp(dir));
+    at = open(dir, O_RDONLY | O_DIRECTORY);
+    ck_assert_int_eq(cuvet_linker_save(lc_ctx, l, at, "out", false, false), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_linker_write(lc_ctx, l, at), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_OK);
+    if (write_first)
+        ck_assert_int_eq(cuvet_linker_save(lc_ctx, l, at, "out", false, false), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_save(lc_ctx, l, at, "out", true, false), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_save(lc_ctx, l, at, "out", false, false), CUVET_E_EXISTS);
+    ck_assert_int_eq(cuvet_linker_save(lc_ctx, l, at, "a/b", false, false), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_linker_write(lc_ctx, l, at), CUVET_E_IO);
+    (void)snprintf(path, sizeof(path), "%s/out", dir);
+    fd = open(path, O_RDWR);
+    got = read(fd, one, 1 << 20);
+    ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
+    ck_assert_int_eq(cuvet_linker_write(lc_ctx, l, fd), CUVET_OK);
+    ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
+    ck_assert(read(fd, two, 1 << 20) == got && got == (ssize_t)r.n);
+    ck_assert(lc_file(want, &n) && n > 64 && r.n > 64);
+    ck_assert(memcmp(one, r.bytes, r.n) == 0 && memcmp(two, r.bytes, r.n) == 0);
+    (void)close(fd);
+    (void)unlink(path);
+    (void)close(at);
+    (void)rmdir(dir);
+    free(one);
+    free(two);
+}
+
+/* From memory and from a source, saved before and after the result is put together. */
+START_TEST(ways_in_and_out)
+{
+    const char *const names[] = { "single_file", "func_ptr" };
+    const cuvet_linker_options o = lc_options("sm_80");
+
+    for (unsigned i = 0; i < 2 * N(names); i++) {
+        const lc_case *c = lc_find(names[i / 2], "sm_80");
+        cuvet_linker l = lc_linker(&o);
+        cuvet_source src;
+
+        for (unsigned k = 0; k < c->n; k++) {
+            static lc_object mine;
+            const uint8_t *p;
+            size_t n;
+
+            lc_load(&mine, c->input[k]);
+            p = lc_file(c->input[k], &n);
+            ck_assert_int_eq(cuvet_source_memory(mine.bytes, mine.n, &src), CUVET_OK);
+            ck_assert_int_eq(i % 2 ? cuvet_linker_add_source(lc_ctx, l, &src, "object")
+                                   : cuvet_linker_add(lc_ctx, l, mine.bytes, mine.n, "object"),
+                             CUVET_OK);
+            ck_assert(memcmp(mine.bytes, p, n) == 0);
+        }
+        all_ways(l, c->output, i % 2 == 0);
+        lc_end(l);
+    }
+}
+END_TEST
+
+START_TEST(bad_sources)
+{
+    const cuvet_linker_options o = lc_options("sm_80");
+    cuvet_linker l = lc_linker(&o);
+    cuvet_source src = { .size = sizeof(src), .length = 100, .read_at = never };
+
+    ck_assert_int_eq(cuvet_linker_add_source(lc_ctx, l, &src, "object"), CUVET_E_IO);
+    ck_assert(lc_said("CV-IO-001"));
+    lc_forget();
+    src.length = UINT64_MAX;
+    ck_assert_int_eq(cuvet_linker_add_source(lc_ctx, l, &src, "object"), CUVET_E_LIMIT);
+    ck_assert_int_eq(cuvet_source_memory("bytes", 5, &src), CUVET_OK);
+    ck_assert_int_ne(cuvet_linker_add_source(lc_ctx, l, &src, "object"), CUVET_OK);
+    lc_end(l);
+}
+END_TEST
+
 Suite *suite_linker_calls(void)
 {
     Suite *s = suite_create("linker calls");
@@ -185,6 +300,8 @@ Suite *suite_linker_calls(void)
     tcase_add_test(t, options);
     tcase_add_test(t, states);
     tcase_add_test(t, borrowed);
+    tcase_add_test(t, ways_in_and_out);
+    tcase_add_test(t, bad_sources);
     suite_add_tcase(s, t);
     return s;
 }
