@@ -29,8 +29,18 @@ void cv_link_values(cv_link *l);                 /* symbols.c: values of all sym
 typedef struct cv_field {
     uint8_t pos, bits; /* from the lowest bit of the first byte */
     bool add;          /* to what is there */
+    bool cut;          /* low bits of the value were left out that are not zero */
     uint64_t value;
 } cv_field;
+
+/* What a value is: an offset in shared memory, one in a constant bank, a slot of the parameter bank. NUMBER
+ * marks the forms that hold the number of the bank as well. */
+typedef enum cv_link_use {
+    CV_LINK_OFFSET = 1,
+    CV_LINK_BANK = 2,
+    CV_LINK_SLOT = 4,
+    CV_LINK_NUMBER = 8
+} cv_link_use;
 
 typedef struct cv_fix {
     cv_field field[2];
@@ -41,6 +51,11 @@ typedef struct cv_fix {
     bool resolved; /* applied, and worth a record of that */
 } cv_fix;
 
+/* The fields of a type for a value. False: the type has none for it. */
+CV_MUST bool cv_link_field(cv_fix *f, uint32_t type, cv_link_use use, uint64_t value, uint64_t bank,
+                           bool add);
+/* Does all of it fit, with what is in the section? */
+CV_MUST bool cv_link_fits(const cv_fix *f, cv_span body, uint64_t off);
 /* False: a type for which it is not known. */
 CV_MUST bool cv_link_fix(const cv_link *l, cv_id rel, const cv_osec *q, cv_fix *f);
 CV_MUST bool cv_link_apply(const cv_fix *f, uint8_t *bytes, uint64_t size, uint64_t off);
