@@ -96,6 +96,7 @@ typedef struct cv_isym {
 typedef struct cv_field {
     uint8_t pos, bits; /* from the lowest bit of the first byte */
     bool add;          /* to what is there */
+    bool cut;          /* low bits of the value were left out that are not zero */
     uint64_t value;
 } cv_field;
 

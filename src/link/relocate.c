@@ -10,69 +10,59 @@ enum {
     R_32 = 1,
     R_64 = 2,
     R_G64 = 4,
-    R_ABS32_32 = 55,
-    R_ABS16_32 = 59,
-    R_ABS24_32 = 60,
-    R_BINDLESSOFF13_40 = 64,
-    R_BINDLESSOFF14_40 = 65,
-    R_CONST_FIELD21_38 = 66,
     R_YIELD_OPCODE9_0 = 68,
     R_YIELD_CLEAR_PRED4_87 = 69,
     R_UNUSED_CLEAR64 = 73,
-    R_ABS24_40 = 74,
     R_UNIFIED = 102,
     R_UNIFIED_32 = 103,
     R_UNIFIED_LO = 112,
     R_UNIFIED_HI = 113,
     R_ABS56_16_34 = 114,
-    R_CONST_FIELD22_37 = 115,
+    R_LAST = 115,
     BANK_POS = 54,
     BANK_BITS = 5
 };
 
+/* The fields that the link writes: where, how many bits, how many low bits of the value are left out, what
+ * for. Types that are not here are kept for the loader, dropped, or refused. */
+typedef struct form {
+    uint32_t type;
+    uint8_t pos, bits, shift, uses;
+} form;
+
+static const form FORMS[] = {
+    { 55, 32, 32, 0, CV_LINK_OFFSET | CV_LINK_BANK },                 /* ABS32_32 */
+    { 59, 32, 16, 0, CV_LINK_OFFSET | CV_LINK_BANK },                 /* ABS16_32 */
+    { 60, 32, 24, 0, CV_LINK_OFFSET },                                /* ABS24_32 */
+    { 64, 40, 14, 2, CV_LINK_BANK | CV_LINK_NUMBER },                 /* CONST_FIELD19_40 */
+    { 65, 40, 14, 2, CV_LINK_SLOT },                                  /* BINDLESSOFF14_40 */
+    { 66, 38, 16, 0, CV_LINK_BANK | CV_LINK_NUMBER | CV_LINK_SLOT },  /* CONST_FIELD21_38 */
+    { 74, 40, 24, 0, CV_LINK_OFFSET },                                /* ABS24_40 */
+    { 115, 37, 17, 0, CV_LINK_BANK | CV_LINK_NUMBER | CV_LINK_SLOT }, /* CONST_FIELD22_37 */
+};
+
 static void field(cv_fix *f, unsigned pos, unsigned bits, uint64_t value, bool add)
 {
-    cv_field e = { (uint8_t)pos, (uint8_t)bits, add, value };
+    cv_field e = { (uint8_t)pos, (uint8_t)bits, add, false, value };
 
     CV_ARRAY_SET(f->field, f->n, e);
     f->n++;
 }
 
-/* Field of a plain offset. */
-static bool offset_field(cv_fix *f, uint32_t type, uint64_t value, bool add)
+bool cv_link_field(cv_fix *f, uint32_t type, cv_link_use use, uint64_t value, uint64_t bank, bool add)
 {
-    switch (type) {
-    case R_ABS32_32: field(f, 32, 32, value, add); return true;
-    case R_ABS16_32: field(f, 32, 16, value, add); return true;
-    case R_ABS24_32: field(f, 32, 24, value, add); return true;
-    case R_ABS24_40: field(f, 40, 24, value, add); return true;
-    default: return false;
-    }
-}
+    for (size_t i = 0; i < CV_COUNT(FORMS); i++) {
+        const form *e = &CV_AT(FORMS, i);
 
-/* The bank number goes along where the instruction has a place for it. */
-static bool bank_field(cv_fix *f, uint32_t type, uint64_t value, uint64_t bank, bool add)
-{
-    switch (type) {
-    case R_ABS32_32:
-    case R_ABS16_32: return offset_field(f, type, value, add);
-    case R_BINDLESSOFF13_40: field(f, 40, 14, value >> 2, add); break;
-    case R_CONST_FIELD21_38: field(f, 38, 16, value, add); break;
-    case R_CONST_FIELD22_37: field(f, 37, 17, value, add); break;
-    default: return false;
+        if (e->type != type || !(e->uses & use))
+            continue;
+        field(f, e->pos, e->bits, value >> e->shift, add);
+        CV_ARRAY_AT(f->field, f->n - 1)->cut = (value & ((UINT64_C(1) << e->shift) - 1)) != 0;
+        if (use == CV_LINK_BANK && (e->uses & CV_LINK_NUMBER)) /* the instruction has a place for it */
+            field(f, BANK_POS, BANK_BITS, bank, false);
+        return true;
     }
-    field(f, BANK_POS, BANK_BITS, bank, false);
-    return true;
-}
-
-static bool slot_field(cv_fix *f, uint32_t type, uint64_t slot)
-{
-    switch (type) {
-    case R_BINDLESSOFF14_40: field(f, 40, 14, slot >> 2, false); return true;
-    case R_CONST_FIELD21_38: field(f, 38, 16, slot, false); return true;
-    case R_CONST_FIELD22_37: field(f, 37, 17, slot, false); return true;
-    default: return false;
-    }
+    return false;
 }
 
 static const cv_sec *section_of(const cv_link *l, const cv_isym *s)
@@ -105,8 +95,9 @@ static bool move_base(const job *j, uint64_t base)
         return true;
     if (j->rela)
         f->addend = base;
-    else if (!offset_field(f, j->r->type, base, true))
-        return bank_field(f, j->r->type, base, section_of(j->l, j->s)->bank, true);
+    else
+        return cv_link_field(f, j->r->type, CV_LINK_OFFSET, base, 0, true) ||
+               cv_link_field(f, j->r->type, CV_LINK_BANK, base, section_of(j->l, j->s)->bank, true);
     return true;
 }
 
@@ -210,7 +201,7 @@ static bool resolve(const job *j, bool *kept)
     if (vanishes(j))
         return true;
     if (cv_l_is_texture(j->s) && !j->l->o.relocatable && j->y && j->y->has_slot &&
-        slot_field(j->f, type, j->y->slot))
+        cv_link_field(j->f, type, CV_LINK_SLOT, j->y->slot, 0, false))
         return true;
     if (cv_l_type(j->s) == CV_STT_SECTION && j->s->sec != CV_NONE &&
         cv_l_isec(j->l, j->s->sec)->out != CV_NONE &&
@@ -219,7 +210,7 @@ static bool resolve(const job *j, bool *kept)
         return type == R_32 || type == R_64; /* whole words, and nothing else */
     }
     if (cv_l_is_nowhere(j->s)) /* the reference linker writes all ones, whoever asks */
-        return offset_field(j->f, type, cv_wrap_add(UINT64_MAX, j->addend), !j->rela);
+        return cv_link_field(j->f, type, CV_LINK_OFFSET, cv_wrap_add(UINT64_MAX, j->addend), 0, !j->rela);
     if (is_address(type) && !cv_l_is_shared(j->s)) {
         *kept = true;
         return true;
@@ -229,13 +220,14 @@ static bool resolve(const job *j, bool *kept)
         return true;
     }
     if (cv_l_is_shared(j->s) && !(j->l->o.relocatable && (!j->l->o.compat || canon->sec == CV_NONE)))
-        return offset_field(j->f, type, cv_wrap_add(shared_offset(j, canon), j->addend), !j->rela);
+        return cv_link_field(j->f, type, CV_LINK_OFFSET, cv_wrap_add(shared_offset(j, canon), j->addend), 0,
+                             !j->rela);
     if (keep_for_later(j)) {
         *kept = true;
         return true;
     }
-    *kept =
-        !constant(j, &value, &bank) || !bank_field(j->f, type, cv_wrap_add(value, j->addend), bank, !j->rela);
+    *kept = !constant(j, &value, &bank) ||
+            !cv_link_field(j->f, type, CV_LINK_BANK, cv_wrap_add(value, j->addend), bank, !j->rela);
     return true;
 }
 
@@ -270,7 +262,7 @@ bool cv_link_fix(const cv_link *l, cv_id rel, const cv_osec *q, cv_fix *f)
     else
         known = resolve(&j, &f->keep) &&
                 !(f->keep && !dead_function(&j) &&
-                  (l->o.relocatable ? r->type == 0 || r->type > R_CONST_FIELD22_37 : is_linkers(r->type)));
+                  (l->o.relocatable ? r->type == 0 || r->type > R_LAST : is_linkers(r->type)));
     if (f->keep && dead_function(&j))
         f->keep = false;
     f->dead = dead_function(&j);
@@ -300,6 +292,35 @@ static bool keep_fix(cv_link *l, cv_irel *r, const cv_fix *f)
     return true;
 }
 
+/* Do the values fit, as numbers with or without a sign? Where the field holds the addend, that counts. */
+bool cv_link_fits(const cv_fix *f, cv_span body, uint64_t off)
+{
+    for (unsigned i = 0; i < f->n; i++) {
+        const cv_field *e = CV_ARRAY_AT(f->field, i);
+        uint64_t value = e->value, old = 0, end = cv_sat_add(off, ((uint64_t)e->pos + e->bits + 7) / 8);
+
+        if (end > body.len || e->cut)
+            return false;
+        for (unsigned k = 0; e->add && k < e->bits; k++)
+            old |= (uint64_t)(cv_u8_at(body, off + (e->pos + k) / 8) >> (e->pos + k) % 8 & 1) << k;
+        value = cv_wrap_add(value, old);
+        if (e->bits < 64 && value >> e->bits != 0 && value < UINT64_MAX - (UINT64_C(1) << (e->bits - 1)) + 1)
+            return false;
+    }
+    return true;
+}
+
+/* A value that does not fit: nobody would get what was meant. */
+static bool overflows(const cv_link *l, const cv_irel *r, const cv_fix *f)
+{
+    const cv_isec *t;
+
+    if (f->n == 0 || r->target == CV_NONE)
+        return false;
+    t = cv_l_isec(l, r->target);
+    return r->off < t->base || !cv_link_fits(f, cv_l_body(l, t), r->off - t->base);
+}
+
 static cuvet_status decide(cv_link *l, cv_id q)
 {
     cv_fix f;
@@ -308,6 +329,11 @@ static cuvet_status decide(cv_link *l, cv_id q)
     for (cv_id r = cv_l_osec(l, q)->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
         if (!cv_link_fix(l, r, cv_l_osec(l, q), &f)) {
             cv_link_say(l, cv_l_irel(l, r)->sym, CV_R_LINK_RELOC, cv_l_irel(l, r)->type, 0);
+            return CUVET_E_REFUSED;
+        }
+        if (overflows(l, cv_l_irel(l, r), &f)) {
+            cv_link_say(l, cv_l_irel(l, r)->sym, CV_R_LINK_FIELD, cv_l_irel(l, r)->type,
+                        CV_ARRAY_AT(f.field, 0)->value);
             return CUVET_E_REFUSED;
         }
         if (f.keep && cv_l_irel(l, r)->osym == CV_NONE) {
@@ -361,20 +387,24 @@ static void put_bits(uint8_t *p, unsigned pos, unsigned bits, uint64_t value)
     }
 }
 
-bool cv_link_apply(const cv_link *l, const cv_irel *r, uint8_t *bytes, uint64_t size)
+bool cv_link_put_field(const cv_field *e, uint8_t *bytes, uint64_t size, uint64_t off)
 {
-    uint64_t off = r->off;
+    uint64_t end = ((uint64_t)e->pos + e->bits + 7) / 8, value = e->value;
 
-    for (unsigned i = 0; i < r->n_fields; i++) {
-        const cv_field *e = cv_fields_at(&l->field, (uint64_t)r->field + i);
-        uint64_t end = ((uint64_t)e->pos + e->bits + 7) / 8, value = e->value;
-
-        if (off > size || end > size - off)
-            return false;
-        if (e->add)
-            value = cv_wrap_add(value, get_bits(bytes + off, e->pos, e->bits));
-        put_bits(bytes + off, e->pos, e->bits, value);
-    }
+    if (off > size || end > size - off)
+        return false;
+    if (e->add)
+        value = cv_wrap_add(value, get_bits(bytes + off, e->pos, e->bits));
+    put_bits(bytes + off, e->pos, e->bits, value);
     return true;
 }
 CV_BUF_END
+
+bool cv_link_apply(const cv_link *l, const cv_irel *r, uint8_t *bytes, uint64_t size)
+{
+    bool ok = true;
+
+    for (unsigned i = 0; i < r->n_fields && ok; i++)
+        ok = cv_link_put_field(cv_fields_at(&l->field, (uint64_t)r->field + i), bytes, size, r->off);
+    return ok;
+}

@@ -102,6 +102,9 @@ static bool mentions_reserved(const cv_link *l)
     for (cv_id n = 0; n < l->mean.n; n++)
         if (cv_l_mean(l, n)->first != CV_NONE && cv_span_eq_str(cv_l_text(l, n), ".nv.reservedSmem.offset0"))
             return true;
+    for (cv_id i = 0; i < l->obj.n; i++)
+        if (cv_l_obj(l, i)->cubin.legacy) /* had no name for it yet */
+            return true;
     return false;
 }
 

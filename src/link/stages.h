@@ -40,6 +40,15 @@ CV_MUST cuvet_status cv_link_slots(cv_link *l);  /* … textures and surfaces */
 void cv_link_check_banks(cv_link *l);            /* … sizes */
 void cv_link_values(cv_link *l);                 /* symbols.c: values of all symbols */
 /* relocate.c: what becomes of a relocation. */
+/* What a value is: an offset in shared memory, one in a constant bank, a slot of the parameter bank. NUMBER
+ * marks the forms that hold the number of the bank as well. */
+typedef enum cv_link_use {
+    CV_LINK_OFFSET = 1,
+    CV_LINK_BANK = 2,
+    CV_LINK_SLOT = 4,
+    CV_LINK_NUMBER = 8
+} cv_link_use;
+
 typedef struct cv_fix {
     cv_field field[2];
     unsigned n;
@@ -49,9 +58,15 @@ typedef struct cv_fix {
     bool resolved; /* applied, and worth a record of that */
 } cv_fix;
 
+/* The fields of a type for a value. False: the type has none for it. */
+CV_MUST bool cv_link_field(cv_fix *f, uint32_t type, cv_link_use use, uint64_t value, uint64_t bank,
+                           bool add);
+/* Does all of it fit, with what is in the section? */
+CV_MUST bool cv_link_fits(const cv_fix *f, cv_span body, uint64_t off);
 /* Asked once for each relocation, by the stage that decides. False: a type for which it is not known. */
 CV_MUST bool cv_link_fix(const cv_link *l, cv_id rel, const cv_osec *q, cv_fix *f);
 /* Write the fields of a relocation into the bytes of its section; every field lies inside of it. */
+CV_MUST bool cv_link_put_field(const cv_field *e, uint8_t *bytes, uint64_t size, uint64_t off);
 CV_MUST bool cv_link_apply(const cv_link *l, const cv_irel *r, uint8_t *bytes, uint64_t size);
 CV_MUST cuvet_status cv_link_decide(cv_link *l);
 CV_MUST cuvet_status cv_link_frames(cv_link *l); /* frames.c: call frame information, from sm_100 on */

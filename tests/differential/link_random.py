@@ -202,12 +202,51 @@ def one(seed, arch, mode, objects):
         shutil.rmtree(d, ignore_errors=True)
 
 
+def run(*argv):
+    """argv ends with -o and a path; what is written there"""
+    rc, said = linked(list(argv[:-2]), argv[-1])
+    if rc:
+        raise Different("%s: %s" % (" ".join(argv[:2]), said[:300]))
+    with open(argv[-1], "rb") as f:
+        return f.read()
+
+
+def code_and_data(data):
+    """What a loader uses: code, banks, initialised data, sizes of shared memory."""
+    kept = (b".text.", b".nv.constant", b".nv.global", b".nv.shared.")
+    return {s[0]: s[2:] for s in Image(data).sections if s[0].startswith(kept)}
+
+
+def two_steps(seed, arch, objects):
+    """Our own form of -r loses nothing: linked again, by either linker, it is what the objects are."""
+    d = tempfile.mkdtemp(dir=TMP)
+    ours = [os.environ["CUVET"], "link", "-arch=sm_" + arch]
+    part = os.path.join(d, "part.cubin")
+    try:
+        want = code_and_data(run(*ours, *objects, "-o", os.path.join(d, "direct.cubin")))
+        run(*ours, "-r", *objects, "-o", part)
+        for name, linker in (("cuvet", ours), ("nvlink", ["nvlink", "-arch=sm_" + arch])):
+            got = code_and_data(run(*linker, part, "-o", os.path.join(d, name + ".cubin")))
+            for s in sorted(set(want) | set(got)):
+                if want.get(s) != got.get(s):
+                    raise Different("%s: %s is another one than without -r" % (name, s.decode("latin-1")))
+        return None
+    except (Different, subprocess.TimeoutExpired, struct.error, ValueError) as e:
+        if KEEP:
+            shutil.copytree(d, os.path.join(KEEP, "%d.%s.steps" % (seed, arch)), dirs_exist_ok=True)
+        return "program %d, sm_%s, two steps: %s" % (seed, arch, e)
+    finally:
+        shutil.rmtree(d, ignore_errors=True)
+
+
 def program(generator, seed):
     """[(architecture, mode, what is different)]"""
     found = []
     for arch in ARCHES:
         objects = [compiled(s, arch) for s in sources(generator, seed)]
         found += [(arch, mode[0], one(seed, arch, mode, objects)) for mode in MODES]
+        if int(re.match(r"\d+", arch)[0]) < 100:
+            found.append((arch, "two steps", two_steps(seed, arch, objects)))
     return found
 
 

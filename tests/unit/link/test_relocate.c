@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Fields of relocations: one row for each type that the link applies, with the values that the reference
+ * linker was seen to write, and what is refused because it does not fit (CV-LINK-025). */
+#include <check.h>
+#include <string.h>
+
+#include "link/stages.h"
+
+typedef struct row {
+    uint32_t type;
+    cv_link_use use;
+    uint64_t value, bank;
+    unsigned pos, bits; /* what is looked at … */
+    uint64_t want;      /* … and what must be there */
+    uint64_t most;      /* largest value that fits */
+} row;
+
+static const row ROWS[] = {
+    { 55, CV_LINK_OFFSET, 0x1234, 0, 32, 32, 0x1234, 0xFFFFFFFF },
+    { 55, CV_LINK_BANK, 0x54, 3, 32, 32, 0x54, 0xFFFFFFFF },
+    { 59, CV_LINK_OFFSET, 0x54, 0, 32, 16, 0x54, 0xFFFF },
+    { 59, CV_LINK_BANK, 0x54, 3, 32, 16, 0x54, 0xFFFF },
+    { 60, CV_LINK_OFFSET, 0xABCDEF, 0, 32, 24, 0xABCDEF, 0xFFFFFF },
+    { 64, CV_LINK_BANK, 0x30, 3, 40, 19, 0xC00C, 0xFFFC },
+    { 65, CV_LINK_SLOT, 0x170, 0, 40, 14, 92, 0xFFFC },
+    { 66, CV_LINK_BANK, 0x54, 3, 38, 21, 0x30054, 0xFFFF },
+    { 66, CV_LINK_BANK, UINT64_MAX - 0x8000 + 1 + 36, 2, 38, 21, 0x28024, 0xFFFF },
+    { 66, CV_LINK_SLOT, 0x170, 0, 38, 16, 0x170, 0xFFFF },
+    { 74, CV_LINK_OFFSET, 0xD0, 0, 40, 24, 0xD0, 0xFFFFFF },
+    { 115, CV_LINK_BANK, 0x54, 3, 37, 22, 0x60054, 0x1FFFF },
+    { 115, CV_LINK_SLOT, 0x170, 0, 37, 17, 0x170, 0x1FFFF },
+};
+
+static uint64_t bits_of(const uint8_t *p, unsigned pos, unsigned bits)
+{
+    uint64_t v = 0;
+
+    for (unsigned i = 0; i < bits; i++)
+        v |= (uint64_t)(p[(pos + i) / 8] >> (pos + i) % 8 & 1) << i;
+    return v;
+}
+
+static cv_span all_of(const uint8_t *p, size_t n)
+{
+    return cv_span_of(p, n, 0);
+}
+
+static bool apply(const cv_fix *f, uint8_t *bytes, uint64_t size, uint64_t off)
+{
+    bool ok = true;
+
+    for (unsigned i = 0; i < f->n && ok; i++)
+        ok = cv_link_put_field(&f->field[i], bytes, size, off);
+    return ok;
+}
+
+/* The field gets the value, and not a bit beside it changes, whatever was there. */
+START_TEST(applied)
+{
+    const row *r = &ROWS[_i];
+
+    for (unsigned fill = 0; fill < 256; fill += 255) {
+        uint8_t code[48], was[48];
+        cv_fix f = { 0 };
+
+        memset(code, (int)fill, sizeof(code));
+        memcpy(was, code, sizeof(was));
+        ck_assert(cv_link_field(&f, r->type, r->use, r->value, r->bank, false));
+        ck_assert(cv_link_fits(&f, all_of(code, sizeof(code)), 16));
+        ck_assert(apply(&f, code, sizeof(code), 16));
+        ck_assert_uint_eq(bits_of(code + 16, r->pos, r->bits), r->want);
+        for (unsigned i = 0; i < 48 * 8; i++)
+            if (i < 128 + r->pos || i >= 128 + r->pos + r->bits)
+                ck_assert_uint_eq(bits_of(code, i, 1), bits_of(was, i, 1));
+    }
+}
+END_TEST
+
+/* REL: what is in the field counts. */
+START_TEST(added)
+{
+    const row *r = &ROWS[_i];
+    uint8_t code[16] = { 0 };
+    cv_fix f = { 0 }, twice = { 0 };
+
+    if (r->value > r->most)
+        return; /* with a sign: there is nothing to add it to */
+    ck_assert(cv_link_field(&f, r->type, r->use, r->value, r->bank, false));
+    ck_assert(apply(&f, code, sizeof(code), 0));
+    ck_assert(cv_link_field(&twice, r->type, r->use, 8, r->bank, true));
+    ck_assert(cv_link_fits(&twice, all_of(code, sizeof(code)), 0));
+    ck_assert(apply(&twice, code, sizeof(code), 0));
+    memset(&f, 0, sizeof(f));
+    ck_assert(cv_link_field(&f, r->type, r->use, r->value + 8, r->bank, false));
+    {
+        uint8_t once[16] = { 0 };
+
+        ck_assert(apply(&f, once, sizeof(once), 0));
+        ck_assert_mem_eq(once, code, sizeof(once));
+    }
+}
+END_TEST
+
+START_TEST(most_and_one_more)
+{
+    const row *r = &ROWS[_i];
+    uint64_t step = r->most == 0xFFFC ? 4 : 1;
+    uint8_t code[16] = { 0 };
+    cv_fix f = { 0 }, over = { 0 }, sum = { 0 };
+
+    ck_assert(cv_link_field(&f, r->type, r->use, r->most, r->bank, false));
+    ck_assert(cv_link_fits(&f, all_of(code, sizeof(code)), 0));
+    ck_assert(cv_link_field(&over, r->type, r->use, r->most + step, r->bank, false));
+    ck_assert_msg(!cv_link_fits(&over, all_of(code, sizeof(code)), 0), "type %u", r->type);
+    /* the same when only the sum with the old field is too large */
+    ck_assert(apply(&f, code, sizeof(code), 0));
+    ck_assert(cv_link_field(&sum, r->type, r->use, step, r->bank, true));
+    ck_assert(!cv_link_fits(&sum, all_of(code, sizeof(code)), 0));
+}
+END_TEST
+
+/* A word offset has no rest; a field ends inside of its section. */
+START_TEST(refused)
+{
+    static const uint32_t WORDS[] = { 64, 65 };
+    uint8_t code[16] = { 0 };
+    cv_fix f = { 0 };
+
+    for (size_t i = 0; i < 2; i++)
+        for (uint64_t rest = 0; rest < 4; rest++) {
+            memset(&f, 0, sizeof(f));
+            ck_assert(cv_link_field(&f, WORDS[i], WORDS[i] == 64 ? CV_LINK_BANK : CV_LINK_SLOT, 0x40 + rest,
+                                    3, false));
+            ck_assert_int_eq(cv_link_fits(&f, all_of(code, sizeof(code)), 0), rest == 0);
+        }
+    memset(&f, 0, sizeof(f));
+    ck_assert(cv_link_field(&f, 55, CV_LINK_OFFSET, 1, 0, false));
+    ck_assert(cv_link_fits(&f, all_of(code, 8), 0));
+    ck_assert(!cv_link_fits(&f, all_of(code, 7), 0));
+    ck_assert(!cv_link_fits(&f, all_of(code, 8), 1));
+    ck_assert(!cv_link_fits(&f, all_of(code, 8), UINT64_MAX));
+    ck_assert(!apply(&f, code, 7, 0));
+}
+END_TEST
+
+/* Every other type, and every use that a type is not for, has no field. */
+START_TEST(nothing_else)
+{
+    static const cv_link_use USES[] = { CV_LINK_OFFSET, CV_LINK_BANK, CV_LINK_SLOT };
+
+    for (uint32_t type = 0; type < 300; type++)
+        for (size_t u = 0; u < 3; u++) {
+            cv_fix f = { 0 };
+            bool known = false;
+
+            for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++)
+                known = known || (ROWS[i].type == type && ROWS[i].use == USES[u]);
+            ck_assert_int_eq(cv_link_field(&f, type, USES[u], 0, 0, false), known);
+            ck_assert_int_eq(f.n != 0, known);
+        }
+}
+END_TEST
+
+Suite *suite_link_relocate(void)
+{
+    Suite *s = suite_create("link relocate");
+    TCase *t = tcase_create("relocate");
+
+    tcase_add_loop_test(t, applied, 0, (int)(sizeof(ROWS) / sizeof(ROWS[0])));
+    tcase_add_loop_test(t, added, 0, (int)(sizeof(ROWS) / sizeof(ROWS[0])));
+    tcase_add_loop_test(t, most_and_one_more, 0, (int)(sizeof(ROWS) / sizeof(ROWS[0])));
+    tcase_add_test(t, refused);
+    tcase_add_test(t, nothing_else);
+    suite_add_tcase(s, t);
+    return s;
+}
