@@ -117,14 +117,19 @@ cuvet_status cv_link_add(cv_link *l, cv_span image, const char *name)
     return s;
 }
 
-cuvet_status cv_link_complete(cv_link *l, cv_block *out)
+const char *cv_link_stage(uint64_t i)
+{
+    return i < CV_COUNT(RECIPE) ? CV_AT(RECIPE, i).name : NULL;
+}
+
+cuvet_status cv_link_run_to(cv_link *l, uint64_t last)
 {
     cuvet_status s = CUVET_OK;
 
     l->empty = cv_l_name(l, cv_span_of(NULL, 0, 0));
     if (l->empty == CV_NONE)
         return cv_l_nomem(l);
-    for (size_t i = 0; i < CV_COUNT(RECIPE) && s == CUVET_OK; i++) {
+    for (size_t i = 0; i < CV_COUNT(RECIPE) && i <= last && s == CUVET_OK; i++) {
         const stage *g = &CV_AT(RECIPE, i);
         uint64_t errors = l->x->n_errors;
 
@@ -134,6 +139,13 @@ cuvet_status cv_link_complete(cv_link *l, cv_block *out)
         if (s == CUVET_OK && !g->holds(l))
             s = cv_reject(l->x, CV_R_LINK_INVARIANT, 0, i, 0);
     }
+    return s;
+}
+
+cuvet_status cv_link_complete(cv_link *l, cv_block *out)
+{
+    cuvet_status s = cv_link_run_to(l, UINT64_MAX);
+
     return s == CUVET_OK ? cv_link_emit(l, out) : s;
 }
 
