@@ -209,6 +209,18 @@ static bool forget_dead(cv_link *l)
     return ok;
 }
 
+/* … but not those that something of the output is called by as well. */
+static bool remember_used(cv_link *l)
+{
+    bool ok = true;
+
+    for (uint64_t i = 0; i < l->sym_order.n && ok; i++)
+        ok = cv_l_use_str(l, cv_l_osym(l, *cv_u32s_at(&l->sym_order, i))->name);
+    for (uint64_t i = 1; i < l->order.n && ok; i++)
+        ok = cv_l_use_sh(l, cv_l_osec(l, *cv_u32s_at(&l->order, i))->name);
+    return ok;
+}
+
 /* One table: NUL, then each name once. */
 static bool write_names(cv_link *l, const cv_u32s *first, const cv_u32s *names, uint32_t which, cv_id table)
 {
@@ -235,7 +247,8 @@ static bool write_names(cv_link *l, const cv_u32s *first, const cv_u32s *names, 
 
 static cuvet_status make_strings(cv_link *l)
 {
-    if (!name_globals(l) || !forget_dead(l) || !write_names(l, &l->protos, &l->str_names, 2, l->strtab) ||
+    if (!name_globals(l) || !forget_dead(l) || !remember_used(l) ||
+        !write_names(l, &l->protos, &l->str_names, 2, l->strtab) ||
         !write_names(l, NULL, &l->sh_names, 1, l->shstrtab))
         return cv_l_nomem(l);
     return CUVET_OK;

@@ -175,6 +175,10 @@ static cuvet_status fill_relocations(cv_link *l, cv_id id)
         y = e->osym != CV_NONE ? e->osym : cv_link_symbol_of(l, e->sym);
         if (y == CV_NONE)
             return CUVET_E_INTERNAL;
+        if (cv_l_osym(l, y)->index == 0) { /* its symbol is not in the file: nothing could apply it */
+            cv_link_say(l, e->sym, CV_R_LINK_RELOC, f.type, 0);
+            return CUVET_E_REFUSED;
+        }
         cv_put_u64(&q->bytes, e->off);
         cv_put_u64(&q->bytes, (uint64_t)cv_l_osym(l, y)->index << 32 | f.type);
         if (rela)
