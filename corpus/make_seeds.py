@@ -360,6 +360,15 @@ def make_input():
     put("input", "address32", both.replace(struct.pack("<Q", 0x11), struct.pack("<Q", 0x10)) + trailer(1 << 18))
 
 
+def more_registers(elf):
+    """Each function says that it needs eight registers more: EIATTR_REGCOUNT, {symbol, count}."""
+    out, at = bytearray(elf), elf.find(b"\4\x2f\x08\0")
+    while at >= 0:
+        struct.pack_into("<I", out, at + 8, struct.unpack_from("<I", elf, at + 8)[0] + 8)
+        at = elf.find(b"\4\x2f\x08\0", at + 12)
+    return bytes(out)
+
+
 def make_link():
     # parameters: see fuzz/linking.h; target 0 is that of the first object, the others are counted from sm_90 on.
     # sm_75: its objects are the smallest
@@ -395,8 +404,10 @@ def make_link():
     put("resolve", "twice", rdc("two_b") + rdc("two_b"))
     put("resolve", "weak", rdc("weak"))
     put("resolve", "weak-twice", rdc("weak") + rdc("weak"))
+    put("resolve", "weak-registers", more_registers(rdc("weak")) + rdc("weak"))
     put("resolve", "variables", rdc("vars") + rdc("dynshared"))
     put("resolve", "prototypes", rdc("indirect") + rdc("plain"))
+    put("layout", "data-of-two", rdc("two_b") + rdc("vars"))
     put("layout", "variables", rdc("vars") + rdc("dynshared"))
     put("layout", "variables-relocatable", rdc("vars") + rdc("dynshared") + trailer(relocatable))
     put("layout", "tables", rdc("branchy"))

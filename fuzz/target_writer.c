@@ -2,6 +2,8 @@
 /* A whole link to bytes, and the bytes read again: sections, symbols and relocations of the file are those of
  * the picture it was written from, and nothing is found in it. The second run has another key for its hash
  * tables and gives the same bytes. Parameters: see linking.h. */
+#include <stdio.h>
+
 #include "linking.h"
 
 static void check_sections(const cv_link *l, const cv_cubin *c)
@@ -123,9 +125,12 @@ static void read_back(fz *f, const cv_link *l, cv_span file)
     cv_cubin_free(&f->x, &c);
 }
 
-static void ignore(void *user, const cuvet_diag *d)
+/* What is said about the result; an error ends the run below. */
+static void on_result(void *user, const cuvet_diag *d)
 {
     (void)fz_diag(d, 0, UINT64_MAX);
+    if (d->severity == CUVET_ERROR)
+        fprintf(stderr, "in the result: %s\n", cuvet_rule_get(d->rule)->id);
     (void)user;
 }
 
@@ -142,7 +147,7 @@ static void run(fz *f)
     fz_note(f, (uint64_t)s);
     if (s == CUVET_OK) {
         fz_note_bytes(f, out.mem, out.span.len);
-        f->x.emit = ignore;
+        f->x.emit = on_result;
         if (f->pass == 0)
             read_back(f, &k.l, out.span);
         else
