@@ -360,10 +360,20 @@ def make_input():
     put("input", "address32", both.replace(struct.pack("<Q", 0x11), struct.pack("<Q", 0x10)) + trailer(1 << 18))
 
 
+def more_registers(elf):
+    """Each function says that it needs eight registers more: EIATTR_REGCOUNT, {symbol, count}."""
+    out, at = bytearray(elf), elf.find(b"\4\x2f\x08\0")
+    while at >= 0:
+        struct.pack_into("<I", out, at + 8, struct.unpack_from("<I", elf, at + 8)[0] + 8)
+        at = elf.find(b"\4\x2f\x08\0", at + 12)
+    return bytes(out)
+
+
 def make_link():
-    # parameters: see fuzz/target_link.c; target 0 is sm_90, and the list of targets goes round
+    # parameters: see fuzz/linking.h; target 0 is that of the first object, the others are counted from sm_90 on.
+    # sm_75: its objects are the smallest
     relocatable, exact, debug, preserve, quiet, strict, used, turned = (1 << b for b in range(13, 21))
-    rdc = lambda name, sm=90: sample("%s.sm_%d.rdc.cubin" % (name, sm))
+    rdc = lambda name, sm=75: sample("%s.sm_%d.rdc.cubin" % (name, sm))
     pair = rdc("two_a") + rdc("two_b")
     put("link", "pair", pair)
     put("link", "pair-turned", pair + trailer(turned))
@@ -371,7 +381,8 @@ def make_link():
     put("link", "pair-exact", pair + trailer(relocatable | exact))
     put("link", "pair-preserve", pair + trailer(preserve | debug))
     put("link", "pair-kernels-used", pair + trailer(used))
-    put("link", "pair-other-target", rdc("two_a", 75) + rdc("two_b", 75))
+    put("link", "pair-other-target", pair + trailer(1 << 8))
+    put("link", "pair-sm-90", rdc("two_a", 90) + rdc("two_b", 90))
     put("link", "pair-no-memory", pair + trailer(9 << 24))
     put("link", "twice", rdc("two_b") + rdc("two_b"))
     put("link", "undefined", rdc("two_a"))
@@ -382,10 +393,52 @@ def make_link():
     put("link", "calls", rdc("indirect") + rdc("recurse") + trailer(quiet))
     put("link", "recursion-error", rdc("recurse") + trailer(strict))
     put("link", "textures", rdc("texture") + rdc("branchy"))
-    put("link", "unified", rdc("unified") + rdc("nocode"))
-    put("link", "program", sample("nocode.sm_90.cubin") + rdc("nocode"))
+    put("link", "unified", rdc("unified", 90) + rdc("nocode", 90))
+    put("link", "program", sample("nocode.sm_75.cubin") + rdc("nocode"))
     put("link", "little-memory", rdc("nocode") + trailer(0x10))
     put("link", "no-object", b"")
+    for stage in ("resolve", "layout", "writer"):
+        put(stage, "pair", pair)
+        put(stage, "pair-relocatable", pair + trailer(relocatable))
+        put(stage, "nothing-in-common", rdc("plain") + rdc("two_b"))
+    put("resolve", "twice", rdc("two_b") + rdc("two_b"))
+    put("resolve", "weak", rdc("weak"))
+    put("resolve", "weak-twice", rdc("weak") + rdc("weak"))
+    put("resolve", "weak-registers", more_registers(rdc("weak")) + rdc("weak"))
+    put("resolve", "variables", rdc("vars") + rdc("dynshared"))
+    put("resolve", "prototypes", rdc("indirect") + rdc("plain"))
+    put("layout", "data-of-two", rdc("two_b") + rdc("vars"))
+    put("layout", "variables", rdc("vars") + rdc("dynshared"))
+    put("layout", "variables-relocatable", rdc("vars") + rdc("dynshared") + trailer(relocatable))
+    put("layout", "tables", rdc("branchy"))
+    put("layout", "debug", sample("plain.sm_75.g.rdc.cubin"))
+    put("layout", "textures", rdc("texture") + rdc("plain") + trailer(preserve))
+    put("writer", "variables", rdc("vars") + rdc("dynshared") + trailer(debug))
+    put("writer", "calls", rdc("indirect") + trailer(preserve))
+    put("writer", "textures", rdc("texture"))
+    put("writer", "reserved", rdc("dynshared", 90))
+    put("writer", "printer-exact", rdc("printer") + trailer(relocatable | exact))
+
+
+def make_relocate():
+    # see fuzz/target_relocate.c: how, bank; then symbol, type, offset, addend and 48 bytes of the section each
+    ops = lambda rows: b"".join(bytes(r) + bytes(range(48)) for r in rows)
+    kinds = ((7, 2), (8, 73), (9, 66), (9, 115), (10, 64), (11, 55), (12, 59), (13, 60), (14, 4), (15, 65), (15, 66), (17, 114))
+    put("relocate", "empty", b"")
+    for name, how in (("program", 0), ("relocatable", 1), ("exact", 3), ("preserve", 4), ("rela", 8)):
+        put("relocate", name, bytes([how, 3]) + ops((s, t, 5, 16, 8) for s, t in kinds))
+    put("relocate", "debug", bytes([0x10, 3]) + ops((s, t, 5, 8, 4) for s, t in ((5, 1), (5, 2), (7, 2), (5, 2))))
+    put("relocate", "banks", bytes([8, 17]) + ops((64 | s, t, 5, 16, 8, 0, 1, 0, 2, 0, 3, 4) for s, t in kinds[2:8]))
+    put("relocate", "fields", bytes([0, 0]) + ops((31, a, b, *range(8), 5, 16) for a, b in ((0, 63), (54, 4), (40, 141), (127, 0))))
+    put("relocate", "unknown-type", bytes([0, 0]) + ops(((7, 255, *([9] * 8), 5, 16, 1), (7, 116, 5, 0, 1))))
+
+
+def make_model():
+    for c in ("nocode.sm_75.rdc", "plain.sm_75", "two_a.sm_75.rdc", "indirect.sm_75.rdc", "nocode.sm_90", "plain.sm_90a", "vars.sm_75.rdc"):
+        put("model", c, sample(c + ".cubin"))
+    for c in OLD:
+        put("model", c[:-len(".cubin")], sample(c, "legal"))
+    put("model", "nocode.sm_100.rdc", sample("nocode.sm_100.rdc.cubin"))
 
 
 def make_dump():
@@ -398,7 +451,7 @@ def make_dump():
 def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_host, make_ptx, make_classify, make_scan,
-                 make_input, make_link, make_dump):
+                 make_input, make_link, make_relocate, make_model, make_dump):
         make()
     have = {(t, f) for t in os.listdir(HERE) if os.path.isdir(os.path.join(HERE, t, "seed"))
             for f in os.listdir(os.path.join(HERE, t, "seed"))}

@@ -47,6 +47,8 @@ typedef void fz_fn(fz *f);
 
 /* Run twice in fresh contexts and compare; nothing may stay allocated. */
 int fz_twice(const uint8_t *data, size_t size, uint64_t base, fz_fn *fn);
+/* The same, the second time for one input in four (fz_one_in). */
+int fz_some_twice(const uint8_t *data, size_t size, uint64_t base, fz_fn *fn);
 
 /* The whole input as a span at f->base. */
 cv_span fz_span(const fz *f);
@@ -59,6 +61,11 @@ void fz_status(fz *f, cuvet_status s, uint64_t before);
 uint64_t fz_reported(const fz *f);
 /* s lies in the input. */
 void fz_inside(const fz *f, cv_span s);
+
+/* What costs more than it finds when it is done for each input is done for one input in n; which ones, their
+ * bytes say. The replay driver does it for all. */
+extern bool fz_thorough;
+bool fz_one_in(const fz_input *in, unsigned n);
 
 uint64_t fz_mix(uint64_t h, uint64_t v);
 uint64_t fz_mix_bytes(uint64_t h, const void *p, uint64_t n);

@@ -145,6 +145,12 @@ TARGETS["input"] = lambda: TARGETS["scan"]() + [u32(p) + u32(0x5A465643) for p i
 # Two objects: what makes one name mean two things, relocation types, parameters of fuzz/target_link.c.
 TARGETS["link"] = lambda: TARGETS["cubin"]() + [u32(int(r[0], 0)) for r in rows("relocs", "RELOC_CUDA")] + \
     [u32(1 << b) + u32(0x5A465643) for b in range(13, 22)] + [u32(t << 8) + u32(0x5A465643) for t in range(1, 24)]
+for stage in ("resolve", "layout", "writer"):
+    TARGETS[stage] = TARGETS["link"]
+TARGETS["model"] = TARGETS["cubin"]
+# A relocation is symbol, type, offset; see fuzz/target_relocate.c.
+TARGETS["relocate"] = lambda: [bytes([s, int(r[0], 0)]) for s in (5, 7, 9, 11, 15) for r in rows("relocs", "RELOC_CUDA")
+                               if int(r[0], 0) < 124 and int(r[2], 0)] + edges()
 TARGETS["api_sequence"] = lambda: [u32(n) + u32(0x5A465643) for n in (4, 8, 16, 32, 64)]
 
 

@@ -92,7 +92,7 @@ void mut_raw(mut *m, uint64_t off, uint64_t len)
         memset(m->data + off + n, 0, len - n);
 }
 
-static void put_trailer(uint8_t *at, uint32_t param)
+void mut_put_trailer(uint8_t *at, uint32_t param)
 {
     for (unsigned i = 0; i < 4; i++) {
         at[i] = (uint8_t)(param >> (8 * i));
@@ -129,7 +129,7 @@ static size_t mutate(uint8_t *data, size_t size, size_t max, unsigned seed, fz_r
     if (!done)
         m.size = raw ? raw(data, m.size, m.max) : plain(&m, data, m.size);
     if (has && m.size + FZ_TRAILER <= max) {
-        put_trailer(data + m.size, param);
+        mut_put_trailer(data + m.size, param);
         m.size += FZ_TRAILER;
     }
     return m.size;

@@ -3,8 +3,6 @@
 #ifndef CV_FUZZ_MUTATE_INT_H
 #define CV_FUZZ_MUTATE_INT_H
 
-#include <stdbool.h>
-
 #include "mutate.h"
 
 typedef struct mut {
@@ -29,6 +27,10 @@ void mut_edge(mut *m, uint64_t off, unsigned width);
 bool mut_resize(mut *m, uint64_t off, uint64_t old, uint64_t new_len);
 /* The engine's mutation inside a range; its length stays. */
 void mut_raw(mut *m, uint64_t off, uint64_t len);
+
+/* Where the next ELF magic begins, from a place on; n: nowhere. */
+size_t mut_next_object(const uint8_t *p, size_t n, size_t from);
+void mut_put_trailer(uint8_t *at, uint32_t param);
 
 /* One structured edit; false: the bytes are not of the format. Limited to [0, m->size). */
 bool mut_elf(mut *m);

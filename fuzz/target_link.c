@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Up to three objects, linked. Every place where an ELF begins begins an object: the first byte of the input,
- * and each magic after it until there are three. Parameters: bits 8..12 target, 13 relocatable, 14 in the
- * reference's form, 15 debug, 16 preserve_relocs, 17 no_stack_warning, 18 warnings_are_errors, 19
- * kernels_used, 20 other order, 21 exact policy, 24..31 the allocation that fails, in steps of 8. */
+/* Up to three objects, linked through the public interface. Parameters: see linking.h; bits 24..31 the
+ * allocation that fails, in steps of 8. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/elf/names.h"
-#include "mutate.h"
+#include "linking.h"
 #include "scanner.h"
-
-#define OBJECTS 3
-
-typedef struct piece {
-    const uint8_t *p;
-    size_t n;
-    bool added;
-} piece;
 
 typedef struct run {
     const fz_input *in;
-    piece piece[OBJECTS];
+    fz_piece piece[FZ_OBJECTS];
     size_t n;
     cuvet_linker_options opt;
     cuvet_ctx *ctx;
@@ -42,34 +32,11 @@ static void on_diag(void *user, const cuvet_diag *d)
 {
     run *r = user;
 
-    note(r, fz_diag(d, 0, r->in->len));
+    /* what is said about the result is said without an input */
+    note(r, fz_diag(d, 0, d->where.n && d->where.step[0].kind == CUVET_P_MEMBER ? r->in->len : UINT64_MAX));
     r->n_diags++;
     r->n_errors += d->severity == CUVET_ERROR;
     r->n_warnings += d->severity == CUVET_WARNING;
-}
-
-/* Where the next object begins. */
-static size_t next_magic(const uint8_t *p, size_t n, size_t from)
-{
-    static const uint8_t MAGIC[4] = { 0x7F, 'E', 'L', 'F' };
-
-    for (size_t at = from; at < n && n - at >= sizeof(MAGIC); at++)
-        if (memcmp(p + at, MAGIC, sizeof(MAGIC)) == 0)
-            return at;
-    return n;
-}
-
-static size_t split(const uint8_t *p, size_t n, piece *out)
-{
-    size_t count = 0, at = 0;
-
-    while (at < n && count < OBJECTS) {
-        size_t end = count + 1 < OBJECTS ? next_magic(p, n, at + 1) : n;
-
-        out[count++] = (piece){ .p = p + at, .n = end - at };
-        at = end;
-    }
-    return count;
 }
 
 static void open_context(run *r, const cuvet_limits *lim)
@@ -93,7 +60,7 @@ static uint64_t add_all(run *r)
     uint64_t added = 0;
 
     for (size_t i = 0; i < r->n; i++) {
-        piece *p = &r->piece[r->in->param >> 20 & 1 ? r->n - 1 - i : i];
+        fz_piece *p = &r->piece[r->in->param >> 20 & 1 ? r->n - 1 - i : i];
         const char *name;
         cuvet_status s;
 
@@ -134,20 +101,32 @@ static bool has_kernel(cuvet_ctx *ctx, cuvet_elf e, cuvet_bytes name)
     return false;
 }
 
-/* Every kernel of an input that was added is in the result. */
-static void check_kernels(cuvet_ctx *ctx, cuvet_elf result, const piece *p)
+/* Every kernel of an input that was added is in the result. The input has been examined. */
+static void check_kernels(cuvet_ctx *ctx, cuvet_elf result, const fz_piece *p)
 {
-    uint64_t table = 0;
-    cuvet_elf_symbol y;
-    cuvet_elf e;
+    cv_span image = cv_span_of(p->p, p->n, 0), symtab, strtab = image;
+    uint64_t shoff = cv_u64_at(image, 40), shnum = cv_u16_at(image, 60), n = 0;
+    cv_elf_section h, s;
+    cv_elf_symbol y;
 
-    FZ_CHECK(cuvet_elf_open(ctx, p->p, p->n, &e) == CUVET_OK, "what was added can be read");
-    if (cuvet_elf_symtab(ctx, e, false, &table) != CUVET_OK)
-        table = 0;
-    for (uint64_t i = 1; table && cuvet_elf_get_symbol(ctx, e, table, i, &y) == CUVET_OK; i++)
-        if (is_kernel(&y))
-            FZ_CHECK(has_kernel(ctx, result, y.name), "no kernel is lost");
-    FZ_CHECK(cuvet_elf_close(ctx, &e) == CUVET_OK, "close");
+    for (uint64_t i = 0; i < shnum; i++) {
+        cv_elf_read_section(cv_span_tail(image, shoff), false, i, &h);
+        if (h.type != CV_SHT_SYMTAB)
+            continue;
+        cv_elf_read_section(cv_span_tail(image, shoff), false, h.link, &s);
+        symtab = cv_span_tail(image, h.off);
+        strtab = cv_span_tail(image, s.off);
+        n = h.size / cv_elf_sym_size(false);
+    }
+    for (uint64_t i = 1; i < n; i++) {
+        cv_span name;
+
+        cv_elf_read_symbol(symtab, false, i, &y);
+        if ((y.info & 15) == CV_STT_FUNC && (y.other & CV_STO_ENTRY) && y.shndx != 0)
+            FZ_CHECK(cv_span_cstr(strtab, y.name, &name) &&
+                         has_kernel(ctx, result, (cuvet_bytes){ name.base, name.len }),
+                     "no kernel is lost");
+    }
 }
 
 /* A result is a file like any other: clean, whole, and in a relocatable link an input again. */
@@ -172,11 +151,9 @@ static void check_result(const run *r, const cuvet_link_result *got, const cuvet
         if (r->piece[i].added)
             check_kernels(a.ctx, e, &r->piece[i]);
     FZ_CHECK(cuvet_linker_create(a.ctx, &a.opt, &a.h) == CUVET_OK, "a second linker");
-    if (r->opt.relocatable)
-        FZ_CHECK(cuvet_linker_add(a.ctx, a.h, file.bytes, file.len, "") == CUVET_OK, "takes the result");
-    else
-        FZ_CHECK(cuvet_linker_add(a.ctx, a.h, file.bytes, file.len, "") == CUVET_E_REFUSED,
-                 "takes no program");
+    FZ_CHECK(cuvet_linker_add(a.ctx, a.h, file.bytes, file.len, "") ==
+                 (r->opt.relocatable ? CUVET_OK : CUVET_E_REFUSED),
+             "takes the result of a relocatable link, and no program");
     cuvet_ctx_destroy(a.ctx);
     FZ_CHECK(a.alloc.live == 0, "nothing stays allocated");
     free(file.bytes);
@@ -204,7 +181,7 @@ static void complete(run *r, const cuvet_limits *lim, uint64_t added, unsigned p
         FZ_CHECK(cuvet_linker_result(r->ctx, r->h, &got) == CUVET_OK && got.n, "a result");
         FZ_CHECK(got.objects == added, "of all inputs");
         note(r, fz_mix_bytes(got.kernels ^ got.functions << 32, got.bytes, got.n));
-        if (pass == 0)
+        if (pass == 0 && fz_one_in(r->in, 3))
             check_result(r, &got, lim);
     }
     FZ_CHECK(cuvet_linker_complete(r->ctx, r->h) == CUVET_E_STATE, "once");
@@ -219,7 +196,6 @@ static uint64_t once(run *r, const cuvet_limits *lim, unsigned pass)
     if (r->ctx) {
         s = cuvet_linker_create(r->ctx, &r->opt, &r->h);
         FZ_CHECK(s == CUVET_OK || (s == CUVET_E_NOMEM && r->alloc.failed) ||
-                     (s == CUVET_E_UNSUPPORTED && r->opt.target.sm >= 100 && r->n_errors) ||
                      (s == CUVET_E_LIMIT && lim->live < CV_MIB),
                  "a linker");
         if (s == CUVET_OK) {
@@ -232,77 +208,28 @@ static uint64_t once(run *r, const cuvet_limits *lim, unsigned pass)
     return r->hash;
 }
 
-static cuvet_linker_options options(uint32_t param, const char *const *used)
-{
-    cuvet_linker_options o = { .size = sizeof(o) };
-    size_t n = 0, want = param >> 8 & 31;
-
-    while (cuvet_target_get(n, &o.target) == CUVET_OK)
-        n++;
-    /* sm_90 without parameters: most of the samples have code for it */
-    for (size_t i = 0; cuvet_target_get(i, &o.target) == CUVET_OK && o.target.sm < 90; i++)
-        want++;
-    FZ_CHECK(cuvet_target_get(want % n, &o.target) == CUVET_OK, "a target");
-    o.relocatable = param >> 13 & 1;
-    o.exact_relocatable = o.relocatable && param >> 14 & 1;
-    o.debug = param >> 15 & 1;
-    o.preserve_relocs = param >> 16 & 1;
-    o.no_stack_warning = param >> 17 & 1;
-    o.warnings_are_errors = param >> 18 & 1;
-    o.kernels_used = used;
-    o.n_kernels_used = param >> 19 & 1;
-    o.policy = param >> 21 & 1 ? CUVET_ARCH_EXACT : CUVET_ARCH_REFERENCE;
-    return o;
-}
-
 CV_FUZZ_TARGET(link)
 {
-    static const char *const USED[1] = { "k" };
+    unsigned passes;
     uint64_t hash[2];
     cuvet_limits lim;
     fz_input in;
 
     fz_open(&in, data, size);
     fz_limits(in.param, &lim);
-    for (unsigned pass = 0; pass < 2; pass++) {
-        run r = { .in = &in, .opt = options(in.param, USED) };
+    passes = fz_one_in(&in, 4) ? 2 : 1;
+    hash[1] = 0;
+    for (unsigned pass = 0; pass < passes; pass++) {
+        run r = { .in = &in, .opt = fz_linker_options(&in) };
 
-        r.capped = lim.diagnostics < OBJECTS + 1;
+        r.capped = lim.diagnostics < FZ_OBJECTS + 1;
         r.alloc.fail_at = (uint64_t)(in.param >> 24) * 8;
-        r.n = split(in.bytes, in.len, r.piece);
+        r.n = fz_split(in.bytes, in.len, r.piece);
         hash[pass] = once(&r, &lim, pass);
     }
-    FZ_CHECK(hash[0] == hash[1], "the second run is the same");
+    FZ_CHECK(passes < 2 || hash[0] == hash[1], "the second run is the same");
     fz_close(&in);
     return 0;
 }
 
-/* One of the objects is edited as an ELF, the others stay; now and then the parameters, or whatever else. */
-static size_t mutate(uint8_t *data, size_t size, size_t max, unsigned seed, fz_raw_fn *raw)
-{
-    piece p[OBJECTS];
-    size_t n = split(data, size, p), which = n ? seed / 8 % n : 0, at, tail, room, len;
-    uint8_t *copy;
-
-    if (n < 2 || seed % 8 == 0 || size > max)
-        return cv_mutate_file(data, size, max, seed, raw);
-    at = (size_t)(p[which].p - data);
-    len = p[which].n;
-    if (which == n - 1 && len > FZ_TRAILER && memcmp(data + size - 4, "CVFZ", 4) == 0)
-        len -= FZ_TRAILER;
-    tail = size - at - len;
-    room = max - size + len;
-    copy = malloc(room ? room : 1);
-    if (!copy)
-        return size;
-    memcpy(copy, data + at, len);
-    room = cv_mutate_elf(copy, len, room, seed / 8, raw);
-    if (room >= FZ_TRAILER && memcmp(copy + room - 4, "CVFZ", 4) == 0)
-        room -= FZ_TRAILER; /* an object has no parameters */
-    memmove(data + at + room, data + at + len, tail);
-    memcpy(data + at, copy, room);
-    free(copy);
-    return at + room + tail;
-}
-
-CV_FUZZ_MUTATOR(mutate)
+CV_FUZZ_LINK_MUTATOR

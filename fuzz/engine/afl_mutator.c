@@ -50,6 +50,9 @@ size_t afl_custom_fuzz(void *data, uint8_t *buf, size_t size, uint8_t **out, uin
         size = max;
     memcpy(s->buf, buf, size);
     *out = s->buf;
+    /* An ELF: perhaps a list of objects for a link. */
+    if (size > 4 && s->buf[0] == 0x7F && s->buf[1] == 'E' && s->seed & 1)
+        return cv_mutate_link(s->buf, size, max, s->seed++, NULL, NULL);
     return cv_mutate_file(s->buf, size, max, s->seed++, NULL);
 }
 

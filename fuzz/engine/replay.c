@@ -4,6 +4,7 @@
  * could not be read. */
 #include <dirent.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 int CV_FUZZ_ENTRY(const uint8_t *data, size_t size);
+extern bool fz_thorough; /* common.h */
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
 static const char *current = "";
@@ -93,6 +95,7 @@ int main(int argc, char **argv)
     }
     if (__sanitizer_set_death_callback)
         __sanitizer_set_death_callback(tell);
+    fz_thorough = true;
     signal(SIGABRT, on_signal);
     signal(SIGSEGV, on_signal);
     for (int i = 1; i < argc; i++)

@@ -88,7 +88,7 @@ static cuvet_status read_graph(cv_link *l, const cv_lobj *o)
     uint64_t pos = 0;
     cv_proto p;
 
-    while (st == CUVET_OK && cv_callgraph_next(l->x, graph, &cur, &r.c) == CUVET_OK) {
+    while (st == CUVET_OK && o->callgraph && cv_callgraph_next(l->x, graph, &cur, &r.c) == CUVET_OK) {
         if (!cv_work(l->x, 1, 0))
             return CUVET_E_LIMIT;
         st = take(l, &r);

@@ -180,7 +180,7 @@ static cuvet_status read_protos(cv_link *l, const cv_lobj *o)
 
     while (s == CUVET_OK && cv_prototype_next(l->x, table, &pos, &p) == CUVET_OK)
         s = set_proto(l, o, p.symbol, p.string, true);
-    while (s == CUVET_OK && cv_callgraph_next(l->x, graph, &cur, &c) == CUVET_OK)
+    while (s == CUVET_OK && o->callgraph && cv_callgraph_next(l->x, graph, &cur, &c) == CUVET_OK)
         if (c.part == CV_CALL_ADDRESS)
             s = set_proto(l, o, c.from, c.to, false);
     return s;

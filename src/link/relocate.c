@@ -203,7 +203,7 @@ static bool resolve(const job *j, bool *kept)
     if (cv_l_is_texture(j->s) && !j->l->o.relocatable && j->y && j->y->has_slot &&
         cv_link_field(j->f, type, CV_LINK_SLOT, j->y->slot, 0, false))
         return true;
-    if (cv_l_type(j->s) == CV_STT_SECTION && j->s->sec != CV_NONE &&
+    if ((type == R_32 || type == R_64) && cv_l_type(j->s) == CV_STT_SECTION && j->s->sec != CV_NONE &&
         cv_l_isec(j->l, j->s->sec)->out != CV_NONE &&
         cv_l_osec(j->l, cv_l_isec(j->l, j->s->sec)->out)->group == CV_G_DEBUG) {
         field(j->f, 0, bits, cv_wrap_add(cv_l_isec(j->l, j->s->sec)->base, j->addend), !j->rela);

@@ -76,10 +76,14 @@ static cv_id push_item(shared *s, cv_id value, cv_id next)
     return s->item.n < CV_NONE && items_push(mem(s), &s->item, e) ? (cv_id)(s->item.n - 1) : CV_NONE;
 }
 
+static cv_role role_of(const cv_link *l, const cv_isym *y)
+{
+    return cv_cubin_sec(&cv_l_obj(l, y->obj)->cubin, cv_l_isec(l, y->sec)->index)->role;
+}
+
 static bool is_common(const cv_link *l, const cv_isym *y)
 {
-    return cv_cubin_sec(&cv_l_obj(l, y->obj)->cubin, cv_l_isec(l, y->sec)->index)->role ==
-           CV_ROLE_NV_DEBUG_SHARED;
+    return role_of(l, y) == CV_ROLE_NV_DEBUG_SHARED;
 }
 
 static cv_id find_unit(shared *s, cv_id u)
@@ -191,14 +195,17 @@ static bool list_variable(shared *s, cv_id id)
     var v = { .sym = id, .kernels = CV_NONE, .last = CV_NONE, .next = CV_NONE };
     uint32_t k;
 
-    if (y->value & (y->value - 1)) /* of a shared variable it is the alignment */
-        cv_link_say(l, id, CV_R_LINK_ALIGN, y->value, 0);
     if (is_common(l, y)) {
         if (!y->referred && cv_l_bind(y) != CV_STB_LOCAL)
             return true;
         y->var = (cv_id)s->var.n;
         s->largest = cv_max(s->largest, y->value);
         return vars_push(mem(s), &s->var, v);
+    }
+    if (role_of(l, y) != CV_ROLE_SHARED_FN) { /* in code, in a constant bank … */
+        if (role_of(l, y) != CV_ROLE_SHARED_RESERVED)
+            cv_link_say(l, id, CV_R_LINK_SPACE, y->other, 0);
+        return true;
     }
     code = cv_l_isec(l, cv_l_obj(l, y->obj)->first_sec + sec->info);
     if (code->out == CV_NONE || code->lost)
@@ -209,9 +216,16 @@ static bool list_variable(shared *s, cv_id id)
 
 static cuvet_status list_variables(shared *s)
 {
-    for (cv_id i = 0; i < s->l->isym.n; i++)
-        if (cv_l_is_shared(cv_l_isym(s->l, i)) && cv_l_isym(s->l, i)->sec != CV_NONE && !list_variable(s, i))
+    for (cv_id i = 0; i < s->l->isym.n; i++) {
+        const cv_isym *y = cv_l_isym(s->l, i);
+
+        if (!cv_l_is_shared(y))
+            continue;
+        if (y->value != 0 && !cv_is_pow2(y->value)) /* of a shared variable or array it is the alignment */
+            cv_link_say(s->l, i, CV_R_LINK_ALIGN, y->value, 0);
+        if (y->sec != CV_NONE && !list_variable(s, i))
             return cv_l_nomem(s->l);
+    }
     return CUVET_OK;
 }
 

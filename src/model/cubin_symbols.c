@@ -88,10 +88,13 @@ static void check_function(const pass *p, uint64_t i, const cv_elf_symbol *s, ui
 }
 
 /* Shared variables of relocatable files carry their alignment in the value, like common symbols. */
-static bool value_is_alignment(const cv_cubin *c, const cv_elf_symbol *s)
+static bool value_is_alignment(const cv_cubin *c, const cv_elf_symbol *s, const cv_sec *sec)
 {
     unsigned space = s->other & CV_STO_SPACE;
 
+    if (sec->role != CV_ROLE_SHARED_FN && sec->role != CV_ROLE_NV_DEBUG_SHARED &&
+        sec->role != CV_ROLE_SHARED_RESERVED)
+        return false;
     return c->rel && cv_elf_sym_type(s) == CV_STT_CUDA_OBJECT &&
            (space == CV_STO_SPACE_SHARED || space == CV_STO_SPACE_RESERVED);
 }
@@ -114,7 +117,7 @@ static void check_defined(const pass *p, uint64_t i, const cv_elf_symbol *s, uin
         return;
     if (type == CV_STT_FUNC)
         check_function(p, i, s, index, sec);
-    if (!p->merc && cv_sat_add(s->value, s->size) > sec->h.size && !value_is_alignment(p->c, s))
+    if (!p->merc && cv_sat_add(s->value, s->size) > sec->h.size && !value_is_alignment(p->c, s, sec))
         sym_report(p, i, CV_R_SYM_RANGE, CV_ST_VALUE, cv_sat_add(s->value, s->size), sec->h.size);
 }
 
