@@ -63,6 +63,11 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_link
  *  @return CUVET_OK · CUVET_E_NO_MATCH (it points to none). */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_symbol(cuvet_ctx *ctx, cuvet_linker l, const cuvet_diag *d,
                                                       const char **p, size_t *n);
+/** The same for the symbol that the first one does not agree with: where a diagnostic is about two, its path
+ * names two inputs (CUVET_P_MEMBER), each with its symbol behind it.
+ *  @return CUVET_OK · CUVET_E_NO_MATCH (it is about one, or none). */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_other_symbol(cuvet_ctx *ctx, cuvet_linker l,
+                                                            const cuvet_diag *d, const char **p, size_t *n);
 /** End it and poison its memory; *l becomes 0. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_destroy(cuvet_ctx *ctx, cuvet_linker *l);
 

@@ -292,23 +292,23 @@ cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_linker h, cuvet_link_resu
     return done(ctx, h, CUVET_OK);
 }
 
-/* Input and symbol number of a diagnostic's path. */
-static bool place_of(const cuvet_diag *d, uint64_t *object, uint64_t *symbol)
+/* Input of a diagnostic's path, the which-th from 0, and the symbol behind it. */
+static bool place_of(const cuvet_diag *d, uint32_t which, uint64_t *object, uint64_t *symbol)
 {
-    bool has_object = false, has_symbol = false;
+    uint32_t seen = 0;
 
     for (uint32_t i = 0; i < d->where.n && i < CUVET_PATH_MAX; i++) {
         const cuvet_step *s = CV_ARRAY_AT(d->where.step, i);
 
         if (s->kind == CUVET_P_MEMBER) {
             *object = s->index;
-            has_object = true;
-        } else if (s->kind == CUVET_P_SYMBOL) {
+            seen++;
+        } else if (s->kind == CUVET_P_SYMBOL && seen == which + 1) {
             *symbol = s->index;
-            has_symbol = true;
+            return true;
         }
     }
-    return has_object && has_symbol;
+    return false;
 }
 
 /* From the stored bytes of the input: they stay where they are until the end. */
@@ -332,8 +332,8 @@ static bool symbol_name(const linker *k, uint64_t object, uint64_t symbol, cv_sp
     return true;
 }
 
-cuvet_status cuvet_linker_symbol(cuvet_ctx *ctx, cuvet_linker h, const cuvet_diag *d, const char **p,
-                                 size_t *n)
+static cuvet_status symbol_of(cuvet_ctx *ctx, cuvet_linker h, const cuvet_diag *d, uint32_t which,
+                              const char **p, size_t *n)
 {
     uint64_t object = 0, symbol = 0;
     cuvet_status s;
@@ -345,13 +345,25 @@ cuvet_status cuvet_linker_symbol(cuvet_ctx *ctx, cuvet_linker h, const cuvet_dia
     s = use(ctx, h, &k);
     if (s != CUVET_OK)
         return s;
-    if (!k->begun || !place_of(d, &object, &symbol) || object >= k->link.obj.n)
+    if (!k->begun || !place_of(d, which, &object, &symbol) || object >= k->link.obj.n)
         return done(ctx, h, CUVET_E_NO_MATCH);
     if (!symbol_name(k, object, symbol, &name))
         return done(ctx, h, CUVET_E_NO_MATCH);
     *p = (const char *)name.base;
     *n = (size_t)name.len;
     return done(ctx, h, CUVET_OK);
+}
+
+cuvet_status cuvet_linker_symbol(cuvet_ctx *ctx, cuvet_linker h, const cuvet_diag *d, const char **p,
+                                 size_t *n)
+{
+    return symbol_of(ctx, h, d, 0, p, n);
+}
+
+cuvet_status cuvet_linker_other_symbol(cuvet_ctx *ctx, cuvet_linker h, const cuvet_diag *d, const char **p,
+                                       size_t *n)
+{
+    return symbol_of(ctx, h, d, 1, p, n);
 }
 
 cuvet_status cuvet_linker_destroy(cuvet_ctx *ctx, cuvet_linker *h)

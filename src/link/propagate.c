@@ -213,11 +213,6 @@ static void read_function(cv_link *l, cv_lfn *f)
     }
 }
 
-static void say(cv_link *l, const cv_lfn *f, cv_rule rule, uint64_t got, uint64_t want)
-{
-    cv_link_say(l, f->def, rule, got, want);
-}
-
 /* Functions that need more registers than a kernel below which they are was promised. */
 static cuvet_status check_registers(cv_link *l, cv_id kernel)
 {
@@ -234,7 +229,7 @@ static cuvet_status check_registers(cv_link *l, cv_id kernel)
         const cv_lfn *g = cv_l_fn(l, *cv_u32s_at(&below, i));
 
         if (g->def != CV_NONE && g->regs > limit)
-            say(l, g, CV_R_LINK_REGISTERS, g->regs, limit);
+            cv_link_say_two(l, g->def, cv_l_fn(l, kernel)->def, CV_R_LINK_REGISTERS, g->regs, limit);
     }
     cv_u32s_free(&l->x->mem, &below);
     cv_u32s_free(&l->x->mem, &seen);
@@ -257,7 +252,7 @@ static cuvet_status conclude(walk *w)
         f->stack = c->cyclic ? UINT32_MAX : cv_min(c->stack, UINT32_MAX);
         f->recursive = c->cyclic;
         if (c->cyclic && !l->o.no_stack_warning)
-            say(l, f, CV_R_LINK_STACK, 0, 0);
+            cv_link_say(l, f->def, CV_R_LINK_STACK, 0, 0);
         st = check_registers(l, i);
     }
     return st;

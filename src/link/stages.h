@@ -65,6 +65,9 @@ CV_MUST cuvet_status cv_link_propagate(cv_link *l);      /* propagate.c: registe
 
 /* Report about a symbol of an input, or without one (CV_NONE). */
 void cv_link_say(cv_link *l, cv_id isym, cv_rule rule, uint64_t got, uint64_t want);
+/* The same about two symbols: the second is the one that the first does not agree with. The place is that of
+ * the first; the path goes on to the second. */
+void cv_link_say_two(cv_link *l, cv_id isym, cv_id other, cv_rule rule, uint64_t got, uint64_t want);
 /* The same about a section of an input, which ends the link. */
 CV_MUST cuvet_status cv_link_refuse_section(cv_link *l, cv_id isec, cv_rule rule, uint64_t got);
 /* A reference that no input has to satisfy: the driver does, or nobody needs it. */
