@@ -106,6 +106,8 @@ static void finish(link_run *r, int dir, const char *name)
         return;
     s = cuvet_linker_complete(r->ctx, r->linker);
     link_say_link(r);
+    if (r->args->set[LINK_O_DUMP_CALLGRAPH] || r->args->set[LINK_O_DUMP_CALLGRAPH_RAW])
+        link_callgraph(r);
     if (s == CUVET_OK)
         save(r, dir, name);
     else if (r->rc == CLI_X_CLEAN)

@@ -36,6 +36,29 @@ typedef struct cuvet_link_result {
     uint64_t objects, functions, kernels; /**< counts: of inputs, and of what stayed */
 } cuvet_link_result;
 
+/** A function of the call graph of a link. */
+typedef struct cuvet_link_function {
+    const char *name; /**< bytes of an input, not terminated; borrowed until destroy */
+    size_t n_name;
+    bool kernel;
+    bool address_taken; /**< some function or data has its address with a prototype */
+    bool defined;       /**< otherwise it has no registers, and the driver is to provide it */
+    bool kept;          /**< otherwise it is dead code, and its calls are not told */
+    uint32_t registers; /**< of its own code, not counting what it calls */
+} cuvet_link_function;
+
+/** Whom a call graph is told to. Functions have numbers from 1; each is told in the order of the numbers,
+ * followed by its calls, which may name functions that are not told yet. Every function returns false to
+ * stop. None may call the linker. */
+typedef struct cuvet_callgraph_sink {
+    size_t size;
+    void *user;
+    bool (*function)(void *user, uint64_t number, const cuvet_link_function *f);
+    bool (*call)(void *user, uint64_t from, uint64_t to); /**< also what an indirect call may reach */
+    /** At the end: code of the function made the kernel need more registers than before. */
+    bool (*raised)(void *user, uint64_t function, uint64_t kernel);
+} cuvet_callgraph_sink;
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -68,6 +91,13 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_symbol(cuvet_ctx *ctx, cuvet_link
  *  @return CUVET_OK · CUVET_E_NO_MATCH (it is about one, or none). */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_other_symbol(cuvet_ctx *ctx, cuvet_linker l,
                                                             const cuvet_diag *d, const char **p, size_t *n);
+/** Tell the call graph of a link that came as far as having one, also when it was refused later (undefined
+ * names, registers): then nothing may be told as raised. An indirect call is told once for each function
+ * whose address is taken with its prototype, so that there may be as many calls as the product of both.
+ *  @return CUVET_OK · CUVET_E_CANCELLED (the sink stopped it) · CUVET_E_STATE (no call graph, or a link to be
+ * linked again) · CUVET_E_USAGE (size, or a function is missing) · CUVET_E_LIMIT · CUVET_E_NOMEM. */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_callgraph(cuvet_ctx *ctx, cuvet_linker l,
+                                                         const cuvet_callgraph_sink *sink);
 /** End it and poison its memory; *l becomes 0. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_destroy(cuvet_ctx *ctx, cuvet_linker *l);
 

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "api/ctx.h"
+#include "link/callgraph.h"
 #include "link/run.h"
 #include "model/admit.h"
 #include "model/classify.h"
@@ -264,6 +265,7 @@ cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker h)
     if (k->state == COLLECTING) {
         s = complete(k);
         k->state = s == CUVET_OK ? LINKED : FAILED;
+        k->link.reached = k->link.reached && s != CUVET_E_INTERNAL;
         cv_islands_drop();
     } else {
         s = CUVET_E_STATE;
@@ -364,6 +366,23 @@ cuvet_status cuvet_linker_other_symbol(cuvet_ctx *ctx, cuvet_linker h, const cuv
                                        size_t *n)
 {
     return symbol_of(ctx, h, d, 1, p, n);
+}
+
+cuvet_status cuvet_linker_callgraph(cuvet_ctx *ctx, cuvet_linker h, const cuvet_callgraph_sink *sink)
+{
+    cuvet_status s;
+    linker *k;
+
+    if (!ctx || !sink)
+        return CUVET_E_NULL;
+    if (sink->size != sizeof(*sink) || !sink->function || !sink->call || !sink->raised)
+        return CUVET_E_USAGE;
+    s = use(ctx, h, &k);
+    if (s != CUVET_OK)
+        return s;
+    if (!k->begun || !k->link.reached || k->o.relocatable)
+        return done(ctx, h, CUVET_E_STATE);
+    return done(ctx, h, cv_link_callgraph(&k->link, sink));
 }
 
 cuvet_status cuvet_linker_destroy(cuvet_ctx *ctx, cuvet_linker *h)

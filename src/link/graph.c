@@ -192,9 +192,8 @@ cuvet_status cv_link_reach(cv_link *l)
     mark_data_references(l);
     if (!cv_u32s_fill(&l->x->mem, &seen, cv_max(l->n_proto_nodes, 1)) || !reach_from_roots(l, &todo, &seen))
         st = cv_l_nomem(l);
-    for (uint64_t i = 0; i < todo.n && st == CUVET_OK; i++)
-        for (cv_id e = cv_l_fn(l, *cv_u32s_at(&todo, i))->adr; e != CV_NONE;
-             e = cv_edges_at(&l->edge, e)->next)
+    for (cv_id i = 0; i < l->fn.n && st == CUVET_OK; i++)
+        for (cv_id e = cv_l_fn(l, i)->adr; e != CV_NONE; e = cv_edges_at(&l->edge, e)->next)
             keep(l, cv_edges_at(&l->edge, e)->to);
     for (cv_id i = 0; i < l->fn.n && st == CUVET_OK; i++) {
         if (cv_l_fn(l, i)->data_ref)
@@ -204,6 +203,7 @@ cuvet_status cv_link_reach(cv_link *l)
     }
     cv_u32s_free(&l->x->mem, &todo);
     cv_u32s_free(&l->x->mem, &seen);
+    l->reached = st == CUVET_OK;
     return st;
 }
 

@@ -240,6 +240,7 @@ typedef struct cv_link {
     uint64_t n_proto_nodes;
     uint64_t program_first, program_n; /* records of .nv.info */
     bool has_common, reserved;
+    bool reached, propagated; /* the call graph is there; … and the registers below kernels */
     uint32_t stamp;
     cv_id shstrtab, strtab, symtab, symtab_shndx;
     uint64_t n_locals; /* symbols before the first global one, the null symbol included */

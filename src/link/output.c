@@ -26,7 +26,8 @@ void cv_link_say_two(cv_link *l, cv_id isym, cv_id other, cv_rule rule, uint64_t
         cv_path_push(l->x, CUVET_P_SYMBOL, true, s->index);
         cv_path_push(l->x, CUVET_P_MEMBER, true, t->obj);
     }
-    cv_report_at(l->x, CUVET_P_SYMBOL, t ? t->index : s->index, rule, at + s->index * entry, entry, got, want);
+    cv_report_at(l->x, CUVET_P_SYMBOL, t ? t->index : s->index, rule, at + s->index * entry, entry, got,
+                 want);
     l->x->path.n = 0;
 }
 

@@ -271,6 +271,7 @@ cuvet_status cv_link_propagate(cv_link *l)
         st = run(&w);
     if (st == CUVET_OK && !l->o.relocatable)
         st = conclude(&w);
+    l->propagated = st == CUVET_OK && !l->o.relocatable;
     nodes_free(m, &w.node);
     comps_free(m, &w.comp);
     cv_u32s_free(m, &w.path);
