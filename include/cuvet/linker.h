@@ -27,13 +27,30 @@ typedef struct cuvet_linker_options {
     const char *const *kernels_used; /**< kernels whose names hold one of these stay, the others are dead;
                                       * borrowed until complete */
     size_t n_kernels_used;           /**< 0: all stay */
+    /** Kernels that no host code refers to are dead, as long as everything that was added came from host
+     * objects that say what they refer to (cuvet_linker_file()); not together with kernels_used. */
+    bool host_info;
 } cuvet_linker_options;
+
+/** A file that what is added next comes from. */
+typedef struct cuvet_link_file {
+    size_t size;
+    const void *bytes; /**< a host object, an archive, or anything else; looked at during the call only */
+    size_t n;
+    bool library; /**< a system library: left out as a whole unless other inputs lack a function */
+} cuvet_link_file;
+
+/** A place in that file. */
+typedef struct cuvet_link_origin {
+    bool host;     /**< lies in a host object */
+    bool finished; /**< … which a device link made: its device code is finished, and not to be added */
+} cuvet_link_origin;
 
 /** What came out; bytes are borrowed from the linker until destroy. */
 typedef struct cuvet_link_result {
     const void *bytes;
     size_t n;
-    uint64_t objects, functions, kernels; /**< counts: of inputs, and of what stayed */
+    uint64_t objects, functions, kernels; /**< counts: of inputs that took part, and of what stayed */
 } cuvet_link_result;
 
 /** A function of the call graph of a link. */
@@ -74,11 +91,33 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_create(cuvet_ctx *ctx, const cuve
  * The linker stays as it was unless OK. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_add(cuvet_ctx *ctx, cuvet_linker l, const void *bytes,
                                                    size_t n, const char *name);
+/** Begin a file: what is added with cuvet_linker_add_from() from now on comes from it. What its host objects
+ * say is taken down: the modules that they are, those that were linked before, the kernels that they refer
+ * to.
+ *  @return CUVET_OK · CUVET_E_MALFORMED, CUVET_E_UNSUPPORTED (host objects that break rules) ·
+ * CUVET_E_REFUSED (a module without a proper name) · CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_USAGE ·
+ * CUVET_E_STATE. */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_file(cuvet_ctx *ctx, cuvet_linker l,
+                                                    const cuvet_link_file *file);
+/** What is known about a place in the file at hand, given in bytes from its start. @return CUVET_OK. */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_origin(cuvet_ctx *ctx, cuvet_linker l, uint64_t off,
+                                                      cuvet_link_origin *out);
+/** Add one device ELF that was found at a place in the file at hand (its container, or itself; bytes from the
+ * start of the file). Otherwise as cuvet_linker_add(), which adds what stands alone. */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_add_from(cuvet_ctx *ctx, cuvet_linker l, uint64_t off,
+                                                        const void *bytes, size_t n, const char *name);
+/** Modules of the host objects that took part, in the order of the inputs, each once: what has to be
+ * registered by the host program. Letters, digits and '_', terminated, borrowed until destroy.
+ *  @return CUVET_OK · CUVET_END (no more) · CUVET_E_STATE (not complete). */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_module(cuvet_ctx *ctx, cuvet_linker l, uint64_t index,
+                                                      const char **name);
 /** Name of an input by its number, borrowed until destroy. @return CUVET_OK · CUVET_END. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker l, uint64_t index,
                                                     const char **out);
-/** Link what was added. @return CUVET_OK · CUVET_E_REFUSED (diagnosed) · CUVET_E_LIMIT · CUVET_E_NOMEM ·
- * CUVET_E_INTERNAL (a stage broke an invariant: nothing is given out) · CUVET_E_STATE (a second time). */
+/** Link what was added. Inputs that are left out (linked already, a library that nothing needs: both are
+ * said) get the numbers behind those that take part. @return CUVET_OK · CUVET_E_REFUSED (diagnosed) ·
+ * CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_INTERNAL (a stage broke an invariant: nothing is given out) ·
+ * CUVET_E_STATE (a second time). */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker l);
 /** @return CUVET_OK · CUVET_E_STATE (not complete). *out is zeroed on failure. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_linker l, cuvet_link_result *out);

@@ -14,9 +14,12 @@
 typedef struct input {
     cv_block bytes;
     cv_block name;
+    cv_id host;   /* host object that it comes from, CV_NONE: none */
+    bool library; /* of a system library */
 } input;
 
 CV_VEC(inputs, input);
+CV_VEC(modules, cv_block);
 
 typedef enum state { COLLECTING, LINKED, FAILED } state;
 
@@ -25,7 +28,10 @@ typedef struct linker {
     cv_link_options o;
     inputs input;
     cv_link link;
-    cv_cubin picture; /* of what is judged */
+    cv_hosts hosts;
+    bool host_info, library; /* library: the file at hand is one of the system's */
+    modules module;          /* names of those that took part, terminated */
+    cv_cubin picture;        /* of what is judged */
     bool begun;
     state state;
     cv_block out;
@@ -43,6 +49,10 @@ static void end_linker(cuvet_ctx *ctx, void *body)
         cv_block_free(&k->x, &inputs_at(&k->input, i)->name);
     }
     inputs_free(&k->x.mem, &k->input);
+    cv_hosts_free(&k->x.mem, &k->hosts);
+    for (uint64_t i = 0; i < k->module.n; i++)
+        cv_block_free(&k->x, modules_at(&k->module, i));
+    modules_free(&k->x.mem, &k->module);
     cv_block_free(&k->x, &k->out);
     cv_ctx_note_peak(ctx, k->x.mem.peak);
 }
@@ -82,6 +92,8 @@ static cuvet_status configure(linker *k, const cuvet_linker_options *opt)
     /* Without randomness the tables still work; an attacker could then choose names that collide. */
     if (getrandom(k->o.key, sizeof(k->o.key), GRND_NONBLOCK) != (ssize_t)sizeof(k->o.key))
         memset(k->o.key, 0, sizeof(k->o.key));
+    k->host_info = opt->host_info && !opt->relocatable && !opt->n_kernels_used;
+    cv_hosts_init(&k->hosts, k->o.key[0], k->o.key[1]);
     return CUVET_OK;
 }
 
@@ -149,9 +161,9 @@ static uint64_t text_size(const char *text)
 }
 CV_BUF_END
 
-static cuvet_status add(linker *k, const void *bytes, size_t n, const char *name)
+static cuvet_status add(linker *k, const void *bytes, size_t n, const char *name, cv_id host, bool library)
 {
-    input in = { .bytes = { 0 }, .name = { 0 } };
+    input in = { .bytes = { 0 }, .name = { 0 }, .host = host, .library = library };
     cuvet_status s;
 
     if (k->state != COLLECTING)
@@ -183,7 +195,75 @@ cuvet_status cuvet_linker_add(cuvet_ctx *ctx, cuvet_linker h, const void *bytes,
     if (!ctx || !bytes || !name)
         return CUVET_E_NULL;
     s = use(ctx, h, &k);
-    return s == CUVET_OK ? done(ctx, h, add(k, bytes, n, name)) : s;
+    return s == CUVET_OK ? done(ctx, h, add(k, bytes, n, name, CV_NONE, false)) : s;
+}
+
+cuvet_status cuvet_linker_add_from(cuvet_ctx *ctx, cuvet_linker h, uint64_t off, const void *bytes, size_t n,
+                                   const char *name)
+{
+    cuvet_status s;
+    linker *k;
+
+    if (!ctx || !bytes || !name)
+        return CUVET_E_NULL;
+    s = use(ctx, h, &k);
+    return s == CUVET_OK ? done(ctx, h, add(k, bytes, n, name, cv_hosts_at(&k->hosts, off), k->library)) : s;
+}
+
+cuvet_status cuvet_linker_file(cuvet_ctx *ctx, cuvet_linker h, const cuvet_link_file *file)
+{
+    cuvet_status s;
+    linker *k;
+
+    if (!ctx || !file || !file->bytes)
+        return CUVET_E_NULL;
+    if (file->size != sizeof(*file))
+        return CUVET_E_USAGE;
+    s = use(ctx, h, &k);
+    if (s != CUVET_OK)
+        return s;
+    if (k->state != COLLECTING)
+        return done(ctx, h, CUVET_E_STATE);
+    cv_ctx_unit(&k->x, file->n);
+    k->library = file->library;
+    s = cv_hosts_read(&k->x, &k->hosts, file->bytes, file->n, file->library);
+    cv_islands_drop();
+    return done(ctx, h, s);
+}
+
+cuvet_status cuvet_linker_origin(cuvet_ctx *ctx, cuvet_linker h, uint64_t off, cuvet_link_origin *out)
+{
+    cuvet_status s;
+    linker *k;
+    cv_id host;
+
+    if (!ctx || !out)
+        return CUVET_E_NULL;
+    s = use(ctx, h, &k);
+    if (s != CUVET_OK)
+        return s;
+    host = cv_hosts_at(&k->hosts, off);
+    out->host = host != CV_NONE;
+    out->finished = out->host && cv_hosts_is_finished(&k->hosts, host);
+    return done(ctx, h, CUVET_OK);
+}
+
+cuvet_status cuvet_linker_module(cuvet_ctx *ctx, cuvet_linker h, uint64_t index, const char **name)
+{
+    cuvet_status s;
+    linker *k;
+
+    if (!ctx || !name)
+        return CUVET_E_NULL;
+    s = use(ctx, h, &k);
+    if (s != CUVET_OK)
+        return s;
+    if (k->state != LINKED)
+        return done(ctx, h, CUVET_E_STATE);
+    if (index >= k->module.n)
+        return done(ctx, h, CUVET_END);
+    *name = (const char *)modules_at(&k->module, index)->mem;
+    return done(ctx, h, CUVET_OK);
 }
 
 cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker h, uint64_t index, const char **out)
@@ -219,10 +299,122 @@ static cuvet_status read_back(linker *k)
     return s == CUVET_E_NOMEM || s == CUVET_E_LIMIT ? s : s == CUVET_OK ? s : CUVET_E_INTERNAL;
 }
 
+/* What does not take part goes behind the rest, and is said. */
+static cuvet_status leave_out(linker *k, const cv_u8s *why)
+{
+    static const cv_rule RULES[] = { CV_R_LINK_ALREADY, CV_R_LINK_ALREADY, CV_R_LINK_NOT_NEEDED };
+    inputs sorted = { 0 };
+    bool ok = inputs_reserve(&k->x.mem, &sorted, k->input.n);
+    uint64_t stay = 0;
+
+    for (uint64_t i = 0; i < k->input.n && ok; i++)
+        if (!*cv_u8s_at(why, i))
+            ok = inputs_push(&k->x.mem, &sorted, *inputs_at(&k->input, i));
+    stay = sorted.n;
+    for (uint64_t i = 0; i < k->input.n && ok; i++)
+        if (*cv_u8s_at(why, i))
+            ok = inputs_push(&k->x.mem, &sorted, *inputs_at(&k->input, i));
+    inputs_free(&k->x.mem, ok ? &k->input : &sorted);
+    if (!ok)
+        return cv_nomem(&k->x, 0);
+    k->input = sorted;
+    for (uint64_t i = 0, at = stay; i < why->n; i++) {
+        if (!*cv_u8s_at(why, i))
+            continue;
+        k->x.path.n = 0;
+        cv_report_at(&k->x, CUVET_P_MEMBER, at++, CV_AT(RULES, *cv_u8s_at(why, i)), 0, 0, 0, 0);
+    }
+    cv_link_leave_out(&k->link, why);
+    return CUVET_OK;
+}
+
+/* Which inputs take part: not those that are linked already, and system libraries only when they are needed.
+ */
+static cuvet_status choose(linker *k, bool *needed)
+{
+    enum { ALREADY = 1, NOT_NEEDED = 2 };
+    cv_u8s why = { 0 };
+    bool libraries = false, any = false;
+    cuvet_status s = cv_u8s_fill(&k->x.mem, &why, k->input.n) ? CUVET_OK : cv_nomem(&k->x, 0);
+
+    for (uint64_t i = 0; i < k->input.n && s == CUVET_OK; i++) {
+        const input *in = inputs_at(&k->input, i);
+        bool already = in->host != CV_NONE && cv_hosts_is_linked(&k->hosts, in->host);
+
+        *cv_u8s_at(&why, i) = already ? ALREADY : in->library ? NOT_NEEDED : 0;
+        libraries = libraries || in->library;
+        any = any || already;
+    }
+    if (s == CUVET_OK && libraries)
+        s = cv_link_lacks_functions(&k->link, &why, needed);
+    for (uint64_t i = 0; i < k->input.n && s == CUVET_OK && *needed; i++)
+        if (*cv_u8s_at(&why, i) == NOT_NEEDED)
+            *cv_u8s_at(&why, i) = 0;
+    if (s == CUVET_OK && (any || (libraries && !*needed)))
+        s = leave_out(k, &why);
+    cv_u8s_free(&k->x.mem, &why);
+    return s;
+}
+
+static cuvet_status add_module(linker *k, cv_span name)
+{
+    cv_block b = { 0 };
+    cuvet_status s = cv_block_zero(&k->x, &b, name.len + 1);
+
+    if (s != CUVET_OK)
+        return s;
+    cv_span_copy(name, b.mem);
+    if (modules_push(&k->x.mem, &k->module, b))
+        return CUVET_OK;
+    cv_block_free(&k->x, &b);
+    return cv_nomem(&k->x, 0);
+}
+
+/* Modules that the host program registers, and whether it is known what all host code refers to. */
+static cuvet_status take_hosts(linker *k, bool libraries)
+{
+    bool told = k->host_info && cv_hosts_tell_kernels(&k->hosts);
+    cuvet_status s = CUVET_OK;
+
+    for (uint64_t i = 0; i < k->link.obj.n; i++)
+        told = told && inputs_at(&k->input, i)->host != CV_NONE;
+    k->link.o.hosts = told ? &k->hosts : NULL;
+    for (uint64_t i = 0; i < k->hosts.host.n && s == CUVET_OK; i++) {
+        const cv_lhost *o = cv_lhosts_at(&k->hosts.host, i);
+
+        if (!o->linkable || cv_hosts_is_linked(&k->hosts, (cv_id)i) || (o->library && !libraries))
+            continue;
+        for (uint64_t m = 0; m < o->n_modules && s == CUVET_OK; m++)
+            s = add_module(k, cv_hosts_module(&k->hosts, o->first_module + m));
+    }
+    return s;
+}
+
+/* The objects of the link; all that they say was said when they were added. */
+static cuvet_status gather(linker *k)
+{
+    cuvet_status s = CUVET_OK;
+    bool needed = false;
+
+    k->x.emit = NULL;
+    for (uint64_t i = 0; i < k->input.n && s == CUVET_OK; i++)
+        s = cv_link_add(&k->link, inputs_at(&k->input, i)->bytes.span,
+                        (const char *)inputs_at(&k->input, i)->name.mem);
+    k->x.emit = cv_ctx_emit;
+    if (s == CUVET_E_LIMIT) /* what was enough for each input alone is not for all of them */
+        cv_report(&k->x, k->x.work_out ? CV_R_LIMIT_WORK : CV_R_LIMIT_LIVE, 0, 0, k->x.mem.live,
+                  k->x.work_out ? k->x.lim.work : k->x.mem.limit);
+    if (s == CUVET_OK)
+        s = cv_hosts_settle(&k->x, &k->hosts);
+    if (s == CUVET_OK)
+        s = choose(k, &needed);
+    return s == CUVET_OK ? take_hosts(k, needed) : s;
+}
+
 static cuvet_status complete(linker *k)
 {
     uint64_t bytes = 0, warnings;
-    cuvet_status s = CUVET_OK;
+    cuvet_status s;
 
     if (k->state != COLLECTING)
         return CUVET_E_STATE;
@@ -233,14 +425,7 @@ static cuvet_status complete(linker *k)
         return cv_reject(&k->x, CV_R_LINK_NO_INPUT, 0, 0, 1);
     cv_link_begin(&k->link, &k->x, &k->o);
     k->begun = true;
-    k->x.emit = NULL; /* every input was examined when it was added */
-    for (uint64_t i = 0; i < k->input.n && s == CUVET_OK; i++)
-        s = cv_link_add(&k->link, inputs_at(&k->input, i)->bytes.span,
-                        (const char *)inputs_at(&k->input, i)->name.mem);
-    k->x.emit = cv_ctx_emit;
-    if (s == CUVET_E_LIMIT) /* what was enough for each input alone is not for all of them */
-        cv_report(&k->x, k->x.work_out ? CV_R_LIMIT_WORK : CV_R_LIMIT_LIVE, 0, 0, k->x.mem.live,
-                  k->x.work_out ? k->x.lim.work : k->x.mem.limit);
+    s = gather(k);
     warnings = k->x.n_warnings;
     if (s == CUVET_OK)
         s = cv_link_complete(&k->link, &k->out);
@@ -248,7 +433,7 @@ static cuvet_status complete(linker *k)
         s = CUVET_E_REFUSED;
     if (s == CUVET_OK)
         s = read_back(k);
-    k->result.objects = k->input.n;
+    k->result.objects = k->link.obj.n;
     return s;
 }
 

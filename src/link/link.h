@@ -8,6 +8,7 @@
 #include <cuvet/target.h>
 
 #include "bytes/builder.h"
+#include "link/hosts.h"
 #include "link/names.h"
 #include "model/cubin.h"
 
@@ -38,7 +39,8 @@ typedef struct cv_link_options {
     bool warnings_are_errors;
     const char *const *kernels_used; /* parts of names; other kernels are dead */
     uint64_t n_kernels_used;
-    uint64_t key[2]; /* of the hash tables; the result does not depend on it */
+    const cv_hosts *hosts; /* kernels that they do not refer to are dead; NULL: all stay */
+    uint64_t key[2];       /* of the hash tables; the result does not depend on it */
 } cv_link_options;
 
 /* An input object. */
@@ -152,6 +154,7 @@ typedef struct cv_lfn {
     uint32_t mark;
     uint64_t extern_off; /* of the extern arrays that its code refers to */
     bool kernel, live, data_ref, has_def, has_info, recursive;
+    bool unreferred; /* a kernel that no host code refers to */
 } cv_lfn;
 
 typedef struct cv_edge {
@@ -237,6 +240,7 @@ typedef struct cv_link {
     cv_id empty;                         /* the name without a letter */
     cv_id tkinfo, cuinfo, info, compat, callgraph, prototype, action, debug_shared;
     uint64_t n_errors, n_warnings;
+    uint64_t unreferred; /* kernels */
     uint64_t n_proto_nodes;
     uint64_t program_first, program_n; /* records of .nv.info */
     bool has_common, reserved;
