@@ -458,6 +458,10 @@ static bool check(parser *p)
         cli_complain(NULL, "no input; name files, or - for standard input");
     else if (a->common.set[CLI_O_COMPAT_R] && !a->set[LINK_O_RELOCATABLE])
         cli_complain(NULL, "--compat-r is for -r");
+    else if (a->set[LINK_O_USE_HOST_INFO] && a->set[LINK_O_IGNORE_HOST_INFO])
+        cli_complain(NULL, "conflicting options: --use-host-info and --ignore-host-info");
+    else if (a->set[LINK_O_DUMP_CALLGRAPH] && a->set[LINK_O_DUMP_CALLGRAPH_RAW])
+        cli_complain(NULL, "conflicting options: --dump-callgraph and --dump-callgraph-no-demangle");
     else
         return true;
     return fail(p, CLI_X_USAGE);
@@ -469,6 +473,8 @@ static void notes(const link_args *a)
         if (a->set[i] && ROWS[i].fate == IGNORED)
             cli_complain(NULL, "note: --%s means nothing here: %s", ROWS[i].name, ROWS[i].text);
     }
+    if (a->set[LINK_O_USE_HOST_INFO] && a->kernels.n && !a->set[LINK_O_NO_INFOS])
+        cli_complain(NULL, "note: --use-host-info is ignored, because --kernels-used or --variables-used is given");
 }
 
 bool link_parse(int argc, char **argv, link_args *a, int *rc)

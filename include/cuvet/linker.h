@@ -20,8 +20,9 @@ typedef struct cuvet_linker_options {
     bool relocatable; /**< -r: the result is to be linked again */
     bool
         exact_relocatable; /**< with relocatable: the reference's form, which loses what a later link needs */
-    bool debug;            /**< -g: keep the symbols of shared variables */
-    bool preserve_relocs;  /**< keep a record of every relocation that was applied */
+    bool debug;            /**< -g: keep the symbols of shared variables, and dead code */
+    bool preserve_relocs;  /**< keep a record of every relocation that was applied, and dead code */
+    bool keep_dead;        /**< code that no kernel reaches stays, and all kernels */
     bool no_stack_warning; /**< say nothing of kernels whose stack size is not known */
     bool warnings_are_errors;
     const char *const *kernels_used; /**< kernels whose names hold one of these stay, the others are dead;

@@ -85,6 +85,7 @@ static cuvet_status configure(linker *k, const cuvet_linker_options *opt)
                               .compat = opt->exact_relocatable,
                               .debug = opt->debug,
                               .preserve = opt->preserve_relocs,
+                              .keep_dead = opt->keep_dead || opt->debug || opt->preserve_relocs,
                               .no_stack_warning = opt->no_stack_warning,
                               .warnings_are_errors = opt->warnings_are_errors,
                               .kernels_used = opt->kernels_used,
@@ -92,7 +93,7 @@ static cuvet_status configure(linker *k, const cuvet_linker_options *opt)
     /* Without randomness the tables still work; an attacker could then choose names that collide. */
     if (getrandom(k->o.key, sizeof(k->o.key), GRND_NONBLOCK) != (ssize_t)sizeof(k->o.key))
         memset(k->o.key, 0, sizeof(k->o.key));
-    k->host_info = opt->host_info && !opt->relocatable && !opt->n_kernels_used;
+    k->host_info = opt->host_info && !opt->relocatable && !opt->n_kernels_used && !k->o.keep_dead;
     cv_hosts_init(&k->hosts, k->o.key[0], k->o.key[1]);
     return CUVET_OK;
 }
@@ -405,9 +406,9 @@ static cuvet_status gather(linker *k)
         cv_report(&k->x, k->x.work_out ? CV_R_LIMIT_WORK : CV_R_LIMIT_LIVE, 0, 0, k->x.mem.live,
                   k->x.work_out ? k->x.lim.work : k->x.mem.limit);
     if (s == CUVET_OK)
-        s = cv_hosts_settle(&k->x, &k->hosts);
-    if (s == CUVET_OK)
         s = choose(k, &needed);
+    if (s == CUVET_OK)
+        s = cv_hosts_settle(&k->x, &k->hosts, needed);
     return s == CUVET_OK ? take_hosts(k, needed) : s;
 }
 

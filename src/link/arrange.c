@@ -183,9 +183,18 @@ static bool forget(cv_link *l, const char *prefix, cv_id rest)
     return true;
 }
 
+/* The reference forgets it only when the section was never used for anything. */
+static bool keeps_shared_name(const cv_link *l, cv_id fn)
+{
+    cv_id shared = cv_l_osec(l, cv_l_fn(l, fn)->sec)->shared;
+
+    return cv_l_fn(l, fn)->unreferred || (shared != CV_NONE && cv_l_osec(l, shared)->first_part != CV_NONE);
+}
+
 /* Names of functions that are gone go from both tables. */
 static bool forget_dead(cv_link *l)
 {
+    enum { SHARED = 2 };
     static const char *const PREFIXES[] = { "", ".nv.info.", ".nv.shared.", ".nv.constant0.",
                                             ".rel.nv.constant0." };
     bool ok = true;
@@ -203,7 +212,8 @@ static bool forget_dead(cv_link *l)
             continue;
         code = cv_l_osec(l, sec)->name;
         for (size_t k = 0; k < CV_COUNT(PREFIXES) && ok; k++)
-            ok = forget(l, CV_AT(PREFIXES, k), name);
+            if (k != SHARED || !keeps_shared_name(l, i))
+                ok = forget(l, CV_AT(PREFIXES, k), name);
         ok = ok && forget(l, "", code) && forget(l, ".rel", code) && forget(l, ".rela", code);
     }
     return ok;

@@ -219,7 +219,7 @@ cuvet_status cv_link_reach(cv_link *l)
     for (cv_id i = 0; i < l->fn.n && st == CUVET_OK; i++) {
         if (cv_l_fn(l, i)->data_ref)
             keep(l, i);
-        if (l->o.relocatable)
+        if (l->o.relocatable || l->o.keep_dead)
             cv_l_fn(l, i)->live = true;
     }
     cv_u32s_free(&l->x->mem, &todo);

@@ -20,6 +20,7 @@ void cv_hosts_free(cv_mem *m, cv_hosts *h)
     cv_names_free(m, &h->ref);
     cv_lhosts_free(m, &h->host);
     cv_u32s_free(m, &h->module);
+    cv_u32s_free(m, &h->used);
     cv_u32s_free(m, &h->linked);
     cv_u32s_free(m, &h->kernel);
 }
@@ -64,6 +65,16 @@ static cuvet_status add_module(cv_ctx *x, cv_hosts *h, cv_lhost *o, cv_span text
     return cv_u32s_push(&x->mem, &h->module, id) ? CUVET_OK : cv_nomem(x, text.off);
 }
 
+static cuvet_status add_ref(cv_ctx *x, cv_hosts *h, cv_lhost *o, cv_span text)
+{
+    cv_id id = cv_names_put(&x->mem, &h->ref, text);
+
+    if (id == CV_NONE || !cv_u32s_push(&x->mem, &h->used, id))
+        return cv_nomem(x, text.off);
+    o->n_refs++;
+    return CUVET_OK;
+}
+
 /* The strings of a section; those without a letter say nothing. */
 static cuvet_status read_texts(cv_ctx *x, cv_hosts *h, cv_lhost *o, const cv_host_section *c, cv_span all)
 {
@@ -76,10 +87,8 @@ static cuvet_status read_texts(cv_ctx *x, cv_hosts *h, cv_lhost *o, const cv_hos
 
         text.len = cv_span_find_byte(all, 0);
         all = cv_span_tail(all, cv_min(text.len + 1, all.len));
-        if (text.len && c->kind != CV_HOSTOBJ_KERNELS)
-            s = add_module(x, h, o, text);
-        else if (text.len && cv_names_put(&x->mem, &h->ref, text) == CV_NONE)
-            s = cv_nomem(x, text.off);
+        if (text.len)
+            s = c->kind == CV_HOSTOBJ_KERNELS ? add_ref(x, h, o, text) : add_module(x, h, o, text);
     }
     return s;
 }
@@ -87,7 +96,7 @@ static cuvet_status read_texts(cv_ctx *x, cv_hosts *h, cv_lhost *o, const cv_hos
 static cuvet_status read_object(cv_ctx *x, cv_hosts *h, const cuvet_source *src, cv_span all, uint64_t off,
                                 uint64_t n)
 {
-    cv_lhost o = { .off = off, .end = off + n, .first_module = h->module.n };
+    cv_lhost o = { .off = off, .end = off + n, .first_module = h->module.n, .first_ref = h->used.n };
     cv_host host = { 0 };
     cuvet_status s;
 
@@ -193,12 +202,22 @@ static bool before(void *user, uint32_t a, uint32_t b)
     return p.len < q.len;
 }
 
-cuvet_status cv_hosts_settle(cv_ctx *x, cv_hosts *h)
+cuvet_status cv_hosts_settle(cv_ctx *x, cv_hosts *h, bool libraries)
 {
-    bool ok = true;
+    cv_u8s seen = { 0 };
+    bool ok = cv_u8s_fill(&x->mem, &seen, cv_max(h->ref.list.n, 1));
 
-    for (cv_id i = 0; i < h->ref.list.n && ok; i++)
-        ok = cv_u32s_push(&x->mem, &h->kernel, i);
+    for (uint64_t i = 0; i < h->host.n && ok; i++) {
+        const cv_lhost *o = cv_lhosts_at(&h->host, i);
+
+        for (uint64_t k = 0; k < o->n_refs && ok && (libraries || !o->library); k++) {
+            cv_id ref = *cv_u32s_at(&h->used, o->first_ref + k);
+
+            ok = *cv_u8s_at(&seen, ref) || cv_u32s_push(&x->mem, &h->kernel, ref);
+            *cv_u8s_at(&seen, ref) = 1;
+        }
+    }
+    cv_u8s_free(&x->mem, &seen);
     return ok && cv_list_sort(&x->mem, &h->kernel, before, h, false) ? CUVET_OK : cv_nomem(x, 0);
 }
 
@@ -220,7 +239,7 @@ bool cv_hosts_tell_kernels(const cv_hosts *h)
     for (uint64_t i = 0; i < h->host.n; i++)
         if (cv_lhosts_at(&h->host, i)->object && !cv_lhosts_at(&h->host, i)->lists)
             return false;
-    return h->ref.list.n > 0;
+    return h->kernel.n > 0;
 }
 
 /* '*' is any text. One '*' at a time may have to be tried at several places: the last one. */

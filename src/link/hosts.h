@@ -10,6 +10,7 @@
 typedef struct cv_lhost {
     uint64_t off, end; /* in its file */
     uint64_t first_module, n_modules;
+    uint64_t first_ref, n_refs;
     bool object;   /* relocatable: its host code is still to be linked */
     bool lists;    /* says what its host code refers to */
     bool linkable; /* holds relocatable device code */
@@ -24,8 +25,9 @@ typedef struct cv_hosts {
     cv_names ref;  /* kernels that host code refers to, each once */
     cv_lhosts host;
     cv_u32s module; /* names, by host */
+    cv_u32s used;   /* references, by host */
     cv_u32s linked; /* by name, as far as it goes: 1, the module is linked already */
-    cv_u32s kernel; /* references, sorted */
+    cv_u32s kernel; /* references that count, each once, sorted */
     uint64_t first; /* host of the file at hand */
 } cv_hosts;
 
@@ -37,11 +39,11 @@ void cv_hosts_free(cv_mem *m, cv_hosts *h);
 CV_MUST cuvet_status cv_hosts_read(cv_ctx *x, cv_hosts *h, const void *bytes, uint64_t n, bool library);
 /* The host object of that file which this place lies in; CV_NONE: none. */
 CV_MUST cv_id cv_hosts_at(const cv_hosts *h, uint64_t off);
-/* All files were read. */
-CV_MUST cuvet_status cv_hosts_settle(cv_ctx *x, cv_hosts *h);
-/* Are all modules of a host object linked already? After cv_hosts_settle(). */
+/* All files were read; libraries: those of the system take part. */
+CV_MUST cuvet_status cv_hosts_settle(cv_ctx *x, cv_hosts *h, bool libraries);
+/* Are all modules of a host object linked already? When all files were read. */
 CV_MUST bool cv_hosts_is_linked(const cv_hosts *h, cv_id host);
-/* Does all host code say what it refers to, and is there anything that it refers to? */
+/* Does all host code say what it refers to, and is there anything that it refers to? After cv_hosts_settle(). */
 CV_MUST bool cv_hosts_tell_kernels(const cv_hosts *h);
 /* Does host code refer to a kernel of this name? Pays for what it compares; *out is false when that ran out.
  * After cv_hosts_settle(). @return OK · LIMIT (reported) */

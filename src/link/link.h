@@ -35,6 +35,7 @@ typedef struct cv_link_options {
     bool compat;      /* with -r: the reference's exact form */
     bool debug;       /* -g: keeps the symbols of shared variables */
     bool preserve;    /* --preserve-relocs */
+    bool keep_dead;   /* no code is dead */
     bool no_stack_warning;
     bool warnings_are_errors;
     const char *const *kernels_used; /* parts of names; other kernels are dead */

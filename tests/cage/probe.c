@@ -269,7 +269,7 @@ static long attempt(const char *name)
 static void enter(const char *mode)
 {
     cli_cage c = {
-        .out_dir = -1, .channel = -1, .broker = -1, .threads = 1, .memory = MEMORY, .file_size = FILE_SIZE
+        .out_dir = -1, .more_dir = -1, .channel = -1, .broker = -1, .threads = 1, .memory = MEMORY, .file_size = FILE_SIZE
     };
 
     if (strcmp(mode, "threads") == 0)
