@@ -166,7 +166,8 @@ static bool name_globals(cv_link *l)
     for (uint64_t i = 0; i < l->globals.n && ok; i++) {
         const cv_osym *y = cv_l_osym(l, *cv_u32s_at(&l->globals, i));
 
-        if (!l->o.relocatable && cv_l_is_shared(cv_l_isym(l, y->src)) && (y->win == CV_NONE || y->dead))
+        if (!l->o.relocatable && cv_l_is_shared(cv_l_isym(l, y->src)) &&
+            (y->dead || (y->win == CV_NONE && !l->o.debug)))
             continue;
         ok = cv_l_use_str(l, y->name);
     }
@@ -188,7 +189,7 @@ static bool keeps_shared_name(const cv_link *l, cv_id fn)
 {
     cv_id shared = cv_l_osec(l, cv_l_fn(l, fn)->sec)->shared;
 
-    return cv_l_fn(l, fn)->unreferred || (shared != CV_NONE && cv_l_osec(l, shared)->first_part != CV_NONE);
+    return cv_l_fn(l, fn)->unreferred || (shared != CV_NONE && !cv_l_osec(l, shared)->pre);
 }
 
 /* Names of functions that are gone go from both tables. */
@@ -285,6 +286,7 @@ cuvet_status cv_link_arrange(cv_link *l)
 
     bury(l);
     cv_l_osec(l, l->prototype)->dead = !needs_prototypes(l);
+    cv_l_osec(l, l->info)->dead = l->program_n == 0;
     if (l->compat != CV_NONE) {
         cv_l_osec(l, l->cuinfo)->flags |= NOTE_LINK;
         cv_l_osec(l, l->cuinfo)->infosec = l->compat;
