@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The call graph as the reference linker tells it: functions in the order in which they were met; of each,
- * what it may call indirectly before what it calls, the last that was read first; then the functions that
+ * what it may call indirectly before what it calls, the last one first; then the functions that
  * raised the registers of kernels, in the order of their definitions. */
 #include "link/callgraph.h"
 
@@ -11,6 +11,8 @@ typedef struct teller {
     const cuvet_callgraph_sink *sink;
     cv_u32s rank; /* by function: the place of its definition among all, from 1; 0: it has none */
     cv_u32s seen, below;
+    cv_u32s head;         /* by prototype: its last taker, from 1; 0: none */
+    cv_keys taker;        /* function, and the one before it */
     cv_keys some, raised; /* raised: rank and kernel, function */
 } teller;
 
@@ -24,35 +26,66 @@ static bool say_call(const teller *t, cv_id from, cv_id to)
     return t->sink->call(t->sink->user, (uint64_t)from + 1, (uint64_t)to + 1);
 }
 
-/* Indirect calls reach every function whose address is taken with their prototype: the lists are as long as
- * the product, and paid for. */
-static cuvet_status say_calls(const teller *t, cv_id id)
+/* By prototype the functions whose address is taken with it, the last one first. */
+static cuvet_status list_takers(teller *t)
 {
     cv_link *l = t->l;
-    const cv_lfn *f = cv_l_fn(l, id);
-    bool ok = true;
+    bool ok = cv_u32s_fill(&l->x->mem, &t->head, cv_max(l->n_proto_nodes, 1));
 
-    for (cv_id e = f->ind; e != CV_NONE && ok; e = cv_edges_at(&l->edge, e)->next) {
-        cv_id k = cv_l_mean(l, cv_edges_at(&l->edge, e)->to)->takers;
+    for (cv_id i = 0; i < l->fn.n && ok; i++)
+        for (cv_id e = cv_l_fn(l, i)->taken; e != CV_NONE && ok; e = cv_edges_at(&l->edge, e)->next) {
+            uint32_t *head = cv_u32s_at(&t->head, cv_l_mean(l, cv_edges_at(&l->edge, e)->to)->proto_node);
 
-        for (; k != CV_NONE && ok; k = cv_edges_at(&l->edge, k)->next) {
-            if (!cv_work(l->x, 1, 0))
-                return CUVET_E_LIMIT;
-            ok = say_call(t, id, cv_edges_at(&l->edge, k)->to);
+            ok = cv_keys_push(&l->x->mem, &t->taker, (cv_key){ .key = i, .index = *head });
+            *head = (uint32_t)t->taker.n;
         }
-    }
-    for (cv_id e = f->calls; e != CV_NONE && ok; e = cv_edges_at(&l->edge, e)->next) {
-        if (!cv_work(l->x, 1, 0))
-            return CUVET_E_LIMIT;
-        ok = say_call(t, id, cv_edges_at(&l->edge, e)->to);
-    }
-    return ok ? CUVET_OK : CUVET_E_CANCELLED;
+    return ok ? CUVET_OK : cv_l_nomem(l);
 }
 
-static cuvet_status say_functions(const teller *t)
+/* An indirect call reaches every function whose address is taken with its prototype: the lists are as long as
+ * the product, and paid for. */
+static cuvet_status say_indirect(teller *t, cv_id id)
 {
     cv_link *l = t->l;
-    cuvet_status s = CUVET_OK;
+    bool ok = true;
+
+    cv_u32s_clear(&t->below);
+    for (cv_id e = cv_l_fn(l, id)->ind; e != CV_NONE && ok; e = cv_edges_at(&l->edge, e)->next)
+        ok = cv_u32s_push(&l->x->mem, &t->below, cv_edges_at(&l->edge, e)->to);
+    if (!ok)
+        return cv_l_nomem(l);
+    for (uint64_t left = t->below.n; left > 0; left--) {
+        cv_id proto = *cv_u32s_at(&t->below, left - 1);
+        uint64_t k = *cv_u32s_at(&t->head, cv_l_mean(l, proto)->proto_node);
+
+        for (; k; k = cv_keys_at(&t->taker, k - 1)->index) {
+            if (!cv_work(l->x, 1, 0))
+                return CUVET_E_LIMIT;
+            if (!say_call(t, id, (cv_id)cv_keys_at(&t->taker, k - 1)->key))
+                return CUVET_E_CANCELLED;
+        }
+    }
+    return CUVET_OK;
+}
+
+static cuvet_status say_calls(teller *t, cv_id id)
+{
+    cv_link *l = t->l;
+    cuvet_status s = say_indirect(t, id);
+
+    for (cv_id e = cv_l_fn(l, id)->calls; e != CV_NONE && s == CUVET_OK; e = cv_edges_at(&l->edge, e)->next) {
+        if (!cv_work(l->x, 1, 0))
+            s = CUVET_E_LIMIT;
+        else if (!say_call(t, id, cv_edges_at(&l->edge, e)->to))
+            s = CUVET_E_CANCELLED;
+    }
+    return s;
+}
+
+static cuvet_status say_functions(teller *t)
+{
+    cv_link *l = t->l;
+    cuvet_status s = list_takers(t);
 
     for (cv_id i = 0; i < l->fn.n && s == CUVET_OK; i++) {
         const cv_lfn *f = cv_l_fn(l, i);
@@ -161,6 +194,8 @@ cuvet_status cv_link_callgraph(cv_link *l, const cuvet_callgraph_sink *sink)
     if (s == CUVET_OK)
         s = say_raised(&t);
     cv_u32s_free(&l->x->mem, &t.rank);
+    cv_u32s_free(&l->x->mem, &t.head);
+    cv_keys_free(&l->x->mem, &t.taker);
     cv_u32s_free(&l->x->mem, &t.seen);
     cv_u32s_free(&l->x->mem, &t.below);
     cv_keys_free(&l->x->mem, &t.some);

@@ -236,6 +236,27 @@ static cuvet_status check_registers(cv_link *l, cv_id kernel)
     return st;
 }
 
+/* What no kernel is known to reach but stays may run in the only one there is: so says the reference. */
+static void give_all_to_one(cv_link *l)
+{
+    cv_id one = CV_NONE;
+    uint32_t bars = 0;
+
+    for (cv_id i = 0; i < l->fn.n; i++) {
+        const cv_lfn *f = cv_l_fn(l, i);
+
+        if (f->def == CV_NONE || !f->live)
+            continue;
+        if (f->kernel && one != CV_NONE)
+            return;
+        if (f->kernel)
+            one = i;
+        bars = bars > f->bars ? bars : f->bars;
+    }
+    if (one != CV_NONE && cv_l_fn(l, one)->all_bars < bars)
+        cv_l_fn(l, one)->all_bars = bars;
+}
+
 static cuvet_status conclude(walk *w)
 {
     cv_link *l = w->l;
@@ -255,6 +276,7 @@ static cuvet_status conclude(walk *w)
             cv_link_say(l, f->def, CV_R_LINK_STACK, 0, 0);
         st = check_registers(l, i);
     }
+    give_all_to_one(l);
     return st;
 }
 
