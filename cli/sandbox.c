@@ -184,9 +184,8 @@ static int allow_below(int ruleset_fd, int dir)
         .parent_fd = dir,
     };
 
-    return dir < 0
-               ? 0
-               : (int)syscall(SYS_landlock_add_rule, ruleset_fd, LANDLOCK_RULE_PATH_BENEATH, &below, 0);
+    return dir < 0 ? 0
+                   : (int)syscall(SYS_landlock_add_rule, ruleset_fd, LANDLOCK_RULE_PATH_BENEATH, &below, 0);
 }
 
 /* @return the ABI, 0 with errno set when it cannot be had. */
@@ -440,9 +439,12 @@ unsigned cli_cage_enter(const cli_cage *c)
 
 void cli_cage_probe(char *out, size_t cap)
 {
-    const cli_cage c = {
-        .out_dir = -1, .more_dir = -1, .channel = -1, .broker = -1, .memory = UINT64_MAX, .file_size = UINT64_MAX
-    };
+    const cli_cage c = { .out_dir = -1,
+                         .more_dir = -1,
+                         .channel = -1,
+                         .broker = -1,
+                         .memory = UINT64_MAX,
+                         .file_size = UINT64_MAX };
     int fd[2];
     ssize_t n = -1;
     pid_t child;

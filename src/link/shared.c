@@ -449,7 +449,7 @@ static cuvet_status lay_out(shared *s)
         finish_kernel(s, kernels_at(&s->kernel, i));
     if (d == CV_NONE)
         return CUVET_OK;
-    cv_l_osec(l, d)->size = l->o.preserve ? s->end : 0;
+    cv_l_osec(l, d)->size = l->o.preserve || l->o.debug ? s->end : 0;
     cv_l_osec(l, d)->dead = !cv_l_osec(l, d)->extern_array && cv_l_osec(l, d)->size == 0;
     return CUVET_OK;
 }

@@ -75,7 +75,8 @@ static void defined(const cv_link *l, cv_osym *y)
     y->other = w->other & MANAGED;
     if (is_shared_space(w->other))
         shared_value(l, y, w);
-    if (l->o.preserve && (is_shared_space(w->other) || (w->other & HIDDEN_BANK) == HIDDEN_BANK))
+    if (l->o.preserve &&
+        ((is_shared_space(w->other) && !l->o.debug) || (w->other & HIDDEN_BANK) == HIDDEN_BANK))
         y->other = 1;
 }
 
