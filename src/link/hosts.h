@@ -43,7 +43,8 @@ CV_MUST cv_id cv_hosts_at(const cv_hosts *h, uint64_t off);
 CV_MUST cuvet_status cv_hosts_settle(cv_ctx *x, cv_hosts *h, bool libraries);
 /* Are all modules of a host object linked already? When all files were read. */
 CV_MUST bool cv_hosts_is_linked(const cv_hosts *h, cv_id host);
-/* Does all host code say what it refers to, and is there anything that it refers to? After cv_hosts_settle(). */
+/* Does all host code say what it refers to, and is there anything that it refers to? After cv_hosts_settle().
+ */
 CV_MUST bool cv_hosts_tell_kernels(const cv_hosts *h);
 /* Does host code refer to a kernel of this name? Pays for what it compares; *out is false when that ran out.
  * After cv_hosts_settle(). @return OK · LIMIT (reported) */
