@@ -95,7 +95,7 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_add(cuvet_ctx *ctx, cuvet_linker 
 /** Begin a file: what is added with cuvet_linker_add_from() from now on comes from it. What its host objects
  * say is taken down: the modules that they are, those that were linked before, the kernels that they refer
  * to.
- *  @return CUVET_OK · CUVET_E_MALFORMED, CUVET_E_UNSUPPORTED (host objects that break rules) ·
+ *  @return CUVET_OK · CUVET_E_MALFORMED (host objects or archives that break rules) ·
  * CUVET_E_REFUSED (a module without a proper name) · CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_USAGE ·
  * CUVET_E_STATE. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_file(cuvet_ctx *ctx, cuvet_linker l,

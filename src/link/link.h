@@ -241,7 +241,6 @@ typedef struct cv_link {
     cv_id empty;                         /* the name without a letter */
     cv_id tkinfo, cuinfo, info, compat, callgraph, prototype, action, debug_shared;
     uint64_t n_errors, n_warnings;
-    uint64_t unreferred; /* kernels */
     uint64_t n_proto_nodes;
     uint64_t program_first, program_n; /* records of .nv.info */
     bool has_common, reserved;
