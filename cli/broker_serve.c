@@ -42,7 +42,7 @@ static void soft_limit(__rlimit_resource_t what, uint64_t value)
 void broker_settle(int fd, int parent, const cli_broker_rules *rules)
 {
     const struct sigaction end = { .sa_handler = on_signal };
-    const cli_cage nothing_else = { .out_dir = -1, .channel = -1, .broker = fd };
+    const cli_cage nothing_else = { .out_dir = -1, .more_dir = -1, .channel = -1, .broker = fd };
     const uint64_t sizes = rules->input / 2 + rules->output / 2 + rules->log;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 

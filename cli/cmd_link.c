@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,9 +23,11 @@ static bool begin(link_run *r)
         .relocatable = a->set[LINK_O_RELOCATABLE],
         .exact_relocatable = a->common.set[CLI_O_COMPAT_R],
         .debug = a->set[LINK_O_DEBUG] && !a->set[LINK_O_SUPPRESS_DEBUG],
+        .keep_dead = a->set[LINK_O_DEBUG],
         .preserve_relocs = a->set[LINK_O_PRESERVE_RELOCS],
         .no_stack_warning = a->set[LINK_O_NO_STACK_WARNING],
         .warnings_are_errors = a->set[LINK_O_WERROR],
+        .host_info = !a->set[LINK_O_IGNORE_HOST_INFO],
         .kernels_used = (const char *const *)a->kernels.v,
         .n_kernels_used = a->kernels.n,
     };
@@ -79,27 +82,66 @@ static void drop_repeated(link_args *a)
     a->common.n_operands = n;
 }
 
-static void save(link_run *r, int dir, const char *name)
+/* A file that the link makes, in a directory that was opened before the cage. */
+typedef struct product {
+    const char *path, *name; /* name: without the directory */
+    int dir;                 /* -1: it is not wanted */
+} product;
+
+static void saved(link_run *r, const product *p, cuvet_status s)
 {
-    cuvet_link_result out;
+    if (s == CUVET_E_EXISTS)
+        link_error(r, p->path, CLI_X_IO, "exists and is no file");
+    else if (s == CUVET_E_USAGE || s == CUVET_E_IO)
+        link_error(r, p->path, CLI_X_IO, "cannot be written");
+    else if (s != CUVET_OK)
+        link_error(r, p->path, link_exit_of(s), cli_status_text(s));
+}
+
+/* What nvcc compiles into the host program: how many modules were linked, and a line for each. */
+static void save_modules(link_run *r, const product *p)
+{
+    char *text = NULL;
+    size_t n = 0;
+    uint64_t modules = 0;
+    const char *name;
+    FILE *f = open_memstream(&text, &n);
+    bool good = f != NULL;
+
+    while (good && cuvet_linker_module(r->ctx, r->linker, modules, &name) == CUVET_OK)
+        modules++;
+    good = good && fprintf(f, "#define NUM_PRELINKED_OBJECTS %" PRIu64 "\n", modules) > 0;
+    for (uint64_t i = 0; i < modules && good; i++)
+        good = cuvet_linker_module(r->ctx, r->linker, i, &name) == CUVET_OK &&
+               fprintf(f, "DEFINE_REGISTER_FUNC(%s)\n", name) > 0;
+    if (f)
+        good = fclose(f) == 0 && good;
+    if (good)
+        saved(r, p, cuvet_save(p->dir, p->name, text, n, true, false));
+    else
+        link_error(r, p->path, CLI_X_LIMIT, "out of memory");
+    free(text);
+}
+
+static void save_all(link_run *r, const product *out, const product *modules)
+{
+    cuvet_link_result result;
     cuvet_status s = CUVET_OK;
 
     if (r->args->set[LINK_O_VERBOSE]) {
-        s = cuvet_linker_result(r->ctx, r->linker, &out);
+        s = cuvet_linker_result(r->ctx, r->linker, &result);
         if (s == CUVET_OK)
-            link_report(r, out.bytes, out.n);
+            link_report(r, result.bytes, result.n);
+        else
+            link_error(r, out->path, link_exit_of(s), cli_status_text(s));
     }
-    if (s == CUVET_OK && r->rc == CLI_X_CLEAN)
-        s = cuvet_linker_save(r->ctx, r->linker, dir, name, true, false);
-    if (s == CUVET_E_EXISTS)
-        link_error(r, r->args->value[LINK_O_OUTPUT], CLI_X_IO, "exists and is no file");
-    else if (s == CUVET_E_USAGE || s == CUVET_E_IO)
-        link_error(r, r->args->value[LINK_O_OUTPUT], CLI_X_IO, "cannot be written");
-    else if (s != CUVET_OK)
-        link_error(r, r->args->value[LINK_O_OUTPUT], link_exit_of(s), cli_status_text(s));
+    if (r->rc == CLI_X_CLEAN && modules->dir >= 0)
+        save_modules(r, modules);
+    if (r->rc == CLI_X_CLEAN)
+        saved(r, out, cuvet_linker_save(r->ctx, r->linker, out->dir, out->name, true, false));
 }
 
-static void finish(link_run *r, int dir, const char *name)
+static void finish(link_run *r, const product *out, const product *modules)
 {
     cuvet_status s;
 
@@ -109,46 +151,60 @@ static void finish(link_run *r, int dir, const char *name)
         return;
     s = cuvet_linker_complete(r->ctx, r->linker);
     link_say_link(r);
+    if (r->args->set[LINK_O_DUMP_CALLGRAPH] || r->args->set[LINK_O_DUMP_CALLGRAPH_RAW])
+        link_callgraph(r);
     if (s == CUVET_OK)
-        save(r, dir, name);
+        save_all(r, out, modules);
     else if (r->rc == CLI_X_CLEAN)
         link_error(r, NULL, link_exit_of(s), cli_status_text(s));
     r->rc = cli_worse(r->rc, link_exit_of(s));
 }
 
-/* The directory of the output, opened before the cage. */
-static int open_output(link_run *r, const char *path, const char **name)
+/* The directory of a file that is to be made, opened before the cage. */
+static bool open_product(link_run *r, const char *path, product *p)
 {
-    const char *slash = strrchr(path, '/');
-    char *dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-    int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    char *dir;
 
-    *name = slash ? slash + 1 : path;
-    if (fd < 0)
+    *p = (product){ .path = path, .dir = -1 };
+    if (!path)
+        return true;
+    dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    p->name = slash ? slash + 1 : path;
+    p->dir = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (p->dir < 0)
         link_error(r, path, CLI_X_IO, dir ? strerror(errno) : "out of memory");
     free(dir);
-    return fd;
+    return p->dir >= 0;
+}
+
+static void close_product(const product *p)
+{
+    if (p->dir >= 0)
+        (void)close(p->dir); /* a directory: nothing is buffered in it */
 }
 
 static int run(link_args *a)
 {
-    cli_needs needs = { .out_dir = -1, .broker = -1 };
+    cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1 };
     link_run r = { .args = a };
-    const char *name;
-    int rc;
+    product out, modules = { .dir = -1 };
 
     drop_repeated(a);
-    needs.out_dir = open_output(&r, a->value[LINK_O_OUTPUT], &name);
-    if (needs.out_dir < 0)
-        return r.rc;
-    if (begin(&r)) {
+    if (open_product(&r, a->value[LINK_O_OUTPUT], &out) &&
+        open_product(&r, a->value[LINK_O_REGISTER_BINARIES], &modules) && begin(&r)) {
+        int rc;
+
+        needs.out_dir = out.dir;
+        needs.more_dir = modules.dir;
         rc = cli_each_input(&a->common, &needs, on_input, &r);
         r.rc = cli_worse(r.rc, rc);
-        finish(&r, needs.out_dir, name);
+        finish(&r, &out, &modules);
     }
     cuvet_ctx_destroy(r.ctx);
     free(r.diag);
-    (void)close(needs.out_dir); /* a directory: nothing is buffered in it */
+    close_product(&out);
+    close_product(&modules);
     return r.rc;
 }
 

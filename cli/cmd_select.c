@@ -310,7 +310,7 @@ static int start_broker(selection *s, const cli_args *a)
 
 int cmd_select(int argc, char **argv)
 {
-    cli_needs needs = { .out_dir = -1, .broker = -1 };
+    cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1 };
     selection s = { .out_dir = -1 };
     cli_args a;
     int rc;

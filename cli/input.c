@@ -151,6 +151,7 @@ static int confine(const queue *q, const cli_needs *needs)
     const cli_cage c = { .keep = q->keep,
                          .n_keep = q->n_keep,
                          .out_dir = needs ? needs->out_dir : -1,
+                         .more_dir = needs ? needs->more_dir : -1,
                          .channel = q->channel,
                          .broker = needs ? needs->broker : -1,
                          .threads = q->args->jobs,

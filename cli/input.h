@@ -15,8 +15,9 @@ typedef struct cli_input {
 
 /* What a command does besides reading its inputs and writing to the standard streams. -1: nothing. */
 typedef struct cli_needs {
-    int out_dir; /* makes files in this directory */
-    int broker;  /* asks a compiler through this stream */
+    int out_dir;  /* makes files in this directory … */
+    int more_dir; /* … and in this one */
+    int broker;   /* asks a compiler through this stream */
 } cli_needs;
 
 /** Called once per input, in the order of the command line; what a directory holds comes in order of the

@@ -396,9 +396,33 @@ static bool find_library(parser *p, size_t i)
     return fail(p, CLI_X_FINDINGS);
 }
 
+/* What -l names is linked behind the files, wherever it stands. */
+static bool libraries_last(parser *p)
+{
+    link_words *o = &p->a->operand, *k = &p->a->kind, sorted = { 0 }, kinds = { 0 };
+    bool ok = true;
+
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < o->n && ok; i++) {
+            if ((k->v[i][0] == 'l') == (pass == 1))
+                ok = append(&sorted, o->v[i], strlen(o->v[i])) && append(&kinds, k->v[i], 1);
+        }
+    }
+    words_free(ok ? o : &sorted);
+    words_free(ok ? k : &kinds);
+    if (!ok)
+        return nomem(p);
+    *o = sorted;
+    *k = kinds;
+    return true;
+}
+
 static bool find_libraries(parser *p)
 {
     bool ok = true;
+
+    if (!libraries_last(p))
+        return false;
 
     p->a->library = calloc(p->a->operand.n + 1, sizeof(bool));
     if (!p->a->library)
@@ -458,6 +482,10 @@ static bool check(parser *p)
         cli_complain(NULL, "no input; name files, or - for standard input");
     else if (a->common.set[CLI_O_COMPAT_R] && !a->set[LINK_O_RELOCATABLE])
         cli_complain(NULL, "--compat-r is for -r");
+    else if (a->set[LINK_O_USE_HOST_INFO] && a->set[LINK_O_IGNORE_HOST_INFO])
+        cli_complain(NULL, "conflicting options: --use-host-info and --ignore-host-info");
+    else if (a->set[LINK_O_DUMP_CALLGRAPH] && a->set[LINK_O_DUMP_CALLGRAPH_RAW])
+        cli_complain(NULL, "conflicting options: --dump-callgraph and --dump-callgraph-no-demangle");
     else
         return true;
     return fail(p, CLI_X_USAGE);
@@ -469,6 +497,9 @@ static void notes(const link_args *a)
         if (a->set[i] && ROWS[i].fate == IGNORED)
             cli_complain(NULL, "note: --%s means nothing here: %s", ROWS[i].name, ROWS[i].text);
     }
+    if (a->set[LINK_O_USE_HOST_INFO] && a->kernels.n && !a->set[LINK_O_NO_INFOS])
+        cli_complain(NULL,
+                     "note: --use-host-info is ignored, because --kernels-used or --variables-used is given");
 }
 
 bool link_parse(int argc, char **argv, link_args *a, int *rc)

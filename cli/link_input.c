@@ -52,9 +52,9 @@ static void added(file *f, const char *name, cuvet_status s)
     link_say_input(f->run, name);
 }
 
-static void add_image(file *f, const void *bytes, size_t n, const char *name)
+static void add_image(file *f, uint64_t off, const void *bytes, size_t n, const char *name)
 {
-    added(f, name, cuvet_linker_add(f->run->ctx, f->run->linker, bytes, n, name));
+    added(f, name, cuvet_linker_add_from(f->run->ctx, f->run->linker, off, bytes, n, name));
 }
 
 static bool said(const link_run *r, const char *id)
@@ -114,12 +114,24 @@ static void add_container(file *f, uint64_t off, const char *name)
         s = cuvet_input_get_result(ctx, in, &result);
     if (s == CUVET_OK) {
         link_drop(f->run); /* the linker says it again */
-        add_image(f, result.bytes, result.n, name);
+        add_image(f, off, result.bytes, result.n, name);
     } else {
         nothing_chosen(f, name, s);
     }
     if (in.bits && cuvet_input_destroy(ctx, &in) != CUVET_OK)
         link_error(f->run, name, CLI_X_INTERNAL, cli_status_text(CUVET_E_INTERNAL));
+}
+
+/* Code that a device link made for a host program is no input of the next one. */
+static bool is_finished(file *f, uint64_t off, const char *name)
+{
+    cuvet_link_origin origin;
+
+    if (cuvet_linker_origin(f->run->ctx, f->run->linker, off, &origin) != CUVET_OK || !origin.finished)
+        return false;
+    f->added++;
+    link_note(f->run, name, "left out, because a device link made it");
+    return true;
 }
 
 /* "lib.a(member.o)" */
@@ -155,9 +167,10 @@ static void add_piece(file *f, const cuvet_item *it)
     f->pieces++;
     if (it->in_container) {
         f->container = it->container_off;
-        add_container(f, it->container_off, name);
+        if (!is_finished(f, it->container_off, name))
+            add_container(f, it->container_off, name);
     } else if (it->kind == CUVET_K_ELF && is_member(f, it) && it->stored_size <= f->n - it->payload_off) {
-        add_image(f, f->bytes + it->payload_off, (size_t)it->stored_size, name);
+        add_image(f, it->payload_off, f->bytes + it->payload_off, (size_t)it->stored_size, name);
     } else {
         link_drop(r);
         link_error(r, name, CLI_X_FINDINGS,
@@ -216,6 +229,30 @@ static void judge_empty(file *f, cuvet_content type, int before)
         link_error(r, f->name, CLI_X_FINDINGS, "no device code in it");
 }
 
+/* The device runtime is a library that is linked when it is needed, whatever directory it lies in. */
+static bool is_system_library(const link_run *r, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+
+    return strstr(slash ? slash : name, "cudadevrt") && !r->args->set[LINK_O_KEEP_SYSTEM];
+}
+
+/* What its host objects say. The scan says again what is wrong with them but can be lived with. */
+static bool begin_file(file *f)
+{
+    const cuvet_link_file it = { .size = sizeof(it),
+                                 .bytes = f->bytes,
+                                 .n = (size_t)f->n,
+                                 .library = is_system_library(f->run, f->name) };
+    cuvet_status s = cuvet_linker_file(f->run->ctx, f->run->linker, &it);
+
+    if (s == CUVET_OK)
+        link_drop(f->run);
+    else
+        settle(f, f->name, s);
+    return s == CUVET_OK;
+}
+
 static void look(file *f)
 {
     link_run *r = f->run;
@@ -224,8 +261,10 @@ static void look(file *f)
     cuvet_status s = cuvet_classify(f->bytes, (size_t)f->n, &r->args->common.limits, 0, &c, &d);
     int before = r->rc;
 
+    if (s == CUVET_OK && !begin_file(f))
+        return;
     if (c.type == CUVET_CONTENT_CUBIN) {
-        add_image(f, f->bytes, (size_t)f->n, f->name);
+        add_image(f, 0, f->bytes, (size_t)f->n, f->name);
     } else if (s != CUVET_OK) {
         link_on_diag(r, &d);
         settle(f, f->name, s);

@@ -40,5 +40,8 @@ int link_exit_of(cuvet_status s);
 /* link_report.c */
 /** What the kernels of a result use, on standard error, as -v of the reference tells it. */
 void link_report(link_run *r, const void *image, size_t n);
+/** The call graph, on standard error, as --dump-callgraph of the reference tells it; nothing where there is
+ * none. */
+void link_callgraph(link_run *r);
 
 #endif

@@ -101,30 +101,21 @@ static const char *name_of(link_run *r, uint64_t index)
 }
 
 /* The which-th input that the path names, and the symbol behind it. */
-static party party_of(link_run *r, const cuvet_diag *d, unsigned which)
+static party party_of(link_run *r, const cuvet_diag *d, uint32_t which)
 {
-    cuvet_diag one = *d;
     party p = { 0 };
-    unsigned seen = 0;
+    uint32_t seen = 0;
+    cuvet_status s;
 
-    one.where.n = 0;
     for (uint32_t i = 0; i < d->where.n && i < CUVET_PATH_MAX; i++) {
-        seen += d->where.step[i].kind == CUVET_P_MEMBER;
-        if (seen == which + 1)
-            one.where.step[one.where.n++] = d->where.step[i];
+        if (d->where.step[i].kind == CUVET_P_MEMBER && seen++ == which)
+            p.file = name_of(r, d->where.step[i].index);
     }
-    if (one.where.n == 0)
-        return p;
-    p.file = name_of(r, one.where.step[0].index);
-    if (cuvet_linker_symbol(r->ctx, r->linker, &one, &p.symbol, &p.n_symbol) != CUVET_OK)
+    s = which ? cuvet_linker_other_symbol(r->ctx, r->linker, d, &p.symbol, &p.n_symbol)
+              : cuvet_linker_symbol(r->ctx, r->linker, d, &p.symbol, &p.n_symbol);
+    if (s != CUVET_OK)
         p.symbol = NULL;
     return p;
-}
-
-/* Rules that give the other input by its number. */
-static bool wants_input(const char *id)
-{
-    return strcmp(id, "CV-LINK-001") == 0 || strcmp(id, "CV-LINK-004") == 0 || strcmp(id, "CV-LINK-005") == 0;
 }
 
 static void put_symbol(const party *p)
@@ -209,8 +200,6 @@ static void say(link_run *r, const cuvet_diag *d, const char *file, bool linked)
     if (linked) {
         a = party_of(r, d, 0);
         b = party_of(r, d, 1);
-        if (!b.file && wants_input(rule->id))
-            b.file = name_of(r, d->want);
         file = a.file;
     }
     for (size_t i = 0; linked && i < sizeof(TEXTS) / sizeof(TEXTS[0]); i++) {

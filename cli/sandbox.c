@@ -59,7 +59,7 @@ __attribute__((format(printf, 3, 4))) static void add(char *to, size_t cap, cons
 
 static bool kept(const cli_cage *c, int fd)
 {
-    if (fd <= STDERR_FILENO || fd == c->out_dir || fd == c->channel || fd == c->broker)
+    if (fd <= STDERR_FILENO || fd == c->out_dir || fd == c->more_dir || fd == c->channel || fd == c->broker)
         return true;
     for (size_t i = 0; i < c->n_keep; i++) {
         if (c->keep[i] == fd)
@@ -78,6 +78,7 @@ void cli_cage_close_others(const cli_cage *c)
 {
     int top = higher(higher(c->out_dir, c->channel), higher(c->broker, STDERR_FILENO));
 
+    top = higher(top, c->more_dir);
     for (size_t i = 0; i < c->n_keep; i++)
         top = higher(top, c->keep[i]);
     for (int fd = STDERR_FILENO + 1; fd < top; fd++) {
@@ -114,7 +115,7 @@ static bool writes_files(const cli_cage *c)
 {
     struct stat st;
 
-    return c->out_dir >= 0 || (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode)) ||
+    return c->out_dir >= 0 || c->more_dir >= 0 || (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode)) ||
            (fstat(STDERR_FILENO, &st) == 0 && S_ISREG(st.st_mode));
 }
 
@@ -122,7 +123,7 @@ static bool writes_files(const cli_cage *c)
  * free. */
 static uint64_t descriptors(const cli_cage *c)
 {
-    uint64_t more = (c->out_dir >= 0 ? 1u : 0u) + (c->channel >= 0 ? 1u : 0u);
+    uint64_t more = (c->out_dir >= 0 || c->more_dir >= 0 ? 1u : 0u) + (c->channel >= 0 ? 1u : 0u);
     int next = fcntl(STDIN_FILENO, F_DUPFD, 0);
 
     if (next >= 0)
@@ -175,14 +176,21 @@ static ruleset handled(long abi, size_t *size)
     return r;
 }
 
-/* @return the ABI, 0 with errno set when it cannot be had. */
-static long landlock(const cli_cage *c)
+static int allow_below(int ruleset_fd, int dir)
 {
     const struct landlock_path_beneath_attr below = {
         .allowed_access =
             LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_FILE,
-        .parent_fd = c->out_dir,
+        .parent_fd = dir,
     };
+
+    return dir < 0 ? 0
+                   : (int)syscall(SYS_landlock_add_rule, ruleset_fd, LANDLOCK_RULE_PATH_BENEATH, &below, 0);
+}
+
+/* @return the ABI, 0 with errno set when it cannot be had. */
+static long landlock(const cli_cage *c)
+{
     long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     ruleset r;
     size_t size;
@@ -194,7 +202,9 @@ static long landlock(const cli_cage *c)
     fd = (int)syscall(SYS_landlock_create_ruleset, &r, size, 0);
     if (fd < 0)
         return 0;
-    rc = c->out_dir < 0 ? 0 : (int)syscall(SYS_landlock_add_rule, fd, LANDLOCK_RULE_PATH_BENEATH, &below, 0);
+    rc = allow_below(fd, c->out_dir);
+    if (rc == 0)
+        rc = allow_below(fd, c->more_dir);
     if (rc == 0)
         rc = (int)syscall(SYS_landlock_restrict_self, fd, 0);
     (void)close(fd); /* what it says holds without it */
@@ -341,8 +351,7 @@ static bool rule_out_dir(scmp_filter_ctx x, int fd)
            rule(x, SCMP_ACT_ALLOW, SCMP_SYS(renameat2), 2, two) &&
            rule(x, SCMP_ACT_ALLOW, SCMP_SYS(linkat), 2, two) &&
            rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(unlinkat), FD_IS(0, fd)) &&
-           rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), FD_IS(0, fd)) &&
-           rule(x, SCMP_ACT_ALLOW, SCMP_SYS(fsync), 0, NULL);
+           rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), FD_IS(0, fd));
 }
 
 static bool rule_sockets(scmp_filter_ctx x, const cli_cage *c)
@@ -372,7 +381,9 @@ static int filter(const cli_cage *c)
         rule_each(x, SCMP_ACT_ALLOW, ALLOWED, ROWS(ALLOWED)) &&
         rule_each(x, SCMP_ACT_ERRNO(ENOSYS), ABSENT, ROWS(ABSENT)) && rule_unknown(x) && rule_memory(x) &&
         rule_names(x) && rule_process(x, c) && rule_sockets(x, c) &&
-        (c->out_dir < 0 || rule_out_dir(x, c->out_dir)))
+        (c->out_dir < 0 || rule_out_dir(x, c->out_dir)) &&
+        (c->more_dir < 0 || rule_out_dir(x, c->more_dir)) &&
+        ((c->out_dir < 0 && c->more_dir < 0) || rule(x, SCMP_ACT_ALLOW, SCMP_SYS(fsync), 0, NULL)))
         rc = -seccomp_load(x);
     seccomp_release(x);
     return rc;
@@ -431,9 +442,12 @@ unsigned cli_cage_enter(const cli_cage *c)
 
 void cli_cage_probe(char *out, size_t cap)
 {
-    const cli_cage c = {
-        .out_dir = -1, .channel = -1, .broker = -1, .memory = UINT64_MAX, .file_size = UINT64_MAX
-    };
+    const cli_cage c = { .out_dir = -1,
+                         .more_dir = -1,
+                         .channel = -1,
+                         .broker = -1,
+                         .memory = UINT64_MAX,
+                         .file_size = UINT64_MAX };
     int fd[2];
     ssize_t n = -1;
     pid_t child;

@@ -14,7 +14,8 @@
 typedef struct cli_cage {
     const int *keep; /* inputs: read by position */
     size_t n_keep;
-    int out_dir; /* files may be made in this directory, and replaced; nowhere else */
+    int out_dir;  /* files may be made in this directory, and replaced … */
+    int more_dir; /* … and in this one; nowhere else */
     int channel; /* socket that further inputs come through, one descriptor at a time */
     int broker;  /* stream that a compiler is asked through */
     uint32_t threads;

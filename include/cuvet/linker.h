@@ -20,21 +20,62 @@ typedef struct cuvet_linker_options {
     bool relocatable; /**< -r: the result is to be linked again */
     bool
         exact_relocatable; /**< with relocatable: the reference's form, which loses what a later link needs */
-    bool debug;            /**< -g: keep the symbols of shared variables */
-    bool preserve_relocs;  /**< keep a record of every relocation that was applied */
+    bool debug;            /**< -g: keep the symbols of shared variables, and dead code */
+    bool preserve_relocs;  /**< keep a record of every relocation that was applied, and dead code */
+    bool keep_dead;        /**< code that no kernel reaches stays, and all kernels */
     bool no_stack_warning; /**< say nothing of kernels whose stack size is not known */
     bool warnings_are_errors;
     const char *const *kernels_used; /**< kernels whose names hold one of these stay, the others are dead;
                                       * borrowed until complete */
     size_t n_kernels_used;           /**< 0: all stay */
+    /** Kernels that no host code refers to are dead, as long as everything that was added came from host
+     * objects that say what they refer to (cuvet_linker_file()); not together with kernels_used. */
+    bool host_info;
 } cuvet_linker_options;
+
+/** A file that what is added next comes from. */
+typedef struct cuvet_link_file {
+    size_t size;
+    const void *bytes; /**< a host object, an archive, or anything else; looked at during the call only */
+    size_t n;
+    bool library; /**< a system library: left out as a whole unless other inputs lack a function */
+} cuvet_link_file;
+
+/** A place in that file. */
+typedef struct cuvet_link_origin {
+    bool host;     /**< lies in a host object */
+    bool finished; /**< … which a device link made: its device code is finished, and not to be added */
+} cuvet_link_origin;
 
 /** What came out; bytes are borrowed from the linker until destroy. */
 typedef struct cuvet_link_result {
     const void *bytes;
     size_t n;
-    uint64_t objects, functions, kernels; /**< counts: of inputs, and of what stayed */
+    uint64_t objects, functions, kernels; /**< counts: of inputs that took part, and of what stayed */
 } cuvet_link_result;
+
+/** A function of the call graph of a link. */
+typedef struct cuvet_link_function {
+    const char *name; /**< bytes of an input, not terminated; borrowed until destroy */
+    size_t n_name;
+    bool kernel;
+    bool address_taken; /**< some function or data has its address with a prototype */
+    bool defined;       /**< otherwise it has no registers, and the driver is to provide it */
+    bool kept;          /**< otherwise it is dead code, and its calls are not told */
+    uint32_t registers; /**< of its own code, not counting what it calls */
+} cuvet_link_function;
+
+/** Whom a call graph is told to. Functions have numbers from 1; each is told in the order of the numbers,
+ * followed by its calls, which may name functions that are not told yet. Every function returns false to
+ * stop. None may call the linker. */
+typedef struct cuvet_callgraph_sink {
+    size_t size;
+    void *user;
+    bool (*function)(void *user, uint64_t number, const cuvet_link_function *f);
+    bool (*call)(void *user, uint64_t from, uint64_t to); /**< also what an indirect call may reach */
+    /** At the end: code of the function made the kernel need more registers than before. */
+    bool (*raised)(void *user, uint64_t function, uint64_t kernel);
+} cuvet_callgraph_sink;
 
 #ifdef __cplusplus
 extern "C" {
@@ -55,12 +96,33 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_add(cuvet_ctx *ctx, cuvet_linker 
  *  @return as cuvet_linker_add() · CUVET_E_IO · CUVET_E_USAGE (a source of another version) */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_add_source(cuvet_ctx *ctx, cuvet_linker l,
                                                           const cuvet_source *src, const char *name);
+/** Begin a file: what is added with cuvet_linker_add_from() from now on comes from it. What its host objects
+ * say is taken down: the modules that they are, those that were linked before, the kernels that they refer
+ * to.
+ *  @return CUVET_OK · CUVET_E_MALFORMED (host objects or archives that break rules) ·
+ * CUVET_E_REFUSED (a module without a proper name) · CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_USAGE ·
+ * CUVET_E_STATE. */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_file(cuvet_ctx *ctx, cuvet_linker l,
+                                                    const cuvet_link_file *file);
+/** What is known about a place in the file at hand, given in bytes from its start. @return CUVET_OK. */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_origin(cuvet_ctx *ctx, cuvet_linker l, uint64_t off,
+                                                      cuvet_link_origin *out);
+/** Add one device ELF that was found at a place in the file at hand (its container, or itself; bytes from the
+ * start of the file). Otherwise as cuvet_linker_add(), which adds what stands alone. */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_add_from(cuvet_ctx *ctx, cuvet_linker l, uint64_t off,
+                                                        const void *bytes, size_t n, const char *name);
+/** Modules of the host objects that took part, in the order of the inputs, each once: what has to be
+ * registered by the host program. Letters, digits and '_', terminated, borrowed until destroy.
+ *  @return CUVET_OK · CUVET_END (no more) · CUVET_E_STATE (not complete). */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_module(cuvet_ctx *ctx, cuvet_linker l, uint64_t index,
+                                                      const char **name);
 /** Name of an input by its number, borrowed until destroy. @return CUVET_OK · CUVET_END. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker l, uint64_t index,
                                                     const char **out);
-/** Link what was added. @return CUVET_OK · CUVET_E_REFUSED (diagnosed) · CUVET_E_LIMIT · CUVET_E_NOMEM ·
- * CUVET_E_INTERNAL (a stage broke an invariant: nothing is given out, and whatever is asked of the linker
- * from then on ends with CUVET_E_POISONED) · CUVET_E_STATE (a second time). */
+/** Link what was added. Inputs that are left out (linked already, a library that nothing needs: both are
+ * said) get the numbers behind those that take part. @return CUVET_OK · CUVET_E_REFUSED (diagnosed) ·
+ * CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_INTERNAL (a stage broke an invariant: nothing is given out, and
+ * whatever is asked of the linker from then on ends with CUVET_E_POISONED) · CUVET_E_STATE (a second time). */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker l);
 /** The result in one piece, which is put together by the first call. @return CUVET_OK · CUVET_E_STATE (not
  * complete). *out is zeroed on failure. */
@@ -75,6 +137,18 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_write(cuvet_ctx *ctx, cuvet_linke
  *  @return CUVET_OK · CUVET_E_NO_MATCH (it points to none). */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_symbol(cuvet_ctx *ctx, cuvet_linker l, const cuvet_diag *d,
                                                       const char **p, size_t *n);
+/** The same for the symbol that the first one does not agree with: where a diagnostic is about two, its path
+ * names two inputs (CUVET_P_MEMBER), each with its symbol behind it.
+ *  @return CUVET_OK · CUVET_E_NO_MATCH (it is about one, or none). */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_other_symbol(cuvet_ctx *ctx, cuvet_linker l,
+                                                            const cuvet_diag *d, const char **p, size_t *n);
+/** Tell the call graph of a link that came as far as having one, also when it was refused later (undefined
+ * names, registers): then nothing may be told as raised. An indirect call is told once for each function
+ * whose address is taken with its prototype, so that there may be as many calls as the product of both.
+ *  @return CUVET_OK · CUVET_E_CANCELLED (the sink stopped it) · CUVET_E_STATE (no call graph, or a link to be
+ * linked again) · CUVET_E_USAGE (size, or a function is missing) · CUVET_E_LIMIT · CUVET_E_NOMEM. */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_callgraph(cuvet_ctx *ctx, cuvet_linker l,
+                                                         const cuvet_callgraph_sink *sink);
 /** End it and poison its memory; *l becomes 0. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_destroy(cuvet_ctx *ctx, cuvet_linker *l);
 

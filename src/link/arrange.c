@@ -209,7 +209,8 @@ static bool name_globals(cv_link *l)
     for (uint64_t i = 0; i < l->globals.n && ok; i++) {
         const cv_osym *y = cv_l_osym(l, *cv_u32s_at(&l->globals, i));
 
-        if (!l->o.relocatable && cv_l_is_shared(cv_l_isym(l, y->src)) && (y->win == CV_NONE || y->dead))
+        if (!l->o.relocatable && cv_l_is_shared(cv_l_isym(l, y->src)) &&
+            (y->dead || (y->win == CV_NONE && !l->o.debug)))
             continue;
         ok = cv_l_use_str(l, y->name);
     }
@@ -226,9 +227,18 @@ static bool forget(cv_link *l, const char *prefix, cv_id rest)
     return true;
 }
 
+/* The reference forgets it only when the section was never used for anything. */
+static bool keeps_shared_name(const cv_link *l, cv_id fn)
+{
+    cv_id shared = cv_l_osec(l, cv_l_fn(l, fn)->sec)->shared;
+
+    return cv_l_fn(l, fn)->unreferred || (shared != CV_NONE && !cv_l_osec(l, shared)->pre);
+}
+
 /* Names of functions that are gone go from both tables. */
 static bool forget_dead(cv_link *l)
 {
+    enum { SHARED = 2 };
     static const char *const PREFIXES[] = { "", ".nv.info.", ".nv.shared.", ".nv.constant0.",
                                             ".rel.nv.constant0." };
     bool ok = true;
@@ -246,7 +256,8 @@ static bool forget_dead(cv_link *l)
             continue;
         code = cv_l_osec(l, sec)->name;
         for (size_t k = 0; k < CV_COUNT(PREFIXES) && ok; k++)
-            ok = forget(l, CV_AT(PREFIXES, k), name);
+            if (k != SHARED || !keeps_shared_name(l, i))
+                ok = forget(l, CV_AT(PREFIXES, k), name);
         ok = ok && forget(l, "", code) && forget(l, ".rel", code) && forget(l, ".rela", code);
     }
     return ok;
@@ -333,6 +344,7 @@ cuvet_status cv_link_arrange(cv_link *l)
 
     bury(l);
     cv_l_osec(l, l->prototype)->dead = !needs_prototypes(l);
+    cv_l_osec(l, l->info)->dead = l->program_n == 0;
     if (l->compat != CV_NONE) {
         cv_l_osec(l, l->cuinfo)->flags |= NOTE_LINK;
         cv_l_osec(l, l->cuinfo)->infosec = l->compat;

@@ -104,6 +104,8 @@ static cuvet_status make_code(cv_link *l, const cv_isym *s, cv_id fn, cv_id *out
     cv_id name = s->name, id;
     bool kernel = (s->other & CV_STO_ENTRY) != 0;
 
+    /* Of a kernel that is not to be used, the name comes with the section of the input. */
+    shared.named = l->o.relocatable || l->o.keep_dead || l->o.n_kernels_used == 0 || cv_link_is_root(l, fn);
     *out = cv_l_new_osec(l, &code);
     if (*out == CV_NONE)
         return cv_l_nomem(l);

@@ -404,6 +404,8 @@ static bool add_missing(describer *d, cv_id fn, kernel_facts *k, bool crs)
             ok = add_externs(d);
         }
     }
+    if (ok && !k->bars && f->all_bars) /* of the only kernel: from what it does not reach */
+        ok = add_barriers(l, f->all_bars);
     return ok && (k->externs || add_externs(d));
 }
 

@@ -187,6 +187,32 @@ static bool reach_from_roots(cv_link *l, cv_u32s *todo, cv_u32s *seen)
     return true;
 }
 
+/* Kernels that nobody can launch: host code refers to none of their names, device code does not take their
+ * addresses. */
+static cuvet_status mark_unreferred(cv_link *l)
+{
+    cuvet_status st = CUVET_OK;
+    uint64_t kernels = 0, unreferred = 0;
+
+    for (cv_id i = 0; i < l->fn.n && st == CUVET_OK; i++) {
+        bool referred = true;
+
+        if (!cv_l_fn(l, i)->kernel || !cv_l_fn(l, i)->has_def)
+            continue;
+        kernels++;
+        st = cv_hosts_refer(l->x, l->o.hosts, cv_l_text(l, cv_l_fn(l, i)->name), &referred);
+        cv_l_fn(l, i)->unreferred = !referred;
+    }
+    for (cv_id i = 0; i < l->fn.n; i++)
+        for (cv_id e = cv_l_fn(l, i)->adr; e != CV_NONE; e = cv_edges_at(&l->edge, e)->next)
+            cv_l_fn(l, cv_edges_at(&l->edge, e)->to)->unreferred = false;
+    for (cv_id i = 0; i < l->fn.n; i++)
+        unreferred += cv_l_fn(l, i)->unreferred;
+    if (st == CUVET_OK && unreferred)
+        cv_link_say(l, CV_NONE, CV_R_LINK_UNREFERRED, unreferred, kernels);
+    return st;
+}
+
 cuvet_status cv_link_reach(cv_link *l)
 {
     cv_u32s todo = { 0 }, seen = { 0 };
@@ -194,24 +220,26 @@ cuvet_status cv_link_reach(cv_link *l)
 
     for (cv_id i = 0; i < l->obj.n && st == CUVET_OK; i++)
         st = read_graph(l, cv_l_obj(l, i));
+    if (st == CUVET_OK && l->o.hosts)
+        st = mark_unreferred(l);
     if (st != CUVET_OK)
         return st;
     mark_data_references(l);
     if (!cv_u32s_fill(&l->x->mem, &seen, cv_max(l->n_proto_nodes, 1)) || !reach_from_roots(l, &todo, &seen))
         st = cv_l_nomem(l);
-    for (uint64_t i = 0; i < todo.n && st == CUVET_OK; i++)
-        for (cv_id e = cv_l_fn(l, *cv_u32s_at(&todo, i))->adr; e != CV_NONE;
-             e = cv_edges_at(&l->edge, e)->next)
+    for (cv_id i = 0; i < l->fn.n && st == CUVET_OK; i++)
+        for (cv_id e = cv_l_fn(l, i)->adr; e != CV_NONE; e = cv_edges_at(&l->edge, e)->next)
             keep(l, cv_edges_at(&l->edge, e)->to);
     for (cv_id i = 0; i < l->fn.n && st == CUVET_OK; i++) {
         if (cv_l_fn(l, i)->data_ref)
             keep(l, i);
         /* as the reference linker, which removes nothing that somebody may want to look at */
-        if (l->o.relocatable || l->o.debug || l->o.preserve)
+        if (l->o.relocatable || l->o.keep_dead)
             cv_l_fn(l, i)->live = true;
     }
     cv_u32s_free(&l->x->mem, &todo);
     cv_u32s_free(&l->x->mem, &seen);
+    l->reached = st == CUVET_OK;
     return st;
 }
 

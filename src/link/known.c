@@ -15,7 +15,7 @@ static const known DRIVER_NAMES[] = {
 #undef DRIVER_PREFIX
 };
 
-static bool is_driver(cv_span name)
+bool cv_link_is_provided(cv_span name)
 {
     for (size_t i = 0; i < CV_COUNT(DRIVER_NAMES); i++) {
         const known *k = &CV_AT(DRIVER_NAMES, i);
@@ -32,8 +32,9 @@ bool cv_link_may_stay_undefined(const cv_link *l, const cv_isym *s)
 
     if (cv_l_mean(l, s->name)->win != CV_NONE)
         return true;
-    return (cv_l_type(f) == CV_STT_FUNC && is_driver(cv_l_text(l, s->name))) || cv_l_bind(f) == CV_STB_WEAK ||
-           cv_l_is_texture(f) || (f->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
+    return (cv_l_type(f) == CV_STT_FUNC && cv_link_is_provided(cv_l_text(l, s->name))) ||
+           cv_l_bind(f) == CV_STB_WEAK || cv_l_is_texture(f) ||
+           (f->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
 }
 
 static bool holds(cv_span name, const char *part)
@@ -51,7 +52,7 @@ static bool holds(cv_span name, const char *part)
 CV_BUF_BEGIN
 bool cv_link_is_root(const cv_link *l, cv_id fn)
 {
-    if (!cv_l_fn(l, fn)->kernel)
+    if (!cv_l_fn(l, fn)->kernel || cv_l_fn(l, fn)->unreferred)
         return false;
     for (uint64_t i = 0; i < l->o.n_kernels_used; i++)
         if (holds(cv_l_text(l, cv_l_fn(l, fn)->name), l->o.kernels_used[i]))

@@ -9,6 +9,8 @@
 
 #include "bytes/builder.h"
 #include "io/source.h"
+#include "bytes/slices.h"
+#include "link/hosts.h"
 #include "link/names.h"
 #include "model/cubin.h"
 
@@ -39,11 +41,13 @@ typedef struct cv_link_options {
     bool compat;      /* with -r: the reference's exact form */
     bool debug;       /* -g: keeps the symbols of shared variables */
     bool preserve;    /* --preserve-relocs */
+    bool keep_dead;   /* no code is dead */
     bool no_stack_warning;
     bool warnings_are_errors;
     const char *const *kernels_used; /* parts of names; other kernels are dead */
     uint64_t n_kernels_used;
-    uint64_t key[2]; /* of the hash tables; the result does not depend on it */
+    const cv_hosts *hosts; /* kernels that they do not refer to are dead; NULL: all stay */
+    uint64_t key[2];       /* of the hash tables; the result does not depend on it */
 } cv_link_options;
 
 /* An input object. */
@@ -178,6 +182,7 @@ typedef struct cv_lfn {
     bool aliased;   /* its code has another name too */
     bool slots;     /* a kernel that uses textures or surfaces */
     bool flag_bars; /* bars come from the flags of old code and have no record yet */
+    bool unreferred; /* a kernel that no host code refers to */
 } cv_lfn;
 
 typedef struct cv_edge {
@@ -275,6 +280,7 @@ typedef struct cv_link {
     uint64_t program_first, program_n; /* records of .nv.info */
     bool has_common, reserved;
     bool unnamed; /* an input has a global symbol without a name */
+    bool reached, propagated; /* the call graph is there; … and the registers below kernels */
     uint32_t stamp;
     cv_id shstrtab, strtab, symtab, symtab_shndx;
     uint64_t n_locals; /* symbols before the first global one, the null symbol included */

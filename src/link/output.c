@@ -4,7 +4,13 @@
 
 void cv_link_say(cv_link *l, cv_id isym, cv_rule rule, uint64_t got, uint64_t want)
 {
-    const cv_isym *s = isym == CV_NONE ? NULL : cv_l_isym(l, isym);
+    cv_link_say_two(l, isym, CV_NONE, rule, got, want);
+}
+
+void cv_link_say_two(cv_link *l, cv_id isym, cv_id other, cv_rule rule, uint64_t got, uint64_t want)
+{
+    const cv_isym *s = isym == CV_NONE ? NULL : cv_l_isym(l, isym),
+                  *t = other == CV_NONE ? NULL : cv_l_isym(l, other);
     const cv_lobj *o = s ? cv_l_obj(l, s->obj) : NULL;
     uint64_t entry = cv_elf_sym_size(false), at;
 
@@ -16,7 +22,12 @@ void cv_link_say(cv_link *l, cv_id isym, cv_rule rule, uint64_t got, uint64_t wa
     at = cv_cubin_sec(&o->cubin, o->cubin.symtab_index)->h.off;
     cv_path_push(l->x, CUVET_P_MEMBER, true, s->obj);
     cv_path_push(l->x, CUVET_P_ELF, false, 0);
-    cv_report_at(l->x, CUVET_P_SYMBOL, s->index, rule, at + s->index * entry, entry, got, want);
+    if (t) {
+        cv_path_push(l->x, CUVET_P_SYMBOL, true, s->index);
+        cv_path_push(l->x, CUVET_P_MEMBER, true, t->obj);
+    }
+    cv_report_at(l->x, CUVET_P_SYMBOL, t ? t->index : s->index, rule, at + s->index * entry, entry, got,
+                 want);
     l->x->path.n = 0;
 }
 

@@ -116,8 +116,8 @@ static cuvet_status append(cv_link *l, cv_isec *s, cv_id id, cv_id out, cv_role 
     q->align = cv_max(q->align, s->align);
     if (is_shared(role)) {
         q->pre = false;
-        if (!l->o.relocatable)
-            return CUVET_OK; /* shared memory is laid out later */
+        if (!l->o.relocatable) /* shared memory is laid out later */
+            return cv_l_use_both(l, q->name) ? CUVET_OK : cv_l_nomem(l);
     }
     s->base = cv_sat_align(q->size, cv_max(s->align, 1));
     q->size = cv_sat_add(s->base, s->size);

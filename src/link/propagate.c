@@ -230,11 +230,6 @@ static void read_function(cv_link *l, cv_lfn *f)
     }
 }
 
-static void say(cv_link *l, const cv_lfn *f, cv_rule rule, uint64_t got, uint64_t want)
-{
-    cv_link_say(l, f->def, rule, got, want);
-}
-
 /* Functions that need more registers than a kernel below which they are was promised. */
 static cuvet_status check_registers(cv_link *l, cv_id kernel)
 {
@@ -251,11 +246,32 @@ static cuvet_status check_registers(cv_link *l, cv_id kernel)
         const cv_lfn *g = cv_l_fn(l, *cv_u32s_at(&below, i));
 
         if (g->def != CV_NONE && g->regs > limit)
-            say(l, g, CV_R_LINK_REGISTERS, g->regs, limit);
+            cv_link_say_two(l, g->def, cv_l_fn(l, kernel)->def, CV_R_LINK_REGISTERS, g->regs, limit);
     }
     cv_u32s_free(&l->x->mem, &below);
     cv_u32s_free(&l->x->mem, &seen);
     return st;
+}
+
+/* What no kernel is known to reach but stays may run in the only one there is: so says the reference. */
+static void give_all_to_one(cv_link *l)
+{
+    cv_id one = CV_NONE;
+    uint32_t bars = 0;
+
+    for (cv_id i = 0; i < l->fn.n; i++) {
+        const cv_lfn *f = cv_l_fn(l, i);
+
+        if (f->def == CV_NONE || !f->live)
+            continue;
+        if (f->kernel && one != CV_NONE)
+            return;
+        if (f->kernel)
+            one = i;
+        bars = bars > f->bars ? bars : f->bars;
+    }
+    if (one != CV_NONE && cv_l_fn(l, one)->all_bars < bars)
+        cv_l_fn(l, one)->all_bars = bars;
 }
 
 static cuvet_status conclude(walk *w)
@@ -275,11 +291,12 @@ static cuvet_status conclude(walk *w)
         f->stack = c->cyclic ? UINT32_MAX : cv_min(c->stack, UINT32_MAX);
         f->recursive = c->cyclic;
         if (!c->cyclic && c->stack >= UINT32_MAX) /* which would say that it is not known */
-            say(l, f, CV_R_LINK_EXTENT, c->stack, 0);
+            cv_link_say(l, f->def, CV_R_LINK_EXTENT, c->stack, 0);
         if (c->cyclic && !l->o.no_stack_warning)
-            say(l, f, CV_R_LINK_STACK, 0, 0);
+            cv_link_say(l, f->def, CV_R_LINK_STACK, 0, 0);
         st = check_registers(l, i);
     }
+    give_all_to_one(l);
     return st;
 }
 
@@ -311,6 +328,7 @@ cuvet_status cv_link_propagate(cv_link *l)
         st = run(&w);
     if (st == CUVET_OK && !l->o.relocatable)
         st = conclude(&w);
+    l->propagated = st == CUVET_OK && !l->o.relocatable;
     nodes_free(m, &w.node);
     comps_free(m, &w.comp);
     cv_u32s_free(m, &w.path);

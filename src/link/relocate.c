@@ -189,6 +189,16 @@ static bool is_linkers(uint32_t type)
     return false;
 }
 
+/* Its shared memory has no place. */
+static bool in_dead_kernel(const cv_link *l, const cv_isym *s)
+{
+    cv_id out = s->sec == CV_NONE ? CV_NONE : cv_l_isec(l, s->sec)->out,
+          code = out == CV_NONE ? CV_NONE : cv_l_osec(l, out)->infosec,
+          fn = code == CV_NONE ? CV_NONE : cv_l_osec(l, code)->fn;
+
+    return cv_l_is_shared(s) && fn != CV_NONE && !cv_l_fn(l, fn)->live;
+}
+
 /* *kept: stays for the loader. @return false: not known how. */
 static bool resolve(const job *j, bool *kept)
 {
@@ -216,7 +226,9 @@ static bool resolve(const job *j, bool *kept)
         return true;
     }
     if ((type == R_32 || type == R_64) && !j->l->o.relocatable) {
-        field(j->f, 0, bits, cv_wrap_add(j->s->placed ? j->s->shared_off : 0, j->addend), false);
+        uint64_t base = j->s->placed ? j->s->shared_off : in_dead_kernel(j->l, j->s) ? UINT64_MAX : 0;
+
+        field(j->f, 0, bits, cv_wrap_add(base, j->addend), false);
         return true;
     }
     if (cv_l_is_shared(j->s) && !(j->l->o.relocatable && (!j->l->o.compat || canon->sec == CV_NONE)))

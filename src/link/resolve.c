@@ -3,11 +3,15 @@
  * weak before common; of weak functions the one with the fewest registers, else the first. */
 #include "link/stages.h"
 
-static void say(cv_link *l, const cv_isym *s, cv_rule rule, uint64_t got, uint64_t want)
+static cv_id number(const cv_link *l, const cv_isym *s)
 {
-    const cv_lobj *o = cv_l_obj(l, s->obj);
+    return cv_l_obj(l, s->obj)->first_sym + s->index;
+}
 
-    cv_link_say(l, o->first_sym + s->index, rule, got, want);
+/* s does not agree with the earlier f. */
+static void say(cv_link *l, const cv_isym *s, const cv_isym *f, cv_rule rule, uint64_t got, uint64_t want)
+{
+    cv_link_say_two(l, number(l, s), number(l, f), rule, got, want);
 }
 
 /* Text of a prototype up to the bar: what is behind it is not compared. */
@@ -36,16 +40,16 @@ static void compare(cv_link *l, const cv_isym *s, const cv_isym *f)
 
     if (cv_l_type(s) == CV_STT_FUNC && cv_l_type(f) == CV_STT_FUNC) {
         if ((s->other ^ f->other) & CV_STO_ENTRY)
-            say(l, s, CV_R_LINK_ENTRY, s->other & CV_STO_ENTRY, f->obj);
+            say(l, s, f, CV_R_LINK_ENTRY, s->other & CV_STO_ENTRY, f->obj);
         else if (s->proto != CV_NONE && f->proto != CV_NONE && !same_proto(l, s->proto, f->proto))
-            say(l, s, CV_R_LINK_PROTOTYPE, s->obj, f->obj);
+            say(l, s, f, CV_R_LINK_PROTOTYPE, s->obj, f->obj);
     } else if (is_reserved(l, s)) {
         return;
     } else if (cv_l_type(s) != cv_l_type(f) || space != first) {
-        say(l, s, CV_R_LINK_SPACE, s->other, f->other);
+        say(l, s, f, CV_R_LINK_SPACE, s->other, f->other);
     } else if (s->size != f->size && s->size && f->size && !(s->common && f->common) &&
                space != CV_STO_SPACE_SHARED) {
-        say(l, s, CV_R_LINK_SIZE, s->size, f->size);
+        say(l, s, f, CV_R_LINK_SIZE, s->size, f->size);
     }
 }
 
@@ -60,7 +64,7 @@ static void consider(cv_link *l, cv_meaning *m, cv_id id, const cv_isym *s)
         if (m->strong == CV_NONE)
             m->strong = id;
         else
-            say(l, s, CV_R_LINK_MULTIPLE, s->obj, cv_l_isym(l, m->strong)->obj);
+            say(l, s, cv_l_isym(l, m->strong), CV_R_LINK_MULTIPLE, s->obj, cv_l_isym(l, m->strong)->obj);
     } else if (m->weak == CV_NONE ||
                (cv_l_type(cv_l_isym(l, m->weak)) == CV_STT_FUNC && s->regs < cv_l_isym(l, m->weak)->regs)) {
         m->weak = id;
@@ -88,7 +92,7 @@ static void resolve_symbol(cv_link *l, cv_id id)
         m->first = id;
     } else {
         if (cv_l_isym(l, m->last)->obj == s->obj)
-            say(l, s, CV_R_LINK_TWICE, s->index, cv_l_isym(l, m->last)->index);
+            say(l, s, cv_l_isym(l, m->last), CV_R_LINK_TWICE, s->index, cv_l_isym(l, m->last)->index);
         compare(l, s, cv_l_isym(l, m->first));
         cv_l_isym(l, m->last)->next = id;
     }

@@ -98,10 +98,15 @@ CV_MUST cuvet_status cv_link_propagate(cv_link *l);      /* propagate.c: registe
 
 /* Report about a symbol of an input, or without one (CV_NONE). */
 void cv_link_say(cv_link *l, cv_id isym, cv_rule rule, uint64_t got, uint64_t want);
+/* The same about two symbols: the second is the one that the first does not agree with. The place is that of
+ * the first; the path goes on to the second. */
+void cv_link_say_two(cv_link *l, cv_id isym, cv_id other, cv_rule rule, uint64_t got, uint64_t want);
 /* The same about a section of an input, which ends the link. */
 CV_MUST cuvet_status cv_link_refuse_section(cv_link *l, cv_id isec, cv_rule rule, uint64_t got);
 /* A reference that no input has to satisfy: the driver does, or nobody needs it. */
 CV_MUST bool cv_link_may_stay_undefined(const cv_link *l, const cv_isym *s);
+/* A function that the driver has. */
+CV_MUST bool cv_link_is_provided(cv_span name);
 void cv_link_put_tool(const cv_link *l, cv_builder *b);
 /* Is the function where the program begins? */
 CV_MUST bool cv_link_is_root(const cv_link *l, cv_id fn);

@@ -10,6 +10,12 @@ static bool is_shared_space(uint8_t other)
     return (other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
 }
 
+/* A debugger finds extern shared arrays by name. */
+static bool keeps_extern(const cv_link *l, const cv_isym *s)
+{
+    return l->o.debug && !l->o.relocatable && cv_l_type(s) == CV_STT_CUDA_OBJECT && is_shared_space(s->other);
+}
+
 /* Nobody defines it. */
 static void undefined(const cv_link *l, cv_osym *y)
 {
@@ -22,6 +28,11 @@ static void undefined(const cv_link *l, cv_osym *y)
     if (l->o.relocatable && l->o.compat && is_shared_space(s->other) && type == CV_STT_CUDA_OBJECT) {
         y->sec = l->debug_shared;
         y->size = 0;
+    } else if (keeps_extern(l, s)) {
+        y->sec = l->debug_shared;
+        y->size = 0;
+        y->info = CV_STB_GLOBAL << 4 | CV_STT_OBJECT;
+        y->other = 0;
     } else if (cv_l_bind(s) == CV_STB_WEAK && type == CV_STT_OBJECT) {
         y->info = CV_STB_GLOBAL << 4 | (l->o.target.sm >= 100 ? CV_STT_CUDA_OBJECT : CV_STT_OBJECT);
     } else if (l->o.relocatable && l->o.compat && type != CV_STT_FUNC) {
@@ -118,7 +129,7 @@ static bool drop_undefined(const cv_link *l, const cv_osym *y)
 
     if (cv_l_type(s) == CV_STT_FUNC)
         return y->fn == CV_NONE || !cv_l_fn(l, y->fn)->live;
-    return cv_span_starts(cv_l_text(l, y->name), "__U") || is_shared_space(s->other);
+    return cv_span_starts(cv_l_text(l, y->name), "__U") || (is_shared_space(s->other) && !keeps_extern(l, s));
 }
 
 bool cv_link_drops(const cv_link *l, cv_id id)

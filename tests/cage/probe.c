@@ -268,9 +268,13 @@ static long attempt(const char *name)
 
 static void enter(const char *mode)
 {
-    cli_cage c = {
-        .out_dir = -1, .channel = -1, .broker = -1, .threads = 1, .memory = MEMORY, .file_size = FILE_SIZE
-    };
+    cli_cage c = { .out_dir = -1,
+                   .more_dir = -1,
+                   .channel = -1,
+                   .broker = -1,
+                   .threads = 1,
+                   .memory = MEMORY,
+                   .file_size = FILE_SIZE };
 
     if (strcmp(mode, "threads") == 0)
         c.threads = 4;

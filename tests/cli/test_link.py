@@ -132,6 +132,174 @@ def kernels_used():
     equal(linked("--kernels-used=,", "--variables-used=", A, B), linked(A, B), "lists without elements")
 
 
+LAUNCH = sample("host-launch.o")
+OUTSIDE = b"_ZN5inner7outside*\0"  # what its host code says that it launches
+
+
+def launching(pattern):
+    """The sample with another reference in the place of that one."""
+    data = read("host-launch.o")
+    assert data.count(OUTSIDE) == 1 and len(pattern) <= len(OUTSIDE), pattern
+    return write(data.replace(OUTSIDE, pattern.ljust(len(OUTSIDE), b"\0")), "launch.o")
+
+
+def dropped(*args):
+    """How many kernels stayed, and what was said of the others."""
+    out = os.path.join(scratch(), "out")
+    r = link(*args, "-o", out, arch="sm_90")
+    equal(r.rc, CLEAN, r.err)
+    return len(kernels(open(out, "rb").read())), [x for x in r.err.splitlines() if "CV-LINK-043" in x]
+
+
+@test
+def kernels_that_host_code_refers_to():
+    equal(dropped(LAUNCH), (2, []), "both are launched")
+    gone = launching(b"_ZN5inner9outside*")
+    for words in ((gone,), ("-use-host-info", gone), ("-use-host-info", "-w", gone)):
+        n, said = dropped(*words)
+        equal((n, len(said)), (1, 1), words)
+        assert "note: " in said[0] and "1 of 2" in said[0], said
+    equal(dropped("-disable-infos", gone), (1, []), "-disable-infos")
+    # all stay: by an option, in a partial link, beside code of which nothing is known, when nothing is referred to
+    for words in (("-ignore-host-info",), ("-g",), ("-g", "-suppress-debug-info"), ("-preserve-relocs",), ("-r",)):
+        equal(dropped(*words, gone), (2, []), words)
+    equal(dropped(gone, sample("dynshared.sm_90.rdc.cubin")), dropped(LAUNCH, sample("dynshared.sm_90.rdc.cubin")),
+          "with a cubin")
+    inside = b"__nv_static_30__6dab359e_9_launch_cu_e56deae2_*6inside*\0"
+    data = open(gone, "rb").read()
+    assert data.count(inside) == 1
+    one = data.replace(inside, b"\0" * len(inside))
+    equal(dropped(write(one, "one.o"))[0], 0, "a reference to something else")
+    equal(dropped(write(one.replace(b"_ZN5inner9outside*", b"\0" * 18), "nothing.o")), (2, []), "none at all")
+    # as members of an archive
+    lib = write(archive(("a.o", open(gone, "rb").read())), "liba.a")
+    equal(dropped(lib)[0], 1, "archive")
+    r = link("-use-host-info", "-ignore-host-info", LAUNCH, "-o", os.path.join(scratch(), "x"), arch="sm_90")
+    equal(r.rc, USAGE, r.err)
+    r = link("-use-host-info", "-kernels-used=outside", LAUNCH, "-o", os.path.join(scratch(), "x"), arch="sm_90")
+    assert r.rc == CLEAN and "--use-host-info is ignored" in r.err, r.err
+
+
+@test
+def stars_in_references():
+    for pattern, n in ((b"*5inner*outsideEPi", 2), (b"*5inner*outsideEP", 1), (b"_ZN5inner*", 2), (b"_ZN5inner", 1),
+                       (b"*", 2), (b"**outside**", 2), (b"*outside", 1), (b"_ZN5inner7outs?de*", 1),
+                       (b"_ZN*r*o*e*P*", 2), (b"_ZN*r*o*e*Q*", 1)):
+        equal(dropped(launching(pattern))[0], n, pattern)
+
+
+@test
+def modules_for_the_host_program():
+    d = scratch()
+    reg = os.path.join(d, "reg.c")
+    a, b = "_83fa8b07_8_two_a_cu_f6d5bd14", "_914f24e9_8_two_b_cu_e0f598cf"
+    text = "#define NUM_PRELINKED_OBJECTS %d\n%s"
+    lines = ["DEFINE_REGISTER_FUNC(%s)\n" % x for x in (a, b)]
+    want = linked(HOST_A, HOST_B)
+    for words in ((HOST_A, HOST_B), ("-r", HOST_A, HOST_B), (sample("host-merged.o"),)):
+        linked("--register-link-binaries=" + reg, *words)
+        equal(open(reg).read(), text % (2, "".join(lines)), words)
+    linked("--register-link-binaries", reg, HOST_B, HOST_A)
+    equal(open(reg).read(), text % (2, lines[1] + lines[0]), "in the order of the inputs")
+    linked("--register-link-binaries", reg, A, B)
+    equal(open(reg).read(), text % (0, ""), "cubins are of no host program")
+    # neither file is touched by a link that is refused, and none is made when the other cannot be
+    write(b"mine", "reg.c", d)
+    refused(["Undefined"], "--register-link-binaries=" + reg, HOST_A)
+    equal(open(reg).read(), "mine", "left alone")
+    refused(["absent"], "--register-link-binaries=" + os.path.join(d, "absent", "x"), HOST_A, HOST_B, rc=IO)
+    refused([d + ": exists"], "--register-link-binaries=" + d, HOST_A, HOST_B, rc=IO)
+    # a name that would be more than a name in a C program
+    good = read("host-two_a.o")
+    for change, legal in ((b"Z", True), (b"(", False), (b" ", False), (b"\xc3", False)):
+        path = write(good.replace(b"_83fa8b07_8_two_a", b"_83fa8b07" + change + b"8_two_a"), "named.o", d)
+        if legal:
+            equal(linked(path, HOST_B), want, "legal name")
+        else:
+            refused(["named.o: ", "CV-LINK-040"], path, HOST_B)
+
+
+@test
+def what_is_linked_already():
+    """A host object that a device link made says which modules are in it."""
+    d = scratch()
+    reg = os.path.join(d, "reg.c")
+    data = read("host-merged.o").replace(b"__nv_relfatbin", b".nv_fatbin\0\0\0\0")
+    ids = data.index(b"_83fa8b07_8_two_a_cu_f6d5bd14\0")
+    new = b"def _83fa8b07_8_two_a_cu_f6d5bd14\0"
+    made = write(data[:ids] + new.ljust(62, b"\0") + data[ids + 62:], "made.o", d)
+    for words in ((HOST_A, HOST_B, made), (made, HOST_A, HOST_B)):
+        r = link("--register-link-binaries=" + reg, *words, "-o", os.path.join(d, "out"))
+        equal(r.rc, CLEAN, r.err)
+        assert "note: %s: Left out" % HOST_A in r.err and "CV-LINK-041" in r.err, r.err
+        assert "note: %s: left out, because a device link made it" % made in r.err, r.err
+        equal(open(os.path.join(d, "out"), "rb").read(), linked(HOST_B), "what is left")
+        equal(open(reg).read(), "#define NUM_PRELINKED_OBJECTS 1\nDEFINE_REGISTER_FUNC(_914f24e9_8_two_b_cu_e0f598cf)\n",
+              "modules")
+    r = link(HOST_A, made, "-o", os.path.join(d, "out"))
+    equal((r.rc, kernels(open(os.path.join(d, "out"), "rb").read())), (CLEAN, []), "nothing is left to link")
+
+
+@test
+def system_libraries():
+    d = scratch()
+    lib = write(archive(("b.o", read("host-two_b.o"))), "libcudadevrt.a", d)
+    equal(linked(HOST_A, "-L" + d, "-lcudadevrt"), linked(HOST_A, HOST_B), "needed: a function is not defined")
+    r = link(HOST_B, lib, "-o", os.path.join(d, "out"))
+    equal(r.rc, CLEAN, r.err)
+    assert "note: %s(b.o): System library left out" % lib in r.err and "CV-LINK-042" in r.err, r.err
+    equal(open(os.path.join(d, "out"), "rb").read(), linked(HOST_B), "not needed")
+    refused(["Multiple definition"], "-keep-system-libraries", HOST_B, lib)
+    other = write(archive(("b.o", read("host-two_b.o"))), "libother.a", d)
+    refused(["Multiple definition"], HOST_B, other)
+
+
+@test
+def libraries_come_behind_files():
+    d = scratch()
+    write(archive(("b.o", read("host-two_b.o"))), "libb.a", d)
+    equal(linked("-L" + d, "-lb", HOST_A), linked(HOST_A, HOST_B), "-l")
+    equal(linked(os.path.join(d, "libb.a"), HOST_A), linked(HOST_B, HOST_A), "a file stays where it is")
+
+
+LEGEND = ("callgraph for sm_75:\n# A: s -> B // s (number A) potentially calls B\n# s [N]     // s uses N registers\n"
+          "# ^s        // s is entry point\n# &s        // s has address taken\n")
+
+
+@test
+def call_graph():
+    out = os.path.join(scratch(), "out")
+    for flag in ("-dump-callgraph", "--dump-callgraph-no-demangle"):
+        r = link(flag, A, B, "-o", out)
+        equal((r.rc, r.out, r.err), (CLEAN, "", LEGEND + "1: ^_Z6callerPi [24] -> 2\n2: _Z5twicei [24] ->\n"), flag)
+    r = link("-dump-callgraph", sample("indirect.sm_75.rdc.cubin"), "-o", out)
+    equal(r.err, LEGEND + "1: &_Z7add_twoi [24] ->\n2: &_Z7add_onei [24] ->\n3: ^_Z8indirectPi [24] -> 2 1\n", "")
+    r = link("-dump-callgraph", "-kernels-used=none", A, B, "-o", out)
+    equal(r.err, LEGEND + "1: \n2: \n", "dead code leaves its line")
+    # a link that is refused later has one; a link to be linked again has none
+    assert LEGEND + "1: ^_Z6callerPi [24] -> 2\n2: _Z5twicei ->\n" in refused(["Undefined"], "-dump-callgraph", A).err
+    equal(link("-r", "-dump-callgraph", A, "-o", out).err, "", "-r")
+    equal(link("-dump-callgraph", "-dump-callgraph-no-demangle", A, B, "-o", out).rc, USAGE, "both")
+
+
+@test
+def dead_code_stays_for_a_debugger():
+    for words in (("-g",), ("-preserve-relocs",), ("-g", "-kernels-used=none")):
+        equal(kernels(linked(*words, A, B)), kernels(linked(A, B)), words)
+
+
+@test
+def policy_is_about_cubins_too():
+    old = sample("dynshared.sm_75.rdc.cubin")
+    refused(["CV-ADMIT-005"], old, arch="sm_80")
+    suffixed = sample("plain.sm_90.rdc.cubin")
+    linked("--arch-policy=exact", suffixed, arch="sm_90")
+    newer = [x for x in ("plain.sm_90a.rdc.cubin",) if os.path.exists(os.path.join(os.path.dirname(A), x))]
+    for name in newer:
+        linked("--arch-policy=reference", sample(name), arch="sm_90")
+        refused(["CV-ADMIT-"], "--arch-policy=exact", sample(name), arch="sm_90")
+
+
 @test
 def verbose_tells_what_kernels_use():
     d = scratch()

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The linker against the reference: every case of corpus/link, byte for byte. Only .note.nv.tkinfo, which
  * names the tool, is another; it moves what follows it. */
+#include <stdarg.h>
+
 #include "link_fixture.h"
 
 #define NOBITS        8u
@@ -347,6 +349,73 @@ START_TEST(twice)
 }
 END_TEST
 
+/* A call graph, written down. */
+typedef struct told {
+    char text[1024];
+    size_t n;
+} told;
+
+__attribute__((format(printf, 2, 3))) static bool write_down(told *t, const char *format, ...)
+{
+    va_list ap;
+    int n;
+
+    va_start(ap, format);
+    n = vsnprintf(t->text + t->n, sizeof(t->text) - t->n, format, ap);
+    va_end(ap);
+    ck_assert_int_gt(n, 0);
+    t->n += (size_t)n;
+    ck_assert_uint_lt(t->n, sizeof(t->text));
+    return true;
+}
+
+static bool on_function(void *user, uint64_t number, const cuvet_link_function *f)
+{
+    ck_assert(f->kept && f->defined);
+    return write_down(user, "\n%u %s[%u]", (unsigned)number,
+                      f->kernel          ? "^"
+                      : f->address_taken ? "&"
+                                         : "",
+                      f->registers);
+}
+
+static bool on_call(void *user, uint64_t from, uint64_t to)
+{
+    ck_assert_uint_ge(from, 1);
+    return write_down(user, " %u", (unsigned)to);
+}
+
+static bool on_raised(void *user, uint64_t function, uint64_t kernel)
+{
+    return write_down(user, "\n%u raises %u", (unsigned)function, (unsigned)kernel);
+}
+
+/* What the reference prints for the case, without the names. */
+START_TEST(call_graph)
+{
+    static const char EXPECTED[] = "\n1 ^[24] 4 3 2 4 3 2\n2 &[24]\n3 &[37]\n4 &[24]\n5 ^[8]\n6 ^[30] 7"
+                                   "\n7 [51] 8 9\n8 [62]\n9 [24]\n3 raises 1\n7 raises 6\n8 raises 6";
+    const lc_case *c = lc_find("dump_callgraph", "sm_80");
+    const cuvet_linker_options o = lc_options("sm_80");
+    cuvet_linker l = lc_linker(&o);
+    told t = { .n = 0 };
+    const cuvet_callgraph_sink sink = {
+        .size = sizeof(sink), .user = &t, .function = on_function, .call = on_call, .raised = on_raised
+    };
+    size_t n;
+
+    for (unsigned i = 0; i < c->n; i++) {
+        const uint8_t *p = lc_file(c->input[i], &n);
+
+        ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, p, n, "object"), CUVET_OK);
+    }
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_callgraph(lc_ctx, l, &sink), CUVET_OK);
+    ck_assert_str_eq(t.text, EXPECTED);
+    lc_end(l);
+}
+END_TEST
+
 Suite *suite_linker(void)
 {
     Suite *s = suite_create("linker");
@@ -356,6 +425,7 @@ Suite *suite_linker(void)
     tcase_add_test(t, all_rows);
     tcase_add_loop_test(t, golden, 0, lc_rows());
     tcase_add_test(t, twice);
+    tcase_add_test(t, call_graph);
     suite_add_tcase(s, t);
     return s;
 }

@@ -6,11 +6,52 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum call { ADD = 0, ADD_SOURCE, NAME, COMPLETE, RESULT, SAVE, WRITE, SYMBOL, DESTROY, N_CALLS };
+enum call {
+    ADD = 0,
+    ADD_FROM,
+    ADD_SOURCE,
+    FILE_OF,
+    ORIGIN,
+    NAME,
+    COMPLETE,
+    RESULT,
+    SAVE,
+    WRITE,
+    MODULE,
+    SYMBOL,
+    OTHER_SYMBOL,
+    CALLGRAPH,
+    DESTROY,
+    N_CALLS
+};
+
+static bool on_function(void *user, uint64_t number, const cuvet_link_function *f)
+{
+    (void)number;
+    (void)f;
+    return user == NULL;
+}
+
+static bool on_call(void *user, uint64_t from, uint64_t to)
+{
+    (void)from;
+    (void)to;
+    return user == NULL;
+}
+
+static cuvet_callgraph_sink silent_sink(void)
+{
+    return (cuvet_callgraph_sink){
+        .size = sizeof(cuvet_callgraph_sink), .function = on_function, .call = on_call, .raised = on_call
+    };
+}
 
 static cuvet_status call(cuvet_ctx *c, cuvet_linker l, unsigned which)
 {
+    const cuvet_link_file file = { .size = sizeof(file), .bytes = "bytes", .n = 5 };
+    const cuvet_callgraph_sink sink = silent_sink();
     const cuvet_diag d = { 0 };
+    cuvet_link_origin origin;
     cuvet_link_result r;
     cuvet_source src;
     const char *p;
@@ -20,6 +61,12 @@ static cuvet_status call(cuvet_ctx *c, cuvet_linker l, unsigned which)
     switch (which) {
     case ADD: return cuvet_linker_add(c, l, "bytes", 5, "name");
     case ADD_SOURCE: return cuvet_linker_add_source(c, l, &src, "name");
+    case ADD_FROM: return cuvet_linker_add_from(c, l, 0, "bytes", 5, "name");
+    case FILE_OF: return cuvet_linker_file(c, l, &file);
+    case ORIGIN: return cuvet_linker_origin(c, l, 0, &origin);
+    case MODULE: return cuvet_linker_module(c, l, 0, &p);
+    case OTHER_SYMBOL: return cuvet_linker_other_symbol(c, l, &d, &p, &n);
+    case CALLGRAPH: return cuvet_linker_callgraph(c, l, &sink);
     case NAME: return cuvet_linker_name(c, l, 0, &p);
     case COMPLETE: return cuvet_linker_complete(c, l);
     case RESULT: return cuvet_linker_result(c, l, &r);
@@ -87,7 +134,53 @@ START_TEST(nothing_given)
     ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, l, NULL, &p, &n), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, l, &d, NULL, &n), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, l, &d, &p, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_other_symbol(lc_ctx, l, &d, &p, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_add_from(lc_ctx, l, 0, NULL, 5, "name"), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_file(lc_ctx, l, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_file(lc_ctx, l, &(cuvet_link_file){ .size = sizeof(cuvet_link_file) }),
+                     CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_file(lc_ctx, l, &(cuvet_link_file){ .bytes = "x", .n = 1 }), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_linker_origin(lc_ctx, l, 0, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_module(lc_ctx, l, 0, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_module(lc_ctx, l, 0, &p), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_linker_callgraph(lc_ctx, l, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_callgraph(lc_ctx, l, &(cuvet_callgraph_sink){ 0 }), CUVET_E_USAGE);
     ck_assert_int_eq(cuvet_linker_destroy(lc_ctx, NULL), CUVET_E_NULL);
+    lc_end(l);
+}
+END_TEST
+
+/* The graph of a case, counted; what the reference prints for it is in tests/unit/api/test_linker.c. */
+START_TEST(call_graphs)
+{
+    const lc_case *c = lc_find("stack_chain", "sm_80");
+    cuvet_linker_options o = lc_options("sm_80");
+    cuvet_callgraph_sink sink = silent_sink();
+    cuvet_linker l = lc_linker(&o);
+    size_t n;
+
+    ck_assert_int_eq(cuvet_linker_callgraph(lc_ctx, l, &sink), CUVET_E_STATE);
+    for (unsigned i = 0; i < c->n; i++) {
+        const uint8_t *p = lc_file(c->input[i], &n);
+
+        ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, p, n, "object"), CUVET_OK);
+    }
+    ck_assert_int_eq(cuvet_linker_callgraph(lc_ctx, l, &sink), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_callgraph(lc_ctx, l, &sink), CUVET_OK);
+    sink.user = &n; /* stops at once */
+    ck_assert_int_eq(cuvet_linker_callgraph(lc_ctx, l, &sink), CUVET_E_CANCELLED);
+    lc_end(l);
+    o.relocatable = true;
+    l = lc_linker(&o);
+    for (unsigned i = 0; i < c->n; i++) {
+        const uint8_t *p = lc_file(c->input[i], &n);
+
+        ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, p, n, "object"), CUVET_OK);
+    }
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_OK);
+    sink.user = NULL;
+    ck_assert_int_eq(cuvet_linker_callgraph(lc_ctx, l, &sink), CUVET_E_STATE);
     lc_end(l);
 }
 END_TEST
@@ -302,6 +395,7 @@ Suite *suite_linker_calls(void)
     tcase_add_test(t, borrowed);
     tcase_add_test(t, ways_in_and_out);
     tcase_add_test(t, bad_sources);
+    tcase_add_test(t, call_graphs);
     suite_add_tcase(s, t);
     return s;
 }

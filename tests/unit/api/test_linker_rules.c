@@ -68,13 +68,35 @@ static size_t symbol_at(const lc_object *o, const char *name)
 static const struct {
     const char *name, *rule, *symbol;
     uint64_t input;
+    const char *other; /* the symbol that it does not agree with … */
+    uint64_t other_input;
 } NAMED[] = {
-    { "same_twice", "CV-LINK-001", "_Z2k2Pi", 1 },   { "err_dup_func", "CV-LINK-001", "_Z5twicei", 1 },
-    { "err_dup_var", "CV-LINK-001", "dupv", 1 },     { "err_size", "CV-LINK-002", "arr", 1 },
-    { "err_func_vs_var", "CV-LINK-003", "same", 1 }, { "err_kernel_vs_func", "CV-LINK-005", "same", 1 },
-    { "err_undef", "CV-LINK-006", "novar", 0 },      { "reg_over", "CV-LINK-007", "_Z4deepPff", 1 },
-    { "recursion", "CV-LINK-008", "_Z4krecPi", 0 },
+    { "same_twice", "CV-LINK-001", "_Z2k2Pi", 1, "_Z2k2Pi", 0 },
+    { "err_dup_func", "CV-LINK-001", "_Z5twicei", 1, "_Z5twicei", 0 },
+    { "err_dup_var", "CV-LINK-001", "dupv", 1, "dupv", 0 },
+    { "err_size", "CV-LINK-002", "arr", 1, "arr", 0 },
+    { "err_func_vs_var", "CV-LINK-003", "same", 1, "same", 0 },
+    { "err_kernel_vs_func", "CV-LINK-005", "same", 1, "same", 0 },
+    { "err_undef", "CV-LINK-006", "novar", 0, NULL, 0 },
+    { "reg_over", "CV-LINK-007", "_Z4deepPff", 1, "_Z3klbPf", 0 },
+    { "recursion", "CV-LINK-008", "_Z4krecPi", 0, NULL, 0 },
 };
+
+/* The path goes on to the other input, with its symbol behind it. */
+static void check_other(cuvet_linker l, const cuvet_diag *d, const char *symbol, uint64_t input)
+{
+    const char *p;
+    size_t n;
+    uint64_t inputs = 0;
+
+    ck_assert_int_eq(cuvet_linker_other_symbol(lc_ctx, l, d, &p, &n), symbol ? CUVET_OK : CUVET_E_NO_MATCH);
+    for (unsigned i = 0; i < d->where.n; i++)
+        if (d->where.step[i].kind == CUVET_P_MEMBER && inputs++ == 1)
+            ck_assert_uint_eq(d->where.step[i].index, input);
+    ck_assert_uint_eq(inputs, symbol ? 2 : 1);
+    if (symbol)
+        ck_assert_msg(n == strlen(symbol) && memcmp(p, symbol, n) == 0, "%.*s", (int)n, p);
+}
 
 START_TEST(symbol_is_named)
 {
@@ -101,6 +123,7 @@ START_TEST(symbol_is_named)
     ck_assert_int_eq(cuvet_linker_name(lc_ctx, l, d->where.step[0].index, &file), CUVET_OK);
     ck_assert_str_eq(file, c->input[NAMED[_i].input]);
     ck_assert_uint_lt(d->file_off, 1 << 17);
+    check_other(l, d, NAMED[_i].other, NAMED[_i].other_input);
     lc_end(l);
 }
 END_TEST
