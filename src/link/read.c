@@ -62,8 +62,8 @@ cv_id cv_l_canon(const cv_link *l, cv_id isym)
 
 static bool is_per_function(cv_role r)
 {
-    return r == CV_ROLE_NV_INFO_FN || r == CV_ROLE_CONSTANT_FN || r == CV_ROLE_SHARED_FN || r == CV_ROLE_REL ||
-           r == CV_ROLE_RELA;
+    return r == CV_ROLE_NV_INFO_FN || r == CV_ROLE_CONSTANT_FN || r == CV_ROLE_SHARED_FN ||
+           r == CV_ROLE_REL || r == CV_ROLE_RELA;
 }
 
 static cuvet_status read_section(cv_link *l, cv_id o, uint32_t i)
