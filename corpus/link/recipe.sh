@@ -36,10 +36,33 @@ if [ -f "$LINKCASES/gen.sh" ]; then
     bash "$LINKCASES/gen.sh" "$work/cases"
     cases=$work/cases
 fi
-PYTHONDONTWRITEBYTECODE=1 python3 - "$cases" "$work/new" <<'PY'
+# Small ones beside them, for rules that were found later: corpus/link/ptx/<case>.<n>.ptx, one object for each n.
+if command -v ptxas >/dev/null 2>&1 && command -v nvlink >/dev/null 2>&1; then
+    for first in "$here"/ptx/*.0.ptx; do
+        name=$(basename "$first" .0.ptx)
+        for arch in 75 80 90; do
+            for mode in final -r; do
+                d=$work/own/$name${mode#final}.$arch
+                mkdir -p "$d/in"
+                inputs=
+                for ptx in "$here/ptx/$name".*.ptx; do
+                    o=in/$(basename "$ptx" .ptx).cubin
+                    ptxas -c -arch=sm_$arch "$ptx" -o "$d/$o"
+                    inputs="$inputs $o"
+                done
+                echo "nvlink -arch=sm_$arch ${mode#final}$inputs -o out.cubin" >"$d/cmd"
+                # shellcheck disable=SC2086
+                (cd "$d" && nvlink -arch=sm_$arch ${mode#final} $inputs -o out.cubin 2>stderr && echo 0 >rc)
+            done
+        done
+    done
+else
+    echo "SKIPPED: without ptxas and nvlink the cases of corpus/link/ptx are missing in what is built" >&2
+fi
+PYTHONDONTWRITEBYTECODE=1 python3 - "$cases" "$work/own" "$work/new" <<'PY'
 import hashlib, os, re, sys
 
-cases, out = sys.argv[1:]
+cases, own, out = sys.argv[1:]
 ARCHES = ("75", "80", "90", "90a", "100", "120")
 # The reference makes code again from sm_100 on, and here other code than the compiler made.
 MADE_AGAIN = ("cluster.100",)
@@ -93,9 +116,10 @@ def case(d):
 
 os.makedirs(out + "/golden")
 rows, seen = [], set()
-for d in sorted(os.listdir(cases)):
+folders = [(d, os.path.join(root, d)) for root in (cases, own) if os.path.isdir(root) for d in os.listdir(root)]
+for d, path in sorted(folders):
     name, _, arch = d.rpartition(".")
-    found = case(os.path.join(cases, d)) if arch in ARCHES and d not in MADE_AGAIN and not os.path.exists(os.path.join(cases, d, "SKIPPED")) else None
+    found = case(path) if arch in ARCHES and d not in MADE_AGAIN and not os.path.exists(os.path.join(path, "SKIPPED")) else None
     if not found:
         continue
     options, inputs, output, rules = found

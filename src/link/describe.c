@@ -377,33 +377,77 @@ static bool copy_record(describer *d, cv_id fn, cv_span s, const cv_tlv *t, cons
     return add_raw(l, s, t);
 }
 
-/* What a kernel gets from below and has no record for. */
+/* Does a function call what was not there yet when its file was read? */
+static bool leaves_open(const cv_link *l, const cv_lfn *f)
+{
+    cv_id obj = cv_l_isym(l, f->def)->obj;
+    const cv_lobj *o = cv_l_obj(l, obj);
+    cv_span s = info_body(l, f);
+    uint64_t pos = 0;
+    cv_tlv t;
+
+    for (; f->has_info && cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next) {
+        if (t.code != A_EXTERNS || t.format != CV_TLV_SVAL)
+            continue;
+        for (uint64_t i = 0; i + 4 <= t.value; i += 4) {
+            uint32_t index = cv_u32_at(s, t.payload + i);
+            cv_id win = index < o->n_sym ? cv_l_canon(l, o->first_sym + index) : CV_NONE;
+
+            if (win != CV_NONE && (!cv_l_isym(l, win)->defined || cv_l_isym(l, win)->obj > obj))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* What a kernel without such records gets from g, which it reaches. open: as its file alone would show it. */
+static bool add_from(describer *d, const cv_lfn *f, kernel_facts *k, const cv_lfn *g, bool open)
+{
+    bool any = open && leaves_open(d->l, g), ok = true;
+
+    if (g->bars && !k->bars) {
+        k->bars = true;
+        ok = add_barriers(d->l, f->all_bars);
+    }
+    if (!ok || k->externs || d->n_kernels == 1) /* the only kernel gets its list at the end */
+        return ok;
+    ok = open || list_kept(d, g, false, &any);
+    if (ok && any) {
+        k->externs = true;
+        ok = add_externs(d);
+    }
+    return ok;
+}
+
+static bool same_file(const cv_link *l, const cv_lfn *f, const cv_lfn *g)
+{
+    return cv_l_isym(l, f->def)->obj == cv_l_isym(l, g->def)->obj;
+}
+
+/* What a kernel gets from below and has no record for. What its own file leaves open comes before the rest.
+ */
 static bool add_missing(describer *d, cv_id fn, kernel_facts *k, bool crs)
 {
     cv_link *l = d->l;
     const cv_lfn *f = cv_l_fn(l, fn);
-    bool ok = crs || !f->recursive || add_recursion(l);
+    bool ok = crs || !f->recursive || add_recursion(l), open = false;
 
     if (ok && f->flag_bars)
         ok = add_barriers(l, f->all_bars);
     k->bars = k->bars || f->bars != 0; /* a record of no barriers is one, too */
     k->externs = k->in_place || d->list.n == 0;
-    for (uint64_t i = 0; i < k->below.n && ok; i++) {
+    for (uint64_t i = 0; i < k->below.n && !open; i++) {
         const cv_lfn *g = cv_l_fn(l, cv_keys_at(&k->below, i)->index);
-        bool any = false;
 
-        if (g->bars && !k->bars) {
-            k->bars = true;
-            ok = add_barriers(l, f->all_bars);
-        }
-        if (!ok || k->externs || d->n_kernels == 1) /* the only kernel gets its list at the end */
-            continue;
-        ok = list_kept(d, g, false, &any);
-        if (ok && any) {
-            k->externs = true;
-            ok = add_externs(d);
-        }
+        open = same_file(l, f, g) && leaves_open(l, g);
     }
+    for (uint64_t i = 0; i < k->below.n && ok && open; i++) {
+        const cv_lfn *g = cv_l_fn(l, cv_keys_at(&k->below, i)->index);
+
+        ok = !same_file(l, f, g) || add_from(d, f, k, g, true);
+    }
+    for (uint64_t i = 0; i < k->below.n && ok; i++)
+        ok = add_from(d, f, k, cv_l_fn(l, cv_keys_at(&k->below, i)->index), false);
     if (ok && !k->bars && f->all_bars) /* of the only kernel: from what it does not reach */
         ok = add_barriers(l, f->all_bars);
     return ok && (k->externs || add_externs(d));
