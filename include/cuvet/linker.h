@@ -122,7 +122,8 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker
 /** Link what was added. Inputs that are left out (linked already, a library that nothing needs: both are
  * said) get the numbers behind those that take part. @return CUVET_OK · CUVET_E_REFUSED (diagnosed) ·
  * CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_INTERNAL (a stage broke an invariant: nothing is given out, and
- * whatever is asked of the linker from then on ends with CUVET_E_POISONED) · CUVET_E_STATE (a second time). */
+ * whatever is asked of the linker from then on ends with CUVET_E_POISONED) · CUVET_E_STATE (a second time).
+ */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker l);
 /** The result in one piece, which is put together by the first call. @return CUVET_OK · CUVET_E_STATE (not
  * complete). *out is zeroed on failure. */

@@ -8,8 +8,8 @@
 #include <cuvet/target.h>
 
 #include "bytes/builder.h"
-#include "io/source.h"
 #include "bytes/slices.h"
+#include "io/source.h"
 #include "link/hosts.h"
 #include "link/names.h"
 #include "model/cubin.h"
@@ -47,6 +47,7 @@ typedef struct cv_link_options {
     const char *const *kernels_used; /* parts of names; other kernels are dead */
     uint64_t n_kernels_used;
     const cv_hosts *hosts; /* kernels that they do not refer to are dead; NULL: all stay */
+    uint64_t lend_least;   /* shortest code that is written from where it lies; 0: as it pays */
     uint64_t key[2];       /* of the hash tables; the result does not depend on it */
 } cv_link_options;
 
@@ -179,9 +180,9 @@ typedef struct cv_lfn {
     uint32_t mark;
     uint64_t extern_off; /* of the extern arrays that its code refers to */
     bool kernel, live, data_ref, has_def, has_info, recursive;
-    bool aliased;   /* its code has another name too */
-    bool slots;     /* a kernel that uses textures or surfaces */
-    bool flag_bars; /* bars come from the flags of old code and have no record yet */
+    bool aliased;    /* its code has another name too */
+    bool slots;      /* a kernel that uses textures or surfaces */
+    bool flag_bars;  /* bars come from the flags of old code and have no record yet */
     bool unreferred; /* a kernel that no host code refers to */
 } cv_lfn;
 
@@ -279,7 +280,7 @@ typedef struct cv_link {
     uint64_t n_proto_nodes;
     uint64_t program_first, program_n; /* records of .nv.info */
     bool has_common, reserved;
-    bool unnamed; /* an input has a global symbol without a name */
+    bool unnamed;             /* an input has a global symbol without a name */
     bool reached, propagated; /* the call graph is there; … and the registers below kernels */
     uint32_t stamp;
     cv_id shstrtab, strtab, symtab, symtab_shndx;

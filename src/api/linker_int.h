@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the files of the public linker share. */
+#ifndef CV_API_LINKER_INT_H
+#define CV_API_LINKER_INT_H
+
+#include <cuvet/linker.h>
+
+#include "api/ctx.h"
+#include "link/run.h"
+#include "link/stages.h"
+
+typedef struct input {
+    cv_block bytes;
+    cv_block name;
+    cv_id host;   /* host object that it comes from, CV_NONE: none */
+    bool library; /* of a system library */
+} input;
+
+CV_VEC(inputs, input);
+CV_VEC(modules, cv_block);
+
+typedef enum state { COLLECTING, LINKED, FAILED, POISONED } state;
+
+typedef struct linker {
+    cv_ctx x;
+    cv_link_options o;
+    inputs input;
+    cv_link link;
+    cv_islands islands; /* that the pictures of the inputs refer to */
+    cv_hosts hosts;
+    bool host_info, library; /* library: the file at hand is one of the system's */
+    modules module;          /* names of those that took part, terminated */
+    cv_cubin picture;        /* of what is judged */
+    bool begun;
+    state state;
+    cv_block out;   /* the result but for the code that is lent from the inputs … */
+    bool whole;     /* … or all of it */
+    cv_slices file; /* all of it */
+    cuvet_link_result result;
+} linker;
+
+/* The linker behind a handle, which stays in use until cv_linker_done(). */
+CV_MUST cuvet_status cv_linker_use(cuvet_ctx *ctx, cuvet_linker h, linker **k);
+CV_MUST cuvet_status cv_linker_done(cuvet_ctx *ctx, cuvet_linker h, cuvet_status s);
+/* linker_hosts.c: which of the inputs are objects of the link. They stand in the same order in both lists
+ * until then. */
+CV_MUST cuvet_status cv_linker_gather(linker *k);
+
+#endif

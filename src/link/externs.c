@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Of stage describe: the lists of called symbols that the records of a function keep, and what a kernel hears
+ * of from below. */
+#include "link/describe.h"
+
+/* Symbol of the output that a symbol index of an input's record becomes. */
+cv_id cv_d_output_symbol(const cv_link *l, const cv_lobj *o, uint32_t index)
+{
+    const cv_isym *s;
+    const cv_lfn *f;
+
+    if (index >= o->n_sym)
+        return CV_NONE;
+    s = cv_l_isym(l, o->first_sym + index);
+    if (cv_l_type(s) == CV_STT_SECTION)
+        return s->sec == CV_NONE || cv_l_isec(l, s->sec)->out == CV_NONE
+                   ? CV_NONE
+                   : cv_l_osec(l, cv_l_isec(l, s->sec)->out)->sym;
+    if (s->fn == CV_NONE)
+        return s->out;
+    f = cv_l_fn(l, s->fn);
+    if (f->sec != CV_NONE && cv_l_osec(l, f->sec)->fn != s->fn)
+        return cv_l_fn(l, cv_l_osec(l, f->sec)->fn)->sym; /* an alias: the function that owns the code */
+    return s->out;
+}
+
+cv_id cv_link_symbol_of(const cv_link *l, cv_id isym)
+{
+    const cv_isym *s = cv_l_isym(l, isym);
+
+    return cv_d_output_symbol(l, cv_l_obj(l, s->obj), s->index);
+}
+
+cv_span cv_d_info_body(const cv_link *l, const cv_lfn *f)
+{
+    return cv_l_body(l, cv_l_isec(l, cv_l_isec(l, cv_l_isym(l, f->def)->sec)->info_sec));
+}
+
+static bool in_list(const describer *d, cv_id osym)
+{
+    return *cv_u32s_at(&d->mark, osym) == d->stamp;
+}
+
+static bool list_once(describer *d, cv_id osym)
+{
+    if (in_list(d, osym))
+        return true;
+    *cv_u32s_at(&d->mark, osym) = d->stamp;
+    return cv_u32s_push(&d->l->x->mem, &d->list, osym);
+}
+
+void cv_d_new_list(describer *d)
+{
+    cv_u32s_clear(&d->list);
+    d->stamp++;
+}
+
+/* A called symbol stays in the list when nobody defines it, or when it is a kernel to be launched. */
+static bool stays(const cv_link *l, cv_id osym)
+{
+    const cv_osym *y = cv_l_osym(l, osym);
+
+    return y->win == CV_NONE || (y->fn != CV_NONE && cv_l_fn(l, y->fn)->kernel);
+}
+
+/* Kept entries of a function's own EXTERNS records. any: whether there is one. */
+bool cv_d_list_kept(describer *d, const cv_lfn *f, bool add, bool *any)
+{
+    cv_link *l = d->l;
+    const cv_lobj *o = cv_l_obj(l, cv_l_isym(l, f->def)->obj);
+    cv_span s = cv_d_info_body(l, f);
+    uint64_t pos = 0;
+    bool ok = true;
+    cv_tlv t;
+
+    for (; f->has_info && cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next) {
+        if (t.code != A_EXTERNS || t.format != CV_TLV_SVAL)
+            continue;
+        for (uint64_t i = 0; i + 4 <= t.value && ok; i += 4) {
+            uint32_t index = cv_u32_at(s, t.payload + i);
+            cv_id y = index < o->n_sym ? cv_l_isym(l, o->first_sym + index)->out : CV_NONE;
+
+            if (y == CV_NONE || !stays(l, y))
+                continue;
+            *any = true;
+            ok = !add || list_once(d, y);
+        }
+    }
+    return ok;
+}
+
+static bool has_externs(const cv_link *l, const cv_lfn *f)
+{
+    cv_span s = cv_d_info_body(l, f);
+    uint64_t pos = 0;
+    cv_tlv t;
+
+    for (; f->has_info && cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next)
+        if (t.code == A_EXTERNS)
+            return true;
+    return false;
+}
+
+/* Device functions in post-order over direct calls, begun in the order of their code. */
+static bool walk_from(describer *d, cv_id start, cv_u32s *stack, cv_u32s *at)
+{
+    cv_link *l = d->l;
+
+    if (!cv_u32s_push(&l->x->mem, stack, start))
+        return false;
+    cv_l_fn(l, start)->mark = l->stamp;
+    *cv_u32s_at(at, start) = cv_l_fn(l, start)->calls;
+    while (stack->n) {
+        cv_id fn = *cv_u32s_at(stack, stack->n - 1), to;
+        uint32_t *edge = cv_u32s_at(at, fn);
+
+        if (*edge == CV_NONE) {
+            stack->n--;
+            cv_l_fn(l, fn)->order = (uint32_t)d->post.n;
+            if (!cv_u32s_push(&l->x->mem, &d->post, fn))
+                return false;
+            continue;
+        }
+        to = cv_edges_at(&l->edge, *edge)->to;
+        *edge = cv_edges_at(&l->edge, *edge)->next;
+        if (cv_l_fn(l, to)->mark == l->stamp || cv_l_fn(l, to)->def == CV_NONE)
+            continue;
+        cv_l_fn(l, to)->mark = l->stamp;
+        *cv_u32s_at(at, to) = cv_l_fn(l, to)->calls;
+        if (!cv_u32s_push(&l->x->mem, stack, to))
+            return false;
+    }
+    return true;
+}
+
+bool cv_d_post_order(describer *d)
+{
+    cv_link *l = d->l;
+    cv_u32s stack = { 0 }, at = { 0 };
+    cv_keys begin = { 0 };
+    bool ok = cv_u32s_fill(&l->x->mem, &at, cv_max(l->fn.n, 1));
+
+    l->stamp++;
+    for (cv_id i = 0; i < l->fn.n && ok; i++) {
+        cv_l_fn(l, i)->order = CV_NONE;
+        if (cv_l_fn(l, i)->def != CV_NONE && !cv_l_fn(l, i)->kernel)
+            ok = cv_keys_push(&l->x->mem, &begin, (cv_key){ .key = cv_l_fn(l, i)->sec, .index = i });
+    }
+    cv_keys_sort(&begin);
+    for (uint64_t i = 0; i < begin.n && ok; i++)
+        if (cv_l_fn(l, cv_keys_at(&begin, i)->index)->mark != l->stamp)
+            ok = walk_from(d, (cv_id)cv_keys_at(&begin, i)->index, &stack, &at);
+    cv_keys_free(&l->x->mem, &begin);
+    cv_u32s_free(&l->x->mem, &stack);
+    cv_u32s_free(&l->x->mem, &at);
+    return ok;
+}
+
+static bool find_below(describer *d, cv_id k, kernel_facts *f)
+{
+    cv_link *l = d->l;
+    bool ok = true;
+
+    if (*cv_u32s_at(&d->only, k) == 0)
+        return true;
+    ok = cv_link_below(l, k, &d->only, &d->below, &d->seen) == CUVET_OK;
+
+    for (uint64_t i = 0; i < d->below.n && ok; i++) {
+        cv_id g = *cv_u32s_at(&d->below, i);
+
+        if (g != k && cv_l_fn(l, g)->order != CV_NONE)
+            ok = cv_keys_push(&l->x->mem, &f->below, (cv_key){ .key = cv_l_fn(l, g)->order, .index = g });
+    }
+    cv_keys_sort(&f->below);
+    return ok;
+}
+
+/* With a single kernel the reference collects the list anew: undefined callees of each function first. */
+static bool list_direct(describer *d, cv_id k)
+{
+    cv_link *l = d->l;
+    cv_u32s todo = { 0 };
+    bool ok = cv_u32s_push(&l->x->mem, &todo, k);
+
+    cv_d_new_list(d);
+    l->stamp++;
+    cv_l_fn(l, k)->mark = l->stamp;
+    while (todo.n && ok) {
+        cv_id g = *cv_u32s_at(&todo, todo.n - 1), e;
+        uint64_t first = --todo.n;
+
+        for (e = cv_l_fn(l, g)->calls; e != CV_NONE && ok; e = cv_edges_at(&l->edge, e)->next) {
+            const cv_lfn *h = cv_l_fn(l, cv_edges_at(&l->edge, e)->to);
+
+            if (h->def == CV_NONE && h->sym != CV_NONE)
+                ok = list_once(d, h->sym);
+        }
+        /* depth first, in the order of the list: pushed backwards */
+        for (e = cv_l_fn(l, g)->calls; e != CV_NONE && ok; e = cv_edges_at(&l->edge, e)->next) {
+            cv_id to = cv_edges_at(&l->edge, e)->to;
+
+            if (cv_l_fn(l, to)->def != CV_NONE && cv_l_fn(l, to)->mark != l->stamp)
+                ok = cv_u32s_push(&l->x->mem, &todo, to);
+        }
+        for (uint64_t a = first, b = todo.n; b > a + 1; a++, b--) {
+            uint32_t t = *cv_u32s_at(&todo, a);
+
+            *cv_u32s_at(&todo, a) = *cv_u32s_at(&todo, b - 1);
+            *cv_u32s_at(&todo, b - 1) = t;
+        }
+        while (todo.n && cv_l_fn(l, *cv_u32s_at(&todo, todo.n - 1))->mark == l->stamp)
+            todo.n--;
+        if (todo.n)
+            cv_l_fn(l, *cv_u32s_at(&todo, todo.n - 1))->mark = l->stamp;
+    }
+    cv_u32s_free(&l->x->mem, &todo);
+    return ok;
+}
+
+bool cv_d_find_facts(describer *d, cv_id k, kernel_facts *f)
+{
+    cv_link *l = d->l;
+    const cv_lfn *fn = cv_l_fn(l, k);
+    uint64_t own;
+    bool any = false, ok;
+
+    cv_d_new_list(d);
+    ok = cv_d_list_kept(d, fn, true, &any) && find_below(d, k, f);
+    own = d->list.n;
+    for (uint64_t i = 0; i < f->below.n && ok; i++)
+        ok = cv_d_list_kept(d, cv_l_fn(l, cv_keys_at(&f->below, i)->index), true, &any);
+    f->own_externs = has_externs(l, fn);
+    f->grown = d->list.n != own;
+    f->in_place = f->own_externs && !(d->n_kernels == 1 && f->grown);
+    if (ok && d->n_kernels == 1 && f->grown)
+        ok = list_direct(d, k);
+    return ok;
+}
