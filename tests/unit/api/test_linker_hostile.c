@@ -225,6 +225,26 @@ START_TEST(local_and_global)
 }
 END_TEST
 
+/* With -g the variables of device functions keep their symbols, and the room that these lie in. */
+START_TEST(debug_shared)
+{
+    cuvet_linker_options o = lc_options(CASES);
+    cuvet_link_result r;
+    cuvet_linker l;
+    unsigned i;
+
+    load("shared_static");
+    o.debug = true;
+    l = lc_linker(&o);
+    for (i = 0; i < current->n; i++)
+        ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, object[i].bytes, object[i].n, "object"), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
+    ck_assert_uint_eq(lc_find_section(r.bytes, ".nv_debug.shared", &i).size, 0x103); /* as the reference */
+    lc_end(l);
+}
+END_TEST
+
 Suite *suite_linker_hostile(void)
 {
     Suite *s = suite_create("linker hostile");
@@ -238,6 +258,7 @@ Suite *suite_linker_hostile(void)
     tcase_add_test(t, frames);
     tcase_add_test(t, references);
     tcase_add_test(t, local_and_global);
+    tcase_add_test(t, debug_shared);
     suite_add_tcase(s, t);
     return s;
 }
