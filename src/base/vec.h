@@ -22,7 +22,7 @@ CV_MUST bool cv_vec_grow_raw(cv_mem *m, void **v, uint64_t *cap, uint64_t need, 
         type spare;                                                                                          \
     } name;                                                                                                  \
     CV_BUF_BEGIN                                                                                             \
-    static inline CV_MUST bool name##_reserve(cv_mem *m, name *a, uint64_t n)                                \
+    static inline __attribute__((unused)) CV_MUST bool name##_reserve(cv_mem *m, name *a, uint64_t n)        \
     {                                                                                                        \
         void *v = a->v;                                                                                      \
         if (n <= a->cap)                                                                                     \

@@ -8,11 +8,7 @@ enum { SEGMENT = 56, PT_LOAD = 1, PT_PHDR = 6, P_RX = 5, P_RW = 6 };
 
 /* What is shorter is copied: that costs less than a slice. The deep builds lend all code, so that every case
  * goes this way. */
-#if defined(CV_CHECK_DEEP) && CV_CHECK_DEEP
-#define LEND_LEAST 1
-#else
-#define LEND_LEAST 8192
-#endif
+enum { LEND_LEAST = CV_DEEP ? 1 : 8192 };
 
 typedef struct segment {
     uint32_t type, flags;
