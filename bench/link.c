@@ -175,6 +175,15 @@ static double median(double *v, size_t n)
     return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
+static double least(const double *v, size_t n)
+{
+    double m = v[0];
+
+    for (size_t i = 1; i < n; i++)
+        m = v[i] < m ? v[i] : m;
+    return m;
+}
+
 static int measure(program *p, const jit *j, size_t rounds)
 {
     static double ours[MAX_ROUNDS], theirs[MAX_ROUNDS], ratio[MAX_ROUNDS];
@@ -194,8 +203,8 @@ static int measure(program *p, const jit *j, size_t rounds)
         theirs[i] = cpu_us() - start;
         ratio[i] = theirs[i] / (ours[i] > 0 ? ours[i] : 1);
     }
-    printf("objects %zu in %" PRIu64 " out %" PRIu64 " peak %" PRIu64 " ours_us %.1f", p->n, p->in, p->out,
-           peak, median(ours, rounds));
+    printf("objects %zu in %" PRIu64 " out %" PRIu64 " peak %" PRIu64 " ours_us %.1f best_us %.1f", p->n,
+           p->in, p->out, peak, median(ours, rounds), least(ours, rounds));
     if (j)
         printf(" jit_us %.1f ratio %.2f", median(theirs, rounds), median(ratio, rounds));
     printf("\n");

@@ -69,7 +69,6 @@ static cv_link_options inner(const cuvet_linker_options *o, uint64_t key)
                               .warnings_are_errors = o->warnings_are_errors,
                               .kernels_used = o->kernels_used,
                               .n_kernels_used = o->n_kernels_used,
-                              .lend_least = 1,
                               .key = { key, ~key } };
 }
 

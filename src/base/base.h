@@ -36,6 +36,13 @@
 #define CV_WRAPS
 #endif
 
+/* Builds that check more than what ships: rare ways are taken always. */
+#if defined(CV_CHECK_DEEP) && CV_CHECK_DEEP
+#define CV_DEEP 1
+#else
+#define CV_DEEP 0
+#endif
+
 /* Constant tables: the index is checked, out of range gives the first row. */
 #define CV_AT(table, i)                                                                                      \
     (*cv_table_at_((table), sizeof((table)[0]), CV_COUNT(table), (i), __typeof__(&(table)[0])))

@@ -6,8 +6,9 @@
 
 enum { SEGMENT = 56, PT_LOAD = 1, PT_PHDR = 6, P_R = 4, P_RX = 5, P_RW = 6 };
 
-/* What is shorter is copied: that costs less than a slice. */
-#define LEND_LEAST 8192
+/* What is shorter is copied: that costs less than a slice. The deep builds lend all code, so that every case
+ * goes this way. */
+enum { LEND_LEAST = CV_DEEP ? 1 : 8192 };
 
 typedef struct segment {
     uint32_t type, flags;
@@ -45,7 +46,7 @@ static void lend(const cv_link *l, cv_osec *q)
     const cv_part *p = cv_parts_at(&l->part, q->first_part);
     cv_isec *s = cv_l_isec(l, p->isec);
 
-    if (q->group != CV_G_CODE || q->dead || q->size < (l->o.lend_least ? l->o.lend_least : LEND_LEAST) ||
+    if (q->group != CV_G_CODE || q->dead || q->size < LEND_LEAST ||
         q->bytes.len || q->first_part == CV_NONE || q->first_part != q->last_part || p->base != 0 ||
         s->size != q->size || s->lent || !cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, s->index)->in_file)
         return;

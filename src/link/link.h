@@ -47,7 +47,6 @@ typedef struct cv_link_options {
     const char *const *kernels_used; /* parts of names; other kernels are dead */
     uint64_t n_kernels_used;
     const cv_hosts *hosts; /* kernels that they do not refer to are dead; NULL: all stay */
-    uint64_t lend_least;   /* shortest code that is written from where it lies; 0: as it pays */
     uint64_t key[2];       /* of the hash tables; the result does not depend on it */
 } cv_link_options;
 
