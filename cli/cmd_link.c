@@ -38,6 +38,8 @@ static bool begin(link_run *r)
     link_say_input(r, NULL);
     if (s != CUVET_OK && r->rc == CLI_X_CLEAN)
         link_error(r, NULL, link_exit_of(s), cli_status_text(s));
+    if (s == CUVET_OK && lo.preserve_relocs && a->target.sm >= 100)
+        link_note(r, NULL, "--preserve-relocs: from sm_100 on only references to shared memory are recorded");
     return s == CUVET_OK;
 }
 

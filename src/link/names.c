@@ -133,7 +133,7 @@ cv_id cv_names_join(cv_mem *m, cv_names *n, const char *prefix, cv_span rest)
     uint64_t len = 0;
 
     CV_BUF_BEGIN
-    while (prefix[len] != 0)
+    for (const char *p = prefix; *p; p++)
         len++;
     CV_BUF_END
     cv_u8s_clear(&n->scratch);

@@ -164,7 +164,7 @@ static void compare_symbols(image got, const lc_section *a, image want, const lc
 
         ck_assert_str_eq(string_at(got, &names, lc_number(x, 0, 4)),
                          string_at(want, &others, lc_number(y, 0, 4)));
-        ck_assert_mem_eq(x + 4, y + 4, 2);   /* type, binding, visibility */
+        ck_assert_mem_eq(x + 4, y + 4, 2);  /* type, binding, visibility */
         ck_assert_mem_eq(x + 8, y + 8, 16); /* value, size */
         ck_assert_uint_eq(plain_number(got, (unsigned)lc_number(x, 6, 2)),
                           plain_number(want, (unsigned)lc_number(y, 6, 2)));
