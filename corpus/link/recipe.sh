@@ -9,6 +9,8 @@
 # The cases come from generator scripts of our own, which are no part of this project: a folder with gen.sh, which
 # compiles sources of our own with nvcc and ptxas (13.0 was used), links them with nvlink and writes one folder
 # for each case: in/, cmd, rc, stderr, out.cubin. LINKCASES names the folder of gen.sh, or one it has written.
+# src/ has the sources of one more case, about line information.
+#
 # Compilers write build details into names of static symbols, so that a new build has other bytes; inputs and outputs
 # are always replaced together. Packed, because 1.7 MB of headers and zeros become 0.1 MB. index.tsv says which file
 # of the archive is what; a file that occurs twice is there once, called by its contents.
@@ -26,20 +28,28 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cases=$LINKCASES
+for tool in nvcc ptxas nvlink fatbinary zstd; do
+    if ! command -v "$tool" >/dev/null 2>&1; then
+        echo "SKIPPED: corpus/link/recipe.sh built NOTHING, '$tool' is not on PATH; the committed cases are used" >&2
+        exit 0
+    fi
+done
 if [ -f "$LINKCASES/gen.sh" ]; then
-    for tool in nvcc ptxas nvlink fatbinary zstd; do
-        if ! command -v "$tool" >/dev/null 2>&1; then
-            echo "SKIPPED: corpus/link/recipe.sh built NOTHING, '$tool' is not on PATH; the committed cases are used" >&2
-            exit 0
-        fi
-    done
     bash "$LINKCASES/gen.sh" "$work/cases"
     cases=$work/cases
 fi
-PYTHONDONTWRITEBYTECODE=1 python3 - "$cases" "$work/new" <<'PY'
+# Cases of this folder: debug data of nvcc names paths, that of PTX names what the source says.
+own=$work/own/lines.100
+mkdir -p "$own/in"
+for f in lines rows; do
+    ptxas -arch=sm_100 -c -lineinfo "$here/src/$f.ptx" -o "$own/in/$f.cubin"
+done
+printf 'nvlink -arch=sm_100 in/lines.cubin in/rows.cubin -o out.cubin\n' >"$own/cmd"
+(cd "$own" && rc=0 && { bash -e cmd 2>stderr >stdout || rc=$?; } && echo "$rc" >rc)
+PYTHONDONTWRITEBYTECODE=1 python3 - "$work/new" "$cases" "$work/own" <<'PY'
 import hashlib, os, re, sys
 
-cases, out = sys.argv[1:]
+out, cases = sys.argv[1], sys.argv[2:]
 ARCHES = ("75", "80", "90", "90a", "100", "120")
 # The reference makes code again from sm_100 on, and here other code than the compiler made.
 MADE_AGAIN = ("cluster.100",)
@@ -93,9 +103,10 @@ def case(d):
 
 os.makedirs(out + "/golden")
 rows, seen = [], set()
-for d in sorted(os.listdir(cases)):
+for d, folder in sorted((d, os.path.join(c, d)) for c in cases for d in os.listdir(c)):
     name, _, arch = d.rpartition(".")
-    found = case(os.path.join(cases, d)) if arch in ARCHES and d not in MADE_AGAIN and not os.path.exists(os.path.join(cases, d, "SKIPPED")) else None
+    skipped = arch not in ARCHES or d in MADE_AGAIN or os.path.exists(os.path.join(folder, "SKIPPED"))
+    found = None if skipped else case(folder)
     if not found:
         continue
     options, inputs, output, rules = found
