@@ -211,10 +211,11 @@ static void any_field(world *w)
     uint8_t a = fz_u8(&w->ops), b = fz_u8(&w->ops);
     cv_fix f = { .n = 1u + (a >> 7) };
 
-    f.field[0] = (cv_field){ a & 127, 1 + b % 64, b >> 7, fz_u64(&w->ops) };
+    f.field[0] = (cv_field){ .pos = a & 127, .bits = 1 + b % 64, .add = b >> 7, .value = fz_u64(&w->ops) };
     if (f.n == 2)
-        f.field[1] =
-            (cv_field){ (uint8_t)(f.field[0].pos + f.field[0].bits), 1 + a % 16, false, fz_u64(&w->ops) };
+        f.field[1] = (cv_field){ .pos = (uint8_t)(f.field[0].pos + f.field[0].bits),
+                                 .bits = 1 + a % 16,
+                                 .value = fz_u64(&w->ops) };
     check_apply(w, &f, fz_edge(&w->ops, PATCHED));
 }
 
@@ -276,7 +277,9 @@ static void decide(world *w)
 static void on_diag(void *user, const cuvet_diag *d)
 {
     fz_note(user, fz_diag(d, 0, UINT64_MAX)); /* there is no file */
-    FZ_CHECK(d->rule == CV_R_LINK_RELOC || cuvet_diag_verdict(d) == CUVET_V_LIMIT, "a rule of this stage");
+    FZ_CHECK(d->rule == CV_R_LINK_RELOC || d->rule == CV_R_LINK_FIELD ||
+                 cuvet_diag_verdict(d) == CUVET_V_LIMIT,
+             "a rule of this stage");
 }
 
 static void run(fz *f)

@@ -18,7 +18,18 @@ typedef struct listener {
     uint64_t refused; /* diagnostics that name a symbol */
 } listener;
 
-/* What is wrong is said with its file and its symbol. */
+static bool names_other(const cv_link *l, const cv_isym *s, const cuvet_path *w)
+{
+    const cv_isym *o;
+
+    if (w->step[3].kind != CUVET_P_MEMBER || w->step[4].kind != CUVET_P_SYMBOL ||
+        w->step[3].index >= l->obj.n || w->step[4].index >= cv_l_obj(l, w->step[3].index)->n_sym)
+        return false;
+    o = cv_l_isym(l, cv_l_obj(l, w->step[3].index)->first_sym + w->step[4].index);
+    return o != s && o->name == s->name;
+}
+
+/* What is wrong is said with its file and its symbol; of two definitions, with both. */
 static void on_diag(void *user, const cuvet_diag *d)
 {
     listener *who = user;
@@ -29,13 +40,14 @@ static void on_diag(void *user, const cuvet_diag *d)
     if (cuvet_diag_verdict(d) == CUVET_V_LIMIT)
         return;
     FZ_CHECK(is_ours((cv_rule)d->rule), "a rule of this stage");
-    FZ_CHECK(d->where.n == 3 && d->where.step[0].kind == CUVET_P_MEMBER &&
+    FZ_CHECK((d->where.n == 3 || d->where.n == 5) && d->where.step[0].kind == CUVET_P_MEMBER &&
                  d->where.step[2].kind == CUVET_P_SYMBOL,
              "input and symbol are named");
     FZ_CHECK(d->where.step[0].index < l->obj.n, "an input");
     FZ_CHECK(d->where.step[2].index < cv_l_obj(l, d->where.step[0].index)->n_sym, "a symbol of it");
     s = cv_l_isym(l, cv_l_obj(l, d->where.step[0].index)->first_sym + d->where.step[2].index);
     FZ_CHECK(cv_l_bind(s) != CV_STB_LOCAL && cv_l_text(l, s->name).len, "which others can see");
+    FZ_CHECK(d->where.n == 3 || names_other(l, s, &d->where), "and another of that name");
     who->refused++;
 }
 

@@ -12,6 +12,6 @@ $(BUILD)/tests/link_server: tests/mutants/link_server.c $(BUILD)/libcuvet.a $(FL
 
 tests-build: $(BUILD)/tests/link_server
 
-mutants-link: $(BUILD)/tests/link_server ## damaged objects through the linker (MUTANTS=n of each of 20, NVLINK=path)
+mutants-link: $(BUILD)/tests/link_server ## damaged objects through the linker (MUTANTS=n of each of 29, NVLINK=path)
 	@$(PYTHON) tests/differential/link_mutants.py --server $(BUILD)/tests/link_server --each $(or $(MUTANTS),300) \
 	    $(if $(NVLINK),--nvlink $(NVLINK))

@@ -69,6 +69,26 @@ static void admit_common(cv_link *l, cv_id id)
         cv_link_say(l, id, CV_R_LINK_PLACE, CV_SHN_COMMON, 0);
 }
 
+/* Shared variables have an alignment for a value, so that a scan cannot ask where they end; and what lies in
+ * shared memory without being one has no place when the variables have theirs. */
+static void admit_shared(cv_link *l, cv_id id)
+{
+    const cv_isym *s = cv_l_isym(l, id);
+    const cv_isec *sec = cv_l_isec(l, s->sec);
+
+    if (!cv_l_is_shared(s))
+        cv_link_say(l, id, CV_R_LINK_SPACE, s->other, 0);
+    else if (s->size > sec->size)
+        cv_link_say(l, id, CV_R_SYM_RANGE, s->size, sec->size);
+}
+
+static bool in_shared(const cv_link *l, const cv_isym *s)
+{
+    cv_role r = s->sec == CV_NONE ? CV_ROLE_NONE : role_of(l, cv_l_isec(l, s->sec));
+
+    return r == CV_ROLE_SHARED_FN || r == CV_ROLE_NV_DEBUG_SHARED;
+}
+
 static void admit_symbol(cv_link *l, cv_id id)
 {
     const cv_isym *s = cv_l_isym(l, id);
@@ -81,6 +101,8 @@ static void admit_symbol(cv_link *l, cv_id id)
         cv_link_say(l, id, CV_R_LINK_PLACE, CV_SHN_UNDEF, 0);
     else if (cv_l_type(s) == CV_STT_FUNC && s->sec != CV_NONE)
         admit_function(l, id);
+    else if (cv_l_type(s) != CV_STT_SECTION && in_shared(l, s))
+        admit_shared(l, id);
 }
 
 cuvet_status cv_link_admit(cv_link *l)

@@ -4,11 +4,12 @@
  * pointers in the objects cannot be used: they count in the frames of the capsule, whose sizes differ.)
  * Before sm_100 the section is linked like any other debug data. */
 #include "base/arith.h"
+#include "format/elf/names.h"
 #include "link/pieces.h"
 
 #define WIDE 0xFFFFFFFFu /* length that follows in 8 bytes */
 
-enum { AT_LENGTH = 4, AT_ID = 12, AT_BODY = 20, BARE = 28, RANGE = 16 };
+enum { AT_LENGTH = 4, AT_ID = 12, AT_BODY = 20, AT_SIZE = 28, BARE = 28, RANGE = 16, WORD = 8 };
 
 /* One entry of a contribution; the piece of the same number says where it is. */
 typedef struct frame {
@@ -62,12 +63,12 @@ static cuvet_status read_part(framer *w, const cv_part *p)
     bool common = false;
 
     for (; pos < s.len; pos = end) {
-        frame f = { .bare = false }, g;
+        frame f = { .fn = CV_NONE }, g;
 
-        if (!next_frame(s, pos, &f, &end) || (!f.common && !common))
+        if (!next_frame(s, pos, &f, &end) || (!f.common && (!common || f.bytes.len < AT_BODY + RANGE)))
             return cv_link_refuse_section(l, p->isec, CV_R_LINK_FRAMES, pos);
         common = true;
-        f.other = next_frame(m, twin, &g, &twin) ? g.bytes : f.bytes;
+        f.other = next_frame(m, twin, &g, &twin) && g.common == f.common ? g.bytes : f.bytes;
         if (!frames_push(&l->x->mem, &w->all, f) ||
             !cv_pieces_push(&l->x->mem, &w->place, (cv_piece){ .at = p->base + pos, .end = p->base + end }))
             return cv_l_nomem(l);
@@ -86,40 +87,48 @@ static cuvet_status read_frames(framer *w)
     return st == CUVET_OK ? cv_link_rels_of(l, w->sec, &w->rels) : st;
 }
 
-/* Does an entry describe a function of the output? Its relocations are those from *r on. */
-static bool describes(framer *w, uint64_t i, uint64_t *r)
+/* The function that an entry describes: it is named where its code begins and where that is measured, and
+ * nothing else is but the common part, to which the pointer is written here. The relocations are those from
+ * *r on. */
+static cuvet_status read_function(framer *w, uint64_t i, uint64_t *r)
 {
     const cv_link *l = w->l;
     const cv_piece *p = cv_pieces_at(&w->place, i);
-    bool any = false;
+    frame *f = frames_at(&w->all, i);
 
     for (; *r < w->rels.n && cv_keys_at(&w->rels, *r)->key < p->end; ++*r) {
         cv_irel *e = cv_l_irel(l, (cv_id)cv_keys_at(&w->rels, *r)->index);
         const cv_isym *s = cv_l_isym(l, cv_l_canon(l, e->sym));
 
-        e->gone = e->off < p->at + AT_BODY; /* pointers to common parts are written here */
-        if (e->off != p->at + AT_BODY || s->fn == CV_NONE || !cv_l_fn(l, s->fn)->live)
+        e->gone = !f->common && e->off == p->at + AT_ID;
+        if (e->gone)
             continue;
-        any = true;
-        frames_at(&w->all, i)->fn = s->fn;
+        if (f->common || s->fn == CV_NONE || (f->fn != CV_NONE && f->fn != s->fn) ||
+            (e->off != p->at + AT_BODY && e->off != p->at + AT_SIZE) || cv_elf_reloc_bytes(e->type) > WORD)
+            return cv_link_refuse_section(w->l, e->target, CV_R_LINK_FRAMES,
+                                          e->off - cv_l_isec(l, e->target)->base);
+        f->fn = s->fn;
     }
-    return any;
+    return CUVET_OK;
 }
 
-static void choose(framer *w)
+static cuvet_status choose(framer *w)
 {
     uint64_t r = 0, common = 0;
+    cuvet_status st = CUVET_OK;
 
-    for (uint64_t i = 0; i < w->all.n; i++) {
+    for (uint64_t i = 0; i < w->all.n && st == CUVET_OK; i++) {
         frame *f = frames_at(&w->all, i);
 
         if (f->common)
             common = i;
         f->mate = common;
-        cv_pieces_at(&w->place, i)->keep = describes(w, i, &r) && !f->common;
+        st = read_function(w, i, &r);
+        cv_pieces_at(&w->place, i)->keep = f->fn != CV_NONE && cv_l_fn(w->l, f->fn)->live;
         if (cv_pieces_at(&w->place, i)->keep)
             cv_pieces_at(&w->place, common)->keep = true;
     }
+    return st;
 }
 
 /* A weak function may be described for each definition. The reference makes the first description anew, of
@@ -131,10 +140,11 @@ static bool settle(framer *w)
 
     for (uint64_t i = 0; i < w->all.n && ok; i++) {
         frame *f = frames_at(&w->all, i), *a, *mate = frames_at(&w->all, f->mate);
-        uint32_t *at = cv_u32s_at(&first, f->fn);
+        uint32_t *at;
 
         if (f->common || !cv_pieces_at(&w->place, i)->keep)
             continue;
+        at = cv_u32s_at(&first, f->fn);
         if (*at == 0) {
             *at = (uint32_t)(i + 1);
             continue;
@@ -192,10 +202,10 @@ cuvet_status cv_link_frames(cv_link *l)
         return CUVET_OK;
     l->frames = w.sec;
     st = read_frames(&w);
-    if (st == CUVET_OK) {
-        choose(&w);
+    if (st == CUVET_OK)
+        st = choose(&w);
+    if (st == CUVET_OK)
         st = settle(&w) ? CUVET_OK : cv_l_nomem(l);
-    }
     if (st == CUVET_OK) {
         write_frames(&w);
         cv_link_move_rels(l, w.sec, &w.rels, &w.place);

@@ -3,6 +3,7 @@
  * header, the rows of functions that are gone go, the others come in the order of the functions' symbols.
  * Before sm_100 the sections are linked like any other debug data. */
 #include "base/arith.h"
+#include "format/elf/names.h"
 #include "link/pieces.h"
 
 enum {
@@ -141,8 +142,8 @@ static cuvet_status read_lines(liner *w)
     return st == CUVET_OK ? cv_link_rels_of(w->l, w->sec, &w->rels) : st;
 }
 
-/* Rows that name no function are of one that is gone. */
-static void choose(liner *w)
+/* Rows that name no function are of one that is gone. @return END: what is patched lies across two of them */
+static cuvet_status choose(liner *w)
 {
     const cv_link *l = w->l;
     uint64_t k = 0;
@@ -155,12 +156,15 @@ static void choose(liner *w)
             const cv_irel *e = cv_l_irel(l, (cv_id)cv_keys_at(&w->rels, k)->index);
             const cv_isym *s = cv_l_isym(l, cv_l_canon(l, e->sym));
 
+            if (cv_sat_add(e->off, cv_elf_reloc_bytes(e->type)) > p->end)
+                return CUVET_END;
             if (r->header || e->off != p->at + r->address || s->fn == CV_NONE)
                 continue;
             p->keep = cv_l_fn(l, s->fn)->live;
             r->rank = *cv_u32s_at(&w->rank, s->fn);
         }
     }
+    return CUVET_OK;
 }
 
 static cuvet_status rank_functions(liner *w)
@@ -257,8 +261,9 @@ static cuvet_status link_lines(cv_link *l, cv_id sec, cv_pieces *place)
 
     if (st == CUVET_OK)
         st = rank_functions(&w);
+    if (st == CUVET_OK)
+        st = choose(&w);
     if (st == CUVET_OK && w.all.n) {
-        choose(&w);
         st = write_lines(&w);
         if (st == CUVET_OK)
             cv_link_move_rels(l, sec, &w.rels, &w.place);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Damaged objects through the linker, each with the clean objects of its link case.
 
-Twenty objects of corpus/link are damaged, thousands of times each, always in the same way for the same seed: bytes,
+Twenty-nine objects of corpus/link are damaged, thousands of times each, always in the same way for the same seed: bytes,
 fields of the headers, the tables and the records, truncation, moved blocks. Of each link is noted how it ends, how long
 it takes, and whether kernels are missing from a result that was given out. With --nvlink the same mutants go through
 the reference linker, one process each.
@@ -40,6 +40,9 @@ OBJECTS = [
     ("printf_assert", "sm_80", 0), ("weak_common_ptx", "sm_80", 0), ("reloc_link_sh", "sm_80", 0),
     ("cluster", "sm_90", 0), ("dead_code", "sm_90", 1), ("data_pointers", "sm_90", 0), ("shared_static", "sm_90", 0),
     ("global_layout", "sm_90", 0), ("weak_small_first", "sm_90", 1),
+    ("lines", "sm_100", 0), ("lines", "sm_100", 1), ("weak_big_first", "sm_100", 0), ("tex_ref_ptx", "sm_100", 1),
+    ("func_ptr", "sm_100", 1), ("shared_static", "sm_100", 0), ("jump_table", "sm_100", 0),
+    ("weak_small_first", "sm_120", 1), ("data_pointers", "sm_120", 0),
 ]
 HANG = 10  # seconds
 STATUS_OK, STATUS_INTERNAL = 0, None  # the second is read from the public header

@@ -25,6 +25,8 @@ static struct {
 static void on_diag(void *user, const cuvet_diag *d)
 {
     (void)user;
+    if (d->severity < CUVET_WARNING) /* that capsules are left out */
+        return;
     said.n++;
     said.last = *d;
 }
@@ -284,6 +286,54 @@ BREAK(reach_callee, callee()->live = false)
 BREAK(tables_overlap, cv_parts_at(&l.part, pieced()->last_part)->base = 0)
 BREAK(tables_bank, pieced()->size--)
 
+/* A word of a section that was made anew becomes another. */
+static void change(cv_id sec, uint64_t at, uint32_t by)
+{
+    cv_builder *b;
+    uint32_t old;
+
+    ck_assert_uint_lt(sec, l.osec.n);
+    b = &cv_l_osec(&l, sec)->bytes;
+    ck_assert_uint_le(at + 4, b->len);
+    old = cv_u32_at(cv_builder_span(b), at);
+    cv_patch_u32(b, at, old ^ by);
+    ck_assert(!b->failed);
+}
+
+/* The first entry of call frame information that is a description, or a common part: 4 bytes that say that
+ * it is wide, 8 of length, 8 that identify, the rest. */
+static uint64_t frame_that(bool describes)
+{
+    cv_span s = cv_builder_span(&cv_l_osec(&l, l.frames)->bytes);
+
+    for (uint64_t at = 0; at < s.len; at += 12 + cv_u64_at(s, at + 4))
+        if ((cv_u64_at(s, at + 12) != UINT64_MAX) == describes)
+            return at;
+    ck_abort_msg("no such entry");
+}
+
+BREAK(frames_length, change(l.frames, frame_that(true) + 4, 1))
+BREAK(frames_narrow, change(l.frames, frame_that(false), UINT32_MAX))
+BREAK(frames_first, change(l.frames, 12, UINT32_MAX))
+BREAK(frames_common, change(l.frames, frame_that(true) + 12, 1))
+BREAK(frames_size, cv_l_osec(&l, l.frames)->size++)
+
+static cv_irel *line_relocation(bool last)
+{
+    cv_id r = cv_l_osec(&l, cv_l_osec(&l, l.lines[0])->rel[1])->rels;
+
+    ck_assert_uint_ne(cv_l_irel(&l, r)->next, CV_NONE);
+    while (last && cv_l_irel(&l, r)->next != CV_NONE)
+        r = cv_l_irel(&l, r)->next;
+    return cv_l_irel(&l, r);
+}
+
+BREAK(lines_unit, change(l.lines[0], 0, 1))
+BREAK(lines_size, cv_l_osec(&l, l.lines[0])->size--)
+BREAK(lines_second, change(l.lines[1], 0, 1)) /* .nv_debug_line_sass */
+BREAK(lines_order, line_relocation(false)->off = line_relocation(true)->off + 1)
+BREAK(lines_inside, line_relocation(true)->off = cv_l_osec(&l, l.lines[0])->size)
+
 BREAK(shared_aligned, placed()->shared_off += 1)
 BREAK(shared_inside, placed()->shared_off = UINT64_C(1) << 40)
 
@@ -369,6 +419,16 @@ static const struct {
     { "reach", reach_callee, "stack_chain", "sm_80" },
     { "tables", tables_overlap, "jump_table", "sm_80" },
     { "tables", tables_bank, "jump_table", "sm_80" },
+    { "frames", frames_length, "weak_big_first", "sm_100" },
+    { "frames", frames_narrow, "weak_big_first", "sm_100" },
+    { "frames", frames_first, "weak_big_first", "sm_100" },
+    { "frames", frames_common, "weak_big_first", "sm_100" },
+    { "frames", frames_size, "weak_big_first", "sm_100" },
+    { "lines", lines_unit, "lines", "sm_100" },
+    { "lines", lines_size, "lines", "sm_100" },
+    { "lines", lines_second, "lines", "sm_100" },
+    { "lines", lines_order, "lines", "sm_100" },
+    { "lines", lines_inside, "lines", "sm_100" },
     { "shared", shared_aligned, "shared_static", "sm_80" },
     { "shared", shared_inside, "shared_static", "sm_80" },
     { "values", values_section, "global_layout", "sm_80" },
