@@ -84,7 +84,7 @@ case('ELF_TRAILING', 'tail-nonzero', P90, lambda e: e.append(b'\1' * 8))
 for rule, label, base, value in (
     ('ELF_FLAGS_KIND', 'kind-2-on-90', P90, 0x06005A02),
     ('ELF_FLAGS_KIND', 'kind-0-on-100', P100, 0x06006400),
-    ('ELF_FLAGS_KIND', 'kind-4-on-100', P100, 0x06006404),
+    ('SEC_UNEXPECTED', 'kind-4-on-100', P100, 0x06006404),
     ('ELF_FLAGS_KIND', 'kind-6', P90, 0x06005A06),
     ('ELF_FLAGS_KIND', 'bit-3', P90, 0x06005A0C),
     ('ELF_FLAGS_KIND', 'bit-7', P90, 0x06005A84),
