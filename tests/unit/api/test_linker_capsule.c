@@ -179,6 +179,29 @@ START_TEST(frame_references)
 }
 END_TEST
 
+/* What a capsule says of frames is used only where it is of the same kind: neither a common part nor a
+ * description can stand for the other. */
+START_TEST(frame_twins)
+{
+    static const uint64_t IDS[] = { 0, UINT64_MAX };
+
+    for (unsigned k = 0; k < N(IDS); k++) {
+        lc_section s;
+        uint64_t at = 0, id, n = 0;
+
+        load("weak_big_first", "sm_100");
+        s = section(1, ".nv.merc.debug_frame");
+        for (; at < s.size; at += 12 + lc_number(object[1].bytes, s.off + at + 4, 8), n++) {
+            id = lc_number(object[1].bytes, s.off + at + 12, 8);
+            if ((id == UINT64_MAX) != (IDS[k] == UINT64_MAX))
+                lc_put(&object[1], s.off + at + 12, 8, IDS[k]);
+        }
+        ck_assert_uint_ge(n, 4);
+        check_frames(false, 0, 0);
+    }
+}
+END_TEST
+
 /* CV-LINK-031: line information of another version is kept whole, and that is said. */
 START_TEST(line_versions)
 {
@@ -256,6 +279,7 @@ Suite *suite_linker_capsule(void)
     tcase_add_test(t, capsules);
     tcase_add_test(t, frame_entries);
     tcase_add_test(t, frame_references);
+    tcase_add_test(t, frame_twins);
     tcase_add_test(t, line_versions);
     tcase_add_test(t, line_crossing);
     tcase_add_test(t, claims);
