@@ -252,6 +252,37 @@ START_TEST(claims)
 }
 END_TEST
 
+/* … and the same of tags that are not known: tag 3 becomes one. */
+START_TEST(unknown_claims)
+{
+    static const struct {
+        uint8_t record[2][4];
+        bool refused;
+    } ROWS[] = {
+        { { { 2, 0x55, 1, 0 }, { 2, 0x55, 1, 0 } }, false },
+        { { { 2, 0x55, 1, 0 }, { 2, 0x55, 2, 0 } }, true },
+        { { { 2, 0x55, 1, 0 }, { 3, 0x55, 1, 0 } }, true },
+        { { { 2, 0x55, 1, 0 }, { 3, 0x55, 44, 1 } }, true },
+        { { { 3, 0x55, 1, 0 }, { 1, 0x55, 0, 0 } }, true },
+        { { { 4, 0x55, 0, 0 }, { 3, 0x55, 7, 1 } }, true },
+        { { { 2, 0x55, 1, 0 }, { 2, 3, 0, 0 } }, false },
+    };
+
+    for (unsigned k = 0; k < N(ROWS); k++) {
+        load("extern_basic", "sm_100");
+        for (unsigned i = 0; i < 2; i++)
+            memcpy(object[i].bytes + claim(i, 3), ROWS[k].record[i], 4);
+        ck_assert_int_eq(link_for("sm_100", false), ROWS[k].refused ? CUVET_E_REFUSED : CUVET_OK);
+        ck_assert_int_eq(lc_said("CV-LINK-032"), ROWS[k].refused);
+        if (!ROWS[k].refused)
+            continue;
+        ck_assert_uint_eq(lc_diag("CV-LINK-032")->got, 0x55);
+        ck_assert_uint_eq(lc_diag("CV-LINK-032")->where.step[0].index, 1);
+        ck_assert_int_eq(lc_diag("CV-LINK-032")->where.step[2].kind, CUVET_P_SECTION);
+    }
+}
+END_TEST
+
 /* CV-LINK-033: of a kernel whose cluster has a fixed size the reference makes other code. */
 START_TEST(clusters)
 {
@@ -283,6 +314,7 @@ Suite *suite_linker_capsule(void)
     tcase_add_test(t, line_versions);
     tcase_add_test(t, line_crossing);
     tcase_add_test(t, claims);
+    tcase_add_test(t, unknown_claims);
     tcase_add_test(t, clusters);
     suite_add_tcase(s, t);
     return s;
