@@ -397,6 +397,18 @@ def make_link():
     put("link", "program", sample("nocode.sm_75.cubin") + rdc("nocode"))
     put("link", "little-memory", rdc("nocode") + trailer(0x10))
     put("link", "no-object", b"")
+    # files of the linker: bits 22 host_info, 23 a library
+    host, library = 1 << 22, 1 << 23
+    put("linkfile", "host-and-objects", sample("host-two_a.o") + pair)
+    put("linkfile", "host-info", sample("host-two_a.o") + pair + trailer(host))
+    put("linkfile", "device-linked", sample("host-dlink.o") + pair)
+    put("linkfile", "archive", ar_file(sample("host-two_a.o"), sample("host-two_b.o"), rdc("two_a"), rdc("two_b")))
+    put("linkfile", "archive-library", ar_file(rdc("two_a"), rdc("two_b")) + trailer(library))
+    put("linkfile", "archive-host-info", ar_file(sample("host-two_b.o"), rdc("two_b"), rdc("nocode")) + trailer(host))
+    put("linkfile", "archive-no-memory", ar_file(sample("host-two_b.o"), rdc("two_b")) + trailer(5 << 24))
+    put("linkfile", "thin-archive", sample("thin.a"))
+    put("linkfile", "objects", pair)
+    put("linkfile", "host-alone", sample("host-vars.o"))
     for stage in ("resolve", "layout", "writer"):
         put(stage, "pair", pair)
         put(stage, "pair-relocatable", pair + trailer(relocatable))

@@ -145,6 +145,8 @@ TARGETS["input"] = lambda: TARGETS["scan"]() + [u32(p) + u32(0x5A465643) for p i
 # Two objects: what makes one name mean two things, relocation types, parameters of fuzz/target_link.c.
 TARGETS["link"] = lambda: TARGETS["cubin"]() + [u32(int(r[0], 0)) for r in rows("relocs", "RELOC_CUDA")] + \
     [u32(1 << b) + u32(0x5A465643) for b in range(13, 22)] + [u32(t << 8) + u32(0x5A465643) for t in range(1, 24)]
+TARGETS["linkfile"] = lambda: archive() + host() + elf() + names() + [b"def _", b"!<thin>\n"] + edges() + \
+    [u32(1 << b) + u32(0x5A465643) for b in range(13, 24)]
 for stage in ("resolve", "layout", "writer"):
     TARGETS[stage] = TARGETS["link"]
 TARGETS["model"] = TARGETS["cubin"]

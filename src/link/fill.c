@@ -4,6 +4,7 @@
 #include "base/arith.h"
 #include "format/note/read.h"
 #include "format/note/write.h"
+#include "format/tlv/attr.h"
 #include "format/tlv/read.h"
 #include "format/tlv/write.h"
 #include "link/stages.h"
@@ -282,19 +283,32 @@ typedef struct tag {
     uint32_t max;
     uint64_t mask; /* of a payload: bits that all inputs have */
     uint64_t n;    /* inputs with code that have it */
+    cv_id other;   /* the first object that says something else */
     bool zero, differs;
 } tag;
 
 CV_VEC(tags, tag);
 
-/* code: the object has code, of which a payload speaks. */
-static bool merge(cv_link *l, tags *all, cv_span s, const cv_tlv *t, bool code)
+static bool same_record(const tag *e, cv_span s, const cv_tlv *t)
 {
+    cv_span a, b;
+
+    if (e->first.format != t->format || e->first.value != t->value)
+        return false;
+    return t->format != CV_TLV_SVAL || (cv_span_sub(e->from, e->first.payload, t->value, &a) &&
+                                        cv_span_sub(s, t->payload, t->value, &b) && cv_span_eq(a, b));
+}
+
+/* code: the object has code, of which a payload speaks. */
+static bool merge(cv_link *l, tags *all, cv_span s, const cv_tlv *t, cv_id obj)
+{
+    bool code = cv_cubin_first(&cv_l_obj(l, obj)->cubin, CV_ROLE_TEXT) != 0;
     uint64_t mask = !code                                       ? UINT64_MAX
                     : t->format == CV_TLV_SVAL && t->value == 8 ? cv_u64_at(s, t->payload)
                                                                 : 0;
-    tag fresh = { .first = *t, .from = s, .max = t->value, .mask = mask, .n = code, .zero = t->value == 0 };
+    tag fresh = { .first = *t, .from = s, .max = t->value, .mask = mask, .n = code, .other = CV_NONE };
 
+    fresh.zero = t->value == 0;
     for (uint64_t i = 0; i < all->n; i++) {
         tag *e = tags_at(all, i);
 
@@ -302,12 +316,24 @@ static bool merge(cv_link *l, tags *all, cv_span s, const cv_tlv *t, bool code)
             continue;
         e->zero = e->zero || t->value == 0;
         e->differs = e->differs || t->value != e->first.value;
+        e->other = e->other == CV_NONE && !same_record(e, s, t) ? obj : e->other;
         e->max = e->max > t->value ? e->max : t->value;
         e->mask &= mask;
         e->n += code;
         return true;
     }
     return tags_push(&l->x->mem, all, fresh);
+}
+
+/* Different claims of which nobody knows what they mean together. */
+static cuvet_status judge_tag(cv_link *l, const tag *e)
+{
+    const cv_lobj *o = e->other == CV_NONE ? NULL : cv_l_obj(l, e->other);
+    bool tcgen = e->first.code == COMPAT_TCGEN05 && e->differs && !e->zero;
+
+    if (!o || (!tcgen && cv_compat_known(e->first.code)))
+        return CUVET_OK;
+    return cv_link_refuse_section(l, o->first_sec + (cv_id)o->compat, CV_R_LINK_COMPAT, e->first.code);
 }
 
 /* Other machines that the code runs on as it is: those of all inputs, none behind a step to another machine.
@@ -366,13 +392,12 @@ static cuvet_status fill_compat(cv_link *l)
         if (cv_l_obj(l, i)->compat == 0)
             continue;
         for (; ok && cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next)
-            ok = merge(l, &all, s, &t, cv_cubin_first(&cv_l_obj(l, i)->cubin, CV_ROLE_TEXT) != 0);
+            ok = merge(l, &all, s, &t, i);
     }
     for (uint64_t i = 0; i < all.n && st == CUVET_OK; i++) {
         const tag *e = tags_at(&all, i);
 
-        if (e->first.code == COMPAT_TCGEN05 && e->differs && !e->zero)
-            st = cv_reject(l->x, CV_R_LINK_COMPAT, 0, e->max, e->first.value);
+        st = judge_tag(l, e);
         put_tag(l, bytes_of(l, l->compat), e);
     }
     if (all.n == 0 && ok) {

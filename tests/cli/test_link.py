@@ -2,6 +2,7 @@
 """cuvet link: one cubin out of many inputs, or a refusal that names what is wrong; never less than what was given."""
 import os
 import shutil
+import struct
 
 from lib_cli import CLEAN, FINDINGS, IO, LIMIT, ROOT, USAGE, cuvet, equal, main, read, sample, scratch, test, write
 
@@ -53,6 +54,48 @@ def two_cubins():
     equal(r.rc, CLEAN, r.out)
     equal(kernels(image), sorted(set(kernels(read("two_a.sm_75.rdc.cubin")) + kernels(read("two_b.sm_75.rdc.cubin")))),
           "kernels")
+
+
+def widened(image, n):
+    """The same object with n empty debug sections behind its own."""
+    shoff, = struct.unpack_from("<Q", image, 40)
+    count, names = struct.unpack_from("<HH", image, 60)
+    heads = [list(struct.unpack_from("<IIQQQQIIQQ", image, shoff + 64 * i)) for i in range(count)]
+    bodies = [b"" if h[1] in (8, 0x70000007, 0x7000000A) else image[h[4]:h[4] + h[5]] for h in heads]
+    first = len(bodies[names])
+    bodies[names] += b"".join(b".debug_%05x\0" % i for i in range(n))
+    heads[names][5] = len(bodies[names])
+    out = bytearray(image[:64])
+    for i in sorted(range(1, count), key=lambda i: heads[i][4]):
+        out += bytes(-len(out) % max(heads[i][8], 1)) if bodies[i] else b""
+        heads[i][4] = len(out)
+        out += bodies[i]
+    heads += [[first + 13 * i, 1, 0, 0, len(out), 0, 0, 0, 1, 0] for i in range(n)]
+    out += bytes(-len(out) % 8)
+    wide = len(heads) >= 0xFF00
+    heads[0][5] = len(heads) if wide else 0
+    struct.pack_into("<Q", out, 40, len(out))
+    struct.pack_into("<H", out, 60, 0 if wide else len(heads))
+    return bytes(out) + b"".join(struct.pack("<IIQQQQIIQQ", *h) for h in heads)
+
+
+@test
+def more_sections_than_a_symbol_can_name():
+    """From 65280 sections on their numbers are in a table of its own; the last link without it, and the first with it."""
+    image = linked(A, B)
+    plain, = struct.unpack_from("<H", image, 60)
+    for total in (0xFEFF, 0xFF00, 0x10100):
+        d = scratch()
+        path = write(widened(read(os.path.basename(A)), total - plain), "wide.cubin")
+        got = linked(path, B, where=d)
+        shoff, = struct.unpack_from("<Q", got, 40)
+        count, = struct.unpack_from("<H", got, 60)
+        wide = count == 0
+        equal(wide, total >= 0xFF00, "where the table begins")
+        equal(struct.unpack_from("<Q", got, shoff + 32)[0] if wide else count, total + wide, "sections")
+        equal(struct.unpack_from("<I", got, shoff + 4 * 64 + 4)[0] == 18, wide, ".symtab_shndx behind the symbols")
+        equal(kernels(got), kernels(image), "kernels")
+        equal(cuvet("scan", os.path.join(d, "out.cubin")).rc, CLEAN, "a scan of it")
 
 
 @test

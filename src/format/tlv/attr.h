@@ -104,6 +104,8 @@ static inline bool cv_compat_has(const cv_compat *c, cv_compat_tag tag)
     return (c->has >> tag & 1) != 0;
 }
 
+/* A tag whose form is known. */
+bool cv_compat_known(uint8_t tag);
 /* Read the whole section with all rules on single tags. OK, or MALFORMED when the records cannot be walked to
  * the end. */
 CV_MUST cuvet_status cv_compat_read(cv_ctx *x, cv_span s, cv_compat *out);

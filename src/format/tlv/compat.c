@@ -47,11 +47,16 @@ static void keep(cv_ctx *x, cv_span s, const cv_tlv *t, cv_compat *c)
     }
 }
 
+bool cv_compat_known(uint8_t tag)
+{
+    return tag < CV_N_COMPAT && CV_AT(TAGS, tag).format != 0;
+}
+
 static void take(cv_ctx *x, cv_span s, const cv_tlv *t, cv_compat *c)
 {
     const compat_row *row = &CV_AT(TAGS, t->code);
 
-    if (t->code >= CV_N_COMPAT || row->format == 0) {
+    if (!cv_compat_known(t->code)) {
         cv_report(x, CV_R_COMPAT_UNKNOWN, s.off + t->off + 1, 1, t->code, t->format);
         return;
     }

@@ -189,6 +189,43 @@ START_TEST(frames)
 }
 END_TEST
 
+/* Offset of the first symbol that is a shared variable, with its section. */
+static size_t shared_variable(const lc_object *o, lc_section *in)
+{
+    unsigned i;
+    lc_section table = lc_find_section(o->bytes, ".symtab", &i);
+
+    for (size_t at = table.off + 24; at < table.off + table.size; at += 24)
+        if ((o->bytes[at + INFO] & 15) == 13 && o->bytes[at + INFO + 1] == 0x40 && o->bytes[at + SHNDX]) {
+            *in = lc_section_of(o->bytes, (unsigned)lc_number(o->bytes, at + SHNDX, 2));
+            return at;
+        }
+    ck_abort_msg("no shared variable");
+}
+
+/* CV-ELF-082: a scan does not ask how large a shared variable is, whose value is an alignment. CV-LINK-003:
+ * what lies in shared memory is one. */
+START_TEST(shared_variables)
+{
+    lc_section in;
+    size_t at;
+
+    load("shared_static");
+    check_linked();
+    at = shared_variable(&object[0], &in);
+    lc_put(&object[0], at + SIZE, 8, in.size);
+    check_linked();
+    lc_put(&object[0], at + SIZE, 8, in.size + 1);
+    check_refused("CV-ELF-082");
+    ck_assert_uint_eq(lc_diag("CV-ELF-082")->got, in.size + 1);
+    ck_assert_uint_eq(lc_diag("CV-ELF-082")->want, in.size);
+    lc_put(&object[0], at + SIZE, 8, 4);
+    lc_put(&object[0], at + VALUE, 8, 0);
+    lc_put(&object[0], at + INFO + 1, 1, 0x20);
+    check_refused("CV-LINK-003");
+}
+END_TEST
+
 /* CV-LINK-022: a record names a function that the call graph of the same object does not reach. */
 START_TEST(references)
 {
@@ -256,6 +293,7 @@ Suite *suite_linker_hostile(void)
     tcase_add_test(t, places);
     tcase_add_test(t, extents);
     tcase_add_test(t, frames);
+    tcase_add_test(t, shared_variables);
     tcase_add_test(t, references);
     tcase_add_test(t, local_and_global);
     tcase_add_test(t, debug_shared);

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Links for sm_100 and later: what is said of capsules and of code for other machines, and debug data that is
+ * written anew, each rule with a neighbour that is just legal. */
+#include "link_fixture.h"
+
+static lc_object object[2];
+static cuvet_status status;
+static uint64_t line_bytes; /* of .debug_line in the result */
+
+static void load(const char *name, const char *target)
+{
+    const lc_case *c = lc_find(name, target);
+
+    ck_assert_uint_eq(c->n, N(object));
+    for (unsigned i = 0; i < N(object); i++)
+        lc_load(&object[i], c->input[i]);
+}
+
+/* Status of the first call that fails. */
+static cuvet_status link_for(const char *target, bool relocatable)
+{
+    cuvet_linker_options o = lc_options(target);
+    cuvet_link_result r;
+    cuvet_linker l;
+
+    o.relocatable = relocatable;
+    l = lc_linker(&o);
+    lc_forget();
+    status = CUVET_OK;
+    for (unsigned i = 0; i < N(object) && status == CUVET_OK; i++)
+        status = cuvet_linker_add(lc_ctx, l, object[i].bytes, object[i].n, "object");
+    if (status == CUVET_OK)
+        status = cuvet_linker_complete(lc_ctx, l);
+    line_bytes = 0;
+    if (status == CUVET_OK) {
+        ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
+        for (unsigned i = 0; i < lc_sections(r.bytes); i++)
+            if (strcmp(lc_section_of(r.bytes, i).name, ".debug_line") == 0)
+                line_bytes = lc_section_of(r.bytes, i).size;
+    }
+    lc_end(l);
+    return status;
+}
+
+static lc_section section(unsigned i, const char *name)
+{
+    unsigned index;
+
+    return lc_find_section(object[i].bytes, name, &index);
+}
+
+/* The record of .nv.compat with this tag. */
+static size_t claim(unsigned i, uint8_t tag)
+{
+    lc_section s = section(i, ".nv.compat");
+
+    for (size_t at = s.off; at < s.off + s.size;
+         at += object[i].bytes[at] == 4 ? 4 + object[i].bytes[at + 2] : 4)
+        if (object[i].bytes[at + 1] == tag)
+            return at;
+    ck_abort_msg("no tag %u", tag);
+}
+
+enum { FASTPATH = 11, TCGEN05 = 5, RUNS_ON_103 = 8 };
+
+/* CV-ADMIT-012: code of sm_100 runs on sm_103 where its mask says so, and only there, also in
+ * a relocatable link: nothing makes the code again. */
+START_TEST(retarget)
+{
+    load("extern_basic", "sm_100");
+    ck_assert_int_eq(link_for("sm_103", false), CUVET_OK);
+    ck_assert_int_eq(link_for("sm_110", false), CUVET_E_REFUSED);
+    object[1].bytes[claim(1, FASTPATH) + 4] &= (uint8_t)~RUNS_ON_103;
+    ck_assert_int_eq(link_for("sm_100", false), CUVET_OK);
+    ck_assert_int_eq(link_for("sm_103", false), CUVET_E_REFUSED);
+    ck_assert(lc_said("CV-ADMIT-012"));
+    ck_assert_uint_eq(lc_diag("CV-ADMIT-012")->severity, CUVET_ERROR);
+    ck_assert_uint_eq(lc_diag("CV-ADMIT-012")->file_off, 48);
+    ck_assert_int_eq(link_for("sm_100", true), CUVET_OK);
+    ck_assert_int_eq(link_for("sm_103", true), CUVET_E_REFUSED);
+}
+END_TEST
+
+/* CV-LINK-015: how many of the inputs have a capsule, as a note. */
+START_TEST(capsules)
+{
+    load("extern_basic", "sm_100");
+    ck_assert_int_eq(link_for("sm_100", false), CUVET_OK);
+    ck_assert_int_eq(lc_diag("CV-LINK-015")->severity, CUVET_NOTE);
+    ck_assert_uint_eq(lc_diag("CV-LINK-015")->got, 2);
+    ck_assert_uint_eq(lc_diag("CV-LINK-015")->want, 2);
+    load("extern_basic", "sm_80");
+    ck_assert_int_eq(link_for("sm_80", false), CUVET_OK);
+    ck_assert(!lc_said("CV-LINK-015"));
+}
+END_TEST
+
+static void check_frames(bool refused, uint64_t input, uint64_t at)
+{
+    ck_assert_int_eq(link_for("sm_100", false), refused ? CUVET_E_REFUSED : CUVET_OK);
+    ck_assert_int_eq(lc_said("CV-LINK-030"), refused);
+    ck_assert(!lc_said("CV-LINK-016"));
+    if (!refused)
+        return;
+    ck_assert_int_eq(lc_diag("CV-LINK-030")->where.step[0].kind, CUVET_P_MEMBER);
+    ck_assert_uint_eq(lc_diag("CV-LINK-030")->where.step[0].index, input);
+    ck_assert_int_eq(lc_diag("CV-LINK-030")->where.step[2].kind, CUVET_P_SECTION);
+    ck_assert_uint_eq(lc_diag("CV-LINK-030")->got, at);
+}
+
+/* Offset of the entry in an object that is a description, the length of it in *len. */
+static uint64_t description(unsigned i, uint64_t *len)
+{
+    lc_section s = section(i, ".debug_frame");
+
+    for (uint64_t at = 0; at < s.size; at += 12 + *len) {
+        *len = lc_number(object[i].bytes, s.off + at + 4, 8);
+        if (lc_number(object[i].bytes, s.off + at + 12, 8) != UINT64_MAX)
+            return at;
+    }
+    ck_abort_msg("no description");
+}
+
+/* CV-LINK-030: entries that cannot be told apart, or that leave no room for what is patched in them. */
+START_TEST(frame_entries)
+{
+    static const struct {
+        unsigned at, width; /* in the description */
+        uint64_t value;
+        bool refused;
+    } ROWS[] = {
+        { 0, 4, 0x24, true },        /* narrow */
+        { 4, 8, 7, true },           /* less than what identifies it */
+        { 4, 8, 23, true },          /* … than where the code is and how long */
+        { 4, 8, UINT64_MAX, true },  /* past the section */
+        { 12, 8, UINT64_MAX, true }, /* a common part that names a function */
+        { 36, 4, 0, false },         /* the first instructions: anything */
+    };
+
+    for (unsigned k = 0; k < N(ROWS); k++) {
+        uint64_t len, at, got;
+
+        load("weak_big_first", "sm_100");
+        at = description(1, &len);
+        lc_put(&object[1], section(1, ".debug_frame").off + at + ROWS[k].at, ROWS[k].width, ROWS[k].value);
+        got = ROWS[k].at == 12 ? at + 12 : at;
+        check_frames(ROWS[k].refused, 1, got);
+    }
+}
+END_TEST
+
+/* … and what is patched elsewhere, or names something else. */
+START_TEST(frame_references)
+{
+    enum { SYMBOL = 12 };
+    static const struct {
+        unsigned field;
+        int by; /* added */
+        bool section;
+    } ROWS[] = { { 0, 8, false }, { 0, 16, false }, { 0, 4, false }, { SYMBOL, 0, true } };
+
+    for (unsigned k = 0; k < N(ROWS); k++) {
+        uint64_t len, at;
+        lc_section r;
+        size_t e = 0;
+
+        load("weak_big_first", "sm_100");
+        at = description(1, &len) + 20; /* where the function is named */
+        r = section(1, ".rela.debug_frame");
+        for (size_t i = r.off; i < r.off + r.size; i += 24)
+            if (lc_number(object[1].bytes, i, 8) == at)
+                e = i;
+        ck_assert_uint_gt(e, 0);
+        lc_put(&object[1], e + ROWS[k].field, ROWS[k].section ? 4 : 8,
+               ROWS[k].section ? 1 : at + (uint64_t)ROWS[k].by);
+        /* 8 further on is the length of the code, which names the same function */
+        check_frames(k != 0, 1, ROWS[k].section ? at : at + (uint64_t)ROWS[k].by);
+    }
+}
+END_TEST
+
+/* What a capsule says of frames is used only where it is of the same kind: neither a common part nor a
+ * description can stand for the other. */
+START_TEST(frame_twins)
+{
+    static const uint64_t IDS[] = { 0, UINT64_MAX };
+
+    for (unsigned k = 0; k < N(IDS); k++) {
+        lc_section s;
+        uint64_t at = 0, id, n = 0;
+
+        load("weak_big_first", "sm_100");
+        s = section(1, ".nv.merc.debug_frame");
+        for (; at < s.size; at += 12 + lc_number(object[1].bytes, s.off + at + 4, 8), n++) {
+            id = lc_number(object[1].bytes, s.off + at + 12, 8);
+            if ((id == UINT64_MAX) != (IDS[k] == UINT64_MAX))
+                lc_put(&object[1], s.off + at + 12, 8, IDS[k]);
+        }
+        ck_assert_uint_ge(n, 4);
+        check_frames(false, 0, 0);
+    }
+}
+END_TEST
+
+/* CV-LINK-031: line information of another version is kept whole, and that is said. */
+START_TEST(line_versions)
+{
+    uint64_t all, anew;
+
+    load("lines", "sm_100");
+    all = section(0, ".debug_line").size + section(1, ".debug_line").size;
+    ck_assert_int_eq(link_for("sm_100", false), CUVET_OK);
+    ck_assert(!lc_said("CV-LINK-031"));
+    anew = line_bytes;
+    ck_assert(anew > 0 && anew < all); /* two functions are dead */
+    lc_put(&object[1], section(1, ".debug_line").off + 4, 2, 5);
+    ck_assert_int_eq(link_for("sm_100", false), CUVET_OK);
+    ck_assert_int_eq(lc_diag("CV-LINK-031")->severity, CUVET_NOTE);
+    ck_assert_uint_eq(line_bytes, all);
+}
+END_TEST
+
+/* … and so is what a relocation crosses, which could not be patched behind the move. */
+START_TEST(line_crossing)
+{
+    lc_section r, s;
+
+    load("lines", "sm_100");
+    r = section(1, ".rela.debug_line");
+    s = section(1, ".debug_line");
+    lc_put(&object[1], r.off, 8,
+           s.size - 22 - 4); /* the end of one function's rows and the begin of another's */
+    ck_assert_int_eq(link_for("sm_100", false), CUVET_OK);
+    ck_assert(lc_said("CV-LINK-031"));
+    ck_assert_uint_eq(line_bytes, section(0, ".debug_line").size + s.size);
+}
+END_TEST
+
+/* CV-LINK-032: both inputs must say the same of tcgen05, or one says nothing. */
+START_TEST(claims)
+{
+    static const uint8_t ROWS[][3] = { { 5, 5, 0 }, { 5, 6, 1 }, { 6, 5, 1 },
+                                       { 6, 6, 0 }, { 0, 6, 0 }, { 6, 0, 0 } };
+
+    for (unsigned k = 0; k < N(ROWS); k++) {
+        load("extern_basic", "sm_100");
+        for (unsigned i = 0; i < 2; i++)
+            object[i].bytes[claim(i, TCGEN05) + 2] = ROWS[k][i];
+        ck_assert_int_eq(link_for("sm_100", false), ROWS[k][2] ? CUVET_E_REFUSED : CUVET_OK);
+        ck_assert_int_eq(lc_said("CV-LINK-032"), ROWS[k][2]);
+    }
+}
+END_TEST
+
+/* … and the same of tags that are not known: tag 3 becomes one. */
+START_TEST(unknown_claims)
+{
+    static const struct {
+        uint8_t record[2][4];
+        bool refused;
+    } ROWS[] = {
+        { { { 2, 0x55, 1, 0 }, { 2, 0x55, 1, 0 } }, false },
+        { { { 2, 0x55, 1, 0 }, { 2, 0x55, 2, 0 } }, true },
+        { { { 2, 0x55, 1, 0 }, { 3, 0x55, 1, 0 } }, true },
+        { { { 2, 0x55, 1, 0 }, { 3, 0x55, 44, 1 } }, true },
+        { { { 3, 0x55, 1, 0 }, { 1, 0x55, 0, 0 } }, true },
+        { { { 4, 0x55, 0, 0 }, { 3, 0x55, 7, 1 } }, true },
+        { { { 2, 0x55, 1, 0 }, { 2, 3, 0, 0 } }, false },
+    };
+
+    for (unsigned k = 0; k < N(ROWS); k++) {
+        load("extern_basic", "sm_100");
+        for (unsigned i = 0; i < 2; i++)
+            memcpy(object[i].bytes + claim(i, 3), ROWS[k].record[i], 4);
+        ck_assert_int_eq(link_for("sm_100", false), ROWS[k].refused ? CUVET_E_REFUSED : CUVET_OK);
+        ck_assert_int_eq(lc_said("CV-LINK-032"), ROWS[k].refused);
+        if (!ROWS[k].refused)
+            continue;
+        ck_assert_uint_eq(lc_diag("CV-LINK-032")->got, 0x55);
+        ck_assert_uint_eq(lc_diag("CV-LINK-032")->where.step[0].index, 1);
+        ck_assert_int_eq(lc_diag("CV-LINK-032")->where.step[2].kind, CUVET_P_SECTION);
+    }
+}
+END_TEST
+
+/* CV-LINK-033: of a kernel whose cluster has a fixed size the reference makes other code. */
+START_TEST(clusters)
+{
+    lc_section s;
+
+    load("extern_basic", "sm_100");
+    ck_assert_int_eq(link_for("sm_100", false), CUVET_OK);
+    ck_assert(!lc_said("CV-LINK-033"));
+    s = section(1, ".nv.info._Z2k2Pi");
+    for (size_t at = s.off; at < s.off + s.size; at += 4)
+        if (lc_number(object[1].bytes, at, 4) == 0x00004A02)
+            lc_put(&object[1], at, 4, 0x3E01);
+    ck_assert_int_eq(link_for("sm_100", false), CUVET_OK);
+    ck_assert_int_eq(lc_diag("CV-LINK-033")->severity, CUVET_NOTE);
+}
+END_TEST
+
+Suite *suite_linker_capsule(void)
+{
+    Suite *s = suite_create("linker capsule");
+    TCase *t = tcase_create("sm_100");
+
+    tcase_add_checked_fixture(t, lc_setup, lc_teardown);
+    tcase_add_test(t, retarget);
+    tcase_add_test(t, capsules);
+    tcase_add_test(t, frame_entries);
+    tcase_add_test(t, frame_references);
+    tcase_add_test(t, frame_twins);
+    tcase_add_test(t, line_versions);
+    tcase_add_test(t, line_crossing);
+    tcase_add_test(t, claims);
+    tcase_add_test(t, unknown_claims);
+    tcase_add_test(t, clusters);
+    suite_add_tcase(s, t);
+    return s;
+}
