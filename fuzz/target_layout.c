@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The link up to the stage "arrange": what is in the file, where, with which numbers. In the other order,
+/* The link up to the stage "fill": what is in the file, where, with which numbers. In the other order,
  * inputs that have no name in common give sections of the same sizes. Parameters: see linking.h. */
 #include <stdlib.h>
 
@@ -193,7 +193,7 @@ static void turn(fz *f, const fz_link *k, cuvet_status s)
 
     f->x.emit = NULL;
     fz_link_open(&b, f, true, 0x5EED);
-    t = fz_link_run(&b, "arrange");
+    t = fz_link_run(&b, "fill");
     if (s != CUVET_E_LIMIT && t != CUVET_E_LIMIT && b.l.obj.n == k->l.obj.n) {
         FZ_CHECK(s == t || big || by_size(f), "linked in both orders or in none");
         if (s == CUVET_OK && t == CUVET_OK) {
@@ -211,7 +211,7 @@ static void run(fz *f)
     fz_link k;
 
     fz_link_open(&k, f, false, f->pass + 1);
-    s = fz_link_run(&k, "arrange");
+    s = fz_link_run(&k, "fill");
     fz_note(f, (uint64_t)s);
     if (s == CUVET_OK) {
         fz_note(f, sizes(&k.l));
