@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The link up to the stage "arrange": what is in the file, where, with which numbers. In the other order,
+/* The link up to the stage "fill": what is in the file, where, with which numbers. In the other order,
  * inputs that have no name in common give sections of the same sizes. Parameters: see linking.h. */
 #include <stdlib.h>
 

@@ -12,6 +12,14 @@ static bool is_ours(cv_rule r)
            r == CV_R_LINK_PROTOTYPE || r == CV_R_LINK_ENTRY;
 }
 
+/* What admission asks of an input alone, and what is said of all inputs. */
+static bool is_admission(cv_rule r)
+{
+    return r == CV_R_LINK_CODE || r == CV_R_LINK_TWICE || r == CV_R_LINK_PLACE || r == CV_R_LINK_EXTENT ||
+           r == CV_R_LINK_ALIGN || r == CV_R_LINK_SECTION || r == CV_R_SYM_RANGE ||
+           r == CV_R_TLV_NO_REGCOUNT || r == CV_R_LINK_CAPSULE;
+}
+
 typedef struct listener {
     fz *f;
     const fz_link *k;
@@ -39,6 +47,11 @@ static void on_diag(void *user, const cuvet_diag *d)
     fz_note(who->f, fz_diag(d, 0, who->f->in->len));
     if (cuvet_diag_verdict(d) == CUVET_V_LIMIT)
         return;
+    if (is_admission((cv_rule)d->rule)) {
+        FZ_CHECK(d->severity == CUVET_NOTE || d->where.step[0].kind == CUVET_P_MEMBER, "an input is named");
+        who->refused += d->severity != CUVET_NOTE;
+        return;
+    }
     FZ_CHECK(is_ours((cv_rule)d->rule), "a rule of this stage");
     FZ_CHECK((d->where.n == 3 || d->where.n == 5) && d->where.step[0].kind == CUVET_P_MEMBER &&
                  d->where.step[2].kind == CUVET_P_SYMBOL,
@@ -46,7 +59,8 @@ static void on_diag(void *user, const cuvet_diag *d)
     FZ_CHECK(d->where.step[0].index < l->obj.n, "an input");
     FZ_CHECK(d->where.step[2].index < cv_l_obj(l, d->where.step[0].index)->n_sym, "a symbol of it");
     s = cv_l_isym(l, cv_l_obj(l, d->where.step[0].index)->first_sym + d->where.step[2].index);
-    FZ_CHECK(cv_l_bind(s) != CV_STB_LOCAL && cv_l_text(l, s->name).len, "which others can see");
+    FZ_CHECK(d->rule == CV_R_LINK_SPACE || (cv_l_bind(s) != CV_STB_LOCAL && cv_l_text(l, s->name).len),
+             "which others can see");
     FZ_CHECK(d->where.n == 3 || names_other(l, s, &d->where), "and another of that name");
     who->refused++;
 }
