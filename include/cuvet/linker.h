@@ -81,7 +81,7 @@ typedef struct cuvet_callgraph_sink {
 extern "C" {
 #endif
 
-/** @return CUVET_OK · CUVET_E_UNSUPPORTED (sm_100 and later, diagnosed) · CUVET_E_NULL · CUVET_E_USAGE ·
+/** @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE ·
  * CUVET_E_ARCH · CUVET_E_NOMEM · CUVET_E_LIMIT */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_create(cuvet_ctx *ctx, const cuvet_linker_options *opt,
                                                       cuvet_linker *out);

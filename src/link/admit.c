@@ -103,6 +103,8 @@ static void admit_symbol(cv_link *l, cv_id id)
         admit_function(l, id);
     else if (cv_l_type(s) != CV_STT_SECTION && in_shared(l, s))
         admit_shared(l, id);
+    else if (cv_l_is_shared(s) && s->sec != CV_NONE) /* and nothing else is shared */
+        cv_link_say(l, id, CV_R_LINK_SPACE, s->other, 0);
 }
 
 cuvet_status cv_link_admit(cv_link *l)
