@@ -93,7 +93,8 @@ static bool copy_record(describer *d, cv_id fn, cv_span s, const cv_tlv *t, cons
         uint32_t bank = cv_u32_at(s, t->payload);
         cv_id y = cv_d_output_symbol(l, o, bank);
 
-        if (y != CV_NONE && cv_l_osym(l, y)->is_section)
+        if (y != CV_NONE && cv_l_osym(l, y)->is_section &&
+            cv_l_osec(l, cv_l_osym(l, y)->sec)->infosec == f->sec) /* its own */
             return add_pair(l, t->code, y, cv_u32_at(s, t->payload + 4));
         cv_link_say(l, f->def, CV_R_LINK_REFERENCE, bank, t->code);
         return true; /* said: the link ends with this stage */
