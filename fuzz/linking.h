@@ -33,10 +33,10 @@ typedef struct fz_link {
     size_t n;
     cuvet_linker_options opt;
     cv_link l;
-    size_t from[FZ_OBJECTS];      /* piece of each object that was taken … */
-    cv_block image[FZ_OBJECTS];   /* … and its bytes, which a link may write in */
-    cv_block out;                 /* of a whole link: the result but for what is lent … */
-    cv_slices file;               /* … and all of it */
+    size_t from[FZ_OBJECTS];    /* piece of each object that was taken … */
+    cv_block image[FZ_OBJECTS]; /* … and its bytes, which a link may write in */
+    cv_block out;               /* of a whole link: the result but for what is lent … */
+    cv_slices file;             /* … and all of it */
 } fz_link;
 
 /* Examine the pieces and take those that the public linker takes; turned: the last one first. Nothing that is

@@ -46,9 +46,9 @@ static void lend(const cv_link *l, cv_osec *q)
     const cv_part *p = cv_parts_at(&l->part, q->first_part);
     cv_isec *s = cv_l_isec(l, p->isec);
 
-    if (q->group != CV_G_CODE || q->dead || q->size < LEND_LEAST ||
-        q->bytes.len || q->first_part == CV_NONE || q->first_part != q->last_part || p->base != 0 ||
-        s->size != q->size || s->lent || !cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, s->index)->in_file)
+    if (q->group != CV_G_CODE || q->dead || q->size < LEND_LEAST || q->bytes.len ||
+        q->first_part == CV_NONE || q->first_part != q->last_part || p->base != 0 || s->size != q->size ||
+        s->lent || !cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, s->index)->in_file)
         return;
     q->lent = s->lent = true;
 }

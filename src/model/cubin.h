@@ -64,14 +64,14 @@ typedef struct cv_cubin {
     uint32_t sm;         /* SM number from e_flags */
     bool flag_capsule;   /* e_flags says SASS + capsule */
     bool has_capsule;    /* at least one .nv.capmerc section */
+    bool old_tools;      /* 12.7/12.8 ABI-8 file: .note.nv.cuver instead of cuinfo */
     uint32_t virtual_sm; /* from cuinfo, or legacy e_flags; 0 unknown */
     uint32_t toolkit;    /* e.g. 130; 0 unknown */
     char suffix;         /* 'a', 'f' or 0: from tkinfo's -arch */
     bool suffix_known;
     bool compat_accel_known, compat_accel; /* .nv.compat tag 9 */
     cv_tool tool;
-    bool old_tools; /* 12.7/12.8 ABI-8 file: .note.nv.cuver instead of cuinfo */
-    cv_span compat; /* body of .nv.compat, empty when absent */
+    cv_span compat;   /* body of .nv.compat, empty when absent */
     cv_compat claims; /* … and what it says */
     uint64_t n_kernels, n_functions,
         n_relocs; /* defined in .symtab; functions include kernels; both kinds of relocations */

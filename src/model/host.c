@@ -220,8 +220,8 @@ static cuvet_status check_text(cv_host_read_ctx *r)
 {
     for (uint64_t k = 0; k < r->h->sections.n; k++) {
         const cv_host_section *c = cv_host_sections_at(&r->h->sections, k);
-        bool good = c->kind == CV_HOSTOBJ_MODULE_ID || c->kind == CV_HOSTOBJ_REFS ||
-                    c->kind == CV_HOSTOBJ_KERNELS;
+        bool good =
+            c->kind == CV_HOSTOBJ_MODULE_ID || c->kind == CV_HOSTOBJ_REFS || c->kind == CV_HOSTOBJ_KERNELS;
 
         for (uint64_t at = 0; good && at < c->size; at += TEXT_AT_ONCE) {
             uint64_t n = cv_min(TEXT_AT_ONCE, c->size - at);
