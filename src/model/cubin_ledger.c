@@ -124,8 +124,8 @@ static uint64_t gap_allowed(const walk *w, uint64_t align, bool *slack)
     if (!*slack)
         return align - 1;
     if (names && c->sm >= 100)
-        return 36 + align - 1;
-    return c->sm < 90 ? 7 + align - 1 : UINT64_MAX; /* hand-assembled: 1 to 6 */
+        return cv_sat_add(36, align - 1);
+    return c->sm < 90 ? cv_sat_add(7, align - 1) : UINT64_MAX; /* hand-assembled: 1 to 6 */
 }
 
 /* Bytes [w->pos, end) before an item; align: the largest one of all items that start at end. */
