@@ -168,7 +168,13 @@ def limits(pid):
 
 
 def descriptors(pid):
-    return {int(n): os.readlink("/proc/%d/fd/%s" % (pid, n)) for n in os.listdir("/proc/%d/fd" % pid)}
+    found = {}
+    for n in os.listdir("/proc/%d/fd" % pid):
+        try:
+            found[int(n)] = os.readlink("/proc/%d/fd/%s" % (pid, n))
+        except FileNotFoundError:  # closed by now: the process goes on while we look
+            pass
+    return found
 
 
 def caged(p):
