@@ -243,7 +243,7 @@ static bool begin_file(file *f)
     const cuvet_link_file it = { .size = sizeof(it),
                                  .bytes = f->bytes,
                                  .n = (size_t)f->n,
-                                 .library = is_system_library(f->run, f->name) };
+                                 .of_system = is_system_library(f->run, f->name) };
     cuvet_status s = cuvet_linker_file(f->run->ctx, f->run->linker, &it);
 
     if (s == CUVET_OK)

@@ -133,7 +133,7 @@ static void complete(run *r)
 static void with_linker(run *r)
 {
     const cuvet_link_file file = {
-        .size = sizeof(file), .bytes = r->in->bytes, .n = r->in->len, .library = r->in->param >> 23 & 1
+        .size = sizeof(file), .bytes = r->in->bytes, .n = r->in->len, .of_system = r->in->param >> 23 & 1
     };
     cuvet_status s = cuvet_linker_file(r->ctx, r->h, &file);
 

@@ -38,7 +38,7 @@ typedef struct cuvet_link_file {
     size_t size;
     const void *bytes; /**< a host object, an archive, or anything else; looked at during the call only */
     size_t n;
-    bool library; /**< a system library: left out as a whole unless other inputs lack a function */
+    bool of_system; /**< a system library: left out as a whole unless other inputs lack a function */
 } cuvet_link_file;
 
 /** A place in that file. */

@@ -142,9 +142,9 @@ CV_BUF_END
 
 /* From memory, or from a source when that is given. */
 static cuvet_status add(linker *k, const cuvet_source *src, const void *bytes, uint64_t n, const char *name,
-                        cv_id host, bool library)
+                        cv_id host, bool of_system)
 {
-    input in = { .bytes = { 0 }, .name = { 0 }, .host = host, .library = library };
+    input in = { .bytes = { 0 }, .name = { 0 }, .host = host, .of_system = of_system };
     cuvet_status s;
 
     if (k->state != COLLECTING)
@@ -209,7 +209,8 @@ cuvet_status cuvet_linker_add_from(cuvet_ctx *ctx, cuvet_linker h, uint64_t off,
         return CUVET_E_NULL;
     s = cv_linker_use(ctx, h, &k);
     return s == CUVET_OK
-               ? cv_linker_done(ctx, h, add(k, NULL, bytes, n, name, cv_hosts_at(&k->hosts, off), k->library))
+               ? cv_linker_done(ctx, h,
+                                add(k, NULL, bytes, n, name, cv_hosts_at(&k->hosts, off), k->of_system))
                : s;
 }
 

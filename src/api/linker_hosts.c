@@ -17,8 +17,8 @@ cuvet_status cuvet_linker_file(cuvet_ctx *ctx, cuvet_linker h, const cuvet_link_
     if (k->state != COLLECTING)
         return cv_linker_done(ctx, h, CUVET_E_STATE);
     cv_ctx_unit(&k->x, file->n);
-    k->library = file->library;
-    s = cv_hosts_read(&k->x, &k->hosts, file->bytes, file->n, file->library);
+    k->of_system = file->of_system;
+    s = cv_hosts_read(&k->x, &k->hosts, file->bytes, file->n, file->of_system);
     cv_islands_drop();
     return cv_linker_done(ctx, h, s);
 }
@@ -100,8 +100,8 @@ static cuvet_status choose(linker *k, bool *needed)
         const input *in = inputs_at(&k->input, i);
         bool already = in->host != CV_NONE && cv_hosts_is_linked(&k->hosts, in->host);
 
-        *cv_u8s_at(&why, i) = already ? ALREADY : in->library ? NOT_NEEDED : 0;
-        libraries = libraries || in->library;
+        *cv_u8s_at(&why, i) = already ? ALREADY : in->of_system ? NOT_NEEDED : 0;
+        libraries = libraries || in->of_system;
         any = any || already;
     }
     if (s == CUVET_OK && libraries)
@@ -141,7 +141,7 @@ static cuvet_status take_hosts(linker *k, bool libraries)
     for (uint64_t i = 0; i < k->hosts.host.n && s == CUVET_OK; i++) {
         const cv_lhost *o = cv_lhosts_at(&k->hosts.host, i);
 
-        if (!o->linkable || cv_hosts_is_linked(&k->hosts, (cv_id)i) || (o->library && !libraries))
+        if (!o->linkable || cv_hosts_is_linked(&k->hosts, (cv_id)i) || (o->of_system && !libraries))
             continue;
         for (uint64_t m = 0; m < o->n_modules && s == CUVET_OK; m++)
             s = add_module(k, cv_hosts_module(&k->hosts, o->first_module + m));

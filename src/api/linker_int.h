@@ -12,8 +12,8 @@
 typedef struct input {
     cv_block bytes;
     cv_block name;
-    cv_id host;   /* host object that it comes from, CV_NONE: none */
-    bool library; /* of a system library */
+    cv_id host;     /* host object that it comes from, CV_NONE: none */
+    bool of_system; /* of a system library */
 } input;
 
 CV_VEC(inputs, input);
@@ -28,9 +28,9 @@ typedef struct linker {
     cv_link link;
     cv_islands islands; /* that the pictures of the inputs refer to */
     cv_hosts hosts;
-    bool host_info, library; /* library: the file at hand is one of the system's */
-    modules module;          /* names of those that took part, terminated */
-    cv_cubin picture;        /* of what is judged */
+    bool host_info, of_system; /* of_system: the file at hand is a library of the system */
+    modules module;            /* names of those that took part, terminated */
+    cv_cubin picture;          /* of what is judged */
     bool begun;
     state state;
     cv_block out;   /* the result but for the code that is lent from the inputs … */

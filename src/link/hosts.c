@@ -148,7 +148,7 @@ static cuvet_status read_archive(cv_ctx *x, cv_hosts *h, const cuvet_source *src
     return s;
 }
 
-cuvet_status cv_hosts_read(cv_ctx *x, cv_hosts *h, const void *bytes, uint64_t n, bool library)
+cuvet_status cv_hosts_read(cv_ctx *x, cv_hosts *h, const void *bytes, uint64_t n, bool of_system)
 {
     cv_span all = cv_span_of(bytes, n, 0);
     cuvet_source src;
@@ -160,7 +160,7 @@ cuvet_status cv_hosts_read(cv_ctx *x, cv_hosts *h, const void *bytes, uint64_t n
     s = cv_ar_probe(all) == CV_AR_NORMAL ? read_archive(x, h, &src, all)
                                          : read_if_object(x, h, &src, all, 0, n);
     for (uint64_t i = h->first; i < h->host.n; i++)
-        cv_lhosts_at(&h->host, i)->library = library;
+        cv_lhosts_at(&h->host, i)->of_system = of_system;
     return s;
 }
 
@@ -210,7 +210,7 @@ cuvet_status cv_hosts_settle(cv_ctx *x, cv_hosts *h, bool libraries)
     for (uint64_t i = 0; i < h->host.n && ok; i++) {
         const cv_lhost *o = cv_lhosts_at(&h->host, i);
 
-        for (uint64_t k = 0; k < o->n_refs && ok && (libraries || !o->library); k++) {
+        for (uint64_t k = 0; k < o->n_refs && ok && (libraries || !o->of_system); k++) {
             cv_id ref = *cv_u32s_at(&h->used, o->first_ref + k);
 
             ok = *cv_u8s_at(&seen, ref) || cv_u32s_push(&x->mem, &h->kernel, ref);

@@ -11,11 +11,11 @@ typedef struct cv_lhost {
     uint64_t off, end; /* in its file */
     uint64_t first_module, n_modules;
     uint64_t first_ref, n_refs;
-    bool object;   /* relocatable: its host code is still to be linked */
-    bool lists;    /* says what its host code refers to */
-    bool linkable; /* holds relocatable device code */
-    bool finished; /* a device link made it: it names modules that are linked */
-    bool library;  /* of the system */
+    bool object;    /* relocatable: its host code is still to be linked */
+    bool lists;     /* says what its host code refers to */
+    bool linkable;  /* holds relocatable device code */
+    bool finished;  /* a device link made it: it names modules that are linked */
+    bool of_system; /* a library of the system */
 } cv_lhost;
 
 CV_VEC(cv_lhosts, cv_lhost);
@@ -33,10 +33,10 @@ typedef struct cv_hosts {
 
 void cv_hosts_init(cv_hosts *h, uint64_t key0, uint64_t key1);
 void cv_hosts_free(cv_mem *m, cv_hosts *h);
-/* Begin a file that is in memory: a host object, an archive with some, or anything else; library: of the
- * system.
+/* Begin a file that is in memory: a host object, an archive with some, or anything else; of_system: a
+ * library of the system.
  * @return OK · MALFORMED, LIMIT (reported) · NOMEM · REFUSED (a module has no proper name) */
-CV_MUST cuvet_status cv_hosts_read(cv_ctx *x, cv_hosts *h, const void *bytes, uint64_t n, bool library);
+CV_MUST cuvet_status cv_hosts_read(cv_ctx *x, cv_hosts *h, const void *bytes, uint64_t n, bool of_system);
 /* The host object of that file which this place lies in; CV_NONE: none. */
 CV_MUST cv_id cv_hosts_at(const cv_hosts *h, uint64_t off);
 /* All files were read; libraries: those of the system take part. */
