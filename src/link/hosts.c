@@ -23,6 +23,7 @@ void cv_hosts_free(cv_mem *m, cv_hosts *h)
     cv_u32s_free(m, &h->used);
     cv_u32s_free(m, &h->linked);
     cv_u32s_free(m, &h->kernel);
+    cv_u32s_free(m, &h->prefix);
 }
 
 /* A module's name becomes part of a C program: of letters, digits and '_' only. */
@@ -182,12 +183,25 @@ cv_id cv_hosts_at(const cv_hosts *h, uint64_t off)
     return CV_NONE;
 }
 
-/* A reference begins with what is before its first '*'. */
+/* A reference begins with what is before its first '*'; less of it would only be compared with more names. */
+static bool find_prefixes(cv_mem *m, cv_hosts *h)
+{
+    bool ok = true;
+
+    cv_u32s_clear(&h->prefix);
+    for (cv_id i = 0; i < h->ref.list.n && ok; i++) {
+        uint64_t n = cv_span_find_byte(cv_names_text(&h->ref, i), '*');
+
+        ok = cv_u32s_push(m, &h->prefix, (uint32_t)cv_min(n, UINT32_MAX));
+    }
+    return ok;
+}
+
 static cv_span prefix_of(const cv_hosts *h, cv_id ref)
 {
     cv_span t = cv_names_text(&h->ref, ref);
 
-    t.len = cv_span_find_byte(t, '*');
+    t.len = *cv_u32s_at(&h->prefix, ref);
     return t;
 }
 
@@ -205,7 +219,7 @@ static bool before(void *user, uint32_t a, uint32_t b)
 cuvet_status cv_hosts_settle(cv_ctx *x, cv_hosts *h, bool libraries)
 {
     cv_u8s seen = { 0 };
-    bool ok = cv_u8s_fill(&x->mem, &seen, cv_max(h->ref.list.n, 1));
+    bool ok = find_prefixes(&x->mem, h) && cv_u8s_fill(&x->mem, &seen, cv_max(h->ref.list.n, 1));
 
     for (uint64_t i = 0; i < h->host.n && ok; i++) {
         const cv_lhost *o = cv_lhosts_at(&h->host, i);
@@ -264,6 +278,8 @@ static cuvet_status matches(cv_ctx *x, cv_span pattern, cv_span name, bool *out)
             return CUVET_OK;
         }
     }
+    if (!cv_work(x, pattern.len - p, 0))
+        return CUVET_E_LIMIT;
     while (p < pattern.len && cv_u8_at(pattern, p) == '*')
         p++;
     *out = p == pattern.len;
@@ -289,7 +305,7 @@ static uint64_t narrow(const cv_hosts *h, uint64_t lo, uint64_t hi, uint64_t d, 
 cuvet_status cv_hosts_refer(cv_ctx *x, const cv_hosts *h, cv_span name, bool *out)
 {
     uint64_t lo = 0, hi = h->kernel.n;
-    cuvet_status s = CUVET_OK;
+    cuvet_status s = cv_work(x, name.len + 1, 0) ? CUVET_OK : CUVET_E_LIMIT;
 
     *out = false;
     for (uint64_t d = 0; d <= name.len && lo < hi && s == CUVET_OK && !*out; d++) {

@@ -28,6 +28,7 @@ typedef struct cv_hosts {
     cv_u32s used;   /* references, by host */
     cv_u32s linked; /* by name, as far as it goes: 1, the module is linked already */
     cv_u32s kernel; /* references that count, each once, sorted */
+    cv_u32s prefix; /* by reference: bytes before its first '*' */
     uint64_t first; /* host of the file at hand */
 } cv_hosts;
 
