@@ -27,17 +27,29 @@ typedef struct framer {
     frames all;
     cv_pieces place;
     cv_keys rels; /* relocations by offset */
+    cv_id obj;    /* whose capsule was looked at last, and its frames */
+    cv_span capsule;
 } framer;
 
-/* The same information in an object's capsule, whose code has other sizes. */
-static cv_span capsule_frames(const cv_link *l, cv_id isec)
+/* The same information in an object's capsule, whose code has other sizes. The contributions of one object
+ * follow each other. */
+static cv_span capsule_frames(framer *w, cv_id obj)
 {
-    const cv_lobj *o = cv_l_obj(l, cv_l_isec(l, isec)->obj);
+    const cv_lobj *o = cv_l_obj(w->l, obj);
 
-    for (cv_id i = 1; i < o->n_sec; i++)
-        if (cv_span_eq_str(cv_l_text(l, cv_l_isec(l, o->first_sec + i)->name), ".nv.merc.debug_frame"))
-            return cv_l_body(l, cv_l_isec(l, o->first_sec + i));
-    return cv_span_of(NULL, 0, 0);
+    if (obj == w->obj)
+        return w->capsule;
+    w->obj = obj;
+    w->capsule = cv_span_of(NULL, 0, 0);
+    for (cv_id i = 1; i < o->n_sec; i++) {
+        cv_id sec = o->first_sec + i;
+
+        if (cv_span_eq_str(cv_l_text(w->l, cv_l_isec(w->l, sec)->name), ".nv.merc.debug_frame")) {
+            w->capsule = cv_l_body(w->l, cv_l_isec(w->l, sec));
+            break;
+        }
+    }
+    return w->capsule;
 }
 
 /* Length and identification are wide in every file seen. @return false: not an entry */
@@ -58,7 +70,7 @@ static bool next_frame(cv_span s, uint64_t pos, frame *f, uint64_t *end)
 static cuvet_status read_part(framer *w, const cv_part *p)
 {
     cv_link *l = w->l;
-    cv_span s = cv_l_body(l, cv_l_isec(l, p->isec)), m = capsule_frames(l, p->isec);
+    cv_span s = cv_l_body(l, cv_l_isec(l, p->isec)), m = capsule_frames(w, cv_l_isec(l, p->isec)->obj);
     uint64_t pos = 0, twin = 0, end;
     bool common = false;
 
@@ -192,7 +204,7 @@ static void write_frames(framer *w)
 
 cuvet_status cv_link_frames(cv_link *l)
 {
-    framer w = { .l = l };
+    framer w = { .l = l, .obj = CV_NONE };
     cuvet_status st;
 
     if (l->o.target.sm < 100)
