@@ -108,33 +108,11 @@ static bool copy_record(describer *d, cv_id fn, cv_span s, const cv_tlv *t, cons
     return add_raw(l, s, t);
 }
 
-/* Does a function call what was not there yet when its file was read? */
-static bool leaves_open(const cv_link *l, const cv_lfn *f)
-{
-    cv_id obj = cv_l_isym(l, f->def)->obj;
-    const cv_lobj *o = cv_l_obj(l, obj);
-    cv_span s = cv_d_info_body(l, f);
-    uint64_t pos = 0;
-    cv_tlv t;
-
-    for (; f->has_info && cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next) {
-        if (t.code != A_EXTERNS || t.format != CV_TLV_SVAL)
-            continue;
-        for (uint64_t i = 0; i + 4 <= t.value; i += 4) {
-            uint32_t index = cv_u32_at(s, t.payload + i);
-            cv_id win = index < o->n_sym ? cv_l_canon(l, o->first_sym + index) : CV_NONE;
-
-            if (win != CV_NONE && (!cv_l_isym(l, win)->defined || cv_l_isym(l, win)->obj > obj))
-                return true;
-        }
-    }
-    return false;
-}
-
 /* What a kernel without such records gets from g, which it reaches. open: as its file alone would show it. */
-static bool add_from(describer *d, const cv_lfn *f, kernel_facts *k, const cv_lfn *g, bool open)
+static bool add_from(describer *d, const cv_lfn *f, kernel_facts *k, cv_id fn, bool open)
 {
-    bool any = open && leaves_open(d->l, g), ok = true;
+    const cv_lfn *g = cv_l_fn(d->l, fn);
+    bool ok = true;
 
     if (g->bars && !k->bars) {
         k->bars = true;
@@ -142,8 +120,7 @@ static bool add_from(describer *d, const cv_lfn *f, kernel_facts *k, const cv_lf
     }
     if (!ok || k->externs || d->n_kernels == 1) /* the only kernel gets its list at the end */
         return ok;
-    ok = open || cv_d_list_kept(d, g, false, &any);
-    if (ok && any) {
+    if (*cv_u8s_at(&d->tells, fn) & (open ? CV_D_LEAVES_OPEN : CV_D_KEEPS)) {
         k->externs = true;
         ok = add_externs(d);
     }
@@ -168,17 +145,17 @@ static bool add_missing(describer *d, cv_id fn, kernel_facts *k, bool crs)
     k->bars = k->bars || f->bars != 0; /* a record of no barriers is one, too */
     k->externs = k->in_place || d->list.n == 0;
     for (uint64_t i = 0; i < k->below.n && !open; i++) {
-        const cv_lfn *g = cv_l_fn(l, cv_keys_at(&k->below, i)->index);
+        cv_id g = (cv_id)cv_keys_at(&k->below, i)->index;
 
-        open = same_file(l, f, g) && leaves_open(l, g);
+        open = same_file(l, f, cv_l_fn(l, g)) && *cv_u8s_at(&d->tells, g) & CV_D_LEAVES_OPEN;
     }
     for (uint64_t i = 0; i < k->below.n && ok && open; i++) {
-        const cv_lfn *g = cv_l_fn(l, cv_keys_at(&k->below, i)->index);
+        cv_id g = (cv_id)cv_keys_at(&k->below, i)->index;
 
-        ok = !same_file(l, f, g) || add_from(d, f, k, g, true);
+        ok = !same_file(l, f, cv_l_fn(l, g)) || add_from(d, f, k, g, true);
     }
     for (uint64_t i = 0; i < k->below.n && ok; i++)
-        ok = add_from(d, f, k, cv_l_fn(l, cv_keys_at(&k->below, i)->index), false);
+        ok = add_from(d, f, k, (cv_id)cv_keys_at(&k->below, i)->index, false);
     if (ok && !k->bars && f->all_bars) /* of the only kernel: from what it does not reach */
         ok = add_barriers(l, f->all_bars);
     return ok && (k->externs || add_externs(d));
@@ -207,24 +184,29 @@ static bool copy_records(describer *d, cv_id fn, kernel_facts *k, bool late, boo
     return ok;
 }
 
+static void turn_round(cv_link *l, uint64_t first)
+{
+    for (uint64_t a = first, b = l->rec.n; b > a + 1; a++, b--) {
+        cv_irec r = *cv_irecs_at(&l->rec, a);
+
+        *cv_irecs_at(&l->rec, a) = *cv_irecs_at(&l->rec, b - 1);
+        *cv_irecs_at(&l->rec, b - 1) = r;
+    }
+}
+
 /* Records of one function: forwards into the list, then turned round. */
 static cuvet_status describe_function(describer *d, cv_id fn)
 {
     cv_link *l = d->l;
     const cv_lfn *f = cv_l_fn(l, fn);
     cv_oinfo out = { .fn = fn, .sec = CV_NONE, .first = l->rec.n };
-    bool kernel = f->kernel && !l->o.relocatable, any = false, crs = false, ok;
+    bool kernel = f->kernel && !l->o.relocatable, crs = false, ok;
     kernel_facts k = { 0 };
 
     cv_d_new_list(d);
-    ok = kernel ? cv_d_find_facts(d, fn, &k) : cv_d_list_kept(d, f, true, &any);
+    ok = kernel ? cv_d_find_facts(d, fn, &k) : cv_d_list_kept(d, f);
     ok = ok && copy_records(d, fn, kernel ? &k : NULL, false, &crs);
-    for (uint64_t a = out.first, b = l->rec.n; b > a + 1; a++, b--) {
-        cv_irec r = *cv_irecs_at(&l->rec, a);
-
-        *cv_irecs_at(&l->rec, a) = *cv_irecs_at(&l->rec, b - 1);
-        *cv_irecs_at(&l->rec, b - 1) = r;
-    }
+    turn_round(l, out.first);
     if (ok && f->aliased && !kernel && !l->o.relocatable)
         ok = add_sparse(l, SPARSE_ALIAS);
     if (ok && kernel)
@@ -276,12 +258,7 @@ static cuvet_status describe_program(cv_link *l)
         for (; ok && cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next)
             ok = copy_global(l, o, s, &t);
     }
-    for (uint64_t a = first, b = l->rec.n; b > a + 1; a++, b--) {
-        cv_irec r = *cv_irecs_at(&l->rec, a);
-
-        *cv_irecs_at(&l->rec, a) = *cv_irecs_at(&l->rec, b - 1);
-        *cv_irecs_at(&l->rec, b - 1) = r;
-    }
+    turn_round(l, first);
     for (int global = 0; global < 2 && ok && !l->o.relocatable; global++) {
         const cv_u32s *list = global ? &l->globals : &l->locals;
 
@@ -295,8 +272,6 @@ static cuvet_status describe_program(cv_link *l)
     }
     l->program_first = first;
     l->program_n = l->rec.n - first;
-    if (l->program_n == 0)
-        cv_l_osec(l, l->info)->dead = true;
     return ok ? CUVET_OK : cv_l_nomem(l);
 }
 
@@ -304,16 +279,16 @@ static cuvet_status describe_program(cv_link *l)
 static cuvet_status find_tellers(describer *d)
 {
     cv_link *l = d->l;
-    bool ok = cv_u32s_fill(&l->x->mem, &d->only, l->fn.n);
+    bool ok =
+        cv_u32s_fill(&l->x->mem, &d->only, l->fn.n) && cv_u8s_fill(&l->x->mem, &d->tells, cv_max(l->fn.n, 1));
 
     for (cv_id i = 0; i < l->fn.n && ok; i++) {
         const cv_lfn *f = cv_l_fn(l, i);
-        bool any = false;
 
         if (f->def == CV_NONE || f->kernel || !f->has_info)
             continue;
-        ok = cv_d_list_kept(d, f, false, &any);
-        *cv_u32s_at(&d->only, i) = any || f->bars != 0;
+        ok = cv_d_look_at_lists(d, f, cv_u8s_at(&d->tells, i));
+        *cv_u32s_at(&d->only, i) = *cv_u8s_at(&d->tells, i) & CV_D_KEEPS || f->bars != 0;
     }
     return ok ? cv_link_above(l, &d->only) : cv_l_nomem(l);
 }
@@ -355,6 +330,7 @@ cuvet_status cv_link_describe(cv_link *l)
     cv_u32s_free(m, &d.below);
     cv_u32s_free(m, &d.seen);
     cv_u32s_free(m, &d.only);
+    cv_u8s_free(m, &d.tells);
     cv_u32s_free(m, &d.mark);
     return st;
 }

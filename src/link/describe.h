@@ -30,10 +30,16 @@ typedef struct describer {
     cv_u32s list; /* osyms of one EXTERNS record */
     cv_u32s below, seen;
     cv_u32s only; /* by function: it reaches one that has something to tell a kernel */
+    cv_u8s tells; /* by function: what its own lists of called symbols say */
     cv_u32s mark; /* by osym: stamp of the list it is in */
     uint32_t stamp;
     uint64_t n_kernels;
 } describer;
+
+enum {
+    CV_D_KEEPS = 1,      /* names a symbol that stays in the list */
+    CV_D_LEAVES_OPEN = 2 /* calls what was not there yet when its file was read */
+};
 
 /* What a kernel's records need to know about the functions below it. */
 typedef struct kernel_facts {
@@ -46,8 +52,10 @@ typedef struct kernel_facts {
 cv_id cv_d_output_symbol(const cv_link *l, const cv_lobj *o, uint32_t index);
 cv_span cv_d_info_body(const cv_link *l, const cv_lfn *f);
 void cv_d_new_list(describer *d);
-/* Kept entries of a function's own EXTERNS records. any: whether there is one. */
-CV_MUST bool cv_d_list_kept(describer *d, const cv_lfn *f, bool add, bool *any);
+/* Add the kept entries of a function's own EXTERNS records to the list. */
+CV_MUST bool cv_d_list_kept(describer *d, const cv_lfn *f);
+/* What these records say, once for each function: many kernels may reach it. */
+CV_MUST bool cv_d_look_at_lists(describer *d, const cv_lfn *f, uint8_t *tells);
 CV_MUST bool cv_d_post_order(describer *d);
 CV_MUST bool cv_d_find_facts(describer *d, cv_id k, kernel_facts *f);
 

@@ -63,28 +63,73 @@ static bool stays(const cv_link *l, cv_id osym)
     return y->win == CV_NONE || (y->fn != CV_NONE && cv_l_fn(l, y->fn)->kernel);
 }
 
-/* Kept entries of a function's own EXTERNS records. any: whether there is one. */
-bool cv_d_list_kept(describer *d, const cv_lfn *f, bool add, bool *any)
+typedef struct extern_walk {
+    cv_span s;
+    uint64_t pos, at, end; /* entries that are left of the record at hand */
+} extern_walk;
+
+static bool begin_externs(const cv_link *l, const cv_lfn *f, extern_walk *w)
+{
+    *w = (extern_walk){ .s = cv_d_info_body(l, f) };
+    w->s.len = f->has_info ? w->s.len : 0;
+    return cv_work(l->x, 1 + w->s.len / 16, 0);
+}
+
+/* The next symbol that a function's EXTERNS records name. */
+static bool next_extern(const cv_lobj *o, extern_walk *w, cv_id *isym)
+{
+    cv_tlv t;
+
+    for (;;) {
+        while (w->at + 4 <= w->end) {
+            uint32_t index = cv_u32_at(w->s, w->at);
+
+            w->at += 4;
+            *isym = o->first_sym + index;
+            if (index < o->n_sym)
+                return true;
+        }
+        if (cv_tlv_at(w->s, w->pos, &t) != CV_TLV_OK)
+            return false;
+        w->pos = t.next;
+        if (t.code == A_EXTERNS && t.format == CV_TLV_SVAL) {
+            w->at = t.payload;
+            w->end = t.payload + t.value;
+        }
+    }
+}
+
+bool cv_d_list_kept(describer *d, const cv_lfn *f)
 {
     cv_link *l = d->l;
     const cv_lobj *o = cv_l_obj(l, cv_l_isym(l, f->def)->obj);
-    cv_span s = cv_d_info_body(l, f);
-    uint64_t pos = 0;
-    bool ok = true;
-    cv_tlv t;
+    extern_walk w;
+    cv_id isym;
+    bool ok = begin_externs(l, f, &w);
 
-    for (; f->has_info && cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next) {
-        if (t.code != A_EXTERNS || t.format != CV_TLV_SVAL)
-            continue;
-        for (uint64_t i = 0; i + 4 <= t.value && ok; i += 4) {
-            uint32_t index = cv_u32_at(s, t.payload + i);
-            cv_id y = index < o->n_sym ? cv_l_isym(l, o->first_sym + index)->out : CV_NONE;
+    while (ok && next_extern(o, &w, &isym)) {
+        cv_id y = cv_l_isym(l, isym)->out;
 
-            if (y == CV_NONE || !stays(l, y))
-                continue;
-            *any = true;
-            ok = !add || list_once(d, y);
-        }
+        ok = y == CV_NONE || !stays(l, y) || list_once(d, y);
+    }
+    return ok;
+}
+
+bool cv_d_look_at_lists(describer *d, const cv_lfn *f, uint8_t *tells)
+{
+    cv_link *l = d->l;
+    cv_id obj = cv_l_isym(l, f->def)->obj, isym;
+    extern_walk w;
+    bool ok = begin_externs(l, f, &w);
+
+    while (ok && next_extern(cv_l_obj(l, obj), &w, &isym)) {
+        cv_id y = cv_l_isym(l, isym)->out;
+        const cv_isym *win = cv_l_isym(l, cv_l_canon(l, isym));
+
+        if (y != CV_NONE && stays(l, y))
+            *tells |= CV_D_KEEPS;
+        if (!win->defined || win->obj > obj)
+            *tells |= CV_D_LEAVES_OPEN;
     }
     return ok;
 }
@@ -222,13 +267,13 @@ bool cv_d_find_facts(describer *d, cv_id k, kernel_facts *f)
     cv_link *l = d->l;
     const cv_lfn *fn = cv_l_fn(l, k);
     uint64_t own;
-    bool any = false, ok;
+    bool ok;
 
     cv_d_new_list(d);
-    ok = cv_d_list_kept(d, fn, true, &any) && find_below(d, k, f);
+    ok = cv_d_list_kept(d, fn) && find_below(d, k, f);
     own = d->list.n;
     for (uint64_t i = 0; i < f->below.n && ok; i++)
-        ok = cv_d_list_kept(d, cv_l_fn(l, cv_keys_at(&f->below, i)->index), true, &any);
+        ok = cv_d_list_kept(d, cv_l_fn(l, cv_keys_at(&f->below, i)->index));
     f->own_externs = has_externs(l, fn);
     f->grown = d->list.n != own;
     f->in_place = f->own_externs && !(d->n_kernels == 1 && f->grown);
