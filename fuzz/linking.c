@@ -124,6 +124,13 @@ void fz_link_open(fz_link *k, fz *f, bool turned, uint64_t key)
     cv_ctx_unit(&f->x, 2 * f->in->len);
 }
 
+void fz_link_status(cuvet_status s)
+{
+    FZ_CHECK(s != CUVET_E_INTERNAL, "no stage leaves behind what its checker refuses");
+    FZ_CHECK(s != CUVET_E_NOMEM, "there is memory for a link within the limits");
+    FZ_CHECK(s == CUVET_OK || s == CUVET_E_REFUSED || s == CUVET_E_LIMIT, "a status that a link has");
+}
+
 cuvet_status fz_link_run(fz_link *k, const char *stage)
 {
     uint64_t last = 0;
@@ -133,7 +140,7 @@ cuvet_status fz_link_run(fz_link *k, const char *stage)
         last++;
     FZ_CHECK(cv_link_stage(last) != NULL, "a stage of that name");
     s = cv_link_run_to(&k->l, stage ? last : UINT64_MAX);
-    FZ_CHECK(s == CUVET_OK || s == CUVET_E_REFUSED || s == CUVET_E_LIMIT, "a status that a link has");
+    fz_link_status(s);
     FZ_CHECK(s == CUVET_OK || fz_reported(k->f), "a refusal is reported");
     return s;
 }

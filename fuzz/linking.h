@@ -42,6 +42,8 @@ typedef struct fz_link {
 /* Examine the pieces and take those that the public linker takes; turned: the last one first. Nothing that is
  * found in them is delivered. The result of a link does not depend on the key. */
 void fz_link_open(fz_link *k, fz *f, bool turned, uint64_t key);
+/* A status that a link has, and not our own fault. */
+void fz_link_status(cuvet_status s);
 /* The recipe up to a stage, NULL: all of it. The status is one that a link has, and not our own fault. */
 cuvet_status fz_link_run(fz_link *k, const char *stage);
 void fz_link_close(fz_link *k);

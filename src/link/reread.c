@@ -4,15 +4,34 @@
  * which was only copied. What they find is a defect of the stages before. */
 #include "link/stages.h"
 
+typedef struct listener {
+    cv_emit_fn *emit;
+    void *user;
+} listener;
+
+/* What the rules remark on was remarked on in the inputs; a place in the output says nothing to anybody. */
+static void pass_errors(void *user, const cuvet_diag *d)
+{
+    const listener *to = user;
+
+    if (d->severity == CUVET_ERROR && to->emit)
+        to->emit(to->user, d);
+}
+
 cuvet_status cv_link_reread(cv_link *l)
 {
+    listener to = { l->x->emit, l->x->emit_user };
     uint64_t extent = 0, errors = l->x->n_errors;
     cuvet_status s;
     cv_cubin c;
 
     cv_cubin_init(&c);
     l->x->path.n = 0;
+    l->x->emit = pass_errors;
+    l->x->emit_user = &to;
     s = cv_cubin_examine(l->x, &c, l->out->span, NULL, &extent);
+    l->x->emit = to.emit;
+    l->x->emit_user = to.user;
     l->x->path.n = 0;
     l->seen = (cv_seen){ .sections = c.sec.n,
                          .symbols = c.n_syms,
