@@ -10,7 +10,7 @@ typedef struct pass {
     cv_span table, shndx;
     uint64_t n, section; /* symbols; index of the table's own section */
     uint64_t names_end;
-    uint64_t first_nonlocal, first_global, after_local;
+    uint64_t first_nonlocal, first_global, after_local, before_globals;
 } pass;
 
 static void sym_report(const pass *p, uint64_t i, cv_rule rule, cv_sym_field f, uint64_t got, uint64_t want)
@@ -131,6 +131,8 @@ static void check_symbol(pass *p, uint64_t i, const cv_elf_symbol *s)
                     (type > CV_STT_SECTION && (type < CV_STT_CUDA_TEXTURE || type > CV_STT_CUDA_OBJECT))) &&
         p->c->conv)
         sym_report(p, i, CV_R_SYM_TYPE, CV_ST_INFO, s->info, 0);
+    if (bind != CV_STB_GLOBAL)
+        p->before_globals = i + 1;
     if (bind == CV_STB_LOCAL)
         p->after_local = i + 1;
     else if (p->first_nonlocal == p->n)
@@ -162,14 +164,15 @@ static void check_zero(const pass *p)
         sym_report(p, 0, CV_R_SYM_ZERO, CV_ST_NAME, any, 0);
 }
 
-/* Tools differ in what sh_info means; one of three values always holds. */
+/* Tools differ in what sh_info means; one of these values always holds. */
 static void check_binding(const pass *p)
 {
     uint64_t info = cv_cubin_sec(p->c, p->section)->h.info;
     bool ok = info <= p->n;
 
     if (ok && p->c->conv)
-        ok = info == p->first_nonlocal || info == p->first_global || info == p->after_local;
+        ok = info == p->first_nonlocal || info == p->first_global || info == p->after_local ||
+             info == p->before_globals;
     if (!ok)
         cv_sec_report(p->x, p->c, p->section, CV_R_SYM_INFO, CV_SH_INFO, info, p->n);
 }
@@ -182,7 +185,7 @@ static void check_table(pass *p)
         return;
     p->names_end = cv_strings_end(p->c->strtab);
     p->first_nonlocal = p->first_global = p->n;
-    p->after_local = 1;
+    p->after_local = p->before_globals = 1;
     check_zero(p);
     for (uint64_t i = 1; i < p->n; i++) {
         cv_elf_read_symbol(p->table, p->c->h.is32, i, &s);
