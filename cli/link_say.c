@@ -165,6 +165,13 @@ static void put_words(const char *text, const cuvet_diag *d, const party *a, con
     }
 }
 
+/* Where in its file: a diagnostic without a file is about the whole of them. */
+static void put_offset(const cuvet_diag *d, const char *file)
+{
+    if (file)
+        fprintf(stderr, " (at 0x%" PRIx64 ")", d->file_off);
+}
+
 static void put_generic(const cuvet_diag *d, const cuvet_rule_info *rule, const party *a)
 {
     char text[TEXT_CAP];
@@ -211,6 +218,7 @@ static void say(link_run *r, const cuvet_diag *d, const char *file, bool linked)
         put_words(text, d, &a, &b);
     else
         put_generic(d, rule, &a);
+    put_offset(d, file);
     if (r->args->set[LINK_O_REPORT_ARCH] && strcmp(rule->id, "CV-LINK-006") == 0)
         fprintf(stderr, " (target: %s)", r->args->value[LINK_O_ARCH]);
     fprintf(stderr, " [%s]\n", rule->id);
