@@ -30,7 +30,7 @@ CV_VEC(rows_list, rows);
 
 typedef struct liner {
     cv_link *l;
-    cv_id sec;
+    cv_id sec, at; /* at: section of an input that is looked at */
     rows_list all;
     cv_pieces place;
     cv_keys rels;
@@ -123,6 +123,7 @@ static cuvet_status read_part(liner *w, const cv_part *p)
     cuvet_status st = CUVET_OK;
     uint64_t pos = 0;
 
+    w->at = p->isec;
     while (pos < s.len && st == CUVET_OK) {
         if (!cv_span_sub(s, pos, cv_sat_add(4, cv_u32_at(s, pos)), &unit))
             return CUVET_END;
@@ -156,6 +157,7 @@ static cuvet_status choose(liner *w)
             const cv_irel *e = cv_l_irel(l, (cv_id)cv_keys_at(&w->rels, k)->index);
             const cv_isym *s = cv_l_isym(l, cv_l_canon(l, e->sym));
 
+            w->at = e->target;
             if (cv_sat_add(e->off, cv_elf_reloc_bytes(e->type)) > p->end)
                 return CUVET_END;
             if (r->header || e->off != p->at + r->address || s->fn == CV_NONE)
@@ -270,7 +272,7 @@ static cuvet_status link_lines(cv_link *l, cv_id sec, cv_pieces *place)
         if (st == CUVET_OK)
             st = sort_relocations(&w);
     } else if (st == CUVET_END) {
-        cv_link_say(l, CV_NONE, CV_R_LINK_LINES, 0, 0);
+        cv_link_say_section(l, w.at, CV_R_LINK_LINES, 0);
         st = CUVET_OK;
         cv_pieces_clear(&w.place); /* nothing moved */
     }

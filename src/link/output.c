@@ -31,17 +31,28 @@ void cv_link_say_two(cv_link *l, cv_id isym, cv_id other, cv_rule rule, uint64_t
     l->x->path.n = 0;
 }
 
-cuvet_status cv_link_refuse_section(cv_link *l, cv_id isec, cv_rule rule, uint64_t got)
+/* The header of a section of an input. @return its offset */
+static uint64_t point_at(cv_link *l, cv_id isec)
 {
     const cv_isec *s = cv_l_isec(l, isec);
-    uint64_t at = cv_l_obj(l, s->obj)->cubin.h.shoff + s->index * cv_elf_shdr_size(false);
-    cuvet_status st;
 
     l->x->path.n = 0;
     cv_path_push(l->x, CUVET_P_MEMBER, true, s->obj);
     cv_path_push(l->x, CUVET_P_ELF, false, 0);
     cv_path_push(l->x, CUVET_P_SECTION, true, s->index);
-    st = cv_reject(l->x, rule, at, got, 0);
+    return cv_l_obj(l, s->obj)->cubin.h.shoff + s->index * cv_elf_shdr_size(false);
+}
+
+void cv_link_say_section(cv_link *l, cv_id isec, cv_rule rule, uint64_t got)
+{
+    cv_report(l->x, rule, point_at(l, isec), 0, got, 0);
+    l->x->path.n = 0;
+}
+
+cuvet_status cv_link_refuse_section(cv_link *l, cv_id isec, cv_rule rule, uint64_t got)
+{
+    cuvet_status st = cv_reject(l->x, rule, point_at(l, isec), got, 0);
+
     l->x->path.n = 0;
     return st;
 }

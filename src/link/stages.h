@@ -89,7 +89,7 @@ CV_MUST cuvet_status cv_link_emit(cv_link *l, cv_block *out, cv_slices *file);
 CV_MUST cuvet_status cv_link_reread(cv_link *l); /* reread.c: the file, by the rules of the scan */
 
 /* A kernel that the output has. */
-CV_MUST bool cv_link_is_kernel(const cv_link *l, const cv_lfn *f);
+CV_MUST bool cv_link_is_kernel(const cv_lfn *f);
 /* Is a symbol left out of the output? */
 CV_MUST bool cv_link_drops(const cv_link *l, cv_id osym);
 CV_MUST cuvet_status cv_link_shared(cv_link *l);         /* shared.c: shared memory */
@@ -101,7 +101,8 @@ void cv_link_say(cv_link *l, cv_id isym, cv_rule rule, uint64_t got, uint64_t wa
 /* The same about two symbols: the second is the one that the first does not agree with. The place is that of
  * the first; the path goes on to the second. */
 void cv_link_say_two(cv_link *l, cv_id isym, cv_id other, cv_rule rule, uint64_t got, uint64_t want);
-/* The same about a section of an input, which ends the link. */
+/* The same about a section of an input; to refuse it ends the link. */
+void cv_link_say_section(cv_link *l, cv_id isec, cv_rule rule, uint64_t got);
 CV_MUST cuvet_status cv_link_refuse_section(cv_link *l, cv_id isec, cv_rule rule, uint64_t got);
 /* A reference that no input has to satisfy: the driver does, or nobody needs it. */
 CV_MUST bool cv_link_may_stay_undefined(const cv_link *l, const cv_isym *s);

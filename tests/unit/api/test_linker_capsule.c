@@ -216,6 +216,8 @@ START_TEST(line_versions)
     lc_put(&object[1], section(1, ".debug_line").off + 4, 2, 5);
     ck_assert_int_eq(link_for("sm_100", false), CUVET_OK);
     ck_assert_int_eq(lc_diag("CV-LINK-031")->severity, CUVET_NOTE);
+    ck_assert_uint_eq(lc_diag("CV-LINK-031")->where.n, 3); /* input, file, section */
+    ck_assert_uint_eq(lc_diag("CV-LINK-031")->where.step[0].index, 1);
     ck_assert_uint_eq(line_bytes, all);
 }
 END_TEST
