@@ -9,7 +9,6 @@
 #include "model/admit.h"
 #include "model/classify.h"
 
-/* An input as it was given: ours, because the link reads it again, and works in it. */
 static void end_linker(cuvet_ctx *ctx, void *body)
 {
     linker *k = body;

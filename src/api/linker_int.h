@@ -9,6 +9,7 @@
 #include "link/run.h"
 #include "link/stages.h"
 
+/* An input as it was given: ours, because the link reads it again, and works in it. */
 typedef struct input {
     cv_block bytes;
     cv_block name;

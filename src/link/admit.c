@@ -89,6 +89,12 @@ static bool in_shared(const cv_link *l, const cv_isym *s)
     return r == CV_ROLE_SHARED_FN || r == CV_ROLE_NV_DEBUG_SHARED;
 }
 
+/* What the driver keeps for itself has no variables of the program. */
+static bool is_reserved(const cv_link *l, const cv_isym *s)
+{
+    return role_of(l, cv_l_isec(l, s->sec)) == CV_ROLE_SHARED_RESERVED;
+}
+
 static void admit_symbol(cv_link *l, cv_id id)
 {
     const cv_isym *s = cv_l_isym(l, id);
@@ -103,7 +109,7 @@ static void admit_symbol(cv_link *l, cv_id id)
         admit_function(l, id);
     else if (cv_l_type(s) != CV_STT_SECTION && in_shared(l, s))
         admit_shared(l, id);
-    else if (cv_l_is_shared(s) && s->sec != CV_NONE) /* and nothing else is shared */
+    else if (cv_l_is_shared(s) && s->sec != CV_NONE && !is_reserved(l, s)) /* and nothing else is shared */
         cv_link_say(l, id, CV_R_LINK_SPACE, s->other, 0);
 }
 

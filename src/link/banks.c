@@ -32,8 +32,6 @@ static void place_common(cv_link *l, cv_id sym, cv_osec *q)
 
         if (!s->common)
             continue;
-        if (s->value != 0 && !cv_is_pow2(s->value))
-            cv_link_say(l, i, CV_R_LINK_ALIGN, s->value, 0);
         align = align ? align : s->value;
         size = cv_max(size, s->size);
     }

@@ -216,7 +216,7 @@ bool cv_link_propagate_holds(const cv_link *l)
     for (cv_id i = 0; i < l->fn.n && !l->o.relocatable; i++) {
         const cv_lfn *f = cv_l_fn(l, i);
 
-        if (!cv_link_is_kernel(l, f))
+        if (!cv_link_is_kernel(f))
             continue;
         if (f->all_regs < f->regs || f->all_bars < f->bars || f->recursive != (f->stack == UINT32_MAX) ||
             f->stack < f->frame)

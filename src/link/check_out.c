@@ -5,9 +5,8 @@
 
 enum { HEADER = 64, SECTION_HEADER = 64, SEGMENT = 56 };
 
-bool cv_link_is_kernel(const cv_link *l, const cv_lfn *f)
+bool cv_link_is_kernel(const cv_lfn *f)
 {
-    (void)l;
     return f->kernel && f->def != CV_NONE && f->live;
 }
 
@@ -102,7 +101,7 @@ bool cv_link_arrange_holds(const cv_link *l)
     for (cv_id i = 0; i < l->fn.n; i++) {
         const cv_lfn *f = cv_l_fn(l, i);
 
-        if (cv_link_is_kernel(l, f) && (cv_l_osec(l, f->sec)->index == 0 || cv_l_osym(l, f->sym)->index == 0))
+        if (cv_link_is_kernel(f) && (cv_l_osec(l, f->sec)->index == 0 || cv_l_osym(l, f->sym)->index == 0))
             return false;
     }
     return l->n_locals <= l->sym_order.n + 1;
@@ -147,7 +146,7 @@ bool cv_link_reread_holds(const cv_link *l)
     uint64_t kernels = 0;
 
     for (cv_id i = 0; i < l->fn.n; i++)
-        kernels += cv_link_is_kernel(l, cv_l_fn(l, i));
+        kernels += cv_link_is_kernel(cv_l_fn(l, i));
     return l->seen.sections == l->order.n && l->seen.symbols == l->sym_order.n + 1 &&
            l->seen.extent == l->size && l->seen.kernels == kernels;
 }

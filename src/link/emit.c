@@ -117,15 +117,15 @@ static void put_segment(cv_builder *b, const segment *s)
     cv_put_u64(b, 8);
 }
 
-/* Read-only and code sections: one run. */
-static bool find_code(const cv_link *l, segment *s)
+/* The sections of these groups are one run. */
+static bool find_groups(const cv_link *l, cv_group first, cv_group last, segment *s)
 {
     bool any = false;
 
     for (uint64_t i = 0; i < l->order.n; i++) {
         const cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
 
-        if (q->group != CV_G_CONST && q->group != CV_G_CODE)
+        if (q->group != first && q->group != last)
             continue;
         if (!any)
             s->off = q->off;
@@ -168,23 +168,6 @@ static bool find_data(const cv_link *l, segment *s)
 }
 
 /* Sections of one group: one run. */
-static bool find_group(const cv_link *l, cv_group g, segment *s)
-{
-    bool any = false;
-
-    for (uint64_t i = 0; i < l->order.n; i++) {
-        const cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
-
-        if (q->group != g)
-            continue;
-        if (!any)
-            s->off = q->off;
-        any = true;
-        s->filesz = s->memsz = q->off + q->size - s->off;
-    }
-    return any;
-}
-
 /* From sm_100 on only code is executable. */
 static void split_segments(cv_link *l, cv_builder *b)
 {
@@ -193,9 +176,10 @@ static void split_segments(cv_link *l, cv_builder *b)
                      { PT_LOAD, P_RX, 0, 0, 0 },
                      { PT_LOAD, P_RW, 0, 0, 0 },
                      { PT_LOAD, P_R, 0, 0, 0 } };
-    const bool has[4] = { find_group(l, CV_G_CONST, CV_ARRAY_AT(s, 0)),
-                          find_group(l, CV_G_CODE, CV_ARRAY_AT(s, 1)), find_data(l, CV_ARRAY_AT(s, 2)),
-                          find_group(l, CV_G_PARAM, CV_ARRAY_AT(s, 3)) };
+    const bool has[4] = { find_groups(l, CV_G_CONST, CV_G_CONST, CV_ARRAY_AT(s, 0)),
+                          find_groups(l, CV_G_CODE, CV_G_CODE, CV_ARRAY_AT(s, 1)),
+                          find_data(l, CV_ARRAY_AT(s, 2)),
+                          find_groups(l, CV_G_PARAM, CV_G_PARAM, CV_ARRAY_AT(s, 3)) };
 
     l->phnum = 2;
     for (size_t i = 0; i < CV_COUNT(s); i++)
@@ -212,7 +196,7 @@ static void split_segments(cv_link *l, cv_builder *b)
 static void segments(cv_link *l, cv_builder *b)
 {
     segment code = { PT_LOAD, P_RX, 0, 0, 0 }, data = { PT_LOAD, P_RW, 0, 0, 0 };
-    bool has_code = find_code(l, &code), has_data = find_data(l, &data);
+    bool has_code = find_groups(l, CV_G_CONST, CV_G_CODE, &code), has_data = find_data(l, &data);
     uint64_t n = 2u + has_code + has_data;
     segment table = { PT_PHDR, P_RX, l->phoff, n * SEGMENT, n * SEGMENT };
 

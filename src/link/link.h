@@ -174,7 +174,6 @@ typedef struct cv_lfn {
     uint32_t all_regs, all_bars;
     uint32_t sparse, all_sparse; /* kinds of sparse multiplication that the code does */
     uint64_t stack;              /* UINT32_MAX: recursion */
-    uint32_t comp;               /* component of the call graph */
     uint32_t order;              /* in the post-order of the device functions */
     uint32_t mark;
     uint64_t extern_off; /* of the extern arrays that its code refers to */
@@ -275,7 +274,6 @@ typedef struct cv_link {
     cv_id empty;                         /* the name without a letter */
     cv_id tkinfo, cuinfo, info, compat, callgraph, prototype, action, debug_shared, frames;
     cv_id lines[2]; /* .debug_line, .nv_debug_line_sass where they were made anew */
-    uint64_t n_errors, n_warnings;
     uint64_t n_proto_nodes;
     uint64_t program_first, program_n; /* records of .nv.info */
     bool has_common, reserved;

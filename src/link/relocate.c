@@ -217,7 +217,7 @@ static bool resolve(const job *j, bool *kept)
         cv_l_isec(j->l, j->s->sec)->out != CV_NONE &&
         cv_l_osec(j->l, cv_l_isec(j->l, j->s->sec)->out)->group == CV_G_DEBUG) {
         field(j->f, 0, bits, cv_wrap_add(cv_l_isec(j->l, j->s->sec)->base, j->addend), !j->rela);
-        return type == R_32 || type == R_64; /* whole words, and nothing else */
+        return true;
     }
     if (cv_l_is_nowhere(j->s)) /* the reference linker writes all ones, whoever asks */
         return cv_link_field(j->f, type, CV_LINK_OFFSET, cv_wrap_add(UINT64_MAX, j->addend), 0, !j->rela);

@@ -202,7 +202,7 @@ static bool list_variable(shared *s, cv_id id)
         s->largest = cv_max(s->largest, y->value);
         return vars_push(mem(s), &s->var, v);
     }
-    if (role_of(l, y) != CV_ROLE_SHARED_FN) { /* in code, in a constant bank … */
+    if (role_of(l, y) != CV_ROLE_SHARED_FN) { /* among those of no kernel */
         if (role_of(l, y) != CV_ROLE_SHARED_RESERVED)
             cv_link_say(l, id, CV_R_LINK_SPACE, y->other, 0);
         return true;

@@ -131,7 +131,7 @@ static cv_meaning *shared_name(cv_id *declaration)
 static cv_lfn *kernel(void)
 {
     for (uint64_t i = 0; i < l.fn.n; i++)
-        if (cv_link_is_kernel(&l, cv_l_fn(&l, i)) && cv_l_fn(&l, i)->calls != CV_NONE)
+        if (cv_link_is_kernel(cv_l_fn(&l, i)) && cv_l_fn(&l, i)->calls != CV_NONE)
             return cv_l_fn(&l, i);
     ck_abort_msg("no kernel that calls");
 }
