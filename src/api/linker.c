@@ -43,6 +43,13 @@ cuvet_status cv_linker_use(cuvet_ctx *ctx, cuvet_linker h, linker **k)
     return CV_NEVER(s == CUVET_OK && (*k)->state == POISONED) ? cv_linker_done(ctx, h, CUVET_E_POISONED) : s;
 }
 
+cuvet_status cv_linker_use_in(cuvet_ctx *ctx, cuvet_linker h, state in, linker **k)
+{
+    cuvet_status s = cv_linker_use(ctx, h, k);
+
+    return s == CUVET_OK && (*k)->state != in ? cv_linker_done(ctx, h, CUVET_E_STATE) : s;
+}
+
 static cuvet_status configure(linker *k, const cuvet_linker_options *opt)
 {
     if (opt->size != sizeof(*opt) || (unsigned)opt->policy > CUVET_ARCH_EXACT || opt->toolkit > UINT16_MAX ||
@@ -263,17 +270,13 @@ cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker h)
 
     if (!ctx)
         return CUVET_E_NULL;
-    s = cv_linker_use(ctx, h, &k);
+    s = cv_linker_use_in(ctx, h, COLLECTING, &k);
     if (s != CUVET_OK)
         return s;
-    if (k->state == COLLECTING) {
-        s = complete(k);
-        k->state = s == CUVET_OK ? LINKED : CV_NEVER(s == CUVET_E_INTERNAL) ? POISONED : FAILED;
-        k->link.reached = k->link.reached && s != CUVET_E_INTERNAL;
-        cv_islands_drop();
-    } else {
-        s = CUVET_E_STATE;
-    }
+    s = complete(k);
+    k->state = s == CUVET_OK ? LINKED : CV_NEVER(s == CUVET_E_INTERNAL) ? POISONED : FAILED;
+    k->link.reached = k->link.reached && s != CUVET_E_INTERNAL;
+    cv_islands_drop();
     return cv_linker_done(ctx, h, s);
 }
 
@@ -303,11 +306,9 @@ cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_linker h, cuvet_link_resu
     *out = (cuvet_link_result){ 0 };
     if (!ctx)
         return CUVET_E_NULL;
-    s = cv_linker_use(ctx, h, &k);
+    s = cv_linker_use_in(ctx, h, LINKED, &k);
     if (s != CUVET_OK)
         return s;
-    if (k->state != LINKED)
-        return cv_linker_done(ctx, h, CUVET_E_STATE);
     make_whole(k);
     *out = k->result;
     out->bytes = k->out.mem;
@@ -323,12 +324,11 @@ cuvet_status cuvet_linker_save(cuvet_ctx *ctx, cuvet_linker h, int dirfd, const 
 
     if (!ctx || !name)
         return CUVET_E_NULL;
-    s = cv_linker_use(ctx, h, &k);
-    if (s != CUVET_OK)
-        return s;
-    if (k->state != LINKED)
-        return cv_linker_done(ctx, h, CUVET_E_STATE);
-    return cv_linker_done(ctx, h, cv_sink_file(dirfd, name, &k->file, (cv_sink_options){ replace, sync }));
+    s = cv_linker_use_in(ctx, h, LINKED, &k);
+    return s == CUVET_OK
+               ? cv_linker_done(ctx, h,
+                                cv_sink_file(dirfd, name, &k->file, (cv_sink_options){ replace, sync }))
+               : s;
 }
 
 cuvet_status cuvet_linker_write(cuvet_ctx *ctx, cuvet_linker h, int fd)
@@ -338,10 +338,8 @@ cuvet_status cuvet_linker_write(cuvet_ctx *ctx, cuvet_linker h, int fd)
 
     if (!ctx)
         return CUVET_E_NULL;
-    s = cv_linker_use(ctx, h, &k);
-    if (s != CUVET_OK)
-        return s;
-    return cv_linker_done(ctx, h, k->state == LINKED ? cv_sink_fd(fd, &k->file) : CUVET_E_STATE);
+    s = cv_linker_use_in(ctx, h, LINKED, &k);
+    return s == CUVET_OK ? cv_linker_done(ctx, h, cv_sink_fd(fd, &k->file)) : s;
 }
 
 cuvet_status cuvet_linker_destroy(cuvet_ctx *ctx, cuvet_linker *h)

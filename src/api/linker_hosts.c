@@ -11,11 +11,9 @@ cuvet_status cuvet_linker_file(cuvet_ctx *ctx, cuvet_linker h, const cuvet_link_
         return CUVET_E_NULL;
     if (file->size != sizeof(*file))
         return CUVET_E_USAGE;
-    s = cv_linker_use(ctx, h, &k);
+    s = cv_linker_use_in(ctx, h, COLLECTING, &k);
     if (s != CUVET_OK)
         return s;
-    if (k->state != COLLECTING)
-        return cv_linker_done(ctx, h, CUVET_E_STATE);
     cv_ctx_unit(&k->x, file->n);
     k->of_system = file->of_system;
     s = cv_hosts_read(&k->x, &k->hosts, file->bytes, file->n, file->of_system);
@@ -47,11 +45,9 @@ cuvet_status cuvet_linker_module(cuvet_ctx *ctx, cuvet_linker h, uint64_t index,
 
     if (!ctx || !name)
         return CUVET_E_NULL;
-    s = cv_linker_use(ctx, h, &k);
+    s = cv_linker_use_in(ctx, h, LINKED, &k);
     if (s != CUVET_OK)
         return s;
-    if (k->state != LINKED)
-        return cv_linker_done(ctx, h, CUVET_E_STATE);
     if (index >= k->module.n)
         return cv_linker_done(ctx, h, CUVET_END);
     *name = (const char *)modules_at(&k->module, index)->mem;

@@ -42,6 +42,8 @@ typedef struct linker {
 
 /* The linker behind a handle, which stays in use until cv_linker_done(). */
 CV_MUST cuvet_status cv_linker_use(cuvet_ctx *ctx, cuvet_linker h, linker **k);
+/* The same; STATE when it is in another state. */
+CV_MUST cuvet_status cv_linker_use_in(cuvet_ctx *ctx, cuvet_linker h, state in, linker **k);
 CV_MUST cuvet_status cv_linker_done(cuvet_ctx *ctx, cuvet_linker h, cuvet_status s);
 /* linker_hosts.c: which of the inputs are objects of the link. They stand in the same order in both lists
  * until then. */
