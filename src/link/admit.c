@@ -95,6 +95,16 @@ static bool is_reserved(const cv_link *l, const cv_isym *s)
     return role_of(l, cv_l_isec(l, s->sec)) == CV_ROLE_SHARED_RESERVED;
 }
 
+/* Nobody else can define what is local; a local symbol that was taken back has no type. An object is one of
+ * those that the driver or the linker provides (libcudadevrt names .nv.ptx.const0.size so). */
+static bool is_nobody(const cv_isym *s)
+{
+    unsigned type = cv_l_type(s), bind = cv_l_bind(s);
+
+    return !s->defined && type != CV_STT_OBJECT &&
+           (bind == CV_STB_WEAK || (bind == CV_STB_LOCAL && type != CV_STT_NOTYPE));
+}
+
 static void admit_symbol(cv_link *l, cv_id id)
 {
     const cv_isym *s = cv_l_isym(l, id);
@@ -103,7 +113,7 @@ static void admit_symbol(cv_link *l, cv_id id)
         admit_common(l, id);
     else if (s->defined && s->sec == CV_NONE) /* an absolute value: nothing that a device could load */
         cv_link_say(l, id, CV_R_LINK_PLACE, CV_SHN_ABS, 0);
-    else if (!s->defined && cv_l_bind(s) == CV_STB_WEAK && cv_l_type(s) != CV_STT_OBJECT)
+    else if (is_nobody(s))
         cv_link_say(l, id, CV_R_LINK_PLACE, CV_SHN_UNDEF, 0);
     else if (cv_l_type(s) == CV_STT_FUNC && s->sec != CV_NONE)
         admit_function(l, id);

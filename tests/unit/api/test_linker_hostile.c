@@ -112,7 +112,7 @@ START_TEST(names)
 }
 END_TEST
 
-/* CV-LINK-020: absolute symbols; a function that is common, or weak and nowhere. */
+/* CV-LINK-020: absolute symbols; a function that is common, or weak or local and nowhere. */
 START_TEST(places)
 {
     size_t at;
@@ -127,6 +127,8 @@ START_TEST(places)
     lc_put(&object[0], at + SHNDX, 2, 0);
     lc_put(&object[0], at + VALUE, 8, 0);
     lc_put(&object[0], at + INFO, 1, 0x22);
+    check_refused("CV-LINK-020");
+    lc_put(&object[0], at + INFO, 1, 0x02);
     check_refused("CV-LINK-020");
     lc_put(&object[0], at + INFO, 1, 0x12);
     check_linked();
