@@ -132,9 +132,10 @@ static bool leaves_open(const cv_link *l, const cv_lfn *f)
 }
 
 /* What a kernel without such records gets from g, which it reaches. open: as its file alone would show it. */
-static bool add_from(describer *d, const cv_lfn *f, kernel_facts *k, const cv_lfn *g, bool open)
+static bool add_from(describer *d, const cv_lfn *f, kernel_facts *k, cv_id below, bool open)
 {
-    bool any = open && leaves_open(d->l, g), ok = true;
+    const cv_lfn *g = cv_l_fn(d->l, below);
+    bool any = open ? leaves_open(d->l, g) : *cv_u8s_at(&d->keeps, below) != 0, ok = true;
 
     if (g->bars && !k->bars) {
         k->bars = true;
@@ -142,8 +143,7 @@ static bool add_from(describer *d, const cv_lfn *f, kernel_facts *k, const cv_lf
     }
     if (!ok || k->externs || d->n_kernels == 1) /* the only kernel gets its list at the end */
         return ok;
-    ok = open || cv_d_list_kept(d, g, false, &any);
-    if (ok && any) {
+    if (any) {
         k->externs = true;
         ok = add_externs(d);
     }
@@ -173,12 +173,12 @@ static bool add_missing(describer *d, cv_id fn, kernel_facts *k, bool crs)
         open = same_file(l, f, g) && leaves_open(l, g);
     }
     for (uint64_t i = 0; i < k->below.n && ok && open; i++) {
-        const cv_lfn *g = cv_l_fn(l, cv_keys_at(&k->below, i)->index);
+        cv_id g = (cv_id)cv_keys_at(&k->below, i)->index;
 
-        ok = !same_file(l, f, g) || add_from(d, f, k, g, true);
+        ok = !same_file(l, f, cv_l_fn(l, g)) || add_from(d, f, k, g, true);
     }
     for (uint64_t i = 0; i < k->below.n && ok; i++)
-        ok = add_from(d, f, k, cv_l_fn(l, cv_keys_at(&k->below, i)->index), false);
+        ok = add_from(d, f, k, (cv_id)cv_keys_at(&k->below, i)->index, false);
     if (ok && !k->bars && f->all_bars) /* of the only kernel: from what it does not reach */
         ok = add_barriers(l, f->all_bars);
     return ok && (k->externs || add_externs(d));
@@ -304,7 +304,7 @@ static cuvet_status describe_program(cv_link *l)
 static cuvet_status find_tellers(describer *d)
 {
     cv_link *l = d->l;
-    bool ok = cv_u32s_fill(&l->x->mem, &d->only, l->fn.n);
+    bool ok = cv_u32s_fill(&l->x->mem, &d->only, l->fn.n) && cv_u8s_fill(&l->x->mem, &d->keeps, l->fn.n);
 
     for (cv_id i = 0; i < l->fn.n && ok; i++) {
         const cv_lfn *f = cv_l_fn(l, i);
@@ -313,6 +313,7 @@ static cuvet_status find_tellers(describer *d)
         if (f->def == CV_NONE || f->kernel || !f->has_info)
             continue;
         ok = cv_d_list_kept(d, f, false, &any);
+        *cv_u8s_at(&d->keeps, i) = any;
         *cv_u32s_at(&d->only, i) = any || f->bars != 0;
     }
     return ok ? cv_link_above(l, &d->only) : cv_l_nomem(l);
@@ -355,6 +356,7 @@ cuvet_status cv_link_describe(cv_link *l)
     cv_u32s_free(m, &d.below);
     cv_u32s_free(m, &d.seen);
     cv_u32s_free(m, &d.only);
+    cv_u8s_free(m, &d.keeps);
     cv_u32s_free(m, &d.mark);
     return st;
 }

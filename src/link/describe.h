@@ -30,6 +30,7 @@ typedef struct describer {
     cv_u32s list; /* osyms of one EXTERNS record */
     cv_u32s below, seen;
     cv_u32s only; /* by function: it reaches one that has something to tell a kernel */
+    cv_u8s keeps; /* by function: its own list keeps a symbol */
     cv_u32s mark; /* by osym: stamp of the list it is in */
     uint32_t stamp;
     uint64_t n_kernels;
