@@ -388,16 +388,16 @@ CV_BUF_BEGIN
 bool cv_link_put_field(const cv_field *e, uint8_t *bytes, uint64_t size, uint64_t off)
 {
     unsigned last = (unsigned)e->pos + e->bits, first = e->pos / 8, end = (last + 7) / 8;
-    uint64_t word = 0, value = e->value, mask;
+    uint64_t word = 0, value = e->value, ones;
 
     if (e->bits == 0 || last > 64 || off > size || end > size - off)
         return false;
-    mask = UINT64_MAX >> (64 - e->bits) << e->pos;
+    ones = UINT64_MAX >> (64 - e->bits);
     for (unsigned i = first; i < end; i++)
         word |= (uint64_t)bytes[off + i] << 8 * i;
     if (e->add)
-        value = cv_wrap_add(value, (word & mask) >> e->pos);
-    word = (word & ~mask) | (value << e->pos & mask);
+        value = cv_wrap_add(value, word >> e->pos & ones);
+    word = (word & ~(ones << e->pos)) | (value & ones) << e->pos;
     for (unsigned i = first; i < end; i++)
         bytes[off + i] = (uint8_t)(word >> 8 * i);
     return true;
