@@ -219,6 +219,7 @@ static const int ALLOWED[] = {
     SCMP_SYS(pread64),
     SCMP_SYS(write),
     SCMP_SYS(writev),
+    SCMP_SYS(fallocate),
     SCMP_SYS(lseek),
     SCMP_SYS(fstat),
     SCMP_SYS(close),

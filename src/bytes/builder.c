@@ -28,8 +28,7 @@ static bool grow(cv_builder *b, uint64_t cap)
     return true;
 }
 
-/* Room for n more bytes, or the sticky failure. */
-static bool room(cv_builder *b, uint64_t n)
+bool cv_builder_room(cv_builder *b, uint64_t n)
 {
     uint64_t need = 0, more = b->cap < SMALL ? b->cap : b->cap / 2;
 
@@ -47,69 +46,9 @@ void cv_builder_reserve(cv_builder *b, uint64_t n)
         b->failed = true;
 }
 
-/* Where n more bytes go; NULL: no room. What is put there is written out byte by byte, not in a loop: only
- * then do compilers make one store of it. */
-static inline uint8_t *next(cv_builder *b, uint64_t n)
-{
-    uint8_t *p;
-
-    if (CV_UNLIKELY(b->failed || b->cap - b->len < n) && !room(b, n))
-        return NULL;
-    p = b->bytes + b->len;
-    b->len += n;
-    return p;
-}
-
-void cv_put_u8(cv_builder *b, uint8_t v)
-{
-    uint8_t *p = next(b, 1);
-
-    if (!p)
-        return;
-    p[0] = v;
-}
-
-void cv_put_u16(cv_builder *b, uint16_t v)
-{
-    uint8_t *p = next(b, 2);
-
-    if (!p)
-        return;
-    p[0] = (uint8_t)v;
-    p[1] = (uint8_t)(v >> 8);
-}
-
-void cv_put_u32(cv_builder *b, uint32_t v)
-{
-    uint8_t *p = next(b, 4);
-
-    if (!p)
-        return;
-    p[0] = (uint8_t)v;
-    p[1] = (uint8_t)(v >> 8);
-    p[2] = (uint8_t)(v >> 16);
-    p[3] = (uint8_t)(v >> 24);
-}
-
-void cv_put_u64(cv_builder *b, uint64_t v)
-{
-    uint8_t *p = next(b, 8);
-
-    if (!p)
-        return;
-    p[0] = (uint8_t)v;
-    p[1] = (uint8_t)(v >> 8);
-    p[2] = (uint8_t)(v >> 16);
-    p[3] = (uint8_t)(v >> 24);
-    p[4] = (uint8_t)(v >> 32);
-    p[5] = (uint8_t)(v >> 40);
-    p[6] = (uint8_t)(v >> 48);
-    p[7] = (uint8_t)(v >> 56);
-}
-
 void cv_put_span(cv_builder *b, cv_span s)
 {
-    if (s.len == 0 || !room(b, s.len))
+    if (s.len == 0 || !cv_builder_room(b, s.len))
         return;
     memcpy(b->bytes + b->len, s.base, (size_t)s.len);
     b->len += s.len;
@@ -122,7 +61,7 @@ void cv_put_str(cv_builder *b, const char *text)
 
 void cv_put_zero(cv_builder *b, uint64_t n)
 {
-    if (n == 0 || !room(b, n))
+    if (n == 0 || !cv_builder_room(b, n))
         return;
     memset(b->bytes + b->len, 0, (size_t)n);
     b->len += n;

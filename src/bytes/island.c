@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "bytes/island.h"
+#include "bytes/span.h"
 
 #if defined(CV_ISLANDS) && CV_ISLANDS
 

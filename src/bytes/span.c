@@ -3,28 +3,9 @@
 
 #include <string.h>
 
-#include "bytes/island.h"
-
-bool cv_span_sub(cv_span s, uint64_t off, uint64_t len, cv_span *out)
-{
-    if (off > s.len || len > s.len - off) /* subtract, never add */
-        return false;
-    *out = cv_island((cv_span){ off ? s.base + off : s.base, len, s.off + off });
-    return true;
-}
-
 bool cv_span_from(cv_span s, uint64_t off, cv_span *out)
 {
     return off <= s.len && cv_span_sub(s, off, s.len - off, out);
-}
-
-cv_span cv_span_tail(cv_span s, uint64_t off)
-{
-    if (off > s.len)
-        off = s.len;
-    if (off == 0)
-        return s; /* also the empty span without a base: NULL + 0 is undefined */
-    return (cv_span){ s.base + off, s.len - off, s.off + off };
 }
 
 uint64_t cv_span_find_byte(cv_span s, uint8_t b)

@@ -13,8 +13,9 @@ typedef struct cv_span {
 } cv_span;
 
 /* Sub-range; false and *out untouched when it does not fit. Sanitizer builds copy it to a heap block of its
- * own size. */
-CV_MUST bool cv_span_sub(cv_span s, uint64_t off, uint64_t len, cv_span *out);
+ * own size. Like the other functions that are written out below: somebody asks for each symbol or relocation,
+ * and a call would cost more than what it does. */
+CV_MUST static inline bool cv_span_sub(cv_span s, uint64_t off, uint64_t len, cv_span *out);
 /* From off to the end. */
 CV_MUST bool cv_span_from(cv_span s, uint64_t off, cv_span *out);
 
@@ -44,7 +45,7 @@ bool cv_span_starts(cv_span s, const char *text);
 /* If s starts with text: true, and *rest is what follows (may be empty). No island is made. */
 CV_MUST bool cv_span_after(cv_span s, const char *text, cv_span *rest);
 /* Tail without a copy in sanitizer builds: for names that are compared, never parsed. */
-cv_span cv_span_tail(cv_span s, uint64_t off);
+static inline cv_span cv_span_tail(cv_span s, uint64_t off);
 /* Read a decimal number at off; *end is the offset behind the last digit. False: no digit or over UINT32_MAX.
  */
 CV_MUST bool cv_span_decimal(cv_span s, uint64_t off, uint32_t *value, uint64_t *end);
@@ -83,8 +84,17 @@ static inline uint64_t cv_cur_left(const cv_cur *c)
     return c->in.len - c->pos;
 }
 
-/* Sanitizer builds: release the islands of this thread; a no-op otherwise. Spans made before are dead
- * afterwards. */
+/* Islands: in sanitizer builds each sub-span is copied to a heap block of exactly its size, so that
+ * AddressSanitizer sees an overread that stays inside the file. */
+#if defined(CV_ISLANDS) && CV_ISLANDS
+cv_span cv_island(cv_span s);
+#else
+static inline cv_span cv_island(cv_span s)
+{
+    return s;
+}
+#endif
+/* Release the islands of this thread; a no-op otherwise. Spans made before are dead afterwards. */
 void cv_islands_drop(void);
 /* The islands of this thread, kept for an object whose spans outlive the call that made them. */
 typedef struct cv_islands {
@@ -94,6 +104,23 @@ void cv_islands_keep(cv_islands *to);
 void cv_islands_free(cv_islands *kept);
 
 CV_BUF_BEGIN
+static inline bool cv_span_sub(cv_span s, uint64_t off, uint64_t len, cv_span *out)
+{
+    if (off > s.len || len > s.len - off) /* subtract, never add */
+        return false;
+    *out = cv_island((cv_span){ off ? s.base + off : s.base, len, s.off + off });
+    return true;
+}
+
+static inline cv_span cv_span_tail(cv_span s, uint64_t off)
+{
+    if (off > s.len)
+        off = s.len;
+    if (off == 0)
+        return s; /* also the empty span without a base: NULL + 0 is undefined */
+    return (cv_span){ s.base + off, s.len - off, s.off + off };
+}
+
 static inline uint8_t cv_u8_at(cv_span s, uint64_t off)
 {
     return cv_span_has(s, off, 1) ? s.base[off] : 0;

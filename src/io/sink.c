@@ -13,6 +13,9 @@
 
 #define BATCH 32
 
+/* Smaller files cost less than the question. */
+enum { ROOM_LEAST = 1024 * 1024 };
+
 /* Write a batch of runs whole; writev may stop anywhere. */
 static bool write_runs(int fd, struct iovec *v, int n)
 {
@@ -98,6 +101,15 @@ static cuvet_status publish(int dirfd, const char *tmp, const char *name, bool r
     return unlinkat(dirfd, tmp, 0) == 0 ? CUVET_OK : CUVET_E_IO;
 }
 
+/* The length is known: one piece of the disk for the whole file, instead of some for each page that is
+ * written. File systems that cannot do it are as good, and a disk that is full says so again when it is
+ * written to. */
+static void ready_room(int fd, uint64_t len)
+{
+    if (len >= ROOM_LEAST && len <= INT64_MAX)
+        (void)fallocate(fd, 0, 0, (off_t)len);
+}
+
 cuvet_status cv_sink_file(int dirfd, const char *name, const cv_slices *out, cv_sink_options opt)
 {
     char tmp[256];
@@ -112,6 +124,7 @@ cuvet_status cv_sink_file(int dirfd, const char *name, const cv_slices *out, cv_
     fd = open_temporary(dirfd, name, tmp, sizeof(tmp));
     if (fd < 0)
         return CUVET_E_IO;
+    ready_room(fd, out->len);
     s = cv_sink_fd(fd, out);
     if (s == CUVET_OK && opt.sync && fsync(fd) != 0)
         s = CUVET_E_IO;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,10 +51,29 @@ void cv_block_filled(cv_block *b, uint64_t len)
     b->span.len = len <= b->cap ? len : 0;
 }
 
+/* Smaller blocks come from memory that was used before; of huge ones a part is enough until the source has
+ * shown that it has them. */
+enum { READY_LEAST = 128 * 1024, READY_MOST = 64 * 1024 * 1024 };
+
+enum { POPULATE_WRITE = 23 }; /* MADV_POPULATE_WRITE, which older headers do not have: Linux 5.14 */
+
+/* Ask for the pages of new memory at once: each one that is touched for the first time would stop whoever
+ * fills it. A kernel that cannot do that does it page by page. */
+static void ready_pages(uint8_t *mem, uint64_t len)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), head = (page - (uintptr_t)mem % page) % page;
+
+    if (len >= READY_LEAST && len > head)
+        (void)madvise(mem + head, (size_t)((cv_min(len, READY_MOST) - head) / page * page), POPULATE_WRITE);
+}
+
 cuvet_status cv_block_load(cv_ctx *x, cv_block *b, const cuvet_source *src, uint64_t off, uint64_t len)
 {
+    bool fresh = len > b->cap;
     cuvet_status s = cv_block_room(x, b, len, off);
 
+    if (s == CUVET_OK && fresh)
+        ready_pages(b->mem, len);
     if (s == CUVET_OK)
         s = cv_source_read(x, src, off, b->mem, (size_t)len);
     if (s == CUVET_OK)
@@ -88,6 +108,8 @@ cuvet_status cv_block_copy(cv_ctx *x, cv_block *b, cv_span bytes)
         *b = (cv_block){ 0 };
     s = cv_block_room(x, b, bytes.len, bytes.off);
     if (s == CUVET_OK) {
+        if (b->mem != old.mem)
+            ready_pages(b->mem, bytes.len);
         cv_span_copy(bytes, b->mem);
         cv_block_filled(b, bytes.len);
     }

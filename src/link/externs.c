@@ -272,8 +272,11 @@ bool cv_d_find_facts(describer *d, cv_id k, kernel_facts *f)
     cv_d_new_list(d);
     ok = cv_d_list_kept(d, fn) && find_below(d, k, f);
     own = d->list.n;
-    for (uint64_t i = 0; i < f->below.n && ok; i++)
-        ok = cv_d_list_kept(d, cv_l_fn(l, cv_keys_at(&f->below, i)->index));
+    for (uint64_t i = 0; i < f->below.n && ok; i++) {
+        uint64_t g = cv_keys_at(&f->below, i)->index;
+
+        ok = !(*cv_u8s_at(&d->tells, g) & CV_D_KEEPS) || cv_d_list_kept(d, cv_l_fn(l, g));
+    }
     f->own_externs = has_externs(l, fn);
     f->grown = d->list.n != own;
     f->in_place = f->own_externs && !(d->n_kernels == 1 && f->grown);

@@ -83,6 +83,7 @@ typedef struct cv_isym {
     cv_id name, sec; /* sec CV_NONE: undefined, common or absolute */
     uint8_t info, other;
     bool defined, common;
+    cv_id var; /* of the variables that functions share */
     uint64_t value, size;
     cv_id out, fn;
     cv_id next;           /* with the same name, in the order of the inputs */
@@ -93,7 +94,6 @@ typedef struct cv_isym {
     bool placed;          /* shared_off is valid */
     bool referred;        /* code refers to it */
     bool counted;         /* its registers are recorded */
-    cv_id var;            /* of the variables that functions share */
 } cv_isym;
 
 /* Bits that a relocation writes into what it patches. */

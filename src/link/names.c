@@ -64,13 +64,6 @@ void cv_names_free(cv_mem *m, cv_names *n)
     cv_u32s_free(m, &n->table);
 }
 
-cv_span cv_names_text(const cv_names *n, cv_id id)
-{
-    const cv_name *e = cv_name_list_at(&n->list, id);
-
-    return cv_span_tail(cv_span_of(n->pool.v, e->off + e->len, 0), e->off);
-}
-
 /* Place of a text in the table: its own, or the free one where it belongs. */
 static uint32_t *find(const cv_names *n, cv_span text, uint64_t hash)
 {

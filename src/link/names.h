@@ -31,7 +31,12 @@ CV_MUST cv_id cv_names_put(cv_mem *m, cv_names *n, cv_span text);
 /* The same for a prefix and what follows it. */
 CV_MUST cv_id cv_names_join(cv_mem *m, cv_names *n, const char *prefix, cv_span rest);
 /* Valid until the next put. */
-cv_span cv_names_text(const cv_names *n, cv_id id);
+static inline cv_span cv_names_text(const cv_names *n, cv_id id)
+{
+    const cv_name *e = cv_name_list_at(&n->list, id);
+
+    return cv_span_tail(cv_span_of(n->pool.v, e->off + e->len, 0), e->off);
+}
 
 /* SipHash-1-3 of the bytes. */
 uint64_t cv_siphash(const uint64_t key[2], cv_span s);

@@ -52,22 +52,6 @@ cv_id cv_l_name_join_span(cv_link *l, const char *prefix, cv_span rest)
     return id != CV_NONE && add_meanings(l) ? id : CV_NONE;
 }
 
-cv_span cv_l_body(const cv_link *l, const cv_isec *s)
-{
-    return cv_cubin_body(&cv_l_obj(l, s->obj)->cubin, s->index);
-}
-
-cv_id cv_l_canon(const cv_link *l, cv_id isym)
-{
-    const cv_isym *s = cv_l_isym(l, isym);
-    cv_id win;
-
-    if (cv_l_bind(s) == CV_STB_LOCAL)
-        return isym;
-    win = cv_l_mean(l, s->name)->win;
-    return win == CV_NONE ? isym : win;
-}
-
 static bool is_per_function(cv_role r)
 {
     return r == CV_ROLE_NV_INFO_FN || r == CV_ROLE_CONSTANT_FN || r == CV_ROLE_SHARED_FN ||

@@ -47,9 +47,8 @@ static void check_relocations(cv_link *l, const cv_osec *q)
 {
     for (cv_id r = q->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
         const cv_irel *e = cv_l_irel(l, r);
-        cv_id y = e->osym != CV_NONE ? e->osym : cv_link_symbol_of(l, e->sym);
 
-        if (e->keep && is_gone(l, y))
+        if (e->keep && is_gone(l, e->osym != CV_NONE ? e->osym : cv_link_symbol_of(l, e->sym)))
             cv_link_say(l, e->sym, CV_R_LINK_REFERENCE, cv_l_isym(l, e->sym)->index, 0);
     }
 }

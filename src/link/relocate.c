@@ -83,6 +83,7 @@ typedef struct job {
     const cv_osec *target;
     bool rela;
     uint64_t addend; /* 0 for REL */
+    bool dead;       /* its symbol is a function that nothing reaches */
     cv_fix *f;
 } job;
 
@@ -135,9 +136,9 @@ static uint64_t shared_offset(const job *j, const cv_isym *s)
     return s->sec == CV_NONE ? cv_l_fn(j->l, j->target->fn)->extern_off : 0;
 }
 
-static bool dead_function(const job *j)
+static bool dead_function(const cv_link *l, const cv_osym *y)
 {
-    return j->y && j->y->fn != CV_NONE && !cv_l_fn(j->l, j->y->fn)->live;
+    return y && y->fn != CV_NONE && !cv_l_fn(l, y->fn)->live;
 }
 
 /* Relocations of which nothing is left, whatever their symbol. */
@@ -145,7 +146,7 @@ static bool vanishes(const job *j)
 {
     switch (j->r->type) {
     case R_UNUSED_CLEAR64:
-        if (dead_function(j))
+        if (j->dead)
             field(j->f, 0, 64, 0, false);
         return true;
     case R_YIELD_OPCODE9_0:
@@ -175,7 +176,7 @@ static bool keep_for_later(const job *j)
     return cv_l_type(s) == CV_STT_CUDA_OBJECT && (s->other & 0x80) != 0;
 }
 
-/* Types that no loader applies: ranges from spec/relocs.def, first and last. */
+/* Types that no loader applies: ranges from spec/relocs.def, first and last, in ascending order. */
 static bool is_linkers(uint32_t type)
 {
     static const struct {
@@ -183,8 +184,8 @@ static bool is_linkers(uint32_t type)
     } RANGES[] = { { 0, 0 },   { 15, 30 }, { 36, 41 }, { 45, 46 }, { 50, 51 },   { 54, 54 },
                    { 59, 60 }, { 64, 66 }, { 68, 69 }, { 72, 74 }, { 100, 100 }, { 115, UINT32_MAX } };
 
-    for (size_t i = 0; i < CV_COUNT(RANGES); i++)
-        if (type >= CV_AT(RANGES, i).first && type <= CV_AT(RANGES, i).last)
+    for (size_t i = 0; i < CV_COUNT(RANGES) && type >= CV_AT(RANGES, i).first; i++)
+        if (type <= CV_AT(RANGES, i).last)
             return true;
     return false;
 }
@@ -203,7 +204,6 @@ static bool in_dead_kernel(const cv_link *l, const cv_isym *s)
 static bool resolve(const job *j, bool *kept)
 {
     uint32_t type = j->r->type;
-    const cv_isym *canon = cv_l_isym(j->l, cv_l_canon(j->l, j->r->sym));
     uint64_t value, bank;
     unsigned bits = type == R_64 ? 64 : 32;
 
@@ -231,9 +231,13 @@ static bool resolve(const job *j, bool *kept)
         field(j->f, 0, bits, cv_wrap_add(base, j->addend), false);
         return true;
     }
-    if (cv_l_is_shared(j->s) && !(j->l->o.relocatable && (!j->l->o.compat || canon->sec == CV_NONE)))
-        return cv_link_field(j->f, type, CV_LINK_OFFSET, cv_wrap_add(shared_offset(j, canon), j->addend), 0,
-                             !j->rela);
+    if (cv_l_is_shared(j->s)) {
+        const cv_isym *canon = cv_l_isym(j->l, cv_l_canon(j->l, j->r->sym));
+
+        if (!j->l->o.relocatable || (j->l->o.compat && canon->sec != CV_NONE))
+            return cv_link_field(j->f, type, CV_LINK_OFFSET, cv_wrap_add(shared_offset(j, canon), j->addend),
+                                 0, !j->rela);
+    }
     if (keep_for_later(j)) {
         *kept = true;
         return true;
@@ -267,17 +271,18 @@ bool cv_link_fix(const cv_link *l, cv_id rel, const cv_osec *q, cv_fix *f)
     *f = (cv_fix){ .type = r->type };
     out = r->osym != CV_NONE ? r->osym : j.s->out;
     j.y = out == CV_NONE ? NULL : cv_l_osym(l, out);
+    j.dead = dead_function(l, j.y);
     j.rela = q->type == CV_SHT_RELA;
     j.addend = j.rela ? (uint64_t)r->addend : 0;
     if (r->target == CV_NONE)
         f->keep = true; /* the link made it */
     else
         known = resolve(&j, &f->keep) &&
-                !(f->keep && !dead_function(&j) &&
+                !(f->keep && !j.dead &&
                   (l->o.relocatable ? r->type == 0 || r->type > R_LAST : is_linkers(r->type)));
-    if (f->keep && dead_function(&j))
+    if (j.dead)
         f->keep = false;
-    f->dead = dead_function(&j);
+    f->dead = j.dead;
     f->type = final_type(l, r->type);
     f->resolved = !f->keep && !f->dead && !cv_l_is_nowhere(j.s) &&
                   (l->o.target.sm < 100 || cv_l_is_shared(j.s)) && r->type != R_UNUSED_CLEAR64 &&
@@ -378,36 +383,23 @@ cuvet_status cv_link_decide(cv_link *l)
 }
 
 CV_BUF_BEGIN
-static uint64_t get_bits(const uint8_t *p, unsigned pos, unsigned bits)
-{
-    uint64_t v = 0;
-
-    for (unsigned i = 0; i < bits; i++)
-        v |= (uint64_t)(p[(pos + i) / 8] >> (pos + i) % 8 & 1) << i;
-    return v;
-}
-
-static void put_bits(uint8_t *p, unsigned pos, unsigned bits, uint64_t value)
-{
-    for (unsigned i = 0; i < bits; i++) {
-        uint8_t bit = (uint8_t)(1u << (pos + i) % 8);
-
-        if (value >> i & 1)
-            p[(pos + i) / 8] |= bit;
-        else
-            p[(pos + i) / 8] &= (uint8_t)~bit;
-    }
-}
-
+/* A field lies in the 64 bits from the place of the relocation on; only the bytes that it touches are read
+ * and written. */
 bool cv_link_put_field(const cv_field *e, uint8_t *bytes, uint64_t size, uint64_t off)
 {
-    uint64_t end = ((uint64_t)e->pos + e->bits + 7) / 8, value = e->value;
+    unsigned last = (unsigned)e->pos + e->bits, first = e->pos / 8, end = (last + 7) / 8;
+    uint64_t word = 0, value = e->value, ones;
 
-    if (off > size || end > size - off)
+    if (e->bits == 0 || last > 64 || off > size || end > size - off)
         return false;
+    ones = UINT64_MAX >> (64 - e->bits);
+    for (unsigned i = first; i < end; i++)
+        word |= (uint64_t)bytes[off + i] << 8 * i;
     if (e->add)
-        value = cv_wrap_add(value, get_bits(bytes + off, e->pos, e->bits));
-    put_bits(bytes + off, e->pos, e->bits, value);
+        value = cv_wrap_add(value, word >> e->pos & ones);
+    word = (word & ~(ones << e->pos)) | (value & ones) << e->pos;
+    for (unsigned i = first; i < end; i++)
+        bytes[off + i] = (uint8_t)(word >> 8 * i);
     return true;
 }
 CV_BUF_END

@@ -58,6 +58,7 @@ typedef struct shared {
     colours colour;
     units unit;
     cv_u32s uses;     /* by function: list of the variables that its code refers to, + 1 */
+    cv_u32s user;     /* by symbol: the function that was seen last to refer to it */
     cv_u32s arrays;   /* by function: unit, + 1 */
     uint64_t end;     /* of the coloured variables */
     uint64_t largest; /* alignment of all variables that functions share */
@@ -124,7 +125,8 @@ static bool use_array(shared *s, cv_id fn, uint64_t align)
     return true;
 }
 
-/* A relocation of code against a shared variable, or an array that nobody defines. */
+/* A relocation of code against a shared variable, or an array that nobody defines. Those of a function lie
+ * together: what it refers to often is listed once. */
 static bool use(shared *s, cv_id sym, cv_id fn)
 {
     cv_id canon = cv_l_canon(s->l, sym);
@@ -135,6 +137,9 @@ static bool use(shared *s, cv_id sym, cv_id fn)
     if (y->sec == CV_NONE)
         return use_array(s, fn, cv_l_isym(s->l, sym)->value);
     y->referred = true;
+    if (*cv_u32s_at(&s->user, canon) == fn)
+        return true;
+    *cv_u32s_at(&s->user, canon) = fn;
     id = push_item(s, canon, *head == 0 ? CV_NONE : *head - 1);
     *cv_u32s_at(&s->uses, fn) = id + 1;
     return id != CV_NONE;
@@ -154,7 +159,10 @@ static cuvet_status find_uses(shared *s)
 
     if (!any_shared(l))
         return CUVET_OK;
-
+    if (!cv_u32s_fill(mem(s), &s->user, l->isym.n))
+        return cv_l_nomem(l);
+    for (cv_id i = 0; i < l->isym.n; i++)
+        *cv_u32s_at(&s->user, i) = CV_NONE;
     for (cv_id i = 0; i < l->osec.n; i++) {
         const cv_osec *q = cv_l_osec(l, i);
 
@@ -525,6 +533,7 @@ cuvet_status cv_link_shared(cv_link *l)
     colours_free(mem(&s), &s.colour);
     units_free(mem(&s), &s.unit);
     cv_u32s_free(mem(&s), &s.uses);
+    cv_u32s_free(mem(&s), &s.user);
     cv_u32s_free(mem(&s), &s.arrays);
     return st;
 }

@@ -191,9 +191,21 @@ CV_MUST cv_id cv_l_name(cv_link *l, cv_span text);
 CV_MUST cv_id cv_l_name_join(cv_link *l, const char *prefix, cv_id rest);
 CV_MUST cv_id cv_l_name_join_span(cv_link *l, const char *prefix, cv_span rest);
 /* Body of an input section. */
-cv_span cv_l_body(const cv_link *l, const cv_isec *s);
+static inline cv_span cv_l_body(const cv_link *l, const cv_isec *s)
+{
+    return cv_cubin_body(&cv_l_obj(l, s->obj)->cubin, s->index);
+}
 /* The definition that stands for a symbol: its own when it is local or won, else the winner, else itself. */
-cv_id cv_l_canon(const cv_link *l, cv_id isym);
+static inline cv_id cv_l_canon(const cv_link *l, cv_id isym)
+{
+    const cv_isym *s = cv_l_isym(l, isym);
+    cv_id win;
+
+    if (cv_l_bind(s) == CV_STB_LOCAL)
+        return isym;
+    win = cv_l_mean(l, s->name)->win;
+    return win == CV_NONE ? isym : win;
+}
 CV_MUST cuvet_status cv_l_nomem(const cv_link *l);
 
 /* relocs.c: the entries of a relocation section of an input. */

@@ -287,21 +287,6 @@ cuvet_status cv_cubin_header(cv_ctx *x, cv_cubin *c, cv_span image, uint64_t *ex
     return s;
 }
 
-cv_span cv_cubin_body(const cv_cubin *c, uint64_t i)
-{
-    const cv_sec *s = cv_cubin_sec(c, i);
-    cv_span body;
-
-    return s->in_file && cv_span_sub(c->image, s->h.off, s->h.size, &body) ? body : nothing(c);
-}
-
-uint32_t cv_cubin_shndx(const cv_cubin *c, bool merc, uint64_t i, const cv_elf_symbol *s)
-{
-    if (CV_LIKELY(s->shndx != CV_SHN_XINDEX))
-        return s->shndx;
-    return cv_u32_at(merc ? c->merc_shndx : c->symtab_shndx, cv_sat_mul(i, 4));
-}
-
 void cv_cubin_check_tail(cv_ctx *x, cv_span image, uint64_t extent, uint64_t allowed)
 {
     cv_span tail = cv_span_tail(image, extent);

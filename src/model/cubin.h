@@ -109,10 +109,21 @@ CV_MUST cuvet_status cv_cubin_check_ledger(cv_ctx *x, cv_cubin *c, cv_ledger *le
 
 /* Body of section i; the empty span for exempt types and ranges outside the image. No island is made twice:
  * call once per use. */
-cv_span cv_cubin_body(const cv_cubin *c, uint64_t i);
+static inline cv_span cv_cubin_body(const cv_cubin *c, uint64_t i);
 static inline const cv_sec *cv_cubin_sec(const cv_cubin *c, uint64_t i)
 {
     return cv_secs_at(&c->sec, i);
+}
+static inline cv_span cv_cubin_body(const cv_cubin *c, uint64_t i)
+{
+    const cv_sec *s = cv_cubin_sec(c, i);
+    cv_span body;
+
+    if (s->in_file && cv_span_sub(c->image, s->h.off, s->h.size, &body))
+        return body;
+    body = c->image;
+    body.len = 0;
+    return body;
 }
 /* Bytes of 'image' behind the extent: at most 'allowed' and all zero, else CV-ELF is reported (raw members:
  * 7, files: 0). */
@@ -137,6 +148,11 @@ static inline void cv_cubin_set_first(cv_cubin *c, cv_role r, uint64_t i)
 CV_BUF_END
 /* Real section index of a symbol (extended numbering applied); 0xFFF1 (ABS) and other reserved values as they
  * are. */
-uint32_t cv_cubin_shndx(const cv_cubin *c, bool merc, uint64_t i, const cv_elf_symbol *s);
+static inline uint32_t cv_cubin_shndx(const cv_cubin *c, bool merc, uint64_t i, const cv_elf_symbol *s)
+{
+    if (CV_LIKELY(s->shndx != CV_SHN_XINDEX))
+        return s->shndx;
+    return cv_u32_at(merc ? c->merc_shndx : c->symtab_shndx, cv_sat_mul(i, 4));
+}
 
 #endif

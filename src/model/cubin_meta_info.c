@@ -106,7 +106,7 @@ static void check_funcs(const info *f, const cv_tlv *t)
 }
 
 /* One place in the code; false after a finding: one for a list. */
-static bool check_place_in_code(const info *f, uint64_t at)
+static inline bool check_place_in_code(const info *f, uint64_t at)
 {
     uint32_t v = cv_u32_at(f->body, at);
 

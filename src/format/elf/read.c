@@ -56,18 +56,12 @@ cuvet_status cv_elf_read_header(cv_ctx *x, cv_span image, cv_elf_header *out)
     return CUVET_OK;
 }
 
-/* Offset of element i when all of it lies in the table; elements outside decode as zero. */
-static bool element(cv_span table, uint64_t i, uint64_t size, uint64_t *at)
-{
-    return cv_mul(i, size, at) && cv_span_has(table, *at, size);
-}
-
 void cv_elf_read_section(cv_span table, bool is32, uint64_t i, cv_elf_section *out)
 {
     uint64_t at;
 
     *out = (cv_elf_section){ 0 };
-    if (CV_UNLIKELY(!element(table, i, cv_elf_shdr_size(is32), &at)))
+    if (CV_UNLIKELY(!cv_elf_element(table, i, cv_elf_shdr_size(is32), &at)))
         return;
     out->name = cv_u32_at(table, at);
     out->type = cv_u32_at(table, at + 4);
@@ -97,7 +91,7 @@ void cv_elf_read_segment(cv_span table, bool is32, uint64_t i, cv_elf_segment *o
     uint64_t at;
 
     *out = (cv_elf_segment){ 0 };
-    if (CV_UNLIKELY(!element(table, i, cv_elf_phdr_size(is32), &at)))
+    if (CV_UNLIKELY(!cv_elf_element(table, i, cv_elf_phdr_size(is32), &at)))
         return;
     out->type = cv_u32_at(table, at);
     if (is32) {
@@ -117,49 +111,6 @@ void cv_elf_read_segment(cv_span table, bool is32, uint64_t i, cv_elf_segment *o
     out->filesz = cv_u64_at(table, at + 32);
     out->memsz = cv_u64_at(table, at + 40);
     out->align = cv_u64_at(table, at + 48);
-}
-
-void cv_elf_read_symbol(cv_span table, bool is32, uint64_t i, cv_elf_symbol *out)
-{
-    uint64_t at;
-
-    *out = (cv_elf_symbol){ 0 };
-    if (CV_UNLIKELY(!element(table, i, cv_elf_sym_size(is32), &at)))
-        return;
-    out->name = cv_u32_at(table, at);
-    if (CV_UNLIKELY(is32)) {
-        out->value = cv_u32_at(table, at + 4);
-        out->size = cv_u32_at(table, at + 8);
-        out->info = cv_u8_at(table, at + 12);
-        out->other = cv_u8_at(table, at + 13);
-        out->shndx = cv_u16_at(table, at + 14);
-        return;
-    }
-    out->info = cv_u8_at(table, at + 4);
-    out->other = cv_u8_at(table, at + 5);
-    out->shndx = cv_u16_at(table, at + 6);
-    out->value = cv_u64_at(table, at + 8);
-    out->size = cv_u64_at(table, at + 16);
-}
-
-void cv_elf_read_reloc(cv_span table, bool is32, bool rela, uint64_t i, cv_elf_reloc *out)
-{
-    uint64_t at;
-
-    *out = (cv_elf_reloc){ 0 };
-    if (CV_UNLIKELY(!element(table, i, cv_elf_rel_size(is32, rela), &at)))
-        return;
-    if (CV_UNLIKELY(is32)) {
-        out->off = cv_u32_at(table, at);
-        out->type = cv_u8_at(table, at + 4);
-        out->sym = cv_u32_at(table, at + 4) >> 8;
-        out->addend = rela ? (int32_t)cv_u32_at(table, at + 8) : 0;
-        return;
-    }
-    out->off = cv_u64_at(table, at);
-    out->type = cv_u32_at(table, at + 8);
-    out->sym = cv_u32_at(table, at + 12);
-    out->addend = rela ? (int64_t)cv_u64_at(table, at + 16) : 0;
 }
 
 /* Largest end of a range so far; false when it passes the span. */

@@ -81,12 +81,59 @@ CV_MUST bool cv_elf_peek(cv_span image,
                          cv_elf_header *out); /* the same, silent: false when it would reject */
 CV_MUST cuvet_status cv_elf_read_header(cv_ctx *x, cv_span image, cv_elf_header *out);
 
+/* Offset of element i when all of it lies in the table; elements outside decode as zero. */
+static inline bool cv_elf_element(cv_span table, uint64_t i, uint64_t size, uint64_t *at)
+{
+    return cv_mul(i, size, at) && cv_span_has(table, *at, size);
+}
+
 /* Decode element i of a table; a place outside the span decodes as all zero (callers check the table range
- * first). */
+ * first). Those that are read by the hundred thousand are here, for the compiler to put where they are used.
+ */
 void cv_elf_read_section(cv_span table, bool is32, uint64_t i, cv_elf_section *out);
 void cv_elf_read_segment(cv_span table, bool is32, uint64_t i, cv_elf_segment *out);
-void cv_elf_read_symbol(cv_span table, bool is32, uint64_t i, cv_elf_symbol *out);
-void cv_elf_read_reloc(cv_span table, bool is32, bool rela, uint64_t i, cv_elf_reloc *out);
+static inline void cv_elf_read_symbol(cv_span table, bool is32, uint64_t i, cv_elf_symbol *out)
+{
+    uint64_t at;
+
+    *out = (cv_elf_symbol){ 0 };
+    if (CV_UNLIKELY(!cv_elf_element(table, i, cv_elf_sym_size(is32), &at)))
+        return;
+    out->name = cv_u32_at(table, at);
+    if (CV_UNLIKELY(is32)) {
+        out->value = cv_u32_at(table, at + 4);
+        out->size = cv_u32_at(table, at + 8);
+        out->info = cv_u8_at(table, at + 12);
+        out->other = cv_u8_at(table, at + 13);
+        out->shndx = cv_u16_at(table, at + 14);
+        return;
+    }
+    out->info = cv_u8_at(table, at + 4);
+    out->other = cv_u8_at(table, at + 5);
+    out->shndx = cv_u16_at(table, at + 6);
+    out->value = cv_u64_at(table, at + 8);
+    out->size = cv_u64_at(table, at + 16);
+}
+
+static inline void cv_elf_read_reloc(cv_span table, bool is32, bool rela, uint64_t i, cv_elf_reloc *out)
+{
+    uint64_t at;
+
+    *out = (cv_elf_reloc){ 0 };
+    if (CV_UNLIKELY(!cv_elf_element(table, i, cv_elf_rel_size(is32, rela), &at)))
+        return;
+    if (CV_UNLIKELY(is32)) {
+        out->off = cv_u32_at(table, at);
+        out->type = cv_u8_at(table, at + 4);
+        out->sym = cv_u32_at(table, at + 4) >> 8;
+        out->addend = rela ? (int32_t)cv_u32_at(table, at + 8) : 0;
+        return;
+    }
+    out->off = cv_u64_at(table, at);
+    out->type = cv_u32_at(table, at + 8);
+    out->sym = cv_u32_at(table, at + 12);
+    out->addend = rela ? (int64_t)cv_u64_at(table, at + 16) : 0;
+}
 
 /* Extent of an ELF image inside a larger span (raw member, embedded file): header, tables and non-exempt
  * sections. Silent: false when the header or the tables do not fit, then the caller's full parse says why.

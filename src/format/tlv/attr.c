@@ -96,30 +96,6 @@ bool cv_attr_check(cv_ctx *x, cv_span s, const cv_tlv *t, const cv_attr **row)
     return check_shape(x, s, t, r);
 }
 
-void cv_attr_walk_init(cv_attr_walk *w, const cv_tlv *t)
-{
-    *w = (cv_attr_walk){ t->payload, t->next, 0 };
-}
-
-bool cv_attr_walk_next(cv_attr_walk *w, cv_span s, const cv_attr *row, uint64_t *at)
-{
-    if (w->pos >= w->end)
-        return false;
-    if (row->shape == CV_SHAPE_NOTES) {
-        *at = w->pos + 4;
-        w->pos += 8;
-    } else if (w->run) {
-        *at = w->pos;
-        w->pos += 4;
-        w->run--;
-    } else {
-        *at = w->pos;
-        w->run = cv_u32_at(s, w->pos + 8);
-        w->pos += 12;
-    }
-    return true;
-}
-
 void cv_attr_kparam(cv_span s, const cv_tlv *t, cv_kparam *out)
 {
     uint64_t at = t->payload;

@@ -71,8 +71,29 @@ typedef struct cv_attr_walk {
     uint64_t pos, end;
     uint64_t run; /* targets left of the current branch */
 } cv_attr_walk;
-void cv_attr_walk_init(cv_attr_walk *w, const cv_tlv *t);
-CV_MUST bool cv_attr_walk_next(cv_attr_walk *w, cv_span s, const cv_attr *row, uint64_t *at);
+static inline void cv_attr_walk_init(cv_attr_walk *w, const cv_tlv *t)
+{
+    *w = (cv_attr_walk){ t->payload, t->next, 0 };
+}
+
+CV_MUST static inline bool cv_attr_walk_next(cv_attr_walk *w, cv_span s, const cv_attr *row, uint64_t *at)
+{
+    if (w->pos >= w->end)
+        return false;
+    if (row->shape == CV_SHAPE_NOTES) {
+        *at = w->pos + 4;
+        w->pos += 8;
+    } else if (w->run) {
+        *at = w->pos;
+        w->pos += 4;
+        w->run--;
+    } else {
+        *at = w->pos;
+        w->run = cv_u32_at(s, w->pos + 8);
+        w->pos += 12;
+    }
+    return true;
+}
 
 /* Decoded forms for dumps and for the model. */
 typedef struct cv_kparam {

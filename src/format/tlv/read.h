@@ -8,6 +8,8 @@
 #include "base/ctx.h"
 #include "bytes/span.h"
 
+#define CV_TLV_HEAD 4u /* bytes before a payload */
+
 enum { CV_TLV_NVAL = 1, CV_TLV_BVAL = 2, CV_TLV_HVAL = 3, CV_TLV_SVAL = 4 };
 
 typedef struct cv_tlv {
@@ -22,7 +24,37 @@ typedef struct cv_tlv {
 
 /* What stands at pos, without a report: for dumps. CV_TLV_CUT .. CV_TLV_ODD: *out untouched. */
 typedef enum cv_tlv_state { CV_TLV_OK = 0, CV_TLV_END, CV_TLV_CUT, CV_TLV_FORMAT, CV_TLV_ODD } cv_tlv_state;
-CV_MUST cv_tlv_state cv_tlv_at(cv_span s, uint64_t pos, cv_tlv *out);
+CV_MUST static inline cv_tlv_state cv_tlv_at(cv_span s, uint64_t pos, cv_tlv *out)
+{
+    uint32_t w;
+    uint16_t value;
+    uint8_t format;
+
+    if (pos >= s.len)
+        return CV_TLV_END;
+    if (s.len - pos < CV_TLV_HEAD)
+        return CV_TLV_CUT;
+    w = cv_u32_at(s, pos);
+    format = (uint8_t)w;
+    value = (uint16_t)(w >> 16);
+    if (format < CV_TLV_NVAL || format > CV_TLV_SVAL)
+        return CV_TLV_FORMAT;
+    if (format == CV_TLV_SVAL && value > s.len - pos - CV_TLV_HEAD)
+        return CV_TLV_CUT;
+    if (format == CV_TLV_SVAL && value % 4 != 0)
+        return CV_TLV_ODD;
+    *out = (cv_tlv){ pos, pos + CV_TLV_HEAD, format, (uint8_t)(w >> 8), value, pos + CV_TLV_HEAD, false };
+    if (format == CV_TLV_SVAL) {
+        out->next += value;
+    } else if (format == CV_TLV_BVAL) {
+        out->padding = value > UINT8_MAX;
+        out->value = value & UINT8_MAX;
+    } else if (format == CV_TLV_NVAL) {
+        out->padding = value != 0;
+        out->value = 0;
+    }
+    return CV_TLV_OK;
+}
 
 /* Next record at *pos, which is advanced. OK, END at the end of the section, MALFORMED (reported). */
 CV_MUST cuvet_status cv_tlv_next(cv_ctx *x, cv_span s, uint64_t *pos, cv_tlv *out);
