@@ -56,9 +56,9 @@ bool cli_parse(cli_command command, int argc, char **argv, cli_args *out, int *r
 /** Number with an optional suffix K, M, G (powers of 1024). false: not a number, or above 2^64-1. */
 bool cli_number(const char *text, uint64_t *out);
 
-/* json.c */
-/** Choose the key of jansson's hash tables now, which opens a file. */
-void cli_json_seed(void);
+/* loaded.c */
+/** Load what a report in this format needs, while files can still be opened. @return false: said why. */
+bool cli_load_for(const char *format);
 
 /* help.c */
 void cli_help(FILE *to);

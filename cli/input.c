@@ -25,10 +25,10 @@ typedef struct queue {
     const cli_args *args;
     cli_found *found; /* texts of our own */
     int *keep;
-    size_t n, cap, n_keep;
-    int channel;  /* to the opener, or back; -1 */
-    bool serving; /* this process is the opener */
-    int rc;       /* the walk ended early with this */
+    size_t n, held, cap, n_keep; /* held: there is memory for; cap: at most */
+    int channel;                 /* to the opener, or back; -1 */
+    bool serving;                /* this process is the opener */
+    int rc;                      /* the walk ended early with this */
 } queue;
 
 static void drop(const cli_found *f)
@@ -67,16 +67,34 @@ static size_t room(void)
     return r.rlim_cur - taken < OPEN_FIRST ? (size_t)(r.rlim_cur - taken) : OPEN_FIRST;
 }
 
+/* One more of each. Most runs have few. */
+static bool grow(queue *q)
+{
+    size_t more = q->held ? 2 * q->held : 8;
+    void *found = reallocarray(q->found, more, sizeof(*q->found)), *keep;
+
+    if (found)
+        q->found = found;
+    keep = reallocarray(q->keep, more, sizeof(*q->keep));
+    if (keep)
+        q->keep = keep;
+    if (!found || !keep)
+        return false;
+    q->held = more;
+    return true;
+}
+
 static bool keep(queue *q, const cli_found *f)
 {
-    cli_found *e = &q->found[q->n];
     char *name = strdup(f->name), *why = f->why ? strdup(f->why) : NULL;
+    cli_found *e;
 
-    if (!name || (f->why && !why)) {
+    if (!name || (f->why && !why) || (q->n == q->held && !grow(q))) {
         free(name);
         free(why);
         return out_of_memory(q, f);
     }
+    e = &q->found[q->n];
     *e = *f;
     e->name = name;
     e->why = why;
@@ -120,12 +138,6 @@ static bool collect(queue *q)
     bool whole;
 
     q->cap = room();
-    q->found = calloc(q->cap, sizeof(*q->found));
-    q->keep = calloc(q->cap, sizeof(*q->keep));
-    if (!q->found || !q->keep) {
-        (void)out_of_memory(q, &(cli_found){ .fd = -1 });
-        return true;
-    }
     whole = cli_walk_inputs(q->args, take, q);
     if (q->serving && whole)
         (void)cli_opener_serve(q->channel, NULL); /* nobody asks any more when it fails */
@@ -158,7 +170,6 @@ static int confine(const queue *q, const cli_needs *needs)
                          .memory = memory_for(q->args),
                          .file_size = sum_of(FILE_SIZE, q->args->limits.member) };
 
-    cli_json_seed();
     if (q->args->set[CLI_O_NO_SANDBOX]) {
         cli_cage_stay_out("--no-sandbox");
         return CLI_X_CLEAN;

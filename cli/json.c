@@ -10,11 +10,6 @@
 
 static bool out_of_memory;
 
-void cli_json_seed(void)
-{
-    json_object_seed(0);
-}
-
 bool cli_json_ok(void)
 {
     return !out_of_memory;

@@ -236,7 +236,10 @@ bool cli_parse(cli_command command, int argc, char **argv, cli_args *out, int *r
     else {
         out->operands = argv + optind;
         out->n_operands = argc - optind;
-        return true;
+        if (!out->value[CLI_O_FORMAT] || cli_load_for(out->value[CLI_O_FORMAT]))
+            return true;
+        *rc = CLI_X_IO;
+        return false;
     }
     *rc = cli_finish_stdout(CLI_X_CLEAN);
     return false;

@@ -5,7 +5,7 @@
 
 #include "session.h"
 
-#include <jansson.h>
+#include "loaded.h"
 
 /* report_text.c: for people. Streams; keeps counters only. */
 typedef struct cli_text_report {

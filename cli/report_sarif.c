@@ -4,7 +4,6 @@
 #include "report.h"
 #include "sandbox.h"
 
-#include <nettle/sha2.h>
 #include <stdlib.h>
 #include <string.h>
 

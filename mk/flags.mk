@@ -57,7 +57,8 @@ TEST_CFLAGS = $(CV_BASE) $(CV_WARN_TEST) $(CV_WERROR) $(MODE_TEST_FLAGS) $(CFLAG
 FUZZ_CFLAGS = $(CV_BASE) $(CV_WARN_TEST) $(CV_WERROR) $(MODE_TEST_FLAGS) $(CFLAGS) -Iinclude -Isrc -Ispec -Ifuzz
 
 LIB_LIBS   := -llz4 -lzstd -pthread
-CLI_LIBS   := -ljansson -lnettle -lseccomp
+# Loaded by the command when they are needed (cli/loaded.h): jansson, nettle.
+CLI_LIBS   := -ldl
 # What sanitizers and profiles do at their end is nothing that the cage allows: it stays open in those builds.
 ifneq ($(MODE),release)
 CLI_DEP_CFLAGS += -DCLI_INSTRUMENTED=1

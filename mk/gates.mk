@@ -5,7 +5,7 @@
 .PHONY: check-layers check-bans check-docs check-generated check-hostile check-unsafe check-hardening check-repro check-warnings check-asan check-int \
         check-tsan lint format check-format coverage docs
 
-check-layers: $(LAYER_LIBS) $(BUILD)/libcuvet.so ## includes against src/LAYERS, each directory linked alone, exports
+check-layers: $(LAYER_LIBS) $(FILTER_INC) $(BUILD)/libcuvet.so ## includes against src/LAYERS, each directory linked alone, exports
 	@$(PYTHON) tools/check_layers --build $(BUILD) --cc '$(CC)'
 
 check-bans: ## banned calls and habits, with an allow-list that may only shrink
@@ -66,16 +66,17 @@ check-tsan: ## threads and contexts under TSan
 	    $(TEST_BINS:$(BUILD)/%=$(BUILD)/tsan/%)) --scripts --only 'unit/|tests/fault|cli/.*(jobs|scan|thread|par)' $(RUNTESTS_ARGS)
 
 CLANG_TIDY := $(firstword $(foreach c,clang-tidy-16 clang-tidy-14 clang-tidy,$(if $(shell command -v $(c) 2>/dev/null),$(c))))
+LINT_CLI := $(CLI_SRCS) $(sort $(wildcard cli/filter/*.c))
 # One file per process: with several, clang-tidy 14 invents uninitialised va_lists.
-lint: $(FLAGS_FILE) ## clang-tidy over the library and the command
+lint: $(FLAGS_FILE) $(FILTER_INC) ## clang-tidy over the library and the command
 ifeq ($(CLANG_TIDY),)
 	@echo "SKIPPED: clang-tidy is not installed"; exit 77
 else
-	@printf '%s\n' $(LIB_SRCS) $(CLI_SRCS) | xargs -P $(JOBS) -n 1 sh -c '$(CLANG_TIDY) --quiet "$$@" -- -std=c11 \
-	    -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DCV_VERSION=__FILE__ -Iinclude -Isrc -Ispec 2>/dev/null' sh > $(BUILD)/lint.log; rc=$$?; \
+	@printf '%s\n' $(LIB_SRCS) $(LINT_CLI) | xargs -P $(JOBS) -n 1 sh -c '$(CLANG_TIDY) --quiet "$$@" -- -std=c11 \
+	    -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DCV_VERSION=__FILE__ -Iinclude -Isrc -Ispec -I$(BUILD)/gen 2>/dev/null' sh > $(BUILD)/lint.log; rc=$$?; \
 	    n=$$(grep -cE '^[^ ]+:[0-9]+:[0-9]+: (warning|error):' $(BUILD)/lint.log); \
 	    test $$n = 0 || cat $(BUILD)/lint.log; \
-	    echo "lint: $(words $(LIB_SRCS) $(CLI_SRCS)) files, $$n warnings"; test $$n = 0 -a $$rc = 0
+	    echo "lint: $(words $(LIB_SRCS) $(LINT_CLI)) files, $$n warnings"; test $$n = 0 -a $$rc = 0
 endif
 
 CLANG_FORMAT := $(firstword $(foreach c,clang-format-14 clang-format clang-format-16,$(if $(shell command -v $(c) 2>/dev/null),$(c))))

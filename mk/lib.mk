@@ -30,6 +30,21 @@ $(BUILD)/obj/cli/%.o: cli/%.c $(FLAGS_STAMP)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CLI_CFLAGS) -c $< -o $@
 
+# The system call filter of the command: programs that libseccomp makes now, on this machine and for it, so that neither it
+# nor the time that it takes is in the command. The exporter runs as it is, without what a mode adds.
+FILTER_INC := $(BUILD)/gen/filter_programs.inc
+$(BUILD)/gen/filter_export: $(wildcard cli/filter/*.[ch]) $(FLAGS_STAMP)
+	$(call say,CC,cli/filter/export.c)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 $(CV_WARN_TEST) $(CV_WERROR) $(CV_DEFS) -o $@ cli/filter/export.c cli/filter/rules.c -lseccomp
+
+$(FILTER_INC): $(BUILD)/gen/filter_export
+	$(call say,GEN,$@)
+	$(Q)$< > $@
+
+$(BUILD)/obj/cli/filter.o: $(FILTER_INC)
+$(BUILD)/obj/cli/filter.o: CLI_CFLAGS += -I$(BUILD)/gen
+
 # `ar D` writes no dates and no owners; a fresh archive each time, so that a removed source leaves no object behind.
 define archive
 	$(call say,AR,$@)

@@ -97,7 +97,7 @@ void cv_keys_sort(cv_keys *a)
 
 bool cv_u32s_fill(cv_mem *m, cv_u32s *a, uint64_t n)
 {
-    if (!cv_u32s_reserve(m, a, n))
+    if (!cv_u32s_room(m, a, n))
         return false;
     if (n)
         memset(a->v, 0, (size_t)n * sizeof(a->v[0]));
@@ -107,7 +107,7 @@ bool cv_u32s_fill(cv_mem *m, cv_u32s *a, uint64_t n)
 
 bool cv_u8s_fill(cv_mem *m, cv_u8s *a, uint64_t n)
 {
-    if (!cv_u8s_reserve(m, a, n))
+    if (!cv_u8s_room(m, a, n))
         return false;
     if (n)
         memset(a->v, 0, (size_t)n);

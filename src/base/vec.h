@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Owned arrays with checked access. CV_VEC(name, type) declares struct name and its functions:
  *   bool    name_push(cv_mem *, name *, type value)      false: out of memory or budget
- *   bool    name_reserve(cv_mem *, name *, uint64_t n)   room for n elements in total
+ *   bool    name_reserve(cv_mem *, name *, uint64_t n)   room for n elements in total, cleared
+ *   bool    name_room(cv_mem *, name *, uint64_t n)      the same, for elements that are then written whole
  *   type   *name_at(const name *, uint64_t i)            element; out of range gives a spare zero element,
  * never memory void    name_clear(name *)                           n = 0, memory kept void name_free(cv_mem
  * *, name *)                                                                        */
@@ -28,6 +29,16 @@ CV_MUST bool cv_vec_grow_raw(cv_mem *m, void **v, uint64_t *cap, uint64_t need, 
         if (n <= a->cap)                                                                                     \
             return true;                                                                                     \
         if (!cv_vec_grow(m, &v, &a->cap, n, sizeof(type)))                                                   \
+            return false;                                                                                    \
+        a->v = v;                                                                                            \
+        return true;                                                                                         \
+    }                                                                                                        \
+    static inline __attribute__((unused)) CV_MUST bool name##_room(cv_mem *m, name *a, uint64_t n)           \
+    {                                                                                                        \
+        void *v = a->v;                                                                                      \
+        if (n <= a->cap)                                                                                     \
+            return true;                                                                                     \
+        if (!cv_vec_grow_raw(m, &v, &a->cap, n, sizeof(type)))                                               \
             return false;                                                                                    \
         a->v = v;                                                                                            \
         return true;                                                                                         \

@@ -156,7 +156,7 @@ cuvet_status cv_link_add(cv_link *l, cv_span image, const cv_cubin *picture, con
 {
     cv_lobj *o;
 
-    if (!cv_lobjs_reserve(&l->x->mem, &l->obj, l->obj.n + 1))
+    if (!cv_lobjs_room(&l->x->mem, &l->obj, l->obj.n + 1))
         return cv_l_nomem(l);
     l->obj.n++;
     o = cv_l_obj(l, l->obj.n - 1);

@@ -111,7 +111,7 @@ cv_id cv_names_put(cv_mem *m, cv_names *n, cv_span text)
     slot = find(n, text, hash);
     if (*slot != 0)
         return *slot - 1;
-    if (n->list.n >= CV_NONE - 1 || !cv_u8s_reserve(m, &n->pool, cv_sat_add(n->pool.n, text.len)) ||
+    if (n->list.n >= CV_NONE - 1 || !cv_u8s_room(m, &n->pool, cv_sat_add(n->pool.n, text.len)) ||
         !cv_name_list_push(m, &n->list, e))
         return CV_NONE;
     n->pool.n += text.len;
@@ -130,7 +130,7 @@ cv_id cv_names_join(cv_mem *m, cv_names *n, const char *prefix, cv_span rest)
         len++;
     CV_BUF_END
     cv_u8s_clear(&n->scratch);
-    if (!cv_u8s_reserve(m, &n->scratch, cv_sat_add(len, rest.len)))
+    if (!cv_u8s_room(m, &n->scratch, cv_sat_add(len, rest.len)))
         return CV_NONE;
     n->scratch.n = len + rest.len;
     if (len)

@@ -155,7 +155,7 @@ static cuvet_status decode_sections(cv_ctx *x, cv_cubin *c, cv_span table, uint6
 
     if (!cv_work(x, n, table.off))
         return CUVET_E_LIMIT;
-    if (!cv_secs_reserve(&x->mem, &c->sec, n))
+    if (!cv_secs_room(&x->mem, &c->sec, n))
         return cv_nomem(x, table.off);
     c->sec.n = n; /* the elements are set whole below: no copies of records this large */
     for (uint64_t i = 0; i < n; i++) {

@@ -7,7 +7,7 @@ import re
 import urllib.parse
 
 from lib_cli import (CLEAN, FINDINGS, IO, ROOT, Skip, bad_container, cuvet, damaged_member, edited, equal,
-                     main, packed_cubin, sample, samples, test, write)
+                     main, packed_cubin, sample, samples, scratch, test, write)
 
 SCHEMA = os.path.join(ROOT, "..", "shared", "data", "sarif-schema-2.1.0.json")
 MEMBER = {"schema", "type", "file", "path", "kind", "arch", "stored_size", "size", "compression"}
@@ -195,6 +195,19 @@ def findings_exit_one_in_every_format():
     path = write(bad_container())
     for form in ("text", "ndjson", "sarif"):
         equal(cuvet("scan", "--format", form, path).rc, FINDINGS, form)
+
+
+@test
+def a_library_that_cannot_be_loaded():
+    """jansson and nettle come when a report needs them: without them that report fails, and nothing else does."""
+    path = write(bad_container())
+    for so, forms in (("libjansson.so.4", ("ndjson", "sarif")), ("libnettle.so.8", ("sarif",))):
+        env = {"LD_LIBRARY_PATH": os.path.dirname(write(b"no library", so, scratch()))}
+        for form in ("text", "ndjson", "sarif"):
+            r = cuvet("scan", "--format", form, path, env=env)
+            equal(r.rc, IO if form in forms else FINDINGS, form)
+            equal((so in r.err, r.out == ""), (form in forms, form in forms), form + " " + r.err)
+        equal(cuvet("rules", "--format=ndjson", env=env).rc, IO if "ndjson" in forms else CLEAN, "rules")
 
 
 main()

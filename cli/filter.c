@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "filter.h"
+
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "filter_programs.inc"
+
+_Static_assert(MOST_CODE <= CLI_FILTER_MOST, "CLI_FILTER_MOST is too small");
+
+static unsigned shape_of(const cli_cage *c)
+{
+    unsigned dirs = (c->out_dir >= 0 ? 1u : 0u) + (c->more_dir >= 0 ? 1u : 0u);
+
+    return (c->threads > 1 ? FILTER_THREADS : 0u) | (c->broker >= 0 ? FILTER_BROKER : 0u) |
+           (c->channel >= 0 ? FILTER_CHANNEL : 0u) | (dirs > 0 ? FILTER_OUT : 0u) |
+           (dirs > 1 ? FILTER_MORE : 0u);
+}
+
+size_t cli_filter_program(const cli_cage *c, struct sock_filter code[CLI_FILTER_MOST])
+{
+    const filter_program *p = &PROGRAMS[shape_of(c)];
+    const uint32_t number[FILTER_N_COUNT] = {
+        [FILTER_N_OUT] = (uint32_t)(c->out_dir >= 0 ? c->out_dir : c->more_dir),
+        [FILTER_N_MORE] = (uint32_t)c->more_dir,
+        [FILTER_N_CHANNEL] = (uint32_t)c->channel,
+        [FILTER_N_PID] = (uint32_t)getpid(),
+    };
+
+    memcpy(code, p->code, p->n * sizeof(*code));
+    for (size_t i = 0; i < p->n_holes; i++)
+        code[p->hole[i].at].k = number[p->hole[i].what];
+    return p->n;
+}
+
+int cli_filter_load(const cli_cage *c)
+{
+    struct sock_filter code[CLI_FILTER_MOST];
+    struct sock_fprog program = { .filter = code };
+    uint32_t action = SECCOMP_RET_KILL_PROCESS;
+
+    /* A kernel that does not know it would end one thread only. */
+    if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) != 0)
+        return errno == EOPNOTSUPP || errno == EINVAL ? ENOSYS : errno;
+    program.len = (unsigned short)cli_filter_program(c, code);
+    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0 ? errno : 0;
+}

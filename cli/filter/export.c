@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Run by the build: writes the programs of all shapes of the cage, as libseccomp makes them from rules.c, to
+ * standard output as initialisers. What is known only later (the process, its descriptors) is found by making
+ * each program twice, with different numbers in its place: where the two differ is a hole. */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rules.h"
+
+/* In the same order in both: libseccomp sorts comparisons by them. */
+static const uint32_t ONE[FILTER_N_COUNT] = { 0x10a00001, 0x10a00002, 0x10a00003, 0x10a00004 };
+static const uint32_t TWO[FILTER_N_COUNT] = { 0x20b00005, 0x20b00006, 0x20b00007, 0x20b00008 };
+
+#define IS_EQUAL (BPF_JMP | BPF_JEQ | BPF_K)
+
+/* @return the number that stands there, FILTER_N_COUNT: nothing that changes, -1: something else does. */
+static int hole_at(const struct sock_filter *a, const struct sock_filter *b)
+{
+    if (a->code != b->code || a->jt != b->jt || a->jf != b->jf)
+        return -1;
+    if (a->k == b->k)
+        return FILTER_N_COUNT;
+    for (int i = 0; i < FILTER_N_COUNT; i++) {
+        if (a->k == ONE[i] && b->k == TWO[i] && a->code == IS_EQUAL)
+            return i;
+    }
+    return -1;
+}
+
+/* Which numbers a shape has: as bits. */
+static unsigned numbers_of(unsigned shape)
+{
+    return 1u << FILTER_N_PID | (shape & FILTER_OUT ? 1u << FILTER_N_OUT : 0) |
+           (shape & FILTER_MORE ? 1u << FILTER_N_MORE : 0) |
+           (shape & FILTER_CHANNEL ? 1u << FILTER_N_CHANNEL : 0);
+}
+
+static bool print_holes(unsigned shape, const struct sock_filter *a, const struct sock_filter *b, size_t n)
+{
+    unsigned seen = 0, count = 0;
+
+    printf("static const filter_hole HOLES_%u[] = {", shape);
+    for (size_t i = 0; i < n; i++) {
+        int what = hole_at(&a[i], &b[i]);
+
+        if (what < 0)
+            return false;
+        if (what == FILTER_N_COUNT)
+            continue;
+        printf(" { %zu, %d },", i, what);
+        seen |= 1u << what;
+        count++;
+    }
+    printf(" };\n#define N_HOLES_%u %u\n", shape, count);
+    return seen == numbers_of(shape);
+}
+
+static void print_code(unsigned shape, const struct sock_filter *a, size_t n)
+{
+    printf("static const struct sock_filter CODE_%u[] = {\n", shape);
+    for (size_t i = 0; i < n; i++)
+        printf("    { 0x%02x, %u, %u, 0x%08" PRIx32 " },\n", a[i].code, a[i].jt, a[i].jf, a[i].k);
+    printf("};\n#define N_CODE_%u %zu\n", shape, n);
+}
+
+static bool print_shape(unsigned shape, size_t *most)
+{
+    size_t n = 0, m = 0;
+    struct sock_filter *a = filter_program_of(shape, ONE, &n), *b = filter_program_of(shape, TWO, &m);
+    bool ok = a && b && n == m && n <= BPF_MAXINSNS && print_holes(shape, a, b, n);
+
+    if (ok)
+        print_code(shape, a, n);
+    else
+        fprintf(stderr, "filter: no program for shape %u\n", shape);
+    *most = n > *most ? n : *most;
+    free(a);
+    free(b);
+    return ok;
+}
+
+static bool exists(unsigned shape)
+{
+    return (shape & FILTER_OUT) || !(shape & FILTER_MORE);
+}
+
+int main(void)
+{
+    size_t most = 0;
+
+    printf("/* Made by the build from cli/filter/rules.c, through libseccomp. */\n");
+    for (unsigned s = 0; s < FILTER_SHAPES; s++) {
+        if (exists(s) && !print_shape(s, &most))
+            return 1;
+    }
+    printf("static const filter_program PROGRAMS[FILTER_SHAPES] = {\n");
+    for (unsigned s = 0; s < FILTER_SHAPES; s++) {
+        if (exists(s))
+            printf("    [%u] = { CODE_%u, HOLES_%u, N_CODE_%u, N_HOLES_%u },\n", s, s, s, s, s);
+    }
+    printf("};\n#define MOST_CODE %zu\n", most);
+    return fflush(stdout) != 0 || ferror(stdout);
+}

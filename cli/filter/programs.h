@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the build knows of the system call filter, and what the process adds to it: one program for each
+ * shape of the cage, with holes for the few numbers that are only known when it runs. */
+#ifndef CLI_FILTER_PROGRAMS_H
+#define CLI_FILTER_PROGRAMS_H
+
+#include <linux/filter.h>
+#include <stdint.h>
+
+/* A shape is a sum of these. FILTER_MORE only beside FILTER_OUT. */
+enum {
+    FILTER_THREADS = 1 << 0, /* threads may be started */
+    FILTER_BROKER = 1 << 1,  /* and waited for answers */
+    FILTER_CHANNEL = 1 << 2, /* descriptors may be received through a socket */
+    FILTER_OUT = 1 << 3,     /* files may be made in a directory … */
+    FILTER_MORE = 1 << 4,    /* … and in a second one */
+    FILTER_SHAPES = 1 << 5
+};
+
+/* What a hole takes. */
+typedef enum filter_number {
+    FILTER_N_OUT,
+    FILTER_N_MORE,
+    FILTER_N_CHANNEL,
+    FILTER_N_PID,
+    FILTER_N_COUNT
+} filter_number;
+
+typedef struct filter_hole {
+    uint16_t at;   /* instruction whose constant it is */
+    uint16_t what; /* filter_number */
+} filter_hole;
+
+typedef struct filter_program {
+    const struct sock_filter *code; /* NULL: no such shape */
+    const filter_hole *hole;
+    uint16_t n, n_holes;
+} filter_program;
+
+#endif

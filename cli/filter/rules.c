@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "rules.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <seccomp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Numbers that libseccomp has no name for belong to kernels newer than it, up to this one. */
+#define SYSCALLS_END 512
+/* The level of libseccomp that knows an action that kills the whole process. The machine that builds may have
+ * an older kernel: the one that runs is asked again. */
+#define LEVEL 3
+
+/* Whatever its arguments are: nothing here reaches a file by name, another process or the network. */
+static const int ALLOWED[] = {
+    SCMP_SYS(read),
+    SCMP_SYS(pread64),
+    SCMP_SYS(write),
+    SCMP_SYS(writev),
+    SCMP_SYS(fallocate),
+    SCMP_SYS(lseek),
+    SCMP_SYS(fstat),
+    SCMP_SYS(close),
+    SCMP_SYS(brk),
+    SCMP_SYS(munmap),
+    SCMP_SYS(mremap),
+    SCMP_SYS(madvise),
+    SCMP_SYS(futex),
+    SCMP_SYS(exit),
+    SCMP_SYS(exit_group),
+    SCMP_SYS(restart_syscall),
+    SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(rt_sigaction),
+    SCMP_SYS(rt_sigprocmask),
+    SCMP_SYS(sigaltstack),
+    SCMP_SYS(clock_gettime),
+    SCMP_SYS(clock_nanosleep),
+    SCMP_SYS(nanosleep),
+    SCMP_SYS(gettimeofday),
+    SCMP_SYS(getrandom),
+    SCMP_SYS(getpid),
+    SCMP_SYS(gettid),
+    SCMP_SYS(sched_yield),
+    SCMP_SYS(sched_getaffinity), /* malloc: how many arenas */
+    SCMP_SYS(sysinfo),           /* qsort of some C libraries: how much memory */
+};
+
+/* What a thread of the C library does at its start. */
+static const int OF_THREADS[] = { SCMP_SYS(set_robust_list), SCMP_SYS(rseq) };
+
+/* Known, but not to every kernel: the C library has another way. */
+static const int ABSENT[] = { SCMP_SYS(clone3), SCMP_SYS(statx), SCMP_SYS(membarrier) };
+
+/* Exactly these: neither a process nor a name space of its own. */
+#define THREAD_FLAGS    0x003d0f00u
+#define CLONE_DETACHED_ 0x00400000u /* ignored since 2.6; some C libraries set it */
+
+#define ROWS(table)     (sizeof(table) / sizeof((table)[0]))
+
+/* Numbers that this architecture has not are below zero. */
+static bool rule(scmp_filter_ctx x, uint32_t action, int nr, unsigned n, const struct scmp_arg_cmp *arg)
+{
+    return nr < 0 || seccomp_rule_add_array(x, action, nr, n, arg) == 0;
+}
+
+static bool rule1(scmp_filter_ctx x, uint32_t action, int nr, struct scmp_arg_cmp a)
+{
+    return rule(x, action, nr, 1, &a);
+}
+
+static bool rule_each(scmp_filter_ctx x, uint32_t action, const int *nr, size_t n)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < n; i++)
+        ok = rule(x, action, nr[i], 0, NULL) && ok;
+    return ok;
+}
+
+/* System calls that were made after libseccomp was: whoever tries one has a way without. */
+static bool rule_unknown(scmp_filter_ctx x)
+{
+    bool ok = true, known = false;
+
+    for (int nr = SYSCALLS_END - 1; nr > 0 && !known; nr--) {
+        char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, nr);
+
+        known = name != NULL;
+        free(name);
+        if (!known)
+            ok = rule(x, SCMP_ACT_ERRNO(ENOSYS), nr, 0, NULL) && ok;
+    }
+    return ok;
+}
+
+static bool rule_memory(scmp_filter_ctx x)
+{
+    const struct scmp_arg_cmp plain[] = {
+        SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
+        SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS, MAP_ANONYMOUS),
+    };
+
+    return rule(x, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2, plain) &&
+           rule(x, SCMP_ACT_ALLOW, SCMP_SYS(mmap2), 2, plain) &&
+           rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+}
+
+/* Opening for reading is refused without death: a C library may look for a table of its own that it can do
+ * without. A path that the stat calls are given is as good as that. */
+static bool rule_names(scmp_filter_ctx x)
+{
+    const uint64_t writing = O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
+
+    return rule1(x, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(openat), SCMP_A2(SCMP_CMP_MASKED_EQ, writing, 0)) &&
+           rule1(x, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(open), SCMP_A1(SCMP_CMP_MASKED_EQ, writing, 0)) &&
+           rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat),
+                 SCMP_A3(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH));
+}
+
+/* What the standard streams need: is it a terminal? Abort is the one signal that we send: to ourselves. */
+static bool rule_process(scmp_filter_ctx x, bool threads, uint32_t pid)
+{
+    bool ok = rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, TCGETS)) &&
+              rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, F_GETFL)) &&
+              rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, pid));
+
+    if (!threads)
+        return ok;
+    return rule_each(x, SCMP_ACT_ALLOW, OF_THREADS, ROWS(OF_THREADS)) &&
+           rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(clone),
+                 SCMP_A0(SCMP_CMP_MASKED_EQ, UINT64_MAX ^ CLONE_DETACHED_, THREAD_FLAGS)) &&
+           ok;
+}
+
+/* The half of a register that holds a descriptor. */
+#define FD_IS(n, fd) SCMP_A##n(SCMP_CMP_MASKED_EQ, UINT32_MAX, (fd))
+
+/* New files, and names for them, only beside one another in that directory. Landlock sees to it that no name
+ * leads out of it. */
+static bool rule_out_dir(scmp_filter_ctx x, uint32_t fd)
+{
+    const uint64_t flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, others = O_CLOEXEC | O_LARGEFILE;
+    const struct scmp_arg_cmp create[] = { FD_IS(0, fd),
+                                           SCMP_A2(SCMP_CMP_MASKED_EQ, UINT32_MAX & ~others, flags) };
+    const struct scmp_arg_cmp two[] = { FD_IS(0, fd), FD_IS(2, fd) };
+
+    return rule(x, SCMP_ACT_ALLOW, SCMP_SYS(openat), 2, create) &&
+           rule(x, SCMP_ACT_ALLOW, SCMP_SYS(renameat), 2, two) &&
+           rule(x, SCMP_ACT_ALLOW, SCMP_SYS(renameat2), 2, two) &&
+           rule(x, SCMP_ACT_ALLOW, SCMP_SYS(linkat), 2, two) &&
+           rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(unlinkat), FD_IS(0, fd)) &&
+           rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), FD_IS(0, fd));
+}
+
+static bool rule_sockets(scmp_filter_ctx x, unsigned shape, uint32_t channel)
+{
+    bool ok = true;
+
+    if (shape & FILTER_CHANNEL)
+        ok = rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(recvmsg), FD_IS(0, channel));
+    if (shape & FILTER_BROKER)
+        ok = rule(x, SCMP_ACT_ALLOW, SCMP_SYS(poll), 0, NULL) &&
+             rule(x, SCMP_ACT_ALLOW, SCMP_SYS(ppoll), 0, NULL) && ok;
+    return ok;
+}
+
+/* Everything else that has a name is death; also another architecture's numbers. */
+static bool rules(scmp_filter_ctx x, unsigned shape, const uint32_t *number)
+{
+    /* A tree instead of a chain: the kernel tries the program on every number when it is loaded. Without it
+     * the rules are the same. */
+    (void)seccomp_attr_set(x, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+    return seccomp_attr_set(x, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0 &&
+           rule_each(x, SCMP_ACT_ALLOW, ALLOWED, ROWS(ALLOWED)) &&
+           rule_each(x, SCMP_ACT_ERRNO(ENOSYS), ABSENT, ROWS(ABSENT)) && rule_unknown(x) && rule_memory(x) &&
+           rule_names(x) && rule_process(x, shape & FILTER_THREADS, number[FILTER_N_PID]) &&
+           rule_sockets(x, shape, number[FILTER_N_CHANNEL]) &&
+           (!(shape & FILTER_OUT) || rule_out_dir(x, number[FILTER_N_OUT])) &&
+           (!(shape & FILTER_MORE) || rule_out_dir(x, number[FILTER_N_MORE])) &&
+           (!(shape & (FILTER_OUT | FILTER_MORE)) || rule(x, SCMP_ACT_ALLOW, SCMP_SYS(fsync), 0, NULL));
+}
+
+/* libseccomp writes it to a descriptor. */
+static struct sock_filter *written(scmp_filter_ctx x, size_t *n)
+{
+    FILE *f = tmpfile();
+    struct sock_filter *code = NULL;
+    long size = 0;
+
+    if (f && seccomp_export_bpf(x, fileno(f)) == 0 && fseek(f, 0, SEEK_END) == 0)
+        size = ftell(f);
+    if (size > 0 && (size_t)size % sizeof(*code) == 0 && fseek(f, 0, SEEK_SET) == 0)
+        code = malloc((size_t)size);
+    *n = (size_t)size / sizeof(*code);
+    if (code && fread(code, sizeof(*code), *n, f) != *n) {
+        free(code);
+        code = NULL;
+    }
+    if (f)
+        (void)fclose(f); /* of no use any more */
+    return code;
+}
+
+struct sock_filter *filter_program_of(unsigned shape, const uint32_t number[FILTER_N_COUNT], size_t *n)
+{
+    struct sock_filter *code = NULL;
+    scmp_filter_ctx x = NULL;
+
+    *n = 0;
+    if (seccomp_api_set(LEVEL) == 0)
+        x = seccomp_init(SCMP_ACT_KILL_PROCESS);
+    if (x && rules(x, shape, number))
+        code = written(x, n);
+    seccomp_release(x);
+    return code;
+}
