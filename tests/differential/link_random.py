@@ -147,7 +147,7 @@ def same_code(reference, candidate):
 # --- programs ----------------------------------------------------------------------------------------------
 
 def tool(*argv, **more):
-    return subprocess.run(argv, capture_output=True, check=False, timeout=300, **more)
+    return subprocess.run(argv, capture_output=True, check=False, timeout=600, **more)
 
 
 def sources(generator, seed):
