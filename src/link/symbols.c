@@ -147,6 +147,8 @@ bool cv_link_drops(const cv_link *l, cv_id id)
         return true;
     if (!w)
         return drop_undefined(l, y);
+    if (cv_l_is_shared(w) && w->sec != CV_NONE && cv_l_isec(l, w->sec)->lost)
+        return true; /* it has no room in the memory of the kernel that won */
     if (y->hidden)
         return !keeps_shared(l, w->other);
     return cv_l_is_shared(w) && !keeps_shared(l, w->other);
