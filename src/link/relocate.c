@@ -383,23 +383,46 @@ cuvet_status cv_link_decide(cv_link *l)
 }
 
 CV_BUF_BEGIN
-/* A field lies in the 64 bits from the place of the relocation on; only the bytes that it touches are read
- * and written. */
+/* Bits of the byte in which bit 'at' lies that belong to a field with 'left' bits from there on. */
+static unsigned bits_in_byte(unsigned at, unsigned left)
+{
+    return left < 8 - at % 8 ? left : 8 - at % 8;
+}
+
+static uint64_t get_bits(const uint8_t *p, unsigned pos, unsigned bits)
+{
+    uint64_t v = 0;
+
+    for (unsigned done = 0, n; done < bits; done += n) {
+        unsigned at = pos + done;
+
+        n = bits_in_byte(at, bits - done);
+        v |= (uint64_t)((unsigned)p[at / 8] >> at % 8 & ((1u << n) - 1)) << done;
+    }
+    return v;
+}
+
+static void put_bits(uint8_t *p, unsigned pos, unsigned bits, uint64_t value)
+{
+    for (unsigned done = 0, n; done < bits; done += n) {
+        unsigned at = pos + done, ones;
+
+        n = bits_in_byte(at, bits - done);
+        ones = (1u << n) - 1;
+        p[at / 8] = (uint8_t)(((unsigned)p[at / 8] & ~(ones << at % 8)) |
+                              ((unsigned)(value >> done & ones) << at % 8));
+    }
+}
+
 bool cv_link_put_field(const cv_field *e, uint8_t *bytes, uint64_t size, uint64_t off)
 {
-    unsigned last = (unsigned)e->pos + e->bits, first = e->pos / 8, end = (last + 7) / 8;
-    uint64_t word = 0, value = e->value, ones;
+    uint64_t end = ((uint64_t)e->pos + e->bits + 7) / 8, value = e->value;
 
-    if (e->bits == 0 || last > 64 || off > size || end > size - off)
+    if (off > size || end > size - off)
         return false;
-    ones = UINT64_MAX >> (64 - e->bits);
-    for (unsigned i = first; i < end; i++)
-        word |= (uint64_t)bytes[off + i] << 8 * i;
     if (e->add)
-        value = cv_wrap_add(value, word >> e->pos & ones);
-    word = (word & ~(ones << e->pos)) | (value & ones) << e->pos;
-    for (unsigned i = first; i < end; i++)
-        bytes[off + i] = (uint8_t)(word >> 8 * i);
+        value = cv_wrap_add(value, get_bits(bytes + off, e->pos, e->bits));
+    put_bits(bytes + off, e->pos, e->bits, value);
     return true;
 }
 CV_BUF_END
