@@ -56,9 +56,13 @@ TEST_CFLAGS = $(CV_BASE) $(CV_WARN_TEST) $(CV_WERROR) $(MODE_TEST_FLAGS) $(CFLAG
               $(CHECK_CFLAGS)
 FUZZ_CFLAGS = $(CV_BASE) $(CV_WARN_TEST) $(CV_WERROR) $(MODE_TEST_FLAGS) $(CFLAGS) -Iinclude -Isrc -Ispec -Ifuzz
 
+comma      := ,
 LIB_LIBS   := -llz4 -lzstd -pthread
 # Loaded by the command when they are needed (cli/loaded.h): jansson, nettle.
 CLI_LIBS   := -ldl
+# CODECS=static links the decompressors into the command: it starts sooner, and must be built again when they change.
+CODECS     ?= shared
+CODEC_LIBS := $(if $(filter static,$(CODECS)),-Wl$(comma)-Bstatic -llz4 -lzstd -Wl$(comma)-Bdynamic -pthread,$(LIB_LIBS))
 # What sanitizers and profiles do at their end is nothing that the cage allows: it stays open in those builds.
 ifneq ($(MODE),release)
 CLI_DEP_CFLAGS += -DCLI_INSTRUMENTED=1

@@ -70,10 +70,14 @@ $(BUILD)/libcuvet.so.$(SOVERSION): $(LIB_OBJS) $(EXPORTS) $(BUILD)/.lib-sources
 $(BUILD)/libcuvet.so: $(BUILD)/libcuvet.so.$(SOVERSION)
 	@ln -sf libcuvet.so.$(SOVERSION) $@
 
-$(BUILD)/cuvet: $(CLI_OBJS) $(BUILD)/libcuvet.a
+$(BUILD)/.codecs: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(CODECS)' | cmp -s - $@ || printf '%s\n' '$(CODECS)' > $@
+
+$(BUILD)/cuvet: $(CLI_OBJS) $(BUILD)/libcuvet.a $(BUILD)/.codecs
 	$(call say,LD,$@)
 	$(Q)$(CC) -pie $(MODE_FLAGS) $(CFLAGS) $(MODE_LINK) $(LDFLAGS) -o $@ $(CLI_OBJS) $(BUILD)/libcuvet.a \
-	    $(CLI_LIBS) $(LIB_LIBS)
+	    $(CLI_LIBS) $(CODEC_LIBS)
 
 # The list of sources is a prerequisite of its own: deleting a file must relink.
 $(BUILD)/.lib-sources: FORCE

@@ -25,7 +25,7 @@ CV_WRAPS static inline __attribute__((always_inline)) void round_of(sip *s)
     s->c = rotate(s->c, 32);
 }
 
-static void take(sip *s, uint64_t word)
+static inline __attribute__((always_inline)) void take(sip *s, uint64_t word)
 {
     s->d ^= word;
     round_of(s);
@@ -41,8 +41,12 @@ CV_WRAPS uint64_t cv_siphash(const uint64_t key[2], cv_span text)
 
     for (; text.len - at >= 8; at += 8)
         take(&s, cv_u64_at(text, at));
-    for (unsigned i = 0; at + i < text.len; i++)
-        last |= (uint64_t)cv_u8_at(text, at + i) << 8 * i;
+    /* What is left of a word: from the last eight bytes, if there are as many. */
+    if (at > 0 && text.len > at)
+        last |= cv_u64_at(text, text.len - 8) >> 8 * (at + 8 - text.len);
+    else
+        for (unsigned i = 0; at + i < text.len; i++)
+            last |= (uint64_t)cv_u8_at(text, at + i) << 8 * i;
     take(&s, last);
     s.c ^= 0xFF;
     for (int i = 0; i < 3; i++)
