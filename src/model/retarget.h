@@ -6,12 +6,11 @@
 #include "base/base.h"
 #include "format/tlv/attr.h"
 
-/* Codes of the reference finalizer. */
+/* Codes of a finalization (spec/finalize.def). */
 typedef enum cv_final {
-    CV_FINAL_OK = 0,
-    CV_FINAL_NO_COMPAT = 24,
-    CV_FINAL_ISA = 25,
-    CV_FINAL_INCOMPATIBLE = 26
+#define FINAL(code, name, text) CV_FINAL_##name = (code),
+#include "finalize.def"
+#undef FINAL
 } cv_final;
 
 /* May code for SM 'src' be finalized for SM 'dst' at all, by something that can make code?
