@@ -2,12 +2,9 @@
 /* The debug remap over files of compilers: bytes are put into the code of every function, and what the debug
  * sections say afterwards is read by a decoder of this file, which shares nothing with the library. */
 #include <check.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "finalize/remap.h"
+#include "remap_files.h"
 
-#define MAX_FILE (1u << 16)
 #define MAX_ROWS 4096u
 #define N(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -15,128 +12,6 @@ static const char *const FILES[] = { "finalize/lines.sm_75.g.rdc",         "fina
                                      "finalize/lines.sm_100.lineinfo",     "finalize/lines.sm_100.g.rdc",
                                      "finalize/lines.sm_120.lineinfo.rdc", "samples/plain.sm_100.g",
                                      "samples/plain.sm_75.lineinfo" };
-
-static cv_ctx x;
-static cv_cubin cubin;
-static cv_backend_out said;
-static cv_final_bodies bodies;
-static cv_final code;
-static uint8_t bytes[MAX_FILE];
-static uint64_t size;
-static unsigned n_errors, n_stale;
-static cuvet_diag last;
-
-static void emit(void *user, const cuvet_diag *d)
-{
-    (void)user;
-    if (d->severity == CUVET_ERROR) {
-        last = *d;
-        n_errors++;
-    }
-    n_stale += d->rule == CV_R_DWARF_STALE;
-}
-
-static void setup(void)
-{
-    cuvet_limits lim;
-
-    ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_ctx_init(&x, NULL, &lim);
-    x.emit = emit;
-    cv_cubin_init(&cubin);
-    memset(&said, 0, sizeof(said));
-    memset(&bodies, 0, sizeof(bodies));
-    n_errors = n_stale = 0;
-}
-
-static void drop_bodies(void)
-{
-    for (uint64_t i = 0; i < bodies.n; i++)
-        cv_builder_free(&cv_final_bodies_at(&bodies, i)->bytes);
-    cv_final_bodies_free(&x.mem, &bodies);
-}
-
-static void drop(void)
-{
-    drop_bodies();
-    cv_offset_maps_free(&x.mem, &said.maps);
-    cv_moves_free(&x.mem, &said.moves);
-    cv_cubin_free(&x, &cubin);
-    cv_islands_drop();
-}
-
-static void teardown(void)
-{
-    drop();
-    ck_assert_uint_eq(x.mem.live, 0);
-}
-
-static void load(const char *name)
-{
-    char path[128];
-    FILE *f;
-
-    snprintf(path, sizeof(path), "corpus/%s.cubin", name);
-    f = fopen(path, "rb");
-    ck_assert_msg(f != NULL, "%s: run from the root of the repository", path);
-    size = fread(bytes, 1, sizeof(bytes), f);
-    ck_assert_uint_lt(size, sizeof(bytes));
-    fclose(f);
-}
-
-static void examine(void)
-{
-    uint64_t extent = 0;
-
-    cv_ctx_unit(&x, size);
-    ck_assert_int_eq(cv_cubin_examine(&x, &cubin, cv_span_of(bytes, size, 0), NULL, &extent), CUVET_OK);
-    ck_assert_uint_eq(n_errors, 0);
-    x.work_left = x.work_rest = UINT64_C(1) << 40;
-}
-
-/* ---- maps: what is done to the code of each function ---- */
-
-typedef struct change {
-    const char *label;
-    uint64_t at, in, out; /* 'in' bytes come in at 'at' in place of 'out' */
-} change;
-
-static uint64_t expect_place(const change *c, uint64_t was, uint64_t code_size)
-{
-    if (was == code_size)
-        return was + c->in - c->out;
-    if (was < c->at)
-        return was;
-    return was < c->at + c->out ? c->at + c->in : was + c->in - c->out;
-}
-
-static void change_code(const change *c)
-{
-    for (uint32_t i = 1; i < cubin.sec.n; i++) {
-        cv_sec *s = cv_secs_at(&cubin.sec, i);
-        cv_offset_map m = { .section = i, .size_from = s->h.size, .first = said.moves.n };
-
-        if (s->role != CV_ROLE_TEXT)
-            continue;
-        ck_assert(cv_moves_push(&x.mem, &said.moves, (cv_moved){ 0, 0 }));
-        if (c->out)
-            ck_assert(cv_moves_push(&x.mem, &said.moves, (cv_moved){ c->at, c->at + c->in }));
-        ck_assert(cv_moves_push(&x.mem, &said.moves, (cv_moved){ c->at + c->out, c->at + c->in }));
-        m.n = said.moves.n - m.first;
-        m.size_to = s->h.size + c->in - c->out;
-        s->h.size = m.size_to; /* the picture is that of the new file */
-        ck_assert(cv_offset_maps_push(&x.mem, &said.maps, m));
-    }
-    ck_assert_uint_gt(said.maps.n, 0);
-}
-
-static uint64_t size_before(uint32_t section)
-{
-    for (uint64_t i = 0; i < said.maps.n; i++)
-        if (cv_offset_maps_at(&said.maps, i)->section == section)
-            return cv_offset_maps_at(&said.maps, i)->size_from;
-    return 0;
-}
 
 /* ---- a picture of a section, read from its bytes and relocations ---- */
 
@@ -159,14 +34,6 @@ static cv_span new_body(uint32_t section)
         if (cv_final_bodies_at(&bodies, i)->section == section)
             return cv_builder_span(&cv_final_bodies_at(&bodies, i)->bytes);
     return cv_cubin_body(&cubin, section);
-}
-
-static uint32_t section_named(const char *name)
-{
-    for (uint32_t i = 1; i < cubin.sec.n; i++)
-        if (cv_span_eq_str(cv_cubin_sec(&cubin, i)->name, name))
-            return i;
-    return 0;
 }
 
 /* What a relocation at a place names: section of the symbol, and symbol + addend. */
@@ -444,7 +311,6 @@ START_TEST(moved_files)
     cuvet_status st;
 
     load(name);
-    examine();
     change_code(c);
     st = cv_final_remap(&x, &cubin, &said, &bodies, &code);
     ck_assert_msg(st == CUVET_OK && n_errors == 0 && code == CV_FINAL_OK, "%s, %s: %d, %s", name, c->label,
@@ -469,7 +335,6 @@ END_TEST
 START_TEST(no_maps)
 {
     load(FILES[0]);
-    examine();
     ck_assert_int_eq(cv_final_remap(&x, &cubin, &said, &bodies, &code), CUVET_OK);
     ck_assert_uint_eq(bodies.n, 0);
 }
@@ -481,7 +346,6 @@ START_TEST(one_function)
     const change c = { "one", 0x40, 48, 0 };
 
     load(FILES[3]);
-    examine();
     change_code(&c);
     for (uint64_t i = 1; i < said.maps.n; i++)
         cv_secs_at(&cubin.sec, cv_offset_maps_at(&said.maps, i)->section)->h.size -= c.in;
@@ -504,161 +368,17 @@ START_TEST(one_function)
 }
 END_TEST
 
-typedef struct map_edit {
-    const char *label;
-    uint64_t from[3], to[3];
-    uint64_t size_to;
-    uint32_t section;
-    uint64_t n;
-    bool ok;
-} map_edit;
-
-START_TEST(maps)
-{
-    static const map_edit EDITS[] = {
-        { "good", { 0, 0x10, 0x20 }, { 0, 0x20, 0x20 }, 0, 0, 3, true },
-        { "places twice", { 0, 0x10, 0x10 }, { 0, 0x20, 0x30 }, 0, 0, 3, false },
-        { "places go back", { 0, 0x20, 0x10 }, { 0, 0x20, 0x30 }, 0, 0, 3, false },
-        { "code in another order", { 0, 0x10, 0x20 }, { 0x20, 0, 0x30 }, 0, 0, 3, false },
-        { "behind the code before", { 0, 0x10, 1u << 20 }, { 0, 0x10, 0x20 }, 0, 0, 3, false },
-        { "behind the code after", { 0, 0x10, 0x20 }, { 0, 0x10, 1u << 20 }, 0, 0, 3, false },
-        { "another size", { 0, 0x10, 0x20 }, { 0, 0x10, 0x20 }, 16, 0, 3, false },
-        { "no code", { 0, 0x10, 0x20 }, { 0, 0x10, 0x20 }, 0, 1, 3, false },
-        { "no section", { 0, 0x10, 0x20 }, { 0, 0x10, 0x20 }, 0, 0xFFFF, 3, false },
-        { "more than there are", { 0, 0x10, 0x20 }, { 0, 0x10, 0x20 }, 0, 0, UINT64_MAX, false },
-    };
-    const map_edit *e = &EDITS[_i];
-    cv_offset_map m = { 0 };
-
-    ck_assert_uint_eq(N(EDITS), 10);
-    load(FILES[2]);
-    examine();
-    m.section = e->section ? e->section : section_named(".text.turn");
-    m.size_from = m.size_to = cv_cubin_sec(&cubin, section_named(".text.turn"))->h.size;
-    m.size_to += e->size_to;
-    m.n = e->n;
-    for (unsigned i = 0; i < 3; i++)
-        ck_assert(cv_moves_push(&x.mem, &said.moves, (cv_moved){ e->from[i], e->to[i] }));
-    ck_assert(cv_offset_maps_push(&x.mem, &said.maps, m));
-    ck_assert_int_eq(cv_final_remap(&x, &cubin, &said, &bodies, &code), e->ok ? CUVET_OK : CUVET_E_MALFORMED);
-    ck_assert_msg(n_errors == !e->ok, "%s", e->label);
-    ck_assert_int_eq(code, e->ok ? CV_FINAL_OK : CV_FINAL_BACKEND_BAD_OUTPUT);
-    if (!e->ok) {
-        ck_assert_int_eq(last.rule, CV_R_DWARF_MAP);
-        ck_assert_uint_eq(last.want, m.section);
-        ck_assert_uint_eq(bodies.n, 0);
-    }
-}
-END_TEST
-
-/* ---- too little memory, too little work, nobody wants it ---- */
-
-typedef struct countdown {
-    uint64_t left, blocks;
-} countdown;
-
-static void *fail_acquire(void *user, size_t n)
-{
-    countdown *c = user;
-
-    return c->left-- == 0 ? (c->left = 0, NULL) : cv_alloc_default.alloc(cv_alloc_default.user, n);
-}
-
-static void *fail_resize(void *user, void *p, size_t was, size_t n)
-{
-    countdown *c = user;
-
-    return c->left-- == 0 ? (c->left = 0, NULL) : cv_alloc_default.resize(cv_alloc_default.user, p, was, n);
-}
-
-static void ok_release(void *user, void *p, size_t n)
-{
-    (void)user;
-    cv_alloc_default.release(cv_alloc_default.user, p, n);
-}
-
-START_TEST(no_memory)
-{
-    const change c = { "memory", 0x40, 0x5000, 0 };
-    countdown count = { UINT64_MAX, 0 };
-    uint64_t n = 0;
-    cuvet_status st;
-
-    load(FILES[0]); /* REL: fields are written as well */
-    examine();
-    change_code(&c);
-    x.mem.alloc = cv_alloc_default;
-    x.mem.alloc.user = &count;
-    x.mem.alloc.alloc = fail_acquire;
-    x.mem.alloc.resize = fail_resize;
-    x.mem.alloc.release = ok_release;
-    do {
-        uint64_t live = x.mem.live;
-
-        count.left = n++;
-        st = cv_final_remap(&x, &cubin, &said, &bodies, &code);
-        count.left = UINT64_MAX;
-        if (st == CUVET_OK)
-            break;
-        ck_assert_int_eq(st, CUVET_E_NOMEM);
-        ck_assert_int_eq(code, CV_FINAL_MEMORY);
-        ck_assert_uint_eq(bodies.n, 0);
-        cv_final_bodies_free(&x.mem, &bodies);
-        ck_assert_uint_eq(x.mem.live, live);
-    } while (n < 10000);
-    ck_assert_int_eq(st, CUVET_OK);
-    ck_assert_uint_gt(n, 20);
-    ck_assert_uint_eq(n_errors, 0);
-    drop_bodies();
-}
-END_TEST
-
-START_TEST(no_work)
-{
-    const change c = { "work", 0x40, 16, 0 };
-    bool cancel = true;
-    uint64_t need, live;
-
-    load(FILES[3]);
-    examine();
-    change_code(&c);
-    need = cv_ctx_work(&x);
-    ck_assert_int_eq(cv_final_remap(&x, &cubin, &said, &bodies, &code), CUVET_OK);
-    need -= cv_ctx_work(&x);
-    ck_assert_uint_gt(need, 100);
-    ck_assert_uint_lt(need, 4 * size); /* linear, with a small factor */
-    drop_bodies();
-    for (uint64_t w = 0; w < need; w += 1 + w / 16) {
-        live = x.mem.live;
-        x.work_out = false;
-        cv_ctx_set_work(&x, w);
-        ck_assert_int_eq(cv_final_remap(&x, &cubin, &said, &bodies, &code), CUVET_E_LIMIT);
-        ck_assert_int_eq(code, CV_FINAL_LIMIT);
-        ck_assert_uint_eq(bodies.n, 0);
-        cv_final_bodies_free(&x.mem, &bodies);
-        ck_assert_uint_eq(x.mem.live, live);
-    }
-    x.cancel = &cancel;
-    cv_ctx_set_work(&x, 0);
-    ck_assert_int_eq(cv_final_remap(&x, &cubin, &said, &bodies, &code), CUVET_E_CANCELLED);
-    ck_assert_int_eq(code, CV_FINAL_CANCELLED);
-}
-END_TEST
-
 Suite *suite_remap(void);
 Suite *suite_remap(void)
 {
     Suite *s = suite_create("remap");
     TCase *t = tcase_create("remap");
 
-    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_checked_fixture(t, remap_setup, remap_teardown);
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, moved_files, 0, (int)(N(FILES) * N(CHANGES)));
     tcase_add_test(t, no_maps);
     tcase_add_test(t, one_function);
-    tcase_add_loop_test(t, maps, 0, 10);
-    tcase_add_test(t, no_memory);
-    tcase_add_test(t, no_work);
     suite_add_tcase(s, t);
     return s;
 }
