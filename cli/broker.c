@@ -82,6 +82,7 @@ static bool send_request(int fd, const cuvet_compile_request *q)
     broker_request head = { .mark = BROKER_REQUEST,
                             .ltoir = q->ltoir,
                             .suffix = q->suffix,
+                            .cubin = q->cubin,
                             .sm = q->sm,
                             .threads = q->threads,
                             .n_options = (uint32_t)q->n_options,
