@@ -26,6 +26,18 @@ cuvet_status cv_final_nomem(cv_final_job *j)
     return cv_nomem(j->x, 0);
 }
 
+/* What the backend wrote is the result. */
+static void adopt(cv_final_job *j)
+{
+    const cv_block all = *j->out;
+
+    *j->out = j->made;
+    j->made = all;
+    cv_cubin_free(j->x, &j->result);
+    j->result = j->picture;
+    cv_cubin_init(&j->picture);
+}
+
 /* What the backend wrote, with what the stages before have to change in it. */
 static cuvet_status write_file(cv_final_job *j)
 {
@@ -36,13 +48,7 @@ static cuvet_status write_file(cv_final_job *j)
     if (j->verbatim)
         return cv_block_copy(j->x, j->out, j->in);
     if (j->bodies.n == 0) {
-        const cv_block all = *j->out;
-        const cv_cubin other = j->result;
-
-        *j->out = j->made;
-        j->made = all;
-        j->result = j->picture;
-        j->picture = other;
+        adopt(j);
         return CUVET_OK;
     }
     s = cv_rewrite_plan(j->x, &r);
