@@ -24,7 +24,7 @@ touch -d 2026-01-01T00:00:00Z "$work"/*.cu # the time of the source is in the li
 cd "$work"
 # build NAME ARCH FLAGS_OF_PTXAS FLAGS...: in two steps, as nvcc gives its PTX a name that goes into the notes
 build() {
-    nvcc -ptx -arch="compute_$2" -frandom-seed=1 "${@:4}" -o "$1.ptx" lines.cu
+    nvcc -ptx -arch="compute_$2" -frandom-seed=1 "${@:4}" -o "$1.ptx" "${source:-lines.cu}"
     # shellcheck disable=SC2086
     ptxas -arch="sm_$2" $3 -o "$1.cubin" "$1.ptx"
 }
@@ -33,6 +33,7 @@ build lines.sm_90.lineinfo 90 "-lineinfo" -lineinfo
 build lines.sm_100.lineinfo 100 "-lineinfo" -lineinfo
 build lines.sm_100.g.rdc 100 "-g -c" -G -rdc=true
 build lines.sm_120.lineinfo.rdc 120 "-lineinfo -c" -lineinfo -rdc=true
+source=wide.cu build wide.sm_100.rdc 100 "-c" -rdc=true
 if [ "${1:-}" = --compare ]; then
     for f in *.cubin; do
         cmp "$f" "$here/$f" && echo "same: $f"

@@ -130,3 +130,24 @@ uint32_t section_named(const char *name)
             return i;
     return 0;
 }
+
+void load_bytes(cv_span s)
+{
+    ck_assert_uint_lt(s.len, sizeof(bytes));
+    cv_span_copy(s, bytes);
+    size = s.len;
+    cv_cubin_free(&x, &cubin);
+    cv_cubin_init(&cubin);
+    examine();
+}
+
+cv_span loaded(void)
+{
+    return cv_span_of(bytes, size, 0);
+}
+
+void patch_loaded(uint64_t at, uint8_t value)
+{
+    ck_assert_uint_lt(at, size);
+    bytes[at] = value;
+}

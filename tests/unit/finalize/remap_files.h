@@ -26,6 +26,11 @@ void remap_teardown(void);
 void drop_bodies(void);
 /* A file of corpus/, without its suffix, examined. */
 void load(const char *name);
+/* Other bytes in its place. */
+void load_bytes(cv_span s);
+/* All bytes of the file. */
+cv_span loaded(void);
+void patch_loaded(uint64_t at, uint8_t value);
 void change_code(const change *c);
 /* Where a place of code of that size should be afterwards. */
 uint64_t expect_place(const change *c, uint64_t was, uint64_t code_size);
