@@ -453,6 +453,25 @@ def make_model():
     put("model", "nocode.sm_100.rdc", sample("nocode.sm_100.rdc.cubin"))
 
 
+def make_finalize():
+    """Parameters: target << 8 (2: sm_103, 5: sm_121), form << 12 (1: plain code), phase << 14, self check 16, note 18."""
+    small = sample("nocode.sm_100.rdc.cubin")
+    code = sample("plain.sm_100.cubin")
+    put("finalize", "same", small)
+    for name, param in (("copy", 2 << 8), ("strip", 1 << 12), ("strip-103", 2 << 8 | 1 << 12), ("note", 2 << 8 | 1 << 18),
+                        ("strip-note-check", 1 << 12 | 5 << 16), ("prelink", 1 << 14), ("postlink", 2 << 14 | 2 << 12),
+                        ("mercury", 3 << 12), ("no-fastpath", 2 << 8 | 1 << 17)):
+        put("finalize", name, code + trailer(param))
+    put("finalize", "rdc-strip", sample("plain.sm_100.rdc.cubin") + trailer(1 << 12))
+    put("finalize", "lineinfo-strip", sample("plain.sm_120.lineinfo.cubin") + trailer(5 << 8 | 1 << 12))
+    put("finalize", "accelerated", sample("plain.sm_100a.rdc.cubin") + trailer(1 << 8 | 1 << 12))
+    put("finalize", "plain-code", sample("plain.sm_90.rdc.cubin") + trailer(1 << 12))
+    for name, file in (("100", "plain.sm_100.cubin"), ("100a", "plain.sm_100a.cubin"), ("120", "plain.sm_120.cubin"),
+                       ("90", "plain.sm_90.cubin")):
+        data = sample(file)
+        put("compat", name, next(body for n, _, body in sections(data) if n == ".nv.compat"))
+
+
 def make_dump():
     if os.path.exists(os.path.join(os.path.dirname(HERE), "fuzz", "target_elf_api.c")):
         for c in CUBINS[:4] + CUBINS[-2:]:
@@ -463,7 +482,7 @@ def make_dump():
 def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_host, make_ptx, make_classify, make_scan,
-                 make_input, make_link, make_relocate, make_model, make_dump):
+                 make_input, make_link, make_relocate, make_model, make_finalize, make_dump):
         make()
     have = {(t, f) for t in os.listdir(HERE) if os.path.isdir(os.path.join(HERE, t, "seed"))
             for f in os.listdir(os.path.join(HERE, t, "seed"))}

@@ -150,6 +150,10 @@ TARGETS["linkfile"] = lambda: archive() + host() + elf() + names() + [b"def _", 
 for stage in ("resolve", "layout", "writer"):
     TARGETS[stage] = TARGETS["link"]
 TARGETS["model"] = TARGETS["cubin"]
+# Targets, forms, phases, switches: the parameters of fuzz/target_finalize.c.
+TARGETS["finalize"] = lambda: TARGETS["cubin"]() + [u32(t << 8 | k << 12) + u32(0x5A465643) for t in range(6) for k in range(4)] + \
+    [u32(1 << b) + u32(0x5A465643) for b in range(14, 25)]
+TARGETS["compat"] = TARGETS["tlv"]
 # A relocation is symbol, type, offset; see fuzz/target_relocate.c.
 TARGETS["relocate"] = lambda: [bytes([s, int(r[0], 0)]) for s in (5, 7, 9, 11, 15) for r in rows("relocs", "RELOC_CUDA")
                                if int(r[0], 0) < 124 and int(r[2], 0)] + edges()

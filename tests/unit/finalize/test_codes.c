@@ -36,7 +36,7 @@ static void twice(void)
 }
 static void rel(void)
 {
-    size_t h = ff_section(".rela.debug_frame", NULL),
+    size_t h = ff_section(".rela.text", NULL),
            name = ff_get(ff_section(".shstrtab", NULL) + 24, 8) + ff_get(h, 4);
     char text[300];
 
@@ -124,7 +124,7 @@ static const row ROWS[] = {
     { "attribute twice", C100, twice, 0, 0, 0, 0, CV_KIND_NONE, CV_FINAL_TWICE, CV_R_COMPAT_TWICE, ANYWHERE },
     { "Mercury twice", "plain.sm_90.cubin", NULL, FLAGS, 1, 1, 0, CV_KIND_MERCURY, CV_FINAL_ARCH,
       CV_R_FINAL_SAME_MERCURY, FLAGS },
-    { "REL", R100, rel, 0, 0, 0, 0, CV_KIND_SASS, CV_FINAL_REL, CV_R_FINAL_REL, ANYWHERE },
+    { "REL", "dynshared.sm_100.cubin", rel, 0, 0, 0, 0, CV_KIND_SASS, CV_FINAL_REL, CV_R_FINAL_REL, ANYWHERE },
     { "relocation", C100, reloc, 0, 0, 0, 0, CV_KIND_NONE, CV_FINAL_RELOC, CV_R_RELOC_TYPE, ANYWHERE },
     { "uplift", "plain.sm_90.cubin", NULL, 0, 0, 0, 0, CV_KIND_CAPMERC, CV_FINAL_UPLIFT, CV_R_FINAL_UPLIFT,
       FLAGS },
