@@ -471,12 +471,56 @@ def make_dwarf():
     put("dwarf", "still", unit + trailer(1 << 16))
 
 
+def make_backend():
+    # see fuzz/target_backend.c: an object, then what a backend makes of it; targets as there
+    def made(name, edits, param=0, body=lambda b: b):
+        good = sample(name + ".cubin")
+        out = bytearray(good)
+        for at, value in edits:
+            out[at] = value
+        return good + body(bytes(out)) + trailer(param)
+
+    to_103 = [(49, 103)]
+    put("backend", "good", made("nocode.sm_100.rdc", to_103, 1 << 8))
+    put("backend", "code", made("two_a.sm_100.rdc", to_103, 1 << 8))
+    put("backend", "made-again", made("two_a.sm_100.rdc", to_103, 1 << 8 | 1 << 12))
+    put("backend", "moved", made("plain.sm_100.g.rdc", to_103, 1 << 8 | 3 << 12))
+    put("backend", "moved-lines", made("plain.sm_100.lineinfo", to_103, 1 << 8 | 3 << 12))
+    put("backend", "wrong-machine", made("two_a.sm_100.rdc", [(49, 110)], 1 << 8))
+    put("backend", "wrong-kind", made("two_a.sm_100.rdc", [(49, 103), (48, 4)], 1 << 8))
+    put("backend", "wrong-type", made("two_a.sm_100.rdc", [(49, 103), (16, 2)], 1 << 8))
+    put("backend", "short", made("two_a.sm_100.rdc", to_103, 1 << 8, lambda b: b[:len(b) // 2]))
+    put("backend", "nothing", sample("two_a.sm_100.rdc.cubin") + trailer(1 << 8))
+    put("backend", "other-file", sample("two_a.sm_100.rdc.cubin") + sample("two_b.sm_100.rdc.cubin") + trailer(1 << 8 | 1 << 12))
+    put("backend", "external", made("two_a.sm_100.rdc", to_103, 1 << 8 | 1 << 14))
+    put("backend", "external-empty", sample("two_a.sm_100.rdc.cubin") + trailer(1 << 8 | 1 << 14))
+
+
 def make_model():
     for c in ("nocode.sm_75.rdc", "plain.sm_75", "two_a.sm_75.rdc", "indirect.sm_75.rdc", "nocode.sm_90", "plain.sm_90a", "vars.sm_75.rdc"):
         put("model", c, sample(c + ".cubin"))
     for c in OLD:
         put("model", c[:-len(".cubin")], sample(c, "legal"))
     put("model", "nocode.sm_100.rdc", sample("nocode.sm_100.rdc.cubin"))
+
+
+def make_finalize():
+    """Parameters: target << 8 (2: sm_103, 5: sm_121), form << 12 (1: plain code), phase << 14, self check 16, note 18."""
+    small = sample("nocode.sm_100.rdc.cubin")
+    code = sample("plain.sm_100.cubin")
+    put("finalize", "same", small)
+    for name, param in (("copy", 2 << 8), ("strip", 1 << 12), ("strip-103", 2 << 8 | 1 << 12), ("note", 2 << 8 | 1 << 18),
+                        ("strip-note-check", 1 << 12 | 5 << 16), ("prelink", 1 << 14), ("postlink", 2 << 14 | 2 << 12),
+                        ("mercury", 3 << 12), ("no-fastpath", 2 << 8 | 1 << 17)):
+        put("finalize", name, code + trailer(param))
+    put("finalize", "rdc-strip", sample("plain.sm_100.rdc.cubin") + trailer(1 << 12))
+    put("finalize", "lineinfo-strip", sample("plain.sm_120.lineinfo.cubin") + trailer(5 << 8 | 1 << 12))
+    put("finalize", "accelerated", sample("plain.sm_100a.rdc.cubin") + trailer(1 << 8 | 1 << 12))
+    put("finalize", "plain-code", sample("plain.sm_90.rdc.cubin") + trailer(1 << 12))
+    for name, file in (("100", "plain.sm_100.cubin"), ("100a", "plain.sm_100a.cubin"), ("120", "plain.sm_120.cubin"),
+                       ("90", "plain.sm_90.cubin")):
+        data = sample(file)
+        put("compat", name, next(body for n, _, body in sections(data) if n == ".nv.compat"))
 
 
 def make_dump():
@@ -489,7 +533,7 @@ def make_dump():
 def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_host, make_ptx, make_classify, make_scan,
-                 make_input, make_link, make_relocate, make_dwarf, make_model, make_dump):
+                 make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_dump):
         make()
     have = {(t, f) for t in os.listdir(HERE) if os.path.isdir(os.path.join(HERE, t, "seed"))
             for f in os.listdir(os.path.join(HERE, t, "seed"))}

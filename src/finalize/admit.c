@@ -24,7 +24,8 @@ static void listen(void *user, const cuvet_diag *d)
 {
     cv_final_job *j = user;
 
-    if (d->severity == CUVET_ERROR && !j->has_error) {
+    /* Without .nv.compat other rules are broken as well: that it is not there is what counts. */
+    if (d->severity == CUVET_ERROR && (!j->has_error || d->rule == CV_R_SEC_MISSING_COMPAT)) {
         j->has_error = true;
         j->first_error = (cv_rule)d->rule;
     }
@@ -151,6 +152,8 @@ static cuvet_status judge_kinds(cv_final_job *j)
     if (out == CV_KIND_NONE)
         out = j->o->phase == CV_PHASE_PRELINK ? CV_KIND_SASS : in;
     j->out_kind = out;
+    if (j->n_capsules != 0 && in != CV_KIND_CAPMERC)
+        return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_FINAL_KIND, at, in, CV_KIND_CAPMERC);
     if (in == CV_KIND_MERCURY && out == CV_KIND_MERCURY)
         return cv_final_refuse(j, CV_FINAL_ARCH, CV_R_FINAL_SAME_MERCURY, at, in, out);
     if (in == CV_KIND_SASS && j->o->phase == CV_PHASE_POSTLINK)

@@ -5,6 +5,8 @@
 
 #include "format/note/read.h"
 
+enum { TKINFO_VERSION = 2 };
+
 cv_part cv_final_part(const cv_cubin *c, uint64_t i)
 {
     const cv_sec *s = cv_cubin_sec(c, i);
@@ -122,8 +124,10 @@ static bool was_linked(const cv_final_job *j)
     if (i == 0)
         return false;
     s = cv_cubin_body(c, i);
+    /* What is of no known version was not looked into when the file was examined, and is not now. */
     while (cv_note_next(j->x, s, CV_NOTE_TKINFO, &pos, &n) == CUVET_OK)
-        if (cv_tkinfo_read(j->x, s, &n, &t) == CUVET_OK &&
+        if ((c->old_tools || cv_u32_at(s, n.desc) == TKINFO_VERSION) &&
+            cv_tkinfo_read(j->x, s, &n, &t) == CUVET_OK &&
             (cv_span_eq_str(t.tool, "nvlink") || cv_span_eq_str(t.tool, "nvJIT API") ||
              cv_span_eq_str(t.tool, "cuvet")))
             return true;
