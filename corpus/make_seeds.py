@@ -481,7 +481,7 @@ def make_backend():
         return good + body(bytes(out)) + trailer(param)
 
     to_103 = [(49, 103)]
-    put("backend", "good", made("nocode.sm_100.rdc", to_103, 1 << 8))
+    put("backend", "no-code", made("nocode.sm_100.rdc", to_103, 1 << 8))
     put("backend", "code", made("two_a.sm_100.rdc", to_103, 1 << 8))
     put("backend", "made-again", made("two_a.sm_100.rdc", to_103, 1 << 8 | 1 << 12))
     put("backend", "moved", made("plain.sm_100.g.rdc", to_103, 1 << 8 | 3 << 12))
