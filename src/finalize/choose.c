@@ -151,7 +151,7 @@ cuvet_status cv_final_transform(cv_final_job *j)
         s = examine(j, &j->picture, j->made.span);
     if (s == CUVET_OK && j->o->self_check)
         s = run_again(j);
-    if (s == CUVET_OK && j->use.backend == &cv_backend_copy)
+    if (s == CUVET_OK && j->cubin.sm != j->dst_sm && !j->said.code_changed)
         cv_report(j->x, CV_R_FINAL_FASTPATH, flags_at(j), 4, j->cubin.sm, j->dst_sm);
     if (s == CUVET_OK && j->use.backend == &cv_backend_strip)
         cv_report(j->x, CV_R_FINAL_STRIPPED, flags_at(j), 4, j->n_capsules, 0);
