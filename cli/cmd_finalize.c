@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Finalize one device ELF, or explain what would become of some. */
+#include "broker.h"
 #include "report.h"
 
 #include <errno.h>
@@ -19,6 +20,8 @@ typedef struct finalization {
     const char *out_name;
     int out_dir;
     bool json, named; /* named: the input of the diagnostics was said */
+    cli_broker broker;
+    bool has_broker;
     int rc;
 } finalization;
 
@@ -28,7 +31,7 @@ static int exit_of(cuvet_status s)
     return s == CUVET_E_NOMEM ? CLI_X_LIMIT : cli_exit_of(s);
 }
 
-static void complain(finalization *f, const char *severity)
+static void complain(const finalization *f, const char *severity)
 {
     fprintf(stderr, "cuvet: %s: ", severity);
     if (f->file) {
@@ -58,6 +61,21 @@ static void on_trace(void *user, const char *line)
     (void)user;
     cli_put_str(stderr, line);
     fputc('\n', stderr);
+}
+
+/* What the code generator said, line by line. */
+static void on_log(void *user, const char *text)
+{
+    const finalization *f = user;
+    char line[TEXT_CAP];
+
+    for (size_t n; *text; text += n + (text[n] != 0)) {
+        n = strcspn(text, "\n");
+        (void)snprintf(line, sizeof(line), "%.*s", (int)(n < sizeof(line) ? n : sizeof(line) - 1), text);
+        complain(f, "code generator");
+        cli_put_str(stderr, line);
+        fputc('\n', stderr);
+    }
 }
 
 static void arch_text(cuvet_target t, char *out, size_t cap)
@@ -254,6 +272,9 @@ static bool check(const cli_args *a)
         why = "one input at a time";
     else if (a->set[CLI_O_EXPLAIN] == (a->value[CLI_O_OUTPUT] != NULL))
         why = a->set[CLI_O_EXPLAIN] ? "--explain writes no file" : "finalize needs -o FILE, or --explain";
+    else if (a->value[CLI_O_BACKEND] && strcmp(a->value[CLI_O_BACKEND], "external") == 0 &&
+             !a->value[CLI_O_GENERATOR])
+        why = "--backend external needs --code-generator PATH";
     if (why)
         cli_complain(NULL, "%s", why);
     return !why;
@@ -274,7 +295,10 @@ static bool begin(finalization *f, const cli_args *a)
         .max_level = level ? (uint8_t)(level[0] - '0') : 0,
         .backend = a->value[CLI_O_BACKEND],
         .tool_note = a->set[CLI_O_TKINFO],
-        .trace = a->set[CLI_O_VERBOSE] ? on_trace : NULL
+        .trace = a->set[CLI_O_VERBOSE] ? on_trace : NULL,
+        .generator = f->has_broker ? &f->broker.compiler : NULL,
+        .generator_log = on_log,
+        .generator_user = f
     };
     cuvet_status s;
 
@@ -293,6 +317,23 @@ static bool begin(finalization *f, const cli_args *a)
     return s == CUVET_OK;
 }
 
+/* The code generator runs outside of the cage, asked through a broker that trusts nobody inside. */
+static bool start_broker(finalization *f, cli_needs *needs)
+{
+    const char *path = f->args->value[CLI_O_GENERATOR];
+    cuvet_status s = path ? cli_broker_external(&f->broker, path, &f->args->limits) : CUVET_OK;
+
+    f->has_broker = path && s == CUVET_OK;
+    if (f->has_broker)
+        needs->broker = f->broker.fd;
+    if (s == CUVET_OK)
+        return true;
+    cli_complain(path, "%s",
+                 s == CUVET_E_USAGE ? "a code generator is named by its absolute path" : cli_status_text(s));
+    f->rc = s == CUVET_E_USAGE ? CLI_X_USAGE : exit_of(s);
+    return false;
+}
+
 int cmd_finalize(int argc, char **argv)
 {
     cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1 };
@@ -309,11 +350,13 @@ int cmd_finalize(int argc, char **argv)
     if (a.value[CLI_O_OUTPUT] && !open_output(&f, a.value[CLI_O_OUTPUT]))
         return CLI_X_IO;
     needs.out_dir = f.out_dir;
-    if (begin(&f, &a)) {
+    if (start_broker(&f, &needs) && begin(&f, &a)) {
         rc = cli_each_input(&a, &needs, on_input, &f);
         f.rc = cli_worse(f.rc, rc);
     }
     cuvet_ctx_destroy(f.ctx);
+    if (f.has_broker)
+        cli_broker_stop(&f.broker);
     if (f.out_dir >= 0)
         (void)close(f.out_dir); /* a directory: nothing is buffered in it */
     return cli_worse(f.rc, cli_json_ok() ? CLI_X_CLEAN : CLI_X_INTERNAL);

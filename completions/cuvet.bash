@@ -47,7 +47,7 @@ _cuvet()
         finalize,--sandbox) words='auto required' ;;
         finalize,--binary-kind) words='sass capmerc mercury' ;;
         finalize,--opportunistic-finalization-lvl) words='0 1 2 3 4' ;;
-        finalize,--backend) words='copy strip' ;;
+        finalize,--backend) words='copy strip external' ;;
         finalize,--arch-policy) words='reference exact' ;;
         finalize,--format) words='text ndjson' ;;
         *)
@@ -60,7 +60,7 @@ _cuvet()
             rules) words='--format --help --version' ;;
             select) words='--format --limit --limits --list-limits --sandbox --no-sandbox --arch --arch-policy --request --compiler --output --force --help --version' ;;
             link) words='--limit --limits --list-limits --sandbox --no-sandbox --arch-policy --compat-r --help --version' ;;
-            finalize) words='--limit --limits --list-limits --sandbox --no-sandbox --arch --binary-kind --cap-merc --self-check --fastpath-off --opportunistic-finalization-lvl --backend --tkinfo --explain --verbose --output --arch-policy --format --help --version' ;;
+            finalize) words='--limit --limits --list-limits --sandbox --no-sandbox --arch --binary-kind --cap-merc --self-check --fastpath-off --opportunistic-finalization-lvl --backend --code-generator --tkinfo --explain --verbose --output --arch-policy --format --help --version' ;;
             help) words='--help --version scan list unpack dump map rules select link finalize help' ;;
             esac ;;
         esac

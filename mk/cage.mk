@@ -11,7 +11,7 @@ $(BUILD)/tests/cage_probe: $(BUILD)/obj/tests/cage/probe.o $(BUILD)/obj/cli/sand
 	$(Q)$(CC) $(MODE_FLAGS) $(CFLAGS) $(MODE_LINK) $(LDFLAGS) -pie -o $@ $^ -lseccomp -pthread
 -include $(BUILD)/obj/tests/cage/probe.d
 
-$(eval $(call test_rule,broker,tests/broker,$(patsubst %,$(BUILD)/obj/cli/%.o,broker broker_serve sandbox)))
+$(eval $(call test_rule,broker,tests/broker,$(patsubst %,$(BUILD)/obj/cli/%.o,broker broker_serve sandbox) $(BUILD)/libcuvet.a))
 $(BUILD)/tests/broker: LIB_LIBS += -lseccomp
 
 TEST_BINS += $(BUILD)/tests/broker

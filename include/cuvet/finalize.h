@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /** Finalizer: a finished device ELF in, the same program for another target or in another form out, as far as
  * that can be done without making code: same bytes for a target that the compiler allowed, or without its
- * capsules. What would need a code generator is refused, and says so. What comes out is examined and compared
- * with what went in. */
+ * capsules. What would need a code generator is refused, and says so, unless one is plugged in. What comes
+ * out is examined and compared with what went in. */
 #ifndef CUVET_FINALIZE_H
 #define CUVET_FINALIZE_H
 
+#include <cuvet/compiler.h>
 #include <cuvet/context.h>
 #include <cuvet/target.h>
 
@@ -36,13 +37,20 @@ typedef struct cuvet_finalize_options {
     bool fastpath_off;        /**< no code is taken as it is for another target */
     bool self_check;          /**< the backend runs twice and must do the same */
     uint8_t max_level;   /**< levels of opportunistic finalization above it are not believed; 1 to 4, 0: 2 */
-    const char *backend; /**< the only one to use: "copy" or "strip"; NULL: whichever can */
+    const char *backend; /**< the only one to use: "copy", "strip", "external"; NULL: whichever can */
     uint64_t max_output; /**< bytes of a result; 0: the limit of inputs */
     bool tool_note;      /**< add a note of our own, with the names below (NULL: ours) */
     const char *tool, *tool_version;
     const char *tool_command;                    /**< command line in that note; NULL: none */
     void (*trace)(void *user, const char *line); /**< lines in the words of the reference; may be NULL */
     void *trace_user;
+    /** A code generator for the backend "external", asked with requests for a 'cubin': relocatable code with
+     * capsules only, whose code is made again. NULL: none. What *generator points to is copied, its user has
+     * to last. */
+    const cuvet_compiler *generator;
+    /** What it said, made safe; one call for each time it said something. May be NULL */
+    void (*generator_log)(void *user, const char *text);
+    void *generator_user;
 } cuvet_finalize_options;
 
 /** How the last finalization ended; bytes are borrowed until the next one, or destroy. */

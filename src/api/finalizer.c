@@ -5,11 +5,12 @@
 #include <sys/random.h>
 
 #include "api/ctx.h"
+#include "finalize/external.h"
 #include "finalize/job.h"
 #include "io/sink.h"
 #include "model/admit.h"
 
-enum { LEVEL_DEFAULT = 2, LEVEL_MOST = 4, BACKENDS = 2, TEXT_MOST = 65535 };
+enum { LEVEL_DEFAULT = 2, LEVEL_MOST = 4, BACKENDS = 3, TEXT_MOST = 65535 };
 
 typedef enum state { FRESH, DONE, POISONED } state;
 
@@ -17,6 +18,7 @@ typedef struct finalizer {
     cv_ctx x;
     cv_final_options o;
     cv_backend_use backend[BACKENDS];
+    cv_final_tool generator;
     cv_block text[3]; /* tool, its version, its command line */
     state state;
     cv_block out;
@@ -83,14 +85,20 @@ static cuvet_status keep_text(finalizer *k, cv_block *to, const char *text, cv_s
     return s;
 }
 
-static cuvet_status choose_backends(finalizer *k, const char *name)
+static cuvet_status choose_backends(finalizer *k, const cuvet_finalize_options *opt)
 {
-    static const cv_backend *const ALL[BACKENDS] = { &cv_backend_copy, &cv_backend_strip };
+    const cv_backend_use all[BACKENDS] = { { &cv_backend_copy, NULL },
+                                           { &cv_backend_strip, NULL },
+                                           { &cv_backend_external, &k->generator } };
     size_t n = 0;
 
-    for (size_t i = 0; i < BACKENDS; i++)
-        if (!name || same_text(name, CV_ARRAY_GET(ALL, i)->name))
-            CV_ARRAY_SET(k->backend, n++, ((cv_backend_use){ .backend = CV_ARRAY_GET(ALL, i) }));
+    if (opt->generator && (opt->generator->size != sizeof(*opt->generator) || !opt->generator->compile))
+        return CUVET_E_USAGE;
+    if (opt->generator)
+        k->generator = (cv_final_tool){ *opt->generator, opt->generator_log, opt->generator_user };
+    for (size_t i = 0; i < (opt->generator ? BACKENDS : BACKENDS - 1u); i++)
+        if (!opt->backend || same_text(opt->backend, CV_ARRAY_GET(all, i).backend->name))
+            CV_ARRAY_SET(k->backend, n++, CV_ARRAY_GET(all, i));
     k->o.backend = k->backend;
     k->o.n_backends = n;
     return n ? CUVET_OK : CUVET_E_USAGE;
@@ -115,7 +123,7 @@ static cuvet_status configure(finalizer *k, const cuvet_finalize_options *opt)
                                .max_output = opt->max_output,
                                .trace = opt->trace,
                                .trace_user = opt->trace_user };
-    s = choose_backends(k, opt->backend);
+    s = choose_backends(k, opt);
     if (s == CUVET_OK && opt->tool_note)
         s = keep_text(k, CV_ARRAY_AT(k->text, 0), opt->tool ? opt->tool : "cuvet", &k->o.tool);
     if (s == CUVET_OK && opt->tool_note)
