@@ -125,7 +125,9 @@ static void free_said(cv_final_job *j, cv_backend_out *said)
 /* Once more: a backend that works does the same twice. */
 static cuvet_status run_again(cv_final_job *j)
 {
-    cv_final_same q = { .a = &j->picture, .b = &j->result, .key = { j->o->key[0], j->o->key[1] } };
+    cv_final_same q = { .a = &j->picture,
+                        .b = &j->result,
+                        .key = { CV_ARRAY_GET(j->o->key, 0), CV_ARRAY_GET(j->o->key, 1) } };
     cv_backend_out said = { 0 };
     cv_block again = { 0 };
     cuvet_status s = run(j, &again, &said);

@@ -62,10 +62,11 @@ static cuvet_status gather(walk *w, const cv_cubin *c, const cv_u8s *part, cv_pa
 
     cv_keys_clear(out);
     for (uint64_t i = 1; i < c->sec.n; i++) {
-        cv_span name = cv_final_plain_name(cv_cubin_sec(c, i));
+        cv_span name;
 
         if (!counts(c, part, i, &p) || p != want)
             continue;
+        name = cv_final_plain_name(cv_cubin_sec(c, i));
         if (!cv_work(w->x, name.len / 4 + 1, name.off))
             return out_of(w, false);
         if (!cv_keys_push(&w->x->mem, out, (cv_key){ cv_siphash(w->q->key, name), i }))

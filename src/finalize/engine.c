@@ -122,12 +122,10 @@ static void tell_begin(const cv_final_job *j)
 {
     bool post = j->o->phase == CV_PHASE_POSTLINK, alone = j->o->phase == CV_PHASE_ALONE;
     cv_kind out = j->o->kind;
-    char flags[] = "Flags [ 0 | 0 ]";
+    const char *flags = out == CV_KIND_CAPMERC   ? "Flags [ 1 | 0 ]"
+                        : out == CV_KIND_MERCURY ? "Flags [ 0 | 1 ]"
+                                                 : "Flags [ 0 | 0 ]";
 
-    if (out == CV_KIND_CAPMERC)
-        flags[8] = '1';
-    else if (out == CV_KIND_MERCURY)
-        flags[12] = '1';
     tell(j, "Input ELF: ", j->name ? j->name : "in-memory-ELF-image");
     if (!j->name)
         tell(j, "JIT Path", NULL);

@@ -39,7 +39,7 @@ cuvet_status cv_final_verify(cv_final_job *j)
                         .part = stripped ? &j->part : NULL,
                         .bodies = &j->bodies,
                         .made_again = j->said.code_changed,
-                        .key = { j->o->key[0], j->o->key[1] } };
+                        .key = { CV_ARRAY_GET(j->o->key, 0), CV_ARRAY_GET(j->o->key, 1) } };
     cv_final code = CV_FINAL_OK;
     cuvet_status s;
 

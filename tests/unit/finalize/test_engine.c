@@ -4,6 +4,7 @@
 #include "fixture.h"
 
 #include "finalize/compare.h"
+#include "finalize/rewrite.h"
 
 enum { FLAGS = 48, SM = 49 };
 
@@ -436,6 +437,82 @@ START_TEST(names)
 }
 END_TEST
 
+/* A plan that says something else than what is written: CV-FINAL-033, and nothing is complete. */
+START_TEST(passes)
+{
+    for (int more = -1; more <= 1; more += 2) {
+        cv_block out = { 0 };
+        cv_rewrite r = { .kind = CV_KIND_CAPMERC, .sm = 100 };
+        cv_final_sink sink = { .x = &ff_x, .to = &out, .most = UINT64_MAX };
+        uint64_t extent;
+        cv_cubin c;
+
+        ff_load("plain.sm_100.cubin");
+        cv_ctx_unit(&ff_x, 64 * ff.n);
+        cv_cubin_init(&c);
+        ck_assert_int_eq(cv_cubin_examine(&ff_x, &c, cv_span_of(ff.bytes, ff.n, 0), NULL, &extent), CUVET_OK);
+        r.c = &c;
+        ck_assert_int_eq(cv_rewrite_plan(&ff_x, &r), CUVET_OK);
+        r.total = (uint64_t)((int64_t)r.total + more);
+        ck_assert_int_eq(cv_rewrite_write(&ff_x, &r, &sink), CUVET_E_INTERNAL);
+        ck_assert(!sink.done);
+        ck_assert(ff_said(CV_R_FINAL_PASSES));
+        cv_rewrite_free(&ff_x, &r);
+        cv_cubin_free(&ff_x, &c);
+        cv_block_free(&ff_x, &out);
+        cv_islands_drop();
+    }
+}
+END_TEST
+
+/* What must hold after the stages, each clause broken once; a broken one is CV-FINAL-034 with the number of
+ * the stage. */
+START_TEST(invariants)
+{
+    cv_final_options o = ff_options(103, CV_KIND_SASS);
+    cv_final_job *j = &ff_job;
+    cv_final_body body = { .section = 3 };
+
+    ff_load("plain.sm_100.cubin");
+    cv_ctx_unit(&ff_x, 4 * ff.n);
+    ck_assert_int_eq(cv_final_run(j, &ff_x, &o, cv_span_of(ff.bytes, ff.n, 0), "x", &ff_out), CUVET_OK);
+#define BREAKS(check, change, back)                                                                          \
+    ck_assert(check(j));                                                                                     \
+    change;                                                                                                  \
+    ck_assert(!check(j));                                                                                    \
+    back;                                                                                                    \
+    ck_assert(check(j))
+    BREAKS(cv_final_admit_holds, j->cubin.extent++, j->cubin.extent--);
+    BREAKS(cv_final_admit_holds, j->cubin.exe = false, j->cubin.exe = true);
+    BREAKS(cv_final_admit_holds, j->cubin.abi8 = false, j->cubin.abi8 = true);
+    BREAKS(cv_final_admit_holds, j->out_kind = CV_KIND_NONE, j->out_kind = CV_KIND_SASS);
+    BREAKS(cv_final_admit_holds, j->dst_sm = 0, j->dst_sm = 103);
+    BREAKS(cv_final_classify_holds, j->part.n--, j->part.n++);
+    BREAKS(cv_final_classify_holds, j->in_kind = CV_KIND_SASS, j->in_kind = CV_KIND_CAPMERC);
+    BREAKS(cv_final_classify_holds, *cv_u8s_at(&j->part, 1) = CV_PART_TWIN,
+           *cv_u8s_at(&j->part, 1) = CV_PART_STRINGS);
+    j->picture = j->result; /* as it was before the file was written */
+    ck_assert(cv_final_transform_holds(j) == (j->made.span.len == j->picture.extent));
+    BREAKS(cv_final_notes_holds,
+           ck_assert(cv_final_bodies_push(&ff_x.mem, &j->bodies, (cv_final_body){ .section = 0 })),
+           j->bodies.n = 0);
+    ck_assert(cv_final_bodies_push(&ff_x.mem, &j->bodies, body));
+    BREAKS(cv_final_notes_holds, ck_assert(cv_final_bodies_push(&ff_x.mem, &j->bodies, body)),
+           j->bodies.n = 1);
+    BREAKS(cv_final_notes_holds, cv_final_bodies_at(&j->bodies, 0)->section = 9999,
+           cv_final_bodies_at(&j->bodies, 0)->section = 3);
+    cv_final_bodies_free(&ff_x.mem, &j->bodies);
+    cv_cubin_init(&j->picture);
+    j->stage = 4;
+    j->code = CV_FINAL_OK;
+    ck_assert_int_eq(cv_final_broken(j), CUVET_E_INTERNAL);
+    ck_assert_int_eq(j->code, CV_FINAL_INTERNAL);
+    ck_assert_uint_eq(ff_diag(CV_R_FINAL_INVARIANT)->got, 4);
+    cv_final_end(j);
+    cv_islands_drop();
+}
+END_TEST
+
 static char trace[1000];
 
 static void on_trace(void *user, const char *line)
@@ -489,6 +566,8 @@ Suite *suite_engine(void)
     tcase_add_test(c, choice);
     tcase_add_test(c, matching);
     tcase_add_test(c, names);
+    tcase_add_test(c, passes);
+    tcase_add_test(c, invariants);
     tcase_add_test(c, traces);
     suite_add_tcase(s, c);
     return s;
