@@ -184,6 +184,24 @@ def bench_select(t, b):
     t.add("16 members", "bind + select", float(r["select_ns"]), "ns", note="and the chosen cubin examined and admitted")
 
 
+def bench_finalize(t, b):
+    """1,000 objects for another machine and without capsules, against a copy of the same bytes in memory. CUVET_BENCH_OBJECTS
+    (separated by ':') names others, relocatable ones for sm_100 that may go to sm_103."""
+    tool = os.path.join(b, "bench", "finalize")
+    if not os.path.exists(tool):
+        return
+    named = [f for f in os.environ.get("CUVET_BENCH_OBJECTS", "").split(":") if f]
+    files = named or [f for f in sorted(glob.glob(os.path.join(ROOT, "corpus", "samples", "*.sm_100.*cubin")))
+                      if "nocode" not in f and "sm_100a" not in f]
+    files = (files * 1000)[:1000]
+    for what, target in (("copy", "103"), ("strip", "0")):
+        r = words(Run([tool, what, target, "20", *files], output=True).text)
+        ns, plain, size = float(r["ns"]), float(r["plain"]), int(r["bytes"])
+        t.add("1,000 objects", "finalize, %s" % what, size / ns, "GB/s",
+              note="%.1f us each of %d bytes; a bare copy %.1f GB/s, %.0f times as fast" %
+              (ns / 1e3 / len(files), size // len(files), size / plain, ns / plain))
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ap.add_argument("--build", required=True)
@@ -206,6 +224,7 @@ def main():
             bench_validate(t, args.build, f, args.pairs)
         bench_input(t, args.build)
         bench_select(t, args.build)
+        bench_finalize(t, args.build)
     with open(os.path.join(args.build, "bench.json"), "w", encoding="ascii") as f:
         json.dump({"spin": spin, "pairs": args.pairs, "rows": t.rows}, f, indent=1)
     met = sum(r["met"] is True for r in t.rows)

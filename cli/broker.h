@@ -34,6 +34,9 @@ typedef struct cli_broker {
 /** Fork the broker, which runs `real` (of cuvet_compiler_external()) for whoever asks through b->compiler.
  * Before any input is opened. `real` may be released afterwards. @return CUVET_OK · CUVET_E_IO (errno). */
 cuvet_status cli_broker_start(cli_broker *b, const cuvet_compiler *real, const cli_broker_rules *rules);
+/** The same for an external program, of this absolute path, with limits as for members. @return and USAGE
+ * (the path), NOMEM */
+cuvet_status cli_broker_external(cli_broker *b, const char *path, const cuvet_limits *l);
 /** Close the stream, at which the broker ends. Only after a successful start. */
 void cli_broker_stop(cli_broker *b);
 

@@ -11,8 +11,6 @@
 
 #include "broker.h"
 
-#define LOG_MAX (UINT64_C(64) * 1024)
-
 typedef struct selection {
     const cli_args *args;
     cuvet_input_config cfg;
@@ -287,23 +285,12 @@ static bool configure(selection *s, const cli_args *a)
 /* The compiler runs outside of the cage, asked through a broker that trusts nobody inside. */
 static int start_broker(selection *s, const cli_args *a)
 {
-    const cuvet_external ext = { .size = sizeof(ext), .path = a->value[CLI_O_COMPILER] };
-    const cli_broker_rules rules = { .input = a->limits.member,
-                                     .options = a->limits.options,
-                                     .option_bytes = a->limits.option_bytes,
-                                     .output = a->limits.member,
-                                     .log = LOG_MAX };
-    cuvet_compiler real = { 0 };
-    cuvet_status st = cuvet_compiler_external(&ext, NULL, &real);
+    cuvet_status st = cli_broker_external(&s->broker, a->value[CLI_O_COMPILER], &a->limits);
 
-    if (st == CUVET_OK) {
-        st = cli_broker_start(&s->broker, &real, &rules);
-        s->has_broker = st == CUVET_OK;
-        cuvet_compiler_release(&real);
-    }
+    s->has_broker = st == CUVET_OK;
     if (st == CUVET_OK)
         return CLI_X_CLEAN;
-    cli_complain(ext.path, "%s",
+    cli_complain(a->value[CLI_O_COMPILER], "%s",
                  st == CUVET_E_USAGE ? "a compiler is named by its absolute path" : cli_status_text(st));
     return st == CUVET_E_USAGE ? CLI_X_USAGE : cli_exit_of(st);
 }

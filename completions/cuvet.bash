@@ -7,7 +7,7 @@ _cuvet()
     if [ "$cur" = = ]; then cur=; fi
     if [ "$prev" = = ]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words='scan list unpack dump map rules select link help --help --version'
+        words='scan list unpack dump map rules select link finalize help --help --version'
     else
         case $command,$prev in
         scan,--format) words='text ndjson sarif' ;;
@@ -42,6 +42,14 @@ _cuvet()
         link,--limits) words='strict roomy tiny' ;;
         link,--sandbox) words='auto required' ;;
         link,--arch-policy) words='reference exact' ;;
+        finalize,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates='; compopt -o nospace ;;
+        finalize,--limits) words='strict roomy tiny' ;;
+        finalize,--sandbox) words='auto required' ;;
+        finalize,--binary-kind) words='sass capmerc mercury' ;;
+        finalize,--opportunistic-finalization-lvl) words='0 1 2 3 4' ;;
+        finalize,--backend) words='copy strip external' ;;
+        finalize,--arch-policy) words='reference exact' ;;
+        finalize,--format) words='text ndjson' ;;
         *)
             case $command in
             scan) words='--format --notes --recursive --jobs --limit --limits --list-limits --no-progress --sandbox --no-sandbox --arch --help --version' ;;
@@ -52,7 +60,8 @@ _cuvet()
             rules) words='--format --help --version' ;;
             select) words='--format --limit --limits --list-limits --sandbox --no-sandbox --arch --arch-policy --request --compiler --output --force --help --version' ;;
             link) words='--limit --limits --list-limits --sandbox --no-sandbox --arch-policy --compat-r --help --version' ;;
-            help) words='--help --version scan list unpack dump map rules select link help' ;;
+            finalize) words='--limit --limits --list-limits --sandbox --no-sandbox --arch --binary-kind --cap-merc --self-check --fastpath-off --opportunistic-finalization-lvl --backend --code-generator --tkinfo --explain --verbose --output --arch-policy --format --help --version' ;;
+            help) words='--help --version scan list unpack dump map rules select link finalize help' ;;
             esac ;;
         esac
     fi

@@ -194,6 +194,7 @@ case(
 case('NOTE_PADDING', 'tkinfo-padding', P90, note_padding)
 case('SEC_DUPLICATE', 'tkinfo-twice', P90, lambda e: e.section('.nv.callgraph', 'name', e.sget(TK, 'name')))
 case('TKINFO_ARCH', 'tkinfo-arch', P90, lambda e: e.raw(bytes(e.data).index(b'-arch sm_90') + 9, b'80'))
+case('TKINFO_RETARGET', 'tkinfo-retarget', 'plain.sm_100.cubin', lambda e: e.raw(49, b'\x67'))
 case(
     'COMPAT_ACCEL',
     'tkinfo-arch-a',

@@ -445,12 +445,82 @@ def make_relocate():
     put("relocate", "unknown-type", bytes([0, 0]) + ops(((7, 255, *([9] * 8), 5, 16, 1), (7, 116, 5, 0, 1))))
 
 
+def make_dwarf():
+    # see fuzz/target_dwarf.c: where bytes come in, how many of them, frames
+    def params(frames, at, more):
+        return trailer(frames << 8 | at << 9 | more << 13)
+
+    put("dwarf", "empty", b"")
+    for name in ("lines.sm_75.g.rdc", "lines.sm_90.lineinfo", "lines.sm_100.lineinfo", "lines.sm_120.lineinfo.rdc"):
+        for section, _, body in sections(sample(name + ".cubin", "finalize")):
+            if section in (".debug_line", ".nv_debug_line_sass", ".debug_frame") and len(body) < 2048:
+                put("dwarf", name + section, body + params(section == ".debug_frame", 4, 0))
+    head = bytes([2, 0, 17, 0, 0, 0, 1, 1, 0xFB, 14, 10, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0])
+    forms = bytes([0, 9, 2] + [0] * 8 + [1, 0xF0, 2, 0xA0, 0, 1, 8, 9, 15, 0, 0, 4, 0x90, 1, 2, 3, 0x10, 2, 16, 0, 1, 1])
+    unit = struct.pack("<I", len(head + forms)) + head + forms
+    common = struct.pack("<IQQ", 0xFFFFFFFF, 20, (1 << 64) - 1) + bytes([3, 0, 4, 0x7C, 15, 12, 0x81, 0, 8, 0x81, 0, 0])
+    ops = bytes([0x44, 2, 8, 3, 4, 0, 4, 4, 0, 0, 0, 0])
+    frame = struct.pack("<IQQQQ", 0xFFFFFFFF, 36, 0, 0, 0x60) + ops
+    narrow = struct.pack("<II", 12, 0xFFFFFFFF) + bytes([3, 0, 4, 0x7C, 15, 0, 0, 0]) + struct.pack("<IIQQ", 32, 0, 0, 0x60) + ops
+    for i in range(8):
+        put("dwarf", "all-forms-of-lines-%d" % i, unit + params(0, i, i))
+        put("dwarf", "all-forms-of-frames-%d" % i, common + frame + params(1, i, i))
+    put("dwarf", "two-units", unit + unit + params(0, 1, 5))
+    put("dwarf", "two-frames", common + frame + common + frame + params(1, 1, 4))
+    put("dwarf", "32-bit-frames", narrow + params(1, 1, 5))
+    put("dwarf", "still", unit + trailer(1 << 16))
+
+
+def make_backend():
+    # see fuzz/target_backend.c: an object, then what a backend makes of it; targets as there
+    def made(name, edits, param=0, body=lambda b: b):
+        good = sample(name + ".cubin")
+        out = bytearray(good)
+        for at, value in edits:
+            out[at] = value
+        return good + body(bytes(out)) + trailer(param)
+
+    to_103 = [(49, 103)]
+    put("backend", "no-code", made("nocode.sm_100.rdc", to_103, 1 << 8))
+    put("backend", "code", made("two_a.sm_100.rdc", to_103, 1 << 8))
+    put("backend", "made-again", made("two_a.sm_100.rdc", to_103, 1 << 8 | 1 << 12))
+    put("backend", "moved", made("plain.sm_100.g.rdc", to_103, 1 << 8 | 3 << 12))
+    put("backend", "moved-lines", made("plain.sm_100.lineinfo", to_103, 1 << 8 | 3 << 12))
+    put("backend", "wrong-machine", made("two_a.sm_100.rdc", [(49, 110)], 1 << 8))
+    put("backend", "wrong-kind", made("two_a.sm_100.rdc", [(49, 103), (48, 4)], 1 << 8))
+    put("backend", "wrong-type", made("two_a.sm_100.rdc", [(49, 103), (16, 2)], 1 << 8))
+    put("backend", "short", made("two_a.sm_100.rdc", to_103, 1 << 8, lambda b: b[:len(b) // 2]))
+    put("backend", "nothing", sample("two_a.sm_100.rdc.cubin") + trailer(1 << 8))
+    put("backend", "other-file", sample("two_a.sm_100.rdc.cubin") + sample("two_b.sm_100.rdc.cubin") + trailer(1 << 8 | 1 << 12))
+    put("backend", "external", made("two_a.sm_100.rdc", to_103, 1 << 8 | 1 << 14))
+    put("backend", "external-empty", sample("two_a.sm_100.rdc.cubin") + trailer(1 << 8 | 1 << 14))
+
+
 def make_model():
     for c in ("nocode.sm_75.rdc", "plain.sm_75", "two_a.sm_75.rdc", "indirect.sm_75.rdc", "nocode.sm_90", "plain.sm_90a", "vars.sm_75.rdc"):
         put("model", c, sample(c + ".cubin"))
     for c in OLD:
         put("model", c[:-len(".cubin")], sample(c, "legal"))
     put("model", "nocode.sm_100.rdc", sample("nocode.sm_100.rdc.cubin"))
+
+
+def make_finalize():
+    """Parameters: target << 8 (2: sm_103, 5: sm_121), form << 12 (1: plain code), phase << 14, self check 16, note 18."""
+    small = sample("nocode.sm_100.rdc.cubin")
+    code = sample("plain.sm_100.cubin")
+    put("finalize", "same", small)
+    for name, param in (("copy", 2 << 8), ("strip", 1 << 12), ("strip-103", 2 << 8 | 1 << 12), ("note", 2 << 8 | 1 << 18),
+                        ("strip-note-check", 1 << 12 | 5 << 16), ("prelink", 1 << 14), ("postlink", 2 << 14 | 2 << 12),
+                        ("mercury", 3 << 12), ("no-fastpath", 2 << 8 | 1 << 17)):
+        put("finalize", name, code + trailer(param))
+    put("finalize", "rdc-strip", sample("plain.sm_100.rdc.cubin") + trailer(1 << 12))
+    put("finalize", "lineinfo-strip", sample("plain.sm_120.lineinfo.cubin") + trailer(5 << 8 | 1 << 12))
+    put("finalize", "accelerated", sample("plain.sm_100a.rdc.cubin") + trailer(1 << 8 | 1 << 12))
+    put("finalize", "plain-code", sample("plain.sm_90.rdc.cubin") + trailer(1 << 12))
+    for name, file in (("100", "plain.sm_100.cubin"), ("100a", "plain.sm_100a.cubin"), ("120", "plain.sm_120.cubin"),
+                       ("90", "plain.sm_90.cubin")):
+        data = sample(file)
+        put("compat", name, next(body for n, _, body in sections(data) if n == ".nv.compat"))
 
 
 def make_dump():
@@ -463,7 +533,7 @@ def make_dump():
 def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_host, make_ptx, make_classify, make_scan,
-                 make_input, make_link, make_relocate, make_model, make_dump):
+                 make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_dump):
         make()
     have = {(t, f) for t in os.listdir(HERE) if os.path.isdir(os.path.join(HERE, t, "seed"))
             for f in os.listdir(os.path.join(HERE, t, "seed"))}

@@ -26,6 +26,7 @@ NO_FILE_PREFIX = {
     'CLASS_': 'the class of a payload; tests/unit/model and tests/unit/api, row by row',
     'INPUT_': 'what is selected from a payload; tests/unit/api and tests/cli/test_select.py',
     'ADMIT_': 'a legal file for the wrong target or use; tests/unit/model/test_admit.c, row by row',
+    'FINAL_': 'a legal file that is not what is wanted, or a backend that misbehaves; tests/unit/finalize, row by row',
     'LINK_': 'what several objects say together; tests/unit/api, rule by rule',
     'COMPILE_': 'what a compiler does; tests/unit/proc and tests/unit/api',
 }

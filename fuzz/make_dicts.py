@@ -150,9 +150,21 @@ TARGETS["linkfile"] = lambda: archive() + host() + elf() + names() + [b"def _", 
 for stage in ("resolve", "layout", "writer"):
     TARGETS[stage] = TARGETS["link"]
 TARGETS["model"] = TARGETS["cubin"]
+# Targets, forms, phases, switches: the parameters of fuzz/target_finalize.c.
+TARGETS["finalize"] = lambda: TARGETS["cubin"]() + [u32(t << 8 | k << 12) + u32(0x5A465643) for t in range(6) for k in range(4)] + \
+    [u32(1 << b) + u32(0x5A465643) for b in range(14, 25)]
+TARGETS["compat"] = TARGETS["tlv"]
 # A relocation is symbol, type, offset; see fuzz/target_relocate.c.
 TARGETS["relocate"] = lambda: [bytes([s, int(r[0], 0)]) for s in (5, 7, 9, 11, 15) for r in rows("relocs", "RELOC_CUDA")
                                if int(r[0], 0) < 124 and int(r[2], 0)] + edges()
+# Operations and headers of DWARF, parameters of fuzz/target_dwarf.c.
+TARGETS["dwarf"] = lambda: [b"\0\x09\x02" + bytes(8), b"\0\x01\x01", bytes([2, 0]), bytes([4, 0]), bytes([0xFB, 14, 10]),
+                            bytes([1, 1, 0xFB, 14, 10, 0, 1, 1, 1, 1, 0, 0, 0, 1]), b"\x08", b"\x09\xFF\xFF", b"\x02\x80\x02",
+                            u32(0xFFFFFFFF) + u64(20), u64((1 << 64) - 1) + bytes([3, 0, 4, 0x7C]), u32(0x3FFFFFFC)] + \
+    [bytes([o]) + bytes(n) for o, n in ((2, 1), (3, 2), (4, 4), (0x0F, 1), (0x16, 2), (0x0C, 2))] + edges() + \
+    [u32(f << 8 | a << 9 | m << 13 | s << 16) + u32(0x5A465643) for f in (0, 1) for a in (0, 1, 4) for m in (0, 2, 6, 7) for s in (0, 1)]
+# An object and what a backend says it became; parameters of fuzz/target_backend.c.
+TARGETS["backend"] = lambda: TARGETS["cubin"]() + [u32(1 << 8 | how << 12) + u32(0x5A465643) for how in range(8)]
 TARGETS["api_sequence"] = lambda: [u32(n) + u32(0x5A465643) for n in (4, 8, 16, 32, 64)]
 
 

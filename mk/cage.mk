@@ -11,7 +11,7 @@ $(BUILD)/tests/cage_probe: $(BUILD)/obj/tests/cage/probe.o $(BUILD)/obj/cli/sand
 	$(Q)$(CC) $(MODE_FLAGS) $(CFLAGS) $(MODE_LINK) $(LDFLAGS) -pie -o $@ $^ -lseccomp -pthread
 -include $(BUILD)/obj/tests/cage/probe.d
 
-$(eval $(call test_rule,broker,tests/broker,$(patsubst %,$(BUILD)/obj/cli/%.o,broker broker_serve sandbox filter)))
+$(eval $(call test_rule,broker,tests/broker,$(patsubst %,$(BUILD)/obj/cli/%.o,broker broker_serve sandbox filter) $(BUILD)/libcuvet.a))
 
 # The only one that has libseccomp beside the programs that were made with it.
 $(eval $(call test_rule,filter,tests/filter,$(BUILD)/obj/cli/filter.o $(BUILD)/obj/cli/filter/rules.o))

@@ -10,4 +10,4 @@ $(BUILD)/tests/fake_compiler: tests/fake/compiler.c $(FLAGS_STAMP)
 -include $(BUILD)/tests/fake_compiler.d
 
 tests-build: $(BUILD)/tests/fake_compiler
-$(filter %/unit_proc %/unit_api %/fault,$(TEST_BINS)): | $(BUILD)/tests/fake_compiler
+$(filter %/unit_proc %/unit_finalize %/unit_api %/fault,$(TEST_BINS)): | $(BUILD)/tests/fake_compiler

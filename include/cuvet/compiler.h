@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/** Compilers: what turns PTX or LTO-IR into a device ELF is plugged in, never built in. Whatever comes back
+/** Compilers: what turns PTX or LTO-IR into a device ELF, or code for one machine into code for another, is
+ * plugged in, never built in. Whatever comes back
  * is examined like any stranger's file. */
 #ifndef CUVET_COMPILER_H
 #define CUVET_COMPILER_H
@@ -33,6 +34,9 @@ typedef struct cuvet_compile_request {
     size_t n_options;
     uint32_t threads;   /**< 1 to 64 */
     const bool *cancel; /**< becomes true when the caller wants it to stop; read it atomically. Never NULL */
+    /** A relocatable device ELF with capsules, whose code is to be made again for sm and suffix; the result
+     * is another one. ltoir is false then, and there are no options. */
+    bool cubin;
 } cuvet_compile_request;
 
 typedef struct cuvet_compile_result {
@@ -55,11 +59,11 @@ typedef struct cuvet_compiler {
     void *user;
 } cuvet_compiler;
 
-/** An external ptxas in a caged child process: no inherited descriptors, empty environment, a private
- * directory that is removed, limits, and a keeper that kills whatever it started, at the deadline as well as
- * after a good end. Where the kernel has Landlock it writes nowhere else, and makes no TCP connection. Needs
- * Linux 5.9 with /proc; nothing is started without. The number of files it writes is not limited, only the
- * size of each. 0 takes the default. */
+/** An external ptxas (for PTX) or nvlink (for device ELFs) in a caged child process: no inherited
+ * descriptors, empty environment, a private directory that is removed, limits, and a keeper that kills
+ * whatever it started, at the deadline as well as after a good end. Where the kernel has Landlock it writes
+ * nowhere else, and makes no TCP connection. Needs Linux 5.9 with /proc; nothing is started without. The
+ * number of files it writes is not limited, only the size of each. 0 takes the default. */
 typedef struct cuvet_external {
     size_t size;
     const char *path; /**< of the program: absolute; never looked up in PATH. Borrowed, must outlive it */

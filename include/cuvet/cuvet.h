@@ -10,6 +10,7 @@
 #include <cuvet/context.h>
 #include <cuvet/diag.h>
 #include <cuvet/elf.h>
+#include <cuvet/finalize.h>
 #include <cuvet/input.h>
 #include <cuvet/limits.h>
 #include <cuvet/linker.h>

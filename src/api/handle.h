@@ -11,7 +11,13 @@
 
 #include "base/mem.h"
 
-typedef enum cv_handle_kind { CV_H_SCAN = 1, CV_H_ELF = 2, CV_H_INPUT = 3, CV_H_LINKER = 4 } cv_handle_kind;
+typedef enum cv_handle_kind {
+    CV_H_SCAN = 1,
+    CV_H_ELF = 2,
+    CV_H_INPUT = 3,
+    CV_H_LINKER = 4,
+    CV_H_FINALIZER = 5
+} cv_handle_kind;
 
 /* Ends an object: releases what it owns. The body itself is scrubbed and released by the table. */
 typedef void cv_handle_end(cuvet_ctx *ctx, void *body);

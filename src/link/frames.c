@@ -4,12 +4,13 @@
  * pointers in the objects cannot be used: they count in the frames of the capsule, whose sizes differ.)
  * Before sm_100 the section is linked like any other debug data. */
 #include "base/arith.h"
+#include "format/dwarf/read.h"
 #include "format/elf/names.h"
 #include "link/pieces.h"
 
-#define WIDE 0xFFFFFFFFu /* length that follows in 8 bytes */
+#define WIDE UINT32_MAX /* length that follows in 8 bytes */
 
-enum { AT_LENGTH = 4, AT_ID = 12, AT_BODY = 20, AT_SIZE = 28, BARE = 28, RANGE = 16, WORD = 8 };
+enum { AT_ID = 12, AT_BODY = 20, AT_SIZE = 28, BARE = 28, RANGE = 16, WORD = 8 };
 
 /* One entry of a contribution; the piece of the same number says where it is. */
 typedef struct frame {
@@ -55,16 +56,14 @@ static cv_span capsule_frames(framer *w, cv_id obj)
 /* Length and identification are wide in every file seen. @return false: not an entry */
 static bool next_frame(cv_span s, uint64_t pos, frame *f, uint64_t *end)
 {
-    uint64_t len;
+    cv_dwarf_bad bad;
+    cv_frame e;
 
-    if (s.len - pos < AT_BODY || cv_u32_at(s, pos) != WIDE)
+    if (!cv_frame_read(s, pos, &e, &bad) || !e.wide)
         return false;
-    len = cv_u64_at(s, pos + AT_LENGTH);
-    if (len < AT_BODY - AT_ID || len > s.len - pos - AT_ID)
-        return false;
-    f->common = cv_u64_at(s, pos + AT_ID) == UINT64_MAX;
-    *end = pos + AT_ID + len;
-    return cv_span_sub(s, pos, AT_ID + len, &f->bytes);
+    f->common = e.common;
+    *end = e.end;
+    return cv_span_sub(s, pos, e.end - pos, &f->bytes);
 }
 
 static cuvet_status read_part(framer *w, const cv_part *p)

@@ -3,20 +3,9 @@
  * header, the rows of functions that are gone go, the others come in the order of the functions' symbols.
  * Before sm_100 the sections are linked like any other debug data. */
 #include "base/arith.h"
+#include "format/dwarf/read.h"
 #include "format/elf/names.h"
 #include "link/pieces.h"
-
-enum {
-    AT_VERSION = 4,
-    AT_HEADER_LENGTH = 6,
-    AT_MIN = 10, /* least instruction length; before version 4 the default and the line range follow */
-    OP_EXTENDED = 0,
-    OP_FIXED_ADVANCE = 9,
-    END_SEQUENCE = 1,
-    SET_ADDRESS = 2,
-    FIRST_VERSION = 2,
-    LAST_VERSION = 3
-};
 
 /* A unit's header, or the rows of one function; the piece of the same number says where it is. */
 typedef struct rows {
@@ -37,49 +26,22 @@ typedef struct liner {
     cv_u32s rank; /* of each function: place of its symbol, from 1 */
 } liner;
 
-static bool skip_uleb(cv_span s, uint64_t *pos)
+/* Rows up to the end of a sequence. @return false: they cannot be told apart */
+static bool next_rows(cv_span s, const cv_line_unit *u, uint64_t *pos, rows *r)
 {
-    while (*pos < s.len && (cv_u8_at(s, *pos) & 0x80))
-        ++*pos;
-    ++*pos;
-    return *pos <= s.len;
-}
-
-/* Length of an extended operation fits one byte in every program of this kind. */
-static bool skip_extended(cv_span s, uint64_t *pos, rows *r, uint64_t start, bool *done)
-{
-    uint64_t len = cv_u8_at(s, *pos);
-    uint8_t op = cv_u8_at(s, *pos + 1);
-
-    if (s.len - *pos < 2 || len < 1 || len > 127 || len > s.len - *pos - 1)
-        return false;
-    if (op == SET_ADDRESS && r->address == 0)
-        r->address = *pos + 2 - start;
-    *done = op == END_SEQUENCE;
-    *pos += 1 + len;
-    return true;
-}
-
-/* Rows up to the end of a sequence. s: the unit. @return false: they cannot be told apart */
-static bool next_rows(cv_span s, uint64_t *pos, rows *r)
-{
+    cv_line_op op = { .kind = CV_LINE_PLAIN };
     uint64_t start = *pos;
-    uint8_t base = cv_u8_at(s, AT_MIN + 4);
-    bool ok = true, done = false;
+    cv_dwarf_bad bad;
 
     r->address = 0;
-    while (ok && !done && *pos < s.len) {
-        uint8_t op = cv_u8_at(s, (*pos)++);
-
-        if (op == OP_EXTENDED)
-            ok = skip_extended(s, pos, r, start, &done);
-        else if (op == OP_FIXED_ADVANCE && op < base)
-            *pos += 2;
-        else if (op < base)
-            for (uint8_t n = cv_u8_at(s, AT_MIN + 4u + op); n > 0 && ok; n--)
-                ok = skip_uleb(s, pos);
+    while (op.kind != CV_LINE_END && *pos < u->end) {
+        if (!cv_line_op_read(s, u, *pos, &op, &bad))
+            return false;
+        if (op.kind == CV_LINE_ADDRESS && r->address == 0)
+            r->address = op.address - start;
+        *pos = op.end;
     }
-    return ok && done && *pos <= s.len && r->address != 0 && cv_span_sub(s, start, *pos - start, &r->bytes);
+    return op.kind == CV_LINE_END && r->address != 0 && cv_span_sub(s, start, *pos - start, &r->bytes);
 }
 
 static bool add(liner *w, const rows *r, uint64_t at)
@@ -91,25 +53,23 @@ static bool add(liner *w, const rows *r, uint64_t at)
                           (cv_piece){ .at = at, .end = at + r->bytes.len, .keep = r->header });
 }
 
-/* @return END: not a unit that can be taken apart */
-static cuvet_status read_unit(liner *w, cv_span s, uint64_t base)
+/* Unit at *pos, which is advanced. @return END: it cannot be taken apart */
+static cuvet_status read_unit(liner *w, cv_span s, uint64_t *pos, uint64_t base)
 {
-    uint64_t pos;
     rows r = { .header = true };
+    cv_dwarf_bad bad;
+    cv_line_unit u;
 
-    if (s.len < AT_MIN + 5 || cv_u16_at(s, AT_VERSION) < FIRST_VERSION ||
-        cv_u16_at(s, AT_VERSION) > LAST_VERSION)
+    if (!cv_line_unit_read(s, *pos, &u, &bad) || !cv_span_sub(s, u.at, u.program - u.at, &r.bytes))
         return CUVET_END;
-    pos = cv_sat_add(AT_MIN, cv_u32_at(s, AT_HEADER_LENGTH));
-    if (!cv_span_sub(s, 0, pos, &r.bytes) || pos < AT_MIN + 4u + cv_u8_at(s, AT_MIN + 4))
-        return CUVET_END;
-    if (!add(w, &r, base))
+    if (!add(w, &r, base + u.at))
         return cv_l_nomem(w->l);
     r.header = false;
-    while (pos < s.len) {
-        uint64_t at = pos;
+    *pos = u.program;
+    while (*pos < u.end) {
+        uint64_t at = *pos;
 
-        if (!next_rows(s, &pos, &r))
+        if (!next_rows(s, &u, pos, &r))
             return CUVET_END;
         if (!add(w, &r, base + at))
             return cv_l_nomem(w->l);
@@ -119,17 +79,13 @@ static cuvet_status read_unit(liner *w, cv_span s, uint64_t base)
 
 static cuvet_status read_part(liner *w, const cv_part *p)
 {
-    cv_span s = cv_l_body(w->l, cv_l_isec(w->l, p->isec)), unit;
+    cv_span s = cv_l_body(w->l, cv_l_isec(w->l, p->isec));
     cuvet_status st = CUVET_OK;
     uint64_t pos = 0;
 
     w->at = p->isec;
-    while (pos < s.len && st == CUVET_OK) {
-        if (!cv_span_sub(s, pos, cv_sat_add(4, cv_u32_at(s, pos)), &unit))
-            return CUVET_END;
-        st = read_unit(w, unit, p->base + pos);
-        pos += unit.len;
-    }
+    while (pos < s.len && st == CUVET_OK)
+        st = read_unit(w, s, &pos, p->base);
     return st;
 }
 

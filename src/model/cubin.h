@@ -69,6 +69,8 @@ typedef struct cv_cubin {
     uint32_t toolkit;    /* e.g. 130; 0 unknown */
     char suffix;         /* 'a', 'f' or 0: from tkinfo's -arch */
     bool suffix_known;
+    uint32_t tool_sm; /* the number beside it; its note is at tool_at of its section */
+    uint64_t tool_at, tool_len;
     bool compat_accel_known, compat_accel; /* .nv.compat tag 9 */
     cv_tool tool;
     cv_span compat;   /* body of .nv.compat, empty when absent */

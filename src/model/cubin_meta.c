@@ -5,6 +5,8 @@
 
 #include "format/note/read.h"
 #include "format/tlv/attr.h"
+#include "model/arch.h"
+#include "model/retarget.h"
 
 #define TKINFO_VERSION  2u
 #define OLD_TOOLS_FIRST 120u /* tools that stored their own version there */
@@ -21,7 +23,7 @@ static cv_tool tool_of(cv_span name)
 }
 
 /* The first note is of the tool that wrote the file. */
-static void take_tool(cv_ctx *x, cv_cubin *c, cv_span s, const cv_note *n, const cv_tkinfo *t)
+static void take_tool(cv_cubin *c, const cv_note *n, const cv_tkinfo *t)
 {
     uint32_t sm = 0;
 
@@ -31,8 +33,27 @@ static void take_tool(cv_ctx *x, cv_cubin *c, cv_span s, const cv_note *n, const
     if (c->tool == CV_TOOL_NVASM || !cv_tkinfo_arch(t, &sm, &c->suffix))
         return;
     c->suffix_known = true;
-    if (sm != c->sm)
-        cv_report(x, CV_R_TKINFO_ARCH, s.off + n->desc, n->descsz, sm, c->sm);
+    c->tool_sm = sm;
+    c->tool_at = n->desc;
+    c->tool_len = n->descsz;
+}
+
+/* The note names the architecture of the header, or one whose code runs there as it is: then a finalizer has
+ * changed the header alone. */
+static void check_tool_arch(cv_ctx *x, const cv_cubin *c)
+{
+    uint32_t i = cv_cubin_first(c, CV_ROLE_TKINFO);
+    uint64_t at = c->image.off + cv_cubin_sec(c, i)->h.off + c->tool_at;
+    const cv_compat *k = c->compat.len ? &c->claims : NULL;
+
+    if (!c->suffix_known || c->tool_sm == c->sm)
+        return;
+    if (c->abi8 && c->tool_sm >= 100 && cv_can_finalize(k, c->tool_sm, c->sm) == CV_FINAL_OK &&
+        cv_can_fastpath(k, c->tool_sm, c->sm, true))
+        cv_report_at(x, CUVET_P_SECTION, i, CV_R_TKINFO_RETARGET, at, c->tool_len,
+                     cv_arch_pack(c->tool_sm, c->suffix), c->sm);
+    else
+        cv_report_at(x, CUVET_P_SECTION, i, CV_R_TKINFO_ARCH, at, c->tool_len, c->tool_sm, c->sm);
 }
 
 /* True when the rest of the note has the layout of version 2. */
@@ -56,7 +77,7 @@ static void read_tools(cv_ctx *x, cv_cubin *c, cv_span s)
 
     for (; (st = cv_note_next(x, s, CV_NOTE_TKINFO, &pos, &n)) == CUVET_OK; count++)
         if (tool_version_ok(x, c, s, &n) && cv_tkinfo_read(x, s, &n, &t) == CUVET_OK && count == 0)
-            take_tool(x, c, s, &n, &t);
+            take_tool(c, &n, &t);
     if (st == CUVET_END && count == 0)
         cv_report(x, CV_R_NOTE_EMPTY, s.off, 0, 0, 1);
 }
@@ -134,6 +155,7 @@ void cv_cubin_read_notes(cv_ctx *x, cv_cubin *c)
         read_compat(x, c, s);
         cv_path_pop(x);
     }
+    check_tool_arch(x, c);
 }
 
 /* Symbol attributes of one of the two worlds, and what is missing there. */

@@ -47,6 +47,21 @@ cv_final cv_can_finalize(const cv_compat *k, uint32_t src, uint32_t dst)
     return level_allows(k->level, k->accel != 0, s, d) ? CV_FINAL_OK : CV_FINAL_INCOMPATIBLE;
 }
 
+cv_final cv_can_finalize_most(const cv_compat *k, uint32_t src, uint32_t dst, uint8_t most, bool *level)
+{
+    cv_final f = cv_can_finalize(k, src, dst);
+    cv_compat less;
+
+    *level = false;
+    if (f != CV_FINAL_OK || k->level <= most || norm(src) == norm(dst))
+        return f;
+    less = *k;
+    less.level = most;
+    f = cv_can_finalize(&less, src, dst);
+    *level = f != CV_FINAL_OK;
+    return f;
+}
+
 bool cv_can_fastpath(const cv_compat *k, uint32_t src, uint32_t dst, bool allowed)
 {
     uint64_t bit;
@@ -65,4 +80,16 @@ bool cv_can_fastpath(const cv_compat *k, uint32_t src, uint32_t dst, bool allowe
     default: return false;
     }
     return (k->fastpath & bit) == bit;
+}
+
+const char *cv_final_text(uint32_t code)
+{
+    switch (code) {
+#define FINAL(number, name, text)                                                                            \
+    case (number):                                                                                           \
+        return text;
+#include "finalize.def"
+#undef FINAL
+    default: return "";
+    }
 }

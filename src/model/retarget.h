@@ -6,19 +6,25 @@
 #include "base/base.h"
 #include "format/tlv/attr.h"
 
-/* Codes of the reference finalizer. */
+/* Codes of a finalization (spec/finalize.def). */
 typedef enum cv_final {
-    CV_FINAL_OK = 0,
-    CV_FINAL_NO_COMPAT = 24,
-    CV_FINAL_ISA = 25,
-    CV_FINAL_INCOMPATIBLE = 26
+#define FINAL(code, name, text) CV_FINAL_##name = (code),
+#include "finalize.def"
+#undef FINAL
 } cv_final;
 
 /* May code for SM 'src' be finalized for SM 'dst' at all, by something that can make code?
  * k: the object's records, NULL without a section. */
 CV_MUST cv_final cv_can_finalize(const cv_compat *k, uint32_t src, uint32_t dst);
+/* The same, but a level above 'most' is not believed: what such an object claims must be allowed at that
+ * level as well. *level is set when only that stands in the way. */
+CV_MUST cv_final cv_can_finalize_most(const cv_compat *k, uint32_t src, uint32_t dst, uint8_t most,
+                                      bool *level);
 /* Do the bytes that are there run on 'dst' as they are? allowed: the fast path is not switched off. The
  * source is not looked at beyond equality: ask cv_can_finalize too. */
 CV_MUST bool cv_can_fastpath(const cv_compat *k, uint32_t src, uint32_t dst, bool allowed);
+
+/* Text of a code, "" for one that has none. */
+const char *cv_final_text(uint32_t code);
 
 #endif

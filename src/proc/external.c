@@ -8,7 +8,8 @@
 #include "base/vec.h"
 #include "proc/child.h"
 
-#define IN_NAME  "input.ptx"
+#define IN_PTX   "input.ptx"
+#define IN_CUBIN "input.cubin" /* nvlink goes by the end of the name, and is silent about others */
 #define OUT_NAME "output.cubin"
 
 CV_VEC(arguments, const char *);
@@ -106,21 +107,23 @@ static void target(const cuvet_compile_request *req, char *buf, size_t cap)
 }
 
 /* ptxas -arch=sm_90a -c [-split-compile=N] options... input.ptx -o output.cubin: a linker takes relocatable
- * code, which is what -c asks for. */
+ * code, which is what -c asks for. nvlink -arch=sm_103 -r input.cubin -o output.cubin: a relocatable link of
+ * one object, which makes its code again. */
 static bool arguments_of(cv_mem *m, const cuvet_compile_request *req, const char *arch, char *split,
                          size_t cap, arguments *a)
 {
     cv_text t = { split, cap, 0 };
-    bool ok = arguments_push(m, a, "ptxas") && arguments_push(m, a, arch) && arguments_push(m, a, "-c");
+    bool ok = arguments_push(m, a, req->cubin ? "nvlink" : "ptxas") && arguments_push(m, a, arch) &&
+              arguments_push(m, a, req->cubin ? "-r" : "-c");
 
     cv_text_str(&t, "-split-compile=");
     cv_text_dec(&t, req->threads);
     cv_text_end(&t);
-    if (ok && req->threads > 1)
+    if (ok && req->threads > 1 && !req->cubin)
         ok = arguments_push(m, a, split);
     for (size_t i = 0; ok && i < req->n_options; i++)
         ok = arguments_push(m, a, req->option[i]);
-    return ok && arguments_push(m, a, IN_NAME) && arguments_push(m, a, "-o") &&
+    return ok && arguments_push(m, a, req->cubin ? IN_CUBIN : IN_PTX) && arguments_push(m, a, "-o") &&
            arguments_push(m, a, OUT_NAME) && arguments_push(m, a, NULL);
 }
 
@@ -129,7 +132,7 @@ cuvet_status cv_external_compile(void *user, const cuvet_compile_request *req, c
     const cv_external *e = user;
     cv_child_options o = { .path = e->conf.path,
                            .directory = e->conf.directory,
-                           .in_name = IN_NAME,
+                           .in_name = req->cubin ? IN_CUBIN : IN_PTX,
                            .out_name = OUT_NAME,
                            .output = e->conf.output,
                            .log = e->conf.log,
@@ -145,7 +148,7 @@ cuvet_status cv_external_compile(void *user, const cuvet_compile_request *req, c
     cv_mem m;
 
     if (req->size != sizeof(*req) || out->size != sizeof(*out) || !req->bytes || !req->cancel ||
-        (req->n_options > 0 && !req->option))
+        (req->n_options > 0 && !req->option) || (req->cubin && (req->ltoir || req->n_options > 0)))
         return CUVET_E_INTERNAL;
     *out = (cuvet_compile_result){ .size = sizeof(*out), .end = CUVET_COMPILE_UNSUPPORTED };
     if (req->ltoir || (req->suffix != 0 && req->suffix != 'a' && req->suffix != 'f'))

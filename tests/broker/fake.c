@@ -86,6 +86,7 @@ static cuvet_status fake(void *user, const cuvet_compile_request *q, cuvet_compi
     ck_assert_ptr_eq(user, seen);
     *out = (cuvet_compile_result){ .size = sizeof(*out) };
     seen->calls++;
+    seen->cubins += q->cubin;
     if (!within(q))
         seen->broken++;
     if (*p >= '0' && *p <= '8') {

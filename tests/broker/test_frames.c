@@ -98,7 +98,8 @@ START_TEST(heads)
         { offsetof(broker_request, suffix), 1, 'f', 1 },
         { offsetof(broker_request, suffix), 1, 0, 1 },
         { offsetof(broker_request, suffix), 1, 'b', 0 },
-        { offsetof(broker_request, unused), 1, 1, 0 },
+        { offsetof(broker_request, cubin), 1, 2, 0 },
+        { offsetof(broker_request, cubin), 1, 1, 0 }, /* device ELFs have no options */
         { offsetof(broker_request, sm), 4, 9, 0 },
         { offsetof(broker_request, sm), 4, 10, 1 },
         { offsetof(broker_request, sm), 4, 999, 1 },
@@ -137,6 +138,24 @@ START_TEST(heads)
         serve(&f, n);
         ck_assert_int_eq(seen->calls, 0);
     }
+}
+END_TEST
+
+/* A device ELF: no options at all, and it is no LTO-IR. */
+START_TEST(device_elf)
+{
+    frame f = { .head = {
+                    .mark = BROKER_REQUEST, .sm = 103, .suffix = 'a', .threads = 1, .cubin = 1, .n = 1 } };
+
+    f.rest[0] = 'e';
+    seen->calls = 0;
+    serve(&f, sizeof(f.head) + 1);
+    ck_assert_int_eq(seen->calls, 1);
+    ck_assert_int_eq(seen->broken, 0);
+    ck_assert_int_eq(seen->cubins, 1);
+    f.head.ltoir = 1;
+    serve(&f, sizeof(f.head) + 1);
+    ck_assert_int_eq(seen->calls, 1);
 }
 END_TEST
 
@@ -226,6 +245,7 @@ Suite *suite_frames(void)
     tcase_add_checked_fixture(c, fake_setup, fake_teardown);
     tcase_add_test(c, options);
     tcase_add_test(c, heads);
+    tcase_add_test(c, device_elf);
     tcase_add_test(c, options_in_a_frame);
     tcase_add_test(c, arbitrary_bytes);
     suite_add_tcase(s, c);

@@ -161,6 +161,33 @@ END_TEST
 static const int BIT[] = { -1, -1, -1, 0, 1, -1, 3, -1, -1, -1, 1, -1, -1, 6, -1 };
 
 /* Is it the same machine? The table that allows nothing else says so. */
+static const char *const *table_of(uint8_t level, uint8_t accel)
+{
+    for (unsigned i = 0; i < N(LEVELS); i++)
+        if (LEVELS[i].level == level && LEVELS[i].accel == accel)
+            return LEVELS[i].table;
+    return NOWHERE;
+}
+
+/* A claim that is believed up to a level is allowed by its own table, and by that of the level. */
+START_TEST(believed)
+{
+    for (uint8_t most = 0; most <= 4; most++)
+        for (uint8_t accel = 0; accel < 2; accel++)
+            for (unsigned s = 0; s < N(SM); s++)
+                for (unsigned d = 0; d < N(SM); d++) {
+                    cv_compat k = claims((uint8_t)_i, accel, 0x0101);
+                    bool claimed = table_of((uint8_t)_i, accel)[s][d] == 'y', same = NOWHERE[s][d] == 'y';
+                    bool held = _i <= most || same || table_of(most, accel)[s][d] == 'y', level;
+                    cv_final f = cv_can_finalize_most(&k, SM[s], SM[d], most, &level);
+
+                    ck_assert_msg((f == CV_FINAL_OK) == (claimed && held),
+                                  "level %d of %u accel %u: %u to %u", _i, most, accel, SM[s], SM[d]);
+                    ck_assert_int_eq(level, claimed && !held);
+                }
+}
+END_TEST
+
 START_TEST(fastpath)
 {
     static const uint64_t MASKS[] = { 0,    0x01, 0x09, 0x50,       0x02,           0x08,
@@ -196,6 +223,7 @@ Suite *suite_retarget(void)
     tcase_add_loop_test(t, finalize, 0, (int)N(LEVELS));
     tcase_add_test(t, finalize_claims);
     tcase_add_test(t, fastpath);
+    tcase_add_loop_test(t, believed, 0, 7);
     suite_add_tcase(s, t);
     return s;
 }

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/** Finalizer: a finished device ELF in, the same program for another target or in another form out, as far as
+ * that can be done without making code: same bytes for a target that the compiler allowed, or without its
+ * capsules. What would need a code generator is refused, and says so, unless one is plugged in. What comes
+ * out is examined and compared with what went in. */
+#ifndef CUVET_FINALIZE_H
+#define CUVET_FINALIZE_H
+
+#include <cuvet/compiler.h>
+#include <cuvet/context.h>
+#include <cuvet/target.h>
+
+typedef struct cuvet_finalizer {
+    uint64_t bits; /**< opaque; 0 is never valid */
+} cuvet_finalizer;
+
+/** Forms of a device ELF, by their bits in e_flags. */
+typedef enum cuvet_form {
+    CUVET_FORM_SAME = 0,    /**< wanted: that of the input */
+    CUVET_FORM_MERCURY = 1, /**< instructions before they become those of a machine */
+    CUVET_FORM_CAPMERC = 2, /**< finished code, with capsules from which it can be made again */
+    CUVET_FORM_SASS = 4     /**< finished code alone */
+} cuvet_form;
+
+typedef enum cuvet_final_phase {
+    CUVET_FINAL_ALONE = 0,
+    CUVET_FINAL_PRELINK, /**< an input of a link: the form wanted is CUVET_FORM_SASS unless said otherwise */
+    CUVET_FINAL_POSTLINK /**< what a link made: finished code is refused */
+} cuvet_final_phase;
+
+typedef struct cuvet_finalize_options {
+    size_t size;
+    cuvet_target target; /**< sm 0: that of the input */
+    cuvet_form kind;
+    cuvet_final_phase phase;
+    cuvet_arch_policy policy; /**< CUVET_ARCH_EXACT: code for sm_Na goes to target sm_Na only */
+    bool fastpath_off;        /**< no code is taken as it is for another target */
+    bool self_check;          /**< the backend runs twice and must do the same */
+    uint8_t max_level;   /**< levels of opportunistic finalization above it are not believed; 1 to 4, 0: 2 */
+    const char *backend; /**< the only one to use: "copy", "strip", "external"; NULL: whichever can */
+    uint64_t max_output; /**< bytes of a result; 0: the limit of inputs */
+    bool tool_note;      /**< add a note of our own, with the names below (NULL: ours) */
+    const char *tool, *tool_version;
+    const char *tool_command;                    /**< command line in that note; NULL: none */
+    void (*trace)(void *user, const char *line); /**< lines in the words of the reference; may be NULL */
+    void *trace_user;
+    /** A code generator for the backend "external", asked with requests for a 'cubin': relocatable code with
+     * capsules only, whose code is made again. NULL: none. What *generator points to is copied, its user has
+     * to last. */
+    const cuvet_compiler *generator;
+    /** What it said, made safe; one call for each time it said something. May be NULL */
+    void (*generator_log)(void *user, const char *text);
+    void *generator_user;
+} cuvet_finalize_options;
+
+/** How the last finalization ended; bytes are borrowed until the next one, or destroy. */
+typedef struct cuvet_final_result {
+    const void *bytes; /**< NULL unless it was OK */
+    size_t n;
+    uint32_t
+        code; /**< of spec/finalize.def: below 256 as in the reference; 257: nothing to do, bytes as given */
+    const char *text; /**< of the code; static storage */
+    cuvet_form from, to;
+    cuvet_target source, target; /**< sm 0: not known */
+    const char *backend;         /**< that did it; NULL: none */
+} cuvet_final_result;
+
+/** What a device ELF says about what else its code may become (.nv.compat). */
+typedef struct cuvet_final_claims {
+    bool present;
+    uint16_t isa;  /**< version of Mercury, major << 8 | minor */
+    uint8_t level; /**< of opportunistic finalization */
+    bool accel;    /**< code for sm_Na */
+    bool has_mask;
+    uint64_t mask; /**< machines that the very bytes run on: bit 0 sm_100, 1 sm_110, 3 sm_103, 6 sm_121 */
+} cuvet_final_claims;
+
+/** What would become of an input, and why. */
+typedef struct cuvet_final_explanation {
+    uint32_t code;
+    const char *text;
+    cuvet_form from, to;
+    cuvet_target source, target;
+    cuvet_final_claims claims;
+    uint32_t can;        /**< cuvet_can_finalize() for source and target: 0, or the code */
+    bool fastpath;       /**< cuvet_can_fastpath() */
+    bool linked;         /**< a linker has written it */
+    uint64_t capsules;   /**< how many functions have one */
+    const char *backend; /**< that would do it; NULL: none, or nothing is to be done (code 257) */
+} cuvet_final_explanation;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** May code for SM 'src' become code for SM 'dst', by something that makes code, when claims above level
+ * 'max_level' (0 to 4) are not believed? Pure. @return 0, or the code: 24 nothing is claimed (claims NULL or
+ * not present), 25, 26. */
+CUVET_API uint32_t cuvet_can_finalize(const cuvet_final_claims *claims, uint32_t src, uint32_t dst,
+                                      uint8_t max_level);
+/** Do the bytes that are there run on 'dst' as they are? The source counts only if it is the target: ask
+ * cuvet_can_finalize() too. Pure. */
+CUVET_API bool cuvet_can_fastpath(const cuvet_final_claims *claims, uint32_t src, uint32_t dst, bool allowed);
+/** Text of a code, "" for one that has none. Static storage. */
+CUVET_API const char *cuvet_final_text(uint32_t code);
+/** "mercury", "capmerc", "sass"; "?" for anything else. Static storage. */
+CUVET_API const char *cuvet_form_name(cuvet_form k);
+
+/** The options are copied, texts included.
+ *  @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE (size, an unknown backend, a value out of range; texts
+ * above 65,535 bytes) · CUVET_E_NOMEM · CUVET_E_LIMIT */
+CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_create(cuvet_ctx *ctx, const cuvet_finalize_options *opt,
+                                                         cuvet_finalizer *out);
+/** Finalize one device ELF, which is only read. 'name' is for the trace; NULL: it has none. A result before
+ * is gone.
+ *  @return CUVET_OK · CUVET_E_MALFORMED · CUVET_E_REFUSED (diagnosed, the code says why) ·
+ * CUVET_E_UNSUPPORTED · CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_INTERNAL (a stage broke an invariant:
+ * whatever is asked of the finalizer from then on ends with CUVET_E_POISONED). */
+CUVET_API CUVET_MUST cuvet_status cuvet_finalize(cuvet_ctx *ctx, cuvet_finalizer f, const void *bytes,
+                                                 size_t n, const char *name);
+/** What came out, or why nothing did. @return CUVET_OK · CUVET_E_STATE (nothing was finalized yet). */
+CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_result(cuvet_ctx *ctx, cuvet_finalizer f,
+                                                         cuvet_final_result *out);
+/** Write the result as cuvet_save() would. @return CUVET_OK · CUVET_E_STATE (there is none) · CUVET_E_USAGE
+ * (name) · CUVET_E_EXISTS · CUVET_E_IO. */
+CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_save(cuvet_ctx *ctx, cuvet_finalizer f, int dirfd,
+                                                       const char *name, bool replace, bool sync);
+/** What would become of a device ELF, without making anything. *out is filled as far as it went, also when it
+ * is refused.
+ *  @return as cuvet_finalize(). */
+CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_explain(cuvet_ctx *ctx, cuvet_finalizer f,
+                                                          const void *bytes, size_t n,
+                                                          cuvet_final_explanation *out);
+/** End it and poison its memory; *f becomes 0. */
+CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_destroy(cuvet_ctx *ctx, cuvet_finalizer *f);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

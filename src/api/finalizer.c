@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include <cuvet/finalize.h>
+
+#include <string.h>
+#include <sys/random.h>
+
+#include "api/ctx.h"
+#include "finalize/external.h"
+#include "finalize/job.h"
+#include "io/sink.h"
+#include "model/admit.h"
+
+enum { LEVEL_DEFAULT = 2, LEVEL_MOST = 4, BACKENDS = 3, TEXT_MOST = 65535 };
+
+typedef enum state { FRESH, DONE, POISONED } state;
+
+typedef struct finalizer {
+    cv_ctx x;
+    cv_final_options o;
+    cv_backend_use backend[BACKENDS];
+    cv_final_tool generator;
+    cv_block text[3]; /* tool, its version, its command line */
+    state state;
+    cv_block out;
+    cuvet_final_result result;
+    cv_final_job job; /* of the run at hand: too large for a stack */
+} finalizer;
+
+static void end_finalizer(cuvet_ctx *ctx, void *body)
+{
+    finalizer *k = body;
+
+    for (size_t i = 0; i < CV_COUNT(k->text); i++)
+        cv_block_free(&k->x, CV_ARRAY_AT(k->text, i));
+    cv_block_free(&k->x, &k->out);
+    cv_ctx_note_peak(ctx, k->x.mem.peak);
+}
+
+static cuvet_status done(cuvet_ctx *ctx, cuvet_finalizer h, cuvet_status s)
+{
+    return cv_handle_put_alive(ctx, h.bits) ? s : CUVET_E_STALE_HANDLE;
+}
+
+static cuvet_status use(cuvet_ctx *ctx, cuvet_finalizer h, finalizer **k)
+{
+    void *body = NULL;
+    cuvet_status s = cv_handle_get(ctx, CV_H_FINALIZER, h.bits, &body);
+
+    *k = body;
+    return CV_NEVER(s == CUVET_OK && (*k)->state == POISONED) ? done(ctx, h, CUVET_E_POISONED) : s;
+}
+
+/* Bytes of a caller's text, without its NUL; one too many where it is too long. */
+CV_BUF_BEGIN
+static uint64_t text_size(const char *text)
+{
+    uint64_t n = 0;
+
+    while (n <= TEXT_MOST && text[n] != 0)
+        n++;
+    return n;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    uint64_t i = 0;
+
+    while (a[i] != 0 && a[i] == b[i])
+        i++;
+    return a[i] == b[i];
+}
+CV_BUF_END
+
+static cuvet_status keep_text(finalizer *k, cv_block *to, const char *text, cv_span *out)
+{
+    cuvet_status s;
+
+    if (!text)
+        return CUVET_OK;
+    if (text_size(text) > TEXT_MOST)
+        return CUVET_E_USAGE;
+    s = cv_block_copy(&k->x, to, cv_span_of(text, text_size(text), 0));
+    if (s == CUVET_OK)
+        *out = to->span;
+    return s;
+}
+
+static cuvet_status choose_backends(finalizer *k, const cuvet_finalize_options *opt)
+{
+    const cv_backend_use all[BACKENDS] = { { &cv_backend_copy, NULL },
+                                           { &cv_backend_strip, NULL },
+                                           { &cv_backend_external, &k->generator } };
+    size_t n = 0;
+
+    if (opt->generator && (opt->generator->size != sizeof(*opt->generator) || !opt->generator->compile))
+        return CUVET_E_USAGE;
+    if (opt->generator)
+        k->generator = (cv_final_tool){ *opt->generator, opt->generator_log, opt->generator_user };
+    for (size_t i = 0; i < (opt->generator ? BACKENDS : BACKENDS - 1u); i++)
+        if (!opt->backend || same_text(opt->backend, CV_ARRAY_GET(all, i).backend->name))
+            CV_ARRAY_SET(k->backend, n++, CV_ARRAY_GET(all, i));
+    k->o.backend = k->backend;
+    k->o.n_backends = n;
+    return n ? CUVET_OK : CUVET_E_USAGE;
+}
+
+static cuvet_status configure(finalizer *k, const cuvet_finalize_options *opt)
+{
+    cuvet_status s;
+
+    if (opt->size != sizeof(*opt) || (unsigned)opt->policy > CUVET_ARCH_EXACT ||
+        (unsigned)opt->phase > CUVET_FINAL_POSTLINK || (unsigned)opt->kind > CUVET_FORM_SASS ||
+        opt->max_level > LEVEL_MOST)
+        return CUVET_E_USAGE;
+    k->o = (cv_final_options){ .target_sm = opt->target.sm,
+                               .target_suffix = opt->target.suffix,
+                               .kind = (cv_kind)opt->kind,
+                               .phase = (cv_final_phase)opt->phase,
+                               .fastpath_off = opt->fastpath_off,
+                               .self_check = opt->self_check,
+                               .level_most = opt->max_level ? opt->max_level : LEVEL_DEFAULT,
+                               .exact = opt->policy == CUVET_ARCH_EXACT,
+                               .max_output = opt->max_output,
+                               .trace = opt->trace,
+                               .trace_user = opt->trace_user };
+    s = choose_backends(k, opt);
+    if (s == CUVET_OK && opt->tool_note)
+        s = keep_text(k, CV_ARRAY_AT(k->text, 0), opt->tool ? opt->tool : "cuvet", &k->o.tool);
+    if (s == CUVET_OK && opt->tool_note)
+        s = keep_text(k, CV_ARRAY_AT(k->text, 1), opt->tool_version ? opt->tool_version : CV_VERSION,
+                      &k->o.tool_version);
+    if (s == CUVET_OK && opt->tool_note)
+        s = keep_text(k, CV_ARRAY_AT(k->text, 2), opt->tool_command, &k->o.tool_command);
+    /* Without randomness an attacker could choose names that collide: that costs work, which is limited. */
+    if (getrandom(k->o.key, sizeof(k->o.key), GRND_NONBLOCK) != (ssize_t)sizeof(k->o.key))
+        memset(k->o.key, 0, sizeof(k->o.key));
+    return s;
+}
+
+cuvet_status cuvet_finalizer_create(cuvet_ctx *ctx, const cuvet_finalize_options *opt, cuvet_finalizer *out)
+{
+    cuvet_status s;
+    uint64_t bits;
+    finalizer *k;
+    void *body;
+
+    if (!out)
+        return CUVET_E_NULL;
+    out->bits = 0;
+    if (!ctx || !opt)
+        return CUVET_E_NULL;
+    s = cv_handle_new(ctx, CV_H_FINALIZER, sizeof(finalizer), end_finalizer, &bits, &body);
+    if (s != CUVET_OK)
+        return cv_ctx_told(ctx, s);
+    k = body;
+    cv_ctx_init(&k->x, &ctx->alloc, &ctx->lim);
+    k->x.emit = cv_ctx_emit;
+    k->x.emit_user = ctx;
+    s = configure(k, opt);
+    if (s == CUVET_OK)
+        out->bits = bits;
+    else if (cv_handle_destroy(ctx, CV_H_FINALIZER, bits) != CUVET_OK)
+        s = CUVET_E_INTERNAL;
+    cv_handle_put(ctx, bits);
+    return s;
+}
+
+static cv_final_job *begin(finalizer *k, size_t n)
+{
+    k->job = (cv_final_job){ .x = &k->x, .o = &k->o };
+    cv_ctx_unit(&k->x, cv_sat_mul(n, 4)); /* read, written, read again and compared */
+    cv_path_push(&k->x, CUVET_P_ELF, false, 0);
+    return &k->job;
+}
+
+static cuvet_target source_of(const cv_final_job *j)
+{
+    return (cuvet_target){ j->cubin.sm, j->cubin.sm ? cv_admit_suffix(&j->cubin) : 0 };
+}
+
+static cuvet_target target_of(const cv_final_job *j)
+{
+    return (cuvet_target){ j->dst_sm ? j->dst_sm : j->o->target_sm, j->o->target_suffix };
+}
+
+static cuvet_status check_size(finalizer *k, size_t n, cv_final *code)
+{
+    if (n <= k->x.lim.input)
+        return CUVET_OK;
+    *code = CV_FINAL_LIMIT;
+    return cv_reject(&k->x, CV_R_LIMIT_INPUT, 0, n, k->x.lim.input);
+}
+
+static cuvet_status finalize(finalizer *k, const void *bytes, size_t n, const char *name)
+{
+    cv_final_job *j = begin(k, n);
+    cv_final code = CV_FINAL_OK;
+    cuvet_status s;
+
+    cv_block_free(&k->x, &k->out);
+    s = check_size(k, n, &code);
+    if (s == CUVET_OK) {
+        s = cv_final_run(j, &k->x, &k->o, cv_span_of(bytes, n, 0), name, &k->out);
+        code = j->code;
+    }
+    k->result = (cuvet_final_result){ .code = code,
+                                      .text = cv_final_text(code),
+                                      .from = (cuvet_form)j->in_kind,
+                                      .to = (cuvet_form)j->out_kind,
+                                      .source = source_of(j),
+                                      .target = target_of(j),
+                                      .backend = j->use.backend ? j->use.backend->name : NULL };
+    if (s == CUVET_OK) {
+        k->result.bytes = k->out.mem;
+        k->result.n = (size_t)k->out.span.len;
+    }
+    cv_final_end(j);
+    cv_islands_drop();
+    k->state = CV_NEVER(s == CUVET_E_INTERNAL) ? POISONED : DONE;
+    return s;
+}
+
+cuvet_status cuvet_finalize(cuvet_ctx *ctx, cuvet_finalizer h, const void *bytes, size_t n, const char *name)
+{
+    cuvet_status s;
+    finalizer *k;
+
+    if (!ctx || !bytes)
+        return CUVET_E_NULL;
+    s = use(ctx, h, &k);
+    return s == CUVET_OK ? done(ctx, h, finalize(k, bytes, n, name)) : s;
+}
+
+cuvet_status cuvet_finalizer_result(cuvet_ctx *ctx, cuvet_finalizer h, cuvet_final_result *out)
+{
+    cuvet_status s;
+    finalizer *k;
+
+    if (!out)
+        return CUVET_E_NULL;
+    *out = (cuvet_final_result){ 0 };
+    if (!ctx)
+        return CUVET_E_NULL;
+    s = use(ctx, h, &k);
+    if (s != CUVET_OK)
+        return s;
+    if (k->state != DONE)
+        return done(ctx, h, CUVET_E_STATE);
+    *out = k->result;
+    return done(ctx, h, CUVET_OK);
+}
+
+static cuvet_status save(finalizer *k, int dirfd, const char *name, cv_sink_options opt)
+{
+    cv_slices out = { 0 };
+    cuvet_status s;
+
+    if (k->state != DONE || !k->result.bytes)
+        return CUVET_E_STATE;
+    cv_slices_borrow(&k->x.mem, &out, k->out.span);
+    s = out.failed ? cv_nomem(&k->x, 0) : cv_sink_file(dirfd, name, &out, opt);
+    cv_slices_free(&k->x.mem, &out);
+    return s;
+}
+
+cuvet_status cuvet_finalizer_save(cuvet_ctx *ctx, cuvet_finalizer h, int dirfd, const char *name,
+                                  bool replace, bool sync)
+{
+    cuvet_status s;
+    finalizer *k;
+
+    if (!ctx || !name)
+        return CUVET_E_NULL;
+    s = use(ctx, h, &k);
+    return s == CUVET_OK ? done(ctx, h, save(k, dirfd, name, (cv_sink_options){ replace, sync })) : s;
+}
+
+static cuvet_final_claims claims_of(const cv_cubin *c)
+{
+    const cv_compat *k = &c->claims;
+
+    return (cuvet_final_claims){ .present = c->compat.len != 0,
+                                 .isa = k->isa,
+                                 .level = k->level,
+                                 .accel = k->accel != 0,
+                                 .has_mask = cv_compat_has(k, CV_COMPAT_CAN_FASTPATH_FINALIZE),
+                                 .mask = k->fastpath };
+}
+
+static cuvet_status explain(finalizer *k, const void *bytes, size_t n, cuvet_final_explanation *out)
+{
+    cv_final_job *j = begin(k, n);
+    cv_final code = CV_FINAL_OK;
+    const cv_compat *claims;
+    cuvet_status s;
+    bool level;
+
+    s = check_size(k, n, &code);
+    if (s == CUVET_OK) {
+        s = cv_final_explain(j, &k->x, &k->o, cv_span_of(bytes, n, 0), NULL);
+        code = j->code;
+    }
+    claims = j->cubin.compat.len ? &j->cubin.claims : NULL;
+    *out = (cuvet_final_explanation){ .code = code,
+                                      .text = cv_final_text(code),
+                                      .from = (cuvet_form)j->in_kind,
+                                      .to = (cuvet_form)j->out_kind,
+                                      .source = source_of(j),
+                                      .target = target_of(j),
+                                      .claims = claims_of(&j->cubin),
+                                      .linked = j->linked,
+                                      .capsules = j->n_capsules,
+                                      .backend = j->use.backend ? j->use.backend->name : NULL };
+    out->can = cv_can_finalize_most(claims, out->source.sm, out->target.sm, k->o.level_most, &level);
+    out->fastpath = cv_can_fastpath(claims, out->source.sm, out->target.sm, !k->o.fastpath_off);
+    cv_final_end(j);
+    cv_islands_drop();
+    k->state = CV_NEVER(s == CUVET_E_INTERNAL) ? POISONED : k->state;
+    return s;
+}
+
+cuvet_status cuvet_finalizer_explain(cuvet_ctx *ctx, cuvet_finalizer h, const void *bytes, size_t n,
+                                     cuvet_final_explanation *out)
+{
+    cuvet_status s;
+    finalizer *k;
+
+    if (!out)
+        return CUVET_E_NULL;
+    *out = (cuvet_final_explanation){ 0 };
+    if (!ctx || !bytes)
+        return CUVET_E_NULL;
+    s = use(ctx, h, &k);
+    return s == CUVET_OK ? done(ctx, h, explain(k, bytes, n, out)) : s;
+}
+
+cuvet_status cuvet_finalizer_destroy(cuvet_ctx *ctx, cuvet_finalizer *f)
+{
+    cuvet_status s;
+
+    if (!ctx || !f)
+        return CUVET_E_NULL;
+    s = cv_handle_destroy(ctx, CV_H_FINALIZER, f->bits);
+    if (s == CUVET_OK)
+        f->bits = 0;
+    return s;
+}
+
+static bool to_compat(const cuvet_final_claims *c, cv_compat *k)
+{
+    *k = (cv_compat){ 0 };
+    if (!c || !c->present)
+        return false;
+    k->isa = c->isa;
+    k->level = c->level;
+    k->accel = c->accel;
+    k->has = c->has_mask ? UINT32_C(1) << CV_COMPAT_CAN_FASTPATH_FINALIZE : 0;
+    k->fastpath = c->mask;
+    return true;
+}
+
+uint32_t cuvet_can_finalize(const cuvet_final_claims *claims, uint32_t src, uint32_t dst, uint8_t max_level)
+{
+    bool level, known;
+    cv_compat k;
+
+    known = to_compat(claims, &k);
+    return cv_can_finalize_most(known ? &k : NULL, src, dst, max_level, &level);
+}
+
+bool cuvet_can_fastpath(const cuvet_final_claims *claims, uint32_t src, uint32_t dst, bool allowed)
+{
+    cv_compat k;
+    bool known = to_compat(claims, &k);
+
+    return cv_can_fastpath(known ? &k : NULL, src, dst, allowed);
+}
+
+const char *cuvet_final_text(uint32_t code)
+{
+    return cv_final_text(code);
+}
+
+const char *cuvet_form_name(cuvet_form k)
+{
+    switch (k) {
+    case CUVET_FORM_MERCURY: return "mercury";
+    case CUVET_FORM_CAPMERC: return "capmerc";
+    case CUVET_FORM_SASS: return "sass";
+    case CUVET_FORM_SAME: break;
+    }
+    return "?";
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "finalize/external.h"
+
+#include "base/arith.h"
+#include "proc/compile.h"
+
+enum { COST = 100, FIRST_SM = 100 };
+
+/* What a relocatable link of one object does: its code is made again for another machine, with capsules. */
+static cv_final probe(const void *self, const cv_backend_req *req, uint32_t *cost)
+{
+    const cv_final_tool *t = self;
+
+    *cost = COST;
+    if (!t->compiler.compile || req->in_kind != CV_KIND_CAPMERC || req->out_kind != CV_KIND_CAPMERC ||
+        !req->cubin->rel || req->src_sm < FIRST_SM || req->dst_sm < FIRST_SM)
+        return CV_FINAL_NO_BACKEND;
+    return cv_can_finalize(req->compat, req->src_sm, req->dst_sm);
+}
+
+static uint64_t target(const cv_backend_req *req)
+{
+    return (uint64_t)(uint8_t)req->dst_suffix << 32 | req->dst_sm;
+}
+
+static cuvet_status refuse(cv_ctx *x, const cv_backend_req *req, cv_backend_out *out, cv_final code,
+                           cv_rule rule, uint64_t got)
+{
+    out->code = code;
+    return cv_reject(x, rule, req->in.off, got, target(req));
+}
+
+/* It did not deliver. */
+static cuvet_status judge(cv_ctx *x, const cv_backend_req *req, const cuvet_compile_result *r,
+                          cv_backend_out *out)
+{
+    uint64_t got = (uint64_t)r->detail;
+
+    switch (r->end) {
+    case CUVET_COMPILE_TIMEOUT:
+        return refuse(x, req, out, CV_FINAL_BACKEND_TIMEOUT, CV_R_BACKEND_TIMEOUT, got);
+    case CUVET_COMPILE_CRASHED: return refuse(x, req, out, CV_FINAL_BACKEND_CRASH, CV_R_BACKEND_CRASH, got);
+    case CUVET_COMPILE_OVERSIZED:
+        return refuse(x, req, out, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_BACKEND_OVERSIZED, got);
+    case CUVET_COMPILE_NOT_FOUND:
+        return refuse(x, req, out, CV_FINAL_NO_BACKEND, CV_R_BACKEND_NOT_STARTED, got);
+    case CUVET_COMPILE_UNSUPPORTED:
+        return refuse(x, req, out, CV_FINAL_NO_BACKEND, CV_R_BACKEND_UNSUPPORTED, got);
+    case CUVET_COMPILE_CANCELLED: out->code = CV_FINAL_CANCELLED; return CUVET_E_CANCELLED;
+    case CUVET_COMPILED:
+    case CUVET_COMPILE_EMPTY: /* also a success without bytes */
+        return refuse(x, req, out, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_BACKEND_EMPTY, got);
+    case CUVET_COMPILE_FAILED: break;
+    }
+    return refuse(x, req, out, CV_FINAL_BACKEND_FAILED, CV_R_BACKEND_FAILED, got);
+}
+
+/* A look for code sections, nothing more: the engine examines the file. */
+static bool has_code(cv_span s)
+{
+    cv_elf_header h;
+    cv_elf_section e;
+    cv_span table;
+
+    if (!cv_elf_peek(s, &h) || h.is32 || !cv_span_sub(s, h.shoff, (uint64_t)h.shnum * 64, &table))
+        return false;
+    for (uint64_t i = 0; i < h.shnum; i++) {
+        cv_elf_read_section(table, false, i, &e);
+        if (e.type == CV_SHT_PROGBITS && (e.flags & CV_SHF_EXECINSTR) != 0 && e.size > 0)
+            return true;
+    }
+    return false;
+}
+
+static cuvet_status deliver(cv_ctx *x, const cv_backend_req *req, cv_span s, cv_final_sink *to,
+                            cv_backend_out *out)
+{
+    cuvet_status st;
+
+    if (s.len > req->max_output)
+        return refuse(x, req, out, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_BACKEND_OVERSIZED, req->max_output);
+    if (req->cubin->n_functions > 0 && !has_code(s))
+        return refuse(x, req, out, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_BACKEND_NO_CODE, s.len);
+    out->code_changed = true; /* and its debug sections fit: nothing is left to be moved */
+    st = cv_final_sink_begin(to, s.len);
+    if (st != CUVET_OK)
+        return st;
+    return cv_final_sink_put(to, s) && cv_final_sink_end(to) ? CUVET_OK : CUVET_E_INTERNAL;
+}
+
+static cuvet_status tell(cv_ctx *x, const cv_final_tool *t, const cuvet_compile_result *r)
+{
+    cv_u8s log = { 0 };
+    bool ok = true;
+
+    if (t->said && r->log && r->n_log) {
+        ok = cv_clean_log(&x->mem, cv_span_of(r->log, r->n_log, 0), &log);
+        if (ok && log.n)
+            t->said(t->user, (const char *)log.v);
+    }
+    cv_u8s_free(&x->mem, &log);
+    return ok ? CUVET_OK : cv_nomem(x, 0);
+}
+
+static cuvet_status run(void *self, cv_ctx *x, const cv_backend_req *req, cv_final_sink *to,
+                        cv_backend_out *out)
+{
+    static const bool NEVER = false;
+    const cv_final_tool *t = self;
+    cuvet_compile_result r = { .size = sizeof(r) };
+    const cuvet_compile_request q = { .size = sizeof(q),
+                                      .bytes = req->in.base,
+                                      .n = (size_t)req->in.len,
+                                      .sm = req->dst_sm,
+                                      .suffix = req->dst_suffix,
+                                      .threads = 1,
+                                      .cancel = req->cancel ? req->cancel : &NEVER,
+                                      .cubin = true };
+    cuvet_status st = t->compiler.compile(t->compiler.user, &q, &r);
+
+    if (st == CUVET_OK)
+        st = tell(x, t, &r);
+    if (st == CUVET_OK && r.end == CUVET_COMPILED && r.bytes && r.n > 0)
+        st = deliver(x, req, cv_span_of(r.bytes, r.n, req->in.off), to, out);
+    else if (st == CUVET_OK)
+        st = judge(x, req, &r, out);
+    if (r.release)
+        r.release(&r, t->compiler.user);
+    if (st != CUVET_OK && out->code == CV_FINAL_OK)
+        out->code = st == CUVET_E_NOMEM   ? CV_FINAL_MEMORY
+                    : st == CUVET_E_LIMIT ? CV_FINAL_LIMIT
+                                          : CV_FINAL_INTERNAL;
+    return st;
+}
+
+const cv_backend cv_backend_external = {
+    .abi = CV_BACKEND_ABI,
+    .name = "external",
+    .caps = CV_BACKEND_DECODE | CV_BACKEND_ENCODE | CV_BACKEND_CROSS_FAMILY | CV_BACKEND_OUT_OF_PROCESS |
+            CV_BACKEND_RELOC_ONLY,
+    .probe = probe,
+    .run = run,
+};

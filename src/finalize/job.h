@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* One finalization on its way through the stages (engine.c). Everything it makes is in the memory of the job
+ * and goes at its end, but for the result. */
+#ifndef CV_FINALIZE_JOB_H
+#define CV_FINALIZE_JOB_H
+
+#include "bytes/builder.h"
+#include "finalize/backend.h"
+
+typedef enum cv_final_phase { CV_PHASE_ALONE = 0, CV_PHASE_PRELINK, CV_PHASE_POSTLINK } cv_final_phase;
+
+/* What is wanted; borrowed through the run. */
+typedef struct cv_final_options {
+    uint32_t target_sm; /* 0: that of the input */
+    char target_suffix;
+    cv_kind kind; /* CV_KIND_NONE: that of the input */
+    cv_final_phase phase;
+    bool fastpath_off, self_check;
+    uint8_t level_most;                                   /* claims above it are not believed, 0 to 4 */
+    bool exact;                                           /* code for sm_Na goes to sm_Na only */
+    cv_span tool, tool_version, tool_build, tool_command; /* of a note of our own; tool empty: none */
+    uint64_t key[2];                                      /* of hashes; the result does not depend on it */
+    uint64_t max_output;
+    const cv_backend_use *backend; /* to choose from */
+    size_t n_backends;
+    void (*trace)(void *user, const char *line); /* may be NULL */
+    void *trace_user;
+    const bool *cancel; /* may be NULL */
+} cv_final_options;
+
+/* What a section is to a finalization. */
+typedef enum cv_part {
+    CV_PART_CODE, /* .text and what else belongs to the finished code */
+    CV_PART_DEBUG,
+    CV_PART_RELOC,
+    CV_PART_STRINGS, /* string tables */
+    CV_PART_SYMBOLS, /* symbol tables */
+    CV_PART_OTHER,
+    CV_PART_CAPSULE, /* .nv.capmerc.* … */
+    CV_PART_TWIN     /* … and the Mercury forms of other sections */
+} cv_part;
+
+/* New contents of a section of the image that the backend wrote. */
+typedef struct cv_final_body {
+    uint32_t section;
+    cv_builder bytes;
+} cv_final_body;
+
+CV_VEC(cv_final_bodies, cv_final_body);
+
+typedef struct cv_final_job {
+    cv_ctx *x;
+    const cv_final_options *o;
+    const char *name; /* for messages */
+    cv_final code;    /* of the first thing that went wrong */
+    /* admit */
+    cv_span in;
+    cv_cubin cubin; /* picture of the input */
+    cv_kind in_kind, out_kind;
+    uint32_t dst_sm;
+    bool accel;    /* code for sm_Na only */
+    bool verbatim; /* the input is what was asked for */
+    bool linked;   /* a linker has written it */
+    uint64_t n_capsules;
+    /* classify */
+    cv_u8s part;
+    /* transform */
+    cv_backend_use use; /* backend NULL: nothing to do */
+    cv_backend_req req;
+    cv_backend_out said;
+    cv_block made;    /* what the backend wrote … */
+    cv_cubin picture; /* … and its picture */
+    /* debug remap, notes */
+    cv_final_bodies bodies; /* ascending */
+    cv_block *out;
+    cv_cubin result; /* picture of *out */
+    uint64_t stage;
+    /* the first error of the examination at hand */
+    cv_emit_fn *emit;
+    void *emit_user;
+    cv_rule first_error;
+    bool has_error, of_result;
+} cv_final_job;
+
+CV_BUF_BEGIN
+static inline const cv_backend_use *cv_backend_use_at(const cv_final_options *o, size_t i)
+{
+    return &o->backend[i < o->n_backends ? i : 0];
+}
+CV_BUF_END
+
+/* The whole of it: *out gets the result, unless OK nothing. j is filled for whoever wants to know; end it in
+ * every case. */
+CV_MUST cuvet_status cv_final_run(cv_final_job *j, cv_ctx *x, const cv_final_options *o, cv_span in,
+                                  const char *name, cv_block *out);
+/* The first two stages, and which backend would be taken (j->use): nothing is made. */
+CV_MUST cuvet_status cv_final_explain(cv_final_job *j, cv_ctx *x, const cv_final_options *o, cv_span in,
+                                      const char *name);
+/* Everything but *out. */
+void cv_final_end(cv_final_job *j);
+const char *cv_final_stage(uint64_t i);
+
+/* Refuse with the code and what is wrong; the first code stays. */
+CV_MUST cuvet_status cv_final_refuse(cv_final_job *j, cv_final code, cv_rule rule, uint64_t off, uint64_t got,
+                                     uint64_t want);
+/* Something that only a defect of ours lets happen. */
+CV_MUST cuvet_status cv_final_broken(cv_final_job *j);
+/* Memory ran out. */
+CV_MUST cuvet_status cv_final_nomem(cv_final_job *j);
+
+/* admit.c */
+CV_MUST cuvet_status cv_final_prepare(cv_final_job *j);
+CV_MUST cuvet_status cv_final_admit(cv_final_job *j);
+CV_MUST bool cv_final_admit_holds(const cv_final_job *j);
+/* Examine an image; errors are told apart by the code that they amount to. */
+CV_MUST cuvet_status cv_final_examine(cv_final_job *j, cv_cubin *c, cv_span image);
+/* choose.c */
+CV_MUST cuvet_status cv_final_fastpath(cv_final_job *j);
+CV_MUST cuvet_status cv_final_choose(cv_final_job *j);
+CV_MUST cuvet_status cv_final_transform(cv_final_job *j);
+CV_MUST bool cv_final_transform_holds(const cv_final_job *j);
+/* parts.c */
+CV_MUST cuvet_status cv_final_classify(cv_final_job *j);
+CV_MUST bool cv_final_classify_holds(const cv_final_job *j);
+CV_MUST cuvet_status cv_final_read(cv_final_job *j);
+/* notes.c */
+CV_MUST cuvet_status cv_final_follow(cv_final_job *j);
+CV_MUST cuvet_status cv_final_notes(cv_final_job *j);
+CV_MUST bool cv_final_notes_holds(const cv_final_job *j);
+/* What a section is. */
+cv_part cv_final_part(const cv_cubin *c, uint64_t i);
+/* strip.c: the symbol that has no use without capsules; 0: none, or something names it. */
+CV_MUST uint64_t cv_final_cap_symbol(const cv_cubin *c, const cv_u8s *part);
+/* verify.c */
+CV_MUST cuvet_status cv_final_verify(cv_final_job *j);
+/* Do both say the same of one program? part: of the sections of a, NULL: all count. bodies: new contents of
+ * sections of b that a does not have, NULL: none. The names of sections and symbols must be the same in any
+ * case, their contents too unless made_again. @return OK, or the status of what was reported, with *code set.
+ */
+typedef struct cv_final_same {
+    const cv_cubin *a, *b;
+    const cv_u8s *part;
+    const cv_final_bodies *bodies;
+    bool made_again;
+    uint64_t null_symbol; /* symbol of a that may be an empty entry in b; 0: none */
+    uint64_t key[2];
+} cv_final_same;
+CV_MUST cuvet_status cv_final_compare(cv_ctx *x, const cv_final_same *q, cv_final *code);
+
+/* The debug remap (remap.h) has this form: c is the picture of an image whose code moved and whose
+ * .debug_line and .debug_frame still speak of the old places; maps and moves say where it went. New contents
+ * of sections (also of relocation sections of debug sections) are pushed onto *bodies, ascending by section;
+ * nothing is pushed for what does not change. Reports what is wrong with cv_reject(); *code gets the code.
+ *
+ *   CV_MUST cuvet_status cv_final_remap(cv_ctx *x, const cv_cubin *c, const cv_backend_out *said,
+ * cv_final_bodies *bodies, cv_final *code);
+ */
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the files of the writer share. */
+#ifndef CV_FINALIZE_REWRITE_INT_H
+#define CV_FINALIZE_REWRITE_INT_H
+
+#include "finalize/rewrite.h"
+
+/* New contents of a section, NULL: it keeps its own. */
+const cv_final_body *cv_rewrite_body(const cv_rewrite *r, uint64_t i);
+/* Program headers of the new file: r->phnum and r->segments. */
+CV_MUST cuvet_status cv_rewrite_segments(cv_ctx *x, cv_rewrite *r);
+
+#endif

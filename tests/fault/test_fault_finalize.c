@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Fault loops over a finalization: the Nth allocation fails, alone and with every later one, and less and
+ * less memory is allowed. Each time the call says so, gives out nothing, and the same call afterwards gives
+ * what it would have given; nothing stays allocated. And each write to the file of the result fails once:
+ * then there is no file. */
+#include <check.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cuvet/cuvet.h>
+
+#include "support/fatbins.h"
+
+#define N(a) (sizeof(a) / sizeof((a)[0]))
+
+typedef struct heap {
+    unsigned long calls, fail_from, fail_to; /* calls in [fail_from, fail_to) fail */
+    unsigned long failed;
+    long live;
+} heap;
+
+static bool fails(heap *h)
+{
+    h->calls++;
+    if (h->calls < h->fail_from || h->calls >= h->fail_to)
+        return false;
+    h->failed++;
+    return true;
+}
+
+static void *get(void *u, size_t n)
+{
+    heap *h = u;
+    void *p = fails(h) ? NULL : malloc(n);
+
+    h->live += p != NULL;
+    return p;
+}
+
+static void *resize(void *u, void *p, size_t o, size_t n)
+{
+    (void)o;
+    return fails(u) ? NULL : realloc(p, n);
+}
+
+static void put(void *u, void *p, size_t n)
+{
+    (void)n;
+    ((heap *)u)->live--;
+    free(p);
+}
+
+static const struct {
+    const char *sample;
+    uint32_t target;
+    cuvet_form form;
+    bool check, note;
+} SCENARIOS[] = {
+    { "plain.sm_100.rdc.cubin", 0, CUVET_FORM_SAME, false, false },
+    { "plain.sm_100.cubin", 103, CUVET_FORM_SAME, true, false },
+    { "plain.sm_100.cubin", 103, CUVET_FORM_SAME, false, true },
+    { "plain.sm_100.g.cubin", 103, CUVET_FORM_SASS, true, true },
+    { "plain.sm_120.lineinfo.cubin", 0, CUVET_FORM_SASS, false, false },
+};
+
+static uint64_t hash_of(const void *p, size_t n)
+{
+    uint64_t h = n;
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ ((const uint8_t *)p)[i]) * UINT64_C(0x100000001B3);
+    return h;
+}
+
+typedef struct outcome {
+    cuvet_status create, run;
+    uint64_t hash; /* of the result; 0: none */
+    uint32_t code;
+} outcome;
+
+static outcome once(cuvet_ctx *ctx, int i)
+{
+    cuvet_finalize_options o = { .size = sizeof(o),
+                                 .target = { SCENARIOS[i].target, 0 },
+                                 .kind = SCENARIOS[i].form,
+                                 .self_check = SCENARIOS[i].check,
+                                 .tool_note = SCENARIOS[i].note };
+    outcome out = { 0 };
+    cuvet_final_result r;
+    cuvet_finalizer f;
+    size_t n;
+    const uint8_t *p = sample(SCENARIOS[i].sample, &n, 0);
+
+    out.create = cuvet_finalizer_create(ctx, &o, &f);
+    if (out.create != CUVET_OK)
+        return out;
+    out.run = cuvet_finalize(ctx, f, p, n, "sample");
+    ck_assert_int_eq(cuvet_finalizer_result(ctx, f, &r), CUVET_OK);
+    ck_assert_int_eq(out.run == CUVET_OK, r.bytes != NULL);
+    out.code = r.code;
+    if (r.bytes)
+        out.hash = hash_of(r.bytes, r.n);
+    ck_assert_int_eq(cuvet_finalizer_destroy(ctx, &f), CUVET_OK);
+    return out;
+}
+
+static void check_failed(const outcome *o)
+{
+    cuvet_status s = o->create != CUVET_OK ? o->create : o->run;
+
+    ck_assert(s == CUVET_E_NOMEM || s == CUVET_E_LIMIT);
+    if (o->create == CUVET_OK)
+        ck_assert(o->code == 11 || o->code == 256);
+}
+
+START_TEST(allocations)
+{
+    heap h = { 0 };
+    const cuvet_alloc a = { get, resize, put, &h };
+    const cuvet_ctx_options co = { .size = sizeof(co), .alloc = &a };
+    unsigned long n = 1;
+    outcome want;
+    cuvet_ctx *ctx;
+
+    ck_assert_int_eq(cuvet_ctx_create(&co, &ctx), CUVET_OK);
+    want = once(ctx, _i);
+    ck_assert_int_eq(want.run, CUVET_OK);
+    for (;; n++) {
+        unsigned long before = 0;
+
+        for (unsigned all = 0; all < 2; all++) {
+            outcome o;
+
+            h.calls = h.failed = 0;
+            h.fail_from = n;
+            h.fail_to = all ? ~0ul : n + 1;
+            o = once(ctx, _i);
+            h.fail_from = h.fail_to = 0;
+            before = h.failed;
+            if (h.failed)
+                check_failed(&o);
+            else
+                ck_assert_uint_eq(o.hash, want.hash);
+            o = once(ctx, _i);
+            ck_assert_int_eq(o.run, CUVET_OK);
+            ck_assert_uint_eq(o.hash, want.hash);
+        }
+        if (!before)
+            break;
+    }
+    ck_assert_uint_gt(n, 3);
+    cuvet_ctx_destroy(ctx);
+    ck_assert_int_eq(h.live, 0);
+}
+END_TEST
+
+START_TEST(budgets)
+{
+    uint64_t want = 0;
+
+    for (unsigned k = 30; k > 8; k--) {
+        heap h = { 0 };
+        const cuvet_alloc a = { get, resize, put, &h };
+        cuvet_ctx_options co = { .size = sizeof(co), .alloc = &a };
+        cuvet_limits lim;
+        outcome o;
+        cuvet_ctx *ctx;
+
+        ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
+        lim.live = UINT64_C(1) << k;
+        co.limits = &lim;
+        if (cuvet_ctx_create(&co, &ctx) == CUVET_OK) {
+            o = once(ctx, _i);
+            if (o.create == CUVET_OK && o.run == CUVET_OK) {
+                want = want ? want : o.hash;
+                ck_assert_uint_eq(o.hash, want);
+            } else {
+                check_failed(&o);
+            }
+            cuvet_ctx_destroy(ctx);
+        }
+        ck_assert_int_eq(h.live, 0);
+    }
+    ck_assert(want != 0);
+}
+END_TEST
+
+/* A file that may not grow beyond any size below its own. */
+START_TEST(writes)
+{
+    char dir[] = "/tmp/cuvet-fault-XXXXXX";
+    cuvet_finalize_options o = { .size = sizeof(o), .kind = CUVET_FORM_SASS };
+    struct rlimit old, small;
+    cuvet_finalizer f;
+    size_t n;
+    const uint8_t *p = sample("plain.sm_100.cubin", &n, 0);
+    cuvet_ctx *ctx;
+    int fd;
+
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    fd = open(dir, O_RDONLY | O_DIRECTORY);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(cuvet_ctx_create(NULL, &ctx), CUVET_OK);
+    ck_assert_int_eq(cuvet_finalizer_create(ctx, &o, &f), CUVET_OK);
+    ck_assert_int_eq(cuvet_finalize(ctx, f, p, n, NULL), CUVET_OK);
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &old), 0);
+    for (rlim_t size = 0; size < 3000; size += 499) {
+        cuvet_status st;
+        int gone;
+
+        small = (struct rlimit){ size, old.rlim_max };
+        if (setrlimit(RLIMIT_FSIZE, &small) != 0) /* no assertion in between: they write files as well */
+            ck_abort();
+        st = cuvet_finalizer_save(ctx, f, fd, "out", true, true);
+        gone = faccessat(fd, "out", F_OK, 0);
+        if (setrlimit(RLIMIT_FSIZE, &old) != 0)
+            ck_abort();
+        ck_assert_int_eq(st, CUVET_E_IO);
+        ck_assert_int_ne(gone, 0);
+    }
+    ck_assert_int_eq(cuvet_finalizer_save(ctx, f, fd, "out", true, true), CUVET_OK);
+    ck_assert_int_eq(unlinkat(fd, "out", 0), 0);
+    close(fd);
+    ck_assert_int_eq(rmdir(dir), 0); /* no temporary was left */
+    cuvet_ctx_destroy(ctx);
+}
+END_TEST
+
+Suite *suite_fault_finalize(void)
+{
+    Suite *s = suite_create("fault/finalize");
+    TCase *c = tcase_create("fault");
+
+    tcase_set_timeout(c, 120);
+    tcase_add_loop_test(c, allocations, 0, (int)N(SCENARIOS));
+    tcase_add_loop_test(c, budgets, 0, (int)N(SCENARIOS));
+    tcase_add_test(c, writes);
+    suite_add_tcase(s, c);
+    return s;
+}

@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What comes out: one byte for another machine, the same sections without capsules, and nothing from a
+ * backend that does something else. */
+#include "fixture.h"
+
+#include "finalize/compare.h"
+#include "finalize/rewrite.h"
+
+enum { FLAGS = 48, SM = 49 };
+
+/* Samples with capsules; the machine that the mask of the compiler allows besides their own, 0: none. */
+static const struct {
+    const char *name;
+    uint32_t other;
+} CAPSULES[] = {
+    { "plain.sm_100.cubin", 103 },
+    { "plain.sm_100.rdc.cubin", 103 },
+    { "plain.sm_100.g.cubin", 103 },
+    { "plain.sm_100.g.rdc.cubin", 103 },
+    { "plain.sm_100.lineinfo.cubin", 103 },
+    { "plain.sm_100a.cubin", 0 },
+    { "plain.sm_100a.rdc.cubin", 0 },
+    { "plain.sm_100f.cubin", 103 },
+    { "plain.sm_103.cubin", 0 },
+    { "plain.sm_103.rdc.cubin", 0 },
+    { "plain.sm_110.cubin", 0 },
+    { "plain.sm_110.rdc.cubin", 0 },
+    { "plain.sm_120.cubin", 121 },
+    { "plain.sm_120.rdc.cubin", 121 },
+    { "plain.sm_120.g.cubin", 121 },
+    { "plain.sm_120.lineinfo.cubin", 121 },
+    { "plain.sm_121.cubin", 0 },
+    { "plain.sm_121.rdc.cubin", 0 },
+    { "branchy.sm_100.cubin", 103 },
+    { "branchy.sm_100.rdc.cubin", 103 },
+    { "dynshared.sm_100.cubin", 103 },
+    { "indirect.sm_100.rdc.cubin", 103 },
+    { "nocode.sm_100.cubin", 0 },
+    { "nocode.sm_100.rdc.cubin", 0 },
+};
+static const uint32_t TARGETS[] = { 75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121 };
+
+/* Exactly one byte, for exactly the machines that the mask allows. */
+START_TEST(copies)
+{
+    for (unsigned t = 0; t < N(TARGETS); t++) {
+        cv_final_options o = ff_options(TARGETS[t], CV_KIND_NONE);
+        cuvet_status s;
+        uint64_t differ = 0, at = 0;
+        uint32_t sm;
+
+        ff_load(CAPSULES[_i].name);
+        sm = (uint32_t)ff_get(SM, 2);
+        s = ff_run(&o);
+        ck_assert_msg((s == CUVET_OK) == (TARGETS[t] == sm || TARGETS[t] == CAPSULES[_i].other),
+                      "%s to sm_%u", CAPSULES[_i].name, TARGETS[t]);
+        if (s != CUVET_OK)
+            continue;
+        ck_assert_uint_eq(ff_out.span.len, ff.n);
+        for (size_t i = 0; i < ff.n; i++)
+            if (cv_u8_at(ff_out.span, i) != ff.bytes[i]) {
+                differ++;
+                at = i;
+            }
+        ck_assert_uint_eq(differ, TARGETS[t] != sm);
+        ck_assert_uint_eq(at, differ ? SM : 0);
+        ck_assert_int_eq(ff_said(CV_R_FINAL_FASTPATH), differ != 0);
+        ck_assert_int_eq(ff_job.code, differ ? CV_FINAL_OK : CV_FINAL_NOT_NEEDED);
+        o.fastpath_off = true;
+        ck_assert_int_eq(ff_run(&o) == CUVET_OK, differ == 0);
+        ck_assert_int_eq(ff_said(CV_R_FINAL_NEEDS_CODE), differ != 0);
+    }
+}
+END_TEST
+
+/* What is left has the bytes that it had; what is done is not done again. */
+START_TEST(strips)
+{
+    static ff_file before;
+    cv_final_options o = ff_options(CAPSULES[_i].other, CV_KIND_SASS);
+    unsigned kept = 1;
+
+    ff_load(CAPSULES[_i].name);
+    before = ff;
+    o.self_check = true;
+    ck_assert_int_eq(ff_run(&o), CUVET_OK);
+    ck_assert(ff_said(CV_R_FINAL_STRIPPED));
+    ck_assert_uint_lt(ff_out.span.len, ff.n);
+    ff.n = ff_out.span.len;
+    cv_span_copy(ff_out.span, ff.bytes);
+    ck_assert_uint_eq(ff_get(FLAGS, 1), 4);
+    if (CAPSULES[_i].other)
+        ck_assert_uint_eq(ff_get(SM, 2), CAPSULES[_i].other);
+    for (unsigned i = 1; i < (unsigned)(before.bytes[60] | before.bytes[61] << 8); i++) {
+        cv_elf_section a, b;
+        cv_span all = cv_span_of(before.bytes, before.n, 0), now = cv_span_of(ff.bytes, ff.n, 0);
+        size_t table = before.bytes[40] | (size_t)before.bytes[41] << 8 | (size_t)before.bytes[42] << 16;
+
+        cv_elf_read_section(cv_span_tail(all, table), false, i, &a);
+        if (a.flags & CV_SHF_CUDA_MERC)
+            continue;
+        cv_elf_read_section(cv_span_tail(now, ff_get(40, 8)), false, kept++, &b);
+        ck_assert_uint_eq(a.type, b.type);
+        ck_assert_uint_eq(a.flags, b.flags);
+        if (i == before.bytes[62] || a.type == CV_SHT_SYMTAB)
+            continue;
+        ck_assert_uint_eq(a.size, b.size);
+        if (!cv_elf_type_exempt(a.type))
+            ck_assert_mem_eq(before.bytes + a.off, ff.bytes + b.off, a.size);
+    }
+    ck_assert_uint_eq(kept, ff_get(60, 2));
+    ck_assert_int_eq(ff_run(&o), CUVET_OK);
+    ck_assert_int_eq(ff_job.code, CV_FINAL_NOT_NEEDED);
+    ck_assert_mem_eq(ff_out.mem, ff.bytes, ff.n);
+}
+END_TEST
+
+/* Our note comes behind the others, and nothing else changes; the file that keeps its capsules too. */
+START_TEST(tool_note)
+{
+    static const cv_kind KIND[] = { CV_KIND_CAPMERC, CV_KIND_SASS };
+
+    for (unsigned k = 0; k < N(KIND); k++) {
+        cv_final_options o = ff_options(CAPSULES[_i].other, KIND[k]);
+        cv_span text;
+
+        ff_load(CAPSULES[_i].name);
+        o.tool = cv_span_of("ours", 4, 0);
+        o.tool_version = cv_span_of("1.2.3", 5, 0);
+        ck_assert_int_eq(ff_run(&o), CUVET_OK);
+        if (ff_job.code == CV_FINAL_NOT_NEEDED) {
+            ck_assert_mem_eq(ff_out.mem, ff.bytes, ff.n);
+            continue;
+        }
+        ff.n = ff_out.span.len;
+        cv_span_copy(ff_out.span, ff.bytes);
+        text = cv_span_of(ff.bytes + ff_body(".note.nv.tkinfo"),
+                          ff_get(ff_section(".note.nv.tkinfo", NULL) + 32, 8), 0);
+        ck_assert_ptr_nonnull(memmem(text.base, text.len, "\0ours\0001.2.3\0", 12));
+        o.kind = CV_KIND_NONE;
+        o.tool.len = 0;
+        ck_assert_int_eq(ff_run(&o), CUVET_OK);
+        ck_assert_int_eq(ff_job.code, CV_FINAL_NOT_NEEDED);
+    }
+}
+END_TEST
+
+START_TEST(bad_note)
+{
+    cv_final_options o = ff_options(103, CV_KIND_NONE);
+
+    ff_load("plain.sm_100.cubin");
+    o.tool = cv_span_of("a\0b", 3, 0);
+    ck_assert_int_eq(ff_run(&o), CUVET_E_REFUSED);
+    ck_assert_int_eq(ff_job.code, CV_FINAL_CONFLICT);
+}
+END_TEST
+
+/* Backends by themselves. */
+START_TEST(one_backend)
+{
+    static const cv_backend_use COPY = { .backend = &cv_backend_copy },
+                                STRIP = { .backend = &cv_backend_strip };
+    cv_final_options o = ff_options(103, CV_KIND_NONE);
+
+    ff_load("plain.sm_100.cubin");
+    o.n_backends = 1;
+    o.backend = &STRIP;
+    ck_assert_int_eq(ff_run(&o), CUVET_E_REFUSED);
+    ck_assert(ff_said(CV_R_FINAL_NO_BACKEND));
+    ck_assert_int_eq(ff_job.code, CV_FINAL_NO_BACKEND);
+    o.backend = &COPY;
+    ck_assert_int_eq(ff_run(&o), CUVET_OK);
+    o.kind = CV_KIND_SASS; /* never another form than asked for */
+    ck_assert_int_eq(ff_run(&o), CUVET_E_REFUSED);
+    ck_assert(ff_said(CV_R_FINAL_NO_BACKEND));
+    o.n_backends = 0;
+    o.kind = CV_KIND_NONE;
+    ck_assert_int_eq(ff_run(&o), CUVET_E_REFUSED);
+    o.target_sm = 100; /* that needs none */
+    ck_assert_int_eq(ff_run(&o), CUVET_OK);
+}
+END_TEST
+
+/* --- a backend that does something else ------------------------------------------------------------------
+ */
+
+typedef struct fake {
+    const char *what;
+    void (*edit)(void); /* of the right result, in ff */
+    cv_final code;
+    cv_rule rule;
+    enum { HONEST, SHORT, LONG, SILENT, TWICE, HUGE_SIZE, FAILS, MOVES, SECOND, AGAIN } way;
+} fake;
+
+static unsigned runs;
+
+static cv_final fake_probe(const void *self, const cv_backend_req *q, uint32_t *cost)
+{
+    (void)self;
+    (void)q;
+    *cost = 100;
+    return CV_FINAL_OK;
+}
+
+/* The right result through the real backend, then edited. */
+static cuvet_status fake_run(void *self, cv_ctx *x, const cv_backend_req *q, cv_final_sink *to,
+                             cv_backend_out *out)
+{
+    static ff_file keep;
+    const fake *f = self;
+    cv_block right = { 0 };
+    cv_final_sink sink = { .x = x, .to = &right, .most = UINT64_MAX };
+    cuvet_status s = cv_backend_strip.run(NULL, x, q, &sink, out);
+
+    runs++;
+    if (s != CUVET_OK)
+        return s;
+    keep = ff;
+    ff.n = right.span.len;
+    cv_span_copy(right.span, ff.bytes);
+    cv_block_free(x, &right);
+    if (f->edit && (f->way != SECOND || runs == 2))
+        f->edit();
+    out->code_changed = f->way == AGAIN;
+    out->moved = f->way == MOVES;
+    if (f->way == FAILS) {
+        out->code = f->code;
+        s = CUVET_OK;
+    } else if (f->way == HUGE_SIZE) {
+        s = cv_final_sink_begin(to, q->max_output + 1);
+    } else if (f->way != SILENT) {
+        s = cv_final_sink_begin(to, ff.n);
+        ck_assert_int_eq(s, CUVET_OK);
+        ck_assert(cv_final_sink_put(to, cv_span_of(ff.bytes, ff.n - (f->way == SHORT), 0)));
+        if (f->way == LONG)
+            ck_assert(!cv_final_sink_put(to, cv_span_of(ff.bytes, 1, 0)));
+        ck_assert_int_eq(cv_final_sink_end(to), f->way != SHORT);
+        if (f->way == TWICE)
+            s = cv_final_sink_begin(to, 1);
+    }
+    ff = keep;
+    return s;
+}
+
+static void text_byte(void)
+{
+    ff.bytes[ff_body(".text.") + 5] ^= 1;
+}
+static void debug_byte(void)
+{
+    ff.bytes[ff_body(".debug_abbrev") + 3] ^= 1;
+}
+static void reloc_addend(void)
+{
+    ff.bytes[ff_body(".rela.debug_info") + 16] ^= 1;
+}
+static void bank_byte(void)
+{
+    ff.bytes[ff_body(".nv.constant0") + 1] ^= 1;
+}
+static void level_byte(void)
+{
+    ff.bytes[ff_claim(6) + 2] = 2;
+}
+static void sm_121(void)
+{
+    ff_put(SM, 1, 103);
+}
+static void kind_capmerc(void)
+{
+    ff_put(FLAGS, 1, 2);
+}
+static void type_rel(void)
+{
+    ff_put(16, 2, 1);
+}
+static void garbage(void)
+{
+    memset(ff.bytes, 0x5A, ff.n);
+}
+static void no_kernel(void)
+{
+    size_t at = ff_body(".symtab"), end = at + ff_get(ff_section(".symtab", NULL) + 32, 8);
+
+    for (at += 24; at < end; at += 24)
+        if (ff.bytes[at + 4] == 0x12) {
+            ff.bytes[at + 5] &= (uint8_t)~0x10u;
+            return;
+        }
+    ck_abort_msg("no kernel");
+}
+static void weak_symbol(void)
+{
+    size_t at = ff_body(".symtab"), end = at + ff_get(ff_section(".symtab", NULL) + 32, 8);
+
+    for (at += 24; at < end; at += 24)
+        if (ff.bytes[at + 4] == 0x12) {
+            ff.bytes[at + 4] = 0x22;
+            return;
+        }
+    ck_abort_msg("no kernel");
+}
+static void tail(void)
+{
+    memset(ff.bytes + ff.n, 0, 16);
+    ff.n += 16;
+}
+
+static const fake FAKES[] = {
+    { "honest", NULL, CV_FINAL_OK, CV_R_FINAL_STRIPPED, HONEST },
+    { "short", NULL, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_SHORT, SHORT },
+    { "silent", NULL, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_SHORT, SILENT },
+    { "too long is cut off", NULL, CV_FINAL_OK, CV_R_FINAL_STRIPPED, LONG },
+    { "two results", NULL, CV_FINAL_BACKEND_FAILED, CV_R_FINAL_OUTPUT_SHORT, TWICE },
+    { "huge", NULL, CV_FINAL_LIMIT, CV_R_FINAL_OUTPUT_LIMIT, HUGE_SIZE },
+    { "time", NULL, CV_FINAL_BACKEND_TIMEOUT, CV_R_FINAL_BACKEND, FAILS },
+    { "crash", NULL, CV_FINAL_BACKEND_CRASH, CV_R_FINAL_BACKEND, FAILS },
+    { "moved", NULL, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_MOVED, MOVES },
+    { "garbage", garbage, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_FORM, HONEST },
+    { "tail", tail, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_FORM, HONEST },
+    { "code", text_byte, CV_FINAL_CHECK_TEXT, CV_R_FINAL_CHECK_TEXT, HONEST },
+    { "debug", debug_byte, CV_FINAL_CHECK_DEBUG, CV_R_FINAL_CHECK_DEBUG, HONEST },
+    { "relocation", reloc_addend, CV_FINAL_CHECK_RELOC, CV_R_FINAL_CHECK_RELOC, HONEST },
+    { "bank", bank_byte, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_CONTENT, HONEST },
+    { "claims", level_byte, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_CONTENT, HONEST },
+    { "machine", sm_121, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_HEADER, HONEST },
+    { "form", kind_capmerc, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_FORM, HONEST },
+    { "type", type_rel, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_FORM, HONEST },
+    { "kernel", no_kernel, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_FORM, HONEST },
+    { "binding", weak_symbol, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_SYMBOLS, HONEST },
+    { "code made again", text_byte, CV_FINAL_OK, CV_R_FINAL_SM, AGAIN },
+    { "code made again, binding", weak_symbol, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_SYMBOLS,
+      AGAIN },
+    { "other the second time", text_byte, CV_FINAL_CHECK_TEXT, CV_R_FINAL_CHECK_TEXT, SECOND },
+    { "other the second time", debug_byte, CV_FINAL_CHECK_DEBUG, CV_R_FINAL_CHECK_DEBUG, SECOND },
+    { "other the second time", reloc_addend, CV_FINAL_CHECK_RELOC, CV_R_FINAL_CHECK_RELOC, SECOND },
+    { "other the second time", bank_byte, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_CONTENT, SECOND },
+};
+
+START_TEST(fakes)
+{
+    static ff_file before;
+    const fake *f = &FAKES[_i];
+    const cv_backend b = { .abi = CV_BACKEND_ABI, .name = "fake", .probe = fake_probe, .run = fake_run };
+    const cv_backend_use use = { &b, (void *)(uintptr_t)f };
+    cv_final_options o = ff_options(0, CV_KIND_SASS);
+    cuvet_status s;
+
+    ff_load("plain.sm_100.g.cubin");
+    before = ff;
+    runs = 0;
+    o.backend = &use;
+    o.n_backends = 1;
+    o.self_check = f->way == SECOND;
+    s = ff_run(&o);
+    ck_assert_msg((s == CUVET_OK) == (f->code == CV_FINAL_OK), "%s", f->what);
+    ck_assert_msg(ff_job.code == f->code, "%s: code %d", f->what, (int)ff_job.code);
+    ck_assert_msg(f->code == CV_FINAL_OK || ff_said(f->rule), "%s", f->what);
+    ck_assert_uint_eq(runs, f->way == SECOND ? 2 : 1);
+    ck_assert_mem_eq(before.bytes, ff.bytes, before.n); /* the input is untouched */
+}
+END_TEST
+
+/* A backend of another version is not asked; the cheapest of those that can is taken. */
+START_TEST(choice)
+{
+    static const fake HONEST_ONE = { "honest", NULL, CV_FINAL_OK, CV_R_FINAL_STRIPPED, HONEST };
+    const cv_backend b = { .abi = CV_BACKEND_ABI, .name = "fake", .probe = fake_probe, .run = fake_run };
+    const cv_backend old = { .abi = CV_BACKEND_ABI + 1, .name = "old", .probe = fake_probe, .run = fake_run };
+    const cv_backend_use use[] = { { &old, NULL },
+                                   { &b, (void *)(uintptr_t)&HONEST_ONE },
+                                   { &cv_backend_strip, NULL } };
+    cv_final_options o = ff_options(0, CV_KIND_SASS);
+
+    ff_load("plain.sm_100.cubin");
+    runs = 0;
+    o.backend = use;
+    o.n_backends = 3;
+    ck_assert_int_eq(ff_run(&o), CUVET_OK);
+    ck_assert_uint_eq(runs, 0);
+    o.n_backends = 2;
+    ck_assert_int_eq(ff_run(&o), CUVET_OK);
+    ck_assert_uint_eq(runs, 1);
+    o.n_backends = 1;
+    ck_assert_int_eq(ff_run(&o), CUVET_E_REFUSED);
+}
+END_TEST
+
+/* Sections that are listed twice, or in another order: each is matched once. */
+START_TEST(matching)
+{
+    static ff_file first;
+    cv_final_same q = { 0 };
+    cv_final code = CV_FINAL_OK;
+    cuvet_status broken;
+    cv_cubin a, b;
+    uint64_t extent;
+    size_t h;
+
+    cv_cubin_init(&a);
+    cv_cubin_init(&b);
+    ff_load("plain.sm_100.g.cubin");
+    first = ff;
+    cv_ctx_unit(&ff_x, 64 * ff.n);
+    ck_assert_int_eq(cv_cubin_examine(&ff_x, &a, cv_span_of(first.bytes, first.n, 0), NULL, &extent),
+                     CUVET_OK);
+    q.a = &a;
+    q.b = &b;
+    ck_assert_int_eq(cv_cubin_examine(&ff_x, &b, cv_span_of(ff.bytes, ff.n, 0), NULL, &extent), CUVET_OK);
+    ck_assert_int_eq(cv_final_compare(&ff_x, &q, &code), CUVET_OK);
+    ck_assert_int_eq(code, CV_FINAL_OK);
+    /* one takes the name of another: then there are two of that name here, and one of them there */
+    h = ff_section(".debug_info", NULL);
+    ff_put(h, 4, ff_get(ff_section(".debug_abbrev", NULL), 4));
+    cv_ctx_unit(&ff_x, 64 * ff.n);
+    broken = cv_cubin_examine(&ff_x, &b, cv_span_of(ff.bytes, ff.n, 0), NULL, &extent);
+    ck_assert_int_eq(broken, CUVET_OK); /* and reported: still a picture */
+    ck_assert_int_eq(cv_final_compare(&ff_x, &q, &code), CUVET_E_REFUSED);
+    ck_assert_int_eq(code, CV_FINAL_CHECK_DEBUG);
+    cv_cubin_free(&ff_x, &a);
+    cv_cubin_free(&ff_x, &b);
+    cv_islands_drop();
+}
+END_TEST
+
+/* The name of a twin, as the comparison sees it, keeps its dot. */
+START_TEST(names)
+{
+    cv_sec s = { .name = cv_span_of(".nv.merc.debug_line", 19, 0) };
+
+    ck_assert(cv_span_eq_str(cv_final_plain_name(&s), ".debug_line"));
+    s.name = cv_span_of(".nv.mercury", 11, 0);
+    ck_assert(cv_span_eq_str(cv_final_plain_name(&s), ".nv.mercury"));
+    s.name = cv_span_of(".debug_line", 11, 0);
+    ck_assert(cv_span_eq_str(cv_final_plain_name(&s), ".debug_line"));
+}
+END_TEST
+
+/* A plan that says something else than what is written: CV-FINAL-033, and nothing is complete. */
+START_TEST(passes)
+{
+    for (int more = -1; more <= 1; more += 2) {
+        cv_block out = { 0 };
+        cv_rewrite r = { .kind = CV_KIND_CAPMERC, .sm = 100 };
+        cv_final_sink sink = { .x = &ff_x, .to = &out, .most = UINT64_MAX };
+        uint64_t extent;
+        cv_cubin c;
+
+        ff_load("plain.sm_100.cubin");
+        cv_ctx_unit(&ff_x, 64 * ff.n);
+        cv_cubin_init(&c);
+        ck_assert_int_eq(cv_cubin_examine(&ff_x, &c, cv_span_of(ff.bytes, ff.n, 0), NULL, &extent), CUVET_OK);
+        r.c = &c;
+        ck_assert_int_eq(cv_rewrite_plan(&ff_x, &r), CUVET_OK);
+        r.total = (uint64_t)((int64_t)r.total + more);
+        ck_assert_int_eq(cv_rewrite_write(&ff_x, &r, &sink), CUVET_E_INTERNAL);
+        ck_assert(!sink.done);
+        ck_assert(ff_said(CV_R_FINAL_PASSES));
+        cv_rewrite_free(&ff_x, &r);
+        cv_cubin_free(&ff_x, &c);
+        cv_block_free(&ff_x, &out);
+        cv_islands_drop();
+    }
+}
+END_TEST
+
+/* What must hold after the stages, each clause broken once; a broken one is CV-FINAL-034 with the number of
+ * the stage. */
+START_TEST(invariants)
+{
+    cv_final_options o = ff_options(103, CV_KIND_SASS);
+    cv_final_job *j = &ff_job;
+    cv_final_body body = { .section = 3 };
+
+    ff_load("plain.sm_100.cubin");
+    cv_ctx_unit(&ff_x, 4 * ff.n);
+    ck_assert_int_eq(cv_final_run(j, &ff_x, &o, cv_span_of(ff.bytes, ff.n, 0), "x", &ff_out), CUVET_OK);
+#define BREAKS(check, change, back)                                                                          \
+    ck_assert(check(j));                                                                                     \
+    change;                                                                                                  \
+    ck_assert(!check(j));                                                                                    \
+    back;                                                                                                    \
+    ck_assert(check(j))
+    BREAKS(cv_final_admit_holds, j->cubin.extent++, j->cubin.extent--);
+    BREAKS(cv_final_admit_holds, j->cubin.exe = false, j->cubin.exe = true);
+    BREAKS(cv_final_admit_holds, j->cubin.abi8 = false, j->cubin.abi8 = true);
+    BREAKS(cv_final_admit_holds, j->out_kind = CV_KIND_NONE, j->out_kind = CV_KIND_SASS);
+    BREAKS(cv_final_admit_holds, j->dst_sm = 0, j->dst_sm = 103);
+    BREAKS(cv_final_classify_holds, j->part.n--, j->part.n++);
+    BREAKS(cv_final_classify_holds, j->in_kind = CV_KIND_SASS, j->in_kind = CV_KIND_CAPMERC);
+    BREAKS(cv_final_classify_holds, *cv_u8s_at(&j->part, 1) = CV_PART_TWIN,
+           *cv_u8s_at(&j->part, 1) = CV_PART_STRINGS);
+    j->picture = j->result; /* as it was before the file was written */
+    ck_assert(cv_final_transform_holds(j) == (j->made.span.len == j->picture.extent));
+    BREAKS(cv_final_notes_holds,
+           ck_assert(cv_final_bodies_push(&ff_x.mem, &j->bodies, (cv_final_body){ .section = 0 })),
+           j->bodies.n = 0);
+    ck_assert(cv_final_bodies_push(&ff_x.mem, &j->bodies, body));
+    BREAKS(cv_final_notes_holds, ck_assert(cv_final_bodies_push(&ff_x.mem, &j->bodies, body)),
+           j->bodies.n = 1);
+    BREAKS(cv_final_notes_holds, cv_final_bodies_at(&j->bodies, 0)->section = 9999,
+           cv_final_bodies_at(&j->bodies, 0)->section = 3);
+    cv_final_bodies_free(&ff_x.mem, &j->bodies);
+    cv_cubin_init(&j->picture);
+    j->stage = 4;
+    j->code = CV_FINAL_OK;
+    ck_assert_int_eq(cv_final_broken(j), CUVET_E_INTERNAL);
+    ck_assert_int_eq(j->code, CV_FINAL_INTERNAL);
+    ck_assert_uint_eq(ff_diag(CV_R_FINAL_INVARIANT)->got, 4);
+    cv_final_end(j);
+    cv_islands_drop();
+}
+END_TEST
+
+static char trace[1000];
+
+static void on_trace(void *user, const char *line)
+{
+    (void)user;
+    strcat(strcat(trace, line), "\n");
+}
+
+/* The words of the reference, in its order. */
+START_TEST(traces)
+{
+    cv_final_options o = ff_options(103, CV_KIND_NONE);
+
+    o.trace = on_trace;
+    ff_load("plain.sm_100.cubin");
+    ck_assert_int_eq(ff_run(&o), CUVET_OK);
+    ck_assert_str_eq(trace, "FNLZR: Input ELF: sample\nFNLZR: Flags [ 0 | 0 ]\nFNLZR: Starting sample\n"
+                            "FNLZR: Ending sample\n");
+    trace[0] = 0;
+    o.phase = CV_PHASE_POSTLINK;
+    o.kind = CV_KIND_CAPMERC;
+    ck_assert_int_eq(ff_run(&o), CUVET_OK);
+    ck_assert_str_eq(trace, "FNLZR: Input ELF: sample\nFNLZR: Post-Link Mode\nFNLZR: Flags [ 1 | 0 ]\n"
+                            "FNLZR: Starting sample\nFNLZR: Ending sample\n");
+    trace[0] = 0;
+    o.phase = CV_PHASE_PRELINK;
+    o.kind = CV_KIND_MERCURY;
+    cv_ctx_unit(&ff_x, 4 * ff.n);
+    ck_assert_int_eq(cv_final_run(&ff_job, &ff_x, &o, cv_span_of(ff.bytes, ff.n, 0), NULL, &ff_out),
+                     CUVET_E_REFUSED);
+    cv_final_end(&ff_job);
+    cv_islands_drop();
+    ck_assert_str_eq(trace, "FNLZR: Input ELF: in-memory-ELF-image\nFNLZR: JIT Path\nFNLZR: preLink Mode\n"
+                            "FNLZR: Flags [ 0 | 1 ]\nFNLZR: Starting JIT\nFNLZR: Ending JIT\n");
+}
+END_TEST
+
+Suite *suite_engine(void)
+{
+    Suite *s = suite_create("finalize/engine");
+    TCase *c = tcase_create("engine");
+
+    tcase_set_timeout(c, 60);
+    tcase_add_checked_fixture(c, ff_setup, ff_teardown);
+    tcase_add_loop_test(c, copies, 0, (int)N(CAPSULES));
+    tcase_add_loop_test(c, strips, 0, (int)N(CAPSULES));
+    tcase_add_loop_test(c, tool_note, 0, (int)N(CAPSULES));
+    tcase_add_test(c, bad_note);
+    tcase_add_test(c, one_backend);
+    tcase_add_loop_test(c, fakes, 0, (int)N(FAKES));
+    tcase_add_test(c, choice);
+    tcase_add_test(c, matching);
+    tcase_add_test(c, names);
+    tcase_add_test(c, passes);
+    tcase_add_test(c, invariants);
+    tcase_add_test(c, traces);
+    suite_add_tcase(s, c);
+    return s;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Code generators that misbehave: each in its own way, each with its own message; what went in is as it was,
+ * and nothing is left behind. The last tests take the real one, where it is installed. */
+#include <check.h>
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "finalize/external.h"
+#include "finalize/job.h"
+#include "proc/external.h"
+
+#define MAX_FILE (1u << 18)
+#define N(table) (sizeof(table) / sizeof((table)[0]))
+#define NONE     CV_N_RULES
+#define OBJECT   "corpus/finalize/lines.sm_100.g.rdc.cubin"
+
+static char dir[64], nest[80], program[PATH_MAX];
+static uint8_t bytes[MAX_FILE], before[MAX_FILE];
+static size_t n_bytes;
+static cv_ctx x;
+static cuvet_diag last;
+static unsigned n_errors;
+static char said[1 << 17];
+
+static void emit(void *user, const cuvet_diag *d)
+{
+    (void)user;
+    if (d->severity == CUVET_ERROR) {
+        last = *d;
+        n_errors++;
+    }
+}
+
+static void keep_log(void *user, const char *log)
+{
+    (void)user;
+    snprintf(said, sizeof(said), "%s", log);
+}
+
+static void setup(void)
+{
+    cuvet_limits lim;
+    ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 32);
+    char *slash;
+
+    ck_assert_int_gt(n, 0);
+    program[n] = 0;
+    slash = strrchr(program, '/');
+    ck_assert_ptr_nonnull(slash);
+    strcpy(slash, "/fake_compiler"); /* beside this binary */
+    ck_assert_int_eq(access(program, X_OK), 0);
+    strcpy(dir, "/tmp/cuvet-final-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(nest, sizeof(nest), "%s/nest", dir);
+    ck_assert_int_eq(mkdir(nest, 0700), 0);
+    ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
+    cv_ctx_init(&x, NULL, &lim);
+    x.emit = emit;
+    n_errors = 0;
+    said[0] = 0;
+}
+
+static int entries(const char *path)
+{
+    DIR *d = opendir(path);
+    int n = 0;
+
+    ck_assert_ptr_nonnull(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n - 2;
+}
+
+static void teardown(void)
+{
+    cv_islands_drop();
+    ck_assert_uint_eq(x.mem.live, 0);
+    ck_assert_int_eq(entries(nest), 0);
+    ck_assert_int_eq(rmdir(nest), 0);
+    ck_assert_int_eq(rmdir(dir), 0);
+    errno = 0;
+    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG | __WALL), -1); /* no child, no zombie */
+    ck_assert_int_eq(errno, ECHILD);
+}
+
+static void load(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+
+    ck_assert_msg(f != NULL, "%s: run from the root of the repository", path);
+    n_bytes = fread(bytes, 1, sizeof(bytes), f);
+    fclose(f);
+    ck_assert_uint_lt(n_bytes, sizeof(bytes));
+    memcpy(before, bytes, n_bytes);
+}
+
+/* Finalize what is loaded for a target, by this program alone. */
+static cuvet_status finalize(const char *path, uint32_t sm, cv_external *e, cv_block *out, cv_final *code)
+{
+    cv_final_tool tool = { { sizeof(cuvet_compiler), cv_external_compile, e }, keep_log, NULL };
+    const cv_backend_use use = { &cv_backend_external, &tool };
+    const cv_final_options o = { .target_sm = sm, .level_most = 2, .backend = &use, .n_backends = 1 };
+    cuvet_external conf = e->conf;
+    cv_final_job j;
+    cuvet_status s;
+
+    conf.size = sizeof(conf);
+    conf.path = path;
+    conf.directory = nest;
+    e->alloc = cv_alloc_default;
+    ck_assert_int_eq(cv_external_check(&conf, &e->conf), CUVET_OK);
+    cv_ctx_unit(&x, n_bytes);
+    s = cv_final_run(&j, &x, &o, cv_span_of(bytes, n_bytes, 0), "input", out);
+    *code = j.code;
+    cv_final_end(&j);
+    ck_assert_msg(memcmp(bytes, before, n_bytes) == 0, "the input was changed");
+    return s;
+}
+
+typedef struct row {
+    const char *name;
+    cuvet_status status;
+    cv_final code;
+    cv_rule rule;
+    uint64_t got;
+} row;
+
+static const row ROWS[] = {
+    { "do=cubin", CUVET_OK, CV_FINAL_OK, NONE, 0 },
+    { "do=exit7", CUVET_E_UNSUPPORTED, CV_FINAL_BACKEND_FAILED, CV_R_BACKEND_FAILED, 7 },
+    { "do=segv", CUVET_E_UNSUPPORTED, CV_FINAL_BACKEND_CRASH, CV_R_BACKEND_CRASH, 11 },
+    { "do=sleep", CUVET_E_LIMIT, CV_FINAL_BACKEND_TIMEOUT, CV_R_BACKEND_TIMEOUT, 1500 },
+    { "do=loop", CUVET_E_LIMIT, CV_FINAL_BACKEND_TIMEOUT, CV_R_BACKEND_TIMEOUT, 1000 },
+    { "do=none", CUVET_E_UNSUPPORTED, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_BACKEND_EMPTY, 0 },
+    { "do=empty", CUVET_E_UNSUPPORTED, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_BACKEND_EMPTY, 0 },
+    { "do=symlink", CUVET_E_UNSUPPORTED, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_BACKEND_EMPTY, 0 },
+    { "do=hardlink", CUVET_E_UNSUPPORTED, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_BACKEND_EMPTY, 0 },
+    { "do=fifo", CUVET_E_UNSUPPORTED, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_BACKEND_EMPTY, 0 },
+    { "do=size=600000", CUVET_E_LIMIT, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_BACKEND_OVERSIZED, 500000 },
+    { "do=size=9999999999", CUVET_E_LIMIT, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_BACKEND_OVERSIZED, 500000 },
+    { "do=nocode", CUVET_E_UNSUPPORTED, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_BACKEND_NO_CODE, 43168 },
+    { "do=size=4096", CUVET_E_UNSUPPORTED, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_BACKEND_NO_CODE, 4096 },
+    { "do=short", CUVET_E_UNSUPPORTED, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_BACKEND_NO_CODE, 21584 },
+    { "do=wrongsm", CUVET_E_REFUSED, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_HEADER, 100 },
+    { "do=kind", CUVET_E_REFUSED, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_FORM, 0 },
+    { "do=symbols", CUVET_E_REFUSED, CV_FINAL_CHECK_TEXT, CV_R_FINAL_CHECK_TEXT, 0 },
+    { "do=brood", CUVET_OK, CV_FINAL_OK, NONE, 0 },
+    { "do=hopper", CUVET_OK, CV_FINAL_OK, NONE, 0 },
+    { "do=forks", CUVET_E_UNSUPPORTED, CV_FINAL_BACKEND_FAILED, CV_R_BACKEND_FAILED, 0 },
+    { "do=flood", CUVET_OK, CV_FINAL_OK, NONE, 0 },
+    { "do=closeall", CUVET_OK, CV_FINAL_OK, NONE, 0 },
+};
+
+START_TEST(misbehaves)
+{
+    const row *r = &ROWS[_i];
+    bool sleeps = strcmp(r->name, "do=sleep") == 0;
+    cv_external e = {
+        .conf = { .deadline_ms = sleeps ? 1500 : 60000, .cpu_seconds = 1, .output = 500000, .processes = 16 }
+    };
+    cv_block out = { 0 };
+    char path[128];
+    cv_final code = CV_FINAL_OK;
+    cuvet_status s;
+
+    snprintf(path, sizeof(path), "%s/%s", dir, r->name);
+    ck_assert_int_eq(symlink(program, path), 0);
+    load(OBJECT);
+    s = finalize(path, 103, &e, &out, &code);
+    ck_assert_msg(s == r->status && code == r->code, "%s: status %d, code %d, %s", r->name, s, code,
+                  n_errors ? cuvet_rule_get(last.rule)->id : "-");
+    if (r->rule != NONE) {
+        ck_assert_msg(last.rule == (cuvet_rule)r->rule, "%s: %s", r->name, cuvet_rule_get(last.rule)->id);
+        ck_assert_msg(r->got == 0 || last.got == r->got, "%s: got %llu", r->name,
+                      (unsigned long long)last.got);
+        ck_assert_uint_eq(out.span.len, 0);
+    } else {
+        ck_assert_uint_eq(out.span.len, n_bytes);
+        ck_assert_uint_eq(cv_u8_at(out.span, 49), 103);
+    }
+    if (strcmp(r->name, "do=flood") == 0)
+        ck_assert_uint_le(strlen(said), 65536 + 80);
+    cv_block_free(&x, &out);
+    ck_assert_int_eq(unlink(path), 0);
+}
+END_TEST
+
+/* It may write nowhere but in its directory, where the kernel can see to that. */
+START_TEST(writes_outside)
+{
+    cv_external e = { .conf = { .deadline_ms = 5000 } };
+    cv_block out = { 0 };
+    char path[256], target[160];
+    cv_final code;
+
+    snprintf(target, sizeof(target), "%s/escaped", dir);
+    snprintf(path, sizeof(path), "%s/do=outside=%s", dir, target);
+    for (char *p = strstr(path, "outside="); (p = strchr(p, '/')) != NULL;)
+        *p = ':';
+    ck_assert_int_eq(symlink(program, path), 0);
+    load(OBJECT);
+    ck_assert_int_eq(finalize(path, 103, &e, &out, &code), CUVET_OK);
+    if (strstr(said, "outside no") == NULL)
+        fprintf(stderr, "SKIPPED: no Landlock here, the code generator can write outside: %s", said);
+    ck_assert_ptr_nonnull(strstr(said, "null yes"));
+    ck_assert_int_ne(access(target, F_OK), 0);
+    cv_block_free(&x, &out);
+    ck_assert_int_eq(unlink(path), 0);
+}
+END_TEST
+
+START_TEST(not_there)
+{
+    cv_external e = { .conf = { .deadline_ms = 5000 } };
+    cv_block out = { 0 };
+    cv_final code;
+
+    load(OBJECT);
+    ck_assert_int_eq(finalize("/nowhere/nvlink", 103, &e, &out, &code), CUVET_E_IO);
+    ck_assert_int_eq(code, CV_FINAL_NO_BACKEND);
+    ck_assert_int_eq(last.rule, CV_R_BACKEND_NOT_STARTED);
+    ck_assert_uint_eq(last.got, ENOENT);
+    ck_assert_uint_eq(last.want, 103);
+}
+END_TEST
+
+/* Whoever takes only PTX says so. */
+static cuvet_status only_ptx(void *user, const cuvet_compile_request *req, cuvet_compile_result *out)
+{
+    bool *asked = user;
+
+    *asked =
+        req->cubin && !req->ltoir && req->n_options == 0 && req->sm == 103 && req->cancel && !*req->cancel;
+    *out = (cuvet_compile_result){ .size = sizeof(*out), .end = CUVET_COMPILE_UNSUPPORTED };
+    return CUVET_OK;
+}
+
+static cuvet_status probe_status(const char *path, uint32_t sm, cv_kind kind, cv_rule *rule)
+{
+    bool asked = false;
+    cv_final_tool tool = { { sizeof(cuvet_compiler), only_ptx, &asked }, NULL, NULL };
+    const cv_backend_use use = { &cv_backend_external, &tool };
+    const cv_final_options o = {
+        .target_sm = sm, .kind = kind, .level_most = 2, .backend = &use, .n_backends = 1
+    };
+    cv_block out = { 0 };
+    cv_final_job j;
+    cuvet_status s;
+
+    load(path);
+    cv_ctx_unit(&x, n_bytes);
+    last = (cuvet_diag){ 0 };
+    s = cv_final_run(&j, &x, &o, cv_span_of(bytes, n_bytes, 0), NULL, &out);
+    *rule = (cv_rule)last.rule;
+    cv_final_end(&j);
+    cv_block_free(&x, &out);
+    ck_assert_int_eq(asked, *rule == CV_R_BACKEND_UNSUPPORTED);
+    return s;
+}
+
+START_TEST(what_it_takes)
+{
+    cv_rule rule;
+
+    ck_assert_int_eq(probe_status(OBJECT, 103, CV_KIND_CAPMERC, &rule), CUVET_E_UNSUPPORTED);
+    ck_assert_int_eq(rule, CV_R_BACKEND_UNSUPPORTED);
+    ck_assert_int_eq(probe_status(OBJECT, 103, CV_KIND_SASS, &rule), CUVET_E_REFUSED);
+    ck_assert_int_eq(probe_status(OBJECT, 120, CV_KIND_CAPMERC, &rule), CUVET_E_REFUSED);
+    ck_assert_int_eq(rule, CV_R_FINAL_INCOMPATIBLE);
+    ck_assert_int_eq(probe_status("corpus/finalize/lines.sm_100.lineinfo.cubin", 103, CV_KIND_CAPMERC, &rule),
+                     CUVET_E_REFUSED); /* a program: nvlink would say success, and write nothing */
+}
+END_TEST
+
+/* ---- the real one ---- */
+
+static bool real_nvlink(char *path, size_t n)
+{
+    const char *p = getenv("PATH");
+
+    for (; p && *p; p += strcspn(p, ":"), p += *p == ':') {
+        snprintf(path, n, "%.*s/nvlink", (int)strcspn(p, ":"), p);
+        if (path[0] == '/' && access(path, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool runs_there(uint32_t sm)
+{
+    const cv_backend_use use[] = { { &cv_backend_copy, NULL }, { &cv_backend_strip, NULL } };
+    const cv_final_options o = { .target_sm = sm, .level_most = 2, .backend = use, .n_backends = N(use) };
+    unsigned errors = n_errors;
+    cv_block out = { 0 };
+    cv_final_job j;
+    cuvet_status s;
+
+    cv_ctx_unit(&x, n_bytes);
+    s = cv_final_run(&j, &x, &o, cv_span_of(bytes, n_bytes, 0), NULL, &out);
+    cv_final_end(&j);
+    cv_block_free(&x, &out);
+    ck_assert(s == CUVET_OK || last.rule == CV_R_FINAL_NEEDS_CODE);
+    n_errors = errors;
+    return s == CUVET_OK;
+}
+
+START_TEST(real)
+{
+    cv_external e = { .conf = { .deadline_ms = 60000 } };
+    cv_block out = { 0 };
+    char path[PATH_MAX];
+    cv_final code;
+    cuvet_status s;
+
+    if (!real_nvlink(path, sizeof(path))) {
+        fprintf(stderr, "SKIPPED: no nvlink on PATH, the real code generator was not asked\n");
+        return;
+    }
+    load("corpus/finalize/wide.sm_100.rdc.cubin");
+    ck_assert(!runs_there(103)); /* nothing but making the code again helps */
+    s = finalize(path, 103, &e, &out, &code);
+    ck_assert_msg(s == CUVET_OK, "status %d, code %d, %s, %s", s, code,
+                  n_errors ? cuvet_rule_get(last.rule)->id : "-", said);
+    ck_assert_uint_eq(cv_u8_at(out.span, 49), 103);
+    ck_assert_uint_eq(cv_u8_at(out.span, 48), CV_KIND_CAPMERC);
+    ck_assert(!cv_span_eq(cv_span_tail(out.span, 64), cv_span_of(bytes + 64, n_bytes - 64, 0)));
+    cv_block_free(&x, &out);
+}
+END_TEST
+
+Suite *suite_external(void);
+Suite *suite_external(void)
+{
+    Suite *s = suite_create("external");
+    TCase *t = tcase_create("external");
+
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, misbehaves, 0, (int)N(ROWS));
+    tcase_add_test(t, writes_outside);
+    tcase_add_test(t, not_there);
+    tcase_add_test(t, what_it_takes);
+    tcase_add_test(t, real);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The debug remap over files of compilers: bytes are put into the code of every function, and what the debug
+ * sections say afterwards is read by a decoder of this file, which shares nothing with the library. */
+#include <check.h>
+
+#include "remap_rows.h"
+
+#define N(table) (sizeof(table) / sizeof((table)[0]))
+
+static const char *const FILES[] = { "finalize/lines.sm_75.g.rdc",         "finalize/lines.sm_90.lineinfo",
+                                     "finalize/lines.sm_100.lineinfo",     "finalize/lines.sm_100.g.rdc",
+                                     "finalize/lines.sm_120.lineinfo.rdc", "samples/plain.sm_100.g",
+                                     "samples/plain.sm_75.lineinfo" };
+
+static void check_lines(const change *c, const char *name)
+{
+    static rows was, is;
+    uint32_t section = section_named(name);
+    unsigned moved = 0;
+
+    ck_assert_uint_gt(section, 0);
+    decode_lines(section, false, &was);
+    decode_lines(section, true, &is);
+    ck_assert_uint_gt(was.n, 1);
+    ck_assert_uint_eq(was.n, is.n);
+    for (unsigned i = 0; i < was.n; i++) {
+        const row *a = &was.v[i], *b = &is.v[i];
+
+        ck_assert_msg(a->line == b->line && a->file == b->file && a->section == b->section &&
+                          a->end == b->end,
+                      "%s: row %u is another", c->label, i);
+        ck_assert_uint_eq(b->place, expect_place(c, a->place, size_before(a->section)));
+        moved += a->place != b->place;
+    }
+    ck_assert_msg((moved > 0) == (c->in != c->out), "%s: %u rows moved", c->label, moved);
+}
+
+static void check_frames(const change *c)
+{
+    static frame_rows was, is;
+    uint32_t section = section_named(".debug_frame");
+
+    ck_assert_uint_gt(section, 0);
+    decode_frames(section, false, &was);
+    decode_frames(section, true, &is);
+    ck_assert_uint_gt(was.n, 1);
+    ck_assert_uint_eq(was.n, is.n);
+    for (unsigned i = 0; i < was.n; i++) {
+        ck_assert_uint_eq(was.v[i].section, is.v[i].section);
+        ck_assert_uint_eq(was.v[i].names, is.v[i].names); /* no entry grew: compilers use four bytes */
+        ck_assert_uint_eq(is.v[i].place, expect_place(c, was.v[i].place, size_before(was.v[i].section)));
+    }
+}
+
+/* Everything else that names code: places of variables, ranges of blocks. */
+static unsigned check_others(const change *c, const char *name)
+{
+    uint32_t target = section_named(name), was_in = 0, is_in = 0;
+    uint64_t was = 0, is = 0;
+    unsigned n = 0;
+
+    for (uint64_t at = 0; target && at < cv_cubin_body(&cubin, target).len; at++) {
+        if (!named_at(target, false, at, &was_in, &was))
+            continue;
+        ck_assert(named_at(target, true, at, &is_in, &is));
+        ck_assert_uint_eq(was_in, is_in);
+        if (size_before(was_in) == 0)
+            continue;
+        ck_assert_uint_eq(is, expect_place(c, was, size_before(was_in)));
+        n += was != is;
+    }
+    return n;
+}
+
+static const change CHANGES[] = {
+    { "nothing", 0x40, 0, 0 },           { "one instruction more", 0x40, 16, 0 },
+    { "much more", 0x70, 0x12340, 0 },   { "at the second instruction", 0x10, 32, 0 },
+    { "one less", 0x40, 0, 16 },         { "four become one", 0x30, 16, 64 },
+    { "four become six", 0x30, 96, 64 },
+};
+
+START_TEST(moved_files)
+{
+    const change *c = &CHANGES[(unsigned)_i % N(CHANGES)];
+    const char *name = FILES[(unsigned)_i / N(CHANGES)];
+    cuvet_status st;
+
+    load(name);
+    change_code(c);
+    st = cv_final_remap(&x, &cubin, &said, &bodies, &code);
+    ck_assert_msg(st == CUVET_OK && n_errors == 0 && code == CV_FINAL_OK, "%s, %s: %d, %s", name, c->label,
+                  st, n_errors ? cuvet_rule_get(last.rule)->id : "-");
+    if (c->in == c->out)
+        ck_assert_msg(bodies.n == 0, "%s: the same map, other bytes", name);
+    for (uint64_t i = 1; i < bodies.n; i++)
+        ck_assert_uint_lt(cv_final_bodies_at(&bodies, i - 1)->section,
+                          cv_final_bodies_at(&bodies, i)->section);
+    check_lines(c, ".debug_line");
+    check_lines(c, ".nv_debug_line_sass");
+    check_frames(c);
+    if (section_named(".debug_info")) {
+        ck_assert_uint_eq(n_stale, 1);
+        ck_assert_int_eq(check_others(c, ".debug_info") > 0, c->in != c->out);
+        check_others(c, ".debug_loc");
+    }
+}
+END_TEST
+
+/* An identity for some, nothing for others: nothing is said and nothing changes. */
+START_TEST(no_maps)
+{
+    load(FILES[0]);
+    ck_assert_int_eq(cv_final_remap(&x, &cubin, &said, &bodies, &code), CUVET_OK);
+    ck_assert_uint_eq(bodies.n, 0);
+}
+END_TEST
+
+/* One function moves, the others do not. */
+START_TEST(one_function)
+{
+    const change c = { "one", 0x40, 48, 0 };
+
+    load(FILES[3]);
+    change_code(&c);
+    for (uint64_t i = 1; i < said.maps.n; i++)
+        cv_secs_at(&cubin.sec, cv_offset_maps_at(&said.maps, i)->section)->h.size -= c.in;
+    said.maps.n = 1;
+    ck_assert_int_eq(cv_final_remap(&x, &cubin, &said, &bodies, &code), CUVET_OK);
+    for (unsigned k = 0; k < 2; k++) {
+        static rows was, is;
+        uint32_t section = section_named(k ? ".debug_line" : ".nv_debug_line_sass");
+
+        decode_lines(section, false, &was);
+        decode_lines(section, true, &is);
+        ck_assert_uint_eq(was.n, is.n);
+        for (unsigned i = 0; i < was.n; i++) {
+            uint64_t code_size = size_before(was.v[i].section);
+
+            ck_assert_uint_eq(is.v[i].place,
+                              code_size ? expect_place(&c, was.v[i].place, code_size) : was.v[i].place);
+        }
+    }
+}
+END_TEST
+
+Suite *suite_remap(void);
+Suite *suite_remap(void)
+{
+    Suite *s = suite_create("remap");
+    TCase *t = tcase_create("remap");
+
+    tcase_add_checked_fixture(t, remap_setup, remap_teardown);
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, moved_files, 0, (int)(N(FILES) * N(CHANGES)));
+    tcase_add_test(t, no_maps);
+    tcase_add_test(t, one_function);
+    suite_add_tcase(s, t);
+    return s;
+}
