@@ -34,7 +34,6 @@ static void take_tool(cv_cubin *c, const cv_note *n, const cv_tkinfo *t)
         return;
     c->suffix_known = true;
     c->tool_sm = sm;
-    c->tool_at = n->desc;
     c->tool_len = n->descsz;
 }
 
@@ -43,7 +42,7 @@ static void take_tool(cv_cubin *c, const cv_note *n, const cv_tkinfo *t)
 static void check_tool_arch(cv_ctx *x, const cv_cubin *c)
 {
     uint32_t i = cv_cubin_first(c, CV_ROLE_TKINFO);
-    uint64_t at = c->image.off + cv_cubin_sec(c, i)->h.off + c->tool_at;
+    uint64_t at = c->image.off + cv_cubin_sec(c, i)->h.off + CV_NOTE_CUINFO_DESC;
     const cv_compat *k = c->compat.len ? &c->claims : NULL;
 
     if (!c->suffix_known || c->tool_sm == c->sm)
