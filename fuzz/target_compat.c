@@ -67,11 +67,13 @@ static void run(fz *f)
     cv_compat k = { 0 };
     uint64_t before = fz_reported(f);
     cuvet_status st = cv_compat_read(&f->x, s, &k);
+    size_t row = (size_t)(fz_mix_bytes(0, f->in->bytes, f->in->len) % N_SM);
 
     fz_status(f, st, before);
     round_trip(f, s);
+    /* All sources in a replay; one of them, which the bytes say, where speed counts. */
     for (size_t i = 0; i < N_SM; i++)
-        for (size_t j = 0; j < N_SM; j++) {
+        for (size_t j = 0; j < N_SM && (fz_thorough || i == row); j++) {
             query(f, &k, SM[i], SM[j]);
             FZ_CHECK(cv_can_finalize(NULL, SM[i], SM[j]) == CV_FINAL_NO_COMPAT,
                      "nothing claimed, nothing allowed");
