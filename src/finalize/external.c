@@ -102,21 +102,89 @@ static cuvet_status tell(cv_ctx *x, const cv_final_tool *t, const cuvet_compile_
     return ok ? CUVET_OK : cv_nomem(x, 0);
 }
 
-static cuvet_status run(void *self, cv_ctx *x, const cv_backend_req *req, cv_final_sink *to,
-                        cv_backend_out *out)
+static cuvet_status ask(const cv_final_tool *t, const cv_backend_req *req, uint32_t sm, char suffix,
+                        cuvet_compile_result *r)
 {
     static const bool NEVER = false;
-    const cv_final_tool *t = self;
-    cuvet_compile_result r = { .size = sizeof(r) };
     const cuvet_compile_request q = { .size = sizeof(q),
                                       .bytes = req->in.base,
                                       .n = (size_t)req->in.len,
-                                      .sm = req->dst_sm,
-                                      .suffix = req->dst_suffix,
+                                      .sm = sm,
+                                      .suffix = suffix,
                                       .threads = 1,
                                       .cancel = req->cancel ? req->cancel : &NEVER,
                                       .cubin = true };
-    cuvet_status st = t->compiler.compile(t->compiler.user, &q, &r);
+
+    *r = (cuvet_compile_result){ .size = sizeof(*r) };
+    return t->compiler.compile(t->compiler.user, &q, r);
+}
+
+static void done(const cv_final_tool *t, cuvet_compile_result *r)
+{
+    if (r->release)
+        r->release(r, t->compiler.user);
+}
+
+/* Is there a section of this name with these bytes? A look, as above. */
+static bool holds(cv_ctx *x, cv_span s, cv_span name, cv_span body)
+{
+    cv_elf_section e, names;
+    cv_elf_header h;
+    cv_span table, found, own;
+
+    if (!cv_elf_peek(s, &h) || h.is32 || !cv_span_sub(s, h.shoff, (uint64_t)h.shnum * 64, &table) ||
+        h.shstrndx >= h.shnum)
+        return false;
+    cv_elf_read_section(table, false, h.shstrndx, &names);
+    for (uint64_t i = 0; i < h.shnum && cv_work(x, 2, s.off); i++) {
+        cv_elf_read_section(table, false, i, &e);
+        if (e.type != CV_SHT_PROGBITS || e.size != body.len)
+            continue;
+        found = cv_span_tail(s, cv_sat_add(names.off, e.name));
+        own = cv_span_tail(s, e.off);
+        own.len = cv_min(own.len, e.size);
+        found.len = cv_min(found.len, cv_sat_add(name.len, 1));
+        if (found.len == name.len + 1 && cv_u8_at(found, name.len) == 0) {
+            found.len = name.len;
+            if (cv_span_eq(found, name))
+                return cv_work(x, body.len / 16, s.off) && cv_span_eq(own, body);
+        }
+    }
+    return false;
+}
+
+/* For its own machine the code has to come out as it is. */
+static cuvet_status check_capsules(cv_ctx *x, const cv_final_tool *t, const cv_backend_req *req,
+                                   cv_backend_out *out)
+{
+    const cv_cubin *c = req->cubin;
+    cuvet_compile_result r;
+    cuvet_status st = ask(t, req, req->src_sm, req->src_suffix, &r);
+
+    if (st == CUVET_OK && (r.end != CUVET_COMPILED || !r.bytes || r.n == 0))
+        st = judge(x, req, &r, out);
+    for (uint64_t i = 1; i < c->sec.n && st == CUVET_OK; i++) {
+        const cv_sec *s = cv_cubin_sec(c, i);
+
+        if (s->role != CV_ROLE_TEXT || holds(x, cv_span_of(r.bytes, r.n, 0), s->name, cv_cubin_body(c, i)))
+            continue;
+        if (x->work_out)
+            st = cv_cancelled(x) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
+        else
+            st = cv_reject(x, CV_R_BACKEND_CAPSULE, req->in.off + s->h.off, i,
+                           (uint64_t)(uint8_t)req->src_suffix << 32 | req->src_sm);
+        out->code = x->work_out ? CV_FINAL_LIMIT : CV_FINAL_CHECK_TEXT;
+    }
+    done(t, &r);
+    return st;
+}
+
+static cuvet_status run(void *self, cv_ctx *x, const cv_backend_req *req, cv_final_sink *to,
+                        cv_backend_out *out)
+{
+    const cv_final_tool *t = self;
+    cuvet_compile_result r;
+    cuvet_status st = ask(t, req, req->dst_sm, req->dst_suffix, &r);
 
     if (st == CUVET_OK)
         st = tell(x, t, &r);
@@ -124,8 +192,9 @@ static cuvet_status run(void *self, cv_ctx *x, const cv_backend_req *req, cv_fin
         st = deliver(x, req, cv_span_of(r.bytes, r.n, req->in.off), to, out);
     else if (st == CUVET_OK)
         st = judge(x, req, &r, out);
-    if (r.release)
-        r.release(&r, t->compiler.user);
+    done(t, &r);
+    if (st == CUVET_OK)
+        st = check_capsules(x, t, req, out);
     if (st != CUVET_OK && out->code == CV_FINAL_OK)
         out->code = st == CUVET_E_NOMEM   ? CV_FINAL_MEMORY
                     : st == CUVET_E_LIMIT ? CV_FINAL_LIMIT
