@@ -107,8 +107,9 @@ static void count_tables(elf_obj *o)
         o->n_segments = o->h.phnum;
 }
 
-/* First symbol table of each kind and the tables of large section indices that belong to them. */
-static cuvet_status find_tables(cv_ctx *x, elf_obj *o)
+/* First symbol table of each kind and the tables of large section indices that belong to them.
+ * Not a part of the frame of examine(), as is fill_facts(). */
+static __attribute__((noinline)) cuvet_status find_tables(cv_ctx *x, elf_obj *o)
 {
     cv_elf_section s;
 
@@ -133,7 +134,7 @@ static cuvet_status find_tables(cv_ctx *x, elf_obj *o)
     return CUVET_OK;
 }
 
-static void fill_facts(elf_obj *o, const cv_cubin *c, bool examined)
+static __attribute__((noinline)) void fill_facts(elf_obj *o, const cv_cubin *c, bool examined)
 {
     const cv_elf_header *h = &o->h;
     bool legacy = h->osabi == CV_OSABI_LEGACY;

@@ -102,21 +102,140 @@ static cuvet_status tell(cv_ctx *x, const cv_final_tool *t, const cuvet_compile_
     return ok ? CUVET_OK : cv_nomem(x, 0);
 }
 
-static cuvet_status run(void *self, cv_ctx *x, const cv_backend_req *req, cv_final_sink *to,
-                        cv_backend_out *out)
+static cuvet_status ask(const cv_final_tool *t, const cv_backend_req *req, uint32_t sm, char suffix,
+                        cuvet_compile_result *r)
 {
     static const bool NEVER = false;
-    const cv_final_tool *t = self;
-    cuvet_compile_result r = { .size = sizeof(r) };
     const cuvet_compile_request q = { .size = sizeof(q),
                                       .bytes = req->in.base,
                                       .n = (size_t)req->in.len,
-                                      .sm = req->dst_sm,
-                                      .suffix = req->dst_suffix,
+                                      .sm = sm,
+                                      .suffix = suffix,
                                       .threads = 1,
                                       .cancel = req->cancel ? req->cancel : &NEVER,
                                       .cubin = true };
-    cuvet_status st = t->compiler.compile(t->compiler.user, &q, &r);
+
+    *r = (cuvet_compile_result){ .size = sizeof(*r) };
+    return t->compiler.compile(t->compiler.user, &q, r);
+}
+
+static void done(const cv_final_tool *t, cuvet_compile_result *r)
+{
+    if (r->release)
+        r->release(r, t->compiler.user);
+}
+
+/* Fields that relocations of a code section patch: a linker may have written into them already. */
+static bool fields_of(cv_ctx *x, const cv_cubin *c, uint64_t section, cv_keys *out, bool *nomem)
+{
+    cv_elf_reloc e;
+
+    if (!cv_work(x, c->sec.n / 8 + 1, c->image.off))
+        return false;
+    for (uint64_t i = 1; i < c->sec.n; i++) {
+        const cv_sec *s = cv_cubin_sec(c, i);
+        bool rela = s->h.type == CV_SHT_RELA;
+        cv_span table;
+
+        if ((!rela && s->h.type != CV_SHT_REL) || s->h.info != section || !s->in_file)
+            continue;
+        table = cv_cubin_body(c, i);
+        for (uint64_t k = 0; k < table.len / cv_elf_rel_size(false, rela); k++) {
+            cv_elf_read_reloc(table, false, rela, k, &e);
+            if (!cv_work(x, 1, table.off))
+                return false;
+            *nomem = !cv_keys_push(&x->mem, out, (cv_key){ e.off, cv_elf_reloc_bytes(e.type) });
+            if (*nomem)
+                return false;
+        }
+    }
+    cv_keys_sort(out);
+    return true;
+}
+
+/* The same code but for those fields. */
+static bool same_code(cv_ctx *x, const cv_cubin *c, uint64_t section, cv_span a, cv_span b, bool *nomem)
+{
+    cv_keys fields = { 0 };
+    bool same = a.len == b.len && cv_work(x, a.len / 16, a.off) && fields_of(x, c, section, &fields, nomem);
+    uint64_t at = 0;
+
+    for (uint64_t i = 0; i <= fields.n && same && at < a.len; i++) {
+        const cv_key *k = cv_keys_at(&fields, i);
+        uint64_t until = i < fields.n ? cv_min(k->key, a.len) : a.len;
+        cv_span left = cv_span_tail(a, at), right = cv_span_tail(b, at);
+
+        left.len = right.len = until > at ? until - at : 0;
+        same = cv_span_eq(left, right);
+        at = cv_max(at, i < fields.n ? cv_sat_add(k->key, k->index) : a.len);
+    }
+    cv_keys_free(&x->mem, &fields);
+    return same;
+}
+
+/* Is there a section of this name with this code? A look, as above. */
+static bool holds(cv_ctx *x, cv_span s, const cv_cubin *c, uint64_t section, bool *nomem)
+{
+    cv_span table, found, own, name = cv_cubin_sec(c, section)->name, body = cv_cubin_body(c, section);
+    cv_elf_section e, names;
+    cv_elf_header h;
+
+    if (!cv_elf_peek(s, &h) || h.is32 || !cv_span_sub(s, h.shoff, (uint64_t)h.shnum * 64, &table) ||
+        h.shstrndx >= h.shnum)
+        return false;
+    cv_elf_read_section(table, false, h.shstrndx, &names);
+    for (uint64_t i = 0; i < h.shnum && cv_work(x, 2, s.off); i++) {
+        cv_elf_read_section(table, false, i, &e);
+        if (e.type != CV_SHT_PROGBITS || e.size != body.len)
+            continue;
+        found = cv_span_tail(s, cv_sat_add(names.off, e.name));
+        own = cv_span_tail(s, e.off);
+        own.len = cv_min(own.len, e.size);
+        found.len = cv_min(found.len, cv_sat_add(name.len, 1));
+        if (found.len == name.len + 1 && cv_u8_at(found, name.len) == 0) {
+            found.len = name.len;
+            if (cv_span_eq(found, name))
+                return same_code(x, c, section, body, own, nomem);
+        }
+    }
+    return false;
+}
+
+/* For its own machine the code has to come out as it is. */
+static cuvet_status check_capsules(cv_ctx *x, const cv_final_tool *t, const cv_backend_req *req,
+                                   cv_backend_out *out)
+{
+    const cv_cubin *c = req->cubin;
+    cuvet_compile_result r;
+    bool nomem = false;
+    cuvet_status st = ask(t, req, req->src_sm, req->src_suffix, &r);
+
+    if (st == CUVET_OK && (r.end != CUVET_COMPILED || !r.bytes || r.n == 0))
+        st = judge(x, req, &r, out);
+    for (uint64_t i = 1; i < c->sec.n && st == CUVET_OK; i++) {
+        const cv_sec *s = cv_cubin_sec(c, i);
+
+        if (s->role != CV_ROLE_TEXT || holds(x, cv_span_of(r.bytes, r.n, 0), c, i, &nomem))
+            continue;
+        if (nomem)
+            st = cv_nomem(x, req->in.off);
+        else if (x->work_out)
+            st = cv_cancelled(x) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
+        else
+            st = cv_reject(x, CV_R_BACKEND_CAPSULE, req->in.off + s->h.off, i,
+                           (uint64_t)(uint8_t)req->src_suffix << 32 | req->src_sm);
+        out->code = nomem ? CV_FINAL_MEMORY : x->work_out ? CV_FINAL_LIMIT : CV_FINAL_CHECK_TEXT;
+    }
+    done(t, &r);
+    return st;
+}
+
+static cuvet_status run(void *self, cv_ctx *x, const cv_backend_req *req, cv_final_sink *to,
+                        cv_backend_out *out)
+{
+    const cv_final_tool *t = self;
+    cuvet_compile_result r;
+    cuvet_status st = ask(t, req, req->dst_sm, req->dst_suffix, &r);
 
     if (st == CUVET_OK)
         st = tell(x, t, &r);
@@ -124,8 +243,9 @@ static cuvet_status run(void *self, cv_ctx *x, const cv_backend_req *req, cv_fin
         st = deliver(x, req, cv_span_of(r.bytes, r.n, req->in.off), to, out);
     else if (st == CUVET_OK)
         st = judge(x, req, &r, out);
-    if (r.release)
-        r.release(&r, t->compiler.user);
+    done(t, &r);
+    if (st == CUVET_OK)
+        st = check_capsules(x, t, req, out);
     if (st != CUVET_OK && out->code == CV_FINAL_OK)
         out->code = st == CUVET_E_NOMEM   ? CV_FINAL_MEMORY
                     : st == CUVET_E_LIMIT ? CV_FINAL_LIMIT

@@ -329,12 +329,18 @@ static int cubin(const char *what, int argc, char **argv)
         buf[49] = (unsigned char)sm; /* bits 8 to 23 of e_flags */
     if (!strcmp(what, "kind"))
         buf[48] = 4;
+    for (int i = 0; !strcmp(what, "othercode") && sm == 100 && i < (buf[60] | buf[61] << 8); i++) {
+        unsigned char *h = buf + (buf[40] | buf[41] << 8) + 64 * i; /* the file is small */
+
+        if (h[4] == 1 && (h[8] & 4) != 0)
+            buf[h[24] | h[25] << 8] ^= 1;
+    }
     if (!strcmp(what, "nocode"))
         memset(buf + 60, 0, 4); /* no sections */
     if (!strcmp(what, "short"))
         n /= 2;
     p = memmem(buf, (size_t)n, "turn", 4);
-    for (; !strcmp(what, "symbols") && p; p = memmem(p, (size_t)(n - (p - buf)), "turn", 4))
+    for (; !strcmp(what, "symbols") && sm != 100 && p; p = memmem(p, (size_t)(n - (p - buf)), "turn", 4))
         memcpy(p, "burn", 4);
     put(out_name, buf, (size_t)n);
     return 0;
