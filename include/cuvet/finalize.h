@@ -114,8 +114,9 @@ CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_create(cuvet_ctx *ctx, const c
 /** Finalize one device ELF, which is only read. 'name' is for the trace; NULL: it has none. A result before
  * is gone.
  *  @return CUVET_OK · CUVET_E_MALFORMED · CUVET_E_REFUSED (diagnosed, the code says why) ·
- * CUVET_E_UNSUPPORTED · CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_INTERNAL (a stage broke an invariant:
- * whatever is asked of the finalizer from then on ends with CUVET_E_POISONED). */
+ * CUVET_E_UNSUPPORTED · CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_CANCELLED ·
+ * CUVET_E_INTERNAL (a stage broke an invariant: whatever is asked of the finalizer from then on ends with
+ * CUVET_E_POISONED). */
 CUVET_API CUVET_MUST cuvet_status cuvet_finalize(cuvet_ctx *ctx, cuvet_finalizer f, const void *bytes,
                                                  size_t n, const char *name);
 /** What came out, or why nothing did. @return CUVET_OK · CUVET_E_STATE (nothing was finalized yet). */
@@ -131,6 +132,9 @@ CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_save(cuvet_ctx *ctx, cuvet_fin
 CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_explain(cuvet_ctx *ctx, cuvet_finalizer f,
                                                           const void *bytes, size_t n,
                                                           cuvet_final_explanation *out);
+/** Stop what runs on another thread, and whatever is asked of it afterwards; may be called at any time.
+ *  @return CUVET_OK · CUVET_E_NULL · CUVET_E_HANDLE · CUVET_E_STALE_HANDLE · CUVET_E_HANDLE_KIND */
+CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_cancel(cuvet_ctx *ctx, cuvet_finalizer f);
 /** End it and poison its memory; *f becomes 0. */
 CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_destroy(cuvet_ctx *ctx, cuvet_finalizer *f);
 

@@ -21,6 +21,7 @@ typedef struct finalizer {
     cv_final_tool generator;
     cv_block text[3]; /* tool, its version, its command line */
     state state;
+    bool cancel; /* read atomically */
     cv_block out;
     cuvet_final_result result;
     cv_final_job job; /* of the run at hand: too large for a stack */
@@ -122,7 +123,8 @@ static cuvet_status configure(finalizer *k, const cuvet_finalize_options *opt)
                                .exact = opt->policy == CUVET_ARCH_EXACT,
                                .max_output = opt->max_output,
                                .trace = opt->trace,
-                               .trace_user = opt->trace_user };
+                               .trace_user = opt->trace_user,
+                               .cancel = &k->cancel };
     s = choose_backends(k, opt);
     if (s == CUVET_OK && opt->tool_note)
         s = keep_text(k, CV_ARRAY_AT(k->text, 0), opt->tool ? opt->tool : "cuvet", &k->o.tool);
@@ -156,6 +158,7 @@ cuvet_status cuvet_finalizer_create(cuvet_ctx *ctx, const cuvet_finalize_options
     cv_ctx_init(&k->x, &ctx->alloc, &ctx->lim);
     k->x.emit = cv_ctx_emit;
     k->x.emit_user = ctx;
+    k->x.cancel = &k->cancel;
     s = configure(k, opt);
     if (s == CUVET_OK)
         out->bits = bits;
@@ -203,6 +206,8 @@ static cuvet_status finalize(finalizer *k, const void *bytes, size_t n, const ch
         s = cv_final_run(j, &k->x, &k->o, cv_span_of(bytes, n, 0), name, &k->out);
         code = j->code;
     }
+    if (s != CUVET_OK && code == CV_FINAL_CANCELLED)
+        s = CUVET_E_CANCELLED;
     k->result = (cuvet_final_result){ .code = code,
                                       .text = cv_final_text(code),
                                       .from = (cuvet_form)j->in_kind,
@@ -332,6 +337,16 @@ cuvet_status cuvet_finalizer_explain(cuvet_ctx *ctx, cuvet_finalizer h, const vo
         return CUVET_E_NULL;
     s = use(ctx, h, &k);
     return s == CUVET_OK ? done(ctx, h, explain(k, bytes, n, out)) : s;
+}
+
+static void cancel(void *body)
+{
+    __atomic_store_n(&((finalizer *)body)->cancel, true, __ATOMIC_RELAXED);
+}
+
+cuvet_status cuvet_finalizer_cancel(cuvet_ctx *ctx, cuvet_finalizer h)
+{
+    return ctx ? cv_handle_signal(ctx, CV_H_FINALIZER, h.bits, cancel) : CUVET_E_NULL;
 }
 
 cuvet_status cuvet_finalizer_destroy(cuvet_ctx *ctx, cuvet_finalizer *f)

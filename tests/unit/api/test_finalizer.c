@@ -210,6 +210,26 @@ START_TEST(names)
 }
 END_TEST
 
+/* What was cancelled ends as that, and stays so. */
+START_TEST(cancelled)
+{
+    cuvet_finalizer f = make(options(103, CUVET_FORM_SASS)), none = { 0 };
+    cuvet_final_result r;
+    size_t n;
+    const uint8_t *p = sample("plain.sm_100.g.cubin", &n, 0);
+
+    ck_assert_int_eq(cuvet_finalizer_cancel(NULL, f), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_finalizer_cancel(ctx, none), CUVET_E_HANDLE);
+    ck_assert_int_eq(cuvet_finalizer_cancel(ctx, f), CUVET_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        ck_assert_int_eq(cuvet_finalize(ctx, f, p, n, NULL), CUVET_E_CANCELLED);
+        ck_assert_int_eq(cuvet_finalizer_result(ctx, f, &r), CUVET_OK);
+        ck_assert_uint_eq(r.code, 263);
+        ck_assert_ptr_null(r.bytes);
+    }
+}
+END_TEST
+
 START_TEST(files)
 {
     char dir[] = "/tmp/cuvet-finalizer-XXXXXX";
@@ -244,6 +264,7 @@ Suite *suite_finalizer(void)
     tcase_add_test(c, explanations);
     tcase_add_test(c, queries);
     tcase_add_test(c, names);
+    tcase_add_test(c, cancelled);
     tcase_add_test(c, files);
     suite_add_tcase(s, c);
     return s;
