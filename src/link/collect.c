@@ -184,6 +184,11 @@ static cuvet_status collect_function(cv_link *l, cv_id id)
         st = make_code(l, s, fn, &code);
     if (st != CUVET_OK)
         return st;
+    /* An alias wins against a weak function whose code is there: nothing would be left in that section. */
+    if (cv_l_fn(l, fn)->sec != CV_NONE && cv_l_fn(l, fn)->sec != code) {
+        cv_link_say(l, id, CV_R_LINK_CODE, s->index, 0);
+        return CUVET_E_REFUSED;
+    }
     cv_l_fn(l, fn)->sec = code;
     cv_l_osym(l, sym)->sec = code;
     return take_definition(l, id, fn, code);
