@@ -69,7 +69,7 @@ typedef struct cv_cubin {
     uint32_t toolkit;    /* e.g. 130; 0 unknown */
     char suffix;         /* 'a', 'f' or 0: from tkinfo's -arch */
     bool suffix_known;
-    uint32_t tool_sm, tool_len; /* the number beside it; bytes of that note, the first one */
+    uint32_t tool_sm, tool_len;            /* the number beside it; bytes of that note, the first one */
     bool compat_accel_known, compat_accel; /* .nv.compat tag 9 */
     cv_tool tool;
     cv_span compat;   /* body of .nv.compat, empty when absent */
