@@ -85,6 +85,7 @@ static bool send_request(int fd, const cuvet_compile_request *q)
                             .ltoir = q->ltoir,
                             .suffix = q->suffix,
                             .cubin = q->cubin,
+                            .debug = q->debug,
                             .sm = q->sm,
                             .threads = q->threads,
                             .n_options = (uint32_t)q->n_options,

@@ -16,7 +16,7 @@ typedef struct broker_request {
     uint8_t mark;
     uint8_t ltoir;
     char suffix;
-    uint8_t cubin;
+    uint8_t cubin, debug, unused[3];
     uint32_t sm, threads, n_options;
     uint64_t option_bytes, n;
 } broker_request;

@@ -148,10 +148,10 @@ typedef struct job {
 static bool head_ok(const broker_request *h, const cli_broker_rules *rules)
 {
     return h->ltoir <= 1 && (h->suffix == 0 || h->suffix == 'a' || h->suffix == 'f') && h->cubin <= 1 &&
-           (h->cubin == 0 || (h->ltoir == 0 && h->n_options == 0)) && h->sm >= SM_LOWEST &&
-           h->sm <= SM_HIGHEST && h->threads >= 1 && h->threads <= THREADS && h->n > 0 &&
-           h->n <= rules->input && h->n_options <= rules->options && h->option_bytes <= rules->option_bytes &&
-           h->option_bytes >= 2 * (uint64_t)h->n_options;
+           h->debug <= h->cubin && (h->cubin == 0 || (h->ltoir == 0 && h->n_options == 0)) &&
+           h->sm >= SM_LOWEST && h->sm <= SM_HIGHEST && h->threads >= 1 && h->threads <= THREADS &&
+           h->n > 0 && h->n <= rules->input && h->n_options <= rules->options &&
+           h->option_bytes <= rules->option_bytes && h->option_bytes >= 2 * (uint64_t)h->n_options;
 }
 
 /* Cut the bytes into the options; each has to be allowed. */
@@ -268,7 +268,8 @@ static bool run(int fd, const job *j, const cuvet_compiler *real, const cli_brok
                                       .n_options = j->head.n_options,
                                       .threads = j->head.threads,
                                       .cancel = &cancelled,
-                                      .cubin = j->head.cubin != 0 };
+                                      .cubin = j->head.cubin != 0,
+                                      .debug = j->head.debug != 0 };
     cuvet_compile_result out = { .size = sizeof(out) };
     listener l = { fd, eventfd(0, EFD_CLOEXEC) };
     const uint64_t one = 1;

@@ -37,6 +37,7 @@ typedef struct cuvet_compile_request {
     /** A relocatable device ELF with capsules, whose code is to be made again for sm and suffix; the result
      * is another one. ltoir is false then, and there are no options. */
     bool cubin;
+    bool debug; /**< with cubin: it was compiled for a debugger, and has to stay as slow */
 } cuvet_compile_request;
 
 typedef struct cuvet_compile_result {

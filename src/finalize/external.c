@@ -102,6 +102,15 @@ static cuvet_status tell(cv_ctx *x, const cv_final_tool *t, const cuvet_compile_
     return ok ? CUVET_OK : cv_nomem(x, 0);
 }
 
+/* Code for a debugger is not optimised, and has to come out so again. */
+static bool is_for_debugger(const cv_cubin *c)
+{
+    for (uint64_t i = 1; i < c->sec.n; i++)
+        if (cv_span_eq_str(cv_cubin_sec(c, i)->name, ".debug_info"))
+            return true;
+    return false;
+}
+
 static cuvet_status ask(const cv_final_tool *t, const cv_backend_req *req, uint32_t sm, char suffix,
                         cuvet_compile_result *r)
 {
@@ -113,7 +122,8 @@ static cuvet_status ask(const cv_final_tool *t, const cv_backend_req *req, uint3
                                       .suffix = suffix,
                                       .threads = 1,
                                       .cancel = req->cancel ? req->cancel : &NEVER,
-                                      .cubin = true };
+                                      .cubin = true,
+                                      .debug = is_for_debugger(req->cubin) };
 
     *r = (cuvet_compile_result){ .size = sizeof(*r) };
     return t->compiler.compile(t->compiler.user, &q, r);

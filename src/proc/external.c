@@ -108,13 +108,13 @@ static void target(const cuvet_compile_request *req, char *buf, size_t cap)
 
 /* ptxas -arch=sm_90a -c [-split-compile=N] options... input.ptx -o output.cubin: a linker takes relocatable
  * code, which is what -c asks for. nvlink -arch=sm_103 -r input.cubin -o output.cubin: a relocatable link of
- * one object, which makes its code again. */
+ * one object, which makes its code again; with -g as it was compiled for a debugger. */
 static bool arguments_of(cv_mem *m, const cuvet_compile_request *req, const char *arch, char *split,
                          size_t cap, arguments *a)
 {
     cv_text t = { split, cap, 0 };
     bool ok = arguments_push(m, a, req->cubin ? "nvlink" : "ptxas") && arguments_push(m, a, arch) &&
-              arguments_push(m, a, req->cubin ? "-r" : "-c");
+              arguments_push(m, a, req->cubin ? "-r" : "-c") && (!req->debug || arguments_push(m, a, "-g"));
 
     cv_text_str(&t, "-split-compile=");
     cv_text_dec(&t, req->threads);
@@ -148,7 +148,7 @@ cuvet_status cv_external_compile(void *user, const cuvet_compile_request *req, c
     cv_mem m;
 
     if (req->size != sizeof(*req) || out->size != sizeof(*out) || !req->bytes || !req->cancel ||
-        (req->n_options > 0 && !req->option) || (req->cubin && (req->ltoir || req->n_options > 0)))
+        (req->n_options > 0 && !req->option) || (req->cubin ? req->ltoir || req->n_options > 0 : req->debug))
         return CUVET_E_INTERNAL;
     *out = (cuvet_compile_result){ .size = sizeof(*out), .end = CUVET_COMPILE_UNSUPPORTED };
     if (req->ltoir || (req->suffix != 0 && req->suffix != 'a' && req->suffix != 'f'))

@@ -87,6 +87,7 @@ static cuvet_status fake(void *user, const cuvet_compile_request *q, cuvet_compi
     *out = (cuvet_compile_result){ .size = sizeof(*out) };
     seen->calls++;
     seen->cubins += q->cubin;
+    seen->debugs += q->debug;
     if (!within(q))
         seen->broken++;
     if (*p >= '0' && *p <= '8') {

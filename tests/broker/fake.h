@@ -13,7 +13,7 @@ extern const cli_broker_rules RULES;
 /* Written in the broker, read in the test. */
 typedef struct fake_seen {
     int calls, cancelled;
-    int cubins;
+    int cubins, debugs;
     int broken; /* requests outside of RULES */
 } fake_seen;
 extern fake_seen *seen;

@@ -99,6 +99,7 @@ START_TEST(heads)
         { offsetof(broker_request, suffix), 1, 0, 1 },
         { offsetof(broker_request, suffix), 1, 'b', 0 },
         { offsetof(broker_request, cubin), 1, 2, 0 },
+        { offsetof(broker_request, debug), 1, 1, 0 }, /* only of device ELFs */
         { offsetof(broker_request, cubin), 1, 1, 0 }, /* device ELFs have no options */
         { offsetof(broker_request, sm), 4, 9, 0 },
         { offsetof(broker_request, sm), 4, 10, 1 },
@@ -153,9 +154,18 @@ START_TEST(device_elf)
     ck_assert_int_eq(seen->calls, 1);
     ck_assert_int_eq(seen->broken, 0);
     ck_assert_int_eq(seen->cubins, 1);
+    ck_assert_int_eq(seen->debugs, 0);
+    f.head.debug = 1;
+    serve(&f, sizeof(f.head) + 1);
+    ck_assert_int_eq(seen->calls, 2);
+    ck_assert_int_eq(seen->debugs, 1);
+    f.head.debug = 2;
+    serve(&f, sizeof(f.head) + 1);
+    ck_assert_int_eq(seen->calls, 2);
+    f.head.debug = 0;
     f.head.ltoir = 1;
     serve(&f, sizeof(f.head) + 1);
-    ck_assert_int_eq(seen->calls, 1);
+    ck_assert_int_eq(seen->calls, 2);
 }
 END_TEST
 

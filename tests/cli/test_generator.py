@@ -8,6 +8,7 @@ import subprocess
 from lib_cli import CLEAN, CUVET, FINDINGS, IO, LIMIT, ROOT, USAGE, Skip, cuvet, main, scratch, test
 
 OBJECT = os.path.join(ROOT, "corpus", "finalize", "lines.sm_100.g.rdc.cubin")
+SLOW = os.path.join(ROOT, "corpus", "finalize", "lines.sm_100.g.rdc.cubin")
 WIDE = os.path.join(ROOT, "corpus", "finalize", "wide.sm_100.rdc.cubin")
 FAKE = os.path.join(os.path.dirname(os.path.abspath(CUVET)), "tests", "fake_compiler")
 
@@ -78,6 +79,21 @@ def real_one():
     subprocess.run([nvlink, "-r", "-arch=sm_103", WIDE, "-o", theirs], check=True)
     assert digest(mine) == digest(theirs)
     assert cuvet("scan", mine).rc == CLEAN
+    shutil.rmtree(where)
+
+
+@test
+def for_a_debugger():
+    """What was compiled with -G is made again with -g: otherwise it would come out optimised, also for its own machine."""
+    nvlink = shutil.which("nvlink")
+    if not nvlink:
+        raise Skip("no nvlink on PATH: nothing was made again")
+    where = scratch()
+    mine, theirs = where + "/mine.cubin", where + "/theirs.cubin"
+    r = cuvet("finalize", "--arch", "sm_103", "--fastpath-off", "--code-generator", os.path.abspath(nvlink), SLOW, "-o", mine)
+    assert r.rc == CLEAN, (r.rc, r.err)
+    subprocess.run([nvlink, "-r", "-g", "-arch=sm_103", SLOW, "-o", theirs], check=True)
+    assert digest(mine) == digest(theirs)
     shutil.rmtree(where)
 
 
