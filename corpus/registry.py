@@ -27,6 +27,8 @@ NO_FILE_PREFIX = {
     'INPUT_': 'what is selected from a payload; tests/unit/api and tests/cli/test_select.py',
     'ADMIT_': 'a legal file for the wrong target or use; tests/unit/model/test_admit.c, row by row',
     'FINAL_': 'a legal file that is not what is wanted, or a backend that misbehaves; tests/unit/finalize, row by row',
+    'BACKEND_': 'what a code generator does; tests/unit/finalize/test_external.c, row by row',
+    'DWARF_': 'debug information that is rewritten when code moves; tests/unit/finalize, rule by rule',
     'LINK_': 'what several objects say together; tests/unit/api, rule by rule',
     'COMPILE_': 'what a compiler does; tests/unit/proc and tests/unit/api',
 }

@@ -58,14 +58,48 @@ static const struct {
     const char *sample;
     uint32_t target;
     cuvet_form form;
-    bool check, note;
+    bool check, note, made; /* made: by a code generator */
 } SCENARIOS[] = {
-    { "plain.sm_100.rdc.cubin", 0, CUVET_FORM_SAME, false, false },
-    { "plain.sm_100.cubin", 103, CUVET_FORM_SAME, true, false },
-    { "plain.sm_100.cubin", 103, CUVET_FORM_SAME, false, true },
-    { "plain.sm_100.g.cubin", 103, CUVET_FORM_SASS, true, true },
-    { "plain.sm_120.lineinfo.cubin", 0, CUVET_FORM_SASS, false, false },
+    { "plain.sm_100.rdc.cubin", 0, CUVET_FORM_SAME, false, false, false },
+    { "plain.sm_100.cubin", 103, CUVET_FORM_SAME, true, false, false },
+    { "plain.sm_100.cubin", 103, CUVET_FORM_SAME, false, true, false },
+    { "plain.sm_100.g.cubin", 103, CUVET_FORM_SASS, true, true, false },
+    { "plain.sm_120.lineinfo.cubin", 0, CUVET_FORM_SASS, false, false, false },
+    { "../finalize/lines.sm_100.g.rdc.cubin", 103, CUVET_FORM_SAME, true, true, true },
 };
+
+static void drop(cuvet_compile_result *r, void *user)
+{
+    (void)user;
+    free(r->bytes);
+    r->bytes = NULL;
+}
+
+/* A code generator that changes nothing but the machine. */
+static cuvet_status make(void *user, const cuvet_compile_request *q, cuvet_compile_result *out)
+{
+    static char log[] = "made\n";
+    uint8_t *p = malloc(q->n);
+
+    (void)user;
+    if (!p)
+        return CUVET_E_NOMEM;
+    memcpy(p, q->bytes, q->n);
+    p[49] = (uint8_t)q->sm;
+    out->end = CUVET_COMPILED;
+    out->bytes = p;
+    out->n = q->n;
+    out->log = log;
+    out->n_log = sizeof(log) - 1;
+    out->release = drop;
+    return CUVET_OK;
+}
+
+static void hear(void *user, const char *log)
+{
+    (void)user;
+    ck_assert_str_eq(log, "made\n");
+}
 
 static uint64_t hash_of(const void *p, size_t n)
 {
@@ -89,12 +123,18 @@ static outcome once(cuvet_ctx *ctx, int i)
                                  .kind = SCENARIOS[i].form,
                                  .self_check = SCENARIOS[i].check,
                                  .tool_note = SCENARIOS[i].note };
+    const cuvet_compiler generator = { sizeof(generator), make, NULL };
     outcome out = { 0 };
     cuvet_final_result r;
     cuvet_finalizer f;
     size_t n;
     const uint8_t *p = sample(SCENARIOS[i].sample, &n, 0);
 
+    if (SCENARIOS[i].made) {
+        o.generator = &generator;
+        o.generator_log = hear;
+        o.backend = "external";
+    }
     out.create = cuvet_finalizer_create(ctx, &o, &f);
     if (out.create != CUVET_OK)
         return out;
