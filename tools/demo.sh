@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# What cuvet is for, in a minute: scan, list, unpack and report on the samples that come with the source, and then a
+# What cuvet is for, in a minute: scan, list, unpack, report, link and finalize samples that come with the source, then a
 # file that lies about itself. usage: demo.sh CUVET
 set -eu
 cuvet=$1
@@ -41,6 +41,17 @@ step "cuvet scan --format=sarif -r $samples > samples.sarif"
 answer "$cuvet" scan --format=sarif -r "$samples" > "$tmp/samples.sarif"
 printf 'samples.sarif: %s lines, %s bytes, %s results\n' "$(wc -l < "$tmp/samples.sarif")" "$(wc -c < "$tmp/samples.sarif")" \
     "$(grep -c '"ruleId"' "$tmp/samples.sarif" || true)"
+
+step "cuvet link -arch=sm_90 -o TMP/two.cubin $samples/two_a.sm_90.rdc.cubin $samples/two_b.sm_90.rdc.cubin"
+"$cuvet" link -arch=sm_90 -o "$tmp/two.cubin" "$samples/two_a.sm_90.rdc.cubin" "$samples/two_b.sm_90.rdc.cubin"
+"$cuvet" scan "$tmp/two.cubin" | sed "s#$tmp#TMP#"
+
+step "cuvet finalize --explain --arch sm_103 $samples/plain.sm_100.cubin"
+"$cuvet" finalize --explain --arch sm_103 "$samples/plain.sm_100.cubin"
+
+step "cuvet finalize --arch sm_103 --binary-kind sass -o TMP/plain.cubin $samples/plain.sm_100.cubin"
+"$cuvet" finalize --arch sm_103 --binary-kind sass -o "$tmp/plain.cubin" "$samples/plain.sm_100.cubin"
+"$cuvet" scan "$tmp/plain.cubin" | sed "s#$tmp#TMP#"
 
 for f in "$hostile"/*; do
     [ -f "$f" ] || continue
