@@ -178,7 +178,8 @@ static cuvet_status judge_target(cv_final_job *j)
         return CUVET_OK;
     f = cv_can_finalize_most(k, src, j->dst_sm, j->o->level_most, &level);
     if (level)
-        return cv_final_refuse(j, f, CV_R_FINAL_LEVEL, j->cubin.compat.off, k->level, j->o->level_most);
+        return cv_final_refuse(j, f, CV_R_FINAL_LEVEL, j->cubin.compat.off, j->cubin.claims.level,
+                               j->o->level_most);
     if (f == CV_FINAL_NO_COMPAT)
         return cv_final_refuse(j, f, CV_R_FINAL_NO_COMPAT, at, source(j), target(j));
     return f == CV_FINAL_OK ? CUVET_OK
