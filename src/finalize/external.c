@@ -194,7 +194,7 @@ static bool holds(cv_ctx *x, cv_span s, const cv_cubin *c, uint64_t section, boo
         h.shstrndx >= h.shnum)
         return false;
     cv_elf_read_section(table, false, h.shstrndx, &names);
-    for (uint64_t i = 0; i < h.shnum && cv_work(x, 2, s.off); i++) {
+    for (uint64_t i = 0; i < h.shnum && cv_work(x, 2 + name.len / 16, s.off); i++) {
         cv_elf_read_section(table, false, i, &e);
         if (e.type != CV_SHT_PROGBITS || e.size != body.len)
             continue;

@@ -147,13 +147,4 @@ typedef struct cv_final_same {
 } cv_final_same;
 CV_MUST cuvet_status cv_final_compare(cv_ctx *x, const cv_final_same *q, cv_final *code);
 
-/* The debug remap (remap.h) has this form: c is the picture of an image whose code moved and whose
- * .debug_line and .debug_frame still speak of the old places; maps and moves say where it went. New contents
- * of sections (also of relocation sections of debug sections) are pushed onto *bodies, ascending by section;
- * nothing is pushed for what does not change. Reports what is wrong with cv_reject(); *code gets the code.
- *
- *   CV_MUST cuvet_status cv_final_remap(cv_ctx *x, const cv_cubin *c, const cv_backend_out *said,
- * cv_final_bodies *bodies, cv_final *code);
- */
-
 #endif
