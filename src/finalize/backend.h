@@ -96,10 +96,6 @@ typedef struct cv_backend {
     /* Make the image. OK, or the status of what was reported with cv_reject(), with out->code set as well. */
     cuvet_status (*run)(void *self, cv_ctx *x, const cv_backend_req *req, cv_final_sink *to,
                         cv_backend_out *out);
-    /* Stop a run on another thread. May be NULL: req->cancel is enough. */
-    void (*cancel)(void *self);
-    /* Ends it: kills what it started. May be NULL. */
-    void (*close)(void *self);
 } cv_backend;
 
 /* A backend and its state, as the caller of the engine has opened it. */
