@@ -15,8 +15,6 @@
 /* How soon a request that was cancelled is given up. */
 #define LOOK_MS 50
 
-#define LOG_MAX (UINT64_C(1) << 16) /* bytes of what a program says */
-
 static void close_pair(const int *end)
 {
     (void)close(end[0]);
@@ -209,28 +207,11 @@ cuvet_status cli_broker_start(cli_broker *b, const cuvet_compiler *real, const c
     return CUVET_OK;
 }
 
-cuvet_status cli_broker_external(cli_broker *b, const char *path, const cuvet_limits *l)
-{
-    const cuvet_external ext = { .size = sizeof(ext), .path = path };
-    const cli_broker_rules rules = { .input = l->member,
-                                     .options = l->options,
-                                     .option_bytes = l->option_bytes,
-                                     .output = l->member,
-                                     .log = LOG_MAX };
-    cuvet_compiler real = { 0 };
-    cuvet_status st = cuvet_compiler_external(&ext, NULL, &real);
-
-    if (st == CUVET_OK) {
-        st = cli_broker_start(b, &real, &rules);
-        cuvet_compiler_release(&real);
-    }
-    return st;
-}
-
 void cli_broker_stop(cli_broker *b)
 {
-    if (b->fd >= 0)
-        (void)close(b->fd); /* nothing is on its way */
+    if (!b->compiler.compile)
+        return;
+    (void)close(b->fd); /* nothing is on its way */
     b->fd = -1;
     b->compiler = (cuvet_compiler){ .size = 0 };
     (void)pthread_mutex_destroy(&b->lock); /* nobody waits for it */

@@ -21,7 +21,6 @@ typedef struct finalization {
     int out_dir;
     bool json, named; /* named: the input of the diagnostics was said */
     cli_broker broker;
-    bool has_broker;
     int rc;
 } finalization;
 
@@ -63,19 +62,11 @@ static void on_trace(void *user, const char *line)
     fputc('\n', stderr);
 }
 
-/* What the code generator said, line by line. */
 static void on_log(void *user, const char *text)
 {
     const finalization *f = user;
-    char line[TEXT_CAP];
 
-    for (size_t n; *text; text += n + (text[n] != 0)) {
-        n = strcspn(text, "\n");
-        (void)snprintf(line, sizeof(line), "%.*s", (int)(n < sizeof(line) ? n : sizeof(line) - 1), text);
-        complain(f, "code generator");
-        cli_put_str(stderr, line);
-        fputc('\n', stderr);
-    }
+    cli_broker_log(f->file, text);
 }
 
 static void arch_text(cuvet_target t, char *out, size_t cap)
@@ -275,6 +266,9 @@ static bool check(const cli_args *a)
     else if (a->value[CLI_O_BACKEND] && strcmp(a->value[CLI_O_BACKEND], "external") == 0 &&
              !a->value[CLI_O_GENERATOR])
         why = "--backend external needs --code-generator PATH";
+    else if (a->value[CLI_O_BACKEND] && strcmp(a->value[CLI_O_BACKEND], "external") != 0 &&
+             a->value[CLI_O_GENERATOR])
+        why = "--code-generator is asked by --backend external only, or where no --backend is chosen";
     if (why)
         cli_complain(NULL, "%s", why);
     return !why;
@@ -296,7 +290,7 @@ static bool begin(finalization *f, const cli_args *a)
         .backend = a->value[CLI_O_BACKEND],
         .tool_note = a->set[CLI_O_TKINFO],
         .trace = a->set[CLI_O_VERBOSE] ? on_trace : NULL,
-        .generator = f->has_broker ? &f->broker.compiler : NULL,
+        .generator = f->broker.compiler.compile ? &f->broker.compiler : NULL,
         .generator_log = on_log,
         .generator_user = f
     };
@@ -317,23 +311,6 @@ static bool begin(finalization *f, const cli_args *a)
     return s == CUVET_OK;
 }
 
-/* The code generator runs outside of the cage, asked through a broker that trusts nobody inside. */
-static bool start_broker(finalization *f, cli_needs *needs)
-{
-    const char *path = f->args->value[CLI_O_GENERATOR];
-    cuvet_status s = path ? cli_broker_external(&f->broker, path, &f->args->limits) : CUVET_OK;
-
-    f->has_broker = path && s == CUVET_OK;
-    if (f->has_broker)
-        needs->broker = f->broker.fd;
-    if (s == CUVET_OK)
-        return true;
-    cli_complain(path, "%s",
-                 s == CUVET_E_USAGE ? "a code generator is named by its absolute path" : cli_status_text(s));
-    f->rc = s == CUVET_E_USAGE ? CLI_X_USAGE : exit_of(s);
-    return false;
-}
-
 int cmd_finalize(int argc, char **argv)
 {
     cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1 };
@@ -350,13 +327,14 @@ int cmd_finalize(int argc, char **argv)
     if (a.value[CLI_O_OUTPUT] && !open_output(&f, a.value[CLI_O_OUTPUT]))
         return CLI_X_IO;
     needs.out_dir = f.out_dir;
-    if (start_broker(&f, &needs) && begin(&f, &a)) {
+    /* outside of the cage, asked through a broker that trusts nobody inside */
+    f.rc = cli_broker_begin(&f.broker, "code generator", a.value[CLI_O_GENERATOR], &a.limits, &needs.broker);
+    if (f.rc == CLI_X_CLEAN && begin(&f, &a)) {
         rc = cli_each_input(&a, &needs, on_input, &f);
         f.rc = cli_worse(f.rc, rc);
     }
     cuvet_ctx_destroy(f.ctx);
-    if (f.has_broker)
-        cli_broker_stop(&f.broker);
+    cli_broker_stop(&f.broker);
     if (f.out_dir >= 0)
         (void)close(f.out_dir); /* a directory: nothing is buffered in it */
     return cli_worse(f.rc, cli_json_ok() ? CLI_X_CLEAN : CLI_X_INTERNAL);

@@ -9,6 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
+static void on_log(void *user, const char *text)
+{
+    (void)user;
+    cli_broker_log(NULL, text);
+}
+
 static bool begin(link_run *r)
 {
     const link_args *a = r->args;
@@ -30,6 +36,8 @@ static bool begin(link_run *r)
         .host_info = !a->set[LINK_O_IGNORE_HOST_INFO],
         .kernels_used = (const char *const *)a->kernels.v,
         .n_kernels_used = a->kernels.n,
+        .generator = r->broker.compiler.compile ? &r->broker.compiler : NULL,
+        .generator_log = on_log,
     };
     cuvet_status s = cuvet_ctx_create(&co, &r->ctx);
 
@@ -186,6 +194,16 @@ static void close_product(const product *p)
         (void)close(p->dir); /* a directory: nothing is buffered in it */
 }
 
+/* Outside of the cage, asked through a broker that trusts nobody inside. */
+static bool start_broker(link_run *r, cli_needs *needs)
+{
+    int rc = cli_broker_begin(&r->broker, "code generator", r->args->common.value[CLI_O_GENERATOR],
+                              &r->args->common.limits, &needs->broker);
+
+    r->rc = cli_worse(r->rc, rc);
+    return rc == CLI_X_CLEAN;
+}
+
 static int run(link_args *a)
 {
     cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1 };
@@ -194,7 +212,8 @@ static int run(link_args *a)
 
     drop_repeated(a);
     if (open_product(&r, a->value[LINK_O_OUTPUT], &out) &&
-        open_product(&r, a->value[LINK_O_REGISTER_BINARIES], &modules) && begin(&r)) {
+        open_product(&r, a->value[LINK_O_REGISTER_BINARIES], &modules) && start_broker(&r, &needs) &&
+        begin(&r)) {
         int rc;
 
         needs.out_dir = out.dir;
@@ -204,6 +223,7 @@ static int run(link_args *a)
         finish(&r, &out, &modules);
     }
     cuvet_ctx_destroy(r.ctx);
+    cli_broker_stop(&r.broker);
     free(r.diag);
     close_product(&out);
     close_product(&modules);

@@ -15,7 +15,6 @@ typedef struct selection {
     const cli_args *args;
     cuvet_input_config cfg;
     cli_broker broker;
-    bool has_broker;
     bool json;
     int out_dir;
     const char *out_name;
@@ -177,7 +176,7 @@ static cuvet_status run(selection *s, const void *bytes, size_t n)
     cuvet_input in = { 0 };
     cuvet_status st = cuvet_input_create(s->ctx, &s->cfg, &in);
 
-    if (st == CUVET_OK && s->has_broker)
+    if (st == CUVET_OK && s->broker.compiler.compile)
         st = cuvet_input_set_compiler(s->ctx, in, &s->broker.compiler);
     if (st == CUVET_OK)
         st = cuvet_input_bind(s->ctx, in, bytes, n, CUVET_BIND_BORROW, NULL);
@@ -282,19 +281,6 @@ static bool configure(selection *s, const cli_args *a)
     return true;
 }
 
-/* The compiler runs outside of the cage, asked through a broker that trusts nobody inside. */
-static int start_broker(selection *s, const cli_args *a)
-{
-    cuvet_status st = cli_broker_external(&s->broker, a->value[CLI_O_COMPILER], &a->limits);
-
-    s->has_broker = st == CUVET_OK;
-    if (st == CUVET_OK)
-        return CLI_X_CLEAN;
-    cli_complain(a->value[CLI_O_COMPILER], "%s",
-                 st == CUVET_E_USAGE ? "a compiler is named by its absolute path" : cli_status_text(st));
-    return st == CUVET_E_USAGE ? CLI_X_USAGE : cli_exit_of(st);
-}
-
 int cmd_select(int argc, char **argv)
 {
     cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1 };
@@ -309,15 +295,11 @@ int cmd_select(int argc, char **argv)
     if (a.value[CLI_O_OUTPUT] && !open_output(&s, a.value[CLI_O_OUTPUT]))
         return CLI_X_IO;
     needs.out_dir = s.out_dir;
-    if (a.value[CLI_O_COMPILER]) {
-        rc = start_broker(&s, &a);
-        if (rc != CLI_X_CLEAN)
-            return rc;
-        needs.broker = s.broker.fd;
-    }
-    rc = cli_each_input(&a, &needs, on_input, &s);
-    if (s.has_broker)
-        cli_broker_stop(&s.broker);
+    /* outside of the cage, asked through a broker that trusts nobody inside */
+    rc = cli_broker_begin(&s.broker, "compiler", a.value[CLI_O_COMPILER], &a.limits, &needs.broker);
+    if (rc == CLI_X_CLEAN)
+        rc = cli_each_input(&a, &needs, on_input, &s);
+    cli_broker_stop(&s.broker);
     if (s.out_dir >= 0)
         (void)close(s.out_dir); /* a directory: nothing is buffered in it */
     return cli_worse(rc, cli_worse(s.rc, cli_json_ok() ? CLI_X_CLEAN : CLI_X_INTERNAL));

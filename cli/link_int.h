@@ -3,6 +3,7 @@
 #ifndef CLI_LINK_INT_H
 #define CLI_LINK_INT_H
 
+#include "broker.h"
 #include "input.h"
 #include "link_args.h"
 
@@ -12,8 +13,9 @@ typedef struct link_run {
     cuvet_linker linker;
     cuvet_diag *diag; /* said since they were last printed, or dropped */
     size_t n_diag, cap_diag;
-    bool lost_diag; /* no memory for one */
-    size_t at;      /* number of the operand */
+    bool lost_diag;    /* no memory for one */
+    size_t at;         /* number of the operand */
+    cli_broker broker; /* of the code generator */
     int rc;
 } link_run;
 

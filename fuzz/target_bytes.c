@@ -265,6 +265,8 @@ static void sorting(machine *m)
         const cv_key *b = cv_keys_at(&k, i), *a = i ? cv_keys_at(&k, i - 1) : b;
 
         sum -= b->key;
+        FZ_CHECK((cv_keys_lower_bound(&k, b->key) == i) == (i == 0 || a->key < b->key),
+                 "the first of its like is found");
         FZ_CHECK(i == 0 || a->key < b->key || (a->key == b->key && a->index < b->index),
                  "sorted, and stable");
     }

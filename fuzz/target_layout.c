@@ -70,8 +70,8 @@ static void check_parts(const cv_link *l)
 
         if (q->dead || q->bytes.len)
             continue;
-        for (cv_id p = q->first_part; p != CV_NONE; p = cv_parts_at(&l->part, p)->next) {
-            const cv_part *e = cv_parts_at(&l->part, p);
+        for (cv_id p = q->first_part; p != CV_NONE; p = cv_lparts_at(&l->part, p)->next) {
+            const cv_lpart *e = cv_lparts_at(&l->part, p);
             const cv_isec *s = cv_l_isec(l, e->isec);
 
             FZ_CHECK(s->out == i && !s->lost, "a part of its section");

@@ -95,8 +95,8 @@ static void check_parts(const cv_link *l, const cv_cubin *c)
             q->rel[1] != CV_NONE)
             continue;
         body = cv_cubin_body(c, q->index);
-        for (cv_id p = q->first_part; p != CV_NONE; p = cv_parts_at(&l->part, p)->next) {
-            const cv_part *e = cv_parts_at(&l->part, p);
+        for (cv_id p = q->first_part; p != CV_NONE; p = cv_lparts_at(&l->part, p)->next) {
+            const cv_lpart *e = cv_lparts_at(&l->part, p);
             cv_span want = cv_l_body(l, cv_l_isec(l, e->isec)), got;
 
             FZ_CHECK(cv_span_sub(body, e->base, want.len, &got), "a part lies in its section");

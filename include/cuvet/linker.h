@@ -4,6 +4,7 @@
 #ifndef CUVET_LINKER_H
 #define CUVET_LINKER_H
 
+#include <cuvet/compiler.h>
 #include <cuvet/context.h>
 #include <cuvet/input.h>
 #include <cuvet/target.h>
@@ -31,6 +32,13 @@ typedef struct cuvet_linker_options {
     /** Kernels that no host code refers to are dead, as long as everything that was added came from host
      * objects that say what they refer to (cuvet_linker_file()); not together with kernels_used. */
     bool host_info;
+    /** Code from sm_100 on for another member of the family is finalized for the target first, as
+     * cuvet_finalize() does. Where that needs its code made again this is asked (requests with 'cubin'), and
+     * without it such an input is refused. Copied; its 'user' lasts as long as the linker. May be NULL */
+    const cuvet_compiler *generator;
+    /** What it said, made safe; one call for each time it said something. May be NULL */
+    void (*generator_log)(void *user, const char *text);
+    void *generator_user;
 } cuvet_linker_options;
 
 /** A file that what is added next comes from. */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "api/ctx.h"
 
+#include <string.h>
+#include <sys/random.h>
+
 cv_handles *cv_ctx_handles(cuvet_ctx *ctx)
 {
     return &ctx->handles;
@@ -22,6 +25,19 @@ void cv_ctx_emit(void *ctx, const cuvet_diag *d)
 
     if (c->diag)
         c->diag(c->diag_user, d);
+}
+
+void cv_ctx_lend(cuvet_ctx *ctx, cv_ctx *x)
+{
+    cv_ctx_init(x, &ctx->alloc, &ctx->lim);
+    x->emit = cv_ctx_emit;
+    x->emit_user = ctx;
+}
+
+void cv_random(void *to, size_t n)
+{
+    if (getrandom(to, n, GRND_NONBLOCK) != (ssize_t)n)
+        memset(to, 0, n);
 }
 
 cuvet_status cv_ctx_told(cuvet_ctx *ctx, cuvet_status s)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include <cuvet/finalize.h>
 
-#include <string.h>
-#include <sys/random.h>
-
 #include "api/ctx.h"
 #include "finalize/external.h"
 #include "finalize/job.h"
@@ -133,39 +130,30 @@ static cuvet_status configure(finalizer *k, const cuvet_finalize_options *opt)
                       &k->o.tool_version);
     if (s == CUVET_OK && opt->tool_note)
         s = keep_text(k, CV_ARRAY_AT(k->text, 2), opt->tool_command, &k->o.tool_command);
-    /* Without randomness an attacker could choose names that collide: that costs work, which is limited. */
-    if (getrandom(k->o.key, sizeof(k->o.key), GRND_NONBLOCK) != (ssize_t)sizeof(k->o.key))
-        memset(k->o.key, 0, sizeof(k->o.key));
+    cv_random(k->o.key, sizeof(k->o.key));
     return s;
+}
+
+static cuvet_status begin_finalizer(cuvet_ctx *ctx, void *body, const void *opt)
+{
+    finalizer *k = body;
+
+    cv_ctx_lend(ctx, &k->x);
+    k->x.cancel = &k->cancel;
+    return configure(k, opt);
 }
 
 cuvet_status cuvet_finalizer_create(cuvet_ctx *ctx, const cuvet_finalize_options *opt, cuvet_finalizer *out)
 {
-    cuvet_status s;
-    uint64_t bits;
-    finalizer *k;
-    void *body;
+    static const cv_handle_class FINALIZER = { CV_H_FINALIZER, sizeof(finalizer), begin_finalizer,
+                                               end_finalizer };
 
     if (!out)
         return CUVET_E_NULL;
     out->bits = 0;
     if (!ctx || !opt)
         return CUVET_E_NULL;
-    s = cv_handle_new(ctx, CV_H_FINALIZER, sizeof(finalizer), end_finalizer, &bits, &body);
-    if (s != CUVET_OK)
-        return cv_ctx_told(ctx, s);
-    k = body;
-    cv_ctx_init(&k->x, &ctx->alloc, &ctx->lim);
-    k->x.emit = cv_ctx_emit;
-    k->x.emit_user = ctx;
-    k->x.cancel = &k->cancel;
-    s = configure(k, opt);
-    if (s == CUVET_OK)
-        out->bits = bits;
-    else if (cv_handle_destroy(ctx, CV_H_FINALIZER, bits) != CUVET_OK)
-        s = CUVET_E_INTERNAL;
-    cv_handle_put(ctx, bits);
-    return s;
+    return cv_handle_create(ctx, &FINALIZER, opt, &out->bits);
 }
 
 static cv_final_job *begin(finalizer *k, size_t n)
@@ -183,7 +171,15 @@ static cuvet_target source_of(const cv_final_job *j)
 
 static cuvet_target target_of(const cv_final_job *j)
 {
-    return (cuvet_target){ j->dst_sm ? j->dst_sm : j->o->target_sm, j->o->target_suffix };
+    uint32_t sm = j->dst_sm ? j->dst_sm : j->o->target_sm;
+
+    /* A file that was refused before the question came up: that of the file is kept if none is named. */
+    return (cuvet_target){ sm ? sm : j->cubin.sm, j->o->target_suffix };
+}
+
+static cuvet_form form_of(const cv_final_job *j)
+{
+    return (cuvet_form)(j->out_kind ? j->out_kind : j->o->kind ? j->o->kind : j->in_kind);
 }
 
 static cuvet_status check_size(finalizer *k, size_t n, cv_final *code)
@@ -211,7 +207,7 @@ static cuvet_status finalize(finalizer *k, const void *bytes, size_t n, const ch
     k->result = (cuvet_final_result){ .code = code,
                                       .text = cv_final_text(code),
                                       .from = (cuvet_form)j->in_kind,
-                                      .to = (cuvet_form)j->out_kind,
+                                      .to = form_of(j),
                                       .source = source_of(j),
                                       .target = target_of(j),
                                       .backend = j->use.backend ? j->use.backend->name : NULL };
@@ -309,7 +305,7 @@ static cuvet_status explain(finalizer *k, const void *bytes, size_t n, cuvet_fin
     *out = (cuvet_final_explanation){ .code = code,
                                       .text = cv_final_text(code),
                                       .from = (cuvet_form)j->in_kind,
-                                      .to = (cuvet_form)j->out_kind,
+                                      .to = form_of(j),
                                       .source = source_of(j),
                                       .target = target_of(j),
                                       .claims = claims_of(&j->cubin),
@@ -317,7 +313,9 @@ static cuvet_status explain(finalizer *k, const void *bytes, size_t n, cuvet_fin
                                       .capsules = j->n_capsules,
                                       .backend = j->use.backend ? j->use.backend->name : NULL };
     out->can = cv_can_finalize_most(claims, out->source.sm, out->target.sm, k->o.level_most, &level);
-    out->fastpath = cv_can_fastpath(claims, out->source.sm, out->target.sm, !k->o.fastpath_off);
+    /* Of nothing nothing is said. */
+    out->fastpath =
+        out->source.sm != 0 && cv_can_fastpath(claims, out->source.sm, out->target.sm, !k->o.fastpath_off);
     cv_final_end(j);
     cv_islands_drop();
     k->state = CV_NEVER(s == CUVET_E_INTERNAL) ? POISONED : k->state;

@@ -2,7 +2,6 @@
 #include "api/handle.h"
 
 #include <string.h>
-#include <sys/random.h>
 
 #include "api/ctx.h"
 
@@ -17,10 +16,7 @@ cuvet_status cv_handles_init(cv_handles *t)
     *t = (cv_handles){ 0 };
     if (pthread_mutex_init(&t->lock, NULL) != 0)
         return CUVET_E_NOMEM;
-    /* Without randomness the salt is 0: handles of two contexts are then told apart by slot and generation
-     * only. */
-    if (getrandom(&t->salt, sizeof(t->salt), GRND_NONBLOCK) != (ssize_t)sizeof(t->salt))
-        t->salt = 0;
+    cv_random(&t->salt, sizeof(t->salt)); /* without: told apart by slot and generation only */
     return CUVET_OK;
 }
 
@@ -182,6 +178,24 @@ bool cv_handle_put_alive(cuvet_ctx *ctx, uint64_t bits)
     if (last)
         cv_ctx_end(ctx);
     return alive;
+}
+
+cuvet_status cv_handle_create(cuvet_ctx *ctx, const cv_handle_class *c, const void *how, uint64_t *bits)
+{
+    void *body = NULL;
+    uint64_t b = 0;
+    cuvet_status s;
+
+    s = cv_handle_new(ctx, c->kind, c->size, c->end, &b, &body);
+    if (s != CUVET_OK)
+        return cv_ctx_told(ctx, s);
+    s = c->begin(ctx, body, how);
+    if (s == CUVET_OK)
+        *bits = b;
+    else if (cv_handle_destroy(ctx, c->kind, b) != CUVET_OK) /* in use by us: the put below ends it */
+        s = CUVET_E_INTERNAL;
+    cv_handle_put(ctx, b);
+    return s;
 }
 
 void cv_handle_put(cuvet_ctx *ctx, uint64_t bits)

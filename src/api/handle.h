@@ -60,6 +60,21 @@ void cv_handles_free(cuvet_ctx *ctx, cv_handles *t);
  * LIMIT */
 CV_MUST cuvet_status cv_handle_new(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t size, cv_handle_end *end,
                                    uint64_t *bits, void **body);
+
+/* Begins a new object with what its creator was given. Where it fails the object is ended, as any other. */
+typedef cuvet_status cv_handle_begin(cuvet_ctx *ctx, void *body, const void *how);
+
+typedef struct cv_handle_class {
+    cv_handle_kind kind;
+    uint64_t size; /* of the body */
+    cv_handle_begin *begin;
+    cv_handle_end *end;
+} cv_handle_class;
+
+/* New object that has begun and is not in use; the memory limit is told. The bits are set when it is OK.
+ * @return as cv_handle_new and begin */
+CV_MUST cuvet_status cv_handle_create(cuvet_ctx *ctx, const cv_handle_class *c, const void *how,
+                                      uint64_t *bits);
 /* Take an object in use. @return OK · HANDLE · STALE_HANDLE · HANDLE_KIND · BUSY (another thread, or a
  * callback of its own) */
 CV_MUST cuvet_status cv_handle_get(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits, void **body);

@@ -29,29 +29,22 @@ static cuvet_status done(cuvet_ctx *ctx, cuvet_input h, cuvet_status s)
     return cv_handle_put_alive(ctx, h.bits) ? s : CUVET_E_STALE_HANDLE;
 }
 
+static cuvet_status begin_input(cuvet_ctx *ctx, void *body, const void *cfg)
+{
+    cv_input_init(body, &ctx->alloc, &ctx->lim, cv_ctx_emit, ctx);
+    return cfg ? cv_input_configure(body, cfg) : CUVET_OK;
+}
+
 cuvet_status cuvet_input_create(cuvet_ctx *ctx, const cuvet_input_config *cfg, cuvet_input *out)
 {
-    cuvet_status s;
-    uint64_t bits;
-    void *body;
+    static const cv_handle_class INPUT = { CV_H_INPUT, sizeof(cv_input), begin_input, end_input };
 
     if (!out)
         return CUVET_E_NULL;
     out->bits = 0;
     if (!ctx)
         return CUVET_E_NULL;
-    s = cv_handle_new(ctx, CV_H_INPUT, sizeof(cv_input), end_input, &bits, &body);
-    if (s != CUVET_OK)
-        return cv_ctx_told(ctx, s);
-    cv_input_init(body, &ctx->alloc, &ctx->lim, cv_ctx_emit, ctx);
-    if (cfg)
-        s = cv_input_configure(body, cfg);
-    if (s == CUVET_OK)
-        out->bits = bits;
-    else if (cv_handle_destroy(ctx, CV_H_INPUT, bits) != CUVET_OK)
-        s = CUVET_E_INTERNAL;
-    cv_handle_put(ctx, bits);
-    return s;
+    return cv_handle_create(ctx, &INPUT, cfg, &out->bits);
 }
 
 cuvet_status cuvet_input_configure(cuvet_ctx *ctx, cuvet_input h, const cuvet_input_config *cfg)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include <cuvet/linker.h>
 
-#include <string.h>
-#include <sys/random.h>
-
 #include "api/linker_int.h"
 #include "io/sink.h"
 #include "model/admit.h"
@@ -69,50 +66,50 @@ static cuvet_status configure(linker *k, const cuvet_linker_options *opt)
                               .warnings_are_errors = opt->warnings_are_errors,
                               .kernels_used = opt->kernels_used,
                               .n_kernels_used = opt->n_kernels_used };
-    /* Without randomness the tables still work; an attacker could then choose names that collide. */
-    if (getrandom(k->o.key, sizeof(k->o.key), GRND_NONBLOCK) != (ssize_t)sizeof(k->o.key))
-        memset(k->o.key, 0, sizeof(k->o.key));
+    cv_random(k->o.key, sizeof(k->o.key));
     k->host_info = opt->host_info && !opt->relocatable && !opt->n_kernels_used && !k->o.keep_dead;
     cv_hosts_init(&k->hosts, k->o.key[0], k->o.key[1]);
-    return CUVET_OK;
+    return cv_linker_choose(k, opt);
+}
+
+static cuvet_status begin_linker(cuvet_ctx *ctx, void *body, const void *opt)
+{
+    linker *k = body;
+    cuvet_status s;
+
+    cv_ctx_lend(ctx, &k->x);
+    s = configure(k, opt);
+    cv_link_begin(&k->link, &k->x, &k->o);
+    return s;
 }
 
 cuvet_status cuvet_linker_create(cuvet_ctx *ctx, const cuvet_linker_options *opt, cuvet_linker *out)
 {
-    cuvet_status s;
-    uint64_t bits;
-    void *body;
-    linker *k;
+    static const cv_handle_class LINKER = { CV_H_LINKER, sizeof(linker), begin_linker, end_linker };
 
     if (!out)
         return CUVET_E_NULL;
     out->bits = 0;
     if (!ctx || !opt)
         return CUVET_E_NULL;
-    s = cv_handle_new(ctx, CV_H_LINKER, sizeof(linker), end_linker, &bits, &body);
-    if (s != CUVET_OK)
-        return cv_ctx_told(ctx, s);
-    k = body;
-    cv_ctx_init(&k->x, &ctx->alloc, &ctx->lim);
-    k->x.emit = cv_ctx_emit;
-    k->x.emit_user = ctx;
-    s = configure(k, opt);
-    cv_link_begin(&k->link, &k->x, &k->o);
-    if (s == CUVET_OK)
-        out->bits = bits;
-    else if (cv_handle_destroy(ctx, CV_H_LINKER, bits) != CUVET_OK)
-        s = CUVET_E_INTERNAL;
-    cv_handle_put(ctx, bits);
-    return s;
+    return cv_handle_create(ctx, &LINKER, opt, &out->bits);
+}
+
+void cv_linker_unit(linker *k, uint64_t bytes)
+{
+    cv_ctx_unit(&k->x, bytes);
+    cv_path_push(&k->x, CUVET_P_MEMBER, true, k->input.n);
+    cv_path_push(&k->x, CUVET_P_ELF, false, 0);
 }
 
 /* Class, rules, admission, in this order; all that is wrong is said. What passes becomes the link's. */
-static cuvet_status judge(linker *k, const input *in)
+static cuvet_status judge(linker *k, input *in)
 {
     const cv_span image = in->bytes.span;
-    const cv_admit_for f = {
-        .target = k->o.target, .policy = k->o.policy, .toolkit = k->o.toolkit, .finished = true
-    };
+    const cv_admit_for f = { .target = k->o.target,
+                             .policy = k->o.policy,
+                             .toolkit = k->o.toolkit,
+                             .finished = !k->generator.compiler.compile };
     cuvet_content_info c;
     uint64_t extent = 0;
     cuvet_status s = cv_classify(&k->x, image, 0, &c);
@@ -127,8 +124,10 @@ static cuvet_status judge(linker *k, const input *in)
         s = cv_verdict_status(k->x.verdict);
     if (s == CUVET_OK)
         s = cv_admit(&k->x, &k->picture, &f);
+    if (s == CUVET_OK && cv_linker_is_off_target(k))
+        s = cv_linker_retarget(k, in);
     if (s == CUVET_OK)
-        s = cv_link_add(&k->link, image, &k->picture, (const char *)in->name.mem);
+        s = cv_link_add(&k->link, in->bytes.span, &k->picture, (const char *)in->name.mem);
     if (s != CUVET_OK)
         cv_cubin_free(&k->x, &k->picture);
     return s;
@@ -155,9 +154,7 @@ static cuvet_status add(linker *k, const cuvet_source *src, const void *bytes, u
 
     if (k->state != COLLECTING)
         return CUVET_E_STATE;
-    cv_ctx_unit(&k->x, n);
-    cv_path_push(&k->x, CUVET_P_MEMBER, true, k->input.n);
-    cv_path_push(&k->x, CUVET_P_ELF, false, 0);
+    cv_linker_unit(k, n);
     if (n > k->x.lim.input)
         s = cv_reject(&k->x, CV_R_LIMIT_INPUT, 0, n, k->x.lim.input);
     else if (src)

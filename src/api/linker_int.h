@@ -6,6 +6,8 @@
 #include <cuvet/linker.h>
 
 #include "api/ctx.h"
+#include "finalize/external.h"
+#include "finalize/job.h"
 #include "link/run.h"
 #include "link/stages.h"
 
@@ -32,6 +34,12 @@ typedef struct linker {
     bool host_info, of_system; /* of_system: the file at hand is a library of the system */
     modules module;            /* names of those that took part, terminated */
     cv_cubin picture;          /* of what is judged */
+    cv_final_options final;    /* of inputs for another member of the family */
+    cv_final_tool generator;
+    cv_backend_use backend[2];
+    cv_final_job job; /* of the finalization at hand: too large for a stack */
+    cv_emit_fn *emit; /* who listens meanwhile */
+    void *emit_user;
     bool begun;
     state state;
     cv_block out;   /* the result but for the code that is lent from the inputs … */
@@ -48,5 +56,13 @@ CV_MUST cuvet_status cv_linker_done(cuvet_ctx *ctx, cuvet_linker h, cuvet_status
 /* linker_hosts.c: which of the inputs are objects of the link. They stand in the same order in both lists
  * until then. */
 CV_MUST cuvet_status cv_linker_gather(linker *k);
+/* Work on the input that comes next, as if it had so many bytes. */
+void cv_linker_unit(linker *k, uint64_t bytes);
+/* linker_retarget.c: who finalizes. */
+CV_MUST cuvet_status cv_linker_choose(linker *k, const cuvet_linker_options *opt);
+/* Is the code of k->picture, which was admitted, for another machine than that of the link? */
+CV_MUST bool cv_linker_is_off_target(const linker *k);
+/* Finalize it for the target: in->bytes and k->picture become those of the result. */
+CV_MUST cuvet_status cv_linker_retarget(linker *k, input *in);
 
 #endif

@@ -10,13 +10,23 @@ static void end_scan(cuvet_ctx *ctx, void *body)
     cv_scan_close(s);
 }
 
+typedef struct how {
+    const cuvet_source *src;
+    const cuvet_scan_options *opt;
+} how;
+
+static cuvet_status begin_scan(cuvet_ctx *ctx, void *body, const void *given)
+{
+    const how *h = given;
+
+    return cv_scan_open(body, &ctx->alloc, &ctx->lim, h->src, h->opt, cv_ctx_emit, ctx);
+}
+
 cuvet_status cuvet_scan_open(cuvet_ctx *ctx, const cuvet_source *src, const cuvet_scan_options *opt,
                              cuvet_scan *out)
 {
     static const cuvet_scan_options DEFAULTS = { .size = sizeof(DEFAULTS), .depth = CUVET_DEPTH_FULL };
-    cuvet_status s;
-    uint64_t bits;
-    void *body;
+    static const cv_handle_class SCAN = { CV_H_SCAN, sizeof(cv_scan), begin_scan, end_scan };
 
     if (!opt)
         opt = &DEFAULTS;
@@ -27,16 +37,7 @@ cuvet_status cuvet_scan_open(cuvet_ctx *ctx, const cuvet_source *src, const cuve
         return CUVET_E_USAGE;
     if (opt->target.sm != 0 && !cv_arch_known(opt->target))
         return CUVET_E_ARCH;
-    s = cv_handle_new(ctx, CV_H_SCAN, sizeof(cv_scan), end_scan, &bits, &body);
-    if (s != CUVET_OK)
-        return cv_ctx_told(ctx, s);
-    s = cv_scan_open(body, &ctx->alloc, &ctx->lim, src, opt, cv_ctx_emit, ctx);
-    if (s == CUVET_OK)
-        out->bits = bits;
-    else if (cv_handle_destroy(ctx, CV_H_SCAN, bits) != CUVET_OK)
-        s = CUVET_E_INTERNAL;
-    cv_handle_put(ctx, bits);
-    return s;
+    return cv_handle_create(ctx, &SCAN, &(how){ src, opt }, &out->bits);
 }
 
 cuvet_status cuvet_scan_next(cuvet_ctx *ctx, cuvet_scan h, cuvet_item *out)

@@ -95,6 +95,21 @@ void cv_keys_sort(cv_keys *a)
     }
 }
 
+uint64_t cv_keys_lower_bound(const cv_keys *sorted, uint64_t key)
+{
+    uint64_t lo = 0, hi = sorted->n;
+
+    while (lo < hi) {
+        uint64_t mid = lo + (hi - lo) / 2;
+
+        if (cv_keys_at(sorted, mid)->key < key)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
 bool cv_u32s_fill(cv_mem *m, cv_u32s *a, uint64_t n)
 {
     if (!cv_u32s_room(m, a, n))

@@ -82,6 +82,8 @@ typedef struct cv_key {
 
 CV_VEC(cv_keys, cv_key);
 void cv_keys_sort(cv_keys *a);
+/* Index of the first of the sorted keys that is not below 'key'; n when there is none. */
+uint64_t cv_keys_lower_bound(const cv_keys *sorted, uint64_t key);
 
 CV_VEC(cv_u32s, uint32_t);
 CV_VEC(cv_u64s, uint64_t);

@@ -86,6 +86,18 @@ cuvet_status cv_final_prepare(cv_final_job *j)
     return CUVET_OK;
 }
 
+/* Nothing is known of the input yet, and what is wanted can be given in some phase. */
+bool cv_final_prepare_holds(const cv_final_job *j)
+{
+    const cv_final_options *o = j->o;
+    cv_kind never = o->phase == CV_PHASE_PRELINK    ? CV_KIND_CAPMERC
+                    : o->phase == CV_PHASE_POSTLINK ? CV_KIND_MERCURY
+                                                    : CV_KIND_NONE;
+
+    return j->cubin.sec.n == 0 && j->part.n == 0 && !j->use.backend && j->in_kind == CV_KIND_NONE &&
+           (o->kind == CV_KIND_NONE || (o->kind != never && cv_is_pow2(o->kind)));
+}
+
 /* The form of the file; false: none, or several. */
 static bool kind_of(const cv_elf_header *h, cv_kind *kind)
 {

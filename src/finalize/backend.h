@@ -63,6 +63,8 @@ typedef struct cv_backend_out {
      * follow the maps. A backend that wrote fitting debug sections itself says false here, and code_changed.
      */
     bool code_changed; /* the bytes of some function are not those of the input */
+    bool runs_there; /* they are, and the mask in .nv.compat of the image now says that they run on the target
+                      */
     cv_offset_maps maps;
     cv_moves moves;
     cv_final code; /* why it did not deliver; CV_FINAL_OK: it did */
@@ -103,6 +105,13 @@ typedef struct cv_backend_use {
     const cv_backend *backend;
     void *self;
 } cv_backend_use;
+
+/* The input for the target. Unless its own mask says that its code runs there, that of the copy does: for a
+ * caller who has found out. @return as a run */
+CV_MUST cuvet_status cv_backend_copy_as(cv_ctx *x, const cv_backend_req *req, cv_final_sink *to,
+                                        cv_backend_out *out);
+/* Has it a mask where that can be said? */
+CV_MUST bool cv_backend_can_copy_as(const cv_backend_req *req);
 
 extern const cv_backend cv_backend_copy;
 extern const cv_backend cv_backend_strip;

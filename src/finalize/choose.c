@@ -59,6 +59,26 @@ static cuvet_status refuse(cv_final_job *j)
     return cv_final_refuse(j, CV_FINAL_NO_BACKEND, rule, flags_at(j), src, dst);
 }
 
+bool cv_final_fastpath_holds(const cv_final_job *j)
+{
+    return j->req.cubin == &j->cubin && j->req.dst_sm == j->dst_sm && j->req.max_output != 0 &&
+           j->verbatim == (j->in_kind == j->out_kind && j->cubin.sm == j->dst_sm);
+}
+
+/* What a backend says of itself is not against it. */
+static bool is_able(const cv_backend *b, const cv_backend_req *q)
+{
+    bool makes = (b->caps & (CV_BACKEND_DECODE | CV_BACKEND_ENCODE)) != 0;
+    uint32_t need = q->in_kind == CV_KIND_MERCURY    ? CV_BACKEND_ENCODE
+                    : q->out_kind == CV_KIND_MERCURY ? CV_BACKEND_DECODE
+                    : q->out_kind != q->in_kind      ? CV_BACKEND_STRIP | CV_BACKEND_ENCODE
+                                                     : CV_BACKEND_COPY | CV_BACKEND_ENCODE;
+
+    return b->abi == CV_BACKEND_ABI && (b->caps & need) != 0 &&
+           (!(b->caps & CV_BACKEND_RELOC_ONLY) || q->cubin->rel) &&
+           (!makes || (b->caps & CV_BACKEND_CROSS_FAMILY) || q->src_sm / 10 == q->dst_sm / 10);
+}
+
 /* The cheapest that can. */
 cuvet_status cv_final_choose(cv_final_job *j)
 {
@@ -70,7 +90,7 @@ cuvet_status cv_final_choose(cv_final_job *j)
         const cv_backend_use *u = cv_backend_use_at(j->o, i);
         uint32_t cost = UINT32_MAX;
 
-        if (u->backend->abi != CV_BACKEND_ABI || u->backend->probe(u->self, &j->req, &cost) != CV_FINAL_OK)
+        if (!is_able(u->backend, &j->req) || u->backend->probe(u->self, &j->req, &cost) != CV_FINAL_OK)
             continue;
         if (!j->use.backend || cost < best) {
             j->use = *u;
@@ -78,6 +98,16 @@ cuvet_status cv_final_choose(cv_final_job *j)
         }
     }
     return j->use.backend ? CUVET_OK : refuse(j);
+}
+
+/* Somebody has to do it unless there is nothing to do, and who was taken can. */
+bool cv_final_choose_holds(const cv_final_job *j)
+{
+    uint32_t cost;
+
+    return j->verbatim ? !j->use.backend
+                       : j->use.backend && is_able(j->use.backend, &j->req) &&
+                             j->use.backend->probe(j->use.self, &j->req, &cost) == CV_FINAL_OK;
 }
 
 /* A run of the backend into a block. What it wrote is not looked at here. */

@@ -21,11 +21,9 @@ cv_span cv_final_plain_name(const cv_sec *s)
 }
 
 /* The part that a section has in the comparison; false: it is not compared here. */
-static bool counts(const cv_cubin *c, const cv_u8s *part, uint64_t i, cv_part *p)
+static bool counts(const cv_cubin *c, uint64_t i, cv_part *p)
 {
     *p = cv_final_part(c, i);
-    if (part && (*p == CV_PART_CAPSULE || *p == CV_PART_TWIN))
-        return false;
     return *p != CV_PART_STRINGS && *p != CV_PART_SYMBOLS && cv_cubin_sec(c, i)->h.type != CV_SHT_NULL;
 }
 
@@ -56,7 +54,7 @@ static cuvet_status out_of(walk *w, bool nomem)
 }
 
 /* Sections of one part, with the hashes of their names. */
-static cuvet_status gather(walk *w, const cv_cubin *c, const cv_u8s *part, cv_part want, cv_keys *out)
+static cuvet_status gather(walk *w, const cv_cubin *c, cv_part want, cv_keys *out)
 {
     cv_part p;
 
@@ -64,7 +62,7 @@ static cuvet_status gather(walk *w, const cv_cubin *c, const cv_u8s *part, cv_pa
     for (uint64_t i = 1; i < c->sec.n; i++) {
         cv_span name;
 
-        if (!counts(c, part, i, &p) || p != want)
+        if (!counts(c, i, &p) || p != want)
             continue;
         name = cv_final_plain_name(cv_cubin_sec(c, i));
         if (!cv_work(w->x, name.len / 4 + 1, name.off))
@@ -84,6 +82,8 @@ static bool take(walk *w, uint64_t i, uint64_t from, uint64_t hash)
     for (uint64_t k = from; k < w->b.n && cv_keys_at(&w->b, k)->key == hash; k++) {
         uint64_t other = cv_keys_at(&w->b, k)->index;
 
+        if (!cv_work(w->x, s->name.len / 16 + 1, s->name.off))
+            return false;
         if (*cv_u8s_at(&w->used, k) ||
             !cv_span_eq(cv_final_plain_name(s), cv_final_plain_name(cv_cubin_sec(w->q->b, other))))
             continue;
@@ -108,7 +108,8 @@ static cuvet_status match(walk *w, cv_part p)
     for (uint64_t k = 0; k < w->a.n; k++) {
         const cv_key *e = cv_keys_at(&w->a, k);
 
-        while (from < w->b.n && cv_keys_at(&w->b, from)->key < e->key)
+        /* Names repeat, by the thousand in a hostile file: what was taken is not looked at again. */
+        while (from < w->b.n && (cv_keys_at(&w->b, from)->key < e->key || *cv_u8s_at(&w->used, from)))
             from++;
         if (!take(w, e->index, from, e->key))
             return w->x->work_out ? out_of(w, false) : differ(w, p, e->index, like(w, from, e->key));
@@ -121,10 +122,10 @@ static cuvet_status match(walk *w, cv_part p)
 
 static cuvet_status compare_part(walk *w, cv_part p)
 {
-    cuvet_status s = gather(w, w->q->a, w->q->part, p, &w->a);
+    cuvet_status s = gather(w, w->q->a, p, &w->a);
 
     if (s == CUVET_OK)
-        s = gather(w, w->q->b, NULL, p, &w->b);
+        s = gather(w, w->q->b, p, &w->b);
     if (s != CUVET_OK)
         return s;
     cv_u8s_clear(&w->used);
@@ -147,6 +148,8 @@ cuvet_status cv_final_compare(cv_ctx *x, const cv_final_same *q, cv_final *code)
         s = compare_part(&w, CV_AT(PARTS, i));
     if (s == CUVET_OK)
         s = cv_final_symbols_same(x, q, code);
+    if (s == CUVET_OK && q->made_again)
+        s = cv_final_references_kept(x, q, code);
     cv_keys_free(&x->mem, &w.a);
     cv_keys_free(&x->mem, &w.b);
     cv_u8s_free(&x->mem, &w.used);

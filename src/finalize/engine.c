@@ -63,12 +63,6 @@ static bool write_holds(const cv_final_job *j)
     return j->out->span.len != 0 && (!j->verbatim || j->out->span.len == j->in.len);
 }
 
-static bool always(const cv_final_job *j)
-{
-    (void)j;
-    return true;
-}
-
 /* The result is another file only by what was meant to change. */
 static bool verify_holds(const cv_final_job *j)
 {
@@ -83,12 +77,12 @@ typedef struct stage {
 } stage;
 
 static const stage STAGES[] = {
-    { "prepare", cv_final_prepare, always },
+    { "prepare", cv_final_prepare, cv_final_prepare_holds },
     { "admit", cv_final_admit, cv_final_admit_holds },
     { "classify", cv_final_classify, cv_final_classify_holds },
-    { "read", cv_final_read, always },
-    { "fast path", cv_final_fastpath, always },
-    { "choose", cv_final_choose, always },
+    { "read", cv_final_read, cv_final_read_holds },
+    { "fast path", cv_final_fastpath, cv_final_fastpath_holds },
+    { "choose", cv_final_choose, cv_final_choose_holds },
     { "transform", cv_final_transform, cv_final_transform_holds },
     { "debug remap", cv_final_follow, cv_final_notes_holds },
     { "notes", cv_final_notes, cv_final_notes_holds },

@@ -4,7 +4,7 @@
 #include "base/arith.h"
 #include "proc/compile.h"
 
-enum { COST = 100, FIRST_SM = 100 };
+enum { COST = 100, FIRST_SM = 100, FIRST_WORD = 4 };
 
 /* What a relocatable link of one object does: its code is made again for another machine, with capsules. */
 static cv_final probe(const void *self, const cv_backend_req *req, uint32_t *cost)
@@ -13,7 +13,7 @@ static cv_final probe(const void *self, const cv_backend_req *req, uint32_t *cos
 
     *cost = COST;
     if (!t->compiler.compile || req->in_kind != CV_KIND_CAPMERC || req->out_kind != CV_KIND_CAPMERC ||
-        !req->cubin->rel || req->src_sm < FIRST_SM || req->dst_sm < FIRST_SM)
+        req->src_sm < FIRST_SM || req->dst_sm < FIRST_SM)
         return CV_FINAL_NO_BACKEND;
     return cv_can_finalize(req->compat, req->src_sm, req->dst_sm);
 }
@@ -135,7 +135,8 @@ static void done(const cv_final_tool *t, cuvet_compile_result *r)
         r->release(r, t->compiler.user);
 }
 
-/* Fields that relocations of a code section patch: a linker may have written into them already. */
+/* Fields that relocations of a code section patch: a linker may have written into them already. The operation
+ * and the registers of an instruction are in its first word, which none patches. */
 static bool fields_of(cv_ctx *x, const cv_cubin *c, uint64_t section, cv_keys *out, bool *nomem)
 {
     cv_elf_reloc e;
@@ -151,10 +152,15 @@ static bool fields_of(cv_ctx *x, const cv_cubin *c, uint64_t section, cv_keys *o
             continue;
         table = cv_cubin_body(c, i);
         for (uint64_t k = 0; k < table.len / cv_elf_rel_size(false, rela); k++) {
+            uint64_t skip = 0;
+
             cv_elf_read_reloc(table, false, rela, k, &e);
             if (!cv_work(x, 1, table.off))
                 return false;
-            *nomem = !cv_keys_push(&x->mem, out, (cv_key){ e.off, cv_elf_reloc_bytes(e.type) });
+            if (cv_elf_reloc_insn(e.type))
+                skip = cv_min(FIRST_WORD, cv_elf_reloc_bytes(e.type));
+            *nomem = !cv_keys_push(&x->mem, out,
+                                   (cv_key){ cv_sat_add(e.off, skip), cv_elf_reloc_bytes(e.type) - skip });
             if (*nomem)
                 return false;
         }
@@ -211,33 +217,70 @@ static bool holds(cv_ctx *x, cv_span s, const cv_cubin *c, uint64_t section, boo
     return false;
 }
 
+/* The first code section that came out otherwise; 0: none. */
+static uint64_t other_code(cv_ctx *x, const cv_cubin *c, cv_span made, bool *nomem)
+{
+    for (uint64_t i = 1; i < c->sec.n; i++)
+        if (cv_cubin_sec(c, i)->role == CV_ROLE_TEXT && !holds(x, made, c, i, nomem))
+            return i;
+    return 0;
+}
+
+static cuvet_status out_of(cv_ctx *x, const cv_backend_req *req, cv_backend_out *out, bool nomem)
+{
+    out->code = nomem ? CV_FINAL_MEMORY : CV_FINAL_LIMIT;
+    return nomem ? cv_nomem(x, req->in.off) : cv_cancelled(x) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
+}
+
 /* For its own machine the code has to come out as it is. */
 static cuvet_status check_capsules(cv_ctx *x, const cv_final_tool *t, const cv_backend_req *req,
                                    cv_backend_out *out)
 {
-    const cv_cubin *c = req->cubin;
     cuvet_compile_result r;
     bool nomem = false;
     cuvet_status st = ask(t, req, req->src_sm, req->src_suffix, &r);
+    uint64_t i = 0;
 
     if (st == CUVET_OK && (r.end != CUVET_COMPILED || !r.bytes || r.n == 0))
         st = judge(x, req, &r, out);
-    for (uint64_t i = 1; i < c->sec.n && st == CUVET_OK; i++) {
-        const cv_sec *s = cv_cubin_sec(c, i);
-
-        if (s->role != CV_ROLE_TEXT || holds(x, cv_span_of(r.bytes, r.n, 0), c, i, &nomem))
-            continue;
-        if (nomem)
-            st = cv_nomem(x, req->in.off);
-        else if (x->work_out)
-            st = cv_cancelled(x) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
-        else
-            st = cv_reject(x, CV_R_BACKEND_CAPSULE, req->in.off + s->h.off, i,
-                           (uint64_t)(uint8_t)req->src_suffix << 32 | req->src_sm);
-        out->code = nomem ? CV_FINAL_MEMORY : x->work_out ? CV_FINAL_LIMIT : CV_FINAL_CHECK_TEXT;
+    if (st == CUVET_OK)
+        i = other_code(x, req->cubin, cv_span_of(r.bytes, r.n, 0), &nomem);
+    if (i != 0 && (nomem || x->work_out)) {
+        st = out_of(x, req, out, nomem);
+    } else if (i != 0) {
+        out->code = CV_FINAL_CHECK_TEXT;
+        st = cv_reject(x, CV_R_BACKEND_CAPSULE, cv_sat_add(req->in.off, cv_cubin_sec(req->cubin, i)->h.off),
+                       i, (uint64_t)(uint8_t)req->src_suffix << 32 | req->src_sm);
     }
     done(t, &r);
     return st;
+}
+
+/* It says of itself that it is what was asked for. The engine looks closer when it gets this very file. */
+static bool is_for_target(const cv_backend_req *req, cv_span made)
+{
+    cv_elf_header h;
+
+    return cv_elf_peek(made, &h) && h.type == req->cubin->h.type && h.osabi == req->cubin->h.osabi &&
+           h.abiversion == req->cubin->h.abiversion && (h.flags & 0xFF) == (uint32_t)req->out_kind &&
+           (h.flags >> 8 & 0xFFFF) == req->dst_sm;
+}
+
+/* Is it the code of the input also for the target? Then the input itself is the result, for another machine:
+ * what the reference linker writes has lost its relocations against shared variables and constants. */
+static cuvet_status take(cv_ctx *x, const cv_backend_req *req, cv_span made, cv_final_sink *to,
+                         cv_backend_out *out)
+{
+    bool nomem = false;
+    uint64_t i;
+
+    if (made.len > req->max_output || !has_code(made) || !req->cubin->abi8 || !is_for_target(req, made) ||
+        !cv_backend_can_copy_as(req))
+        return deliver(x, req, made, to, out);
+    i = other_code(x, req->cubin, made, &nomem);
+    if (i != 0 && (nomem || x->work_out))
+        return out_of(x, req, out, nomem);
+    return i != 0 ? deliver(x, req, made, to, out) : cv_backend_copy_as(x, req, to, out);
 }
 
 static cuvet_status run(void *self, cv_ctx *x, const cv_backend_req *req, cv_final_sink *to,
@@ -250,7 +293,7 @@ static cuvet_status run(void *self, cv_ctx *x, const cv_backend_req *req, cv_fin
     if (st == CUVET_OK)
         st = tell(x, t, &r);
     if (st == CUVET_OK && r.end == CUVET_COMPILED && r.bytes && r.n > 0)
-        st = deliver(x, req, cv_span_of(r.bytes, r.n, req->in.off), to, out);
+        st = take(x, req, cv_span_of(r.bytes, r.n, req->in.off), to, out);
     else if (st == CUVET_OK)
         st = judge(x, req, &r, out);
     done(t, &r);

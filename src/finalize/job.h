@@ -16,10 +16,10 @@ typedef struct cv_final_options {
     cv_kind kind; /* CV_KIND_NONE: that of the input */
     cv_final_phase phase;
     bool fastpath_off, self_check;
-    uint8_t level_most;                                   /* claims above it are not believed, 0 to 4 */
-    bool exact;                                           /* code for sm_Na goes to sm_Na only */
-    cv_span tool, tool_version, tool_build, tool_command; /* of a note of our own; tool empty: none */
-    uint64_t key[2];                                      /* of hashes; the result does not depend on it */
+    uint8_t level_most;                       /* claims above it are not believed, 0 to 4 */
+    bool exact;                               /* code for sm_Na goes to sm_Na only */
+    cv_span tool, tool_version, tool_command; /* of a note of our own; tool empty: none */
+    uint64_t key[2];                          /* of hashes; the result does not depend on it */
     uint64_t max_output;
     const cv_backend_use *backend; /* to choose from */
     size_t n_backends;
@@ -110,19 +110,23 @@ CV_MUST cuvet_status cv_final_nomem(cv_final_job *j);
 
 /* admit.c */
 CV_MUST cuvet_status cv_final_prepare(cv_final_job *j);
+CV_MUST bool cv_final_prepare_holds(const cv_final_job *j);
 CV_MUST cuvet_status cv_final_admit(cv_final_job *j);
 CV_MUST bool cv_final_admit_holds(const cv_final_job *j);
 /* Examine an image; errors are told apart by the code that they amount to. */
 CV_MUST cuvet_status cv_final_examine(cv_final_job *j, cv_cubin *c, cv_span image);
 /* choose.c */
 CV_MUST cuvet_status cv_final_fastpath(cv_final_job *j);
+CV_MUST bool cv_final_fastpath_holds(const cv_final_job *j);
 CV_MUST cuvet_status cv_final_choose(cv_final_job *j);
+CV_MUST bool cv_final_choose_holds(const cv_final_job *j);
 CV_MUST cuvet_status cv_final_transform(cv_final_job *j);
 CV_MUST bool cv_final_transform_holds(const cv_final_job *j);
 /* parts.c */
 CV_MUST cuvet_status cv_final_classify(cv_final_job *j);
 CV_MUST bool cv_final_classify_holds(const cv_final_job *j);
 CV_MUST cuvet_status cv_final_read(cv_final_job *j);
+CV_MUST bool cv_final_read_holds(const cv_final_job *j);
 /* notes.c */
 CV_MUST cuvet_status cv_final_follow(cv_final_job *j);
 CV_MUST cuvet_status cv_final_notes(cv_final_job *j);
@@ -142,6 +146,8 @@ typedef struct cv_final_same {
     const cv_u8s *part;
     const cv_final_bodies *bodies;
     bool made_again;
+    uint32_t
+        runs_on; /* the mask of b says that its code runs on this machine, that of a may not; 0: the same */
     uint64_t null_symbol; /* symbol of a that may be an empty entry in b; 0: none */
     uint64_t key[2];
 } cv_final_same;

@@ -44,7 +44,6 @@ cuvet_status cv_final_notes(cv_final_job *j)
                     .object = { 0 },
                     .tool = o->tool,
                     .tool_version = o->tool_version,
-                    .build = o->tool_build,
                     .command = o->tool_command };
     bool named;
 

@@ -55,8 +55,9 @@ cuvet_status cv_final_classify(cv_final_job *j)
         cv_part p = cv_final_part(c, i);
 
         *cv_u8s_at(&j->part, i) = (uint8_t)p;
-        /* The flag alone decides; a name that does not confirm it is nothing that a tool writes. */
-        if (p == CV_PART_TWIN && s->role < CV_ROLE_CAPMERC_TEXT)
+        /* The flag alone decides; a name that does not confirm it is nothing that a tool writes. Names of
+         * this form without a role are the records of nvlink --preserve-relocs, .nv.merc.nv.resolvedrela. */
+        if (p == CV_PART_TWIN && s->role < CV_ROLE_CAPMERC_TEXT && !cv_span_starts(s->name, ".nv.merc."))
             return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_FINAL_CAPSULE, field(c, i, CV_SH_FLAGS), s->h.flags,
                                    0);
     }
@@ -111,32 +112,38 @@ static cuvet_status check_references(cv_final_job *j)
     return CUVET_OK;
 }
 
-/* Was a linker here? Its note is among those of the tools. */
-static bool was_linked(const cv_final_job *j)
+/* Was a linker here? Its note is among those of the tools. Those of a file that is not finished code are read
+ * for the first time here. */
+static cuvet_status read_tools(cv_final_job *j)
 {
     const cv_cubin *c = &j->cubin;
     uint32_t i = cv_cubin_first(c, CV_ROLE_TKINFO);
-    uint64_t pos = 0;
+    uint64_t pos = 0, errors = j->x->n_errors;
+    cuvet_status st;
     cv_tkinfo t;
     cv_span s;
     cv_note n;
 
     if (i == 0)
-        return false;
+        return CUVET_OK;
     s = cv_cubin_body(c, i);
     /* What is of no known version was not looked into when the file was examined, and is not now. */
-    while (cv_note_next(j->x, s, CV_NOTE_TKINFO, &pos, &n) == CUVET_OK)
+    while (!j->linked && cv_note_next(j->x, s, CV_NOTE_TKINFO, &pos, &n) == CUVET_OK)
         if ((c->old_tools || cv_u32_at(s, n.desc) == TKINFO_VERSION) &&
-            cv_tkinfo_read(j->x, s, &n, &t) == CUVET_OK &&
-            (cv_span_eq_str(t.tool, "nvlink") || cv_span_eq_str(t.tool, "nvJIT API") ||
-             cv_span_eq_str(t.tool, "cuvet")))
-            return true;
-    return false;
+            cv_tkinfo_read(j->x, s, &n, &t) == CUVET_OK)
+            j->linked = cv_span_eq_str(t.tool, "nvlink") || cv_span_eq_str(t.tool, "nvJIT API") ||
+                        cv_span_eq_str(t.tool, "cuvet");
+    if (j->x->n_errors == errors)
+        return CUVET_OK;
+    j->code = CV_FINAL_TYPE;
+    st = cv_verdict_status(j->x->verdict);
+    return st == CUVET_OK ? CUVET_E_REFUSED : st;
 }
 
 cuvet_status cv_final_read(cv_final_job *j)
 {
     const cv_cubin *c = &j->cubin;
+    cuvet_status s;
 
     if (!cv_work(j->x, cv_sat_add(cv_sat_mul(c->sec.n, 2), c->n_syms), c->image.off))
         return CUVET_E_LIMIT;
@@ -144,6 +151,22 @@ cuvet_status cv_final_read(cv_final_job *j)
         if (cv_cubin_sec(c, i)->h.type == CV_SHT_REL)
             return cv_final_refuse(j, CV_FINAL_REL, CV_R_FINAL_REL, field(c, i, CV_SH_TYPE), CV_SHT_REL,
                                    CV_SHT_RELA);
-    j->linked = was_linked(j);
-    return check_references(j);
+    s = read_tools(j);
+    return s == CUVET_OK ? check_references(j) : s;
+}
+
+/* What stays names only what stays, as far as the writer gives numbers anew; and only a note can say that a
+ * linker was here. */
+bool cv_final_read_holds(const cv_final_job *j)
+{
+    const cv_cubin *c = &j->cubin;
+
+    for (uint64_t i = 1; i < c->sec.n; i++) {
+        const cv_elf_section *h = &cv_cubin_sec(c, i)->h;
+        bool is_section = (h->flags & CV_SHF_INFO_LINK) != 0;
+
+        if (!goes(j, i) && (goes(j, h->link) || (is_section && h->info < c->sec.n && goes(j, h->info))))
+            return false;
+    }
+    return !j->linked || cv_cubin_first(c, CV_ROLE_TKINFO) != 0;
 }

@@ -196,8 +196,7 @@ static cuvet_status list_parts(stage *w)
     for (uint32_t i = 1; i < c->sec.n; i++) {
         const cv_sec *s = cv_cubin_sec(c, i);
 
-        if (!s->in_file ||
-            (s->role != CV_ROLE_DEBUG && s->role != CV_ROLE_NV_DEBUG && s->role != CV_ROLE_NV_DEBUG_SHARED))
+        if (!s->in_file || (s->role != CV_ROLE_DEBUG && s->role != CV_ROLE_NV_DEBUG))
             continue;
         if (!parts_push(&w->x->mem, &w->all, (part){ .section = i, .form = form_of(s) }))
             return no_memory(w);
@@ -228,7 +227,7 @@ static cuvet_status read_relocs(stage *w, uint32_t section, part *p)
                 (cv_site){ f.e.off, f.from, f.map,
                            f.section < w->c->sec.n && cv_cubin_sec(w->c, f.section)->role == CV_ROLE_TEXT }))
             return no_memory(w);
-        if (!f.rela && f.to != f.from)
+        if (!f.rela && f.map != CV_STILL && addend_of(&f, f.to) != f.addend)
             st = write_field(w, p, &f, f.e.off, addend_of(&f, f.to));
     }
     return st;
@@ -284,7 +283,8 @@ static cuvet_status move_entry(const stage *w, part *p, const reference *f, cv_b
     e.off = cv_remap_shifted(&p->shifts, e.off);
     if (to)
         place = cv_remap_shifted(&parts_at(&w->all, to - 1)->shifts, place);
-    if (place != f->from && f->rela)
+    /* Also for a place that stays where it is: the symbol may have moved. */
+    if ((place != f->from || f->map != CV_STILL) && f->rela)
         e.addend = (int64_t)addend_of(f, place);
     cv_elf_write_reloc(table, false, f->rela, &e);
     if (place != f->to && !f->rela)

@@ -85,7 +85,8 @@ static cuvet_status name_sections(cv_ctx *x, cv_rewrite *r)
         }
         *cv_u32s_at(&r->name, e->index) = name.len ? off : 0;
     }
-    return r->names.failed || r->names.len > UINT32_MAX ? cv_nomem(x, c->image.off) : CUVET_OK;
+    /* No name lies in another: the table is no longer than it was. */
+    return r->names.failed ? cv_nomem(x, c->image.off) : CUVET_OK;
 }
 
 static uint64_t names_section(const cv_cubin *c)
@@ -118,11 +119,30 @@ static bool shares(const cv_rewrite *r, uint64_t before, uint64_t i)
            !cv_rewrite_body(r, before) && !cv_rewrite_body(r, i);
 }
 
+/* At 'pos', which moves; 'end' is where the bytes of the old file ended up to here. A section without bytes
+ * may claim to lie among those of others: then there is no gap that its alignment made, and none is made, or
+ * a few such sections would blow a small file up. */
+static void place_one(const cv_rewrite *r, uint64_t i, uint64_t *end, uint64_t *pos)
+{
+    const cv_elf_section *h = &cv_cubin_sec(r->c, i)->h;
+    uint64_t align = cv_max(h->align, 1), size = cv_final_in_file(r->c, i) ? *cv_u64s_at(&r->size, i) : 0;
+
+    if (size == 0 && h->off < *end) {
+        *cv_u64s_at(&r->place, i) = *pos - *pos % align;
+        return;
+    }
+    *pos = cv_sat_align(*pos, align);
+    *cv_u64s_at(&r->place, i) = *pos;
+    *pos = cv_sat_add(*pos, size);
+    if (cv_final_in_file(r->c, i))
+        *end = cv_max(*end, h->off + h->size);
+}
+
 /* One behind the other, in the order of the old file. */
 static cuvet_status place(cv_ctx *x, cv_rewrite *r)
 {
     const cv_cubin *c = r->c;
-    uint64_t pos = cv_elf_ehdr_size(false), before = 0;
+    uint64_t pos = cv_elf_ehdr_size(false), end = pos, before = 0;
 
     cv_keys_clear(&r->order);
     for (uint64_t i = 1; i < c->sec.n; i++) {
@@ -139,12 +159,9 @@ static cuvet_status place(cv_ctx *x, cv_rewrite *r)
             *cv_u64s_at(&r->place, i) = *cv_u64s_at(&r->place, before);
             continue;
         }
-        pos = cv_sat_align(pos, cv_max(cv_cubin_sec(c, i)->h.align, 1));
-        *cv_u64s_at(&r->place, i) = pos;
-        if (cv_final_in_file(c, i)) {
-            pos = cv_sat_add(pos, *cv_u64s_at(&r->size, i));
+        place_one(r, i, &end, &pos);
+        if (cv_final_in_file(c, i))
             before = i;
-        }
     }
     r->shoff = cv_sat_align(pos, 8);
     r->total = cv_sat_add(r->shoff, r->n * cv_elf_shdr_size(false));

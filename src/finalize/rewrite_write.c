@@ -29,27 +29,11 @@ static void put_header(const cv_rewrite *r, cv_builder *b)
         note = cv_cubin_first(c, CV_ROLE_CUVER);
     h.flags = cv_final_flags(c, r->kind, r->sm, number(r, note));
     h.shoff = r->shoff;
-    h.phoff = r->phnum ? r->phoff : 0;
+    h.phoff = r->phoff;
     h.phnum = (uint16_t)r->phnum;
     h.shnum = r->n < CV_SHN_LORESERVE ? (uint16_t)r->n : 0;
     h.shstrndx = names < CV_SHN_LORESERVE ? (uint16_t)names : CV_SHN_XINDEX;
     cv_elf_write_header(b, &h);
-}
-
-/* sh_info is the number of a section. */
-static bool info_is_section(const cv_sec *s)
-{
-    switch ((unsigned)s->role) {
-    case CV_ROLE_NV_INFO_FN:
-    case CV_ROLE_CONSTANT_FN:
-    case CV_ROLE_SHARED_FN:
-    case CV_ROLE_LOCAL_FN:
-    case CV_ROLE_RELA:
-    case CV_ROLE_REL:
-    case CV_ROLE_CUINFO:
-    case CV_ROLE_CUVER: return true;
-    default: return (s->h.flags & CV_SHF_INFO_LINK) != 0;
-    }
 }
 
 /* Symbols up to the last local one; the empty entry counts as one. */
@@ -77,7 +61,8 @@ static void put_section(const cv_rewrite *r, cv_builder *b, uint64_t i)
     h.off = *cv_u64s_at(&r->place, i);
     h.size = *cv_u64s_at(&r->size, i);
     h.link = number(r, h.link);
-    if (renumbered(r) && info_is_section(s))
+    /* The flag says that sh_info is a section; of every role where it is, the examination asks for it. */
+    if (renumbered(r) && (s->h.flags & CV_SHF_INFO_LINK))
         h.info = number(r, h.info);
     if (r->null_symbol != 0 && i == c->symtab_index && h.info == locals_end(r, false))
         h.info = locals_end(r, true);

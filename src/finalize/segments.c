@@ -4,22 +4,6 @@
 
 #include "format/elf/write.h"
 
-/* First section of the order that starts at or behind an offset of the old file. */
-static uint64_t lower_bound(const cv_rewrite *r, uint64_t off)
-{
-    uint64_t lo = 0, hi = r->order.n;
-
-    while (lo < hi) {
-        uint64_t mid = lo + (hi - lo) / 2;
-
-        if (cv_keys_at(&r->order, mid)->key < off)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
 static bool has_bytes(const cv_rewrite *r, uint64_t k)
 {
     uint64_t i = cv_keys_at(&r->order, k)->index;
@@ -53,7 +37,7 @@ static uint64_t memory(const cv_cubin *c, uint64_t filesz)
  * that it ended at. */
 static uint64_t end_of(const cv_rewrite *r, uint64_t last, uint64_t old_end)
 {
-    uint64_t i = cv_keys_at(&r->order, last)->index, k = lower_bound(r, old_end);
+    uint64_t i = cv_keys_at(&r->order, last)->index, k = cv_keys_lower_bound(&r->order, old_end);
     uint64_t end = cv_sat_add(*cv_u64s_at(&r->place, i), *cv_u64s_at(&r->size, i));
     const cv_sec *s = cv_cubin_sec(r->c, i);
 
@@ -65,8 +49,8 @@ static uint64_t end_of(const cv_rewrite *r, uint64_t last, uint64_t old_end)
 /* False: nothing of it is left. */
 static bool move(const cv_rewrite *r, cv_elf_segment *s)
 {
-    uint64_t old_end = s->off + s->filesz, first = lower_bound(r, s->off), last = lower_bound(r, old_end);
-    uint64_t filesz = s->filesz;
+    uint64_t filesz = s->filesz, old_end = s->off + filesz;
+    uint64_t first = cv_keys_lower_bound(&r->order, s->off), last = cv_keys_lower_bound(&r->order, old_end);
 
     if (filesz == 0) {
         s->off = first < r->order.n ? *cv_u64s_at(&r->place, cv_keys_at(&r->order, first)->index) : r->shoff;
@@ -103,7 +87,9 @@ cuvet_status cv_rewrite_segments(cv_ctx *x, cv_rewrite *r)
 
     if (c->h.phnum == 0)
         return CUVET_OK;
-    if (!cv_work(x, cv_sat_mul(c->h.phnum, cv_sat_add(c->sec.n, 1)), c->image.off + c->h.phoff))
+    /* Two passes, and each may ask twice what all sections take in memory. */
+    if (!cv_work(x, cv_sat_mul(c->h.phnum, cv_sat_mul(cv_sat_add(c->sec.n, 1), 4)),
+                 c->image.off + c->h.phoff))
         return CUVET_E_LIMIT;
     table = cv_span_tail(c->image, c->h.phoff);
     for (unsigned pass = 0; pass < 2; pass++) {

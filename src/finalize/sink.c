@@ -22,7 +22,7 @@ cuvet_status cv_final_sink_begin(cv_final_sink *s, uint64_t size)
 
 static bool takes(const cv_final_sink *s, uint64_t n)
 {
-    return s->begun && !s->done && n <= s->size - s->at;
+    return s->begun && n <= s->size - s->at;
 }
 
 bool cv_final_sink_put(cv_final_sink *s, cv_span bytes)

@@ -2,6 +2,8 @@
 /* Stage verify: what comes out is what was asked for, and the program that went in. */
 #include "finalize/job.h"
 
+enum { ABI_AT = 7 }; /* e_ident: OSABI, and the version of the ABI behind it */
+
 static cuvet_status wrong(cv_final_job *j, cv_ehdr_field f, uint64_t got, uint64_t want)
 {
     return cv_final_refuse(j, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_HEADER, cv_elf_ehdr_at(false, f),
@@ -13,7 +15,9 @@ static cuvet_status check_header(cv_final_job *j)
     const cv_cubin *a = &j->cubin, *b = &j->result;
 
     if (b->h.osabi != a->h.osabi || b->h.abiversion != a->h.abiversion)
-        return wrong(j, CV_EH_TYPE, b->h.osabi, a->h.osabi);
+        return cv_final_refuse(j, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_HEADER, ABI_AT,
+                               (uint64_t)b->h.osabi << 8 | b->h.abiversion,
+                               (uint64_t)a->h.osabi << 8 | a->h.abiversion);
     if (b->h.type != a->h.type)
         return wrong(j, CV_EH_TYPE, b->h.type, a->h.type);
     if (b->sm != j->dst_sm)
@@ -39,6 +43,7 @@ cuvet_status cv_final_verify(cv_final_job *j)
                         .part = stripped ? &j->part : NULL,
                         .bodies = &j->bodies,
                         .made_again = j->said.code_changed,
+                        .runs_on = j->said.runs_there ? j->dst_sm : 0,
                         .key = { CV_ARRAY_GET(j->o->key, 0), CV_ARRAY_GET(j->o->key, 1) } };
     cv_final code = CV_FINAL_OK;
     cuvet_status s;

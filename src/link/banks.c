@@ -365,7 +365,7 @@ void cv_link_check_banks(cv_link *l)
 
         if (q->group != CV_G_CONST || q->size <= BANK_MOST)
             continue;
-        s = q->first_part == CV_NONE ? NULL : cv_l_isec(l, cv_parts_at(&l->part, q->first_part)->isec);
+        s = q->first_part == CV_NONE ? NULL : cv_l_isec(l, cv_lparts_at(&l->part, q->first_part)->isec);
         cv_link_say(l, CV_NONE, CV_R_LINK_BANK, q->size,
                     s ? cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, s->index)->bank : 0);
     }

@@ -145,7 +145,7 @@ static cuvet_status take_definition(cv_link *l, cv_id id, cv_id fn, cv_id code)
     o->size = sec->size;
     o->reg_byte = sec->info >> 24;
     if (o->first_part != CV_NONE) {
-        cv_parts_at(&l->part, o->first_part)->isec = s->sec;
+        cv_lparts_at(&l->part, o->first_part)->isec = s->sec;
         return CUVET_OK;
     }
     return cv_l_add_part(l, code, s->sec, 0) ? CUVET_OK : cv_l_nomem(l);

@@ -32,7 +32,7 @@ static bool put(cv_block *out, uint64_t size, uint64_t off, cv_span bytes)
 /* The bytes of an input section, to be written in. */
 static cv_span lent_bytes(const cv_link *l, const cv_osec *q)
 {
-    const cv_isec *s = cv_l_isec(l, cv_parts_at(&l->part, q->first_part)->isec);
+    const cv_isec *s = cv_l_isec(l, cv_lparts_at(&l->part, q->first_part)->isec);
     const cv_lobj *o = cv_l_obj(l, s->obj);
     cv_span bytes = cv_span_tail(o->image, cv_cubin_sec(&o->cubin, s->index)->h.off);
 
@@ -43,7 +43,7 @@ static cv_span lent_bytes(const cv_link *l, const cv_osec *q)
 /* Long code of one piece is not copied: the file is put together from it. */
 static void lend(const cv_link *l, cv_osec *q)
 {
-    const cv_part *p = cv_parts_at(&l->part, q->first_part);
+    const cv_lpart *p = cv_lparts_at(&l->part, q->first_part);
     cv_isec *s = cv_l_isec(l, p->isec);
 
     if (q->group != CV_G_CODE || q->dead || q->size < LEND_LEAST || q->bytes.len ||
@@ -64,8 +64,8 @@ static bool put_section(const cv_link *l, cv_block *out, const cv_osec *q)
     if (q->off > l->size || q->size > l->size - q->off)
         return false;
     cv_block_clear(out, q->off, q->size); /* between the parts */
-    for (cv_id p = q->first_part; p != CV_NONE && ok; p = cv_parts_at(&l->part, p)->next) {
-        const cv_part *e = cv_parts_at(&l->part, p);
+    for (cv_id p = q->first_part; p != CV_NONE && ok; p = cv_lparts_at(&l->part, p)->next) {
+        const cv_lpart *e = cv_lparts_at(&l->part, p);
         cv_span body = cv_l_body(l, cv_l_isec(l, e->isec));
 
         ok =

@@ -246,9 +246,14 @@ static cuvet_status fill_resolved(cv_link *l, cv_id id)
 /* Our note, then those of all inputs. */
 static cuvet_status fill_tools(cv_link *l)
 {
+    static const char NAME[] = "cuvet", VERSION[] = CV_VERSION; /* our name, never the vendor's */
+    const cv_tkinfo ours = { .version = 2,
+                             .tool = cv_span_of(NAME, sizeof(NAME) - 1, 0),
+                             .tool_version = cv_span_of(VERSION, sizeof(VERSION) - 1, 0) };
     cv_builder *b = bytes_of(l, l->tkinfo);
 
-    cv_link_put_tool(l, b);
+    if (CV_NEVER(!cv_tkinfo_put(b, &ours)))
+        return cv_link_broken(l);
     for (cv_id i = 0; i < l->obj.n && !l->o.relocatable; i++)
         cv_put_span(b, cv_cubin_body(&cv_l_obj(l, i)->cubin, cv_l_obj(l, i)->tkinfo));
     return end(l, l->tkinfo);

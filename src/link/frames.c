@@ -66,7 +66,7 @@ static bool next_frame(cv_span s, uint64_t pos, frame *f, uint64_t *end)
     return cv_span_sub(s, pos, e.end - pos, &f->bytes);
 }
 
-static cuvet_status read_part(framer *w, const cv_part *p)
+static cuvet_status read_part(framer *w, const cv_lpart *p)
 {
     cv_link *l = w->l;
     cv_span s = cv_l_body(l, cv_l_isec(l, p->isec)), m = capsule_frames(w, cv_l_isec(l, p->isec)->obj);
@@ -93,8 +93,8 @@ static cuvet_status read_frames(framer *w)
     cuvet_status st = CUVET_OK;
 
     for (cv_id p = cv_l_osec(l, w->sec)->first_part; p != CV_NONE && st == CUVET_OK;
-         p = cv_parts_at(&l->part, p)->next)
-        st = read_part(w, cv_parts_at(&l->part, p));
+         p = cv_lparts_at(&l->part, p)->next)
+        st = read_part(w, cv_lparts_at(&l->part, p));
     return st == CUVET_OK ? cv_link_rels_of(l, w->sec, &w->rels) : st;
 }
 

@@ -61,32 +61,3 @@ bool cv_link_is_root(const cv_link *l, cv_id fn)
     return l->o.n_kernels_used == 0 || cv_l_fn(l, fn)->taken != CV_NONE;
 }
 CV_BUF_END
-
-/* Our name, never the vendor's. Six words {2, 0, tool, version, build, options} and the strings they point
- * to. */
-void cv_link_put_tool(const cv_link *l, cv_builder *b)
-{
-    static const char NAME[] = "cuvet", VERSION[] = "0.1.0";
-    const uint32_t tool = 1, version = tool + (uint32_t)sizeof(NAME),
-                   build = version + (uint32_t)sizeof(VERSION);
-    const uint32_t options = build + 1, strings = options + 1, desc = 24 + (strings + 3) / 4 * 4;
-
-    (void)l;
-    cv_put_u32(b, 12);
-    cv_put_u32(b, desc);
-    cv_put_u32(b, 2000);
-    cv_put_str(b, "NVIDIA Corp");
-    cv_put_u8(b, 0);
-    cv_put_u32(b, 2);
-    cv_put_u32(b, 0);
-    cv_put_u32(b, tool);
-    cv_put_u32(b, version);
-    cv_put_u32(b, build);
-    cv_put_u32(b, options);
-    cv_put_u8(b, 0);
-    cv_put_str(b, NAME);
-    cv_put_u8(b, 0);
-    cv_put_str(b, VERSION);
-    cv_put_u8(b, 0);
-    cv_put_zero(b, 2 + desc - 24 - strings);
-}

@@ -77,7 +77,7 @@ static cuvet_status read_unit(liner *w, cv_span s, uint64_t *pos, uint64_t base)
     return CUVET_OK;
 }
 
-static cuvet_status read_part(liner *w, const cv_part *p)
+static cuvet_status read_part(liner *w, const cv_lpart *p)
 {
     cv_span s = cv_l_body(w->l, cv_l_isec(w->l, p->isec));
     cuvet_status st = CUVET_OK;
@@ -94,8 +94,8 @@ static cuvet_status read_lines(liner *w)
     cuvet_status st = CUVET_OK;
 
     for (cv_id p = cv_l_osec(w->l, w->sec)->first_part; p != CV_NONE && st == CUVET_OK;
-         p = cv_parts_at(&w->l->part, p)->next)
-        st = read_part(w, cv_parts_at(&w->l->part, p));
+         p = cv_lparts_at(&w->l->part, p)->next)
+        st = read_part(w, cv_lparts_at(&w->l->part, p));
     return st == CUVET_OK ? cv_link_rels_of(w->l, w->sec, &w->rels) : st;
 }
 

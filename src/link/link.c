@@ -229,7 +229,7 @@ void cv_link_end(cv_link *l)
     cv_isyms_free(m, &l->isym);
     cv_irels_free(m, &l->irel);
     cv_fields_free(m, &l->field);
-    cv_parts_free(m, &l->part);
+    cv_lparts_free(m, &l->part);
     cv_osecs_free(m, &l->osec);
     cv_osyms_free(m, &l->osym);
     cv_lfns_free(m, &l->fn);

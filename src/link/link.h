@@ -120,11 +120,11 @@ typedef struct cv_irel {
 } cv_irel;
 
 /* A piece of an output section. */
-typedef struct cv_part {
+typedef struct cv_lpart {
     cv_id isec;
     uint64_t base;
     cv_id next;
-} cv_part;
+} cv_lpart;
 
 typedef struct cv_osec {
     cv_id name;
@@ -207,7 +207,7 @@ CV_VEC(cv_isecs, cv_isec);
 CV_VEC(cv_isyms, cv_isym);
 CV_VEC(cv_irels, cv_irel);
 CV_VEC(cv_fields, cv_field);
-CV_VEC(cv_parts, cv_part);
+CV_VEC(cv_lparts, cv_lpart);
 CV_VEC(cv_osecs, cv_osec);
 CV_VEC(cv_osyms, cv_osym);
 CV_VEC(cv_lfns, cv_lfn);
@@ -257,7 +257,7 @@ typedef struct cv_link {
     cv_isyms isym;
     cv_irels irel;
     cv_fields field;
-    cv_parts part;
+    cv_lparts part;
     cv_osecs osec;
     cv_osyms osym;
     cv_lfns fn;

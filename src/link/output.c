@@ -157,16 +157,16 @@ cv_id cv_l_new_osec(cv_link *l, const cv_new_section *n)
 
 bool cv_l_add_part(cv_link *l, cv_id osec, cv_id isec, uint64_t base)
 {
-    cv_part p = { .isec = isec, .base = base, .next = CV_NONE };
+    cv_lpart p = { .isec = isec, .base = base, .next = CV_NONE };
     cv_id id = (cv_id)l->part.n;
     cv_osec *o = cv_l_osec(l, osec);
 
-    if (l->part.n >= CV_NONE || !cv_parts_push(&l->x->mem, &l->part, p))
+    if (l->part.n >= CV_NONE || !cv_lparts_push(&l->x->mem, &l->part, p))
         return false;
     if (o->last_part == CV_NONE)
         o->first_part = id;
     else
-        cv_parts_at(&l->part, o->last_part)->next = id;
+        cv_lparts_at(&l->part, o->last_part)->next = id;
     o->last_part = id;
     return true;
 }

@@ -316,7 +316,7 @@ bool cv_link_fits(const cv_fix *f, cv_span body, uint64_t off)
         const cv_field *e = CV_ARRAY_AT(f->field, i);
         uint64_t value = e->value, old = 0, end = cv_sat_add(off, ((uint64_t)e->pos + e->bits + 7) / 8);
 
-        if (end > body.len || e->cut)
+        if (end > body.len || e->cut || e->bits == 0)
             return false;
         for (unsigned k = 0; e->add && k < e->bits; k++)
             old |= (uint64_t)(cv_u8_at(body, off + (e->pos + k) / 8) >> (e->pos + k) % 8 & 1) << k;

@@ -141,8 +141,10 @@ static bool use(shared *s, cv_id sym, cv_id fn)
         return true;
     *cv_u32s_at(&s->user, canon) = fn;
     id = push_item(s, canon, *head == 0 ? CV_NONE : *head - 1);
+    if (id == CV_NONE)
+        return false;
     *cv_u32s_at(&s->uses, fn) = id + 1;
-    return id != CV_NONE;
+    return true;
 }
 
 static bool any_shared(const cv_link *l)

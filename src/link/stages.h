@@ -108,7 +108,6 @@ CV_MUST cuvet_status cv_link_refuse_section(cv_link *l, cv_id isec, cv_rule rule
 CV_MUST bool cv_link_may_stay_undefined(const cv_link *l, const cv_isym *s);
 /* A function that the driver has. */
 CV_MUST bool cv_link_is_provided(cv_span name);
-void cv_link_put_tool(const cv_link *l, cv_builder *b);
 /* Is the function where the program begins? */
 CV_MUST bool cv_link_is_root(const cv_link *l, cv_id fn);
 /* Functions that a function reaches, itself first. only: by function, those to go to, closed upwards as

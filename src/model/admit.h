@@ -14,7 +14,7 @@ typedef struct cv_admit_for {
     cuvet_arch_policy policy;
     uint32_t toolkit; /* newest version accepted, times ten */
     bool execute;     /* executables are what is wanted: not for a linker */
-    bool finished;    /* the code is used as it is: nothing makes it again for another machine */
+    bool finished;    /* the code is used as it is: nothing can make it again for another machine */
 } cv_admit_for;
 
 /* Reports every rule of spec/rules_admit.def that it breaks. @return OK (warnings included) · REFUSED */

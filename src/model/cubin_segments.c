@@ -12,25 +12,9 @@ static void seg_report(cv_ctx *x, const cv_cubin *c, uint64_t i, cv_rule rule, c
                  want);
 }
 
-/* Position in by_off of the first range that starts at or behind off. */
-static uint64_t lower_bound(const cv_cubin *c, uint64_t off)
-{
-    uint64_t lo = 0, hi = c->by_off.n;
-
-    while (lo < hi) {
-        uint64_t mid = lo + (hi - lo) / 2;
-
-        if (cv_keys_at(&c->by_off, mid)->key < off)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
 static bool starts_range(const cv_cubin *c, uint64_t off)
 {
-    uint64_t k = lower_bound(c, off);
+    uint64_t k = cv_keys_lower_bound(&c->by_off, off);
 
     return k < c->by_off.n && cv_keys_at(&c->by_off, k)->key == off;
 }
@@ -38,7 +22,7 @@ static bool starts_range(const cv_cubin *c, uint64_t off)
 /* off is the end of a range, or lies in the padding behind the initialised data. */
 static bool ends_range(const cv_cubin *c, uint64_t off)
 {
-    uint64_t k = lower_bound(c, off);
+    uint64_t k = cv_keys_lower_bound(&c->by_off, off);
     const cv_sec *s;
 
     /* Sections without bytes may stand between: go back to the first one that ends here or before. */

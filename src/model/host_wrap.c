@@ -202,22 +202,6 @@ static cuvet_status sort_slots(cv_host_read_ctx *r)
     return CUVET_OK;
 }
 
-/* First of the sorted slots that is not below the address. */
-static uint64_t slot_of(const cv_keys *k, uint64_t addr)
-{
-    uint64_t lo = 0, hi = k->n;
-
-    while (lo < hi) {
-        uint64_t mid = lo + (hi - lo) / 2;
-
-        if (cv_keys_at(k, mid)->key < addr)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
 /* One relocation sets the pointer of a wrapper. */
 static void relocate(cv_host_read_ctx *r, cv_host_wrapper *w, const cv_elf_reloc *e, uint64_t off,
                      uint32_t relative)
@@ -250,8 +234,8 @@ static bool apply(cv_host_read_ctx *r, uint64_t n, uint32_t relative)
         if (!cv_work(r->x, 16, r->part.span.off + at))
             return false;
         cv_elf_read_reloc(r->part.span, false, true, i, &e);
-        for (uint64_t k = slot_of(&r->slots, place); k < r->slots.n && cv_keys_at(&r->slots, k)->key == place;
-             k++) {
+        for (uint64_t k = cv_keys_lower_bound(&r->slots, place);
+             k < r->slots.n && cv_keys_at(&r->slots, k)->key == place; k++) {
             if (!cv_work(r->x, 1, r->part.span.off + at))
                 return false;
             relocate(r, cv_host_wrappers_at(&r->h->wrappers, cv_keys_at(&r->slots, k)->index), &e,

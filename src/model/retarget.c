@@ -62,24 +62,26 @@ cv_final cv_can_finalize_most(const cv_compat *k, uint32_t src, uint32_t dst, ui
     return f;
 }
 
+uint64_t cv_fastpath_bit(uint32_t dst)
+{
+    switch (norm(dst)) {
+    case 100: return 1u << 0;
+    case 110: return 1u << 1;
+    case 103: return 1u << 3;
+    case 121: return 1u << 6;
+    default: return 0;
+    }
+}
+
 bool cv_can_fastpath(const cv_compat *k, uint32_t src, uint32_t dst, bool allowed)
 {
-    uint64_t bit;
-
     if (!allowed)
         return false;
     if (norm(src) == norm(dst))
         return true;
     if (!k || !cv_compat_has(k, CV_COMPAT_CAN_FASTPATH_FINALIZE))
         return false;
-    switch (norm(dst)) {
-    case 100: bit = 1u << 0; break;
-    case 110: bit = 1u << 1; break;
-    case 103: bit = 1u << 3; break;
-    case 121: bit = 1u << 6; break;
-    default: return false;
-    }
-    return (k->fastpath & bit) == bit;
+    return (k->fastpath & cv_fastpath_bit(dst)) != 0;
 }
 
 const char *cv_final_text(uint32_t code)

@@ -23,6 +23,8 @@ CV_MUST cv_final cv_can_finalize_most(const cv_compat *k, uint32_t src, uint32_t
 /* Do the bytes that are there run on 'dst' as they are? allowed: the fast path is not switched off. The
  * source is not looked at beyond equality: ask cv_can_finalize too. */
 CV_MUST bool cv_can_fastpath(const cv_compat *k, uint32_t src, uint32_t dst, bool allowed);
+/* The bit of the mask that says so of a target; 0: none does. */
+CV_MUST uint64_t cv_fastpath_bit(uint32_t dst);
 
 /* Text of a code, "" for one that has none. */
 const char *cv_final_text(uint32_t code);

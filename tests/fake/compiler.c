@@ -312,7 +312,7 @@ static bool output(const char *what, const char *value)
 }
 
 /* A device ELF from the device ELF that came in: a file of the test, for another machine, or damaged. */
-static int cubin(const char *what, int argc, char **argv)
+static int cubin(const char *what, const char *value, int argc, char **argv)
 {
     static unsigned char buf[1 << 20];
     int fd = open(in_name, O_RDONLY), sm = 0;
@@ -335,6 +335,8 @@ static int cubin(const char *what, int argc, char **argv)
         if (h[4] == 1 && (h[8] & 4) != 0)
             buf[h[24] | h[25] << 8] ^= 1;
     }
+    if (!strcmp(what, "flip") && atoll(value) < n) /* one bit of the file */
+        buf[atoll(value)] ^= 1;
     if (!strcmp(what, "nocode"))
         memset(buf + 60, 0, 4); /* no sections */
     if (!strcmp(what, "short"))
@@ -415,5 +417,5 @@ int main(int argc, char **argv)
             return 88;
         return 0;
     }
-    return code ? cubin(what, argc, argv) : ok(argc, argv);
+    return code ? cubin(what, value, argc, argv) : ok(argc, argv);
 }

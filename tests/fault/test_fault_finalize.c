@@ -14,45 +14,9 @@
 #include <cuvet/cuvet.h>
 
 #include "support/fatbins.h"
+#include "support/heap.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
-
-typedef struct heap {
-    unsigned long calls, fail_from, fail_to; /* calls in [fail_from, fail_to) fail */
-    unsigned long failed;
-    long live;
-} heap;
-
-static bool fails(heap *h)
-{
-    h->calls++;
-    if (h->calls < h->fail_from || h->calls >= h->fail_to)
-        return false;
-    h->failed++;
-    return true;
-}
-
-static void *get(void *u, size_t n)
-{
-    heap *h = u;
-    void *p = fails(h) ? NULL : malloc(n);
-
-    h->live += p != NULL;
-    return p;
-}
-
-static void *resize(void *u, void *p, size_t o, size_t n)
-{
-    (void)o;
-    return fails(u) ? NULL : realloc(p, n);
-}
-
-static void put(void *u, void *p, size_t n)
-{
-    (void)n;
-    ((heap *)u)->live--;
-    free(p);
-}
 
 static const struct {
     const char *sample;
@@ -160,7 +124,7 @@ static void check_failed(const outcome *o)
 START_TEST(allocations)
 {
     heap h = { 0 };
-    const cuvet_alloc a = { get, resize, put, &h };
+    const cuvet_alloc a = heap_alloc(&h);
     const cuvet_ctx_options co = { .size = sizeof(co), .alloc = &a };
     unsigned long n = 1;
     outcome want;
@@ -175,11 +139,9 @@ START_TEST(allocations)
         for (unsigned all = 0; all < 2; all++) {
             outcome o;
 
-            h.calls = h.failed = 0;
-            h.fail_from = n;
-            h.fail_to = all ? ~0ul : n + 1;
+            heap_fail(&h, n, all != 0);
             o = once(ctx, _i);
-            h.fail_from = h.fail_to = 0;
+            heap_mend(&h);
             before = h.failed;
             if (h.failed)
                 check_failed(&o);
@@ -204,7 +166,7 @@ START_TEST(budgets)
 
     for (unsigned k = 30; k > 8; k--) {
         heap h = { 0 };
-        const cuvet_alloc a = { get, resize, put, &h };
+        const cuvet_alloc a = heap_alloc(&h);
         cuvet_ctx_options co = { .size = sizeof(co), .alloc = &a };
         cuvet_limits lim;
         outcome o;

@@ -11,45 +11,9 @@
 #include <cuvet/cuvet.h>
 
 #include "support/fatbins.h"
+#include "support/heap.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
-
-typedef struct heap {
-    unsigned long calls, fail_from, fail_to; /* calls in [fail_from, fail_to) fail */
-    unsigned long failed;
-    long live;
-} heap;
-
-static bool fails(heap *h)
-{
-    h->calls++;
-    if (h->calls < h->fail_from || h->calls >= h->fail_to)
-        return false;
-    h->failed++;
-    return true;
-}
-
-static void *get(void *u, size_t n)
-{
-    heap *h = u;
-    void *p = fails(h) ? NULL : malloc(n);
-
-    h->live += p != NULL;
-    return p;
-}
-
-static void *resize(void *u, void *p, size_t o, size_t n)
-{
-    (void)o;
-    return fails(u) ? NULL : realloc(p, n);
-}
-
-static void put(void *u, void *p, size_t n)
-{
-    (void)n;
-    ((heap *)u)->live--;
-    free(p);
-}
 
 /* Everything that can be seen of an input from outside, as numbers. */
 typedef struct picture {
@@ -213,7 +177,7 @@ static cuvet_status compile(void *u, const cuvet_compile_request *q, cuvet_compi
     w->calls++;
     ck_assert_uint_ge(q->n_options, 2);
     out->release = give_back;
-    if (fails(&w->h))
+    if (heap_fails(&w->h))
         return CUVET_E_NOMEM;
     p = sample("plain.sm_90.rdc.cubin", &out->n, 2);
     out->bytes = malloc(out->n);
@@ -319,7 +283,7 @@ static cuvet_status wanted(const world *w, enum step s)
 
 static cuvet_status begin(world *w, const scenario *sc, const cuvet_limits *lim)
 {
-    cuvet_alloc a = { get, resize, put, &w->h };
+    const cuvet_alloc a = heap_alloc(&w->h);
     cuvet_ctx_options opt = { sizeof(opt), &a, lim, said, w };
 
     w->sc = sc;
@@ -383,7 +347,7 @@ static bool met(world *w, enum step s, cuvet_status st, const picture pic[STEPS]
 
         ck_same(&pic[s - 1], &now, s, at);
     }
-    w->h.fail_to = 0;        /* memory is back */
+    heap_mend(&w->h);        /* memory is back */
     if (!again && s == BIND) /* what was bound before is still there to be selected from */
         ck_assert_int_eq(do_step(w, SELECT), first_select(w->sc));
     if (!again)
@@ -397,11 +361,13 @@ static bool met(world *w, enum step s, cuvet_status st, const picture pic[STEPS]
 /* @return false: there is no Nth allocation */
 static bool attempt(const scenario *sc, const picture pic[STEPS], unsigned long n, bool later, bool again)
 {
-    world w = { .h = { .fail_from = n, .fail_to = later ? (unsigned long)-1 : n + 1 } };
-    cuvet_status st = begin(&w, sc, NULL);
+    world w = { 0 };
     unsigned long failed;
+    cuvet_status st;
     bool there;
 
+    heap_fail(&w.h, n, later);
+    st = begin(&w, sc, NULL);
     if (st != CUVET_OK) {
         ck_assert_int_eq(st, CUVET_E_NOMEM);
         ck_assert_int_eq(w.h.live, 0);

@@ -13,38 +13,7 @@
 
 #include <cuvet/cuvet.h>
 
-typedef struct heap {
-    unsigned long calls, fail_from, fail_to; /* calls in [fail_from, fail_to) fail */
-    long live;
-} heap;
-
-static bool fails(heap *h)
-{
-    h->calls++;
-    return h->calls >= h->fail_from && h->calls < h->fail_to;
-}
-
-static void *get(void *u, size_t n)
-{
-    heap *h = u;
-    void *p = fails(h) ? NULL : malloc(n);
-
-    h->live += p != NULL;
-    return p;
-}
-
-static void *resize(void *u, void *p, size_t o, size_t n)
-{
-    (void)o;
-    return fails(u) ? NULL : realloc(p, n);
-}
-
-static void put(void *u, void *p, size_t n)
-{
-    (void)n;
-    ((heap *)u)->live--;
-    free(p);
-}
+#include "support/heap.h"
 
 typedef struct file {
     uint8_t *bytes;
@@ -126,7 +95,6 @@ static void load(const char *name, file *f)
 
 START_TEST(allocations)
 {
-    cuvet_alloc a = { get, resize, put, NULL };
     file f;
 
     load(SAMPLES[_i], &f);
@@ -134,10 +102,11 @@ START_TEST(allocations)
         unsigned long n = 1;
 
         for (;; n++) {
-            heap h = { .fail_from = n, .fail_to = later ? (unsigned long)-1 : n + 1 };
+            heap h = { 0 };
+            const cuvet_alloc a = heap_alloc(&h);
             outcome o;
 
-            a.user = &h;
+            heap_fail(&h, n, later != 0);
             o = scan(&f, &a, NULL, 1);
             ck_assert_int_eq(h.live, 0);
             if (h.calls < n) {
@@ -204,14 +173,13 @@ START_TEST(budgets)
 {
     cuvet_limits lim;
     file f;
-    cuvet_alloc a = { get, resize, put, NULL };
 
     load(SAMPLES[_i], &f);
     for (unsigned k = 0; k < 21; k++) {
         heap h = { 0 };
+        const cuvet_alloc a = heap_alloc(&h);
         outcome o;
 
-        a.user = &h;
         ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
         lim.live = UINT64_C(1) << k;
         o = scan(&f, &a, &lim, 1);

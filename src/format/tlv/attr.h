@@ -117,8 +117,8 @@ typedef struct cv_compat {
     uint32_t has;
     uint16_t isa; /* Mercury ISA, major << 8 | minor */
     uint8_t isa_class, accel;
-    uint8_t level; /* of finalization that the object allows */
-    uint64_t fastpath;
+    uint8_t level;                  /* of finalization that the object allows */
+    uint64_t fastpath, fastpath_at; /* the mask, and where it is in the section */
 } cv_compat;
 static inline bool cv_compat_has(const cv_compat *c, cv_compat_tag tag)
 {

@@ -31,7 +31,10 @@ static void keep(cv_ctx *x, cv_span s, const cv_tlv *t, cv_compat *c)
     switch (t->code) {
     case CV_COMPAT_ISA_CLASS: c->isa_class = (uint8_t)t->value; break;
     case CV_COMPAT_ENABLE_OPPORTUNISTIC_FINALIZATION: c->level = (uint8_t)t->value; break;
-    case CV_COMPAT_CAN_FASTPATH_FINALIZE: c->fastpath = cv_u64_at(s, t->payload); break;
+    case CV_COMPAT_CAN_FASTPATH_FINALIZE:
+        c->fastpath = cv_u64_at(s, t->payload);
+        c->fastpath_at = t->payload;
+        break;
     case CV_COMPAT_MERCURY_ISA_MAJOR_MINOR_VERSION:
         c->isa = t->value;
         if (t->value != MERCURY_ISA)

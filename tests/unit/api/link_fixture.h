@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the tests of the linker share: the golden cases of corpus/link, objects that are edited in memory, and
- * a context that listens. */
+/* What the tests of the linker share: objects that are edited in memory, and a context that listens. */
 #ifndef CV_TESTS_LINK_FIXTURE_H
 #define CV_TESTS_LINK_FIXTURE_H
 
@@ -10,24 +9,9 @@
 
 #include <cuvet/cuvet.h>
 
-#define LC_INPUTS 8
-#define N(table)  (sizeof(table) / sizeof((table)[0]))
+#include "support/link_cases.h"
 
-/* A row of corpus/link/index.tsv; the texts are pieces of it. */
-typedef struct lc_case {
-    const char *name, *target, *options, *output; /* a file of the archive, or rules */
-    const char *input[LC_INPUTS];
-    unsigned n;
-} lc_case;
-
-/* Rows of the index, for a suite: outside of a test nothing can be asserted. */
-int lc_rows(void);
-/* The same, read on the first call. */
-unsigned lc_count(void);
-const lc_case *lc_get(unsigned i);
-const lc_case *lc_find(const char *name, const char *target);
-/* A file of the archive. */
-const uint8_t *lc_file(const char *name, size_t *n);
+#define N(table) (sizeof(table) / sizeof((table)[0]))
 
 /* An object that a test may edit. */
 typedef struct lc_object {

@@ -2,40 +2,10 @@
 #include <check.h>
 #include <cuvet/compiler.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-typedef struct heap {
-    bool empty;
-    long live;
-} heap;
-
-static void *h_alloc(void *u, size_t n)
-{
-    heap *h = u;
-
-    if (h->empty)
-        return NULL;
-    h->live += (long)n;
-    return malloc(n);
-}
-
-static void *h_resize(void *u, void *p, size_t old, size_t n)
-{
-    heap *h = u;
-
-    h->live += (long)n - (long)old;
-    return realloc(p, n);
-}
-
-static void h_release(void *u, void *p, size_t n)
-{
-    heap *h = u;
-
-    h->live -= (long)n;
-    free(p);
-}
+#include "support/heap.h"
 
 /* The compiler of the tests, which lies beside this program. */
 static char *fake(char *path)
@@ -51,8 +21,8 @@ static char *fake(char *path)
 START_TEST(external)
 {
     static const bool never = false;
-    heap h = { .live = 0 };
-    const cuvet_alloc alloc = { h_alloc, h_resize, h_release, &h };
+    heap h = { 0 };
+    const cuvet_alloc alloc = heap_alloc(&h);
     char path[PATH_MAX];
     cuvet_external ext = { .size = sizeof(ext), .path = fake(path) };
     const cuvet_compile_request q = {
@@ -74,7 +44,7 @@ START_TEST(external)
     ck_assert_int_eq(h.live, 0);
     cuvet_compiler_release(&c); /* a zeroed one */
     cuvet_compiler_release(NULL);
-    h.empty = true;
+    heap_fail(&h, 1, true);
     ext.size = sizeof(ext);
     ck_assert_int_eq(cuvet_compiler_external(&ext, &alloc, &c), CUVET_E_NOMEM);
     ck_assert_int_eq(cuvet_compiler_external(&ext, NULL, &c), CUVET_OK);

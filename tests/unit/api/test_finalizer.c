@@ -153,6 +153,14 @@ START_TEST(explanations)
     ck_assert_uint_eq(e.code, 257);
     ck_assert_int_eq(cuvet_finalizer_explain(ctx, f, "no ELF", 6, &e), CUVET_E_MALFORMED);
     ck_assert_uint_eq(e.code, 6);
+    ck_assert_uint_eq(e.target.sm, 103);
+    ck_assert_int_eq(cuvet_finalizer_destroy(ctx, &f), CUVET_OK);
+    /* nothing is known, and nothing is said of it; what was wanted is known all the same */
+    f = make(options(0, CUVET_FORM_SASS));
+    ck_assert_int_eq(cuvet_finalizer_explain(ctx, f, "no ELF", 6, &e), CUVET_E_MALFORMED);
+    ck_assert_uint_eq(e.source.sm + e.target.sm, 0);
+    ck_assert(!e.fastpath);
+    ck_assert_int_eq(e.to, CUVET_FORM_SASS);
 }
 END_TEST
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/ctx.h"
+#include "cuvet/cuvet.h"
 
 static int n_ended;
 
@@ -190,6 +191,43 @@ START_TEST(context_options)
 }
 END_TEST
 
+static cuvet_rule told;
+
+static void on_diag(void *user, const cuvet_diag *d)
+{
+    (void)user;
+    told = d->rule;
+}
+
+/* An object that there is no memory for: each entry says CV-LIMIT-013. */
+START_TEST(no_room)
+{
+    static const uint8_t IMAGE[64] = { 0x7F, 'E', 'L', 'F', 2, 1, 1, 0x41, 8 };
+    cuvet_ctx_options o = { .size = sizeof(o), .diag = on_diag };
+    cuvet_linker_options lo = { .size = sizeof(lo), .target = { 90, 0 } };
+    cuvet_finalize_options fo = { .size = sizeof(fo) };
+    cuvet_finalizer f = { 0 };
+    cuvet_linker l = { 0 };
+    cuvet_elf e = { 0 };
+    cuvet_limits lim;
+    cuvet_ctx *c;
+
+    ck_assert_int_eq(cuvet_limits_preset("tiny", &lim), CUVET_OK);
+    lim.live = 1;
+    o.limits = &lim;
+    ck_assert_int_eq(cuvet_ctx_create(&o, &c), CUVET_OK);
+#define TOLD(call)                                                                                           \
+    told = 0;                                                                                                \
+    ck_assert_int_eq(call, CUVET_E_LIMIT);                                                                   \
+    ck_assert_uint_eq(told, CV_R_LIMIT_LIVE)
+    TOLD(cuvet_elf_open(c, IMAGE, sizeof(IMAGE), &e));
+    TOLD(cuvet_linker_create(c, &lo, &l));
+    TOLD(cuvet_finalizer_create(c, &fo, &f));
+    ck_assert(e.bits == 0 && l.bits == 0 && f.bits == 0);
+    cuvet_ctx_destroy(c);
+}
+END_TEST
+
 Suite *suite_handle(void)
 {
     Suite *s = suite_create("handle");
@@ -202,6 +240,7 @@ Suite *suite_handle(void)
     tcase_add_test(t, table_is_bounded);
     tcase_add_test(t, many_threads);
     tcase_add_test(t, context_options);
+    tcase_add_test(t, no_room);
     suite_add_tcase(s, t);
     return s;
 }

@@ -42,6 +42,34 @@ static cuvet_status link_for(const char *target, bool relocatable)
     return status;
 }
 
+static uint8_t result[1 << 16];
+static size_t n_result;
+
+/* Link what is loaded, with a code generator or without, and keep what comes out. */
+static cuvet_status link_keep(const char *target, const cuvet_compiler *c, uint8_t *to, size_t *n)
+{
+    cuvet_linker_options o = lc_options(target);
+    cuvet_link_result r = { 0 };
+    cuvet_linker l;
+    cuvet_status s = CUVET_OK;
+
+    o.generator = c;
+    l = lc_linker(&o);
+    lc_forget();
+    for (unsigned i = 0; i < N(object) && s == CUVET_OK; i++)
+        s = cuvet_linker_add(lc_ctx, l, object[i].bytes, object[i].n, "object");
+    if (s == CUVET_OK)
+        s = cuvet_linker_complete(lc_ctx, l);
+    if (s == CUVET_OK)
+        ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
+    ck_assert_uint_le(r.n, sizeof(result));
+    if (r.n)
+        memcpy(to, r.bytes, r.n);
+    *n = r.n;
+    lc_end(l);
+    return s;
+}
+
 static lc_section section(unsigned i, const char *name)
 {
     unsigned index;
@@ -78,6 +106,54 @@ START_TEST(retarget)
     ck_assert_uint_eq(lc_diag("CV-ADMIT-012")->file_off, 48);
     ck_assert_int_eq(link_for("sm_100", true), CUVET_OK);
     ck_assert_int_eq(link_for("sm_103", true), CUVET_E_REFUSED);
+}
+END_TEST
+
+/* A code generator that makes the very code of the input, for whatever machine; or another. */
+typedef struct generator {
+    unsigned asked;
+    bool other;
+    uint8_t made[1 << 16];
+} generator;
+
+static cuvet_status generate(void *user, const cuvet_compile_request *q, cuvet_compile_result *out)
+{
+    generator *g = user;
+    unsigned i;
+
+    g->asked++;
+    ck_assert(q->cubin && q->n <= sizeof(g->made));
+    memcpy(g->made, q->bytes, q->n);
+    g->made[49] = (uint8_t)q->sm;
+    if (g->other)
+        g->made[lc_find_section(g->made, ".text.", &i).off] ^= 1;
+    *out = (cuvet_compile_result){ .size = sizeof(*out), .end = CUVET_COMPILED, .bytes = g->made, .n = q->n };
+    return CUVET_OK;
+}
+
+/* Code that does not say that it runs on the target is asked of a code generator, when there is one. */
+START_TEST(made_again)
+{
+    static generator g;
+    const cuvet_compiler c = { .size = sizeof(c), .compile = generate, .user = &g };
+    static uint8_t native[1 << 16];
+    size_t n_native;
+
+    load("extern_basic", "sm_100");
+    ck_assert_int_eq(link_keep("sm_103", NULL, native, &n_native), CUVET_OK); /* the mask allows it */
+    for (unsigned i = 0; i < N(object); i++)
+        object[i].bytes[claim(i, FASTPATH) + 4] &= (uint8_t)~RUNS_ON_103;
+    g = (generator){ .other = false };
+    ck_assert_int_eq(link_keep("sm_103", &c, result, &n_result), CUVET_OK);
+    ck_assert_uint_eq(g.asked, 4); /* for the target, and for its own machine */
+    ck_assert_uint_eq(n_result, n_native);
+    ck_assert_mem_eq(result, native, n_native);
+    ck_assert_int_eq(link_keep("sm_100", &c, result, &n_result), CUVET_OK);
+    ck_assert_uint_eq(g.asked, 4); /* nobody is asked for what is there */
+    g.other = true;
+    ck_assert_int_eq(link_keep("sm_103", &c, result, &n_result), CUVET_E_REFUSED);
+    ck_assert(lc_said("CV-BACKEND-009") && lc_diag("CV-BACKEND-009")->where.step[0].kind == CUVET_P_MEMBER);
+    ck_assert(!lc_said("CV-LINK-016"));
 }
 END_TEST
 
@@ -309,6 +385,7 @@ Suite *suite_linker_capsule(void)
 
     tcase_add_checked_fixture(t, lc_setup, lc_teardown);
     tcase_add_test(t, retarget);
+    tcase_add_test(t, made_again);
     tcase_add_test(t, capsules);
     tcase_add_test(t, frame_entries);
     tcase_add_test(t, frame_references);

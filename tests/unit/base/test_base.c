@@ -6,6 +6,7 @@
 #include "base/ctx.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "support/heap.h"
 
 START_TEST(arithmetic)
 {
@@ -32,41 +33,10 @@ START_TEST(arithmetic)
 }
 END_TEST
 
-/* Allocator that fails on request and counts what is alive. */
-typedef struct heap {
-    int fail_at, calls;
-    long live;
-} heap;
-
-static void *h_alloc(void *u, size_t n)
-{
-    heap *h = u;
-
-    if (++h->calls == h->fail_at)
-        return NULL;
-    h->live++;
-    return malloc(n);
-}
-
-static void *h_resize(void *u, void *p, size_t o, size_t n)
-{
-    heap *h = u;
-
-    (void)o;
-    return ++h->calls == h->fail_at ? NULL : realloc(p, n);
-}
-
-static void h_release(void *u, void *p, size_t n)
-{
-    (void)n;
-    ((heap *)u)->live--;
-    free(p);
-}
-
 START_TEST(memory_is_budgeted)
 {
     heap h = { 0 };
-    cuvet_alloc a = { h_alloc, h_resize, h_release, &h };
+    const cuvet_alloc a = heap_alloc(&h);
     cv_mem m;
     uint8_t *p, *q;
 
@@ -89,14 +59,14 @@ START_TEST(memory_is_budgeted)
     ck_assert_ptr_null(cv_mem_resize(&m, q, 100, 0));
     q = cv_mem_resize(&m, q, 100, 10);
     ck_assert_uint_eq(m.live, 10);
-    h.fail_at = h.calls + 1;
+    heap_fail(&h, 1, false);
     ck_assert_ptr_null(cv_mem_resize(&m, q, 10, 20));
     ck_assert_int_eq(cv_mem_status(&m), CUVET_E_NOMEM);
     ck_assert_uint_eq(m.live, 10);
-    h.fail_at = h.calls + 1;
+    heap_fail(&h, 1, false);
     ck_assert_ptr_null(cv_mem_resize(&m, q, 10, 5));
     ck_assert_uint_eq(m.live, 10);
-    h.fail_at = h.calls + 1;
+    heap_fail(&h, 1, false);
     ck_assert_ptr_null(cv_mem_get_raw(&m, 5));
     ck_assert_uint_eq(m.live, 10);
     cv_mem_put(&m, q, 10);
@@ -162,9 +132,42 @@ START_TEST(sort_by_key_then_index)
 
                 ck_assert(a->key < b->key || (a->key == b->key && a->index < b->index));
             }
+            for (uint32_t i = 0; i < 50; i++) {
+                uint64_t key = next_random(&seed) % (range + 1), at = cv_keys_lower_bound(&k, key);
+
+                ck_assert_uint_le(at, n);
+                ck_assert(at == 0 || cv_keys_at(&k, at - 1)->key < key);
+                ck_assert(at == n || cv_keys_at(&k, at)->key >= key);
+            }
             cv_keys_free(&m, &k);
         }
     }
+}
+END_TEST
+
+START_TEST(lower_bound_of_keys)
+{
+    static const uint64_t KEYS[] = { 3, 5, 5, 5, 9, UINT64_MAX };
+    static const struct {
+        uint64_t key, at;
+    } WANT[] = { { 0, 0 }, { 3, 0 }, { 4, 1 }, { 5, 1 }, { 6, 4 }, { 9, 4 }, { 10, 5 }, { UINT64_MAX, 5 } };
+    cv_keys k = { 0 };
+    cv_mem m;
+
+    cv_mem_init(&m, NULL, 1 << 20);
+    ck_assert_uint_eq(cv_keys_lower_bound(&k, 0), 0); /* of none */
+    ck_assert_uint_eq(cv_keys_lower_bound(&k, UINT64_MAX), 0);
+    for (size_t i = 0; i < CV_COUNT(KEYS); i++)
+        ck_assert(cv_keys_push(&m, &k, (cv_key){ KEYS[i], i }));
+    for (size_t i = 0; i < CV_COUNT(WANT); i++)
+        ck_assert_uint_eq(cv_keys_lower_bound(&k, WANT[i].key), WANT[i].at);
+    k.n--; /* behind the last */
+    ck_assert_uint_eq(cv_keys_lower_bound(&k, 10), 5);
+    ck_assert_uint_eq(cv_keys_lower_bound(&k, UINT64_MAX), 5);
+    k.n = 1;
+    ck_assert_uint_eq(cv_keys_lower_bound(&k, 3), 0);
+    ck_assert_uint_eq(cv_keys_lower_bound(&k, 4), 1);
+    cv_keys_free(&m, &k);
 }
 END_TEST
 
@@ -380,6 +383,7 @@ Suite *suite_base(void)
     tcase_add_test(t, memory_is_budgeted);
     tcase_add_test(t, vectors_check_their_index);
     tcase_add_test(t, sort_by_key_then_index);
+    tcase_add_test(t, lower_bound_of_keys);
     tcase_add_test(t, reports_are_capped_and_counted);
     tcase_add_test(t, status_follows_the_class);
     tcase_add_test(t, work_runs_out_once);

@@ -42,5 +42,7 @@ cuvet_status ff_run(const cv_final_options *o);
 /* Was the rule said in the last run, and where? */
 bool ff_said(cv_rule r);
 const cuvet_diag *ff_diag(cv_rule r);
+/* As if nothing had been said yet. */
+void ff_forget(void);
 
 #endif

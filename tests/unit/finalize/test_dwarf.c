@@ -226,6 +226,26 @@ START_TEST(line_steps)
 }
 END_TEST
 
+/* A program without the operation that a longer step needs; and one that goes on behind a sequence. */
+START_TEST(line_programs)
+{
+    uint64_t n = put_lines();
+
+    bytes[14] = 2;
+    code_moves(0x20000, 5, 0x10000);
+    site(30, 0, 0, true);
+    expect("no advance", rewrite(n, true), CV_R_DWARF_HEADER, 0, 2, 3);
+    drop();
+    n_diags = 0;
+    n = put_lines();
+    bytes[0]++;
+    bytes[n] = 0xF0;
+    cv_moves_at(&said.moves, 0)->to = 5;
+    cv_offset_maps_at(&said.maps, 0)->size_to = 0x20000;
+    expect("after the end", rewrite(n + 1, true), CV_R_DWARF_SEQUENCE, n, 0xF0, 0);
+}
+END_TEST
+
 START_TEST(line_functions)
 {
     uint64_t n = put_lines();
@@ -361,7 +381,9 @@ static void frame_form(uint64_t at, uint64_t more, uint64_t len, uint64_t off, c
 
 START_TEST(frame_forms)
 {
-    frame_form(0x10, 16, 80, 68, "48");               /* in the byte */
+    frame_form(0x10, 16, 80, 68, "48");  /* in the byte */
+    frame_form(0x10, 236, 80, 68, "7f"); /* … the most that there is room for */
+    frame_form(0x10, 240, 88, 68, "0240");
     frame_form(0x10, 0x100, 88, 68, "0244");          /* … in one: entries stay multiples of eight */
     frame_form(0x10, 0x100000, 88, 68, "0404000400"); /* … in four */
     frame_form(0x30, 16, 80, 69, "020c");
@@ -393,6 +415,22 @@ START_TEST(frame_pointers)
     site(80 + 52, 0, CV_STILL, true);
     expect("relocated", rewrite(2 * n, false), NONE, 0, 0, 0);
     ck_assert_uint_eq(cv_u64_at(cv_builder_span(&r.out), 88 + 44), 80);
+}
+END_TEST
+
+/* A number that names no common part: the last before it counts. */
+START_TEST(frame_strays)
+{
+    uint64_t n = put_frames();
+
+    memcpy(bytes + 80, FRAMES, sizeof(FRAMES));
+    bytes[80 + 22] = 2; /* steps of two bytes */
+    bytes[80 + 44] = 40;
+    code_moves(0x60, 8, 16);
+    site(52, 0, CV_STILL, true);
+    site(80 + 52, 0, 0, true);
+    expect("stray", rewrite(2 * n, false), NONE, 0, 0, 0);
+    ck_assert_uint_eq(cv_u8_at(cv_builder_span(&r.out), 80 + 68), 0x4C);
 }
 END_TEST
 
@@ -470,11 +508,13 @@ Suite *suite_dwarf(void)
     tcase_add_loop_test(t, line_edits, 0, (int)N(LINE_EDITS));
     tcase_add_test(t, line_forms);
     tcase_add_test(t, line_steps);
+    tcase_add_test(t, line_programs);
     tcase_add_test(t, line_functions);
     tcase_add_test(t, line_sweep);
     tcase_add_loop_test(t, frame_edits, 0, (int)N(FRAME_EDITS));
     tcase_add_test(t, frame_forms);
     tcase_add_test(t, frame_pointers);
+    tcase_add_test(t, frame_strays);
     tcase_add_test(t, frame_narrow);
     tcase_add_test(t, frame_functions);
     tcase_add_test(t, frame_sweep);

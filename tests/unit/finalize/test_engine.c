@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What comes out: one byte for another machine, the same sections without capsules, and nothing from a
- * backend that does something else. */
+/* What comes out: one byte for another machine, the same sections without capsules; what holds after the
+ * stages. */
 #include "fixture.h"
 
 #include "finalize/compare.h"
 #include "finalize/rewrite.h"
+#include "support/link_cases.h"
 
 enum { FLAGS = 48, SM = 49 };
 
@@ -182,211 +183,6 @@ START_TEST(one_backend)
 }
 END_TEST
 
-/* --- a backend that does something else ------------------------------------------------------------------
- */
-
-typedef struct fake {
-    const char *what;
-    void (*edit)(void); /* of the right result, in ff */
-    cv_final code;
-    cv_rule rule;
-    enum { HONEST, SHORT, LONG, SILENT, TWICE, HUGE_SIZE, FAILS, MOVES, SECOND, AGAIN } way;
-} fake;
-
-static unsigned runs;
-
-static cv_final fake_probe(const void *self, const cv_backend_req *q, uint32_t *cost)
-{
-    (void)self;
-    (void)q;
-    *cost = 100;
-    return CV_FINAL_OK;
-}
-
-/* The right result through the real backend, then edited. */
-static cuvet_status fake_run(void *self, cv_ctx *x, const cv_backend_req *q, cv_final_sink *to,
-                             cv_backend_out *out)
-{
-    static ff_file keep;
-    const fake *f = self;
-    cv_block right = { 0 };
-    cv_final_sink sink = { .x = x, .to = &right, .most = UINT64_MAX };
-    cuvet_status s = cv_backend_strip.run(NULL, x, q, &sink, out);
-
-    runs++;
-    if (s != CUVET_OK)
-        return s;
-    keep = ff;
-    ff.n = right.span.len;
-    cv_span_copy(right.span, ff.bytes);
-    cv_block_free(x, &right);
-    if (f->edit && (f->way != SECOND || runs == 2))
-        f->edit();
-    out->code_changed = f->way == AGAIN;
-    out->moved = f->way == MOVES;
-    if (f->way == FAILS) {
-        out->code = f->code;
-        s = CUVET_OK;
-    } else if (f->way == HUGE_SIZE) {
-        s = cv_final_sink_begin(to, q->max_output + 1);
-    } else if (f->way != SILENT) {
-        s = cv_final_sink_begin(to, ff.n);
-        ck_assert_int_eq(s, CUVET_OK);
-        ck_assert(cv_final_sink_put(to, cv_span_of(ff.bytes, ff.n - (f->way == SHORT), 0)));
-        if (f->way == LONG)
-            ck_assert(!cv_final_sink_put(to, cv_span_of(ff.bytes, 1, 0)));
-        ck_assert_int_eq(cv_final_sink_end(to), f->way != SHORT);
-        if (f->way == TWICE)
-            s = cv_final_sink_begin(to, 1);
-    }
-    ff = keep;
-    return s;
-}
-
-static void text_byte(void)
-{
-    ff.bytes[ff_body(".text.") + 5] ^= 1;
-}
-static void debug_byte(void)
-{
-    ff.bytes[ff_body(".debug_abbrev") + 3] ^= 1;
-}
-static void reloc_addend(void)
-{
-    ff.bytes[ff_body(".rela.debug_info") + 16] ^= 1;
-}
-static void bank_byte(void)
-{
-    ff.bytes[ff_body(".nv.constant0") + 1] ^= 1;
-}
-static void level_byte(void)
-{
-    ff.bytes[ff_claim(6) + 2] = 2;
-}
-static void sm_121(void)
-{
-    ff_put(SM, 1, 103);
-}
-static void kind_capmerc(void)
-{
-    ff_put(FLAGS, 1, 2);
-}
-static void type_rel(void)
-{
-    ff_put(16, 2, 1);
-}
-static void garbage(void)
-{
-    memset(ff.bytes, 0x5A, ff.n);
-}
-static void no_kernel(void)
-{
-    size_t at = ff_body(".symtab"), end = at + ff_get(ff_section(".symtab", NULL) + 32, 8);
-
-    for (at += 24; at < end; at += 24)
-        if (ff.bytes[at + 4] == 0x12) {
-            ff.bytes[at + 5] &= (uint8_t)~0x10u;
-            return;
-        }
-    ck_abort_msg("no kernel");
-}
-static void weak_symbol(void)
-{
-    size_t at = ff_body(".symtab"), end = at + ff_get(ff_section(".symtab", NULL) + 32, 8);
-
-    for (at += 24; at < end; at += 24)
-        if (ff.bytes[at + 4] == 0x12) {
-            ff.bytes[at + 4] = 0x22;
-            return;
-        }
-    ck_abort_msg("no kernel");
-}
-static void tail(void)
-{
-    memset(ff.bytes + ff.n, 0, 16);
-    ff.n += 16;
-}
-
-static const fake FAKES[] = {
-    { "honest", NULL, CV_FINAL_OK, CV_R_FINAL_STRIPPED, HONEST },
-    { "short", NULL, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_SHORT, SHORT },
-    { "silent", NULL, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_SHORT, SILENT },
-    { "too long is cut off", NULL, CV_FINAL_OK, CV_R_FINAL_STRIPPED, LONG },
-    { "two results", NULL, CV_FINAL_BACKEND_FAILED, CV_R_FINAL_OUTPUT_SHORT, TWICE },
-    { "huge", NULL, CV_FINAL_LIMIT, CV_R_FINAL_OUTPUT_LIMIT, HUGE_SIZE },
-    { "time", NULL, CV_FINAL_BACKEND_TIMEOUT, CV_R_FINAL_BACKEND, FAILS },
-    { "crash", NULL, CV_FINAL_BACKEND_CRASH, CV_R_FINAL_BACKEND, FAILS },
-    { "moved", NULL, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_MOVED, MOVES },
-    { "garbage", garbage, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_FORM, HONEST },
-    { "tail", tail, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_FORM, HONEST },
-    { "code", text_byte, CV_FINAL_CHECK_TEXT, CV_R_FINAL_CHECK_TEXT, HONEST },
-    { "debug", debug_byte, CV_FINAL_CHECK_DEBUG, CV_R_FINAL_CHECK_DEBUG, HONEST },
-    { "relocation", reloc_addend, CV_FINAL_CHECK_RELOC, CV_R_FINAL_CHECK_RELOC, HONEST },
-    { "bank", bank_byte, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_CONTENT, HONEST },
-    { "claims", level_byte, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_CONTENT, HONEST },
-    { "machine", sm_121, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_HEADER, HONEST },
-    { "form", kind_capmerc, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_FORM, HONEST },
-    { "type", type_rel, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_FORM, HONEST },
-    { "kernel", no_kernel, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_FORM, HONEST },
-    { "binding", weak_symbol, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_SYMBOLS, HONEST },
-    { "code made again", text_byte, CV_FINAL_OK, CV_R_FINAL_SM, AGAIN },
-    { "code made again, binding", weak_symbol, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_SYMBOLS,
-      AGAIN },
-    { "other the second time", text_byte, CV_FINAL_CHECK_TEXT, CV_R_FINAL_CHECK_TEXT, SECOND },
-    { "other the second time", debug_byte, CV_FINAL_CHECK_DEBUG, CV_R_FINAL_CHECK_DEBUG, SECOND },
-    { "other the second time", reloc_addend, CV_FINAL_CHECK_RELOC, CV_R_FINAL_CHECK_RELOC, SECOND },
-    { "other the second time", bank_byte, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_CONTENT, SECOND },
-};
-
-START_TEST(fakes)
-{
-    static ff_file before;
-    const fake *f = &FAKES[_i];
-    const cv_backend b = { .abi = CV_BACKEND_ABI, .name = "fake", .probe = fake_probe, .run = fake_run };
-    const cv_backend_use use = { &b, (void *)(uintptr_t)f };
-    cv_final_options o = ff_options(0, CV_KIND_SASS);
-    cuvet_status s;
-
-    ff_load("plain.sm_100.g.cubin");
-    before = ff;
-    runs = 0;
-    o.backend = &use;
-    o.n_backends = 1;
-    o.self_check = f->way == SECOND;
-    s = ff_run(&o);
-    ck_assert_msg((s == CUVET_OK) == (f->code == CV_FINAL_OK), "%s", f->what);
-    ck_assert_msg(ff_job.code == f->code, "%s: code %d", f->what, (int)ff_job.code);
-    ck_assert_msg(f->code == CV_FINAL_OK || ff_said(f->rule), "%s", f->what);
-    ck_assert_uint_eq(runs, f->way == SECOND ? 2 : 1);
-    ck_assert_mem_eq(before.bytes, ff.bytes, before.n); /* the input is untouched */
-}
-END_TEST
-
-/* A backend of another version is not asked; the cheapest of those that can is taken. */
-START_TEST(choice)
-{
-    static const fake HONEST_ONE = { "honest", NULL, CV_FINAL_OK, CV_R_FINAL_STRIPPED, HONEST };
-    const cv_backend b = { .abi = CV_BACKEND_ABI, .name = "fake", .probe = fake_probe, .run = fake_run };
-    const cv_backend old = { .abi = CV_BACKEND_ABI + 1, .name = "old", .probe = fake_probe, .run = fake_run };
-    const cv_backend_use use[] = { { &old, NULL },
-                                   { &b, (void *)(uintptr_t)&HONEST_ONE },
-                                   { &cv_backend_strip, NULL } };
-    cv_final_options o = ff_options(0, CV_KIND_SASS);
-
-    ff_load("plain.sm_100.cubin");
-    runs = 0;
-    o.backend = use;
-    o.n_backends = 3;
-    ck_assert_int_eq(ff_run(&o), CUVET_OK);
-    ck_assert_uint_eq(runs, 0);
-    o.n_backends = 2;
-    ck_assert_int_eq(ff_run(&o), CUVET_OK);
-    ck_assert_uint_eq(runs, 1);
-    o.n_backends = 1;
-    ck_assert_int_eq(ff_run(&o), CUVET_E_REFUSED);
-}
-END_TEST
-
 /* Sections that are listed twice, or in another order: each is matched once. */
 START_TEST(matching)
 {
@@ -465,6 +261,29 @@ START_TEST(passes)
 }
 END_TEST
 
+/* What nvlink --preserve-relocs writes has sections that the scan does not know: records of relocations that
+ * were applied, also of the capsules. Those stay, these go. */
+START_TEST(preserved_relocations)
+{
+    const cv_final_options o = ff_options(0, CV_KIND_SASS);
+    const uint8_t *p = lc_file(lc_find("shared_moved", "sm_100")->output, &ff.n);
+    enum { RESOLVED = 0x70000003 };
+    unsigned kept = 0;
+
+    memcpy(ff.bytes, p, ff.n);
+    ck_assert_uint_gt(ff_body(".nv.merc.nv.resolvedrela.text."), 0);
+    ck_assert_int_eq(ff_run(&o), CUVET_OK);
+    ck_assert(ff_said(CV_R_FINAL_STRIPPED));
+    ff.n = ff_out.span.len;
+    cv_span_copy(ff_out.span, ff.bytes);
+    for (size_t h = ff_get(40, 8), i = 0; i < ff_get(60, 2); i++, h += 64) {
+        kept += ff_get(h + 4, 4) == RESOLVED;
+        ck_assert_uint_eq(ff_get(h + 8, 8) >> 28, 0);
+    }
+    ck_assert_uint_eq(kept, 5);
+}
+END_TEST
+
 /* What must hold after the stages, each clause broken once; a broken one is CV-FINAL-034 with the number of
  * the stage. */
 START_TEST(invariants)
@@ -482,6 +301,16 @@ START_TEST(invariants)
     ck_assert(!check(j));                                                                                    \
     back;                                                                                                    \
     ck_assert(check(j))
+    j->req.cubin = &j->cubin;
+    BREAKS(cv_final_fastpath_holds, j->verbatim = true, j->verbatim = false);
+    BREAKS(cv_final_fastpath_holds, j->req.dst_sm = 100, j->req.dst_sm = 103);
+    BREAKS(cv_final_fastpath_holds, j->req.cubin = &j->result, j->req.cubin = &j->cubin);
+    BREAKS(cv_final_choose_holds, j->use.backend = NULL, j->use.backend = &cv_backend_strip);
+    BREAKS(cv_final_choose_holds, j->use.backend = &cv_backend_copy, j->use.backend = &cv_backend_strip);
+    BREAKS(cv_final_choose_holds, j->verbatim = true, j->verbatim = false);
+    BREAKS(cv_final_read_holds,
+           *cv_u8s_at(&j->part, cv_cubin_sec(&j->cubin, j->cubin.symtab_index)->h.link) = CV_PART_TWIN,
+           *cv_u8s_at(&j->part, cv_cubin_sec(&j->cubin, j->cubin.symtab_index)->h.link) = CV_PART_STRINGS);
     BREAKS(cv_final_admit_holds, j->cubin.extent++, j->cubin.extent--);
     BREAKS(cv_final_admit_holds, j->cubin.exe = false, j->cubin.exe = true);
     BREAKS(cv_final_admit_holds, j->cubin.abi8 = false, j->cubin.abi8 = true);
@@ -510,6 +339,22 @@ START_TEST(invariants)
     ck_assert_uint_eq(ff_diag(CV_R_FINAL_INVARIANT)->got, 4);
     cv_final_end(j);
     cv_islands_drop();
+}
+END_TEST
+
+/* Before anything is read nothing is known. */
+START_TEST(nothing_known)
+{
+    cv_final_options o = ff_options(103, CV_KIND_SASS);
+    cv_final_job *j = &ff_job;
+
+    *j = (cv_final_job){ .x = &ff_x, .o = &o };
+    cv_cubin_init(&j->cubin);
+    BREAKS(cv_final_prepare_holds, j->in_kind = CV_KIND_SASS, j->in_kind = CV_KIND_NONE);
+    BREAKS(cv_final_prepare_holds, j->use.backend = &cv_backend_copy, j->use.backend = NULL);
+    BREAKS(cv_final_prepare_holds, o.kind = (cv_kind)3, o.kind = CV_KIND_SASS);
+    o.kind = CV_KIND_MERCURY;
+    BREAKS(cv_final_prepare_holds, o.phase = CV_PHASE_POSTLINK, o.phase = CV_PHASE_ALONE);
 }
 END_TEST
 
@@ -562,12 +407,12 @@ Suite *suite_engine(void)
     tcase_add_loop_test(c, tool_note, 0, (int)N(CAPSULES));
     tcase_add_test(c, bad_note);
     tcase_add_test(c, one_backend);
-    tcase_add_loop_test(c, fakes, 0, (int)N(FAKES));
-    tcase_add_test(c, choice);
     tcase_add_test(c, matching);
     tcase_add_test(c, names);
     tcase_add_test(c, passes);
+    tcase_add_test(c, preserved_relocations);
     tcase_add_test(c, invariants);
+    tcase_add_test(c, nothing_known);
     tcase_add_test(c, traces);
     suite_add_tcase(s, c);
     return s;

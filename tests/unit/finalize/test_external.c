@@ -194,6 +194,95 @@ START_TEST(misbehaves)
 }
 END_TEST
 
+static cuvet_status with(const char *how, cv_block *out, cv_final *code)
+{
+    cv_external e = { .conf = { .deadline_ms = 60000 } };
+    char path[128];
+    cuvet_status s;
+
+    snprintf(path, sizeof(path), "%s/%s", dir, how);
+    ck_assert_int_eq(symlink(program, path), 0);
+    s = finalize(path, 103, &e, out, code);
+    ck_assert_int_eq(unlink(path), 0);
+    return s;
+}
+
+static uint64_t number(size_t off, unsigned width)
+{
+    uint64_t v = 0;
+
+    for (unsigned i = width; i > 0; i--)
+        v = v << 8 | bytes[off + i - 1];
+    return v;
+}
+
+static size_t place_of(const char *name)
+{
+    size_t table = number(40, 8), names = number(table + 64 * number(62, 2) + 24, 8);
+
+    for (size_t h = table + 64; h < table + 64 * number(60, 2); h += 64)
+        if (strcmp((const char *)bytes + names + number(h, 4), name) == 0)
+            return number(h + 24, 8);
+    ck_abort_msg("no section %s", name);
+}
+
+/* The mask of the input for sm_103, in its first byte. */
+static size_t mask_at(void)
+{
+    size_t at = place_of(".nv.compat");
+
+    while (bytes[at + 1] != 11)
+        at += bytes[at] == 4 ? 4 + number(at + 2, 2) : 4;
+    return at + 4;
+}
+
+/* Where the generator makes the very code of the input for the target, the input is the result, with a mask
+ * that says so: its relocations are all there, which the reference linker's own file has lost. */
+START_TEST(same_code)
+{
+    static uint8_t want[MAX_FILE];
+    cv_block out = { 0 };
+    cv_final code;
+
+    load("corpus/samples/dynshared.sm_100.rdc.cubin");
+    bytes[mask_at()] &= (uint8_t)~8u;
+    memcpy(before, bytes, n_bytes);
+    memcpy(want, bytes, n_bytes);
+    want[49] = 103;
+    want[mask_at()] |= 8;
+    ck_assert_int_eq(with("do=cubin", &out, &code), CUVET_OK);
+    ck_assert(cv_span_eq(out.span, cv_span_of(want, n_bytes, 0)));
+    cv_block_free(&x, &out);
+}
+END_TEST
+
+/* What a relocation overwrites may be anything in the generator's file; the operation in front of it may not,
+ * and what no relocation overwrites neither. */
+START_TEST(fields)
+{
+    enum { INSN = 0x70, AFTER = 0x80 }; /* of the relocation against 'head', of the instruction behind it */
+    cv_block out = { 0 };
+    char how[32];
+    cv_final code;
+    size_t text;
+
+    load("corpus/samples/dynshared.sm_100.rdc.cubin");
+    text = place_of(".text._Z9dynsharedPi");
+    ck_assert_uint_eq(number(place_of(".rela.text._Z9dynsharedPi") + 24, 8), INSN);
+    for (unsigned i = 0; i < 16; i++) {
+        bool field = i >= 4 && i < 8;
+
+        snprintf(how, sizeof(how), "do=flip=%zu", text + INSN + i);
+        ck_assert_msg((with(how, &out, &code) == CUVET_OK) == field, "byte %u", i);
+        ck_assert(field || (last.rule == CV_R_BACKEND_CAPSULE && code == CV_FINAL_CHECK_TEXT) ||
+                  last.rule == CV_R_FINAL_OUTPUT_FORM);
+        cv_block_free(&x, &out);
+    }
+    snprintf(how, sizeof(how), "do=flip=%zu", text + AFTER + 4);
+    ck_assert_int_eq(with(how, &out, &code), CUVET_E_REFUSED);
+}
+END_TEST
+
 /* It may write nowhere but in its directory, where the kernel can see to that. */
 START_TEST(writes_outside)
 {
@@ -313,6 +402,29 @@ static bool runs_there(uint32_t sm)
     return s == CUVET_OK;
 }
 
+/* A shared variable: the real one makes the same code, and loses the relocation. */
+START_TEST(real_same_code)
+{
+    cv_external e = { .conf = { .deadline_ms = 60000 } };
+    cv_block out = { 0 };
+    char path[PATH_MAX];
+    cv_final code;
+
+    if (!real_nvlink(path, sizeof(path))) {
+        fprintf(stderr, "SKIPPED: no nvlink on PATH, the real code generator was not asked\n");
+        return;
+    }
+    load("corpus/samples/dynshared.sm_100.rdc.cubin");
+    bytes[mask_at()] &= (uint8_t)~8u;
+    memcpy(before, bytes, n_bytes);
+    ck_assert_int_eq(finalize(path, 103, &e, &out, &code), CUVET_OK);
+    ck_assert_uint_eq(out.span.len, n_bytes);
+    ck_assert_uint_eq(cv_u8_at(out.span, 49), 103);
+    ck_assert_uint_eq(cv_u8_at(out.span, mask_at()), bytes[mask_at()] | 8);
+    cv_block_free(&x, &out);
+}
+END_TEST
+
 START_TEST(real)
 {
     cv_external e = { .conf = { .deadline_ms = 60000 } };
@@ -346,10 +458,13 @@ Suite *suite_external(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, misbehaves, 0, (int)N(ROWS));
+    tcase_add_test(t, same_code);
+    tcase_add_test(t, fields);
     tcase_add_test(t, writes_outside);
     tcase_add_test(t, not_there);
     tcase_add_test(t, what_it_takes);
     tcase_add_test(t, real);
+    tcase_add_test(t, real_same_code);
     suite_add_tcase(s, t);
     return s;
 }

@@ -109,7 +109,7 @@ static cuvet_status finalize(mover *m, cv_block *out, cv_final *why, bool note)
 
     if (note) {
         o.tool = cv_span_of("cuvet", 5, 0);
-        o.tool_version = o.tool_build = cv_span_of("1", 1, 0);
+        o.tool_version = cv_span_of("1", 1, 0);
     }
     cv_ctx_unit(&x, size);
     s = cv_final_run(&j, &x, &o, loaded(), NULL, out);

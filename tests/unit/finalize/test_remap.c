@@ -115,6 +115,93 @@ START_TEST(no_maps)
 }
 END_TEST
 
+static cv_span body_now(uint32_t section)
+{
+    for (uint64_t i = 0; i < bodies.n; i++)
+        if (cv_final_bodies_at(&bodies, i)->section == section)
+            return cv_builder_span(&cv_final_bodies_at(&bodies, i)->bytes);
+    return cv_cubin_body(&cubin, section);
+}
+
+/* What names a place in a section that became longer follows it. */
+START_TEST(into_lines)
+{
+    const change c = { "much more", 0x70, 0x12340, 0 };
+    uint32_t table, lines;
+    uint64_t was, i, at;
+    cv_elf_symbol y;
+    cv_elf_reloc e;
+
+    load(FILES[3]);
+    table = section_named(".rela.debug_info");
+    lines = section_named(".debug_line");
+    was = cv_cubin_body(&cubin, lines).len; /* its end: where one more unit would be */
+    ck_assert_uint_lt(was, 0x10000);
+    for (i = 0;; i++) {
+        ck_assert_uint_lt(i, cv_cubin_body(&cubin, table).len / cv_elf_rel_size(false, true));
+        cv_elf_read_reloc(cv_cubin_body(&cubin, table), false, true, i, &e);
+        cv_elf_read_symbol(cubin.symtab, false, e.sym, &y);
+        if (cv_cubin_shndx(&cubin, false, e.sym, &y) == lines)
+            break;
+    }
+    at = cv_cubin_body(&cubin, table).off + i * cv_elf_rel_size(false, true) + 16;
+    patch_loaded(at, (uint8_t)was);
+    patch_loaded(at + 1, (uint8_t)(was >> 8));
+    change_code(&c);
+    ck_assert_int_eq(cv_final_remap(&x, &cubin, &said, &bodies, &code), CUVET_OK);
+    ck_assert_uint_gt(body_now(lines).len, was);
+    cv_elf_read_reloc(body_now(table), false, true, i, &e);
+    ck_assert_uint_eq((uint64_t)e.addend, body_now(lines).len);
+}
+END_TEST
+
+/* A symbol inside of its code: its value speaks of the new code, what is added to it of the old one. */
+START_TEST(inner_symbols)
+{
+    const change c = { "more", 0x40, 0x100, 0 };
+    const uint64_t esize = cv_elf_rel_size(false, true);
+    static uint8_t symbols[4096];
+    uint32_t frames, symbol = 0;
+    unsigned n = 0;
+    cv_elf_symbol y;
+    cv_elf_reloc e;
+
+    load(FILES[3]);
+    frames = section_named(".rela.debug_frame");
+    for (uint64_t i = 0; symbol == 0; i++) {
+        ck_assert_uint_lt(i, cv_cubin_body(&cubin, frames).len / esize);
+        cv_elf_read_reloc(cv_cubin_body(&cubin, frames), false, true, i, &e);
+        cv_elf_read_symbol(cubin.symtab, false, e.sym, &y);
+        if (cv_cubin_sec(&cubin, cv_cubin_shndx(&cubin, false, e.sym, &y))->role == CV_ROLE_TEXT)
+            symbol = e.sym;
+    }
+    change_code(&c);
+    /* what was at 0x60 is at 0x160; whoever names the symbol goes back by as much as before */
+    ck_assert_uint_le(cubin.symtab.len, sizeof(symbols));
+    cv_span_copy(cubin.symtab, symbols);
+    symbols[symbol * cv_elf_sym_size(false) + 8] = 0x60;
+    symbols[symbol * cv_elf_sym_size(false) + 9] = 0x01;
+    cubin.symtab = cv_span_of(symbols, cubin.symtab.len, cubin.symtab.off);
+    for (uint32_t i = 1; i < cubin.sec.n; i++)
+        for (uint64_t k = 0;
+             cv_cubin_sec(&cubin, i)->role == CV_ROLE_RELA && k < cv_cubin_body(&cubin, i).len / esize; k++) {
+            cv_elf_read_reloc(cv_cubin_body(&cubin, i), false, true, k, &e);
+            for (unsigned b = 0; e.sym == symbol && e.type == 2 && b < 8; b++)
+                patch_loaded(cv_cubin_body(&cubin, i).off + k * esize + 16 + b,
+                             (uint8_t)((uint64_t)(e.addend - 0x60) >> 8 * b));
+        }
+    ck_assert_int_eq(cv_final_remap(&x, &cubin, &said, &bodies, &code), CUVET_OK);
+    for (uint64_t i = 0; i < cv_cubin_body(&cubin, frames).len / esize; i++) {
+        cv_elf_read_reloc(body_now(frames), false, true, i, &e);
+        if (e.sym != symbol || e.type != 2) /* the other names a size */
+            continue;
+        ck_assert_int_eq(e.addend, -0x160); /* the begin of the code is still the begin */
+        n++;
+    }
+    ck_assert_uint_gt(n, 0);
+}
+END_TEST
+
 /* One function moves, the others do not. */
 START_TEST(one_function)
 {
@@ -153,6 +240,8 @@ Suite *suite_remap(void)
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, moved_files, 0, (int)(N(FILES) * N(CHANGES)));
     tcase_add_test(t, no_maps);
+    tcase_add_test(t, into_lines);
+    tcase_add_test(t, inner_symbols);
     tcase_add_test(t, one_function);
     suite_add_tcase(s, t);
     return s;

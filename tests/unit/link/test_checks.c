@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "golden.h"
 #include "link/run.h"
 #include "link/stages.h"
+#include "support/link_cases.h"
 
 #define N(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -46,11 +46,14 @@ static void add_image(cv_span bytes)
 
 static void add(const char *name, const char *target)
 {
-    const uint8_t *p;
-    size_t n;
+    const lc_case *c = lc_find(name, target);
 
-    for (unsigned i = 0; (p = golden_input(name, target, i, &n)) != NULL; i++)
+    for (unsigned i = 0; i < c->n; i++) {
+        size_t n;
+        const uint8_t *p = lc_file(c->input[i], &n);
+
         add_image(cv_span_of(p, n, 0));
+    }
 }
 
 static void begin(const char *name, const char *target, bool relocatable)
@@ -274,8 +277,8 @@ static void collect_codeless(void)
         if (cv_l_fn(&l, i)->def != CV_NONE)
             cv_l_fn(&l, i)->sec = CV_NONE;
 }
-BREAK(collect_piece, cv_parts_at(&l.part, 0)->base = 16)
-BREAK(collect_piece_of, cv_parts_at(&l.part, 0)->isec = (cv_id)l.isec.n)
+BREAK(collect_piece, cv_lparts_at(&l.part, 0)->base = 16)
+BREAK(collect_piece_of, cv_lparts_at(&l.part, 0)->isec = (cv_id)l.isec.n)
 BREAK(collect_relocation, cv_l_irel(&l, 0)->target = 1)
 BREAK(collect_relocation_symbol, cv_l_irel(&l, 0)->sym = (cv_id)l.isym.n)
 BREAK(collect_patched, osec_with_relocations()->target = CV_NONE)
@@ -283,7 +286,7 @@ BREAK(collect_patched, osec_with_relocations()->target = CV_NONE)
 BREAK(reach_kernel, kernel()->live = false)
 BREAK(reach_callee, callee()->live = false)
 
-BREAK(tables_overlap, cv_parts_at(&l.part, pieced()->last_part)->base = 0)
+BREAK(tables_overlap, cv_lparts_at(&l.part, pieced()->last_part)->base = 0)
 BREAK(tables_bank, pieced()->size--)
 
 /* A word of a section that was made anew becomes another. */

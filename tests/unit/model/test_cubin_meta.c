@@ -10,6 +10,7 @@
 #include "format/note/write.h"
 #include "format/tlv/read.h"
 #include "model/cubin.h"
+#include "support/heap.h"
 
 #define MAX_FILE (1u << 18)
 #define N(table) (sizeof(table) / sizeof((table)[0]))
@@ -18,7 +19,7 @@ static cv_ctx x;
 static cv_cubin cubin;
 static uint8_t bytes[MAX_FILE];
 static uint64_t size;
-static uint64_t fail_at, n_allocs;
+static heap memory;
 
 static struct {
     cuvet_diag d[64];
@@ -32,31 +33,15 @@ static void emit(void *user, const cuvet_diag *d)
         got.d[got.n++] = *d;
 }
 
-static void *get(void *user, size_t n)
-{
-    return ++n_allocs == fail_at ? NULL : cv_alloc_default.alloc(user, n);
-}
-
-static void *resize(void *user, void *block, size_t old_size, size_t new_size)
-{
-    return ++n_allocs == fail_at ? NULL : cv_alloc_default.resize(user, block, old_size, new_size);
-}
-
-static void put(void *user, void *block, size_t n)
-{
-    cv_alloc_default.release(user, block, n);
-}
-
-static const cuvet_alloc COUNTING = { .alloc = get, .resize = resize, .release = put };
-
 static void setup(void)
 {
+    const cuvet_alloc a = heap_alloc(&memory);
     cuvet_limits lim;
 
     lim.size = sizeof(lim);
-    fail_at = n_allocs = 0;
+    memory = (heap){ 0 };
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_ctx_init(&x, &COUNTING, &lim);
+    cv_ctx_init(&x, &a, &lim);
     x.emit = emit;
     cv_cubin_init(&cubin);
 }
@@ -66,6 +51,7 @@ static void teardown(void)
     cv_cubin_free(&x, &cubin);
     cv_islands_drop();
     ck_assert_uint_eq(x.mem.live, 0);
+    ck_assert_int_eq(memory.live, 0);
 }
 
 static void load(const char *name)
@@ -566,9 +552,9 @@ START_TEST(no_memory)
     apply(&swap); /* out of order: needs memory to check */
     apply(&other);
     for (uint64_t n = 1; n < 64; n++) {
-        fail_at = 0;
+        heap_mend(&memory);
         ck_assert_int_eq(examine(AS_IS), CUVET_OK);
-        fail_at = n_allocs + n;
+        heap_fail(&memory, n, false);
         s = cv_cubin_check_meta(&x, &cubin);
         ck_assert(s == CUVET_OK || s == CUVET_E_NOMEM);
         failed += s == CUVET_E_NOMEM;

@@ -6,6 +6,7 @@
 
 #include "format/elf/write.h"
 #include "model/cubin.h"
+#include "support/heap.h"
 
 #define N(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -14,24 +15,7 @@ static cv_cubin cubin;
 static cuvet_diag last_finding;
 static unsigned findings, notes;
 static uint32_t seen[CV_N_RULES];
-static uint64_t fail_at, n_allocs; /* the allocation with this number fails; 0 = none */
-
-static void *get(void *user, size_t size)
-{
-    return ++n_allocs == fail_at ? NULL : cv_alloc_default.alloc(user, size);
-}
-
-static void *resize(void *user, void *block, size_t old_size, size_t new_size)
-{
-    return ++n_allocs == fail_at ? NULL : cv_alloc_default.resize(user, block, old_size, new_size);
-}
-
-static void put(void *user, void *block, size_t size)
-{
-    cv_alloc_default.release(user, block, size);
-}
-
-static const cuvet_alloc COUNTING = { .alloc = get, .resize = resize, .release = put };
+static heap memory;
 
 static void emit(void *user, const cuvet_diag *d)
 {
@@ -47,12 +31,13 @@ static void emit(void *user, const cuvet_diag *d)
 
 static void setup(void)
 {
+    const cuvet_alloc a = heap_alloc(&memory);
     cuvet_limits lim;
 
     lim.size = sizeof(lim);
-    fail_at = n_allocs = 0;
+    memory = (heap){ 0 };
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_ctx_init(&x, &COUNTING, &lim);
+    cv_ctx_init(&x, &a, &lim);
     x.emit = emit;
     cv_cubin_init(&cubin);
 }
@@ -62,6 +47,7 @@ static void teardown(void)
     cv_cubin_free(&x, &cubin);
     cv_islands_drop();
     ck_assert_uint_eq(x.mem.live, 0);
+    ck_assert_int_eq(memory.live, 0);
 }
 
 static cuvet_status examine(cv_span image, cv_ledger *ledger, uint64_t *extent)
@@ -546,15 +532,14 @@ START_TEST(no_memory)
     cv_builder_init(&b, &x.mem);
     build(&b, &y);
     do {
-        n_allocs = 0;
-        fail_at = ++n;
+        heap_fail(&memory, ++n, false);
         s = examine(cv_builder_span(&b), &ledger, &extent);
         ck_assert(s == CUVET_OK || s == CUVET_E_NOMEM);
         cv_cubin_free(&x, &cubin);
         cv_ledger_free(&x, &ledger);
     } while (s != CUVET_OK);
     ck_assert_uint_gt(n, 3);
-    fail_at = 0;
+    heap_mend(&memory);
     x.mem.limit = x.mem.live + 64; /* the budget instead of the allocator */
     ck_assert_int_eq(examine(cv_builder_span(&b), NULL, &extent), CUVET_E_LIMIT);
     ck_assert_uint_eq(seen[CV_R_LIMIT_LIVE], 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Host ELFs when something runs out: limits, work, reads, memory. */
 #include <check.h>
-#include <stdlib.h>
 
+#include "support/heap.h"
 #include "unit/model/host_image.h"
 
 /* Limits: each says which, and what was found before stays. */
@@ -87,9 +87,8 @@ START_TEST(work_runs_out_extended)
 }
 END_TEST
 
-/* A source that fails at the Nth read, an allocator that fails at the Nth call. */
+/* A source that fails at the Nth read. */
 static uint64_t fail_at, calls;
-static bool fail_always;
 
 static cuvet_status read_failing(void *user, uint64_t off, void *buf, size_t len)
 {
@@ -136,48 +135,22 @@ START_TEST(reads_fail)
 }
 END_TEST
 
-static bool refuse(void)
-{
-    return ++calls == fail_at || (fail_always && calls > fail_at);
-}
-
-static void *t_alloc(void *user, size_t size)
-{
-    (void)user;
-    return refuse() ? NULL : malloc(size);
-}
-
-static void *t_resize(void *user, void *block, size_t old, size_t size)
-{
-    (void)user;
-    (void)old;
-    return refuse() ? NULL : realloc(block, size);
-}
-
-static void t_release(void *user, void *block, size_t size)
-{
-    (void)user;
-    (void)size;
-    free(block);
-}
-
 START_TEST(allocations_fail)
 {
-    static const cuvet_alloc a = { t_alloc, t_resize, t_release, NULL };
-
-    fail_always = _i != 0;
     for (int form = 0; form < 4; form++)
-        for (fail_at = 1;; fail_at++) {
+        for (unsigned n = 1;; n++) {
+            heap memory = { 0 };
             cuvet_status s;
 
             start();
-            x.mem.alloc = a;
+            x.mem.alloc = heap_alloc(&memory);
             make_form(form);
-            calls = 0;
+            heap_fail(&memory, n, _i != 0);
             s = read_size(SIZE);
             done();
+            ck_assert_int_eq(memory.live, 0);
             if (s == CUVET_OK) {
-                ck_assert_uint_gt(fail_at, 4);
+                ck_assert_uint_gt(n, 4);
                 break;
             }
             ck_assert_int_eq(s, CUVET_E_NOMEM);

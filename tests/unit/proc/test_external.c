@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "support/heap.h"
 #include "unit/proc/fake.h"
 
 #define OPTIONS(...) ((const char *const[]){ __VA_ARGS__, NULL })
@@ -407,46 +408,6 @@ START_TEST(threads)
 }
 END_TEST
 
-typedef struct heap {
-    int calls, fail_at;
-    bool all;
-    long live;
-} heap;
-
-static bool refuse(heap *h)
-{
-    h->calls++;
-    return h->fail_at && (h->calls == h->fail_at || (h->all && h->calls > h->fail_at));
-}
-
-static void *h_alloc(void *u, size_t n)
-{
-    heap *h = u;
-
-    if (refuse(h))
-        return NULL;
-    h->live += (long)n;
-    return malloc(n);
-}
-
-static void *h_resize(void *u, void *p, size_t old, size_t n)
-{
-    heap *h = u;
-
-    if (refuse(h))
-        return NULL;
-    h->live += (long)n - (long)old;
-    return realloc(p, n);
-}
-
-static void h_release(void *u, void *p, size_t n)
-{
-    heap *h = u;
-
-    h->live -= (long)n;
-    free(p);
-}
-
 /* Each allocation fails once, alone or with all that follow: no memory, and nothing left. */
 START_TEST(allocation_fails)
 {
@@ -463,13 +424,14 @@ START_TEST(allocation_fails)
     bool done = false;
     int failed = 0;
 
-    for (int n = 1; !done; n++) {
-        heap h = { .fail_at = n, .all = _i == 1 };
+    for (unsigned n = 1; !done; n++) {
+        heap h = { 0 };
         cv_external e = fake_conf(0, 0);
         cuvet_compile_result r = { .size = sizeof(r) };
         cuvet_status s;
 
-        e.alloc = (cuvet_alloc){ h_alloc, h_resize, h_release, &h };
+        heap_fail(&h, n, _i == 1);
+        e.alloc = heap_alloc(&h);
         s = cv_external_compile(&e, &q, &r);
         done = h.calls < n;
         failed += s == CUVET_E_NOMEM;
@@ -479,7 +441,7 @@ START_TEST(allocation_fails)
             r.release(&r, &e);
         ck_assert_int_eq(h.live, 0);
         ck_assert_int_eq(fake_entries(), 0);
-        ck_assert_int_lt(n, 100);
+        ck_assert_uint_lt(n, 100);
     }
     ck_assert_int_ge(failed, 4);
 }

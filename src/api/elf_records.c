@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What needs no open device ELF: records of the sections that hold them, names of codes. */
+#include <cuvet/elf.h>
+
+#include "bytes/span.h"
+#include "format/elf/names.h"
+#include "format/tlv/attr.h"
+
+/* The records are read without a context to report to: the examination at open has said what is wrong
+ * with them. */
+static cuvet_status broken(void)
+{
+    cuvet_status st = CUVET_E_MALFORMED;
+
+    return st;
+}
+
+cuvet_status cuvet_tlv_next(cuvet_bytes section, uint64_t *pos, cuvet_tlv *out)
+{
+    cv_span s = cv_span_of(section.p, section.n, 0);
+    cuvet_tlv t = { 0 };
+    uint64_t n;
+
+    if (!pos || !out || (!section.p && section.n > 0) || *pos > s.len)
+        return CUVET_E_USAGE;
+    if (*pos == s.len)
+        return CUVET_END;
+    t.off = *pos;
+    t.format = cv_u8_at(s, t.off);
+    t.code = cv_u8_at(s, t.off + 1);
+    t.value = cv_u16_at(s, t.off + 2);
+    n = t.format == 4 ? t.value : 0;
+    if (t.format < 1 || t.format > 4 || !cv_span_has(s, t.off, 4 + n))
+        return broken();
+    t.payload = (cuvet_bytes){ section.p + t.off + 4, (size_t)n };
+    /* Records begin aligned; the padding of a payload that is not a multiple of four may be missing at the
+     * end. */
+    *pos = cv_min(cv_sat_align(t.off + 4 + n, 4), s.len);
+    *out = t;
+    return CUVET_OK;
+}
+
+cuvet_status cuvet_note_next(cuvet_bytes section, uint64_t *pos, cuvet_note *out)
+{
+    cv_span s = cv_span_of(section.p, section.n, 0);
+    cuvet_note t = { 0 };
+    uint64_t name, desc, at;
+
+    if (!pos || !out || (!section.p && section.n > 0) || *pos > s.len)
+        return CUVET_E_USAGE;
+    if (*pos == s.len)
+        return CUVET_END;
+    t.off = *pos;
+    t.type = cv_u32_at(s, t.off + 8);
+    name = cv_u32_at(s, t.off);
+    desc = cv_u32_at(s, t.off + 4);
+    at = t.off + 12 + cv_sat_align(name, 4);
+    if (!cv_span_has(s, t.off, 12) || !cv_span_has(s, at, desc))
+        return broken();
+    t.name = (cuvet_bytes){ section.p + t.off + 12, (size_t)name };
+    t.desc = (cuvet_bytes){ section.p + at, (size_t)desc };
+    *pos = cv_min(at + cv_sat_align(desc, 4), s.len);
+    *out = t;
+    return CUVET_OK;
+}
+
+const char *cuvet_eiattr_name(uint32_t code)
+{
+    return cv_eiattr_name(code);
+}
+
+const char *cuvet_compat_name(uint32_t tag)
+{
+    return cv_compat_name(tag);
+}
+
+const char *cuvet_reloc_name(uint32_t type)
+{
+    return cv_elf_reloc_name(type);
+}
+
+const char *cuvet_section_type_name(uint32_t type)
+{
+    return cv_elf_section_type_name(type);
+}
+
+const char *cuvet_segment_type_name(uint32_t type)
+{
+    return cv_elf_segment_type_name(type);
+}
+
+const char *cuvet_symbol_type_name(uint32_t type)
+{
+    return type < 16 ? cv_elf_symbol_type_name((uint8_t)type) : NULL;
+}
+
+const char *cuvet_symbol_bind_name(uint32_t bind)
+{
+    return bind < 16 ? cv_elf_symbol_bind_name((uint8_t)bind) : NULL;
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Two pictures of one file, one of them edited: whatever was edited is seen, and told by its part. */
+#include "fixture.h"
+
+#include "finalize/compare.h"
+
+/* How the two are compared: a copy with capsules; finished code out of it; code that was made again. */
+typedef enum way { WHOLE, STRIPPED, AGAIN } way;
+
+static ff_file first;
+static cv_cubin a, b;
+
+static size_t header(const char *name)
+{
+    return ff_section(name, NULL);
+}
+
+/* Field of the symbol of this name. */
+static size_t symbol(const char *name, size_t field)
+{
+    size_t at = ff_body(".symtab"), end = at + ff_get(header(".symtab") + 32, 8);
+
+    for (; at < end; at += 24)
+        if (strcmp((const char *)ff.bytes + ff_body(".strtab") + ff_get(at, 4), name) == 0)
+            return at + field;
+    ck_abort_msg("no symbol %s", name);
+}
+
+static void flip(size_t at)
+{
+    ff.bytes[at] ^= 1;
+}
+
+static void section_type(void)
+{
+    ff_put(header(".debug_abbrev") + 4, 4, 0x70000042);
+}
+static void section_flags(void)
+{
+    flip(header(".debug_abbrev") + 8);
+}
+static void section_align(void)
+{
+    ff_put(header(".nv.constant0") + 48, 8, 8);
+}
+static void section_entsize(void)
+{
+    ff_put(header(".debug_abbrev") + 56, 8, 4);
+}
+static void section_name(void)
+{
+    flip(ff_body(".shstrtab") + ff_get(header(".debug_abbrev"), 4) + 8);
+}
+static void no_bytes_size(void)
+{
+    ff_put(header(".nv.shared.") + 32, 8, ff_get(header(".nv.shared.") + 32, 8) + 16);
+}
+static void code_name(void)
+{
+    flip(ff_body(".shstrtab") + ff_get(header(".text."), 4) + 8);
+}
+static void code_gone(void)
+{
+    ff_put(header(".text.") + 4, 4, 0);
+}
+static void abbrev_gone_here(void)
+{
+    size_t at = first.bytes[40] | (size_t)first.bytes[41] << 8;
+
+    at += header(".debug_abbrev") - ff_get(40, 8);
+    memset(first.bytes + at + 4, 0, 4);
+}
+static void capsule_byte(void)
+{
+    flip(ff_body(".nv.capmerc.text") + 20);
+}
+static void twin_byte(void)
+{
+    flip(ff_body(".nv.merc.nv.info.") + 5);
+}
+static void reloc_place(void)
+{
+    flip(ff_body(".rela.debug_info"));
+}
+static void reloc_type(void)
+{
+    flip(ff_body(".rela.debug_info") + 8);
+}
+static void reloc_symbol(void)
+{
+    flip(ff_body(".rela.debug_info") + 12);
+}
+static void reloc_addend(void)
+{
+    flip(ff_body(".rela.debug_info") + 17);
+}
+static void twin_reloc_symbol(void)
+{
+    flip(ff_body(".nv.merc.rela.debug_info") + 12);
+}
+static void symbol_name(void)
+{
+    flip(ff_body(".strtab") + ff_get(symbol("__UFT_END", 0), 4));
+}
+static void symbol_binding(void)
+{
+    ff_put(symbol("__UFT_END", 4), 1, 0x11);
+}
+static void symbol_other(void)
+{
+    flip(symbol("__UFT_END", 5));
+}
+static void symbol_value(void)
+{
+    flip(symbol("__UFT_END", 8));
+}
+static void symbol_size(void)
+{
+    flip(symbol("__UFT_END", 16));
+}
+static void symbol_section(void)
+{
+    ff_put(symbol(".debug_line", 6), 2, ff_get(symbol(".debug_frame", 6), 2));
+}
+static void symbol_absolute(void)
+{
+    ff_put(symbol("__UFT_END", 6), 2, 0xFFF1);
+}
+static void symbol_fewer(void)
+{
+    ff_put(header(".symtab") + 32, 8, ff_get(header(".symtab") + 32, 8) - 24);
+}
+static void symbol_more(void)
+{
+    size_t at = first.bytes[40] | (size_t)first.bytes[41] << 8;
+
+    at += header(".symtab") - ff_get(40, 8) + 32;
+    first.bytes[at] = (uint8_t)(first.bytes[at] - 24);
+}
+static void local_object(void)
+{
+    ff_put(symbol(".debug_pubtypes", 4), 1, 0x01);
+}
+static void kernel_mark(void)
+{
+    ff.bytes[symbol("_Z5plainPi", 5)] ^= 0x10;
+}
+static void kernel_local(void)
+{
+    ff_put(symbol("_Z5plainPi", 4), 1, 0x02);
+}
+static void kernel_name(void)
+{
+    flip(ff_body(".strtab") + ff_get(symbol("_Z5plainPi", 0), 4) + 3);
+}
+static void kernel_object(void)
+{
+    ff_put(symbol("_Z5plainPi", 4), 1, 0x11);
+}
+static void local_name(void)
+{
+    ff_put(symbol(".debug_pubtypes", 0), 4, ff_get(symbol(".debug_info", 0), 4));
+}
+
+static const struct row {
+    const char *what;
+    void (*edit)(void);
+    way way;
+    cv_final code;
+    cv_rule rule;
+} ROWS[] = {
+#define OTHER(edit, way)                                                                                     \
+    {                                                                                                        \
+#edit, edit, way, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_CONTENT                             \
+    }
+#define TEXT(edit, way)                                                                                      \
+    {                                                                                                        \
+#edit, edit, way, CV_FINAL_CHECK_TEXT, CV_R_FINAL_CHECK_TEXT                                         \
+    }
+#define DEBUG(edit, way)                                                                                     \
+    {                                                                                                        \
+#edit, edit, way, CV_FINAL_CHECK_DEBUG, CV_R_FINAL_CHECK_DEBUG                                       \
+    }
+#define RELOC(edit, way)                                                                                     \
+    {                                                                                                        \
+#edit, edit, way, CV_FINAL_CHECK_RELOC, CV_R_FINAL_CHECK_RELOC                                       \
+    }
+#define SYMBOL(edit, way)                                                                                    \
+    {                                                                                                        \
+#edit, edit, way, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_SYMBOLS                             \
+    }
+#define SAME(edit, way)                                                                                      \
+    {                                                                                                        \
+#edit, edit, way, CV_FINAL_OK, CV_R_FINAL_OUTPUT_CONTENT                                             \
+    }
+    DEBUG(section_type, WHOLE),      DEBUG(section_flags, STRIPPED), OTHER(section_align, STRIPPED),
+    DEBUG(section_entsize, WHOLE),   DEBUG(section_name, STRIPPED),  OTHER(no_bytes_size, STRIPPED),
+    TEXT(code_name, WHOLE),          TEXT(code_name, AGAIN),         TEXT(code_gone, AGAIN),
+    DEBUG(abbrev_gone_here, WHOLE),  OTHER(capsule_byte, WHOLE),     SAME(capsule_byte, STRIPPED),
+    OTHER(twin_byte, WHOLE),         SAME(twin_byte, STRIPPED),      RELOC(reloc_place, STRIPPED),
+    RELOC(reloc_type, WHOLE),        RELOC(reloc_symbol, WHOLE),     RELOC(reloc_addend, WHOLE),
+    OTHER(twin_reloc_symbol, WHOLE), SYMBOL(symbol_name, WHOLE),     SYMBOL(symbol_binding, WHOLE),
+    SYMBOL(symbol_other, WHOLE),     SYMBOL(symbol_value, STRIPPED), SYMBOL(symbol_size, WHOLE),
+    SYMBOL(symbol_section, WHOLE),   SYMBOL(symbol_absolute, WHOLE), SYMBOL(symbol_fewer, WHOLE),
+    SAME(symbol_value, AGAIN),       SAME(reloc_addend, AGAIN),      SYMBOL(kernel_mark, AGAIN),
+    SYMBOL(kernel_local, AGAIN),     SYMBOL(kernel_name, AGAIN),     SYMBOL(kernel_object, AGAIN),
+    SAME(local_name, AGAIN),         SAME(local_object, AGAIN),      SYMBOL(symbol_more, WHOLE),
+};
+
+static void picture(cv_cubin *c, ff_file *f)
+{
+    uint64_t extent;
+
+    cv_cubin_init(c);
+    cv_ctx_unit(&ff_x, 64 * f->n);
+    /* errors are reported, and a picture there is all the same */
+    ck_assert_int_eq(cv_cubin_examine(&ff_x, c, cv_span_of(f->bytes, f->n, 0), NULL, &extent), CUVET_OK);
+}
+
+static cuvet_status compare(way w, uint64_t null_symbol, cv_final *code)
+{
+    cv_u8s part = { 0 };
+    cv_final_same q = { .a = &a, .b = &b, .made_again = w == AGAIN, .null_symbol = null_symbol };
+    cuvet_status s;
+
+    ck_assert(cv_u8s_fill(&ff_x.mem, &part, a.sec.n));
+    for (uint64_t i = 1; i < a.sec.n; i++)
+        *cv_u8s_at(&part, i) = (uint8_t)cv_final_part(&a, i);
+    q.part = w == STRIPPED ? &part : NULL;
+    cv_ctx_unit(&ff_x, 64 * ff.n);
+    *code = CV_FINAL_OK;
+    s = cv_final_compare(&ff_x, &q, code);
+    cv_u8s_free(&ff_x.mem, &part);
+    return s;
+}
+
+static void end(void)
+{
+    cv_cubin_free(&ff_x, &a);
+    cv_cubin_free(&ff_x, &b);
+    cv_islands_drop();
+}
+
+START_TEST(edits)
+{
+    const struct row *r = &ROWS[_i];
+    cuvet_status s;
+    cv_final code;
+
+    ff_load(r->edit == no_bytes_size ? "vars.sm_100.rdc.cubin" : "plain.sm_100.g.rdc.cubin");
+    first = ff;
+    r->edit();
+    picture(&a, &first);
+    picture(&b, &ff);
+    s = compare(r->way, 0, &code);
+    ck_assert_msg((s == CUVET_OK) == (r->code == CV_FINAL_OK), "%s: %d, code %d", r->what, (int)s, (int)code);
+    ck_assert_msg(code == r->code, "%s: code %d", r->what, (int)code);
+    ck_assert_msg(code == CV_FINAL_OK || ff_said(r->rule), "%s: not said", r->what);
+    end();
+}
+END_TEST
+
+/* The symbol of the capsules may become an entry of its own kind, and nothing else. */
+START_TEST(empty_entry)
+{
+    static const uint8_t EMPTY[24] = { [5] = 1 };
+    static const size_t FIELDS[] = { 0, 4, 5, 6, 8, 16 };
+    cv_final code;
+    size_t at, i;
+
+    ff_load("vars.sm_100.rdc.cubin");
+    first = ff;
+    picture(&a, &first);
+    at = symbol(".nv.reservedSmem.cap", 0);
+    i = (at - ff_body(".symtab")) / 24;
+    memcpy(ff.bytes + at, EMPTY, sizeof(EMPTY));
+    picture(&b, &ff);
+    ck_assert_int_eq(compare(STRIPPED, i, &code), CUVET_OK);
+    ck_assert_int_eq(compare(STRIPPED, 0, &code), CUVET_E_REFUSED);
+    cv_cubin_free(&ff_x, &b);
+    for (size_t k = 0; k < N(FIELDS); k++) {
+        ff.bytes[at + FIELDS[k]] ^= 1;
+        picture(&b, &ff);
+        ck_assert_msg(compare(STRIPPED, i, &code) == CUVET_E_REFUSED, "field %zu", FIELDS[k]);
+        ck_assert_int_eq(code, CV_FINAL_BACKEND_BAD_OUTPUT);
+        cv_cubin_free(&ff_x, &b);
+        ff.bytes[at + FIELDS[k]] ^= 1;
+    }
+    picture(&b, &ff);
+    end();
+}
+END_TEST
+
+static void judged(cv_rule rule, uint64_t off, uint64_t got, uint64_t want)
+{
+    const cuvet_diag *d;
+
+    ff_job.code = CV_FINAL_OK;
+    ck_assert_int_eq(cv_final_verify(&ff_job), CUVET_E_REFUSED);
+    ck_assert_int_eq(ff_job.code, CV_FINAL_BACKEND_BAD_OUTPUT);
+    d = ff_diag(rule);
+    ck_assert_uint_eq(d->file_off, off);
+    ck_assert_uint_eq(d->got, got);
+    ck_assert_uint_eq(d->want, want);
+}
+
+/* The header of a result: each field that has to stay, or to be what was asked for. */
+START_TEST(headers)
+{
+    cv_final_options o = ff_options(103, CV_KIND_SASS);
+    cv_final_job *j = &ff_job;
+    cv_cubin *r = &j->result;
+
+    ff_load("plain.sm_100.cubin");
+#define WRONG(change, back, rule, off, got, want)                                                            \
+    ff_forget();                                                                                             \
+    cv_ctx_unit(&ff_x, 64 * ff.n);                                                                           \
+    change;                                                                                                  \
+    judged(rule, off, got, want);                                                                            \
+    back
+    cv_ctx_unit(&ff_x, 64 * ff.n);
+    ck_assert_int_eq(cv_final_run(j, &ff_x, &o, cv_span_of(ff.bytes, ff.n, 0), "x", &ff_out), CUVET_OK);
+    ck_assert_int_eq(cv_final_verify(j), CUVET_OK);
+    WRONG(r->h.osabi = 0x33, r->h.osabi = 0x41, CV_R_FINAL_OUTPUT_HEADER, 7, 0x3308, 0x4108);
+    WRONG(r->h.abiversion = 7, r->h.abiversion = 8, CV_R_FINAL_OUTPUT_HEADER, 7, 0x4107, 0x4108);
+    WRONG(r->h.type = 1, r->h.type = 2, CV_R_FINAL_OUTPUT_HEADER, 16, 1, 2);
+    WRONG(r->sm = 100, r->sm = 103, CV_R_FINAL_OUTPUT_HEADER, 48, 100, 103);
+    WRONG(r->h.flags ^= 6, r->h.flags ^= 6, CV_R_FINAL_OUTPUT_HEADER, 48, 2, 4);
+    WRONG(r->n_kernels++, r->n_kernels--, CV_R_FINAL_OUTPUT_SYMBOLS, r->symtab.off, 2, 1);
+    ck_assert_int_eq(cv_final_verify(j), CUVET_OK);
+    cv_final_end(j);
+    cv_islands_drop();
+}
+END_TEST
+
+/* Code that was made again: functions and variables that are seen from outside, by their names. */
+START_TEST(counts)
+{
+    static const struct {
+        const char *name; /* given to the kernel of b, or of a */
+        bool of_a;
+        bool same;
+    } NAMES[] = {
+        { "_Z5plainPi", false, true },
+        { "_Z5plainPj", false, false },
+        { "_Z5plainPj", true, false },
+    };
+
+    for (size_t i = 0; i < N(NAMES); i++) {
+        cv_final code;
+        size_t at;
+
+        ff_load("plain.sm_100.g.rdc.cubin");
+        at = ff_body(".strtab") + ff_get(symbol("_Z5plainPi", 0), 4);
+        first = ff;
+        memcpy((NAMES[i].of_a ? first.bytes : ff.bytes) + at, NAMES[i].name, 10);
+        picture(&a, &first);
+        picture(&b, &ff);
+        ck_assert_int_eq(compare(AGAIN, 0, &code) == CUVET_OK, NAMES[i].same);
+        end();
+        /* one of them has it, and the other none at all */
+        ff_load("plain.sm_100.g.rdc.cubin");
+        at = symbol("_Z5plainPi", 4);
+        first = ff;
+        (NAMES[i].of_a ? first.bytes : ff.bytes)[at] = 2;
+        picture(&a, &first);
+        picture(&b, &ff);
+        ck_assert_int_eq(compare(AGAIN, 0, &code), CUVET_E_REFUSED);
+        ck_assert_int_eq(code, CV_FINAL_BACKEND_BAD_OUTPUT);
+        end();
+    }
+}
+END_TEST
+
+/* What a linker reserves in shared memory is its business: made again, it may come and go. */
+START_TEST(reserved)
+{
+    static const char *const NAMES[] = { ".nv.reservedSmem.xx", "__nv_reservedSMEM_x",
+                                         ".nv.reservedSmen.xx" };
+
+    for (size_t i = 0; i < N(NAMES); i++) {
+        size_t at, kernel;
+        cv_final code;
+
+        ff_load("plain.sm_100.g.rdc.cubin");
+        kernel = ff_get(symbol("_Z5plainPi", 6), 2);
+        at = symbol(".nv.reservedSmem.offset0", 0);
+        memcpy(ff.bytes + ff_body(".strtab") + ff_get(at, 4), NAMES[i], 19);
+        ff_put(at + 4, 1, 0x11);
+        ff_put(at + 5, 1, 0);
+        first = ff;
+        ff_put(at + 6, 2, kernel); /* defined in one of them */
+        picture(&a, &first);
+        picture(&b, &ff);
+        ck_assert_int_eq(compare(AGAIN, 0, &code) == CUVET_OK, i < 2);
+        end();
+    }
+}
+END_TEST
+
+Suite *suite_compare(void);
+Suite *suite_compare(void)
+{
+    Suite *s = suite_create("finalize/compare");
+    TCase *c = tcase_create("compare");
+
+    tcase_set_timeout(c, 60);
+    tcase_add_checked_fixture(c, ff_setup, ff_teardown);
+    tcase_add_loop_test(c, edits, 0, (int)N(ROWS));
+    tcase_add_test(c, empty_entry);
+    tcase_add_test(c, headers);
+    tcase_add_test(c, counts);
+    tcase_add_test(c, reserved);
+    suite_add_tcase(s, c);
+    return s;
+}
