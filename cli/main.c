@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuvet: vets CUDA device code that nobody should trust. */
 #include "cli.h"
+#include "heap.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -90,5 +91,6 @@ int main(int argc, char **argv)
     /* A reader that went away is a write error like any other: exit code 3, not death by signal. */
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN); /* nor is a file that grew beyond its limit */
+    cli_heap_ready();
     return cli_finish_stdout(run(argc, argv));
 }

@@ -28,7 +28,7 @@ $(FLAGS_FILE): tools/probe_flags.sh
 ifeq ($(MODE),release)
 CFLAGS     ?= -O2 -g
 MODE_FLAGS  = $(CV_HARDEN_CC)
-MODE_LINK   = $(CV_HARDEN_LD)
+MODE_LINK   = $(CV_HARDEN_LD) $(CV_LINK_START)
 endif
 
 # Instrumentation inflates frames: the limit is for the code that ships.
@@ -62,7 +62,8 @@ LIB_LIBS   := -llz4 -lzstd -pthread
 CLI_LIBS   := -ldl
 # CODECS=static links the decompressors into the command: it starts sooner, and must be built again when they change.
 CODECS     ?= shared
-CODEC_LIBS := $(if $(filter static,$(CODECS)),-Wl$(comma)-Bstatic -llz4 -lzstd -Wl$(comma)-Bdynamic -pthread,$(LIB_LIBS))
+# The C library before the others: the loader looks for each name in this order, and nearly all are there.
+CODEC_LIBS := $(if $(filter static,$(CODECS)),-Wl$(comma)-Bstatic -llz4 -lzstd -Wl$(comma)-Bdynamic -pthread,-lc $(LIB_LIBS))
 # What sanitizers and profiles do at their end is nothing that the cage allows: it stays open in those builds.
 ifneq ($(MODE),release)
 CLI_DEP_CFLAGS += -DCLI_INSTRUMENTED=1

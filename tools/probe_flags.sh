@@ -49,3 +49,13 @@ probe_cc CV_WARN_UNSAFE -Wunsafe-buffer-usage
 probe_cc CV_HARDEN_CC -fstack-protector-strong -fstack-clash-protection -fcf-protection=full \
     -ftrivial-auto-var-init=zero -fstrict-flex-arrays=3 '-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3'
 probe_ld CV_HARDEN_LD -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code -Wl,--as-needed
+# Relative relocations as a bitmap: the C library must know them too.
+probe_run() {
+    name=$1; shift
+    ok=
+    for f in "$@"; do
+        if $cc -Werror -fPIE -pie -Wl,--fatal-warnings $f "$dir/m.c" -o "$dir/m" > /dev/null 2>&1 && "$dir/m"; then ok="$ok $f"; fi
+    done
+    printf '%s :=%s\n' "$name" "$ok"
+}
+probe_run CV_LINK_START -Wl,-z,pack-relative-relocs

@@ -13,9 +13,6 @@
 
 #define BATCH 32
 
-/* Smaller files cost less than the question. */
-enum { ROOM_LEAST = 1024 * 1024 };
-
 /* Write a batch of runs whole; writev may stop anywhere. */
 static bool write_runs(int fd, struct iovec *v, int n)
 {
@@ -102,11 +99,12 @@ static cuvet_status publish(int dirfd, const char *tmp, const char *name, bool r
 }
 
 /* The length is known: one piece of the disk for the whole file, instead of some for each page that is
- * written. File systems that cannot do it are as good, and a disk that is full says so again when it is
- * written to. */
+ * written. And file systems that put off finding room (ext4, xfs) would do it, and start to write, when the
+ * file is renamed over another one. Those that cannot do it are as good, and a disk that is full says so again
+ * when it is written to. */
 static void ready_room(int fd, uint64_t len)
 {
-    if (len >= ROOM_LEAST && len <= INT64_MAX)
+    if (len > 0 && len <= INT64_MAX)
         (void)fallocate(fd, 0, 0, (off_t)len);
 }
 

@@ -45,7 +45,7 @@ def test(f):
     return f
 
 
-def cuvet(*args, stdin=b"", cwd=None, env=None, stdout=subprocess.PIPE, timeout=120):
+def cuvet(*args, stdin=b"", cwd=None, env=None, stdout=subprocess.PIPE, timeout=120, preexec=None):
     p = subprocess.run([CUVET, *args],
                        input=stdin if not hasattr(stdin, "fileno") else None,
                        stdin=stdin if hasattr(stdin, "fileno") else None,
@@ -54,6 +54,7 @@ def cuvet(*args, stdin=b"", cwd=None, env=None, stdout=subprocess.PIPE, timeout=
                        cwd=cwd,
                        env=dict(os.environ, **(env or {})),
                        timeout=timeout,
+                       preexec_fn=preexec,
                        check=False)
     if p.returncode < 0:
         raise AssertionError("died by signal %d: %s" % (-p.returncode, " ".join(map(str, args))))

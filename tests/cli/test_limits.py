@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """--limit, --limits, --list-limits, and what reaching a limit looks like."""
 import re
+import resource
 
-from lib_cli import CLEAN, LIMIT, ROOT, cuvet, equal, main, read, sample, samples, test, write
+from lib_cli import CLEAN, CUVET, LIMIT, ROOT, Skip, cuvet, equal, main, read, sample, samples, test, write
 
 
 def table(*args):
@@ -85,6 +86,19 @@ def tiny_is_never_kinder_than_strict():
     for path in samples():
         strict, tiny = cuvet("scan", path), cuvet("scan", "--limits=tiny", path)
         assert tiny.rc in (strict.rc, LIMIT), path
+
+
+@test
+def few_addresses():
+    """The heap asks for more than most jobs need (cli/heap.c): what it does not get it does without."""
+    with open(CUVET, "rb") as f:
+        if re.search(rb"__(asan|tsan)_init", f.read()):
+            raise Skip("a sanitizer needs more addresses than there are memory")
+    path = sample("multi.fatbin")
+    want = cuvet("scan", path)
+    for mib in (48, 120, 140, 200):
+        got = cuvet("scan", path, preexec=lambda n=mib << 20: resource.setrlimit(resource.RLIMIT_AS, (n, n)))
+        equal((got.rc, got.out), (want.rc, want.out), "%d MiB" % mib)
 
 
 main()

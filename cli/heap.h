@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The heap of the process, made ready for what a job will do with it. */
+#ifndef CLI_HEAP_H
+#define CLI_HEAP_H
+
+/* Addresses that the heap has from the start, in bytes: the cage allows far more. */
+#define CLI_HEAP_RESERVE (UINT64_C(128) * 1024 * 1024)
+
+/* Before anything is allocated. What the system refuses is done without. */
+void cli_heap_ready(void);
+
+#endif
