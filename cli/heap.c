@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A page that is touched for the first time stops the process until the kernel has cleared it: of a link of
- * 7 MB that was a third of the time, of a tiny one a tenth. So the heap gets its addresses at once and asks for
- * large pages; what the smallest job touches anyway is asked for in one piece; and memory that was given back
- * is kept. Only the command may do that: in the library the heap belongs to somebody else. */
+/* A page that is touched for the first time stops the process until the kernel has cleared it, and memory
+ * that goes back to the system comes again as such pages. So the pages that the smallest job touches are
+ * asked for in one piece, and what was given back is kept. Only the command may do that: in the library the
+ * heap belongs to somebody else. (Large pages: docs/evidence/bench.md.) */
+#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -14,27 +15,24 @@
 
 #include <malloc.h>
 
-/* What is smaller comes from the heap when the reserve is used up, and goes back to it. */
-#define KEEP  (32 * 1024 * 1024)
-#define FIRST (128 * 1024)
+/* In bytes: what the smallest job touches; what comes from the heap and goes back to it; by how much it
+ * grows. */
+enum { FIRST = 128 * 1024, KEEP = 32 * 1024 * 1024, GROW = 1024 * 1024 };
 
 enum { POPULATE_WRITE = 23 }; /* MADV_POPULATE_WRITE, which older headers do not have: Linux 5.14 */
 
 void cli_heap_ready(void)
 {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = CLI_HEAP_RESERVE;
-    size_t head;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uint8_t *p;
 
-    (void)mallopt(M_TRIM_THRESHOLD, (int)(2 * size));
-    (void)mallopt(M_MMAP_THRESHOLD, (int)(2 * size)); /* the reserve is a part of the heap, not a piece beside it */
-    p = malloc(size);
+    (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
     (void)mallopt(M_MMAP_THRESHOLD, KEEP);
+    (void)mallopt(M_TOP_PAD, GROW);
+    p = malloc(FIRST);
     if (!p)
         return;
-    head = page - (uintptr_t)p % page;
-    (void)madvise(p + head, size - page, MADV_HUGEPAGE);
-    (void)madvise(p + head, FIRST, POPULATE_WRITE);
+    (void)madvise(p + (page - (uintptr_t)p % page), FIRST - page, POPULATE_WRITE);
     free(p);
 }
 

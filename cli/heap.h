@@ -3,9 +3,6 @@
 #ifndef CLI_HEAP_H
 #define CLI_HEAP_H
 
-/* Addresses that the heap has from the start, in bytes: the cage allows far more. */
-#define CLI_HEAP_RESERVE (UINT64_C(128) * 1024 * 1024)
-
 /* Before anything is allocated. What the system refuses is done without. */
 void cli_heap_ready(void);
 

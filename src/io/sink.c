@@ -100,8 +100,8 @@ static cuvet_status publish(int dirfd, const char *tmp, const char *name, bool r
 
 /* The length is known: one piece of the disk for the whole file, instead of some for each page that is
  * written. And file systems that put off finding room (ext4, xfs) would do it, and start to write, when the
- * file is renamed over another one. Those that cannot do it are as good, and a disk that is full says so again
- * when it is written to. */
+ * file is renamed over another one. Those that cannot do it are as good, and a disk that is full says so
+ * again when it is written to. */
 static void ready_room(int fd, uint64_t len)
 {
     if (len > 0 && len <= INT64_MAX)
