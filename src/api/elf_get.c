@@ -209,8 +209,7 @@ static cuvet_status reloc(elf_obj *o, const query *q)
     cv_span body;
     bool rela;
 
-    if (!cv_elf_obj_section(o, q->table, &s) ||
-        (s.type != CV_SHT_REL && s.type != CV_SHT_RELA && s.type != CV_SHT_MERC_RELA))
+    if (!cv_elf_obj_section(o, q->table, &s) || !cv_elf_type_is_reloc(s.type))
         return CUVET_E_USAGE;
     rela = s.type != CV_SHT_REL;
     body = body_of(o, &s);

@@ -91,7 +91,7 @@ bool cv_final_section_same(cv_ctx *x, const cv_final_same *q, uint64_t i, uint64
         own = cv_builder_span(&body->bytes);
     if (own.len != other.len || (!body && a->size != b->size) || !cv_work(x, own.len / 16 + 1, own.off))
         return false;
-    if (cv_final_part(q->a, i) == CV_PART_RELOC || a->type == CV_SHT_MERC_RELA)
+    if (cv_elf_type_is_reloc(a->type))
         return relocs_same(x, q, i, k);
     if (q->runs_on != 0 && cv_cubin_sec(q->a, i)->role == CV_ROLE_COMPAT)
         return claims_same(q, own, other);

@@ -55,9 +55,8 @@ cuvet_status cv_final_classify(cv_final_job *j)
         cv_part p = cv_final_part(c, i);
 
         *cv_u8s_at(&j->part, i) = (uint8_t)p;
-        /* The flag alone decides; a name that does not confirm it is nothing that a tool writes. Names of
-         * this form without a role are the records of nvlink --preserve-relocs, .nv.merc.nv.resolvedrela. */
-        if (p == CV_PART_TWIN && s->role < CV_ROLE_CAPMERC_TEXT && !cv_span_starts(s->name, ".nv.merc."))
+        /* The flag alone decides; a name that does not confirm it is nothing that a tool writes. */
+        if (p == CV_PART_TWIN && s->role < CV_ROLE_CAPMERC_TEXT)
             return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_FINAL_CAPSULE, field(c, i, CV_SH_FLAGS), s->h.flags,
                                    0);
     }

@@ -34,6 +34,8 @@ static cuvet_status admit_section(cv_link *l, cv_id id)
 
     if (role == CV_ROLE_UFT_REL || role == CV_ROLE_UFT) /* code that is called through a table */
         return cv_link_refuse_section(l, id, CV_R_LINK_SECTION, s->type);
+    if (role == CV_ROLE_RESOLVED_RELA) /* as the reference does; places in its output would be others */
+        cv_link_say_section(l, id, CV_R_LINK_RESOLVED, s->size / cv_elf_rel_size(false, true));
     if (s->size > SIZE_MOST)
         return cv_link_refuse_section(l, id, CV_R_LINK_EXTENT, s->size);
     if (s->align > ALIGN_MOST)

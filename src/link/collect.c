@@ -285,7 +285,8 @@ static bool is_described(cv_role r)
     case CV_ROLE_PROTOTYPE:
     case CV_ROLE_REL_ACTION:
     case CV_ROLE_REL:
-    case CV_ROLE_RELA: return true;
+    case CV_ROLE_RELA:
+    case CV_ROLE_RESOLVED_RELA: return true;
     default: return r >= CV_ROLE_CAPMERC_TEXT && r < CV_N_ROLES;
     }
 }

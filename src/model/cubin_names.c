@@ -48,6 +48,17 @@ static cv_role merc_constant(cv_span name, cv_span *fn)
     }
 }
 
+/* Prefix and the name of another section, which begins with a dot. */
+static cv_role target(cv_span name, const char *text, cv_role role, cv_span *fn)
+{
+    cv_span rest;
+
+    if (!cv_span_after(name, text, &rest) || rest.len < 2 || cv_u8_at(rest, 0) != '.')
+        return CV_ROLE_NONE;
+    *fn = rest;
+    return role;
+}
+
 /* .nv.merc.nv.* */
 static cv_role merc_nv(cv_span name, cv_span *fn)
 {
@@ -57,6 +68,7 @@ static cv_role merc_nv(cv_span name, cv_span *fn)
                       prefix(name, ".nv.merc.nv.info.", CV_ROLE_MERC_NV_INFO_FN, fn));
     case 'c': return merc_constant(name, fn);
     case 'g': return whole(name, ".nv.merc.nv.global.init", CV_ROLE_MERC_GLOBAL_INIT);
+    case 'r': return target(name, ".nv.merc.nv.resolvedrela", CV_ROLE_MERC_RESOLVED_RELA, fn);
     case 's': return whole(name, ".nv.merc.nv.shared.reserved.0", CV_ROLE_MERC_SHARED_RESERVED);
     case 'u':
         return either(whole(name, ".nv.merc.nv.uft.entry", CV_ROLE_MERC_UFT_ENTRY),
@@ -76,11 +88,7 @@ static cv_role merc(cv_span name, cv_span *fn)
             return prefix(name, ".nv.merc.nv_debug_", CV_ROLE_MERC_NV_DEBUG, fn);
         return cv_span_starts(name, ".nv.merc.nv.") ? merc_nv(name, fn) : CV_ROLE_NONE;
     case 'd': return prefix(name, ".nv.merc.debug_", CV_ROLE_MERC_DEBUG, fn);
-    case 'r':
-        if (!cv_span_starts(name, ".nv.merc.rela.") || name.len == 14)
-            return CV_ROLE_NONE;
-        *fn = cv_span_tail(name, 13);
-        return CV_ROLE_MERC_RELA;
+    case 'r': return target(name, ".nv.merc.rela", CV_ROLE_MERC_RELA, fn);
     case 's':
         return either(whole(name, ".nv.merc.symtab", CV_ROLE_MERC_SYMTAB),
                       whole(name, ".nv.merc.symtab_shndx", CV_ROLE_MERC_SYMTAB_SHNDX));
@@ -130,7 +138,9 @@ static cv_role nv(cv_span name, cv_span *fn, uint32_t *bank)
     case 'm': return merc(name, fn);
     case 'l': return prefix(name, ".nv.local.", CV_ROLE_LOCAL_FN, fn);
     case 'p': return whole(name, ".nv.prototype", CV_ROLE_PROTOTYPE);
-    case 'r': return whole(name, ".nv.rel.action", CV_ROLE_REL_ACTION);
+    case 'r':
+        return either(whole(name, ".nv.rel.action", CV_ROLE_REL_ACTION),
+                      target(name, ".nv.resolvedrela", CV_ROLE_RESOLVED_RELA, fn));
     case 'u': return unified(name, fn);
     default: return CV_ROLE_NONE;
     }
@@ -160,15 +170,10 @@ static cv_role n(cv_span name, cv_span *fn, uint32_t *bank)
                   prefix(name, ".nv_debug_", CV_ROLE_NV_DEBUG, fn));
 }
 
-/* .rela.<name>, .rel.<name>: the part begins with the dot of the target's name. */
+/* .rela.<name>, .rel.<name> */
 static cv_role relocation(cv_span name, cv_span *fn)
 {
-    uint64_t at = cv_span_starts(name, ".rela.") ? 5 : cv_span_starts(name, ".rel.") ? 4 : 0;
-
-    if (at == 0 || name.len == at + 1)
-        return CV_ROLE_NONE;
-    *fn = cv_span_tail(name, at);
-    return at == 5 ? CV_ROLE_RELA : CV_ROLE_REL;
+    return either(target(name, ".rela", CV_ROLE_RELA, fn), target(name, ".rel", CV_ROLE_REL, fn));
 }
 
 cv_role cv_cubin_classify(cv_span name, cv_span *fn, uint32_t *bank)

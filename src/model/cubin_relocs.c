@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Relocation sections: target, symbol, type and the bytes each entry touches. */
+/* Relocation sections, those whose entries are applied already too: target, symbol, type and the bytes each
+ * entry touches. */
 #include "model/cubin_int.h"
 
 typedef struct batch {
@@ -64,10 +65,15 @@ static void check_batch(batch *b)
     }
 }
 
+static bool is_merc(uint32_t type)
+{
+    return type == CV_SHT_MERC_RELA || type == CV_SHT_MERC_RESOLVED_RELA;
+}
+
 /* False: a limit was reached, nothing more is looked at. */
 static bool check_section(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s)
 {
-    bool merc = s->h.type == CV_SHT_MERC_RELA, rela = s->h.type != CV_SHT_REL;
+    bool merc = is_merc(s->h.type), rela = s->h.type != CV_SHT_REL;
     const cv_sec *t = cv_cubin_sec(c, s->h.info);
     uint64_t esize = cv_elf_rel_size(c->h.is32, rela);
     batch b = { .x = x,
@@ -105,8 +111,8 @@ void cv_cubin_check_relocs(cv_ctx *x, cv_cubin *c)
     for (uint64_t i = 1; i < c->sec.n; i++) {
         const cv_sec *s = cv_cubin_sec(c, i);
 
-        if ((s->h.type == CV_SHT_RELA || s->h.type == CV_SHT_REL || s->h.type == CV_SHT_MERC_RELA) &&
-            !(s->h.flags & CV_SHF_COMPRESSED) && !check_section(x, c, i, s))
+        if (cv_elf_type_is_reloc(s->h.type) && !(s->h.flags & CV_SHF_COMPRESSED) &&
+            !check_section(x, c, i, s))
             return;
     }
 }

@@ -57,6 +57,8 @@ static void check_plain(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec *
     case CV_SHT_SYMTAB:
     case CV_SHT_MERC_SYMTAB: want = cv_elf_sym_size(c->h.is32); break;
     case CV_SHT_RELA:
+    case CV_SHT_CUDA_RESOLVED_RELA:
+    case CV_SHT_MERC_RESOLVED_RELA:
     case CV_SHT_MERC_RELA: want = cv_elf_rel_size(c->h.is32, true); break;
     case CV_SHT_REL: want = cv_elf_rel_size(c->h.is32, false); break;
     case CV_SHT_SYMTAB_SHNDX: want = 4; break;

@@ -166,6 +166,34 @@ def relocatable_and_again():
 
 
 @test
+def records_of_an_earlier_link():
+    """.nv.resolvedrela: known to a scan, checked like relocations, left out of the next link and that is said."""
+    d = scratch()
+    image = linked("-r", "--preserve-relocs", A, B)
+    part = write(image, "part.cubin", d)
+    r = cuvet("scan", part)
+    assert r.rc == CLEAN and ": clean" in r.out, r.out
+    r = link(part, "-o", os.path.join(d, "out"))
+    assert r.rc == CLEAN and "CV-LINK-044" in r.err, r.err
+    equal(open(os.path.join(d, "out"), "rb").read(), linked(write(linked("-r", A, B), "plain.cubin", d)), "without the records")
+    at = section(image, 0x70000003)
+    assert b"R_CUDA" in cuvet("dump", "--relocs", part).out.encode(), "dump"
+    for where, rule in ((at, "CV-ELF-086"), (at + 12, "CV-ELF-085")):
+        bad = bytearray(image)
+        struct.pack_into("<I", bad, where, 0xFFFFFF)
+        refused([rule], write(bytes(bad), "bad.cubin", d))
+
+
+def section(image, kind):
+    """Where the first section of a type lies."""
+    for i in range(struct.unpack_from("<H", image, 60)[0]):
+        h = struct.unpack_from("<Q", image, 40)[0] + 64 * i
+        if struct.unpack_from("<I", image, h + 4)[0] == kind:
+            return struct.unpack_from("<Q", image, h + 24)[0]
+    raise AssertionError("no such section")
+
+
+@test
 def kernels_used():
     names = kernels(linked(A, B))
     assert names, "the samples have a kernel"

@@ -138,3 +138,15 @@ bool cv_elf_type_exempt(uint32_t sh_type)
     default: return false;
     }
 }
+
+bool cv_elf_type_is_reloc(uint32_t sh_type)
+{
+    switch (sh_type) {
+    case CV_SHT_REL:
+    case CV_SHT_RELA:
+    case CV_SHT_MERC_RELA:
+    case CV_SHT_CUDA_RESOLVED_RELA:
+    case CV_SHT_MERC_RESOLVED_RELA: return true;
+    default: return false;
+    }
+}

@@ -106,5 +106,7 @@ bool cv_elf_reloc_insn(uint32_t type);
 
 /* Types whose sh_offset and sh_size describe no file bytes. */
 bool cv_elf_type_exempt(uint32_t sh_type);
+/* Types whose sections hold relocations, those that are applied already too. All but SHT_REL have addends. */
+bool cv_elf_type_is_reloc(uint32_t sh_type);
 
 #endif

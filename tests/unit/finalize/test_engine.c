@@ -261,8 +261,8 @@ START_TEST(passes)
 }
 END_TEST
 
-/* What nvlink --preserve-relocs writes has sections that the scan does not know: records of relocations that
- * were applied, also of the capsules. Those stay, these go. */
+/* What nvlink --preserve-relocs writes has records of relocations that were applied, also of the capsules.
+ * Those stay, these go. */
 START_TEST(preserved_relocations)
 {
     const cv_final_options o = ff_options(0, CV_KIND_SASS);
