@@ -140,7 +140,7 @@ cuvet_status cv_final_compare(cv_ctx *x, const cv_final_same *q, cv_final *code)
                                      CV_PART_OTHER, CV_PART_CAPSULE, CV_PART_TWIN };
     walk w = { .x = x, .q = q, .code = code };
     /* Code that was made again has other contents, and debug information and records of its own. */
-    size_t n = q->made_again ? 1 : q->part ? 4 : CV_COUNT(PARTS);
+    size_t n = q->made_again ? 1 : q->stripped ? 4 : CV_COUNT(PARTS);
     cuvet_status s =
         cv_work(x, cv_sat_mul(cv_sat_add(q->a->sec.n, q->b->sec.n), n), 0) ? CUVET_OK : out_of(&w, false);
 

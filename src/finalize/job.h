@@ -137,15 +137,15 @@ cv_part cv_final_part(const cv_cubin *c, uint64_t i);
 CV_MUST uint64_t cv_final_cap_symbol(const cv_cubin *c, const cv_u8s *part);
 /* verify.c */
 CV_MUST cuvet_status cv_final_verify(cv_final_job *j);
-/* Do both say the same of one program? part: of the sections of a, NULL: all count. bodies: new contents of
- * sections of b that a does not have, NULL: none. The names of sections and symbols must be the same in any
- * case, their contents too unless made_again. @return OK, or the status of what was reported, with *code set.
+/* Do both say the same of one program? stripped: capsules and their twins do not count. bodies: new contents
+ * of sections of b that a does not have, NULL: none. The names of sections and symbols must be the same in
+ * any case, their contents too unless made_again. @return OK, or the status of what was reported, with *code
+ * set.
  */
 typedef struct cv_final_same {
     const cv_cubin *a, *b;
-    const cv_u8s *part;
     const cv_final_bodies *bodies;
-    bool made_again;
+    bool stripped, made_again;
     uint32_t
         runs_on; /* the mask of b says that its code runs on this machine, that of a may not; 0: the same */
     uint64_t null_symbol; /* symbol of a that may be an empty entry in b; 0: none */

@@ -47,8 +47,12 @@ cuvet_status cv_final_notes(cv_final_job *j)
                     .command = o->tool_command };
     bool named;
 
-    if (j->verbatim || o->tool.len == 0 || i == 0)
+    if (o->tool.len == 0)
         return CUVET_OK;
+    if (j->verbatim || i == 0) {
+        cv_report(j->x, CV_R_FINAL_NO_NOTE, j->cubin.image.off, 0, 0, 0);
+        return CUVET_OK;
+    }
     old.len = cv_cubin_sec(c, i)->h.size;
     cv_builder_init(&body.bytes, &j->x->mem);
     cv_put_span(&body.bytes, old);

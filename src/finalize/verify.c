@@ -40,7 +40,7 @@ cuvet_status cv_final_verify(cv_final_job *j)
     bool stripped = j->in_kind == CV_KIND_CAPMERC && j->out_kind == CV_KIND_SASS;
     cv_final_same q = { .a = &j->cubin,
                         .b = &j->result,
-                        .part = stripped ? &j->part : NULL,
+                        .stripped = stripped,
                         .bodies = &j->bodies,
                         .made_again = j->said.code_changed,
                         .runs_on = j->said.runs_there ? j->dst_sm : 0,

@@ -106,6 +106,9 @@ def notes_on_request():
     equal(cuvet("scan", write(b, "x.cubin")).rc, CLEAN, "scan of the result")
     _, b = finalize(sample("plain.sm_100.cubin"), "--arch=sm_103")
     assert b"cuvet" not in b
+    r, b = finalize(sample("plain.sm_100.cubin"), "--arch=sm_100", "--tkinfo")
+    equal(b, read(sample("plain.sm_100.cubin")), "a copy")
+    assert "CV-FINAL-038" in r.err, r.err
 
 
 @test
