@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "proc/ward.h"
 
 /* Where the keeper has its descriptors; those that it opens itself come behind. */
 enum { FD_NULL, FD_OUT, FD_ERR, FD_CHANNEL, FD_BASE, FD_DIR, FD_REST };
@@ -143,6 +144,7 @@ static _Noreturn void become(const cv_cage *c, int report, pid_t parent)
         e = limits(c);
     if (e == 0) {
         sigprocmask(SIG_SETMASK, &none, NULL);
+        cv_ward();
         execve(c->path, (char *const *)(uintptr_t)c->argv, nothing);
         e = errno;
     }

@@ -264,6 +264,38 @@ START_TEST(fence)
 }
 END_TEST
 
+/* A file of the same user stays as it is in every respect, nothing talks, nothing outlives the program. */
+START_TEST(reaches_out)
+{
+    static const char *const NO[] = { "mode no", "times no", "owner no", "network no", "shared no" };
+    cv_external e = fake_conf(0, 0);
+    char path[] = "/tmp/cv-reach-XXXXXX", value[64], text[4096];
+    cuvet_compile_result r;
+    struct stat before, after;
+    int fd = mkstemp(path);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(fstat(fd, &before), 0);
+    snprintf(value, sizeof(value), "--value=%s", path);
+    r = fake_compile(&e, NULL, OPTIONS("--do=reach", value));
+    ck_assert_int_eq(r.end, CUVET_COMPILED);
+    ck_assert_uint_lt(r.n_log, sizeof(text));
+    memcpy(text, r.log, r.n_log);
+    text[r.n_log] = 0;
+#if defined(__x86_64__) || defined(__aarch64__)
+    for (size_t i = 0; i < CV_COUNT(NO); i++)
+        ck_assert_msg(line(text, NO[i]), "%s", text);
+    ck_assert_int_eq(fstat(fd, &after), 0);
+    ck_assert_uint_eq(before.st_mode, after.st_mode);
+    ck_assert_int_eq(before.st_mtime, after.st_mtime);
+    ck_assert_int_eq(before.st_ctime, after.st_ctime);
+#endif
+    fake_release(&e, &r);
+    close(fd);
+    unlink(path);
+}
+END_TEST
+
 START_TEST(not_found)
 {
     cv_external e = fake_conf(0, 0);
@@ -548,6 +580,7 @@ Suite *suite_external(void)
     tcase_add_test(t, flood);
     tcase_add_test(t, surroundings);
     tcase_add_test(t, fence);
+    tcase_add_test(t, reaches_out);
     tcase_add_test(t, not_found);
     tcase_add_test(t, unsupported);
     tcase_add_test(t, threads_option);
