@@ -85,6 +85,14 @@ typedef struct cuvet_callgraph_sink {
     bool (*raised)(void *user, uint64_t function, uint64_t kernel);
 } cuvet_callgraph_sink;
 
+/** Where a result goes, piece by piece and in order. */
+typedef struct cuvet_link_sink {
+    size_t size;
+    void *user;
+    /** The bytes are borrowed for the call; at least one. Returns false to stop. May not call the linker. */
+    bool (*write)(void *user, const void *bytes, size_t n);
+} cuvet_link_sink;
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -142,6 +150,10 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_save(cuvet_ctx *ctx, cuvet_linker
                                                     const char *name, bool replace, bool sync);
 /** The same to a descriptor, from where it stands. @return CUVET_OK · CUVET_E_STATE · CUVET_E_IO. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_write(cuvet_ctx *ctx, cuvet_linker l, int fd);
+/** The same to a callback, without putting it together in memory. @return CUVET_OK · CUVET_E_STATE ·
+ * CUVET_E_CANCELLED (the sink stopped it) · CUVET_E_USAGE (size, no function). */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_deliver(cuvet_ctx *ctx, cuvet_linker l,
+                                                       const cuvet_link_sink *sink);
 /** Name of the symbol that a diagnostic of this link points to, not terminated, borrowed until destroy.
  *  @return CUVET_OK · CUVET_E_NO_MATCH (it points to none). */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_symbol(cuvet_ctx *ctx, cuvet_linker l, const cuvet_diag *d,

@@ -339,6 +339,30 @@ cuvet_status cuvet_linker_write(cuvet_ctx *ctx, cuvet_linker h, int fd)
     return s == CUVET_OK ? cv_linker_done(ctx, h, cv_sink_fd(fd, &k->file)) : s;
 }
 
+static cuvet_status deliver(const linker *k, const cuvet_link_sink *sink)
+{
+    cv_slice_pos pos = { 0 };
+    cv_span run;
+
+    while (cv_slices_next(&k->file, &pos, &run))
+        if (run.len > 0 && !sink->write(sink->user, run.base, (size_t)run.len))
+            return CUVET_E_CANCELLED;
+    return CUVET_OK;
+}
+
+cuvet_status cuvet_linker_deliver(cuvet_ctx *ctx, cuvet_linker h, const cuvet_link_sink *sink)
+{
+    cuvet_status s;
+    linker *k;
+
+    if (!ctx || !sink)
+        return CUVET_E_NULL;
+    if (sink->size != sizeof(*sink) || !sink->write)
+        return CUVET_E_USAGE;
+    s = cv_linker_use_in(ctx, h, LINKED, &k);
+    return s == CUVET_OK ? cv_linker_done(ctx, h, deliver(k, sink)) : s;
+}
+
 cuvet_status cuvet_linker_destroy(cuvet_ctx *ctx, cuvet_linker *h)
 {
     cuvet_status s;

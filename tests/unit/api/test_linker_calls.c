@@ -17,6 +17,7 @@ enum call {
     RESULT,
     SAVE,
     WRITE,
+    DELIVER,
     MODULE,
     SYMBOL,
     OTHER_SYMBOL,
@@ -39,6 +40,23 @@ static bool on_call(void *user, uint64_t from, uint64_t to)
     return user == NULL;
 }
 
+typedef struct taken {
+    uint8_t *bytes;
+    size_t n, stop; /* stop: at this many bytes, 0: never */
+    cuvet_linker l;
+} taken;
+
+static bool take(void *user, const void *bytes, size_t n)
+{
+    taken *t = user;
+
+    ck_assert(t && n > 0 && n <= (1 << 20) - t->n);
+    ck_assert_int_eq(cuvet_linker_write(lc_ctx, t->l, -1), CUVET_E_BUSY);
+    memcpy(t->bytes + t->n, bytes, n);
+    t->n += n;
+    return t->stop == 0 || t->n < t->stop;
+}
+
 static cuvet_callgraph_sink silent_sink(void)
 {
     return (cuvet_callgraph_sink){
@@ -50,6 +68,7 @@ static cuvet_status call(cuvet_ctx *c, cuvet_linker l, unsigned which)
 {
     const cuvet_link_file file = { .size = sizeof(file), .bytes = "bytes", .n = 5 };
     const cuvet_callgraph_sink sink = silent_sink();
+    const cuvet_link_sink pieces = { .size = sizeof(pieces), .write = take };
     const cuvet_diag d = { 0 };
     cuvet_link_origin origin;
     cuvet_link_result r;
@@ -72,6 +91,7 @@ static cuvet_status call(cuvet_ctx *c, cuvet_linker l, unsigned which)
     case RESULT: return cuvet_linker_result(c, l, &r);
     case SAVE: return cuvet_linker_save(c, l, AT_FDCWD, "name", false, false);
     case WRITE: return cuvet_linker_write(c, l, -1);
+    case DELIVER: return cuvet_linker_deliver(c, l, &pieces);
     case SYMBOL: return cuvet_linker_symbol(c, l, &d, &p, &n);
     default: return cuvet_linker_destroy(c, &l);
     }
@@ -301,6 +321,8 @@ static void all_ways(cuvet_linker l, const char *want, bool write_first)
 {
     char dir[] = "/tmp/cuvet-link-XXXXXX", path[64];
     uint8_t *one = malloc(1 << 20), *two = malloc(1 << 20);
+    cuvet_link_sink sink = { .size = sizeof(sink), .write = take };
+    taken t = { .bytes = two, .l = l };
     cuvet_link_result r;
     ssize_t got;
     size_t n;
@@ -323,6 +345,13 @@ static void all_ways(cuvet_linker l, const char *want, bool write_first)
     got = read(fd, one, 1 << 20);
     ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
     ck_assert_int_eq(cuvet_linker_write(lc_ctx, l, fd), CUVET_OK);
+    sink.user = &t;
+    ck_assert_int_eq(cuvet_linker_deliver(lc_ctx, l, &sink), CUVET_OK);
+    ck_assert(t.n == r.n && memcmp(t.bytes, one, r.n) == 0);
+    t = (taken){ .bytes = two, .stop = 1, .l = l };
+    ck_assert_int_eq(cuvet_linker_deliver(lc_ctx, l, &sink), CUVET_E_CANCELLED);
+    sink.size = 0;
+    ck_assert_int_eq(cuvet_linker_deliver(lc_ctx, l, &sink), CUVET_E_USAGE);
     ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
     ck_assert(read(fd, two, 1 << 20) == got && got == (ssize_t)r.n);
     ck_assert(lc_file(want, &n) && n > 64 && r.n > 64);
