@@ -9,7 +9,8 @@
 #define TEXT_CAP 512
 
 /* %s symbol, %f its input; %S and %F the other one's, where a diagnostic points to two: " 'X'" and "in 'X'",
- * or words instead. %g %w decimal, %x %y the same in hexadecimal. */
+ * or words instead. %K: for which kernel, where there is one. %g %w decimal, %x %y the same in hexadecimal.
+ */
 static const struct {
     const char *id, *text;
 } TEXTS[] = {
@@ -21,7 +22,7 @@ static const struct {
     { "CV-LINK-006", "Undefined reference to '%s' in '%f'" },
     { "CV-LINK-007", "entry function%S with max regcount of %w calls function '%s' with regcount of %g" },
     { "CV-LINK-008", "Stack size for entry function '%s' cannot be statically determined" },
-    { "CV-LINK-009", "File uses too much global constant data (%x bytes, 0x10000 max) in bank %w" },
+    { "CV-LINK-009", "File uses too much global constant data (%x bytes, 0x10000 max) in bank %w%K" },
     { "CV-LINK-010", "Entry function '%s' uses too much shared data (%x bytes, %y max)" },
 };
 
@@ -131,6 +132,13 @@ static void put_place(char what, const party *a, const party *b)
     switch (what) {
     case 's': put_symbol(a); break;
     case 'f': cli_put_str(stderr, a->file ? a->file : "?"); break;
+    case 'K':
+        if (a->symbol) {
+            fputs(" for entry function '", stderr);
+            put_symbol(a);
+            fputc('\'', stderr);
+        }
+        break;
     case 'S':
         if (b->symbol) {
             fputs(" '", stderr);

@@ -59,13 +59,19 @@ void cv_link_commons(cv_link *l)
     }
 }
 
-/* The kernel's own table bank, and the tables that it reaches. */
+/* A kernel's table bank, as it grows: its own tables, then those of the functions that it reaches. */
+typedef struct bank2 {
+    cv_id sec; /* CV_NONE: not made yet */
+    uint64_t end, align;
+} bank2;
+
+CV_VEC(bank2s, bank2);
+
 typedef struct tables {
     cv_link *l;
-    cv_u32s fns;   /* with a table, last function first */
-    cv_u32s marks; /* by function: stamp of the kernel that reaches it */
-    cv_u32s only;  /* by function: it reaches one with a table */
-    uint64_t align, start;
+    bank2s bank;  /* by function; those of kernels count */
+    cv_keys uses; /* a table and a kernel that reaches its function: last table first, then last kernel */
+    cv_u32s only; /* by function: it reaches one with a table */
 } tables;
 
 static cv_id own_bank(cv_link *l, const cv_lfn *k)
@@ -78,42 +84,87 @@ static cv_id own_bank(cv_link *l, const cv_lfn *k)
     return CV_NONE;
 }
 
-static cuvet_status find_tables(tables *t)
+static bool has_table(const cv_link *l, cv_id fn)
 {
-    cv_link *l = t->l;
-    cv_keys order = { 0 };
-    bool ok = true;
-
-    for (cv_id i = 0; i < l->fn.n && ok; i++) {
-        const cv_lfn *f = cv_l_fn(l, i);
-        cv_id bank = is_kernel(f) ? own_bank(l, f) : CV_NONE;
-
-        if (bank != CV_NONE) {
-            t->start = cv_max(t->start, cv_l_osec(l, bank)->size);
-            t->align = cv_max(t->align, cv_l_osec(l, bank)->align);
-        }
-        if (f->table != CV_NONE && f->live && *cv_u32s_at(&t->marks, i) != 0) {
-            t->align = cv_max(t->align, cv_l_isec(l, f->table)->align);
-            ok = cv_keys_push(&l->x->mem, &order, (cv_key){ .key = CV_NONE - f->sec, .index = i });
-        }
-    }
-    cv_keys_sort(&order);
-    for (uint64_t i = 0; i < order.n && ok; i++)
-        ok = cv_u32s_push(&l->x->mem, &t->fns, (uint32_t)cv_keys_at(&order, i)->index);
-    cv_keys_free(&l->x->mem, &order);
-    return ok ? CUVET_OK : cv_l_nomem(l);
+    return cv_l_fn(l, fn)->table != CV_NONE && cv_l_fn(l, fn)->live;
 }
 
+/* A use has its table before its kernel in the key, both counted from the end. */
+static cv_key use_of(cv_id table, cv_id kernel)
+{
+    return (cv_key){ (uint64_t)(CV_NONE - table) << 32 | (CV_NONE - kernel), kernel };
+}
+
+static cv_id table_of(const tables *t, uint64_t use)
+{
+    return CV_NONE - (cv_id)(cv_keys_at(&t->uses, use)->key >> 32);
+}
+
+static bank2 *bank_of(const tables *t, uint64_t use)
+{
+    return bank2s_at(&t->bank, cv_keys_at(&t->uses, use)->index);
+}
+
+static cuvet_status add_uses(tables *t, cv_id k, cv_u32s *below, cv_u32s *seen)
+{
+    cv_link *l = t->l;
+    cuvet_status st = cv_link_below(l, k, &t->only, below, seen);
+
+    for (uint64_t i = 0; i < below->n && st == CUVET_OK; i++) {
+        cv_id fn = *cv_u32s_at(below, i);
+
+        if (has_table(l, fn) && !cv_keys_push(&l->x->mem, &t->uses, use_of(cv_l_fn(l, fn)->table, k)))
+            st = cv_l_nomem(l);
+    }
+    return st;
+}
+
+static cuvet_status find_uses(tables *t, cv_u32s *below, cv_u32s *seen)
+{
+    cv_link *l = t->l;
+    cuvet_status st = CUVET_OK;
+
+    for (cv_id i = 0; i < l->fn.n && st == CUVET_OK; i++) {
+        bool kernel = is_kernel(cv_l_fn(l, i));
+        cv_id sec = kernel ? own_bank(l, cv_l_fn(l, i)) : CV_NONE;
+        bank2 b = { .sec = sec };
+
+        if (sec != CV_NONE) {
+            b.end = cv_l_osec(l, sec)->size;
+            b.align = cv_l_osec(l, sec)->align;
+        }
+        if (!bank2s_push(&l->x->mem, &t->bank, b))
+            st = cv_l_nomem(l);
+        else if (kernel && *cv_u32s_at(&t->only, i) != 0)
+            st = add_uses(t, i, below, seen);
+    }
+    if (st == CUVET_OK && !cv_work(l->x, t->uses.n, 0))
+        return CUVET_E_LIMIT;
+    cv_keys_sort(&t->uses);
+    return st;
+}
+
+/* A table has one place for all kernels that reach it: behind what any of their banks has so far, and
+ * aligned for all of them. A kernel that reaches none of the same functions is not asked. */
 static void place_tables(tables *t)
 {
-    uint64_t off = t->start;
+    uint64_t n = t->uses.n, next;
 
-    for (uint64_t i = 0; i < t->fns.n; i++) {
-        cv_isec *s = cv_l_isec(t->l, cv_l_fn(t->l, *cv_u32s_at(&t->fns, i))->table);
+    for (uint64_t first = 0; first < n; first = next) {
+        cv_id table = table_of(t, first);
+        cv_isec *s = cv_l_isec(t->l, table);
+        uint64_t align = s->align;
 
-        off = cv_sat_align(off, cv_max(t->align, 1));
-        s->bank_off = off;
-        off = cv_sat_add(off, s->size);
+        s->bank_off = 0;
+        for (next = first; next < n && table_of(t, next) == table; next++) {
+            s->bank_off = cv_max(s->bank_off, bank_of(t, next)->end);
+            align = cv_max(align, bank_of(t, next)->align);
+        }
+        s->bank_off = cv_sat_align(s->bank_off, cv_max(align, 1));
+        for (uint64_t i = first; i < next; i++) {
+            bank_of(t, i)->end = cv_sat_add(s->bank_off, s->size);
+            bank_of(t, i)->align = align;
+        }
     }
 }
 
@@ -137,44 +188,26 @@ static cuvet_status make_bank(cv_link *l, const cv_lfn *k, uint64_t align, cv_id
     return CUVET_OK;
 }
 
-/* Functions that a kernel reaches get its stamp. */
-static cuvet_status mark_below(tables *t, cv_id k, cv_u32s *below, cv_u32s *seen)
-{
-    cuvet_status st = cv_link_below(t->l, k, &t->only, below, seen);
-
-    for (uint64_t i = 0; i < below->n && st == CUVET_OK; i++)
-        *cv_u32s_at(&t->marks, *cv_u32s_at(below, i)) = k + 1;
-    return st;
-}
-
-static cuvet_status fill_bank(tables *t, cv_id k)
+/* Banks that are not there yet are made when the first table comes. */
+static cuvet_status fill_banks(tables *t)
 {
     cv_link *l = t->l;
-    cv_id bank = own_bank(l, cv_l_fn(l, k));
     cuvet_status st = CUVET_OK;
-    bool any = false;
 
-    if (!cv_work(l->x, t->fns.n, 0))
-        return CUVET_E_LIMIT;
-    for (uint64_t i = 0; i < t->fns.n && st == CUVET_OK; i++) {
-        cv_id fn = *cv_u32s_at(&t->fns, i), table = cv_l_fn(l, fn)->table;
-        const cv_isec *s = cv_l_isec(l, table);
+    for (uint64_t i = 0; i < t->uses.n && st == CUVET_OK; i++) {
+        cv_id table = table_of(t, i);
+        bank2 *b = bank_of(t, i);
+        cv_osec *q;
 
-        if (*cv_u32s_at(&t->marks, fn) != k + 1)
-            continue;
-        if (!any && bank == CV_NONE)
-            st = make_bank(l, cv_l_fn(l, k), t->align, &bank);
-        if (st == CUVET_OK && !cv_l_add_part(l, bank, table, s->bank_off))
+        if (b->sec == CV_NONE)
+            st = make_bank(l, cv_l_fn(l, (cv_id)cv_keys_at(&t->uses, i)->index), b->align, &b->sec);
+        if (st == CUVET_OK && !cv_l_add_part(l, b->sec, table, cv_l_isec(l, table)->bank_off))
             st = cv_l_nomem(l);
-        if (st == CUVET_OK)
-            cv_l_osec(l, bank)->size = cv_max(cv_l_osec(l, bank)->size, cv_sat_add(s->bank_off, s->size));
-        any = true;
-    }
-    if (any && st == CUVET_OK) {
-        cv_osec *q = cv_l_osec(l, bank);
-
-        q->align = cv_max(q->align, t->align);
-        q->size = cv_sat_align(q->size, cv_max(t->align, 1));
+        if (st != CUVET_OK)
+            break;
+        q = cv_l_osec(l, b->sec);
+        q->align = b->align;
+        q->size = cv_sat_align(b->end, cv_max(b->align, 1));
     }
     return st;
 }
@@ -194,21 +227,12 @@ static cuvet_status tables_of_kernels(tables *t, cv_u32s *below, cv_u32s *seen)
     if (!any)
         return CUVET_OK;
     st = cv_link_above(l, &t->only);
-    for (cv_id i = 0; i < l->fn.n && st == CUVET_OK; i++)
-        if (is_kernel(cv_l_fn(l, i)) && *cv_u32s_at(&t->only, i) != 0)
-            st = mark_below(t, i, below, seen);
+    if (st == CUVET_OK)
+        st = find_uses(t, below, seen);
     if (st != CUVET_OK)
         return st;
-    st = find_tables(t);
     place_tables(t);
-    for (cv_id i = (cv_id)l->fn.n; i > 0 && st == CUVET_OK && t->fns.n; i--) {
-        if (!is_kernel(cv_l_fn(l, i - 1)) || *cv_u32s_at(&t->only, i - 1) == 0)
-            continue;
-        st = mark_below(t, i - 1, below, seen);
-        if (st == CUVET_OK)
-            st = fill_bank(t, i - 1);
-    }
-    return st;
+    return fill_banks(t);
 }
 
 cuvet_status cv_link_tables(cv_link *l)
@@ -219,15 +243,14 @@ cuvet_status cv_link_tables(cv_link *l)
 
     if (l->o.relocatable)
         return CUVET_OK;
-    if (!cv_u32s_fill(&l->x->mem, &t.marks, cv_max(l->fn.n, 1)) ||
-        !cv_u32s_fill(&l->x->mem, &t.only, l->fn.n) ||
+    if (!cv_u32s_fill(&l->x->mem, &t.only, l->fn.n) ||
         !cv_u32s_fill(&l->x->mem, &seen, cv_max(l->n_proto_nodes, 1)))
         st = cv_l_nomem(l);
     else
         st = tables_of_kernels(&t, &below, &seen);
-    cv_u32s_free(&l->x->mem, &t.marks);
+    bank2s_free(&l->x->mem, &t.bank);
+    cv_keys_free(&l->x->mem, &t.uses);
     cv_u32s_free(&l->x->mem, &t.only);
-    cv_u32s_free(&l->x->mem, &t.fns);
     cv_u32s_free(&l->x->mem, &below);
     cv_u32s_free(&l->x->mem, &seen);
     return st;
@@ -356,17 +379,18 @@ cuvet_status cv_link_slots(cv_link *l)
     return st;
 }
 
-/* Bank 3 has the constants of the whole program, the others those of one kernel. */
+/* Bank 3 has the constants of the whole program, the others those of one kernel, which is named. */
 void cv_link_check_banks(cv_link *l)
 {
     for (cv_id i = 0; i < l->osec.n && !l->o.relocatable; i++) {
         const cv_osec *q = cv_l_osec(l, i);
+        cv_id fn = q->infosec == CV_NONE ? CV_NONE : cv_l_osec(l, q->infosec)->fn;
         const cv_isec *s;
 
         if (q->group != CV_G_CONST || q->size <= BANK_MOST)
             continue;
         s = q->first_part == CV_NONE ? NULL : cv_l_isec(l, cv_lparts_at(&l->part, q->first_part)->isec);
-        cv_link_say(l, CV_NONE, CV_R_LINK_BANK, q->size,
+        cv_link_say(l, fn == CV_NONE ? CV_NONE : cv_l_fn(l, fn)->def, CV_R_LINK_BANK, q->size,
                     s ? cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, s->index)->bank : 0);
     }
 }

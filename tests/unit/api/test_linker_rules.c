@@ -218,6 +218,50 @@ START_TEST(constant_bank)
 }
 END_TEST
 
+/* The table of a function gets a size of about that much, and what is behind it moves on. */
+static cuvet_status link_table(uint64_t size)
+{
+    lc_object *o = &object[0];
+    uint64_t more, shoff;
+    unsigned i;
+    lc_section s;
+
+    load("jump_table");
+    s = lc_find_section(o->bytes, ".nv.constant2.", &i);
+    more = (size - s.size) & ~UINT64_C(127); /* the alignment of code */
+    ck_assert_uint_le(o->n + more, sizeof(o->bytes));
+    lc_put(o, s.at + 32, 8, s.size + more);
+    for (unsigned k = 1; k < lc_sections(o->bytes); k++) {
+        lc_section e = lc_section_of(o->bytes, k);
+
+        if (e.off > s.off)
+            lc_put(o, e.at + 24, 8, e.off + more);
+    }
+    shoff = lc_number(o->bytes, 40, 8);
+    if (shoff > s.off)
+        lc_put(o, 40, 8, shoff + more);
+    memmove(o->bytes + s.off + s.size + more, o->bytes + s.off + s.size, o->n - s.off - s.size);
+    memset(o->bytes + s.off + s.size, 0, more);
+    o->n += more;
+    return link_plainly(2);
+}
+
+/* … and bank 2 of a kernel that calls the function: the kernel is named. */
+START_TEST(constant_bank_of_kernel)
+{
+    const cuvet_diag *d;
+
+    ck_assert_int_eq(link_table(0x10000), CUVET_OK); /* 0xFFA4 */
+    ck_assert_int_eq(link_table(0x10080), CUVET_E_REFUSED);
+    ck_assert(lc_said("CV-LINK-009") && lc_n_said() == 1);
+    d = lc_diag("CV-LINK-009");
+    ck_assert_uint_eq(d->got, 0x10024);
+    ck_assert_uint_eq(d->want, 2);
+    ck_assert_int_eq(d->where.step[0].kind, CUVET_P_MEMBER);
+    ck_assert_str_eq(name_of(&object[d->where.step[0].index], d->file_off), "_Z2kjPi");
+}
+END_TEST
+
 /* The variable of a kernel with shared memory gets another size, and its section more than that. */
 static cuvet_status link_shared(uint64_t size)
 {
@@ -389,6 +433,7 @@ Suite *suite_linker_rules(void)
     tcase_add_test(t, undefined);
     tcase_add_test(t, stack_sizes);
     tcase_add_test(t, constant_bank);
+    tcase_add_test(t, constant_bank_of_kernel);
     tcase_add_test(t, shared_memory);
     tcase_add_loop_test(t, relocation_types, 0, (int)N(RELOCS));
     tcase_add_test(t, sections);
