@@ -239,8 +239,9 @@ static bool keeps_shared_name(const cv_link *l, cv_id fn)
 static bool forget_dead(cv_link *l)
 {
     enum { SHARED = 2 };
-    static const char *const PREFIXES[] = { "", ".nv.info.", ".nv.shared.", ".nv.constant0.",
-                                            ".rel.nv.constant0." };
+    static const char *const PREFIXES[] = {
+        "", ".nv.info.", ".nv.shared.", ".nv.constant0.", ".rel.nv.constant0.", ".nv.constant2."
+    };
     bool ok = true;
 
     for (cv_id i = 0; i < l->fn.n && ok && !l->o.relocatable; i++) {

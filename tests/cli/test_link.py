@@ -201,6 +201,9 @@ def kernels_used():
     equal(kernels(linked("-kernels-used", "no such kernel,nor this", A, B)), [], "all dead")
     equal(kernels(linked("--variables-used=x", A, B)), [], "as the reference")
     equal(linked("--kernels-used=,", "--variables-used=", A, B), linked(A, B), "lists without elements")
+    table = sample("branchy.sm_75.rdc.cubin")
+    assert b".nv.constant2." in linked(table, A, B) and b".nv.constant2." in read("branchy.sm_75.rdc.cubin")
+    assert b".nv.constant2." not in linked("--kernels-used=" + names[0], table, A, B), "the name of a dead kernel's bank"
 
 
 LAUNCH = sample("host-launch.o")
