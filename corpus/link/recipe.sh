@@ -9,7 +9,7 @@
 # The cases come from generator scripts of our own, which are no part of this project: a folder with gen.sh, which
 # compiles sources of our own with nvcc and ptxas (13.0 was used), links them with nvlink and writes one folder
 # for each case: in/, cmd, rc, stderr, out.cubin. LINKCASES names the folder of gen.sh, or one it has written.
-# src/ has the sources of one more case, about line information.
+# src/ has the sources of two more cases, about line information.
 #
 # Compilers write build details into names of static symbols, so that a new build has other bytes; inputs and outputs
 # are always replaced together. Packed, because 1.7 MB of headers and zeros become 0.1 MB. index.tsv says which file
@@ -59,13 +59,15 @@ if command -v ptxas >/dev/null 2>&1 && command -v nvlink >/dev/null 2>&1; then
         done
     done
     # Debug data of nvcc names paths, that of PTX names what the source says.
-    d=$work/own/lines.100
-    mkdir -p "$d/in"
-    for f in lines rows; do
-        ptxas -arch=sm_100 -c -lineinfo "$here/src/$f.ptx" -o "$d/in/$f.cubin"
+    for pair in lines:rows inlined:again; do
+        d=$work/own/${pair%:*}.100
+        mkdir -p "$d/in"
+        for f in ${pair/:/ }; do
+            ptxas -arch=sm_100 -c -lineinfo "$here/src/$f.ptx" -o "$d/in/$f.cubin"
+        done
+        echo "nvlink -arch=sm_100 in/${pair%:*}.cubin in/${pair#*:}.cubin -o out.cubin" >"$d/cmd"
+        (cd "$d" && bash -e cmd 2>stderr && echo 0 >rc)
     done
-    echo "nvlink -arch=sm_100 in/lines.cubin in/rows.cubin -o out.cubin" >"$d/cmd"
-    (cd "$d" && bash -e cmd 2>stderr && echo 0 >rc)
 else
     echo "SKIPPED: without ptxas and nvlink the cases of corpus/link/ptx are missing in what is built" >&2
 fi

@@ -12,6 +12,7 @@ typedef struct rows {
     cv_span bytes;
     uint64_t address; /* where the function is named, from the beginning of the rows */
     uint64_t rank;
+    uint64_t names; /* of a header: what is added to its last four bytes */
     bool header;
 } rows;
 
@@ -23,8 +24,31 @@ typedef struct liner {
     rows_list all;
     cv_pieces place;
     cv_keys rels;
-    cv_u32s rank; /* of each function: place of its symbol, from 1 */
+    bool with_names; /* the section has them */
+    uint64_t names;  /* where .debug_str of the input that is looked at begins; 0 where it says nothing */
+    cv_u32s rank;    /* of each function: place of its symbol, from 1 */
 } liner;
+
+/* Names of functions whose code is part of another's are counted from a place in .debug_str. Where there are
+ * some it stands in four bytes behind the table of files; its relocation is in the capsule only. */
+static bool has_names(cv_span s, const cv_line_unit *u)
+{
+    uint64_t pos = u->at + (u->version >= 4 ? 15u : 14u) + u->base, skip;
+    cv_span text;
+    cv_dwarf_bad bad;
+
+    s.len = u->program;
+    for (int list = 0; list < 2; list++)
+        do {
+            if (!cv_span_cstr(s, pos, &text))
+                return false;
+            pos += text.len + 1;
+            for (int i = 0; i < 3 && list && text.len; i++) /* directory, time, size */
+                if (!cv_uleb_read(s, s.len, &pos, &skip, &bad))
+                    return false;
+        } while (text.len);
+    return s.len - pos == 4;
+}
 
 /* Rows up to the end of a sequence. @return false: they cannot be told apart */
 static bool next_rows(cv_span s, const cv_line_unit *u, uint64_t *pos, rows *r)
@@ -62,6 +86,7 @@ static cuvet_status read_unit(liner *w, cv_span s, uint64_t *pos, uint64_t base)
 
     if (!cv_line_unit_read(s, *pos, &u, &bad) || !cv_span_sub(s, u.at, u.program - u.at, &r.bytes))
         return CUVET_END;
+    r.names = w->names && has_names(s, &u) ? w->names : 0;
     if (!add(w, &r, base + u.at))
         return cv_l_nomem(w->l);
     r.header = false;
@@ -77,6 +102,17 @@ static cuvet_status read_unit(liner *w, cv_span s, uint64_t *pos, uint64_t base)
     return CUVET_OK;
 }
 
+static uint64_t names_of(const cv_link *l, const cv_lobj *o)
+{
+    for (cv_id i = 1; i < o->n_sec; i++) {
+        const cv_isec *s = cv_l_isec(l, o->first_sec + i);
+
+        if (s->out != CV_NONE && cv_span_eq_str(cv_l_text(l, s->name), ".debug_str"))
+            return s->base;
+    }
+    return 0;
+}
+
 static cuvet_status read_part(liner *w, const cv_lpart *p)
 {
     cv_span s = cv_l_body(w->l, cv_l_isec(w->l, p->isec));
@@ -84,6 +120,7 @@ static cuvet_status read_part(liner *w, const cv_lpart *p)
     uint64_t pos = 0;
 
     w->at = p->isec;
+    w->names = w->with_names ? names_of(w->l, cv_l_obj(w->l, cv_l_isec(w->l, p->isec)->obj)) : 0;
     while (pos < s.len && st == CUVET_OK)
         st = read_unit(w, s, &pos, p->base);
     return st;
@@ -114,6 +151,8 @@ static cuvet_status choose(liner *w)
             const cv_isym *s = cv_l_isym(l, cv_l_canon(l, e->sym));
 
             w->at = e->target;
+            if (r->header && cv_sat_add(e->off, 4) == p->end)
+                r->names = 0; /* it has one of its own */
             if (cv_sat_add(e->off, cv_elf_reloc_bytes(e->type)) > p->end)
                 return CUVET_END;
             if (r->header || e->off != p->at + r->address || s->fn == CV_NONE)
@@ -146,6 +185,18 @@ static cuvet_status rank_functions(liner *w)
     return CUVET_OK;
 }
 
+/* What follows the length. */
+static void write_head(cv_builder *b, const rows *head)
+{
+    cv_span rest = cv_span_tail(head->bytes, 4);
+
+    if (head->names)
+        rest.len -= 4;
+    cv_put_span(b, rest);
+    if (head->names)
+        cv_put_u32(b, (uint32_t)(cv_u32_at(head->bytes, head->bytes.len - 4) + head->names));
+}
+
 /* Rows of the unit that begins with piece 'first', sorted. */
 static bool write_unit(liner *w, uint64_t first, uint64_t *next, cv_keys *order)
 {
@@ -166,7 +217,7 @@ static bool write_unit(liner *w, uint64_t first, uint64_t *next, cv_keys *order)
     cv_keys_sort(order);
     cv_pieces_at(&w->place, first)->to = b->len;
     cv_put_u32(b, (uint32_t)(len - 4));
-    cv_put_span(b, cv_span_tail(head->bytes, 4));
+    write_head(b, head);
     for (uint64_t k = 0; k < order->n && ok; k++) {
         uint64_t r = cv_keys_at(order, k)->index;
 
@@ -212,9 +263,9 @@ static cuvet_status sort_relocations(liner *w)
     return CUVET_OK;
 }
 
-static cuvet_status link_lines(cv_link *l, cv_id sec, cv_pieces *place)
+static cuvet_status link_lines(cv_link *l, cv_id sec, bool with_names, cv_pieces *place)
 {
-    liner w = { .l = l, .sec = sec };
+    liner w = { .l = l, .sec = sec, .with_names = with_names };
     cuvet_status st = read_lines(&w);
 
     if (st == CUVET_OK)
@@ -261,6 +312,7 @@ static void move_references(cv_link *l, cv_id sec, const cv_pieces *place)
     }
 }
 
+/* The first has names of functions. */
 static const char *const NAMES[] = { ".debug_line", ".nv_debug_line_sass" };
 
 cuvet_status cv_link_lines(cv_link *l)
@@ -273,7 +325,7 @@ cuvet_status cv_link_lines(cv_link *l)
 
         if (sec == CV_NONE)
             continue;
-        st = link_lines(l, sec, &place);
+        st = link_lines(l, sec, i == 0, &place);
         if (st == CUVET_OK && place.n) {
             move_references(l, sec, &place);
             CV_ARRAY_SET(l->lines, i, sec);
