@@ -21,6 +21,7 @@ static const struct {
     { "CV-LINK-005", "Function '%s' not declared __global__ in all source files: in '%f' otherwise than %F" },
     { "CV-LINK-006", "Undefined reference to '%s' in '%f'" },
     { "CV-LINK-007", "entry function%S with max regcount of %w calls function '%s' with regcount of %g" },
+    { "CV-LINK-026", "Managed attribute doesn't match for '%s' in '%f', first specified %F" },
     { "CV-LINK-008", "Stack size for entry function '%s' cannot be statically determined" },
     { "CV-LINK-009", "File uses too much global constant data (%x bytes, 0x10000 max) in bank %w%K" },
     { "CV-LINK-010", "Entry function '%s' uses too much shared data (%x bytes, %y max)" },

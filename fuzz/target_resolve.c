@@ -9,7 +9,7 @@
 static bool is_ours(cv_rule r)
 {
     return r == CV_R_LINK_MULTIPLE || r == CV_R_LINK_SIZE || r == CV_R_LINK_SPACE ||
-           r == CV_R_LINK_PROTOTYPE || r == CV_R_LINK_ENTRY;
+           r == CV_R_LINK_PROTOTYPE || r == CV_R_LINK_ENTRY || r == CV_R_LINK_MANAGED;
 }
 
 /* What admission asks of an input alone, and what is said of all inputs. */

@@ -84,7 +84,8 @@ PRINT = ("-v", "--dump-callgraph", "--extra-warnings", "--use-host-info")
 RULES = (("Multiple definition", "CV-LINK-001"), ("Size doesn't match", "CV-LINK-002"), ("Memory space", "CV-LINK-003"),
          ("Prototype doesn't match", "CV-LINK-004"), ("not declared __global__", "CV-LINK-005"),
          ("Undefined reference", "CV-LINK-006"), ("max regcount", "CV-LINK-007"), ("Stack size", "CV-LINK-008"),
-         ("too much global constant", "CV-LINK-009"), ("too much shared", "CV-LINK-010"))
+         ("too much global constant", "CV-LINK-009"), ("too much shared", "CV-LINK-010"),
+         ("Managed attribute", "CV-LINK-026"))
 PATHS = re.compile(rb"/(usr|home|opt|tmp|root|work|var|mnt|srv)/|tmpxft")
 
 

@@ -15,7 +15,6 @@ enum {
     COMPAT_2 = 2,
     COMPAT_TCGEN05 = 5,
     COMPAT_LEVEL = 6,
-    MANAGED = 4,
     LINK_SYMTAB = 3
 };
 
@@ -54,7 +53,7 @@ static void put_symbol(const cv_link *l, cv_builder *b, const cv_osym *y)
         other = 0;
     } else if (!l->o.relocatable && !y->hidden && shndx != 0 && (info & 15) == CV_STT_CUDA_OBJECT) {
         info = (uint8_t)((info & 0xF0) | CV_STT_OBJECT);
-        other &= MANAGED;
+        other &= CV_STO_MANAGED;
     }
     cv_put_u32(b, string_off(l, y->name));
     cv_put_u8(b, info);

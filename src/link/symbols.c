@@ -3,7 +3,7 @@
 #include "base/arith.h"
 #include "link/stages.h"
 
-enum { SPACE_SHARED = 0x40, HIDDEN_BANK = 0x81, MANAGED = 4 };
+enum { SPACE_SHARED = 0x40, HIDDEN_BANK = 0x81 };
 
 static bool is_shared_space(uint8_t other)
 {
@@ -81,7 +81,7 @@ static void defined(const cv_link *l, cv_osym *y)
     if (l->o.relocatable || !object)
         return;
     y->info = (uint8_t)(cv_l_bind(w) << 4 | CV_STT_OBJECT);
-    y->other = w->other & MANAGED;
+    y->other = w->other & CV_STO_MANAGED;
     if (is_shared_space(w->other))
         shared_value(l, y, w);
     if (l->o.preserve &&

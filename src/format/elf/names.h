@@ -29,8 +29,9 @@ enum {
     CV_SHN_ABS = 0xFFF1,
     CV_SHN_COMMON = 0xFFF2,
     CV_SHN_XINDEX = 0xFFFF,
-    CV_STO_ENTRY = 0x10, /* st_other of a kernel */
-    CV_STO_SPACE = 0xE0, /* memory space of a CUDA object */
+    CV_STO_MANAGED = 0x04, /* st_other of a variable; of a function it says something else */
+    CV_STO_ENTRY = 0x10,   /* st_other of a kernel */
+    CV_STO_SPACE = 0xE0,   /* memory space of a CUDA object */
     CV_STO_SPACE_SHARED = 0x40,
     CV_STO_SPACE_RESERVED = 0xA0,
     CV_R_CUDA_LAST = 116, /* largest number of each set of relocation types */

@@ -151,6 +151,21 @@ START_TEST(sizes)
 }
 END_TEST
 
+/* CV-LINK-026: of a managed variable every declaration says it, whichever comes first. */
+START_TEST(managed)
+{
+    for (unsigned which = 0; which < 2; which++) {
+        load("err_size");
+        lc_put(&object[1], symbol_at(&object[1], "arr") + 16, 8, 0);
+        object[which].bytes[symbol_at(&object[which], "arr") + 5] |= 4;
+        ck_assert_int_eq(link_plainly(2), CUVET_E_REFUSED);
+        ck_assert(lc_said("CV-LINK-026") && lc_n_said() == 1);
+        object[1 - which].bytes[symbol_at(&object[1 - which], "arr") + 5] |= 4;
+        ck_assert_int_eq(link_plainly(2), CUVET_OK);
+    }
+}
+END_TEST
+
 /* CV-LINK-004: types of one prototype changed; the same in both objects is legal. */
 START_TEST(prototypes)
 {
@@ -429,6 +444,7 @@ Suite *suite_linker_rules(void)
     tcase_add_loop_test(t, symbol_is_named, 0, (int)N(NAMED));
     tcase_add_test(t, multiple_definition);
     tcase_add_test(t, sizes);
+    tcase_add_test(t, managed);
     tcase_add_test(t, prototypes);
     tcase_add_test(t, undefined);
     tcase_add_test(t, stack_sizes);
