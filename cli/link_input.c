@@ -246,10 +246,13 @@ static bool begin_file(file *f)
                                  .of_system = is_system_library(f->run, f->name) };
     cuvet_status s = cuvet_linker_file(f->run->ctx, f->run->linker, &it);
 
-    if (s == CUVET_OK)
-        link_drop(f->run);
-    else
+    if (s == CUVET_OK) {
+        link_say_file(f->run, f->name);
+    } else {
+        f->run->of_file = true;
         settle(f, f->name, s);
+        f->run->of_file = false;
+    }
     return s == CUVET_OK;
 }
 

@@ -14,6 +14,7 @@ typedef struct link_run {
     cuvet_diag *diag; /* said since they were last printed, or dropped */
     size_t n_diag, cap_diag;
     bool lost_diag;    /* no memory for one */
+    bool of_file;      /* what is said is about members of an archive */
     size_t at;         /* number of the operand */
     cli_broker broker; /* of the code generator */
     int rc;
@@ -28,6 +29,8 @@ void link_input(link_run *r, const cli_input *in);
 void link_on_diag(void *user, const cuvet_diag *d);
 /** Print what was said about one input; notes only those that tell what an input holds. */
 void link_say_input(link_run *r, const char *file);
+/** Print the notes about a file's members that are no objects, and drop the rest. */
+void link_say_file(link_run *r, const char *file);
 /** Print what was said about the link as a whole. */
 void link_say_link(link_run *r);
 void link_drop(link_run *r);

@@ -114,9 +114,10 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_add_source(cuvet_ctx *ctx, cuvet_
                                                           const cuvet_source *src, const char *name);
 /** Begin a file: what is added with cuvet_linker_add_from() from now on comes from it. What its host objects
  * say is taken down: the modules that they are, those that were linked before, the kernels that they refer
- * to.
+ * to. Members of an archive that are no objects are said, each in a note; damaged ones are refused.
  *  @return CUVET_OK · CUVET_E_MALFORMED (host objects or archives that break rules) ·
- * CUVET_E_REFUSED (a module without a proper name) · CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_USAGE ·
+ * CUVET_E_REFUSED (a module without a proper name, a member that has to be compiled) · CUVET_E_TRUNCATED ·
+ * CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_USAGE ·
  * CUVET_E_STATE. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_file(cuvet_ctx *ctx, cuvet_linker l,
                                                     const cuvet_link_file *file);
@@ -154,7 +155,9 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_write(cuvet_ctx *ctx, cuvet_linke
  * CUVET_E_CANCELLED (the sink stopped it) · CUVET_E_USAGE (size, no function). */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_deliver(cuvet_ctx *ctx, cuvet_linker l,
                                                        const cuvet_link_sink *sink);
-/** Name of the symbol that a diagnostic of this link points to, not terminated, borrowed until destroy.
+/** Name of the symbol that a diagnostic of this link points to, not terminated, borrowed until destroy; of a
+ * diagnostic of cuvet_linker_file(), name of the member that nothing can be linked of, borrowed until the
+ * next file.
  *  @return CUVET_OK · CUVET_E_NO_MATCH (it points to none). */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_symbol(cuvet_ctx *ctx, cuvet_linker l, const cuvet_diag *d,
                                                       const char **p, size_t *n);

@@ -43,6 +43,13 @@ static bool symbol_name(const linker *k, uint64_t object, uint64_t symbol, cv_sp
     return true;
 }
 
+/* Before the link: what is said of one member of the archive at hand. */
+static bool member_name(const linker *k, const cuvet_diag *d, cv_span *name)
+{
+    return d->where.n == 1 && d->where.step[0].kind == CUVET_P_MEMBER &&
+           cv_hosts_member_at(&k->hosts, d->file_off, name);
+}
+
 static cuvet_status symbol_of(cuvet_ctx *ctx, cuvet_linker h, const cuvet_diag *d, uint32_t which,
                               const char **p, size_t *n)
 {
@@ -56,9 +63,11 @@ static cuvet_status symbol_of(cuvet_ctx *ctx, cuvet_linker h, const cuvet_diag *
     s = cv_linker_use(ctx, h, &k);
     if (s != CUVET_OK)
         return s;
-    if (!k->begun || !place_of(d, which, &object, &symbol) || object >= k->link.obj.n)
+    if (!k->begun && (which || !member_name(k, d, &name)))
         return cv_linker_done(ctx, h, CUVET_E_NO_MATCH);
-    if (!symbol_name(k, object, symbol, &name))
+    if (k->begun && (!place_of(d, which, &object, &symbol) || object >= k->link.obj.n))
+        return cv_linker_done(ctx, h, CUVET_E_NO_MATCH);
+    if (k->begun && !symbol_name(k, object, symbol, &name))
         return cv_linker_done(ctx, h, CUVET_E_NO_MATCH);
     *p = (const char *)name.base;
     *n = (size_t)name.len;

@@ -20,26 +20,42 @@ typedef struct cv_lhost {
 
 CV_VEC(cv_lhosts, cv_lhost);
 
+/* A member of an archive that something was said about, because nothing in it can be linked. */
+typedef struct cv_lmember {
+    uint64_t off, end; /* in its file, with the header */
+    cv_id name;        /* CV_NONE: it has none */
+} cv_lmember;
+
+CV_VEC(cv_lmembers, cv_lmember);
+
 typedef struct cv_hosts {
     cv_names name; /* of modules */
     cv_names ref;  /* kernels that host code refers to, each once */
     cv_lhosts host;
-    cv_u32s module; /* names, by host */
-    cv_u32s used;   /* references, by host */
-    cv_u32s linked; /* by name, as far as it goes: 1, the module is linked already */
-    cv_u32s kernel; /* references that count, each once, sorted */
-    cv_u32s prefix; /* by reference: bytes before its first '*' */
-    uint64_t first; /* host of the file at hand */
+    cv_u32s module;     /* names, by host */
+    cv_u32s used;       /* references, by host */
+    cv_u32s linked;     /* by name, as far as it goes: 1, the module is linked already */
+    cv_u32s kernel;     /* references that count, each once, sorted */
+    cv_u32s prefix;     /* by reference: bytes before its first '*' */
+    uint64_t first;     /* host of the file at hand */
+    cv_names title;     /* of members */
+    cv_lmembers member; /* of the file at hand */
 } cv_hosts;
 
 void cv_hosts_init(cv_hosts *h, uint64_t key0, uint64_t key1);
 void cv_hosts_free(cv_mem *m, cv_hosts *h);
 /* Begin a file that is in memory: a host object, an archive with some, or anything else; of_system: a
  * library of the system.
- * @return OK · MALFORMED, LIMIT (reported) · NOMEM · REFUSED (a module has no proper name) */
+ * Members of archives that are no objects are said; those that begin like one and are cut off, damaged or of
+ * a kind that has to be compiled first are refused, as they would be alone.
+ * @return OK · MALFORMED, TRUNCATED, LIMIT (reported) · NOMEM · REFUSED (a module has no proper name, or see
+ * above) */
 CV_MUST cuvet_status cv_hosts_read(cv_ctx *x, cv_hosts *h, const void *bytes, uint64_t n, bool of_system);
 /* The host object of that file which this place lies in; CV_NONE: none. */
 CV_MUST cv_id cv_hosts_at(const cv_hosts *h, uint64_t off);
+/* Name of the member of that file which something was said about at this place. False: none, or it has none.
+ */
+CV_MUST bool cv_hosts_member_at(const cv_hosts *h, uint64_t off, cv_span *name);
 /* All files were read; libraries: those of the system take part. */
 CV_MUST cuvet_status cv_hosts_settle(cv_ctx *x, cv_hosts *h, bool libraries);
 /* Are all modules of a host object linked already? When all files were read. */

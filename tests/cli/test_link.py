@@ -114,6 +114,49 @@ def every_carrier_gives_the_same_code():
     equal(linked(lib), raw, "cubins as members")
 
 
+def member(field, body):
+    """With the name field as it is."""
+    head = b"%-16s%-12d%-6d%-6d%-8s%-10d`\n" % (field, 0, 0, 0, b"644", len(body))
+    return head + body + b"\n" * (len(body) % 2)
+
+
+@test
+def archive_members_that_are_no_objects_are_said():
+    """CV-LINK-045: each with its name and its place, whatever form the name has; the others are linked."""
+    image, text, d = read(os.path.basename(A)), b"Read me first.\n", scratch()
+    want = linked(write(archive(("a.o", image)), "lone.a", d), B)
+    out, lib = os.path.join(d, "out.cubin"), os.path.join(d, "libsome.a")
+    strange = bytearray(image)
+    strange[18:20] = b"\1\0"  # device code by its ABI, for another machine
+    names = b"first.o/\nlong name of it/\n"
+    front = b"!<arch>\n" + member(b"a.o/", image) + member(b"//", names)
+    for body in (text, b"", b"\2" + image[1:], bytes(strange), b"." + text):
+        for field, begin, name in ((b"README/", b"", "README"), (b"/9", b"", "long name of it"), (b"#1/9", b"long name", "long name")):
+            write(front + member(field, begin + body), "libsome.a", d)
+            for words in ((lib, B), (B, "-L" + d, "-lsome")):
+                r = link(*words, "-o", out)
+                equal(r.rc, CLEAN, r.err)
+                said = "libsome.a: Member of an archive that is no object is left out: '%s': %d bytes" % (name, len(body))
+                assert said in r.err and "(at 0x%x) [CV-LINK-045]" % len(front) in r.err, (said, r.err)
+                equal(r.err.count("CV-LINK-045"), 1, r.err)
+                equal(open(out, "rb").read() == want, words[0] == lib, "what is linked, in the order given")
+    r = link(lib, B, "-o", out, "--disable-infos")
+    equal((r.rc, r.err), (CLEAN, ""), "notes are switched off")
+    refused(["no device code in it", "CV-LINK-045"], write(archive(("README", text)), "text.a", d))
+
+
+@test
+def damaged_archive_members_are_refused():
+    """What would be refused as a file of its own is not left out of an archive."""
+    image = read(os.path.basename(A))
+    for body, rule in ((image[:3], "CV-CLASS-003"), (image[:40], "CV-CLASS-008"), (b"\x50\xed\x55\xba\1\0", "CV-CLASS-005"),
+                       (read("host-two_a.o")[:40], "CV-CLASS-008"), (b"\xed\x43\x4e\x7f" + bytes(60), None)):
+        lib = write(archive(("good.o", image), ("broken.o", body)), "broken.a")
+        r = refused(["broken.a: ", rule or "CV-LINK-013", "'broken.o'"], lib, B)
+        if rule:
+            assert rule in link(write(body, "broken.o"), "-o", os.path.join(scratch(), "o")).err, r.err
+
+
 @test
 def archive_members_that_are_programs_are_said():
     out = os.path.join(scratch(), "out")
