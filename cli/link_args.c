@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define OPTIONS_FILES 64                 /* in one command line: a file may name itself */
 #define OPTIONS_BYTES ((size_t)16 << 20) /* of one of them */
@@ -369,31 +368,30 @@ static bool parse_words(parser *p)
     return true;
 }
 
-/* libNAME.a becomes its path. */
-static bool find_library(parser *p, size_t i)
+/* libNAME.a becomes its path; a library of the host goes. *gone: it went. */
+static bool find_library(parser *p, size_t i, bool *gone)
 {
-    char **name = &p->a->operand.v[i];
-    struct stat st;
+    char **name = &p->a->operand.v[i], *path = NULL;
+    link_library found = link_library_find(&p->a->dir, *name, &path);
 
-    for (size_t d = 0; d < p->a->dir.n; d++) {
-        const char *dir = p->a->dir.v[d];
-        size_t n = strlen(dir) + strlen(*name) + 8;
-        char *path = malloc(n);
-
-        if (!path)
-            return nomem(p);
-        (void)snprintf(path, n, "%s/lib%s.a", dir, *name);
-        if (stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
-            free(*name);
-            *name = path;
-            return true;
-        }
-        free(path);
+    *gone = found == LINK_LIBRARY_HOST;
+    if (found == LINK_LIBRARY_NOMEM)
+        return nomem(p);
+    if (found == LINK_LIBRARY_ARCHIVE) {
+        free(*name);
+        *name = path;
+        return true;
     }
-    fputs("cuvet: error: Library file '", stderr);
+    if (*gone && p->a->set[LINK_O_NO_INFOS])
+        return true;
+    fputs(*gone ? "cuvet: note: Library '" : "cuvet: error: Library file '", stderr);
     cli_put_str(stderr, *name);
-    fputs("' not found in paths: no lib*.a of this name in the directories of -L\n", stderr);
-    return fail(p, CLI_X_FINDINGS);
+    fputs(*gone
+              ? "' is one of the host, a shared object: nothing in it is linked\n"
+              : "' not found in paths: no lib*.a of this name in the directories of -L, and no lib*.so there "
+                "or in those of the system\n",
+          stderr);
+    return *gone || fail(p, CLI_X_FINDINGS);
 }
 
 /* What -l names is linked behind the files, wherever it stands. */
@@ -419,19 +417,29 @@ static bool libraries_last(parser *p)
 
 static bool find_libraries(parser *p)
 {
+    link_words *o = &p->a->operand;
     bool ok = true;
+    size_t n = 0;
 
     if (!libraries_last(p))
         return false;
 
-    p->a->library = calloc(p->a->operand.n + 1, sizeof(bool));
+    p->a->library = calloc(o->n + 1, sizeof(bool));
     if (!p->a->library)
         return nomem(p);
-    for (size_t i = 0; i < p->a->operand.n; i++) {
-        p->a->library[i] = p->a->kind.v[i][0] == 'l';
-        if (p->a->library[i])
-            ok = find_library(p, i) && ok; /* all that are missing are named */
+    for (size_t i = 0; i < o->n; i++) {
+        bool library = p->a->kind.v[i][0] == 'l', gone = false;
+
+        if (library)
+            ok = find_library(p, i, &gone) && ok; /* all that are missing are named */
+        if (gone) {
+            free(o->v[i]);
+            continue;
+        }
+        p->a->library[n] = library;
+        o->v[n++] = o->v[i];
     }
+    o->n = n;
     return ok;
 }
 

@@ -29,6 +29,17 @@ typedef struct link_args {
     link_words word, ours, operand, kind, dir, argv;
 } link_args;
 
+typedef enum link_library {
+    LINK_LIBRARY_NONE,
+    LINK_LIBRARY_ARCHIVE, /* libNAME.a in one of the directories */
+    LINK_LIBRARY_HOST,    /* libNAME.so, there or in those of the system: nothing in it is linked */
+    LINK_LIBRARY_NOMEM
+} link_library;
+
+/* link_library.c */
+/** What -lNAME means. *path: of an archive, to be freed; otherwise NULL. */
+link_library link_library_find(const link_words *dirs, const char *name, char **path);
+
 /** @return false: done, leave with *rc; release in any case. */
 bool link_parse(int argc, char **argv, link_args *a, int *rc);
 void link_args_release(link_args *a);

@@ -540,6 +540,39 @@ def nothing_is_dropped_silently():
 
 
 @test
+def libraries_of_the_host_hold_nothing_to_link():
+    """nvcc hands every -l to the device link: a shared object is said and passed by, wherever -l stands."""
+    want, d, more = linked(A, B), scratch(), scratch()
+    out = os.path.join(d, "out.cubin")
+    write(b"", "libplain.so", d)
+    write(b"", "libnumber.so.7", d)
+    write(b"", "libboth.so", d)
+    write(archive(("b.o", read(os.path.basename(B)))), "libboth.a", more)
+    for name in ("plain", "number"):
+        for words in (("-l" + name, A, B), (A, B, "--library", name)):
+            r = link(*words, "-L", d, "-o", out)
+            equal((r.rc, open(out, "rb").read() == want), (CLEAN, True), r.err)
+            equal(r.err, "cuvet: note: Library '%s' is one of the host, a shared object: nothing in it is linked\n" % name)
+    r = link(A, "-lplain,both,number", "-L" + d, "-L" + more, "-o", out)
+    equal((r.rc, r.err.count("is one of the host"), kernels(open(out, "rb").read())), (CLEAN, 2, kernels(want)), "the archive is linked")
+    r = link(A, B, "-lplain", "-L" + d, "-o", out, "--disable-infos")
+    equal((r.rc, r.err), (CLEAN, ""), "notes are switched off")
+    r = link("-lplain", "-L" + d, "-o", os.path.join(d, "none"))
+    equal((r.rc, "no input" in r.err), (USAGE, True), r.err)
+    for name in ("libdir.so", "libdot.so.d", "libtail.sox", "libx.so."):
+        os.mkdir(os.path.join(d, name)) if name == "libdir.so" else write(b"", name, d)
+        refused(["not found in paths"], A, B, "-L" + d, "-l" + name[3:].split(".")[0])
+
+
+@test
+def libraries_of_the_system_are_known():
+    where = [x for x in ("/lib", "/usr/lib", "/lib64", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu")
+             if os.path.exists(os.path.join(x, "libc.so.6"))]
+    r = link(A, B, "-lc", "-o", os.path.join(scratch(), "out"))
+    equal((r.rc, "'c' is one of the host" in r.err), (CLEAN, True) if where else (FINDINGS, False), r.err)
+
+
+@test
 def what_cannot_be_read():
     d = scratch()
     refused(["absent.cubin: "], A, B, os.path.join(d, "absent.cubin"), rc=IO)
