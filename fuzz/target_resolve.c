@@ -17,7 +17,7 @@ static bool is_admission(cv_rule r)
 {
     return r == CV_R_LINK_CODE || r == CV_R_LINK_TWICE || r == CV_R_LINK_PLACE || r == CV_R_LINK_EXTENT ||
            r == CV_R_LINK_ALIGN || r == CV_R_LINK_SECTION || r == CV_R_SYM_RANGE ||
-           r == CV_R_TLV_NO_REGCOUNT || r == CV_R_LINK_CAPSULE;
+           r == CV_R_TLV_NO_REGCOUNT || r == CV_R_LINK_CAPSULE || r == CV_R_LINK_OTHER_DEBUG;
 }
 
 typedef struct listener {

@@ -217,6 +217,52 @@ static void tell_capsules(cv_link *l)
         cv_link_say(l, CV_NONE, CV_R_LINK_CAPSULE, n, l->obj.n);
 }
 
+/* Compiled with -G: nothing else makes this section. */
+static bool is_for_debugger(const cv_link *l, const cv_lobj *o)
+{
+    for (cv_id i = 0; i < o->n_sec; i++)
+        if (cv_span_eq_str(cv_l_text(l, cv_l_isec(l, o->first_sec + i)->name), ".nv_debug_info_reg_sass"))
+            return true;
+    return false;
+}
+
+/* An input, as a whole. */
+static void say_debug(cv_link *l, cv_id obj, bool got, bool want)
+{
+    l->x->path.n = 0;
+    cv_path_push(l->x, CUVET_P_MEMBER, true, obj);
+    cv_report(l->x, CV_R_LINK_OTHER_DEBUG, 0, 0, got, want);
+    l->x->path.n = 0;
+}
+
+/* Where the reference makes code again, it makes it for the debugger or not, whatever it was before. */
+static cuvet_status tell_debug(cv_link *l)
+{
+    cv_u8s made = { 0 };
+    bool any = l->o.debug;
+    cuvet_status s = CUVET_OK;
+
+    if (l->o.target.sm < 100)
+        return CUVET_OK;
+    if (!cv_work(l->x, l->isec.n, 0))
+        return CUVET_E_LIMIT;
+    if (!cv_u8s_fill(&l->x->mem, &made, l->obj.n))
+        s = cv_nomem(l->x, 0);
+    for (cv_id i = 0; i < l->obj.n && s == CUVET_OK; i++) {
+        *cv_u8s_at(&made, i) = is_for_debugger(l, cv_l_obj(l, i));
+        any = any || *cv_u8s_at(&made, i);
+    }
+    for (cv_id i = 0; i < l->obj.n && s == CUVET_OK; i++) {
+        const cv_cubin *c = &cv_l_obj(l, i)->cubin;
+        bool g = *cv_u8s_at(&made, i);
+
+        if (c->has_capsule && cv_cubin_first(c, CV_ROLE_TEXT) && (g ? !l->o.debug && !l->o.relocatable : any))
+            say_debug(l, i, g, !g);
+    }
+    cv_u8s_free(&l->x->mem, &made);
+    return s;
+}
+
 cuvet_status cv_link_read(cv_link *l)
 {
     cuvet_status s = CUVET_OK;
@@ -225,5 +271,5 @@ cuvet_status cv_link_read(cv_link *l)
 
     for (cv_id i = 0; i < l->obj.n && s == CUVET_OK; i++)
         s = read_object(l, i);
-    return s;
+    return s == CUVET_OK ? tell_debug(l) : s;
 }

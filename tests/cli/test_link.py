@@ -56,21 +56,21 @@ def two_cubins():
           "kernels")
 
 
-def widened(image, n):
-    """The same object with n empty debug sections behind its own."""
+def widened(image, n, form=b".debug_%05x\0"):
+    """The same object with n empty debug sections behind its own, whose names have one length."""
     shoff, = struct.unpack_from("<Q", image, 40)
     count, names = struct.unpack_from("<HH", image, 60)
     heads = [list(struct.unpack_from("<IIQQQQIIQQ", image, shoff + 64 * i)) for i in range(count)]
     bodies = [b"" if h[1] in (8, 0x70000007, 0x7000000A) else image[h[4]:h[4] + h[5]] for h in heads]
     first = len(bodies[names])
-    bodies[names] += b"".join(b".debug_%05x\0" % i for i in range(n))
+    bodies[names] += b"".join(form % i for i in range(n))
     heads[names][5] = len(bodies[names])
     out = bytearray(image[:64])
     for i in sorted(range(1, count), key=lambda i: heads[i][4]):
         out += bytes(-len(out) % max(heads[i][8], 1)) if bodies[i] else b""
         heads[i][4] = len(out)
         out += bodies[i]
-    heads += [[first + 13 * i, 1, 0, 0, len(out), 0, 0, 0, 1, 0] for i in range(n)]
+    heads += [[first + len(form % 0) * i, 1, 0, 0, len(out), 0, 0, 0, 1, 0] for i in range(n)]
     out += bytes(-len(out) % 8)
     wide = len(heads) >= 0xFF00
     heads[0][5] = len(heads) if wide else 0
@@ -537,6 +537,24 @@ def nothing_is_dropped_silently():
     refused(["bad.o: "], write(bytes(damaged), "bad.o", d), HOST_B)
     # every one of several bad inputs is named
     refused(["exec: ", "arch: "], os.path.join(d, "exec"), A, os.path.join(d, "arch"))
+
+
+@test
+def code_for_a_debugger_is_named():
+    """CV-LINK-034: from sm_100 on the reference makes code again, for a debugger or not, whatever it was before."""
+    plain, other = sample("branchy.sm_100.rdc.cubin"), sample("nocode.sm_100.rdc.cubin")
+    for_debugger = write(widened(read("dynshared.sm_100.rdc.cubin"), 1, b".nv_debug_info_reg_sass%.0a\0"), "g.cubin")
+    for options, inputs, want in (((), (plain,), {}), (("-g",), (plain, other), {plain: (0, 1)}),
+                                  (("-g", "--suppress-debug-info"), (plain,), {}), ((), (for_debugger,), {for_debugger: (1, 0)}),
+                                  (("-g",), (for_debugger,), {}), (("-r",), (for_debugger,), {}),
+                                  ((), (plain, for_debugger), {plain: (0, 1), for_debugger: (1, 0)}),
+                                  (("-r",), (plain, for_debugger), {plain: (0, 1)})):
+        r = link(*options, *inputs, "-o", os.path.join(scratch(), "out"), arch="sm_100")
+        said = [line for line in r.err.splitlines() if "[CV-LINK-034]" in line]
+        equal((r.rc, len(said)), (CLEAN, len(want)), r.err)
+        for name, (got, wanted) in want.items():
+            assert any(line.startswith("cuvet: note: " + name) and "debugger: %d, linked for one: %d" % (got, wanted) in line
+                       for line in said), (name, said)
 
 
 @test
