@@ -505,6 +505,8 @@ static void notes(const link_args *a)
         if (a->set[i] && ROWS[i].fate == IGNORED)
             cli_complain(NULL, "note: --%s means nothing here: %s", ROWS[i].name, ROWS[i].text);
     }
+    if (a->set[LINK_O_SUPPRESS_DEBUG] && !a->set[LINK_O_DEBUG] && !a->set[LINK_O_NO_INFOS])
+        cli_complain(NULL, "note: --suppress-debug-info does nothing without -g");
     if (a->set[LINK_O_USE_HOST_INFO] && a->kernels.n && !a->set[LINK_O_NO_INFOS])
         cli_complain(NULL,
                      "note: --use-host-info is ignored, because --kernels-used or --variables-used is given");

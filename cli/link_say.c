@@ -242,7 +242,7 @@ static bool tells_content(const cuvet_diag *d)
     const cuvet_rule_info *rule = cuvet_rule_get(d->rule);
 
     return rule && (strcmp(rule->id, "CV-INPUT-002") == 0 || strcmp(rule->id, "CV-INPUT-003") == 0 ||
-                    strcmp(rule->id, "CV-INPUT-004") == 0);
+                    strcmp(rule->id, "CV-INPUT-004") == 0 || strcmp(rule->id, "CV-INPUT-012") == 0);
 }
 
 void link_say_input(link_run *r, const char *file)

@@ -43,6 +43,14 @@ cuvet_status cv_input_examine(cv_input *in, const cuvet_source *src, const cv_un
     return in->result.status != CUVET_OK ? in->result.status : cv_verdict_status(in->result.verdict);
 }
 
+static cv_rule instead(cuvet_kind kind)
+{
+    return kind == CUVET_K_ELF     ? CV_R_INPUT_HAS_SASS
+           : kind == CUVET_K_PTX   ? CV_R_INPUT_HAS_PTX
+           : kind == CUVET_K_LTOIR ? CV_R_INPUT_HAS_LTO
+                                   : CV_R_INPUT_HAS_OTHER;
+}
+
 /* What was there instead. */
 static cuvet_status no_match(cv_input *in, const level *l)
 {
@@ -50,12 +58,10 @@ static cuvet_status no_match(cv_input *in, const level *l)
 
     for (uint64_t i = l->first; i < in->candidates.n; i++) {
         const cv_candidate *c = candidate(in, i);
-        cv_rule rule = c->pub.kind == CUVET_K_ELF   ? CV_R_INPUT_HAS_SASS
-                       : c->pub.kind == CUVET_K_PTX ? CV_R_INPUT_HAS_PTX
-                                                    : CV_R_INPUT_HAS_OTHER;
 
         at(in, c);
-        cv_report(&in->x, rule, c->pub.header_off, 0, cv_arch_pack(c->pub.sm, c->pub.suffix), want);
+        cv_report(&in->x, instead(c->pub.kind), c->pub.header_off, 0, cv_arch_pack(c->pub.sm, c->pub.suffix),
+                  want);
     }
     in->x.path.n = 0;
     cv_report(&in->x, CV_R_INPUT_NO_MATCH, 0, 0, in->candidates.n - l->first, want);

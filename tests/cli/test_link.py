@@ -527,7 +527,7 @@ def nothing_is_dropped_silently():
                               ("text", b"some text\n", "CV-CLASS-001"), ("ptx", read("plain.ptx"), "compiled"),
                               ("none.fatbin", read("none.fatbin"), "sm_90"),
                               ("ptx.fatbin", read("ptx-only.fatbin"), "CV-COMPILE-001"),
-                              ("lto.fatbin", read("lto-raw.fatbin"), "CV-INPUT-004"),
+                              ("lto.fatbin", read("lto-raw.fatbin"), "CV-INPUT-012"),
                               ("program", read("host-plain.exe"), "CV-ADMIT-003"),
                               ("thin.a", b"!<thin>\n", "thin"), ("empty.a", b"!<arch>\n", "no device code")):
         r = refused([name + ": ", words], A, B, write(data, name, d))
@@ -537,6 +537,22 @@ def nothing_is_dropped_silently():
     refused(["bad.o: "], write(bytes(damaged), "bad.o", d), HOST_B)
     # every one of several bad inputs is named
     refused(["exec: ", "arch: "], os.path.join(d, "exec"), A, os.path.join(d, "arch"))
+
+
+@test
+def names_of_debug_sections_cannot_go_without_debug_data():
+    for more, words in (((), "cuvet: note: --suppress-debug-info does nothing without -g\n"), (("-g",), ""), (("--disable-infos",), "")):
+        r = link(A, B, "--suppress-debug-info", *more, "-o", os.path.join(scratch(), "out"))
+        equal((r.rc, r.err), (CLEAN, words))
+
+
+@test
+def no_names_of_kernels_are_no_choice():
+    """As the reference takes them: empty ones say nothing, and every kernel stays."""
+    want = linked(A, B)
+    for words in (("--kernels-used", ""), ("--kernels-used=",), ("--kernels-used", ","), ("--variables-used", ""),
+                  ("--variables-used=,", "--kernels-used=")):
+        equal(linked(*words, A, B), want, " ".join(words))
 
 
 @test

@@ -77,11 +77,17 @@ START_TEST(what_is_said)
     end(in);
     n_said = 0;
     in = make_for("sm_75");
-    fb_make(&bin, "sm_90 compute_90 lto_90");
+    bin.n = 0;
+    fb_begin(&bin);
+    fb_member(&bin, "sm_90");
+    fb_member(&bin, "compute_90");
+    fb_member(&bin, "lto_90");
+    fb_bytes(&bin, 0x10, 90, 0, "other", 5);
+    fb_end(&bin);
     ck_assert_int_eq(bind_bin(in), CUVET_OK);
     ck_assert_int_eq(cuvet_input_select(ctx, in), CUVET_E_NO_MATCH);
     ck_assert(was_said("CV-INPUT-001") && was_said("CV-INPUT-002") && was_said("CV-INPUT-003") &&
-              was_said("CV-INPUT-004"));
+              was_said("CV-INPUT-004") && was_said("CV-INPUT-012"));
     while (cuvet_input_get_diag(ctx, in, n, &d) == CUVET_OK) {
         ck_assert_str_eq(cuvet_rule_get(d.rule)->id, said[n].id);
         n++;
