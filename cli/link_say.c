@@ -260,7 +260,7 @@ void link_say_file(link_run *r, const char *file)
     for (size_t i = 0; i < r->n_diag; i++) {
         const cuvet_rule_info *rule = cuvet_rule_get(r->diag[i].rule);
 
-        if (rule && strcmp(rule->id, "CV-LINK-045") == 0)
+        if (rule && (strcmp(rule->id, "CV-LINK-045") == 0 || strcmp(rule->id, "CV-LINK-046") == 0))
             say(r, &r->diag[i], file, false);
     }
     r->of_file = false;

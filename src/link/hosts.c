@@ -240,6 +240,8 @@ static cuvet_status read_archive(cv_ctx *x, cv_hosts *h, const cuvet_source *src
         if (s == CUVET_OK)
             a.at += a.m.next;
     }
+    if (s == CUVET_OK && h->member.n > x->lim.diagnostics)
+        cv_report(x, CV_R_LINK_NO_OBJECTS, 0, 0, h->member.n, x->lim.diagnostics);
     return s;
 }
 

@@ -143,6 +143,12 @@ def archive_members_that_are_no_objects_are_said():
     r = link(lib, B, "-o", out, "--disable-infos")
     equal((r.rc, r.err), (CLEAN, ""), "notes are switched off")
     refused(["no device code in it", "CV-LINK-045"], write(archive(("README", text)), "text.a", d))
+    # CV-LINK-046: what is not named is counted
+    for count, more in ((3, 0), (4, 1)):
+        many = write(front + b"".join(member(b"%d/" % i, text) for i in range(count)), "many.a", d)
+        r = link(many, B, "-o", out, "--limit", "diagnostics=3")
+        equal((r.rc, r.err.count("CV-LINK-045"), r.err.count("4 in all, the first 3 are named")), (CLEAN, 3, more), r.err)
+        equal(r.err.count("CV-LINK-046"), more, r.err)
 
 
 @test
