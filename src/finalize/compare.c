@@ -21,9 +21,11 @@ cv_span cv_final_plain_name(const cv_sec *s)
 }
 
 /* The part that a section has in the comparison; false: it is not compared here. */
-static bool counts(const cv_cubin *c, uint64_t i, cv_part *p)
+static bool counts(const walk *w, const cv_cubin *c, uint64_t i, cv_part *p)
 {
     *p = cv_final_part(c, i);
+    if (w->q->made_again && *p == CV_PART_OTHER && !cv_final_stays_again(c, i))
+        return false;
     return *p != CV_PART_STRINGS && *p != CV_PART_SYMBOLS && cv_cubin_sec(c, i)->h.type != CV_SHT_NULL;
 }
 
@@ -62,7 +64,7 @@ static cuvet_status gather(walk *w, const cv_cubin *c, cv_part want, cv_keys *ou
     for (uint64_t i = 1; i < c->sec.n; i++) {
         cv_span name;
 
-        if (!counts(c, i, &p) || p != want)
+        if (!counts(w, c, i, &p) || p != want)
             continue;
         name = cv_final_plain_name(cv_cubin_sec(c, i));
         if (!cv_work(w->x, name.len / 4 + 1, name.off))
@@ -136,11 +138,12 @@ static cuvet_status compare_part(walk *w, cv_part p)
 
 cuvet_status cv_final_compare(cv_ctx *x, const cv_final_same *q, cv_final *code)
 {
-    static const cv_part PARTS[] = { CV_PART_CODE,  CV_PART_DEBUG,   CV_PART_RELOC,
-                                     CV_PART_OTHER, CV_PART_CAPSULE, CV_PART_TWIN };
+    static const cv_part PARTS[] = { CV_PART_CODE,  CV_PART_OTHER,   CV_PART_DEBUG,
+                                     CV_PART_RELOC, CV_PART_CAPSULE, CV_PART_TWIN };
     walk w = { .x = x, .q = q, .code = code };
-    /* Code that was made again has other contents, and debug information and records of its own. */
-    size_t n = q->made_again ? 1 : q->stripped ? 4 : CV_COUNT(PARTS);
+    /* Code that was made again has other contents, and debug information and records of its own: names of
+     * code, and data. */
+    size_t n = q->made_again ? 2 : q->stripped ? 4 : CV_COUNT(PARTS);
     cuvet_status s =
         cv_work(x, cv_sat_mul(cv_sat_add(q->a->sec.n, q->b->sec.n), n), 0) ? CUVET_OK : out_of(&w, false);
 

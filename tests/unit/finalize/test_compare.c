@@ -207,6 +207,136 @@ static const struct row {
     SAME(local_name, AGAIN),         SAME(local_object, AGAIN),      SYMBOL(symbol_more, WHOLE),
 };
 
+/* Entries of .rela.text._Z4varsPi in vars.sm_100.rdc.cubin: two halves of one address each, but for some. */
+static void ref_type(void)
+{
+    flip(ff_body(".rela.text.") + 8);
+}
+static void ref_symbol(void)
+{
+    flip(ff_body(".rela.text.") + 12);
+}
+static void ref_addend(void)
+{
+    ff_put(ff_body(".rela.text.") + 16, 8, 4);
+}
+static void ref_place(void)
+{
+    flip(ff_body(".rela.text.") + 1);
+}
+static void ref_one_more(void)
+{
+    size_t at = ff_body(".rela.text.");
+
+    /* a second reference to one half, and one to the other half of another variable instead of it */
+    memcpy(ff.bytes + at + 24 + 8, ff.bytes + at + 8, 16);
+    memcpy(first.bytes + at + 24 + 8, first.bytes + at + 8, 16);
+    ff_put(at + 24 + 16, 8, 8);
+}
+static void ref_of_own(void)
+{
+    size_t at = ff_body(".rela.text.");
+
+    ff_put(at + 12, 4, (symbol("_Z4varsPi", 0) - ff_body(".symtab")) / 24);
+    memcpy(first.bytes + at, ff.bytes + at, 24);
+    ff_put(at + 16, 8, 0x40);
+}
+static void data_byte(void)
+{
+    flip(ff_body(".nv.global.init") + 9);
+}
+static void bank_byte(void)
+{
+    flip(ff_body(".nv.constant3"));
+}
+static void parameters_byte(void)
+{
+    flip(ff_body(".nv.constant0.") + 1);
+}
+static void data_size(void)
+{
+    ff_put(header(".nv.global") + 32, 8, ff_get(header(".nv.global") + 32, 8) + 16);
+}
+static void zeroed_size(void)
+{
+    size_t at = header(".nv.global.init") + 128; /* .nv.global, behind .nv.shared */
+
+    ff_put(at + 32, 8, ff_get(at + 32, 8) + 16);
+}
+static void data_ref_place(void)
+{
+    flip(ff_body(".rela.nv.global.init") + 0);
+}
+static void data_ref_addend(void)
+{
+    flip(ff_body(".rela.nv.global.init") + 16);
+}
+static void data_ref_type(void)
+{
+    flip(ff_body(".rela.nv.global.init") + 8);
+}
+static void info_byte(void)
+{
+    flip(ff_body(".nv.info._Z4varsPi") + 8);
+}
+static void variable_value(void)
+{
+    ff_put(symbol("with_value", 8), 8, 4);
+}
+static void variable_size(void)
+{
+    ff_put(symbol("with_value", 16), 8, 2);
+}
+static void variable_other(void)
+{
+    flip(symbol("with_value", 5));
+}
+static void variable_section(void)
+{
+    ff_put(symbol("zeroed", 6), 2, ff_get(symbol("with_value", 6), 2));
+}
+static void local_variable(void)
+{
+    ff_put(symbol("with_value", 4), 1, 0x0D);
+    memcpy(first.bytes, ff.bytes, ff.n);
+    ff_put(symbol("with_value", 8), 8, 4);
+}
+static void function_size(void)
+{
+    ff_put(symbol("_Z4varsPi", 16), 8, 128);
+}
+static void function_other(void)
+{
+    flip(symbol("_Z4varsPi", 5));
+}
+
+/* Code that was made again works on the data that it worked on: CV-FINAL-037, and 039 for what is new. */
+static const struct row AGAINS[] = {
+    { "type", ref_type, AGAIN, CV_FINAL_CHECK_RELOC, CV_R_FINAL_LOST },
+    { "symbol", ref_symbol, AGAIN, CV_FINAL_CHECK_RELOC, CV_R_FINAL_LOST },
+    { "addend", ref_addend, AGAIN, CV_FINAL_CHECK_RELOC, CV_R_FINAL_LOST },
+    { "place in code", ref_place, AGAIN, CV_FINAL_OK, CV_R_FINAL_OUTPUT_CONTENT },
+    { "one more", ref_one_more, AGAIN, CV_FINAL_CHECK_RELOC, CV_R_FINAL_ADDED },
+    { "place in itself", ref_of_own, AGAIN, CV_FINAL_OK, CV_R_FINAL_OUTPUT_CONTENT },
+    { "data", data_byte, AGAIN, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_CONTENT },
+    { "constants", bank_byte, AGAIN, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_CONTENT },
+    { "parameters", parameters_byte, AGAIN, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_CONTENT },
+    { "size", data_size, AGAIN, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_CONTENT },
+    { "size without bytes", zeroed_size, AGAIN, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_CONTENT },
+    { "place in data", data_ref_place, AGAIN, CV_FINAL_CHECK_RELOC, CV_R_FINAL_LOST },
+    { "addend in data", data_ref_addend, AGAIN, CV_FINAL_CHECK_RELOC, CV_R_FINAL_LOST },
+    { "type in data", data_ref_type, AGAIN, CV_FINAL_CHECK_RELOC, CV_R_FINAL_LOST },
+    { "properties of code", info_byte, AGAIN, CV_FINAL_OK, CV_R_FINAL_OUTPUT_CONTENT },
+    { "value", variable_value, AGAIN, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_SYMBOLS },
+    { "size", variable_size, AGAIN, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_SYMBOLS },
+    { "visibility", variable_other, AGAIN, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_SYMBOLS },
+    { "section", variable_section, AGAIN, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_SYMBOLS },
+    { "local", local_variable, AGAIN, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_SYMBOLS },
+    { "size of a function", function_size, AGAIN, CV_FINAL_OK, CV_R_FINAL_OUTPUT_CONTENT },
+    { "visibility of a function", function_other, AGAIN, CV_FINAL_BACKEND_BAD_OUTPUT,
+      CV_R_FINAL_OUTPUT_SYMBOLS },
+};
+
 static void picture(cv_cubin *c, ff_file *f)
 {
     uint64_t extent;
@@ -250,6 +380,26 @@ START_TEST(edits)
     ck_assert_msg((s == CUVET_OK) == (r->code == CV_FINAL_OK), "%s: %d, code %d", r->what, (int)s, (int)code);
     ck_assert_msg(code == r->code, "%s: code %d", r->what, (int)code);
     ck_assert_msg(code == CV_FINAL_OK || ff_said(r->rule), "%s: not said", r->what);
+    end();
+}
+END_TEST
+
+START_TEST(agains)
+{
+    const struct row *r = &AGAINS[_i];
+    cuvet_status s;
+    cv_final code;
+
+    ff_load("vars.sm_100.rdc.cubin");
+    first = ff;
+    r->edit();
+    picture(&a, &first);
+    picture(&b, &ff);
+    ff_forget();
+    s = compare(r->way, 0, &code);
+    ck_assert_msg((s == CUVET_OK) == (r->code == CV_FINAL_OK), "%s: %d, code %d", r->what, (int)s, (int)code);
+    ck_assert_msg(code == r->code, "%s: code %d", r->what, (int)code);
+    ck_assert_msg(ff_said(r->rule) == (code != CV_FINAL_OK), "%s: not said", r->what);
     end();
 }
 END_TEST
@@ -401,6 +551,7 @@ Suite *suite_compare(void)
     tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, ff_setup, ff_teardown);
     tcase_add_loop_test(c, edits, 0, (int)N(ROWS));
+    tcase_add_loop_test(c, agains, 0, (int)N(AGAINS));
     tcase_add_test(c, empty_entry);
     tcase_add_test(c, headers);
     tcase_add_test(c, counts);
