@@ -145,6 +145,16 @@ static void put_json(const finalization *f, const cuvet_final_explanation *e, co
     cli_json_put(o);
 }
 
+/* What the file says of the same bytes on the target. */
+static const char *bytes_run(const cuvet_final_explanation *e)
+{
+    if (e->fastpath)
+        return "yes";
+    return e->source.sm != 0 && cuvet_can_fastpath(&e->claims, e->source.sm, e->target.sm, true)
+               ? "yes, but the fast path is switched off"
+               : "not said";
+}
+
 static void put_text(const finalization *f, const cuvet_final_explanation *e, const char *from,
                      const char *to)
 {
@@ -164,7 +174,7 @@ static void put_text(const finalization *f, const cuvet_final_explanation *e, co
     printf("  allowed: %s", e->can == 0 ? "yes" : "no");
     if (e->can != 0)
         printf(", code %" PRIu32, e->can);
-    printf("; the same bytes run there: %s\n", e->fastpath ? "yes" : "not said");
+    printf("; the same bytes run there: %s\n", bytes_run(e));
     if (e->backend)
         printf("  result:  by backend %s\n", e->backend);
     else

@@ -47,15 +47,19 @@ static cuvet_status refuse(cv_final_job *j)
 {
     uint64_t src = cv_arch_pack(j->cubin.sm, j->req.src_suffix),
              dst = cv_arch_pack(j->dst_sm, j->o->target_suffix);
+    bool claims = cv_can_fastpath(j->req.compat, j->cubin.sm, j->dst_sm, true);
     cv_rule rule = CV_R_FINAL_NEEDS_CODE;
 
     if (j->in_kind == CV_KIND_MERCURY)
         rule = CV_R_FINAL_NEEDS_ENCODER;
     else if (j->out_kind == CV_KIND_MERCURY)
         rule = CV_R_FINAL_NEEDS_DECODER;
-    else if (cv_can_fastpath(j->req.compat, j->cubin.sm, j->dst_sm, j->req.fastpath) ||
-             (j->out_kind != j->in_kind && cv_can_fastpath(j->req.compat, j->cubin.sm, j->dst_sm, true)))
+    else if (claims && !cv_same_family(j->cubin.sm, j->dst_sm))
+        rule = CV_R_FINAL_FAMILY;
+    else if (j->cubin.sm == j->dst_sm || (claims && j->req.fastpath))
         rule = CV_R_FINAL_NO_BACKEND;
+    else if (claims)
+        rule = CV_R_FINAL_FASTPATH_OFF;
     return cv_final_refuse(j, CV_FINAL_NO_BACKEND, rule, flags_at(j), src, dst);
 }
 
@@ -65,10 +69,10 @@ bool cv_final_fastpath_holds(const cv_final_job *j)
            j->verbatim == (j->in_kind == j->out_kind && j->cubin.sm == j->dst_sm);
 }
 
-/* What a backend says of itself is not against it. */
+/* What a backend says of itself is not against it. Whoever makes no code for another family takes none there,
+ * also where level and mask, two claims of the file, agree on it. */
 static bool is_able(const cv_backend *b, const cv_backend_req *q)
 {
-    bool makes = (b->caps & (CV_BACKEND_DECODE | CV_BACKEND_ENCODE)) != 0;
     uint32_t need = q->in_kind == CV_KIND_MERCURY    ? CV_BACKEND_ENCODE
                     : q->out_kind == CV_KIND_MERCURY ? CV_BACKEND_DECODE
                     : q->out_kind != q->in_kind      ? CV_BACKEND_STRIP | CV_BACKEND_ENCODE
@@ -76,7 +80,7 @@ static bool is_able(const cv_backend *b, const cv_backend_req *q)
 
     return b->abi == CV_BACKEND_ABI && (b->caps & need) != 0 &&
            (!(b->caps & CV_BACKEND_RELOC_ONLY) || q->cubin->rel) &&
-           (!makes || (b->caps & CV_BACKEND_CROSS_FAMILY) || q->src_sm / 10 == q->dst_sm / 10);
+           ((b->caps & CV_BACKEND_CROSS_FAMILY) || cv_same_family(q->src_sm, q->dst_sm));
 }
 
 /* The cheapest that can. */

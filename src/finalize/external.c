@@ -267,7 +267,8 @@ static bool is_for_target(const cv_backend_req *req, cv_span made)
 }
 
 /* Is it the code of the input also for the target? Then the input itself is the result, for another machine:
- * what the reference linker writes has lost its relocations against shared variables and constants. */
+ * what the reference linker writes has lost its relocations against shared variables and constants. Not for
+ * another family: the properties of the code in .nv.info are the machine's there. */
 static cuvet_status take(cv_ctx *x, const cv_backend_req *req, cv_span made, cv_final_sink *to,
                          cv_backend_out *out)
 {
@@ -275,7 +276,7 @@ static cuvet_status take(cv_ctx *x, const cv_backend_req *req, cv_span made, cv_
     uint64_t i;
 
     if (made.len > req->max_output || !has_code(made) || !req->cubin->abi8 || !is_for_target(req, made) ||
-        !cv_backend_can_copy_as(req))
+        !cv_same_family(req->src_sm, req->dst_sm) || !cv_backend_can_copy_as(req))
         return deliver(x, req, made, to, out);
     i = other_code(x, req->cubin, made, &nomem);
     if (i != 0 && (nomem || x->work_out))

@@ -18,8 +18,7 @@ static cv_final probe(const void *self, const cv_backend_req *q, uint32_t *cost)
     f = cv_can_finalize_most(q->compat, q->src_sm, q->dst_sm, q->level_most, &level);
     if (f != CV_FINAL_OK)
         return f;
-    /* Making the code again would give the same bytes, so that a fast path that is off changes nothing. */
-    return cv_can_fastpath(q->compat, q->src_sm, q->dst_sm, true) ? CV_FINAL_OK : CV_FINAL_NO_BACKEND;
+    return cv_can_fastpath(q->compat, q->src_sm, q->dst_sm, q->fastpath) ? CV_FINAL_OK : CV_FINAL_NO_BACKEND;
 }
 
 /* Does anything that stays name the symbol? */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "model/retarget.h"
 
+#include "model/arch.h"
+
 enum { ISA_MOST = 0x0101, LEVEL_MOST = 4 };
 
 /* Machines that came out under another number. */
@@ -82,6 +84,11 @@ bool cv_can_fastpath(const cv_compat *k, uint32_t src, uint32_t dst, bool allowe
     if (!k || !cv_compat_has(k, CV_COMPAT_CAN_FASTPATH_FINALIZE))
         return false;
     return (k->fastpath & cv_fastpath_bit(dst)) != 0;
+}
+
+bool cv_same_family(uint32_t src, uint32_t dst)
+{
+    return cv_arch_family(norm(src)) == cv_arch_family(norm(dst));
 }
 
 const char *cv_final_text(uint32_t code)

@@ -29,4 +29,7 @@ CV_MUST uint64_t cv_fastpath_bit(uint32_t dst);
 /* Text of a code, "" for one that has none. */
 const char *cv_final_text(uint32_t code);
 
+/* Are both of one family of machines? Code of one runs on no machine of another, whatever a file says. */
+CV_MUST bool cv_same_family(uint32_t src, uint32_t dst);
+
 #endif

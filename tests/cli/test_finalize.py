@@ -47,6 +47,7 @@ REFUSED = [
     (26, "plain.sm_110.cubin", ["--arch=sm_103"]),
     (26, "plain.sm_103.cubin", ["--arch=sm_100"]),
     (258, "plain.sm_100.cubin", ["--arch=sm_103", "--fastpath-off"]),
+    (258, "plain.sm_100.cubin", ["--arch=sm_103", "--fastpath-off", "--binary-kind=sass"]),
     (258, "plain.sm_100.cubin", ["--arch=sm_103", "--backend=strip"]),
     (258, "plain.sm_100.cubin", ["--binary-kind=sass", "--backend=copy"]),
     (258, "plain.sm_100.cubin", ["--binary-kind=mercury"]),
@@ -130,6 +131,8 @@ def explanations():
     equal((rows[0]["mask"], rows[0]["level"], rows[0]["source"], rows[0]["target"]), (9, 1, "sm_100", "sm_103"), "claims")
     text = cuvet("finalize", "--explain", "--binary-kind=sass", sample("plain.sm_100.cubin")).out
     assert "by backend strip" in text and "mask 0x9" in text, text
+    r = cuvet("finalize", "--explain", "--arch=sm_103", "--fastpath-off", sample("plain.sm_100.cubin"))
+    assert "yes, but the fast path is switched off" in r.out and "CV-FINAL-041" in r.err and "CV-FINAL-013" not in r.err, r.out + r.err
 
 
 WITHOUT_BYTES = (8, 0x70000007, 0x70000009, 0x7000000A, 0x70000015)

@@ -364,6 +364,9 @@ static int cubin(const char *what, const char *value, int argc, char **argv)
     p = memmem(buf, (size_t)n, "turn", 4);
     for (; !strcmp(what, "symbols") && sm != 100 && p; p = memmem(p, (size_t)(n - (p - buf)), "turn", 4))
         memcpy(p, "burn", 4);
+    p = memmem(buf, (size_t)n, "sm_100", 6);
+    for (; !strcmp(what, "named") && sm == 110 && p; p = memmem(p, (size_t)(n - (p - buf)), "sm_100", 6))
+        memcpy(p, "sm_110", 6); /* in the notes as well */
     put(out_name, buf, (size_t)n);
     return 0;
 }

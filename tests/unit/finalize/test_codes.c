@@ -227,6 +227,33 @@ START_TEST(neighbours)
 }
 END_TEST
 
+/* CV-FINAL-040: a file whose level and mask agree that its code runs on another family; without the mask code
+ * would have to be made, within the family it is taken. */
+START_TEST(families)
+{
+    for (unsigned k = 0; k < 2; k++) {
+        cv_final_options o = ff_options(110, k ? CV_KIND_SASS : CV_KIND_NONE);
+
+        o.level_most = 4;
+        ff_load(R100);
+        ff.bytes[ff_claim(6) + 2] = 4;
+        ck_assert_int_eq(ff_run(&o), CUVET_E_REFUSED);
+        ck_assert(ff_said(CV_R_FINAL_NEEDS_CODE));
+        ff.bytes[ff_claim(11) + 4] |= 2;
+        ck_assert_int_eq(ff_run(&o), CUVET_E_REFUSED);
+        ck_assert_int_eq(ff_job.code, CV_FINAL_NO_BACKEND);
+        ck_assert_uint_eq(ff_diag(CV_R_FINAL_FAMILY)->got, 100);
+        ck_assert_uint_eq(ff_diag(CV_R_FINAL_FAMILY)->want, 110);
+        o.fastpath_off = true;
+        ck_assert_int_eq(ff_run(&o), CUVET_E_REFUSED);
+        ck_assert(ff_said(CV_R_FINAL_FAMILY));
+        o.fastpath_off = false;
+        o.target_sm = 103;
+        ck_assert_int_eq(ff_run(&o), CUVET_OK);
+    }
+}
+END_TEST
+
 START_TEST(conflicts)
 {
     static const struct {
@@ -347,6 +374,7 @@ Suite *suite_codes(void)
     tcase_add_checked_fixture(c, ff_setup, ff_teardown);
     tcase_add_loop_test(c, codes, 0, (int)N(ROWS));
     tcase_add_test(c, neighbours);
+    tcase_add_test(c, families);
     tcase_add_test(c, conflicts);
     tcase_add_test(c, phases);
     tcase_add_test(c, suffixes);

@@ -69,7 +69,11 @@ START_TEST(copies)
         ck_assert_int_eq(ff_job.code, differ ? CV_FINAL_OK : CV_FINAL_NOT_NEEDED);
         o.fastpath_off = true;
         ck_assert_int_eq(ff_run(&o) == CUVET_OK, differ == 0);
-        ck_assert_int_eq(ff_said(CV_R_FINAL_NEEDS_CODE), differ != 0);
+        ck_assert_int_eq(ff_said(CV_R_FINAL_FASTPATH_OFF), differ != 0); /* CV-FINAL-041 */
+        ck_assert(!ff_said(CV_R_FINAL_NEEDS_CODE));
+        o.kind = CV_KIND_SASS;
+        ck_assert_int_eq(ff_run(&o) == CUVET_OK, differ == 0);
+        ck_assert_int_eq(ff_said(CV_R_FINAL_FASTPATH_OFF), differ != 0);
     }
 }
 END_TEST

@@ -28,6 +28,7 @@ static cv_ctx x;
 static cuvet_diag last;
 static unsigned n_errors;
 static char said[1 << 17];
+static uint8_t level_most;
 
 static void emit(void *user, const cuvet_diag *d)
 {
@@ -65,6 +66,7 @@ static void setup(void)
     x.emit = emit;
     n_errors = 0;
     said[0] = 0;
+    level_most = 2;
 }
 
 static int entries(const char *path)
@@ -107,7 +109,9 @@ static cuvet_status finalize(const char *path, uint32_t sm, cv_external *e, cv_b
 {
     cv_final_tool tool = { { sizeof(cuvet_compiler), cv_external_compile, e }, keep_log, NULL };
     const cv_backend_use use = { &cv_backend_external, &tool };
-    const cv_final_options o = { .target_sm = sm, .level_most = 2, .backend = &use, .n_backends = 1 };
+    const cv_final_options o = {
+        .target_sm = sm, .level_most = level_most, .backend = &use, .n_backends = 1
+    };
     cuvet_external conf = e->conf;
     cv_final_job j;
     cuvet_status s;
@@ -194,7 +198,7 @@ START_TEST(misbehaves)
 }
 END_TEST
 
-static cuvet_status with(const char *how, cv_block *out, cv_final *code)
+static cuvet_status with_for(uint32_t sm, const char *how, cv_block *out, cv_final *code)
 {
     cv_external e = { .conf = { .deadline_ms = 60000 } };
     char path[128];
@@ -202,9 +206,14 @@ static cuvet_status with(const char *how, cv_block *out, cv_final *code)
 
     snprintf(path, sizeof(path), "%s/%s", dir, how);
     ck_assert_int_eq(symlink(program, path), 0);
-    s = finalize(path, 103, &e, out, code);
+    s = finalize(path, sm, &e, out, code);
     ck_assert_int_eq(unlink(path), 0);
     return s;
+}
+
+static cuvet_status with(const char *how, cv_block *out, cv_final *code)
+{
+    return with_for(103, how, out, code);
 }
 
 static uint64_t number(size_t off, unsigned width)
@@ -252,6 +261,28 @@ START_TEST(same_code)
     want[mask_at()] |= 8;
     ck_assert_int_eq(with("do=cubin", &out, &code), CUVET_OK);
     ck_assert(cv_span_eq(out.span, cv_span_of(want, n_bytes, 0)));
+    cv_block_free(&x, &out);
+}
+END_TEST
+
+/* For another family the generator's own file is the result, whatever its code: the input's .nv.info is about
+ * another machine. */
+START_TEST(other_family)
+{
+    cv_block out = { 0 };
+    cv_final code;
+    size_t level;
+
+    load("corpus/samples/plain.sm_100.rdc.cubin");
+    level = place_of(".nv.compat");
+    while (bytes[level + 1] != 6)
+        level += bytes[level] == 4 ? 4 + number(level + 2, 2) : 4;
+    bytes[level + 2] = 4;
+    memcpy(before, bytes, n_bytes);
+    level_most = 4;
+    ck_assert_int_eq(with_for(110, "do=named", &out, &code), CUVET_OK);
+    ck_assert_uint_eq(cv_u8_at(out.span, 49), 110);
+    ck_assert_uint_eq(cv_u8_at(out.span, mask_at()), bytes[mask_at()]);
     cv_block_free(&x, &out);
 }
 END_TEST
@@ -459,6 +490,7 @@ Suite *suite_external(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, misbehaves, 0, (int)N(ROWS));
     tcase_add_test(t, same_code);
+    tcase_add_test(t, other_family);
     tcase_add_test(t, fields);
     tcase_add_test(t, writes_outside);
     tcase_add_test(t, not_there);
