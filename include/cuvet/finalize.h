@@ -34,12 +34,13 @@ typedef struct cuvet_finalize_options {
     cuvet_form kind;
     cuvet_final_phase phase;
     cuvet_arch_policy policy; /**< CUVET_ARCH_EXACT: code for sm_Na goes to target sm_Na only */
-    bool fastpath_off;        /**< no code is taken as it is for another target */
+    bool fastpath_off;        /**< no code is taken for another target unless it is made again */
     bool self_check;          /**< the backend runs twice and must do the same */
     uint8_t max_level;   /**< levels of opportunistic finalization above it are not believed; 1 to 4, 0: 2 */
     const char *backend; /**< the only one to use: "copy", "strip", "external"; NULL: whichever can */
     uint64_t max_output; /**< bytes of a result; 0: the limit of inputs */
-    bool tool_note;      /**< add a note of our own, with the names below (NULL: ours) */
+    bool tool_note; /**< add a note of our own, with the names below (NULL: ours; without control characters,
+                       and no tool of the vendor nor an empty one: CUVET_E_USAGE) */
     const char *tool, *tool_version;
     const char *tool_command;                    /**< command line in that note; NULL: none */
     void (*trace)(void *user, const char *line); /**< lines in the words of the reference; may be NULL */

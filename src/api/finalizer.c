@@ -67,7 +67,50 @@ static bool same_text(const char *a, const char *b)
         i++;
     return a[i] == b[i];
 }
+
+/* A byte of a note that would end up on somebody's terminal. */
+static bool has_control(const char *text)
+{
+    for (uint64_t i = 0; i < TEXT_MOST && text[i] != 0; i++)
+        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7F)
+            return true;
+    return false;
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+static bool is_word(char c)
+{
+    return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9');
+}
+
+/* Does the text begin with this name, behind blanks, in any case, as a word? */
+static bool is_named(const char *text, const char *name)
+{
+    uint64_t i = 0;
+
+    while (*text == ' ')
+        text++;
+    while (name[i] != 0 && lower(text[i]) == name[i])
+        i++;
+    return name[i] == 0 && !is_word(text[i]);
+}
 CV_BUF_END
+
+/* A note says who made the file: never one of the vendor's tools. */
+static bool is_vendor(const char *text)
+{
+    static const char *const TOOLS[] = { "nvlink",    "ptxas",     "nvcc",     "nvjitlink", "nvjit",
+                                         "fatbinary", "cuobjdump", "nvdisasm", "cicc",      "nvrtc" };
+
+    for (size_t i = 0; i < CV_COUNT(TOOLS); i++)
+        if (is_named(text, CV_ARRAY_GET(TOOLS, i)))
+            return true;
+    return false;
+}
 
 static cuvet_status keep_text(finalizer *k, cv_block *to, const char *text, cv_span *out)
 {
@@ -75,7 +118,7 @@ static cuvet_status keep_text(finalizer *k, cv_block *to, const char *text, cv_s
 
     if (!text)
         return CUVET_OK;
-    if (text_size(text) > TEXT_MOST)
+    if (text_size(text) > TEXT_MOST || has_control(text))
         return CUVET_E_USAGE;
     s = cv_block_copy(&k->x, to, cv_span_of(text, text_size(text), 0));
     if (s == CUVET_OK)
@@ -123,6 +166,9 @@ static cuvet_status configure(finalizer *k, const cuvet_finalize_options *opt)
                                .trace_user = opt->trace_user,
                                .cancel = &k->cancel };
     s = choose_backends(k, opt);
+    /* A note of nobody would be none, and nothing would say so. */
+    if (s == CUVET_OK && opt->tool_note && opt->tool && (opt->tool[0] == 0 || is_vendor(opt->tool)))
+        s = CUVET_E_USAGE;
     if (s == CUVET_OK && opt->tool_note)
         s = keep_text(k, CV_ARRAY_AT(k->text, 0), opt->tool ? opt->tool : "cuvet", &k->o.tool);
     if (s == CUVET_OK && opt->tool_note)

@@ -98,8 +98,7 @@ bool cv_final_prepare_holds(const cv_final_job *j)
            (o->kind == CV_KIND_NONE || (o->kind != never && cv_is_pow2(o->kind)));
 }
 
-/* The form of the file; false: none, or several. */
-static bool kind_of(const cv_elf_header *h, cv_kind *kind)
+bool cv_final_kind_of(const cv_elf_header *h, cv_kind *kind)
 {
     if (h->osabi == CV_OSABI_CUDA) {
         *kind = (cv_kind)(h->flags & 0xFF);
@@ -134,7 +133,7 @@ static cuvet_status judge_header(cv_final_job *j)
     pair = h.osabi == CV_OSABI_CUDA ? CV_ABI_CUDA : CV_ABI_LEGACY;
     if (h.osabi != CV_OSABI_CUDA && h.osabi != CV_OSABI_LEGACY)
         return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_FINAL_ABI, at + 7, h.osabi, h.abiversion);
-    if (!kind_of(&h, &j->in_kind))
+    if (!cv_final_kind_of(&h, &j->in_kind))
         return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_FINAL_KIND, at + header_at(CV_EH_FLAGS), h.flags & 0xFF,
                                CV_KIND_CAPMERC);
     if (h.type != CV_ELF_REL && h.type != CV_ELF_EXEC)
@@ -165,11 +164,11 @@ static cuvet_status judge_kinds(cv_final_job *j)
         out = j->o->phase == CV_PHASE_PRELINK ? CV_KIND_SASS : in;
     j->out_kind = out;
     if (j->n_capsules != 0 && in != CV_KIND_CAPMERC)
-        return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_FINAL_KIND, at, in, CV_KIND_CAPMERC);
+        return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_FINAL_PHASE, at, in, CV_KIND_CAPMERC);
     if (in == CV_KIND_MERCURY && out == CV_KIND_MERCURY)
         return cv_final_refuse(j, CV_FINAL_ARCH, CV_R_FINAL_SAME_MERCURY, at, in, out);
     if (in == CV_KIND_SASS && j->o->phase == CV_PHASE_POSTLINK)
-        return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_FINAL_KIND, at, in, CV_KIND_CAPMERC);
+        return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_FINAL_PHASE, at, in, CV_KIND_CAPMERC);
     if (in == CV_KIND_SASS && out != CV_KIND_SASS)
         return cv_final_refuse(j, CV_FINAL_UPLIFT, CV_R_FINAL_UPLIFT, at, in, out);
     return CUVET_OK;

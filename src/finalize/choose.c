@@ -188,7 +188,8 @@ cuvet_status cv_final_transform(cv_final_job *j)
     if (s == CUVET_OK && j->o->self_check)
         s = run_again(j);
     if (s == CUVET_OK && j->cubin.sm != j->dst_sm && !j->said.code_changed)
-        cv_report(j->x, CV_R_FINAL_FASTPATH, flags_at(j), 4, j->cubin.sm, j->dst_sm);
+        cv_report(j->x, j->said.runs_there ? CV_R_FINAL_SAME_MADE : CV_R_FINAL_FASTPATH, flags_at(j), 4,
+                  j->cubin.sm, j->dst_sm);
     if (s == CUVET_OK && j->use.backend == &cv_backend_strip)
         cv_report(j->x, CV_R_FINAL_STRIPPED, flags_at(j), 4, j->n_capsules, 0);
     return s;

@@ -76,6 +76,18 @@ static bool claims_same(const cv_final_same *q, cv_span own, cv_span other)
            cv_span_eq(back, cv_span_tail(other, cv_sat_add(a->fastpath_at, n)));
 }
 
+/* A code section that was made again. */
+static bool count(cv_ctx *x, const cv_final_same *q, cv_span own, cv_span other)
+{
+    if (!cv_work(x, own.len / 16 + 1, own.off))
+        return false;
+    if (q->tally) {
+        q->tally->code++;
+        q->tally->other += !cv_span_eq(own, other);
+    }
+    return true;
+}
+
 bool cv_final_section_same(cv_ctx *x, const cv_final_same *q, uint64_t i, uint64_t k)
 {
     const cv_elf_section *a = &cv_cubin_sec(q->a, i)->h, *b = &cv_cubin_sec(q->b, k)->h;
@@ -85,7 +97,7 @@ bool cv_final_section_same(cv_ctx *x, const cv_final_same *q, uint64_t i, uint64
     if (a->type != b->type || a->flags != b->flags || a->align != b->align || a->entsize != b->entsize)
         return false;
     if (q->made_again && cv_final_part(q->a, i) == CV_PART_CODE)
-        return true;
+        return count(x, q, own, other);
     body = new_body(q, k);
     if (body)
         own = cv_builder_span(&body->bytes);

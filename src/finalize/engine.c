@@ -112,10 +112,22 @@ static void tell(const cv_final_job *j, const char *text, const char *name)
     j->o->trace(j->o->trace_user, line);
 }
 
+/* The form that will come out, as far as options and header say it. */
+static cv_kind form_to_be(const cv_final_job *j)
+{
+    cv_kind out = j->o->kind;
+    cv_elf_header h;
+
+    if (out == CV_KIND_NONE && j->o->phase != CV_PHASE_PRELINK && cv_elf_peek(j->in, &h) &&
+        !cv_final_kind_of(&h, &out))
+        return CV_KIND_NONE;
+    return out;
+}
+
 static void tell_begin(const cv_final_job *j)
 {
     bool post = j->o->phase == CV_PHASE_POSTLINK, alone = j->o->phase == CV_PHASE_ALONE;
-    cv_kind out = j->o->kind;
+    cv_kind out = form_to_be(j);
     const char *flags = out == CV_KIND_CAPMERC   ? "Flags [ 1 | 0 ]"
                         : out == CV_KIND_MERCURY ? "Flags [ 0 | 1 ]"
                                                  : "Flags [ 0 | 0 ]";

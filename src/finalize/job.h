@@ -113,6 +113,8 @@ CV_MUST cuvet_status cv_final_prepare(cv_final_job *j);
 CV_MUST bool cv_final_prepare_holds(const cv_final_job *j);
 CV_MUST cuvet_status cv_final_admit(cv_final_job *j);
 CV_MUST bool cv_final_admit_holds(const cv_final_job *j);
+/* The form of a file; false: none, or several. */
+CV_MUST bool cv_final_kind_of(const cv_elf_header *h, cv_kind *kind);
 /* Examine an image; errors are told apart by the code that they amount to. */
 CV_MUST cuvet_status cv_final_examine(cv_final_job *j, cv_cubin *c, cv_span image);
 /* choose.c */
@@ -142,13 +144,18 @@ CV_MUST cuvet_status cv_final_verify(cv_final_job *j);
  * any case, their contents too unless made_again. @return OK, or the status of what was reported, with *code
  * set.
  */
+typedef struct cv_final_tally {
+    uint64_t code, other; /* code sections; those of them whose bytes are others */
+} cv_final_tally;
+
 typedef struct cv_final_same {
     const cv_cubin *a, *b;
     const cv_final_bodies *bodies;
     bool stripped, made_again;
     uint32_t
         runs_on; /* the mask of b says that its code runs on this machine, that of a may not; 0: the same */
-    uint64_t null_symbol; /* symbol of a that may be an empty entry in b; 0: none */
+    cv_final_tally *tally; /* of code that was made again; may be NULL */
+    uint64_t null_symbol;  /* symbol of a that may be an empty entry in b; 0: none */
     uint64_t key[2];
 } cv_final_same;
 CV_MUST cuvet_status cv_final_compare(cv_ctx *x, const cv_final_same *q, cv_final *code);

@@ -38,11 +38,13 @@ static cuvet_status check_copy(cv_final_job *j)
 cuvet_status cv_final_verify(cv_final_job *j)
 {
     bool stripped = j->in_kind == CV_KIND_CAPMERC && j->out_kind == CV_KIND_SASS;
+    cv_final_tally tally = { 0 };
     cv_final_same q = { .a = &j->cubin,
                         .b = &j->result,
                         .stripped = stripped,
                         .bodies = &j->bodies,
                         .made_again = j->said.code_changed,
+                        .tally = &tally,
                         .runs_on = j->said.runs_there ? j->dst_sm : 0,
                         .key = { CV_ARRAY_GET(j->o->key, 0), CV_ARRAY_GET(j->o->key, 1) } };
     cv_final code = CV_FINAL_OK;
@@ -59,6 +61,9 @@ cuvet_status cv_final_verify(cv_final_job *j)
     if (stripped && !q.made_again)
         q.null_symbol = cv_final_cap_symbol(&j->cubin, &j->part);
     s = cv_final_compare(j->x, &q, &code);
+    if (s == CUVET_OK && q.made_again)
+        cv_report(j->x, CV_R_FINAL_MADE, j->in.off + cv_elf_ehdr_at(false, CV_EH_FLAGS), 4, tally.other,
+                  tally.code);
     if (s != CUVET_OK && j->code == CV_FINAL_OK)
         j->code = code;
     return s;

@@ -195,6 +195,40 @@ START_TEST(queries)
 }
 END_TEST
 
+/* A note is never in the name of one of the vendor's tools, never of nobody, and has no control characters.
+ */
+START_TEST(bad_names)
+{
+    static const char *const TOOLS[] = { "",           "nvlink",    "NVLINK",    "ptxas",     "nvcc",
+                                         "cicc",       "nvJitLink", "nvJIT API", "nvlink 13", "fatbinary",
+                                         "nvlink.exe", "cuobjdump", "nvdisasm",  " ptxas",    "mine\n",
+                                         "\x1b[2J",    "a\x7f" };
+    static const char *const GOOD[] = { "cuvet", "nvlinker", "not nvlink", "ptxas2", "M\xc3\xbcller" };
+    cuvet_finalize_options o = options(103, CUVET_FORM_SAME);
+    cuvet_finalizer f;
+
+    o.tool_note = true;
+    for (size_t i = 0; i < sizeof(TOOLS) / sizeof(TOOLS[0]); i++) {
+        o.tool = TOOLS[i];
+        ck_assert_msg(cuvet_finalizer_create(ctx, &o, &f) == CUVET_E_USAGE, "%zu", i);
+    }
+    for (size_t i = 0; i < sizeof(GOOD) / sizeof(GOOD[0]); i++) {
+        o.tool = GOOD[i];
+        f = make(o);
+        ck_assert_int_eq(cuvet_finalizer_destroy(ctx, &f), CUVET_OK);
+    }
+    o.tool = NULL;
+    o.tool_version = "1\t";
+    ck_assert_int_eq(cuvet_finalizer_create(ctx, &o, &f), CUVET_E_USAGE);
+    o.tool_version = NULL;
+    o.tool_command = "x\x01";
+    ck_assert_int_eq(cuvet_finalizer_create(ctx, &o, &f), CUVET_E_USAGE);
+    o.tool_note = false; /* not asked for: not looked at */
+    o.tool = "nvlink";
+    f = make(o);
+}
+END_TEST
+
 /* Names given for the note are copied, and written. */
 START_TEST(names)
 {
@@ -272,6 +306,7 @@ Suite *suite_finalizer(void)
     tcase_add_test(c, explanations);
     tcase_add_test(c, queries);
     tcase_add_test(c, names);
+    tcase_add_test(c, bad_names);
     tcase_add_test(c, cancelled);
     tcase_add_test(c, files);
     suite_add_tcase(s, c);

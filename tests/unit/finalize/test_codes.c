@@ -165,7 +165,7 @@ static const row ROWS[] = {
       CV_R_FINAL_NEEDS_CODE, FLAGS },
     { "to Mercury", C100, NULL, 0, 0, 0, 0, CV_KIND_MERCURY, CV_FINAL_NO_BACKEND, CV_R_FINAL_NEEDS_DECODER,
       FLAGS },
-    { "capsules marked as Mercury", R100, NULL, FLAGS, 1, 1, 0, CV_KIND_SASS, CV_FINAL_TYPE, CV_R_FINAL_KIND,
+    { "capsules marked as Mercury", R100, NULL, FLAGS, 1, 1, 0, CV_KIND_SASS, CV_FINAL_TYPE, CV_R_FINAL_PHASE,
       FLAGS },
     { "from Mercury", "plain.sm_90.rdc.cubin", NULL, FLAGS, 1, 1, 0, CV_KIND_SASS, CV_FINAL_NO_BACKEND,
       CV_R_FINAL_NEEDS_ENCODER, FLAGS },
@@ -291,7 +291,7 @@ START_TEST(phases)
     o.phase = CV_PHASE_POSTLINK;
     ck_assert_int_eq(ff_run(&o), CUVET_E_REFUSED);
     ck_assert_int_eq(ff_job.code, CV_FINAL_TYPE);
-    ck_assert(ff_said(CV_R_FINAL_KIND));
+    ck_assert(ff_said(CV_R_FINAL_PHASE));
     o.phase = CV_PHASE_PRELINK;
     ck_assert_int_eq(ff_run(&o), CUVET_OK);
     ck_assert_int_eq(ff_job.code, CV_FINAL_NOT_NEEDED);

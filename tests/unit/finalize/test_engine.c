@@ -378,7 +378,7 @@ START_TEST(traces)
     o.trace = on_trace;
     ff_load("plain.sm_100.cubin");
     ck_assert_int_eq(ff_run(&o), CUVET_OK);
-    ck_assert_str_eq(trace, "FNLZR: Input ELF: sample\nFNLZR: Flags [ 0 | 0 ]\nFNLZR: Starting sample\n"
+    ck_assert_str_eq(trace, "FNLZR: Input ELF: sample\nFNLZR: Flags [ 1 | 0 ]\nFNLZR: Starting sample\n"
                             "FNLZR: Ending sample\n");
     trace[0] = 0;
     o.phase = CV_PHASE_POSTLINK;

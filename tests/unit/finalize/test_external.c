@@ -25,7 +25,7 @@ static char dir[64], nest[80], program[PATH_MAX];
 static uint8_t bytes[MAX_FILE], before[MAX_FILE];
 static size_t n_bytes;
 static cv_ctx x;
-static cuvet_diag last;
+static cuvet_diag last, note; /* the last error; the last note of the finalizer */
 static unsigned n_errors;
 static char said[1 << 17];
 static uint8_t level_most;
@@ -37,6 +37,8 @@ static void emit(void *user, const cuvet_diag *d)
         last = *d;
         n_errors++;
     }
+    if (d->rule == CV_R_FINAL_FASTPATH || d->rule == CV_R_FINAL_SAME_MADE || d->rule == CV_R_FINAL_MADE)
+        note = *d;
 }
 
 static void keep_log(void *user, const char *log)
@@ -65,6 +67,7 @@ static void setup(void)
     cv_ctx_init(&x, NULL, &lim);
     x.emit = emit;
     n_errors = 0;
+    note = (cuvet_diag){ 0 };
     said[0] = 0;
     level_most = 2;
 }
@@ -261,6 +264,9 @@ START_TEST(same_code)
     want[mask_at()] |= 8;
     ck_assert_int_eq(with("do=cubin", &out, &code), CUVET_OK);
     ck_assert(cv_span_eq(out.span, cv_span_of(want, n_bytes, 0)));
+    ck_assert_int_eq(note.rule, CV_R_FINAL_SAME_MADE); /* CV-FINAL-042 */
+    ck_assert_uint_eq(note.got, 100);
+    ck_assert_uint_eq(note.want, 103);
     cv_block_free(&x, &out);
 }
 END_TEST
@@ -281,6 +287,9 @@ START_TEST(other_family)
     memcpy(before, bytes, n_bytes);
     level_most = 4;
     ck_assert_int_eq(with_for(110, "do=named", &out, &code), CUVET_OK);
+    ck_assert_int_eq(note.rule, CV_R_FINAL_MADE); /* CV-FINAL-043: none of its functions */
+    ck_assert_uint_eq(note.got, 0);
+    ck_assert_uint_ge(note.want, 1);
     ck_assert_uint_eq(cv_u8_at(out.span, 49), 110);
     ck_assert_uint_eq(cv_u8_at(out.span, mask_at()), bytes[mask_at()]);
     cv_block_free(&x, &out);
@@ -475,6 +484,9 @@ START_TEST(real)
                   n_errors ? cuvet_rule_get(last.rule)->id : "-", said);
     ck_assert_uint_eq(cv_u8_at(out.span, 49), 103);
     ck_assert_uint_eq(cv_u8_at(out.span, 48), CV_KIND_CAPMERC);
+    ck_assert_int_eq(note.rule, CV_R_FINAL_MADE);
+    ck_assert_uint_ge(note.got, 1);
+    ck_assert_uint_le(note.got, note.want);
     ck_assert(!cv_span_eq(cv_span_tail(out.span, 64), cv_span_of(bytes + 64, n_bytes - 64, 0)));
     cv_block_free(&x, &out);
 }
