@@ -5,15 +5,17 @@
 
 #include "link/names.h"
 
-enum { PIC_BANK = 4 };
+enum { PIC_BANK = 4, INSN = 16 };
 
-/* What is no code and does not come with it. Of the constant banks that belong to one function only that of
- * the parameters: the others, and the bank of addresses, hold what a code generator wants to have there. */
+/* What is no code and does not come with it: data, and the claims of the file. Of the constant banks that
+ * belong to one function only that of the parameters: the others, and the bank of addresses, hold what a code
+ * generator wants to have there. */
 bool cv_final_stays_again(const cv_cubin *c, uint64_t i)
 {
     const cv_sec *s = cv_cubin_sec(c, i);
 
     switch ((unsigned)s->role) {
+    case CV_ROLE_COMPAT:
     case CV_ROLE_GLOBAL:
     case CV_ROLE_GLOBAL_INIT: return true;
     case CV_ROLE_CONSTANT: return s->bank != PIC_BANK;
@@ -120,7 +122,8 @@ static void say(const cv_cubin *c, uint64_t section, const cv_elf_reloc *r, uint
 
     cv_elf_read_symbol(c->symtab, false, r->sym, &y);
     if (cv_final_part(c, target) == CV_PART_CODE)
-        own = cv_final_in_section(&y) && cv_cubin_shndx(c, false, r->sym, &y) == target;
+        own = cv_final_in_section(&y) && cv_cubin_shndx(c, false, r->sym, &y) == target &&
+              (uint64_t)r->addend < cv_cubin_sec(c, target)->h.size && r->addend % INSN == 0;
     else
         key[0] ^= r->off;
     key[0] ^= (uint64_t)r->type << 48;

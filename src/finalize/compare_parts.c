@@ -76,6 +76,20 @@ static bool claims_same(const cv_final_same *q, cv_span own, cv_span other)
            cv_span_eq(back, cv_span_tail(other, cv_sat_add(a->fastpath_at, n)));
 }
 
+/* .nv.compat of code that was made again: its mask may say less, for it was about other code. */
+static bool claims_again(const cv_final_same *q, cv_span own, cv_span other)
+{
+    const cv_compat *a = &q->a->claims, *b = &q->b->claims;
+    uint64_t at = a->fastpath_at, n = sizeof(a->fastpath);
+    cv_span front = own, front_of_other = other;
+
+    if (!cv_compat_has(a, CV_COMPAT_CAN_FASTPATH_FINALIZE))
+        return cv_span_eq(own, other);
+    front.len = front_of_other.len = at;
+    return b->fastpath_at == at && (b->fastpath & ~a->fastpath) == 0 && cv_span_eq(front, front_of_other) &&
+           cv_span_eq(cv_span_tail(own, cv_sat_add(at, n)), cv_span_tail(other, cv_sat_add(at, n)));
+}
+
 /* A code section that was made again. */
 static bool count(cv_ctx *x, const cv_final_same *q, cv_span own, cv_span other)
 {
@@ -105,6 +119,8 @@ bool cv_final_section_same(cv_ctx *x, const cv_final_same *q, uint64_t i, uint64
         return false;
     if (cv_elf_type_is_reloc(a->type))
         return relocs_same(x, q, i, k);
+    if (q->made_again && cv_cubin_sec(q->a, i)->role == CV_ROLE_COMPAT)
+        return claims_again(q, own, other);
     if (q->runs_on != 0 && cv_cubin_sec(q->a, i)->role == CV_ROLE_COMPAT)
         return claims_same(q, own, other);
     return cv_span_eq(own, other);

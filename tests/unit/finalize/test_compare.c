@@ -241,6 +241,33 @@ static void ref_of_own(void)
     memcpy(first.bytes + at, ff.bytes + at, 24);
     ff_put(at + 16, 8, 0x40);
 }
+static void ref_of_own_outside(void)
+{
+    ref_of_own();
+    ff_put(ff_body(".rela.text.") + 16, 8, 0x400);
+}
+static void ref_of_own_odd(void)
+{
+    ref_of_own();
+    ff_put(ff_body(".rela.text.") + 16, 8, 0x44);
+}
+static void claims_more(void)
+{
+    ff.bytes[ff_claim(11) + 4] |= 2;
+}
+static void claims_less(void)
+{
+    ff.bytes[ff_claim(11) + 4] = 0;
+}
+static void claims_level(void)
+{
+    ff.bytes[ff_claim(6) + 2] = 2;
+}
+static void claims_level_no_mask(void)
+{
+    ff.bytes[ff_claim(11) + 1] = first.bytes[ff_claim(11) + 1] = 0x7E;
+    claims_level();
+}
 static void data_byte(void)
 {
     flip(ff_body(".nv.global.init") + 9);
@@ -318,6 +345,12 @@ static const struct row AGAINS[] = {
     { "place in code", ref_place, AGAIN, CV_FINAL_OK, CV_R_FINAL_OUTPUT_CONTENT },
     { "one more", ref_one_more, AGAIN, CV_FINAL_CHECK_RELOC, CV_R_FINAL_ADDED },
     { "place in itself", ref_of_own, AGAIN, CV_FINAL_OK, CV_R_FINAL_OUTPUT_CONTENT },
+    { "place behind itself", ref_of_own_outside, AGAIN, CV_FINAL_CHECK_RELOC, CV_R_FINAL_LOST },
+    { "place in an instruction", ref_of_own_odd, AGAIN, CV_FINAL_CHECK_RELOC, CV_R_FINAL_LOST },
+    { "one machine more", claims_more, AGAIN, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_CONTENT },
+    { "no other machine", claims_less, AGAIN, CV_FINAL_OK, CV_R_FINAL_OUTPUT_CONTENT },
+    { "level", claims_level, AGAIN, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_CONTENT },
+    { "level, no mask", claims_level_no_mask, AGAIN, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_CONTENT },
     { "data", data_byte, AGAIN, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_CONTENT },
     { "constants", bank_byte, AGAIN, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_CONTENT },
     { "parameters", parameters_byte, AGAIN, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_CONTENT },
