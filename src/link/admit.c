@@ -98,12 +98,13 @@ static bool is_reserved(const cv_link *l, const cv_isym *s)
 }
 
 /* Nobody else can define what is local; a local symbol that was taken back has no type. An object is one of
- * those that the driver or the linker provides (libcudadevrt names .nv.ptx.const0.size so). */
+ * those that the driver or the linker provides (libcudadevrt names .nv.ptx.const0.size so, with another type
+ * in what a relocatable link made of it). */
 static bool is_nobody(const cv_isym *s)
 {
     unsigned type = cv_l_type(s), bind = cv_l_bind(s);
 
-    return !s->defined && type != CV_STT_OBJECT &&
+    return !s->defined && type != CV_STT_OBJECT && !cv_l_is_nowhere(s) &&
            (bind == CV_STB_WEAK || (bind == CV_STB_LOCAL && type != CV_STT_NOTYPE));
 }
 

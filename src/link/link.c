@@ -146,7 +146,7 @@ void cv_link_begin(cv_link *l, cv_ctx *x, const cv_link_options *o)
     l->o = *o;
     cv_names_init(&l->names, CV_ARRAY_GET(o->key, 0), CV_ARRAY_GET(o->key, 1));
     l->tkinfo = l->cuinfo = l->info = l->compat = l->callgraph = l->prototype = l->action = l->debug_shared =
-        l->frames = CV_NONE;
+        l->frames = l->bank3 = CV_NONE;
     CV_ARRAY_SET(l->lines, 0, CV_NONE);
     CV_ARRAY_SET(l->lines, 1, CV_NONE);
     l->shstrtab = l->strtab = l->symtab = l->symtab_shndx = CV_NONE;

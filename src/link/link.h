@@ -272,7 +272,7 @@ typedef struct cv_link {
     cv_u32s order;                       /* osecs of the output by index */
     cv_u32s sym_order;                   /* osyms of the output by index, from 1 */
     cv_id empty;                         /* the name without a letter */
-    cv_id tkinfo, cuinfo, info, compat, callgraph, prototype, action, debug_shared, frames;
+    cv_id tkinfo, cuinfo, info, compat, callgraph, prototype, action, debug_shared, frames, bank3;
     cv_id lines[2]; /* .debug_line, .nv_debug_line_sass where they were made anew */
     uint64_t n_proto_nodes;
     uint64_t program_first, program_n; /* records of .nv.info */

@@ -219,8 +219,13 @@ static bool resolve(const job *j, bool *kept)
         field(j->f, 0, bits, cv_wrap_add(cv_l_isec(j->l, j->s->sec)->base, j->addend), !j->rela);
         return true;
     }
-    if (cv_l_is_nowhere(j->s)) /* the reference linker writes all ones, whoever asks */
-        return cv_link_field(j->f, type, CV_LINK_OFFSET, cv_wrap_add(UINT64_MAX, j->addend), 0, !j->rela);
+    if (cv_link_is_bank_size(j->l, j->s) && j->l->o.relocatable && !j->l->o.compat) {
+        *kept = true; /* the bank may grow */
+        return true;
+    }
+    if (cv_l_is_nowhere(j->s))
+        return cv_link_field(j->f, type, CV_LINK_OFFSET, cv_wrap_add(cv_link_nowhere(j->l, j->s), j->addend),
+                             0, !j->rela);
     if (is_address(type) && !cv_l_is_shared(j->s)) {
         *kept = true;
         return true;

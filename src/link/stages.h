@@ -92,6 +92,10 @@ CV_MUST cuvet_status cv_link_reread(cv_link *l); /* reread.c: the file, by the r
 CV_MUST bool cv_link_is_kernel(const cv_lfn *f);
 /* Is a symbol left out of the output? */
 CV_MUST bool cv_link_drops(const cv_link *l, cv_id osym);
+/* What stands in for a variable that is nowhere: the size of bank 3 for the symbol named so, else all ones.
+ */
+CV_MUST bool cv_link_is_bank_size(const cv_link *l, const cv_isym *s);
+CV_MUST uint64_t cv_link_nowhere(const cv_link *l, const cv_isym *s);
 CV_MUST cuvet_status cv_link_shared(cv_link *l);         /* shared.c: shared memory */
 CV_MUST cuvet_status cv_link_shared_partial(cv_link *l); /* … of a relocatable link */
 CV_MUST cuvet_status cv_link_propagate(cv_link *l);      /* propagate.c: registers, barriers, stack */
@@ -174,7 +178,8 @@ static inline bool cv_l_is_shared(const cv_isym *s)
 {
     return cv_l_type(s) == CV_STT_CUDA_OBJECT && (s->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
 }
-/* A variable of this file that is not in this file: libcudadevrt has one, .nv.ptx.const0.size. */
+/* A variable of this file that is not in this file: libcudadevrt has one, .nv.ptx.const0.size. Nobody asks
+ * what is at its place: the linker's number for it goes into the code (cv_link_nowhere). */
 static inline bool cv_l_is_nowhere(const cv_isym *s)
 {
     return s->index != 0 && cv_l_bind(s) == CV_STB_LOCAL && !s->defined &&

@@ -43,6 +43,16 @@ static void undefined(const cv_link *l, cv_osym *y)
         y->value = s->value;
 }
 
+bool cv_link_is_bank_size(const cv_link *l, const cv_isym *s)
+{
+    return cv_l_is_nowhere(s) && cv_span_eq_str(cv_l_text(l, s->name), ".nv.ptx.const0.size");
+}
+
+uint64_t cv_link_nowhere(const cv_link *l, const cv_isym *s)
+{
+    return l->bank3 != CV_NONE && cv_link_is_bank_size(l, s) ? cv_l_osec(l, l->bank3)->size : UINT64_MAX;
+}
+
 static void shared_value(const cv_link *l, cv_osym *y, const cv_isym *w)
 {
     y->value = w->placed ? w->shared_off : 0;
@@ -65,7 +75,7 @@ static void defined(const cv_link *l, cv_osym *y)
         return;
     }
     if (cv_l_is_nowhere(w)) {
-        y->value = UINT64_MAX;
+        y->value = cv_link_nowhere(l, w);
         y->info = CV_STB_LOCAL << 4 | CV_STT_CUDA_OBJECT;
         return;
     }
@@ -92,6 +102,7 @@ static void defined(const cv_link *l, cv_osym *y)
 void cv_link_values(cv_link *l)
 {
     l->debug_shared = cv_l_find_osec(l, ".nv_debug.shared", l->empty);
+    l->bank3 = cv_l_find_osec(l, ".nv.constant3", l->empty);
     for (cv_id i = 0; i < l->osym.n; i++) {
         cv_osym *y = cv_l_osym(l, i);
 

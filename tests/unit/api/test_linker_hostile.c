@@ -284,6 +284,69 @@ START_TEST(debug_shared)
 }
 END_TEST
 
+/* A local variable that is nowhere, as in libcudadevrt; what the code gets for it, after a relocatable link
+ * first (1: cuvet's own form, 2: the reference's) or without (0). */
+static void nowhere(const char *name, unsigned partial, uint64_t *value, uint64_t *bank)
+{
+    static lc_object whole;
+    cuvet_linker_options o = lc_options(CASES);
+    cuvet_link_result r;
+    cuvet_linker l;
+    lc_section s;
+    size_t at;
+    unsigned i;
+
+    load("const_multi");
+    at = symbol(&object[0], "__nv_static_26__4e1471d3_10_const_a_cu_ca_cstat", NULL);
+    s = lc_section_of(object[0].bytes, lc_find_section(object[0].bytes, ".symtab", &i).link);
+    memcpy(object[0].bytes + s.off + lc_number(object[0].bytes, at + NAME, 4), name, strlen(name) + 1);
+    lc_put(&object[0], at + INFO, 2, 0x101);
+    lc_put(&object[0], at + SHNDX, 2, 0);
+    lc_put(&object[0], at + VALUE, 8, 0);
+    if (partial != 0) {
+        o.relocatable = true;
+        o.exact_relocatable = partial == 2;
+    }
+    lc_forget();
+    for (unsigned last = partial == 0;; last++) {
+        l = lc_linker(&o);
+        for (i = 0; i < current->n && !(last && partial); i++)
+            ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, object[i].bytes, object[i].n, "object"), CUVET_OK);
+        if (last && partial)
+            ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, whole.bytes, whole.n, "object"), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
+        if (last)
+            break;
+        whole.n = (size_t)r.n;
+        ck_assert_uint_le(whole.n, sizeof(whole.bytes));
+        memcpy(whole.bytes, r.bytes, whole.n);
+        *value = lc_number(whole.bytes, symbol(&whole, name, NULL) + VALUE, 8);
+        ck_assert_uint_eq(lc_number(whole.bytes, symbol(&whole, name, NULL) + INFO, 2), 0x10D);
+        ck_assert_uint_eq(*value, strstr(name, "const0")
+                                      ? lc_find_section(whole.bytes, ".nv.constant3", &i).size
+                                      : UINT64_MAX);
+        o.relocatable = o.exact_relocatable = false;
+        lc_end(l);
+    }
+    *value = lc_number(r.bytes, lc_find_section(r.bytes, ".text._Z3kcaPdi", &i).off + 0xB0 + 4, 2);
+    *bank = lc_find_section(r.bytes, ".nv.constant3", &i).size;
+    lc_end(l);
+}
+
+START_TEST(bank_size)
+{
+    uint64_t value, bank;
+
+    for (unsigned partial = 0; partial < 3; partial++) {
+        nowhere(".nv.ptx.const0.size", partial, &value, &bank);
+        ck_assert_uint_eq(value, bank); /* as the reference */
+        nowhere(".nv.ptx.const1.size", partial, &value, &bank);
+        ck_assert_uint_eq(value, 0xFFFF);
+    }
+}
+END_TEST
+
 Suite *suite_linker_hostile(void)
 {
     Suite *s = suite_create("linker hostile");
@@ -293,6 +356,7 @@ Suite *suite_linker_hostile(void)
     tcase_add_test(t, aliases);
     tcase_add_test(t, names);
     tcase_add_test(t, places);
+    tcase_add_test(t, bank_size);
     tcase_add_test(t, extents);
     tcase_add_test(t, frames);
     tcase_add_test(t, shared_variables);
