@@ -220,45 +220,33 @@ static bool find_below(describer *d, cv_id k, kernel_facts *f)
     return ok;
 }
 
-/* With a single kernel the reference collects the list anew: undefined callees of each function first. */
-static bool list_direct(describer *d, cv_id k)
+/* With a single kernel the reference collects the list anew, from all functions that stay, reached or not, in
+ * the order of their records; what comes later is put in front. */
+static bool list_all(describer *d)
 {
     cv_link *l = d->l;
-    cv_u32s todo = { 0 };
-    bool ok = cv_u32s_push(&l->x->mem, &todo, k);
+    cv_keys order = { 0 };
+    bool ok = true;
 
-    cv_d_new_list(d);
-    l->stamp++;
-    cv_l_fn(l, k)->mark = l->stamp;
-    while (todo.n && ok) {
-        cv_id g = *cv_u32s_at(&todo, todo.n - 1), e;
-        uint64_t first = --todo.n;
+    for (cv_id i = 0; i < l->fn.n && ok; i++) {
+        const cv_lfn *g = cv_l_fn(l, i);
 
-        for (e = cv_l_fn(l, g)->calls; e != CV_NONE && ok; e = cv_edges_at(&l->edge, e)->next) {
-            const cv_lfn *h = cv_l_fn(l, cv_edges_at(&l->edge, e)->to);
-
-            if (h->def == CV_NONE && h->sym != CV_NONE)
-                ok = list_once(d, h->sym);
-        }
-        /* depth first, in the order of the list: pushed backwards */
-        for (e = cv_l_fn(l, g)->calls; e != CV_NONE && ok; e = cv_edges_at(&l->edge, e)->next) {
-            cv_id to = cv_edges_at(&l->edge, e)->to;
-
-            if (cv_l_fn(l, to)->def != CV_NONE && cv_l_fn(l, to)->mark != l->stamp)
-                ok = cv_u32s_push(&l->x->mem, &todo, to);
-        }
-        for (uint64_t a = first, b = todo.n; b > a + 1; a++, b--) {
-            uint32_t t = *cv_u32s_at(&todo, a);
-
-            *cv_u32s_at(&todo, a) = *cv_u32s_at(&todo, b - 1);
-            *cv_u32s_at(&todo, b - 1) = t;
-        }
-        while (todo.n && cv_l_fn(l, *cv_u32s_at(&todo, todo.n - 1))->mark == l->stamp)
-            todo.n--;
-        if (todo.n)
-            cv_l_fn(l, *cv_u32s_at(&todo, todo.n - 1))->mark = l->stamp;
+        if (g->def != CV_NONE && g->live && g->has_info)
+            ok = cv_keys_push(
+                &l->x->mem, &order,
+                (cv_key){ .key = cv_l_isec(l, cv_l_isym(l, g->def)->sec)->info_sec, .index = i });
     }
-    cv_u32s_free(&l->x->mem, &todo);
+    cv_keys_sort(&order);
+    cv_d_new_list(d);
+    for (uint64_t i = 0; i < order.n && ok; i++)
+        ok = cv_d_list_kept(d, cv_l_fn(l, (cv_id)cv_keys_at(&order, i)->index));
+    cv_keys_free(&l->x->mem, &order);
+    for (uint64_t a = 0, b = d->list.n; b > a + 1; a++, b--) {
+        uint32_t t = *cv_u32s_at(&d->list, a);
+
+        *cv_u32s_at(&d->list, a) = *cv_u32s_at(&d->list, b - 1);
+        *cv_u32s_at(&d->list, b - 1) = t;
+    }
     return ok;
 }
 
@@ -272,7 +260,9 @@ bool cv_d_find_facts(describer *d, cv_id k, kernel_facts *f)
     cv_d_new_list(d);
     ok = cv_d_list_kept(d, fn) && find_below(d, k, f);
     own = d->list.n;
-    for (uint64_t i = 0; i < f->below.n && ok; i++) {
+    if (ok && d->n_kernels == 1)
+        ok = list_all(d);
+    for (uint64_t i = 0; i < f->below.n && ok && d->n_kernels != 1; i++) {
         uint64_t g = cv_keys_at(&f->below, i)->index;
 
         ok = !(*cv_u8s_at(&d->tells, g) & CV_D_KEEPS) || cv_d_list_kept(d, cv_l_fn(l, g));
@@ -280,7 +270,9 @@ bool cv_d_find_facts(describer *d, cv_id k, kernel_facts *f)
     f->own_externs = has_externs(l, fn);
     f->grown = d->list.n != own;
     f->in_place = f->own_externs && !(d->n_kernels == 1 && f->grown);
-    if (ok && d->n_kernels == 1 && f->grown)
-        ok = list_direct(d, k);
+    if (ok && d->n_kernels == 1 && !f->grown) { /* its own, in its own order */
+        cv_d_new_list(d);
+        ok = cv_d_list_kept(d, fn);
+    }
     return ok;
 }
