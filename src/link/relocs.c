@@ -61,13 +61,20 @@ static cuvet_status make(cv_link *l, const table *t, cv_id name, cv_id *out)
     return CUVET_OK;
 }
 
-/* A debug record of a function that lost against an earlier input: its address is of nobody. */
+/* A frame or a row of lines of a function that lost against an earlier input: its address is of nobody. Other
+ * debug data stays, and names the function that won. */
 static bool is_orphan(const cv_link *l, const table *t, const cv_isym *s)
 {
+    static const char *const NAMES[] = { ".debug_frame", ".debug_line", ".nv_debug_line_sass" };
+    cv_span name = cv_l_text(l, cv_l_osec(l, t->target->out)->name);
+    bool listed = false;
     cv_id win;
 
-    if (cv_l_osec(l, t->target->out)->group != CV_G_DEBUG || cv_l_type(s) != CV_STT_FUNC ||
-        s->sec == CV_NONE || !cv_l_isec(l, s->sec)->lost)
+    if (cv_l_type(s) != CV_STT_FUNC || s->sec == CV_NONE || !cv_l_isec(l, s->sec)->lost)
+        return false;
+    for (size_t i = 0; i < CV_COUNT(NAMES) && !listed; i++)
+        listed = cv_span_eq_str(name, CV_AT(NAMES, i));
+    if (!listed)
         return false;
     win = cv_l_mean(l, s->name)->win;
     return win != CV_NONE && cv_l_isym(l, win)->obj < s->obj;
