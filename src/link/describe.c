@@ -108,8 +108,8 @@ static bool copy_record(describer *d, cv_id fn, cv_span s, const cv_tlv *t, cons
     return add_raw(l, s, t);
 }
 
-/* What a kernel without such records gets from g, which it reaches. open: as its file alone would show it. */
-static bool add_from(describer *d, const cv_lfn *f, kernel_facts *k, cv_id fn, bool open)
+/* What a kernel without such records gets from a function that it reaches. */
+static bool add_from(describer *d, const cv_lfn *f, kernel_facts *k, cv_id fn)
 {
     const cv_lfn *g = cv_l_fn(d->l, fn);
     bool ok = true;
@@ -120,42 +120,26 @@ static bool add_from(describer *d, const cv_lfn *f, kernel_facts *k, cv_id fn, b
     }
     if (!ok || k->externs || d->n_kernels == 1) /* the only kernel gets its list at the end */
         return ok;
-    if (*cv_u8s_at(&d->tells, fn) & (open ? CV_D_LEAVES_OPEN : CV_D_KEEPS)) {
+    if (*cv_u8s_at(&d->tells, fn) & CV_D_KEEPS) {
         k->externs = true;
         ok = add_externs(d);
     }
     return ok;
 }
 
-static bool same_file(const cv_link *l, const cv_lfn *f, const cv_lfn *g)
-{
-    return cv_l_isym(l, f->def)->obj == cv_l_isym(l, g->def)->obj;
-}
-
-/* What a kernel gets from below and has no record for. What its own file leaves open comes before the rest.
- */
+/* What a kernel gets from below and has no record for. */
 static bool add_missing(describer *d, cv_id fn, kernel_facts *k, bool crs)
 {
     cv_link *l = d->l;
     const cv_lfn *f = cv_l_fn(l, fn);
-    bool ok = crs || !f->recursive || add_recursion(l), open = false;
+    bool ok = crs || !f->recursive || add_recursion(l);
 
     if (ok && f->flag_bars)
         ok = add_barriers(l, f->all_bars);
     k->bars = k->bars || f->bars != 0; /* a record of no barriers is one, too */
     k->externs = k->in_place || d->list.n == 0;
-    for (uint64_t i = 0; i < k->below.n && !open; i++) {
-        cv_id g = (cv_id)cv_keys_at(&k->below, i)->index;
-
-        open = same_file(l, f, cv_l_fn(l, g)) && *cv_u8s_at(&d->tells, g) & CV_D_LEAVES_OPEN;
-    }
-    for (uint64_t i = 0; i < k->below.n && ok && open; i++) {
-        cv_id g = (cv_id)cv_keys_at(&k->below, i)->index;
-
-        ok = !same_file(l, f, cv_l_fn(l, g)) || add_from(d, f, k, g, true);
-    }
     for (uint64_t i = 0; i < k->below.n && ok; i++)
-        ok = add_from(d, f, k, (cv_id)cv_keys_at(&k->below, i)->index, false);
+        ok = add_from(d, f, k, (cv_id)cv_keys_at(&k->below, i)->index);
     if (ok && !k->bars && f->all_bars) /* of the only kernel: from what it does not reach */
         ok = add_barriers(l, f->all_bars);
     return ok && (k->externs || add_externs(d));
@@ -317,7 +301,7 @@ cuvet_status cv_link_describe(cv_link *l)
     cuvet_status st;
 
     if (!cv_u32s_fill(m, &d.mark, cv_max(l->osym.n, 1)) ||
-        !cv_u32s_fill(m, &d.seen, cv_max(l->n_proto_nodes, 1)) || !cv_d_post_order(&d))
+        !cv_u32s_fill(m, &d.seen, cv_max(l->n_proto_nodes, 1)))
         st = cv_l_nomem(l);
     else
         st = l->o.relocatable ? CUVET_OK : find_tellers(&d);
@@ -325,7 +309,6 @@ cuvet_status cv_link_describe(cv_link *l)
         st = describe_functions(&d);
     if (st == CUVET_OK)
         st = describe_program(l);
-    cv_u32s_free(m, &d.post);
     cv_u32s_free(m, &d.list);
     cv_u32s_free(m, &d.below);
     cv_u32s_free(m, &d.seen);

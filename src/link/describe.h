@@ -26,7 +26,6 @@ enum {
 
 typedef struct describer {
     cv_link *l;
-    cv_u32s post; /* device functions, callees first */
     cv_u32s list; /* osyms of one EXTERNS record */
     cv_u32s below, seen;
     cv_u32s only; /* by function: it reaches one that has something to tell a kernel */
@@ -37,13 +36,12 @@ typedef struct describer {
 } describer;
 
 enum {
-    CV_D_KEEPS = 1,      /* names a symbol that stays in the list */
-    CV_D_LEAVES_OPEN = 2 /* calls what was not there yet when its file was read */
+    CV_D_KEEPS = 1 /* names a symbol that stays in the list */
 };
 
 /* What a kernel's records need to know about the functions below it. */
 typedef struct kernel_facts {
-    cv_keys below; /* device functions below it in post-order */
+    cv_keys below; /* device functions below it in the order of their records */
     bool own_externs, grown, in_place, bars, externs;
 } kernel_facts;
 
@@ -56,7 +54,6 @@ void cv_d_new_list(describer *d);
 CV_MUST bool cv_d_list_kept(describer *d, const cv_lfn *f);
 /* What these records say, once for each function: many kernels may reach it. */
 CV_MUST bool cv_d_look_at_lists(describer *d, const cv_lfn *f, uint8_t *tells);
-CV_MUST bool cv_d_post_order(describer *d);
 CV_MUST bool cv_d_find_facts(describer *d, cv_id k, kernel_facts *f);
 
 #endif

@@ -124,12 +124,9 @@ bool cv_d_look_at_lists(describer *d, const cv_lfn *f, uint8_t *tells)
 
     while (ok && next_extern(cv_l_obj(l, obj), &w, &isym)) {
         cv_id y = cv_l_isym(l, isym)->out;
-        const cv_isym *win = cv_l_isym(l, cv_l_canon(l, isym));
 
         if (y != CV_NONE && stays(l, y))
             *tells |= CV_D_KEEPS;
-        if (!win->defined || win->obj > obj)
-            *tells |= CV_D_LEAVES_OPEN;
     }
     return ok;
 }
@@ -146,59 +143,10 @@ static bool has_externs(const cv_link *l, const cv_lfn *f)
     return false;
 }
 
-/* Device functions in post-order over direct calls, begun in the order of their code. */
-static bool walk_from(describer *d, cv_id start, cv_u32s *stack, cv_u32s *at)
+/* Place of a function's records among those of all inputs. */
+static cv_id place_of_records(const cv_link *l, const cv_lfn *f)
 {
-    cv_link *l = d->l;
-
-    if (!cv_u32s_push(&l->x->mem, stack, start))
-        return false;
-    cv_l_fn(l, start)->mark = l->stamp;
-    *cv_u32s_at(at, start) = cv_l_fn(l, start)->calls;
-    while (stack->n) {
-        cv_id fn = *cv_u32s_at(stack, stack->n - 1), to;
-        uint32_t *edge = cv_u32s_at(at, fn);
-
-        if (*edge == CV_NONE) {
-            stack->n--;
-            cv_l_fn(l, fn)->order = (uint32_t)d->post.n;
-            if (!cv_u32s_push(&l->x->mem, &d->post, fn))
-                return false;
-            continue;
-        }
-        to = cv_edges_at(&l->edge, *edge)->to;
-        *edge = cv_edges_at(&l->edge, *edge)->next;
-        if (cv_l_fn(l, to)->mark == l->stamp || cv_l_fn(l, to)->def == CV_NONE)
-            continue;
-        cv_l_fn(l, to)->mark = l->stamp;
-        *cv_u32s_at(at, to) = cv_l_fn(l, to)->calls;
-        if (!cv_u32s_push(&l->x->mem, stack, to))
-            return false;
-    }
-    return true;
-}
-
-bool cv_d_post_order(describer *d)
-{
-    cv_link *l = d->l;
-    cv_u32s stack = { 0 }, at = { 0 };
-    cv_keys begin = { 0 };
-    bool ok = cv_u32s_fill(&l->x->mem, &at, cv_max(l->fn.n, 1));
-
-    l->stamp++;
-    for (cv_id i = 0; i < l->fn.n && ok; i++) {
-        cv_l_fn(l, i)->order = CV_NONE;
-        if (cv_l_fn(l, i)->def != CV_NONE && !cv_l_fn(l, i)->kernel)
-            ok = cv_keys_push(&l->x->mem, &begin, (cv_key){ .key = cv_l_fn(l, i)->sec, .index = i });
-    }
-    cv_keys_sort(&begin);
-    for (uint64_t i = 0; i < begin.n && ok; i++)
-        if (cv_l_fn(l, cv_keys_at(&begin, i)->index)->mark != l->stamp)
-            ok = walk_from(d, (cv_id)cv_keys_at(&begin, i)->index, &stack, &at);
-    cv_keys_free(&l->x->mem, &begin);
-    cv_u32s_free(&l->x->mem, &stack);
-    cv_u32s_free(&l->x->mem, &at);
-    return ok;
+    return cv_l_isec(l, cv_l_isym(l, f->def)->sec)->info_sec;
 }
 
 static bool find_below(describer *d, cv_id k, kernel_facts *f)
@@ -212,9 +160,10 @@ static bool find_below(describer *d, cv_id k, kernel_facts *f)
 
     for (uint64_t i = 0; i < d->below.n && ok; i++) {
         cv_id g = *cv_u32s_at(&d->below, i);
+        const cv_lfn *h = cv_l_fn(l, g);
 
-        if (g != k && cv_l_fn(l, g)->order != CV_NONE)
-            ok = cv_keys_push(&l->x->mem, &f->below, (cv_key){ .key = cv_l_fn(l, g)->order, .index = g });
+        if (g != k && !h->kernel && h->def != CV_NONE && h->has_info)
+            ok = cv_keys_push(&l->x->mem, &f->below, (cv_key){ .key = place_of_records(l, h), .index = g });
     }
     cv_keys_sort(&f->below);
     return ok;
@@ -232,9 +181,7 @@ static bool list_all(describer *d)
         const cv_lfn *g = cv_l_fn(l, i);
 
         if (g->def != CV_NONE && g->live && g->has_info)
-            ok = cv_keys_push(
-                &l->x->mem, &order,
-                (cv_key){ .key = cv_l_isec(l, cv_l_isym(l, g->def)->sec)->info_sec, .index = i });
+            ok = cv_keys_push(&l->x->mem, &order, (cv_key){ .key = place_of_records(l, g), .index = i });
     }
     cv_keys_sort(&order);
     cv_d_new_list(d);

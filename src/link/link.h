@@ -174,7 +174,7 @@ typedef struct cv_lfn {
     uint32_t all_regs, all_bars;
     uint32_t sparse, all_sparse; /* kinds of sparse multiplication that the code does */
     uint64_t stack;              /* UINT32_MAX: recursion */
-    uint32_t order;              /* in the post-order of the device functions */
+    uint32_t order;              /* scratch of shared.c: of a kernel among kernels */
     uint32_t mark;
     uint64_t extern_off; /* of the extern arrays that its code refers to */
     bool kernel, live, data_ref, has_def, has_info, recursive;
