@@ -44,25 +44,31 @@ static bool matters(const cv_cubin *c, uint64_t i, const cv_elf_symbol *y)
     return cv_elf_sym_type(y) == CV_STT_FUNC || is_variable(y);
 }
 
+/* Of a name and of two numbers with it. */
+static uint64_t hash(const cv_final_same *q, uint64_t low, uint64_t high, cv_span name)
+{
+    const uint64_t key[2] = { CV_ARRAY_GET(q->key, 0) ^ low, CV_ARRAY_GET(q->key, 1) ^ high };
+
+    return cv_siphash(key, name);
+}
+
 static cuvet_status gather(cv_ctx *x, const cv_final_same *q, const cv_cubin *c, cv_keys *out)
 {
     cv_elf_symbol y;
 
     for (uint64_t i = 1; i < c->n_syms; i++) {
-        uint64_t key[2] = { CV_ARRAY_GET(q->key, 0), CV_ARRAY_GET(q->key, 1) };
+        bool local;
         cv_span name;
 
         cv_elf_read_symbol(c->symtab, false, i, &y);
         if (!matters(c, i, &y))
             continue;
-        if (cv_elf_sym_bind(&y) == CV_STB_LOCAL) { /* several may have one name */
-            key[0] ^= y.value;
-            key[1] ^= y.size;
-        }
+        local = cv_elf_sym_bind(&y) == CV_STB_LOCAL; /* several may have one name */
         name = cv_final_symbol_name(c, &y);
         if (!cv_work(x, name.len / 4 + 1, name.off))
             return CUVET_E_LIMIT;
-        if (!cv_keys_push(&x->mem, out, (cv_key){ cv_siphash(key, name), i }))
+        if (!cv_keys_push(&x->mem, out,
+                          (cv_key){ hash(q, local ? y.value : 0, local ? y.size : 0, name), i }))
             return cv_nomem(x, 0);
     }
     cv_keys_sort(out);
@@ -114,7 +120,7 @@ cuvet_status cv_final_symbols_again(cv_ctx *x, const cv_final_same *q, cv_final 
 
 /* What a relocation says, but for the name of the symbol: the section, the type, the addend. The place too
  * where it is data; of code the places are others, also those in the function itself that it refers to. */
-static void say(const cv_cubin *c, uint64_t section, const cv_elf_reloc *r, uint64_t key[2])
+static void say(const cv_cubin *c, uint64_t section, const cv_elf_reloc *r, uint64_t *low, uint64_t *high)
 {
     uint32_t target = cv_cubin_sec(c, section)->h.info;
     bool own = false;
@@ -125,10 +131,10 @@ static void say(const cv_cubin *c, uint64_t section, const cv_elf_reloc *r, uint
         own = cv_final_in_section(&y) && cv_cubin_shndx(c, false, r->sym, &y) == target &&
               (uint64_t)r->addend < cv_cubin_sec(c, target)->h.size && r->addend % INSN == 0;
     else
-        key[0] ^= r->off;
-    key[0] ^= (uint64_t)r->type << 48;
+        *low ^= r->off;
+    *low ^= (uint64_t)r->type << 48;
     if (!own)
-        key[1] ^= (uint64_t)r->addend;
+        *high ^= (uint64_t)r->addend;
 }
 
 static cuvet_status references(cv_ctx *x, const cv_final_same *q, const cv_cubin *c, cv_keys *out)
@@ -145,17 +151,17 @@ static cuvet_status references(cv_ctx *x, const cv_final_same *q, const cv_cubin
             continue;
         if (!cv_work(x, s->name.len / 4 + 1, table.off))
             return CUVET_E_LIMIT;
-        base = CV_ARRAY_GET(q->key, 0) ^ cv_siphash(q->key, s->name);
+        base = cv_siphash(q->key, s->name);
         for (uint64_t k = 0; k < table.len / cv_elf_rel_size(false, rela); k++) {
-            uint64_t key[2] = { base, CV_ARRAY_GET(q->key, 1) };
+            uint64_t low = base, high = 0;
             cv_span name;
 
             cv_elf_read_reloc(table, false, rela, k, &r);
             name = cv_final_reloc_symbol(c, false, r.sym);
             if (!cv_work(x, name.len / 4 + 2, table.off))
                 return CUVET_E_LIMIT;
-            say(c, i, &r, key);
-            if (!cv_keys_push(&x->mem, out, (cv_key){ cv_siphash(key, name), (uint64_t)i << 32 | k }))
+            say(c, i, &r, &low, &high);
+            if (!cv_keys_push(&x->mem, out, (cv_key){ hash(q, low, high, name), (uint64_t)i << 32 | k }))
                 return cv_nomem(x, 0);
         }
     }
