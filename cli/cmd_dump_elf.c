@@ -5,15 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum {
-    SHT_SYMTAB = 2,
-    SHT_RELA = 4,
-    SHT_REL = 9,
-    SHT_RESOLVED_RELA = 0x70000003,
-    SHT_MERC_RELA = 0x70000082,
-    SHT_MERC_SYMTAB = 0x70000085,
-    SHT_MERC_RESOLVED_RELA = 0x70000088
-};
+enum { SHT_SYMTAB = 2, SHT_MERC_SYMTAB = 0x70000085 };
 enum { STT_FUNC = 2, STT_SECTION = 3, STO_UNIFIED_OR_MANAGED = 0x04, STO_OBSCURE = 0x08, STO_ENTRY = 0x10 };
 
 bool dump_section(const dump *d, uint64_t i, cuvet_elf_section *out)
@@ -298,18 +290,14 @@ static void reloc_table(dump *d, uint64_t t, const cuvet_elf_section *s)
     }
 }
 
-static bool has_relocs(uint32_t type)
-{
-    return type == SHT_REL || type == SHT_RELA || type == SHT_MERC_RELA || type == SHT_RESOLVED_RELA ||
-           type == SHT_MERC_RESOLVED_RELA;
-}
-
 void dump_relocs(dump *d)
 {
     cuvet_elf_section s;
+    cuvet_elf_reloc r;
 
+    /* the library knows which sections have some */
     for (uint64_t t = 0; out_spend(&d->o, 1) && dump_section(d, t, &s); t++) {
-        if (has_relocs(s.type) && s.size > 0)
+        if (cuvet_elf_get_reloc(d->ctx, d->elf, t, 0, &r) == CUVET_OK)
             reloc_table(d, t, &s);
     }
 }
