@@ -138,7 +138,9 @@ case('FILE_COMPRESSED', 'zip', 'plain.ptx', lambda b: Blob(b'PK\3\4' + bytes(60)
 case('FILE_COMPRESSED', 'gzip', 'plain.ptx', lambda b: Blob(b'\x1f\x8b\x08\0' + bytes(60)))
 case('FILE_COMPRESSED', 'zstd', 'plain.ptx', lambda b: Blob(b'\x28\xb5\x2f\xfd' + bytes(60)))
 case('FILE_COMPRESSED', 'xz', 'plain.ptx', lambda b: Blob(b'\xfd7zXZ\0' + bytes(60)))
-case('FILE_COMPRESSED', 'bzip2', 'plain.ptx', lambda b: Blob(b'BZh9' + bytes(60)))
+case('FILE_COMPRESSED', 'bzip2', 'plain.ptx', lambda b: Blob(b'BZh91AY&SY' + bytes(54)))
+case('FILE_COMPRESSED', 'lz4', 'plain.ptx', lambda b: Blob(b'\x04\x22\x4d\x18\x60' + bytes(59)))
+case('FILE_COMPRESSED', '7z', 'plain.ptx', lambda b: Blob(b'7z\xbc\xaf\x27\x1c' + bytes(58)))
 case('FILE_OLD_MAGIC', 'old-magic', 'plain.ptx', lambda b: Blob(b'\x01\x5a\xe5\x1e' + bytes(60)))
 case(
     'FILE_STRAY_MAGIC',

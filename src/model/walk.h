@@ -20,6 +20,7 @@ typedef struct cv_region {
     bool bare; /* starts with a container: nothing but containers may follow */
     bool host; /* host ELF: w->host describes it */
     bool thin;
+    bool compressed;   /* recognised as such, and not looked into */
     uint64_t off, end; /* in the source */
     uint64_t pos;      /* next byte to look at */
     uint64_t covered;  /* bytes before it have an owner */

@@ -71,7 +71,10 @@ cuvet_status cv_walk_gap(cv_ctx *x, cv_walk *w, uint64_t to)
 {
     cv_region *r = cv_walk_top(w);
     uint64_t from = r->covered, rest = cv_min(r->rest_end, to);
-    cv_claim_kind kind = r->host ? CV_CLAIM_HOST : r->bare ? CV_CLAIM_CONTAINER_GAP : CV_CLAIM_OTHER;
+    cv_claim_kind kind = r->host         ? CV_CLAIM_HOST
+                         : r->bare       ? CV_CLAIM_CONTAINER_GAP
+                         : r->compressed ? CV_CLAIM_COMPRESSED
+                                         : CV_CLAIM_OTHER;
     cuvet_status s = CUVET_OK;
 
     if (from < rest) {
@@ -91,16 +94,31 @@ cuvet_status cv_walk_gap(cv_ctx *x, cv_walk *w, uint64_t to)
     return s;
 }
 
-/* Formats whose content is compressed as a whole: what is inside is invisible to a search. */
+/* Formats whose content is compressed as a whole: a search through it finds nothing but accidents. */
 static bool is_compressed_file(cv_span head)
 {
-    static const char *const MAGICS[] = { "PK\003\004", "\037\213", "\3757zXZ", "BZh", "\050\265\057\375" };
+    static const struct {
+        uint64_t value, mask;
+    } MAGICS[] = {
+#define COMPRESSED(name, value, mask) { value, mask },
+#include "compressed.def"
+    };
+    uint64_t first = cv_u64_at(head, 0);
 
     for (size_t i = 0; i < CV_COUNT(MAGICS); i++) {
-        if (cv_span_starts(head, CV_AT(MAGICS, i)))
+        if ((first & CV_AT(MAGICS, i).mask) == CV_AT(MAGICS, i).value)
             return true;
     }
     return false;
+}
+
+/* Not searched: no loader, linker or dumper of device code looks for any behind such a magic, and the bytes
+ * of a compressed stream now and then look like a container. */
+static void leave_compressed(cv_ctx *x, cv_region *r)
+{
+    cv_report(x, CV_R_FILE_COMPRESSED, r->off, cv_min(r->end - r->off, 4), 0, 0);
+    r->compressed = true;
+    r->pos = r->end;
 }
 
 static cuvet_status start_image(cv_ctx *x, cv_walk *w, cv_step *step, cv_unit *out)
@@ -207,7 +225,7 @@ static cuvet_status start(cv_ctx *x, cv_walk *w, cv_step *step, cv_unit *out)
     } else if (cv_u32_at(head, 0) == CV_FATBIN_OLD_MAGIC)
         cv_report(x, CV_R_FILE_OLD_MAGIC, r->off, 4, CV_FATBIN_OLD_MAGIC, 0);
     else if (is_compressed_file(head))
-        cv_report(x, CV_R_FILE_COMPRESSED, r->off, cv_min(r->end - r->off, 4), 0, 0);
+        leave_compressed(x, r);
     else
         return maybe_text(x, w, step, out);
     /* A host file whose tables cost too much was reported; its bytes are searched all the same. */

@@ -50,6 +50,25 @@ def closed_standard_input():
 
 
 @test
+def compressed_archives():
+    code = bytes(24) + bad_container()  # what a search finds: two containers, one of them damaged
+    for magic in (b"PK\3\4", b"\x1f\x8b\x08\x1f", b"\xfd7zXZ\0\0", b"BZh11AY&SY", b"BZh9\x17rE8P\x90", b"\x28\xb5\x2f\xfd\xf7",
+                  b"\x04\x22\x4d\x18\x7d", b"7z\xbc\xaf\x27\x1c"):
+        path = write(magic + code)
+        found = cuvet("scan", "--format=ndjson", path)
+        equal([o["type"] for o in found.objects()], ["finding", "verdict"], repr(magic))
+        equal((found.rc, found.objects("finding")[0]["rule"], verdicts(found)[0][1]), (CLEAN, "CV-FILE-002", "unsupported"), repr(magic))
+        claims = cuvet("map", "--format=ndjson", path).objects("claim")
+        equal([(c["offset"], c["length"], c["owner"]) for c in claims], [(0, len(magic + code), "compressed, not looked into")], "map")
+        # Behind anything else than itself it hides nothing: not at the end of a program, not in an archive of ar.
+        equal(cuvet("scan", write(read("host-plain.so") + magic + code)).rc, FINDINGS, "behind a program")
+        equal(cuvet("scan", write(b"\0" + magic + code)).rc, FINDINGS, "behind one byte")
+    for begins_like in (b"PK\5\6", b"\x1f\x8b\x07\0", b"\x1f\x8b\x08\x20", b"\xfd7zXZ\0\1", b"BZh9" + bytes(8), b"BZhx1AY&SY",
+                        b"\x28\xb5\x2f\xfd\x08", b"\x04\x22\x4d\x18\x20", b"7z\xbc\xaf\x27\x1d"):
+        equal(cuvet("scan", write(begins_like + code)).rc, FINDINGS, repr(begins_like))
+
+
+@test
 def pipes_with_a_name():
     d = scratch()
     path = os.path.join(d, "pipe")
