@@ -53,6 +53,8 @@ const cli_option_info *cli_option_get(size_t i);
 /** Parse the options of a command; argv[0] is its name. What is asked for by --help, --version and
  *  --list-limits is printed here. @return false: done, leave with *rc. */
 bool cli_parse(cli_command command, int argc, char **argv, cli_args *out, int *rc);
+/** Are there inputs? Complains if not. */
+bool cli_has_inputs(const cli_args *a);
 /** Number with an optional suffix K, M, G (powers of 1024). false: not a number, or above 2^64-1. */
 bool cli_number(const char *text, uint64_t *out);
 
@@ -80,13 +82,36 @@ void cli_put_str(FILE *to, const char *s);
 /** Percent-encode for a URI reference; n may be as long as a path. Same contract as cli_escape. */
 size_t cli_uri(const void *bytes, size_t n, char *out, size_t cap);
 
+/* suggest.c: the known word nearest to one that is not known. Show it all that could have been meant, then
+ * end it: one line on standard error if anything is near enough. */
+typedef struct cli_suggestion {
+    const char *given;
+    unsigned distance;
+    char best[64];
+} cli_suggestion;
+
+void cli_suggest_word(cli_suggestion *s, const char *word, size_t n);
+/** "a|b|c" */
+void cli_suggest_choices(cli_suggestion *s, const char *choices);
+/** All architectures that code is linked for. */
+void cli_suggest_target(cli_suggestion *s);
+/** @param before of the word, such as "--". */
+void cli_suggest_end(const cli_suggestion *s, const char *before);
+/** An architecture that is none: complain. @return the exit code. */
+int cli_no_target(const char *given);
+
 /* Complaints: "cuvet: <what>: <message>" on standard error; `what` is escaped, NULL leaves it out. */
 void cli_complain(const char *what, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /** Exit code that a failed library call stands for, and its text. */
 int cli_exit_of(cuvet_status s);
 const char *cli_status_text(cuvet_status s);
-/** Flush standard output. @return rc, or CLI_X_IO when any write failed (full disk, closed pipe). */
+/* What a shell says of a program that was ended by SIGPIPE. */
+#define CLI_X_PIPE 141
+/** Flush standard output. @return rc, or CLI_X_IO when any write failed (full disk), or CLI_X_PIPE, without a
+ *  word, when its reader has enough. */
 int cli_finish_stdout(int rc);
+/** Has standard output failed because nobody reads it any more? */
+bool cli_reader_gone(void);
 static inline int cli_worse(int a, int b)
 {
     return a > b ? a : b;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Finalize one device ELF, or explain what would become of some. */
 #include "broker.h"
+#include "outfile.h"
 #include "report.h"
 
 #include <errno.h>
@@ -17,8 +18,7 @@ typedef struct finalization {
     cuvet_ctx *ctx;
     cuvet_finalizer finalizer;
     const char *file; /* at hand */
-    const char *out_name;
-    int out_dir;
+    cli_outfile out;
     bool json, named; /* named: the input of the diagnostics was said */
     cli_broker broker;
     int rc;
@@ -117,7 +117,12 @@ static void finalize(finalization *f, const void *bytes, size_t n)
         f->rc = cli_worse(f->rc, exit_of(s));
         return;
     }
-    saved(f, cuvet_finalizer_save(f->ctx, f->finalizer, f->out_dir, f->out_name, true, false));
+    if (f->out.standard) {
+        s = cuvet_finalizer_result(f->ctx, f->finalizer, &r);
+        saved(f, s == CUVET_OK ? cli_outfile_save(&f->out, r.bytes, r.n, true) : s);
+        return;
+    }
+    saved(f, cuvet_finalizer_save(f->ctx, f->finalizer, f->out.dir, f->out.name, true, false));
 }
 
 static void put_json(const finalization *f, const cuvet_final_explanation *e, const char *from,
@@ -236,20 +241,6 @@ static bool on_input(void *user, cli_input *in)
     return !ferror(stdout);
 }
 
-/* Where the result goes: the directory is opened before the cage. */
-static bool open_output(finalization *f, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char *dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-
-    f->out_name = slash ? slash + 1 : path;
-    f->out_dir = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (f->out_dir < 0)
-        cli_complain(dir ? dir : path, "%s", strerror(errno));
-    free(dir);
-    return f->out_dir >= 0;
-}
-
 static cuvet_form form_of(const char *text)
 {
     if (!text)
@@ -307,8 +298,7 @@ static bool begin(finalization *f, const cli_args *a)
     cuvet_status s;
 
     if (arch && cuvet_target_parse(arch, &fo.target) != CUVET_OK) {
-        cli_complain(arch, "no such target; sm_75 to sm_121, with a or f where there is one");
-        f->rc = CLI_X_USAGE;
+        f->rc = cli_no_target(arch);
         return false;
     }
     s = cuvet_ctx_create(&co, &f->ctx);
@@ -324,8 +314,9 @@ static bool begin(finalization *f, const cli_args *a)
 int cmd_finalize(int argc, char **argv)
 {
     cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1 };
-    finalization f = { .out_dir = -1 };
+    finalization f = { .out = CLI_NO_OUTFILE };
     cli_args a;
+    const char *why;
     int rc;
 
     if (!cli_parse(CLI_C_FINALIZE, argc, argv, &a, &rc))
@@ -334,9 +325,12 @@ int cmd_finalize(int argc, char **argv)
     f.json = a.value[CLI_O_FORMAT] && strcmp(a.value[CLI_O_FORMAT], "ndjson") == 0;
     if (!check(&a))
         return CLI_X_USAGE;
-    if (a.value[CLI_O_OUTPUT] && !open_output(&f, a.value[CLI_O_OUTPUT]))
+    why = cli_outfile_open(&f.out, a.value[CLI_O_OUTPUT]);
+    if (why)
+        cli_complain(a.value[CLI_O_OUTPUT], "%s", why);
+    if (why)
         return CLI_X_IO;
-    needs.out_dir = f.out_dir;
+    needs.out_dir = f.out.dir;
     /* outside of the cage, asked through a broker that trusts nobody inside */
     f.rc = cli_broker_begin(&f.broker, "code generator", a.value[CLI_O_GENERATOR], &a.limits, &needs.broker);
     if (f.rc == CLI_X_CLEAN && begin(&f, &a)) {
@@ -345,7 +339,6 @@ int cmd_finalize(int argc, char **argv)
     }
     cuvet_ctx_destroy(f.ctx);
     cli_broker_stop(&f.broker);
-    if (f.out_dir >= 0)
-        (void)close(f.out_dir); /* a directory: nothing is buffered in it */
+    cli_outfile_close(&f.out);
     return cli_worse(f.rc, cli_json_ok() ? CLI_X_CLEAN : CLI_X_INTERNAL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Link device code for one target. */
 #include "link_int.h"
+#include "outfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -92,13 +93,7 @@ static void drop_repeated(link_args *a)
     a->common.n_operands = n;
 }
 
-/* A file that the link makes, in a directory that was opened before the cage. */
-typedef struct product {
-    const char *path, *name; /* name: without the directory */
-    int dir;                 /* -1: it is not wanted */
-} product;
-
-static void saved(link_run *r, const product *p, cuvet_status s)
+static void saved(link_run *r, const cli_outfile *p, cuvet_status s)
 {
     if (s == CUVET_E_EXISTS)
         link_error(r, p->path, CLI_X_IO, "exists and is no file");
@@ -109,7 +104,7 @@ static void saved(link_run *r, const product *p, cuvet_status s)
 }
 
 /* What nvcc compiles into the host program: how many modules were linked, and a line for each. */
-static void save_modules(link_run *r, const product *p)
+static void save_modules(link_run *r, const cli_outfile *p)
 {
     char *text = NULL;
     size_t n = 0;
@@ -127,13 +122,13 @@ static void save_modules(link_run *r, const product *p)
     if (f)
         good = fclose(f) == 0 && good;
     if (good)
-        saved(r, p, cuvet_save(p->dir, p->name, text, n, true, false));
+        saved(r, p, cli_outfile_save(p, text, n, true));
     else
         link_error(r, p->path, CLI_X_LIMIT, "out of memory");
     free(text);
 }
 
-static void save_all(link_run *r, const product *out, const product *modules)
+static void save_all(link_run *r, const cli_outfile *out, const cli_outfile *modules)
 {
     cuvet_link_result result;
     cuvet_status s = CUVET_OK;
@@ -145,13 +140,19 @@ static void save_all(link_run *r, const product *out, const product *modules)
         else
             link_error(r, out->path, link_exit_of(s), cli_status_text(s));
     }
-    if (r->rc == CLI_X_CLEAN && modules->dir >= 0)
+    if (r->rc == CLI_X_CLEAN && modules->name)
         save_modules(r, modules);
-    if (r->rc == CLI_X_CLEAN)
+    if (r->rc != CLI_X_CLEAN)
+        return;
+    if (!out->standard) {
         saved(r, out, cuvet_linker_save(r->ctx, r->linker, out->dir, out->name, true, false));
+        return;
+    }
+    s = cuvet_linker_result(r->ctx, r->linker, &result);
+    saved(r, out, s == CUVET_OK ? cli_outfile_save(out, result.bytes, result.n, true) : s);
 }
 
-static void finish(link_run *r, const product *out, const product *modules)
+static void finish(link_run *r, const cli_outfile *out, const cli_outfile *modules)
 {
     cuvet_status s;
 
@@ -170,28 +171,13 @@ static void finish(link_run *r, const product *out, const product *modules)
     r->rc = cli_worse(r->rc, link_exit_of(s));
 }
 
-/* The directory of a file that is to be made, opened before the cage. */
-static bool open_product(link_run *r, const char *path, product *p)
+static bool open_product(link_run *r, const char *path, cli_outfile *out)
 {
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    char *dir;
+    const char *why = cli_outfile_open(out, path);
 
-    *p = (product){ .path = path, .dir = -1 };
-    if (!path)
-        return true;
-    dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-    p->name = slash ? slash + 1 : path;
-    p->dir = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (p->dir < 0)
-        link_error(r, path, CLI_X_IO, dir ? strerror(errno) : "out of memory");
-    free(dir);
-    return p->dir >= 0;
-}
-
-static void close_product(const product *p)
-{
-    if (p->dir >= 0)
-        (void)close(p->dir); /* a directory: nothing is buffered in it */
+    if (why)
+        link_error(r, path, CLI_X_IO, why);
+    return !why;
 }
 
 /* Outside of the cage, asked through a broker that trusts nobody inside. */
@@ -208,7 +194,7 @@ static int run(link_args *a)
 {
     cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1 };
     link_run r = { .args = a };
-    product out, modules = { .dir = -1 };
+    cli_outfile out = CLI_NO_OUTFILE, modules = CLI_NO_OUTFILE;
 
     drop_repeated(a);
     if (open_product(&r, a->value[LINK_O_OUTPUT], &out) &&
@@ -225,8 +211,8 @@ static int run(link_args *a)
     cuvet_ctx_destroy(r.ctx);
     cli_broker_stop(&r.broker);
     free(r.diag);
-    close_product(&out);
-    close_product(&modules);
+    cli_outfile_close(&out);
+    cli_outfile_close(&modules);
     return r.rc;
 }
 

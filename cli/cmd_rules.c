@@ -62,6 +62,17 @@ static bool find_rule(const char *text, cuvet_rule *out)
     return cuvet_rule_find(id, out) == CUVET_OK;
 }
 
+static int unknown_rule(const char *given)
+{
+    cli_suggestion s = { .given = given };
+
+    cli_complain(given, "no such rule; 'cuvet rules' lists them");
+    for (cuvet_rule i = 0; cuvet_rule_get(i); i++)
+        cli_suggest_word(&s, cuvet_rule_get(i)->id, strlen(cuvet_rule_get(i)->id));
+    cli_suggest_end(&s, "");
+    return CLI_X_USAGE;
+}
+
 int cmd_rules(int argc, char **argv)
 {
     cli_args a;
@@ -79,8 +90,7 @@ int cmd_rules(int argc, char **argv)
         cuvet_rule i;
 
         if (!find_rule(a.operands[k], &i)) {
-            cli_complain(a.operands[k], "no such rule; 'cuvet rules' lists them");
-            rc = CLI_X_USAGE;
+            rc = unknown_rule(a.operands[k]);
             continue;
         }
         if (k > 0 && !json)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which member of a file goes to a target, and why the others do not. */
+#include "outfile.h"
 #include "report.h"
 
 #include <errno.h>
@@ -16,8 +17,8 @@ typedef struct selection {
     cuvet_input_config cfg;
     cli_broker broker;
     bool json;
-    int out_dir;
-    const char *out_name;
+    cli_outfile out;
+    FILE *to; /* what is said goes there: standard output, unless that gets the bytes */
     /* while a file is looked at */
     const char *file;
     cuvet_ctx *ctx;
@@ -59,10 +60,10 @@ static void on_diag(void *user, const cuvet_diag *d)
         cli_json_put(o);
         return;
     }
-    printf("  %-7s  %s  %s  at 0x%" PRIx64 "\n           ", cuvet_severity_name(d->severity),
-           rule ? rule->id : "?", *path ? path : "file", d->inner ? d->inner_off : d->file_off);
-    cli_put_str(stdout, message);
-    putchar('\n');
+    fprintf(s->to, "  %-7s  %s  %s  at 0x%" PRIx64 "\n           ", cuvet_severity_name(d->severity),
+            rule ? rule->id : "?", *path ? path : "file", d->inner ? d->inner_off : d->file_off);
+    cli_put_str(s->to, message);
+    fputc('\n', s->to);
 }
 
 static void candidate_json(const selection *s, uint64_t index, const cuvet_candidate *c)
@@ -86,7 +87,7 @@ static void candidate_json(const selection *s, uint64_t index, const cuvet_candi
     cli_json_put(o);
 }
 
-static void candidate_text(const cuvet_candidate *c)
+static void candidate_text(FILE *to, const cuvet_candidate *c)
 {
     char path[CLI_PATH_CAP], arch[40], rank[24] = "-";
 
@@ -94,9 +95,9 @@ static void candidate_text(const cuvet_candidate *c)
     target_text(code_prefix(c->kind), c->sm, c->suffix, arch, sizeof(arch));
     if (c->rank)
         snprintf(rank, sizeof(rank), "%" PRIu32, c->rank);
-    printf("  %c %4s  %-6s  %-12s  %10" PRIu64 "  %-26s  %s\n", c->chosen ? '*' : ' ', rank,
-           cuvet_kind_name(c->kind), arch, c->stored_size, *path ? path : "file",
-           cuvet_reason_text(c->reason));
+    fprintf(to, "  %c %4s  %-6s  %-12s  %10" PRIu64 "  %-26s  %s\n", c->chosen ? '*' : ' ', rank,
+            cuvet_kind_name(c->kind), arch, c->stored_size, *path ? path : "file",
+            cuvet_reason_text(c->reason));
 }
 
 static void put_candidates(const selection *s, cuvet_input in)
@@ -104,12 +105,13 @@ static void put_candidates(const selection *s, cuvet_input in)
     cuvet_candidate c;
 
     if (!s->json)
-        printf("    %4s  %-6s  %-12s  %10s  %-26s  %s\n", "RANK", "KIND", "FOR", "STORED", "PATH", "WHY");
+        fprintf(s->to, "    %4s  %-6s  %-12s  %10s  %-26s  %s\n", "RANK", "KIND", "FOR", "STORED", "PATH",
+                "WHY");
     for (uint64_t i = 0; cuvet_input_get_candidate(s->ctx, in, i, &c) == CUVET_OK; i++) {
         if (s->json)
             candidate_json(s, i, &c);
         else
-            candidate_text(&c);
+            candidate_text(s->to, &c);
     }
 }
 
@@ -151,10 +153,10 @@ static void put_result(const selection *s, cuvet_input in, cuvet_status st)
         cli_json_set(o, "candidate", st == CUVET_OK ? cli_json_u64(r.candidate) : json_null());
         cli_json_put(o);
     } else if (st == CUVET_OK) {
-        printf("  %s: %s for %s, %zu bytes%s\n", target, cuvet_match_name(r.match), arch, r.n,
-               r.compiled ? ", compiled" : "");
+        fprintf(s->to, "  %s: %s for %s, %zu bytes%s\n", target, cuvet_match_name(r.match), arch, r.n,
+                r.compiled ? ", compiled" : "");
     } else {
-        printf("  %s: nothing: %s\n", target, cli_status_text(st));
+        fprintf(s->to, "  %s: nothing: %s\n", target, cli_status_text(st));
     }
 }
 
@@ -164,10 +166,10 @@ static int save(const selection *s, cuvet_input in)
     cuvet_status st = cuvet_input_get_result(s->ctx, in, &r);
 
     if (st == CUVET_OK)
-        st = cuvet_save(s->out_dir, s->out_name, r.bytes, r.n, s->args->set[CLI_O_FORCE], false);
+        st = cli_outfile_save(&s->out, r.bytes, r.n, s->args->set[CLI_O_FORCE]);
     if (st == CUVET_OK)
         return CLI_X_CLEAN;
-    cli_complain(s->out_name, "%s", cli_status_text(st));
+    cli_complain(s->out.name, "%s", cli_status_text(st));
     return cli_exit_of(st);
 }
 
@@ -186,7 +188,7 @@ static cuvet_status run(selection *s, const void *bytes, size_t n)
         put_log(s, in);
     }
     put_result(s, in, st);
-    if (st == CUVET_OK && s->out_name)
+    if (st == CUVET_OK && s->out.name)
         s->rc = cli_worse(s->rc, save(s, in));
     if (in.bits && cuvet_input_destroy(s->ctx, &in) != CUVET_OK)
         return CUVET_E_INTERNAL;
@@ -223,8 +225,8 @@ static bool on_input(void *user, cli_input *in)
         return true;
     }
     if (!s->json) {
-        cli_put_str(stdout, in->name);
-        putchar('\n');
+        cli_put_str(s->to, in->name);
+        fputc('\n', s->to);
     }
     st = load(s, in, &bytes);
     if (st == CUVET_OK)
@@ -240,20 +242,6 @@ static bool on_input(void *user, cli_input *in)
     return !ferror(stdout);
 }
 
-/* Where --output goes: the directory is opened before the cage. */
-static bool open_output(selection *s, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char *dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-
-    s->out_name = slash ? slash + 1 : path;
-    s->out_dir = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (s->out_dir < 0)
-        cli_complain(dir ? dir : path, "%s", strerror(errno));
-    free(dir);
-    return s->out_dir >= 0;
-}
-
 static bool configure(selection *s, const cli_args *a)
 {
     const char *arch = a->value[CLI_O_ARCH], *policy = a->value[CLI_O_POLICY],
@@ -263,8 +251,10 @@ static bool configure(selection *s, const cli_args *a)
     s->json = a->value[CLI_O_FORMAT] && strcmp(a->value[CLI_O_FORMAT], "ndjson") == 0;
     s->cfg = (cuvet_input_config){ .size = sizeof(s->cfg), .threads = a->jobs < 64 ? a->jobs : 64 };
     if (!arch || cuvet_target_parse(arch, &s->cfg.target) != CUVET_OK) {
-        cli_complain(arch, arch ? "no such target; sm_75 to sm_121, with a or f where there is one"
-                                : "select needs --arch, such as sm_90a");
+        if (arch)
+            (void)cli_no_target(arch); /* a usage error, as what is said below */
+        else
+            cli_complain(NULL, "select needs --arch, such as sm_90a");
         return false;
     }
     if (policy && strcmp(policy, "exact") == 0)
@@ -278,29 +268,37 @@ static bool configure(selection *s, const cli_args *a)
                                          : "no input; name files, or - for standard input");
         return false;
     }
+    if (s->json && a->value[CLI_O_OUTPUT] && strcmp(a->value[CLI_O_OUTPUT], "-") == 0) {
+        cli_complain(NULL, "standard output takes the objects of --format=ndjson, or the result of -o -");
+        return false;
+    }
     return true;
 }
 
 int cmd_select(int argc, char **argv)
 {
     cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1 };
-    selection s = { .out_dir = -1 };
+    selection s = { .out = CLI_NO_OUTFILE };
     cli_args a;
+    const char *why;
     int rc;
 
     if (!cli_parse(CLI_C_SELECT, argc, argv, &a, &rc))
         return rc;
     if (!configure(&s, &a))
         return CLI_X_USAGE;
-    if (a.value[CLI_O_OUTPUT] && !open_output(&s, a.value[CLI_O_OUTPUT]))
+    why = cli_outfile_open(&s.out, a.value[CLI_O_OUTPUT]);
+    if (why) {
+        cli_complain(a.value[CLI_O_OUTPUT], "%s", why);
         return CLI_X_IO;
-    needs.out_dir = s.out_dir;
+    }
+    s.to = s.out.standard ? stderr : stdout;
+    needs.out_dir = s.out.dir;
     /* outside of the cage, asked through a broker that trusts nobody inside */
     rc = cli_broker_begin(&s.broker, "compiler", a.value[CLI_O_COMPILER], &a.limits, &needs.broker);
     if (rc == CLI_X_CLEAN)
         rc = cli_each_input(&a, &needs, on_input, &s);
     cli_broker_stop(&s.broker);
-    if (s.out_dir >= 0)
-        (void)close(s.out_dir); /* a directory: nothing is buffered in it */
+    cli_outfile_close(&s.out);
     return cli_worse(rc, cli_worse(s.rc, cli_json_ok() ? CLI_X_CLEAN : CLI_X_INTERNAL));
 }

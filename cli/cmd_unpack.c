@@ -80,7 +80,7 @@ static void piece_name(const unpack *u, const cli_session *s, const cuvet_item *
             flat[n++] = *p == '/' ? '-' : *p;
     }
     flat[n] = '\0';
-    if (s->args->n_operands > 1) {
+    if (s->args->n_operands > 1 || s->args->value[CLI_O_FILES_FROM]) {
         safe_base(s->in->name, base, sizeof(base) - 1);
         base[strlen(base) + 1] = '\0';
         base[strlen(base)] = '-';
@@ -181,9 +181,10 @@ int cmd_unpack(int argc, char **argv)
 
     if (!cli_parse(CLI_C_UNPACK, argc, argv, &a, &rc))
         return rc;
-    if (!a.value[CLI_O_DIR] || a.n_operands == 0) {
-        cli_complain(NULL,
-                     a.n_operands ? "unpack needs -d DIR" : "no input; name files, or - for standard input");
+    if (!cli_has_inputs(&a))
+        return CLI_X_USAGE;
+    if (!a.value[CLI_O_DIR]) {
+        cli_complain(NULL, "unpack needs -d DIR");
         return CLI_X_USAGE;
     }
     u.dirfd = open_directory(a.value[CLI_O_DIR]);

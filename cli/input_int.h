@@ -19,6 +19,19 @@ typedef struct cli_found {
 /** Takes the descriptor if it is owned. @return false: stop here. */
 typedef bool cli_found_fn(void *user, const cli_found *f);
 
+/* input_list.c: names out of a file. */
+typedef struct cli_name_list {
+    char *bytes;
+    size_t n, at;
+    char end; /* behind each name */
+} cli_name_list;
+
+/** @param path "-" is standard input. @return NULL, or why it cannot be had. */
+const char *cli_name_list_read(cli_name_list *l, const char *path);
+/** The next name that is not empty, NULL after the last one. */
+char *cli_name_list_next(cli_name_list *l);
+void cli_name_list_free(cli_name_list *l);
+
 /* input_walk.c */
 /** Open what the command line names, in its order. @return false when the callback stopped it. */
 bool cli_walk_inputs(const cli_args *a, cli_found_fn *fn, void *user);

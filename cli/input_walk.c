@@ -143,23 +143,40 @@ static bool standard_input(const walk *w)
     return spool(w, "-", STDIN_FILENO);
 }
 
+static bool walk_name(const walk *w, char *name)
+{
+    struct stat st;
+
+    if (w->args->set[CLI_O_RECURSE] && stat(name, &st) == 0 && S_ISDIR(st.st_mode))
+        return walk_tree(w, name);
+    return open_input(w, name, name, false);
+}
+
+/* In a list, "-" is a file of that name. */
+static bool walk_list(const walk *w, const char *path)
+{
+    cli_name_list l;
+    const char *why = cli_name_list_read(&l, path);
+    bool go_on = true;
+    char *name;
+
+    if (why)
+        go_on = fail(w, path, why, CLI_X_IO);
+    while (!why && go_on && (name = cli_name_list_next(&l)) != NULL)
+        go_on = walk_name(w, strcmp(name, "-") == 0 ? (char[]){ "./-" } : name);
+    cli_name_list_free(&l);
+    return go_on;
+}
+
 bool cli_walk_inputs(const cli_args *a, cli_found_fn *fn, void *user)
 {
     const walk w = { a, fn, user };
 
     for (int i = 0; i < a->n_operands; i++) {
         char *name = a->operands[i];
-        struct stat st;
-        bool go_on;
 
-        if (strcmp(name, "-") == 0)
-            go_on = standard_input(&w);
-        else if (a->set[CLI_O_RECURSE] && stat(name, &st) == 0 && S_ISDIR(st.st_mode))
-            go_on = walk_tree(&w, name);
-        else
-            go_on = open_input(&w, name, name, false);
-        if (!go_on)
+        if (!(strcmp(name, "-") == 0 ? standard_input(&w) : walk_name(&w, name)))
             return false;
     }
-    return true;
+    return !a->value[CLI_O_FILES_FROM] || walk_list(&w, a->value[CLI_O_FILES_FROM]);
 }

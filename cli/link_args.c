@@ -321,6 +321,26 @@ static const cli_option_info *find_ours(const char *word)
     return NULL;
 }
 
+static bool unknown_option(parser *p, const char *word)
+{
+    const cli_option_info *o;
+    char given[64];
+    cli_suggestion s = { .given = given };
+
+    cli_complain(word, "no such option");
+    word += strspn(word, "-");
+    snprintf(given, sizeof(given), "%.*s", (int)strnlen(word, sizeof(given)), word);
+    given[strcspn(given, "=")] = '\0';
+    for (size_t i = 0; strlen(given) > 1 && i < LINK_O_COUNT; i++)
+        cli_suggest_word(&s, ROWS[i].name, strlen(ROWS[i].name));
+    for (size_t i = 0; strlen(given) > 1 && (o = cli_option_get(i)) != NULL; i++) {
+        if (o->commands & (1u << CLI_C_LINK))
+            cli_suggest_word(&s, o->name, strlen(o->name));
+    }
+    cli_suggest_end(&s, "--");
+    return fail(p, CLI_X_USAGE);
+}
+
 static bool option(parser *p, const char *word)
 {
     const char *value;
@@ -329,8 +349,7 @@ static bool option(parser *p, const char *word)
     bool wants;
 
     if (id == LINK_O_COUNT && !o) {
-        cli_complain(word, "no such option");
-        return fail(p, CLI_X_USAGE);
+        return unknown_option(p, word);
     }
     wants = o ? *o->arg != '\0' : ROWS[id].form != FLAG;
     if (!wants && value) {
@@ -472,9 +491,10 @@ static bool check_arch(parser *p)
         return true;
     if (arch && (strncmp(arch, "compute_", 8) == 0 || strncmp(arch, "lto_", 4) == 0))
         cli_complain(arch, "a virtual architecture is compiled for, not linked for; sm_75 to sm_121 can be");
+    else if (arch)
+        (void)cli_no_target(arch); /* a usage error, as what follows */
     else
-        cli_complain(arch, arch ? "no such target; sm_75 to sm_121, with a or f where there is one"
-                                : "link needs -arch, such as -arch=sm_90");
+        cli_complain(NULL, "link needs -arch, such as -arch=sm_90");
     return fail(p, CLI_X_USAGE);
 }
 
@@ -486,6 +506,9 @@ static bool check(parser *p)
         return false;
     if (!a->set[LINK_O_OUTPUT])
         cli_complain(NULL, "must specify an output file with -o");
+    else if (a->value[LINK_O_REGISTER_BINARIES] && strcmp(a->value[LINK_O_OUTPUT], "-") == 0 &&
+             strcmp(a->value[LINK_O_REGISTER_BINARIES], "-") == 0)
+        cli_complain(NULL, "two results cannot both go to standard output");
     else if (a->operand.n == 0)
         cli_complain(NULL, "no input; name files, or - for standard input");
     else if (a->common.set[CLI_O_COMPAT_R] && !a->set[LINK_O_RELOCATABLE])

@@ -21,7 +21,12 @@ static int find_command(const char *name)
 
 static int unknown_command(const char *name)
 {
+    cli_suggestion s = { .given = name };
+
     cli_complain(name, "no such command; 'cuvet help' lists them");
+    for (size_t i = 0; i < CLI_C_COUNT; i++)
+        cli_suggest_word(&s, cli_command_get(i)->name, strlen(cli_command_get(i)->name));
+    cli_suggest_end(&s, "");
     return CLI_X_USAGE;
 }
 
@@ -88,7 +93,8 @@ int main(int argc, char **argv)
 {
     if (!hold_standard_descriptors())
         return CLI_X_IO;
-    /* A reader that went away is a write error like any other: exit code 3, not death by signal. */
+    /* A reader that went away ends us in our own time, without half a file left behind: see
+     * cli_finish_stdout(). */
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN); /* nor is a file that grew beyond its limit */
     cli_heap_ready();

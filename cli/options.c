@@ -79,6 +79,19 @@ static bool choice_ok(const char *choices, const char *value)
     }
 }
 
+static bool unknown_limit(const cuvet_limits *l, const char *name)
+{
+    cli_suggestion s = { .given = name };
+    const cuvet_limit_info *info;
+    uint64_t value;
+
+    cli_complain(name, "no such limit; --list-limits shows them");
+    for (size_t i = 0; cuvet_limits_get(l, i, &info, &value) == CUVET_OK; i++)
+        cli_suggest_word(&s, info->name, strlen(info->name));
+    cli_suggest_end(&s, "");
+    return false;
+}
+
 static bool set_limit(cuvet_limits *l, const char *arg)
 {
     char name[32];
@@ -92,11 +105,7 @@ static bool set_limit(cuvet_limits *l, const char *arg)
     }
     memcpy(name, arg, n);
     name[n] = '\0';
-    if (cuvet_limits_set(l, name, v) != CUVET_OK) {
-        cli_complain(name, "no such limit; --list-limits shows them");
-        return false;
-    }
-    return true;
+    return cuvet_limits_set(l, name, v) == CUVET_OK || unknown_limit(l, name);
 }
 
 /* Presets come first wherever they stand on the command line, so that `--limit x=1 --limits=roomy` keeps
@@ -120,14 +129,39 @@ static bool usage_of(cli_command c)
     return false;
 }
 
+/* "--formt=text": which option was meant? */
+static bool unknown_option(cli_command c, const char *given)
+{
+    char word[64];
+    cli_suggestion s = { .given = word };
+
+    given += strspn(given, "-");
+    snprintf(word, sizeof(word), "%.*s", (int)strnlen(given, sizeof(word)), given);
+    word[strcspn(word, "=")] = '\0';
+    for (size_t i = 0; strlen(word) > 1 && i < ROWS(OPTIONS); i++) {
+        if (OPTIONS[i].commands & (1u << c))
+            cli_suggest_word(&s, OPTIONS[i].name, strlen(OPTIONS[i].name));
+    }
+    cli_suggest_end(&s, "--");
+    return usage_of(c);
+}
+
+static bool wrong_choice(const cli_option_info *o, const char *value)
+{
+    cli_suggestion s = { .given = value };
+
+    cli_complain(value, "--%s takes one of %s", o->name, o->arg);
+    cli_suggest_choices(&s, o->arg);
+    cli_suggest_end(&s, "");
+    return false;
+}
+
 static bool take_option(cli_args *a, const cli_option_info *o, const char *value)
 {
     uint64_t n;
 
-    if (value && !choice_ok(o->arg, value)) {
-        cli_complain(value, "--%s takes one of %s", o->name, o->arg);
-        return false;
-    }
+    if (value && !choice_ok(o->arg, value))
+        return wrong_choice(o, value);
     a->set[o->id] = true;
     a->value[o->id] = value;
     if (o->id != CLI_O_JOBS)
@@ -193,10 +227,11 @@ static bool parse_loop(cli_args *a, int argc, char **argv, char **settings, int 
             return true;
         o = c == '?' || c == ':' ? NULL : row_of(a->command, c);
         if (!o) {
-            cli_complain(argv[optind > before ? optind - 1 : before],
-                         c == ':' ? "this option needs an argument"
-                                  : "no such option, or it takes no argument");
-            return usage_of(a->command);
+            const char *given = argv[optind > before ? optind - 1 : before];
+
+            cli_complain(given, c == ':' ? "this option needs an argument"
+                                         : "no such option, or it takes no argument");
+            return c == ':' ? usage_of(a->command) : unknown_option(a->command, given);
         }
         if (!take_option(a, o, *o->arg ? optarg : NULL))
             return usage_of(a->command);
@@ -208,6 +243,27 @@ static bool parse_loop(cli_args *a, int argc, char **argv, char **settings, int 
         }
         settings[(*n_settings)++] = optarg;
     }
+}
+
+bool cli_has_inputs(const cli_args *a)
+{
+    if (a->n_operands > 0 || a->value[CLI_O_FILES_FROM])
+        return true;
+    cli_complain(NULL, "no input; name files, or - for standard input");
+    return false;
+}
+
+static bool standard_input_twice(const cli_args *a)
+{
+    bool twice = false;
+
+    if (!a->value[CLI_O_FILES_FROM] || strcmp(a->value[CLI_O_FILES_FROM], "-") != 0)
+        return false;
+    for (int i = 0; i < a->n_operands; i++)
+        twice = twice || strcmp(a->operands[i], "-") == 0;
+    if (twice)
+        cli_complain(NULL, "standard input cannot be both an input and the list of --files-from");
+    return twice;
 }
 
 bool cli_parse(cli_command command, int argc, char **argv, cli_args *out, int *rc)
@@ -236,6 +292,10 @@ bool cli_parse(cli_command command, int argc, char **argv, cli_args *out, int *r
     else {
         out->operands = argv + optind;
         out->n_operands = argc - optind;
+        if (standard_input_twice(out)) {
+            *rc = CLI_X_USAGE;
+            return false;
+        }
         if (!out->value[CLI_O_FORMAT] || cli_load_for(out->value[CLI_O_FORMAT]))
             return true;
         *rc = CLI_X_IO;

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 void cli_complain(const char *what, const char *format, ...)
 {
@@ -82,11 +84,24 @@ const char *cli_status_text(cuvet_status s)
     return "internal error; this is a defect of cuvet, please report it";
 }
 
+/* Asked after a write has failed; why it did is not known any more. Only where one more byte cannot harm. */
+bool cli_reader_gone(void)
+{
+    struct stat st;
+
+    if (!ferror(stdout) || fstat(STDOUT_FILENO, &st) != 0 || !(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+        return false;
+    return write(STDOUT_FILENO, "\n", 1) < 0 && errno == EPIPE;
+}
+
 int cli_finish_stdout(int rc)
 {
-    errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return rc;
+    if (cli_reader_gone()) {
+        clearerr(stdout);
+        return CLI_X_PIPE;
+    }
     cli_complain(NULL, "standard output could not be written in full");
     clearerr(stdout); /* said once */
     return cli_worse(rc, CLI_X_IO);

@@ -7,23 +7,28 @@
 
 #include "loaded.h"
 
-/* report_text.c: for people. Streams; keeps counters only. */
+/* report_text.c: for people. Streams by file: keeps counters, and the first finding of each rule. */
 typedef struct cli_text_report {
-    bool notes, colour;
-    bool heading;                      /* the line with the file's name was printed */
-    uint64_t files[CUVET_V_ERROR + 1]; /* per verdict */
+    bool notes, colour, quiet, all, only_findings;
+    bool heading;                 /* the line with the file's name was printed */
+    struct cli_rule_group *group; /* one per rule */
+    cuvet_rule *order;            /* rules of the present file, in the order of their first findings */
+    size_t n_rules, n_order;
 } cli_text_report;
 
 extern const cli_sink cli_text_sink;
-void cli_text_begin(cli_text_report *r, const cli_args *a);
-/** Line about all files, if there were several. */
-void cli_text_end(const cli_text_report *r);
+/** false: out of memory. */
+bool cli_text_begin(cli_text_report *r, const cli_args *a);
+/** Print the summary, if there were several files, and release the report. */
+void cli_text_end(cli_text_report *r, const cli_session *s);
 /** "2 containers, 5 members (3 elf, 2 ptx), 1 image"; also used by list. */
 void cli_put_counts(const cuvet_summary *s);
 bool cli_use_colour(void);
 
 /* report_ndjson.c: one object per line, flushed. */
 extern const cli_sink cli_ndjson_sink;
+/** After several inputs: how many got which verdict. */
+void cli_ndjson_summary(const cli_session *s);
 /* Objects that other outputs build on. NULL on lack of memory, which cli_json_put reports. */
 json_t *cli_json_member(const cli_session *s, const cuvet_item *it);
 /** Schema and type, in this order, then the file. */

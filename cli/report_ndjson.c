@@ -23,13 +23,21 @@ static void set_path(json_t *o, const cuvet_path *p)
     cli_json_set(o, "path", json_string(path));
 }
 
+static bool only_findings(const cli_session *s)
+{
+    return s->args->set[CLI_O_ONLY_FINDINGS];
+}
+
 static void on_finding(void *user, const cli_session *s, const cuvet_diag *d)
 {
     const cuvet_rule_info *rule = cuvet_rule_get(d->rule);
     char message[CLI_MESSAGE_CAP];
-    json_t *o = cli_json_begin("finding", s->in->name);
+    json_t *o;
 
     (void)user;
+    if (only_findings(s) && d->severity == CUVET_NOTE)
+        return;
+    o = cli_json_begin("finding", s->in->name);
     cli_message(d, message, sizeof(message));
     cli_json_set(o, "rule", json_string(rule ? rule->id : "?"));
     cli_json_set(o, "severity", json_string(cuvet_severity_name(d->severity)));
@@ -88,15 +96,19 @@ json_t *cli_json_member(const cli_session *s, const cuvet_item *it)
 static void on_member(void *user, const cli_session *s, const cuvet_item *it)
 {
     (void)user;
-    cli_json_put(cli_json_member(s, it));
+    if (!only_findings(s) || it->errors + it->warnings > 0)
+        cli_json_put(cli_json_member(s, it));
 }
 
 static void on_end(void *user, const cli_session *s, const cli_result *r)
 {
     const cuvet_summary *m = &r->sum;
-    json_t *o = cli_json_begin("verdict", s->in->name);
+    json_t *o;
 
     (void)user;
+    if (only_findings(s) && !cli_is_finding(r))
+        return;
+    o = cli_json_begin("verdict", s->in->name);
     cli_json_set(o, "verdict", json_string(cuvet_verdict_name(r->verdict)));
     cli_json_set(o, "depth", json_string(s->depth == CUVET_DEPTH_FULL ? "full" : "headers"));
     if (r->why)
@@ -120,6 +132,19 @@ static void on_end(void *user, const cli_session *s, const cli_result *r)
     cli_json_set(o, "suppressed", cli_json_u64(m->suppressed));
     cli_json_set(o, "sandbox", json_string(cli_cage_state()));
     cli_json_set(o, "exit", cli_json_u64((uint64_t)r->rc));
+    cli_json_put(o);
+}
+
+void cli_ndjson_summary(const cli_session *s)
+{
+    json_t *o;
+
+    if (s->cut_short || s->n_inputs == 0 || (s->n_inputs == 1 && !only_findings(s)))
+        return;
+    o = cli_json_begin("summary", NULL);
+    cli_json_set(o, "files", cli_json_u64(s->n_inputs));
+    for (size_t v = 0; v <= CUVET_V_ERROR; v++)
+        cli_json_set(o, cuvet_verdict_name((cuvet_verdict)v), cli_json_u64(s->tally.files[v]));
     cli_json_put(o);
 }
 

@@ -20,14 +20,38 @@ static int exit_of_diag(const cuvet_diag *d)
     case CUVET_C_TARGET:
     case CUVET_C_UNSUPPORTED: break;
     }
-    return d->severity == CUVET_NOTE ? CLI_X_CLEAN : CLI_X_FINDINGS;
+    return CLI_X_FINDINGS;
+}
+
+static bool counts(const cli_session *s, cuvet_verdict v)
+{
+    return (CLI_BIT(v) & (s->fail_on ? s->fail_on : CLI_FINDINGS)) != 0;
+}
+
+/* An input that something amounts to this verdict in; rc is what it makes the exit code if it does. A defect
+ * of ours is never left out. */
+static void amounts_to(current *c, cuvet_verdict v, int rc)
+{
+    c->result.verdicts |= CLI_BIT(v);
+    if (rc == CLI_X_INTERNAL || counts(c->s, v))
+        c->result.rc = cli_worse(c->result.rc, rc);
+}
+
+/* What is said louder than a note is a finding, also where the verdict by itself is only "unsupported". */
+static cuvet_verdict verdict_of(const cuvet_diag *d)
+{
+    cuvet_verdict v = cuvet_diag_verdict(d);
+
+    if (v >= CUVET_V_SUSPICIOUS || d->severity == CUVET_NOTE)
+        return v;
+    return d->severity == CUVET_WARNING ? CUVET_V_SUSPICIOUS : CUVET_V_MALFORMED;
 }
 
 static void on_diag(void *user, const cuvet_diag *d)
 {
     current *c = user;
 
-    c->result.rc = cli_worse(c->result.rc, exit_of_diag(d));
+    amounts_to(c, verdict_of(d), exit_of_diag(d));
     if (c->s->sink->finding) {
         cli_progress_clear(c->s);
         c->s->sink->finding(c->s->user, c->s, d);
@@ -79,25 +103,39 @@ static cuvet_status open_scan(current *c)
 /* A status that no diagnostic explained still needs a verdict and an exit code. */
 static void settle(current *c, cuvet_status st)
 {
+    static const int RC[] = { [CUVET_V_UNSUPPORTED] = CLI_X_FINDINGS,
+                              [CUVET_V_SUSPICIOUS] = CLI_X_FINDINGS,
+                              [CUVET_V_MALFORMED] = CLI_X_FINDINGS,
+                              [CUVET_V_LIMIT] = CLI_X_LIMIT,
+                              [CUVET_V_ERROR] = CLI_X_IO };
     cli_result *r = &c->result;
 
+    /* Not from the diagnostics alone: they may be capped to nothing. */
     r->verdict = r->sum.verdict;
-    if (r->sum.errors + r->sum.warnings > 0)
-        r->rc = cli_worse(r->rc, CLI_X_FINDINGS);
-    /* Not from the diagnostics: they may be capped to nothing. */
-    if (r->verdict == CUVET_V_LIMIT)
-        r->rc = cli_worse(r->rc, CLI_X_LIMIT);
-    if (r->verdict == CUVET_V_ERROR)
-        r->rc = cli_worse(r->rc, CLI_X_IO);
+    amounts_to(c, r->verdict, RC[r->verdict]);
+    if (c->s->args->limits.diagnostics == 0 && r->sum.errors > 0)
+        amounts_to(c, CUVET_V_MALFORMED, CLI_X_FINDINGS);
+    if (c->s->args->limits.diagnostics == 0 && r->sum.warnings > 0)
+        amounts_to(c, CUVET_V_SUSPICIOUS, CLI_X_FINDINGS);
     if (st == CUVET_END)
         return;
-    r->rc = cli_worse(r->rc, cli_exit_of(st));
-    if (st == CUVET_E_LIMIT) {
-        r->verdict = CUVET_V_LIMIT;
+    r->verdict = st == CUVET_E_LIMIT ? CUVET_V_LIMIT : CUVET_V_ERROR;
+    amounts_to(c, r->verdict, cli_exit_of(st));
+    if (st == CUVET_E_LIMIT)
         return;
-    }
-    r->verdict = CUVET_V_ERROR;
     r->why = ferror(stdout) ? "standard output failed" : cli_status_text(st);
+}
+
+bool cli_is_finding(const cli_result *r)
+{
+    return r->rc != CLI_X_CLEAN || (r->verdicts & CLI_FINDINGS) != 0;
+}
+
+static void add_to_tally(cli_tally *t, const cli_result *r)
+{
+    t->files[r->verdict]++;
+    t->errors[r->verdict] += r->sum.errors;
+    t->warnings[r->verdict] += r->sum.warnings;
 }
 
 static void scan_input(current *c)
@@ -108,6 +146,8 @@ static void scan_input(current *c)
     if (st == CUVET_OK) {
         st = walk_items(s);
         sum = cuvet_scan_summary(s->ctx, s->scan, &c->result.sum);
+        if (s->sink->closing)
+            s->sink->closing(s->user, s);
         closed = cuvet_scan_close(s->ctx, &s->scan);
     }
     if (sum != CUVET_OK || closed != CUVET_OK)
@@ -131,14 +171,15 @@ static bool on_input(void *user, cli_input *in)
     if (in->why) {
         c.result.verdict = in->rc == CLI_X_LIMIT ? CUVET_V_LIMIT : CUVET_V_ERROR;
         c.result.why = in->why;
-        c.result.rc = in->rc;
+        amounts_to(&c, c.result.verdict, in->rc);
     } else {
         scan_input(&c);
     }
     cli_progress_clear(s);
-    if (c.result.why)
+    if (c.result.why && !cli_reader_gone())
         cli_complain(in->name, "%s", c.result.why);
     s->rc = cli_worse(s->rc, c.result.rc);
+    add_to_tally(&s->tally, &c.result);
     if (s->sink->end)
         s->sink->end(s->user, s, &c.result);
     s->in = NULL;
@@ -149,11 +190,10 @@ int cli_session_run(cli_session *s)
 {
     int rc;
 
-    if (s->args->n_operands == 0) {
-        cli_complain(NULL, "no input; name files, or - for standard input");
+    if (!cli_has_inputs(s->args))
         return CLI_X_USAGE;
-    }
     /* Clean also after an early stop, which is a failed standard output: reported when that is flushed. */
     rc = cli_each_input(s->args, s->needs, on_input, s); /* before s->rc is looked at */
+    s->cut_short = rc != CLI_X_CLEAN;
     return cli_worse(s->rc, rc);
 }

@@ -8,13 +8,25 @@
 
 typedef struct cli_session cli_session;
 
+/* A set of verdicts. */
+#define CLI_BIT(verdict) (1u << (verdict))
+#define CLI_FINDINGS                                                                                         \
+    (CLI_BIT(CUVET_V_SUSPICIOUS) | CLI_BIT(CUVET_V_MALFORMED) | CLI_BIT(CUVET_V_LIMIT) |                     \
+     CLI_BIT(CUVET_V_ERROR))
+
 /* How one input ended. */
 typedef struct cli_result {
     cuvet_summary sum; /* all zero when the input could not be read */
     cuvet_verdict verdict;
-    const char *why; /* the scan did not come to its end, for this reason; NULL */
-    int rc;
+    const char *why;   /* the scan did not come to its end, for this reason; NULL */
+    unsigned verdicts; /* all that something in it amounts to, of which `verdict` is the worst: CLI_BIT() */
+    int rc;            /* of those that make the exit code, see cli_session.fail_on */
 } cli_result;
+
+/* What all inputs have come to, by verdict. */
+typedef struct cli_tally {
+    uint64_t files[CUVET_V_ERROR + 1], errors[CUVET_V_ERROR + 1], warnings[CUVET_V_ERROR + 1];
+} cli_tally;
 
 /* Any function may be NULL. `user` is the sink's own state. */
 typedef struct cli_sink {
@@ -22,6 +34,7 @@ typedef struct cli_sink {
     void (*finding)(void *user, const cli_session *s, const cuvet_diag *d);
     void (*member)(void *user, const cli_session *s, const cuvet_item *it);
     void (*claim)(void *user, const cli_session *s, const cuvet_claim_info *c);
+    void (*closing)(void *user, const cli_session *s); /* the scan is over, and can still be asked */
     void (*end)(void *user, const cli_session *s, const cli_result *r);
 } cli_sink;
 
@@ -31,6 +44,7 @@ struct cli_session {
     void *user;
     cuvet_depth depth;
     cuvet_target target;    /* of the notes about admission; sm 0: any */
+    unsigned fail_on;       /* verdicts that make the exit code; 0: CLI_FINDINGS */
     const cli_needs *needs; /* NULL: inputs and standard streams only */
     /* what is set while an input is open */
     const cli_input *in;
@@ -38,12 +52,16 @@ struct cli_session {
     cuvet_scan scan;
     /* what the run has come to */
     uint64_t n_inputs;
+    bool cut_short; /* not all inputs were seen: no summary */
+    cli_tally tally;
     int rc;
     bool progress, progress_shown;
     int64_t progress_at; /* milliseconds */
     uint64_t members;
 };
 
+/** Is an input that ended like this one to be shown to somebody who asked for findings only? */
+bool cli_is_finding(const cli_result *r);
 /** Run over all operands. @return the exit code, standard output not yet flushed. */
 int cli_session_run(cli_session *s);
 

@@ -52,10 +52,10 @@ _cuvet()
         finalize,--format) words='text ndjson' ;;
         *)
             case $command in
-            scan) words='--format --notes --recursive --jobs --limit --limits --list-limits --no-progress --sandbox --no-sandbox --arch --help --version' ;;
-            list) words='--format --recursive --kernels --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
-            unpack) words='--directory --arch --kind --force --fsync --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
-            dump) words='--limit --limits --list-limits --sandbox --no-sandbox --format --header --sections --segments --symbols --relocs --info --compat --notes --callgraph --unified --capsules --frames --data --ptx --member --arch --help --version' ;;
+            scan) words='--format --notes --all --quiet --only-findings --fail-on --recursive --files-from --jobs --limit --limits --list-limits --no-progress --sandbox --no-sandbox --arch --help --version' ;;
+            list) words='--format --recursive --files-from --kernels --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
+            unpack) words='--files-from --directory --arch --kind --force --fsync --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
+            dump) words='--files-from --limit --limits --list-limits --sandbox --no-sandbox --format --header --sections --segments --symbols --relocs --info --compat --notes --callgraph --unified --capsules --frames --data --ptx --member --arch --help --version' ;;
             map) words='--format --limit --limits --list-limits --sandbox --no-sandbox --help --version' ;;
             rules) words='--format --help --version' ;;
             select) words='--format --limit --limits --list-limits --sandbox --no-sandbox --arch --arch-policy --request --compiler --output --force --help --version' ;;

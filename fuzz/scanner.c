@@ -122,6 +122,18 @@ static void check_payload(cuvet_ctx *ctx, cuvet_scan h, fz_scan *s, const cuvet_
         (void)fz_mix_bytes(0, bytes, n); /* all of it can be read */
 }
 
+/* What is said of each rule adds up to what is said of all. */
+static void check_rules(cuvet_ctx *ctx, cuvet_scan h, const fz_scan *s)
+{
+    uint64_t all = 0, n;
+
+    for (cuvet_rule i = 0; cuvet_rule_get(i); i++) {
+        FZ_CHECK(cuvet_scan_rule_count(ctx, h, i, &n) == CUVET_OK, "every rule has a count");
+        all += n;
+    }
+    FZ_CHECK(all == s->sum.notes + s->sum.warnings + s->sum.errors, "counts of rules add up");
+}
+
 static void check_summary(const fz_scan *s)
 {
     const cuvet_summary *u = &s->sum;
@@ -155,8 +167,10 @@ static void scan(fz_scan *s, cuvet_ctx *ctx, const cuvet_source *src)
         check_payload(ctx, h, s, &item);
     }
     FZ_CHECK(cuvet_scan_summary(ctx, h, &s->sum) == CUVET_OK, "a summary after the end");
-    if (s->status == CUVET_END)
+    if (s->status == CUVET_END) {
         check_summary(s);
+        check_rules(ctx, h, s);
+    }
     s->hash = fz_mix(fz_mix(s->hash, (uint64_t)s->status), s->sum.verdict);
     s->hash = fz_mix(fz_mix(s->hash, s->sum.unpacked), s->sum.gap_bytes);
     FZ_CHECK(cuvet_scan_close(ctx, &h) == CUVET_OK && h.bits == 0, "a scan can be closed");

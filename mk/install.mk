@@ -23,10 +23,15 @@ install: all $(BUILD)/cuvet.pc ## the command, both libraries, headers, cuvet.pc
 	@for s in 1 3 5; do for p in docs/man/*.$$s; do test -f "$$p" || continue; \
 	    $(INSTALL) -D -m 644 "$$p" "$(DESTDIR)$(MANDIR)/man$$s/$$(basename "$$p")" || exit 1; done; done
 
-uninstall: ## remove what install wrote
+uninstall: ## remove what install wrote, with the same DESTDIR and PREFIX
 	rm -f '$(DESTDIR)$(BINDIR)/cuvet' '$(DESTDIR)$(LIBDIR)'/libcuvet.a '$(DESTDIR)$(LIBDIR)'/libcuvet.so \
 	    '$(DESTDIR)$(LIBDIR)/libcuvet.so.$(SOVERSION)' '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet.pc'
-	rm -rf '$(DESTDIR)$(INCLUDEDIR)/cuvet'
+	rm -f '$(DESTDIR)$(DATADIR)/bash-completion/completions/cuvet' '$(DESTDIR)$(DATADIR)/zsh/site-functions/_cuvet' \
+	    '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/cuvet.fish'
+	@for h in include/cuvet/*.h; do rm -f "$(DESTDIR)$(INCLUDEDIR)/cuvet/$$(basename "$$h")" || exit 1; done
+	@for s in 1 3 5; do for p in docs/man/*.$$s; do test -f "$$p" || continue; \
+	    rm -f "$(DESTDIR)$(MANDIR)/man$$s/$$(basename "$$p")" || exit 1; done; done
+	-@rmdir '$(DESTDIR)$(INCLUDEDIR)/cuvet' 2>/dev/null || true
 
 dist: ## cuvet-<version>.tar.gz of the last commit, reproducible
 	@mkdir -p $(BUILD)

@@ -26,5 +26,14 @@ for e in examples/*.c; do
         n=$((n + 1))
     done
 done
+# What lies beside the installed files is somebody else's, and stays.
+echo mine > "$tmp/usr/include/cuvet/mine.h"
+"$make" -s BUILD="$build" CC="$cc" PREFIX="$tmp/usr" uninstall > "$tmp/log" 2>&1 || { cat "$tmp/log"; exit 1; }
+left=$(cd "$tmp/usr" && find . ! -type d)
+[ "$left" = ./include/cuvet/mine.h ] || { echo "left by uninstall, or taken too much: $left"; exit 1; }
+rm "$tmp/usr/include/cuvet/mine.h"
+"$make" -s BUILD="$build" CC="$cc" PREFIX="$tmp/usr" install uninstall > "$tmp/log" 2>&1 || { cat "$tmp/log"; exit 1; }
+[ -z "$(find "$tmp/usr" ! -type d)" ] && [ ! -e "$tmp/usr/include/cuvet" ] || { echo "left by uninstall"; exit 1; }
+n=$((n + 1))
 echo "$n passed, 0 failed, 0 skipped"
 [ "$n" -gt 0 ]

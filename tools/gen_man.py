@@ -29,7 +29,8 @@ NDJSON = {
          "file rule severity path offset inner_offset (in decompressed content) length got want message"),
         ("verdict",
          "file verdict depth reason (when the scan did not end) members findings containers unreferenced images "
-         "elf ptx ltoir other stored unpacked opaque gap_bytes notes warnings errors suppressed sandbox exit")
+         "elf ptx ltoir other stored unpacked opaque gap_bytes notes warnings errors suppressed sandbox exit"),
+        ("summary", "after several files: files, and how many of them are clean unsupported suspicious malformed limit error")
     ],
     "map": [("claim", "file path owner index (of a section) inner offset length shared"),
             ("finding, verdict", "as of scan")],
@@ -110,7 +111,10 @@ def exit_section(table):
     out = [".SH EXIT STATUS", "Of several files the highest value wins."]
     for code, meaning in table.exits:
         out += [".TP", ".B %d" % code, roff(meaning)]
-    return out
+    return out + [
+        ".TP", ".B 141",
+        "whoever reads standard output has closed it: the rest is not looked at, and nothing is said about that"
+    ]
 
 
 def option_section(options):

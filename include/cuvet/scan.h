@@ -118,6 +118,10 @@ CUVET_API CUVET_MUST cuvet_status cuvet_scan_payload(cuvet_ctx *ctx, cuvet_scan 
                                                      size_t *n);
 /** Counts and verdict so far; final after CUVET_END. */
 CUVET_API CUVET_MUST cuvet_status cuvet_scan_summary(cuvet_ctx *ctx, cuvet_scan s, cuvet_summary *out);
+/** How often a rule was reported, diagnostics above the cap included; final after CUVET_END.
+ *  @return CUVET_OK · CUVET_E_USAGE (no such rule) · CUVET_E_HANDLE… */
+CUVET_API CUVET_MUST cuvet_status cuvet_scan_rule_count(cuvet_ctx *ctx, cuvet_scan s, cuvet_rule rule,
+                                                        uint64_t *n);
 /** End the scan and poison the handle; *s becomes 0. */
 CUVET_API CUVET_MUST cuvet_status cuvet_scan_close(cuvet_ctx *ctx, cuvet_scan *s);
 

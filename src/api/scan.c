@@ -98,6 +98,21 @@ cuvet_status cuvet_scan_summary(cuvet_ctx *ctx, cuvet_scan h, cuvet_summary *out
     return s;
 }
 
+cuvet_status cuvet_scan_rule_count(cuvet_ctx *ctx, cuvet_scan h, cuvet_rule rule, uint64_t *n)
+{
+    cuvet_status s;
+    void *body;
+
+    if (!ctx || !n || rule >= CV_N_RULES)
+        return CUVET_E_USAGE;
+    s = cv_handle_get(ctx, CV_H_SCAN, h.bits, &body);
+    if (s != CUVET_OK)
+        return s;
+    *n = CV_ARRAY_GET(((const cv_scan *)body)->total, rule);
+    cv_handle_put(ctx, h.bits);
+    return s;
+}
+
 cuvet_status cuvet_scan_close(cuvet_ctx *ctx, cuvet_scan *h)
 {
     cuvet_status s;

@@ -17,12 +17,20 @@ static void raise_verdict(cv_scan *s, cuvet_verdict v)
         s->sum.verdict = v;
 }
 
+static void add_total(cv_scan *s, uint64_t rule, uint64_t n)
+{
+    uint64_t *total = CV_ARRAY_AT(s->total, rule);
+
+    *total = cv_sat_add(*total, n);
+}
+
 /* A limit that the scan itself met: an error that belongs exactly here in the order. */
 static void report_now(cv_scan *s, cuvet_diag *d)
 {
     d->severity = CUVET_ERROR;
     s->sum.errors++;
     raise_verdict(s, CUVET_V_LIMIT);
+    add_total(s, d->rule, 1);
     deliver_diag(s, d);
 }
 
@@ -259,6 +267,16 @@ static void count_item(cv_scan *s, const cv_result *r)
     s->sum.suppressed += r->suppressed;
 }
 
+static void count_rules(cv_scan *s, const cv_result *r)
+{
+    for (uint64_t i = 0; r->suppressed == 0 && i < r->diags.n; i++)
+        add_total(s, cv_diags_at(&r->diags, i)->rule, 1);
+    for (uint64_t i = 0; i < r->totals.n; i++)
+        add_total(s, cv_keys_at(&r->totals, i)->key, cv_keys_at(&r->totals, i)->index);
+    if (r->has_live)
+        add_total(s, r->live.rule, 1);
+}
+
 static void deliver_unit(cv_scan *s, cv_level *lv, cuvet_item *out)
 {
     const cv_unit *u = cv_units_at(&lv->units, lv->next_unit);
@@ -275,6 +293,7 @@ static void deliver_unit(cv_scan *s, cv_level *lv, cuvet_item *out)
         deliver_diag(s, &r->live);
     raise_verdict(s, r->verdict);
     count_item(s, r);
+    count_rules(s, r);
     *out = r->item;
     if (u->ar_name_len && u->ar_name_len <= lv->walk.names.n - cv_min(u->ar_name, lv->walk.names.n)) {
         out->ar_name = (const char *)cv_u8s_at(&lv->walk.names, u->ar_name);
@@ -357,6 +376,8 @@ static void end_level(cv_scan *s, cv_level *lv)
     deliver_claims(s, lv, &lv->walk.claims, &lv->from.item.where, lv->x.inner);
     /* What the walk reported above its own cap was only counted. */
     s->sum.suppressed += count_suppressed(s, lv);
+    for (uint32_t i = 0; i < CV_N_RULES; i++)
+        add_total(s, i, CV_ARRAY_GET(lv->x.seen, i));
     raise_verdict(s, lv->x.verdict);
     if (s->n_levels > 1)
         s->nested_unpacked += lv->walk.unpacked - lv->unpacked;

@@ -51,10 +51,11 @@ typedef struct cv_scan {
     uint32_t n_levels;
     cv_workers workers;
     cuvet_summary sum;
-    uint64_t nested_unpacked;  /* bytes that nested levels declared */
-    uint32_t seen[CV_N_RULES]; /* delivered or not, of this file */
-    const cv_result *current;  /* last delivered */
-    bool push_nested;          /* the current unit holds a container: walk it next */
+    uint64_t nested_unpacked;   /* bytes that nested levels declared */
+    uint32_t seen[CV_N_RULES];  /* delivered or not, of this file */
+    uint64_t total[CV_N_RULES]; /* the same with what units and walks only counted */
+    const cv_result *current;   /* last delivered */
+    bool push_nested;           /* the current unit holds a container: walk it next */
     bool over;
 } cv_scan;
 

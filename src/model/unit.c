@@ -40,6 +40,7 @@ void cv_result_free(cv_result *r)
         return;
     cv_diags_free(r->mem, &r->diags);
     cv_u8s_free(r->mem, &r->ident);
+    cv_keys_free(r->mem, &r->totals);
     cv_claims_free(r->mem, &r->file.claims);
     cv_claims_free(r->mem, &r->inner.claims);
     cv_mem_put(r->mem, r->content.mem, r->content.cap);
@@ -50,6 +51,17 @@ CV_BUF_BEGIN
 static uint32_t seen_so_far(const uint32_t *seen, cuvet_rule rule)
 {
     return rule < CV_N_RULES ? seen[rule] : 0;
+}
+CV_BUF_END
+
+CV_BUF_BEGIN
+static bool keep_totals(const cv_ctx *x, cv_result *r)
+{
+    bool ok = true;
+
+    for (uint32_t i = 0; ok && i < CV_N_RULES; i++)
+        ok = x->seen[i] == 0 || cv_keys_push(r->mem, &r->totals, (cv_key){ i, x->seen[i] });
+    return ok;
 }
 CV_BUF_END
 
@@ -549,6 +561,8 @@ void cv_examine(cv_worker *w, const cuvet_source *src, const cv_unit *u, const c
     r->n_notes = w->x.n_notes;
     r->verdict = w->x.verdict;
     r->suppressed = w->x.n_errors + w->x.n_warnings + w->x.n_notes - r->diags.n;
+    if (r->suppressed > 0 && !keep_totals(&w->x, r))
+        r->status = CUVET_E_NOMEM;
     if (r->status == CUVET_E_NOMEM && cv_mem_status(&w->x.mem) == CUVET_E_LIMIT) {
         r->status = CUVET_OK; /* a limit is a finding of this unit … */
         if (!r->live_said)

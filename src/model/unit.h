@@ -52,6 +52,7 @@ typedef struct cv_result {
     const uint32_t *seen;     /* see cv_examine_options */
     uint64_t cap;
     uint64_t suppressed; /* diagnostics above the cap of the unit */
+    cv_keys totals; /* if there are such: how often (index) each rule (key) was reported, the kept included */
     uint64_t n_notes;
     cuvet_verdict verdict;
     cv_span payload;   /* unpacked bytes in the worker's block; empty when not unpacked */

@@ -76,7 +76,7 @@ def the_formats_agree():
     for path in inputs():
         ndjson = cuvet("scan", "--format=ndjson", path)
         sarif = cuvet("scan", "--format=sarif", path)
-        text = cuvet("scan", "--notes", path)
+        text = cuvet("scan", "--notes", "--all", path)
         equal((sarif.rc, text.rc), (ndjson.rc, ndjson.rc), "exit codes of " + path)
         rows = [(o["severity"], o["rule"], o["path"], number(o["offset"]),
                  number(o["inner_offset"]) if "inner_offset" in o else None)

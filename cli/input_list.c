@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* --files-from: names of inputs out of a file, one per line, or ended by NUL where there is a NUL anywhere.
+ */
+#include "input_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIST_MAX   ((size_t)256 << 20) /* bytes of names; all are held until the last one was opened */
+#define LIST_FIRST ((size_t)1 << 16)
+
+/* @return bytes, -1 with errno. */
+static ssize_t read_some(int fd, char *to, size_t n)
+{
+    ssize_t got;
+
+    do
+        got = read(fd, to, n);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+static const char *read_all(int fd, cli_name_list *l)
+{
+    size_t cap = 0;
+
+    for (;;) {
+        ssize_t got;
+
+        if (l->n + 1 >= cap) { /* room for a NUL */
+            char *more;
+
+            cap = cap ? 2 * cap : LIST_FIRST;
+            more = cap <= LIST_MAX ? realloc(l->bytes, cap) : NULL;
+            if (!more)
+                return cap <= LIST_MAX ? "out of memory" : "the list of files is too large";
+            l->bytes = more;
+        }
+        got = read_some(fd, l->bytes + l->n, cap - l->n - 1);
+        if (got < 0)
+            return strerror(errno);
+        if (got == 0)
+            return NULL;
+        l->n += (size_t)got;
+    }
+}
+
+const char *cli_name_list_read(cli_name_list *l, const char *path)
+{
+    bool standard = strcmp(path, "-") == 0;
+    int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    const char *why;
+
+    *l = (cli_name_list){ .bytes = NULL };
+    if (fd < 0)
+        return strerror(errno);
+    why = read_all(fd, l);
+    if (!standard)
+        (void)close(fd); /* read only: nothing can be lost */
+    if (why)
+        return why;
+    l->bytes[l->n] = '\0';
+    l->end = memchr(l->bytes, '\0', l->n) ? '\0' : '\n';
+    return NULL;
+}
+
+char *cli_name_list_next(cli_name_list *l)
+{
+    while (l->at < l->n) {
+        char *name = l->bytes + l->at, *end = memchr(name, l->end, l->n - l->at);
+
+        if (!end)
+            end = l->bytes + l->n;
+        *end = '\0';
+        l->at = (size_t)(end - l->bytes) + 1;
+        if (*name)
+            return name;
+    }
+    return NULL;
+}
+
+void cli_name_list_free(cli_name_list *l)
+{
+    free(l->bytes);
+    *l = (cli_name_list){ .bytes = NULL };
+}
