@@ -4,6 +4,7 @@
 #include "report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LOG_MAX (UINT64_C(1) << 16) /* bytes of what a program says */
@@ -12,7 +13,10 @@ enum { LINE_CAP = 512 };
 
 static cuvet_status start_external(cli_broker *b, const char *path, const cuvet_limits *l)
 {
-    const cuvet_external ext = { .size = sizeof(ext), .path = path };
+    const char *tmp = getenv("TMPDIR");
+    const char *where =
+        tmp && *tmp == '/' ? tmp : NULL; /* a relative one would be another place for the child */
+    const cuvet_external ext = { .size = sizeof(ext), .path = path, .directory = where };
     const cli_broker_rules rules = { .input = l->member,
                                      .options = l->options,
                                      .option_bytes = l->option_bytes,

@@ -86,6 +86,8 @@ class _Zstd:
                 ctypes.c_size_t,
             )
             z.ZSTD_freeCCtx.argtypes = (ctypes.c_void_p,)
+            z.ZSTD_getFrameContentSize.argtypes = (ctypes.c_char_p, ctypes.c_size_t)
+            z.ZSTD_getFrameContentSize.restype = ctypes.c_ulonglong
             z.ZSTD_decompress.argtypes = (ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t)
             cls.found = z
         return cls.found
@@ -116,7 +118,12 @@ def unlz4(data, size):
     return out.raw
 
 
-def unzstd(data, size):
+def unzstd(data, size=None):
+    """without a size: a frame of ours that says it itself"""
+    if size is None:
+        size = _Zstd.get().ZSTD_getFrameContentSize(bytes(data), len(data))
+        if size >= 1 << 32:  # unknown and error are above
+            raise ValueError('a zstd frame without a size')
     out = ctypes.create_string_buffer(size)
     if _Zstd.get().ZSTD_decompress(out, size, bytes(data), len(data)) != size:
         raise ValueError('not a zstd frame of that size')

@@ -16,8 +16,11 @@ endif
 CC_ID      := $(shell printf '%s' '$(CC)' | tr -c 'A-Za-z0-9_.+-' '_')
 FLAGS_FILE := $(BUILD)/flags-$(CC_ID).mk
 
-# `clean`, `help` and the like must not start a compiler.
-ifneq ($(filter-out clean help deps format dist campaign,$(or $(MAKECMDGOALS),all)),)
+# `clean`, `help` and the like must not start a compiler. Those of the second line install one first (tools/deps.sh) and
+# build by a make of their own, which asks it then.
+NO_FLAGS := clean help deps format dist campaign check-bare \
+            demo check check-full bench bench-link
+ifneq ($(filter-out $(NO_FLAGS),$(or $(MAKECMDGOALS),all)),)
 include $(FLAGS_FILE)
 endif
 

@@ -42,6 +42,7 @@ present() {
         pc:*)      command -v pkg-config > /dev/null 2>&1 &&
                    if [ -n "$2" ]; then pkg-config --atleast-version="$2" "${1#pc:}"; else pkg-config --exists "${1#pc:}"; fi ;;
         cmd:*)     have_cmd "${1#cmd:}" ;;
+        file:*)    [ -e "${1#file:}" ] ;;
         hdr:*)     [ -e "/usr/include/${1#hdr:}" ] ;;
         clangrt:*) have_clang_runtime "${1#clangrt:}" ;;
         *)         echo "deps.def: unknown probe '$1'" >&2; exit 2 ;;
@@ -73,10 +74,11 @@ if [ "${CV_NO_INSTALL:-0}" = 1 ] || [ "$run" = no ] || ! command -v apt-get > /d
     exit 1
 fi
 echo "cuvet: installing$missing"
+log=$(mktemp) || exit 1
 # shellcheck disable=SC2086  # both are lists
 { $run apt-get update -qq && DEBIAN_FRONTEND=noninteractive $run apt-get install -y -qq --no-install-recommends $missing; } \
-    > /tmp/cuvet-apt.$$ 2>&1 || { cat /tmp/cuvet-apt.$$ >&2; rm -f /tmp/cuvet-apt.$$; exit 1; }
-rm -f /tmp/cuvet-apt.$$
+    > "$log" 2>&1 || { cat "$log" >&2; rm -f "$log"; exit 1; }
+rm -f "$log"
 missing=$(missing_now)
 [ -z "$missing" ] && exit 0
 echo "cuvet: installed, but still not found:$missing" >&2

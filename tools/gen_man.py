@@ -208,7 +208,8 @@ def main_page(table):
     out += exit_section(table)
     out += [
         ".SH ENVIRONMENT", ".TP", ".B NO_COLOR", "when set and not empty, no colours on a terminal", ".TP",
-        ".B TMPDIR", "where standard input and pipes are stored while they are scanned; /tmp if unset"
+        ".B TMPDIR", "where standard input and pipes are stored while they are scanned, and where a program that a command starts "
+        "has its directory; /tmp if unset"
     ]
     return "\n".join(out) + "\n"
 

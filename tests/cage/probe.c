@@ -4,10 +4,12 @@
  *
  *   cage_probe state
  *   cage_probe plain|threads|channel|out ATTEMPT [DIRECTORY]
+ *   (CV_TMP names a folder for what it makes when nothing stops it)
  *   cage_probe deny WHAT[,WHAT] COMMAND...   run a command for which these system calls do not exist:
  *                                            landlock, seccomp, rlimits */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
@@ -34,6 +36,8 @@
 #define FILE_SIZE (UINT64_C(1) << 20)
 
 static int out_dir = -1, channel = -1, other_dir = -1;
+static const char *scratch; /* CV_TMP: the only folder that the attempts write to when nothing stops them */
+static char new_file[PATH_MAX];
 static pid_t parent;
 
 /* Everything goes past the C library, which may decide to ask for something else. */
@@ -186,9 +190,9 @@ static const uint64_t NOTHING[16];
     TRY(open_write, RAW(SYS_openat, AT_FDCWD, "/dev/null", O_WRONLY))                                        \
     TRY(open_both, RAW(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR))                                           \
     TRY(open_path, RAW(SYS_openat, AT_FDCWD, "/", O_PATH))                                                   \
-    TRY(open_create, RAW(SYS_openat, AT_FDCWD, "/tmp/cuvet-cage", O_RDONLY | O_CREAT, 0600))                 \
+    TRY(open_create, RAW(SYS_openat, AT_FDCWD, new_file, O_RDONLY | O_CREAT, 0600))                          \
     TRY(open_truncate, RAW(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY | O_TRUNC))                           \
-    TRY(open_unnamed, RAW(SYS_openat, AT_FDCWD, "/tmp", O_TMPFILE | O_RDWR, 0600))                           \
+    TRY(open_unnamed, RAW(SYS_openat, AT_FDCWD, scratch, O_TMPFILE | O_RDWR, 0600))                          \
     TRY(openat2, RAW(SYS_openat2, AT_FDCWD, "/etc/passwd", NOTHING, 24))                                     \
     TRY(open_handle, RAW(SYS_open_by_handle_at, AT_FDCWD, NOTHING, 0))                                       \
     TRY(stat_name, RAW(SYS_newfstatat, AT_FDCWD, "/etc/passwd", &(struct stat){ 0 }, 0))                     \
@@ -196,11 +200,11 @@ static const uint64_t NOTHING[16];
     TRY(readlink, RAW(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", &(char[64]){ 0 }, 64))                     \
     TRY(list_directory, RAW(SYS_getdents64, STDIN_FILENO, &(char[64]){ 0 }, 64))                             \
     TRY(unlink, RAW(SYS_unlinkat, AT_FDCWD, "absent", 0))                                                    \
-    TRY(mkdir, RAW(SYS_mkdirat, AT_FDCWD, "/tmp/cuvet-cage", 0700))                                          \
+    TRY(mkdir, RAW(SYS_mkdirat, AT_FDCWD, new_file, 0700))                                                   \
     TRY(rename, RAW(SYS_renameat2, AT_FDCWD, "absent", AT_FDCWD, "absent2", 0))                              \
     TRY(link, RAW(SYS_linkat, AT_FDCWD, "absent", AT_FDCWD, "absent2", 0))                                   \
-    TRY(symlink, RAW(SYS_symlinkat, "absent", AT_FDCWD, "/tmp/cuvet-cage"))                                  \
-    TRY(mknod, RAW(SYS_mknodat, AT_FDCWD, "/tmp/cuvet-cage", S_IFIFO | 0600, 0))                             \
+    TRY(symlink, RAW(SYS_symlinkat, "absent", AT_FDCWD, new_file))                                           \
+    TRY(mknod, RAW(SYS_mknodat, AT_FDCWD, new_file, S_IFIFO | 0600, 0))                                      \
     TRY(chmod, RAW(SYS_fchmod, STDIN_FILENO, 0600))                                                          \
     TRY(chown, RAW(SYS_fchown, STDIN_FILENO, 0, 0))                                                          \
     TRY(truncate, RAW(SYS_ftruncate, STDIN_FILENO, 0))                                                       \
@@ -241,7 +245,7 @@ static const uint64_t NOTHING[16];
     TRY(int80, try_int80())                                                                                  \
     TRY(save, try_save())                                                                                    \
     TRY(save_above, RAW(SYS_openat, out_dir, "../above", NEW_FILE, 0600))                                    \
-    TRY(save_absolute, RAW(SYS_openat, out_dir, "/tmp/cuvet-cage", NEW_FILE, 0600))                          \
+    TRY(save_absolute, RAW(SYS_openat, out_dir, new_file, NEW_FILE, 0600))                                   \
     TRY(save_over, RAW(SYS_openat, out_dir, "old", O_WRONLY | O_CREAT | O_NOFOLLOW, 0600))                   \
     TRY(save_elsewhere, RAW(SYS_openat, other_dir, "new", NEW_FILE, 0600))                                   \
     TRY(open_old_write, RAW(SYS_openat, out_dir, "old", O_WRONLY | O_NOFOLLOW))                              \
@@ -305,7 +309,10 @@ static int probe(const char *mode, const char *name, const char *dir)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return 97;
     channel = pair[0];
-    other_dir = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    scratch = getenv("CV_TMP");
+    if (!scratch || snprintf(new_file, sizeof(new_file), "%s/new-file", scratch) >= (int)sizeof(new_file))
+        return 97;
+    other_dir = open(scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir)
         out_dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (other_dir < 0 || (dir && out_dir < 0))

@@ -144,6 +144,9 @@ def equal(got, want, what=""):
 
 
 def main():
+    mine = None
+    if not os.environ.get("CV_TMP"):  # by hand: tools/runtests.py brings a folder and removes it
+        mine = os.environ["CV_TMP"] = tempfile.mkdtemp(prefix="cuvet-test-")
     passed = failed = skipped = 0
     for f in TESTS:
         try:
@@ -156,6 +159,8 @@ def main():
             print("FAILED: " + f.__name__)
             traceback.print_exc(file=sys.stdout)
             failed += 1
+    if mine:
+        clean_dir(mine)
     print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
     sys.exit(1 if failed else 0)
 

@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Damaged objects through the linker: the first of the mutants that docs/evidence/link.md counts, and harder ones."""
 import os
-import shutil
 import subprocess
 import sys
 
-from lib_cli import CUVET, ROOT, Skip, main, test
+from lib_cli import CUVET, ROOT, main, test
 
 SCRIPT = os.path.join(ROOT, "tests", "differential", "link_mutants.py")
 SERVER = os.path.join(os.environ.get("CV_BUILD") or os.path.dirname(CUVET), "tests", "link_server")
 
 
 def mutants(*args):
-    if not shutil.which("zstd"):
-        raise Skip("zstd is not installed")
     r = subprocess.run([sys.executable, SCRIPT, "--server", SERVER, *args], stdout=subprocess.PIPE,
                        stderr=subprocess.STDOUT, text=True)
     assert r.returncode == 0, r.stdout

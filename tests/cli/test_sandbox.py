@@ -33,7 +33,7 @@ def need(*tiers):
 def attempt(mode, name, *more, deny=None, stdout=subprocess.DEVNULL):
     argv = [PROBE, "deny", deny] if deny else []
     p = subprocess.run(argv + [PROBE, mode, name, *more], stdin=subprocess.PIPE, stdout=stdout, stderr=subprocess.PIPE,
-                       timeout=60, check=False)
+                       timeout=60, check=False, env=dict(os.environ, CV_TMP=scratch()))
     if p.returncode < 0:
         return DIES if -p.returncode == signal.SIGSYS else "signal %d" % -p.returncode
     if p.returncode != 0:
@@ -131,9 +131,6 @@ def an_output_directory():
                       (["beside", "out"], b"beside"), "outside of the directory after " + name)
         if tuple(got) != want:
             wrong[name] = got
-    for path in ("/tmp/cuvet-cage", "/tmp/new"):
-        if os.path.exists(path):
-            os.unlink(path)
     equal(wrong, {}, "different from the table")
 
 

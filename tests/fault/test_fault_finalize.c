@@ -15,6 +15,7 @@
 
 #include "support/fatbins.h"
 #include "support/heap.h"
+#include "support/scratch.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -194,7 +195,7 @@ END_TEST
 /* A file that may not grow beyond any size below its own. */
 START_TEST(writes)
 {
-    char dir[] = "/tmp/cuvet-fault-XXXXXX";
+    char dir[SCRATCH_MAX];
     cuvet_finalize_options o = { .size = sizeof(o), .kind = CUVET_FORM_SASS };
     struct rlimit old, small;
     cuvet_finalizer f;
@@ -203,7 +204,7 @@ START_TEST(writes)
     cuvet_ctx *ctx;
     int fd;
 
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    scratch_make(dir);
     fd = open(dir, O_RDONLY | O_DIRECTORY);
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(cuvet_ctx_create(NULL, &ctx), CUVET_OK);

@@ -11,6 +11,7 @@
 #include <cuvet/cuvet.h>
 
 #include "support/fatbins.h"
+#include "support/scratch.h"
 
 static cuvet_ctx *ctx;
 static char said[4000];
@@ -274,13 +275,13 @@ END_TEST
 
 START_TEST(files)
 {
-    char dir[] = "/tmp/cuvet-finalizer-XXXXXX";
+    char dir[SCRATCH_MAX];
     cuvet_finalizer f = make(options(0, CUVET_FORM_SAME));
     size_t n;
     const uint8_t *p = sample("plain.sm_100.cubin", &n, 0);
     int fd;
 
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    scratch_make(dir);
     fd = open(dir, O_RDONLY | O_DIRECTORY);
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(cuvet_finalize(ctx, f, p, n, NULL), CUVET_OK);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "support/scratch.h"
+
 enum call {
     ADD = 0,
     ADD_FROM,
@@ -319,7 +321,7 @@ static cuvet_status never(void *user, uint64_t off, void *buf, size_t len)
  * the same bytes, in any order. */
 static void all_ways(cuvet_linker l, const char *want, bool write_first)
 {
-    char dir[] = "/tmp/cuvet-link-XXXXXX", path[64];
+    char dir[SCRATCH_MAX], path[SCRATCH_MAX + 8];
     uint8_t *one = malloc(1 << 20), *two = malloc(1 << 20);
     cuvet_link_sink sink = { .size = sizeof(sink), .write = take };
     taken t = { .bytes = two, .l = l };
@@ -328,7 +330,8 @@ static void all_ways(cuvet_linker l, const char *want, bool write_first)
     size_t n;
     int fd, at;
 
-    ck_assert(one && two && mkdtemp(dir));
+    ck_assert(one && two);
+    scratch_make(dir);
     at = open(dir, O_RDONLY | O_DIRECTORY);
     ck_assert_int_eq(cuvet_linker_save(lc_ctx, l, at, "out", false, false), CUVET_E_STATE);
     ck_assert_int_eq(cuvet_linker_write(lc_ctx, l, at), CUVET_E_STATE);

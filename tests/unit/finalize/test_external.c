@@ -15,13 +15,14 @@
 #include "finalize/external.h"
 #include "finalize/job.h"
 #include "proc/external.h"
+#include "support/scratch.h"
 
 #define MAX_FILE (1u << 18)
 #define N(table) (sizeof(table) / sizeof((table)[0]))
 #define NONE     CV_N_RULES
 #define OBJECT   "corpus/finalize/lines.sm_100.g.rdc.cubin"
 
-static char dir[64], nest[80], program[PATH_MAX];
+static char dir[SCRATCH_MAX], nest[SCRATCH_MAX + 16], program[PATH_MAX];
 static uint8_t bytes[MAX_FILE], before[MAX_FILE];
 static size_t n_bytes;
 static cv_ctx x;
@@ -59,8 +60,7 @@ static void setup(void)
     ck_assert_ptr_nonnull(slash);
     strcpy(slash, "/fake_compiler"); /* beside this binary */
     ck_assert_int_eq(access(program, X_OK), 0);
-    strcpy(dir, "/tmp/cuvet-final-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    scratch_make(dir);
     snprintf(nest, sizeof(nest), "%s/nest", dir);
     ck_assert_int_eq(mkdir(nest, 0700), 0);
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
@@ -328,7 +328,7 @@ START_TEST(writes_outside)
 {
     cv_external e = { .conf = { .deadline_ms = 5000 } };
     cv_block out = { 0 };
-    char path[256], target[160];
+    char path[SCRATCH_MAX + 288], target[160];
     cv_final code;
 
     snprintf(target, sizeof(target), "%s/escaped", dir);

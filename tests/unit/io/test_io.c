@@ -10,14 +10,14 @@
 
 #include "io/sink.h"
 #include "io/source.h"
+#include "support/scratch.h"
 
-static char dir[64];
+static char dir[SCRATCH_MAX];
 static int dirfd_;
 
 static void setup(void)
 {
-    strcpy(dir, "/tmp/cuvet-io-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    scratch_make(dir);
     dirfd_ = open(dir, O_RDONLY | O_DIRECTORY);
     ck_assert_int_ge(dirfd_, 0);
 }
@@ -35,11 +35,8 @@ static int entries(void)
 
 static void teardown(void)
 {
-    char cmd[128];
-
     close(dirfd_);
-    snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-    ck_assert_int_eq(system(cmd), 0);
+    scratch_remove(dir);
 }
 
 static cv_ctx *make(void)

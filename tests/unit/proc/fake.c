@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-char fake_dir[64];
+char fake_dir[SCRATCH_MAX];
 char fake_path[PATH_MAX];
 
 static int fds_before;
@@ -30,8 +30,7 @@ void fake_setup(void)
     ck_assert_ptr_nonnull(slash);
     strcpy(slash, "/fake_compiler"); /* beside this binary */
     ck_assert_int_eq(access(fake_path, X_OK), 0);
-    strcpy(fake_dir, "/tmp/cuvet-proc-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(fake_dir));
+    scratch_make(fake_dir);
     fds_before = fake_open_fds();
 }
 

@@ -8,9 +8,10 @@
 #include <stddef.h>
 
 #include "proc/external.h"
+#include "support/scratch.h"
 
-extern char fake_dir[64]; /* for private directories */
-extern char fake_path[];  /* of the program */
+extern char fake_dir[SCRATCH_MAX]; /* for private directories */
+extern char fake_path[];           /* of the program */
 
 void fake_setup(void);
 void fake_teardown(void);

@@ -230,7 +230,7 @@ START_TEST(as_nobody)
         cv_external e = fake_conf(0, 0);
         cuvet_compile_result r;
 
-        snprintf(copy, sizeof(copy), "%s/../cuvet-fake-%d", fake_dir, (int)getpid());
+        snprintf(copy, sizeof(copy), "%s.compiler", fake_dir);
         snprintf(cmd, sizeof(cmd), "cp %s %s && chmod 755 %s", fake_path, copy, copy);
         ck_assert_int_eq(system(cmd), 0);
         ck_assert_int_eq(setgid(65534) || setuid(65534), 0);
@@ -251,7 +251,7 @@ START_TEST(as_nobody)
         _exit(0);
     }
     ck_assert_int_eq(waitpid(p, &status, 0), p);
-    snprintf(fake_path, 128, "%s/../cuvet-fake-%d", fake_dir, (int)p);
+    snprintf(fake_path, 128, "%s.compiler", fake_dir);
     unlink(fake_path);
     ck_assert_int_eq(status, 0);
 }
