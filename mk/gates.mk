@@ -3,7 +3,7 @@
 # Gates: each is one command that says what it looked at and fails loudly.
 
 .PHONY: check-layers check-bans check-docs check-generated check-hostile check-unsafe check-hardening check-repro check-warnings check-asan check-int \
-        check-tsan check-bare lint format check-format coverage docs
+        check-tsan check-world check-bare lint format check-format coverage docs
 
 check-layers: $(LAYER_LIBS) $(FILTER_INC) $(BUILD)/libcuvet.so ## includes against src/LAYERS, each directory linked alone, exports
 	@$(PYTHON) tools/check_layers --build $(BUILD) --cc '$(CC)'
@@ -66,6 +66,10 @@ check-tsan: ## threads and contexts under TSan
 	@$(SUBMAKE) MODE=tsan BUILD=$(BUILD)/tsan all tests-build
 	@$(PYTHON) tools/runtests.py --jobs $(JOBS) --build $(BUILD)/tsan --mode tsan --unit $(filter %/unit_api %/unit_io %/unit_base %/unit_proc %/fault, \
 	    $(TEST_BINS:$(BUILD)/%=$(BUILD)/tsan/%)) --scripts --only 'unit/|tests/fault|cli/.*(jobs|scan|thread|par)' $(RUNTESTS_ARGS)
+
+# Wheels of strangers, one at a time, out of a package index; without it the target ends with 77 and says so.
+check-world: $(BUILD)/cuvet ## genuine files of the world: no error, no warning, nothing missed (WORLD="wheel ...", WORLD_ARGS=--write)
+	@$(PYTHON) tests/world/world.py --cuvet $(BUILD)/cuvet $(WORLD:%=--only %) $(WORLD_ARGS)
 
 check-bare: ## both commands of the README in a bare Debian 12, as root and as a user (needs root, debootstrap, apt)
 	@sh tools/check_bare.sh $(BUILD)
