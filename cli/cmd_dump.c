@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuvet dump: shows what is in the device code of files, as far as it can be decoded. */
 #include "cmd_dump.h"
+#include "pick.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -10,8 +11,7 @@
 
 typedef struct dump_run {
     dump d;
-    const char *member; /* number or path of the one piece to show; NULL */
-    const char *arch;
+    cli_pick pick;
     uint64_t at;    /* number of the piece in its file */
     uint64_t shown; /* in all files */
     bool quiet;     /* findings that the scan has told already */
@@ -100,26 +100,6 @@ static void dump_elf(dump *d)
     }
 }
 
-/* Does the user want this piece? */
-static bool wanted(const dump_run *r, const cuvet_item *it)
-{
-    uint64_t number;
-    char arch[32];
-    const char *bare;
-
-    if (r->member && cli_number(r->member, &number)) {
-        if (number != r->at)
-            return false;
-    } else if (r->member && strcmp(r->member, r->d.o.path) != 0) {
-        return false;
-    }
-    if (!r->arch)
-        return true;
-    cli_arch_text(it, arch, sizeof(arch));
-    bare = strchr(arch, '_');
-    return strcmp(r->arch, arch) == 0 || (bare && strcmp(r->arch, bare + 1) == 0);
-}
-
 static void announce(dump_run *r, const cuvet_item *it)
 {
     dump_out *o = &r->d.o;
@@ -189,7 +169,7 @@ static void on_member(void *user, const cli_session *s, const cuvet_item *it)
     r->d.ctx = s->ctx;
     r->d.o.file = s->in->name;
     cli_path(&it->where, r->d.o.path, sizeof(r->d.o.path));
-    if (wanted(r, it)) {
+    if (cli_picked(&r->pick, it, r->at)) {
         set_budget(&r->d.o, s, it->size);
         announce(r, it);
         r->any = true;
@@ -264,13 +244,13 @@ int cmd_dump(int argc, char **argv)
     }
     if ((r.d.parts & ~(unsigned)DUMP_PTX) == 0)
         r.d.parts |= DUMP_DEFAULT;
-    r.member = a.value[CLI_O_MEMBER];
-    r.arch = a.value[CLI_O_ARCH];
+    if (!cli_pick_init(&r.pick, &a))
+        return CLI_X_USAGE;
     r.d.o.json = a.value[CLI_O_FORMAT] && strcmp(a.value[CLI_O_FORMAT], "ndjson") == 0;
     s.user = &r;
     rc = cli_session_run(&s);
     rc = cli_worse(rc, r.rc);
-    if ((r.member || r.arch) && r.shown == 0 && rc == CLI_X_CLEAN) {
+    if (r.pick.active && r.shown == 0 && rc == CLI_X_CLEAN) {
         cli_complain(NULL, "no piece of device code was selected");
         rc = CLI_X_USAGE;
     }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "pick.h"
 #include "report.h"
 
 #include <inttypes.h>
@@ -110,6 +111,7 @@ static void end_text(void *user, const cli_session *s, const cli_result *r)
         return;
     fputs("  ", stdout);
     cli_put_counts(&r->sum);
+    cli_put_filtered(r);
     putchar('\n');
     cli_point_to_scan(s, &r->sum);
 }
@@ -119,11 +121,14 @@ int cmd_list(int argc, char **argv)
     cli_args a;
     list l;
     cli_sink sink;
+    cli_pick pick;
     cli_session s = { .args = &a, .sink = &sink, .user = &l };
     int rc;
 
     if (!cli_parse(CLI_C_LIST, argc, argv, &a, &rc))
         return rc;
+    if (!cli_pick_init(&pick, &a))
+        return CLI_X_USAGE;
     l.kernels = a.set[CLI_O_KERNELS];
     l.json = a.value[CLI_O_FORMAT] && strcmp(a.value[CLI_O_FORMAT], "ndjson") == 0;
     s.depth = l.kernels ? CUVET_DEPTH_FULL : CUVET_DEPTH_HEADERS;
@@ -133,6 +138,8 @@ int cmd_list(int argc, char **argv)
     } else {
         sink = (cli_sink){ .begin = begin_text, .member = member_text, .end = end_text };
     }
+    cli_pick_sink(&pick, &s);
     rc = cli_session_run(&s);
+    cli_pick_end(&pick, s.n_inputs > 0);
     return cli_finish_stdout(cli_json_ok() ? rc : cli_worse(rc, CLI_X_INTERNAL));
 }

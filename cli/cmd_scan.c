@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "pick.h"
 #include "report.h"
 
 #include <string.h>
 
-static int scan_text(cli_session *s)
+static int scan_text(cli_session *s, cli_pick *pick)
 {
     cli_text_report r;
     int rc;
@@ -12,22 +13,24 @@ static int scan_text(cli_session *s)
         return CLI_X_INTERNAL;
     s->sink = &cli_text_sink;
     s->user = &r;
+    cli_pick_sink(pick, s);
     rc = cli_session_run(s);
     cli_text_end(&r, s);
     return rc;
 }
 
-static int scan_ndjson(cli_session *s)
+static int scan_ndjson(cli_session *s, cli_pick *pick)
 {
     int rc;
 
     s->sink = &cli_ndjson_sink;
+    cli_pick_sink(pick, s);
     rc = cli_session_run(s);
     cli_ndjson_summary(s);
     return cli_json_ok() ? rc : cli_worse(rc, CLI_X_INTERNAL);
 }
 
-static int scan_sarif(cli_session *s)
+static int scan_sarif(cli_session *s, cli_pick *pick)
 {
     cli_sarif_report *r = cli_sarif_begin(s->args);
 
@@ -37,6 +40,7 @@ static int scan_sarif(cli_session *s)
     }
     s->sink = &cli_sarif_sink;
     s->user = r;
+    cli_pick_sink(pick, s);
     return cli_sarif_end(r, cli_session_run(s));
 }
 
@@ -89,24 +93,28 @@ int cmd_scan(int argc, char **argv)
     cli_args a;
     cli_session s = { .args = &a, .depth = CUVET_DEPTH_FULL };
     const char *format;
+    cli_pick pick;
     int rc;
 
     if (!cli_parse(CLI_C_SCAN, argc, argv, &a, &rc))
         return rc;
     if (!cli_has_inputs(&a))
         return CLI_X_USAGE;
-    if (a.value[CLI_O_ARCH] && cuvet_target_parse(a.value[CLI_O_ARCH], &s.target) != CUVET_OK)
-        return cli_no_target(a.value[CLI_O_ARCH]);
+    if (a.value[CLI_O_TARGET] && cuvet_target_parse(a.value[CLI_O_TARGET], &s.target) != CUVET_OK)
+        return cli_no_target(a.value[CLI_O_TARGET]);
+    if (!cli_pick_init(&pick, &a))
+        return CLI_X_USAGE;
     if (a.value[CLI_O_FAIL_ON] && !fail_on(a.value[CLI_O_FAIL_ON], &s.fail_on))
         return CLI_X_USAGE;
     format = a.value[CLI_O_FORMAT] ? a.value[CLI_O_FORMAT] : "text";
     if (!fits_format(&a, format))
         return CLI_X_USAGE;
     if (strcmp(format, "ndjson") == 0)
-        rc = scan_ndjson(&s);
+        rc = scan_ndjson(&s, &pick);
     else if (strcmp(format, "sarif") == 0)
-        rc = scan_sarif(&s);
+        rc = scan_sarif(&s, &pick);
     else
-        rc = scan_text(&s);
+        rc = scan_text(&s, &pick);
+    cli_pick_end(&pick, s.n_inputs > 0);
     return cli_finish_stdout(rc);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "session.h"
+#include "pick.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,29 +13,12 @@
 typedef struct unpack {
     const cli_args *args;
     int dirfd;
+    cli_pick pick;
+    uint64_t at;      /* number of the next piece in its file */
     uint64_t ordinal; /* pieces met so far in all inputs: makes every name unique */
     uint64_t written;
     int rc;
 } unpack;
-
-static bool wanted_kind(const cli_args *a, cuvet_kind k)
-{
-    const char *kind = a->value[CLI_O_KIND];
-
-    if (!kind)
-        return true;
-    if (strcmp(kind, "elf") == 0)
-        return k == CUVET_K_ELF || k == CUVET_K_MERCURY;
-    return strcmp(kind, "ptx") == 0 ? k == CUVET_K_PTX : k == CUVET_K_LTOIR;
-}
-
-/* "sm_90a" names one kind; "90a" alone fits all of them. */
-static bool wanted_arch(const cli_args *a, const char *arch)
-{
-    const char *want = a->value[CLI_O_ARCH], *number = strchr(arch, '_');
-
-    return !want || strcmp(want, arch) == 0 || (number && strcmp(want, number + 1) == 0);
-}
 
 static const char *extension(cuvet_kind k)
 {
@@ -143,9 +126,17 @@ static void on_member(void *user, const cli_session *s, const cuvet_item *it)
     char arch[32];
 
     cli_arch_text(it, arch, sizeof(arch));
-    if (wanted_kind(u->args, it->kind) && wanted_arch(u->args, arch))
+    if (cli_picked(&u->pick, it, u->at++))
         save(u, s, it, arch);
     u->ordinal++;
+}
+
+static void on_begin(void *user, const cli_session *s)
+{
+    unpack *u = user;
+
+    (void)s;
+    u->at = 0;
 }
 
 static void on_end(void *user, const cli_session *s, const cli_result *r)
@@ -172,7 +163,7 @@ static int open_directory(const char *path)
 
 int cmd_unpack(int argc, char **argv)
 {
-    static const cli_sink SINK = { .member = on_member, .end = on_end };
+    static const cli_sink SINK = { .begin = on_begin, .member = on_member, .end = on_end };
     cli_args a;
     unpack u = { .args = &a };
     cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1 };
@@ -187,6 +178,8 @@ int cmd_unpack(int argc, char **argv)
         cli_complain(NULL, "unpack needs -d DIR");
         return CLI_X_USAGE;
     }
+    if (!cli_pick_init(&u.pick, &a))
+        return CLI_X_USAGE;
     u.dirfd = open_directory(a.value[CLI_O_DIR]);
     if (u.dirfd < 0)
         return CLI_X_IO;

@@ -23,6 +23,8 @@ bool cli_text_begin(cli_text_report *r, const cli_args *a);
 void cli_text_end(cli_text_report *r, const cli_session *s);
 /** "2 containers, 5 members (3 elf, 2 ptx), 1 image"; also used by list. */
 void cli_put_counts(const cuvet_summary *s);
+/** "; by filter not shown: 3 pieces with 2 findings", or nothing. */
+void cli_put_filtered(const cli_result *r);
 bool cli_use_colour(void);
 
 /* report_ndjson.c: one object per line, flushed. */

@@ -130,6 +130,10 @@ static void on_end(void *user, const cli_session *s, const cli_result *r)
     cli_json_set(o, "warnings", cli_json_u64(m->warnings));
     cli_json_set(o, "errors", cli_json_u64(m->errors));
     cli_json_set(o, "suppressed", cli_json_u64(m->suppressed));
+    if (r->filtered) {
+        cli_json_set(o, "filtered_pieces", cli_json_u64(r->left_out));
+        cli_json_set(o, "filtered_findings", cli_json_u64(r->left_out_findings));
+    }
     cli_json_set(o, "sandbox", json_string(cli_cage_state()));
     cli_json_set(o, "exit", cli_json_u64((uint64_t)r->rc));
     cli_json_put(o);

@@ -321,6 +321,10 @@ static void on_end(void *user, const cli_session *s, const cli_result *res)
     cli_json_set(p, "findings", cli_json_u64(m->warnings + m->errors));
     cli_json_set(p, "notes", cli_json_u64(m->notes));
     cli_json_set(p, "suppressed", cli_json_u64(m->suppressed));
+    if (res->filtered) {
+        cli_json_set(p, "filteredPieces", cli_json_u64(res->left_out));
+        cli_json_set(p, "filteredFindings", cli_json_u64(res->left_out_findings));
+    }
     cli_json_set(a, "properties", p);
     if (res->why) {
         json_t *n = json_object(), *l = json_object();

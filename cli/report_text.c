@@ -124,6 +124,7 @@ static void on_finding(void *user, const cli_session *s, const cuvet_diag *d)
     }
 }
 
+/* Not called where a filter leaves something out. */
 static void on_closing(void *user, const cli_session *s)
 {
     cli_text_report *r = user;
@@ -197,6 +198,16 @@ void cli_put_counts(const cuvet_summary *m)
         putchar(')');
 }
 
+void cli_put_filtered(const cli_result *r)
+{
+    const char *sep = "; by filter not shown: ";
+
+    put_some(r->left_out, "piece", "pieces", &sep);
+    if (r->left_out > 0)
+        sep = " with ";
+    put_some(r->left_out_findings, "finding", "findings", &sep);
+}
+
 static void put_verdict(const cli_text_report *r, const cli_session *s, const cli_result *res)
 {
     const cuvet_summary *m = &res->sum;
@@ -221,6 +232,9 @@ static void put_verdict(const cli_text_report *r, const cli_session *s, const cl
                  &sep);
     put_some(m->opaque, "not looked into", "not looked into", &sep);
     put_some(m->unreferenced, "unreferenced container", "unreferenced containers", &sep);
+    cli_put_filtered(res);
+    sep = "; of the pieces shown, above the cap and only counted: ";
+    put_some(res->above, "finding", "findings", &sep);
     putchar('\n');
 }
 

@@ -21,6 +21,10 @@ typedef struct cli_result {
     const char *why;   /* the scan did not come to its end, for this reason; NULL */
     unsigned verdicts; /* all that something in it amounts to, of which `verdict` is the worst: CLI_BIT() */
     int rc;            /* of those that make the exit code, see cli_session.fail_on */
+    /* by a filter, see pick.h; all the rest is about the whole file */
+    bool filtered;
+    uint64_t left_out, left_out_findings; /* pieces that are not shown, and what was found in them */
+    uint64_t above;                       /* findings of pieces that are shown, above the cap */
 } cli_result;
 
 /* What all inputs have come to, by verdict. */

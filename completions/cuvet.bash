@@ -11,18 +11,21 @@ _cuvet()
     else
         case $command,$prev in
         scan,--format) words='text ndjson sarif' ;;
+        scan,--kind) words='elf ptx lto-ir ltoir mercury fatbin unknown' ;;
         scan,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates='; compopt -o nospace ;;
         scan,--limits) words='strict roomy tiny' ;;
         scan,--sandbox) words='auto required' ;;
         list,--format) words='text ndjson' ;;
+        list,--kind) words='elf ptx lto-ir ltoir mercury fatbin unknown' ;;
         list,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates='; compopt -o nospace ;;
         list,--limits) words='strict roomy tiny' ;;
         list,--sandbox) words='auto required' ;;
         unpack,--directory|unpack,-d) COMPREPLY=($(compgen -d -- "$cur")); return ;;
-        unpack,--kind) words='elf ptx ltoir' ;;
+        unpack,--kind) words='elf ptx lto-ir ltoir mercury fatbin unknown' ;;
         unpack,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates='; compopt -o nospace ;;
         unpack,--limits) words='strict roomy tiny' ;;
         unpack,--sandbox) words='auto required' ;;
+        dump,--kind) words='elf ptx lto-ir ltoir mercury fatbin unknown' ;;
         dump,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates='; compopt -o nospace ;;
         dump,--limits) words='strict roomy tiny' ;;
         dump,--sandbox) words='auto required' ;;
@@ -52,10 +55,10 @@ _cuvet()
         finalize,--format) words='text ndjson' ;;
         *)
             case $command in
-            scan) words='--format --notes --all --quiet --only-findings --fail-on --recursive --files-from --jobs --limit --limits --list-limits --no-progress --sandbox --no-sandbox --arch --help --version' ;;
-            list) words='--format --recursive --files-from --kernels --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
-            unpack) words='--files-from --directory --arch --kind --force --fsync --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
-            dump) words='--files-from --limit --limits --list-limits --sandbox --no-sandbox --format --header --sections --segments --symbols --relocs --info --compat --notes --callgraph --unified --capsules --frames --data --ptx --member --arch --help --version' ;;
+            scan) words='--format --notes --all --quiet --only-findings --fail-on --recursive --files-from --jobs --arch --kind --member --target --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
+            list) words='--format --recursive --files-from --kernels --arch --kind --member --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
+            unpack) words='--files-from --directory --arch --kind --member --force --fsync --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
+            dump) words='--files-from --arch --kind --member --limit --limits --list-limits --sandbox --no-sandbox --format --header --sections --segments --symbols --relocs --info --compat --notes --callgraph --unified --capsules --frames --data --ptx --help --version' ;;
             map) words='--format --limit --limits --list-limits --sandbox --no-sandbox --help --version' ;;
             rules) words='--format --help --version' ;;
             select) words='--format --limit --limits --list-limits --sandbox --no-sandbox --arch --arch-policy --request --compiler --output --force --help --version' ;;

@@ -150,7 +150,7 @@ def usage():
                  ["select", "--arch", "sm_90f", sample("multi.fatbin")], ["select", "--arch", "sm_90"],
                  ["select", "--arch", "sm_90", "-o", "x", sample("multi.fatbin"), sample("none.fatbin")],
                  ["select", "--arch", "sm_90", "--compiler", "ptxas", sample("ptx-only.fatbin")],
-                 ["scan", "--arch", "sm_99", sample("multi.fatbin")]):
+                 ["scan", "--target", "sm_99", sample("multi.fatbin")]):
         equal(cuvet(*args).rc, USAGE, " ".join(args))
 
 
@@ -162,7 +162,7 @@ def text_for_people():
 
 @test
 def scan_notes_admission():
-    r = cuvet("scan", "--arch", "sm_90", "--format=ndjson", sample("multi.fatbin"))
+    r = cuvet("scan", "--target", "sm_90", "--format=ndjson", sample("multi.fatbin"))
     equal(r.rc, CLEAN, "notes are no findings")
     rules = {f["rule"] for f in r.objects("finding")}
     assert {"CV-ADMIT-003", "CV-ADMIT-005", "CV-ADMIT-007"} <= rules, rules
