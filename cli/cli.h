@@ -61,6 +61,8 @@ bool cli_number(const char *text, uint64_t *out);
 /* loaded.c */
 /** Load what a report in this format needs, while files can still be opened. @return false: said why. */
 bool cli_load_for(const char *format);
+/** The same for hashes. */
+bool cli_load_hash(void);
 
 /* help.c */
 void cli_help(FILE *to);

@@ -1,74 +1,236 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "pick.h"
 #include "report.h"
+#include "resources.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 typedef struct list {
-    bool kernels, json;
+    bool kernels, resources, json;
+    uint64_t left; /* bytes of the present file that may still be looked at: its pieces may all lie over the
+                      same ones */
+    int rc;
 } list;
 
-/* Kernel names need the unpacked image. Its rules were judged by the scan already, so that a context of
- * its own, without a listener, keeps its findings from being told twice. */
-typedef struct kernels {
+/* What is in a piece is read from its unpacked bytes. Its rules were judged by the scan already, so that a
+ * context of its own, without a listener, keeps its findings from being told twice. */
+typedef struct inside {
+    char hash[CLI_SHA256_CAP]; /* "" without bytes */
+    bool has;                  /* the resources of a device ELF */
     cuvet_ctx *ctx;
     cuvet_elf elf;
-} kernels;
+    cli_resources use;
+} inside;
 
-static cuvet_status kernels_open(kernels *k, const cli_session *s, const cuvet_item *it)
+/* The limit 'work' is about bytes looked at per byte of input. */
+static uint64_t work_for(const cli_session *s, uint64_t size)
+{
+    const uint64_t work = s->args->limits.work, least = UINT64_C(1) << 20;
+
+    return work > 0 && size > (UINT64_MAX - least) / work ? UINT64_MAX : least + size * work;
+}
+
+static void ended_by(list *l, const cli_session *s, cuvet_status st)
+{
+    cli_complain(s->in->name, "what the functions of a piece use is not known in full: %s",
+                 cli_status_text(st));
+    l->rc = cli_worse(l->rc, cli_exit_of(st));
+}
+
+static void read_inside(inside *k, list *l, const cli_session *s, const void *bytes, size_t n)
 {
     const cuvet_ctx_options co = { .size = sizeof(co), .limits = &s->args->limits };
+    uint64_t work = work_for(s, n), before;
+    cuvet_status st = cuvet_ctx_create(&co, &k->ctx);
+
+    if (st == CUVET_OK && cuvet_elf_open(k->ctx, bytes, n, &k->elf) != CUVET_OK)
+        return; /* the findings of the scan say why */
+    work = before = work < l->left ? work : l->left;
+    if (st == CUVET_OK)
+        st = cli_resources_read(&k->use, k->ctx, k->elf, &work);
+    l->left -= before - work;
+    k->has = st == CUVET_OK;
+    if (k->use.cut)
+        st = CUVET_E_LIMIT;
+    if (st != CUVET_OK)
+        ended_by(l, s, st);
+}
+
+static void look_inside(inside *k, list *l, const cli_session *s, const cuvet_item *it)
+{
     const void *bytes;
     size_t n;
-    cuvet_status st;
 
-    *k = (kernels){ .ctx = NULL };
-    if (it->kind != CUVET_K_ELF)
-        return CUVET_E_NO_MATCH;
-    st = cuvet_scan_payload(s->ctx, s->scan, &bytes, &n);
-    if (st == CUVET_OK)
-        st = cuvet_ctx_create(&co, &k->ctx);
-    return st == CUVET_OK ? cuvet_elf_open(k->ctx, bytes, n, &k->elf) : st;
+    *k = (inside){ .ctx = NULL };
+    if (cuvet_scan_payload(s->ctx, s->scan, &bytes, &n) != CUVET_OK)
+        return;
+    if (it->compression != CUVET_Z_NONE)
+        l->left = l->left > UINT64_MAX - work_for(s, n) ? UINT64_MAX : l->left + work_for(s, n);
+    if (n > l->left) {
+        ended_by(l, s, CUVET_E_LIMIT);
+        return;
+    }
+    l->left -= n;
+    cli_sha256(bytes, n, k->hash);
+    if (it->kind == CUVET_K_ELF)
+        read_inside(k, l, s, bytes, n);
 }
 
-static void put_kernels_text(const cli_session *s, const cuvet_item *it)
+static void leave(inside *k)
 {
-    kernels k;
-    cuvet_bytes name;
+    cli_resources_free(&k->use);
+    cuvet_ctx_destroy(k->ctx);
+}
 
-    if (kernels_open(&k, s, it) == CUVET_OK) {
-        for (uint64_t i = 0; cuvet_elf_kernel(k.ctx, k.elf, i, &name) == CUVET_OK; i++) {
-            fputs("      ", stdout);
-            cli_put(stdout, name.p, name.n);
-            putchar('\n');
+static void put_constants(const cli_resources *r, size_t first, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        printf(" CONSTANT[%" PRIu32 "]:%" PRIu64, r->constant[first + i].bank, r->constant[first + i].size);
+}
+
+/* In the words of the vendor's dumper. */
+static void put_use(const cli_resources *r, const cli_function *f)
+{
+    printf("REG:%" PRIu32 " STACK:%" PRIu32 " SHARED:%" PRIu64 " LOCAL:%" PRIu64, f->registers, f->stack,
+           f->shared, f->local);
+    put_constants(r, f->constant, f->n_constants);
+}
+
+static void put_kernels(const inside *k)
+{
+    for (size_t i = 0; k->has && i < k->use.n_kernels; i++) {
+        const cli_kernel *e = &k->use.kernel[i];
+
+        fputs("      ", stdout);
+        cli_put(stdout, e->name.p, e->name.n);
+        fputs("  ", stdout);
+        put_use(&k->use, &k->use.function[e->function]);
+        putchar('\n');
+    }
+}
+
+static void put_banks(const cli_resources *r, const cli_function *f)
+{
+    char banks[128] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < f->n_constants && used + 40 < sizeof(banks); i++) {
+        const cli_constant *c = &r->constant[f->constant + i];
+        int n = snprintf(banks + used, sizeof(banks) - used, "%s[%" PRIu32 "]:%" PRIu64, i ? " " : "",
+                         c->bank, c->size);
+
+        used += n > 0 ? (size_t)n : 0;
+    }
+    printf("%-22s ", *banks ? banks : "-");
+}
+
+static void put_table(const inside *k)
+{
+    const cli_resources *r = &k->use;
+    bool any = false;
+
+    if (!k->has)
+        return;
+    printf("      common  GLOBAL:%" PRIu64, r->global);
+    put_constants(r, 0, r->n_common);
+    putchar('\n');
+    for (size_t i = 1; i < r->n; i++) {
+        const cli_function *f = &r->function[i];
+
+        if (!f->name.p)
+            continue;
+        if (!any)
+            printf("      %5s %7s %8s %7s  %-22s %s\n", "REG", "STACK", "SHARED", "LOCAL", "CONSTANT",
+                   "FUNCTION");
+        any = true;
+        printf("      %5" PRIu32 " %7" PRIu32 " %8" PRIu64 " %7" PRIu64 "  ", f->registers, f->stack,
+               f->shared, f->local);
+        put_banks(r, f);
+        cli_put(stdout, f->name.p, f->name.n);
+        putchar('\n');
+    }
+}
+
+/* One object a line: bounded, whatever the tables say; "kernels" has the true number. Names of C++ templates
+ * reach a few thousand bytes. */
+#define NAMES_MAX 65536u
+#define NAME_CAP  16384u /* of cli_json_bytes(), which marks what it cuts */
+#define NAME_ALL  (64u << 20)
+
+static json_t *constants_json(const cli_resources *r, size_t first, size_t n)
+{
+    json_t *o = json_object();
+
+    for (size_t i = 0; i < n && i < NAMES_MAX; i++) {
+        char bank[16];
+
+        snprintf(bank, sizeof(bank), "%" PRIu32, r->constant[first + i].bank);
+        cli_json_set(o, bank, cli_json_u64(r->constant[first + i].size));
+    }
+    return o;
+}
+
+/* @param left bytes that names may still take; 0: not even this one. */
+static json_t *name_json(cuvet_bytes name, size_t *left)
+{
+    size_t n = name.n < NAME_CAP ? name.n : NAME_CAP;
+
+    *left = n < *left ? *left - n : 0;
+    return cli_json_bytes(name.p, name.n);
+}
+
+static json_t *function_json(const cli_resources *r, const cli_function *f, size_t *left)
+{
+    json_t *o = json_object();
+
+    cli_json_set(o, "name", name_json(f->name, left));
+    cli_json_set(o, "kernel", json_boolean(f->kernel));
+    cli_json_set(o, "registers", cli_json_u64(f->registers));
+    cli_json_set(o, "stack", cli_json_u64(f->stack));
+    cli_json_set(o, "shared", cli_json_u64(f->shared));
+    cli_json_set(o, "local", cli_json_u64(f->local));
+    cli_json_set(o, "constant", constants_json(r, f->constant, f->n_constants));
+    return o;
+}
+
+static void set_inside_json(json_t *o, const inside *k)
+{
+    const cli_resources *r = &k->use;
+    json_t *names, *functions;
+    size_t left = NAME_ALL;
+
+    if (*k->hash)
+        cli_json_set(o, "sha256", json_string(k->hash));
+    if (!k->has)
+        return;
+    names = json_array();
+    functions = json_array();
+    for (size_t i = 0; i < r->n_kernels && i < NAMES_MAX && left > 0; i++)
+        cli_json_append(names, name_json(r->kernel[i].name, &left));
+    left = NAME_ALL;
+    for (size_t i = 1, n = 0; i < r->n && n < NAMES_MAX && left > 0; i++) {
+        if (r->function[i].name.p) {
+            cli_json_append(functions, function_json(r, &r->function[i], &left));
+            n++;
         }
     }
-    cuvet_ctx_destroy(k.ctx);
+    cli_json_set(o, "kernel_names", names);
+    cli_json_set(o, "functions", functions);
+    cli_json_set(o, "global", cli_json_u64(r->global));
+    cli_json_set(o, "constant", constants_json(r, 0, r->n_common));
 }
 
-#define KERNELS_MAX 65536u
-
-static void set_kernels_json(json_t *o, const cli_session *s, const cuvet_item *it)
+static void begin_json(void *user, const cli_session *s)
 {
-    kernels k;
-    cuvet_bytes name;
-    json_t *names = json_array();
+    list *l = user;
 
-    if (kernels_open(&k, s, it) == CUVET_OK) {
-        /* One object a line: bounded, whatever the symbol table says. "kernels" has the true number. */
-        for (uint64_t i = 0; i < KERNELS_MAX && cuvet_elf_kernel(k.ctx, k.elf, i, &name) == CUVET_OK; i++)
-            cli_json_append(names, cli_json_bytes(name.p, name.n < CLI_TEXT_CAP ? name.n : CLI_TEXT_CAP));
-        cli_json_set(o, "kernel_names", names);
-    } else {
-        json_decref(names);
-    }
-    cuvet_ctx_destroy(k.ctx);
+    l->left = s->in->why ? 0 : work_for(s, s->in->source.length);
 }
 
 static void begin_text(void *user, const cli_session *s)
 {
-    (void)user;
+    begin_json(user, s);
     if (s->in->why)
         return;
     cli_put_str(stdout, s->in->name);
@@ -77,8 +239,9 @@ static void begin_text(void *user, const cli_session *s)
 
 static void member_text(void *user, const cli_session *s, const cuvet_item *it)
 {
-    const list *l = user;
+    list *l = user;
     char path[CLI_PATH_CAP], arch[32];
+    inside k;
 
     cli_path(&it->where, path, sizeof(path));
     cli_arch_text(it, arch, sizeof(arch));
@@ -90,17 +253,29 @@ static void member_text(void *user, const cli_session *s, const cuvet_item *it)
         cli_put(stdout, it->ar_name, it->ar_name_len);
     }
     putchar('\n');
+    if (!l->kernels && !l->resources)
+        return;
+    look_inside(&k, l, s, it);
+    if (l->kernels && *k.hash)
+        printf("      sha256 %s\n", k.hash);
     if (l->kernels)
-        put_kernels_text(s, it);
+        put_kernels(&k);
+    if (l->resources)
+        put_table(&k);
+    leave(&k);
 }
 
 static void member_json(void *user, const cli_session *s, const cuvet_item *it)
 {
-    const list *l = user;
+    list *l = user;
     json_t *o = cli_json_member(s, it);
+    inside k;
 
-    if (l->kernels)
-        set_kernels_json(o, s, it);
+    if (l->kernels || l->resources) {
+        look_inside(&k, l, s, it);
+        set_inside_json(o, &k);
+        leave(&k);
+    }
     cli_json_put(o);
 }
 
@@ -129,11 +304,14 @@ int cmd_list(int argc, char **argv)
         return rc;
     if (!cli_pick_init(&pick, &a))
         return CLI_X_USAGE;
-    l.kernels = a.set[CLI_O_KERNELS];
+    l = (list){ .kernels = a.set[CLI_O_KERNELS], .resources = a.set[CLI_O_RESOURCES] };
+    if ((l.kernels || l.resources) && !cli_load_hash())
+        return CLI_X_IO;
     l.json = a.value[CLI_O_FORMAT] && strcmp(a.value[CLI_O_FORMAT], "ndjson") == 0;
-    s.depth = l.kernels ? CUVET_DEPTH_FULL : CUVET_DEPTH_HEADERS;
+    s.depth = l.kernels || l.resources ? CUVET_DEPTH_FULL : CUVET_DEPTH_HEADERS;
     if (l.json) {
         sink = cli_ndjson_sink;
+        sink.begin = begin_json;
         sink.member = member_json;
     } else {
         sink = (cli_sink){ .begin = begin_text, .member = member_text, .end = end_text };
@@ -141,5 +319,6 @@ int cmd_list(int argc, char **argv)
     cli_pick_sink(&pick, &s);
     rc = cli_session_run(&s);
     cli_pick_end(&pick, s.n_inputs > 0);
+    rc = cli_worse(rc, l.rc);
     return cli_finish_stdout(cli_json_ok() ? rc : cli_worse(rc, CLI_X_INTERNAL));
 }

@@ -46,6 +46,11 @@ static bool load_nettle(void)
     return lib ? true CLI_OF_NETTLE(TAKE) : failed();
 }
 
+bool cli_load_hash(void)
+{
+    return load_nettle();
+}
+
 bool cli_load_for(const char *format)
 {
     bool sarif = strcmp(format, "sarif") == 0;

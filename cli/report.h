@@ -44,6 +44,12 @@ cli_sarif_report *cli_sarif_begin(const cli_args *a);
 /** Print the log and release the report. @return rc, or a worse one. */
 int cli_sarif_end(cli_sarif_report *r, int rc);
 
+/* hash.c. The library for it must have been loaded. */
+#define CLI_SHA256_CAP (2 * SHA256_DIGEST_SIZE + 1)
+void cli_sha256(const void *bytes, size_t n, char out[CLI_SHA256_CAP]);
+/** 2 n digits and a NUL. */
+void cli_hex(const uint8_t *bytes, size_t n, char *out);
+
 /* json.c: helpers over jansson. A failed allocation is remembered and told by cli_json_ok(). */
 void cli_json_set(json_t *object, const char *key, json_t *value);
 void cli_json_append(json_t *array, json_t *value);

@@ -28,17 +28,6 @@ static json_t *message_of(const char *text)
     return m;
 }
 
-static void put_hex(const uint8_t *bytes, size_t n, char *out)
-{
-    static const char HEX[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < n; i++) {
-        out[2 * i] = HEX[bytes[i] >> 4];
-        out[2 * i + 1] = HEX[bytes[i] & 15];
-    }
-    out[2 * n] = '\0';
-}
-
 /* The source is read a second time; the hash is left out when that fails. */
 static json_t *hash_of(const cuvet_source *src)
 {
@@ -59,7 +48,7 @@ static json_t *hash_of(const cuvet_source *src)
     }
     if (block && off == src->length) {
         sha256_digest(&sha, sizeof(digest), digest);
-        put_hex(digest, sizeof(digest), hex);
+        cli_hex(digest, sizeof(digest), hex);
         out = json_pack("{s:s}", "sha-256", hex);
     }
     free(block);
@@ -198,7 +187,7 @@ static json_t *fingerprint(const char *rule, const char *path)
     sha256_update(&sha, strlen(rule) + 1, (const uint8_t *)rule);
     sha256_update(&sha, strlen(path), (const uint8_t *)path);
     sha256_digest(&sha, sizeof(digest), digest);
-    put_hex(digest, sizeof(digest), hex);
+    cli_hex(digest, sizeof(digest), hex);
     return json_pack("{s:s}", "rulePath/v1", hex);
 }
 

@@ -29,7 +29,8 @@ NDJSON = {
          "file rule severity path offset inner_offset (in decompressed content) length got want message"),
         ("verdict",
          "file verdict depth reason (when the scan did not end) members findings containers unreferenced images "
-         "elf ptx ltoir other stored unpacked opaque gap_bytes notes warnings errors suppressed sandbox exit"),
+         "elf ptx ltoir other stored unpacked opaque gap_bytes notes warnings errors suppressed sandbox exit; with a filter "
+         "filtered_pieces filtered_findings"),
         ("summary", "after several files: files, and how many of them are clean unsupported suspicious malformed limit error")
     ],
     "map": [("claim", "file path owner index (of a section) inner offset length shared"),
@@ -38,8 +39,10 @@ NDJSON = {
 }
 NDJSON["list"] = [
     NDJSON["scan"][0],
-    ("finding, verdict", "as of scan, at depth headers; a member has kernel_names with "
-     "--kernels")
+    ("finding, verdict",
+     "as of scan, at depth headers. With --kernels or --resources a member also has sha256 (of what unpack writes), and a "
+     "cubin has kernel_names, functions (name kernel registers stack shared local, constant by bank), global and constant "
+     "(of the whole file)")
 ]
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """cuvet list, map and rules."""
+import hashlib
 import os
 import re
 import sys
 
-from lib_cli import CLEAN, FINDINGS, ROOT, bad_container, cuvet, equal, main, sample, samples, test, write
+from lib_cli import CLEAN, FINDINGS, LIMIT, ROOT, bad_container, cuvet, equal, main, sample, samples, scratch, test, write
 
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 import rules_table  # noqa: E402
@@ -62,13 +63,60 @@ def kernels():
             equal(len(m["kernel_names"]), m["kernels"], "number")
             assert count in (None, m["kernels"]), m
             for k in m["kernel_names"]:
-                assert "\n      %s\n" % k in cuvet("list", "--kernels", sample(name)).out, k
+                assert "\n      %s  REG:" % k in cuvet("list", "--kernels", sample(name)).out, k
     names = [
         m["kernel_names"]
         for m in cuvet("list", "--kernels", "--format=ndjson", sample("multi.fatbin")).objects("member")
         if m["kind"] == "elf"
     ]
     assert names and all(names), "no kernels in multi.fatbin"
+
+
+@test
+def hashes():
+    """The hash of a piece is that of the bytes that unpack writes."""
+    for name in ("multi.fatbin", "lto.fatbin", "long-names.a", "plain.sm_100.cubin", "none.fatbin"):
+        d = scratch()
+        cuvet("unpack", "-d", d, sample(name))
+        want = []
+        for f in sorted(os.listdir(d)):
+            with open(os.path.join(d, f), "rb") as data:
+                want.append(hashlib.sha256(data.read()).hexdigest())
+        members = cuvet("list", "--kernels", "--format=ndjson", sample(name)).objects("member")
+        equal([m["sha256"] for m in members if "sha256" in m], want, name)
+        equal(re.findall("^      sha256 ([0-9a-f]{64})$", cuvet("list", "--kernels", sample(name)).out, flags=re.M), want,
+              "text of " + name)
+        assert want and all("sha256" in m for m in members if m["kind"] in ("elf", "ptx")), name
+    assert "sha256" not in cuvet("list", "--format=ndjson", sample("multi.fatbin")).out, "nothing is unpacked for a list"
+
+
+@test
+def resources():
+    """Figures of nvlink and cuobjdump of CUDA 13; tests/differential/resources.py compares with the dumper where it is."""
+    for name, want in (("vars.sm_90.cubin", ("_Z4varsPi", True, 15, 0, 1152, 0, {"0": 536})),
+                       ("dynshared.sm_100.cubin", ("_Z9dynsharedPi", True, 12, 0, 1088, 0, {"0": 904})),
+                       ("printer.sm_75.cubin", ("_Z7printeri", True, 24, 8, 0, 0, {"0": 356})),
+                       ("two_b.sm_75.rdc.cubin", ("_Z5twicei", False, 24, 0, 0, 0, {}))):
+        m, = cuvet("list", "--resources", "--format=ndjson", sample(name)).objects("member")
+        f, = m["functions"]
+        equal(tuple(f[k] for k in ("name", "kernel", "registers", "stack", "shared", "local", "constant")), want, name)
+        out = cuvet("list", "--resources", sample(name)).out
+        banks = " ".join("[%s]:%d" % b for b in want[6].items()) or "-"
+        equal(re.findall(r"^ +(\d+) +(\d+) +(\d+) +(\d+)  (\S+) +(\S+)$", out, flags=re.M),
+              [tuple(str(n) for n in want[2:6]) + (banks, want[0])], name)
+        line = "REG:%d STACK:%d SHARED:%d LOCAL:%d" % want[2:6] + "".join(" CONSTANT[%s]:%d" % b for b in want[6].items())
+        equal("      %s  %s\n" % (want[0], line) in cuvet("list", "--kernels", sample(name)).out, want[1], line)
+    assert "      common  GLOBAL:48 CONSTANT[3]:16 CONSTANT[4]:32\n" in cuvet("list", "--resources",
+                                                                          sample("vars.sm_90.cubin")).out, "common"
+
+
+@test
+def resources_of_damaged_files():
+    for name in sorted(os.listdir(os.path.join(ROOT, "corpus", "hostile"))):
+        path = os.path.join(ROOT, "corpus", "hostile", name)
+        r = cuvet("list", "--resources", "--kernels", "--format=ndjson", path)
+        assert r.rc in (CLEAN, FINDINGS, LIMIT), (name, r.rc, r.err)
+        equal(len(r.objects("verdict")), 1, name)
 
 
 @test

@@ -12,7 +12,7 @@ ROOT = os.environ.get("CV_SRC") or os.path.dirname(os.path.dirname(os.path.dirna
 sys.path[:0] = [os.path.join(ROOT, "tests", "cli"), os.path.join(ROOT, "corpus")]
 
 import edit  # noqa: E402
-from lib_cli import CUVET, LIMIT, SAMPLES, Skip, cuvet, equal, main, read, samples, test, write  # noqa: E402
+from lib_cli import CUVET, FINDINGS, LIMIT, SAMPLES, Skip, cuvet, equal, main, read, samples, test, write  # noqa: E402
 
 MIB = 1 << 20
 LTOIR = struct.pack("<I", 0x7F4E43ED)
@@ -251,6 +251,31 @@ def sections_that_share_their_records():
     elf.splice(name, elf.sget(name, "size"), 0, edit.record(4, 0x1C, bytes(4)) * (MIB // 8))
     header = bytes(elf.data[elf.header_at(name):elf.header_at(name) + 64])
     cheap(more_sections(elf, header, 20000), "records")
+
+
+@test
+def what_list_reads_of_shared_records():
+    elf = edit.Elf(bytearray(read("plain.sm_90.cubin")))
+    name = ".nv.info._Z5plainPi"
+    elf.splice(name, elf.sget(name, "size"), 0, edit.record(4, 0x1C, bytes(4)) * (MIB // 8))
+    header = bytes(elf.data[elf.header_at(name):elf.header_at(name) + 64])
+    path = write(more_sections(elf, header, 20000))
+    for args in (["--resources"], ["--kernels", "--format=ndjson"]):
+        r = cuvet("list", *args, path, timeout=60)
+        equal(r.rc, LIMIT, " ".join(args))
+
+
+@test
+def what_list_reads_of_overlapping_images():
+    head, out, count, n = bytearray(64), bytearray(), 8192, 4000
+    head[:9] = b"\x7fELF\2\1\1\x41\x08"
+    struct.pack_into("<HHIQQQIHHHHHH", head, 16, 2, 190, 1, 0, 0, 0, 0x5A005A, 64, 56, 0, 64, n, 1)
+    for i in range(count):
+        struct.pack_into("<Q", head, 40, 64 * (count - i))
+        out += head
+    section = struct.pack("<IIQQQQIIQQ", 0, 1, 0, 0, 1 << 60, 8, 0, 0, 0, 0)
+    r = cuvet("list", "--resources", write(b"\1" * 64 + bytes(out) + section * n), timeout=100)
+    assert r.rc in (FINDINGS, LIMIT), (r.rc, r.err[:300])
 
 
 @test
