@@ -30,6 +30,11 @@ static bool is(cuvet_bytes name, const char *text)
     return name.n == strlen(text) && starts(name, text);
 }
 
+static bool same(cuvet_bytes a, cuvet_bytes b)
+{
+    return a.p && b.p && a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
+}
+
 static uint32_t load_u32(const uint8_t *p)
 {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
@@ -140,8 +145,7 @@ static bool read_symbols(reading *w, const cuvet_elf_header *h)
         if (y.shndx >= w->r->n)
             continue;
         /* Functions inside of another one's code have its resources, and no section. */
-        if (y.name.n == w->r->function[y.shndx].name.n &&
-            memcmp(y.name.p, w->r->function[y.shndx].name.p, y.name.n) == 0)
+        if (same(y.name, w->r->function[y.shndx].name))
             w->home[i] = y.shndx;
         if (y.other & SYM_ENTRY)
             w->r->function[y.shndx].kernel = true;

@@ -75,7 +75,7 @@ def kernels():
 @test
 def hashes():
     """The hash of a piece is that of the bytes that unpack writes."""
-    for name in ("multi.fatbin", "lto.fatbin", "long-names.a", "plain.sm_100.cubin", "none.fatbin"):
+    for name in ("multi.fatbin", "lto-lz4.fatbin", "long-names.a", "plain.sm_100.cubin", "none.fatbin"):
         d = scratch()
         cuvet("unpack", "-d", d, sample(name))
         want = []
