@@ -58,6 +58,11 @@ bool cli_has_inputs(const cli_args *a);
 /** Number with an optional suffix K, M, G (powers of 1024). false: not a number, or above 2^64-1. */
 bool cli_number(const char *text, uint64_t *out);
 
+/* jobs.c */
+#define CLI_JOBS_MAX 256u
+/** Threads for a scan when the command line says nothing. */
+uint32_t cli_default_jobs(const cuvet_limits *l);
+
 /* loaded.c */
 /** Load what a report in this format needs, while files can still be opened. @return false: said why. */
 bool cli_load_for(const char *format);

@@ -14,7 +14,7 @@ static int scan_text(cli_session *s, cli_pick *pick)
     s->sink = &cli_text_sink;
     s->user = &r;
     cli_pick_sink(pick, s);
-    rc = cli_session_run(s);
+    rc = cli_session_run_ahead(s);
     cli_text_end(&r, s);
     return rc;
 }
@@ -25,7 +25,7 @@ static int scan_ndjson(cli_session *s, cli_pick *pick)
 
     s->sink = &cli_ndjson_sink;
     cli_pick_sink(pick, s);
-    rc = cli_session_run(s);
+    rc = cli_session_run_ahead(s);
     cli_ndjson_summary(s);
     return cli_json_ok() ? rc : cli_worse(rc, CLI_X_INTERNAL);
 }
@@ -41,7 +41,7 @@ static int scan_sarif(cli_session *s, cli_pick *pick)
     s->sink = &cli_sarif_sink;
     s->user = r;
     cli_pick_sink(pick, s);
-    return cli_sarif_end(r, cli_session_run(s));
+    return cli_sarif_end(r, cli_session_run_ahead(s));
 }
 
 /* A list of verdicts, as bits. */

@@ -15,11 +15,18 @@
  * message each, but nothing before the first result. */
 #define OPEN_FIRST 1024
 /* Descriptors besides them: standard streams, the walk, spooling, the opener. */
-#define SPARE         24
+#define SPARE 24
 
-#define FILE_SIZE     (UINT64_C(64) << 30)
-#define MEMORY_FIXED  (UINT64_C(4) << 30)   /* reports, input and output buffers, code, stacks */
-#define MEMORY_THREAD (UINT64_C(256) << 20) /* address space that malloc sets aside, and the stack */
+/* Inputs that the opener has ready when several threads work: enough that nobody waits for it. */
+#define OPEN_AHEAD 64
+/* Inputs that are kept for each thread: those it works on, and those that wait. */
+#define KEEP_PER_JOB 32u
+/* All inputs together are so small that a second thread would take longer to start than to help. */
+#define FOR_ONE_THREAD (UINT64_C(256) << 10)
+
+#define FILE_SIZE      (UINT64_C(64) << 30)
+#define MEMORY_FIXED   (UINT64_C(4) << 30)   /* reports, input and output buffers, code, stacks */
+#define MEMORY_THREAD  (UINT64_C(256) << 20) /* address space that malloc sets aside, and the stack */
 
 typedef struct queue {
     const cli_args *args;
@@ -29,6 +36,10 @@ typedef struct queue {
     int channel;                 /* to the opener, or back; -1 */
     bool serving;                /* this process is the opener */
     int rc;                      /* the walk ended early with this */
+    uint64_t bytes;              /* of all that was opened */
+    cli_means means;
+    cli_ahead_calls calls; /* without `means`: one at a time, and remarks are said here */
+    void *user;
 } queue;
 
 static void drop(const cli_found *f)
@@ -101,6 +112,7 @@ static bool keep(queue *q, const cli_found *f)
     if (f->fd > STDERR_FILENO)
         q->keep[q->n_keep++] = f->fd;
     q->n++;
+    q->bytes = f->size > UINT64_MAX - q->bytes ? UINT64_MAX : q->bytes + f->size;
     return true;
 }
 
@@ -150,9 +162,9 @@ static uint64_t sum_of(uint64_t a, uint64_t b)
 }
 
 /* The limit 'live' holds for each worker; listing and comparing open contexts of their own. */
-static uint64_t memory_for(const cli_args *a)
+static uint64_t memory_for(const cli_args *a, uint32_t jobs)
 {
-    uint64_t workers = (uint64_t)a->jobs + 2, live = a->limits.live;
+    uint64_t workers = (uint64_t)jobs + 2, live = a->limits.live;
 
     live = live > UINT64_MAX / workers ? UINT64_MAX : live * workers;
     return sum_of(live, MEMORY_FIXED + workers * MEMORY_THREAD);
@@ -166,8 +178,9 @@ static int confine(const queue *q, const cli_needs *needs)
                          .more_dir = needs ? needs->more_dir : -1,
                          .channel = q->channel,
                          .broker = needs ? needs->broker : -1,
-                         .threads = q->args->jobs,
-                         .memory = memory_for(q->args),
+                         .threads = q->means.jobs,
+                         .incoming = (uint32_t)q->means.room + 1,
+                         .memory = memory_for(q->args, q->means.jobs),
                          .file_size = sum_of(FILE_SIZE, q->args->limits.member) };
 
     if (q->args->set[CLI_O_NO_SANDBOX]) {
@@ -182,13 +195,13 @@ static int confine(const queue *q, const cli_needs *needs)
 }
 
 /* @return false: stop here. */
-static bool deliver(const cli_found *f, cli_input_fn *fn, void *user)
+static bool deliver(const queue *q, const cli_found *f)
 {
-    cli_input in = { .name = f->name, .why = f->why, .rc = f->rc };
+    cli_input in = { .name = f->name, .why = f->why, .rc = f->rc, .remark = f->remark };
     cuvet_status s;
     bool go_on;
 
-    if (f->remark) {
+    if (f->remark && !q->calls.means) {
         cli_complain(f->name, "%s", f->why);
         return true;
     }
@@ -202,20 +215,37 @@ static bool deliver(const cli_found *f, cli_input_fn *fn, void *user)
             drop(f);
         }
     }
-    go_on = fn(user, &in);
-    if (!in.why)
+    go_on = q->calls.input(q->user, &in);
+    if (!in.why && !in.kept)
         cuvet_source_release(&in.source);
     return go_on;
 }
 
-static int deliver_rest(const queue *q, cli_input_fn *fn, void *user)
+/* The next input, asked for. While it is not there yet, whoever works on several does so. */
+static cli_opened next_opened(const queue *q, cli_found *f, char *text)
+{
+    cli_opened got = CLI_OPENED_LATER;
+    bool idle = q->calls.idle && q->means.room > 1;
+
+    cli_opener_ask(q->channel);
+    while (idle && got == CLI_OPENED_LATER) {
+        got = cli_opener_take(q->channel, false, f, text);
+        if (got == CLI_OPENED_LATER)
+            idle = q->calls.idle(q->user);
+    }
+    return got == CLI_OPENED_LATER ? cli_opener_take(q->channel, true, f, text) : got;
+}
+
+static int deliver_rest(const queue *q)
 {
     char *text = malloc(CLI_OPENER_TEXT);
     cli_opened got = CLI_OPENED_LOST;
     cli_found f;
 
-    while (text && (got = cli_opener_next(q->channel, &f, text)) == CLI_OPENED_ONE) {
-        if (!deliver(&f, fn, user))
+    for (int i = 0; q->means.room > 1 && i < OPEN_AHEAD; i++)
+        cli_opener_ask(q->channel);
+    while (text && (got = next_opened(q, &f, text)) == CLI_OPENED_ONE) {
+        if (!deliver(q, &f))
             break;
     }
     free(text);
@@ -225,7 +255,7 @@ static int deliver_rest(const queue *q, cli_input_fn *fn, void *user)
     return CLI_X_INTERNAL;
 }
 
-static int deliver_all(queue *q, cli_input_fn *fn, void *user)
+static int deliver_all(queue *q)
 {
     bool go_on = true;
 
@@ -233,12 +263,12 @@ static int deliver_all(queue *q, cli_input_fn *fn, void *user)
         cli_found *f = &q->found[i];
 
         if (go_on)
-            go_on = deliver(f, fn, user);
+            go_on = deliver(q, f);
         else
             drop(f);
         f->fd = -1;
     }
-    return go_on && q->channel >= 0 ? deliver_rest(q, fn, user) : CLI_X_CLEAN;
+    return go_on && q->channel >= 0 ? deliver_rest(q) : CLI_X_CLEAN;
 }
 
 static void release(queue *q)
@@ -254,16 +284,40 @@ static void release(queue *q)
         (void)close(q->channel); /* the opener ends */
 }
 
+/* Never more open at the same time than could be opened first. */
+static void find_means(queue *q)
+{
+    uint32_t jobs = q->channel < 0 && q->bytes <= FOR_ONE_THREAD ? 1 : q->args->jobs;
+    size_t room = q->calls.means && jobs > 1 ? (size_t)KEEP_PER_JOB * jobs : 0;
+
+    q->means = (cli_means){ .jobs = jobs, .room = room < q->n_keep ? room : q->n_keep };
+}
+
+static int each_input(queue *q, const cli_needs *needs)
+{
+    if (!collect(q))
+        _exit(CLI_X_CLEAN);
+    find_means(q);
+    if (q->rc == CLI_X_CLEAN)
+        q->rc = confine(q, needs);
+    if (q->rc == CLI_X_CLEAN && q->calls.means)
+        q->calls.means(q->user, &q->means);
+    if (q->rc == CLI_X_CLEAN)
+        q->rc = deliver_all(q);
+    release(q);
+    return q->rc;
+}
+
 int cli_each_input(const cli_args *a, const cli_needs *needs, cli_input_fn *fn, void *user)
 {
-    queue q = { .args = a, .channel = -1 };
+    queue q = { .args = a, .channel = -1, .calls = { .input = fn }, .user = user };
 
-    if (!collect(&q))
-        _exit(CLI_X_CLEAN);
-    if (q.rc == CLI_X_CLEAN)
-        q.rc = confine(&q, needs);
-    if (q.rc == CLI_X_CLEAN)
-        q.rc = deliver_all(&q, fn, user);
-    release(&q);
-    return q.rc;
+    return each_input(&q, needs);
+}
+
+int cli_each_input_ahead(const cli_args *a, const cli_needs *needs, const cli_ahead_calls *calls, void *user)
+{
+    queue q = { .args = a, .channel = -1, .calls = *calls, .user = user };
+
+    return each_input(&q, needs);
 }

@@ -7,11 +7,20 @@
 #include "cli.h"
 
 typedef struct cli_input {
-    const char *name;    /* as given, or as found below a directory; "-" is standard input */
-    cuvet_source source; /* valid when why is NULL; released by the caller of the callback */
-    const char *why;     /* it cannot be read, for this reason */
-    int rc;              /* exit code that goes with why */
+    const char *name; /* as given, or as found below a directory; "-" is standard input */
+    cuvet_source
+        source;      /* valid when why is NULL; released by the caller of the callback unless it is kept */
+    const char *why; /* it cannot be read, for this reason */
+    int rc;          /* exit code that goes with why */
+    bool remark;     /* no input at all: only `why` is to be said. For cli_ahead_calls */
+    bool kept;       /* set by the callback: it goes on with the source, and releases it */
 } cli_input;
+
+/* What the run may do, known before the first input is handed out. */
+typedef struct cli_means {
+    uint32_t jobs; /* threads that are of use, at most those of the command line */
+    size_t room;   /* inputs that may be kept at the same time; 0: none */
+} cli_means;
 
 /* What a command does besides reading its inputs and writing to the standard streams. -1: nothing. */
 typedef struct cli_needs {
@@ -30,5 +39,15 @@ typedef bool cli_input_fn(void *user, cli_input *in);
  *  @return CLI_X_CLEAN, whatever became of single inputs (also after the callback stopped it), or the exit
  *  code of what kept the whole from its end; it has been said on standard error. */
 int cli_each_input(const cli_args *a, const cli_needs *needs, cli_input_fn *fn, void *user);
+
+/* For a caller that works on several inputs at a time. */
+typedef struct cli_ahead_calls {
+    void (*means)(void *user, const cli_means *m); /* once per run, in the cage, before the first input */
+    cli_input_fn *input;                           /* as above; remarks come this way as well */
+    bool (*idle)(void *user); /* the next input is not there yet: do something; false: nothing to do */
+} cli_ahead_calls;
+
+/** The same as cli_each_input(). */
+int cli_each_input_ahead(const cli_args *a, const cli_needs *needs, const cli_ahead_calls *calls, void *user);
 
 #endif

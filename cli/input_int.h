@@ -12,7 +12,8 @@ typedef struct cli_found {
     const char *why;  /* not opened, for this reason */
     int rc;           /* exit code that goes with why */
     bool remark;      /* no input at all: only `why` is to be said */
-    int fd;           /* opened: a file that can be read by position */
+    int fd;           /* opened: a file that can be read by position … */
+    uint64_t size;    /* … of this many bytes, as far as the walk knows */
     bool owned;       /* fd is to be closed; standard input is not */
 } cli_found;
 
@@ -38,7 +39,7 @@ bool cli_walk_inputs(const cli_args *a, cli_found_fn *fn, void *user);
 
 /* input_opener.c: a process outside of the cage that goes on with the walk, and hands over one descriptor at
  * a time. Nothing that it is told by the caged side has a content. */
-typedef enum cli_opened { CLI_OPENED_ONE, CLI_OPENED_ALL, CLI_OPENED_LOST } cli_opened;
+typedef enum cli_opened { CLI_OPENED_ONE, CLI_OPENED_ALL, CLI_OPENED_LATER, CLI_OPENED_LOST } cli_opened;
 
 #define CLI_OPENER_TEXT ((size_t)160 * 1024) /* longest name, with room for a reason */
 
@@ -47,7 +48,10 @@ typedef enum cli_opened { CLI_OPENED_ONE, CLI_OPENED_ALL, CLI_OPENED_LOST } cli_
 int cli_opener_start(int *channel);
 /** In the opener: wait until the other side asks, then hand this over; NULL: there is nothing more. */
 bool cli_opener_serve(int channel, const cli_found *f);
-/** In the cage: ask for the next one. The texts of *out lie in `text`, of CLI_OPENER_TEXT bytes. */
-cli_opened cli_opener_next(int channel, cli_found *out, char *text);
+/** In the cage: ask for the next one. */
+void cli_opener_ask(int channel);
+/** Take one that was asked for. The texts of *out lie in `text`, of CLI_OPENER_TEXT bytes. @param wait else
+ * CLI_OPENED_LATER, if it is not there yet */
+cli_opened cli_opener_take(int channel, bool wait, cli_found *out, char *text);
 
 #endif

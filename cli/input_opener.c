@@ -146,7 +146,17 @@ static bool sound(const packet *p, size_t n, const char *text, int fd, int flags
     return (fd >= 0) == (p->opened != 0) && (p->n_why != 0) == (fd < 0);
 }
 
-cli_opened cli_opener_next(int channel, cli_found *out, char *text)
+void cli_opener_ask(int channel)
+{
+    ssize_t n;
+
+    /* Whether there is somebody to answer tells whoever takes the answer. */
+    do
+        n = write(channel, "n", 1);
+    while (n < 0 && errno == EINTR);
+}
+
+cli_opened cli_opener_take(int channel, bool wait, cli_found *out, char *text)
 {
     packet p = { 0 };
     control c;
@@ -157,14 +167,13 @@ cli_opened cli_opener_next(int channel, cli_found *out, char *text)
     ssize_t n;
     int fd;
 
+    /* An opener that has answered everything and ended leaves a reset behind if it was asked once more; the
+     * answers come after it. */
     do
-        n = write(channel, "n", 1);
-    while (n < 0 && errno == EINTR);
-    if (n != 1)
-        return CLI_OPENED_LOST;
-    do
-        n = recvmsg(channel, &m, MSG_CMSG_CLOEXEC);
-    while (n < 0 && errno == EINTR);
+        n = recvmsg(channel, &m, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
+    while (n < 0 && (errno == EINTR || errno == ECONNRESET));
+    if (n < 0 && !wait && errno == EAGAIN)
+        return CLI_OPENED_LATER;
     if (n < (ssize_t)sizeof(p))
         return CLI_OPENED_LOST;
     fd = descriptor_of(&m);

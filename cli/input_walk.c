@@ -15,9 +15,9 @@ typedef struct walk {
     void *user;
 } walk;
 
-static bool opened(const walk *w, const char *name, int fd, bool owned)
+static bool opened(const walk *w, const char *name, int fd, bool owned, uint64_t size)
 {
-    const cli_found f = { .name = name, .fd = fd, .owned = owned };
+    const cli_found f = { .name = name, .fd = fd, .owned = owned, .size = size };
 
     return w->fn(w->user, &f);
 }
@@ -46,7 +46,7 @@ static bool spool(const walk *w, const char *name, int fd)
         return fail(w, name, "more bytes than the limit 'input' allows", CLI_X_LIMIT);
     if (s != CUVET_OK)
         return fail(w, name, "cannot be copied to a temporary file", cli_exit_of(s));
-    return opened(w, name, src.owned_fd, true);
+    return opened(w, name, src.owned_fd, true, src.length);
 }
 
 static bool seekable(const walk *w, const char *name, int fd, bool owned)
@@ -55,7 +55,7 @@ static bool seekable(const walk *w, const char *name, int fd, bool owned)
     cuvet_status s = cuvet_source_fd(fd, &src);
 
     if (s == CUVET_OK)
-        return opened(w, name, fd, owned);
+        return opened(w, name, fd, owned, src.length);
     if (owned)
         (void)close(fd); /* read only: nothing can be lost */
     return fail(w, name, cli_status_text(s), cli_exit_of(s));

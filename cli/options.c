@@ -166,7 +166,7 @@ static bool take_option(cli_args *a, const cli_option_info *o, const char *value
     a->value[o->id] = value;
     if (o->id != CLI_O_JOBS)
         return true;
-    if (!value || !cli_number(value, &n) || n < 1 || n > 256) {
+    if (!value || !cli_number(value, &n) || n < 1 || n > CLI_JOBS_MAX) {
         cli_complain(value, "--jobs takes a number from 1 to 256");
         return false;
     }
@@ -277,6 +277,8 @@ bool cli_parse(cli_command command, int argc, char **argv, cli_args *out, int *r
     *rc = CLI_X_USAGE;
     if (!parse_loop(out, argc, argv, settings, &n_settings) || !apply_limits(out, settings, n_settings))
         return false;
+    if (command == CLI_C_SCAN && !out->set[CLI_O_JOBS])
+        out->jobs = cli_default_jobs(&out->limits);
     if (out->set[CLI_O_NO_SANDBOX] && out->value[CLI_O_SANDBOX] &&
         strcmp(out->value[CLI_O_SANDBOX], "required") == 0) {
         cli_complain(NULL, "--no-sandbox and --sandbox=required exclude each other");

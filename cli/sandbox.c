@@ -122,7 +122,8 @@ static bool writes_files(const cli_cage *c)
  * free. */
 static uint64_t descriptors(const cli_cage *c)
 {
-    uint64_t more = (c->out_dir >= 0 || c->more_dir >= 0 ? 1u : 0u) + (c->channel >= 0 ? 1u : 0u);
+    uint64_t incoming = c->channel < 0 ? 0 : c->incoming ? c->incoming : 1;
+    uint64_t more = (c->out_dir >= 0 || c->more_dir >= 0 ? 1u : 0u) + incoming;
     int next = fcntl(STDIN_FILENO, F_DUPFD, 0);
 
     if (next >= 0)

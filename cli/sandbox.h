@@ -16,9 +16,10 @@ typedef struct cli_cage {
     size_t n_keep;
     int out_dir;  /* files may be made in this directory, and replaced … */
     int more_dir; /* … and in this one; nowhere else */
-    int channel;  /* socket that further inputs come through, one descriptor at a time */
+    int channel;  /* socket that further inputs come through, one descriptor in each message */
     int broker;   /* stream that a compiler is asked through */
     uint32_t threads;
+    uint32_t incoming;  /* descriptors from the channel that may be open at the same time; 0 is 1 */
     uint64_t memory;    /* bytes of address space; UINT64_MAX: as before */
     uint64_t file_size; /* largest file that may be written, if any may */
 } cli_cage;

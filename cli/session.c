@@ -1,11 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "session.h"
 
+#include "pool.h"
+
+#include <stdlib.h>
 #include <string.h>
+
+/* Inputs of up to this size are scanned one by each thread, larger ones by all threads together. */
+#define SMALL_INPUT (UINT64_C(16) << 20)
+/* From this size on all threads may help with what a thread that went ahead left over. */
+#define FOR_ALL_THREADS (UINT64_C(1) << 20)
 
 typedef struct current {
     cli_session *s;
+    cli_input in;
     cli_result result;
+    cuvet_ctx *ctx;
+    cuvet_scan scan;
+    bool ahead;  /* a thread has been here: the scan is open, and its first pieces are examined … */
+    bool more;   /* … but not all of them */
+    bool told;   /* somebody takes what is diagnosed … */
+    bool missed; /* … and something was before */
+    char *texts; /* of a kept input: what in.name and in.why point to */
 } current;
 
 static int exit_of_diag(const cuvet_diag *d)
@@ -51,6 +67,10 @@ static void on_diag(void *user, const cuvet_diag *d)
 {
     current *c = user;
 
+    if (!c->told) {
+        c->missed = true;
+        return;
+    }
     amounts_to(c, verdict_of(d), exit_of_diag(d));
     if (c->s->sink->finding) {
         cli_progress_clear(c->s);
@@ -83,21 +103,48 @@ static cuvet_status walk_items(cli_session *s)
     return st;
 }
 
-static cuvet_status open_scan(current *c)
+static cuvet_status open_scan(current *c, uint32_t jobs)
 {
-    cli_session *s = c->s;
+    const cli_session *s = c->s;
     const cuvet_ctx_options co = {
         .size = sizeof(co), .limits = &s->args->limits, .diag = on_diag, .diag_user = c
     };
     const cuvet_scan_options so = { .size = sizeof(so),
                                     .depth = s->depth,
-                                    .jobs = s->args->jobs,
+                                    .jobs = jobs,
                                     .claim = s->sink->claim ? on_claim : NULL,
                                     .claim_user = c,
                                     .target = s->target };
-    cuvet_status st = cuvet_ctx_create(&co, &s->ctx);
+    cuvet_status st = cuvet_ctx_create(&co, &c->ctx);
 
-    return st == CUVET_OK ? cuvet_scan_open(s->ctx, &s->in->source, &so, &s->scan) : st;
+    return st == CUVET_OK ? cuvet_scan_open(c->ctx, &c->in.source, &so, &c->scan) : st;
+}
+
+static void close_ahead(current *c)
+{
+    cuvet_ctx_destroy(c->ctx); /* with the scan */
+    c->ctx = NULL;
+    c->scan = (cuvet_scan){ 0 };
+    c->ahead = c->more = c->missed = false;
+}
+
+/* What a thread can do of a scan: nothing that anybody hears of. Whatever goes wrong, or cannot be kept, is
+ * done again by whoever delivers, from the beginning. */
+static void go_ahead(void *item)
+{
+    current *c = item;
+    uint32_t jobs = c->in.source.length < FOR_ALL_THREADS ? 1 : c->s->means.jobs;
+    cuvet_status st;
+
+    if (c->in.why)
+        return;
+    st = open_scan(c, jobs);
+    if (st == CUVET_OK)
+        st = cuvet_scan_ahead(c->ctx, c->scan);
+    c->more = st == CUVET_OK;
+    c->ahead = (c->more || st == CUVET_END) && !c->missed;
+    if (!c->ahead)
+        close_ahead(c);
 }
 
 /* A status that no diagnostic explained still needs a verdict and an exit code. */
@@ -141,8 +188,13 @@ static void add_to_tally(cli_tally *t, const cli_result *r)
 static void scan_input(current *c)
 {
     cli_session *s = c->s;
-    cuvet_status st = open_scan(c), sum = CUVET_OK, closed = CUVET_OK;
+    cuvet_status st = CUVET_OK, sum = CUVET_OK, closed = CUVET_OK;
 
+    c->told = true;
+    if (!c->ahead)
+        st = open_scan(c, s->means.jobs);
+    s->ctx = c->ctx;
+    s->scan = c->scan;
     if (st == CUVET_OK) {
         st = walk_items(s);
         sum = cuvet_scan_summary(s->ctx, s->scan, &c->result.sum);
@@ -153,14 +205,14 @@ static void scan_input(current *c)
     if (sum != CUVET_OK || closed != CUVET_OK)
         st = CUVET_E_INTERNAL;
     settle(c, st);
-    cuvet_ctx_destroy(s->ctx);
-    s->ctx = NULL;
+    cuvet_ctx_destroy(c->ctx);
+    s->ctx = c->ctx = NULL;
 }
 
-static bool on_input(void *user, cli_input *in)
+static bool scan_one(current *c)
 {
-    cli_session *s = user;
-    current c = { .s = s };
+    cli_session *s = c->s;
+    const cli_input *in = &c->in;
 
     s->in = in;
     s->n_inputs++;
@@ -169,21 +221,114 @@ static bool on_input(void *user, cli_input *in)
     if (s->sink->begin)
         s->sink->begin(s->user, s);
     if (in->why) {
-        c.result.verdict = in->rc == CLI_X_LIMIT ? CUVET_V_LIMIT : CUVET_V_ERROR;
-        c.result.why = in->why;
-        amounts_to(&c, c.result.verdict, in->rc);
+        c->result.verdict = in->rc == CLI_X_LIMIT ? CUVET_V_LIMIT : CUVET_V_ERROR;
+        c->result.why = in->why;
+        amounts_to(c, c->result.verdict, in->rc);
     } else {
-        scan_input(&c);
+        scan_input(c);
     }
     cli_progress_clear(s);
-    if (c.result.why && !cli_reader_gone())
-        cli_complain(in->name, "%s", c.result.why);
-    s->rc = cli_worse(s->rc, c.result.rc);
-    add_to_tally(&s->tally, &c.result);
+    if (c->result.why && !cli_reader_gone())
+        cli_complain(in->name, "%s", c->result.why);
+    s->rc = cli_worse(s->rc, c->result.rc);
+    add_to_tally(&s->tally, &c->result);
     if (s->sink->end)
-        s->sink->end(s->user, s, &c.result);
+        s->sink->end(s->user, s, &c->result);
     s->in = NULL;
     return !ferror(stdout);
+}
+
+/* ---- several inputs at a time ---- */
+
+static void drop_kept(void *item)
+{
+    current *c = item;
+
+    close_ahead(c);
+    if (c->in.kept)
+        cuvet_source_release(&c->in.source);
+    free(c->texts);
+}
+
+static bool deliver_kept(void *user, void *item)
+{
+    cli_session *s = user;
+    current *c = item;
+    bool go_on = true;
+
+    if (c->in.remark) {
+        cli_complain(c->in.name, "%s", c->in.why);
+    } else {
+        /* All threads turn to what is left: there are never more of them than were asked for. */
+        if (!c->in.why && (c->more || !c->ahead))
+            cli_pool_pause(s->pool);
+        go_on = scan_one(c);
+    }
+    drop_kept(c);
+    return go_on;
+}
+
+/* The name, and what is said about an input that cannot be read, in memory of our own: one behind the other.
+ */
+static char *keep_texts(const cli_input *in)
+{
+    size_t n = strlen(in->name) + 1, why = in->why ? strlen(in->why) + 1 : 0;
+    char *texts = malloc(n + why);
+
+    if (texts)
+        memcpy(texts, in->name, n);
+    if (texts && why)
+        memcpy(texts + n, in->why, why);
+    return texts;
+}
+
+static bool keep_input(cli_session *s, cli_input *in, char *texts)
+{
+    current *c = cli_pool_room(s->pool);
+
+    if (!c) {
+        free(texts);
+        return false;
+    }
+    in->kept = !in->why;
+    *c = (current){ .s = s, .in = *in, .texts = texts };
+    c->in.name = texts;
+    c->in.why = in->why ? texts + strlen(texts) + 1 : NULL;
+    return cli_pool_put(s->pool, in->why ? 0 : in->source.length);
+}
+
+static bool on_input(void *user, cli_input *in)
+{
+    cli_session *s = user;
+    current c = { .s = s, .in = *in };
+    bool keep = s->pool && (in->why || in->source.length <= SMALL_INPUT);
+    char *texts = keep ? keep_texts(in) : NULL;
+
+    if (texts)
+        return keep_input(s, in, texts);
+    if (s->pool && !cli_pool_drain(s->pool))
+        return false;
+    if (!in->remark)
+        return scan_one(&c);
+    cli_complain(in->name, "%s", in->why);
+    return true;
+}
+
+static bool on_idle(void *user)
+{
+    const cli_session *s = user;
+
+    return s->pool && cli_pool_step(s->pool);
+}
+
+static void on_means(void *user, const cli_means *m)
+{
+    static const cli_pool_calls CALLS = { .work = go_ahead, .deliver = deliver_kept, .drop = drop_kept };
+    cli_session *s = user;
+
+    s->means = *m;
+    if (m->jobs > 1 && m->room > 1)
+        s->pool = cli_pool_open(m->jobs, sizeof(current), m->room, &CALLS, s); /* without it: in turn */
 }
 
 int cli_session_run(cli_session *s)
@@ -192,8 +337,25 @@ int cli_session_run(cli_session *s)
 
     if (!cli_has_inputs(s->args))
         return CLI_X_USAGE;
+    s->means.jobs = s->args->jobs;
     /* Clean also after an early stop, which is a failed standard output: reported when that is flushed. */
     rc = cli_each_input(s->args, s->needs, on_input, s); /* before s->rc is looked at */
+    s->cut_short = rc != CLI_X_CLEAN;
+    return cli_worse(s->rc, rc);
+}
+
+int cli_session_run_ahead(cli_session *s)
+{
+    static const cli_ahead_calls CALLS = { .means = on_means, .input = on_input, .idle = on_idle };
+    int rc;
+
+    if (!cli_has_inputs(s->args))
+        return CLI_X_USAGE;
+    rc = cli_each_input_ahead(s->args, s->needs, &CALLS, s);
+    if (s->pool)
+        (void)cli_pool_drain(s->pool); /* what stops it is a failed standard output, as above */
+    cli_pool_close(s->pool);
+    s->pool = NULL;
     s->cut_short = rc != CLI_X_CLEAN;
     return cli_worse(s->rc, rc);
 }

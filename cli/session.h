@@ -62,12 +62,18 @@ struct cli_session {
     bool progress, progress_shown;
     int64_t progress_at; /* milliseconds */
     uint64_t members;
+    /* several inputs at a time */
+    cli_means means;
+    struct cli_pool *pool; /* NULL: one after the other */
 };
 
 /** Is an input that ended like this one to be shown to somebody who asked for findings only? */
 bool cli_is_finding(const cli_result *r);
 /** Run over all operands. @return the exit code, standard output not yet flushed. */
 int cli_session_run(cli_session *s);
+/** The same with as many threads as the command line says, over the pieces of large inputs and over small
+ * inputs. The sink is called as before, in order and by one thread; it gets no bytes of pieces. */
+int cli_session_run_ahead(cli_session *s);
 
 /* progress.c: one line on standard error, only on a terminal, at most ten times a second. */
 void cli_progress_begin(cli_session *s);

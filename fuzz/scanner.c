@@ -112,7 +112,7 @@ static void check_payload(cuvet_ctx *ctx, cuvet_scan h, fz_scan *s, const cuvet_
     size_t n = 0;
     cuvet_status st = cuvet_scan_payload(ctx, h, &bytes, &n);
 
-    if (s->jobs > 1) {
+    if (s->jobs > 1 || s->ahead) {
         FZ_CHECK(st == CUVET_E_USAGE, "payloads are for one job");
         return;
     }
@@ -162,6 +162,11 @@ static void scan(fz_scan *s, cuvet_ctx *ctx, const cuvet_source *src)
     s->status = cuvet_scan_open(ctx, src, &opt, &h);
     if (s->status != CUVET_OK)
         return;
+    if (s->ahead) {
+        cuvet_status st = cuvet_scan_ahead(ctx, h);
+
+        FZ_CHECK(st == CUVET_OK || st == CUVET_END, "nothing keeps a scan from going ahead");
+    }
     while ((s->status = cuvet_scan_next(ctx, h, &item)) == CUVET_OK) {
         check_item(s, &item);
         check_payload(ctx, h, s, &item);

@@ -27,6 +27,7 @@ typedef struct fz_claim {
 typedef struct fz_scan {
     const fz_input *in;
     uint32_t jobs;
+    bool ahead; /* the first units are examined before they are asked for */
     cuvet_depth depth;
     bool claims;
     /* out: */

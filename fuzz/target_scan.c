@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Any bytes as a file, through the public interface: with claims, without, now and then with two threads. */
+/* Any bytes as a file, through the public interface: with claims, without, now and then with two threads or
+ * ahead. */
 #include "mutate.h"
 #include "scanner.h"
 
 CV_FUZZ_TARGET(scan)
 {
-    fz_alloc alloc[3] = { { 0 } };
-    fz_scan s[3] = { { 0 } };
+    fz_alloc alloc[4] = { { 0 } };
+    fz_scan s[4] = { { 0 } };
     cuvet_limits lim;
     fz_input in;
 
@@ -30,9 +31,13 @@ CV_FUZZ_TARGET(scan)
             s[2] = (fz_scan){ .in = &in, .jobs = 2, .depth = s[0].depth };
             fz_scan_run(&s[2], &lim, &alloc[2]);
             FZ_CHECK(s[0].hash == s[2].hash, "two jobs give the same");
+        } else if ((s[0].hash & 3) == 1) {
+            s[3] = (fz_scan){ .in = &in, .jobs = 1, .ahead = true, .depth = s[0].depth };
+            fz_scan_run(&s[3], &lim, &alloc[3]);
+            FZ_CHECK(s[0].hash == s[3].hash, "going ahead gives the same");
         }
     }
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 4; i++)
         fz_scan_free(&s[i]);
     fz_close(&in);
     return 0;

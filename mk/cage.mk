@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Tests that are linked with single objects of the command. tests/cage: enters the cage as the command does and tries to
-# get out of it (driven by tests/cli/test_sandbox.py). tests/broker and tests/filter: Check binaries.
+# get out of it (driven by tests/cli/test_sandbox.py). tests/broker, tests/filter and tests/pool: Check binaries.
 
-$(BUILD)/obj/tests/cage/%.o $(BUILD)/obj/tests/broker/%.o $(BUILD)/obj/tests/filter/%.o: TEST_CFLAGS += -Icli $(CLI_DEP_CFLAGS)
+$(BUILD)/obj/tests/cage/%.o $(BUILD)/obj/tests/broker/%.o $(BUILD)/obj/tests/filter/%.o $(BUILD)/obj/tests/pool/%.o: TEST_CFLAGS += -Icli $(CLI_DEP_CFLAGS)
 
 $(BUILD)/tests/cage_probe: $(BUILD)/obj/tests/cage/probe.o $(BUILD)/obj/cli/sandbox.o $(BUILD)/obj/cli/filter.o
 	$(call say,LD,$@)
@@ -17,5 +17,7 @@ $(eval $(call test_rule,broker,tests/broker,$(patsubst %,$(BUILD)/obj/cli/%.o,br
 $(eval $(call test_rule,filter,tests/filter,$(BUILD)/obj/cli/filter.o $(BUILD)/obj/cli/filter/rules.o))
 $(BUILD)/tests/filter: LIB_LIBS += -lseccomp
 
-TEST_BINS += $(BUILD)/tests/broker $(BUILD)/tests/filter
-tests-build: $(BUILD)/tests/cage_probe $(BUILD)/tests/broker $(BUILD)/tests/filter
+$(eval $(call test_rule,pool,tests/pool,$(BUILD)/obj/cli/pool.o))
+
+TEST_BINS += $(BUILD)/tests/broker $(BUILD)/tests/filter $(BUILD)/tests/pool
+tests-build: $(BUILD)/tests/cage_probe $(BUILD)/tests/broker $(BUILD)/tests/filter $(BUILD)/tests/pool

@@ -105,15 +105,23 @@ extern "C" {
  *  @return CUVET_OK · CUVET_E_USAGE · CUVET_E_ARCH · CUVET_E_NOMEM · CUVET_E_LIMIT (input; diagnosed). */
 CUVET_API CUVET_MUST cuvet_status cuvet_scan_open(cuvet_ctx *ctx, const cuvet_source *src,
                                                   const cuvet_scan_options *opt, cuvet_scan *out);
+/** Examine the first pieces now and keep what is found for cuvet_scan_next(), which gives the same items and
+ * diagnostics as without this call. For somebody who scans many small sources: threads go ahead, each with
+ * contexts of its own, and one thread takes the results in order. No callback is called. Once, before the
+ * first cuvet_scan_next(); memory is bounded, so that of a large source only a part is examined.
+ *  @return CUVET_OK (the rest is examined when it is asked for) · CUVET_END (nothing is left to examine) ·
+ * CUVET_E_STATE (not at the beginning) · CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_IO: close it, and scan
+ * without this call, which may get further. */
+CUVET_API CUVET_MUST cuvet_status cuvet_scan_ahead(cuvet_ctx *ctx, cuvet_scan s);
 /** Next piece of device code; its diagnostics were delivered before the call returns. Damaged pieces are
  * items as well.
  *  @return CUVET_OK · CUVET_END · CUVET_E_NOMEM · CUVET_E_IO · CUVET_E_HANDLE… After anything but OK the scan
  * is over. */
 CUVET_API CUVET_MUST cuvet_status cuvet_scan_next(cuvet_ctx *ctx, cuvet_scan s, cuvet_item *out);
 /** Unpacked bytes of the item the last cuvet_scan_next() gave; borrowed until the next call on the scan. Only
- * with jobs <= 1.
+ * with jobs <= 1 and without cuvet_scan_ahead().
  *  @return CUVET_OK · CUVET_E_NO_MATCH (not unpacked: opaque, damaged, depth HEADERS) · CUVET_E_USAGE (jobs >
- * 1). */
+ * 1, or gone ahead). */
 CUVET_API CUVET_MUST cuvet_status cuvet_scan_payload(cuvet_ctx *ctx, cuvet_scan s, const void **bytes,
                                                      size_t *n);
 /** Counts and verdict so far; final after CUVET_END. */

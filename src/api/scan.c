@@ -40,6 +40,21 @@ cuvet_status cuvet_scan_open(cuvet_ctx *ctx, const cuvet_source *src, const cuve
     return cv_handle_create(ctx, &SCAN, &(how){ src, opt }, &out->bits);
 }
 
+cuvet_status cuvet_scan_ahead(cuvet_ctx *ctx, cuvet_scan h)
+{
+    cuvet_status s;
+    void *body;
+
+    if (!ctx)
+        return CUVET_E_USAGE;
+    s = cv_handle_get(ctx, CV_H_SCAN, h.bits, &body);
+    if (s != CUVET_OK)
+        return s;
+    s = cv_scan_ahead(body);
+    cv_handle_put(ctx, h.bits);
+    return s;
+}
+
 cuvet_status cuvet_scan_next(cuvet_ctx *ctx, cuvet_scan h, cuvet_item *out)
 {
     cuvet_status s;
@@ -71,7 +86,7 @@ cuvet_status cuvet_scan_payload(cuvet_ctx *ctx, cuvet_scan h, const void **bytes
     if (s != CUVET_OK)
         return s;
     p = cv_scan_payload(body);
-    if (((const cv_scan *)body)->workers.n > 1) {
+    if (((const cv_scan *)body)->workers.n > 1 || ((const cv_scan *)body)->ahead) {
         s = CUVET_E_USAGE;
     } else if (!p.base) {
         s = CUVET_E_NO_MATCH;

@@ -192,17 +192,27 @@ static CV_MUST __attribute__((noinline)) bool add_unit(cv_level *lv)
     return lv->ended || cv_units_push(&lv->x.mem, &lv->units, u);
 }
 
-/* Walk on until a batch of units is there, then examine it. */
-static cuvet_status fill(cv_scan *s, cv_level *lv)
+static void forget_batch(cv_level *lv)
 {
-    uint64_t want = s->workers.n > 1 ? lv->batch : 1;
-
     free_results(lv);
     cv_units_clear(&lv->units);
     cv_diags_clear(&lv->diags);
     cv_u64s_clear(&lv->before);
     cv_walk_forget(&lv->walk);
     lv->next_unit = lv->next_diag = 0;
+}
+
+static bool kept_too_little(const cv_level *lv)
+{
+    return lv->lost || lv->walk.claims.failed;
+}
+
+/* Walk on until a batch of units is there, then examine it. */
+static cuvet_status fill(cv_scan *s, cv_level *lv)
+{
+    uint64_t want = s->workers.n > 1 ? lv->batch : 1;
+
+    forget_batch(lv);
     while (!lv->ended && lv->units.n < want) {
         if (!add_unit(lv))
             return no_memory(s, &lv->x.mem);
@@ -212,8 +222,51 @@ static cuvet_status fill(cv_scan *s, cv_level *lv)
     if (!empty_results(lv))
         return no_memory(s, &lv->x.mem);
     if (lv->units.n)
-        cv_scan_examine_all(s, lv, lv->units.n);
-    return lv->lost || lv->walk.claims.failed ? no_memory(s, &lv->x.mem) : CUVET_OK;
+        cv_scan_examine(s, lv, 0, lv->units.n, true);
+    return kept_too_little(lv) ? no_memory(s, &lv->x.mem) : CUVET_OK;
+}
+
+/* One more unit with its result. *kept counts what results hold on to. */
+static cuvet_status step_ahead(cv_scan *s, cv_level *lv, uint64_t *diags, uint64_t *ident)
+{
+    uint64_t n = lv->units.n;
+    const cv_result *r;
+
+    if (!add_unit(lv) || !empty_results(lv) || kept_too_little(lv))
+        return cv_mem_status(&lv->x.mem);
+    if (lv->units.n == n)
+        return CUVET_OK;
+    cv_scan_examine(s, lv, n, n + 1, false);
+    r = cv_results_at(&lv->results, n);
+    *diags += r->diags.n;
+    *ident += r->ident.n;
+    return r->has_live || r->live_said ? CUVET_E_LIMIT : r->status;
+}
+
+cuvet_status cv_scan_ahead(cv_scan *s)
+{
+    cv_level *lv;
+    uint64_t diags = 0, ident = 0;
+    cuvet_status st = CUVET_OK;
+
+    if (s->begun || s->ahead)
+        return CUVET_E_STATE;
+    s->ahead = true;
+    lv = top_level(s);
+    while (st == CUVET_OK && !lv->ended && lv->units.n < CV_SCAN_AHEAD_UNITS && diags < CV_SCAN_AHEAD_DIAGS &&
+           ident < CV_SCAN_AHEAD_IDENT)
+        st = step_ahead(s, lv, &diags, &ident);
+    /* What is kept is small; what was needed to make it is not. */
+    cv_worker_free(*cv_workers_at(&s->workers, 0));
+    if (lv->ended)
+        cv_window_free(&lv->x, &lv->walk.window);
+    cv_islands_drop(); /* of this thread */
+    if (st != CUVET_OK) {
+        forget_batch(lv);
+        lv->ended = true;
+        lv->end = st; /* whoever goes on all the same hears it again */
+    }
+    return lv->ended ? lv->end : CUVET_OK;
 }
 
 static void deliver_walk_diags(cv_scan *s, cv_level *lv)
@@ -391,6 +444,7 @@ cuvet_status cv_scan_next(cv_scan *s, cuvet_item *out)
     cuvet_status st = CUVET_OK;
 
     s->current = NULL;
+    s->begun = true;
     cv_islands_drop();
     while (!s->over && st == CUVET_OK) {
         cv_level *lv = top_level(s);
@@ -428,8 +482,8 @@ cuvet_status cv_scan_next(cv_scan *s, cuvet_item *out)
 
 cv_span cv_scan_payload(const cv_scan *s)
 {
-    return s->current && s->workers.n <= 1 && s->current->item.examined ? s->current->payload
-                                                                        : (cv_span){ 0 };
+    return s->current && s->workers.n <= 1 && !s->ahead && s->current->item.examined ? s->current->payload
+                                                                                     : (cv_span){ 0 };
 }
 
 uint64_t cv_scan_peak(const cv_scan *s)

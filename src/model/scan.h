@@ -16,6 +16,10 @@ CV_VEC(cv_workers, cv_worker *);
  * others idle. */
 #define CV_SCAN_BATCH       1024u
 #define CV_SCAN_FIRST_BATCH 256u
+/* What is kept of a scan that goes ahead: units, and diagnostics or bytes of identifiers. */
+#define CV_SCAN_AHEAD_UNITS 1024u
+#define CV_SCAN_AHEAD_DIAGS 4096u
+#define CV_SCAN_AHEAD_IDENT (256 * CV_KIB)
 #define CV_SCAN_JOBS_MAX    256u
 #define CV_SCAN_LEVELS      17u
 
@@ -56,19 +60,25 @@ typedef struct cv_scan {
     uint64_t total[CV_N_RULES]; /* the same with what units and walks only counted */
     const cv_result *current;   /* last delivered */
     bool push_nested;           /* the current unit holds a container: walk it next */
+    bool begun;                 /* somebody asked for units … */
+    bool ahead;                 /* … or some were examined before that */
     bool over;
 } cv_scan;
 
 CV_MUST cuvet_status cv_scan_open(cv_scan *s, const cuvet_alloc *alloc, const cuvet_limits *lim,
                                   const cuvet_source *src, const cuvet_scan_options *opt, cv_emit_fn *emit,
                                   void *emit_user);
+/* Examine the first units now, on this thread, and keep what was found. @return OK: more is left · END: that
+ * was all · STATE: not at the beginning · LIMIT: the memory limit got in the way, which it might not have
+ * done to somebody who asks for one unit after the other · NOMEM · IO */
+CV_MUST cuvet_status cv_scan_ahead(cv_scan *s);
 CV_MUST cuvet_status cv_scan_next(cv_scan *s, cuvet_item *out);
 /* Unpacked bytes of the last item; empty when there are none. */
 cv_span cv_scan_payload(const cv_scan *s);
 void cv_scan_close(cv_scan *s);
 uint64_t cv_scan_peak(const cv_scan *s);
 
-/* Examine units [0, n) of a level into its results, with all workers (scan_pool.c). */
-void cv_scan_examine_all(cv_scan *s, cv_level *lv, uint64_t n);
+/* Examine units [from, to) of a level into its results, with all workers or the first one (scan_pool.c). */
+void cv_scan_examine(cv_scan *s, cv_level *lv, uint64_t from, uint64_t to, bool all_workers);
 
 #endif

@@ -11,9 +11,9 @@
 typedef struct pool {
     cv_level *lv;
     cv_examine_options opt;
-    uint64_t n;
-    cv_keys order; /* in which the units are taken; empty: as they are */
-    uint64_t next; /* atomic */
+    uint64_t from, n; /* units [from, from + n) */
+    cv_keys order;    /* in which the units are taken; empty: as they are */
+    uint64_t next;    /* atomic */
 } pool;
 
 typedef struct seat {
@@ -34,8 +34,7 @@ static void work(pool *p, cv_worker *w)
 
         if (i >= p->n)
             return;
-        if (p->order.n)
-            i = cv_keys_at(&p->order, i)->index;
+        i = p->from + (p->order.n ? cv_keys_at(&p->order, i)->index : i);
         cv_examine(w, &p->lv->src, cv_units_at(&p->lv->units, i), &opt, cv_results_at(&p->lv->results, i));
         opt.follows = true;
     }
@@ -65,7 +64,7 @@ static void put_in_order(cv_scan *s, pool *p)
     bool ok = true;
 
     for (uint64_t i = 0; ok && i < p->n; i++) {
-        uint64_t weight = weight_of(cv_units_at(&p->lv->units, i));
+        uint64_t weight = weight_of(cv_units_at(&p->lv->units, p->from + i));
 
         ok = cv_keys_push(&s->mem, &p->order, (cv_key){ weight < LARGE ? UINT64_MAX : ~weight, i });
     }
@@ -75,9 +74,10 @@ static void put_in_order(cv_scan *s, pool *p)
         cv_keys_free(&s->mem, &p->order); /* slower, and as right */
 }
 
-void cv_scan_examine_all(cv_scan *s, cv_level *lv, uint64_t n)
+void cv_scan_examine(cv_scan *s, cv_level *lv, uint64_t from, uint64_t to, bool all_workers)
 {
-    pool p = { .lv = lv, .n = n };
+    uint64_t n = to - from, workers = all_workers && n > 1 ? s->workers.n : 1;
+    pool p = { .lv = lv, .from = from, .n = n };
     cv_seats seats = { 0 };
     bool inner = lv->x.inner;
 
@@ -89,9 +89,9 @@ void cv_scan_examine_all(cv_scan *s, cv_level *lv, uint64_t n)
                                   .near = lv->walk.window.block.span, /* the walk waits meanwhile */
                                   .inner = inner,
                                   .anchor = inner ? lv->x.anchor : 0 };
-    if (n > 1 && s->workers.n > 1)
+    if (workers > 1)
         put_in_order(s, &p);
-    for (uint64_t i = 1; n > 1 && i < s->workers.n; i++) {
+    for (uint64_t i = 1; i < workers; i++) {
         seat one = { &p, *cv_workers_at(&s->workers, i), 0, false };
 
         /* A thread that cannot be had is no failure: the others do its share. */

@@ -39,6 +39,7 @@ typedef struct outcome {
     cuvet_summary sum;
     unsigned long diags;
     uint64_t hash;
+    cuvet_status ahead; /* what going ahead came to */
 } outcome;
 
 static void count(void *u, const cuvet_diag *d)
@@ -49,8 +50,11 @@ static void count(void *u, const cuvet_diag *d)
     o->hash = (o->hash ^ d->rule ^ d->file_off << 8 ^ d->inner_off << 20) * UINT64_C(1099511628211);
 }
 
-static outcome scan(file *f, const cuvet_alloc *alloc, const cuvet_limits *lim, uint32_t jobs)
+enum { AHEAD = 1000 }; /* instead of a number of jobs, or added to one: the scan goes ahead */
+
+static outcome scan(file *f, const cuvet_alloc *alloc, const cuvet_limits *lim, uint32_t how)
 {
+    uint32_t jobs = how % AHEAD;
     outcome o = { .status = CUVET_OK };
     cuvet_ctx_options opt = { sizeof(opt), alloc, lim, count, &o };
     cuvet_scan_options so = { .size = sizeof(so), .depth = CUVET_DEPTH_FULL, .jobs = jobs };
@@ -62,6 +66,12 @@ static outcome scan(file *f, const cuvet_alloc *alloc, const cuvet_limits *lim, 
     o.status = cuvet_ctx_create(&opt, &c);
     if (o.status == CUVET_OK)
         o.status = cuvet_scan_open(c, &src, &so, &s);
+    if (o.status == CUVET_OK && how >= AHEAD) {
+        unsigned long before = o.diags;
+
+        o.ahead = cuvet_scan_ahead(c, s);
+        ck_assert_uint_eq(o.diags, before);
+    }
     if (o.status == CUVET_OK) {
         do
             o.status = cuvet_scan_next(c, s, &item);
@@ -93,11 +103,11 @@ static void load(const char *name, file *f)
     close(fd);
 }
 
-START_TEST(allocations)
+static void fail_allocations(const char *name, uint32_t how)
 {
     file f;
 
-    load(SAMPLES[_i], &f);
+    load(name, &f);
     for (unsigned later = 0; later < 2; later++) {
         unsigned long n = 1;
 
@@ -107,7 +117,7 @@ START_TEST(allocations)
             outcome o;
 
             heap_fail(&h, n, later != 0);
-            o = scan(&f, &a, NULL, 1);
+            o = scan(&f, &a, NULL, how);
             ck_assert_int_eq(h.live, 0);
             if (h.calls < n) {
                 ck_assert_int_eq(o.status, CUVET_END);
@@ -118,6 +128,17 @@ START_TEST(allocations)
         ck_assert_uint_gt(n, 5);
     }
     free(f.bytes);
+}
+
+START_TEST(allocations)
+{
+    fail_allocations(SAMPLES[_i], 1);
+}
+END_TEST
+
+START_TEST(allocations_ahead)
+{
+    fail_allocations(SAMPLES[_i], AHEAD);
 }
 END_TEST
 
@@ -157,12 +178,14 @@ START_TEST(bad_places)
         f.bad_from = at;
         f.bad_to = at + 1;
         one = scan(&f, NULL, NULL, 1);
-        more = scan(&f, NULL, NULL, 3);
-        ck_assert_int_eq(one.sum.verdict, CUVET_V_ERROR);
-        ck_assert_uint_gt(one.diags, 0);
-        ck_assert_int_eq(one.status, more.status);
-        ck_assert_uint_eq(one.hash, more.hash);
-        ck_assert_mem_eq(&one.sum, &more.sum, sizeof(one.sum));
+        for (unsigned k = 0; k < 2; k++) {
+            more = scan(&f, NULL, NULL, k ? AHEAD + 3 : 3);
+            ck_assert_int_eq(one.sum.verdict, CUVET_V_ERROR);
+            ck_assert_uint_gt(one.diags, 0);
+            ck_assert_int_eq(one.status, more.status);
+            ck_assert_uint_eq(one.hash, more.hash);
+            ck_assert_mem_eq(&one.sum, &more.sum, sizeof(one.sum));
+        }
     }
     free(f.bytes);
 }
@@ -175,14 +198,14 @@ START_TEST(budgets)
     file f;
 
     load(SAMPLES[_i], &f);
-    for (unsigned k = 0; k < 21; k++) {
+    for (unsigned k = 0; k < 42; k++) {
         heap h = { 0 };
         const cuvet_alloc a = heap_alloc(&h);
         outcome o;
 
         ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-        lim.live = UINT64_C(1) << k;
-        o = scan(&f, &a, &lim, 1);
+        lim.live = UINT64_C(1) << k % 21;
+        o = scan(&f, &a, &lim, k < 21 ? 1 : AHEAD);
         ck_assert_int_eq(h.live, 0);
         ck_assert(o.status == CUVET_END || o.status == CUVET_E_LIMIT || o.status == CUVET_E_NOMEM);
         ck_assert(o.status != CUVET_END || o.sum.verdict == CUVET_V_CLEAN || o.sum.verdict == CUVET_V_LIMIT);
@@ -203,8 +226,61 @@ START_TEST(jobs_do_not_matter)
         ck_assert_int_eq(one.status, more.status);
         ck_assert_uint_eq(one.hash, more.hash);
         ck_assert_mem_eq(&one.sum, &more.sum, sizeof(one.sum));
+        more = scan(&f, NULL, NULL, AHEAD + jobs);
+        ck_assert_int_eq(more.ahead, CUVET_END); /* a small file: nothing was left */
+        ck_assert_uint_eq(one.hash, more.hash);
+        ck_assert_mem_eq(&one.sum, &more.sum, sizeof(one.sum));
     }
     free(f.bytes);
+}
+END_TEST
+
+/* More units than are kept: the rest is examined when it is asked for. Once, at the beginning, without bytes.
+ */
+START_TEST(goes_ahead)
+{
+    const size_t copies = 2000;
+    file once, f;
+    cuvet_scan_options so = { .size = sizeof(so), .depth = CUVET_DEPTH_FULL };
+    cuvet_source src;
+    outcome one, more;
+    cuvet_scan s;
+    cuvet_item item;
+    cuvet_ctx *c;
+    const void *bytes;
+    size_t n;
+
+    load("default.fatbin", &once);
+    f = (file){ .n = once.n * copies, .bytes = malloc(once.n * copies) };
+    ck_assert_ptr_nonnull(f.bytes);
+    for (size_t i = 0; i < copies; i++)
+        memcpy(f.bytes + i * once.n, once.bytes, once.n);
+    one = scan(&f, NULL, NULL, 1);
+    ck_assert_uint_gt(one.sum.members, 1024);
+    for (uint32_t jobs = 1; jobs < 4; jobs++) {
+        more = scan(&f, NULL, NULL, AHEAD + jobs);
+        ck_assert_int_eq(more.ahead, CUVET_OK);
+        ck_assert_int_eq(more.status, CUVET_END);
+        ck_assert_uint_eq(one.hash, more.hash);
+        ck_assert_mem_eq(&one.sum, &more.sum, sizeof(one.sum));
+    }
+    src = (cuvet_source){ sizeof(src), f.n, read_at, &f, -1 };
+    ck_assert_int_eq(cuvet_ctx_create(NULL, &c), CUVET_OK);
+    ck_assert_int_eq(cuvet_scan_open(c, &src, &so, &s), CUVET_OK);
+    ck_assert_int_eq(cuvet_scan_ahead(NULL, s), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_scan_ahead(c, (cuvet_scan){ 0 }), CUVET_E_HANDLE);
+    ck_assert_int_eq(cuvet_scan_ahead(c, s), CUVET_OK);
+    ck_assert_int_eq(cuvet_scan_ahead(c, s), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_scan_next(c, s, &item), CUVET_OK);
+    ck_assert_int_eq(cuvet_scan_payload(c, s, &bytes, &n), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_scan_close(c, &s), CUVET_OK);
+    ck_assert_int_eq(cuvet_scan_open(c, &src, &so, &s), CUVET_OK);
+    ck_assert_int_eq(cuvet_scan_next(c, s, &item), CUVET_OK);
+    ck_assert_int_eq(cuvet_scan_ahead(c, s), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_scan_payload(c, s, &bytes, &n), CUVET_OK);
+    cuvet_ctx_destroy(c);
+    free(f.bytes);
+    free(once.bytes);
 }
 END_TEST
 
@@ -216,10 +292,12 @@ Suite *suite_fault_scan(void)
 
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, allocations, 0, n);
+    tcase_add_loop_test(t, allocations_ahead, 0, n);
     tcase_add_loop_test(t, reads, 0, n);
     tcase_add_loop_test(t, bad_places, 0, n);
     tcase_add_loop_test(t, budgets, 0, n);
     tcase_add_loop_test(t, jobs_do_not_matter, 0, n);
+    tcase_add_test(t, goes_ahead);
     suite_add_tcase(s, t);
     return s;
 }
