@@ -3,7 +3,7 @@
 # Gates: each is one command that says what it looked at and fails loudly.
 
 .PHONY: check-layers check-bans check-docs check-generated check-hostile check-unsafe check-hardening check-repro check-warnings check-asan check-int \
-        check-tsan check-world check-bare lint format check-format coverage docs
+        check-tsan check-world check-detection check-bare lint format check-format coverage docs
 
 check-layers: $(LAYER_LIBS) $(FILTER_INC) $(BUILD)/libcuvet.so ## includes against src/LAYERS, each directory linked alone, exports
 	@$(PYTHON) tools/check_layers --build $(BUILD) --cc '$(CC)'
@@ -73,6 +73,12 @@ check-world: $(BUILD)/cuvet ## genuine files of the world: no error, no warning,
 
 check-bare: ## both commands of the README in a bare Debian 12, as root and as a user (needs root, debootstrap, apt)
 	@sh tools/check_bare.sh $(BUILD)
+
+# Genuine files with one field changed; BEFORE is an older build to compare with. Wheels and older tools of the vendor are
+# taken from the folders CV_WORLD_CACHE and CV_WORLD_TOOLS; without wheels the target ends with 77 and says so.
+check-detection: $(BUILD)/cuvet ## one-field mutations of genuine files: found, or no reader minds (BEFORE=OLD/cuvet, DETECTION_ARGS=--write)
+	@$(PYTHON) tests/world/detection.py --before $(or $(BEFORE),$(BUILD)/cuvet) --after $(BUILD)/cuvet \
+	    --scratch $(BUILD)/detection $(DETECTION_ARGS)
 
 CLANG_TIDY := $(firstword $(foreach c,clang-tidy-16 clang-tidy-14 clang-tidy,$(if $(shell command -v $(c) 2>/dev/null),$(c))))
 LINT_CLI := $(CLI_SRCS) $(sort $(wildcard cli/filter/*.c))
