@@ -33,6 +33,14 @@ static void put_filled(FILE *to, const char *text, size_t indent)
     fputc('\n', to);
 }
 
+static void put_verdicts(FILE *to)
+{
+#define VERDICT(verdict, name, meaning)                                                                      \
+    fprintf(to, "  %-11s  ", name);                                                                          \
+    put_filled(to, meaning, 15);
+#include "options.def"
+}
+
 void cli_help(FILE *to)
 {
     fputs("usage: cuvet COMMAND [OPTION...] [FILE...]\n\nVets CUDA device code that nobody should "
@@ -44,6 +52,8 @@ void cli_help(FILE *to)
         fprintf(to, "  %-8s ", c->name);
         put_filled(to, c->brief, 11);
     }
+    fputs("\nverdicts, of which a file gets the worst that applies:\n", to);
+    put_verdicts(to);
     fputs("\n'cuvet COMMAND --help' shows the options of a command. Exit codes:\n", to);
 #define EXIT(code, name, meaning) fprintf(to, "  %d  %s\n", code, meaning);
 #include "options.def"
@@ -74,6 +84,10 @@ void cli_help_command(FILE *to, cli_command command)
     for (size_t i = 0; (o = cli_option_get(i)) != NULL; i++) {
         if (o->commands & (1u << command))
             put_option(to, o);
+    }
+    if (command == CLI_C_SCAN) {
+        fputs("\nverdicts:\n", to);
+        put_verdicts(to);
     }
 #define EXAMPLE(cmd, line, what)                                                                             \
     if (CLI_C_##cmd == command) {                                                                            \

@@ -369,6 +369,15 @@ static json_t *rules(void)
     return all;
 }
 
+static json_t *verdicts(void)
+{
+    json_t *o = json_object();
+
+#define VERDICT(verdict, name, meaning) cli_json_set(o, name, json_string(meaning));
+#include "options.def"
+    return json_pack("{s:o}", "verdicts", o);
+}
+
 static json_t *invocation(cli_sarif_report *r, int rc)
 {
     json_t *o = json_object(), *p = json_object(), *limits = json_object();
@@ -393,6 +402,7 @@ int cli_sarif_end(cli_sarif_report *r, int rc)
     cli_json_set(driver, "name", json_string("cuvet"));
     cli_json_set(driver, "version", json_string(cuvet_version()));
     cli_json_set(driver, "rules", rules());
+    cli_json_set(driver, "properties", verdicts());
     cli_json_set(run, "tool", json_pack("{s:o}", "driver", driver));
     cli_json_set(run, "invocations", invocation(r, rc));
     cli_json_set(run, "artifacts", json_incref(r->artifacts));

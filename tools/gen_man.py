@@ -58,6 +58,7 @@ class Table:
             o["letter"] = o["letter"].strip("'") if o["letter"] != "0" else ""
             o["commands"] = self.where(o["commands"])
         self.exits = [(int(a[0]), a[2]) for _, a in self.rows("EXIT")]
+        self.verdicts = [(a[1], a[2]) for _, a in self.rows("VERDICT")]
         self.examples = [a for _, a in self.rows("EXAMPLE")]
 
     @staticmethod
@@ -120,6 +121,13 @@ def exit_section(table):
     ]
 
 
+def verdict_section(table):
+    out = [".SH VERDICTS", "A file gets the worst one that applies."]
+    for name, meaning in table.verdicts:
+        out += [".TP", ".B " + name, roff(meaning)]
+    return out
+
+
 def option_section(options):
     out = [".SH OPTIONS"]
     for o in options:
@@ -174,6 +182,8 @@ def page_of(table, c):
         out += reference_options()
     if any(o["name"] == "limit" for o in options):
         out += limit_section()
+    if c["id"] == "SCAN":
+        out += verdict_section(table)
     if c["name"] in NDJSON:
         out += ndjson_section(NDJSON[c["name"]])
     if c["name"] != "help":
@@ -208,6 +218,7 @@ def main_page(table):
     ]
     for c in table.commands:
         out += [".TP", ".BR cuvet\\-%s (1)" % c["name"], roff(c["brief"])]
+    out += verdict_section(table)
     out += exit_section(table)
     out += [
         ".SH ENVIRONMENT", ".TP", ".B NO_COLOR", "when set and not empty, no colours on a terminal", ".TP",

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Manual pages, completions and --help come from one table and say the same."""
 import glob
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 
-from lib_cli import ROOT, Skip, cuvet, equal, main, test
+from lib_cli import ROOT, Skip, cuvet, equal, main, sample, test
 
 COMMANDS = ("scan", "list", "unpack", "dump", "map", "rules", "help")
 
@@ -46,6 +47,20 @@ def every_option_of_help_is_accepted():
             equal(r.rc, 0, "%s %s" % (c, option))
             if arg:
                 equal(cuvet(c, option).rc, 2, "%s %s without its argument" % (c, option))
+
+
+@test
+def verdicts_are_explained():
+    """The same words in --help, the pages and SARIF, for each verdict that there is."""
+    names = [k for k in cuvet("scan", "--format=ndjson", sample("plain.ptx"), sample("plain.ptx")).objects("summary")[0]
+             if k not in ("schema", "type", "files")]
+    run, = json.loads(cuvet("scan", "--format=sarif", sample("plain.ptx")).raw)["runs"]
+    told = run["tool"]["driver"]["properties"]["verdicts"]
+    equal(list(told), names, "SARIF")
+    for text in (cuvet("--help").out, cuvet("scan", "--help").out, page("scan")):
+        words = " ".join(text.split())
+        for name, meaning in told.items():
+            assert name + " " + meaning in words, (name, text[:80])
 
 
 @test
