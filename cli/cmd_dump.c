@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuvet dump: shows what is in the device code of files, as far as it can be decoded. */
 #include "cmd_dump.h"
+#include "demangle.h"
 #include "pick.h"
 
 #include <inttypes.h>
@@ -232,7 +233,8 @@ static const cli_sink DUMP_SINK = {
 int cmd_dump(int argc, char **argv)
 {
     cli_args a;
-    cli_session s = { .args = &a, .depth = CUVET_DEPTH_FULL, .sink = &DUMP_SINK };
+    cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1, .helper = -1 };
+    cli_session s = { .args = &a, .depth = CUVET_DEPTH_FULL, .sink = &DUMP_SINK, .needs = &needs };
     dump_run r = { .d = { .o = { .to = stdout } } };
     int rc;
 
@@ -248,7 +250,11 @@ int cmd_dump(int argc, char **argv)
         return CLI_X_USAGE;
     r.d.o.json = a.value[CLI_O_FORMAT] && strcmp(a.value[CLI_O_FORMAT], "ndjson") == 0;
     s.user = &r;
+    rc = cli_demangle_start(&a, &needs.helper);
+    if (rc != CLI_X_CLEAN)
+        return rc;
     rc = cli_session_run(&s);
+    cli_demangle_stop();
     rc = cli_worse(rc, r.rc);
     if (r.pick.active && r.shown == 0 && rc == CLI_X_CLEAN) {
         cli_complain(NULL, "no piece of device code was selected");

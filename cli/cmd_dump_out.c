@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Records of a dump as lines for people or as NDJSON. */
 #include "cmd_dump.h"
+#include "demangle.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -134,11 +135,24 @@ static uint64_t name_cost(cuvet_bytes v)
 
 void out_name(dump_out *o, const char *key, int width, cuvet_bytes v)
 {
+    cuvet_bytes plain;
+
     (void)out_spend(o, name_cost(v));
     if (v.n == 0 && width == 0 && !o->json && !o->vertical)
         return; /* an empty last column leaves no blanks behind */
+    plain = cli_demangle(v);
+    if (!o->json)
+        v = plain;
     (void)cli_escape(v.p, v.n, DUMP_NAME_CAP, escaped, sizeof(escaped)); /* cut names carry a mark */
     out_text(o, key, width, escaped);
+    if (plain.p != v.p) {
+        char other[64];
+
+        (void)out_spend(o, name_cost(plain));
+        (void)cli_escape(plain.p, plain.n, DUMP_NAME_CAP, escaped, sizeof(escaped));
+        (void)snprintf(other, sizeof(other), "%s_demangled", key);
+        out_text(o, other, 0, escaped);
+    }
 }
 
 FILE *out_detail(dump_out *o, const char *key)
@@ -205,8 +219,10 @@ bool out_spend(dump_out *o, uint64_t n)
 
 void dump_put(dump_out *o, FILE *t, cuvet_bytes v)
 {
-    size_t n = cli_escape(v.p, v.n, DUMP_NAME_CAP, escaped, sizeof(escaped));
+    size_t n;
 
+    v = cli_demangle(v);
+    n = cli_escape(v.p, v.n, DUMP_NAME_CAP, escaped, sizeof(escaped));
     (void)out_spend(o, name_cost(v)); /* loops over elements ask whether anything is left */
     fwrite(escaped, 1, n, t);
 }

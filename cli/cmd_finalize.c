@@ -313,7 +313,7 @@ static bool begin(finalization *f, const cli_args *a)
 
 int cmd_finalize(int argc, char **argv)
 {
-    cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1 };
+    cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1, .helper = -1 };
     finalization f = { .out = CLI_NO_OUTFILE };
     cli_args a;
     const char *why;

@@ -192,7 +192,7 @@ static bool start_broker(link_run *r, cli_needs *needs)
 
 static int run(link_args *a)
 {
-    cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1 };
+    cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1, .helper = -1 };
     link_run r = { .args = a };
     cli_outfile out = CLI_NO_OUTFILE, modules = CLI_NO_OUTFILE;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "demangle.h"
 #include "pick.h"
 #include "report.h"
 #include "resources.h"
@@ -97,13 +98,19 @@ static void put_use(const cli_resources *r, const cli_function *f)
     put_constants(r, f->constant, f->n_constants);
 }
 
+static void put_name(cuvet_bytes name)
+{
+    name = cli_demangle(name);
+    cli_put(stdout, name.p, name.n);
+}
+
 static void put_kernels(const inside *k)
 {
     for (size_t i = 0; k->has && i < k->use.n_kernels; i++) {
         const cli_kernel *e = &k->use.kernel[i];
 
         fputs("      ", stdout);
-        cli_put(stdout, e->name.p, e->name.n);
+        put_name(e->name);
         fputs("  ", stdout);
         put_use(&k->use, &k->use.function[e->function]);
         putchar('\n');
@@ -147,7 +154,7 @@ static void put_table(const inside *k)
         printf("      %5" PRIu32 " %7" PRIu32 " %8" PRIu64 " %7" PRIu64 "  ", f->registers, f->stack,
                f->shared, f->local);
         put_banks(r, f);
-        cli_put(stdout, f->name.p, f->name.n);
+        put_name(f->name);
         putchar('\n');
     }
 }
@@ -184,7 +191,11 @@ static json_t *function_json(const cli_resources *r, const cli_function *f, size
 {
     json_t *o = json_object();
 
+    cuvet_bytes plain = cli_demangle(f->name);
+
     cli_json_set(o, "name", name_json(f->name, left));
+    if (plain.p != f->name.p)
+        cli_json_set(o, "demangled", name_json(plain, left));
     cli_json_set(o, "kernel", json_boolean(f->kernel));
     cli_json_set(o, "registers", cli_json_u64(f->registers));
     cli_json_set(o, "stack", cli_json_u64(f->stack));
@@ -297,7 +308,8 @@ int cmd_list(int argc, char **argv)
     list l;
     cli_sink sink;
     cli_pick pick;
-    cli_session s = { .args = &a, .sink = &sink, .user = &l };
+    cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1, .helper = -1 };
+    cli_session s = { .args = &a, .sink = &sink, .user = &l, .needs = &needs };
     int rc;
 
     if (!cli_parse(CLI_C_LIST, argc, argv, &a, &rc))
@@ -317,7 +329,11 @@ int cmd_list(int argc, char **argv)
         sink = (cli_sink){ .begin = begin_text, .member = member_text, .end = end_text };
     }
     cli_pick_sink(&pick, &s);
+    rc = cli_demangle_start(&a, &needs.helper);
+    if (rc != CLI_X_CLEAN)
+        return rc;
     rc = cli_session_run(&s);
+    cli_demangle_stop();
     cli_pick_end(&pick, s.n_inputs > 0);
     rc = cli_worse(rc, l.rc);
     return cli_finish_stdout(cli_json_ok() ? rc : cli_worse(rc, CLI_X_INTERNAL));

@@ -277,7 +277,7 @@ static bool configure(selection *s, const cli_args *a)
 
 int cmd_select(int argc, char **argv)
 {
-    cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1 };
+    cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1, .helper = -1 };
     selection s = { .out = CLI_NO_OUTFILE };
     cli_args a;
     const char *why;

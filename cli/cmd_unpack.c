@@ -166,7 +166,7 @@ int cmd_unpack(int argc, char **argv)
     static const cli_sink SINK = { .begin = on_begin, .member = on_member, .end = on_end };
     cli_args a;
     unpack u = { .args = &a };
-    cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1 };
+    cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1, .helper = -1 };
     cli_session s = { .args = &a, .sink = &SINK, .user = &u, .depth = CUVET_DEPTH_FULL, .needs = &needs };
     int rc;
 

@@ -178,6 +178,7 @@ static int confine(const queue *q, const cli_needs *needs)
                          .more_dir = needs ? needs->more_dir : -1,
                          .channel = q->channel,
                          .broker = needs ? needs->broker : -1,
+                         .helper = needs ? needs->helper : -1,
                          .threads = q->means.jobs,
                          .incoming = (uint32_t)q->means.room + 1,
                          .memory = memory_for(q->args, q->means.jobs),

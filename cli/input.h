@@ -27,6 +27,7 @@ typedef struct cli_needs {
     int out_dir;  /* makes files in this directory … */
     int more_dir; /* … and in this one */
     int broker;   /* asks a compiler through this stream */
+    int helper;   /* asks for names through this socket */
 } cli_needs;
 
 /** Called once per input, in the order of the command line; what a directory holds comes in order of the

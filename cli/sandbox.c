@@ -58,7 +58,8 @@ __attribute__((format(printf, 3, 4))) static void add(char *to, size_t cap, cons
 
 static bool kept(const cli_cage *c, int fd)
 {
-    if (fd <= STDERR_FILENO || fd == c->out_dir || fd == c->more_dir || fd == c->channel || fd == c->broker)
+    if (fd <= STDERR_FILENO || fd == c->out_dir || fd == c->more_dir || fd == c->channel || fd == c->broker ||
+        fd == c->helper)
         return true;
     for (size_t i = 0; i < c->n_keep; i++) {
         if (c->keep[i] == fd)
@@ -77,7 +78,7 @@ void cli_cage_close_others(const cli_cage *c)
 {
     int top = higher(higher(c->out_dir, c->channel), higher(c->broker, STDERR_FILENO));
 
-    top = higher(top, c->more_dir);
+    top = higher(higher(top, c->more_dir), c->helper);
     for (size_t i = 0; i < c->n_keep; i++)
         top = higher(top, c->keep[i]);
     for (int fd = STDERR_FILENO + 1; fd < top; fd++) {
@@ -268,6 +269,7 @@ void cli_cage_probe(char *out, size_t cap)
                          .more_dir = -1,
                          .channel = -1,
                          .broker = -1,
+                         .helper = -1,
                          .memory = UINT64_MAX,
                          .file_size = UINT64_MAX };
     int fd[2];

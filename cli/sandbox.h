@@ -18,6 +18,7 @@ typedef struct cli_cage {
     int more_dir; /* … and in this one; nowhere else */
     int channel;  /* socket that further inputs come through, one descriptor in each message */
     int broker;   /* stream that a compiler is asked through */
+    int helper;   /* socket that a process answers on whom nothing is believed but text */
     uint32_t threads;
     uint32_t incoming;  /* descriptors from the channel that may be open at the same time; 0 is 1 */
     uint64_t memory;    /* bytes of address space; UINT64_MAX: as before */

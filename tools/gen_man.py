@@ -41,7 +41,7 @@ NDJSON["list"] = [
     NDJSON["scan"][0],
     ("finding, verdict",
      "as of scan, at depth headers. With --kernels or --resources a member also has sha256 (of what unpack writes), and a "
-     "cubin has kernel_names, functions (name kernel registers stack shared local, constant by bank), global and constant "
+     "cubin has kernel_names, functions (name kernel registers stack shared local, constant by bank; demangled with --demangle), global and constant "
      "(of the whole file)")
 ]
 

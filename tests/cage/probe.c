@@ -276,6 +276,7 @@ static void enter(const char *mode)
                    .more_dir = -1,
                    .channel = -1,
                    .broker = -1,
+                   .helper = -1,
                    .threads = 1,
                    .memory = MEMORY,
                    .file_size = FILE_SIZE };

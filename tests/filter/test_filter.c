@@ -196,7 +196,7 @@ END_TEST
 START_TEST(other_architectures_are_death)
 {
     struct sock_filter code[CLI_FILTER_MOST];
-    const cli_cage c = { .out_dir = -1, .more_dir = -1, .channel = -1, .broker = -1 };
+    const cli_cage c = { .out_dir = -1, .more_dir = -1, .channel = -1, .broker = -1, .helper = -1 };
     size_t n = cli_filter_program(&c, code);
     struct seccomp_data d = { .nr = SYS_getpid, .arch = arch_of(code) };
     const uint32_t own = d.arch;
