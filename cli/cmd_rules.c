@@ -12,6 +12,7 @@ static const char *class_name(cuvet_class c)
     case CUVET_C_IO: return "io";
     case CUVET_C_INTERNAL: return "internal";
     case CUVET_C_TARGET: return "target";
+    case CUVET_C_PROFILE: return "profile";
     }
     return "?";
 }
@@ -20,6 +21,7 @@ static void put_json(cuvet_rule i)
 {
     const cuvet_rule_info *r = cuvet_rule_get(i);
     json_t *o = cli_json_begin("rule", NULL);
+    char exempt[512];
 
     cli_json_set(o, "rule", json_string(r->id));
     cli_json_set(o, "severity", json_string(cuvet_severity_name(r->severity)));
@@ -27,6 +29,8 @@ static void put_json(cuvet_rule i)
     cli_json_set(o, "title", json_string(r->title));
     cli_json_set(o, "message", json_string(r->message));
     cli_json_set(o, "why", json_string(r->why));
+    if (cuvet_rule_exempt(i, exempt, sizeof(exempt)) != 0)
+        cli_json_set(o, "not_of", json_string(exempt));
     cli_json_put(o);
 }
 
@@ -41,12 +45,15 @@ static void put_page(cuvet_rule i)
 {
     const cuvet_rule_info *r = cuvet_rule_get(i);
     cuvet_diag d = { .rule = i, .severity = r->severity };
+    char exempt[512];
 
     printf("%s  %s\n\n", r->id, r->title);
     printf("severity  %s\n", cuvet_severity_name(r->severity));
     printf("class     %s\n", class_name(r->cls));
     printf("verdict   %s (of a file with no worse finding)\n", cuvet_verdict_name(cuvet_diag_verdict(&d)));
     printf("message   %s\n\n%s\n", r->message, r->why);
+    if (cuvet_rule_exempt(i, exempt, sizeof(exempt)) != 0)
+        printf("\nNot of: %s.\n", exempt);
 }
 
 /* Ids are accepted in small letters too. */

@@ -2,6 +2,8 @@
 #include "report.h"
 #include "sandbox.h"
 
+#include <inttypes.h>
+
 #define SCHEMA "cuvet/1"
 
 json_t *cli_json_begin(const char *type, const char *file)
@@ -66,6 +68,21 @@ static void set_header(json_t *o, const cuvet_item *it)
         cli_json_set(o, "identifier", cli_json_bytes(it->ident, it->ident_len));
 }
 
+static void set_producer(json_t *member, const cuvet_producer *p)
+{
+    json_t *o;
+    char version[24];
+
+    if (!p->tool || (!*p->tool && p->version == 0))
+        return;
+    o = json_object();
+    snprintf(version, sizeof(version), "%" PRIu32 ".%" PRIu32, p->version / 10, p->version % 10);
+    cli_json_set(o, "tool", json_string(p->tool));
+    cli_json_set(o, "version", p->version ? json_string(version) : json_null());
+    cli_json_set(o, "inferred", json_boolean(p->inferred));
+    cli_json_set(member, "producer", o);
+}
+
 json_t *cli_json_member(const cli_session *s, const cuvet_item *it)
 {
     char arch[32];
@@ -88,6 +105,7 @@ json_t *cli_json_member(const cli_session *s, const cuvet_item *it)
     cli_json_set(o, "examined", json_boolean(it->examined));
     if (it->examined && it->kind == CUVET_K_ELF)
         cli_json_set(o, "kernels", cli_json_u64(it->kernels));
+    set_producer(o, &it->producer);
     cli_json_set(o, "errors", cli_json_u64(it->errors));
     cli_json_set(o, "warnings", cli_json_u64(it->warnings));
     return o;

@@ -33,6 +33,7 @@ static int exit_of_diag(const cuvet_diag *d)
     case CUVET_C_IO: return CLI_X_IO;
     case CUVET_C_INTERNAL: return CLI_X_INTERNAL;
     case CUVET_C_FORM:
+    case CUVET_C_PROFILE:
     case CUVET_C_TARGET:
     case CUVET_C_UNSUPPORTED: break;
     }

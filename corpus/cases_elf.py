@@ -22,6 +22,13 @@ def compat_on_75(e):
     return e.rename('.nv.callgraph', '.nv.compat').section(index, 'type', 0x70000086)
 
 
+def sections_at_odd_place(e):
+    """a second section header table behind the file, four bytes too far"""
+    table = bytes(e.data[e.hget('e_shoff') : e.hget('e_shoff') + 64 * e.hget('e_shnum')])
+    end = len(e.data)
+    return e.append(bytes(4 + -end % 8) + table).head('e_shoff', end + 4 + -end % 8)
+
+
 def swap_strings(e):
     """exchange the headers of .strtab and .symtab"""
     one, two = e.header_at('.strtab'), e.header_at('.symtab')
@@ -43,7 +50,7 @@ for rule, label, field, value in (
     ('ELF_ABI', 'osabi', 'osabi', 0),
     ('ELF_ABI', 'osabi-33', 'osabi', 0x33),
     ('ELF_ABI', 'abiversion-7', 'abiversion', 7),
-    ('ELF_ABI', 'abiversion-9', 'abiversion', 9),
+    ('ELF_ABI_NEW', 'abiversion-9', 'abiversion', 9),
     ('ELF_PAD', 'pad', 'pad', 1),
     ('ELF_TYPE', 'type', 'e_type', 3),
     ('ELF_TYPE', 'type-0', 'e_type', 0),
@@ -68,9 +75,9 @@ for rule, label, field, value in (
     ('ELF_SHSTRNDX', 'shstrndx-symtab', 'e_shstrndx', 3),
 ):
     case(rule, label, P90, lambda e, a=field, b=value: e.head(a, b))
-case('ELF_SHOFF_ALIGN', 'shoff-odd', P90, lambda e: e.head('e_shoff', e.hget('e_shoff') + 4))
+case('ELF_SHOFF_ALIGN', 'shoff-odd', R90, sections_at_odd_place)
 case('ELF_PHDR_PLACE', 'phoff-moved', P90, lambda e: e.head('e_phoff', e.hget('e_phoff') - 56))
-case('ELF_PHDR_TYPE', 'phnum-rel', R75, lambda e: e.head('e_phnum', 1))
+case('ELF_PHDR_REL', 'phnum-rel', R75, lambda e: e.head('e_phoff', 64).head('e_phnum', 1))
 case('ELF_TRAILING', 'phnum-less', P90, lambda e: e.head('e_phnum', e.hget('e_phnum') - 1))
 case('ELF_PHDR_TYPE', 'phnum-exe-0', P90, lambda e: e.head('e_phnum', 0))
 case('ELF_PHDR_PLACE', 'phoff-rel', R90, lambda e: e.head('e_phoff', 64))
@@ -86,8 +93,8 @@ for rule, label, base, value in (
     ('ELF_FLAGS_KIND', 'kind-0-on-100', P100, 0x06006400),
     ('SEC_UNEXPECTED', 'kind-4-on-100', P100, 0x06006404),
     ('ELF_FLAGS_KIND', 'kind-6', P90, 0x06005A06),
-    ('ELF_FLAGS_KIND', 'bit-3', P90, 0x06005A0C),
-    ('ELF_FLAGS_KIND', 'bit-7', P90, 0x06005A84),
+    ('ELF_FLAGS_ACCEL', 'bit-3', P90, 0x06005A0C),
+    ('ELF_FLAGS_ACCEL', 'bit-7', P90, 0x06005A84),
     ('ELF_MERCURY', 'kind-1', P90, 0x06005A01),
     ('ELF_FLAGS_SM', 'sm-high', P90, 0x06015A04),
     ('ELF_SM_UNKNOWN', 'sm-0', P90, 0x06000004),
@@ -136,7 +143,15 @@ case(
     legal=lambda e: e.section('.nv.global', 'size', 64),
 )
 case('SEC_LINK', 'section-link', P90, lambda e: e.section('.nv.info', 'link', 0x1000))
-case('SEC_LINK', 'section-link-wrong', P90, lambda e: e.section('.nv.info', 'link', 1))
+case('SEC_LINK_HABIT', 'section-link-wrong', P90, lambda e: e.section('.nv.info', 'link', 1))
+case('SEC_MEMORY_SIZE', 'shared-huge', P90, lambda e: e.section('.nv.shared.reserved.0', 'size', 2**63))
+case('SEC_TYPE_NAME', 'callgraph-renamed', P90, lambda e: e.rename('.nv.callgraph', '.nv.calxgraph'))
+case('SYM_OTHER', 'kernel-in-reserved-space', P90, lambda e: e.symbol(FN, 'other', 0xB0))
+case('SEG_MEMORY_SMALL', 'segment-memory-1', P90, lambda e: e.segment(2, 'memsz', e.pget(2, 'filesz') - 1))
+case('SEC_FLAGS_HABIT', 'section-flags-info-link', P90, lambda e: e.section(INFO, 'flags', 0))
+case('SEC_TYPE_HABIT', 'constant-progbits', R90, lambda e: e.section(C0, 'type', 1))
+case('SEC_ENTSIZE_HABIT', 'debug-entsize', P90, lambda e: e.section('.debug_frame', 'entsize', 2))
+case('SYM_RESERVED_SECTION', 'symbol-in-ff00', P90, lambda e: e.symbol(FN, 'shndx', 0xFF00))
 case('SEC_INFO_RANGE', 'section-info', P90, lambda e: e.section(INFO, 'info', 0x1000))
 case('SEC_FN', 'info-wrong', P90, lambda e: e.section(INFO, 'info', 1))
 case('SEC_INFO', 'callgraph', P90, lambda e: e.section('.nv.callgraph', 'info', 1))
@@ -211,7 +226,8 @@ case(
     P90,
     lambda e: e.section(TEXT, 'info', e.sget(TEXT, 'info') + (8 << 24)),
 )
-case('PAIR_INFO', 'text-no-info', P90, lambda e: e.rename(INFO, '.nv.infp.' + FN))
+case('PAIR_INFO', 'two-infos', P90, lambda e: e.section(C0, 'name', e.sget(INFO, 'name')))
+case('PAIR_NO_INFO', 'text-no-info', P90, lambda e: e.rename(INFO, '.nv.infp.' + FN))
 case('SEC_UNEXPECTED', 'compat-on-75', P75, compat_on_75)
 case('SEC_MISSING_COMPAT', 'compat-missing', P90, lambda e: e.rename('.nv.compat', '.nv.compax'))
 case('TLV_NO_REGCOUNT', 'nv-info-renamed', P90, lambda e: e.rename('.nv.info', '.nv.infp'))
@@ -237,8 +253,9 @@ case('SEC_ORDER', 'swapped', P90, swap_strings)
 case('SEC_FN', 'constant', W90, lambda e: e.section('.nv.constant0.' + WI, 'info', e.index('.text.' + WF)))
 case('SEC_FN', 'info', W90, lambda e: e.section('.nv.info.' + WI, 'info', e.index('.text.' + WF)))
 case('SEC_FN', 'text', R90, lambda e: e.section(INFO, 'info', e.index('.nv.callgraph')))
-case('PAIR_CONST0', 'kernel-without', P90, lambda e: e.rename(C0, '.nv.constant7.' + FN))
-case('PAIR_CONST0', 'function-with', R90, lambda e: e.symbol(FN, 'other', 0))
+case('PAIR_CONST0', 'two-banks', P90, lambda e: e.section(INFO, 'name', e.sget(C0, 'name')))
+case('PAIR_NO_CONST0', 'kernel-without', P90, lambda e: e.rename(C0, '.nv.constant7.' + FN))
+case('PAIR_NO_CONST0', 'function-with', R90, lambda e: e.symbol(FN, 'other', 0))
 case('SYM_KERNEL_NAME', 'kernel-name', P90, lambda e: e.symbol(FN, 'name', e.yget(TEXT, 'name')))
 case(
     'RELOC_ALIGN',
@@ -268,7 +285,7 @@ case(
 case('LIMIT_SECTIONS', 'extended-huge', P90, lambda e: synth.numbered(e).section(0, 'size', 1 << 40))
 
 # --- symbols --------------------------------------------------------------------------------------
-case('SYM_ZERO', 'symbol-0', P90, lambda e: e.symbol(0, 'value', 1))
+case('SYM_ZERO_VALUE', 'symbol-0', P90, lambda e: e.symbol(0, 'value', 1))
 case('SYM_ZERO', 'symbol-0-name', P90, lambda e: e.symbol(0, 'name', 1))
 case('SYM_NAME', 'symbol-name-out', P90, lambda e: e.symbol(FN, 'name', 0xFFFFFF))
 case('SYM_NAME_MIDDLE', 'symbol-name-middle', P90, lambda e: e.symbol(FN, 'name', e.yget(FN, 'name') + 1))
@@ -289,10 +306,21 @@ case('SYM_SECTION', 'symbol-section-value', P90, lambda e: e.symbol(TEXT, 'value
 case('SYM_SECTION', 'symbol-section-size', P90, lambda e: e.symbol(TEXT, 'size', 16))
 case('SYM_SECTION_NAME', 'symbol-section-name', P90, lambda e: e.symbol(TEXT, 'name', e.yget(C0, 'name')))
 case('SYM_SECTION_TWICE', 'symbol-section-twice', P90, lambda e: e.symbol(TEXT, 'shndx', e.index(C0)))
-case('SYM_INFO', 'symtab-info', P90, lambda e: e.section('.symtab', 'info', 0xFFFF))
+case('SYM_INFO_RANGE', 'symtab-info', P90, lambda e: e.section('.symtab', 'info', 0xFFFF))
 case('SYM_INFO', 'symtab-info-low', P90, lambda e: e.section('.symtab', 'info', 1))
 
 # --- relocations ----------------------------------------------------------------------------------
+FRAMES = '.rela.debug_frame'
+case('RELOC_NONE', 'reloc-none', P90, lambda e: e.reloc(FRAMES, 0, 'type', 0))
+case('RELOC_DEBUG_TYPE', 'reloc-of-code', P90, lambda e: e.reloc(FRAMES, 0, 'type', 6))
+case('RELOC_ADDEND', 'reloc-addend', P90, lambda e: e.reloc(FRAMES, 0, 'addend', 2**63))
+case(
+    'RELOC_OVERLAP',
+    'reloc-overlap',
+    W90,
+    lambda e: e.reloc(FRAMES, 0, 'offset', e.rget(FRAMES, 1, 'offset') + 4),
+    legal=lambda e: e.reloc(FRAMES, 0, 'offset', e.rget(FRAMES, 1, 'offset') + 8),
+)
 case('RELOC_SYMBOL', 'reloc-symbol', V90, lambda e: e.reloc('.rela.nv.constant4', 0, 'sym', 0xFFFF))
 case('RELOC_OFFSET', 'reloc-offset', V90, lambda e: e.reloc('.rela.nv.constant4', 0, 'offset', 0x4000))
 case(
@@ -321,7 +349,8 @@ case(
     lambda e: e.section('.rela.nv.constant4', 'info', e.index('.nv.constant3')),
 )
 case('RELOC_TARGET', 'reloc-target-out', V90, lambda e: e.section('.rela.nv.constant4', 'info', 0x1000))
-case('SEC_LINK', 'reloc-link', V90, lambda e: e.section('.rela.nv.constant4', 'link', 1))
+case('SEC_LINK', 'symtab-link', P90, lambda e: e.section('.symtab', 'link', 1))
+case('SEC_LINK_HABIT', 'reloc-link', V90, lambda e: e.section('.rela.nv.constant4', 'link', 1))
 
 # --- segments -------------------------------------------------------------------------------------
 case('SEG_ADDRESS', 'segment-vaddr', P90, lambda e: e.segment(2, 'vaddr', 0x1000))
@@ -346,7 +375,14 @@ case('CAPSULE_WORD', 'capsule-word-1', P100, lambda e: e.word(CAP, 4, 0xC0000002
 case('CAPSULE_END', 'capsule-end', P100, lambda e: e.word(CAP, e.sget(CAP, 'size') - 2, 0x0951, 2))
 case('CAPSULE_SIZE', 'capsule-size-odd', P100, lambda e: e.sadd(CAP, 'size', -1))
 case('CAPSULE_SIZE', 'capsule-size-8', P100, lambda e: e.section(CAP, 'size', 8))
-case('PAIR_CAPSULE', 'capsule-missing', P100, lambda e: e.rename(CAP, CAP.replace('merc', 'merx')))
+case(
+    'PAIR_CAPSULE',
+    'two-capsules',
+    P100,
+    lambda e: e.word('.nv.merc' + INFO, 0, e.index(TEXT)).section('.nv.merc' + INFO, 'name', e.sget(CAP, 'name')),
+)
+case('PAIR_NO_CAPSULE', 'capsule-missing', P100, lambda e: e.rename(CAP, CAP.replace('merc', 'merx')))
+case('CAPSULE_SMALL', 'capsule-size-14', P100, lambda e: e.section(CAP, 'size', 14))
 case('TEXT_SYMBOL', 'capsule-info', P100, lambda e: e.section(CAP, 'info', 1))
 
 # --- ELF32 and ABI 7 ------------------------------------------------------------------------------
@@ -382,7 +418,7 @@ case(
 
 # --- one-field mutations that linkers let pass without a word ------------------------------------
 case('SYM_NAME', 'strtab-size', P90, lambda e: e.section('.strtab', 'size', 16))
-case('ELF_EHSIZE', 'class-1', P90, lambda e: e.head('class', 1))
+case('ELF_SHENTSIZE', 'class-1', P90, lambda e: e.head('class', 1))
 case('CALL_MARKER', 'callgraph-half', I90, lambda e: e.section('.nv.callgraph', 'size', 16))
 case(
     'SEC_MEMORY_PLACE',

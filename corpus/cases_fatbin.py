@@ -163,7 +163,7 @@ case(
     lambda f: f.member('flags', f.value('flags') | 0x10000),
 )
 case(
-    'FATBIN_FLAG_SCRAMBLED',
+    'FATBIN_KEY',
     'flag-scrambled-missing',
     'lto.fatbin',
     lambda f: f.member('flags', f.value('flags') & ~0x10000),
@@ -378,7 +378,7 @@ case(
     'FATBIN_HEADER_EXTRA',
     'header-extra',
     'elf-raw.fatbin',
-    lambda f: Fat(container(member(2, plain_elf(), 75, extra=bytes(8)))).mark(0x50),
+    lambda f: Fat(container(member(2, plain_elf(), 75, extra=bytes(16)))).mark(0x50),
 )
 case(
     'FATBIN_HEADER_EXTRA',

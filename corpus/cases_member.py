@@ -209,7 +209,7 @@ case(
     'PTX_TAIL',
     'zeros-compressed',
     'ptx-only.fatbin',
-    lambda f: Fat(container(member(1, f.content() + bytes(1), 75, how='lz4', options=b''))),
+    lambda f: Fat(container(member(1, f.content() + bytes(8), 75, how='lz4', options=b''))),
 )
 case(
     'LIMIT_WORK',

@@ -33,6 +33,12 @@ def note_padding(e):
     return e.word(TK, 4, size - 24 - 1).word(TK, size - 1, 1, 1)
 
 
+def note_unpadded(e):
+    """the command line two bytes shorter, and the section ends with the descriptor"""
+    size = e.sget(TK, 'size')
+    return e.word(TK, 4, size - 24 - 1).word(TK, size - 2, 0, 1).sadd(TK, 'size', -1)
+
+
 # --- grammar --------------------------------------------------------------------------------------
 case('TLV_FORMAT', 'format-5', P90, lambda e: e.record(INFO, 0x37, 0, 5, 1))
 case('TLV_FORMAT', 'format-0', P90, lambda e: e.record(INFO, 0x37, 0, 0, 1))
@@ -40,7 +46,7 @@ case('TLV_CUT', 'length-past', P90, lambda e: e.record(INFO, 0x36, 2, 0x100, 2))
 case('TLV_LENGTH', 'length-odd', P90, lambda e: e.record(INFO, 0x36, 2, 3, 2))
 case('TLV_PADDING', 'padding-nval', P75, lambda e: e.tlv_add(INFO, 1, 0x2B, 0).record(INFO, 0x2B, 2, 1, 1))
 case('TLV_PADDING', 'padding-bval', B90, lambda e: e.record(BFN, 0x4C, 3, 1, 1))
-case('TLV_UNKNOWN', 'code-61', P90, lambda e: e.record(INFO, 0x36, 1, 0x61, 1))
+case('TLV_UNKNOWN', 'code-6e', P90, lambda e: e.record(INFO, 0x36, 1, 0x6E, 1))
 case('TLV_UNSEEN', 'code-unknown-low', P90, lambda e: e.record(INFO, 0x36, 1, 0x56, 1))
 case('TLV_UNSEEN', 'code-00', P90, lambda e: e.record(INFO, 0x36, 1, 0x00, 1))
 case('TLV_ATTR_FORMAT', 'format-of-code', P90, lambda e: e.tlv(INFO, 0x19, 4, words(8)))
@@ -72,6 +78,7 @@ case(
 )
 case('TLV_NO_FRAME', 'frame-missing', P90, lambda e: e.tlv(G, 0x11, 0, None))
 case('TLV_NO_STACK', 'min-stack-missing', P90, lambda e: e.tlv(G, 0x12, 0, None))
+case('TLV_SYMBOL_SAME', 'stack-twice', P90, lambda e: e.tlv_add(G, 4, 0x12, words(e.symbol_index(FN), 0)))
 case('TLV_SYMBOL_TWICE', 'regcount-twice', P90, lambda e: e.tlv_add(G, 4, 0x2F, words(e.symbol_index(FN), 8)))
 case('TLV_CBANK_SECTION', 'cbank-symbol', P90, lambda e: e.record(INFO, 0x0A, 4, e.symbol_index(TEXT)))
 case('TLV_CBANK_SYMBOL', 'cbank-symbol-func', P90, lambda e: e.record(INFO, 0x0A, 4, e.symbol_index(FN)))
@@ -111,7 +118,7 @@ case('TLV_API_VERSION', 'api-version', P90, lambda e: e.record(INFO, 0x37, 4, 12
 case('TLV_ISA_NEW', 'mercury-isa', P90, lambda e: e.record(INFO, 0x5F, 2, 0x0102, 2))
 case('TLV_ANNOTATION_TYPE', 'annotation-type', P90, lambda e: e.tlv_add(INFO, 4, 0x55, words(9, 0)))
 case('TLV_ANNOTATION_CUT', 'annotation-odd', P90, lambda e: e.tlv_add(INFO, 4, 0x55, words(1)))
-case('TLV_ZERO', 'branch-word-1', P90, lambda e: e.tlv_add(INFO, 4, 0x34, words(0, 1, 1, 0)))
+case('TLV_BRANCH_WORD', 'branch-word-1', P90, lambda e: e.tlv_add(INFO, 4, 0x34, words(0, 1, 1, 0)))
 case('TLV_BRANCHES', 'branch-count', P90, lambda e: e.tlv_add(INFO, 4, 0x34, words(0, 0, 2, 0)))
 case('TLV_TEXT_OFFSET', 'branch-target', P90, lambda e: e.tlv_add(INFO, 4, 0x34, words(0, 0, 1, 0x10000)))
 case('TLV_SIZE', 'mbarrier-size', P90, lambda e: e.tlv_add(INFO, 4, 0x39, words(0, 255, 0)))
@@ -131,7 +138,8 @@ case('TLV_SCOPE', 'merc-0a', P100, lambda e: e.tlv_add(MERC, 4, 0x36, words(8)))
 # --- .nv.compat -----------------------------------------------------------------------------------
 case('COMPAT_FORMAT', 'compat-format', P90, lambda e: e.record(COMPAT, 5, 0, 3, 1))
 case('TLV_FORMAT', 'compat-format-5', P90, lambda e: e.record(COMPAT, 5, 0, 5, 1))
-case('COMPAT_UNKNOWN', 'compat-unknown', P90, lambda e: e.record(COMPAT, 6, 1, 12, 1))
+case('COMPAT_UNKNOWN', 'compat-unknown', P90, lambda e: e.record(COMPAT, 6, 1, 15, 1))
+case('COMPAT_MISSING', 'compat-no-accelerator', P90, lambda e: e.record(COMPAT, 9, 1, 12, 1))
 case(
     'COMPAT_SIZE',
     'mask-16',
@@ -192,6 +200,13 @@ case(
     lambda e: e.splice(TK, e.sget(TK, 'size'), 0, bytes(8)).word(TK, 4, e.get((4, 4), e.at_section(TK)) + 8),
 )
 case('NOTE_PADDING', 'tkinfo-padding', P90, note_padding)
+case('NOTE_UNPADDED', 'tkinfo-unpadded', P90, note_unpadded)
+case(
+    'PROFILE_STRANGER',
+    'other-tool',
+    P90,
+    lambda e: e.raw(bytes(e.data).index(b'\0ptxas\0') + 1, b'other').section(INFO, 'flags', 0),
+)
 case('SEC_DUPLICATE', 'tkinfo-twice', P90, lambda e: e.section('.nv.callgraph', 'name', e.sget(TK, 'name')))
 case('TKINFO_ARCH', 'tkinfo-arch', P90, lambda e: e.raw(bytes(e.data).index(b'-arch sm_90') + 9, b'80'))
 case('TKINFO_RETARGET', 'tkinfo-retarget', 'plain.sm_100.cubin', lambda e: e.raw(49, b'\x67'))
@@ -223,6 +238,7 @@ case(
 )
 case('META_RAGGED', 'size', P90, lambda e: e.splice(CG, 32, 0, bytes(4)))
 W90 = 'recurse.sm_90.rdc.cubin'
+case('PROTO_TWICE', 'proto-twice', W90, lambda e: e.splice(PROTO, 8, 0, e.section_bytes(PROTO)[:8]))
 case('PROTO_SYMBOL', 'proto-symbol-out', W90, lambda e: e.word(PROTO, 0, 0xFFFF))
 case('PROTO_SYMBOL_TYPE', 'proto-not-func', W90, lambda e: e.word(PROTO, 0, 1))
 case('PROTO_KERNEL', 'proto-kernel', W90, lambda e: e.word(PROTO, 0, e.symbol_index('_Z7recursePi')))

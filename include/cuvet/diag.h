@@ -9,12 +9,17 @@ typedef enum cuvet_severity { CUVET_NOTE = 0, CUVET_WARNING = 1, CUVET_ERROR = 2
 
 /** What kind of trouble a rule reports; with the severity it gives the verdict of a file. */
 typedef enum cuvet_class {
-    CUVET_C_FORM = 0,        /**< the bytes break their format, or two places contradict each other */
+    CUVET_C_FORM =
+        0, /**< safety: the bytes break their format, or two places that readers believe disagree */
     CUVET_C_UNSUPPORTED = 1, /**< legal or unknown content that is not looked into */
     CUVET_C_LIMIT = 2,
     CUVET_C_IO = 3,
     CUVET_C_INTERNAL = 4,
-    CUVET_C_TARGET = 5 /**< legal, but not for this target or this use */
+    CUVET_C_TARGET = 5, /**< legal, but not for this target or this use */
+    /** Safe to read, but not what the producer writes that the file claims: a warning, and not reported for
+     * producers that are known to write it so (cuvet_rule_exempt). An error where the file is to be linked or
+     * finalized. */
+    CUVET_C_PROFILE = 6
 } cuvet_class;
 
 /** The worst verdict wins; the order of the values is the order of badness. */
@@ -91,6 +96,9 @@ extern "C" {
 
 /** Rule by index. NULL past the last. Static storage. */
 CUVET_API const cuvet_rule_info *cuvet_rule_get(cuvet_rule rule);
+/** Names of the producers that a rule of class CUVET_C_PROFILE is not applied to, with ", " between them, ""
+ * for none; NUL-terminated, cut to cap. @return length that was needed. */
+CUVET_API size_t cuvet_rule_exempt(cuvet_rule rule, char *buf, size_t cap);
 /** Index of the rule with this id text. @return CUVET_OK or CUVET_E_NO_MATCH. */
 CUVET_API CUVET_MUST cuvet_status cuvet_rule_find(const char *id, cuvet_rule *out);
 

@@ -33,6 +33,14 @@ typedef enum cuvet_compression {
     CUVET_Z_UNKNOWN /**< compression bits of the flags that are not supported */
 } cuvet_compression;
 
+/** Who wrote a device ELF. */
+typedef struct cuvet_producer {
+    const char *tool; /**< "ptxas", "nvlink", "finalizer" …; "toolkit": compiler or linker of a file that does
+                       * not say which; "" unknown. Static storage */
+    uint32_t version; /**< release of the tool, major * 10 + minor: 128 is 12.8; 0 unknown */
+    bool inferred;    /**< not said by a note in the file, but concluded from its header */
+} cuvet_producer;
+
 /** One piece of device code. Pointers are borrowed and valid until the next call on the scan. */
 typedef struct cuvet_item {
     cuvet_path where;
@@ -57,6 +65,7 @@ typedef struct cuvet_item {
     size_t ar_name_len;
     bool examined; /**< the payload was unpacked and judged (depth FULL, not opaque, no limit in the way) */
     uint64_t kernels;          /**< device ELF, examined: number of kernels */
+    cuvet_producer producer;   /**< device ELF, examined: by whose profile it was judged */
     uint32_t errors, warnings; /**< diagnostics of this item, suppressed ones included */
 } cuvet_item;
 

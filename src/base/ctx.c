@@ -26,6 +26,9 @@ void cv_ctx_unit(cv_ctx *x, uint64_t bytes)
     x->inner = false;
     x->anchor = 0;
     x->embedded = false;
+    x->profile = CV_PROFILE_NONE;
+    x->stranger = false;
+    x->differences = 0;
     x->n_errors = x->n_warnings = x->n_notes = 0;
     x->verdict = CUVET_V_CLEAN;
     memset(x->seen, 0, sizeof(x->seen));
@@ -48,7 +51,8 @@ void cv_ctx_leave_inner(cv_ctx *x)
 static cuvet_status status_of(cuvet_class c)
 {
     switch (c) {
-    case CUVET_C_FORM: return CUVET_E_MALFORMED;
+    case CUVET_C_FORM:
+    case CUVET_C_PROFILE: return CUVET_E_MALFORMED;
     case CUVET_C_UNSUPPORTED: return CUVET_E_UNSUPPORTED;
     case CUVET_C_LIMIT: return CUVET_E_LIMIT;
     case CUVET_C_IO: return CUVET_E_IO;
@@ -69,7 +73,39 @@ static cuvet_severity severity_of(const cv_ctx *x, cv_rule rule)
 
     if ((x->embedded && EMBEDDED[rule]) || (x->advisory && cuvet_rule_get(rule)->cls == CUVET_C_TARGET))
         return CUVET_NOTE;
+    if (x->strict && cuvet_rule_get(rule)->cls == CUVET_C_PROFILE)
+        return CUVET_ERROR;
     return cuvet_rule_get(rule)->severity;
+}
+
+/* A profile rule that this producer does not keep is not broken; what a stranger does otherwise is counted.
+ */
+static bool passes(cv_ctx *x, cv_rule rule)
+{
+    if (cuvet_rule_get(rule)->cls != CUVET_C_PROFILE)
+        return false;
+    if (x->profile != CV_PROFILE_NONE && (cv_rule_exempt(rule) >> x->profile & 1))
+        return true;
+    if (!x->stranger || x->strict)
+        return false;
+    x->differences++;
+    return true;
+}
+
+void cv_ctx_begin_profile(cv_ctx *x, cv_profile p, bool stranger)
+{
+    x->profile = p;
+    x->stranger = stranger;
+    x->differences = 0;
+}
+
+void cv_ctx_end_profile(cv_ctx *x, uint64_t off)
+{
+    uint64_t n = x->differences, nearest = x->profile;
+
+    cv_ctx_begin_profile(x, CV_PROFILE_NONE, false);
+    if (n != 0)
+        cv_report(x, CV_R_PROFILE_STRANGER, off, 0, n, nearest);
 }
 
 void cv_report(cv_ctx *x, cv_rule rule, uint64_t off, uint64_t len, uint64_t got, uint64_t want)
@@ -79,6 +115,8 @@ void cv_report(cv_ctx *x, cv_rule rule, uint64_t off, uint64_t len, uint64_t got
     };
     cuvet_verdict v;
 
+    if (passes(x, rule))
+        return;
     if (d.where.n > CUVET_PATH_MAX)
         d.where.n = CUVET_PATH_MAX;
     d.length = len;

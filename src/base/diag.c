@@ -53,6 +53,8 @@ size_t cuvet_diag_message(const cuvet_diag *d, char *buf, size_t cap)
             put_arch(&t, "sm_", d->got);
         else if (take(&p, "{want:sm}"))
             put_arch(&t, "sm_", d->want);
+        else if (take(&p, "{want:producer}"))
+            cv_text_str(&t, cv_profile_text((cv_profile)d->want));
         else if (take(&p, "{got:compute}"))
             put_arch(&t, "compute_", d->got);
         else
@@ -106,6 +108,7 @@ cuvet_verdict cuvet_diag_verdict(const cuvet_diag *d)
     case CUVET_C_LIMIT: return CUVET_V_LIMIT;
     case CUVET_C_IO:
     case CUVET_C_INTERNAL: return CUVET_V_ERROR;
+    case CUVET_C_PROFILE:
     case CUVET_C_FORM: break;
     }
     if (d->severity == CUVET_NOTE)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/text.h"
 
 static const cuvet_rule_info RULES[] = {
 #define RULE(name, id, severity, cls, title, message, why)                                                   \
@@ -28,4 +29,45 @@ cuvet_status cuvet_rule_find(const char *id, cuvet_rule *out)
         }
     }
     return CUVET_E_NO_MATCH;
+}
+
+const char *cv_profile_text(cv_profile p)
+{
+    static const char *const TEXTS[] = {
+        [CV_PROFILE_NONE] = "no known producer",
+#define PRODUCER(name, tool, first, last, text) [CV_PROFILE_##name] = (text),
+#include "producers.def"
+#undef PRODUCER
+    };
+
+    return (size_t)p < CV_COUNT(TEXTS) ? TEXTS[p] : "?";
+}
+
+uint32_t cv_rule_exempt(cv_rule rule)
+{
+    static const uint32_t EXEMPTIONS[CV_N_RULES] = {
+#define BY(name)         | UINT32_C(1) << CV_PROFILE_##name
+#define EXEMPT(name, by) [CV_R_##name] = (0 by),
+#include "profiles.def"
+#undef EXEMPT
+#undef BY
+    };
+
+    return (size_t)rule < CV_N_RULES ? EXEMPTIONS[rule] : 0;
+}
+
+size_t cuvet_rule_exempt(cuvet_rule rule, char *buf, size_t cap)
+{
+    cv_text t = { buf, buf ? cap : 0, 0 };
+    uint32_t mask = rule < CV_N_RULES ? cv_rule_exempt((cv_rule)rule) : 0;
+
+    for (unsigned p = CV_PROFILE_NONE + 1; p < CV_N_PROFILES; p++) {
+        if (!(mask >> p & 1))
+            continue;
+        if (t.len)
+            cv_text_str(&t, ", ");
+        cv_text_str(&t, cv_profile_text((cv_profile)p));
+    }
+    cv_text_end(&t);
+    return t.len;
 }

@@ -12,4 +12,17 @@ typedef enum cv_rule {
     CV_N_RULES
 } cv_rule;
 
+/* Who wrote a device ELF, as far as rules of class PROFILE ask: rows of spec/producers.def. */
+typedef enum cv_profile {
+    CV_PROFILE_NONE = 0, /* nothing is known about a producer here: every profile rule applies */
+#define PRODUCER(name, tool, first, last, text) CV_PROFILE_##name,
+#include "producers.def"
+#undef PRODUCER
+    CV_N_PROFILES
+} cv_profile;
+
+const char *cv_profile_text(cv_profile p);
+/* Producers that do not keep the rule, a bit (1 << profile) each. */
+uint32_t cv_rule_exempt(cv_rule rule);
+
 #endif

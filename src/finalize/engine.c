@@ -176,6 +176,16 @@ static cuvet_status run_to(cv_final_job *j, size_t last)
     return s;
 }
 
+/* What breaks a profile is not finalized. */
+static cuvet_status run_strict(cv_final_job *j, size_t last)
+{
+    bool was = cv_ctx_set_strict(j->x, true);
+    cuvet_status s = run_to(j, last);
+
+    (void)cv_ctx_set_strict(j->x, was); /* as it was */
+    return s;
+}
+
 cuvet_status cv_final_run(cv_final_job *j, cv_ctx *x, const cv_final_options *o, cv_span in, const char *name,
                           cv_block *out)
 {
@@ -184,7 +194,7 @@ cuvet_status cv_final_run(cv_final_job *j, cv_ctx *x, const cv_final_options *o,
     begin(j, x, o, in, name);
     j->out = out;
     tell_begin(j);
-    s = run_to(j, CV_COUNT(STAGES) - 1);
+    s = run_strict(j, CV_COUNT(STAGES) - 1);
     if (s != CUVET_OK)
         cv_block_free(x, out);
     tell(j, "Ending ", name ? name : "JIT");
@@ -195,7 +205,7 @@ cuvet_status cv_final_explain(cv_final_job *j, cv_ctx *x, const cv_final_options
                               const char *name)
 {
     begin(j, x, o, in, name);
-    return run_to(j, CHOOSE);
+    return run_strict(j, CHOOSE);
 }
 
 void cv_final_end(cv_final_job *j)

@@ -36,6 +36,7 @@ cuvet_status cv_input_examine(cv_input *in, const cuvet_source *src, const cv_un
 
     cv_result_free(&in->result);
     in->worker->x.cancel = &in->cancel;
+    (void)cv_ctx_set_strict(&in->worker->x, true); /* a worker of an input that is to be linked */
     cv_examine(in->worker, src, u, &opt, &in->result);
     deliver(in);
     if (cv_input_cancelled(in))

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "model/agree.h"
 
+/* From this release on no member has the flag that all of older ones have; its PTX is 7.0. */
+#define NEW_FLAGS     110u
+#define NEW_FLAGS_PTX 7u
+
+/* Up to this release there may be room for an identifier that is not there; its PTX is 8.5. */
+#define EMPTY_IDENT     126u
+#define EMPTY_IDENT_PTX 805u
+
+static void report_extra(cv_ctx *x, const cv_fatbin_member *m, uint64_t head)
+{
+    cv_report(x, CV_R_FATBIN_HEADER_EXTRA, head + CV_FATBIN_MEMBER, 8, m->header_size, m->header_size - 8);
+}
+
 static char flag_suffix(uint64_t flags)
 {
     return flags & CV_FB_ARCH_A ? 'a' : flags & CV_FB_ARCH_F ? 'f' : 0;
@@ -51,8 +64,13 @@ static void agree_compat(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, co
 {
     bool same;
 
-    if (m->arch < 100 || !m->has_options)
+    if (m->arch < 100)
         return;
+    if (!m->has_options) {
+        if (c->compat.len != 0)
+            cv_report(x, CV_R_FATBIN_OPTIONS_PRESENCE, head + 0x14, 4, 0, 1);
+        return;
+    }
     if (m->compat_values) {
         same = true;
         for (uint8_t i = 0; i < 3; i++) {
@@ -84,6 +102,10 @@ void cv_agree_elf(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, const cv_
         cv_report(x, CV_R_AGREE_SUFFIX, head + 0x28, 8, suffix_code(suffix), suffix_code(c->suffix));
     if (is64 == c->h.is32)
         cv_report(x, CV_R_AGREE_CLASS, head + 0x28, 8, is64, !c->h.is32);
+    if ((m->flags & CV_FB_CUDA) && c->producer.release >= NEW_FLAGS)
+        cv_report(x, CV_R_FATBIN_FLAGS_UNKNOWN, head + 0x28, 8, m->flags, m->flags & ~(uint64_t)CV_FB_CUDA);
+    if (m->empty_ident && c->producer.release > EMPTY_IDENT)
+        report_extra(x, m, head);
     agree_compat(x, m, head, c);
 }
 
@@ -94,6 +116,10 @@ void cv_agree_ptx(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, const cv_
     uint64_t size = m->flags & CV_FB_COMPRESSED ? m->uncompressed_size : m->payload_size;
     uint64_t bits = m->flags & CV_FB_64BIT ? 64 : 32;
 
+    if ((m->flags & CV_FB_CUDA) && p->major >= NEW_FLAGS_PTX)
+        cv_report(x, CV_R_FATBIN_FLAGS_UNKNOWN, head + 0x28, 8, m->flags, m->flags & ~(uint64_t)CV_FB_CUDA);
+    if (m->empty_ident && version > EMPTY_IDENT_PTX)
+        report_extra(x, m, head);
     if (version != header)
         cv_report(x, CV_R_AGREE_PTX_VERSION, head + 0x18, 4, version, header);
     if (p->target != m->arch)
@@ -105,7 +131,8 @@ void cv_agree_ptx(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, const cv_
         cv_report(x, CV_R_AGREE_PTX_ADDRESS, head + 0x28, 8, p->address_size, bits);
     if (!(m->flags & CV_FB_COMPRESSED))
         text = cv_sat_align(text, 8);
-    if (text != size)
+    /* Zero bytes behind the text, or none, are judged where it is read. */
+    if (text != size && !(m->flags & CV_FB_COMPRESSED && size >= p->text_len && size - p->text_len <= 8))
         cv_report(x, CV_R_AGREE_PTX_SIZE, head + (m->flags & CV_FB_COMPRESSED ? 0x38 : 0x08), 8, text, size);
 }
 

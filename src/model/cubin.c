@@ -3,6 +3,7 @@
 #include "model/cubin.h"
 
 #include "model/cubin_int.h"
+#include "model/producer.h"
 
 void cv_cubin_init(cv_cubin *c)
 {
@@ -59,12 +60,12 @@ static cuvet_status identify(cv_ctx *x, cv_cubin *c)
     c->exe = h->type == CV_ELF_EXEC;
     mercury = h->type == CV_ELF_MERCURY || (c->abi8 && (h->flags & 1)) || (c->legacy && h->flags >> 31);
     c->conv = (c->abi8 || c->legacy) && !h->is32 && !mercury && (c->rel || c->exe);
-    if (h->pad_nonzero)
-        cv_report(x, CV_R_ELF_PAD, at + h->pad_nonzero, 1, cv_u8_at(c->image, h->pad_nonzero), 0);
     if (h->is32)
         cv_report(x, CV_R_ELF_CLASS32, at + 4, 1, 1, 2);
     if (h->osabi == CV_OSABI_LEGACY && h->abiversion < CV_ABI_LEGACY)
         cv_report(x, CV_R_ELF_ABI_OLD, at + 8, 1, h->abiversion, CV_ABI_LEGACY);
+    else if (h->osabi == CV_OSABI_CUDA && h->abiversion > CV_ABI_CUDA)
+        cv_report(x, CV_R_ELF_ABI_NEW, at + 8, 1, h->abiversion, CV_ABI_CUDA);
     else if (!c->abi8 && !c->legacy)
         cv_report(x, CV_R_ELF_ABI, at + 7, 2, pair, CV_OSABI_CUDA << 8 | CV_ABI_CUDA);
     if (mercury)
@@ -74,13 +75,33 @@ static cuvet_status identify(cv_ctx *x, cv_cubin *c)
     return CUVET_OK;
 }
 
+/* What the header says beside its tables. */
+static void read_facts(cv_cubin *c)
+{
+    const cv_elf_header *h = &c->h;
+
+    c->flag_capsule = c->abi8 && (h->flags & 2) != 0;
+    c->sm = c->abi8 ? h->flags >> 8 & 0xFFFF : h->flags & 0xFF;
+    c->machine = cv_machine_of(c->sm);
+    if (c->legacy) {
+        c->virtual_sm = h->flags >> 16 & 0xFF;
+        c->toolkit = h->version;
+    }
+}
+
+/* Releases, times ten, that e_version of the older ABI may name: no toolkit before or after wrote it. */
+enum { RELEASE_FIRST = 40, RELEASE_LAST = 199 };
+
 /* Fields that hang on no table. */
-static void check_fixed(cv_ctx *x, cv_cubin *c)
+static void check_fixed(cv_ctx *x, const cv_cubin *c)
 {
     const cv_elf_header *h = &c->h;
     uint64_t phent = cv_elf_phdr_size(h->is32);
 
-    if ((c->abi8 && h->version != 1) || (!c->abi8 && h->version == 0))
+    if (h->pad_nonzero)
+        cv_report(x, CV_R_ELF_PAD, c->image.off + h->pad_nonzero, 1, cv_u8_at(c->image, h->pad_nonzero), 0);
+    if ((c->abi8 && h->version != 1) ||
+        (c->legacy && (h->version < RELEASE_FIRST || h->version > RELEASE_LAST)) || h->version == 0)
         header_report(x, c, CV_R_ELF_VERSION, CV_EH_VERSION, h->version, 1);
     if (h->entry != 0)
         header_report(x, c, CV_R_ELF_ENTRY, CV_EH_ENTRY, h->entry, 0);
@@ -88,14 +109,23 @@ static void check_fixed(cv_ctx *x, cv_cubin *c)
         header_report(x, c, CV_R_ELF_EHSIZE, CV_EH_EHSIZE, h->ehsize, cv_elf_ehdr_size(h->is32));
     if (h->phentsize != phent && (h->phnum != 0 || h->phentsize != 0))
         header_report(x, c, CV_R_ELF_PHENTSIZE, CV_EH_PHENTSIZE, h->phentsize, phent);
-    if ((c->rel && h->phnum != 0) || (c->exe && c->abi8 && h->phnum == 0))
-        header_report(x, c, CV_R_ELF_PHDR_TYPE, CV_EH_PHNUM, h->phnum, 0);
-    c->flag_capsule = c->abi8 && (h->flags & 2) != 0;
-    c->sm = c->abi8 ? h->flags >> 8 & 0xFFFF : h->flags & 0xFF;
-    if (c->legacy)
-        c->virtual_sm = h->flags >> 16 & 0xFF;
-    if (c->legacy)
-        c->toolkit = h->version;
+    if (c->rel && h->phnum != 0)
+        header_report(x, c, CV_R_ELF_PHDR_REL, CV_EH_PHNUM, h->phnum, 0);
+}
+
+/* Where the tables are put is a habit of the producer. */
+static void check_tables(cv_ctx *x, const cv_cubin *c)
+{
+    const cv_elf_header *h = &c->h;
+    uint64_t tables = h->shoff + c->sec.n * cv_elf_shdr_size(h->is32);
+
+    if (c->exe && c->conv && h->phnum == 0)
+        header_report(x, c, CV_R_ELF_PHDR_TYPE, CV_EH_PHNUM, 0, 1);
+    /* 32-bit files put the tables elsewhere as well: nothing was measured on them. */
+    if (h->shoff % 8 != 0 && !h->is32)
+        header_report(x, c, CV_R_ELF_SHOFF_ALIGN, CV_EH_SHOFF, h->shoff, 8);
+    if (h->phoff != (h->phnum ? tables : 0) && !h->is32)
+        header_report(x, c, CV_R_ELF_PHDR_PLACE, CV_EH_PHOFF, h->phoff, h->phnum ? tables : 0);
 }
 
 /* Section header table: *n headers in *table. */
@@ -125,8 +155,6 @@ static cuvet_status find_sections(cv_ctx *x, cv_cubin *c, cv_span *table, uint64
     len = cv_sat_mul(*n, esize);
     if (!cv_span_sub(c->image, h->shoff, len, table))
         return cv_reject(x, CV_R_ELF_SHDR_RANGE, shoff_at, cv_sat_add(h->shoff, len), c->image.len);
-    if (h->shoff % 8 != 0 && !h->is32)
-        header_report(x, c, CV_R_ELF_SHOFF_ALIGN, CV_EH_SHOFF, h->shoff, 8);
     c->extent = cv_max(c->extent, h->shoff + len);
     return CUVET_OK;
 }
@@ -134,18 +162,14 @@ static cuvet_status find_sections(cv_ctx *x, cv_cubin *c, cv_span *table, uint64
 static cuvet_status find_segments(cv_ctx *x, cv_cubin *c)
 {
     const cv_elf_header *h = &c->h;
-    uint64_t at = c->image.off + cv_elf_ehdr_at(h->is32, CV_EH_PHOFF), want = 0;
+    uint64_t at = c->image.off + cv_elf_ehdr_at(h->is32, CV_EH_PHOFF);
     uint64_t len = h->phnum * cv_elf_phdr_size(h->is32);
 
     if (h->phnum != 0) {
         if (h->phoff < cv_elf_ehdr_size(h->is32) || !cv_span_has(c->image, h->phoff, len))
             return cv_reject(x, CV_R_ELF_PHDR_RANGE, at, cv_sat_add(h->phoff, len), c->image.len);
-        want = h->shoff + c->sec.n * cv_elf_shdr_size(h->is32);
         c->extent = cv_max(c->extent, h->phoff + len);
     }
-    /* 32-bit files put the tables elsewhere as well: nothing was measured on them. */
-    if (h->phoff != want && !h->is32)
-        header_report(x, c, CV_R_ELF_PHDR_PLACE, CV_EH_PHOFF, h->phoff, want);
     return CUVET_OK;
 }
 
@@ -189,8 +213,6 @@ static void name_sections(cv_ctx *x, cv_cubin *c)
         }
         if (!cv_name_work(x, s->name))
             return;
-        if (s->h.name != 0 && cv_u8_at(c->shstrtab, s->h.name - 1) != 0)
-            cv_sec_report(x, c, i, CV_R_SEC_NAME_MIDDLE, CV_SH_NAME, s->h.name, 0);
         s->role = cv_cubin_classify(s->name, &s->fn, &s->bank);
         /* Compressed or not what it says: nothing reads its bytes. */
         if (CV_UNLIKELY(s->h.flags & CV_SHF_COMPRESSED)) {
@@ -269,6 +291,7 @@ cuvet_status cv_cubin_header(cv_ctx *x, cv_cubin *c, cv_span image, uint64_t *ex
         s = identify(x, c);
     if (s != CUVET_OK)
         return s;
+    read_facts(c);
     check_fixed(x, c);
     c->extent = cv_elf_ehdr_size(c->h.is32);
     s = find_sections(x, c, &table, &n);
@@ -282,6 +305,9 @@ cuvet_status cv_cubin_header(cv_ctx *x, cv_cubin *c, cv_span image, uint64_t *ex
         return s;
     name_sections(x, c);
     s = x->work_out ? CUVET_E_LIMIT : find_tables(x, c);
+    cv_producer_find(c);
+    cv_ctx_begin_profile(x, c->producer.profile, c->producer.stranger);
+    check_tables(x, c);
     c->image.len = c->extent;
     *extent = c->extent;
     return s;
@@ -313,19 +339,18 @@ bool cv_cubin_next_kernel(const cv_cubin *c, uint64_t *pos, cv_span *name, cv_el
     return false;
 }
 
-cuvet_status cv_cubin_examine(cv_ctx *x, cv_cubin *c, cv_span image, cv_ledger *ledger, uint64_t *extent)
+/* Everything behind the header, by the profile of who wrote it. */
+static cuvet_status examine_rest(cv_ctx *x, cv_cubin *c, cv_ledger *ledger)
 {
-    cuvet_status s = cv_cubin_header(x, c, image, extent);
+    cuvet_status s = CUVET_OK;
 
-    if (s != CUVET_OK)
-        return s;
     if (c->conv)
         cv_cubin_read_notes(x, c);
     c->hand = c->hand || c->tool == CV_TOOL_NVASM;
     cv_cubin_check_sections(x, c);
     cv_cubin_check_symbols(x, c);
-    cv_cubin_check_relocs(x, c);
-    if (c->conv) {
+    s = cv_cubin_check_relocs(x, c);
+    if (s == CUVET_OK && c->conv) {
         cv_cubin_check_pairs(x, c);
         s = cv_cubin_check_meta(x, c);
     }
@@ -334,4 +359,14 @@ cuvet_status cv_cubin_examine(cv_ctx *x, cv_cubin *c, cv_span image, cv_ledger *
     if (s == CUVET_OK)
         cv_cubin_check_segments(x, c);
     return s == CUVET_OK && x->work_out ? CUVET_E_LIMIT : s;
+}
+
+cuvet_status cv_cubin_examine(cv_ctx *x, cv_cubin *c, cv_span image, cv_ledger *ledger, uint64_t *extent)
+{
+    cuvet_status s = cv_cubin_header(x, c, image, extent);
+
+    if (s == CUVET_OK)
+        s = examine_rest(x, c, ledger);
+    cv_ctx_end_profile(x, image.off);
+    return s;
 }

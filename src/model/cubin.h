@@ -9,6 +9,7 @@
 #include "format/elf/read.h"
 #include "format/tlv/attr.h"
 #include "model/ledger.h"
+#include "model/machine.h"
 
 /* What a section is, from spec/sections.def (prefix of the name together with the type). */
 typedef enum cv_role {
@@ -39,14 +40,29 @@ typedef struct cv_sec {
 
 CV_VEC(cv_secs, cv_sec);
 
-/* Producer, from the first .note.nv.tkinfo: rules that one tool is known to break are judged by it. */
+/* The tool of the first note of .note.nv.tkinfo, or what files of the older ABI, which have none, amount to.
+ */
 typedef enum cv_tool {
     CV_TOOL_NONE = 0,
+    CV_TOOL_LEGACY,
+    CV_TOOL_HAND,
     CV_TOOL_PTXAS,
     CV_TOOL_NVLINK,
     CV_TOOL_NVASM,
+    CV_TOOL_FINALIZER,
+    CV_TOOL_FATBINARY,
+    CV_TOOL_CUVET,
     CV_TOOL_OTHER
 } cv_tool;
+
+/* Who wrote the file: by whose profile it is judged. */
+typedef struct cv_producer {
+    cv_tool tool;
+    uint32_t release; /* times ten: 128; 0 unknown */
+    bool inferred;    /* said by no note */
+    bool stranger;    /* no row of spec/producers.def: profile is that of the nearest */
+    cv_profile profile;
+} cv_producer;
 
 typedef struct cv_cubin {
     cv_span image; /* exactly the ELF: extent bytes */
@@ -58,20 +74,22 @@ typedef struct cv_cubin {
     uint64_t n_syms, n_merc_syms;
     /* facts */
     bool conv; /* one of the two known ABIs, class 64, not Mercury: conventions of real tools are checked */
-    bool abi8, rel, exe; /* (0x41, 8); e_type 1; e_type 2 */
-    bool hand;           /* hand-assembled by nvasm: a looser layout */
-    bool legacy;         /* (0x33, 7) */
-    uint32_t sm;         /* SM number from e_flags */
-    bool flag_capsule;   /* e_flags says SASS + capsule */
-    bool has_capsule;    /* at least one .nv.capmerc section */
-    bool old_tools;      /* 12.7/12.8 ABI-8 file: .note.nv.cuver instead of cuinfo */
-    uint32_t virtual_sm; /* from cuinfo, or legacy e_flags; 0 unknown */
-    uint32_t toolkit;    /* e.g. 130; 0 unknown */
-    char suffix;         /* 'a', 'f' or 0: from tkinfo's -arch */
+    bool abi8, rel, exe;       /* (0x41, 8); e_type 1; e_type 2 */
+    bool hand;                 /* hand-assembled by nvasm: a looser layout */
+    bool legacy;               /* (0x33, 7) */
+    const cv_machine *machine; /* what its generation fixes */
+    uint32_t sm;               /* SM number from e_flags */
+    bool flag_capsule;         /* e_flags says SASS + capsule */
+    bool has_capsule;          /* at least one .nv.capmerc section */
+    bool old_tools;            /* 12.7/12.8 ABI-8 file: .note.nv.cuver instead of cuinfo */
+    uint32_t virtual_sm;       /* from cuinfo, or legacy e_flags; 0 unknown */
+    uint32_t toolkit;          /* e.g. 130; 0 unknown */
+    char suffix;               /* 'a', 'f' or 0: from tkinfo's -arch */
     bool suffix_known;
     uint32_t tool_sm, tool_len;            /* the number beside it; bytes of that note, the first one */
     bool compat_accel_known, compat_accel; /* .nv.compat tag 9 */
     cv_tool tool;
+    cv_producer producer;
     cv_span compat;   /* body of .nv.compat, empty when absent */
     cv_compat claims; /* … and what it says */
     uint64_t n_kernels, n_functions,
@@ -99,8 +117,8 @@ CV_MUST cuvet_status cv_cubin_header(cv_ctx *x, cv_cubin *c, cv_span image,
                                      uint64_t *extent); /* header, tables, names, roles */
 void cv_cubin_check_sections(cv_ctx *x, cv_cubin *c);   /* conventions of each role */
 void cv_cubin_check_symbols(cv_ctx *x, cv_cubin *c);
-void cv_cubin_check_relocs(cv_ctx *x, cv_cubin *c);
-void cv_cubin_check_segments(cv_ctx *x, cv_cubin *c); /* after the ledger: uses by_off */
+CV_MUST cuvet_status cv_cubin_check_relocs(cv_ctx *x, cv_cubin *c); /* OK or NOMEM */
+void cv_cubin_check_segments(cv_ctx *x, cv_cubin *c);               /* after the ledger: uses by_off */
 void cv_cubin_read_notes(
     cv_ctx *x, cv_cubin *c); /* fills the facts that come from notes and .nv.compat (cubin_meta.c) */
 CV_MUST cuvet_status cv_cubin_check_meta(

@@ -2,19 +2,8 @@
 /* e_flags of both ABIs, and which sections a file of this ABI and architecture must and must not have. */
 #include "model/cubin_int.h"
 
-/* Architectures that ever existed; a number outside is a newer one or a lie, and is named. */
-static const uint8_t KNOWN_SM[] = { 50, 52, 53, 60, 61, 62,  70,  72,  75,  80,
-                                    86, 87, 88, 89, 90, 100, 103, 110, 120, 121 };
-
-enum { KIND_SASS = 4 };
-
-static bool sm_known(uint32_t sm)
-{
-    for (size_t i = 0; i < CV_COUNT(KNOWN_SM); i++)
-        if (CV_AT(KNOWN_SM, i) == sm)
-            return true;
-    return false;
-}
+/* Bits of the low byte of e_flags: exactly one of these three; the others are no kind. */
+enum { KIND_MERCURY = 1, KIND_CAPSULE = 2, KIND_SASS = 4, KINDS = 7 };
 
 static void flags_report(cv_ctx *x, const cv_cubin *c, cv_rule rule, uint64_t byte, uint64_t got,
                          uint64_t want)
@@ -24,17 +13,19 @@ static void flags_report(cv_ctx *x, const cv_cubin *c, cv_rule rule, uint64_t by
 
 static void check_abi8(cv_ctx *x, const cv_cubin *c)
 {
-    uint32_t f = c->h.flags, note = cv_cubin_first(c, CV_ROLE_CUINFO), want;
+    uint32_t f = c->h.flags, kind = f & KINDS, note = cv_cubin_first(c, CV_ROLE_CUINFO), want;
 
     if (c->sm > 0xFF)
         flags_report(x, c, CV_R_ELF_FLAGS_SM, 1, c->sm, 0xFF);
-    else if (!sm_known(c->sm))
+    else if (!cv_machine_known(c->sm))
         flags_report(x, c, CV_R_ELF_SM_UNKNOWN, 1, c->sm, 0);
     /* From sm_100 on the code is followed by a capsule, unless that was stripped or the file was linked from
      * stripped objects. */
-    want = c->sm >= 100 && (f & 0xFF) != KIND_SASS ? 2 : KIND_SASS;
-    if ((f & 0xFF) != want)
+    want = c->sm >= 100 && kind != KIND_SASS ? KIND_CAPSULE : KIND_SASS;
+    if (kind != want)
         flags_report(x, c, CV_R_ELF_FLAGS_KIND, 0, f & 0xFF, want);
+    else if ((f & 0xFF) != want)
+        flags_report(x, c, CV_R_ELF_FLAGS_ACCEL, 0, f & 0xFF, want);
     if (note == 0)
         note = cv_cubin_first(c, CV_ROLE_CUVER);
     want = note >= 0xFF ? 0xFF : note;
@@ -46,7 +37,7 @@ static void check_legacy(cv_ctx *x, const cv_cubin *c)
 {
     uint32_t f = c->h.flags, bad = f & 0x7F00A000;
 
-    if (!sm_known(c->sm))
+    if (!cv_machine_known(c->sm))
         flags_report(x, c, CV_R_ELF_SM_UNKNOWN, 0, c->sm, 0);
     if (f & 0x4000) /* capsules belong to ABI 8 in every file seen */
         bad |= 0x4000;
@@ -88,7 +79,7 @@ static void check_presence(cv_ctx *x, const cv_cubin *c)
     }
     if (c->legacy || c->sm < 90)
         unexpected(x, c, CV_ROLE_COMPAT);
-    if (c->legacy || c->sm < 100 || (c->h.flags & 0xFF) == KIND_SASS)
+    if (c->legacy || c->sm < 100 || (c->h.flags & KINDS) == KIND_SASS)
         for (unsigned r = CV_ROLE_CAPMERC_TEXT; r < CV_N_ROLES; r++)
             unexpected(x, c, (cv_role)r);
 }

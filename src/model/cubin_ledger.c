@@ -22,9 +22,12 @@ typedef struct walk {
     uint64_t last_off, last_size; /* range of the owner */
 } walk;
 
-/* Room that is reserved in the file although the type has no bytes. */
+/* Room that is reserved in the file although the type has no bytes. From 13.5 on none is: the section is the
+ * last one, and the section table starts where it says. */
 static bool reserved_room(const cv_cubin *c, const cv_sec *s)
 {
+    if (c->h.shoff >= s->h.off && c->h.shoff - s->h.off < s->h.size)
+        return false;
     return s->role == CV_ROLE_MERC_SHARED_RESERVED && s->h.size != 0 &&
            cv_span_has(c->image, s->h.off, s->h.size);
 }
@@ -88,7 +91,8 @@ static bool clone_of(const cv_sec *a, const cv_sec *b)
     case CV_ROLE_MERC_DEBUG:
         return a->role == CV_ROLE_DEBUG && cv_span_eq(a->fn, b->fn) && debug_clones(a->fn);
     case CV_ROLE_MERC_NV_DEBUG:
-        return a->role == CV_ROLE_NV_DEBUG && cv_span_eq(a->fn, b->fn) && cv_span_starts(a->fn, "ptx_txt");
+        return a->role == CV_ROLE_NV_DEBUG && cv_span_eq(a->fn, b->fn) &&
+               (cv_span_starts(a->fn, "ptx_txt") || cv_span_eq_str(a->fn, "info_reg_type"));
     default: return false;
     }
 }

@@ -6,20 +6,20 @@
 #include "format/note/read.h"
 #include "format/tlv/attr.h"
 #include "model/arch.h"
+#include "model/producer.h"
 #include "model/retarget.h"
 
 #define TKINFO_VERSION  2u
+#define NOTE_WORD       4u
 #define OLD_TOOLS_FIRST 120u /* tools that stored their own version there */
 #define OLD_TOOLS_LAST  129u
 
+/* Our linker keeps the conventions of the reference. */
 static cv_tool tool_of(cv_span name)
 {
-    if (cv_span_eq_str(name, "ptxas"))
-        return CV_TOOL_PTXAS;
-    if (cv_span_eq_str(name, "nvlink") ||
-        cv_span_eq_str(name, "cuvet")) /* our linker keeps its conventions */
-        return CV_TOOL_NVLINK;
-    return cv_span_eq_str(name, "nvasm_internal") ? CV_TOOL_NVASM : CV_TOOL_OTHER;
+    cv_tool tool = cv_tool_of(name);
+
+    return tool == CV_TOOL_CUVET ? CV_TOOL_NVLINK : tool;
 }
 
 /* The first note is of the tool that wrote the file. */
@@ -28,8 +28,8 @@ static void take_tool(cv_cubin *c, const cv_note *n, const cv_tkinfo *t)
     uint32_t sm = 0;
 
     c->tool = tool_of(t->tool);
-    if (c->old_tools)
-        c->toolkit = t->version;
+    if (c->old_tools) /* the finalizer keeps the note of those tools and writes another version here */
+        c->toolkit = t->version >= OLD_TOOLS_FIRST ? t->version : c->producer.release;
     if (c->tool == CV_TOOL_NVASM || !cv_tkinfo_arch(t, &sm, &c->suffix))
         return;
     c->suffix_known = true;
@@ -74,9 +74,12 @@ static void read_tools(cv_ctx *x, cv_cubin *c, cv_span s)
     cv_tkinfo t;
     cv_note n;
 
-    for (; (st = cv_note_next(x, s, CV_NOTE_TKINFO, &pos, &n)) == CUVET_OK; count++)
+    for (; (st = cv_note_next(x, s, CV_NOTE_TKINFO, &pos, &n)) == CUVET_OK; count++) {
+        if (n.descsz % NOTE_WORD != 0)
+            cv_report(x, CV_R_NOTE_UNPADDED, s.off + n.off + 4, 4, n.descsz, NOTE_WORD);
         if (tool_version_ok(x, c, s, &n) && cv_tkinfo_read(x, s, &n, &t) == CUVET_OK && count == 0)
             take_tool(c, &n, &t);
+    }
     if (st == CUVET_END && count == 0)
         cv_report(x, CV_R_NOTE_EMPTY, s.off, 0, 0, 1);
 }
@@ -104,6 +107,15 @@ static void read_cuver(cv_ctx *x, const cv_cubin *c, cv_span s)
         cv_report(x, CV_R_CUVER_SM, s.off + CV_NOTE_CUINFO_DESC + 2, 2, u.sm, c->sm);
 }
 
+/* Tags that the reference linker does not do without. */
+static void check_tags(cv_ctx *x, const cv_cubin *c, cv_span s)
+{
+    uint32_t tag = c->sm >= 100 ? CV_COMPAT_ISA_CLASS : CV_COMPAT_CUDA_ACCELERATOR_TARGET;
+
+    if (!cv_compat_has(&c->claims, tag))
+        cv_report(x, CV_R_COMPAT_MISSING, s.off, s.len, tag, c->sm);
+}
+
 static void read_compat(cv_ctx *x, cv_cubin *c, cv_span s)
 {
     cv_compat k;
@@ -112,6 +124,7 @@ static void read_compat(cv_ctx *x, cv_cubin *c, cv_span s)
     if (cv_compat_read(x, s, &k) != CUVET_OK)
         return;
     c->claims = k;
+    check_tags(x, c, s);
     if (!cv_compat_has(&k, CV_COMPAT_CUDA_ACCELERATOR_TARGET))
         return;
     c->compat_accel_known = true;

@@ -75,12 +75,16 @@ void cv_meta_callgraph(cv_ctx *x, const cv_cubin *c, uint64_t section)
 void cv_meta_prototype(cv_ctx *x, const cv_cubin *c, uint64_t section)
 {
     uint64_t pos = 0;
+    uint32_t last = 0;
     table t;
     cv_proto r;
 
     if (!open_table(&t, x, c, section, false))
         return;
     while (cv_prototype_next(x, t.body, &pos, &r) == CUVET_OK) {
+        if (r.off != 0 && r.symbol == last)
+            cv_report(x, CV_R_PROTO_TWICE, t.body.off + r.off, 4, r.symbol, 0);
+        last = r.symbol;
         if (check_func(&t, r.off, r.symbol, CV_R_PROTO_SYMBOL, CV_R_PROTO_SYMBOL_TYPE)) {
             cv_elf_symbol s;
 

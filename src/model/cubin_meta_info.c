@@ -4,7 +4,6 @@
 
 #include "format/tlv/attr.h"
 
-#define INSN        16u /* bytes of an instruction */
 #define REGS_MAX    255u
 #define MERCURY_ISA 0x0101u
 
@@ -73,6 +72,24 @@ static bool check_func(const info *f, uint64_t at, uint32_t sym)
     return type == CV_STT_FUNC;
 }
 
+/* Every record of this attribute and symbol before it has the same value. Each look back is paid for. */
+static bool said_so(const info *f, const cv_tlv *again)
+{
+    uint64_t pos = 0;
+    cv_tlv t;
+
+    if (!cv_work(f->x, again->off / 4, f->body.off))
+        return false;
+    while (pos < again->off && cv_tlv_at(f->body, pos, &t) == CV_TLV_OK) {
+        pos = t.next;
+        if (t.code == again->code && t.format == again->format && t.value == again->value &&
+            cv_u32_at(f->body, t.payload) == cv_u32_at(f->body, again->payload) &&
+            cv_u32_at(f->body, t.payload + 4) != cv_u32_at(f->body, again->payload + 4))
+            return false;
+    }
+    return true;
+}
+
 /* A size of one function: remembered, so that a second one and a missing one are seen. */
 static void take_size(const info *f, const cv_tlv *t)
 {
@@ -89,7 +106,7 @@ static void take_size(const info *f, const cv_tlv *t)
     else if (t->code == CV_ATTR_REGCOUNT)
         bit = CV_META_REGCOUNT;
     if (*mark & bit)
-        report(f, CV_R_TLV_SYMBOL_TWICE, t->payload, 4, sym, t->code);
+        report(f, said_so(f, t) ? CV_R_TLV_SYMBOL_SAME : CV_R_TLV_SYMBOL_TWICE, t->payload, 4, sym, t->code);
     *mark |= bit;
     if (bit != CV_META_REGCOUNT)
         return;
@@ -112,8 +129,8 @@ static inline bool check_place_in_code(const info *f, uint64_t at)
 
     if (CV_UNLIKELY(v >= f->code_size))
         report(f, CV_R_TLV_TEXT_OFFSET, at, 4, v, f->code_size);
-    else if (CV_UNLIKELY(v % INSN != 0))
-        report(f, CV_R_TLV_TEXT_ALIGN, at, 4, v, INSN);
+    else if (CV_UNLIKELY(v & (f->c->machine->instruction - 1)))
+        report(f, CV_R_TLV_TEXT_ALIGN, at, 4, v, f->c->machine->instruction);
     else
         return true;
     return false;
@@ -183,9 +200,10 @@ static void take_cbank(info *f, const cv_tlv *t)
 /* Where parameters start is fixed by the architecture, and by the size of the block before sm_90. */
 static void check_cbank_off(const info *f)
 {
-    uint32_t sm = f->c->sm, want = sm >= 100 ? 0x380 : sm == 90 ? 0x210 : f->large ? 0x1A80 : 0x160;
+    const cv_machine *m = f->c->machine;
+    uint32_t want = f->large ? m->large : m->parameters;
 
-    if (sm >= 70 && sm <= 121 && f->cbank_off != want)
+    if (want != 0 && cv_machine_known(f->c->sm) && f->cbank_off != want)
         report(f, CV_R_TLV_CBANK_OFFSET, f->cbank_at, 2, f->cbank_off, want);
 }
 
@@ -207,8 +225,8 @@ static void take_param(info *f, const cv_tlv *t)
 static void check_api_version(const info *f, const cv_tlv *t)
 {
     uint32_t v = cv_u32_at(f->body, t->payload), file = f->c->toolkit;
-    /* A linker takes in objects of older tools. */
-    bool ok = f->c->tool == CV_TOOL_NVLINK ? v <= file : v == file;
+    /* A linker takes in objects of older tools; files of the older ABI do not say whether one wrote them. */
+    bool ok = f->c->tool == CV_TOOL_PTXAS ? v == file : v <= file;
 
     if (file != 0 && !ok)
         report(f, CV_R_TLV_API_VERSION, t->payload, 4, v, file);

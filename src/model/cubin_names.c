@@ -66,8 +66,10 @@ static cv_role merc_nv(cv_span name, cv_span *fn)
     case 'i':
         return either(whole(name, ".nv.merc.nv.info", CV_ROLE_MERC_NV_INFO),
                       prefix(name, ".nv.merc.nv.info.", CV_ROLE_MERC_NV_INFO_FN, fn));
-    case 'c': return merc_constant(name, fn);
+    case 'c':
+        return either(whole(name, ".nv.merc.nv.callgraph", CV_ROLE_MERC_CALLGRAPH), merc_constant(name, fn));
     case 'g': return whole(name, ".nv.merc.nv.global.init", CV_ROLE_MERC_GLOBAL_INIT);
+    case 'h': return whole(name, ".nv.merc.nv.host", CV_ROLE_MERC_HOST_DATA);
     case 'r': return target(name, ".nv.merc.nv.resolvedrela", CV_ROLE_MERC_RESOLVED_RELA, fn);
     case 's': return whole(name, ".nv.merc.nv.shared.reserved.0", CV_ROLE_MERC_SHARED_RESERVED);
     case 'u':
@@ -135,6 +137,7 @@ static cv_role nv(cv_span name, cv_span *fn, uint32_t *bank)
     case 'g':
         return either(whole(name, ".nv.global.init", CV_ROLE_GLOBAL_INIT),
                       whole(name, ".nv.global", CV_ROLE_GLOBAL));
+    case 'h': return whole(name, ".nv.host", CV_ROLE_HOST_DATA);
     case 'm': return merc(name, fn);
     case 'l': return prefix(name, ".nv.local.", CV_ROLE_LOCAL_FN, fn);
     case 'p': return whole(name, ".nv.prototype", CV_ROLE_PROTOTYPE);

@@ -3,7 +3,10 @@
  * and index. */
 #include "model/cubin_int.h"
 
-#define CAPSULE_WORD 0xC0000001u /* second word of every capsule of 13.x tools */
+#define CAPSULE_WORD  0xC0000001u /* second word of every capsule of 13.x tools */
+#define CAPSULE_MOST  0x1000000u  /* the third counts something: never 0, 37,887 at most seen */
+#define CAPSULE_HEAD  10u         /* two words, and the two bytes at the end */
+#define CAPSULE_LEAST 16u
 
 /* First word: the code section with the same function name. */
 static void check_capsule_text(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s, cv_span body)
@@ -28,12 +31,14 @@ static void check_capsule(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s)
 
     if (!s->in_file)
         return;
-    if (body.len < 16 || body.len % 2 != 0) {
-        cv_sec_report(x, c, i, CV_R_CAPSULE_SIZE, CV_SH_SIZE, body.len, 16);
+    if (body.len < CAPSULE_HEAD || body.len % 2 != 0) {
+        cv_sec_report(x, c, i, CV_R_CAPSULE_SIZE, CV_SH_SIZE, body.len, CAPSULE_HEAD);
         return;
     }
+    if (body.len < CAPSULE_LEAST)
+        cv_sec_report(x, c, i, CV_R_CAPSULE_SMALL, CV_SH_SIZE, body.len, CAPSULE_LEAST);
     check_capsule_text(x, c, i, s, body);
-    if (!c->old_tools && cv_u32_at(body, 4) != CAPSULE_WORD)
+    if (cv_u32_at(body, 4) != CAPSULE_WORD || cv_u32_at(body, 8) - 1 >= CAPSULE_MOST)
         cv_body_report(x, c, i, CV_R_CAPSULE_WORD, 4, cv_u32_at(body, 4), CAPSULE_WORD);
     low = cv_u8_at(body, body.len - 2);
     high = cv_u8_at(body, body.len - 1);
@@ -74,11 +79,11 @@ static void check_code(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec *s
 
     check_symbol(x, c, i, s, false);
     if (s->info_sec == 0)
-        cv_sec_report(x, c, i, CV_R_PAIR_INFO, CV_SH_NAME, 0, 1);
+        cv_sec_report(x, c, i, CV_R_PAIR_NO_INFO, CV_SH_NAME, 0, 1);
     if (const0 != kernel && s->role == CV_ROLE_TEXT)
-        cv_sec_report(x, c, i, CV_R_PAIR_CONST0, CV_SH_NAME, const0, kernel);
+        cv_sec_report(x, c, i, CV_R_PAIR_NO_CONST0, CV_SH_NAME, const0, kernel);
     if (s->capsule == 0 && c->abi8 && c->sm >= 100 && c->flag_capsule)
-        cv_sec_report(x, c, i, CV_R_PAIR_CAPSULE, CV_SH_NAME, 0, 1);
+        cv_sec_report(x, c, i, CV_R_PAIR_NO_CAPSULE, CV_SH_NAME, 0, 1);
 }
 
 void cv_cubin_check_pairs(cv_ctx *x, cv_cubin *c)

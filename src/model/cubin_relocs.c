@@ -9,6 +9,7 @@ typedef struct batch {
     uint64_t section;
     cv_span body;
     bool rela, merc, insn;     /* insn: the target holds instructions */
+    bool debug;                /* the target holds debug data */
     uint64_t n, n_syms, limit; /* limit: bytes of the target that may be patched */
 } batch;
 
@@ -21,6 +22,9 @@ static void entry_report(const batch *b, uint64_t i, cv_rule rule, uint64_t fiel
     cv_path_pop(b->x);
 }
 
+/* No section has so many bytes. */
+#define ADDEND_MOST (INT64_C(1) << 40)
+
 static void check_entry(const batch *b, uint64_t i, const cv_elf_reloc *r)
 {
     uint64_t word = b->c->h.is32 ? 4 : 8, bytes = 1;
@@ -32,13 +36,19 @@ static void check_entry(const batch *b, uint64_t i, const cv_elf_reloc *r)
             entry_report(b, i, CV_R_RELOC_TYPE, word, r->type, CV_R_MERC_LAST);
     } else if (r->type > CV_R_CUDA_LAST) {
         entry_report(b, i, CV_R_RELOC_TYPE, word, r->type, CV_R_CUDA_LAST);
+    } else if (CV_UNLIKELY(r->type == 0)) {
+        entry_report(b, i, CV_R_RELOC_NONE, word, 0, 0);
     } else {
         bytes = cv_max(1, cv_elf_reloc_bytes(r->type));
+        if (CV_UNLIKELY(b->debug && !cv_elf_reloc_debug(r->type)))
+            entry_report(b, i, CV_R_RELOC_DEBUG_TYPE, word, r->type, 0);
     }
+    if (CV_UNLIKELY(r->addend >= ADDEND_MOST || r->addend <= -ADDEND_MOST))
+        entry_report(b, i, CV_R_RELOC_ADDEND, 2 * word, (uint64_t)r->addend, ADDEND_MOST);
     if (r->off >= b->limit || bytes > b->limit - r->off)
         entry_report(b, i, CV_R_RELOC_OFFSET, 0, r->off, b->limit);
-    else if (b->insn && r->off % 16 != 0 && cv_elf_reloc_insn(r->type))
-        entry_report(b, i, CV_R_RELOC_ALIGN, 0, r->off, 16);
+    else if (b->insn && r->off % b->c->machine->instruction != 0 && cv_elf_reloc_insn(r->type))
+        entry_report(b, i, CV_R_RELOC_ALIGN, 0, r->off, b->c->machine->instruction);
 }
 
 static bool target_fits(const cv_cubin *c, uint64_t i, const cv_sec *s, bool merc)
@@ -65,13 +75,45 @@ static void check_batch(batch *b)
     }
 }
 
+/* Call frames are stepped through from address to address: two that overlap never end. */
+static cuvet_status check_overlap(const batch *b, cv_keys *by_off)
+{
+    uint64_t end = 0;
+    cv_elf_reloc r;
+
+    cv_keys_clear(by_off);
+    for (uint64_t i = 0; i < b->n; i++) {
+        cv_elf_read_reloc(b->body, b->c->h.is32, b->rela, i, &r);
+        if (!cv_keys_push(&b->x->mem, by_off, (cv_key){ r.off, i }))
+            return cv_nomem(b->x, b->body.off);
+    }
+    cv_keys_sort(by_off);
+    for (uint64_t k = 0; k < by_off->n; k++) {
+        const cv_key *e = cv_keys_at(by_off, k);
+
+        if (k != 0 && e->key < end)
+            entry_report(b, e->index, CV_R_RELOC_OVERLAP, 0, e->key, end);
+        cv_elf_read_reloc(b->body, b->c->h.is32, b->rela, e->index, &r);
+        end = cv_sat_add(e->key, b->merc ? 1 : cv_max(1, cv_elf_reloc_bytes(r.type)));
+    }
+    cv_keys_clear(by_off);
+    return CUVET_OK;
+}
+
 static bool is_merc(uint32_t type)
 {
     return type == CV_SHT_MERC_RELA || type == CV_SHT_MERC_RESOLVED_RELA;
 }
 
-/* False: a limit was reached, nothing more is looked at. */
-static bool check_section(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s)
+#define FRAME_WORK 4u /* for sorting, on top of reading */
+
+static bool is_frames(const cv_sec *s)
+{
+    return (s->role == CV_ROLE_DEBUG || s->role == CV_ROLE_MERC_DEBUG) && cv_span_eq_str(s->fn, "frame");
+}
+
+/* LIMIT: a limit was reached and said, nothing more is looked at. */
+static cuvet_status check_section(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s)
 {
     bool merc = is_merc(s->h.type), rela = s->h.type != CV_SHT_REL;
     const cv_sec *t = cv_cubin_sec(c, s->h.info);
@@ -86,33 +128,36 @@ static bool check_section(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s)
 
     if (!target_fits(c, i, s, merc)) {
         cv_sec_report(x, c, i, CV_R_RELOC_TARGET, CV_SH_INFO, s->h.info, 0);
-        return true;
+        return CUVET_OK;
     }
     if (s->h.entsize != esize) /* said with the sections; the entries cannot be told apart */
-        return true;
+        return CUVET_OK;
     b.n = b.body.len / esize;
     b.limit = cv_role_is_capsule(t->role) ? t->code_end : t->h.size;
     b.insn = c->conv && cv_role_is_code(t->role);
+    b.debug = c->conv && (t->role == CV_ROLE_DEBUG || t->role == CV_ROLE_NV_DEBUG);
     c->n_relocs += b.n;
     if (c->n_relocs > x->lim.symbols) {
         cv_sec_report(x, c, i, CV_R_LIMIT_RELOCS, CV_SH_SIZE, c->n_relocs, x->lim.symbols);
-        return false;
+        return CUVET_E_LIMIT;
     }
-    if (!cv_work(x, b.n, b.body.off))
-        return false;
+    if (!cv_work(x, b.n, b.body.off) || (is_frames(t) && !cv_work(x, b.n * FRAME_WORK, b.body.off)))
+        return CUVET_E_LIMIT;
     check_batch(&b);
-    return true;
+    return is_frames(t) ? check_overlap(&b, &c->by_off) : CUVET_OK;
 }
 
-void cv_cubin_check_relocs(cv_ctx *x, cv_cubin *c)
+cuvet_status cv_cubin_check_relocs(cv_ctx *x, cv_cubin *c)
 {
+    cuvet_status st = CUVET_OK;
+
     if (!cv_work(x, c->sec.n, c->image.off))
-        return;
-    for (uint64_t i = 1; i < c->sec.n; i++) {
+        return CUVET_OK;
+    for (uint64_t i = 1; i < c->sec.n && st == CUVET_OK; i++) {
         const cv_sec *s = cv_cubin_sec(c, i);
 
-        if (cv_elf_type_is_reloc(s->h.type) && !(s->h.flags & CV_SHF_COMPRESSED) &&
-            !check_section(x, c, i, s))
-            return;
+        if (cv_elf_type_is_reloc(s->h.type) && !(s->h.flags & CV_SHF_COMPRESSED))
+            st = check_section(x, c, i, s);
     }
+    return st == CUVET_E_NOMEM ? st : CUVET_OK; /* a limit was said, and the rest is still looked at */
 }

@@ -13,6 +13,7 @@ typedef enum info_kind {
     INFO_BINDING,
     INFO_COMPAT
 } info_kind;
+enum { FRAME_WORD = 4, ENTSIZE_HABIT = 8 }; /* entries of .debug_frame; see CV-ELF-111 */
 enum { PROP_NONE = 0, PROP_ONCE = 1, PROP_BANK = 2, PROP_LOOSE = 4 };
 
 typedef struct convention {
@@ -40,8 +41,12 @@ static void check_structure(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_s
         cv_sec_report(x, c, i, CV_R_SEC_OFFSET, CV_SH_OFFSET, h->off, h->align);
     if (h->off > c->image.len && cv_elf_type_exempt(h->type))
         cv_sec_report(x, c, i, CV_R_SEC_MEMORY_PLACE, CV_SH_OFFSET, h->off, c->image.len);
+    if (h->name != 0 && h->name < c->shstrtab.len && cv_u8_at(c->shstrtab, h->name - 1) != 0)
+        cv_sec_report(x, c, i, CV_R_SEC_NAME_MIDDLE, CV_SH_NAME, h->name, 0);
     if (h->addr != 0)
         cv_sec_report(x, c, i, CV_R_SEC_ADDR, CV_SH_ADDR, h->addr, 0);
+    if (s->role == CV_ROLE_DEBUG && cv_span_eq_str(s->fn, "frame") && h->size % FRAME_WORD != 0)
+        cv_sec_report(x, c, i, CV_R_SEC_MULTIPLE, CV_SH_SIZE, h->size, FRAME_WORD);
     if (h->entsize > 1 && h->size % h->entsize != 0 && !(CV_AT(CONVENTIONS, s->role).props & PROP_LOOSE))
         cv_sec_report(x, c, i, CV_R_SEC_MULTIPLE, CV_SH_SIZE, h->size, h->entsize);
     if (h->link >= c->sec.n)
@@ -82,6 +87,16 @@ static void check_strings(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec
         cv_body_report(x, c, i, CV_R_STR_BOUNDS, body.len - 1, cv_u8_at(body, body.len - 1), 0);
 }
 
+/* A type of executables in another file, or the other way round: readers find the same bytes by the name, or
+ * none. */
+static bool is_habit(uint32_t got, uint32_t want)
+{
+    bool data = (want >= CV_SHT_CUDA_CONSTANT0 && want <= CV_SHT_CUDA_CONSTANT17) ||
+                want == CV_SHT_CUDA_GLOBAL_INIT || want == CV_SHT_CUDA_COMPAT;
+
+    return got == CV_SHT_PROGBITS ? data : got == CV_SHT_NOBITS && cv_elf_type_exempt(want);
+}
+
 static bool type_fits(const cv_cubin *c, const cv_sec *s, const convention *v, uint32_t *want)
 {
     *want = c->rel ? v->type_rel : v->type_exe;
@@ -93,6 +108,13 @@ static bool type_fits(const cv_cubin *c, const cv_sec *s, const convention *v, u
     if (!c->hand || (s->role != CV_ROLE_SHARED_FN && s->role != CV_ROLE_CONSTANT_FN))
         return false;
     return s->h.type == CV_SHT_PROGBITS || s->h.type == v->type_exe;
+}
+
+/* Names of symbols are read through this one; of other sections linkers 12.0 to 12.2 left what it was before
+ * sections moved, in relocations too. */
+static bool link_is_read(uint32_t type)
+{
+    return type == CV_SHT_SYMTAB;
 }
 
 static bool flags_fit(const cv_cubin *c, const cv_sec *s, const convention *v, uint64_t *want)
@@ -110,7 +132,7 @@ static bool flags_fit(const cv_cubin *c, const cv_sec *s, const convention *v, u
         got &= ~(uint64_t)CV_SHF_CUDA_BARRIERS;
     /* The linker adds them for texture slots, without the flag. */
     if (c->exe && s->role == CV_ROLE_REL && cv_span_starts(s->fn, ".nv.constant0."))
-        got |= CV_SHF_INFO_LINK;
+        got = (got & ~(uint64_t)CV_SHF_INFO_LINK) | (*want & CV_SHF_INFO_LINK);
     if (c->hand)
         got = (got & ~(uint64_t)CV_SHF_INFO_LINK) | (*want & CV_SHF_INFO_LINK);
     return got == *want;
@@ -187,6 +209,21 @@ static void check_info(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s, cons
         cv_sec_report(x, c, i, CV_R_SEC_INFO, CV_SH_INFO, s->h.info, want);
 }
 
+/* Most that tools ever ask of memory for such a section, with room to spare. */
+static void check_memory_size(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec *s)
+{
+    uint64_t most = UINT64_C(1) << 48;
+
+    if (!cv_elf_type_exempt(s->h.type))
+        return;
+    if (s->role == CV_ROLE_SHARED_RESERVED || s->role == CV_ROLE_MERC_SHARED_RESERVED)
+        most = UINT64_C(1) << 16;
+    else if (s->role == CV_ROLE_SHARED_FN || s->role == CV_ROLE_NV_DEBUG_SHARED)
+        most = UINT64_C(1) << 24;
+    if (s->h.size > most)
+        cv_sec_report(x, c, i, CV_R_SEC_MEMORY_SIZE, CV_SH_SIZE, s->h.size, most);
+}
+
 static void check_convention(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s)
 {
     const convention *v = &CV_AT(CONVENTIONS, s->role);
@@ -195,20 +232,45 @@ static void check_convention(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s
     uint64_t want = 0;
 
     if (!type_fits(c, s, v, &type))
-        cv_sec_report(x, c, i, CV_R_SEC_TYPE, CV_SH_TYPE, h->type, type);
+        cv_sec_report(x, c, i, is_habit(h->type, type) ? CV_R_SEC_TYPE_HABIT : CV_R_SEC_TYPE, CV_SH_TYPE,
+                      h->type, type);
     if (!flags_fit(c, s, v, &want))
-        cv_sec_report(x, c, i, CV_R_SEC_FLAGS, CV_SH_FLAGS, h->flags, want);
+        cv_sec_report(x, c, i,
+                      (h->flags ^ want) & ~(uint64_t)CV_SHF_INFO_LINK ? CV_R_SEC_FLAGS : CV_R_SEC_FLAGS_HABIT,
+                      CV_SH_FLAGS, h->flags, want);
     if (!link_fits(c, s, v, &want) && h->link < c->sec.n)
-        cv_sec_report(x, c, i, CV_R_SEC_LINK, CV_SH_LINK, h->link, want);
-    if (v->align != 0 && h->align != v->align && !c->hand)
-        cv_sec_report(x, c, i, CV_R_SEC_ALIGN_ROLE, CV_SH_ALIGN, h->align, v->align);
+        cv_sec_report(x, c, i, link_is_read(h->type) ? CV_R_SEC_LINK : CV_R_SEC_LINK_HABIT, CV_SH_LINK,
+                      h->link, want);
+    if (v->align == 0 && h->align == 0)
+        cv_sec_report(x, c, i, CV_R_SEC_ALIGN_ROLE, CV_SH_ALIGN, 0, 1);
+    check_memory_size(x, c, i, s);
+    want = s->role == CV_ROLE_TEXT ? c->machine->text : v->align;
+    if (want != 0 && (s->role == CV_ROLE_TEXT ? h->align < want : h->align != want) && !c->hand)
+        cv_sec_report(x, c, i, CV_R_SEC_ALIGN_ROLE, CV_SH_ALIGN, h->align, want);
     if (h->entsize != v->entsize && !(c->hand && h->type == CV_SHT_STRTAB && h->entsize == 1))
-        cv_sec_report(x, c, i, CV_R_SEC_ENTSIZE, CV_SH_ENTSIZE, h->entsize, v->entsize);
+        cv_sec_report(x, c, i,
+                      v->entsize != 0 || h->entsize > ENTSIZE_HABIT ? CV_R_SEC_ENTSIZE
+                                                                    : CV_R_SEC_ENTSIZE_HABIT,
+                      CV_SH_ENTSIZE, h->entsize, v->entsize);
     if ((v->props & PROP_ONCE) && cv_cubin_first(c, s->role) != i)
         cv_sec_report(x, c, i, CV_R_SEC_DUPLICATE, CV_SH_NAME, cv_cubin_first(c, s->role), 0);
-    if (s->role == CV_ROLE_TEXT && h->size % 128 != 0)
-        cv_sec_report(x, c, i, CV_R_TEXT_SIZE, CV_SH_SIZE, h->size, 128);
+    if (s->role == CV_ROLE_TEXT && h->size % c->machine->block != 0)
+        cv_sec_report(x, c, i, CV_R_TEXT_SIZE, CV_SH_SIZE, h->size, c->machine->block);
     check_info(x, c, i, s, v);
+}
+
+/* Types that readers look for by themselves. */
+static bool is_table(uint32_t type)
+{
+    switch (type) {
+    case CV_SHT_SYMTAB:
+    case CV_SHT_STRTAB:
+    case CV_SHT_RELA:
+    case CV_SHT_REL:
+    case CV_SHT_NOTE:
+    case CV_SHT_SYMTAB_SHNDX: return true;
+    default: return type >= CV_SHT_CUDA_INFO && type <= CV_SHT_MERC_CALLGRAPH;
+    }
 }
 
 /* Unknown names are kept and named; the empty helper sections of hand-assembled kernels are known by their
@@ -225,6 +287,8 @@ static void check_unknown(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec
     }
     if (c->hand && s->h.type == CV_SHT_NOBITS && s->h.size == 0)
         return;
+    if (is_table(s->h.type))
+        cv_sec_report(x, c, i, CV_R_SEC_TYPE_NAME, CV_SH_NAME, s->h.type, 0);
     cv_sec_report(x, c, i, CV_R_SEC_UNKNOWN, CV_SH_NAME, s->h.type, 0);
 }
 

@@ -2,6 +2,9 @@
 /* Program headers of executables, against the ranges that the ledger sorted. */
 #include "model/cubin_int.h"
 
+/* Bytes that fill the last word of a segment: fewer than that. */
+#define PADDING 8u
+
 static void seg_report(cv_ctx *x, const cv_cubin *c, uint64_t i, cv_rule rule, cv_phdr_field f, uint64_t got,
                        uint64_t want)
 {
@@ -64,10 +67,11 @@ static void check_segment(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_elf
     if (s->align != 8)
         seg_report(x, c, i, CV_R_SEG_ALIGN, CV_PH_ALIGN, s->align, 8);
     if (s->memsz < s->filesz)
-        seg_report(x, c, i, CV_R_SEG_MEMORY, CV_PH_MEMSZ, s->memsz, s->filesz);
+        seg_report(x, c, i, s->filesz - s->memsz < PADDING ? CV_R_SEG_MEMORY_SMALL : CV_R_SEG_MEMORY,
+                   CV_PH_MEMSZ, s->memsz, s->filesz);
     if (s->type == CV_PT_PHDR && s->off != c->h.phoff)
         seg_report(x, c, i, CV_R_SEG_TABLE, CV_PH_OFFSET, s->off, c->h.phoff);
-    else if (s->type == CV_PT_PHDR && s->filesz != table)
+    else if (s->off == c->h.phoff && s->filesz != table)
         seg_report(x, c, i, CV_R_SEG_TABLE, CV_PH_FILESZ, s->filesz, table);
     else
         check_boundaries(x, c, i, s);

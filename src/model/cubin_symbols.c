@@ -77,8 +77,8 @@ static void check_function(const pass *p, uint64_t i, const cv_elf_symbol *s, ui
         sym_report(p, i, CV_R_SYM_FUNC_PLACE, CV_ST_SHNDX, index, 0);
         return;
     }
-    if (s->value % 16 != 0)
-        sym_report(p, i, CV_R_SYM_FUNC_ALIGN, CV_ST_VALUE, s->value, 16);
+    if (s->value % p->c->machine->instruction != 0)
+        sym_report(p, i, CV_R_SYM_FUNC_ALIGN, CV_ST_VALUE, s->value, p->c->machine->instruction);
     sec->code_end = cv_max(sec->code_end, cv_sat_add(s->value, s->size));
     if (p->merc)
         return;
@@ -121,6 +121,26 @@ static void check_defined(const pass *p, uint64_t i, const cv_elf_symbol *s, uin
         sym_report(p, i, CV_R_SYM_RANGE, CV_ST_VALUE, cv_sat_add(s->value, s->size), sec->h.size);
 }
 
+/* Kernels and unified functions, managed and unified variables, memory spaces. Visibility is set on a few
+ * names of the tools, which begin with a dot or two underscores, and on samplers of textures; other bits are
+ * never. */
+static bool other_fits(const pass *p, const cv_elf_symbol *s, uint8_t type)
+{
+    unsigned space = s->other & CV_STO_SPACE, rest = s->other & ~(unsigned)(CV_STO_SPACE | 3);
+
+    if (s->other == 0)
+        return true;
+    switch (type) {
+    case CV_STT_FUNC: return (s->other & ~(unsigned)(CV_STO_ENTRY | CV_STO_MANAGED)) == 0;
+    case CV_STT_SECTION: return false;
+    default: break;
+    }
+    if (space == CV_STO_SPACE_RESERVED && cv_u8_at(p->c->strtab, s->name) != '.' &&
+        cv_u8_at(p->c->strtab, s->name) != '_')
+        return false;
+    return (rest & ~(unsigned)(CV_STO_MANAGED | CV_STO_ENTRY)) == 0;
+}
+
 static void check_symbol(pass *p, uint64_t i, const cv_elf_symbol *s)
 {
     uint8_t bind = cv_elf_sym_bind(s), type = cv_elf_sym_type(s);
@@ -131,6 +151,8 @@ static void check_symbol(pass *p, uint64_t i, const cv_elf_symbol *s)
                     (type > CV_STT_SECTION && (type < CV_STT_CUDA_TEXTURE || type > CV_STT_CUDA_OBJECT))) &&
         p->c->conv)
         sym_report(p, i, CV_R_SYM_TYPE, CV_ST_INFO, s->info, 0);
+    if (p->c->conv && CV_UNLIKELY(!other_fits(p, s, type)))
+        sym_report(p, i, CV_R_SYM_OTHER, CV_ST_OTHER, s->other, type);
     if (bind != CV_STB_GLOBAL)
         p->before_globals = i + 1;
     if (bind == CV_STB_LOCAL)
@@ -148,6 +170,8 @@ static void check_symbol(pass *p, uint64_t i, const cv_elf_symbol *s)
         }
         index = cv_u32_at(p->shndx, i * 4);
     } else if (index >= CV_SHN_LORESERVE) {
+        if (index != CV_SHN_ABS && index != CV_SHN_COMMON && p->c->conv)
+            sym_report(p, i, CV_R_SYM_RESERVED_SECTION, CV_ST_SHNDX, index, CV_SHN_XINDEX);
         return;
     }
     check_defined(p, i, s, index);
@@ -159,20 +183,25 @@ static void check_zero(const pass *p)
     uint64_t any;
 
     cv_elf_read_symbol(p->table, p->c->h.is32, 0, &s);
-    any = s.name | s.info | s.other | s.shndx | s.value | s.size;
+    any = s.name | s.info | s.other | s.shndx | s.size;
     if (any != 0)
         sym_report(p, 0, CV_R_SYM_ZERO, CV_ST_NAME, any, 0);
+    else if (s.value != 0)
+        sym_report(p, 0, CV_R_SYM_ZERO_VALUE, CV_ST_VALUE, s.value, 0);
 }
 
 /* Tools differ in what sh_info means; one of these values always holds. */
 static void check_binding(const pass *p)
 {
     uint64_t info = cv_cubin_sec(p->c, p->section)->h.info;
-    bool ok = info <= p->n;
+    bool ok;
 
-    if (ok && p->c->conv)
-        ok = info == p->first_nonlocal || info == p->first_global || info == p->after_local ||
-             info == p->before_globals;
+    if (info > p->n) {
+        cv_sec_report(p->x, p->c, p->section, CV_R_SYM_INFO_RANGE, CV_SH_INFO, info, p->n);
+        return;
+    }
+    ok = !p->c->conv || info == p->first_nonlocal || info == p->first_global || info == p->after_local ||
+         info == p->before_globals;
     if (!ok)
         cv_sec_report(p->x, p->c, p->section, CV_R_SYM_INFO, CV_SH_INFO, info, p->n);
 }

@@ -6,6 +6,7 @@
 #include "format/ptx/read.h"
 #include "model/agree.h"
 #include "model/locate.h"
+#include "model/producer.h"
 
 void cv_worker_init(cv_worker *w, const cuvet_alloc *alloc, const cuvet_limits *lim)
 {
@@ -110,13 +111,15 @@ static void examine_elf(const job *j, const cv_fatbin_member *m, cv_span content
     uint64_t extent = 0;
     cuvet_status s;
 
-    cv_path_push(j->x, CUVET_P_ELF, false, 0);
+    if (m)
+        cv_path_push(j->x, CUVET_P_ELF, false, 0);
     enter(j, j->u->off + j->u->header_size, inner);
     s = cv_cubin_examine(j->x, &j->w->cubin, content, ledger, &extent);
     if (s == CUVET_OK && j->opt->admit)
         cv_admit_note(j->x, &j->w->cubin, j->opt->admit);
     leave(j);
-    cv_path_pop(j->x);
+    if (m)
+        cv_path_pop(j->x);
     if (s == CUVET_E_NOMEM)
         r->status = s;
     if (s != CUVET_OK) {
@@ -129,6 +132,8 @@ static void examine_elf(const job *j, const cv_fatbin_member *m, cv_span content
     r->claimed = ledger != NULL;
     r->item.size = extent;
     r->item.kernels = j->w->cubin.n_kernels;
+    r->item.producer = (cuvet_producer){ cv_tool_name(j->w->cubin.producer.tool),
+                                         j->w->cubin.producer.release, j->w->cubin.producer.inferred };
     r->item.arch = j->w->cubin.sm;
     r->payload.len = extent;
     if (!m) {
@@ -139,6 +144,7 @@ static void examine_elf(const job *j, const cv_fatbin_member *m, cv_span content
         return;
     }
     r->item.arch = m->arch;
+    cv_ctx_begin_profile(j->x, cv_fatbin_writer(m), false);
     cv_agree_elf(j->x, m, j->u->off, &j->w->cubin);
     if (!inner)
         cv_cubin_check_tail(j->x, content, extent, 7); /* padded to 8 */
@@ -154,11 +160,13 @@ static void examine_ptx(const job *j, const cv_fatbin_member *m, cv_span content
     cuvet_status s;
     cv_ptx p;
 
-    cv_path_push(j->x, CUVET_P_PTX, false, 0);
+    if (m)
+        cv_path_push(j->x, CUVET_P_PTX, false, 0);
     enter(j, j->u->off + j->u->header_size, inner);
     s = cv_ptx_read(j->x, content, form, &p);
     leave(j);
-    cv_path_pop(j->x);
+    if (m)
+        cv_path_pop(j->x);
     if (s != CUVET_OK)
         return;
     r->text = j->x->n_errors == errors; /* no byte of it can be part of a magic */
@@ -494,8 +502,6 @@ static void examine_bare(const job *j)
         return;
     j->r->payload = b->span;
     i->examined = true;
-    /* The path of the unit ends in elf or ptx already: the checkers push that step themselves. */
-    cv_path_pop(j->x);
     if (i->kind == CUVET_K_ELF)
         examine_elf(j, NULL, b->span, false);
     else
@@ -534,6 +540,7 @@ void cv_examine(cv_worker *w, const cuvet_source *src, const cv_unit *u, const c
     r->item = (cuvet_item){ .where = u->path,
                             .in_container = u->kind == CV_UNIT_MEMBER,
                             .referenced = u->referenced,
+                            .producer = { .tool = "" },
                             .container_off = u->container_off,
                             .header_off = u->off,
                             .payload_off = u->off + u->header_size };

@@ -127,6 +127,14 @@ bool cv_elf_reloc_insn(uint32_t type)
     return type < CV_COUNT(RELOCS) && CV_AT(RELOCS, type).insn;
 }
 
+bool cv_elf_reloc_debug(uint32_t type)
+{
+    enum { R_CUDA_32 = 1, R_CUDA_G64 = 4, R_CUDA_UNUSED_CLEAR32 = 72, R_CUDA_UNUSED_CLEAR64 = 73 };
+
+    return (type >= R_CUDA_32 && type <= R_CUDA_G64) || type == R_CUDA_UNUSED_CLEAR32 ||
+           type == R_CUDA_UNUSED_CLEAR64;
+}
+
 bool cv_elf_type_exempt(uint32_t sh_type)
 {
     switch (sh_type) {

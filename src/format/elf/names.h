@@ -104,6 +104,8 @@ const char *cv_elf_reloc_name(uint32_t type);
 uint32_t cv_elf_reloc_bytes(uint32_t type);
 /* The field lies in a 16-byte instruction that starts at r_offset (CUDA set). */
 bool cv_elf_reloc_insn(uint32_t type);
+/* Whole words, which is what debug data is relocated with, or the same given up. */
+CV_MUST bool cv_elf_reloc_debug(uint32_t type);
 
 /* Types whose sh_offset and sh_size describe no file bytes. */
 bool cv_elf_type_exempt(uint32_t sh_type);

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "format/fatbin/read.h"
 
+/* LTO-IR is also kept in arrays of characters, which are aligned to nothing. */
+static bool holds_ltoir(cv_span in)
+{
+    return cv_u16_at(in, CV_FATBIN_HEADER) == CV_FB_KIND_LTOIR;
+}
+
 cuvet_status cv_fatbin_read_container(cv_ctx *x, cv_span in, uint64_t object_left, uint64_t object_off,
                                       cv_fatbin_container *out)
 {
@@ -19,7 +25,7 @@ cuvet_status cv_fatbin_read_container(cv_ctx *x, cv_span in, uint64_t object_lef
         return cv_reject(x, CV_R_FATBIN_VERSION, in.off + 4, h.version, 1);
     if (h.header_size != CV_FATBIN_HEADER)
         return cv_reject(x, CV_R_FATBIN_HEADER_SIZE, in.off + 6, h.header_size, CV_FATBIN_HEADER);
-    if (object_off % 8 != 0)
+    if (object_off % 8 != 0 && !holds_ltoir(in))
         cv_report(x, CV_R_FATBIN_ALIGNMENT, in.off, 0, object_off, 8);
     if (h.size % 8 != 0)
         cv_report(x, CV_R_FATBIN_SIZE_ALIGN, in.off + 8, 8, h.size, 8);
@@ -82,6 +88,13 @@ static void decode_fixed(cv_span in, cv_fatbin_member *m)
     m->uncompressed_size = cv_cur_u64(&c);
 }
 
+/* PTX of fatbinary up to 10.2 has room for one more byte than it fills. */
+static bool has_spare_byte(const cv_fatbin_member *m)
+{
+    return m->kind == CV_FB_KIND_PTX && cv_fatbin_writer(m) == CV_PROFILE_FATBINARY_10 &&
+           cv_sat_align((uint64_t)m->compressed_size + 1, 8) == m->payload_size;
+}
+
 /* compressed <=> compressed_size != 0 <=> uncompressed_size != 0; exactly one method; padded size = payload
  * size. */
 static cuvet_status check_compression(cv_ctx *x, uint64_t off, const cv_fatbin_member *m)
@@ -101,7 +114,7 @@ static cuvet_status check_compression(cv_ctx *x, uint64_t off, const cv_fatbin_m
         return cv_reject(x, CV_R_FATBIN_TWO_METHODS, off + 0x28, method, CV_FB_ZSTD);
     if (m->compressed_size == 0)
         return cv_reject(x, CV_R_FATBIN_CSIZE_ZERO, off + 0x10, 0, m->payload_size);
-    if (cv_sat_align(m->compressed_size, 8) != m->payload_size)
+    if (cv_sat_align(m->compressed_size, 8) != m->payload_size && !has_spare_byte(m))
         return cv_reject(x, CV_R_FATBIN_CSIZE_PADDED, off + 0x10, cv_sat_align(m->compressed_size, 8),
                          m->payload_size);
     if (m->uncompressed_size == 0)
@@ -132,7 +145,8 @@ static void check_flags(cv_ctx *x, uint64_t off, const cv_fatbin_member *m)
         cv_report(x, CV_R_FATBIN_FLAG_32BIT, at, 8, f, CV_FB_64BIT);
     if ((f & CV_FB_ARCH_A) && (f & CV_FB_ARCH_F))
         cv_report(x, CV_R_FATBIN_FLAG_A_AND_F, at, 8, f, CV_FB_ARCH_A);
-    if (scrambled != (compressed && m->kind == CV_FB_KIND_LTOIR))
+    /* LTO-IR of 11.x is compressed and not scrambled. */
+    if (scrambled && !(compressed && m->kind == CV_FB_KIND_LTOIR))
         cv_report(x, CV_R_FATBIN_FLAG_SCRAMBLED, at, 8, f, CV_FB_SCRAMBLED);
     if (((f & CV_FB_CAPSULE) != 0) != (m->kind == CV_FB_KIND_ELF && m->arch >= 100))
         cv_report(x, CV_R_FATBIN_FLAG_CAPSULE, at, 8, f, CV_FB_CAPSULE);
@@ -140,25 +154,25 @@ static void check_flags(cv_ctx *x, uint64_t off, const cv_fatbin_member *m)
         cv_report(x, CV_R_FATBIN_KEY, off + 0x30, 8, m->key, 0);
 }
 
-/* Identifier: at 0x40, NUL-terminated, zero-padded to 8. *end: where the option area may begin. */
-static void read_identifier(cv_ctx *x, cv_span in, cv_fatbin_member *m, uint64_t *end)
+/* Identifier: at *end, NUL-terminated, zero-padded to 8. *end: where the option area may begin. False: it is
+ * broken, and nothing behind it has a place. */
+static bool read_identifier(cv_ctx *x, cv_span in, cv_fatbin_member *m, uint64_t *end)
 {
     uint64_t area = cv_sat_align((uint64_t)m->name_length + 1, 8);
     cv_span name;
 
-    *end = CV_FATBIN_MEMBER;
     if (m->name_offset == 0) {
         if (m->name_length != 0)
             cv_report(x, CV_R_FATBIN_NAME_LENGTH, in.off + 0x24, 4, m->name_length, 0);
-        return;
+        return true;
     }
-    if (m->name_offset != CV_FATBIN_MEMBER) {
-        cv_report(x, CV_R_FATBIN_NAME_OFFSET, in.off + 0x20, 4, m->name_offset, CV_FATBIN_MEMBER);
-        return;
+    if (m->name_offset != *end) {
+        cv_report(x, CV_R_FATBIN_NAME_OFFSET, in.off + 0x20, 4, m->name_offset, *end);
+        return false;
     }
     if (!cv_span_sub(in, m->name_offset, area, &name)) {
-        cv_report(x, CV_R_FATBIN_NAME_RANGE, in.off + 0x24, 4, area, in.len - CV_FATBIN_MEMBER);
-        return;
+        cv_report(x, CV_R_FATBIN_NAME_RANGE, in.off + 0x24, 4, area, in.len - *end);
+        return false;
     }
     *end += area;
     if (cv_span_find_byte(name, 0) != m->name_length)
@@ -167,6 +181,7 @@ static void read_identifier(cv_ctx *x, cv_span in, cv_fatbin_member *m, uint64_t
         cv_report(x, CV_R_FATBIN_HEADER_PADDING, name.off + m->name_length, area - m->name_length, 1, 0);
     m->ident = name;
     m->ident.len = m->name_length;
+    return true;
 }
 
 /* Text of the option block: options NUL [compat copy]; ELF members of 12.8 tools keep three values instead.
@@ -180,7 +195,7 @@ static void split_options(cv_fatbin_member *m, cv_span text, uint32_t length)
         m->options.len = cv_min(length, text.len);
         return;
     }
-    if (length == 3 && cv_u8_at(text, 0) != 0) {
+    if (length == 3) { /* a copy of .nv.compat has whole records */
         m->compat_values = true;
         m->options.len = 0;
         m->compat_copy = text;
@@ -221,15 +236,11 @@ static uint64_t read_options(cv_ctx *x, cv_span in, cv_fatbin_member *m, uint64_
 {
     uint32_t at = m->options_offset, string, length;
     uint64_t text = (uint64_t)at + 8;
-    /* LTO-IR of 12.x tools keeps eight zero bytes, an empty identifier area, in front of the descriptor. */
-    bool old_ltoir = m->kind == CV_FB_KIND_LTOIR && m->name_offset == 0 && at == ident_end + 8;
 
-    if (at != ident_end && !old_ltoir) {
+    if (at != ident_end) {
         cv_report(x, CV_R_FATBIN_OPTIONS_OFFSET, in.off + 0x14, 4, at, ident_end);
         return 0;
     }
-    if (old_ltoir && cv_u64_at(in, ident_end) != 0)
-        cv_report(x, CV_R_FATBIN_HEADER_PADDING, in.off + ident_end, 8, 1, 0);
     if (!cv_span_has(in, at, 8)) {
         cv_report(x, CV_R_FATBIN_OPTIONS_RANGE, in.off + 0x14, 4, at, in.len - 8);
         return 0;
@@ -246,18 +257,38 @@ static uint64_t read_options(cv_ctx *x, cv_span in, cv_fatbin_member *m, uint64_
     return read_option_text(x, in, m, text, length);
 }
 
+/* Tools 12.3 to 12.5 keep eight zero bytes for an identifier that is not there. What is in the member tells
+ * whether it is that old: src/model/agree.c. */
+static bool has_empty_identifier(cv_span in, const cv_fatbin_member *m)
+{
+    uint64_t at = CV_FATBIN_MEMBER + 8;
+
+    return m->name_offset == 0 && m->name_length == 0 && cv_span_has(in, CV_FATBIN_MEMBER, 8) &&
+           cv_u64_at(in, CV_FATBIN_MEMBER) == 0 &&
+           (m->options_offset == at || (m->options_offset == 0 && in.len == at));
+}
+
 static void check_areas(cv_ctx *x, cv_span in, cv_fatbin_member *m)
 {
     bool want_options = m->kind == CV_FB_KIND_PTX || m->kind == CV_FB_KIND_LTOIR ||
                         (m->kind == CV_FB_KIND_ELF && m->arch >= 100);
-    uint64_t end;
+    /* Up to 10.2 the identifier follows the options. */
+    bool last = m->options_offset == CV_FATBIN_MEMBER && m->name_offset > CV_FATBIN_MEMBER &&
+                cv_fatbin_writer(m) == CV_PROFILE_FATBINARY_10;
+    uint64_t end = CV_FATBIN_MEMBER;
 
-    read_identifier(x, in, m, &end);
-    if (m->name_offset != 0 && end == CV_FATBIN_MEMBER)
-        return; /* the identifier is broken: nothing after it has a place */
+    m->empty_ident = has_empty_identifier(in, m);
+    if (m->empty_ident)
+        end += 8;
+    else if (!last && !read_identifier(x, in, m, &end))
+        return;
     if (m->options_offset != 0)
         end = read_options(x, in, m, end);
-    if ((m->options_offset != 0) != want_options)
+    if (last && (end == 0 || !read_identifier(x, in, m, &end)))
+        return;
+    /* Whether an ELF with capsules has something to copy there is known when it was read: src/model/agree.c.
+     */
+    if ((m->options_offset != 0) != want_options && !(want_options && m->kind == CV_FB_KIND_ELF))
         cv_report(x, CV_R_FATBIN_OPTIONS_PRESENCE, in.off + 0x14, 4, m->options_offset, want_options);
     if (end != 0 && end != in.len)
         cv_report(x, CV_R_FATBIN_HEADER_EXTRA, in.off + cv_min(end, in.len), in.len - cv_min(end, in.len),
@@ -270,6 +301,7 @@ cuvet_status cv_fatbin_read_member(cv_ctx *x, cv_span header, cv_fatbin_member *
     cuvet_status s;
 
     decode_fixed(header, &m);
+    cv_ctx_begin_profile(x, cv_fatbin_writer(&m), false);
     check_kind(x, header.off, &m);
     check_flags(x, header.off, &m);
     if (header.len - CV_FATBIN_MEMBER > x->lim.header_area)

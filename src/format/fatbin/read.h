@@ -20,7 +20,7 @@ enum {
 #include "fatbin.def"
 #undef FLAG
     CV_FB_COMPRESSED = 0xF000,
-    CV_FB_KNOWN = CV_FB_64BIT | CV_FB_DEBUG | CV_FB_LINUX | CV_FB_COMPRESSED | CV_FB_SCRAMBLED |
+    CV_FB_KNOWN = CV_FB_64BIT | CV_FB_DEBUG | CV_FB_CUDA | CV_FB_LINUX | CV_FB_COMPRESSED | CV_FB_SCRAMBLED |
                   CV_FB_ARCH_A | CV_FB_ARCH_F | CV_FB_CAPSULE
 };
 
@@ -43,11 +43,21 @@ typedef struct cv_fatbin_member {
     uint32_t header_size, compressed_size, options_offset, arch, name_offset, name_length;
     uint64_t payload_size, flags, key, uncompressed_size;
     bool has_options;
+    bool empty_ident;    /* room for an identifier that is not there */
     cv_span ident;       /* without NUL */
     cv_span options;     /* option text without NUL */
     cv_span compat_copy; /* copy of .nv.compat, or empty */
     bool compat_values;  /* old form: three bytes, the values of tags 2, 3, 5 */
 } cv_fatbin_member;
+
+/* Who wrote a member header. Up to 10.1 members have a flag that is gone since; 10.1 and 10.2 leave it out,
+ * and their PTX is 6.5 at most. */
+static inline cv_profile cv_fatbin_writer(const cv_fatbin_member *m)
+{
+    bool old_ptx = m->kind == CV_FB_KIND_PTX && (m->major < 6 || (m->major == 6 && m->minor <= 5));
+
+    return (m->flags & CV_FB_CUDA) || old_ptx ? CV_PROFILE_FATBINARY_10 : CV_PROFILE_NONE;
+}
 
 /* Header of the container at the start of 'in'; object_left bytes from there on belong to the object,
  * object_off is the offset of the container in its object. @return OK, or MALFORMED when no member can be

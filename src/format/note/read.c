@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "format/note/read.h"
 
-#define NAME_SIZE      12u /* "NVIDIA Corp" and its NUL */
-#define DESC           (CV_NOTE_HEAD + NAME_SIZE)
-#define TKINFO_FIXED   24u
-#define CUINFO_DESC    8u
-#define CUVER_DESC     12u
-#define CUINFO_VERSION 2u
+#define NAME_SIZE           12u /* "NVIDIA Corp" and its NUL */
+#define DESC                (CV_NOTE_HEAD + NAME_SIZE)
+#define TKINFO_FIXED        24u
+#define TKINFO_TOOL         8u /* words of the descriptor: places of these two strings */
+#define TKINFO_TOOL_VERSION 12u
+#define CUINFO_DESC         8u
+#define CUVER_DESC          12u
+#define CUINFO_VERSION      2u
 
 cv_note_state cv_note_at(cv_span s, uint64_t pos, cv_note *out)
 {
@@ -21,6 +23,9 @@ cv_note_state cv_note_at(cv_span s, uint64_t pos, cv_note *out)
     n.name = pos + CV_NOTE_HEAD;
     n.desc = n.name + cv_sat_align(n.namesz, 4);
     n.next = n.desc + cv_sat_align(n.descsz, 4);
+    /* The last descriptor of hand-assembled files ends with the section, without padding. */
+    if (n.next > s.len && n.desc + n.descsz == s.len)
+        n.next = s.len;
     if (n.next > s.len)
         return CV_NOTE_BROKEN;
     *out = n;
@@ -108,6 +113,17 @@ cuvet_status cv_tkinfo_read(cv_ctx *x, cv_span s, const cv_note *n, cv_tkinfo *o
     return CUVET_OK;
 }
 
+bool cv_tkinfo_peek(cv_span s, cv_span *tool, cv_span *version)
+{
+    cv_span pool;
+    cv_note n;
+
+    return cv_note_at(s, 0, &n) == CV_NOTE_OK && n.descsz >= TKINFO_FIXED &&
+           cv_span_sub(s, n.desc + TKINFO_FIXED, n.descsz - TKINFO_FIXED, &pool) &&
+           cv_span_cstr(pool, cv_u32_at(s, n.desc + TKINFO_TOOL), tool) &&
+           cv_span_cstr(pool, cv_u32_at(s, n.desc + TKINFO_TOOL_VERSION), version);
+}
+
 bool cv_tkinfo_arch(const cv_tkinfo *t, uint32_t *sm, char *suffix)
 {
     cv_span rest = t->command;
@@ -168,6 +184,8 @@ cuvet_status cv_cuver_read(cv_ctx *x, cv_span s, cv_cuver *out)
 
     if (st != CUVET_OK)
         return st;
+    if (n.descsz != CUVER_DESC)
+        cv_report(x, CV_R_CUINFO_DESCSZ, s.off + 4, 4, n.descsz, CUVER_DESC);
     bad = n.desc + (cv_u16_at(s, n.desc) != 1 ? 0 : cv_u32_at(s, n.desc + 4) != 1 ? 4 : 8);
     if (cv_u16_at(s, n.desc) != 1 || cv_u32_at(s, n.desc + 4) != 1 || cv_u32_at(s, n.desc + 8) != 1)
         cv_report(x, CV_R_CUVER, s.off + bad, 4, cv_u32_at(s, bad), 1);

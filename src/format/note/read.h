@@ -35,6 +35,9 @@ typedef struct cv_tkinfo {
 } cv_tkinfo;
 /* Strings are set on OK only. Reports what breaks the layout; the version is the caller's to judge. */
 CV_MUST cuvet_status cv_tkinfo_read(cv_ctx *x, cv_span s, const cv_note *n, cv_tkinfo *out);
+/* Name and version of the tool of the first note of a tool note section, without a report. False: it cannot
+ * be read. */
+CV_MUST bool cv_tkinfo_peek(cv_span s, cv_span *tool, cv_span *version);
 /* SM number and suffix of "-arch sm_90a" in a command line. False: none. */
 CV_MUST bool cv_tkinfo_arch(const cv_tkinfo *t, uint32_t *sm, char *suffix);
 

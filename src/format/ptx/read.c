@@ -162,7 +162,6 @@ static uint64_t check_bytes(cv_ctx *x, cv_span s)
 /* What follows the text of n bytes. */
 static void check_end(cv_ctx *x, cv_span s, cv_ptx_form form, uint64_t n)
 {
-    uint64_t most = form == CV_PTX_MEMBER ? 1 : PADDED_TAIL;
     cv_span rest = cv_span_tail(s, n);
     uint64_t other = cv_span_find_nonzero(rest);
 
@@ -170,8 +169,8 @@ static void check_end(cv_ctx *x, cv_span s, cv_ptx_form form, uint64_t n)
         cv_report(x, CV_R_PTX_NO_NUL, s.off + n, 0, 0, s.len);
     else if (other < rest.len)
         cv_report(x, CV_R_PTX_NUL_INSIDE, s.off + n, 1, s.off + n, rest.off + other);
-    else if (rest.len > most && form != CV_PTX_BARE)
-        cv_report(x, CV_R_PTX_TAIL, s.off + n, rest.len, rest.len, most);
+    else if (rest.len > PADDED_TAIL && form != CV_PTX_BARE)
+        cv_report(x, CV_R_PTX_TAIL, s.off + n, rest.len, rest.len, PADDED_TAIL);
 }
 
 /* Up to eight bytes at the place, for a message. */

@@ -21,7 +21,7 @@ const char *cv_eiattr_name(uint32_t code)
     return code < CV_N_ATTRS ? CV_AT(ATTRS, code).name : NULL;
 }
 
-/* {branch offset, 0, count, targets[count]} up to the end. */
+/* {branch offset, 0 or on old machines 1, count, targets[count]} up to the end. */
 static bool check_branches(cv_ctx *x, cv_span s, const cv_tlv *t)
 {
     uint64_t pos = t->payload, end = t->next;
@@ -34,7 +34,7 @@ static bool check_branches(cv_ctx *x, cv_span s, const cv_tlv *t)
             return false;
         }
         if (cv_u32_at(s, pos + 4) != 0)
-            cv_report(x, CV_R_TLV_ZERO, s.off + pos + 4, 4, cv_u32_at(s, pos + 4), 0);
+            cv_report(x, CV_R_TLV_BRANCH_WORD, s.off + pos + 4, 4, cv_u32_at(s, pos + 4), 0);
         pos += 12 + 4 * n;
     }
     return true;

@@ -173,7 +173,13 @@ END_TEST
 
 static void check_frames(bool refused, uint64_t input, uint64_t at)
 {
-    ck_assert_int_eq(link_for("sm_100", false), refused ? CUVET_E_REFUSED : CUVET_OK);
+    cuvet_status s = link_for("sm_100", false);
+
+    if (s == CUVET_E_MALFORMED) { /* two relocations of the same bytes: refused when it is added */
+        ck_assert(refused && lc_said("CV-ELF-114"));
+        return;
+    }
+    ck_assert_int_eq(s, refused ? CUVET_E_REFUSED : CUVET_OK);
     ck_assert_int_eq(lc_said("CV-LINK-030"), refused);
     ck_assert(!lc_said("CV-LINK-016"));
     if (!refused)
@@ -249,8 +255,8 @@ START_TEST(frame_references)
         ck_assert_uint_gt(e, 0);
         lc_put(&object[1], e + ROWS[k].field, ROWS[k].section ? 4 : 8,
                ROWS[k].section ? 1 : at + (uint64_t)ROWS[k].by);
-        /* 8 further on is the length of the code, which names the same function */
-        check_frames(k != 0, 1, ROWS[k].section ? at : at + (uint64_t)ROWS[k].by);
+        /* 8 further on is the length of the code, which names the same function: relocated twice */
+        check_frames(true, 1, ROWS[k].section ? at : at + (uint64_t)ROWS[k].by);
     }
 }
 END_TEST

@@ -229,7 +229,7 @@ static const row ROWS[] = {
     { "no register count, by hand", P90, R(G, 0x2F, 1, 1, 0x23), NO, HAND, OK },
     { "no frame size", P90, R(G, 0x11, 1, 1, 0x23), NO, AS_IS, CV_R_TLV_NO_FRAME, ELSEWHERE },
     { "no stack size", P90, R(G, 0x12, 1, 1, 0x23), NO, AS_IS, CV_R_TLV_NO_STACK, ELSEWHERE },
-    { "maximum stack twice", R90, R(G, 0x11, 1, 1, 0x23), NO, MORE, CV_R_TLV_SYMBOL_TWICE, 3 },
+    { "maximum stack twice", R90, R(G, 0x11, 1, 1, 0x23), NO, MORE, CV_R_TLV_SYMBOL_SAME, 3 },
     { "no frame in the Mercury table", P100, R(".nv.merc.nv.info", 0x11, 1, 1, 0x23), NO, AS_IS,
       CV_R_TLV_NO_FRAME, ELSEWHERE },
     { "Mercury symbol out", P100, R(".nv.merc.nv.info", 0x2F, 4, 4, 0xFFFF), NO, MORE, CV_R_TLV_SYMBOL, 0 },
@@ -240,7 +240,7 @@ static const row ROWS[] = {
       R(G, 0x1B, 4, 8, UINT64_C(0x0000530100005301)), MORE, CV_R_TLV_SCOPE, 1 },
     /* records of a function */
     { "broken section", P90, R(F, 0x36, 0, 1, 0), NO, AS_IS, CV_R_TLV_FORMAT, 0 },
-    { "unknown code", P90, R(F, 0x36, 1, 1, 0x61), NO, AS_IS, CV_R_TLV_UNKNOWN, 0 },
+    { "unknown code", P90, R(F, 0x36, 1, 1, 0x6E), NO, AS_IS, CV_R_TLV_UNKNOWN, 0 },
     { "code nobody writes", P90, R(F, 0x36, 1, 1, 0x33), NO, AS_IS, CV_R_TLV_UNSEEN, 0 },
     { "global attribute in a function", P90, R(F, 0x36, 0, 4, 0x00005301), R(F, 0x53, 4, 4, 0x00002B01),
       AS_IS, CV_R_TLV_SCOPE, 1 },
@@ -322,7 +322,9 @@ static const row ROWS[] = {
     { "suffix a without its tag", "plain.sm_90a", R(".nv.compat", 9, 2, 1, 0), NO, AS_IS, CV_R_COMPAT_ACCEL,
       -2 },
     { "tag without suffix a", P90, R(".nv.compat", 9, 2, 1, 1), NO, AS_IS, CV_R_COMPAT_ACCEL, -2 },
-    { "no accelerator tag", P90, R(".nv.compat", 9, 1, 1, 12), NO, AS_IS, CV_R_COMPAT_UNKNOWN, 0 },
+    { "no accelerator tag", P90, R(".nv.compat", 9, 1, 1, 15), NO, MORE, CV_R_COMPAT_UNKNOWN, 0 },
+    { "another tag in its place", P90, R(".nv.compat", 9, 1, 1, 12), NO, AS_IS, CV_R_COMPAT_MISSING,
+      ELSEWHERE },
     { "broken compat", P90, R(".nv.compat", 9, 0, 1, 7), NO, AS_IS, CV_R_TLV_FORMAT, 0 },
     /* tables */
     { "caller out", R90, B(CG, 8, 4, 0xFFFF), NO, AS_IS, CV_R_CALL_SYMBOL, 0 },
@@ -475,9 +477,13 @@ START_TEST(hand_assembled)
         ck_assert_int_eq(examine(AS_IS), CUVET_OK);
         ck_assert_int_eq(cubin.tool, k ? CV_TOOL_OTHER : CV_TOOL_NVASM);
         ck_assert(!cubin.suffix_known);
+        /* Of a stranger's file it is counted, not judged. */
+        ck_assert_uint_eq(got.n, 0);
+        ck_assert_uint_eq(x.differences, k);
+        cv_ctx_end_profile(&x, 0);
         ck_assert_uint_eq(got.n, k);
         if (k)
-            ck_assert_uint_eq(got.d[0].rule, CV_R_CUINFO_DESCSZ);
+            ck_assert_uint_eq(got.d[0].rule, CV_R_PROFILE_STRANGER);
     }
 }
 END_TEST

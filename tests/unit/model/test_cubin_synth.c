@@ -336,7 +336,7 @@ START_TEST(hand_assembled)
     ck_assert_msg(findings == 0, "%s", first_finding());
     cv_patch_u32(&b, table + 64 * CONST0 + 40, TEXT);
     (void)examine(cv_builder_span(&b), NULL, &extent); /* reported below */
-    ck_assert_uint_ne(seen[CV_R_SEC_LINK], 0);
+    ck_assert_uint_ne(seen[CV_R_SEC_LINK_HABIT], 0);
     cv_patch_u32(&b, table + 64 * CONST0 + 40, 0);
     cv_patch_u32(&b, table + 64 * TEXT + 8, 7);        /* flags stay checked */
     (void)examine(cv_builder_span(&b), NULL, &extent); /* reported below */
@@ -347,7 +347,7 @@ START_TEST(hand_assembled)
     build(&b, &y);
     cv_patch_u32(&b, table + 64 * INFO + 40, 0);
     (void)examine(cv_builder_span(&b), NULL, &extent); /* reported below */
-    ck_assert_uint_ne(seen[CV_R_SEC_LINK], 0);
+    ck_assert_uint_ne(seen[CV_R_SEC_LINK_HABIT], 0);
     cv_cubin_free(&x, &cubin);
     cv_builder_free(&b);
 }
@@ -401,7 +401,7 @@ START_TEST(class32)
         { SYMTAB * 40 + 36, 24, CV_R_SEC_ENTSIZE },     { REL * 40 + 36, 16, CV_R_SEC_ENTSIZE },
         { TEXT * 40 + 16, 0xFFFFFF80, CV_R_SEC_RANGE }, { TEXT * 40 + 32, 3, CV_R_SEC_ALIGN },
         { TEXT * 40 + 12, 4096, CV_R_SEC_ADDR },        { TEXT * 40, 0x1000, CV_R_SEC_NAME },
-        { REL * 40 + 28, 77, CV_R_RELOC_TARGET },       { SYMTAB * 40 + 28, 9, CV_R_SYM_INFO },
+        { REL * 40 + 28, 77, CV_R_RELOC_TARGET },       { SYMTAB * 40 + 28, 9, CV_R_SYM_INFO_RANGE },
         { SYMTAB * 40 + 20, 31, CV_R_SEC_MULTIPLE },    { CONST0 * 40 + 24, 99, CV_R_SEC_LINK },
     };
     synth y = LEGACY;

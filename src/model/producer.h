@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Which tool wrote a device ELF, by its tool note or, where there is none, by its header: spec/producers.def.
+ */
+#ifndef CV_MODEL_PRODUCER_H
+#define CV_MODEL_PRODUCER_H
+
+#include "model/cubin.h"
+
+/* The tool of a name in a tool note. */
+cv_tool cv_tool_of(cv_span name);
+/* Its name for people, static; "" when there is none to give. */
+const char *cv_tool_name(cv_tool tool);
+/* Fills c->producer from the header, the roles of the sections and the first tool note. Says nothing: what is
+ * wrong with the note is said by who reads it for its rules. */
+void cv_producer_find(cv_cubin *c);
+
+#endif
