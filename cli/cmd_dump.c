@@ -256,6 +256,7 @@ int cmd_dump(int argc, char **argv)
     rc = cli_session_run(&s);
     cli_demangle_stop();
     rc = cli_worse(rc, r.rc);
+    cli_record_free(&r.d.o.rec);
     if (r.pick.active && r.shown == 0 && rc == CLI_X_CLEAN) {
         cli_complain(NULL, "no piece of device code was selected");
         rc = CLI_X_USAGE;

@@ -42,7 +42,7 @@ typedef struct dump_out {
     bool vertical;           /* text: one field per line */
     bool first;              /* text: no field of this line yet */
     bool titled;             /* text: nothing since the last title */
-    json_t *rec;
+    cli_record rec;
     FILE *memory; /* JSON: text field that is being written */
     char *memory_text;
     size_t memory_size;

@@ -53,8 +53,8 @@ void out_begin(dump_out *o, const char *type, bool vertical)
     o->first = true;
     if (!o->json)
         return;
-    o->rec = cli_json_begin(type, o->file);
-    cli_json_set(o->rec, "path", json_string(o->path));
+    cli_record_begin(&o->rec, type, o->file);
+    cli_record_string(&o->rec, "path", o->path);
 }
 
 /* What stands between two fields of a line, or before a line of a vertical record. */
@@ -84,7 +84,7 @@ void out_dec(dump_out *o, const char *key, int width, uint64_t v)
 
     snprintf(buf, sizeof(buf), "%" PRIu64, v);
     if (o->json)
-        cli_json_set(o->rec, key, cli_json_u64(v));
+        cli_record_u64(&o->rec, key, v);
     else
         text_field(o, key, width, buf);
 }
@@ -92,7 +92,7 @@ void out_dec(dump_out *o, const char *key, int width, uint64_t v)
 void out_number(dump_out *o, const char *key, uint64_t v)
 {
     if (o->json)
-        cli_json_set(o->rec, key, cli_json_u64(v));
+        cli_record_u64(&o->rec, key, v);
 }
 
 void out_signed(dump_out *o, const char *key, int width, int64_t v)
@@ -102,7 +102,7 @@ void out_signed(dump_out *o, const char *key, int width, int64_t v)
 
     snprintf(buf, sizeof(buf), "%s0x%" PRIx64, v < 0 ? "-" : "", abs);
     if (o->json)
-        cli_json_set(o->rec, key, json_integer((json_int_t)v));
+        cli_record_signed(&o->rec, key, v);
     else
         text_field(o, key, width, buf);
 }
@@ -113,7 +113,7 @@ void out_hex(dump_out *o, const char *key, int width, uint64_t v)
 
     snprintf(buf, sizeof(buf), "0x%" PRIx64, v);
     if (o->json)
-        cli_json_set(o->rec, key, cli_json_u64(v));
+        cli_record_u64(&o->rec, key, v);
     else
         text_field(o, key, width, buf);
 }
@@ -121,7 +121,7 @@ void out_hex(dump_out *o, const char *key, int width, uint64_t v)
 void out_text(dump_out *o, const char *key, int width, const char *v)
 {
     if (o->json)
-        cli_json_set(o->rec, key, json_string(v));
+        cli_record_string(&o->rec, key, v);
     else
         text_field(o, key, width, v);
 }
@@ -171,7 +171,7 @@ void out_detail_end(dump_out *o, const char *key)
     if (!o->json || !o->memory)
         return;
     if (fclose(o->memory) == 0)
-        cli_json_set(o->rec, key, json_string(o->memory_text));
+        cli_record_string(&o->rec, key, o->memory_text);
     free(o->memory_text);
     o->memory = NULL;
     o->memory_text = NULL;
@@ -191,11 +191,7 @@ void out_end(dump_out *o)
         fputc('\n', o->to);
         return;
     }
-    /* Not cli_json_put(): a dump has too many records to flush each. Write errors are found at the end. */
-    (void)json_dumpf(o->rec, o->to, JSON_COMPACT);
-    json_decref(o->rec);
-    o->rec = NULL;
-    fputc('\n', o->to);
+    cli_record_put(&o->rec, o->to); /* write errors are found at the end */
 }
 
 void out_damage(dump_out *o, uint64_t section, uint64_t at)

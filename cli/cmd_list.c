@@ -162,74 +162,74 @@ static void put_table(const inside *k)
 /* One object a line: bounded, whatever the tables say; "kernels" has the true number. Names of C++ templates
  * reach a few thousand bytes. */
 #define NAMES_MAX 65536u
-#define NAME_CAP  16384u /* of cli_json_bytes(), which marks what it cuts */
+#define NAME_CAP  16384u /* of cli_record_bytes(), which marks what it cuts */
 #define NAME_ALL  (64u << 20)
 
-static json_t *constants_json(const cli_resources *r, size_t first, size_t n)
+static void constants_json(cli_record *o, const cli_resources *r, size_t first, size_t n)
 {
-    json_t *o = json_object();
-
+    cli_record_open(o, "constant", '{');
     for (size_t i = 0; i < n && i < NAMES_MAX; i++) {
         char bank[16];
 
+        /* No key twice; they are sorted, and the last one counts. */
+        if (i + 1 < n && r->constant[first + i + 1].bank == r->constant[first + i].bank)
+            continue;
         snprintf(bank, sizeof(bank), "%" PRIu32, r->constant[first + i].bank);
-        cli_json_set(o, bank, cli_json_u64(r->constant[first + i].size));
+        cli_record_u64(o, bank, r->constant[first + i].size);
     }
-    return o;
+    cli_record_close(o, '}');
 }
 
 /* @param left bytes that names may still take; 0: not even this one. */
-static json_t *name_json(cuvet_bytes name, size_t *left)
+static void name_json(cli_record *o, const char *key, cuvet_bytes name, size_t *left)
 {
     size_t n = name.n < NAME_CAP ? name.n : NAME_CAP;
 
     *left = n < *left ? *left - n : 0;
-    return cli_json_bytes(name.p, name.n);
+    cli_record_bytes(o, key, name.p, name.n);
 }
 
-static json_t *function_json(const cli_resources *r, const cli_function *f, size_t *left)
+static void function_json(cli_record *o, const cli_resources *r, const cli_function *f, size_t *left)
 {
-    json_t *o = json_object();
-
     cuvet_bytes plain = cli_demangle(f->name);
 
-    cli_json_set(o, "name", name_json(f->name, left));
+    cli_record_open(o, NULL, '{');
+    name_json(o, "name", f->name, left);
     if (plain.p != f->name.p)
-        cli_json_set(o, "demangled", name_json(plain, left));
-    cli_json_set(o, "kernel", json_boolean(f->kernel));
-    cli_json_set(o, "registers", cli_json_u64(f->registers));
-    cli_json_set(o, "stack", cli_json_u64(f->stack));
-    cli_json_set(o, "shared", cli_json_u64(f->shared));
-    cli_json_set(o, "local", cli_json_u64(f->local));
-    cli_json_set(o, "constant", constants_json(r, f->constant, f->n_constants));
-    return o;
+        name_json(o, "demangled", plain, left);
+    cli_record_bool(o, "kernel", f->kernel);
+    cli_record_u64(o, "registers", f->registers);
+    cli_record_u64(o, "stack", f->stack);
+    cli_record_u64(o, "shared", f->shared);
+    cli_record_u64(o, "local", f->local);
+    constants_json(o, r, f->constant, f->n_constants);
+    cli_record_close(o, '}');
 }
 
-static void set_inside_json(json_t *o, const inside *k)
+static void inside_json(cli_record *o, const inside *k)
 {
     const cli_resources *r = &k->use;
-    json_t *names, *functions;
     size_t left = NAME_ALL;
 
     if (*k->hash)
-        cli_json_set(o, "sha256", json_string(k->hash));
+        cli_record_string(o, "sha256", k->hash);
     if (!k->has)
         return;
-    names = json_array();
-    functions = json_array();
+    cli_record_open(o, "kernel_names", '[');
     for (size_t i = 0; i < r->n_kernels && i < NAMES_MAX && left > 0; i++)
-        cli_json_append(names, name_json(r->kernel[i].name, &left));
+        name_json(o, NULL, r->kernel[i].name, &left);
+    cli_record_close(o, ']');
     left = NAME_ALL;
+    cli_record_open(o, "functions", '[');
     for (size_t i = 1, n = 0; i < r->n && n < NAMES_MAX && left > 0; i++) {
         if (r->function[i].name.p) {
-            cli_json_append(functions, function_json(r, &r->function[i], &left));
+            function_json(o, r, &r->function[i], &left);
             n++;
         }
     }
-    cli_json_set(o, "kernel_names", names);
-    cli_json_set(o, "functions", functions);
-    cli_json_set(o, "global", cli_json_u64(r->global));
-    cli_json_set(o, "constant", constants_json(r, 0, r->n_common));
+    cli_record_close(o, ']');
+    cli_record_u64(o, "global", r->global);
+    constants_json(o, r, 0, r->n_common);
 }
 
 static void begin_json(void *user, const cli_session *s)
@@ -279,15 +279,15 @@ static void member_text(void *user, const cli_session *s, const cuvet_item *it)
 static void member_json(void *user, const cli_session *s, const cuvet_item *it)
 {
     list *l = user;
-    json_t *o = cli_json_member(s, it);
+    cli_record *o = cli_ndjson_member(s, it);
     inside k;
 
     if (l->kernels || l->resources) {
         look_inside(&k, l, s, it);
-        set_inside_json(o, &k);
+        inside_json(o, &k);
         leave(&k);
     }
-    cli_json_put(o);
+    cli_ndjson_put();
 }
 
 static void end_text(void *user, const cli_session *s, const cli_result *r)

@@ -5,14 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLI_JSON_CAP 16384u
-#define EXACT_MAX    ((UINT64_C(1) << 53) - 1)
-
 static bool out_of_memory;
 
 bool cli_json_ok(void)
 {
     return !out_of_memory;
+}
+
+bool cli_json_failed(void)
+{
+    out_of_memory = true;
+    return false;
 }
 
 void cli_json_set(json_t *object, const char *key, json_t *value)
@@ -48,7 +51,7 @@ json_t *cli_json_u64(uint64_t v)
 {
     char hex[24];
 
-    if (v <= EXACT_MAX)
+    if (v <= CLI_JSON_EXACT_MAX)
         return json_integer((json_int_t)v);
     snprintf(hex, sizeof(hex), "0x%" PRIx64, v);
     return json_string(hex);

@@ -6,6 +6,11 @@
 #include "session.h"
 
 #include "loaded.h"
+#include "record.h"
+
+#define CLI_SCHEMA         "cuvet/1"
+#define CLI_JSON_CAP       16384u /* bytes of a text, before it is escaped */
+#define CLI_JSON_EXACT_MAX ((UINT64_C(1) << 53) - 1)
 
 /* report_text.c: for people. Streams by file: keeps counters, and the first finding of each rule. */
 typedef struct cli_text_report {
@@ -27,12 +32,13 @@ void cli_put_counts(const cuvet_summary *s);
 void cli_put_filtered(const cli_result *r);
 bool cli_use_colour(void);
 
-/* report_ndjson.c: one object per line, flushed. */
+/* report_ndjson.c: one object per line; flushed at the end of each file, and when some time has passed. */
 extern const cli_sink cli_ndjson_sink;
 /** After several inputs: how many got which verdict. */
 void cli_ndjson_summary(const cli_session *s);
-/* Objects that other outputs build on. NULL on lack of memory, which cli_json_put reports. */
-json_t *cli_json_member(const cli_session *s, const cuvet_item *it);
+/** The record of a member; it can be added to, then is to be put. */
+cli_record *cli_ndjson_member(const cli_session *s, const cuvet_item *it);
+void cli_ndjson_put(void);
 /** Schema and type, in this order, then the file. */
 json_t *cli_json_begin(const char *type, const char *file);
 
@@ -59,6 +65,8 @@ json_t *cli_json_text(const char *s);
 /** Number; above 2^53-1, where readers lose digits, a string "0x...". */
 json_t *cli_json_u64(uint64_t v);
 bool cli_json_ok(void);
+/** @return false */
+bool cli_json_failed(void);
 /** Print one object on one line, flush, release it. */
 void cli_json_put(json_t *object);
 

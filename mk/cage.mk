@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Tests that are linked with single objects of the command. tests/cage: enters the cage as the command does and tries to
-# get out of it (driven by tests/cli/test_sandbox.py). tests/broker, tests/filter and tests/pool: Check binaries.
+# get out of it (driven by tests/cli/test_sandbox.py). tests/broker, tests/filter, tests/pool and
+# tests/record: Check binaries.
 
-$(BUILD)/obj/tests/cage/%.o $(BUILD)/obj/tests/broker/%.o $(BUILD)/obj/tests/filter/%.o $(BUILD)/obj/tests/pool/%.o: TEST_CFLAGS += -Icli $(CLI_DEP_CFLAGS)
+$(BUILD)/obj/tests/cage/%.o $(BUILD)/obj/tests/broker/%.o $(BUILD)/obj/tests/filter/%.o $(BUILD)/obj/tests/pool/%.o \
+$(BUILD)/obj/tests/record/%.o: TEST_CFLAGS += -Icli $(CLI_DEP_CFLAGS)
 
 $(BUILD)/tests/cage_probe: $(BUILD)/obj/tests/cage/probe.o $(BUILD)/obj/cli/sandbox.o $(BUILD)/obj/cli/filter.o
 	$(call say,LD,$@)
@@ -19,5 +21,10 @@ $(BUILD)/tests/filter: LIB_LIBS += -lseccomp
 
 $(eval $(call test_rule,pool,tests/pool,$(BUILD)/obj/cli/pool.o))
 
-TEST_BINS += $(BUILD)/tests/broker $(BUILD)/tests/filter $(BUILD)/tests/pool
-tests-build: $(BUILD)/tests/cage_probe $(BUILD)/tests/broker $(BUILD)/tests/filter $(BUILD)/tests/pool
+# The only one that has jansson beside what is written without it.
+$(eval $(call test_rule,record,tests/record,$(patsubst %,$(BUILD)/obj/cli/%.o,record escape)))
+$(BUILD)/obj/tests/record/%.o: TEST_CFLAGS += -DCLI_LOADED_C
+$(BUILD)/tests/record: LIB_LIBS += -ljansson
+
+TEST_BINS += $(patsubst %,$(BUILD)/tests/%,broker filter pool record)
+tests-build: $(BUILD)/tests/cage_probe $(patsubst %,$(BUILD)/tests/%,broker filter pool record)

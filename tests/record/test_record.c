@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The writer of NDJSON against jansson: the same bytes for any texts, numbers and nesting. */
+#include "record.h"
+
+#include <check.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+
+/* What json.c would remember. */
+static bool ok = true;
+
+bool cli_json_failed(void)
+{
+    ok = false;
+    return false;
+}
+
+static uint64_t state = 1;
+
+static uint64_t next_random(void)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return state >> 33;
+}
+
+/* Valid UTF-8 with every kind of character that is written in a way of its own. */
+static const char *any_text(char *out, size_t most)
+{
+    static const char *const PIECES[] = { "a",  "Zz9",  "\"",       "\\",           "/",
+                                          "\b", "\f",   "\n",       "\r",           "\t",
+                                          " ",  "\177", "\303\244", "\342\200\256", "\360\237\230\200" };
+    size_t n = 0;
+
+    for (size_t k = next_random() % 40; k > 0; k--) {
+        char control[2] = { (char)(1 + next_random() % 0x1f), '\0' };
+        size_t pick = next_random() % (sizeof(PIECES) / sizeof(PIECES[0]) + 3);
+        const char *s = pick < sizeof(PIECES) / sizeof(PIECES[0]) ? PIECES[pick] : control;
+
+        if (n + strlen(s) + 1 < most) {
+            memcpy(out + n, s, strlen(s));
+            n += strlen(s);
+        }
+    }
+    out[n] = '\0';
+    return out;
+}
+
+static uint64_t any_number(void)
+{
+    uint64_t bits = next_random() % 65, v = next_random() << 33 ^ next_random() << 10 ^ next_random();
+
+    return bits == 0 ? 0 : v >> (64 - bits);
+}
+
+/* One field to both, or an array or object of them. */
+static void put(cli_record *r, json_t *to, const char *key, unsigned depth)
+{
+    char text[256], hex[24];
+    uint64_t v = any_number();
+    unsigned kind = (unsigned)(next_random() % (depth < 3 ? 7 : 5));
+    json_t *value;
+
+    switch (kind) {
+    case 0:
+        cli_record_string(r, key, any_text(text, sizeof(text)));
+        value = json_string(text);
+        break;
+    case 1:
+        cli_record_u64(r, key, v);
+        (void)snprintf(hex, sizeof(hex), "0x%llx", (unsigned long long)v);
+        value = v < UINT64_C(1) << 53 ? json_integer((json_int_t)v) : json_string(hex);
+        break;
+    case 2:
+        cli_record_signed(r, key, (int64_t)v);
+        value = json_integer((json_int_t)v);
+        break;
+    case 3:
+        cli_record_bool(r, key, v & 1);
+        value = json_boolean(v & 1);
+        break;
+    case 4:
+        cli_record_null(r, key);
+        value = json_null();
+        break;
+    default:
+        cli_record_open(r, key, kind == 5 ? '[' : '{');
+        value = kind == 5 ? json_array() : json_object();
+        for (unsigned i = 0, n = (unsigned)(next_random() % 5); i < n; i++) {
+            char name[16];
+
+            (void)snprintf(name, sizeof(name), "k%u", i);
+            put(r, value, kind == 5 ? NULL : name, depth + 1);
+        }
+        cli_record_close(r, kind == 5 ? ']' : '}');
+        break;
+    }
+    ck_assert_int_eq(key ? json_object_set_new(to, key, value) : json_array_append_new(to, value), 0);
+}
+
+static void check(cli_record *r, json_t *o)
+{
+    char *want = json_dumps(o, JSON_COMPACT), *got = NULL;
+    size_t n = 0;
+    FILE *to = open_memstream(&got, &n);
+
+    ck_assert(want && to);
+    cli_record_put(r, to);
+    ck_assert_int_eq(fclose(to), 0);
+    ck_assert_uint_eq(n, strlen(want) + 1);
+    ck_assert_int_eq(got[n - 1], '\n');
+    ck_assert_mem_eq(got, want, n - 1);
+    free(got);
+    free(want);
+    json_decref(o);
+}
+
+static json_t *begin(cli_record *r, const char *type)
+{
+    json_t *o = json_object();
+
+    cli_record_begin(r, type, NULL);
+    ck_assert_int_eq(json_object_set_new(o, "schema", json_string(CLI_SCHEMA)), 0);
+    ck_assert_int_eq(json_object_set_new(o, "type", json_string(type)), 0);
+    return o;
+}
+
+START_TEST(the_bytes_are_those_of_jansson)
+{
+    cli_record r = { .text = NULL };
+
+    for (unsigned i = 0; i < 20000; i++) {
+        json_t *o = begin(&r, "thing");
+
+        for (unsigned k = 0, n = (unsigned)(next_random() % 12); k < n; k++) {
+            char name[16];
+
+            (void)snprintf(name, sizeof(name), "f%u", k);
+            put(&r, o, name, 0);
+        }
+        check(&r, o);
+    }
+    cli_record_free(&r);
+    ck_assert(ok);
+}
+END_TEST
+
+START_TEST(any_bytes_are_escaped_and_capped)
+{
+    static char bytes[CLI_JSON_CAP + 100], escaped[4 * CLI_JSON_CAP + 64];
+    cli_record r = { .text = NULL };
+
+    for (unsigned i = 0; i < 300; i++) {
+        size_t n = i % 10 == 0 ? sizeof(bytes) - i % 100 : next_random() % 300;
+        json_t *o;
+
+        for (size_t k = 0; k < n; k++)
+            bytes[k] = (char)(i % 3 ? next_random() : 32 + next_random() % 96);
+        o = begin(&r, "bytes");
+        cli_record_bytes(&r, "any", bytes, n);
+        (void)cli_escape(bytes, n, CLI_JSON_CAP, escaped, sizeof(escaped));
+        ck_assert_int_eq(json_object_set_new(o, "any", json_string(escaped)), 0);
+        check(&r, o);
+    }
+    cli_record_free(&r);
+}
+END_TEST
+
+Suite *suite_record(void);
+Suite *suite_record(void)
+{
+    Suite *s = suite_create("record");
+    TCase *t = tcase_create("record");
+
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, the_bytes_are_those_of_jansson);
+    tcase_add_test(t, any_bytes_are_escaped_and_capped);
+    suite_add_tcase(s, t);
+    return s;
+}
