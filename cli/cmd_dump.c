@@ -5,6 +5,7 @@
 #include "pick.h"
 
 #include <inttypes.h>
+#include <stdio_ext.h>
 #include <string.h>
 
 /* Of the budget of a piece: tables and titles of a tiny one. */
@@ -253,6 +254,7 @@ int cmd_dump(int argc, char **argv)
     rc = cli_demangle_start(&a, &needs.helper);
     if (rc != CLI_X_CLEAN)
         return rc;
+    (void)__fsetlocking(stdout, FSETLOCKING_BYCALLER); /* one thread writes */
     rc = cli_session_run(&s);
     cli_demangle_stop();
     rc = cli_worse(rc, r.rc);

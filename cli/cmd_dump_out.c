@@ -67,26 +67,47 @@ static void separate(dump_out *o, const char *key)
     o->first = false;
 }
 
+static void pad(const dump_out *o, size_t used, int width)
+{
+    static const char BLANKS[] = "                                ";
+    size_t want = (size_t)width, n;
+
+    for (; used < want; used += n) {
+        n = want - used < sizeof(BLANKS) - 1 ? want - used : sizeof(BLANKS) - 1;
+        fwrite(BLANKS, 1, n, o->to);
+    }
+}
+
 static void text_field(dump_out *o, const char *key, int width, const char *v)
 {
+    size_t n = strlen(v);
+
     if (o->vertical && *v == '\0') { /* no blanks behind a label without a value */
         fprintf(o->to, "%s  %s", o->first ? "" : "\n", key);
         o->first = false;
         return;
     }
     separate(o, key);
-    fprintf(o->to, "%*s", o->vertical ? 0 : width, v);
+    if (!o->vertical && width > 0)
+        pad(o, n, width);
+    fwrite(v, 1, n, o->to);
+    if (!o->vertical && width < 0)
+        pad(o, n, -width);
 }
 
 void out_dec(dump_out *o, const char *key, int width, uint64_t v)
 {
-    char buf[32];
+    char buf[32], *p = buf + sizeof(buf) - 1;
 
-    snprintf(buf, sizeof(buf), "%" PRIu64, v);
-    if (o->json)
+    if (o->json) {
         cli_record_u64(&o->rec, key, v);
-    else
-        text_field(o, key, width, buf);
+        return;
+    }
+    *p = '\0';
+    do
+        *--p = (char)('0' + v % 10);
+    while ((v /= 10) != 0);
+    text_field(o, key, width, p);
 }
 
 void out_number(dump_out *o, const char *key, uint64_t v)
@@ -95,27 +116,40 @@ void out_number(dump_out *o, const char *key, uint64_t v)
         cli_record_u64(&o->rec, key, v);
 }
 
+/* printf is most of what a dump of numbers costs. */
+static const char *hex_text(char buf[32], uint64_t v, bool minus)
+{
+    char *p = buf + 31;
+
+    *p = '\0';
+    do
+        *--p = "0123456789abcdef"[v & 15];
+    while ((v >>= 4) != 0);
+    *--p = 'x';
+    *--p = '0';
+    if (minus)
+        *--p = '-';
+    return p;
+}
+
 void out_signed(dump_out *o, const char *key, int width, int64_t v)
 {
     char buf[32];
-    uint64_t abs = v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v;
 
-    snprintf(buf, sizeof(buf), "%s0x%" PRIx64, v < 0 ? "-" : "", abs);
     if (o->json)
         cli_record_signed(&o->rec, key, v);
     else
-        text_field(o, key, width, buf);
+        text_field(o, key, width, hex_text(buf, v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v, v < 0));
 }
 
 void out_hex(dump_out *o, const char *key, int width, uint64_t v)
 {
     char buf[32];
 
-    snprintf(buf, sizeof(buf), "0x%" PRIx64, v);
     if (o->json)
         cli_record_u64(&o->rec, key, v);
     else
-        text_field(o, key, width, buf);
+        text_field(o, key, width, hex_text(buf, v, false));
 }
 
 void out_text(dump_out *o, const char *key, int width, const char *v)

@@ -63,6 +63,16 @@ static size_t utf8_at(const uint8_t *p, size_t n, uint32_t *out)
     return len;
 }
 
+/* Bytes at p that stay as they are: most of all names, and looked at without a question each. */
+static size_t plain_run(const uint8_t *p, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && p[i] >= 0x20 && p[i] < 0x7F && p[i] != '\\')
+        i++;
+    return i;
+}
+
 /* One step of an escape: what the next bytes at p turn into. @return bytes taken; *made bytes are in
  * piece. */
 static size_t escape_step(const uint8_t *p, size_t n, char *piece, size_t *made)
@@ -100,8 +110,15 @@ size_t cli_escape(const void *bytes, size_t n, size_t max, char *out, size_t cap
         return 0;
     while (i < end) {
         char piece[16];
-        size_t made, took = escape_step(p + i, n - i, piece, &made);
+        size_t room = cap - 1 - used, left = end - i < room ? end - i : room;
+        size_t made, took = plain_run(p + i, left);
 
+        memcpy(out + used, p + i, took);
+        used += took;
+        i += took;
+        if (i == end)
+            break;
+        took = escape_step(p + i, n - i, piece, &made);
         if (used + made >= cap || i + took > end)
             break;
         memcpy(out + used, piece, made);

@@ -15,14 +15,11 @@ static bool fail(cli_record *r)
     return cli_json_failed();
 }
 
-/* Room for n more bytes, and for the end of the line. */
-static bool room(cli_record *r, size_t n)
+static bool grow(cli_record *r, size_t n)
 {
     size_t cap = r->cap ? r->cap : FIRST_ROOM;
     char *text;
 
-    if (r->cap - r->n > n)
-        return true;
     while (cap - r->n <= n) {
         if (cap > SIZE_MAX / 2)
             return fail(r);
@@ -34,6 +31,12 @@ static bool room(cli_record *r, size_t n)
     r->text = text;
     r->cap = cap;
     return true;
+}
+
+/* For n more bytes. */
+static inline bool room(cli_record *r, size_t n)
+{
+    return r->cap - r->n > n || grow(r, n);
 }
 
 static void add(cli_record *r, const void *bytes, size_t n)
@@ -50,9 +53,14 @@ static void add_char(cli_record *r, char c)
         r->text[r->n++] = c;
 }
 
-static bool plain(char c)
+/* Bytes at s that are written as they are. */
+static size_t plain_run(const char *s, size_t n)
 {
-    return (unsigned char)c >= 0x20 && c != '"' && c != '\\';
+    size_t i = 0;
+
+    while (i < n && (unsigned char)s[i] >= 0x20 && s[i] != '"' && s[i] != '\\')
+        i++;
+    return i;
 }
 
 /* As jansson writes it: the short escapes where there are some, DEL and everything above as it is. */
@@ -75,10 +83,8 @@ static void add_quoted(cli_record *r, const char *s, size_t n)
 {
     add_char(r, '"');
     for (size_t i = 0; i < n;) {
-        size_t end = i;
+        size_t end = i + plain_run(s + i, n - i);
 
-        while (end < n && plain(s[end]))
-            end++;
         add(r, s + i, end - i);
         if (end < n)
             add_special(r, s[end++]);
@@ -89,13 +95,21 @@ static void add_quoted(cli_record *r, const char *s, size_t n)
 
 static void begin_value(cli_record *r, const char *key)
 {
-    if (r->more)
-        add_char(r, ',');
+    size_t n = key ? strlen(key) : 0;
+    bool comma = r->more;
+
     r->more = true;
+    if (!room(r, n + 4))
+        return;
+    if (comma)
+        r->text[r->n++] = ',';
     if (!key)
         return;
-    add_quoted(r, key, strlen(key));
-    add_char(r, ':');
+    r->text[r->n++] = '"';
+    memcpy(r->text + r->n, key, n);
+    r->n += n;
+    r->text[r->n++] = '"';
+    r->text[r->n++] = ':';
 }
 
 void cli_record_begin(cli_record *r, const char *type, const char *file)
