@@ -92,8 +92,10 @@ uint64_t fz_diag(const cuvet_diag *d, uint64_t base, uint64_t len)
     uint64_t h;
 
     FZ_CHECK(info != NULL, "a diagnostic has a rule");
-    FZ_CHECK(d->severity <= info->severity, "a diagnostic has the severity of its rule, or is a note");
-    FZ_CHECK(d->severity == info->severity || d->severity == CUVET_NOTE, "nothing in between");
+    /* What is to be linked or finalized must keep the profile of its producer. */
+    FZ_CHECK(d->severity == info->severity || d->severity == CUVET_NOTE ||
+                 (info->cls == CUVET_C_PROFILE && d->severity == CUVET_ERROR),
+             "a diagnostic has the severity of its rule, or is a note");
     FZ_CHECK(d->where.n <= CUVET_PATH_MAX, "the path of a diagnostic is whole");
     FZ_CHECK(d->file_off >= base && d->file_off - base <= len, "the offset of a diagnostic lies in the file");
     FZ_CHECK(d->inner || d->length <= len - (d->file_off - base),
