@@ -28,6 +28,7 @@ import threading
 import zipfile
 
 HANG = 10                # seconds; the slowest genuine file takes less than two
+PATIENCE = 40            # a second try before it is called a hang: the machine may be busy
 MEMORY = 6 << 30
 OUTPUT = 64 << 20
 WORST = ["hang", "crash", "refused", "warned", "layout", "words", "value", "same"]
@@ -124,7 +125,7 @@ class Readers:
                 for target in targets(sample):
                     yield Reader(name, tool, ["-r", "-arch=" + target, "@", "-o", "%"], False)
 
-    def ask(self, reader, data, kind):
+    def ask(self, reader, data, kind, seconds=HANG):
         """Runs a reader over some bytes: how it ended, what it wrote."""
         suffix = {"cubin": ".cubin", "container": ".fatbin", "host": ".so"}[kind]
         with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
@@ -135,7 +136,7 @@ class Readers:
             with open(os.path.join(folder, "out"), "w+b") as stdout, open(os.path.join(folder, "err"), "w+b") as stderr:
                 try:
                     end = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, cwd=folder,
-                                         timeout=HANG, check=False).returncode
+                                         timeout=seconds, check=False).returncode
                 except subprocess.TimeoutExpired:
                     end = None
                 stdout.seek(0)
@@ -178,6 +179,8 @@ class Readers:
                                          (mark, reader.name)).fetchone()
             if not row:
                 row = compare(answer, self.ask(reader, data, sample.kind))
+                if row[0] == "hang":
+                    row = compare(answer, self.ask(reader, data, sample.kind, PATIENCE))
                 with self.lock:
                     self.cache.execute("insert or replace into answer values (?, ?, ?, ?)",
                                        (mark, reader.name) + tuple(row))
@@ -193,7 +196,7 @@ def complaints(text):
 def compare(genuine, mutant):
     """(word, detail) of the difference between two answers of one reader."""
     if mutant.end is None:
-        return "hang", "not ended after %d s" % HANG
+        return "hang", "not ended after %d s" % PATIENCE
     if mutant.end < 0 or 128 < mutant.end < 193 or "bad_alloc" in mutant.errors or "Segmentation" in mutant.errors:
         return "crash", "ended with %d: %s" % (mutant.end, mutant.errors.strip()[-120:])
     new = complaints(mutant.errors) - complaints(genuine.errors)

@@ -13,7 +13,7 @@ UNSURE = "a warning that readelf has for genuine files of the same tools"
 RAW = "the container is none any more; the device ELFs that lie in its bytes are judged all the same, the reader sees nothing"
 
 ROWS = [
-    (("refused",), "container header", ("magic", "version", "header_size"), r"does not contain device code", RAW),
+    (("refused",), "container header", ("magic", "version", "header_size"), r"does not contain device code|wrong format", RAW),
     (("refused", "warned"), "ELF header", ("e_flags", "e_version"),
      r"arch does not match|newer than toolkit|must be recompiled", TARGET),
     (("refused", "warned"), "note", None, r"newer than toolkit|must be recompiled", TARGET),

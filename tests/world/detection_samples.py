@@ -145,7 +145,8 @@ def cut(cuvet, wheel, inside, folder):
         members = container[:-7] + ".d"
         run([cuvet, "unpack", "--kind", "elf", "-d", members, container])
     with open(library, "rb") as file:
-        wrapped = os.path.getsize(library) <= HOST_LIMIT and b".nvFatBinSegment" in file.read()
+        host = os.path.getsize(library) <= HOST_LIMIT and file.read()
+        wrapped = host and host[:4] == b"\x7fELF" and b".nvFatBinSegment" in host
     if wrapped:
         os.rename(library, os.path.join(folder, stem + ".host"))
     else:
