@@ -99,6 +99,8 @@ class Readers:
         self.cache = sqlite3.connect(cache, check_same_thread=False)
         self.cache.execute("create table if not exists answer (mutant text, reader text, word text, detail text, "
                            "primary key (mutant, reader))")
+        self.cache.execute("create table if not exists accepted (sample text, slow integer, readers text, "
+                           "primary key (sample, slow))")
 
     def close(self):
         self.cache.commit()
@@ -169,22 +171,35 @@ class Readers:
             self.genuine[key] = out
         return out
 
+    def accepted(self, sample, slow):
+        """The names of the readers that accept a sample; asked once and for all."""
+        with self.lock:
+            row = self.cache.execute("select readers from accepted where sample = ? and slow = ?",
+                                     (sample.name, slow)).fetchone()
+        if row:
+            return [name for name in row[0].split("|") if name]
+        names = [reader.name for reader, _ in self.of(sample, slow)]
+        with self.lock:
+            self.cache.execute("insert or replace into accepted values (?, ?, ?)", (sample.name, slow, "|".join(names)))
+        return names
+
     def judge(self, sample, data, slow):
         """[(reader, word, detail)] for a mutant of the sample; the slow readers only where they are asked for."""
         mark = hashlib.sha256(sample.name.encode() + data).hexdigest()[:24]
         out = []
-        for reader, answer in self.of(sample, False) + (self.of(sample, True) if slow else []):
-            with self.lock:
-                row = self.cache.execute("select word, detail from answer where mutant = ? and reader = ?",
-                                         (mark, reader.name)).fetchone()
-            if not row:
-                row = compare(answer, self.ask(reader, data, sample.kind))
-                if row[0] == "hang":
-                    row = compare(answer, self.ask(reader, data, sample.kind, PATIENCE))
+        for speed in (False, True) if slow else (False,):
+            for name in self.accepted(sample, speed):
                 with self.lock:
-                    self.cache.execute("insert or replace into answer values (?, ?, ?, ?)",
-                                       (mark, reader.name) + tuple(row))
-            out.append((reader.name, row[0], row[1]))
+                    row = self.cache.execute("select word, detail from answer where mutant = ? and reader = ?",
+                                             (mark, name)).fetchone()
+                if not row:
+                    reader, answer = next(pair for pair in self.of(sample, speed) if pair[0].name == name)
+                    row = compare(answer, self.ask(reader, data, sample.kind))
+                    if row[0] == "hang":
+                        row = compare(answer, self.ask(reader, data, sample.kind, PATIENCE))
+                    with self.lock:
+                        self.cache.execute("insert or replace into answer values (?, ?, ?, ?)", (mark, name) + tuple(row))
+                out.append((name, row[0], row[1]))
         return out
 
 
