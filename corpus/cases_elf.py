@@ -75,6 +75,7 @@ for rule, label, field, value in (
     ('ELF_SHSTRNDX', 'shstrndx-symtab', 'e_shstrndx', 3),
 ):
     case(rule, label, P90, lambda e, a=field, b=value: e.head(a, b))
+case('ELF_SHSTRNDX_NAME', 'shstrndx-strtab', P90, lambda e: e.head('e_shstrndx', 2))
 case('ELF_SHOFF_ALIGN', 'shoff-odd', R90, sections_at_odd_place)
 case('ELF_PHDR_PLACE', 'phoff-moved', P90, lambda e: e.head('e_phoff', e.hget('e_phoff') - 56))
 case('ELF_PHDR_REL', 'phnum-rel', R75, lambda e: e.head('e_phoff', 64).head('e_phnum', 1))

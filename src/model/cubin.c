@@ -92,6 +92,11 @@ static void read_facts(cv_cubin *c)
 /* Releases, times ten, that e_version of the older ABI may name: no toolkit before or after wrote it. */
 enum { RELEASE_FIRST = 40, RELEASE_LAST = 199 };
 
+static uint64_t names_index(const cv_cubin *c)
+{
+    return c->h.shstrndx == CV_SHN_XINDEX ? cv_cubin_sec(c, 0)->h.link : c->h.shstrndx;
+}
+
 /* Fields that hang on no table. */
 static void check_fixed(cv_ctx *x, const cv_cubin *c)
 {
@@ -119,6 +124,10 @@ static void check_tables(cv_ctx *x, const cv_cubin *c)
     const cv_elf_header *h = &c->h;
     uint64_t tables = h->shoff + c->sec.n * cv_elf_shdr_size(h->is32);
 
+    /* Dumpers find the names of sections by the name of their section. */
+    if (c->conv && cv_cubin_sec(c, names_index(c))->role != CV_ROLE_SHSTRTAB)
+        header_report(x, c, CV_R_ELF_SHSTRNDX_NAME, CV_EH_SHSTRNDX, names_index(c),
+                      cv_cubin_first(c, CV_ROLE_SHSTRTAB));
     if (c->exe && c->conv && h->phnum == 0)
         header_report(x, c, CV_R_ELF_PHDR_TYPE, CV_EH_PHNUM, 0, 1);
     /* 32-bit files put the tables elsewhere as well: nothing was measured on them. */
@@ -227,7 +236,7 @@ static void name_sections(cv_ctx *x, cv_cubin *c)
 static cuvet_status find_names(cv_ctx *x, cv_cubin *c)
 {
     uint64_t at = c->image.off + cv_elf_ehdr_at(c->h.is32, CV_EH_SHSTRNDX);
-    uint64_t i = c->h.shstrndx == CV_SHN_XINDEX ? cv_cubin_sec(c, 0)->h.link : c->h.shstrndx;
+    uint64_t i = names_index(c);
     const cv_sec *s = cv_cubin_sec(c, i);
 
     if (i == 0 || i >= c->sec.n || s->h.type != CV_SHT_STRTAB)

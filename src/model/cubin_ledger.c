@@ -70,17 +70,6 @@ static cuvet_status collect(cv_ctx *x, cv_cubin *c)
     return CUVET_OK;
 }
 
-/* Debug sections that do not change between native and Mercury code; the others differ or exist once. */
-static bool debug_clones(cv_span part)
-{
-    static const char *const SAME[] = { "abbrev", "info", "loc", "str", "pubnames", "pubtypes" };
-
-    for (size_t i = 0; i < CV_COUNT(SAME); i++)
-        if (cv_span_eq_str(part, CV_AT(SAME, i)))
-            return true;
-    return false;
-}
-
 /* Pairs of roles that may share a range; b is the Mercury section. */
 static bool clone_of(const cv_sec *a, const cv_sec *b)
 {
@@ -88,11 +77,9 @@ static bool clone_of(const cv_sec *a, const cv_sec *b)
     case CV_ROLE_MERC_CONSTANT_USER: return a->role == CV_ROLE_CONSTANT && a->bank == 3;
     case CV_ROLE_MERC_CONSTANT_PIC: return a->role == CV_ROLE_CONSTANT && a->bank == 4;
     case CV_ROLE_MERC_GLOBAL_INIT: return a->role == CV_ROLE_GLOBAL_INIT;
-    case CV_ROLE_MERC_DEBUG:
-        return a->role == CV_ROLE_DEBUG && cv_span_eq(a->fn, b->fn) && debug_clones(a->fn);
-    case CV_ROLE_MERC_NV_DEBUG:
-        return a->role == CV_ROLE_NV_DEBUG && cv_span_eq(a->fn, b->fn) &&
-               (cv_span_starts(a->fn, "ptx_txt") || cv_span_eq_str(a->fn, "info_reg_type"));
+    /* Debug data that says nothing of code is the same for both. */
+    case CV_ROLE_MERC_DEBUG: return a->role == CV_ROLE_DEBUG && cv_span_eq(a->fn, b->fn);
+    case CV_ROLE_MERC_NV_DEBUG: return a->role == CV_ROLE_NV_DEBUG && cv_span_eq(a->fn, b->fn);
     default: return false;
     }
 }
