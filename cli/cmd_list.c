@@ -248,6 +248,17 @@ static void begin_text(void *user, const cli_session *s)
     printf("\n  %-32s %-8s %-13s %12s %12s  %s\n", "PATH", "KIND", "ARCH", "STORED", "SIZE", "COMPRESSION");
 }
 
+static void put_producer(const cuvet_producer *p)
+{
+    char release[CLI_RELEASE_CAP];
+
+    if (!p->tool || (!*p->tool && p->version == 0))
+        return;
+    cli_release_text(p->version, release, sizeof(release));
+    printf("      by %s%s%s%s\n", *p->tool ? p->tool : "an unknown tool of", *release ? " " : "", release,
+           p->inferred ? " (inferred)" : "");
+}
+
 static void member_text(void *user, const cli_session *s, const cuvet_item *it)
 {
     list *l = user;
@@ -267,6 +278,7 @@ static void member_text(void *user, const cli_session *s, const cuvet_item *it)
     if (!l->kernels && !l->resources)
         return;
     look_inside(&k, l, s, it);
+    put_producer(&it->producer);
     if (l->kernels && *k.hash)
         printf("      sha256 %s\n", k.hash);
     if (l->kernels)

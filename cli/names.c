@@ -25,6 +25,13 @@ void cli_arch_text(const cuvet_item *it, char *out, size_t cap)
         snprintf(out, cap, "%s%u%s", arch_prefix(it->kind), (unsigned)it->arch, suffix);
 }
 
+void cli_release_text(uint32_t version, char *out, size_t cap)
+{
+    out[0] = '\0';
+    if (version)
+        snprintf(out, cap, "%" PRIu32 ".%" PRIu32, version / 10, version % 10);
+}
+
 void cli_path(const cuvet_path *p, char *out, size_t cap)
 {
     if (cuvet_path_text(p, out, cap) == 0)

@@ -100,15 +100,15 @@ static void put_header(cli_record *o, const cuvet_item *it)
 
 static void put_producer(cli_record *o, const cuvet_producer *p)
 {
-    char version[24];
+    char release[CLI_RELEASE_CAP];
 
     if (!p->tool || (!*p->tool && p->version == 0))
         return;
     cli_record_open(o, "producer", '{');
     cli_record_string(o, "tool", p->tool);
-    snprintf(version, sizeof(version), "%" PRIu32 ".%" PRIu32, p->version / 10, p->version % 10);
-    if (p->version)
-        cli_record_string(o, "version", version);
+    cli_release_text(p->version, release, sizeof(release));
+    if (*release)
+        cli_record_string(o, "version", release);
     else
         cli_record_null(o, "version");
     cli_record_bool(o, "inferred", p->inferred);

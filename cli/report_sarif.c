@@ -257,6 +257,32 @@ static void set_extent(cli_sarif_report *r, const char *path, bool has_off, uint
     cli_json_set(a, "properties", p);
 }
 
+static json_t *producer_of(const cuvet_producer *p)
+{
+    char release[CLI_RELEASE_CAP];
+    json_t *o = json_object();
+
+    cli_release_text(p->version, release, sizeof(release));
+    cli_json_set(o, "tool", json_string(p->tool));
+    cli_json_set(o, "version", *release ? json_string(release) : json_null());
+    cli_json_set(o, "inferred", json_boolean(p->inferred));
+    return o;
+}
+
+/* Of an artifact that findings made known. */
+static void set_producer(const cli_sarif_report *r, const char *path, const cuvet_producer *p)
+{
+    const json_t *known = json_object_get(r->known, path);
+    json_t *properties;
+
+    if (!known || !*path || !p->tool || (!*p->tool && p->version == 0))
+        return;
+    properties =
+        json_object_get(json_array_get(r->artifacts, (size_t)json_integer_value(known)), "properties");
+    if (properties)
+        cli_json_set(properties, "producer", producer_of(p));
+}
+
 static void extent_of_entry(cli_sarif_report *r, const cuvet_item *it)
 {
     uint64_t head = it->payload_off - it->header_off;
@@ -273,6 +299,7 @@ static void extent_of_entry(cli_sarif_report *r, const cuvet_item *it)
                                                                               : CUVET_P_ELF };
     cli_path(&inner, path, sizeof(path));
     set_extent(r, path, it->compression == CUVET_Z_NONE, head, it->size, it->payload_off);
+    set_producer(r, path, &it->producer);
 }
 
 static void on_member(void *user, const cli_session *s, const cuvet_item *it)
@@ -286,6 +313,7 @@ static void on_member(void *user, const cli_session *s, const cuvet_item *it)
         cli_path(&it->where, path, sizeof(path));
         if (*path)
             set_extent(r, path, it->where.n == 1, it->payload_off, it->size, it->payload_off);
+        set_producer(r, path, &it->producer);
         return;
     }
     if (container.n > 0) {

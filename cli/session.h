@@ -85,6 +85,9 @@ void cli_progress_clear(cli_session *s);
 #define CLI_PATH_CAP 320
 /** "sm_90a", "compute_90", "lto_90"; "" when unknown. */
 void cli_arch_text(const cuvet_item *it, char *out, size_t cap);
+#define CLI_RELEASE_CAP 16
+/** Version of a tool, "12.8"; "" when unknown. */
+void cli_release_text(uint32_t version, char *out, size_t cap);
 void cli_path(const cuvet_path *p, char *out, size_t cap);
 #define CLI_MESSAGE_CAP 512
 /** What a diagnostic says: the title of its rule, and what was met. The same text in every format. */

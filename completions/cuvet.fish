@@ -34,7 +34,7 @@ complete -c cuvet -n '__fish_seen_subcommand_from scan' -l version -s V -d 'prin
 complete -c cuvet -n '__fish_seen_subcommand_from list' -l format -x -a 'text ndjson' -d 'output for people (default) or one JSON object per line'
 complete -c cuvet -n '__fish_seen_subcommand_from list' -l recursive -s r -d 'scan the files in directories; symbolic links are not followed'
 complete -c cuvet -n '__fish_seen_subcommand_from list' -l files-from -r -d 'read names of inputs from FILE too, one per line, or each ended by a NUL if there is a NUL in FILE; - is standard input'
-complete -c cuvet -n '__fish_seen_subcommand_from list' -l kernels -d 'unpack everything; the SHA-256 of each piece, and the kernels of each cubin with what they use: registers, bytes of stack, shared, local and constant memory by bank'
+complete -c cuvet -n '__fish_seen_subcommand_from list' -l kernels -d 'unpack everything; the SHA-256 of each piece, who made it, and the kernels of each cubin with what they use: registers, bytes of stack, shared, local and constant memory by bank'
 complete -c cuvet -n '__fish_seen_subcommand_from list' -l resources -d 'unpack everything; a table of what each function of a cubin uses, in the words of the vendor'\''s dumper'
 complete -c cuvet -n '__fish_seen_subcommand_from list' -l arch -r -d 'only pieces for ARCH: sm_90a, compute_90, lto_90, or 90a for all kinds'
 complete -c cuvet -n '__fish_seen_subcommand_from list' -l kind -x -a 'elf ptx lto-ir ltoir mercury fatbin unknown' -d 'only pieces of this kind; elf is mercury as well'

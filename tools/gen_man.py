@@ -24,7 +24,7 @@ NDJSON = {
         ("member",
          "file path kind arch stored_size size compression offset payload_offset in_container; of a container "
          "also container_offset raw_kind version flags referenced identifier; archive_member examined kernels "
-         "errors warnings"),
+         "producer (of a cubin that was examined: tool version inferred) errors warnings"),
         ("finding",
          "file rule severity path offset inner_offset (in decompressed content) length got want message"),
         ("verdict",

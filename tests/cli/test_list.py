@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """cuvet list, map and rules."""
 import hashlib
+import json
 import os
 import re
 import sys
 
-from lib_cli import CLEAN, FINDINGS, LIMIT, ROOT, bad_container, cuvet, equal, main, sample, samples, scratch, test, write
+from lib_cli import CLEAN, FINDINGS, LIMIT, ROOT, bad_container, cuvet, equal, main, packed_cubin, sample, samples, scratch, test, write
 
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 import rules_table  # noqa: E402
@@ -108,6 +109,24 @@ def resources():
         equal("      %s  %s\n" % (want[0], line) in cuvet("list", "--kernels", sample(name)).out, want[1], line)
     assert "      common  GLOBAL:48 CONSTANT[3]:16 CONSTANT[4]:32\n" in cuvet("list", "--resources",
                                                                           sample("vars.sm_90.cubin")).out, "common"
+
+
+@test
+def producers():
+    """Who made a piece, in list, NDJSON and, for pieces with findings, SARIF."""
+    out = cuvet("list", "--kernels", sample("multi.fatbin")).out
+    equal(len(re.findall(r"^      by ptxas 13\.0$", out, flags=re.M)), 7, out)
+    for command in (["list", "--kernels"], ["scan"]):
+        for m in cuvet(*command, "--format=ndjson", sample("multi.fatbin")).objects("member"):
+            want = {"tool": "ptxas", "version": "13.0", "inferred": False} if m["kind"] == "elf" else None
+            equal(m.get("producer"), want, m["path"])
+    assert "producer" not in cuvet("list", "--format=ndjson", sample("multi.fatbin")).out, "nothing is unpacked for a list"
+    path = write(bytes(packed_cubin(48, "I", 0)))
+    run, = json.loads(cuvet("scan", "--format=sarif", path).raw)["runs"]
+    member, = cuvet("scan", "--format=ndjson", path).objects("member")
+    told = [a["properties"]["producer"] for a in run["artifacts"] if "producer" in a.get("properties", {})]
+    equal(told, [member["producer"]] if "producer" in member else [], "SARIF")
+    assert told, "a piece with findings has a producer"
 
 
 @test
