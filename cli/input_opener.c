@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 /* One packet: this, then the name and the reason, each with its NUL; a descriptor with it if it was opened.
@@ -72,6 +73,20 @@ static uint32_t length_of(const char *text, size_t max)
     return text ? (uint32_t)strnlen(text, max - 1) + 1 : 0;
 }
 
+/* Descriptors on their way count against the limit of open ones, all of a user together, and for anybody but
+ * root: then there is room again when some have arrived. Should nobody take them any more, watch() ends it.
+ */
+static bool again(void)
+{
+    static const struct timespec PAUSE = { 0, 1000000 };
+
+    if (errno == ETOOMANYREFS)
+        (void)nanosleep(&PAUSE, NULL);
+    else if (errno != EINTR)
+        return false;
+    return true;
+}
+
 static bool send_packet(int channel, const cli_found *f)
 {
     static const char NUL = '\0';
@@ -102,7 +117,7 @@ static bool send_packet(int channel, const cli_found *f)
     }
     do
         n = sendmsg(channel, &m, MSG_NOSIGNAL);
-    while (n < 0 && errno == EINTR);
+    while (n < 0 && again());
     return n > 0;
 }
 

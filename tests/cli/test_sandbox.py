@@ -325,6 +325,28 @@ def more_inputs_than_descriptors():
 
 
 @test
+def descriptors_on_their_way():
+    """Those of anybody but root count against the limit until they have arrived: the opener has to wait for that."""
+    def limits():
+        few(40)()
+        if os.getuid() == 0:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+
+    d = scratch()
+    os.chmod(d, 0o755)
+    for i in range(300):
+        os.chmod(write(read("default.fatbin"), "f%03d" % i, d), 0o644)
+    try:
+        p = subprocess.run([CUVET, "scan", "-r", "-j3", "-v", "."], cwd=d, capture_output=True, preexec_fn=limits, check=False,
+                           timeout=120, stdin=subprocess.DEVNULL)
+    except PermissionError:
+        raise Skip("the command is where only root gets to")
+    equal((p.returncode, p.stderr, p.stdout.count(b": clean;")), (CLEAN, b"", 300), "as an ordinary user")
+
+
+@test
 def more_pieces_than_descriptors():
     paths = [sample("multi.fatbin"), write(bad_container()), sample("plain.ptx")] * 20
     for args in (["dump", "--header"], ["unpack"]):
