@@ -270,6 +270,10 @@ static void member_text(void *user, const cli_session *s, const cuvet_item *it)
     printf("  %-32s %-8s %-13s %12" PRIu64 " %12" PRIu64 "  %s", *path ? path : "file",
            cuvet_kind_name(it->kind), *arch ? arch : "-", it->stored_size, it->size,
            cuvet_compression_name(it->compression));
+    if (it->triple) {
+        fputs("  for ", stdout);
+        cli_put(stdout, it->triple, it->triple_len);
+    }
     if (it->ar_name) {
         fputs("  in ", stdout);
         cli_put(stdout, it->ar_name, it->ar_name_len);

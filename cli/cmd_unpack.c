@@ -28,6 +28,7 @@ static const char *extension(cuvet_kind k)
     case CUVET_K_LTOIR: return "ltoir";
     case CUVET_K_MERCURY: return "merc";
     case CUVET_K_FATBIN: return "fatbin";
+    case CUVET_K_BITCODE: return "bc";
     case CUVET_K_UNKNOWN: break;
     }
     return "bin";

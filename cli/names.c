@@ -11,6 +11,7 @@ static const char *arch_prefix(cuvet_kind k)
     case CUVET_K_ELF:
     case CUVET_K_MERCURY:
     case CUVET_K_FATBIN:
+    case CUVET_K_BITCODE:
     case CUVET_K_UNKNOWN: break;
     }
     return "sm_";

@@ -138,6 +138,8 @@ cli_record *cli_ndjson_member(const cli_session *s, const cuvet_item *it)
         put_header(o, it);
     if (it->ar_name)
         cli_record_bytes(o, "archive_member", it->ar_name, it->ar_name_len);
+    if (it->triple)
+        cli_record_bytes(o, "triple", it->triple, it->triple_len);
     cli_record_bool(o, "examined", it->examined);
     if (it->examined && it->kind == CUVET_K_ELF)
         cli_record_u64(o, "kernels", it->kernels);
@@ -177,6 +179,7 @@ static void on_end(void *user, const cli_session *s, const cli_result *end)
     cli_record_u64(o, "elf", m->elf);
     cli_record_u64(o, "ptx", m->ptx);
     cli_record_u64(o, "ltoir", m->ltoir);
+    cli_record_u64(o, "bitcode", m->bitcode);
     cli_record_u64(o, "other", m->other);
     cli_record_u64(o, "stored", m->stored);
     cli_record_u64(o, "unpacked", m->unpacked);

@@ -102,7 +102,8 @@ static bool is_artifact(const cuvet_step *step)
     case CUVET_P_SECTION:
     case CUVET_P_PTX:
     case CUVET_P_HOST:
-    case CUVET_P_LTOIR: return true;
+    case CUVET_P_LTOIR:
+    case CUVET_P_BITCODE: return true;
     case CUVET_P_NONE:
     case CUVET_P_SYMBOL:
     case CUVET_P_RELOC:
@@ -151,7 +152,7 @@ static uint32_t content_steps(const cuvet_path *where)
     for (uint32_t i = 0; i < where->n && i < CUVET_PATH_MAX; i++) {
         uint8_t k = where->step[i].kind;
 
-        if (k == CUVET_P_ELF || k == CUVET_P_PTX || k == CUVET_P_LTOIR)
+        if (k == CUVET_P_ELF || k == CUVET_P_PTX || k == CUVET_P_LTOIR || k == CUVET_P_BITCODE)
             return i + 1;
     }
     return where->n;

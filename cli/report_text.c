@@ -193,6 +193,7 @@ void cli_put_counts(const cuvet_summary *m)
     put_some(m->elf, "elf", "elf", &inner);
     put_some(m->ptx, "ptx", "ptx", &inner);
     put_some(m->ltoir, "lto-ir", "lto-ir", &inner);
+    put_some(m->bitcode, "bitcode", "bitcode", &inner);
     put_some(m->other, "other", "other", &inner);
     if (*inner == ',')
         putchar(')');

@@ -11,21 +11,21 @@ _cuvet()
     else
         case $command,$prev in
         scan,--format) words='text ndjson sarif' ;;
-        scan,--kind) words='elf ptx lto-ir ltoir mercury fatbin unknown' ;;
+        scan,--kind) words='elf ptx lto-ir ltoir mercury fatbin bitcode unknown' ;;
         scan,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates='; compopt -o nospace ;;
         scan,--limits) words='strict roomy tiny' ;;
         scan,--sandbox) words='auto required' ;;
         list,--format) words='text ndjson' ;;
-        list,--kind) words='elf ptx lto-ir ltoir mercury fatbin unknown' ;;
+        list,--kind) words='elf ptx lto-ir ltoir mercury fatbin bitcode unknown' ;;
         list,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates='; compopt -o nospace ;;
         list,--limits) words='strict roomy tiny' ;;
         list,--sandbox) words='auto required' ;;
         unpack,--directory|unpack,-d) COMPREPLY=($(compgen -d -- "$cur")); return ;;
-        unpack,--kind) words='elf ptx lto-ir ltoir mercury fatbin unknown' ;;
+        unpack,--kind) words='elf ptx lto-ir ltoir mercury fatbin bitcode unknown' ;;
         unpack,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates='; compopt -o nospace ;;
         unpack,--limits) words='strict roomy tiny' ;;
         unpack,--sandbox) words='auto required' ;;
-        dump,--kind) words='elf ptx lto-ir ltoir mercury fatbin unknown' ;;
+        dump,--kind) words='elf ptx lto-ir ltoir mercury fatbin bitcode unknown' ;;
         dump,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates='; compopt -o nospace ;;
         dump,--limits) words='strict roomy tiny' ;;
         dump,--sandbox) words='auto required' ;;

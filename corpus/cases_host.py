@@ -3,8 +3,9 @@
 
 import struct
 
+import bitcode
 from edit import Blob, archive
-from registry import case
+from registry import case, sample
 
 O, SO, EXE, DLINK, VARS = 'host-plain.o', 'host-plain.so', 'host-plain.exe', 'host-dlink.o', 'host-launch.o'
 SEG, RSEG = '.nvFatBinSegment', '.rela.nvFatBinSegment'
@@ -21,6 +22,10 @@ def inside(e):
     at = 0x100
     e.patch('__nv_relfatbin', at, struct.pack('<IHHQ', 0xBA55ED50, 1, 16, 0))
     return e.reloc(RSEG, 1, 'addend', at)
+
+
+# The head of LTO-IR for sm_90 as NVRTC 13.0 writes it, and nothing of what it compresses.
+LTOIR = bytes.fromhex('ed434e7f0141026203020700180001002800000020000000000084030200020063000000') + bytes(36)
 
 
 # --- wrappers -------------------------------------------------------------------------------------
@@ -141,6 +146,29 @@ case('FILE_COMPRESSED', 'xz', 'plain.ptx', lambda b: Blob(b'\xfd7zXZ\0' + bytes(
 case('FILE_COMPRESSED', 'bzip2', 'plain.ptx', lambda b: Blob(b'BZh91AY&SY' + bytes(54)))
 case('FILE_COMPRESSED', 'lz4', 'plain.ptx', lambda b: Blob(b'\x04\x22\x4d\x18\x60' + bytes(59)))
 case('FILE_COMPRESSED', '7z', 'plain.ptx', lambda b: Blob(b'7z\xbc\xaf\x27\x1c' + bytes(58)))
+# --- bitcode, and LTO-IR that stands alone --------------------------------------------------------
+def bc(label, rule, data, **more):
+    case(rule, label, 'plain.ptx', lambda b: Blob(data() if callable(data) else data), ending='.bc', **more)
+
+
+bc('nvptx', 'BC_OPAQUE', bitcode.stream)
+bc('abbreviated', 'BC_OPAQUE', bitcode.stream(bitcode.abbreviated()))
+bc('wrapped', 'BC_OPAQUE', bitcode.wrapped(bitcode.stream()))
+bc('no-list', 'BC_OPAQUE', bitcode.stream(bitcode.module(b'nvptx65-vendor')))
+bc('two-modules', 'BC_OPAQUE', bitcode.stream(bitcode.module(b'x86_64-pc-linux-gnu'), bitcode.module()))
+bc('amd', 'BC_OTHER_MACHINE', bitcode.stream(bitcode.module(b'amdgcn-amd-amdhsa')))
+bc('host', 'BC_OTHER_MACHINE', bitcode.wrapped(bitcode.stream(bitcode.module(b'x86_64-pc-linux-gnu'))))
+bc('wrapper-past', 'BC_WRAPPER', bitcode.wrapped(bitcode.stream(), size=len(bitcode.stream()) + 1))
+bc('wrapper-into-itself', 'BC_WRAPPER', struct.pack('<5I', 0x0B17C0DE, 0, 16, 64, 7) + bytes(64))
+bc('wrapper-cut', 'BC_WRAPPER', struct.pack('<4I', 0x0B17C0DE, 0, 20, 0))
+bc('wrapper-around-nothing', 'BC_MAGIC', bitcode.wrapped(bytes(64)))
+bc('module-past', 'BC_BLOCK', bitcode.stream(words=0x10000))
+bc('inner-past', 'BC_BLOCK', bitcode.stream(bitcode.module(inner_words=40)))
+bc('no-triple', 'BC_STREAM', bitcode.stream(bitcode.module(None)))
+bc('endless-definition', 'BC_STREAM', bitcode.stream(bitcode.module(before=bitcode.endless)))
+bc('magic-only', 'BC_STREAM', bitcode.MAGIC)
+bc('hidden', 'FATBIN_HIDDEN', lambda: bitcode.stream() + sample('default.fatbin'))
+case('BC_LTOIR', 'ltoir', 'plain.ptx', lambda b: Blob(LTOIR), ending='.ltoir')
 case('FILE_OLD_MAGIC', 'old-magic', 'plain.ptx', lambda b: Blob(b'\x01\x5a\xe5\x1e' + bytes(60)))
 case(
     'FILE_STRAY_MAGIC',

@@ -11,6 +11,8 @@ import os
 import struct
 import sys
 
+import bitcode
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 SAMPLES = os.path.join(HERE, "samples")
 seeds = {}
@@ -201,6 +203,18 @@ def make_archive():
     put("archive", "nested-thin", b"!<thin>\n" + ar_member(b"//", b"dir/a.a/\n") + ar_member(b"/0:68", b"", 12))
     put("archive", "empty", magic)
     put("archive", "cut", magic + ar_member(b"a.o/", b"abc", 100))
+
+
+def make_bitcode():
+    put("bitcode", "module", bitcode.stream())
+    put("bitcode", "abbreviated", bitcode.stream(bitcode.abbreviated()))
+    put("bitcode", "wrapped", bitcode.wrapped(bitcode.stream(bitcode.module(b"x86_64-pc-linux-gnu"))))
+    put("bitcode", "two-modules", bitcode.stream(bitcode.module(b"amdgcn-amd-amdhsa"), bitcode.module()))
+    put("bitcode", "no-triple", bitcode.stream(bitcode.module(None)))
+    put("bitcode", "module-past", bitcode.stream(words=200))
+    put("bitcode", "definition", bitcode.stream(bitcode.module(before=bitcode.endless)))
+    put("scan", "bitcode", bitcode.stream() + trailer(0x40))
+    put("scan", "bitcode-in-archive", ar_file(bitcode.stream(), bitcode.wrapped(bitcode.stream(bitcode.module(b"i686")))))
 
 
 def make_host():
@@ -532,7 +546,7 @@ def make_dump():
 
 def main():
     check, bad = "--check" in sys.argv[1:], 0
-    for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_host, make_ptx, make_classify, make_scan,
+    for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_bitcode, make_host, make_ptx, make_classify, make_scan,
                  make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_dump):
         make()
     have = {(t, f) for t in os.listdir(HERE) if os.path.isdir(os.path.join(HERE, t, "seed"))

@@ -112,6 +112,12 @@ def host():
             u32(4), u32(11), u32(6), u64(0x6FFFFEF5), u64(7), u64(8), u64(9), u64(17), u64(36)]
 
 
+def bitcode():
+    words = [quoted(r[0]) for r in rows("bitcode", "TRIPLE")]
+    return [b"BC\xc0\xde", u32(0x0B17C0DE), u32(20), b"\x35\x14\0\0", b"\x62\x0c\x30\x24",
+            b"\x21\x0c\0\0"] + words
+
+
 def zstd():
     return [u32(0xFD2FB528), u32(0x184D2A50), bytes([0x20]), bytes([0x60]), bytes([0xA0]), bytes([0xE0]), bytes([0x24]), bytes([0x58]),
             b"\x01\0\0", b"\x02\x10\0", b"\x03\x10\0"]
@@ -119,6 +125,7 @@ def zstd():
 
 TARGETS = {
     "archive": lambda: archive() + edges(),
+    "bitcode": lambda: bitcode() + edges(),
     "bytes": lambda: [b"\0", b"4294967295", b"4294967296", b".nv.", b"\x7fELF", u32(0xBA55ED50)],
     "classify": lambda: fatbin()[:4] + elf()[:7] + [u32(0x7F4E43ED), bytes(4) + u32(0x1EE55A01)] + ptx() + archive()[:2] +
     [b"/*/", b"**/", b"\xef\xbb\xbf", b".version", b"//\n"] + edges() + trailer(),
@@ -132,7 +139,7 @@ TARGETS = {
     "note": lambda: note() + edges() + trailer(),
     "planted": lambda: [u32(0x44454221), u32(3), u32(0x2F11)],
     "ptx": ptx,
-    "scan": lambda: fatbin() + elf() + names() + tlv() + note() + meta() + ptx() + archive() + host() + zstd() + edges() + trailer(),
+    "scan": lambda: fatbin() + elf() + names() + tlv() + note() + meta() + ptx() + archive() + host() + zstd() + bitcode() + edges() + trailer(),
     "tlv": lambda: tlv() + edges() + trailer(),
     "zstd": lambda: zstd() + trailer(),
 }

@@ -139,7 +139,7 @@ static void check_summary(const fz_scan *s)
     const cuvet_summary *u = &s->sum;
 
     FZ_CHECK(u->members + u->images == s->n_items, "every item is counted");
-    FZ_CHECK(u->elf + u->ptx + u->ltoir + u->other == s->n_items, "by kind as well");
+    FZ_CHECK(u->elf + u->ptx + u->ltoir + u->bitcode + u->other == s->n_items, "by kind as well");
     FZ_CHECK(u->notes + u->warnings + u->errors == s->n_diags + u->suppressed,
              "every diagnostic is delivered or counted");
     FZ_CHECK(u->notes >= s->n_notes && u->warnings >= s->n_warnings && u->errors >= s->n_errors,

@@ -48,7 +48,8 @@ typedef enum cuvet_step_kind {
     CUVET_P_WRAPPER,
     CUVET_P_PTX,
     CUVET_P_HOST, /**< host ELF */
-    CUVET_P_LTOIR
+    CUVET_P_LTOIR,
+    CUVET_P_BITCODE
 } cuvet_step_kind;
 
 #define CUVET_PATH_MAX 12

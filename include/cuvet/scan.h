@@ -22,7 +22,8 @@ typedef enum cuvet_kind {
     CUVET_K_PTX,
     CUVET_K_LTOIR,
     CUVET_K_MERCURY,
-    CUVET_K_FATBIN /**< a container inside a member */
+    CUVET_K_FATBIN, /**< a container inside a member */
+    CUVET_K_BITCODE /**< LLVM or NVVM bitcode, of whatever machine: see triple */
 } cuvet_kind;
 
 typedef enum cuvet_compression {
@@ -63,6 +64,8 @@ typedef struct cuvet_item {
     const char
         *ar_name; /**< name of the archive member it was found in, as stored; NULL outside of archives */
     size_t ar_name_len;
+    const char *triple; /**< bitcode: target triple as it is in the file (any bytes); NULL: none was found */
+    size_t triple_len;
     bool examined; /**< the payload was unpacked and judged (depth FULL, not opaque, no limit in the way) */
     uint64_t kernels;          /**< device ELF, examined: number of kernels */
     cuvet_producer producer;   /**< device ELF, examined: by whose profile it was judged */
@@ -96,13 +99,13 @@ typedef struct cuvet_summary {
     cuvet_verdict verdict;
     uint64_t containers, unreferenced; /**< unreferenced: containers no wrapper names, where wrappers exist */
     uint64_t members;                  /**< of containers */
-    uint64_t images; /**< device code outside of containers: bare or embedded cubins, PTX text */
-    uint64_t elf, ptx, ltoir, other;  /**< of members and images */
-    uint64_t stored, unpacked;        /**< bytes */
-    uint64_t opaque;                  /**< members that could not be looked into */
-    uint64_t gap_bytes;               /**< zero bytes between containers */
-    uint64_t notes, warnings, errors; /**< all diagnostics, suppressed ones included */
-    uint64_t suppressed;              /**< diagnostics above the cap, only counted */
+    uint64_t images; /**< device code outside of containers: bare or embedded cubins, PTX text, IR */
+    uint64_t elf, ptx, ltoir, bitcode, other; /**< of members and images */
+    uint64_t stored, unpacked;                /**< bytes */
+    uint64_t opaque;                          /**< members that could not be looked into */
+    uint64_t gap_bytes;                       /**< zero bytes between containers */
+    uint64_t notes, warnings, errors;         /**< all diagnostics, suppressed ones included */
+    uint64_t suppressed;                      /**< diagnostics above the cap, only counted */
 } cuvet_summary;
 
 #ifdef __cplusplus

@@ -142,7 +142,7 @@ cuvet_status cuvet_scan_close(cuvet_ctx *ctx, cuvet_scan *h)
 
 const char *cuvet_kind_name(cuvet_kind k)
 {
-    static const char *const NAMES[] = { "unknown", "elf", "ptx", "lto-ir", "mercury", "fatbin" };
+    static const char *const NAMES[] = { "unknown", "elf", "ptx", "lto-ir", "mercury", "fatbin", "bitcode" };
 
     return (size_t)k < CV_COUNT(NAMES) ? NAMES[k] : "?";
 }

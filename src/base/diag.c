@@ -65,11 +65,12 @@ size_t cuvet_diag_message(const cuvet_diag *d, char *buf, size_t cap)
 }
 
 static const char *const STEPS[] = {
-    [CUVET_P_NONE] = "?",        [CUVET_P_MEMBER] = "member",   [CUVET_P_FATBIN] = "fatbin",
-    [CUVET_P_ENTRY] = "entry",   [CUVET_P_ELF] = "elf",         [CUVET_P_SECTION] = "section",
-    [CUVET_P_SYMBOL] = "symbol", [CUVET_P_RELOC] = "reloc",     [CUVET_P_RECORD] = "record",
-    [CUVET_P_NOTE] = "note",     [CUVET_P_SEGMENT] = "segment", [CUVET_P_WRAPPER] = "wrapper",
-    [CUVET_P_PTX] = "ptx",       [CUVET_P_HOST] = "host",       [CUVET_P_LTOIR] = "ltoir",
+    [CUVET_P_NONE] = "?",          [CUVET_P_MEMBER] = "member",   [CUVET_P_FATBIN] = "fatbin",
+    [CUVET_P_ENTRY] = "entry",     [CUVET_P_ELF] = "elf",         [CUVET_P_SECTION] = "section",
+    [CUVET_P_SYMBOL] = "symbol",   [CUVET_P_RELOC] = "reloc",     [CUVET_P_RECORD] = "record",
+    [CUVET_P_NOTE] = "note",       [CUVET_P_SEGMENT] = "segment", [CUVET_P_WRAPPER] = "wrapper",
+    [CUVET_P_PTX] = "ptx",         [CUVET_P_HOST] = "host",       [CUVET_P_LTOIR] = "ltoir",
+    [CUVET_P_BITCODE] = "bitcode",
 };
 
 size_t cuvet_path_text(const cuvet_path *p, char *buf, size_t cap)

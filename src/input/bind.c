@@ -78,7 +78,11 @@ cuvet_status cv_input_walk(cv_input *in, const cuvet_source *src, uint64_t off, 
 
     s = cv_walk_open(&in->x, w, src, off, end, CV_REGION_OBJECT, false);
     while (s == CUVET_OK && (s = cv_walk_next(&in->x, w, &in->unit)) == CUVET_OK) {
-        s = cv_input_cancelled(in) ? CUVET_E_CANCELLED : add(in, src, depth, to);
+        if (cv_input_cancelled(in))
+            s = CUVET_E_CANCELLED;
+        else if (in->unit.kind != CV_UNIT_BITCODE &&
+                 in->unit.kind != CV_UNIT_LTOIR) /* no linker takes those */
+            s = add(in, src, depth, to);
         cv_walk_forget(w);
     }
     cv_walk_close(&in->x, w);

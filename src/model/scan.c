@@ -308,7 +308,9 @@ static void count_item(cv_scan *s, const cv_result *r)
     s->sum.elf += i->kind == CUVET_K_ELF;
     s->sum.ptx += i->kind == CUVET_K_PTX;
     s->sum.ltoir += i->kind == CUVET_K_LTOIR;
-    s->sum.other += i->kind != CUVET_K_ELF && i->kind != CUVET_K_PTX && i->kind != CUVET_K_LTOIR;
+    s->sum.bitcode += i->kind == CUVET_K_BITCODE;
+    s->sum.other += i->kind != CUVET_K_ELF && i->kind != CUVET_K_PTX && i->kind != CUVET_K_LTOIR &&
+                    i->kind != CUVET_K_BITCODE;
     s->sum.members += i->in_container;
     s->sum.images += !i->in_container;
     s->sum.stored += i->stored_size;

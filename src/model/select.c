@@ -13,6 +13,7 @@ static cuvet_reason judge_kind(const cuvet_candidate *c, const cv_wanted *w)
         break;
     case CUVET_K_FATBIN: asked = w->request != CUVET_REQUEST_LTOIR; break;
     case CUVET_K_UNKNOWN:
+    case CUVET_K_BITCODE:
     case CUVET_K_MERCURY: return CUVET_REASON_KIND;
     }
     return asked ? CUVET_REASON_NONE : CUVET_REASON_REQUEST;

@@ -5,6 +5,7 @@
 #include "format/elf/read.h"
 #include "format/ptx/read.h"
 #include "model/agree.h"
+#include "model/ir.h"
 #include "model/locate.h"
 #include "model/producer.h"
 
@@ -41,6 +42,7 @@ void cv_result_free(cv_result *r)
         return;
     cv_diags_free(r->mem, &r->diags);
     cv_u8s_free(r->mem, &r->ident);
+    cv_u8s_free(r->mem, &r->triple);
     cv_keys_free(r->mem, &r->totals);
     cv_claims_free(r->mem, &r->file.claims);
     cv_claims_free(r->mem, &r->inner.claims);
@@ -513,6 +515,21 @@ static void examine_bare(const job *j)
     find_hidden(j, b->span, false);
 }
 
+static void examine_ir(job *j)
+{
+    cv_result *r = j->r;
+    cv_ir ir = { j->x, &j->w->stored, &j->w->head, &j->w->window, j->src, j->u->off, j->u->payload_size };
+    bool full = j->opt->depth == CUVET_DEPTH_FULL, bitcode = j->u->kind == CV_UNIT_BITCODE;
+
+    r->item.kind = bitcode ? CUVET_K_BITCODE : CUVET_K_LTOIR;
+    r->item.stored_size = r->item.size = ir.size;
+    (void)keep(j, bitcode ? cv_ir_bitcode(&ir, r->mem, &r->triple) : cv_ir_ltoir(&ir, &r->item.arch));
+    if (j->opt->ledger)
+        cv_ledger_claim(j->x, &r->file, ir.off, ir.size, CV_CLAIM_PAYLOAD, 0, false);
+    r->nested = full && keep(j, cv_ir_search(&ir, &r->nested_off)) == CUVET_OK && r->nested_off < ir.size;
+    r->nested_len = ir.size - cv_min(r->nested_off, ir.size);
+}
+
 /* … even when there was no room left to keep it with the others. */
 static void say_live(cv_worker *w, const cv_unit *u, cv_result *r)
 {
@@ -556,11 +573,15 @@ void cv_examine(cv_worker *w, const cuvet_source *src, const cv_unit *u, const c
         cv_ctx_enter_inner(&w->x, opt->anchor);
     if (u->kind == CV_UNIT_MEMBER)
         examine_member(&j);
+    else if (u->kind == CV_UNIT_BITCODE || u->kind == CV_UNIT_LTOIR)
+        examine_ir(&j);
     else
         examine_bare(&j);
     if (r->file.failed || r->inner.failed || !cv_ledger_sort(&w->x, &r->file) ||
         !cv_ledger_sort(&w->x, &r->inner))
         r->status = CUVET_E_NOMEM;
+    r->item.triple = r->triple.n ? (const char *)r->triple.v : NULL;
+    r->item.triple_len = (size_t)r->triple.n;
     r->item.ident = r->ident.n ? (const char *)r->ident.v : NULL;
     r->item.ident_len = (size_t)r->ident.n;
     r->item.errors = (uint32_t)cv_min(w->x.n_errors, UINT32_MAX);

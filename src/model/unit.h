@@ -14,7 +14,13 @@
 #include "model/admit.h"
 #include "model/cubin.h"
 
-typedef enum cv_unit_kind { CV_UNIT_MEMBER, CV_UNIT_IMAGE, CV_UNIT_TEXT } cv_unit_kind;
+typedef enum cv_unit_kind {
+    CV_UNIT_MEMBER,
+    CV_UNIT_IMAGE,
+    CV_UNIT_TEXT,
+    CV_UNIT_BITCODE,
+    CV_UNIT_LTOIR /* outside of a container */
+} cv_unit_kind;
 
 /* The fixed part of a member header. */
 typedef struct cv_unit_head {
@@ -47,6 +53,7 @@ typedef struct cv_result {
     cuvet_item item;
     cv_diags diags;
     cv_u8s ident;             /* bytes item.ident points to */
+    cv_u8s triple;            /* … and item.triple */
     cuvet_diag live;          /* the live limit, when it could not be kept among them … */
     bool has_live, live_said; /* … and whether it is */
     const uint32_t *seen;     /* see cv_examine_options */

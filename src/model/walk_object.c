@@ -2,8 +2,10 @@
 /* One object (the file, an archive member): what it is, and the search through all of its bytes. */
 #include "model/walk_int.h"
 
+#include "format/bitcode/read.h"
 #include "format/hostobj/read.h"
 #include "format/ptx/read.h"
+#include "model/agree.h"
 #include "model/locate.h"
 #include "model/search.h"
 
@@ -183,6 +185,22 @@ static cuvet_status maybe_text(cv_ctx *x, cv_walk *w, cv_step *step, cv_unit *ou
     return guess == CV_PTX_YES ? start_text(x, w, step, out) : CUVET_OK;
 }
 
+/* IR takes all of the object, as text does. Code that hides in it is found when it is examined. */
+static cuvet_status start_ir(cv_ctx *x, cv_walk *w, cv_unit_kind kind, cv_step *step, cv_unit *out)
+{
+    cv_region *r = cv_walk_top(w);
+    cuvet_status s;
+
+    cv_path_push(x, kind == CV_UNIT_BITCODE ? CUVET_P_BITCODE : CUVET_P_LTOIR, false, 0);
+    s = cv_walk_unit(x, w, kind, r->off, out);
+    cv_path_pop(x);
+    out->payload_size = r->end - r->off;
+    r->pos = r->covered = r->end;
+    w->n_images++;
+    *step = CV_STEP_UNIT;
+    return s;
+}
+
 static cuvet_status start_archive(cv_ctx *x, cv_walk *w)
 {
     cv_region *r = cv_walk_top(w);
@@ -224,6 +242,10 @@ static cuvet_status start(cv_ctx *x, cv_walk *w, cv_step *step, cv_unit *out)
         s = cv_host_read(x, w->src, r->off, r->end - r->off, &w->host);
     } else if (cv_u32_at(head, 0) == CV_FATBIN_OLD_MAGIC)
         cv_report(x, CV_R_FILE_OLD_MAGIC, r->off, 4, CV_FATBIN_OLD_MAGIC, 0);
+    else if (cv_bc_probe(head) != CV_BC_NONE)
+        return start_ir(x, w, CV_UNIT_BITCODE, step, out);
+    else if (cv_u32_at(head, 0) == CV_LTOIR_MAGIC)
+        return start_ir(x, w, CV_UNIT_LTOIR, step, out);
     else if (is_compressed_file(head))
         leave_compressed(x, r);
     else

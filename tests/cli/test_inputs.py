@@ -2,9 +2,13 @@
 """Where inputs come from: standard input, pipes, directories, links, special files."""
 import os
 import socket
+import sys
 import threading
 
-from lib_cli import CLEAN, FINDINGS, IO, bad_container, cuvet, equal, main, read, sample, scratch, test, write
+from lib_cli import CLEAN, FINDINGS, IO, ROOT, bad_container, cuvet, equal, main, read, sample, scratch, test, write
+
+sys.path.append(os.path.join(ROOT, "corpus"))
+import bitcode
 
 
 def verdicts(r):
@@ -66,6 +70,43 @@ def compressed_archives():
     for begins_like in (b"PK\5\6", b"\x1f\x8b\x07\0", b"\x1f\x8b\x08\x20", b"\xfd7zXZ\0\1", b"BZh9" + bytes(8), b"BZhx1AY&SY",
                         b"\x28\xb5\x2f\xfd\x08", b"\x04\x22\x4d\x18\x20", b"7z\xbc\xaf\x27\x1d"):
         equal(cuvet("scan", write(begins_like + code)).rc, FINDINGS, repr(begins_like))
+
+
+def ar(*bodies):
+    out = b"!<arch>\n"
+    for i, body in enumerate(bodies):
+        out += b"%-16s%-12d%-6d%-6d%-8s%-10d`\n" % (b"m%d.bc/" % i, 0, 0, 0, b"644", len(body)) + body + b"\n" * (len(body) % 2)
+    return out
+
+
+@test
+def bitcode_and_its_triple():
+    cuda, amd = bitcode.stream(), bitcode.stream(bitcode.module(b"amdgcn-amd-amdhsa"))
+    host = bitcode.wrapped(bitcode.stream(bitcode.module(b"x86_64-pc-linux-gnu")))
+    odd = bitcode.stream(bitcode.module(b"nvptx64-\x1b[31m\xff"))
+    for data, verdict, triple in ((cuda, "unsupported", "nvptx64-nvidia-cuda"), (amd, "clean", "amdgcn-amd-amdhsa"),
+                                  (host, "clean", "x86_64-pc-linux-gnu"), (odd, "unsupported", "nvptx64-\\x1b[31m\\xff"),
+                                  (bitcode.stream(bitcode.module(None)), "unsupported", None)):
+        for command in ("scan", "list"):
+            r = cuvet(command, "--format=ndjson", write(data))
+            member, = r.objects("member")
+            equal((member["kind"], member.get("triple"), member["examined"], member["path"]), ("bitcode", triple, False, "bitcode"), command)
+            equal((r.objects("verdict")[0]["bitcode"], r.rc), (1, CLEAN), command)
+        equal(verdicts(cuvet("scan", "--format=ndjson", write(data)))[0][1], verdict, str(triple))
+    out = cuvet("list", write(ar(cuda, b"text", amd, host))).out
+    assert "  for nvptx64-nvidia-cuda  in m0.bc" in out and "  for amdgcn-amd-amdhsa  in m2.bc" in out, out
+    equal("\x1b" in cuvet("list", write(odd)).out, False, "an escape")
+    # A large part between the beginning and the triple is passed over; one that is too large is not read.
+    far = bitcode.module(before=lambda out, width: bitcode.block(out, width, 9, 3, bytes(3 << 20)))
+    equal(cuvet("list", "--format=ndjson", write(bitcode.stream(far))).objects("member")[0]["triple"], "nvptx64-nvidia-cuda", "far")
+    # What hides behind it, or in it, is found as anywhere else.
+    for hidden in (cuda + bad_container(), bitcode.wrapped(cuda) + bad_container(), bitcode.stream(bitcode.module(before=lambda out, width:
+                   bitcode.block(out, width, 9, 3, bad_container())))):
+        r = cuvet("scan", "--format=ndjson", write(hidden))
+        equal(r.rc, FINDINGS, "hidden")
+        assert {"CV-FATBIN-051", "CV-FATBIN-015"} <= {o["rule"] for o in r.objects("finding")}
+    claims = cuvet("map", "--format=ndjson", write(cuda)).objects("claim")
+    equal([(c["offset"], c["length"], c["owner"]) for c in claims], [(0, len(cuda), "payload")], "map")
 
 
 @test

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Bitcode, written bit by bit: where the triple is found, what is passed over on the way to it, what does not
+ * fit, and how little a hostile stream can make of it. */
+#include <check.h>
+#include <string.h>
+
+#include "fixture.h"
+#include "format/bitcode/read.h"
+
+#define BASE 0x1000u
+
+static uint8_t bytes[8192];
+static uint64_t n_bits;
+
+static void fixed(uint64_t v, unsigned width)
+{
+    for (unsigned i = 0; i < width; i++, n_bits++) {
+        ck_assert_uint_lt(n_bits / 8, sizeof(bytes));
+        if (v >> i & 1)
+            bytes[n_bits / 8] |= (uint8_t)(1u << n_bits % 8);
+    }
+}
+
+static void vbr(uint64_t v, unsigned width)
+{
+    uint64_t half = UINT64_C(1) << (width - 1);
+
+    for (; v >= half; v >>= width - 1)
+        fixed((v & (half - 1)) | half, width);
+    fixed(v, width);
+}
+
+static void align32(void)
+{
+    n_bits = (n_bits + 31) / 32 * 32;
+}
+
+static void begin(void)
+{
+    memset(bytes, 0, sizeof(bytes));
+    n_bits = 0;
+    fixed(CV_BC_MAGIC, 32);
+}
+
+/* @return where its length is, to be filled by leave(). */
+static uint64_t enter(unsigned outer, uint64_t id, uint64_t width)
+{
+    fixed(1, outer);
+    vbr(id, 8);
+    vbr(width, 4);
+    align32();
+    n_bits += 32;
+    return n_bits / 8 - 4;
+}
+
+static void set_word(uint64_t at, uint64_t v)
+{
+    for (unsigned i = 0; i < 4; i++)
+        bytes[at + i] = (uint8_t)(v >> 8 * i);
+}
+
+static void leave(uint64_t at, unsigned width)
+{
+    fixed(0, width);
+    align32();
+    set_word(at, (n_bits / 8 - at - 4) / 4);
+}
+
+static void put_triple(unsigned width, const char *triple)
+{
+    fixed(3, width);
+    vbr(2, 6);
+    vbr(strlen(triple), 6);
+    for (; *triple; triple++)
+        vbr((uint8_t)*triple, 6);
+}
+
+static cuvet_status read_all(cv_bc *out)
+{
+    return cv_bc_read(&x, cv_span_of(bytes, n_bits / 8, BASE), n_bits / 8, out);
+}
+
+static cv_span triple_of(const cv_bc *b)
+{
+    return cv_span_of(b->triple, b->n_triple, 0);
+}
+
+static void expect_triple(const char *want)
+{
+    cv_bc b;
+
+    ck_assert_int_eq(read_all(&b), CUVET_OK);
+    ck_assert_uint_eq(n_diags, 0);
+    ck_assert_uint_eq(b.n_triple, strlen(want));
+    ck_assert_mem_eq(b.triple, want, strlen(want));
+    ck_assert_uint_eq(b.more, 0);
+}
+
+/* Identification, then a module that 'fill' writes at width 3. @return where the module's length is. */
+static uint64_t build(void (*fill)(void))
+{
+    uint64_t at, module;
+
+    begin();
+    at = enter(2, 13, 5);
+    leave(at, 5);
+    module = enter(2, 8, 3);
+    fill();
+    leave(module, 3);
+    return module;
+}
+
+static void nothing(void)
+{
+}
+
+static void plain(void)
+{
+    uint64_t at;
+
+    fixed(3, 3); /* VERSION 2 */
+    vbr(1, 6);
+    vbr(1, 6);
+    vbr(2, 6);
+    at = enter(3, 17, 4);
+    fixed(0xFFFFFFFF, 32); /* what is in it does not matter */
+    leave(at, 4);
+    put_triple(3, "nvptx64-nvidia-cuda");
+    put_triple(3, "second");
+}
+
+/* Every form of an operand before the triple, and the triple as an array of 6-bit characters. */
+static void forms(void)
+{
+    fixed(2, 3); /* 4: a literal, fixed 0, fixed 7, vbr 0, vbr 5, an array of fixed 3 */
+    vbr(7, 5);
+    fixed(1, 1), vbr(9, 8);
+    fixed(0, 1), fixed(1, 3), vbr(0, 5);
+    fixed(0, 1), fixed(1, 3), vbr(7, 5);
+    fixed(0, 1), fixed(2, 3), vbr(0, 5);
+    fixed(0, 1), fixed(2, 3), vbr(5, 5);
+    fixed(0, 1), fixed(3, 3);
+    fixed(0, 1), fixed(1, 3), vbr(3, 5);
+    fixed(2, 3); /* 5: a literal, a blob */
+    vbr(2, 5);
+    fixed(1, 1), vbr(16, 8);
+    fixed(0, 1), fixed(5, 3);
+    fixed(2, 3); /* 6: the code in 4 bits, an array of characters */
+    vbr(3, 5);
+    fixed(0, 1), fixed(1, 3), vbr(4, 5);
+    fixed(0, 1), fixed(3, 3);
+    fixed(0, 1), fixed(4, 3);
+    fixed(4, 3);
+    fixed(100, 7), vbr(1000, 5), vbr(4, 6), fixed(0x29C, 12);
+    fixed(5, 3);
+    vbr(5, 6), align32(), fixed(0x0102030405, 40), align32();
+    fixed(6, 3);
+    fixed(2, 4), vbr(5, 6), fixed(13, 6), fixed(21, 6), fixed(15, 6), fixed(19, 6), fixed(23, 6);
+}
+
+static void wide(void)
+{
+    char text[CV_BC_TRIPLE_MAX + 41];
+
+    memset(text, 'a', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    put_triple(3, text);
+}
+
+START_TEST(found)
+{
+    char longest[CV_BC_TRIPLE_MAX + 1];
+
+    (void)build(plain);
+    expect_triple("nvptx64-nvidia-cuda");
+    (void)build(forms);
+    expect_triple("nvptx");
+    (void)build(wide);
+    memset(longest, 'a', CV_BC_TRIPLE_MAX);
+    longest[CV_BC_TRIPLE_MAX] = '\0';
+    expect_triple(longest);
+    (void)build(nothing);
+    expect_triple("");
+    begin();
+    expect_triple("");
+}
+END_TEST
+
+START_TEST(wrapped)
+{
+    static const struct {
+        const char *label;
+        uint64_t off, len, cut;
+        cv_rule rule;
+        uint64_t at, got, want;
+    } ROWS[] = {
+        { "as it is", 0, 0, 0, NONE, 0, 0, 0 },
+        { "into the wrapper", 1, 0, 0, CV_R_BC_WRAPPER, 0, 19, 0 },
+        { "one byte longer", 0, 1, 0, CV_R_BC_WRAPPER, 0, 20, 0 },
+        { "4 GiB", 0, 0xFFFFFFFF, 0, CV_R_BC_WRAPPER, 0, 20, 0 },
+        { "far", 2, 0, 0, CV_R_BC_WRAPPER, 0, 0xFFFFFFFF, 0 },
+        { "cut to 19 bytes", 0, 0, 19, CV_R_BC_WRAPPER, 0, 20, 19 },
+    };
+    uint8_t copy[1024];
+
+    for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++) {
+        uint64_t len, size, off = ROWS[i].off == 1 ? 19 : ROWS[i].off == 2 ? 0xFFFFFFFF : 20;
+        cuvet_status want = ROWS[i].rule == NONE ? CUVET_OK : CUVET_E_MALFORMED;
+        cv_bc b;
+
+        setup();
+        (void)build(plain);
+        len = n_bits / 8;
+        memcpy(copy, bytes, len);
+        memset(bytes, 0, sizeof(bytes));
+        memcpy(bytes + 20, copy, len);
+        set_word(0, CV_BC_WRAPPER_MAGIC);
+        set_word(8, off);
+        set_word(12, ROWS[i].len > 1 ? ROWS[i].len : len + ROWS[i].len);
+        size = ROWS[i].cut ? ROWS[i].cut : 20 + len;
+        ck_assert_int_eq(cv_bc_read(&x, cv_span_of(bytes, size, BASE), size, &b), want);
+        if (want == CUVET_OK) {
+            ck_assert_uint_eq(b.off, 20);
+            ck_assert_uint_eq(b.end, 20 + len);
+            ck_assert_uint_eq(b.n_triple, 19);
+            ck_assert_uint_eq(n_diags, 0);
+        } else {
+            ck_assert_uint_eq(n_diags, 1);
+            ck_assert_uint_eq(first.rule, ROWS[i].rule);
+            ck_assert_uint_eq(first.file_off, BASE);
+        }
+        teardown();
+    }
+    setup();
+    (void)build(plain);
+    set_word(0, CV_BC_WRAPPER_MAGIC);
+    set_word(8, 20);
+    set_word(12, 8);
+    {
+        cv_bc b;
+
+        ck_assert_int_eq(read_all(&b), CUVET_E_MALFORMED);
+    }
+    ck_assert_uint_eq(first.rule, CV_R_BC_MAGIC);
+    ck_assert_uint_eq(first.file_off, BASE + 20);
+}
+END_TEST
+
+START_TEST(blocks_fit)
+{
+    uint64_t at = build(plain), words = (n_bits / 8 - at - 4) / 4;
+    cv_bc b;
+
+    set_word(at, words + 1);
+    ck_assert_int_eq(read_all(&b), CUVET_E_MALFORMED);
+    expect_finding("module", CV_R_BC_BLOCK, BASE + at + 4, words * 4 + 4, words * 4);
+    setup();
+    at = build(plain);
+    set_word(at, 0xFFFFFFFF);
+    ck_assert_int_eq(read_all(&b), CUVET_E_MALFORMED);
+    expect_finding("module of 16 GiB", CV_R_BC_BLOCK, BASE + at + 4, UINT64_C(0x3FFFFFFFC), words * 4);
+    setup();
+    at = build(plain);
+    set_word(at + 12, 0x100); /* of the block in it */
+    ck_assert_int_eq(read_all(&b), CUVET_E_MALFORMED);
+    ck_assert_uint_eq(first.rule, CV_R_BC_BLOCK);
+    ck_assert_uint_eq(first.file_off, BASE + at + 16);
+    ck_assert_uint_eq(first.got, 0x400);
+}
+END_TEST
+
+static void width_of_40(void)
+{
+    (void)enter(3, 17, 40);
+}
+
+static void no_definition(void)
+{
+    fixed(4, 3);
+}
+
+static void endless_number(void)
+{
+    fixed(3, 3);
+    for (unsigned i = 0; i < 100; i++)
+        fixed(0xFFFFFFFF, 32);
+}
+
+static void too_many_definitions(void)
+{
+    for (unsigned i = 0; i < 40; i++) {
+        fixed(2, 3);
+        vbr(1, 5);
+        fixed(1, 1), vbr(2, 8);
+    }
+    put_triple(3, "nvptx");
+}
+
+static void array_of_arrays(void)
+{
+    fixed(2, 3);
+    vbr(2, 5);
+    fixed(0, 1), fixed(3, 3);
+    fixed(0, 1), fixed(3, 3);
+    fixed(4, 3);
+    vbr(3, 6);
+}
+
+static void wide_number(void)
+{
+    fixed(2, 3);
+    vbr(1, 5);
+    fixed(0, 1), fixed(1, 3), vbr(33, 5);
+    fixed(4, 3);
+}
+
+static void nothing_a_million_times(void)
+{
+    fixed(2, 3);
+    vbr(2, 5);
+    fixed(0, 1), fixed(3, 3);
+    fixed(1, 1), vbr(0, 8);
+    fixed(4, 3);
+    vbr(0xFFFFFFFF, 6);
+    put_triple(3, "nvptx");
+}
+
+/* What cannot be read is no finding of the reader's: nothing is known then. */
+START_TEST(unreadable)
+{
+    static void (*const FILL[])(
+        void) = { width_of_40,     no_definition, endless_number,         too_many_definitions,
+                  array_of_arrays, wide_number,   nothing_a_million_times };
+
+    for (size_t i = 0; i < sizeof(FILL) / sizeof(FILL[0]); i++) {
+        cv_bc b;
+
+        setup();
+        (void)build(FILL[i]);
+        ck_assert_int_eq(read_all(&b), CUVET_OK);
+        ck_assert_uint_eq(b.n_triple, 0);
+        ck_assert_uint_eq(n_diags, 0);
+        teardown();
+    }
+    setup();
+}
+END_TEST
+
+/* With a part of the object: either more is asked for, or nothing is missing. */
+START_TEST(every_prefix)
+{
+    uint64_t size, found_at = 0;
+    bool cut;
+
+    (void)build(plain);
+    size = n_bits / 8;
+    for (uint64_t n = 4; n <= size; n++) {
+        cv_bc b;
+
+        setup();
+        ck_assert_int_eq(cv_bc_read(&x, cv_span_of(bytes, n, BASE), size, &b), CUVET_OK);
+        ck_assert_uint_eq(n_diags, 0);
+        ck_assert(b.n_triple == 19 ? b.more == 0 : b.more > n && b.more <= size);
+        if (b.n_triple && !found_at)
+            found_at = n;
+        /* … and a file that ends there is cut off, or its module was not reached. */
+        cut = (n >= 12 && n < 16) || (n >= 24 && n < size);
+        ck_assert_int_eq(cv_bc_read(&x, cv_span_of(bytes, n, BASE), n, &b),
+                         cut ? CUVET_E_MALFORMED : CUVET_OK);
+        ck_assert_uint_eq(b.more, 0);
+        ck_assert_uint_eq(n_diags, cut);
+        ck_assert(!cut || first.rule == CV_R_BC_BLOCK);
+        teardown();
+    }
+    ck_assert(found_at && found_at < size);
+    setup();
+}
+END_TEST
+
+START_TEST(every_byte)
+{
+    static const uint8_t VALUES[] = { 0, 1, 0x7F, 0x80, 0xFF };
+
+    for (unsigned which = 0; which < 2; which++) {
+        uint64_t size;
+
+        (void)build(which ? forms : plain);
+        size = n_bits / 8;
+        for (uint64_t at = 4; at < size; at++) {
+            for (size_t v = 0; v < sizeof(VALUES); v++) {
+                uint8_t old = bytes[at];
+                cuvet_status s;
+                cv_bc b;
+
+                setup();
+                bytes[at] = VALUES[v];
+                s = read_all(&b);
+                bytes[at] = old;
+                ck_assert(s == CUVET_OK ? n_diags == 0 : s == CUVET_E_MALFORMED && n_diags == 1);
+                ck_assert(b.next <= b.end && b.end <= size && b.n_triple <= CV_BC_TRIPLE_MAX);
+                teardown();
+            }
+        }
+    }
+    setup();
+}
+END_TEST
+
+START_TEST(machines)
+{
+    static const struct {
+        const char *triple;
+        cv_bc_machine want;
+    } ROWS[] = {
+        { "nvptx64-nvidia-cuda", CV_BC_CUDA },
+        { "nvptx64-nvidia-gpulibs", CV_BC_CUDA },
+        { "nvptx", CV_BC_CUDA },
+        { "amdgcn-amd-amdhsa", CV_BC_OTHER },
+        { "x86_64-pc-linux-gnu", CV_BC_OTHER },
+        { "x86_64", CV_BC_OTHER },
+        { "x86_6", CV_BC_UNKNOWN },
+        { "nvptx65-nvidia-cuda", CV_BC_UNKNOWN },
+        { "", CV_BC_UNKNOWN },
+        { "-nvptx", CV_BC_UNKNOWN },
+    };
+
+    for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++)
+        ck_assert_int_eq(cv_bc_machine_of(cv_span_of(ROWS[i].triple, strlen(ROWS[i].triple), 0)),
+                         ROWS[i].want);
+}
+END_TEST
+
+START_TEST(outer_blocks)
+{
+    uint64_t at, size = 0;
+    bool module = true;
+    cv_bc b;
+
+    (void)build(plain);
+    ck_assert_int_eq(read_all(&b), CUVET_OK);
+    ck_assert(cv_bc_block(cv_span_of(bytes + 4, 12, 0), &module, &size));
+    ck_assert(!module && size == 12);
+    ck_assert(cv_bc_block(cv_span_of(bytes + 16, 12, 0), &module, &size));
+    ck_assert(module && 16 + size == b.next && b.next == n_bits / 8);
+    for (at = 0; at < 8; at++)
+        ck_assert(!cv_bc_block(cv_span_of(bytes + 16, at, 0), &module, &size));
+    ck_assert(!cv_bc_block(cv_span_of("\0\0\0\0\0\0\0\0\0\0\0", 12, 0), &module, &size));
+    ck_assert_int_eq(cv_bc_probe(cv_span_of(bytes, 4, 0)), CV_BC_PLAIN);
+    ck_assert_int_eq(cv_bc_probe(cv_span_of(bytes, 3, 0)), CV_BC_NONE);
+    ck_assert_int_eq(cv_bc_probe(triple_of(&b)), CV_BC_NONE);
+}
+END_TEST
+
+Suite *suite_format_bitcode(void);
+Suite *suite_format_bitcode(void)
+{
+    Suite *s = suite_create("format/bitcode");
+    TCase *t = tcase_create("bitcode");
+
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, found);
+    tcase_add_test(t, wrapped);
+    tcase_add_test(t, blocks_fit);
+    tcase_add_test(t, unreadable);
+    tcase_add_test(t, every_prefix);
+    tcase_add_test(t, every_byte);
+    tcase_add_test(t, machines);
+    tcase_add_test(t, outer_blocks);
+    suite_add_tcase(s, t);
+    return s;
+}
