@@ -95,7 +95,7 @@ expect() {
         good=$((good + 1)); verdict=ok
     else
         bad=$((bad + 1)); verdict=FAILED
-        tail -n 60 "$work/log" | sed 's/^/      | /'
+        { grep -A 60 '^FAIL ' "$work/log" | head -n 60; tail -n 20 "$work/log"; } | sed 's/^/      | /'
     fi
     tail -n 2 "$work/log" | sed 's/^/    /'
     grep -E '^SKIPPED' "$work/log" | sed 's/^/    /' || true

@@ -69,8 +69,8 @@ def run_job(job, build):
     # A CV_PART that somebody left in the environment would leave samples out.
     outer = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MODE", "BUILD", "CV_PART")}
     env = dict(outer, CUVET=os.path.join(os.path.abspath(build), "cuvet"), CV_BUILD=os.path.abspath(build),
-               CV_SRC=ROOT, CV_TMP=scratch, TMPDIR=scratch, LC_ALL="C.UTF-8", PYTHONDONTWRITEBYTECODE="1")
-    env.update(sanitizer_env())
+               CV_SRC=ROOT, CV_TMP=scratch, TMPDIR=scratch, TEMP=scratch, LC_ALL="C.UTF-8", PYTHONDONTWRITEBYTECODE="1")
+    env.update(sanitizer_env())  # TEMP is for Check, which keeps what its children say there
     env.update(job.env)
     start = time.monotonic()
     try:

@@ -89,7 +89,11 @@ static void brood(void)
     if (pipe(ready) != 0)
         exit(96);
     for (int i = 0; i < 9; i++) {
-        if (fork() != 0)
+        pid_t p = fork();
+
+        if (p < 0)
+            exit(93); /* no more processes: nobody may wait for them */
+        if (p != 0)
             continue;
         deaf();
         if (i % 3 > 0)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "support/heap.h"
+#include "support/scratch.h"
 
 /* The compiler of the tests, which lies beside this program. */
 static char *fake(char *path)
@@ -23,14 +24,15 @@ START_TEST(external)
     static const bool never = false;
     heap h = { 0 };
     const cuvet_alloc alloc = heap_alloc(&h);
-    char path[PATH_MAX];
-    cuvet_external ext = { .size = sizeof(ext), .path = fake(path) };
+    char path[PATH_MAX], dir[SCRATCH_MAX];
+    cuvet_external ext = { .size = sizeof(ext), .path = fake(path), .directory = dir };
     const cuvet_compile_request q = {
         .size = sizeof(q), .bytes = "text", .n = 4, .sm = 90, .threads = 1, .cancel = &never
     };
     cuvet_compile_result r = { .size = sizeof(r) };
     cuvet_compiler c;
 
+    scratch_make(dir);
     ck_assert_int_eq(cuvet_compiler_external(&ext, &alloc, &c), CUVET_OK);
     ext.size = 0; /* copied */
     ck_assert_uint_eq(c.size, sizeof(c));
@@ -49,6 +51,7 @@ START_TEST(external)
     ck_assert_int_eq(cuvet_compiler_external(&ext, &alloc, &c), CUVET_E_NOMEM);
     ck_assert_int_eq(cuvet_compiler_external(&ext, NULL, &c), CUVET_OK);
     cuvet_compiler_release(&c);
+    ck_assert_int_eq(rmdir(dir), 0); /* nothing was left in it */
 }
 END_TEST
 
