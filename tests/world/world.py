@@ -132,10 +132,10 @@ def seconds(cuvet, folder, jobs):
 
 
 def producer(member):
-    """What the command says who made a member; nothing where it says nothing."""
+    """What the command says who made a member. Of PTX and LTO-IR it says nothing."""
     p = member.get("producer")
     if not p:
-        return ""
+        return "not said: " + member["kind"]
     return " ".join(str(p[k]) for k in ("tool", "version") if p.get(k)) + (", inferred" if p.get("inferred") else "")
 
 
@@ -241,7 +241,7 @@ def wheel_rows(world):
     out = ["| Wheel | Made by | Files with device code | Containers | Members | s | Errors | Warnings | Unsupported files, by rule |",
            "|---|---|---:|---:|---:|---:|---:|---:|---|"]
     for r in world.rows:
-        made = ", ".join("%s (%s)" % (p or "not said", number(n)) for p, n in r["producers"].most_common())
+        made = ", ".join("%s (%s)" % (p, number(n)) for p, n in r["producers"].most_common())
         why = ", ".join("%s in %s" % (rule, number(n)) for rule, n in sorted(r["why"].items()))
         n = r["verdicts"]["unsupported"]
         out.append("| %s %s | %s | %s | %s | %s | %.2f | %s | %s | %s |" % (
@@ -259,7 +259,7 @@ def names(found, more):
 def producer_rows(world):
     out = ["| Producer | Members | Architectures | Wheels |", "|---|---:|---|---|"]
     for who, c in sorted(world.made.items()):
-        out.append("| %s | %s | %s | %s |" % (who or "not said", number(c.places), names(c.arches, True), names(c.wheels, True)))
+        out.append("| %s | %s | %s | %s |" % (who, number(c.places), names(c.arches, True), names(c.wheels, True)))
     return out
 
 
@@ -270,7 +270,7 @@ def matrix_rows(world, more=False):
     for rule, severity, who in sorted(world.matrix, key=lambda k: (SEVERITIES.index(k[1]), k[0], k[2])):
         c = world.matrix[(rule, severity, who)]
         out.append("| %s | %s | %s | %s | %s | %s | %s | %s |" % (
-            rule, severity, who or "not said", number(c.places), number(world.made[who].places) if who in world.made else "",
+            rule, severity, who, number(c.places), number(world.made[who].places) if who in world.made else "",
             number(c.found), names(c.arches, more), names(c.wheels, more)))
     return out
 
