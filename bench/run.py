@@ -119,6 +119,41 @@ def bench_scan(t, b, f, n, spin):
               r.rss * 1024 <= jobs * bound, "the bare loop: %.1f MiB" % (int(facts["rss_kib"]) / 1024))
 
 
+def bench_many(t, b, tmp, n, spin):
+    """8,000 small files in folders: the bundled samples over and over."""
+    parts = [f for f in sorted(glob.glob(os.path.join(ROOT, "corpus", "samples", "*"))) if 1000 < os.path.getsize(f) < 40000]
+    top, size = os.path.join(tmp, "many"), 0
+    for i in range(8000):
+        folder = os.path.join(top, "d%02d" % (i % 40))
+        os.makedirs(folder, exist_ok=True)
+        size += os.path.getsize(shutil.copy(parts[i * 7 % len(parts)], os.path.join(folder, "f%05d" % i)))
+    cuvet = os.path.join(b, "cuvet")
+    ratio, a, c, spread = pairs([cuvet, "scan", "-r", "-j1", top], [cuvet, "scan", "-r", "-j2", top], 3 * n, "wall")
+    t.add("8,000 files, %.0f MB" % (size / 1e6), "scan -r -j2 faster than -j1, wall", ratio, "x", ">= 1.7",
+          ratio >= 1.7 if spin >= 1.9 else None,
+          "%.3f s / %.3f s, pairs %.2f to %.2f; two spinning processes scale %.2f" % (a, c, *spread, spin))
+    shutil.rmtree(top)
+
+
+def bench_forms(t, b, files, n):
+    """Output: JSON against text, and a dump against a scan."""
+    for f in files:
+        name, cuvet = os.path.basename(f), os.path.join(b, "cuvet")
+        ratio, a, c, _ = pairs([cuvet, "scan", "--format=ndjson", f], [cuvet, "scan", f], n, "wall")
+        t.add(name, "scan, ndjson / text, wall", ratio, "x", "<= 1.3", ratio <= 1.3, "%.3f s / %.3f s" % (a, c))
+        for form in ("text", "ndjson"):
+            ratio, a, c, _ = pairs([cuvet, "dump", "--format", form, f], [cuvet, "scan", "-j1", f], n)
+            t.add(name, "dump, %s / scan, cpu" % form, ratio, "x", "<= 20", ratio <= 20, "%.3f s / %.3f s" % (a, c))
+
+
+def talkative_libraries(sample):
+    """Many small members, and many symbols and relocations."""
+    nvcc = shutil.which("nvcc")
+    home = os.path.dirname(os.path.dirname(os.path.realpath(nvcc))) if nvcc else ""
+    found = [f for name in ("libcufft.so", "libcudadevrt.a") for f in glob.glob(os.path.join(home, "lib64", name)) if home]
+    return [os.path.realpath(f) for f in found] or [sample]
+
+
 def bench_search(t, b, f, n):
     name, size = os.path.basename(f), os.path.getsize(f)
     cuvet, add, search = (os.path.join(b, p) for p in ("cuvet", "bench/sum", "bench/search"))
@@ -223,6 +258,8 @@ def main():
             bench_scan(t, args.build, f, args.pairs, spin)
             bench_search(t, args.build, f, args.pairs)
             bench_validate(t, args.build, f, args.pairs)
+        bench_many(t, args.build, tmp, args.pairs, spin)
+        bench_forms(t, args.build, talkative_libraries(sample), args.pairs)
         bench_input(t, args.build)
         bench_select(t, args.build)
         bench_finalize(t, args.build)

@@ -20,6 +20,8 @@ void cli_progress_begin(cli_session *s)
 {
     const char *term = getenv("TERM");
 
+    if (s->n_inputs > 1)
+        return; /* known */
     s->progress =
         !s->args->set[CLI_O_NO_PROGRESS] && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
     if (s->progress && s->progress_at == 0)
