@@ -38,7 +38,7 @@ struct cli_pool {
 
 static group *group_at(const cli_pool *p, size_t i)
 {
-    return &p->group[i % p->n_groups];
+    return &p->group[p->n_groups ? i % p->n_groups : 0]; /* there is one at least */
 }
 
 static void work_on(const cli_pool *p, group *g)

@@ -22,7 +22,7 @@ bool cv_elf_obj_section(const elf_obj *o, uint64_t i, cv_elf_section *out)
 }
 
 /* Tables that lie in the image; a table that does not has no elements. */
-static void count_tables(elf_obj *o)
+static __attribute__((noinline)) void count_tables(elf_obj *o)
 {
     cv_elf_section zero = { 0 };
     uint64_t each = cv_elf_shdr_size(o->h.is32), n = o->h.shnum, len;

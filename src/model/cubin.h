@@ -57,11 +57,11 @@ typedef enum cv_tool {
 
 /* Who wrote the file: by whose profile it is judged. */
 typedef struct cv_producer {
-    cv_tool tool;
-    uint32_t release; /* times ten: 128; 0 unknown */
+    uint8_t tool;     /* cv_tool; small types: the picture of a file lies on stacks */
+    uint8_t profile;  /* cv_profile */
+    uint16_t release; /* times ten: 128; 0 unknown */
     bool inferred;    /* said by no note */
     bool stranger;    /* no row of spec/producers.def: profile is that of the nearest */
-    cv_profile profile;
 } cv_producer;
 
 typedef struct cv_cubin {
@@ -74,22 +74,22 @@ typedef struct cv_cubin {
     uint64_t n_syms, n_merc_syms;
     /* facts */
     bool conv; /* one of the two known ABIs, class 64, not Mercury: conventions of real tools are checked */
-    bool abi8, rel, exe;       /* (0x41, 8); e_type 1; e_type 2 */
-    bool hand;                 /* hand-assembled by nvasm: a looser layout */
-    bool legacy;               /* (0x33, 7) */
-    const cv_machine *machine; /* what its generation fixes */
-    uint32_t sm;               /* SM number from e_flags */
-    bool flag_capsule;         /* e_flags says SASS + capsule */
-    bool has_capsule;          /* at least one .nv.capmerc section */
-    bool old_tools;            /* 12.7/12.8 ABI-8 file: .note.nv.cuver instead of cuinfo */
-    uint32_t virtual_sm;       /* from cuinfo, or legacy e_flags; 0 unknown */
-    uint32_t toolkit;          /* e.g. 130; 0 unknown */
-    char suffix;               /* 'a', 'f' or 0: from tkinfo's -arch */
+    bool abi8, rel, exe; /* (0x41, 8); e_type 1; e_type 2 */
+    bool hand;           /* hand-assembled by nvasm: a looser layout */
+    bool legacy;         /* (0x33, 7) */
+    bool flag_capsule;   /* e_flags says SASS + capsule */
+    bool has_capsule;    /* at least one .nv.capmerc section */
+    bool old_tools;      /* 12.7/12.8 ABI-8 file: .note.nv.cuver instead of cuinfo */
     bool suffix_known;
-    uint32_t tool_sm, tool_len;            /* the number beside it; bytes of that note, the first one */
+    char suffix;                           /* 'a', 'f' or 0: from tkinfo's -arch */
     bool compat_accel_known, compat_accel; /* .nv.compat tag 9 */
-    cv_tool tool;
     cv_producer producer;
+    const cv_machine *machine;  /* what its generation fixes */
+    uint32_t sm;                /* SM number from e_flags */
+    uint32_t virtual_sm;        /* from cuinfo, or legacy e_flags; 0 unknown */
+    uint32_t toolkit;           /* e.g. 130; 0 unknown */
+    uint32_t tool_sm, tool_len; /* the number beside the suffix; bytes of that note, the first one */
+    cv_tool tool;
     cv_span compat;   /* body of .nv.compat, empty when absent */
     cv_compat claims; /* … and what it says */
     uint64_t n_kernels, n_functions,

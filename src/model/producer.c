@@ -64,15 +64,15 @@ static uint32_t release_of(cv_span text)
  * below. */
 static void find_profile(cv_producer *p)
 {
-    cv_tool like = p->tool == CV_TOOL_OTHER || p->tool == CV_TOOL_NONE ? CV_TOOL_PTXAS : p->tool;
+    cv_tool like = p->tool == CV_TOOL_OTHER || p->tool == CV_TOOL_NONE ? CV_TOOL_PTXAS : (cv_tool)p->tool;
 
     p->stranger = true;
     for (size_t i = 0; i < CV_COUNT(PRODUCERS); i++) {
         if (CV_AT(PRODUCERS, i).tool != like)
             continue;
         if (p->profile == CV_PROFILE_NONE || p->release >= CV_AT(PRODUCERS, i).first)
-            p->profile = CV_AT(PRODUCERS, i).profile;
-        if (like == p->tool && p->release >= CV_AT(PRODUCERS, i).first &&
+            p->profile = (uint8_t)CV_AT(PRODUCERS, i).profile;
+        if (like == (cv_tool)p->tool && p->release >= CV_AT(PRODUCERS, i).first &&
             p->release <= CV_AT(PRODUCERS, i).last) {
             p->stranger = false;
             return;
@@ -88,11 +88,11 @@ void cv_producer_find(cv_cubin *c)
 
     if (c->legacy || !c->abi8) {
         p.tool = c->hand ? CV_TOOL_HAND : CV_TOOL_LEGACY;
-        p.release = c->h.version;
+        p.release = (uint16_t)cv_min(c->h.version, UINT16_MAX);
     } else if (i != 0 && cv_tkinfo_peek(cv_cubin_body(c, i), &tool, &version)) {
         p.inferred = false;
-        p.tool = cv_tool_of(tool);
-        p.release = release_of(version);
+        p.tool = (uint8_t)cv_tool_of(tool);
+        p.release = (uint16_t)release_of(version);
     }
     find_profile(&p);
     c->producer = p;

@@ -134,7 +134,7 @@ static void examine_elf(const job *j, const cv_fatbin_member *m, cv_span content
     r->claimed = ledger != NULL;
     r->item.size = extent;
     r->item.kernels = j->w->cubin.n_kernels;
-    r->item.producer = (cuvet_producer){ cv_tool_name(j->w->cubin.producer.tool),
+    r->item.producer = (cuvet_producer){ cv_tool_name((cv_tool)j->w->cubin.producer.tool),
                                          j->w->cubin.producer.release, j->w->cubin.producer.inferred };
     r->item.arch = j->w->cubin.sm;
     r->payload.len = extent;
