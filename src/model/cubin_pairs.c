@@ -28,6 +28,7 @@ static void check_capsule(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s)
 {
     cv_span body = cv_cubin_body(c, i);
     uint8_t low, high;
+    uint32_t count;
 
     if (!s->in_file)
         return;
@@ -38,7 +39,8 @@ static void check_capsule(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s)
     if (body.len < CAPSULE_LEAST)
         cv_sec_report(x, c, i, CV_R_CAPSULE_SMALL, CV_SH_SIZE, body.len, CAPSULE_LEAST);
     check_capsule_text(x, c, i, s, body);
-    if (cv_u32_at(body, 4) != CAPSULE_WORD || cv_u32_at(body, 8) - 1 >= CAPSULE_MOST)
+    count = cv_u32_at(body, 8);
+    if (cv_u32_at(body, 4) != CAPSULE_WORD || count == 0 || count > CAPSULE_MOST)
         cv_body_report(x, c, i, CV_R_CAPSULE_WORD, 4, cv_u32_at(body, 4), CAPSULE_WORD);
     low = cv_u8_at(body, body.len - 2);
     high = cv_u8_at(body, body.len - 1);

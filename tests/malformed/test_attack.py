@@ -259,7 +259,7 @@ def what_list_reads_of_shared_records():
     name = ".nv.info._Z5plainPi"
     elf.splice(name, elf.sget(name, "size"), 0, edit.record(4, 0x1C, bytes(4)) * (MIB // 8))
     header = bytes(elf.data[elf.header_at(name):elf.header_at(name) + 64])
-    path = write(more_sections(elf, header, 20000))
+    path = write(more_sections(elf, header, 500))
     for args in (["--resources"], ["--kernels", "--format=ndjson"]):
         r = cuvet("list", *args, path, timeout=60)
         equal(r.rc, LIMIT, " ".join(args))

@@ -50,6 +50,7 @@ static uint64_t read_fixed(bits *b, uint32_t n)
 static uint64_t read_vbr(bits *b, uint32_t n)
 {
     uint64_t v = 0, part, more;
+    bool again;
     uint32_t shift = 0;
 
     if (n < 2 || n > WIDTH_MAX) {
@@ -59,13 +60,15 @@ static uint64_t read_vbr(bits *b, uint32_t n)
     more = UINT64_C(1) << (n - 1);
     do {
         part = read_fixed(b, n);
+        again = (part & more) != 0;
         if (shift >= 64) {
             b->failed = true;
             return 0;
         }
-        v |= (part & (more - 1)) << shift;
+        part &= more - 1;
+        v |= (part & (UINT64_MAX >> shift)) << shift; /* bits above the 64th are no value of a format */
         shift += n - 1;
-    } while (part & more);
+    } while (again);
     return b->failed ? 0 : v;
 }
 
