@@ -11,10 +11,10 @@ static bool canonical(cv_span header, const cv_fatbin_member *m)
 {
     bool no_string = m->has_options && cv_u32_at(header, m->options_offset) == 0;
     bool empty_name = m->name_offset != 0 && m->ident.len == 0;
-    bool old_ltoir =
-        m->kind == CV_FB_KIND_LTOIR && m->name_offset == 0 && m->options_offset == CV_FATBIN_MEMBER + 8;
+    /* Of tools 12.3 to 12.5, and up to 10.2. */
+    bool old_order = m->empty_ident || cv_fatbin_writer(m) != CV_PROFILE_NONE;
 
-    return !m->compat_values && !no_string && !empty_name && !old_ltoir;
+    return !m->compat_values && !no_string && !empty_name && !old_order;
 }
 
 static void write_back(fz *f, cv_span header, const cv_fatbin_member *m)
