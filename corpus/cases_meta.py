@@ -200,6 +200,8 @@ case(
     lambda e: e.splice(TK, e.sget(TK, 'size'), 0, bytes(8)).word(TK, 4, e.get((4, 4), e.at_section(TK)) + 8),
 )
 case('NOTE_PADDING', 'tkinfo-padding', P90, note_padding)
+case('CUVER_OTHER', 'cuinfo-as-cuver', 'plain.sm_100.cubin', lambda e: e.rename('.note.nv.cuinfo', '.note.nv.cuver'))
+case('PROTO_TWICE', 'proto-twice-apart', W90, lambda e: e.splice(PROTO, e.sget(PROTO, 'size'), 0, e.section_bytes(PROTO)[:8]))
 case('NOTE_UNPADDED', 'tkinfo-unpadded', P90, note_unpadded)
 case(
     'PROFILE_STRANGER',

@@ -119,7 +119,6 @@ static cuvet_status judge(linker *k, input *in)
     if (c.type != CUVET_CONTENT_CUBIN)
         return cv_reject(&k->x, CV_R_LINK_CONTENT, image.off, (uint64_t)c.type, CUVET_CONTENT_CUBIN);
     cv_cubin_init(&k->picture);
-    (void)cv_ctx_set_strict(&k->x, true); /* of a context that links */
     s = cv_cubin_examine(&k->x, &k->picture, image, NULL, &extent);
     if (s == CUVET_OK)
         s = cv_verdict_status(k->x.verdict);

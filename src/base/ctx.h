@@ -25,7 +25,7 @@ typedef struct cv_ctx {
     uint64_t anchor;    /* … whose stored bytes start here in the file */
     cv_profile profile; /* who wrote what is examined now, or the nearest one known */
     bool stranger;      /* … but is not it: what differs is counted, see cv_ctx_end_profile */
-    bool strict;        /* to be linked or finalized: what breaks a profile is an error */
+    bool strict;        /* of a link, a finalization, an input for them: what breaks a profile is an error */
     uint64_t differences;
     bool advisory;      /* nothing is to be linked: findings about a target are notes */
     const bool *cancel; /* read atomically; NULL: cannot be cancelled */
@@ -49,15 +49,6 @@ void cv_ctx_leave_inner(cv_ctx *x);
  * known, which makes one note at 'off' of all that differs. */
 void cv_ctx_begin_profile(cv_ctx *x, cv_profile p, bool stranger);
 void cv_ctx_end_profile(cv_ctx *x, uint64_t off);
-
-/* What is examined is to be linked or finalized, or not; returns how it was. */
-static inline bool cv_ctx_set_strict(cv_ctx *x, bool strict)
-{
-    bool was = x->strict;
-
-    x->strict = strict;
-    return was;
-}
 
 /* Status that a verdict amounts to; OK: nothing that stands in the way. */
 CV_MUST cuvet_status cv_verdict_status(cuvet_verdict v);

@@ -147,6 +147,7 @@ static void tell_begin(const cv_final_job *j)
 static void begin(cv_final_job *j, cv_ctx *x, const cv_final_options *o, cv_span in, const char *name)
 {
     *j = (cv_final_job){ .x = x, .o = o, .in = in, .name = name };
+    x->strict = true;
     cv_cubin_init(&j->cubin);
     cv_cubin_init(&j->picture);
     cv_cubin_init(&j->result);
@@ -176,16 +177,6 @@ static cuvet_status run_to(cv_final_job *j, size_t last)
     return s;
 }
 
-/* What breaks a profile is not finalized. */
-static cuvet_status run_strict(cv_final_job *j, size_t last)
-{
-    bool was = cv_ctx_set_strict(j->x, true);
-    cuvet_status s = run_to(j, last);
-
-    (void)cv_ctx_set_strict(j->x, was); /* as it was */
-    return s;
-}
-
 cuvet_status cv_final_run(cv_final_job *j, cv_ctx *x, const cv_final_options *o, cv_span in, const char *name,
                           cv_block *out)
 {
@@ -194,7 +185,7 @@ cuvet_status cv_final_run(cv_final_job *j, cv_ctx *x, const cv_final_options *o,
     begin(j, x, o, in, name);
     j->out = out;
     tell_begin(j);
-    s = run_strict(j, CV_COUNT(STAGES) - 1);
+    s = run_to(j, CV_COUNT(STAGES) - 1);
     if (s != CUVET_OK)
         cv_block_free(x, out);
     tell(j, "Ending ", name ? name : "JIT");
@@ -205,7 +196,7 @@ cuvet_status cv_final_explain(cv_final_job *j, cv_ctx *x, const cv_final_options
                               const char *name)
 {
     begin(j, x, o, in, name);
-    return run_strict(j, CHOOSE);
+    return run_to(j, CHOOSE);
 }
 
 void cv_final_end(cv_final_job *j)

@@ -36,7 +36,6 @@ cuvet_status cv_input_examine(cv_input *in, const cuvet_source *src, const cv_un
 
     cv_result_free(&in->result);
     in->worker->x.cancel = &in->cancel;
-    (void)cv_ctx_set_strict(&in->worker->x, true); /* a worker of an input that is to be linked */
     cv_examine(in->worker, src, u, &opt, &in->result);
     deliver(in);
     if (cv_input_cancelled(in))
@@ -235,6 +234,7 @@ static cuvet_status run(cv_input *in)
         if (!in->worker)
             return cv_nomem(&in->x, 0);
         cv_worker_init(in->worker, &in->alloc, &in->x.lim);
+        in->worker->x.strict = true; /* what is chosen is to be linked */
     }
     if (s != CUVET_OK || cv_input_cancelled(in))
         return s != CUVET_OK ? s : CUVET_E_CANCELLED;

@@ -25,14 +25,11 @@ cuvet_status cv_link_reread(cv_link *l)
     cuvet_status s;
     cv_cubin c;
 
-    bool was = cv_ctx_set_strict(l->x, true);
-
     cv_cubin_init(&c);
     l->x->path.n = 0;
     l->x->emit = pass_errors;
     l->x->emit_user = &to;
     s = cv_cubin_examine(l->x, &c, l->out->span, NULL, &extent);
-    (void)cv_ctx_set_strict(l->x, was); /* as it was */
     l->x->emit = to.emit;
     l->x->emit_user = to.user;
     l->x->path.n = 0;

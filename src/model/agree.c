@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "model/agree.h"
 
-/* From this release on no member has the flag that all of older ones have; its PTX is 7.0. */
-#define NEW_FLAGS     110u
-#define NEW_FLAGS_PTX 7u
-
-/* Up to this release there may be room for an identifier that is not there; its PTX is 8.5. */
-#define EMPTY_IDENT     126u
-#define EMPTY_IDENT_PTX 805u
-
-static void report_extra(cv_ctx *x, const cv_fatbin_member *m, uint64_t head)
+/* A header as old tools write it around content that is newer than they are. */
+static void agree_age(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, bool old_flags, bool empty_ident)
 {
-    cv_report(x, CV_R_FATBIN_HEADER_EXTRA, head + CV_FATBIN_MEMBER, 8, m->header_size, m->header_size - 8);
+    if ((m->flags & CV_FB_CUDA) && !old_flags)
+        cv_report(x, CV_R_FATBIN_FLAGS_UNKNOWN, head + 0x28, 8, m->flags, m->flags & ~(uint64_t)CV_FB_CUDA);
+    if (m->empty_ident && !empty_ident)
+        cv_report(x, CV_R_FATBIN_HEADER_EXTRA, head + CV_FATBIN_MEMBER, 8, m->header_size,
+                  m->header_size - 8);
 }
 
 static char flag_suffix(uint64_t flags)
@@ -102,10 +99,8 @@ void cv_agree_elf(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, const cv_
         cv_report(x, CV_R_AGREE_SUFFIX, head + 0x28, 8, suffix_code(suffix), suffix_code(c->suffix));
     if (is64 == c->h.is32)
         cv_report(x, CV_R_AGREE_CLASS, head + 0x28, 8, is64, !c->h.is32);
-    if ((m->flags & CV_FB_CUDA) && c->producer.release >= NEW_FLAGS)
-        cv_report(x, CV_R_FATBIN_FLAGS_UNKNOWN, head + 0x28, 8, m->flags, m->flags & ~(uint64_t)CV_FB_CUDA);
-    if (m->empty_ident && c->producer.release > EMPTY_IDENT)
-        report_extra(x, m, head);
+    agree_age(x, m, head, c->producer.release <= CV_FATBIN_OLD_FLAGS,
+              c->producer.release <= CV_FATBIN_EMPTY_IDENT);
     agree_compat(x, m, head, c);
 }
 
@@ -116,10 +111,7 @@ void cv_agree_ptx(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, const cv_
     uint64_t size = m->flags & CV_FB_COMPRESSED ? m->uncompressed_size : m->payload_size;
     uint64_t bits = m->flags & CV_FB_64BIT ? 64 : 32;
 
-    if ((m->flags & CV_FB_CUDA) && p->major >= NEW_FLAGS_PTX)
-        cv_report(x, CV_R_FATBIN_FLAGS_UNKNOWN, head + 0x28, 8, m->flags, m->flags & ~(uint64_t)CV_FB_CUDA);
-    if (m->empty_ident && version > EMPTY_IDENT_PTX)
-        report_extra(x, m, head);
+    agree_age(x, m, head, version <= CV_FATBIN_OLD_FLAGS_PTX, version <= CV_FATBIN_EMPTY_IDENT_PTX);
     if (version != header)
         cv_report(x, CV_R_AGREE_PTX_VERSION, head + 0x18, 4, version, header);
     if (p->target != m->arch)

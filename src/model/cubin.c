@@ -314,7 +314,7 @@ cuvet_status cv_cubin_header(cv_ctx *x, cv_cubin *c, cv_span image, uint64_t *ex
         return s;
     name_sections(x, c);
     s = x->work_out ? CUVET_E_LIMIT : find_tables(x, c);
-    cv_producer_find(c);
+    cv_producer_find(x, c);
     cv_ctx_begin_profile(x, (cv_profile)c->producer.profile, c->producer.stranger);
     check_tables(x, c);
     c->image.len = c->extent;

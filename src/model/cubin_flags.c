@@ -106,6 +106,5 @@ void cv_cubin_check_flags(cv_ctx *x, cv_cubin *c)
     else
         check_legacy(x, c);
     check_presence(x, c);
-    if (!c->hand)
-        check_order(x, c);
+    check_order(x, c);
 }

@@ -28,8 +28,8 @@ static void take_tool(cv_cubin *c, const cv_note *n, const cv_tkinfo *t)
     uint32_t sm = 0;
 
     c->tool = tool_of(t->tool);
-    if (c->old_tools) /* the finalizer keeps the note of those tools and writes another version here */
-        c->toolkit = t->version >= OLD_TOOLS_FIRST ? t->version : c->producer.release;
+    if (c->old_tools)
+        c->toolkit = t->version;
     if (c->tool == CV_TOOL_NVASM || !cv_tkinfo_arch(t, &sm, &c->suffix))
         return;
     c->suffix_known = true;
@@ -99,10 +99,15 @@ static void read_cuinfo(cv_ctx *x, cv_cubin *c, cv_span s)
     c->toolkit = u.toolkit;
 }
 
-static void read_cuver(cv_ctx *x, const cv_cubin *c, cv_span s)
+static void read_cuver(cv_ctx *x, cv_cubin *c, cv_span s)
 {
     cv_cuver u;
 
+    if (cv_cuver_is_cuinfo(s)) {
+        cv_report(x, CV_R_CUVER_OTHER, s.off + 4, 4, cv_u32_at(s, 4), CV_NOTE_CUVER_SIZE);
+        read_cuinfo(x, c, s);
+        return;
+    }
     if (cv_cuver_read(x, s, &u) == CUVET_OK && u.sm != c->sm)
         cv_report(x, CV_R_CUVER_SM, s.off + CV_NOTE_CUINFO_DESC + 2, 2, u.sm, c->sm);
 }
@@ -213,7 +218,9 @@ cuvet_status cv_cubin_check_meta(cv_ctx *x, cv_cubin *c)
     if (st != CUVET_OK)
         return st;
     cv_meta_callgraph(x, c, cv_cubin_first(c, CV_ROLE_CALLGRAPH));
-    cv_meta_prototype(x, c, cv_cubin_first(c, CV_ROLE_PROTOTYPE));
+    st = cv_meta_prototype(x, c, cv_cubin_first(c, CV_ROLE_PROTOTYPE));
+    if (st != CUVET_OK)
+        return st == CUVET_E_NOMEM ? st : CUVET_OK; /* a limit was said */
     cv_meta_unified(x, c, cv_cubin_first(c, CV_ROLE_UFT_ENTRY), false, true);
     cv_meta_unified(x, c, cv_cubin_first(c, CV_ROLE_UDT_ENTRY), false, false);
     cv_meta_unified(x, c, cv_cubin_first(c, CV_ROLE_MERC_UFT_ENTRY), true, true);

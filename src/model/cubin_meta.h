@@ -28,7 +28,7 @@ CV_MUST cuvet_status cv_meta_info_function(cv_ctx *x, const cv_cubin *c, uint64_
 void cv_meta_check_marks(cv_ctx *x, const cv_cubin *c, bool merc, const cv_u32s *marks);
 
 void cv_meta_callgraph(cv_ctx *x, const cv_cubin *c, uint64_t section);
-void cv_meta_prototype(cv_ctx *x, const cv_cubin *c, uint64_t section);
+CV_MUST cuvet_status cv_meta_prototype(cv_ctx *x, const cv_cubin *c, uint64_t section);
 void cv_meta_unified(cv_ctx *x, const cv_cubin *c, uint64_t section, bool merc, bool functions);
 void cv_meta_rel_action(cv_ctx *x, const cv_cubin *c);
 

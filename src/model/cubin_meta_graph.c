@@ -72,29 +72,43 @@ void cv_meta_callgraph(cv_ctx *x, const cv_cubin *c, uint64_t section)
     cv_path_pop(x);
 }
 
-void cv_meta_prototype(cv_ctx *x, const cv_cubin *c, uint64_t section)
+static void check_prototype(const table *t, const cv_proto *r)
 {
+    cv_elf_symbol s;
+
+    if (check_func(t, r->off, r->symbol, CV_R_PROTO_SYMBOL, CV_R_PROTO_SYMBOL_TYPE)) {
+        cv_elf_read_symbol(t->syms, false, r->symbol, &s);
+        if (s.other & CV_STO_ENTRY)
+            cv_report(t->x, CV_R_PROTO_KERNEL, t->body.off + r->off, 4, r->symbol, 0);
+    }
+    check_string(t, r->off + 4, r->string, CV_R_PROTO_STRING);
+}
+
+cuvet_status cv_meta_prototype(cv_ctx *x, const cv_cubin *c, uint64_t section)
+{
+    cuvet_status st = CUVET_OK;
+    cv_keys by_symbol = { 0 };
     uint64_t pos = 0;
-    uint32_t last = 0;
     table t;
     cv_proto r;
 
     if (!open_table(&t, x, c, section, false))
-        return;
-    while (cv_prototype_next(x, t.body, &pos, &r) == CUVET_OK) {
-        if (r.off != 0 && r.symbol == last)
-            cv_report(x, CV_R_PROTO_TWICE, t.body.off + r.off, 4, r.symbol, 0);
-        last = r.symbol;
-        if (check_func(&t, r.off, r.symbol, CV_R_PROTO_SYMBOL, CV_R_PROTO_SYMBOL_TYPE)) {
-            cv_elf_symbol s;
-
-            cv_elf_read_symbol(t.syms, false, r.symbol, &s);
-            if (s.other & CV_STO_ENTRY)
-                cv_report(x, CV_R_PROTO_KERNEL, t.body.off + r.off, 4, r.symbol, 0);
-        }
-        check_string(&t, r.off + 4, r.string, CV_R_PROTO_STRING);
+        return CUVET_OK;
+    while (st == CUVET_OK && cv_prototype_next(x, t.body, &pos, &r) == CUVET_OK) {
+        check_prototype(&t, &r);
+        if (!cv_keys_push(&x->mem, &by_symbol, (cv_key){ r.symbol, r.off }))
+            st = cv_nomem(x, t.body.off);
     }
+    cv_keys_sort(&by_symbol);
+    for (uint64_t k = 1; st == CUVET_OK && k < by_symbol.n; k++) {
+        const cv_key *e = cv_keys_at(&by_symbol, k);
+
+        if (e->key == cv_keys_at(&by_symbol, k - 1)->key)
+            cv_report(x, CV_R_PROTO_TWICE, t.body.off + e->index, 4, e->key, 0);
+    }
+    cv_keys_free(&x->mem, &by_symbol);
     cv_path_pop(x);
+    return st;
 }
 
 /* Data entries: a variable before (13) or after (1) linking. */

@@ -178,7 +178,7 @@ static void check_bank(const info *f, const cv_tlv *t, uint64_t end)
     if (!check_symbol(f, t->payload, sym))
         return;
     cv_elf_read_symbol(f->syms, false, sym, &s);
-    if (cv_elf_sym_type(&s) != CV_STT_SECTION && !f->c->hand)
+    if (cv_elf_sym_type(&s) != CV_STT_SECTION)
         report(f, CV_R_TLV_CBANK_SYMBOL, t->payload, 4, cv_elf_sym_type(&s), CV_STT_SECTION);
     section =
         names_bank(f, &s) ? cv_cubin_sec(f->c, f->code)->const0 : cv_cubin_shndx(f->c, f->merc, sym, &s);
@@ -425,7 +425,7 @@ static void check_mark(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec *s
 
     if (!(mark & CV_META_FRAME))
         missing(x, i, c, CV_R_TLV_NO_FRAME, sym, CV_ATTR_FRAME_SIZE);
-    if (!(mark & CV_META_REGCOUNT) && !c->hand)
+    if (!(mark & CV_META_REGCOUNT))
         missing(x, i, c, CV_R_TLV_NO_REGCOUNT, sym, CV_ATTR_REGCOUNT);
     if (!(mark & CV_META_MIN_STACK) && c->exe && s->kernel_sym != 0)
         missing(x, i, c, CV_R_TLV_NO_STACK, sym, CV_ATTR_MIN_STACK_SIZE);

@@ -245,7 +245,7 @@ static void check_convention(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s
         cv_sec_report(x, c, i, CV_R_SEC_ALIGN_ROLE, CV_SH_ALIGN, 0, 1);
     check_memory_size(x, c, i, s);
     want = s->role == CV_ROLE_TEXT ? c->machine->text : v->align;
-    if (want != 0 && (s->role == CV_ROLE_TEXT ? h->align < want : h->align != want) && !c->hand)
+    if (want != 0 && (s->role == CV_ROLE_TEXT ? h->align < want : h->align != want))
         cv_sec_report(x, c, i, CV_R_SEC_ALIGN_ROLE, CV_SH_ALIGN, h->align, want);
     if (h->entsize != v->entsize && !(c->hand && h->type == CV_SHT_STRTAB && h->entsize == 1))
         cv_sec_report(x, c, i,

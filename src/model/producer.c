@@ -80,7 +80,7 @@ static void find_profile(cv_producer *p)
     }
 }
 
-void cv_producer_find(cv_cubin *c)
+void cv_producer_find(cv_ctx *x, cv_cubin *c)
 {
     cv_producer p = { .inferred = true };
     uint32_t i = cv_cubin_first(c, CV_ROLE_TKINFO);
@@ -89,7 +89,8 @@ void cv_producer_find(cv_cubin *c)
     if (c->legacy || !c->abi8) {
         p.tool = c->hand ? CV_TOOL_HAND : CV_TOOL_LEGACY;
         p.release = (uint16_t)cv_min(c->h.version, UINT16_MAX);
-    } else if (i != 0 && cv_tkinfo_peek(cv_cubin_body(c, i), &tool, &version)) {
+    } else if (i != 0 && cv_work(x, cv_cubin_body(c, i).len / 2, c->image.off) &&
+               cv_tkinfo_peek(cv_cubin_body(c, i), &tool, &version)) {
         p.inferred = false;
         p.tool = (uint8_t)cv_tool_of(tool);
         p.release = (uint16_t)release_of(version);

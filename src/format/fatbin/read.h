@@ -50,11 +50,18 @@ typedef struct cv_fatbin_member {
     bool compat_values;  /* old form: three bytes, the values of tags 2, 3, 5 */
 } cv_fatbin_member;
 
+/* Newest release, times ten, and newest PTX, times 100, of what tools with these habits put into a container:
+ * a flag on all members, and eight zero bytes for an identifier that is not there. */
+#define CV_FATBIN_OLD_FLAGS       109u
+#define CV_FATBIN_OLD_FLAGS_PTX   605u
+#define CV_FATBIN_EMPTY_IDENT     126u
+#define CV_FATBIN_EMPTY_IDENT_PTX 805u
+
 /* Who wrote a member header. Up to 10.1 members have a flag that is gone since; 10.1 and 10.2 leave it out,
  * and their PTX is 6.5 at most. */
 static inline cv_profile cv_fatbin_writer(const cv_fatbin_member *m)
 {
-    bool old_ptx = m->kind == CV_FB_KIND_PTX && (m->major < 6 || (m->major == 6 && m->minor <= 5));
+    bool old_ptx = m->kind == CV_FB_KIND_PTX && m->major * 100u + m->minor <= CV_FATBIN_OLD_FLAGS_PTX;
 
     return (m->flags & CV_FB_CUDA) || old_ptx ? CV_PROFILE_FATBINARY_10 : CV_PROFILE_NONE;
 }

@@ -7,7 +7,7 @@
 #define TKINFO_TOOL         8u /* words of the descriptor: places of these two strings */
 #define TKINFO_TOOL_VERSION 12u
 #define CUINFO_DESC         8u
-#define CUVER_DESC          12u
+#define CV_NOTE_CUVER_SIZE  12u
 #define CUINFO_VERSION      2u
 
 cv_note_state cv_note_at(cv_span s, uint64_t pos, cv_note *out)
@@ -176,16 +176,23 @@ cuvet_status cv_cuinfo_read(cv_ctx *x, cv_span s, cv_cuinfo *out, uint32_t *stor
     return CUVET_OK;
 }
 
+bool cv_cuver_is_cuinfo(cv_span s)
+{
+    cv_note n;
+
+    return cv_note_at(s, 0, &n) == CV_NOTE_OK && n.descsz == CUINFO_DESC;
+}
+
 cuvet_status cv_cuver_read(cv_ctx *x, cv_span s, cv_cuver *out)
 {
     cv_note n = { 0 };
-    cuvet_status st = single(x, s, CUVER_DESC, &n);
+    cuvet_status st = single(x, s, CV_NOTE_CUVER_SIZE, &n);
     uint64_t bad;
 
     if (st != CUVET_OK)
         return st;
-    if (n.descsz != CUVER_DESC)
-        cv_report(x, CV_R_CUINFO_DESCSZ, s.off + 4, 4, n.descsz, CUVER_DESC);
+    if (n.descsz != CV_NOTE_CUVER_SIZE)
+        cv_report(x, CV_R_CUINFO_DESCSZ, s.off + 4, 4, n.descsz, CV_NOTE_CUVER_SIZE);
     bad = n.desc + (cv_u16_at(s, n.desc) != 1 ? 0 : cv_u32_at(s, n.desc + 4) != 1 ? 4 : 8);
     if (cv_u16_at(s, n.desc) != 1 || cv_u32_at(s, n.desc + 4) != 1 || cv_u32_at(s, n.desc + 8) != 1)
         cv_report(x, CV_R_CUVER, s.off + bad, 4, cv_u32_at(s, bad), 1);

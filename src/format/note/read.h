@@ -11,6 +11,7 @@
 #define CV_NOTE_CUINFO      1000u
 #define CV_NOTE_CUINFO_DESC 24u /* place of its descriptor: the first and only one */
 #define CV_NOTE_TKINFO      2000u
+#define CV_NOTE_CUVER_SIZE  12u /* of its descriptor */
 #define CV_NOTE_OWNER       "NVIDIA Corp"
 
 typedef struct cv_note {
@@ -54,6 +55,9 @@ CV_MUST cuvet_status cv_cuinfo_read(cv_ctx *x, cv_span s, cv_cuinfo *out, uint32
 typedef struct cv_cuver {
     uint16_t version, sm;
 } cv_cuver;
+/* The section holds a device note under the older name: the vendor's finalizer keeps the name of what it
+ * read. */
+CV_MUST bool cv_cuver_is_cuinfo(cv_span s);
 CV_MUST cuvet_status cv_cuver_read(cv_ctx *x, cv_span s, cv_cuver *out);
 
 #endif

@@ -89,6 +89,8 @@ static cuvet_status examine(int facts)
     cubin.old_tools = facts == OLD;
     cv_cubin_read_notes(&x, &cubin);
     cubin.hand = facts == HAND;
+    if (facts == HAND)
+        cv_ctx_begin_profile(&x, CV_PROFILE_HAND, false);
     if (facts == NVLINK)
         cubin.tool = CV_TOOL_NVLINK;
     if (facts == NEWER)
