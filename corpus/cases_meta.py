@@ -201,7 +201,6 @@ case(
 )
 case('NOTE_PADDING', 'tkinfo-padding', P90, note_padding)
 case('CUVER_OTHER', 'cuinfo-as-cuver', 'plain.sm_100.cubin', lambda e: e.rename('.note.nv.cuinfo', '.note.nv.cuver'))
-case('PROTO_TWICE', 'proto-twice-apart', W90, lambda e: e.splice(PROTO, e.sget(PROTO, 'size'), 0, e.section_bytes(PROTO)[:8]))
 case('NOTE_UNPADDED', 'tkinfo-unpadded', P90, note_unpadded)
 case(
     'PROFILE_STRANGER',
@@ -241,6 +240,7 @@ case(
 case('META_RAGGED', 'size', P90, lambda e: e.splice(CG, 32, 0, bytes(4)))
 W90 = 'recurse.sm_90.rdc.cubin'
 case('PROTO_TWICE', 'proto-twice', W90, lambda e: e.splice(PROTO, 8, 0, e.section_bytes(PROTO)[:8]))
+case('PROTO_TWICE', 'proto-twice-apart', W90, lambda e: e.splice(PROTO, e.sget(PROTO, 'size'), 0, e.section_bytes(PROTO)[:8]))
 case('PROTO_SYMBOL', 'proto-symbol-out', W90, lambda e: e.word(PROTO, 0, 0xFFFF))
 case('PROTO_SYMBOL_TYPE', 'proto-not-func', W90, lambda e: e.word(PROTO, 0, 1))
 case('PROTO_KERNEL', 'proto-kernel', W90, lambda e: e.word(PROTO, 0, e.symbol_index('_Z7recursePi')))
