@@ -355,7 +355,6 @@ static cuvet_status examine_rest(cv_ctx *x, cv_cubin *c, cv_ledger *ledger)
 
     if (c->conv)
         cv_cubin_read_notes(x, c);
-    c->hand = c->hand || c->tool == CV_TOOL_NVASM;
     cv_cubin_check_sections(x, c);
     cv_cubin_check_symbols(x, c);
     s = cv_cubin_check_relocs(x, c);

@@ -89,9 +89,8 @@ typedef struct cv_cubin {
     uint32_t virtual_sm;        /* from cuinfo, or legacy e_flags; 0 unknown */
     uint32_t toolkit;           /* e.g. 130; 0 unknown */
     uint32_t tool_sm, tool_len; /* the number beside the suffix; bytes of that note, the first one */
-    cv_tool tool;
-    cv_span compat;   /* body of .nv.compat, empty when absent */
-    cv_compat claims; /* … and what it says */
+    cv_span compat;             /* body of .nv.compat, empty when absent */
+    cv_compat claims;           /* … and what it says */
     uint64_t n_kernels, n_functions,
         n_relocs; /* defined in .symtab; functions include kernels; both kinds of relocations */
     uint64_t extent;

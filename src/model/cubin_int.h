@@ -44,6 +44,12 @@ static inline bool cv_role_is_capsule(cv_role r)
     return r == CV_ROLE_CAPMERC_TEXT || r == CV_ROLE_CAPMERC_UFT_REL;
 }
 
+/* Call frames, native or Mercury. */
+static inline bool cv_is_frames(const cv_sec *s)
+{
+    return (s->role == CV_ROLE_DEBUG || s->role == CV_ROLE_MERC_DEBUG) && cv_span_eq_str(s->fn, "frame");
+}
+
 /* End of the last string of a table: names must start before it. Found once, so that a table without NUL
  * costs nothing. */
 static inline uint64_t cv_strings_end(cv_span table)

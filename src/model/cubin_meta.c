@@ -6,7 +6,6 @@
 #include "format/note/read.h"
 #include "format/tlv/attr.h"
 #include "model/arch.h"
-#include "model/producer.h"
 #include "model/retarget.h"
 
 #define TKINFO_VERSION  2u
@@ -14,23 +13,14 @@
 #define OLD_TOOLS_FIRST 120u /* tools that stored their own version there */
 #define OLD_TOOLS_LAST  129u
 
-/* Our linker keeps the conventions of the reference. */
-static cv_tool tool_of(cv_span name)
-{
-    cv_tool tool = cv_tool_of(name);
-
-    return tool == CV_TOOL_CUVET ? CV_TOOL_NVLINK : tool;
-}
-
 /* The first note is of the tool that wrote the file. */
 static void take_tool(cv_cubin *c, const cv_note *n, const cv_tkinfo *t)
 {
     uint32_t sm = 0;
 
-    c->tool = tool_of(t->tool);
     if (c->old_tools)
         c->toolkit = t->version;
-    if (c->tool == CV_TOOL_NVASM || !cv_tkinfo_arch(t, &sm, &c->suffix))
+    if (c->producer.tool == CV_TOOL_NVASM || !cv_tkinfo_arch(t, &sm, &c->suffix))
         return;
     c->suffix_known = true;
     c->tool_sm = sm;
@@ -91,7 +81,7 @@ static void read_cuinfo(cv_ctx *x, cv_cubin *c, cv_span s)
 
     if (cv_cuinfo_read(x, s, &u, &stored) != CUVET_OK)
         return;
-    if (stored != 8 && !(c->tool == CV_TOOL_NVASM && stored == 6))
+    if (stored != 8 && !(c->producer.tool == CV_TOOL_NVASM && stored == 6))
         cv_report(x, CV_R_CUINFO_DESCSZ, s.off + 4, 4, stored, 8);
     if (u.virtual_sm > c->sm)
         cv_report(x, CV_R_CUINFO_VIRTUAL_SM, s.off + CV_NOTE_CUINFO_DESC + 2, 2, u.virtual_sm, c->sm);

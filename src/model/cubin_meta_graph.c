@@ -137,10 +137,16 @@ void cv_meta_unified(cv_ctx *x, const cv_cubin *c, uint64_t section, bool merc, 
     cv_path_pop(x);
 }
 
+/* Our linker keeps the conventions of the reference. */
+static bool is_linked(const cv_cubin *c)
+{
+    return c->producer.tool == CV_TOOL_NVLINK || c->producer.tool == CV_TOOL_CUVET;
+}
+
 void cv_meta_rel_action(cv_ctx *x, const cv_cubin *c)
 {
     uint32_t i = cv_cubin_first(c, CV_ROLE_REL_ACTION);
-    bool want = c->exe && (c->sm <= 89 || (c->sm == 90 && c->tool == CV_TOOL_NVLINK));
+    bool want = c->exe && (c->sm <= 89 || (c->sm == 90 && is_linked(c)));
     bool either = c->exe && c->sm >= 100 && !c->flag_capsule; /* a link of stripped objects has them */
     table t;
 

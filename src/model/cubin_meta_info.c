@@ -226,7 +226,7 @@ static void check_api_version(const info *f, const cv_tlv *t)
 {
     uint32_t v = cv_u32_at(f->body, t->payload), file = f->c->toolkit;
     /* A linker takes in objects of older tools; files of the older ABI do not say whether one wrote them. */
-    bool ok = f->c->tool == CV_TOOL_PTXAS ? v == file : v <= file;
+    bool ok = f->c->producer.tool == CV_TOOL_PTXAS ? v == file : v <= file;
 
     if (file != 0 && !ok)
         report(f, CV_R_TLV_API_VERSION, t->payload, 4, v, file);

@@ -107,11 +107,6 @@ static bool is_merc(uint32_t type)
 
 #define FRAME_WORK 4u /* for sorting, on top of reading */
 
-static bool is_frames(const cv_sec *s)
-{
-    return (s->role == CV_ROLE_DEBUG || s->role == CV_ROLE_MERC_DEBUG) && cv_span_eq_str(s->fn, "frame");
-}
-
 /* LIMIT: a limit was reached and said, nothing more is looked at. */
 static cuvet_status check_section(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s)
 {
@@ -141,10 +136,10 @@ static cuvet_status check_section(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_s
         cv_sec_report(x, c, i, CV_R_LIMIT_RELOCS, CV_SH_SIZE, c->n_relocs, x->lim.symbols);
         return CUVET_E_LIMIT;
     }
-    if (!cv_work(x, b.n, b.body.off) || (is_frames(t) && !cv_work(x, b.n * FRAME_WORK, b.body.off)))
+    if (!cv_work(x, b.n, b.body.off) || (cv_is_frames(t) && !cv_work(x, b.n * FRAME_WORK, b.body.off)))
         return CUVET_E_LIMIT;
     check_batch(&b);
-    return is_frames(t) ? check_overlap(&b, &c->by_off) : CUVET_OK;
+    return cv_is_frames(t) ? check_overlap(&b, &c->by_off) : CUVET_OK;
 }
 
 cuvet_status cv_cubin_check_relocs(cv_ctx *x, cv_cubin *c)

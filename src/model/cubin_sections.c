@@ -45,7 +45,7 @@ static void check_structure(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_s
         cv_sec_report(x, c, i, CV_R_SEC_NAME_MIDDLE, CV_SH_NAME, h->name, 0);
     if (h->addr != 0)
         cv_sec_report(x, c, i, CV_R_SEC_ADDR, CV_SH_ADDR, h->addr, 0);
-    if (s->role == CV_ROLE_DEBUG && cv_span_eq_str(s->fn, "frame") && h->size % FRAME_WORD != 0)
+    if (cv_is_frames(s) && h->size % FRAME_WORD != 0)
         cv_sec_report(x, c, i, CV_R_SEC_MULTIPLE, CV_SH_SIZE, h->size, FRAME_WORD);
     if (h->entsize > 1 && h->size % h->entsize != 0 && !(CV_AT(CONVENTIONS, s->role).props & PROP_LOOSE))
         cv_sec_report(x, c, i, CV_R_SEC_MULTIPLE, CV_SH_SIZE, h->size, h->entsize);
@@ -110,11 +110,11 @@ static bool type_fits(const cv_cubin *c, const cv_sec *s, const convention *v, u
     return s->h.type == CV_SHT_PROGBITS || s->h.type == v->type_exe;
 }
 
-/* Names of symbols are read through this one; of other sections linkers 12.0 to 12.2 left what it was before
+/* Names of symbols are read through these; of other sections linkers 12.0 to 12.2 left what it was before
  * sections moved, in relocations too. */
 static bool link_is_read(uint32_t type)
 {
-    return type == CV_SHT_SYMTAB;
+    return type == CV_SHT_SYMTAB || type == CV_SHT_MERC_SYMTAB;
 }
 
 static bool flags_fit(const cv_cubin *c, const cv_sec *s, const convention *v, uint64_t *want)
@@ -245,7 +245,7 @@ static void check_convention(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s
         cv_sec_report(x, c, i, CV_R_SEC_ALIGN_ROLE, CV_SH_ALIGN, 0, 1);
     check_memory_size(x, c, i, s);
     want = s->role == CV_ROLE_TEXT ? c->machine->text : v->align;
-    if (want != 0 && (s->role == CV_ROLE_TEXT ? h->align < want : h->align != want))
+    if (want != 0 && h->align != want)
         cv_sec_report(x, c, i, CV_R_SEC_ALIGN_ROLE, CV_SH_ALIGN, h->align, want);
     if (h->entsize != v->entsize && !(c->hand && h->type == CV_SHT_STRTAB && h->entsize == 1))
         cv_sec_report(x, c, i,

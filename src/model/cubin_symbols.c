@@ -121,9 +121,8 @@ static void check_defined(const pass *p, uint64_t i, const cv_elf_symbol *s, uin
         sym_report(p, i, CV_R_SYM_RANGE, CV_ST_VALUE, cv_sat_add(s->value, s->size), sec->h.size);
 }
 
-/* Kernels and unified functions, managed and unified variables, memory spaces. Visibility is set on a few
- * names of the tools, which begin with a dot or two underscores, and on samplers of textures; other bits are
- * never. */
+/* Kernels and unified functions, managed and unified variables, memory spaces. Visibility is set on variables
+ * and names without a type, never on functions and sections; bit 3 on nothing. */
 static bool other_fits(const pass *p, const cv_elf_symbol *s, uint8_t type)
 {
     unsigned space = s->other & CV_STO_SPACE, rest = s->other & ~(unsigned)(CV_STO_SPACE | 3);

@@ -21,7 +21,7 @@ static const struct {
     { "finalizer", CV_TOOL_FINALIZER }, { "cuvet", CV_TOOL_CUVET },
 };
 
-cv_tool cv_tool_of(cv_span name)
+static cv_tool tool_of(cv_span name)
 {
     for (size_t i = 0; i < CV_COUNT(TOOLS); i++)
         if (cv_span_eq_str(name, CV_AT(TOOLS, i).name))
@@ -92,9 +92,10 @@ void cv_producer_find(cv_ctx *x, cv_cubin *c)
     } else if (i != 0 && cv_work(x, cv_cubin_body(c, i).len / 2, c->image.off) &&
                cv_tkinfo_peek(cv_cubin_body(c, i), &tool, &version)) {
         p.inferred = false;
-        p.tool = (uint8_t)cv_tool_of(tool);
+        p.tool = (uint8_t)tool_of(tool);
         p.release = (uint16_t)release_of(version);
     }
     find_profile(&p);
     c->producer = p;
+    c->hand = c->hand || p.tool == CV_TOOL_NVASM;
 }

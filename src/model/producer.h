@@ -6,12 +6,10 @@
 
 #include "model/cubin.h"
 
-/* The tool of a name in a tool note. */
-cv_tool cv_tool_of(cv_span name);
 /* Its name for people, static; "" when there is none to give. */
 const char *cv_tool_name(cv_tool tool);
-/* Fills c->producer from the header, the roles of the sections and the first tool note. Says nothing: what is
- * wrong with the note is said by who reads it for its rules. */
+/* Fills c->producer, and c->hand, from the header, the roles of the sections and the first tool note. Says
+ * nothing: what is wrong with the note is said by who reads it for its rules. */
 void cv_producer_find(cv_ctx *x, cv_cubin *c);
 
 #endif

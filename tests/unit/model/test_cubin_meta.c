@@ -92,7 +92,7 @@ static cuvet_status examine(int facts)
     if (facts == HAND)
         cv_ctx_begin_profile(&x, CV_PROFILE_HAND, false);
     if (facts == NVLINK)
-        cubin.tool = CV_TOOL_NVLINK;
+        cubin.producer.tool = CV_TOOL_NVLINK;
     if (facts == NEWER)
         cubin.toolkit = 0;
     cv_cubin_check_sections(&x, &cubin);
@@ -429,7 +429,7 @@ START_TEST(facts)
 {
     load("plain.sm_90a");
     ck_assert_int_eq(examine(AS_IS), CUVET_OK);
-    ck_assert_int_eq(cubin.tool, CV_TOOL_PTXAS);
+    ck_assert_int_eq(cubin.producer.tool, CV_TOOL_PTXAS);
     ck_assert_uint_eq(cubin.virtual_sm, 90);
     ck_assert(cubin.suffix_known && cubin.suffix == 'a');
     ck_assert(cubin.compat_accel_known && cubin.compat_accel);
@@ -440,7 +440,7 @@ START_TEST(facts)
     ck_assert(cubin.suffix_known && cubin.suffix == 'f' && cubin.compat_accel_known && !cubin.compat_accel);
     load("two.sm_90.linked");
     ck_assert_int_eq(examine(AS_IS), CUVET_OK);
-    ck_assert_int_eq(cubin.tool, CV_TOOL_NVLINK);
+    ck_assert_int_eq(cubin.producer.tool, CV_TOOL_NVLINK);
     load(P75);
     ck_assert_int_eq(examine(AS_IS), CUVET_OK);
     ck_assert(cubin.suffix_known && cubin.suffix == 0 && !cubin.compat_accel_known);
@@ -477,7 +477,7 @@ START_TEST(hand_assembled)
             bytes[note.off + i] = cv_u8_at(cv_builder_span(&b), i);
         cv_builder_free(&b);
         ck_assert_int_eq(examine(AS_IS), CUVET_OK);
-        ck_assert_int_eq(cubin.tool, k ? CV_TOOL_OTHER : CV_TOOL_NVASM);
+        ck_assert_int_eq(cubin.producer.tool, k ? CV_TOOL_OTHER : CV_TOOL_NVASM);
         ck_assert(!cubin.suffix_known);
         /* Of a stranger's file it is counted, not judged. */
         ck_assert_uint_eq(got.n, 0);
@@ -504,7 +504,7 @@ START_TEST(no_bytes)
     cv_cubin_read_notes(&x, &cubin);
     ck_assert_int_eq(cv_cubin_check_meta(&x, &cubin), CUVET_OK);
     ck_assert_uint_eq(got.n, 0);
-    ck_assert_int_eq(cubin.tool, CV_TOOL_NONE);
+    ck_assert_int_eq(cubin.producer.tool, CV_TOOL_PTXAS); /* found with the header, from the file itself */
 }
 END_TEST
 
