@@ -118,14 +118,6 @@ static bool wait_for_reply(int fd, const bool *cancel)
     }
 }
 
-static bool sound(const broker_reply *r, const cli_broker_rules *rules)
-{
-    return r->mark == BROKER_REPLY &&
-           (r->status == CUVET_OK || r->status == CUVET_E_NOMEM || r->status == CUVET_E_INTERNAL) &&
-           r->end <= (uint32_t)CUVET_COMPILE_UNSUPPORTED && r->n <= rules->output && r->n_log <= rules->log &&
-           (r->n == 0 || r->end == (uint32_t)CUVET_COMPILED);
-}
-
 static void *bytes_of(int fd, uint64_t n, bool *ok)
 {
     void *p = n > 0 ? malloc((size_t)n) : NULL;
@@ -143,7 +135,7 @@ static cuvet_status ask(cli_broker *b, const cuvet_compile_request *q, cuvet_com
         return CUVET_E_INTERNAL;
     b->lost = true; /* until the answer has been read to its end */
     if (!send_request(b->fd, q) || !wait_for_reply(b->fd, q->cancel) || !broker_read(b->fd, &r, sizeof(r)) ||
-        !sound(&r, &b->rules))
+        !broker_reply_ok(&r, &b->rules))
         return CUVET_E_INTERNAL;
     *out = (cuvet_compile_result){ .size = sizeof(*out),
                                    .end = (cuvet_compile_end)r.end,

@@ -14,10 +14,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define SM_LOWEST  10u
-#define SM_HIGHEST 999u
-#define THREADS    64u
-
 /* The request that runs is to be given up; also set by signals. A compiler that is cancelled kills what it
  * started and cleans up, which a broker that just died would not. */
 static bool cancelled, ending;
@@ -42,7 +38,7 @@ static void soft_limit(__rlimit_resource_t what, uint64_t value)
 void broker_settle(int fd, int parent, const cli_broker_rules *rules)
 {
     const struct sigaction end = { .sa_handler = on_signal };
-    const cli_cage nothing_else = { .out_dir = -1, .more_dir = -1, .channel = -1, .broker = fd };
+    const cli_cage nothing_else = { CLI_CAGE_NOTHING, .keep = &fd, .n_keep = 1 };
     const uint64_t sizes = rules->input / 2 + rules->output / 2 + rules->log;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -62,80 +58,6 @@ void broker_settle(int fd, int parent, const cli_broker_rules *rules)
         _exit(1);
 }
 
-/* ---- options ---- */
-
-typedef enum value { V_NONE, V_NUMBER, V_LEVEL, V_WORD } value;
-enum { K_PTX, K_IR };
-
-typedef struct row {
-    int kind;
-    const char *name;
-    value takes;
-    uint32_t low, high;
-    const char *words;
-} row;
-
-static const row ROWS[] = {
-#define MEMBER_OPTION(kind, name, shrt, takes, low, high, words)                                             \
-    { K_##kind, name, V_##takes, low, high, words },
-#include "../spec/member_options.def"
-#undef MEMBER_OPTION
-};
-
-static bool among(const char *words, const char *v)
-{
-    size_t n = strlen(v);
-
-    for (const char *p = words; n > 0 && *p; p += strspn(p, " ")) {
-        size_t word = strcspn(p, " ");
-
-        if (word == n && strncmp(p, v, n) == 0)
-            return true;
-        p += word;
-    }
-    return false;
-}
-
-static bool value_ok(const row *r, const char *v)
-{
-    uint32_t n = 0;
-
-    if (r->takes != V_NUMBER && r->takes != V_LEVEL)
-        return among(r->words, v);
-    if (among(r->words, v))
-        return true;
-    if (*v == '\0' || strlen(v) > 9 || (*v == '0' && v[1]))
-        return false;
-    for (; *v; v++) {
-        if (*v < '0' || *v > '9')
-            return false;
-        n = n * 10 + (uint32_t)(*v - '0');
-    }
-    return n >= r->low && n <= r->high;
-}
-
-bool cli_broker_option_ok(const cli_broker_rules *rules, const char *option, bool ltoir)
-{
-    const char *name = option + (ltoir ? 1 : 2);
-
-    for (size_t i = 0; i < rules->n_option; i++) {
-        if (strcmp(rules->option[i], option) == 0)
-            return true;
-    }
-    if (option[0] != '-' || (!ltoir && option[1] != '-'))
-        return false;
-    for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++) {
-        const row *r = &ROWS[i];
-        size_t n = strlen(r->name);
-
-        if (r->kind != (ltoir ? K_IR : K_PTX) || strncmp(name, r->name, n) != 0)
-            continue;
-        if (r->takes == V_NONE ? name[n] == '\0' : name[n] == '=' && value_ok(r, name + n + 1))
-            return true;
-    }
-    return false;
-}
-
 /* ---- requests ---- */
 
 typedef struct job {
@@ -144,33 +66,6 @@ typedef struct job {
     const char **option;
     void *bytes;
 } job;
-
-static bool head_ok(const broker_request *h, const cli_broker_rules *rules)
-{
-    return h->ltoir <= 1 && (h->suffix == 0 || h->suffix == 'a' || h->suffix == 'f') && h->cubin <= 1 &&
-           h->debug <= h->cubin && (h->cubin == 0 || (h->ltoir == 0 && h->n_options == 0)) &&
-           h->sm >= SM_LOWEST && h->sm <= SM_HIGHEST && h->threads >= 1 && h->threads <= THREADS &&
-           h->n > 0 && h->n <= rules->input && h->n_options <= rules->options &&
-           h->option_bytes <= rules->option_bytes && h->option_bytes >= 2 * (uint64_t)h->n_options;
-}
-
-/* Cut the bytes into the options; each has to be allowed. */
-static bool cut_options(job *j, const cli_broker_rules *rules)
-{
-    uint64_t at = 0;
-
-    for (uint32_t i = 0; i < j->head.n_options; i++) {
-        const char *end = at < j->head.option_bytes
-                              ? memchr(j->options + at, '\0', (size_t)(j->head.option_bytes - at))
-                              : NULL;
-
-        if (!end || !cli_broker_option_ok(rules, j->options + at, j->head.ltoir != 0))
-            return false;
-        j->option[i] = j->options + at;
-        at = (uint64_t)(end - j->options) + 1;
-    }
-    return at == j->head.option_bytes;
-}
 
 /* A byte that cancels what has ended already may come first. */
 static bool next_head(int fd, broker_request *h)
@@ -190,13 +85,13 @@ static bool next_head(int fd, broker_request *h)
 
 static bool next_job(int fd, job *j, const cli_broker_rules *rules)
 {
-    if (!next_head(fd, &j->head) || !head_ok(&j->head, rules))
+    if (!next_head(fd, &j->head) || !broker_request_ok(&j->head, rules))
         return false;
     j->options = malloc((size_t)j->head.option_bytes + 1);
     j->option = calloc((size_t)j->head.n_options + 1, sizeof(*j->option));
     j->bytes = malloc((size_t)j->head.n);
     return j->options && j->option && j->bytes && broker_read(fd, j->options, j->head.option_bytes) &&
-           cut_options(j, rules) && broker_read(fd, j->bytes, j->head.n);
+           broker_cut_options(&j->head, j->options, j->option, rules) && broker_read(fd, j->bytes, j->head.n);
 }
 
 static void end_job(job *j)

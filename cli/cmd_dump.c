@@ -234,7 +234,7 @@ static const cli_sink DUMP_SINK = {
 int cmd_dump(int argc, char **argv)
 {
     cli_args a;
-    cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1, .helper = -1 };
+    cli_needs needs = CLI_NO_NEEDS;
     cli_session s = { .args = &a, .depth = CUVET_DEPTH_FULL, .sink = &DUMP_SINK, .needs = &needs };
     dump_run r = { .d = { .o = { .to = stdout } } };
     int rc;

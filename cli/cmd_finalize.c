@@ -117,12 +117,8 @@ static void finalize(finalization *f, const void *bytes, size_t n)
         f->rc = cli_worse(f->rc, exit_of(s));
         return;
     }
-    if (f->out.standard) {
-        s = cuvet_finalizer_result(f->ctx, f->finalizer, &r);
-        saved(f, s == CUVET_OK ? cli_outfile_save(&f->out, r.bytes, r.n, true) : s);
-        return;
-    }
-    saved(f, cuvet_finalizer_save(f->ctx, f->finalizer, f->out.dir, f->out.name, true, false));
+    s = cuvet_finalizer_result(f->ctx, f->finalizer, &r);
+    saved(f, s == CUVET_OK ? cli_outfile_save(&f->out, r.bytes, r.n) : s);
 }
 
 static void put_json(const finalization *f, const cuvet_final_explanation *e, const char *from,
@@ -313,8 +309,9 @@ static bool begin(finalization *f, const cli_args *a)
 
 int cmd_finalize(int argc, char **argv)
 {
-    cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1, .helper = -1 };
+    cli_needs needs = CLI_NO_NEEDS;
     finalization f = { .out = CLI_NO_OUTFILE };
+    cli_porter porter = CLI_NO_PORTER;
     cli_args a;
     const char *why;
     int rc;
@@ -325,14 +322,17 @@ int cmd_finalize(int argc, char **argv)
     f.json = a.value[CLI_O_FORMAT] && strcmp(a.value[CLI_O_FORMAT], "ndjson") == 0;
     if (!check(&a))
         return CLI_X_USAGE;
-    why = cli_outfile_open(&f.out, a.value[CLI_O_OUTPUT]);
+    why = cli_outfile_open(&f.out, &porter, a.value[CLI_O_OUTPUT], true);
     if (why)
         cli_complain(a.value[CLI_O_OUTPUT], "%s", why);
     if (why)
         return CLI_X_IO;
-    needs.out_dir = f.out.dir;
+    f.rc = cli_porter_begin(&porter);
     /* outside of the cage, asked through a broker that trusts nobody inside */
-    f.rc = cli_broker_begin(&f.broker, "code generator", a.value[CLI_O_GENERATOR], &a.limits, &needs.broker);
+    if (f.rc == CLI_X_CLEAN)
+        f.rc =
+            cli_broker_begin(&f.broker, "code generator", a.value[CLI_O_GENERATOR], &a.limits, &needs.broker);
+    cli_porter_needs(&porter, &needs);
     if (f.rc == CLI_X_CLEAN && begin(&f, &a)) {
         rc = cli_each_input(&a, &needs, on_input, &f);
         f.rc = cli_worse(f.rc, rc);
@@ -340,5 +340,6 @@ int cmd_finalize(int argc, char **argv)
     cuvet_ctx_destroy(f.ctx);
     cli_broker_stop(&f.broker);
     cli_outfile_close(&f.out);
+    cli_porter_stop(&porter);
     return cli_worse(f.rc, cli_json_ok() ? CLI_X_CLEAN : CLI_X_INTERNAL);
 }

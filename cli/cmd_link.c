@@ -104,7 +104,7 @@ static void saved(link_run *r, const cli_outfile *p, cuvet_status s)
 }
 
 /* What nvcc compiles into the host program: how many modules were linked, and a line for each. */
-static void save_modules(link_run *r, const cli_outfile *p)
+static void save_modules(link_run *r, cli_outfile *p)
 {
     char *text = NULL;
     size_t n = 0;
@@ -122,13 +122,13 @@ static void save_modules(link_run *r, const cli_outfile *p)
     if (f)
         good = fclose(f) == 0 && good;
     if (good)
-        saved(r, p, cli_outfile_save(p, text, n, true));
+        saved(r, p, cli_outfile_save(p, text, n));
     else
         link_error(r, p->path, CLI_X_LIMIT, "out of memory");
     free(text);
 }
 
-static void save_all(link_run *r, const cli_outfile *out, const cli_outfile *modules)
+static void save_all(link_run *r, cli_outfile *out, cli_outfile *modules)
 {
     cuvet_link_result result;
     cuvet_status s = CUVET_OK;
@@ -140,19 +140,22 @@ static void save_all(link_run *r, const cli_outfile *out, const cli_outfile *mod
         else
             link_error(r, out->path, link_exit_of(s), cli_status_text(s));
     }
-    if (r->rc == CLI_X_CLEAN && modules->name)
+    if (r->rc == CLI_X_CLEAN && modules->path)
         save_modules(r, modules);
     if (r->rc != CLI_X_CLEAN)
         return;
     if (!out->standard) {
-        saved(r, out, cuvet_linker_save(r->ctx, r->linker, out->dir, out->name, true, false));
+        s = cli_outfile_ready(out);
+        if (s == CUVET_OK)
+            s = cli_outfile_finish(out, cuvet_linker_write(r->ctx, r->linker, out->draft.fd));
+        saved(r, out, s);
         return;
     }
     s = cuvet_linker_result(r->ctx, r->linker, &result);
-    saved(r, out, s == CUVET_OK ? cli_outfile_save(out, result.bytes, result.n, true) : s);
+    saved(r, out, s == CUVET_OK ? cli_outfile_save(out, result.bytes, result.n) : s);
 }
 
-static void finish(link_run *r, const cli_outfile *out, const cli_outfile *modules)
+static void finish(link_run *r, cli_outfile *out, cli_outfile *modules)
 {
     cuvet_status s;
 
@@ -171,40 +174,42 @@ static void finish(link_run *r, const cli_outfile *out, const cli_outfile *modul
     r->rc = cli_worse(r->rc, link_exit_of(s));
 }
 
-static bool open_product(link_run *r, const char *path, cli_outfile *out)
+static bool open_product(link_run *r, cli_porter *porter, const char *path, cli_outfile *out)
 {
-    const char *why = cli_outfile_open(out, path);
+    const char *why = cli_outfile_open(out, porter, path, true);
 
     if (why)
         link_error(r, path, CLI_X_IO, why);
     return !why;
 }
 
-/* Outside of the cage, asked through a broker that trusts nobody inside. */
-static bool start_broker(link_run *r, cli_needs *needs)
+/* Processes outside of the cage, which trust nobody inside: they name the files, and start a code generator.
+ */
+static bool start_helpers(link_run *r, cli_porter *porter, cli_needs *needs)
 {
-    int rc = cli_broker_begin(&r->broker, "code generator", r->args->common.value[CLI_O_GENERATOR],
-                              &r->args->common.limits, &needs->broker);
+    int rc = cli_porter_begin(porter);
 
+    if (rc == CLI_X_CLEAN)
+        rc = cli_broker_begin(&r->broker, "code generator", r->args->common.value[CLI_O_GENERATOR],
+                              &r->args->common.limits, &needs->broker);
+    cli_porter_needs(porter, needs);
     r->rc = cli_worse(r->rc, rc);
     return rc == CLI_X_CLEAN;
 }
 
 static int run(link_args *a)
 {
-    cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1, .helper = -1 };
+    cli_needs needs = CLI_NO_NEEDS;
     link_run r = { .args = a };
     cli_outfile out = CLI_NO_OUTFILE, modules = CLI_NO_OUTFILE;
+    cli_porter porter = CLI_NO_PORTER;
 
     drop_repeated(a);
-    if (open_product(&r, a->value[LINK_O_OUTPUT], &out) &&
-        open_product(&r, a->value[LINK_O_REGISTER_BINARIES], &modules) && start_broker(&r, &needs) &&
-        begin(&r)) {
-        int rc;
+    if (open_product(&r, &porter, a->value[LINK_O_OUTPUT], &out) &&
+        open_product(&r, &porter, a->value[LINK_O_REGISTER_BINARIES], &modules) &&
+        start_helpers(&r, &porter, &needs) && begin(&r)) {
+        int rc = cli_each_input(&a->common, &needs, on_input, &r);
 
-        needs.out_dir = out.dir;
-        needs.more_dir = modules.dir;
-        rc = cli_each_input(&a->common, &needs, on_input, &r);
         r.rc = cli_worse(r.rc, rc);
         finish(&r, &out, &modules);
     }
@@ -213,6 +218,7 @@ static int run(link_args *a)
     free(r.diag);
     cli_outfile_close(&out);
     cli_outfile_close(&modules);
+    cli_porter_stop(&porter);
     return r.rc;
 }
 

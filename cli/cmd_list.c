@@ -324,7 +324,7 @@ int cmd_list(int argc, char **argv)
     list l;
     cli_sink sink;
     cli_pick pick;
-    cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1, .helper = -1 };
+    cli_needs needs = CLI_NO_NEEDS;
     cli_session s = { .args = &a, .sink = &sink, .user = &l, .needs = &needs };
     int rc;
 

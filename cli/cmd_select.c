@@ -160,16 +160,16 @@ static void put_result(const selection *s, cuvet_input in, cuvet_status st)
     }
 }
 
-static int save(const selection *s, cuvet_input in)
+static int save(selection *s, cuvet_input in)
 {
     cuvet_result r;
     cuvet_status st = cuvet_input_get_result(s->ctx, in, &r);
 
     if (st == CUVET_OK)
-        st = cli_outfile_save(&s->out, r.bytes, r.n, s->args->set[CLI_O_FORCE]);
+        st = cli_outfile_save(&s->out, r.bytes, r.n);
     if (st == CUVET_OK)
         return CLI_X_CLEAN;
-    cli_complain(s->out.name, "%s", cli_status_text(st));
+    cli_complain(s->out.draft.name ? s->out.draft.name : s->out.path, "%s", cli_status_text(st));
     return cli_exit_of(st);
 }
 
@@ -188,7 +188,7 @@ static cuvet_status run(selection *s, const void *bytes, size_t n)
         put_log(s, in);
     }
     put_result(s, in, st);
-    if (st == CUVET_OK && s->out.name)
+    if (st == CUVET_OK && s->out.path)
         s->rc = cli_worse(s->rc, save(s, in));
     if (in.bits && cuvet_input_destroy(s->ctx, &in) != CUVET_OK)
         return CUVET_E_INTERNAL;
@@ -277,8 +277,9 @@ static bool configure(selection *s, const cli_args *a)
 
 int cmd_select(int argc, char **argv)
 {
-    cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1, .helper = -1 };
+    cli_needs needs = CLI_NO_NEEDS;
     selection s = { .out = CLI_NO_OUTFILE };
+    cli_porter porter = CLI_NO_PORTER;
     cli_args a;
     const char *why;
     int rc;
@@ -287,18 +288,21 @@ int cmd_select(int argc, char **argv)
         return rc;
     if (!configure(&s, &a))
         return CLI_X_USAGE;
-    why = cli_outfile_open(&s.out, a.value[CLI_O_OUTPUT]);
+    why = cli_outfile_open(&s.out, &porter, a.value[CLI_O_OUTPUT], a.set[CLI_O_FORCE]);
     if (why) {
         cli_complain(a.value[CLI_O_OUTPUT], "%s", why);
         return CLI_X_IO;
     }
     s.to = s.out.standard ? stderr : stdout;
-    needs.out_dir = s.out.dir;
+    rc = cli_porter_begin(&porter);
     /* outside of the cage, asked through a broker that trusts nobody inside */
-    rc = cli_broker_begin(&s.broker, "compiler", a.value[CLI_O_COMPILER], &a.limits, &needs.broker);
+    if (rc == CLI_X_CLEAN)
+        rc = cli_broker_begin(&s.broker, "compiler", a.value[CLI_O_COMPILER], &a.limits, &needs.broker);
+    cli_porter_needs(&porter, &needs);
     if (rc == CLI_X_CLEAN)
         rc = cli_each_input(&a, &needs, on_input, &s);
     cli_broker_stop(&s.broker);
     cli_outfile_close(&s.out);
+    cli_porter_stop(&porter);
     return cli_worse(rc, cli_worse(s.rc, cli_json_ok() ? CLI_X_CLEAN : CLI_X_INTERNAL));
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "outfile.h"
 #include "pick.h"
 
 #include <errno.h>
@@ -8,11 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAME_CAP 200 /* longest name cuvet_save takes */
-
 typedef struct unpack {
     const cli_args *args;
-    int dirfd;
+    cli_porter porter;
     cli_pick pick;
     uint64_t at;      /* number of the next piece in its file */
     uint64_t ordinal; /* pieces met so far in all inputs: makes every name unique */
@@ -34,7 +33,8 @@ static const char *extension(cuvet_kind k)
     return "bin";
 }
 
-/* Base name of an input as a part of a file name: letters, digits and "._-" only, no leading dot, short. */
+/* Base name of an input as a part of a file name: letters, digits and "._-" only, no leading dot or
+ * dash, short. What comes of it has to be a name for porter_name_ok(). */
 static void safe_base(const char *input, char *out, size_t cap)
 {
     const char *base = strrchr(input, '/');
@@ -43,8 +43,8 @@ static void safe_base(const char *input, char *out, size_t cap)
     base = base ? base + 1 : input;
     for (; *base && n + 1 < cap; base++) {
         bool plain = (*base >= '0' && *base <= '9') || (*base >= 'a' && *base <= 'z') ||
-                     (*base >= 'A' && *base <= 'Z') || *base == '-' ||
-                     (n > 0 && (*base == '.' || *base == '_'));
+                     (*base >= 'A' && *base <= 'Z') ||
+                     (n > 0 && (*base == '.' || *base == '_' || *base == '-'));
 
         out[n++] = plain ? *base : '_';
     }
@@ -94,7 +94,7 @@ static void save(unpack *u, const cli_session *s, const cuvet_item *it, const ch
 {
     const void *bytes;
     size_t n;
-    char name[NAME_CAP + 1], path[CLI_PATH_CAP];
+    char name[PORTER_NAME_MOST + 1], path[CLI_PATH_CAP];
     cuvet_status st = cuvet_scan_payload(s->ctx, s->scan, &bytes, &n);
 
     if (st == CUVET_E_NO_MATCH && it->compression == CUVET_Z_OPAQUE) {
@@ -107,7 +107,7 @@ static void save(unpack *u, const cli_session *s, const cuvet_item *it, const ch
         return;
     }
     piece_name(u, s, it, arch, name, sizeof(name));
-    st = cuvet_save(u->dirfd, name, bytes, n, u->args->set[CLI_O_FORCE], u->args->set[CLI_O_SYNC]);
+    st = cli_porter_save(&u->porter, name, bytes, n);
     if (st != CUVET_OK) {
         cli_complain(name, "%s", save_text(u, st));
         u->rc = cli_worse(u->rc, cli_exit_of(st));
@@ -146,8 +146,8 @@ static void on_end(void *user, const cli_session *s, const cli_result *r)
     cli_point_to_scan(s, &r->sum);
 }
 
-/* The directory is opened once; every name is a single component below that descriptor, whatever happens
- * to its path. */
+/* The directory is opened once, for the porter; every name is a single component below that descriptor,
+ * whatever happens to its path. */
 static int open_directory(const char *path)
 {
     int fd;
@@ -156,7 +156,7 @@ static int open_directory(const char *path)
         cli_complain(path, "%s", strerror(errno));
         return -1;
     }
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         cli_complain(path, "%s", strerror(errno));
     return fd;
@@ -166,8 +166,8 @@ int cmd_unpack(int argc, char **argv)
 {
     static const cli_sink SINK = { .begin = on_begin, .member = on_member, .end = on_end };
     cli_args a;
-    unpack u = { .args = &a };
-    cli_needs needs = { .out_dir = -1, .more_dir = -1, .broker = -1, .helper = -1 };
+    unpack u = { .args = &a, .porter = CLI_NO_PORTER };
+    cli_needs needs = CLI_NO_NEEDS;
     cli_session s = { .args = &a, .sink = &SINK, .user = &u, .depth = CUVET_DEPTH_FULL, .needs = &needs };
     int rc;
 
@@ -181,13 +181,19 @@ int cmd_unpack(int argc, char **argv)
     }
     if (!cli_pick_init(&u.pick, &a))
         return CLI_X_USAGE;
-    u.dirfd = open_directory(a.value[CLI_O_DIR]);
-    if (u.dirfd < 0)
+    u.porter.folder = open_directory(a.value[CLI_O_DIR]);
+    if (u.porter.folder < 0)
         return CLI_X_IO;
-    needs.out_dir = u.dirfd;
+    u.porter.replace = a.set[CLI_O_FORCE];
+    u.porter.sync = a.set[CLI_O_SYNC];
+    u.porter.most = UINT64_MAX;
+    rc = cli_porter_begin(&u.porter);
+    if (rc != CLI_X_CLEAN)
+        return rc;
+    cli_porter_needs(&u.porter, &needs);
     rc = cli_session_run(&s); /* before u.rc is looked at */
     rc = cli_worse(rc, u.rc);
-    (void)close(u.dirfd); /* a directory: nothing is buffered in it */
+    cli_porter_stop(&u.porter);
     if (u.written == 0 && rc == CLI_X_CLEAN)
         cli_complain(NULL, "nothing to write");
     return cli_finish_stdout(rc);

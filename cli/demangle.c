@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "demangle.h"
 
+#include "frames.h"
 #include "sandbox.h"
 
 #include <dlfcn.h>
@@ -19,10 +20,10 @@
 #define LIBRARY "libstdc++.so.6"
 
 enum {
-    NAME_MOST = 4096,  /* bytes of a name that is asked for */
-    TEXT_MOST = 32768, /* of an answer */
     DEATHS_MOST = 4,
-    AGAIN = 1 /* exit code of a worker that has done enough for one life, and wants another */
+    STALE_MOST = 16,   /* packets that may come before an answer */
+    WAIT_SECONDS = 60, /* for an answer, which takes a second of processor time at most */
+    AGAIN = 1          /* exit code of a worker that has done enough for one life, and wants another */
 };
 
 #define MEMORY     (UINT64_C(256) << 20) /* address space of a worker, code included */
@@ -31,20 +32,11 @@ enum {
 
 typedef char *demangle_fn(const char *mangled, char *buffer, size_t *n, int *status);
 
-/* A name that is asked for, or an answer: a number, then the text; no text: the name stays. The number of an
- * answer is that of its question, or 0 where somebody died of a question. */
-typedef struct packet {
-    uint32_t number;
-    char text[TEXT_MOST + 1];
-} packet;
-
-#define HEAD offsetof(packet, text)
-
 /* The caged side: one for the process. */
 static struct {
     int fd; /* 0: none */
     uint32_t number;
-    packet last;
+    demangle_packet last;
 } side;
 
 /* ---- the worker ---- */
@@ -79,29 +71,29 @@ static bool write_packet(int fd, const void *from, size_t n)
 
 static bool answer(int fd, uint32_t number, const char *text)
 {
-    static packet p;
+    static demangle_packet p;
     size_t n = text ? strlen(text) : 0;
 
     p.number = number;
-    n = n <= TEXT_MOST ? n : 0;
+    n = n <= DEMANGLE_TEXT_MOST ? n : 0;
     if (n > 0)
         memcpy(p.text, text, n);
-    return write_packet(fd, &p, HEAD + n);
+    return write_packet(fd, &p, DEMANGLE_HEAD + n);
 }
 
 static int serve(int fd, demangle_fn *demangle)
 {
-    static packet p;
+    static demangle_packet p;
 
     for (;;) {
-        ssize_t n = read_packet(fd, &p, HEAD + NAME_MOST);
+        ssize_t n = read_packet(fd, &p, DEMANGLE_HEAD + DEMANGLE_NAME_MOST);
         int status = 0;
         char *text;
         bool sent;
 
-        if (n <= (ssize_t)HEAD)
+        if (n <= (ssize_t)DEMANGLE_HEAD)
             return 0;
-        p.text[(size_t)n - HEAD] = '\0';
+        p.text[(size_t)n - DEMANGLE_HEAD] = '\0';
         text = demangle(p.text, NULL, NULL, &status);
         sent = answer(fd, p.number, status == 0 ? text : NULL);
         free(text);
@@ -115,15 +107,7 @@ static int serve(int fd, demangle_fn *demangle)
 static void work(int fd, demangle_fn *demangle)
 {
     const struct rlimit cpu = { CPU_LIFE, CPU_LIFE };
-    const cli_cage c = { .keep = &fd,
-                         .n_keep = 1,
-                         .out_dir = -1,
-                         .more_dir = -1,
-                         .channel = -1,
-                         .broker = -1,
-                         .helper = -1,
-                         .memory = MEMORY,
-                         .file_size = 0 };
+    const cli_cage c = { CLI_CAGE_NOTHING, .keep = &fd, .n_keep = 1, .memory = MEMORY, .file_size = 0 };
 
     if (setrlimit(RLIMIT_CPU, &cpu) != 0)
         _exit(0);             /* never without a bound */
@@ -187,6 +171,7 @@ static demangle_fn *load(void)
 
 int cli_demangle_start(const cli_args *a, int *fd)
 {
+    const struct timeval most = { .tv_sec = WAIT_SECONDS };
     demangle_fn *demangle;
     int end[2];
     pid_t pid;
@@ -215,50 +200,47 @@ int cli_demangle_start(const cli_args *a, int *fd)
         (void)close(end[0]);
         return CLI_X_IO;
     }
+    (void)setsockopt(end[0], SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)); /* these cannot fail */
+    (void)setsockopt(end[0], SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
     side.fd = *fd = end[0];
     return CLI_X_CLEAN;
 }
 
-static bool is_mangled(cuvet_bytes name)
+/* The answer in side.last. What somebody who died had answered already comes later, and is passed over by its
+ * number. A worker that was taken over may say anything, or nothing: it gets STALE_MOST packets and the time
+ * of the socket. */
+static demangle_answer ask(cuvet_bytes name, size_t *n_text)
 {
-    if (name.n < 3 || name.n > NAME_MOST || name.p[0] != '_' || name.p[1] != 'Z')
-        return false;
-    for (size_t i = 0; i < name.n; i++) {
-        if (name.p[i] <= ' ' || name.p[i] >= 0x7F)
-            return false;
-    }
-    return true;
-}
-
-/* What somebody who died had answered already comes later, and is passed over by its number. */
-static ssize_t ask(cuvet_bytes name)
-{
-    static packet p;
-    ssize_t n;
+    static demangle_packet p;
+    demangle_answer got = DEMANGLE_OTHER;
 
     p.number = side.number = side.number == UINT32_MAX ? 1 : side.number + 1;
     memcpy(p.text, name.p, name.n);
-    if (!write_packet(side.fd, &p, HEAD + name.n))
-        return -1;
-    do
-        n = read_packet(side.fd, &side.last, HEAD + TEXT_MOST);
-    while (n >= (ssize_t)HEAD && side.last.number != 0 && side.last.number != p.number);
-    return n < (ssize_t)HEAD ? -1 : n - (ssize_t)HEAD;
+    if (!write_packet(side.fd, &p, DEMANGLE_HEAD + name.n))
+        return DEMANGLE_LOST;
+    for (int i = 0; i < STALE_MOST && got == DEMANGLE_OTHER; i++) {
+        ssize_t n = read_packet(side.fd, &side.last, DEMANGLE_HEAD + DEMANGLE_TEXT_MOST);
+
+        got = n < 0 ? DEMANGLE_LOST : demangle_judge(&side.last, (size_t)n, p.number);
+        *n_text = got == DEMANGLE_TEXT ? (size_t)n - DEMANGLE_HEAD : 0;
+    }
+    return got;
 }
 
 cuvet_bytes cli_demangle(cuvet_bytes name)
 {
-    ssize_t n;
+    size_t n = 0;
 
-    if (side.fd == 0 || !is_mangled(name))
+    if (side.fd == 0 || !demangle_name_ok(name.p, name.n))
         return name;
-    n = ask(name);
-    if (n > 0)
-        return (cuvet_bytes){ (const uint8_t *)side.last.text, (size_t)n };
-    if (n < 0) {
-        cli_complain(NULL, "the process that demangles has given up; further names stay as they are");
-        cli_demangle_stop();
+    switch (ask(name, &n)) {
+    case DEMANGLE_TEXT: return (cuvet_bytes){ (const uint8_t *)side.last.text, n };
+    case DEMANGLE_NONE: return name;
+    case DEMANGLE_LOST:
+    case DEMANGLE_OTHER: break;
     }
+    cli_complain(NULL, "the process that demangles has given up; further names stay as they are");
+    cli_demangle_stop();
     return name;
 }
 

@@ -13,19 +13,15 @@ _Static_assert(MOST_CODE <= CLI_FILTER_MOST, "CLI_FILTER_MOST is too small");
 
 static unsigned shape_of(const cli_cage *c)
 {
-    unsigned dirs = (c->out_dir >= 0 ? 1u : 0u) + (c->more_dir >= 0 ? 1u : 0u);
-
     return (c->threads > 1 ? FILTER_THREADS : 0u) | (c->broker >= 0 ? FILTER_BROKER : 0u) |
-           (c->channel >= 0 ? FILTER_CHANNEL : 0u) | (dirs > 0 ? FILTER_OUT : 0u) |
-           (dirs > 1 ? FILTER_MORE : 0u);
+           (c->channel >= 0 ? FILTER_CHANNEL : 0u) | (c->porter >= 0 ? FILTER_PORTER : 0u);
 }
 
 size_t cli_filter_program(const cli_cage *c, struct sock_filter code[CLI_FILTER_MOST])
 {
     const filter_program *p = &PROGRAMS[shape_of(c)];
     const uint32_t number[FILTER_N_COUNT] = {
-        [FILTER_N_OUT] = (uint32_t)(c->out_dir >= 0 ? c->out_dir : c->more_dir),
-        [FILTER_N_MORE] = (uint32_t)c->more_dir,
+        [FILTER_N_PORTER] = (uint32_t)c->porter,
         [FILTER_N_CHANNEL] = (uint32_t)c->channel,
         [FILTER_N_PID] = (uint32_t)getpid(),
     };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "input.h"
 
+#include "frames.h"
 #include "input_int.h"
 #include "sandbox.h"
 
@@ -35,6 +36,7 @@ typedef struct queue {
     size_t n, held, cap, n_keep; /* held: there is memory for; cap: at most */
     int channel;                 /* to the opener, or back; -1 */
     bool serving;                /* this process is the opener */
+    bool standard_input;         /* is one of the inputs itself, not a copy */
     int rc;                      /* the walk ended early with this */
     uint64_t bytes;              /* of all that was opened */
     cli_means means;
@@ -111,6 +113,7 @@ static bool keep(queue *q, const cli_found *f)
     e->why = why;
     if (f->fd > STDERR_FILENO)
         q->keep[q->n_keep++] = f->fd;
+    q->standard_input = q->standard_input || f->fd == STDIN_FILENO;
     q->n++;
     q->bytes = f->size > UINT64_MAX - q->bytes ? UINT64_MAX : q->bytes + f->size;
     return true;
@@ -172,13 +175,18 @@ static uint64_t memory_for(const cli_args *a, uint32_t jobs)
 
 static int confine(const queue *q, const cli_needs *needs)
 {
+    static const cli_needs NONE = CLI_NO_NEEDS;
+    const cli_needs *n = needs ? needs : &NONE;
     const cli_cage c = { .keep = q->keep,
                          .n_keep = q->n_keep,
-                         .out_dir = needs ? needs->out_dir : -1,
-                         .more_dir = needs ? needs->more_dir : -1,
+                         .out = n->out,
+                         .n_out = sizeof(n->out) / sizeof(n->out[0]),
+                         .porter = n->porter,
+                         .folder = n->folder,
                          .channel = q->channel,
-                         .broker = needs ? needs->broker : -1,
-                         .helper = needs ? needs->helper : -1,
+                         .broker = n->broker,
+                         .helper = n->helper,
+                         .standard_input = q->standard_input,
                          .threads = q->means.jobs,
                          .incoming = (uint32_t)q->means.room + 1,
                          .memory = memory_for(q->args, q->means.jobs),
@@ -195,27 +203,42 @@ static int confine(const queue *q, const cli_needs *needs)
     return CLI_X_SANDBOX;
 }
 
+/* What kind of file it is and how long was found out when it was opened: here nothing can be asked. */
+static cuvet_status read_input(void *user, uint64_t off, void *buf, size_t len)
+{
+    int fd = (int)(intptr_t)user;
+    char *p = buf;
+
+    while (len > 0) {
+        ssize_t n = pread(fd, p, len, (off_t)off);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) /* an error, or the file has become shorter since */
+            return CUVET_E_IO;
+        p += n;
+        off += (uint64_t)n;
+        len -= (size_t)n;
+    }
+    return CUVET_OK;
+}
+
 /* @return false: stop here. */
 static bool deliver(const queue *q, const cli_found *f)
 {
     cli_input in = { .name = f->name, .why = f->why, .rc = f->rc, .remark = f->remark };
-    cuvet_status s;
     bool go_on;
 
     if (f->remark && !q->calls.means) {
         cli_complain(f->name, "%s", f->why);
         return true;
     }
-    if (f->fd >= 0) {
-        s = cuvet_source_fd(f->fd, &in.source);
-        if (s == CUVET_OK) {
-            in.source.owned_fd = f->owned ? f->fd : -1;
-        } else {
-            in.why = cli_status_text(s);
-            in.rc = cli_exit_of(s);
-            drop(f);
-        }
-    }
+    if (f->fd >= 0)
+        in.source = (cuvet_source){ .size = sizeof(in.source),
+                                    .length = f->size,
+                                    .read_at = read_input,
+                                    .user = (void *)(intptr_t)f->fd,
+                                    .owned_fd = f->owned ? f->fd : -1 };
     go_on = q->calls.input(q->user, &in);
     if (!in.why && !in.kept)
         cuvet_source_release(&in.source);
@@ -239,7 +262,7 @@ static cli_opened next_opened(const queue *q, cli_found *f, char *text)
 
 static int deliver_rest(const queue *q)
 {
-    char *text = malloc(CLI_OPENER_TEXT);
+    char *text = malloc(OPENER_TEXT);
     cli_opened got = CLI_OPENED_LOST;
     cli_found f;
 

@@ -24,11 +24,17 @@ typedef struct cli_means {
 
 /* What a command does besides reading its inputs and writing to the standard streams. -1: nothing. */
 typedef struct cli_needs {
-    int out_dir;  /* makes files in this directory … */
-    int more_dir; /* … and in this one */
-    int broker;   /* asks a compiler through this stream */
-    int helper;   /* asks for names through this socket */
+    int out[2];  /* writes these files … */
+    int porter;  /* … and says through this socket that one is complete … */
+    bool folder; /* … or gets more of them through it */
+    int broker;  /* asks a compiler through this stream */
+    int helper;  /* asks for names through this socket */
 } cli_needs;
+
+#define CLI_NO_NEEDS                                                                                         \
+    {                                                                                                        \
+        .out = { -1, -1 }, .porter = -1, .broker = -1, .helper = -1                                          \
+    }
 
 /** Called once per input, in the order of the command line; what a directory holds comes in order of the
  *  names' bytes.

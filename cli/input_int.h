@@ -41,8 +41,6 @@ bool cli_walk_inputs(const cli_args *a, cli_found_fn *fn, void *user);
  * a time. Nothing that it is told by the caged side has a content. */
 typedef enum cli_opened { CLI_OPENED_ONE, CLI_OPENED_ALL, CLI_OPENED_LATER, CLI_OPENED_LOST } cli_opened;
 
-#define CLI_OPENER_TEXT ((size_t)160 * 1024) /* longest name, with room for a reason */
-
 /** Split off the opener. @return its pid here, 0 in the opener, -1 with errno. *channel is the end of the
  * side that returned; both close it by ending. */
 int cli_opener_start(int *channel);
@@ -50,7 +48,7 @@ int cli_opener_start(int *channel);
 bool cli_opener_serve(int channel, const cli_found *f);
 /** In the cage: ask for the next one. */
 void cli_opener_ask(int channel);
-/** Take one that was asked for. The texts of *out lie in `text`, of CLI_OPENER_TEXT bytes. @param wait else
+/** Take one that was asked for. The texts of *out lie in `text`, of OPENER_TEXT bytes. @param wait else
  * CLI_OPENED_LATER, if it is not there yet */
 cli_opened cli_opener_take(int channel, bool wait, cli_found *out, char *text);
 

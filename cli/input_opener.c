@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "frames.h"
 #include "input_int.h"
 
 #include <errno.h>
@@ -10,17 +11,6 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-
-/* One packet: this, then the name and the reason, each with its NUL; a descriptor with it if it was opened.
- */
-typedef struct packet {
-    uint32_t n_name, n_why; /* bytes with the NUL; 0: none */
-    int32_t rc;
-    uint8_t end, remark, opened, unused;
-} packet;
-
-#define NAME_MAX_BYTES (CLI_OPENER_TEXT - 1024u)
-#define WHY_MAX_BYTES  1024u
 
 typedef union control {
     struct cmsghdr head; /* for its alignment */
@@ -90,16 +80,16 @@ static bool again(void)
 static bool send_packet(int channel, const cli_found *f)
 {
     static const char NUL = '\0';
-    packet p = { .end = !f };
+    opener_packet p = { .end = !f };
     control c = { .bytes = { 0 } };
     struct iovec v[5] = { { &p, sizeof(p) } };
     struct msghdr m = { .msg_iov = v, .msg_iovlen = 5 };
     ssize_t n;
 
     if (f) {
-        p = (packet){ .rc = f->rc, .remark = f->remark, .opened = f->fd >= 0 };
-        p.n_name = length_of(f->name, NAME_MAX_BYTES);
-        p.n_why = length_of(f->why, WHY_MAX_BYTES);
+        p = (opener_packet){ .size = f->size, .rc = f->rc, .remark = f->remark, .opened = f->fd >= 0 };
+        p.n_name = length_of(f->name, OPENER_NAME_MOST);
+        p.n_why = length_of(f->why, OPENER_WHY_MOST);
     }
     if (p.n_name) {
         v[1] = (struct iovec){ (void *)(uintptr_t)f->name, p.n_name - 1 };
@@ -148,19 +138,6 @@ static int descriptor_of(struct msghdr *m)
     return fd;
 }
 
-static bool sound(const packet *p, size_t n, const char *text, int fd, int flags)
-{
-    uint64_t all = (uint64_t)p->n_name + p->n_why;
-
-    if (flags & (MSG_TRUNC | MSG_CTRUNC) || n != sizeof(*p) + all || all > CLI_OPENER_TEXT)
-        return false;
-    if (p->end)
-        return true;
-    if (p->n_name == 0 || text[p->n_name - 1] != '\0' || (p->n_why && text[all - 1] != '\0'))
-        return false;
-    return (fd >= 0) == (p->opened != 0) && (p->n_why != 0) == (fd < 0);
-}
-
 void cli_opener_ask(int channel)
 {
     ssize_t n;
@@ -173,9 +150,9 @@ void cli_opener_ask(int channel)
 
 cli_opened cli_opener_take(int channel, bool wait, cli_found *out, char *text)
 {
-    packet p = { 0 };
+    opener_packet p = { 0 };
     control c;
-    struct iovec v[2] = { { &p, sizeof(p) }, { text, CLI_OPENER_TEXT } };
+    struct iovec v[2] = { { &p, sizeof(p) }, { text, OPENER_TEXT } };
     struct msghdr m = {
         .msg_iov = v, .msg_iovlen = 2, .msg_control = c.bytes, .msg_controllen = sizeof(c.bytes)
     };
@@ -192,7 +169,7 @@ cli_opened cli_opener_take(int channel, bool wait, cli_found *out, char *text)
     if (n < (ssize_t)sizeof(p))
         return CLI_OPENED_LOST;
     fd = descriptor_of(&m);
-    if (!sound(&p, (size_t)n, text, fd, m.msg_flags)) {
+    if (!opener_packet_ok(&p, (size_t)n, text, fd >= 0, !(m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))) {
         if (fd >= 0)
             (void)close(fd);
         return CLI_OPENED_LOST;
@@ -204,6 +181,7 @@ cli_opened cli_opener_take(int channel, bool wait, cli_found *out, char *text)
                         .rc = p.rc,
                         .remark = p.remark != 0,
                         .fd = fd,
+                        .size = p.size,
                         .owned = true };
     return CLI_OPENED_ONE;
 }

@@ -1,26 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The file that -o names: made in a directory that was opened before the cage, or standard output for "-". */
+/* The file that -o names: opened before the cage and named by the porter when it is complete, or standard
+ * output for "-". */
 #ifndef CLI_OUTFILE_H
 #define CLI_OUTFILE_H
 
-#include "cli.h"
+#include "input.h"
+#include "porter.h"
 
 typedef struct cli_outfile {
-    const char *path, *name; /* name: without the directory; NULL: none is wanted */
-    int dir;                 /* -1: none, or standard output */
+    const char *path; /* NULL: none is wanted */
     bool standard;
+    cli_draft draft;
+    cli_porter *porter;
+    uint32_t number; /* of the draft, to the porter */
 } cli_outfile;
 
 #define CLI_NO_OUTFILE                                                                                       \
     {                                                                                                        \
-        .dir = -1                                                                                            \
+        .draft = {.dir = -1, .fd = -1 }                                                                      \
     }
 
-/** @param path NULL: none is wanted. @return NULL, or why it cannot be had. */
-const char *cli_outfile_open(cli_outfile *o, const char *path);
+/** Open it, for a porter that has not started. That its directory takes no new file is told when it is saved.
+ *  @param path NULL: none is wanted @param replace a file of that name may be replaced
+ *  @return NULL, or why it cannot be had. */
+const char *cli_outfile_open(cli_outfile *o, cli_porter *porter, const char *path, bool replace);
+/** Start the porter, if there is something for it to do. Complains. @return an exit code */
+int cli_porter_begin(cli_porter *p);
+/** What the cage has to know of the porter and its files. */
+void cli_porter_needs(const cli_porter *p, cli_needs *needs);
 /** All of it, or nothing where it is a file. A failed write to standard output is told when that is flushed.
  */
-cuvet_status cli_outfile_save(const cli_outfile *o, const void *bytes, size_t n, bool replace);
+cuvet_status cli_outfile_save(cli_outfile *o, const void *bytes, size_t n);
+/** The same in three steps: may it be written to o->draft.fd? Then, with what came of that, it is finished.
+ */
+cuvet_status cli_outfile_ready(const cli_outfile *o);
+cuvet_status cli_outfile_finish(cli_outfile *o, cuvet_status written);
 void cli_outfile_close(cli_outfile *o);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 void cli_complain(const char *what, const char *format, ...)
@@ -84,12 +83,11 @@ const char *cli_status_text(cuvet_status s)
     return "internal error; this is a defect of cuvet, please report it";
 }
 
-/* Asked after a write has failed; why it did is not known any more. Only where one more byte cannot harm. */
+/* Asked after a write has failed; why it did is not known any more. Only where one more byte cannot harm: in
+ * what has no position, a pipe or a socket. */
 bool cli_reader_gone(void)
 {
-    struct stat st;
-
-    if (!ferror(stdout) || fstat(STDOUT_FILENO, &st) != 0 || !(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+    if (!ferror(stdout) || lseek(STDOUT_FILENO, 0, SEEK_CUR) >= 0 || errno != ESPIPE)
         return false;
     return write(STDOUT_FILENO, "\n", 1) < 0 && errno == EPIPE;
 }

@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,16 +57,19 @@ __attribute__((format(printf, 3, 4))) static void add(char *to, size_t cap, cons
 
 /* ---- descriptors ---- */
 
-static bool kept(const cli_cage *c, int fd)
+static bool is_among(const int *fds, size_t n, int fd)
 {
-    if (fd <= STDERR_FILENO || fd == c->out_dir || fd == c->more_dir || fd == c->channel || fd == c->broker ||
-        fd == c->helper)
-        return true;
-    for (size_t i = 0; i < c->n_keep; i++) {
-        if (c->keep[i] == fd)
+    for (size_t i = 0; i < n; i++) {
+        if (fds[i] == fd)
             return true;
     }
     return false;
+}
+
+static bool is_kept(const cli_cage *c, int fd)
+{
+    return fd <= STDERR_FILENO || fd == c->porter || fd == c->channel || fd == c->broker || fd == c->helper ||
+           is_among(c->keep, c->n_keep, fd) || is_among(c->out, c->n_out, fd);
 }
 
 static int higher(int a, int b)
@@ -73,16 +77,21 @@ static int higher(int a, int b)
     return a > b ? a : b;
 }
 
+static int highest(int least, const int *fds, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        least = higher(least, fds[i]);
+    return least;
+}
+
 /* What the caller left open for us is nothing that bytes of a stranger should ever come near. */
 void cli_cage_close_others(const cli_cage *c)
 {
-    int top = higher(higher(c->out_dir, c->channel), higher(c->broker, STDERR_FILENO));
+    int top = higher(higher(c->porter, c->channel), higher(c->broker, STDERR_FILENO));
 
-    top = higher(higher(top, c->more_dir), c->helper);
-    for (size_t i = 0; i < c->n_keep; i++)
-        top = higher(top, c->keep[i]);
+    top = higher(highest(highest(top, c->keep, c->n_keep), c->out, c->n_out), c->helper);
     for (int fd = STDERR_FILENO + 1; fd < top; fd++) {
-        if (!kept(c, fd))
+        if (!is_kept(c, fd))
             (void)close(fd); /* most are not open */
     }
 #ifndef SYS_close_range
@@ -92,6 +101,41 @@ void cli_cage_close_others(const cli_cage *c)
         return;
     for (int fd = top + 1, end = (int)sysconf(_SC_OPEN_MAX); fd < end; fd++)
         (void)close(fd);
+}
+
+/* What the standard streams are. */
+typedef struct streams {
+    struct stat st[STDERR_FILENO + 1];
+    bool known[STDERR_FILENO + 1];
+} streams;
+
+static void look_at_streams(streams *s)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        s->known[fd] = fstat(fd, &s->st[fd]) == 0;
+}
+
+/* Standard input is of no use in the cage unless it is an input, and may be anything: a terminal, a file that
+ * is open for writing. No standard stream is a directory, which would be a way to names. Without /dev/null
+ * they stay. */
+static void replace_streams(const cli_cage *c, const streams *s)
+{
+    const dev_t null_device = makedev(1, 3);
+    int null = -1;
+
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        bool wanted = fd != STDIN_FILENO || c->standard_input;
+
+        if (s->known[fd] && (wanted ? !S_ISDIR(s->st[fd].st_mode)
+                                    : S_ISCHR(s->st[fd].st_mode) && s->st[fd].st_rdev == null_device))
+            continue;
+        if (null < 0)
+            null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (null >= 0)
+            (void)dup2(null, fd); /* both are open */
+    }
+    if (null > STDERR_FILENO)
+        (void)close(null); /* nothing was written to it */
 }
 
 /* ---- resource limits ---- */
@@ -111,12 +155,10 @@ static bool lower(__rlimit_resource_t what, uint64_t soft, uint64_t hard)
 }
 
 /* Is there anything that may grow: a report that goes to a file, or files of our own? */
-static bool writes_files(const cli_cage *c)
+static bool writes_files(const cli_cage *c, const streams *s)
 {
-    struct stat st;
-
-    return c->out_dir >= 0 || c->more_dir >= 0 || (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode)) ||
-           (fstat(STDERR_FILENO, &st) == 0 && S_ISREG(st.st_mode));
+    return c->porter >= 0 || (s->known[STDOUT_FILENO] && S_ISREG(s->st[STDOUT_FILENO].st_mode)) ||
+           (s->known[STDERR_FILENO] && S_ISREG(s->st[STDERR_FILENO].st_mode));
 }
 
 /* Descriptors that may still come: the limit is about the number of the next one, which is the lowest that is
@@ -124,7 +166,7 @@ static bool writes_files(const cli_cage *c)
 static uint64_t descriptors(const cli_cage *c)
 {
     uint64_t incoming = c->channel < 0 ? 0 : c->incoming ? c->incoming : 1;
-    uint64_t more = (c->out_dir >= 0 || c->more_dir >= 0 ? 1u : 0u) + incoming;
+    uint64_t more = (c->porter >= 0 && c->folder ? 1u : 0u) + incoming;
     int next = fcntl(STDIN_FILENO, F_DUPFD, 0);
 
     if (next >= 0)
@@ -135,22 +177,22 @@ static uint64_t descriptors(const cli_cage *c)
     return next < 0 ? UINT64_MAX : (uint64_t)next + more;
 }
 
-static bool limit_resources(const cli_cage *c)
+static bool limit_resources(const cli_cage *c, const streams *s)
 {
     uint64_t cpu = CPU_SECONDS * (c->threads ? c->threads : 1), files = descriptors(c);
+    uint64_t file_size = writes_files(c, s) ? c->file_size : 0;
     bool ok = lower(RLIMIT_CORE, 0, 0);
 
     ok = lower(RLIMIT_CPU, cpu, cpu + 60) && ok;
-    ok = lower(RLIMIT_FSIZE, writes_files(c) ? c->file_size : 0, writes_files(c) ? c->file_size : 0) && ok;
+    ok = lower(RLIMIT_FSIZE, file_size, file_size) && ok;
     ok = lower(RLIMIT_NOFILE, files, files) && ok;
     return lower(RLIMIT_AS, c->memory, c->memory) && ok;
 }
 
-/* ---- Landlock ---- */
+/* ---- Landlock: no rule, so nothing can be reached by name ---- */
 
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
-#define SYS_landlock_add_rule       445
 #define SYS_landlock_restrict_self  446
 #endif
 
@@ -177,20 +219,8 @@ static ruleset handled(long abi, size_t *size)
     return r;
 }
 
-static int allow_below(int ruleset_fd, int dir)
-{
-    const struct landlock_path_beneath_attr below = {
-        .allowed_access =
-            LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_FILE,
-        .parent_fd = dir,
-    };
-
-    return dir < 0 ? 0
-                   : (int)syscall(SYS_landlock_add_rule, ruleset_fd, LANDLOCK_RULE_PATH_BENEATH, &below, 0);
-}
-
 /* @return the ABI, 0 with errno set when it cannot be had. */
-static long landlock(const cli_cage *c)
+static long landlock(void)
 {
     long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     ruleset r;
@@ -203,11 +233,7 @@ static long landlock(const cli_cage *c)
     fd = (int)syscall(SYS_landlock_create_ruleset, &r, size, 0);
     if (fd < 0)
         return 0;
-    rc = allow_below(fd, c->out_dir);
-    if (rc == 0)
-        rc = allow_below(fd, c->more_dir);
-    if (rc == 0)
-        rc = (int)syscall(SYS_landlock_restrict_self, fd, 0);
+    rc = (int)syscall(SYS_landlock_restrict_self, fd, 0);
     (void)close(fd); /* what it says holds without it */
     return rc == 0 ? abi : 0;
 }
@@ -228,6 +254,7 @@ unsigned cli_cage_enter(const cli_cage *c)
 {
     char have[64] = "", lack[240] = "";
     unsigned tiers = 0;
+    streams s;
     long abi;
     int rc;
 
@@ -236,15 +263,17 @@ unsigned cli_cage_enter(const cli_cage *c)
         return 0;
     }
     cli_cage_close_others(c);
+    look_at_streams(&s);
+    replace_streams(c, &s);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         missing(lack, sizeof(lack), "no_new_privs", errno);
-    abi = landlock(c);
+    abi = landlock();
     if (abi > 0)
         tiers |= CLI_CAGE_LANDLOCK;
     else
         missing(lack, sizeof(lack), "landlock", errno);
     /* After Landlock, which needs a descriptor for a moment. */
-    if (limit_resources(c))
+    if (limit_resources(c, &s))
         tiers |= CLI_CAGE_RLIMITS;
     else
         missing(lack, sizeof(lack), "rlimits", errno);
@@ -265,13 +294,7 @@ unsigned cli_cage_enter(const cli_cage *c)
 
 void cli_cage_probe(char *out, size_t cap)
 {
-    const cli_cage c = { .out_dir = -1,
-                         .more_dir = -1,
-                         .channel = -1,
-                         .broker = -1,
-                         .helper = -1,
-                         .memory = UINT64_MAX,
-                         .file_size = UINT64_MAX };
+    const cli_cage c = { CLI_CAGE_NOTHING, .memory = UINT64_MAX, .file_size = UINT64_MAX };
     int fd[2];
     ssize_t n = -1;
     pid_t child;

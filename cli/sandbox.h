@@ -10,20 +10,27 @@
 #include <stdint.h>
 
 /* What the caged process still has to do. Descriptors: -1 for none. Of all that are open at that time, those
- * above 2 that are not named here are closed. */
+ * above 2 that are not named here are closed. None is a directory: inputs are files by the walk that opened
+ * them, standard streams are made so. */
 typedef struct cli_cage {
-    const int *keep; /* inputs: read by position */
+    const int *keep; /* inputs: read by position; -1 is passed over */
     size_t n_keep;
-    int out_dir;  /* files may be made in this directory, and replaced … */
-    int more_dir; /* … and in this one; nowhere else */
-    int channel;  /* socket that further inputs come through, one descriptor in each message */
-    int broker;   /* stream that a compiler is asked through */
-    int helper;   /* socket that a process answers on whom nothing is believed but text */
+    const int *out; /* files to be written, in the same way */
+    size_t n_out;
+    int porter;          /* socket of the process that gives finished files their names … */
+    bool folder;         /* … and new files, one descriptor in each message */
+    int channel;         /* socket that further inputs come through, one descriptor in each message */
+    int broker;          /* stream that a compiler is asked through */
+    int helper;          /* socket that a process answers on whom nothing is believed but text */
+    bool standard_input; /* is an input: otherwise /dev/null takes its place */
     uint32_t threads;
     uint32_t incoming;  /* descriptors from the channel that may be open at the same time; 0 is 1 */
     uint64_t memory;    /* bytes of address space; UINT64_MAX: as before */
     uint64_t file_size; /* largest file that may be written, if any may */
 } cli_cage;
+
+/* A cage without anything, as the first initializers. */
+#define CLI_CAGE_NOTHING .porter = -1, .channel = -1, .broker = -1, .helper = -1
 
 enum {
     CLI_CAGE_RLIMITS = 1 << 0,

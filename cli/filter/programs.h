@@ -7,24 +7,17 @@
 #include <linux/filter.h>
 #include <stdint.h>
 
-/* A shape is a sum of these. FILTER_MORE only beside FILTER_OUT. */
+/* A shape is a sum of these. */
 enum {
     FILTER_THREADS = 1 << 0, /* threads may be started */
     FILTER_BROKER = 1 << 1,  /* and waited for answers */
     FILTER_CHANNEL = 1 << 2, /* descriptors may be received through a socket */
-    FILTER_OUT = 1 << 3,     /* files may be made in a directory … */
-    FILTER_MORE = 1 << 4,    /* … and in a second one */
-    FILTER_SHAPES = 1 << 5
+    FILTER_PORTER = 1 << 3,  /* and through another one, which says what became of files */
+    FILTER_SHAPES = 1 << 4
 };
 
 /* What a hole takes. */
-typedef enum filter_number {
-    FILTER_N_OUT,
-    FILTER_N_MORE,
-    FILTER_N_CHANNEL,
-    FILTER_N_PID,
-    FILTER_N_COUNT
-} filter_number;
+typedef enum filter_number { FILTER_N_PORTER, FILTER_N_CHANNEL, FILTER_N_PID, FILTER_N_COUNT } filter_number;
 
 typedef struct filter_hole {
     uint16_t at;   /* instruction whose constant it is */
@@ -32,7 +25,7 @@ typedef struct filter_hole {
 } filter_hole;
 
 typedef struct filter_program {
-    const struct sock_filter *code; /* NULL: no such shape */
+    const struct sock_filter *code;
     const filter_hole *hole;
     uint16_t n, n_holes;
 } filter_program;

@@ -35,6 +35,16 @@ static bool write_runs(int fd, struct iovec *v, int n)
     return true;
 }
 
+/* The length is known: one piece of the disk for the whole file, instead of some for each page that is
+ * written. And file systems that put off finding room (ext4, xfs) would do it, and start to write, when the
+ * file is renamed over another one. Those that cannot do it are as good, and a disk that is full says so
+ * again when it is written to. */
+static void ready_room(int fd, uint64_t len)
+{
+    if (len > 0 && len <= INT64_MAX)
+        (void)fallocate(fd, 0, 0, (off_t)len);
+}
+
 cuvet_status cv_sink_fd(int fd, const cv_slices *out)
 {
     struct iovec v[BATCH];
@@ -44,6 +54,8 @@ cuvet_status cv_sink_fd(int fd, const cv_slices *out)
 
     if (out->failed)
         return CUVET_E_NOMEM;
+    if (lseek(fd, 0, SEEK_CUR) == 0)
+        ready_room(fd, out->len);
     while (cv_slices_next(out, &pos, &run)) {
         v[n++] = (struct iovec){ (void *)(uintptr_t)run.base, (size_t)run.len };
         if (n == BATCH) {
@@ -98,16 +110,6 @@ static cuvet_status publish(int dirfd, const char *tmp, const char *name, bool r
     return unlinkat(dirfd, tmp, 0) == 0 ? CUVET_OK : CUVET_E_IO;
 }
 
-/* The length is known: one piece of the disk for the whole file, instead of some for each page that is
- * written. And file systems that put off finding room (ext4, xfs) would do it, and start to write, when the
- * file is renamed over another one. Those that cannot do it are as good, and a disk that is full says so
- * again when it is written to. */
-static void ready_room(int fd, uint64_t len)
-{
-    if (len > 0 && len <= INT64_MAX)
-        (void)fallocate(fd, 0, 0, (off_t)len);
-}
-
 cuvet_status cv_sink_file(int dirfd, const char *name, const cv_slices *out, cv_sink_options opt)
 {
     char tmp[256];
@@ -122,7 +124,6 @@ cuvet_status cv_sink_file(int dirfd, const char *name, const cv_slices *out, cv_
     fd = open_temporary(dirfd, name, tmp, sizeof(tmp));
     if (fd < 0)
         return CUVET_E_IO;
-    ready_room(fd, out->len);
     s = cv_sink_fd(fd, out);
     if (s == CUVET_OK && opt.sync && fsync(fd) != 0)
         s = CUVET_E_IO;

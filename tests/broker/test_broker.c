@@ -274,7 +274,7 @@ START_TEST(inside_the_cage)
     child = fork();
     if (child == 0) {
         const cli_cage c = {
-            .out_dir = -1, .more_dir = -1, .channel = -1, .broker = b.fd, .memory = UINT64_MAX, .file_size = 0
+            .porter = -1, .channel = -1, .broker = b.fd, .helper = -1, .memory = UINT64_MAX, .file_size = 0
         };
         bool ok;
 

@@ -3,10 +3,11 @@
  * the error. What dies tells nothing; tests/cli/test_sandbox.py holds the table of what has to happen.
  *
  *   cage_probe state
- *   cage_probe plain|threads|channel|out ATTEMPT [DIRECTORY]
- *   (CV_TMP names a folder for what it makes when nothing stops it)
- *   cage_probe deny WHAT[,WHAT] COMMAND...   run a command for which these system calls do not exist:
- *                                            landlock, seccomp, rlimits */
+ *   cage_probe plain|threads|channel|files ATTEMPT [DIRECTORY]
+ *   (files: with a porter for DIRECTORY; a descriptor of it is left open in the cage, which the command never
+ * does, so that nothing is refused for want of one) (CV_TMP names a folder for what it makes when nothing
+ * stops it) cage_probe deny WHAT[,WHAT] COMMAND...   run a command for which these system calls do not exist:
+ *                                            landlock, seccomp, rlimits, unnamed */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -30,12 +31,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "porter.h"
 #include "sandbox.h"
 
 #define MEMORY    (UINT64_C(1) << 30)
 #define FILE_SIZE (UINT64_C(1) << 20)
 
-static int out_dir = -1, channel = -1, other_dir = -1;
+static int out_dir = -1, channel = -1, other_dir = -1, input = -1;
+static cli_draft draft = { .dir = -1, .fd = -1, .name = "made", .replace = true };
+static cli_porter porter = CLI_NO_PORTER;
 static const char *scratch; /* CV_TMP: the only folder that the attempts write to when nothing stops them */
 static char new_file[PATH_MAX];
 static pid_t parent;
@@ -101,13 +105,82 @@ static long try_stat_empty(void)
     return RAW(SYS_newfstatat, STDIN_FILENO, "", &st, AT_EMPTY_PATH);
 }
 
+/* What the command does: here it has to work. */
 static long try_save(void)
 {
-    int fd = openat(out_dir, "saved", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    cuvet_status s = cli_porter_save(&porter, "0000-file.sm_90.cubin", "x", 1);
 
-    if (fd < 0 || write(fd, "x", 1) != 1 || fsync(fd) != 0 || close(fd) != 0)
-        return -1;
-    return renameat2(out_dir, "saved", out_dir, "kept", RENAME_NOREPLACE);
+    errno = s == CUVET_E_EXISTS ? EEXIST : EIO;
+    return s == CUVET_OK ? 0 : -1;
+}
+
+static long try_save_draft(void)
+{
+    cuvet_status s = cli_write_whole(draft.fd, "x", 1);
+
+    if (s == CUVET_OK)
+        s = cli_porter_done(&porter, 0);
+    errno = s == CUVET_E_EXISTS ? EEXIST : EIO;
+    return s == CUVET_OK ? 0 : -1;
+}
+
+/* A path, although the flag says that there is none. */
+static long try_stat_path(int dir, const char *path)
+{
+    return RAW(SYS_newfstatat, dir, path, &(struct stat){ 0 }, AT_EMPTY_PATH);
+}
+
+static long try_reopen(int fd, int flags)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return RAW(SYS_openat, AT_FDCWD, path, flags);
+}
+
+static long try_openat2(int dir, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve)
+{
+    const uint64_t how[] = { flags, mode, resolve };
+
+    return RAW(SYS_openat2, dir, path, how, sizeof(how));
+}
+
+/* Somebody else's descriptor, for the porter. */
+static long try_pass(int fd)
+{
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } c = { .bytes = { 0 } };
+    char order[] = "gxxx";
+    struct iovec v = { order, sizeof(order) - 1 };
+    struct msghdr m = {
+        .msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c.bytes)
+    };
+
+    c.head = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
+    memcpy(CMSG_DATA(&c.head), &out_dir, sizeof(out_dir));
+    return RAW(SYS_sendmsg, fd, &m, MSG_NOSIGNAL);
+}
+
+static long try_grow(int mode)
+{
+    return RAW(SYS_fallocate, STDOUT_FILENO, mode, 0L, 4096L);
+}
+
+static long try_advise(int advice)
+{
+    void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return p == MAP_FAILED ? -1 : RAW(SYS_madvise, p, 4096, advice);
+}
+
+static long try_vm_write(void)
+{
+    char c = 0;
+    struct iovec v = { &c, 1 };
+
+    return RAW(SYS_process_vm_writev, parent, &v, 1, &v, 1, 0);
 }
 
 #if defined(__x86_64__)
@@ -244,6 +317,7 @@ static const uint64_t NOTHING[16];
     TRY(x32, RAW(0x40000000 | SYS_getpid))                                                                   \
     TRY(int80, try_int80())                                                                                  \
     TRY(save, try_save())                                                                                    \
+    TRY(save_draft, try_save_draft())                                                                        \
     TRY(save_above, RAW(SYS_openat, out_dir, "../above", NEW_FILE, 0600))                                    \
     TRY(save_absolute, RAW(SYS_openat, out_dir, new_file, NEW_FILE, 0600))                                   \
     TRY(save_over, RAW(SYS_openat, out_dir, "old", O_WRONLY | O_CREAT | O_NOFOLLOW, 0600))                   \
@@ -258,7 +332,87 @@ static const uint64_t NOTHING[16];
     TRY(link_below, RAW(SYS_linkat, out_dir, "old", out_dir, "new", 0))                                      \
     TRY(mkdir_below, RAW(SYS_mkdirat, out_dir, "new", 0700))                                                 \
     TRY(symlink_below, RAW(SYS_symlinkat, "/etc/passwd", out_dir, "new"))                                    \
-    TRY(mknod_below, RAW(SYS_mknodat, out_dir, "new", S_IFIFO | 0600, 0))
+    TRY(mknod_below, RAW(SYS_mknodat, out_dir, "new", S_IFIFO | 0600, 0))                                    \
+    TRY(stat_empty_path, try_stat_path(AT_FDCWD, "/etc/shadow"))                                             \
+    TRY(stat_empty_path_of_process, try_stat_path(AT_FDCWD, "/proc/1/environ"))                              \
+    TRY(stat_empty_path_below, try_stat_path(out_dir, "old"))                                                \
+    TRY(stat_upper_half,                                                                                     \
+        RAW(SYS_newfstatat, out_dir, "old", &(struct stat){ 0 }, AT_EMPTY_PATH | 1ul << 32))                 \
+    TRY(statx_below, RAW(SYS_statx, out_dir, "old", 0, 0x7ff, &(char[512]){ 0 }))                            \
+    TRY(statx_open_file, RAW(SYS_statx, input, "", AT_EMPTY_PATH, 0x7ff, &(char[512]){ 0 }))                 \
+    TRY(fstat, RAW(SYS_fstat, input, &(struct stat){ 0 }))                                                   \
+    TRY(statfs_open_file, RAW(SYS_fstatfs, input, &(char[512]){ 0 }))                                        \
+    TRY(access_below, RAW(SYS_faccessat, out_dir, "old", F_OK))                                              \
+    TRY(access2_below, RAW(SYS_faccessat2, out_dir, "old", F_OK, 0))                                         \
+    TRY(readlink_below, RAW(SYS_readlinkat, out_dir, "old", &(char[64]){ 0 }, 64))                           \
+    TRY(list_below, RAW(SYS_getdents64, out_dir, &(char[64]){ 0 }, 64))                                      \
+    TRY(chdir_below, RAW(SYS_fchdir, out_dir))                                                               \
+    TRY(create_executable, RAW(SYS_openat, out_dir, "new", NEW_FILE, 0755))                                  \
+    TRY(create_plain, RAW(SYS_openat, out_dir, "new", NEW_FILE, 0644))                                       \
+    TRY(create_unnamed_below, RAW(SYS_openat, out_dir, ".", O_TMPFILE | O_WRONLY, 0755))                     \
+    TRY(openat2_below, try_openat2(out_dir, "new", O_WRONLY | O_CREAT, 0755, 0))                             \
+    TRY(openat2_beneath, try_openat2(out_dir, "old", O_WRONLY, 0, 0x08))                                     \
+    TRY(openat2_in_root, try_openat2(out_dir, "/old", O_RDONLY, 0, 0x10))                                    \
+    TRY(mkdir_executable, RAW(SYS_mkdirat, out_dir, "new", 0755))                                            \
+    TRY(chmod_output, RAW(SYS_fchmod, draft.fd, 0755))                                                       \
+    TRY(chmod_below, RAW(SYS_fchmodat, out_dir, "old", 0755))                                                \
+    TRY(chmod2_below, RAW(452, out_dir, "old", 0755, 0))                                                     \
+    TRY(chmod2_output, RAW(452, draft.fd, "", 0755, AT_EMPTY_PATH))                                          \
+    TRY(chown_below, RAW(SYS_fchownat, out_dir, "old", 0, 0, 0))                                             \
+    TRY(touch_output, RAW(SYS_utimensat, draft.fd, 0, 0, 0))                                                 \
+    TRY(touch_below, RAW(SYS_utimensat, out_dir, "old", 0, 0))                                               \
+    TRY(attribute_output, RAW(SYS_fsetxattr, draft.fd, "user.x", "x", 1, 0))                                 \
+    TRY(attribute_read, RAW(SYS_fgetxattr, input, "user.x", &(char[8]){ 0 }, 8))                             \
+    TRY(truncate_output, RAW(SYS_ftruncate, draft.fd, 4096))                                                 \
+    TRY(sync_output, RAW(SYS_fsync, draft.fd))                                                               \
+    TRY(write_output, write(draft.fd, "x", 1))                                                               \
+    TRY(read_output, pread(draft.fd, &(char){ 0 }, 1, 0))                                                    \
+    TRY(write_input, write(input, "x", 1))                                                                   \
+    TRY(map_output, try_mmap(4096, PROT_WRITE, MAP_SHARED, draft.fd))                                        \
+    TRY(link_output, RAW(SYS_linkat, draft.fd, "", out_dir, "new", AT_EMPTY_PATH))                           \
+    TRY(reopen_input, try_reopen(input, O_RDWR))                                                             \
+    TRY(reopen_output, try_reopen(draft.fd, O_RDONLY))                                                       \
+    TRY(reopen_directory, try_reopen(out_dir, O_RDONLY | O_DIRECTORY))                                       \
+    TRY(own_memory, RAW(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDWR))                                     \
+    TRY(own_memory_read, RAW(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY))                              \
+    TRY(shared_memory_file, RAW(SYS_openat, AT_FDCWD, "/dev/shm/cuvet-probe", O_RDWR | O_CREAT, 0600))       \
+    TRY(execute_file, RAW(SYS_execveat, draft.fd, "", NO_ARGS, NO_ARGS, AT_EMPTY_PATH))                      \
+    TRY(copy_between_files, RAW(SYS_copy_file_range, input, 0, draft.fd, 0, 16, 0))                          \
+    TRY(sendfile, RAW(SYS_sendfile, draft.fd, input, 0, 16))                                                 \
+    TRY(splice, RAW(SYS_splice, input, 0, draft.fd, 0, 16, 0))                                               \
+    TRY(pass_directory_out, try_pass(porter.fd))                                                             \
+    TRY(receive_from_porter, try_receive(porter.fd))                                                         \
+    TRY(write_at, RAW(SYS_pwrite64, draft.fd, "x", 1, 0))                                                    \
+    TRY(set_lease, RAW(SYS_fcntl, input, F_SETLEASE, 0))                                                     \
+    TRY(set_flags, RAW(SYS_fcntl, STDOUT_FILENO, F_SETFL, 0))                                                \
+    TRY(watch_directory, RAW(SYS_fcntl, out_dir, F_NOTIFY, 0))                                               \
+    TRY(lock_file, RAW(SYS_flock, input, 1))                                                                 \
+    TRY(control_file, RAW(SYS_ioctl, draft.fd, 0x40086602, &(long){ 0 })) /* FS_IOC_SETFLAGS */              \
+    TRY(clone_file, RAW(SYS_ioctl, draft.fd, 0x40049409, input))          /* FICLONE */                      \
+    TRY(console_type, RAW(SYS_ioctl, STDOUT_FILENO, 0x541C, "x"))         /* TIOCLINUX */                    \
+    TRY(name_to_handle, RAW(SYS_name_to_handle_at, out_dir, "old", NOTHING, NOTHING, 0))                     \
+    TRY(inotify, RAW(SYS_inotify_init1, 0))                                                                  \
+    TRY(fanotify, RAW(SYS_fanotify_init, 0, 0))                                                              \
+    TRY(process_vm_writev, try_vm_write())                                                                   \
+    TRY(take_descriptor, RAW(438, input, 0, 0)) /* pidfd_getfd */                                            \
+    TRY(compare_processes, RAW(SYS_kcmp, parent, getpid(), 0, 0, 0))                                         \
+    TRY(queue_signal, RAW(SYS_rt_sigqueueinfo, parent, 0, NOTHING))                                          \
+    TRY(limits_of_parent, RAW(SYS_prlimit64, parent, RLIMIT_NOFILE, 0, &(struct rlimit){ 0 }))               \
+    TRY(processors_of_parent, RAW(SYS_sched_getaffinity, parent, 8, &(uint64_t){ 0 }))                       \
+    TRY(processors, RAW(SYS_sched_getaffinity, 0, 128, &(uint64_t[16]){ 0 }))                                \
+    TRY(session, RAW(SYS_setsid))                                                                            \
+    TRY(old_ring, RAW(SYS_io_setup, 1, &(uint64_t){ 0 }))                                                    \
+    TRY(new_mount, RAW(430 /* fsopen */, "tmpfs", 0))                                                        \
+    TRY(mount_tree, RAW(428 /* open_tree */, out_dir, "", 0x1001))                                           \
+    TRY(ruleset, RAW(444, 0, 0, 1))                                                                          \
+    TRY(poison_page, try_advise(100))                                                                        \
+    TRY(advise, try_advise(4))                                                                               \
+    TRY(room, try_grow(0))                                                                                   \
+    TRY(punch_hole, try_grow(3))                                                                             \
+    TRY(collapse, try_grow(8))                                                                               \
+    TRY(room_upper_half, RAW(SYS_fallocate, STDOUT_FILENO, 3ul | 1ul << 32, 0L, 4096L))                      \
+    TRY(standard_input, read(STDIN_FILENO, &(char){ 0 }, 1))                                                 \
+    TRY(standard_input_write, write(STDIN_FILENO, "x", 1))
 
 static long attempt(const char *name)
 {
@@ -272,11 +426,13 @@ static long attempt(const char *name)
 
 static void enter(const char *mode)
 {
-    cli_cage c = { .out_dir = -1,
-                   .more_dir = -1,
-                   .channel = -1,
-                   .broker = -1,
-                   .helper = -1,
+    /* Kept, so that what is refused is not refused for want of a descriptor. */
+    const int keep[] = { channel, other_dir, out_dir, input };
+    cli_cage c = { CLI_CAGE_NOTHING,
+                   .keep = keep,
+                   .n_keep = sizeof(keep) / sizeof(keep[0]),
+                   .out = &draft.fd,
+                   .n_out = 1,
                    .threads = 1,
                    .memory = MEMORY,
                    .file_size = FILE_SIZE };
@@ -285,12 +441,9 @@ static void enter(const char *mode)
         c.threads = 4;
     else if (strcmp(mode, "channel") == 0)
         c.channel = channel;
-    else if (strcmp(mode, "out") == 0)
-        c.out_dir = out_dir;
-    /* Kept, so that what is refused is not refused for want of a descriptor. */
-    int keep[] = { channel, other_dir };
-    c.keep = keep;
-    c.n_keep = 2;
+    else if (strcmp(mode, "files") == 0)
+        c.porter = porter.fd;
+    c.folder = c.porter >= 0;
     (void)cli_cage_enter(&c);
 }
 
@@ -301,6 +454,17 @@ static void tell(long rc)
 
     if (n > 0 && write(STDERR_FILENO, text, (size_t)n) != n)
         _exit(98);
+}
+
+/* As the command does: a file with a name that is fixed, and a folder. */
+static bool start_porter(const char *dir)
+{
+    draft.dir = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    cli_draft_open(&draft);
+    porter.draft[porter.n_drafts++] = &draft;
+    porter.folder = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    porter.most = UINT64_MAX;
+    return cli_porter_start(&porter) == CUVET_OK;
 }
 
 static int probe(const char *mode, const char *name, const char *dir)
@@ -316,13 +480,15 @@ static int probe(const char *mode, const char *name, const char *dir)
     other_dir = open(scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir)
         out_dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (other_dir < 0 || (dir && out_dir < 0))
+    input = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    if (other_dir < 0 || input < 0 || (dir && (out_dir < 0 || !start_porter(dir))))
         return 97;
     parent = getppid();
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
     enter(mode);
     tell(attempt(name));
+    cli_porter_stop(&porter);
     return 0;
 }
 
@@ -336,6 +502,10 @@ static bool refuse(scmp_filter_ctx x, const char *what)
     if (strstr(what, "seccomp"))
         ok = seccomp_rule_add(x, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(seccomp), 0) == 0 &&
              seccomp_rule_add(x, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), 1, old_way) == 0 && ok;
+    if (strstr(what, "unnamed")) /* files without a name, as on file systems that have none */
+        ok = seccomp_rule_add(x, SCMP_ACT_ERRNO(EOPNOTSUPP), SCMP_SYS(openat), 1,
+                              SCMP_A2(SCMP_CMP_MASKED_EQ, O_TMPFILE, O_TMPFILE)) == 0 &&
+             ok;
     if (strstr(what, "rlimits"))
         ok = seccomp_rule_add(x, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 0) == 0 &&
              seccomp_rule_add(x, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(setrlimit), 0) == 0 && ok;

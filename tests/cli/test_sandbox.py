@@ -45,28 +45,32 @@ def attempt(mode, name, *more, deny=None, stdout=subprocess.DEVNULL):
 # attempt: how it ends, in every cage or in (plain, with threads, with a channel for inputs)
 WORKS = {
     "nothing": OK, "write_stdout": OK, "random": OK, "clock": OK, "memory": OK, "guard_page": OK,
-    "stat_open_file": OK, "signal_itself": OK, "is_terminal": "ENOTTY",
+    "fstat": OK, "signal_itself": OK, "processors": OK, "advise": OK, "is_terminal": "ENOTTY",
     "thread": (DIES, OK, DIES),
     "receive": (DIES, DIES, OK), "receive_other": DIES,
 }
 REFUSED = {
-    "memory_beyond": "ENOMEM", "inherited": "EBADF",
-    "open_read": "EACCES", "open_path": "EACCES",
-    "clone3": "ENOSYS", "statx": "ENOSYS", "unknown": "ENOSYS",
+    "memory_beyond": "ENOMEM", "inherited": "EBADF", "write_input": "EBADF",
+    "open_read": "EACCES", "open_path": "EACCES", "own_memory_read": "EACCES", "reopen_directory": "EACCES",
+    "stat_name": "EACCES", "stat_open_file": "EACCES", "stat_empty_path": "EACCES", "stat_empty_path_of_process": "EACCES",
+    "clone3": "ENOSYS", "statx": "ENOSYS", "statx_open_file": "ENOSYS", "unknown": "ENOSYS",
 }
 FORBIDDEN = """
     socket socket_unix socket_netlink socketpair connect connect_tcp bind sendmsg
     execve execveat fork new_user_space unshare setns
     ptrace ptrace_parent process_vm_readv kill_parent kill_itself tgkill_parent pidfd_open wait
     open_write open_both open_create open_truncate open_unnamed openat2 open_handle
-    stat_name readlink list_directory unlink mkdir rename link symlink mknod chmod chown truncate chdir chroot mount
+    readlink list_directory unlink mkdir rename link symlink mknod chmod chown truncate chdir chroot mount
     mmap_exec mmap_file mprotect_exec pkey_mprotect shm memfd personality
     undo_no_new_privs dumpable another_filter raise_limit
     type_into_terminal duplicate duplicate_fcntl own_signal_io pipe
     set_user capabilities io_uring bpf userfaultfd perf keys module kexec settime poll
     no_such_number x32
-    save save_above save_absolute save_over save_elsewhere open_old_write replace_old move_out move_in
-    remove_old remove_beside link_below mkdir_below symlink_below mknod_below
+    reopen_input own_memory shared_memory_file execute_file
+    statfs_open_file attribute_read process_vm_writev take_descriptor compare_processes queue_signal
+    limits_of_parent processors_of_parent session old_ring new_mount mount_tree ruleset poison_page
+    inotify fanotify lock_file set_lease set_flags control_file clone_file console_type
+    copy_between_files sendfile splice
 """.split()
 
 
@@ -90,47 +94,88 @@ def the_table_has_every_attempt():
     with open(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cage", "probe.c"),
               encoding="utf-8") as f:
         names = set(re.findall(r"\bTRY\((\w+),", f.read())) - {"id"}
-    tried = set(expected()) | set(BELOW) | {"int80", "write_beyond"}
+    tried = set(expected()) | set(below()) | {"int80", "write_beyond"}
     equal(sorted(names ^ tried), [], "in one place only")
 
 
-# attempt: how it ends with an output directory and (all tiers, no seccomp, no Landlock)
-BELOW = {
-    "save": (OK, OK, OK), "replace_old": (OK, OK, OK), "remove_old": (OK, OK, OK), "link_below": (OK, OK, OK),
-    "save_above": ("EACCES", "EACCES", OK), "save_absolute": ("EACCES", "EACCES", OK),
-    "move_out": ("EACCES", "EACCES", OK), "move_in": ("EACCES", "EACCES", OK),
-    "remove_beside": ("EACCES", "EACCES", OK),
-    "save_over": (DIES, OK, DIES), "open_old_write": (DIES, OK, DIES), "open_old_read": ("EACCES",) * 3,
-    "save_elsewhere": (DIES, "EACCES", DIES), "mkdir_below": (DIES, "EACCES", DIES),
-    "symlink_below": (DIES, "EACCES", DIES), "mknod_below": (DIES, "EACCES", DIES),
-    "open_write": (DIES, "EACCES", DIES), "open_read": ("EACCES",) * 3, "execve": (DIES, "EACCES", DIES),
-    "socket": (DIES, OK, DIES), "thread": (DIES, OK, DIES),
-    "connect_tcp": (DIES, "EACCES", DIES), "kill_parent": (DIES, "EPERM", DIES),
+# Attempts in a cage that may write files, where a descriptor of their directory was left open. Columns: all tiers, no
+# seccomp, no Landlock, neither. The last one is what shows that an attempt is one: it works where nothing stops it.
+TIERS = (None, "seccomp", "landlock", "landlock,seccomp")
+BY_NAME = """
+    save_above save_absolute save_over save_elsewhere open_old_write replace_old move_out move_in remove_old remove_beside
+    link_below mkdir_below symlink_below mknod_below create_executable create_plain mkdir_executable
+""".split()
+BY_DESCRIPTOR = """
+    access_below list_below chdir_below chmod_output chmod_below touch_output touch_below truncate_output sync_output
+    write_at pass_directory_out
+""".split()
+# Whether they work where nothing stops them depends on the kernel or the file system.
+DEPENDS = """
+    create_unnamed_below openat2_below openat2_beneath openat2_in_root access2_below chmod2_below chmod2_output chown_below
+    attribute_output readlink_below map_output link_output watch_directory name_to_handle punch_hole collapse room_upper_half
+""".split()
+NOT_RUN = "not run"
+OF_FILES = {
+    "save": (OK,) * 4, "save_draft": (OK,) * 4, "write_output": (OK,) * 4, "room": (OK,) * 4,
+    "read_output": ("EBADF",) * 4, "receive_from_porter": ("EAGAIN",) * 4,
+    "open_old_read": ("EACCES", "EACCES", "EACCES", OK), "reopen_output": ("EACCES", "EACCES", "EACCES", OK),
+    "stat_empty_path_below": ("EACCES", OK, "EACCES", OK), "stat_upper_half": ("EACCES", OK, "EACCES", OK),
+    "statx_below": ("ENOSYS", NOT_RUN, "ENOSYS", NOT_RUN),
+    "standard_input": (OK,) * 4, "standard_input_write": (OK,) * 4,  # /dev/null
+    "open_write": (DIES, "EACCES", DIES, NOT_RUN), "open_read": ("EACCES", "EACCES", "EACCES", OK),
+    "execve": (DIES, "EACCES", DIES, NOT_RUN), "socket": (DIES, OK, DIES, OK), "thread": (DIES, OK, DIES, OK),
+    "connect_tcp": (DIES, "EACCES", DIES, NOT_RUN), "kill_parent": (DIES, "EPERM", DIES, OK),
 }
 SINCE = {"connect_tcp": 4, "kill_parent": 6}  # ABI of Landlock; before it, nothing stands in for seccomp
 
 
+def below():
+    table = {name: (DIES, "EACCES", DIES, OK) for name in BY_NAME}
+    table.update({name: (DIES, OK, DIES, OK) for name in BY_DESCRIPTOR})
+    table.update({name: (DIES, NOT_RUN, DIES, NOT_RUN) for name in DEPENDS})
+    return {**table, **OF_FILES}
+
+
+def attempt_below(name, deny):
+    """@return how it ended, and what has changed in the directory and above it."""
+    above = scratch()
+    d = os.path.join(above, "out")
+    os.mkdir(d)
+    os.chmod(write(b"old", "old", d), 0o640)
+    write(b"beside", "beside", above)
+    before = os.stat(os.path.join(d, "old"))
+    with open(os.path.join(scratch(), "report"), "wb") as report:
+        got = attempt("files", name, d, deny=deny, stdout=report)
+    changed = sorted(set(os.listdir(above)) ^ {"beside", "out"}) + sorted(set(os.listdir(d)) ^ {"old"})
+    if "old" not in changed:
+        after = os.stat(os.path.join(d, "old"))
+        if (after.st_mode, after.st_mtime_ns, after.st_nlink, after.st_uid) != (before.st_mode, before.st_mtime_ns, 1,
+                                                                             before.st_uid):
+            changed.append("attributes of old")
+        if open(os.path.join(d, "old"), "rb").read() != b"old":
+            changed.append("content of old")
+    modes = {os.stat(os.path.join(d, f)).st_mode & 0o7111 for f in os.listdir(d) if os.path.isfile(os.path.join(d, f))}
+    return got, changed + (["executable files"] if modes - {0} else [])
+
+
+MADE = {"save": ["0000-file.sm_90.cubin"], "save_draft": ["made"]}
+
+
 @test
-def an_output_directory():
+def files_and_their_directory():
     """Each tier alone: what the other one is for when a kernel lacks it. Nothing here gets worse than that."""
     need()
     wrong, abi = {}, int(re.search(r"abi (\d+)", state()).group(1))
-    for name, want in BELOW.items():
+    for name, want in below().items():
         if abi < SINCE.get(name, 0):
             continue
-        got = []
-        for deny in (None, "seccomp", "landlock"):
-            above = scratch()
-            d = os.path.join(above, "out")
-            os.mkdir(d)
-            write(b"old", "old", d)
-            write(b"beside", "beside", above)
-            got.append(attempt("out", name, d, deny=deny))
-            if deny != "landlock":
-                equal((sorted(os.listdir(above)), open(os.path.join(above, "beside"), "rb").read()),
-                      (["beside", "out"], b"beside"), "outside of the directory after " + name)
-        if tuple(got) != want:
-            wrong[name] = got
+        for deny, end in zip(TIERS, want):
+            if end == NOT_RUN:
+                continue
+            got, changed = attempt_below(name, deny)
+            harmless = deny is None or end != OK or name in MADE
+            if got != end or (harmless and changed != MADE.get(name, [])):
+                wrong[name, deny] = (got, changed)
     equal(wrong, {}, "different from the table")
 
 
@@ -201,8 +246,9 @@ def the_running_command_is_caged():
             s, l, fds = status(p.pid), limits(p.pid), descriptors(p.pid)
             equal((s["NoNewPrivs"], s["Seccomp"]), ("1", "2"), " ".join(args))
             out = 1 if args[0] == "unpack" else 0
-            equal(sorted(fds.values())[0], "/dev/null", "standard input")
-            equal([v for k, v in sorted(fds.items()) if k > 2], args[2:] + [path], "descriptors of " + args[0])
+            equal(fds[0], "/dev/null", "standard input")
+            kept = sorted(v.split(":")[0] for k, v in fds.items() if k > 2)
+            equal(kept, sorted([path] + ["socket"] * out), "descriptors of " + args[0])
             equal(l["Max core file size"], ["0", "0"], "core")
             free = next(n for n in range(1000) if n not in fds)
             equal(l["Max open files"], [str(out and free + 1)] * 2, "open files of " + args[0])
@@ -441,8 +487,9 @@ def gone(pid):
 
 def soon(what, *args):
     for _ in range(1000):
-        if what(*args):
-            return True
+        found = what(*args)
+        if found:
+            return found
         time.sleep(0.01)
     return False
 
@@ -495,6 +542,154 @@ def nobody_stays_behind():
         equal(os.listdir(tmp), [], "its directory")
         p.stdout.close()
         p.stderr.close()
+
+
+# ---- files that come out ----
+
+NAMELESS = (None, "unnamed")  # with files that have no name until they are finished, and without
+
+
+def denied(deny, *args):
+    return ([PROBE, "deny", deny] if deny else []) + [CUVET, *args]
+
+
+def porters(pid):
+    """Those that are ready: the signals of a terminal are nothing to them."""
+    return [c for c in children(pid) if int(status(c)["SigIgn"], 16) >> (signal.SIGTSTP - 1) & 1 and status(c)["NoNewPrivs"] == "1"]
+
+
+def link_of(where, *more):
+    return ["link", "-arch=sm_75", sample("two_a.sm_75.rdc.cubin"), sample("two_b.sm_75.rdc.cubin"), "-o", os.path.join(where, "out"),
+            *more]
+
+
+@test
+def nothing_half_written_stays():
+    """Killed while it waits for an input: by a signal for it alone, or for its whole group, as a terminal sends it."""
+    for deny in NAMELESS:
+        for how in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            for group in (False, True):
+                if group and how == signal.SIGKILL and deny:
+                    continue  # the porter too: then a file that has a name stays
+                d = scratch()
+                write(b"old", "out", d)
+                pipe = os.path.join(scratch(), "pipe")
+                os.mkfifo(pipe)
+                p = subprocess.Popen(denied(deny, *link_of(d, pipe)), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                     stderr=subprocess.DEVNULL, start_new_session=True)
+                assert soon(porters, p.pid), "there is no porter"
+                equal(len(os.listdir(d)), 2 if deny else 1, "while it runs")
+                (os.killpg if group else os.kill)(p.pid, how)
+                p.wait()
+                assert soon(lambda: os.listdir(d) == ["out"]), (deny, how, os.listdir(d))
+                equal(open(os.path.join(d, "out"), "rb").read(), b"old", "the file that was there")
+
+
+@test
+def results_are_the_same_without_nameless_files():
+    for args in (link_of, lambda d: ["finalize", "--arch=sm_103", sample("plain.sm_100.cubin"), "-o", os.path.join(d, "out")],
+                 lambda d: ["select", "--arch=sm_75", sample("two_a.sm_75.rdc.cubin"), "-o", os.path.join(d, "out")],
+                 lambda d: ["unpack", "-d", d, sample("multi.fatbin")]):
+        found = []
+        for deny in NAMELESS:
+            for old in (False, True):
+                d = scratch()
+                if old and args is not None and args(d)[0] not in ("unpack", "select"):
+                    os.chmod(write(b"old", "out", d), 0o600)
+                p = subprocess.run(denied(deny, *args(d)), capture_output=True, check=False, preexec_fn=lambda: os.umask(0o027))
+                equal(p.returncode, CLEAN, args(d)[0])
+                found.append({f: (open(os.path.join(d, f), "rb").read(), os.stat(os.path.join(d, f)).st_mode & 0o7777)
+                              for f in os.listdir(d)})
+        assert found[0] and all(m == 0o640 for _, m in found[0].values()), found[0].keys()
+        equal([f == found[0] for f in found], [True] * 4, args("d")[0])
+
+
+@test
+def a_disk_that_is_full():
+    def short():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    for deny in NAMELESS:
+        for args in (link_of, lambda d: ["unpack", "--force", "-d", d, sample("multi.fatbin")]):
+            d = scratch()
+            write(b"old", "out", d)
+            p = subprocess.run(denied(deny, *args(d)), capture_output=True, check=False, preexec_fn=short)
+            equal(p.returncode, IO, args(d)[0])
+            assert p.stderr, "nothing was said"
+            small = [f for f in os.listdir(d) if f != "out"]
+            assert all(f.endswith(".ptx") for f in small), small  # the one that fits
+            equal(open(os.path.join(d, "out"), "rb").read(), b"old", "the file that was there")
+
+
+@test
+def directories_that_take_no_file():
+    if os.geteuid() != 0:
+        other = None
+    else:
+        def other():
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+    d = scratch()
+    os.chmod(d, 0o755)
+    for name in ("two_a.sm_75.rdc.cubin", "two_b.sm_75.rdc.cubin"):
+        os.chmod(write(read(name), name, d), 0o644)
+    where = os.path.join(d, "out")
+    os.mkdir(where)
+    for mode, rc in ((0o555, IO), (0o777, CLEAN), (0o333, CLEAN)):
+        os.chmod(where, mode)
+        try:
+            p = subprocess.run([CUVET, "link", "-arch=sm_75", "two_a.sm_75.rdc.cubin", "two_b.sm_75.rdc.cubin", "-o", "out/out"],
+                               capture_output=True, check=False, preexec_fn=other, cwd=d,
+                               env=dict(os.environ, LLVM_PROFILE_FILE="/dev/null"))
+        except PermissionError:
+            raise Skip("the command is where only root gets to")
+        os.chmod(where, 0o755)
+        equal((p.returncode, os.listdir(where)), (rc, ["out"] if rc == CLEAN else []), "%o: %s" % (mode, p.stderr))
+        equal(b"cannot be written" in p.stderr, rc == IO, p.stderr)
+        if rc == CLEAN:
+            os.unlink(os.path.join(where, "out"))
+
+
+@test
+def the_porter_is_lost():
+    """Then the command says that it could not write, and nothing is there."""
+    need()
+    d = scratch()
+    pipe = os.path.join(scratch(), "pipe")
+    os.mkfifo(pipe)
+    p = subprocess.Popen([CUVET, *link_of(d, pipe)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    porter, = soon(porters, p.pid)
+    equal([v for k, v in sorted(descriptors(porter).items()) if k < 3], ["/dev/null"] * 3, "standard streams of the porter")
+    os.kill(porter, signal.SIGKILL)
+    with open(pipe, "wb") as f:
+        f.write(read("plain.sm_75.rdc.cubin"))
+    _, err = p.communicate()
+    equal((p.returncode, os.listdir(d)), (IO, []), err)
+    assert b"cannot be written" in err, err
+
+
+@test
+def standard_input_is_none_of_theirs():
+    """What stands behind it stays outside, unless it is an input."""
+    need()
+    with open(write(b"x"), "r+b") as f:
+        for args, want in ((["scan", big()], "/dev/null"), (["scan", big(), "-"], f.name)):
+            p = subprocess.Popen([CUVET, *args], stdin=f, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            try:
+                caged(p)
+                equal(descriptors(p.pid)[0], want, " ".join(args[2:]))
+            finally:
+                end(p)
+    fd = os.open(scratch(), os.O_RDONLY | os.O_DIRECTORY)
+    p = subprocess.Popen([CUVET, "scan", big()], stdin=fd, stdout=subprocess.PIPE, stderr=fd)
+    try:
+        caged(p)
+        found = descriptors(p.pid)
+        equal([found[0], found[2]], ["/dev/null"] * 2, "directories")
+    finally:
+        end(p)
+        os.close(fd)
 
 
 main()

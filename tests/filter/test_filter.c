@@ -17,13 +17,12 @@
 
 /* Descriptors of a cage; a shape is which of them it has. */
 typedef struct numbers {
-    int out, more, channel;
+    int porter, channel;
 } numbers;
 
 static cli_cage cage_of(unsigned shape, const numbers *n)
 {
-    return (cli_cage){ .out_dir = shape & FILTER_OUT ? n->out : -1,
-                       .more_dir = shape & FILTER_MORE ? n->more : -1,
+    return (cli_cage){ .porter = shape & FILTER_PORTER ? n->porter : -1,
                        .channel = shape & FILTER_CHANNEL ? n->channel : -1,
                        .broker = shape & FILTER_BROKER ? 77 : -1,
                        .threads = shape & FILTER_THREADS ? 4 : 1 };
@@ -31,8 +30,7 @@ static cli_cage cage_of(unsigned shape, const numbers *n)
 
 static struct sock_filter *fresh(unsigned shape, const numbers *d, size_t *n)
 {
-    const uint32_t number[FILTER_N_COUNT] = { [FILTER_N_OUT] = (uint32_t)d->out,
-                                              [FILTER_N_MORE] = (uint32_t)d->more,
+    const uint32_t number[FILTER_N_COUNT] = { [FILTER_N_PORTER] = (uint32_t)d->porter,
                                               [FILTER_N_CHANNEL] = (uint32_t)d->channel,
                                               [FILTER_N_PID] = (uint32_t)getpid() };
     struct sock_filter *code = filter_program_of(shape, number, n);
@@ -41,18 +39,14 @@ static struct sock_filter *fresh(unsigned shape, const numbers *d, size_t *n)
     return code;
 }
 
-static bool exists(unsigned shape)
-{
-    return (shape & FILTER_OUT) || !(shape & FILTER_MORE);
-}
-
 START_TEST(the_program_is_that_of_libseccomp)
 {
-    static const numbers SETS[] = { { 3, 4, 5 }, { 0, 1, 2 }, { 7, 1023, 6 }, { 19999, 0x7fffffff, 20000 } };
+    /* No socket is descriptor 0: libseccomp would share its comparison with another rule's. */
+    static const numbers SETS[] = { { 3, 5 }, { 1, 2 }, { 6, 1023 }, { 20000, 0x7fffffff } };
     struct sock_filter code[CLI_FILTER_MOST];
 
     for (unsigned shape = 0; shape < FILTER_SHAPES; shape++) {
-        for (size_t i = 0; i < sizeof(SETS) / sizeof(SETS[0]) && exists(shape); i++) {
+        for (size_t i = 0; i < sizeof(SETS) / sizeof(SETS[0]); i++) {
             cli_cage c = cage_of(shape, &SETS[i]);
             size_t n, m = cli_filter_program(&c, code);
             struct sock_filter *want = fresh(shape, &SETS[i], &n);
@@ -62,22 +56,6 @@ START_TEST(the_program_is_that_of_libseccomp)
             free(want);
         }
     }
-}
-END_TEST
-
-/* One directory is one directory, whichever of the two names it. */
-START_TEST(the_second_directory_alone)
-{
-    const numbers d = { 9, 9, 0 };
-    struct sock_filter code[CLI_FILTER_MOST];
-    cli_cage c = cage_of(0, &d);
-    size_t n;
-    struct sock_filter *want = fresh(FILTER_OUT, &d, &n);
-
-    c.more_dir = 9;
-    ck_assert_uint_eq(cli_filter_program(&c, code), n);
-    ck_assert_mem_eq(code, want, n * sizeof(*want));
-    free(want);
 }
 END_TEST
 
@@ -151,7 +129,7 @@ static uint32_t arch_of(const struct sock_filter *code)
 /* libseccomp sorts by the numbers: another order gives another program, with the same answers. */
 START_TEST(numbers_in_any_order)
 {
-    const numbers d = { 44, 5, 6 };
+    const numbers d = { 44, 6 };
     const uint64_t value[] = { 0,
                                1,
                                4,
@@ -179,8 +157,6 @@ START_TEST(numbers_in_any_order)
         struct sock_filter *want;
         struct seccomp_data at = { 0 };
 
-        if (!exists(shape))
-            continue;
         want = fresh(shape, &d, &p.m);
         p.b = want;
         p.n = cli_filter_program(&c, code);
@@ -196,7 +172,7 @@ END_TEST
 START_TEST(other_architectures_are_death)
 {
     struct sock_filter code[CLI_FILTER_MOST];
-    const cli_cage c = { .out_dir = -1, .more_dir = -1, .channel = -1, .broker = -1, .helper = -1 };
+    const cli_cage c = { CLI_CAGE_NOTHING };
     size_t n = cli_filter_program(&c, code);
     struct seccomp_data d = { .nr = SYS_getpid, .arch = arch_of(code) };
     const uint32_t own = d.arch;
@@ -224,7 +200,6 @@ Suite *suite_filter(void)
 
     tcase_set_timeout(t, 120);
     tcase_add_test(t, the_program_is_that_of_libseccomp);
-    tcase_add_test(t, the_second_directory_alone);
     tcase_add_test(t, numbers_in_any_order);
     tcase_add_test(t, other_architectures_are_death);
     suite_add_tcase(s, t);
