@@ -89,13 +89,15 @@ static bool hold_standard_descriptors(void)
     return true;
 }
 
-/* The C library looks at the file behind a stream when it is used first, to choose a buffer: by a call that
- * takes names as well, and is refused in the cage. Here the choice is made before. */
+/* The C library looks at the file behind a stream when it is used first: is it a terminal? The call that it does
+ * that by takes names as well, and is refused in the cage; then it takes it for a file. So terminals are told
+ * apart before. */
 static void choose_buffer(void)
 {
-    static char buffer[4096]; /* of the size that pipes and files get otherwise */
+    static char buffer[1024];
 
-    (void)setvbuf(stdout, buffer, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, sizeof(buffer));
+    if (isatty(STDOUT_FILENO))
+        (void)setvbuf(stdout, buffer, _IOLBF, sizeof(buffer));
 }
 
 int main(int argc, char **argv)
@@ -106,7 +108,7 @@ int main(int argc, char **argv)
      * cli_finish_stdout(). */
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN); /* nor is a file that grew beyond its limit */
-    choose_buffer();
     cli_heap_ready();
+    choose_buffer();
     return cli_finish_stdout(run(argc, argv));
 }
