@@ -210,24 +210,49 @@ bool cv_link_slots_holds(const cv_link *l)
     return true;
 }
 
-/* What a kernel has is enough for every function that it calls itself; the rest follows over their calls. */
+/* Sums of a kernel: at least its own and those of one function that it calls. */
+static bool sums_hold(const cv_lfn *f, const cv_lfn *g)
+{
+    for (unsigned i = 0; i < CV_N_HEIR; i++) {
+        uint32_t all = cv_trait(&f->all, i);
+        uint64_t least = (uint64_t)cv_trait(&f->own, i) + (g == f ? 0 : cv_trait(&g->own, i));
+
+        if (cv_heir_get((cv_heir)i)->rule == CV_RULE_SUM && all != CV_H_SUM_UNKNOWN && all < least)
+            return false;
+    }
+    return true;
+}
+
+/* What a function reaches is what each function that it calls reaches, and its own: along all direct calls,
+ * so that nothing is lost on a path of any length. */
+static bool call_holds(const cv_lfn *f, const cv_lfn *g)
+{
+    if (g->def == CV_NONE || !g->live)
+        return true;
+    if (!cv_traits_cover(&f->all, &g->all))
+        return false;
+    if (!cv_link_is_kernel(f))
+        return true;
+    return g->regs <= f->all_regs && cv_min(cv_sat_add(f->frame, g->frame), UINT32_MAX) <= f->stack &&
+           sums_hold(f, g);
+}
+
+/* A kernel has registers, stack and traits for itself and for whatever it calls. */
 bool cv_link_propagate_holds(const cv_link *l)
 {
     for (cv_id i = 0; i < l->fn.n && !l->o.relocatable; i++) {
         const cv_lfn *f = cv_l_fn(l, i);
 
-        if (!cv_link_is_kernel(f))
+        if (f->def == CV_NONE || !f->live)
             continue;
-        if (f->all_regs < f->regs || f->all_bars < f->bars || f->recursive != (f->stack == UINT32_MAX) ||
-            f->stack < f->frame)
+        if (!cv_traits_cover(&f->all, &f->own))
             return false;
-        for (cv_id e = f->calls; e != CV_NONE; e = cv_edges_at(&l->edge, e)->next) {
-            const cv_lfn *g = cv_l_fn(l, cv_edges_at(&l->edge, e)->to);
-
-            if (g->regs > f->all_regs || g->bars > f->all_bars ||
-                cv_min(cv_sat_add(f->frame, g->frame), UINT32_MAX) > f->stack)
+        if (cv_link_is_kernel(f) && (f->all_regs < f->regs || f->recursive != (f->stack == UINT32_MAX) ||
+                                     f->stack < f->frame || !sums_hold(f, f)))
+            return false;
+        for (cv_id e = f->calls; e != CV_NONE; e = cv_edges_at(&l->edge, e)->next)
+            if (!call_holds(f, cv_l_fn(l, cv_edges_at(&l->edge, e)->to)))
                 return false;
-        }
     }
     return true;
 }

@@ -32,11 +32,71 @@ static bool has_records(const cv_link *l, cv_id fn)
     return f->def != CV_NONE && f->live && f->has_info && cv_l_osec(l, f->sec)->fn == fn;
 }
 
+/* The value of a record, wherever it stands. */
+static uint32_t value_of(const cv_link *l, const cv_irec *r)
+{
+    if (r->raw)
+        return r->bytes.len >= 4 ? cv_u32_at(r->bytes, 0) : 0;
+    if (r->n)
+        return cv_iwords_at(&l->word, r->first)->value;
+    return r->value;
+}
+
+/* Where there is one kernel alone, the reference leaves what that says of these itself; and nobody hears of
+ * numbers that are 0. */
+static bool tells_enough(cv_heir row, uint32_t told, uint32_t want, bool only)
+{
+    switch ((cv_heir_rule)cv_heir_get(row)->rule) {
+    case CV_RULE_MOST:
+    case CV_RULE_BITS: return told == want || (only && told < want);
+    case CV_RULE_SUM:
+    case CV_RULE_PATH: return told == want;
+    case CV_RULE_ANY:
+    case CV_RULE_WORDS:
+    case CV_RULE_NAMES: break;
+    }
+    return true;
+}
+
+/* A kernel tells all that it inherits; what leaves a function is not told by it. */
+static bool heirs_hold(const cv_link *l, const cv_oinfo *e, bool only)
+{
+    const cv_lfn *f = cv_l_fn(l, e->fn);
+    uint32_t told = cv_heir_bits(CV_RULE_NAMES);
+
+    for (uint64_t i = e->first; i < e->first + e->n; i++) {
+        const cv_irec *r = cv_irecs_at(&l->rec, i);
+        cv_heir row = cv_heir_of(r->code);
+
+        if (row >= CV_N_HEIR || r->format != cv_heir_get(row)->format)
+            continue;
+        if (!f->kernel && cv_heir_get(row)->leaves && cv_heir_get(row)->rule != CV_RULE_NAMES)
+            return false;
+        if (f->kernel && !tells_enough(row, value_of(l, r), cv_trait(&f->all, row), only))
+            return false;
+        told |= CV_H_BIT(row);
+    }
+    for (unsigned i = 0; i < CV_N_HEIR && f->kernel; i++)
+        if (f->all.has & ~told & CV_H_BIT(i) &&
+            (cv_trait(&f->all, i) || cv_heir_get((cv_heir)i)->rule == CV_RULE_ANY))
+            return false;
+    return true;
+}
+
+static uint64_t count_kernels(const cv_link *l)
+{
+    uint64_t n = 0;
+
+    for (cv_id i = 0; i < l->fn.n; i++)
+        n += cv_link_is_kernel(cv_l_fn(l, i));
+    return n;
+}
+
 /* Records of the functions one after the other, those of the program behind them; words and symbols exist;
  * every function that had records has some. */
 bool cv_link_describe_holds(const cv_link *l)
 {
-    uint64_t at = 0, functions = 0;
+    uint64_t at = 0, functions = 0, kernels = count_kernels(l);
 
     for (uint64_t i = 0; i < l->oinfo.n; i++) {
         const cv_oinfo *e = cv_oinfos_at(&l->oinfo, i);
@@ -44,6 +104,8 @@ bool cv_link_describe_holds(const cv_link *l)
         if (e->first != at || !has_records(l, e->fn))
             return false;
         at = cv_sat_add(at, e->n);
+        if (at > l->rec.n || (!l->o.relocatable && !heirs_hold(l, e, kernels == 1)))
+            return false;
     }
     if (l->program_first != at || cv_sat_add(at, l->program_n) != l->rec.n)
         return false;

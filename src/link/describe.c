@@ -36,11 +36,11 @@ static bool add_raw(cv_link *l, cv_span s, const cv_tlv *t)
     return add_record(l, &r);
 }
 
-static bool add_externs(describer *d)
+bool cv_d_add_externs(describer *d)
 {
     cv_link *l = d->l;
     const cv_irec r = {
-        .format = CV_TLV_SVAL, .code = A_EXTERNS, .first = (cv_id)l->word.n, .n = (uint32_t)d->list.n
+        .format = CV_TLV_SVAL, .code = CV_ATTR_EXTERNS, .first = (cv_id)l->word.n, .n = (uint32_t)d->list.n
     };
 
     for (uint64_t i = 0; i < d->list.n; i++)
@@ -49,17 +49,34 @@ static bool add_externs(describer *d)
     return add_record(l, &r);
 }
 
-static bool add_recursion(cv_link *l)
+/* A record of one value, as its row says. */
+bool cv_d_add_value(cv_link *l, cv_heir row, uint32_t value)
 {
-    const cv_irec r = { .format = CV_TLV_SVAL, .code = A_CRS_STACK_SIZE, .first = (cv_id)l->word.n, .n = 1 };
+    cv_irec r = { .format = cv_heir_get(row)->format, .code = cv_heir_get(row)->code };
 
-    return add_word(l, UINT32_MAX, false) && add_record(l, &r);
+    if (r.format == CV_TLV_SVAL) {
+        r.first = (cv_id)l->word.n;
+        r.n = 1;
+        if (!add_word(l, value, false))
+            return false;
+    } else {
+        r.value = r.format == CV_TLV_NVAL ? 0 : (uint16_t)value;
+    }
+    return add_record(l, &r);
 }
 
-static bool add_barriers(cv_link *l, uint32_t n)
+/* What was joined of many. */
+bool cv_d_add_words(describer *d, cv_heir row)
 {
-    const cv_irec r = { .format = CV_TLV_BVAL, .code = A_NUM_BARRIERS, .value = (uint16_t)n };
+    cv_link *l = d->l;
+    const cv_irec r = { .format = cv_heir_get(row)->format,
+                        .code = cv_heir_get(row)->code,
+                        .first = (cv_id)l->word.n,
+                        .n = (uint32_t)d->words.n };
 
+    for (uint64_t i = 0; i < d->words.n; i++)
+        if (!add_word(l, *cv_u32s_at(&d->words, i), false))
+            return false;
     return add_record(l, &r);
 }
 
@@ -71,25 +88,20 @@ static bool add_bindless(cv_link *l, uint8_t code)
     return add_record(l, &r);
 }
 
-static bool add_sparse(cv_link *l, uint32_t mask)
-{
-    const cv_irec r = { .format = CV_TLV_HVAL, .code = A_SPARSE_MMA_MASK, .value = (uint16_t)mask };
-
-    return add_record(l, &r);
-}
-
 /* One record of a function, as it comes out. kernel: in a final link. */
-static bool copy_record(describer *d, cv_id fn, cv_span s, const cv_tlv *t, const kernel_facts *k)
+static bool copy_record(describer *d, cv_id fn, cv_span s, const cv_tlv *t, kernel_facts *k)
 {
     cv_link *l = d->l;
     const cv_lfn *f = cv_l_fn(l, fn);
     const cv_lobj *o = cv_l_obj(l, cv_l_isym(l, f->def)->obj);
 
-    if (t->code == A_EXPLICIT_CLUSTER && l->o.target.sm >= 100 && o->cubin.has_capsule)
+    cv_heir row = cv_heir_of(t->code);
+
+    if (t->code == CV_ATTR_EXPLICIT_CLUSTER && l->o.target.sm >= 100 && o->cubin.has_capsule)
         cv_link_say(l, f->def, CV_R_LINK_OTHER_CODE, 0, 0);
-    if (t->code == A_EXTERNS)
-        return (k && !k->in_place) || d->list.n == 0 || add_externs(d);
-    if (t->code == A_PARAM_CBANK && t->format == CV_TLV_SVAL && t->value == 8) {
+    if (t->code == CV_ATTR_EXTERNS)
+        return (k && !k->in_place) || d->list.n == 0 || cv_d_add_externs(d);
+    if (t->code == CV_ATTR_PARAM_CBANK && t->format == CV_TLV_SVAL && t->value == 8) {
         uint32_t bank = cv_u32_at(s, t->payload);
         cv_id y = cv_d_output_symbol(l, o, bank);
 
@@ -99,59 +111,23 @@ static bool copy_record(describer *d, cv_id fn, cv_span s, const cv_tlv *t, cons
         cv_link_say(l, f->def, CV_R_LINK_REFERENCE, bank, t->code);
         return true; /* said: the link ends with this stage */
     }
-    if (k && t->code == A_NUM_BARRIERS)
-        return add_barriers(l, f->all_bars);
-    if (k && t->code == A_SPARSE_MMA_MASK && t->format == CV_TLV_HVAL)
-        return add_sparse(l, f->all_sparse);
-    if (k && t->code == A_CRS_STACK_SIZE && f->recursive)
-        return add_recursion(l);
+    if (row < CV_N_HEIR && t->format == cv_heir_get(row)->format) {
+        if (k)
+            return cv_d_own_record(d, fn, row, k);
+        if (cv_heir_get(row)->leaves && !l->o.relocatable)
+            return true; /* the kernels that reach it have it */
+    }
     return add_raw(l, s, t);
-}
-
-/* What a kernel without such records gets from a function that it reaches. */
-static bool add_from(describer *d, const cv_lfn *f, kernel_facts *k, cv_id fn)
-{
-    const cv_lfn *g = cv_l_fn(d->l, fn);
-    bool ok = true;
-
-    if (g->bars && !k->bars) {
-        k->bars = true;
-        ok = add_barriers(d->l, f->all_bars);
-    }
-    if (!ok || k->externs || d->n_kernels == 1) /* the only kernel gets its list at the end */
-        return ok;
-    if (*cv_u8s_at(&d->tells, fn) & CV_D_KEEPS) {
-        k->externs = true;
-        ok = add_externs(d);
-    }
-    return ok;
-}
-
-/* What a kernel gets from below and has no record for. */
-static bool add_missing(describer *d, cv_id fn, kernel_facts *k, bool crs)
-{
-    cv_link *l = d->l;
-    const cv_lfn *f = cv_l_fn(l, fn);
-    bool ok = crs || !f->recursive || add_recursion(l);
-
-    if (ok && f->flag_bars)
-        ok = add_barriers(l, f->all_bars);
-    k->bars = k->bars || f->bars != 0; /* a record of no barriers is one, too */
-    k->externs = k->in_place || d->list.n == 0;
-    for (uint64_t i = 0; i < k->below.n && ok; i++)
-        ok = add_from(d, f, k, (cv_id)cv_keys_at(&k->below, i)->index);
-    if (ok && !k->bars && f->all_bars) /* of the only kernel: from what it does not reach */
-        ok = add_barriers(l, f->all_bars);
-    return ok && (k->externs || add_externs(d));
 }
 
 /* What the reference writes anew with the code comes last, from sm_100 on. */
 static bool is_late(const cv_link *l, uint8_t code)
 {
-    return l->o.target.sm >= 100 && (code == A_CBANK_PARAM_SIZE || code == A_PARAM_CBANK || code == A_SW_WAR);
+    return l->o.target.sm >= 100 &&
+           (code == CV_ATTR_CBANK_PARAM_SIZE || code == CV_ATTR_PARAM_CBANK || code == CV_ATTR_SW_WAR);
 }
 
-static bool copy_records(describer *d, cv_id fn, kernel_facts *k, bool late, bool *crs)
+static bool copy_records(describer *d, cv_id fn, kernel_facts *k, bool late)
 {
     cv_span s = cv_d_info_body(d->l, cv_l_fn(d->l, fn));
     uint64_t pos = 0;
@@ -159,9 +135,6 @@ static bool copy_records(describer *d, cv_id fn, kernel_facts *k, bool late, boo
     cv_tlv t;
 
     for (; ok && cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next) {
-        *crs = *crs || t.code == A_CRS_STACK_SIZE;
-        if (k)
-            k->bars = k->bars || t.code == A_NUM_BARRIERS;
         if (is_late(d->l, t.code) == late)
             ok = copy_record(d, fn, s, &t, k);
     }
@@ -184,22 +157,26 @@ static cuvet_status describe_function(describer *d, cv_id fn)
     cv_link *l = d->l;
     const cv_lfn *f = cv_l_fn(l, fn);
     cv_oinfo out = { .fn = fn, .sec = CV_NONE, .first = l->rec.n };
-    bool kernel = f->kernel && !l->o.relocatable, crs = false, ok;
-    kernel_facts k = { 0 };
+    bool kernel = f->kernel && !l->o.relocatable, ok;
+    kernel_facts k = { .told = f->own.has };
 
+    if (f->flag_bars)
+        k.told &= ~CV_H_BIT(CV_H_NUM_BARRIERS);
+    if (f->marked)
+        k.told &= ~CV_H_BIT(CV_H_SPARSE_MMA_MASK);
     cv_d_new_list(d);
     ok = kernel ? cv_d_find_facts(d, fn, &k) : cv_d_list_kept(d, f);
-    ok = ok && copy_records(d, fn, kernel ? &k : NULL, false, &crs);
+    ok = ok && copy_records(d, fn, kernel ? &k : NULL, false);
     turn_round(l, out.first);
-    if (ok && f->aliased && !kernel && !l->o.relocatable)
-        ok = add_sparse(l, SPARSE_ALIAS);
     if (ok && kernel)
-        ok = add_missing(d, fn, &k, crs);
+        ok = cv_d_missing(d, fn, &k);
     else if (ok && f->flag_bars)
-        ok = add_barriers(l, f->bars);
-    ok = ok && copy_records(d, fn, kernel ? &k : NULL, true, &crs);
+        ok = cv_d_add_value(l, CV_H_NUM_BARRIERS, cv_trait(&f->own, CV_H_NUM_BARRIERS));
+    if (ok && !kernel && f->marked)
+        ok = cv_d_add_value(l, CV_H_SPARSE_MMA_MASK, CV_H_SPARSE_SILENT);
+    ok = ok && copy_records(d, fn, kernel ? &k : NULL, true);
     if (ok && l->o.target.sm >= 100 && f->slots)
-        ok = add_bindless(l, A_BINDLESS_TEXTURE) && add_bindless(l, A_BINDLESS_SURFACE);
+        ok = add_bindless(l, CV_ATTR_BINDLESS_TEXTURE_BANK) && add_bindless(l, CV_ATTR_BINDLESS_SURFACE_BANK);
     cv_keys_free(&l->x->mem, &k.below);
     out.n = l->rec.n - out.first;
     return ok && cv_oinfos_push(&l->x->mem, &l->oinfo, out) ? CUVET_OK : cv_l_nomem(l);
@@ -212,8 +189,8 @@ static bool copy_global(cv_link *l, const cv_lobj *o, cv_span s, const cv_tlv *t
     const cv_isym *y;
     const cv_lfn *f;
 
-    if (t->code != A_FRAME_SIZE && t->code != A_REGCOUNT && t->code != A_MAX_STACK_SIZE &&
-        t->code != A_MIN_STACK_SIZE)
+    if (t->code != CV_ATTR_FRAME_SIZE && t->code != CV_ATTR_REGCOUNT && t->code != CV_ATTR_MAX_STACK_SIZE &&
+        t->code != CV_ATTR_MIN_STACK_SIZE)
         return add_raw(l, s, t);
     if (index >= o->n_sym)
         return true;
@@ -221,9 +198,10 @@ static bool copy_global(cv_link *l, const cv_lobj *o, cv_span s, const cv_tlv *t
     if (y->fn == CV_NONE)
         return true;
     f = cv_l_fn(l, y->fn);
-    if (f->def != o->first_sym + index || !f->live || (t->code == A_MAX_STACK_SIZE && !l->o.relocatable))
+    if (f->def != o->first_sym + index || !f->live ||
+        (t->code == CV_ATTR_MAX_STACK_SIZE && !l->o.relocatable))
         return true;
-    if (t->code == A_REGCOUNT && f->kernel && !l->o.relocatable)
+    if (t->code == CV_ATTR_REGCOUNT && f->kernel && !l->o.relocatable)
         value = f->all_regs;
     return add_pair(l, t->code, y->out, value);
 }
@@ -251,7 +229,7 @@ static cuvet_status describe_program(cv_link *l)
             const cv_lfn *f = fn == CV_NONE ? NULL : cv_l_fn(l, fn);
 
             if (f && f->kernel && f->def != CV_NONE && f->live && f->sym == id)
-                ok = add_pair(l, A_MIN_STACK_SIZE, id, (uint32_t)f->stack);
+                ok = add_pair(l, CV_ATTR_MIN_STACK_SIZE, id, (uint32_t)f->stack);
         }
     }
     l->program_first = first;
@@ -259,20 +237,28 @@ static cuvet_status describe_program(cv_link *l)
     return ok ? CUVET_OK : cv_l_nomem(l);
 }
 
-/* Barriers, and symbols that somebody else has to provide, are what a kernel hears of from below. */
+/* A function is heard of when it has something that a kernel has no record of, words to join, or symbols that
+ * somebody else has to provide. With a single kernel nobody asks who reaches what. */
 static cuvet_status find_tellers(describer *d)
 {
     cv_link *l = d->l;
+    uint32_t words = cv_heir_bits(CV_RULE_WORDS), names = cv_heir_bits(CV_RULE_NAMES);
     bool ok =
         cv_u32s_fill(&l->x->mem, &d->only, l->fn.n) && cv_u8s_fill(&l->x->mem, &d->tells, cv_max(l->fn.n, 1));
 
+    for (cv_id i = 0; i < l->fn.n; i++)
+        if (cv_link_is_kernel(cv_l_fn(l, i))) {
+            d->n_kernels++;
+            d->lacked |= ~cv_l_fn(l, i)->own.has;
+        }
     for (cv_id i = 0; i < l->fn.n && ok; i++) {
         const cv_lfn *f = cv_l_fn(l, i);
 
         if (f->def == CV_NONE || f->kernel || !f->has_info)
             continue;
         ok = cv_d_look_at_lists(d, f, cv_u8s_at(&d->tells, i));
-        *cv_u32s_at(&d->only, i) = *cv_u8s_at(&d->tells, i) & CV_D_KEEPS || f->bars != 0;
+        *cv_u32s_at(&d->only, i) =
+            *cv_u8s_at(&d->tells, i) & CV_D_KEEPS || f->own.has & (words | (d->lacked & ~names));
     }
     return ok ? cv_link_above(l, &d->only) : cv_l_nomem(l);
 }
@@ -282,8 +268,6 @@ static cuvet_status describe_functions(describer *d)
     cv_link *l = d->l;
     cuvet_status st = CUVET_OK;
 
-    for (cv_id i = 0; i < l->fn.n; i++)
-        d->n_kernels += cv_l_fn(l, i)->kernel && cv_l_fn(l, i)->def != CV_NONE && cv_l_fn(l, i)->live;
     for (cv_id i = 0; i < l->fn.n && st == CUVET_OK; i++) {
         const cv_lfn *f = cv_l_fn(l, i);
 
@@ -310,6 +294,7 @@ cuvet_status cv_link_describe(cv_link *l)
     if (st == CUVET_OK)
         st = describe_program(l);
     cv_u32s_free(m, &d.list);
+    cv_u32s_free(m, &d.words);
     cv_u32s_free(m, &d.below);
     cv_u32s_free(m, &d.seen);
     cv_u32s_free(m, &d.only);

@@ -3,26 +3,8 @@
 #ifndef CV_LINK_DESCRIBE_H
 #define CV_LINK_DESCRIBE_H
 
-#include "format/tlv/read.h"
+#include "format/tlv/attr.h"
 #include "link/stages.h"
-
-enum {
-    A_PARAM_CBANK = 0x0A,
-    A_BINDLESS_TEXTURE = 0x15,
-    A_BINDLESS_SURFACE = 0x16,
-    A_EXTERNS = 0x0F,
-    A_FRAME_SIZE = 0x11,
-    A_MIN_STACK_SIZE = 0x12,
-    A_CBANK_PARAM_SIZE = 0x19,
-    A_CRS_STACK_SIZE = 0x1E,
-    A_MAX_STACK_SIZE = 0x23,
-    A_REGCOUNT = 0x2F,
-    A_EXPLICIT_CLUSTER = 0x3E,
-    A_SW_WAR = 0x36,
-    A_NUM_BARRIERS = 0x4C,
-    A_SPARSE_MMA_MASK = 0x50,
-    SPARSE_ALIAS = 0x8000
-};
 
 typedef struct describer {
     cv_link *l;
@@ -32,6 +14,8 @@ typedef struct describer {
     cv_u8s tells; /* by function: what its own lists of called symbols say */
     cv_u32s mark; /* by osym: stamp of the list it is in */
     uint32_t stamp;
+    cv_u32s words;   /* of one record that is joined of many */
+    uint32_t lacked; /* rows that some kernel has no record of */
     uint64_t n_kernels;
 } describer;
 
@@ -42,7 +26,8 @@ enum {
 /* What a kernel's records need to know about the functions below it. */
 typedef struct kernel_facts {
     cv_keys below; /* device functions below it in the order of their records */
-    bool own_externs, grown, in_place, bars, externs;
+    uint32_t told; /* rows that it has a record of already */
+    bool own_externs, grown, in_place, externs;
 } kernel_facts;
 
 /* externs.c */
@@ -55,5 +40,16 @@ CV_MUST bool cv_d_list_kept(describer *d, const cv_lfn *f);
 /* What these records say, once for each function: many kernels may reach it. */
 CV_MUST bool cv_d_look_at_lists(describer *d, const cv_lfn *f, uint8_t *tells);
 CV_MUST bool cv_d_find_facts(describer *d, cv_id k, kernel_facts *f);
+
+/* heirs.c: records that a kernel inherits. */
+/* A record of the kernel's own, with what it inherits. */
+CV_MUST bool cv_d_own_record(describer *d, cv_id fn, cv_heir row, kernel_facts *k);
+/* Records that it has none of. */
+CV_MUST bool cv_d_missing(describer *d, cv_id fn, kernel_facts *k);
+CV_MUST bool cv_d_add_value(cv_link *l, cv_heir row, uint32_t value);
+CV_MUST bool cv_d_add_words(describer *d, cv_heir row);
+CV_MUST bool cv_d_add_externs(describer *d);
+/* Place of a function's records among those of all inputs. */
+CV_MUST cv_id cv_d_place(const cv_link *l, const cv_lfn *f);
 
 #endif

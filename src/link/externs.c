@@ -92,7 +92,7 @@ static bool next_extern(const cv_lobj *o, extern_walk *w, cv_id *isym)
         if (cv_tlv_at(w->s, w->pos, &t) != CV_TLV_OK)
             return false;
         w->pos = t.next;
-        if (t.code == A_EXTERNS && t.format == CV_TLV_SVAL) {
+        if (t.code == CV_ATTR_EXTERNS && t.format == CV_TLV_SVAL) {
             w->at = t.payload;
             w->end = t.payload + t.value;
         }
@@ -138,15 +138,24 @@ static bool has_externs(const cv_link *l, const cv_lfn *f)
     cv_tlv t;
 
     for (; f->has_info && cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next)
-        if (t.code == A_EXTERNS)
+        if (t.code == CV_ATTR_EXTERNS)
             return true;
     return false;
 }
 
-/* Place of a function's records among those of all inputs. */
-static cv_id place_of_records(const cv_link *l, const cv_lfn *f)
+cv_id cv_d_place(const cv_link *l, const cv_lfn *f)
 {
     return cv_l_isec(l, cv_l_isym(l, f->def)->sec)->info_sec;
+}
+
+/* All that stays is taken to be below the only kernel. */
+static bool take_all(describer *d)
+{
+    cv_u32s_clear(&d->below);
+    for (cv_id i = 0; i < d->l->fn.n; i++)
+        if (cv_l_fn(d->l, i)->live && !cv_u32s_push(&d->l->x->mem, &d->below, i))
+            return false;
+    return true;
 }
 
 static bool find_below(describer *d, cv_id k, kernel_facts *f)
@@ -154,16 +163,18 @@ static bool find_below(describer *d, cv_id k, kernel_facts *f)
     cv_link *l = d->l;
     bool ok = true;
 
-    if (*cv_u32s_at(&d->only, k) == 0)
+    if (d->n_kernels == 1)
+        ok = take_all(d);
+    else if (*cv_u32s_at(&d->only, k) == 0)
         return true;
-    ok = cv_link_below(l, k, &d->only, &d->below, &d->seen) == CUVET_OK;
-
+    else
+        ok = cv_link_below(l, k, &d->only, &d->below, &d->seen) == CUVET_OK;
     for (uint64_t i = 0; i < d->below.n && ok; i++) {
         cv_id g = *cv_u32s_at(&d->below, i);
         const cv_lfn *h = cv_l_fn(l, g);
 
         if (g != k && !h->kernel && h->def != CV_NONE && h->has_info)
-            ok = cv_keys_push(&l->x->mem, &f->below, (cv_key){ .key = place_of_records(l, h), .index = g });
+            ok = cv_keys_push(&l->x->mem, &f->below, (cv_key){ .key = cv_d_place(l, h), .index = g });
     }
     cv_keys_sort(&f->below);
     return ok;
@@ -181,7 +192,7 @@ static bool list_all(describer *d)
         const cv_lfn *g = cv_l_fn(l, i);
 
         if (g->def != CV_NONE && g->live && g->has_info)
-            ok = cv_keys_push(&l->x->mem, &order, (cv_key){ .key = place_of_records(l, g), .index = i });
+            ok = cv_keys_push(&l->x->mem, &order, (cv_key){ .key = cv_d_place(l, g), .index = i });
     }
     cv_keys_sort(&order);
     cv_d_new_list(d);

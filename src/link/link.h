@@ -11,6 +11,7 @@
 #include "bytes/slices.h"
 #include "io/source.h"
 #include "link/hosts.h"
+#include "link/inherit.h"
 #include "link/names.h"
 #include "model/cubin.h"
 
@@ -170,15 +171,16 @@ typedef struct cv_lfn {
     cv_id proto;
     cv_id table;    /* branch table, an isec */
     cv_id instance; /* extern shared arrays of a kernel in a relocatable link */
-    uint32_t regs, frame, bars, max_regs;
-    uint32_t all_regs, all_bars;
-    uint32_t sparse, all_sparse; /* kinds of sparse multiplication that the code does */
-    uint64_t stack;              /* UINT32_MAX: recursion */
-    uint32_t order;              /* scratch of shared.c: of a kernel among kernels */
+    uint32_t regs, frame, max_regs;
+    uint32_t all_regs;
+    cv_traits own, all; /* of its records; of all that it reaches (sums: of a kernel) */
+    uint64_t stack;     /* UINT32_MAX: recursion */
+    uint32_t order;     /* scratch of shared.c: of a kernel among kernels */
     uint32_t mark;
     uint64_t extern_off; /* of the extern arrays that its code refers to */
-    bool kernel, live, data_ref, has_def, has_info, recursive;
-    bool aliased;    /* its code has another name too */
+    uint32_t strange;    /* code of a record that a kernel may or may not inherit, + 1 */
+    bool kernel, live, data_ref, has_def, has_info, recursive, limited;
+    bool marked;     /* it says nothing of sparse multiplication, or one of its names does not */
     bool slots;      /* a kernel that uses textures or surfaces */
     bool flag_bars;  /* bars come from the flags of old code and have no record yet */
     bool unreferred; /* a kernel that no host code refers to */
@@ -277,6 +279,7 @@ typedef struct cv_link {
     uint64_t n_proto_nodes;
     uint64_t program_first, program_n; /* records of .nv.info */
     bool has_common, reserved;
+    uint32_t fragments;       /* 1: code of 12.x uses tcgen05, 2: code of 13.x */
     bool unnamed;             /* an input has a global symbol without a name */
     bool reached, propagated; /* the call graph is there; … and the registers below kernels */
     uint32_t stamp;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Stage propagate: registers, barriers and stack of what a kernel reaches. The call graph is condensed to its
- * components once, in linear time; a walk over paths would be exponential. Nodes are the functions, then the
- * prototypes of indirect calls. */
+/* Stage propagate: registers, stack and other traits of what a kernel reaches. The call graph is condensed to
+ * its components once, in linear time; a walk over paths would be exponential. Nodes are the functions, then
+ * the prototypes of indirect calls. */
 #include "base/arith.h"
-#include "format/tlv/read.h"
+#include "format/tlv/attr.h"
 #include "link/stages.h"
 
 enum {
-    EIATTR_MAXREG_COUNT = 0x1B,
-    EIATTR_NUM_BARRIERS = 0x4C,
-    EIATTR_SPARSE_MMA_MASK = 0x50,
-    SPARSE_ALIAS = 0x8000,
+    FRAGMENT_OLD_1CTA = 4,
+    FRAGMENT_OLD_2CTA = 5,
+    FRAGMENT_1CTA = 6,
+    FRAGMENT_2CTA = 7,
     BARRIER_POS = 20,
     BARRIER_MASK = 0x7F
 };
@@ -25,8 +25,9 @@ typedef struct node {
 } node;
 
 typedef struct comp {
-    uint32_t regs, bars, sparse;
-    uint64_t stack;
+    uint32_t regs;
+    cv_traits traits;
+    uint64_t stack, sync; /* sync: of the stack of branches, as the code of old machines has it */
     bool cyclic;
 } comp;
 
@@ -83,7 +84,7 @@ static bool enter(walk *w, cv_id id)
 static void sum_up(walk *w, cv_id id, comp *c)
 {
     node *n = nodes_at(&w->node, id);
-    uint64_t below = 0, frame = 0;
+    uint64_t below = 0, frame = 0, sync = 0, own_sync = 0;
     cv_id to;
 
     n->started = false;
@@ -94,20 +95,21 @@ static void sum_up(walk *w, cv_id id, comp *c)
         if (m->comp == n->comp)
             continue;
         c->regs = c->regs > d->regs ? c->regs : d->regs;
-        c->bars = c->bars > d->bars ? c->bars : d->bars;
-        c->sparse |= d->sparse;
+        cv_traits_merge(&c->traits, &d->traits);
         c->cyclic = c->cyclic || d->cyclic;
         below = cv_max(below, d->stack);
+        sync = cv_max(sync, d->sync);
     }
     if (id < n_fns(w)) {
         const cv_lfn *f = cv_l_fn(w->l, id);
 
         frame = f->frame;
         c->regs = c->regs > f->regs ? c->regs : f->regs;
-        c->bars = c->bars > f->bars ? c->bars : f->bars;
-        c->sparse |= f->sparse;
+        cv_traits_merge(&c->traits, &f->own);
+        own_sync = cv_trait(&f->own, CV_H_CRS_STACK_SIZE);
     }
     c->stack = cv_max(c->stack, cv_sat_add(below, frame));
+    c->sync = cv_max(c->sync, cv_sat_add(sync, own_sync));
 }
 
 static bool calls_itself(walk *w, cv_id id)
@@ -195,6 +197,38 @@ static cuvet_status run(walk *w)
     return CUVET_OK;
 }
 
+/* Code that both kinds of tcgen05 wrote does not run together: 12.x has other fragments than 13.x. */
+static void note_fragments(cv_link *l, const cv_lfn *f, cv_span s, const cv_tlv *t)
+{
+    for (uint64_t i = 0; t->format == CV_TLV_SVAL && i + 4 <= t->value; i += 4) {
+        uint32_t id = cv_u32_at(s, t->payload + i);
+        bool old = id == FRAGMENT_OLD_1CTA || id == FRAGMENT_OLD_2CTA;
+
+        if (!old && id != FRAGMENT_1CTA && id != FRAGMENT_2CTA)
+            continue;
+        if (l->fragments && l->fragments != (old ? 1 : 2))
+            cv_link_say(l, f->def, CV_R_LINK_FRAGMENTS, id, 0);
+        else
+            l->fragments = old ? 1 : 2;
+    }
+}
+
+static void read_record(cv_link *l, cv_lfn *f, cv_span s, const cv_tlv *t)
+{
+    cv_heir row = cv_heir_of(t->code);
+
+    if (row < CV_N_HEIR)
+        cv_traits_record(&f->own, row, s, t);
+    else if (row == CV_H_UNKNOWN && !f->strange)
+        f->strange = t->code + 1u;
+    if (row == CV_H_AT_ENTRY_FRAGEMENTS)
+        note_fragments(l, f, s, t);
+    if (t->code == CV_ATTR_MAXREG_COUNT && !f->limited) {
+        f->max_regs = t->value;
+        f->limited = true;
+    }
+}
+
 /* Values of the function's own records. */
 static void read_function(cv_link *l, cv_lfn *f)
 {
@@ -203,7 +237,6 @@ static void read_function(cv_link *l, cv_lfn *f)
     cv_span s;
     uint64_t pos = 0;
     cv_tlv t;
-    bool bars = false, limit = false;
 
     f->regs = d->regs;
     f->frame = d->frame;
@@ -213,20 +246,15 @@ static void read_function(cv_link *l, cv_lfn *f)
     s = cv_l_body(l, cv_l_isec(l, info));
     if (!cv_work(l->x, s.len / 4, 0)) /* of one code section for all of its names */
         return;
-    for (; cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next) {
-        if (t.code == EIATTR_NUM_BARRIERS && !bars) {
-            f->bars = t.value;
-            bars = true;
-        } else if (t.code == EIATTR_MAXREG_COUNT && !limit) {
-            f->max_regs = t.value;
-            limit = true;
-        } else if (t.code == EIATTR_SPARSE_MMA_MASK && t.format == CV_TLV_HVAL) {
-            f->sparse |= t.value;
-        }
-    }
-    if (!bars && cv_l_obj(l, d->obj)->cubin.legacy) {
-        f->bars = (uint32_t)(cv_l_isec(l, d->sec)->flags >> BARRIER_POS & BARRIER_MASK);
-        f->flag_bars = f->bars != 0;
+    for (; cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next)
+        read_record(l, f, s, &t);
+    if (!(f->own.has & CV_H_BIT(CV_H_NUM_BARRIERS)) && cv_l_obj(l, d->obj)->cubin.legacy) {
+        uint32_t bars = (uint32_t)(cv_l_isec(l, d->sec)->flags >> BARRIER_POS & BARRIER_MASK);
+
+        f->flag_bars = bars != 0;
+        cv_trait_set(&f->own, CV_H_NUM_BARRIERS, bars);
+        if (bars)
+            f->own.has |= CV_H_BIT(CV_H_NUM_BARRIERS);
     }
 }
 
@@ -253,25 +281,91 @@ static cuvet_status check_registers(cv_link *l, cv_id kernel)
     return st;
 }
 
-/* What no kernel is known to reach but stays may run in the only one there is: so says the reference. */
-static void give_all_to_one(cv_link *l)
+/* Sums count a function once however many paths lead to it, so that they are added up kernel by kernel, and
+ * only over functions that have one or lead to one. */
+static cuvet_status add_sums(cv_link *l)
 {
-    cv_id one = CV_NONE;
-    uint32_t bars = 0;
+    uint32_t sums = cv_heir_bits(CV_RULE_SUM);
+    cv_u32s only = { 0 }, below = { 0 }, seen = { 0 };
+    cuvet_status st = CUVET_OK;
+    bool any = false, ok = cv_u32s_fill(&l->x->mem, &only, l->fn.n) &&
+                           cv_u32s_fill(&l->x->mem, &seen, cv_max(l->n_proto_nodes, 1));
+
+    for (cv_id i = 0; i < l->fn.n && ok; i++) {
+        *cv_u32s_at(&only, i) = (cv_l_fn(l, i)->own.has & sums) != 0;
+        any = any || *cv_u32s_at(&only, i);
+    }
+    if (any && ok)
+        st = cv_link_above(l, &only);
+    for (cv_id i = 0; i < l->fn.n && any && ok && st == CUVET_OK; i++) {
+        cv_lfn *f = cv_l_fn(l, i);
+
+        if (!cv_link_is_kernel(f) || !(f->all.has & sums))
+            continue;
+        st = cv_link_below(l, i, &only, &below, &seen);
+        for (uint64_t k = 0; k < below.n && st == CUVET_OK; k++)
+            cv_traits_add(&f->all, &cv_l_fn(l, *cv_u32s_at(&below, k))->own);
+    }
+    cv_u32s_free(&l->x->mem, &only);
+    cv_u32s_free(&l->x->mem, &below);
+    cv_u32s_free(&l->x->mem, &seen);
+    return ok ? st : cv_l_nomem(l);
+}
+
+/* What no kernel is known to reach but stays may run in the only one there is: so says the reference. */
+static cuvet_status give_all_to_one(cv_link *l)
+{
+    cv_traits sum = { 0 };
+    uint32_t path = cv_heir_bits(CV_RULE_PATH);
+    cv_lfn *one = NULL;
 
     for (cv_id i = 0; i < l->fn.n; i++) {
-        const cv_lfn *f = cv_l_fn(l, i);
+        cv_lfn *f = cv_l_fn(l, i);
 
         if (f->def == CV_NONE || !f->live)
             continue;
-        if (f->kernel && one != CV_NONE)
-            return;
+        if (f->kernel && one) /* several: what each of them reaches */
+            return add_sums(l);
         if (f->kernel)
-            one = i;
-        bars = bars > f->bars ? bars : f->bars;
+            one = f;
+        cv_traits_merge(&sum, &f->own);
+        cv_traits_add(&sum, &f->own);
     }
-    if (one != CV_NONE && cv_l_fn(l, one)->all_bars < bars)
-        cv_l_fn(l, one)->all_bars = bars;
+    if (!one)
+        return CUVET_OK;
+    sum.has &= ~path | one->all.has;
+    cv_trait_set(&sum, CV_H_CRS_STACK_SIZE, cv_trait(&one->all, CV_H_CRS_STACK_SIZE));
+    one->all = sum;
+    return CUVET_OK;
+}
+
+/* What a function reaches, and what of it a record cannot say. */
+static void conclude_function(cv_link *l, cv_lfn *f, const comp *c)
+{
+    f->all = c->traits;
+    cv_trait_set(&f->all, CV_H_CRS_STACK_SIZE,
+                 c->cyclic ? UINT32_MAX : (uint32_t)cv_min(c->sync, UINT32_MAX));
+    if (!f->kernel)
+        return;
+    f->all_regs = c->regs;
+    f->stack = c->cyclic ? UINT32_MAX : cv_min(c->stack, UINT32_MAX);
+    f->recursive = c->cyclic;
+    if (!c->cyclic && cv_max(c->stack, c->sync) >= UINT32_MAX) /* which would say that it is not known */
+        cv_link_say(l, f->def, CV_R_LINK_EXTENT, cv_max(c->stack, c->sync), 0);
+    if (c->cyclic && !l->o.no_stack_warning)
+        cv_link_say(l, f->def, CV_R_LINK_STACK, 0, 0);
+}
+
+/* What a kernel inherits has to go together. */
+static void check_traits(cv_link *l, const cv_lfn *f)
+{
+    uint32_t both = CV_H_BIT(CV_H_TCGEN05_1CTA_USED) | CV_H_BIT(CV_H_TCGEN05_2CTA_USED);
+
+    if ((f->all.has & both) == both)
+        cv_link_say(l, f->def, CV_R_LINK_TCGEN05, 0, 0);
+    for (unsigned i = 0; i < CV_N_HEIR; i++)
+        if (cv_heir_get((cv_heir)i)->rule == CV_RULE_SUM && cv_trait(&f->all, i) == CV_H_SUM_EXCEEDS)
+            cv_link_say(l, f->def, CV_R_LINK_SUM, cv_heir_get((cv_heir)i)->code, CV_H_SUM_UNKNOWN - 1);
 }
 
 static cuvet_status conclude(walk *w)
@@ -281,36 +375,43 @@ static cuvet_status conclude(walk *w)
 
     for (cv_id i = 0; i < l->fn.n && st == CUVET_OK; i++) {
         cv_lfn *f = cv_l_fn(l, i);
-        const comp *c = comps_at(&w->comp, nodes_at(&w->node, i)->comp);
 
-        if (!f->kernel || f->def == CV_NONE || !f->live)
+        if (f->def == CV_NONE || !f->live)
             continue;
-        f->all_regs = c->regs;
-        f->all_bars = c->bars;
-        f->all_sparse = c->sparse;
-        f->stack = c->cyclic ? UINT32_MAX : cv_min(c->stack, UINT32_MAX);
-        f->recursive = c->cyclic;
-        if (!c->cyclic && c->stack >= UINT32_MAX) /* which would say that it is not known */
-            cv_link_say(l, f->def, CV_R_LINK_EXTENT, c->stack, 0);
-        if (c->cyclic && !l->o.no_stack_warning)
-            cv_link_say(l, f->def, CV_R_LINK_STACK, 0, 0);
-        st = check_registers(l, i);
+        conclude_function(l, f, comps_at(&w->comp, nodes_at(&w->node, i)->comp));
+        if (f->kernel)
+            st = check_registers(l, i);
+        else if (f->strange)
+            cv_link_say(l, f->def, CV_R_LINK_INHERIT, f->strange - 1, 0);
     }
-    give_all_to_one(l);
+    if (st == CUVET_OK)
+        st = give_all_to_one(l);
+    for (cv_id i = 0; i < l->fn.n && st == CUVET_OK; i++)
+        if (cv_link_is_kernel(cv_l_fn(l, i)))
+            check_traits(l, cv_l_fn(l, i));
     return st;
 }
 
-/* Code with two names: the reference gives it a mask of its own from sm_90 on. */
-static void mark_aliases(cv_link *l)
+/* When one function says which kinds of sparse multiplication it does, the reference marks those that say
+ * nothing: whoever wrote them did not know of it. A second name of code is such a function. */
+static void mark_silent(cv_link *l)
 {
-    for (cv_id i = 0; i < l->fn.n && l->o.target.sm >= 90; i++) {
-        const cv_lfn *f = cv_l_fn(l, i);
+    const uint32_t bit = CV_H_BIT(CV_H_SPARSE_MMA_MASK);
+    bool any = false;
+
+    for (cv_id i = 0; i < l->fn.n && !any; i++)
+        any = cv_l_fn(l, i)->def != CV_NONE && cv_l_fn(l, i)->live && (cv_l_fn(l, i)->own.has & bit);
+    for (cv_id i = 0; i < l->fn.n && any; i++) {
+        cv_lfn *f = cv_l_fn(l, i);
         cv_id owner = f->sec == CV_NONE ? i : cv_l_osec(l, f->sec)->fn;
 
-        if (owner == i || f->def == CV_NONE)
+        if (f->def == CV_NONE || !f->live || !f->has_info || (owner == i && f->own.has & bit))
             continue;
-        cv_l_fn(l, owner)->aliased = true;
-        cv_l_fn(l, owner)->sparse |= SPARSE_ALIAS;
+        f = cv_l_fn(l, owner);
+        f->marked = true;
+        f->own.has |= bit;
+        cv_trait_set(&f->own, CV_H_SPARSE_MMA_MASK,
+                     cv_trait(&f->own, CV_H_SPARSE_MMA_MASK) | CV_H_SPARSE_SILENT);
     }
 }
 
@@ -323,9 +424,10 @@ cuvet_status cv_link_propagate(cv_link *l)
     for (cv_id i = 0; i < l->fn.n; i++)
         if (cv_l_fn(l, i)->def != CV_NONE)
             read_function(l, cv_l_fn(l, i));
-    mark_aliases(l);
-    if (!l->o.relocatable)
+    if (!l->o.relocatable) {
+        mark_silent(l);
         st = run(&w);
+    }
     if (st == CUVET_OK && !l->o.relocatable)
         st = conclude(&w);
     l->propagated = st == CUVET_OK && !l->o.relocatable;
