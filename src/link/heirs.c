@@ -69,10 +69,11 @@ static bool add_row(describer *d, cv_id fn, cv_heir row, const kernel_facts *k)
     return cv_d_add_value(d->l, row, cv_trait(&cv_l_fn(d->l, fn)->all, row));
 }
 
-/* Copied: where there is one kernel alone, the reference does not change what it says of these itself. */
-static bool is_left_to_only(cv_heir row)
+/* Copied: where there is one kernel alone, the reference does not change what it says of these itself, unless
+ * some function, dead or not, says nothing of sparse multiplication. */
+static bool is_left_to_only(const cv_link *l, cv_heir row)
 {
-    return row == CV_H_SPARSE_MMA_MASK || row == CV_H_VRC_CTA_INIT_COUNT;
+    return (row == CV_H_SPARSE_MMA_MASK && !l->silent) || row == CV_H_VRC_CTA_INIT_COUNT;
 }
 
 /* The list of the only kernel is made anew behind everything else when it grows. */
@@ -96,7 +97,7 @@ bool cv_d_own_record(describer *d, cv_id fn, cv_heir row, kernel_facts *k)
 {
     if (d->n_kernels == 1 && cv_heir_get(row)->rule == CV_RULE_WORDS)
         return own_words(d, fn, row, k);
-    if (d->n_kernels == 1 && is_left_to_only(row))
+    if (d->n_kernels == 1 && is_left_to_only(d->l, row))
         return cv_d_add_value(d->l, row, cv_trait(&cv_l_fn(d->l, fn)->own, row));
     return add_row(d, fn, row, k);
 }

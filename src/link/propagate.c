@@ -405,7 +405,10 @@ static void mark_silent(cv_link *l)
         cv_lfn *f = cv_l_fn(l, i);
         cv_id owner = f->sec == CV_NONE ? i : cv_l_osec(l, f->sec)->fn;
 
-        if (f->def == CV_NONE || !f->live || !f->has_info || (owner == i && f->own.has & bit))
+        if (f->def == CV_NONE || !f->has_info || (owner == i && f->own.has & bit))
+            continue;
+        l->silent = true;
+        if (!f->live)
             continue;
         f = cv_l_fn(l, owner);
         f->marked = true;

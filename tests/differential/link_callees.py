@@ -82,7 +82,7 @@ def layouts(mod, body):
     yield "rev", [mod + function("f", body), extern("f") + both]
     yield "deep", [extern("f") + both, extern("g") + function("f", call("g")), mod + function("g", body)]
     if ".extern .func" not in mod:
-        yield "both", [extern("f") + mod + kernel("k", body.replace("L1", "L2") + call("f")) + kernel("k2", COUNT),
+        yield "both", [extern("f") + mod + kernel("k", re.sub(r"(?<![.])\bL1\b", "L2", body) + call("f")) + kernel("k2", COUNT),
                        mod.replace(".visible", "") + function("f", body)]
     yield "two", [extern("f", "g") + kernel("k", call("f", "g")) + kernel("k2", call("f")), mod + function("f", body),
                   function("g", "bar.sync 1,32; mov.u32 %r2,%ctaid.z; add.u32 %r1,%r1,%r2;")]
@@ -174,8 +174,7 @@ class Program:
         self.records = {n: self.some_records(rng, arch) for n in self.fns + self.kernels}
         if number(arch) < 90 and rng.random() < 0.3:
             for n in rng.sample(self.fns + self.kernels, rng.randint(1, 3 if len(self.fns) > 1 else 2)):
-                if n in self.fns or len(self.kernels) > 1:
-                    self.records[n].append(struct.pack("<BBH", 3, 0x50, rng.choice((0, 1, 2, 16, 24))))
+                self.records[n].append(struct.pack("<BBH", 3, 0x50, rng.choice((0, 1, 2, 16, 24))))
         self.files = self.spread(rng)
 
     def callees(self, rng, name):
