@@ -13,7 +13,7 @@ typedef struct cuvet_limits {
     uint64_t ratio;        /**< decompressed : stored, zstd */
     uint64_t lz4_ratio;    /**< decompressed : stored, LZ4 (the format cannot exceed 255) */
     uint64_t window;       /**< zstd window in bytes of a frame that is not single segment */
-    uint64_t total;        /**< bytes decompressed per file */
+    uint64_t total;        /**< bytes decompressed per file, however large it is */
     uint64_t containers;   /**< containers per file */
     uint64_t members;      /**< members per container, and members of an archive per container limit */
     uint64_t nesting;      /**< containers inside members inside containers … */
@@ -27,6 +27,9 @@ typedef struct cuvet_limits {
     uint64_t options;      /**< options of one input */
     uint64_t option_bytes; /**< bytes of all options of one input */
     uint64_t candidates;   /**< members of all containers of one input */
+    uint64_t budget;       /**< bytes decompressed per file, all nesting together, however small it is … */
+    uint64_t budget_ratio; /**< … or this times its size, when that is more */
+    uint64_t effort;       /**< work units per byte of a file and of what was decompressed from it */
 } cuvet_limits;
 
 typedef struct cuvet_limit_info {

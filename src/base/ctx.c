@@ -20,7 +20,8 @@ void cv_ctx_unit(cv_ctx *x, uint64_t bytes)
 {
     x->work_left = 0;
     x->work_rest = cv_sat_add(cv_sat_mul(bytes, x->lim.work), WORK_FLOOR);
-    x->work_out = false;
+    x->work_granted = x->work_rest;
+    x->work_capped = x->work_out = false;
     x->mem.limited = false;
     x->path.n = 0;
     x->inner = false;
@@ -32,6 +33,20 @@ void cv_ctx_unit(cv_ctx *x, uint64_t bytes)
     x->n_errors = x->n_warnings = x->n_notes = 0;
     x->verdict = CUVET_V_CLEAN;
     memset(x->seen, 0, sizeof(x->seen));
+}
+
+void cv_ctx_cap_work(cv_ctx *x, uint64_t most)
+{
+    if (most >= x->work_granted)
+        return;
+    x->work_granted = x->work_rest = most;
+    x->work_left = 0;
+    x->work_capped = true;
+}
+
+uint64_t cv_ctx_spent(const cv_ctx *x)
+{
+    return x->work_granted - cv_min(x->work_granted, cv_ctx_work(x));
 }
 
 void cv_ctx_enter_inner(cv_ctx *x, uint64_t file_off)
@@ -186,8 +201,12 @@ bool cv_work_next(cv_ctx *x, uint64_t n, uint64_t off)
         x->work_left = slice - n;
         return true;
     }
-    if (!x->work_out && !cv_cancelled(x))
-        cv_report(x, CV_R_LIMIT_WORK, off, 0, 0, x->lim.work);
+    if (!x->work_out && !cv_cancelled(x)) {
+        if (x->work_capped)
+            cv_report(x, CV_R_LIMIT_EFFORT, off, 0, cv_sat_add(cv_ctx_spent(x), n), x->work_granted);
+        else
+            cv_report(x, CV_R_LIMIT_WORK, off, 0, 0, x->lim.work);
+    }
     x->work_out = true;
     x->work_left = x->work_rest = 0;
     return false;

@@ -17,6 +17,8 @@ typedef struct cv_ctx {
     cuvet_limits lim;
     uint64_t work_left; /* of the current slice */
     uint64_t work_rest; /* not handed out yet */
+    uint64_t work_granted; /* of this unit, to begin with … */
+    bool work_capped;   /* … by what is left for the file, not by the size of the unit */
     bool work_out;      /* the work limit was reported for this unit */
     cv_emit_fn *emit;   /* may be NULL */
     void *emit_user;
@@ -40,6 +42,11 @@ void cv_ctx_init(cv_ctx *x, const cuvet_alloc *alloc, const cuvet_limits *lim);
 /* Start a unit (a file, a member): clears path, counters and verdict; work = lim.work * bytes + a floor for
  * tiny units. */
 void cv_ctx_unit(cv_ctx *x, uint64_t bytes);
+
+/* The unit gets no more than that, because its file has no more left. */
+void cv_ctx_cap_work(cv_ctx *x, uint64_t most);
+/* Units that were spent since cv_ctx_unit(). */
+uint64_t cv_ctx_spent(const cv_ctx *x);
 
 /* Offsets from here on lie in decompressed content stored at file_off. */
 void cv_ctx_enter_inner(cv_ctx *x, uint64_t file_off);

@@ -28,15 +28,46 @@ static void deliver(cv_input *in)
         in->x.emit(in->x.emit_user, &in->result.live);
 }
 
+static cv_span unit_head(const cv_unit *u)
+{
+    return cv_span_of(&u->head, sizeof(u->head), u->off);
+}
+
+static uint64_t work_left(const cv_input *in, uint64_t more)
+{
+    uint64_t most = cv_budget_work_most(&in->budget, cv_sat_add(in->budget.unpacked, more));
+
+    return most - cv_min(most, in->budget.work);
+}
+
+/* Does what is bound have so many bytes left, and work? */
+static cuvet_status afford(cv_input *in, uint64_t bytes, uint64_t off)
+{
+    uint64_t got, want;
+    cv_rule rule;
+
+    return cv_budget_fits(&in->budget, bytes, &rule, &got, &want)
+               ? CUVET_OK
+               : cv_reject(&in->x, rule, off, got, want);
+}
+
 cuvet_status cv_input_examine(cv_input *in, const cuvet_source *src, const cv_unit *u)
 {
     const cv_examine_options opt = {
         .depth = CUVET_DEPTH_FULL, .take = true, .inner = in->x.inner, .anchor = in->x.anchor
     };
 
+    const uint64_t cost = u->kind == CV_UNIT_MEMBER ? cv_budget_cost(&in->x.lim, unit_head(u)) : 0;
+    cuvet_status s = afford(in, cost, u->off);
+
     cv_result_free(&in->result);
+    if (s != CUVET_OK)
+        return s;
+    in->unit = *u;
+    in->unit.work_most = cv_max(work_left(in, cost), 1);
     in->worker->x.cancel = &in->cancel;
-    cv_examine(in->worker, src, u, &opt, &in->result);
+    cv_examine(in->worker, src, &in->unit, &opt, &in->result);
+    cv_budget_charge(&in->budget, cost, in->result.work);
     deliver(in);
     if (cv_input_cancelled(in))
         return CUVET_E_CANCELLED;
@@ -99,6 +130,10 @@ static cuvet_status descend(cv_input *in, level *l, const cv_candidate *c)
     if (l->depth + 1 > in->x.lim.nesting)
         return cv_reject(&in->x, CV_R_LIMIT_NESTING, c->pub.header_off, l->depth + 1, in->x.lim.nesting);
     off = r->nested_off;
+    s = afford(in, cv_sat_add(off, r->nested_len), c->pub.payload_off);
+    if (s != CUVET_OK)
+        return s;
+    cv_budget_charge(&in->budget, cv_sat_add(off, r->nested_len), 0);
     if (r->content.mem) {
         /* It is in the worker's memory, which the next unit takes. */
         s = cv_block_copy(&in->x, &in->nested, r->content.span);
@@ -229,6 +264,7 @@ static cuvet_status run(cv_input *in)
     cuvet_status s = cuvet_source_memory(in->bytes, (size_t)in->length, &l.src);
 
     cv_ctx_unit(&in->x, in->length); /* first: what was said before counts for nothing here */
+    cv_budget_open(&in->budget, &in->x.lim, in->length);
     if (!in->worker) {
         in->worker = cv_mem_get(&in->x.mem, sizeof(*in->worker));
         if (!in->worker)

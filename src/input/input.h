@@ -33,6 +33,7 @@ typedef struct cv_input {
     cuvet_diag live;
     /* select */
     cv_worker *worker;
+    cv_budget budget; /* of what is bound, for all levels that a select goes down to */
     cv_result result; /* of the chosen unit */
     cv_block nested;  /* content that a chosen member was unpacked to, when it holds containers */
     cv_block image;   /* the result */

@@ -10,6 +10,9 @@
 #define HEAD     (64 * CV_KIB)
 #define HEAD_MAX (16 * CV_MIB)
 
+/* A hit of the search costs as much as so many bytes of it. */
+#define HIT_WORK UINT64_C(32)
+
 /* Blocks behind a module: names and symbols. */
 #define BLOCKS_MAX 8u
 
@@ -95,6 +98,8 @@ cuvet_status cv_ir_search(const cv_ir *ir, uint64_t *at)
 
         if (s != CUVET_OK)
             return s;
+        if (found && !cv_work(ir->x, HIT_WORK, hit))
+            return CUVET_OK;
         if (found && (cv_u32_at(head, 0) == CV_FATBIN_MAGIC ? cv_u32_at(head, 4) == CV_FATBIN_TAIL
                                                             : cv_locate_is_device(head))) {
             *at = hit - ir->off;

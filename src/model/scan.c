@@ -90,10 +90,6 @@ static void take_place(const cv_scan *s, cv_level *lv, cv_result *from, uint64_t
         *off = from->item.payload_off;
         lv->owned = true;
     }
-    /* The limit of the file holds for what is nested as well. Counted from where the unit stands in its
-     * level, not from how far the walk is ahead of it: that depends on the number of jobs. */
-    lv->unpacked = cv_sat_add(s->nested_unpacked,
-                              cv_units_at(&top_level(s)->units, top_level(s)->next_unit - 1)->unpacked);
     *off += from->nested_off;
     *end = *off + from->nested_len;
     cv_result_move(&lv->from, from);
@@ -115,15 +111,20 @@ static cuvet_status open_level(cv_scan *s, const cuvet_source *src, cv_result *f
     lv->x.emit = keep_walk_diag;
     lv->x.emit_user = lv;
     lv->src = *src;
-    cv_ctx_unit(&lv->x, src->length);
     if (from) {
+        /* In place of the bytes that are counted already: what is nested has no work of its own. */
+        uint64_t most = cv_budget_work_most(&s->budget, s->budget.unpacked);
+
+        cv_ctx_unit(&lv->x, from->nested_len);
+        cv_ctx_cap_work(&lv->x, most - cv_min(most, s->budget.work));
         lv->x.path = from->item.where;
         take_place(s, lv, from, &off, &end);
+    } else {
+        cv_ctx_unit(&lv->x, src->length);
     }
     CV_ARRAY_SET(s->level, s->n_levels, lv);
     s->n_levels++;
     st = cv_walk_open(&lv->x, &lv->walk, &lv->src, off, end, kind, s->opt.claim != NULL);
-    lv->walk.unpacked = lv->unpacked;
     lv->batch = CV_SCAN_FIRST_BATCH;
     return st;
 }
@@ -153,6 +154,7 @@ cuvet_status cv_scan_open(cv_scan *s, const cuvet_alloc *alloc, const cuvet_limi
     cuvet_status st;
 
     *s = (cv_scan){ .alloc = *alloc, .lim = *lim, .opt = *opt, .emit = emit, .emit_user = emit_user };
+    cv_budget_open(&s->budget, lim, src->length);
     s->admit =
         (cv_admit_for){ .target = opt->target, .toolkit = CV_ADMIT_TOOLKIT, .execute = opt->target.sm == 0 };
     cv_mem_init(&s->mem, alloc, lim->live);
@@ -182,13 +184,34 @@ static CV_MUST bool empty_results(cv_level *lv)
     return true;
 }
 
+/* What a unit may cost, before anybody has examined the units in front of it: by their headers. Those of a
+ * nested level are granted one by one, when all that was before has been delivered. What they really have cost
+ * is asked at delivery. */
+static void grant(const cv_scan *s, const cv_level *lv, cv_unit *u)
+{
+    bool nested = s->n_levels > 1;
+    uint64_t before = nested ? s->budget.unpacked : u->unpacked - cv_min(u->unpacks, u->unpacked);
+    uint64_t unpacked = cv_sat_add(before, u->unpacks);
+    uint64_t most = cv_budget_work_most(&s->budget, unpacked);
+
+    if (lv->ended)
+        return;
+    if (s->opt.depth != CUVET_DEPTH_FULL)
+        u->unpacks = 0; /* nothing is */
+    else if (unpacked > s->budget.unpacked_most)
+        u->skip_payload = true; /* delivery says so, here or earlier */
+    u->work_most = cv_max(nested ? most - cv_min(most, s->budget.work) : most, 1);
+    u->skip_payload = u->skip_payload || s->budget.over;
+}
+
 /* A unit is large: kept out of the frame of fill(). */
-static CV_MUST __attribute__((noinline)) bool add_unit(cv_level *lv)
+static CV_MUST __attribute__((noinline)) bool add_unit(cv_scan *s, cv_level *lv)
 {
     cv_unit u = { 0 };
 
     lv->end = cv_walk_next(&lv->x, &lv->walk, &u);
     lv->ended = lv->end != CUVET_OK;
+    grant(s, lv, &u);
     return lv->ended || cv_units_push(&lv->x.mem, &lv->units, u);
 }
 
@@ -210,11 +233,12 @@ static bool kept_too_little(const cv_level *lv)
 /* Walk on until a batch of units is there, then examine it. */
 static cuvet_status fill(cv_scan *s, cv_level *lv)
 {
-    uint64_t want = s->workers.n > 1 ? lv->batch : 1;
+    /* One after the other where each has to know what the ones before it have cost. */
+    uint64_t want = s->workers.n > 1 && s->n_levels == 1 && !s->budget.over ? lv->batch : 1;
 
     forget_batch(lv);
     while (!lv->ended && lv->units.n < want) {
-        if (!add_unit(lv))
+        if (!add_unit(s, lv))
             return no_memory(s, &lv->x.mem);
     }
     /* The first batches are small: they tell which rules a damaged file has had enough of. */
@@ -227,12 +251,13 @@ static cuvet_status fill(cv_scan *s, cv_level *lv)
 }
 
 /* One more unit with its result. *kept counts what results hold on to. */
-static cuvet_status step_ahead(cv_scan *s, cv_level *lv, uint64_t *diags, uint64_t *ident)
+static cuvet_status step_ahead(cv_scan *s, cv_level *lv, uint64_t *diags, uint64_t *ident,
+                               uint64_t *work)
 {
     uint64_t n = lv->units.n;
     const cv_result *r;
 
-    if (!add_unit(lv) || !empty_results(lv) || kept_too_little(lv))
+    if (!add_unit(s, lv) || !empty_results(lv) || kept_too_little(lv))
         return cv_mem_status(&lv->x.mem);
     if (lv->units.n == n)
         return CUVET_OK;
@@ -240,13 +265,14 @@ static cuvet_status step_ahead(cv_scan *s, cv_level *lv, uint64_t *diags, uint64
     r = cv_results_at(&lv->results, n);
     *diags += r->diags.n;
     *ident += r->ident.n;
+    *work += r->work;
     return r->has_live || r->live_said ? CUVET_E_LIMIT : r->status;
 }
 
 cuvet_status cv_scan_ahead(cv_scan *s)
 {
     cv_level *lv;
-    uint64_t diags = 0, ident = 0;
+    uint64_t diags = 0, ident = 0, work = 0;
     cuvet_status st = CUVET_OK;
 
     if (s->begun || s->ahead)
@@ -254,8 +280,8 @@ cuvet_status cv_scan_ahead(cv_scan *s)
     s->ahead = true;
     lv = top_level(s);
     while (st == CUVET_OK && !lv->ended && lv->units.n < CV_SCAN_AHEAD_UNITS && diags < CV_SCAN_AHEAD_DIAGS &&
-           ident < CV_SCAN_AHEAD_IDENT)
-        st = step_ahead(s, lv, &diags, &ident);
+           ident < CV_SCAN_AHEAD_IDENT && work < cv_budget_work_most(&s->budget, 0))
+        st = step_ahead(s, lv, &diags, &ident, &work);
     /* What is kept is small; what was needed to make it is not. */
     cv_worker_free(*cv_workers_at(&s->workers, 0));
     if (lv->ended)
@@ -332,10 +358,55 @@ static void count_rules(cv_scan *s, const cv_result *r)
         add_total(s, r->live.rule, 1);
 }
 
+/* Work of the walk up to a unit, which does not depend on how far it is ahead. */
+static void charge_walk(cv_scan *s, cv_level *lv, uint64_t so_far)
+{
+    cv_budget_charge(&s->budget, 0, so_far - cv_min(lv->walk_work, so_far));
+    lv->walk_work = cv_max(lv->walk_work, so_far);
+}
+
+/* The budget is used up: said once, at the first piece that is not examined any more. */
+static CV_MUST bool can_afford(cv_scan *s, const cv_level *lv, const cuvet_path *where, uint64_t off,
+                               uint64_t bytes)
+{
+    cuvet_diag d = { .file_off = lv->x.inner ? lv->x.anchor : off,
+                     .inner = lv->x.inner,
+                     .inner_off = lv->x.inner ? off : 0 };
+    cv_rule rule;
+
+    if (!s->budget.over && !cv_budget_fits(&s->budget, bytes, &rule, &d.got, &d.want)) {
+        s->budget.over = true;
+        d.rule = rule;
+        d.where = *where;
+        report_now(s, &d);
+    }
+    return !s->budget.over;
+}
+
+/* Examine what nobody has examined, because the threads ran out of work, and throw away what was examined
+ * ahead of a piece that used up the budget. The outcome is that of one thread, unit after unit. */
+static cv_result *settle(cv_scan *s, cv_level *lv)
+{
+    cv_unit *u = cv_units_at(&lv->units, lv->next_unit);
+    cv_result *r = cv_results_at(&lv->results, lv->next_unit);
+    bool fits;
+
+    charge_walk(s, lv, u->walk_work);
+    fits = can_afford(s, lv, &u->path, u->kind == CV_UNIT_MEMBER ? u->off + 0x38 : u->off, u->unpacks);
+    if (!fits && !u->skip_payload) {
+        u->skip_payload = true;
+        cv_result_free(r);
+    }
+    if (!r->mem)
+        cv_scan_examine(s, lv, lv->next_unit, lv->next_unit + 1, false);
+    cv_budget_charge(&s->budget, fits ? u->unpacks : 0, r->work);
+    return r;
+}
+
 static void deliver_unit(cv_scan *s, cv_level *lv, cuvet_item *out)
 {
     const cv_unit *u = cv_units_at(&lv->units, lv->next_unit);
-    cv_result *r = cv_results_at(&lv->results, lv->next_unit);
+    cv_result *r = settle(s, lv);
     const cuvet_path *holder = &lv->from.item.where; /* whose content this level is; the file: empty */
 
     lv->next_unit++;
@@ -372,6 +443,7 @@ static cuvet_status unpack_again(cv_scan *s, cv_level *lv, cv_result *r, cuvet_s
         return no_memory(s, &s->mem);
     cv_examine(*cv_workers_at(&s->workers, 0), &lv->src, cv_units_at(&lv->units, lv->next_unit - 1), &opt,
                again);
+    cv_budget_charge(&s->budget, 0, again->work);
     st = again->status;
     if (st == CUVET_OK && again->content.span.len < r->nested_off + r->nested_len)
         st = CUVET_E_IO; /* it was unpacked before: the source has changed */
@@ -408,6 +480,10 @@ static cuvet_status push_nested(cv_scan *s)
         report_now(s, &d);
         return CUVET_OK;
     }
+    /* Its bytes are unpacked, or walked, once more. */
+    if (!can_afford(s, lv, &r->item.where, r->item.payload_off, cv_sat_add(r->nested_off, r->nested_len)))
+        return CUVET_OK;
+    cv_budget_charge(&s->budget, cv_sat_add(r->nested_off, r->nested_len), 0);
     st = CUVET_OK;
     if (r->nested_inner)
         st = unpack_again(s, lv, r, &src);
@@ -434,8 +510,7 @@ static void end_level(cv_scan *s, cv_level *lv)
     for (uint32_t i = 0; i < CV_N_RULES; i++)
         add_total(s, i, CV_ARRAY_GET(lv->x.seen, i));
     raise_verdict(s, lv->x.verdict);
-    if (s->n_levels > 1)
-        s->nested_unpacked += lv->walk.unpacked - lv->unpacked;
+    charge_walk(s, lv, cv_ctx_spent(&lv->x));
     s->sum.containers += lv->walk.n_containers;
     s->sum.unreferenced += lv->walk.n_unreferenced;
     s->sum.gap_bytes += lv->walk.gap_bytes;

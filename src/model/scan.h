@@ -28,10 +28,10 @@ typedef struct cv_level {
     cv_walk walk;
     cuvet_source src;
     cv_result from;    /* the unit whose content this is; level 0: empty */
-    uint64_t unpacked; /* bytes counted against the limit when it began */
     bool owned;        /* its bytes belong to a unit of the level above: claims are second owners */
     bool ended;
     cuvet_status end; /* why the walk ended */
+    uint64_t walk_work; /* of the walk, charged so far */
     cv_units units;
     cv_results results;
     uint64_t batch;     /* units to examine together next */
@@ -55,7 +55,7 @@ typedef struct cv_scan {
     uint32_t n_levels;
     cv_workers workers;
     cuvet_summary sum;
-    uint64_t nested_unpacked;   /* bytes that nested levels declared */
+    cv_budget budget;           /* of the file, all levels: what was delivered so far has cost */
     uint32_t seen[CV_N_RULES];  /* delivered or not, of this file */
     uint64_t total[CV_N_RULES]; /* the same with what units and walks only counted */
     const cv_result *current;   /* last delivered */

@@ -14,6 +14,8 @@ typedef struct pool {
     uint64_t from, n; /* units [from, from + n) */
     cv_keys order;    /* in which the units are taken; empty: as they are */
     uint64_t next;    /* atomic */
+    uint64_t work;    /* atomic: spent so far … */
+    uint64_t most;    /* … and what the file has left: then nobody takes another one, and delivery decides */
 } pool;
 
 typedef struct seat {
@@ -32,10 +34,11 @@ static void work(pool *p, cv_worker *w)
     for (;;) {
         uint64_t i = __atomic_fetch_add(&p->next, 1, __ATOMIC_RELAXED);
 
-        if (i >= p->n)
+        if (i >= p->n || __atomic_load_n(&p->work, __ATOMIC_RELAXED) > p->most)
             return;
         i = p->from + (p->order.n ? cv_keys_at(&p->order, i)->index : i);
         cv_examine(w, &p->lv->src, cv_units_at(&p->lv->units, i), &opt, cv_results_at(&p->lv->results, i));
+        (void)__atomic_fetch_add(&p->work, cv_results_at(&p->lv->results, i)->work, __ATOMIC_RELAXED);
         opt.follows = true;
     }
 }
@@ -79,6 +82,7 @@ void cv_scan_examine(cv_scan *s, cv_level *lv, uint64_t from, uint64_t to, bool 
     uint64_t n = to - from, workers = all_workers && n > 1 ? s->workers.n : 1;
     pool p = { .lv = lv, .from = from, .n = n };
     cv_seats seats = { 0 };
+    uint64_t most = cv_budget_work_most(&s->budget, s->budget.unpacked_most);
     bool inner = lv->x.inner;
 
     /* Nobody changes the counts before all threads have ended. */
@@ -89,6 +93,7 @@ void cv_scan_examine(cv_scan *s, cv_level *lv, uint64_t from, uint64_t to, bool 
                                   .near = lv->walk.window.block.span, /* the walk waits meanwhile */
                                   .inner = inner,
                                   .anchor = inner ? lv->x.anchor : 0 };
+    p.most = most - cv_min(most, s->budget.work);
     if (workers > 1)
         put_in_order(s, &p);
     for (uint64_t i = 1; i < workers; i++) {

@@ -211,17 +211,23 @@ static bool is_hidden(cv_span content, uint64_t at, bool packed)
     return at != 0 && !packed && cv_locate_is_device(head);
 }
 
-/* Look for a container or a device ELF in [from, end) of the content. */
+/* A hit costs as much as the search of so many bytes. */
+#define HIT_WORK UINT64_C(32)
+
+/* Look for a container or a device ELF in [from, end) of the content. Sections may share their bytes, which are
+ * searched for each: that is paid for. */
 static void find_in(const job *j, cv_span content, bool inner, bool packed, uint64_t from, uint64_t end)
 {
     cv_span part = content;
     uint64_t at = from;
 
     part.len = cv_min(end, content.len);
+    if (!cv_work(j->x, (part.len - cv_min(from, part.len)) / 16, content.off + from))
+        return;
     while (!j->r->nested) {
         at = inner ? cv_span_find_u32_aligned(part, at, CV_FATBIN_MAGIC, CV_ELF_MAGIC)
                    : cv_span_find_u32(part, at, CV_FATBIN_MAGIC, CV_ELF_MAGIC);
-        if (at >= part.len)
+        if (at >= part.len || !cv_work(j->x, HIT_WORK, content.off + at))
             return;
         if (is_hidden(content, at, packed)) {
             enter(j, j->u->off + j->u->header_size, inner);
@@ -494,36 +500,39 @@ static void examine_bare(const job *j)
 {
     cuvet_item *i = &j->r->item;
     cv_block *b = &j->w->stored;
-    cuvet_status s = cv_block_load(j->x, b, j->src, j->u->off, j->u->payload_size);
+    bool full = !j->u->skip_payload;
 
     i->kind = j->u->kind == CV_UNIT_IMAGE ? CUVET_K_ELF : CUVET_K_PTX;
     i->stored_size = i->size = j->u->payload_size;
-    if (s == CUVET_E_NOMEM || s == CUVET_E_INTERNAL)
-        j->r->status = s;
-    if (s != CUVET_OK)
+    if (full && keep(j, cv_block_load(j->x, b, j->src, j->u->off, j->u->payload_size)) != CUVET_OK)
         return;
-    j->r->payload = b->span;
-    i->examined = true;
-    if (i->kind == CUVET_K_ELF)
-        examine_elf(j, NULL, b->span, false);
-    else
-        examine_ptx(j, NULL, b->span, false);
+    i->examined = full;
+    if (full) {
+        j->r->payload = b->span;
+        if (i->kind == CUVET_K_ELF)
+            examine_elf(j, NULL, b->span, false);
+        else
+            examine_ptx(j, NULL, b->span, false);
+    }
     if (j->opt->ledger && !j->r->claimed)
         cv_ledger_claim(j->x, &j->r->file, j->u->off, j->u->payload_size,
                         i->kind == CUVET_K_PTX ? CV_CLAIM_PTX : CV_CLAIM_PAYLOAD, 0, false);
     j->x->path = j->u->path;
-    find_hidden(j, b->span, false);
+    if (full)
+        find_hidden(j, b->span, false);
 }
 
 static void examine_ir(job *j)
 {
     cv_result *r = j->r;
     cv_ir ir = { j->x, &j->w->stored, &j->w->head, &j->w->window, j->src, j->u->off, j->u->payload_size };
-    bool full = j->opt->depth == CUVET_DEPTH_FULL, bitcode = j->u->kind == CV_UNIT_BITCODE;
+    bool bitcode = j->u->kind == CV_UNIT_BITCODE;
+    bool full = j->opt->depth == CUVET_DEPTH_FULL && !j->u->skip_payload;
 
     r->item.kind = bitcode ? CUVET_K_BITCODE : CUVET_K_LTOIR;
     r->item.stored_size = r->item.size = ir.size;
-    (void)keep(j, bitcode ? cv_ir_bitcode(&ir, r->mem, &r->triple) : cv_ir_ltoir(&ir, &r->item.arch));
+    if (!j->u->skip_payload)
+        (void)keep(j, bitcode ? cv_ir_bitcode(&ir, r->mem, &r->triple) : cv_ir_ltoir(&ir, &r->item.arch));
     if (j->opt->ledger)
         cv_ledger_claim(j->x, &r->file, ir.off, ir.size, CV_CLAIM_PAYLOAD, 0, false);
     r->nested = full && keep(j, cv_ir_search(&ir, &r->nested_off)) == CUVET_OK && r->nested_off < ir.size;
@@ -567,6 +576,7 @@ void cv_examine(cv_worker *w, const cuvet_source *src, const cv_unit *u, const c
     w->x.emit_user = r;
     /* A lying declared size cannot buy work: it is capped by the limit that the decoder enforces. */
     cv_ctx_unit(&w->x, cv_sat_add(u->payload_size + u->header_size, cv_min(declared, w->x.lim.member)));
+    cv_ctx_cap_work(&w->x, u->work_most ? u->work_most : UINT64_MAX);
     w->x.path = u->path;
     w->x.embedded = u->embedded;
     if (opt->inner)
@@ -587,6 +597,7 @@ void cv_examine(cv_worker *w, const cuvet_source *src, const cv_unit *u, const c
     r->item.errors = (uint32_t)cv_min(w->x.n_errors, UINT32_MAX);
     r->item.warnings = (uint32_t)cv_min(w->x.n_warnings, UINT32_MAX);
     r->n_notes = w->x.n_notes;
+    r->work = cv_ctx_spent(&w->x);
     r->verdict = w->x.verdict;
     r->suppressed = w->x.n_errors + w->x.n_warnings + w->x.n_notes - r->diags.n;
     if (r->suppressed > 0 && !keep_totals(&w->x, r))

@@ -36,8 +36,11 @@ typedef struct cv_unit {
     uint64_t container_off;
     bool referenced;
     bool embedded;                 /* an image in the middle of something else */
-    uint64_t unpacked;             /* bytes that the units before it declare */
-    bool skip_payload;             /* a limit of the file is used up: headers only */
+    uint64_t unpacks;              /* bytes that its content is decompressed to … */
+    uint64_t unpacked;             /* … with those of the units before it in this walk */
+    uint64_t walk_work;            /* that the walk had spent by then */
+    uint64_t work_most;            /* for the examination, if the file has no more than that */
+    bool skip_payload;             /* the budget of the file is used up: headers only */
     cv_unit_head head;             /* as the walk saw it: the worker's copy must be the same */
     uint64_t ar_name, ar_name_len; /* in the walk's name pool */
 } cv_unit;
@@ -61,6 +64,7 @@ typedef struct cv_result {
     uint64_t suppressed; /* diagnostics above the cap of the unit */
     cv_keys totals; /* if there are such: how often (index) each rule (key) was reported, the kept included */
     uint64_t n_notes;
+    uint64_t work; /* that was spent */
     cuvet_verdict verdict;
     cv_span payload;   /* unpacked bytes in the worker's block; empty when not unpacked */
     bool nested;       /* the content is a container, or holds more device code: it is walked next */

@@ -61,6 +61,9 @@ void cv_walk_forget(cv_walk *w)
     w->named = false;
 }
 
+/* What a unit costs, however small it is: a result, its path, its counts. */
+#define UNIT_WORK UINT64_C(256)
+
 cuvet_status cv_walk_next(cv_ctx *x, cv_walk *w, cv_unit *out)
 {
     while (w->stack.n) {
@@ -78,8 +81,14 @@ cuvet_status cv_walk_next(cv_ctx *x, cv_walk *w, cv_unit *out)
             s = cv_walk_object(x, w, &step, out);
         if (s != CUVET_OK)
             return s;
-        if (step == CV_STEP_UNIT)
+        if (step == CV_STEP_UNIT) {
+            /* Without work it is a unit all the same: its headers are read. */
+            if (!cv_work(x, UNIT_WORK, out->off))
+                w->over = true;
+            out->unpacked = w->unpacked;
+            out->walk_work = cv_ctx_spent(x);
             return CUVET_OK;
+        }
         if (step == CV_STEP_POP)
             w->stack.n--;
     }

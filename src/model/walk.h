@@ -7,6 +7,7 @@
 
 #include "format/archive/read.h"
 #include "io/source.h"
+#include "model/budget.h"
 #include "model/host.h"
 #include "model/unit.h"
 

@@ -43,7 +43,7 @@ static void leave(cv_ctx *x, cv_walk *w)
 
 cuvet_status cv_walk_container(cv_ctx *x, cv_walk *w, cv_step *step, cv_unit *out)
 {
-    uint64_t left = w->body_end - w->at, usize = 0;
+    uint64_t left = w->body_end - w->at;
     cv_span head = cv_span_of(&w->head, cv_min(left, sizeof(w->head)), w->at);
     cuvet_status s;
 
@@ -71,17 +71,8 @@ cuvet_status cv_walk_container(cv_ctx *x, cv_walk *w, cv_step *step, cv_unit *ou
     }
     if (s == CUVET_OK)
         s = note_target(x, w, head);
-    if (cv_u64_at(head, 0x28) & CV_FB_COMPRESSED)
-        usize = cv_u64_at(head, 0x38);
-    /* Members above the member limit are refused on their own and unpack nothing. */
-    if (usize <= x->lim.member && !(cv_u64_at(head, 0x28) & CV_FB_SCRAMBLED)) {
-        out->skip_payload = usize > x->lim.total - cv_min(w->unpacked, x->lim.total);
-        if (out->skip_payload)
-            cv_report(x, CV_R_LIMIT_TOTAL, w->at + 0x38, 8, cv_sat_add(w->unpacked, usize), x->lim.total);
-        else
-            w->unpacked += usize;
-    }
-    out->unpacked = w->unpacked;
+    out->unpacks = cv_budget_cost(&x->lim, head);
+    w->unpacked = cv_sat_add(w->unpacked, out->unpacks);
     out->container_off = w->container;
     out->referenced = w->referenced;
     out->head = w->head; /* all of it: a shorter one has no extent */

@@ -12,6 +12,9 @@
 /* Largest gap of zero bytes that good tools leave between containers. */
 #define GAP_MAX UINT64_C(32)
 
+/* What a hit of the search costs: a look at tables that it may have. Magics are rare. */
+#define HIT_WORK UINT64_C(192)
+
 /* Bytes that are examined as an image whose extent cannot be told. */
 #define DAMAGED_MAX (64 * CV_MIB)
 
@@ -331,6 +334,8 @@ cuvet_status cv_walk_object(cv_ctx *x, cv_walk *w, cv_step *step, cv_unit *out)
     s = cv_search(x, &w->window, w->src, r->pos, r->end, &found, &at, &head);
     if (s != CUVET_OK)
         return s;
+    if (found && !w->over && !cv_work(x, HIT_WORK, at))
+        w->over = true; /* reported: what follows is not looked at */
     if (!found || w->over)
         return finish(x, w, step);
     if (cv_u32_at(head, 0) == CV_FATBIN_MAGIC)

@@ -205,21 +205,27 @@ static cuvet_status read_version(cv_ctx *x, cv_span s, uint64_t *at, cv_ptx *p)
     return CUVET_OK;
 }
 
+/* Genuine texts have two at most. */
+#define OPTION_WORK UINT64_C(32)
+
 /* Options of .target: words behind commas. Their end is the start of the next directive, which nobody needs
  * to find exactly. */
-static void read_options(cv_span s, uint64_t *at, cv_ptx *p)
+static cuvet_status read_options(cv_ctx *x, cv_span s, uint64_t *at, cv_ptx *p)
 {
     cv_span rest;
 
     while (skip(s, at) && cv_u8_at(s, *at) == ',') {
+        if (!cv_work(x, OPTION_WORK, s.off + *at))
+            return CUVET_E_LIMIT;
         ++*at;
         if (!skip(s, at))
-            return;
+            break;
         if (cv_span_after(cv_span_tail(s, *at), "debug", &rest) && !is_word(cv_u8_at(rest, 0)))
             p->debug = true;
         while (is_word(cv_u8_at(s, *at)))
             ++*at;
     }
+    return CUVET_OK;
 }
 
 static cuvet_status read_target(cv_ctx *x, cv_span s, uint64_t *at, cv_ptx *p)
@@ -244,8 +250,7 @@ static cuvet_status read_target(cv_ctx *x, cv_span s, uint64_t *at, cv_ptx *p)
             cv_report(x, CV_R_PTX_TARGET_SUFFIX, s.off + i - 1, 1, letter, 0);
     }
     *at = i;
-    read_options(s, at, p);
-    return CUVET_OK;
+    return read_options(x, s, at, p);
 }
 
 static void read_address_size(cv_ctx *x, cv_span s, uint64_t at, cv_ptx *p)

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Files that cost far more than their size, if nobody counts: families of content, each to be compressed and nested.
+
+  bombs.py DIR [NAME-PART]   write the files of all families (or of those whose name has that part) to DIR
+
+A family is a function size -> content of about that many bytes. A bomb is a content in a container, compressed or not, in
+a container again … Nothing here needs CUDA: the cubins are made from the samples.
+"""
+
+import os
+import struct
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import edit  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ELF_MAGIC, FATBIN_MAGIC, FATBIN_TAIL = b'\x7fELF', b'\x50\xed\x55\xba', b'\x01\x00\x10\x00'
+MIB = 1 << 20
+
+
+def sample(name):
+    with open(os.path.join(HERE, 'samples', name), 'rb') as f:
+        return f.read()
+
+
+def fill(piece, size):
+    return piece * max(size // len(piece), 1)
+
+
+# ---- bytes ----
+
+PTX = b'.version 8.0\n.target sm_75\n.address_size 64\n'
+AR_MEMBER = b'x/'.ljust(16) + b'0           0     0     644     0         `\n'
+DEVICE_HEAD = bytearray(64)
+DEVICE_HEAD[:9] = b'\x7fELF\2\1\1\x41\x08'
+struct.pack_into('<HHI', DEVICE_HEAD, 16, 2, 190, 1)
+
+
+def head_with_table(size, n=0xFFFF):
+    """device ELF headers that all name one table of sections, at the end"""
+    head, out, table = bytearray(DEVICE_HEAD), bytearray(), 64 * n
+    count = max((size - table) // 64, 1)
+    struct.pack_into('<IHHHHHH', head, 48, 0x5A005A, 64, 56, 0, 64, n, 1)
+    for i in range(count):
+        struct.pack_into('<Q', head, 40, 64 * (count - i))
+        out += head
+    return bytes(out) + struct.pack('<IIQQQQIIQQ', 0, 1, 0, 0, 1 << 60, 8, 0, 0, 0, 0) * n
+
+
+def members(payload, count, kind=2, **more):
+    return edit.container(edit.member(kind, payload, 75, **more) * count)
+
+
+BYTES = {
+    'zeros': lambda size: bytes(size),
+    'ff': lambda size: b'\xff' * size,
+    'elf-magics': lambda size: fill(ELF_MAGIC, size),
+    'elf-magics-odd': lambda size: fill(ELF_MAGIC + b'\0', size),
+    'fatbin-magics': lambda size: fill(FATBIN_MAGIC, size),
+    'fatbin-heads': lambda size: fill(FATBIN_MAGIC + FATBIN_TAIL, size),
+    'fatbin-empty': lambda size: fill(edit.container(), size),
+    'first-bytes-of-magics': lambda size: fill(b'\x7fE\x50\xed', size),
+    'device-heads': lambda size: fill(bytes(DEVICE_HEAD), size),
+    'device-heads-one-table': head_with_table,
+    'host-heads': lambda size: fill(b'\x7fELF\2\1\1' + bytes(57), size),
+    'ptx-blanks': lambda size: PTX + b' ' * size,
+    'ptx-comments': lambda size: PTX + fill(b'/**/', size),
+    'ptx-slashes': lambda size: PTX + fill(b'/', size),
+    'ptx-late': lambda size: fill(b'//\n', size) + PTX,
+    'ptx-directives': lambda size: PTX + fill(b'.address_size 64\n', size),
+    'ptx-targets': lambda size: b'.version 8.0\n.target sm_75' + fill(b', debug', size),
+    'ptx-bad-bytes': lambda size: PTX + fill(b'a\x80', size),
+    'archive-heads': lambda size: b'!<arch>\n' + fill(AR_MEMBER, size),
+    'archives': lambda size: fill(b'!<arch>\n', size),
+    'containers-of-one': lambda size: fill(members(bytes(8), 1), size),
+    'members-tiny': lambda size: members(bytes(8), size // 72),
+    'members-magic': lambda size: members(ELF_MAGIC * 2, size // 72),
+    'members-heads': lambda size: members(bytes(DEVICE_HEAD), size // 128),
+    'members-text': lambda size: members(PTX.ljust(48, b'\0'), size // 112, kind=1),
+    'members-in-4096': lambda size: fill(members(bytes(8), 4096), size),
+    'members-long-names': lambda size: members(bytes(8), size // 4200, name=b'n' * 4090),
+    'members-lies': lambda size: members(
+        bytes(8), size // 72, flags=0x8011, compressed_size=8, uncompressed_size=4 * MIB
+    ),
+    'members-zstd': lambda size: members(bytes(7000), size // 96, how='zstd'),
+    'members-lz4': lambda size: members(bytes(1500), size // 96, how='lz4'),
+    'bitcode-heads': lambda size: fill(b'BC\xc0\xde', size),
+    'ltoir-heads': lambda size: fill(b'\xed\x43\x4e\x7f', size),
+}
+
+
+# ---- near-valid cubins ----
+
+
+def cubin():
+    return edit.Elf(bytearray(sample('plain.sm_90.cubin')))
+
+
+def grown(section, piece, size, base=None):
+    elf = base or cubin()
+    elf.splice(section, elf.sget(section, 'size'), 0, fill(piece, size))
+    return bytes(elf.data)
+
+
+def sections(total_size, **fields):
+    """many section headers; fields of a null header"""
+    elf, count = cubin(), total_size // 64
+    head = bytearray(64)
+    for field, value in fields.items():
+        at, width = edit.SHDR[field]
+        struct.pack_into(edit.SIZES[width], head, at, value)
+    table = bytearray(elf.data[elf.shoff : elf.shoff + 64 * elf.shnum])
+    total, data = elf.shnum + count, bytearray(elf.data)
+    data += bytes(-len(data) % 8)
+    struct.pack_into('<Q', data, 40, len(data))
+    struct.pack_into('<H', data, 60, 0)
+    struct.pack_into('<Q', table, 32, total)
+    return bytes(data + table) + bytes(head) * count
+
+
+def symbols(total_size, **fields):
+    row = bytearray(24)
+    for field, value in fields.items():
+        at, width = edit.SYM[field]
+        struct.pack_into(edit.SIZES[width], row, at, value)
+    return grown(".symtab", bytes(row), total_size)
+
+
+def long_name(size):
+    """half of it a name, half symbols that all have it"""
+    elf = cubin()
+    elf.splice('.strtab', elf.sget('.strtab', 'size'), 0, b'k' * (size // 2) + b'\0')
+    name = elf.sget('.strtab', 'size') - size // 2 - 1
+    row = struct.pack('<IBBHQQ', name, 0x12, 0x10, elf.index('.text._Z5plainPi'), 0, 384)
+    elf.splice('.symtab', elf.sget('.symtab', 'size'), 0, row * (size // 48))
+    return bytes(elf.data)
+
+
+def info(*payload):
+    return lambda size: grown('.nv.info._Z5plainPi', edit.record(*payload), size)
+
+
+NOTE = struct.pack('<III', 7, 24, 2000) + b'NVIDIA\0\0' + bytes(24)
+
+CUBINS = {
+    'cubin-sections-null': lambda size: sections(size),
+    'cubin-sections-text': lambda size: sections(size, type=1, flags=6, offset=64, size=128, align=128),
+    'cubin-sections-symtab': lambda size: sections(size, type=2, offset=64, size=24, entsize=24, link=2, align=8),
+    'cubin-sections-rela': lambda size: sections(
+        size, type=4, offset=64, size=24, entsize=24, link=3, info=5, align=8
+    ),
+    'cubin-sections-info': lambda size: sections(size, type=0x70000000, offset=64, size=64, link=3, align=4),
+    'cubin-sections-notes': lambda size: sections(size, type=7, offset=64, size=64, align=4),
+    'cubin-sections-bytes': lambda size: sections(size, type=1, offset=64, size=100000000, align=1),
+    'cubin-sections-named': lambda size: sections(size, type=1, name=1, offset=64, size=8, align=1),
+    'cubin-symbols': lambda size: symbols(size),
+    'cubin-symbols-kernels': lambda size: symbols(size, name=1, info=0x12, other=0x10, shndx=1, size=128),
+    'cubin-symbols-undefined': lambda size: symbols(size, name=1, info=0x12),
+    'cubin-symbols-sections': lambda size: symbols(size, info=3, shndx=5),
+    'cubin-symbols-objects': lambda size: symbols(size, name=9, info=0x11, shndx=0xFFF2, value=8, size=8),
+    'cubin-long-name': long_name,
+    'cubin-strings': lambda size: grown('.strtab', b'\0', size),
+    'cubin-strings-magics': lambda size: grown('.strtab', ELF_MAGIC, size),
+    'cubin-frames': lambda size: grown('.debug_frame', bytes(8), size),
+    'cubin-frames-short': lambda size: grown('.debug_frame', struct.pack('<IIQ', 12, 0xFFFFFFFF, 0), size),
+    'cubin-info-4': info(4, 0x1C, bytes(4)),
+    'cubin-info-0': info(4, 0x1C, b''),
+    'cubin-info-params': info(4, 0x17, struct.pack('<IHHI', 0, 0, 0, 0x11F000)),
+    'cubin-info-short': info(3, 0x1B, 255),
+    'cubin-info-unknown': info(1, 0x77, 0),
+    'cubin-info-bank': info(4, 0x0A, struct.pack('<IHH', 1, 0x210, 8)),
+    'cubin-global-info': lambda size: grown('.nv.info', edit.record(4, 0x12, struct.pack('<II', 1, 0)), size),
+    'cubin-global-info-regs': lambda size: grown('.nv.info', edit.record(4, 0x2F, struct.pack('<II', 4, 8)), size),
+    'cubin-callgraph': lambda size: grown('.nv.callgraph', struct.pack('<II', 0, 0xFFFFFFFF), size),
+    'cubin-callgraph-edges': lambda size: grown('.nv.callgraph', struct.pack('<II', 4, 4), size),
+    'cubin-notes': lambda size: grown('.note.nv.tkinfo', NOTE, size),
+    'cubin-compat': lambda size: grown('.nv.compat', b'\2\1\0\0', size),
+    'cubin-text': lambda size: grown('.text._Z5plainPi', bytes(16), size),
+    'cubin-text-magics': lambda size: grown('.text._Z5plainPi', ELF_MAGIC, size),
+    'cubin-constants': lambda size: grown('.nv.constant0._Z5plainPi', bytes(16), size),
+}
+
+
+def has(name):
+    elf = cubin()
+    return elf.has(name)
+
+
+FAMILIES = dict(BYTES, **CUBINS)
+
+
+def frame(data):
+    """a zstd frame that is just long enough for the limit 'ratio': empty blocks in front of the others"""
+    packed = edit.zstd(data)
+    head = 5 + (0, 2, 4, 8)[packed[4] >> 6] + (1 if packed[4] < 0x40 and packed[4] & 0x20 else 0) + (not packed[4] & 0x20)
+    missing = -(-len(data) // 1000) - len(packed)
+    return packed[:head] + bytes(3) * max(-(-missing // 3), 0) + packed[head:]
+
+
+def bomb(content, how='zstd', depth=1, copies=1):
+    """a container with the content as a member; from the second level on with copies of it"""
+    data = content
+    for level in range(depth):
+        kind = 1 if data[:8] == b'.version' else 2
+        one = edit.member(kind, data, 75, how=frame(data) if how == 'zstd' else how)
+        data = edit.container(*[one] * (copies if level else 1))
+    return data
+
+
+SIZES = (('zstd', 240 * MIB, ''), ('zstd', 115 * MIB, '-half'), ('lz4', 20 * MIB, ''), (None, MIB, ''))
+
+
+def main():
+    to, part = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ''
+    os.makedirs(to, exist_ok=True)
+    for name, make in FAMILIES.items():
+        if part not in name:
+            continue
+        for how, size, label in SIZES:
+            data = bomb(make(size), how)
+            with open(os.path.join(to, '%s.%s%s.fatbin' % (name, how or 'raw', label)), 'wb') as f:
+                f.write(data)
+
+
+if __name__ == '__main__':
+    main()
