@@ -39,6 +39,7 @@ include mk/tests.mk
 include mk/fake.mk
 include mk/cage.mk
 include mk/mutants.mk
+include mk/budget.mk
 include mk/fuzz.mk
 include mk/gates.mk
 include mk/bench.mk

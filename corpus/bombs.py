@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Files that cost far more than their size, if nobody counts: families of content, each to be compressed and nested.
 
-  bombs.py DIR [NAME-PART]   write the files of all families (or of those whose name has that part) to DIR
-
 A family is a function size -> content of about that many bytes. A bomb is a content in a container, compressed or not, in
 a container again … Nothing here needs CUDA: the cubins are made from the samples.
 """
 
 import os
 import struct
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import edit  # noqa: E402
+import edit
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ELF_MAGIC, FATBIN_MAGIC, FATBIN_TAIL = b'\x7fELF', b'\x50\xed\x55\xba', b'\x01\x00\x10\x00'
@@ -183,11 +178,6 @@ CUBINS = {
 }
 
 
-def has(name):
-    elf = cubin()
-    return elf.has(name)
-
-
 FAMILIES = dict(BYTES, **CUBINS)
 
 
@@ -209,20 +199,24 @@ def bomb(content, how='zstd', depth=1, copies=1):
     return data
 
 
-SIZES = (('zstd', 240 * MIB, ''), ('zstd', 115 * MIB, '-half'), ('lz4', 20 * MIB, ''), (None, MIB, ''))
-
-
-def main():
-    to, part = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ''
-    os.makedirs(to, exist_ok=True)
-    for name, make in FAMILIES.items():
-        if part not in name:
-            continue
-        for how, size, label in SIZES:
-            data = bomb(make(size), how)
-            with open(os.path.join(to, '%s.%s%s.fatbin' % (name, how or 'raw', label)), 'wb') as f:
-                f.write(data)
-
-
-if __name__ == '__main__':
-    main()
+def nests(size):
+    """name -> bomb: the same bytes behind several doors, each of which might ask for a budget of its own"""
+    text, zeros, heads = PTX + b' ' * size, bytes(size), fill(bytes(DEVICE_HEAD), size)
+    out = {}
+    for how in ('zstd', 'lz4', None):
+        for depth, copies in ((2, 8), (2, 64), (3, 8), (4, 4)):
+            for name, content in (('zeros', zeros), ('text', text), ('heads', heads), ('cubin', symbols(size))):
+                if how or depth < 4:
+                    out['%s-%s-%dx%d' % (name, how or 'raw', depth, copies)] = bomb(
+                        content if how else content[: size // 16], how, depth, copies
+                    )
+    inner = bomb(zeros, 'zstd', 2, 8)
+    out['zeros-in-archive'] = edit.archive([(b'x%d/' % i, inner) for i in range(16)])
+    out['zeros-in-archives'] = edit.archive([(b'x/', edit.archive([(b'y/', inner)] * 4))] * 4)
+    out['zeros-in-rest'] = b'\1' * 64 + inner * 16
+    out['zeros-in-cubin'] = grown('.debug_frame', inner, len(inner) * 8)
+    out['zeros-mixed'] = edit.container(
+        *[edit.member(2, edit.container(edit.member(2, zeros[: size // 4], 75, how='lz4')), 75, how='zstd')] * 64
+    )
+    out['many-members-same'] = edit.container(*[edit.member(2, zeros, 75, how=frame(zeros))] * 64)
+    return out

@@ -155,13 +155,22 @@ case(
     legal_options='--limit input=%d' % len(sample('elf-raw.fatbin')),
 )
 case('LIMIT_TOTAL', 'total', 'multi-lz4.fatbin', lambda f: f, options='--limit total=5000')
+case(
+    'LIMIT_BUDGET',
+    'budget',
+    'multi-lz4.fatbin',
+    lambda f: f,
+    options='--limit budget=5000 --limit budget_ratio=1',
+    legal_options='--limit budget=5000 --limit budget_ratio=20',
+)
+case('LIMIT_EFFORT', 'effort', 'multi-lz4.fatbin', lambda f: f, options='--limit effort=0')
 case('LIMIT_LIVE', 'live', 'multi-lz4.fatbin', lambda f: f, options='--limit live=12000')
 case(
     'LZ4_TOO_LARGE',
     'lz4-2-gib',
     'speed.fatbin',
     lambda f: f.member('uncompressed_size', 0x7F000000),
-    options='--limit member=4294967296 --limit lz4_ratio=100000000',
+    options='--limit member=4294967296 --limit lz4_ratio=100000000 --limit budget=4294967296',
 )
 case('ZSTD_TRUNCATED', 'magic-only', 'default.fatbin', lambda f: frame(b'\x28\xb5\x2f\xfd', 100))
 case('ZSTD_TRUNCATED', 'size-cut', 'default.fatbin', lambda f: frame(b'\x28\xb5\x2f\xfd\xa0\x10', 100))

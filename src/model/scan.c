@@ -69,6 +69,7 @@ static void close_level(cv_scan *s, cv_level *lv)
     cv_diags_free(&lv->x.mem, &lv->diags);
     cv_u64s_free(&lv->x.mem, &lv->before);
     cv_result_free(&lv->from);
+    s->closed_peak = cv_max(s->closed_peak, lv->x.mem.peak);
     cv_mem_put(&s->mem, lv, sizeof(*lv));
 }
 
@@ -565,7 +566,7 @@ cv_span cv_scan_payload(const cv_scan *s)
 
 uint64_t cv_scan_peak(const cv_scan *s)
 {
-    uint64_t peak = s->mem.peak;
+    uint64_t peak = s->mem.peak + s->closed_peak;
 
     for (uint32_t i = 0; i < s->n_levels; i++)
         peak += CV_ARRAY_GET(s->level, i)->x.mem.peak;

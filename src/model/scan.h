@@ -58,6 +58,7 @@ typedef struct cv_scan {
     cv_budget budget;           /* of the file, all levels: what was delivered so far has cost */
     uint32_t seen[CV_N_RULES];  /* delivered or not, of this file */
     uint64_t total[CV_N_RULES]; /* the same with what units and walks only counted */
+    uint64_t closed_peak;       /* of memory, of the dearest level that is gone */
     const cv_result *current;   /* last delivered */
     bool push_nested;           /* the current unit holds a container: walk it next */
     bool begun;                 /* somebody asked for units … */

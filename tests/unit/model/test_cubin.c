@@ -243,7 +243,7 @@ static const row ROWS[] = {
     { CV_R_ELF_SHDR_RANGE, EXE, { H(40, 8, 0xFFFFFFFFFFFFFFF0), NONE }, HERE, FATAL },
     { CV_R_ELF_SHDR_RANGE, EXE, { H(40, 8, 56), NONE }, HERE, FATAL },
     { CV_R_ELF_SHDR_RANGE, EXE, { H(60, 2, 0xFFFF), NONE }, 40, FATAL },
-    { CV_R_ELF_SHDR_RANGE, EXE, { H(60, 2, 0), S("0", SIZE, 3000000) }, 40, FATAL },
+    { CV_R_ELF_SHDR_RANGE, EXE, { H(60, 2, 0), S("0", SIZE, 900000) }, 40, FATAL },
     { CV_R_ELF_NO_SECTIONS, EXE, { H(60, 2, 0), NONE }, 40, FATAL },
     { CV_R_ELF_NO_SECTIONS, EXE, { H(60, 2, 0), H(40, 8, 0) }, SECOND, FATAL },
     { CV_R_LIMIT_SECTIONS, EXE, { H(60, 2, 0), S("0", SIZE, 4000001) }, 40, CUVET_E_LIMIT },
