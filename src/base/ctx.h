@@ -15,12 +15,12 @@ typedef void cv_emit_fn(void *user, const cuvet_diag *d);
 typedef struct cv_ctx {
     cv_mem mem;
     cuvet_limits lim;
-    uint64_t work_left; /* of the current slice */
-    uint64_t work_rest; /* not handed out yet */
+    uint64_t work_left;    /* of the current slice */
+    uint64_t work_rest;    /* not handed out yet */
     uint64_t work_granted; /* of this unit, to begin with … */
-    bool work_capped;   /* … by what is left for the file, not by the size of the unit */
-    bool work_out;      /* the work limit was reported for this unit */
-    cv_emit_fn *emit;   /* may be NULL */
+    bool work_capped;      /* … by what is left for the file, not by the size of the unit */
+    bool work_out;         /* the work limit was reported for this unit */
+    cv_emit_fn *emit;      /* may be NULL */
     void *emit_user;
     cuvet_path path;    /* where the code that runs now is; diagnostics copy it */
     bool inner;         /* offsets given to cv_reject are offsets in decompressed content … */

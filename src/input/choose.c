@@ -46,9 +46,8 @@ static cuvet_status afford(cv_input *in, uint64_t bytes, uint64_t off)
     uint64_t got, want;
     cv_rule rule;
 
-    return cv_budget_fits(&in->budget, bytes, &rule, &got, &want)
-               ? CUVET_OK
-               : cv_reject(&in->x, rule, off, got, want);
+    return cv_budget_fits(&in->budget, bytes, &rule, &got, &want) ? CUVET_OK
+                                                                  : cv_reject(&in->x, rule, off, got, want);
 }
 
 cuvet_status cv_input_examine(cv_input *in, const cuvet_source *src, const cv_unit *u)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What one outermost file may cost: bytes decompressed from it, and work. Everything inside of it, at whatever
- * depth, draws from the same budget, and nothing adds to it but decompressed bytes to the work. */
+/* What one outermost file may cost: bytes decompressed from it, and work. Everything inside of it, at
+ * whatever depth, draws from the same budget, and nothing adds to it but decompressed bytes to the work. */
 #ifndef CV_MODEL_BUDGET_H
 #define CV_MODEL_BUDGET_H
 

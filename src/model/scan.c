@@ -186,8 +186,8 @@ static CV_MUST bool empty_results(cv_level *lv)
 }
 
 /* What a unit may cost, before anybody has examined the units in front of it: by their headers. Those of a
- * nested level are granted one by one, when all that was before has been delivered. What they really have cost
- * is asked at delivery. */
+ * nested level are granted one by one, when all that was before has been delivered. What they really have
+ * cost is asked at delivery. */
 static void grant(const cv_scan *s, const cv_level *lv, cv_unit *u)
 {
     bool nested = s->n_levels > 1;
@@ -252,8 +252,7 @@ static cuvet_status fill(cv_scan *s, cv_level *lv)
 }
 
 /* One more unit with its result. *kept counts what results hold on to. */
-static cuvet_status step_ahead(cv_scan *s, cv_level *lv, uint64_t *diags, uint64_t *ident,
-                               uint64_t *work)
+static cuvet_status step_ahead(cv_scan *s, cv_level *lv, uint64_t *diags, uint64_t *ident, uint64_t *work)
 {
     uint64_t n = lv->units.n;
     const cv_result *r;

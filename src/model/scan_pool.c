@@ -15,7 +15,7 @@ typedef struct pool {
     cv_keys order;    /* in which the units are taken; empty: as they are */
     uint64_t next;    /* atomic */
     uint64_t work;    /* atomic: spent so far … */
-    uint64_t most;    /* … and what the file has left: then nobody takes another one, and delivery decides */
+    uint64_t most; /* … and what the file has left: then nobody takes another one, and delivery decides */
 } pool;
 
 typedef struct seat {

@@ -28,28 +28,6 @@ void cv_worker_free(cv_worker *w)
     cv_codec_free(&w->x, &w->codec);
 }
 
-void cv_result_move(cv_result *to, cv_result *from)
-{
-    static const cv_result NONE; /* a literal of this size would be built on the stack */
-
-    *to = *from;
-    *from = NONE;
-}
-
-void cv_result_free(cv_result *r)
-{
-    if (!r->mem)
-        return;
-    cv_diags_free(r->mem, &r->diags);
-    cv_u8s_free(r->mem, &r->ident);
-    cv_u8s_free(r->mem, &r->triple);
-    cv_keys_free(r->mem, &r->totals);
-    cv_claims_free(r->mem, &r->file.claims);
-    cv_claims_free(r->mem, &r->inner.claims);
-    cv_mem_put(r->mem, r->content.mem, r->content.cap);
-    *r = (cv_result){ 0 };
-}
-
 CV_BUF_BEGIN
 static uint32_t seen_so_far(const uint32_t *seen, cuvet_rule rule)
 {
@@ -214,8 +192,8 @@ static bool is_hidden(cv_span content, uint64_t at, bool packed)
 /* A hit costs as much as the search of so many bytes. */
 #define HIT_WORK UINT64_C(32)
 
-/* Look for a container or a device ELF in [from, end) of the content. Sections may share their bytes, which are
- * searched for each: that is paid for. */
+/* Look for a container or a device ELF in [from, end) of the content. Sections may share their bytes, which
+ * are searched for each: that is paid for. */
 static void find_in(const job *j, cv_span content, bool inner, bool packed, uint64_t from, uint64_t end)
 {
     cv_span part = content;
@@ -357,17 +335,6 @@ static cuvet_compression method_of(const cv_fatbin_member *m)
     if (m->flags & CV_FB_SCRAMBLED)
         return CUVET_Z_OPAQUE;
     return f == CV_FB_LZ4 ? CUVET_Z_LZ4 : f == CV_FB_ZSTD ? CUVET_Z_ZSTD : CUVET_Z_UNKNOWN;
-}
-
-cuvet_kind cv_unit_kind_of(uint16_t kind)
-{
-    switch (kind) {
-    case CV_FB_KIND_PTX: return CUVET_K_PTX;
-    case CV_FB_KIND_ELF: return CUVET_K_ELF;
-    case CV_FB_KIND_LTOIR: return CUVET_K_LTOIR;
-    case CV_FB_KIND_MERCURY: return CUVET_K_MERCURY;
-    default: return CUVET_K_UNKNOWN;
-    }
 }
 
 static void fill_item(const job *j, const cv_fatbin_member *m)

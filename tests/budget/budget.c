@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What scans of files cost, counted and not measured: bytes that were decompressed, work, and the largest amount of
- * memory that was in use at the same time. budget [-jN] [NAME=VALUE of a limit] FILE...: one line for each file,
- *   unpacked most work most peak verdict file */
+/* What scans of files cost, counted and not measured: bytes that were decompressed, work, and the largest
+ * amount of memory that was in use at the same time. budget [-jN] [NAME=VALUE of a limit] FILE...: one line
+ * for each file, unpacked most work most peak verdict file */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,8 +33,9 @@ static int scan_file(const char *name, const cuvet_limits *lim, uint32_t jobs)
     }
     while (cv_scan_next(&s, &item) == CUVET_OK)
         continue;
-    printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s %s\n", b->unpacked, b->unpacked_most,
-           b->work, cv_budget_work_most(b, b->unpacked), cv_scan_peak(&s), cuvet_verdict_name(s.sum.verdict), name);
+    printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s %s\n", b->unpacked,
+           b->unpacked_most, b->work, cv_budget_work_most(b, b->unpacked), cv_scan_peak(&s),
+           cuvet_verdict_name(s.sum.verdict), name);
     cv_scan_close(&s);
     close(fd);
     return 0;
