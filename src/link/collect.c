@@ -72,8 +72,12 @@ static cv_id global_symbol(cv_link *l, cv_id id)
     if (out == CV_NONE)
         return CV_NONE;
     cv_l_mean(l, s->name)->osym = out;
-    if (cv_l_bind(s) == CV_STB_WEAK && s->defined)
-        return add_local(l, out) ? out : CV_NONE;
+    if (cv_l_bind(s) == CV_STB_WEAK && s->defined) {
+        if (!cv_l_is_shared(s) || l->o.relocatable || l->o.preserve || l->o.debug)
+            return add_local(l, out) ? out : CV_NONE;
+        cv_l_osym(l, out)->local = true; /* it will have no symbol, and leaves no name */
+        return cv_u32s_push(&l->x->mem, &l->locals, out) ? out : CV_NONE;
+    }
     return cv_u32s_push(&l->x->mem, &l->globals, out) ? out : CV_NONE;
 }
 
@@ -138,6 +142,7 @@ static cuvet_status take_definition(cv_link *l, cv_id id, cv_id fn, cv_id code)
     sec->out = code;
     if (cv_l_canon(l, id) != id) {
         sec->lost = true;
+        sec->beaten = s->beaten;
         return CUVET_OK;
     }
     cv_l_fn(l, fn)->def = id;

@@ -29,10 +29,11 @@ static bool use_proto(cv_link *l, cv_id name)
     return cv_u32s_push(&l->x->mem, &l->protos, name);
 }
 
-/* Records of a definition that lost do not count. */
+/* Records of a definition that lost against an earlier one do not count; those of one that won until a better
+ * one came do, in the reference. */
 static bool counts(const cv_link *l, cv_id sym)
 {
-    return cv_l_canon(l, sym) == sym || cv_l_mean(l, cv_l_isym(l, sym)->name)->win == CV_NONE;
+    return !cv_l_isym(l, sym)->beaten;
 }
 
 /* A function has one prototype, or a few; many cost. */

@@ -72,7 +72,8 @@ typedef struct cv_isec {
     uint64_t base;     /* where its bytes begin there */
     cv_id info_sec;    /* of code: its .nv.info.<f> */
     uint64_t bank_off; /* of a branch table: its place in the bank of every kernel that reaches it */
-    bool lost;         /* another definition won */
+    bool lost;         /* another definition won … */
+    bool beaten;       /* … one of an earlier input: the reference never takes anything from this one */
     bool table;        /* branch table of a device function */
     bool lent;         /* its bytes are part of the file where they lie */
 } cv_isec;
@@ -90,6 +91,7 @@ typedef struct cv_isym {
     cv_id next;           /* with the same name, in the order of the inputs */
     cv_id proto;          /* name of its prototype, CV_NONE: none */
     uint32_t regs, frame; /* of functions, from .nv.info */
+    bool beaten;          /* an earlier definition is as good, or better */
     uint64_t shared_off;  /* of shared variables: final offset … */
     cv_id shared_sec;     /* … and the section of the kernel they moved to */
     bool placed;          /* shared_off is valid */

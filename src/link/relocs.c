@@ -111,7 +111,8 @@ cuvet_status cv_link_relocations(cv_link *l, cv_id isec)
     t.rela = t.sec->type == CV_SHT_RELA;
     t.body = cv_l_body(l, t.sec);
     t.n = t.body.len / cv_elf_rel_size(false, t.rela);
-    if (t.target->out == CV_NONE || t.n == 0) /* one without entries leaves no name */
+    /* One without entries leaves no name, nor does code for which there was other code before. */
+    if (t.target->out == CV_NONE || t.n == 0 || t.target->beaten)
         return CUVET_OK;
     if (!cv_work(l->x, t.n, 0))
         return CUVET_E_LIMIT;

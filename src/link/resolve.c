@@ -70,7 +70,11 @@ static void consider(cv_link *l, cv_meaning *m, cv_id id, const cv_isym *s)
     } else if (m->weak == CV_NONE ||
                (cv_l_type(cv_l_isym(l, m->weak)) == CV_STT_FUNC && s->regs < cv_l_isym(l, m->weak)->regs)) {
         m->weak = id;
+    } else {
+        cv_l_isym(l, id)->beaten = true;
     }
+    if (m->strong != CV_NONE && m->strong != id)
+        cv_l_isym(l, id)->beaten = true;
     m->win = m->strong != CV_NONE ? m->strong : m->weak != CV_NONE ? m->weak : m->common;
 }
 
