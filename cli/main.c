@@ -89,9 +89,9 @@ static bool hold_standard_descriptors(void)
     return true;
 }
 
-/* The C library looks at the file behind a stream when it is used first: is it a terminal? The call that it does
- * that by takes names as well, and is refused in the cage; then it takes it for a file. So terminals are told
- * apart before. */
+/* The C library looks at the file behind a stream when it is used first: is it a terminal? The call that it
+ * does that by takes names as well, and is refused in the cage; then it takes it for a file. So terminals are
+ * told apart before. */
 static void choose_buffer(void)
 {
     static char buffer[1024];

@@ -151,7 +151,7 @@ bool cv_link_shared_holds(const cv_link *l)
             cv_sat_add(s->shared_off, s->size) > cv_l_osec(l, s->shared_sec)->size)
             return false;
     }
-    return true;
+    return cv_link_reserved_holds(l);
 }
 
 static bool is_variable(const cv_link *l, const cv_osym *y)

@@ -33,6 +33,9 @@ typedef enum cv_group {
 /* Shared memory that kernels of sm_90 and later leave to the system. */
 #define CV_LINK_RESERVED UINT64_C(0x400)
 
+/* … of which this much is the driver's own (.nv.reservedSmem.offset0), from sm_100 on. */
+#define CV_LINK_RESERVED_FIRST UINT64_C(0x40)
+
 /* Options of one link. */
 typedef struct cv_link_options {
     cuvet_target target;

@@ -13,7 +13,7 @@ static cv_role role_of(const cv_link *l, const cv_isec *s)
 
 static bool is_shared(cv_role r)
 {
-    return r == CV_ROLE_SHARED_FN || r == CV_ROLE_NV_DEBUG_SHARED;
+    return r == CV_ROLE_SHARED_FN || r == CV_ROLE_NV_DEBUG_SHARED || r == CV_ROLE_SHARED_RESERVED;
 }
 
 /* Group by what a section is; CV_N_GROUPS: not linked. */
@@ -27,6 +27,7 @@ static cv_group group_of(cv_role r)
     case CV_ROLE_GLOBAL_INIT: return CV_G_INIT;
     case CV_ROLE_GLOBAL:
     case CV_ROLE_SHARED_FN:
+    case CV_ROLE_SHARED_RESERVED:
     case CV_ROLE_NV_DEBUG_SHARED: return CV_G_NOBITS;
     default: return CV_N_GROUPS;
     }
@@ -152,7 +153,9 @@ cuvet_status cv_link_place(cv_link *l, cv_id id)
     cv_id code = per_function ? owner_of(l, s) : CV_NONE, out;
     cuvet_status st = CUVET_OK;
 
-    if (s->out != CV_NONE || role == CV_ROLE_SHARED_RESERVED || role == CV_ROLE_TEXT)
+    if (s->out != CV_NONE || role == CV_ROLE_TEXT)
+        return CUVET_OK;
+    if (role == CV_ROLE_SHARED_RESERVED && s->size == 0) /* a name for what the driver has */
         return CUVET_OK;
     if (group == CV_N_GROUPS || (per_function && code == CV_NONE))
         return cv_link_refuse_section(l, id, CV_R_LINK_SECTION, s->type);

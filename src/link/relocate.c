@@ -226,6 +226,14 @@ static bool resolve(const job *j, bool *kept)
     if (cv_l_is_nowhere(j->s))
         return cv_link_field(j->f, type, CV_LINK_OFFSET, cv_wrap_add(cv_link_nowhere(j->l, j->s), j->addend),
                              0, !j->rela);
+    if (cv_l_is_reserved(j->s)) {
+        const cv_isym *canon = cv_l_isym(j->l, cv_l_canon(j->l, j->r->sym));
+
+        *kept = j->l->o.relocatable;
+        return *kept ||
+               (canon->placed && cv_link_field(j->f, type, CV_LINK_OFFSET,
+                                               cv_wrap_add(canon->shared_off, j->addend), 0, !j->rela));
+    }
     if (is_address(type) && !cv_l_is_shared(j->s)) {
         *kept = true;
         return true;

@@ -525,6 +525,8 @@ cuvet_status cv_link_shared(cv_link *l)
         st = cv_l_nomem(l);
     else
         st = l->o.relocatable ? cv_link_shared_partial(l) : lay_out(&s);
+    if (st == CUVET_OK && !l->o.relocatable)
+        cv_link_place_reserved(l);
     for (uint64_t i = 0; i < s.kernel.n; i++) {
         cv_u32s_free(mem(&s), &kernels_at(&s.kernel, i)->own);
         cv_u32s_free(mem(&s), &kernels_at(&s.kernel, i)->used);

@@ -98,7 +98,9 @@ CV_MUST bool cv_link_is_bank_size(const cv_link *l, const cv_isym *s);
 CV_MUST uint64_t cv_link_nowhere(const cv_link *l, const cv_isym *s);
 CV_MUST cuvet_status cv_link_shared(cv_link *l);         /* shared.c: shared memory */
 CV_MUST cuvet_status cv_link_shared_partial(cv_link *l); /* … of a relocatable link */
-CV_MUST cuvet_status cv_link_propagate(cv_link *l);      /* propagate.c: registers, barriers, stack */
+void cv_link_place_reserved(cv_link *l);                 /* reserved.c: in what the system has for itself */
+CV_MUST bool cv_link_reserved_holds(const cv_link *l);
+CV_MUST cuvet_status cv_link_propagate(cv_link *l); /* propagate.c: registers, barriers, stack */
 
 /* Report about a symbol of an input, or without one (CV_NONE). */
 void cv_link_say(cv_link *l, cv_id isym, cv_rule rule, uint64_t got, uint64_t want);
@@ -177,6 +179,11 @@ static inline uint8_t cv_l_type(const cv_isym *s)
 static inline bool cv_l_is_shared(const cv_isym *s)
 {
     return cv_l_type(s) == CV_STT_CUDA_OBJECT && (s->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
+}
+/* A variable in the shared memory of the system. */
+static inline bool cv_l_is_reserved(const cv_isym *s)
+{
+    return cv_l_type(s) == CV_STT_CUDA_OBJECT && (s->other & CV_STO_SPACE) == CV_STO_SPACE_RESERVED;
 }
 /* A variable of this file that is not in this file: libcudadevrt has one, .nv.ptx.const0.size. Nobody asks
  * what is at its place: the linker's number for it goes into the code (cv_link_nowhere). */

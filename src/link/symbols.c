@@ -85,7 +85,9 @@ static void defined(const cv_link *l, cv_osym *y)
     }
     y->sec = cv_l_isec(l, w->sec)->out;
     y->value = w->value;
-    if (cv_l_type(w) != CV_STT_FUNC && !is_shared_space(w->other))
+    if (cv_l_is_reserved(w) && !l->o.relocatable)
+        y->value = w->shared_off;
+    else if (cv_l_type(w) != CV_STT_FUNC && !is_shared_space(w->other))
         y->value = cv_sat_add(y->value, cv_l_isec(l, w->sec)->base);
     y->info = w->info;
     if (l->o.relocatable || !object)
