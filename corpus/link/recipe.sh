@@ -42,8 +42,10 @@ fi
 if command -v ptxas >/dev/null 2>&1 && command -v nvlink >/dev/null 2>&1; then
     for first in "$here"/ptx/*.0.ptx; do
         name=$(basename "$first" .0.ptx)
-        for arch in 75 80 90; do
-            for mode in final -r; do
+        machines=$(sed -n 's,^// machines: ,,p' "$first")
+        for arch in ${machines:-75 80 90}; do
+            for mode in $(grep -q '^// final only' "$first" && echo final || echo final -r); do
+                [ "$mode" = final ] || [ "${arch%a}" -lt 100 ] || continue
                 d=$work/own/$name${mode#final}.$arch
                 mkdir -p "$d/in"
                 inputs=
@@ -75,7 +77,7 @@ PYTHONDONTWRITEBYTECODE=1 python3 - "$cases" "$work/own" "$work/new" <<'PY'
 import hashlib, os, re, sys
 
 cases, own, out = sys.argv[1:]
-ARCHES = ("75", "80", "90", "90a", "100", "120")
+ARCHES = ("75", "80", "90", "90a", "100", "100a", "120")
 # The reference makes code again from sm_100 on, and here other code than the compiler made.
 MADE_AGAIN = ("cluster.100",)
 # Options that the index keeps; the second row only prints something.

@@ -3,6 +3,7 @@
  * call (elf_get.c), so that a damaged file can be looked at as far as it goes; the model is built once, at
  * open, for its findings and for the facts that come from notes. */
 #include "api/elf_int.h"
+#include "model/admit.h"
 
 cv_span cv_elf_obj_part(const elf_obj *o, uint64_t off, uint64_t len)
 {
@@ -95,7 +96,7 @@ static __attribute__((noinline)) void fill_facts(elf_obj *o, const cv_cubin *c, 
         .sm = legacy ? h->flags & 0xFF : h->flags >> 8 & 0xFFFF,
         .virtual_sm = c->virtual_sm,
         .toolkit = c->toolkit,
-        .suffix = c->suffix,
+        .suffix = cv_admit_suffix(c),
         .examined = examined,
     };
 }

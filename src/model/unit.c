@@ -4,6 +4,7 @@
 #include "bytes/search.h"
 #include "format/elf/read.h"
 #include "format/ptx/read.h"
+#include "model/admit.h"
 #include "model/agree.h"
 #include "model/ir.h"
 #include "model/locate.h"
@@ -117,7 +118,7 @@ static void examine_elf(const job *j, const cv_fatbin_member *m, cv_span content
     r->item.arch = j->w->cubin.sm;
     r->payload.len = extent;
     if (!m) {
-        r->item.suffix = j->w->cubin.suffix_known ? j->w->cubin.suffix : 0;
+        r->item.suffix = cv_admit_suffix(&j->w->cubin);
         cv_cubin_check_tail(j->x, content, extent, 0);
         cv_ledger_claim(j->x, ledger, content.off + extent, content.len - extent, CV_CLAIM_ELF_UNCLAIMED, 0,
                         false);

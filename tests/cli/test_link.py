@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """cuvet link: one cubin out of many inputs, or a refusal that names what is wrong; never less than what was given."""
+import io
 import os
 import shutil
 import struct
+import subprocess
+import tarfile
 
 from lib_cli import CLEAN, FINDINGS, IO, LIMIT, ROOT, USAGE, cuvet, equal, main, read, sample, scratch, test, write
 
@@ -662,6 +665,23 @@ def linked_from(stdin, *args):
 def the_same_every_time():
     equal(linked(HOST_A, HOST_B, sample("dynshared.sm_75.rdc.cubin")),
           linked(HOST_A, HOST_B, sample("dynshared.sm_75.rdc.cubin")), "bytes")
+
+@test
+def the_suffix_of_the_target_is_listed():
+    # our own note does not name a machine: CUDA_ACCELERATOR_TARGET of .nv.compat does
+    path = os.path.join(ROOT, "corpus", "link", "golden.tar.zst")
+    tar = subprocess.run(["zstd", "-dc", path], capture_output=True, check=False)
+    if tar.returncode:
+        return
+    with open(os.path.join(ROOT, "corpus", "link", "index.tsv")) as f:
+        rows = [line.rstrip("\n").split("\t") for line in f]
+    files = tarfile.open(fileobj=io.BytesIO(tar.stdout))
+    for target in ("sm_90", "sm_90a", "sm_100", "sm_100a"):
+        name, _, options, inputs, _ = [r for r in rows if r[1] == target and r[2] == "-"][0]
+        paths = [write(files.extractfile(n).read(), n) for n in inputs.split()]
+        found = write(linked(*paths, arch=target), name + ".cubin")
+        equal([m["arch"] for m in cuvet("list", "--format=ndjson", found).objects("member")], [target], name)
+
 
 
 main()

@@ -341,6 +341,19 @@ BREAK(lines_inside, line_relocation(true)->off = cv_l_osec(&l, l.lines[0])->size
 BREAK(shared_aligned, placed()->shared_off += 1)
 BREAK(shared_inside, placed()->shared_off = UINT64_C(1) << 40)
 
+/* In the shared memory of the system. */
+static cv_isym *reserved(void)
+{
+    for (cv_id i = 0; i < l.isym.n; i++)
+        if (cv_l_is_reserved(cv_l_isym(&l, i)) && cv_l_isym(&l, i)->placed)
+            return cv_l_isym(&l, i);
+    ck_abort_msg("no such variable");
+}
+
+BREAK(shared_reserved_first, reserved()->shared_off = 0x20)
+BREAK(shared_reserved_end, reserved()->shared_off = 0x3F0)
+BREAK(shared_reserved_lost, reserved()->placed = false)
+
 BREAK(values_section, osym_that(is_variable)->sec = (cv_id)l.osec.n)
 BREAK(values_own, osym_that(is_section)->sec += 1)
 BREAK(values_inside, osym_that(is_variable)->value = UINT64_MAX)
@@ -465,6 +478,9 @@ static const struct {
     { "slots", slots_word, "tex_ref_ptx", "sm_90" },
     { "slots", slots_inside, "tex_ref_ptx", "sm_90" },
     { "slots", slots_symbol, "tex_ref_ptx", "sm_90" },
+    { "shared", shared_reserved_first, "callee_tcgen05", "sm_100a" },
+    { "shared", shared_reserved_end, "callee_tcgen05", "sm_100a" },
+    { "shared", shared_reserved_lost, "callee_tcgen05", "sm_100a" },
     { "propagate", propagate_registers, "stack_chain", "sm_80" },
     { "propagate", propagate_callee, "stack_chain", "sm_80" },
     { "propagate", propagate_barriers, "stack_chain", "sm_80" },
