@@ -537,6 +537,53 @@ def make_finalize():
         put("compat", name, next(body for n, _, body in sections(data) if n == ".nv.compat"))
 
 
+
+# --- frames, memberopt: the border of the cage, and options on their way to a compiler ---------------------------------------
+
+def make_frames():
+    def request(options=(), ltoir=0, suffix=b"a", cubin=0, debug=0, sm=90, threads=1, body=b"e"):
+        text = b"".join(o + b"\0" for o in options)
+        return struct.pack("<BBcBB3xIII4xQQ", ord("r"), ltoir, suffix, cubin, debug, sm, threads, len(options), len(text),
+                           len(body)) + text + body
+
+    def order(verb, file, name=b""):
+        packet = struct.pack("<cBH", verb, file, len(name)) + name
+        return bytes([len(packet)]) + packet
+
+    folder = 0xFF
+    put("frames", "to-broker", b"\0" + request([b"--fmad=true", b"-o9"]) + b"c" + request(sm=75, suffix=b"\0"))
+    put("frames", "to-broker-ltoir", b"\0" + request([b"-ftz=0"], ltoir=1))
+    put("frames", "to-broker-cubin", b"\0" + request(cubin=1, debug=1, sm=103))
+    put("frames", "to-broker-most", b"\0" + request([b"--any thing"] * 4, threads=64, sm=999, suffix=b"f", body=b"e" * 64))
+    put("frames", "from-broker", b"\x01" + struct.pack("<IIIIqQQ", 0x79727663, 0, 0, 0, 0, 64, 9))
+    put("frames", "from-broker-failed", b"\x01" + struct.pack("<IIIIqQQ", 0x79727663, 0, 2, 0, -7, 0, 64))
+    put("frames", "to-porter", b"\x02\x12" + order(b"d", 0) + order(b"g", folder) + order(b"d", folder, b"0000-fatbin0-entry0.sm_90.cubin")
+        + order(b"g", folder) + order(b"g", folder) + order(b"d", folder, b"lib-x-0001-file.ptx") + order(b"d", 1) + order(b"e", folder))
+    put("frames", "to-porter-name", b"\x02\x10" + b"\0" + b"a.b_c-12345-x.ltoir")
+    put("frames", "from-porter", b"\x03" + struct.pack("<II", 0x74727663, 0))
+    put("frames", "from-opener", b"\x04\x01" + struct.pack("<QIIiBBBB", 77, 5, 0, 0, 0, 0, 1, 0) + b"name\0")
+    put("frames", "from-opener-why", b"\x04\0" + struct.pack("<QIIiBBBB", 0, 5, 4, 3, 0, 0, 0, 0) + b"name\0why\0")
+    put("frames", "from-opener-end", b"\x04\0" + struct.pack("<QIIiBBBB", 0, 0, 0, 0, 1, 0, 0, 0))
+    put("frames", "from-demangler", b"\x05" + struct.pack("<II", 7, 7) + b"f(int)")
+    put("frames", "from-demangler-name", b"\x05\x5f\x5a\x31\x66_Z1fi")
+    for i, text in enumerate((b"--maxrregcount=255", b"--opt-level=3", b"--def-load-cache=cg", b"--device-debug", b"--any thing")):
+        put("frames", "option-%d" % i, b"\x06\0" + text)
+    put("frames", "option-ir", b"\x06\x01-prec_div=1")
+
+
+def make_memberopt():
+    ltoir, caller = 1 << 8, 1 << 9
+    put("memberopt", "genuine", b"-v -maxrregcount=32 --compile-only --fmad false -regUsageLevel=3")
+    put("memberopt", "debug", b"-g -lineinfo --machine 64 -m64 -O3 -O 2 --opt-level=1")
+    put("memberopt", "ltoir", b"-ftz=0 -prec_div=1 -prec_sqrt=1 -fmad=1 -generate-line-info" + trailer(ltoir))
+    put("memberopt", "twice", b"-O1 -O2 -O2 --fmad=true -fmad true --fmad false -dlcm cg")
+    put("memberopt", "unknown", b"--output-file x -o y --gpu-name=sm_90 @file \"--quoted -O3\" plain")
+    put("memberopt", "values", b"--maxrregcount=256 --maxrregcount=010 --maxrregcount 9 -maxrregcount=archmax -g=1 --fmad= -fmad")
+    put("memberopt", "caller", b"-O3\0--fmad\0\0--opt-level 2 -fmad=true -v" + trailer(caller))
+    put("memberopt", "caller-ltoir", b"-ftz=1\0\0-ftz=0 -fmad=1" + trailer(caller | ltoir))
+    put("memberopt", "blanks", b"\t-v\n\r -w\v\f-g  ")
+
+
 def make_dump():
     if os.path.exists(os.path.join(os.path.dirname(HERE), "fuzz", "target_elf_api.c")):
         for c in CUBINS[:4] + CUBINS[-2:]:
@@ -547,7 +594,8 @@ def make_dump():
 def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_bitcode, make_host, make_ptx, make_classify, make_scan,
-                 make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_dump):
+                 make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames,
+                 make_memberopt, make_dump):
         make()
     have = {(t, f) for t in os.listdir(HERE) if os.path.isdir(os.path.join(HERE, t, "seed"))
             for f in os.listdir(os.path.join(HERE, t, "seed"))}

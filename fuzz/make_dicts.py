@@ -172,6 +172,25 @@ TARGETS["dwarf"] = lambda: [b"\0\x09\x02" + bytes(8), b"\0\x01\x01", bytes([2, 0
     [u32(f << 8 | a << 9 | m << 13 | s << 16) + u32(0x5A465643) for f in (0, 1) for a in (0, 1, 4) for m in (0, 2, 6, 7) for s in (0, 1)]
 # An object and what a backend says it became; parameters of fuzz/target_backend.c.
 TARGETS["backend"] = lambda: TARGETS["cubin"]() + [u32(1 << 8 | how << 12) + u32(0x5A465643) for how in range(8)]
+
+
+def member_options():
+    """Each option in its spellings, its words and its bounds."""
+    out = []
+    for kind, lng, shrt, takes, low, high, words in rows("member_options", "MEMBER_OPTION"):
+        dash = b"-" if kind == "IR" else b"--"
+        out += [dash + quoted(lng), b"-" + quoted(shrt)] + [b"=" + w for w in quoted(words).split()]
+        if takes in ("NUMBER", "LEVEL"):
+            out += [b"=" + str(n).encode() for n in (int(low), int(high), int(high) + 1)] + [b"=0" + high.encode()]
+    return out + [b" ", b"\"", b"=", b"\0", b"\0\0", b"-", b"--"]
+
+
+# The options of a member, parameters of fuzz/target_memberopt.c.
+TARGETS["memberopt"] = lambda: member_options() + [u32(p << 8) + u32(0x5A465643) for p in range(4)]
+# Frames of fuzz/target_frames.c: words, marks, options, names.
+TARGETS["frames"] = lambda: [bytes([k]) for k in range(7)] + [b"r", b"c", b"d\xff", b"g\xff\0\0", b"e\xff\0\0", b"d\0\0\0", b"d\x01\0\0",
+                                                            u32(0x79727663), u32(0x74727663), b"0000-", b".cubin", b".ptx", b".ltoir", b".merc", b".fatbin",
+                                                            b".bc", b".bin", b"../", b"_Z", b"-o9\0", b"--any thing\0"] + member_options()
 TARGETS["api_sequence"] = lambda: [u32(n) + u32(0x5A465643) for n in (4, 8, 16, 32, 64)]
 
 

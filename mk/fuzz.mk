@@ -14,6 +14,11 @@ $(BUILD)/obj/fuzz/%.o: fuzz/%.c $(FLAGS_STAMP)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FUZZ_CFLAGS) -c $< -o $@
 
+# Targets that also test single files of the command: frames that cross the border of its cage.
+FUZZ_CLI_frames    := frames
+FUZZ_CLI_memberopt := frames
+$(foreach t,frames memberopt,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += -Icli))
+
 # $(1) target, $(2) engine source without .c, $(3) directory of the binary
 define fuzz_rule
 $(BUILD)/obj/fuzz/engine/$(2)-$(1).o: fuzz/engine/$(2).c $(FLAGS_STAMP)
@@ -21,7 +26,7 @@ $(BUILD)/obj/fuzz/engine/$(2)-$(1).o: fuzz/engine/$(2).c $(FLAGS_STAMP)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(FUZZ_CFLAGS) -DCV_FUZZ_ENTRY=cv_fuzz_$(1) '-DCV_FUZZ_NAME="$(1)"' -c $$< -o $$@
 $(BUILD)/$(3)/$(1): $(BUILD)/obj/fuzz/engine/$(2)-$(1).o $(BUILD)/obj/fuzz/target_$(1).o \
-                    $(FUZZ_COMMON_OBJS) $(BUILD)/libcuvet.a
+                    $(FUZZ_COMMON_OBJS) $(FUZZ_CLI_$(1):%=$(BUILD)/obj/cli/%.o) $(BUILD)/libcuvet.a
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(MODE_FLAGS) $$(CFLAGS) $$(MODE_LINK) $$(LDFLAGS) -o $$@ $$^ $$(LIB_LIBS)
