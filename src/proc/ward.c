@@ -5,6 +5,7 @@
  * a process takes away, or look into other processes. For root most of them would work. */
 #include "proc/ward.h"
 
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -24,8 +25,36 @@
 
 #define FIELD(f)  BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, f))
 #define ANSWER(a) BPF_STMT(BPF_RET | BPF_K, a)
-#define NO        (SECCOMP_RET_ERRNO | 1u) /* EPERM */
+#define NO        (SECCOMP_RET_ERRNO | 1u)  /* EPERM */
+#define ABSENT    (SECCOMP_RET_ERRNO | 38u) /* ENOSYS: callers know another way */
 #define REFUSE(n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, n, 0, 1), ANSWER(NO)
+#define LACK(n)   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, n, 0, 1), ANSWER(ABSENT)
+
+/* Calls that depend on an argument. Each block answers in all cases, so that the number of the call is still
+ * loaded behind it. Both machines keep the lower half of an argument first. */
+#define WHEN(n, length) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, n, 0, length)
+#define ARGUMENT(i)     FIELD(args[i])
+#define IF_IS(v, yes)   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, v, 0, 1), ANSWER(yes)
+#define IF_HAS(v, yes)  BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, v, 0, 1), ANSWER(yes)
+#define ALLOW           SECCOMP_RET_ALLOW
+
+/* To cut off a file takes no right to write to it that Landlock knew before its ABI 3: only together with
+ * opening it for that. */
+#define NO_TRUNCATING(n, i)                                                                                  \
+    WHEN(n, 7), ARGUMENT(i), BPF_STMT(BPF_ALU | BPF_AND | BPF_K, O_TRUNC | O_ACCMODE), IF_IS(O_TRUNC, NO),   \
+        IF_IS(O_TRUNC | O_ACCMODE, NO), ANSWER(ALLOW)
+
+/* Asked of a descriptor: is it a terminal, how large, what can be read; how it is inherited, whether it
+ * waits. Everything else is about devices, or changes attributes of files that are open for reading. */
+#define IOCTL_TCGETS     0x5401u
+#define IOCTL_TIOCGWINSZ 0x5413u
+#define IOCTL_FIONREAD   0x541Bu
+#define IOCTL_FIONBIO    0x5421u
+#define IOCTL_FIONCLEX   0x5450u
+#define IOCTL_FIOCLEX    0x5451u
+
+/* CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET */
+#define CLONE_SPACES 0x7E020000u
 
 static const struct sock_filter REFUSED[] = {
     FIELD(arch),
@@ -44,7 +73,26 @@ static const struct sock_filter REFUSED[] = {
     REFUSE(SYS_futimesat),
     REFUSE(SYS_iopl),
     REFUSE(SYS_ioperm),
+    NO_TRUNCATING(SYS_open, 1),
 #endif
+    NO_TRUNCATING(SYS_openat, 2),
+    REFUSE(SYS_truncate),
+    /* Their flags lie in memory, where no filter looks: openat2, clone3. */
+    LACK(437),
+    LACK(435),
+    WHEN(SYS_clone, 4),
+    ARGUMENT(0),
+    IF_HAS(CLONE_SPACES, NO),
+    ANSWER(ALLOW),
+    WHEN(SYS_ioctl, 14),
+    ARGUMENT(1),
+    IF_IS(IOCTL_TCGETS, ALLOW),
+    IF_IS(IOCTL_TIOCGWINSZ, ALLOW),
+    IF_IS(IOCTL_FIONREAD, ALLOW),
+    IF_IS(IOCTL_FIONBIO, ALLOW),
+    IF_IS(IOCTL_FIONCLEX, ALLOW),
+    IF_IS(IOCTL_FIOCLEX, ALLOW),
+    ANSWER(NO),
     /* owners, rights, times and attributes of files; numbers that older headers lack: fchmodat2, setxattrat,
      * removexattrat, file_setattr */
     REFUSE(SYS_fchmod),
@@ -72,6 +120,16 @@ static const struct sock_filter REFUSED[] = {
     REFUSE(SYS_msgget),
     REFUSE(SYS_semget),
     REFUSE(SYS_mq_open),
+    /* and what is there already: by numbers that can be guessed, and names */
+    REFUSE(SYS_shmat),
+    REFUSE(SYS_shmctl),
+    REFUSE(SYS_msgctl),
+    REFUSE(SYS_msgsnd),
+    REFUSE(SYS_msgrcv),
+    REFUSE(SYS_semctl),
+    REFUSE(SYS_semop),
+    REFUSE(SYS_semtimedop),
+    REFUSE(SYS_mq_unlink),
     REFUSE(SYS_add_key),
     REFUSE(SYS_request_key),
     REFUSE(SYS_keyctl),
@@ -81,6 +139,19 @@ static const struct sock_filter REFUSED[] = {
     REFUSE(SYS_process_vm_writev),
     REFUSE(SYS_kcmp),
     REFUSE(438 /* pidfd_getfd */),
+    REFUSE(440 /* process_madvise */),
+    REFUSE(SYS_migrate_pages),
+    REFUSE(SYS_move_pages),
+    REFUSE(SYS_setpriority),
+    REFUSE(SYS_ioprio_set),
+    WHEN(SYS_prlimit64, 4), /* of itself */
+    ARGUMENT(0),
+    IF_IS(0, ALLOW),
+    ANSWER(NO),
+    WHEN(SYS_kill, 4), /* everybody at once */
+    ARGUMENT(0),
+    IF_IS(UINT32_MAX, NO),
+    ANSWER(ALLOW),
     REFUSE(SYS_perf_event_open),
     REFUSE(SYS_bpf),
     REFUSE(SYS_userfaultfd),
@@ -104,6 +175,12 @@ static const struct sock_filter REFUSED[] = {
     REFUSE(SYS_finit_module),
     REFUSE(SYS_delete_module),
     REFUSE(SYS_kexec_load),
+#ifdef SYS_kexec_file_load
+    REFUSE(SYS_kexec_file_load),
+#endif
+    REFUSE(443 /* quotactl_fd */),
+    REFUSE(467 /* open_tree_attr */),
+    REFUSE(SYS_vhangup),
     REFUSE(SYS_reboot),
     REFUSE(SYS_acct),
     REFUSE(SYS_settimeofday),

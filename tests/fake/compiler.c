@@ -12,11 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -192,6 +194,43 @@ static void outside(const char *where)
         unlink(where);
 }
 
+/* Refused as such, whatever would have come of it? */
+static void attempt(const char *what, long rc)
+{
+    printf("%s %s\n", what, rc < 0 && errno == EPERM ? "no" : "yes");
+    fflush(stdout);
+}
+
+static void reach_further(const char *where)
+{
+    struct rlimit limit = { 0, 0 };
+    long flags = 0;
+    int fd = open(where, O_RDONLY);
+
+    attempt("attributes", ioctl(fd, 0x40086602, &flags)); /* FS_IOC_SETFLAGS */
+    attempt("freeze", ioctl(fd, 0xC0045877, &flags));     /* FIFREEZE */
+    attempt("terminal", ioctl(fd, 0x5412, "x"));          /* TIOCSTI */
+    attempt("truncate", truncate(where, 0));
+    attempt("cut", open(where, O_RDONLY | O_TRUNC));
+    attempt("cut 3", open(where, O_ACCMODE | O_TRUNC));
+    attempt("attach", syscall(SYS_shmat, 0, 0, 0));
+    attempt("remove memory", syscall(SYS_shmctl, -1, IPC_RMID, 0));
+    attempt("remove queue", syscall(SYS_msgctl, -1, IPC_RMID, 0));
+    attempt("remove semaphores", syscall(SYS_semctl, -1, 0, IPC_RMID, 0));
+    attempt("remove name", syscall(SYS_mq_unlink, "cuvet-absent"));
+    attempt("everybody", syscall(SYS_kill, -1, 0));
+    attempt("limits", syscall(SYS_prlimit64, getppid(), RLIMIT_CPU, &limit, 0));
+    attempt("priority", syscall(SYS_setpriority, PRIO_USER, 0, 0));
+    attempt("name space", syscall(SYS_clone, 0x10000000 | SIGCHLD, 0, 0, 0, 0)); /* CLONE_NEWUSER */
+    printf("own terminal %s\n", ioctl(fd, 0x5401, &(char[256]){ 0 }) < 0 && errno == EPERM ? "no" : "yes");
+    printf("own limits %s\n", getrlimit(RLIMIT_CPU, &limit) == 0 ? "yes" : "no");
+    errno = 0;
+    printf("openat2 %s\n",
+           syscall(437, AT_FDCWD, where, &(uint64_t[3]){ 0 }, 24) < 0 && errno == ENOSYS ? "no" : "yes");
+    if (fd >= 0)
+        close(fd);
+}
+
 /* What Landlock does not look at: of a file that belongs to the same user, of the network, of what outlives
  * us. */
 static void reach(const char *where)
@@ -205,6 +244,7 @@ static void reach(const char *where)
     printf("network %s\n", net >= 0 ? "yes" : "no");
     printf("shared %s\n", shared >= 0 ? "yes" : "no");
     fflush(stdout);
+    reach_further(where);
     if (shared >= 0)
         shmctl(shared, IPC_RMID, NULL);
 }
