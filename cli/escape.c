@@ -27,6 +27,9 @@ static const struct {
     { 0xFEFF, 0xFEFF },    /* byte order mark */
     { 0xFFA0, 0xFFA0 },    /* halfwidth Hangul filler */
     { 0xFFF0, 0xFFFF },    /* annotations, replacement character, non-characters */
+    { 0x13430, 0x1343F },  /* Egyptian hieroglyph format controls */
+    { 0x1BCA0, 0x1BCA3 },  /* shorthand format controls */
+    { 0x1D173, 0x1D17A },  /* musical format controls */
     { 0xE0000, 0x10FFFF }, /* tags, selectors, private planes */
 };
 

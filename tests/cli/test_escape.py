@@ -3,6 +3,7 @@
 members, of kernels, and what stands on the command line."""
 import os
 import re
+import unicodedata
 
 from lib_cli import cuvet, equal, main, read, sample, scratch, test, write
 
@@ -71,6 +72,21 @@ def names_that_do_not_exist():
         r = cuvet("scan", raw)
         harmless(r, raw)
         assert r.err.startswith("cuvet: " + shown + ": "), (r.err, shown)
+
+
+@test
+def whatever_is_not_seen():
+    """All that Unicode calls a control, a format or a separator of lines, but signs that stand before numbers and are seen."""
+    seen = [*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD]
+    hidden = [c for c in range(1, 0x110000)
+              if unicodedata.category(chr(c)) in ("Cc", "Cf", "Zl", "Zp", "Co") and c not in seen and not 0xD800 <= c < 0xE000]
+    some = [c for c in hidden if unicodedata.category(chr(c)) != "Co"] + [0xE000, 0xF8FF, 0xF0000, 0x10FFFD]
+    for at in range(0, len(some), 100):
+        names = [b"absent<" + chr(c).encode() + b">" for c in some[at:at + 100]]
+        r = cuvet("scan", *names)
+        for c, name in zip(some[at:at + 100], names):
+            want = "absent<" + "".join("\\x%02x" % b for b in chr(c).encode()) + ">"
+            assert want in r.err, "U+%04X is printed as it is" % c
 
 
 @test
