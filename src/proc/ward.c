@@ -175,9 +175,7 @@ static const struct sock_filter REFUSED[] = {
     REFUSE(SYS_finit_module),
     REFUSE(SYS_delete_module),
     REFUSE(SYS_kexec_load),
-#ifdef SYS_kexec_file_load
     REFUSE(SYS_kexec_file_load),
-#endif
     REFUSE(443 /* quotactl_fd */),
     REFUSE(467 /* open_tree_attr */),
     REFUSE(SYS_vhangup),
