@@ -575,6 +575,8 @@ def make_frames():
     put("frames", "from-demangler-name", b"\x05\x5f\x5a\x31\x66_Z1fi")
     for i, text in enumerate((b"--maxrregcount=255", b"--opt-level=3", b"--def-load-cache=cg", b"--device-debug", b"--any thing")):
         put("frames", "option-%d" % i, b"\x06\0" + text)
+    for i, text in enumerate((b"--maxrregcount=012", b"--opt-level=4", b"--fmad=true false", b"--device-debug=", b"-o9 ", b"--maxrregcount=4294967297")):
+        put("frames", "option-refused-%d" % i, b"\x06\0" + text)
     put("frames", "option-ir", b"\x06\x01-prec_div=1")
 
 
