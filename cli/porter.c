@@ -32,10 +32,11 @@ static void settle(int fd, const cli_porter *p)
         (void)signal(NOT_FOR_US[i], SIG_IGN);
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL); /* what came in the meantime is ignored as well */
-    /* Standard output is somebody's pipe, whose end must not wait for us. */
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 ||
-        dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0)
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         _exit(1);
+    /* Standard output is somebody's pipe, whose end must not wait for us. */
+    for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+        (void)(null >= 0 ? dup2(null, i) : close(i)); /* nothing is written to them */
     cli_cage_close_others(&nothing_else);
 }
 

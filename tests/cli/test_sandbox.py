@@ -652,6 +652,25 @@ def directories_that_take_no_file():
 
 
 @test
+def without_devices_or_proc():
+    """As in a container that has neither: no /dev/null, no way to name an open file."""
+    need()
+    for what in ("mount -t tmpfs none /dev", "umount -l /proc", "mount -t tmpfs none /dev && umount -l /proc"):
+        prefix = ["unshare", "-m", "sh", "-c", what + ' && exec "$@"', "sh"]
+        try:
+            if subprocess.run(prefix + ["true"], capture_output=True, check=False).returncode != 0:
+                raise Skip("no mount name space")
+        except FileNotFoundError:
+            raise Skip("no unshare")
+        d = scratch()
+        p = subprocess.run(prefix + [CUVET, *link_of(d)], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        equal((p.returncode, p.stderr, os.listdir(d)), (CLEAN, b"", ["out"]), what)
+        p = subprocess.run(prefix + [CUVET, "unpack", "-d", d, sample("multi.fatbin")], stdin=subprocess.DEVNULL, capture_output=True,
+                           check=False)
+        equal((p.returncode, p.stderr, len(os.listdir(d))), (CLEAN, b"", 9), what)
+
+
+@test
 def the_porter_is_lost():
     """Then the command says that it could not write, and nothing is there."""
     need()
