@@ -91,7 +91,7 @@ static bool rule_memory(scmp_filter_ctx x)
      * log that standard output is appended to for instance. */
     return rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(fallocate), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, 0)) &&
            /* Not what takes pages away from the whole machine, which root may. */
-           rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(madvise), SCMP_A2(SCMP_CMP_LT, MADV_OF_SYSTEM)) &&
+           rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(madvise), SCMP_A2(SCMP_CMP_LT, MADV_OF_SYSTEM, 0)) &&
            rule(x, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2, plain) &&
            rule(x, SCMP_ACT_ALLOW, SCMP_SYS(mmap2), 2, plain) &&
            rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
