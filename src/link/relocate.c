@@ -190,16 +190,6 @@ static bool is_linkers(uint32_t type)
     return false;
 }
 
-/* Its shared memory has no place. */
-static bool in_dead_kernel(const cv_link *l, const cv_isym *s)
-{
-    cv_id out = s->sec == CV_NONE ? CV_NONE : cv_l_isec(l, s->sec)->out,
-          code = out == CV_NONE ? CV_NONE : cv_l_osec(l, out)->infosec,
-          fn = code == CV_NONE ? CV_NONE : cv_l_osec(l, code)->fn;
-
-    return cv_l_is_shared(s) && fn != CV_NONE && !cv_l_fn(l, fn)->live;
-}
-
 /* *kept: stays for the loader. @return false: not known how. */
 static bool resolve(const job *j, bool *kept)
 {
@@ -239,7 +229,9 @@ static bool resolve(const job *j, bool *kept)
         return true;
     }
     if ((type == R_32 || type == R_64) && !j->l->o.relocatable) {
-        uint64_t base = j->s->placed ? j->s->shared_off : in_dead_kernel(j->l, j->s) ? UINT64_MAX : 0;
+        const cv_isym *canon = cv_l_isym(j->l, cv_l_canon(j->l, j->r->sym));
+        uint64_t base =
+            canon->placed ? canon->shared_off : UINT64_MAX; /* that of an array depends on the kernel */
 
         field(j->f, 0, bits, cv_wrap_add(base, j->addend), false);
         return true;
