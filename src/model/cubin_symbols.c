@@ -88,13 +88,17 @@ static void check_function(const pass *p, uint64_t i, const cv_elf_symbol *s, ui
 }
 
 /* Shared variables of relocatable files carry their alignment in the value, like common symbols. */
-static bool value_is_alignment(const cv_cubin *c, const cv_elf_symbol *s, const cv_sec *sec)
+static bool value_is_no_place(const cv_cubin *c, const cv_elf_symbol *s, const cv_sec *sec)
 {
     unsigned space = s->other & CV_STO_SPACE;
 
     if (sec->role != CV_ROLE_SHARED_FN && sec->role != CV_ROLE_NV_DEBUG_SHARED &&
         sec->role != CV_ROLE_SHARED_RESERVED)
         return false;
+    /* Of an extern array the linker leaves, for a debugger, where it begins in its kernel: nothing is there.
+     */
+    if (!c->rel && sec->role == CV_ROLE_NV_DEBUG_SHARED && s->size == 0)
+        return true;
     return c->rel && cv_elf_sym_type(s) == CV_STT_CUDA_OBJECT &&
            (space == CV_STO_SPACE_SHARED || space == CV_STO_SPACE_RESERVED);
 }
@@ -117,7 +121,7 @@ static void check_defined(const pass *p, uint64_t i, const cv_elf_symbol *s, uin
         return;
     if (type == CV_STT_FUNC)
         check_function(p, i, s, index, sec);
-    if (!p->merc && cv_sat_add(s->value, s->size) > sec->h.size && !value_is_alignment(p->c, s, sec))
+    if (!p->merc && cv_sat_add(s->value, s->size) > sec->h.size && !value_is_no_place(p->c, s, sec))
         sym_report(p, i, CV_R_SYM_RANGE, CV_ST_VALUE, cv_sat_add(s->value, s->size), sec->h.size);
 }
 

@@ -667,6 +667,27 @@ def the_same_every_time():
           linked(HOST_A, HOST_B, sample("dynshared.sm_75.rdc.cubin")), "bytes")
 
 @test
+def an_extern_array_for_a_debugger_lies_where_its_kernel_has_it():
+    """The reference writes that place (CV-ELF-082 was a false alarm); a variable with a size has to be in its section."""
+    image = bytearray(linked("-g", sample("dynshared.sm_75.rdc.cubin")))
+    at = struct.unpack_from("<Q", image, 40)[0]
+    rows = [struct.unpack_from("<IIQQQQIIQQ", image, at + 64 * i) for i in range(struct.unpack_from("<H", image, 60)[0])]
+    table, strings = rows[3], rows[rows[3][6]]
+    found = []
+    for sym in range(table[4], table[4] + table[5], 24):
+        name = image[strings[4] + struct.unpack_from("<I", image, sym)[0]:].split(b"\0", 1)[0]
+        shndx = struct.unpack_from("<H", image, sym + 6)[0]
+        if image[sym + 4] == 0x11 and 0 < shndx < len(rows) and rows[shndx][1] == 8 and not any(image[sym + 16:sym + 24]):
+            found.append((sym, name))
+    assert found, "no extern array"
+    struct.pack_into("<Q", image, found[0][0] + 8, 0x1000)
+    equal(cuvet("scan", write(image, "place.cubin")).rc, CLEAN)
+    image[found[0][0] + 16] = 1
+    r = cuvet("scan", write(image, "size.cubin"))
+    equal((r.rc, "CV-ELF-082" in r.out), (FINDINGS, True), r.out)
+
+
+@test
 def the_suffix_of_the_target_is_listed():
     # our own note does not name a machine: CUDA_ACCELERATOR_TARGET of .nv.compat does
     path = os.path.join(ROOT, "corpus", "link", "golden.tar.zst")

@@ -341,7 +341,6 @@ BREAK(lines_inside, line_relocation(true)->off = cv_l_osec(&l, l.lines[0])->size
 BREAK(shared_aligned, placed()->shared_off += 1)
 BREAK(shared_inside, placed()->shared_off = UINT64_C(1) << 40)
 
-/* In the shared memory of the system. */
 static cv_isym *reserved(void)
 {
     for (cv_id i = 0; i < l.isym.n; i++)
@@ -371,7 +370,6 @@ BREAK(propagate_callee, callee()->regs = kernel()->all_regs + 1)
 BREAK(propagate_barriers, cv_trait_set(&callee()->own, CV_H_NUM_BARRIERS, UINT32_MAX);
       callee()->own.has = CV_H_BIT(CV_H_NUM_BARRIERS))
 BREAK(propagate_flag, callee()->all.has |= CV_H_BIT(CV_H_TCGEN05_1CTA_USED))
-BREAK(propagate_own, kernel()->own.has |= CV_H_BIT(CV_H_CTAIDZ_USED))
 BREAK(propagate_sum, cv_trait_set(&callee()->own, CV_H_NUM_MBARRIERS, 2))
 BREAK(propagate_own_sum, cv_trait_set(&kernel()->own, CV_H_NUM_MBARRIERS, 2))
 BREAK(propagate_stack, kernel()->stack = kernel()->frame)
@@ -385,7 +383,6 @@ BREAK(describe_lost, l.oinfo.n--)
 BREAK(describe_program, l.program_n--)
 BREAK(describe_word, record_with_symbol()->first = (cv_id)l.word.n)
 BREAK(describe_symbol, cv_iwords_at(&l.word, record_with_symbol()->first)->value = (uint32_t)l.osym.n)
-/* The record of an attribute that a kernel has, of the only kernel. */
 static cv_irec *record_of(uint8_t code)
 {
     for (uint64_t i = 0; i < l.program_first; i++)
@@ -394,9 +391,7 @@ static cv_irec *record_of(uint8_t code)
     ck_abort_msg("no such record");
 }
 
-BREAK(describe_flag, kernel()->all.has |= CV_H_BIT(CV_H_CTAIDZ_USED))
-BREAK(describe_sum, kernel()->all.has |= CV_H_BIT(CV_H_NUM_MBARRIERS);
-      cv_trait_set(&kernel()->all, CV_H_NUM_MBARRIERS, 3))
+BREAK(describe_lost_flag, kernel()->all.has |= CV_H_BIT(CV_H_CTAIDZ_USED))
 BREAK(describe_barriers, record_of(CV_ATTR_NUM_BARRIERS)->value++)
 BREAK(describe_barriers_lost, record_of(CV_ATTR_NUM_BARRIERS)->code = CV_ATTR_WMMA_USED)
 BREAK(describe_fragment, record_of(CV_ATTR_CUDA_API_VERSION)->code = CV_ATTR_AT_ENTRY_FRAGEMENTS;
@@ -485,7 +480,6 @@ static const struct {
     { "propagate", propagate_callee, "stack_chain", "sm_80" },
     { "propagate", propagate_barriers, "stack_chain", "sm_80" },
     { "propagate", propagate_flag, "stack_chain", "sm_80" },
-    { "propagate", propagate_own, "stack_chain", "sm_80" },
     { "propagate", propagate_sum, "stack_chain", "sm_80" },
     { "propagate", propagate_own_sum, "stack_chain", "sm_80" },
     { "propagate", propagate_stack, "stack_chain", "sm_80" },
@@ -497,8 +491,7 @@ static const struct {
     { "describe", describe_program, "extern_basic", "sm_80" },
     { "describe", describe_word, "extern_basic", "sm_80" },
     { "describe", describe_symbol, "extern_basic", "sm_80" },
-    { "describe", describe_flag, "extern_basic", "sm_80" },
-    { "describe", describe_sum, "extern_basic", "sm_80" },
+    { "describe", describe_lost_flag, "extern_basic", "sm_80" },
     { "describe", describe_barriers, "barriers", "sm_80" },
     { "describe", describe_barriers_lost, "barriers", "sm_80" },
     { "describe", describe_fragment, "extern_basic", "sm_80" },
