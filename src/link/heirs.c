@@ -125,21 +125,33 @@ static bool is_silent_zero(const cv_lfn *f, cv_heir row)
            cv_trait(&f->all, row) == 0;
 }
 
+/* Barriers that no record tells, but flags of old code. */
+static bool flags_alone(const describer *d, const kernel_facts *k)
+{
+    for (uint64_t i = 0; i < k->below.n; i++) {
+        const cv_lfn *g = cv_l_fn(d->l, cv_keys_at(&k->below, i)->index);
+
+        if (has_row(g, CV_H_NUM_BARRIERS) && !g->flag_bars)
+            return false;
+    }
+    return true;
+}
+
 /* In the order of the rows. */
 static bool add_to_only(describer *d, cv_id fn, kernel_facts *k)
 {
     const cv_lfn *f = cv_l_fn(d->l, fn);
-    bool ok = true;
+    bool ok = true, late = f->all.has & CV_H_BIT(CV_H_NUM_BARRIERS) && flags_alone(d, k);
 
     for (unsigned i = 0; i < CV_N_HEIR && ok; i++) {
         cv_heir row = (cv_heir)i;
 
         if (cv_heir_get(row)->rule == CV_RULE_NAMES)
             ok = add_names(d, k);
-        else if (f->all.has & CV_H_BIT(row) && !is_silent_zero(f, row))
+        else if (f->all.has & CV_H_BIT(row) && !is_silent_zero(f, row) && !(late && row == CV_H_NUM_BARRIERS))
             ok = add_once(d, fn, row, k);
     }
-    return ok;
+    return ok && (!late || is_silent_zero(f, CV_H_NUM_BARRIERS) || add_once(d, fn, CV_H_NUM_BARRIERS, k));
 }
 
 /* In the order of the records of a function that it reaches. */
@@ -147,7 +159,7 @@ static bool add_from(describer *d, cv_id fn, cv_id from, kernel_facts *k)
 {
     const cv_lfn *g = cv_l_fn(d->l, from);
     cv_span s = cv_d_info_body(d->l, g);
-    bool ok = !g->flag_bars || add_once(d, fn, CV_H_NUM_BARRIERS, k);
+    bool ok = true;
     uint64_t pos = 0;
     cv_tlv t;
 
@@ -161,6 +173,8 @@ static bool add_from(describer *d, cv_id fn, cv_id from, kernel_facts *k)
         else if (*cv_u8s_at(&d->tells, from) & CV_D_KEEPS)
             ok = add_names(d, k);
     }
+    if (ok && g->flag_bars) /* the reference makes a record of it behind the others */
+        ok = add_once(d, fn, CV_H_NUM_BARRIERS, k);
     return ok;
 }
 
