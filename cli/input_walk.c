@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,6 +62,31 @@ static bool seekable(const walk *w, const char *name, int fd, bool owned)
     return fail(w, name, cli_status_text(s), cli_exit_of(s));
 }
 
+/* A writer of a named pipe may come a moment later than its reader. */
+enum { WRITER_MS = 2000 };
+
+/* A named pipe was opened without waiting. When somebody writes into it, or has, it is read like standard
+ * input; nobody waits for ever for a writer who does not come. */
+static bool named_pipe(const walk *w, const char *name, int fd)
+{
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+    char byte;
+
+    if (poll(&p, 1, WRITER_MS) <= 0 && read(fd, &byte, 1) == 0)
+        return fail(w, name, "is a named pipe, and nobody writes into it", CLI_X_IO);
+    if (fcntl(fd, F_SETFL, O_RDONLY) != 0)
+        return fail(w, name, strerror(errno), CLI_X_IO);
+    return spool(w, name, fd);
+}
+
+/* Files of /proc and /sys say that they have no bytes, and have some. */
+static bool has_hidden_bytes(int fd, const struct stat *st)
+{
+    char byte;
+
+    return S_ISREG(st->st_mode) && st->st_size == 0 && pread(fd, &byte, 1, 0) > 0;
+}
+
 /* What kind of file it is was looked up by name before; the answer that counts is the one of the open
  * file. */
 static bool open_input(const walk *w, const char *name, const char *path, bool found)
@@ -75,8 +101,7 @@ static bool open_input(const walk *w, const char *name, const char *path, bool f
         return fail(w, name, "is a directory (-r scans the files in it)", CLI_X_IO);
     if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode) && !S_ISFIFO(st.st_mode))
         return fail(w, name, "is a special file", CLI_X_IO);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (S_ISFIFO(st.st_mode) ? 0 : O_NONBLOCK) |
-                        (found ? O_NOFOLLOW : 0));
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (found ? O_NOFOLLOW : 0));
     if (fd < 0)
         return fail(w, name, strerror(errno), CLI_X_IO);
     if (fstat(fd, &st) != 0)
@@ -84,7 +109,9 @@ static bool open_input(const walk *w, const char *name, const char *path, bool f
     else if (found && !S_ISREG(st.st_mode))
         go_on = fail(w, name, "changed into a special file", CLI_X_IO);
     else if (S_ISFIFO(st.st_mode))
-        go_on = spool(w, name, fd);
+        go_on = named_pipe(w, name, fd);
+    else if (has_hidden_bytes(fd, &st))
+        go_on = fail(w, name, "says that it has no bytes, but has some (copy it, or pipe it in)", CLI_X_IO);
     else
         return seekable(w, name, fd, true);
     (void)close(fd); /* read only: nothing can be lost */

@@ -356,6 +356,28 @@ case('SEC_LINK_HABIT', 'reloc-link', V90, lambda e: e.section('.rela.nv.constant
 # --- segments -------------------------------------------------------------------------------------
 case('SEG_ADDRESS', 'segment-vaddr', P90, lambda e: e.segment(2, 'vaddr', 0x1000))
 case('SEG_ADDRESS', 'segment-paddr', P90, lambda e: e.segment(2, 'paddr', 0x1000))
+case('LIMIT_ALIGNMENT', 'section', P90, lambda e: e.section('.nv.info', 'align', 1 << 21))
+case('LIMIT_ALIGNMENT', 'segment', P90, lambda e: e.segment(2, 'align', 1 << 21))
+case(
+    'LIMIT_ALIGNMENT',
+    'shared-variable',
+    'vars.sm_90.rdc.cubin',
+    lambda e: e.symbol('$___ZZ4varsPiE4tile__28', 'value', 1 << 31),
+    legal=lambda e: e.symbol('$___ZZ4varsPiE4tile__28', 'value', 1 << 20),
+)
+case(
+    'LIMIT_ALIGNMENT',
+    'shared-array',
+    'dynshared.sm_90.rdc.cubin',
+    lambda e: e.symbol('tail', 'value', 1 << 31),
+    legal=lambda e: e.symbol('tail', 'value', 1 << 20),
+)
+case(
+    'LIMIT_ALIGNMENT',
+    'common',
+    'vars.sm_90.rdc.cubin',
+    lambda e: e.symbol('zeroed', 'value', 1 << 31).symbol('zeroed', 'shndx', 0xFFF2),
+)
 case('SEG_ALIGN', 'segment-align', P90, lambda e: e.segment(2, 'align', 16))
 case('SEG_RANGE', 'segment-offset', P90, lambda e: e.segment(2, 'offset', 2**63))
 case('SEG_RANGE', 'segment-filesz', P90, lambda e: e.segment(2, 'filesz', 0x100000))

@@ -18,6 +18,7 @@ NO_FILE = {
     'LIMIT_PTX_PROBE': 'a limit of the classifier; tests/unit/model',
     'LIMIT_OPTIONS': 'a limit of the calls of an input; tests/unit/api',
     'LIMIT_OPTION_BYTES': 'a limit of the calls of an input; tests/unit/api',
+    'LIMIT_PADDING': 'a limit of what is written; tests/unit/finalize',
     'LIMIT_CANDIDATES': 'a limit of the selection; tests/unit/api',
     'HOST_NAMES_SIZE': 'needs a name table of many megabytes; tests make one while they run',
 }

@@ -30,6 +30,7 @@ typedef struct cuvet_limits {
     uint64_t budget;       /**< bytes decompressed per file, all nesting together, however small it is … */
     uint64_t budget_ratio; /**< … or this times its size, when that is more */
     uint64_t effort;       /**< work units per byte of a file and of what was decompressed from it */
+    uint64_t alignment;    /**< alignment of a section, a segment or a variable of a device ELF, bytes */
 } cuvet_limits;
 
 typedef struct cuvet_limit_info {

@@ -142,7 +142,7 @@ static void place_one(const cv_rewrite *r, uint64_t i, uint64_t *end, uint64_t *
 static cuvet_status place(cv_ctx *x, cv_rewrite *r)
 {
     const cv_cubin *c = r->c;
-    uint64_t pos = cv_elf_ehdr_size(false), end = pos, before = 0;
+    uint64_t pos = cv_elf_ehdr_size(false), end = pos, before = 0, from, padding = 0;
 
     cv_keys_clear(&r->order);
     for (uint64_t i = 1; i < c->sec.n; i++) {
@@ -159,10 +159,14 @@ static cuvet_status place(cv_ctx *x, cv_rewrite *r)
             *cv_u64s_at(&r->place, i) = *cv_u64s_at(&r->place, before);
             continue;
         }
+        from = pos;
         place_one(r, i, &end, &pos);
+        padding = cv_sat_add(padding, *cv_u64s_at(&r->place, i) - cv_min(from, *cv_u64s_at(&r->place, i)));
         if (cv_final_in_file(c, i))
             before = i;
     }
+    if (padding > cv_padding_most(c->image.len))
+        return cv_reject(x, CV_R_LIMIT_PADDING, c->image.off, padding, cv_padding_most(c->image.len));
     r->shoff = cv_sat_align(pos, 8);
     r->total = cv_sat_add(r->shoff, r->n * cv_elf_shdr_size(false));
     return CUVET_OK;

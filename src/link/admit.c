@@ -82,6 +82,8 @@ static void admit_shared(cv_link *l, cv_id id)
         cv_link_say(l, id, CV_R_LINK_SPACE, s->other, 0);
     else if (s->size > sec->size)
         cv_link_say(l, id, CV_R_SYM_RANGE, s->size, sec->size);
+    else if (s->value > ALIGN_MOST)
+        cv_link_say(l, id, CV_R_LINK_EXTENT, s->value, 0);
 }
 
 static bool in_shared(const cv_link *l, const cv_isym *s)

@@ -323,20 +323,26 @@ static void set_sizes(cv_link *l)
     }
 }
 
-static void set_offsets(cv_link *l)
+static cuvet_status set_offsets(cv_link *l)
 {
-    uint64_t pos = HEADER;
+    uint64_t pos = HEADER, padding = 0, most = 0;
+
+    for (uint64_t i = 0; i < l->obj.n; i++)
+        most = cv_sat_add(most, cv_l_obj(l, (cv_id)i)->image.len);
+    most = cv_padding_most(most);
 
     for (uint64_t i = 1; i < l->order.n; i++) {
         cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
 
-        pos = cv_sat_align(pos, cv_max(q->align, 1));
-        q->off = pos;
+        q->off = cv_sat_align(pos, cv_max(q->align, 1));
+        padding = cv_sat_add(padding, q->off - pos);
+        pos = q->off;
         if (q->group != CV_G_NOBITS)
             pos = cv_sat_add(pos, q->size);
     }
     l->shoff = cv_sat_align(pos, 8);
     l->phoff = cv_sat_add(l->shoff, l->order.n * SECTION_HEADER);
+    return padding <= most ? CUVET_OK : cv_reject(l->x, CV_R_LIMIT_PADDING, 0, padding, most);
 }
 
 cuvet_status cv_link_arrange(cv_link *l)
@@ -361,8 +367,8 @@ cuvet_status cv_link_arrange(cv_link *l)
     return st == CUVET_OK ? make_strings(l) : st;
 }
 
-void cv_link_offsets(cv_link *l)
+cuvet_status cv_link_offsets(cv_link *l)
 {
     set_sizes(l);
-    set_offsets(l);
+    return set_offsets(l);
 }

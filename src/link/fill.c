@@ -459,6 +459,6 @@ cuvet_status cv_link_fill(cv_link *l)
             st = cv_l_osec(l, i)->is_resolved ? fill_resolved(l, i) : fill_relocations(l, i);
     fill_headers(l);
     if (st == CUVET_OK)
-        cv_link_offsets(l);
+        st = cv_link_offsets(l);
     return st;
 }

@@ -79,7 +79,7 @@ CV_MUST cuvet_status cv_link_describe(cv_link *l); /* describe.c: records */
 CV_MUST cv_id cv_link_symbol_of(const cv_link *l, cv_id isym);
 
 CV_MUST cuvet_status cv_link_arrange(cv_link *l); /* arrange.c: order, numbers, names … */
-void cv_link_offsets(cv_link *l);                 /* … and offsets, when all sizes are known */
+CV_MUST cuvet_status cv_link_offsets(cv_link *l); /* … and offsets, when all sizes are known */
 CV_MUST cuvet_status cv_link_refer(cv_link *l);   /* refer.c: what is named is there */
 /* Name of the information section of a code section. */
 CV_MUST cv_id cv_link_info_name(cv_link *l, cv_id text_name);

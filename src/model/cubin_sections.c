@@ -35,6 +35,8 @@ static void check_structure(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_s
 {
     const cv_elf_section *h = &s->h;
 
+    if (h->align > x->lim.alignment)
+        cv_sec_report(x, c, i, CV_R_LIMIT_ALIGNMENT, CV_SH_ALIGN, h->align, x->lim.alignment);
     if (h->align != 0 && !cv_is_pow2(h->align))
         cv_sec_report(x, c, i, CV_R_SEC_ALIGN, CV_SH_ALIGN, h->align, 0);
     else if (h->align > 1 && (h->off & (h->align - 1)) != 0)

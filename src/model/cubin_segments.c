@@ -58,6 +58,8 @@ static void check_segment(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_elf
         seg_report(x, c, i, CV_R_SEG_RANGE, CV_PH_OFFSET, cv_sat_add(s->off, s->filesz), c->image.len);
         return;
     }
+    if (s->align > x->lim.alignment)
+        seg_report(x, c, i, CV_R_LIMIT_ALIGNMENT, CV_PH_ALIGN, s->align, x->lim.alignment);
     if (!c->conv)
         return;
     if (s->type != CV_PT_LOAD && s->type != CV_PT_PHDR)

@@ -103,6 +103,17 @@ static bool value_is_no_place(const cv_cubin *c, const cv_elf_symbol *s, const c
            (space == CV_STO_SPACE_SHARED || space == CV_STO_SPACE_RESERVED);
 }
 
+/* Common variables, and those of shared memory while no linker has placed them. */
+static void check_alignment(const pass *p, uint64_t i, const cv_elf_symbol *s, uint64_t index)
+{
+    unsigned space = s->other & CV_STO_SPACE;
+    bool shared = p->c->rel && cv_elf_sym_type(s) == CV_STT_CUDA_OBJECT &&
+                  (space == CV_STO_SPACE_SHARED || space == CV_STO_SPACE_RESERVED);
+
+    if (index == CV_SHN_COMMON || shared)
+        sym_report(p, i, CV_R_LIMIT_ALIGNMENT, CV_ST_VALUE, s->value, p->x->lim.alignment);
+}
+
 /* A symbol that is defined in a section. */
 static void check_defined(const pass *p, uint64_t i, const cv_elf_symbol *s, uint64_t index)
 {
@@ -164,6 +175,8 @@ static void check_symbol(pass *p, uint64_t i, const cv_elf_symbol *s)
         p->first_nonlocal = i;
     if (bind == CV_STB_GLOBAL && p->first_global == p->n)
         p->first_global = i;
+    if (s->value > p->x->lim.alignment)
+        check_alignment(p, i, s, index);
     if (index == CV_SHN_UNDEF)
         return;
     if (CV_UNLIKELY(index == CV_SHN_XINDEX)) {

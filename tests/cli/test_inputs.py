@@ -219,4 +219,22 @@ def several_files_in_order():
     equal(last, "       4 clean", "the last line")
 
 
+@test
+def a_named_pipe_without_a_writer_ends():
+    path = os.path.join(scratch(), "pipe")
+    os.mkfifo(path)
+    r = cuvet("scan", path, timeout=30)
+    equal(r.rc, 3, "exit code")
+    assert "named pipe" in r.err, r.err
+
+
+@test
+def a_file_of_no_bytes_that_has_some_is_not_clean():
+    for path in ("/proc/self/maps", "/proc/version"):
+        if os.path.exists(path):
+            r = cuvet("scan", path)
+            equal(r.rc, 3, path)
+            assert "no bytes" in r.err, r.err
+
+
 main()

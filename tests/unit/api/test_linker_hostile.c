@@ -144,8 +144,8 @@ START_TEST(extents)
     } ROWS[] = {
         { SIZE, UINT64_C(1) << 48, NULL },   { SIZE, (UINT64_C(1) << 48) + 1, "CV-LINK-021" },
         { SIZE, UINT64_MAX, "CV-LINK-021" }, { VALUE, 1 << 20, NULL },
-        { VALUE, 1 << 21, "CV-LINK-021" },   { VALUE, 0, "CV-LINK-017" },
-        { VALUE, 3, "CV-LINK-017" },         { VALUE, (UINT64_C(1) << 63) + 1, "CV-LINK-017" },
+        { VALUE, 0, "CV-LINK-017" },         { VALUE, (1 << 19) + 1, "CV-LINK-017" },
+        { VALUE, 3, "CV-LINK-017" },
     };
     unsigned i;
 
@@ -162,6 +162,33 @@ START_TEST(extents)
             check_refused(ROWS[k].rule);
         else
             check_linked();
+    }
+}
+END_TEST
+
+/* CV-LIMIT-022: alignments that would be the size of the result. A common variable, the variable of a
+ * function and the sections themselves. */
+START_TEST(alignments)
+{
+    cuvet_linker_options o = lc_options(CASES);
+
+    for (unsigned bit = 20; bit < 64; bit++) {
+        cuvet_linker l = lc_linker(&o);
+        lc_section table;
+        unsigned i;
+        size_t at;
+        cuvet_status s;
+
+        load("weak_common_ptx");
+        table = lc_find_section(object[0].bytes, ".symtab", &i);
+        for (at = table.off; lc_number(object[0].bytes, at + SHNDX, 2) != 0xFFF2; at += 24)
+            ck_assert_uint_lt(at, table.off + table.size);
+        lc_put(&object[0], at + VALUE, 8, UINT64_C(1) << bit);
+        lc_forget();
+        s = cuvet_linker_add(lc_ctx, l, object[0].bytes, object[0].n, "object");
+        ck_assert_int_eq(s, bit == 20 ? CUVET_OK : CUVET_E_LIMIT);
+        ck_assert_int_eq(lc_said("CV-LIMIT-022"), bit != 20);
+        lc_end(l);
     }
 }
 END_TEST
@@ -358,6 +385,7 @@ Suite *suite_linker_hostile(void)
     tcase_add_test(t, places);
     tcase_add_test(t, bank_size);
     tcase_add_test(t, extents);
+    tcase_add_test(t, alignments);
     tcase_add_test(t, frames);
     tcase_add_test(t, shared_variables);
     tcase_add_test(t, references);

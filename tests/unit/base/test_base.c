@@ -345,7 +345,7 @@ START_TEST(limit_table)
         ck_assert_int_eq(cuvet_limits_get(NULL, n, &info, NULL), CUVET_OK);
         n++;
     }
-    ck_assert_uint_eq(n, 22);
+    ck_assert_uint_eq(n, 23);
     ck_assert_int_eq(cuvet_limits_get(&l, 0, NULL, &v), CUVET_E_USAGE);
     ck_assert_int_eq(cuvet_limits_set(&l, "nonsense", 1), CUVET_E_USAGE);
     ck_assert_int_eq(cuvet_limits_set(NULL, "live", 1), CUVET_E_USAGE);

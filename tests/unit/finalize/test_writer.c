@@ -51,6 +51,42 @@ START_TEST(same_names)
 }
 END_TEST
 
+/* Sections with bytes, each aligned to a megabyte: what lies between them would be the file. */
+START_TEST(padding_has_an_end)
+{
+    static const struct {
+        unsigned n;
+        cuvet_status s;
+    } ROWS[] = { { 1, CUVET_OK }, { 3, CUVET_E_LIMIT }, { 60, CUVET_E_LIMIT } };
+
+    for (size_t i = 0; i < CV_COUNT(ROWS); i++) {
+        cv_rewrite r = { .sm = 100 };
+        uint64_t extent;
+        cv_cubin c;
+
+        ff_load("plain.sm_100.rdc.cubin");
+        for (unsigned k = 0; k < ROWS[i].n; k++) {
+            const cv_elf_section like = {
+                .type = CV_SHT_PROGBITS, .align = CV_MIB, .off = 64 + 8 * k, .size = 8
+            };
+
+            append(1, &like);
+        }
+        r.kind = (cv_kind)ff.bytes[48];
+        ff_forget();
+        cv_ctx_unit(&ff_x, 64 * ff.n);
+        cv_cubin_init(&c);
+        ck_assert_int_eq(cv_cubin_examine(&ff_x, &c, cv_span_of(ff.bytes, ff.n, 0), NULL, &extent), CUVET_OK);
+        r.c = &c;
+        ck_assert_int_eq(cv_rewrite_plan(&ff_x, &r), ROWS[i].s);
+        ck_assert_int_eq(ff_said(CV_R_LIMIT_PADDING), ROWS[i].s != CUVET_OK);
+        cv_rewrite_free(&ff_x, &r);
+        cv_cubin_free(&ff_x, &c);
+        cv_islands_drop();
+    }
+}
+END_TEST
+
 /* Where the place of nothing is does not make the file larger. */
 START_TEST(empty_sections)
 {
@@ -58,11 +94,8 @@ START_TEST(empty_sections)
         uint32_t type;
         uint64_t size, align;
     } ROWS[] = {
-        { CV_SHT_NOBITS, 16, UINT64_C(1) << 31 },
-        { CV_SHT_NOBITS, 16, UINT64_C(1) << 63 },
-        { CV_SHT_PROGBITS, 0, 4096 },
-        { CV_SHT_PROGBITS, 0, UINT64_C(1) << 40 },
-        { CV_SHT_NOBITS, 16, 128 },
+        { CV_SHT_NOBITS, 16, CV_MIB },  { CV_SHT_NOBITS, 16, CV_MIB / 2 }, { CV_SHT_PROGBITS, 0, 4096 },
+        { CV_SHT_PROGBITS, 0, CV_MIB }, { CV_SHT_NOBITS, 16, 128 },
     };
     cv_final_options o = ff_options(0, CV_KIND_SASS);
     uint64_t size;
@@ -77,6 +110,14 @@ START_TEST(empty_sections)
         append(3, &like);
         ck_assert_msg(ff_run(&o) == CUVET_OK, "%zu", i);
         ck_assert_uint_eq(ff_out.span.len, size + 3 * 64);
+    }
+    for (unsigned bit = 21; bit < 64; bit++) { /* nobody asks for that */
+        const cv_elf_section like = { .type = CV_SHT_NOBITS, .size = 16, .align = UINT64_C(1) << bit };
+
+        ff_load("plain.sm_100.rdc.cubin");
+        append(1, &like);
+        ck_assert_int_ne(ff_run(&o), CUVET_OK);
+        ck_assert(ff_said(CV_R_LIMIT_ALIGNMENT));
     }
 }
 END_TEST
@@ -361,6 +402,7 @@ Suite *suite_writer(void)
     tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, ff_setup, ff_teardown);
     tcase_add_test(c, same_names);
+    tcase_add_test(c, padding_has_an_end);
     tcase_add_test(c, empty_sections);
     tcase_add_test(c, flags);
     tcase_add_test(c, no_room);
