@@ -40,9 +40,9 @@ static form form_of(uint8_t code)
     case 0x08:
     case 0x09:
     case 0x13:
+    case 0x14:
     case 0x26: return F_SYM;
-    case 0x0F:
-    case 0x14: return F_SYMS;
+    case 0x0F: return F_SYMS;
     case 0x0A: return F_CBANK;
     case 0x17: return F_PARAM;
     case 0x45: return F_PARAM2;

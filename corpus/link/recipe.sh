@@ -5,6 +5,7 @@
 #
 #   LINKCASES=DIR corpus/link/recipe.sh            build the cases and write golden.tar.zst and index.tsv again
 #   LINKCASES=DIR corpus/link/recipe.sh --compare  compare what is committed with the cases of DIR
+#   corpus/link/recipe.sh --own                    build the cases of ptx/ and src/ again, keep the others as they are
 #
 # The cases come from generator scripts of our own, which are no part of this project: a folder with gen.sh, which
 # compiles sources of our own with nvcc and ptxas (13.0 was used), links them with nvlink and writes one folder
@@ -21,6 +22,9 @@
 set -euo pipefail
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
+if [ "${1:-}" = --own ]; then
+    LINKCASES=/nonexistent
+fi
 if [ -z "${LINKCASES:-}" ]; then
     echo "SKIPPED: corpus/link/recipe.sh built NOTHING, LINKCASES does not name the cases; the committed ones are used" >&2
     exit 0
@@ -40,12 +44,16 @@ if [ -f "$LINKCASES/gen.sh" ]; then
 fi
 # Small ones beside them, for rules that were found later: corpus/link/ptx/<case>.<n>.ptx, one object for each n.
 if command -v ptxas >/dev/null 2>&1 && command -v nvlink >/dev/null 2>&1; then
+    # Its comments say which machines and modes, when not these.
     for first in "$here"/ptx/*.0.ptx; do
         name=$(basename "$first" .0.ptx)
         machines=$(sed -n 's,^// machines: ,,p' "$first")
+        modes=$(sed -n 's,^// modes: ,,p' "$first")
+        grep -q '^// final only' "$first" && modes=final
         for arch in ${machines:-75 80 90}; do
-            for mode in $(grep -q '^// final only' "$first" && echo final || echo final -r); do
-                [ "$mode" = final ] || [ "${arch%a}" -lt 100 ] || continue
+            for mode in ${modes:-final -r}; do
+                [ -n "$modes" ] || [ "$mode" = final ] || [ "${arch%a}" -lt 100 ] || continue
+                case $arch$mode in 1*-g) continue ;; esac # made again, for a debugger
                 d=$work/own/$name${mode#final}.$arch
                 mkdir -p "$d/in"
                 inputs=
@@ -55,6 +63,7 @@ if command -v ptxas >/dev/null 2>&1 && command -v nvlink >/dev/null 2>&1; then
                     inputs="$inputs $o"
                 done
                 echo "nvlink -arch=sm_$arch ${mode#final}$inputs -o out.cubin" >"$d/cmd"
+                # -g writes the name of the output into a note, so that it is always the same.
                 # shellcheck disable=SC2086
                 (cd "$d" && nvlink -arch=sm_$arch ${mode#final} $inputs -o out.cubin 2>stderr && echo 0 >rc)
             done
@@ -73,10 +82,12 @@ if command -v ptxas >/dev/null 2>&1 && command -v nvlink >/dev/null 2>&1; then
 else
     echo "SKIPPED: without ptxas and nvlink the cases of corpus/link/ptx are missing in what is built" >&2
 fi
-PYTHONDONTWRITEBYTECODE=1 python3 - "$cases" "$work/own" "$work/new" <<'PY'
+mkdir "$work/old"
+zstd -q -d -c "$here/golden.tar.zst" | tar -x -C "$work/old"
+PYTHONDONTWRITEBYTECODE=1 python3 - "$cases" "$work/own" "$work/new" "${1:-}" "$here/index.tsv" "$work/old" <<'PY'
 import hashlib, os, re, sys
 
-cases, own, out = sys.argv[1:]
+cases, own, out, mode, index, old = sys.argv[1:]
 ARCHES = ("75", "80", "90", "90a", "100", "100a", "120")
 # The reference makes code again from sm_100 on, and here other code than the compiler made.
 MADE_AGAIN = ("cluster.100",)
@@ -145,6 +156,15 @@ for d, path in sorted(folders):
     if row not in seen:
         seen.add(row)
         rows.append((name,) + row)
+if mode == "--own":
+    built = {r[0] for r in rows}
+    with open(index) as f:
+        kept = [tuple(line.rstrip("\n").split("\t")) for line in f][1:]
+    kept = [r for r in kept if r[0] not in built]
+    for name in {w for r in kept for w in (r[3] + " " + r[4]).split() if w.endswith(".cubin")}:
+        with open(os.path.join(out, "golden", name), "wb") as f:
+            f.write(read(os.path.join(old, name)))
+    rows = sorted(rows + kept, key=lambda r: (r[0].partition("-")[0], r[0][len(r[0].partition("-")[0]):] == "", r))
 with open(out + "/index.tsv", "w") as f:
     f.write("case\ttarget\toptions\tinputs\toutput or rules\n")
     f.writelines("\t".join(r) + "\n" for r in rows)
@@ -153,8 +173,6 @@ print("%d cases, %d files, %d bytes" % (len(rows), len(files), sum(os.path.getsi
 PY
 cd "$work"
 if [ "${1:-}" = --compare ]; then
-    mkdir old
-    zstd -q -d -c "$here/golden.tar.zst" | tar -x -C old
     diff -r new/golden old && diff new/index.tsv "$here/index.tsv" && echo "corpus/link is what the cases give"
     exit
 fi

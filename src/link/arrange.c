@@ -210,7 +210,7 @@ static bool name_globals(cv_link *l)
         const cv_osym *y = cv_l_osym(l, *cv_u32s_at(&l->globals, i));
 
         if (!l->o.relocatable && cv_l_is_shared(cv_l_isym(l, y->src)) &&
-            (y->dead || (y->win == CV_NONE && !l->o.debug)))
+            (y->dead || (y->win == CV_NONE && !l->o.debug && !l->o.preserve)))
             continue;
         ok = cv_l_use_str(l, y->name);
     }

@@ -10,7 +10,11 @@ enum {
     SHF_BANK = 0x42,
     BANK_MOST = 0x10000,
     R_TEX_HEADER = 6,
+    R_SAMP_HEADER = 7,
     R_SURF_HEADER = 52,
+    R_SAMP_HEADER_0 = 101,
+    STT_TEXTURE = 10,
+    STT_SAMPLER = 11,
     STT_SURFACE = 12
 };
 
@@ -256,7 +260,7 @@ cuvet_status cv_link_tables(cv_link *l)
     return st;
 }
 
-/* Texture symbols in reverse order, then surfaces in reverse order, sorted as if all were equal. */
+/* Symbols of textures in reverse order, of samplers, of surfaces, sorted as if all were equal. */
 static bool never(void *user, uint32_t a, uint32_t b)
 {
     (void)user;
@@ -269,13 +273,12 @@ static bool list_slots(const cv_link *l, cv_u32s *out)
 {
     bool ok = true;
 
-    for (int surface = 0; surface < 2; surface++)
+    for (uint8_t type = STT_TEXTURE; type <= STT_SURFACE; type++)
         for (uint64_t i = l->globals.n; i > 0 && ok; i--) {
             cv_id id = *cv_u32s_at(&l->globals, i - 1);
             const cv_isym *s = cv_l_isym(l, cv_l_osym(l, id)->src);
 
-            if (cv_l_is_texture(s) && cv_l_osym(l, id)->win == CV_NONE &&
-                (cv_l_type(s) == STT_SURFACE) == (surface == 1))
+            if (cv_l_type(s) == type && cv_l_osym(l, id)->win == CV_NONE)
                 ok = cv_u32s_push(&l->x->mem, out, id);
         }
     return ok && cv_list_sort(&l->x->mem, out, never, NULL, false);
@@ -308,9 +311,11 @@ static cuvet_status add_slots(cv_link *l, cv_id bank, uint64_t base, const cv_u3
     cv_l_osec(l, bank)->group = CV_G_CONST; /* the loader writes into it */
     for (uint64_t i = 0; i < slots->n; i++) {
         cv_id y = *cv_u32s_at(slots, i);
-        bool surface = cv_l_type(cv_l_isym(l, cv_l_osym(l, y)->src)) == STT_SURFACE;
+        uint8_t type = cv_l_type(cv_l_isym(l, cv_l_osym(l, y)->src));
         const cv_irel r = { .off = base + 4 * i,
-                            .type = surface ? R_SURF_HEADER : R_TEX_HEADER,
+                            .type = type == STT_SURFACE   ? R_SURF_HEADER
+                                    : type == STT_SAMPLER ? (rela ? R_SAMP_HEADER_0 : R_SAMP_HEADER)
+                                                          : R_TEX_HEADER,
                             .sym = cv_l_osym(l, y)->src,
                             .osym = y,
                             .target = CV_NONE,

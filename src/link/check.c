@@ -42,8 +42,8 @@ bool cv_link_read_holds(const cv_link *l)
 static bool must_stay(const cv_link *l, const cv_isec *s)
 {
     switch ((unsigned)cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, s->index)->role) {
+    case CV_ROLE_GLOBAL: return !s->lost;
     case CV_ROLE_TEXT:
-    case CV_ROLE_GLOBAL:
     case CV_ROLE_GLOBAL_INIT:
     case CV_ROLE_CONSTANT:
     case CV_ROLE_CONSTANT_FN:
@@ -87,6 +87,13 @@ static bool relocations_hold(const cv_link *l, const cv_osec *q)
     return true;
 }
 
+/* A variable of memory that was left out. */
+static bool has_no_memory(const cv_link *l, const cv_isym *s)
+{
+    return s->sec != CV_NONE && cv_l_type(s) != CV_STT_SECTION && cv_l_isec(l, s->sec)->late &&
+           cv_l_isec(l, s->sec)->out == CV_NONE;
+}
+
 /* Everything that an input's symbol, section or relocation became exists, and nothing was dropped. */
 bool cv_link_collect_holds(const cv_link *l)
 {
@@ -101,6 +108,8 @@ bool cv_link_collect_holds(const cv_link *l)
 
         if (!below(s->out, l->osym.n) || !below(s->fn, l->fn.n))
             return false;
+        if (has_no_memory(l, s) && (cv_l_bind(s) == CV_STB_LOCAL || cv_l_mean(l, s->name)->win == i))
+            return false; /* a variable that is wanted */
     }
     for (cv_id i = 0; i < l->fn.n; i++) {
         const cv_lfn *f = cv_l_fn(l, i);
@@ -190,7 +199,21 @@ bool cv_link_commons_holds(const cv_link *l)
     return true;
 }
 
-/* Slots are words of a bank, and what the loader writes there is in the bank. */
+/* The loader writes into a slot what its symbol is: header of a texture or a surface, or a sampler. */
+static bool fits_kind(const cv_link *l, const cv_irel *e)
+{
+    enum { TEXTURE = 10, SAMPLER = 11, SURFACE = 12 };
+    enum { R_TEX_HEADER = 6, R_SAMP_HEADER = 7, R_SURF_HEADER = 52, R_SAMP_HEADER_0 = 101 };
+
+    switch (cv_l_type(cv_l_isym(l, cv_l_osym(l, e->osym)->src))) {
+    case TEXTURE: return e->type == R_TEX_HEADER;
+    case SAMPLER: return e->type == (l->o.target.sm >= 100 ? R_SAMP_HEADER_0 : R_SAMP_HEADER);
+    case SURFACE: return e->type == R_SURF_HEADER;
+    default: return false;
+    }
+}
+
+/* Slots are words of a bank, each of one symbol, and what the loader writes there is in the bank. */
 bool cv_link_slots_holds(const cv_link *l)
 {
     for (cv_id i = 0; i < l->osym.n; i++)
@@ -198,13 +221,19 @@ bool cv_link_slots_holds(const cv_link *l)
             return false;
     for (cv_id i = 0; i < l->osec.n; i++) {
         const cv_osec *q = cv_l_osec(l, i);
+        uint64_t last = UINT64_MAX;
 
         for (cv_id r = q->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
             const cv_irel *e = cv_l_irel(l, r);
 
-            if (e->target == CV_NONE && (e->osym >= l->osym.n || !cv_l_osym(l, e->osym)->has_slot ||
-                                         cv_sat_add(e->off, 4) > cv_l_osec(l, q->target)->size))
+            if (e->target != CV_NONE)
+                continue;
+            if (e->osym >= l->osym.n || !cv_l_osym(l, e->osym)->has_slot ||
+                cv_sat_add(e->off, 4) > cv_l_osec(l, q->target)->size)
                 return false;
+            if (e->off != cv_l_osym(l, e->osym)->slot || e->off >= last || !fits_kind(l, e))
+                return false;
+            last = e->off; /* they descend: none is there twice */
         }
     }
     return true;
@@ -257,6 +286,22 @@ bool cv_link_propagate_holds(const cv_link *l)
     return true;
 }
 
+/* May a loader apply this? Not what is a matter of the linker alone, not what names memory that the link lays
+ * out, and not what it does not know. */
+static bool may_stay(const cv_link *l, const cv_irel *e)
+{
+    enum { R_UNIFIED_FIRST = 102, R_UNIFIED_LAST = 113 };
+    const cv_isym *s = cv_l_isym(l, e->sym);
+    cv_reloc_who who = cv_elf_reloc_who(e->type);
+
+    if (l->o.relocatable || e->target == CV_NONE)
+        return true;
+    if (who == CV_RELOC_LINKER || who == CV_RELOC_OLD || who == CV_RELOC_NONE || cv_l_is_shared(s) ||
+        (e->type >= R_UNIFIED_FIRST && e->type <= R_UNIFIED_LAST))
+        return false;
+    return who == CV_RELOC_DRIVER || cv_l_type(s) != CV_STT_CUDA_OBJECT || !(s->other & 0x80);
+}
+
 /* What stays of the relocations lies inside of what it patches. */
 bool cv_link_decide_holds(const cv_link *l)
 {
@@ -268,7 +313,8 @@ bool cv_link_decide_holds(const cv_link *l)
             continue;
         for (cv_id r = q->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
             kept += cv_l_irel(l, r)->keep;
-            if (cv_l_irel(l, r)->keep && cv_l_irel(l, r)->off >= cv_l_osec(l, q->target)->size)
+            if (cv_l_irel(l, r)->keep &&
+                (cv_l_irel(l, r)->off >= cv_l_osec(l, q->target)->size || !may_stay(l, cv_l_irel(l, r))))
                 return false;
         }
         if (kept != q->n_kept)

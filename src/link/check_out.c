@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Invariants after the stages that make the file: records, order, bytes. As in check.c. */
 #include "base/arith.h"
+#include "format/tlv/attr.h"
 #include "link/stages.h"
 
 enum { HEADER = 64, SECTION_HEADER = 64, SEGMENT = 56 };
@@ -10,16 +11,36 @@ bool cv_link_is_kernel(const cv_lfn *f)
     return f->kernel && f->def != CV_NONE && f->live;
 }
 
+/* Is word i of a payload a symbol, as the table of attributes has it? */
+static bool is_symbol_word(const cv_irec *r, uint64_t i)
+{
+    const cv_attr *row = cv_attr_get(r->code);
+
+    switch (row ? (cv_attr_words)row->words : CV_WORDS_MERGED) {
+    case CV_WORDS_PLAIN:
+    case CV_WORDS_TEXT:
+    case CV_WORDS_ZERO: return false;
+    case CV_WORDS_FUNCS: return true;
+    case CV_WORDS_FUNC:
+    case CV_WORDS_SYM:
+    case CV_WORDS_SECTION:
+    case CV_WORDS_MERGED:
+    default: return i == 0;
+    }
+}
+
 static bool record_holds(const cv_link *l, const cv_irec *r)
 {
-    if (r->raw || r->n == 0)
-        return r->bytes.len <= UINT16_MAX;
+    if (r->raw) /* bytes of an input: nothing in them was renumbered */
+        return r->bytes.len <= UINT16_MAX && !is_symbol_word(r, 0);
+    if (r->n == 0)
+        return true;
     if (cv_sat_add(r->first, r->n) > l->word.n || r->n > UINT16_MAX / 4)
         return false;
     for (uint64_t i = 0; i < r->n; i++) {
         const cv_iword *w = cv_iwords_at(&l->word, r->first + i);
 
-        if (w->symbol && w->value >= l->osym.n)
+        if (w->symbol != is_symbol_word(r, i) || (w->symbol && w->value >= l->osym.n))
             return false;
     }
     return true;
@@ -147,8 +168,11 @@ static bool symbol_has_place(const cv_link *l, uint64_t i)
         return false;
     if (!q || y->is_section)
         return !q || !q->dead;
-    /* a shared variable of a relocatable object has its alignment for a value */
-    return !q->dead && (l->o.relocatable || y->value <= q->size);
+    /* A shared variable of a relocatable object has its alignment for a value, an array that is declared only
+     * a place in the memory of a kernel; functions get their sizes later. */
+    if (l->o.relocatable || (y->win == CV_NONE && y->size == 0))
+        return !q->dead;
+    return !q->dead && cv_sat_add(y->value, y->fn == CV_NONE ? y->size : 0) <= q->size;
 }
 
 /* Numbers follow the order, what is there is named and names what is there, and no kernel is lost. */

@@ -240,11 +240,37 @@ static cuvet_status collect_local(cv_link *l, cv_id id)
     return add_local(l, sym) ? CUVET_OK : cv_l_nomem(l);
 }
 
+static cv_role role_of(const cv_lobj *o, cv_id i)
+{
+    return cv_cubin_sec(&o->cubin, i)->role;
+}
+
+/* Zero memory of an input: without it nothing is missing when none of its variables is wanted. */
+static bool is_zero_memory(const cv_link *l, const cv_isec *s)
+{
+    return role_of(cv_l_obj(l, s->obj), s->index) == CV_ROLE_GLOBAL;
+}
+
+/* A weak variable without initial value that an input before this one has: its memory is not wanted. A later
+ * input may have a better one; what is there by then stays. */
+static bool comes_late(const cv_link *l, cv_id id)
+{
+    const cv_isym *s = cv_l_isym(l, id);
+    const cv_meaning *m = cv_l_mean(l, s->name);
+
+    return s->sec != CV_NONE && cv_l_bind(s) == CV_STB_WEAK && is_zero_memory(l, cv_l_isec(l, s->sec)) &&
+           ((m->weak != CV_NONE && m->weak < id) || (m->strong != CV_NONE && m->strong < id));
+}
+
 static cuvet_status collect_global(cv_link *l, cv_id id)
 {
     cv_isym *s = cv_l_isym(l, id);
-    cuvet_status st = s->sec == CV_NONE ? CUVET_OK : cv_link_place(l, s->sec);
+    cuvet_status st = CUVET_OK;
 
+    if (comes_late(l, id))
+        cv_l_isec(l, s->sec)->late = true;
+    else if (s->sec != CV_NONE)
+        st = cv_link_place(l, s->sec);
     if (st != CUVET_OK)
         return st;
     if ((s->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED && s->sec == CV_NONE &&
@@ -296,19 +322,20 @@ static bool is_described(cv_role r)
     }
 }
 
-static cv_role role_of(const cv_lobj *o, cv_id i)
-{
-    return cv_cubin_sec(&o->cubin, i)->role;
-}
-
 static cuvet_status collect_sections(cv_link *l, const cv_lobj *o)
 {
     cuvet_status st = CUVET_OK;
 
-    for (cv_id i = 1; i < o->n_sec && st == CUVET_OK; i++)
-        if (!is_described(role_of(o, i)) && cv_l_isec(l, o->first_sec + i)->out == CV_NONE &&
-            !cv_l_isec(l, o->first_sec + i)->table)
+    for (cv_id i = 1; i < o->n_sec && st == CUVET_OK; i++) {
+        cv_isec *s = cv_l_isec(l, o->first_sec + i);
+
+        if (is_described(role_of(o, i)) || s->out != CV_NONE || s->table)
+            continue;
+        if (s->late) /* none of its variables is wanted */
+            s->lost = true;
+        else
             st = cv_link_place(l, o->first_sec + i);
+    }
     return st;
 }
 

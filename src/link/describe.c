@@ -3,6 +3,8 @@
  * symbols become those of the output, and what was propagated replaces what a function alone knew. */
 #include "link/describe.h"
 
+#include "format/tlv/attr.h"
+
 static bool add_word(cv_link *l, uint32_t value, bool symbol)
 {
     cv_iword w = { value, symbol };
@@ -88,6 +90,52 @@ static bool add_bindless(cv_link *l, uint8_t code)
     return add_record(l, &r);
 }
 
+/* A record whose first word is a symbol. False, said: no symbol of the output. */
+static bool add_renumbered(describer *d, const cv_lobj *o, cv_span s, const cv_tlv *t)
+{
+    cv_link *l = d->l;
+    const cv_irec r = {
+        .format = CV_TLV_SVAL, .code = t->code, .first = (cv_id)l->word.n, .n = t->value / 4u
+    };
+    uint32_t index = cv_u32_at(s, t->payload);
+    cv_id y = cv_d_output_symbol(l, o, index);
+    bool ok;
+
+    if (y == CV_NONE) {
+        cv_link_say(l, index < o->n_sym ? o->first_sym + index : CV_NONE, CV_R_LINK_REFERENCE, index,
+                    t->code);
+        return true; /* the link ends with this stage */
+    }
+    ok = add_word(l, y, true);
+    for (uint32_t i = 1; i < r.n && ok; i++)
+        ok = add_word(l, cv_u32_at(s, t->payload + 4 * (uint64_t)i), false);
+    return ok && add_record(l, &r);
+}
+
+/* A record that no stage makes anew: as it is, but for its symbol. isec: the section it lies in. */
+static bool copy_plain(describer *d, cv_id isec, cv_span s, const cv_tlv *t)
+{
+    cv_link *l = d->l;
+    const cv_attr *row = cv_attr_get(t->code);
+    bool words = t->format == CV_TLV_SVAL && t->value >= 4 && t->value % 4 == 0;
+
+    switch (row ? (cv_attr_words)row->words : CV_WORDS_MERGED) {
+    case CV_WORDS_PLAIN:
+    case CV_WORDS_TEXT:
+    case CV_WORDS_ZERO: return add_raw(l, s, t);
+    case CV_WORDS_FUNC:
+    case CV_WORDS_SYM:
+    case CV_WORDS_SECTION:
+        if (words)
+            return add_renumbered(d, cv_l_obj(l, cv_l_isec(l, isec)->obj), s, t);
+        break;
+    case CV_WORDS_FUNCS:
+    case CV_WORDS_MERGED: break;
+    }
+    cv_link_say_section(l, isec, CV_R_LINK_ATTR, t->code);
+    return true;
+}
+
 /* One record of a function, as it comes out. kernel: in a final link. */
 static bool copy_record(describer *d, cv_id fn, cv_span s, const cv_tlv *t, kernel_facts *k)
 {
@@ -117,7 +165,7 @@ static bool copy_record(describer *d, cv_id fn, cv_span s, const cv_tlv *t, kern
         if (cv_heir_get(row)->leaves && !l->o.relocatable)
             return true; /* the kernels that reach it have it */
     }
-    return add_raw(l, s, t);
+    return copy_plain(d, cv_l_isec(l, cv_l_isym(l, f->def)->sec)->info_sec, s, t);
 }
 
 /* What the reference writes anew with the code comes last, from sm_100 on. */
@@ -183,15 +231,16 @@ static cuvet_status describe_function(describer *d, cv_id fn)
 }
 
 /* The record of the program: what it keeps of each object, the last one first. */
-static bool copy_global(cv_link *l, const cv_lobj *o, cv_span s, const cv_tlv *t)
+static bool copy_global(describer *d, const cv_lobj *o, cv_span s, const cv_tlv *t)
 {
+    cv_link *l = d->l;
     uint32_t index = cv_u32_at(s, t->payload), value = cv_u32_at(s, t->payload + 4);
     const cv_isym *y;
     const cv_lfn *f;
 
     if (t->code != CV_ATTR_FRAME_SIZE && t->code != CV_ATTR_REGCOUNT && t->code != CV_ATTR_MAX_STACK_SIZE &&
         t->code != CV_ATTR_MIN_STACK_SIZE)
-        return add_raw(l, s, t);
+        return copy_plain(d, o->first_sec + (cv_id)o->info, s, t);
     if (index >= o->n_sym)
         return true;
     y = cv_l_isym(l, o->first_sym + index);
@@ -206,8 +255,9 @@ static bool copy_global(cv_link *l, const cv_lobj *o, cv_span s, const cv_tlv *t
     return add_pair(l, t->code, y->out, value);
 }
 
-static cuvet_status describe_program(cv_link *l)
+static cuvet_status describe_program(describer *d)
 {
+    cv_link *l = d->l;
     uint64_t first = l->rec.n;
     bool ok = true;
 
@@ -218,7 +268,7 @@ static cuvet_status describe_program(cv_link *l)
         cv_tlv t;
 
         for (; ok && cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next)
-            ok = copy_global(l, o, s, &t);
+            ok = copy_global(d, o, s, &t);
     }
     turn_round(l, first);
     for (int global = 0; global < 2 && ok && !l->o.relocatable; global++) {
@@ -292,7 +342,7 @@ cuvet_status cv_link_describe(cv_link *l)
     if (st == CUVET_OK)
         st = describe_functions(&d);
     if (st == CUVET_OK)
-        st = describe_program(l);
+        st = describe_program(&d);
     cv_u32s_free(m, &d.list);
     cv_u32s_free(m, &d.words);
     cv_u32s_free(m, &d.below);

@@ -77,6 +77,7 @@ typedef struct cv_isec {
     uint64_t bank_off; /* of a branch table: its place in the bank of every kernel that reaches it */
     bool lost;         /* another definition won … */
     bool beaten;       /* … one of an earlier input: the reference never takes anything from this one */
+    bool late;         /* zero memory: an input before this one has a variable of it */
     bool table;        /* branch table of a device function */
     bool lent;         /* its bytes are part of the file where they lie */
 } cv_isec;
@@ -107,6 +108,7 @@ typedef struct cv_field {
     uint8_t pos, bits; /* from the lowest bit of the first byte */
     bool add;          /* to what is there */
     bool cut;          /* low bits of the value were left out that are not zero */
+    bool part;         /* of a value whose other bits are written elsewhere */
     uint64_t value;
 } cv_field;
 
@@ -286,6 +288,7 @@ typedef struct cv_link {
     bool has_common, reserved;
     bool silent;              /* some function says nothing of sparse multiplication, others do */
     uint32_t fragments;       /* 1: code of 12.x uses tcgen05, 2: code of 13.x */
+    bool coloured;            /* shared variables of more than one kernel have places */
     bool unnamed;             /* an input has a global symbol without a name */
     bool reached, propagated; /* the call graph is there; … and the registers below kernels */
     uint32_t stamp;

@@ -13,8 +13,11 @@ enum {
     R_YIELD_OPCODE9_0 = 68,
     R_YIELD_CLEAR_PRED4_87 = 69,
     R_UNUSED_CLEAR64 = 73,
+    R_8_0 = 76,
     R_UNIFIED = 102,
     R_UNIFIED_32 = 103,
+    R_UNIFIED_8_0 = 104,
+    R_UNIFIED_8_56 = 111,
     R_UNIFIED_LO = 112,
     R_UNIFIED_HI = 113,
     R_ABS56_16_34 = 114,
@@ -23,46 +26,54 @@ enum {
     BANK_BITS = 5
 };
 
-/* The fields that the link writes: where, how many bits, how many low bits of the value are left out, what
- * for. Types that are not here are kept for the loader, dropped, or refused. */
+/* The fields that the link writes. Types that have none are kept for the loader, dropped, or refused. */
 typedef struct form {
-    uint32_t type;
-    uint8_t pos, bits, shift, uses;
+    uint8_t pos, bits, low, uses;
 } form;
 
-static const form FORMS[] = {
-    { 55, 32, 32, 0, CV_LINK_OFFSET | CV_LINK_BANK },                 /* ABS32_32 */
-    { 59, 32, 16, 0, CV_LINK_OFFSET | CV_LINK_BANK },                 /* ABS16_32 */
-    { 60, 32, 24, 0, CV_LINK_OFFSET },                                /* ABS24_32 */
-    { 64, 40, 14, 2, CV_LINK_BANK | CV_LINK_NUMBER },                 /* CONST_FIELD19_40 */
-    { 65, 40, 14, 2, CV_LINK_SLOT },                                  /* BINDLESSOFF14_40 */
-    { 66, 38, 16, 0, CV_LINK_BANK | CV_LINK_NUMBER | CV_LINK_SLOT },  /* CONST_FIELD21_38 */
-    { 74, 40, 24, 0, CV_LINK_OFFSET },                                /* ABS24_40 */
-    { 115, 37, 17, 0, CV_LINK_BANK | CV_LINK_NUMBER | CV_LINK_SLOT }, /* CONST_FIELD22_37 */
+enum {
+    OFFSET = CV_LINK_OFFSET,
+    BANK = CV_LINK_BANK,
+    SLOT = CV_LINK_SLOT,
+    NUMBER = CV_LINK_NUMBER,
+    PART = CV_LINK_PART
+};
+
+static const form FORMS[R_LAST + 1] = {
+#define RELOC_FORM(number, pos, bits, low, uses) [number] = { pos, bits, low, uses },
+#include "relocs.def"
 };
 
 static void field(cv_fix *f, unsigned pos, unsigned bits, uint64_t value, bool add)
 {
-    cv_field e = { (uint8_t)pos, (uint8_t)bits, add, false, value };
+    cv_field e = { (uint8_t)pos, (uint8_t)bits, add, false, false, value };
 
     CV_ARRAY_SET(f->field, f->n, e);
     f->n++;
 }
 
+static uint64_t ones(unsigned bits)
+{
+    return bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+}
+
 bool cv_link_field(cv_fix *f, uint32_t type, cv_link_use use, uint64_t value, uint64_t bank, bool add)
 {
-    for (size_t i = 0; i < CV_COUNT(FORMS); i++) {
-        const form *e = &CV_AT(FORMS, i);
+    const form *e = type < CV_COUNT(FORMS) ? &CV_AT(FORMS, type) : NULL;
+    cv_field *last;
 
-        if (e->type != type || !(e->uses & use))
-            continue;
-        field(f, e->pos, e->bits, value >> e->shift, add);
-        CV_ARRAY_AT(f->field, f->n - 1)->cut = (value & ((UINT64_C(1) << e->shift) - 1)) != 0;
-        if (use == CV_LINK_BANK && (e->uses & CV_LINK_NUMBER)) /* the instruction has a place for it */
-            field(f, BANK_POS, BANK_BITS, bank, false);
-        return true;
-    }
-    return false;
+    if (!e || !(e->uses & use))
+        return false;
+    field(f, e->pos, e->bits, value >> e->low, add);
+    last = CV_ARRAY_AT(f->field, f->n - 1);
+    last->part = (e->uses & CV_LINK_PART) != 0;
+    if (last->part)
+        last->value &= ones(e->bits);
+    else
+        last->cut = (value & ones(e->low)) != 0;
+    if (use == CV_LINK_BANK && (e->uses & CV_LINK_NUMBER)) /* the instruction has a place for it */
+        field(f, BANK_POS, BANK_BITS, bank, false);
+    return true;
 }
 
 static const cv_sec *section_of(const cv_link *l, const cv_isym *s)
@@ -133,7 +144,7 @@ static uint64_t shared_offset(const job *j, const cv_isym *s)
         return s->value;
     if (s->placed)
         return s->shared_off;
-    return s->sec == CV_NONE ? cv_l_fn(j->l, j->target->fn)->extern_off : 0;
+    return s->sec == CV_NONE && j->target->fn != CV_NONE ? cv_l_fn(j->l, j->target->fn)->extern_off : 0;
 }
 
 static bool dead_function(const cv_link *l, const cv_osym *y)
@@ -156,11 +167,6 @@ static bool vanishes(const job *j)
     }
 }
 
-static bool is_address(uint32_t type)
-{
-    return type == R_32 || type == R_64 || type == R_G64;
-}
-
 /* A relocatable link keeps what a later one has to apply; offsets into a section move with its contents. */
 static bool keep_for_later(const job *j)
 {
@@ -176,18 +182,70 @@ static bool keep_for_later(const job *j)
     return cv_l_type(s) == CV_STT_CUDA_OBJECT && (s->other & 0x80) != 0;
 }
 
-/* Types that no loader applies: ranges from spec/relocs.def, first and last, in ascending order. */
-static bool is_linkers(uint32_t type)
+/* A weak variable may lose against one of a later link: its place is not known, which the reference minds as
+ * well. */
+static bool may_lose(const job *j)
 {
-    static const struct {
-        uint32_t first, last;
-    } RANGES[] = { { 0, 0 },   { 15, 30 }, { 36, 41 }, { 45, 46 }, { 50, 51 },   { 54, 54 },
-                   { 59, 60 }, { 64, 66 }, { 68, 69 }, { 72, 74 }, { 100, 100 }, { 115, UINT32_MAX } };
+    return j->l->o.relocatable && cv_l_bind(j->s) != CV_STB_LOCAL &&
+           cv_l_bind(cv_l_isym(j->l, cv_l_canon(j->l, j->r->sym))) == CV_STB_WEAK;
+}
 
-    for (size_t i = 0; i < CV_COUNT(RANGES) && type >= CV_AT(RANGES, i).first; i++)
-        if (type <= CV_AT(RANGES, i).last)
-            return true;
-    return false;
+/* Nobody but this link would apply it to a symbol that the link does not know the place of. */
+static bool is_for_nobody(const job *j)
+{
+    uint32_t type = j->r->type;
+
+    switch (cv_elf_reloc_who(type)) {
+    case CV_RELOC_DRIVER:
+    case CV_RELOC_EITHER: return false;
+    case CV_RELOC_DESC: return cv_l_type(j->s) != CV_STT_FUNC;
+    case CV_RELOC_LINKER: return !j->l->o.relocatable;
+    case CV_RELOC_OLD:
+    case CV_RELOC_NONE:
+    default: return true;
+    }
+}
+
+/* A section that the link puts together itself, without a place in memory. */
+static bool in_debug_section(const job *j)
+{
+    cv_id out = j->s->sec == CV_NONE ? CV_NONE : cv_l_isec(j->l, j->s->sec)->out;
+
+    return cv_l_type(j->s) == CV_STT_SECTION && out != CV_NONE && cv_l_osec(j->l, out)->group == CV_G_DEBUG;
+}
+
+/* What debug data says of a shared variable without a place: all ones; of an array what its symbol says. */
+static uint64_t shown_offset(const job *j, const cv_isym *s)
+{
+    if (s->placed)
+        return s->shared_off;
+    return s->sec == CV_NONE && j->l->o.debug && j->y ? j->y->value : UINT64_MAX;
+}
+
+/* A shared variable or array. */
+static bool resolve_shared(const job *j, bool *kept)
+{
+    const cv_isym *canon = cv_l_isym(j->l, cv_l_canon(j->l, j->r->sym));
+    bool debug = j->target->group == CV_G_DEBUG;
+    uint64_t value = shared_offset(j, canon);
+
+    if (j->l->o.relocatable) {
+        *kept = !j->l->o.compat || (canon->sec == CV_NONE && !debug) || may_lose(j);
+        value = canon->sec == CV_NONE ? 0 : value;
+    } else if (debug) {
+        value = shown_offset(j, canon);
+    }
+    return *kept ||
+           cv_link_field(j->f, j->r->type, CV_LINK_OFFSET, cv_wrap_add(value, j->addend), 0, !j->rela);
+}
+
+/* A texture, a shared variable without a place, or what is counted in a table that is not there. */
+static bool names_nothing(const job *j)
+{
+    const cv_isym *canon = cv_l_isym(j->l, cv_l_canon(j->l, j->r->sym));
+
+    return j->r->type == R_ABS56_16_34 || cv_l_is_texture(j->s) ||
+           (cv_l_is_shared(j->s) && (canon->sec == CV_NONE || !(canon->placed || j->l->o.relocatable)));
 }
 
 /* *kept: stays for the loader. @return false: not known how. */
@@ -195,18 +253,16 @@ static bool resolve(const job *j, bool *kept)
 {
     uint32_t type = j->r->type;
     uint64_t value, bank;
-    unsigned bits = type == R_64 ? 64 : 32;
 
     *kept = false;
     if (vanishes(j))
         return true;
     if (cv_l_is_texture(j->s) && !j->l->o.relocatable && j->y && j->y->has_slot &&
-        cv_link_field(j->f, type, CV_LINK_SLOT, j->y->slot, 0, false))
+        cv_link_field(j->f, type, CV_LINK_SLOT, cv_wrap_add(j->y->slot, j->addend), 0, false))
         return true;
-    if ((type == R_32 || type == R_64) && cv_l_type(j->s) == CV_STT_SECTION && j->s->sec != CV_NONE &&
-        cv_l_isec(j->l, j->s->sec)->out != CV_NONE &&
-        cv_l_osec(j->l, cv_l_isec(j->l, j->s->sec)->out)->group == CV_G_DEBUG) {
-        field(j->f, 0, bits, cv_wrap_add(cv_l_isec(j->l, j->s->sec)->base, j->addend), !j->rela);
+    if ((type == R_32 || type == R_64) && in_debug_section(j)) {
+        field(j->f, 0, type == R_64 ? 64 : 32, cv_wrap_add(cv_l_isec(j->l, j->s->sec)->base, j->addend),
+              !j->rela);
         return true;
     }
     if (cv_link_is_bank_size(j->l, j->s) && j->l->o.relocatable && !j->l->o.compat) {
@@ -224,32 +280,11 @@ static bool resolve(const job *j, bool *kept)
                (canon->placed && cv_link_field(j->f, type, CV_LINK_OFFSET,
                                                cv_wrap_add(canon->shared_off, j->addend), 0, !j->rela));
     }
-    if (is_address(type) && !cv_l_is_shared(j->s)) {
-        *kept = true;
-        return true;
-    }
-    if ((type == R_32 || type == R_64) && !j->l->o.relocatable) {
-        const cv_isym *canon = cv_l_isym(j->l, cv_l_canon(j->l, j->r->sym));
-        uint64_t base =
-            canon->placed ? canon->shared_off : UINT64_MAX; /* that of an array depends on the kernel */
-
-        field(j->f, 0, bits, cv_wrap_add(base, j->addend), false);
-        return true;
-    }
-    if (cv_l_is_shared(j->s)) {
-        const cv_isym *canon = cv_l_isym(j->l, cv_l_canon(j->l, j->r->sym));
-
-        if (!j->l->o.relocatable || (j->l->o.compat && canon->sec != CV_NONE))
-            return cv_link_field(j->f, type, CV_LINK_OFFSET, cv_wrap_add(shared_offset(j, canon), j->addend),
-                                 0, !j->rela);
-    }
-    if (keep_for_later(j)) {
-        *kept = true;
-        return true;
-    }
-    *kept = !constant(j, &value, &bank) ||
-            !cv_link_field(j->f, type, CV_LINK_BANK, cv_wrap_add(value, j->addend), bank, !j->rela);
-    return true;
+    if (cv_l_is_shared(j->s))
+        return resolve_shared(j, kept);
+    *kept = keep_for_later(j) || may_lose(j) || !constant(j, &value, &bank) ||
+            cv_elf_reloc_who(type) == CV_RELOC_DRIVER;
+    return *kept || cv_link_field(j->f, type, CV_LINK_BANK, cv_wrap_add(value, j->addend), bank, !j->rela);
 }
 
 /* Types that name memory of either kind become plain addresses. */
@@ -262,7 +297,7 @@ static uint32_t final_type(const cv_link *l, uint32_t type)
     case R_UNIFIED_32: return R_32;
     case R_UNIFIED_LO: return 56;
     case R_UNIFIED_HI: return 57;
-    default: return type;
+    default: return type >= R_UNIFIED_8_0 && type <= R_UNIFIED_8_56 ? type - R_UNIFIED_8_0 + R_8_0 : type;
     }
 }
 
@@ -282,14 +317,12 @@ bool cv_link_fix(const cv_link *l, cv_id rel, const cv_osec *q, cv_fix *f)
     if (r->target == CV_NONE)
         f->keep = true; /* the link made it */
     else
-        known = resolve(&j, &f->keep) &&
-                !(f->keep && !j.dead &&
-                  (l->o.relocatable ? r->type == 0 || r->type > R_LAST : is_linkers(r->type)));
+        known = resolve(&j, &f->keep) && !(f->keep && !j.dead && is_for_nobody(&j));
     if (j.dead)
         f->keep = false;
     f->dead = j.dead;
     f->type = final_type(l, r->type);
-    f->resolved = !f->keep && !f->dead && !cv_l_is_nowhere(j.s) &&
+    f->resolved = !f->keep && !f->dead && !cv_l_is_nowhere(j.s) && !names_nothing(&j) &&
                   (l->o.target.sm < 100 || cv_l_is_shared(j.s)) && r->type != R_UNUSED_CLEAR64 &&
                   r->type != R_YIELD_OPCODE9_0 && r->type != R_YIELD_CLEAR_PRED4_87;
     return known;
@@ -325,6 +358,8 @@ bool cv_link_fits(const cv_fix *f, cv_span body, uint64_t off)
             return false;
         for (unsigned k = 0; e->add && k < e->bits; k++)
             old |= (uint64_t)(cv_u8_at(body, off + (e->pos + k) / 8) >> (e->pos + k) % 8 & 1) << k;
+        if (e->part && old != 0) /* the sum of a part is none of the sum */
+            return false;
         value = cv_wrap_add(value, old);
         if (e->bits < 64 && value >> e->bits != 0 && value < UINT64_MAX - (UINT64_C(1) << (e->bits - 1)) + 1)
             return false;
@@ -341,6 +376,14 @@ static bool overflows(const cv_link *l, const cv_irel *r, const cv_fix *f)
         return false;
     t = cv_l_isec(l, r->target);
     return r->off < t->base || !cv_link_fits(f, cv_l_body(l, t), r->off - t->base);
+}
+
+/* A slot and an addend that lead behind the slots: so the code has it, and so the reference links it. */
+static void tell_slot(cv_link *l, const cv_irel *r, const cv_fix *f)
+{
+    if (!l->o.relocatable && f->n == 1 && r->target != CV_NONE && cv_l_is_texture(cv_l_isym(l, r->sym)) &&
+        r->addend != 0 && cv_l_osym(l, cv_l_isym(l, r->sym)->out)->has_slot)
+        cv_link_say(l, r->sym, CV_R_LINK_SLOT, (uint64_t)r->addend, 0);
 }
 
 static cuvet_status decide(cv_link *l, cv_id q)
@@ -365,6 +408,7 @@ static cuvet_status decide(cv_link *l, cv_id q)
                 return CUVET_E_REFUSED;
             }
         }
+        tell_slot(l, cv_l_irel(l, r), &f);
         if (!keep_fix(l, cv_l_irel(l, r), &f))
             return cv_l_nomem(l);
         cv_l_osec(l, q)->n_kept += f.keep;

@@ -134,8 +134,10 @@ static bool use(shared *s, cv_id sym, cv_id fn)
     uint32_t *head = cv_u32s_at(&s->uses, fn);
     cv_id id;
 
-    if (y->sec == CV_NONE)
+    if (y->sec == CV_NONE) {
+        *cv_u32s_at(&s->user, cv_l_mean(s->l, y->name)->first) = fn;
         return use_array(s, fn, cv_l_isym(s->l, sym)->value);
+    }
     y->referred = true;
     if (*cv_u32s_at(&s->user, canon) == fn)
         return true;
@@ -206,10 +208,10 @@ static bool list_variable(shared *s, cv_id id)
     uint32_t k;
 
     if (is_common(l, y)) {
+        s->largest = cv_max(s->largest, y->value);
         if (!y->referred && cv_l_bind(y) != CV_STB_LOCAL)
             return true;
         y->var = (cv_id)s->var.n;
-        s->largest = cv_max(s->largest, y->value);
         return vars_push(mem(s), &s->var, v);
     }
     if (role_of(l, y) != CV_ROLE_SHARED_FN) { /* among those of no kernel */
@@ -449,6 +451,19 @@ static void place_arrays(shared *s)
     }
 }
 
+/* For a debugger an array is where it is for the function that was seen last to refer to it. */
+static void show_arrays(const shared *s)
+{
+    for (cv_id i = 0; i < s->user.n; i++) {
+        cv_isym *y = cv_l_isym(s->l, i);
+        cv_id fn = *cv_u32s_at(&s->user, i);
+        uint64_t off = fn == CV_NONE ? UINT64_MAX : cv_l_fn(s->l, fn)->extern_off;
+
+        if (y->sec == CV_NONE && off != UINT64_MAX)
+            y->shared_off = off;
+    }
+}
+
 /* What a kernel may have without asking for more at run time. */
 #define STATIC_MOST UINT64_C(0xC000)
 
@@ -498,6 +513,9 @@ static cuvet_status lay_out(shared *s)
         if (!place_own(s, kernels_at(&s->kernel, i)))
             return cv_l_nomem(l);
     place_arrays(s);
+    l->coloured = s->end != 0;
+    if (l->o.debug)
+        show_arrays(s);
     for (uint64_t i = 0; i < s->kernel.n; i++)
         finish_kernel(s, kernels_at(&s->kernel, i));
     if (d == CV_NONE)
@@ -507,7 +525,8 @@ static cuvet_status lay_out(shared *s)
         cv_l_osec(l, d)->size = cv_sat_add(s->end, cv_link_reserves(l) ? CV_LINK_RESERVED : 0);
     cv_l_osec(l, d)->dead =
         cv_l_osec(l, d)->size == 0 && !(s->has_array && cv_l_osec(l, d)->align == LARGE_ALIGN);
-    if (l->o.target.sm >= 100 && cv_link_reserves(l) && cv_l_osec(l, d)->size == 0)
+    if ((l->o.target.sm >= 100 || l->o.preserve || l->o.debug) && cv_link_reserves(l) &&
+        cv_l_osec(l, d)->size == 0)
         cv_l_osec(l, d)->size = CV_LINK_RESERVED;
     return CUVET_OK;
 }

@@ -41,12 +41,13 @@ void cv_link_check_banks(cv_link *l);            /* … sizes */
 void cv_link_values(cv_link *l);                 /* symbols.c: values of all symbols */
 /* relocate.c: what becomes of a relocation. */
 /* What a value is: an offset in shared memory, one in a constant bank, a slot of the parameter bank. NUMBER
- * marks the forms that hold the number of the bank as well. */
+ * marks the forms that hold the number of the bank as well, PART those that hold a part of the value. */
 typedef enum cv_link_use {
     CV_LINK_OFFSET = 1,
     CV_LINK_BANK = 2,
     CV_LINK_SLOT = 4,
-    CV_LINK_NUMBER = 8
+    CV_LINK_NUMBER = 8,
+    CV_LINK_PART = 16
 } cv_link_use;
 
 typedef struct cv_fix {

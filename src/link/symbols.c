@@ -10,10 +10,19 @@ static bool is_shared_space(uint8_t other)
     return (other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
 }
 
-/* A debugger finds extern shared arrays by name. */
+/* Where shared memory of functions begins behind what is reserved, the reference counts that for arrays, too.
+ */
+static bool counts_reserved(const cv_link *l)
+{
+    return cv_link_reserves(l) && l->coloured;
+}
+
+/* A debugger finds extern shared arrays by name. What has no place has the value of all ones; when the
+ * reserved part is added, the reference does not see that and keeps the name. */
 static bool keeps_extern(const cv_link *l, const cv_isym *s)
 {
-    return l->o.debug && !l->o.relocatable && cv_l_type(s) == CV_STT_CUDA_OBJECT && is_shared_space(s->other);
+    return (l->o.debug || (l->o.preserve && l->o.target.sm < 100 && counts_reserved(l))) &&
+           !l->o.relocatable && cv_l_type(s) == CV_STT_CUDA_OBJECT && is_shared_space(s->other);
 }
 
 /* Nobody defines it. */
@@ -32,10 +41,12 @@ static void undefined(const cv_link *l, cv_osym *y)
         y->sec = l->debug_shared;
         y->size = 0;
         y->info = CV_STB_GLOBAL << 4 | CV_STT_OBJECT;
-        y->other = 0;
+        y->other = l->o.debug ? 0 : 1;
+        y->value = l->o.debug ? cv_l_isym(l, cv_l_mean(l, y->name)->first)->shared_off : UINT64_MAX;
+        y->value = cv_wrap_add(y->value, counts_reserved(l) ? CV_LINK_RESERVED : 0);
     } else if (cv_l_bind(s) == CV_STB_WEAK && type == CV_STT_OBJECT) {
         y->info = CV_STB_GLOBAL << 4 | (l->o.target.sm >= 100 ? CV_STT_CUDA_OBJECT : CV_STT_OBJECT);
-    } else if (l->o.relocatable && l->o.compat && type != CV_STT_FUNC) {
+    } else if (l->o.relocatable && l->o.compat && type != CV_STT_FUNC && !cv_l_is_texture(s)) {
         y->value = UINT64_MAX;
     }
     /* a place in the memory that the driver reserves */
@@ -160,8 +171,8 @@ bool cv_link_drops(const cv_link *l, cv_id id)
         return true;
     if (!w)
         return drop_undefined(l, y);
-    if (cv_l_is_shared(w) && w->sec != CV_NONE && cv_l_isec(l, w->sec)->lost)
-        return true; /* it has no room in the memory of the kernel that won */
+    if (cv_l_is_shared(w) && w->sec != CV_NONE && (cv_l_isec(l, w->sec)->lost || !w->placed))
+        return true; /* it has no room: of a kernel that lost, or nobody names it */
     if (y->hidden)
         return !keeps_shared(l, w->other);
     return cv_l_is_shared(w) && !keeps_shared(l, w->other);

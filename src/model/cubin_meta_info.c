@@ -256,6 +256,7 @@ static void take_words(info *f, const cv_tlv *t, const cv_attr *row)
     switch ((cv_attr_words)row->words) {
     case CV_WORDS_FUNC: take_size(f, t); break;
     case CV_WORDS_SYM:
+    case CV_WORDS_MERGED:
         (void)check_symbol(f, t->payload, cv_u32_at(f->body, t->payload));
         break; /* reported */
     case CV_WORDS_FUNCS: check_funcs(f, t); break;
@@ -263,7 +264,6 @@ static void take_words(info *f, const cv_tlv *t, const cv_attr *row)
     case CV_WORDS_TEXT: check_text(f, t, row); break;
     case CV_WORDS_PLAIN:
     case CV_WORDS_ZERO: take_value(f, t); break;
-    case CV_WORDS_SYMS: break; /* only in rows that no tool writes */
     }
     if (t->code == CV_ATTR_COOP_GROUP_INSTR_OFFSETS)
         f->coop_offsets = t->value;

@@ -27,10 +27,11 @@ typedef struct reloc_row {
     const char *name;
     uint8_t bytes;
     bool insn;
+    cv_reloc_who who;
 } reloc_row;
 
 static const reloc_row RELOCS[] = {
-#define RELOC_CUDA(number, name, bytes, insn) { name, bytes, insn },
+#define RELOC_CUDA(number, name, bytes, insn, who) { name, bytes, insn, CV_RELOC_##who },
 #include "relocs.def"
 };
 static const char *const MERC_RELOCS[] = {
@@ -125,6 +126,11 @@ uint32_t cv_elf_reloc_bytes(uint32_t type)
 bool cv_elf_reloc_insn(uint32_t type)
 {
     return type < CV_COUNT(RELOCS) && CV_AT(RELOCS, type).insn;
+}
+
+cv_reloc_who cv_elf_reloc_who(uint32_t type)
+{
+    return type < CV_COUNT(RELOCS) ? CV_AT(RELOCS, type).who : CV_RELOC_NONE;
 }
 
 bool cv_elf_reloc_debug(uint32_t type)

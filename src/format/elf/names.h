@@ -104,6 +104,18 @@ const char *cv_elf_reloc_name(uint32_t type);
 uint32_t cv_elf_reloc_bytes(uint32_t type);
 /* The field lies in a 16-byte instruction that starts at r_offset (CUDA set). */
 bool cv_elf_reloc_insn(uint32_t type);
+/* Who knows what is written there (spec/relocs.def). */
+typedef enum cv_reloc_who {
+    CV_RELOC_NONE = 0,
+    CV_RELOC_LINKER,
+    CV_RELOC_DRIVER,
+    CV_RELOC_EITHER,
+    CV_RELOC_DESC,
+    CV_RELOC_OLD
+} cv_reloc_who;
+
+/* CUDA set; NONE for numbers that are none. */
+CV_MUST cv_reloc_who cv_elf_reloc_who(uint32_t type);
 /* Whole words, which is what debug data is relocated with, or the same given up. */
 CV_MUST bool cv_elf_reloc_debug(uint32_t type);
 

@@ -37,8 +37,8 @@ typedef enum cv_attr_words {
     CV_WORDS_FUNC,
     CV_WORDS_SYM,
     CV_WORDS_FUNCS,
-    CV_WORDS_SYMS,
     CV_WORDS_SECTION,
+    CV_WORDS_MERGED,
     CV_WORDS_ZERO,
     CV_WORDS_TEXT
 } cv_attr_words;

@@ -422,6 +422,92 @@ START_TEST(refused_inputs)
 }
 END_TEST
 
+/* Number of a symbol in a file. */
+static uint64_t number_of(const lc_object *o, const char *name)
+{
+    unsigned i;
+
+    return (symbol_at(o, name) - lc_find_section(o->bytes, ".symtab", &i).off) / 24;
+}
+
+/* The first record of this code in a section of information. */
+static size_t record_at(const uint8_t *p, const char *section, unsigned code)
+{
+    unsigned i;
+    lc_section s = lc_find_section(p, section, &i);
+
+    for (size_t at = s.off; at < s.off + s.size; at += 4 + (p[at] == 4 ? lc_number(p, at + 2, 2) : 0))
+        if (p[at + 1] == code)
+            return at;
+    ck_abort_msg("%s: no record %#x", section, code);
+}
+
+/* What becomes of a record of four bytes of another code: 'rule' NULL: it is linked. */
+static const struct {
+    unsigned code;
+    bool symbol; /* the word is a symbol, and has the number of the output afterwards */
+    const char *rule;
+} ATTRS[] = {
+    { 0x02, true, NULL },           { 0x06, true, NULL },          { 0x08, true, NULL },
+    { 0x14, true, NULL },           { 0x33, false, NULL },         { 0x43, false, NULL },
+    { 0x26, true, "CV-LINK-060" },  { 0x3B, true, "CV-LINK-060" }, { 0x6E, false, "CV-LINK-060" },
+    { 0xFF, false, "CV-LINK-060" },
+};
+
+/* CV-LINK-060: symbols get the numbers of the output, and what is not known is not copied. */
+START_TEST(attributes)
+{
+    static const char SECTION[] = ".nv.info._Z2k1Pii";
+    const cuvet_linker_options o = lc_options(CASES);
+    cuvet_linker l = lc_linker(&o);
+    cuvet_link_result r = { 0 };
+    lc_object out = { 0 };
+    uint64_t before;
+    size_t at;
+
+    load("extern_basic");
+    at = record_at(object[0].bytes, SECTION, 0x37);
+    before = number_of(&object[0], "_Z2k1Pii");
+    object[0].bytes[at + 1] = (uint8_t)ATTRS[_i].code;
+    lc_put(&object[0], at + 4, 4, before);
+    lc_forget();
+    for (unsigned i = 2; i-- > 0;) /* behind the other, so that its symbols have other numbers */
+        ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, object[i].bytes, object[i].n, "object"), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), ATTRS[_i].rule ? CUVET_E_REFUSED : CUVET_OK);
+    if (ATTRS[_i].rule) {
+        ck_assert(lc_said(ATTRS[_i].rule));
+        ck_assert_uint_eq(lc_diag(ATTRS[_i].rule)->got, ATTRS[_i].code);
+    } else {
+        ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
+        ck_assert_uint_le(r.n, sizeof(out.bytes));
+        memcpy(out.bytes, r.bytes, r.n);
+        out.n = r.n;
+        at = record_at(out.bytes, SECTION, ATTRS[_i].code);
+        ck_assert_uint_ne(number_of(&out, "_Z2k1Pii"), before);
+        ck_assert_uint_eq(lc_number(out.bytes, at + 4, 4),
+                          ATTRS[_i].symbol ? number_of(&out, "_Z2k1Pii") : before);
+    }
+    lc_end(l);
+}
+END_TEST
+
+/* CV-LINK-061: below sm_90 the code of independent mode adds what its slot has in it already. */
+START_TEST(slots_of_independent_mode)
+{
+    static const char *const TARGETS[] = { "sm_75", "sm_80", "sm_90" };
+
+    for (unsigned i = 0; i < N(TARGETS); i++) {
+        const lc_case *c = lc_find("samplers", TARGETS[i]);
+        const cuvet_linker_options o = lc_options(TARGETS[i]);
+
+        for (unsigned k = 0; k < c->n; k++)
+            lc_load(&object[k], c->input[k]);
+        ck_assert_int_eq(link_with(&o, c->n, NULL), CUVET_OK);
+        ck_assert_int_eq(lc_said("CV-LINK-061"), i < 2);
+    }
+}
+END_TEST
+
 /* CV-LINK-014 */
 START_TEST(no_input)
 {
@@ -452,6 +538,8 @@ Suite *suite_linker_rules(void)
     tcase_add_loop_test(t, relocation_types, 0, (int)N(RELOCS));
     tcase_add_test(t, sections);
     tcase_add_test(t, shared_alignment);
+    tcase_add_loop_test(t, attributes, 0, (int)N(ATTRS));
+    tcase_add_test(t, slots_of_independent_mode);
     tcase_add_test(t, refused_inputs);
     tcase_add_test(t, no_input);
     suite_add_tcase(s, t);

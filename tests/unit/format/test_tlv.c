@@ -197,7 +197,7 @@ END_TEST
 
 START_TEST(tables)
 {
-    unsigned seen = 0;
+    unsigned seen = 0, symbols = 0;
 
     for (uint32_t code = 0; code <= 0x6D; code++) {
         const cv_attr *a = cv_attr_get(code);
@@ -215,8 +215,13 @@ START_TEST(tables)
         if (a->format == CV_TLV_BVAL || a->format == CV_TLV_HVAL)
             ck_assert_uint_eq(a->shape, CV_SHAPE_VALUE);
         ck_assert_int_eq(a->format == 0, a->scope == CV_SCOPE_X);
+        /* A linker copies the records of every input into one global section. */
+        if (a->scope & CV_IN_GLOBAL)
+            ck_assert(a->many);
+        symbols += a->words != CV_WORDS_PLAIN && a->words != CV_WORDS_TEXT;
     }
-    ck_assert_uint_eq(seen, 61);
+    ck_assert_uint_eq(seen, 62);
+    ck_assert_uint_eq(symbols, 17); /* what nvlink renumbers, and what it drops */
     ck_assert_ptr_null(cv_attr_get(0x6E));
     ck_assert_ptr_null(cv_eiattr_name(UINT32_MAX));
     ck_assert_str_eq(cv_eiattr_name(0x0A), "PARAM_CBANK");

@@ -161,6 +161,16 @@ static cv_irel *kept_relocation(void)
     ck_abort_msg("no relocation stays");
 }
 
+/* What stays is an address in memory that the link has laid out itself. */
+static void kept_names(uint8_t space)
+{
+    cv_irel *r = kept_relocation();
+
+    r->type = 2;
+    cv_l_isym(&l, r->sym)->info = CV_STB_GLOBAL << 4 | CV_STT_CUDA_OBJECT;
+    cv_l_isym(&l, r->sym)->other = space;
+}
+
 static cv_irel *added_relocation(void)
 {
     for (uint64_t i = 0; i < l.irel.n; i++)
@@ -230,6 +240,14 @@ static cv_irec *record_with_symbol(void)
             return r;
     }
     ck_abort_msg("no record names a symbol");
+}
+
+static cv_irec *raw_record(void)
+{
+    for (uint64_t i = 0; i < l.rec.n; i++)
+        if (cv_irecs_at(&l.rec, i)->raw && cv_irecs_at(&l.rec, i)->format == 4)
+            return cv_irecs_at(&l.rec, i);
+    ck_abort_msg("no record is an input's");
 }
 
 /* ---- what breaks
@@ -365,6 +383,9 @@ BREAK(slots_word, osym_that(has_slot)->slot += 2)
 BREAK(slots_inside, added_relocation()->off += 0x10000)
 BREAK(slots_symbol, added_relocation()->osym = CV_NONE)
 
+BREAK(slots_moved, added_relocation()->off += 4)
+BREAK(slots_kind, added_relocation()->type = 8)
+
 BREAK(propagate_registers, kernel()->all_regs = 0)
 BREAK(propagate_callee, callee()->regs = kernel()->all_regs + 1)
 BREAK(propagate_barriers, cv_trait_set(&callee()->own, CV_H_NUM_BARRIERS, UINT32_MAX);
@@ -377,6 +398,13 @@ BREAK(propagate_recursion, kernel()->recursive = true)
 
 BREAK(decide_count, kept_relocation()->keep = false)
 BREAK(decide_inside, kept_relocation()->off = UINT64_MAX)
+
+/* What only a linker can apply, what is for older machines, what has another number in a program. */
+BREAK(decide_linkers, kept_relocation()->type = 100)
+BREAK(decide_old, kept_relocation()->type = 15)
+BREAK(decide_unified, kept_relocation()->type = 104)
+BREAK(decide_shared, kept_names(CV_STO_SPACE_SHARED))
+BREAK(decide_constant, kept_names(0x80))
 
 BREAK(describe_order, cv_oinfos_at(&l.oinfo, 1)->first++)
 BREAK(describe_lost, l.oinfo.n--)
@@ -396,6 +424,8 @@ BREAK(describe_barriers, record_of(CV_ATTR_NUM_BARRIERS)->value++)
 BREAK(describe_barriers_lost, record_of(CV_ATTR_NUM_BARRIERS)->code = CV_ATTR_WMMA_USED)
 BREAK(describe_fragment, record_of(CV_ATTR_CUDA_API_VERSION)->code = CV_ATTR_AT_ENTRY_FRAGEMENTS;
       kernel()->kernel = false)
+BREAK(describe_old_number, cv_iwords_at(&l.word, record_with_symbol()->first)->symbol = false)
+BREAK(describe_raw, raw_record()->code = 9) /* SAMPLER_INIT, whose symbol would be the input's */
 BREAK(describe_twice, cv_oinfos_at(&l.oinfo, 0)->fn = CV_NONE)
 
 BREAK(arrange_number, ordered(3)->index = 2)
@@ -476,6 +506,8 @@ static const struct {
     { "shared", shared_reserved_first, "callee_tcgen05", "sm_100a" },
     { "shared", shared_reserved_end, "callee_tcgen05", "sm_100a" },
     { "shared", shared_reserved_lost, "callee_tcgen05", "sm_100a" },
+    { "slots", slots_moved, "tex_ref_ptx", "sm_90" },
+    { "slots", slots_kind, "tex_ref_ptx", "sm_90" },
     { "propagate", propagate_registers, "stack_chain", "sm_80" },
     { "propagate", propagate_callee, "stack_chain", "sm_80" },
     { "propagate", propagate_barriers, "stack_chain", "sm_80" },
@@ -486,6 +518,11 @@ static const struct {
     { "propagate", propagate_recursion, "stack_chain", "sm_80" },
     { "decide", decide_count, "extern_basic", "sm_80" },
     { "decide", decide_inside, "extern_basic", "sm_80" },
+    { "decide", decide_linkers, "extern_basic", "sm_80" },
+    { "decide", decide_old, "extern_basic", "sm_80" },
+    { "decide", decide_unified, "extern_basic", "sm_80" },
+    { "decide", decide_shared, "extern_basic", "sm_80" },
+    { "decide", decide_constant, "extern_basic", "sm_80" },
     { "describe", describe_order, "extern_basic", "sm_80" },
     { "describe", describe_lost, "extern_basic", "sm_80" },
     { "describe", describe_program, "extern_basic", "sm_80" },
@@ -495,6 +532,8 @@ static const struct {
     { "describe", describe_barriers, "barriers", "sm_80" },
     { "describe", describe_barriers_lost, "barriers", "sm_80" },
     { "describe", describe_fragment, "extern_basic", "sm_80" },
+    { "describe", describe_old_number, "extern_basic", "sm_80" },
+    { "describe", describe_raw, "extern_basic", "sm_80" },
     { "describe", describe_twice, "extern_basic", "sm_80" },
     { "arrange", arrange_number, "stack_chain", "sm_80" },
     { "arrange", arrange_dead, "stack_chain", "sm_80" },

@@ -16,17 +16,31 @@ typedef struct row {
 } row;
 
 static const row ROWS[] = {
+    { 1, CV_LINK_OFFSET, 0x1234, 0, 0, 32, 0x1234, 0xFFFFFFFF },
+    { 1, CV_LINK_BANK, 0x14, 3, 0, 32, 0x14, 0xFFFFFFFF },
+    { 2, CV_LINK_OFFSET, 0x1234, 0, 0, 64, 0x1234, UINT64_MAX },
+    { 2, CV_LINK_BANK, 0x14, 3, 0, 64, 0x14, UINT64_MAX },
     { 55, CV_LINK_OFFSET, 0x1234, 0, 32, 32, 0x1234, 0xFFFFFFFF },
     { 55, CV_LINK_BANK, 0x54, 3, 32, 32, 0x54, 0xFFFFFFFF },
+    { 55, CV_LINK_SLOT, 0x170, 0, 32, 32, 0x170, 0xFFFFFFFF },
+    { 59, CV_LINK_SLOT, 0x170, 0, 32, 16, 0x170, 0xFFFF },
     { 59, CV_LINK_OFFSET, 0x54, 0, 32, 16, 0x54, 0xFFFF },
     { 59, CV_LINK_BANK, 0x54, 3, 32, 16, 0x54, 0xFFFF },
     { 60, CV_LINK_OFFSET, 0xABCDEF, 0, 32, 24, 0xABCDEF, 0xFFFFFF },
+    { 60, CV_LINK_BANK, 0x54, 3, 32, 24, 0x54, 0xFFFFFF },
     { 64, CV_LINK_BANK, 0x30, 3, 40, 19, 0xC00C, 0xFFFC },
     { 65, CV_LINK_SLOT, 0x170, 0, 40, 14, 92, 0xFFFC },
     { 66, CV_LINK_BANK, 0x54, 3, 38, 21, 0x30054, 0xFFFF },
     { 66, CV_LINK_BANK, UINT64_MAX - 0x8000 + 1 + 36, 2, 38, 21, 0x28024, 0xFFFF },
     { 66, CV_LINK_SLOT, 0x170, 0, 38, 16, 0x170, 0xFFFF },
     { 74, CV_LINK_OFFSET, 0xD0, 0, 40, 24, 0xD0, 0xFFFFFF },
+    { 74, CV_LINK_BANK, 0x54, 3, 40, 24, 0x54, 0xFFFFFF },
+    { 100, CV_LINK_OFFSET, 0xABCDE, 0, 44, 20, 0xABCDE, 0xFFFFF },
+    { 100, CV_LINK_BANK, 0x54, 3, 44, 20, 0x54, 0xFFFFF },
+    { 102, CV_LINK_OFFSET, 0x1234, 0, 0, 64, 0x1234, UINT64_MAX },
+    { 102, CV_LINK_BANK, 0x14, 3, 0, 64, 0x14, UINT64_MAX },
+    { 103, CV_LINK_OFFSET, 0x1234, 0, 0, 32, 0x1234, 0xFFFFFFFF },
+    { 103, CV_LINK_BANK, 0x14, 3, 0, 32, 0x14, 0xFFFFFFFF },
     { 115, CV_LINK_BANK, 0x54, 3, 37, 22, 0x60054, 0x1FFFF },
     { 115, CV_LINK_SLOT, 0x170, 0, 37, 17, 0x170, 0x1FFFF },
 };
@@ -108,6 +122,8 @@ START_TEST(most_and_one_more)
     uint8_t code[16] = { 0 };
     cv_fix f = { 0 }, over = { 0 }, sum = { 0 };
 
+    if (r->most == UINT64_MAX)
+        return; /* everything fits */
     ck_assert(cv_link_field(&f, r->type, r->use, r->most, r->bank, false));
     ck_assert(cv_link_fits(&f, all_of(code, sizeof(code)), 0));
     ck_assert(cv_link_field(&over, r->type, r->use, r->most + step, r->bank, false));
@@ -143,6 +159,42 @@ START_TEST(refused)
 }
 END_TEST
 
+/* Types that hold a part of a value: where, how many bits, from which on. */
+static const struct part {
+    uint32_t type;
+    unsigned pos, bits, from;
+} PARTS[] = {
+    { 56, 32, 32, 0 },   { 57, 32, 32, 32 }, { 70, 0, 32, 0 },  { 71, 0, 32, 32 }, { 112, 32, 32, 0 },
+    { 113, 32, 32, 32 }, { 76, 0, 8, 0 },    { 77, 0, 8, 8 },   { 78, 0, 8, 16 },  { 79, 0, 8, 24 },
+    { 80, 0, 8, 32 },    { 81, 0, 8, 40 },   { 82, 0, 8, 48 },  { 83, 0, 8, 56 },  { 104, 0, 8, 0 },
+    { 105, 0, 8, 8 },    { 106, 0, 8, 16 },  { 107, 0, 8, 24 }, { 108, 0, 8, 32 }, { 109, 0, 8, 40 },
+    { 110, 0, 8, 48 },   { 111, 0, 8, 56 },
+};
+
+/* The part of the value, whatever is above and below it; never added to what is there, which would lose a
+ * carry. */
+START_TEST(parts)
+{
+    static const uint64_t VALUES[] = { 0, 1, 0x14, UINT64_C(0x123456789ABCDEF0), UINT64_MAX };
+    const struct part *p = &PARTS[_i];
+
+    for (size_t v = 0; v < 5; v++) {
+        uint8_t code[16] = { 0 }, none[16] = { 0 };
+        uint64_t want = VALUES[v] >> p->from & (p->bits == 8 ? 0xFF : 0xFFFFFFFF);
+        cv_fix f = { 0 }, again = { 0 };
+
+        ck_assert(cv_link_field(&f, p->type, CV_LINK_BANK, VALUES[v], 3, false));
+        ck_assert_uint_eq(f.n, 1);
+        ck_assert(cv_link_fits(&f, all_of(code, sizeof(code)), 0));
+        ck_assert(apply(&f, code, sizeof(code), 0));
+        ck_assert_uint_eq(bits_of(code, p->pos, p->bits), want);
+        ck_assert(cv_link_field(&again, p->type, CV_LINK_OFFSET, VALUES[v], 0, true));
+        ck_assert(cv_link_fits(&again, all_of(none, sizeof(none)), 0));
+        ck_assert_int_eq(cv_link_fits(&again, all_of(code, sizeof(code)), 0), want == 0);
+    }
+}
+END_TEST
+
 /* Every other type, and every use that a type is not for, has no field. */
 START_TEST(nothing_else)
 {
@@ -155,6 +207,8 @@ START_TEST(nothing_else)
 
             for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++)
                 known = known || (ROWS[i].type == type && ROWS[i].use == USES[u]);
+            for (size_t i = 0; i < sizeof(PARTS) / sizeof(PARTS[0]); i++)
+                known = known || (PARTS[i].type == type && USES[u] != CV_LINK_SLOT);
             ck_assert_int_eq(cv_link_field(&f, type, USES[u], 0, 0, false), known);
             ck_assert_int_eq(f.n != 0, known);
         }
@@ -169,6 +223,7 @@ Suite *suite_link_relocate(void)
     tcase_add_loop_test(t, applied, 0, (int)(sizeof(ROWS) / sizeof(ROWS[0])));
     tcase_add_loop_test(t, added, 0, (int)(sizeof(ROWS) / sizeof(ROWS[0])));
     tcase_add_loop_test(t, most_and_one_more, 0, (int)(sizeof(ROWS) / sizeof(ROWS[0])));
+    tcase_add_loop_test(t, parts, 0, (int)(sizeof(PARTS) / sizeof(PARTS[0])));
     tcase_add_test(t, refused);
     tcase_add_test(t, nothing_else);
     suite_add_tcase(s, t);
