@@ -9,7 +9,6 @@
 enum {
     R_32 = 1,
     R_64 = 2,
-    R_G64 = 4,
     R_YIELD_OPCODE9_0 = 68,
     R_YIELD_CLEAR_PRED4_87 = 69,
     R_UNUSED_CLEAR64 = 73,
@@ -140,11 +139,17 @@ static bool constant(const job *j, uint64_t *value, uint64_t *bank)
 
 static uint64_t shared_offset(const job *j, const cv_isym *s)
 {
+    uint64_t off = j->target->fn == CV_NONE ? 0 : cv_l_fn(j->l, j->target->fn)->extern_off;
+
     if (j->l->o.relocatable)
         return s->value;
     if (s->placed)
         return s->shared_off;
-    return s->sec == CV_NONE && j->target->fn != CV_NONE ? cv_l_fn(j->l, j->target->fn)->extern_off : 0;
+    if (s->sec != CV_NONE)
+        return 0;
+    if (off == UINT64_MAX && j->l->o.debug) /* where no kernel gets to */
+        off = cv_l_isym(j->l, cv_l_mean(j->l, s->name)->first)->shared_off;
+    return off;
 }
 
 static bool dead_function(const cv_link *l, const cv_osym *y)
@@ -214,6 +219,14 @@ static bool in_debug_section(const job *j)
     return cv_l_type(j->s) == CV_STT_SECTION && out != CV_NONE && cv_l_osec(j->l, out)->group == CV_G_DEBUG;
 }
 
+static bool in_shared_section(const job *j)
+{
+    cv_role role = cv_l_type(j->s) == CV_STT_SECTION && j->s->sec != CV_NONE ? section_of(j->l, j->s)->role
+                                                                             : CV_ROLE_NONE;
+
+    return role == CV_ROLE_SHARED_FN || role == CV_ROLE_NV_DEBUG_SHARED;
+}
+
 /* What debug data says of a shared variable without a place: all ones; of an array what its symbol says. */
 static uint64_t shown_offset(const job *j, const cv_isym *s)
 {
@@ -239,13 +252,21 @@ static bool resolve_shared(const job *j, bool *kept)
            cv_link_field(j->f, j->r->type, CV_LINK_OFFSET, cv_wrap_add(value, j->addend), 0, !j->rela);
 }
 
-/* A texture, a shared variable without a place, or what is counted in a table that is not there. */
+/* A texture, a shared variable without a place or without a symbol, or what is counted in a table that is not
+ * there. */
 static bool names_nothing(const job *j)
 {
     const cv_isym *canon = cv_l_isym(j->l, cv_l_canon(j->l, j->r->sym));
 
-    return j->r->type == R_ABS56_16_34 || cv_l_is_texture(j->s) ||
-           (cv_l_is_shared(j->s) && (canon->sec == CV_NONE || !(canon->placed || j->l->o.relocatable)));
+    if (j->r->type == R_ABS56_16_34 || cv_l_is_texture(j->s))
+        return true;
+    if (!cv_l_is_shared(j->s) || (canon->sec != CV_NONE && j->l->o.relocatable))
+        return false;
+    if (canon->sec != CV_NONE)
+        return !canon->placed;
+    /* an array has its place with the kernels that get there; elsewhere it is its symbol, where that stays */
+    return j->target->fn == CV_NONE || cv_l_fn(j->l, j->target->fn)->extern_off != UINT64_MAX ||
+           j->s->out == CV_NONE || cv_link_drops(j->l, j->s->out);
 }
 
 /* *kept: stays for the loader. @return false: not known how. */
@@ -260,11 +281,11 @@ static bool resolve(const job *j, bool *kept)
     if (cv_l_is_texture(j->s) && !j->l->o.relocatable && j->y && j->y->has_slot &&
         cv_link_field(j->f, type, CV_LINK_SLOT, cv_wrap_add(j->y->slot, j->addend), 0, false))
         return true;
-    if ((type == R_32 || type == R_64) && in_debug_section(j)) {
-        field(j->f, 0, type == R_64 ? 64 : 32, cv_wrap_add(cv_l_isec(j->l, j->s->sec)->base, j->addend),
-              !j->rela);
-        return true;
-    }
+    if (in_debug_section(j))
+        return cv_link_field(j->f, type, CV_LINK_OFFSET,
+                             cv_wrap_add(cv_l_isec(j->l, j->s->sec)->base, j->addend), 0, !j->rela);
+    if (in_shared_section(j) && !j->l->o.relocatable) /* its variables do not stay beside each other */
+        return false;
     if (cv_link_is_bank_size(j->l, j->s) && j->l->o.relocatable && !j->l->o.compat) {
         *kept = true; /* the bank may grow */
         return true;

@@ -1,0 +1,326 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Classes of what a link does, each asked whole: what cuvet makes of it against what nvlink makes of it.
+
+  programs    every program of corpus/link/ptx, for each machine and set of options, finally, with -r (--compat-r on our side), and the
+              reference's -r linked again by both: the same bytes, or from sm_100 on the same sections and code
+  types       every relocation type against a symbol in every kind of memory, in code and in data: where cuvet links, the place and the
+              relocations that stay for it are those of nvlink. It may refuse more
+  attributes  a record of every code of .nv.info with symbols in it, in the global section and in that of a function, in two
+              objects: where cuvet links, the records are those of nvlink. It may refuse more
+
+  CV_ARCHES=75,80,90  for which machines (default: 75,90, with CV_FULL=1 75,80,86,89,90,90a,100,120)
+  CV_JOBS=2
+
+77: skipped, said on the last line. Needs ptxas and nvlink of CUDA 13.0 on PATH.
+"""
+import concurrent.futures
+import glob
+import os
+import re
+import shutil
+import struct
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+os.environ.setdefault("CV_TMP", tempfile.mkdtemp(prefix="cuvet-classes-"))
+import link_random as lr  # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TMP = lr.TMP
+FULL = bool(os.environ.get("CV_FULL"))
+ARCHES = os.environ.get("CV_ARCHES", "75,80,86,89,90,90a,100,120" if FULL else "75,90").split(",")
+OPTIONS = {"final": [], "-g": ["-g"], "--preserve-relocs": ["--preserve-relocs"], "-r": ["-r"], "again": []}
+# Where ours is another form on purpose, or it is not settled (docs/link-partial.md).
+OTHER_FORM = {("samplers", "-r"), ("shared_wide", "-g"), ("tables_apart", "--preserve-relocs"), ("externs_below", "again"),
+              ("shared_wide", 100), ("shared_wide", 120), ("data_only", 100), ("data_only", 120)}
+# Of these nothing is left with us, whatever they name; the reference keeps them for some symbols that no compiler has there.
+DROPPED = (68, 69, 73)
+N_TYPES, N_CODES = 117, 0x6E
+
+MEMORY = """.version 8.0
+.target sm_75
+.address_size 64
+.const .align 4 .b32 before[5] = {1, 2, 3, 4, 5};
+.const .align 4 .b32 constant[4] = {1, 2, 3, 4};
+.global .align 4 .b32 variable[4];
+.global .align 16 .u64 data[4] = {constant, variable, 7, 9};
+.global .texref texture;
+.global .surfref surface;
+.func (.param .b32 r) function(.param .b32 a) { .reg .b32 %r<3>; ld.param.u32 %r1, [a]; add.u32 %r1, %r1, 1; st.param.b32 [r], %r1; ret; }
+.visible .entry kernel(.param .u64 p, .param .u32 i) {
+  .reg .b64 %d<12>; .reg .b32 %r<10>; .reg .f32 %f<6>;
+  .shared .align 4 .b8 low[48]; .shared .align 4 .b8 shared[64];
+  ld.param.u64 %d1, [p]; ld.param.u32 %r1, [i];
+  mul.wide.u32 %d8, %r1, 4; mov.u64 %d2, constant; add.u64 %d9, %d2, %d8; ld.const.u32 %r5, [%d9]; st.global.u32 [%d1+64], %r5;
+  ld.const.u32 %r5, [before+4]; st.global.u32 [%d1+68], %r5; ld.global.u64 %d10, [data]; st.global.u64 [%d1], %d10;
+  ld.global.u32 %r5, [variable+4]; st.global.u32 [%d1+72], %r5; st.shared.u32 [low+4], %r1; st.shared.u32 [shared+4], %r1; bar.sync 0;
+  ld.shared.u32 %r7, [shared+8]; st.global.u32 [%d1+76], %r7; ld.shared.u32 %r7, [low+8]; st.global.u32 [%d1+80], %r7;
+  mov.u64 %d11, function; st.global.u64 [%d1+88], %d11;
+  { .param .b32 x; .param .b32 y; st.param.b32 [x], %r1; call (y), function, (x); ld.param.b32 %r9, [y]; st.global.u32 [%d1+96], %r9; }
+  tex.1d.v4.f32.f32 {%f2,%f3,%f4,%f5}, [texture, {%f1}]; st.global.f32 [%d1+100], %f2; sust.b.1d.b32.trap [surface, {%r1}], %r1; ret;
+}
+"""
+KINDS = ("shared", "before", "variable", "function", "kernel", "texture", "surface", ".nv.constant3", ".nv.shared.kernel",
+         ".debug_frame", "_param")
+SIDE = """.version 8.0
+.target sm_75
+.address_size 64
+.visible .global .align 4 .b32 gA[4] = {1, 2, 3, 4};
+.visible .func (.param .b32 r) fA(.param .b32 a) { .reg .b32 %r<3>; ld.param.u32 %r1, [a]; add.u32 %r1, %r1, 1; st.param.b32 [r], %r1; ret; }
+.visible .entry kA(.param .u64 p) {
+  .reg .b64 %d<2>; .reg .b32 %r<4>;
+  ld.param.u64 %d1, [p]; ld.global.u32 %r1, [gA+4]; st.global.u32 [%d1], %r1;
+  { .param .b32 x; .param .b32 y; st.param.b32 [x], %r1; call (y), fA, (x); ld.param.b32 %r2, [y]; st.global.u32 [%d1+4], %r2; } ret;
+}
+"""
+
+
+# --- files -------------------------------------------------------------------------------------------------
+
+class File:
+    def __init__(self, data):
+        self.data = data
+        shoff, = struct.unpack_from("<Q", data, 40)
+        n, names = struct.unpack_from("<HH", data, 60)
+        rows = [list(struct.unpack_from("<IIQQQQIIQQ", data, shoff + 64 * i)) for i in range(n)]
+        self.sections = [(self.text(rows[names], r[0]), r) for r in rows]
+        table = next(r for _, r in self.sections if r[1] == 2)
+        self.symbols = [self.text(rows[table[6]], struct.unpack_from("<I", data, table[4] + 24 * i)[0]) for i in range(table[5] // 24)]
+
+    def text(self, table, off):
+        at = table[4] + off
+        return self.data[at:self.data.index(b"\0", at)].decode("latin-1")
+
+    def find(self, name):
+        return next(r for n, r in self.sections if n == name)
+
+    def body(self, row):
+        return b"" if row[1] in lr.NOBITS or row[1] == 0 else self.data[row[4]:row[4] + row[5]]
+
+    def number(self, name):
+        return next(i for i, n in enumerate(self.symbols) if n == name or n.startswith("$__%s__" % name))
+
+    def entries(self, name):
+        """place of the entry in the file, offset, symbol, type, addend (REL: None)"""
+        row = self.find(name)
+        for at in range(row[4], row[4] + row[5], row[9]):
+            off, info = struct.unpack_from("<QQ", self.data, at)
+            yield at, off, info >> 32, info & 0xFFFFFFFF, struct.unpack_from("<q", self.data, at + 16)[0] if row[9] == 24 else None
+
+    def with_more(self, name, more):
+        """The same file, with bytes behind those of a section."""
+        out, heads = bytearray(self.data[:64]), []
+        for i, (n, row) in enumerate(self.sections):
+            row, body = list(row), self.body(row)
+            if n == name:
+                body, row[5] = body + more, row[5] + len(more)
+            if i:
+                out += bytes(-len(out) % max(row[8], 1))
+                row[4] = len(out)
+                out += body
+            heads.append(struct.pack("<IIQQQQIIQQ", *row))
+        out += bytes(-len(out) % 8)
+        struct.pack_into("<Q", out, 40, len(out))
+        return bytes(out) + b"".join(heads)
+
+
+def compiled(text, arch, name):
+    source, out = (os.path.join(TMP, "%s.%s.%s" % (name, arch, e)) for e in ("ptx", "cubin"))
+    if not os.path.exists(out):
+        with open(source, "w") as f:
+            f.write(text)
+        p = lr.tool("ptxas", "-c", "-arch=sm_" + arch, source, "-o", out)
+        if p.returncode:
+            raise RuntimeError("ptxas: " + p.stderr.decode("latin-1")[-300:])
+    return out
+
+
+def link_both(arch, options, inputs, d, compat=()):
+    """((exit, said, path) of nvlink, the same of cuvet)"""
+    found = []
+    for who, more in ((["nvlink"], []), ([os.environ["CUVET"], "link"], list(compat))):
+        out = os.path.join(d, os.path.basename(who[0]) + ".cubin")
+        p = lr.tool(*who, "-arch=sm_" + arch, *options, *more, *inputs, "-o", out)
+        found.append((p.returncode, (p.stdout + p.stderr).decode("latin-1"), out))
+    return found
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def in_folder(f):
+    def run(*args):
+        d = tempfile.mkdtemp(dir=TMP)
+        try:
+            return f(d, *args)
+        except (lr.Different, StopIteration, struct.error, ValueError) as e:
+            return "%s: %s" % (" ".join(map(str, args)), e)
+        finally:
+            shutil.rmtree(d, ignore_errors=True)
+    return run
+
+
+# --- programs ----------------------------------------------------------------------------------------------
+
+def programs():
+    for first in sorted(glob.glob(os.path.join(ROOT, "corpus/link/ptx/*.0.ptx"))):
+        name = os.path.basename(first)[:-len(".0.ptx")]
+        least = int(re.search(r"\.target sm_(\d+)", read(first).decode())[1])
+        for arch in ARCHES:
+            sm = int(re.match(r"\d+", arch)[0])
+            for mode in OPTIONS:
+                if sm >= least and (sm < 100 or mode != "-g") and not {(name, mode), (name, sm)} & OTHER_FORM:
+                    yield name, arch, mode
+
+
+@in_folder
+def one_program(d, name, arch, mode):
+    sources = sorted(glob.glob(os.path.join(ROOT, "corpus/link/ptx", name + ".*.ptx")))
+    inputs = [compiled(read(s).decode(), arch, os.path.basename(s)[:-4]) for s in sources]
+    if mode == "again":
+        part = os.path.join(d, "part.cubin")
+        if lr.tool("nvlink", "-arch=sm_" + arch, "-r", *inputs, "-o", part).returncode:
+            return None
+        inputs = [part]
+    theirs, ours = link_both(arch, OPTIONS[mode], inputs, d, ["--compat-r"] if mode == "-r" else [])
+    if theirs[0] and "reference to deleted symbol" in theirs[1]:
+        return None  # it does not get through itself
+    if ours[0] == 1 and "externsharedinstance" in ours[1]:
+        return None  # what it made of its own -r has no room for arrays (CV-LINK-020)
+    if (theirs[0] == 0) != (ours[0] == 0):
+        raise lr.Different("nvlink %d %s; cuvet %d %s" % (theirs[0], theirs[1][:200], ours[0], ours[1][:300]))
+    if theirs[0] == 0:
+        same = lr.same_code if int(re.match(r"\d+", arch)[0]) >= 100 else lr.strict
+        same(read(theirs[2]), read(ours[2]))
+    return None
+
+
+# --- types -------------------------------------------------------------------------------------------------
+
+def types():
+    for arch in ARCHES:
+        if int(re.match(r"\d+", arch)[0]) < 100:
+            yield from ((arch, place, kind, t) for place in ("code", "data") for kind in KINDS for t in range(N_TYPES))
+
+
+def at_place(path, section, off):
+    """16 bytes, and what stays for them: type, symbol, addend"""
+    f = File(read(path))
+    row = f.find(section)
+    left = [(t, f.symbols[s], a) for n, _ in f.sections if n in (".rel" + section, ".rela" + section)
+            for _, o, s, t, a in f.entries(n) if o == off]
+    return f.data[row[4] + off:row[4] + off + 16].hex(), left
+
+
+@in_folder
+def one_type(d, arch, place, kind, t):
+    f = File(read(compiled(MEMORY, arch, "memory")))
+    if kind not in f.symbols and kind != "shared":  # sm_90 has no _param
+        return None
+    section = ".text.kernel" if place == "code" else ".nv.global.init"
+    names = [n for n, _ in f.sections if n in (".rel" + section, ".rela" + section)]
+    entries = [e for n in names for e in f.entries(n)]
+    shared = f.number("shared")
+    at, off = next((e[0], e[1]) for e in entries if (e[2] == shared if place == "code" else e[1] == 0))
+    data, row = bytearray(f.data), f.find(section)
+    struct.pack_into("<Q", data, at + 8, f.number(kind) << 32 | t)
+    data[row[4] + off:row[4] + off + 16] = bytes(16)
+    path = os.path.join(d, "in.cubin")
+    with open(path, "wb") as g:
+        g.write(data)
+    theirs, ours = link_both(arch, [], [path], d)
+    if ours[0] == 0 and t in DROPPED:
+        return None
+    if ours[0] == 0:
+        if theirs[0]:
+            raise lr.Different("linked; nvlink: %d %s" % (theirs[0], theirs[1][-200:]))
+        a, b = at_place(theirs[2], section, off), at_place(ours[2], section, off)
+        if a != b:
+            raise lr.Different("%s, not %s" % (b, a))
+    elif ours[0] != 1 or "CV-" not in ours[1]:
+        raise lr.Different("cuvet %d %s" % (ours[0], ours[1][-200:]))
+    return None
+
+
+# --- attributes --------------------------------------------------------------------------------------------
+
+PAYLOADS = ((4, ("g", "f")), (4, ("f", 77)), (4, ("k",)), (1, 0), (2, 1), (3, 1))
+MERGED = (0x00, 0x12, 0x23, 0x2F, 0x11, 0x50)  # of which the link of both makes other records
+
+
+def attributes():
+    for arch in ARCHES:
+        if int(re.match(r"\d+", arch)[0]) < 100:
+            yield from ((arch, section, code, p) for section in (".nv.info", ".nv.info.k") for code in range(N_CODES)
+                        if code not in MERGED for p in range(len(PAYLOADS)))
+
+
+def records(data):
+    """of each section of information: code, format, value or words, symbols by name where a word names one that has the name of a side"""
+    f, found = File(data), {}
+    for name, row in f.sections:
+        at, body = 0, f.body(row)
+        while row[1] == 0x70000000 and at < len(body):
+            form, code, value = struct.unpack_from("<BBH", body, at)
+            words = struct.unpack_from("<%dI" % (value // 4), body, at + 4) if form == 4 else value
+            found.setdefault(name, []).append((code, form, words))
+            at += 4 + (value if form == 4 else 0)
+    return found
+
+
+@in_folder
+def one_attribute(d, arch, section, code, p):
+    form, payload = PAYLOADS[p]
+    inputs = []
+    for side in "ab":
+        f = File(read(compiled(re.sub(r"\b([gfk])A\b", r"\1" + side, SIDE), arch, "side_" + side)))
+        words = b"".join(struct.pack("<I", f.number(w + side) if isinstance(w, str) else w) for w in payload) if form == 4 else b""
+        record = struct.pack("<BBH", form, code, len(words) if form == 4 else payload) + words
+        inputs.append(os.path.join(d, side + ".cubin"))
+        with open(inputs[-1], "wb") as g:
+            g.write(f.with_more(section if section == ".nv.info" else section + side, record))
+    theirs, ours = link_both(arch, [], inputs, d)
+    if ours[0] == 0 and theirs[0] < 0:
+        return None  # it crashes on some records that say nothing
+    if ours[0] == 0:
+        if theirs[0]:
+            raise lr.Different("linked; nvlink: %d %s" % (theirs[0], theirs[1][-200:]))
+        a, b = records(read(theirs[2])), records(read(ours[2]))
+        if a != b:
+            raise lr.Different("%s, not %s" % (b.get(section), a.get(section)))
+    elif ours[0] != 1 or "CV-" not in ours[1]:
+        raise lr.Different("cuvet %d %s" % (ours[0], ours[1][-200:]))
+    return None
+
+
+def main():
+    for name in ("ptxas", "nvlink"):
+        if not shutil.which(name):
+            print("SKIPPED: %s is not on PATH, nothing was compared with it" % name)
+            return 77
+    if "release 13.0" not in lr.tool("nvlink", "--version").stdout.decode("latin-1"):
+        print("SKIPPED: nvlink of CUDA 13.0 is needed: its exact form is what is compared")
+        return 77
+    total = bad = 0
+    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("CV_JOBS", 2))) as pool:
+        for what, jobs, one in (("programs", programs, one_program), ("types", types, one_type),
+                                ("attributes", attributes, one_attribute)):
+            args = list(jobs())
+            if args:
+                one(*args[0])  # compiles
+            found = [x for x in pool.map(lambda a: one(*a), args) if x]
+            for text in found[:40]:
+                print("DIFFERENT: %s: %s" % (what, text[:500]))
+            print("%s: %d of %d" % (what, len(args) - len(found), len(args)))
+            total += len(args)
+            bad += len(found)
+    print("%d passed, %d failed, 0 skipped" % (total - bad, bad))
+    return 1 if bad or not total else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
