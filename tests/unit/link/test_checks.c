@@ -8,6 +8,7 @@
 #include "format/tlv/attr.h"
 #include "link/run.h"
 #include "link/stages.h"
+#include "pick.h"
 #include "support/link_cases.h"
 
 #define N(table) (sizeof(table) / sizeof((table)[0]))
@@ -153,32 +154,6 @@ static cv_osec *osec_with_relocations(void)
     ck_abort_msg("no relocations");
 }
 
-static cv_irel *kept_relocation(void)
-{
-    for (uint64_t i = 0; i < l.irel.n; i++)
-        if (cv_l_irel(&l, i)->keep)
-            return cv_l_irel(&l, i);
-    ck_abort_msg("no relocation stays");
-}
-
-/* What stays is an address in memory that the link has laid out itself. */
-static void kept_names(uint8_t space)
-{
-    cv_irel *r = kept_relocation();
-
-    r->type = 2;
-    cv_l_isym(&l, r->sym)->info = CV_STB_GLOBAL << 4 | CV_STT_CUDA_OBJECT;
-    cv_l_isym(&l, r->sym)->other = space;
-}
-
-static cv_irel *added_relocation(void)
-{
-    for (uint64_t i = 0; i < l.irel.n; i++)
-        if (cv_l_irel(&l, i)->target == CV_NONE)
-            return cv_l_irel(&l, i);
-    ck_abort_msg("no relocation was added");
-}
-
 /* A section with two pieces. */
 static cv_osec *pieced(void)
 {
@@ -229,25 +204,6 @@ static bool is_variable(const cv_osym *y)
 static cv_osec *ordered(uint64_t i)
 {
     return cv_l_osec(&l, *cv_u32s_at(&l.order, i));
-}
-
-static cv_irec *record_with_symbol(void)
-{
-    for (uint64_t i = 0; i < l.rec.n; i++) {
-        cv_irec *r = cv_irecs_at(&l.rec, i);
-
-        if (!r->raw && r->n && cv_iwords_at(&l.word, r->first)->symbol)
-            return r;
-    }
-    ck_abort_msg("no record names a symbol");
-}
-
-static cv_irec *raw_record(void)
-{
-    for (uint64_t i = 0; i < l.rec.n; i++)
-        if (cv_irecs_at(&l.rec, i)->raw && cv_irecs_at(&l.rec, i)->format == 4)
-            return cv_irecs_at(&l.rec, i);
-    ck_abort_msg("no record is an input's");
 }
 
 /* ---- what breaks
@@ -380,11 +336,11 @@ BREAK(commons_nowhere, osym_that(is_common)->sec = CV_NONE)
 BREAK(commons_in_code, osym_that(is_common)->sec = kernel()->sec)
 
 BREAK(slots_word, osym_that(has_slot)->slot += 2)
-BREAK(slots_inside, added_relocation()->off += 0x10000)
-BREAK(slots_symbol, added_relocation()->osym = CV_NONE)
+BREAK(slots_inside, added_relocation(&l)->off += 0x10000)
+BREAK(slots_symbol, added_relocation(&l)->osym = CV_NONE)
 
-BREAK(slots_moved, added_relocation()->off += 4)
-BREAK(slots_kind, added_relocation()->type = 8)
+BREAK(slots_moved, added_relocation(&l)->off += 4)
+BREAK(slots_kind, added_relocation(&l)->type = 8)
 
 BREAK(propagate_registers, kernel()->all_regs = 0)
 BREAK(propagate_callee, callee()->regs = kernel()->all_regs + 1)
@@ -396,36 +352,28 @@ BREAK(propagate_own_sum, cv_trait_set(&kernel()->own, CV_H_NUM_MBARRIERS, 2))
 BREAK(propagate_stack, kernel()->stack = kernel()->frame)
 BREAK(propagate_recursion, kernel()->recursive = true)
 
-BREAK(decide_count, kept_relocation()->keep = false)
-BREAK(decide_inside, kept_relocation()->off = UINT64_MAX)
+BREAK(decide_count, kept_relocation(&l)->keep = false)
+BREAK(decide_inside, kept_relocation(&l)->off = UINT64_MAX)
 
 /* What only a linker can apply, what is for older machines, what has another number in a program. */
-BREAK(decide_linkers, kept_relocation()->type = 100)
-BREAK(decide_old, kept_relocation()->type = 15)
-BREAK(decide_unified, kept_relocation()->type = 104)
-BREAK(decide_shared, kept_names(CV_STO_SPACE_SHARED))
-BREAK(decide_constant, kept_names(0x80))
+BREAK(decide_linkers, kept_relocation(&l)->type = 100)
+BREAK(decide_old, kept_relocation(&l)->type = 15)
+BREAK(decide_unified, kept_relocation(&l)->type = 104)
+BREAK(decide_shared, kept_names(&l, CV_STO_SPACE_SHARED))
+BREAK(decide_constant, kept_names(&l, 0x80))
 
 BREAK(describe_order, cv_oinfos_at(&l.oinfo, 1)->first++)
 BREAK(describe_lost, l.oinfo.n--)
 BREAK(describe_program, l.program_n--)
-BREAK(describe_word, record_with_symbol()->first = (cv_id)l.word.n)
-BREAK(describe_symbol, cv_iwords_at(&l.word, record_with_symbol()->first)->value = (uint32_t)l.osym.n)
-static cv_irec *record_of(uint8_t code)
-{
-    for (uint64_t i = 0; i < l.program_first; i++)
-        if (cv_irecs_at(&l.rec, i)->code == code)
-            return cv_irecs_at(&l.rec, i);
-    ck_abort_msg("no such record");
-}
-
+BREAK(describe_word, record_with_symbol(&l)->first = (cv_id)l.word.n)
+BREAK(describe_symbol, cv_iwords_at(&l.word, record_with_symbol(&l)->first)->value = (uint32_t)l.osym.n)
 BREAK(describe_lost_flag, kernel()->all.has |= CV_H_BIT(CV_H_CTAIDZ_USED))
-BREAK(describe_barriers, record_of(CV_ATTR_NUM_BARRIERS)->value++)
-BREAK(describe_barriers_lost, record_of(CV_ATTR_NUM_BARRIERS)->code = CV_ATTR_WMMA_USED)
-BREAK(describe_fragment, record_of(CV_ATTR_CUDA_API_VERSION)->code = CV_ATTR_AT_ENTRY_FRAGEMENTS;
+BREAK(describe_barriers, record_of(&l, CV_ATTR_NUM_BARRIERS)->value++)
+BREAK(describe_barriers_lost, record_of(&l, CV_ATTR_NUM_BARRIERS)->code = CV_ATTR_WMMA_USED)
+BREAK(describe_fragment, record_of(&l, CV_ATTR_CUDA_API_VERSION)->code = CV_ATTR_AT_ENTRY_FRAGEMENTS;
       kernel()->kernel = false)
-BREAK(describe_old_number, cv_iwords_at(&l.word, record_with_symbol()->first)->symbol = false)
-BREAK(describe_raw, raw_record()->code = 9) /* SAMPLER_INIT, whose symbol would be the input's */
+BREAK(describe_old_number, cv_iwords_at(&l.word, record_with_symbol(&l)->first)->symbol = false)
+BREAK(describe_raw, raw_record(&l)->code = 9) /* SAMPLER_INIT, whose symbol would be the input's */
 BREAK(describe_twice, cv_oinfos_at(&l.oinfo, 0)->fn = CV_NONE)
 
 BREAK(arrange_number, ordered(3)->index = 2)

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* One thing of a link, to be broken. Each ends the test when there is none. */
+#ifndef CV_TEST_PICK_H
+#define CV_TEST_PICK_H
+
+#include "link/stages.h"
+
+cv_irel *kept_relocation(cv_link *l);
+/* What stays is an address in memory that the link has laid out itself. */
+void kept_names(cv_link *l, uint8_t space);
+cv_irel *added_relocation(cv_link *l);
+cv_irec *record_with_symbol(cv_link *l);
+cv_irec *raw_record(cv_link *l);
+/* The record of an attribute that a kernel has, of the only kernel. */
+cv_irec *record_of(cv_link *l, uint8_t code);
+
+#endif
