@@ -337,6 +337,8 @@ bool cv_link_fix(const cv_link *l, cv_id rel, const cv_osec *q, cv_fix *f)
     j.addend = j.rela ? (uint64_t)r->addend : 0;
     if (r->target == CV_NONE)
         f->keep = true; /* the link made it */
+    else if (j.target->group == CV_G_CODE && !cv_l_fn(l, j.target->fn)->live)
+        return true; /* the code goes */
     else
         known = resolve(&j, &f->keep) && !(f->keep && !j.dead && is_for_nobody(&j));
     if (j.dead)
