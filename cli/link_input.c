@@ -88,6 +88,32 @@ static void nothing_chosen(file *f, const char *name, cuvet_status s)
         link_note(r, name, "not linked: no code for the target [CV-INPUT-001]");
 }
 
+/* Only what the reference linker would take, or what is said to be taken beyond it. */
+static bool may_take(file *f, const cuvet_item *it, const char *name)
+{
+    link_run *r = f->run;
+    cuvet_status s = cuvet_linker_place(r->ctx, r->linker, it);
+    int before = r->rc;
+
+    link_say_place(r, name);
+    f->added += s == CUVET_END; /* left out, and said: that is no failure */
+    if (s != CUVET_OK && s != CUVET_END && r->rc == before)
+        settle(f, name, s);
+    return s == CUVET_OK;
+}
+
+/* A container that is the content of a member, or hides in it, is no place that a linker looks into. */
+static bool is_at_top(file *f, cuvet_input in, uint64_t chosen, uint64_t off, const char *name)
+{
+    const cuvet_item nested = { .in_container = true, .container_off = off, .place = CUVET_PLACE_NESTED };
+    bool hides = said(f->run, "CV-FATBIN-051");
+    cuvet_candidate c;
+
+    link_drop(f->run); /* the linker says it again */
+    return cuvet_input_get_candidate(f->run->ctx, in, chosen, &c) == CUVET_OK &&
+           ((c.depth == 0 && !hides) || may_take(f, &nested, name));
+}
+
 static void add_container(file *f, uint64_t off, const char *name)
 {
     const cuvet_input_config cfg = { .size = sizeof(cfg),
@@ -113,8 +139,8 @@ static void add_container(file *f, uint64_t off, const char *name)
     if (s == CUVET_OK)
         s = cuvet_input_get_result(ctx, in, &result);
     if (s == CUVET_OK) {
-        link_drop(f->run); /* the linker says it again */
-        add_image(f, off, result.bytes, result.n, name);
+        if (is_at_top(f, in, result.candidate, off, name))
+            add_image(f, off, result.bytes, result.n, name);
     } else {
         nothing_chosen(f, name, s);
     }
@@ -145,13 +171,6 @@ static char *piece_name(const file *f, const cuvet_item *it)
     return name;
 }
 
-/* A member of an archive that is a cubin itself begins behind the member's header. */
-static bool is_member(const file *f, const cuvet_item *it)
-{
-    return f->archive && it->payload_off >= 68 && it->payload_off <= f->n &&
-           memcmp(f->bytes + it->payload_off - 2, "`\n", 2) == 0;
-}
-
 static void add_piece(file *f, const cuvet_item *it)
 {
     link_run *r = f->run;
@@ -167,15 +186,16 @@ static void add_piece(file *f, const cuvet_item *it)
     f->pieces++;
     if (it->in_container) {
         f->container = it->container_off;
-        if (!is_finished(f, it->container_off, name))
+        if (!is_finished(f, it->container_off, name) && may_take(f, it, name))
             add_container(f, it->container_off, name);
-    } else if (it->kind == CUVET_K_ELF && is_member(f, it) && it->stored_size <= f->n - it->payload_off) {
-        add_image(f, it->payload_off, f->bytes + it->payload_off, (size_t)it->stored_size, name);
-    } else {
+    } else if (it->kind != CUVET_K_ELF || it->payload_off > f->n ||
+               it->stored_size > f->n - it->payload_off) {
         link_drop(r);
         link_error(r, name, CLI_X_FINDINGS,
                    it->kind == CUVET_K_PTX ? "PTX has to be compiled before it can be linked"
                                            : "device code outside of a container is not linked");
+    } else if (may_take(f, it, name)) {
+        add_image(f, it->payload_off, f->bytes + it->payload_off, (size_t)it->stored_size, name);
     }
     free(name);
 }

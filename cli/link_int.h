@@ -29,6 +29,8 @@ void link_input(link_run *r, const cli_input *in);
 void link_on_diag(void *user, const cuvet_diag *d);
 /** Print what was said about one input; notes only those that tell what an input holds. */
 void link_say_input(link_run *r, const char *file);
+/** Print all that was said about the place of a piece of code. */
+void link_say_place(link_run *r, const char *file);
 /** Print the notes about a file's members that are no objects, and drop the rest. */
 void link_say_file(link_run *r, const char *file);
 /** Print what was said about the link as a whole. */

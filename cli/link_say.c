@@ -254,6 +254,13 @@ void link_say_input(link_run *r, const char *file)
     link_drop(r);
 }
 
+void link_say_place(link_run *r, const char *file)
+{
+    for (size_t i = 0; i < r->n_diag; i++)
+        say(r, &r->diag[i], file, false);
+    link_drop(r);
+}
+
 void link_say_file(link_run *r, const char *file)
 {
     r->of_file = true;

@@ -98,6 +98,23 @@ case(
     VARS,
     lambda e: e.word('__nv_module_id', e.sget('__nv_module_id', 'size') - 1, 0x78, 1),
 )
+case('HOST_PLACE', 'behind', O, lambda e: e.append(sample('elf-raw.fatbin')))
+case('HOST_PLACE', 'moved-by-1', O, lambda e: e.append(b'\1' + sample('elf-raw.fatbin')))
+case(
+    'HOST_PLACE',
+    'member-text',
+    'plain.ptx',
+    lambda b: Blob(archive([(b'notes.txt/', b'a text\n' + sample('elf-raw.fatbin'))])).mark(0),
+    ending='.a',
+    legal=lambda b: Blob(archive([(b'notes.txt/', b'a text\n')])),
+)
+case(
+    'HOST_PLACE',
+    'member-names',
+    'plain.ptx',
+    lambda b: Blob(archive([(b'//', sample('elf-raw.fatbin'))])).mark(0),
+    ending='.a',
+)
 # --- archives -------------------------------------------------------------------------------------
 A = 'long-names.a'
 

@@ -99,6 +99,31 @@ case(
     'lto.fatbin',
     lambda f: f.raw(f.payload()[0] + 8, b'\x50\xed\x55\xba\x01\x00\x10\x00'),
 )
+
+
+def hidden(data, how):
+    """behind the names of a cubin that is stored packed"""
+    e = Elf(sample('plain.sm_75.cubin'))
+    i = e.index('.strtab')
+    e.relayout({i: e.section_bytes(i) + data})
+    return Fat(container(member(2, bytes(e.data), 75, how=how)))
+
+
+for by in (1, 2, 3):
+    case(
+        'FATBIN_HIDDEN',
+        'container-moved-by-%d' % by,
+        'elf-raw.fatbin',
+        lambda f, by=by: hidden(b'\1' * by + bytes(f), 'zstd'),
+        legal=lambda f, by=by: hidden(b'\1' * by + bytes(f)[:4] + bytes(64), 'zstd'),
+    )
+case('FATBIN_HIDDEN', 'cubin-moved-by-1', 'elf-raw.fatbin', lambda f: hidden(b'\1' + f.content(), 'lz4'))
+case(
+    'FATBIN_HIDDEN',
+    'longer-header',
+    'elf-raw.fatbin',
+    lambda f: hidden(bytes(f)[:6] + b'\x18\0' + bytes(f)[8:16] + bytes(8) + bytes(f)[16:], 'zstd'),
+)
 case(
     'FATBIN_NESTED',
     'container-in-member',

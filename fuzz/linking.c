@@ -89,6 +89,8 @@ static bool take(cv_link *l, cv_span image, const char *name)
     cv_cubin_init(&picture);
     s = cv_cubin_examine(l->x, &picture, image, NULL, &extent);
     if (s == CUVET_OK)
+        cv_cubin_check_tail(l->x, image, extent, 0);
+    if (s == CUVET_OK)
         s = cv_verdict_status(l->x->verdict);
     if (s == CUVET_OK)
         s = cv_admit(l->x, &picture, &a);

@@ -96,6 +96,7 @@ static void searches(machine *m)
         }
     }
     FZ_CHECK(cv_span_find_u32(m->s, from, one, two) == hit, "find_u32");
+    FZ_CHECK(cv_span_find_u32_plain(m->s, from, one, two) == hit, "and without long vectors");
 }
 
 static void decimals(machine *m)

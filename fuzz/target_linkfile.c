@@ -5,6 +5,7 @@
 
 #include "format/elf/names.h"
 #include "linking.h"
+#include "model/locate.h"
 #include "mutate_int.h"
 #include "scanner.h"
 
@@ -46,6 +47,26 @@ static size_t next_device(const run *r, size_t at)
     return at < r->in->len ? at : r->in->len;
 }
 
+/* Where the object at a place ends, by its tables; what cannot be told goes to the next one. */
+static size_t end_of(const run *r, size_t at, size_t next)
+{
+    cuvet_limits lim;
+    cv_block tmp = { 0 };
+    uint64_t extent = 0;
+    cv_located found = CV_LOCATED_NO;
+    cuvet_source src;
+    cv_ctx x;
+
+    FZ_CHECK(cuvet_limits_preset("tiny", &lim) == CUVET_OK, "limits");
+    cv_ctx_init(&x, &cv_alloc_default, &lim);
+    cv_ctx_unit(&x, r->in->len);
+    if (cuvet_source_memory(r->in->bytes, r->in->len, &src) == CUVET_OK &&
+        cv_locate_extent(&x, &tmp, &src, at, next, &found, &extent) == CUVET_OK && found == CV_LOCATED_YES)
+        next = at + (size_t)extent;
+    cv_block_free(&x, &tmp);
+    return next;
+}
+
 /* Of what was refused, or went wrong, the reason is told. */
 static void check_reason(const run *r, cuvet_status s)
 {
@@ -70,7 +91,7 @@ static cuvet_link_origin origin(const run *r, uint64_t off)
 static void add_objects(run *r)
 {
     for (size_t at = next_device(r, 0); at < r->in->len;) {
-        size_t end = next_device(r, at + 1);
+        size_t next = next_device(r, at + 1), end = end_of(r, at, next);
         cuvet_link_origin o = origin(r, at);
         cuvet_status s;
 
@@ -80,7 +101,7 @@ static void add_objects(run *r)
         check_reason(r, s);
         r->added += s == CUVET_OK && !o.finished;
         r->hash = fz_mix(r->hash, (uint64_t)s << 2 | (uint64_t)o.host << 1 | o.finished);
-        at = end;
+        at = next;
     }
 }
 

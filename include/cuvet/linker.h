@@ -7,6 +7,7 @@
 #include <cuvet/compiler.h>
 #include <cuvet/context.h>
 #include <cuvet/input.h>
+#include <cuvet/scan.h>
 #include <cuvet/target.h>
 
 typedef struct cuvet_linker {
@@ -124,6 +125,12 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_file(cuvet_ctx *ctx, cuvet_linker
 /** What is known about a place in the file at hand, given in bytes from its start. @return CUVET_OK. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_origin(cuvet_ctx *ctx, cuvet_linker l, uint64_t off,
                                                       cuvet_link_origin *out);
+/** May this piece of device code, which a scan of the file at hand found, be linked? Container by container,
+ * or device ELF: what the reference linker does not read is left out or refused, and that is said by a
+ * diagnostic.
+ *  @return CUVET_OK (it may) · CUVET_END (it is to be left out; a note or a warning) · CUVET_E_REFUSED (no
+ * tool keeps code there; an error) · CUVET_E_STATE. */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_place(cuvet_ctx *ctx, cuvet_linker l, const cuvet_item *item);
 /** Add one device ELF that was found at a place in the file at hand (its container, or itself; bytes from the
  * start of the file). Otherwise as cuvet_linker_add(), which adds what stands alone. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_add_from(cuvet_ctx *ctx, cuvet_linker l, uint64_t off,

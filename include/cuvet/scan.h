@@ -34,6 +34,25 @@ typedef enum cuvet_compression {
     CUVET_Z_UNKNOWN /**< compression bits of the flags that are not supported */
 } cuvet_compression;
 
+/** Where a piece of device code lies: which tools take it from there hangs on that (cuvet_linker_place()). */
+typedef enum cuvet_place {
+    CUVET_PLACE_FILE = 0,  /**< it is the file */
+    CUVET_PLACE_MEMBER,    /**< it is a member of an archive */
+    CUVET_PLACE_OBJECT,    /**< first container of the first __nv_relfatbin of a host object with wrappers */
+    CUVET_PLACE_NAMED,     /**< a later one there that a wrapper names (objects joined by ld -r) */
+    CUVET_PLACE_UNNAMED,   /**< __nv_relfatbin, and neither of the two */
+    CUVET_PLACE_FOLLOWING, /**< a fat binary, behind its first container */
+    CUVET_PLACE_FINISHED,  /**< .nv_fatbin of a host object */
+    CUVET_PLACE_PROGRAM,   /**< an executable or a shared object */
+    CUVET_PLACE_DATA,      /**< other data of a host object */
+    CUVET_PLACE_SECTION,   /**< a section of a host file that is no data: code, comments, notes, debug data */
+    CUVET_PLACE_OUTSIDE,   /**< a host file, outside of all sections */
+    CUVET_PLACE_BYTES,     /**< bytes that are no object: a text, say */
+    CUVET_PLACE_TABLE,     /**< tables and names of an archive, or what cannot be read of it */
+    CUVET_PLACE_NESTED,    /**< the content of other device code */
+    CUVET_PLACE_ARCHIVE    /**< an archive in an archive */
+} cuvet_place;
+
 /** Who wrote a device ELF. */
 typedef struct cuvet_producer {
     const char *tool; /**< "ptxas", "nvlink", "finalizer" …; "toolkit": compiler or linker of a file that does
@@ -70,6 +89,7 @@ typedef struct cuvet_item {
     uint64_t kernels;          /**< device ELF, examined: number of kernels */
     cuvet_producer producer;   /**< device ELF, examined: by whose profile it was judged */
     uint32_t errors, warnings; /**< diagnostics of this item, suppressed ones included */
+    cuvet_place place;         /**< where it lies */
 } cuvet_item;
 
 /** A range of bytes and who owns it, for cuvet map. */

@@ -121,6 +121,8 @@ static cuvet_status judge(linker *k, input *in)
     cv_cubin_init(&k->picture);
     s = cv_cubin_examine(&k->x, &k->picture, image, NULL, &extent);
     if (s == CUVET_OK)
+        cv_cubin_check_tail(&k->x, image, extent, 0);
+    if (s == CUVET_OK)
         s = cv_verdict_status(k->x.verdict);
     if (s == CUVET_OK)
         s = cv_admit(&k->x, &k->picture, &f);

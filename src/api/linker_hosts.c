@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The public linker and host objects: what they say of modules and kernels, and which inputs take part. */
 #include "api/linker_int.h"
+#include "model/place.h"
 
 cuvet_status cuvet_linker_file(cuvet_ctx *ctx, cuvet_linker h, const cuvet_link_file *file)
 {
@@ -36,6 +37,36 @@ cuvet_status cuvet_linker_origin(cuvet_ctx *ctx, cuvet_linker h, uint64_t off, c
     out->host = host != CV_NONE;
     out->finished = out->host && cv_hosts_is_finished(&k->hosts, host);
     return cv_linker_done(ctx, h, CUVET_OK);
+}
+
+static cuvet_status judge_place(linker *k, const cuvet_item *item)
+{
+    cv_rule rule;
+    cv_taking part = cv_place_part(item->place, &rule);
+    uint64_t at = item->in_container ? item->container_off : item->payload_off;
+
+    cv_ctx_unit(&k->x, 0);
+    k->x.path = item->where;
+    if (k->x.path.n > CUVET_PATH_MAX)
+        k->x.path.n = CUVET_PATH_MAX;
+    if (item->in_container && k->x.path.n > 0)
+        k->x.path.n--; /* its container */
+    if (part == CV_REFUSED)
+        return cv_reject(&k->x, rule, at, item->place, CUVET_PLACE_OBJECT);
+    if (rule != CV_N_RULES)
+        cv_report(&k->x, rule, at, 0, item->place, CUVET_PLACE_OBJECT);
+    return part == CV_LEFT ? CUVET_END : CUVET_OK;
+}
+
+cuvet_status cuvet_linker_place(cuvet_ctx *ctx, cuvet_linker h, const cuvet_item *item)
+{
+    cuvet_status s;
+    linker *k;
+
+    if (!ctx || !item)
+        return CUVET_E_NULL;
+    s = cv_linker_use_in(ctx, h, COLLECTING, &k);
+    return s == CUVET_OK ? cv_linker_done(ctx, h, judge_place(k, item)) : s;
 }
 
 cuvet_status cuvet_linker_module(cuvet_ctx *ctx, cuvet_linker h, uint64_t index, const char **name)

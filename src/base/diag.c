@@ -55,6 +55,8 @@ size_t cuvet_diag_message(const cuvet_diag *d, char *buf, size_t cap)
             put_arch(&t, "sm_", d->want);
         else if (take(&p, "{want:producer}"))
             cv_text_str(&t, cv_profile_text((cv_profile)d->want));
+        else if (take(&p, "{got:place}"))
+            cv_text_str(&t, cv_place_text(d->got));
         else if (take(&p, "{got:compute}"))
             put_arch(&t, "compute_", d->got);
         else

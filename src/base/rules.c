@@ -43,6 +43,17 @@ const char *cv_profile_text(cv_profile p)
     return (size_t)p < CV_COUNT(TEXTS) ? TEXTS[p] : "?";
 }
 
+const char *cv_place_text(uint64_t place)
+{
+    static const char *const TEXTS[] = {
+#define PLACE(name, part, rule, chosen, text) (text),
+#include "places.def"
+#undef PLACE
+    };
+
+    return place < CV_COUNT(TEXTS) ? CV_AT(TEXTS, place) : "?";
+}
+
 uint32_t cv_rule_exempt(cv_rule rule)
 {
     static const uint32_t EXEMPTIONS[CV_N_RULES] = {

@@ -22,6 +22,8 @@ typedef enum cv_profile {
 } cv_profile;
 
 const char *cv_profile_text(cv_profile p);
+/* Text of a cuvet_place, for a message. */
+const char *cv_place_text(uint64_t place);
 /* Producers that do not keep the rule, a bit (1 << profile) each. */
 uint32_t cv_rule_exempt(cv_rule rule);
 

@@ -3,11 +3,16 @@
 
 #include <string.h>
 
+#include "base/platform.h"
+
 typedef uint8_t lane __attribute__((vector_size(16)));
 typedef uint64_t pair __attribute__((vector_size(16)));
+typedef uint8_t broad __attribute__((vector_size(32)));
+typedef uint64_t quad __attribute__((vector_size(32)));
 
 /* One test per block: hits are rare, so the position is found by a second look. */
 #define BLOCK UINT64_C(64)
+#define WIDE  UINT64_C(128)
 
 static lane load(const uint8_t *p)
 {
@@ -23,8 +28,9 @@ static lane fill(uint32_t byte)
 }
 
 /* Could one of the 64 positions from p on start with the first two bytes of a or b? Reads 65 bytes. */
-static bool maybe(const uint8_t *p, lane a0, lane a1, lane b0, lane b1)
+static bool maybe(const uint8_t *p, uint32_t a, uint32_t b)
 {
+    const lane a0 = fill(a), a1 = fill(a >> 8), b0 = fill(b), b1 = fill(b >> 8);
     lane any = { 0 };
     pair r;
 
@@ -37,24 +43,52 @@ static bool maybe(const uint8_t *p, lane a0, lane a1, lane b0, lane b1)
     return (r[0] | r[1]) != 0;
 }
 
-uint64_t cv_span_find_u32(cv_span s, uint64_t from, uint32_t a, uint32_t b)
+/* First block from i on in which one of the values may begin. The last one ends with the span: what it sees
+ * again of the one before costs less than a step per byte. */
+static uint64_t skip(cv_span s, uint64_t i, uint32_t a, uint32_t b)
 {
-    lane a0 = fill(a), a1 = fill(a >> 8), b0 = fill(b), b1 = fill(b >> 8);
+    if (s.len <= BLOCK)
+        return i;
+    while (s.len - i > BLOCK && !maybe(s.base + i, a, b))
+        i += BLOCK;
+    return s.len - i <= BLOCK && !maybe(s.base + (s.len - BLOCK - 1), a, b) ? s.len : i;
+}
+
+/* The same at steps of 128 bytes, in vectors twice as long: whatever is unpacked is searched as well, and
+ * that must not be felt beside the unpacking. */
+CV_WIDE static uint64_t skip_wide(cv_span s, uint64_t i, uint32_t a, uint32_t b)
+{
+    const broad a0 = (broad){ 0 } + (uint8_t)a, a1 = (broad){ 0 } + (uint8_t)(a >> 8);
+    const broad b0 = (broad){ 0 } + (uint8_t)b, b1 = (broad){ 0 } + (uint8_t)(b >> 8);
+
+    for (; s.len - i > WIDE; i += WIDE) {
+        broad any = { 0 };
+        quad r;
+
+        for (uint64_t k = 0; k < WIDE; k += 32) {
+            broad v0, v1;
+
+            memcpy(&v0, s.base + i + k, sizeof(v0));
+            memcpy(&v1, s.base + i + k + 1, sizeof(v1));
+            any |= (broad)(((v0 == a0) & (v1 == a1)) | ((v0 == b0) & (v1 == b1)));
+        }
+        memcpy(&r, &any, sizeof(r));
+        if ((r[0] | r[1] | r[2] | r[3]) != 0)
+            break;
+    }
+    return i;
+}
+
+static uint64_t find(cv_span s, uint64_t from, uint32_t a, uint32_t b, bool wide)
+{
     uint64_t i = from;
 
     while (i < s.len && s.len - i >= 4) {
         uint64_t last;
 
-        if (s.len > BLOCK) {
-            /* The last block ends with the span: what it sees again of the one before costs less than a step
-             * per byte. */
-            uint64_t at = cv_min(i, s.len - BLOCK - 1);
-
-            if (!maybe(s.base + at, a0, a1, b0, b1)) {
-                i = at + BLOCK;
-                continue;
-            }
-        }
+        if (wide)
+            i = skip_wide(s, i, a, b);
+        i = skip(s, i, a, b);
         last = cv_min(s.len - 4, i + BLOCK - 1);
         for (; i <= last; i++) {
             uint32_t v = cv_u32_at(s, i);
@@ -66,46 +100,14 @@ uint64_t cv_span_find_u32(cv_span s, uint64_t from, uint32_t a, uint32_t b)
     return s.len;
 }
 
-typedef uint32_t quad __attribute__((vector_size(16)));
-
-static quad load_quad(const uint8_t *p)
+uint64_t cv_span_find_u32(cv_span s, uint64_t from, uint32_t a, uint32_t b)
 {
-    quad v;
-
-    memcpy(&v, p, sizeof(v));
-    return v;
+    return find(s, from, a, b, cv_has_wide());
 }
 
-uint64_t cv_span_find_u32_aligned(cv_span s, uint64_t from, uint32_t a, uint32_t b)
+uint64_t cv_span_find_u32_plain(cv_span s, uint64_t from, uint32_t a, uint32_t b)
 {
-    quad va = (quad){ 0 } + a, vb = (quad){ 0 } + b;
-    uint64_t i = cv_sat_align(from, 4);
-
-    while (i < s.len && s.len - i >= 4) {
-        uint64_t last = cv_min(s.len - 4, i + BLOCK - 4);
-
-        if (s.len >= BLOCK) {
-            uint64_t at = cv_min(i, (s.len - BLOCK) / 4 * 4);
-            const uint8_t *p = s.base + at;
-            quad v0 = load_quad(p), v1 = load_quad(p + 16), v2 = load_quad(p + 32), v3 = load_quad(p + 48);
-            quad any = (quad)((v0 == va) | (v0 == vb) | (v1 == va) | (v1 == vb) | (v2 == va) | (v2 == vb) |
-                              (v3 == va) | (v3 == vb));
-            pair r;
-
-            memcpy(&r, &any, sizeof(r));
-            if ((r[0] | r[1]) == 0) {
-                i = at + BLOCK;
-                continue;
-            }
-        }
-        for (; i <= last; i += 4) {
-            uint32_t v = cv_u32_at(s, i);
-
-            if (v == a || v == b)
-                return i;
-        }
-    }
-    return s.len;
+    return find(s, from, a, b, false);
 }
 
 typedef int8_t tiny __attribute__((vector_size(16)));

@@ -2,6 +2,7 @@
 /* Bind: what is it, and which members does it hold? Nothing is unpacked. */
 #include "input/input.h"
 #include "model/classify.h"
+#include "model/place.h"
 #include "model/walk.h"
 
 /* SM number of a raw device ELF, which the walk has recognised. */
@@ -77,9 +78,12 @@ cuvet_status cv_input_walk(cv_input *in, const cuvet_source *src, uint64_t off, 
     cuvet_status s;
 
     s = cv_walk_open(&in->x, w, src, off, end, CV_REGION_OBJECT, false);
+    w->nested = depth > 0;
     while (s == CUVET_OK && (s = cv_walk_next(&in->x, w, &in->unit)) == CUVET_OK) {
         if (cv_input_cancelled(in))
             s = CUVET_E_CANCELLED;
+        else if (!cv_place_chosen(in->unit.place))
+            cv_report(&in->x, CV_R_INPUT_PLACE, in->unit.off, 0, in->unit.place, 0);
         else if (in->unit.kind != CV_UNIT_BITCODE &&
                  in->unit.kind != CV_UNIT_LTOIR) /* no linker takes those */
             s = add(in, src, depth, to);

@@ -112,7 +112,8 @@ static cuvet_status read_object(cv_ctx *x, cv_hosts *h, const cuvet_source *src,
 
         o.linkable = o.linkable || c->kind == CV_HOSTOBJ_RELFATBIN;
         o.lists = o.lists || c->kind == CV_HOSTOBJ_REFS || c->kind == CV_HOSTOBJ_KERNELS;
-        if (c->kind == CV_HOSTOBJ_MODULE_ID || c->kind == CV_HOSTOBJ_KERNELS)
+        /* Of programs and shared objects the reference reads nothing: what they hold is linked elsewhere. */
+        if (o.object && (c->kind == CV_HOSTOBJ_MODULE_ID || c->kind == CV_HOSTOBJ_KERNELS))
             s = read_texts(x, h, &o, c, all);
     }
     cv_host_free(x, &host);

@@ -157,6 +157,42 @@ static cuvet_status keep(cv_host_read_ctx *r, const cv_elf_section *e, uint64_t 
     return cv_host_sections_push(&r->x->mem, &r->h->sections, keep) ? CUVET_OK : cv_nomem(r->x, at);
 }
 
+/* What a section without a name of interest is for. Data that is not loaded, but marked to be left out by the
+ * linker, is other compilers' way to carry device code. */
+static cuvet_status note_use(cv_host_read_ctx *r, const cv_elf_section *e)
+{
+    cv_host_ranges *all = &r->h->ranges;
+    bool data =
+        e->type == CV_SHT_PROGBITS &&
+        ((e->flags & CV_SHF_EXCLUDE) || (e->flags & (CV_SHF_ALLOC | CV_SHF_EXECINSTR)) == CV_SHF_ALLOC);
+    cv_host_range here = { r->base + e->off, r->base + e->off + e->size,
+                           data ? CV_HOST_DATA : CV_HOST_NO_DATA };
+    cv_host_range *last = all->n ? cv_host_ranges_at(all, all->n - 1) : NULL;
+
+    if (e->type == CV_SHT_NULL || e->type == CV_SHT_NOBITS || e->size == 0 || e->off > r->size ||
+        e->size > r->size - e->off)
+        return CUVET_OK;
+    /* Thousands of small ones lie beside each other, and no container fits between them. */
+    if (last && last->use == here.use && here.off >= last->off && here.off <= last->end + 16) {
+        last->end = cv_max(last->end, here.end);
+        return CUVET_OK;
+    }
+    return cv_host_ranges_push(&r->x->mem, all, here) ? CUVET_OK : cv_nomem(r->x, here.off);
+}
+
+cv_host_use cv_host_use_at(const cv_host *h, uint64_t off)
+{
+    cv_host_use use = CV_HOST_OUTSIDE;
+
+    for (uint64_t i = 0; i < h->ranges.n; i++) {
+        const cv_host_range *p = cv_host_ranges_at(&h->ranges, i);
+
+        if (off >= p->off && off < p->end && p->use > use)
+            use = p->use;
+    }
+    return use;
+}
+
 /* A name of interest is short: look at no more than that. */
 static cv_hostobj_kind kind_of(const cv_host_read_ctx *r, const cv_elf_section *e)
 {
@@ -189,8 +225,7 @@ static cuvet_status read_sections(cv_host_read_ctx *r)
             continue;
         }
         kind = kind_of(r, &e);
-        if (kind != CV_HOSTOBJ_OTHER)
-            s = keep(r, &e, i, kind);
+        s = kind != CV_HOSTOBJ_OTHER ? keep(r, &e, i, kind) : note_use(r, &e);
     }
     return s;
 }
@@ -275,6 +310,7 @@ cuvet_status cv_host_read(cv_ctx *x, const cuvet_source *src, uint64_t base, uin
 void cv_host_free(cv_ctx *x, cv_host *h)
 {
     cv_host_sections_free(&x->mem, &h->sections);
+    cv_host_ranges_free(&x->mem, &h->ranges);
     cv_host_wrappers_free(&x->mem, &h->wrappers);
     cv_u64s_free(&x->mem, &h->named);
     *h = (cv_host){ 0 };

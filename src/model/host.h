@@ -19,6 +19,20 @@ typedef struct cv_host_section {
 
 CV_VEC(cv_host_sections, cv_host_section);
 
+/* What bytes of the file are for, by the sections that hold no device code. */
+typedef enum cv_host_use {
+    CV_HOST_OUTSIDE = 0, /* of all sections */
+    CV_HOST_DATA,        /* of the program, which may load code from there on its own */
+    CV_HOST_NO_DATA      /* code, comments, notes, debug data, symbols */
+} cv_host_use;
+
+typedef struct cv_host_range {
+    uint64_t off, end;
+    cv_host_use use;
+} cv_host_range;
+
+CV_VEC(cv_host_ranges, cv_host_range);
+
 typedef enum cv_host_pointer {
     CV_HOST_STORED = 0, /* data is the value in the record: an address */
     CV_HOST_RELOCATED,  /* data was set by a relocation: an address */
@@ -43,7 +57,8 @@ typedef struct cv_host {
     bool is32;
     uint16_t type, machine;
     cv_host_sections
-        sections; /* those that hold device code or belong to it, inside the region, in file order */
+        sections;          /* those that hold device code or belong to it, inside the region, in file order */
+    cv_host_ranges ranges; /* all other sections with bytes; those beside each other may be one */
     cv_host_wrappers wrappers; /* in the order of the file */
     bool searched; /* no usable section table: the wrappers come from a search, some may be none */
     cv_u64s named; /* sorted: every target once. Containers that are here are referenced */
@@ -57,6 +72,8 @@ CV_MUST cuvet_status cv_host_read(cv_ctx *x, const cuvet_source *src, uint64_t b
                                   cv_host *out);
 void cv_host_free(cv_ctx *x, cv_host *h);
 
+/* What is this byte for? */
+cv_host_use cv_host_use_at(const cv_host *h, uint64_t off);
 /* Is the container at this offset named by a wrapper? */
 bool cv_host_names(const cv_host *h, uint64_t container_off);
 /* After the walk: every wrapper must name one of the containers that were found (offsets in the source,

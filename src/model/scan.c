@@ -85,12 +85,11 @@ static void take_place(const cv_scan *s, cv_level *lv, cv_result *from, uint64_t
 
     if (above->inner)
         cv_ctx_enter_inner(&lv->x, above->anchor);
-    if (from->content.mem) {
+    lv->owned = !from->content.mem || from->claimed;
+    if (from->content.mem)
         cv_ctx_enter_inner(&lv->x, from->item.payload_off);
-    } else {
+    else
         *off = from->item.payload_off;
-        lv->owned = true;
-    }
     *off += from->nested_off;
     *end = *off + from->nested_len;
     cv_result_move(&lv->from, from);
@@ -126,6 +125,7 @@ static cuvet_status open_level(cv_scan *s, const cuvet_source *src, cv_result *f
     CV_ARRAY_SET(s->level, s->n_levels, lv);
     s->n_levels++;
     st = cv_walk_open(&lv->x, &lv->walk, &lv->src, off, end, kind, s->opt.claim != NULL);
+    lv->walk.nested = from != NULL;
     lv->batch = CV_SCAN_FIRST_BATCH;
     return st;
 }
@@ -450,6 +450,7 @@ static cuvet_status unpack_again(cv_scan *s, cv_level *lv, cv_result *r, cuvet_s
     if (st == CUVET_OK)
         st = cuvet_source_memory(again->content.span.base, (size_t)again->content.span.len, src);
     if (st == CUVET_OK) {
+        again->claimed = r->claimed;
         cv_result_free(r);
         cv_result_move(r, again);
     } else {

@@ -49,12 +49,15 @@ int cv_select_compare(const cuvet_candidate *a, const cuvet_candidate *b)
     return suffix_rank(b->suffix) - suffix_rank(a->suffix);
 }
 
-/* Order of the candidates that fit in one number, small is good: sorting by it ranks them all at once. */
-static uint64_t order_of(const cuvet_candidate *c)
+/* Order of the candidates that fit in one number, small is good: sorting by it ranks them all at once. What
+ * lies in the data of a host object comes last: neither a linker nor a dumper reads it. */
+static uint64_t order_of(const cv_candidate *in)
 {
+    const cuvet_candidate *c = &in->pub;
     uint64_t sm = UINT32_MAX - c->sm, suffix = (uint64_t)(2 - suffix_rank(c->suffix));
 
-    return sm << 3 | (uint64_t)(c->kind != CUVET_K_ELF) << 2 | suffix;
+    return (uint64_t)(in->unit.place == CUVET_PLACE_DATA) << 35 | sm << 3 |
+           (uint64_t)(c->kind != CUVET_K_ELF) << 2 | suffix;
 }
 
 /* Of members that are equal in everything the first one wins; but of PTX without suffix for the very number
@@ -91,12 +94,13 @@ cuvet_status cv_select(cv_ctx *x, cv_candidates *all, uint64_t from, const cv_wa
 
     *best = *reference = all->n;
     for (uint64_t i = from; i < all->n && s == CUVET_OK; i++) {
-        cuvet_candidate *c = &cv_candidates_at(all, i)->pub;
+        cv_candidate *one = cv_candidates_at(all, i);
+        cuvet_candidate *c = &one->pub;
 
         c->rank = 0;
         c->reason = cv_select_judge(c, w);
         if (c->reason == CUVET_REASON_NONE &&
-            !cv_keys_push(&x->mem, &fit, (cv_key){ .key = order_of(c), .index = i }))
+            !cv_keys_push(&x->mem, &fit, (cv_key){ .key = order_of(one), .index = i }))
             s = cv_nomem(x, c->header_off);
     }
     cv_keys_sort(&fit);

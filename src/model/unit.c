@@ -183,18 +183,18 @@ static void nest(const job *j, cv_span content, bool inner, uint64_t from)
 /* Stored bytes of a compressed ELF may keep its header verbatim: there only a container counts. */
 static bool is_hidden(cv_span content, uint64_t at, bool packed)
 {
-    cv_span head = cv_span_tail(content, at);
+    cv_span head = cv_span_tail(content, at), first = cv_span_tail(head, cv_u16_at(head, 6));
 
     if (cv_u32_at(head, 0) == CV_FATBIN_MAGIC)
-        return cv_u32_at(head, 4) == CV_FATBIN_TAIL;
+        return cv_u32_at(head, 4) == CV_FATBIN_TAIL ||
+               (cv_u16_at(head, 4) == CV_FATBIN_VERSION && cv_fatbin_begins_member(first, first.len));
     return at != 0 && !packed && cv_locate_is_device(head);
 }
 
 /* A hit costs as much as the search of so many bytes. */
 #define HIT_WORK UINT64_C(32)
 
-/* Look for a container or a device ELF in [from, end) of the content. Sections may share their bytes, which
- * are searched for each: that is paid for. */
+/* Look for a container or a device ELF in [from, end) of the content: that is paid for. */
 static void find_in(const job *j, cv_span content, bool inner, bool packed, uint64_t from, uint64_t end)
 {
     cv_span part = content;
@@ -204,8 +204,7 @@ static void find_in(const job *j, cv_span content, bool inner, bool packed, uint
     if (!cv_work(j->x, (part.len - cv_min(from, part.len)) / 16, content.off + from))
         return;
     while (!j->r->nested) {
-        at = inner ? cv_span_find_u32_aligned(part, at, CV_FATBIN_MAGIC, CV_ELF_MAGIC)
-                   : cv_span_find_u32(part, at, CV_FATBIN_MAGIC, CV_ELF_MAGIC);
+        at = cv_span_find_u32(part, at, CV_FATBIN_MAGIC, CV_ELF_MAGIC);
         if (at >= part.len || !cv_work(j->x, HIT_WORK, content.off + at))
             return;
         if (is_hidden(content, at, packed)) {
@@ -218,27 +217,27 @@ static void find_in(const job *j, cv_span content, bool inner, bool packed, uint
     }
 }
 
-/* Bytes that a format leaves free (debug data, string tables, opaque payloads) can hold a whole container.
- * Stored bytes are searched at every offset, as the file itself is. Decompressed ones, which no loader
- * searches, are searched where a word may start, and not in machine code: that would cost more than
- * everything else that is done with it. */
+/* Bytes that a format leaves free (debug data, string tables, opaque payloads) can hold a whole container:
+ * they are searched at every offset, as the file itself is. Unpacked machine code is not: reading it once
+ * more would cost more than everything else that is done with it. Whatever lies outside of it is. */
 static void find_hidden(const job *j, cv_span content, bool inner)
 {
     const cv_cubin *c = &j->w->cubin;
+    uint64_t pos = 0;
 
     if (j->r->text)
         return;
-    if (!inner || !j->r->cubin) {
-        find_in(j, content, inner, false, 0, content.len);
-        return;
-    }
-    for (uint64_t i = 1; i < c->sec.n && !j->r->nested; i++) {
-        const cv_sec *s = cv_cubin_sec(c, i);
+    for (uint64_t k = 0; inner && j->r->cubin && k < c->by_off.n && !j->r->nested; k++) {
+        uint64_t i = cv_keys_at(&c->by_off, k)->index;
+        const cv_sec *s = i < c->sec.n ? cv_cubin_sec(c, i) : NULL;
 
-        if (s->in_file && s->role != CV_ROLE_TEXT && s->role != CV_ROLE_CAPMERC_TEXT &&
-            s->h.size >= CV_FATBIN_HEADER)
-            find_in(j, content, true, false, s->h.off, cv_sat_add(s->h.off, s->h.size));
+        if (!s || !s->in_file || (s->role != CV_ROLE_TEXT && s->role != CV_ROLE_CAPMERC_TEXT) ||
+            s->h.off < pos)
+            continue;
+        find_in(j, content, inner, false, pos, s->h.off + 3); /* a magic may end in the code */
+        pos = s->h.off + s->h.size;
     }
+    find_in(j, content, inner, false, pos, content.len);
 }
 
 static void examine_content(const job *j, const cv_fatbin_member *m, cv_span content, bool inner)
@@ -534,6 +533,7 @@ void cv_examine(cv_worker *w, const cuvet_source *src, const cv_unit *u, const c
     r->item = (cuvet_item){ .where = u->path,
                             .in_container = u->kind == CV_UNIT_MEMBER,
                             .referenced = u->referenced,
+                            .place = u->place,
                             .producer = { .tool = "" },
                             .container_off = u->container_off,
                             .header_off = u->off,

@@ -35,6 +35,7 @@ typedef struct cv_unit {
     uint64_t payload_size; /* stored bytes behind the header; for images and texts: all of it */
     uint64_t container_off;
     bool referenced;
+    cuvet_place place;
     bool embedded;                 /* an image in the middle of something else */
     uint64_t unpacks;              /* bytes that its content is decompressed to … */
     uint64_t unpacked;             /* … with those of the units before it in this walk */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "model/walk.h"
 
+#include "model/place.h"
 #include "model/walk_int.h"
 
 cuvet_status cv_walk_open(cv_ctx *x, cv_walk *w, const cuvet_source *src, uint64_t off, uint64_t end,
@@ -23,7 +24,11 @@ cuvet_status cv_walk_push(cv_ctx *x, cv_walk *w, uint64_t off, uint64_t end, cv_
 
 cuvet_status cv_walk_unit(cv_ctx *x, cv_walk *w, cv_unit_kind kind, uint64_t off, cv_unit *out)
 {
-    *out = (cv_unit){ .kind = kind, .path = x->path, .off = off, .referenced = true };
+    *out = (cv_unit){ .kind = kind,
+                      .path = x->path,
+                      .off = off,
+                      .referenced = true,
+                      .place = kind == CV_UNIT_MEMBER ? w->place : cv_place_at(x, w, off, false) };
     if (w->stack.n < 2) /* not in an archive */
         return CUVET_OK;
     if (!w->named) {

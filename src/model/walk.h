@@ -39,7 +39,8 @@ CV_VEC(cv_regions, cv_region);
 typedef struct cv_walk {
     const cuvet_source *src;
     bool ledger;
-    bool over; /* the file limit of containers was reached */
+    bool nested; /* the bytes are the content of other device code */
+    bool over;   /* the file limit of containers was reached */
     cv_regions stack;
     cv_window window;
     cv_block tmp;      /* section tables, probes */
@@ -56,6 +57,7 @@ typedef struct cv_walk {
     bool clipped;
     uint64_t container, body_end, at, entry;
     bool referenced;
+    cuvet_place place;
     cv_u64s targets; /* kind, arch, suffix of its members so far */
     cv_unit_head head;
     cv_ledger claims; /* of the file, handed out by the scan */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* One container: its header, then its members one by one. */
+#include "model/place.h"
 #include "model/walk_int.h"
 
 #include "base/arith.h"
@@ -118,6 +119,8 @@ static cuvet_status begin(cv_ctx *x, cv_walk *w, uint64_t at, const cv_fatbin_co
     w->clipped = c->body_size != c->size;
     w->in_container = true;
     w->referenced = is_referenced(w, r, at);
+    w->place = cv_place_at(x, w, at, true);
+    cv_walk_say_place(x, w, at, w->place);
     cv_u64s_clear(&w->targets);
     w->n_containers++;
     if (r->host && !w->referenced) {
@@ -135,16 +138,34 @@ static cuvet_status begin(cv_ctx *x, cv_walk *w, uint64_t at, const cv_fatbin_co
  * size or a first member fits as well. */
 static bool looks_like_container(cv_span head, uint64_t left, uint64_t object_off)
 {
-    cv_span member = cv_span_tail(head, CV_FATBIN_HEADER);
-    uint64_t hs = cv_u32_at(member, 4), ps = cv_u64_at(member, 8), size = cv_u64_at(head, 8);
+    uint64_t size = cv_u64_at(head, 8);
 
     if (cv_u32_at(head, 4) != CV_FATBIN_TAIL)
         return false;
     if (object_off % 8 == 0)
         return true;
     return (size % 8 == 0 && size >= CV_FATBIN_MEMBER && size <= left) ||
-           (left >= CV_FATBIN_HEADER + CV_FATBIN_MEMBER && hs >= CV_FATBIN_MEMBER && hs % 8 == 0 &&
-            ps % 8 == 0 && hs <= left && ps <= left - hs && cv_u16_at(member, 2) == CV_FATBIN_MEMBER_VERSION);
+           cv_fatbin_begins_member(cv_span_tail(head, CV_FATBIN_HEADER),
+                                   left - cv_min(left, CV_FATBIN_HEADER));
+}
+
+/* A header that says that it is longer. No tool writes one, but readers step over as many bytes as it says:
+ * it counts when a member begins there. */
+static cuvet_status has_long_header(cv_ctx *x, const cv_walk *w, uint64_t at, cv_span head, uint64_t left,
+                                    bool *yes)
+{
+    uint8_t bytes[CV_FATBIN_MEMBER] = { 0 };
+    uint64_t size = cv_u16_at(head, 6), n = cv_min(left - cv_min(left, size), sizeof(bytes));
+    cuvet_status s = CUVET_OK;
+
+    *yes = false;
+    if (cv_u16_at(head, 4) != CV_FATBIN_VERSION || size == CV_FATBIN_HEADER || !cv_work(x, n, at))
+        return CUVET_OK;
+    /* The window stays where it is: the head lies in it. */
+    s = cv_source_read(x, w->src, at + size, bytes, (size_t)n);
+    *yes =
+        s == CUVET_OK && cv_fatbin_begins_member(cv_span_of(bytes, n, at + size), left - cv_min(left, size));
+    return s;
 }
 
 /* Alignment is judged in objects whose start is known; in other bytes it may be anything. */
@@ -159,6 +180,11 @@ cuvet_status cv_walk_enter(cv_ctx *x, cv_walk *w, uint64_t at, cv_span head, boo
     cv_fatbin_container c;
     cuvet_status s;
 
+    if (!must && !looks_like_container(head, r->end - at, at - r->off)) {
+        s = has_long_header(x, w, at, head, r->end - at, &must);
+        if (s != CUVET_OK)
+            return s;
+    }
     if (!must && !looks_like_container(head, r->end - at, at - r->off)) {
         if ((at - r->off) % 8 == 0 || (cv_u16_at(head, 4) < 16 && cv_u16_at(head, 6) < 256))
             cv_report(x, CV_R_FILE_STRAY_MAGIC, at, 4, cv_u32_at(head, 4), CV_FATBIN_TAIL);

@@ -26,6 +26,8 @@ CV_MUST cuvet_status cv_walk_archive(cv_ctx *x, cv_walk *w, cv_step *step);
 CV_MUST cuvet_status cv_walk_object(cv_ctx *x, cv_walk *w, cv_step *step, cv_unit *out);
 CV_MUST cuvet_status cv_walk_container(cv_ctx *x, cv_walk *w, cv_step *step, cv_unit *out);
 
+/* Say it when the code at this place is where nobody looks for any. */
+void cv_walk_say_place(cv_ctx *x, const cv_walk *w, uint64_t at, cuvet_place place);
 /* Begin with the container at 'at'; 'must': a container has to be there. Moves the region on when there is
  * none. */
 CV_MUST cuvet_status cv_walk_enter(cv_ctx *x, cv_walk *w, uint64_t at, cv_span head, bool must);

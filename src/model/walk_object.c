@@ -7,6 +7,7 @@
 #include "format/ptx/read.h"
 #include "model/agree.h"
 #include "model/locate.h"
+#include "model/place.h"
 #include "model/search.h"
 
 /* Largest gap of zero bytes that good tools leave between containers. */
@@ -97,6 +98,14 @@ cuvet_status cv_walk_gap(cv_ctx *x, cv_walk *w, uint64_t to)
     }
     r->covered = cv_max(r->covered, to);
     return s;
+}
+
+/* In archives and host files there is a place for everything: what lies elsewhere no linker and no dumper
+ * sees. */
+void cv_walk_say_place(cv_ctx *x, const cv_walk *w, uint64_t at, cuvet_place place)
+{
+    if (!cv_place_chosen(place) && (w->stack.n > 1 || cv_regions_at(&w->stack, 0)->host))
+        cv_report(x, CV_R_HOST_PLACE, at, CV_FATBIN_HEADER, place, 0);
 }
 
 /* Formats whose content is compressed as a whole: a search through it finds nothing but accidents. */
@@ -283,6 +292,7 @@ static cuvet_status embedded(cv_ctx *x, cv_walk *w, uint64_t at, cv_span head, c
     cv_path_push(x, CUVET_P_ELF, true, r->n_elf++);
     s = cv_walk_unit(x, w, CV_UNIT_IMAGE, at, out);
     cv_path_pop(x);
+    cv_walk_say_place(x, w, at, out->place);
     out->payload_size = extent;
     out->embedded = true;
     r->pos = r->covered = at + extent;

@@ -6,6 +6,9 @@
 
 #include "base/base.h"
 
+/* gABI: left out of what is linked. Too large for the enumeration. */
+#define CV_SHF_EXCLUDE UINT64_C(0x80000000)
+
 enum {
 #define SHT(name, value, text, source) CV_SHT_##name = value,
 #define SHF(name, value, source)       CV_SHF_##name = value,

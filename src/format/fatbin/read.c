@@ -68,6 +68,14 @@ cuvet_status cv_fatbin_reject_member(cv_ctx *x, cv_span head, uint64_t left)
     return cv_reject(x, CV_R_FATBIN_PAYLOAD_RANGE, head.off + 8, ps, left - hs);
 }
 
+bool cv_fatbin_begins_member(cv_span head, uint64_t left)
+{
+    uint64_t hs = cv_u32_at(head, 4), ps = cv_u64_at(head, 8);
+
+    return left >= CV_FATBIN_MEMBER && cv_u16_at(head, 2) == CV_FATBIN_MEMBER_VERSION &&
+           hs >= CV_FATBIN_MEMBER && hs % 8 == 0 && ps % 8 == 0 && hs <= left && ps <= left - hs;
+}
+
 static void decode_fixed(cv_span in, cv_fatbin_member *m)
 {
     cv_cur c = cv_cur_of(in);

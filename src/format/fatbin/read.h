@@ -12,6 +12,7 @@
 #define CV_FATBIN_HEADER         UINT64_C(16)
 #define CV_FATBIN_MEMBER         UINT64_C(64)
 #define CV_FATBIN_MEMBER_VERSION 0x0101u
+#define CV_FATBIN_VERSION        1u
 /* Version and header size as they follow the magic: what tells a container from four bytes of data. */
 #define CV_FATBIN_TAIL UINT32_C(0x00100001)
 
@@ -71,6 +72,9 @@ static inline cv_profile cv_fatbin_writer(const cv_fatbin_member *m)
  * looked for (magic, version, header size). */
 CV_MUST cuvet_status cv_fatbin_read_container(cv_ctx *x, cv_span in, uint64_t object_left,
                                               uint64_t object_off, cv_fatbin_container *out);
+
+/* Could a member begin here, of whose header at least 16 bytes are in head, and left bytes in its object? */
+bool cv_fatbin_begins_member(cv_span head, uint64_t left);
 
 /* Where the next member is: silent and minimal, for walking. False: the sizes lead nowhere. 'head' holds >=
  * 64 bytes. */

@@ -14,6 +14,7 @@ enum call {
     ADD_SOURCE,
     FILE_OF,
     ORIGIN,
+    PLACE,
     NAME,
     COMPLETE,
     RESULT,
@@ -72,6 +73,7 @@ static cuvet_status call(cuvet_ctx *c, cuvet_linker l, unsigned which)
     const cuvet_callgraph_sink sink = silent_sink();
     const cuvet_link_sink pieces = { .size = sizeof(pieces), .write = take };
     const cuvet_diag d = { 0 };
+    const cuvet_item item = { .place = CUVET_PLACE_FILE };
     cuvet_link_origin origin;
     cuvet_link_result r;
     cuvet_source src;
@@ -85,6 +87,7 @@ static cuvet_status call(cuvet_ctx *c, cuvet_linker l, unsigned which)
     case ADD_FROM: return cuvet_linker_add_from(c, l, 0, "bytes", 5, "name");
     case FILE_OF: return cuvet_linker_file(c, l, &file);
     case ORIGIN: return cuvet_linker_origin(c, l, 0, &origin);
+    case PLACE: return cuvet_linker_place(c, l, &item);
     case MODULE: return cuvet_linker_module(c, l, 0, &p);
     case OTHER_SYMBOL: return cuvet_linker_other_symbol(c, l, &d, &p, &n);
     case CALLGRAPH: return cuvet_linker_callgraph(c, l, &sink);
@@ -163,6 +166,7 @@ START_TEST(nothing_given)
                      CUVET_E_NULL);
     ck_assert_int_eq(cuvet_linker_file(lc_ctx, l, &(cuvet_link_file){ .bytes = "x", .n = 1 }), CUVET_E_USAGE);
     ck_assert_int_eq(cuvet_linker_origin(lc_ctx, l, 0, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_place(lc_ctx, l, NULL), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_linker_module(lc_ctx, l, 0, NULL), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_linker_module(lc_ctx, l, 0, &p), CUVET_E_STATE);
     ck_assert_int_eq(cuvet_linker_callgraph(lc_ctx, l, NULL), CUVET_E_NULL);
@@ -239,6 +243,32 @@ START_TEST(options)
     ck_assert_uint_eq(lc_n_said(), 0);
     o.target.sm = 100;
     lc_end(lc_linker(&o));
+}
+END_TEST
+
+/* Taken, left out, refused: by the row of spec/places.def; what is no place is refused as well. */
+START_TEST(places)
+{
+    static const cuvet_place TAKEN[] = { CUVET_PLACE_FILE, CUVET_PLACE_MEMBER, CUVET_PLACE_OBJECT,
+                                         CUVET_PLACE_NAMED };
+    static const cuvet_place LEFT[] = { CUVET_PLACE_FINISHED, CUVET_PLACE_PROGRAM, CUVET_PLACE_DATA };
+    const cuvet_linker_options o = lc_options("sm_80");
+    cuvet_linker l = lc_linker(&o);
+
+    for (unsigned place = 0; place < 100; place++) {
+        cuvet_item item = { .place = (cuvet_place)place, .in_container = place % 2 };
+        cuvet_status want = CUVET_E_REFUSED;
+
+        item.where.n = place % 4 == 0 ? UINT32_MAX : place % 4; /* whatever a caller says */
+        for (size_t i = 0; i < sizeof(TAKEN) / sizeof(TAKEN[0]); i++)
+            want = TAKEN[i] == item.place ? CUVET_OK : want;
+        for (size_t i = 0; i < sizeof(LEFT) / sizeof(LEFT[0]); i++)
+            want = LEFT[i] == item.place ? CUVET_END : want;
+        ck_assert_int_eq(cuvet_linker_place(lc_ctx, l, &item), want);
+    }
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_E_REFUSED); /* nothing to link */
+    ck_assert_int_eq(cuvet_linker_place(lc_ctx, l, &(cuvet_item){ 0 }), CUVET_E_STATE);
+    lc_end(l);
 }
 END_TEST
 
@@ -423,6 +453,7 @@ Suite *suite_linker_calls(void)
     tcase_add_test(t, handles);
     tcase_add_test(t, nothing_given);
     tcase_add_test(t, options);
+    tcase_add_test(t, places);
     tcase_add_test(t, states);
     tcase_add_test(t, borrowed);
     tcase_add_test(t, ways_in_and_out);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What one kind of processor has and another does not. */
+#ifndef CV_BASE_PLATFORM_H
+#define CV_BASE_PLATFORM_H
+
+#include <stdbool.h>
+
+/* CV_WIDE marks a function that is compiled for vectors of 32 bytes; it may be called where cv_has_wide()
+ * says that the processor at hand has them. */
+#if defined(__x86_64__)
+#define CV_WIDE __attribute__((target("avx2")))
+static inline bool cv_has_wide(void)
+{
+    return __builtin_cpu_supports("avx2") != 0;
+}
+#else
+#define CV_WIDE
+static inline bool cv_has_wide(void)
+{
+    return false;
+}
+#endif
+
+#endif
