@@ -71,17 +71,13 @@ static void admit_common(cv_link *l, cv_id id)
         cv_link_say(l, id, CV_R_LINK_PLACE, CV_SHN_COMMON, 0);
 }
 
-/* Shared variables have an alignment for a value, so that a scan cannot ask where they end; and what lies in
- * shared memory without being one has no place when the variables have theirs. */
+/* What lies in shared memory without being a shared variable has no place when the variables have theirs. */
 static void admit_shared(cv_link *l, cv_id id)
 {
     const cv_isym *s = cv_l_isym(l, id);
-    const cv_isec *sec = cv_l_isec(l, s->sec);
 
     if (!cv_l_is_shared(s))
         cv_link_say(l, id, CV_R_LINK_SPACE, s->other, 0);
-    else if (s->size > sec->size)
-        cv_link_say(l, id, CV_R_SYM_RANGE, s->size, sec->size);
     else if (s->value > ALIGN_MOST)
         cv_link_say(l, id, CV_R_LINK_EXTENT, s->value, 0);
 }

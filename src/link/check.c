@@ -302,7 +302,8 @@ static bool may_stay(const cv_link *l, const cv_irel *e)
     return who == CV_RELOC_DRIVER || cv_l_type(s) != CV_STT_CUDA_OBJECT || !(s->other & 0x80);
 }
 
-/* What stays of the relocations lies inside of what it patches. */
+/* What stays of the relocations lies inside of what it patches; what was dropped because a function is gone
+ * patched nothing that stays. */
 bool cv_link_decide_holds(const cv_link *l)
 {
     for (cv_id i = 0; i < l->osec.n; i++) {
@@ -315,6 +316,8 @@ bool cv_link_decide_holds(const cv_link *l)
             kept += cv_l_irel(l, r)->keep;
             if (cv_l_irel(l, r)->keep &&
                 (cv_l_irel(l, r)->off >= cv_l_osec(l, q->target)->size || !may_stay(l, cv_l_irel(l, r))))
+                return false;
+            if (cv_link_is_lost(l, q, cv_l_irel(l, r)))
                 return false;
         }
         if (kept != q->n_kept)

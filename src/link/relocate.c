@@ -409,6 +409,33 @@ static void tell_slot(cv_link *l, const cv_irel *r, const cv_fix *f)
         cv_link_say(l, r->sym, CV_R_LINK_SLOT, (uint64_t)r->addend, 0);
 }
 
+bool cv_link_stays(const cv_link *l, const cv_osec *t)
+{
+    cv_id fn = t->fn;
+
+    if (t->group != CV_G_CODE && t->group != CV_G_INIT && t->group != CV_G_CONST && t->group != CV_G_PARAM)
+        return false;
+    if (t->group != CV_G_CODE)
+        fn = t->infosec == CV_NONE ? CV_NONE : cv_l_osec(l, t->infosec)->fn;
+    return fn == CV_NONE || cv_l_fn(l, fn)->live;
+}
+
+bool cv_link_is_lost(const cv_link *l, const cv_osec *q, const cv_irel *r)
+{
+    cv_id out = r->osym != CV_NONE || r->sym == CV_NONE ? r->osym : cv_l_isym(l, r->sym)->out;
+
+    return !r->keep && r->n_fields == 0 && out != CV_NONE && dead_function(l, cv_l_osym(l, out)) &&
+           r->type != R_UNUSED_CLEAR64 && cv_link_stays(l, cv_l_osec(l, q->target));
+}
+
+/* An undefined function that nothing is known to call, or one that is gone: code that stays would call
+ * nobody. */
+static cuvet_status lost(cv_link *l, const cv_irel *r)
+{
+    cv_link_say(l, r->sym, CV_R_LINK_REFERENCE, cv_l_isym(l, r->sym)->index, 0);
+    return CUVET_E_REFUSED;
+}
+
 static cuvet_status decide(cv_link *l, cv_id q)
 {
     cv_fix f;
@@ -434,6 +461,8 @@ static cuvet_status decide(cv_link *l, cv_id q)
         tell_slot(l, cv_l_irel(l, r), &f);
         if (!keep_fix(l, cv_l_irel(l, r), &f))
             return cv_l_nomem(l);
+        if (f.dead && cv_link_is_lost(l, cv_l_osec(l, q), cv_l_irel(l, r)))
+            return lost(l, cv_l_irel(l, r));
         cv_l_osec(l, q)->n_kept += f.keep;
         cv_l_osec(l, q)->n_applied += cv_l_irel(l, r)->n_fields != 0;
         if (f.resolved && l->o.preserve && cv_l_osec(l, cv_l_osec(l, q)->target)->resolved != CV_NONE)

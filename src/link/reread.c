@@ -29,7 +29,9 @@ cuvet_status cv_link_reread(cv_link *l)
     l->x->path.n = 0;
     l->x->emit = pass_errors;
     l->x->emit_user = &to;
+    l->x->hollow = true; /* long code is lent by the inputs */
     s = cv_cubin_examine(l->x, &c, l->out->span, NULL, &extent);
+    l->x->hollow = false;
     l->x->emit = to.emit;
     l->x->emit_user = to.user;
     l->x->path.n = 0;

@@ -357,7 +357,9 @@ static cuvet_status examine_rest(cv_ctx *x, cv_cubin *c, cv_ledger *ledger)
         cv_cubin_read_notes(x, c);
     cv_cubin_check_sections(x, c);
     cv_cubin_check_symbols(x, c);
-    s = cv_cubin_check_relocs(x, c);
+    s = cv_cubin_check_kernels(x, c);
+    if (s == CUVET_OK)
+        s = cv_cubin_check_relocs(x, c);
     if (s == CUVET_OK && c->conv) {
         cv_cubin_check_pairs(x, c);
         s = cv_cubin_check_meta(x, c);
@@ -365,7 +367,7 @@ static cuvet_status examine_rest(cv_ctx *x, cv_cubin *c, cv_ledger *ledger)
     if (s == CUVET_OK)
         s = cv_cubin_check_ledger(x, c, ledger);
     if (s == CUVET_OK)
-        cv_cubin_check_segments(x, c);
+        s = cv_cubin_check_segments(x, c);
     return s == CUVET_OK && x->work_out ? CUVET_E_LIMIT : s;
 }
 

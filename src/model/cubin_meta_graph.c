@@ -53,6 +53,20 @@ static bool is_empty(const table *t, uint32_t off)
     return off < t->c->strtab.len && cv_u8_at(t->c->strtab, off) == 0;
 }
 
+/* Who calls is here, and nobody calls a kernel like a function. */
+static void check_call(const table *t, const cv_call *r)
+{
+    cv_elf_symbol s;
+
+    cv_elf_read_symbol(t->syms, false, r->from, &s);
+    if (r->part != CV_CALL_ADDRESS && r->from < t->n_syms && s.shndx == CV_SHN_UNDEF)
+        cv_report(t->x, CV_R_CALL_FROM, t->body.off + r->off, 4, r->from, r->part);
+    cv_elf_read_symbol(t->syms, false, r->to, &s);
+    if (r->part == CV_CALL_DIRECT && r->to < t->n_syms && cv_elf_sym_type(&s) == CV_STT_FUNC &&
+        s.other & CV_STO_ENTRY)
+        cv_report(t->x, CV_R_CALL_KERNEL, t->body.off + r->off + 4, 4, r->to, 0);
+}
+
 void cv_meta_callgraph(cv_ctx *x, const cv_cubin *c, uint64_t section)
 {
     cv_call_cur cur = { .loose = c->hand || c->legacy };
@@ -64,6 +78,7 @@ void cv_meta_callgraph(cv_ctx *x, const cv_cubin *c, uint64_t section)
     while (cv_callgraph_next(x, t.body, &cur, &r) == CUVET_OK) {
         (void)check_func(&t, r.off, r.from, CV_R_CALL_SYMBOL,
                          CV_R_CALL_SYMBOL_TYPE); /* reported, nothing to stop */
+        check_call(&t, &r);
         if (r.part == CV_CALL_DIRECT || r.part == CV_CALL_POSSIBLE)
             (void)check_func(&t, r.off + 4, r.to, CV_R_CALL_SYMBOL, CV_R_CALL_SYMBOL_TYPE);
         else if (!(r.part == CV_CALL_ADDRESS && is_empty(&t, r.to))) /* a kernel that is launched from code */

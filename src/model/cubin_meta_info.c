@@ -110,8 +110,6 @@ static void take_size(const info *f, const cv_tlv *t)
     *mark |= bit;
     if (bit != CV_META_REGCOUNT)
         return;
-    if (value > REGS_MAX)
-        report(f, CV_R_TLV_REGCOUNT, t->payload + 4, 4, value, REGS_MAX);
     *mark |= (value & REGS_MAX) << CV_META_REGS;
 }
 

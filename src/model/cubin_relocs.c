@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Relocation sections, those whose entries are applied already too: target, symbol, type and the bytes each
  * entry touches. */
-#include "model/cubin_int.h"
+#include "model/cubin_calls.h"
 
 typedef struct batch {
     cv_ctx *x;
     const cv_cubin *c;
     uint64_t section;
     cv_span body;
-    bool rela, merc, insn;     /* insn: the target holds instructions */
-    bool debug;                /* the target holds debug data */
+    bool rela, merc, insn; /* insn: the target holds instructions */
+    bool debug;            /* the target holds debug data */
+    bool loaded;           /* … or what a loader patches, and the entries are not applied yet */
+    uint32_t owner;        /* of code: the symbol of its function */
+    cv_span target;        /* its bytes */
+    const cv_calls *calls;
     uint64_t n, n_syms, limit; /* limit: bytes of the target that may be patched */
 } batch;
 
@@ -24,6 +28,80 @@ static void entry_report(const batch *b, uint64_t i, cv_rule rule, uint64_t fiel
 
 /* No section has so many bytes. */
 #define ADDEND_MOST (INT64_C(1) << 40)
+
+/* What is in the field now; 0 for types that name no functions and no variables, and where nothing can be
+ * said. */
+static uint64_t field_of(const batch *b, const cv_elf_reloc *r)
+{
+    unsigned bit = 0, bits = 0, low;
+    uint64_t v;
+
+    if (b->x->hollow || !cv_elf_reloc_field(r->type, &bit, &bits))
+        return 0;
+    low = bit / 8;
+    v = cv_u64_at(b->target, cv_sat_add(r->off, low)) >> bit % 8;
+    if (bit % 8 + bits > 64)
+        v |= (uint64_t)cv_u8_at(b->target, cv_sat_add(r->off, low + 8)) << (64 - bit % 8);
+    return bits < 64 ? v & ((UINT64_C(1) << bits) - 1) : v;
+}
+
+/* A place in a function: one of its instructions for itself, for others the first. Where entries have no
+ * addend the field is that. */
+static void check_place(const batch *b, uint64_t i, const cv_elf_reloc *r, const cv_elf_symbol *s)
+{
+    uint64_t at = b->rela ? (uint64_t)r->addend : field_of(b, r), size = r->sym == b->owner ? s->size : 0;
+
+    if (at != 0 && (at >= size || at % b->c->machine->instruction != 0))
+        entry_report(b, i, CV_R_RELOC_INSIDE, b->rela ? 16 : 0, at, size);
+}
+
+/* Compilers leave the field empty and linkers keep it so; a field with something in it is code. Of a function
+ * without addend it is the place there; offsets in shared memory may have been begun by a linker. */
+static void check_field(const batch *b, uint64_t i, const cv_elf_reloc *r, bool function)
+{
+    uint64_t v;
+
+    if (function ? !b->rela : !b->insn || (b->c->rel && cv_elf_reloc_is(r->type, CV_RELOC_OFFSET)))
+        return;
+    v = field_of(b, r);
+    if (CV_UNLIKELY(v != 0))
+        entry_report(b, i, CV_R_RELOC_OVER, 0, v, 0);
+}
+
+/* A function that is named: the call graph knows. The linker puts addresses of functions of the driver into
+ * banks of executables. */
+static void check_function(const batch *b, uint64_t i, const cv_elf_reloc *r)
+{
+    bool call = b->insn && cv_elf_reloc_is(r->type, CV_RELOC_CALL);
+    cv_elf_symbol s;
+
+    cv_elf_read_symbol(b->c->symtab, false, r->sym, &s);
+    check_place(b, i, r, &s);
+    if (!b->calls->judged || r->sym == b->owner || cv_calls_direct(b->calls, b->owner, r->sym) ||
+        cv_calls_alias(b->x, b->c, b->calls, b->owner, r->sym))
+        return;
+    if (call)
+        entry_report(b, i, CV_R_RELOC_CALL, 12, b->owner, r->sym);
+    else if (!cv_calls_taken(b->calls, b->owner, r->sym) &&
+             !(b->c->exe && !b->insn && s.shndx == CV_SHN_UNDEF))
+        entry_report(b, i, CV_R_RELOC_ADDRESS, 12, r->sym, r->type);
+}
+
+/* What a loader does with the entry, if it does what it says. */
+static void check_loaded(const batch *b, uint64_t i, const cv_elf_reloc *r)
+{
+    uint64_t at = cv_sat_mul(r->sym, cv_elf_sym_size(false));
+    bool function;
+
+    if (CV_UNLIKELY(b->c->exe && cv_elf_reloc_is(r->type, CV_RELOC_LINKED)))
+        entry_report(b, i, CV_R_RELOC_LINKED, 8, r->type, 0);
+    if (CV_UNLIKELY(cv_u16_at(b->c->symtab, cv_sat_add(at, 6)) == CV_SHN_ABS))
+        entry_report(b, i, CV_R_RELOC_ABSOLUTE, 12, r->sym, CV_SHN_ABS);
+    function = (cv_u8_at(b->c->symtab, cv_sat_add(at, 4)) & 15) == CV_STT_FUNC;
+    check_field(b, i, r, function);
+    if (function)
+        check_function(b, i, r);
+}
 
 static void check_entry(const batch *b, uint64_t i, const cv_elf_reloc *r)
 {
@@ -45,6 +123,8 @@ static void check_entry(const batch *b, uint64_t i, const cv_elf_reloc *r)
     }
     if (CV_UNLIKELY(r->addend >= ADDEND_MOST || r->addend <= -ADDEND_MOST))
         entry_report(b, i, CV_R_RELOC_ADDEND, 2 * word, (uint64_t)r->addend, ADDEND_MOST);
+    if (b->loaded)
+        check_loaded(b, i, r);
     if (r->off >= b->limit || bytes > b->limit - r->off)
         entry_report(b, i, CV_R_RELOC_OFFSET, 0, r->off, b->limit);
     else if (b->insn && r->off % b->c->machine->instruction != 0 && cv_elf_reloc_insn(r->type))
@@ -107,8 +187,23 @@ static bool is_merc(uint32_t type)
 
 #define FRAME_WORK 4u /* for sorting, on top of reading */
 
+/* Code, banks, variables: what a loader or a linker patches; beside them there is debug data. */
+static bool is_patched(cv_role r)
+{
+    return cv_role_is_code(r) || r == CV_ROLE_GLOBAL_INIT || r == CV_ROLE_CONSTANT ||
+           r == CV_ROLE_CONSTANT_FN || r == CV_ROLE_SHARED_FN || r == CV_ROLE_UDT;
+}
+
+/* Whether the target is something that relocations are for; what is not known is not judged. */
+static void check_target(cv_ctx *x, const batch *b, const cv_sec *t)
+{
+    if (b->c->conv && !b->merc && b->n != 0 && !is_patched(t->role) && !b->debug && t->role != CV_ROLE_NONE)
+        cv_sec_report(x, b->c, b->section, CV_R_RELOC_PLACE, CV_SH_INFO,
+                      cv_cubin_sec(b->c, b->section)->h.info, 0);
+}
+
 /* LIMIT: a limit was reached and said, nothing more is looked at. */
-static cuvet_status check_section(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s)
+static cuvet_status check_section(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s, const cv_calls *calls)
 {
     bool merc = is_merc(s->h.type), rela = s->h.type != CV_SHT_REL;
     const cv_sec *t = cv_cubin_sec(c, s->h.info);
@@ -119,6 +214,7 @@ static cuvet_status check_section(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_s
                 .body = cv_cubin_body(c, i),
                 .rela = rela,
                 .merc = merc,
+                .calls = calls,
                 .n_syms = merc ? c->n_merc_syms : c->n_syms };
 
     if (!target_fits(c, i, s, merc)) {
@@ -131,6 +227,10 @@ static cuvet_status check_section(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_s
     b.limit = cv_role_is_capsule(t->role) ? t->code_end : t->h.size;
     b.insn = c->conv && cv_role_is_code(t->role);
     b.debug = c->conv && (t->role == CV_ROLE_DEBUG || t->role == CV_ROLE_NV_DEBUG);
+    b.loaded = c->conv && !merc && s->h.type != CV_SHT_CUDA_RESOLVED_RELA && is_patched(t->role);
+    b.owner = b.insn ? t->h.info & 0xFFFFFF : 0;
+    b.target = cv_cubin_body(c, s->h.info);
+    check_target(x, &b, t);
     c->n_relocs += b.n;
     if (c->n_relocs > x->lim.symbols) {
         cv_sec_report(x, c, i, CV_R_LIMIT_RELOCS, CV_SH_SIZE, c->n_relocs, x->lim.symbols);
@@ -144,15 +244,18 @@ static cuvet_status check_section(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_s
 
 cuvet_status cv_cubin_check_relocs(cv_ctx *x, cv_cubin *c)
 {
-    cuvet_status st = CUVET_OK;
+    cuvet_status st;
+    cv_calls calls;
 
     if (!cv_work(x, c->sec.n, c->image.off))
         return CUVET_OK;
+    st = cv_calls_read(x, c, &calls);
     for (uint64_t i = 1; i < c->sec.n && st == CUVET_OK; i++) {
         const cv_sec *s = cv_cubin_sec(c, i);
 
         if (cv_elf_type_is_reloc(s->h.type) && !(s->h.flags & CV_SHF_COMPRESSED))
-            st = check_section(x, c, i, s);
+            st = check_section(x, c, i, s, &calls);
     }
+    cv_calls_free(x, &calls);
     return st == CUVET_E_NOMEM ? st : CUVET_OK; /* a limit was said, and the rest is still looked at */
 }

@@ -14,6 +14,7 @@ typedef enum info_kind {
     INFO_COMPAT
 } info_kind;
 enum { FRAME_WORD = 4, ENTSIZE_HABIT = 8 }; /* entries of .debug_frame; see CV-ELF-111 */
+enum { BANK_MOST = 0x10000, BARRIERS_BIT = 20, BARRIERS_MOST = 16 };
 enum { PROP_NONE = 0, PROP_ONCE = 1, PROP_BANK = 2, PROP_LOOSE = 4 };
 
 typedef struct convention {
@@ -220,10 +221,23 @@ static void check_memory_size(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv
         return;
     if (s->role == CV_ROLE_SHARED_RESERVED || s->role == CV_ROLE_MERC_SHARED_RESERVED)
         most = UINT64_C(1) << 16;
-    else if (s->role == CV_ROLE_SHARED_FN || s->role == CV_ROLE_NV_DEBUG_SHARED)
+    else if (s->role == CV_ROLE_SHARED_FN)
+        most = UINT64_C(1) << 20;
+    else if (s->role == CV_ROLE_NV_DEBUG_SHARED) /* of all kernels together */
         most = UINT64_C(1) << 24;
     if (s->h.size > most)
         cv_sec_report(x, c, i, CV_R_SEC_MEMORY_SIZE, CV_SH_SIZE, s->h.size, most);
+}
+
+/* What the machine has room for. */
+static void check_room(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec *s)
+{
+    uint64_t barriers = (s->h.flags & CV_SHF_CUDA_BARRIERS) >> BARRIERS_BIT;
+
+    if ((s->role == CV_ROLE_CONSTANT || s->role == CV_ROLE_CONSTANT_FN) && s->h.size > BANK_MOST)
+        cv_sec_report(x, c, i, CV_R_SEC_BANK_SIZE, CV_SH_SIZE, s->h.size, BANK_MOST);
+    if (c->legacy && s->role == CV_ROLE_TEXT && barriers > BARRIERS_MOST)
+        cv_sec_report(x, c, i, CV_R_TEXT_BARRIERS, CV_SH_FLAGS, barriers, BARRIERS_MOST);
 }
 
 static void check_convention(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s)
@@ -246,6 +260,7 @@ static void check_convention(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s
     if (v->align == 0 && h->align == 0)
         cv_sec_report(x, c, i, CV_R_SEC_ALIGN_ROLE, CV_SH_ALIGN, 0, 1);
     check_memory_size(x, c, i, s);
+    check_room(x, c, i, s);
     want = s->role == CV_ROLE_TEXT ? c->machine->text : v->align;
     if (want != 0 && h->align != want)
         cv_sec_report(x, c, i, CV_R_SEC_ALIGN_ROLE, CV_SH_ALIGN, h->align, want);

@@ -62,6 +62,8 @@ static void check_section_symbol(const pass *p, uint64_t i, const cv_elf_symbol 
 static void check_kernel(const pass *p, uint64_t i, const cv_elf_symbol *s, uint64_t index, cv_sec *sec)
 {
     p->c->n_kernels++;
+    if (sec->kernel_sym != 0)
+        sym_report(p, i, CV_R_SYM_KERNEL_OTHER, CV_ST_SHNDX, sec->kernel_sym, index);
     sec->kernel_sym = (uint32_t)i;
     if (s->value != 0)
         sym_report(p, i, CV_R_SYM_KERNEL, CV_ST_VALUE, s->value, 0);
@@ -119,6 +121,7 @@ static void check_defined(const pass *p, uint64_t i, const cv_elf_symbol *s, uin
 {
     cv_sec *sec = cv_sec_mut(p->c, index);
     uint8_t type = cv_elf_sym_type(s);
+    uint64_t end;
 
     if (CV_UNLIKELY(index >= p->c->sec.n)) {
         sym_report(p, i, CV_R_SYM_SHNDX, CV_ST_SHNDX, index, p->c->sec.n);
@@ -132,8 +135,11 @@ static void check_defined(const pass *p, uint64_t i, const cv_elf_symbol *s, uin
         return;
     if (type == CV_STT_FUNC)
         check_function(p, i, s, index, sec);
-    if (!p->merc && cv_sat_add(s->value, s->size) > sec->h.size && !value_is_no_place(p->c, s, sec))
-        sym_report(p, i, CV_R_SYM_RANGE, CV_ST_VALUE, cv_sat_add(s->value, s->size), sec->h.size);
+    if (p->merc)
+        return;
+    end = value_is_no_place(p->c, s, sec) ? s->size : cv_sat_add(s->value, s->size);
+    if (end > sec->h.size)
+        sym_report(p, i, CV_R_SYM_RANGE, CV_ST_VALUE, end, sec->h.size);
 }
 
 /* Kernels and unified functions, managed and unified variables, memory spaces. Visibility is set on variables

@@ -5,7 +5,7 @@ import glob
 import os
 import struct
 
-from lib_cli import CLEAN, ROOT, cuvet, equal, main, sample, scratch, test, write
+from lib_cli import CLEAN, FINDINGS, ROOT, cuvet, equal, main, sample, scratch, test, write
 
 CAPSULE, INFO_LINK = 1 << 28, 0x40
 SYMTAB, SYMTAB_SHNDX, PT_PHDR, XINDEX, RESERVE = 2, 18, 6, 0xFFFF, 0xFF00
@@ -222,7 +222,7 @@ def symbol_of_the_capsules():
 
 @test
 def segments_over_capsules():
-    """No compiler's: a segment that ends with a capsule, or holds nothing else, or begins with what has no bytes."""
+    """No compiler's: a segment that ends with a capsule, or holds nothing else, or begins with what has no bytes: not taken."""
     for sample_name in ("plain.sm_100.cubin", "vars.sm_100.cubin"):
         with open(sample(sample_name), "rb") as f:
             data = f.read()
@@ -237,7 +237,9 @@ def segments_over_capsules():
             out = bytearray(data)
             struct.pack_into("<Q", out, a.phoff + 56 * k + 8, off)
             struct.pack_into("<QQ", out, a.phoff + 56 * k + 32, filesz, memsz)
-            crafted("%s, %x of %x" % (sample_name, filesz, memsz), bytes(out))
+            what = "%s, %x of %x" % (sample_name, filesz, memsz)
+            r = cuvet("finalize", "--binary-kind=sass", write(bytes(out), "in.cubin"), "-o", os.path.join(scratch(), "out.cubin"))
+            assert r.rc == FINDINGS and "CV-ELF-126" in r.err, what + ": " + r.err[-400:]
 
 
 main()

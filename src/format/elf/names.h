@@ -119,6 +119,11 @@ typedef enum cv_reloc_who {
 
 /* CUDA set; NONE for numbers that are none. */
 CV_MUST cv_reloc_who cv_elf_reloc_who(uint32_t type);
+/* What a type is for (CUDA set), from spec/relocs.def. */
+typedef enum cv_reloc_use { CV_RELOC_LINKED, CV_RELOC_CALL, CV_RELOC_OFFSET } cv_reloc_use;
+CV_MUST bool cv_elf_reloc_is(uint32_t type, cv_reloc_use use);
+/* Where the field of a type that names functions is: false for other types (CUDA set). */
+CV_MUST bool cv_elf_reloc_field(uint32_t type, unsigned *bit, unsigned *bits);
 /* Whole words, which is what debug data is relocated with, or the same given up. */
 CV_MUST bool cv_elf_reloc_debug(uint32_t type);
 

@@ -46,6 +46,23 @@ cuvet_status cv_callgraph_next(cv_ctx *x, cv_span s, cv_call_cur *cur, cv_call *
     return end_ok(cur) ? CUVET_END : cv_reject(x, CV_R_CALL_MARKER, s.off + s.len, 0, cur->part + 1);
 }
 
+bool cv_callgraph_peek(cv_span s, cv_call_cur *cur, cv_call *out)
+{
+    while (s.len - cur->pos >= CALL_RECORD) {
+        uint64_t off = cur->pos;
+        uint32_t from = cv_u32_at(s, off), to = cv_u32_at(s, off + 4);
+
+        cur->pos += CALL_RECORD;
+        if (from != 0 || to < UINT32_C(0x80000000)) {
+            *out = (cv_call){ off, (cv_call_part)cur->part, from, to };
+            return true;
+        }
+        to = UINT32_MAX - to + 1;
+        cur->part = to <= LAST_PART ? to : 0;
+    }
+    return false;
+}
+
 cuvet_status cv_prototype_next(cv_ctx *x, cv_span s, uint64_t *pos, cv_proto *out)
 {
     if (*pos >= s.len)

@@ -32,6 +32,9 @@ typedef struct cv_call_cur {
 /* Next record that is no marker. OK, END, MALFORMED (reported). */
 CV_MUST cuvet_status cv_callgraph_next(cv_ctx *x, cv_span s, cv_call_cur *cur, cv_call *out);
 
+/* The same without a word and for any bytes: what they say if nothing is wrong with them. */
+CV_MUST bool cv_callgraph_peek(cv_span s, cv_call_cur *cur, cv_call *out);
+
 /* .nv.prototype: {function symbol, .strtab offset}. END past the last whole record; a rest of a record is
  * reported once. */
 typedef struct cv_proto {

@@ -7,7 +7,6 @@ static const cv_attr ATTRS[] = {
 #define ATTR(code, name, format, scope, repeat, shape, size, words)                                          \
     [code] = { #name, format, CV_SCOPE_##scope, repeat, CV_SHAPE_##shape, size, CV_WORDS_##words },
 #include "eiattr.def"
-#undef ATTR
 };
 _Static_assert(CV_COUNT(ATTRS) == CV_N_ATTRS, "one row per code, no holes");
 
@@ -76,6 +75,56 @@ static bool check_shape(cv_ctx *x, cv_span s, const cv_tlv *t, const cv_attr *ro
     return row->shape != CV_SHAPE_NOTES || check_notes(x, s, t);
 }
 
+/* Local memory of a thread. */
+#define ATTR_STACK 0x80000u
+
+/* Codes that have limits. */
+static bool is_limited(uint32_t code)
+{
+    static const uint64_t CODES[] = {
+#define ATTR_LIMIT(name, word, least, most) | (CV_ATTR_##name < 64 ? UINT64_C(1) << CV_ATTR_##name % 64 : 0)
+        0
+#include "eiattr.def"
+        ,
+#define ATTR_LIMIT(name, word, least, most) | (CV_ATTR_##name >= 64 ? UINT64_C(1) << CV_ATTR_##name % 64 : 0)
+        0
+#include "eiattr.def"
+    };
+
+    return code < 128 && (CV_AT(CODES, code / 64) >> code % 64 & 1) != 0;
+}
+
+static cv_rule limit_rule(uint32_t code, bool stack)
+{
+    if (code == CV_ATTR_REGCOUNT)
+        return CV_R_TLV_REGCOUNT;
+    return stack ? CV_R_TLV_STACK : CV_R_TLV_NO_MACHINE;
+}
+
+/* Values that no machine has, whoever wrote them. */
+static void check_limits(cv_ctx *x, cv_span s, const cv_tlv *t, const cv_attr *row)
+{
+    static const struct {
+        uint8_t code, word;
+        uint32_t least, most;
+    } LIMITS[] = {
+#define ATTR_LIMIT(name, word, least, most) { CV_ATTR_##name, word, least, most },
+#include "eiattr.def"
+    };
+
+    for (size_t i = 0; i < CV_COUNT(LIMITS); i++) {
+        bool stack = CV_AT(LIMITS, i).most == ATTR_STACK, value = row->shape == CV_SHAPE_VALUE;
+        uint64_t at = value ? t->off + 2 : t->payload + 4 * (uint64_t)CV_AT(LIMITS, i).word;
+        uint32_t v = value ? t->value : cv_u32_at(s, at);
+
+        if (CV_AT(LIMITS, i).code != t->code || (stack && v == UINT32_MAX))
+            continue;
+        if (v > CV_AT(LIMITS, i).most || v < CV_AT(LIMITS, i).least)
+            cv_report(x, limit_rule(t->code, stack), s.off + at, value ? 2 : 4, v,
+                      v < CV_AT(LIMITS, i).least ? CV_AT(LIMITS, i).least : CV_AT(LIMITS, i).most);
+    }
+}
+
 bool cv_attr_check(cv_ctx *x, cv_span s, const cv_tlv *t, const cv_attr **row)
 {
     const cv_attr *r = cv_attr_get(t->code);
@@ -93,7 +142,11 @@ bool cv_attr_check(cv_ctx *x, cv_span s, const cv_tlv *t, const cv_attr **row)
         cv_report(x, CV_R_TLV_ATTR_FORMAT, s.off + t->off, 1, t->format, r->format);
         return false;
     }
-    return check_shape(x, s, t, r);
+    if (!check_shape(x, s, t, r))
+        return false;
+    if (is_limited(t->code))
+        check_limits(x, s, t, r);
+    return true;
 }
 
 void cv_attr_kparam(cv_span s, const cv_tlv *t, cv_kparam *out)

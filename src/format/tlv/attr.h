@@ -9,7 +9,6 @@
 typedef enum cv_attr_code {
 #define ATTR(code, name, format, scope, repeat, shape, size, words) CV_ATTR_##name = code,
 #include "eiattr.def"
-#undef ATTR
     CV_N_ATTRS
 } cv_attr_code;
 

@@ -55,6 +55,23 @@ static bool move_section(cv_ctx *ctx, const cv_cubin *c, uint32_t i, const mover
            cv_moves_push(&ctx->mem, &out->moves, (cv_moved){ m->c->at, m->c->at + m->c->in });
 }
 
+/* Relocations of code move with it. */
+static bool move_relocations(cv_ctx *ctx, const cv_cubin *c, uint32_t i, const mover *m, cv_final_bodies *to)
+{
+    cv_final_body b = { .section = i };
+    cv_span s = cv_cubin_body(c, i);
+    cv_elf_reloc r;
+
+    cv_builder_init(&b.bytes, &ctx->mem);
+    cv_put_span(&b.bytes, s);
+    for (uint64_t k = 0; k < s.len / 24; k++) {
+        cv_elf_read_reloc(s, false, true, k, &r);
+        if (r.off >= m->c->at)
+            cv_patch_u64(&b.bytes, 24 * k, r.off + m->c->in);
+    }
+    return cv_final_bodies_push(&ctx->mem, to, b);
+}
+
 /* Functions are as long as their code. */
 static bool grow_symbols(cv_ctx *ctx, const cv_cubin *c, uint64_t more, cv_final_bodies *to)
 {
@@ -80,9 +97,14 @@ static cuvet_status run(void *self, cv_ctx *ctx, const cv_backend_req *req, cv_f
     cuvet_status s = CUVET_OK;
 
     ck_assert(grow_symbols(ctx, req->cubin, m->c->in, &moved)); /* its table lies before all code */
-    for (uint32_t i = 1; i < req->cubin->sec.n; i++)
-        if (cv_cubin_sec(req->cubin, i)->role == CV_ROLE_TEXT)
+    for (uint32_t i = 1; i < req->cubin->sec.n; i++) {
+        const cv_sec *sec = cv_cubin_sec(req->cubin, i);
+
+        if (sec->role == CV_ROLE_TEXT)
             ck_assert(move_section(ctx, req->cubin, i, m, &moved, out));
+        else if (sec->role == CV_ROLE_RELA && cv_cubin_sec(req->cubin, sec->h.info)->role == CV_ROLE_TEXT)
+            ck_assert(move_relocations(ctx, req->cubin, i, m, &moved));
+    }
     ck_assert_uint_gt(moved.n, 1);
     out->moved = true;
     out->code_changed = true;

@@ -198,14 +198,19 @@ typedef struct row {
     cuvet_status status; /* OK: the picture is built all the same */
 } row;
 
-#define FATAL  CUVET_E_MALFORMED
-#define EXE    "plain.sm_90"
-#define REL    "plain.sm_90.rdc"
-#define OLD    "plain.sm_75"
-#define OLDREL "plain.sm_75.rdc"
-#define CAP    "plain.sm_100"
-#define DBG    "plain.sm_100.g.rdc"
-#define K      "_Z5plainPi"
+#define FATAL    CUVET_E_MALFORMED
+#define EXE      "plain.sm_90"
+#define REL      "plain.sm_90.rdc"
+#define OLD      "plain.sm_75"
+#define OLDREL   "plain.sm_75.rdc"
+#define CAP      "plain.sm_100"
+#define DBG      "plain.sm_100.g.rdc"
+#define VARS     "vars.sm_90"
+#define CALLS    "two_a.sm_90.rdc"
+#define OLDCALLS "two_a.sm_75.rdc"
+#define POINTERS "indirect.sm_90.rdc"
+#define LINKED   "two.sm_90.linked"
+#define K        "_Z5plainPi"
 
 static const row ROWS[] = {
     { CV_R_ELF_MAGIC, EXE, { H(0, 1, 0x7E), NONE }, HERE, FATAL },
@@ -402,6 +407,38 @@ static const row ROWS[] = {
     { CV_R_RELOC_OFFSET, EXE, { B(".rela.debug_frame", 0, 8, 0x61), NONE }, HERE, CUVET_OK },
     { CV_R_RELOC_OFFSET, EXE, { B(".rela.debug_frame", 0, 8, UINT64_MAX), NONE }, HERE, CUVET_OK },
     { CV_R_RELOC_OFFSET, DBG, { B(".nv.merc.rela.debug_info", 0, 8, 0x9F), NONE }, HERE, CUVET_OK },
+    { CV_R_SEG_FLAGS, EXE, { G(FLAGS, 2, 7), NONE }, HERE, CUVET_OK },
+    { CV_R_SEG_FLAGS, EXE, { G(FLAGS, 0, 6), NONE }, HERE, CUVET_OK },
+    { CV_R_SEG_OVERLAP, EXE, { G(OFFSET, 4, 0x600), NONE }, HERE, CUVET_OK },
+    { CV_R_SEG_FOREIGN, EXE, { G(OFFSET, 2, 0x3c8), G(FILESZ, 2, 0x68) }, HERE, CUVET_OK },
+    { CV_R_SEG_FOREIGN, EXE, { G(OFFSET, 2, 0), G(FILESZ, 2, 0x40) }, HERE, CUVET_OK },
+    { CV_R_SEG_LEFT_OUT, EXE, { G(FILESZ, 2, 0), NONE }, ANYWHERE, CUVET_OK },
+    { CV_R_SEG_LEFT_OUT, EXE, { G(FILESZ, 4, 0), NONE }, ANYWHERE, CUVET_OK },
+    { CV_R_SEG_KIND, EXE, { G(FLAGS, 2, 4), NONE }, HERE, CUVET_OK },
+    { CV_R_SEG_KIND, EXE, { G(FLAGS, 4, 6), NONE }, HERE, CUVET_OK },
+    { CV_R_SEG_MEMORY_MORE, EXE, { G(MEMSZ, 3, 1), NONE }, HERE, CUVET_OK },
+    { CV_R_SEG_MEMORY_MORE, VARS, { G(MEMSZ, 4, 0x10000), NONE }, HERE, CUVET_OK },
+    { CV_R_SEG_MEMORY_PLACE, VARS, { G(MEMSZ, 3, 0x290), NONE }, HERE, CUVET_OK },
+    { CV_R_RELOC_CALL, CALLS, { B(".nv.callgraph", 8, 4, 18), NONE }, ANYWHERE, CUVET_OK },
+    { CV_R_RELOC_CALL, CALLS, { B(".nv.callgraph", 12, 4, 16), NONE }, ANYWHERE, CUVET_OK },
+    { CV_R_RELOC_ADDRESS, POINTERS, { B(".rela.nv.global.init", 12, 4, 21), NONE }, HERE, CUVET_OK },
+    { CV_R_RELOC_INSIDE, CALLS, { B(".rela.text._Z6callerPi", 16, 8, 16), NONE }, HERE, CUVET_OK },
+    { CV_R_RELOC_INSIDE, CALLS, { B(".rela.text._Z6callerPi", 40, 8, 0x180), NONE }, HERE, CUVET_OK },
+    { CV_R_RELOC_INSIDE, OLDCALLS, { B(".text._Z6callerPi", 0x64, 1, 4), NONE }, ANYWHERE, CUVET_OK },
+    { CV_R_RELOC_ABSOLUTE, VARS, { Y("with_value", SHNDX, 0xFFF1), NONE }, ANYWHERE, CUVET_OK },
+    { CV_R_RELOC_LINKED, VARS, { B(".rela.nv.constant4", 8, 4, 66), NONE }, HERE, CUVET_OK },
+    { CV_R_RELOC_OVER, LINKED, { B(".text._Z6callerPi", 0x14, 1, 1), NONE }, ANYWHERE, CUVET_OK },
+    { CV_R_SYM_KERNEL_OTHER,
+      "weak.sm_90",
+      { Y("_Z11weak_kernelIfEvPT_", SHNDX, 18), NONE },
+      ANYWHERE,
+      CUVET_OK },
+    { CV_R_SYM_KERNEL_TWICE,
+      "weak.sm_90",
+      { Y("_Z11weak_kernelIfEvPT_", NAME, 769), NONE },
+      ANYWHERE,
+      CUVET_OK },
+    { CV_R_SEC_BANK_SIZE, VARS, { S(".nv.constant3", SIZE, 0x10004), NONE }, HERE, CUVET_OK },
     { CV_R_SEG_TYPE, EXE, { G(TYPE, 2, 2), NONE }, HERE, CUVET_OK },
     { CV_R_SEG_RANGE, EXE, { G(FILESZ, 2, UINT64_MAX), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_SEG_RANGE, EXE, { G(OFFSET, 2, UINT64_MAX), NONE }, HERE, CUVET_OK },
@@ -456,11 +493,13 @@ static void run_row(const row *r)
     ck_assert_msg(s == r->status, "%s: status %s", cuvet_rule_get(r->rule)->id, cuvet_status_name(s));
 }
 
-/* Every rule of the area has a row here or a test of its own in test_cubin_synth.c or test_elf.c. */
+/* Every rule of the area has a row here or a test of its own in test_cubin_synth.c or test_elf.c; segments of
+ * old linkers and relocations of what has none are in the hostile set. */
 START_TEST(all_rules)
 {
-    static const cv_rule ELSEWHERE[] = { CV_R_ELF_SHORT,        CV_R_ELF_CLASS32,  CV_R_ELF_SHOFF_ALIGN,
-                                         CV_R_ELF_FLAGS_LEGACY, CV_R_ELF_TRAILING, CV_R_RELOC_ALIGN };
+    static const cv_rule ELSEWHERE[] = { CV_R_ELF_SHORT,        CV_R_ELF_CLASS32,      CV_R_ELF_SHOFF_ALIGN,
+                                         CV_R_ELF_FLAGS_LEGACY, CV_R_ELF_TRAILING,     CV_R_RELOC_ALIGN,
+                                         CV_R_TEXT_BARRIERS,    CV_R_SEG_LEFT_OUT_END, CV_R_RELOC_PLACE };
 
     for (unsigned r = 0; r < CV_N_RULES; r++) {
         bool tested = strncmp(cuvet_rule_get(r)->id, "CV-ELF-", 7) != 0;

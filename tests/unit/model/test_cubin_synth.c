@@ -296,6 +296,11 @@ START_TEST(legacy_details)
 
     y.text_flags = 0x800006;
     ck_assert(!reports(&y, CV_R_SEC_FLAGS)); /* eight barriers */
+    y.text_flags = 0x1000006;                /* 16 */
+    ck_assert(!reports(&y, CV_R_TEXT_BARRIERS));
+    y.text_flags = 0x1100006;
+    ck_assert(reports(&y, CV_R_TEXT_BARRIERS));
+    ck_assert_uint_eq(last_finding.got, 17);
     y.text_flags = 0x8000006;
     ck_assert(reports(&y, CV_R_SEC_FLAGS));
     y = LEGACY;

@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Device ELF files that say two things: call graph against relocations, segments against sections, values that no
+machine has. Each kind has its relatives: other fields that tell the same lie."""
+
+import struct
+
+from registry import case
+
+P90, P100, V75, V90, V100, W90 = (
+    'plain.sm_90.cubin',
+    'plain.sm_100.cubin',
+    'vars.sm_75.cubin',
+    'vars.sm_90.cubin',
+    'vars.sm_100.cubin',
+    'weak.sm_90.cubin',
+)
+TWO75, TWO90 = 'two.sm_75.linked.cubin', 'two.sm_90.linked.cubin'
+A75, A90, I90, R90 = (
+    'two_a.sm_75.rdc.cubin',
+    'two_a.sm_90.rdc.cubin',
+    'indirect.sm_90.rdc.cubin',
+    'recurse.sm_90.rdc.cubin',
+)
+CALLER, TWICE = '_Z6callerPi', '_Z5twicei'
+GRAPH, CODE = '.nv.callgraph', '.text.' + CALLER
+RELA, REL = '.rela' + CODE, '.rel' + CODE
+FRAMES = '.rela.debug_frame'
+FN = '_Z5plainPi'
+CONSTANTS, TEXT, DATA = 2, 3, 4  # segments of the sm_90 and sm_100 samples with variables
+WI, WF = '_Z11weak_kernelIiEvPT_', '_Z11weak_kernelIfEvPT_'
+
+
+# --- segments against sections --------------------------------------------------------------------------
+def cover(index, *names):
+    """let a segment stand for other sections than its own"""
+
+    def edit(e):
+        begin = min(e.sget(n, 'offset') for n in names)
+        end = max(e.sget(n, 'offset') + e.sget(n, 'size') for n in names)
+        size = end - begin
+        return e.segment(index, 'offset', begin).segment(index, 'filesz', size).segment(index, 'memsz', size)
+
+    return edit
+
+
+def place(index, begin, size):
+    return lambda e: (
+        e.segment(index, 'offset', begin(e))
+        .segment(index, 'filesz', size(e))
+        .segment(index, 'memsz', size(e))
+    )
+
+
+for label, base, index, flags in (
+    ('code-rwx', V90, TEXT, 7),
+    ('code-write-only', V90, TEXT, 2),
+    ('code-no-flags', V90, TEXT, 0),
+    ('data-wx', V90, DATA, 3),
+    ('code-high-bit', V90, TEXT, 0x80000005),
+    ('table-written', V90, 1, 6),
+    ('headers-written', V75, 0, 6),
+):
+    case('SEG_FLAGS', 'segment-flags-' + label, base, lambda e, i=index, f=flags: e.segment(i, 'flags', f))
+for label, base, index, flags in (
+    ('code-read-only', V90, TEXT, 4),
+    ('code-is-variables', V90, TEXT, 6),
+    ('variables-are-code', V90, DATA, 5),
+    ('variables-read-only', V100, DATA, 4),
+    ('constants-written', V90, CONSTANTS, 6),
+    ('parameters-written', V100, 5, 6),
+    ('old-code-read-only', V75, 1, 4),
+):
+    case('SEG_KIND', 'segment-kind-' + label, base, lambda e, i=index, f=flags: e.segment(i, 'flags', f))
+for label, base, index, names in (
+    ('variables-over-code', V90, DATA, ('.text._Z4varsPi',)),
+    ('constants-over-code', V90, CONSTANTS, ('.text._Z4varsPi',)),
+    ('parameters-over-constants', V90, 5, ('.nv.constant3', '.nv.constant4')),
+    ('half-of-the-code', TWO90, 2, ('.text.' + TWICE,)),
+    ('variables-over-constants', V75, 2, ('.nv.constant3',)),
+):
+    case('SEG_OVERLAP', 'segment-overlap-' + label, base, cover(index, *names))
+case(
+    'SEG_OVERLAP',
+    'segment-overlap-table-twice',
+    V90,
+    place(5, lambda e: e.hget('e_phoff'), lambda e: 56 * e.hget('e_phnum')),
+)
+for label, base, index, names in (
+    ('debug-frames', V90, TEXT, ('.debug_frame',)),
+    ('names', V90, TEXT, ('.strtab',)),
+    ('symbols', V90, DATA, ('.symtab',)),
+    ('notes', V90, CONSTANTS, ('.note.nv.tkinfo',)),
+    ('records', V75, 1, ('.nv.info',)),
+    ('capsule', V100, TEXT, ('.nv.capmerc.text._Z4varsPi',)),
+    ('call-graph', TWO90, 2, (GRAPH,)),
+):
+    case('SEG_FOREIGN', 'segment-over-' + label, base, cover(index, *names))
+case(
+    'SEG_FOREIGN',
+    'segment-over-section-table',
+    V90,
+    place(TEXT, lambda e: e.hget('e_shoff'), lambda e: 64 * e.hget('e_shnum')),
+)
+case('SEG_FOREIGN', 'segment-over-header', V90, place(TEXT, lambda e: 0, lambda e: 64))
+for label, base, index in (
+    ('code', V90, TEXT),
+    ('variables', V90, DATA),
+    ('constants', V90, CONSTANTS),
+    ('parameters', V100, 5),
+    ('old-code', V75, 1),
+):
+    case(
+        'SEG_LEFT_OUT',
+        'segment-empty-' + label,
+        base,
+        lambda e, i=index: e.segment(i, 'filesz', 0).segment(i, 'memsz', 0),
+    )
+case(
+    'SEG_LEFT_OUT',
+    'segment-shrunk',
+    TWO90,
+    lambda e: e.segment(1, 'filesz', e.sget('.nv.constant0.' + CALLER, 'size')).segment(1, 'memsz', 0x4A8),
+)
+
+
+def lose_last_function(e):
+    """as linkers up to 10.2, and in a file that says it is of a later one"""
+    size = e.sget('.text.' + TWICE, 'offset') - e.pget(1, 'offset')
+    return e.segment(1, 'filesz', size).segment(1, 'memsz', size)
+
+
+case('SEG_LEFT_OUT_END', 'segment-loses-last', 'abi7:' + TWO75, lose_last_function)
+for label, base, index, size in (
+    ('code', V90, TEXT, 0x100000),
+    ('variables', V90, DATA, 0x100000),
+    ('table', V90, 1, 0x1000),
+    ('huge', V90, DATA, 2**64 - 1),
+    ('no-room', P90, 3, 0x10),
+    ('old-code', V75, 1, 0x100000),
+):
+    case('SEG_MEMORY_MORE', 'segment-memory-' + label, base, lambda e, i=index, v=size: e.segment(i, 'memsz', v))
+for label, base, index in (
+    ('code', V90, TEXT),
+    ('constants', V90, CONSTANTS),
+    ('parameters', V100, 5),
+    ('old-code', V75, 1),
+    ('linked', 'vars.sm_90.linked.cubin', 1),
+):
+    case(
+        'SEG_MEMORY_PLACE',
+        'segment-memory-beside-' + label,
+        base,
+        lambda e, i=index: e.segment(i, 'memsz', e.pget(i, 'filesz') + 16),
+    )
+
+# --- call graph against relocations ---------------------------------------------------------------------
+def call_of(e, name, types=(58, 75)):
+    """number of the first relocation that is a call"""
+    count = e.sget(name, 'size') // e.sget(name, 'entsize')
+    return next(i for i in range(count) if e.rget(name, i, 'type') in types)
+
+
+def field(e, name, index, target, bit):
+    """set the lowest bits of the field that a relocation names"""
+    at = e.rget(name, index, 'offset')
+    return e.patch(target, at + bit // 8, bytes([1 << bit % 8 | e.section_bytes(target)[at + bit // 8]]))
+
+
+def no_graph(e):
+    """the four markers alone"""
+    return e.patch(GRAPH, 0, b''.join(struct.pack('<iI', 0, 2**32 - part) for part in (1, 2, 3, 4)) + bytes(8)).section(
+        GRAPH, 'size', 0x20
+    )
+
+
+case('RELOC_CALL', 'call-graph-self', A90, lambda e: e.word(GRAPH, 12, e.symbol_index(CALLER)))
+case('RELOC_CALL', 'call-graph-self-75', A75, lambda e: e.word(GRAPH, 12, e.symbol_index(CALLER)))
+case('RELOC_CALL', 'call-graph-empty', A90, no_graph)
+case('RELOC_CALL', 'call-graph-other-caller', TWO90, lambda e: e.word(GRAPH, 8, e.symbol_index(TWICE)))
+case('RELOC_CALL', 'call-graph-address-only', A90, lambda e: e.word(GRAPH, 4, 2**32 - 2).word(GRAPH, 20, 2**32 - 1))
+case(
+    'RELOC_CALL',
+    'call-elsewhere',
+    I90,
+    lambda e: e.reloc('.rela.text._Z8indirectPi', 0, 'type', 75).reloc(
+        '.rela.text._Z8indirectPi', 0, 'sym', e.symbol_index('_Z7add_twoi')
+    ),
+)
+case(
+    'RELOC_ADDRESS',
+    'address-of-another',
+    I90,
+    lambda e: e.word(GRAPH, 0x10, e.symbol_index('_Z7add_onei')).word(
+        GRAPH, 0x44, e.symbol_index('_Z7add_onei')
+    ),
+)
+case(
+    'RELOC_ADDRESS',
+    'address-in-data',
+    I90,
+    lambda e: e.reloc('.rela.nv.global.init', 0, 'sym', e.symbol_index('_Z8indirectPi')),
+)
+case(
+    'RELOC_ADDRESS',
+    'address-in-code',
+    A90,
+    lambda e: e.word(GRAPH, 12, e.symbol_index(CALLER)).reloc(RELA, call_of(e, RELA), 'type', 56),
+)
+case(
+    'RELOC_ADDRESS',
+    'address-descriptor',
+    A90,
+    lambda e: e.word(GRAPH, 12, e.symbol_index(CALLER)).reloc(RELA, call_of(e, RELA), 'type', 62),
+)
+case(
+    'RELOC_ADDRESS',
+    'address-unified',
+    A90,
+    lambda e: e.word(GRAPH, 12, e.symbol_index(CALLER)).reloc(RELA, call_of(e, RELA), 'type', 112),
+)
+for label, base, value in (
+    ('call-of-undefined', A90, 16),
+    ('call-odd', TWO90, 8),
+    ('call-behind', TWO90, 0x100),
+    ('call-before', TWO90, 2**64 - 16),
+    ('call-far', TWO90, 2**32),
+):
+    case('RELOC_INSIDE', 'addend-' + label, base, lambda e, v=value: e.reloc(RELA, call_of(e, RELA), 'addend', v))
+for label, value in (('odd', 0xA8), ('end', 0x180)):
+    case(
+        'RELOC_INSIDE',
+        'addend-return-' + label,
+        TWO90,
+        lambda e, v=value: e.reloc(RELA, call_of(e, RELA, (57,)) + 1, 'addend', v),
+    )
+case('RELOC_INSIDE', 'field-of-call', TWO75, lambda e: field(e, REL, call_of(e, REL), CODE, 34))
+case('RELOC_INSIDE', 'field-of-call-high', TWO75, lambda e: field(e, REL, call_of(e, REL), CODE, 80))
+case(
+    'RELOC_OVER',
+    'field-of-call-90',
+    TWO90,
+    lambda e: field(e, RELA, call_of(e, RELA), CODE, 34),
+)
+case('RELOC_OVER', 'field-of-address', TWO90, lambda e: field(e, RELA, call_of(e, RELA, (56,)), CODE, 63))
+case(
+    'RELOC_OVER',
+    'field-of-address-75',
+    TWO75,
+    lambda e: field(e, REL, call_of(e, REL, (56,)), CODE, 32),
+)
+for label, offset in (('first', 0), ('another', 0x30), ('last', 0x150)):
+    case(
+        'RELOC_OVER',
+        'reloc-moved-' + label,
+        TWO90,
+        lambda e, v=offset: e.reloc(RELA, call_of(e, RELA, (56,)), 'offset', v).patch(CODE, v + 4, b'\xff'),
+    )
+for label, base, symbol in (
+    ('variable', V90, 'with_value'),
+    ('variable-75', V75, 'with_value'),
+    ('variable-100', V100, 'with_value'),
+    ('function', TWO90, TWICE),
+    ('counter', TWO75, 'shared_counter'),
+):
+    case(
+        'RELOC_ABSOLUTE',
+        'absolute-' + label,
+        base,
+        lambda e, s=symbol: e.symbol(s, 'shndx', 0xFFF1),
+    )
+for kind in (15, 59, 64, 66, 68, 74, 115):
+    case(
+        'RELOC_LINKED',
+        'reloc-for-a-linker-%d' % kind,
+        TWO90,
+        lambda e, k=kind: e.reloc(RELA, call_of(e, RELA, (57,)), 'type', k),
+    )
+for label, old, new in (
+    ('names', '.rela.nv.constant4', '.rela.strtab'),
+    ('symbols', '.rela.nv.constant4', '.rela.symtab'),
+    ('records', '.rela.nv.constant4', '.rela.nv.info'),
+    ('graph', '.rela.nv.global.init', '.rela.nv.callgraph'),
+    ('note', '.rela.nv.global.init', '.rela.nv.compat'),
+):
+    case(
+        'RELOC_PLACE',
+        'reloc-of-' + label,
+        V90,
+        lambda e, o=old, n=new: e.rename(o, n).section(e.index(o), 'info', e.index(n[5:])),
+    )
+case('CALL_FROM', 'caller-elsewhere', A90, lambda e: e.word(GRAPH, 8, e.symbol_index(TWICE)))
+case('CALL_FROM', 'caller-elsewhere-75', A75, lambda e: e.word(GRAPH, 8, e.symbol_index(TWICE)))
+case('CALL_KERNEL', 'callee-is-kernel', TWO90, lambda e: e.word(GRAPH, 12, e.symbol_index(CALLER)))
+case(
+    'CALL_KERNEL',
+    'callee-made-kernel',
+    R90,
+    lambda e: e.symbol(e.get((0, 4), e.at_section(GRAPH, 12)), 'other', 0x10),
+)
+
+# --- what no machine has --------------------------------------------------------------------------------
+case('SYM_KERNEL_OTHER', 'kernel-beside-kernel', TWO90, lambda e: e.symbol(TWICE, 'shndx', e.index(CODE)).symbol(TWICE, 'other', 0x10))
+case(
+    'SYM_KERNEL_OTHER',
+    'kernel-in-other-section',
+    W90,
+    lambda e: e.symbol(WF, 'shndx', e.index('.text.' + WI)),
+)
+
+
+def same_name(e):
+    """two kernels, two sections of code, one name"""
+    return e.symbol(WF, 'name', e.yget(WI, 'name')).section('.text.' + WF, 'name', e.sget('.text.' + WI, 'name'))
+
+
+def same_text(e):
+    """the same, spelled twice"""
+    return e.raw(e.at_section('.strtab', e.yget(WF, 'name')), WI.encode())
+
+
+case('SYM_KERNEL_TWICE', 'kernel-twice', W90, same_name)
+case('SYM_KERNEL_TWICE', 'kernel-spelled-twice', W90, same_text)
+for base in (V90, V75):
+    case(
+        'SEC_BANK_SIZE',
+        'bank-of-64-KiB-and-4-%s' % base.split('_')[1][:3].rstrip('.'),
+        base,
+        lambda e: e.relayout({e.index('.nv.constant3'): bytes(0x10004)}),
+        legal=lambda e: e.relayout({e.index('.nv.constant3'): bytes(0x10000)}),
+    )
+case(
+    'TEXT_BARRIERS',
+    'barriers-17',
+    'abi7:' + V75,
+    lambda e: e.section('.text._Z4varsPi', 'flags', 0x6 | 17 << 20),
+    legal=lambda e: e.section('.text._Z4varsPi', 'flags', 0x6 | 16 << 20),
+)
+case('TEXT_BARRIERS', 'barriers-127', 'abi7:' + V75, lambda e: e.section('.text._Z4varsPi', 'flags', 0x6 | 127 << 20))
+case(
+    'SYM_RANGE',
+    'shared-variable-large',
+    'vars.sm_90.rdc.cubin',
+    lambda e: e.symbol(e.find_symbol(lambda f: f('info') & 15 == 13 and f('other') & 0xE0 == 0x40 and f('shndx') not in (0, 0xFFF2)), 'size', 2**20),
+)
+for code, rule, values in (
+    (0x2F, 'TLV_REGCOUNT', (0, 1)),
+    (0x11, 'TLV_STACK', (0x80001, 0x7FFFFFFF)),
+    (0x12, 'TLV_STACK', (0x80001, 0x7FFFFFFF)),
+):
+    for value in values:
+        case(rule, 'record-%x-of-%x' % (code, value), P90, lambda e, c=code, v=value: e.record('.nv.info', c, 8, v))
+case('TLV_STACK', 'crs-stack', P90, lambda e: e.tlv_add('.nv.info.' + FN, 4, 0x1E, struct.pack('<I', 0x80001)))
+for value in (0, 256, 0xFFFF):
+    case('TLV_NO_MACHINE', 'maxreg-%d' % value, P90, lambda e, v=value: e.record('.nv.info.' + FN, 0x1B, 2, v, 2))
+case('TLV_NO_MACHINE', 'barriers-17', P90, lambda e: e.tlv_add('.nv.info.' + FN, 2, 0x4C, 17))
+for code, words in ((0x05, (0, 1, 1)), (0x10, (1, 0, 1)), (0x3D, (1, 1, 0))):
+    case(
+        'TLV_NO_MACHINE',
+        'empty-%x' % code,
+        P90,
+        lambda e, c=code, w=words: e.tlv_add('.nv.info.' + FN, 4, c, struct.pack('<3I', *w)),
+    )
