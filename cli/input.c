@@ -203,26 +203,6 @@ static int confine(const queue *q, const cli_needs *needs)
     return CLI_X_SANDBOX;
 }
 
-/* What kind of file it is and how long was found out when it was opened: here nothing can be asked. */
-static cuvet_status read_input(void *user, uint64_t off, void *buf, size_t len)
-{
-    int fd = (int)(intptr_t)user;
-    char *p = buf;
-
-    while (len > 0) {
-        ssize_t n = pread(fd, p, len, (off_t)off);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) /* an error, or the file has become shorter since */
-            return CUVET_E_IO;
-        p += n;
-        off += (uint64_t)n;
-        len -= (size_t)n;
-    }
-    return CUVET_OK;
-}
-
 /* @return false: stop here. */
 static bool deliver(const queue *q, const cli_found *f)
 {
@@ -233,12 +213,14 @@ static bool deliver(const queue *q, const cli_found *f)
         cli_complain(f->name, "%s", f->why);
         return true;
     }
-    if (f->fd >= 0)
-        in.source = (cuvet_source){ .size = sizeof(in.source),
-                                    .length = f->size,
-                                    .read_at = read_input,
-                                    .user = (void *)(intptr_t)f->fd,
-                                    .owned_fd = f->owned ? f->fd : -1 };
+    /* What kind of file it is and how long was found out when it was opened: here nothing can be asked. */
+    if (f->fd >= 0 && cuvet_source_fd_sized(f->fd, f->size, &in.source) == CUVET_OK) {
+        in.source.owned_fd = f->owned ? f->fd : -1;
+    } else if (f->fd >= 0) {
+        in.why = cli_status_text(CUVET_E_IO);
+        in.rc = CLI_X_IO;
+        drop(f);
+    }
     go_on = q->calls.input(q->user, &in);
     if (!in.why && !in.kept)
         cuvet_source_release(&in.source);

@@ -109,10 +109,10 @@ cuvet_status cli_write_whole(int fd, const void *bytes, size_t n)
     return CUVET_OK;
 }
 
-static bool send_order(const cli_porter *p, uint8_t verb, uint8_t file, const char *name)
+/* @param name n bytes, where the order has one */
+static bool send_order(const cli_porter *p, uint8_t verb, uint8_t file, const char *name, size_t n)
 {
     char packet[sizeof(porter_order) + PORTER_NAME_MOST];
-    size_t n = strlen(name);
     const porter_order o = { .verb = verb, .file = file, .n_name = (uint16_t)n };
     ssize_t put;
 
@@ -172,7 +172,7 @@ static cuvet_status take_reply(const cli_porter *p, int *fd)
 
 cuvet_status cli_porter_done(cli_porter *p, uint32_t draft)
 {
-    cuvet_status s = send_order(p, PORTER_DONE, (uint8_t)draft, "") ? take_reply(p, NULL) : CUVET_E_IO;
+    cuvet_status s = send_order(p, PORTER_DONE, (uint8_t)draft, "", 0) ? take_reply(p, NULL) : CUVET_E_IO;
 
     if (s == CUVET_OK)
         p->draft[draft]->temporary[0] = '\0'; /* it has its name, or none */
@@ -186,7 +186,7 @@ static cuvet_status save(cli_porter *p, const char *name, const void *bytes, siz
 
     if (!porter_name_ok(name, strlen(name)))
         return CUVET_E_USAGE;
-    s = send_order(p, PORTER_GIVE, PORTER_IN_FOLDER, "") ? take_reply(p, &fd) : CUVET_E_IO;
+    s = send_order(p, PORTER_GIVE, PORTER_IN_FOLDER, "", 0) ? take_reply(p, &fd) : CUVET_E_IO;
     if (s != CUVET_OK)
         return s;
     s = cli_write_whole(fd, bytes, n);
@@ -194,7 +194,8 @@ static cuvet_status save(cli_porter *p, const char *name, const void *bytes, siz
         s = CUVET_E_IO;
     if (s != CUVET_OK)
         return s;
-    return send_order(p, PORTER_DONE, PORTER_IN_FOLDER, name) ? take_reply(p, NULL) : CUVET_E_IO;
+    return send_order(p, PORTER_DONE, PORTER_IN_FOLDER, name, strlen(name)) ? take_reply(p, NULL)
+                                                                            : CUVET_E_IO;
 }
 
 cuvet_status cli_porter_save(cli_porter *p, const char *name, const void *bytes, size_t n)
@@ -219,7 +220,7 @@ void cli_porter_stop(cli_porter *p)
 {
     if (p->fd < 0)
         return;
-    if (leaves_something(p) && send_order(p, PORTER_END, PORTER_IN_FOLDER, ""))
+    if (leaves_something(p) && send_order(p, PORTER_END, PORTER_IN_FOLDER, "", 0))
         (void)take_reply(p, NULL); /* without an answer it has ended already */
     (void)close(p->fd);            /* it ends by that; there is nothing to wait for */
     p->fd = -1;

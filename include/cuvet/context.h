@@ -49,6 +49,9 @@ CUVET_API CUVET_MUST cuvet_status cuvet_source_memory(const void *bytes, size_t 
 /** Regular file or block device behind fd; borrowed, stays open. @return CUVET_E_IO: no size or not seekable.
  */
 CUVET_API CUVET_MUST cuvet_status cuvet_source_fd(int fd, cuvet_source *out);
+/** The same where the caller knows that it is one, and its length: nothing is asked of the system, as a
+ * process that was confined may not. @return CUVET_OK · CUVET_E_USAGE */
+CUVET_API CUVET_MUST cuvet_status cuvet_source_fd_sized(int fd, uint64_t length, cuvet_source *out);
 /** Stream (stdin, pipe): copied to an unlinked temporary file in dir (NULL: TMPDIR or /tmp), at most max
  * bytes.
  *  @return CUVET_OK · CUVET_E_IO · CUVET_E_LIMIT (more than max bytes). Release it afterwards. */

@@ -250,6 +250,18 @@ static cuvet_status read_fd(void *user, uint64_t off, void *buf, size_t len)
     return CUVET_OK;
 }
 
+uint64_t cv_source_next_data(const cuvet_source *src, uint64_t off)
+{
+    off_t at;
+
+    if (src->read_at != read_fd || off >= src->length)
+        return off;
+    at = lseek((int)(intptr_t)src->user, (off_t)off, SEEK_DATA);
+    if (at < 0)
+        return errno == ENXIO ? src->length : off;
+    return cv_min(cv_max((uint64_t)at, off), src->length);
+}
+
 cuvet_status cuvet_source_fd(int fd, cuvet_source *out)
 {
     struct stat st;
@@ -260,9 +272,14 @@ cuvet_status cuvet_source_fd(int fd, cuvet_source *out)
     if (fstat(fd, &st) != 0 || !(S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
         return CUVET_E_IO;
     end = S_ISREG(st.st_mode) ? st.st_size : lseek(fd, 0, SEEK_END);
-    if (end < 0)
-        return CUVET_E_IO;
-    *out = (cuvet_source){ sizeof(*out), (uint64_t)end, read_fd, (void *)(intptr_t)fd, -1 };
+    return end < 0 ? CUVET_E_IO : cuvet_source_fd_sized(fd, (uint64_t)end, out);
+}
+
+cuvet_status cuvet_source_fd_sized(int fd, uint64_t length, cuvet_source *out)
+{
+    if (!out || fd < 0 || length > INT64_MAX)
+        return CUVET_E_USAGE;
+    *out = (cuvet_source){ sizeof(*out), length, read_fd, (void *)(intptr_t)fd, -1 };
     return CUVET_OK;
 }
 

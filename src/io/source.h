@@ -14,6 +14,11 @@
  */
 CV_MUST cuvet_status cv_source_read(cv_ctx *x, const cuvet_source *src, uint64_t off, void *buf, size_t len);
 
+/* Where the file system has the next bytes of a file, from off on; all before them are zeros that it did not
+ * store. Without an answer, and for sources that are no files, off itself; src->length when nothing more
+ * comes. */
+uint64_t cv_source_next_data(const cuvet_source *src, uint64_t off);
+
 /* Owned bytes of one exact range. The memory is kept and reused by the next load. */
 typedef struct cv_block {
     uint8_t *mem;

@@ -273,7 +273,7 @@ static bool list_slots(const cv_link *l, cv_u32s *out)
 {
     bool ok = true;
 
-    for (uint8_t type = STT_TEXTURE; type <= STT_SURFACE; type++)
+    for (unsigned type = STT_TEXTURE; type <= STT_SURFACE; type++)
         for (uint64_t i = l->globals.n; i > 0 && ok; i--) {
             cv_id id = *cv_u32s_at(&l->globals, i - 1);
             const cv_isym *s = cv_l_isym(l, cv_l_osym(l, id)->src);

@@ -181,7 +181,7 @@ static bool reach_from_roots(cv_link *l, cv_u32s *todo, cv_u32s *seen)
     for (uint64_t at = 0; at < todo->n; at++) {
         cv_id fn = *cv_u32s_at(todo, at);
 
-        cv_l_fn(l, fn)->live = true;
+        cv_l_fn(l, fn)->live = cv_l_fn(l, fn)->reachable = true;
         if (!push_next(l, todo, NULL, seen, fn))
             return false;
     }

@@ -187,6 +187,8 @@ typedef struct cv_lfn {
     uint64_t extern_off; /* of the extern arrays that its code refers to */
     uint32_t strange;    /* code of a record that a kernel may or may not inherit, + 1 */
     bool kernel, live, data_ref, has_def, has_info, recursive, limited;
+    bool reachable;  /* from a kernel; what is kept because its address is taken somewhere may be not */
+    bool cut;        /* it stays, unreachable, and what it calls does not: said */
     bool marked;     /* it says nothing of sparse multiplication, or one of its names does not */
     bool slots;      /* a kernel that uses textures or surfaces */
     bool flag_bars;  /* bars come from the flags of old code and have no record yet */

@@ -409,31 +409,53 @@ static void tell_slot(cv_link *l, const cv_irel *r, const cv_fix *f)
         cv_link_say(l, r->sym, CV_R_LINK_SLOT, (uint64_t)r->addend, 0);
 }
 
-bool cv_link_stays(const cv_link *l, const cv_osec *t)
+/* The function whose code or bank a section is; CV_NONE: data of all. */
+static cv_id function_of(const cv_link *l, const cv_osec *t)
 {
-    cv_id fn = t->fn;
-
-    if (t->group != CV_G_CODE && t->group != CV_G_INIT && t->group != CV_G_CONST && t->group != CV_G_PARAM)
-        return false;
-    if (t->group != CV_G_CODE)
-        fn = t->infosec == CV_NONE ? CV_NONE : cv_l_osec(l, t->infosec)->fn;
-    return fn == CV_NONE || cv_l_fn(l, fn)->live;
+    if (t->group == CV_G_CODE)
+        return t->fn;
+    return t->infosec == CV_NONE ? CV_NONE : cv_l_osec(l, t->infosec)->fn;
 }
 
-bool cv_link_is_lost(const cv_link *l, const cv_osec *q, const cv_irel *r)
+static bool is_loaded(const cv_osec *t)
+{
+    return t->group == CV_G_CODE || t->group == CV_G_INIT || t->group == CV_G_CONST || t->group == CV_G_PARAM;
+}
+
+/* The function that it names is gone, and nothing is left of it. */
+static bool is_dropped(const cv_link *l, const cv_irel *r)
 {
     cv_id out = r->osym != CV_NONE || r->sym == CV_NONE ? r->osym : cv_l_isym(l, r->sym)->out;
 
     return !r->keep && r->n_fields == 0 && out != CV_NONE && dead_function(l, cv_l_osym(l, out)) &&
-           r->type != R_UNUSED_CLEAR64 && cv_link_stays(l, cv_l_osec(l, q->target));
+           r->type != R_UNUSED_CLEAR64;
 }
 
-/* An undefined function that nothing is known to call, or one that is gone: code that stays would call
- * nobody. */
-static cuvet_status lost(cv_link *l, const cv_irel *r)
+bool cv_link_is_lost(const cv_link *l, const cv_osec *q, const cv_irel *r)
 {
-    cv_link_say(l, r->sym, CV_R_LINK_REFERENCE, cv_l_isym(l, r->sym)->index, 0);
-    return CUVET_E_REFUSED;
+    const cv_osec *t = cv_l_osec(l, q->target);
+    cv_id fn = is_loaded(t) ? function_of(l, t) : CV_NONE;
+
+    return is_loaded(t) && is_dropped(l, r) && (fn == CV_NONE || cv_l_fn(l, fn)->reachable);
+}
+
+/* An undefined function that nothing is known to call, or one that is gone: code that runs would call nobody.
+ * What stays because its address is taken, while no kernel reaches it, calls nobody in what the reference
+ * makes as well; that is said once for each function. */
+static cuvet_status lost(cv_link *l, const cv_osec *q, const cv_irel *r)
+{
+    const cv_osec *t = cv_l_osec(l, q->target);
+    cv_id fn = is_loaded(t) ? function_of(l, t) : CV_NONE;
+
+    if (cv_link_is_lost(l, q, r)) {
+        cv_link_say(l, r->sym, CV_R_LINK_REFERENCE, cv_l_isym(l, r->sym)->index, 0);
+        return CUVET_E_REFUSED;
+    }
+    if (fn != CV_NONE && is_dropped(l, r) && cv_l_fn(l, fn)->live && !cv_l_fn(l, fn)->cut) {
+        cv_l_fn(l, fn)->cut = true;
+        cv_link_say(l, r->sym, CV_R_LINK_UNREACHED, cv_l_isym(l, r->sym)->index, 0);
+    }
+    return CUVET_OK;
 }
 
 static cuvet_status decide(cv_link *l, cv_id q)
@@ -461,8 +483,8 @@ static cuvet_status decide(cv_link *l, cv_id q)
         tell_slot(l, cv_l_irel(l, r), &f);
         if (!keep_fix(l, cv_l_irel(l, r), &f))
             return cv_l_nomem(l);
-        if (f.dead && cv_link_is_lost(l, cv_l_osec(l, q), cv_l_irel(l, r)))
-            return lost(l, cv_l_irel(l, r));
+        if (f.dead && lost(l, cv_l_osec(l, q), cv_l_irel(l, r)) != CUVET_OK)
+            return CUVET_E_REFUSED;
         cv_l_osec(l, q)->n_kept += f.keep;
         cv_l_osec(l, q)->n_applied += cv_l_irel(l, r)->n_fields != 0;
         if (f.resolved && l->o.preserve && cv_l_osec(l, cv_l_osec(l, q)->target)->resolved != CV_NONE)

@@ -66,9 +66,8 @@ CV_MUST bool cv_link_field(cv_fix *f, uint32_t type, cv_link_use use, uint64_t v
 CV_MUST bool cv_link_fits(const cv_fix *f, cv_span body, uint64_t off);
 /* Asked once for each relocation, by the stage that decides. False: a type for which it is not known. */
 CV_MUST bool cv_link_fix(const cv_link *l, cv_id rel, const cv_osec *q, cv_fix *f);
-/* Is what a section holds part of the output? Code of live functions, their banks, data. */
-CV_MUST bool cv_link_stays(const cv_link *l, const cv_osec *t);
-/* A relocation, decided, of something that stays was left out because the function that it names is gone. */
+/* A relocation, decided, of data or of code that a kernel reaches was left out because the function that it
+ * names is gone. */
 CV_MUST bool cv_link_is_lost(const cv_link *l, const cv_osec *q, const cv_irel *r);
 /* Write the fields of a relocation into the bytes of its section; every field lies inside of it. */
 CV_MUST bool cv_link_put_field(const cv_field *e, uint8_t *bytes, uint64_t size, uint64_t off);

@@ -157,6 +157,15 @@ static cuvet_status keep(cv_host_read_ctx *r, const cv_elf_section *e, uint64_t 
     return cv_host_sections_push(&r->x->mem, &r->h->sections, keep) ? CUVET_OK : cv_nomem(r->x, at);
 }
 
+/* Thousands of small ones lie beside each other, and no container fits between them. */
+static bool grows(cv_host_range *last, const cv_host_range *here)
+{
+    if (last->use != here->use || here->off < last->off || here->off > last->end + 16)
+        return false;
+    last->end = cv_max(last->end, here->end);
+    return true;
+}
+
 /* What a section without a name of interest is for. Data that is not loaded, but marked to be left out by the
  * linker, is other compilers' way to carry device code. */
 static cuvet_status note_use(cv_host_read_ctx *r, const cv_elf_section *e)
@@ -167,16 +176,12 @@ static cuvet_status note_use(cv_host_read_ctx *r, const cv_elf_section *e)
         ((e->flags & CV_SHF_EXCLUDE) || (e->flags & (CV_SHF_ALLOC | CV_SHF_EXECINSTR)) == CV_SHF_ALLOC);
     cv_host_range here = { r->base + e->off, r->base + e->off + e->size,
                            data ? CV_HOST_DATA : CV_HOST_NO_DATA };
-    cv_host_range *last = all->n ? cv_host_ranges_at(all, all->n - 1) : NULL;
 
     if (e->type == CV_SHT_NULL || e->type == CV_SHT_NOBITS || e->size == 0 || e->off > r->size ||
         e->size > r->size - e->off)
         return CUVET_OK;
-    /* Thousands of small ones lie beside each other, and no container fits between them. */
-    if (last && last->use == here.use && here.off >= last->off && here.off <= last->end + 16) {
-        last->end = cv_max(last->end, here.end);
+    if (all->n > 0 && grows(cv_host_ranges_at(all, all->n - 1), &here))
         return CUVET_OK;
-    }
     return cv_host_ranges_push(&r->x->mem, all, here) ? CUVET_OK : cv_nomem(r->x, here.off);
 }
 

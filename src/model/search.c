@@ -24,8 +24,12 @@ cuvet_status cv_search(cv_ctx *x, cv_window *w, const cuvet_source *src, uint64_
             *at = from + hit;
             return cv_window_at(x, w, src, *at, HEAD, end, head);
         }
-        /* The last three bytes may begin a magic that the next window completes. */
-        from += s.len - 3;
+        /* The last three bytes may begin a magic that the next window completes; zeros begin none, and are
+         * not read where a file has a hole. */
+        if (cv_span_find_nonzero(s) == s.len)
+            from = cv_source_next_data(src, from + s.len);
+        else
+            from += s.len - 3;
     }
     return CUVET_OK;
 }

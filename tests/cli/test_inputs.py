@@ -220,6 +220,30 @@ def several_files_in_order():
 
 
 @test
+def holes_of_a_sparse_file_hide_nothing():
+    piece, mib = read(sample("elf-raw.fatbin")), 1 << 20
+    # At the borders of pages, windows and holes, one byte before and behind them.
+    places = [5 * mib, 7 * mib - 1, 9 * mib + 4093, 11 * mib + 1, 13 * mib + 262141, 16 * mib - len(piece)]
+    sparse, dense = (os.path.join(scratch(), n) for n in ("sparse", "dense"))
+    with open(sparse, "wb") as f:
+        f.truncate(16 * mib)
+        for at in places:
+            f.seek(at)
+            f.write(piece)
+    with open(dense, "wb") as f:
+        f.write(read(sparse))
+    for command in (["scan"], ["list"], ["map"], ["scan", "-j2"]):
+        a, b = (cuvet(command[0], "--format=ndjson", *command[1:], f) for f in (sparse, dense))
+        equal((without_name(a), a.rc), (without_name(b), b.rc), " ".join(command))
+    found = [o for o in cuvet("list", "--format=ndjson", sparse).objects("member")]
+    equal(len(found), len(places), "members")
+    # Sixteen gigabytes that nobody stored; without holes this would take longer than the test may.
+    with open(sparse, "r+b") as f:
+        f.truncate(16 << 30)
+    equal(cuvet("scan", "--limit=input=17179869184", sparse).rc, cuvet("scan", dense).rc, "large")
+
+
+@test
 def a_named_pipe_without_a_writer_ends():
     path = os.path.join(scratch(), "pipe")
     os.mkfifo(path)

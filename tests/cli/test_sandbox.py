@@ -3,6 +3,7 @@
 
 tests/cage/probe.c enters it by the code of the command and tries one thing; the tables here say how that has to end."""
 import errno
+import functools
 import os
 import re
 import resource
@@ -191,11 +192,14 @@ def reports_that_go_to_a_file_have_an_end():
 # ---- the command ----
 
 
+@functools.lru_cache(maxsize=1)
 def big():
-    """Zeros that take a scan some seconds, and no place."""
-    path = os.path.join(scratch(), "zeros")
-    with open(path, "wb") as f:
-        f.truncate(12 << 30)
+    """Bytes that take a scan some seconds, and little place: now and then one that is no hole, which would be passed over."""
+    path = os.path.join(scratch(), "bytes")
+    with open(path, "wb", 0) as f:
+        f.truncate(6 << 30)
+        for at in range(0, 6 << 30, 200 << 10):
+            os.pwrite(f.fileno(), b"x", at)
     return path
 
 

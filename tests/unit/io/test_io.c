@@ -119,6 +119,39 @@ START_TEST(file_source)
 }
 END_TEST
 
+/* Whatever the file system knows of holes: what is passed over is zeros, and the last data is found. */
+START_TEST(holes)
+{
+    enum { MIB = 1 << 20 };
+    uint8_t byte = 0x7F;
+    cuvet_source s, m;
+    int fd = openat(dirfd_, "holes", O_RDWR | O_CREAT, 0600);
+    uint64_t at;
+
+    ck_assert_int_eq(ftruncate(fd, 64 * MIB), 0);
+    ck_assert_int_eq(pwrite(fd, &byte, 1, 40 * MIB + 5), 1);
+    ck_assert_int_eq(cuvet_source_fd(fd, &s), CUVET_OK);
+    at = cv_source_next_data(&s, 0);
+    ck_assert_uint_le(at, 40 * MIB + 5);
+    for (uint64_t i = 0; i < at; i += MIB) {
+        ck_assert_int_eq(pread(fd, &byte, 1, (off_t)i), 1);
+        ck_assert_uint_eq(byte, 0);
+    }
+    ck_assert_uint_eq(cv_source_next_data(&s, 40 * MIB + 5), 40 * MIB + 5);
+    at = cv_source_next_data(&s, 50 * MIB);
+    ck_assert(at >= 50 * MIB && at <= s.length);
+    ck_assert_uint_eq(cv_source_next_data(&s, s.length), s.length);
+    ck_assert_int_eq(cuvet_source_fd_sized(fd, 10 * MIB, &m), CUVET_OK); /* it has grown since */
+    ck_assert_uint_le(cv_source_next_data(&m, 3), 10 * MIB);
+    ck_assert_int_eq(cuvet_source_fd_sized(fd, UINT64_MAX, &m), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_source_fd_sized(-1, 1, &m), CUVET_E_USAGE);
+    close(fd);
+    ck_assert_uint_eq(cv_source_next_data(&s, 7), 7); /* nobody to ask */
+    ck_assert_int_eq(cuvet_source_memory("0000", 4, &m), CUVET_OK);
+    ck_assert_uint_eq(cv_source_next_data(&m, 1), 1);
+}
+END_TEST
+
 START_TEST(spool)
 {
     cuvet_source s;
@@ -425,6 +458,7 @@ Suite *suite_io(void)
     tcase_add_test(t, memory_source);
     tcase_add_test(t, block_limit);
     tcase_add_test(t, file_source);
+    tcase_add_test(t, holes);
     tcase_add_test(t, spool);
     tcase_add_test(t, window_moves_with_overlap);
     tcase_add_test(t, near_ranges);

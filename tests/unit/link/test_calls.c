@@ -16,9 +16,12 @@ static cv_block images[4];
 static unsigned n_images;
 static cuvet_diag said;
 
+static unsigned unreached; /* notes of CV-LINK-084 */
+
 static void on_diag(void *user, const cuvet_diag *d)
 {
     (void)user;
+    unreached += d->rule == CV_R_LINK_UNREACHED;
     if (d->severity < CUVET_WARNING)
         return;
     said = *d;
@@ -138,6 +141,24 @@ START_TEST(lost)
 }
 END_TEST
 
+/* What stays although no kernel reaches it calls nobody, as in the reference: said once, and the checker
+ * knows it. */
+START_TEST(kept_unreached)
+{
+    unreached = 0;
+    begin("kept_unreached");
+    ck_assert_int_eq(cv_link_run_to(&l, decide()), CUVET_OK);
+    ck_assert_int_eq(cv_link_check(&l, decide()), CUVET_OK);
+    ck_assert_uint_eq(unreached, 1);
+    for (cv_id i = 0; i < l.fn.n; i++) {
+        if (!cv_l_fn(&l, i)->kernel)
+            cv_l_fn(&l, i)->reachable = true;
+    }
+    ck_assert_int_eq(cv_link_check(&l, decide()), CUVET_E_INTERNAL);
+    end();
+}
+END_TEST
+
 Suite *suite_link_calls(void);
 Suite *suite_link_calls(void)
 {
@@ -146,6 +167,7 @@ Suite *suite_link_calls(void)
 
     tcase_add_loop_test(t, no_graph, 0, (int)N(CASES));
     tcase_add_loop_test(t, lost, 0, (int)N(CASES));
+    tcase_add_test(t, kept_unreached);
     suite_add_tcase(s, t);
     return s;
 }
