@@ -39,7 +39,8 @@ static void member(fz *f, cv_span header)
     fz_inside(f, m.options);
     fz_inside(f, m.compat_copy);
     if (st == CUVET_OK && (m.flags & CV_FB_COMPRESSED) != 0)
-        FZ_CHECK(m.compressed_size <= m.payload_size && m.payload_size - m.compressed_size < 8 &&
+        FZ_CHECK(m.compressed_size <= m.payload_size &&
+                     m.payload_size - m.compressed_size <= 8 && /* eight: 12.3 to 12.5 */
                      m.uncompressed_size != 0,
                  "a compressed payload fills its room");
     if (st == CUVET_OK && fz_reported(f) == before && canonical(header, &m))

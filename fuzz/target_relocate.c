@@ -277,8 +277,8 @@ static void decide(world *w)
 static void on_diag(void *user, const cuvet_diag *d)
 {
     fz_note(user, fz_diag(d, 0, UINT64_MAX)); /* there is no file */
-    FZ_CHECK(d->rule == CV_R_LINK_RELOC || d->rule == CV_R_LINK_FIELD ||
-                 cuvet_diag_verdict(d) == CUVET_V_LIMIT,
+    FZ_CHECK(d->rule == CV_R_LINK_RELOC || d->rule == CV_R_LINK_FIELD || d->rule == CV_R_LINK_REFERENCE ||
+                 d->rule == CV_R_LINK_UNREACHED || cuvet_diag_verdict(d) == CUVET_V_LIMIT,
              "a rule of this stage");
 }
 

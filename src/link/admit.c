@@ -102,7 +102,7 @@ static bool is_nobody(const cv_isym *s)
 {
     unsigned type = cv_l_type(s), bind = cv_l_bind(s);
 
-    return !s->defined && type != CV_STT_OBJECT && !cv_l_is_nowhere(s) &&
+    return !s->defined && type != CV_STT_OBJECT && (!cv_l_is_nowhere(s) || cv_l_is_shared(s)) &&
            (bind == CV_STB_WEAK || (bind == CV_STB_LOCAL && type != CV_STT_NOTYPE));
 }
 

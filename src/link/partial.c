@@ -99,6 +99,20 @@ static cuvet_status rewrite(cv_link *l, cv_id fn, cv_id rel, uint64_t align)
     return st;
 }
 
+/* A variable of a definition that lost keeps its name and its size, in the section of the winner: two that
+ * differ are no definitions of the same thing. */
+static void check_losers(cv_link *l)
+{
+    for (cv_id i = 0; i < l->isym.n; i++) {
+        const cv_isym *s = cv_l_isym(l, i);
+        cv_id out = s->sec == CV_NONE ? CV_NONE : cv_l_isec(l, s->sec)->out;
+
+        if (out != CV_NONE && cv_l_is_shared(s) && is_shared_section(l, cv_l_osec(l, out)) &&
+            s->size > cv_l_osec(l, out)->size)
+            cv_link_say(l, i, CV_R_SYM_RANGE, s->size, cv_l_osec(l, out)->size);
+    }
+}
+
 cuvet_status cv_link_shared_partial(cv_link *l)
 {
     cv_id shared = cv_l_find_osec(l, ".nv_debug.shared", l->empty);
@@ -109,6 +123,7 @@ cuvet_status cv_link_shared_partial(cv_link *l)
     sum_sizes(l);
     if (!l->o.compat) {
         pad_sizes(l);
+        check_losers(l);
         return CUVET_OK;
     }
     for (cv_id i = 0; i < l->osec.n; i++) {
@@ -136,5 +151,6 @@ cuvet_status cv_link_shared_partial(cv_link *l)
         }
     }
     pad_sizes(l);
+    check_losers(l);
     return st;
 }

@@ -127,10 +127,11 @@ static void count_room(loads *l)
 /* Memory behind the file bytes: no more than the sections have, beside the variables. */
 static void check_memory(const loads *l, uint64_t i, const cv_elf_segment *s)
 {
-    uint64_t more = s->memsz - s->filesz, end = cv_sat_add(s->off, s->filesz), most = l->room;
+    uint64_t more, end = cv_sat_add(s->off, s->filesz), most = l->room;
 
     if (s->memsz <= s->filesz)
         return;
+    more = s->memsz - s->filesz;
     if (s->type != CV_PT_LOAD || s->off == l->c->h.phoff)
         most = 0;
     else if (l->last > end)

@@ -128,13 +128,18 @@ class File:
 
 
 def compiled(text, arch, name):
-    source, out = (os.path.join(TMP, "%s.%s.%s" % (name, arch, e)) for e in ("ptx", "cubin"))
+    """Once for each name and machine; others may ask for the same at the same time, and never see half of it."""
+    out = os.path.join(TMP, "%s.%s.cubin" % (name, arch))
     if not os.path.exists(out):
+        d = tempfile.mkdtemp(dir=TMP)
+        source, made = (os.path.join(d, "%s.%s.%s" % (name, arch, e)) for e in ("ptx", "cubin"))
         with open(source, "w") as f:
             f.write(text)
-        p = lr.tool("ptxas", "-c", "-arch=sm_" + arch, source, "-o", out)
+        p = lr.tool("ptxas", "-c", "-arch=sm_" + arch, source, "-o", made)
         if p.returncode:
             raise RuntimeError("ptxas: " + p.stderr.decode("latin-1")[-300:])
+        os.rename(made, out)
+        shutil.rmtree(d, ignore_errors=True)
     return out
 
 
