@@ -21,7 +21,7 @@ static void pass_errors(void *user, const cuvet_diag *d)
 cuvet_status cv_link_reread(cv_link *l)
 {
     listener to = { l->x->emit, l->x->emit_user };
-    uint64_t extent = 0, errors = l->x->n_errors;
+    uint64_t extent = 0, errors = l->x->n_errors, warnings = l->x->n_warnings;
     cuvet_status s;
     cv_cubin c;
 
@@ -32,6 +32,7 @@ cuvet_status cv_link_reread(cv_link *l)
     l->x->hollow = true; /* long code is lent by the inputs */
     s = cv_cubin_examine(l->x, &c, l->out->span, NULL, &extent);
     l->x->hollow = false;
+    l->x->n_warnings = warnings; /* of the result are those of the inputs, which were told */
     l->x->emit = to.emit;
     l->x->emit_user = to.user;
     l->x->path.n = 0;
