@@ -113,7 +113,9 @@ static void read_back(fz *f, const cv_link *l, cv_span file)
 
     cv_ctx_unit(&f->x, file.len);
     cv_cubin_init(&c);
+    f->x.hollow = true; /* long code is lent by the inputs */
     s = cv_cubin_examine(&f->x, &c, file, NULL, &extent);
+    f->x.hollow = false;
     if (s != CUVET_E_LIMIT) {
         FZ_CHECK(s == CUVET_OK && extent == file.len, "what was written can be read");
         FZ_CHECK(f->x.n_errors == 0, "without an error");
