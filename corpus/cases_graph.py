@@ -248,12 +248,35 @@ case(
     TWO75,
     lambda e: field(e, REL, call_of(e, REL, (56,)), CODE, 32),
 )
+case(
+    'RELOC_OVER',
+    'field-of-variable-75',
+    A75,
+    lambda e: field(e, REL, call_of(e, REL, (56,)), CODE, 32),
+)
 for label, offset in (('first', 0), ('another', 0x30), ('last', 0x150)):
     case(
         'RELOC_OVER',
         'reloc-moved-' + label,
         TWO90,
         lambda e, v=offset: e.reloc(RELA, call_of(e, RELA, (56,)), 'offset', v).patch(CODE, v + 4, b'\xff'),
+    )
+for label, base, section, index, offset in (
+    ('pair-at-one-place', TWO90, RELA, 1, 0x10),
+    ('pair-of-an-object', A90, RELA, 3, 0x10),
+    ('calls-and-addresses', TWO90, RELA, 0, 0x90),
+    ('lists-apart', A75, RELA, 0, 0x10),
+    ('lists-apart-call', A75, REL, 0, 0x40),
+    ('words-at-one-place', V90, '.rela.nv.constant4', 0, 8),
+    ('words-half', V90, '.rela.nv.constant4', 3, 4),
+    ('words-out-of-order', V90, '.rela.nv.constant4', 1, 0),
+    ('words-by-a-byte', V90, '.rela.nv.constant4', 0, 0x11),
+):
+    case(
+        'RELOC_BITS',
+        'bits-' + label,
+        base,
+        lambda e, s=section, i=index, v=offset: e.reloc(s, i, 'offset', v),
     )
 for label, base, symbol in (
     ('variable', V90, 'with_value'),

@@ -69,6 +69,8 @@ static void admit_common(cv_link *l, cv_id id)
         cv_link_say(l, id, CV_R_LINK_EXTENT, cv_max(s->value, s->size), 0);
     if (cv_l_type(s) != CV_STT_CUDA_OBJECT && cv_l_type(s) != CV_STT_OBJECT)
         cv_link_say(l, id, CV_R_LINK_PLACE, CV_SHN_COMMON, 0);
+    else if (cv_l_type(s) == CV_STT_CUDA_OBJECT && (s->other & CV_STO_SPACE) != CV_STO_SPACE_GLOBAL)
+        cv_link_say(l, id, CV_R_LINK_SPACE, s->other, CV_STO_SPACE_GLOBAL);
 }
 
 /* What lies in shared memory without being a shared variable has no place when the variables have theirs. */
@@ -89,10 +91,20 @@ static bool in_shared(const cv_link *l, const cv_isym *s)
     return r == CV_ROLE_SHARED_FN || r == CV_ROLE_NV_DEBUG_SHARED;
 }
 
-/* What the driver keeps for itself has no variables of the program. */
-static bool is_reserved(const cv_link *l, const cv_isym *s)
+/* A variable lies in a section of its memory space. What the driver keeps of the shared memory has none of
+ * the program; the names that it has for shares of it may be either kind. */
+static bool fits_space(const cv_link *l, const cv_isym *s)
 {
-    return role_of(l, cv_l_isec(l, s->sec)) == CV_ROLE_SHARED_RESERVED;
+    cv_role r = role_of(l, cv_l_isec(l, s->sec));
+
+    switch (s->other & CV_STO_SPACE) {
+    case CV_STO_SPACE_GLOBAL: return r == CV_ROLE_GLOBAL || r == CV_ROLE_GLOBAL_INIT || r == CV_ROLE_UDT;
+    case CV_STO_SPACE_CONSTANT: return r == CV_ROLE_CONSTANT || r == CV_ROLE_CONSTANT_FN;
+    case CV_STO_SPACE_LOCAL: return r == CV_ROLE_LOCAL_FN;
+    case CV_STO_SPACE_SHARED: /* in_shared() has the others */
+    case CV_STO_SPACE_RESERVED: return r == CV_ROLE_SHARED_RESERVED;
+    default: return false;
+    }
 }
 
 /* Nobody else can define what is local; a local symbol that was taken back has no type. An object is one of
@@ -102,8 +114,9 @@ static bool is_nobody(const cv_isym *s)
 {
     unsigned type = cv_l_type(s), bind = cv_l_bind(s);
 
-    return !s->defined && type != CV_STT_OBJECT && (!cv_l_is_nowhere(s) || cv_l_is_shared(s)) &&
-           (bind == CV_STB_WEAK || (bind == CV_STB_LOCAL && type != CV_STT_NOTYPE));
+    return !s->defined && !cv_l_is_nowhere(s) &&
+           ((bind == CV_STB_WEAK && type != CV_STT_OBJECT) ||
+            (bind == CV_STB_LOCAL && type != CV_STT_NOTYPE));
 }
 
 static void admit_symbol(cv_link *l, cv_id id)
@@ -120,7 +133,7 @@ static void admit_symbol(cv_link *l, cv_id id)
         admit_function(l, id);
     else if (cv_l_type(s) != CV_STT_SECTION && in_shared(l, s))
         admit_shared(l, id);
-    else if (cv_l_is_shared(s) && s->sec != CV_NONE && !is_reserved(l, s)) /* and nothing else is shared */
+    else if (cv_l_type(s) == CV_STT_CUDA_OBJECT && s->sec != CV_NONE && !fits_space(l, s))
         cv_link_say(l, id, CV_R_LINK_SPACE, s->other, 0);
 }
 

@@ -297,9 +297,9 @@ static bool may_stay(const cv_link *l, const cv_irel *e)
     if (l->o.relocatable || e->target == CV_NONE)
         return true;
     if (who == CV_RELOC_LINKER || who == CV_RELOC_OLD || who == CV_RELOC_NONE || cv_l_is_shared(s) ||
-        (e->type >= R_UNIFIED_FIRST && e->type <= R_UNIFIED_LAST))
+        cv_l_is_reserved(s) || (e->type >= R_UNIFIED_FIRST && e->type <= R_UNIFIED_LAST))
         return false;
-    return who == CV_RELOC_DRIVER || cv_l_type(s) != CV_STT_CUDA_OBJECT || !(s->other & 0x80);
+    return who == CV_RELOC_DRIVER || !cv_l_is_constant(s);
 }
 
 /* What stays of the relocations lies inside of what it patches; what was dropped because a function is gone

@@ -4,6 +4,7 @@
 #include "link/describe.h"
 
 #include "format/tlv/attr.h"
+#include "model/admit.h"
 
 static bool add_word(cv_link *l, uint32_t value, bool symbol)
 {
@@ -147,6 +148,9 @@ static bool copy_record(describer *d, cv_id fn, cv_span s, const cv_tlv *t, kern
 
     if (t->code == CV_ATTR_EXPLICIT_CLUSTER && l->o.target.sm >= 100 && o->cubin.has_capsule)
         cv_link_say(l, f->def, CV_R_LINK_OTHER_CODE, 0, 0);
+    /* Ours would be older than this record. A file without a version of its own was admitted without one. */
+    if (t->code == CV_ATTR_CUDA_API_VERSION && cv_u32_at(s, t->payload) > CV_ADMIT_TOOLKIT)
+        cv_link_say(l, f->def, CV_R_ADMIT_TOOLKIT_NEWER, cv_u32_at(s, t->payload), CV_ADMIT_TOOLKIT);
     if (t->code == CV_ATTR_EXTERNS)
         return (k && !k->in_place) || d->list.n == 0 || cv_d_add_externs(d);
     if (t->code == CV_ATTR_PARAM_CBANK && t->format == CV_TLV_SVAL && t->value == 8) {

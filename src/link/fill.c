@@ -8,6 +8,7 @@
 #include "format/tlv/read.h"
 #include "format/tlv/write.h"
 #include "link/stages.h"
+#include "model/admit.h"
 
 enum {
     COMPAT_ACCEL = 9,
@@ -276,7 +277,7 @@ static cuvet_status fill_cuinfo(cv_link *l)
     cv_put_u8(bytes_of(l, l->cuinfo), 0);
     cv_put_u16(bytes_of(l, l->cuinfo), 2);
     cv_put_u16(bytes_of(l, l->cuinfo), (uint16_t)(l->obj.n ? sm : l->o.target.sm));
-    cv_put_u32(bytes_of(l, l->cuinfo), 130);
+    cv_put_u32(bytes_of(l, l->cuinfo), CV_ADMIT_TOOLKIT);
     return end(l, l->cuinfo);
 }
 

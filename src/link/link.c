@@ -39,7 +39,7 @@ static cuvet_status check_undefined(cv_link *l)
         const cv_osec *q = cv_l_osec(l, i), *t = q->group == CV_G_REL ? cv_l_osec(l, q->target) : NULL;
         bool dead = t && t->group == CV_G_CODE && !cv_l_fn(l, t->fn)->live;
 
-        if (!t || q->is_resolved || t->group == CV_G_DEBUG)
+        if (!t || q->is_resolved)
             continue;
         for (cv_id r = q->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
             const cv_isym *s = cv_l_isym(l, cv_l_irel(l, r)->sym);

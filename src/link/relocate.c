@@ -127,7 +127,7 @@ static bool constant(const job *j, uint64_t *value, uint64_t *bank)
         *value = cv_l_isec(j->l, s->sec)->base;
         return true;
     }
-    if (cv_l_type(s) != CV_STT_CUDA_OBJECT || !(s->other & 0x80) || !j->y || j->y->sec == CV_NONE)
+    if (!cv_l_is_constant(s) || !j->y || j->y->sec == CV_NONE)
         return false;
     w = cv_l_isym(j->l, cv_l_canon(j->l, (cv_id)(j->r->sym)));
     if (w->sec == CV_NONE)
@@ -184,7 +184,7 @@ static bool keep_for_later(const job *j)
     if (cv_l_type(s) == CV_STT_SECTION)
         return s->sec != CV_NONE && in_bank(section_of(j->l, s)) &&
                move_base(j, cv_l_isec(j->l, s->sec)->base);
-    return cv_l_type(s) == CV_STT_CUDA_OBJECT && (s->other & 0x80) != 0;
+    return cv_l_is_constant(s);
 }
 
 /* A weak variable may lose against one of a later link: its place is not known, which the reference minds as

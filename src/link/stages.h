@@ -184,16 +184,21 @@ static inline bool cv_l_is_shared(const cv_isym *s)
 {
     return cv_l_type(s) == CV_STT_CUDA_OBJECT && (s->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
 }
+static inline bool cv_l_is_constant(const cv_isym *s)
+{
+    return cv_l_type(s) == CV_STT_CUDA_OBJECT && (s->other & CV_STO_SPACE) == CV_STO_SPACE_CONSTANT;
+}
 /* A variable in the shared memory of the system. */
 static inline bool cv_l_is_reserved(const cv_isym *s)
 {
     return cv_l_type(s) == CV_STT_CUDA_OBJECT && (s->other & CV_STO_SPACE) == CV_STO_SPACE_RESERVED;
 }
-/* A variable of this file that is not in this file: libcudadevrt has one, .nv.ptx.const0.size. Nobody asks
- * what is at its place: the linker's number for it goes into the code (cv_link_nowhere). */
+/* A variable of this file that is not in this file, nor in any memory: libcudadevrt has one,
+ * .nv.ptx.const0.size. Nobody asks what is at its place: the linker's number for it goes into the code
+ * (cv_link_nowhere). */
 static inline bool cv_l_is_nowhere(const cv_isym *s)
 {
-    return s->index != 0 && cv_l_bind(s) == CV_STB_LOCAL && !s->defined &&
+    return s->index != 0 && cv_l_bind(s) == CV_STB_LOCAL && !s->defined && (s->other & CV_STO_SPACE) == 0 &&
            (cv_l_type(s) == CV_STT_OBJECT || cv_l_type(s) == CV_STT_CUDA_OBJECT);
 }
 static inline bool cv_l_is_texture(const cv_isym *s)

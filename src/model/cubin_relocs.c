@@ -56,12 +56,15 @@ static void check_place(const batch *b, uint64_t i, const cv_elf_reloc *r, const
 }
 
 /* Compilers leave the field empty and linkers keep it so; a field with something in it is code. Of a function
- * without addend it is the place there; offsets in shared memory may have been begun by a linker. */
-static void check_field(const batch *b, uint64_t i, const cv_elf_reloc *r, bool function)
+ * without addend it is the place there; offsets in shared memory and in banks may have been begun by a
+ * linker, which knows nothing of where a global variable will be. */
+static void check_field(const batch *b, uint64_t i, const cv_elf_reloc *r, uint8_t info, uint8_t other)
 {
+    bool global = (info & 15) == CV_STT_CUDA_OBJECT && (other & CV_STO_SPACE) == CV_STO_SPACE_GLOBAL;
+    bool begun = b->c->rel && !global && cv_elf_reloc_is(r->type, CV_RELOC_OFFSET);
     uint64_t v;
 
-    if (function ? !b->rela : !b->insn || (b->c->rel && cv_elf_reloc_is(r->type, CV_RELOC_OFFSET)))
+    if ((info & 15) == CV_STT_FUNC ? !b->rela : !b->insn || begun)
         return;
     v = field_of(b, r);
     if (CV_UNLIKELY(v != 0))
@@ -91,15 +94,14 @@ static void check_function(const batch *b, uint64_t i, const cv_elf_reloc *r)
 static void check_loaded(const batch *b, uint64_t i, const cv_elf_reloc *r)
 {
     uint64_t at = cv_sat_mul(r->sym, cv_elf_sym_size(false));
-    bool function;
+    uint8_t info = cv_u8_at(b->c->symtab, cv_sat_add(at, 4));
 
     if (CV_UNLIKELY(b->c->exe && cv_elf_reloc_is(r->type, CV_RELOC_LINKED)))
         entry_report(b, i, CV_R_RELOC_LINKED, 8, r->type, 0);
     if (CV_UNLIKELY(cv_u16_at(b->c->symtab, cv_sat_add(at, 6)) == CV_SHN_ABS))
         entry_report(b, i, CV_R_RELOC_ABSOLUTE, 12, r->sym, CV_SHN_ABS);
-    function = (cv_u8_at(b->c->symtab, cv_sat_add(at, 4)) & 15) == CV_STT_FUNC;
-    check_field(b, i, r, function);
-    if (function)
+    check_field(b, i, r, info, cv_u8_at(b->c->symtab, cv_sat_add(at, 5)));
+    if ((info & 15) == CV_STT_FUNC)
         check_function(b, i, r);
 }
 
@@ -257,5 +259,7 @@ cuvet_status cv_cubin_check_relocs(cv_ctx *x, cv_cubin *c)
             st = check_section(x, c, i, s, &calls);
     }
     cv_calls_free(x, &calls);
+    if (st == CUVET_OK && c->conv)
+        st = cv_cubin_check_overlap(x, c);
     return st == CUVET_E_NOMEM ? st : CUVET_OK; /* a limit was said, and the rest is still looked at */
 }

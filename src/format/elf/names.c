@@ -195,6 +195,22 @@ bool cv_elf_reloc_field(uint32_t type, unsigned *bit, unsigned *bits)
     return true;
 }
 
+bool cv_elf_reloc_bits(uint32_t type, unsigned *bit, unsigned *bits)
+{
+    static const struct {
+        uint8_t bit, bits;
+    } FORMS[CV_R_CUDA_LAST + 1] = {
+#define RELOC_FORM(number, pos, bits, low, uses) [number] = { pos, bits },
+#include "relocs.def"
+    };
+
+    if (type > CV_R_CUDA_LAST || CV_AT(FORMS, type).bits == 0)
+        return cv_elf_reloc_field(type, bit, bits);
+    *bit = CV_AT(FORMS, type).bit;
+    *bits = CV_AT(FORMS, type).bits;
+    return true;
+}
+
 bool cv_elf_reloc_debug(uint32_t type)
 {
     enum { R_CUDA_32 = 1, R_CUDA_G64 = 4, R_CUDA_UNUSED_CLEAR32 = 72, R_CUDA_UNUSED_CLEAR64 = 73 };

@@ -35,7 +35,10 @@ enum {
     CV_STO_MANAGED = 0x04, /* st_other of a variable; of a function it says something else */
     CV_STO_ENTRY = 0x10,   /* st_other of a kernel */
     CV_STO_SPACE = 0xE0,   /* memory space of a CUDA object */
+    CV_STO_SPACE_GLOBAL = 0x20,
     CV_STO_SPACE_SHARED = 0x40,
+    CV_STO_SPACE_LOCAL = 0x60,
+    CV_STO_SPACE_CONSTANT = 0x80,
     CV_STO_SPACE_RESERVED = 0xA0,
     CV_R_CUDA_LAST = 116, /* largest number of each set of relocation types */
     CV_R_MERC_BASE = 0x10000,
@@ -124,6 +127,8 @@ typedef enum cv_reloc_use { CV_RELOC_LINKED, CV_RELOC_CALL, CV_RELOC_OFFSET } cv
 CV_MUST bool cv_elf_reloc_is(uint32_t type, cv_reloc_use use);
 /* Where the field of a type that names functions is: false for other types (CUDA set). */
 CV_MUST bool cv_elf_reloc_field(uint32_t type, unsigned *bit, unsigned *bits);
+/* What a linker or a loader writes: false where that is not known (CUDA set). */
+CV_MUST bool cv_elf_reloc_bits(uint32_t type, unsigned *bit, unsigned *bits);
 /* Whole words, which is what debug data is relocated with, or the same given up. */
 CV_MUST bool cv_elf_reloc_debug(uint32_t type);
 

@@ -313,7 +313,7 @@ START_TEST(line_crossing)
     r = section(1, ".rela.debug_line");
     s = section(1, ".debug_line");
     lc_put(&object[1], r.off, 8,
-           s.size - 22 - 4); /* the end of one function's rows and the begin of another's */
+           s.size - 22 - 6); /* the end of one function's rows and the begin of another's */
     ck_assert_int_eq(link_for("sm_100", false), CUVET_OK);
     ck_assert(lc_said("CV-LINK-031"));
     ck_assert_uint_eq(line_bytes, section(0, ".debug_line").size + s.size);

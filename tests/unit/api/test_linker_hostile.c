@@ -271,6 +271,64 @@ START_TEST(shared_variables)
 }
 END_TEST
 
+/* Each variable with a memory space, and those that a linker has yet to place: with the bits of any other
+ * space, none of them lies where its bits say, and no link takes one. */
+static void each_other_space(const char *name)
+{
+    enum { RESERVED = 0xA0 };
+    unsigned i, tried = 0;
+    lc_section table;
+
+    load(name);
+    table = lc_find_section(object[0].bytes, ".symtab", &i);
+    for (size_t at = table.off + 24; at < table.off + table.size; at += 24) {
+        unsigned char was = object[0].bytes[at + INFO + 1];
+        uint64_t value = lc_number(object[0].bytes, at + VALUE, 8);
+
+        if ((object[0].bytes[at + INFO] & 15) != 13 || object[0].bytes[at + SHNDX] == 0)
+            continue;
+        for (unsigned space = 0; space < 0x100; space += 0x20) {
+            if (space == (was & 0xE0U) || space == RESERVED) /* of that a scan knows all names */
+                continue;
+            lc_put(&object[0], at + INFO + 1, 1, (was & ~0xE0U) | space);
+            if (lc_number(object[0].bytes, at + SHNDX, 2) < 0xFF00)
+                lc_put(&object[0], at + VALUE, 8, 0); /* an alignment would be an offset */
+            check_refused("CV-LINK-003");
+            tried++;
+        }
+        lc_put(&object[0], at + INFO + 1, 1, was);
+        lc_put(&object[0], at + VALUE, 8, value);
+    }
+    ck_assert_uint_gt(tried, 0);
+    check_linked();
+}
+
+/* … and what is local has a place, whatever memory it says: the variables of the driver say none. */
+static void nowhere_in(unsigned space)
+{
+    lc_section in;
+    size_t at;
+
+    load("shared_static");
+    at = shared_variable(&object[0], &in);
+    lc_put(&object[0], at + INFO, 1, 0x0D);
+    lc_put(&object[0], at + INFO + 1, 1, space);
+    lc_put(&object[0], at + SHNDX, 2, 0);
+    lc_put(&object[0], at + VALUE, 8, 0);
+    check_refused("CV-LINK-020");
+}
+
+START_TEST(spaces)
+{
+    for (unsigned space = 0x20; space < 0xA0; space += 0x20)
+        nowhere_in(space);
+    each_other_space("shared_static");
+    each_other_space("const_multi");
+    each_other_space("weak_common_ptx");
+    each_other_space("extern_basic");
+}
+END_TEST
+
 /* Everything in a section that names one symbol names another; the field is at 'at' of each record. */
 static void rename_in(const char *name, uint64_t step, uint64_t at, uint64_t was, uint64_t is)
 {
@@ -431,6 +489,7 @@ Suite *suite_linker_hostile(void)
     tcase_add_test(t, alignments);
     tcase_add_test(t, frames);
     tcase_add_test(t, shared_variables);
+    tcase_add_test(t, spaces);
     tcase_add_test(t, references);
     tcase_add_test(t, local_and_global);
     tcase_add_test(t, debug_shared);

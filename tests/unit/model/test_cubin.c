@@ -427,6 +427,7 @@ static const row ROWS[] = {
     { CV_R_RELOC_INSIDE, OLDCALLS, { B(".text._Z6callerPi", 0x64, 1, 4), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_RELOC_ABSOLUTE, VARS, { Y("with_value", SHNDX, 0xFFF1), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_RELOC_LINKED, VARS, { B(".rela.nv.constant4", 8, 4, 66), NONE }, HERE, CUVET_OK },
+    { CV_R_RELOC_BITS, LINKED, { B(".rela.text._Z6callerPi", 0, 8, 0x20), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_RELOC_OVER, LINKED, { B(".text._Z6callerPi", 0x14, 1, 1), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_SYM_KERNEL_OTHER,
       "weak.sm_90",
