@@ -3,7 +3,7 @@
 # Damaged objects through the linker: tests/mutants/ links what it is sent, tests/differential/link_mutants.py damages,
 # sends and counts. docs/evidence/link.md has the figures of a whole run.
 
-.PHONY: mutants-link
+.PHONY: mutants-link mutants-commands
 $(BUILD)/tests/link_server: tests/mutants/link_server.c $(BUILD)/libcuvet.a $(FLAGS_STAMP)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
@@ -15,3 +15,6 @@ tests-build: $(BUILD)/tests/link_server
 mutants-link: $(BUILD)/tests/link_server ## damaged objects through the linker (MUTANTS=n of each of 29, NVLINK=path)
 	@$(PYTHON) tests/differential/link_mutants.py --server $(BUILD)/tests/link_server --each $(or $(MUTANTS),300) \
 	    $(if $(NVLINK),--nvlink $(NVLINK))
+
+mutants-commands: $(BUILD)/cuvet ## samples with lies in their fields through each command (MUTANTS=n)
+	@$(PYTHON) tests/differential/command_mutants.py --cuvet $(BUILD)/cuvet --jobs $(JOBS) --count $(or $(MUTANTS),2000)

@@ -167,7 +167,8 @@ static bool is_variable(const cv_link *l, const cv_osym *y)
 {
     const cv_isym *w = y->win == CV_NONE ? NULL : cv_l_isym(l, y->win);
 
-    return w && y->sec != CV_NONE && cv_l_type(w) != CV_STT_FUNC && !cv_l_is_shared(w);
+    return w && y->sec != CV_NONE && cv_l_type(w) != CV_STT_FUNC && !cv_l_is_shared(w) &&
+           !(cv_l_is_reserved(w) && l->o.relocatable);
 }
 
 /* A symbol is in a section that exists, its own when it is a section symbol, and ends there. */

@@ -28,7 +28,7 @@ static bool is_shared_section(const cv_link *l, const cv_osec *q)
                                        cv_span_eq_str(cv_l_text(l, q->name), ".nv_debug.shared"));
 }
 
-/* A section is as large as all that lies in it together, whatever the alignments. */
+/* A section is as large as all that lies in it together, whatever the alignments: that of the system, too. */
 static void sum_sizes(cv_link *l)
 {
     for (cv_id i = 0; i < l->osec.n; i++)
@@ -38,7 +38,8 @@ static void sum_sizes(cv_link *l)
         const cv_isym *s = cv_l_isym(l, i);
         const cv_isec *sec = s->sec == CV_NONE ? NULL : cv_l_isec(l, s->sec);
 
-        if (cv_l_is_shared(s) && sec && sec->out != CV_NONE && !sec->lost && cv_l_canon(l, i) == i)
+        if ((cv_l_is_shared(s) || cv_l_is_reserved(s)) && sec && sec->out != CV_NONE && !sec->lost &&
+            cv_l_canon(l, i) == i)
             cv_l_osec(l, sec->out)->size = cv_sat_add(cv_l_osec(l, sec->out)->size, s->size);
     }
 }
@@ -129,8 +130,8 @@ cuvet_status cv_link_shared_partial(cv_link *l)
     for (cv_id i = 0; i < l->osec.n; i++) {
         cv_osec *q = cv_l_osec(l, i);
 
-        if (!cv_span_starts(cv_l_text(l, q->name), ".nv.shared."))
-            continue;
+        if (!cv_span_starts(cv_l_text(l, q->name), ".nv.shared.") || q->infosec == CV_NONE)
+            continue; /* that of the system belongs to no kernel */
         if (q->size)
             q->align = cv_max(q->align, align);
         else if (array && align == LARGE_ALIGN) { /* room for an array, also where none is used */

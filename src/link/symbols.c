@@ -96,8 +96,8 @@ static void defined(const cv_link *l, cv_osym *y)
     }
     y->sec = cv_l_isec(l, w->sec)->out;
     y->value = w->value;
-    if (cv_l_is_reserved(w) && !l->o.relocatable)
-        y->value = w->shared_off;
+    if (cv_l_is_reserved(w)) /* of a relocatable link it stays an alignment */
+        y->value = l->o.relocatable ? w->value : w->shared_off;
     else if (cv_l_type(w) != CV_STT_FUNC && !is_shared_space(w->other))
         y->value = cv_sat_add(y->value, cv_l_isec(l, w->sec)->base);
     y->info = w->info;

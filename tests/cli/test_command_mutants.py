@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Samples with lies in a few fields, through each command: the first of the mutants that docs/evidence/link.md counts."""
+import os
+import subprocess
+import sys
+
+from lib_cli import CUVET, ROOT, main, test
+
+SCRIPT = os.path.join(ROOT, "tests", "differential", "command_mutants.py")
+
+
+@test
+def every_command_ends_well():
+    r = subprocess.run([sys.executable, SCRIPT, "--cuvet", CUVET, "--count", "456"], stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT, text=True)
+    assert r.returncode == 0, r.stdout
+    assert "456 mutants" in r.stdout and ", 0 bad ends" in r.stdout, r.stdout
+    ends = {line[:9].strip(): line for line in r.stdout.splitlines()}
+    for command in ("link", "link -r", "finalize", "select", "dump", "scan"):
+        assert "done" in ends[command] and "refused" in ends[command], r.stdout
+
+
+main()
