@@ -151,15 +151,18 @@ static void show_elf(dump_run *r, const void *bytes, size_t n)
 }
 
 /* The limit 'work' is about bytes looked at per byte of input; the same factor bounds what may be printed. */
+static uint64_t budget_of(uint64_t size, uint64_t work, uint64_t least)
+{
+    return work > 0 && size > UINT64_MAX / work ? UINT64_MAX : size * work > least ? size * work : least;
+}
+
 static void set_budget(dump_out *o, const cli_session *s, uint64_t size)
 {
-    const uint64_t work = s->args->limits.work;
+    uint64_t own = budget_of(size, s->args->limits.work, FLOOR_BUDGET);
 
     o->spent = 0;
     o->cut = false;
-    o->budget =
-        FLOOR_BUDGET +
-        (work > 0 && size > (UINT64_MAX - FLOOR_BUDGET) / work ? UINT64_MAX - FLOOR_BUDGET : size * work);
+    o->budget = own < o->file_left ? own : o->file_left;
 }
 
 static void on_member(void *user, const cli_session *s, const cuvet_item *it)
@@ -183,8 +186,11 @@ static void on_member(void *user, const cli_session *s, const cuvet_item *it)
         else if (it->kind == CUVET_K_PTX)
             dump_ptx(&r->d, (cuvet_bytes){ bytes, n }, (r->d.parts & DUMP_PTX) != 0);
     }
+    r->d.o.file_left -= r->d.o.spent < r->d.o.file_left ? r->d.o.spent : r->d.o.file_left;
+    r->d.o.spent = 0;
     if (r->d.o.cut) {
-        cli_complain(s->in->name, "%s: the limit 'work' ended the dump of this piece", r->d.o.path);
+        cli_complain(s->in->name, "%s: the limit '%s' ended the dump of this piece", r->d.o.path,
+                     r->d.o.file_left == 0 ? "budget" : "work");
         r->rc = cli_worse(r->rc, CLI_X_LIMIT);
         r->d.o.cut = false;
     }
@@ -195,8 +201,9 @@ static void on_begin(void *user, const cli_session *s)
 {
     dump_run *r = user;
 
-    (void)s;
     r->at = 0;
+    r->d.o.file_left =
+        budget_of(s->in->why ? 0 : s->in->source.length, s->args->limits.work, s->args->limits.budget);
 }
 
 /* Damage goes to standard error: what can be shown of the file is on standard output, and stays comparable.

@@ -31,11 +31,12 @@ typedef enum dump_part {
 
 typedef struct dump_out {
     FILE *to;
-    /* Tables of a hostile file may all lie over the same bytes, and all their names be one long string: what
-     * a piece may print is bounded by its size. About the bytes that were written, and those that were looked
-     * at to write them. */
+    /* Tables of a hostile file may all lie over the same bytes, all their names be one long string, and all
+     * its pieces be unpacked from next to nothing: what a piece may print is bounded by its size, and what a
+     * file may by its own. About the bytes that were written, and those that were looked at to write them. */
     uint64_t spent, budget;
-    bool cut; /* the budget ended the dump of this piece */
+    uint64_t file_left; /* of what all pieces of the file may spend */
+    bool cut;           /* a budget ended the dump of this piece */
     bool json;
     const char *file;        /* name of the input */
     char path[CLI_PATH_CAP]; /* of the piece */

@@ -161,29 +161,33 @@ void out_text(dump_out *o, const char *key, int width, const char *v)
 }
 
 /* What finding and printing a name costs; finding the end of a long one takes time even when it is cut short.
- */
-static uint64_t name_cost(cuvet_bytes v)
+ * JSON has each backslash twice. */
+static uint64_t name_cost(const dump_out *o, cuvet_bytes v, const char *printed)
 {
-    return (v.n < DUMP_NAME_CAP ? v.n : DUMP_NAME_CAP) + v.n / 16;
+    uint64_t n = v.n / 16;
+
+    for (; *printed; printed++)
+        n += o->json && *printed == '\\' ? 2 : 1;
+    return n;
 }
 
 void out_name(dump_out *o, const char *key, int width, cuvet_bytes v)
 {
     cuvet_bytes plain;
 
-    (void)out_spend(o, name_cost(v));
     if (v.n == 0 && width == 0 && !o->json && !o->vertical)
         return; /* an empty last column leaves no blanks behind */
     plain = cli_demangle(v);
     if (!o->json)
         v = plain;
     (void)cli_escape(v.p, v.n, DUMP_NAME_CAP, escaped, sizeof(escaped)); /* cut names carry a mark */
+    (void)out_spend(o, name_cost(o, v, escaped));
     out_text(o, key, width, escaped);
     if (plain.p != v.p) {
         char other[64];
 
-        (void)out_spend(o, name_cost(plain));
         (void)cli_escape(plain.p, plain.n, DUMP_NAME_CAP, escaped, sizeof(escaped));
+        (void)out_spend(o, name_cost(o, plain, escaped));
         (void)snprintf(other, sizeof(other), "%s_demangled", key);
         out_text(o, other, 0, escaped);
     }
@@ -225,6 +229,8 @@ void out_end(dump_out *o)
         fputc('\n', o->to);
         return;
     }
+    o->file_left -= o->rec.n < o->file_left ? o->rec.n : o->file_left; /* keys are most of it */
+    o->cut = o->cut || o->file_left == 0;
     cli_record_put(&o->rec, o->to); /* write errors are found at the end */
 }
 
@@ -253,7 +259,7 @@ void dump_put(dump_out *o, FILE *t, cuvet_bytes v)
 
     v = cli_demangle(v);
     n = cli_escape(v.p, v.n, DUMP_NAME_CAP, escaped, sizeof(escaped));
-    (void)out_spend(o, name_cost(v)); /* loops over elements ask whether anything is left */
+    (void)out_spend(o, name_cost(o, v, escaped)); /* loops over elements ask whether anything is left */
     fwrite(escaped, 1, n, t);
 }
 

@@ -4,9 +4,13 @@ import difflib
 import os
 import re
 import struct
+import sys
 
 from lib_cli import (CLEAN, FINDINGS, LIMIT, ROOT, SAMPLES, USAGE, cuvet, damaged_member, equal, main, read, sample, samples,
                      scratch, test, write)
+
+sys.path.insert(0, os.path.join(ROOT, "corpus"))
+import edit  # noqa: E402
 
 GOLDEN = os.path.join(ROOT, "tests", "golden", "dump")
 UPDATE = os.environ.get("CV_GOLDEN_UPDATE") == "1"
@@ -227,6 +231,41 @@ def tables_over_the_same_bytes_are_cut_short():
     equal(r.rc, LIMIT)
     assert "limit 'work' ended the dump" in r.err
     assert len(r.out) < 64 * (len(data) + len(table) + 64 * 2000) * 3
+
+
+def named_over_and_over(name, times):
+    """A symbol with a name of its own, and so many relocations that name it."""
+    e = edit.Elf(read("two_a.sm_90.rdc.cubin"))
+    index, names = e.symbol_index("shared_counter"), bytes(e.section_bytes(".strtab"))
+    e = e.relayout({e.index(".strtab"): names + name + b"\0"}) or e
+    e.symbol("shared_counter", "name", len(names))
+    table = ".rela.text._Z6callerPi"
+    one = struct.pack("<QQq", 16, index << 32 | 56, 0)
+    e = e.relayout({e.index(table): bytes(e.section_bytes(table)) + one * times}) or e
+    return bytes(e)
+
+
+@test
+def long_names_over_and_over():
+    """What is printed is counted as it is printed: control characters are six bytes each in JSON."""
+    for name in (b"a" * 8000, b"\x01" * 8000, b"\\" * 8000, "\u20ac".encode() * 2500):
+        data = named_over_and_over(name, 3000)
+        for form in ("text", "ndjson"):
+            r = cuvet("dump", "--format=" + form, write(data))
+            equal(r.rc, LIMIT)
+            assert "limit 'work' ended the dump" in r.err
+            assert len(r.out) < 80 * len(data) + (1 << 20), (name[:1], form, len(r.out))
+
+
+@test
+def pieces_out_of_nothing():
+    """A thousand copies of a table that compresses to nothing: the whole file may print what the limit 'budget' says."""
+    data = named_over_and_over(b"name", 20000)
+    path = write(edit.container(*[edit.member(2, data, 90, how="zstd")] * 100))
+    r = cuvet("dump", "--format=ndjson", "--limit=budget=16M", "--limit=budget_ratio=4096", path)
+    equal(r.rc, LIMIT)
+    assert "limit 'budget' ended the dump" in r.err
+    assert len(r.out) < 2 * (16 << 20), len(r.out)
 
 
 @test
