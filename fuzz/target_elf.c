@@ -37,8 +37,8 @@ static void records(fz *f, cv_span s, bool is32, uint64_t off, uint64_t i)
     fz_note(f, ph.off + ph.filesz + (cv_elf_segment_type_name(ph.type) != NULL));
     fz_note(f, sym.value + (cv_elf_symbol_type_name(cv_elf_sym_type(&sym)) != NULL) +
                    (cv_elf_symbol_bind_name(cv_elf_sym_bind(&sym)) != NULL));
-    fz_note(f, rel[1].off + cv_elf_reloc_insn(rel[1].type) + (cv_elf_reloc_name(rel[1].type) != NULL));
-    FZ_CHECK(cv_elf_reloc_bytes(rel[0].type) <= 16, "a field has 16 bytes at most");
+    fz_note(f, rel[1].off + cv_reloc_of(rel[1].type)->insn + (cv_elf_reloc_name(rel[1].type) != NULL));
+    FZ_CHECK(cv_reloc_of(rel[0].type)->bytes <= 16, "a field has 16 bytes at most");
     for (unsigned k = 0; f->pass == 0 && k < CV_COUNT(size); k++) {
         cv_builder b;
 

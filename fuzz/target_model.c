@@ -77,7 +77,7 @@ static void check_relocations(const cv_cubin *c, uint64_t i)
     for (uint64_t k = 0; k < body.len / each; k++) {
         cv_elf_read_reloc(body, c->h.is32, rela, k, &r);
         FZ_CHECK(r.sym < c->n_syms, "a symbol");
-        FZ_CHECK(r.off < t->h.size && cv_elf_reloc_bytes(r.type) <= t->h.size - r.off, "a place");
+        FZ_CHECK(r.off < t->h.size && cv_reloc_of(r.type)->bytes <= t->h.size - r.off, "a place");
     }
 }
 

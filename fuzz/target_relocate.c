@@ -189,7 +189,7 @@ static bool overlap(const cv_field *a, const cv_field *b)
 
 static void check_fix(const world *w, const cv_irel *r, const cv_fix *f)
 {
-    uint32_t bytes = cv_elf_reloc_bytes(r->type);
+    uint32_t bytes = cv_reloc_of(r->type)->bytes;
 
     FZ_CHECK(f->n <= 2, "two fields at most");
     for (unsigned i = 0; i < f->n; i++) {
@@ -248,7 +248,7 @@ static void step(world *w)
         cv_l_isym(&w->l, r.sym)->value = fz_u8(&w->ops);
     }
     /* The examination lets through what lies inside of the section that it patches. */
-    if (r.off >= PATCHED || cv_elf_reloc_bytes(r.type) > PATCHED - r.off || !cv_l_add_rel(&w->l, Q, &r))
+    if (r.off >= PATCHED || cv_reloc_of(r.type)->bytes > PATCHED - r.off || !cv_l_add_rel(&w->l, Q, &r))
         return;
     known = cv_link_fix(&w->l, q->rels, q, &f);
     fz_note(w->f, known);

@@ -87,10 +87,4 @@ CV_WRAPS static inline uint64_t cv_wrap_add(uint64_t a, uint64_t b)
     return a + b;
 }
 
-/* Padding that a file may have which is made from so many bytes. */
-static inline uint64_t cv_padding_most(uint64_t bytes)
-{
-    return cv_sat_add(cv_sat_mul(bytes, 4), CV_MIB);
-}
-
 #endif

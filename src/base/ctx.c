@@ -8,6 +8,11 @@
 /* Work every unit gets however small: fixed tables are walked even for an empty file. */
 #define WORK_FLOOR 65536u
 
+uint64_t cv_padding_most(uint64_t bytes)
+{
+    return cv_sat_add(cv_sat_mul(bytes, 4), CV_MIB);
+}
+
 void cv_ctx_init(cv_ctx *x, const cuvet_alloc *alloc, const cuvet_limits *lim)
 {
     memset(x, 0, sizeof(*x));

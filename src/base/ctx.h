@@ -39,6 +39,9 @@ typedef struct cv_ctx {
     uint32_t seen[CV_N_RULES];              /* per rule, of this unit */
 } cv_ctx;
 
+/* Most padding of a file that we write, for what is in it: alignments that a stranger names make the rest. */
+CV_MUST uint64_t cv_padding_most(uint64_t bytes);
+
 void cv_ctx_init(cv_ctx *x, const cuvet_alloc *alloc, const cuvet_limits *lim);
 
 /* Start a unit (a file, a member): clears path, counters and verdict; work = lim.work * bytes + a floor for

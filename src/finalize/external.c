@@ -157,10 +157,10 @@ static bool fields_of(cv_ctx *x, const cv_cubin *c, uint64_t section, cv_keys *o
             cv_elf_read_reloc(table, false, rela, k, &e);
             if (!cv_work(x, 1, table.off))
                 return false;
-            if (cv_elf_reloc_insn(e.type))
-                skip = cv_min(FIRST_WORD, cv_elf_reloc_bytes(e.type));
+            if (cv_reloc_of(e.type)->insn)
+                skip = cv_min(FIRST_WORD, cv_reloc_of(e.type)->bytes);
             *nomem = !cv_keys_push(&x->mem, out,
-                                   (cv_key){ cv_sat_add(e.off, skip), cv_elf_reloc_bytes(e.type) - skip });
+                                   (cv_key){ cv_sat_add(e.off, skip), cv_reloc_of(e.type)->bytes - skip });
             if (*nomem)
                 return false;
         }

@@ -293,7 +293,7 @@ static bool may_stay(const cv_link *l, const cv_irel *e)
 {
     enum { R_UNIFIED_FIRST = 102, R_UNIFIED_LAST = 113 };
     const cv_isym *s = cv_l_isym(l, e->sym);
-    cv_reloc_who who = cv_elf_reloc_who(e->type);
+    cv_reloc_who who = (cv_reloc_who)cv_reloc_of(e->type)->who;
 
     if (l->o.relocatable || e->target == CV_NONE)
         return true;

@@ -115,7 +115,7 @@ static cuvet_status read_function(framer *w, uint64_t i, uint64_t *r)
         if (e->gone)
             continue;
         if (f->common || s->fn == CV_NONE || (f->fn != CV_NONE && f->fn != s->fn) ||
-            (e->off != p->at + AT_BODY && e->off != p->at + AT_SIZE) || cv_elf_reloc_bytes(e->type) > WORD)
+            (e->off != p->at + AT_BODY && e->off != p->at + AT_SIZE) || cv_reloc_of(e->type)->bytes > WORD)
             return cv_link_refuse_section(w->l, e->target, CV_R_LINK_FRAMES,
                                           e->off - cv_l_isec(l, e->target)->base);
         f->fn = s->fn;

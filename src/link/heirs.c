@@ -154,12 +154,22 @@ static bool add_to_only(describer *d, cv_id fn, kernel_facts *k)
     return ok && (!late || is_silent_zero(f, CV_H_NUM_BARRIERS) || add_once(d, fn, CV_H_NUM_BARRIERS, k));
 }
 
+/* Has a function below a record of a row that the kernel has none of yet? Many kernels reach the same ones.
+ */
+static bool has_more(const cv_lfn *g, uint8_t tells, const kernel_facts *k)
+{
+    uint32_t rows = g->own.has & ~(uint32_t)(CV_H_BIT(CV_H_CRS_STACK_SIZE) | CV_H_BIT(CV_H_EXTERNS));
+
+    return (rows & ~k->told) != 0 || (!k->externs && tells & CV_D_KEEPS);
+}
+
 /* In the order of the records of a function that it reaches. */
 static bool add_from(describer *d, cv_id fn, cv_id from, kernel_facts *k)
 {
     const cv_lfn *g = cv_l_fn(d->l, from);
-    cv_span s = cv_d_info_body(d->l, g);
-    bool ok = true;
+    uint8_t tells = *cv_u8s_at(&d->tells, from);
+    bool ok = true, more = has_more(g, tells, k);
+    cv_span s = more ? cv_d_info_body(d->l, g) : cv_span_of(NULL, 0, 0);
     uint64_t pos = 0;
     cv_tlv t;
 
@@ -170,7 +180,7 @@ static bool add_from(describer *d, cv_id fn, cv_id from, kernel_facts *k)
             continue;
         if (cv_heir_get(row)->rule != CV_RULE_NAMES)
             ok = add_once(d, fn, row, k);
-        else if (*cv_u8s_at(&d->tells, from) & CV_D_KEEPS)
+        else if (tells & CV_D_KEEPS)
             ok = add_names(d, k);
     }
     if (ok && g->flag_bars) /* the reference makes a record of it behind the others */

@@ -153,7 +153,7 @@ static cuvet_status choose(liner *w)
             w->at = e->target;
             if (r->header && cv_sat_add(e->off, 4) == p->end)
                 r->names = 0; /* it has one of its own */
-            if (cv_sat_add(e->off, cv_elf_reloc_bytes(e->type)) > p->end)
+            if (cv_sat_add(e->off, cv_reloc_of(e->type)->bytes) > p->end)
                 return CUVET_END;
             if (r->header || e->off != p->at + r->address || s->fn == CV_NONE)
                 continue;

@@ -200,7 +200,7 @@ static bool is_for_nobody(const job *j)
 {
     uint32_t type = j->r->type;
 
-    switch (cv_elf_reloc_who(type)) {
+    switch ((cv_reloc_who)cv_reloc_of(type)->who) {
     case CV_RELOC_DRIVER:
     case CV_RELOC_EITHER: return false;
     case CV_RELOC_DESC: return cv_l_type(j->s) != CV_STT_FUNC;
@@ -304,7 +304,7 @@ static bool resolve(const job *j, bool *kept)
     if (cv_l_is_shared(j->s))
         return resolve_shared(j, kept);
     *kept = keep_for_later(j) || may_lose(j) || !constant(j, &value, &bank) ||
-            cv_elf_reloc_who(type) == CV_RELOC_DRIVER;
+            (cv_reloc_who)cv_reloc_of(type)->who == CV_RELOC_DRIVER;
     return *kept || cv_link_field(j->f, type, CV_LINK_BANK, cv_wrap_add(value, j->addend), bank, !j->rela);
 }
 
@@ -434,9 +434,12 @@ static bool is_dropped(const cv_link *l, const cv_irel *r)
 bool cv_link_is_lost(const cv_link *l, const cv_osec *q, const cv_irel *r)
 {
     const cv_osec *t = cv_l_osec(l, q->target);
-    cv_id fn = is_loaded(t) ? function_of(l, t) : CV_NONE;
+    cv_id fn;
 
-    return is_loaded(t) && is_dropped(l, r) && (fn == CV_NONE || cv_l_fn(l, fn)->reachable);
+    if (!is_dropped(l, r) || !is_loaded(t)) /* nearly all */
+        return false;
+    fn = function_of(l, t);
+    return fn == CV_NONE || cv_l_fn(l, fn)->reachable;
 }
 
 /* An undefined function that nothing is known to call, or one that is gone: code that runs would call nobody.
@@ -445,13 +448,17 @@ bool cv_link_is_lost(const cv_link *l, const cv_osec *q, const cv_irel *r)
 static cuvet_status lost(cv_link *l, const cv_osec *q, const cv_irel *r)
 {
     const cv_osec *t = cv_l_osec(l, q->target);
-    cv_id fn = is_loaded(t) ? function_of(l, t) : CV_NONE;
+    cv_id fn = CV_NONE;
 
+    if (!is_dropped(l, r))
+        return CUVET_OK;
+    if (is_loaded(t))
+        fn = function_of(l, t);
     if (cv_link_is_lost(l, q, r)) {
         cv_link_say(l, r->sym, CV_R_LINK_REFERENCE, cv_l_isym(l, r->sym)->index, 0);
         return CUVET_E_REFUSED;
     }
-    if (fn != CV_NONE && is_dropped(l, r) && cv_l_fn(l, fn)->live && !cv_l_fn(l, fn)->cut) {
+    if (fn != CV_NONE && cv_l_fn(l, fn)->live && !cv_l_fn(l, fn)->cut) {
         cv_l_fn(l, fn)->cut = true;
         cv_link_say(l, r->sym, CV_R_LINK_UNREACHED, cv_l_isym(l, r->sym)->index, 0);
     }

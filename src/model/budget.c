@@ -46,11 +46,11 @@ void cv_budget_charge(cv_budget *b, uint64_t bytes, uint64_t work)
 
 uint64_t cv_budget_cost(const cuvet_limits *lim, cv_span head)
 {
-    uint64_t flags = cv_u64_at(head, 0x28), stored = cv_u32_at(head, 0x10), size = cv_u64_at(head, 0x38);
-    uint64_t ratio = flags & CV_FB_LZ4 ? lim->lz4_ratio : lim->ratio;
+    cv_fatbin_claim c = cv_fatbin_member_claim(head);
+    uint64_t ratio = c.flags & CV_FB_LZ4 ? lim->lz4_ratio : lim->ratio;
 
-    if (!(flags & CV_FB_COMPRESSED) || flags & CV_FB_SCRAMBLED || size > lim->member ||
-        size > cv_sat_mul(ratio, stored))
+    if (!(c.flags & CV_FB_COMPRESSED) || c.flags & CV_FB_SCRAMBLED || c.unpacked > lim->member ||
+        c.unpacked > cv_sat_mul(ratio, c.stored))
         return 0;
-    return size;
+    return c.unpacked;
 }

@@ -116,9 +116,11 @@ CV_MUST cuvet_status cv_cubin_header(cv_ctx *x, cv_cubin *c, cv_span image,
                                      uint64_t *extent); /* header, tables, names, roles */
 void cv_cubin_check_sections(cv_ctx *x, cv_cubin *c);   /* conventions of each role */
 void cv_cubin_check_symbols(cv_ctx *x, cv_cubin *c);
-CV_MUST cuvet_status cv_cubin_check_relocs(cv_ctx *x, cv_cubin *c);        /* OK or NOMEM */
-CV_MUST cuvet_status cv_cubin_check_overlap(cv_ctx *x, const cv_cubin *c); /* OK, NOMEM or LIMIT */
-CV_MUST cuvet_status cv_cubin_check_segments(cv_ctx *x, cv_cubin *c);      /* after the ledger: uses by_off */
+CV_MUST cuvet_status cv_cubin_check_relocs(cv_ctx *x, cv_cubin *c); /* OK or NOMEM */
+/* list, sorted: target, relocation section << 1 | no two entries of it touch the same bytes. OK, NOMEM or
+ * LIMIT */
+CV_MUST cuvet_status cv_cubin_check_overlap(cv_ctx *x, const cv_cubin *c, const cv_keys *list);
+CV_MUST cuvet_status cv_cubin_check_segments(cv_ctx *x, cv_cubin *c); /* after the ledger: uses by_off */
 void cv_cubin_read_notes(
     cv_ctx *x, cv_cubin *c); /* fills the facts that come from notes and .nv.compat (cubin_meta.c) */
 CV_MUST cuvet_status cv_cubin_check_meta(

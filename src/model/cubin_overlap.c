@@ -9,8 +9,8 @@
 typedef struct pile {
     cv_ctx *x;
     const cv_cubin *c;
-    cv_keys section; /* target, relocation section */
-    cv_keys field;   /* first bit from the begin of the target, place in the list of sections and entry */
+    const cv_keys *list; /* see cv_cubin_check_overlap() */
+    cv_keys field;       /* first bit from the begin of the target, place in the list of sections and entry */
 } pile;
 
 static bool has_addends(const cv_cubin *c, uint64_t section)
@@ -29,32 +29,19 @@ static uint64_t entries(const cv_cubin *c, uint64_t section)
 /* Bits [*first, *end) that an entry patches; false: that is not known. */
 static bool bits_of(const pile *p, uint64_t section, uint64_t i, uint64_t *first, uint64_t *end)
 {
-    unsigned bit = 0, bits = 0;
+    const cv_reloc_facts *f;
+    unsigned bit, bits;
     cv_elf_reloc r;
 
     cv_elf_read_reloc(cv_cubin_body(p->c, section), p->c->h.is32, has_addends(p->c, section), i, &r);
-    if (!cv_elf_reloc_bits(r.type, &bit, &bits))
+    f = cv_reloc_of(r.type);
+    bit = f->form_bits ? f->form_bit : f->bit;
+    bits = f->form_bits ? f->form_bits : f->bits;
+    if (bits == 0)
         return false;
     *first = cv_sat_add(cv_sat_mul(r.off, 8), bit);
     *end = cv_sat_add(*first, bits);
     return true;
-}
-
-/* Each begins behind the one before, or each ends before it: compilers list them so, mostly. */
-static bool in_order(const pile *p, uint64_t section)
-{
-    uint64_t n = entries(p->c, section), first, end, low = UINT64_MAX, high = 0;
-    bool up = true, down = true;
-
-    for (uint64_t i = 0; i < n && (up || down); i++) {
-        if (!bits_of(p, section, i, &first, &end))
-            continue;
-        up = up && first >= high;
-        down = down && end <= low;
-        low = first;
-        high = end;
-    }
-    return up || down;
 }
 
 static void report(const pile *p, uint64_t section, uint64_t i, uint64_t first, uint64_t end)
@@ -68,6 +55,11 @@ static void report(const pile *p, uint64_t section, uint64_t i, uint64_t first, 
     cv_path_pop(p->x);
 }
 
+static uint64_t section_of(const pile *p, uint64_t k)
+{
+    return cv_keys_at(p->list, k)->index >> 1;
+}
+
 /* Sections [from, to) of the list have one target. */
 static cuvet_status check_group(pile *p, uint64_t from, uint64_t to)
 {
@@ -75,7 +67,7 @@ static cuvet_status check_group(pile *p, uint64_t from, uint64_t to)
 
     cv_keys_clear(&p->field);
     for (uint64_t k = from; k < to; k++) {
-        uint64_t section = cv_keys_at(&p->section, k)->index, m = entries(p->c, section);
+        uint64_t section = section_of(p, k), m = entries(p->c, section);
 
         if (m > UINT32_MAX) { /* no file has as many, and two numbers fit a key */
             cv_sec_report(p->x, p->c, section, CV_R_LIMIT_RELOCS, CV_SH_SIZE, m, UINT32_MAX);
@@ -91,7 +83,7 @@ static cuvet_status check_group(pile *p, uint64_t from, uint64_t to)
     cv_keys_sort(&p->field);
     for (uint64_t f = 0; f < p->field.n; f++) {
         uint64_t which = cv_keys_at(&p->field, f)->index, i = which & UINT32_MAX,
-                 section = cv_keys_at(&p->section, which >> 32)->index;
+                 section = section_of(p, which >> 32);
 
         if (!bits_of(p, section, i, &first, &end))
             continue;
@@ -102,42 +94,19 @@ static cuvet_status check_group(pile *p, uint64_t from, uint64_t to)
     return CUVET_OK;
 }
 
-static cuvet_status check_groups(pile *p)
+cuvet_status cv_cubin_check_overlap(cv_ctx *x, const cv_cubin *c, const cv_keys *list)
 {
+    pile p = { .x = x, .c = c, .list = list };
     cuvet_status st = CUVET_OK;
 
-    for (uint64_t from = 0, to; from < p->section.n && st == CUVET_OK; from = to) {
-        uint64_t target = cv_keys_at(&p->section, from)->key;
+    for (uint64_t from = 0, to; from < list->n && st == CUVET_OK; from = to) {
+        uint64_t target = cv_keys_at(list, from)->key;
 
-        for (to = from + 1; to < p->section.n && cv_keys_at(&p->section, to)->key == target;)
+        for (to = from + 1; to < list->n && cv_keys_at(list, to)->key == target;)
             to++;
-        if (to - from > 1 || !in_order(p, cv_keys_at(&p->section, from)->index))
-            st = check_group(p, from, to);
+        if (to - from > 1 || (cv_keys_at(list, from)->index & 1) == 0)
+            st = check_group(&p, from, to);
     }
-    return st;
-}
-
-/* Of what is compressed nothing is known, those of capsules have other fields, and those of call frames must
- * not even touch the same bytes: cubin_relocs.c. */
-static bool is_compared(const cv_cubin *c, const cv_sec *s)
-{
-    return (s->h.type == CV_SHT_REL || s->h.type == CV_SHT_RELA) && !(s->h.flags & CV_SHF_COMPRESSED) &&
-           s->h.size != 0 && s->h.info < c->sec.n && !cv_is_frames(cv_cubin_sec(c, s->h.info));
-}
-
-cuvet_status cv_cubin_check_overlap(cv_ctx *x, const cv_cubin *c)
-{
-    pile p = { .x = x, .c = c };
-    cuvet_status st = CUVET_OK;
-
-    for (uint64_t i = 1; i < c->sec.n && st == CUVET_OK; i++)
-        if (is_compared(c, cv_cubin_sec(c, i)) &&
-            !cv_keys_push(&x->mem, &p.section, (cv_key){ cv_cubin_sec(c, i)->h.info, i }))
-            st = cv_nomem(x, c->image.off);
-    cv_keys_sort(&p.section);
-    if (st == CUVET_OK)
-        st = check_groups(&p);
-    cv_keys_free(&x->mem, &p.section);
     cv_keys_free(&x->mem, &p.field);
     return st;
 }

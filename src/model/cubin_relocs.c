@@ -15,6 +15,8 @@ typedef struct batch {
     cv_span target;        /* its bytes */
     const cv_calls *calls;
     uint64_t n, n_syms, limit; /* limit: bytes of the target that may be patched */
+    uint64_t low, high;        /* bytes that the entry before touches */
+    bool up, down;             /* each entry so far begins behind the one before, or ends before it begins */
 } batch;
 
 static void entry_report(const batch *b, uint64_t i, cv_rule rule, uint64_t field, uint64_t got,
@@ -33,10 +35,11 @@ static void entry_report(const batch *b, uint64_t i, cv_rule rule, uint64_t fiel
  * said. */
 static uint64_t field_of(const batch *b, const cv_elf_reloc *r)
 {
-    unsigned bit = 0, bits = 0, low;
+    const cv_reloc_facts *f = cv_reloc_of(r->type);
+    unsigned bit = f->bit, bits = f->bits, low;
     uint64_t v;
 
-    if (b->x->hollow || !cv_elf_reloc_field(r->type, &bit, &bits))
+    if (b->x->hollow || bits == 0)
         return 0;
     low = bit / 8;
     v = cv_u64_at(b->target, cv_sat_add(r->off, low)) >> bit % 8;
@@ -61,7 +64,7 @@ static void check_place(const batch *b, uint64_t i, const cv_elf_reloc *r, const
 static void check_field(const batch *b, uint64_t i, const cv_elf_reloc *r, uint8_t info, uint8_t other)
 {
     bool global = (info & 15) == CV_STT_CUDA_OBJECT && (other & CV_STO_SPACE) == CV_STO_SPACE_GLOBAL;
-    bool begun = b->c->rel && !global && cv_elf_reloc_is(r->type, CV_RELOC_OFFSET);
+    bool begun = b->c->rel && !global && cv_reloc_of(r->type)->offset;
     uint64_t v;
 
     if ((info & 15) == CV_STT_FUNC ? !b->rela : !b->insn || begun)
@@ -75,7 +78,7 @@ static void check_field(const batch *b, uint64_t i, const cv_elf_reloc *r, uint8
  * banks of executables. */
 static void check_function(const batch *b, uint64_t i, const cv_elf_reloc *r)
 {
-    bool call = b->insn && cv_elf_reloc_is(r->type, CV_RELOC_CALL);
+    bool call = b->insn && cv_reloc_of(r->type)->call;
     cv_elf_symbol s;
 
     cv_elf_read_symbol(b->c->symtab, false, r->sym, &s);
@@ -93,19 +96,20 @@ static void check_function(const batch *b, uint64_t i, const cv_elf_reloc *r)
 /* What a loader does with the entry, if it does what it says. */
 static void check_loaded(const batch *b, uint64_t i, const cv_elf_reloc *r)
 {
-    uint64_t at = cv_sat_mul(r->sym, cv_elf_sym_size(false));
-    uint8_t info = cv_u8_at(b->c->symtab, cv_sat_add(at, 4));
+    /* name, info, other, section index: asked of every entry, so read at once */
+    uint64_t head = cv_u64_at(b->c->symtab, cv_sat_mul(r->sym, cv_elf_sym_size(false)));
+    uint8_t info = (uint8_t)(head >> 32), other = (uint8_t)(head >> 40);
 
-    if (CV_UNLIKELY(b->c->exe && cv_elf_reloc_is(r->type, CV_RELOC_LINKED)))
+    if (CV_UNLIKELY(b->c->exe && cv_reloc_is_linked(cv_reloc_of(r->type))))
         entry_report(b, i, CV_R_RELOC_LINKED, 8, r->type, 0);
-    if (CV_UNLIKELY(cv_u16_at(b->c->symtab, cv_sat_add(at, 6)) == CV_SHN_ABS))
+    if (CV_UNLIKELY(head >> 48 == CV_SHN_ABS))
         entry_report(b, i, CV_R_RELOC_ABSOLUTE, 12, r->sym, CV_SHN_ABS);
-    check_field(b, i, r, info, cv_u8_at(b->c->symtab, cv_sat_add(at, 5)));
+    check_field(b, i, r, info, other);
     if ((info & 15) == CV_STT_FUNC)
         check_function(b, i, r);
 }
 
-static void check_entry(const batch *b, uint64_t i, const cv_elf_reloc *r)
+static void check_entry(batch *b, uint64_t i, const cv_elf_reloc *r)
 {
     uint64_t word = b->c->h.is32 ? 4 : 8, bytes = 1;
 
@@ -119,7 +123,7 @@ static void check_entry(const batch *b, uint64_t i, const cv_elf_reloc *r)
     } else if (CV_UNLIKELY(r->type == 0)) {
         entry_report(b, i, CV_R_RELOC_NONE, word, 0, 0);
     } else {
-        bytes = cv_max(1, cv_elf_reloc_bytes(r->type));
+        bytes = cv_max(1, cv_reloc_of(r->type)->bytes);
         if (CV_UNLIKELY(b->debug && !cv_elf_reloc_debug(r->type)))
             entry_report(b, i, CV_R_RELOC_DEBUG_TYPE, word, r->type, 0);
     }
@@ -127,9 +131,13 @@ static void check_entry(const batch *b, uint64_t i, const cv_elf_reloc *r)
         entry_report(b, i, CV_R_RELOC_ADDEND, 2 * word, (uint64_t)r->addend, ADDEND_MOST);
     if (b->loaded)
         check_loaded(b, i, r);
+    b->up = b->up && r->off >= b->high;
+    b->down = b->down && cv_sat_add(r->off, bytes) <= b->low;
+    b->low = r->off;
+    b->high = cv_sat_add(r->off, bytes);
     if (r->off >= b->limit || bytes > b->limit - r->off)
         entry_report(b, i, CV_R_RELOC_OFFSET, 0, r->off, b->limit);
-    else if (b->insn && r->off % b->c->machine->instruction != 0 && cv_elf_reloc_insn(r->type))
+    else if (b->insn && r->off % b->c->machine->instruction != 0 && cv_reloc_of(r->type)->insn)
         entry_report(b, i, CV_R_RELOC_ALIGN, 0, r->off, b->c->machine->instruction);
 }
 
@@ -176,7 +184,7 @@ static cuvet_status check_overlap(const batch *b, cv_keys *by_off)
         if (k != 0 && e->key < end)
             entry_report(b, e->index, CV_R_RELOC_OVERLAP, 0, e->key, end);
         cv_elf_read_reloc(b->body, b->c->h.is32, b->rela, e->index, &r);
-        end = cv_sat_add(e->key, b->merc ? 1 : cv_max(1, cv_elf_reloc_bytes(r.type)));
+        end = cv_sat_add(e->key, b->merc ? 1 : cv_max(1, cv_reloc_of(r.type)->bytes));
     }
     cv_keys_clear(by_off);
     return CUVET_OK;
@@ -204,8 +212,16 @@ static void check_target(cv_ctx *x, const batch *b, const cv_sec *t)
                       cv_cubin_sec(b->c, b->section)->h.info, 0);
 }
 
+/* Those of capsules have other fields; those of call frames must not even touch the same bytes, which is
+ * asked here. */
+static bool is_compared(const batch *b, const cv_sec *t)
+{
+    return b->c->conv && !b->merc && b->n != 0 && !cv_is_frames(t);
+}
+
 /* LIMIT: a limit was reached and said, nothing more is looked at. */
-static cuvet_status check_section(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s, const cv_calls *calls)
+static cuvet_status check_section(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s, const cv_calls *calls,
+                                  cv_keys *compared)
 {
     bool merc = is_merc(s->h.type), rela = s->h.type != CV_SHT_REL;
     const cv_sec *t = cv_cubin_sec(c, s->h.info);
@@ -240,12 +256,18 @@ static cuvet_status check_section(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_s
     }
     if (!cv_work(x, b.n, b.body.off) || (cv_is_frames(t) && !cv_work(x, b.n * FRAME_WORK, b.body.off)))
         return CUVET_E_LIMIT;
+    b.up = b.down = true;
+    b.low = UINT64_MAX;
     check_batch(&b);
+    if (is_compared(&b, t) && s->h.type != CV_SHT_CUDA_RESOLVED_RELA &&
+        !cv_keys_push(&x->mem, compared, (cv_key){ s->h.info, i << 1 | (b.up || b.down) }))
+        return cv_nomem(x, b.body.off);
     return cv_is_frames(t) ? check_overlap(&b, &c->by_off) : CUVET_OK;
 }
 
 cuvet_status cv_cubin_check_relocs(cv_ctx *x, cv_cubin *c)
 {
+    cv_keys compared = { 0 };
     cuvet_status st;
     cv_calls calls;
 
@@ -256,10 +278,12 @@ cuvet_status cv_cubin_check_relocs(cv_ctx *x, cv_cubin *c)
         const cv_sec *s = cv_cubin_sec(c, i);
 
         if (cv_elf_type_is_reloc(s->h.type) && !(s->h.flags & CV_SHF_COMPRESSED))
-            st = check_section(x, c, i, s, &calls);
+            st = check_section(x, c, i, s, &calls, &compared);
     }
     cv_calls_free(x, &calls);
-    if (st == CUVET_OK && c->conv)
-        st = cv_cubin_check_overlap(x, c);
+    cv_keys_sort(&compared);
+    if (st == CUVET_OK)
+        st = cv_cubin_check_overlap(x, c, &compared);
+    cv_keys_free(&x->mem, &compared);
     return st == CUVET_E_NOMEM ? st : CUVET_OK; /* a limit was said, and the rest is still looked at */
 }

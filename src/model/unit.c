@@ -130,7 +130,7 @@ static void examine_elf(const job *j, const cv_fatbin_member *m, cv_span content
     if (!inner)
         cv_cubin_check_tail(j->x, content, extent, 7); /* padded to 8 */
     else if (extent != content.len)
-        cv_report(j->x, CV_R_AGREE_EXTENT, j->u->off + 0x38, 8, extent, content.len);
+        cv_report(j->x, CV_R_AGREE_EXTENT, j->u->off + CV_FATBIN_CLAIM_AT, 8, extent, content.len);
 }
 
 static void examine_ptx(const job *j, const cv_fatbin_member *m, cv_span content, bool inner)
@@ -526,8 +526,9 @@ void cv_examine(cv_worker *w, const cuvet_source *src, const cv_unit *u, const c
                 cv_result *r)
 {
     job j = { .w = w, .x = &w->x, .src = src, .u = u, .opt = opt, .r = r };
-    uint64_t declared =
-        u->kind == CV_UNIT_MEMBER ? cv_u64_at(cv_span_of(&u->head, sizeof(u->head), 0), 0x38) : 0;
+    uint64_t declared = u->kind == CV_UNIT_MEMBER
+                            ? cv_fatbin_member_claim(cv_span_of(&u->head, sizeof(u->head), 0)).unpacked
+                            : 0;
 
     *r = (cv_result){ .mem = &w->x.mem, .status = CUVET_OK, .seen = opt->seen, .cap = w->x.lim.diagnostics };
     r->item = (cuvet_item){ .where = u->path,

@@ -23,15 +23,18 @@ static const name_row SEGMENT_TYPES[] = {
 #include "elf.def"
 };
 
-typedef struct reloc_row {
-    const char *name;
-    uint8_t bytes;
-    bool insn;
-    cv_reloc_who who;
-} reloc_row;
+static const char *const RELOC_NAMES[] = {
+#define RELOC_CUDA(number, name, bytes, insn, who) name,
+#include "relocs.def"
+};
 
-static const reloc_row RELOCS[] = {
-#define RELOC_CUDA(number, name, bytes, insn, who) { name, bytes, insn, CV_RELOC_##who },
+const cv_reloc_facts CV_RELOC_FACTS[CV_R_CUDA_LAST + 1] = {
+#define RELOC_CUDA(number, name, size, in, whose)                                                            \
+    [number].bytes = (size), [number].insn = (in), [number].who = CV_RELOC_##whose,
+#define RELOC_USE(number, use)          [number].use = true,
+#define RELOC_FIELD(number, low, width) [number].bit = (low), [number].bits = (width),
+#define RELOC_FORM(number, low, width, left_out, uses)                                                       \
+    [number].form_bit = (low), [number].form_bits = (width),
 #include "relocs.def"
 };
 static const char *const MERC_RELOCS[] = {
@@ -111,104 +114,11 @@ const char *cv_elf_segment_type_name(uint32_t p_type)
 
 const char *cv_elf_reloc_name(uint32_t type)
 {
-    if (type < CV_COUNT(RELOCS))
-        return CV_AT(RELOCS, type).name;
+    if (type < CV_COUNT(RELOC_NAMES))
+        return CV_AT(RELOC_NAMES, type);
     if (type >= CV_R_MERC_BASE && type - CV_R_MERC_BASE < CV_COUNT(MERC_RELOCS))
         return CV_AT(MERC_RELOCS, type - CV_R_MERC_BASE);
     return NULL;
-}
-
-uint32_t cv_elf_reloc_bytes(uint32_t type)
-{
-    return type < CV_COUNT(RELOCS) ? CV_AT(RELOCS, type).bytes : 0;
-}
-
-bool cv_elf_reloc_insn(uint32_t type)
-{
-    return type < CV_COUNT(RELOCS) && CV_AT(RELOCS, type).insn;
-}
-
-cv_reloc_who cv_elf_reloc_who(uint32_t type)
-{
-    return type < CV_COUNT(RELOCS) ? CV_AT(RELOCS, type).who : CV_RELOC_NONE;
-}
-
-/* Bits first to last of word w of a set. */
-#define FROM(first, w)        (UINT64_MAX << ((first) > 64 * (w) ? ((first)-64 * (w)) % 64 : 0))
-#define UPTO(last, w)         (UINT64_MAX >> ((last) < 64 * (w) + 63 ? (64 * (w) + 63 - (last)) % 64 : 0))
-#define APART(first, last, w) ((last) < 64 * (w) || (first) > 64 * (w) + 63)
-#define IN(first, last, w)    (APART(first, last, w) ? 0 : FROM(first, w) & UPTO(last, w))
-
-/* Every relocation of an executable is asked for: sets of bits, not lists of ranges, which
- * the table has because it is read by people.
- */
-bool cv_elf_reloc_is(uint32_t type, cv_reloc_use use)
-{
-    enum {
-        OFFSET = 0 /* the only one */
-#define RELOC_USE(first, last, use) +(CV_RELOC_##use == CV_RELOC_OFFSET ? (first) : 0)
-#include "relocs.def"
-    };
-    static const uint64_t LINKED[2] = {
-#define RELOC_USE(first, last, use) | (CV_RELOC_##use == CV_RELOC_LINKED ? IN(first, last, 0) : 0)
-        0
-#include "relocs.def"
-        ,
-#define RELOC_USE(first, last, use) | (CV_RELOC_##use == CV_RELOC_LINKED ? IN(first, last, 1) : 0)
-        0
-#include "relocs.def"
-    };
-    static const uint64_t CALL[2] = {
-#define RELOC_USE(first, last, use) | (CV_RELOC_##use == CV_RELOC_CALL ? IN(first, last, 0) : 0)
-        0
-#include "relocs.def"
-        ,
-#define RELOC_USE(first, last, use) | (CV_RELOC_##use == CV_RELOC_CALL ? IN(first, last, 1) : 0)
-        0
-#include "relocs.def"
-    };
-    uint64_t word;
-
-    if (type > CV_R_CUDA_LAST)
-        return false;
-    if (use == CV_RELOC_OFFSET)
-        return type == OFFSET;
-    if (use == CV_RELOC_LINKED && CV_AT(RELOCS, type).who == CV_RELOC_LINKER)
-        return true;
-    word = use == CV_RELOC_LINKED ? CV_AT(LINKED, type / 64) : CV_AT(CALL, type / 64);
-    return (word >> type % 64 & 1) != 0;
-}
-
-bool cv_elf_reloc_field(uint32_t type, unsigned *bit, unsigned *bits)
-{
-    static const struct {
-        uint8_t bit, bits;
-    } FIELDS[CV_R_CUDA_LAST + 1] = {
-#define RELOC_FIELD(number, bit, bits) [number] = { bit, bits },
-#include "relocs.def"
-    };
-
-    if (type > CV_R_CUDA_LAST || CV_AT(FIELDS, type).bits == 0)
-        return false;
-    *bit = CV_AT(FIELDS, type).bit;
-    *bits = CV_AT(FIELDS, type).bits;
-    return true;
-}
-
-bool cv_elf_reloc_bits(uint32_t type, unsigned *bit, unsigned *bits)
-{
-    static const struct {
-        uint8_t bit, bits;
-    } FORMS[CV_R_CUDA_LAST + 1] = {
-#define RELOC_FORM(number, pos, bits, low, uses) [number] = { pos, bits },
-#include "relocs.def"
-    };
-
-    if (type > CV_R_CUDA_LAST || CV_AT(FORMS, type).bits == 0)
-        return cv_elf_reloc_field(type, bit, bits);
-    *bit = CV_AT(FORMS, type).bit;
-    *bits = CV_AT(FORMS, type).bits;
-    return true;
 }
 
 bool cv_elf_reloc_debug(uint32_t type)

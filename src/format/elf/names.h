@@ -106,10 +106,6 @@ const char *cv_elf_symbol_bind_name(uint8_t st_bind);
 const char *cv_elf_segment_type_name(uint32_t p_type);
 const char *cv_elf_reloc_name(uint32_t type);
 
-/* Bytes from r_offset to the end of the field (CUDA set; 0 for "none" and for numbers that are none). */
-uint32_t cv_elf_reloc_bytes(uint32_t type);
-/* The field lies in a 16-byte instruction that starts at r_offset (CUDA set). */
-bool cv_elf_reloc_insn(uint32_t type);
 /* Who knows what is written there (spec/relocs.def). */
 typedef enum cv_reloc_who {
     CV_RELOC_NONE = 0,
@@ -120,15 +116,27 @@ typedef enum cv_reloc_who {
     CV_RELOC_OLD
 } cv_reloc_who;
 
-/* CUDA set; NONE for numbers that are none. */
-CV_MUST cv_reloc_who cv_elf_reloc_who(uint32_t type);
-/* What a type is for (CUDA set), from spec/relocs.def. */
-typedef enum cv_reloc_use { CV_RELOC_LINKED, CV_RELOC_CALL, CV_RELOC_OFFSET } cv_reloc_use;
-CV_MUST bool cv_elf_reloc_is(uint32_t type, cv_reloc_use use);
-/* Where the field of a type that names functions is: false for other types (CUDA set). */
-CV_MUST bool cv_elf_reloc_field(uint32_t type, unsigned *bit, unsigned *bits);
-/* What a linker or a loader writes: false where that is not known (CUDA set). */
-CV_MUST bool cv_elf_reloc_bits(uint32_t type, unsigned *bit, unsigned *bits);
+/* A type of the CUDA set, as spec/relocs.def says; numbers that are none are like type 0, all zero. A file
+ * has more relocations than anything else, and most of these are asked of each. */
+typedef struct cv_reloc_facts {
+    uint8_t bytes; /* from r_offset to the end of the field */
+    uint8_t who;   /* cv_reloc_who */
+    bool insn;     /* the field lies in a 16-byte instruction that starts at r_offset */
+    bool linked, call, offset;
+    uint8_t bit, bits;           /* the field of a type that names functions; 0 bits: of others */
+    uint8_t form_bit, form_bits; /* what a linker or a loader writes; 0 bits: as above */
+} cv_reloc_facts;
+extern const cv_reloc_facts CV_RELOC_FACTS[CV_R_CUDA_LAST + 1];
+
+static inline const cv_reloc_facts *cv_reloc_of(uint32_t type)
+{
+    return &CV_AT(CV_RELOC_FACTS, type);
+}
+/* Only a linker can apply it. */
+static inline bool cv_reloc_is_linked(const cv_reloc_facts *f)
+{
+    return f->linked || f->who == CV_RELOC_LINKER;
+}
 /* Whole words, which is what debug data is relocated with, or the same given up. */
 CV_MUST bool cv_elf_reloc_debug(uint32_t type);
 

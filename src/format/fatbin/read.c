@@ -51,6 +51,13 @@ bool cv_fatbin_member_extent(cv_span head, uint64_t left, uint64_t *header_size,
     return true;
 }
 
+cv_fatbin_claim cv_fatbin_member_claim(cv_span head)
+{
+    return (cv_fatbin_claim){ .flags = cv_u64_at(head, 0x28),
+                              .stored = cv_u32_at(head, 0x10),
+                              .unpacked = cv_u64_at(head, CV_FATBIN_CLAIM_AT) };
+}
+
 cuvet_status cv_fatbin_reject_member(cv_ctx *x, cv_span head, uint64_t left)
 {
     uint64_t hs = cv_u32_at(head, 4), ps = cv_u64_at(head, 8);

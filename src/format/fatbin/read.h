@@ -81,6 +81,14 @@ bool cv_fatbin_begins_member(cv_span head, uint64_t left);
 CV_MUST bool cv_fatbin_member_extent(cv_span head, uint64_t left, uint64_t *header_size,
                                      uint64_t *payload_size);
 
+/* What a member says that it is unpacked to, silent as well. 'head' holds >= 64 bytes. */
+typedef struct cv_fatbin_claim {
+    uint64_t flags, stored, unpacked;
+} cv_fatbin_claim;
+cv_fatbin_claim cv_fatbin_member_claim(cv_span head);
+/* Where in the header it says so. */
+#define CV_FATBIN_CLAIM_AT UINT64_C(0x38)
+
 /* Why cv_fatbin_member_extent() said no: reports the rule. 'head' holds what is left, at most 64 bytes. */
 CV_MUST cuvet_status cv_fatbin_reject_member(cv_ctx *x, cv_span head, uint64_t left);
 

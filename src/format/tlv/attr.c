@@ -115,9 +115,12 @@ static void check_limits(cv_ctx *x, cv_span s, const cv_tlv *t, const cv_attr *r
     for (size_t i = 0; i < CV_COUNT(LIMITS); i++) {
         bool stack = CV_AT(LIMITS, i).most == ATTR_STACK, value = row->shape == CV_SHAPE_VALUE;
         uint64_t at = value ? t->off + 2 : t->payload + 4 * (uint64_t)CV_AT(LIMITS, i).word;
-        uint32_t v = value ? t->value : cv_u32_at(s, at);
+        uint32_t v;
 
-        if (CV_AT(LIMITS, i).code != t->code || (stack && v == UINT32_MAX))
+        if (CV_AT(LIMITS, i).code != t->code)
+            continue;
+        v = value ? t->value : cv_u32_at(s, at);
+        if (stack && v == UINT32_MAX)
             continue;
         if (v > CV_AT(LIMITS, i).most || v < CV_AT(LIMITS, i).least)
             cv_report(x, limit_rule(t->code, stack), s.off + at, value ? 2 : 4, v,

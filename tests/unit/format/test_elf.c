@@ -377,13 +377,13 @@ START_TEST(names)
     ck_assert_str_eq(cv_elf_reloc_name(CV_R_MERC_BASE), "R_MERCURY_NONE");
     ck_assert_str_eq(cv_elf_reloc_name(CV_R_MERC_LAST), "R_MERCURY_NONE_LAST");
     ck_assert_ptr_null(cv_elf_reloc_name(CV_R_MERC_LAST + 1));
-    ck_assert_uint_eq(cv_elf_reloc_bytes(2), 8);
-    ck_assert_uint_eq(cv_elf_reloc_bytes(58), 11);
-    ck_assert_uint_eq(cv_elf_reloc_bytes(0), 0);
-    ck_assert_uint_eq(cv_elf_reloc_bytes(200), 0);
-    ck_assert(cv_elf_reloc_insn(58));
-    ck_assert(!cv_elf_reloc_insn(2));
-    ck_assert(!cv_elf_reloc_insn(CV_R_MERC_BASE));
+    ck_assert_uint_eq(cv_reloc_of(2)->bytes, 8);
+    ck_assert_uint_eq(cv_reloc_of(58)->bytes, 11);
+    ck_assert_uint_eq(cv_reloc_of(0)->bytes, 0);
+    ck_assert_uint_eq(cv_reloc_of(200)->bytes, 0);
+    ck_assert(cv_reloc_of(58)->insn);
+    ck_assert(!cv_reloc_of(2)->insn);
+    ck_assert(!cv_reloc_of(CV_R_MERC_BASE)->insn);
 }
 END_TEST
 
