@@ -17,4 +17,4 @@ mutants-link: $(BUILD)/tests/link_server ## damaged objects through the linker (
 	    $(if $(NVLINK),--nvlink $(NVLINK))
 
 mutants-commands: $(BUILD)/cuvet ## samples with lies in their fields through each command (MUTANTS=n)
-	@$(PYTHON) tests/differential/command_mutants.py --cuvet $(BUILD)/cuvet --jobs $(JOBS) --count $(or $(MUTANTS),2000)
+	@$(PYTHON) tests/mutants/commands.py --cuvet $(BUILD)/cuvet --jobs $(JOBS) --count $(or $(MUTANTS),2000)

@@ -6,7 +6,7 @@ import sys
 
 from lib_cli import CUVET, ROOT, main, test
 
-SCRIPT = os.path.join(ROOT, "tests", "differential", "command_mutants.py")
+SCRIPT = os.path.join(ROOT, "tests", "mutants", "commands.py")
 
 
 @test

@@ -8,7 +8,7 @@ relocations, records, notes, the call graph. Of each command is noted how it end
 hung, ended in an internal error (5), refused without a word, left a file behind when it failed or none when it did not,
 or wrote a result that a scan calls malformed or that lacks a kernel of its input.
 
-  command_mutants.py --cuvet build/cuvet --count 20000 [--jobs 2] [--seed 1]
+  commands.py --cuvet build/cuvet --count 20000 [--jobs 2] [--seed 1]
 """
 import argparse
 import collections
@@ -23,7 +23,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SAMPLES = os.path.join(ROOT, "corpus", "samples")
 sys.path.insert(0, os.path.join(ROOT, "corpus"))
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "tests", "differential"))
 
 import edit  # noqa: E402
 from link_mutants import kernels, value  # noqa: E402
