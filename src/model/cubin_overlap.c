@@ -10,88 +10,86 @@ typedef struct pile {
     cv_ctx *x;
     const cv_cubin *c;
     const cv_keys *list; /* see cv_cubin_check_overlap() */
-    cv_keys field;       /* first bit from the begin of the target, place in the list of sections and entry */
+    cv_keys field;       /* first bit from the begin of the target, place in: */
+    cv_keys end;         /* bit behind it, place in the list of sections << 32 | entry */
 } pile;
-
-static bool has_addends(const cv_cubin *c, uint64_t section)
-{
-    return cv_cubin_sec(c, section)->h.type != CV_SHT_REL;
-}
-
-static uint64_t entries(const cv_cubin *c, uint64_t section)
-{
-    const cv_sec *s = cv_cubin_sec(c, section);
-    uint64_t size = cv_elf_rel_size(c->h.is32, has_addends(c, section));
-
-    return s->h.entsize == size ? cv_cubin_body(c, section).len / size : 0;
-}
-
-/* Bits [*first, *end) that an entry patches; false: that is not known. */
-static bool bits_of(const pile *p, uint64_t section, uint64_t i, uint64_t *first, uint64_t *end)
-{
-    const cv_reloc_facts *f;
-    unsigned bit, bits;
-    cv_elf_reloc r;
-
-    cv_elf_read_reloc(cv_cubin_body(p->c, section), p->c->h.is32, has_addends(p->c, section), i, &r);
-    f = cv_reloc_of(r.type);
-    bit = f->form_bits ? f->form_bit : f->bit;
-    bits = f->form_bits ? f->form_bits : f->bits;
-    if (bits == 0)
-        return false;
-    *first = cv_sat_add(cv_sat_mul(r.off, 8), bit);
-    *end = cv_sat_add(*first, bits);
-    return true;
-}
-
-static void report(const pile *p, uint64_t section, uint64_t i, uint64_t first, uint64_t end)
-{
-    const cv_cubin *c = p->c;
-
-    cv_path_push(p->x, CUVET_P_SECTION, true, section);
-    cv_report_at(p->x, CUVET_P_RELOC, i, CV_R_RELOC_BITS,
-                 cv_cubin_body(c, section).off + i * cv_elf_rel_size(c->h.is32, has_addends(c, section)), 0,
-                 first, end);
-    cv_path_pop(p->x);
-}
 
 static uint64_t section_of(const pile *p, uint64_t k)
 {
     return cv_keys_at(p->list, k)->index >> 1;
 }
 
+static bool has_addends(const cv_cubin *c, uint64_t section)
+{
+    return cv_cubin_sec(c, section)->h.type != CV_SHT_REL;
+}
+
+static uint64_t offset_of(const cv_cubin *c, uint64_t section)
+{
+    return cv_sat_add(c->image.off, cv_cubin_sec(c, section)->h.off);
+}
+
+/* The bits that each entry patches; of types whose field is not known nothing is said. */
+static cuvet_status collect(pile *p, uint64_t k)
+{
+    uint64_t section = section_of(p, k), at = offset_of(p->c, section);
+    bool rela = has_addends(p->c, section);
+    cv_span body = cv_cubin_body(p->c, section);
+    uint64_t n = body.len / cv_elf_rel_size(p->c->h.is32, rela);
+
+    if (n > UINT32_MAX) { /* no file has as many, and two numbers fit a key */
+        cv_sec_report(p->x, p->c, section, CV_R_LIMIT_RELOCS, CV_SH_SIZE, n, UINT32_MAX);
+        return CUVET_E_LIMIT;
+    }
+    if (!cv_work(p->x, SORT_WORK * n, at))
+        return CUVET_E_LIMIT;
+    for (uint64_t i = 0; i < n; i++) {
+        const cv_reloc_facts *f;
+        uint64_t first;
+        cv_elf_reloc r;
+
+        cv_elf_read_reloc(body, p->c->h.is32, rela, i, &r);
+        f = cv_reloc_of(r.type);
+        if ((f->form_bits | f->bits) == 0)
+            continue;
+        first = cv_sat_add(cv_sat_mul(r.off, 8), f->form_bits ? f->form_bit : f->bit);
+        if (!cv_keys_push(&p->x->mem, &p->field, (cv_key){ first, p->end.n }) ||
+            !cv_keys_push(&p->x->mem, &p->end,
+                          (cv_key){ cv_sat_add(first, f->form_bits ? f->form_bits : f->bits), k << 32 | i }))
+            return cv_nomem(p->x, at);
+    }
+    return CUVET_OK;
+}
+
+static void report(const pile *p, uint64_t which, uint64_t first, uint64_t end)
+{
+    uint64_t section = section_of(p, which >> 32), i = which & UINT32_MAX;
+    uint64_t size = cv_elf_rel_size(p->c->h.is32, has_addends(p->c, section));
+
+    cv_path_push(p->x, CUVET_P_SECTION, true, section);
+    cv_report_at(p->x, CUVET_P_RELOC, i, CV_R_RELOC_BITS, offset_of(p->c, section) + i * size, 0, first, end);
+    cv_path_pop(p->x);
+}
+
 /* Sections [from, to) of the list have one target. */
 static cuvet_status check_group(pile *p, uint64_t from, uint64_t to)
 {
-    uint64_t first, end, last = 0;
+    cuvet_status st = CUVET_OK;
+    uint64_t last = 0;
 
     cv_keys_clear(&p->field);
-    for (uint64_t k = from; k < to; k++) {
-        uint64_t section = section_of(p, k), m = entries(p->c, section);
-
-        if (m > UINT32_MAX) { /* no file has as many, and two numbers fit a key */
-            cv_sec_report(p->x, p->c, section, CV_R_LIMIT_RELOCS, CV_SH_SIZE, m, UINT32_MAX);
-            return CUVET_E_LIMIT;
-        }
-        if (!cv_work(p->x, SORT_WORK * m, cv_cubin_body(p->c, section).off))
-            return CUVET_E_LIMIT;
-        for (uint64_t i = 0; i < m; i++)
-            if (bits_of(p, section, i, &first, &end) &&
-                !cv_keys_push(&p->x->mem, &p->field, (cv_key){ first, k << 32 | i }))
-                return cv_nomem(p->x, cv_cubin_body(p->c, section).off);
-    }
+    cv_keys_clear(&p->end);
+    for (uint64_t k = from; k < to && st == CUVET_OK; k++)
+        st = collect(p, k);
     cv_keys_sort(&p->field);
-    for (uint64_t f = 0; f < p->field.n; f++) {
-        uint64_t which = cv_keys_at(&p->field, f)->index, i = which & UINT32_MAX,
-                 section = section_of(p, which >> 32);
+    for (uint64_t f = 0; f < p->field.n && st == CUVET_OK; f++) {
+        const cv_key *first = cv_keys_at(&p->field, f), *end = cv_keys_at(&p->end, first->index);
 
-        if (!bits_of(p, section, i, &first, &end))
-            continue;
-        if (first < last)
-            report(p, section, i, first, last);
-        last = cv_max(last, end);
+        if (first->key < last)
+            report(p, end->index, first->key, last);
+        last = cv_max(last, end->key);
     }
-    return CUVET_OK;
+    return st;
 }
 
 cuvet_status cv_cubin_check_overlap(cv_ctx *x, const cv_cubin *c, const cv_keys *list)
@@ -108,5 +106,6 @@ cuvet_status cv_cubin_check_overlap(cv_ctx *x, const cv_cubin *c, const cv_keys 
             st = check_group(&p, from, to);
     }
     cv_keys_free(&x->mem, &p.field);
+    cv_keys_free(&x->mem, &p.end);
     return st;
 }
