@@ -84,7 +84,7 @@ static bool has_hidden_bytes(int fd, const struct stat *st)
 {
     char byte;
 
-    return S_ISREG(st->st_mode) && st->st_size == 0 && pread(fd, &byte, 1, 0) > 0;
+    return S_ISREG(st->st_mode) && st->st_size == 0 && pread(fd, &byte, 1, 0) != 0;
 }
 
 /* What kind of file it is was looked up by name before; the answer that counts is the one of the open

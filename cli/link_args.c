@@ -95,12 +95,22 @@ void link_args_release(link_args *a)
     free(a->library);
 }
 
-/* Elements between commas; empty ones say nothing. */
+static bool blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
+}
+
+/* Elements between commas, without the blanks around them; empty ones say nothing. */
 static bool append_list(link_words *w, const char *text)
 {
     for (size_t n; *text; text += n + (text[n] == ',')) {
-        n = strcspn(text, ",");
-        if (n && !append(w, text, n))
+        size_t begin = 0, end = n = strcspn(text, ",");
+
+        while (begin < end && blank(text[begin]))
+            begin++;
+        while (end > begin && blank(text[end - 1]))
+            end--;
+        if (end > begin && !append(w, text + begin, end - begin))
             return false;
     }
     return true;
@@ -110,11 +120,6 @@ static bool operand(parser *p, const char *text, bool library)
 {
     return (append(&p->a->operand, text, strlen(text)) && append(&p->a->kind, library ? "l" : "f", 1)) ||
            nomem(p);
-}
-
-static bool blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
 }
 
 /* Words of a file, put in front of those that are still to be read. The text is rewritten in its place. */

@@ -383,3 +383,110 @@ for code, words in ((0x05, (0, 1, 1)), (0x10, (1, 0, 1)), (0x3D, (1, 1, 0))):
         P90,
         lambda e, c=code, w=words: e.tlv_add('.nv.info.' + FN, 4, c, struct.pack('<3I', *w)),
     )
+
+
+# --- names and sizes that say something else than the code ---------------------------------------------
+for label, base, symbol in (
+    ('its-section', TWO90, '.text.' + TWICE),
+    ('its-own-section', TWO90, CODE),
+    ('section-of-metadata', TWO90, GRAPH),
+    ('variable', TWO90, 'shared_counter'),
+    ('variable-elsewhere', A90, 'shared_counter'),
+    ('nothing', TWO90, 0),
+    ('note', A90, '.note.nv.tkinfo'),
+    ('parameters', A90, '.nv.constant0.' + CALLER),
+    ('unified', A90, '__UFT_OFFSET'),
+):
+    case(
+        'RELOC_NO_FUNCTION',
+        'call-of-' + label,
+        base,
+        lambda e, s=symbol: e.reloc(RELA, call_of(e, RELA), 'sym', e.symbol_index(s)),
+    )
+case(
+    'RELOC_NO_FUNCTION',
+    'call-of-its-section-75',
+    TWO75,
+    lambda e: e.reloc(REL, call_of(e, REL), 'sym', e.symbol_index('.text.' + TWICE)),
+)
+for label, base, section, types in (('code', TWO90, RELA, (56,)), ('code-75', TWO75, REL, (56,)), ('data', V90, '.rela.nv.constant4', (2,))):
+    case(
+        'RELOC_NO_FUNCTION',
+        'address-in-%s-by-section' % label,
+        base,
+        lambda e, s=section, t=types: e.reloc(
+            s, call_of(e, s, t), 'sym', e.find_symbol(lambda f: f('info') == 3 and e.names[f('shndx')].startswith('.text.'))
+        ),
+    )
+for label, base, name, section in (
+    ('code', TWO90, 'shared_counter', '.text.' + TWICE),
+    ('code-75', TWO75, 'shared_counter', CODE),
+    ('call-graph', TWO90, 'shared_counter', GRAPH),
+    ('names', V90, 'zeroed', '.strtab'),
+    ('notes', V75, 'zeroed', '.note.nv.tkinfo'),
+    ('records', V100, 'with_value', '.nv.info'),
+    ('relocations', V90, 'with_value', '.rela.nv.constant4'),
+):
+    case(
+        'SYM_VARIABLE_PLACE',
+        'variable-in-' + label,
+        base,
+        lambda e, n=name, s=section: e.symbol(n, 'shndx', e.index(s)).symbol(n, 'value', 0).symbol(n, 'size', 4),
+    )
+for label, field_, value in (('begins-later', 'value', 0x80), ('is-short', 'size', 0x80), ('is-empty', 'size', 0)):
+    case('SYM_FUNCTION', 'function-' + label, I90, lambda e, f=field_, v=value: e.symbol('_Z7add_onei', f, v))
+case(
+    'SYM_TWICE',
+    'variable-twice',
+    'vars.sm_90.rdc.cubin',
+    lambda e: e.symbol('zeroed', 'name', e.yget('with_value', 'name')),
+)
+case(
+    'SYM_TWICE',
+    'function-twice',
+    I90,
+    lambda e: e.symbol('_Z7add_onei', 'name', e.yget('_Z7add_twoi', 'name')),
+)
+case(
+    'SYM_TWICE',
+    'function-and-variable',
+    TWO90,
+    lambda e: e.symbol('shared_counter', 'name', e.yget(TWICE, 'name')),
+)
+for value in (1, 7):
+    case(
+        'TLV_MAXREG',
+        'limit-of-%d' % value,
+        P90,
+        lambda e, v=value: e.record('.nv.info.' + FN, 0x1B, 2, v, 2),
+        legal=lambda e: e.record('.nv.info.' + FN, 0x1B, 2, 128, 2),
+    )
+
+
+def size_of(e, code, name):
+    """number of the record with that code of a function"""
+    found = [r for r in e.records('.nv.info') if r[2] == code]
+    return next(i for i, r in enumerate(found) if struct.unpack_from('<I', r[3])[0] == e.symbol_index(name))
+
+
+for base in (TWO90, TWO75):
+    arch = base.split('.')[1]
+    for label, value in (('more', 200), ('all', 255)):
+        case(
+            'CALL_REGISTERS',
+            'callee-has-%s-%s' % (label, arch),
+            base,
+            lambda e, v=value: e.record('.nv.info', 0x2F, 8, v, nth=size_of(e, 0x2F, TWICE)),
+            # before sm_90 the section of the code has a number as well
+            legal=(lambda e: e.record('.nv.info', 0x2F, 8, 2, nth=size_of(e, 0x2F, TWICE))) if arch == 'sm_90' else None,
+        )
+    for label, name in (('own', CALLER), ('callee', TWICE)):
+        case(
+            'CALL_STACK',
+            'frame-%s-%s' % (label, arch),
+            base,
+            lambda e, n=name: e.record('.nv.info', 0x11, 8, 0x100, nth=size_of(e, 0x11, n)),
+            legal=lambda e, n=name: e.record('.nv.info', 0x11, 8, 0x100, nth=size_of(e, 0x11, n)).record(
+                '.nv.info', 0x12, 8, 0x100, nth=size_of(e, 0x12, CALLER)
+            ),
+        )

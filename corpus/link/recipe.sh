@@ -65,7 +65,7 @@ if command -v ptxas >/dev/null 2>&1 && command -v nvlink >/dev/null 2>&1; then
                 echo "nvlink -arch=sm_$arch ${mode#final}$inputs -o out.cubin" >"$d/cmd"
                 # -g writes the name of the output into a note, so that it is always the same.
                 # shellcheck disable=SC2086
-                (cd "$d" && nvlink -arch=sm_$arch ${mode#final} $inputs -o out.cubin 2>stderr && echo 0 >rc)
+                (cd "$d" && nvlink -arch=sm_$arch ${mode#final} $inputs -o out.cubin 2>stderr && echo 0 >rc || echo 1 >rc)
             done
         done
     done
@@ -98,7 +98,8 @@ RULES = (("Multiple definition", "CV-LINK-001"), ("Size doesn't match", "CV-LINK
          ("Prototype doesn't match", "CV-LINK-004"), ("not declared __global__", "CV-LINK-005"),
          ("Undefined reference", "CV-LINK-006"), ("max regcount", "CV-LINK-007"), ("Stack size", "CV-LINK-008"),
          ("too much global constant", "CV-LINK-009"), ("too much shared", "CV-LINK-010"),
-         ("Managed attribute", "CV-LINK-026"))
+         ("Managed attribute", "CV-LINK-026"), ("More than", "CV-LINK-085"),
+         ("Duplicate weak parameter bank", "CV-LINK-086"))
 PATHS = re.compile(rb"/(usr|home|opt|tmp|root|work|var|mnt|srv)/|tmpxft")
 
 

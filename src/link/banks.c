@@ -9,6 +9,9 @@ enum {
     SHT_PROGBITS = 1,
     SHF_BANK = 0x42,
     BANK_MOST = 0x10000,
+    TEXTURES_MOST = 256, /* as in the reference, of a kernel */
+    SAMPLERS_MOST = 32,
+    SURFACES_MOST = 32,
     R_TEX_HEADER = 6,
     R_SAMP_HEADER = 7,
     R_SURF_HEADER = 52,
@@ -327,6 +330,24 @@ static cuvet_status add_slots(cv_link *l, cv_id bank, uint64_t base, const cv_u3
     return CUVET_OK;
 }
 
+/* What a kernel can have, whatever it uses of it: the loader has no room for more. */
+static cuvet_status check_slots(cv_link *l, const cv_u32s *slots, cv_id kernel)
+{
+    static const uint64_t MOST[] = { TEXTURES_MOST, SAMPLERS_MOST, SURFACES_MOST };
+
+    for (unsigned type = STT_TEXTURE; type <= STT_SURFACE; type++) {
+        uint64_t n = 0, most = CV_ARRAY_GET(MOST, type - STT_TEXTURE);
+
+        for (uint64_t i = 0; i < slots->n; i++)
+            n += cv_l_type(cv_l_isym(l, cv_l_osym(l, *cv_u32s_at(slots, i))->src)) == type;
+        if (n <= most)
+            continue;
+        cv_link_say(l, cv_l_fn(l, kernel)->def, CV_R_LINK_SLOTS, n, most);
+        return CUVET_E_REFUSED;
+    }
+    return CUVET_OK;
+}
+
 static void set_slot(cv_osym *y, uint64_t slot)
 {
     y->slot = slot;
@@ -354,6 +375,8 @@ static cuvet_status slots_of_kernels(cv_link *l, const cv_u32s *slots, const cv_
     }
     for (uint64_t i = 0; i < slots->n && banks.n; i++)
         set_slot(cv_l_osym(l, *cv_u32s_at(slots, i)), base + 4 * i);
+    if (banks.n)
+        st = check_slots(l, slots, cv_l_osec(l, cv_l_osec(l, *cv_u32s_at(&banks, 0))->infosec)->fn);
     for (uint64_t i = 0; i < banks.n && ok && st == CUVET_OK; i++)
         st = add_slots(l, *cv_u32s_at(&banks, i), base, slots);
     cv_u32s_free(&l->x->mem, &banks);

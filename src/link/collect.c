@@ -430,9 +430,36 @@ static cuvet_status finish(cv_link *l)
     return l->callgraph == CV_NONE || l->prototype == CV_NONE ? cv_l_nomem(l) : CUVET_OK;
 }
 
+/* Bytes of the parameter bank of a code section; 0: it has none. */
+static uint64_t parameters(const cv_link *l, const cv_isec *code)
+{
+    const cv_cubin *c = &cv_l_obj(l, code->obj)->cubin;
+    uint32_t bank = cv_cubin_sec(c, code->index)->const0;
+
+    return bank == 0 ? 0 : cv_cubin_sec(c, bank)->h.size;
+}
+
+/* A kernel that lost has the parameters of the one that won: both are launched by one name. */
+static void check_parameters(cv_link *l)
+{
+    for (cv_id i = 0; i < l->isym.n; i++) {
+        const cv_isym *s = cv_l_isym(l, i), *w;
+
+        if (cv_l_type(s) != CV_STT_FUNC || !(s->other & CV_STO_ENTRY) || s->sec == CV_NONE)
+            continue;
+        w = cv_l_isym(l, cv_l_canon(l, i));
+        if (w != s && w->sec != CV_NONE &&
+            parameters(l, cv_l_isec(l, s->sec)) != parameters(l, cv_l_isec(l, w->sec)))
+            cv_link_say(l, i, CV_R_LINK_PARAMETERS, parameters(l, cv_l_isec(l, s->sec)),
+                        parameters(l, cv_l_isec(l, w->sec)));
+    }
+}
+
 cuvet_status cv_link_collect(cv_link *l)
 {
     cuvet_status st = begin(l);
+
+    check_parameters(l);
 
     for (cv_id i = 0; i < l->obj.n && st == CUVET_OK; i++)
         st = collect_object(l, cv_l_obj(l, i));

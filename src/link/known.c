@@ -34,22 +34,35 @@ bool cv_link_may_stay_undefined(const cv_link *l, const cv_isym *s)
         return true;
     return (cv_l_type(f) == CV_STT_FUNC && cv_link_is_provided(cv_l_text(l, s->name))) ||
            cv_l_bind(f) == CV_STB_WEAK || cv_l_is_texture(f) ||
-           (f->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
+           ((f->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED && f->size == 0); /* an array of any size */
 }
 
-static bool holds(cv_span name, const char *part)
+static cv_span part_of(cv_span name, uint64_t at, uint64_t n)
 {
-    cv_span rest;
+    cv_span part = cv_span_tail(name, at);
 
-    for (uint64_t at = 0; at <= name.len; at++) {
-        rest = cv_span_tail(name, at);
-        if (cv_span_starts(rest, part))
-            return true;
-    }
-    return false;
+    part.len = n;
+    return part;
 }
 
 CV_BUF_BEGIN
+/* The parts between the stars, one behind the other, with anything in between, before and behind. */
+static bool holds(cv_span name, const char *parts)
+{
+    uint64_t at = 0, n;
+
+    for (; *parts; parts += n + (parts[n] == '*')) {
+        for (n = 0; parts[n] && parts[n] != '*';)
+            n++;
+        while (at + n <= name.len && !cv_span_eq(part_of(name, at, n), cv_span_of(parts, n, 0)))
+            at++;
+        if (at + n > name.len)
+            return false;
+        at += n;
+    }
+    return true;
+}
+
 bool cv_link_is_root(const cv_link *l, cv_id fn)
 {
     if (!cv_l_fn(l, fn)->kernel || cv_l_fn(l, fn)->unreferred)

@@ -49,8 +49,7 @@ static void compare(cv_link *l, const cv_isym *s, const cv_isym *f)
         say(l, s, f, CV_R_LINK_SPACE, s->other, f->other);
     } else if ((s->other ^ f->other) & CV_STO_MANAGED) { /* type and space are the same: two variables */
         say(l, s, f, CV_R_LINK_MANAGED, s->other & CV_STO_MANAGED, f->obj);
-    } else if (s->size != f->size && s->size && f->size && !(s->common && f->common) &&
-               space != CV_STO_SPACE_SHARED) {
+    } else if (s->size != f->size && s->size && f->size && !(s->common && f->common)) {
         say(l, s, f, CV_R_LINK_SIZE, s->size, f->size);
     }
 }

@@ -35,6 +35,7 @@ typedef struct cv_sec {
     uint32_t const0;        /* of code: its .nv.constant0.<fn> */
     uint32_t sym, merc_sym; /* section symbol in .symtab, in .nv.merc.symtab; 0 = none */
     uint32_t kernel_sym;    /* of .text: symbol of the kernel; 0 = a device function */
+    uint32_t regs;          /* of .text: registers, where .nv.info tells; 0 = it does not */
     uint64_t code_end; /* of code: largest value + size of its FUNC symbols (capsule: of the expanded code) */
 } cv_sec;
 

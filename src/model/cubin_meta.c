@@ -166,7 +166,7 @@ void cv_cubin_read_notes(cv_ctx *x, cv_cubin *c)
 }
 
 /* Symbol attributes of one of the two worlds, and what is missing there. */
-static cuvet_status check_global(cv_ctx *x, const cv_cubin *c, bool merc)
+static cuvet_status check_global(cv_ctx *x, cv_cubin *c, bool merc)
 {
     uint32_t section = cv_cubin_first(c, merc ? CV_ROLE_MERC_NV_INFO : CV_ROLE_NV_INFO);
     uint64_t n = merc ? c->n_merc_syms : c->n_syms;
@@ -208,6 +208,9 @@ cuvet_status cv_cubin_check_meta(cv_ctx *x, cv_cubin *c)
     if (st != CUVET_OK)
         return st;
     cv_meta_callgraph(x, c, cv_cubin_first(c, CV_ROLE_CALLGRAPH));
+    st = cv_meta_needs(x, c);
+    if (st != CUVET_OK)
+        return st;
     st = cv_meta_prototype(x, c, cv_cubin_first(c, CV_ROLE_PROTOTYPE));
     if (st != CUVET_OK)
         return st == CUVET_E_NOMEM ? st : CUVET_OK; /* a limit was said */

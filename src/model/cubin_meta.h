@@ -25,11 +25,13 @@ static inline uint8_t cv_meta_sym_type(cv_span table, uint64_t i)
 CV_MUST bool cv_meta_info_global(cv_ctx *x, const cv_cubin *c, uint64_t section, bool merc, cv_u32s *marks);
 CV_MUST cuvet_status cv_meta_info_function(cv_ctx *x, const cv_cubin *c, uint64_t section, bool merc);
 /* Every function has its sizes. */
-void cv_meta_check_marks(cv_ctx *x, const cv_cubin *c, bool merc, const cv_u32s *marks);
+void cv_meta_check_marks(cv_ctx *x, cv_cubin *c, bool merc, const cv_u32s *marks);
 
 void cv_meta_callgraph(cv_ctx *x, const cv_cubin *c, uint64_t section);
 CV_MUST cuvet_status cv_meta_prototype(cv_ctx *x, const cv_cubin *c, uint64_t section);
 void cv_meta_unified(cv_ctx *x, const cv_cubin *c, uint64_t section, bool merc, bool functions);
+/* Kernels of executables have what the functions need that they call. */
+CV_MUST cuvet_status cv_meta_needs(cv_ctx *x, const cv_cubin *c);
 void cv_meta_rel_action(cv_ctx *x, const cv_cubin *c);
 
 #endif

@@ -230,9 +230,19 @@ static void check_api_version(const info *f, const cv_tlv *t)
         report(f, CV_R_TLV_API_VERSION, t->payload, 4, v, file);
 }
 
+/* Of the native code alone: a clone tells of code that is yet to be made. */
+static void check_limit(const info *f, const cv_tlv *t)
+{
+    uint32_t regs = f->merc ? 0 : cv_cubin_sec(f->c, f->code)->regs;
+
+    if (regs > t->value)
+        report(f, CV_R_TLV_MAXREG, t->off + 2, 2, regs, t->value);
+}
+
 static void take_value(info *f, const cv_tlv *t)
 {
     switch (t->code) {
+    case CV_ATTR_MAXREG_COUNT: check_limit(f, t); break;
     case CV_ATTR_KPARAM_INFO:
     case CV_ATTR_KPARAM_INFO_V2: take_param(f, t); break;
     case CV_ATTR_CBANK_PARAM_SIZE: f->param_size = t->value; break;
@@ -431,19 +441,21 @@ static void check_mark(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec *s
         cv_sec_report(x, c, i, CV_R_TLV_REGCOUNT_INFO, CV_SH_INFO, s->h.info >> 24, regs);
 }
 
-void cv_meta_check_marks(cv_ctx *x, const cv_cubin *c, bool merc, const cv_u32s *marks)
+void cv_meta_check_marks(cv_ctx *x, cv_cubin *c, bool merc, const cv_u32s *marks)
 {
     cv_role role = merc ? CV_ROLE_CAPMERC_TEXT : CV_ROLE_TEXT;
 
     if (!cv_work(x, c->sec.n, c->image.off))
         return;
     for (uint64_t i = cv_max(1, cv_cubin_first(c, role)); i < c->sec.n; i++) {
-        const cv_sec *s = cv_cubin_sec(c, i);
+        cv_sec *s = cv_sec_mut(c, i);
         uint32_t sym = merc ? s->h.info : s->h.info & 0xFFFFFF;
 
         /* A function that is none is a finding of the pairs. */
         if (s->role == role && sym < marks->n &&
-            cv_meta_sym_type(merc ? c->merc_symtab : c->symtab, sym) == CV_STT_FUNC)
+            cv_meta_sym_type(merc ? c->merc_symtab : c->symtab, sym) == CV_STT_FUNC) {
+            s->regs = *cv_u32s_at(marks, sym) >> CV_META_REGS & REGS_MAX;
             check_mark(x, c, i, s, *cv_u32s_at(marks, sym));
+        }
     }
 }

@@ -93,6 +93,22 @@ static void check_function(const batch *b, uint64_t i, const cv_elf_reloc *r)
         entry_report(b, i, CV_R_RELOC_ADDRESS, 12, r->sym, r->type);
 }
 
+/* Code has its name from a function, which the call graph knows; nothing else is called. */
+static void check_other(const batch *b, uint64_t i, const cv_elf_reloc *r, uint8_t type, uint64_t shndx)
+{
+    bool call = b->insn && cv_reloc_of(r->type)->call;
+    cv_elf_symbol s;
+
+    if (!call) {
+        if (shndx == CV_SHN_UNDEF)
+            return;
+        cv_elf_read_symbol(b->c->symtab, false, r->sym, &s);
+        if (!cv_role_is_code(cv_cubin_sec(b->c, cv_cubin_shndx(b->c, false, r->sym, &s))->role))
+            return;
+    }
+    entry_report(b, i, CV_R_RELOC_NO_FUNCTION, 12, type, CV_STT_FUNC);
+}
+
 /* What a loader does with the entry, if it does what it says. */
 static void check_loaded(const batch *b, uint64_t i, const cv_elf_reloc *r)
 {
@@ -107,6 +123,8 @@ static void check_loaded(const batch *b, uint64_t i, const cv_elf_reloc *r)
     check_field(b, i, r, info, other);
     if ((info & 15) == CV_STT_FUNC)
         check_function(b, i, r);
+    else
+        check_other(b, i, r, info & 15, head >> 48);
 }
 
 static void check_entry(batch *b, uint64_t i, const cv_elf_reloc *r)

@@ -73,6 +73,17 @@ static void check_kernel(const pass *p, uint64_t i, const cv_elf_symbol *s, uint
         sym_report(p, i, CV_R_SYM_KERNEL_NAME, CV_ST_NAME, index, 0);
 }
 
+/* A function of a relocatable file has a section of its own; its other names may say nothing of the size. */
+static void check_alone(const pass *p, uint64_t i, const cv_elf_symbol *s, const cv_sec *sec)
+{
+    if ((sec->h.info & 0xFFFFFF) != i)
+        return;
+    if (s->value != 0)
+        sym_report(p, i, CV_R_SYM_FUNCTION, CV_ST_VALUE, s->value, sec->h.size);
+    else if (s->size != sec->h.size)
+        sym_report(p, i, CV_R_SYM_FUNCTION, CV_ST_SIZE, s->size, sec->h.size);
+}
+
 static void check_function(const pass *p, uint64_t i, const cv_elf_symbol *s, uint64_t index, cv_sec *sec)
 {
     if (!(p->merc ? cv_role_is_capsule(sec->role) : cv_role_is_code(sec->role))) {
@@ -87,6 +98,9 @@ static void check_function(const pass *p, uint64_t i, const cv_elf_symbol *s, ui
     p->c->n_functions++;
     if (s->other & CV_STO_ENTRY)
         check_kernel(p, i, s, index, sec);
+    else if (p->c->rel &&
+             !p->c->hand) /* in an executable a kernel has those behind itself that it alone calls */
+        check_alone(p, i, s, sec);
 }
 
 /* Shared variables of relocatable files carry their alignment in the value, like common symbols. */
@@ -116,6 +130,30 @@ static void check_alignment(const pass *p, uint64_t i, const cv_elf_symbol *s, u
         sym_report(p, i, CV_R_LIMIT_ALIGNMENT, CV_ST_VALUE, s->value, p->x->lim.alignment);
 }
 
+/* Memory that programs have variables in; what is not known is not judged. */
+static bool holds_variables(cv_role r)
+{
+    switch ((unsigned)r) {
+    case CV_ROLE_NONE:
+    case CV_ROLE_GLOBAL:
+    case CV_ROLE_GLOBAL_INIT:
+    case CV_ROLE_UDT:
+    case CV_ROLE_CONSTANT:
+    case CV_ROLE_CONSTANT_FN:
+    case CV_ROLE_LOCAL_FN:
+    case CV_ROLE_SHARED_FN:
+    case CV_ROLE_SHARED_RESERVED:
+    case CV_ROLE_NV_DEBUG_SHARED: return true;
+    default: return false;
+    }
+}
+
+/* Names that stand for nothing that has an address: without a type. */
+static bool is_variable(uint8_t type)
+{
+    return type == CV_STT_OBJECT || (type >= CV_STT_CUDA_TEXTURE && type <= CV_STT_CUDA_OBJECT);
+}
+
 /* A symbol that is defined in a section. */
 static void check_defined(const pass *p, uint64_t i, const cv_elf_symbol *s, uint64_t index)
 {
@@ -137,6 +175,8 @@ static void check_defined(const pass *p, uint64_t i, const cv_elf_symbol *s, uin
         check_function(p, i, s, index, sec);
     if (p->merc)
         return;
+    if (CV_UNLIKELY(is_variable(type) && !holds_variables(sec->role)))
+        sym_report(p, i, CV_R_SYM_VARIABLE_PLACE, CV_ST_SHNDX, index, 0);
     end = value_is_no_place(p->c, s, sec) ? s->size : cv_sat_add(s->value, s->size);
     if (end > sec->h.size)
         sym_report(p, i, CV_R_SYM_RANGE, CV_ST_VALUE, end, sec->h.size);

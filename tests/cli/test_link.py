@@ -285,6 +285,12 @@ def kernels_used():
     assert names, "the samples have a kernel"
     equal(kernels(linked("--kernels-used=" + names[0], A, B)), [names[0]], "kept")
     equal(kernels(linked("-kernels-used", "no such kernel,nor this", A, B)), [], "all dead")
+    first = names[0]
+    for text in ("*", "**", first[:3] + "*", "*" + first[-3:], first[0] + "*" + first[-1], first[2:5] + "**" + first[6:8],
+                 " " + first, "no such,\t%s , nor this" % first):
+        assert first in kernels(linked("--kernels-used=" + text, A, B)), text
+    for text in (first + "*" + first, first[-3:] + "*" + first[:5], "*?*", first + "?", first[:2] + " * " + first[3:]):
+        equal(kernels(linked("--kernels-used=" + text, A, B)), [], text)
     equal(kernels(linked("--variables-used=x", A, B)), [], "as the reference")
     equal(linked("--kernels-used=,", "--variables-used=", A, B), linked(A, B), "lists without elements")
     table = sample("branchy.sm_75.rdc.cubin")

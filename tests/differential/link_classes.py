@@ -33,7 +33,8 @@ FULL = bool(os.environ.get("CV_FULL"))
 ARCHES = os.environ.get("CV_ARCHES", "75,80,86,89,90,90a,100,120" if FULL else "75,90").split(",")
 OPTIONS = {"final": [], "-g": ["-g"], "--preserve-relocs": ["--preserve-relocs"], "-r": ["-r"], "again": []}
 # Where ours is another form on purpose, or it is not settled (docs/link-partial.md).
-OTHER_FORM = {("samplers", "-r"), ("shared_wide", "-g"), ("tables_apart", "--preserve-relocs"), ("externs_below", "again"),
+OTHER_FORM = {("samplers", "-r"), ("slots_most", "-r"), ("shared_sized", "-r"), ("slots_samplers", "-r"), ("slots_surfaces", "-r"), ("slots_textures", "-r"),
+              ("shared_wide", "-g"), ("tables_apart", "--preserve-relocs"), ("externs_below", "again"),
               ("weak_beaten", "-g"), ("weak_beaten", "--preserve-relocs"),
               ("shared_wide", 100), ("shared_wide", 120), ("data_only", 100), ("data_only", 120)}
 # Of these nothing is left with us, whatever they name; the reference keeps them for some symbols that no compiler has there.
