@@ -80,6 +80,12 @@ check-detection: $(BUILD)/cuvet ## one-field mutations of genuine files: found, 
 	@$(PYTHON) tests/world/detection.py --before $(or $(BEFORE),$(BUILD)/cuvet) --after $(BUILD)/cuvet \
 	    --scratch $(BUILD)/detection $(DETECTION_ARGS)
 
+# For changes that must not change an answer. JOBS, and SAME="--quick", "--only links", "--files DIR": see tools/same --help.
+.PHONY: same
+same: $(BUILD)/cuvet ## does this build answer as another one does, byte for byte? (BASE=OLD/cuvet, SAME=--quick)
+	@test -n "$(BASE)" || { echo "same: BASE=path of another build's cuvet is needed"; exit 2; }
+	@$(PYTHON) tools/same $(BASE) $(BUILD)/cuvet --jobs $(JOBS) $(SAME)
+
 CLANG_TIDY := $(firstword $(foreach c,clang-tidy-16 clang-tidy-14 clang-tidy,$(if $(shell command -v $(c) 2>/dev/null),$(c))))
 LINT_CLI := $(CLI_SRCS) $(sort $(wildcard cli/filter/*.c))
 # One file per process: with several, clang-tidy 14 invents uninitialised va_lists.
