@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Seconds and megabytes of files that are made to cost much: families of corpus/bombs.py as large as the budget allows.
+"""Seconds and megabytes of files that are made to cost much: families of tools/corpus/bombs.py as large as the budget allows.
 
   bench/bombs.py --build build [--jobs N] [--command scan] [NAME-PART...]
 
@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.join(ROOT, "corpus"))
+sys.path.insert(0, os.path.join(ROOT, "tools", "corpus"))
 
 import bombs  # noqa: E402
 

@@ -15,13 +15,13 @@ check-docs: $(BUILD)/cuvet ## rule table, docs/rules.md, rules named by tests, m
 	@$(PYTHON) tools/check_docs --build $(BUILD)
 
 # What scripts write and git keeps: dictionaries, seeds, hostile and legal samples. A script that is not there fails.
-GENERATORS := fuzz/make_dicts.py corpus/make_seeds.py corpus/hostile.py
+GENERATORS := fuzz/make_dicts.py tools/corpus/make_seeds.py tools/corpus/hostile.py
 check-generated: ## dictionaries, seeds and hostile samples are what their scripts write
 	@bad=0; for g in $(GENERATORS); do $(PYTHON) $$g --check || { echo "generated: $$g: differs"; bad=$$((bad + 1)); }; done; \
 	echo "generated: $(words $(GENERATORS)) generators, $$bad with differences"; test $$bad = 0
 
 check-hostile: $(BUILD)/cuvet ## every hostile sample raises its rule, its legal neighbour and the good samples do not
-	@$(PYTHON) corpus/hostile.py --scan $(BUILD)/cuvet
+	@$(PYTHON) tools/corpus/hostile.py --scan $(BUILD)/cuvet
 
 docs: ## regenerate what comes from spec/ and the option table: rules, limits, manual pages, completions
 	@$(PYTHON) tools/gen_docs

@@ -9,7 +9,7 @@ import sys
 from lib_cli import (CLEAN, FINDINGS, LIMIT, ROOT, SAMPLES, USAGE, cuvet, damaged_member, equal, main, read, sample, samples,
                      scratch, test, write)
 
-sys.path.insert(0, os.path.join(ROOT, "corpus"))
+sys.path.insert(0, os.path.join(ROOT, "tools", "corpus"))
 import edit  # noqa: E402
 
 GOLDEN = os.path.join(ROOT, "tests", "golden", "dump")

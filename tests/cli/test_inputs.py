@@ -7,7 +7,7 @@ import threading
 
 from lib_cli import CLEAN, FINDINGS, IO, ROOT, bad_container, cuvet, equal, main, read, sample, scratch, test, write
 
-sys.path.append(os.path.join(ROOT, "corpus"))
+sys.path.append(os.path.join(ROOT, "tools", "corpus"))
 import bitcode
 
 

@@ -10,7 +10,7 @@ import sys
 from lib_cli import CLEAN, FINDINGS, ROOT, cuvet, equal, main, read, sample, scratch, test, write
 from lib_places import ALLOC, EXEC, archive, cases, elf, refused_anyway, section
 
-sys.path.insert(0, os.path.join(ROOT, "corpus"))
+sys.path.insert(0, os.path.join(ROOT, "tools", "corpus"))
 import edit  # noqa: E402
 
 CUBIN = read("plain.sm_90.cubin")  # what is hidden; what it is hidden in is for sm_75

@@ -31,7 +31,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GOLDEN = os.path.join(ROOT, "corpus", "link")
-sys.path.insert(0, os.path.join(ROOT, "corpus"))
+sys.path.insert(0, os.path.join(ROOT, "tools", "corpus"))
 
 import edit  # noqa: E402
 

@@ -3,7 +3,7 @@
 """Random programs of several files: what cuvet links against what nvlink links, byte for byte.
 
 The programs come from a generator of our own that is no part of this project: LINKCASES names the folder of
-random_programs.py, as for corpus/link/recipe.sh. Each file is compiled with nvcc -rdc=true -cubin for each architecture,
+random_programs.py, as for tools/corpus/build_link.sh. Each file is compiled with nvcc -rdc=true -cubin for each architecture,
 and the objects of one program are linked by both, finally and with -r (--compat-r on our side, which asks for the
 reference's exact form). Everything must be equal but .note.nv.tkinfo, which names the linker, and what moves because of its
 size. From sm_100 on the reference compiles code again; there both must link, and what is compared are the sections' names

@@ -19,7 +19,7 @@ import tempfile
 SRC = os.environ.get("CV_SRC") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TMP = os.environ.get("CV_TMP") or tempfile.mkdtemp(prefix="cuvet-places-")
 CUVET = os.environ.get("CUVET") or os.path.join(SRC, "build", "cuvet")
-sys.path[:0] = [os.path.join(SRC, "tests", "cli"), os.path.join(SRC, "corpus")]
+sys.path[:0] = [os.path.join(SRC, "tests", "cli"), os.path.join(SRC, "tools", "corpus")]
 import edit  # noqa: E402
 import lib_places  # noqa: E402
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 ROOT = os.environ.get("CV_SRC") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(ROOT, "tests", "cli"), os.path.join(ROOT, "corpus")]
+sys.path[:0] = [os.path.join(ROOT, "tests", "cli"), os.path.join(ROOT, "tools", "corpus")]
 
 import edit  # noqa: E402
 from lib_cli import CUVET, FINDINGS, LIMIT, SAMPLES, Skip, cuvet, equal, main, read, samples, test, write  # noqa: E402

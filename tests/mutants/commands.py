@@ -22,7 +22,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SAMPLES = os.path.join(ROOT, "corpus", "samples")
-sys.path.insert(0, os.path.join(ROOT, "corpus"))
+sys.path.insert(0, os.path.join(ROOT, "tools", "corpus"))
 sys.path.insert(0, os.path.join(ROOT, "tests", "differential"))
 
 import edit  # noqa: E402

@@ -3,23 +3,23 @@
 #
 # Build the device ELFs with debug information in corpus/finalize from src/lines.cu.
 #
-#   corpus/finalize/recipe.sh            build them again
-#   corpus/finalize/recipe.sh --compare  build into a scratch folder and compare with what is committed
+#   tools/corpus/build_finalize.sh            build them again
+#   tools/corpus/build_finalize.sh --compare  build into a scratch folder and compare with what is committed
 #
 # Needs nvcc and ptxas (13.0 was used). Without them nothing is built and the last line says so.
 set -euo pipefail
 export LC_ALL=C
-here=$(cd "$(dirname "$0")" && pwd)
+data=$(cd "$(dirname "$0")/../../corpus/finalize" && pwd)
 for tool in nvcc ptxas; do
     if ! command -v "$tool" >/dev/null 2>&1; then
-        echo "SKIPPED: corpus/finalize/recipe.sh built NOTHING, '$tool' is not on PATH; the committed files are used" >&2
+        echo "SKIPPED: tools/corpus/build_finalize.sh built NOTHING, '$tool' is not on PATH; the committed files are used" >&2
         exit 0
     fi
 done
 work=/tmp/cuvet-corpus-finalize # a fixed place: -G writes the folder of the source into the debug sections
-mkdir "$work" || { echo "recipe.sh: remove $work first" >&2; exit 1; }
+mkdir "$work" || { echo "build_finalize.sh: remove $work first" >&2; exit 1; }
 trap 'rm -rf "$work"' EXIT
-cp "$here"/src/*.cu "$work"
+cp "$data"/src/*.cu "$work"
 touch -d 2026-01-01T00:00:00Z "$work"/*.cu # the time of the source is in the line information
 cd "$work"
 # build NAME ARCH FLAGS_OF_PTXAS FLAGS...: in two steps, as nvcc gives its PTX a name that goes into the notes
@@ -36,8 +36,8 @@ build lines.sm_120.lineinfo.rdc 120 "-lineinfo -c" -lineinfo -rdc=true
 source=wide.cu build wide.sm_100.rdc 100 "-c" -rdc=true
 if [ "${1:-}" = --compare ]; then
     for f in *.cubin; do
-        cmp "$f" "$here/$f" && echo "same: $f"
+        cmp "$f" "$data/$f" && echo "same: $f"
     done
     exit
 fi
-cp ./*.cubin "$here"
+cp ./*.cubin "$data"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Editing of device code files: the tools that corpus/hostile.py makes its one-field mutations with.
+"""Editing of device code files: the tools that tools/corpus/hostile.py makes its one-field mutations with.
 
 Three pictures of a file, each a bytearray with named fields, each remembering where it was edited first:
   Fat      containers and members of a .fatbin

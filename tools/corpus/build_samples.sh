@@ -3,8 +3,8 @@
 #
 # Build every file of corpus/samples from corpus/src with the CUDA tools.
 #
-#   corpus/recipe.sh            rebuild corpus/samples and its MANIFEST.tsv
-#   corpus/recipe.sh --compare  build into a scratch folder and compare with what is committed
+#   tools/corpus/build_samples.sh            rebuild corpus/samples and its MANIFEST.tsv
+#   tools/corpus/build_samples.sh --compare  build into a scratch folder and compare with what is committed
 #
 # Needs nvcc, ptxas, nvlink and fatbinary (13.0 was used), gcc and binutils. Without them nothing is built
 # and the last line says so; the committed samples stay as they are. Every input is source text of this
@@ -12,28 +12,29 @@
 set -euo pipefail
 export LC_ALL=C
 
-here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
+corpus=$root/corpus
 for tool in nvcc ptxas nvlink fatbinary gcc objcopy ar strip; do
     if ! command -v "$tool" >/dev/null 2>&1; then
-        echo "SKIPPED: corpus/recipe.sh built NOTHING, '$tool' is not on PATH; the committed samples are used" >&2
+        echo "SKIPPED: tools/corpus/build_samples.sh built NOTHING, '$tool' is not on PATH; the committed samples are used" >&2
         exit 0
     fi
 done
 
 # A fixed place: -G writes the folder of the source into the debug sections.
 work=/tmp/cuvet-corpus
-mkdir "$work" || { echo "recipe.sh: remove $work first" >&2; exit 1; }
+mkdir "$work" || { echo "build_samples.sh: remove $work first" >&2; exit 1; }
 trap 'rm -rf "$work"' EXIT
 out=$work/samples
 mkdir "$out"
-cp "$here"/src/* "$work"
+cp "$corpus"/src/* "$work"
 touch -d 2026-01-01T00:00:00Z "$work"/*.cu # -lineinfo and -G record the time of the source
 cd "$work"
 printf 'name\tkind\tcontainers\tmembers\tshows\n' >"$out/MANIFEST.tsv"
 
 # add NAME KIND CONTAINERS MEMBERS TEXT: a line of the manifest for a file that must exist by now
 add() {
-    [ -s "$out/$1" ] || { echo "recipe.sh: $1 was not built" >&2; exit 1; }
+    [ -s "$out/$1" ] || { echo "build_samples.sh: $1 was not built" >&2; exit 1; }
     printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$4" "$5" >>"$out/MANIFEST.tsv"
 }
 
@@ -215,18 +216,18 @@ add thin.a thin-archive 0 0 "thin archive: names only, the objects lie beside it
 # --- nothing of this machine may be left -----------------------------------------------------------------
 # The places every machine has, and those of this one: the home folder and the folder the checkout lies in.
 leak="/usr/|/home/|/opt/|tmpxft"
-for dir in "${HOME:-}" "$(dirname "$(dirname "$here")")"; do
+for dir in "${HOME:-}" "$(dirname "$root")"; do
     case $dir in /?*) leak="$leak|$dir/" ;; esac
 done
 if grep -rlaE "$leak" "$out" >leaks; then
-    echo "recipe.sh: these samples name a path of this machine:" >&2
+    echo "build_samples.sh: these samples name a path of this machine:" >&2
     cat leaks >&2
     exit 1
 fi
 if [ "${1:-}" = --compare ]; then
-    diff -rq "$out" "$here/samples" && echo "corpus/samples is what the recipe builds"
+    diff -rq "$out" "$corpus/samples" && echo "corpus/samples is what the recipe builds"
     exit
 fi
-rm -rf "$here/samples"
-cp -r "$out" "$here/samples"
-du -sb "$here/samples"
+rm -rf "$corpus/samples"
+cp -r "$out" "$corpus/samples"
+du -sb "$corpus/samples"

@@ -3,9 +3,9 @@
 #
 # Collect golden link cases: what goes into a link, and what the reference linker makes of it.
 #
-#   LINKCASES=DIR corpus/link/recipe.sh            build the cases and write golden.tar.zst and index.tsv again
-#   LINKCASES=DIR corpus/link/recipe.sh --compare  compare what is committed with the cases of DIR
-#   corpus/link/recipe.sh --own                    build the cases of ptx/ and src/ again, keep the others as they are
+#   LINKCASES=DIR tools/corpus/build_link.sh            build the cases and write golden.tar.zst and index.tsv again
+#   LINKCASES=DIR tools/corpus/build_link.sh --compare  compare what is committed with the cases of DIR
+#   tools/corpus/build_link.sh --own                    build the cases of ptx/ and src/ again, keep the others as they are
 #
 # The cases come from generator scripts of our own, which are no part of this project: a folder with gen.sh, which
 # compiles sources of our own with nvcc and ptxas (13.0 was used), links them with nvlink and writes one folder
@@ -21,12 +21,12 @@
 # reference hold capsules; the test compares what else is there.
 set -euo pipefail
 export LC_ALL=C
-here=$(cd "$(dirname "$0")" && pwd)
+data=$(cd "$(dirname "$0")/../../corpus/link" && pwd)
 if [ "${1:-}" = --own ]; then
     LINKCASES=/nonexistent
 fi
 if [ -z "${LINKCASES:-}" ]; then
-    echo "SKIPPED: corpus/link/recipe.sh built NOTHING, LINKCASES does not name the cases; the committed ones are used" >&2
+    echo "SKIPPED: tools/corpus/build_link.sh built NOTHING, LINKCASES does not name the cases; the committed ones are used" >&2
     exit 0
 fi
 work=$(mktemp -d)
@@ -34,7 +34,7 @@ trap 'rm -rf "$work"' EXIT
 cases=$LINKCASES
 for tool in nvcc ptxas nvlink fatbinary zstd; do
     if ! command -v "$tool" >/dev/null 2>&1; then
-        echo "SKIPPED: corpus/link/recipe.sh built NOTHING, '$tool' is not on PATH; the committed cases are used" >&2
+        echo "SKIPPED: tools/corpus/build_link.sh built NOTHING, '$tool' is not on PATH; the committed cases are used" >&2
         exit 0
     fi
 done
@@ -45,7 +45,7 @@ fi
 # Small ones beside them, for rules that were found later: corpus/link/ptx/<case>.<n>.ptx, one object for each n.
 if command -v ptxas >/dev/null 2>&1 && command -v nvlink >/dev/null 2>&1; then
     # Its comments say which machines and modes, when not these.
-    for first in "$here"/ptx/*.0.ptx; do
+    for first in "$data"/ptx/*.0.ptx; do
         name=$(basename "$first" .0.ptx)
         machines=$(sed -n 's,^// machines: ,,p' "$first")
         modes=$(sed -n 's,^// modes: ,,p' "$first")
@@ -57,7 +57,7 @@ if command -v ptxas >/dev/null 2>&1 && command -v nvlink >/dev/null 2>&1; then
                 d=$work/own/$name${mode#final}.$arch
                 mkdir -p "$d/in"
                 inputs=
-                for ptx in "$here/ptx/$name".*.ptx; do
+                for ptx in "$data/ptx/$name".*.ptx; do
                     o=in/$(basename "$ptx" .ptx).cubin
                     ptxas -c -arch=sm_$arch "$ptx" -o "$d/$o"
                     inputs="$inputs $o"
@@ -74,7 +74,7 @@ if command -v ptxas >/dev/null 2>&1 && command -v nvlink >/dev/null 2>&1; then
         d=$work/own/${pair%:*}.100
         mkdir -p "$d/in"
         for f in ${pair/:/ }; do
-            ptxas -arch=sm_100 -c -lineinfo "$here/src/$f.ptx" -o "$d/in/$f.cubin"
+            ptxas -arch=sm_100 -c -lineinfo "$data/src/$f.ptx" -o "$d/in/$f.cubin"
         done
         echo "nvlink -arch=sm_100 in/${pair%:*}.cubin in/${pair#*:}.cubin -o out.cubin" >"$d/cmd"
         (cd "$d" && bash -e cmd 2>stderr && echo 0 >rc)
@@ -83,8 +83,8 @@ else
     echo "SKIPPED: without ptxas and nvlink the cases of corpus/link/ptx are missing in what is built" >&2
 fi
 mkdir "$work/old"
-zstd -q -d -c "$here/golden.tar.zst" | tar -x -C "$work/old"
-PYTHONDONTWRITEBYTECODE=1 python3 - "$cases" "$work/own" "$work/new" "${1:-}" "$here/index.tsv" "$work/old" <<'PY'
+zstd -q -d -c "$data/golden.tar.zst" | tar -x -C "$work/old"
+PYTHONDONTWRITEBYTECODE=1 python3 - "$cases" "$work/own" "$work/new" "${1:-}" "$data/index.tsv" "$work/old" <<'PY'
 import hashlib, os, re, sys
 
 cases, own, out, mode, index, old = sys.argv[1:]
@@ -174,10 +174,10 @@ print("%d cases, %d files, %d bytes" % (len(rows), len(files), sum(os.path.getsi
 PY
 cd "$work"
 if [ "${1:-}" = --compare ]; then
-    diff -r new/golden old && diff new/index.tsv "$here/index.tsv" && echo "corpus/link is what the cases give"
+    diff -r new/golden old && diff new/index.tsv "$data/index.tsv" && echo "corpus/link is what the cases give"
     exit
 fi
 tar --format=ustar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=644 -C new/golden -cf golden.tar \
     --transform='s#^\./##' --no-recursion --files-from=<(cd new/golden && ls)
-zstd -q -19 -f golden.tar -o "$here/golden.tar.zst"
-cp new/index.tsv "$here"
+zstd -q -19 -f golden.tar -o "$data/golden.tar.zst"
+cp new/index.tsv "$data"

@@ -7,7 +7,8 @@ import re
 import synth
 from edit import Blob, Elf, Fat
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CORPUS = os.path.join(ROOT, 'corpus')
 ELF_ENDINGS = ('.cubin', '.o', '.so', '.exe')
 # Rules that no file on its own can raise, and why.
 NO_FILE = {
@@ -41,7 +42,7 @@ _samples = {}
 def sample(name):
     """the bytes of a sample"""
     if name not in _samples:
-        with open(os.path.join(HERE, 'samples', name), 'rb') as handle:
+        with open(os.path.join(CORPUS, 'samples', name), 'rb') as handle:
             _samples[name] = handle.read()
     return _samples[name]
 

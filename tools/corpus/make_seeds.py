@@ -13,8 +13,9 @@ import sys
 
 import bitcode
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-SAMPLES = os.path.join(HERE, "samples")
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CORPUS = os.path.join(ROOT, "corpus")
+SAMPLES = os.path.join(CORPUS, "samples")
 seeds = {}
 
 
@@ -24,7 +25,7 @@ def put(target, name, data):
 
 
 def sample(name, where="samples"):
-    with open(os.path.join(HERE, where, name), "rb") as f:
+    with open(os.path.join(CORPUS, where, name), "rb") as f:
         return f.read()
 
 
@@ -594,7 +595,7 @@ def make_memberopt():
 
 
 def make_dump():
-    if os.path.exists(os.path.join(os.path.dirname(HERE), "fuzz", "target_elf_api.c")):
+    if os.path.exists(os.path.join(ROOT, "fuzz", "target_elf_api.c")):
         for c in CUBINS[:4] + CUBINS[-2:]:
             put("elf_api", c[:-len(".cubin")], sample(c))
         put("elf_api", "elf32", sample("elf32-plain.sm_75.cubin", "legal"))
@@ -606,13 +607,13 @@ def main():
                  make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames,
                  make_memberopt, make_dump):
         make()
-    have = {(t, f) for t in os.listdir(HERE) if os.path.isdir(os.path.join(HERE, t, "seed"))
-            for f in os.listdir(os.path.join(HERE, t, "seed"))}
+    have = {(t, f) for t in os.listdir(CORPUS) if os.path.isdir(os.path.join(CORPUS, t, "seed"))
+            for f in os.listdir(os.path.join(CORPUS, t, "seed"))}
     for gone in sorted(have - set(seeds)):
         print("not a seed of the recipe: corpus/%s/seed/%s" % gone)
         bad = 1
     for (target, name), data in sorted(seeds.items()):
-        path = os.path.join(HERE, target, "seed", name)
+        path = os.path.join(CORPUS, target, "seed", name)
         old = open(path, "rb").read() if os.path.exists(path) else None
         if old == data:
             continue

@@ -10,13 +10,14 @@ import struct
 
 import edit
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CORPUS = os.path.join(ROOT, 'corpus')
 ELF_MAGIC, FATBIN_MAGIC, FATBIN_TAIL = b'\x7fELF', b'\x50\xed\x55\xba', b'\x01\x00\x10\x00'
 MIB = 1 << 20
 
 
 def sample(name):
-    with open(os.path.join(HERE, 'samples', name), 'rb') as f:
+    with open(os.path.join(CORPUS, 'samples', name), 'rb') as f:
         return f.read()
 
 

@@ -32,8 +32,8 @@ import cases_graph  # noqa: F401
 import cases_host  # noqa: F401
 import cases_legal  # noqa: F401
 
-HERE = registry.HERE
-SPEC = os.path.join(HERE, os.pardir, 'spec')
+CORPUS = registry.CORPUS
+SPEC = os.path.join(registry.ROOT, 'spec')
 BADNESS = ('clean', 'unsupported', 'suspicious', 'malformed', 'limit', 'error')
 EXPECTED = 'hostile/EXPECTED.tsv'
 COLUMNS = ('file', 'rule', 'label', 'offset', 'inner', 'verdict', 'options', 'legal', 'legal_options')
@@ -80,13 +80,13 @@ def generate(known):
 
 def write(files):
     for folder in ('hostile', 'legal'):
-        where = os.path.join(HERE, folder)
+        where = os.path.join(CORPUS, folder)
         os.makedirs(where, exist_ok=True)
         for name in os.listdir(where):
             if '%s/%s' % (folder, name) not in files and name != 'EXPECTED.tsv':
                 os.remove(os.path.join(where, name))
     for path, data in files.items():
-        with open(os.path.join(HERE, path), 'wb') as handle:
+        with open(os.path.join(CORPUS, path), 'wb') as handle:
             handle.write(data)
     print('%d files, %d bytes' % (len(files), sum(map(len, files.values()))))
 
@@ -95,7 +95,7 @@ def check(files):
     bad = []
     for path, data in files.items():
         try:
-            with open(os.path.join(HERE, path), 'rb') as handle:
+            with open(os.path.join(CORPUS, path), 'rb') as handle:
                 if handle.read() != data:
                     bad.append(path + ' differs')
         except OSError:
@@ -103,7 +103,7 @@ def check(files):
     for folder in ('hostile', 'legal'):
         bad += [
             '%s/%s is not made by hostile.py' % (folder, name)
-            for name in sorted(os.listdir(os.path.join(HERE, folder)))
+            for name in sorted(os.listdir(os.path.join(CORPUS, folder)))
             if '%s/%s' % (folder, name) not in files and name != 'EXPECTED.tsv'
         ]
     print(
@@ -115,7 +115,7 @@ def check(files):
 def scan(command, path, options=''):
     """(exit code, verdict, {rule: [offsets]}, findings, text) of one file"""
     words = [command, 'scan', '--format=ndjson'] + ([] if options in ('', '-') else options.split())
-    done = subprocess.run(words + [os.path.join(HERE, path)], capture_output=True, timeout=60, check=False)
+    done = subprocess.run(words + [os.path.join(CORPUS, path)], capture_output=True, timeout=60, check=False)
     verdict, raised, findings = '?', {}, []
     for line in done.stdout.decode('utf-8', 'replace').splitlines():
         entry = json.loads(line)
@@ -137,7 +137,7 @@ def summary(row, verdict, raised):
 
 def read_expected():
     try:
-        with open(os.path.join(HERE, EXPECTED), encoding='utf-8') as handle:
+        with open(os.path.join(CORPUS, EXPECTED), encoding='utf-8') as handle:
             return {line.split('\t')[0]: line.rstrip('\n') for line in handle}
     except OSError:
         return {}
@@ -152,7 +152,7 @@ def judge(row, code, verdict, raised, text):
         yield name + 'not raised; %s %s' % (verdict, ' '.join(sorted(raised)))
     elif verdict not in BADNESS or BADNESS.index(verdict) < BADNESS.index(row['verdict']):
         yield name + 'verdict %s, at least %s expected' % (verdict, row['verdict'])
-    size = os.path.getsize(os.path.join(HERE, row['file']))
+    size = os.path.getsize(os.path.join(CORPUS, row['file']))
     for entry in (entry for entries in raised.values() for entry in entries):
         if entry['offset'] + entry['length'] > size and 'inner_offset' not in entry:
             yield name + '%s at %d + %d, the file has %d bytes' % (
@@ -179,7 +179,7 @@ def scan_all(command, rows, known, accept):
         if rule in raised or code not in (0, 1):
             complaints.append('%s: neighbour of %s raises it (exit %d, %s)' % (legal, rule, code, verdict))
     for folder in ('samples', 'legal'):
-        for name in sorted(os.listdir(os.path.join(HERE, folder))):
+        for name in sorted(os.listdir(os.path.join(CORPUS, folder))):
             if not name.endswith('.tsv'):
                 code, verdict, _, findings, _ = scan(command, '%s/%s' % (folder, name))
                 if code or findings:
@@ -193,7 +193,7 @@ def scan_all(command, rows, known, accept):
             complaints.append('%s %s: no case' % (rule, ids[rule]))
     complaints += ['%s: no such rule' % rule for rule in sorted(covered - set(ids))]
     if accept:
-        with open(os.path.join(HERE, EXPECTED), 'w', encoding='utf-8') as handle:
+        with open(os.path.join(CORPUS, EXPECTED), 'w', encoding='utf-8') as handle:
             handle.write('\n'.join(lines) + '\n')
     print(
         '\n'.join(
