@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "model/search.h"
+#include "intake/search.h"
 
 static int search_file(cv_ctx *x, const char *name, uint64_t *bytes, uint64_t *hits)
 {

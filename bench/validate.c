@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "model/cubin.h"
+#include "cubin/cubin.h"
 
 #define FLAGS_COMPRESSED UINT64_C(0xf000)
 #define KIND_ELF         2

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "model/admit.h"
-#include "model/arch.h"
-#include "model/classify.h"
+#include "cubin/admit.h"
+#include "intake/probe.h"
 #include "mutate_int.h"
+#include "target/arch.h"
 
 size_t fz_split(const uint8_t *p, size_t n, fz_piece *out)
 {

@@ -11,8 +11,8 @@
 #include <cuvet/linker.h>
 
 #include "common.h"
+#include "link/in/stages.h"
 #include "link/run.h"
-#include "link/stages.h"
 #include "mutate.h"
 
 #define FZ_OBJECTS 3

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "format/ptx/read.h"
-#include "model/classify.h"
+#include "intake/probe.h"
 
 typedef struct answer {
     cuvet_status s;

@@ -5,7 +5,7 @@
 #include "format/tlv/attr.h"
 #include "format/tlv/read.h"
 #include "format/tlv/write.h"
-#include "model/retarget.h"
+#include "target/retarget.h"
 
 static const uint32_t SM[] = { 80, 89, 90, 100, 101, 102, 103, 104, 105, 107, 110, 111, 120, 121, 130 };
 #define N_SM (sizeof(SM) / sizeof(SM[0]))

@@ -2,7 +2,7 @@
 /* The whole examination of a device ELF with its byte ledger. */
 #include "common.h"
 
-#include "model/cubin.h"
+#include "cubin/cubin.h"
 #include "mutate.h"
 
 static void kernels(fz *f, const cv_cubin *c)

@@ -3,7 +3,7 @@
 #include "common.h"
 
 #include "format/fatbin/read.h"
-#include "model/host.h"
+#include "host/host.h"
 #include "mutate.h"
 
 static void check_sections(fz *f, const cv_host *h)

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "format/elf/names.h"
+#include "intake/locate.h"
 #include "linking.h"
-#include "model/locate.h"
 #include "mutate_int.h"
 #include "scanner.h"
 

@@ -4,9 +4,9 @@
  * decoded gives the bytes of the file. */
 #include "common.h"
 
+#include "cubin/cubin.h"
 #include "format/elf/write.h"
 #include "format/meta/read.h"
-#include "model/cubin.h"
 #include "mutate.h"
 
 static bool reserved(uint32_t shndx)

@@ -23,7 +23,7 @@ import runtests  # noqa: E402
 
 ROOT = runtests.ROOT
 DIRS = ("src/bytes", "src/codec", "src/format")
-ALSO = ("src/base", "src/io", "src/model", "src/api")
+ALSO = ("src/base", "src/io", "src/target", "src/cubin", "src/host", "src/intake", "src/scan", "src/drive", "src/api")
 
 
 def tool(name):

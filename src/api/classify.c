@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Classification without a context: nothing is allocated, nothing is kept. */
-#include "model/classify.h"
+#include "intake/probe.h"
 
 static const cuvet_limits STRICT = {
     .size = sizeof(STRICT),

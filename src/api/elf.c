@@ -3,7 +3,7 @@
  * call (elf_get.c), so that a damaged file can be looked at as far as it goes; the model is built once, at
  * open, for its findings and for the facts that come from notes. */
 #include "api/elf_int.h"
-#include "model/admit.h"
+#include "cubin/admit.h"
 
 cv_span cv_elf_obj_part(const elf_obj *o, uint64_t off, uint64_t len)
 {

@@ -6,7 +6,7 @@
 #include <cuvet/elf.h>
 
 #include "api/ctx.h"
-#include "model/cubin.h"
+#include "cubin/cubin.h"
 
 typedef struct elf_obj {
     const uint8_t *image; /* the caller's */

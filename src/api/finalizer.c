@@ -2,10 +2,10 @@
 #include <cuvet/finalize.h>
 
 #include "api/ctx.h"
+#include "cubin/admit.h"
 #include "finalize/external.h"
 #include "finalize/job.h"
 #include "io/sink.h"
-#include "model/admit.h"
 
 enum { LEVEL_DEFAULT = 2, LEVEL_MOST = 4, BACKENDS = 3, TEXT_MOST = 65535 };
 

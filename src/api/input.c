@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "input/input.h"
+#include "drive/select.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
 #include <cuvet/linker.h>
 
 #include "api/linker_int.h"
+#include "cubin/admit.h"
+#include "intake/probe.h"
 #include "io/sink.h"
-#include "model/admit.h"
-#include "model/classify.h"
 
 static void end_linker(cuvet_ctx *ctx, void *body)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The public linker and host objects: what they say of modules and kernels, and which inputs take part. */
 #include "api/linker_int.h"
-#include "model/place.h"
+#include "drive/host_files.h"
+#include "intake/place.h"
 
 cuvet_status cuvet_linker_file(cuvet_ctx *ctx, cuvet_linker h, const cuvet_link_file *file)
 {

@@ -8,8 +8,8 @@
 #include "api/ctx.h"
 #include "finalize/external.h"
 #include "finalize/job.h"
+#include "link/in/stages.h"
 #include "link/run.h"
-#include "link/stages.h"
 
 /* An input as it was given: ours, because the link reads it again, and works in it. */
 typedef struct input {

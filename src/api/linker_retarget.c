@@ -2,7 +2,7 @@
 /* Inputs of a link whose code is for another member of the family: they are finalized before the link sees
  * them, and keep their form. */
 #include "api/linker_int.h"
-#include "model/admit.h"
+#include "cubin/admit.h"
 
 enum { FIRST_SM = 100, LEVEL = 2, PASSES = 4 /* examined, made, examined, compared */ };
 

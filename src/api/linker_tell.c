@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What the public linker tells of a link: symbols of diagnostics, the call graph. */
 #include "api/linker_int.h"
-#include "link/callgraph.h"
+#include "link/graph/callgraph.h"
 
 /* Input of a diagnostic's path, the which-th from 0, and the symbol behind it. */
 static bool place_of(const cuvet_diag *d, uint32_t which, uint64_t *object, uint64_t *symbol)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "model/scan.h"
+#include "scan/scan.h"
 #include "api/ctx.h"
 
 static void end_scan(cuvet_ctx *ctx, void *body)

@@ -3,7 +3,7 @@
  * reference, in its order, and stricter where it believes what it should not. */
 #include "finalize/job.h"
 
-#include "model/admit.h"
+#include "cubin/admit.h"
 
 enum { LEVEL_MOST = 4, ISA_MOST = 0x0101, LEGACY_MERCURY = 31, LEGACY_CAPMERC = 14 }; /* bits of e_flags */
 

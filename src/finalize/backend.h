@@ -6,9 +6,9 @@
 #ifndef CV_FINALIZE_BACKEND_H
 #define CV_FINALIZE_BACKEND_H
 
+#include "cubin/cubin.h"
 #include "io/source.h"
-#include "model/cubin.h"
-#include "model/retarget.h"
+#include "target/retarget.h"
 
 /* Kinds of device ELFs, by their bits in e_flags. */
 typedef enum cv_kind { CV_KIND_NONE = 0, CV_KIND_MERCURY = 1, CV_KIND_CAPMERC = 2, CV_KIND_SASS = 4 } cv_kind;

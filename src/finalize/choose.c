@@ -2,7 +2,7 @@
 /* Stages fast path and transform: is there anything to do, who does it, and what came back. */
 #include "finalize/job.h"
 
-#include "model/admit.h"
+#include "cubin/admit.h"
 
 static uint64_t flags_at(const cv_final_job *j)
 {

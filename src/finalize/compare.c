@@ -3,7 +3,7 @@
  * first, then debug information, relocations, and the rest. */
 #include "finalize/compare.h"
 
-#include "link/names.h"
+#include "bytes/intern.h"
 
 typedef struct walk {
     cv_ctx *x;

@@ -3,7 +3,7 @@
  * it, and what code and data refer to have to be those of the input. */
 #include "finalize/compare.h"
 
-#include "link/names.h"
+#include "bytes/intern.h"
 
 enum { PIC_BANK = 4, INSN = 16 };
 

@@ -2,7 +2,7 @@
 /* Contents: bytes of sections, relocations by what they mean, symbols. */
 #include "finalize/compare.h"
 
-#include "link/names.h"
+#include "bytes/intern.h"
 
 cv_span cv_final_symbol_name(const cv_cubin *c, const cv_elf_symbol *y)
 {

@@ -5,18 +5,13 @@
 
 #include "bytes/slices.h"
 #include "io/source.h"
-#include "link/link.h"
+#include "link/in/stages.h"
 
 void cv_link_begin(cv_link *l, cv_ctx *x, const cv_link_options *o);
 /* An object and its picture, examined and admitted, which becomes the link's. The image must stay until the
  * end, and is the link's to write in: long code is relocated where it lies. @return OK · NOMEM · LIMIT, and
  * the picture stays the caller's */
 CV_MUST cuvet_status cv_link_add(cv_link *l, cv_span image, const cv_cubin *picture, const char *name);
-/* Does an object refer to a function that none defines, and that the driver does not provide? out: those that
- * do not count, by number. */
-CV_MUST cuvet_status cv_link_lacks_functions(cv_link *l, const cv_u8s *out, bool *lacks);
-/* Take objects out again; the others keep their order. */
-void cv_link_leave_out(cv_link *l, const cv_u8s *out);
 /* The recipe up to and with stage number 'last'. @return OK · REFUSED · LIMIT · NOMEM · INTERNAL */
 CV_MUST cuvet_status cv_link_run_to(cv_link *l, uint64_t last);
 /* Name of a stage; NULL: there are no more. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "model/scan.h"
+#include "scan/scan.h"
 
 static void ignore(void *user, const cuvet_diag *d)
 {

@@ -13,10 +13,10 @@ ELF_ENDINGS = ('.cubin', '.o', '.so', '.exe')
 # Rules that no file on its own can raise, and why.
 NO_FILE = {
     'IO_READ': 'needs a failing source; tests/fault',
-    'IO_CHANGED': 'needs a file that changes during the scan; tests/unit/model/test_unit.c',
+    'IO_CHANGED': 'needs a file that changes during the scan; tests/unit/scan/test_unit.c',
     'FATBIN_MAGIC': 'the search finds right magics only; the reader is tested by tests/unit/format',
     'AR_MAGIC': 'an archive is recognised by its magic; the reader is tested by tests/unit/format',
-    'LIMIT_PTX_PROBE': 'a limit of the classifier; tests/unit/model',
+    'LIMIT_PTX_PROBE': 'a limit of the classifier; tests/unit/intake',
     'LIMIT_OPTIONS': 'a limit of the calls of an input; tests/unit/api',
     'LIMIT_OPTION_BYTES': 'a limit of the calls of an input; tests/unit/api',
     'LIMIT_PADDING': 'a limit of what is written; tests/unit/finalize',
@@ -25,9 +25,9 @@ NO_FILE = {
 }
 # Families that a scan does not raise: they are about an input on its way to a linker.
 NO_FILE_PREFIX = {
-    'CLASS_': 'the class of a payload; tests/unit/model and tests/unit/api, row by row',
+    'CLASS_': 'the class of a payload; tests/unit/intake and tests/unit/api, row by row',
     'INPUT_': 'what is selected from a payload; tests/unit/api and tests/cli/test_select.py',
-    'ADMIT_': 'a legal file for the wrong target or use; tests/unit/model/test_admit.c, row by row',
+    'ADMIT_': 'a legal file for the wrong target or use; tests/unit/cubin/test_admit.c, row by row',
     'FINAL_': 'a legal file that is not what is wanted, or a backend that misbehaves; tests/unit/finalize, row by row',
     'BACKEND_': 'what a code generator does; tests/unit/finalize/test_external.c, row by row',
     'DWARF_': 'debug information that is rewritten when code moves; tests/unit/finalize, rule by rule',

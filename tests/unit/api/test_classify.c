@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The public classification: arguments, limits of older callers, the diagnostic, names. What the answers are
- * is tested in tests/unit/model. */
+ * is tested in tests/unit/intake. */
 #include <check.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "api/ctx.h"
-#include "input/input.h"
+#include "drive/select.h"
 #include "support/fatbins.h"
 
 #if defined(__has_feature)

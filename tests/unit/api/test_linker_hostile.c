@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Objects that a scan lets pass and a link must not: each rule of src/link/admit.c and src/link/refer.c, with
- * a neighbour that is just legal; and objects that look alike and are not. */
+/* Objects that a scan lets pass and a link must not: each rule of src/link/in/validate.c and
+ * src/link/plan/dangling.c, with a neighbour that is just legal; and objects that look alike and are not. */
 #include "link_fixture.h"
 
 #define CASES "sm_80"

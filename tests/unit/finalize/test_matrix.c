@@ -3,7 +3,7 @@
  * target at all, and what a finalization makes of that without making code. */
 #include "fixture.h"
 
-#include "model/arch.h"
+#include "target/arch.h"
 
 static const char *const SM[] = { "75",   "80",   "86",   "87",   "88",   "89",   "90",  "90a",
                                   "100",  "100a", "100f", "103",  "103a", "103f", "110", "110a",

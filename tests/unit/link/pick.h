@@ -3,7 +3,7 @@
 #ifndef CV_TEST_PICK_H
 #define CV_TEST_PICK_H
 
-#include "link/stages.h"
+#include "link/in/stages.h"
 
 cv_irel *kept_relocation(cv_link *l);
 /* What stays is an address in memory that the link has laid out itself. */

@@ -4,8 +4,8 @@
 #include <check.h>
 #include <string.h>
 
+#include "link/in/stages.h"
 #include "link/run.h"
-#include "link/stages.h"
 #include "support/link_cases.h"
 
 #define N(table) (sizeof(table) / sizeof((table)[0]))

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "format/tlv/attr.h"
+#include "link/in/stages.h"
 #include "link/run.h"
-#include "link/stages.h"
 #include "pick.h"
 #include "support/link_cases.h"
 

@@ -3,7 +3,7 @@
 #include <check.h>
 
 #include "format/tlv/attr.h"
-#include "link/inherit.h"
+#include "link/in/inherit.h"
 
 /* A record of a row, with a value. */
 static void take(cv_traits *t, cv_heir row, uint32_t value)

@@ -4,7 +4,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "link/stages.h"
+#include "link/in/stages.h"
 
 typedef struct row {
     uint32_t type;

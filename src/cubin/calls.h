@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the call graph of a file says about its functions, for the relocations to be compared with: a linker
+ * decides by the one what stays, and the code does what the others say. */
+#ifndef CV_CUBIN_CALLS_H
+#define CV_CUBIN_CALLS_H
+
+#include "cubin/internal.h"
+
+typedef struct cv_calls {
+    bool judged; /* false: an executable without a graph, as linkers before 12.0 leave it */
+    cv_keys edge;
+} cv_calls;
+
+/* OK, NOMEM or LIMIT. Says nothing about the graph itself: that is cv_meta_callgraph(). */
+CV_MUST cuvet_status cv_calls_read(cv_ctx *x, const cv_cubin *c, cv_calls *out);
+void cv_calls_free(cv_ctx *x, cv_calls *calls);
+
+/* Does 'from' call 'to'? Numbers of symbols. */
+CV_MUST bool cv_calls_direct(const cv_calls *calls, uint32_t from, uint32_t to);
+/* Does it call one of the other names of 'to', at the same place? Looks through all calls of 'from', and
+ * pays. */
+CV_MUST bool cv_calls_alias(cv_ctx *x, const cv_cubin *c, const cv_calls *calls, uint32_t from, uint32_t to);
+/* Is its address known to be taken, by whoever or by 'from'? */
+CV_MUST bool cv_calls_taken(const cv_calls *calls, uint32_t from, uint32_t to);
+
+#endif

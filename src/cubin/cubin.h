@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Picture of one device ELF: decoded section headers with their roles, the facts other rules compare with,
+ * and the byte ledger. Built and checked by cv_cubin_examine(); everything refers to sections and symbols by
+ * index. */
+#ifndef CV_CUBIN_CUBIN_H
+#define CV_CUBIN_CUBIN_H
+
+#include "base/vec.h"
+#include "bytes/ledger.h"
+#include "format/elf/read.h"
+#include "format/tlv/attr.h"
+#include "target/machine.h"
+
+/* What a section is, from spec/sections.def (prefix of the name together with the type). */
+typedef enum cv_role {
+    CV_ROLE_NONE = 0, /* unknown: reported, kept, never interpreted */
+#define ROLE(name, prefix) CV_ROLE_##name,
+#include "roles.def"
+#undef ROLE
+    CV_N_ROLES
+} cv_role;
+
+typedef struct cv_sec {
+    cv_elf_section h;
+    cv_role role;
+    bool in_file;  /* non-exempt type and its range lies inside the image: body may be asked for */
+    cv_span name;  /* without NUL; empty when the name is broken */
+    cv_span fn;    /* <fn> part behind the role's prefix; empty for singletons; of a relocation section: the
+                    * target's name
+                    * (".text.f"; Mercury: without ".nv.merc" or ".nv.capmerc") */
+    uint32_t bank; /* constant bank number for .nv.constantN */
+    /* Partners, filled by cv_cubin_check_sections and cv_cubin_check_symbols; section indices, 0 = none. */
+    uint32_t info_sec;      /* of code: its .nv.info.<fn> (Mercury capsule: .nv.merc.nv.info.<fn>) */
+    uint32_t capsule;       /* of code: its .nv.capmerc section */
+    uint32_t const0;        /* of code: its .nv.constant0.<fn> */
+    uint32_t sym, merc_sym; /* section symbol in .symtab, in .nv.merc.symtab; 0 = none */
+    uint32_t kernel_sym;    /* of .text: symbol of the kernel; 0 = a device function */
+    uint32_t regs;          /* of .text: registers, where .nv.info tells; 0 = it does not */
+    uint64_t code_end; /* of code: largest value + size of its FUNC symbols (capsule: of the expanded code) */
+} cv_sec;
+
+CV_VEC(cv_secs, cv_sec);
+
+/* The tool of the first note of .note.nv.tkinfo, or what files of the older ABI, which have none, amount to.
+ */
+typedef enum cv_tool {
+    CV_TOOL_NONE = 0,
+    CV_TOOL_LEGACY,
+    CV_TOOL_HAND,
+    CV_TOOL_PTXAS,
+    CV_TOOL_NVLINK,
+    CV_TOOL_NVASM,
+    CV_TOOL_FINALIZER,
+    CV_TOOL_FATBINARY,
+    CV_TOOL_CUVET,
+    CV_TOOL_OTHER
+} cv_tool;
+
+/* Who wrote the file: by whose profile it is judged. */
+typedef struct cv_producer {
+    uint8_t tool;     /* cv_tool; small types: the picture of a file lies on stacks */
+    uint8_t profile;  /* cv_profile */
+    uint16_t release; /* times ten: 128; 0 unknown */
+    bool inferred;    /* said by no note */
+    bool stranger;    /* no row of spec/producers.def: profile is that of the nearest */
+} cv_producer;
+
+typedef struct cv_cubin {
+    cv_span image; /* exactly the ELF: extent bytes */
+    cv_elf_header h;
+    cv_secs sec;                                           /* all of them, index = ELF section index */
+    cv_span shstrtab, strtab;                              /* empty when absent or broken */
+    cv_span symtab, merc_symtab, symtab_shndx, merc_shndx; /* bodies */
+    uint32_t symtab_index, merc_symtab_index;              /* section indices, 0 = none */
+    uint64_t n_syms, n_merc_syms;
+    /* facts */
+    bool conv; /* one of the two known ABIs, class 64, not Mercury: conventions of real tools are checked */
+    bool abi8, rel, exe; /* (0x41, 8); e_type 1; e_type 2 */
+    bool hand;           /* hand-assembled by nvasm: a looser layout */
+    bool legacy;         /* (0x33, 7) */
+    bool flag_capsule;   /* e_flags says SASS + capsule */
+    bool has_capsule;    /* at least one .nv.capmerc section */
+    bool old_tools;      /* 12.7/12.8 ABI-8 file: .note.nv.cuver instead of cuinfo */
+    bool suffix_known;
+    char suffix;                           /* 'a', 'f' or 0: from tkinfo's -arch */
+    bool compat_accel_known, compat_accel; /* .nv.compat tag 9 */
+    cv_producer producer;
+    const cv_machine *machine;  /* what its generation fixes */
+    uint32_t sm;                /* SM number from e_flags */
+    uint32_t virtual_sm;        /* from cuinfo, or legacy e_flags; 0 unknown */
+    uint32_t toolkit;           /* e.g. 130; 0 unknown */
+    uint32_t tool_sm, tool_len; /* the number beside the suffix; bytes of that note, the first one */
+    cv_span compat;             /* body of .nv.compat, empty when absent */
+    cv_compat claims;           /* … and what it says */
+    uint64_t n_kernels, n_functions,
+        n_relocs; /* defined in .symtab; functions include kernels; both kinds of relocations */
+    uint64_t extent;
+    uint32_t first[CV_N_ROLES]; /* first section of each role, 0 = none: see cv_cubin_first */
+    cv_keys by_off; /* ranges of the file sorted by offset: scratch of the ledger and of the segments */
+} cv_cubin;
+
+/* Keep the memory between two cubins: init once, examine often, free at the end. */
+void cv_cubin_init(cv_cubin *c);
+void cv_cubin_free(cv_ctx *x, cv_cubin *c);
+
+/* Examine the device ELF in 'image' (its start; the file may be followed by padding: *extent gets the true
+ * length). Runs every rule of spec/rules_elf.def, rules_tlv.def and rules_note.def; reports all findings it
+ * can and returns the first fatal status: OK when the whole picture could be built (findings may have been
+ * reported), else MALFORMED, UNSUPPORTED, LIMIT or NOMEM. 'ledger' may be NULL; otherwise every byte of
+ * [image.off, image.off + extent) is claimed. The spans of c borrow from image. */
+/* The caller has pushed the path step of the ELF and set the work budget (cv_ctx_unit). */
+CV_MUST cuvet_status cv_cubin_examine(cv_ctx *x, cv_cubin *c, cv_span image, cv_ledger *ledger,
+                                      uint64_t *extent);
+
+/* Stages of cv_cubin_examine, in order; each needs the ones before. */
+CV_MUST cuvet_status cv_cubin_header(cv_ctx *x, cv_cubin *c, cv_span image,
+                                     uint64_t *extent); /* header, tables, names, roles */
+void cv_cubin_check_sections(cv_ctx *x, cv_cubin *c);   /* conventions of each role */
+void cv_cubin_check_symbols(cv_ctx *x, cv_cubin *c);
+CV_MUST cuvet_status cv_cubin_check_relocs(cv_ctx *x, cv_cubin *c); /* OK or NOMEM */
+/* list, sorted: target, relocation section << 1 | no two entries of it touch the same bytes. OK, NOMEM or
+ * LIMIT */
+CV_MUST cuvet_status cv_cubin_check_overlap(cv_ctx *x, const cv_cubin *c, const cv_keys *list);
+CV_MUST cuvet_status cv_cubin_check_segments(cv_ctx *x, cv_cubin *c); /* after the ledger: uses by_off */
+void cv_cubin_read_notes(
+    cv_ctx *x, cv_cubin *c); /* fills the facts that come from notes and .nv.compat (cubin_meta.c) */
+CV_MUST cuvet_status cv_cubin_check_meta(
+    cv_ctx *x,
+    cv_cubin *c); /* .nv.info*, call graph, prototype, rel.action (cubin_meta*.c); OK, NOMEM or LIMIT */
+CV_MUST cuvet_status cv_cubin_check_ledger(cv_ctx *x, cv_cubin *c, cv_ledger *ledger);
+
+/* Body of section i; the empty span for exempt types and ranges outside the image. No island is made twice:
+ * call once per use. */
+static inline cv_span cv_cubin_body(const cv_cubin *c, uint64_t i);
+static inline const cv_sec *cv_cubin_sec(const cv_cubin *c, uint64_t i)
+{
+    return cv_secs_at(&c->sec, i);
+}
+static inline cv_span cv_cubin_body(const cv_cubin *c, uint64_t i)
+{
+    const cv_sec *s = cv_cubin_sec(c, i);
+    cv_span body;
+
+    if (s->in_file && cv_span_sub(c->image, s->h.off, s->h.size, &body))
+        return body;
+    body = c->image;
+    body.len = 0;
+    return body;
+}
+/* Bytes of 'image' behind the extent: at most 'allowed' and all zero, else CV-ELF is reported (raw members:
+ * 7, files: 0). */
+void cv_cubin_check_tail(cv_ctx *x, cv_span image, uint64_t extent, uint64_t allowed);
+/* Next defined kernel of .symtab at or behind symbol *pos; *pos is left behind it. False: no more. */
+CV_MUST bool cv_cubin_next_kernel(const cv_cubin *c, uint64_t *pos, cv_span *name, cv_elf_symbol *sym);
+/* Role of a section name; *fn and *bank as in cv_sec. */
+cv_role cv_cubin_classify(cv_span name, cv_span *fn, uint32_t *bank);
+/* Name without ".nv.merc" or ".nv.capmerc"; other names as they are. */
+cv_span cv_cubin_native_name(const cv_sec *s);
+/* First section of a role, 0 = none. */
+CV_BUF_BEGIN
+static inline uint32_t cv_cubin_first(const cv_cubin *c, cv_role r)
+{
+    return r < CV_N_ROLES ? c->first[r] : 0;
+}
+static inline void cv_cubin_set_first(cv_cubin *c, cv_role r, uint64_t i)
+{
+    if (r < CV_N_ROLES && c->first[r] == 0)
+        c->first[r] = (uint32_t)i;
+}
+CV_BUF_END
+/* Real section index of a symbol (extended numbering applied); 0xFFF1 (ABS) and other reserved values as they
+ * are. */
+static inline uint32_t cv_cubin_shndx(const cv_cubin *c, bool merc, uint64_t i, const cv_elf_symbol *s)
+{
+    if (CV_LIKELY(s->shndx != CV_SHN_XINDEX))
+        return s->shndx;
+    return cv_u32_at(merc ? c->merc_shndx : c->symtab_shndx, cv_sat_mul(i, 4));
+}
+
+#endif

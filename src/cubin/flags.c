@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* e_flags of both ABIs, and which sections a file of this ABI and architecture must and must not have. */
+#include "cubin/internal.h"
+
+/* Bits of the low byte of e_flags: exactly one of these three; the others are no kind. */
+enum { KIND_MERCURY = 1, KIND_CAPSULE = 2, KIND_SASS = 4, KINDS = 7 };
+
+static void flags_report(cv_ctx *x, const cv_cubin *c, cv_rule rule, uint64_t byte, uint64_t got,
+                         uint64_t want)
+{
+    cv_report(x, rule, c->image.off + cv_elf_ehdr_at(c->h.is32, CV_EH_FLAGS) + byte, 0, got, want);
+}
+
+static void check_abi8(cv_ctx *x, const cv_cubin *c)
+{
+    uint32_t f = c->h.flags, kind = f & KINDS, note = cv_cubin_first(c, CV_ROLE_CUINFO), want;
+
+    if (c->sm > 0xFF)
+        flags_report(x, c, CV_R_ELF_FLAGS_SM, 1, c->sm, 0xFF);
+    else if (!cv_machine_known(c->sm))
+        flags_report(x, c, CV_R_ELF_SM_UNKNOWN, 1, c->sm, 0);
+    /* From sm_100 on the code is followed by a capsule, unless that was stripped or the file was linked from
+     * stripped objects. */
+    want = c->sm >= 100 && kind != KIND_SASS ? KIND_CAPSULE : KIND_SASS;
+    if (kind != want)
+        flags_report(x, c, CV_R_ELF_FLAGS_KIND, 0, f & 0xFF, want);
+    else if ((f & 0xFF) != want)
+        flags_report(x, c, CV_R_ELF_FLAGS_ACCEL, 0, f & 0xFF, want);
+    if (note == 0)
+        note = cv_cubin_first(c, CV_ROLE_CUVER);
+    want = note >= 0xFF ? 0xFF : note;
+    if (note != 0 && f >> 24 != want)
+        flags_report(x, c, CV_R_ELF_FLAGS_NOTE, 3, f >> 24, want);
+}
+
+static void check_legacy(cv_ctx *x, const cv_cubin *c)
+{
+    uint32_t f = c->h.flags, bad = f & 0x7F00A000;
+
+    if (!cv_machine_known(c->sm))
+        flags_report(x, c, CV_R_ELF_SM_UNKNOWN, 0, c->sm, 0);
+    if (f & 0x4000) /* capsules belong to ABI 8 in every file seen */
+        bad |= 0x4000;
+    if (!(f & 0x400))
+        bad |= 0x400;
+    if ((f & 0x300) == 0x300)
+        bad |= 0x300;
+    if (bad)
+        flags_report(x, c, CV_R_ELF_FLAGS_LEGACY, 0, f, bad);
+}
+
+/* Sections with no place in this file: 'have' is the first one of its role. */
+static void unexpected(cv_ctx *x, const cv_cubin *c, cv_role role)
+{
+    uint32_t i = cv_cubin_first(c, role);
+
+    if (i != 0)
+        cv_sec_report(x, c, i, CV_R_SEC_UNEXPECTED, CV_SH_NAME, c->sm, 0);
+}
+
+static void check_presence(cv_ctx *x, const cv_cubin *c)
+{
+    uint64_t at = c->image.off + c->h.shoff;
+    uint64_t tables =
+        (uint64_t)(cv_cubin_first(c, CV_ROLE_SYMTAB) != 0) + (cv_cubin_first(c, CV_ROLE_STRTAB) != 0);
+    uint64_t notes = (uint64_t)(cv_cubin_first(c, CV_ROLE_TKINFO) != 0) +
+                     (cv_cubin_first(c, CV_ROLE_CUINFO) != 0 || cv_cubin_first(c, CV_ROLE_CUVER) != 0);
+
+    if (tables != 2)
+        cv_report(x, CV_R_SEC_MISSING_TABLE, at, 0, tables, 2);
+    if (c->abi8 && notes != 2)
+        cv_report(x, CV_R_SEC_MISSING_NOTE, at, 0, notes, 2);
+    if (c->abi8 && c->sm >= 90 && cv_cubin_first(c, CV_ROLE_COMPAT) == 0)
+        cv_report(x, CV_R_SEC_MISSING_COMPAT, at, 0, c->sm, 90);
+    if (c->legacy) {
+        unexpected(x, c, CV_ROLE_TKINFO);
+        unexpected(x, c, CV_ROLE_CUINFO);
+        unexpected(x, c, CV_ROLE_CUVER);
+    }
+    if (c->legacy || c->sm < 90)
+        unexpected(x, c, CV_ROLE_COMPAT);
+    if (c->legacy || c->sm < 100 || (c->h.flags & KINDS) == KIND_SASS)
+        for (unsigned r = CV_ROLE_CAPMERC_TEXT; r < CV_N_ROLES; r++)
+            unexpected(x, c, (cv_role)r);
+}
+
+static void check_order(cv_ctx *x, const cv_cubin *c)
+{
+    static const struct {
+        cv_role role;
+        uint32_t index;
+    } ORDER[] = { { CV_ROLE_SHSTRTAB, 1 }, { CV_ROLE_STRTAB, 2 }, { CV_ROLE_SYMTAB, 3 } };
+
+    for (size_t k = 0; k < CV_COUNT(ORDER); k++) {
+        uint32_t i = cv_cubin_first(c, CV_AT(ORDER, k).role);
+
+        if (i != 0 && i != CV_AT(ORDER, k).index)
+            cv_sec_report(x, c, i, CV_R_SEC_ORDER, CV_SH_NAME, i, CV_AT(ORDER, k).index);
+    }
+}
+
+void cv_cubin_check_flags(cv_ctx *x, cv_cubin *c)
+{
+    if (c->abi8)
+        check_abi8(x, c);
+    else
+        check_legacy(x, c);
+    check_presence(x, c);
+    check_order(x, c);
+}

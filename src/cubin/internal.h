@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Shared by the cubin_*.c files: how findings name their place. */
+#ifndef CV_CUBIN_INTERNAL_H
+#define CV_CUBIN_INTERNAL_H
+
+#include "cubin/cubin.h"
+
+/* Place of a field of a section header in the file. */
+static inline uint64_t cv_sec_at(const cv_cubin *c, uint64_t i, cv_shdr_field f)
+{
+    bool is32 = c->h.is32;
+
+    return c->image.off + c->h.shoff + i * cv_elf_shdr_size(is32) + cv_elf_shdr_at(is32, f);
+}
+
+static inline void cv_sec_report(cv_ctx *x, const cv_cubin *c, uint64_t i, cv_rule rule, cv_shdr_field f,
+                                 uint64_t got, uint64_t want)
+{
+    cv_report_at(x, CUVET_P_SECTION, i, rule, cv_sec_at(c, i, f), 0, got, want);
+}
+
+/* Finding at a place inside the body of a section. */
+static inline void cv_body_report(cv_ctx *x, const cv_cubin *c, uint64_t i, cv_rule rule, uint64_t at,
+                                  uint64_t got, uint64_t want)
+{
+    cv_report_at(x, CUVET_P_SECTION, i, rule, cv_sat_add(c->image.off + cv_cubin_sec(c, i)->h.off, at), 0,
+                 got, want);
+}
+
+/* Section that a per-function section (by sh_info) or anything else names; the spare zero element when out of
+ * range. */
+static inline cv_sec *cv_sec_mut(cv_cubin *c, uint64_t i)
+{
+    return cv_secs_at(&c->sec, i);
+}
+
+static inline bool cv_role_is_code(cv_role r)
+{
+    return r == CV_ROLE_TEXT || r == CV_ROLE_UFT_REL || r == CV_ROLE_UFT;
+}
+
+static inline bool cv_role_is_capsule(cv_role r)
+{
+    return r == CV_ROLE_CAPMERC_TEXT || r == CV_ROLE_CAPMERC_UFT_REL;
+}
+
+/* Call frames, native or Mercury. */
+static inline bool cv_is_frames(const cv_sec *s)
+{
+    return (s->role == CV_ROLE_DEBUG || s->role == CV_ROLE_MERC_DEBUG) && cv_span_eq_str(s->fn, "frame");
+}
+
+/* End of the last string of a table: names must start before it. Found once, so that a table without NUL
+ * costs nothing. */
+static inline uint64_t cv_strings_end(cv_span table)
+{
+    uint64_t end = table.len;
+
+    while (end > 0 && cv_u8_at(table, end - 1) != 0)
+        end--;
+    return end;
+}
+
+/* Many headers and symbols may share one long name: each pays for reading it. */
+static inline CV_MUST bool cv_name_work(cv_ctx *x, cv_span name)
+{
+    return cv_work(x, name.len / 4, name.off);
+}
+
+/* Stages that are not part of the public order. */
+void cv_cubin_check_flags(cv_ctx *x, cv_cubin *c);
+void cv_cubin_check_pairs(cv_ctx *x, cv_cubin *c);
+CV_MUST cuvet_status cv_cubin_check_kernels(cv_ctx *x, const cv_cubin *c); /* OK or NOMEM */
+
+#endif

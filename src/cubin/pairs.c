@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What belongs to one function: code, metadata, parameter bank, capsule. Names repeat, so pairs go by sh_info
+ * and index. */
+#include "cubin/internal.h"
+
+#define CAPSULE_WORD  0xC0000001u /* second word of every capsule of 13.x tools */
+#define CAPSULE_MOST  0x1000000u  /* the third counts something: never 0, 37,887 at most seen */
+#define CAPSULE_HEAD  10u         /* two words, and the two bytes at the end */
+#define CAPSULE_LEAST 16u
+
+/* First word: the code section with the same function name. */
+static void check_capsule_text(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s, cv_span body)
+{
+    uint32_t index = cv_u32_at(body, 0);
+    cv_sec *code = cv_sec_mut(c, index);
+    cv_role want = s->role == CV_ROLE_CAPMERC_TEXT ? CV_ROLE_TEXT : CV_ROLE_UFT_REL;
+
+    if (index == 0 || index >= c->sec.n || code->role != want || !cv_span_eq(code->fn, s->fn)) {
+        cv_body_report(x, c, i, CV_R_CAPSULE_TEXT, 0, index, 0);
+        return;
+    }
+    if (code->capsule != 0)
+        cv_body_report(x, c, i, CV_R_PAIR_CAPSULE, 0, 2, 1);
+    code->capsule = (uint32_t)i;
+}
+
+static void check_capsule(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s)
+{
+    cv_span body = cv_cubin_body(c, i);
+    uint8_t low, high;
+    uint32_t count;
+
+    if (!s->in_file)
+        return;
+    if (body.len < CAPSULE_HEAD || body.len % 2 != 0) {
+        cv_sec_report(x, c, i, CV_R_CAPSULE_SIZE, CV_SH_SIZE, body.len, CAPSULE_HEAD);
+        return;
+    }
+    if (body.len < CAPSULE_LEAST)
+        cv_sec_report(x, c, i, CV_R_CAPSULE_SMALL, CV_SH_SIZE, body.len, CAPSULE_LEAST);
+    check_capsule_text(x, c, i, s, body);
+    count = cv_u32_at(body, 8);
+    if (cv_u32_at(body, 4) != CAPSULE_WORD || count == 0 || count > CAPSULE_MOST)
+        cv_body_report(x, c, i, CV_R_CAPSULE_WORD, 4, cv_u32_at(body, 4), CAPSULE_WORD);
+    low = cv_u8_at(body, body.len - 2);
+    high = cv_u8_at(body, body.len - 1);
+    if (s->role != CV_ROLE_CAPMERC_TEXT) /* the stub of a unified function ends otherwise */
+        return;
+    if (!(low == 0x50 && high >= 5 && high <= 8) && !(low == 0xD0 && high >= 4 && high <= 7))
+        cv_body_report(x, c, i, CV_R_CAPSULE_END, body.len - 2, (uint64_t)low << 8 | high, 0);
+}
+
+/* sh_info of code: its FUNC symbol, and the register count where it belongs. */
+static void check_symbol(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec *s, bool capsule)
+{
+    uint32_t index = capsule ? s->h.info : s->h.info & 0xFFFFFF;
+    cv_span table = capsule ? c->merc_symtab : c->symtab, name = cv_span_tail(table, table.len), rest;
+    cv_elf_symbol sym;
+    bool ok;
+
+    if (table.len == 0)
+        return;
+    cv_elf_read_symbol(table, false, index, &sym);
+    ok = cv_elf_sym_type(&sym) == CV_STT_FUNC && cv_cubin_shndx(c, capsule, index, &sym) == i &&
+         cv_span_cstr(c->strtab, sym.name, &name);
+    if (!cv_name_work(x, name))
+        return;
+    if (ok && (s->role == CV_ROLE_UFT_REL || s->role == CV_ROLE_CAPMERC_UFT_REL))
+        ok = cv_span_after(name, "__cuda_uf_stub_", &rest) && cv_span_eq(rest, s->fn);
+    else if (ok)
+        ok = cv_span_eq(name, s->fn);
+    if (!ok)
+        cv_sec_report(x, c, i, CV_R_TEXT_SYMBOL, CV_SH_INFO, index, 0);
+    if (!capsule && c->sm >= 90 && s->h.info >> 24 != 0)
+        cv_sec_report(x, c, i, CV_R_TEXT_REGISTERS, CV_SH_INFO, s->h.info >> 24, 0);
+}
+
+static void check_code(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec *s)
+{
+    uint32_t const0 = s->const0 != 0, kernel = s->kernel_sym != 0;
+
+    check_symbol(x, c, i, s, false);
+    if (s->info_sec == 0)
+        cv_sec_report(x, c, i, CV_R_PAIR_NO_INFO, CV_SH_NAME, 0, 1);
+    if (const0 != kernel && s->role == CV_ROLE_TEXT)
+        cv_sec_report(x, c, i, CV_R_PAIR_NO_CONST0, CV_SH_NAME, const0, kernel);
+    if (s->capsule == 0 && c->abi8 && c->sm >= 100 && c->flag_capsule)
+        cv_sec_report(x, c, i, CV_R_PAIR_NO_CAPSULE, CV_SH_NAME, 0, 1);
+}
+
+void cv_cubin_check_pairs(cv_ctx *x, cv_cubin *c)
+{
+    if (!cv_work(x, 2 * c->sec.n, c->image.off))
+        return;
+    for (uint64_t i = 1; c->has_capsule && i < c->sec.n; i++) {
+        const cv_sec *s = cv_cubin_sec(c, i);
+
+        if (cv_role_is_capsule(s->role)) {
+            check_capsule(x, c, i, s);
+            check_symbol(x, c, i, s, true);
+        }
+    }
+    for (uint64_t i = 1; i < c->sec.n; i++) {
+        const cv_sec *s = cv_cubin_sec(c, i);
+
+        if (cv_role_is_code(s->role))
+            check_code(x, c, i, s);
+    }
+}

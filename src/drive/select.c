@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Life of an input: configuration, options, the end. */
+#include "drive/select.h"
+
+#include "cubin/admit.h"
+
+#define THREADS_MAX 64u
+
+/* A diagnostic that the memory limit leaves no room for: the limit is what is said instead. */
+static void keep_live(cv_input *in)
+{
+    if (in->has_live || cv_mem_status(&in->x.mem) != CUVET_E_LIMIT)
+        return;
+    in->has_live = true;
+    in->live = (cuvet_diag){
+        .rule = CV_R_LIMIT_LIVE, .severity = CUVET_ERROR, .got = in->x.mem.live, .want = in->x.mem.limit
+    };
+    if (in->emit)
+        in->emit(in->emit_user, &in->live);
+}
+
+cuvet_status cv_input_settle(cv_input *in, cuvet_status s)
+{
+    if (!in->lost || s == CUVET_E_INTERNAL || s == CUVET_E_CANCELLED)
+        return s;
+    return in->has_live ? CUVET_E_LIMIT : CUVET_E_NOMEM; /* a verdict without its reasons is none */
+}
+
+/* Keeps what is said, and passes it on. */
+static void keep(void *user, const cuvet_diag *d)
+{
+    cv_input *in = user;
+
+    if (!cv_diags_push(&in->x.mem, &in->diags, *d)) {
+        in->lost = true;
+        keep_live(in);
+    }
+    if (in->emit)
+        in->emit(in->emit_user, d);
+}
+
+/* *in is zero. */
+void cv_input_init(cv_input *in, const cuvet_alloc *alloc, const cuvet_limits *lim, cv_emit_fn *emit,
+                   void *emit_user)
+{
+    in->alloc = *alloc;
+    in->emit = emit;
+    in->emit_user = emit_user;
+    cv_ctx_init(&in->x, alloc, lim);
+    in->x.emit = keep;
+    in->x.emit_user = in;
+    in->x.cancel = &in->cancel;
+}
+
+void cv_input_free(cv_input *in)
+{
+    cv_mem *m = &in->x.mem;
+
+    /* What a caller asked for may be worth something to the next owner of the memory. */
+    for (uint64_t i = 0; i < in->option_text.n; i++)
+        *cv_u8s_at(&in->option_text, i) = 0;
+    cv_result_free(&in->result);
+    if (in->worker) {
+        cv_worker_free(in->worker);
+        cv_mem_put(m, in->worker, sizeof(*in->worker));
+    }
+    cv_block_free(&in->x, &in->nested);
+    cv_block_free(&in->x, &in->image);
+    cv_u8s_free(m, &in->log);
+    cv_candidates_free(m, &in->candidates);
+    cv_diags_free(m, &in->diags);
+    cv_u8s_free(m, &in->option_text);
+    cv_u64s_free(m, &in->option_at);
+    cv_mem_put(m, in->copy, in->copy_len);
+}
+
+bool cv_input_cancelled(const cv_input *in)
+{
+    return cv_cancelled(&in->x);
+}
+
+static bool config_in_range(const cuvet_input_config *c)
+{
+    return (unsigned)c->request <= CUVET_REQUEST_LTOIR && (unsigned)c->policy <= CUVET_ARCH_EXACT &&
+           c->threads <= THREADS_MAX && c->toolkit <= UINT16_MAX;
+}
+
+cuvet_status cv_input_configure(cv_input *in, const cuvet_input_config *cfg)
+{
+    if (in->state > CUVET_INPUT_CONFIGURED)
+        return CUVET_E_STATE;
+    if (cfg->size != sizeof(*cfg) || !config_in_range(cfg))
+        return CUVET_E_USAGE;
+    if (!cv_arch_known(cfg->target))
+        return CUVET_E_ARCH;
+    in->cfg = *cfg;
+    if (in->cfg.threads == 0)
+        in->cfg.threads = 1;
+    if (in->cfg.toolkit == 0)
+        in->cfg.toolkit = CV_ADMIT_TOOLKIT;
+    in->state = CUVET_INPUT_CONFIGURED;
+    return CUVET_OK;
+}
+
+/* Elements, never one string: what holds a blank stays one option. */
+cuvet_status cv_input_option(cv_input *in, const char *p, size_t n)
+{
+    cv_mem *m = &in->x.mem;
+    uint64_t at = in->option_text.n, all = cv_sat_add(cv_sat_add(at, n), 1);
+
+    if (in->state > CUVET_INPUT_BOUND)
+        return CUVET_E_STATE;
+    if (n == 0)
+        return in->cfg.lenient ? CUVET_OK : CUVET_E_USAGE;
+    if (cv_span_find_byte(cv_span_of(p, n, 0), 0) != n)
+        return CUVET_E_USAGE;
+    if (in->option_at.n >= in->x.lim.options)
+        return cv_reject(&in->x, CV_R_LIMIT_OPTIONS, 0, in->option_at.n + 1, in->x.lim.options);
+    if (all > in->x.lim.option_bytes)
+        return cv_reject(&in->x, CV_R_LIMIT_OPTION_BYTES, 0, all, in->x.lim.option_bytes);
+    if (!cv_u64s_reserve(m, &in->option_at, in->option_at.n + 1) || !cv_u8s_reserve(m, &in->option_text, all))
+        return cv_nomem(&in->x, 0);
+    in->option_text.n = all;
+    cv_span_copy(cv_span_of(p, n, 0), cv_u8s_at(&in->option_text, at));
+    *cv_u8s_at(&in->option_text, all - 1) = 0;
+    in->option_at.n++;
+    *cv_u64s_at(&in->option_at, in->option_at.n - 1) = at;
+    return CUVET_OK;
+}
+
+/* The caller's memory, exactly as long as the result. */
+cuvet_status cv_input_take(cv_input *in, cuvet_image *out)
+{
+    void *p;
+
+    if (in->state != CUVET_INPUT_SELECTED || !in->out.bytes)
+        return CUVET_E_STATE;
+    p = in->alloc.alloc(in->alloc.user, in->out.n);
+    if (!p)
+        return CUVET_E_NOMEM;
+    cv_span_copy(cv_span_of(in->out.bytes, in->out.n, 0), p);
+    *out = (cuvet_image){ .match = in->out.match,
+                          .bytes = p,
+                          .n = in->out.n,
+                          .sm = in->out.sm,
+                          .suffix = in->out.suffix,
+                          .alloc = in->alloc };
+    in->out.bytes = NULL;
+    return CUVET_OK;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Picture of a host ELF: where device code is kept and which containers the program names. Read through the
+ * source in small exact pieces; the file as a whole is searched by the scan, whatever is found or broken
+ * here. */
+#ifndef CV_HOST_HOST_H
+#define CV_HOST_HOST_H
+
+#include "base/vec.h"
+#include "format/hostobj/read.h"
+#include "io/source.h"
+
+/* All offsets of bytes ('off', 'target') are offsets in the source, not in the region. */
+
+typedef struct cv_host_section {
+    uint64_t off, size, addr;
+    uint32_t index; /* in the section table */
+    cv_hostobj_kind kind;
+} cv_host_section;
+
+CV_VEC(cv_host_sections, cv_host_section);
+
+/* What bytes of the file are for, by the sections that hold no device code. */
+typedef enum cv_host_use {
+    CV_HOST_OUTSIDE = 0, /* of all sections */
+    CV_HOST_DATA,        /* of the program, which may load code from there on its own */
+    CV_HOST_NO_DATA      /* code, comments, notes, debug data, symbols */
+} cv_host_use;
+
+typedef struct cv_host_range {
+    uint64_t off, end;
+    cv_host_use use;
+} cv_host_range;
+
+CV_VEC(cv_host_ranges, cv_host_range);
+
+typedef enum cv_host_pointer {
+    CV_HOST_STORED = 0, /* data is the value in the record: an address */
+    CV_HOST_RELOCATED,  /* data was set by a relocation: an address */
+    CV_HOST_FOUND,      /* target is valid */
+    CV_HOST_SKIPPED,    /* not followed; said why */
+    CV_HOST_LOST        /* leads nowhere; reported unless it was found by a search */
+} cv_host_pointer;
+
+typedef struct cv_host_wrapper {
+    uint64_t off;  /* of the record */
+    uint64_t slot; /* address of the pointer, or its offset in the section in a relocatable object */
+    uint64_t data;
+    uint64_t target; /* of what should be a container header */
+    uint32_t version, section;
+    cv_host_pointer state;
+} cv_host_wrapper;
+
+CV_VEC(cv_host_wrappers, cv_host_wrapper);
+
+typedef struct cv_host {
+    uint64_t base, size; /* the region */
+    bool is32;
+    uint16_t type, machine;
+    cv_host_sections
+        sections;          /* those that hold device code or belong to it, inside the region, in file order */
+    cv_host_ranges ranges; /* all other sections with bytes; those beside each other may be one */
+    cv_host_wrappers wrappers; /* in the order of the file */
+    bool searched; /* no usable section table: the wrappers come from a search, some may be none */
+    cv_u64s named; /* sorted: every target once. Containers that are here are referenced */
+} cv_host;
+
+/* Read the host ELF in [base, base + size) of the source; the caller knows that the ELF magic is there. *out
+ * must be zero, is valid whatever is returned, and is freed with cv_host_free().
+ * @return OK: also when rules were broken, all is reported, *out holds what could be read · NOMEM · IO ·
+ * LIMIT (reported). */
+CV_MUST cuvet_status cv_host_read(cv_ctx *x, const cuvet_source *src, uint64_t base, uint64_t size,
+                                  cv_host *out);
+void cv_host_free(cv_ctx *x, cv_host *h);
+
+/* What is this byte for? */
+cv_host_use cv_host_use_at(const cv_host *h, uint64_t off);
+/* Is the container at this offset named by a wrapper? */
+bool cv_host_names(const cv_host *h, uint64_t container_off);
+/* After the walk: every wrapper must name one of the containers that were found (offsets in the source,
+ * sorted). */
+void cv_host_check_wrappers(cv_ctx *x, const cv_host *h, const cv_u64s *containers);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "intake/unit.h"
+
+void cv_result_move(cv_result *to, cv_result *from)
+{
+    static const cv_result NONE; /* a literal of this size would be built on the stack */
+
+    *to = *from;
+    *from = NONE;
+}
+
+void cv_result_free(cv_result *r)
+{
+    if (!r->mem)
+        return;
+    cv_diags_free(r->mem, &r->diags);
+    cv_u8s_free(r->mem, &r->ident);
+    cv_u8s_free(r->mem, &r->triple);
+    cv_keys_free(r->mem, &r->totals);
+    cv_claims_free(r->mem, &r->file.claims);
+    cv_claims_free(r->mem, &r->inner.claims);
+    cv_mem_put(r->mem, r->content.mem, r->content.cap);
+    *r = (cv_result){ 0 };
+}
+
+cuvet_kind cv_unit_kind_of(uint16_t kind)
+{
+    switch (kind) {
+    case CV_FB_KIND_PTX: return CUVET_K_PTX;
+    case CV_FB_KIND_ELF: return CUVET_K_ELF;
+    case CV_FB_KIND_LTOIR: return CUVET_K_LTOIR;
+    case CV_FB_KIND_MERCURY: return CUVET_K_MERCURY;
+    default: return CUVET_K_UNKNOWN;
+    }
+}

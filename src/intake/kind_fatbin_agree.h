@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Agreement: what a member header promises against what the member holds. */
+#ifndef CV_INTAKE_KIND_FATBIN_AGREE_H
+#define CV_INTAKE_KIND_FATBIN_AGREE_H
+
+#include "cubin/cubin.h"
+#include "format/fatbin/read.h"
+#include "format/ptx/read.h"
+
+#define CV_LTOIR_MAGIC UINT32_C(0x7F4E43ED)
+
+/* 'head' is the offset of the member header in the file: where the findings point. */
+void cv_agree_elf(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, const cv_cubin *c);
+void cv_agree_ptx(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, const cv_ptx *p);
+void cv_agree_ltoir(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, cv_span blob);
+/* Content that is plainly of another kind than the header says. False: it is, and was reported. */
+CV_MUST bool cv_agree_kind(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, cv_span content);
+
+#endif

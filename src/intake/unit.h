@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A unit is one piece of device code that the walk has found and a worker examines on its own: a member of a
+ * container, a raw device ELF, a PTX text. What comes out is a result: the item for the caller, its
+ * diagnostics, its claims. */
+#ifndef CV_INTAKE_UNIT_H
+#define CV_INTAKE_UNIT_H
+
+#include <cuvet/scan.h>
+
+#include "base/ctx.h"
+#include "base/vec.h"
+#include "codec/codec.h"
+#include "cubin/admit.h"
+#include "cubin/cubin.h"
+#include "format/fatbin/read.h"
+
+typedef enum cv_unit_kind {
+    CV_UNIT_MEMBER,
+    CV_UNIT_IMAGE,
+    CV_UNIT_TEXT,
+    CV_UNIT_BITCODE,
+    CV_UNIT_LTOIR /* outside of a container */
+} cv_unit_kind;
+
+/* The fixed part of a member header. */
+typedef struct cv_unit_head {
+    uint8_t bytes[CV_FATBIN_MEMBER];
+} cv_unit_head;
+
+typedef struct cv_unit {
+    cv_unit_kind kind;
+    cuvet_path path;
+    uint64_t off;          /* of the member header, or of the image or text, in the source */
+    uint64_t header_size;  /* members; 0 otherwise */
+    uint64_t payload_size; /* stored bytes behind the header; for images and texts: all of it */
+    uint64_t container_off;
+    bool referenced;
+    cuvet_place place;
+    bool embedded;                 /* an image in the middle of something else */
+    uint64_t unpacks;              /* bytes that its content is decompressed to … */
+    uint64_t unpacked;             /* … with those of the units before it in this walk */
+    uint64_t walk_work;            /* that the walk had spent by then */
+    uint64_t work_most;            /* for the examination, if the file has no more than that */
+    bool skip_payload;             /* the budget of the file is used up: headers only */
+    cv_unit_head head;             /* as the walk saw it: the worker's copy must be the same */
+    uint64_t ar_name, ar_name_len; /* in the walk's name pool */
+} cv_unit;
+
+/* What the kind field of a member header says. */
+cuvet_kind cv_unit_kind_of(uint16_t kind);
+
+CV_VEC(cv_units, cv_unit);
+CV_VEC(cv_diags, cuvet_diag);
+
+typedef struct cv_result {
+    cv_mem *mem; /* of the worker that made it */
+    cuvet_item item;
+    cv_diags diags;
+    cv_u8s ident;             /* bytes item.ident points to */
+    cv_u8s triple;            /* … and item.triple */
+    cuvet_diag live;          /* the live limit, when it could not be kept among them … */
+    bool has_live, live_said; /* … and whether it is */
+    const uint32_t *seen;     /* see cv_examine_options */
+    uint64_t cap;
+    uint64_t suppressed; /* diagnostics above the cap of the unit */
+    cv_keys totals; /* if there are such: how often (index) each rule (key) was reported, the kept included */
+    uint64_t n_notes;
+    uint64_t work; /* that was spent */
+    cuvet_verdict verdict;
+    cv_span payload;   /* unpacked bytes in the worker's block; empty when not unpacked */
+    bool nested;       /* the content is a container, or holds more device code: it is walked next */
+    bool nested_inner; /* … is decompressed content */
+    bool nested_whole; /* … is a container */
+    uint64_t nested_off, nested_len; /* where in the content */
+    cv_block content;                /* decompressed content, taken from the worker (take) */
+    bool text;                       /* plain text throughout */
+    bool cubin;                      /* the worker has the picture of a device ELF that could be read */
+    bool claimed;                    /* the parts of a device ELF are in the ledger */
+    cv_ledger file, inner;           /* claims in the source and in what this unit was decompressed to */
+    cuvet_status status;             /* OK, or NOMEM, INTERNAL: the scan cannot go on */
+} cv_result;
+
+void cv_result_free(cv_result *r);
+/* *to was free; *from is afterwards. */
+void cv_result_move(cv_result *to, cv_result *from);
+
+/* Everything one thread needs; not shared. */
+typedef struct cv_worker {
+    cv_ctx x;
+    cv_codec codec;
+    cv_block head; /* of the member */
+    cv_block stored, unpacked;
+    cv_window window; /* small members that follow one another are read together */
+    cv_cubin cubin;
+} cv_worker;
+
+void cv_worker_init(cv_worker *w, const cuvet_alloc *alloc, const cuvet_limits *lim);
+void cv_worker_free(cv_worker *w);
+
+typedef struct cv_examine_options {
+    cuvet_depth depth;
+    bool ledger;
+    bool take;  /* content that holds more device code goes along in the result */
+    bool inner; /* the source is decompressed content that is stored at anchor */
+    uint64_t anchor;
+    const cv_admit_for *admit; /* notes where a device ELF would not be admitted; NULL: not judged */
+    bool follows; /* the unit before was of the same source: what was read ahead for it may be used */
+    cv_span near; /* bytes of the source that are in memory already: a unit in them is not read again */
+    const uint32_t
+        *seen; /* per rule, delivered so far of this file: more than the cap is only counted; may be NULL */
+} cv_examine_options;
+
+/* Examine one unit; *r is overwritten (free the old one first). Never fails: r->status tells. */
+void cv_examine(cv_worker *w, const cuvet_source *src, const cv_unit *u, const cv_examine_options *opt,
+                cv_result *r);
+
+#endif

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The picture of a link: what the inputs hold, what the output will hold, and which is which. Everything is a
+ * number in a list; nothing points. The stages of run.c fill it in order, each in its own file, and none
+ * looks at what a later one fills. */
+#ifndef CV_LINK_IN_LINK_H
+#define CV_LINK_IN_LINK_H
+
+#include <cuvet/target.h>
+
+#include "bytes/builder.h"
+#include "bytes/intern.h"
+#include "bytes/slices.h"
+#include "cubin/cubin.h"
+#include "host/refs.h"
+#include "io/source.h"
+#include "link/in/inherit.h"
+
+/* Groups of the output, in the order of the file. */
+typedef enum cv_group {
+    CV_G_FIXED = 0, /* null and the three tables */
+    CV_G_DEBUG,
+    CV_G_NOTE,
+    CV_G_META,
+    CV_G_REL,
+    CV_G_CONST,
+    CV_G_CODE,
+    CV_G_INIT,
+    CV_G_NOBITS,
+    CV_G_PARAM, /* from sm_100 on: the parameter banks, behind everything else */
+    CV_N_GROUPS
+} cv_group;
+
+/* Shared memory that kernels of sm_90 and later leave to the system. */
+#define CV_LINK_RESERVED UINT64_C(0x400)
+
+/* … of which this much is the driver's own (.nv.reservedSmem.offset0), from sm_100 on. */
+#define CV_LINK_RESERVED_FIRST UINT64_C(0x40)
+
+/* Options of one link. */
+typedef struct cv_link_options {
+    cuvet_target target;
+    cuvet_arch_policy policy;
+    uint32_t toolkit;
+    bool relocatable; /* -r */
+    bool compat;      /* with -r: the reference's exact form */
+    bool debug;       /* -g: keeps the symbols of shared variables */
+    bool preserve;    /* --preserve-relocs */
+    bool keep_dead;   /* no code is dead */
+    bool no_stack_warning;
+    bool warnings_are_errors;
+    const char *const *kernels_used; /* parts of names; other kernels are dead */
+    uint64_t n_kernels_used;
+    const cv_hosts *hosts; /* kernels that they do not refer to are dead; NULL: all stay */
+    uint64_t key[2];       /* of the hash tables; the result does not depend on it */
+} cv_link_options;
+
+/* An input object. */
+typedef struct cv_lobj {
+    cv_cubin cubin;
+    cv_span image;
+    const char *name; /* for messages; the caller's */
+    uint64_t extent;
+    cv_id first_sec, first_sym; /* its section 0, its symbol 0 */
+    cv_id n_sec, n_sym;
+    uint64_t info, callgraph, prototype, compat, tkinfo, cuinfo; /* section indices, 0: none */
+} cv_lobj;
+
+/* A section of an input. */
+typedef struct cv_isec {
+    cv_id obj;
+    uint32_t index, type, link, info;
+    uint64_t flags, size, align, entsize;
+    cv_id name;
+    cv_id out;         /* output section, CV_NONE: none */
+    uint64_t base;     /* where its bytes begin there */
+    cv_id info_sec;    /* of code: its .nv.info.<f> */
+    uint64_t bank_off; /* of a branch table: its place in the bank of every kernel that reaches it */
+    bool lost;         /* another definition won … */
+    bool beaten;       /* … one of an earlier input: the reference never takes anything from this one */
+    bool late;         /* zero memory: an input before this one has a variable of it */
+    bool table;        /* branch table of a device function */
+    bool lent;         /* its bytes are part of the file where they lie */
+} cv_isec;
+
+/* A symbol of an input. */
+typedef struct cv_isym {
+    cv_id obj;
+    uint32_t index;
+    cv_id name, sec; /* sec CV_NONE: undefined, common or absolute */
+    uint8_t info, other;
+    bool defined, common;
+    cv_id var; /* of the variables that functions share */
+    uint64_t value, size;
+    cv_id out, fn;
+    cv_id next;           /* with the same name, in the order of the inputs */
+    cv_id proto;          /* name of its prototype, CV_NONE: none */
+    uint32_t regs, frame; /* of functions, from .nv.info */
+    bool beaten;          /* an earlier definition is as good, or better */
+    uint64_t shared_off;  /* of shared variables: final offset … */
+    cv_id shared_sec;     /* … and the section of the kernel they moved to */
+    bool placed;          /* shared_off is valid */
+    bool referred;        /* code refers to it */
+    bool counted;         /* its registers are recorded */
+} cv_isym;
+
+/* Bits that a relocation writes into what it patches. */
+typedef struct cv_field {
+    uint8_t pos, bits; /* from the lowest bit of the first byte */
+    bool add;          /* to what is there */
+    bool cut;          /* low bits of the value were left out that are not zero */
+    bool part;         /* of a value whose other bits are written elsewhere */
+    uint64_t value;
+} cv_field;
+
+/* A relocation, or one that the link adds. */
+typedef struct cv_irel {
+    uint64_t off;   /* in the output section */
+    int64_t addend; /* of one that stays, decided: as it is written … */
+    uint32_t type;  /* … like its type */
+    cv_id sym;      /* of the input; CV_NONE with osym set */
+    cv_id osym;     /* overrides what the symbol became; decided: what that is, of one that stays */
+    cv_id target;   /* input section it lies in; CV_NONE: added */
+    cv_id next;     /* read before this one */
+    cv_id field;    /* what is written when it is applied: the first of n_fields */
+    uint8_t n_fields;
+    bool keep, gone;
+    bool resolved; /* applied, and worth a record of that */
+} cv_irel;
+
+/* A piece of an output section. */
+typedef struct cv_lpart {
+    cv_id isec;
+    uint64_t base;
+    cv_id next;
+} cv_lpart;
+
+typedef struct cv_osec {
+    cv_id name;
+    cv_group group;
+    uint32_t type, link, info;
+    uint64_t flags, align, entsize, size, off;
+    uint32_t index;         /* in the output */
+    cv_id sym;              /* its section symbol */
+    cv_id infosec, linksec; /* sections that sh_info and sh_link name */
+    cv_id fn;               /* of code */
+    cv_id target;           /* of relocations: what they patch */
+    cv_id rel[2];           /* of what is patched: its .rel and its .rela section */
+    cv_id resolved;         /* … and its .nv.resolvedrela */
+    cv_id shared;           /* of a kernel: its .nv.shared */
+    cv_id first_part, last_part;
+    cv_id own_first; /* per-function sections of code: a list through own_next */
+    cv_id own_next;
+    cv_id rels; /* head of the list */
+    uint64_t n_kept;
+    uint64_t n_applied; /* of relocations: those that write something */
+    cv_builder bytes;   /* made by the link; otherwise the parts */
+    bool param;         /* bank of parameters, from sm_100 on */
+    bool dead, pre, extern_array, is_resolved, info_listed;
+    bool lent;         /* its bytes are those of its only part, in the input */
+    bool hollow;       /* nothing lies in it, however large it is */
+    uint32_t reg_byte; /* of code: high byte of sh_info */
+} cv_osec;
+
+typedef struct cv_osym {
+    cv_id name, sec, win, src, fn;
+    uint8_t info, other;
+    uint64_t value, size;
+    uint32_t index;
+    uint64_t slot; /* of a texture or surface in the parameter bank … */
+    bool has_slot; /* … of the kernels that use one */
+    bool is_section, local, hidden, instance, common, common_kept, dead;
+} cv_osym;
+
+/* A function of the output. */
+typedef struct cv_lfn {
+    cv_id name, sym, sec, def;    /* def: the isym that won */
+    cv_id calls, taken, ind, adr; /* lists of edges, last read first */
+    cv_id proto;
+    cv_id table;    /* branch table, an isec */
+    cv_id instance; /* extern shared arrays of a kernel in a relocatable link */
+    uint32_t regs, frame, max_regs;
+    uint32_t all_regs;
+    cv_traits own, all; /* of its records; of all that it reaches (sums: of a kernel) */
+    uint64_t stack;     /* UINT32_MAX: recursion */
+    uint32_t order;     /* scratch of shared.c: of a kernel among kernels */
+    uint32_t mark;
+    uint64_t extern_off; /* of the extern arrays that its code refers to */
+    uint32_t strange;    /* code of a record that a kernel may or may not inherit, + 1 */
+    bool kernel, live, data_ref, has_def, has_info, recursive, limited;
+    bool reachable;  /* from a kernel; what is kept because its address is taken somewhere may be not */
+    bool cut;        /* it stays, unreachable, and what it calls does not: said */
+    bool marked;     /* it says nothing of sparse multiplication, or one of its names does not */
+    bool slots;      /* a kernel that uses textures or surfaces */
+    bool flag_bars;  /* bars come from the flags of old code and have no record yet */
+    bool unreferred; /* a kernel that no host code refers to */
+} cv_lfn;
+
+typedef struct cv_edge {
+    cv_id to; /* function, or name of a prototype */
+    cv_id next;
+} cv_edge;
+
+/* What a name means, all inputs together. */
+typedef struct cv_meaning {
+    cv_id first, last; /* global symbols of the inputs */
+    cv_id win;
+    cv_id strong, weak, common; /* first strong definition, best weak one, first common */
+    cv_id osym, fn, osec;       /* of the output */
+    cv_id proto_node;           /* of a prototype: its node in the call graph */
+    cv_id takers;               /* … and the functions whose address is taken with it */
+    uint32_t strings;           /* 1: in .shstrtab, 2: in .strtab */
+    uint64_t sh_off, str_off;
+    bool reported;
+} cv_meaning;
+
+CV_VEC(cv_lobjs, cv_lobj);
+CV_VEC(cv_isecs, cv_isec);
+CV_VEC(cv_isyms, cv_isym);
+CV_VEC(cv_irels, cv_irel);
+CV_VEC(cv_fields, cv_field);
+CV_VEC(cv_lparts, cv_lpart);
+CV_VEC(cv_osecs, cv_osec);
+CV_VEC(cv_osyms, cv_osym);
+CV_VEC(cv_lfns, cv_lfn);
+CV_VEC(cv_edges, cv_edge);
+CV_VEC(cv_meanings, cv_meaning);
+
+/* One record of .nv.info that the link writes: its payload is words, some of which become symbol indices. */
+typedef struct cv_irec {
+    uint8_t format, code;
+    uint16_t value; /* formats without payload */
+    cv_id first;    /* payload: words of L->words */
+    uint32_t n;     /* words, or bytes when raw */
+    bool raw;       /* payload: bytes of an input */
+    cv_span bytes;
+} cv_irec;
+
+/* A word of a payload. */
+typedef struct cv_iword {
+    uint32_t value;
+    bool symbol; /* value is an osym, its index is what is written */
+} cv_iword;
+
+CV_VEC(cv_irecs, cv_irec);
+CV_VEC(cv_iwords, cv_iword);
+
+/* .nv.info sections of the output. */
+typedef struct cv_oinfo {
+    cv_id fn, sec;
+    uint64_t first, n; /* records */
+    uint32_t order;
+} cv_oinfo;
+
+CV_VEC(cv_oinfos, cv_oinfo);
+
+/* What the file says of itself when it is read again. */
+typedef struct cv_seen {
+    uint64_t sections, symbols, extent, kernels, functions;
+} cv_seen;
+
+typedef struct cv_link {
+    cv_ctx *x;
+    cv_link_options o;
+    cv_names names;
+    cv_meanings mean; /* by name */
+    cv_lobjs obj;
+    cv_isecs isec;
+    cv_isyms isym;
+    cv_irels irel;
+    cv_fields field;
+    cv_lparts part;
+    cv_osecs osec;
+    cv_osyms osym;
+    cv_lfns fn;
+    cv_edges edge;
+    cv_irecs rec;
+    cv_iwords word;
+    cv_oinfos oinfo;
+    cv_u32s sh_names, str_names, protos; /* names in the order of their first use */
+    cv_u32s locals, globals;             /* osyms */
+    cv_u32s info_order;                  /* code sections in the order of their .nv.info */
+    cv_u32s const0;                      /* .nv.constant0 sections of the output */
+    cv_u32s order;                       /* osecs of the output by index */
+    cv_u32s sym_order;                   /* osyms of the output by index, from 1 */
+    cv_id empty;                         /* the name without a letter */
+    cv_id tkinfo, cuinfo, info, compat, callgraph, prototype, action, debug_shared, frames, bank3;
+    cv_id lines[2]; /* .debug_line, .nv_debug_line_sass where they were made anew */
+    uint64_t n_proto_nodes;
+    uint64_t program_first, program_n; /* records of .nv.info */
+    bool has_common, reserved;
+    bool silent;              /* some function says nothing of sparse multiplication, others do */
+    uint32_t fragments;       /* 1: code of 12.x uses tcgen05, 2: code of 13.x */
+    bool coloured;            /* shared variables of more than one kernel have places */
+    bool unnamed;             /* an input has a global symbol without a name */
+    bool reached, propagated; /* the call graph is there; … and the registers below kernels */
+    uint32_t stamp;
+    cv_id shstrtab, strtab, symtab, symtab_shndx;
+    uint64_t n_locals; /* symbols before the first global one, the null symbol included */
+    uint64_t shoff, phoff, phnum, size;
+    uint64_t stage;  /* that runs, or has run last */
+    cv_block *out;   /* the file; the caller's */
+    cv_slices *file; /* the result, of *out and of the images */
+    cv_seen seen;
+} cv_link;
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the two files of stage describe share. */
+#ifndef CV_LINK_PLAN_INFO_RECORDS_H
+#define CV_LINK_PLAN_INFO_RECORDS_H
+
+#include "format/tlv/attr.h"
+#include "link/in/stages.h"
+
+typedef struct describer {
+    cv_link *l;
+    cv_u32s list; /* osyms of one EXTERNS record */
+    cv_u32s below, seen;
+    cv_u32s only; /* by function: it reaches one that has something to tell a kernel */
+    cv_u8s tells; /* by function: what its own lists of called symbols say */
+    cv_u32s mark; /* by osym: stamp of the list it is in */
+    uint32_t stamp;
+    cv_u32s words;   /* of one record that is joined of many */
+    uint32_t lacked; /* rows that some kernel has no record of */
+    uint64_t n_kernels;
+} describer;
+
+enum {
+    CV_D_KEEPS = 1 /* names a symbol that stays in the list */
+};
+
+/* What a kernel's records need to know about the functions below it. */
+typedef struct kernel_facts {
+    cv_keys below; /* device functions below it in the order of their records */
+    uint32_t told; /* rows that it has a record of already */
+    bool own_externs, grown, in_place, externs;
+} kernel_facts;
+
+/* externs.c */
+/* Symbol of the output that a symbol index of an input's record becomes. */
+cv_id cv_d_output_symbol(const cv_link *l, const cv_lobj *o, uint32_t index);
+cv_span cv_d_info_body(const cv_link *l, const cv_lfn *f);
+void cv_d_new_list(describer *d);
+/* Add the kept entries of a function's own EXTERNS records to the list. */
+CV_MUST bool cv_d_list_kept(describer *d, const cv_lfn *f);
+/* What these records say, once for each function: many kernels may reach it. */
+CV_MUST bool cv_d_look_at_lists(describer *d, const cv_lfn *f, uint8_t *tells);
+CV_MUST bool cv_d_find_facts(describer *d, cv_id k, kernel_facts *f);
+
+/* heirs.c: records that a kernel inherits. */
+/* A record of the kernel's own, with what it inherits. */
+CV_MUST bool cv_d_own_record(describer *d, cv_id fn, cv_heir row, kernel_facts *k);
+/* Records that it has none of. */
+CV_MUST bool cv_d_missing(describer *d, cv_id fn, kernel_facts *k);
+CV_MUST bool cv_d_add_value(cv_link *l, cv_heir row, uint32_t value);
+CV_MUST bool cv_d_add_words(describer *d, cv_heir row);
+CV_MUST bool cv_d_add_externs(describer *d);
+/* Place of a function's records among those of all inputs. */
+CV_MUST cv_id cv_d_place(const cv_link *l, const cv_lfn *f);
+
+#endif

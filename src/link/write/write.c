@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Stage write: the file. Section contents at their offsets, relocations applied, section headers, program
+ * headers. */
+#include "base/arith.h"
+#include "link/in/stages.h"
+
+enum { SEGMENT = 56, PT_LOAD = 1, PT_PHDR = 6, P_R = 4, P_RX = 5, P_RW = 6 };
+
+/* What is shorter is copied: that costs less than a slice. The deep builds lend all code, so that every case
+ * goes this way. */
+enum { LEND_LEAST = CV_DEEP ? 1 : 8192 };
+
+typedef struct segment {
+    uint32_t type, flags;
+    uint64_t off, filesz, memsz;
+} segment;
+
+/* A place in the file that is being written. */
+static cv_span part_of(const cv_block *out, uint64_t off, uint64_t len)
+{
+    return cv_span_tail(cv_span_of(out->mem, off + len, 0), off);
+}
+
+static bool put(cv_block *out, uint64_t size, uint64_t off, cv_span bytes)
+{
+    if (off > size || bytes.len > size - off)
+        return false;
+    cv_span_copy(bytes, (void *)(uintptr_t)part_of(out, off, bytes.len).base);
+    return true;
+}
+
+/* The bytes of an input section, to be written in. */
+static cv_span lent_bytes(const cv_link *l, const cv_osec *q)
+{
+    const cv_isec *s = cv_l_isec(l, cv_lparts_at(&l->part, q->first_part)->isec);
+    const cv_lobj *o = cv_l_obj(l, s->obj);
+    cv_span bytes = cv_span_tail(o->image, cv_cubin_sec(&o->cubin, s->index)->h.off);
+
+    bytes.len = cv_min(bytes.len, q->size);
+    return bytes;
+}
+
+/* Long code of one piece is not copied: the file is put together from it. */
+static void lend(const cv_link *l, cv_osec *q)
+{
+    const cv_lpart *p = cv_lparts_at(&l->part, q->first_part);
+    cv_isec *s = cv_l_isec(l, p->isec);
+
+    if (q->group != CV_G_CODE || q->dead || q->size < LEND_LEAST || q->bytes.len ||
+        q->first_part == CV_NONE || q->first_part != q->last_part || p->base != 0 || s->size != q->size ||
+        s->lent || !cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, s->index)->in_file)
+        return;
+    q->lent = s->lent = true;
+}
+
+static bool put_section(const cv_link *l, cv_block *out, const cv_osec *q)
+{
+    bool ok = true;
+
+    if (q->group == CV_G_NOBITS || q->lent)
+        return true;
+    if (q->bytes.len)
+        return q->bytes.len == q->size && put(out, l->size, q->off, cv_builder_span(&q->bytes));
+    if (q->off > l->size || q->size > l->size - q->off)
+        return false;
+    cv_block_clear(out, q->off, q->size); /* between the parts */
+    for (cv_id p = q->first_part; p != CV_NONE && ok; p = cv_lparts_at(&l->part, p)->next) {
+        const cv_lpart *e = cv_lparts_at(&l->part, p);
+        cv_span body = cv_l_body(l, cv_l_isec(l, e->isec));
+
+        ok =
+            body.len <= q->size && e->base <= q->size - body.len && put(out, l->size, q->off + e->base, body);
+    }
+    return ok;
+}
+
+static bool apply(const cv_link *l, cv_block *out, const cv_osec *q)
+{
+    const cv_osec *t = cv_l_osec(l, q->target);
+    bool ok = true;
+    uint8_t *bytes;
+
+    if (t->dead || t->group == CV_G_NOBITS || q->n_applied == 0)
+        return true;
+    bytes = (uint8_t *)(uintptr_t)(t->lent ? lent_bytes(l, t) : part_of(out, t->off, t->size)).base;
+    for (cv_id r = q->rels; r != CV_NONE && ok; r = cv_l_irel(l, r)->next)
+        if (cv_l_irel(l, r)->n_fields)
+            ok = cv_link_apply(l, cv_l_irel(l, r), bytes, t->size);
+    return ok;
+}
+
+static void section_header(const cv_link *l, cv_builder *b, const cv_osec *q)
+{
+    bool count = q->index == 0 && l->order.n >= CV_SHN_LORESERVE; /* that does not fit the file header */
+
+    cv_put_u32(b, (uint32_t)cv_l_mean(l, q->name)->sh_off);
+    cv_put_u32(b, q->type);
+    cv_put_u64(b, q->flags);
+    cv_put_u64(b, 0);
+    cv_put_u64(b, q->off);
+    cv_put_u64(b, count ? l->order.n : q->size);
+    cv_put_u32(b, q->link);
+    cv_put_u32(b, q->info);
+    cv_put_u64(b, q->align);
+    cv_put_u64(b, q->entsize);
+}
+
+static void put_segment(cv_builder *b, const segment *s)
+{
+    cv_put_u32(b, s->type);
+    cv_put_u32(b, s->flags);
+    cv_put_u64(b, s->off);
+    cv_put_u64(b, 0);
+    cv_put_u64(b, 0);
+    cv_put_u64(b, s->filesz);
+    cv_put_u64(b, s->memsz);
+    cv_put_u64(b, 8);
+}
+
+/* The sections of these groups are one run. */
+static bool find_groups(const cv_link *l, cv_group first, cv_group last, segment *s)
+{
+    bool any = false;
+
+    for (uint64_t i = 0; i < l->order.n; i++) {
+        const cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
+
+        if (q->group != first && q->group != last)
+            continue;
+        if (!any)
+            s->off = q->off;
+        any = true;
+        s->filesz = s->memsz = q->off + q->size - s->off;
+    }
+    return any;
+}
+
+/* Initialised and zero data. The file part ends where the last zero section would begin. */
+static bool find_data(const cv_link *l, segment *s)
+{
+    bool any = false, zero = false;
+    uint64_t end = 0;
+
+    for (uint64_t i = 0; i < l->order.n; i++) {
+        const cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
+
+        if (q->group != CV_G_INIT && q->group != CV_G_NOBITS)
+            continue;
+        if (!any)
+            s->off = q->off;
+        any = true;
+        if (q->group == CV_G_NOBITS) {
+            zero = true;
+            s->filesz = q->off - s->off;
+        } else if (!zero) {
+            s->filesz = q->off + q->size - s->off;
+        }
+    }
+    end = s->filesz;
+    for (uint64_t i = 0; i < l->order.n; i++) {
+        const cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
+
+        if (q->group == CV_G_NOBITS)
+            end = cv_sat_add(cv_sat_align(end, cv_max(q->align, 1)), q->size);
+    }
+    s->memsz = end;
+    return any;
+}
+
+/* Sections of one group: one run. */
+/* From sm_100 on only code is executable. */
+static void split_segments(cv_link *l, cv_builder *b)
+{
+    segment table = { PT_PHDR, P_R, l->phoff, 0, 0 };
+    segment s[4] = { { PT_LOAD, P_R, 0, 0, 0 },
+                     { PT_LOAD, P_RX, 0, 0, 0 },
+                     { PT_LOAD, P_RW, 0, 0, 0 },
+                     { PT_LOAD, P_R, 0, 0, 0 } };
+    const bool has[4] = { find_groups(l, CV_G_CONST, CV_G_CONST, CV_ARRAY_AT(s, 0)),
+                          find_groups(l, CV_G_CODE, CV_G_CODE, CV_ARRAY_AT(s, 1)),
+                          find_data(l, CV_ARRAY_AT(s, 2)),
+                          find_groups(l, CV_G_PARAM, CV_G_PARAM, CV_ARRAY_AT(s, 3)) };
+
+    l->phnum = 2;
+    for (size_t i = 0; i < CV_COUNT(s); i++)
+        l->phnum += CV_ARRAY_GET(has, i);
+    table.filesz = table.memsz = l->phnum * SEGMENT;
+    put_segment(b, &table);
+    table.type = PT_LOAD;
+    put_segment(b, &table);
+    for (size_t i = 0; i < CV_COUNT(s); i++)
+        if (CV_ARRAY_GET(has, i))
+            put_segment(b, CV_ARRAY_AT(s, i));
+}
+
+static void segments(cv_link *l, cv_builder *b)
+{
+    segment code = { PT_LOAD, P_RX, 0, 0, 0 }, data = { PT_LOAD, P_RW, 0, 0, 0 };
+    bool has_code = find_groups(l, CV_G_CONST, CV_G_CODE, &code), has_data = find_data(l, &data);
+    uint64_t n = 2u + has_code + has_data;
+    segment table = { PT_PHDR, P_RX, l->phoff, n * SEGMENT, n * SEGMENT };
+
+    l->phnum = n;
+    put_segment(b, &table);
+    if (has_code)
+        put_segment(b, &code);
+    if (has_data)
+        put_segment(b, &data);
+    table.type = PT_LOAD;
+    put_segment(b, &table);
+}
+
+static void file_header(const cv_link *l, cv_builder *b)
+{
+    uint32_t note = cv_l_osec(l, l->cuinfo)->index;
+
+    cv_put_u32(b, CV_ELF_MAGIC);
+    cv_put_u8(b, 2);
+    cv_put_u8(b, 1);
+    cv_put_u8(b, 1);
+    cv_put_u8(b, CV_OSABI_CUDA);
+    cv_put_u8(b, CV_ABI_CUDA);
+    cv_put_zero(b, 7);
+    cv_put_u16(b, l->o.relocatable ? CV_ELF_REL : CV_ELF_EXEC);
+    cv_put_u16(b, CV_EM_CUDA);
+    cv_put_u32(b, 1);
+    cv_put_u64(b, 0);
+    cv_put_u64(b, l->phnum ? l->phoff : 0);
+    cv_put_u64(b, l->shoff);
+    cv_put_u32(b, (note < 255 ? note : 255) << 24 | l->o.target.sm << 8 | 4);
+    cv_put_u16(b, 64);
+    cv_put_u16(b, SEGMENT);
+    cv_put_u16(b, (uint16_t)l->phnum);
+    cv_put_u16(b, 64);
+    cv_put_u16(b, l->order.n < CV_SHN_LORESERVE ? (uint16_t)l->order.n : 0);
+    cv_put_u16(b, 1);
+}
+
+/* Everything but what is lent: sections, and zeros between them. */
+static bool put_all(cv_link *l, cv_block *out, const cv_builder *header, const cv_builder *tables)
+{
+    uint64_t pos = header->len;
+    bool ok =
+        put(out, l->size, 0, cv_builder_span(header)) && put(out, l->size, l->shoff, cv_builder_span(tables));
+
+    for (uint64_t i = 1; i < l->order.n && ok; i++) {
+        cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
+
+        lend(l, q);
+        cv_block_clear(out, pos, q->off - cv_min(q->off, pos));
+        ok = put_section(l, out, q);
+        pos = q->group == CV_G_NOBITS ? q->off : cv_sat_add(q->off, q->size);
+    }
+    cv_block_clear(out, pos, l->shoff - cv_min(l->shoff, pos));
+    for (cv_id i = 0; i < l->osec.n && ok; i++)
+        if (cv_l_osec(l, i)->group == CV_G_REL && !cv_l_osec(l, i)->is_resolved)
+            ok = apply(l, out, cv_l_osec(l, i));
+    return ok;
+}
+
+static void list_slices(const cv_link *l, const cv_block *out, cv_slices *file)
+{
+    cv_mem *m = &l->x->mem;
+    uint64_t pos = 0;
+
+    for (uint64_t i = 1; i < l->order.n; i++) {
+        const cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
+
+        if (!q->lent)
+            continue;
+        cv_slices_borrow(m, file, part_of(out, pos, q->off - cv_min(q->off, pos)));
+        cv_slices_borrow(m, file, lent_bytes(l, q));
+        pos = q->off + q->size;
+    }
+    cv_slices_borrow(m, file, part_of(out, pos, l->size - cv_min(l->size, pos)));
+}
+
+cuvet_status cv_link_emit(cv_link *l, cv_block *out, cv_slices *file)
+{
+    cv_builder tables, header;
+    cuvet_status st;
+
+    cv_builder_init(&tables, &l->x->mem);
+    cv_builder_init(&header, &l->x->mem);
+    for (uint64_t i = 0; i < l->order.n; i++)
+        section_header(l, &tables, cv_l_osec(l, *cv_u32s_at(&l->order, i)));
+    if (!l->o.relocatable)
+        (l->o.target.sm >= 100 ? split_segments : segments)(l, &tables);
+    file_header(l, &header);
+    l->size = cv_sat_add(l->shoff, tables.len);
+    st = tables.failed || header.failed ? cv_l_nomem(l) : cv_block_room(l->x, out, l->size, 0);
+    if (st == CUVET_OK) {
+        cv_block_filled(out, l->size);
+        st = put_all(l, out, &header, &tables) ? CUVET_OK : cv_link_broken(l);
+    }
+    if (st == CUVET_OK) {
+        list_slices(l, out, file);
+        st = file->failed ? cv_l_nomem(l) : file->len == l->size ? CUVET_OK : cv_link_broken(l);
+    }
+    cv_builder_free(&tables);
+    cv_builder_free(&header);
+    return st;
+}
+
+enum { SECTION_HEADER = 64 };
+
+/* The file ends with its tables. */
+bool cv_link_write_holds(const cv_link *l)
+{
+    uint64_t tables = cv_sat_add(l->order.n * SECTION_HEADER, l->phnum * SEGMENT);
+
+    return l->out->span.len == l->size && cv_sat_add(l->shoff, tables) == l->size &&
+           (l->phnum != 0) == !l->o.relocatable;
+}

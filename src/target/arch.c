@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "target/arch.h"
+
+typedef struct arch {
+    uint32_t sm, family;
+    bool a, f;
+} arch;
+
+static const arch ARCHS[] = {
+#define ARCH(sm, family, a, f) { sm, family, a, f },
+#include "arch.def"
+#undef ARCH
+};
+
+static const arch *find(uint32_t sm)
+{
+    for (size_t i = 0; i < CV_COUNT(ARCHS); i++)
+        if (CV_AT(ARCHS, i).sm == sm)
+            return &CV_AT(ARCHS, i);
+    return NULL;
+}
+
+bool cv_arch_known(cuvet_target t)
+{
+    const arch *a = find(t.sm);
+
+    if (!a)
+        return false;
+    switch (t.suffix) {
+    case 0: return true;
+    case 'a': return a->a;
+    case 'f': return a->f;
+    default: return false;
+    }
+}
+
+uint32_t cv_arch_family(uint32_t sm)
+{
+    const arch *a = find(sm);
+
+    return a ? a->family : sm;
+}
+
+static cuvet_reason in_family(uint32_t sm, cuvet_target t)
+{
+    if (cv_arch_family(sm) != cv_arch_family(t.sm))
+        return CUVET_REASON_FAMILY;
+    return sm > t.sm ? CUVET_REASON_NEWER : CUVET_REASON_NONE;
+}
+
+cuvet_reason cv_arch_sass(uint32_t sm, char suffix, cuvet_target t, cuvet_arch_policy policy)
+{
+    if (sm == 0)
+        return CUVET_REASON_ARCH_ZERO;
+    if (suffix != 'a')
+        return in_family(sm, t);
+    if (sm != t.sm)
+        return CUVET_REASON_SUFFIX;
+    return policy == CUVET_ARCH_EXACT && t.suffix != 'a' ? CUVET_REASON_POLICY : CUVET_REASON_NONE;
+}
+
+cuvet_reason cv_arch_ptx(uint32_t sm, char suffix, cuvet_target t)
+{
+    if (sm == 0)
+        return CUVET_REASON_ARCH_ZERO;
+    if (suffix == 'a')
+        return sm == t.sm && t.suffix == 'a' ? CUVET_REASON_NONE : CUVET_REASON_SUFFIX;
+    if (suffix == 'f')
+        return in_family(sm, t);
+    return sm > t.sm ? CUVET_REASON_NEWER : CUVET_REASON_NONE;
+}
+
+static const cuvet_target TARGETS[] = {
+#define ARCH_1_1(n)            { n, 0 }, { n, 'a' }, { n, 'f' },
+#define ARCH_1_0(n)            { n, 0 }, { n, 'a' },
+#define ARCH_0_0(n)            { n, 0 },
+#define ARCH(sm, family, a, f) ARCH_##a##_##f(sm)
+#include "arch.def"
+#undef ARCH
+};
+
+cuvet_status cuvet_target_get(size_t index, cuvet_target *out)
+{
+    if (!out)
+        return CUVET_E_NULL;
+    if (index >= CV_COUNT(TARGETS))
+        return CUVET_END;
+    *out = CV_AT(TARGETS, index);
+    return CUVET_OK;
+}
+
+CV_BUF_BEGIN
+cuvet_status cuvet_target_parse(const char *text, cuvet_target *out)
+{
+    static const char PREFIX[] = "sm_";
+    cuvet_target t = { 0 };
+
+    if (!text || !out)
+        return CUVET_E_NULL;
+    for (const char *p = PREFIX; *p; p++, text++)
+        if (*text != *p)
+            return CUVET_E_ARCH;
+    for (; *text >= '0' && *text <= '9' && t.sm < 1000; text++)
+        t.sm = t.sm * 10 + (uint32_t)(*text - '0');
+    if (*text != 0 && text[1] == 0)
+        t.suffix = *text++;
+    if (*text != 0 || !cv_arch_known(t))
+        return CUVET_E_ARCH;
+    *out = t;
+    return CUVET_OK;
+}
+CV_BUF_END
+
+const char *cuvet_reason_text(cuvet_reason r)
+{
+    static const char *const TEXTS[] = {
+        [CUVET_REASON_NONE] = "fits",
+        [CUVET_REASON_FAMILY] = "for another family",
+        [CUVET_REASON_NEWER] = "for a newer architecture",
+        [CUVET_REASON_SUFFIX] = "architecture-specific, for another target",
+        [CUVET_REASON_POLICY] = "architecture-specific, and the policy is exact",
+        [CUVET_REASON_ADDRESS] = "not marked 64-bit",
+        [CUVET_REASON_REQUEST] = "not of the kind that was asked for",
+        [CUVET_REASON_KIND] = "of an unknown kind",
+        [CUVET_REASON_ARCH_ZERO] = "without an architecture",
+    };
+
+    return (size_t)r < CV_COUNT(TEXTS) ? CV_AT(TEXTS, r) : "?";
+}

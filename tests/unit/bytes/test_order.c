@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The list sort of the reference: what happens to equal elements is the layout of a file. */
+#include <check.h>
+#include <string.h>
+
+#include "bytes/order.h"
+
+#define MOST 70
+
+static cv_mem mem;
+
+static void setup(void)
+{
+    cv_mem_init(&mem, NULL, CV_MIB);
+}
+
+static void teardown(void)
+{
+    ck_assert_uint_eq(mem.live, 0);
+}
+
+/* The key of an element is its value modulo *user; 1: all are equal. */
+static bool before(void *user, uint32_t a, uint32_t b)
+{
+    uint32_t keys = *(const uint32_t *)user;
+
+    return a % keys < b % keys;
+}
+
+static void sorted(uint32_t n, uint32_t keys, bool second, uint32_t *out)
+{
+    cv_u32s a = { 0 };
+
+    for (uint32_t i = 0; i < n; i++)
+        ck_assert(cv_u32s_push(&mem, &a, i));
+    ck_assert(cv_list_sort(&mem, &a, before, &keys, second));
+    ck_assert_uint_eq(a.n, n);
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = *cv_u32s_at(&a, i);
+    cv_u32s_free(&mem, &a);
+}
+
+static void expect_seven(bool second, const uint32_t *want)
+{
+    uint32_t got[7];
+
+    sorted(7, 1, second, got);
+    for (unsigned i = 0; i < 7; i++)
+        ck_assert_uint_eq(got[i], want[i]);
+}
+
+START_TEST(equal_elements)
+{
+    expect_seven(true, (const uint32_t[]){ 3, 5, 1, 4, 0, 6, 2 });
+    expect_seven(false, (const uint32_t[]){ 2, 6, 0, 4, 1, 5, 3 });
+}
+END_TEST
+
+/* The same with lists, as the rule is told: elements go alternately to the front of two lists, which are
+ * sorted and merged. */
+static void naive(uint32_t *v, uint32_t n, uint32_t keys, bool second)
+{
+    uint32_t list[2][MOST], len[2] = { 0, 0 }, at[2] = { 0, 0 };
+
+    if (n < 2)
+        return;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t *l = list[i % 2];
+
+        memmove(l + 1, l, len[i % 2]++ * sizeof(*l));
+        l[0] = v[i];
+    }
+    naive(list[0], len[0], keys, second);
+    naive(list[1], len[1], keys, second);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t x = at[0] < len[0] ? list[0][at[0]] % keys : UINT32_MAX;
+        uint32_t y = at[1] < len[1] ? list[1][at[1]] % keys : UINT32_MAX;
+        unsigned from = x < y ? 0 : y < x ? 1 : second;
+
+        v[i] = list[from][at[from]++];
+    }
+}
+
+START_TEST(all_lengths)
+{
+    for (uint32_t n = 0; n <= MOST; n++)
+        for (uint32_t keys = 1; keys <= 9; keys++) {
+            uint32_t got[MOST + 1], want[MOST + 1];
+
+            for (uint32_t i = 0; i < n; i++)
+                want[i] = i;
+            naive(want, n, keys, _i != 0);
+            sorted(n, keys, _i != 0, got);
+            ck_assert_msg(memcmp(got, want, n * sizeof(*got)) == 0, "%u elements, %u keys", n, keys);
+        }
+}
+END_TEST
+
+/* Without memory nothing is lost: the elements are still there, in whatever order. */
+START_TEST(no_memory)
+{
+    cv_u32s a = { 0 };
+    uint32_t keys = 3, sum = 0;
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; i < 1000; i++)
+        ck_assert(cv_u32s_push(&mem, &a, i));
+    do {
+        mem.limit = mem.live + most;
+        most += 512;
+    } while (!cv_list_sort(&mem, &a, before, &keys, true));
+    ck_assert_uint_gt(most, 512);
+    for (uint32_t i = 0; i < 1000; i++) {
+        sum += *cv_u32s_at(&a, i);
+        ck_assert(i == 0 || !before(&keys, *cv_u32s_at(&a, i), *cv_u32s_at(&a, i - 1)));
+    }
+    ck_assert_uint_eq(sum, 999 * 500);
+    cv_u32s_free(&mem, &a);
+}
+END_TEST
+
+Suite *suite_link_sort(void)
+{
+    Suite *s = suite_create("link sort");
+    TCase *t = tcase_create("sort");
+
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, equal_elements);
+    tcase_add_loop_test(t, all_lengths, 0, 2);
+    tcase_add_test(t, no_memory);
+    suite_add_tcase(s, t);
+    return s;
+}

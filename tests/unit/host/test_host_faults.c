@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Host ELFs when something runs out: limits, work, reads, memory. */
+#include <check.h>
+
+#include "support/heap.h"
+#include "unit/host/host_image.h"
+
+/* Limits: each says which, and what was found before stays. */
+START_TEST(limits)
+{
+    static const struct {
+        bool shared;
+        int which;
+        cv_rule rule;
+    } l[] = { { false, 0, CV_R_LIMIT_SECTIONS },
+              { false, 1, CV_R_LIMIT_CONTAINERS },
+              { true, 1, CV_R_LIMIT_CONTAINERS },
+              { false, 2, CV_R_LIMIT_RELOCS },
+              { true, 2, CV_R_LIMIT_RELOCS } };
+
+    for (size_t i = 0; i < sizeof(l) / sizeof(l[0]); i++) {
+        start();
+        if (l[i].shared)
+            make_shared();
+        else
+            make_object();
+        *(l[i].which == 0 ? &x.lim.sections : l[i].which == 1 ? &x.lim.containers : &x.lim.symbols) = 1;
+        ck_assert_int_eq(read_size(SIZE), CUVET_E_LIMIT);
+        ck_assert_uint_eq(n_diags, 1);
+        ck_assert_uint_eq(last.rule, l[i].rule);
+        done();
+    }
+}
+END_TEST
+
+/* Work that runs out at every possible place: always LIMIT, never a wrong accusation that the good file does
+ * not deserve. */
+START_TEST(work_runs_out)
+{
+    for (int form = 0; form < 4; form++)
+        for (uint64_t w = 0;; w++) {
+            cuvet_status s;
+
+            start();
+            if (form == 0)
+                make_object();
+            else
+                make_shared();
+            if (form == 2)
+                put(40, 8, 0);
+            if (form ==
+                3) /* many relocations at the same place, and a symbol that must be looked up at length */
+                reloc(0, VADDR + SEGMENT + 8, 0, 8, VADDR + FATBIN);
+            cv_ctx_set_work(&x, w);
+            s = read_size(SIZE);
+            if (s == CUVET_OK) {
+                ck_assert_uint_eq(n_diags, 0);
+                expect_named(2, FATBIN, FATBIN + 0x20);
+                done();
+                ck_assert_uint_gt(w, 100);
+                break;
+            }
+            ck_assert_int_eq(s, CUVET_E_LIMIT);
+            ck_assert_uint_eq(last.rule, CV_R_LIMIT_WORK);
+            done();
+        }
+}
+END_TEST
+
+/* The extended symbol path and the REL path run out of work as well. */
+START_TEST(work_runs_out_extended)
+{
+    for (uint64_t w = 0;; w++) {
+        cuvet_status s;
+
+        start();
+        make_object();
+        put(SYMBOLS + 72 + 6, 2, 0xFFFF);
+        cv_ctx_set_work(&x, w);
+        s = read_size(SIZE);
+        done();
+        if (s == CUVET_OK)
+            break;
+        ck_assert_int_eq(s, CUVET_E_LIMIT);
+    }
+    ck_assert_uint_eq(n_diags, 0);
+}
+END_TEST
+
+/* A source that fails at the Nth read. */
+static uint64_t fail_at, calls;
+
+static cuvet_status read_failing(void *user, uint64_t off, void *buf, size_t len)
+{
+    (void)user;
+    if (++calls == fail_at)
+        return CUVET_E_IO;
+    memcpy(buf, file + off, len);
+    return CUVET_OK;
+}
+
+static void make_form(int form)
+{
+    if (form == 0)
+        make_object();
+    else
+        make_shared();
+    if (form == 2)
+        put(40, 8, 0);
+    if (form == 3) {
+        make_object();
+        put(SYMBOLS + 72 + 6, 2, 0xFFFF);
+    }
+}
+
+START_TEST(reads_fail)
+{
+    for (int form = 0; form < 4; form++)
+        for (fail_at = 1;; fail_at++) {
+            cuvet_source src = { sizeof(src), BASE + SIZE, read_failing, NULL, -1 };
+            cuvet_status s;
+
+            start();
+            make_form(form);
+            calls = 0;
+            s = cv_host_read(&x, &src, BASE, SIZE, &h);
+            done();
+            if (s == CUVET_OK) {
+                ck_assert_uint_gt(fail_at, 5);
+                break;
+            }
+            ck_assert_int_eq(s, CUVET_E_IO);
+            ck_assert_uint_eq(last.rule, CV_R_IO_READ);
+        }
+}
+END_TEST
+
+START_TEST(allocations_fail)
+{
+    for (int form = 0; form < 4; form++)
+        for (unsigned n = 1;; n++) {
+            heap memory = { 0 };
+            cuvet_status s;
+
+            start();
+            x.mem.alloc = heap_alloc(&memory);
+            make_form(form);
+            heap_fail(&memory, n, _i != 0);
+            s = read_size(SIZE);
+            done();
+            ck_assert_int_eq(memory.live, 0);
+            if (s == CUVET_OK) {
+                ck_assert_uint_gt(n, 4);
+                break;
+            }
+            ck_assert_int_eq(s, CUVET_E_NOMEM);
+        }
+}
+END_TEST
+
+Suite *suite_model_host_faults(void);
+Suite *suite_model_host_faults(void)
+{
+    Suite *s = suite_create("host/host_faults");
+    TCase *t = tcase_create("faults");
+
+    tcase_add_checked_fixture(t, start, NULL);
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, limits);
+    tcase_add_test(t, work_runs_out);
+    tcase_add_test(t, work_runs_out_extended);
+    tcase_add_test(t, reads_fail);
+    tcase_add_loop_test(t, allocations_fail, 0, 2);
+    suite_add_tcase(s, t);
+    return s;
+}
