@@ -44,8 +44,9 @@ include mk/fuzz.mk
 include mk/gates.mk
 include mk/bench.mk
 include mk/install.mk
+include mk/database.mk
 
-all: $(BUILD)/cuvet $(BUILD)/libcuvet.a $(BUILD)/libcuvet.so ## build cuvet, libcuvet.a and libcuvet.so (the default)
+all: $(BUILD)/cuvet $(BUILD)/libcuvet.a $(BUILD)/libcuvet.so $(BUILD)/compile_commands.json ## build cuvet, libcuvet.a and libcuvet.so (the default)
 
 help: ## this list
 	@echo "cuvet $(VERSION): vets CUDA device code nobody should trust. Targets:"
