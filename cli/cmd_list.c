@@ -9,8 +9,8 @@
 
 typedef struct list {
     bool kernels, resources, json;
-    uint64_t left; /* bytes of the present file that may still be looked at: its pieces may all lie over the
-                      same ones */
+    /* Bytes of the present file that may still be looked at: its pieces may all lie over the same ones. */
+    uint64_t left;
     int rc;
 } list;
 

@@ -25,8 +25,7 @@ static const int ALLOWED[] = {
     SCMP_SYS(exit_group),     SCMP_SYS(restart_syscall), SCMP_SYS(rt_sigreturn),  SCMP_SYS(rt_sigaction),
     SCMP_SYS(rt_sigprocmask), SCMP_SYS(sigaltstack),     SCMP_SYS(clock_gettime), SCMP_SYS(clock_nanosleep),
     SCMP_SYS(nanosleep),      SCMP_SYS(gettimeofday),    SCMP_SYS(getrandom),     SCMP_SYS(getpid),
-    SCMP_SYS(gettid),         SCMP_SYS(sched_yield),     SCMP_SYS(sysinfo), /* qsort of some C libraries: how
-                                                                               much memory */
+    SCMP_SYS(gettid),         SCMP_SYS(sched_yield),     SCMP_SYS(sysinfo), /* qsort of some C libraries */
 };
 
 /* What a thread of the C library does at its start. */

@@ -46,8 +46,8 @@ typedef struct cuvet_compile_result {
     int64_t detail;
     void *bytes; /**< output, NULL unless COMPILED */
     size_t n;
-    char *log; /**< what it said, not terminated; may be NULL. Untrusted: copied, cut and cleaned by the
-                  library */
+    /** What it said, not terminated; may be NULL. Untrusted: the library copies, cuts and cleans it. */
+    char *log;
     size_t n_log;
     /** Gives bytes and log back; called once, also after a failure. May be NULL. */
     void (*release)(struct cuvet_compile_result *r, void *user);
@@ -75,8 +75,8 @@ typedef struct cuvet_external {
     uint64_t output;       /**< bytes of the result; default 256 MiB */
     uint64_t log;          /**< bytes of its messages that are kept; default 64 KiB */
     uint64_t files;        /**< open files, at least 8; default 64 */
-    uint64_t processes;    /**< processes and threads, besides those that the user has; default 16. The kernel
-                              does not    hold root to it */
+    /** Processes and threads besides those that the user has; default 16. The kernel exempts root from it. */
+    uint64_t processes;
 } cuvet_external;
 
 #ifdef __cplusplus

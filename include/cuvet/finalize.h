@@ -39,8 +39,8 @@ typedef struct cuvet_finalize_options {
     uint8_t max_level;   /**< levels of opportunistic finalization above it are not believed; 1 to 4, 0: 2 */
     const char *backend; /**< the only one to use: "copy", "strip", "external"; NULL: whichever can */
     uint64_t max_output; /**< bytes of a result; 0: the limit of inputs */
-    bool tool_note; /**< add a note of our own, with the names below (NULL: ours; without control characters,
-                       and no tool of the vendor nor an empty one: CUVET_E_USAGE) */
+    bool tool_note;      /**< add a note of our own, with the two names below */
+    /** NULL: ours. Control characters, an empty name and the name of a tool of the vendor are CUVET_E_USAGE. */
     const char *tool, *tool_version;
     const char *tool_command;                    /**< command line in that note; NULL: none */
     void (*trace)(void *user, const char *line); /**< lines in the words of the reference; may be NULL */

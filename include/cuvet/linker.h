@@ -27,9 +27,9 @@ typedef struct cuvet_linker_options {
     bool keep_dead;        /**< code that no kernel reaches stays, and all kernels */
     bool no_stack_warning; /**< say nothing of kernels whose stack size is not known */
     bool warnings_are_errors;
-    const char *const *kernels_used; /**< kernels whose names hold one of these stay, the others are dead;
-                                      * borrowed until complete */
-    size_t n_kernels_used;           /**< 0: all stay */
+    /** Kernels whose names hold one of these stay, the others are dead; borrowed until complete. */
+    const char *const *kernels_used;
+    size_t n_kernels_used; /**< 0: all stay */
     /** Kernels that no host code refers to are dead, as long as everything that was added came from host
      * objects that say what they refer to (cuvet_linker_file()); not together with kernels_used. */
     bool host_info;

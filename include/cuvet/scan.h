@@ -55,8 +55,9 @@ typedef enum cuvet_place {
 
 /** Who wrote a device ELF. */
 typedef struct cuvet_producer {
-    const char *tool; /**< "ptxas", "nvlink", "finalizer" …; "toolkit": compiler or linker of a file that does
-                       * not say which; "" unknown. Static storage */
+    /** "ptxas", "nvlink", "finalizer" …; "toolkit": compiler or linker of a file that does not say which; ""
+     *  unknown. Static storage. */
+    const char *tool;
     uint32_t version; /**< release of the tool, major * 10 + minor: 128 is 12.8; 0 unknown */
     bool inferred;    /**< not said by a note in the file, but concluded from its header */
 } cuvet_producer;

@@ -28,8 +28,8 @@ typedef struct cv_ctx {
     cv_profile profile; /* who wrote what is examined now, or the nearest one known */
     bool stranger;      /* … but is not it: what differs is counted, see cv_ctx_end_profile */
     bool strict;        /* of a link, a finalization, an input for them: what breaks a profile is an error */
-    bool hollow; /* code and data are not in the image, but where they were copied from: nobody looks at them
-                  */
+    /* Code and data are not in the image, but where they were copied from: nobody looks at them. */
+    bool hollow;
     uint64_t differences;
     bool advisory;      /* nothing is to be linked: findings about a target are notes */
     const bool *cancel; /* read atomically; NULL: cannot be cancelled */

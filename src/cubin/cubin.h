@@ -23,11 +23,11 @@ typedef enum cv_role {
 typedef struct cv_sec {
     cv_elf_section h;
     cv_role role;
-    bool in_file;  /* non-exempt type and its range lies inside the image: body may be asked for */
-    cv_span name;  /* without NUL; empty when the name is broken */
-    cv_span fn;    /* <fn> part behind the role's prefix; empty for singletons; of a relocation section: the
-                    * target's name
-                    * (".text.f"; Mercury: without ".nv.merc" or ".nv.capmerc") */
+    bool in_file; /* non-exempt type and its range lies inside the image: body may be asked for */
+    cv_span name; /* without NUL; empty when the name is broken */
+    /* The part behind the role's prefix; empty for singletons; of a relocation section: the target's name
+     * (".text.f"; Mercury: without ".nv.merc" or ".nv.capmerc"). */
+    cv_span fn;
     uint32_t bank; /* constant bank number for .nv.constantN */
     /* Partners, filled by cv_cubin_check_sections and cv_cubin_check_symbols; section indices, 0 = none. */
     uint32_t info_sec;      /* of code: its .nv.info.<fn> (Mercury capsule: .nv.merc.nv.info.<fn>) */

@@ -63,8 +63,8 @@ typedef struct cv_backend_out {
      * follow the maps. A backend that wrote fitting debug sections itself says false here, and code_changed.
      */
     bool code_changed; /* the bytes of some function are not those of the input */
-    bool runs_there; /* they are, and the mask in .nv.compat of the image now says that they run on the target
-                      */
+    /* They are, and the mask in .nv.compat of the image now says that they run on the target. */
+    bool runs_there;
     cv_offset_maps maps;
     cv_moves moves;
     cv_final code; /* why it did not deliver; CV_FINAL_OK: it did */

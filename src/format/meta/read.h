@@ -26,8 +26,8 @@ typedef struct cv_call {
 typedef struct cv_call_cur {
     uint64_t pos;
     uint32_t part;
-    bool loose; /* hand-assembled files repeat parts 1 to 3 for every function; they and tools before 12 have
-                   no part 4 */
+    /* Hand-assembled files repeat parts 1 to 3 for every function; they and tools before 12 have no part 4. */
+    bool loose;
 } cv_call_cur;
 /* Next record that is no marker. OK, END, MALFORMED (reported). */
 CV_MUST cuvet_status cv_callgraph_next(cv_ctx *x, cv_span s, cv_call_cur *cur, cv_call *out);

@@ -104,8 +104,9 @@ static cuvet_status examine(int facts)
 
 typedef struct edit {
     const char *section; /* NULL: none; "@name", "@@name": symbol table entry, of a section */
-    int code; /* record with this code, the nth; -1: at counts from the start of the section; -2: from the
-               * number behind "-arch sm_" */
+    /* Record with this code, the nth; -1: at counts from the start of the section; -2: from the number behind
+     * "-arch sm_". */
+    int code;
     unsigned nth;
     uint64_t at;
     unsigned width;
