@@ -40,7 +40,7 @@ typedef struct cuvet_finalize_options {
     const char *backend; /**< the only one to use: "copy", "strip", "external"; NULL: whichever can */
     uint64_t max_output; /**< bytes of a result; 0: the limit of inputs */
     bool tool_note;      /**< add a note of our own, with the two names below */
-    /** NULL: ours. Control characters, an empty name and the name of a tool of the vendor are CUVET_E_USAGE. */
+    /** NULL: ours. CUVET_E_USAGE: control characters, an empty name, the name of a tool of the vendor. */
     const char *tool, *tool_version;
     const char *tool_command;                    /**< command line in that note; NULL: none */
     void (*trace)(void *user, const char *line); /**< lines in the words of the reference; may be NULL */

@@ -26,7 +26,7 @@ typedef struct cv_call {
 typedef struct cv_call_cur {
     uint64_t pos;
     uint32_t part;
-    /* Hand-assembled files repeat parts 1 to 3 for every function; they and tools before 12 have no part 4. */
+    /* Hand-assembled files repeat parts 1 to 3 for each function; they and tools before 12 have no part 4. */
     bool loose;
 } cv_call_cur;
 /* Next record that is no marker. OK, END, MALFORMED (reported). */
