@@ -173,6 +173,9 @@ static void nest(const job *j, cv_span content, bool inner, uint64_t from)
     j->r->nested_off = from;
     j->r->nested_len = content.len - from;
     j->r->nested_inner = inner;
+    if (inner && j->opt->ledger &&
+        !j->r->claimed) /* no part of it has an owner; from there on the next level has */
+        cv_ledger_claim(j->x, &j->r->inner, content.off, from, CV_CLAIM_PAYLOAD, 0, false);
     if (!inner || !j->opt->take)
         return;
     j->r->content = j->w->unpacked;

@@ -176,11 +176,13 @@ def in_folder(f):
 def programs():
     for first in sorted(glob.glob(os.path.join(ROOT, "corpus/link/ptx/*.0.ptx"))):
         name = os.path.basename(first)[:-len(".0.ptx")]
-        least = int(re.search(r"\.target sm_(\d+)", read(first).decode())[1])
+        least, suffix = re.search(r"\.target sm_(\d+)([af]?)", read(first).decode()).groups()
         for arch in ARCHES:
             sm = int(re.match(r"\d+", arch)[0])
+            if sm < int(least) or (suffix and arch != least + suffix):
+                continue
             for mode in OPTIONS:
-                if sm >= least and (sm < 100 or mode != "-g") and not {(name, mode), (name, sm)} & OTHER_FORM:
+                if (sm < 100 or mode != "-g") and not {(name, mode), (name, sm)} & OTHER_FORM:
                     yield name, arch, mode
 
 

@@ -450,5 +450,17 @@ def every_byte_has_one_owner_in_damaged_files():
         check_ledger(bytes(data), "%d: %s" % (i, os.path.basename(path)))
 
 
+@test
+def what_lies_before_hidden_code_has_an_owner():
+    """Content that is damaged has no owners for its parts, and a container in it is walked: what lies before it is the payload's."""
+    step = 16 if os.environ.get("CV_FULL") else 64
+    hidden = [p for p in corpus() if os.path.basename(p).startswith("CV-FATBIN-051.")]
+    assert len(hidden) > 3
+    for path in hidden:
+        whole = content(path)
+        for at in range(0x50, len(whole), step):
+            check_ledger(whole[:at] + b"\xff" + whole[at + 1:], "%#x of %s" % (at, os.path.basename(path)))
+
+
 if __name__ == "__main__":
     main()

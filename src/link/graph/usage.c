@@ -393,7 +393,8 @@ static cuvet_status conclude(walk *w)
 }
 
 /* When one function says which kinds of sparse multiplication it does, the reference marks those that say
- * nothing: whoever wrote them did not know of it. A second name of code is such a function. */
+ * nothing: whoever wrote them did not know of it. A second name of code is such a function, and so is a dead
+ * one, whose record has left. */
 static void mark_silent(cv_link *l)
 {
     const uint32_t bit = CV_H_BIT(CV_H_SPARSE_MMA_MASK);
@@ -405,7 +406,7 @@ static void mark_silent(cv_link *l)
         cv_lfn *f = cv_l_fn(l, i);
         cv_id owner = f->sec == CV_NONE ? i : cv_l_osec(l, f->sec)->fn;
 
-        if (f->def == CV_NONE || !f->has_info || (owner == i && f->own.has & bit))
+        if (f->def == CV_NONE || !f->has_info || (f->live && owner == i && f->own.has & bit))
             continue;
         l->silent = true;
         if (!f->live)

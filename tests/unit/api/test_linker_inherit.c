@@ -7,10 +7,12 @@
 
 static lc_object object[4];
 static const lc_case *current;
+static const char *used; /* part of the names of the kernels that stay; NULL: all do */
 
 static void load(const char *name)
 {
     current = lc_find(name, CASES);
+    used = NULL;
     for (unsigned i = 0; i < current->n && i < N(object); i++)
         lc_load(&object[i], current->input[i]);
 }
@@ -35,6 +37,8 @@ static cuvet_status link_all(cuvet_linker *l, cuvet_link_result *r, bool relocat
     cuvet_status s;
 
     o.relocatable = relocatable;
+    o.kernels_used = used ? &used : NULL;
+    o.n_kernels_used = used ? 1 : 0;
     *l = lc_linker(&o);
     lc_forget();
     for (unsigned i = 0; i < current->n; i++)
@@ -170,6 +174,21 @@ START_TEST(own)
 }
 END_TEST
 
+/* The only kernel keeps its mask of sparse multiplication when every function has one. A dead function says
+ * nothing, whatever its record was: then the kernel's mask is that of all. */
+START_TEST(dead_says_nothing)
+{
+    load("stack_chain");
+    become(".nv.info." KERNEL, ISA, RECORD(3, 0x50, 0x10));
+    become(LVL1, ISA, RECORD(3, 0x50, 1));
+    become(LVL2, ISA, RECORD(3, 0x50, 2));
+    become(LVL2B, ISA, RECORD(3, 0x50, 4));
+    become(OTHER, ISA, RECORD(3, 0x50, 8));
+    used = "3kstPii";
+    ck_assert_uint_eq(linked(".nv.info." KERNEL, 0x50, false), RECORD(3, 0x50, 0x17));
+}
+END_TEST
+
 /* CV-LINK-081: tensor memory in one way only, also when it is the kernel itself that uses the other. */
 START_TEST(tensor_memory)
 {
@@ -260,6 +279,7 @@ Suite *suite_linker_inherit(void)
     tcase_add_test(t, unknown);
     tcase_add_loop_test(t, inherited, 0, (int)N(INHERITED));
     tcase_add_test(t, own);
+    tcase_add_test(t, dead_says_nothing);
     tcase_add_test(t, tensor_memory);
     tcase_add_test(t, fragments);
     tcase_add_test(t, words);
