@@ -36,10 +36,8 @@ FORCE:
 include mk/flags.mk
 include mk/lib.mk
 include mk/tests.mk
-include mk/fake.mk
-include mk/cage.mk
-include mk/mutants.mk
-include mk/budget.mk
+include mk/parts.mk
+include mk/programs.mk
 include mk/fuzz.mk
 include mk/gates.mk
 include mk/bench.mk

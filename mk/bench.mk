@@ -2,7 +2,7 @@
 #
 # Measurements: cuvet against the bare loops that do the same work without any check.
 
-.PHONY: bench bench-build bench-link
+.PHONY: bench bench-build bench-link bench-bombs
 BENCH_SRCS := $(sort $(wildcard bench/*.c))
 BENCH_BINS := $(BENCH_SRCS:bench/%.c=$(BUILD)/bench/%)
 
@@ -24,3 +24,7 @@ bench-link: ## links against nvlink and libnvJitLink where present, and against 
 	@sh tools/deps.sh check
 	@$(SUBMAKE) all bench-build
 	@$(PYTHON) bench/run_link.py --build $(BUILD) $(BENCH_ARGS)
+
+# tests/hostile/test_bombs.py counts the same families in `make check`.
+bench-bombs: all ## seconds and megabytes of files that are made to cost much (BENCH_ARGS: parts of their names)
+	@$(PYTHON) bench/bombs.py --build $(BUILD) $(BENCH_ARGS)

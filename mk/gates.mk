@@ -2,7 +2,7 @@
 #
 # Gates: each is one command that says what it looked at and fails loudly.
 
-.PHONY: check-layers check-shape shape check-bans check-docs check-generated check-hostile check-unsafe check-hardening check-repro check-warnings check-asan check-int \
+.PHONY: check-folders check-layers check-shape shape check-bans check-docs check-generated check-hostile check-unsafe check-hardening check-repro check-warnings check-asan check-int \
         check-tsan check-world check-detection check-bare lint format check-format coverage docs
 
 check-layers: $(LAYER_LIBS) $(FILTER_INC) $(BUILD)/libcuvet.so ## includes against src/LAYERS, each directory linked alone, exports
@@ -24,6 +24,10 @@ GENERATORS := fuzz/make_dicts.py tools/corpus/make_seeds.py tools/corpus/hostile
 check-generated: ## dictionaries, seeds and hostile samples are what their scripts write
 	@bad=0; for g in $(GENERATORS); do $(PYTHON) $$g --check || { echo "generated: $$g: differs"; bad=$$((bad + 1)); }; done; \
 	echo "generated: $(words $(GENERATORS)) generators, $$bad with differences"; test $$bad = 0
+
+check-folders: ## the tests write in the build folder and TMPDIR only: all else is read-only while they run (FOLDERS_ARGS)
+	@$(SUBMAKE) all tests-build
+	@sh tools/check_folders.sh $(BUILD) $(RUNTESTS) --unit $(TEST_BINS) --scripts $(FOLDERS_ARGS)
 
 check-hostile: $(BUILD)/cuvet ## every hostile sample raises its rule, its legal neighbour and the good samples do not
 	@$(PYTHON) tools/corpus/hostile.py --scan $(BUILD)/cuvet

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Tests. tests/unit/<layer>/ becomes one Check binary linked with layers 0..N only; the other directories of C tests
-# are linked with the whole library; scripts drive the command. tools/runtests.py runs and counts them.
+# Tests; tests/README.md is the map. tests/unit/<layer>/ becomes one Check binary linked with layers 0..N only;
+# tests/library/<name>/ one linked with the whole library; scripts drive the command. tools/runtests.py runs and counts them.
 
 .PHONY: check check-full check-sweeps demo tests-build deps golden-update
 
@@ -11,7 +11,7 @@ CHECK_LIBS    := $(or $(shell $(PKG_CONFIG) --libs check 2>/dev/null),-lcheck) -
 find_c         = $(sort $(shell find $(1) -name '*.c' 2>/dev/null))
 TEST_SUPPORT  := $(call find_c,tests/support)
 UNIT_DIRS     := $(sort $(patsubst tests/unit/%/,%,$(wildcard tests/unit/*/)))
-WHOLE_DIRS    := $(foreach d,malformed property fault golden differential,$(if $(call find_c,tests/$(d)),$(d)))
+WHOLE_DIRS    := property fault
 TEST_BINS     := $(foreach d,$(UNIT_DIRS),$(if $(call find_c,tests/unit/$(d)),$(BUILD)/tests/unit_$(d))) \
                  $(WHOLE_DIRS:%=$(BUILD)/tests/%)
 
@@ -42,7 +42,7 @@ $(BUILD)/tests/$(1): $(BUILD)/tests/$(1).c $(patsubst %.c,$(BUILD)/obj/%.o,$(cal
 endef
 $(foreach d,$(UNIT_DIRS),$(if $(call find_c,tests/unit/$(d)),$(eval \
     $(call test_rule,unit_$(d),tests/unit/$(d),$(call unit_libs,$(d))))))
-$(foreach d,$(WHOLE_DIRS),$(eval $(call test_rule,$(d),tests/$(d),$(BUILD)/libcuvet.a)))
+$(foreach d,$(WHOLE_DIRS),$(eval $(call test_rule,$(d),tests/library/$(d),$(BUILD)/libcuvet.a)))
 -include $(patsubst %.c,$(BUILD)/obj/%.d,$(TEST_SUPPORT))
 
 # The examples are compiled as a stranger would: public headers, the shared library.
@@ -74,13 +74,13 @@ check: ## unit tests, command tests, all corpora under ASan+UBSan, gates: under 
 	@$(RUNTESTS) --unit $(TEST_BINS) --scripts --replay $(BUILD)/asan/replay --examples $(EXAMPLE_BINS) \
 	    --gates $(GATES) $(RUNTESTS_ARGS)
 
-# CV_FULL=1: tools/runtests.py splits the sweeps of tests/property into parts for all cores, here and in the gate asan.
+# CV_FULL=1: tools/runtests.py splits the sweeps of tests/library/property into parts for all cores, here and in the gate asan.
 check-full: ## everything: full corpora sweeps, every sanitizer mode, every gate (before an issue is resolved)
 	@sh tools/deps.sh full
 	@$(SUBMAKE) all tests-build
 	@$(SUBMAKE) MODE=asan BUILD=$(BUILD)/asan replay-build
 	@CV_FULL=1 $(RUNTESTS) --unit $(TEST_BINS) --scripts --replay $(BUILD)/asan/replay --examples $(EXAMPLE_BINS) \
-	    --gates $(GATES) unsafe asan int tsan hardening repro lint coverage bare $(RUNTESTS_ARGS)
+	    --gates $(GATES) unsafe folders asan int tsan hardening repro lint coverage bare $(RUNTESTS_ARGS)
 
 check-sweeps: ## of check-full: every prefix, byte and limit of all samples, in the release build and under ASan + UBSan
 	@$(SUBMAKE) all $(BUILD)/tests/property

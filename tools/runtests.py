@@ -19,13 +19,13 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COUNTS = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
 SWEPT = re.compile(r"^swept (.+): (\d+) of (\d+) samples, (\d+) cases$", re.M)
-SCRIPT_DIRS = ("cli", "golden", "differential", "malformed", "property")
+SCRIPT_DIRS = ("cli", "hostile", "differential")
 SHARED_CORPORA = ("samples", "hostile", "legal")
 COST_SCRIPTS = ("test_attack.py",)  # know CV_COST: what hostile files may cost
 LIGHT_GATES = ("layers", "shape", "bans", "docs", "generated", "hostile")  # may share the machine with tests
 SKIP = 77
 FULL = bool(os.environ.get("CV_FULL"))  # make check-full: every sample, every byte
-SWEEPS = ("tests/property",)  # the tests that understand CV_PART; tests/property/sweep.h
+SWEEPS = ("tests/property",)  # the tests that understand CV_PART; tests/library/property/sweep.h
 PARTS_PER_JOB = 8  # small enough that no core waits long for the last one
 MOST_PARTS = 64  # each part has a sample
 # One scan frees a few hundred kilobytes at most: a larger quarantine costs time in millions of scans and holds nothing
@@ -70,6 +70,8 @@ def run_job(job, build):
     outer = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MODE", "BUILD", "CV_PART")}
     env = dict(outer, CUVET=os.path.join(os.path.abspath(build), "cuvet"), CV_BUILD=os.path.abspath(build),
                CV_SRC=ROOT, CV_TMP=scratch, TMPDIR=scratch, TEMP=scratch, LC_ALL="C.UTF-8", PYTHONDONTWRITEBYTECODE="1")
+    if not job.name.startswith("gate/"):
+        env["HOME"] = scratch  # what a tool keeps for its user goes with the test
     env.update(sanitizer_env())  # TEMP is for Check, which keeps what its children say there
     env.update(job.env)
     start = time.monotonic()
@@ -187,7 +189,8 @@ def script_jobs(args):
         for f in files_under(os.path.join(ROOT, "tests", d)):
             base = os.path.basename(f)
             runner = {".sh": ["sh"], ".py": [sys.executable]}.get(os.path.splitext(base)[1])
-            if runner is None or base.startswith(("_", "lib")):
+            # Each script of `differential` is a test; elsewhere others stand beside the tests.
+            if runner is None or not (d == "differential" or base.startswith("test_")):
                 continue
             if open(f, "rb").readline().rstrip().endswith(b"bash"):
                 runner = ["bash"]

@@ -156,10 +156,11 @@ static bool rules(scmp_filter_ctx x, unsigned shape, const uint32_t *number)
            rule_sockets(x, shape, number);
 }
 
-/* libseccomp writes it to a descriptor. */
+/* libseccomp writes it to a descriptor: of memory, as the build needs no folder for it. */
 static struct sock_filter *written(scmp_filter_ctx x, size_t *n)
 {
-    FILE *f = tmpfile();
+    int fd = memfd_create("filter", MFD_CLOEXEC);
+    FILE *f = fd >= 0 ? fdopen(fd, "w+b") : NULL;
     struct sock_filter *code = NULL;
     long size = 0;
 
@@ -174,6 +175,8 @@ static struct sock_filter *written(scmp_filter_ctx x, size_t *n)
     }
     if (f)
         (void)fclose(f); /* of no use any more */
+    else if (fd >= 0)
+        (void)close(fd);
     return code;
 }
 

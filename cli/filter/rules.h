@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The rules of the system call filter, told to libseccomp. The build exports programs from them (export.c),
- * the tests hold the programs against them (tests/filter); the command has neither them nor libseccomp. */
+ * tests/cli/parts/filter holds the programs against them; the command has neither them nor libseccomp. */
 #ifndef CLI_FILTER_RULES_H
 #define CLI_FILTER_RULES_H
 

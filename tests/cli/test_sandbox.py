@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The cage: what dies in it, what is refused, what still works, and what the command says about it.
 
-tests/cage/probe.c enters it by the code of the command and tries one thing; the tables here say how that has to end."""
+tests/programs/cage_probe.c enters it by the code of the command and tries one thing; the tables here say how that has to end."""
 import errno
 import functools
 import os
@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from lib_cli import (CLEAN, CUVET, FINDINGS, IO, USAGE, Skip, bad_container, cuvet, equal, main, read, sample, scratch,
+from lib_cli import (CLEAN, CUVET, FINDINGS, IO, ROOT, USAGE, Skip, bad_container, cuvet, equal, main, read, sample, scratch,
                      test, write)
 
 PROBE = os.path.join(os.environ.get("CV_BUILD") or os.path.dirname(CUVET), "tests", "cage_probe")
@@ -33,8 +33,9 @@ def need(*tiers):
 
 def attempt(mode, name, *more, deny=None, stdout=subprocess.DEVNULL):
     argv = [PROBE, "deny", deny] if deny else []
+    mine = scratch()  # what nothing stops is made there, also by a name without a folder
     p = subprocess.run(argv + [PROBE, mode, name, *more], stdin=subprocess.PIPE, stdout=stdout, stderr=subprocess.PIPE,
-                       timeout=60, check=False, env=dict(os.environ, CV_TMP=scratch()))
+                       timeout=60, check=False, cwd=mine, env=dict(os.environ, CV_TMP=mine))
     if p.returncode < 0:
         return DIES if -p.returncode == signal.SIGSYS else "signal %d" % -p.returncode
     if p.returncode != 0:
@@ -92,7 +93,7 @@ def what_happens_inside():
 
 @test
 def the_table_has_every_attempt():
-    with open(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cage", "probe.c"),
+    with open(os.path.join(ROOT, "tests", "programs", "cage_probe.c"),
               encoding="utf-8") as f:
         names = set(re.findall(r"\bTRY\((\w+),", f.read())) - {"id"}
     tried = set(expected()) | set(below()) | {"int80", "write_beyond"}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The misbehaving compiler (tests/fake), a directory of its own for each test, and what must be true after
- * every run: nothing left in it, no process, no descriptor. */
+/* The misbehaving compiler (tests/programs/fake_compiler.c), a directory of its own for each test, and
+ * what must be true after every run: nothing left in it, no process, no descriptor. */
 #ifndef TESTS_UNIT_PROC_FAKE_H
 #define TESTS_UNIT_PROC_FAKE_H
 

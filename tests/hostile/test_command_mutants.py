@@ -4,9 +4,12 @@ import os
 import subprocess
 import sys
 
-from lib_cli import CUVET, ROOT, main, test
+ROOT = os.environ.get("CV_SRC") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "cli"))
 
-SCRIPT = os.path.join(ROOT, "tests", "mutants", "commands.py")
+from lib_cli import CUVET, main, test  # noqa: E402
+
+SCRIPT = os.path.join(ROOT, "tests", "hostile", "mutate_commands.py")
 
 
 @test

@@ -4,10 +4,12 @@
  *
  *   cage_probe state
  *   cage_probe plain|threads|channel|files ATTEMPT [DIRECTORY]
- *   (files: with a porter for DIRECTORY; a descriptor of it is left open in the cage, which the command never
- * does, so that nothing is refused for want of one) (CV_TMP names a folder for what it makes when nothing
- * stops it) cage_probe deny WHAT[,WHAT] COMMAND...   run a command for which these system calls do not exist:
- *                                            landlock, seccomp, rlimits, unnamed */
+ *       files: with a porter for DIRECTORY; a descriptor of it is left open in the cage, which the command
+ *       never does, so that nothing is refused for want of one
+ *   cage_probe deny WHAT[,WHAT] COMMAND...
+ *       run a command for which these system calls do not exist: landlock, seccomp, rlimits, unnamed
+ *
+ * CV_TMP names the folder for what an attempt makes when nothing stops it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -375,7 +377,7 @@ static const uint64_t NOTHING[16];
     TRY(reopen_directory, try_reopen(out_dir, O_RDONLY | O_DIRECTORY))                                       \
     TRY(own_memory, RAW(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDWR))                                     \
     TRY(own_memory_read, RAW(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY))                              \
-    TRY(shared_memory_file, RAW(SYS_openat, AT_FDCWD, "/dev/shm/cuvet-probe", O_RDWR | O_CREAT, 0600))       \
+    TRY(shared_memory_file, RAW(SYS_openat, AT_FDCWD, "/dev/shm", O_RDWR | O_TMPFILE, 0600))                 \
     TRY(execute_file, RAW(SYS_execveat, draft.fd, "", NO_ARGS, NO_ARGS, AT_EMPTY_PATH))                      \
     TRY(copy_between_files, RAW(SYS_copy_file_range, input, 0, draft.fd, 0, 16, 0))                          \
     TRY(sendfile, RAW(SYS_sendfile, draft.fd, input, 0, 16))                                                 \

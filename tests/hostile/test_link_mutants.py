@@ -4,7 +4,10 @@ import os
 import subprocess
 import sys
 
-from lib_cli import CUVET, ROOT, main, test
+ROOT = os.environ.get("CV_SRC") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "cli"))
+
+from lib_cli import CUVET, main, test  # noqa: E402
 
 SCRIPT = os.path.join(ROOT, "tests", "differential", "link_mutants.py")
 SERVER = os.path.join(os.environ.get("CV_BUILD") or os.path.dirname(CUVET), "tests", "link_server")

@@ -8,7 +8,7 @@ relocations, records, notes, the call graph. Of each command is noted how it end
 hung, ended in an internal error (5), refused without a word, left a file behind when it failed or none when it did not,
 or wrote a result that a scan calls malformed or that lacks a kernel of its input.
 
-  commands.py --cuvet build/cuvet --count 20000 [--jobs 2] [--seed 1]
+  mutate_commands.py --cuvet build/cuvet --count 20000 [--jobs 2] [--seed 1]
 """
 import argparse
 import collections
