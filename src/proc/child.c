@@ -14,36 +14,36 @@
 
 #include "base/arith.h"
 #include "base/text.h"
-#include "proc/cage.h"
+#include "proc/sandbox.h"
 
 #define PULSE_MS 50   /* how often the caller's wish to stop is asked for */
-#define GRACE_MS 2000 /* for the keeper to kill and to answer */
+#define GRACE_MS 2000 /* for the supervisor to kill and to answer */
 #define SCRATCH  (UINT64_C(32) * CV_KIB)
 #define NOTE     UINT64_C(80) /* room in the log for a word of our own */
 
 /* One call. */
-typedef struct run {
-    const cv_child_options *o;
+typedef struct child_run {
+    const cv_child_options *options;
     cv_child_result *out;
-    cv_cage cage;
+    cv_sandbox sandbox;
     int channel, log; /* our ends */
-    pid_t keeper;
-    int keeper_fd;
+    pid_t supervisor;
+    int supervisor_fd;
     pid_t program; /* 0: not started */
     char *scratch;
     cv_child_end why; /* it was told to stop: DEADLINE, CANCELLED */
     bool told, lost;
-} run;
+} child_run;
 
 static uint64_t now_ms(void)
 {
-    struct timespec t = { 0 };
+    struct timespec now = { 0 };
 
-    (void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for this clock */
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static void shut(int *fd)
+static void close_fd(int *fd)
 {
     if (*fd >= 0)
         close(*fd);
@@ -55,199 +55,201 @@ static void shut(int *fd)
 static uint64_t tasks_of_user(void)
 {
     int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const char *p;
-    uint64_t n = 0;
-    cv_listing l;
+    const char *entry;
+    uint64_t tasks = 0;
+    cv_listing listing;
 
     if (proc < 0)
         return 0;
-    cv_listing_begin(&l, proc);
-    while ((p = cv_listing_next(&l)) != NULL) {
+    cv_listing_begin(&listing, proc);
+    while ((entry = cv_listing_next(&listing)) != NULL) {
         char name[32];
-        cv_text t = { name, sizeof(name), 0 };
+        cv_text text = { name, sizeof(name), 0 };
         struct stat st;
 
-        if (*p < '0' || *p > '9')
+        if (*entry < '0' || *entry > '9')
             continue;
-        cv_text_str(&t, p);
-        cv_text_str(&t, "/task");
-        cv_text_end(&t);
+        cv_text_str(&text, entry);
+        cv_text_str(&text, "/task");
+        cv_text_end(&text);
         /* Its links are "." and ".." and one for each thread. */
         if (fstatat(proc, name, &st, 0) == 0 && st.st_uid == geteuid() && st.st_nlink > 2)
-            n += st.st_nlink - 2;
+            tasks += st.st_nlink - 2;
     }
     close(proc);
-    return n;
+    return tasks;
 }
 
 /* Descriptors of both sides; 0 or errno. */
-static int open_all(run *r)
+static int open_descriptors(child_run *run)
 {
-    int pair[2] = { -1, -1 }, pipe_[2] = { -1, -1 }, e = 0;
+    int pair[2] = { -1, -1 }, pipe_[2] = { -1, -1 }, error = 0;
 
-    r->cage.null = cv_fd_lift(open("/dev/null", O_RDWR | O_CLOEXEC));
-    if (r->cage.null < 0)
+    run->sandbox.null = cv_fd_lift(open("/dev/null", O_RDWR | O_CLOEXEC));
+    if (run->sandbox.null < 0)
         return errno;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return errno;
-    r->channel = cv_fd_lift(pair[0]);
-    e = r->channel < 0 ? errno : 0;
-    r->cage.channel = cv_fd_lift(pair[1]);
-    if (e != 0 || r->cage.channel < 0)
-        return e ? e : errno;
+    run->channel = cv_fd_lift(pair[0]);
+    error = run->channel < 0 ? errno : 0;
+    run->sandbox.channel = cv_fd_lift(pair[1]);
+    if (error != 0 || run->sandbox.channel < 0)
+        return error ? error : errno;
     if (pipe2(pipe_, O_CLOEXEC) != 0)
         return errno;
-    r->log = cv_fd_lift(pipe_[0]);
-    e = r->log < 0 ? errno : 0;
-    r->cage.log = cv_fd_lift(pipe_[1]);
-    if (e != 0 || r->cage.log < 0)
-        return e ? e : errno;
-    return fcntl(r->log, F_SETFL, O_NONBLOCK) == 0 ? 0 : errno;
+    run->log = cv_fd_lift(pipe_[0]);
+    error = run->log < 0 ? errno : 0;
+    run->sandbox.log = cv_fd_lift(pipe_[1]);
+    if (error != 0 || run->sandbox.log < 0)
+        return error ? error : errno;
+    return fcntl(run->log, F_SETFL, O_NONBLOCK) == 0 ? 0 : errno;
 }
 
-/* The keeper runs and waits for its first word; 0 or errno. */
-static int fork_keeper(run *r)
+/* The supervisor runs and waits for its first word; 0 or errno. */
+static int fork_supervisor(child_run *run)
 {
     sigset_t all, old;
-    int e = 0;
+    int error = 0;
 
     /* No handler of the caller's may run in the child. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    r->keeper = fork();
-    if (r->keeper == 0)
-        cv_cage_keep(&r->cage);
-    if (r->keeper < 0)
-        e = errno;
+    run->supervisor = fork();
+    if (run->supervisor == 0)
+        cv_sandbox_supervise(&run->sandbox);
+    if (run->supervisor < 0)
+        error = errno;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    shut(&r->cage.channel); /* its end is the keeper's alone: when that is gone, we hear it */
-    shut(&r->cage.log);
-    shut(&r->cage.null);
-    if (e != 0)
-        return e;
+    close_fd(&run->sandbox.channel); /* its end is the supervisor's alone: when that is gone, we hear it */
+    close_fd(&run->sandbox.log);
+    close_fd(&run->sandbox.null);
+    if (error != 0)
+        return error;
     /* Before its first word it cannot end, so the number is its own. */
-    r->keeper_fd = (int)syscall(SYS_pidfd_open, r->keeper, 0);
-    return r->keeper_fd >= 0 ? 0 : errno;
+    run->supervisor_fd = (int)syscall(SYS_pidfd_open, run->supervisor, 0);
+    return run->supervisor_fd >= 0 ? 0 : errno;
 }
 
-static bool tell(const run *r, char word)
+static bool tell_supervisor(const child_run *run, char word)
 {
-    return send(r->channel, &word, 1, MSG_NOSIGNAL) == 1;
+    return send(run->channel, &word, 1, MSG_NOSIGNAL) == 1;
 }
 
 /* Nobody else's child may be reaped by its number: it goes by the descriptor. That the caller ignores SIGCHLD
- * or waits for any child elsewhere leaves nothing to reap, and nothing to know: the keeper has told it all.
- */
-static void reap_keeper(run *r)
+ * or waits for any child elsewhere leaves nothing to reap, and nothing to know: the supervisor has told it
+ * all. */
+static void reap_supervisor(child_run *run)
 {
-    struct pollfd on = { .fd = r->keeper_fd, .events = POLLIN };
+    struct pollfd on = { .fd = run->supervisor_fd, .events = POLLIN };
     siginfo_t info;
 
-    if (r->keeper <= 0)
+    if (run->supervisor <= 0)
         return;
-    if (r->keeper_fd < 0) {
-        while (waitpid(r->keeper, NULL, 0) < 0 && errno == EINTR)
+    if (run->supervisor_fd < 0) {
+        while (waitpid(run->supervisor, NULL, 0) < 0 && errno == EINTR)
             ;
         return;
     }
     if (poll(&on, 1, GRACE_MS) != 1)
-        syscall(SYS_pidfd_send_signal, r->keeper_fd, SIGKILL, NULL, 0);
-    while (waitid(P_PIDFD, (id_t)r->keeper_fd, &info, WEXITED) != 0 && errno == EINTR)
+        syscall(SYS_pidfd_send_signal, run->supervisor_fd, SIGKILL, NULL, 0);
+    while (waitid(P_PIDFD, (id_t)run->supervisor_fd, &info, WEXITED) != 0 && errno == EINTR)
         ;
-    shut(&r->keeper_fd);
+    close_fd(&run->supervisor_fd);
 }
 
 /* Take what is in the pipe, keep what the limit lets us; at most 'turns' times. */
-static void drain(run *r, unsigned turns)
+static void drain_log(child_run *run, unsigned turns)
 {
-    cv_child_result *out = r->out;
+    cv_child_result *out = run->out;
 
     for (unsigned i = 0; i < turns; i++) {
-        uint64_t room = r->o->log - out->n_log;
-        ssize_t n =
-            room > 0 ? read(r->log, out->log + out->n_log, (size_t)room) : read(r->log, r->scratch, SCRATCH);
+        uint64_t room = run->options->log - out->n_log;
+        ssize_t got = room > 0 ? read(run->log, out->log + out->n_log, (size_t)room)
+                               : read(run->log, run->scratch, SCRATCH);
 
-        if (n <= 0)
+        if (got <= 0)
             return;
         if (room > 0)
-            out->n_log += (uint64_t)n;
+            out->n_log += (uint64_t)got;
     }
 }
 
-/* One message of the keeper. True: the end of it. */
-static bool listen_once(run *r)
+/* One message of the supervisor. True: the end of it. */
+static bool receive_message(child_run *run)
 {
-    cv_cage_message m = { 0 };
-    ssize_t n = recv(r->channel, &m, sizeof(m), MSG_DONTWAIT);
+    cv_sandbox_message message = { 0 };
+    ssize_t got = recv(run->channel, &message, sizeof(message), MSG_DONTWAIT);
 
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
-    if (n == (ssize_t)sizeof(m) && m.word == CV_CAGE_STARTED) {
-        r->program = m.value;
+    if (got == (ssize_t)sizeof(message) && message.word == CV_SANDBOX_STARTED) {
+        run->program = message.value;
         return false;
     }
-    r->out->value = m.value;
-    r->out->cpu_ms = m.cpu_ms;
-    r->out->end = CV_CHILD_LOST;
-    r->lost = n != (ssize_t)sizeof(m);
-    if (!r->lost)
-        r->out->end = m.word == CV_CAGE_FAILED   ? CV_CHILD_NOT_STARTED
-                      : m.word == CV_CAGE_EXITED ? CV_CHILD_EXITED
-                                                 : CV_CHILD_SIGNALED;
+    run->out->value = message.value;
+    run->out->cpu_ms = message.cpu_ms;
+    run->out->end = CV_CHILD_LOST;
+    run->lost = got != (ssize_t)sizeof(message);
+    if (!run->lost)
+        run->out->end = message.word == CV_SANDBOX_FAILED   ? CV_CHILD_NOT_STARTED
+                        : message.word == CV_SANDBOX_EXITED ? CV_CHILD_EXITED
+                                                            : CV_CHILD_SIGNALED;
     /* It ended by our doing, unless it was faster. */
-    if (r->told && (r->why == CV_CHILD_CANCELLED || r->out->end != CV_CHILD_EXITED))
-        r->out->end = r->why;
+    if (run->told && (run->why == CV_CHILD_CANCELLED || run->out->end != CV_CHILD_EXITED))
+        run->out->end = run->why;
     return true;
 }
 
-/* The keeper does not answer any more: whatever is left of the program's group, and then itself. */
-static void give_up(run *r)
+/* The supervisor does not answer any more: whatever is left of the program's group, and then itself. */
+static void kill_supervisor(child_run *run)
 {
-    if (r->program > 0)
-        kill(-r->program, SIGKILL);
-    syscall(SYS_pidfd_send_signal, r->keeper_fd, SIGKILL, NULL, 0);
+    if (run->program > 0)
+        kill(-run->program, SIGKILL);
+    syscall(SYS_pidfd_send_signal, run->supervisor_fd, SIGKILL, NULL, 0);
 }
 
-static void attend(run *r)
+static void await_end(child_run *run)
 {
-    uint64_t until = cv_sat_add(now_ms(), r->o->deadline_ms);
-    struct pollfd on[2] = { { .fd = r->channel, .events = POLLIN }, { .fd = r->log, .events = POLLIN } };
+    uint64_t until = cv_sat_add(now_ms(), run->options->deadline_ms);
+    struct pollfd on[2] = { { .fd = run->channel, .events = POLLIN }, { .fd = run->log, .events = POLLIN } };
     bool done = false;
 
     while (!done) {
         uint64_t now = now_ms();
-        bool cancel = __atomic_load_n(r->o->cancel, __ATOMIC_RELAXED);
+        bool cancel = __atomic_load_n(run->options->cancel, __ATOMIC_RELAXED);
 
-        if (!r->told && (cancel || now >= until)) {
-            r->why = cancel ? CV_CHILD_CANCELLED : CV_CHILD_DEADLINE;
-            r->told = true;
-            (void)tell(r, CV_CAGE_KILL); /* a keeper that is gone shows in the next turn */
+        if (!run->told && (cancel || now >= until)) {
+            run->why = cancel ? CV_CHILD_CANCELLED : CV_CHILD_DEADLINE;
+            run->told = true;
+            (void)tell_supervisor(run,
+                                  CV_SANDBOX_KILL); /* a supervisor that is gone shows in the next turn */
             until = now + GRACE_MS;
-        } else if (r->told && now >= until) {
-            r->out->end = r->why;
+        } else if (run->told && now >= until) {
+            run->out->end = run->why;
             break;
-        } else if (r->told) {
-            syscall(SYS_pidfd_send_signal, r->keeper_fd, SIGCONT, NULL, 0); /* somebody may have stopped it */
+        } else if (run->told) {
+            syscall(SYS_pidfd_send_signal, run->supervisor_fd, SIGCONT, NULL,
+                    0); /* somebody may have stopped it */
         }
         if (poll(on, 2, (int)cv_min(PULSE_MS, until - now)) <= 0)
             continue;
         if (on[1].revents & POLLIN)
-            drain(r, 16);
+            drain_log(run, 16);
         else if (on[1].revents)
             on[1].fd = -1; /* all its writers are gone */
         if (on[0].revents)
-            done = listen_once(r);
+            done = receive_message(run);
     }
-    if (!done || r->lost)
-        give_up(r);
-    drain(r, (unsigned)(UINT64_C(4) * CV_MIB / SCRATCH)); /* a pipe holds no more, and nobody writes */
+    if (!done || run->lost)
+        kill_supervisor(run);
+    drain_log(run, (unsigned)(UINT64_C(4) * CV_MIB / SCRATCH)); /* a pipe holds no more, and nobody writes */
 }
 
 /* The output file, open; -1: nothing that counts as one. */
-static int open_output(const run *r, uint64_t *size)
+static int open_output(const child_run *run, uint64_t *size)
 {
-    int fd =
-        openat(r->cage.nest.dir, r->o->out_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int fd = openat(run->sandbox.tmpdir.dir, run->options->out_name,
+                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct stat st;
 
     if (fd < 0)
@@ -267,147 +269,147 @@ static bool read_whole(int fd, uint8_t *to, uint64_t size)
     uint64_t done = 0;
 
     while (done < size) {
-        ssize_t n = read(fd, to + done, (size_t)(size - done));
+        ssize_t got = read(fd, to + done, (size_t)(size - done));
 
-        if (n > 0)
-            done += (uint64_t)n;
-        else if (n == 0 || errno != EINTR)
+        if (got > 0)
+            done += (uint64_t)got;
+        else if (got == 0 || errno != EINTR)
             return false;
     }
     return true;
 }
 
 /* What it left, from the private directory. Everything that could change it is dead. */
-static cuvet_status collect(cv_mem *mem, const run *r)
+static cuvet_status collect_output(cv_mem *mem, const child_run *run)
 {
-    cv_child_result *out = r->out;
-    cuvet_status s = CUVET_OK;
+    cv_child_result *out = run->out;
+    cuvet_status status = CUVET_OK;
     uint64_t size = 0;
-    int fd = open_output(r, &size);
+    int fd = open_output(run, &size);
 
     if (fd < 0)
         return CUVET_OK;
-    out->output = size > r->o->output ? CV_CHILD_OVERSIZED : CV_CHILD_OUTPUT;
+    out->output = size > run->options->output ? CV_CHILD_OVERSIZED : CV_CHILD_OUTPUT;
     if (out->value == 0 && out->output == CV_CHILD_OUTPUT) {
         out->bytes = cv_mem_get_raw(mem, size);
-        out->n = size;
+        out->n_bytes = size;
         if (!out->bytes) {
-            out->n = 0;
-            s = cv_mem_status(mem);
+            out->n_bytes = 0;
+            status = cv_mem_status(mem);
         } else if (!read_whole(fd, out->bytes, size)) {
             cv_mem_put(mem, out->bytes, size);
             out->bytes = NULL;
-            out->n = 0;
+            out->n_bytes = 0;
             out->output = CV_CHILD_NO_OUTPUT; /* a disk that gives no answer */
         }
     }
     close(fd);
-    return s;
+    return status;
 }
 
-/* Everything up to a keeper that waits; 0 or errno. */
-static int prepare(run *r)
+/* Everything up to a supervisor that waits; 0 or errno. */
+static int prepare_child(child_run *run)
 {
-    const cv_child_options *o = r->o;
-    int e;
+    const cv_child_options *options = run->options;
+    int error;
 
-    r->cage = (cv_cage){ .path = o->path,
-                         .argv = o->argv,
-                         .null = -1,
-                         .log = -1,
-                         .channel = -1,
-                         .cpu_seconds = o->cpu_seconds,
-                         .memory = o->memory,
-                         .file = cv_sat_add(o->output, 1), /* one more, so that it shows */
-                         .files = o->files,
-                         .processes = cv_sat_add(tasks_of_user(), o->processes) };
-    e = cv_nest_open(&r->cage.nest, o->directory);
-    if (e == 0)
-        e = cv_nest_write(&r->cage.nest, o->in_name, o->in, o->n_in);
-    if (e == 0)
-        e = open_all(r);
-    return e ? e : fork_keeper(r);
+    run->sandbox = (cv_sandbox){ .path = options->path,
+                                 .argv = options->argv,
+                                 .null = -1,
+                                 .log = -1,
+                                 .channel = -1,
+                                 .cpu_seconds = options->cpu_seconds,
+                                 .memory = options->memory,
+                                 .file = cv_sat_add(options->output, 1), /* one more, so that it shows */
+                                 .files = options->files,
+                                 .processes = cv_sat_add(tasks_of_user(), options->processes) };
+    error = cv_tmpdir_create(&run->sandbox.tmpdir, options->directory);
+    if (error == 0)
+        error = cv_tmpdir_write(&run->sandbox.tmpdir, options->in_name, options->in, options->n_in);
+    if (error == 0)
+        error = open_descriptors(run);
+    return error ? error : fork_supervisor(run);
 }
 
 /* Files that stay behind are no reason to lose a good result, but nothing to be silent about. */
 static void note_left(cv_child_result *out)
 {
-    cv_text t = { out->log + out->n_log, (size_t)NOTE, 0 };
+    cv_text text = { out->log + out->n_log, (size_t)NOTE, 0 };
 
-    cv_text_str(&t, "\ncuvet: the private directory could not be removed: errno ");
-    cv_text_dec(&t, (uint64_t)out->left);
-    cv_text_char(&t, '\n');
-    out->n_log += cv_min(t.len, NOTE);
+    cv_text_str(&text, "\ncuvet: the private directory could not be removed: errno ");
+    cv_text_dec(&text, (uint64_t)out->left);
+    cv_text_char(&text, '\n');
+    out->n_log += cv_min(text.len, NOTE);
 }
 
 /* Nothing of it stays but what it said. */
-static void finish(run *r)
+static void clean_up(child_run *run)
 {
-    if (r->cage.nest.dir >= 0)
-        r->out->left = cv_nest_remove(&r->cage.nest);
-    if (r->out->left)
-        note_left(r->out);
-    if (r->keeper > 0)
-        (void)tell(r, CV_CAGE_LEAVE);
-    shut(&r->channel);
-    reap_keeper(r);
-    shut(&r->log);
-    shut(&r->cage.channel);
-    shut(&r->cage.log);
-    shut(&r->cage.null);
-    cv_nest_close(&r->cage.nest);
+    if (run->sandbox.tmpdir.dir >= 0)
+        run->out->left = cv_tmpdir_remove(&run->sandbox.tmpdir);
+    if (run->out->left)
+        note_left(run->out);
+    if (run->supervisor > 0)
+        (void)tell_supervisor(run, CV_SANDBOX_LEAVE);
+    close_fd(&run->channel);
+    reap_supervisor(run);
+    close_fd(&run->log);
+    close_fd(&run->sandbox.channel);
+    close_fd(&run->sandbox.log);
+    close_fd(&run->sandbox.null);
+    cv_tmpdir_close(&run->sandbox.tmpdir);
 }
 
 /* The log in a block of its size. */
 static void fit_log(cv_mem *mem, uint64_t cap, cv_child_result *out)
 {
-    char *p = out->n_log ? cv_mem_resize(mem, out->log, cap, out->n_log) : NULL;
+    char *log = out->n_log ? cv_mem_resize(mem, out->log, cap, out->n_log) : NULL;
 
-    if (!p) {
+    if (!log) {
         cv_mem_put(mem, out->log, cap);
         out->n_log = 0;
     }
-    out->log = p;
+    out->log = log;
 }
 
-void cv_child_free(cv_mem *mem, cv_child_result *r)
+void cv_child_free(cv_mem *mem, cv_child_result *result)
 {
-    cv_mem_put(mem, r->bytes, r->n);
-    cv_mem_put(mem, r->log, r->n_log);
-    r->bytes = NULL;
-    r->log = NULL;
-    r->n = r->n_log = 0;
+    cv_mem_put(mem, result->bytes, result->n_bytes);
+    cv_mem_put(mem, result->log, result->n_log);
+    result->bytes = NULL;
+    result->log = NULL;
+    result->n_bytes = result->n_log = 0;
 }
 
-cuvet_status cv_child_run(cv_mem *mem, const cv_child_options *o, cv_child_result *out)
+cuvet_status cv_child_run(cv_mem *mem, const cv_child_options *options, cv_child_result *out)
 {
-    run r = { .o = o, .out = out, .channel = -1, .log = -1, .keeper_fd = -1 };
-    cuvet_status s = CUVET_OK;
-    int e;
+    child_run run = { .options = options, .out = out, .channel = -1, .log = -1, .supervisor_fd = -1 };
+    cuvet_status status = CUVET_OK;
+    int error;
 
     *out = (cv_child_result){ .end = CV_CHILD_CANCELLED };
-    if (__atomic_load_n(o->cancel, __ATOMIC_RELAXED))
+    if (__atomic_load_n(options->cancel, __ATOMIC_RELAXED))
         return CUVET_OK;
-    r.scratch = cv_mem_get_raw(mem, SCRATCH);
-    out->log = r.scratch ? cv_mem_get_raw(mem, o->log + NOTE) : NULL;
+    run.scratch = cv_mem_get_raw(mem, SCRATCH);
+    out->log = run.scratch ? cv_mem_get_raw(mem, options->log + NOTE) : NULL;
     if (!out->log) {
-        s = cv_mem_status(mem);
-        cv_mem_put(mem, r.scratch, SCRATCH);
-        return s;
+        status = cv_mem_status(mem);
+        cv_mem_put(mem, run.scratch, SCRATCH);
+        return status;
     }
-    e = prepare(&r);
-    if (e == 0 && tell(&r, CV_CAGE_GO)) {
-        attend(&r);
+    error = prepare_child(&run);
+    if (error == 0 && tell_supervisor(&run, CV_SANDBOX_GO)) {
+        await_end(&run);
     } else {
         out->end = CV_CHILD_NOT_STARTED;
-        out->value = e ? e : ECHILD; /* the keeper was killed by somebody */
+        out->value = error ? error : ECHILD; /* the supervisor was killed by somebody */
     }
     if (out->end == CV_CHILD_EXITED)
-        s = collect(mem, &r);
-    finish(&r);
-    cv_mem_put(mem, r.scratch, SCRATCH);
-    fit_log(mem, o->log + NOTE, out);
-    if (s != CUVET_OK)
+        status = collect_output(mem, &run);
+    clean_up(&run);
+    cv_mem_put(mem, run.scratch, SCRATCH);
+    fit_log(mem, options->log + NOTE, out);
+    if (status != CUVET_OK)
         cv_child_free(mem, out);
-    return s;
+    return status;
 }

@@ -17,24 +17,24 @@ cv_rule cv_compile_rule(cuvet_compile_end end)
     return CV_R_COMPILE_FAILED;
 }
 
-bool cv_clean_log(cv_mem *m, cv_span said, cv_u8s *out)
+bool cv_clean_log(cv_mem *mem, cv_span said, cv_u8s *out)
 {
-    uint64_t n = cv_min(said.len, CV_LOG_MOST);
+    uint64_t len = cv_min(said.len, CV_LOG_MOST);
 
     cv_u8s_clear(out);
-    if (n == 0)
+    if (len == 0)
         return true;
-    if (!cv_u8s_reserve(m, out, n + 1))
+    if (!cv_u8s_reserve(mem, out, len + 1))
         return false;
-    for (uint64_t i = 0; i < n; i++) {
-        uint8_t c = cv_u8_at(said, i);
+    for (uint64_t i = 0; i < len; i++) {
+        uint8_t letter = cv_u8_at(said, i);
 
-        if (c == '\r')
+        if (letter == '\r')
             continue;
-        if (c == '\t')
-            c = ' ';
-        if (!cv_u8s_push(m, out, c == '\n' || (c >= ' ' && c <= '~') ? c : '?'))
+        if (letter == '\t')
+            letter = ' ';
+        if (!cv_u8s_push(mem, out, letter == '\n' || (letter >= ' ' && letter <= '~') ? letter : '?'))
             return false;
     }
-    return cv_u8s_push(m, out, 0);
+    return cv_u8s_push(mem, out, 0);
 }

@@ -20,13 +20,13 @@ cv_rule cv_compile_rule(cuvet_compile_end end);
 /* What a compiler said, made safe: printable ASCII and line feeds, tabs as blanks, carriage returns left out,
  * anything else as '?'; cut at CV_LOG_MOST. *out is overwritten and ends in NUL; nothing said leaves it
  * empty. False: no memory. */
-CV_MUST bool cv_clean_log(cv_mem *m, cv_span said, cv_u8s *out);
+CV_MUST bool cv_clean_log(cv_mem *mem, cv_span said, cv_u8s *out);
 
 /* Options in the header of a member (text; ltoir: of an LTO-IR member, otherwise PTX): those that
  * spec/member_options.def allows are appended to *out in one spelling, each with its NUL, in the order of the
  * text. Every other one is reported and dropped, and so is one that the caller gives as well; caller: its
  * options, each with its NUL. @return OK · NOMEM · LIMIT · CANCELLED */
-CV_MUST cuvet_status cv_member_options(cv_ctx *x, cv_span text, bool ltoir, const cv_u8s *caller,
+CV_MUST cuvet_status cv_member_options(cv_ctx *ctx, cv_span text, bool ltoir, const cv_u8s *caller,
                                        cv_u8s *out);
 
 #endif

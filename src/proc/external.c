@@ -15,137 +15,144 @@
 CV_VEC(arguments, const char *);
 
 /* What a field may be; 0 stands for the default. */
-typedef struct range {
+typedef struct field_range {
     uint64_t low, usual, high;
-} range;
+} field_range;
 
-static bool take(uint64_t given, range r, uint64_t *out)
+static bool take_field(uint64_t given, field_range range, uint64_t *out)
 {
-    *out = given ? given : r.usual;
-    return *out >= r.low && *out <= r.high;
+    *out = given ? given : range.usual;
+    return *out >= range.low && *out <= range.high;
 }
 
 cuvet_status cv_external_check(const cuvet_external *given, cuvet_external *out)
 {
-    static const range SECONDS = { 1, 60, 31536000 };
-    static const range DEADLINE = { 1, 120000, UINT64_C(31536000000) };
-    static const range MEMORY = { CV_MIB, 8 * CV_GIB, CV_GIB * CV_GIB };
-    static const range OUTPUT = { 1, 256 * CV_MIB, CV_GIB * CV_KIB };
-    static const range LOG = { 1, 64 * CV_KIB, 64 * CV_MIB };
-    static const range FILES = { 8, 64, CV_MIB };
-    static const range PROCESSES = { 1, 16, CV_MIB };
-    cuvet_external e = { .size = sizeof(e), .path = given->path, .directory = given->directory };
+    static const field_range SECONDS = { 1, 60, 31536000 };
+    static const field_range DEADLINE = { 1, 120000, UINT64_C(31536000000) };
+    static const field_range MEMORY = { CV_MIB, 8 * CV_GIB, CV_GIB * CV_GIB };
+    static const field_range OUTPUT = { 1, 256 * CV_MIB, CV_GIB * CV_KIB };
+    static const field_range LOG = { 1, 64 * CV_KIB, 64 * CV_MIB };
+    static const field_range FILES = { 8, 64, CV_MIB };
+    static const field_range PROCESSES = { 1, 16, CV_MIB };
+    cuvet_external external = { .size = sizeof(external),
+                                .path = given->path,
+                                .directory = given->directory };
 
     if (given->size != sizeof(*given) || !given->path || given->path[0] != '/')
         return CUVET_E_USAGE;
-    if (!e.directory)
-        e.directory = "/tmp";
-    if (e.directory[0] != '/')
+    if (!external.directory)
+        external.directory = "/tmp";
+    if (external.directory[0] != '/')
         return CUVET_E_USAGE;
-    if (!take(given->cpu_seconds, SECONDS, &e.cpu_seconds) ||
-        !take(given->deadline_ms, DEADLINE, &e.deadline_ms) || !take(given->memory, MEMORY, &e.memory) ||
-        !take(given->output, OUTPUT, &e.output) || !take(given->log, LOG, &e.log) ||
-        !take(given->files, FILES, &e.files) || !take(given->processes, PROCESSES, &e.processes))
+    if (!take_field(given->cpu_seconds, SECONDS, &external.cpu_seconds) ||
+        !take_field(given->deadline_ms, DEADLINE, &external.deadline_ms) ||
+        !take_field(given->memory, MEMORY, &external.memory) ||
+        !take_field(given->output, OUTPUT, &external.output) || !take_field(given->log, LOG, &external.log) ||
+        !take_field(given->files, FILES, &external.files) ||
+        !take_field(given->processes, PROCESSES, &external.processes))
         return CUVET_E_USAGE;
-    *out = e;
+    *out = external;
     return CUVET_OK;
 }
 
-static void release(cuvet_compile_result *r, void *user)
+static void release_result(cuvet_compile_result *result, void *user)
 {
-    const cv_external *e = user;
+    const cv_external *external = user;
 
-    if (r->bytes)
-        e->alloc.release(e->alloc.user, r->bytes, r->n);
-    if (r->log)
-        e->alloc.release(e->alloc.user, r->log, r->n_log);
-    r->bytes = NULL;
-    r->log = NULL;
-    r->n = r->n_log = 0;
+    if (result->bytes)
+        external->alloc.release(external->alloc.user, result->bytes, result->n);
+    if (result->log)
+        external->alloc.release(external->alloc.user, result->log, result->n_log);
+    result->bytes = NULL;
+    result->log = NULL;
+    result->n = result->n_log = 0;
 }
 
 /* How the child ended, in the words of the interface. */
-static void judge(const cuvet_external *conf, const cv_child_result *c, cuvet_compile_result *out)
+static void describe_end(const cuvet_external *conf, const cv_child_result *result, cuvet_compile_result *out)
 {
-    bool signaled = c->end == CV_CHILD_SIGNALED;
+    bool signaled = result->end == CV_CHILD_SIGNALED;
     /* The soft limit is a signal that a program may ignore, the hard one a second later is not. */
-    bool cpu = signaled && (c->value == SIGXCPU ||
-                            (c->value == SIGKILL && c->cpu_ms >= cv_sat_mul(conf->cpu_seconds, 1000)));
+    bool cpu =
+        signaled && (result->value == SIGXCPU ||
+                     (result->value == SIGKILL && result->cpu_ms >= cv_sat_mul(conf->cpu_seconds, 1000)));
 
-    out->detail = c->value;
-    if (c->end == CV_CHILD_CANCELLED) {
+    out->detail = result->value;
+    if (result->end == CV_CHILD_CANCELLED) {
         out->end = CUVET_COMPILE_CANCELLED;
-    } else if (c->end == CV_CHILD_DEADLINE || cpu) {
+    } else if (result->end == CV_CHILD_DEADLINE || cpu) {
         out->end = CUVET_COMPILE_TIMEOUT;
         out->detail = (int64_t)(cpu ? conf->cpu_seconds * 1000 : conf->deadline_ms);
-    } else if (c->output == CV_CHILD_OVERSIZED || (signaled && c->value == SIGXFSZ)) {
+    } else if (result->output == CV_CHILD_OVERSIZED || (signaled && result->value == SIGXFSZ)) {
         out->end = CUVET_COMPILE_OVERSIZED;
         out->detail = (int64_t)conf->output;
-    } else if (c->end == CV_CHILD_NOT_STARTED) {
+    } else if (result->end == CV_CHILD_NOT_STARTED) {
         out->end = CUVET_COMPILE_NOT_FOUND;
     } else if (signaled) {
         out->end = CUVET_COMPILE_CRASHED;
-    } else if (c->end == CV_CHILD_LOST) {
+    } else if (result->end == CV_CHILD_LOST) {
         out->end = CUVET_COMPILE_CRASHED;
-        out->detail = SIGKILL; /* nothing but that ends a keeper */
-    } else if (c->value != 0) {
+        out->detail = SIGKILL; /* nothing but that ends a supervisor */
+    } else if (result->value != 0) {
         out->end = CUVET_COMPILE_FAILED;
     } else {
-        out->end = c->bytes ? CUVET_COMPILED : CUVET_COMPILE_EMPTY;
+        out->end = result->bytes ? CUVET_COMPILED : CUVET_COMPILE_EMPTY;
     }
 }
 
-static void target(const cuvet_compile_request *req, char *buf, size_t cap)
+static void put_target(const cuvet_compile_request *req, char *buf, size_t cap)
 {
-    cv_text t = { buf, cap, 0 };
+    cv_text text = { buf, cap, 0 };
 
-    cv_text_str(&t, "-arch=sm_");
-    cv_text_dec(&t, req->sm);
+    cv_text_str(&text, "-arch=sm_");
+    cv_text_dec(&text, req->sm);
     if (req->suffix)
-        cv_text_char(&t, req->suffix);
-    cv_text_end(&t);
+        cv_text_char(&text, req->suffix);
+    cv_text_end(&text);
 }
 
 /* ptxas -arch=sm_90a -c [-split-compile=N] options... input.ptx -o output.cubin: a linker takes relocatable
  * code, which is what -c asks for. nvlink -arch=sm_103 -r input.cubin -o output.cubin: a relocatable link of
  * one object, which makes its code again; with -g as it was compiled for a debugger. */
-static bool arguments_of(cv_mem *m, const cuvet_compile_request *req, const char *arch, char *split,
-                         size_t cap, arguments *a)
+static bool arguments_of(cv_mem *mem, const cuvet_compile_request *req, const char *arch, char *split,
+                         size_t cap, arguments *args)
 {
-    cv_text t = { split, cap, 0 };
-    bool ok = arguments_push(m, a, req->cubin ? "nvlink" : "ptxas") && arguments_push(m, a, arch) &&
-              arguments_push(m, a, req->cubin ? "-r" : "-c") && (!req->debug || arguments_push(m, a, "-g"));
+    cv_text text = { split, cap, 0 };
+    bool ok = arguments_push(mem, args, req->cubin ? "nvlink" : "ptxas") && arguments_push(mem, args, arch) &&
+              arguments_push(mem, args, req->cubin ? "-r" : "-c") &&
+              (!req->debug || arguments_push(mem, args, "-g"));
 
-    cv_text_str(&t, "-split-compile=");
-    cv_text_dec(&t, req->threads);
-    cv_text_end(&t);
+    cv_text_str(&text, "-split-compile=");
+    cv_text_dec(&text, req->threads);
+    cv_text_end(&text);
     if (ok && req->threads > 1 && !req->cubin)
-        ok = arguments_push(m, a, split);
+        ok = arguments_push(mem, args, split);
     for (size_t i = 0; ok && i < req->n_options; i++)
-        ok = arguments_push(m, a, req->option[i]);
-    return ok && arguments_push(m, a, req->cubin ? IN_CUBIN : IN_PTX) && arguments_push(m, a, "-o") &&
-           arguments_push(m, a, OUT_NAME) && arguments_push(m, a, NULL);
+        ok = arguments_push(mem, args, req->option[i]);
+    return ok && arguments_push(mem, args, req->cubin ? IN_CUBIN : IN_PTX) &&
+           arguments_push(mem, args, "-o") && arguments_push(mem, args, OUT_NAME) &&
+           arguments_push(mem, args, NULL);
 }
 
 cuvet_status cv_external_compile(void *user, const cuvet_compile_request *req, cuvet_compile_result *out)
 {
-    const cv_external *e = user;
-    cv_child_options o = { .path = e->conf.path,
-                           .directory = e->conf.directory,
-                           .in_name = req->cubin ? IN_CUBIN : IN_PTX,
-                           .out_name = OUT_NAME,
-                           .output = e->conf.output,
-                           .log = e->conf.log,
-                           .deadline_ms = e->conf.deadline_ms,
-                           .cpu_seconds = e->conf.cpu_seconds,
-                           .memory = e->conf.memory,
-                           .files = e->conf.files,
-                           .processes = e->conf.processes };
+    const cv_external *external = user;
+    cv_child_options options = { .path = external->conf.path,
+                                 .directory = external->conf.directory,
+                                 .in_name = req->cubin ? IN_CUBIN : IN_PTX,
+                                 .out_name = OUT_NAME,
+                                 .output = external->conf.output,
+                                 .log = external->conf.log,
+                                 .deadline_ms = external->conf.deadline_ms,
+                                 .cpu_seconds = external->conf.cpu_seconds,
+                                 .memory = external->conf.memory,
+                                 .files = external->conf.files,
+                                 .processes = external->conf.processes };
     char arch[32], split[32];
-    cv_child_result c = { 0 };
-    arguments a = { 0 };
-    cuvet_status s;
-    cv_mem m;
+    cv_child_result result = { 0 };
+    arguments args = { 0 };
+    cuvet_status status;
+    cv_mem mem;
 
     if (req->size != sizeof(*req) || out->size != sizeof(*out) || !req->bytes || !req->cancel ||
         (req->n_options > 0 && !req->option) || (req->cubin ? req->ltoir || req->n_options > 0 : req->debug))
@@ -153,29 +160,29 @@ cuvet_status cv_external_compile(void *user, const cuvet_compile_request *req, c
     *out = (cuvet_compile_result){ .size = sizeof(*out), .end = CUVET_COMPILE_UNSUPPORTED };
     if (req->ltoir || (req->suffix != 0 && req->suffix != 'a' && req->suffix != 'f'))
         return CUVET_OK;
-    cv_mem_init(&m, &e->alloc, UINT64_MAX); /* each part has its own limit */
-    target(req, arch, sizeof(arch));
-    s = CUVET_E_NOMEM;
-    if (arguments_of(&m, req, arch, split, sizeof(split), &a)) {
-        o.argv = a.v;
-        o.in = req->bytes;
-        o.n_in = req->n;
-        o.cancel = req->cancel;
-        s = cv_child_run(&m, &o, &c);
+    cv_mem_init(&mem, &external->alloc, UINT64_MAX); /* each part has its own limit */
+    put_target(req, arch, sizeof(arch));
+    status = CUVET_E_NOMEM;
+    if (arguments_of(&mem, req, arch, split, sizeof(split), &args)) {
+        options.argv = args.v;
+        options.in = req->bytes;
+        options.n_in = req->n;
+        options.cancel = req->cancel;
+        status = cv_child_run(&mem, &options, &result);
     }
-    arguments_free(&m, &a);
-    if (s != CUVET_OK)
-        return s == CUVET_E_LIMIT ? CUVET_E_NOMEM : s;
-    judge(&e->conf, &c, out);
+    arguments_free(&mem, &args);
+    if (status != CUVET_OK)
+        return status == CUVET_E_LIMIT ? CUVET_E_NOMEM : status;
+    describe_end(&external->conf, &result, out);
     if (out->end != CUVET_COMPILED) {
-        cv_mem_put(&m, c.bytes, c.n);
-        c.bytes = NULL;
-        c.n = 0;
+        cv_mem_put(&mem, result.bytes, result.n_bytes);
+        result.bytes = NULL;
+        result.n_bytes = 0;
     }
-    out->bytes = c.bytes;
-    out->n = (size_t)c.n;
-    out->log = c.log;
-    out->n_log = (size_t)c.n_log;
-    out->release = release;
+    out->bytes = result.bytes;
+    out->n = (size_t)result.n_bytes;
+    out->log = result.log;
+    out->n_log = (size_t)result.n_log;
+    out->release = release_result;
     return CUVET_OK;
 }

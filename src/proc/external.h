@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A compiler that runs ptxas or nvlink, or something that takes their arguments, as a caged child. */
+/* A compiler that runs ptxas or nvlink, or something that takes their arguments, as a child in a sandbox. */
 #ifndef CV_PROC_EXTERNAL_H
 #define CV_PROC_EXTERNAL_H
 

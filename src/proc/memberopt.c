@@ -8,15 +8,15 @@ enum { K_PTX, K_IR };
 
 typedef struct option {
     int kind;
-    const char *lng, *shrt;
+    const char *long_name, *short_name;
     shape takes;
     uint32_t low, high;
     const char *words;
 } option;
 
 static const option ROWS[] = {
-#define MEMBER_OPTION(kind, lng, shrt, takes, low, high, words)                                              \
-    { K_##kind, lng, shrt, V_##takes, low, high, words },
+#define MEMBER_OPTION(kind, long_name, short_name, takes, low, high, words)                                  \
+    { K_##kind, long_name, short_name, V_##takes, low, high, words },
 #include "member_options.def"
 #undef MEMBER_OPTION
 };
@@ -24,55 +24,55 @@ static const option ROWS[] = {
 #define N_ROWS CV_COUNT(ROWS)
 
 /* One option of the text. */
-typedef struct item {
+typedef struct option_item {
     uint64_t at, len; /* all of it, in the text */
     size_t row;       /* N_ROWS: unknown */
     bool valid;       /* its value is one that it takes */
     uint64_t value_at, value_len;
-} item;
+} option_item;
 
 /* The last valid occurrence of each option: the one that counts. */
-typedef struct last {
+typedef struct last_valid {
     uint32_t at, value_at, value_len; /* at + 1; 0: none */
-} last;
+} last_valid;
 
-static bool blank(uint8_t c)
+static bool is_blank(uint8_t letter)
 {
-    return c == ' ' || (c >= '\t' && c <= '\r');
+    return letter == ' ' || (letter >= '\t' && letter <= '\r');
 }
 
-static uint64_t skip_blanks(cv_span s, uint64_t at)
+static uint64_t skip_blanks(cv_span span, uint64_t at)
 {
-    while (at < s.len && blank(cv_u8_at(s, at)))
+    while (at < span.len && is_blank(cv_u8_at(span, at)))
         at++;
     return at;
 }
 
 /* End of the word at 'at'; quotation marks hold it together, as they did when it was written. */
-static uint64_t word_end(cv_span s, uint64_t at)
+static uint64_t find_word_end(cv_span span, uint64_t at)
 {
     bool quoted = false;
 
-    for (; at < s.len; at++) {
-        uint8_t c = cv_u8_at(s, at);
+    for (; at < span.len; at++) {
+        uint8_t letter = cv_u8_at(span, at);
 
-        if (c == '"')
+        if (letter == '"')
             quoted = !quoted;
-        else if (!quoted && blank(c))
+        else if (!quoted && is_blank(letter))
             break;
     }
     return at;
 }
 
-static cv_span part(cv_span s, uint64_t at, uint64_t len)
+static cv_span get_part(cv_span span, uint64_t at, uint64_t len)
 {
-    cv_span out = { NULL, 0, s.off };
+    cv_span out = { NULL, 0, span.off };
 
-    return cv_span_sub(s, at, len, &out) ? out : (cv_span){ NULL, 0, s.off };
+    return cv_span_sub(span, at, len, &out) ? out : (cv_span){ NULL, 0, span.off };
 }
 
 /* How a word begins with this name: 0 not at all, otherwise the bytes up to its value; *given: it has one. */
-static uint64_t match(cv_span word, const char *dashes, const char *name, bool attached, bool *given)
+static uint64_t match_name(cv_span word, const char *dashes, const char *name, bool attached, bool *given)
 {
     cv_span rest, value;
 
@@ -88,30 +88,30 @@ static uint64_t match(cv_span word, const char *dashes, const char *name, bool a
 }
 
 /* Row of a word, or N_ROWS. *value: where its value begins in the word; *next: the value is the next word. */
-static size_t find(cv_span word, int kind, uint64_t *value, bool *next)
+static size_t find_row(cv_span word, int kind, uint64_t *value, bool *next)
 {
     for (size_t i = 0; i < N_ROWS; i++) {
-        const option *r = &ROWS[i];
+        const option *row = &ROWS[i];
         bool given = false;
 
-        if (r->kind != kind)
+        if (row->kind != kind)
             continue;
-        *value = match(word, kind == K_IR ? "-" : "--", r->lng, false, &given);
-        *next = *value && !given && r->takes != V_NONE;
+        *value = match_name(word, kind == K_IR ? "-" : "--", row->long_name, false, &given);
+        *next = *value && !given && row->takes != V_NONE;
         if (!*value) {
-            *value = match(word, "-", r->shrt, r->takes == V_LEVEL, &given);
+            *value = match_name(word, "-", row->short_name, row->takes == V_LEVEL, &given);
             /* ptxas takes "-O 2" for a file named 2. */
-            *next = *value && !given && r->takes != V_NONE && r->takes != V_LEVEL;
+            *next = *value && !given && row->takes != V_NONE && row->takes != V_LEVEL;
         }
         /* "-g=" is no "-g": its sign is part of a value that it does not take. */
-        *value -= given && r->takes == V_NONE;
+        *value -= given && row->takes == V_NONE;
         if (*value)
             return i;
     }
     return N_ROWS;
 }
 
-static bool among(const char *words, cv_span v)
+static bool is_among(const char *words, cv_span value)
 {
     cv_span left = cv_span_of(words, 0, 0), word;
 
@@ -120,40 +120,40 @@ static bool among(const char *words, cv_span v)
     while (left.len > 0) {
         uint64_t n = cv_span_find_byte(left, ' ');
 
-        if (cv_span_sub(left, 0, n, &word) && cv_span_eq(word, v))
+        if (cv_span_sub(left, 0, n, &word) && cv_span_eq(word, value))
             return true;
         left = cv_span_tail(left, n + 1);
     }
     return false;
 }
 
-static bool takes(const option *r, cv_span v)
+static bool is_valid_value(const option *row, cv_span value)
 {
     uint64_t end = 0;
     uint32_t n = 0;
 
-    if (r->takes == V_NONE)
-        return v.len == 0;
-    if (v.len > 0 && among(r->words, v))
+    if (row->takes == V_NONE)
+        return value.len == 0;
+    if (value.len > 0 && is_among(row->words, value))
         return true;
-    if (r->takes == V_WORD || !cv_span_decimal(v, 0, &n, &end) || end != v.len)
+    if (row->takes == V_WORD || !cv_span_decimal(value, 0, &n, &end) || end != value.len)
         return false;
     /* "010" is eight to some. */
-    return n >= r->low && n <= r->high && (v.len == 1 || cv_u8_at(v, 0) != '0');
+    return n >= row->low && n <= row->high && (value.len == 1 || cv_u8_at(value, 0) != '0');
 }
 
 /* The option at or behind 'at'; false: none left. */
-static bool next_item(cv_span text, int kind, uint64_t at, item *out)
+static bool next_item(cv_span text, int kind, uint64_t at, option_item *out)
 {
-    uint64_t begin = skip_blanks(text, at), end = word_end(text, begin), after, value = 0;
-    item it = { .at = begin, .row = N_ROWS };
+    uint64_t begin = skip_blanks(text, at), end = find_word_end(text, begin), after, value = 0;
+    option_item it = { .at = begin, .row = N_ROWS };
     bool next = false, dash;
     cv_span word;
 
     if (begin >= text.len)
         return false;
-    word = part(text, begin, end - begin);
-    it.row = find(word, kind, &value, &next);
+    word = get_part(text, begin, end - begin);
+    it.row = find_row(word, kind, &value, &next);
     it.value_at = begin + value;
     it.value_len = end - it.value_at;
     after = skip_blanks(text, end);
@@ -163,26 +163,26 @@ static bool next_item(cv_span text, int kind, uint64_t at, item *out)
         next = cv_u8_at(word, 0) == '-' && cv_span_find_byte(word, '=') == word.len;
     if (next && after < text.len && !dash) {
         it.value_at = after;
-        end = word_end(text, after);
+        end = find_word_end(text, after);
         it.value_len = end - after;
     }
     it.len = end - begin;
-    it.valid = it.row < N_ROWS && takes(&ROWS[it.row], part(text, it.value_at, it.value_len));
+    it.valid = it.row < N_ROWS && is_valid_value(&ROWS[it.row], get_part(text, it.value_at, it.value_len));
     *out = it;
     return true;
 }
 
-static bool emit(cv_ctx *x, const option *r, cv_span v, cv_u8s *out)
+static bool emit_option(cv_ctx *ctx, const option *row, cv_span value, cv_u8s *out)
 {
-    bool ok = cv_u8s_push(&x->mem, out, '-') && (r->kind == K_IR || cv_u8s_push(&x->mem, out, '-'));
+    bool ok = cv_u8s_push(&ctx->mem, out, '-') && (row->kind == K_IR || cv_u8s_push(&ctx->mem, out, '-'));
 
-    for (const char *p = r->lng; ok && *p; p++)
-        ok = cv_u8s_push(&x->mem, out, (uint8_t)*p);
-    if (ok && r->takes != V_NONE)
-        ok = cv_u8s_push(&x->mem, out, '=');
-    for (uint64_t i = 0; ok && i < v.len; i++)
-        ok = cv_u8s_push(&x->mem, out, cv_u8_at(v, i));
-    return ok && cv_u8s_push(&x->mem, out, 0);
+    for (const char *copy = row->long_name; ok && *copy; copy++)
+        ok = cv_u8s_push(&ctx->mem, out, (uint8_t)*copy);
+    if (ok && row->takes != V_NONE)
+        ok = cv_u8s_push(&ctx->mem, out, '=');
+    for (uint64_t i = 0; ok && i < value.len; i++)
+        ok = cv_u8s_push(&ctx->mem, out, cv_u8_at(value, i));
+    return ok && cv_u8s_push(&ctx->mem, out, 0);
 }
 
 /* Options that the caller gives, in any of their spellings. */
@@ -193,7 +193,7 @@ static void find_caller(const cv_u8s *caller, int kind, bool *given)
     bool next;
 
     while (cv_span_cstr(all, at, &word)) {
-        size_t row = find(word, kind, &value, &next);
+        size_t row = find_row(word, kind, &value, &next);
 
         if (row < N_ROWS)
             given[row] = true;
@@ -202,48 +202,49 @@ static void find_caller(const cv_u8s *caller, int kind, bool *given)
 }
 
 /* What to do with one option: reported, passed on, or (a repetition of what counts anyway) neither. */
-static cuvet_status settle(cv_ctx *x, cv_span text, const item *it, const last *l, bool caller, cv_u8s *out)
+static cuvet_status choose_last(cv_ctx *ctx, cv_span text, const option_item *it, const last_valid *last,
+                                bool caller, cv_u8s *out)
 {
     uint64_t off = text.off + it->at;
-    cv_span v = part(text, it->value_at, it->value_len);
+    cv_span value = get_part(text, it->value_at, it->value_len);
 
     if (it->row == N_ROWS) {
-        cv_report(x, CV_R_COMPILE_OPTION_UNKNOWN, off, it->len, it->len, 0);
+        cv_report(ctx, CV_R_COMPILE_OPTION_UNKNOWN, off, it->len, it->len, 0);
     } else if (!it->valid) {
-        cv_report(x, CV_R_COMPILE_OPTION_VALUE, off, it->len, it->value_len, 0);
+        cv_report(ctx, CV_R_COMPILE_OPTION_VALUE, off, it->len, it->value_len, 0);
     } else if (caller) {
-        cv_report(x, CV_R_COMPILE_OPTION_CALLER, off, it->len, 0, 0);
-    } else if (l->at != it->at + 1) {
-        if (!cv_span_eq(v, part(text, l->value_at, l->value_len)))
-            cv_report(x, CV_R_COMPILE_OPTION_TWICE, off, it->len, 0, text.off + l->at - 1);
-    } else if (!emit(x, &ROWS[it->row], v, out)) {
-        return cv_nomem(x, off);
+        cv_report(ctx, CV_R_COMPILE_OPTION_CALLER, off, it->len, 0, 0);
+    } else if (last->at != it->at + 1) {
+        if (!cv_span_eq(value, get_part(text, last->value_at, last->value_len)))
+            cv_report(ctx, CV_R_COMPILE_OPTION_TWICE, off, it->len, 0, text.off + last->at - 1);
+    } else if (!emit_option(ctx, &ROWS[it->row], value, out)) {
+        return cv_nomem(ctx, off);
     }
     return CUVET_OK;
 }
 
-cuvet_status cv_member_options(cv_ctx *x, cv_span text, bool ltoir, const cv_u8s *caller, cv_u8s *out)
+cuvet_status cv_member_options(cv_ctx *ctx, cv_span text, bool ltoir, const cv_u8s *caller, cv_u8s *out)
 {
     int kind = ltoir ? K_IR : K_PTX;
     bool given[N_ROWS] = { false };
-    last seen[N_ROWS] = { { 0 } };
-    cuvet_status s = CUVET_OK;
-    item it;
+    last_valid seen[N_ROWS] = { { 0 } };
+    cuvet_status status = CUVET_OK;
+    option_item it;
 
     /* Its descriptor has 32 bits for the length, and limits.header_area is far below. */
     if (CV_NEVER(text.len >= UINT32_MAX))
         return CUVET_E_INTERNAL;
     find_caller(caller, kind, given);
     for (uint64_t at = 0; next_item(text, kind, at, &it); at = it.at + it.len) {
-        if (!cv_work(x, 1, text.off + it.at))
-            return cv_cancelled(x) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
+        if (!cv_work(ctx, 1, text.off + it.at))
+            return cv_cancelled(ctx) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
         if (it.valid)
-            seen[it.row] = (last){ (uint32_t)it.at + 1, (uint32_t)it.value_at, (uint32_t)it.value_len };
+            seen[it.row] = (last_valid){ (uint32_t)it.at + 1, (uint32_t)it.value_at, (uint32_t)it.value_len };
     }
-    for (uint64_t at = 0; s == CUVET_OK && next_item(text, kind, at, &it); at = it.at + it.len) {
+    for (uint64_t at = 0; status == CUVET_OK && next_item(text, kind, at, &it); at = it.at + it.len) {
         size_t row = it.row < N_ROWS ? it.row : 0;
 
-        s = settle(x, text, &it, &seen[row], given[row], out);
+        status = choose_last(ctx, text, &it, &seen[row], given[row], out);
     }
-    return s;
+    return status;
 }

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "proc/child.h"
-#include "proc/nest.h"
+#include "proc/tmpdir.h"
 #include "unit/proc/fake.h"
 
 #define OPTIONS(...) ((const char *const[]){ __VA_ARGS__, NULL })
@@ -164,7 +164,7 @@ static bool nobody_left(void)
     return false;
 }
 
-/* Somebody kills the keeper, or stops it: the program dies with it, and the call ends. */
+/* Somebody kills the supervisor, or stops it: the program dies with it, and the call ends. */
 START_TEST(keeper_lost)
 {
     cv_external e = fake_conf(_i ? 100 : 0, 0);
@@ -183,7 +183,7 @@ START_TEST(keeper_lost)
 }
 END_TEST
 
-/* The caller dies in the middle: its keeper kills and clears up. */
+/* The caller dies in the middle: its supervisor kills and clears up. */
 START_TEST(caller_dies)
 {
     static const struct timespec PAUSE = { 0, 2000000 };
@@ -257,31 +257,31 @@ START_TEST(as_nobody)
 }
 END_TEST
 
-START_TEST(nest)
+START_TEST(private_directory)
 {
-    cv_nest n;
+    cv_tmpdir n;
     char path[160];
     struct stat st;
 
-    ck_assert_int_eq(cv_nest_open(&n, "/nonexistent"), ENOENT);
-    ck_assert_int_eq(cv_nest_open(&n, "/dev/null"), ENOTDIR);
-    ck_assert_int_eq(cv_nest_open(&n, fake_dir), 0);
+    ck_assert_int_eq(cv_tmpdir_create(&n, "/nonexistent"), ENOENT);
+    ck_assert_int_eq(cv_tmpdir_create(&n, "/dev/null"), ENOTDIR);
+    ck_assert_int_eq(cv_tmpdir_create(&n, fake_dir), 0);
     ck_assert_int_ge(n.dir, CV_FD_LOWEST);
     ck_assert_int_eq(fake_entries(), 1);
     snprintf(path, sizeof(path), "%s/%s", fake_dir, n.name);
     ck_assert_int_eq(lstat(path, &st), 0);
     ck_assert_uint_eq(st.st_mode, S_IFDIR | 0700);
-    ck_assert_int_eq(cv_nest_write(&n, "a", "bytes", 5), 0);
-    ck_assert_int_eq(cv_nest_write(&n, "a", "bytes", 5), EEXIST);
+    ck_assert_int_eq(cv_tmpdir_write(&n, "a", "bytes", 5), 0);
+    ck_assert_int_eq(cv_tmpdir_write(&n, "a", "bytes", 5), EEXIST);
     ck_assert_int_eq(fstatat(n.dir, "a", &st, 0), 0);
     ck_assert_uint_eq(st.st_mode, S_IFREG | 0600);
     ck_assert_int_eq(st.st_size, 5);
     ck_assert_int_eq(symlinkat("/etc/cuvet-test", n.dir, "link"), 0);
-    ck_assert_int_eq(cv_nest_write(&n, "link", "bytes", 5), EEXIST); /* never through a link */
-    ck_assert_int_eq(cv_nest_remove(&n), 0);
+    ck_assert_int_eq(cv_tmpdir_write(&n, "link", "bytes", 5), EEXIST); /* never through a link */
+    ck_assert_int_eq(cv_tmpdir_remove(&n), 0);
     ck_assert_int_eq(fake_entries(), 0);
-    ck_assert_int_eq(cv_nest_remove(&n), 0); /* gone already */
-    cv_nest_close(&n);
+    ck_assert_int_eq(cv_tmpdir_remove(&n), 0); /* gone already */
+    cv_tmpdir_close(&n);
     ck_assert_int_eq(n.dir, -1);
 }
 END_TEST
@@ -291,7 +291,7 @@ END_TEST
 START_TEST(nest_hostile)
 {
     char outside[128], name[32];
-    cv_nest n;
+    cv_tmpdir n;
     int fd, d;
 
     snprintf(outside, sizeof(outside), "%s.out", fake_dir);
@@ -299,11 +299,11 @@ START_TEST(nest_hostile)
     fd = open(outside, O_RDONLY | O_DIRECTORY);
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(mkdirat(fd, "keep", 0700), 0);
-    ck_assert_int_eq(cv_nest_open(&n, fake_dir), 0);
+    ck_assert_int_eq(cv_tmpdir_create(&n, fake_dir), 0);
     for (int i = 0; i < 20; i++) {
         snprintf(name, sizeof(name), "~%d", i);
         if (i % 3 == 0)
-            ck_assert_int_eq(cv_nest_write(&n, name, "", 0), 0);
+            ck_assert_int_eq(cv_tmpdir_write(&n, name, "", 0), 0);
         else if (i % 3 == 1)
             ck_assert_int_eq(symlinkat(outside, n.dir, name), 0);
         else
@@ -324,9 +324,9 @@ START_TEST(nest_hostile)
         close(d);
     }
     ck_assert_int_eq(fchmod(n.dir, 0), 0);
-    ck_assert_int_eq(cv_nest_remove(&n), 0);
+    ck_assert_int_eq(cv_tmpdir_remove(&n), 0);
     ck_assert_int_eq(fake_entries(), 0);
-    cv_nest_close(&n);
+    cv_tmpdir_close(&n);
     ck_assert_int_eq(unlinkat(fd, "keep", AT_REMOVEDIR), 0);
     ck_assert_int_eq(rmdir(outside), 0);
     close(fd);
@@ -348,7 +348,7 @@ Suite *suite_child(void)
     tcase_add_loop_test(t, keeper_lost, 0, getenv("CV_FULL") ? 2 : 1); /* the stopped one takes two seconds */
     tcase_add_test(t, caller_dies);
     tcase_add_test(t, as_nobody);
-    tcase_add_test(t, nest);
+    tcase_add_test(t, private_directory);
     tcase_add_test(t, nest_hostile);
     suite_add_tcase(s, t);
     return s;

@@ -3,7 +3,7 @@
  * stranger needs is not known, but there are some that reach out of its directory where Landlock does not
  * look. They change what belongs to other files than their bytes, talk, leave something behind that no end of
  * a process takes away, or look into other processes. For root most of them would work. */
-#include "proc/ward.h"
+#include "proc/seccomp.h"
 
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -191,16 +191,16 @@ static const struct sock_filter REFUSED[] = {
     ANSWER(SECCOMP_RET_ALLOW),
 };
 
-void cv_ward(void)
+void cv_seccomp_restrict(void)
 {
-    const struct sock_fprog p = { CV_COUNT(REFUSED), (void *)(uintptr_t)REFUSED };
+    const struct sock_fprog program = { CV_COUNT(REFUSED), (void *)(uintptr_t)REFUSED };
 
-    (void)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p, 0, 0); /* as much as can be had */
+    (void)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0); /* as much as can be had */
 }
 
 #else
 
-void cv_ward(void)
+void cv_seccomp_restrict(void)
 {
 }
 
