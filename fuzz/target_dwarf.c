@@ -127,8 +127,8 @@ static void compare_frames(const cv_remap *r)
     cv_dwarf_bad bad;
     cv_frame a, b;
 
-    for (uint64_t i = 0; i < r->s.len; i = a.end) {
-        FZ_CHECK(cv_frame_read(r->s, i, &a, &bad) &&
+    for (uint64_t i = 0; i < r->section.len; i = a.end) {
+        FZ_CHECK(cv_frame_read(r->section, i, &a, &bad) &&
                      cv_frame_read(out, cv_remap_shifted(&r->shifts, i), &b, &bad) && a.common == b.common &&
                      cv_remap_shifted(&r->shifts, a.end) == b.end,
                  "the same entries");
@@ -158,7 +158,7 @@ static void run(fz *f)
 {
     world w = { .f = f, .s = fz_span(f), .frames = f->in->param >> 8 & 1 };
     uint64_t before = fz_reported(f);
-    cv_remap r = { .x = &f->x, .s = w.s, .sites = &w.sites, .said = &w.said };
+    cv_remap r = { .ctx = &f->x, .section = w.s, .sites = &w.sites, .said = &w.said };
     cuvet_status st;
 
     cv_builder_init(&r.out, &f->x.mem);

@@ -204,7 +204,7 @@ cuvet_status cuvet_finalizer_create(cuvet_ctx *ctx, const cuvet_finalize_options
 
 static cv_final_job *begin(finalizer *k, size_t n)
 {
-    k->job = (cv_final_job){ .x = &k->x, .o = &k->o };
+    k->job = (cv_final_job){ .ctx = &k->x, .options = &k->o };
     cv_ctx_unit(&k->x, cv_sat_mul(n, 4)); /* read, written, read again and compared */
     cv_path_push(&k->x, CUVET_P_ELF, false, 0);
     return &k->job;
@@ -217,15 +217,15 @@ static cuvet_target source_of(const cv_final_job *j)
 
 static cuvet_target target_of(const cv_final_job *j)
 {
-    uint32_t sm = j->dst_sm ? j->dst_sm : j->o->target_sm;
+    uint32_t sm = j->dst_sm ? j->dst_sm : j->options->target_sm;
 
     /* A file that was refused before the question came up: that of the file is kept if none is named. */
-    return (cuvet_target){ sm ? sm : j->cubin.sm, j->o->target_suffix };
+    return (cuvet_target){ sm ? sm : j->cubin.sm, j->options->target_suffix };
 }
 
 static cuvet_form form_of(const cv_final_job *j)
 {
-    return (cuvet_form)(j->out_kind ? j->out_kind : j->o->kind ? j->o->kind : j->in_kind);
+    return (cuvet_form)(j->out_kind ? j->out_kind : j->options->kind ? j->options->kind : j->in_kind);
 }
 
 static cuvet_status check_size(finalizer *k, size_t n, cv_final *code)

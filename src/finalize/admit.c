@@ -8,235 +8,238 @@
 enum { LEVEL_MOST = 4, ISA_MOST = 0x0101, LEGACY_MERCURY = 31, LEGACY_CAPMERC = 14 }; /* bits of e_flags */
 
 /* What the rules of the scan amount to in codes of the reference: it has none for most of them. */
-static cv_final code_of(cv_rule r)
+static cv_final code_of(cv_rule rule)
 {
-    if (r >= CV_R_SEG_TYPE && r <= CV_R_SEG_BOUNDARY)
+    if (rule >= CV_R_SEG_TYPE && rule <= CV_R_SEG_BOUNDARY)
         return CV_FINAL_SEGMENT;
-    if (r >= CV_R_RELOC_TARGET && r <= CV_R_RELOC_ALIGN)
+    if (rule >= CV_R_RELOC_TARGET && rule <= CV_R_RELOC_ALIGN)
         return CV_FINAL_RELOC;
-    if (r == CV_R_COMPAT_TWICE || r == CV_R_TLV_REPEATED || r == CV_R_TLV_SYMBOL_TWICE)
+    if (rule == CV_R_COMPAT_TWICE || rule == CV_R_TLV_REPEATED || rule == CV_R_TLV_SYMBOL_TWICE)
         return CV_FINAL_TWICE;
-    return r == CV_R_SEC_MISSING_COMPAT ? CV_FINAL_NO_COMPAT : CV_FINAL_TYPE;
+    return rule == CV_R_SEC_MISSING_COMPAT ? CV_FINAL_NO_COMPAT : CV_FINAL_TYPE;
 }
 
 /* Between the examination and whoever listens: remembers the first error. */
-static void listen(void *user, const cuvet_diag *d)
+static void note_first_error(void *user, const cuvet_diag *diag)
 {
-    cv_final_job *j = user;
+    cv_final_job *job = user;
 
     /* Without .nv.compat other rules are broken as well: that it is not there is what counts. */
-    if (d->severity == CUVET_ERROR && (!j->has_error || d->rule == CV_R_SEC_MISSING_COMPAT)) {
-        j->has_error = true;
-        j->first_error = (cv_rule)d->rule;
+    if (diag->severity == CUVET_ERROR && (!job->has_error || diag->rule == CV_R_SEC_MISSING_COMPAT)) {
+        job->has_error = true;
+        job->first_error = (cv_rule)diag->rule;
     }
     /* Notes about a result were notes about the input, or are about what was meant. */
-    if (j->emit && (!j->of_result || d->severity != CUVET_NOTE))
-        j->emit(j->emit_user, d);
+    if (job->emit && (!job->of_result || diag->severity != CUVET_NOTE))
+        job->emit(job->emit_user, diag);
 }
 
-static cv_final code_of_status(const cv_final_job *j, cuvet_status s)
+static cv_final code_of_status(const cv_final_job *job, cuvet_status status)
 {
-    if (s == CUVET_E_NOMEM)
+    if (status == CUVET_E_NOMEM)
         return CV_FINAL_MEMORY;
-    if (s == CUVET_E_LIMIT)
-        return cv_cancelled(j->x) ? CV_FINAL_CANCELLED : CV_FINAL_LIMIT;
-    return j->has_error ? code_of(j->first_error) : CV_FINAL_TYPE;
+    if (status == CUVET_E_LIMIT)
+        return cv_cancelled(job->ctx) ? CV_FINAL_CANCELLED : CV_FINAL_LIMIT;
+    return job->has_error ? code_of(job->first_error) : CV_FINAL_TYPE;
 }
 
-cuvet_status cv_final_examine(cv_final_job *j, cv_cubin *c, cv_span image)
+cuvet_status cv_final_examine(cv_final_job *job, cv_cubin *cubin, cv_span image)
 {
-    cv_ctx *x = j->x;
-    uint64_t extent = 0, errors = x->n_errors;
-    cuvet_status s;
+    cv_ctx *ctx = job->ctx;
+    uint64_t extent = 0, errors = ctx->n_errors;
+    cuvet_status status;
 
-    j->emit = x->emit;
-    j->emit_user = x->emit_user;
-    j->has_error = false;
-    x->emit = listen;
-    x->emit_user = j;
-    s = cv_cubin_examine(x, c, image, NULL, &extent);
-    if (s == CUVET_OK)
-        cv_cubin_check_tail(x, image, extent, 0);
-    if (s == CUVET_OK)
-        s = x->n_errors == errors ? CUVET_OK : cv_verdict_status(x->verdict);
-    if (s == CUVET_OK && x->n_errors != errors)
-        s = CUVET_E_REFUSED;
-    x->emit = j->emit;
-    x->emit_user = j->emit_user;
-    if (s != CUVET_OK && j->code == CV_FINAL_OK)
-        j->code = code_of_status(j, s);
-    return s;
+    job->emit = ctx->emit;
+    job->emit_user = ctx->emit_user;
+    job->has_error = false;
+    ctx->emit = note_first_error;
+    ctx->emit_user = job;
+    status = cv_cubin_examine(ctx, cubin, image, NULL, &extent);
+    if (status == CUVET_OK)
+        cv_cubin_check_tail(ctx, image, extent, 0);
+    if (status == CUVET_OK)
+        status = ctx->n_errors == errors ? CUVET_OK : cv_verdict_status(ctx->verdict);
+    if (status == CUVET_OK && ctx->n_errors != errors)
+        status = CUVET_E_REFUSED;
+    ctx->emit = job->emit;
+    ctx->emit_user = job->emit_user;
+    if (status != CUVET_OK && job->code == CV_FINAL_OK)
+        job->code = code_of_status(job, status);
+    return status;
 }
 
-static uint64_t header_at(cv_ehdr_field f)
+static uint64_t header_at(cv_ehdr_field field)
 {
-    return cv_elf_ehdr_at(false, f);
+    return cv_elf_ehdr_at(false, field);
 }
 
-cuvet_status cv_final_prepare(cv_final_job *j)
+cuvet_status cv_final_prepare(cv_final_job *job)
 {
-    const cv_final_options *o = j->o;
-    bool known = o->kind == CV_KIND_NONE || o->kind == CV_KIND_MERCURY || o->kind == CV_KIND_CAPMERC ||
-                 o->kind == CV_KIND_SASS;
+    const cv_final_options *options = job->options;
+    bool known = options->kind == CV_KIND_NONE || options->kind == CV_KIND_MERCURY ||
+                 options->kind == CV_KIND_CAPMERC || options->kind == CV_KIND_SASS;
 
-    if (!known || o->level_most > LEVEL_MOST ||
-        (o->phase == CV_PHASE_PRELINK && o->kind == CV_KIND_CAPMERC) ||
-        (o->phase == CV_PHASE_POSTLINK && o->kind == CV_KIND_MERCURY))
-        return cv_final_refuse(j, CV_FINAL_CONFLICT, CV_R_FINAL_CONFLICT, 0, o->kind, o->phase);
+    if (!known || options->level_most > LEVEL_MOST ||
+        (options->phase == CV_PHASE_PRELINK && options->kind == CV_KIND_CAPMERC) ||
+        (options->phase == CV_PHASE_POSTLINK && options->kind == CV_KIND_MERCURY))
+        return cv_final_refuse(job, CV_FINAL_CONFLICT, CV_R_FINAL_CONFLICT, 0, options->kind, options->phase);
     return CUVET_OK;
 }
 
 /* Nothing is known of the input yet, and what is wanted can be given in some phase. */
-bool cv_final_prepare_holds(const cv_final_job *j)
+bool cv_final_prepare_holds(const cv_final_job *job)
 {
-    const cv_final_options *o = j->o;
-    cv_kind never = o->phase == CV_PHASE_PRELINK    ? CV_KIND_CAPMERC
-                    : o->phase == CV_PHASE_POSTLINK ? CV_KIND_MERCURY
-                                                    : CV_KIND_NONE;
+    const cv_final_options *options = job->options;
+    cv_kind never = options->phase == CV_PHASE_PRELINK    ? CV_KIND_CAPMERC
+                    : options->phase == CV_PHASE_POSTLINK ? CV_KIND_MERCURY
+                                                          : CV_KIND_NONE;
 
-    return j->cubin.sec.n == 0 && j->part.n == 0 && !j->use.backend && j->in_kind == CV_KIND_NONE &&
-           (o->kind == CV_KIND_NONE || (o->kind != never && cv_is_pow2(o->kind)));
+    return job->cubin.sec.n == 0 && job->part.n == 0 && !job->use.backend && job->in_kind == CV_KIND_NONE &&
+           (options->kind == CV_KIND_NONE || (options->kind != never && cv_is_pow2(options->kind)));
 }
 
-bool cv_final_kind_of(const cv_elf_header *h, cv_kind *kind)
+bool cv_final_kind_of(const cv_elf_header *header, cv_kind *kind)
 {
-    if (h->osabi == CV_OSABI_CUDA) {
-        *kind = (cv_kind)(h->flags & 0xFF);
+    if (header->osabi == CV_OSABI_CUDA) {
+        *kind = (cv_kind)(header->flags & 0xFF);
         return *kind == CV_KIND_MERCURY || *kind == CV_KIND_CAPMERC || *kind == CV_KIND_SASS;
     }
-    if (h->osabi != CV_OSABI_LEGACY)
+    if (header->osabi != CV_OSABI_LEGACY)
         return false;
-    *kind = h->flags >> LEGACY_MERCURY & 1   ? CV_KIND_MERCURY
-            : h->flags >> LEGACY_CAPMERC & 1 ? CV_KIND_CAPMERC
-                                             : CV_KIND_SASS;
+    *kind = header->flags >> LEGACY_MERCURY & 1   ? CV_KIND_MERCURY
+            : header->flags >> LEGACY_CAPMERC & 1 ? CV_KIND_CAPMERC
+                                                  : CV_KIND_SASS;
     return true;
 }
 
 /* The header, before anything else is read. */
-static cuvet_status judge_header(cv_final_job *j)
+static cuvet_status check_header(cv_final_job *job)
 {
-    uint64_t at = j->in.off, pair;
-    cv_elf_header h;
-    cuvet_status s;
+    uint64_t at = job->in.off, pair;
+    cv_elf_header header;
+    cuvet_status status;
 
-    if (!cv_elf_peek(j->in, &h)) {
-        if (j->code == CV_FINAL_OK)
-            j->code = CV_FINAL_TYPE;
-        s = cv_elf_read_header(j->x, j->in, &h);
-        return CV_NEVER(s == CUVET_OK) ? cv_final_broken(j) : s;
+    if (!cv_elf_peek(job->in, &header)) {
+        if (job->code == CV_FINAL_OK)
+            job->code = CV_FINAL_TYPE;
+        status = cv_elf_read_header(job->ctx, job->in, &header);
+        return CV_NEVER(status == CUVET_OK) ? cv_final_broken(job) : status;
     }
-    if (h.machine != CV_EM_CUDA)
-        return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_ELF_MACHINE, at + header_at(CV_EH_MACHINE), h.machine,
-                               CV_EM_CUDA);
-    if (h.is32)
-        return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_FINAL_CLASS, at + 4, 1, 2);
-    pair = h.osabi == CV_OSABI_CUDA ? CV_ABI_CUDA : CV_ABI_LEGACY;
-    if (h.osabi != CV_OSABI_CUDA && h.osabi != CV_OSABI_LEGACY)
-        return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_FINAL_ABI, at + 7, h.osabi, h.abiversion);
-    if (!cv_final_kind_of(&h, &j->in_kind))
-        return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_FINAL_KIND, at + header_at(CV_EH_FLAGS), h.flags & 0xFF,
-                               CV_KIND_CAPMERC);
-    if (h.type != CV_ELF_REL && h.type != CV_ELF_EXEC)
-        return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_FINAL_TYPE, at + header_at(CV_EH_TYPE), h.type,
+    if (header.machine != CV_EM_CUDA)
+        return cv_final_refuse(job, CV_FINAL_TYPE, CV_R_ELF_MACHINE, at + header_at(CV_EH_MACHINE),
+                               header.machine, CV_EM_CUDA);
+    if (header.is32)
+        return cv_final_refuse(job, CV_FINAL_TYPE, CV_R_FINAL_CLASS, at + 4, 1, 2);
+    pair = header.osabi == CV_OSABI_CUDA ? CV_ABI_CUDA : CV_ABI_LEGACY;
+    if (header.osabi != CV_OSABI_CUDA && header.osabi != CV_OSABI_LEGACY)
+        return cv_final_refuse(job, CV_FINAL_TYPE, CV_R_FINAL_ABI, at + 7, header.osabi, header.abiversion);
+    if (!cv_final_kind_of(&header, &job->in_kind))
+        return cv_final_refuse(job, CV_FINAL_TYPE, CV_R_FINAL_KIND, at + header_at(CV_EH_FLAGS),
+                               header.flags & 0xFF, CV_KIND_CAPMERC);
+    if (header.type != CV_ELF_REL && header.type != CV_ELF_EXEC)
+        return cv_final_refuse(job, CV_FINAL_TYPE, CV_R_FINAL_TYPE, at + header_at(CV_EH_TYPE), header.type,
                                CV_ELF_EXEC);
-    if (h.abiversion != pair)
-        return cv_final_refuse(j, CV_FINAL_ABI, CV_R_FINAL_ABI, at + 7, h.osabi, h.abiversion);
+    if (header.abiversion != pair)
+        return cv_final_refuse(job, CV_FINAL_ABI, CV_R_FINAL_ABI, at + 7, header.osabi, header.abiversion);
     return CUVET_OK;
 }
 
-static uint64_t source(const cv_final_job *j)
+static uint64_t source_arch(const cv_final_job *job)
 {
-    return cv_arch_pack(j->cubin.sm, cv_admit_suffix(&j->cubin));
+    return cv_arch_pack(job->cubin.sm, cv_admit_suffix(&job->cubin));
 }
 
-static uint64_t target(const cv_final_job *j)
+static uint64_t target_arch(const cv_final_job *job)
 {
-    return cv_arch_pack(j->dst_sm, j->o->target_suffix);
+    return cv_arch_pack(job->dst_sm, job->options->target_suffix);
 }
 
 /* Which form is wanted of which. */
-static cuvet_status judge_kinds(cv_final_job *j)
+static cuvet_status check_kinds(cv_final_job *job)
 {
-    uint64_t at = j->in.off + header_at(CV_EH_FLAGS);
-    cv_kind in = j->in_kind, out = j->o->kind;
+    uint64_t at = job->in.off + header_at(CV_EH_FLAGS);
+    cv_kind in = job->in_kind, out = job->options->kind;
 
     if (out == CV_KIND_NONE)
-        out = j->o->phase == CV_PHASE_PRELINK ? CV_KIND_SASS : in;
-    j->out_kind = out;
-    if (j->n_capsules != 0 && in != CV_KIND_CAPMERC)
-        return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_FINAL_PHASE, at, in, CV_KIND_CAPMERC);
+        out = job->options->phase == CV_PHASE_PRELINK ? CV_KIND_SASS : in;
+    job->out_kind = out;
+    if (job->n_capsules != 0 && in != CV_KIND_CAPMERC)
+        return cv_final_refuse(job, CV_FINAL_TYPE, CV_R_FINAL_PHASE, at, in, CV_KIND_CAPMERC);
     if (in == CV_KIND_MERCURY && out == CV_KIND_MERCURY)
-        return cv_final_refuse(j, CV_FINAL_ARCH, CV_R_FINAL_SAME_MERCURY, at, in, out);
-    if (in == CV_KIND_SASS && j->o->phase == CV_PHASE_POSTLINK)
-        return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_FINAL_PHASE, at, in, CV_KIND_CAPMERC);
+        return cv_final_refuse(job, CV_FINAL_ARCH, CV_R_FINAL_SAME_MERCURY, at, in, out);
+    if (in == CV_KIND_SASS && job->options->phase == CV_PHASE_POSTLINK)
+        return cv_final_refuse(job, CV_FINAL_TYPE, CV_R_FINAL_PHASE, at, in, CV_KIND_CAPMERC);
     if (in == CV_KIND_SASS && out != CV_KIND_SASS)
-        return cv_final_refuse(j, CV_FINAL_UPLIFT, CV_R_FINAL_UPLIFT, at, in, out);
+        return cv_final_refuse(job, CV_FINAL_UPLIFT, CV_R_FINAL_UPLIFT, at, in, out);
     return CUVET_OK;
 }
 
 /* Does the file allow the target, and is it believed? */
-static cuvet_status judge_target(cv_final_job *j)
+static cuvet_status check_target(cv_final_job *job)
 {
-    const cv_compat *k = j->cubin.compat.len ? &j->cubin.claims : NULL;
-    uint64_t at = j->in.off + header_at(CV_EH_FLAGS);
-    uint32_t src = j->cubin.sm;
+    const cv_compat *compat = job->cubin.compat.len ? &job->cubin.claims : NULL;
+    uint64_t at = job->in.off + header_at(CV_EH_FLAGS);
+    uint32_t src = job->cubin.sm;
     bool level;
-    cv_final f;
+    cv_final answer;
 
-    if (j->o->target_sm != 0 && !cv_arch_known((cuvet_target){ j->dst_sm, j->o->target_suffix }))
-        return cv_final_refuse(j, CV_FINAL_SM, CV_R_FINAL_SM, at, target(j), 0);
-    if (src == j->dst_sm)
+    if (job->options->target_sm != 0 &&
+        !cv_arch_known((cuvet_target){ job->dst_sm, job->options->target_suffix }))
+        return cv_final_refuse(job, CV_FINAL_SM, CV_R_FINAL_SM, at, target_arch(job), 0);
+    if (src == job->dst_sm)
         return CUVET_OK;
-    f = cv_can_finalize_most(k, src, j->dst_sm, j->o->level_most, &level);
+    answer = cv_can_finalize_most(compat, src, job->dst_sm, job->options->level_most, &level);
     if (level)
-        return cv_final_refuse(j, f, CV_R_FINAL_LEVEL, j->cubin.compat.off, j->cubin.claims.level,
-                               j->o->level_most);
-    if (f == CV_FINAL_NO_COMPAT)
-        return cv_final_refuse(j, f, CV_R_FINAL_NO_COMPAT, at, source(j), target(j));
-    return f == CV_FINAL_OK ? CUVET_OK
-                            : cv_final_refuse(j, f, CV_R_FINAL_INCOMPATIBLE, at, source(j), target(j));
+        return cv_final_refuse(job, answer, CV_R_FINAL_LEVEL, job->cubin.compat.off, job->cubin.claims.level,
+                               job->options->level_most);
+    if (answer == CV_FINAL_NO_COMPAT)
+        return cv_final_refuse(job, answer, CV_R_FINAL_NO_COMPAT, at, source_arch(job), target_arch(job));
+    return answer == CV_FINAL_OK ? CUVET_OK
+                                 : cv_final_refuse(job, answer, CV_R_FINAL_INCOMPATIBLE, at, source_arch(job),
+                                                   target_arch(job));
 }
 
 /* Code for sm_Na, and a target that does not say so. */
-static cuvet_status judge_suffix(cv_final_job *j)
+static cuvet_status check_suffix(cv_final_job *job)
 {
-    uint64_t at = j->in.off + header_at(CV_EH_FLAGS);
+    uint64_t at = job->in.off + header_at(CV_EH_FLAGS);
 
-    if (!j->accel || j->o->target_sm == 0 || j->o->target_suffix == 'a')
+    if (!job->accel || job->options->target_sm == 0 || job->options->target_suffix == 'a')
         return CUVET_OK;
-    if (j->o->exact)
-        return cv_final_refuse(j, CV_FINAL_INCOMPATIBLE, CV_R_ADMIT_SUFFIX, at, source(j), target(j));
-    cv_report(j->x, CV_R_ADMIT_SUFFIX_LOST, at, 4, source(j), target(j));
+    if (job->options->exact)
+        return cv_final_refuse(job, CV_FINAL_INCOMPATIBLE, CV_R_ADMIT_SUFFIX, at, source_arch(job),
+                               target_arch(job));
+    cv_report(job->ctx, CV_R_ADMIT_SUFFIX_LOST, at, 4, source_arch(job), target_arch(job));
     return CUVET_OK;
 }
 
-cuvet_status cv_final_admit(cv_final_job *j)
+cuvet_status cv_final_admit(cv_final_job *job)
 {
-    cuvet_status s = judge_header(j);
+    cuvet_status status = check_header(job);
 
-    if (s == CUVET_OK)
-        s = cv_final_examine(j, &j->cubin, j->in);
-    if (s != CUVET_OK)
-        return s;
-    for (uint64_t i = 1; i < j->cubin.sec.n; i++)
-        j->n_capsules += cv_final_part(&j->cubin, i) == CV_PART_CAPSULE;
-    j->accel = cv_admit_suffix(&j->cubin) == 'a' || j->cubin.compat_accel;
-    j->dst_sm = j->o->target_sm ? j->o->target_sm : j->cubin.sm;
-    if (j->cubin.compat.len && j->cubin.claims.isa > ISA_MOST)
-        return cv_final_refuse(j, CV_FINAL_ISA, CV_R_FINAL_ISA, j->cubin.compat.off, j->cubin.claims.isa,
-                               ISA_MOST);
-    s = judge_kinds(j);
-    if (s == CUVET_OK)
-        s = judge_target(j);
-    if (s == CUVET_OK)
-        s = judge_suffix(j);
-    return s;
+    if (status == CUVET_OK)
+        status = cv_final_examine(job, &job->cubin, job->in);
+    if (status != CUVET_OK)
+        return status;
+    for (uint64_t i = 1; i < job->cubin.sec.n; i++)
+        job->n_capsules += cv_final_part(&job->cubin, i) == CV_PART_CAPSULE;
+    job->accel = cv_admit_suffix(&job->cubin) == 'a' || job->cubin.compat_accel;
+    job->dst_sm = job->options->target_sm ? job->options->target_sm : job->cubin.sm;
+    if (job->cubin.compat.len && job->cubin.claims.isa > ISA_MOST)
+        return cv_final_refuse(job, CV_FINAL_ISA, CV_R_FINAL_ISA, job->cubin.compat.off,
+                               job->cubin.claims.isa, ISA_MOST);
+    status = check_kinds(job);
+    if (status == CUVET_OK)
+        status = check_target(job);
+    if (status == CUVET_OK)
+        status = check_suffix(job);
+    return status;
 }
 
-bool cv_final_admit_holds(const cv_final_job *j)
+bool cv_final_admit_holds(const cv_final_job *job)
 {
-    const cv_cubin *c = &j->cubin;
+    const cv_cubin *cubin = &job->cubin;
 
-    return c->sec.n != 0 && c->extent == j->in.len && (c->rel || c->exe) && (c->abi8 || c->legacy) &&
-           j->out_kind != CV_KIND_NONE && j->dst_sm != 0;
+    return cubin->sec.n != 0 && cubin->extent == job->in.len && (cubin->rel || cubin->exe) &&
+           (cubin->abi8 || cubin->legacy) && job->out_kind != CV_KIND_NONE && job->dst_sm != 0;
 }

@@ -26,7 +26,7 @@ typedef enum cv_backend_caps {
 /* What is to be made. Everything lasts as long as the call. */
 typedef struct cv_backend_req {
     cv_span in;            /* the whole input, examined */
-    const cv_cubin *cubin; /* its picture */
+    const cv_cubin *cubin; /* the same, parsed */
     const char *name;      /* for messages only; never a path to be opened */
     cv_kind in_kind, out_kind;
     uint32_t src_sm, dst_sm;
@@ -35,8 +35,8 @@ typedef struct cv_backend_req {
     uint8_t level_most;          /* claims of the input above this level of finalization are not believed */
     bool fastpath;               /* the bytes may be taken as they are where the input says that they run */
     uint64_t max_output;         /* bytes that the result may have */
-    const bool
-        *cancel; /* becomes true when the result is not wanted any more; read atomically; may be NULL */
+    /* Becomes true when the result is not wanted any more; read atomically; may be NULL. */
+    const bool *cancel;
 } cv_backend_req;
 
 /* Where the code of a function went: what was at 'from' is at 'to', both from the start of its section. */
@@ -72,19 +72,19 @@ typedef struct cv_backend_out {
 
 /* Where a backend writes its image: from the first byte to the last, each once. */
 typedef struct cv_final_sink {
-    cv_ctx *x;
+    cv_ctx *ctx;
     cv_block *to;
     uint64_t size, at, most;
     bool begun, done;
 } cv_final_sink;
 
 /* An image of so many bytes follows. @return OK · LIMIT · NOMEM · INTERNAL (begun before) */
-CV_MUST cuvet_status cv_final_sink_begin(cv_final_sink *s, uint64_t size);
+CV_MUST cuvet_status cv_final_sink_begin(cv_final_sink *sink, uint64_t size);
 /* The next bytes. False: more than was said, nothing is written. */
-CV_MUST bool cv_final_sink_put(cv_final_sink *s, cv_span bytes);
-CV_MUST bool cv_final_sink_zero(cv_final_sink *s, uint64_t n);
+CV_MUST bool cv_final_sink_put(cv_final_sink *sink, cv_span bytes);
+CV_MUST bool cv_final_sink_zero(cv_final_sink *sink, uint64_t count);
 /* All was written. False: it was not. */
-CV_MUST bool cv_final_sink_end(cv_final_sink *s);
+CV_MUST bool cv_final_sink_end(cv_final_sink *sink);
 
 enum { CV_BACKEND_ABI = 1 };
 
@@ -108,7 +108,7 @@ typedef struct cv_backend_use {
 
 /* The input for the target. Unless its own mask says that its code runs there, that of the copy does: for a
  * caller who has found out. @return as a run */
-CV_MUST cuvet_status cv_backend_copy_as(cv_ctx *x, const cv_backend_req *req, cv_final_sink *to,
+CV_MUST cuvet_status cv_backend_copy_as(cv_ctx *ctx, const cv_backend_req *req, cv_final_sink *to,
                                         cv_backend_out *out);
 /* Has it a mask where that can be said? */
 CV_MUST bool cv_backend_can_copy_as(const cv_backend_req *req);

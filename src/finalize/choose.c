@@ -4,198 +4,203 @@
 
 #include "cubin/admit.h"
 
-static uint64_t flags_at(const cv_final_job *j)
+static uint64_t flags_at(const cv_final_job *job)
 {
-    return j->in.off + cv_elf_ehdr_at(false, CV_EH_FLAGS);
+    return job->in.off + cv_elf_ehdr_at(false, CV_EH_FLAGS);
 }
 
-static void ask(cv_final_job *j)
+static void begin_request(cv_final_job *job)
 {
-    const cv_final_options *o = j->o;
-    const cv_cubin *c = &j->cubin;
+    const cv_final_options *options = job->options;
+    const cv_cubin *cubin = &job->cubin;
 
-    j->req = (cv_backend_req){ .in = j->in,
-                               .cubin = c,
-                               .name = j->name,
-                               .in_kind = j->in_kind,
-                               .out_kind = j->out_kind,
-                               .src_sm = c->sm,
-                               .dst_sm = j->dst_sm,
-                               .src_suffix = cv_admit_suffix(c),
-                               .dst_suffix = o->target_suffix,
-                               .compat = c->compat.len ? &c->claims : NULL,
-                               .level_most = o->level_most,
-                               .fastpath = !o->fastpath_off,
-                               .max_output =
-                                   o->max_output ? cv_min(o->max_output, j->x->lim.input) : j->x->lim.input,
-                               .cancel = o->cancel };
+    job->req =
+        (cv_backend_req){ .in = job->in,
+                          .cubin = cubin,
+                          .name = job->name,
+                          .in_kind = job->in_kind,
+                          .out_kind = job->out_kind,
+                          .src_sm = cubin->sm,
+                          .dst_sm = job->dst_sm,
+                          .src_suffix = cv_admit_suffix(cubin),
+                          .dst_suffix = options->target_suffix,
+                          .compat = cubin->compat.len ? &cubin->claims : NULL,
+                          .level_most = options->level_most,
+                          .fastpath = !options->fastpath_off,
+                          .max_output = options->max_output ? cv_min(options->max_output, job->ctx->lim.input)
+                                                            : job->ctx->lim.input,
+                          .cancel = options->cancel };
 }
 
 /* Is the input what was asked for? */
-cuvet_status cv_final_fastpath(cv_final_job *j)
+cuvet_status cv_final_fastpath(cv_final_job *job)
 {
-    ask(j);
-    j->verbatim = j->in_kind == j->out_kind && j->cubin.sm == j->dst_sm;
-    if (j->verbatim)
-        cv_report(j->x, CV_R_FINAL_NOT_NEEDED, flags_at(j), 4, cv_arch_pack(j->cubin.sm, j->req.src_suffix),
-                  0);
+    begin_request(job);
+    job->verbatim = job->in_kind == job->out_kind && job->cubin.sm == job->dst_sm;
+    if (job->verbatim)
+        cv_report(job->ctx, CV_R_FINAL_NOT_NEEDED, flags_at(job), 4,
+                  cv_arch_pack(job->cubin.sm, job->req.src_suffix), 0);
     return CUVET_OK;
 }
 
 /* Nobody does it: say what would be needed. */
-static cuvet_status refuse(cv_final_job *j)
+static cuvet_status refuse_target(cv_final_job *job)
 {
-    uint64_t src = cv_arch_pack(j->cubin.sm, j->req.src_suffix),
-             dst = cv_arch_pack(j->dst_sm, j->o->target_suffix);
-    bool claims = cv_can_fastpath(j->req.compat, j->cubin.sm, j->dst_sm, true);
+    uint64_t src = cv_arch_pack(job->cubin.sm, job->req.src_suffix),
+             dst = cv_arch_pack(job->dst_sm, job->options->target_suffix);
+    bool claims = cv_can_fastpath(job->req.compat, job->cubin.sm, job->dst_sm, true);
     cv_rule rule = CV_R_FINAL_NEEDS_CODE;
 
-    if (j->in_kind == CV_KIND_MERCURY)
+    if (job->in_kind == CV_KIND_MERCURY)
         rule = CV_R_FINAL_NEEDS_ENCODER;
-    else if (j->out_kind == CV_KIND_MERCURY)
+    else if (job->out_kind == CV_KIND_MERCURY)
         rule = CV_R_FINAL_NEEDS_DECODER;
-    else if (claims && !cv_same_family(j->cubin.sm, j->dst_sm))
+    else if (claims && !cv_same_family(job->cubin.sm, job->dst_sm))
         rule = CV_R_FINAL_FAMILY;
-    else if (j->cubin.sm == j->dst_sm || (claims && j->req.fastpath))
+    else if (job->cubin.sm == job->dst_sm || (claims && job->req.fastpath))
         rule = CV_R_FINAL_NO_BACKEND;
     else if (claims)
         rule = CV_R_FINAL_FASTPATH_OFF;
-    return cv_final_refuse(j, CV_FINAL_NO_BACKEND, rule, flags_at(j), src, dst);
+    return cv_final_refuse(job, CV_FINAL_NO_BACKEND, rule, flags_at(job), src, dst);
 }
 
-bool cv_final_fastpath_holds(const cv_final_job *j)
+bool cv_final_fastpath_holds(const cv_final_job *job)
 {
-    return j->req.cubin == &j->cubin && j->req.dst_sm == j->dst_sm && j->req.max_output != 0 &&
-           j->verbatim == (j->in_kind == j->out_kind && j->cubin.sm == j->dst_sm);
+    return job->req.cubin == &job->cubin && job->req.dst_sm == job->dst_sm && job->req.max_output != 0 &&
+           job->verbatim == (job->in_kind == job->out_kind && job->cubin.sm == job->dst_sm);
 }
 
 /* What a backend says of itself is not against it. Whoever makes no code for another family takes none there,
  * also where level and mask, two claims of the file, agree on it. */
-static bool is_able(const cv_backend *b, const cv_backend_req *q)
+static bool is_able(const cv_backend *backend, const cv_backend_req *req)
 {
-    uint32_t need = q->in_kind == CV_KIND_MERCURY    ? CV_BACKEND_ENCODE
-                    : q->out_kind == CV_KIND_MERCURY ? CV_BACKEND_DECODE
-                    : q->out_kind != q->in_kind      ? CV_BACKEND_STRIP | CV_BACKEND_ENCODE
-                                                     : CV_BACKEND_COPY | CV_BACKEND_ENCODE;
+    uint32_t need = req->in_kind == CV_KIND_MERCURY    ? CV_BACKEND_ENCODE
+                    : req->out_kind == CV_KIND_MERCURY ? CV_BACKEND_DECODE
+                    : req->out_kind != req->in_kind    ? CV_BACKEND_STRIP | CV_BACKEND_ENCODE
+                                                       : CV_BACKEND_COPY | CV_BACKEND_ENCODE;
 
-    return b->abi == CV_BACKEND_ABI && (b->caps & need) != 0 &&
-           (!(b->caps & CV_BACKEND_RELOC_ONLY) || q->cubin->rel) &&
-           ((b->caps & CV_BACKEND_CROSS_FAMILY) || cv_same_family(q->src_sm, q->dst_sm));
+    return backend->abi == CV_BACKEND_ABI && (backend->caps & need) != 0 &&
+           (!(backend->caps & CV_BACKEND_RELOC_ONLY) || req->cubin->rel) &&
+           ((backend->caps & CV_BACKEND_CROSS_FAMILY) || cv_same_family(req->src_sm, req->dst_sm));
 }
 
 /* The cheapest that can. */
-cuvet_status cv_final_choose(cv_final_job *j)
+cuvet_status cv_final_choose(cv_final_job *job)
 {
     uint32_t best = 0;
 
-    if (j->verbatim)
+    if (job->verbatim)
         return CUVET_OK;
-    for (size_t i = 0; i < j->o->n_backends; i++) {
-        const cv_backend_use *u = cv_backend_use_at(j->o, i);
+    for (size_t i = 0; i < job->options->n_backends; i++) {
+        const cv_backend_use *use = cv_backend_use_at(job->options, i);
         uint32_t cost = UINT32_MAX;
 
-        if (!is_able(u->backend, &j->req) || u->backend->probe(u->self, &j->req, &cost) != CV_FINAL_OK)
+        if (!is_able(use->backend, &job->req) ||
+            use->backend->probe(use->self, &job->req, &cost) != CV_FINAL_OK)
             continue;
-        if (!j->use.backend || cost < best) {
-            j->use = *u;
+        if (!job->use.backend || cost < best) {
+            job->use = *use;
             best = cost;
         }
     }
-    return j->use.backend ? CUVET_OK : refuse(j);
+    return job->use.backend ? CUVET_OK : refuse_target(job);
 }
 
 /* Somebody has to do it unless there is nothing to do, and who was taken can. */
-bool cv_final_choose_holds(const cv_final_job *j)
+bool cv_final_choose_holds(const cv_final_job *job)
 {
     uint32_t cost;
 
-    return j->verbatim ? !j->use.backend
-                       : j->use.backend && is_able(j->use.backend, &j->req) &&
-                             j->use.backend->probe(j->use.self, &j->req, &cost) == CV_FINAL_OK;
+    return job->verbatim ? !job->use.backend
+                         : job->use.backend && is_able(job->use.backend, &job->req) &&
+                               job->use.backend->probe(job->use.self, &job->req, &cost) == CV_FINAL_OK;
 }
 
 /* A run of the backend into a block. What it wrote is not looked at here. */
-static cuvet_status run(cv_final_job *j, cv_block *to, cv_backend_out *said)
+static cuvet_status run(cv_final_job *job, cv_block *to, cv_backend_out *said)
 {
-    cv_final_sink sink = { .x = j->x, .to = to, .most = j->req.max_output };
-    cuvet_status s = j->use.backend->run(j->use.self, j->x, &j->req, &sink, said);
+    cv_final_sink sink = { .ctx = job->ctx, .to = to, .most = job->req.max_output };
+    cuvet_status status = job->use.backend->run(job->use.self, job->ctx, &job->req, &sink, said);
 
-    if (s == CUVET_OK && said->code != CV_FINAL_OK)
-        s = cv_final_refuse(j, said->code, CV_R_FINAL_BACKEND, 0, said->code, 0);
-    if (s != CUVET_OK && j->code == CV_FINAL_OK)
-        j->code = said->code != CV_FINAL_OK ? said->code
-                  : s == CUVET_E_NOMEM      ? CV_FINAL_MEMORY
-                  : s == CUVET_E_LIMIT      ? CV_FINAL_LIMIT
-                                            : CV_FINAL_BACKEND_FAILED;
-    if (s == CUVET_OK && !sink.done)
-        s = cv_final_refuse(j, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_SHORT, 0, sink.at, sink.size);
-    return s;
+    if (status == CUVET_OK && said->code != CV_FINAL_OK)
+        status = cv_final_refuse(job, said->code, CV_R_FINAL_BACKEND, 0, said->code, 0);
+    if (status != CUVET_OK && job->code == CV_FINAL_OK)
+        job->code = said->code != CV_FINAL_OK ? said->code
+                    : status == CUVET_E_NOMEM ? CV_FINAL_MEMORY
+                    : status == CUVET_E_LIMIT ? CV_FINAL_LIMIT
+                                              : CV_FINAL_BACKEND_FAILED;
+    if (status == CUVET_OK && !sink.done)
+        status =
+            cv_final_refuse(job, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_SHORT, 0, sink.at, sink.size);
+    return status;
 }
 
 /* By the rules for strangers, and told apart from the input by its path. */
-static cuvet_status examine(cv_final_job *j, cv_cubin *c, cv_span image)
+static cuvet_status examine_made(cv_final_job *job, cv_cubin *cubin, cv_span image)
 {
-    uint64_t errors = j->x->n_errors;
-    cv_final before = j->code;
-    cuvet_status s;
+    uint64_t errors = job->ctx->n_errors;
+    cv_final before = job->code;
+    cuvet_status status;
 
-    j->of_result = true;
-    cv_path_push(j->x, CUVET_P_ELF, true, 1);
-    s = cv_final_examine(j, c, image);
-    cv_path_pop(j->x);
-    if (s == CUVET_OK || s == CUVET_E_NOMEM || s == CUVET_E_LIMIT)
-        return s;
-    j->code = before;
-    return cv_final_refuse(j, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_FORM, 0, j->x->n_errors - errors,
-                           0);
+    job->of_result = true;
+    cv_path_push(job->ctx, CUVET_P_ELF, true, 1);
+    status = cv_final_examine(job, cubin, image);
+    cv_path_pop(job->ctx);
+    if (status == CUVET_OK || status == CUVET_E_NOMEM || status == CUVET_E_LIMIT)
+        return status;
+    job->code = before;
+    return cv_final_refuse(job, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_FORM, 0,
+                           job->ctx->n_errors - errors, 0);
 }
 
-static void free_said(cv_final_job *j, cv_backend_out *said)
+static void free_said(cv_final_job *job, cv_backend_out *said)
 {
-    cv_offset_maps_free(&j->x->mem, &said->maps);
-    cv_moves_free(&j->x->mem, &said->moves);
+    cv_offset_maps_free(&job->ctx->mem, &said->maps);
+    cv_moves_free(&job->ctx->mem, &said->moves);
 }
 
 /* Once more: a backend that works does the same twice. */
-static cuvet_status run_again(cv_final_job *j)
+static cuvet_status run_again(cv_final_job *job)
 {
-    cv_final_same q = { .a = &j->picture,
-                        .b = &j->result,
-                        .key = { CV_ARRAY_GET(j->o->key, 0), CV_ARRAY_GET(j->o->key, 1) } };
+    cv_final_same pair = { .before = &job->made_cubin,
+                           .after = &job->result,
+                           .key = { CV_ARRAY_GET(job->options->key, 0),
+                                    CV_ARRAY_GET(job->options->key, 1) } };
     cv_backend_out said = { 0 };
     cv_block again = { 0 };
-    cuvet_status s = run(j, &again, &said);
+    cuvet_status status = run(job, &again, &said);
 
-    if (s == CUVET_OK && !cv_span_eq(again.span, j->made.span)) {
-        s = examine(j, &j->result, again.span);
-        if (s == CUVET_OK)
-            s = cv_final_compare(j->x, &q, &j->code);
+    if (status == CUVET_OK && !cv_span_eq(again.span, job->made.span)) {
+        status = examine_made(job, &job->result, again.span);
+        if (status == CUVET_OK)
+            status = cv_final_compare(job->ctx, &pair, &job->code);
     }
-    cv_block_free(j->x, &again);
-    free_said(j, &said);
-    return s;
+    cv_block_free(job->ctx, &again);
+    free_said(job, &said);
+    return status;
 }
 
-cuvet_status cv_final_transform(cv_final_job *j)
+cuvet_status cv_final_transform(cv_final_job *job)
 {
-    cuvet_status s;
+    cuvet_status status;
 
-    if (j->verbatim)
+    if (job->verbatim)
         return CUVET_OK;
-    s = run(j, &j->made, &j->said);
-    if (s == CUVET_OK)
-        s = examine(j, &j->picture, j->made.span);
-    if (s == CUVET_OK && j->o->self_check)
-        s = run_again(j);
-    if (s == CUVET_OK && j->cubin.sm != j->dst_sm && !j->said.code_changed)
-        cv_report(j->x, j->said.runs_there ? CV_R_FINAL_SAME_MADE : CV_R_FINAL_FASTPATH, flags_at(j), 4,
-                  j->cubin.sm, j->dst_sm);
-    if (s == CUVET_OK && j->use.backend == &cv_backend_strip)
-        cv_report(j->x, CV_R_FINAL_STRIPPED, flags_at(j), 4, j->n_capsules, 0);
-    return s;
+    status = run(job, &job->made, &job->said);
+    if (status == CUVET_OK)
+        status = examine_made(job, &job->made_cubin, job->made.span);
+    if (status == CUVET_OK && job->options->self_check)
+        status = run_again(job);
+    if (status == CUVET_OK && job->cubin.sm != job->dst_sm && !job->said.code_changed)
+        cv_report(job->ctx, job->said.runs_there ? CV_R_FINAL_SAME_MADE : CV_R_FINAL_FASTPATH, flags_at(job),
+                  4, job->cubin.sm, job->dst_sm);
+    if (status == CUVET_OK && job->use.backend == &cv_backend_strip)
+        cv_report(job->ctx, CV_R_FINAL_STRIPPED, flags_at(job), 4, job->n_capsules, 0);
+    return status;
 }
 
-bool cv_final_transform_holds(const cv_final_job *j)
+bool cv_final_transform_holds(const cv_final_job *job)
 {
-    return j->verbatim || (j->use.backend && j->picture.extent == j->made.span.len && j->made.span.len != 0);
+    return job->verbatim ||
+           (job->use.backend && job->made_cubin.extent == job->made.span.len && job->made.span.len != 0);
 }

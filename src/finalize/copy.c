@@ -4,21 +4,22 @@
 #include "finalize/job.h"
 #include "finalize/rewrite.h"
 
-static cv_final probe(const void *self, const cv_backend_req *q, uint32_t *cost)
+static cv_final probe_copy(const void *self, const cv_backend_req *req, uint32_t *cost)
 {
     bool level;
-    cv_final f;
+    cv_final answer;
 
     (void)self;
     *cost = 1;
-    if (q->out_kind != q->in_kind || !q->cubin->conv)
+    if (req->out_kind != req->in_kind || !req->cubin->conv)
         return CV_FINAL_NO_BACKEND;
-    if (q->src_sm == q->dst_sm)
+    if (req->src_sm == req->dst_sm)
         return CV_FINAL_OK;
-    f = cv_can_finalize_most(q->compat, q->src_sm, q->dst_sm, q->level_most, &level);
-    if (f != CV_FINAL_OK)
-        return f;
-    return cv_can_fastpath(q->compat, q->src_sm, q->dst_sm, q->fastpath) ? CV_FINAL_OK : CV_FINAL_NO_BACKEND;
+    answer = cv_can_finalize_most(req->compat, req->src_sm, req->dst_sm, req->level_most, &level);
+    if (answer != CV_FINAL_OK)
+        return answer;
+    return cv_can_fastpath(req->compat, req->src_sm, req->dst_sm, req->fastpath) ? CV_FINAL_OK
+                                                                                 : CV_FINAL_NO_BACKEND;
 }
 
 /* A byte of the input that becomes another. */
@@ -28,77 +29,79 @@ typedef struct change {
 } change;
 
 /* The mask, where it has to be raised. */
-static change raised(const cv_backend_req *q)
+static change find_mask_change(const cv_backend_req *req)
 {
-    const cv_cubin *c = q->cubin;
-    uint64_t bit = cv_fastpath_bit(q->dst_sm);
+    const cv_cubin *cubin = req->cubin;
+    uint64_t bit = cv_fastpath_bit(req->dst_sm);
     change to = { 0, 0 };
 
-    if (bit == 0 || bit > UINT8_MAX || !cv_compat_has(&c->claims, CV_COMPAT_CAN_FASTPATH_FINALIZE) ||
-        (c->claims.fastpath & bit) != 0)
+    if (bit == 0 || bit > UINT8_MAX || !cv_compat_has(&cubin->claims, CV_COMPAT_CAN_FASTPATH_FINALIZE) ||
+        (cubin->claims.fastpath & bit) != 0)
         return to;
-    to.at = cv_sat_add(cv_cubin_sec(c, cv_cubin_first(c, CV_ROLE_COMPAT))->h.off, c->claims.fastpath_at);
-    to.byte = (uint8_t)((c->claims.fastpath | bit) & UINT8_MAX);
+    to.at = cv_sat_add(cv_cubin_sec(cubin, cv_cubin_first(cubin, CV_ROLE_COMPAT))->h.off,
+                       cubin->claims.fastpath_at);
+    to.byte = (uint8_t)((cubin->claims.fastpath | bit) & UINT8_MAX);
     return to;
 }
 
-static bool copy(const cv_backend_req *q, change mask, cv_builder *flags, cv_final_sink *to)
+static bool put_copy(const cv_backend_req *req, change mask, cv_builder *flags, cv_final_sink *to)
 {
     uint64_t at = cv_elf_ehdr_at(false, CV_EH_FLAGS);
-    cv_span head = cv_span_tail(q->in, 0), rest = cv_span_tail(q->in, at + 4), most = rest;
+    cv_span head = cv_span_tail(req->in, 0), rest = cv_span_tail(req->in, at + 4), most = rest;
 
-    cv_put_u32(flags, cv_final_flags(q->cubin, q->out_kind, q->dst_sm, q->cubin->h.flags >> 24));
+    cv_put_u32(flags, cv_final_flags(req->cubin, req->out_kind, req->dst_sm, req->cubin->h.flags >> 24));
     head.len = at;
     if (flags->failed || !cv_final_sink_put(to, head) || !cv_final_sink_put(to, cv_builder_span(flags)))
         return false;
     if (mask.at > at + 4) {
         most.len = mask.at - (at + 4);
-        rest = cv_span_tail(q->in, mask.at + 1);
+        rest = cv_span_tail(req->in, mask.at + 1);
         if (!cv_final_sink_put(to, most) || !cv_final_sink_put(to, cv_span_of(&mask.byte, 1, 0)))
             return false;
     }
     return cv_final_sink_put(to, rest) && cv_final_sink_end(to);
 }
 
-static cuvet_status write_copy(cv_ctx *x, const cv_backend_req *q, change mask, cv_final_sink *to,
+static cuvet_status write_copy(cv_ctx *ctx, const cv_backend_req *req, change mask, cv_final_sink *to,
                                cv_backend_out *out)
 {
-    cuvet_status s = cv_final_sink_begin(to, q->in.len);
+    cuvet_status status = cv_final_sink_begin(to, req->in.len);
     cv_builder flags;
 
-    if (s != CUVET_OK) {
-        out->code = s == CUVET_E_NOMEM ? CV_FINAL_MEMORY : CV_FINAL_LIMIT;
-        return s;
+    if (status != CUVET_OK) {
+        out->code = status == CUVET_E_NOMEM ? CV_FINAL_MEMORY : CV_FINAL_LIMIT;
+        return status;
     }
-    cv_builder_init(&flags, &x->mem);
-    if (!copy(q, mask, &flags, to)) {
-        s = flags.failed ? cv_nomem(x, 0) : cv_reject(x, CV_R_FINAL_PASSES, 0, to->at, to->size);
+    cv_builder_init(&flags, &ctx->mem);
+    if (!put_copy(req, mask, &flags, to)) {
+        status = flags.failed ? cv_nomem(ctx, 0) : cv_reject(ctx, CV_R_FINAL_PASSES, 0, to->at, to->size);
         out->code = flags.failed ? CV_FINAL_MEMORY : CV_FINAL_PASSES;
     }
     cv_builder_free(&flags);
-    return s;
+    return status;
 }
 
-static cuvet_status run(void *self, cv_ctx *x, const cv_backend_req *q, cv_final_sink *to,
-                        cv_backend_out *out)
+static cuvet_status run_copy(void *self, cv_ctx *ctx, const cv_backend_req *req, cv_final_sink *to,
+                             cv_backend_out *out)
 {
     (void)self;
-    return write_copy(x, q, (change){ 0, 0 }, to, out);
+    return write_copy(ctx, req, (change){ 0, 0 }, to, out);
 }
 
-bool cv_backend_can_copy_as(const cv_backend_req *q)
+bool cv_backend_can_copy_as(const cv_backend_req *req)
 {
-    return cv_can_fastpath(q->compat, q->src_sm, q->dst_sm, true) || raised(q).at != 0;
+    return cv_can_fastpath(req->compat, req->src_sm, req->dst_sm, true) || find_mask_change(req).at != 0;
 }
 
-cuvet_status cv_backend_copy_as(cv_ctx *x, const cv_backend_req *q, cv_final_sink *to, cv_backend_out *out)
+cuvet_status cv_backend_copy_as(cv_ctx *ctx, const cv_backend_req *req, cv_final_sink *to,
+                                cv_backend_out *out)
 {
-    change mask = raised(q);
+    change mask = find_mask_change(req);
 
     out->runs_there = mask.at != 0;
-    return write_copy(x, q, mask, to, out);
+    return write_copy(ctx, req, mask, to, out);
 }
 
 const cv_backend cv_backend_copy = {
-    .abi = CV_BACKEND_ABI, .name = "copy", .caps = CV_BACKEND_COPY, .probe = probe, .run = run
+    .abi = CV_BACKEND_ABI, .name = "copy", .caps = CV_BACKEND_COPY, .probe = probe_copy, .run = run_copy
 };

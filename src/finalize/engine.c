@@ -6,77 +6,79 @@
 
 enum { LINE = 320 };
 
-cuvet_status cv_final_refuse(cv_final_job *j, cv_final code, cv_rule rule, uint64_t off, uint64_t got,
+cuvet_status cv_final_refuse(cv_final_job *job, cv_final code, cv_rule rule, uint64_t off, uint64_t got,
                              uint64_t want)
 {
-    if (j->code == CV_FINAL_OK)
-        j->code = code;
-    return cv_reject(j->x, rule, off, got, want);
+    if (job->code == CV_FINAL_OK)
+        job->code = code;
+    return cv_reject(job->ctx, rule, off, got, want);
 }
 
-cuvet_status cv_final_broken(cv_final_job *j)
+cuvet_status cv_final_broken(cv_final_job *job)
 {
-    return cv_final_refuse(j, CV_FINAL_INTERNAL, CV_R_FINAL_INVARIANT, 0, j->stage, 0);
+    return cv_final_refuse(job, CV_FINAL_INTERNAL, CV_R_FINAL_INVARIANT, 0, job->stage, 0);
 }
 
-cuvet_status cv_final_nomem(cv_final_job *j)
+cuvet_status cv_final_nomem(cv_final_job *job)
 {
-    if (j->code == CV_FINAL_OK)
-        j->code = CV_FINAL_MEMORY;
-    return cv_nomem(j->x, 0);
+    if (job->code == CV_FINAL_OK)
+        job->code = CV_FINAL_MEMORY;
+    return cv_nomem(job->ctx, 0);
 }
 
 /* What the backend wrote is the result. */
-static void adopt(cv_final_job *j)
+static void adopt_input(cv_final_job *job)
 {
-    const cv_block all = *j->out;
+    const cv_block all = *job->out;
 
-    *j->out = j->made;
-    j->made = all;
-    cv_cubin_free(j->x, &j->result);
-    j->result = j->picture;
-    cv_cubin_init(&j->picture);
+    *job->out = job->made;
+    job->made = all;
+    cv_cubin_free(job->ctx, &job->result);
+    job->result = job->made_cubin;
+    cv_cubin_init(&job->made_cubin);
 }
 
 /* What the backend wrote, with what the stages before have to change in it. */
-static cuvet_status write_file(cv_final_job *j)
+static cuvet_status write_file(cv_final_job *job)
 {
-    cv_rewrite r = { .c = &j->picture, .bodies = &j->bodies, .kind = j->out_kind, .sm = j->dst_sm };
-    cv_final_sink sink = { .x = j->x, .to = j->out, .most = j->req.max_output };
-    cuvet_status s;
+    cv_rewrite rewrite = {
+        .cubin = &job->made_cubin, .bodies = &job->bodies, .kind = job->out_kind, .sm = job->dst_sm
+    };
+    cv_final_sink sink = { .ctx = job->ctx, .to = job->out, .most = job->req.max_output };
+    cuvet_status status;
 
-    if (j->verbatim)
-        return cv_block_copy(j->x, j->out, j->in);
-    if (j->bodies.n == 0) {
-        adopt(j);
+    if (job->verbatim)
+        return cv_block_copy(job->ctx, job->out, job->in);
+    if (job->bodies.n == 0) {
+        adopt_input(job);
         return CUVET_OK;
     }
-    s = cv_rewrite_plan(j->x, &r);
-    if (s == CUVET_OK)
-        s = cv_rewrite_write(j->x, &r, &sink);
-    cv_rewrite_free(j->x, &r);
-    return s;
+    status = cv_rewrite_plan(job->ctx, &rewrite);
+    if (status == CUVET_OK)
+        status = cv_rewrite_write(job->ctx, &rewrite, &sink);
+    cv_rewrite_free(job->ctx, &rewrite);
+    return status;
 }
 
-static bool write_holds(const cv_final_job *j)
+static bool write_holds(const cv_final_job *job)
 {
-    return j->out->span.len != 0 && (!j->verbatim || j->out->span.len == j->in.len);
+    return job->out->span.len != 0 && (!job->verbatim || job->out->span.len == job->in.len);
 }
 
 /* The result is another file only by what was meant to change. */
-static bool verify_holds(const cv_final_job *j)
+static bool verify_holds(const cv_final_job *job)
 {
-    return j->verbatim || (j->result.extent == j->out->span.len && j->result.sm == j->dst_sm &&
-                           j->result.n_kernels == j->cubin.n_kernels);
+    return job->verbatim || (job->result.extent == job->out->span.len && job->result.sm == job->dst_sm &&
+                             job->result.n_kernels == job->cubin.n_kernels);
 }
 
-typedef struct stage {
+typedef struct final_stage {
     const char *name;
     cuvet_status (*run)(cv_final_job *j);
     bool (*holds)(const cv_final_job *j);
-} stage;
+} final_stage;
 
-static const stage STAGES[] = {
+static const final_stage STAGES[] = {
     { "prepare", cv_final_prepare, cv_final_prepare_holds },
     { "admit", cv_final_admit, cv_final_admit_holds },
     { "classify", cv_final_classify, cv_final_classify_holds },
@@ -97,120 +99,121 @@ const char *cv_final_stage(uint64_t i)
 }
 
 /* A line of the trace, in the words of the reference. */
-static void tell(const cv_final_job *j, const char *text, const char *name)
+static void trace_line(const cv_final_job *job, const char *text, const char *name)
 {
     char line[LINE];
-    cv_text t = { line, sizeof(line), 0 };
+    cv_text out = { line, sizeof(line), 0 };
 
-    if (!j->o->trace)
+    if (!job->options->trace)
         return;
-    cv_text_str(&t, "FNLZR: ");
-    cv_text_str(&t, text);
+    cv_text_str(&out, "FNLZR: ");
+    cv_text_str(&out, text);
     if (name)
-        cv_text_str(&t, name);
-    cv_text_end(&t);
-    j->o->trace(j->o->trace_user, line);
+        cv_text_str(&out, name);
+    cv_text_end(&out);
+    job->options->trace(job->options->trace_user, line);
 }
 
 /* The form that will come out, as far as options and header say it. */
-static cv_kind form_to_be(const cv_final_job *j)
+static cv_kind form_to_be(const cv_final_job *job)
 {
-    cv_kind out = j->o->kind;
-    cv_elf_header h;
+    cv_kind out = job->options->kind;
+    cv_elf_header header;
 
-    if (out == CV_KIND_NONE && j->o->phase != CV_PHASE_PRELINK && cv_elf_peek(j->in, &h) &&
-        !cv_final_kind_of(&h, &out))
+    if (out == CV_KIND_NONE && job->options->phase != CV_PHASE_PRELINK && cv_elf_peek(job->in, &header) &&
+        !cv_final_kind_of(&header, &out))
         return CV_KIND_NONE;
     return out;
 }
 
-static void tell_begin(const cv_final_job *j)
+static void trace_begin(const cv_final_job *job)
 {
-    bool post = j->o->phase == CV_PHASE_POSTLINK, alone = j->o->phase == CV_PHASE_ALONE;
-    cv_kind out = form_to_be(j);
+    bool post = job->options->phase == CV_PHASE_POSTLINK, alone = job->options->phase == CV_PHASE_ALONE;
+    cv_kind out = form_to_be(job);
     const char *flags = out == CV_KIND_CAPMERC   ? "Flags [ 1 | 0 ]"
                         : out == CV_KIND_MERCURY ? "Flags [ 0 | 1 ]"
                                                  : "Flags [ 0 | 0 ]";
 
-    tell(j, "Input ELF: ", j->name ? j->name : "in-memory-ELF-image");
-    if (!j->name)
-        tell(j, "JIT Path", NULL);
+    trace_line(job, "Input ELF: ", job->name ? job->name : "in-memory-ELF-image");
+    if (!job->name)
+        trace_line(job, "JIT Path", NULL);
     if (!alone)
-        tell(j,
-             j->name ? (post ? "Post-Link Mode" : "Pre-Link Mode")
-                     : (post ? "postLink Mode" : "preLink Mode"),
-             NULL);
-    tell(j, flags, NULL);
-    tell(j, "Starting ", j->name ? j->name : "JIT");
+        trace_line(job,
+                   job->name ? (post ? "Post-Link Mode" : "Pre-Link Mode")
+                             : (post ? "postLink Mode" : "preLink Mode"),
+                   NULL);
+    trace_line(job, flags, NULL);
+    trace_line(job, "Starting ", job->name ? job->name : "JIT");
 }
 
-static void begin(cv_final_job *j, cv_ctx *x, const cv_final_options *o, cv_span in, const char *name)
+static void begin_job(cv_final_job *job, cv_ctx *ctx, const cv_final_options *options, cv_span in,
+                      const char *name)
 {
-    *j = (cv_final_job){ .x = x, .o = o, .in = in, .name = name };
-    x->strict = true;
-    cv_cubin_init(&j->cubin);
-    cv_cubin_init(&j->picture);
-    cv_cubin_init(&j->result);
+    *job = (cv_final_job){ .ctx = ctx, .options = options, .in = in, .name = name };
+    ctx->strict = true;
+    cv_cubin_init(&job->cubin);
+    cv_cubin_init(&job->made_cubin);
+    cv_cubin_init(&job->result);
 }
 
-static cuvet_status run_to(cv_final_job *j, size_t last)
+static cuvet_status run_to(cv_final_job *job, size_t last)
 {
-    cuvet_status s = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
-    for (size_t i = 0; i <= last && s == CUVET_OK; i++) {
-        uint64_t errors = j->x->n_errors;
+    for (size_t i = 0; i <= last && status == CUVET_OK; i++) {
+        uint64_t errors = job->ctx->n_errors;
 
-        j->stage = i;
-        s = CV_AT(STAGES, i).run(j);
-        if (s == CUVET_OK && j->x->work_out)
-            s = CUVET_E_LIMIT;
-        if (CV_NEVER(s == CUVET_OK && (j->x->n_errors != errors || !CV_AT(STAGES, i).holds(j))))
-            s = cv_final_broken(j);
+        job->stage = i;
+        status = CV_AT(STAGES, i).run(job);
+        if (status == CUVET_OK && job->ctx->work_out)
+            status = CUVET_E_LIMIT;
+        if (CV_NEVER(status == CUVET_OK && (job->ctx->n_errors != errors || !CV_AT(STAGES, i).holds(job))))
+            status = cv_final_broken(job);
     }
-    if (s != CUVET_OK && j->code == CV_FINAL_OK)
-        j->code = s == CUVET_E_NOMEM   ? CV_FINAL_MEMORY
-                  : s == CUVET_E_LIMIT ? (cv_cancelled(j->x) ? CV_FINAL_CANCELLED : CV_FINAL_LIMIT)
-                  : CV_NEVER(s == CUVET_E_INTERNAL) ? CV_FINAL_INTERNAL
-                                                    : CV_FINAL_TYPE;
-    if (s == CUVET_OK && j->verbatim)
-        j->code = CV_FINAL_NOT_NEEDED;
-    return s;
+    if (status != CUVET_OK && job->code == CV_FINAL_OK)
+        job->code = status == CUVET_E_NOMEM   ? CV_FINAL_MEMORY
+                    : status == CUVET_E_LIMIT ? (cv_cancelled(job->ctx) ? CV_FINAL_CANCELLED : CV_FINAL_LIMIT)
+                    : CV_NEVER(status == CUVET_E_INTERNAL) ? CV_FINAL_INTERNAL
+                                                           : CV_FINAL_TYPE;
+    if (status == CUVET_OK && job->verbatim)
+        job->code = CV_FINAL_NOT_NEEDED;
+    return status;
 }
 
-cuvet_status cv_final_run(cv_final_job *j, cv_ctx *x, const cv_final_options *o, cv_span in, const char *name,
-                          cv_block *out)
+cuvet_status cv_final_run(cv_final_job *job, cv_ctx *ctx, const cv_final_options *options, cv_span in,
+                          const char *name, cv_block *out)
 {
-    cuvet_status s;
+    cuvet_status status;
 
-    begin(j, x, o, in, name);
-    j->out = out;
-    tell_begin(j);
-    s = run_to(j, CV_COUNT(STAGES) - 1);
-    if (s != CUVET_OK)
-        cv_block_free(x, out);
-    tell(j, "Ending ", name ? name : "JIT");
-    return s;
+    begin_job(job, ctx, options, in, name);
+    job->out = out;
+    trace_begin(job);
+    status = run_to(job, CV_COUNT(STAGES) - 1);
+    if (status != CUVET_OK)
+        cv_block_free(ctx, out);
+    trace_line(job, "Ending ", name ? name : "JIT");
+    return status;
 }
 
-cuvet_status cv_final_explain(cv_final_job *j, cv_ctx *x, const cv_final_options *o, cv_span in,
+cuvet_status cv_final_explain(cv_final_job *job, cv_ctx *ctx, const cv_final_options *options, cv_span in,
                               const char *name)
 {
-    begin(j, x, o, in, name);
-    return run_to(j, CHOOSE);
+    begin_job(job, ctx, options, in, name);
+    return run_to(job, CHOOSE);
 }
 
-void cv_final_end(cv_final_job *j)
+void cv_final_end(cv_final_job *job)
 {
-    cv_mem *m = &j->x->mem;
+    cv_mem *mem = &job->ctx->mem;
 
-    for (uint64_t i = 0; i < j->bodies.n; i++)
-        cv_builder_free(&cv_final_bodies_at(&j->bodies, i)->bytes);
-    cv_final_bodies_free(m, &j->bodies);
-    cv_cubin_free(j->x, &j->result);
-    cv_cubin_free(j->x, &j->picture);
-    cv_cubin_free(j->x, &j->cubin);
-    cv_block_free(j->x, &j->made);
-    cv_offset_maps_free(m, &j->said.maps);
-    cv_moves_free(m, &j->said.moves);
-    cv_u8s_free(m, &j->part);
+    for (uint64_t i = 0; i < job->bodies.n; i++)
+        cv_builder_free(&cv_final_bodies_at(&job->bodies, i)->bytes);
+    cv_final_bodies_free(mem, &job->bodies);
+    cv_cubin_free(job->ctx, &job->result);
+    cv_cubin_free(job->ctx, &job->made_cubin);
+    cv_cubin_free(job->ctx, &job->cubin);
+    cv_block_free(job->ctx, &job->made);
+    cv_offset_maps_free(mem, &job->said.maps);
+    cv_moves_free(mem, &job->said.moves);
+    cv_u8s_free(mem, &job->part);
 }

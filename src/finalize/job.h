@@ -49,13 +49,13 @@ typedef struct cv_final_body {
 CV_VEC(cv_final_bodies, cv_final_body);
 
 typedef struct cv_final_job {
-    cv_ctx *x;
-    const cv_final_options *o;
+    cv_ctx *ctx;
+    const cv_final_options *options;
     const char *name; /* for messages */
     cv_final code;    /* of the first thing that went wrong */
     /* admit */
     cv_span in;
-    cv_cubin cubin; /* picture of the input */
+    cv_cubin cubin; /* the input, parsed */
     cv_kind in_kind, out_kind;
     uint32_t dst_sm;
     bool accel;    /* code for sm_Na only */
@@ -68,12 +68,12 @@ typedef struct cv_final_job {
     cv_backend_use use; /* backend NULL: nothing to do */
     cv_backend_req req;
     cv_backend_out said;
-    cv_block made;    /* what the backend wrote … */
-    cv_cubin picture; /* … and its picture */
+    cv_block made;       /* what the backend wrote … */
+    cv_cubin made_cubin; /* … and that, parsed */
     /* debug remap, notes */
     cv_final_bodies bodies; /* ascending */
     cv_block *out;
-    cv_cubin result; /* picture of *out */
+    cv_cubin result; /* *out, parsed */
     uint64_t stage;
     /* the first error of the examination at hand */
     cv_emit_fn *emit;
@@ -83,81 +83,80 @@ typedef struct cv_final_job {
 } cv_final_job;
 
 CV_BUF_BEGIN
-static inline const cv_backend_use *cv_backend_use_at(const cv_final_options *o, size_t i)
+static inline const cv_backend_use *cv_backend_use_at(const cv_final_options *options, size_t i)
 {
-    return &o->backend[i < o->n_backends ? i : 0];
+    return &options->backend[i < options->n_backends ? i : 0];
 }
 CV_BUF_END
 
-/* The whole of it: *out gets the result, unless OK nothing. j is filled for whoever wants to know; end it in
- * every case. */
-CV_MUST cuvet_status cv_final_run(cv_final_job *j, cv_ctx *x, const cv_final_options *o, cv_span in,
+/* The whole of it: *out gets the result, unless OK nothing. The job is filled for whoever wants to know; end
+ * it in every case. */
+CV_MUST cuvet_status cv_final_run(cv_final_job *job, cv_ctx *ctx, const cv_final_options *options, cv_span in,
                                   const char *name, cv_block *out);
-/* The first two stages, and which backend would be taken (j->use): nothing is made. */
-CV_MUST cuvet_status cv_final_explain(cv_final_job *j, cv_ctx *x, const cv_final_options *o, cv_span in,
-                                      const char *name);
+/* The first two stages, and which backend would be taken (job->use): nothing is made. */
+CV_MUST cuvet_status cv_final_explain(cv_final_job *job, cv_ctx *ctx, const cv_final_options *options,
+                                      cv_span in, const char *name);
 /* Everything but *out. */
-void cv_final_end(cv_final_job *j);
+void cv_final_end(cv_final_job *job);
 const char *cv_final_stage(uint64_t i);
 
 /* Refuse with the code and what is wrong; the first code stays. */
-CV_MUST cuvet_status cv_final_refuse(cv_final_job *j, cv_final code, cv_rule rule, uint64_t off, uint64_t got,
-                                     uint64_t want);
+CV_MUST cuvet_status cv_final_refuse(cv_final_job *job, cv_final code, cv_rule rule, uint64_t off,
+                                     uint64_t got, uint64_t want);
 /* Something that only a defect of ours lets happen. */
-CV_MUST cuvet_status cv_final_broken(cv_final_job *j);
+CV_MUST cuvet_status cv_final_broken(cv_final_job *job);
 /* Memory ran out. */
-CV_MUST cuvet_status cv_final_nomem(cv_final_job *j);
+CV_MUST cuvet_status cv_final_nomem(cv_final_job *job);
 
 /* admit.c */
-CV_MUST cuvet_status cv_final_prepare(cv_final_job *j);
-CV_MUST bool cv_final_prepare_holds(const cv_final_job *j);
-CV_MUST cuvet_status cv_final_admit(cv_final_job *j);
-CV_MUST bool cv_final_admit_holds(const cv_final_job *j);
+CV_MUST cuvet_status cv_final_prepare(cv_final_job *job);
+CV_MUST bool cv_final_prepare_holds(const cv_final_job *job);
+CV_MUST cuvet_status cv_final_admit(cv_final_job *job);
+CV_MUST bool cv_final_admit_holds(const cv_final_job *job);
 /* The form of a file; false: none, or several. */
-CV_MUST bool cv_final_kind_of(const cv_elf_header *h, cv_kind *kind);
+CV_MUST bool cv_final_kind_of(const cv_elf_header *header, cv_kind *kind);
 /* Examine an image; errors are told apart by the code that they amount to. */
-CV_MUST cuvet_status cv_final_examine(cv_final_job *j, cv_cubin *c, cv_span image);
+CV_MUST cuvet_status cv_final_examine(cv_final_job *job, cv_cubin *cubin, cv_span image);
 /* choose.c */
-CV_MUST cuvet_status cv_final_fastpath(cv_final_job *j);
-CV_MUST bool cv_final_fastpath_holds(const cv_final_job *j);
-CV_MUST cuvet_status cv_final_choose(cv_final_job *j);
-CV_MUST bool cv_final_choose_holds(const cv_final_job *j);
-CV_MUST cuvet_status cv_final_transform(cv_final_job *j);
-CV_MUST bool cv_final_transform_holds(const cv_final_job *j);
+CV_MUST cuvet_status cv_final_fastpath(cv_final_job *job);
+CV_MUST bool cv_final_fastpath_holds(const cv_final_job *job);
+CV_MUST cuvet_status cv_final_choose(cv_final_job *job);
+CV_MUST bool cv_final_choose_holds(const cv_final_job *job);
+CV_MUST cuvet_status cv_final_transform(cv_final_job *job);
+CV_MUST bool cv_final_transform_holds(const cv_final_job *job);
 /* parts.c */
-CV_MUST cuvet_status cv_final_classify(cv_final_job *j);
-CV_MUST bool cv_final_classify_holds(const cv_final_job *j);
-CV_MUST cuvet_status cv_final_read(cv_final_job *j);
-CV_MUST bool cv_final_read_holds(const cv_final_job *j);
+CV_MUST cuvet_status cv_final_classify(cv_final_job *job);
+CV_MUST bool cv_final_classify_holds(const cv_final_job *job);
+CV_MUST cuvet_status cv_final_read(cv_final_job *job);
+CV_MUST bool cv_final_read_holds(const cv_final_job *job);
 /* notes.c */
-CV_MUST cuvet_status cv_final_follow(cv_final_job *j);
-CV_MUST cuvet_status cv_final_notes(cv_final_job *j);
-CV_MUST bool cv_final_notes_holds(const cv_final_job *j);
+CV_MUST cuvet_status cv_final_follow(cv_final_job *job);
+CV_MUST cuvet_status cv_final_notes(cv_final_job *job);
+CV_MUST bool cv_final_notes_holds(const cv_final_job *job);
 /* What a section is. */
-cv_part cv_final_part(const cv_cubin *c, uint64_t i);
+cv_part cv_final_part(const cv_cubin *cubin, uint64_t i);
 /* strip.c: the symbol that has no use without capsules; 0: none, or something names it. */
-CV_MUST uint64_t cv_final_cap_symbol(const cv_cubin *c, const cv_u8s *part);
+CV_MUST uint64_t cv_final_cap_symbol(const cv_cubin *cubin, const cv_u8s *part);
 /* verify.c */
-CV_MUST cuvet_status cv_final_verify(cv_final_job *j);
+CV_MUST cuvet_status cv_final_verify(cv_final_job *job);
 /* Do both say the same of one program? stripped: capsules and their twins do not count. bodies: new contents
- * of sections of b that a does not have, NULL: none. The names of sections and symbols must be the same in
- * any case, their contents too unless made_again. @return OK, or the status of what was reported, with *code
- * set.
- */
+ * of sections of the second file that the first does not have, NULL: none. The names of sections and symbols
+ * must be the same in any case, their contents too unless made_again. @return OK, or the status of what was
+ * reported, with *code set. */
 typedef struct cv_final_tally {
     uint64_t code, other; /* code sections; those of them whose bytes are others */
 } cv_final_tally;
 
 typedef struct cv_final_same {
-    const cv_cubin *a, *b;
+    const cv_cubin *before, *after;
     const cv_final_bodies *bodies;
     bool stripped, made_again;
-    uint32_t
-        runs_on; /* the mask of b says that its code runs on this machine, that of a may not; 0: the same */
+    /* The mask of 'after' says that its code runs on this machine, that of 'before' may not; 0: the same. */
+    uint32_t runs_on;
     cv_final_tally *tally; /* of code that was made again; may be NULL */
-    uint64_t null_symbol;  /* symbol of a that may be an empty entry in b; 0: none */
+    uint64_t null_symbol;  /* symbol of the first that may be an empty entry in the second; 0: none */
     uint64_t key[2];
 } cv_final_same;
-CV_MUST cuvet_status cv_final_compare(cv_ctx *x, const cv_final_same *q, cv_final *code);
+CV_MUST cuvet_status cv_final_compare(cv_ctx *ctx, const cv_final_same *pair, cv_final *code);
 
 #endif

@@ -7,14 +7,14 @@
 
 enum { TKINFO_VERSION = 2 };
 
-cv_part cv_final_part(const cv_cubin *c, uint64_t i)
+cv_part cv_final_part(const cv_cubin *cubin, uint64_t i)
 {
-    const cv_sec *s = cv_cubin_sec(c, i);
+    const cv_sec *sec = cv_cubin_sec(cubin, i);
 
-    if (s->h.flags & CV_SHF_CUDA_MERC)
-        return s->role == CV_ROLE_CAPMERC_TEXT || s->role == CV_ROLE_CAPMERC_UFT_REL ? CV_PART_CAPSULE
-                                                                                     : CV_PART_TWIN;
-    switch ((unsigned)s->role) {
+    if (sec->h.flags & CV_SHF_CUDA_MERC)
+        return sec->role == CV_ROLE_CAPMERC_TEXT || sec->role == CV_ROLE_CAPMERC_UFT_REL ? CV_PART_CAPSULE
+                                                                                         : CV_PART_TWIN;
+    switch ((unsigned)sec->role) {
     case CV_ROLE_TEXT:
     case CV_ROLE_UFT:
     case CV_ROLE_UFT_REL: return CV_PART_CODE;
@@ -30,142 +30,145 @@ cv_part cv_final_part(const cv_cubin *c, uint64_t i)
     }
 }
 
-static bool goes(const cv_final_job *j, uint64_t i)
+static bool is_stripped(const cv_final_job *job, uint64_t i)
 {
-    uint8_t p = *cv_u8s_at(&j->part, i);
+    uint8_t part = *cv_u8s_at(&job->part, i);
 
-    return p == CV_PART_CAPSULE || p == CV_PART_TWIN;
+    return part == CV_PART_CAPSULE || part == CV_PART_TWIN;
 }
 
-static uint64_t field(const cv_cubin *c, uint64_t i, cv_shdr_field f)
+static uint64_t field_at(const cv_cubin *cubin, uint64_t i, cv_shdr_field field)
 {
-    return c->image.off + c->h.shoff + i * cv_elf_shdr_size(false) + cv_elf_shdr_at(false, f);
+    return cubin->image.off + cubin->h.shoff + i * cv_elf_shdr_size(false) + cv_elf_shdr_at(false, field);
 }
 
-cuvet_status cv_final_classify(cv_final_job *j)
+cuvet_status cv_final_classify(cv_final_job *job)
 {
-    const cv_cubin *c = &j->cubin;
+    const cv_cubin *cubin = &job->cubin;
 
-    if (!cv_work(j->x, c->sec.n, c->image.off))
+    if (!cv_work(job->ctx, cubin->sec.n, cubin->image.off))
         return CUVET_E_LIMIT;
-    if (!cv_u8s_fill(&j->x->mem, &j->part, c->sec.n))
-        return cv_final_nomem(j);
-    for (uint64_t i = 1; i < c->sec.n; i++) {
-        const cv_sec *s = cv_cubin_sec(c, i);
-        cv_part p = cv_final_part(c, i);
+    if (!cv_u8s_fill(&job->ctx->mem, &job->part, cubin->sec.n))
+        return cv_final_nomem(job);
+    for (uint64_t i = 1; i < cubin->sec.n; i++) {
+        const cv_sec *sec = cv_cubin_sec(cubin, i);
+        cv_part part = cv_final_part(cubin, i);
 
-        *cv_u8s_at(&j->part, i) = (uint8_t)p;
+        *cv_u8s_at(&job->part, i) = (uint8_t)part;
         /* The flag alone decides; a name that does not confirm it is nothing that a tool writes. */
-        if (p == CV_PART_TWIN && s->role < CV_ROLE_CAPMERC_TEXT)
-            return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_FINAL_CAPSULE, field(c, i, CV_SH_FLAGS), s->h.flags,
-                                   0);
+        if (part == CV_PART_TWIN && sec->role < CV_ROLE_CAPMERC_TEXT)
+            return cv_final_refuse(job, CV_FINAL_TYPE, CV_R_FINAL_CAPSULE, field_at(cubin, i, CV_SH_FLAGS),
+                                   sec->h.flags, 0);
     }
     return CUVET_OK;
 }
 
 /* Every section is one thing, and only files that say so have capsules. */
-bool cv_final_classify_holds(const cv_final_job *j)
+bool cv_final_classify_holds(const cv_final_job *job)
 {
-    const cv_cubin *c = &j->cubin;
+    const cv_cubin *cubin = &job->cubin;
 
-    if (j->part.n != c->sec.n || (j->n_capsules != 0 && j->in_kind != CV_KIND_CAPMERC))
+    if (job->part.n != cubin->sec.n || (job->n_capsules != 0 && job->in_kind != CV_KIND_CAPMERC))
         return false;
-    for (uint64_t i = 1; i < c->sec.n; i++)
-        if (goes(j, i) != ((cv_cubin_sec(c, i)->h.flags & CV_SHF_CUDA_MERC) != 0))
+    for (uint64_t i = 1; i < cubin->sec.n; i++)
+        if (is_stripped(job, i) != ((cv_cubin_sec(cubin, i)->h.flags & CV_SHF_CUDA_MERC) != 0))
             return false;
     return true;
 }
 
 /* What stays must not name what goes, by link, by info, or as the place of a symbol. */
-static cuvet_status check_references(cv_final_job *j)
+static cuvet_status check_references(cv_final_job *job)
 {
-    const cv_cubin *c = &j->cubin;
-    cv_elf_symbol y;
+    const cv_cubin *cubin = &job->cubin;
+    cv_elf_symbol sym;
 
-    for (uint64_t i = 1; i < c->sec.n; i++) {
-        const cv_sec *s = cv_cubin_sec(c, i);
+    for (uint64_t i = 1; i < cubin->sec.n; i++) {
+        const cv_sec *sec = cv_cubin_sec(cubin, i);
         bool is_section =
-            (s->h.flags & CV_SHF_INFO_LINK) || s->role == CV_ROLE_RELA || s->role == CV_ROLE_REL;
+            (sec->h.flags & CV_SHF_INFO_LINK) || sec->role == CV_ROLE_RELA || sec->role == CV_ROLE_REL;
 
-        if (goes(j, i))
+        if (is_stripped(job, i))
             continue;
-        if (goes(j, s->h.link))
-            return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_FINAL_REFERS, field(c, i, CV_SH_LINK), s->h.link,
-                                   0);
-        if (is_section && s->h.info < c->sec.n && goes(j, s->h.info))
-            return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_FINAL_REFERS, field(c, i, CV_SH_INFO), s->h.info,
-                                   0);
-        if (s->role == CV_ROLE_NONE && s->h.info != 0 && !is_section && j->in_kind == CV_KIND_CAPMERC)
-            return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_FINAL_UNKNOWN, field(c, i, CV_SH_INFO), s->h.info,
-                                   0);
+        if (is_stripped(job, sec->h.link))
+            return cv_final_refuse(job, CV_FINAL_TYPE, CV_R_FINAL_REFERS, field_at(cubin, i, CV_SH_LINK),
+                                   sec->h.link, 0);
+        if (is_section && sec->h.info < cubin->sec.n && is_stripped(job, sec->h.info))
+            return cv_final_refuse(job, CV_FINAL_TYPE, CV_R_FINAL_REFERS, field_at(cubin, i, CV_SH_INFO),
+                                   sec->h.info, 0);
+        if (sec->role == CV_ROLE_NONE && sec->h.info != 0 && !is_section && job->in_kind == CV_KIND_CAPMERC)
+            return cv_final_refuse(job, CV_FINAL_TYPE, CV_R_FINAL_UNKNOWN, field_at(cubin, i, CV_SH_INFO),
+                                   sec->h.info, 0);
     }
-    for (uint64_t i = 1; i < c->n_syms; i++) {
+    for (uint64_t i = 1; i < cubin->n_syms; i++) {
         uint32_t at;
 
-        cv_elf_read_symbol(c->symtab, false, i, &y);
-        at = cv_cubin_shndx(c, false, i, &y);
-        if ((y.shndx < CV_SHN_LORESERVE || y.shndx == CV_SHN_XINDEX) && at < c->sec.n && goes(j, at))
-            return cv_final_refuse(j, CV_FINAL_TYPE, CV_R_FINAL_REFERS,
-                                   cv_sat_add(c->symtab.off, i * cv_elf_sym_size(false)), at, 0);
+        cv_elf_read_symbol(cubin->symtab, false, i, &sym);
+        at = cv_cubin_shndx(cubin, false, i, &sym);
+        if ((sym.shndx < CV_SHN_LORESERVE || sym.shndx == CV_SHN_XINDEX) && at < cubin->sec.n &&
+            is_stripped(job, at))
+            return cv_final_refuse(job, CV_FINAL_TYPE, CV_R_FINAL_REFERS,
+                                   cv_sat_add(cubin->symtab.off, i * cv_elf_sym_size(false)), at, 0);
     }
     return CUVET_OK;
 }
 
 /* Was a linker here? Its note is among those of the tools. Those of a file that is not finished code are read
  * for the first time here. */
-static cuvet_status read_tools(cv_final_job *j)
+static cuvet_status read_tools(cv_final_job *job)
 {
-    const cv_cubin *c = &j->cubin;
-    uint32_t i = cv_cubin_first(c, CV_ROLE_TKINFO);
-    uint64_t pos = 0, errors = j->x->n_errors;
+    const cv_cubin *cubin = &job->cubin;
+    uint32_t i = cv_cubin_first(cubin, CV_ROLE_TKINFO);
+    uint64_t pos = 0, errors = job->ctx->n_errors;
     cuvet_status st;
-    cv_tkinfo t;
-    cv_span s;
-    cv_note n;
+    cv_tkinfo tkinfo;
+    cv_span span;
+    cv_note note;
 
     if (i == 0)
         return CUVET_OK;
-    s = cv_cubin_body(c, i);
+    span = cv_cubin_body(cubin, i);
     /* What is of no known version was not looked into when the file was examined, and is not now. */
-    while (!j->linked && cv_note_next(j->x, s, CV_NOTE_TKINFO, &pos, &n) == CUVET_OK)
-        if ((c->old_tools || cv_u32_at(s, n.desc) == TKINFO_VERSION) &&
-            cv_tkinfo_read(j->x, s, &n, &t) == CUVET_OK)
-            j->linked = cv_span_eq_str(t.tool, "nvlink") || cv_span_eq_str(t.tool, "nvJIT API") ||
-                        cv_span_eq_str(t.tool, "cuvet");
-    if (j->x->n_errors == errors)
+    while (!job->linked && cv_note_next(job->ctx, span, CV_NOTE_TKINFO, &pos, &note) == CUVET_OK)
+        if ((cubin->old_tools || cv_u32_at(span, note.desc) == TKINFO_VERSION) &&
+            cv_tkinfo_read(job->ctx, span, &note, &tkinfo) == CUVET_OK)
+            job->linked = cv_span_eq_str(tkinfo.tool, "nvlink") || cv_span_eq_str(tkinfo.tool, "nvJIT API") ||
+                          cv_span_eq_str(tkinfo.tool, "cuvet");
+    if (job->ctx->n_errors == errors)
         return CUVET_OK;
-    j->code = CV_FINAL_TYPE;
-    st = cv_verdict_status(j->x->verdict);
+    job->code = CV_FINAL_TYPE;
+    st = cv_verdict_status(job->ctx->verdict);
     return st == CUVET_OK ? CUVET_E_REFUSED : st;
 }
 
-cuvet_status cv_final_read(cv_final_job *j)
+cuvet_status cv_final_read(cv_final_job *job)
 {
-    const cv_cubin *c = &j->cubin;
-    cuvet_status s;
+    const cv_cubin *cubin = &job->cubin;
+    cuvet_status status;
 
-    if (!cv_work(j->x, cv_sat_add(cv_sat_mul(c->sec.n, 2), c->n_syms), c->image.off))
+    if (!cv_work(job->ctx, cv_sat_add(cv_sat_mul(cubin->sec.n, 2), cubin->n_syms), cubin->image.off))
         return CUVET_E_LIMIT;
-    for (uint64_t i = 1; i < c->sec.n && c->abi8 && c->sm >= 90; i++)
-        if (cv_cubin_sec(c, i)->h.type == CV_SHT_REL)
-            return cv_final_refuse(j, CV_FINAL_REL, CV_R_FINAL_REL, field(c, i, CV_SH_TYPE), CV_SHT_REL,
-                                   CV_SHT_RELA);
-    s = read_tools(j);
-    return s == CUVET_OK ? check_references(j) : s;
+    for (uint64_t i = 1; i < cubin->sec.n && cubin->abi8 && cubin->sm >= 90; i++)
+        if (cv_cubin_sec(cubin, i)->h.type == CV_SHT_REL)
+            return cv_final_refuse(job, CV_FINAL_REL, CV_R_FINAL_REL, field_at(cubin, i, CV_SH_TYPE),
+                                   CV_SHT_REL, CV_SHT_RELA);
+    status = read_tools(job);
+    return status == CUVET_OK ? check_references(job) : status;
 }
 
 /* What stays names only what stays, as far as the writer gives numbers anew; and only a note can say that a
  * linker was here. */
-bool cv_final_read_holds(const cv_final_job *j)
+bool cv_final_read_holds(const cv_final_job *job)
 {
-    const cv_cubin *c = &j->cubin;
+    const cv_cubin *cubin = &job->cubin;
 
-    for (uint64_t i = 1; i < c->sec.n; i++) {
-        const cv_elf_section *h = &cv_cubin_sec(c, i)->h;
-        bool is_section = (h->flags & CV_SHF_INFO_LINK) != 0;
+    for (uint64_t i = 1; i < cubin->sec.n; i++) {
+        const cv_elf_section *header = &cv_cubin_sec(cubin, i)->h;
+        bool is_section = (header->flags & CV_SHF_INFO_LINK) != 0;
 
-        if (!goes(j, i) && (goes(j, h->link) || (is_section && h->info < c->sec.n && goes(j, h->info))))
+        if (!is_stripped(job, i) &&
+            (is_stripped(job, header->link) ||
+             (is_section && header->info < cubin->sec.n && is_stripped(job, header->info))))
             return false;
     }
-    return !j->linked || cv_cubin_first(c, CV_ROLE_TKINFO) != 0;
+    return !job->linked || cv_cubin_first(cubin, CV_ROLE_TKINFO) != 0;
 }

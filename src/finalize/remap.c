@@ -8,409 +8,420 @@ enum { ABS32 = 1, ABS64 = 2 }; /* R_CUDA_32, R_CUDA_64: all that debug sections 
 
 /* ---- what the rewriters share ---- */
 
-cuvet_status cv_remap_no(const cv_remap *r, cv_rule rule, uint64_t at, uint64_t got, uint64_t want)
+cuvet_status cv_remap_no(const cv_remap *remap, cv_rule rule, uint64_t at, uint64_t got, uint64_t want)
 {
-    return cv_reject(r->x, rule, cv_sat_add(r->s.off, at), got, want);
+    return cv_reject(remap->ctx, rule, cv_sat_add(remap->section.off, at), got, want);
 }
 
-cuvet_status cv_remap_bad(const cv_remap *r, const cv_dwarf_bad *bad)
+cuvet_status cv_remap_bad(const cv_remap *remap, const cv_dwarf_bad *bad)
 {
-    return cv_remap_no(r, bad->rule, bad->at, bad->got, bad->want);
+    return cv_remap_no(remap, bad->rule, bad->at, bad->got, bad->want);
 }
 
-void cv_remap_keep(cv_remap *r, uint64_t at)
+void cv_remap_keep(cv_remap *remap, uint64_t at)
 {
-    cv_span part = cv_span_tail(r->s, r->done);
+    cv_span debug_part = cv_span_tail(remap->section, remap->done);
 
-    part.len = cv_min(part.len, at - r->done);
-    cv_put_span(&r->out, part);
-    r->done = at;
+    debug_part.len = cv_min(debug_part.len, at - remap->done);
+    cv_put_span(&remap->out, debug_part);
+    remap->done = at;
 }
 
-bool cv_remap_resume(cv_remap *r, uint64_t at)
+bool cv_remap_resume(cv_remap *remap, uint64_t at)
 {
-    r->done = at;
-    if (cv_remap_shifted(&r->shifts, at) == r->out.len)
+    remap->done = at;
+    if (cv_remap_shifted(&remap->shifts, at) == remap->out.len)
         return true;
-    return cv_moves_push(&r->x->mem, &r->shifts, (cv_moved){ at, r->out.len });
+    return cv_moves_push(&remap->ctx->mem, &remap->shifts, (cv_moved){ at, remap->out.len });
 }
 
-const cv_site *cv_remap_site(cv_remap *r, uint64_t at, cuvet_status *st)
+const cv_site *cv_remap_site(cv_remap *remap, uint64_t at, cuvet_status *st)
 {
-    const cv_site *s;
+    const cv_site *site;
 
-    while (r->site < r->sites->n && cv_sites_at(r->sites, r->site)->at < at)
-        r->site++;
-    s = cv_sites_at(r->sites, r->site);
-    if (r->site >= r->sites->n || s->at != at || !s->code)
-        *st = cv_remap_no(r, CV_R_DWARF_FUNCTION, at, 0, 1);
-    else if (r->site + 1 < r->sites->n && cv_sites_at(r->sites, r->site + 1)->at == at)
-        *st = cv_remap_no(r, CV_R_DWARF_FUNCTION, at, 2, 1);
+    while (remap->site < remap->sites->n && cv_sites_at(remap->sites, remap->site)->at < at)
+        remap->site++;
+    site = cv_sites_at(remap->sites, remap->site);
+    if (remap->site >= remap->sites->n || site->at != at || !site->code)
+        *st = cv_remap_no(remap, CV_R_DWARF_FUNCTION, at, 0, 1);
+    else if (remap->site + 1 < remap->sites->n && cv_sites_at(remap->sites, remap->site + 1)->at == at)
+        *st = cv_remap_no(remap, CV_R_DWARF_FUNCTION, at, 2, 1);
     else
-        return s;
+        return site;
     return NULL;
 }
 
-void cv_remap_uleb(cv_builder *b, uint64_t v)
+void cv_remap_uleb(cv_builder *out, uint64_t value)
 {
-    for (; v > 0x7F; v >>= 7)
-        cv_put_u8(b, (uint8_t)(v | 0x80));
-    cv_put_u8(b, (uint8_t)v);
+    for (; value > 0x7F; value >>= 7)
+        cv_put_u8(out, (uint8_t)(value | 0x80));
+    cv_put_u8(out, (uint8_t)value);
 }
 
 /* ---- the stage ---- */
 
-typedef enum form { OTHER = 0, LINES, FRAMES } form;
+typedef enum debug_form { OTHER = 0, LINES, FRAMES } debug_form;
 
 /* A debug section. */
-typedef struct part {
+typedef struct debug_part {
     uint32_t section;
-    form form;
+    debug_form form;
     bool made; /* 'out' has what it will be */
     cv_sites sites;
     cv_builder out;
     cv_moves shifts;
-} part;
+} debug_part;
 
-CV_VEC(parts, part);
+CV_VEC(debug_parts, debug_part);
 
-typedef struct stage {
-    cv_ctx *x;
-    const cv_cubin *c;
+typedef struct remap_stage {
+    cv_ctx *ctx;
+    const cv_cubin *cubin;
     const cv_backend_out *said;
     cv_u32s map_of, part_of; /* of each section, from 1; 0: none */
-    parts all;
-} stage;
+    debug_parts all;
+} remap_stage;
 
 /* What one relocation says. */
-typedef struct reference {
-    cv_elf_reloc e;
+typedef struct section_reference {
+    cv_elf_reloc reloc;
     bool rela, plain;  /* plain: an absolute place */
     uint32_t section;  /* that it names */
     uint64_t value;    /* of the symbol */
     uint64_t addend;   /* in the field, or beside it */
     uint32_t map;      /* CV_STILL: not in code that moved */
     uint64_t from, to; /* place in that code, before and after */
-} reference;
+} section_reference;
 
-static cuvet_status no_memory(const stage *w)
+static cuvet_status report_no_memory(const remap_stage *stage)
 {
-    return cv_nomem(w->x, w->c->image.off);
+    return cv_nomem(stage->ctx, stage->cubin->image.off);
 }
 
-static bool is_reloc(const cv_sec *s)
+static bool is_reloc(const cv_sec *sec)
 {
-    return (s->h.type == CV_SHT_REL || s->h.type == CV_SHT_RELA) && s->in_file;
+    return (sec->h.type == CV_SHT_REL || sec->h.type == CV_SHT_RELA) && sec->in_file;
 }
 
 /* The debug section that a relocation section belongs to; NULL: none. */
-static part *target_of(const stage *w, const cv_sec *s)
+static debug_part *target_of(const remap_stage *stage, const cv_sec *sec)
 {
-    uint32_t p = is_reloc(s) && s->h.info < w->c->sec.n ? *cv_u32s_at(&w->part_of, s->h.info) : 0;
+    uint32_t number =
+        is_reloc(sec) && sec->h.info < stage->cubin->sec.n ? *cv_u32s_at(&stage->part_of, sec->h.info) : 0;
 
-    return p ? parts_at(&w->all, p - 1) : NULL;
+    return number ? debug_parts_at(&stage->all, number - 1) : NULL;
 }
 
-static uint64_t count_of(const cv_sec *s, cv_span body)
+static uint64_t count_of(const cv_sec *sec, cv_span body)
 {
-    return body.len / cv_elf_rel_size(false, s->h.type == CV_SHT_RELA);
+    return body.len / cv_elf_rel_size(false, sec->h.type == CV_SHT_RELA);
 }
 
 /* @return OK · MALFORMED (a place behind its code) */
-static cuvet_status refer(const stage *w, const cv_sec *s, cv_span table, uint64_t i, reference *f)
+static cuvet_status follow_reloc(const remap_stage *stage, const cv_sec *sec, cv_span table, uint64_t i,
+                                 section_reference *ref)
 {
-    cv_span body = cv_cubin_body(w->c, s->h.info);
-    cv_elf_symbol y = { 0 };
+    cv_span body = cv_cubin_body(stage->cubin, sec->h.info);
+    cv_elf_symbol sym = { 0 };
 
-    *f = (reference){ .rela = s->h.type == CV_SHT_RELA, .map = CV_STILL };
-    cv_elf_read_reloc(table, false, f->rela, i, &f->e);
-    f->plain = f->e.type == ABS32 || f->e.type == ABS64;
-    if (f->e.sym >= w->c->n_syms)
+    *ref = (section_reference){ .rela = sec->h.type == CV_SHT_RELA, .map = CV_STILL };
+    cv_elf_read_reloc(table, false, ref->rela, i, &ref->reloc);
+    ref->plain = ref->reloc.type == ABS32 || ref->reloc.type == ABS64;
+    if (ref->reloc.sym >= stage->cubin->n_syms)
         return CUVET_OK;
-    cv_elf_read_symbol(w->c->symtab, false, f->e.sym, &y);
-    f->section = cv_cubin_shndx(w->c, false, f->e.sym, &y);
-    f->value = y.value;
-    f->addend = f->rela              ? (uint64_t)f->e.addend
-                : f->e.type == ABS32 ? cv_u32_at(body, f->e.off)
-                                     : cv_u64_at(body, f->e.off);
-    if (f->section >= w->c->sec.n || !f->plain)
+    cv_elf_read_symbol(stage->cubin->symtab, false, ref->reloc.sym, &sym);
+    ref->section = cv_cubin_shndx(stage->cubin, false, ref->reloc.sym, &sym);
+    ref->value = sym.value;
+    ref->addend = ref->rela                  ? (uint64_t)ref->reloc.addend
+                  : ref->reloc.type == ABS32 ? cv_u32_at(body, ref->reloc.off)
+                                             : cv_u64_at(body, ref->reloc.off);
+    if (ref->section >= stage->cubin->sec.n || !ref->plain)
         return CUVET_OK;
-    f->from = f->to = cv_wrap_add(y.value, f->addend);
-    if (*cv_u32s_at(&w->map_of, f->section) == 0)
+    ref->from = ref->to = cv_wrap_add(sym.value, ref->addend);
+    if (*cv_u32s_at(&stage->map_of, ref->section) == 0)
         return CUVET_OK;
-    f->map = *cv_u32s_at(&w->map_of, f->section) - 1;
-    f->from = cv_wrap_add(cv_remap_origin(w->said, f->map, y.value), f->addend);
-    if (cv_remap_place(w->said, f->map, f->from, &f->to))
+    ref->map = *cv_u32s_at(&stage->map_of, ref->section) - 1;
+    ref->from = cv_wrap_add(cv_remap_origin(stage->said, ref->map, sym.value), ref->addend);
+    if (cv_remap_place(stage->said, ref->map, ref->from, &ref->to))
         return CUVET_OK;
-    return cv_reject(w->x, CV_R_DWARF_ADDRESS, body.off + f->e.off, f->from,
-                     cv_offset_maps_at(&w->said->maps, f->map)->size_from);
+    return cv_reject(stage->ctx, CV_R_DWARF_ADDRESS, body.off + ref->reloc.off, ref->from,
+                     cv_offset_maps_at(&stage->said->maps, ref->map)->size_from);
 }
 
 /* A place becomes the addend that names it. */
-CV_WRAPS static uint64_t addend_of(const reference *f, uint64_t place)
+CV_WRAPS static uint64_t addend_of(const section_reference *ref, uint64_t place)
 {
-    return place - f->value;
+    return place - ref->value;
 }
 
 /* Contents that may be written into. */
-static bool begin_out(const stage *w, part *p)
+static bool begin_output(const remap_stage *stage, debug_part *part)
 {
-    if (!p->made) {
-        cv_builder_init(&p->out, &w->x->mem);
-        cv_put_span(&p->out, cv_cubin_body(w->c, p->section));
-        p->made = true;
+    if (!part->made) {
+        cv_builder_init(&part->out, &stage->ctx->mem);
+        cv_put_span(&part->out, cv_cubin_body(stage->cubin, part->section));
+        part->made = true;
     }
-    return !p->out.failed;
+    return !part->out.failed;
 }
 
-static cuvet_status write_field(const stage *w, part *p, const reference *f, uint64_t at, uint64_t v)
+static cuvet_status write_field(const remap_stage *stage, debug_part *part, const section_reference *ref,
+                                uint64_t at, uint64_t value)
 {
-    if (!begin_out(w, p))
-        return no_memory(w);
-    if (f->e.type == ABS64)
-        cv_patch_u64(&p->out, at, v);
-    else if (v <= UINT32_MAX)
-        cv_patch_u32(&p->out, at, (uint32_t)v);
+    if (!begin_output(stage, part))
+        return report_no_memory(stage);
+    if (ref->reloc.type == ABS64)
+        cv_patch_u64(&part->out, at, value);
+    else if (value <= UINT32_MAX)
+        cv_patch_u32(&part->out, at, (uint32_t)value);
     else
-        return cv_reject(w->x, CV_R_DWARF_STEP, cv_cubin_body(w->c, p->section).off + f->e.off, v, 4);
-    return p->out.failed ? no_memory(w) : CUVET_OK;
+        return cv_reject(stage->ctx, CV_R_DWARF_STEP,
+                         cv_cubin_body(stage->cubin, part->section).off + ref->reloc.off, value, 4);
+    return part->out.failed ? report_no_memory(stage) : CUVET_OK;
 }
 
 /* ---- reading ---- */
 
-static form form_of(const cv_sec *s)
+static debug_form form_of(const cv_sec *sec)
 {
-    if (cv_span_eq_str(s->name, ".debug_line") || cv_span_eq_str(s->name, ".nv_debug_line_sass"))
+    if (cv_span_eq_str(sec->name, ".debug_line") || cv_span_eq_str(sec->name, ".nv_debug_line_sass"))
         return LINES;
-    return cv_span_eq_str(s->name, ".debug_frame") ? FRAMES : OTHER;
+    return cv_span_eq_str(sec->name, ".debug_frame") ? FRAMES : OTHER;
 }
 
-static cuvet_status list_parts(stage *w)
+static cuvet_status list_parts(remap_stage *stage)
 {
-    const cv_cubin *c = w->c;
+    const cv_cubin *cubin = stage->cubin;
 
-    if (!cv_u32s_fill(&w->x->mem, &w->map_of, c->sec.n) || !cv_u32s_fill(&w->x->mem, &w->part_of, c->sec.n))
-        return no_memory(w);
-    for (uint32_t i = 0; i < w->said->maps.n; i++)
-        *cv_u32s_at(&w->map_of, cv_offset_maps_at(&w->said->maps, i)->section) = i + 1;
-    for (uint32_t i = 1; i < c->sec.n; i++) {
-        const cv_sec *s = cv_cubin_sec(c, i);
+    if (!cv_u32s_fill(&stage->ctx->mem, &stage->map_of, cubin->sec.n) ||
+        !cv_u32s_fill(&stage->ctx->mem, &stage->part_of, cubin->sec.n))
+        return report_no_memory(stage);
+    for (uint32_t i = 0; i < stage->said->maps.n; i++)
+        *cv_u32s_at(&stage->map_of, cv_offset_maps_at(&stage->said->maps, i)->section) = i + 1;
+    for (uint32_t i = 1; i < cubin->sec.n; i++) {
+        const cv_sec *sec = cv_cubin_sec(cubin, i);
 
-        if (!s->in_file || (s->role != CV_ROLE_DEBUG && s->role != CV_ROLE_NV_DEBUG))
+        if (!sec->in_file || (sec->role != CV_ROLE_DEBUG && sec->role != CV_ROLE_NV_DEBUG))
             continue;
-        if (!parts_push(&w->x->mem, &w->all, (part){ .section = i, .form = form_of(s) }))
-            return no_memory(w);
-        *cv_u32s_at(&w->part_of, i) = (uint32_t)w->all.n;
+        if (!debug_parts_push(&stage->ctx->mem, &stage->all,
+                              (debug_part){ .section = i, .form = form_of(sec) }))
+            return report_no_memory(stage);
+        *cv_u32s_at(&stage->part_of, i) = (uint32_t)stage->all.n;
         /* Ranges of registers by place, in a form of the vendor's, without relocations. */
-        if (cv_span_eq_str(s->name, ".nv_debug_info_reg_sass"))
-            cv_report(w->x, CV_R_DWARF_STALE, cv_cubin_body(c, i).off, 0, i, 0);
+        if (cv_span_eq_str(sec->name, ".nv_debug_info_reg_sass"))
+            cv_report(stage->ctx, CV_R_DWARF_STALE, cv_cubin_body(cubin, i).off, 0, i, 0);
     }
     return CUVET_OK;
 }
 
 /* Relocations of one section: what they name, and fields that hold a place of code. */
-static cuvet_status read_relocs(stage *w, uint32_t section, part *p)
+static cuvet_status read_relocs(remap_stage *stage, uint32_t section, debug_part *part)
 {
-    const cv_sec *s = cv_cubin_sec(w->c, section);
-    cv_span table = cv_cubin_body(w->c, section);
+    const cv_sec *sec = cv_cubin_sec(stage->cubin, section);
+    cv_span table = cv_cubin_body(stage->cubin, section);
     cuvet_status st = CUVET_OK;
-    reference f;
+    section_reference ref;
 
-    for (uint64_t i = 0; i < count_of(s, table) && st == CUVET_OK; i++) {
-        if (!cv_work(w->x, 1, table.off))
-            return cv_cancelled(w->x) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
-        st = refer(w, s, table, i, &f);
-        if (st != CUVET_OK || !f.plain)
+    for (uint64_t i = 0; i < count_of(sec, table) && st == CUVET_OK; i++) {
+        if (!cv_work(stage->ctx, 1, table.off))
+            return cv_cancelled(stage->ctx) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
+        st = follow_reloc(stage, sec, table, i, &ref);
+        if (st != CUVET_OK || !ref.plain)
             continue;
-        if (!cv_sites_push(
-                &w->x->mem, &p->sites,
-                (cv_site){ f.e.off, f.from, f.map,
-                           f.section < w->c->sec.n && cv_cubin_sec(w->c, f.section)->role == CV_ROLE_TEXT }))
-            return no_memory(w);
-        if (!f.rela && f.map != CV_STILL && addend_of(&f, f.to) != f.addend)
-            st = write_field(w, p, &f, f.e.off, addend_of(&f, f.to));
+        if (!cv_sites_push(&stage->ctx->mem, &part->sites,
+                           (cv_site){ ref.reloc.off, ref.from, ref.map,
+                                      ref.section < stage->cubin->sec.n &&
+                                          cv_cubin_sec(stage->cubin, ref.section)->role == CV_ROLE_TEXT }))
+            return report_no_memory(stage);
+        if (!ref.rela && ref.map != CV_STILL && addend_of(&ref, ref.to) != ref.addend)
+            st = write_field(stage, part, &ref, ref.reloc.off, addend_of(&ref, ref.to));
     }
     return st;
 }
 
-static cuvet_status sort_sites(const stage *w, part *p)
+static cuvet_status sort_sites(const remap_stage *stage, debug_part *part)
 {
     cv_sites sorted = { 0 };
     cv_keys keys = { 0 };
-    bool ok = cv_sites_reserve(&w->x->mem, &sorted, p->sites.n);
+    bool ok = cv_sites_reserve(&stage->ctx->mem, &sorted, part->sites.n);
 
-    for (uint64_t i = 0; i < p->sites.n && ok; i++)
-        ok = cv_keys_push(&w->x->mem, &keys, (cv_key){ cv_sites_at(&p->sites, i)->at, i });
+    for (uint64_t i = 0; i < part->sites.n && ok; i++)
+        ok = cv_keys_push(&stage->ctx->mem, &keys, (cv_key){ cv_sites_at(&part->sites, i)->at, i });
     cv_keys_sort(&keys);
     for (uint64_t i = 0; i < keys.n && ok; i++)
-        ok = cv_sites_push(&w->x->mem, &sorted, *cv_sites_at(&p->sites, cv_keys_at(&keys, i)->index));
-    cv_keys_free(&w->x->mem, &keys);
-    cv_sites_free(&w->x->mem, &p->sites);
-    p->sites = sorted;
-    return ok ? CUVET_OK : no_memory(w);
+        ok =
+            cv_sites_push(&stage->ctx->mem, &sorted, *cv_sites_at(&part->sites, cv_keys_at(&keys, i)->index));
+    cv_keys_free(&stage->ctx->mem, &keys);
+    cv_sites_free(&stage->ctx->mem, &part->sites);
+    part->sites = sorted;
+    return ok ? CUVET_OK : report_no_memory(stage);
 }
 
 /* ---- rewriting ---- */
 
-static cuvet_status rewrite(const stage *w, part *p)
+static cuvet_status rewrite_part(const remap_stage *stage, debug_part *part)
 {
-    cv_span body = cv_cubin_body(w->c, p->section), s = body;
-    cv_remap r = { .x = w->x, .sites = &p->sites, .said = w->said };
+    cv_span body = cv_cubin_body(stage->cubin, part->section), span = body;
+    cv_remap remap = { .ctx = stage->ctx, .sites = &part->sites, .said = stage->said };
     cuvet_status st;
 
-    if (p->made)
-        s = cv_builder_span(&p->out);
-    s.off = body.off;
-    r.s = s;
-    cv_builder_init(&r.out, &w->x->mem);
-    cv_builder_reserve(&r.out, s.len);
-    st = p->form == LINES ? cv_remap_lines(&r) : cv_remap_frames(&r);
-    if (p->made)
-        cv_builder_free(&p->out);
-    p->made = true;
-    p->out = r.out;
-    p->shifts = r.shifts;
+    if (part->made)
+        span = cv_builder_span(&part->out);
+    span.off = body.off;
+    remap.section = span;
+    cv_builder_init(&remap.out, &stage->ctx->mem);
+    cv_builder_reserve(&remap.out, span.len);
+    st = part->form == LINES ? cv_remap_lines(&remap) : cv_remap_frames(&remap);
+    if (part->made)
+        cv_builder_free(&part->out);
+    part->made = true;
+    part->out = remap.out;
+    part->shifts = remap.shifts;
     return st;
 }
 
 /* What names a place in a section that was rewritten: beside it in a table, or in its field. */
-static cuvet_status move_entry(const stage *w, part *p, const reference *f, cv_builder *table)
+static cuvet_status move_entry(const remap_stage *stage, debug_part *part, const section_reference *ref,
+                               cv_builder *table)
 {
-    uint32_t to = f->section < w->c->sec.n && f->plain ? *cv_u32s_at(&w->part_of, f->section) : 0;
-    cv_elf_reloc e = f->e;
-    uint64_t place = f->to;
+    uint32_t to =
+        ref->section < stage->cubin->sec.n && ref->plain ? *cv_u32s_at(&stage->part_of, ref->section) : 0;
+    cv_elf_reloc reloc = ref->reloc;
+    uint64_t place = ref->to;
 
-    e.off = cv_remap_shifted(&p->shifts, e.off);
+    reloc.off = cv_remap_shifted(&part->shifts, reloc.off);
     if (to)
-        place = cv_remap_shifted(&parts_at(&w->all, to - 1)->shifts, place);
+        place = cv_remap_shifted(&debug_parts_at(&stage->all, to - 1)->shifts, place);
     /* Also for a place that stays where it is: the symbol may have moved. */
-    if ((place != f->from || f->map != CV_STILL) && f->rela)
-        e.addend = (int64_t)addend_of(f, place);
-    cv_elf_write_reloc(table, false, f->rela, &e);
-    if (place != f->to && !f->rela)
-        return write_field(w, p, f, e.off, addend_of(f, place));
+    if ((place != ref->from || ref->map != CV_STILL) && ref->rela)
+        reloc.addend = (int64_t)addend_of(ref, place);
+    cv_elf_write_reloc(table, false, ref->rela, &reloc);
+    if (place != ref->to && !ref->rela)
+        return write_field(stage, part, ref, reloc.off, addend_of(ref, place));
     return CUVET_OK;
 }
 
-static cuvet_status move_table(const stage *w, uint32_t section, cv_builder *table)
+static cuvet_status move_table(const remap_stage *stage, uint32_t section, cv_builder *table)
 {
-    const cv_sec *s = cv_cubin_sec(w->c, section);
-    cv_span body = cv_cubin_body(w->c, section);
+    const cv_sec *sec = cv_cubin_sec(stage->cubin, section);
+    cv_span body = cv_cubin_body(stage->cubin, section);
     cuvet_status st = CUVET_OK;
-    reference f;
+    section_reference ref;
 
     cv_builder_reserve(table, body.len);
-    for (uint64_t i = 0; i < count_of(s, body) && st == CUVET_OK; i++) {
-        if (!cv_work(w->x, 1, body.off))
-            return cv_cancelled(w->x) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
-        st = refer(w, s, body, i, &f);
+    for (uint64_t i = 0; i < count_of(sec, body) && st == CUVET_OK; i++) {
+        if (!cv_work(stage->ctx, 1, body.off))
+            return cv_cancelled(stage->ctx) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
+        st = follow_reloc(stage, sec, body, i, &ref);
         if (st == CUVET_OK)
-            st = move_entry(w, target_of(w, s), &f, table);
+            st = move_entry(stage, target_of(stage, sec), &ref, table);
     }
     cv_put_span(table,
-                cv_span_tail(body, count_of(s, body) * cv_elf_rel_size(false, s->h.type == CV_SHT_RELA)));
-    return st == CUVET_OK && table->failed ? no_memory(w) : st;
+                cv_span_tail(body, count_of(sec, body) * cv_elf_rel_size(false, sec->h.type == CV_SHT_RELA)));
+    return st == CUVET_OK && table->failed ? report_no_memory(stage) : st;
 }
 
 /* New contents are handed over, unless they are the old ones. */
-static cuvet_status hand_over(const stage *w, uint32_t section, cv_builder *b, cv_final_bodies *bodies)
+static cuvet_status add_body(const remap_stage *stage, uint32_t section, cv_builder *out,
+                             cv_final_bodies *bodies)
 {
-    cv_builder mine = *b;
+    cv_builder mine = *out;
 
-    cv_builder_init(b, &w->x->mem);
-    if (cv_span_eq(cv_builder_span(&mine), cv_cubin_body(w->c, section)) && !mine.failed) {
+    cv_builder_init(out, &stage->ctx->mem);
+    if (cv_span_eq(cv_builder_span(&mine), cv_cubin_body(stage->cubin, section)) && !mine.failed) {
         cv_builder_free(&mine);
         return CUVET_OK;
     }
-    if (!mine.failed && cv_final_bodies_push(&w->x->mem, bodies, (cv_final_body){ section, mine }))
+    if (!mine.failed && cv_final_bodies_push(&stage->ctx->mem, bodies, (cv_final_body){ section, mine }))
         return CUVET_OK;
     cv_builder_free(&mine);
-    return no_memory(w);
+    return report_no_memory(stage);
 }
 
 /* Tables first: they may still write into fields. */
-static cuvet_status move_tables(const stage *w, cv_final_bodies *tables)
+static cuvet_status move_tables(const remap_stage *stage, cv_final_bodies *tables)
 {
     cuvet_status st = CUVET_OK;
 
-    for (uint32_t i = 1; i < w->c->sec.n && st == CUVET_OK; i++) {
+    for (uint32_t i = 1; i < stage->cubin->sec.n && st == CUVET_OK; i++) {
         cv_builder table;
 
-        if (!target_of(w, cv_cubin_sec(w->c, i)))
+        if (!target_of(stage, cv_cubin_sec(stage->cubin, i)))
             continue;
-        cv_builder_init(&table, &w->x->mem);
-        st = move_table(w, i, &table);
+        cv_builder_init(&table, &stage->ctx->mem);
+        st = move_table(stage, i, &table);
         if (st == CUVET_OK)
-            st = hand_over(w, i, &table, tables);
+            st = add_body(stage, i, &table, tables);
         cv_builder_free(&table);
     }
     return st;
 }
 
 /* Both kinds of new contents, in the order of their sections. */
-static cuvet_status merge(const stage *w, cv_final_bodies *tables, cv_final_bodies *bodies)
+static cuvet_status merge_bodies(const remap_stage *stage, cv_final_bodies *tables, cv_final_bodies *bodies)
 {
     cuvet_status st = CUVET_OK;
-    uint64_t t = 0;
+    uint64_t next = 0;
 
-    for (uint64_t i = 0; i <= w->all.n && st == CUVET_OK; i++) {
-        part *p = parts_at(&w->all, i);
-        uint32_t until = i < w->all.n ? p->section : UINT32_MAX;
+    for (uint64_t i = 0; i <= stage->all.n && st == CUVET_OK; i++) {
+        debug_part *part = debug_parts_at(&stage->all, i);
+        uint32_t until = i < stage->all.n ? part->section : UINT32_MAX;
 
-        for (; t < tables->n && cv_final_bodies_at(tables, t)->section < until && st == CUVET_OK; t++)
-            st = hand_over(w, cv_final_bodies_at(tables, t)->section, &cv_final_bodies_at(tables, t)->bytes,
-                           bodies);
-        if (i < w->all.n && p->made && st == CUVET_OK)
-            st = hand_over(w, p->section, &p->out, bodies);
+        for (; next < tables->n && cv_final_bodies_at(tables, next)->section < until && st == CUVET_OK;
+             next++)
+            st = add_body(stage, cv_final_bodies_at(tables, next)->section,
+                          &cv_final_bodies_at(tables, next)->bytes, bodies);
+        if (i < stage->all.n && part->made && st == CUVET_OK)
+            st = add_body(stage, part->section, &part->out, bodies);
     }
     return st;
 }
 
-static cuvet_status run(stage *w, cv_final_bodies *bodies)
+static cuvet_status run_stage(remap_stage *stage, cv_final_bodies *bodies)
 {
     cv_final_bodies tables = { 0 };
-    cuvet_status st = list_parts(w);
+    cuvet_status st = list_parts(stage);
 
-    for (uint32_t i = 1; i < w->c->sec.n && st == CUVET_OK; i++) {
-        part *p = target_of(w, cv_cubin_sec(w->c, i));
+    for (uint32_t i = 1; i < stage->cubin->sec.n && st == CUVET_OK; i++) {
+        debug_part *part = target_of(stage, cv_cubin_sec(stage->cubin, i));
 
-        if (p)
-            st = read_relocs(w, i, p);
+        if (part)
+            st = read_relocs(stage, i, part);
     }
-    for (uint64_t i = 0; i < w->all.n && st == CUVET_OK; i++) {
-        part *p = parts_at(&w->all, i);
+    for (uint64_t i = 0; i < stage->all.n && st == CUVET_OK; i++) {
+        debug_part *part = debug_parts_at(&stage->all, i);
 
-        if (p->form != OTHER)
-            st = sort_sites(w, p);
-        if (p->form != OTHER && st == CUVET_OK)
-            st = rewrite(w, p);
+        if (part->form != OTHER)
+            st = sort_sites(stage, part);
+        if (part->form != OTHER && st == CUVET_OK)
+            st = rewrite_part(stage, part);
     }
     if (st == CUVET_OK)
-        st = move_tables(w, &tables);
+        st = move_tables(stage, &tables);
     if (st == CUVET_OK)
-        st = merge(w, &tables, bodies);
+        st = merge_bodies(stage, &tables, bodies);
     for (uint64_t i = 0; i < tables.n; i++)
         cv_builder_free(&cv_final_bodies_at(&tables, i)->bytes);
-    cv_final_bodies_free(&w->x->mem, &tables);
+    cv_final_bodies_free(&stage->ctx->mem, &tables);
     return st;
 }
 
-static void end(stage *w)
+static void free_stage(remap_stage *stage)
 {
-    for (uint64_t i = 0; i < w->all.n; i++) {
-        part *p = parts_at(&w->all, i);
+    for (uint64_t i = 0; i < stage->all.n; i++) {
+        debug_part *part = debug_parts_at(&stage->all, i);
 
-        cv_sites_free(&w->x->mem, &p->sites);
-        cv_moves_free(&w->x->mem, &p->shifts);
-        if (p->made)
-            cv_builder_free(&p->out);
+        cv_sites_free(&stage->ctx->mem, &part->sites);
+        cv_moves_free(&stage->ctx->mem, &part->shifts);
+        if (part->made)
+            cv_builder_free(&part->out);
     }
-    parts_free(&w->x->mem, &w->all);
-    cv_u32s_free(&w->x->mem, &w->map_of);
-    cv_u32s_free(&w->x->mem, &w->part_of);
+    debug_parts_free(&stage->ctx->mem, &stage->all);
+    cv_u32s_free(&stage->ctx->mem, &stage->map_of);
+    cv_u32s_free(&stage->ctx->mem, &stage->part_of);
 }
 
-static cv_final code_of(cuvet_status st)
+static cv_final code_of_status(cuvet_status st)
 {
     if (st == CUVET_OK)
         return CV_FINAL_OK;
@@ -421,25 +432,26 @@ static cv_final code_of(cuvet_status st)
     return st == CUVET_E_CANCELLED ? CV_FINAL_CANCELLED : CV_FINAL_PASSES;
 }
 
-cuvet_status cv_final_remap(cv_ctx *x, const cv_cubin *c, const cv_backend_out *said, cv_final_bodies *bodies,
-                            cv_final *code)
+cuvet_status cv_final_remap(cv_ctx *ctx, const cv_cubin *cubin, const cv_backend_out *said,
+                            cv_final_bodies *bodies, cv_final *code)
 {
-    stage w = { .x = x, .c = c, .said = said };
+    remap_stage stage = { .ctx = ctx, .cubin = cubin, .said = said };
     uint64_t before = bodies->n;
     cuvet_status st;
 
     *code = CV_FINAL_OK;
     if (said->maps.n == 0)
         return CUVET_OK;
-    st = c->h.is32 ? cv_reject(x, CV_R_DWARF_VERSION, c->image.off, 32, 64) : cv_remap_check(x, said, c);
+    st = cubin->h.is32 ? cv_reject(ctx, CV_R_DWARF_VERSION, cubin->image.off, 32, 64)
+                       : cv_remap_check(ctx, said, cubin);
     if (st != CUVET_OK) {
-        *code = st == CUVET_E_MALFORMED ? CV_FINAL_BACKEND_BAD_OUTPUT : code_of(st);
+        *code = st == CUVET_E_MALFORMED ? CV_FINAL_BACKEND_BAD_OUTPUT : code_of_status(st);
         return st;
     }
-    st = run(&w, bodies);
-    end(&w);
+    st = run_stage(&stage, bodies);
+    free_stage(&stage);
     for (; st != CUVET_OK && bodies->n > before; bodies->n--)
         cv_builder_free(&cv_final_bodies_at(bodies, bodies->n - 1)->bytes);
-    *code = code_of(st);
+    *code = code_of_status(st);
     return st;
 }

@@ -23,8 +23,8 @@ CV_VEC(cv_sites, cv_site);
 
 /* One section on its way. */
 typedef struct cv_remap {
-    cv_ctx *x;
-    cv_span s;
+    cv_ctx *ctx;
+    cv_span section;
     const cv_sites *sites; /* of this section, ascending by 'at' */
     const cv_backend_out *said;
     cv_builder out;
@@ -35,7 +35,7 @@ typedef struct cv_remap {
 
 /* Are maps and moves in order? One report, CV-DWARF-012, for the first that is not. @return OK · MALFORMED ·
  * LIMIT */
-CV_MUST cuvet_status cv_remap_check(cv_ctx *x, const cv_backend_out *said, const cv_cubin *c);
+CV_MUST cuvet_status cv_remap_check(cv_ctx *ctx, const cv_backend_out *said, const cv_cubin *cubin);
 /* Where a place of a section is now. False: it lies behind the code. */
 CV_MUST bool cv_remap_place(const cv_backend_out *said, uint32_t map, uint64_t from, uint64_t *to);
 /* The first place that is now at 'to': for symbols, whose values speak of the new code. */
@@ -44,22 +44,23 @@ uint64_t cv_remap_origin(const cv_backend_out *said, uint32_t map, uint64_t to);
 uint64_t cv_remap_shifted(const cv_moves *shifts, uint64_t off);
 
 /* Rewrite s into out. @return OK · MALFORMED · UNSUPPORTED · LIMIT · NOMEM, all reported but the last */
-CV_MUST cuvet_status cv_remap_lines(cv_remap *r);
-CV_MUST cuvet_status cv_remap_frames(cv_remap *r);
+CV_MUST cuvet_status cv_remap_lines(cv_remap *remap);
+CV_MUST cuvet_status cv_remap_frames(cv_remap *remap);
 
 /* For the rewriters. */
 /* What was read as it stands up to 'at'. */
-void cv_remap_keep(cv_remap *r, uint64_t at);
+void cv_remap_keep(cv_remap *remap, uint64_t at);
 /* From 'at' on, bytes are where the output ends now. */
-CV_MUST bool cv_remap_resume(cv_remap *r, uint64_t at);
+CV_MUST bool cv_remap_resume(cv_remap *remap, uint64_t at);
 /* The one relocation at 'at'. NULL: reported. Asked with ascending places. */
-const cv_site *cv_remap_site(cv_remap *r, uint64_t at, cuvet_status *st);
-CV_MUST cuvet_status cv_remap_bad(const cv_remap *r, const cv_dwarf_bad *bad);
-CV_MUST cuvet_status cv_remap_no(const cv_remap *r, cv_rule rule, uint64_t at, uint64_t got, uint64_t want);
-void cv_remap_uleb(cv_builder *b, uint64_t v);
+const cv_site *cv_remap_site(cv_remap *remap, uint64_t at, cuvet_status *st);
+CV_MUST cuvet_status cv_remap_bad(const cv_remap *remap, const cv_dwarf_bad *bad);
+CV_MUST cuvet_status cv_remap_no(const cv_remap *remap, cv_rule rule, uint64_t at, uint64_t got,
+                                 uint64_t want);
+void cv_remap_uleb(cv_builder *out, uint64_t value);
 
 /* The stage; see finalize/job.h. */
-CV_MUST cuvet_status cv_final_remap(cv_ctx *x, const cv_cubin *c, const cv_backend_out *said,
+CV_MUST cuvet_status cv_final_remap(cv_ctx *ctx, const cv_cubin *cubin, const cv_backend_out *said,
                                     cv_final_bodies *bodies, cv_final *code);
 
 #endif

@@ -11,261 +11,264 @@ typedef struct common {
 
 CV_VEC(commons, common);
 
-typedef struct framer {
-    cv_remap *r;
+typedef struct frame_pass {
+    cv_remap *remap;
     commons all;   /* ascending */
     cv_keys names; /* pointers as numbers: what they say, where they are in the output; odd: in four bytes */
-} framer;
+} frame_pass;
 
-static cuvet_status no_memory(const framer *w)
+static cuvet_status report_no_memory(const frame_pass *pass)
 {
-    return cv_nomem(w->r->x, w->r->s.off);
+    return cv_nomem(pass->remap->ctx, pass->remap->section.off);
 }
 
-static cuvet_status read_common(framer *w, const cv_frame *f)
+static cuvet_status read_common(frame_pass *pass, const cv_frame *frame)
 {
-    cv_frame_common c = { 0 };
+    cv_frame_common decoded = { 0 };
     cv_frame_op op = { 0 };
     cv_dwarf_bad bad;
 
-    if (!cv_frame_common_read(w->r->s, f, &c, &bad))
-        return cv_remap_bad(w->r, &bad);
-    for (uint64_t pos = c.operations; pos < f->end; pos = op.end) {
-        if (!cv_work(w->r->x, 1, w->r->s.off + pos))
-            return cv_cancelled(w->r->x) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
-        if (!cv_frame_op_read(w->r->s, f, pos, &op, &bad))
-            return cv_remap_bad(w->r, &bad);
+    if (!cv_frame_common_read(pass->remap->section, frame, &decoded, &bad))
+        return cv_remap_bad(pass->remap, &bad);
+    for (uint64_t pos = decoded.operations; pos < frame->end; pos = op.end) {
+        if (!cv_work(pass->remap->ctx, 1, pass->remap->section.off + pos))
+            return cv_cancelled(pass->remap->ctx) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
+        if (!cv_frame_op_read(pass->remap->section, frame, pos, &op, &bad))
+            return cv_remap_bad(pass->remap, &bad);
         if (op.advances || op.code == CV_CFA_SET_LOC)
-            return cv_remap_no(w->r, CV_R_DWARF_FRAME, pos, op.code, 0);
+            return cv_remap_no(pass->remap, CV_R_DWARF_FRAME, pos, op.code, 0);
     }
-    return commons_push(&w->r->x->mem, &w->all, (common){ f->at, c.step }) ? CUVET_OK : no_memory(w);
+    return commons_push(&pass->remap->ctx->mem, &pass->all, (common){ frame->at, decoded.step })
+               ? CUVET_OK
+               : report_no_memory(pass);
 }
 
 /* The part that is named, or the nearest before: objects of ptxas from sm_100 on name offsets of the frames
  * in their capsule, which is longer. */
-static cuvet_status find_common(const framer *w, const cv_frame *f, uint64_t names, uint64_t *step)
+static cuvet_status find_common(const frame_pass *pass, const cv_frame *frame, uint64_t names, uint64_t *step)
 {
-    uint64_t low = 0, high = w->all.n;
+    uint64_t low = 0, high = pass->all.n;
 
-    if (w->all.n == 0)
-        return cv_remap_no(w->r, CV_R_DWARF_COMMON, f->at, names, UINT64_MAX);
+    if (pass->all.n == 0)
+        return cv_remap_no(pass->remap, CV_R_DWARF_COMMON, frame->at, names, UINT64_MAX);
     while (high - low > 1) {
         uint64_t mid = low + (high - low) / 2;
 
-        if (commons_at(&w->all, mid)->at <= names)
+        if (commons_at(&pass->all, mid)->at <= names)
             low = mid;
         else
             high = mid;
     }
-    if (commons_at(&w->all, low)->at != names)
-        low = w->all.n - 1;
-    *step = commons_at(&w->all, low)->step;
+    if (commons_at(&pass->all, low)->at != names)
+        low = pass->all.n - 1;
+    *step = commons_at(&pass->all, low)->step;
     return CUVET_OK;
 }
 
 /* An advance in place of an operation, no shorter than it was. */
-static void put_advance(cv_builder *b, uint8_t code, uint32_t n)
+static void put_advance(cv_builder *out, uint8_t code, uint32_t steps)
 {
-    if (code == CV_CFA_ADVANCE && n < 64) {
-        cv_put_u8(b, (uint8_t)(CV_CFA_ADVANCE | n));
-    } else if ((code == CV_CFA_ADVANCE || code == CV_CFA_ADVANCE1) && n <= UINT8_MAX) {
-        cv_put_u8(b, CV_CFA_ADVANCE1);
-        cv_put_u8(b, (uint8_t)n);
-    } else if (code != CV_CFA_ADVANCE4 && n <= UINT16_MAX) {
-        cv_put_u8(b, CV_CFA_ADVANCE2);
-        cv_put_u16(b, (uint16_t)n);
+    if (code == CV_CFA_ADVANCE && steps < 64) {
+        cv_put_u8(out, (uint8_t)(CV_CFA_ADVANCE | steps));
+    } else if ((code == CV_CFA_ADVANCE || code == CV_CFA_ADVANCE1) && steps <= UINT8_MAX) {
+        cv_put_u8(out, CV_CFA_ADVANCE1);
+        cv_put_u8(out, (uint8_t)steps);
+    } else if (code != CV_CFA_ADVANCE4 && steps <= UINT16_MAX) {
+        cv_put_u8(out, CV_CFA_ADVANCE2);
+        cv_put_u16(out, (uint16_t)steps);
     } else {
-        cv_put_u8(b, CV_CFA_ADVANCE4);
-        cv_put_u32(b, n);
+        cv_put_u8(out, CV_CFA_ADVANCE4);
+        cv_put_u32(out, steps);
     }
 }
 
 /* Where a description is. */
-typedef struct state {
+typedef struct address_state {
     uint64_t from, to, step;
     uint32_t map;
-} state;
+} address_state;
 
-CV_WRAPS static cuvet_status move(const framer *w, state *s, uint64_t at, uint64_t from, uint64_t *by)
+CV_WRAPS static cuvet_status move(const frame_pass *pass, address_state *state, uint64_t at, uint64_t from,
+                                  uint64_t *by)
 {
     uint64_t to = 0;
 
-    if (!cv_remap_place(w->r->said, s->map, from, &to))
-        return cv_remap_no(w->r, CV_R_DWARF_ADDRESS, at, from,
-                           cv_offset_maps_at(&w->r->said->maps, s->map)->size_from);
-    *by = to - s->to;
-    s->from = from;
-    s->to = to;
+    if (!cv_remap_place(pass->remap->said, state->map, from, &to))
+        return cv_remap_no(pass->remap, CV_R_DWARF_ADDRESS, at, from,
+                           cv_offset_maps_at(&pass->remap->said->maps, state->map)->size_from);
+    *by = to - state->to;
+    state->from = from;
+    state->to = to;
     return CUVET_OK;
 }
 
 /* Distances count modulo 2^32: ptxas ends descriptions for sm_75 with a step back, written that way. */
-static cuvet_status advance(framer *w, const cv_frame_op *op, state *s)
+static cuvet_status read_advance(frame_pass *pass, const cv_frame_op *op, address_state *state)
 {
-    uint64_t was = cv_sat_mul(op->steps, s->step), by = 0;
+    uint64_t was = cv_sat_mul(op->steps, state->step), by = 0;
     cuvet_status st;
 
-    if (s->map == CV_STILL)
+    if (state->map == CV_STILL)
         return CUVET_OK;
     if (was > UINT32_MAX)
-        return cv_remap_no(w->r, CV_R_DWARF_STEP, op->at, was, s->step);
-    st = move(w, s, op->at, (s->from + was) & UINT32_MAX, &by);
+        return cv_remap_no(pass->remap, CV_R_DWARF_STEP, op->at, was, state->step);
+    st = move(pass, state, op->at, (state->from + was) & UINT32_MAX, &by);
     by &= UINT32_MAX;
     if (st != CUVET_OK || by == was)
         return st;
-    cv_remap_keep(w->r, op->at);
-    if (by % s->step != 0)
-        return cv_remap_no(w->r, CV_R_DWARF_STEP, op->at, by, s->step);
-    put_advance(&w->r->out, op->code, (uint32_t)(by / s->step));
-    return cv_remap_resume(w->r, op->end) ? CUVET_OK : no_memory(w);
+    cv_remap_keep(pass->remap, op->at);
+    if (by % state->step != 0)
+        return cv_remap_no(pass->remap, CV_R_DWARF_STEP, op->at, by, state->step);
+    put_advance(&pass->remap->out, op->code, (uint32_t)(by / state->step));
+    return cv_remap_resume(pass->remap, op->end) ? CUVET_OK : report_no_memory(pass);
 }
 
 /* Begin and size: the begin is the relocation's business, unless nothing moves. */
-static cuvet_status read_range(framer *w, const cv_frame *f, state *s)
+static cuvet_status read_range(frame_pass *pass, const cv_frame *frame, address_state *state)
 {
-    uint64_t size = cv_u64_at(w->r->s, f->body + WORD), by = 0;
+    uint64_t size = cv_u64_at(pass->remap->section, frame->body + WORD), by = 0;
     cuvet_status st = CUVET_OK;
     const cv_site *site;
-    state end;
+    address_state end;
 
-    if (f->end - f->body < RANGE)
-        return cv_remap_no(w->r, CV_R_DWARF_LENGTH, f->at, f->end - f->body, RANGE);
-    site = cv_remap_site(w->r, f->body, &st);
+    if (frame->end - frame->body < RANGE)
+        return cv_remap_no(pass->remap, CV_R_DWARF_LENGTH, frame->at, frame->end - frame->body, RANGE);
+    site = cv_remap_site(pass->remap, frame->body, &st);
     if (!site)
         return st;
-    s->map = site->map;
-    if (s->map == CV_STILL)
+    state->map = site->map;
+    if (state->map == CV_STILL)
         return CUVET_OK;
-    st = move(w, s, f->body, site->place, &by);
-    end = *s;
+    st = move(pass, state, frame->body, site->place, &by);
+    end = *state;
     if (st == CUVET_OK)
-        st = move(w, &end, f->body + WORD, cv_sat_add(s->from, size), &by);
+        st = move(pass, &end, frame->body + WORD, cv_sat_add(state->from, size), &by);
     if (st != CUVET_OK || by == size)
         return st;
-    cv_remap_keep(w->r, f->body + WORD);
-    cv_put_u64(&w->r->out, by);
-    return cv_remap_resume(w->r, f->body + RANGE) ? CUVET_OK : no_memory(w);
+    cv_remap_keep(pass->remap, frame->body + WORD);
+    cv_put_u64(&pass->remap->out, by);
+    return cv_remap_resume(pass->remap, frame->body + RANGE) ? CUVET_OK : report_no_memory(pass);
 }
 
-static cuvet_status read_operations(framer *w, const cv_frame *f, state *s)
+static cuvet_status read_operations(frame_pass *pass, const cv_frame *frame, address_state *state)
 {
     cuvet_status st = CUVET_OK;
     cv_frame_op op = { 0 };
     cv_dwarf_bad bad;
 
-    for (uint64_t pos = f->body + RANGE; pos < f->end && st == CUVET_OK; pos = op.end) {
-        if (!cv_work(w->r->x, 1, w->r->s.off + pos))
-            return cv_cancelled(w->r->x) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
-        if (!cv_frame_op_read(w->r->s, f, pos, &op, &bad))
-            return cv_remap_bad(w->r, &bad);
+    for (uint64_t pos = frame->body + RANGE; pos < frame->end && st == CUVET_OK; pos = op.end) {
+        if (!cv_work(pass->remap->ctx, 1, pass->remap->section.off + pos))
+            return cv_cancelled(pass->remap->ctx) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
+        if (!cv_frame_op_read(pass->remap->section, frame, pos, &op, &bad))
+            return cv_remap_bad(pass->remap, &bad);
         if (op.code == CV_CFA_SET_LOC)
-            return cv_remap_no(w->r, CV_R_DWARF_FRAME, pos, op.code, 0);
+            return cv_remap_no(pass->remap, CV_R_DWARF_FRAME, pos, op.code, 0);
         if (op.advances)
-            st = advance(w, &op, s);
+            st = read_advance(pass, &op, state);
     }
     return st;
 }
 
 /* The pointer: a number here, or a relocation whose place follows the section. */
-static cuvet_status read_pointer(framer *w, const cv_frame *f, uint64_t begin, uint64_t *names)
+static cuvet_status read_pointer(frame_pass *pass, const cv_frame *frame, uint64_t begin, uint64_t *names)
 {
-    cv_remap *r = w->r;
+    cv_remap *remap = pass->remap;
     const cv_site *site;
 
-    for (; r->site < r->sites->n && cv_sites_at(r->sites, r->site)->at < f->pointer;)
-        r->site++;
-    site = cv_sites_at(r->sites, r->site);
-    if (r->site < r->sites->n && site->at == f->pointer) {
+    for (; remap->site < remap->sites->n && cv_sites_at(remap->sites, remap->site)->at < frame->pointer;)
+        remap->site++;
+    site = cv_sites_at(remap->sites, remap->site);
+    if (remap->site < remap->sites->n && site->at == frame->pointer) {
         *names = site->place;
         return CUVET_OK;
     }
-    *names = f->names;
-    return cv_keys_push(&r->x->mem, &w->names,
-                        (cv_key){ f->names, (begin + (f->pointer - f->at)) << 1 | !f->wide })
+    *names = frame->names;
+    return cv_keys_push(&remap->ctx->mem, &pass->names,
+                        (cv_key){ frame->names, (begin + (frame->pointer - frame->at)) << 1 | !frame->wide })
                ? CUVET_OK
-               : no_memory(w);
+               : report_no_memory(pass);
 }
 
-static cuvet_status read_description(framer *w, const cv_frame *f, uint64_t begin)
+static cuvet_status read_description(frame_pass *pass, const cv_frame *frame, uint64_t begin)
 {
-    state s = { .map = CV_STILL };
+    address_state state = { .map = CV_STILL };
     uint64_t names = 0;
-    cuvet_status st = read_pointer(w, f, begin, &names);
+    cuvet_status st = read_pointer(pass, frame, begin, &names);
 
     if (st == CUVET_OK)
-        st = find_common(w, f, names, &s.step);
+        st = find_common(pass, frame, names, &state.step);
     if (st == CUVET_OK)
-        st = read_range(w, f, &s);
-    return st == CUVET_OK ? read_operations(w, f, &s) : st;
+        st = read_range(pass, frame, &state);
+    return st == CUVET_OK ? read_operations(pass, frame, &state) : st;
 }
 
 /* Its length, and a length that divides as it did before. */
-static cuvet_status finish(framer *w, const cv_frame *f, uint64_t begin)
+static cuvet_status finish_description(frame_pass *pass, const cv_frame *frame, uint64_t begin)
 {
-    cv_builder *b = &w->r->out;
-    uint64_t head = f->wide ? 12 : 4, len;
+    cv_builder *out = &pass->remap->out;
+    uint64_t head = frame->wide ? 12 : 4, len;
 
-    cv_remap_keep(w->r, f->end);
-    if (b->len - begin == f->end - f->at)
+    cv_remap_keep(pass->remap, frame->end);
+    if (out->len - begin == frame->end - frame->at)
         return CUVET_OK;
-    if ((f->end - f->at) % WORD == 0)
-        while ((b->len - begin) % WORD != 0 && !b->failed)
-            cv_put_u8(b, CV_CFA_NOP);
-    if (!cv_remap_resume(w->r, f->end))
-        return no_memory(w);
-    len = b->len - begin - head;
-    if (f->wide)
-        cv_patch_u64(b, begin + 4, len);
+    if ((frame->end - frame->at) % WORD == 0)
+        while ((out->len - begin) % WORD != 0 && !out->failed)
+            cv_put_u8(out, CV_CFA_NOP);
+    if (!cv_remap_resume(pass->remap, frame->end))
+        return report_no_memory(pass);
+    len = out->len - begin - head;
+    if (frame->wide)
+        cv_patch_u64(out, begin + 4, len);
     else if (len < UINT32_MAX)
-        cv_patch_u32(b, begin, (uint32_t)len);
+        cv_patch_u32(out, begin, (uint32_t)len);
     else
-        return cv_remap_no(w->r, CV_R_DWARF_LENGTH, f->at, len, UINT32_MAX);
+        return cv_remap_no(pass->remap, CV_R_DWARF_LENGTH, frame->at, len, UINT32_MAX);
     return CUVET_OK;
 }
 
 /* Numbers that point into the section itself. */
-static cuvet_status settle(const framer *w)
+static cuvet_status patch_pointers(const frame_pass *pass)
 {
-    cv_remap *r = w->r;
+    cv_remap *remap = pass->remap;
 
-    for (uint64_t i = 0; i < w->names.n && r->shifts.n; i++) {
-        const cv_key *k = cv_keys_at(&w->names, i);
-        uint64_t now = cv_remap_shifted(&r->shifts, k->key);
+    for (uint64_t i = 0; i < pass->names.n && remap->shifts.n; i++) {
+        const cv_key *key = cv_keys_at(&pass->names, i);
+        uint64_t now = cv_remap_shifted(&remap->shifts, key->key);
 
-        if (k->index & 1)
-            cv_patch_u32(&r->out, k->index >> 1, (uint32_t)now);
+        if (key->index & 1)
+            cv_patch_u32(&remap->out, key->index >> 1, (uint32_t)now);
         else
-            cv_patch_u64(&r->out, k->index >> 1, now);
+            cv_patch_u64(&remap->out, key->index >> 1, now);
     }
-    return r->out.failed ? no_memory(w) : CUVET_OK;
+    return remap->out.failed ? report_no_memory(pass) : CUVET_OK;
 }
 
-static cuvet_status rewrite(framer *w)
+static cuvet_status rewrite_entries(frame_pass *pass)
 {
     cuvet_status st = CUVET_OK;
     cv_dwarf_bad bad;
-    cv_frame f;
+    cv_frame frame;
 
-    for (uint64_t pos = 0; pos < w->r->s.len && st == CUVET_OK; pos = f.end) {
-        uint64_t begin = cv_sat_add(w->r->out.len, pos - w->r->done);
+    for (uint64_t pos = 0; pos < pass->remap->section.len && st == CUVET_OK; pos = frame.end) {
+        uint64_t begin = cv_sat_add(pass->remap->out.len, pos - pass->remap->done);
 
-        if (!cv_work(w->r->x, 1, w->r->s.off + pos))
-            return cv_cancelled(w->r->x) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
-        if (!cv_frame_read(w->r->s, pos, &f, &bad))
-            return cv_remap_bad(w->r, &bad);
-        st = f.common ? read_common(w, &f) : read_description(w, &f, begin);
+        if (!cv_work(pass->remap->ctx, 1, pass->remap->section.off + pos))
+            return cv_cancelled(pass->remap->ctx) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
+        if (!cv_frame_read(pass->remap->section, pos, &frame, &bad))
+            return cv_remap_bad(pass->remap, &bad);
+        st = frame.common ? read_common(pass, &frame) : read_description(pass, &frame, begin);
         if (st == CUVET_OK)
-            st = finish(w, &f, begin);
+            st = finish_description(pass, &frame, begin);
     }
-    return st == CUVET_OK ? settle(w) : st;
+    return st == CUVET_OK ? patch_pointers(pass) : st;
 }
 
-cuvet_status cv_remap_frames(cv_remap *r)
+cuvet_status cv_remap_frames(cv_remap *remap)
 {
-    framer w = { .r = r };
-    cuvet_status st = rewrite(&w);
+    frame_pass pass = { .remap = remap };
+    cuvet_status st = rewrite_entries(&pass);
 
-    commons_free(&r->x->mem, &w.all);
-    cv_keys_free(&r->x->mem, &w.names);
+    commons_free(&remap->ctx->mem, &pass.all);
+    cv_keys_free(&remap->ctx->mem, &pass.names);
     return st;
 }

@@ -6,8 +6,8 @@
 #include "finalize/rewrite.h"
 
 /* New contents of a section, NULL: it keeps its own. */
-const cv_final_body *cv_rewrite_body(const cv_rewrite *r, uint64_t i);
-/* Program headers of the new file: r->phnum and r->segments. */
-CV_MUST cuvet_status cv_rewrite_segments(cv_ctx *x, cv_rewrite *r);
+const cv_final_body *cv_rewrite_body(const cv_rewrite *rewrite, uint64_t i);
+/* Program headers of the new file: rewrite->phnum and rewrite->segments. */
+CV_MUST cuvet_status cv_rewrite_segments(cv_ctx *ctx, cv_rewrite *rewrite);
 
 #endif

@@ -2,50 +2,51 @@
 /* Where backends write: a block of exactly the size that was announced, filled from its start. */
 #include "finalize/backend.h"
 
-cuvet_status cv_final_sink_begin(cv_final_sink *s, uint64_t size)
+cuvet_status cv_final_sink_begin(cv_final_sink *sink, uint64_t size)
 {
     cuvet_status st;
 
-    if (s->begun)
-        return cv_reject(s->x, CV_R_FINAL_OUTPUT_SHORT, 0, s->at, s->size);
-    if (size > s->most)
-        return cv_reject(s->x, CV_R_FINAL_OUTPUT_LIMIT, 0, size, s->most);
-    st = cv_block_room(s->x, s->to, size, 0);
+    if (sink->begun)
+        return cv_reject(sink->ctx, CV_R_FINAL_OUTPUT_SHORT, 0, sink->at, sink->size);
+    if (size > sink->most)
+        return cv_reject(sink->ctx, CV_R_FINAL_OUTPUT_LIMIT, 0, size, sink->most);
+    st = cv_block_room(sink->ctx, sink->to, size, 0);
     if (st != CUVET_OK)
         return st;
-    cv_block_filled(s->to, size);
-    s->size = size;
-    s->at = 0;
-    s->begun = true;
+    cv_block_filled(sink->to, size);
+    sink->size = size;
+    sink->at = 0;
+    sink->begun = true;
     return CUVET_OK;
 }
 
-static bool takes(const cv_final_sink *s, uint64_t n)
+static bool has_room(const cv_final_sink *sink, uint64_t n)
 {
-    return s->begun && n <= s->size - s->at;
+    return sink->begun && n <= sink->size - sink->at;
 }
 
-bool cv_final_sink_put(cv_final_sink *s, cv_span bytes)
+bool cv_final_sink_put(cv_final_sink *sink, cv_span bytes)
 {
-    if (!takes(s, bytes.len))
+    if (!has_room(sink, bytes.len))
         return false;
     if (bytes.len)
-        cv_span_copy(bytes, (void *)(uintptr_t)cv_span_tail(cv_span_of(s->to->mem, s->size, 0), s->at).base);
-    s->at += bytes.len;
+        cv_span_copy(
+            bytes, (void *)(uintptr_t)cv_span_tail(cv_span_of(sink->to->mem, sink->size, 0), sink->at).base);
+    sink->at += bytes.len;
     return true;
 }
 
-bool cv_final_sink_zero(cv_final_sink *s, uint64_t n)
+bool cv_final_sink_zero(cv_final_sink *sink, uint64_t count)
 {
-    if (!takes(s, n))
+    if (!has_room(sink, count))
         return false;
-    cv_block_clear(s->to, s->at, n);
-    s->at += n;
+    cv_block_clear(sink->to, sink->at, count);
+    sink->at += count;
     return true;
 }
 
-bool cv_final_sink_end(cv_final_sink *s)
+bool cv_final_sink_end(cv_final_sink *sink)
 {
-    s->done = s->begun && s->at == s->size;
-    return s->done;
+    sink->done = sink->begun && sink->at == sink->size;
+    return sink->done;
 }

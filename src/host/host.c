@@ -12,26 +12,26 @@
 cuvet_status cv_host_load(cv_host_read_ctx *r, cv_block *b, uint64_t off, uint64_t len)
 {
     /* Reading costs: a hostile table must not make the same bytes be read without end. */
-    if (!cv_work(r->x, len + 8, r->base + off))
+    if (!cv_work(r->ctx, len + 8, r->base + off))
         return CUVET_E_LIMIT;
-    return cv_block_load(r->x, b, r->src, r->base + off, len);
+    return cv_block_load(r->ctx, b, r->src, r->base + off, len);
 }
 
 cuvet_status cv_host_header(cv_host_read_ctx *r, uint64_t i, cv_elf_section *out)
 {
-    uint64_t one = cv_elf_shdr_size(r->e.is32), n;
+    uint64_t one = cv_elf_shdr_size(r->header.is32), n;
     cuvet_status s;
 
-    if (i < r->first || i - r->first >= r->n) {
+    if (i < r->first || i - r->first >= r->n_headers) {
         n = cv_min(HEADERS_AT_ONCE, r->n_sections - i);
-        r->n = 0;
-        s = cv_host_load(r, &r->headers, r->e.shoff + i * one, n * one);
+        r->n_headers = 0;
+        s = cv_host_load(r, &r->headers, r->header.shoff + i * one, n * one);
         if (s != CUVET_OK)
             return s;
         r->first = i;
-        r->n = n;
+        r->n_headers = n;
     }
-    cv_elf_read_section(r->headers.span, r->e.is32, i - r->first, out);
+    cv_elf_read_section(r->headers.span, r->header.is32, i - r->first, out);
     return CUVET_OK;
 }
 
@@ -45,19 +45,19 @@ static cuvet_status read_header(cv_host_read_ctx *r, bool *usable)
     if (s != CUVET_OK)
         return s;
     if (head.len < 16) {
-        cv_report(r->x, CV_R_HOST_TRUNCATED, head.off, head.len, head.len, 64);
+        cv_report(r->ctx, CV_R_HOST_TRUNCATED, head.off, head.len, head.len, 64);
     } else if ((class != 1 && class != 2) || (data != 1 && data != 2) || version != 1) {
-        cv_report(r->x, CV_R_HOST_IDENT, head.off + 4, 3,
+        cv_report(r->ctx, CV_R_HOST_IDENT, head.off + 4, 3,
                   (uint64_t) class << 16 | (uint64_t)data << 8 | version, 0);
     } else if (data == 2) {
-        cv_report(r->x, CV_R_HOST_BIG_ENDIAN, head.off + 5, 1, data, 1);
-    } else if (!cv_elf_peek(head, &r->e)) {
-        cv_report(r->x, CV_R_HOST_TRUNCATED, head.off, head.len, head.len, cv_elf_ehdr_size(class == 1));
+        cv_report(r->ctx, CV_R_HOST_BIG_ENDIAN, head.off + 5, 1, data, 1);
+    } else if (!cv_elf_peek(head, &r->header)) {
+        cv_report(r->ctx, CV_R_HOST_TRUNCATED, head.off, head.len, head.len, cv_elf_ehdr_size(class == 1));
     } else {
         *usable = true;
-        r->h->is32 = r->e.is32;
-        r->h->type = r->e.type;
-        r->h->machine = r->e.machine;
+        r->host->is32 = r->header.is32;
+        r->host->type = r->header.type;
+        r->host->machine = r->header.machine;
     }
     return CUVET_OK;
 }
@@ -65,16 +65,16 @@ static cuvet_status read_header(cv_host_read_ctx *r, bool *usable)
 /* Number of sections and index of the name table, with the extended numbering of section 0. */
 static cuvet_status read_counts(cv_host_read_ctx *r)
 {
-    uint64_t one = cv_elf_shdr_size(r->e.is32), left = r->size - cv_min(r->e.shoff, r->size),
+    uint64_t one = cv_elf_shdr_size(r->header.is32), left = r->size - cv_min(r->header.shoff, r->size),
              bytes = UINT64_MAX;
     cv_elf_section zero;
     cuvet_status s;
 
-    if (r->e.shoff == 0)
+    if (r->header.shoff == 0)
         return CUVET_OK;
-    if (r->e.shentsize != one) {
-        cv_report(r->x, CV_R_HOST_SHENTSIZE, r->base + cv_elf_ehdr_at(r->e.is32, CV_EH_SHENTSIZE), 2,
-                  r->e.shentsize, one);
+    if (r->header.shentsize != one) {
+        cv_report(r->ctx, CV_R_HOST_SHENTSIZE, r->base + cv_elf_ehdr_at(r->header.is32, CV_EH_SHENTSIZE), 2,
+                  r->header.shentsize, one);
         return CUVET_OK;
     }
     r->n_sections = 1;
@@ -82,16 +82,17 @@ static cuvet_status read_counts(cv_host_read_ctx *r)
         s = cv_host_header(r, 0, &zero);
         if (s != CUVET_OK)
             return s;
-        r->n = 0; /* one header only: the next reader wants a run of them */
-        r->n_sections = r->e.shnum != 0 ? r->e.shnum : zero.size;
-        r->names_index = r->e.shstrndx == CV_SHN_XINDEX ? zero.link : r->e.shstrndx;
+        r->n_headers = 0; /* one header only: the next reader wants a run of them */
+        r->n_sections = r->header.shnum != 0 ? r->header.shnum : zero.size;
+        r->names_index = r->header.shstrndx == CV_SHN_XINDEX ? zero.link : r->header.shstrndx;
     }
     if (!cv_mul(r->n_sections, one, &bytes) || bytes > left) {
-        cv_report(r->x, CV_R_HOST_SHDR_RANGE, r->base + cv_min(r->e.shoff, r->size), 0, bytes, left);
+        cv_report(r->ctx, CV_R_HOST_SHDR_RANGE, r->base + cv_min(r->header.shoff, r->size), 0, bytes, left);
         return CUVET_OK;
     }
-    if (r->n_sections > r->x->lim.sections)
-        return cv_reject(r->x, CV_R_LIMIT_SECTIONS, r->base + r->e.shoff, r->n_sections, r->x->lim.sections);
+    if (r->n_sections > r->ctx->lim.sections)
+        return cv_reject(r->ctx, CV_R_LIMIT_SECTIONS, r->base + r->header.shoff, r->n_sections,
+                         r->ctx->lim.sections);
     r->tables = r->n_sections > 1;
     return CUVET_OK;
 }
@@ -109,7 +110,7 @@ static cuvet_status read_names(cv_host_read_ctx *r)
     }
     r->tables = false;
     if (r->names_index >= r->n_sections) {
-        cv_report(r->x, CV_R_HOST_SHSTRNDX, r->base + cv_elf_ehdr_at(r->e.is32, CV_EH_SHSTRNDX), 2,
+        cv_report(r->ctx, CV_R_HOST_SHSTRNDX, r->base + cv_elf_ehdr_at(r->header.is32, CV_EH_SHSTRNDX), 2,
                   r->names_index, r->n_sections);
         return CUVET_OK;
     }
@@ -120,12 +121,12 @@ static cuvet_status read_names(cv_host_read_ctx *r)
     if (t.type != CV_SHT_STRTAB) {
         /* Files of debug information alone keep headers without bytes. */
         if (t.type != CV_SHT_NOBITS)
-            cv_report(r->x, CV_R_HOST_SHSTRNDX, r->base + cv_elf_ehdr_at(r->e.is32, CV_EH_SHSTRNDX), 2,
+            cv_report(r->ctx, CV_R_HOST_SHSTRNDX, r->base + cv_elf_ehdr_at(r->header.is32, CV_EH_SHSTRNDX), 2,
                       r->names_index, r->n_sections);
     } else if (t.size > left) {
-        cv_report(r->x, CV_R_HOST_NAMES_RANGE, r->base + cv_min(t.off, r->size), 0, t.size, left);
+        cv_report(r->ctx, CV_R_HOST_NAMES_RANGE, r->base + cv_min(t.off, r->size), 0, t.size, left);
     } else if (t.size > NAMES_MAX) {
-        cv_report(r->x, CV_R_HOST_NAMES_SIZE, r->base + t.off, t.size, t.size, NAMES_MAX);
+        cv_report(r->ctx, CV_R_HOST_NAMES_SIZE, r->base + t.off, t.size, t.size, NAMES_MAX);
     } else {
         s = cv_host_load(r, &r->names, t.off, t.size);
         r->tables = s == CUVET_OK;
@@ -140,21 +141,21 @@ static cuvet_status keep(cv_host_read_ctx *r, const cv_elf_section *e, uint64_t 
     cv_host_section keep = { at, e->size, e->addr, (uint32_t)i, kind };
 
     /* Files of debug information alone keep the headers of what is loaded without the bytes. */
-    if (e->type == CV_SHT_NOBITS && r->e.type != CV_ELF_REL)
+    if (e->type == CV_SHT_NOBITS && r->header.type != CV_ELF_REL)
         return CUVET_OK;
     if (e->type != CV_SHT_PROGBITS)
-        cv_report_at(r->x, CUVET_P_SECTION, i, CV_R_HOST_SECTION_TYPE, at, 0, e->type, CV_SHT_PROGBITS);
+        cv_report_at(r->ctx, CUVET_P_SECTION, i, CV_R_HOST_SECTION_TYPE, at, 0, e->type, CV_SHT_PROGBITS);
     if (e->type == CV_SHT_NOBITS)
         return CUVET_OK;
     if (e->size > left) {
-        cv_report_at(r->x, CUVET_P_SECTION, i, CV_R_HOST_SECTION_RANGE, at, 0, e->size, left);
+        cv_report_at(r->ctx, CUVET_P_SECTION, i, CV_R_HOST_SECTION_RANGE, at, 0, e->size, left);
         return CUVET_OK;
     }
     if (e->flags & CV_SHF_COMPRESSED) {
-        cv_report_at(r->x, CUVET_P_SECTION, i, CV_R_HOST_SECTION_COMPRESSED, at, e->size, e->size, 0);
+        cv_report_at(r->ctx, CUVET_P_SECTION, i, CV_R_HOST_SECTION_COMPRESSED, at, e->size, e->size, 0);
         return CUVET_OK;
     }
-    return cv_host_sections_push(&r->x->mem, &r->h->sections, keep) ? CUVET_OK : cv_nomem(r->x, at);
+    return cv_host_sections_push(&r->ctx->mem, &r->host->sections, keep) ? CUVET_OK : cv_nomem(r->ctx, at);
 }
 
 /* Thousands of small ones lie beside each other, and no container fits between them. */
@@ -170,7 +171,7 @@ static bool grows(cv_host_range *last, const cv_host_range *here)
  * linker, is other compilers' way to carry device code. */
 static cuvet_status note_use(cv_host_read_ctx *r, const cv_elf_section *e)
 {
-    cv_host_ranges *all = &r->h->ranges;
+    cv_host_ranges *all = &r->host->ranges;
     bool data =
         e->type == CV_SHT_PROGBITS &&
         ((e->flags & CV_SHF_EXCLUDE) || (e->flags & (CV_SHF_ALLOC | CV_SHF_EXECINSTR)) == CV_SHF_ALLOC);
@@ -182,7 +183,7 @@ static cuvet_status note_use(cv_host_read_ctx *r, const cv_elf_section *e)
         return CUVET_OK;
     if (all->n > 0 && grows(cv_host_ranges_at(all, all->n - 1), &here))
         return CUVET_OK;
-    return cv_host_ranges_push(&r->x->mem, all, here) ? CUVET_OK : cv_nomem(r->x, here.off);
+    return cv_host_ranges_push(&r->ctx->mem, all, here) ? CUVET_OK : cv_nomem(r->ctx, here.off);
 }
 
 cv_host_use cv_host_use_at(const cv_host *h, uint64_t off)
@@ -214,7 +215,7 @@ static cuvet_status read_sections(cv_host_read_ctx *r)
 {
     cuvet_status s = CUVET_OK;
 
-    if (!r->tables || !cv_work(r->x, r->n_sections * 4, r->base + r->e.shoff))
+    if (!r->tables || !cv_work(r->ctx, r->n_sections * 4, r->base + r->header.shoff))
         return r->tables ? CUVET_E_LIMIT : CUVET_OK;
     for (uint64_t i = 1; i < r->n_sections && s == CUVET_OK; i++) {
         cv_elf_section e;
@@ -224,8 +225,8 @@ static cuvet_status read_sections(cv_host_read_ctx *r)
         if (s != CUVET_OK)
             break;
         if (e.name >= r->names.span.len && e.name != 0) {
-            cv_report_at(r->x, CUVET_P_SECTION, i, CV_R_HOST_NAME_OFFSET,
-                         r->base + r->e.shoff + i * cv_elf_shdr_size(r->e.is32), 4, e.name,
+            cv_report_at(r->ctx, CUVET_P_SECTION, i, CV_R_HOST_NAME_OFFSET,
+                         r->base + r->header.shoff + i * cv_elf_shdr_size(r->header.is32), 4, e.name,
                          r->names.span.len);
             continue;
         }
@@ -238,44 +239,44 @@ static cuvet_status read_sections(cv_host_read_ctx *r)
 /* A section table may name its sections in any order. */
 static cuvet_status sort_sections(cv_host_read_ctx *r)
 {
-    cv_host_sections *all = &r->h->sections, sorted = { 0 };
+    cv_host_sections *all = &r->host->sections, sorted = { 0 };
     cv_keys order = { 0 };
     bool room = true;
 
     for (uint64_t i = 0; i < all->n && room; i++)
-        room = cv_keys_push(&r->x->mem, &order, (cv_key){ cv_host_sections_at(all, i)->off, i });
+        room = cv_keys_push(&r->ctx->mem, &order, (cv_key){ cv_host_sections_at(all, i)->off, i });
     cv_keys_sort(&order);
     for (uint64_t i = 0; i < order.n && room; i++)
-        room = cv_host_sections_push(&r->x->mem, &sorted,
+        room = cv_host_sections_push(&r->ctx->mem, &sorted,
                                      *cv_host_sections_at(all, cv_keys_at(&order, i)->index));
-    cv_keys_free(&r->x->mem, &order);
-    cv_host_sections_free(&r->x->mem, room ? all : &sorted);
+    cv_keys_free(&r->ctx->mem, &order);
+    cv_host_sections_free(&r->ctx->mem, room ? all : &sorted);
     if (room)
         *all = sorted;
-    return room ? CUVET_OK : cv_nomem(r->x, r->base);
+    return room ? CUVET_OK : cv_nomem(r->ctx, r->base);
 }
 
 /* Module ids and host references are strings; long ones are read in parts. */
 static cuvet_status check_text(cv_host_read_ctx *r)
 {
-    for (uint64_t k = 0; k < r->h->sections.n; k++) {
-        const cv_host_section *c = cv_host_sections_at(&r->h->sections, k);
+    for (uint64_t k = 0; k < r->host->sections.n; k++) {
+        const cv_host_section *c = cv_host_sections_at(&r->host->sections, k);
         bool good =
             c->kind == CV_HOSTOBJ_MODULE_ID || c->kind == CV_HOSTOBJ_REFS || c->kind == CV_HOSTOBJ_KERNELS;
 
         for (uint64_t at = 0; good && at < c->size; at += TEXT_AT_ONCE) {
             uint64_t n = cv_min(TEXT_AT_ONCE, c->size - at);
             /* Many sections may lie over the same bytes. */
-            cuvet_status s = cv_work(r->x, n * 4, c->off) ? CUVET_OK : CUVET_E_LIMIT;
+            cuvet_status s = cv_work(r->ctx, n * 4, c->off) ? CUVET_OK : CUVET_E_LIMIT;
 
             if (s == CUVET_OK)
                 s = cv_host_load(r, &r->part, c->off - r->base + at, n);
 
             if (s != CUVET_OK)
                 return s;
-            cv_path_push(r->x, CUVET_P_SECTION, true, c->index);
-            good = cv_hostobj_check_text(r->x, r->part.span, at + n == c->size);
-            cv_path_pop(r->x);
+            cv_path_push(r->ctx, CUVET_P_SECTION, true, c->index);
+            good = cv_hostobj_check_text(r->ctx, r->part.span, at + n == c->size);
+            cv_path_pop(r->ctx);
         }
     }
     return CUVET_OK;
@@ -283,7 +284,7 @@ static cuvet_status check_text(cv_host_read_ctx *r)
 
 cuvet_status cv_host_read(cv_ctx *x, const cuvet_source *src, uint64_t base, uint64_t size, cv_host *out)
 {
-    cv_host_read_ctx r = { .x = x, .src = src, .base = base, .size = size, .h = out };
+    cv_host_read_ctx r = { .ctx = x, .src = src, .base = base, .size = size, .host = out };
     bool usable = false;
     cuvet_status s;
 

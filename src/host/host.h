@@ -56,9 +56,9 @@ typedef struct cv_host {
     uint64_t base, size; /* the region */
     bool is32;
     uint16_t type, machine;
-    cv_host_sections
-        sections;          /* those that hold device code or belong to it, inside the region, in file order */
-    cv_host_ranges ranges; /* all other sections with bytes; those beside each other may be one */
+    /* Those that hold device code or belong to it, inside the region, in file order. */
+    cv_host_sections sections;
+    cv_host_ranges ranges;     /* all other sections with bytes; those beside each other may be one */
     cv_host_wrappers wrappers; /* in the order of the file */
     bool searched; /* no usable section table: the wrappers come from a search, some may be none */
     cv_u64s named; /* sorted: every target once. Containers that are here are referenced */

@@ -7,7 +7,7 @@
 
 /* What the last symbol said: nearly always all relocations name the same section symbol. */
 typedef struct resolver {
-    cv_host_read_ctx *r;
+    cv_host_read_ctx *reader;
     cv_elf_section symtab;
     uint64_t symtab_index, n_syms;
     cv_block one;
@@ -22,8 +22,8 @@ typedef struct resolver {
  * found. */
 static cuvet_status extended_index(resolver *v, uint32_t sym, uint32_t *out)
 {
-    cv_host_read_ctx *r = v->r;
-    cuvet_status s = cv_work(r->x, r->n_sections * 4, r->base) ? CUVET_OK : CUVET_E_LIMIT;
+    cv_host_read_ctx *r = v->reader;
+    cuvet_status s = cv_work(r->ctx, r->n_sections * 4, r->base) ? CUVET_OK : CUVET_E_LIMIT;
 
     *out = 0;
     for (uint64_t i = 1; i < r->n_sections && s == CUVET_OK; i++) {
@@ -45,7 +45,7 @@ static cuvet_status extended_index(resolver *v, uint32_t sym, uint32_t *out)
 /* Read a symbol and see where in the file it is. */
 static cuvet_status look_up(resolver *v, uint32_t sym)
 {
-    cv_host_read_ctx *r = v->r;
+    cv_host_read_ctx *r = v->reader;
     uint32_t index;
     cv_elf_symbol y;
     cv_elf_section t;
@@ -76,17 +76,17 @@ static cuvet_status look_up(resolver *v, uint32_t sym)
 static cuvet_status set_pointer(resolver *v, cv_host_wrapper *w, const cv_elf_reloc *e, uint64_t off,
                                 uint32_t absolute)
 {
-    cv_host_read_ctx *r = v->r;
+    cv_host_read_ctx *r = v->reader;
     uint64_t addend = (uint64_t)e->addend;
     cuvet_status s = CUVET_OK;
 
     w->state = CV_HOST_SKIPPED;
     if (e->type != absolute) {
-        cv_report(r->x, CV_R_HOST_RELOC_TYPE, off, 0, e->type, absolute);
+        cv_report(r->ctx, CV_R_HOST_RELOC_TYPE, off, 0, e->type, absolute);
         return CUVET_OK;
     }
     if (e->sym >= v->n_syms) {
-        cv_report(r->x, CV_R_HOST_RELOC_SYMBOL, off, 0, e->sym, v->n_syms);
+        cv_report(r->ctx, CV_R_HOST_RELOC_SYMBOL, off, 0, e->sym, v->n_syms);
         return CUVET_OK;
     }
     if (!v->known || v->sym != e->sym)
@@ -94,7 +94,7 @@ static cuvet_status set_pointer(resolver *v, cv_host_wrapper *w, const cv_elf_re
     if (s != CUVET_OK)
         return s;
     if (v->undefined) {
-        cv_report(r->x, CV_R_HOST_RELOC_UNDEFINED, off, 0, e->sym, 0);
+        cv_report(r->ctx, CV_R_HOST_RELOC_UNDEFINED, off, 0, e->sym, 0);
         return CUVET_OK;
     }
     /* A negative addend is a huge number here: no tool points before a symbol. */
@@ -126,14 +126,14 @@ static cv_host_wrapper *wrapper_at(const cv_host_wrappers *all, uint64_t first, 
 static cuvet_status read_table(resolver *v, const cv_elf_section *t, uint64_t first, uint64_t end,
                                uint32_t absolute)
 {
-    cv_host_read_ctx *r = v->r;
+    cv_host_read_ctx *r = v->reader;
     bool rela = t->type == CV_SHT_RELA;
     uint64_t one = cv_elf_rel_size(false, rela), count = t->size / one;
     cuvet_status s = CUVET_OK;
 
-    if (count > r->x->lim.symbols)
-        return cv_reject(r->x, CV_R_LIMIT_RELOCS, r->base + t->off, count, r->x->lim.symbols);
-    if (!cv_work(r->x, cv_sat_mul(count, 16), r->base + t->off))
+    if (count > r->ctx->lim.symbols)
+        return cv_reject(r->ctx, CV_R_LIMIT_RELOCS, r->base + t->off, count, r->ctx->lim.symbols);
+    if (!cv_work(r->ctx, cv_sat_mul(count, 16), r->base + t->off))
         return CUVET_E_LIMIT;
     for (uint64_t i = 0; i < count && s == CUVET_OK; i++) {
         uint64_t in = i % RELOCS_AT_ONCE;
@@ -145,7 +145,7 @@ static cuvet_status read_table(resolver *v, const cv_elf_section *t, uint64_t fi
         if (s != CUVET_OK)
             return s;
         cv_elf_read_reloc(r->part.span, false, rela, in, &e);
-        w = wrapper_at(&r->h->wrappers, first, end, e.off);
+        w = wrapper_at(&r->host->wrappers, first, end, e.off);
         if (!w)
             continue; /* the second pointer of a device-linked object */
         if (!rela)
@@ -158,7 +158,7 @@ static cuvet_status read_table(resolver *v, const cv_elf_section *t, uint64_t fi
 /* The symbol table of a relocation table. */
 static cuvet_status use_symbols(resolver *v, uint32_t index)
 {
-    cv_host_read_ctx *r = v->r;
+    cv_host_read_ctx *r = v->reader;
     cuvet_status s = CUVET_OK;
 
     v->symtab = (cv_elf_section){ 0 };
@@ -175,20 +175,20 @@ static cuvet_status use_symbols(resolver *v, uint32_t index)
 /* Section i is a relocation table: for which wrappers? */
 static cuvet_status try_table(resolver *v, uint64_t i, const cv_elf_section *t, uint32_t absolute)
 {
-    cv_host_read_ctx *r = v->r;
-    uint64_t n = r->h->wrappers.n, first = 0, end, one = cv_elf_rel_size(false, t->type == CV_SHT_RELA);
+    cv_host_read_ctx *r = v->reader;
+    uint64_t n = r->host->wrappers.n, first = 0, end, one = cv_elf_rel_size(false, t->type == CV_SHT_RELA);
     cuvet_status s;
 
-    if (!cv_work(r->x, n, r->base))
+    if (!cv_work(r->ctx, n, r->base))
         return CUVET_E_LIMIT;
-    while (first < n && cv_host_wrappers_at(&r->h->wrappers, first)->section != t->info)
+    while (first < n && cv_host_wrappers_at(&r->host->wrappers, first)->section != t->info)
         first++;
-    for (end = first; end < n && cv_host_wrappers_at(&r->h->wrappers, end)->section == t->info; end++)
+    for (end = first; end < n && cv_host_wrappers_at(&r->host->wrappers, end)->section == t->info; end++)
         ;
     if (first == end)
         return CUVET_OK;
     if (!cv_host_has(r, t->off, t->size) || (t->entsize != one && t->entsize != 0)) {
-        cv_report_at(r->x, CUVET_P_SECTION, i, CV_R_HOST_RELOC_ENTRY, r->base + cv_min(t->off, r->size), 0,
+        cv_report_at(r->ctx, CUVET_P_SECTION, i, CV_R_HOST_RELOC_ENTRY, r->base + cv_min(t->off, r->size), 0,
                      t->entsize, one);
         return CUVET_OK;
     }
@@ -198,7 +198,7 @@ static cuvet_status try_table(resolver *v, uint64_t i, const cv_elf_section *t, 
 
 cuvet_status cv_host_resolve_object(cv_host_read_ctx *r, uint32_t absolute)
 {
-    resolver v = { .r = r };
+    resolver v = { .reader = r };
     cuvet_status s = CUVET_OK;
 
     for (uint64_t i = 1; i < r->n_sections && s == CUVET_OK; i++) {
@@ -208,6 +208,6 @@ cuvet_status cv_host_resolve_object(cv_host_read_ctx *r, uint32_t absolute)
         if (s == CUVET_OK && (t.type == CV_SHT_RELA || t.type == CV_SHT_REL))
             s = try_table(&v, i, &t, absolute);
     }
-    cv_block_free(r->x, &v.one);
+    cv_block_free(r->ctx, &v.one);
     return s;
 }

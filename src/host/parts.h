@@ -10,21 +10,21 @@
 CV_VEC(cv_host_loads, cv_elf_segment);
 
 typedef struct cv_host_read_ctx {
-    cv_ctx *x;
+    cv_ctx *ctx;
     const cuvet_source *src;
     uint64_t base, size;
-    cv_host *h;
-    cv_elf_header e;
+    cv_host *host;
+    cv_elf_header header;
     bool tables; /* the section table can be read */
     uint64_t n_sections;
-    uint32_t names_index;   /* section index of the name table, 0: none */
-    cv_block headers;       /* a run of section headers … */
-    uint64_t first, n;      /* … which ones */
-    cv_block names;         /* the whole name table */
-    cv_block part;          /* whatever is looked at for a moment */
-    cv_host_loads loads;    /* PT_LOAD segments with bytes in the file */
-    cv_elf_segment dynamic; /* PT_DYNAMIC, or zero */
-    cv_keys slots;          /* wrappers by the address of their pointer */
+    uint32_t names_index;      /* section index of the name table, 0: none */
+    cv_block headers;          /* a run of section headers … */
+    uint64_t first, n_headers; /* … which ones */
+    cv_block names;            /* the whole name table */
+    cv_block part;             /* whatever is looked at for a moment */
+    cv_host_loads loads;       /* PT_LOAD segments with bytes in the file */
+    cv_elf_segment dynamic;    /* PT_DYNAMIC, or zero */
+    cv_keys slots;             /* wrappers by the address of their pointer */
 } cv_host_read_ctx;
 
 /* [off, off + len) lies in the region. */

@@ -44,9 +44,9 @@ static cuvet_status add_wrapper(cv_host_read_ctx *r, const cv_wrapper *w, uint64
     cv_host_wrapper one = { off, slot, w->data, 0, w->version, section, CV_HOST_STORED };
 
     /* Each wrapper names a container of its own: the limit is the same. */
-    if (r->h->wrappers.n >= r->x->lim.containers)
-        return cv_reject(r->x, CV_R_LIMIT_CONTAINERS, off, r->h->wrappers.n + 1, r->x->lim.containers);
-    return cv_host_wrappers_push(&r->x->mem, &r->h->wrappers, one) ? CUVET_OK : cv_nomem(r->x, off);
+    if (r->host->wrappers.n >= r->ctx->lim.containers)
+        return cv_reject(r->ctx, CV_R_LIMIT_CONTAINERS, off, r->host->wrappers.n + 1, r->ctx->lim.containers);
+    return cv_host_wrappers_push(&r->ctx->mem, &r->host->wrappers, one) ? CUVET_OK : cv_nomem(r->ctx, off);
 }
 
 static cuvet_status read_records(cv_host_read_ctx *r, const cv_host_section *c)
@@ -55,7 +55,7 @@ static cuvet_status read_records(cv_host_read_ctx *r, const cv_host_section *c)
     cuvet_status s = CUVET_OK;
 
     if (c->size % CV_WRAPPER_SIZE != 0)
-        cv_report_at(r->x, CUVET_P_SECTION, c->index, CV_R_HOST_WRAPPER_SIZE, c->off, c->size, c->size,
+        cv_report_at(r->ctx, CUVET_P_SECTION, c->index, CV_R_HOST_WRAPPER_SIZE, c->off, c->size, c->size,
                      CV_WRAPPER_SIZE);
     for (uint64_t i = 0; i < count && s == CUVET_OK; i++) {
         uint64_t in = i % WRAPPERS_AT_ONCE, at = i * CV_WRAPPER_SIZE;
@@ -67,11 +67,12 @@ static cuvet_status read_records(cv_host_read_ctx *r, const cv_host_section *c)
             if (s != CUVET_OK)
                 return s;
         }
-        cv_path_push(r->x, CUVET_P_WRAPPER, true, i);
-        if (cv_wrapper_read(r->x, r->part.span, in, &w) == CUVET_OK)
+        cv_path_push(r->ctx, CUVET_P_WRAPPER, true, i);
+        if (cv_wrapper_read(r->ctx, r->part.span, in, &w) == CUVET_OK)
             s = add_wrapper(r, &w, c->off + at,
-                            cv_sat_add(r->e.type == ET_REL ? 0 : c->addr, at + CV_WRAPPER_DATA), c->index);
-        cv_path_pop(r->x);
+                            cv_sat_add(r->header.type == ET_REL ? 0 : c->addr, at + CV_WRAPPER_DATA),
+                            c->index);
+        cv_path_pop(r->ctx);
     }
     return s;
 }
@@ -84,14 +85,14 @@ static cuvet_status search(cv_host_read_ctx *r)
     uint64_t end = r->base + r->size, at = r->base;
     cuvet_status s = CUVET_OK;
 
-    r->h->searched = true;
-    if (!cv_work(r->x, r->size / 8, r->base))
+    r->host->searched = true;
+    if (!cv_work(r->ctx, r->size / 8, r->base))
         return CUVET_E_LIMIT;
     while (s == CUVET_OK && end - at >= CV_WRAPPER_SIZE) {
         cv_span part;
         uint64_t i = 0;
 
-        s = cv_window_at(r->x, &win, r->src, at, CV_WRAPPER_SIZE, end, &part);
+        s = cv_window_at(r->ctx, &win, r->src, at, CV_WRAPPER_SIZE, end, &part);
         for (; s == CUVET_OK && part.len - i >= CV_WRAPPER_SIZE; i += 8) {
             cv_wrapper w = { CV_WRAPPER_MAGIC, cv_u32_at(part, i + 4), cv_u64_at(part, i + 8),
                              cv_u64_at(part, i + 16) };
@@ -103,7 +104,7 @@ static cuvet_status search(cv_host_read_ctx *r)
         }
         at += i;
     }
-    cv_window_free(r->x, &win);
+    cv_window_free(r->ctx, &win);
     return s;
 }
 
@@ -111,30 +112,31 @@ static cuvet_status search(cv_host_read_ctx *r)
 
 static cuvet_status read_loads(cv_host_read_ctx *r)
 {
-    uint64_t one = cv_elf_phdr_size(r->e.is32), n = r->e.phnum, left = r->size - cv_min(r->e.phoff, r->size);
+    uint64_t one = cv_elf_phdr_size(r->header.is32), n = r->header.phnum,
+             left = r->size - cv_min(r->header.phoff, r->size);
     cuvet_status s;
 
-    if (n == 0 || r->e.phoff == 0)
+    if (n == 0 || r->header.phoff == 0)
         return CUVET_OK;
-    if (r->e.phentsize != one) {
-        cv_report(r->x, CV_R_HOST_PHENTSIZE, r->base + cv_elf_ehdr_at(r->e.is32, CV_EH_PHENTSIZE), 2,
-                  r->e.phentsize, one);
+    if (r->header.phentsize != one) {
+        cv_report(r->ctx, CV_R_HOST_PHENTSIZE, r->base + cv_elf_ehdr_at(r->header.is32, CV_EH_PHENTSIZE), 2,
+                  r->header.phentsize, one);
         return CUVET_OK;
     }
     if (n * one > left) {
-        cv_report(r->x, CV_R_HOST_PHDR_RANGE, r->base + cv_min(r->e.phoff, r->size), 0, n * one, left);
+        cv_report(r->ctx, CV_R_HOST_PHDR_RANGE, r->base + cv_min(r->header.phoff, r->size), 0, n * one, left);
         return CUVET_OK;
     }
-    s = cv_host_load(r, &r->part, r->e.phoff, n * one);
+    s = cv_host_load(r, &r->part, r->header.phoff, n * one);
     for (uint64_t i = 0; i < n && s == CUVET_OK; i++) {
         cv_elf_segment g;
 
-        cv_elf_read_segment(r->part.span, r->e.is32, i, &g);
+        cv_elf_read_segment(r->part.span, r->header.is32, i, &g);
         if (g.type == PT_DYNAMIC)
             r->dynamic = g;
         if (g.type == CV_PT_LOAD && cv_host_has(r, g.off, g.filesz) && g.filesz > 0 &&
-            !cv_host_loads_push(&r->x->mem, &r->loads, g))
-            s = cv_nomem(r->x, r->base + r->e.phoff);
+            !cv_host_loads_push(&r->ctx->mem, &r->loads, g))
+            s = cv_nomem(r->ctx, r->base + r->header.phoff);
     }
     return s;
 }
@@ -143,7 +145,7 @@ static cuvet_status read_loads(cv_host_read_ctx *r)
  */
 static bool map(cv_host_read_ctx *r, uint64_t addr, uint64_t len, uint64_t *off)
 {
-    if (!cv_work(r->x, r->loads.n, r->base + r->e.phoff))
+    if (!cv_work(r->ctx, r->loads.n, r->base + r->header.phoff))
         return false;
     for (uint64_t i = r->loads.n; i > 0; i--) {
         const cv_elf_segment *g = cv_host_loads_at(&r->loads, i - 1);
@@ -159,7 +161,7 @@ static bool map(cv_host_read_ctx *r, uint64_t addr, uint64_t len, uint64_t *off)
 /* The other way: address of a place in the region. */
 static bool address_of(cv_host_read_ctx *r, uint64_t off, uint64_t *addr)
 {
-    if (!cv_work(r->x, r->loads.n, r->base + off))
+    if (!cv_work(r->ctx, r->loads.n, r->base + off))
         return false;
     for (uint64_t i = r->loads.n; i > 0; i--) {
         const cv_elf_segment *g = cv_host_loads_at(&r->loads, i - 1);
@@ -172,13 +174,13 @@ static bool address_of(cv_host_read_ctx *r, uint64_t off, uint64_t *addr)
 
 static void check_mapping(cv_host_read_ctx *r)
 {
-    for (uint64_t i = 0; i < r->h->sections.n; i++) {
-        const cv_host_section *c = cv_host_sections_at(&r->h->sections, i);
+    for (uint64_t i = 0; i < r->host->sections.n; i++) {
+        const cv_host_section *c = cv_host_sections_at(&r->host->sections, i);
         uint64_t off = 0;
 
         if (c->addr != 0 && c->size != 0 && map(r, c->addr, 1, &off) && r->base + off != c->off)
-            cv_report_at(r->x, CUVET_P_SECTION, c->index, CV_R_HOST_SECTION_MAPPING, c->off, c->size, c->off,
-                         r->base + off);
+            cv_report_at(r->ctx, CUVET_P_SECTION, c->index, CV_R_HOST_SECTION_MAPPING, c->off, c->size,
+                         c->off, r->base + off);
     }
 }
 
@@ -186,17 +188,17 @@ static void check_mapping(cv_host_read_ctx *r)
 
 static cuvet_status sort_slots(cv_host_read_ctx *r)
 {
-    if (!cv_work(r->x, r->h->wrappers.n * 8, r->base))
+    if (!cv_work(r->ctx, r->host->wrappers.n * 8, r->base))
         return CUVET_E_LIMIT;
-    for (uint64_t i = 0; i < r->h->wrappers.n; i++) {
-        cv_host_wrapper *w = cv_host_wrappers_at(&r->h->wrappers, i);
+    for (uint64_t i = 0; i < r->host->wrappers.n; i++) {
+        cv_host_wrapper *w = cv_host_wrappers_at(&r->host->wrappers, i);
         cv_key k = { 0, i };
 
-        if (r->h->searched && !address_of(r, w->off - r->base + CV_WRAPPER_DATA, &w->slot))
+        if (r->host->searched && !address_of(r, w->off - r->base + CV_WRAPPER_DATA, &w->slot))
             continue; /* not loaded: nothing relocates it */
         k.key = w->slot;
-        if (!cv_keys_push(&r->x->mem, &r->slots, k))
-            return cv_nomem(r->x, w->off);
+        if (!cv_keys_push(&r->ctx->mem, &r->slots, k))
+            return cv_nomem(r->ctx, w->off);
     }
     cv_keys_sort(&r->slots);
     return CUVET_OK;
@@ -210,12 +212,12 @@ static void relocate(cv_host_read_ctx *r, cv_host_wrapper *w, const cv_elf_reloc
 
     if (e->type != relative) {
         w->state = CV_HOST_SKIPPED;
-        if (!r->h->searched)
-            cv_report(r->x, CV_R_HOST_RELOC_TYPE, off, 0, e->type, relative);
+        if (!r->host->searched)
+            cv_report(r->ctx, CV_R_HOST_RELOC_TYPE, off, 0, e->type, relative);
         return;
     }
-    if (w->state == CV_HOST_STORED && w->data != 0 && w->data != value && !r->h->searched)
-        cv_report(r->x, CV_R_HOST_WRAPPER_ADDEND, w->off + CV_WRAPPER_DATA, 8, w->data, value);
+    if (w->state == CV_HOST_STORED && w->data != 0 && w->data != value && !r->host->searched)
+        cv_report(r->ctx, CV_R_HOST_WRAPPER_ADDEND, w->off + CV_WRAPPER_DATA, 8, w->data, value);
     w->state = CV_HOST_RELOCATED;
     w->data = value;
 }
@@ -231,14 +233,14 @@ static bool apply(cv_host_read_ctx *r, uint64_t n, uint32_t relative)
 
         if (CV_LIKELY(place < low || place > high))
             continue;
-        if (!cv_work(r->x, 16, r->part.span.off + at))
+        if (!cv_work(r->ctx, 16, r->part.span.off + at))
             return false;
         cv_elf_read_reloc(r->part.span, false, true, i, &e);
         for (uint64_t k = cv_keys_lower_bound(&r->slots, place);
              k < r->slots.n && cv_keys_at(&r->slots, k)->key == place; k++) {
-            if (!cv_work(r->x, 1, r->part.span.off + at))
+            if (!cv_work(r->ctx, 1, r->part.span.off + at))
                 return false;
-            relocate(r, cv_host_wrappers_at(&r->h->wrappers, cv_keys_at(&r->slots, k)->index), &e,
+            relocate(r, cv_host_wrappers_at(&r->host->wrappers, cv_keys_at(&r->slots, k)->index), &e,
                      r->part.span.off + at, relative);
         }
     }
@@ -251,12 +253,12 @@ static cuvet_status read_dynamic_relocs(cv_host_read_ctx *r, uint64_t addr, uint
     cuvet_status s = CUVET_OK;
 
     if (!map(r, addr, bytes, &off)) {
-        cv_report(r->x, CV_R_HOST_DYNAMIC, r->base + cv_min(r->dynamic.off, r->size), 0, bytes, addr);
+        cv_report(r->ctx, CV_R_HOST_DYNAMIC, r->base + cv_min(r->dynamic.off, r->size), 0, bytes, addr);
         return CUVET_OK;
     }
-    if (count > r->x->lim.symbols)
-        return cv_reject(r->x, CV_R_LIMIT_RELOCS, r->base + off, count, r->x->lim.symbols);
-    if (!cv_work(r->x, count, r->base + off))
+    if (count > r->ctx->lim.symbols)
+        return cv_reject(r->ctx, CV_R_LIMIT_RELOCS, r->base + off, count, r->ctx->lim.symbols);
+    if (!cv_work(r->ctx, count, r->base + off))
         return CUVET_E_LIMIT;
     for (uint64_t i = 0; i < count && s == CUVET_OK; i += RELOCS_AT_ONCE) {
         uint64_t n = cv_min(count - i, RELOCS_AT_ONCE);
@@ -277,7 +279,7 @@ static cuvet_status read_dynamic(cv_host_read_ctx *r, uint32_t relative)
     if (r->dynamic.filesz == 0 || r->slots.n == 0)
         return CUVET_OK;
     if (!cv_host_has(r, r->dynamic.off, r->dynamic.filesz)) {
-        cv_report(r->x, CV_R_HOST_DYNAMIC, r->base + cv_min(r->dynamic.off, r->size), 0, r->dynamic.filesz,
+        cv_report(r->ctx, CV_R_HOST_DYNAMIC, r->base + cv_min(r->dynamic.off, r->size), 0, r->dynamic.filesz,
                   r->dynamic.off);
         return CUVET_OK;
     }
@@ -292,7 +294,7 @@ static cuvet_status read_dynamic(cv_host_read_ctx *r, uint32_t relative)
     if (s != CUVET_OK || bytes == 0)
         return s;
     if (entry != 24) {
-        cv_report(r->x, CV_R_HOST_RELOC_ENTRY, r->base + r->dynamic.off, 0, entry, 24);
+        cv_report(r->ctx, CV_R_HOST_RELOC_ENTRY, r->base + r->dynamic.off, 0, entry, 24);
         return CUVET_OK;
     }
     return read_dynamic_relocs(r, addr, bytes, relative);
@@ -304,15 +306,15 @@ static cuvet_status resolve_loaded(cv_host_read_ctx *r, uint32_t relative)
 
     if (s == CUVET_OK)
         s = read_dynamic(r, relative);
-    for (uint64_t i = 0; i < r->h->wrappers.n && s == CUVET_OK; i++) {
-        cv_host_wrapper *w = cv_host_wrappers_at(&r->h->wrappers, i);
+    for (uint64_t i = 0; i < r->host->wrappers.n && s == CUVET_OK; i++) {
+        cv_host_wrapper *w = cv_host_wrappers_at(&r->host->wrappers, i);
 
         if (w->state == CV_HOST_SKIPPED)
             continue;
         w->state = map(r, w->data, 1, &w->target) ? CV_HOST_FOUND : CV_HOST_LOST;
         w->target += w->state == CV_HOST_FOUND ? r->base : 0;
     }
-    return s == CUVET_OK && r->x->work_out ? CUVET_E_LIMIT : s;
+    return s == CUVET_OK && r->ctx->work_out ? CUVET_E_LIMIT : s;
 }
 
 /* ---- all of it ---- */
@@ -322,29 +324,29 @@ static cuvet_status report_lost(cv_host_read_ctx *r)
     cv_keys order = { 0 };
     cuvet_status s = CUVET_OK;
 
-    for (uint64_t i = 0; i < r->h->wrappers.n && s == CUVET_OK; i++) {
-        const cv_host_wrapper *w = cv_host_wrappers_at(&r->h->wrappers, i);
+    for (uint64_t i = 0; i < r->host->wrappers.n && s == CUVET_OK; i++) {
+        const cv_host_wrapper *w = cv_host_wrappers_at(&r->host->wrappers, i);
 
-        if (w->state == CV_HOST_FOUND && !cv_keys_push(&r->x->mem, &order, (cv_key){ w->target, i }))
-            s = cv_nomem(r->x, w->off);
-        else if (w->state != CV_HOST_FOUND && w->state != CV_HOST_SKIPPED && !r->h->searched)
-            cv_report_at(r->x, CUVET_P_WRAPPER, i, CV_R_HOST_WRAPPER_TARGET, w->off + CV_WRAPPER_DATA, 8,
+        if (w->state == CV_HOST_FOUND && !cv_keys_push(&r->ctx->mem, &order, (cv_key){ w->target, i }))
+            s = cv_nomem(r->ctx, w->off);
+        else if (w->state != CV_HOST_FOUND && w->state != CV_HOST_SKIPPED && !r->host->searched)
+            cv_report_at(r->ctx, CUVET_P_WRAPPER, i, CV_R_HOST_WRAPPER_TARGET, w->off + CV_WRAPPER_DATA, 8,
                          w->data, 0);
     }
     cv_keys_sort(&order);
     for (uint64_t i = 0; i < order.n && s == CUVET_OK; i++) {
         const cv_key *k = cv_keys_at(&order, i), *last = cv_keys_at(&order, i - (i > 0));
-        const cv_host_wrapper *w = cv_host_wrappers_at(&r->h->wrappers, k->index);
+        const cv_host_wrapper *w = cv_host_wrappers_at(&r->host->wrappers, k->index);
 
         if (i > 0 && k->key == last->key) {
-            if (!r->h->searched)
-                cv_report_at(r->x, CUVET_P_WRAPPER, k->index, CV_R_HOST_WRAPPER_TWICE, w->off,
+            if (!r->host->searched)
+                cv_report_at(r->ctx, CUVET_P_WRAPPER, k->index, CV_R_HOST_WRAPPER_TWICE, w->off,
                              CV_WRAPPER_SIZE, k->key, last->index);
-        } else if (!cv_u64s_push(&r->x->mem, &r->h->named, k->key)) {
-            s = cv_nomem(r->x, w->off);
+        } else if (!cv_u64s_push(&r->ctx->mem, &r->host->named, k->key)) {
+            s = cv_nomem(r->ctx, w->off);
         }
     }
-    cv_keys_free(&r->x->mem, &order);
+    cv_keys_free(&r->ctx->mem, &order);
     return s;
 }
 
@@ -353,36 +355,36 @@ static cuvet_status resolve(cv_host_read_ctx *r)
     uint32_t absolute = 0, relative = 0;
     cuvet_status s;
 
-    if (r->h->wrappers.n == 0)
+    if (r->host->wrappers.n == 0)
         return CUVET_OK;
-    if (!machine_of(r->e.machine, &absolute, &relative)) {
-        cv_report(r->x, CV_R_HOST_WRAPPER_HOST, r->base + 18, 2, r->e.machine, 64);
-        for (uint64_t i = 0; i < r->h->wrappers.n; i++)
-            cv_host_wrappers_at(&r->h->wrappers, i)->state = CV_HOST_SKIPPED;
+    if (!machine_of(r->header.machine, &absolute, &relative)) {
+        cv_report(r->ctx, CV_R_HOST_WRAPPER_HOST, r->base + 18, 2, r->header.machine, 64);
+        for (uint64_t i = 0; i < r->host->wrappers.n; i++)
+            cv_host_wrappers_at(&r->host->wrappers, i)->state = CV_HOST_SKIPPED;
         return CUVET_OK;
     }
-    s = r->e.type == ET_REL ? cv_host_resolve_object(r, absolute) : resolve_loaded(r, relative);
+    s = r->header.type == ET_REL ? cv_host_resolve_object(r, absolute) : resolve_loaded(r, relative);
     return s == CUVET_OK ? report_lost(r) : s;
 }
 
 cuvet_status cv_host_read_wrappers(cv_host_read_ctx *r)
 {
-    bool loaded = r->e.type == ET_EXEC || r->e.type == ET_DYN;
+    bool loaded = r->header.type == ET_EXEC || r->header.type == ET_DYN;
     cuvet_status s = CUVET_OK;
 
-    if (!loaded && r->e.type != ET_REL)
+    if (!loaded && r->header.type != ET_REL)
         return CUVET_OK;
-    if (loaded && !r->e.is32 && (r->h->sections.n > 0 || !r->tables))
+    if (loaded && !r->header.is32 && (r->host->sections.n > 0 || !r->tables))
         s = read_loads(r);
     if (s == CUVET_OK)
         check_mapping(r);
-    for (uint64_t i = 0; i < r->h->sections.n && s == CUVET_OK; i++) {
-        const cv_host_section *c = cv_host_sections_at(&r->h->sections, i);
+    for (uint64_t i = 0; i < r->host->sections.n && s == CUVET_OK; i++) {
+        const cv_host_section *c = cv_host_sections_at(&r->host->sections, i);
 
-        if (c->kind == CV_HOSTOBJ_WRAPPERS && !r->e.is32)
+        if (c->kind == CV_HOSTOBJ_WRAPPERS && !r->header.is32)
             s = read_records(r, c);
         else if (c->kind == CV_HOSTOBJ_WRAPPERS)
-            cv_report(r->x, CV_R_HOST_WRAPPER_HOST, c->off, 0, r->e.machine, 32);
+            cv_report(r->ctx, CV_R_HOST_WRAPPER_HOST, c->off, 0, r->header.machine, 32);
     }
     if (s == CUVET_OK && !r->tables && r->loads.n > 0)
         s = search(r);

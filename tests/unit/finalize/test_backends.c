@@ -29,7 +29,7 @@ static cuvet_status fake_run(void *self, cv_ctx *x, const cv_backend_req *q, cv_
     static ff_file keep;
     const fake *f = self;
     cv_block right = { 0 };
-    cv_final_sink sink = { .x = x, .to = &right, .most = UINT64_MAX };
+    cv_final_sink sink = { .ctx = x, .to = &right, .most = UINT64_MAX };
     cuvet_status s = cv_backend_strip.run(NULL, x, q, &sink, out);
 
     runs++;

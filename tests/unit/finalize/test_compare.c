@@ -382,9 +382,11 @@ static void picture(cv_cubin *c, ff_file *f)
 
 static cuvet_status compare(way w, uint64_t null_symbol, cv_final *code)
 {
-    const cv_final_same q = {
-        .a = &a, .b = &b, .stripped = w == STRIPPED, .made_again = w == AGAIN, .null_symbol = null_symbol
-    };
+    const cv_final_same q = { .before = &a,
+                              .after = &b,
+                              .stripped = w == STRIPPED,
+                              .made_again = w == AGAIN,
+                              .null_symbol = null_symbol };
 
     cv_ctx_unit(&ff_x, 64 * ff.n);
     *code = CV_FINAL_OK;

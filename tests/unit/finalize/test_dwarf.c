@@ -70,7 +70,7 @@ static void site(uint64_t at, uint64_t place, uint32_t map, bool is_code)
 
 static cuvet_status rewrite(uint64_t n, bool lines)
 {
-    r = (cv_remap){ .x = &x, .s = cv_span_of(bytes, n, BASE), .sites = &sites, .said = &said };
+    r = (cv_remap){ .ctx = &x, .section = cv_span_of(bytes, n, BASE), .sites = &sites, .said = &said };
     cv_builder_init(&r.out, &x.mem);
     return lines ? cv_remap_lines(&r) : cv_remap_frames(&r);
 }

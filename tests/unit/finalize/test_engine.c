@@ -205,8 +205,8 @@ START_TEST(matching)
     cv_ctx_unit(&ff_x, 64 * ff.n);
     ck_assert_int_eq(cv_cubin_examine(&ff_x, &a, cv_span_of(first.bytes, first.n, 0), NULL, &extent),
                      CUVET_OK);
-    q.a = &a;
-    q.b = &b;
+    q.before = &a;
+    q.after = &b;
     ck_assert_int_eq(cv_cubin_examine(&ff_x, &b, cv_span_of(ff.bytes, ff.n, 0), NULL, &extent), CUVET_OK);
     ck_assert_int_eq(cv_final_compare(&ff_x, &q, &code), CUVET_OK);
     ck_assert_int_eq(code, CV_FINAL_OK);
@@ -243,7 +243,7 @@ START_TEST(passes)
     for (int more = -1; more <= 1; more += 2) {
         cv_block out = { 0 };
         cv_rewrite r = { .kind = CV_KIND_CAPMERC, .sm = 100 };
-        cv_final_sink sink = { .x = &ff_x, .to = &out, .most = UINT64_MAX };
+        cv_final_sink sink = { .ctx = &ff_x, .to = &out, .most = UINT64_MAX };
         uint64_t extent;
         cv_cubin c;
 
@@ -251,7 +251,7 @@ START_TEST(passes)
         cv_ctx_unit(&ff_x, 64 * ff.n);
         cv_cubin_init(&c);
         ck_assert_int_eq(cv_cubin_examine(&ff_x, &c, cv_span_of(ff.bytes, ff.n, 0), NULL, &extent), CUVET_OK);
-        r.c = &c;
+        r.cubin = &c;
         ck_assert_int_eq(cv_rewrite_plan(&ff_x, &r), CUVET_OK);
         r.total = (uint64_t)((int64_t)r.total + more);
         ck_assert_int_eq(cv_rewrite_write(&ff_x, &r, &sink), CUVET_E_INTERNAL);
@@ -324,8 +324,8 @@ START_TEST(invariants)
     BREAKS(cv_final_classify_holds, j->in_kind = CV_KIND_SASS, j->in_kind = CV_KIND_CAPMERC);
     BREAKS(cv_final_classify_holds, *cv_u8s_at(&j->part, 1) = CV_PART_TWIN,
            *cv_u8s_at(&j->part, 1) = CV_PART_STRINGS);
-    j->picture = j->result; /* as it was before the file was written */
-    ck_assert(cv_final_transform_holds(j) == (j->made.span.len == j->picture.extent));
+    j->made_cubin = j->result; /* as it was before the file was written */
+    ck_assert(cv_final_transform_holds(j) == (j->made.span.len == j->made_cubin.extent));
     BREAKS(cv_final_notes_holds,
            ck_assert(cv_final_bodies_push(&ff_x.mem, &j->bodies, (cv_final_body){ .section = 0 })),
            j->bodies.n = 0);
@@ -335,7 +335,7 @@ START_TEST(invariants)
     BREAKS(cv_final_notes_holds, cv_final_bodies_at(&j->bodies, 0)->section = 9999,
            cv_final_bodies_at(&j->bodies, 0)->section = 3);
     cv_final_bodies_free(&ff_x.mem, &j->bodies);
-    cv_cubin_init(&j->picture);
+    cv_cubin_init(&j->made_cubin);
     j->stage = 4;
     j->code = CV_FINAL_OK;
     ck_assert_int_eq(cv_final_broken(j), CUVET_E_INTERNAL);
@@ -352,7 +352,7 @@ START_TEST(nothing_known)
     cv_final_options o = ff_options(103, CV_KIND_SASS);
     cv_final_job *j = &ff_job;
 
-    *j = (cv_final_job){ .x = &ff_x, .o = &o };
+    *j = (cv_final_job){ .ctx = &ff_x, .options = &o };
     cv_cubin_init(&j->cubin);
     BREAKS(cv_final_prepare_holds, j->in_kind = CV_KIND_SASS, j->in_kind = CV_KIND_NONE);
     BREAKS(cv_final_prepare_holds, j->use.backend = &cv_backend_copy, j->use.backend = NULL);

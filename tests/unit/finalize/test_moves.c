@@ -93,7 +93,7 @@ static cuvet_status run(void *self, cv_ctx *ctx, const cv_backend_req *req, cv_f
 {
     const mover *m = self;
     cv_final_bodies moved = { 0 };
-    cv_rewrite r = { .c = req->cubin, .bodies = &moved, .kind = req->out_kind, .sm = req->dst_sm };
+    cv_rewrite r = { .cubin = req->cubin, .bodies = &moved, .kind = req->out_kind, .sm = req->dst_sm };
     cuvet_status s = CUVET_OK;
 
     ck_assert(grow_symbols(ctx, req->cubin, m->c->in, &moved)); /* its table lies before all code */

@@ -77,7 +77,7 @@ START_TEST(padding_has_an_end)
         cv_ctx_unit(&ff_x, 64 * ff.n);
         cv_cubin_init(&c);
         ck_assert_int_eq(cv_cubin_examine(&ff_x, &c, cv_span_of(ff.bytes, ff.n, 0), NULL, &extent), CUVET_OK);
-        r.c = &c;
+        r.cubin = &c;
         ck_assert_int_eq(cv_rewrite_plan(&ff_x, &r), ROWS[i].s);
         ck_assert_int_eq(ff_said(CV_R_LIMIT_PADDING), ROWS[i].s != CUVET_OK);
         cv_rewrite_free(&ff_x, &r);
@@ -189,7 +189,7 @@ END_TEST
 static void write_again(cv_block *out)
 {
     cv_rewrite r = { .kind = (cv_kind)ff.bytes[48], .sm = (uint32_t)ff_get(49, 2) };
-    cv_final_sink sink = { .x = &ff_x, .to = out, .most = UINT64_MAX };
+    cv_final_sink sink = { .ctx = &ff_x, .to = out, .most = UINT64_MAX };
     uint64_t extent;
     cv_cubin c;
 
@@ -197,7 +197,7 @@ static void write_again(cv_block *out)
     cv_cubin_init(&c);
     ck_assert_int_eq(cv_cubin_examine(&ff_x, &c, cv_span_of(ff.bytes, ff.n, 0), NULL, &extent), CUVET_OK);
     ck_assert_uint_eq(ff_x.n_errors, 0);
-    r.c = &c;
+    r.cubin = &c;
     ck_assert_int_eq(cv_rewrite_plan(&ff_x, &r), CUVET_OK);
     ck_assert_int_eq(cv_rewrite_write(&ff_x, &r, &sink), CUVET_OK);
     cv_rewrite_free(&ff_x, &r);
@@ -255,7 +255,7 @@ START_TEST(new_contents)
     cv_final_bodies bodies = { 0 };
     cv_block out = { 0 };
     cv_rewrite r = { .kind = CV_KIND_CAPMERC, .sm = 100, .bodies = &bodies };
-    cv_final_sink sink = { .x = &ff_x, .to = &out, .most = UINT64_MAX };
+    cv_final_sink sink = { .ctx = &ff_x, .to = &out, .most = UINT64_MAX };
     uint64_t extent, twin, size;
     cv_span old;
     cv_cubin c;
@@ -264,7 +264,7 @@ START_TEST(new_contents)
     cv_ctx_unit(&ff_x, 64 * ff.n);
     cv_cubin_init(&c);
     ck_assert_int_eq(cv_cubin_examine(&ff_x, &c, cv_span_of(ff.bytes, ff.n, 0), NULL, &extent), CUVET_OK);
-    r.c = &c;
+    r.cubin = &c;
     ff_section(".debug_abbrev", &body.section);
     twin = ff_body(".nv.merc.debug_abbrev");
     size = ff_get(ff_section(".debug_abbrev", NULL) + 32, 8);
@@ -374,7 +374,7 @@ START_TEST(no_room)
                                    .src_sm = 100,
                                    .dst_sm = 100 };
         cv_block out = { 0 };
-        cv_final_sink sink = { .x = &ff_x, .to = &out, .most = i < 2 ? 100 : UINT64_MAX };
+        cv_final_sink sink = { .ctx = &ff_x, .to = &out, .most = i < 2 ? 100 : UINT64_MAX };
         void *(*before)(void *, size_t) = ff_x.mem.alloc.alloc;
         cv_backend_out said = { 0 };
         cuvet_status s;
