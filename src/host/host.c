@@ -9,157 +9,170 @@
 #define NAMES_MAX    (16 * CV_MIB)
 #define TEXT_AT_ONCE (64 * CV_KIB)
 
-cuvet_status cv_host_load(cv_host_read_ctx *r, cv_block *b, uint64_t off, uint64_t len)
+cuvet_status cv_host_load(cv_host_read_ctx *reader, cv_block *block, uint64_t off, uint64_t len)
 {
     /* Reading costs: a hostile table must not make the same bytes be read without end. */
-    if (!cv_work(r->ctx, len + 8, r->base + off))
+    if (!cv_work(reader->ctx, len + 8, reader->base + off))
         return CUVET_E_LIMIT;
-    return cv_block_load(r->ctx, b, r->src, r->base + off, len);
+    return cv_block_load(reader->ctx, block, reader->src, reader->base + off, len);
 }
 
-cuvet_status cv_host_header(cv_host_read_ctx *r, uint64_t i, cv_elf_section *out)
+cuvet_status cv_host_header(cv_host_read_ctx *reader, uint64_t i, cv_elf_section *out)
 {
-    uint64_t one = cv_elf_shdr_size(r->header.is32), n;
-    cuvet_status s;
+    uint64_t one = cv_elf_shdr_size(reader->header.is32), count;
+    cuvet_status status;
 
-    if (i < r->first || i - r->first >= r->n_headers) {
-        n = cv_min(HEADERS_AT_ONCE, r->n_sections - i);
-        r->n_headers = 0;
-        s = cv_host_load(r, &r->headers, r->header.shoff + i * one, n * one);
-        if (s != CUVET_OK)
-            return s;
-        r->first = i;
-        r->n_headers = n;
+    if (i < reader->first || i - reader->first >= reader->n_headers) {
+        count = cv_min(HEADERS_AT_ONCE, reader->n_sections - i);
+        reader->n_headers = 0;
+        status = cv_host_load(reader, &reader->headers, reader->header.shoff + i * one, count * one);
+        if (status != CUVET_OK)
+            return status;
+        reader->first = i;
+        reader->n_headers = count;
     }
-    cv_elf_read_section(r->headers.span, r->header.is32, i - r->first, out);
+    cv_elf_read_section(reader->headers.span, reader->header.is32, i - reader->first, out);
     return CUVET_OK;
 }
 
 /* The file header. *usable: there is more to read. */
-static cuvet_status read_header(cv_host_read_ctx *r, bool *usable)
+static cuvet_status read_header(cv_host_read_ctx *reader, bool *usable)
 {
-    cuvet_status s = cv_host_load(r, &r->part, 0, cv_min(r->size, 64));
-    cv_span head = r->part.span;
+    cuvet_status status = cv_host_load(reader, &reader->part, 0, cv_min(reader->size, 64));
+    cv_span head = reader->part.span;
     uint8_t class = cv_u8_at(head, 4), data = cv_u8_at(head, 5), version = cv_u8_at(head, 6);
 
-    if (s != CUVET_OK)
-        return s;
+    if (status != CUVET_OK)
+        return status;
     if (head.len < 16) {
-        cv_report(r->ctx, CV_R_HOST_TRUNCATED, head.off, head.len, head.len, 64);
+        cv_report(reader->ctx, CV_R_HOST_TRUNCATED, head.off, head.len, head.len, 64);
     } else if ((class != 1 && class != 2) || (data != 1 && data != 2) || version != 1) {
-        cv_report(r->ctx, CV_R_HOST_IDENT, head.off + 4, 3,
+        cv_report(reader->ctx, CV_R_HOST_IDENT, head.off + 4, 3,
                   (uint64_t) class << 16 | (uint64_t)data << 8 | version, 0);
     } else if (data == 2) {
-        cv_report(r->ctx, CV_R_HOST_BIG_ENDIAN, head.off + 5, 1, data, 1);
-    } else if (!cv_elf_peek(head, &r->header)) {
-        cv_report(r->ctx, CV_R_HOST_TRUNCATED, head.off, head.len, head.len, cv_elf_ehdr_size(class == 1));
+        cv_report(reader->ctx, CV_R_HOST_BIG_ENDIAN, head.off + 5, 1, data, 1);
+    } else if (!cv_elf_peek(head, &reader->header)) {
+        cv_report(reader->ctx, CV_R_HOST_TRUNCATED, head.off, head.len, head.len,
+                  cv_elf_ehdr_size(class == 1));
     } else {
         *usable = true;
-        r->host->is32 = r->header.is32;
-        r->host->type = r->header.type;
-        r->host->machine = r->header.machine;
+        reader->host->is32 = reader->header.is32;
+        reader->host->type = reader->header.type;
+        reader->host->machine = reader->header.machine;
     }
     return CUVET_OK;
 }
 
 /* Number of sections and index of the name table, with the extended numbering of section 0. */
-static cuvet_status read_counts(cv_host_read_ctx *r)
+static cuvet_status read_counts(cv_host_read_ctx *reader)
 {
-    uint64_t one = cv_elf_shdr_size(r->header.is32), left = r->size - cv_min(r->header.shoff, r->size),
-             bytes = UINT64_MAX;
+    uint64_t one = cv_elf_shdr_size(reader->header.is32),
+             left = reader->size - cv_min(reader->header.shoff, reader->size), bytes = UINT64_MAX;
     cv_elf_section zero;
-    cuvet_status s;
+    cuvet_status status;
 
-    if (r->header.shoff == 0)
+    if (reader->header.shoff == 0)
         return CUVET_OK;
-    if (r->header.shentsize != one) {
-        cv_report(r->ctx, CV_R_HOST_SHENTSIZE, r->base + cv_elf_ehdr_at(r->header.is32, CV_EH_SHENTSIZE), 2,
-                  r->header.shentsize, one);
+    if (reader->header.shentsize != one) {
+        cv_report(reader->ctx, CV_R_HOST_SHENTSIZE,
+                  reader->base + cv_elf_ehdr_at(reader->header.is32, CV_EH_SHENTSIZE), 2,
+                  reader->header.shentsize, one);
         return CUVET_OK;
     }
-    r->n_sections = 1;
+    reader->n_sections = 1;
     if (left >= one) {
-        s = cv_host_header(r, 0, &zero);
-        if (s != CUVET_OK)
-            return s;
-        r->n_headers = 0; /* one header only: the next reader wants a run of them */
-        r->n_sections = r->header.shnum != 0 ? r->header.shnum : zero.size;
-        r->names_index = r->header.shstrndx == CV_SHN_XINDEX ? zero.link : r->header.shstrndx;
+        status = cv_host_header(reader, 0, &zero);
+        if (status != CUVET_OK)
+            return status;
+        reader->n_headers = 0; /* one header only: the next reader wants a run of them */
+        reader->n_sections = reader->header.shnum != 0 ? reader->header.shnum : zero.size;
+        reader->names_index = reader->header.shstrndx == CV_SHN_XINDEX ? zero.link : reader->header.shstrndx;
     }
-    if (!cv_mul(r->n_sections, one, &bytes) || bytes > left) {
-        cv_report(r->ctx, CV_R_HOST_SHDR_RANGE, r->base + cv_min(r->header.shoff, r->size), 0, bytes, left);
+    if (!cv_mul(reader->n_sections, one, &bytes) || bytes > left) {
+        cv_report(reader->ctx, CV_R_HOST_SHDR_RANGE,
+                  reader->base + cv_min(reader->header.shoff, reader->size), 0, bytes, left);
         return CUVET_OK;
     }
-    if (r->n_sections > r->ctx->lim.sections)
-        return cv_reject(r->ctx, CV_R_LIMIT_SECTIONS, r->base + r->header.shoff, r->n_sections,
-                         r->ctx->lim.sections);
-    r->tables = r->n_sections > 1;
+    if (reader->n_sections > reader->ctx->lim.sections)
+        return cv_reject(reader->ctx, CV_R_LIMIT_SECTIONS, reader->base + reader->header.shoff,
+                         reader->n_sections, reader->ctx->lim.sections);
+    reader->tables = reader->n_sections > 1;
     return CUVET_OK;
 }
 
 /* Load the names. Without them the sections cannot be told apart: then tables becomes false. */
-static cuvet_status read_names(cv_host_read_ctx *r)
+static cuvet_status read_names(cv_host_read_ctx *reader)
 {
-    cv_elf_section t;
-    cuvet_status s;
+    cv_elf_section header;
+    cuvet_status status;
     uint64_t left;
 
-    if (!r->tables || r->names_index == 0) {
-        r->tables = false;
+    if (!reader->tables || reader->names_index == 0) {
+        reader->tables = false;
         return CUVET_OK;
     }
-    r->tables = false;
-    if (r->names_index >= r->n_sections) {
-        cv_report(r->ctx, CV_R_HOST_SHSTRNDX, r->base + cv_elf_ehdr_at(r->header.is32, CV_EH_SHSTRNDX), 2,
-                  r->names_index, r->n_sections);
+    reader->tables = false;
+    if (reader->names_index >= reader->n_sections) {
+        cv_report(reader->ctx, CV_R_HOST_SHSTRNDX,
+                  reader->base + cv_elf_ehdr_at(reader->header.is32, CV_EH_SHSTRNDX), 2, reader->names_index,
+                  reader->n_sections);
         return CUVET_OK;
     }
-    s = cv_host_header(r, r->names_index, &t);
-    if (s != CUVET_OK)
-        return s;
-    left = r->size - cv_min(t.off, r->size);
-    if (t.type != CV_SHT_STRTAB) {
+    status = cv_host_header(reader, reader->names_index, &header);
+    if (status != CUVET_OK)
+        return status;
+    left = reader->size - cv_min(header.off, reader->size);
+    if (header.type != CV_SHT_STRTAB) {
         /* Files of debug information alone keep headers without bytes. */
-        if (t.type != CV_SHT_NOBITS)
-            cv_report(r->ctx, CV_R_HOST_SHSTRNDX, r->base + cv_elf_ehdr_at(r->header.is32, CV_EH_SHSTRNDX), 2,
-                      r->names_index, r->n_sections);
-    } else if (t.size > left) {
-        cv_report(r->ctx, CV_R_HOST_NAMES_RANGE, r->base + cv_min(t.off, r->size), 0, t.size, left);
-    } else if (t.size > NAMES_MAX) {
-        cv_report(r->ctx, CV_R_HOST_NAMES_SIZE, r->base + t.off, t.size, t.size, NAMES_MAX);
+        if (header.type != CV_SHT_NOBITS)
+            cv_report(reader->ctx, CV_R_HOST_SHSTRNDX,
+                      reader->base + cv_elf_ehdr_at(reader->header.is32, CV_EH_SHSTRNDX), 2,
+                      reader->names_index, reader->n_sections);
+    } else if (header.size > left) {
+        cv_report(reader->ctx, CV_R_HOST_NAMES_RANGE, reader->base + cv_min(header.off, reader->size), 0,
+                  header.size, left);
+    } else if (header.size > NAMES_MAX) {
+        cv_report(reader->ctx, CV_R_HOST_NAMES_SIZE, reader->base + header.off, header.size, header.size,
+                  NAMES_MAX);
     } else {
-        s = cv_host_load(r, &r->names, t.off, t.size);
-        r->tables = s == CUVET_OK;
+        status = cv_host_load(reader, &reader->names, header.off, header.size);
+        reader->tables = status == CUVET_OK;
     }
-    return s;
+    return status;
 }
 
 /* Keep a section of interest if its bytes are there. */
-static cuvet_status keep(cv_host_read_ctx *r, const cv_elf_section *e, uint64_t i, cv_hostobj_kind kind)
+static cuvet_status keep_section(cv_host_read_ctx *reader, const cv_elf_section *header, uint64_t i,
+                                 cv_hostobj_kind kind)
 {
-    uint64_t left = r->size - cv_min(e->off, r->size), at = r->base + cv_min(e->off, r->size);
-    cv_host_section keep = { at, e->size, e->addr, (uint32_t)i, kind };
+    uint64_t left = reader->size - cv_min(header->off, reader->size),
+             at = reader->base + cv_min(header->off, reader->size);
+    cv_host_section keep_section = { at, header->size, header->addr, (uint32_t)i, kind };
 
     /* Files of debug information alone keep the headers of what is loaded without the bytes. */
-    if (e->type == CV_SHT_NOBITS && r->header.type != CV_ELF_REL)
+    if (header->type == CV_SHT_NOBITS && reader->header.type != CV_ELF_REL)
         return CUVET_OK;
-    if (e->type != CV_SHT_PROGBITS)
-        cv_report_at(r->ctx, CUVET_P_SECTION, i, CV_R_HOST_SECTION_TYPE, at, 0, e->type, CV_SHT_PROGBITS);
-    if (e->type == CV_SHT_NOBITS)
+    if (header->type != CV_SHT_PROGBITS)
+        cv_report_at(reader->ctx, CUVET_P_SECTION, i, CV_R_HOST_SECTION_TYPE, at, 0, header->type,
+                     CV_SHT_PROGBITS);
+    if (header->type == CV_SHT_NOBITS)
         return CUVET_OK;
-    if (e->size > left) {
-        cv_report_at(r->ctx, CUVET_P_SECTION, i, CV_R_HOST_SECTION_RANGE, at, 0, e->size, left);
-        return CUVET_OK;
-    }
-    if (e->flags & CV_SHF_COMPRESSED) {
-        cv_report_at(r->ctx, CUVET_P_SECTION, i, CV_R_HOST_SECTION_COMPRESSED, at, e->size, e->size, 0);
+    if (header->size > left) {
+        cv_report_at(reader->ctx, CUVET_P_SECTION, i, CV_R_HOST_SECTION_RANGE, at, 0, header->size, left);
         return CUVET_OK;
     }
-    return cv_host_sections_push(&r->ctx->mem, &r->host->sections, keep) ? CUVET_OK : cv_nomem(r->ctx, at);
+    if (header->flags & CV_SHF_COMPRESSED) {
+        cv_report_at(reader->ctx, CUVET_P_SECTION, i, CV_R_HOST_SECTION_COMPRESSED, at, header->size,
+                     header->size, 0);
+        return CUVET_OK;
+    }
+    return cv_host_sections_push(&reader->ctx->mem, &reader->host->sections, keep_section)
+               ? CUVET_OK
+               : cv_nomem(reader->ctx, at);
 }
 
 /* Thousands of small ones lie beside each other, and no container fits between them. */
-static bool grows(cv_host_range *last, const cv_host_range *here)
+static bool extends_range(cv_host_range *last, const cv_host_range *here)
 {
     if (last->use != here->use || here->off < last->off || here->off > last->end + 16)
         return false;
@@ -169,157 +182,158 @@ static bool grows(cv_host_range *last, const cv_host_range *here)
 
 /* What a section without a name of interest is for. Data that is not loaded, but marked to be left out by the
  * linker, is other compilers' way to carry device code. */
-static cuvet_status note_use(cv_host_read_ctx *r, const cv_elf_section *e)
+static cuvet_status note_use(cv_host_read_ctx *reader, const cv_elf_section *header)
 {
-    cv_host_ranges *all = &r->host->ranges;
-    bool data =
-        e->type == CV_SHT_PROGBITS &&
-        ((e->flags & CV_SHF_EXCLUDE) || (e->flags & (CV_SHF_ALLOC | CV_SHF_EXECINSTR)) == CV_SHF_ALLOC);
-    cv_host_range here = { r->base + e->off, r->base + e->off + e->size,
+    cv_host_ranges *all = &reader->host->ranges;
+    bool data = header->type == CV_SHT_PROGBITS &&
+                ((header->flags & CV_SHF_EXCLUDE) ||
+                 (header->flags & (CV_SHF_ALLOC | CV_SHF_EXECINSTR)) == CV_SHF_ALLOC);
+    cv_host_range here = { reader->base + header->off, reader->base + header->off + header->size,
                            data ? CV_HOST_DATA : CV_HOST_NO_DATA };
 
-    if (e->type == CV_SHT_NULL || e->type == CV_SHT_NOBITS || e->size == 0 || e->off > r->size ||
-        e->size > r->size - e->off)
+    if (header->type == CV_SHT_NULL || header->type == CV_SHT_NOBITS || header->size == 0 ||
+        header->off > reader->size || header->size > reader->size - header->off)
         return CUVET_OK;
-    if (all->n > 0 && grows(cv_host_ranges_at(all, all->n - 1), &here))
+    if (all->n > 0 && extends_range(cv_host_ranges_at(all, all->n - 1), &here))
         return CUVET_OK;
-    return cv_host_ranges_push(&r->ctx->mem, all, here) ? CUVET_OK : cv_nomem(r->ctx, here.off);
+    return cv_host_ranges_push(&reader->ctx->mem, all, here) ? CUVET_OK : cv_nomem(reader->ctx, here.off);
 }
 
-cv_host_use cv_host_use_at(const cv_host *h, uint64_t off)
+cv_host_use cv_host_use_at(const cv_host *host, uint64_t off)
 {
     cv_host_use use = CV_HOST_OUTSIDE;
 
-    for (uint64_t i = 0; i < h->ranges.n; i++) {
-        const cv_host_range *p = cv_host_ranges_at(&h->ranges, i);
+    for (uint64_t i = 0; i < host->ranges.n; i++) {
+        const cv_host_range *range = cv_host_ranges_at(&host->ranges, i);
 
-        if (off >= p->off && off < p->end && p->use > use)
-            use = p->use;
+        if (off >= range->off && off < range->end && range->use > use)
+            use = range->use;
     }
     return use;
 }
 
 /* A name of interest is short: look at no more than that. */
-static cv_hostobj_kind kind_of(const cv_host_read_ctx *r, const cv_elf_section *e)
+static cv_hostobj_kind section_kind(const cv_host_read_ctx *reader, const cv_elf_section *header)
 {
-    cv_span name, z;
+    cv_span name, rest;
 
-    if (e->name >= r->names.span.len)
+    if (header->name >= reader->names.span.len)
         return CV_HOSTOBJ_OTHER;
-    name = cv_span_tail(r->names.span, e->name);
+    name = cv_span_tail(reader->names.span, header->name);
     name.len = cv_min(name.len, CV_HOSTOBJ_NAME);
-    return cv_span_cstr(name, 0, &z) ? cv_hostobj_section(z) : CV_HOSTOBJ_OTHER;
+    return cv_span_cstr(name, 0, &rest) ? cv_hostobj_section(rest) : CV_HOSTOBJ_OTHER;
 }
 
-static cuvet_status read_sections(cv_host_read_ctx *r)
+static cuvet_status read_sections(cv_host_read_ctx *reader)
 {
-    cuvet_status s = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
-    if (!r->tables || !cv_work(r->ctx, r->n_sections * 4, r->base + r->header.shoff))
-        return r->tables ? CUVET_E_LIMIT : CUVET_OK;
-    for (uint64_t i = 1; i < r->n_sections && s == CUVET_OK; i++) {
-        cv_elf_section e;
+    if (!reader->tables || !cv_work(reader->ctx, reader->n_sections * 4, reader->base + reader->header.shoff))
+        return reader->tables ? CUVET_E_LIMIT : CUVET_OK;
+    for (uint64_t i = 1; i < reader->n_sections && status == CUVET_OK; i++) {
+        cv_elf_section header;
         cv_hostobj_kind kind;
 
-        s = cv_host_header(r, i, &e);
-        if (s != CUVET_OK)
+        status = cv_host_header(reader, i, &header);
+        if (status != CUVET_OK)
             break;
-        if (e.name >= r->names.span.len && e.name != 0) {
-            cv_report_at(r->ctx, CUVET_P_SECTION, i, CV_R_HOST_NAME_OFFSET,
-                         r->base + r->header.shoff + i * cv_elf_shdr_size(r->header.is32), 4, e.name,
-                         r->names.span.len);
+        if (header.name >= reader->names.span.len && header.name != 0) {
+            cv_report_at(reader->ctx, CUVET_P_SECTION, i, CV_R_HOST_NAME_OFFSET,
+                         reader->base + reader->header.shoff + i * cv_elf_shdr_size(reader->header.is32), 4,
+                         header.name, reader->names.span.len);
             continue;
         }
-        kind = kind_of(r, &e);
-        s = kind != CV_HOSTOBJ_OTHER ? keep(r, &e, i, kind) : note_use(r, &e);
+        kind = section_kind(reader, &header);
+        status =
+            kind != CV_HOSTOBJ_OTHER ? keep_section(reader, &header, i, kind) : note_use(reader, &header);
     }
-    return s;
+    return status;
 }
 
 /* A section table may name its sections in any order. */
-static cuvet_status sort_sections(cv_host_read_ctx *r)
+static cuvet_status sort_sections(cv_host_read_ctx *reader)
 {
-    cv_host_sections *all = &r->host->sections, sorted = { 0 };
+    cv_host_sections *all = &reader->host->sections, sorted = { 0 };
     cv_keys order = { 0 };
     bool room = true;
 
     for (uint64_t i = 0; i < all->n && room; i++)
-        room = cv_keys_push(&r->ctx->mem, &order, (cv_key){ cv_host_sections_at(all, i)->off, i });
+        room = cv_keys_push(&reader->ctx->mem, &order, (cv_key){ cv_host_sections_at(all, i)->off, i });
     cv_keys_sort(&order);
     for (uint64_t i = 0; i < order.n && room; i++)
-        room = cv_host_sections_push(&r->ctx->mem, &sorted,
+        room = cv_host_sections_push(&reader->ctx->mem, &sorted,
                                      *cv_host_sections_at(all, cv_keys_at(&order, i)->index));
-    cv_keys_free(&r->ctx->mem, &order);
-    cv_host_sections_free(&r->ctx->mem, room ? all : &sorted);
+    cv_keys_free(&reader->ctx->mem, &order);
+    cv_host_sections_free(&reader->ctx->mem, room ? all : &sorted);
     if (room)
         *all = sorted;
-    return room ? CUVET_OK : cv_nomem(r->ctx, r->base);
+    return room ? CUVET_OK : cv_nomem(reader->ctx, reader->base);
 }
 
 /* Module ids and host references are strings; long ones are read in parts. */
-static cuvet_status check_text(cv_host_read_ctx *r)
+static cuvet_status check_text(cv_host_read_ctx *reader)
 {
-    for (uint64_t k = 0; k < r->host->sections.n; k++) {
-        const cv_host_section *c = cv_host_sections_at(&r->host->sections, k);
-        bool good =
-            c->kind == CV_HOSTOBJ_MODULE_ID || c->kind == CV_HOSTOBJ_REFS || c->kind == CV_HOSTOBJ_KERNELS;
+    for (uint64_t k = 0; k < reader->host->sections.n; k++) {
+        const cv_host_section *section = cv_host_sections_at(&reader->host->sections, k);
+        bool good = section->kind == CV_HOSTOBJ_MODULE_ID || section->kind == CV_HOSTOBJ_REFS ||
+                    section->kind == CV_HOSTOBJ_KERNELS;
 
-        for (uint64_t at = 0; good && at < c->size; at += TEXT_AT_ONCE) {
-            uint64_t n = cv_min(TEXT_AT_ONCE, c->size - at);
+        for (uint64_t at = 0; good && at < section->size; at += TEXT_AT_ONCE) {
+            uint64_t count = cv_min(TEXT_AT_ONCE, section->size - at);
             /* Many sections may lie over the same bytes. */
-            cuvet_status s = cv_work(r->ctx, n * 4, c->off) ? CUVET_OK : CUVET_E_LIMIT;
+            cuvet_status status = cv_work(reader->ctx, count * 4, section->off) ? CUVET_OK : CUVET_E_LIMIT;
 
-            if (s == CUVET_OK)
-                s = cv_host_load(r, &r->part, c->off - r->base + at, n);
+            if (status == CUVET_OK)
+                status = cv_host_load(reader, &reader->part, section->off - reader->base + at, count);
 
-            if (s != CUVET_OK)
-                return s;
-            cv_path_push(r->ctx, CUVET_P_SECTION, true, c->index);
-            good = cv_hostobj_check_text(r->ctx, r->part.span, at + n == c->size);
-            cv_path_pop(r->ctx);
+            if (status != CUVET_OK)
+                return status;
+            cv_path_push(reader->ctx, CUVET_P_SECTION, true, section->index);
+            good = cv_hostobj_check_text(reader->ctx, reader->part.span, at + count == section->size);
+            cv_path_pop(reader->ctx);
         }
     }
     return CUVET_OK;
 }
 
-cuvet_status cv_host_read(cv_ctx *x, const cuvet_source *src, uint64_t base, uint64_t size, cv_host *out)
+cuvet_status cv_host_read(cv_ctx *ctx, const cuvet_source *src, uint64_t base, uint64_t size, cv_host *out)
 {
-    cv_host_read_ctx r = { .ctx = x, .src = src, .base = base, .size = size, .host = out };
+    cv_host_read_ctx reader = { .ctx = ctx, .src = src, .base = base, .size = size, .host = out };
     bool usable = false;
-    cuvet_status s;
+    cuvet_status status;
 
     out->base = base;
     out->size = size;
-    cv_path_push(x, CUVET_P_HOST, false, 0);
-    s = read_header(&r, &usable);
-    if (s == CUVET_OK && usable)
-        s = read_counts(&r);
-    if (s == CUVET_OK && usable)
-        s = read_names(&r);
-    if (s == CUVET_OK && usable)
-        s = read_sections(&r);
-    if (s == CUVET_OK)
-        s = sort_sections(&r);
-    if (s == CUVET_OK && usable)
-        s = check_text(&r);
-    if (s == CUVET_OK && usable)
-        s = cv_host_read_wrappers(&r);
-    cv_path_pop(x);
-    cv_block_free(x, &r.headers);
-    cv_block_free(x, &r.names);
-    cv_block_free(x, &r.part);
-    cv_host_loads_free(&x->mem, &r.loads);
-    cv_keys_free(&x->mem, &r.slots);
-    return s;
+    cv_path_push(ctx, CUVET_P_HOST, false, 0);
+    status = read_header(&reader, &usable);
+    if (status == CUVET_OK && usable)
+        status = read_counts(&reader);
+    if (status == CUVET_OK && usable)
+        status = read_names(&reader);
+    if (status == CUVET_OK && usable)
+        status = read_sections(&reader);
+    if (status == CUVET_OK)
+        status = sort_sections(&reader);
+    if (status == CUVET_OK && usable)
+        status = check_text(&reader);
+    if (status == CUVET_OK && usable)
+        status = cv_host_read_wrappers(&reader);
+    cv_path_pop(ctx);
+    cv_block_free(ctx, &reader.headers);
+    cv_block_free(ctx, &reader.names);
+    cv_block_free(ctx, &reader.part);
+    cv_host_loads_free(&ctx->mem, &reader.loads);
+    cv_keys_free(&ctx->mem, &reader.slots);
+    return status;
 }
 
-void cv_host_free(cv_ctx *x, cv_host *h)
+void cv_host_free(cv_ctx *ctx, cv_host *host)
 {
-    cv_host_sections_free(&x->mem, &h->sections);
-    cv_host_ranges_free(&x->mem, &h->ranges);
-    cv_host_wrappers_free(&x->mem, &h->wrappers);
-    cv_u64s_free(&x->mem, &h->named);
-    *h = (cv_host){ 0 };
+    cv_host_sections_free(&ctx->mem, &host->sections);
+    cv_host_ranges_free(&ctx->mem, &host->ranges);
+    cv_host_wrappers_free(&ctx->mem, &host->wrappers);
+    cv_u64s_free(&ctx->mem, &host->named);
+    *host = (cv_host){ 0 };
 }
 
 static bool has_offset(const cv_u64s *sorted, uint64_t off)
@@ -339,23 +353,23 @@ static bool has_offset(const cv_u64s *sorted, uint64_t off)
     return false;
 }
 
-bool cv_host_names(const cv_host *h, uint64_t container_off)
+bool cv_host_names(const cv_host *host, uint64_t container_off)
 {
-    return has_offset(&h->named, container_off);
+    return has_offset(&host->named, container_off);
 }
 
-void cv_host_check_wrappers(cv_ctx *x, const cv_host *h, const cv_u64s *containers)
+void cv_host_check_wrappers(cv_ctx *ctx, const cv_host *host, const cv_u64s *containers)
 {
     /* What a search took for a wrapper is no promise. */
-    if (h->searched)
+    if (host->searched)
         return;
-    cv_path_push(x, CUVET_P_HOST, false, 0);
-    for (uint64_t i = 0; i < h->wrappers.n; i++) {
-        const cv_host_wrapper *w = cv_host_wrappers_at(&h->wrappers, i);
+    cv_path_push(ctx, CUVET_P_HOST, false, 0);
+    for (uint64_t i = 0; i < host->wrappers.n; i++) {
+        const cv_host_wrapper *wrapper = cv_host_wrappers_at(&host->wrappers, i);
 
-        if (w->state == CV_HOST_FOUND && !has_offset(containers, w->target))
-            cv_report_at(x, CUVET_P_WRAPPER, i, CV_R_HOST_WRAPPER_CONTAINER, w->off + CV_WRAPPER_DATA, 8,
-                         w->target, 0);
+        if (wrapper->state == CV_HOST_FOUND && !has_offset(containers, wrapper->target))
+            cv_report_at(ctx, CUVET_P_WRAPPER, i, CV_R_HOST_WRAPPER_CONTAINER, wrapper->off + CV_WRAPPER_DATA,
+                         8, wrapper->target, 0);
     }
-    cv_path_pop(x);
+    cv_path_pop(ctx);
 }

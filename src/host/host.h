@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Picture of a host ELF: where device code is kept and which containers the program names. Read through the
+/* A host ELF, parsed: where device code is kept and which containers the program names. Read through the
  * source in small exact pieces; the file as a whole is searched by the scan, whatever is found or broken
  * here. */
 #ifndef CV_HOST_HOST_H
@@ -68,16 +68,16 @@ typedef struct cv_host {
  * must be zero, is valid whatever is returned, and is freed with cv_host_free().
  * @return OK: also when rules were broken, all is reported, *out holds what could be read · NOMEM · IO ·
  * LIMIT (reported). */
-CV_MUST cuvet_status cv_host_read(cv_ctx *x, const cuvet_source *src, uint64_t base, uint64_t size,
+CV_MUST cuvet_status cv_host_read(cv_ctx *ctx, const cuvet_source *src, uint64_t base, uint64_t size,
                                   cv_host *out);
-void cv_host_free(cv_ctx *x, cv_host *h);
+void cv_host_free(cv_ctx *ctx, cv_host *host);
 
 /* What is this byte for? */
-cv_host_use cv_host_use_at(const cv_host *h, uint64_t off);
+cv_host_use cv_host_use_at(const cv_host *host, uint64_t off);
 /* Is the container at this offset named by a wrapper? */
-bool cv_host_names(const cv_host *h, uint64_t container_off);
+bool cv_host_names(const cv_host *host, uint64_t container_off);
 /* After the walk: every wrapper must name one of the containers that were found (offsets in the source,
  * sorted). */
-void cv_host_check_wrappers(cv_ctx *x, const cv_host *h, const cv_u64s *containers);
+void cv_host_check_wrappers(cv_ctx *ctx, const cv_host *host, const cv_u64s *containers);
 
 #endif

@@ -28,18 +28,18 @@ typedef struct cv_host_read_ctx {
 } cv_host_read_ctx;
 
 /* [off, off + len) lies in the region. */
-static inline bool cv_host_has(const cv_host_read_ctx *r, uint64_t off, uint64_t len)
+static inline bool cv_host_has(const cv_host_read_ctx *reader, uint64_t off, uint64_t len)
 {
-    return off <= r->size && len <= r->size - off;
+    return off <= reader->size && len <= reader->size - off;
 }
 
 /* Load a range of the region that cv_host_has(). */
-CV_MUST cuvet_status cv_host_load(cv_host_read_ctx *r, cv_block *b, uint64_t off, uint64_t len);
+CV_MUST cuvet_status cv_host_load(cv_host_read_ctx *reader, cv_block *block, uint64_t off, uint64_t len);
 /* Section header i < n_sections. */
-CV_MUST cuvet_status cv_host_header(cv_host_read_ctx *r, uint64_t i, cv_elf_section *out);
+CV_MUST cuvet_status cv_host_header(cv_host_read_ctx *reader, uint64_t i, cv_elf_section *out);
 /* Pointers of the wrappers of a relocatable object; absolute: the relocation type that sets a pointer. */
-CV_MUST cuvet_status cv_host_resolve_object(cv_host_read_ctx *r, uint32_t absolute);
+CV_MUST cuvet_status cv_host_resolve_object(cv_host_read_ctx *reader, uint32_t absolute);
 /* All wrappers of the sections, or by search; then their pointers. */
-CV_MUST cuvet_status cv_host_read_wrappers(cv_host_read_ctx *r);
+CV_MUST cuvet_status cv_host_read_wrappers(cv_host_read_ctx *reader);
 
 #endif

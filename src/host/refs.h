@@ -42,34 +42,35 @@ typedef struct cv_hosts {
     cv_lmembers member; /* of the file at hand */
 } cv_hosts;
 
-void cv_hosts_init(cv_hosts *h, uint64_t key0, uint64_t key1);
-void cv_hosts_free(cv_mem *m, cv_hosts *h);
+void cv_hosts_init(cv_hosts *hosts, uint64_t key0, uint64_t key1);
+void cv_hosts_free(cv_mem *mem, cv_hosts *hosts);
 /* What a host object of a file says; anything that is none is left alone. off, n: its place in 'all', the
  * bytes of the file. @return OK · MALFORMED, TRUNCATED, LIMIT (reported) · NOMEM · REFUSED (a module has no
  * proper name) */
-CV_MUST cuvet_status cv_hosts_read_object(cv_ctx *x, cv_hosts *h, const cuvet_source *src, cv_span all,
+CV_MUST cuvet_status cv_hosts_read_object(cv_ctx *ctx, cv_hosts *hosts, const cuvet_source *src, cv_span all,
                                           uint64_t off, uint64_t n);
 /* Something is said of the member of an archive from off to end; name: empty, when it has none.
  * @return OK · LIMIT (reported) · NOMEM */
-CV_MUST cuvet_status cv_hosts_point_out(cv_ctx *x, cv_hosts *h, uint64_t off, uint64_t end, cv_span name);
+CV_MUST cuvet_status cv_hosts_point_out(cv_ctx *ctx, cv_hosts *hosts, uint64_t off, uint64_t end,
+                                        cv_span name);
 /* The host object of that file which this place lies in; CV_NONE: none. */
-CV_MUST cv_id cv_hosts_at(const cv_hosts *h, uint64_t off);
+CV_MUST cv_id cv_hosts_at(const cv_hosts *hosts, uint64_t off);
 /* Name of the member of that file which something was said about at this place. False: none, or it has none.
  */
-CV_MUST bool cv_hosts_member_at(const cv_hosts *h, uint64_t off, cv_span *name);
+CV_MUST bool cv_hosts_member_at(const cv_hosts *hosts, uint64_t off, cv_span *name);
 /* All files were read; libraries: those of the system take part. */
-CV_MUST cuvet_status cv_hosts_settle(cv_ctx *x, cv_hosts *h, bool libraries);
+CV_MUST cuvet_status cv_hosts_settle(cv_ctx *ctx, cv_hosts *hosts, bool libraries);
 /* Are all modules of a host object linked already? When all files were read. */
-CV_MUST bool cv_hosts_is_linked(const cv_hosts *h, cv_id host);
+CV_MUST bool cv_hosts_is_linked(const cv_hosts *hosts, cv_id host);
 /* Does all host code say what it refers to, and is there anything that it refers to? After cv_hosts_settle().
  */
-CV_MUST bool cv_hosts_tell_kernels(const cv_hosts *h);
+CV_MUST bool cv_hosts_tell_kernels(const cv_hosts *hosts);
 /* Does host code refer to a kernel of this name? Pays for what it compares; *out is false when that ran out.
  * After cv_hosts_settle(). @return OK · LIMIT (reported) */
-CV_MUST cuvet_status cv_hosts_refer(cv_ctx *x, const cv_hosts *h, cv_span name, bool *out);
+CV_MUST cuvet_status cv_hosts_refer(cv_ctx *ctx, const cv_hosts *hosts, cv_span name, bool *out);
 /* Did a device link make this host object? */
-CV_MUST bool cv_hosts_is_finished(const cv_hosts *h, cv_id host);
+CV_MUST bool cv_hosts_is_finished(const cv_hosts *hosts, cv_id host);
 /* Name of a module. */
-CV_MUST cv_span cv_hosts_module(const cv_hosts *h, uint64_t i);
+CV_MUST cv_span cv_hosts_module(const cv_hosts *hosts, uint64_t i);
 
 #endif

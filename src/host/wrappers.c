@@ -38,120 +38,127 @@ static bool machine_of(uint16_t machine, uint32_t *absolute, uint32_t *relative)
 
 /* ---- records ---- */
 
-static cuvet_status add_wrapper(cv_host_read_ctx *r, const cv_wrapper *w, uint64_t off, uint64_t slot,
-                                uint32_t section)
+static cuvet_status add_wrapper(cv_host_read_ctx *reader, const cv_wrapper *wrapper, uint64_t off,
+                                uint64_t slot, uint32_t section)
 {
-    cv_host_wrapper one = { off, slot, w->data, 0, w->version, section, CV_HOST_STORED };
+    cv_host_wrapper one = { off, slot, wrapper->data, 0, wrapper->version, section, CV_HOST_STORED };
 
     /* Each wrapper names a container of its own: the limit is the same. */
-    if (r->host->wrappers.n >= r->ctx->lim.containers)
-        return cv_reject(r->ctx, CV_R_LIMIT_CONTAINERS, off, r->host->wrappers.n + 1, r->ctx->lim.containers);
-    return cv_host_wrappers_push(&r->ctx->mem, &r->host->wrappers, one) ? CUVET_OK : cv_nomem(r->ctx, off);
+    if (reader->host->wrappers.n >= reader->ctx->lim.containers)
+        return cv_reject(reader->ctx, CV_R_LIMIT_CONTAINERS, off, reader->host->wrappers.n + 1,
+                         reader->ctx->lim.containers);
+    return cv_host_wrappers_push(&reader->ctx->mem, &reader->host->wrappers, one)
+               ? CUVET_OK
+               : cv_nomem(reader->ctx, off);
 }
 
-static cuvet_status read_records(cv_host_read_ctx *r, const cv_host_section *c)
+static cuvet_status read_records(cv_host_read_ctx *reader, const cv_host_section *section)
 {
-    uint64_t count = c->size / CV_WRAPPER_SIZE;
-    cuvet_status s = CUVET_OK;
+    uint64_t count = section->size / CV_WRAPPER_SIZE;
+    cuvet_status status = CUVET_OK;
 
-    if (c->size % CV_WRAPPER_SIZE != 0)
-        cv_report_at(r->ctx, CUVET_P_SECTION, c->index, CV_R_HOST_WRAPPER_SIZE, c->off, c->size, c->size,
-                     CV_WRAPPER_SIZE);
-    for (uint64_t i = 0; i < count && s == CUVET_OK; i++) {
+    if (section->size % CV_WRAPPER_SIZE != 0)
+        cv_report_at(reader->ctx, CUVET_P_SECTION, section->index, CV_R_HOST_WRAPPER_SIZE, section->off,
+                     section->size, section->size, CV_WRAPPER_SIZE);
+    for (uint64_t i = 0; i < count && status == CUVET_OK; i++) {
         uint64_t in = i % WRAPPERS_AT_ONCE, at = i * CV_WRAPPER_SIZE;
-        cv_wrapper w;
+        cv_wrapper wrapper;
 
         if (in == 0) {
-            s = cv_host_load(r, &r->part, c->off - r->base + at,
-                             cv_min(count - i, WRAPPERS_AT_ONCE) * CV_WRAPPER_SIZE);
-            if (s != CUVET_OK)
-                return s;
+            status = cv_host_load(reader, &reader->part, section->off - reader->base + at,
+                                  cv_min(count - i, WRAPPERS_AT_ONCE) * CV_WRAPPER_SIZE);
+            if (status != CUVET_OK)
+                return status;
         }
-        cv_path_push(r->ctx, CUVET_P_WRAPPER, true, i);
-        if (cv_wrapper_read(r->ctx, r->part.span, in, &w) == CUVET_OK)
-            s = add_wrapper(r, &w, c->off + at,
-                            cv_sat_add(r->header.type == ET_REL ? 0 : c->addr, at + CV_WRAPPER_DATA),
-                            c->index);
-        cv_path_pop(r->ctx);
+        cv_path_push(reader->ctx, CUVET_P_WRAPPER, true, i);
+        if (cv_wrapper_read(reader->ctx, reader->part.span, in, &wrapper) == CUVET_OK)
+            status = add_wrapper(
+                reader, &wrapper, section->off + at,
+                cv_sat_add(reader->header.type == ET_REL ? 0 : section->addr, at + CV_WRAPPER_DATA),
+                section->index);
+        cv_path_pop(reader->ctx);
     }
-    return s;
+    return status;
 }
 
 /* No usable section table: look for the first eight bytes of a record, aligned like every genuine one. A hit
  * may be data. */
-static cuvet_status search(cv_host_read_ctx *r)
+static cuvet_status search_records(cv_host_read_ctx *reader)
 {
     cv_window win = { 0 };
-    uint64_t end = r->base + r->size, at = r->base;
-    cuvet_status s = CUVET_OK;
+    uint64_t end = reader->base + reader->size, at = reader->base;
+    cuvet_status status = CUVET_OK;
 
-    r->host->searched = true;
-    if (!cv_work(r->ctx, r->size / 8, r->base))
+    reader->host->searched = true;
+    if (!cv_work(reader->ctx, reader->size / 8, reader->base))
         return CUVET_E_LIMIT;
-    while (s == CUVET_OK && end - at >= CV_WRAPPER_SIZE) {
+    while (status == CUVET_OK && end - at >= CV_WRAPPER_SIZE) {
         cv_span part;
         uint64_t i = 0;
 
-        s = cv_window_at(r->ctx, &win, r->src, at, CV_WRAPPER_SIZE, end, &part);
-        for (; s == CUVET_OK && part.len - i >= CV_WRAPPER_SIZE; i += 8) {
-            cv_wrapper w = { CV_WRAPPER_MAGIC, cv_u32_at(part, i + 4), cv_u64_at(part, i + 8),
-                             cv_u64_at(part, i + 16) };
+        status = cv_window_at(reader->ctx, &win, reader->src, at, CV_WRAPPER_SIZE, end, &part);
+        for (; status == CUVET_OK && part.len - i >= CV_WRAPPER_SIZE; i += 8) {
+            cv_wrapper wrapper = { CV_WRAPPER_MAGIC, cv_u32_at(part, i + 4), cv_u64_at(part, i + 8),
+                                   cv_u64_at(part, i + 16) };
 
             if (CV_UNLIKELY(cv_wrapper_at(part, i)))
-                s = add_wrapper(r, &w, at + i, 0, 0);
-            if (s != CUVET_OK)
+                status = add_wrapper(reader, &wrapper, at + i, 0, 0);
+            if (status != CUVET_OK)
                 break;
         }
         at += i;
     }
-    cv_window_free(r->ctx, &win);
-    return s;
+    cv_window_free(reader->ctx, &win);
+    return status;
 }
 
 /* ---- addresses ---- */
 
-static cuvet_status read_loads(cv_host_read_ctx *r)
+static cuvet_status read_loads(cv_host_read_ctx *reader)
 {
-    uint64_t one = cv_elf_phdr_size(r->header.is32), n = r->header.phnum,
-             left = r->size - cv_min(r->header.phoff, r->size);
-    cuvet_status s;
+    uint64_t one = cv_elf_phdr_size(reader->header.is32), count = reader->header.phnum,
+             left = reader->size - cv_min(reader->header.phoff, reader->size);
+    cuvet_status status;
 
-    if (n == 0 || r->header.phoff == 0)
+    if (count == 0 || reader->header.phoff == 0)
         return CUVET_OK;
-    if (r->header.phentsize != one) {
-        cv_report(r->ctx, CV_R_HOST_PHENTSIZE, r->base + cv_elf_ehdr_at(r->header.is32, CV_EH_PHENTSIZE), 2,
-                  r->header.phentsize, one);
-        return CUVET_OK;
-    }
-    if (n * one > left) {
-        cv_report(r->ctx, CV_R_HOST_PHDR_RANGE, r->base + cv_min(r->header.phoff, r->size), 0, n * one, left);
+    if (reader->header.phentsize != one) {
+        cv_report(reader->ctx, CV_R_HOST_PHENTSIZE,
+                  reader->base + cv_elf_ehdr_at(reader->header.is32, CV_EH_PHENTSIZE), 2,
+                  reader->header.phentsize, one);
         return CUVET_OK;
     }
-    s = cv_host_load(r, &r->part, r->header.phoff, n * one);
-    for (uint64_t i = 0; i < n && s == CUVET_OK; i++) {
-        cv_elf_segment g;
+    if (count * one > left) {
+        cv_report(reader->ctx, CV_R_HOST_PHDR_RANGE,
+                  reader->base + cv_min(reader->header.phoff, reader->size), 0, count * one, left);
+        return CUVET_OK;
+    }
+    status = cv_host_load(reader, &reader->part, reader->header.phoff, count * one);
+    for (uint64_t i = 0; i < count && status == CUVET_OK; i++) {
+        cv_elf_segment segment;
 
-        cv_elf_read_segment(r->part.span, r->header.is32, i, &g);
-        if (g.type == PT_DYNAMIC)
-            r->dynamic = g;
-        if (g.type == CV_PT_LOAD && cv_host_has(r, g.off, g.filesz) && g.filesz > 0 &&
-            !cv_host_loads_push(&r->ctx->mem, &r->loads, g))
-            s = cv_nomem(r->ctx, r->base + r->header.phoff);
+        cv_elf_read_segment(reader->part.span, reader->header.is32, i, &segment);
+        if (segment.type == PT_DYNAMIC)
+            reader->dynamic = segment;
+        if (segment.type == CV_PT_LOAD && cv_host_has(reader, segment.off, segment.filesz) &&
+            segment.filesz > 0 && !cv_host_loads_push(&reader->ctx->mem, &reader->loads, segment))
+            status = cv_nomem(reader->ctx, reader->base + reader->header.phoff);
     }
-    return s;
+    return status;
 }
 
 /* Offset in the region of len bytes at an address, from the last segment that holds them, as a loader maps.
  */
-static bool map(cv_host_read_ctx *r, uint64_t addr, uint64_t len, uint64_t *off)
+static bool map_address(cv_host_read_ctx *reader, uint64_t addr, uint64_t len, uint64_t *off)
 {
-    if (!cv_work(r->ctx, r->loads.n, r->base + r->header.phoff))
+    if (!cv_work(reader->ctx, reader->loads.n, reader->base + reader->header.phoff))
         return false;
-    for (uint64_t i = r->loads.n; i > 0; i--) {
-        const cv_elf_segment *g = cv_host_loads_at(&r->loads, i - 1);
+    for (uint64_t i = reader->loads.n; i > 0; i--) {
+        const cv_elf_segment *segment = cv_host_loads_at(&reader->loads, i - 1);
 
-        if (addr >= g->vaddr && addr - g->vaddr < g->filesz && len <= g->filesz - (addr - g->vaddr)) {
-            *off = g->off + (addr - g->vaddr);
+        if (addr >= segment->vaddr && addr - segment->vaddr < segment->filesz &&
+            len <= segment->filesz - (addr - segment->vaddr)) {
+            *off = segment->off + (addr - segment->vaddr);
             return true;
         }
     }
@@ -159,234 +166,247 @@ static bool map(cv_host_read_ctx *r, uint64_t addr, uint64_t len, uint64_t *off)
 }
 
 /* The other way: address of a place in the region. */
-static bool address_of(cv_host_read_ctx *r, uint64_t off, uint64_t *addr)
+static bool address_of(cv_host_read_ctx *reader, uint64_t off, uint64_t *addr)
 {
-    if (!cv_work(r->ctx, r->loads.n, r->base + off))
+    if (!cv_work(reader->ctx, reader->loads.n, reader->base + off))
         return false;
-    for (uint64_t i = r->loads.n; i > 0; i--) {
-        const cv_elf_segment *g = cv_host_loads_at(&r->loads, i - 1);
+    for (uint64_t i = reader->loads.n; i > 0; i--) {
+        const cv_elf_segment *segment = cv_host_loads_at(&reader->loads, i - 1);
 
-        if (off >= g->off && off - g->off < g->filesz)
-            return cv_add(g->vaddr, off - g->off, addr);
+        if (off >= segment->off && off - segment->off < segment->filesz)
+            return cv_add(segment->vaddr, off - segment->off, addr);
     }
     return false;
 }
 
-static void check_mapping(cv_host_read_ctx *r)
+static void check_mapping(cv_host_read_ctx *reader)
 {
-    for (uint64_t i = 0; i < r->host->sections.n; i++) {
-        const cv_host_section *c = cv_host_sections_at(&r->host->sections, i);
+    for (uint64_t i = 0; i < reader->host->sections.n; i++) {
+        const cv_host_section *section = cv_host_sections_at(&reader->host->sections, i);
         uint64_t off = 0;
 
-        if (c->addr != 0 && c->size != 0 && map(r, c->addr, 1, &off) && r->base + off != c->off)
-            cv_report_at(r->ctx, CUVET_P_SECTION, c->index, CV_R_HOST_SECTION_MAPPING, c->off, c->size,
-                         c->off, r->base + off);
+        if (section->addr != 0 && section->size != 0 && map_address(reader, section->addr, 1, &off) &&
+            reader->base + off != section->off)
+            cv_report_at(reader->ctx, CUVET_P_SECTION, section->index, CV_R_HOST_SECTION_MAPPING,
+                         section->off, section->size, section->off, reader->base + off);
     }
 }
 
 /* ---- relocations of what is loaded ---- */
 
-static cuvet_status sort_slots(cv_host_read_ctx *r)
+static cuvet_status sort_slots(cv_host_read_ctx *reader)
 {
-    if (!cv_work(r->ctx, r->host->wrappers.n * 8, r->base))
+    if (!cv_work(reader->ctx, reader->host->wrappers.n * 8, reader->base))
         return CUVET_E_LIMIT;
-    for (uint64_t i = 0; i < r->host->wrappers.n; i++) {
-        cv_host_wrapper *w = cv_host_wrappers_at(&r->host->wrappers, i);
-        cv_key k = { 0, i };
+    for (uint64_t i = 0; i < reader->host->wrappers.n; i++) {
+        cv_host_wrapper *wrapper = cv_host_wrappers_at(&reader->host->wrappers, i);
+        cv_key key = { 0, i };
 
-        if (r->host->searched && !address_of(r, w->off - r->base + CV_WRAPPER_DATA, &w->slot))
+        if (reader->host->searched &&
+            !address_of(reader, wrapper->off - reader->base + CV_WRAPPER_DATA, &wrapper->slot))
             continue; /* not loaded: nothing relocates it */
-        k.key = w->slot;
-        if (!cv_keys_push(&r->ctx->mem, &r->slots, k))
-            return cv_nomem(r->ctx, w->off);
+        key.key = wrapper->slot;
+        if (!cv_keys_push(&reader->ctx->mem, &reader->slots, key))
+            return cv_nomem(reader->ctx, wrapper->off);
     }
-    cv_keys_sort(&r->slots);
+    cv_keys_sort(&reader->slots);
     return CUVET_OK;
 }
 
 /* One relocation sets the pointer of a wrapper. */
-static void relocate(cv_host_read_ctx *r, cv_host_wrapper *w, const cv_elf_reloc *e, uint64_t off,
-                     uint32_t relative)
+static void relocate_wrapper(cv_host_read_ctx *reader, cv_host_wrapper *wrapper, const cv_elf_reloc *reloc,
+                             uint64_t off, uint32_t relative)
 {
-    uint64_t value = (uint64_t)e->addend;
+    uint64_t value = (uint64_t)reloc->addend;
 
-    if (e->type != relative) {
-        w->state = CV_HOST_SKIPPED;
-        if (!r->host->searched)
-            cv_report(r->ctx, CV_R_HOST_RELOC_TYPE, off, 0, e->type, relative);
+    if (reloc->type != relative) {
+        wrapper->state = CV_HOST_SKIPPED;
+        if (!reader->host->searched)
+            cv_report(reader->ctx, CV_R_HOST_RELOC_TYPE, off, 0, reloc->type, relative);
         return;
     }
-    if (w->state == CV_HOST_STORED && w->data != 0 && w->data != value && !r->host->searched)
-        cv_report(r->ctx, CV_R_HOST_WRAPPER_ADDEND, w->off + CV_WRAPPER_DATA, 8, w->data, value);
-    w->state = CV_HOST_RELOCATED;
-    w->data = value;
+    if (wrapper->state == CV_HOST_STORED && wrapper->data != 0 && wrapper->data != value &&
+        !reader->host->searched)
+        cv_report(reader->ctx, CV_R_HOST_WRAPPER_ADDEND, wrapper->off + CV_WRAPPER_DATA, 8, wrapper->data,
+                  value);
+    wrapper->state = CV_HOST_RELOCATED;
+    wrapper->data = value;
 }
 
-static bool apply(cv_host_read_ctx *r, uint64_t n, uint32_t relative)
+static bool apply_relocs(cv_host_read_ctx *reader, uint64_t count, uint32_t relative)
 {
-    uint64_t low = cv_keys_at(&r->slots, 0)->key, high = cv_keys_at(&r->slots, r->slots.n - 1)->key;
+    uint64_t low = cv_keys_at(&reader->slots, 0)->key,
+             high = cv_keys_at(&reader->slots, reader->slots.n - 1)->key;
 
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; i < count; i++) {
         /* Most relocations have nothing to do with wrappers: only the place is looked at. */
-        uint64_t at = i * 24, place = cv_u64_at(r->part.span, at);
-        cv_elf_reloc e;
+        uint64_t at = i * 24, place = cv_u64_at(reader->part.span, at);
+        cv_elf_reloc reloc;
 
         if (CV_LIKELY(place < low || place > high))
             continue;
-        if (!cv_work(r->ctx, 16, r->part.span.off + at))
+        if (!cv_work(reader->ctx, 16, reader->part.span.off + at))
             return false;
-        cv_elf_read_reloc(r->part.span, false, true, i, &e);
-        for (uint64_t k = cv_keys_lower_bound(&r->slots, place);
-             k < r->slots.n && cv_keys_at(&r->slots, k)->key == place; k++) {
-            if (!cv_work(r->ctx, 1, r->part.span.off + at))
+        cv_elf_read_reloc(reader->part.span, false, true, i, &reloc);
+        for (uint64_t k = cv_keys_lower_bound(&reader->slots, place);
+             k < reader->slots.n && cv_keys_at(&reader->slots, k)->key == place; k++) {
+            if (!cv_work(reader->ctx, 1, reader->part.span.off + at))
                 return false;
-            relocate(r, cv_host_wrappers_at(&r->host->wrappers, cv_keys_at(&r->slots, k)->index), &e,
-                     r->part.span.off + at, relative);
+            relocate_wrapper(
+                reader, cv_host_wrappers_at(&reader->host->wrappers, cv_keys_at(&reader->slots, k)->index),
+                &reloc, reader->part.span.off + at, relative);
         }
     }
     return true;
 }
 
-static cuvet_status read_dynamic_relocs(cv_host_read_ctx *r, uint64_t addr, uint64_t bytes, uint32_t relative)
+static cuvet_status read_dynamic_relocs(cv_host_read_ctx *reader, uint64_t addr, uint64_t bytes,
+                                        uint32_t relative)
 {
     uint64_t off = 0, count = bytes / 24;
-    cuvet_status s = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
-    if (!map(r, addr, bytes, &off)) {
-        cv_report(r->ctx, CV_R_HOST_DYNAMIC, r->base + cv_min(r->dynamic.off, r->size), 0, bytes, addr);
+    if (!map_address(reader, addr, bytes, &off)) {
+        cv_report(reader->ctx, CV_R_HOST_DYNAMIC, reader->base + cv_min(reader->dynamic.off, reader->size), 0,
+                  bytes, addr);
         return CUVET_OK;
     }
-    if (count > r->ctx->lim.symbols)
-        return cv_reject(r->ctx, CV_R_LIMIT_RELOCS, r->base + off, count, r->ctx->lim.symbols);
-    if (!cv_work(r->ctx, count, r->base + off))
+    if (count > reader->ctx->lim.symbols)
+        return cv_reject(reader->ctx, CV_R_LIMIT_RELOCS, reader->base + off, count, reader->ctx->lim.symbols);
+    if (!cv_work(reader->ctx, count, reader->base + off))
         return CUVET_E_LIMIT;
-    for (uint64_t i = 0; i < count && s == CUVET_OK; i += RELOCS_AT_ONCE) {
+    for (uint64_t i = 0; i < count && status == CUVET_OK; i += RELOCS_AT_ONCE) {
         uint64_t n = cv_min(count - i, RELOCS_AT_ONCE);
 
-        s = cv_host_load(r, &r->part, off + i * 24, n * 24);
-        if (s == CUVET_OK && !apply(r, n, relative))
-            s = CUVET_E_LIMIT;
+        status = cv_host_load(reader, &reader->part, off + i * 24, n * 24);
+        if (status == CUVET_OK && !apply_relocs(reader, n, relative))
+            status = CUVET_E_LIMIT;
     }
-    return s;
+    return status;
 }
 
 /* Where the dynamic section says that relocations are: the loader knows no other place. */
-static cuvet_status read_dynamic(cv_host_read_ctx *r, uint32_t relative)
+static cuvet_status read_dynamic(cv_host_read_ctx *reader, uint32_t relative)
 {
-    uint64_t addr = 0, bytes = 0, entry = 24, n = cv_min(r->dynamic.filesz / 16, DYNAMIC_MAX);
-    cuvet_status s;
+    uint64_t addr = 0, bytes = 0, entry = 24, n = cv_min(reader->dynamic.filesz / 16, DYNAMIC_MAX);
+    cuvet_status status;
 
-    if (r->dynamic.filesz == 0 || r->slots.n == 0)
+    if (reader->dynamic.filesz == 0 || reader->slots.n == 0)
         return CUVET_OK;
-    if (!cv_host_has(r, r->dynamic.off, r->dynamic.filesz)) {
-        cv_report(r->ctx, CV_R_HOST_DYNAMIC, r->base + cv_min(r->dynamic.off, r->size), 0, r->dynamic.filesz,
-                  r->dynamic.off);
+    if (!cv_host_has(reader, reader->dynamic.off, reader->dynamic.filesz)) {
+        cv_report(reader->ctx, CV_R_HOST_DYNAMIC, reader->base + cv_min(reader->dynamic.off, reader->size), 0,
+                  reader->dynamic.filesz, reader->dynamic.off);
         return CUVET_OK;
     }
-    s = cv_host_load(r, &r->part, r->dynamic.off, n * 16);
-    for (uint64_t i = 0; i < n && s == CUVET_OK && cv_u64_at(r->part.span, i * 16) != DT_NULL; i++) {
-        uint64_t tag = cv_u64_at(r->part.span, i * 16), value = cv_u64_at(r->part.span, i * 16 + 8);
+    status = cv_host_load(reader, &reader->part, reader->dynamic.off, n * 16);
+    for (uint64_t i = 0; i < n && status == CUVET_OK && cv_u64_at(reader->part.span, i * 16) != DT_NULL;
+         i++) {
+        uint64_t tag = cv_u64_at(reader->part.span, i * 16), value = cv_u64_at(reader->part.span, i * 16 + 8);
 
         addr = tag == DT_RELA ? value : addr;
         bytes = tag == DT_RELASZ ? value : bytes;
         entry = tag == DT_RELAENT ? value : entry;
     }
-    if (s != CUVET_OK || bytes == 0)
-        return s;
+    if (status != CUVET_OK || bytes == 0)
+        return status;
     if (entry != 24) {
-        cv_report(r->ctx, CV_R_HOST_RELOC_ENTRY, r->base + r->dynamic.off, 0, entry, 24);
+        cv_report(reader->ctx, CV_R_HOST_RELOC_ENTRY, reader->base + reader->dynamic.off, 0, entry, 24);
         return CUVET_OK;
     }
-    return read_dynamic_relocs(r, addr, bytes, relative);
+    return read_dynamic_relocs(reader, addr, bytes, relative);
 }
 
-static cuvet_status resolve_loaded(cv_host_read_ctx *r, uint32_t relative)
+static cuvet_status resolve_loaded(cv_host_read_ctx *reader, uint32_t relative)
 {
-    cuvet_status s = sort_slots(r);
+    cuvet_status status = sort_slots(reader);
 
-    if (s == CUVET_OK)
-        s = read_dynamic(r, relative);
-    for (uint64_t i = 0; i < r->host->wrappers.n && s == CUVET_OK; i++) {
-        cv_host_wrapper *w = cv_host_wrappers_at(&r->host->wrappers, i);
+    if (status == CUVET_OK)
+        status = read_dynamic(reader, relative);
+    for (uint64_t i = 0; i < reader->host->wrappers.n && status == CUVET_OK; i++) {
+        cv_host_wrapper *wrapper = cv_host_wrappers_at(&reader->host->wrappers, i);
 
-        if (w->state == CV_HOST_SKIPPED)
+        if (wrapper->state == CV_HOST_SKIPPED)
             continue;
-        w->state = map(r, w->data, 1, &w->target) ? CV_HOST_FOUND : CV_HOST_LOST;
-        w->target += w->state == CV_HOST_FOUND ? r->base : 0;
+        wrapper->state =
+            map_address(reader, wrapper->data, 1, &wrapper->target) ? CV_HOST_FOUND : CV_HOST_LOST;
+        wrapper->target += wrapper->state == CV_HOST_FOUND ? reader->base : 0;
     }
-    return s == CUVET_OK && r->ctx->work_out ? CUVET_E_LIMIT : s;
+    return status == CUVET_OK && reader->ctx->work_out ? CUVET_E_LIMIT : status;
 }
 
 /* ---- all of it ---- */
 
-static cuvet_status report_lost(cv_host_read_ctx *r)
+static cuvet_status report_lost(cv_host_read_ctx *reader)
 {
     cv_keys order = { 0 };
-    cuvet_status s = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
-    for (uint64_t i = 0; i < r->host->wrappers.n && s == CUVET_OK; i++) {
-        const cv_host_wrapper *w = cv_host_wrappers_at(&r->host->wrappers, i);
+    for (uint64_t i = 0; i < reader->host->wrappers.n && status == CUVET_OK; i++) {
+        const cv_host_wrapper *wrapper = cv_host_wrappers_at(&reader->host->wrappers, i);
 
-        if (w->state == CV_HOST_FOUND && !cv_keys_push(&r->ctx->mem, &order, (cv_key){ w->target, i }))
-            s = cv_nomem(r->ctx, w->off);
-        else if (w->state != CV_HOST_FOUND && w->state != CV_HOST_SKIPPED && !r->host->searched)
-            cv_report_at(r->ctx, CUVET_P_WRAPPER, i, CV_R_HOST_WRAPPER_TARGET, w->off + CV_WRAPPER_DATA, 8,
-                         w->data, 0);
+        if (wrapper->state == CV_HOST_FOUND &&
+            !cv_keys_push(&reader->ctx->mem, &order, (cv_key){ wrapper->target, i }))
+            status = cv_nomem(reader->ctx, wrapper->off);
+        else if (wrapper->state != CV_HOST_FOUND && wrapper->state != CV_HOST_SKIPPED &&
+                 !reader->host->searched)
+            cv_report_at(reader->ctx, CUVET_P_WRAPPER, i, CV_R_HOST_WRAPPER_TARGET,
+                         wrapper->off + CV_WRAPPER_DATA, 8, wrapper->data, 0);
     }
     cv_keys_sort(&order);
-    for (uint64_t i = 0; i < order.n && s == CUVET_OK; i++) {
-        const cv_key *k = cv_keys_at(&order, i), *last = cv_keys_at(&order, i - (i > 0));
-        const cv_host_wrapper *w = cv_host_wrappers_at(&r->host->wrappers, k->index);
+    for (uint64_t i = 0; i < order.n && status == CUVET_OK; i++) {
+        const cv_key *key = cv_keys_at(&order, i), *last = cv_keys_at(&order, i - (i > 0));
+        const cv_host_wrapper *wrapper = cv_host_wrappers_at(&reader->host->wrappers, key->index);
 
-        if (i > 0 && k->key == last->key) {
-            if (!r->host->searched)
-                cv_report_at(r->ctx, CUVET_P_WRAPPER, k->index, CV_R_HOST_WRAPPER_TWICE, w->off,
-                             CV_WRAPPER_SIZE, k->key, last->index);
-        } else if (!cv_u64s_push(&r->ctx->mem, &r->host->named, k->key)) {
-            s = cv_nomem(r->ctx, w->off);
+        if (i > 0 && key->key == last->key) {
+            if (!reader->host->searched)
+                cv_report_at(reader->ctx, CUVET_P_WRAPPER, key->index, CV_R_HOST_WRAPPER_TWICE, wrapper->off,
+                             CV_WRAPPER_SIZE, key->key, last->index);
+        } else if (!cv_u64s_push(&reader->ctx->mem, &reader->host->named, key->key)) {
+            status = cv_nomem(reader->ctx, wrapper->off);
         }
     }
-    cv_keys_free(&r->ctx->mem, &order);
-    return s;
+    cv_keys_free(&reader->ctx->mem, &order);
+    return status;
 }
 
-static cuvet_status resolve(cv_host_read_ctx *r)
+static cuvet_status resolve_wrappers(cv_host_read_ctx *reader)
 {
     uint32_t absolute = 0, relative = 0;
-    cuvet_status s;
+    cuvet_status status;
 
-    if (r->host->wrappers.n == 0)
+    if (reader->host->wrappers.n == 0)
         return CUVET_OK;
-    if (!machine_of(r->header.machine, &absolute, &relative)) {
-        cv_report(r->ctx, CV_R_HOST_WRAPPER_HOST, r->base + 18, 2, r->header.machine, 64);
-        for (uint64_t i = 0; i < r->host->wrappers.n; i++)
-            cv_host_wrappers_at(&r->host->wrappers, i)->state = CV_HOST_SKIPPED;
+    if (!machine_of(reader->header.machine, &absolute, &relative)) {
+        cv_report(reader->ctx, CV_R_HOST_WRAPPER_HOST, reader->base + 18, 2, reader->header.machine, 64);
+        for (uint64_t i = 0; i < reader->host->wrappers.n; i++)
+            cv_host_wrappers_at(&reader->host->wrappers, i)->state = CV_HOST_SKIPPED;
         return CUVET_OK;
     }
-    s = r->header.type == ET_REL ? cv_host_resolve_object(r, absolute) : resolve_loaded(r, relative);
-    return s == CUVET_OK ? report_lost(r) : s;
+    status = reader->header.type == ET_REL ? cv_host_resolve_object(reader, absolute)
+                                           : resolve_loaded(reader, relative);
+    return status == CUVET_OK ? report_lost(reader) : status;
 }
 
-cuvet_status cv_host_read_wrappers(cv_host_read_ctx *r)
+cuvet_status cv_host_read_wrappers(cv_host_read_ctx *reader)
 {
-    bool loaded = r->header.type == ET_EXEC || r->header.type == ET_DYN;
-    cuvet_status s = CUVET_OK;
+    bool loaded = reader->header.type == ET_EXEC || reader->header.type == ET_DYN;
+    cuvet_status status = CUVET_OK;
 
-    if (!loaded && r->header.type != ET_REL)
+    if (!loaded && reader->header.type != ET_REL)
         return CUVET_OK;
-    if (loaded && !r->header.is32 && (r->host->sections.n > 0 || !r->tables))
-        s = read_loads(r);
-    if (s == CUVET_OK)
-        check_mapping(r);
-    for (uint64_t i = 0; i < r->host->sections.n && s == CUVET_OK; i++) {
-        const cv_host_section *c = cv_host_sections_at(&r->host->sections, i);
+    if (loaded && !reader->header.is32 && (reader->host->sections.n > 0 || !reader->tables))
+        status = read_loads(reader);
+    if (status == CUVET_OK)
+        check_mapping(reader);
+    for (uint64_t i = 0; i < reader->host->sections.n && status == CUVET_OK; i++) {
+        const cv_host_section *section = cv_host_sections_at(&reader->host->sections, i);
 
-        if (c->kind == CV_HOSTOBJ_WRAPPERS && !r->header.is32)
-            s = read_records(r, c);
-        else if (c->kind == CV_HOSTOBJ_WRAPPERS)
-            cv_report(r->ctx, CV_R_HOST_WRAPPER_HOST, c->off, 0, r->header.machine, 32);
+        if (section->kind == CV_HOSTOBJ_WRAPPERS && !reader->header.is32)
+            status = read_records(reader, section);
+        else if (section->kind == CV_HOSTOBJ_WRAPPERS)
+            cv_report(reader->ctx, CV_R_HOST_WRAPPER_HOST, section->off, 0, reader->header.machine, 32);
     }
-    if (s == CUVET_OK && !r->tables && r->loads.n > 0)
-        s = search(r);
-    return s == CUVET_OK ? resolve(r) : s;
+    if (status == CUVET_OK && !reader->tables && reader->loads.n > 0)
+        status = search_records(reader);
+    return status == CUVET_OK ? resolve_wrappers(reader) : status;
 }
