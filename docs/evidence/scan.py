@@ -168,8 +168,19 @@ def write(args, rows, walked, total, differ, alarms, sums, walk_seconds):
     out = [
         '# Evidence: every library of one CUDA 13.0 installation',
         '',
-        'Made by `docs/evidence/scan.py --cuvet build/cuvet --libs FOLDER%s` with %s.'
-        % (' --cuobjdump PATH' if args.cuobjdump else '', version),
+        '## How do I',
+        '',
+        '| | |',
+        '|---|---|',
+        '| scan the libraries of my CUDA installation | `cuvet scan -r /usr/local/cuda/lib64` |',
+        '| make this page again | `docs/evidence/scan.py --cuvet build/cuvet --libs FOLDER%s` |'
+        % (' --cuobjdump PATH' if args.cuobjdump else ''),
+        '| count containers and members without cuvet | `tools/walk.py FILE...` |',
+        '| see who owns each byte of a file | `cuvet map FILE` |',
+        '',
+        '## Figures',
+        '',
+        'Made with %s.' % version,
         '',
         '%d files, %s bytes. Each file: `cuvet scan --format=ndjson FILE`, one process, one thread, file in the page cache.\n'
         'Wall times were taken on a shared machine of two cores and vary; counts do not.'
