@@ -4,7 +4,7 @@
 #include "api/linker_int.h"
 #include "cubin/admit.h"
 
-enum { FIRST_SM = 100, LEVEL = 2, PASSES = 4 /* examined, made, examined, compared */ };
+enum { LEVEL = 2, PASSES = 4 /* examined, made, examined, compared */ };
 
 cuvet_status cv_linker_choose(linker *k, const cuvet_linker_options *opt)
 {
@@ -29,7 +29,7 @@ cuvet_status cv_linker_choose(linker *k, const cuvet_linker_options *opt)
 
 bool cv_linker_is_off_target(const linker *k)
 {
-    return k->picture.sm >= FIRST_SM && k->picture.sm != k->o.target.sm &&
+    return cv_gen_has(k->picture.gen, CV_GEN_SAYS_WHERE) && k->picture.sm != k->o.target.sm &&
            cv_cubin_first(&k->picture, CV_ROLE_TEXT) != 0;
 }
 

@@ -64,7 +64,8 @@ static void judge_retarget(judge *j, uint64_t got, uint64_t want)
     const cv_compat *k = c->compat.len ? &c->claims : NULL;
     uint32_t to = j->f->target.sm;
 
-    if (!j->f->finished || c->sm < 100 || c->sm == to || cv_cubin_first(c, CV_ROLE_TEXT) == 0)
+    if (!j->f->finished || !cv_gen_has(c->gen, CV_GEN_SAYS_WHERE) || c->sm == to ||
+        cv_cubin_first(c, CV_ROLE_TEXT) == 0)
         return;
     if (cv_can_finalize(k, c->sm, to) != CV_FINAL_OK || !cv_can_fastpath(k, c->sm, to, true))
         refuse(j, CV_R_ADMIT_RETARGET, CV_EH_FLAGS, got, want);
@@ -96,16 +97,18 @@ static void judge_arch(judge *j)
 static void judge_toolkit(judge *j)
 {
     const cv_cubin *c = j->c;
+    const cv_arch *a = cv_arch_of(c->sm);
+    uint32_t oldest = a ? a->oldest : 0;
 
     if (c->toolkit == 0) {
-        if (c->sm == 90 && c->abi8)
+        if (oldest != 0 && c->abi8)
             refuse(j, CV_R_ADMIT_TOOLKIT_UNKNOWN, CV_EH_FLAGS, c->h.flags >> 24, 0);
         return;
     }
     if (c->toolkit > j->f->toolkit)
         refuse(j, CV_R_ADMIT_TOOLKIT_NEWER, CV_EH_FLAGS, c->toolkit, j->f->toolkit);
-    if (c->sm == 90 && c->toolkit < 120)
-        refuse(j, CV_R_ADMIT_TOOLKIT_OLD, CV_EH_FLAGS, c->toolkit, 120);
+    if (c->toolkit < oldest)
+        refuse(j, CV_R_ADMIT_TOOLKIT_OLD, CV_EH_FLAGS, c->toolkit, oldest);
 }
 
 static void judge_kind(judge *j)
@@ -113,7 +116,7 @@ static void judge_kind(judge *j)
     uint32_t kind = j->c->h.flags & 7;
 
     if (j->c->abi8 && kind != 2 && kind != 4)
-        refuse(j, CV_R_ADMIT_KIND, CV_EH_FLAGS, kind, j->c->sm >= 100 ? 2 : 4);
+        refuse(j, CV_R_ADMIT_KIND, CV_EH_FLAGS, kind, cv_gen_has(j->c->gen, CV_GEN_CAPSULE) ? 2 : 4);
 }
 
 cuvet_status cv_admit(cv_ctx *x, const cv_cubin *c, const cv_admit_for *f)

@@ -82,7 +82,7 @@ static void read_facts(cv_cubin *c)
 
     c->flag_capsule = c->abi8 && (h->flags & 2) != 0;
     c->sm = c->abi8 ? h->flags >> 8 & 0xFFFF : h->flags & 0xFF;
-    c->machine = cv_machine_of(c->sm);
+    c->gen = cv_gen_of(c->sm);
     if (c->legacy) {
         c->virtual_sm = h->flags >> 16 & 0xFF;
         c->toolkit = h->version;

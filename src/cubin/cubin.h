@@ -9,7 +9,7 @@
 #include "bytes/ledger.h"
 #include "format/elf/read.h"
 #include "format/tlv/attr.h"
-#include "target/machine.h"
+#include "target/gen.h"
 
 /* What a section is, from spec/sections.def (prefix of the name together with the type). */
 typedef enum cv_role {
@@ -85,7 +85,7 @@ typedef struct cv_cubin {
     char suffix;                           /* 'a', 'f' or 0: from tkinfo's -arch */
     bool compat_accel_known, compat_accel; /* .nv.compat tag 9 */
     cv_producer producer;
-    const cv_machine *machine;  /* what its generation fixes */
+    const cv_gen *gen;          /* what its generation fixes */
     uint32_t sm;                /* SM number from e_flags */
     uint32_t virtual_sm;        /* from cuinfo, or legacy e_flags; 0 unknown */
     uint32_t toolkit;           /* e.g. 130; 0 unknown */

@@ -17,11 +17,10 @@ static void check_abi8(cv_ctx *x, const cv_cubin *c)
 
     if (c->sm > 0xFF)
         flags_report(x, c, CV_R_ELF_FLAGS_SM, 1, c->sm, 0xFF);
-    else if (!cv_machine_known(c->sm))
+    else if (!cv_arch_of(c->sm))
         flags_report(x, c, CV_R_ELF_SM_UNKNOWN, 1, c->sm, 0);
-    /* From sm_100 on the code is followed by a capsule, unless that was stripped or the file was linked from
-     * stripped objects. */
-    want = c->sm >= 100 && kind != KIND_SASS ? KIND_CAPSULE : KIND_SASS;
+    /* Code is followed by a capsule, unless that was stripped or the file was linked from stripped objects. */
+    want = cv_gen_has(c->gen, CV_GEN_CAPSULE) && kind != KIND_SASS ? KIND_CAPSULE : KIND_SASS;
     if (kind != want)
         flags_report(x, c, CV_R_ELF_FLAGS_KIND, 0, f & 0xFF, want);
     else if ((f & 0xFF) != want)
@@ -37,7 +36,7 @@ static void check_legacy(cv_ctx *x, const cv_cubin *c)
 {
     uint32_t f = c->h.flags, bad = f & 0x7F00A000;
 
-    if (!cv_machine_known(c->sm))
+    if (!cv_arch_of(c->sm))
         flags_report(x, c, CV_R_ELF_SM_UNKNOWN, 0, c->sm, 0);
     if (f & 0x4000) /* capsules belong to ABI 8 in every file seen */
         bad |= 0x4000;
@@ -65,21 +64,22 @@ static void check_presence(cv_ctx *x, const cv_cubin *c)
         (uint64_t)(cv_cubin_first(c, CV_ROLE_SYMTAB) != 0) + (cv_cubin_first(c, CV_ROLE_STRTAB) != 0);
     uint64_t notes = (uint64_t)(cv_cubin_first(c, CV_ROLE_TKINFO) != 0) +
                      (cv_cubin_first(c, CV_ROLE_CUINFO) != 0 || cv_cubin_first(c, CV_ROLE_CUVER) != 0);
+    bool compat = cv_gen_has(c->gen, CV_GEN_COMPAT);
 
     if (tables != 2)
         cv_report(x, CV_R_SEC_MISSING_TABLE, at, 0, tables, 2);
     if (c->abi8 && notes != 2)
         cv_report(x, CV_R_SEC_MISSING_NOTE, at, 0, notes, 2);
-    if (c->abi8 && c->sm >= 90 && cv_cubin_first(c, CV_ROLE_COMPAT) == 0)
-        cv_report(x, CV_R_SEC_MISSING_COMPAT, at, 0, c->sm, 90);
+    if (c->abi8 && compat && cv_cubin_first(c, CV_ROLE_COMPAT) == 0)
+        cv_report(x, CV_R_SEC_MISSING_COMPAT, at, 0, c->sm, cv_gen_first(CV_GEN_COMPAT));
     if (c->legacy) {
         unexpected(x, c, CV_ROLE_TKINFO);
         unexpected(x, c, CV_ROLE_CUINFO);
         unexpected(x, c, CV_ROLE_CUVER);
     }
-    if (c->legacy || c->sm < 90)
+    if (c->legacy || !compat)
         unexpected(x, c, CV_ROLE_COMPAT);
-    if (c->legacy || c->sm < 100 || (c->h.flags & KINDS) == KIND_SASS)
+    if (c->legacy || !cv_gen_has(c->gen, CV_GEN_CAPSULE) || (c->h.flags & KINDS) == KIND_SASS)
         for (unsigned r = CV_ROLE_CAPMERC_TEXT; r < CV_N_ROLES; r++)
             unexpected(x, c, (cv_role)r);
 }

@@ -4,6 +4,7 @@
 #define CV_CUBIN_INTERNAL_H
 
 #include "cubin/cubin.h"
+#include "target/arch.h"
 
 /* Place of a field of a section header in the file. */
 static inline uint64_t cv_sec_at(const cv_cubin *c, uint64_t i, cv_shdr_field f)

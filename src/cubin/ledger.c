@@ -108,15 +108,14 @@ static uint64_t gap_allowed(const walk *w, uint64_t align, bool *slack)
     const cv_cubin *c = w->c;
     const cv_sec *s = cv_cubin_sec(c, w->owner);
     bool names = s->role == CV_ROLE_SHSTRTAB, symbols = s->role == CV_ROLE_STRTAB;
+    bool room = cv_gen_has(c->gen, CV_GEN_NAMES_SLACK), less = cv_gen_has(c->gen, CV_GEN_NAMES_SLACK_SHORT);
 
-    /* sm_90: any number of bytes behind the section names; sm_100: 36, and behind the symbol names any
-     * number. */
-    *slack = (names && (c->sm >= 90 || c->hand)) || (symbols && c->sm >= 100);
+    *slack = (names && (room || c->hand)) || (symbols && cv_gen_has(c->gen, CV_GEN_SYMBOLS_SLACK));
     if (!*slack)
         return align - 1;
-    if (names && c->sm >= 100)
+    if (names && less)
         return cv_sat_add(36, align - 1);
-    return c->sm < 90 ? cv_sat_add(7, align - 1) : UINT64_MAX; /* hand-assembled: 1 to 6 */
+    return !room ? cv_sat_add(7, align - 1) : UINT64_MAX; /* hand-assembled: 1 to 6 */
 }
 
 /* Bytes [w->pos, end) before an item; align: the largest one of all items that start at end. */
@@ -150,7 +149,8 @@ static void check_reserved(walk *w, const item *t)
         cv_span_find_nonzero(room) == room.len)
         return;
     cv_report_at(w->x, CUVET_P_SECTION, t->index,
-                 w->c->sm == 110 ? CV_R_LEDGER_RESERVED_DATA : CV_R_LEDGER_RESERVED_NONZERO,
+                 cv_arch_has(cv_arch_of(w->c->sm), CV_ARCH_RESERVED_DATA) ? CV_R_LEDGER_RESERVED_DATA
+                                                                          : CV_R_LEDGER_RESERVED_NONZERO,
                  w->c->image.off + t->off, t->size, t->size, 0);
 }
 

@@ -37,8 +37,8 @@ static void check_tool_arch(cv_ctx *x, const cv_cubin *c)
 
     if (!c->suffix_known || c->tool_sm == c->sm)
         return;
-    if (c->abi8 && c->tool_sm >= 100 && cv_can_finalize(k, c->tool_sm, c->sm) == CV_FINAL_OK &&
-        cv_can_fastpath(k, c->tool_sm, c->sm, true))
+    if (c->abi8 && cv_gen_has(cv_gen_of(c->tool_sm), CV_GEN_SAYS_WHERE) &&
+        cv_can_finalize(k, c->tool_sm, c->sm) == CV_FINAL_OK && cv_can_fastpath(k, c->tool_sm, c->sm, true))
         cv_report_at(x, CUVET_P_SECTION, i, CV_R_TKINFO_RETARGET, at, c->tool_len,
                      cv_arch_pack(c->tool_sm, c->suffix), c->sm);
     else
@@ -105,7 +105,8 @@ static void read_cuver(cv_ctx *x, cv_cubin *c, cv_span s)
 /* Tags that the reference linker does not do without. */
 static void check_tags(cv_ctx *x, const cv_cubin *c, cv_span s)
 {
-    uint32_t tag = c->sm >= 100 ? CV_COMPAT_ISA_CLASS : CV_COMPAT_CUDA_ACCELERATOR_TARGET;
+    uint32_t tag =
+        cv_gen_has(c->gen, CV_GEN_COMPAT_ISA_CLASS) ? CV_COMPAT_ISA_CLASS : CV_COMPAT_CUDA_ACCELERATOR_TARGET;
 
     if (!cv_compat_has(&c->claims, tag))
         cv_report(x, CV_R_COMPAT_MISSING, s.off, s.len, tag, c->sm);

@@ -161,8 +161,10 @@ static bool is_linked(const cv_cubin *c)
 void cv_meta_rel_action(cv_ctx *x, const cv_cubin *c)
 {
     uint32_t i = cv_cubin_first(c, CV_ROLE_REL_ACTION);
-    bool want = c->exe && (c->sm <= 89 || (c->sm == 90 && is_linked(c)));
-    bool either = c->exe && c->sm >= 100 && !c->flag_capsule; /* a link of stripped objects has them */
+    bool linked = cv_gen_has(c->gen, CV_GEN_LINKED_ACTION);
+    bool want = c->exe &&
+                (cv_gen_has(c->gen, CV_GEN_COMPILED_ACTION) || (linked && cv_arch_of(c->sm) && is_linked(c)));
+    bool either = c->exe && !linked && !c->flag_capsule; /* a link of stripped objects has them */
     table t;
 
     if (!either && (i != 0) != want)

@@ -127,8 +127,8 @@ static inline bool check_place_in_code(const info *f, uint64_t at)
 
     if (CV_UNLIKELY(v >= f->code_size))
         report(f, CV_R_TLV_TEXT_OFFSET, at, 4, v, f->code_size);
-    else if (CV_UNLIKELY(v & (f->c->machine->instruction - 1)))
-        report(f, CV_R_TLV_TEXT_ALIGN, at, 4, v, f->c->machine->instruction);
+    else if (CV_UNLIKELY(v & (f->c->gen->instruction - 1)))
+        report(f, CV_R_TLV_TEXT_ALIGN, at, 4, v, f->c->gen->instruction);
     else
         return true;
     return false;
@@ -198,10 +198,10 @@ static void take_cbank(info *f, const cv_tlv *t)
 /* Where parameters start is fixed by the architecture, and by the size of the block before sm_90. */
 static void check_cbank_off(const info *f)
 {
-    const cv_machine *m = f->c->machine;
-    uint32_t want = f->large ? m->large : m->parameters;
+    const cv_gen *g = f->c->gen;
+    uint32_t want = f->large ? g->large : g->parameters;
 
-    if (want != 0 && cv_machine_known(f->c->sm) && f->cbank_off != want)
+    if (want != 0 && cv_arch_of(f->c->sm) && f->cbank_off != want)
         report(f, CV_R_TLV_CBANK_OFFSET, f->cbank_at, 2, f->cbank_off, want);
 }
 
@@ -437,7 +437,8 @@ static void check_mark(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec *s
         missing(x, i, c, CV_R_TLV_NO_REGCOUNT, sym, CV_ATTR_REGCOUNT);
     if (!(mark & CV_META_MIN_STACK) && c->exe && s->kernel_sym != 0)
         missing(x, i, c, CV_R_TLV_NO_STACK, sym, CV_ATTR_MIN_STACK_SIZE);
-    if (s->role == CV_ROLE_TEXT && (mark & CV_META_REGCOUNT) && c->sm <= 89 && s->h.info >> 24 > regs)
+    if (s->role == CV_ROLE_TEXT && (mark & CV_META_REGCOUNT) && cv_gen_has(c->gen, CV_GEN_REGS_IN_INFO) &&
+        s->h.info >> 24 > regs)
         cv_sec_report(x, c, i, CV_R_TLV_REGCOUNT_INFO, CV_SH_INFO, s->h.info >> 24, regs);
 }
 

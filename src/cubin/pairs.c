@@ -71,7 +71,7 @@ static void check_symbol(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec 
         ok = cv_span_eq(name, s->fn);
     if (!ok)
         cv_sec_report(x, c, i, CV_R_TEXT_SYMBOL, CV_SH_INFO, index, 0);
-    if (!capsule && c->sm >= 90 && s->h.info >> 24 != 0)
+    if (!capsule && !cv_gen_has(c->gen, CV_GEN_REGS_IN_INFO) && s->h.info >> 24 != 0)
         cv_sec_report(x, c, i, CV_R_TEXT_REGISTERS, CV_SH_INFO, s->h.info >> 24, 0);
 }
 
@@ -84,7 +84,7 @@ static void check_code(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec *s
         cv_sec_report(x, c, i, CV_R_PAIR_NO_INFO, CV_SH_NAME, 0, 1);
     if (const0 != kernel && s->role == CV_ROLE_TEXT)
         cv_sec_report(x, c, i, CV_R_PAIR_NO_CONST0, CV_SH_NAME, const0, kernel);
-    if (s->capsule == 0 && c->abi8 && c->sm >= 100 && c->flag_capsule)
+    if (s->capsule == 0 && c->abi8 && cv_gen_has(c->gen, CV_GEN_CAPSULE) && c->flag_capsule)
         cv_sec_report(x, c, i, CV_R_PAIR_NO_CAPSULE, CV_SH_NAME, 0, 1);
 }
 

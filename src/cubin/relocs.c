@@ -54,7 +54,7 @@ static void check_place(const batch *b, uint64_t i, const cv_elf_reloc *r, const
 {
     uint64_t at = b->rela ? (uint64_t)r->addend : field_of(b, r), size = r->sym == b->owner ? s->size : 0;
 
-    if (at != 0 && (at >= size || at % b->c->machine->instruction != 0))
+    if (at != 0 && (at >= size || at % b->c->gen->instruction != 0))
         entry_report(b, i, CV_R_RELOC_INSIDE, b->rela ? 16 : 0, at, size);
 }
 
@@ -155,8 +155,8 @@ static void check_entry(batch *b, uint64_t i, const cv_elf_reloc *r)
     b->high = cv_sat_add(r->off, bytes);
     if (r->off >= b->limit || bytes > b->limit - r->off)
         entry_report(b, i, CV_R_RELOC_OFFSET, 0, r->off, b->limit);
-    else if (b->insn && r->off % b->c->machine->instruction != 0 && cv_reloc_of(r->type)->insn)
-        entry_report(b, i, CV_R_RELOC_ALIGN, 0, r->off, b->c->machine->instruction);
+    else if (b->insn && r->off % b->c->gen->instruction != 0 && cv_reloc_of(r->type)->insn)
+        entry_report(b, i, CV_R_RELOC_ALIGN, 0, r->off, b->c->gen->instruction);
 }
 
 static bool target_fits(const cv_cubin *c, uint64_t i, const cv_sec *s, bool merc)

@@ -261,7 +261,7 @@ static void check_convention(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s
         cv_sec_report(x, c, i, CV_R_SEC_ALIGN_ROLE, CV_SH_ALIGN, 0, 1);
     check_memory_size(x, c, i, s);
     check_room(x, c, i, s);
-    want = s->role == CV_ROLE_TEXT ? c->machine->text : v->align;
+    want = s->role == CV_ROLE_TEXT ? c->gen->text : v->align;
     if (want != 0 && h->align != want)
         cv_sec_report(x, c, i, CV_R_SEC_ALIGN_ROLE, CV_SH_ALIGN, h->align, want);
     if (h->entsize != v->entsize && !(c->hand && h->type == CV_SHT_STRTAB && h->entsize == 1))
@@ -271,8 +271,8 @@ static void check_convention(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s
                       CV_SH_ENTSIZE, h->entsize, v->entsize);
     if ((v->props & PROP_ONCE) && cv_cubin_first(c, s->role) != i)
         cv_sec_report(x, c, i, CV_R_SEC_DUPLICATE, CV_SH_NAME, cv_cubin_first(c, s->role), 0);
-    if (s->role == CV_ROLE_TEXT && h->size % c->machine->block != 0)
-        cv_sec_report(x, c, i, CV_R_TEXT_SIZE, CV_SH_SIZE, h->size, c->machine->block);
+    if (s->role == CV_ROLE_TEXT && h->size % c->gen->block != 0)
+        cv_sec_report(x, c, i, CV_R_TEXT_SIZE, CV_SH_SIZE, h->size, c->gen->block);
     check_info(x, c, i, s, v);
 }
 

@@ -90,8 +90,8 @@ static void check_function(const pass *p, uint64_t i, const cv_elf_symbol *s, ui
         sym_report(p, i, CV_R_SYM_FUNC_PLACE, CV_ST_SHNDX, index, 0);
         return;
     }
-    if (s->value % p->c->machine->instruction != 0)
-        sym_report(p, i, CV_R_SYM_FUNC_ALIGN, CV_ST_VALUE, s->value, p->c->machine->instruction);
+    if (s->value % p->c->gen->instruction != 0)
+        sym_report(p, i, CV_R_SYM_FUNC_ALIGN, CV_ST_VALUE, s->value, p->c->gen->instruction);
     sec->code_end = cv_max(sec->code_end, cv_sat_add(s->value, s->size));
     if (p->merc)
         return;

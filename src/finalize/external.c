@@ -4,7 +4,12 @@
 #include "base/arith.h"
 #include "proc/compile.h"
 
-enum { COST = 100, FIRST_SM = 100, FIRST_WORD = 4 };
+enum { COST = 100, FIRST_WORD = 4 };
+
+static bool has_capsules(uint32_t sm)
+{
+    return cv_gen_has(cv_gen_of(sm), CV_GEN_CAPSULE);
+}
 
 /* What a relocatable link of one object does: its code is made again for another machine, with capsules. */
 static cv_final probe_external(const void *self, const cv_backend_req *req, uint32_t *cost)
@@ -13,7 +18,7 @@ static cv_final probe_external(const void *self, const cv_backend_req *req, uint
 
     *cost = COST;
     if (!tool->compiler.compile || req->in_kind != CV_KIND_CAPMERC || req->out_kind != CV_KIND_CAPMERC ||
-        req->src_sm < FIRST_SM || req->dst_sm < FIRST_SM)
+        !has_capsules(req->src_sm) || !has_capsules(req->dst_sm))
         return CV_FINAL_NO_BACKEND;
     return cv_can_finalize(req->compat, req->src_sm, req->dst_sm);
 }

@@ -147,7 +147,7 @@ cuvet_status cv_final_read(cv_final_job *job)
 
     if (!cv_work(job->ctx, cv_sat_add(cv_sat_mul(cubin->sec.n, 2), cubin->n_syms), cubin->image.off))
         return CUVET_E_LIMIT;
-    for (uint64_t i = 1; i < cubin->sec.n && cubin->abi8 && cubin->sm >= 90; i++)
+    for (uint64_t i = 1; i < cubin->sec.n && cubin->abi8 && cv_gen_has(cubin->gen, CV_GEN_RELA_ONLY); i++)
         if (cv_cubin_sec(cubin, i)->h.type == CV_SHT_REL)
             return cv_final_refuse(job, CV_FINAL_REL, CV_R_FINAL_REL, field_at(cubin, i, CV_SH_TYPE),
                                    CV_SHT_REL, CV_SHT_RELA);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "intake/kind_fatbin_agree.h"
 
+#include "target/gen.h"
+
 /* A header as old tools write it around content that is newer than they are. */
 static void agree_age(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, bool old_flags, bool empty_ident)
 {
@@ -61,7 +63,7 @@ static void agree_compat(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, co
 {
     bool same;
 
-    if (m->arch < 100)
+    if (!cv_gen_has(cv_gen_of(m->arch), CV_GEN_MEMBER_OPTIONS))
         return;
     if (!m->has_options) {
         if (c->compat.len != 0)

@@ -10,7 +10,7 @@ static cuvet_status add_action(cv_link *l)
         .group = CV_G_META, .type = 0x7000000B, .align = 8, .entsize = 8, .symbol = true, .named = true
     };
 
-    if (l->o.relocatable || l->o.target.sm >= 100) /* loaders of these know every type */
+    if (l->o.relocatable || !cv_l_has(l, CV_GEN_LINKED_ACTION)) /* loaders know every type */
         return CUVET_OK;
     n.name = cv_l_name_join(l, ".nv.rel.action", l->empty);
     l->action = n.name == CV_NONE ? CV_NONE : cv_l_new_osec(l, &n);
@@ -145,6 +145,7 @@ void cv_link_begin(cv_link *l, cv_ctx *x, const cv_link_options *o)
     l->x = x;
     x->strict = true;
     l->o = *o;
+    l->gen = cv_gen_of(o->target.sm);
     cv_names_init(&l->names, CV_ARRAY_GET(o->key, 0), CV_ARRAY_GET(o->key, 1));
     l->tkinfo = l->cuinfo = l->info = l->compat = l->callgraph = l->prototype = l->action = l->debug_shared =
         l->frames = l->bank3 = CV_NONE;

@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "target/arch.h"
 
-typedef struct arch {
-    uint32_t sm, family;
-    bool a, f;
-} arch;
+/* Words of spec/arch.def. */
+enum { USE_SCAN, USE_LINK };
+enum { SUFFIX_NONE, SUFFIX_A, SUFFIX_AF };
 
-static const arch ARCHS[] = {
-#define ARCH(sm, family, a, f) { sm, family, a, f },
+static const cv_arch ARCHS[] = {
+#define T(trait) (uint32_t) CV_ARCH_##trait
+#define ARCH(sm, family, use, suffixes, gen, bit, oldest, traits)                                            \
+    { sm,                                                                                                    \
+      family,                                                                                                \
+      oldest,                                                                                                \
+      traits,                                                                                                \
+      bit,                                                                                                   \
+      USE_##use == USE_LINK,                                                                                 \
+      SUFFIX_##suffixes != SUFFIX_NONE,                                                                      \
+      SUFFIX_##suffixes == SUFFIX_AF },
 #include "arch.def"
 #undef ARCH
+#undef T
 };
 
-static const arch *find(uint32_t sm)
+const cv_arch *cv_arch_of(uint32_t sm)
 {
     for (size_t i = 0; i < CV_COUNT(ARCHS); i++)
         if (CV_AT(ARCHS, i).sm == sm)
@@ -20,11 +29,28 @@ static const arch *find(uint32_t sm)
     return NULL;
 }
 
+uint32_t cv_arch_machine(uint32_t number)
+{
+    switch (number) {
+#define ALIAS(number, machine)                                                                               \
+    case (number):                                                                                           \
+        return machine;
+#include "arch.def"
+#undef ALIAS
+    default: return number;
+    }
+}
+
+uint32_t cv_arch_final_family(uint32_t sm)
+{
+    return FINAL_FAMILY(sm);
+}
+
 bool cv_arch_known(cuvet_target t)
 {
-    const arch *a = find(t.sm);
+    const cv_arch *a = cv_arch_of(t.sm);
 
-    if (!a)
+    if (!a || !a->is_target)
         return false;
     switch (t.suffix) {
     case 0: return true;
@@ -36,7 +62,7 @@ bool cv_arch_known(cuvet_target t)
 
 uint32_t cv_arch_family(uint32_t sm)
 {
-    const arch *a = find(sm);
+    const cv_arch *a = cv_arch_of(sm);
 
     return a ? a->family : sm;
 }
@@ -71,10 +97,11 @@ cuvet_reason cv_arch_ptx(uint32_t sm, char suffix, cuvet_target t)
 }
 
 static const cuvet_target TARGETS[] = {
-#define ARCH_1_1(n)            { n, 0 }, { n, 'a' }, { n, 'f' },
-#define ARCH_1_0(n)            { n, 0 }, { n, 'a' },
-#define ARCH_0_0(n)            { n, 0 },
-#define ARCH(sm, family, a, f) ARCH_##a##_##f(sm)
+#define SCAN_NONE(n)
+#define LINK_NONE(n)                                              { n, 0 },
+#define LINK_A(n)                                                 { n, 0 }, { n, 'a' },
+#define LINK_AF(n)                                                { n, 0 }, { n, 'a' }, { n, 'f' },
+#define ARCH(sm, family, use, suffixes, gen, bit, oldest, traits) use##_##suffixes(sm)
 #include "arch.def"
 #undef ARCH
 };

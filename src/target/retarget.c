@@ -5,38 +5,30 @@
 
 enum { ISA_MOST = 0x0101, LEVEL_MOST = 4 };
 
-/* Machines that came out under another number. */
-static uint32_t norm(uint32_t sm)
-{
-    switch (sm) {
-    case 104: return 120;
-    case 130: return 107;
-    case 101: return 110;
-    default: return sm;
-    }
-}
-
 static bool level_allows(uint8_t level, bool accel, uint32_t s, uint32_t d)
 {
-    bool family = s / 10 == d / 10;
+    const cv_arch *from = cv_arch_of(s), *to = cv_arch_of(d);
+    bool family = cv_arch_final_family(s) == cv_arch_final_family(d);
+    bool apart = cv_arch_has(from, CV_ARCH_FINAL_APART) || cv_arch_has(to, CV_ARCH_FINAL_APART);
 
     if (level < 2 && accel)
         return false;
     switch (level) {
     case 0:
     case 1:
-    case 2: return family && s < d && s != 110 && d != 110;
-    case 3: return s < d && s != 110 && d != 110 && (d != 121 || s / 10 == 12);
+    case 2: return family && s < d && !apart;
+    case 3: return s < d && !apart && (family || !cv_arch_has(to, CV_ARCH_FINAL_FAMILY_ONLY));
     default: break;
     }
     if (family)
         return s < d && !accel;
-    return (s < d && (d == 110 || d == 121)) || (s == 110 && (d == 120 || d == 121));
+    return (s < d && cv_arch_has(to, CV_ARCH_FINAL_OPEN)) ||
+           (cv_arch_has(from, CV_ARCH_FINAL_APART) && cv_arch_has(to, CV_ARCH_FINAL_AFTER_APART));
 }
 
 cv_final cv_can_finalize(const cv_compat *k, uint32_t src, uint32_t dst)
 {
-    uint32_t s = norm(src), d = norm(dst);
+    uint32_t s = cv_arch_machine(src), d = cv_arch_machine(dst);
 
     if (!k)
         return CV_FINAL_NO_COMPAT;
@@ -55,7 +47,7 @@ cv_final cv_can_finalize_most(const cv_compat *k, uint32_t src, uint32_t dst, ui
     cv_compat less;
 
     *level = false;
-    if (f != CV_FINAL_OK || k->level <= most || norm(src) == norm(dst))
+    if (f != CV_FINAL_OK || k->level <= most || cv_arch_machine(src) == cv_arch_machine(dst))
         return f;
     less = *k;
     less.level = most;
@@ -66,29 +58,30 @@ cv_final cv_can_finalize_most(const cv_compat *k, uint32_t src, uint32_t dst, ui
 
 uint64_t cv_fastpath_bit(uint32_t dst)
 {
-    switch (norm(dst)) {
-    case 100: return 1u << 0;
-    case 110: return 1u << 1;
-    case 103: return 1u << 3;
-    case 121: return 1u << 6;
-    default: return 0;
-    }
+    const cv_arch *a = cv_arch_of(cv_arch_machine(dst));
+
+    return a && a->bit >= 0 ? UINT64_C(1) << a->bit : 0;
 }
 
 bool cv_can_fastpath(const cv_compat *k, uint32_t src, uint32_t dst, bool allowed)
 {
     if (!allowed)
         return false;
-    if (norm(src) == norm(dst))
+    if (cv_arch_machine(src) == cv_arch_machine(dst))
         return true;
     if (!k || !cv_compat_has(k, CV_COMPAT_CAN_FASTPATH_FINALIZE))
         return false;
     return (k->fastpath & cv_fastpath_bit(dst)) != 0;
 }
 
+bool cv_final_is_target(uint32_t number)
+{
+    return cv_arch_known((cuvet_target){ cv_arch_machine(number), 0 });
+}
+
 bool cv_same_family(uint32_t src, uint32_t dst)
 {
-    return cv_arch_family(norm(src)) == cv_arch_family(norm(dst));
+    return cv_arch_family(cv_arch_machine(src)) == cv_arch_family(cv_arch_machine(dst));
 }
 
 const char *cv_final_text(uint32_t code)

@@ -26,6 +26,10 @@ CV_MUST bool cv_can_fastpath(const cv_compat *k, uint32_t src, uint32_t dst, boo
 /* The bit of the mask that says so of a target; 0: none does. */
 CV_MUST uint64_t cv_fastpath_bit(uint32_t dst);
 
+/* Does a number stand for a machine that code is finalized for? For no other one a question has an answer
+ * (FINAL_SM). */
+CV_MUST bool cv_final_is_target(uint32_t number);
+
 /* Text of a code, "" for one that has none. */
 const char *cv_final_text(uint32_t code);
 

@@ -147,6 +147,33 @@ static void check_kind(cv_ctx *x, uint64_t off, const cv_fatbin_member *m)
         cv_report(x, CV_R_FATBIN_ARCH_ZERO, off + 0x1C, 4, 0, 0);
 }
 
+/* Traits of spec/gen.def. This folder is below src/target, so it asks the rows itself. */
+enum {
+#define TRAIT(name, text) BIT_##name,
+#include "gen.def"
+#undef TRAIT
+    N_BITS
+};
+enum {
+#define TRAIT(name, text) name = 1u << BIT_##name,
+#include "gen.def"
+#undef TRAIT
+};
+
+/* Is it device code of a generation with this trait? */
+static bool is_made_with(const cv_fatbin_member *m, uint32_t trait)
+{
+    uint32_t traits = 0;
+
+#define T(name) (uint32_t)(name)
+#define GEN(name, first, instruction, text, block, parameters, large, slots, reserved, reserved_first, has)  \
+    traits = m->arch >= (first) ? (has) : traits;
+#include "gen.def"
+#undef GEN
+#undef T
+    return m->kind == CV_FB_KIND_ELF && (traits & trait) != 0;
+}
+
 static void check_flags(cv_ctx *x, uint64_t off, const cv_fatbin_member *m)
 {
     uint64_t f = m->flags, at = off + 0x28;
@@ -163,7 +190,7 @@ static void check_flags(cv_ctx *x, uint64_t off, const cv_fatbin_member *m)
     /* LTO-IR of 11.x is compressed and not scrambled. */
     if (scrambled && !(compressed && m->kind == CV_FB_KIND_LTOIR))
         cv_report(x, CV_R_FATBIN_FLAG_SCRAMBLED, at, 8, f, CV_FB_SCRAMBLED);
-    if (((f & CV_FB_CAPSULE) != 0) != (m->kind == CV_FB_KIND_ELF && m->arch >= 100))
+    if (((f & CV_FB_CAPSULE) != 0) != is_made_with(m, CAPSULE))
         cv_report(x, CV_R_FATBIN_FLAG_CAPSULE, at, 8, f, CV_FB_CAPSULE);
     if ((m->key != 0) != scrambled || m->key > UINT32_MAX)
         cv_report(x, CV_R_FATBIN_KEY, off + 0x30, 8, m->key, 0);
@@ -285,8 +312,8 @@ static bool has_empty_identifier(cv_span in, const cv_fatbin_member *m)
 
 static void check_areas(cv_ctx *x, cv_span in, cv_fatbin_member *m)
 {
-    bool want_options = m->kind == CV_FB_KIND_PTX || m->kind == CV_FB_KIND_LTOIR ||
-                        (m->kind == CV_FB_KIND_ELF && m->arch >= 100);
+    bool want_options =
+        m->kind == CV_FB_KIND_PTX || m->kind == CV_FB_KIND_LTOIR || is_made_with(m, MEMBER_OPTIONS);
     /* Up to 10.2 the identifier follows the options. */
     bool last = m->options_offset == CV_FATBIN_MEMBER && m->name_offset > CV_FATBIN_MEMBER &&
                 cv_fatbin_writer(m) == CV_PROFILE_FATBINARY_10;

@@ -30,12 +30,6 @@ typedef enum cv_group {
     CV_N_GROUPS
 } cv_group;
 
-/* Shared memory that kernels of sm_90 and later leave to the system. */
-#define CV_LINK_RESERVED UINT64_C(0x400)
-
-/* … of which this much is the driver's own (.nv.reservedSmem.offset0), from sm_100 on. */
-#define CV_LINK_RESERVED_FIRST UINT64_C(0x40)
-
 /* Options of one link. */
 typedef struct cv_link_options {
     cuvet_target target;
@@ -261,6 +255,7 @@ typedef struct cv_seen {
 typedef struct cv_link {
     cv_ctx *x;
     cv_link_options o;
+    const cv_gen *gen; /* of the target */
     cv_names names;
     cv_meanings mean; /* by name */
     cv_lobjs obj;

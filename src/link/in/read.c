@@ -196,7 +196,7 @@ static cuvet_status tell_debug(cv_link *l)
     bool any = l->o.debug;
     cuvet_status s = CUVET_OK;
 
-    if (l->o.target.sm < 100)
+    if (!cv_l_has(l, CV_GEN_REMAKES_CODE))
         return CUVET_OK;
     if (!cv_work(l->x, l->isec.n, 0))
         return CUVET_E_LIMIT;

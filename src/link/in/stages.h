@@ -139,10 +139,16 @@ CV_MUST cuvet_status cv_link_below(cv_link *l, cv_id fn, const cv_u32s *only, cv
  * only paid for what somebody asks about. */
 CV_MUST cuvet_status cv_link_above(cv_link *l, cv_u32s *mark);
 
+/* Is this so for the generation of the target? */
+static inline bool cv_l_has(const cv_link *l, cv_gen_trait t)
+{
+    return cv_gen_has(l->gen, t);
+}
+
 /* Does what a kernel has of shared memory begin behind what is left to the system? */
 static inline bool cv_link_reserves(const cv_link *l)
 {
-    return l->o.target.sm >= 90 && l->reserved;
+    return cv_l_has(l, CV_GEN_RESERVES) && l->reserved;
 }
 
 /* An index that is in the list, or none. */

@@ -305,7 +305,7 @@ static void mark_texture_users(const cv_link *l, cv_u32s *users)
 
 static cuvet_status add_slots(cv_link *l, cv_id bank, uint64_t base, const cv_u32s *slots)
 {
-    bool rela = l->o.target.sm >= 100;
+    bool rela = cv_l_has(l, CV_GEN_BANK_RELA);
     cv_id rel = CV_ARRAY_GET(cv_l_osec(l, bank)->rel, rela);
 
     if (!cv_work(l->x, slots->n, 0))
@@ -368,7 +368,7 @@ static cuvet_status slots_of_kernels(cv_link *l, const cv_u32s *slots, const cv_
 
         if (!cv_l_fn(l, fn)->live)
             continue;
-        base = cv_max(base, cv_sat_align(cv_l_osec(l, bank)->size, l->o.target.sm >= 100 ? 16 : 4));
+        base = cv_max(base, cv_sat_align(cv_l_osec(l, bank)->size, l->gen->slots));
         cv_l_fn(l, fn)->slots = *cv_u32s_at(users, fn) != 0;
         if (cv_l_fn(l, fn)->slots)
             ok = cv_u32s_push(&l->x->mem, &banks, bank);
@@ -451,7 +451,7 @@ static bool fits_kind(const cv_link *l, const cv_irel *e)
 
     switch (cv_l_type(cv_l_isym(l, cv_l_osym(l, e->osym)->src))) {
     case TEXTURE: return e->type == R_TEX_HEADER;
-    case SAMPLER: return e->type == (l->o.target.sm >= 100 ? R_SAMP_HEADER_0 : R_SAMP_HEADER);
+    case SAMPLER: return e->type == (cv_l_has(l, CV_GEN_SAMPLER_0) ? R_SAMP_HEADER_0 : R_SAMP_HEADER);
     case SURFACE: return e->type == R_SURF_HEADER;
     default: return false;
     }

@@ -400,7 +400,7 @@ static cuvet_status begin(cv_link *l)
 {
     static const char *const NAMES[] = { ".shstrtab",       ".strtab",         ".symtab", ".symtab_shndx",
                                          ".note.nv.tkinfo", ".note.nv.cuinfo", ".nv.info" };
-    bool compat = l->o.target.sm >= 90; /* objects of the old kind have none, their program has */
+    bool compat = cv_l_has(l, CV_GEN_COMPAT); /* objects of the old kind have none, their program has */
 
     for (size_t i = 0; i < CV_COUNT(NAMES); i++)
         if (!cv_l_use_joined(l, CV_AT(NAMES, i), l->empty))

@@ -63,7 +63,7 @@ static void own(cv_link *l, cv_id code, cv_id sec)
 /* A kernel's parameter bank, whose relocations of texture headers the link may add. */
 static cuvet_status add_bank0(cv_link *l, cv_id sec)
 {
-    bool rela = l->o.target.sm >= 100;
+    bool rela = cv_l_has(l, CV_GEN_BANK_RELA);
     cv_new_section n = { .name = cv_l_osec(l, sec)->name,
                          .group = CV_G_REL,
                          .type = rela ? CV_SHT_RELA : CV_SHT_REL,
@@ -89,7 +89,7 @@ static cuvet_status make(cv_link *l, const cv_isec *s, cv_role role, cv_group gr
              role == CV_ROLE_CONSTANT_FN && cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, s->index)->bank == 0,
          bank0 = param && !l->o.relocatable;
     cv_new_section n = { .name = s->name,
-                         .group = param && l->o.target.sm >= 100 ? CV_G_PARAM : group,
+                         .group = param && cv_l_has(l, CV_GEN_BANKS_LAST) ? CV_G_PARAM : group,
                          .type = l->o.relocatable       ? s->type
                                  : group == CV_G_NOBITS ? (uint32_t)SHT_NOBITS
                                                         : (uint32_t)SHT_PROGBITS,

@@ -206,7 +206,7 @@ cuvet_status cv_link_frames(cv_link *l)
     framer w = { .l = l, .obj = CV_NONE };
     cuvet_status st;
 
-    if (l->o.target.sm < 100)
+    if (!cv_l_has(l, CV_GEN_REMAKES_DEBUG))
         return CUVET_OK;
     w.sec = cv_l_find_osec(l, ".debug_frame", l->empty);
     if (w.sec == CV_NONE)

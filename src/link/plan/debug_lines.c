@@ -319,7 +319,7 @@ cuvet_status cv_link_lines(cv_link *l)
 {
     cuvet_status st = CUVET_OK;
 
-    for (size_t i = 0; i < CV_COUNT(NAMES) && st == CUVET_OK && l->o.target.sm >= 100; i++) {
+    for (size_t i = 0; i < CV_COUNT(NAMES) && st == CUVET_OK && cv_l_has(l, CV_GEN_REMAKES_DEBUG); i++) {
         cv_id sec = cv_l_find_osec(l, CV_AT(NAMES, i), l->empty);
         cv_pieces place = { 0 };
 

@@ -146,7 +146,7 @@ static bool copy_record(describer *d, cv_id fn, cv_span s, const cv_tlv *t, kern
 
     cv_heir row = cv_heir_of(t->code);
 
-    if (t->code == CV_ATTR_EXPLICIT_CLUSTER && l->o.target.sm >= 100 && o->cubin.has_capsule)
+    if (t->code == CV_ATTR_EXPLICIT_CLUSTER && cv_l_has(l, CV_GEN_REMAKES_CODE) && o->cubin.has_capsule)
         cv_link_say(l, f->def, CV_R_LINK_OTHER_CODE, 0, 0);
     /* Ours would be older than this record. A file without a version of its own was admitted without one. */
     if (t->code == CV_ATTR_CUDA_API_VERSION && cv_u32_at(s, t->payload) > CV_ADMIT_TOOLKIT)
@@ -172,10 +172,10 @@ static bool copy_record(describer *d, cv_id fn, cv_span s, const cv_tlv *t, kern
     return copy_plain(d, cv_l_isec(l, cv_l_isym(l, f->def)->sec)->info_sec, s, t);
 }
 
-/* What the reference writes anew with the code comes last, from sm_100 on. */
+/* What the reference writes anew with the code comes last. */
 static bool is_late(const cv_link *l, uint8_t code)
 {
-    return l->o.target.sm >= 100 &&
+    return cv_l_has(l, CV_GEN_LATE_RECORDS) &&
            (code == CV_ATTR_CBANK_PARAM_SIZE || code == CV_ATTR_PARAM_CBANK || code == CV_ATTR_SW_WAR);
 }
 
@@ -227,7 +227,7 @@ static cuvet_status describe_function(describer *d, cv_id fn)
     if (ok && !kernel && f->marked)
         ok = cv_d_add_value(l, CV_H_SPARSE_MMA_MASK, CV_H_SPARSE_SILENT);
     ok = ok && copy_records(d, fn, kernel ? &k : NULL, true);
-    if (ok && l->o.target.sm >= 100 && f->slots)
+    if (ok && cv_l_has(l, CV_GEN_BINDLESS_RECORDS) && f->slots)
         ok = add_bindless(l, CV_ATTR_BINDLESS_TEXTURE_BANK) && add_bindless(l, CV_ATTR_BINDLESS_SURFACE_BANK);
     cv_keys_free(&l->x->mem, &k.below);
     out.n = l->rec.n - out.first;

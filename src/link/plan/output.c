@@ -89,7 +89,7 @@ cv_id cv_l_new_osec(cv_link *l, const cv_new_section *n)
     if (ok && n->named)
         ok = cv_l_use_sh(l, n->name);
     if (ok && n->rel_name) /* a name between the two tables */
-        ok = cv_l_use_joined(l, l->o.target.sm >= 100 ? ".rela" : ".rel", n->name);
+        ok = cv_l_use_joined(l, cv_l_has(l, CV_GEN_BANK_RELA) ? ".rela" : ".rel", n->name);
     if (ok && n->named)
         ok = cv_l_use_str(l, n->name);
     if (ok && n->symbol)

@@ -346,7 +346,7 @@ bool cv_link_fix(const cv_link *l, cv_id rel, const cv_osec *q, cv_fix *f)
     f->dead = j.dead;
     f->type = final_type(l, r->type);
     f->resolved = !f->keep && !f->dead && !cv_l_is_nowhere(j.s) && !names_nothing(&j) &&
-                  (l->o.target.sm < 100 || cv_l_is_shared(j.s)) && r->type != R_UNUSED_CLEAR64 &&
+                  (cv_l_has(l, CV_GEN_RESOLVED_ALL) || cv_l_is_shared(j.s)) && r->type != R_UNUSED_CLEAR64 &&
                   r->type != R_YIELD_OPCODE9_0 && r->type != R_YIELD_CLEAR_PRED4_87;
     return known;
 }

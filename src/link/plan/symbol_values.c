@@ -21,7 +21,7 @@ static bool counts_reserved(const cv_link *l)
  * reserved part is added, the reference does not see that and keeps the name. */
 static bool keeps_extern(const cv_link *l, const cv_isym *s)
 {
-    return (l->o.debug || (l->o.preserve && l->o.target.sm < 100 && counts_reserved(l))) &&
+    return (l->o.debug || (l->o.preserve && cv_l_has(l, CV_GEN_KEEPS_EXTERN) && counts_reserved(l))) &&
            !l->o.relocatable && cv_l_type(s) == CV_STT_CUDA_OBJECT && is_shared_space(s->other);
 }
 
@@ -43,14 +43,15 @@ static void undefined(const cv_link *l, cv_osym *y)
         y->info = CV_STB_GLOBAL << 4 | CV_STT_OBJECT;
         y->other = l->o.debug ? 0 : 1;
         y->value = l->o.debug ? cv_l_isym(l, cv_l_mean(l, y->name)->first)->shared_off : UINT64_MAX;
-        y->value = cv_wrap_add(y->value, counts_reserved(l) ? CV_LINK_RESERVED : 0);
+        y->value = cv_wrap_add(y->value, counts_reserved(l) ? l->gen->reserved : 0);
     } else if (cv_l_bind(s) == CV_STB_WEAK && type == CV_STT_OBJECT) {
-        y->info = CV_STB_GLOBAL << 4 | (l->o.target.sm >= 100 ? CV_STT_CUDA_OBJECT : CV_STT_OBJECT);
+        y->info =
+            CV_STB_GLOBAL << 4 | (cv_l_has(l, CV_GEN_WEAK_CUDA_OBJECT) ? CV_STT_CUDA_OBJECT : CV_STT_OBJECT);
     } else if (l->o.relocatable && l->o.compat && type != CV_STT_FUNC && !cv_l_is_texture(s)) {
         y->value = UINT64_MAX;
     }
     /* a place in the memory that the driver reserves */
-    if (l->o.target.sm >= 100 && cv_span_starts(cv_l_text(l, y->name), ".nv.reservedSmem."))
+    if (cv_l_has(l, CV_GEN_RESERVED_SYMBOLS) && cv_span_starts(cv_l_text(l, y->name), ".nv.reservedSmem."))
         y->value = s->value;
 }
 
@@ -70,7 +71,7 @@ static void shared_value(const cv_link *l, cv_osym *y, const cv_isym *w)
     if (w->shared_sec != CV_NONE)
         y->sec = w->shared_sec;
     if (w->placed && cv_link_reserves(l)) /* the symbol counts what comes first, code does not */
-        y->value = cv_sat_add(y->value, CV_LINK_RESERVED);
+        y->value = cv_sat_add(y->value, l->gen->reserved);
 }
 
 static void defined(const cv_link *l, cv_osym *y)
@@ -137,8 +138,8 @@ static bool drop_section(const cv_link *l, const cv_osym *y)
 {
     const cv_osec *s = cv_l_osec(l, y->sec);
 
-    bool lone = l->o.target.sm >= 100 && cv_link_reserves(l) && !l->o.relocatable &&
-                s->group == CV_G_NOBITS && s->size == CV_LINK_RESERVED;
+    bool lone = cv_l_has(l, CV_GEN_RESERVED_SHOWN) && cv_link_reserves(l) && !l->o.relocatable &&
+                s->group == CV_G_NOBITS && s->size == l->gen->reserved;
 
     if (lone && (y->sec == l->debug_shared || s->infosec != CV_NONE)) /* nothing but the reserved part */
         return true;

@@ -345,7 +345,7 @@ static cuvet_status judge_tag(cv_link *l, const tag *e)
  */
 static void put_mask(const cv_link *l, cv_builder *b, const tag *e)
 {
-    bool same = l->o.target.sm == 100 || l->o.target.sm == 120;
+    bool same = cv_arch_has(cv_arch_of(l->o.target.sm), CV_ARCH_KEEPS_MASK);
 
     cv_put_u8(b, CV_TLV_SVAL);
     cv_put_u8(b, e->first.code);
@@ -358,7 +358,7 @@ static void put_tag(const cv_link *l, cv_builder *b, const tag *e)
     uint32_t v = e->max;
     cv_span payload = cv_span_tail(e->from, e->first.payload);
 
-    if (e->first.code == COMPAT_CAPSULE && l->o.target.sm < 100)
+    if (e->first.code == COMPAT_CAPSULE && !cv_l_has(l, CV_GEN_COMPAT_MASK))
         return;
     if (e->first.code == COMPAT_CAPSULE && e->first.format == CV_TLV_SVAL && e->first.value == 8) {
         put_mask(l, b, e);
@@ -437,7 +437,7 @@ static void fill_headers(cv_link *l)
         if (q->group == CV_G_CODE && q->fn != CV_NONE) {
             q->link = LINK_SYMTAB;
             q->info = cv_l_osym(l, cv_l_fn(l, q->fn)->sym)->index;
-            if (l->o.target.sm < 90)
+            if (cv_l_has(l, CV_GEN_REGS_IN_INFO))
                 q->info |= q->reg_byte << 24;
         }
         if (q->infosec != CV_NONE)

@@ -285,7 +285,7 @@ cuvet_status cv_link_emit(cv_link *l, cv_block *out, cv_slices *file)
     for (uint64_t i = 0; i < l->order.n; i++)
         section_header(l, &tables, cv_l_osec(l, *cv_u32s_at(&l->order, i)));
     if (!l->o.relocatable)
-        (l->o.target.sm >= 100 ? split_segments : segments)(l, &tables);
+        (cv_l_has(l, CV_GEN_SPLIT_SEGMENTS) ? split_segments : segments)(l, &tables);
     file_header(l, &header);
     l->size = cv_sat_add(l->shoff, tables.len);
     st = tables.failed || header.failed ? cv_l_nomem(l) : cv_block_room(l->x, out, l->size, 0);

@@ -151,10 +151,13 @@ static const row ROWS[] = {
 START_TEST(rules)
 {
     for (size_t i = 0; i < N(ROWS); i++) {
+        static cv_cubin c;
         cuvet_status s;
 
         start();
-        s = cv_admit(&x, &ROWS[i].c, &ROWS[i].f);
+        c = ROWS[i].c;
+        c.gen = cv_gen_of(c.sm);
+        s = cv_admit(&x, &c, &ROWS[i].f);
         ck_assert_msg(n_seen == (ROWS[i].rule >= 0), "%s: %u findings", ROWS[i].what, n_seen);
         ck_assert_msg(ROWS[i].rule < 0 || seen[ROWS[i].rule] == 1, "%s", ROWS[i].what);
         ck_assert_msg((s == CUVET_OK) == (n_errors == 0) && (s == CUVET_OK || s == CUVET_E_REFUSED), "%s: %s",

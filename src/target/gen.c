@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "target/gen.h"
+
+typedef enum gen {
+#define GEN(name, ...) GEN_##name,
+#include "gen.def"
+#undef GEN
+    N_GENS
+} gen;
+
+static const cv_gen GENS[] = {
+#define T(trait) (uint32_t) CV_GEN_##trait
+#define GEN(name, first, instruction, text, block, parameters, large, slots, reserved, reserved_first,       \
+            traits)                                                                                          \
+    [GEN_##name] = { first, instruction, text,     block,          parameters,                               \
+                     large, slots,       reserved, reserved_first, traits },
+#include "gen.def"
+#undef GEN
+#undef T
+};
+
+/* Machines that are known are of the generation that their row names. */
+static const struct {
+    uint32_t sm;
+    gen gen;
+} MACHINES[] = {
+#define ARCH(sm, family, use, suffixes, gen, bit, oldest, traits) { sm, GEN_##gen },
+#include "arch.def"
+#undef ARCH
+};
+
+const cv_gen *cv_gen_of(uint32_t sm)
+{
+    size_t k = 0;
+
+    for (size_t i = 0; i < CV_COUNT(MACHINES); i++)
+        if (CV_AT(MACHINES, i).sm == sm)
+            return &CV_AT(GENS, CV_AT(MACHINES, i).gen);
+    for (size_t i = 1; i < CV_COUNT(GENS) && CV_AT(GENS, i).first <= sm; i++)
+        k = i;
+    return &CV_AT(GENS, k);
+}
+
+uint32_t cv_gen_first(cv_gen_trait t)
+{
+    size_t k = 0;
+
+    while (k + 1 < CV_COUNT(GENS) && !cv_gen_has(&CV_AT(GENS, k), t))
+        k++;
+    return CV_AT(GENS, k).first;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What is fixed by the generation of the machine that code is for: spec/gen.def. */
+#ifndef CV_TARGET_GEN_H
+#define CV_TARGET_GEN_H
+
+#include "base/base.h"
+
+enum {
+#define TRAIT(name, text) CV_GEN_BIT_##name,
+#include "gen.def"
+#undef TRAIT
+    CV_N_GEN_BITS
+};
+
+/* Traits, one bit each. */
+typedef enum cv_gen_trait {
+#define TRAIT(name, text) CV_GEN_##name = 1u << CV_GEN_BIT_##name,
+#include "gen.def"
+#undef TRAIT
+} cv_gen_trait;
+
+_Static_assert(CV_N_GEN_BITS < 32, "a trait is a bit of 32");
+
+typedef struct cv_gen {
+    uint32_t first, instruction, text, block, parameters, large, slots, reserved, reserved_first, traits;
+} cv_gen;
+
+/* The generation of a number; of an unknown one the last that begins below it, or the first of all. */
+const cv_gen *cv_gen_of(uint32_t sm);
+/* The lowest number of the first generation with a trait. */
+CV_MUST uint32_t cv_gen_first(cv_gen_trait t);
+
+CV_MUST static inline bool cv_gen_has(const cv_gen *g, cv_gen_trait t)
+{
+    return (g->traits & (uint32_t)t) != 0;
+}
+
+#endif
