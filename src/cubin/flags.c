@@ -19,7 +19,8 @@ static void check_abi8(cv_ctx *x, const cv_cubin *c)
         flags_report(x, c, CV_R_ELF_FLAGS_SM, 1, c->sm, 0xFF);
     else if (!cv_arch_of(c->sm))
         flags_report(x, c, CV_R_ELF_SM_UNKNOWN, 1, c->sm, 0);
-    /* Code is followed by a capsule, unless that was stripped or the file was linked from stripped objects. */
+    /* Code is followed by a capsule, unless that was stripped or the file was linked from stripped
+     * objects. */
     want = cv_gen_has(c->gen, CV_GEN_CAPSULE) && kind != KIND_SASS ? KIND_CAPSULE : KIND_SASS;
     if (kind != want)
         flags_report(x, c, CV_R_ELF_FLAGS_KIND, 0, f & 0xFF, want);

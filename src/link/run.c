@@ -145,7 +145,7 @@ void cv_link_begin(cv_link *l, cv_ctx *x, const cv_link_options *o)
     l->x = x;
     x->strict = true;
     l->o = *o;
-    l->gen = cv_gen_of(o->target.sm);
+    l->o.gen = cv_gen_of(o->target.sm);
     cv_names_init(&l->names, CV_ARRAY_GET(o->key, 0), CV_ARRAY_GET(o->key, 1));
     l->tkinfo = l->cuinfo = l->info = l->compat = l->callgraph = l->prototype = l->action = l->debug_shared =
         l->frames = l->bank3 = CV_NONE;

@@ -33,6 +33,7 @@ typedef enum cv_group {
 /* Options of one link. */
 typedef struct cv_link_options {
     cuvet_target target;
+    const cv_gen *gen; /* of the target: cv_link_begin() fills it in */
     cuvet_arch_policy policy;
     uint32_t toolkit;
     bool relocatable; /* -r */
@@ -255,7 +256,6 @@ typedef struct cv_seen {
 typedef struct cv_link {
     cv_ctx *x;
     cv_link_options o;
-    const cv_gen *gen; /* of the target */
     cv_names names;
     cv_meanings mean; /* by name */
     cv_lobjs obj;

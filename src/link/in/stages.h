@@ -142,7 +142,7 @@ CV_MUST cuvet_status cv_link_above(cv_link *l, cv_u32s *mark);
 /* Is this so for the generation of the target? */
 static inline bool cv_l_has(const cv_link *l, cv_gen_trait t)
 {
-    return cv_gen_has(l->gen, t);
+    return cv_gen_has(l->o.gen, t);
 }
 
 /* Does what a kernel has of shared memory begin behind what is left to the system? */

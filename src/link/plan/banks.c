@@ -368,7 +368,7 @@ static cuvet_status slots_of_kernels(cv_link *l, const cv_u32s *slots, const cv_
 
         if (!cv_l_fn(l, fn)->live)
             continue;
-        base = cv_max(base, cv_sat_align(cv_l_osec(l, bank)->size, l->gen->slots));
+        base = cv_max(base, cv_sat_align(cv_l_osec(l, bank)->size, l->o.gen->slots));
         cv_l_fn(l, fn)->slots = *cv_u32s_at(users, fn) != 0;
         if (cv_l_fn(l, fn)->slots)
             ok = cv_u32s_push(&l->x->mem, &banks, bank);

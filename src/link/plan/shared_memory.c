@@ -481,7 +481,7 @@ static void finish_kernel(shared *s, kernel *k)
     if (k->end > STATIC_MOST)
         cv_link_say(l, f->def, CV_R_LINK_SHARED, k->end, STATIC_MOST);
     if (needed && cv_link_reserves(l))
-        k->end = cv_sat_add(k->end, l->gen->reserved);
+        k->end = cv_sat_add(k->end, l->o.gen->reserved);
     for (uint64_t i = 0; i < k->own.n; i++)
         cv_l_isym(l, *cv_u32s_at(&k->own, i))->shared_sec = cv_l_osec(l, f->sec)->shared;
     q->dead = !needed;
@@ -522,12 +522,12 @@ static cuvet_status lay_out(shared *s)
         return CUVET_OK;
     cv_l_osec(l, d)->size = 0; /* unless the symbols in it are to be seen */
     if ((l->o.preserve || l->o.debug) && s->end)
-        cv_l_osec(l, d)->size = cv_sat_add(s->end, cv_link_reserves(l) ? l->gen->reserved : 0);
+        cv_l_osec(l, d)->size = cv_sat_add(s->end, cv_link_reserves(l) ? l->o.gen->reserved : 0);
     cv_l_osec(l, d)->dead =
         cv_l_osec(l, d)->size == 0 && !(s->has_array && cv_l_osec(l, d)->align == LARGE_ALIGN);
     if ((cv_l_has(l, CV_GEN_RESERVED_SHOWN) || l->o.preserve || l->o.debug) && cv_link_reserves(l) &&
         cv_l_osec(l, d)->size == 0)
-        cv_l_osec(l, d)->size = l->gen->reserved;
+        cv_l_osec(l, d)->size = l->o.gen->reserved;
     return CUVET_OK;
 }
 

@@ -16,7 +16,7 @@ static bool has_room(const cv_link *l, cv_id id)
 
 void cv_link_place_reserved(cv_link *l)
 {
-    uint64_t end = l->gen->reserved_first;
+    uint64_t end = l->o.gen->reserved_first;
 
     for (cv_id i = 0; i < l->isym.n; i++) {
         cv_isym *s = cv_l_isym(l, i);
@@ -32,15 +32,15 @@ void cv_link_place_reserved(cv_link *l)
         s->placed = true;
         end = cv_sat_add(s->shared_off, s->size);
         cv_l_osec(l, s->shared_sec)->size = end;
-        if (end > l->gen->reserved)
-            cv_link_say(l, i, CV_R_LINK_SHARED, end, l->gen->reserved);
+        if (end > l->o.gen->reserved)
+            cv_link_say(l, i, CV_R_LINK_SHARED, end, l->o.gen->reserved);
     }
 }
 
 /* Behind each other, behind what the driver keeps, in their section. */
 bool cv_link_reserved_holds(const cv_link *l)
 {
-    uint64_t end = l->gen->reserved_first;
+    uint64_t end = l->o.gen->reserved_first;
 
     for (cv_id i = 0; i < l->isym.n && !l->o.relocatable; i++) {
         const cv_isym *s = cv_l_isym(l, i);
@@ -50,7 +50,7 @@ bool cv_link_reserved_holds(const cv_link *l)
         if (!s->placed || s->shared_off < end || s->shared_sec != cv_l_isec(l, s->sec)->out)
             return false;
         end = cv_sat_add(s->shared_off, s->size);
-        if (end > l->gen->reserved || end > cv_l_osec(l, s->shared_sec)->size)
+        if (end > l->o.gen->reserved || end > cv_l_osec(l, s->shared_sec)->size)
             return false;
     }
     return true;

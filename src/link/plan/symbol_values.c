@@ -43,7 +43,7 @@ static void undefined(const cv_link *l, cv_osym *y)
         y->info = CV_STB_GLOBAL << 4 | CV_STT_OBJECT;
         y->other = l->o.debug ? 0 : 1;
         y->value = l->o.debug ? cv_l_isym(l, cv_l_mean(l, y->name)->first)->shared_off : UINT64_MAX;
-        y->value = cv_wrap_add(y->value, counts_reserved(l) ? l->gen->reserved : 0);
+        y->value = cv_wrap_add(y->value, counts_reserved(l) ? l->o.gen->reserved : 0);
     } else if (cv_l_bind(s) == CV_STB_WEAK && type == CV_STT_OBJECT) {
         y->info =
             CV_STB_GLOBAL << 4 | (cv_l_has(l, CV_GEN_WEAK_CUDA_OBJECT) ? CV_STT_CUDA_OBJECT : CV_STT_OBJECT);
@@ -71,7 +71,7 @@ static void shared_value(const cv_link *l, cv_osym *y, const cv_isym *w)
     if (w->shared_sec != CV_NONE)
         y->sec = w->shared_sec;
     if (w->placed && cv_link_reserves(l)) /* the symbol counts what comes first, code does not */
-        y->value = cv_sat_add(y->value, l->gen->reserved);
+        y->value = cv_sat_add(y->value, l->o.gen->reserved);
 }
 
 static void defined(const cv_link *l, cv_osym *y)
@@ -139,7 +139,7 @@ static bool drop_section(const cv_link *l, const cv_osym *y)
     const cv_osec *s = cv_l_osec(l, y->sec);
 
     bool lone = cv_l_has(l, CV_GEN_RESERVED_SHOWN) && cv_link_reserves(l) && !l->o.relocatable &&
-                s->group == CV_G_NOBITS && s->size == l->gen->reserved;
+                s->group == CV_G_NOBITS && s->size == l->o.gen->reserved;
 
     if (lone && (y->sec == l->debug_shared || s->infosec != CV_NONE)) /* nothing but the reserved part */
         return true;

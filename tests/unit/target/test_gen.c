@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Generations: each trait begins or ends with a machine, and a number that no machine has is like those below it. */
+/* Generations: each trait begins or ends with a machine, and a number that no machine has is like those
+ * below it. */
 #include <check.h>
 
 #include "target/arch.h"
