@@ -63,8 +63,8 @@ static int load(const char *name, object *p)
 
 static int finalize(cuvet_ctx *ctx, cuvet_finalizer f, const object *p, cuvet_final_result *r)
 {
-    if (cuvet_finalize(ctx, f, p->bytes, p->n, NULL) != CUVET_OK ||
-        cuvet_finalizer_result(ctx, f, r) != CUVET_OK || r->code) {
+    if (cuvet_finalizer_run(ctx, f, p->bytes, p->n, NULL) != CUVET_OK ||
+        cuvet_finalizer_get_result(ctx, f, r) != CUVET_OK || r->code) {
         fprintf(stderr, "finalize: refused\n");
         return 1;
     }

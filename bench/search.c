@@ -33,7 +33,7 @@ static int search_file(cv_ctx *x, const char *name, uint64_t *bytes, uint64_t *h
     }
     *bytes += src.length;
     cv_window_free(x, &w);
-    cuvet_source_release(&src);
+    cuvet_source_destroy(&src);
     close(fd);
     return 0;
 }

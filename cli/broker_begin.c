@@ -27,7 +27,7 @@ static cuvet_status start_external(cli_broker *b, const char *path, const cuvet_
 
     if (st == CUVET_OK) {
         st = cli_broker_start(b, &real, &rules);
-        cuvet_compiler_release(&real);
+        cuvet_compiler_destroy(&real);
     }
     return st;
 }

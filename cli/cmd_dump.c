@@ -130,7 +130,7 @@ static cuvet_status show_open(dump *d)
 
     if (st == CUVET_OK)
         dump_elf(d);
-    closed = cuvet_elf_close(d->ctx, &d->elf);
+    closed = cuvet_elf_destroy(d->ctx, &d->elf);
     return st == CUVET_OK ? closed : st;
 }
 
@@ -140,7 +140,7 @@ static void show_elf(dump_run *r, const void *bytes, size_t n)
     cuvet_status st;
 
     r->quiet = true;
-    st = cuvet_elf_open(d->ctx, bytes, n, &d->elf);
+    st = cuvet_elf_create(d->ctx, bytes, n, &d->elf);
     r->quiet = false;
     if (st == CUVET_OK)
         st = show_open(d);

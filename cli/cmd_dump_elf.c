@@ -22,8 +22,8 @@ uint64_t dump_symtab_of(const dump *d, const cuvet_elf_section *s)
     if (dump_section(d, s->link, &t) && (t.type == SHT_SYMTAB || t.type == SHT_MERC_SYMTAB))
         return s->link;
     /* Some hand-assembled files link to nothing: there is only one table to mean. */
-    return cuvet_elf_symtab(d->ctx, d->elf, dump_starts(s->name, ".nv.merc."), &table) == CUVET_OK ? table
-                                                                                                   : 0;
+    return cuvet_elf_get_symtab(d->ctx, d->elf, dump_starts(s->name, ".nv.merc."), &table) == CUVET_OK ? table
+                                                                                                       : 0;
 }
 
 cuvet_bytes dump_symbol_name(const dump *d, uint64_t table, uint64_t i)

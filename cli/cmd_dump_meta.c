@@ -84,7 +84,7 @@ static void put_prototype(dump *d, FILE *t, uint64_t section, uint32_t off)
 {
     cuvet_bytes text;
 
-    if (cuvet_elf_string(d->ctx, d->elf, section, off, &text) == CUVET_OK) {
+    if (cuvet_elf_get_string(d->ctx, d->elf, section, off, &text) == CUVET_OK) {
         dump_put(&d->o, t, text);
         fprintf(t, " (string 0x%" PRIx32 ")", off);
     } else {

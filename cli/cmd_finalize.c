@@ -104,11 +104,11 @@ static void saved(finalization *f, cuvet_status s)
 
 static void finalize(finalization *f, const void *bytes, size_t n)
 {
-    cuvet_status s = cuvet_finalize(f->ctx, f->finalizer, bytes, n, f->file);
+    cuvet_status s = cuvet_finalizer_run(f->ctx, f->finalizer, bytes, n, f->file);
     cuvet_final_result r = { 0 };
 
     if (s != CUVET_OK) {
-        if (cuvet_finalizer_result(f->ctx, f->finalizer, &r) == CUVET_OK) {
+        if (cuvet_finalizer_get_result(f->ctx, f->finalizer, &r) == CUVET_OK) {
             put_refusal(f, &r, s);
         } else {
             complain(f, "error");
@@ -117,7 +117,7 @@ static void finalize(finalization *f, const void *bytes, size_t n)
         f->rc = cli_worse(f->rc, exit_of(s));
         return;
     }
-    s = cuvet_finalizer_result(f->ctx, f->finalizer, &r);
+    s = cuvet_finalizer_get_result(f->ctx, f->finalizer, &r);
     saved(f, s == CUVET_OK ? cli_outfile_save(&f->out, r.bytes, r.n) : s);
 }
 

@@ -45,7 +45,7 @@ static void read_inside(inside *k, list *l, const cli_session *s, const void *by
     uint64_t work = work_for(s, n), before;
     cuvet_status st = cuvet_ctx_create(&co, &k->ctx);
 
-    if (st == CUVET_OK && cuvet_elf_open(k->ctx, bytes, n, &k->elf) != CUVET_OK)
+    if (st == CUVET_OK && cuvet_elf_create(k->ctx, bytes, n, &k->elf) != CUVET_OK)
         return; /* the findings of the scan say why */
     work = before = work < l->left ? work : l->left;
     if (st == CUVET_OK)

@@ -223,7 +223,7 @@ static bool deliver(const queue *q, const cli_found *f)
     }
     go_on = q->calls.input(q->user, &in);
     if (!in.why && !in.kept)
-        cuvet_source_release(&in.source);
+        cuvet_source_destroy(&in.source);
     return go_on;
 }
 

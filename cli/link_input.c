@@ -223,11 +223,11 @@ static void open_up(file *f)
     cuvet_status s = cuvet_source_memory(f->bytes, (size_t)f->n, &src);
 
     if (s == CUVET_OK)
-        s = cuvet_scan_open(r->ctx, &src, &so, &f->scan);
+        s = cuvet_scan_create(r->ctx, &src, &so, &f->scan);
     if (s == CUVET_OK) {
         s = walk(f);
         link_say_input(r, f->name);
-        if (cuvet_scan_close(r->ctx, &f->scan) != CUVET_OK)
+        if (cuvet_scan_destroy(r->ctx, &f->scan) != CUVET_OK)
             s = CUVET_E_INTERNAL;
     }
     if (s != CUVET_OK)

@@ -47,7 +47,7 @@ static bool count_symbols(report *t)
 {
     cuvet_elf_section s;
 
-    if (cuvet_elf_symtab(t->ctx, t->elf, false, &t->symtab) != CUVET_OK || t->symtab == 0 ||
+    if (cuvet_elf_get_symtab(t->ctx, t->elf, false, &t->symtab) != CUVET_OK || t->symtab == 0 ||
         cuvet_elf_get_section(t->ctx, t->elf, t->symtab, &s) != CUVET_OK || s.entsize == 0)
         return false;
     t->n_symbols = s.size / s.entsize;
@@ -137,7 +137,7 @@ void link_report(link_run *r, const void *image, size_t n)
     report t = { .ctx = r->ctx };
     cuvet_elf_header h;
 
-    if (cuvet_elf_open(r->ctx, image, n, &t.elf) != CUVET_OK ||
+    if (cuvet_elf_create(r->ctx, image, n, &t.elf) != CUVET_OK ||
         cuvet_elf_get_header(r->ctx, t.elf, &h) != CUVET_OK) {
         link_error(r, NULL, CLI_X_INTERNAL, "the result cannot be read");
         return;
@@ -156,7 +156,7 @@ void link_report(link_run *r, const void *image, size_t n)
     }
     free(t.of);
     free(t.home);
-    if (cuvet_elf_close(r->ctx, &t.elf) != CUVET_OK)
+    if (cuvet_elf_destroy(r->ctx, &t.elf) != CUVET_OK)
         link_error(r, NULL, CLI_X_INTERNAL, "the result cannot be read");
     link_drop(r); /* the linker examined it before it gave it out */
 }

@@ -128,7 +128,7 @@ static bool read_symbols(reading *w, const cuvet_elf_header *h)
     cuvet_elf_section s;
     cuvet_elf_symbol y;
 
-    if (cuvet_elf_symtab(w->ctx, w->elf, false, &table) != CUVET_OK || table == 0 ||
+    if (cuvet_elf_get_symtab(w->ctx, w->elf, false, &table) != CUVET_OK || table == 0 ||
         cuvet_elf_get_section(w->ctx, w->elf, table, &s) != CUVET_OK)
         return true;
     w->n_symbols = s.body.n / (h->is32 ? 16 : 24);

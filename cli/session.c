@@ -118,7 +118,7 @@ static cuvet_status open_scan(current *c, uint32_t jobs)
                                     .target = s->target };
     cuvet_status st = cuvet_ctx_create(&co, &c->ctx);
 
-    return st == CUVET_OK ? cuvet_scan_open(c->ctx, &c->in.source, &so, &c->scan) : st;
+    return st == CUVET_OK ? cuvet_scan_create(c->ctx, &c->in.source, &so, &c->scan) : st;
 }
 
 static void close_ahead(current *c)
@@ -201,7 +201,7 @@ static void scan_input(current *c)
         sum = cuvet_scan_summary(s->ctx, s->scan, &c->result.sum);
         if (s->sink->closing)
             s->sink->closing(s->user, s);
-        closed = cuvet_scan_close(s->ctx, &s->scan);
+        closed = cuvet_scan_destroy(s->ctx, &s->scan);
     }
     if (sum != CUVET_OK || closed != CUVET_OK)
         st = CUVET_E_INTERNAL;
@@ -247,7 +247,7 @@ static void drop_kept(void *item)
 
     close_ahead(c);
     if (c->in.kept)
-        cuvet_source_release(&c->in.source);
+        cuvet_source_destroy(&c->in.source);
     free(c->texts);
 }
 

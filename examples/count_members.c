@@ -17,7 +17,7 @@ int main(int argc, char **argv)
     cuvet_status st = CUVET_E_IO;
 
     if (fd >= 0 && cuvet_source_fd(fd, &source) == CUVET_OK && cuvet_ctx_create(NULL, &ctx) == CUVET_OK)
-        st = cuvet_scan_open(ctx, &source, NULL, &scan);
+        st = cuvet_scan_create(ctx, &source, NULL, &scan);
     if (st == CUVET_OK) {
         while ((st = cuvet_scan_next(ctx, scan, &item)) == CUVET_OK)
             continue;

@@ -13,7 +13,8 @@ int main(int argc, char **argv) /* verdict FILE: clean, unsupported, suspicious,
     cuvet_summary sum = { .verdict = CUVET_V_ERROR };
 
     if (argc == 2 && cuvet_source_fd(open(argv[1], O_RDONLY), &source) == CUVET_OK &&
-        cuvet_ctx_create(NULL, &ctx) == CUVET_OK && cuvet_scan_open(ctx, &source, NULL, &scan) == CUVET_OK) {
+        cuvet_ctx_create(NULL, &ctx) == CUVET_OK &&
+        cuvet_scan_create(ctx, &source, NULL, &scan) == CUVET_OK) {
         while (cuvet_scan_next(ctx, scan, &item) == CUVET_OK)
             continue; /* one piece of device code: kind, architecture, sizes, verdict */
         if (cuvet_scan_summary(ctx, scan, &sum) != CUVET_OK)

@@ -159,7 +159,7 @@ static void scan(fz_scan *s, cuvet_ctx *ctx, const cuvet_source *src)
         opt.claim = on_claim;
         opt.claim_user = s;
     }
-    s->status = cuvet_scan_open(ctx, src, &opt, &h);
+    s->status = cuvet_scan_create(ctx, src, &opt, &h);
     if (s->status != CUVET_OK)
         return;
     if (s->ahead) {
@@ -178,7 +178,7 @@ static void scan(fz_scan *s, cuvet_ctx *ctx, const cuvet_source *src)
     }
     s->hash = fz_mix(fz_mix(s->hash, (uint64_t)s->status), s->sum.verdict);
     s->hash = fz_mix(fz_mix(s->hash, s->sum.unpacked), s->sum.gap_bytes);
-    FZ_CHECK(cuvet_scan_close(ctx, &h) == CUVET_OK && h.bits == 0, "a scan can be closed");
+    FZ_CHECK(cuvet_scan_destroy(ctx, &h) == CUVET_OK && h.bits == 0, "a scan can be closed");
 }
 
 void fz_scan_run(fz_scan *s, const cuvet_limits *lim, fz_alloc *a)

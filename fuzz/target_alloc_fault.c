@@ -38,7 +38,7 @@ static bool one_elf(const fz_input *in, const cuvet_limits *lim, uint64_t n, boo
     cuvet_elf e = { 0 };
 
     if (st == CUVET_OK)
-        st = cuvet_elf_open(ctx, in->bytes, in->len, &e);
+        st = cuvet_elf_create(ctx, in->bytes, in->len, &e);
     if (a.failed)
         FZ_CHECK(st == CUVET_E_NOMEM || (lim->live < CV_MIB && st == CUVET_E_LIMIT),
                  "a failed allocation is told");
@@ -46,7 +46,7 @@ static bool one_elf(const fz_input *in, const cuvet_limits *lim, uint64_t n, boo
         FZ_CHECK(st != CUVET_E_NOMEM, "only a failed one");
     FZ_CHECK((st == CUVET_OK) == (e.bits != 0), "a handle comes with OK");
     if (st == CUVET_OK)
-        FZ_CHECK(cuvet_elf_close(ctx, &e) == CUVET_OK, "close");
+        FZ_CHECK(cuvet_elf_destroy(ctx, &e) == CUVET_OK, "close");
     cuvet_ctx_destroy(ctx);
     FZ_CHECK(a.live == 0, "nothing stays allocated");
     return a.failed;

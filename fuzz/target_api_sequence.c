@@ -54,11 +54,11 @@ static cuvet_status destroy(world *w, const object *o)
 
     switch (o->kind) {
     case SCAN:
-        st = cuvet_scan_close(w->ctx[o->ctx], &scan);
+        st = cuvet_scan_destroy(w->ctx[o->ctx], &scan);
         left = scan.bits;
         break;
     case ELF:
-        st = cuvet_elf_close(w->ctx[o->ctx], &elf);
+        st = cuvet_elf_destroy(w->ctx[o->ctx], &elf);
         left = elf.bits;
         break;
     case INPUT:
@@ -154,7 +154,7 @@ static void context_gone(world *w, unsigned ctx)
         if (w->image_ctx[i] != ctx)
             continue;
         w->hash = fz_mix_bytes(w->hash, w->image[i].bytes, w->image[i].n);
-        cuvet_image_release(&w->image[i]);
+        cuvet_image_destroy(&w->image[i]);
         FZ_CHECK(!w->image[i].bytes && !w->image[i].n, "an image that was released is none");
     }
     FZ_CHECK(w->alloc[ctx].live == 0, "nothing stays allocated");
@@ -187,12 +187,12 @@ static void open_one(world *w)
     if (w->n == OBJECTS)
         return;
     if (how & 4) {
-        st = cuvet_elf_open(w->ctx[ctx], w->in->bytes, w->file, &elf);
+        st = cuvet_elf_create(w->ctx[ctx], w->in->bytes, w->file, &elf);
         FZ_CHECK((st == CUVET_OK) == (elf.bits != 0), "a handle comes with OK");
         if (st == CUVET_OK)
             add(w, ELF, ctx, elf.bits);
     } else {
-        st = cuvet_scan_open(w->ctx[ctx], &w->src, &opt, &scan);
+        st = cuvet_scan_create(w->ctx[ctx], &w->src, &opt, &scan);
         FZ_CHECK((st == CUVET_OK) == (scan.bits != 0), "a handle comes with OK");
         if (st == CUVET_OK)
             add(w, SCAN, ctx, scan.bits);
@@ -321,8 +321,8 @@ static void step_elf(world *w)
     st[2] = cuvet_elf_get_segment(w->ctx[ctx], e, i, &seg);
     st[3] = cuvet_elf_get_symbol(w->ctx[ctx], e, i, j, &sym);
     st[4] = cuvet_elf_get_reloc(w->ctx[ctx], e, i, j, &rel);
-    st[5] = cuvet_elf_symtab(w->ctx[ctx], e, (i & 1) != 0, &at);
-    st[6] = cuvet_elf_kernel(w->ctx[ctx], e, i, &name);
+    st[5] = cuvet_elf_get_symtab(w->ctx[ctx], e, (i & 1) != 0, &at);
+    st[6] = cuvet_elf_get_kernel(w->ctx[ctx], e, i, &name);
     for (unsigned k = 0; k < CV_COUNT(st); k++) {
         judge(w, o, ELF, ctx, st[k]);
         w->hash = fz_mix(w->hash, (uint64_t)st[k]);
@@ -454,7 +454,7 @@ static cuvet_status take(world *w, unsigned ctx, cuvet_input in)
         w->image_ctx[w->n_images] = ctx;
         w->image[w->n_images++] = img;
     } else {
-        cuvet_image_release(&img);
+        cuvet_image_destroy(&img);
     }
     return st;
 }

@@ -74,7 +74,7 @@ static void tables(look *l, uint64_t t)
         if (st == CUVET_OK)
             note(l, r.off ^ (uint64_t)r.type << 32 ^ r.sym ^ (uint64_t)r.addend);
     }
-    st = cuvet_elf_string(l->ctx, l->elf, t, t, &text);
+    st = cuvet_elf_get_string(l->ctx, l->elf, t, t, &text);
     FZ_CHECK(st == CUVET_OK || st == CUVET_E_NO_MATCH, "a string is there or not");
     if (st == CUVET_OK)
         note_bytes(l, text);
@@ -127,14 +127,15 @@ static void everything(look *l)
     for (i = 0; more(l, i) && cuvet_elf_get_segment(l->ctx, l->elf, i, &g) == CUVET_OK; i++)
         note(l, g.off ^ g.filesz << 8 ^ g.memsz << 16 ^ (uint64_t)g.type << 32 ^ g.flags);
     for (unsigned merc = 0; merc < 2; merc++) {
-        FZ_CHECK(cuvet_elf_symtab(l->ctx, l->elf, merc == 1, &table) == CUVET_OK,
+        FZ_CHECK(cuvet_elf_get_symtab(l->ctx, l->elf, merc == 1, &table) == CUVET_OK,
                  "the question for a table has an answer");
         note(l, table);
     }
-    for (i = 0; more(l, i) && cuvet_elf_kernel(l->ctx, l->elf, i, &name) == CUVET_OK; i++)
+    for (i = 0; more(l, i) && cuvet_elf_get_kernel(l->ctx, l->elf, i, &name) == CUVET_OK; i++)
         note_bytes(l, name);
     if (i > 0) /* back to the first: the walk starts over */
-        FZ_CHECK(cuvet_elf_kernel(l->ctx, l->elf, 0, &name) == CUVET_OK, "the first kernel is found again");
+        FZ_CHECK(cuvet_elf_get_kernel(l->ctx, l->elf, 0, &name) == CUVET_OK,
+                 "the first kernel is found again");
 }
 
 static uint64_t one_pass(const fz_input *in, const cuvet_limits *lim)
@@ -150,15 +151,15 @@ static uint64_t one_pass(const fz_input *in, const cuvet_limits *lim)
 
     if (cuvet_ctx_create(&co, &l.ctx) != CUVET_OK)
         return 0; /* the smallest memory limit */
-    st = cuvet_elf_open(l.ctx, in->bytes, in->len, &l.elf);
+    st = cuvet_elf_create(l.ctx, in->bytes, in->len, &l.elf);
     FZ_CHECK(st == CUVET_OK || st == CUVET_E_LIMIT || l.n_diags > 0, "what cannot be opened is reported");
     note(&l, st);
     if (st == CUVET_OK) {
         everything(&l);
         old = l.elf;
-        FZ_CHECK(cuvet_elf_close(l.ctx, &l.elf) == CUVET_OK && l.elf.bits == 0,
+        FZ_CHECK(cuvet_elf_destroy(l.ctx, &l.elf) == CUVET_OK && l.elf.bits == 0,
                  "an open image can be closed");
-        FZ_CHECK(cuvet_elf_close(l.ctx, &old) == CUVET_E_STALE_HANDLE, "but once");
+        FZ_CHECK(cuvet_elf_destroy(l.ctx, &old) == CUVET_E_STALE_HANDLE, "but once");
     }
     cuvet_ctx_destroy(l.ctx);
     cv_islands_drop();

@@ -239,7 +239,7 @@ static void check_again(const run *r, const cuvet_result *got)
     fz_limits(0, &lim);
     open_context(&a, &lim);
     if (got->match == CUVET_MATCH_CUBIN || got->match == CUVET_MATCH_MERCURY) {
-        FZ_CHECK(cuvet_elf_open(a.ctx, got->bytes, got->n, &e) == CUVET_OK, "a result is a whole ELF");
+        FZ_CHECK(cuvet_elf_create(a.ctx, got->bytes, got->n, &e) == CUVET_OK, "a result is a whole ELF");
         FZ_CHECK(cuvet_elf_get_header(a.ctx, e, &head) == CUVET_OK, "header");
         a.cfg.request = CUVET_REQUEST_SASS;
     }
@@ -280,7 +280,7 @@ static void check_result(run *r, unsigned pass)
     FZ_CHECK(img.n == got.n && fz_mix_bytes(0, img.bytes, img.n) == fz_mix_bytes(0, got.bytes, got.n),
              "what is taken is the result");
     FZ_CHECK(cuvet_input_take_result(r->ctx, r->h, &none) == CUVET_E_STATE && !none.bytes, "once");
-    cuvet_image_release(&img);
+    cuvet_image_destroy(&img);
 }
 
 static bool listed_status(cuvet_status s)

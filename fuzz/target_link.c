@@ -94,7 +94,7 @@ static bool has_kernel(cuvet_ctx *ctx, cuvet_elf e, cuvet_bytes name)
     uint64_t table = 0;
     cuvet_elf_symbol y;
 
-    FZ_CHECK(cuvet_elf_symtab(ctx, e, false, &table) == CUVET_OK && table, "a result has symbols");
+    FZ_CHECK(cuvet_elf_get_symtab(ctx, e, false, &table) == CUVET_OK && table, "a result has symbols");
     for (uint64_t i = 1; cuvet_elf_get_symbol(ctx, e, table, i, &y) == CUVET_OK; i++)
         if (is_kernel(&y) && y.name.n == name.n && memcmp(y.name.p, name.p, name.n) == 0)
             return true;
@@ -146,7 +146,7 @@ static void check_result(const run *r, const cuvet_link_result *got, const cuvet
     FZ_CHECK(fz_scan_covered(&s), "to the last byte");
     fz_scan_free(&s);
     open_context(&a, lim);
-    FZ_CHECK(cuvet_elf_open(a.ctx, file.bytes, file.len, &e) == CUVET_OK, "a result is a whole ELF");
+    FZ_CHECK(cuvet_elf_create(a.ctx, file.bytes, file.len, &e) == CUVET_OK, "a result is a whole ELF");
     for (size_t i = 0; i < r->n && !r->opt.n_kernels_used; i++)
         if (r->piece[i].added)
             check_kernels(a.ctx, e, &r->piece[i]);

@@ -85,11 +85,11 @@ extern "C" {
 
 /** Make *out a compiler that runs 'ext' (copied into memory of 'alloc', NULL: malloc). Several threads may
  * use it at once. @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE (path not absolute, a limit out of range) ·
- * CUVET_E_NOMEM. Release it with cuvet_compiler_release(). */
+ * CUVET_E_NOMEM. Release it with cuvet_compiler_destroy(). */
 CUVET_API CUVET_MUST cuvet_status cuvet_compiler_external(const cuvet_external *ext, const cuvet_alloc *alloc,
                                                           cuvet_compiler *out);
 /** End a compiler made by cuvet_compiler_external(); *c is zeroed. NULL and a zeroed one are allowed. */
-CUVET_API void cuvet_compiler_release(cuvet_compiler *c);
+CUVET_API void cuvet_compiler_destroy(cuvet_compiler *c);
 /** "failed", "crashed", "timeout"...; static storage. */
 CUVET_API const char *cuvet_compile_end_name(cuvet_compile_end e);
 

@@ -30,22 +30,36 @@ typedef struct cuvet_source {
     uint64_t length; /**< bytes */
     cuvet_status (*read_at)(void *user, uint64_t off, void *buf, size_t len);
     void *user;
-    int owned_fd; /**< descriptor cuvet_source_release() closes, or -1 */
+    int owned_fd; /**< descriptor cuvet_source_destroy() closes, or -1 */
 } cuvet_source;
+
+/** Flags of what saves. */
+#define CUVET_SAVE_REPLACE 1u /**< an existing file may be replaced */
+#define CUVET_SAVE_SYNC    2u /**< fsync before the file gets its name */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/** @return CUVET_OK · CUVET_E_USAGE · CUVET_E_NOMEM. @param opt may be NULL. */
+/**  @param opt may be NULL. @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE (a size) · CUVET_E_NOMEM; *out is
+ * NULL unless OK. */
 CUVET_API CUVET_MUST cuvet_status cuvet_ctx_create(const cuvet_ctx_options *opt, cuvet_ctx **out);
 /** Destroys the context with every object still alive in it. NULL is allowed. */
 CUVET_API void cuvet_ctx_destroy(cuvet_ctx *ctx);
 /** Most bytes that were allocated at the same time, the workers' included. */
 CUVET_API uint64_t cuvet_ctx_peak(const cuvet_ctx *ctx);
+/** The last diagnostic of this context that is no note, whichever object it is about: why a call failed, for
+ * who has no callback. @return CUVET_OK · CUVET_END (none so far) · CUVET_E_NULL. */
+CUVET_API CUVET_MUST cuvet_status cuvet_ctx_last_diag(cuvet_ctx *ctx, cuvet_diag *out);
+/** The same as one line: "CV-ELF-012 Title: message (path at 0x40)"; "" for none so far. At most 1023 bytes,
+ * without bytes of the input; borrowed until the next call of this function or the end of the context. */
+CUVET_API const char *cuvet_ctx_last_text(cuvet_ctx *ctx);
 
 /** Bytes in memory; borrowed, must outlive the scan. */
 CUVET_API CUVET_MUST cuvet_status cuvet_source_memory(const void *bytes, size_t n, cuvet_source *out);
+/** Regular file by its name; cuvet_source_destroy() closes it. @return CUVET_OK · CUVET_E_NULL · CUVET_E_IO
+ * (cannot be opened, or is no regular file). */
+CUVET_API CUVET_MUST cuvet_status cuvet_source_path(const char *path, cuvet_source *out);
 /** Regular file or block device behind fd; borrowed, stays open. @return CUVET_E_IO: no size or not seekable.
  */
 CUVET_API CUVET_MUST cuvet_status cuvet_source_fd(int fd, cuvet_source *out);
@@ -57,14 +71,14 @@ CUVET_API CUVET_MUST cuvet_status cuvet_source_fd_sized(int fd, uint64_t length,
  *  @return CUVET_OK · CUVET_E_IO · CUVET_E_LIMIT (more than max bytes). Release it afterwards. */
 CUVET_API CUVET_MUST cuvet_status cuvet_source_spool(int fd, const char *dir, uint64_t max,
                                                      cuvet_source *out);
-CUVET_API void cuvet_source_release(cuvet_source *s);
+CUVET_API void cuvet_source_destroy(cuvet_source *s);
 
 /** Write bytes to a new file 'name' (one path component, checked) in the directory dirfd: a temporary file
- * that is renamed when complete, or nothing. @param replace an existing file may be replaced; otherwise
- * CUVET_E_EXISTS. @param sync fsync first.
- *  @return CUVET_OK · CUVET_E_USAGE (name) · CUVET_E_EXISTS · CUVET_E_IO. */
+ * that is renamed when complete, or nothing. @param flags CUVET_SAVE_...; an existing file is CUVET_E_EXISTS
+ * unless it may be replaced.
+ *  @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE (name, flags) · CUVET_E_EXISTS · CUVET_E_IO. */
 CUVET_API CUVET_MUST cuvet_status cuvet_save(int dirfd, const char *name, const void *bytes, size_t n,
-                                             bool replace, bool sync);
+                                             unsigned flags);
 
 #ifdef __cplusplus
 }

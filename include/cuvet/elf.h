@@ -84,9 +84,10 @@ extern "C" {
 /** Open an image; borrowed, must outlive the handle. Diagnostics of a full examination go to the context.
  *  @return CUVET_OK (findings may have been reported) · CUVET_E_MALFORMED or CUVET_E_UNSUPPORTED: not even
  *  the header and the section table can be read · CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_USAGE */
-CUVET_API CUVET_MUST cuvet_status cuvet_elf_open(cuvet_ctx *ctx, const void *image, size_t n, cuvet_elf *out);
+CUVET_API CUVET_MUST cuvet_status cuvet_elf_create(cuvet_ctx *ctx, const void *image, size_t n,
+                                                   cuvet_elf *out);
 /** Close and poison the handle; *e becomes 0. */
-CUVET_API CUVET_MUST cuvet_status cuvet_elf_close(cuvet_ctx *ctx, cuvet_elf *e);
+CUVET_API CUVET_MUST cuvet_status cuvet_elf_destroy(cuvet_ctx *ctx, cuvet_elf *e);
 
 CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_header(cuvet_ctx *ctx, cuvet_elf e, cuvet_elf_header *out);
 /** All of the following: CUVET_END past the last element, CUVET_E_USAGE when 'table' is not of the kind. */
@@ -101,16 +102,16 @@ CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_symbol(cuvet_ctx *ctx, cuvet_elf
 CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_reloc(cuvet_ctx *ctx, cuvet_elf e, uint64_t table, uint64_t i,
                                                       cuvet_elf_reloc *out);
 /** Section index of .symtab / .nv.merc.symtab; 0: none. */
-CUVET_API CUVET_MUST cuvet_status cuvet_elf_symtab(cuvet_ctx *ctx, cuvet_elf e, bool mercury,
-                                                   uint64_t *table);
+CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_symtab(cuvet_ctx *ctx, cuvet_elf e, bool mercury,
+                                                       uint64_t *table);
 /** At most 64 KiB of a NUL-terminated string at off of the string table that 'table' is, or links to (maybe
  * through its symbols).
  *  @return CUVET_OK · CUVET_E_NO_MATCH: no such string · CUVET_E_USAGE: no such section */
-CUVET_API CUVET_MUST cuvet_status cuvet_elf_string(cuvet_ctx *ctx, cuvet_elf e, uint64_t table, uint64_t off,
-                                                   cuvet_bytes *out);
+CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_string(cuvet_ctx *ctx, cuvet_elf e, uint64_t table,
+                                                       uint64_t off, cuvet_bytes *out);
 /** Kernel i in symbol order: its name. Ascending i costs one pass over the symbols in total. */
-CUVET_API CUVET_MUST cuvet_status cuvet_elf_kernel(cuvet_ctx *ctx, cuvet_elf e, uint64_t i,
-                                                   cuvet_bytes *name);
+CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_kernel(cuvet_ctx *ctx, cuvet_elf e, uint64_t i,
+                                                       cuvet_bytes *name);
 
 /** Next record at *pos (start with 0), which is advanced. Pure.
  *  @return CUVET_OK · CUVET_END · CUVET_E_MALFORMED */

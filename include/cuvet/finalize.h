@@ -118,18 +118,18 @@ CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_create(cuvet_ctx *ctx, const c
  * CUVET_E_UNSUPPORTED · CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_CANCELLED ·
  * CUVET_E_INTERNAL (a stage broke an invariant: whatever is asked of the finalizer from then on ends with
  * CUVET_E_POISONED). */
-CUVET_API CUVET_MUST cuvet_status cuvet_finalize(cuvet_ctx *ctx, cuvet_finalizer f, const void *bytes,
-                                                 size_t n, const char *name);
+CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_run(cuvet_ctx *ctx, cuvet_finalizer f, const void *bytes,
+                                                      size_t n, const char *name);
 /** What came out, or why nothing did. @return CUVET_OK · CUVET_E_STATE (nothing was finalized yet). */
-CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_result(cuvet_ctx *ctx, cuvet_finalizer f,
-                                                         cuvet_final_result *out);
+CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_get_result(cuvet_ctx *ctx, cuvet_finalizer f,
+                                                             cuvet_final_result *out);
 /** Write the result as cuvet_save() would. @return CUVET_OK · CUVET_E_STATE (there is none) · CUVET_E_USAGE
  * (name) · CUVET_E_EXISTS · CUVET_E_IO. */
 CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_save(cuvet_ctx *ctx, cuvet_finalizer f, int dirfd,
-                                                       const char *name, bool replace, bool sync);
+                                                       const char *name, unsigned flags);
 /** What would become of a device ELF, without making anything. *out is filled as far as it went, also when it
  * is refused.
- *  @return as cuvet_finalize(). */
+ *  @return as cuvet_finalizer_run(). */
 CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_explain(cuvet_ctx *ctx, cuvet_finalizer f,
                                                           const void *bytes, size_t n,
                                                           cuvet_final_explanation *out);

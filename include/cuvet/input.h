@@ -161,10 +161,10 @@ CUVET_API CUVET_MUST cuvet_status cuvet_input_get_candidate(cuvet_ctx *ctx, cuve
                                                             cuvet_candidate *out);
 /** @return CUVET_OK · CUVET_E_STATE (nothing selected, or taken already). *out is zeroed on failure. */
 CUVET_API CUVET_MUST cuvet_status cuvet_input_get_result(cuvet_ctx *ctx, cuvet_input in, cuvet_result *out);
-/** The result becomes the caller's; a second take is CUVET_E_STATE. Release with cuvet_image_release(). */
+/** The result becomes the caller's; a second take is CUVET_E_STATE. Release with cuvet_image_destroy(). */
 CUVET_API CUVET_MUST cuvet_status cuvet_input_take_result(cuvet_ctx *ctx, cuvet_input in, cuvet_image *out);
 /** Gives the bytes back and zeroes *img. NULL and a zeroed one are allowed. */
-CUVET_API void cuvet_image_release(cuvet_image *img);
+CUVET_API void cuvet_image_destroy(cuvet_image *img);
 /** What was said about this input since its last bind, by index, at most limits.diagnostics per rule.
  *  @return CUVET_OK · CUVET_END. */
 CUVET_API CUVET_MUST cuvet_status cuvet_input_get_diag(cuvet_ctx *ctx, cuvet_input in, uint64_t index,

@@ -34,8 +34,8 @@ typedef struct cuvet_linker_options {
      * objects that say what they refer to (cuvet_linker_file()); not together with kernels_used. */
     bool host_info;
     /** Code from sm_100 on for another member of the family is finalized for the target first, as
-     * cuvet_finalize() does. Where that needs its code made again this is asked (requests with 'cubin'), and
-     * without it such an input is refused. Copied; its 'user' lasts as long as the linker. May be NULL */
+     * cuvet_finalizer_run() does. Where that needs its code made again this is asked (requests with 'cubin'),
+     * and without it such an input is refused. Copied; its 'user' lasts as long as the linker. May be NULL */
     const cuvet_compiler *generator;
     /** What it said, made safe; one call for each time it said something. May be NULL */
     void (*generator_log)(void *user, const char *text);
@@ -155,7 +155,7 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_link
 /** Write the result as cuvet_save() would, without putting it together in memory.
  *  @return CUVET_OK · CUVET_E_STATE · CUVET_E_USAGE (name) · CUVET_E_EXISTS · CUVET_E_IO. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_save(cuvet_ctx *ctx, cuvet_linker l, int dirfd,
-                                                    const char *name, bool replace, bool sync);
+                                                    const char *name, unsigned flags);
 /** The same to a descriptor, from where it stands. @return CUVET_OK · CUVET_E_STATE · CUVET_E_IO. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_write(cuvet_ctx *ctx, cuvet_linker l, int fd);
 /** The same to a callback, without putting it together in memory. @return CUVET_OK · CUVET_E_STATE ·

@@ -133,11 +133,12 @@ typedef struct cuvet_summary {
 extern "C" {
 #endif
 
-/** Begin a scan. @param src copied; what it points to must stay valid until close. @param opt NULL: FULL, one
- * job.
- *  @return CUVET_OK · CUVET_E_USAGE · CUVET_E_ARCH · CUVET_E_NOMEM · CUVET_E_LIMIT (input; diagnosed). */
-CUVET_API CUVET_MUST cuvet_status cuvet_scan_open(cuvet_ctx *ctx, const cuvet_source *src,
-                                                  const cuvet_scan_options *opt, cuvet_scan *out);
+/** Begin a scan. @param src copied; what it points to must stay valid until destroy.
+ *  @param opt NULL: FULL, one job.
+ *  @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE · CUVET_E_ARCH · CUVET_E_NOMEM ·
+ * CUVET_E_LIMIT (input; diagnosed). */
+CUVET_API CUVET_MUST cuvet_status cuvet_scan_create(cuvet_ctx *ctx, const cuvet_source *src,
+                                                    const cuvet_scan_options *opt, cuvet_scan *out);
 /** Examine the first pieces now and keep what is found for cuvet_scan_next(), which gives the same items and
  * diagnostics as without this call. For somebody who scans many small sources: threads go ahead, each with
  * contexts of its own, and one thread takes the results in order. No callback is called. Once, before the
@@ -164,7 +165,7 @@ CUVET_API CUVET_MUST cuvet_status cuvet_scan_summary(cuvet_ctx *ctx, cuvet_scan 
 CUVET_API CUVET_MUST cuvet_status cuvet_scan_rule_count(cuvet_ctx *ctx, cuvet_scan s, cuvet_rule rule,
                                                         uint64_t *n);
 /** End the scan and poison the handle; *s becomes 0. */
-CUVET_API CUVET_MUST cuvet_status cuvet_scan_close(cuvet_ctx *ctx, cuvet_scan *s);
+CUVET_API CUVET_MUST cuvet_status cuvet_scan_destroy(cuvet_ctx *ctx, cuvet_scan *s);
 
 /** Names for output: "elf", "ptx", "lto-ir"…; "none", "lz4", "zstd", "opaque"… Static storage. */
 CUVET_API const char *cuvet_kind_name(cuvet_kind k);

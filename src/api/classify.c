@@ -1,31 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Classification without a context: nothing is allocated, nothing is kept. */
+#include "api/opts.h"
 #include "intake/probe.h"
-
-static const cuvet_limits STRICT = {
-    .size = sizeof(STRICT),
-#define LIMIT(field, unit, strict, roomy, tiny, what) .field = (strict),
-#include "limits.def"
-#undef LIMIT
-};
-
-/* Of a caller built against an older header, whose structure is shorter, what is not there has its preset. */
-static bool probe_of(const cuvet_limits *given, uint64_t *probe)
-{
-    const size_t end = offsetof(cuvet_limits, ptx_probe) + sizeof(given->ptx_probe);
-
-    if (given && (given->size < sizeof(given->size) || given->size > sizeof(*given)))
-        return false;
-    *probe = given && given->size >= end ? given->ptx_probe : STRICT.ptx_probe;
-    return true;
-}
 
 cuvet_status cuvet_classify(const void *bytes, size_t n, const cuvet_limits *limits, unsigned flags,
                             cuvet_content_info *out, cuvet_diag *diag)
 {
     cv_class_why why = { .rule = CV_N_RULES };
     cuvet_status s;
-    uint64_t probe;
+    cuvet_limits lim;
 
     if (diag)
         *diag = (cuvet_diag){ .rule = CV_N_RULES };
@@ -33,9 +16,9 @@ cuvet_status cuvet_classify(const void *bytes, size_t n, const cuvet_limits *lim
         *out = (cuvet_content_info){ 0 };
     if (!out || (!bytes && n != 0))
         return CUVET_E_NULL;
-    if (!probe_of(limits, &probe) || (flags & ~CUVET_CLASSIFY_LENIENT))
+    if (!cv_opts_limits(limits, &lim) || (flags & ~CUVET_CLASSIFY_LENIENT))
         return CUVET_E_USAGE;
-    s = cv_classify_look(cv_span_of(bytes, n, 0), probe, flags, out, &why);
+    s = cv_classify_look(cv_span_of(bytes, n, 0), lim.ptx_probe, flags, out, &why);
     if (s != CUVET_OK && diag)
         *diag = (cuvet_diag){ .rule = why.rule,
                               .severity = cuvet_rule_get(why.rule)->severity,

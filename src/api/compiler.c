@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include <cuvet/compiler.h>
 
+#include "bytes/sized.h"
 #include "proc/external.h"
 
 cuvet_status cuvet_compiler_external(const cuvet_external *ext, const cuvet_alloc *alloc, cuvet_compiler *out)
 {
-    cuvet_external conf;
+    cuvet_external conf, ours = { .size = sizeof(ours) };
     cuvet_status s;
     cv_external *e;
 
     if (!ext || !out)
         return CUVET_E_NULL;
-    s = cv_external_check(ext, &conf);
+    if (!cv_sized_take(ext, &ours, sizeof(ours)))
+        return CUVET_E_USAGE;
+    s = cv_external_check(&ours, &conf);
     if (s != CUVET_OK)
         return s;
     if (!alloc)
@@ -24,7 +27,7 @@ cuvet_status cuvet_compiler_external(const cuvet_external *ext, const cuvet_allo
     return CUVET_OK;
 }
 
-void cuvet_compiler_release(cuvet_compiler *c)
+void cuvet_compiler_destroy(cuvet_compiler *c)
 {
     if (!c)
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "api/ctx.h"
+#include "api/opts.h"
 
 #include <string.h>
 #include <sys/random.h>
@@ -23,6 +23,7 @@ void cv_ctx_emit(void *ctx, const cuvet_diag *d)
 {
     cuvet_ctx *c = ctx;
 
+    cv_last_keep(&c->last, d);
     if (c->diag)
         c->diag(c->diag_user, d);
 }
@@ -57,54 +58,30 @@ void cv_ctx_note_peak(cuvet_ctx *ctx, uint64_t bytes)
         ctx->peak = bytes;
 }
 
-/* A caller built against an older header has a shorter struct: what it does not know keeps the preset. */
-static cuvet_status take_limits(const cuvet_limits *given, cuvet_limits *out)
-{
-    const cuvet_limit_info *info;
-    uint64_t value;
-
-    if (cuvet_limits_preset("strict", out) != CUVET_OK)
-        return CUVET_E_INTERNAL;
-    if (!given)
-        return CUVET_OK;
-    if (given->size == sizeof(*given)) {
-        *out = *given;
-        return CUVET_OK;
-    }
-    if (given->size < sizeof(given->size) || given->size > sizeof(*given))
-        return CUVET_E_USAGE;
-    for (size_t i = 0; cuvet_limits_get(given, i, &info, NULL) == CUVET_OK; i++) {
-        if ((i + 1) * sizeof(uint64_t) + offsetof(cuvet_limits, input) > given->size)
-            break;
-        if (cuvet_limits_get(given, i, &info, &value) != CUVET_OK ||
-            cuvet_limits_set(out, info->name, value) != CUVET_OK)
-            return CUVET_E_INTERNAL;
-    }
-    return CUVET_OK;
-}
-
 cuvet_status cuvet_ctx_create(const cuvet_ctx_options *opt, cuvet_ctx **out)
 {
-    static const cuvet_ctx_options DEFAULTS = { .size = sizeof(DEFAULTS) };
+    cuvet_ctx_options o = { .size = sizeof(o) };
     const cuvet_alloc *alloc;
     cuvet_limits lim;
     cuvet_status s;
     cuvet_ctx *c;
 
-    if (!opt)
-        opt = &DEFAULTS;
-    if (!out || opt->size != sizeof(*opt))
+    if (!out)
+        return CUVET_E_NULL;
+    *out = NULL;
+    if ((opt && !cv_sized_take(opt, &o, sizeof(o))) || !cv_opts_limits(o.limits, &lim))
         return CUVET_E_USAGE;
-    s = take_limits(opt->limits, &lim);
-    if (s != CUVET_OK)
-        return s;
-    alloc = opt->alloc ? opt->alloc : &cv_alloc_default;
+    alloc = o.alloc ? o.alloc : &cv_alloc_default;
     c = alloc->alloc(alloc->user, sizeof(*c));
     if (!c)
         return CUVET_E_NOMEM;
-    *c = (cuvet_ctx){ .alloc = *alloc, .lim = lim, .diag = opt->diag, .diag_user = opt->diag_user };
+    *c = (cuvet_ctx){ .alloc = *alloc, .lim = lim, .diag = o.diag, .diag_user = o.diag_user };
     cv_mem_init(&c->mem, alloc, lim.live);
     s = cv_handles_init(&c->handles);
+    if (s == CUVET_OK && pthread_mutex_init(&c->last.lock, NULL) != 0) {
+        cv_handles_free(c, &c->handles);
+        s = CUVET_E_NOMEM;
+    }
     if (s != CUVET_OK) {
         alloc->release(alloc->user, c, sizeof(*c));
         return s;
@@ -118,6 +95,7 @@ void cv_ctx_end(cuvet_ctx *ctx)
     cuvet_alloc alloc = ctx->alloc;
 
     cv_handles_free(ctx, &ctx->handles);
+    pthread_mutex_destroy(&ctx->last.lock);
     alloc.release(alloc.user, ctx, sizeof(*ctx));
 }
 

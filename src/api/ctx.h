@@ -4,6 +4,7 @@
 #define CV_API_CTX_H
 
 #include "api/handle.h"
+#include "api/last.h"
 #include "base/ctx.h"
 
 struct cuvet_ctx {
@@ -13,6 +14,7 @@ struct cuvet_ctx {
     void *diag_user;
     cv_mem mem; /* of the context itself and the bodies of its objects; used under handles.lock */
     cv_handles handles;
+    cv_last last;
     uint64_t peak; /* of objects that are gone; under handles.lock */
 };
 

@@ -103,7 +103,7 @@ static __attribute__((noinline)) void fill_facts(elf_obj *o, const cv_cubin *c, 
 
 /* Facts and findings of the whole examination. What cannot be examined can still be shown when its tables are
  * readable. */
-/* Its picture of the cubin is large: kept out of the frame of cuvet_elf_open(). */
+/* Its picture of the cubin is large: kept out of the frame of cuvet_elf_create(). */
 static __attribute__((noinline)) cuvet_status examine(cv_ctx *x, elf_obj *o, uint64_t n)
 {
     cv_span image = cv_span_of(o->image, n, 0);
@@ -152,7 +152,7 @@ static cuvet_status begin(cuvet_ctx *ctx, void *body, const void *how)
     return examine(&o->x, o, q->n);
 }
 
-cuvet_status cuvet_elf_open(cuvet_ctx *ctx, const void *image, size_t n, cuvet_elf *out)
+cuvet_status cuvet_elf_create(cuvet_ctx *ctx, const void *image, size_t n, cuvet_elf *out)
 {
     static const cv_handle_class CLASS = { CV_H_ELF, sizeof(elf_obj), begin, end };
     const opening q = { image, n };
@@ -160,16 +160,16 @@ cuvet_status cuvet_elf_open(cuvet_ctx *ctx, const void *image, size_t n, cuvet_e
     cuvet_status st;
 
     if (!ctx || !out || (!image && n > 0))
-        return CUVET_E_USAGE;
+        return CUVET_E_NULL;
     st = cv_handle_create(ctx, &CLASS, &q, &e.bits);
     if (st == CUVET_OK)
         *out = e;
     return st;
 }
 
-cuvet_status cuvet_elf_close(cuvet_ctx *ctx, cuvet_elf *e)
+cuvet_status cuvet_elf_destroy(cuvet_ctx *ctx, cuvet_elf *e)
 {
-    cuvet_status st = ctx && e ? cv_handle_destroy(ctx, CV_H_ELF, e->bits) : CUVET_E_USAGE;
+    cuvet_status st = ctx && e ? cv_handle_destroy(ctx, CV_H_ELF, e->bits) : CUVET_E_NULL;
 
     if (st == CUVET_OK)
         e->bits = 0;

@@ -63,7 +63,7 @@ static cuvet_status ask(cuvet_ctx *ctx, cuvet_elf e, answer *f, query q)
     cuvet_status st;
 
     if (!ctx || !q.out)
-        return CUVET_E_USAGE;
+        return CUVET_E_NULL;
     st = cv_handle_get(ctx, CV_H_ELF, e.bits, &body);
     if (st != CUVET_OK)
         return st;
@@ -236,7 +236,7 @@ static cuvet_status symtab(elf_obj *o, const query *q)
     return CUVET_OK;
 }
 
-cuvet_status cuvet_elf_symtab(cuvet_ctx *ctx, cuvet_elf e, bool mercury, uint64_t *table)
+cuvet_status cuvet_elf_get_symtab(cuvet_ctx *ctx, cuvet_elf e, bool mercury, uint64_t *table)
 {
     return ask(ctx, e, symtab, (query){ .mercury = mercury, .out = table });
 }
@@ -257,7 +257,7 @@ static cuvet_status string(elf_obj *o, const query *q)
     return string_at(o, at, q->i, q->out) ? CUVET_OK : CUVET_E_NO_MATCH;
 }
 
-cuvet_status cuvet_elf_string(cuvet_ctx *ctx, cuvet_elf e, uint64_t table, uint64_t off, cuvet_bytes *out)
+cuvet_status cuvet_elf_get_string(cuvet_ctx *ctx, cuvet_elf e, uint64_t table, uint64_t off, cuvet_bytes *out)
 {
     return ask(ctx, e, string, (query){ .table = table, .i = off, .out = out });
 }
@@ -288,7 +288,7 @@ static cuvet_status kernel(elf_obj *o, const query *q)
     return CUVET_END;
 }
 
-cuvet_status cuvet_elf_kernel(cuvet_ctx *ctx, cuvet_elf e, uint64_t i, cuvet_bytes *name)
+cuvet_status cuvet_elf_get_kernel(cuvet_ctx *ctx, cuvet_elf e, uint64_t i, cuvet_bytes *name)
 {
     return ask(ctx, e, kernel, (query){ .i = i, .out = name });
 }

@@ -15,7 +15,7 @@ typedef struct elf_obj {
     uint64_t n_sections, n_segments;
     uint32_t shstrndx;                               /* extended numbering applied; 0: none */
     uint32_t symtab, merc, symtab_shndx, merc_shndx; /* section indices, 0: none */
-    uint64_t next_kernel, next_symbol;               /* where the walk of cuvet_elf_kernel() stands */
+    uint64_t next_kernel, next_symbol;               /* where the walk of cuvet_elf_get_kernel() stands */
     cuvet_elf_header facts;
     cv_ctx x; /* of the examination */
 } elf_obj;

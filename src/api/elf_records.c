@@ -21,7 +21,9 @@ cuvet_status cuvet_tlv_next(cuvet_bytes section, uint64_t *pos, cuvet_tlv *out)
     cuvet_tlv t = { 0 };
     uint64_t n;
 
-    if (!pos || !out || (!section.p && section.n > 0) || *pos > s.len)
+    if (!pos || !out || (!section.p && section.n > 0))
+        return CUVET_E_NULL;
+    if (*pos > s.len)
         return CUVET_E_USAGE;
     if (*pos == s.len)
         return CUVET_END;
@@ -46,7 +48,9 @@ cuvet_status cuvet_note_next(cuvet_bytes section, uint64_t *pos, cuvet_note *out
     cuvet_note t = { 0 };
     uint64_t name, desc, at;
 
-    if (!pos || !out || (!section.p && section.n > 0) || *pos > s.len)
+    if (!pos || !out || (!section.p && section.n > 0))
+        return CUVET_E_NULL;
+    if (*pos > s.len)
         return CUVET_E_USAGE;
     if (*pos == s.len)
         return CUVET_END;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include <cuvet/finalize.h>
 
-#include "api/ctx.h"
+#include "api/opts.h"
 #include "cubin/admit.h"
 #include "finalize/external.h"
 #include "finalize/job.h"
@@ -126,17 +126,21 @@ static cuvet_status keep_text(finalizer *k, cv_block *to, const char *text, cv_s
     return s;
 }
 
-static cuvet_status choose_backends(finalizer *k, const cuvet_finalize_options *opt)
+static cuvet_status choose_backends(cuvet_ctx *ctx, finalizer *k, const cuvet_finalize_options *opt)
 {
     const cv_backend_use all[BACKENDS] = { { &cv_backend_copy, NULL },
                                            { &cv_backend_strip, NULL },
                                            { &cv_backend_external, &k->generator } };
+    cuvet_compiler generator = { 0 };
+    cuvet_status s = CUVET_OK;
     size_t n = 0;
 
-    if (opt->generator && (opt->generator->size != sizeof(*opt->generator) || !opt->generator->compile))
-        return CUVET_E_USAGE;
     if (opt->generator)
-        k->generator = (cv_final_tool){ *opt->generator, opt->generator_log, opt->generator_user };
+        s = cv_opts_compiler(ctx, opt->generator, &generator);
+    if (s != CUVET_OK)
+        return s;
+    if (opt->generator)
+        k->generator = (cv_final_tool){ generator, opt->generator_log, opt->generator_user };
     for (size_t i = 0; i < (opt->generator ? BACKENDS : BACKENDS - 1u); i++)
         if (!opt->backend || same_text(opt->backend, CV_ARRAY_GET(all, i).backend->name))
             CV_ARRAY_SET(k->backend, n++, CV_ARRAY_GET(all, i));
@@ -145,13 +149,12 @@ static cuvet_status choose_backends(finalizer *k, const cuvet_finalize_options *
     return n ? CUVET_OK : CUVET_E_USAGE;
 }
 
-static cuvet_status configure(finalizer *k, const cuvet_finalize_options *opt)
+static cuvet_status configure(cuvet_ctx *ctx, finalizer *k, const cuvet_finalize_options *opt)
 {
     cuvet_status s;
 
-    if (opt->size != sizeof(*opt) || (unsigned)opt->policy > CUVET_ARCH_EXACT ||
-        (unsigned)opt->phase > CUVET_FINAL_POSTLINK || (unsigned)opt->kind > CUVET_FORM_SASS ||
-        opt->max_level > LEVEL_MOST)
+    if ((unsigned)opt->policy > CUVET_ARCH_EXACT || (unsigned)opt->phase > CUVET_FINAL_POSTLINK ||
+        (unsigned)opt->kind > CUVET_FORM_SASS || opt->max_level > LEVEL_MOST)
         return CUVET_E_USAGE;
     k->o = (cv_final_options){ .target_sm = opt->target.sm,
                                .target_suffix = opt->target.suffix,
@@ -165,7 +168,7 @@ static cuvet_status configure(finalizer *k, const cuvet_finalize_options *opt)
                                .trace = opt->trace,
                                .trace_user = opt->trace_user,
                                .cancel = &k->cancel };
-    s = choose_backends(k, opt);
+    s = choose_backends(ctx, k, opt);
     /* A note of nobody would be none, and nothing would say so. */
     if (s == CUVET_OK && opt->tool_note && opt->tool && (opt->tool[0] == 0 || is_vendor(opt->tool)))
         s = CUVET_E_USAGE;
@@ -186,20 +189,23 @@ static cuvet_status begin_finalizer(cuvet_ctx *ctx, void *body, const void *opt)
 
     cv_ctx_lend(ctx, &k->x);
     k->x.cancel = &k->cancel;
-    return configure(k, opt);
+    return configure(ctx, k, opt);
 }
 
 cuvet_status cuvet_finalizer_create(cuvet_ctx *ctx, const cuvet_finalize_options *opt, cuvet_finalizer *out)
 {
     static const cv_handle_class FINALIZER = { CV_H_FINALIZER, sizeof(finalizer), begin_finalizer,
                                                end_finalizer };
+    cuvet_finalize_options o = { .size = sizeof(o) };
+    cuvet_status s;
 
     if (!out)
         return CUVET_E_NULL;
     out->bits = 0;
     if (!ctx || !opt)
         return CUVET_E_NULL;
-    return cv_handle_create(ctx, &FINALIZER, opt, &out->bits);
+    s = cv_opts_take(ctx, opt, &o, sizeof(o));
+    return s == CUVET_OK ? cv_handle_create(ctx, &FINALIZER, &o, &out->bits) : s;
 }
 
 static cv_final_job *begin(finalizer *k, size_t n)
@@ -267,7 +273,8 @@ static cuvet_status finalize(finalizer *k, const void *bytes, size_t n, const ch
     return s;
 }
 
-cuvet_status cuvet_finalize(cuvet_ctx *ctx, cuvet_finalizer h, const void *bytes, size_t n, const char *name)
+cuvet_status cuvet_finalizer_run(cuvet_ctx *ctx, cuvet_finalizer h, const void *bytes, size_t n,
+                                 const char *name)
 {
     cuvet_status s;
     finalizer *k;
@@ -278,7 +285,7 @@ cuvet_status cuvet_finalize(cuvet_ctx *ctx, cuvet_finalizer h, const void *bytes
     return s == CUVET_OK ? done(ctx, h, finalize(k, bytes, n, name)) : s;
 }
 
-cuvet_status cuvet_finalizer_result(cuvet_ctx *ctx, cuvet_finalizer h, cuvet_final_result *out)
+cuvet_status cuvet_finalizer_get_result(cuvet_ctx *ctx, cuvet_finalizer h, cuvet_final_result *out)
 {
     cuvet_status s;
     finalizer *k;
@@ -311,15 +318,17 @@ static cuvet_status save(finalizer *k, int dirfd, const char *name, cv_sink_opti
 }
 
 cuvet_status cuvet_finalizer_save(cuvet_ctx *ctx, cuvet_finalizer h, int dirfd, const char *name,
-                                  bool replace, bool sync)
+                                  unsigned flags)
 {
     cuvet_status s;
     finalizer *k;
 
     if (!ctx || !name)
         return CUVET_E_NULL;
+    if (flags & ~(CUVET_SAVE_REPLACE | CUVET_SAVE_SYNC))
+        return CUVET_E_USAGE;
     s = use(ctx, h, &k);
-    return s == CUVET_OK ? done(ctx, h, save(k, dirfd, name, (cv_sink_options){ replace, sync })) : s;
+    return s == CUVET_OK ? done(ctx, h, save(k, dirfd, name, cv_sink_options_of(flags))) : s;
 }
 
 static cuvet_final_claims claims_of(const cv_cubin *c)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "api/ctx.h"
+#include "api/opts.h"
 
 static void end_input(cuvet_ctx *ctx, void *body)
 {
@@ -38,24 +38,31 @@ static cuvet_status begin_input(cuvet_ctx *ctx, void *body, const void *cfg)
 cuvet_status cuvet_input_create(cuvet_ctx *ctx, const cuvet_input_config *cfg, cuvet_input *out)
 {
     static const cv_handle_class INPUT = { CV_H_INPUT, sizeof(cv_input), begin_input, end_input };
+    cuvet_input_config ours = { .size = sizeof(ours) };
+    cuvet_status s;
 
     if (!out)
         return CUVET_E_NULL;
     out->bits = 0;
     if (!ctx)
         return CUVET_E_NULL;
-    return cv_handle_create(ctx, &INPUT, cfg, &out->bits);
+    s = cfg ? cv_opts_take(ctx, cfg, &ours, sizeof(ours)) : CUVET_OK;
+    return s == CUVET_OK ? cv_handle_create(ctx, &INPUT, cfg ? &ours : NULL, &out->bits) : s;
 }
 
 cuvet_status cuvet_input_configure(cuvet_ctx *ctx, cuvet_input h, const cuvet_input_config *cfg)
 {
+    cuvet_input_config ours = { .size = sizeof(ours) };
     cuvet_status s;
     cv_input *in;
 
     if (!ctx || !cfg)
         return CUVET_E_NULL;
+    s = cv_opts_take(ctx, cfg, &ours, sizeof(ours));
+    if (s != CUVET_OK)
+        return s;
     s = use(ctx, h, &in);
-    return s == CUVET_OK ? done(ctx, h, cv_input_configure(in, cfg)) : s;
+    return s == CUVET_OK ? done(ctx, h, cv_input_configure(in, &ours)) : s;
 }
 
 cuvet_status cuvet_input_get_config(cuvet_ctx *ctx, cuvet_input h, cuvet_input_config *out)
@@ -158,19 +165,21 @@ cuvet_status cuvet_input_get_option(cuvet_ctx *ctx, cuvet_input h, size_t index,
 
 cuvet_status cuvet_input_set_compiler(cuvet_ctx *ctx, cuvet_input h, const cuvet_compiler *c)
 {
+    cuvet_compiler compiler = { 0 };
     cuvet_status s;
     cv_input *in;
 
     if (!ctx)
         return CUVET_E_NULL;
-    if (c && (c->size != sizeof(*c) || !c->compile))
-        return CUVET_E_USAGE;
+    s = c ? cv_opts_compiler(ctx, c, &compiler) : CUVET_OK;
+    if (s != CUVET_OK)
+        return s;
     s = use(ctx, h, &in);
     if (s != CUVET_OK)
         return s;
     if (in->state > CUVET_INPUT_BOUND)
         return done(ctx, h, CUVET_E_STATE);
-    in->compiler = c ? *c : (cuvet_compiler){ 0 };
+    in->compiler = compiler;
     return done(ctx, h, CUVET_OK);
 }
 
@@ -253,11 +262,11 @@ cuvet_status cuvet_input_take_result(cuvet_ctx *ctx, cuvet_input h, cuvet_image 
     if (s == CUVET_OK)
         s = done(ctx, h, cv_input_take(in, out));
     if (s != CUVET_OK)
-        cuvet_image_release(out); /* destroyed by the allocator's own code meanwhile */
+        cuvet_image_destroy(out); /* destroyed by the allocator's own code meanwhile */
     return s;
 }
 
-void cuvet_image_release(cuvet_image *img)
+void cuvet_image_destroy(cuvet_image *img)
 {
     if (!img)
         return;

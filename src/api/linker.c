@@ -47,9 +47,9 @@ cuvet_status cv_linker_use_in(cuvet_ctx *ctx, cuvet_linker h, state in, linker *
     return s == CUVET_OK && (*k)->state != in ? cv_linker_done(ctx, h, CUVET_E_STATE) : s;
 }
 
-static cuvet_status configure(linker *k, const cuvet_linker_options *opt)
+static cuvet_status configure(cuvet_ctx *ctx, linker *k, const cuvet_linker_options *opt)
 {
-    if (opt->size != sizeof(*opt) || (unsigned)opt->policy > CUVET_ARCH_EXACT || opt->toolkit > UINT16_MAX ||
+    if ((unsigned)opt->policy > CUVET_ARCH_EXACT || opt->toolkit > UINT16_MAX ||
         (opt->n_kernels_used && !opt->kernels_used) || (opt->exact_relocatable && !opt->relocatable))
         return CUVET_E_USAGE;
     if (!cv_arch_known(opt->target))
@@ -69,7 +69,7 @@ static cuvet_status configure(linker *k, const cuvet_linker_options *opt)
     cv_random(k->o.key, sizeof(k->o.key));
     k->host_info = opt->host_info && !opt->relocatable && !opt->n_kernels_used && !k->o.keep_dead;
     cv_hosts_init(&k->hosts, k->o.key[0], k->o.key[1]);
-    return cv_linker_choose(k, opt);
+    return cv_linker_choose(ctx, k, opt);
 }
 
 static cuvet_status begin_linker(cuvet_ctx *ctx, void *body, const void *opt)
@@ -78,7 +78,7 @@ static cuvet_status begin_linker(cuvet_ctx *ctx, void *body, const void *opt)
     cuvet_status s;
 
     cv_ctx_lend(ctx, &k->x);
-    s = configure(k, opt);
+    s = configure(ctx, k, opt);
     cv_link_begin(&k->link, &k->x, &k->o);
     return s;
 }
@@ -86,13 +86,16 @@ static cuvet_status begin_linker(cuvet_ctx *ctx, void *body, const void *opt)
 cuvet_status cuvet_linker_create(cuvet_ctx *ctx, const cuvet_linker_options *opt, cuvet_linker *out)
 {
     static const cv_handle_class LINKER = { CV_H_LINKER, sizeof(linker), begin_linker, end_linker };
+    cuvet_linker_options o = { .size = sizeof(o) };
+    cuvet_status s;
 
     if (!out)
         return CUVET_E_NULL;
     out->bits = 0;
     if (!ctx || !opt)
         return CUVET_E_NULL;
-    return cv_handle_create(ctx, &LINKER, opt, &out->bits);
+    s = cv_opts_take(ctx, opt, &o, sizeof(o));
+    return s == CUVET_OK ? cv_handle_create(ctx, &LINKER, &o, &out->bits) : s;
 }
 
 void cv_linker_unit(linker *k, uint64_t bytes)
@@ -193,15 +196,17 @@ cuvet_status cuvet_linker_add(cuvet_ctx *ctx, cuvet_linker h, const void *bytes,
 cuvet_status cuvet_linker_add_source(cuvet_ctx *ctx, cuvet_linker h, const cuvet_source *src,
                                      const char *name)
 {
+    cuvet_source from = { 0 };
     cuvet_status s;
     linker *k;
 
     if (!ctx || !src || !name)
         return CUVET_E_NULL;
-    if (src->size != sizeof(*src) || !src->read_at)
-        return CUVET_E_USAGE;
+    s = cv_opts_source(ctx, src, &from);
+    if (s != CUVET_OK)
+        return s;
     s = cv_linker_use(ctx, h, &k);
-    return s == CUVET_OK ? cv_linker_done(ctx, h, add(k, src, NULL, src->length, name, CV_NONE, false)) : s;
+    return s == CUVET_OK ? cv_linker_done(ctx, h, add(k, &from, NULL, from.length, name, CV_NONE, false)) : s;
 }
 
 cuvet_status cuvet_linker_add_from(cuvet_ctx *ctx, cuvet_linker h, uint64_t off, const void *bytes, size_t n,
@@ -315,18 +320,18 @@ cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_linker h, cuvet_link_resu
     return cv_linker_done(ctx, h, CUVET_OK);
 }
 
-cuvet_status cuvet_linker_save(cuvet_ctx *ctx, cuvet_linker h, int dirfd, const char *name, bool replace,
-                               bool sync)
+cuvet_status cuvet_linker_save(cuvet_ctx *ctx, cuvet_linker h, int dirfd, const char *name, unsigned flags)
 {
     cuvet_status s;
     linker *k;
 
     if (!ctx || !name)
         return CUVET_E_NULL;
+    if (flags & ~(CUVET_SAVE_REPLACE | CUVET_SAVE_SYNC))
+        return CUVET_E_USAGE;
     s = cv_linker_use_in(ctx, h, LINKED, &k);
     return s == CUVET_OK
-               ? cv_linker_done(ctx, h,
-                                cv_sink_file(dirfd, name, &k->file, (cv_sink_options){ replace, sync }))
+               ? cv_linker_done(ctx, h, cv_sink_file(dirfd, name, &k->file, cv_sink_options_of(flags)))
                : s;
 }
 
@@ -354,15 +359,19 @@ static cuvet_status deliver(const linker *k, const cuvet_link_sink *sink)
 
 cuvet_status cuvet_linker_deliver(cuvet_ctx *ctx, cuvet_linker h, const cuvet_link_sink *sink)
 {
+    cuvet_link_sink to = { .size = sizeof(to) };
     cuvet_status s;
     linker *k;
 
     if (!ctx || !sink)
         return CUVET_E_NULL;
-    if (sink->size != sizeof(*sink) || !sink->write)
-        return CUVET_E_USAGE;
+    s = cv_opts_take(ctx, sink, &to, sizeof(to));
+    if (s == CUVET_OK && !to.write)
+        s = CUVET_E_USAGE;
+    if (s != CUVET_OK)
+        return s;
     s = cv_linker_use_in(ctx, h, LINKED, &k);
-    return s == CUVET_OK ? cv_linker_done(ctx, h, deliver(k, sink)) : s;
+    return s == CUVET_OK ? cv_linker_done(ctx, h, deliver(k, &to)) : s;
 }
 
 cuvet_status cuvet_linker_destroy(cuvet_ctx *ctx, cuvet_linker *h)

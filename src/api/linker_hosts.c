@@ -6,19 +6,23 @@
 
 cuvet_status cuvet_linker_file(cuvet_ctx *ctx, cuvet_linker h, const cuvet_link_file *file)
 {
+    cuvet_link_file f = { .size = sizeof(f) };
     cuvet_status s;
     linker *k;
 
-    if (!ctx || !file || !file->bytes)
+    if (!ctx || !file)
         return CUVET_E_NULL;
-    if (file->size != sizeof(*file))
-        return CUVET_E_USAGE;
+    s = cv_opts_take(ctx, file, &f, sizeof(f));
+    if (s == CUVET_OK && !f.bytes)
+        s = CUVET_E_NULL;
+    if (s != CUVET_OK)
+        return s;
     s = cv_linker_use_in(ctx, h, COLLECTING, &k);
     if (s != CUVET_OK)
         return s;
-    cv_ctx_unit(&k->x, file->n);
-    k->of_system = file->of_system;
-    s = cv_hosts_read(&k->x, &k->hosts, file->bytes, file->n, file->of_system);
+    cv_ctx_unit(&k->x, f.n);
+    k->of_system = f.of_system;
+    s = cv_hosts_read(&k->x, &k->hosts, f.bytes, f.n, f.of_system);
     cv_islands_drop();
     return cv_linker_done(ctx, h, s);
 }

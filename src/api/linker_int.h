@@ -5,7 +5,7 @@
 
 #include <cuvet/linker.h>
 
-#include "api/ctx.h"
+#include "api/opts.h"
 #include "finalize/external.h"
 #include "finalize/job.h"
 #include "link/in/stages.h"
@@ -59,7 +59,7 @@ CV_MUST cuvet_status cv_linker_gather(linker *k);
 /* Work on the input that comes next, as if it had so many bytes. */
 void cv_linker_unit(linker *k, uint64_t bytes);
 /* linker_retarget.c: who finalizes. */
-CV_MUST cuvet_status cv_linker_choose(linker *k, const cuvet_linker_options *opt);
+CV_MUST cuvet_status cv_linker_choose(cuvet_ctx *ctx, linker *k, const cuvet_linker_options *opt);
 /* Is the code of k->picture, which was admitted, for another machine than that of the link? */
 CV_MUST bool cv_linker_is_off_target(const linker *k);
 /* Finalize it for the target: in->bytes and k->picture become those of the result. */

@@ -6,15 +6,19 @@
 
 enum { LEVEL = 2, PASSES = 4 /* examined, made, examined, compared */ };
 
-cuvet_status cv_linker_choose(linker *k, const cuvet_linker_options *opt)
+cuvet_status cv_linker_choose(cuvet_ctx *ctx, linker *k, const cuvet_linker_options *opt)
 {
+    cuvet_compiler generator = { 0 };
+    cuvet_status s = CUVET_OK;
     size_t n = 0;
 
-    if (opt->generator && (opt->generator->size != sizeof(*opt->generator) || !opt->generator->compile))
-        return CUVET_E_USAGE;
+    if (opt->generator)
+        s = cv_opts_compiler(ctx, opt->generator, &generator);
+    if (s != CUVET_OK)
+        return s;
     CV_ARRAY_SET(k->backend, n++, ((cv_backend_use){ &cv_backend_copy, NULL }));
     if (opt->generator) {
-        k->generator = (cv_final_tool){ *opt->generator, opt->generator_log, opt->generator_user };
+        k->generator = (cv_final_tool){ generator, opt->generator_log, opt->generator_user };
         CV_ARRAY_SET(k->backend, n++, ((cv_backend_use){ &cv_backend_external, &k->generator }));
     }
     k->final = (cv_final_options){ .target_sm = opt->target.sm,

@@ -88,17 +88,21 @@ cuvet_status cuvet_linker_other_symbol(cuvet_ctx *ctx, cuvet_linker h, const cuv
 
 cuvet_status cuvet_linker_callgraph(cuvet_ctx *ctx, cuvet_linker h, const cuvet_callgraph_sink *sink)
 {
+    cuvet_callgraph_sink to = { .size = sizeof(to) };
     cuvet_status s;
     linker *k;
 
     if (!ctx || !sink)
         return CUVET_E_NULL;
-    if (sink->size != sizeof(*sink) || !sink->function || !sink->call || !sink->raised)
-        return CUVET_E_USAGE;
+    s = cv_opts_take(ctx, sink, &to, sizeof(to));
+    if (s == CUVET_OK && (!to.function || !to.call || !to.raised))
+        s = CUVET_E_USAGE;
+    if (s != CUVET_OK)
+        return s;
     s = cv_linker_use(ctx, h, &k);
     if (s != CUVET_OK)
         return s;
     if (!k->begun || !k->link.reached || k->o.relocatable)
         return cv_linker_done(ctx, h, CUVET_E_STATE);
-    return cv_linker_done(ctx, h, cv_link_callgraph(&k->link, sink));
+    return cv_linker_done(ctx, h, cv_link_callgraph(&k->link, &to));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "scan/scan.h"
-#include "api/ctx.h"
+#include "api/opts.h"
 
 static void end_scan(cuvet_ctx *ctx, void *body)
 {
@@ -22,22 +22,30 @@ static cuvet_status begin_scan(cuvet_ctx *ctx, void *body, const void *given)
     return cv_scan_open(body, &ctx->alloc, &ctx->lim, h->src, h->opt, cv_ctx_emit, ctx);
 }
 
-cuvet_status cuvet_scan_open(cuvet_ctx *ctx, const cuvet_source *src, const cuvet_scan_options *opt,
-                             cuvet_scan *out)
+cuvet_status cuvet_scan_create(cuvet_ctx *ctx, const cuvet_source *src, const cuvet_scan_options *opt,
+                               cuvet_scan *out)
 {
-    static const cuvet_scan_options DEFAULTS = { .size = sizeof(DEFAULTS), .depth = CUVET_DEPTH_FULL };
+    cuvet_scan_options o = { .size = sizeof(o), .depth = CUVET_DEPTH_FULL };
     static const cv_handle_class SCAN = { CV_H_SCAN, sizeof(cv_scan), begin_scan, end_scan };
 
-    if (!opt)
-        opt = &DEFAULTS;
-    if (!ctx || !src || !out || src->size != sizeof(*src) || opt->size != sizeof(*opt) || !src->read_at)
+    cuvet_source from = { 0 };
+    cuvet_status s;
+
+    if (!out)
+        return CUVET_E_NULL;
+    out->bits = 0;
+    if (!ctx || !src)
+        return CUVET_E_NULL;
+    s = cv_opts_source(ctx, src, &from);
+    if (s == CUVET_OK && opt)
+        s = cv_opts_take(ctx, opt, &o, sizeof(o));
+    if (s != CUVET_OK)
+        return s;
+    if (o.jobs > CV_SCAN_JOBS_MAX || (o.claim && o.jobs > 1) || (unsigned)o.depth > CUVET_DEPTH_FULL)
         return CUVET_E_USAGE;
-    if (opt->jobs > CV_SCAN_JOBS_MAX || (opt->claim && opt->jobs > 1) ||
-        (unsigned)opt->depth > CUVET_DEPTH_FULL)
-        return CUVET_E_USAGE;
-    if (opt->target.sm != 0 && !cv_arch_known(opt->target))
+    if (o.target.sm != 0 && !cv_arch_known(o.target))
         return CUVET_E_ARCH;
-    return cv_handle_create(ctx, &SCAN, &(how){ src, opt }, &out->bits);
+    return cv_handle_create(ctx, &SCAN, &(how){ &from, &o }, &out->bits);
 }
 
 cuvet_status cuvet_scan_ahead(cuvet_ctx *ctx, cuvet_scan h)
@@ -46,7 +54,7 @@ cuvet_status cuvet_scan_ahead(cuvet_ctx *ctx, cuvet_scan h)
     void *body;
 
     if (!ctx)
-        return CUVET_E_USAGE;
+        return CUVET_E_NULL;
     s = cv_handle_get(ctx, CV_H_SCAN, h.bits, &body);
     if (s != CUVET_OK)
         return s;
@@ -61,7 +69,7 @@ cuvet_status cuvet_scan_next(cuvet_ctx *ctx, cuvet_scan h, cuvet_item *out)
     void *body;
 
     if (!ctx || !out)
-        return CUVET_E_USAGE;
+        return CUVET_E_NULL;
     s = cv_handle_get(ctx, CV_H_SCAN, h.bits, &body);
     if (s != CUVET_OK)
         return s;
@@ -81,7 +89,7 @@ cuvet_status cuvet_scan_payload(cuvet_ctx *ctx, cuvet_scan h, const void **bytes
     cv_span p;
 
     if (!ctx || !bytes || !n)
-        return CUVET_E_USAGE;
+        return CUVET_E_NULL;
     s = cv_handle_get(ctx, CV_H_SCAN, h.bits, &body);
     if (s != CUVET_OK)
         return s;
@@ -104,7 +112,7 @@ cuvet_status cuvet_scan_summary(cuvet_ctx *ctx, cuvet_scan h, cuvet_summary *out
     void *body;
 
     if (!ctx || !out)
-        return CUVET_E_USAGE;
+        return CUVET_E_NULL;
     s = cv_handle_get(ctx, CV_H_SCAN, h.bits, &body);
     if (s != CUVET_OK)
         return s;
@@ -118,7 +126,9 @@ cuvet_status cuvet_scan_rule_count(cuvet_ctx *ctx, cuvet_scan h, cuvet_rule rule
     cuvet_status s;
     void *body;
 
-    if (!ctx || !n || rule >= CV_N_RULES)
+    if (!ctx || !n)
+        return CUVET_E_NULL;
+    if (rule >= CV_N_RULES)
         return CUVET_E_USAGE;
     s = cv_handle_get(ctx, CV_H_SCAN, h.bits, &body);
     if (s != CUVET_OK)
@@ -128,12 +138,12 @@ cuvet_status cuvet_scan_rule_count(cuvet_ctx *ctx, cuvet_scan h, cuvet_rule rule
     return s;
 }
 
-cuvet_status cuvet_scan_close(cuvet_ctx *ctx, cuvet_scan *h)
+cuvet_status cuvet_scan_destroy(cuvet_ctx *ctx, cuvet_scan *h)
 {
     cuvet_status s;
 
     if (!ctx || !h)
-        return CUVET_E_USAGE;
+        return CUVET_E_NULL;
     s = cv_handle_destroy(ctx, CV_H_SCAN, h->bits);
     if (s == CUVET_OK)
         h->bits = 0;

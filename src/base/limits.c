@@ -24,7 +24,9 @@ cuvet_status cuvet_limits_preset(const char *name, cuvet_limits *out)
 {
     bool strict = name && strcmp(name, "strict") == 0, roomy = name && strcmp(name, "roomy") == 0;
 
-    if (!out || (!strict && !roomy && !(name && strcmp(name, "tiny") == 0)))
+    if (!out || !name)
+        return CUVET_E_NULL;
+    if (!strict && !roomy && strcmp(name, "tiny") != 0)
         return CUVET_E_USAGE;
     out->size = sizeof(*out);
     for (size_t i = 0; i < CV_COUNT(LIMITS); i++) {
@@ -38,7 +40,7 @@ cuvet_status cuvet_limits_preset(const char *name, cuvet_limits *out)
 cuvet_status cuvet_limits_set(cuvet_limits *l, const char *name, uint64_t value)
 {
     if (!l || !name)
-        return CUVET_E_USAGE;
+        return CUVET_E_NULL;
     for (size_t i = 0; i < CV_COUNT(LIMITS); i++) {
         if (strcmp(LIMITS[i].info.name, name) == 0) {
             *field_at(l, i) = value;
@@ -51,8 +53,10 @@ cuvet_status cuvet_limits_set(cuvet_limits *l, const char *name, uint64_t value)
 cuvet_status cuvet_limits_get(const cuvet_limits *l, size_t index, const cuvet_limit_info **info,
                               uint64_t *value)
 {
-    if (!info || index >= CV_COUNT(LIMITS))
-        return info ? CUVET_END : CUVET_E_USAGE;
+    if (!info)
+        return CUVET_E_NULL;
+    if (index >= CV_COUNT(LIMITS))
+        return CUVET_END;
     *info = &LIMITS[index].info;
     if (l && value)
         memcpy(value, (const char *)l + LIMITS[index].offset, sizeof(*value));

@@ -21,7 +21,7 @@ const cuvet_rule_info *cuvet_rule_get(cuvet_rule rule)
 cuvet_status cuvet_rule_find(const char *id, cuvet_rule *out)
 {
     if (!id || !out)
-        return CUVET_E_USAGE;
+        return CUVET_E_NULL;
     for (size_t i = 0; i < CV_COUNT(RULES); i++) {
         if (strcmp(RULES[i].id, id) == 0) {
             *out = (cuvet_rule)i;

@@ -89,7 +89,7 @@ cuvet_status cv_input_configure(cv_input *in, const cuvet_input_config *cfg)
 {
     if (in->state > CUVET_INPUT_CONFIGURED)
         return CUVET_E_STATE;
-    if (cfg->size != sizeof(*cfg) || !config_in_range(cfg))
+    if (!config_in_range(cfg))
         return CUVET_E_USAGE;
     if (!cv_arch_known(cfg->target))
         return CUVET_E_ARCH;

@@ -136,17 +136,24 @@ cuvet_status cv_sink_file(int dirfd, const char *name, const cv_slices *out, cv_
     return s;
 }
 
-cuvet_status cuvet_save(int dirfd, const char *name, const void *bytes, size_t n, bool replace, bool sync)
+cv_sink_options cv_sink_options_of(unsigned flags)
+{
+    return (cv_sink_options){ (flags & CUVET_SAVE_REPLACE) != 0, (flags & CUVET_SAVE_SYNC) != 0 };
+}
+
+cuvet_status cuvet_save(int dirfd, const char *name, const void *bytes, size_t n, unsigned flags)
 {
     cv_slices out = { 0 };
     cuvet_status s;
     cv_mem mem;
 
-    if (n && !bytes)
+    if (!name || (n && !bytes))
+        return CUVET_E_NULL;
+    if (flags & ~(CUVET_SAVE_REPLACE | CUVET_SAVE_SYNC))
         return CUVET_E_USAGE;
     cv_mem_init(&mem, NULL, CV_MIB);
     cv_slices_borrow(&mem, &out, cv_span_of(bytes, n, 0));
-    s = cv_sink_file(dirfd, name, &out, (cv_sink_options){ replace, sync });
+    s = cv_sink_file(dirfd, name, &out, cv_sink_options_of(flags));
     cv_slices_free(&mem, &out);
     return s;
 }

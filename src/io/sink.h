@@ -12,6 +12,8 @@ typedef struct cv_sink_options {
     bool replace; /* an existing file may be replaced */
     bool sync;    /* fsync before the rename */
 } cv_sink_options;
+/* CUVET_SAVE_REPLACE, CUVET_SAVE_SYNC. */
+cv_sink_options cv_sink_options_of(unsigned flags);
 
 /* File 'name' in dirfd: written as a temporary beside it, then renamed. A name with a slash, empty, "." or
  * ".." is USAGE; an existing file without replace is EXISTS. On any failure nothing stays behind. */

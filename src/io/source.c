@@ -228,7 +228,7 @@ static cuvet_status read_memory(void *user, uint64_t off, void *buf, size_t len)
 cuvet_status cuvet_source_memory(const void *bytes, size_t n, cuvet_source *out)
 {
     if (!out || (n && !bytes))
-        return CUVET_E_USAGE;
+        return CUVET_E_NULL;
     *out = (cuvet_source){ sizeof(*out), n, read_memory, (void *)(uintptr_t)bytes, -1 };
     return CUVET_OK;
 }
@@ -267,7 +267,9 @@ cuvet_status cuvet_source_fd(int fd, cuvet_source *out)
     struct stat st;
     off_t end;
 
-    if (!out || fd < 0)
+    if (!out)
+        return CUVET_E_NULL;
+    if (fd < 0)
         return CUVET_E_USAGE;
     if (fstat(fd, &st) != 0 || !(S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
         return CUVET_E_IO;
@@ -277,10 +279,33 @@ cuvet_status cuvet_source_fd(int fd, cuvet_source *out)
 
 cuvet_status cuvet_source_fd_sized(int fd, uint64_t length, cuvet_source *out)
 {
-    if (!out || fd < 0 || length > INT64_MAX)
+    if (!out)
+        return CUVET_E_NULL;
+    if (fd < 0 || length > INT64_MAX)
         return CUVET_E_USAGE;
     *out = (cuvet_source){ sizeof(*out), length, read_fd, (void *)(intptr_t)fd, -1 };
     return CUVET_OK;
+}
+
+cuvet_status cuvet_source_path(const char *path, cuvet_source *out)
+{
+    struct stat st;
+    cuvet_status s;
+    int fd;
+
+    if (!path || !out)
+        return CUVET_E_NULL;
+    /* Without O_NONBLOCK a named pipe would wait for somebody to write. */
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return CUVET_E_IO;
+    s = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? cuvet_source_fd_sized(fd, (uint64_t)st.st_size, out)
+                                                   : CUVET_E_IO;
+    if (s == CUVET_OK)
+        out->owned_fd = fd;
+    else
+        close(fd);
+    return s;
 }
 
 static bool write_all(int fd, const uint8_t *p, size_t n)
@@ -346,7 +371,9 @@ cuvet_status cuvet_source_spool(int fd, const char *dir, uint64_t max, cuvet_sou
     cuvet_status s;
     int tmp;
 
-    if (!out || fd < 0)
+    if (!out)
+        return CUVET_E_NULL;
+    if (fd < 0)
         return CUVET_E_USAGE;
     tmp = open_unlinked(tmpdir && *tmpdir ? tmpdir : "/tmp");
     buf = tmp >= 0 ? malloc(SPOOL_CHUNK) : NULL;
@@ -361,7 +388,7 @@ cuvet_status cuvet_source_spool(int fd, const char *dir, uint64_t max, cuvet_sou
     return s;
 }
 
-void cuvet_source_release(cuvet_source *s)
+void cuvet_source_destroy(cuvet_source *s)
 {
     if (!s)
         return;

@@ -38,7 +38,7 @@ cuvet_status cv_external_check(const cuvet_external *given, cuvet_external *out)
                                 .path = given->path,
                                 .directory = given->directory };
 
-    if (given->size != sizeof(*given) || !given->path || given->path[0] != '/')
+    if (!given->path || given->path[0] != '/')
         return CUVET_E_USAGE;
     if (!external.directory)
         external.directory = "/tmp";

@@ -103,8 +103,8 @@ static outcome once(cuvet_ctx *ctx, int i)
     out.create = cuvet_finalizer_create(ctx, &o, &f);
     if (out.create != CUVET_OK)
         return out;
-    out.run = cuvet_finalize(ctx, f, p, n, "sample");
-    ck_assert_int_eq(cuvet_finalizer_result(ctx, f, &r), CUVET_OK);
+    out.run = cuvet_finalizer_run(ctx, f, p, n, "sample");
+    ck_assert_int_eq(cuvet_finalizer_get_result(ctx, f, &r), CUVET_OK);
     ck_assert_int_eq(out.run == CUVET_OK, r.bytes != NULL);
     out.code = r.code;
     if (r.bytes)
@@ -209,7 +209,7 @@ START_TEST(writes)
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(cuvet_ctx_create(NULL, &ctx), CUVET_OK);
     ck_assert_int_eq(cuvet_finalizer_create(ctx, &o, &f), CUVET_OK);
-    ck_assert_int_eq(cuvet_finalize(ctx, f, p, n, NULL), CUVET_OK);
+    ck_assert_int_eq(cuvet_finalizer_run(ctx, f, p, n, NULL), CUVET_OK);
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &old), 0);
     for (rlim_t size = 0; size < 3000; size += 499) {
@@ -219,14 +219,14 @@ START_TEST(writes)
         small = (struct rlimit){ size, old.rlim_max };
         if (setrlimit(RLIMIT_FSIZE, &small) != 0) /* no assertion in between: they write files as well */
             ck_abort();
-        st = cuvet_finalizer_save(ctx, f, fd, "out", true, true);
+        st = cuvet_finalizer_save(ctx, f, fd, "out", CUVET_SAVE_REPLACE | CUVET_SAVE_SYNC);
         gone = faccessat(fd, "out", F_OK, 0);
         if (setrlimit(RLIMIT_FSIZE, &old) != 0)
             ck_abort();
         ck_assert_int_eq(st, CUVET_E_IO);
         ck_assert_int_ne(gone, 0);
     }
-    ck_assert_int_eq(cuvet_finalizer_save(ctx, f, fd, "out", true, true), CUVET_OK);
+    ck_assert_int_eq(cuvet_finalizer_save(ctx, f, fd, "out", CUVET_SAVE_REPLACE | CUVET_SAVE_SYNC), CUVET_OK);
     ck_assert_int_eq(unlinkat(fd, "out", 0), 0);
     close(fd);
     ck_assert_int_eq(rmdir(dir), 0); /* no temporary was left */

@@ -296,11 +296,11 @@ static cuvet_status begin(world *w, const scenario *sc, const cuvet_limits *lim)
 static void finish(world *w, unsigned how)
 {
     if (how & 1)
-        cuvet_image_release(&w->image);
+        cuvet_image_destroy(&w->image);
     if (w->in.bits && how & 2)
         ck_assert_int_eq(cuvet_input_destroy(w->ctx, &w->in), CUVET_OK);
     cuvet_ctx_destroy(w->ctx);
-    cuvet_image_release(&w->image);
+    cuvet_image_destroy(&w->image);
     ck_assert_int_eq(w->h.live, 0);
     ck_assert_uint_eq(w->calls, w->releases);
 }

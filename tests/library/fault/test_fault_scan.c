@@ -65,7 +65,7 @@ static outcome scan(file *f, const cuvet_alloc *alloc, const cuvet_limits *lim, 
 
     o.status = cuvet_ctx_create(&opt, &c);
     if (o.status == CUVET_OK)
-        o.status = cuvet_scan_open(c, &src, &so, &s);
+        o.status = cuvet_scan_create(c, &src, &so, &s);
     if (o.status == CUVET_OK && how >= AHEAD) {
         unsigned long before = o.diags;
 
@@ -77,7 +77,7 @@ static outcome scan(file *f, const cuvet_alloc *alloc, const cuvet_limits *lim, 
             o.status = cuvet_scan_next(c, s, &item);
         while (o.status == CUVET_OK);
         ck_assert_int_eq(cuvet_scan_summary(c, s, &o.sum), CUVET_OK);
-        ck_assert_int_eq(cuvet_scan_close(c, &s), CUVET_OK);
+        ck_assert_int_eq(cuvet_scan_destroy(c, &s), CUVET_OK);
         ck_assert_uint_eq(s.bits, 0);
     }
     cuvet_ctx_destroy(c);
@@ -266,15 +266,15 @@ START_TEST(goes_ahead)
     }
     src = (cuvet_source){ sizeof(src), f.n, read_at, &f, -1 };
     ck_assert_int_eq(cuvet_ctx_create(NULL, &c), CUVET_OK);
-    ck_assert_int_eq(cuvet_scan_open(c, &src, &so, &s), CUVET_OK);
-    ck_assert_int_eq(cuvet_scan_ahead(NULL, s), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_scan_create(c, &src, &so, &s), CUVET_OK);
+    ck_assert_int_eq(cuvet_scan_ahead(NULL, s), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_scan_ahead(c, (cuvet_scan){ 0 }), CUVET_E_HANDLE);
     ck_assert_int_eq(cuvet_scan_ahead(c, s), CUVET_OK);
     ck_assert_int_eq(cuvet_scan_ahead(c, s), CUVET_E_STATE);
     ck_assert_int_eq(cuvet_scan_next(c, s, &item), CUVET_OK);
     ck_assert_int_eq(cuvet_scan_payload(c, s, &bytes, &n), CUVET_E_USAGE);
-    ck_assert_int_eq(cuvet_scan_close(c, &s), CUVET_OK);
-    ck_assert_int_eq(cuvet_scan_open(c, &src, &so, &s), CUVET_OK);
+    ck_assert_int_eq(cuvet_scan_destroy(c, &s), CUVET_OK);
+    ck_assert_int_eq(cuvet_scan_create(c, &src, &so, &s), CUVET_OK);
     ck_assert_int_eq(cuvet_scan_next(c, s, &item), CUVET_OK);
     ck_assert_int_eq(cuvet_scan_ahead(c, s), CUVET_E_STATE);
     ck_assert_int_eq(cuvet_scan_payload(c, s, &bytes, &n), CUVET_OK);

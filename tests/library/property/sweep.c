@@ -175,7 +175,7 @@ outcome sweep_scan(const uint8_t *bytes, size_t n, const cuvet_limits *lim, bool
 
     SWEEP_CHECK(cuvet_ctx_create(&opt, &ctx) == CUVET_OK, "no context");
     SWEEP_CHECK(cuvet_source_memory(bytes, n, &src) == CUVET_OK, "no source");
-    o.status = cuvet_scan_open(ctx, &src, &how, &s);
+    o.status = cuvet_scan_create(ctx, &src, &how, &s);
     if (o.status == CUVET_E_LIMIT) { /* not even the scan itself fits the memory limit */
         cuvet_ctx_destroy(ctx);
         o.sum.verdict = CUVET_V_LIMIT;

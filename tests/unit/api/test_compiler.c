@@ -41,16 +41,16 @@ START_TEST(external)
     ck_assert_int_eq(r.end, CUVET_COMPILED);
     ck_assert_uint_gt(r.n, 4);
     r.release(&r, c.user);
-    cuvet_compiler_release(&c);
+    cuvet_compiler_destroy(&c);
     ck_assert_ptr_null(c.user);
     ck_assert_int_eq(h.live, 0);
-    cuvet_compiler_release(&c); /* a zeroed one */
-    cuvet_compiler_release(NULL);
+    cuvet_compiler_destroy(&c); /* a zeroed one */
+    cuvet_compiler_destroy(NULL);
     heap_fail(&h, 1, true);
     ext.size = sizeof(ext);
     ck_assert_int_eq(cuvet_compiler_external(&ext, &alloc, &c), CUVET_E_NOMEM);
     ck_assert_int_eq(cuvet_compiler_external(&ext, NULL, &c), CUVET_OK);
-    cuvet_compiler_release(&c);
+    cuvet_compiler_destroy(&c);
     ck_assert_int_eq(rmdir(dir), 0); /* nothing was left in it */
 }
 END_TEST
@@ -80,7 +80,7 @@ START_TEST(release_of_another)
     int mine = 5;
     cuvet_compiler c = { sizeof(c), own, &mine };
 
-    cuvet_compiler_release(&c);
+    cuvet_compiler_destroy(&c);
     ck_assert_int_eq(mine, 5);
     ck_assert(!c.compile && !c.user);
 }

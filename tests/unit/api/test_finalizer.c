@@ -82,18 +82,18 @@ START_TEST(misuse)
     o.tool = big;
     ck_assert_int_eq(cuvet_finalizer_create(ctx, &o, &f), CUVET_E_USAGE);
     f = make(options(0, CUVET_FORM_SAME));
-    ck_assert_int_eq(cuvet_finalizer_result(ctx, f, &r), CUVET_E_STATE);
-    ck_assert_int_eq(cuvet_finalizer_save(ctx, f, AT_FDCWD, "x", true, false), CUVET_E_STATE);
-    ck_assert_int_eq(cuvet_finalize(ctx, f, NULL, 0, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_finalizer_get_result(ctx, f, &r), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_finalizer_save(ctx, f, AT_FDCWD, "x", CUVET_SAVE_REPLACE), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_finalizer_run(ctx, f, NULL, 0, NULL), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_finalizer_explain(ctx, f, NULL, 0, &e), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_finalizer_explain(ctx, f, "x", 1, NULL), CUVET_E_NULL);
     g = f;
     ck_assert_int_eq(cuvet_finalizer_destroy(ctx, &f), CUVET_OK);
     ck_assert_uint_eq(f.bits, 0);
-    ck_assert_int_eq(cuvet_finalize(ctx, g, "x", 1, NULL), CUVET_E_STALE_HANDLE);
-    ck_assert_int_eq(cuvet_finalizer_result(ctx, g, &r), CUVET_E_STALE_HANDLE);
+    ck_assert_int_eq(cuvet_finalizer_run(ctx, g, "x", 1, NULL), CUVET_E_STALE_HANDLE);
+    ck_assert_int_eq(cuvet_finalizer_get_result(ctx, g, &r), CUVET_E_STALE_HANDLE);
     ck_assert_int_eq(cuvet_finalizer_destroy(ctx, &g), CUVET_E_STALE_HANDLE);
-    ck_assert_int_eq(cuvet_finalize(ctx, f, "x", 1, NULL), CUVET_E_HANDLE);
+    ck_assert_int_eq(cuvet_finalizer_run(ctx, f, "x", 1, NULL), CUVET_E_HANDLE);
 }
 END_TEST
 
@@ -104,8 +104,8 @@ START_TEST(results)
     size_t n;
     const uint8_t *p = sample("plain.sm_100.cubin", &n, 0);
 
-    ck_assert_int_eq(cuvet_finalize(ctx, f, p, n, "a"), CUVET_OK);
-    ck_assert_int_eq(cuvet_finalizer_result(ctx, f, &r), CUVET_OK);
+    ck_assert_int_eq(cuvet_finalizer_run(ctx, f, p, n, "a"), CUVET_OK);
+    ck_assert_int_eq(cuvet_finalizer_get_result(ctx, f, &r), CUVET_OK);
     ck_assert_uint_eq(r.code, 0);
     ck_assert_int_eq(r.from, CUVET_FORM_CAPMERC);
     ck_assert_int_eq(r.to, CUVET_FORM_SASS);
@@ -115,15 +115,15 @@ START_TEST(results)
     ck_assert(strstr(said, "CV-FINAL-023") && strstr(said, "CV-FINAL-022"));
     ck_assert(!strstr(said, "CV-NOTE-022")); /* of the result: it is what was meant */
     /* the next one takes its place, whatever becomes of it */
-    ck_assert_int_eq(cuvet_finalize(ctx, f, p, n / 2, "a"), CUVET_E_MALFORMED);
-    ck_assert_int_eq(cuvet_finalizer_result(ctx, f, &r), CUVET_OK);
+    ck_assert_int_eq(cuvet_finalizer_run(ctx, f, p, n / 2, "a"), CUVET_E_MALFORMED);
+    ck_assert_int_eq(cuvet_finalizer_get_result(ctx, f, &r), CUVET_OK);
     ck_assert_uint_eq(r.code, 6);
     ck_assert_str_eq(r.text, "unsupported elf type");
     ck_assert_ptr_null(r.bytes);
-    ck_assert_int_eq(cuvet_finalizer_save(ctx, f, AT_FDCWD, "x", true, false), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_finalizer_save(ctx, f, AT_FDCWD, "x", CUVET_SAVE_REPLACE), CUVET_E_STATE);
     p = sample("plain.sm_110.cubin", &n, 0);
-    ck_assert_int_eq(cuvet_finalize(ctx, f, p, n, NULL), CUVET_E_REFUSED);
-    ck_assert_int_eq(cuvet_finalizer_result(ctx, f, &r), CUVET_OK);
+    ck_assert_int_eq(cuvet_finalizer_run(ctx, f, p, n, NULL), CUVET_E_REFUSED);
+    ck_assert_int_eq(cuvet_finalizer_get_result(ctx, f, &r), CUVET_OK);
     ck_assert_uint_eq(r.code, 26);
     ck_assert_int_eq(cuvet_finalizer_destroy(ctx, &f), CUVET_OK);
 }
@@ -143,7 +143,7 @@ START_TEST(explanations)
     ck_assert_uint_eq(e.claims.mask, 9);
     ck_assert_uint_eq(e.can, 0);
     ck_assert_uint_eq(e.capsules, 1);
-    ck_assert_int_eq(cuvet_finalizer_result(ctx, f, &r), CUVET_E_STATE); /* nothing was made */
+    ck_assert_int_eq(cuvet_finalizer_get_result(ctx, f, &r), CUVET_E_STATE); /* nothing was made */
     p = sample("plain.sm_110.cubin", &n, 0);
     ck_assert_int_eq(cuvet_finalizer_explain(ctx, f, p, n, &e), CUVET_E_REFUSED);
     ck_assert_uint_eq(e.code, 26);
@@ -246,8 +246,8 @@ START_TEST(names)
     f = make(o);
     memset(tool, 'x', 4);
     memset(command, 'x', 9);
-    ck_assert_int_eq(cuvet_finalize(ctx, f, p, n, NULL), CUVET_OK);
-    ck_assert_int_eq(cuvet_finalizer_result(ctx, f, &r), CUVET_OK);
+    ck_assert_int_eq(cuvet_finalizer_run(ctx, f, p, n, NULL), CUVET_OK);
+    ck_assert_int_eq(cuvet_finalizer_get_result(ctx, f, &r), CUVET_OK);
     ck_assert_ptr_nonnull(
         memmem(r.bytes, r.n, "\0mine\0" CV_VERSION "\0\0as I like\0", 16 + sizeof(CV_VERSION) - 1));
 }
@@ -265,8 +265,8 @@ START_TEST(cancelled)
     ck_assert_int_eq(cuvet_finalizer_cancel(ctx, none), CUVET_E_HANDLE);
     ck_assert_int_eq(cuvet_finalizer_cancel(ctx, f), CUVET_OK);
     for (unsigned i = 0; i < 2; i++) {
-        ck_assert_int_eq(cuvet_finalize(ctx, f, p, n, NULL), CUVET_E_CANCELLED);
-        ck_assert_int_eq(cuvet_finalizer_result(ctx, f, &r), CUVET_OK);
+        ck_assert_int_eq(cuvet_finalizer_run(ctx, f, p, n, NULL), CUVET_E_CANCELLED);
+        ck_assert_int_eq(cuvet_finalizer_get_result(ctx, f, &r), CUVET_OK);
         ck_assert_uint_eq(r.code, 263);
         ck_assert_ptr_null(r.bytes);
     }
@@ -284,12 +284,12 @@ START_TEST(files)
     scratch_make(dir);
     fd = open(dir, O_RDONLY | O_DIRECTORY);
     ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(cuvet_finalize(ctx, f, p, n, NULL), CUVET_OK);
-    ck_assert_int_eq(cuvet_finalizer_save(ctx, f, fd, "a/b", false, false), CUVET_E_USAGE);
-    ck_assert_int_eq(cuvet_finalizer_save(ctx, f, fd, "out", false, false), CUVET_OK);
-    ck_assert_int_eq(cuvet_finalizer_save(ctx, f, fd, "out", false, false), CUVET_E_EXISTS);
-    ck_assert_int_eq(cuvet_finalizer_save(ctx, f, fd, "out", true, false), CUVET_OK);
-    ck_assert_int_eq(cuvet_finalizer_save(ctx, f, -1, "out", true, false), CUVET_E_IO);
+    ck_assert_int_eq(cuvet_finalizer_run(ctx, f, p, n, NULL), CUVET_OK);
+    ck_assert_int_eq(cuvet_finalizer_save(ctx, f, fd, "a/b", 0), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_finalizer_save(ctx, f, fd, "out", 0), CUVET_OK);
+    ck_assert_int_eq(cuvet_finalizer_save(ctx, f, fd, "out", 0), CUVET_E_EXISTS);
+    ck_assert_int_eq(cuvet_finalizer_save(ctx, f, fd, "out", CUVET_SAVE_REPLACE), CUVET_OK);
+    ck_assert_int_eq(cuvet_finalizer_save(ctx, f, -1, "out", CUVET_SAVE_REPLACE), CUVET_E_IO);
     ck_assert_int_eq(unlinkat(fd, "out", 0), 0);
     close(fd);
     ck_assert_int_eq(rmdir(dir), 0); /* nothing else was left */

@@ -166,18 +166,31 @@ END_TEST
 START_TEST(context_options)
 {
     cuvet_ctx_options o = { 0 };
+    struct {
+        cuvet_limits known;
+        uint64_t more;
+    } newer = { 0 };
     cuvet_limits lim;
     cuvet_ctx *c = NULL;
 
-    ck_assert_int_eq(cuvet_ctx_create(NULL, NULL), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_ctx_create(NULL, NULL), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_ctx_create(&o, &c), CUVET_E_USAGE);
     o.size = sizeof(o);
     ck_assert_int_eq(cuvet_limits_preset("tiny", &lim), CUVET_OK);
     o.limits = &lim;
     lim.size = 3;
     ck_assert_int_eq(cuvet_ctx_create(&o, &c), CUVET_E_USAGE);
-    lim.size = sizeof(lim) + 8;
+    ck_assert_ptr_null(c);
+    /* a newer caller has a longer structure: fine, as long as it does not ask for what is not known */
+    newer.known = lim;
+    newer.known.size = sizeof(newer);
+    o.limits = &newer.known;
+    ck_assert_int_eq(cuvet_ctx_create(&o, &c), CUVET_OK);
+    ck_assert_uint_eq(c->lim.size, sizeof(lim));
+    cuvet_ctx_destroy(c);
+    newer.more = 1;
     ck_assert_int_eq(cuvet_ctx_create(&o, &c), CUVET_E_USAGE);
+    o.limits = &lim;
     /* an older caller knows the first two limits only */
     lim.size = offsetof(cuvet_limits, ratio);
     lim.input = 111;
@@ -198,6 +211,51 @@ static void on_diag(void *user, const cuvet_diag *d)
     (void)user;
     told = d->rule;
 }
+
+/* Every structure that an object is made from: as short as its size alone, longer than known, and no size at
+ * all. */
+START_TEST(sizes_of_options)
+{
+    struct {
+        cuvet_linker_options known;
+        uint64_t more;
+    } newer = { .known = { .size = sizeof(newer), .target = { 90, 0 } } };
+    cuvet_ctx_options o = { .size = sizeof(o), .diag = on_diag };
+    cuvet_finalize_options fo = { .size = sizeof(fo.size) };
+    cuvet_scan_options so = { .size = sizeof(so.size) };
+    cuvet_finalizer f = { 0 };
+    cuvet_linker l = { 0 };
+    cuvet_source src = { 0 };
+    cuvet_scan scan = { 0 };
+    cuvet_diag d;
+    cuvet_ctx *c;
+
+    ck_assert_int_eq(cuvet_ctx_create(&o, &c), CUVET_OK);
+    ck_assert_int_eq(cuvet_ctx_last_diag(c, &d), CUVET_END);
+    ck_assert_str_eq(cuvet_ctx_last_text(c), "");
+    ck_assert_int_eq(cuvet_source_memory("text", 4, &src), CUVET_OK);
+    ck_assert_int_eq(cuvet_finalizer_create(c, &fo, &f), CUVET_OK);
+    ck_assert_int_eq(cuvet_scan_create(c, &src, &so, &scan), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_create(c, &newer.known, &l), CUVET_OK);
+    newer.more = 1;
+    told = 0;
+    ck_assert_int_eq(cuvet_linker_create(c, &newer.known, &l), CUVET_E_USAGE);
+    ck_assert_uint_eq(told, CV_R_API_SIZE);
+    ck_assert_uint_eq(l.bits, 0);
+    ck_assert_int_eq(cuvet_ctx_last_diag(c, &d), CUVET_OK);
+    ck_assert_uint_eq(d.rule, CV_R_API_SIZE);
+    ck_assert_uint_eq(d.got, sizeof(newer));
+    ck_assert_uint_eq(d.want, sizeof(newer.known));
+    ck_assert_ptr_eq(strstr(cuvet_ctx_last_text(c), "CV-API-001 "), cuvet_ctx_last_text(c));
+    src.size = 0;
+    ck_assert_int_eq(cuvet_scan_create(c, &src, NULL, &scan), CUVET_E_USAGE);
+    ck_assert_uint_eq(scan.bits, 0);
+    ck_assert_int_eq(cuvet_ctx_last_diag(NULL, &d), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_ctx_last_diag(c, NULL), CUVET_E_NULL);
+    ck_assert_str_eq(cuvet_ctx_last_text(NULL), "");
+    cuvet_ctx_destroy(c);
+}
+END_TEST
 
 /* An object that there is no memory for: each entry says CV-LIMIT-013. */
 START_TEST(no_room)
@@ -220,7 +278,7 @@ START_TEST(no_room)
     told = 0;                                                                                                \
     ck_assert_int_eq(call, CUVET_E_LIMIT);                                                                   \
     ck_assert_uint_eq(told, CV_R_LIMIT_LIVE)
-    TOLD(cuvet_elf_open(c, IMAGE, sizeof(IMAGE), &e));
+    TOLD(cuvet_elf_create(c, IMAGE, sizeof(IMAGE), &e));
     TOLD(cuvet_linker_create(c, &lo, &l));
     TOLD(cuvet_finalizer_create(c, &fo, &f));
     ck_assert(e.bits == 0 && l.bits == 0 && f.bits == 0);
@@ -240,6 +298,7 @@ Suite *suite_handle(void)
     tcase_add_test(t, table_is_bounded);
     tcase_add_test(t, many_threads);
     tcase_add_test(t, context_options);
+    tcase_add_test(t, sizes_of_options);
     tcase_add_test(t, no_room);
     suite_add_tcase(s, t);
     return s;

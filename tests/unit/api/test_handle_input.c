@@ -282,7 +282,7 @@ static cuvet_status call_number(unsigned i, cuvet_ctx *c, cuvet_input in)
     case 16: {
         cuvet_status s = cuvet_input_take_result(c, in, &img);
 
-        cuvet_image_release(&img);
+        cuvet_image_destroy(&img);
         return s;
     }
     case CANCEL_CALL: return cuvet_input_cancel(c, in);
@@ -458,7 +458,7 @@ static void *trade(void *u)
             abort();
         if (s == CUVET_OK && fair(m, cuvet_input_take_result(m->c, in, &img)) == CUVET_OK) {
             __atomic_fetch_add(&m->selected, 1, __ATOMIC_RELAXED);
-            cuvet_image_release(&img);
+            cuvet_image_destroy(&img);
         }
         __atomic_store_n(&m->bits[mine], in.bits, __ATOMIC_RELAXED);
         poke(m, mine, i * THREADS + mine);

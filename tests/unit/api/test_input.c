@@ -388,10 +388,10 @@ START_TEST(taking)
     end(in);
     ck_assert_mem_eq(a.bytes, bin.bytes + 80, a.n); /* lives on */
     ck_assert(a.match == CUVET_MATCH_CUBIN && a.sm == 90);
-    cuvet_image_release(&a);
+    cuvet_image_destroy(&a);
     ck_assert(a.bytes == NULL);
-    cuvet_image_release(&a);
-    cuvet_image_release(NULL);
+    cuvet_image_destroy(&a);
+    cuvet_image_destroy(NULL);
 }
 END_TEST
 

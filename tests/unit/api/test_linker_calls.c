@@ -94,7 +94,7 @@ static cuvet_status call(cuvet_ctx *c, cuvet_linker l, unsigned which)
     case NAME: return cuvet_linker_name(c, l, 0, &p);
     case COMPLETE: return cuvet_linker_complete(c, l);
     case RESULT: return cuvet_linker_result(c, l, &r);
-    case SAVE: return cuvet_linker_save(c, l, AT_FDCWD, "name", false, false);
+    case SAVE: return cuvet_linker_save(c, l, AT_FDCWD, "name", 0);
     case WRITE: return cuvet_linker_write(c, l, -1);
     case DELIVER: return cuvet_linker_deliver(c, l, &pieces);
     case SYMBOL: return cuvet_linker_symbol(c, l, &d, &p, &n);
@@ -113,7 +113,7 @@ START_TEST(handles)
     const uint8_t *p = lc_file(c->input[0], &n);
 
     ck_assert_int_eq(cuvet_ctx_create(NULL, &other), CUVET_OK);
-    ck_assert_int_eq(cuvet_elf_open(lc_ctx, p, n, &elf), CUVET_OK);
+    ck_assert_int_eq(cuvet_elf_create(lc_ctx, p, n, &elf), CUVET_OK);
     lc_end(copy);
     for (unsigned i = 0; i < N_CALLS; i++) {
         ck_assert_int_eq(call(lc_ctx, (cuvet_linker){ 0 }, i), CUVET_E_HANDLE);
@@ -123,7 +123,7 @@ START_TEST(handles)
         ck_assert_int_eq(call(other, l, i), CUVET_E_HANDLE);
         ck_assert_int_eq(call(NULL, l, i), CUVET_E_NULL);
     }
-    ck_assert_int_eq(cuvet_elf_close(lc_ctx, &(cuvet_elf){ l.bits }), CUVET_E_HANDLE_KIND);
+    ck_assert_int_eq(cuvet_elf_destroy(lc_ctx, &(cuvet_elf){ l.bits }), CUVET_E_HANDLE_KIND);
     lc_end(l);
     cuvet_ctx_destroy(other);
 }
@@ -153,7 +153,7 @@ START_TEST(nothing_given)
     src.size++;
     src.read_at = NULL;
     ck_assert_int_eq(cuvet_linker_add_source(lc_ctx, l, &src, "name"), CUVET_E_USAGE);
-    ck_assert_int_eq(cuvet_linker_save(lc_ctx, l, AT_FDCWD, NULL, false, false), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_save(lc_ctx, l, AT_FDCWD, NULL, 0), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_linker_name(lc_ctx, l, 0, NULL), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, NULL), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, l, NULL, &p, &n), CUVET_E_NULL);
@@ -219,6 +219,8 @@ START_TEST(options)
     o.size--;
     ck_assert_int_eq(cuvet_linker_create(lc_ctx, &o, &l), CUVET_E_USAGE);
     ck_assert_uint_eq(l.bits, 0);
+    ck_assert_uint_eq(lc_n_said(), 1);
+    ck_assert(lc_said("CV-API-001"));
     o = good;
     o.policy = CUVET_ARCH_EXACT + 1;
     ck_assert_int_eq(cuvet_linker_create(lc_ctx, &o, &l), CUVET_E_USAGE);
@@ -240,7 +242,7 @@ START_TEST(options)
     ck_assert_int_eq(cuvet_linker_create(lc_ctx, &o, &l), CUVET_E_ARCH);
     o.target = (cuvet_target){ 0 };
     ck_assert_int_eq(cuvet_linker_create(lc_ctx, &o, &l), CUVET_E_ARCH);
-    ck_assert_uint_eq(lc_n_said(), 0);
+    ck_assert_uint_eq(lc_n_said(), 1);
     o.target.sm = 100;
     lc_end(lc_linker(&o));
 }
@@ -363,15 +365,15 @@ static void all_ways(cuvet_linker l, const char *want, bool write_first)
     ck_assert(one && two);
     scratch_make(dir);
     at = open(dir, O_RDONLY | O_DIRECTORY);
-    ck_assert_int_eq(cuvet_linker_save(lc_ctx, l, at, "out", false, false), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_linker_save(lc_ctx, l, at, "out", 0), CUVET_E_STATE);
     ck_assert_int_eq(cuvet_linker_write(lc_ctx, l, at), CUVET_E_STATE);
     ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_OK);
     if (write_first)
-        ck_assert_int_eq(cuvet_linker_save(lc_ctx, l, at, "out", false, false), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_save(lc_ctx, l, at, "out", 0), CUVET_OK);
     ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
-    ck_assert_int_eq(cuvet_linker_save(lc_ctx, l, at, "out", true, false), CUVET_OK);
-    ck_assert_int_eq(cuvet_linker_save(lc_ctx, l, at, "out", false, false), CUVET_E_EXISTS);
-    ck_assert_int_eq(cuvet_linker_save(lc_ctx, l, at, "a/b", false, false), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_linker_save(lc_ctx, l, at, "out", CUVET_SAVE_REPLACE), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_save(lc_ctx, l, at, "out", 0), CUVET_E_EXISTS);
+    ck_assert_int_eq(cuvet_linker_save(lc_ctx, l, at, "a/b", 0), CUVET_E_USAGE);
     ck_assert_int_eq(cuvet_linker_write(lc_ctx, l, at), CUVET_E_IO);
     (void)snprintf(path, sizeof(path), "%s/out", dir);
     fd = open(path, O_RDWR);

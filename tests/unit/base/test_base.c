@@ -304,7 +304,7 @@ START_TEST(rule_table)
     }
     ck_assert_ptr_null(cuvet_rule_get(CV_N_RULES));
     ck_assert_int_eq(cuvet_rule_find("CV-NONE-001", &(cuvet_rule){ 0 }), CUVET_E_NO_MATCH);
-    ck_assert_int_eq(cuvet_rule_find(NULL, &(cuvet_rule){ 0 }), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_rule_find(NULL, &(cuvet_rule){ 0 }), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_diag_verdict(NULL), CUVET_V_ERROR);
     ck_assert_uint_eq(cuvet_diag_message(NULL, NULL, 0), 1);
 }
@@ -331,8 +331,8 @@ START_TEST(limit_table)
     uint64_t v, n = 0;
 
     ck_assert_int_eq(cuvet_limits_preset("none", &l), CUVET_E_USAGE);
-    ck_assert_int_eq(cuvet_limits_preset(NULL, &l), CUVET_E_USAGE);
-    ck_assert_int_eq(cuvet_limits_preset("strict", NULL), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_limits_preset(NULL, &l), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_limits_preset("strict", NULL), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_limits_preset("roomy", &l), CUVET_OK);
     ck_assert_uint_eq(l.nesting, 16);
     ck_assert_int_eq(cuvet_limits_preset("strict", &l), CUVET_OK);
@@ -346,9 +346,9 @@ START_TEST(limit_table)
         n++;
     }
     ck_assert_uint_eq(n, 23);
-    ck_assert_int_eq(cuvet_limits_get(&l, 0, NULL, &v), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_limits_get(&l, 0, NULL, &v), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_limits_set(&l, "nonsense", 1), CUVET_E_USAGE);
-    ck_assert_int_eq(cuvet_limits_set(NULL, "live", 1), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_limits_set(NULL, "live", 1), CUVET_E_NULL);
 }
 END_TEST
 

@@ -56,8 +56,8 @@ START_TEST(memory_source)
     cv_block b = { 0 };
     cuvet_source s;
 
-    ck_assert_int_eq(cuvet_source_memory(NULL, 3, &s), CUVET_E_USAGE);
-    ck_assert_int_eq(cuvet_source_memory(TEXT, 12, NULL), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_source_memory(NULL, 3, &s), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_source_memory(TEXT, 12, NULL), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_source_memory(TEXT, 12, &s), CUVET_OK);
     ck_assert_int_eq(cv_block_load(x, &b, &s, 7, 5), CUVET_OK);
     ck_assert(cv_span_eq_str(b.span, "world"));
@@ -70,8 +70,8 @@ START_TEST(memory_source)
     ck_assert_int_eq(cv_block_load(x, &b, &s, UINT64_MAX, 2), CUVET_E_INTERNAL);
     cv_block_free(x, &b);
     ck_assert_uint_eq(x->mem.live, 0);
-    cuvet_source_release(&s);
-    cuvet_source_release(NULL);
+    cuvet_source_destroy(&s);
+    cuvet_source_destroy(NULL);
 }
 END_TEST
 
@@ -166,13 +166,13 @@ START_TEST(spool)
     ck_assert_uint_eq(s.length, sizeof(in));
     ck_assert_int_eq(s.read_at(s.user, 0, back, sizeof(back)), CUVET_OK);
     ck_assert_mem_eq(back, in, sizeof(in));
-    cuvet_source_release(&s);
+    cuvet_source_destroy(&s);
     ck_assert_int_eq(s.owned_fd, -1);
     lseek(fd, 0, SEEK_SET);
     ck_assert_int_eq(cuvet_source_spool(fd, dir, sizeof(in) - 1, &s), CUVET_E_LIMIT);
     ck_assert_int_eq(cuvet_source_spool(fd, "/nonexistent", 10, &s), CUVET_E_IO);
     ck_assert_int_eq(cuvet_source_spool(dirfd_, dir, 10, &s), CUVET_E_IO); /* read() of a directory */
-    ck_assert_int_eq(cuvet_source_spool(fd, dir, 10, NULL), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_source_spool(fd, dir, 10, NULL), CUVET_E_NULL);
     ck_assert_int_eq(entries(), 1); /* nothing left behind */
     close(fd);
 }
@@ -378,17 +378,17 @@ START_TEST(saves_whole_or_not_at_all)
 {
     char buf[64];
 
-    ck_assert_int_eq(cuvet_save(dirfd_, "out", "first", 5, false, true), CUVET_OK);
-    ck_assert_int_eq(cuvet_save(dirfd_, "out", "second", 6, false, false), CUVET_E_EXISTS);
+    ck_assert_int_eq(cuvet_save(dirfd_, "out", "first", 5, CUVET_SAVE_SYNC), CUVET_OK);
+    ck_assert_int_eq(cuvet_save(dirfd_, "out", "second", 6, 0), CUVET_E_EXISTS);
     read_back("out", buf, sizeof(buf));
     ck_assert_str_eq(buf, "first");
-    ck_assert_int_eq(cuvet_save(dirfd_, "out", "second", 6, true, false), CUVET_OK);
+    ck_assert_int_eq(cuvet_save(dirfd_, "out", "second", 6, CUVET_SAVE_REPLACE), CUVET_OK);
     read_back("out", buf, sizeof(buf));
     ck_assert_str_eq(buf, "second");
-    ck_assert_int_eq(cuvet_save(dirfd_, "empty", NULL, 0, false, false), CUVET_OK);
+    ck_assert_int_eq(cuvet_save(dirfd_, "empty", NULL, 0, 0), CUVET_OK);
     ck_assert_int_eq(entries(), 2);
-    ck_assert_int_eq(cuvet_save(dirfd_, "x", NULL, 1, false, false), CUVET_E_USAGE);
-    ck_assert_int_eq(cuvet_save(-1, "x", "", 0, false, false), CUVET_E_IO);
+    ck_assert_int_eq(cuvet_save(dirfd_, "x", NULL, 1, 0), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_save(-1, "x", "", 0, 0), CUVET_E_IO);
 }
 END_TEST
 
@@ -398,13 +398,13 @@ START_TEST(names_stay_inside)
     char longname[400];
 
     for (unsigned i = 0; i < 6; i++)
-        ck_assert_int_eq(cuvet_save(dirfd_, BAD[i], "x", 1, true, false), CUVET_E_USAGE);
+        ck_assert_int_eq(cuvet_save(dirfd_, BAD[i], "x", 1, CUVET_SAVE_REPLACE), CUVET_E_USAGE);
     memset(longname, 'a', sizeof(longname));
     longname[201] = 0;
-    ck_assert_int_eq(cuvet_save(dirfd_, longname, "x", 1, true, false), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_save(dirfd_, longname, "x", 1, CUVET_SAVE_REPLACE), CUVET_E_USAGE);
     longname[200] = 0;
-    ck_assert_int_eq(cuvet_save(dirfd_, longname, "x", 1, true, false), CUVET_OK);
-    ck_assert_int_eq(cuvet_save(dirfd_, NULL, "x", 1, true, false), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_save(dirfd_, longname, "x", 1, CUVET_SAVE_REPLACE), CUVET_OK);
+    ck_assert_int_eq(cuvet_save(dirfd_, NULL, "x", 1, CUVET_SAVE_REPLACE), CUVET_E_NULL);
     ck_assert_int_eq(entries(), 1);
 }
 END_TEST
@@ -416,9 +416,9 @@ START_TEST(links_are_not_followed)
 
     ck_assert_int_eq(symlinkat("target", dirfd_, "link"), 0);
     ck_assert_int_eq(mkdirat(dirfd_, "sub", 0700), 0);
-    ck_assert_int_eq(cuvet_save(dirfd_, "link", "x", 1, false, false), CUVET_E_EXISTS);
-    ck_assert_int_eq(cuvet_save(dirfd_, "link", "x", 1, true, false), CUVET_E_EXISTS);
-    ck_assert_int_eq(cuvet_save(dirfd_, "sub", "x", 1, true, false), CUVET_E_EXISTS);
+    ck_assert_int_eq(cuvet_save(dirfd_, "link", "x", 1, 0), CUVET_E_EXISTS);
+    ck_assert_int_eq(cuvet_save(dirfd_, "link", "x", 1, CUVET_SAVE_REPLACE), CUVET_E_EXISTS);
+    ck_assert_int_eq(cuvet_save(dirfd_, "sub", "x", 1, CUVET_SAVE_REPLACE), CUVET_E_EXISTS);
     ck_assert_int_ne(fstatat(dirfd_, "target", &st, 0), 0);
     ck_assert_int_eq(entries(), 2);
 }

@@ -501,7 +501,7 @@ START_TEST(checks_configuration)
     ck_assert_uint_eq(out.processes, 16);
     for (int i = 0; i < 12; i++)
         bad[i] = good;
-    bad[0].size = 8;
+    bad[0].path = "x/y";
     bad[1].path = NULL;
     bad[2].path = "ptxas";
     bad[3].path = "";

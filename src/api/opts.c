@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "api/opts.h"
+
+cuvet_status cv_opts_take(cuvet_ctx *ctx, const void *given, void *ours, size_t known)
+{
+    const cuvet_diag diag = {
+        .rule = CV_R_API_SIZE, .severity = CUVET_ERROR, .got = cv_sized_size(given), .want = known
+    };
+
+    if (cv_sized_take(given, ours, known))
+        return CUVET_OK;
+    cv_ctx_emit(ctx, &diag);
+    return CUVET_E_USAGE;
+}
+
+cuvet_status cv_opts_source(cuvet_ctx *ctx, const cuvet_source *given, cuvet_source *ours)
+{
+    cuvet_status s = cv_opts_take(ctx, given, ours, sizeof(*ours));
+
+    return s == CUVET_OK && !ours->read_at ? CUVET_E_USAGE : s;
+}
+
+cuvet_status cv_opts_compiler(cuvet_ctx *ctx, const cuvet_compiler *given, cuvet_compiler *ours)
+{
+    cuvet_status s = cv_opts_take(ctx, given, ours, sizeof(*ours));
+
+    return s == CUVET_OK && !ours->compile ? CUVET_E_USAGE : s;
+}
+
+bool cv_opts_limits(const cuvet_limits *given, cuvet_limits *ours)
+{
+    static const cuvet_limits STRICT = {
+        .size = sizeof(STRICT),
+#define LIMIT(field, unit, strict, roomy, tiny, what) .field = (strict),
+#include "limits.def"
+#undef LIMIT
+    };
+
+    *ours = STRICT;
+    return !given || cv_sized_take(given, ours, sizeof(*ours));
+}
