@@ -8,8 +8,8 @@
 
 typedef struct cli_input {
     const char *name; /* as given, or as found below a directory; "-" is standard input */
-    cuvet_source
-        source;      /* valid when why is NULL; released by the caller of the callback unless it is kept */
+    /* Valid when why is NULL; released by the caller of the callback unless it is kept. */
+    cuvet_source source;
     const char *why; /* it cannot be read, for this reason */
     int rc;          /* exit code that goes with why */
     bool remark;     /* no input at all: only `why` is to be said. For cli_ahead_calls */

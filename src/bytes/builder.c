@@ -5,99 +5,99 @@
 
 #define SMALL 65536 /* what is smaller doubles */
 
-void cv_builder_init(cv_builder *b, cv_mem *mem)
+void cv_builder_init(cv_builder *out, cv_mem *mem)
 {
-    *b = (cv_builder){ .mem = mem };
+    *out = (cv_builder){ .mem = mem };
 }
 
-void cv_builder_free(cv_builder *b)
+void cv_builder_free(cv_builder *out)
 {
-    cv_mem_put(b->mem, b->bytes, b->cap);
-    *b = (cv_builder){ .mem = b->mem };
+    cv_mem_put(out->mem, out->bytes, out->cap);
+    *out = (cv_builder){ .mem = out->mem };
 }
 
 /* Exactly 'cap' bytes. */
-static bool grow(cv_builder *b, uint64_t cap)
+static bool grow(cv_builder *out, uint64_t cap)
 {
-    uint8_t *p = cv_mem_resize_raw(b->mem, b->bytes, b->cap, cap);
+    uint8_t *at = cv_mem_resize_raw(out->mem, out->bytes, out->cap, cap);
 
-    if (!p)
+    if (!at)
         return false;
-    b->bytes = p;
-    b->cap = cap;
+    out->bytes = at;
+    out->cap = cap;
     return true;
 }
 
-bool cv_builder_room(cv_builder *b, uint64_t n)
+bool cv_builder_room(cv_builder *out, uint64_t count)
 {
-    uint64_t need = 0, more = b->cap < SMALL ? b->cap : b->cap / 2;
+    uint64_t need = 0, more = out->cap < SMALL ? out->cap : out->cap / 2;
 
-    if (b->failed || !cv_add(b->len, n, &need) ||
-        (need > b->cap && !grow(b, cv_max(need, cv_max(64, cv_sat_add(b->cap, more))))))
-        b->failed = true;
-    return !b->failed;
+    if (out->failed || !cv_add(out->len, count, &need) ||
+        (need > out->cap && !grow(out, cv_max(need, cv_max(64, cv_sat_add(out->cap, more))))))
+        out->failed = true;
+    return !out->failed;
 }
 
-void cv_builder_reserve(cv_builder *b, uint64_t n)
+void cv_builder_reserve(cv_builder *out, uint64_t count)
 {
     uint64_t need = 0;
 
-    if (!b->failed && cv_add(b->len, n, &need) && need > b->cap && !grow(b, need))
-        b->failed = true;
+    if (!out->failed && cv_add(out->len, count, &need) && need > out->cap && !grow(out, need))
+        out->failed = true;
 }
 
-void cv_put_span(cv_builder *b, cv_span s)
+void cv_put_span(cv_builder *out, cv_span span)
 {
-    if (s.len == 0 || !cv_builder_room(b, s.len))
+    if (span.len == 0 || !cv_builder_room(out, span.len))
         return;
-    memcpy(b->bytes + b->len, s.base, (size_t)s.len);
-    b->len += s.len;
+    memcpy(out->bytes + out->len, span.base, (size_t)span.len);
+    out->len += span.len;
 }
 
-void cv_put_str(cv_builder *b, const char *text)
+void cv_put_str(cv_builder *out, const char *text)
 {
-    cv_put_span(b, cv_span_of(text, strlen(text), 0));
+    cv_put_span(out, cv_span_of(text, strlen(text), 0));
 }
 
-void cv_put_zero(cv_builder *b, uint64_t n)
+void cv_put_zero(cv_builder *out, uint64_t count)
 {
-    if (n == 0 || !cv_builder_room(b, n))
+    if (count == 0 || !cv_builder_room(out, count))
         return;
-    memset(b->bytes + b->len, 0, (size_t)n);
-    b->len += n;
+    memset(out->bytes + out->len, 0, (size_t)count);
+    out->len += count;
 }
 
-void cv_put_align(cv_builder *b, uint64_t align)
+void cv_put_align(cv_builder *out, uint64_t align)
 {
     uint64_t end;
 
-    if (!cv_align(b->len, align, &end))
-        b->failed = true;
+    if (!cv_align(out->len, align, &end))
+        out->failed = true;
     else
-        cv_put_zero(b, end - b->len);
+        cv_put_zero(out, end - out->len);
 }
 
-static void patch(cv_builder *b, uint64_t off, uint64_t v, unsigned n)
+static void patch(cv_builder *out, uint64_t off, uint64_t value, unsigned n)
 {
-    if (off > b->len || n > b->len - off) {
-        b->failed = true;
+    if (off > out->len || n > out->len - off) {
+        out->failed = true;
         return;
     }
     for (unsigned i = 0; i < n; i++)
-        b->bytes[off + i] = (uint8_t)(v >> (8 * i));
+        out->bytes[off + i] = (uint8_t)(value >> (8 * i));
 }
 
-void cv_patch_u32(cv_builder *b, uint64_t off, uint32_t v)
+void cv_patch_u32(cv_builder *out, uint64_t off, uint32_t value)
 {
-    patch(b, off, v, 4);
+    patch(out, off, value, 4);
 }
 
-void cv_patch_u64(cv_builder *b, uint64_t off, uint64_t v)
+void cv_patch_u64(cv_builder *out, uint64_t off, uint64_t value)
 {
-    patch(b, off, v, 8);
+    patch(out, off, value, 8);
 }
 
-cv_span cv_builder_span(const cv_builder *b)
+cv_span cv_builder_span(const cv_builder *out)
 {
-    return cv_span_of(b->bytes, b->failed ? 0 : b->len, 0);
+    return cv_span_of(out->bytes, out->failed ? 0 : out->len, 0);
 }

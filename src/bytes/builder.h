@@ -14,86 +14,86 @@ typedef struct cv_builder {
     bool failed; /* out of memory or budget, or a patch outside of what was written */
 } cv_builder;
 
-void cv_builder_init(cv_builder *b, cv_mem *mem);
-void cv_builder_free(cv_builder *b);
+void cv_builder_init(cv_builder *out, cv_mem *mem);
+void cv_builder_free(cv_builder *out);
 /* Room for exactly n more bytes: for what knows its size. A failure is sticky. */
-void cv_builder_reserve(cv_builder *b, uint64_t n);
-static inline void cv_put_u8(cv_builder *b, uint8_t v);
-static inline void cv_put_u16(cv_builder *b, uint16_t v);
-static inline void cv_put_u32(cv_builder *b, uint32_t v);
-static inline void cv_put_u64(cv_builder *b, uint64_t v);
-void cv_put_span(cv_builder *b, cv_span s);
-void cv_put_str(cv_builder *b, const char *text); /* without its NUL */
-void cv_put_zero(cv_builder *b, uint64_t n);
+void cv_builder_reserve(cv_builder *out, uint64_t count);
+static inline void cv_put_u8(cv_builder *out, uint8_t value);
+static inline void cv_put_u16(cv_builder *out, uint16_t value);
+static inline void cv_put_u32(cv_builder *out, uint32_t value);
+static inline void cv_put_u64(cv_builder *out, uint64_t value);
+void cv_put_span(cv_builder *out, cv_span span);
+void cv_put_str(cv_builder *out, const char *text); /* without its NUL */
+void cv_put_zero(cv_builder *out, uint64_t count);
 /* Zeros up to the next multiple of align, a power of two. */
-void cv_put_align(cv_builder *b, uint64_t align);
-void cv_patch_u32(cv_builder *b, uint64_t off, uint32_t v);
-void cv_patch_u64(cv_builder *b, uint64_t off, uint64_t v);
+void cv_put_align(cv_builder *out, uint64_t align);
+void cv_patch_u32(cv_builder *out, uint64_t off, uint32_t value);
+void cv_patch_u64(cv_builder *out, uint64_t off, uint64_t value);
 /* What was written so far; valid until the next put. */
-cv_span cv_builder_span(const cv_builder *b);
+cv_span cv_builder_span(const cv_builder *out);
 
 /* For the functions below: room for n more bytes, or the sticky failure. */
-CV_MUST bool cv_builder_room(cv_builder *b, uint64_t n);
+CV_MUST bool cv_builder_room(cv_builder *out, uint64_t count);
 
 CV_BUF_BEGIN
 /* Where n more bytes go; NULL: no room. What is put there is written out byte by byte, not in a loop: only
  * then do compilers make one store of it. */
-static inline uint8_t *cv_builder_next(cv_builder *b, uint64_t n)
+static inline uint8_t *cv_builder_next(cv_builder *out, uint64_t count)
 {
-    uint8_t *p;
+    uint8_t *at;
 
-    if (CV_UNLIKELY(b->failed || b->cap - b->len < n) && !cv_builder_room(b, n))
+    if (CV_UNLIKELY(out->failed || out->cap - out->len < count) && !cv_builder_room(out, count))
         return NULL;
-    p = b->bytes + b->len;
-    b->len += n;
-    return p;
+    at = out->bytes + out->len;
+    out->len += count;
+    return at;
 }
 
-static inline void cv_put_u8(cv_builder *b, uint8_t v)
+static inline void cv_put_u8(cv_builder *out, uint8_t value)
 {
-    uint8_t *p = cv_builder_next(b, 1);
+    uint8_t *at = cv_builder_next(out, 1);
 
-    if (!p)
+    if (!at)
         return;
-    p[0] = v;
+    at[0] = value;
 }
 
-static inline void cv_put_u16(cv_builder *b, uint16_t v)
+static inline void cv_put_u16(cv_builder *out, uint16_t value)
 {
-    uint8_t *p = cv_builder_next(b, 2);
+    uint8_t *at = cv_builder_next(out, 2);
 
-    if (!p)
+    if (!at)
         return;
-    p[0] = (uint8_t)v;
-    p[1] = (uint8_t)(v >> 8);
+    at[0] = (uint8_t)value;
+    at[1] = (uint8_t)(value >> 8);
 }
 
-static inline void cv_put_u32(cv_builder *b, uint32_t v)
+static inline void cv_put_u32(cv_builder *out, uint32_t value)
 {
-    uint8_t *p = cv_builder_next(b, 4);
+    uint8_t *at = cv_builder_next(out, 4);
 
-    if (!p)
+    if (!at)
         return;
-    p[0] = (uint8_t)v;
-    p[1] = (uint8_t)(v >> 8);
-    p[2] = (uint8_t)(v >> 16);
-    p[3] = (uint8_t)(v >> 24);
+    at[0] = (uint8_t)value;
+    at[1] = (uint8_t)(value >> 8);
+    at[2] = (uint8_t)(value >> 16);
+    at[3] = (uint8_t)(value >> 24);
 }
 
-static inline void cv_put_u64(cv_builder *b, uint64_t v)
+static inline void cv_put_u64(cv_builder *out, uint64_t value)
 {
-    uint8_t *p = cv_builder_next(b, 8);
+    uint8_t *at = cv_builder_next(out, 8);
 
-    if (!p)
+    if (!at)
         return;
-    p[0] = (uint8_t)v;
-    p[1] = (uint8_t)(v >> 8);
-    p[2] = (uint8_t)(v >> 16);
-    p[3] = (uint8_t)(v >> 24);
-    p[4] = (uint8_t)(v >> 32);
-    p[5] = (uint8_t)(v >> 40);
-    p[6] = (uint8_t)(v >> 48);
-    p[7] = (uint8_t)(v >> 56);
+    at[0] = (uint8_t)value;
+    at[1] = (uint8_t)(value >> 8);
+    at[2] = (uint8_t)(value >> 16);
+    at[3] = (uint8_t)(value >> 24);
+    at[4] = (uint8_t)(value >> 32);
+    at[5] = (uint8_t)(value >> 40);
+    at[6] = (uint8_t)(value >> 48);
+    at[7] = (uint8_t)(value >> 56);
 }
 CV_BUF_END
 

@@ -1,67 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "bytes/ledger.h"
 
-void cv_ledger_claim(cv_ctx *x, cv_ledger *l, uint64_t off, uint64_t len, cv_claim_kind kind, uint64_t index,
-                     bool shared)
+void cv_ledger_claim(cv_ctx *ctx, cv_ledger *ledger, uint64_t off, uint64_t len, cv_claim_kind kind,
+                     uint64_t index, bool shared)
 {
-    if (!l || len == 0 || l->failed)
+    if (!ledger || len == 0 || ledger->failed)
         return;
-    if (!cv_claims_push(&x->mem, &l->claims, (cv_claim){ off, len, (uint32_t)kind, (uint32_t)index, shared }))
-        l->failed = true;
+    if (!cv_claims_push(&ctx->mem, &ledger->claims,
+                        (cv_claim){ off, len, (uint32_t)kind, (uint32_t)index, shared }))
+        ledger->failed = true;
 }
 
-bool cv_ledger_complete(cv_ctx *x, cv_ledger *l, uint64_t off, uint64_t len, uint64_t *bad_off)
+bool cv_ledger_complete(cv_ctx *ctx, cv_ledger *ledger, uint64_t off, uint64_t len, uint64_t *bad_off)
 {
     cv_keys keys = { 0 };
     uint64_t at = off, end = cv_sat_add(off, len);
-    bool ok = !l->failed;
+    bool ok = !ledger->failed;
 
-    for (uint64_t i = 0; ok && i < l->claims.n; i++)
-        ok = cv_keys_push(&x->mem, &keys, (cv_key){ cv_claims_at(&l->claims, i)->off, i });
+    for (uint64_t i = 0; ok && i < ledger->claims.n; i++)
+        ok = cv_keys_push(&ctx->mem, &keys, (cv_key){ cv_claims_at(&ledger->claims, i)->off, i });
     if (ok)
         cv_keys_sort(&keys);
     for (uint64_t i = 0; ok && i < keys.n; i++) {
-        const cv_claim *c = cv_claims_at(&l->claims, cv_keys_at(&keys, i)->index);
+        const cv_claim *claim = cv_claims_at(&ledger->claims, cv_keys_at(&keys, i)->index);
 
-        if (c->off < off || c->off >= end)
+        if (claim->off < off || claim->off >= end)
             continue;
-        if (c->shared)
+        if (claim->shared)
             continue;
-        ok = c->off == at;
+        ok = claim->off == at;
         if (ok)
-            at = cv_sat_add(c->off, c->len);
+            at = cv_sat_add(claim->off, claim->len);
     }
-    cv_keys_free(&x->mem, &keys);
+    cv_keys_free(&ctx->mem, &keys);
     *bad_off = at;
     return ok && at == end;
 }
 
-bool cv_ledger_sort(cv_ctx *x, cv_ledger *l)
+bool cv_ledger_sort(cv_ctx *ctx, cv_ledger *ledger)
 {
     cv_claims sorted = { 0 };
     cv_keys keys = { 0 };
-    bool ok = cv_claims_reserve(&x->mem, &sorted, l->claims.n);
+    bool ok = cv_claims_reserve(&ctx->mem, &sorted, ledger->claims.n);
 
-    for (uint64_t i = 0; ok && i < l->claims.n; i++)
-        ok = cv_keys_push(&x->mem, &keys, (cv_key){ cv_claims_at(&l->claims, i)->off, i });
+    for (uint64_t i = 0; ok && i < ledger->claims.n; i++)
+        ok = cv_keys_push(&ctx->mem, &keys, (cv_key){ cv_claims_at(&ledger->claims, i)->off, i });
     if (ok)
         cv_keys_sort(&keys);
     for (uint64_t i = 0; ok && i < keys.n; i++)
-        ok = cv_claims_push(&x->mem, &sorted, *cv_claims_at(&l->claims, cv_keys_at(&keys, i)->index));
-    cv_keys_free(&x->mem, &keys);
+        ok = cv_claims_push(&ctx->mem, &sorted, *cv_claims_at(&ledger->claims, cv_keys_at(&keys, i)->index));
+    cv_keys_free(&ctx->mem, &keys);
     if (!ok) {
-        cv_claims_free(&x->mem, &sorted);
+        cv_claims_free(&ctx->mem, &sorted);
         return false;
     }
-    cv_claims_free(&x->mem, &l->claims);
-    l->claims = sorted;
+    cv_claims_free(&ctx->mem, &ledger->claims);
+    ledger->claims = sorted;
     return true;
 }
 
-void cv_ledger_free(cv_ctx *x, cv_ledger *l)
+void cv_ledger_free(cv_ctx *ctx, cv_ledger *ledger)
 {
-    cv_claims_free(&x->mem, &l->claims);
-    l->failed = false;
+    cv_claims_free(&ctx->mem, &ledger->claims);
+    ledger->failed = false;
 }
 
 const char *cv_claim_name(cv_claim_kind kind)

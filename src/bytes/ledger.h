@@ -30,14 +30,15 @@ typedef struct cv_ledger {
 } cv_ledger;
 
 /* NULL ledger: nothing happens. */
-void cv_ledger_claim(cv_ctx *x, cv_ledger *l, uint64_t off, uint64_t len, cv_claim_kind kind, uint64_t index,
-                     bool shared);
+void cv_ledger_claim(cv_ctx *ctx, cv_ledger *ledger, uint64_t off, uint64_t len, cv_claim_kind kind,
+                     uint64_t index, bool shared);
 /* Sort by offset and prove: [off, off+len) is covered, no overlap but shared ones. *bad_off: first place that
  * is not. */
-CV_MUST bool cv_ledger_complete(cv_ctx *x, cv_ledger *l, uint64_t off, uint64_t len, uint64_t *bad_off);
+CV_MUST bool cv_ledger_complete(cv_ctx *ctx, cv_ledger *ledger, uint64_t off, uint64_t len,
+                                uint64_t *bad_off);
 /* Order by offset; false: out of memory, the order is as claimed. */
-CV_MUST bool cv_ledger_sort(cv_ctx *x, cv_ledger *l);
-void cv_ledger_free(cv_ctx *x, cv_ledger *l);
+CV_MUST bool cv_ledger_sort(cv_ctx *ctx, cv_ledger *ledger);
+void cv_ledger_free(cv_ctx *ctx, cv_ledger *ledger);
 const char *cv_claim_name(cv_claim_kind kind);
 
 #endif

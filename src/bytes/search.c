@@ -14,11 +14,11 @@ typedef uint64_t quad __attribute__((vector_size(32)));
 #define BLOCK UINT64_C(64)
 #define WIDE  UINT64_C(128)
 
-static lane load(const uint8_t *p)
+static lane load(const uint8_t *at)
 {
     lane v;
 
-    memcpy(&v, p, sizeof(v));
+    memcpy(&v, at, sizeof(v));
     return v;
 }
 
@@ -28,14 +28,14 @@ static lane fill(uint32_t byte)
 }
 
 /* Could one of the 64 positions from p on start with the first two bytes of a or b? Reads 65 bytes. */
-static bool maybe(const uint8_t *p, uint32_t a, uint32_t b)
+static bool maybe(const uint8_t *at, uint32_t a, uint32_t b)
 {
     const lane a0 = fill(a), a1 = fill(a >> 8), b0 = fill(b), b1 = fill(b >> 8);
     lane any = { 0 };
     pair r;
 
     for (uint64_t i = 0; i < BLOCK; i += 16) {
-        lane v0 = load(p + i), v1 = load(p + i + 1);
+        lane v0 = load(at + i), v1 = load(at + i + 1);
 
         any |= (lane)(((v0 == a0) & (v1 == a1)) | ((v0 == b0) & (v1 == b1)));
     }
@@ -45,31 +45,31 @@ static bool maybe(const uint8_t *p, uint32_t a, uint32_t b)
 
 /* First block from i on in which one of the values may begin. The last one ends with the span: what it sees
  * again of the one before costs less than a step per byte. */
-static uint64_t skip(cv_span s, uint64_t i, uint32_t a, uint32_t b)
+static uint64_t skip(cv_span span, uint64_t i, uint32_t a, uint32_t b)
 {
-    if (s.len <= BLOCK)
+    if (span.len <= BLOCK)
         return i;
-    while (s.len - i > BLOCK && !maybe(s.base + i, a, b))
+    while (span.len - i > BLOCK && !maybe(span.base + i, a, b))
         i += BLOCK;
-    return s.len - i <= BLOCK && !maybe(s.base + (s.len - BLOCK - 1), a, b) ? s.len : i;
+    return span.len - i <= BLOCK && !maybe(span.base + (span.len - BLOCK - 1), a, b) ? span.len : i;
 }
 
 /* The same at steps of 128 bytes, in vectors twice as long: whatever is unpacked is searched as well, and
  * that must not be felt beside the unpacking. */
-CV_WIDE static uint64_t skip_wide(cv_span s, uint64_t i, uint32_t a, uint32_t b)
+CV_WIDE static uint64_t skip_wide(cv_span span, uint64_t i, uint32_t a, uint32_t b)
 {
     const broad a0 = (broad){ 0 } + (uint8_t)a, a1 = (broad){ 0 } + (uint8_t)(a >> 8);
     const broad b0 = (broad){ 0 } + (uint8_t)b, b1 = (broad){ 0 } + (uint8_t)(b >> 8);
 
-    for (; s.len - i > WIDE; i += WIDE) {
+    for (; span.len - i > WIDE; i += WIDE) {
         broad any = { 0 };
         quad r;
 
         for (uint64_t k = 0; k < WIDE; k += 32) {
             broad v0, v1;
 
-            memcpy(&v0, s.base + i + k, sizeof(v0));
-            memcpy(&v1, s.base + i + k + 1, sizeof(v1));
+            memcpy(&v0, span.base + i + k, sizeof(v0));
+            memcpy(&v1, span.base + i + k + 1, sizeof(v1));
             any |= (broad)(((v0 == a0) & (v1 == a1)) | ((v0 == b0) & (v1 == b1)));
         }
         memcpy(&r, &any, sizeof(r));
@@ -79,40 +79,40 @@ CV_WIDE static uint64_t skip_wide(cv_span s, uint64_t i, uint32_t a, uint32_t b)
     return i;
 }
 
-static uint64_t find(cv_span s, uint64_t from, uint32_t a, uint32_t b, bool wide)
+static uint64_t find(cv_span span, uint64_t from, uint32_t a, uint32_t b, bool wide)
 {
     uint64_t i = from;
 
-    while (i < s.len && s.len - i >= 4) {
+    while (i < span.len && span.len - i >= 4) {
         uint64_t last;
 
         if (wide)
-            i = skip_wide(s, i, a, b);
-        i = skip(s, i, a, b);
-        last = cv_min(s.len - 4, i + BLOCK - 1);
+            i = skip_wide(span, i, a, b);
+        i = skip(span, i, a, b);
+        last = cv_min(span.len - 4, i + BLOCK - 1);
         for (; i <= last; i++) {
-            uint32_t v = cv_u32_at(s, i);
+            uint32_t value = cv_u32_at(span, i);
 
-            if (v == a || v == b)
+            if (value == a || value == b)
                 return i;
         }
     }
-    return s.len;
+    return span.len;
 }
 
-uint64_t cv_span_find_u32(cv_span s, uint64_t from, uint32_t a, uint32_t b)
+uint64_t cv_span_find_u32(cv_span span, uint64_t from, uint32_t a, uint32_t b)
 {
-    return find(s, from, a, b, cv_has_wide());
+    return find(span, from, a, b, cv_has_wide());
 }
 
-uint64_t cv_span_find_u32_plain(cv_span s, uint64_t from, uint32_t a, uint32_t b)
+uint64_t cv_span_find_u32_plain(cv_span span, uint64_t from, uint32_t a, uint32_t b)
 {
-    return find(s, from, a, b, false);
+    return find(span, from, a, b, false);
 }
 
 typedef int8_t tiny __attribute__((vector_size(16)));
 
-bool cv_span_is_text(cv_span s)
+bool cv_span_is_text(cv_span span)
 {
     /* SSE2 compares signed bytes only: both ranges are moved down to where -128 is. */
     const lane from_blank = fill(0x80 - ' '), from_tab = fill(0x80 - '\t');
@@ -122,18 +122,18 @@ bool cv_span_is_text(cv_span s)
     pair r;
 
     /* No branch per lane: odd bytes are the exception, and who they are is looked up elsewhere. */
-    for (; s.len - i >= 16; i += 16) {
-        lane v = load(s.base + i);
+    for (; span.len - i >= 16; i += 16) {
+        lane v = load(span.base + i);
 
         odd |= (lane)(((tiny)(v + from_blank) > text) & ((tiny)(v + from_tab) > space));
     }
     memcpy(&r, &odd, sizeof(r));
     if ((r[0] | r[1]) != 0)
         return false;
-    for (; i < s.len; i++) {
-        uint8_t b = s.base[i];
+    for (; i < span.len; i++) {
+        uint8_t byte = span.base[i];
 
-        if ((uint8_t)(b - ' ') > 0x5E && (uint8_t)(b - '\t') > 4)
+        if ((uint8_t)(byte - ' ') > 0x5E && (uint8_t)(byte - '\t') > 4)
             return false;
     }
     return true;

@@ -13,7 +13,7 @@ typedef struct cv_codec {
     void *zstd; /* ZSTD_DCtx, made on first use */
 } cv_codec;
 
-void cv_codec_free(cv_ctx *x, cv_codec *c);
+void cv_codec_free(cv_ctx *ctx, cv_codec *codec);
 
 /* Header of a zstd frame, as far as the rules need it. */
 typedef struct cv_zstd_frame {
@@ -24,13 +24,13 @@ typedef struct cv_zstd_frame {
 } cv_zstd_frame;
 
 /* Pure; reports CV-CODEC rules with offsets in 'in'. */
-CV_MUST cuvet_status cv_zstd_read_frame(cv_ctx *x, cv_span in, cv_zstd_frame *out);
+CV_MUST cuvet_status cv_zstd_read_frame(cv_ctx *ctx, cv_span in, cv_zstd_frame *out);
 
 /* Decompress exactly all of 'in' into out (which is given room for 'size' bytes). Offsets of diagnostics: in
  * the file.
  * @return OK · MALFORMED · LIMIT · NOMEM */
-CV_MUST cuvet_status cv_codec_decode(cv_ctx *x, cv_codec *c, cv_codec_kind kind, cv_span in, uint64_t size,
-                                     cv_block *out);
+CV_MUST cuvet_status cv_codec_decode(cv_ctx *ctx, cv_codec *codec, cv_codec_kind kind, cv_span in,
+                                     uint64_t size, cv_block *out);
 
 /* Versions of the libraries that are linked in, for --version. */
 const char *cv_codec_lz4_version(void);

@@ -5,24 +5,24 @@
 #include <lz4.h>
 
 /* The library's API counts in int; a block it can hold is below that anyway. */
-cuvet_status cv_lz4_decode(cv_ctx *x, cv_span in, uint64_t size, cv_block *out)
+cuvet_status cv_lz4_decode(cv_ctx *ctx, cv_span in, uint64_t size, cv_block *out)
 {
     uint64_t ratio = size / in.len + (size % in.len != 0);
-    cuvet_status s;
+    cuvet_status status;
     int n;
 
-    if (ratio > x->lim.lz4_ratio)
-        return cv_reject(x, CV_R_LIMIT_LZ4_RATIO, in.off, ratio, x->lim.lz4_ratio);
+    if (ratio > ctx->lim.lz4_ratio)
+        return cv_reject(ctx, CV_R_LIMIT_LZ4_RATIO, in.off, ratio, ctx->lim.lz4_ratio);
     if (in.len > LZ4_MAX_INPUT_SIZE || size > LZ4_MAX_INPUT_SIZE)
-        return cv_reject(x, CV_R_LZ4_TOO_LARGE, in.off, size, LZ4_MAX_INPUT_SIZE);
-    s = cv_block_room(x, out, size, in.off);
-    if (s != CUVET_OK)
-        return s;
+        return cv_reject(ctx, CV_R_LZ4_TOO_LARGE, in.off, size, LZ4_MAX_INPUT_SIZE);
+    status = cv_block_room(ctx, out, size, in.off);
+    if (status != CUVET_OK)
+        return status;
     n = LZ4_decompress_safe((const char *)in.base, (char *)out->mem, (int)in.len, (int)size);
     if (n < 0)
-        return cv_reject(x, CV_R_LZ4_CORRUPT, in.off, 0, size);
+        return cv_reject(ctx, CV_R_LZ4_CORRUPT, in.off, 0, size);
     if ((uint64_t)n != size)
-        return cv_reject(x, CV_R_CODEC_SIZE, in.off, (uint64_t)n, size);
+        return cv_reject(ctx, CV_R_CODEC_SIZE, in.off, (uint64_t)n, size);
     cv_block_filled(out, size);
     out->span.off = 0; /* content counts from its own start */
     return CUVET_OK;

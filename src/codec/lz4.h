@@ -4,6 +4,6 @@
 
 #include "codec/codec.h"
 
-CV_MUST cuvet_status cv_lz4_decode(cv_ctx *x, cv_span in, uint64_t size, cv_block *out);
+CV_MUST cuvet_status cv_lz4_decode(cv_ctx *ctx, cv_span in, uint64_t size, cv_block *out);
 
 #endif

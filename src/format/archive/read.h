@@ -39,23 +39,23 @@ typedef struct cv_ar_header {
 /* What the first eight bytes say; silent. */
 cv_ar_kind cv_ar_probe(cv_span head);
 /* The same where an archive must be; reports that a thin archive's members are not opened. */
-CV_MUST cuvet_status cv_ar_read_magic(cv_ctx *x, cv_span head, cv_ar_kind *out);
+CV_MUST cuvet_status cv_ar_read_magic(cv_ctx *ctx, cv_span head, cv_ar_kind *out);
 
 /* Member header. 'head' holds the next bytes (at most 60 are looked at), 'remaining' bytes of the archive are
  * left from there.
  * @return OK: *out is valid and next > 60 bytes on, or the end. Also when the member passes the end of the
  * archive: that is reported, body_size is what is there. MALFORMED: no next member can be found. */
-CV_MUST cuvet_status cv_ar_read_header(cv_ctx *x, cv_span head, uint64_t remaining, cv_ar_kind kind,
+CV_MUST cuvet_status cv_ar_read_header(cv_ctx *ctx, cv_span head, uint64_t remaining, cv_ar_kind kind,
                                        cv_ar_header *out);
 
 /* Name of a CV_AR_LONG_NAME member from the body of the name table; header_off is where to report. */
-CV_MUST cuvet_status cv_ar_long_name(cv_ctx *x, cv_span names, uint64_t name_at, uint64_t header_off,
+CV_MUST cuvet_status cv_ar_long_name(cv_ctx *ctx, cv_span names, uint64_t name_at, uint64_t header_off,
                                      cv_span *out);
 /* Name of a CV_AR_BSD_NAME member from the bytes behind the header: without the zero bytes that pad it. */
 cv_span cv_ar_bsd_name(cv_span stored);
 /* A BSD symbol table calls itself a member with a name. */
 bool cv_ar_is_symbols(cv_span name);
 /* The byte between the end of a member and the next header. */
-void cv_ar_check_padding(cv_ctx *x, cv_span byte);
+void cv_ar_check_padding(cv_ctx *ctx, cv_span byte);
 
 #endif

@@ -3,56 +3,57 @@
 
 bool cv_elf_peek(cv_span image, cv_elf_header *out)
 {
-    cv_elf_header h = { 0 };
-    cv_cur c = cv_cur_of(image);
+    cv_elf_header header = { 0 };
+    cv_cur cur = cv_cur_of(image);
 
     if (image.len < 52 || cv_u32_at(image, 0) != CV_ELF_MAGIC)
         return false;
     if ((cv_u8_at(image, 4) != 1 && cv_u8_at(image, 4) != 2) || cv_u8_at(image, 5) != 1 ||
         cv_u8_at(image, 6) != 1)
         return false;
-    h.is32 = cv_u8_at(image, 4) == 1;
-    h.osabi = cv_u8_at(image, 7);
-    h.abiversion = cv_u8_at(image, 8);
+    header.is32 = cv_u8_at(image, 4) == 1;
+    header.osabi = cv_u8_at(image, 7);
+    header.abiversion = cv_u8_at(image, 8);
     for (uint64_t i = 15; i >= 9; i--)
         if (cv_u8_at(image, i) != 0)
-            h.pad_nonzero = (uint8_t)i;
-    cv_cur_skip(&c, 16);
-    h.type = cv_cur_u16(&c);
-    h.machine = cv_cur_u16(&c);
-    h.version = cv_cur_u32(&c);
-    h.entry = h.is32 ? cv_cur_u32(&c) : cv_cur_u64(&c);
-    h.phoff = h.is32 ? cv_cur_u32(&c) : cv_cur_u64(&c);
-    h.shoff = h.is32 ? cv_cur_u32(&c) : cv_cur_u64(&c);
-    h.flags = cv_cur_u32(&c);
-    h.ehsize = cv_cur_u16(&c);
-    h.phentsize = cv_cur_u16(&c);
-    h.phnum = cv_cur_u16(&c);
-    h.shentsize = cv_cur_u16(&c);
-    h.shnum = cv_cur_u16(&c);
-    h.shstrndx = cv_cur_u16(&c);
-    if (c.failed)
+            header.pad_nonzero = (uint8_t)i;
+    cv_cur_skip(&cur, 16);
+    header.type = cv_cur_u16(&cur);
+    header.machine = cv_cur_u16(&cur);
+    header.version = cv_cur_u32(&cur);
+    header.entry = header.is32 ? cv_cur_u32(&cur) : cv_cur_u64(&cur);
+    header.phoff = header.is32 ? cv_cur_u32(&cur) : cv_cur_u64(&cur);
+    header.shoff = header.is32 ? cv_cur_u32(&cur) : cv_cur_u64(&cur);
+    header.flags = cv_cur_u32(&cur);
+    header.ehsize = cv_cur_u16(&cur);
+    header.phentsize = cv_cur_u16(&cur);
+    header.phnum = cv_cur_u16(&cur);
+    header.shentsize = cv_cur_u16(&cur);
+    header.shnum = cv_cur_u16(&cur);
+    header.shstrndx = cv_cur_u16(&cur);
+    if (cur.failed)
         return false;
-    *out = h;
+    *out = header;
     return true;
 }
 
-cuvet_status cv_elf_read_header(cv_ctx *x, cv_span image, cv_elf_header *out)
+cuvet_status cv_elf_read_header(cv_ctx *ctx, cv_span image, cv_elf_header *out)
 {
     if (image.len >= 4 && cv_u32_at(image, 0) != CV_ELF_MAGIC)
-        return cv_reject(x, CV_R_ELF_MAGIC, image.off, cv_u32_at(image, 0), CV_ELF_MAGIC);
+        return cv_reject(ctx, CV_R_ELF_MAGIC, image.off, cv_u32_at(image, 0), CV_ELF_MAGIC);
     if (image.len < 16)
-        return cv_reject(x, CV_R_ELF_SHORT, image.off, image.len, 64);
+        return cv_reject(ctx, CV_R_ELF_SHORT, image.off, image.len, 64);
     if (cv_u8_at(image, 4) != 1 && cv_u8_at(image, 4) != 2)
-        return cv_reject(x, CV_R_ELF_CLASS, image.off + 4, cv_u8_at(image, 4), 2);
+        return cv_reject(ctx, CV_R_ELF_CLASS, image.off + 4, cv_u8_at(image, 4), 2);
     if (cv_u8_at(image, 5) == 2)
-        return cv_reject(x, CV_R_ELF_BIG_ENDIAN, image.off + 5, 2, 1);
+        return cv_reject(ctx, CV_R_ELF_BIG_ENDIAN, image.off + 5, 2, 1);
     if (cv_u8_at(image, 5) != 1)
-        return cv_reject(x, CV_R_ELF_DATA, image.off + 5, cv_u8_at(image, 5), 1);
+        return cv_reject(ctx, CV_R_ELF_DATA, image.off + 5, cv_u8_at(image, 5), 1);
     if (cv_u8_at(image, 6) != 1)
-        return cv_reject(x, CV_R_ELF_IDENT_VERSION, image.off + 6, cv_u8_at(image, 6), 1);
+        return cv_reject(ctx, CV_R_ELF_IDENT_VERSION, image.off + 6, cv_u8_at(image, 6), 1);
     if (!cv_elf_peek(image, out)) /* all that is left: too short */
-        return cv_reject(x, CV_R_ELF_SHORT, image.off, image.len, cv_elf_ehdr_size(cv_u8_at(image, 4) == 1));
+        return cv_reject(ctx, CV_R_ELF_SHORT, image.off, image.len,
+                         cv_elf_ehdr_size(cv_u8_at(image, 4) == 1));
     return CUVET_OK;
 }
 
@@ -122,36 +123,38 @@ static bool cover(cv_span image, uint64_t off, uint64_t len, uint64_t *end)
     return true;
 }
 
-bool cv_elf_extent(cv_ctx *x, cv_span image, uint64_t *extent)
+bool cv_elf_extent(cv_ctx *ctx, cv_span image, uint64_t *extent)
 {
-    cv_elf_header h;
+    cv_elf_header header;
     cv_elf_section sh;
     cv_span table;
-    uint64_t end, n, esize, len;
+    uint64_t end, count, esize, len;
 
-    if (!cv_elf_peek(image, &h))
+    if (!cv_elf_peek(image, &header))
         return false;
-    end = cv_elf_ehdr_size(h.is32);
-    esize = cv_elf_shdr_size(h.is32);
-    if (h.phnum != 0 && (h.phentsize != cv_elf_phdr_size(h.is32) ||
-                         !cover(image, h.phoff, h.phnum * cv_elf_phdr_size(h.is32), &end)))
+    end = cv_elf_ehdr_size(header.is32);
+    esize = cv_elf_shdr_size(header.is32);
+    if (header.phnum != 0 &&
+        (header.phentsize != cv_elf_phdr_size(header.is32) ||
+         !cover(image, header.phoff, header.phnum * cv_elf_phdr_size(header.is32), &end)))
         return false;
-    n = h.shnum;
-    if (h.shoff != 0 && n == 0) {
-        cv_elf_read_section(cv_span_tail(image, h.shoff), h.is32, 0, &sh);
-        n = sh.size;
+    count = header.shnum;
+    if (header.shoff != 0 && count == 0) {
+        cv_elf_read_section(cv_span_tail(image, header.shoff), header.is32, 0, &sh);
+        count = sh.size;
     }
-    if (n == 0) {
+    if (count == 0) {
         *extent = end;
         return true;
     }
-    if (h.shentsize != esize || !cv_mul(n, esize, &len) || !cv_span_sub(image, h.shoff, len, &table))
+    if (header.shentsize != esize || !cv_mul(count, esize, &len) ||
+        !cv_span_sub(image, header.shoff, len, &table))
         return false;
-    end = cv_max(end, h.shoff + len);
-    if (n > x->lim.sections || !cv_work(x, n, image.off))
+    end = cv_max(end, header.shoff + len);
+    if (count > ctx->lim.sections || !cv_work(ctx, count, image.off))
         return false;
-    for (uint64_t i = 0; i < n; i++) {
-        cv_elf_read_section(table, h.is32, i, &sh);
+    for (uint64_t i = 0; i < count; i++) {
+        cv_elf_read_section(table, header.is32, i, &sh);
         if (sh.type != CV_SHT_NULL && !cv_elf_type_exempt(sh.type) && !cover(image, sh.off, sh.size, &end))
             return false;
     }

@@ -10,10 +10,10 @@
 
 /* Magic, class, little-endian, version 1, the fields of h; the padding of e_ident is zero whatever
  * h->pad_nonzero says. */
-void cv_elf_write_header(cv_builder *b, const cv_elf_header *h);
-void cv_elf_write_section(cv_builder *b, bool is32, const cv_elf_section *h);
-void cv_elf_write_segment(cv_builder *b, bool is32, const cv_elf_segment *h);
-void cv_elf_write_symbol(cv_builder *b, bool is32, const cv_elf_symbol *s);
-void cv_elf_write_reloc(cv_builder *b, bool is32, bool rela, const cv_elf_reloc *r);
+void cv_elf_write_header(cv_builder *out, const cv_elf_header *header);
+void cv_elf_write_section(cv_builder *out, bool is32, const cv_elf_section *header);
+void cv_elf_write_segment(cv_builder *out, bool is32, const cv_elf_segment *segment);
+void cv_elf_write_symbol(cv_builder *out, bool is32, const cv_elf_symbol *sym);
+void cv_elf_write_reloc(cv_builder *out, bool is32, bool rela, const cv_elf_reloc *reloc);
 
 #endif

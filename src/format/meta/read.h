@@ -30,10 +30,10 @@ typedef struct cv_call_cur {
     bool loose;
 } cv_call_cur;
 /* Next record that is no marker. OK, END, MALFORMED (reported). */
-CV_MUST cuvet_status cv_callgraph_next(cv_ctx *x, cv_span s, cv_call_cur *cur, cv_call *out);
+CV_MUST cuvet_status cv_callgraph_next(cv_ctx *ctx, cv_span span, cv_call_cur *cur, cv_call *out);
 
 /* The same without a word and for any bytes: what they say if nothing is wrong with them. */
-CV_MUST bool cv_callgraph_peek(cv_span s, cv_call_cur *cur, cv_call *out);
+CV_MUST bool cv_callgraph_peek(cv_span span, cv_call_cur *cur, cv_call *out);
 
 /* .nv.prototype: {function symbol, .strtab offset}. END past the last whole record; a rest of a record is
  * reported once. */
@@ -41,7 +41,7 @@ typedef struct cv_proto {
     uint64_t off;
     uint32_t symbol, string;
 } cv_proto;
-CV_MUST cuvet_status cv_prototype_next(cv_ctx *x, cv_span s, uint64_t *pos, cv_proto *out);
+CV_MUST cuvet_status cv_prototype_next(cv_ctx *ctx, cv_span span, uint64_t *pos, cv_proto *out);
 
 /* .nv.uft.entry, .nv.udt.entry: 32 bytes each. */
 typedef struct cv_unified {
@@ -49,15 +49,15 @@ typedef struct cv_unified {
     uint32_t symbol, flags;
     uint64_t slot, uuid_lo, uuid_hi;
 } cv_unified;
-CV_MUST cuvet_status cv_unified_next(cv_ctx *x, cv_span s, uint64_t *pos, cv_unified *out);
+CV_MUST cuvet_status cv_unified_next(cv_ctx *ctx, cv_span span, uint64_t *pos, cv_unified *out);
 
 /* .nv.rel.action: what the loader does for each relocation kind. The content is the driver's; newer_ok: a
  * tool newer than those described wrote it. */
-void cv_rel_action_check(cv_ctx *x, cv_span s, bool legacy, bool newer_ok);
+void cv_rel_action_check(cv_ctx *ctx, cv_span span, bool legacy, bool newer_ok);
 
 /* .nvHR?? of host objects: NUL-terminated name patterns; an empty list is one NUL per object. The next
  * pattern, empty ones skipped, without its NUL. False: no more; a last one without an end does not count
  * (format/hostobj reports it). */
-CV_MUST bool cv_hostref_next(cv_span s, uint64_t *pos, cv_span *pattern);
+CV_MUST bool cv_hostref_next(cv_span span, uint64_t *pos, cv_span *pattern);
 
 #endif

@@ -8,44 +8,45 @@
 #define CHUNK       UINT64_C(4096)
 #define VERSION     ".version"
 
-bool cv_ptx_is_blank(uint8_t b)
+bool cv_ptx_is_blank(uint8_t byte)
 {
-    return b == ' ' || (b >= '\t' && b <= '\r');
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-static bool is_word(uint8_t b)
+static bool is_word(uint8_t byte)
 {
-    return (b >= '0' && b <= '9') || (b >= 'a' && b <= 'z') || (b >= 'A' && b <= 'Z') || b == '_' || b == '$';
+    return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           byte == '_' || byte == '$';
 }
 
 /* Offset of the first asterisk and slash from at on, or s.len. Slashes are rarer in comments than asterisks.
  */
-static uint64_t comment_end(cv_span s, uint64_t at)
+static uint64_t comment_end(cv_span span, uint64_t at)
 {
     uint64_t i = at + 1;
 
-    while (i < s.len) {
-        i += cv_span_find_byte(cv_span_tail(s, i), '/');
-        if (i < s.len && cv_u8_at(s, i - 1) == '*')
+    while (i < span.len) {
+        i += cv_span_find_byte(cv_span_tail(span, i), '/');
+        if (i < span.len && cv_u8_at(span, i - 1) == '*')
             return i - 1;
         i++;
     }
-    return s.len;
+    return span.len;
 }
 
-bool cv_ptx_skip(cv_span s, bool loose, uint64_t *at)
+bool cv_ptx_skip(cv_span span, bool loose, uint64_t *at)
 {
     uint64_t i = *at, end;
 
     for (;;) {
-        while (cv_ptx_is_blank(cv_u8_at(s, i))) /* a place outside the span reads as 0 */
+        while (cv_ptx_is_blank(cv_u8_at(span, i))) /* a place outside the span reads as 0 */
             i++;
         *at = i;
-        if (cv_u16_at(s, i) == 0x2F2F) { /* two slashes */
-            i += cv_span_find_byte(cv_span_tail(s, i), '\n');
-        } else if (cv_u16_at(s, i) == 0x2A2F) { /* slash, asterisk */
-            end = comment_end(s, loose ? i + 1 : i + 2);
-            if (end == s.len)
+        if (cv_u16_at(span, i) == 0x2F2F) { /* two slashes */
+            i += cv_span_find_byte(cv_span_tail(span, i), '\n');
+        } else if (cv_u16_at(span, i) == 0x2A2F) { /* slash, asterisk */
+            end = comment_end(span, loose ? i + 1 : i + 2);
+            if (end == span.len)
                 return false;
             i = end + 2;
         } else {
@@ -54,38 +55,39 @@ bool cv_ptx_skip(cv_span s, bool loose, uint64_t *at)
     }
 }
 
-static bool skip(cv_span s, uint64_t *at)
+static bool skip(cv_span span, uint64_t *at)
 {
-    return cv_ptx_skip(s, false, at);
+    return cv_ptx_skip(span, false, at);
 }
 
 /* The directive stands at *at, as a whole word: then behind it and its blanks and comments. */
-static bool directive(cv_span s, const char *name, uint64_t *at)
+static bool directive(cv_span span, const char *name, uint64_t *at)
 {
     cv_span rest;
 
-    if (!cv_span_after(cv_span_tail(s, *at), name, &rest) || is_word(cv_u8_at(rest, 0)))
+    if (!cv_span_after(cv_span_tail(span, *at), name, &rest) || is_word(cv_u8_at(rest, 0)))
         return false;
-    *at = rest.off - s.off;
-    return skip(s, at);
+    *at = rest.off - span.off;
+    return skip(span, at);
 }
 
 /* A byte order mark is no part of the language, but must not hide a text from a scan. */
-static uint64_t mark_size(cv_span s)
+static uint64_t mark_size(cv_span span)
 {
-    return (cv_u32_at(s, 0) & 0xFFFFFF) == 0xBFBBEF ? 3 : 0;
+    return (cv_u32_at(span, 0) & 0xFFFFFF) == 0xBFBBEF ? 3 : 0;
 }
 
-cv_ptx_word cv_ptx_first(cv_span s)
+cv_ptx_word cv_ptx_first(cv_span span)
 {
     cv_span word = cv_span_of(VERSION, CV_PTX_VERSION_LEN, 0);
-    uint64_t n = 0;
+    uint64_t count = 0;
 
-    while (n < word.len && n < s.len && cv_u8_at(s, n) == cv_u8_at(word, n))
-        n++;
-    if (n == word.len)
+    while (count < word.len && count < span.len && cv_u8_at(span, count) == cv_u8_at(word, count))
+        count++;
+    if (count == word.len)
         return CV_PTX_WORD_VERSION;
-    return n == s.len || (s.len == 1 && cv_u8_at(s, 0) == '/') ? CV_PTX_WORD_CUT : CV_PTX_WORD_OTHER;
+    return count == span.len || (span.len == 1 && cv_u8_at(span, 0) == '/') ? CV_PTX_WORD_CUT
+                                                                            : CV_PTX_WORD_OTHER;
 }
 
 cv_ptx_guess cv_ptx_look(cv_span head)
@@ -111,9 +113,9 @@ bool cv_ptx_probe(cv_span head)
     return cv_ptx_look(head) == CV_PTX_YES;
 }
 
-static bool is_control(uint8_t b)
+static bool is_control(uint8_t byte)
 {
-    return (b < ' ' && !cv_ptx_is_blank(b)) || b == 0x7F;
+    return (byte < ' ' && !cv_ptx_is_blank(byte)) || byte == 0x7F;
 }
 
 /* The first control byte and the first byte outside of ASCII, each once per text. */
@@ -121,86 +123,86 @@ typedef struct seen {
     bool control, high;
 } seen;
 
-static void report_bytes(cv_ctx *x, cv_span part, seen *k)
+static void report_bytes(cv_ctx *ctx, cv_span part, seen *k)
 {
     for (uint64_t i = 0; i < part.len; i++) {
-        uint8_t b = cv_u8_at(part, i);
+        uint8_t byte = cv_u8_at(part, i);
 
-        if (b >= 0x80 && !k->high) {
-            cv_report(x, CV_R_PTX_NON_ASCII, part.off + i, 1, b, 0);
+        if (byte >= 0x80 && !k->high) {
+            cv_report(ctx, CV_R_PTX_NON_ASCII, part.off + i, 1, byte, 0);
             k->high = true;
-        } else if (is_control(b) && !k->control) {
-            cv_report(x, CV_R_PTX_CONTROL, part.off + i, 1, b, 0);
+        } else if (is_control(byte) && !k->control) {
+            cv_report(ctx, CV_R_PTX_CONTROL, part.off + i, 1, byte, 0);
             k->control = true;
         }
     }
 }
 
 /* Judge the bytes up to the first zero byte, in one pass. Returns where that is, or s.len. */
-static uint64_t check_bytes(cv_ctx *x, cv_span s)
+static uint64_t check_bytes(cv_ctx *ctx, cv_span span)
 {
     seen k = { 0 };
-    uint64_t at, n;
+    uint64_t at, count;
     cv_span part, text;
 
-    for (at = 0; at < s.len && !(k.control && k.high); at += CHUNK) {
-        part = cv_span_tail(s, at);
+    for (at = 0; at < span.len && !(k.control && k.high); at += CHUNK) {
+        part = cv_span_tail(span, at);
         part.len = cv_min(part.len, CHUNK);
         if (CV_LIKELY(cv_span_is_text(part)))
             continue;
-        n = cv_span_find_byte(part, 0);
+        count = cv_span_find_byte(part, 0);
         text = part;
-        text.len = n;
-        report_bytes(x, text, &k);
-        if (n < part.len)
-            return at + n;
+        text.len = count;
+        report_bytes(ctx, text, &k);
+        if (count < part.len)
+            return at + count;
     }
     /* Everything there is to report was found: only the end is left. */
-    return at < s.len ? at + cv_span_find_byte(cv_span_tail(s, at), 0) : s.len;
+    return at < span.len ? at + cv_span_find_byte(cv_span_tail(span, at), 0) : span.len;
 }
 
 /* What follows the text of n bytes. */
-static void check_end(cv_ctx *x, cv_span s, cv_ptx_form form, uint64_t n)
+static void check_end(cv_ctx *ctx, cv_span span, cv_ptx_form form, uint64_t count)
 {
-    cv_span rest = cv_span_tail(s, n);
+    cv_span rest = cv_span_tail(span, count);
     uint64_t other = cv_span_find_nonzero(rest);
 
-    if (n == s.len && form != CV_PTX_BARE)
-        cv_report(x, CV_R_PTX_NO_NUL, s.off + n, 0, 0, s.len);
+    if (count == span.len && form != CV_PTX_BARE)
+        cv_report(ctx, CV_R_PTX_NO_NUL, span.off + count, 0, 0, span.len);
     else if (other < rest.len)
-        cv_report(x, CV_R_PTX_NUL_INSIDE, s.off + n, 1, s.off + n, rest.off + other);
+        cv_report(ctx, CV_R_PTX_NUL_INSIDE, span.off + count, 1, span.off + count, rest.off + other);
     else if (rest.len > PADDED_TAIL && form != CV_PTX_BARE)
-        cv_report(x, CV_R_PTX_TAIL, s.off + n, rest.len, rest.len, PADDED_TAIL);
+        cv_report(ctx, CV_R_PTX_TAIL, span.off + count, rest.len, rest.len, PADDED_TAIL);
 }
 
 /* Up to eight bytes at the place, for a message. */
-static uint64_t peek(cv_span s, uint64_t at)
+static uint64_t peek(cv_span span, uint64_t at)
 {
-    uint64_t v = 0;
+    uint64_t value = 0;
 
     for (uint64_t i = 8; i > 0; i--)
-        v = v << 8 | cv_u8_at(s, at + i - 1);
-    return v;
+        value = value << 8 | cv_u8_at(span, at + i - 1);
+    return value;
 }
 
-static cuvet_status reject_at(cv_ctx *x, cv_rule rule, cv_span s, uint64_t at)
+static cuvet_status reject_at(cv_ctx *ctx, cv_rule rule, cv_span span, uint64_t at)
 {
     /* When a comment has no end nothing behind it can be there. */
-    if (cv_u16_at(s, at) == 0x2A2F)
-        return cv_reject(x, CV_R_PTX_COMMENT_END, s.off + at, s.off + at, 0);
-    return cv_reject(x, rule, s.off + at, peek(s, at), 0);
+    if (cv_u16_at(span, at) == 0x2A2F)
+        return cv_reject(ctx, CV_R_PTX_COMMENT_END, span.off + at, span.off + at, 0);
+    return cv_reject(ctx, rule, span.off + at, peek(span, at), 0);
 }
 
-static cuvet_status read_version(cv_ctx *x, cv_span s, uint64_t *at, cv_ptx *p)
+static cuvet_status read_version(cv_ctx *ctx, cv_span span, uint64_t *at, cv_ptx *ptx)
 {
     uint64_t i;
 
-    if (!skip(s, at) || !directive(s, VERSION, at))
-        return reject_at(x, CV_R_PTX_VERSION_MISSING, s, *at);
-    p->version_off = i = *at;
-    if (!cv_span_decimal(s, i, &p->major, &i) || cv_u8_at(s, i) != '.' ||
-        !cv_span_decimal(s, i + 1, &p->minor, &i) || is_word(cv_u8_at(s, i)))
-        return reject_at(x, CV_R_PTX_VERSION, s, i);
+    if (!skip(span, at) || !directive(span, VERSION, at))
+        return reject_at(ctx, CV_R_PTX_VERSION_MISSING, span, *at);
+    ptx->version_off = i = *at;
+    if (!cv_span_decimal(span, i, &ptx->major, &i) || cv_u8_at(span, i) != '.' ||
+        !cv_span_decimal(span, i + 1, &ptx->minor, &i) || is_word(cv_u8_at(span, i)))
+        return reject_at(ctx, CV_R_PTX_VERSION, span, i);
     *at = i;
     return CUVET_OK;
 }
@@ -210,80 +212,82 @@ static cuvet_status read_version(cv_ctx *x, cv_span s, uint64_t *at, cv_ptx *p)
 
 /* Options of .target: words behind commas. Their end is the start of the next directive, which nobody needs
  * to find exactly. */
-static cuvet_status read_options(cv_ctx *x, cv_span s, uint64_t *at, cv_ptx *p)
+static cuvet_status read_options(cv_ctx *ctx, cv_span span, uint64_t *at, cv_ptx *ptx)
 {
     cv_span rest;
 
-    while (skip(s, at) && cv_u8_at(s, *at) == ',') {
-        if (!cv_work(x, OPTION_WORK, s.off + *at))
+    while (skip(span, at) && cv_u8_at(span, *at) == ',') {
+        if (!cv_work(ctx, OPTION_WORK, span.off + *at))
             return CUVET_E_LIMIT;
         ++*at;
-        if (!skip(s, at))
+        if (!skip(span, at))
             break;
-        if (cv_span_after(cv_span_tail(s, *at), "debug", &rest) && !is_word(cv_u8_at(rest, 0)))
-            p->debug = true;
-        while (is_word(cv_u8_at(s, *at)))
+        if (cv_span_after(cv_span_tail(span, *at), "debug", &rest) && !is_word(cv_u8_at(rest, 0)))
+            ptx->debug = true;
+        while (is_word(cv_u8_at(span, *at)))
             ++*at;
     }
     return CUVET_OK;
 }
 
-static cuvet_status read_target(cv_ctx *x, cv_span s, uint64_t *at, cv_ptx *p)
+static cuvet_status read_target(cv_ctx *ctx, cv_span span, uint64_t *at, cv_ptx *ptx)
 {
     cv_span rest;
     uint64_t i;
     uint8_t letter;
 
-    if (!skip(s, at) || !directive(s, ".target", at))
-        return reject_at(x, CV_R_PTX_TARGET_MISSING, s, *at);
-    p->target_off = i = *at;
-    if (!cv_span_after(cv_span_tail(s, i), "sm_", &rest) || !cv_span_decimal(s, i + 3, &p->target, &i))
-        return reject_at(x, CV_R_PTX_TARGET, s, i);
-    letter = cv_u8_at(s, i);
-    p->suffix_known = true;
+    if (!skip(span, at) || !directive(span, ".target", at))
+        return reject_at(ctx, CV_R_PTX_TARGET_MISSING, span, *at);
+    ptx->target_off = i = *at;
+    if (!cv_span_after(cv_span_tail(span, i), "sm_", &rest) ||
+        !cv_span_decimal(span, i + 3, &ptx->target, &i))
+        return reject_at(ctx, CV_R_PTX_TARGET, span, i);
+    letter = cv_u8_at(span, i);
+    ptx->suffix_known = true;
     if (is_word(letter)) {
-        p->suffix_known = letter == 'a' || letter == 'f';
-        p->suffix = p->suffix_known ? (char)letter : 0;
-        if (is_word(cv_u8_at(s, ++i)))
-            return reject_at(x, CV_R_PTX_TARGET, s, i);
-        if (!p->suffix_known)
-            cv_report(x, CV_R_PTX_TARGET_SUFFIX, s.off + i - 1, 1, letter, 0);
+        ptx->suffix_known = letter == 'a' || letter == 'f';
+        ptx->suffix = ptx->suffix_known ? (char)letter : 0;
+        if (is_word(cv_u8_at(span, ++i)))
+            return reject_at(ctx, CV_R_PTX_TARGET, span, i);
+        if (!ptx->suffix_known)
+            cv_report(ctx, CV_R_PTX_TARGET_SUFFIX, span.off + i - 1, 1, letter, 0);
     }
     *at = i;
-    return read_options(x, s, at, p);
+    return read_options(ctx, span, at, ptx);
 }
 
-static void read_address_size(cv_ctx *x, cv_span s, uint64_t at, cv_ptx *p)
+static void read_address_size(cv_ctx *ctx, cv_span span, uint64_t at, cv_ptx *ptx)
 {
     uint64_t end;
 
-    if (!directive(s, ".address_size", &at))
+    if (!directive(span, ".address_size", &at))
         return;
-    if (!cv_span_decimal(s, at, &p->address_size, &end) || (p->address_size != 32 && p->address_size != 64)) {
-        cv_report(x, CV_R_PTX_ADDRESS_SIZE, s.off + at, 0, p->address_size, 64);
-        p->address_size = 0;
+    if (!cv_span_decimal(span, at, &ptx->address_size, &end) ||
+        (ptx->address_size != 32 && ptx->address_size != 64)) {
+        cv_report(ctx, CV_R_PTX_ADDRESS_SIZE, span.off + at, 0, ptx->address_size, 64);
+        ptx->address_size = 0;
         return;
     }
-    p->address_off = at;
+    ptx->address_off = at;
 }
 
-cuvet_status cv_ptx_read(cv_ctx *x, cv_span text, cv_ptx_form form, cv_ptx *out)
+cuvet_status cv_ptx_read(cv_ctx *ctx, cv_span text, cv_ptx_form form, cv_ptx *out)
 {
-    cv_ptx p = { 0 };
+    cv_ptx ptx = { 0 };
     uint64_t at = mark_size(text);
-    cuvet_status s;
+    cuvet_status status;
 
-    if (!cv_work(x, text.len / 8 + 1, text.off))
+    if (!cv_work(ctx, text.len / 8 + 1, text.off))
         return CUVET_E_LIMIT;
-    p.text_len = check_bytes(x, text);
-    check_end(x, text, form, p.text_len);
-    text.len = p.text_len;
-    s = read_version(x, text, &at, &p);
-    if (s == CUVET_OK)
-        s = read_target(x, text, &at, &p);
-    if (s != CUVET_OK)
-        return s;
-    read_address_size(x, text, at, &p);
-    *out = p;
+    ptx.text_len = check_bytes(ctx, text);
+    check_end(ctx, text, form, ptx.text_len);
+    text.len = ptx.text_len;
+    status = read_version(ctx, text, &at, &ptx);
+    if (status == CUVET_OK)
+        status = read_target(ctx, text, &at, &ptx);
+    if (status != CUVET_OK)
+        return status;
+    read_address_size(ctx, text, at, &ptx);
+    *out = ptx;
     return CUVET_OK;
 }

@@ -26,17 +26,17 @@ typedef struct cv_ptx {
 } cv_ptx;
 
 /* Tab, line feed, vertical tab, form feed, carriage return, space: whatever the locale says. */
-bool cv_ptx_is_blank(uint8_t b);
+bool cv_ptx_is_blank(uint8_t byte);
 /* The grammar of everything between two words: *at goes behind blanks and comments, in one pass. A comment
  * without an end: false, *at is where it begins. loose: the asterisk that opens a comment may close it too,
  * as in the probe of the reference. */
-CV_MUST bool cv_ptx_skip(cv_span s, bool loose, uint64_t *at);
+CV_MUST bool cv_ptx_skip(cv_span span, bool loose, uint64_t *at);
 
 /* The first word of a text. CUT: it ends before it could be told, also within what may open a comment. */
 typedef enum cv_ptx_word { CV_PTX_WORD_OTHER = 0, CV_PTX_WORD_CUT, CV_PTX_WORD_VERSION } cv_ptx_word;
 #define CV_PTX_VERSION_LEN UINT64_C(8)
 /* What the span, behind blanks and comments, begins with; whatever follows .version. */
-cv_ptx_word cv_ptx_first(cv_span s);
+cv_ptx_word cv_ptx_first(cv_span span);
 
 /* Bytes that the probe looks at: licence texts come before .version. */
 #define CV_PTX_PROBE UINT64_C(16384)
@@ -51,6 +51,6 @@ CV_MUST bool cv_ptx_probe(cv_span head);
 /* Judge the whole text and read the directives at its head. Findings that leave the text readable are
  * reported and do not fail.
  * @return OK: *out is whole. MALFORMED: version or target could not be read, *out untouched. LIMIT: work. */
-CV_MUST cuvet_status cv_ptx_read(cv_ctx *x, cv_span text, cv_ptx_form form, cv_ptx *out);
+CV_MUST cuvet_status cv_ptx_read(cv_ctx *ctx, cv_span text, cv_ptx_form form, cv_ptx *out);
 
 #endif

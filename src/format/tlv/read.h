@@ -24,22 +24,22 @@ typedef struct cv_tlv {
 
 /* What stands at pos, without a report: for dumps. CV_TLV_CUT .. CV_TLV_ODD: *out untouched. */
 typedef enum cv_tlv_state { CV_TLV_OK = 0, CV_TLV_END, CV_TLV_CUT, CV_TLV_FORMAT, CV_TLV_ODD } cv_tlv_state;
-CV_MUST static inline cv_tlv_state cv_tlv_at(cv_span s, uint64_t pos, cv_tlv *out)
+CV_MUST static inline cv_tlv_state cv_tlv_at(cv_span span, uint64_t pos, cv_tlv *out)
 {
     uint32_t w;
     uint16_t value;
     uint8_t format;
 
-    if (pos >= s.len)
+    if (pos >= span.len)
         return CV_TLV_END;
-    if (s.len - pos < CV_TLV_HEAD)
+    if (span.len - pos < CV_TLV_HEAD)
         return CV_TLV_CUT;
-    w = cv_u32_at(s, pos);
+    w = cv_u32_at(span, pos);
     format = (uint8_t)w;
     value = (uint16_t)(w >> 16);
     if (format < CV_TLV_NVAL || format > CV_TLV_SVAL)
         return CV_TLV_FORMAT;
-    if (format == CV_TLV_SVAL && value > s.len - pos - CV_TLV_HEAD)
+    if (format == CV_TLV_SVAL && value > span.len - pos - CV_TLV_HEAD)
         return CV_TLV_CUT;
     if (format == CV_TLV_SVAL && value % 4 != 0)
         return CV_TLV_ODD;
@@ -57,6 +57,6 @@ CV_MUST static inline cv_tlv_state cv_tlv_at(cv_span s, uint64_t pos, cv_tlv *ou
 }
 
 /* Next record at *pos, which is advanced. OK, END at the end of the section, MALFORMED (reported). */
-CV_MUST cuvet_status cv_tlv_next(cv_ctx *x, cv_span s, uint64_t *pos, cv_tlv *out);
+CV_MUST cuvet_status cv_tlv_next(cv_ctx *ctx, cv_span span, uint64_t *pos, cv_tlv *out);
 
 #endif

@@ -3,33 +3,33 @@
 
 #include "format/tlv/read.h"
 
-static void put_head(cv_builder *b, uint8_t format, uint8_t code, uint16_t value)
+static void put_head(cv_builder *out, uint8_t format, uint8_t code, uint16_t value)
 {
-    cv_put_u8(b, format);
-    cv_put_u8(b, code);
-    cv_put_u16(b, value);
+    cv_put_u8(out, format);
+    cv_put_u8(out, code);
+    cv_put_u16(out, value);
 }
 
-void cv_tlv_put_nval(cv_builder *b, uint8_t code)
+void cv_tlv_put_nval(cv_builder *out, uint8_t code)
 {
-    put_head(b, CV_TLV_NVAL, code, 0);
+    put_head(out, CV_TLV_NVAL, code, 0);
 }
 
-void cv_tlv_put_bval(cv_builder *b, uint8_t code, uint8_t value)
+void cv_tlv_put_bval(cv_builder *out, uint8_t code, uint8_t value)
 {
-    put_head(b, CV_TLV_BVAL, code, value);
+    put_head(out, CV_TLV_BVAL, code, value);
 }
 
-void cv_tlv_put_hval(cv_builder *b, uint8_t code, uint16_t value)
+void cv_tlv_put_hval(cv_builder *out, uint8_t code, uint16_t value)
 {
-    put_head(b, CV_TLV_HVAL, code, value);
+    put_head(out, CV_TLV_HVAL, code, value);
 }
 
-bool cv_tlv_put_sval(cv_builder *b, uint8_t code, cv_span payload)
+bool cv_tlv_put_sval(cv_builder *out, uint8_t code, cv_span payload)
 {
     if (payload.len > UINT16_MAX || payload.len % 4 != 0)
         return false;
-    put_head(b, CV_TLV_SVAL, code, (uint16_t)payload.len);
-    cv_put_span(b, payload);
+    put_head(out, CV_TLV_SVAL, code, (uint16_t)payload.len);
+    cv_put_span(out, payload);
     return true;
 }

@@ -5,10 +5,10 @@
 
 #include "bytes/builder.h"
 
-void cv_tlv_put_nval(cv_builder *b, uint8_t code);
-void cv_tlv_put_bval(cv_builder *b, uint8_t code, uint8_t value);
-void cv_tlv_put_hval(cv_builder *b, uint8_t code, uint16_t value);
+void cv_tlv_put_nval(cv_builder *out, uint8_t code);
+void cv_tlv_put_bval(cv_builder *out, uint8_t code, uint8_t value);
+void cv_tlv_put_hval(cv_builder *out, uint8_t code, uint16_t value);
 /* Payload of a multiple of 4 and at most 65,532 bytes; false and nothing written otherwise. */
-CV_MUST bool cv_tlv_put_sval(cv_builder *b, uint8_t code, cv_span payload);
+CV_MUST bool cv_tlv_put_sval(cv_builder *out, uint8_t code, cv_span payload);
 
 #endif
