@@ -2,7 +2,7 @@
 #
 # Gates: each is one command that says what it looked at and fails loudly.
 
-.PHONY: check-folders check-layers check-shape shape check-bans check-docs check-generated check-hostile check-unsafe check-hardening check-repro check-warnings check-asan check-int \
+.PHONY: check-abi check-folders check-layers check-shape shape check-bans check-docs check-generated check-hostile check-unsafe check-hardening check-repro check-warnings check-asan check-int \
         check-tsan check-world check-detection check-bare lint format check-format coverage docs
 
 check-layers: $(LAYER_LIBS) $(FILTER_INC) $(BUILD)/libcuvet.so ## includes against src/LAYERS, each directory linked alone, exports
@@ -12,6 +12,9 @@ check-shape: ## one-letter names, numbers of machines and formats outside their 
 	@$(PYTHON) tools/shape --check
 shape: ## the same numbers as a table, for each directory
 	@$(PYTHON) tools/shape
+
+check-abi: $(BUILD)/libcuvet.so ## sizes, offsets, values and prototypes of the public headers against src/api/abi.tsv
+	@$(PYTHON) tools/abi --build $(BUILD)
 
 check-bans: ## banned calls and habits, with an allow-list that may only shrink
 	@$(PYTHON) tools/check_bans

@@ -60,7 +60,7 @@ deps: ## install what is missing through apt, or say what to install
 	@sh tools/deps.sh check
 
 RUNTESTS = $(PYTHON) tools/runtests.py --build $(BUILD) --jobs $(JOBS)
-GATES   := layers shape bans docs generated hostile
+GATES   := layers abi shape bans docs generated hostile
 
 # In a mode build (MODE=asan ...) `check-run` runs everything with that mode's binaries and no gates.
 .PHONY: check-run

@@ -3,6 +3,7 @@
 #ifndef CUVET_CUVET_H
 #define CUVET_CUVET_H
 
+#include <cuvet/abi.h>
 #include <cuvet/alloc.h>
 #include <cuvet/base.h>
 #include <cuvet/classify.h>
