@@ -12,7 +12,7 @@ cuvet_status cuvet_abi_get(size_t index, cuvet_abi_row *out)
     { sizeof(cuvet_abi_row), CUVET_ABI_MEMBER, #type "." #member, offsetof(type, member),                    \
       sizeof(((type *)0)->member) },
 #define VALUE(name) { sizeof(cuvet_abi_row), CUVET_ABI_VALUE, #name, name, sizeof(name) },
-#include "api/abi.def"
+#include "abi.def"
 #undef STRUCT
 #undef MEMBER
 #undef VALUE
