@@ -5,7 +5,9 @@
 
 #include <cuvet/status.h>
 
-#define CV_MUST         __attribute__((warn_unused_result))
+#define CV_MUST __attribute__((warn_unused_result))
+/* Put where it is used, also where a compiler would rather call it: for what is done to each relocation. */
+#define CV_INLINE       static inline __attribute__((always_inline))
 #define CV_LIKELY(c)    __builtin_expect(!!(c), 1)
 #define CV_UNLIKELY(c)  __builtin_expect(!!(c), 0)
 #define CV_COUNT(table) (sizeof(table) / sizeof((table)[0]))

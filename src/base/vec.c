@@ -120,6 +120,16 @@ bool cv_u32s_fill(cv_mem *m, cv_u32s *a, uint64_t n)
     return true;
 }
 
+bool cv_u64s_fill(cv_mem *m, cv_u64s *a, uint64_t n)
+{
+    if (!cv_u64s_room(m, a, n))
+        return false;
+    if (n)
+        memset(a->v, 0, (size_t)n * sizeof(a->v[0]));
+    a->n = n;
+    return true;
+}
+
 bool cv_u8s_fill(cv_mem *m, cv_u8s *a, uint64_t n)
 {
     if (!cv_u8s_room(m, a, n))

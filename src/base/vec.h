@@ -91,6 +91,7 @@ CV_VEC(cv_u8s, uint8_t);
 
 /* n elements, all zero; false on failure. */
 CV_MUST bool cv_u32s_fill(cv_mem *m, cv_u32s *a, uint64_t n);
+CV_MUST bool cv_u64s_fill(cv_mem *m, cv_u64s *a, uint64_t n);
 CV_MUST bool cv_u8s_fill(cv_mem *m, cv_u8s *a, uint64_t n);
 
 #endif

@@ -24,6 +24,12 @@ static inline uint8_t cv_u8_at(cv_span s, uint64_t off);
 static inline uint16_t cv_u16_at(cv_span s, uint64_t off);
 static inline uint32_t cv_u32_at(cv_span s, uint64_t off);
 static inline uint64_t cv_u64_at(cv_span s, uint64_t off);
+/* Three words of 8 bytes one behind the other, or two (the third is 0): a whole record, for which is asked
+ * once whether it fits. All 0 when it does not. */
+typedef struct cv_row {
+    uint64_t first, second, third;
+} cv_row;
+static inline cv_row cv_row_at(cv_span s, uint64_t off, unsigned words);
 
 /* len bytes at off fit. */
 static inline bool cv_span_has(cv_span s, uint64_t off, uint64_t len)
@@ -155,6 +161,17 @@ static inline uint64_t cv_u64_at(cv_span s, uint64_t off)
     p = s.base + off;
     return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
            (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
+}
+
+static inline cv_row cv_row_at(cv_span s, uint64_t off, unsigned words)
+{
+    uint64_t bytes = words < 3 ? 16 : 24;
+    cv_span row;
+
+    if (CV_UNLIKELY(!cv_span_has(s, off, bytes)))
+        return (cv_row){ 0 };
+    row = (cv_span){ off ? s.base + off : s.base, bytes, 0 };
+    return (cv_row){ cv_u64_at(row, 0), cv_u64_at(row, 8), words < 3 ? 0 : cv_u64_at(row, 16) };
 }
 CV_BUF_END
 

@@ -357,7 +357,7 @@ static cuvet_status examine_rest(cv_ctx *x, cv_cubin *c, cv_ledger *ledger)
         cv_cubin_read_notes(x, c);
     cv_cubin_check_sections(x, c);
     cv_cubin_check_symbols(x, c);
-    s = cv_cubin_check_kernels(x, c);
+    s = cv_cubin_check_unique(x, c);
     if (s == CUVET_OK)
         s = cv_cubin_check_relocs(x, c);
     if (s == CUVET_OK && c->conv) {

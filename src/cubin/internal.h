@@ -71,6 +71,6 @@ static inline CV_MUST bool cv_name_work(cv_ctx *x, cv_span name)
 /* Stages that are not part of the public order. */
 void cv_cubin_check_flags(cv_ctx *x, cv_cubin *c);
 void cv_cubin_check_pairs(cv_ctx *x, cv_cubin *c);
-CV_MUST cuvet_status cv_cubin_check_kernels(cv_ctx *x, const cv_cubin *c); /* OK or NOMEM */
+CV_MUST cuvet_status cv_cubin_check_unique(cv_ctx *x, const cv_cubin *c); /* OK or NOMEM */
 
 #endif

@@ -12,6 +12,7 @@ typedef struct pile {
     const cv_keys *list; /* see cv_cubin_check_overlap() */
     cv_keys field;       /* first bit from the begin of the target, place in: */
     cv_keys end;         /* bit behind it, place in the list of sections << 32 | entry */
+    cv_u64s touched;     /* a bit for each byte of the target */
 } pile;
 
 static uint64_t section_of(const pile *p, uint64_t k)
@@ -29,10 +30,77 @@ static uint64_t offset_of(const cv_cubin *c, uint64_t section)
     return cv_sat_add(c->image.off, cv_cubin_sec(c, section)->h.off);
 }
 
-/* The bits that each entry patches; of types whose field is not known nothing is said. */
+/* The field of an entry, in bits from the begin of the target; false: it is not known, and nothing is said.
+ */
+static bool field_of(const cv_elf_reloc *r, uint64_t *first, uint64_t *bits)
+{
+    const cv_reloc_facts *f = cv_reloc_of(r->type);
+
+    *bits = f->form_bits ? f->form_bits : f->bits;
+    *first = cv_sat_add(cv_sat_mul(r->off, 8), f->form_bits ? f->form_bit : f->bit);
+    return *bits != 0;
+}
+
+/* Marks the bytes [at, at + n), n at most 9; true: one of them was marked before. */
+static bool mark(cv_u64s *touched, uint64_t at, uint64_t n)
+{
+    uint64_t bits = (UINT64_C(1) << n) - 1, shift = at % 64;
+    uint64_t *low = cv_u64s_at(touched, at / 64);
+    bool twice = (*low & bits << shift) != 0;
+
+    *low |= bits << shift;
+    if (shift + n > 64) {
+        uint64_t *high = cv_u64s_at(touched, at / 64 + 1);
+
+        twice = twice || (*high & bits >> (64 - shift)) != 0;
+        *high |= bits >> (64 - shift);
+    }
+    return twice;
+}
+
+/* False: no byte is touched by two of the entries. */
+static bool mark_section(pile *p, uint64_t k, uint64_t size)
+{
+    uint64_t section = section_of(p, k), first, bits;
+    bool rela = has_addends(p->c, section);
+    cv_span body = cv_cubin_body(p->c, section);
+    uint64_t n = body.len / cv_elf_rel_size(p->c->h.is32, rela);
+    cv_elf_reloc r;
+
+    if (!cv_work(p->x, n, offset_of(p->c, section)))
+        return true;
+    for (uint64_t i = 0; i < n; i++) {
+        cv_elf_read_reloc(body, p->c->h.is32, rela, i, &r);
+        if (!field_of(&r, &first, &bits))
+            continue;
+        if (r.off >= size || mark(&p->touched, first / 8, (first % 8 + bits + 7) / 8))
+            return true;
+    }
+    return false;
+}
+
+/* Almost always each byte is patched by one entry at most: that takes a bit for each byte instead of an order
+ * of all entries. LIMIT or NOMEM: *apart is false. */
+static cuvet_status mark_group(pile *p, uint64_t from, uint64_t to, uint64_t target, bool *apart)
+{
+    uint64_t size = cv_cubin_body(p->c, target).len, words = size / 64 + 2;
+
+    *apart = false;
+    if (!cv_work(p->x, words / 8, p->c->image.off))
+        return CUVET_E_LIMIT;
+    if (!cv_u64s_fill(&p->x->mem, &p->touched, words))
+        return cv_nomem(p->x, p->c->image.off);
+    for (uint64_t k = from; k < to; k++)
+        if (mark_section(p, k, size))
+            return CUVET_OK;
+    *apart = true;
+    return CUVET_OK;
+}
+
+/* The bits that each entry patches. */
 static cuvet_status collect(pile *p, uint64_t k)
 {
-    uint64_t section = section_of(p, k), at = offset_of(p->c, section);
+    uint64_t section = section_of(p, k), at = offset_of(p->c, section), first, bits;
     bool rela = has_addends(p->c, section);
     cv_span body = cv_cubin_body(p->c, section);
     uint64_t n = body.len / cv_elf_rel_size(p->c->h.is32, rela);
@@ -44,18 +112,13 @@ static cuvet_status collect(pile *p, uint64_t k)
     if (!cv_work(p->x, SORT_WORK * n, at))
         return CUVET_E_LIMIT;
     for (uint64_t i = 0; i < n; i++) {
-        const cv_reloc_facts *f;
-        uint64_t first;
         cv_elf_reloc r;
 
         cv_elf_read_reloc(body, p->c->h.is32, rela, i, &r);
-        f = cv_reloc_of(r.type);
-        if ((f->form_bits | f->bits) == 0)
+        if (!field_of(&r, &first, &bits))
             continue;
-        first = cv_sat_add(cv_sat_mul(r.off, 8), f->form_bits ? f->form_bit : f->bit);
         if (!cv_keys_push(&p->x->mem, &p->field, (cv_key){ first, p->end.n }) ||
-            !cv_keys_push(&p->x->mem, &p->end,
-                          (cv_key){ cv_sat_add(first, f->form_bits ? f->form_bits : f->bits), k << 32 | i }))
+            !cv_keys_push(&p->x->mem, &p->end, (cv_key){ cv_sat_add(first, bits), k << 32 | i }))
             return cv_nomem(p->x, at);
     }
     return CUVET_OK;
@@ -72,11 +135,14 @@ static void report(const pile *p, uint64_t which, uint64_t first, uint64_t end)
 }
 
 /* Sections [from, to) of the list have one target. */
-static cuvet_status check_group(pile *p, uint64_t from, uint64_t to)
+static cuvet_status check_group(pile *p, uint64_t from, uint64_t to, uint64_t target)
 {
-    cuvet_status st = CUVET_OK;
+    bool apart = false;
+    cuvet_status st = mark_group(p, from, to, target, &apart);
     uint64_t last = 0;
 
+    if (st != CUVET_OK || apart)
+        return st;
     cv_keys_clear(&p->field);
     cv_keys_clear(&p->end);
     for (uint64_t k = from; k < to && st == CUVET_OK; k++)
@@ -103,9 +169,10 @@ cuvet_status cv_cubin_check_overlap(cv_ctx *x, const cv_cubin *c, const cv_keys 
         for (to = from + 1; to < list->n && cv_keys_at(list, to)->key == target;)
             to++;
         if (to - from > 1 || (cv_keys_at(list, from)->index & 1) == 0)
-            st = check_group(&p, from, to);
+            st = check_group(&p, from, to, target);
     }
     cv_keys_free(&x->mem, &p.field);
     cv_keys_free(&x->mem, &p.end);
+    cv_u64s_free(&x->mem, &p.touched);
     return st;
 }

@@ -15,8 +15,8 @@ typedef struct batch {
     cv_span target;        /* its bytes */
     const cv_calls *calls;
     uint64_t n, n_syms, limit; /* limit: bytes of the target that may be patched */
-    uint64_t low, high;        /* bytes that the entry before touches */
-    bool up, down;             /* each entry so far begins behind the one before, or ends before it begins */
+    uint64_t within;           /* the bits of an offset that lie within an instruction */
+    bool apart; /* each entry begins behind the one before, or each ends before the one before begins */
 } batch;
 
 static void entry_report(const batch *b, uint64_t i, cv_rule rule, uint64_t field, uint64_t got,
@@ -33,9 +33,8 @@ static void entry_report(const batch *b, uint64_t i, cv_rule rule, uint64_t fiel
 
 /* What is in the field now; 0 for types that name no functions and no variables, and where nothing can be
  * said. */
-static uint64_t field_of(const batch *b, const cv_elf_reloc *r)
+static uint64_t field_of(const batch *b, const cv_elf_reloc *r, const cv_reloc_facts *f)
 {
-    const cv_reloc_facts *f = cv_reloc_of(r->type);
     unsigned bit = f->bit, bits = f->bits, low;
     uint64_t v;
 
@@ -43,66 +42,71 @@ static uint64_t field_of(const batch *b, const cv_elf_reloc *r)
         return 0;
     low = bit / 8;
     v = cv_u64_at(b->target, cv_sat_add(r->off, low)) >> bit % 8;
-    if (bit % 8 + bits > 64)
+    if (CV_UNLIKELY(bit % 8 + bits > 64))
         v |= (uint64_t)cv_u8_at(b->target, cv_sat_add(r->off, low + 8)) << (64 - bit % 8);
     return bits < 64 ? v & ((UINT64_C(1) << bits) - 1) : v;
 }
 
 /* A place in a function: one of its instructions for itself, for others the first. Where entries have no
  * addend the field is that. */
-static void check_place(const batch *b, uint64_t i, const cv_elf_reloc *r, const cv_elf_symbol *s)
+static void check_place(const batch *b, uint64_t i, const cv_elf_reloc *r, const cv_reloc_facts *f)
 {
-    uint64_t at = b->rela ? (uint64_t)r->addend : field_of(b, r), size = r->sym == b->owner ? s->size : 0;
+    uint64_t at = b->rela ? (uint64_t)r->addend : field_of(b, r, f), size = 0;
+    cv_elf_symbol s;
 
-    if (at != 0 && (at >= size || at % b->c->gen->instruction != 0))
+    if (at == 0)
+        return;
+    if (r->sym == b->owner) {
+        cv_elf_read_symbol(b->c->symtab, false, r->sym, &s);
+        size = s.size;
+    }
+    if (at >= size || (at & b->within) != 0)
         entry_report(b, i, CV_R_RELOC_INSIDE, b->rela ? 16 : 0, at, size);
 }
 
 /* Compilers leave the field empty and linkers keep it so; a field with something in it is code. Of a function
  * without addend it is the place there; offsets in shared memory and in banks may have been begun by a
  * linker, which knows nothing of where a global variable will be. */
-static void check_field(const batch *b, uint64_t i, const cv_elf_reloc *r, uint8_t info, uint8_t other)
+static void check_field(const batch *b, uint64_t i, const cv_elf_reloc *r, const cv_reloc_facts *f,
+                        uint8_t info, uint8_t other)
 {
     bool global = (info & 15) == CV_STT_CUDA_OBJECT && (other & CV_STO_SPACE) == CV_STO_SPACE_GLOBAL;
-    bool begun = b->c->rel && !global && cv_reloc_of(r->type)->offset;
+    bool begun = b->c->rel && !global && f->offset;
     uint64_t v;
 
     if ((info & 15) == CV_STT_FUNC ? !b->rela : !b->insn || begun)
         return;
-    v = field_of(b, r);
+    v = field_of(b, r, f);
     if (CV_UNLIKELY(v != 0))
         entry_report(b, i, CV_R_RELOC_OVER, 0, v, 0);
 }
 
 /* A function that is named: the call graph knows. The linker puts addresses of functions of the driver into
  * banks of executables. */
-static void check_function(const batch *b, uint64_t i, const cv_elf_reloc *r)
+static void check_function(const batch *b, uint64_t i, const cv_elf_reloc *r, const cv_reloc_facts *f,
+                           uint16_t shndx)
 {
-    bool call = b->insn && cv_reloc_of(r->type)->call;
-    cv_elf_symbol s;
+    bool call = b->insn && f->call;
 
-    cv_elf_read_symbol(b->c->symtab, false, r->sym, &s);
-    check_place(b, i, r, &s);
+    check_place(b, i, r, f);
     if (!b->calls->judged || r->sym == b->owner || cv_calls_direct(b->calls, b->owner, r->sym) ||
         cv_calls_alias(b->x, b->c, b->calls, b->owner, r->sym))
         return;
     if (call)
         entry_report(b, i, CV_R_RELOC_CALL, 12, b->owner, r->sym);
-    else if (!cv_calls_taken(b->calls, b->owner, r->sym) &&
-             !(b->c->exe && !b->insn && s.shndx == CV_SHN_UNDEF))
+    else if (!cv_calls_taken(b->calls, b->owner, r->sym) && !(b->c->exe && !b->insn && shndx == CV_SHN_UNDEF))
         entry_report(b, i, CV_R_RELOC_ADDRESS, 12, r->sym, r->type);
 }
 
 /* Code has its name from a function, which the call graph knows; nothing else is called. */
-static void check_other(const batch *b, uint64_t i, const cv_elf_reloc *r, uint8_t type, uint64_t shndx)
+static void check_other(const batch *b, uint64_t i, const cv_elf_reloc *r, const cv_reloc_facts *f,
+                        uint8_t type, uint16_t shndx)
 {
-    bool call = b->insn && cv_reloc_of(r->type)->call;
-    cv_elf_symbol s;
+    cv_elf_symbol s = { .shndx = shndx };
 
-    if (!call) {
+    if (!(b->insn && f->call)) {
         if (shndx == CV_SHN_UNDEF)
             return;
-        cv_elf_read_symbol(b->c->symtab, false, r->sym, &s);
         if (!cv_role_is_code(cv_cubin_sec(b->c, cv_cubin_shndx(b->c, false, r->sym, &s))->role))
             return;
     }
@@ -110,26 +114,29 @@ static void check_other(const batch *b, uint64_t i, const cv_elf_reloc *r, uint8
 }
 
 /* What a loader does with the entry, if it does what it says. */
-static void check_loaded(const batch *b, uint64_t i, const cv_elf_reloc *r)
+static void check_loaded(const batch *b, uint64_t i, const cv_elf_reloc *r, const cv_reloc_facts *f)
 {
     /* name, info, other, section index: asked of every entry, so read at once */
     uint64_t head = cv_u64_at(b->c->symtab, cv_sat_mul(r->sym, cv_elf_sym_size(false)));
     uint8_t info = (uint8_t)(head >> 32), other = (uint8_t)(head >> 40);
+    uint16_t shndx = (uint16_t)(head >> 48);
 
-    if (CV_UNLIKELY(b->c->exe && cv_reloc_is_linked(cv_reloc_of(r->type))))
+    if (CV_UNLIKELY(b->c->exe && cv_reloc_is_linked(f)))
         entry_report(b, i, CV_R_RELOC_LINKED, 8, r->type, 0);
-    if (CV_UNLIKELY(head >> 48 == CV_SHN_ABS))
+    if (CV_UNLIKELY(shndx == CV_SHN_ABS))
         entry_report(b, i, CV_R_RELOC_ABSOLUTE, 12, r->sym, CV_SHN_ABS);
-    check_field(b, i, r, info, other);
+    check_field(b, i, r, f, info, other);
     if ((info & 15) == CV_STT_FUNC)
-        check_function(b, i, r);
+        check_function(b, i, r, f, shndx);
     else
-        check_other(b, i, r, info & 15, head >> 48);
+        check_other(b, i, r, f, info & 15, shndx);
 }
 
-static void check_entry(batch *b, uint64_t i, const cv_elf_reloc *r)
+/* The end of the bytes that the entry touches. */
+static uint64_t check_entry(const batch *b, uint64_t i, const cv_elf_reloc *r)
 {
     uint64_t word = b->c->h.is32 ? 4 : 8, bytes = 1;
+    const cv_reloc_facts *f = cv_reloc_of(r->type); /* of type 0 for those of capsules */
 
     if (r->sym >= b->n_syms)
         entry_report(b, i, CV_R_RELOC_SYMBOL, word + (word == 8 ? 4 : 0), r->sym, b->n_syms);
@@ -141,22 +148,19 @@ static void check_entry(batch *b, uint64_t i, const cv_elf_reloc *r)
     } else if (CV_UNLIKELY(r->type == 0)) {
         entry_report(b, i, CV_R_RELOC_NONE, word, 0, 0);
     } else {
-        bytes = cv_max(1, cv_reloc_of(r->type)->bytes);
+        bytes = cv_max(1, f->bytes);
         if (CV_UNLIKELY(b->debug && !cv_elf_reloc_debug(r->type)))
             entry_report(b, i, CV_R_RELOC_DEBUG_TYPE, word, r->type, 0);
     }
-    if (CV_UNLIKELY(r->addend >= ADDEND_MOST || r->addend <= -ADDEND_MOST))
+    if (CV_UNLIKELY(cv_wrap_add((uint64_t)r->addend, ADDEND_MOST - 1) > 2 * (ADDEND_MOST - 1)))
         entry_report(b, i, CV_R_RELOC_ADDEND, 2 * word, (uint64_t)r->addend, ADDEND_MOST);
     if (b->loaded)
-        check_loaded(b, i, r);
-    b->up = b->up && r->off >= b->high;
-    b->down = b->down && cv_sat_add(r->off, bytes) <= b->low;
-    b->low = r->off;
-    b->high = cv_sat_add(r->off, bytes);
+        check_loaded(b, i, r, f);
     if (r->off >= b->limit || bytes > b->limit - r->off)
         entry_report(b, i, CV_R_RELOC_OFFSET, 0, r->off, b->limit);
-    else if (b->insn && r->off % b->c->gen->instruction != 0 && cv_reloc_of(r->type)->insn)
+    else if (b->insn && (r->off & b->within) != 0 && f->insn)
         entry_report(b, i, CV_R_RELOC_ALIGN, 0, r->off, b->c->gen->instruction);
+    return cv_sat_add(r->off, bytes);
 }
 
 static bool target_fits(const cv_cubin *c, uint64_t i, const cv_sec *s, bool merc)
@@ -175,12 +179,21 @@ static bool target_fits(const cv_cubin *c, uint64_t i, const cv_sec *s, bool mer
 
 static void check_batch(batch *b)
 {
+    uint64_t begin = UINT64_MAX, end = 0; /* of the entry before */
+    bool up = true, down = true;
     cv_elf_reloc r;
 
     for (uint64_t i = 0; i < b->n; i++) {
+        uint64_t stop;
+
         cv_elf_read_reloc(b->body, b->c->h.is32, b->rela, i, &r);
-        check_entry(b, i, &r);
+        stop = check_entry(b, i, &r);
+        up &= r.off >= end;
+        down &= stop <= begin;
+        begin = r.off;
+        end = stop;
     }
+    b->apart = up || down;
 }
 
 /* Call frames are stepped through from address to address: two that overlap never end. */
@@ -264,6 +277,7 @@ static cuvet_status check_section(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_s
     b.insn = c->conv && cv_role_is_code(t->role);
     b.debug = c->conv && (t->role == CV_ROLE_DEBUG || t->role == CV_ROLE_NV_DEBUG);
     b.loaded = c->conv && !merc && s->h.type != CV_SHT_CUDA_RESOLVED_RELA && is_patched(t->role);
+    b.within = c->conv ? c->gen->instruction - 1 : 0; /* a power of two */
     b.owner = b.insn ? t->h.info & 0xFFFFFF : 0;
     b.target = cv_cubin_body(c, s->h.info);
     check_target(x, &b, t);
@@ -274,11 +288,9 @@ static cuvet_status check_section(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_s
     }
     if (!cv_work(x, b.n, b.body.off) || (cv_is_frames(t) && !cv_work(x, b.n * FRAME_WORK, b.body.off)))
         return CUVET_E_LIMIT;
-    b.up = b.down = true;
-    b.low = UINT64_MAX;
     check_batch(&b);
     if (is_compared(&b, t) && s->h.type != CV_SHT_CUDA_RESOLVED_RELA &&
-        !cv_keys_push(&x->mem, compared, (cv_key){ s->h.info, i << 1 | (b.up || b.down) }))
+        !cv_keys_push(&x->mem, compared, (cv_key){ s->h.info, i << 1 | b.apart }))
         return cv_nomem(x, b.body.off);
     return cv_is_frames(t) ? check_overlap(&b, &c->by_off) : CUVET_OK;
 }

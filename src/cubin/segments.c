@@ -227,47 +227,41 @@ static void left_out(const loads *l, uint64_t i, const cv_sec *sec, const cv_elf
                   end);
 }
 
-/* Section i and the segment that has its first byte, or the first one behind it; before: the one before. */
-static void check_section(const loads *l, uint64_t i, const cv_sec *sec, uint64_t k,
-                          const cv_elf_segment *before)
+/* Section i and the segment that has its first byte, or the first one behind it, which is 'number': NULL when
+ * there is none. before: the one before. */
+static void check_section(const loads *l, uint64_t i, const cv_sec *sec, const cv_elf_segment *s,
+                          uint64_t number, const cv_elf_segment *before)
 {
-    cv_elf_segment s = { 0 };
-    uint64_t number = 0;
-    bool touched = false;
-
-    if (k < l->by_off.n) {
-        read_load(l, k, &s, &number);
-        touched = s.off < sec->h.off + sec->h.size;
-    }
-    if (!touched) {
+    if (!s || s->off >= sec->h.off + sec->h.size) {
         if (is_memory(sec))
             left_out(l, i, sec, before);
     } else if (!(sec->h.flags & CV_SHF_ALLOC)) {
-        seg_report(l->x, l->c, number, CV_R_SEG_FOREIGN, CV_PH_OFFSET, s.off, i);
-    } else if (!fits(sec, &s)) {
-        seg_report(l->x, l->c, number, CV_R_SEG_KIND, CV_PH_FLAGS, s.flags, wanted(sec));
+        seg_report(l->x, l->c, number, CV_R_SEG_FOREIGN, CV_PH_OFFSET, s->off, i);
+    } else if (!fits(sec, s)) {
+        seg_report(l->x, l->c, number, CV_R_SEG_KIND, CV_PH_FLAGS, s->flags, wanted(sec));
     }
 }
 
 /* Sections and segments in the order of the file, side by side. */
 static void compare(const loads *l)
 {
-    cv_elf_segment s, before = { 0 };
-    uint64_t k = 0, i;
+    cv_elf_segment s = { 0 }, before = { 0 };
+    uint64_t k = 0, i = 0;
 
+    if (l->by_off.n != 0)
+        read_load(l, 0, &s, &i);
     for (uint64_t n = 0; n < l->c->by_off.n; n++) {
         uint64_t index = cv_keys_at(&l->c->by_off, n)->index;
         const cv_sec *sec = cv_cubin_sec(l->c, index);
 
         if (index >= l->c->sec.n || !sec->in_file || sec->h.size == 0)
             continue;
-        for (; k < l->by_off.n; k++) {
-            read_load(l, k, &s, &i);
-            if (s.off + s.filesz > sec->h.off)
-                break;
+        while (k < l->by_off.n && s.off + s.filesz <= sec->h.off) {
             before = s;
+            if (++k < l->by_off.n)
+                read_load(l, k, &s, &i);
         }
-        check_section(l, index, sec, k, &before);
+        check_section(l, index, sec, k < l->by_off.n ? &s : NULL, i, &before);
     }
 }
 

@@ -12,7 +12,7 @@ ROOT = os.environ.get("CV_SRC") or os.path.dirname(os.path.dirname(os.path.dirna
 sys.path[:0] = [os.path.join(ROOT, "tests", "cli"), os.path.join(ROOT, "tools", "corpus")]
 
 import edit  # noqa: E402
-from lib_cli import CUVET, FINDINGS, LIMIT, SAMPLES, Skip, cuvet, equal, main, read, samples, test, write  # noqa: E402
+from lib_cli import CUVET, FINDINGS, LIMIT, SAMPLES, Skip, cuvet, equal, main, read, samples, scratch, test, write  # noqa: E402
 
 MIB = 1 << 20
 LTOIR = struct.pack("<I", 0x7F4E43ED)
@@ -201,6 +201,28 @@ def cheap(data, what, *args, factor=12, command="scan"):
     """Not much dearer than a file of small members of the same size: those cost ten times what libraries do."""
     have, most = spent(data, *args, command=command)[0], factor * (normal(len(data)) + 0.05)
     assert have <= most, "%s: %.2f s, at most %.2f" % (what, have, most)
+
+
+@test
+def relocations_that_share_bits():
+    """Two words anywhere in the same function: found if and only if they share a bit, whatever the order of the entries."""
+    name, places, where = ".rela.text._Z4varsPi", range(56, 74), scratch()
+    files = {}
+    for first in places:
+        for second in places:
+            for sizes in ((4, 4), (4, 8), (8, 4)):
+                e = edit.Elf(read("vars.sm_90.rdc.cubin"))
+                for i in range(10):
+                    e.reloc(name, i, "offset", 0x370 - 16 * i)
+                for i, (at, size) in enumerate(zip((first, second), sizes)):
+                    e.reloc(name, 4 + i, "offset", at)
+                    e.reloc(name, 4 + i, "type", 1 if size == 4 else 2)
+                shared = first < second + sizes[1] and second < first + sizes[0]
+                files[write(bytes(e), "%d-%d-%d.cubin" % (first, second, sizes[0] - sizes[1]), where)] = shared
+    r = cuvet("scan", "--format=ndjson", *files)
+    found = {d["file"] for d in r.objects("finding") if d["rule"] == "CV-ELF-143"}
+    wrong = [f for f, shared in files.items() if shared != (f in found)]
+    assert not wrong and len(found) > 100, (len(found), len(wrong), wrong[:4])
 
 
 @test

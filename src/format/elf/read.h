@@ -94,45 +94,50 @@ void cv_elf_read_section(cv_span table, bool is32, uint64_t i, cv_elf_section *o
 void cv_elf_read_segment(cv_span table, bool is32, uint64_t i, cv_elf_segment *out);
 static inline void cv_elf_read_symbol(cv_span table, bool is32, uint64_t i, cv_elf_symbol *out)
 {
-    uint64_t at;
+    uint64_t at = cv_sat_mul(i, cv_elf_sym_size(is32));
+    cv_row row;
 
-    *out = (cv_elf_symbol){ 0 };
-    if (CV_UNLIKELY(!cv_elf_element(table, i, cv_elf_sym_size(is32), &at)))
-        return;
-    out->name = cv_u32_at(table, at);
     if (CV_UNLIKELY(is32)) {
-        out->value = cv_u32_at(table, at + 4);
-        out->size = cv_u32_at(table, at + 8);
-        out->info = cv_u8_at(table, at + 12);
-        out->other = cv_u8_at(table, at + 13);
-        out->shndx = cv_u16_at(table, at + 14);
+        bool fits = cv_span_has(table, at, cv_elf_sym_size(is32));
+        cv_span rows = fits ? table : (cv_span){ 0 };
+
+        *out = (cv_elf_symbol){ .name = cv_u32_at(rows, at),
+                                .info = cv_u8_at(rows, at + 12),
+                                .other = cv_u8_at(rows, at + 13),
+                                .shndx = cv_u16_at(rows, at + 14),
+                                .value = cv_u32_at(rows, at + 4),
+                                .size = cv_u32_at(rows, at + 8) };
         return;
     }
-    out->info = cv_u8_at(table, at + 4);
-    out->other = cv_u8_at(table, at + 5);
-    out->shndx = cv_u16_at(table, at + 6);
-    out->value = cv_u64_at(table, at + 8);
-    out->size = cv_u64_at(table, at + 16);
+    row = cv_row_at(table, at, 3);
+    *out = (cv_elf_symbol){ .name = (uint32_t)row.first,
+                            .info = (uint8_t)(row.first >> 32),
+                            .other = (uint8_t)(row.first >> 40),
+                            .shndx = (uint16_t)(row.first >> 48),
+                            .value = row.second,
+                            .size = row.third };
 }
 
-static inline void cv_elf_read_reloc(cv_span table, bool is32, bool rela, uint64_t i, cv_elf_reloc *out)
+CV_INLINE void cv_elf_read_reloc(cv_span table, bool is32, bool rela, uint64_t i, cv_elf_reloc *out)
 {
-    uint64_t at;
+    uint64_t at = cv_sat_mul(i, cv_elf_rel_size(is32, rela));
+    cv_row row;
 
-    *out = (cv_elf_reloc){ 0 };
-    if (CV_UNLIKELY(!cv_elf_element(table, i, cv_elf_rel_size(is32, rela), &at)))
-        return;
     if (CV_UNLIKELY(is32)) {
-        out->off = cv_u32_at(table, at);
-        out->type = cv_u8_at(table, at + 4);
-        out->sym = cv_u32_at(table, at + 4) >> 8;
-        out->addend = rela ? (int32_t)cv_u32_at(table, at + 8) : 0;
+        bool fits = cv_span_has(table, at, cv_elf_rel_size(is32, rela));
+        cv_span rows = fits ? table : (cv_span){ 0 };
+
+        *out = (cv_elf_reloc){ .off = cv_u32_at(rows, at),
+                               .type = cv_u8_at(rows, at + 4),
+                               .sym = cv_u32_at(rows, at + 4) >> 8,
+                               .addend = rela ? (int32_t)cv_u32_at(rows, at + 8) : 0 };
         return;
     }
-    out->off = cv_u64_at(table, at);
-    out->type = cv_u32_at(table, at + 8);
-    out->sym = cv_u32_at(table, at + 12);
-    out->addend = rela ? (int64_t)cv_u64_at(table, at + 16) : 0;
+    row = cv_row_at(table, at, rela ? 3 : 2);
+    *out = (cv_elf_reloc){ .off = row.first,
+                           .type = (uint32_t)row.second,
+                           .sym = (uint32_t)(row.second >> 32),
+                           .addend = (int64_t)row.third };
 }
 
 /* Extent of an ELF image inside a larger span (raw member, embedded file): header, tables and non-exempt

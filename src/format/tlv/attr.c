@@ -78,22 +78,6 @@ static bool check_shape(cv_ctx *x, cv_span s, const cv_tlv *t, const cv_attr *ro
 /* Local memory of a thread. */
 #define ATTR_STACK 0x80000u
 
-/* Codes that have limits. */
-static bool is_limited(uint32_t code)
-{
-    static const uint64_t CODES[] = {
-#define ATTR_LIMIT(name, word, least, most) | (CV_ATTR_##name < 64 ? UINT64_C(1) << CV_ATTR_##name % 64 : 0)
-        0
-#include "eiattr.def"
-        ,
-#define ATTR_LIMIT(name, word, least, most) | (CV_ATTR_##name >= 64 ? UINT64_C(1) << CV_ATTR_##name % 64 : 0)
-        0
-#include "eiattr.def"
-    };
-
-    return code < 128 && (CV_AT(CODES, code / 64) >> code % 64 & 1) != 0;
-}
-
 static cv_rule limit_rule(uint32_t code, bool stack)
 {
     if (code == CV_ATTR_REGCOUNT)
@@ -101,30 +85,37 @@ static cv_rule limit_rule(uint32_t code, bool stack)
     return stack ? CV_R_TLV_STACK : CV_R_TLV_NO_MACHINE;
 }
 
+/* What the words of a code can be; most is 0 where nothing is said of a word. */
+#define LIMITED_WORDS 3u
+typedef struct limits {
+    uint32_t least[LIMITED_WORDS], most[LIMITED_WORDS];
+} limits;
+
+static const limits LIMITS[CV_N_ATTRS] = {
+#define ATTR_LIMIT(name, word, low, high)                                                                    \
+    [CV_ATTR_##name].least[word] = (low), [CV_ATTR_##name].most[word] = (high),
+#include "eiattr.def"
+};
+
 /* Values that no machine has, whoever wrote them. */
 static void check_limits(cv_ctx *x, cv_span s, const cv_tlv *t, const cv_attr *row)
 {
-    static const struct {
-        uint8_t code, word;
-        uint32_t least, most;
-    } LIMITS[] = {
-#define ATTR_LIMIT(name, word, least, most) { CV_ATTR_##name, word, least, most },
-#include "eiattr.def"
-    };
+    const limits *l = &CV_AT(LIMITS, t->code);
 
-    for (size_t i = 0; i < CV_COUNT(LIMITS); i++) {
-        bool stack = CV_AT(LIMITS, i).most == ATTR_STACK, value = row->shape == CV_SHAPE_VALUE;
-        uint64_t at = value ? t->off + 2 : t->payload + 4 * (uint64_t)CV_AT(LIMITS, i).word;
-        uint32_t v;
+    if ((CV_ARRAY_GET(l->most, 0) | CV_ARRAY_GET(l->most, 1) | CV_ARRAY_GET(l->most, 2)) == 0)
+        return;
+    for (size_t i = 0; i < LIMITED_WORDS; i++) {
+        uint32_t least = CV_ARRAY_GET(l->least, i), most = CV_ARRAY_GET(l->most, i), v;
+        bool stack = most == ATTR_STACK, value = row->shape == CV_SHAPE_VALUE;
+        uint64_t at = value ? t->off + 2 : t->payload + 4 * (uint64_t)i;
 
-        if (CV_AT(LIMITS, i).code != t->code)
+        if (most == 0)
             continue;
         v = value ? t->value : cv_u32_at(s, at);
         if (stack && v == UINT32_MAX)
             continue;
-        if (v > CV_AT(LIMITS, i).most || v < CV_AT(LIMITS, i).least)
-            cv_report(x, limit_rule(t->code, stack), s.off + at, value ? 2 : 4, v,
-                      v < CV_AT(LIMITS, i).least ? CV_AT(LIMITS, i).least : CV_AT(LIMITS, i).most);
+        if (v > most || v < least)
+            cv_report(x, limit_rule(t->code, stack), s.off + at, value ? 2 : 4, v, v < least ? least : most);
     }
 }
 
@@ -147,8 +138,7 @@ bool cv_attr_check(cv_ctx *x, cv_span s, const cv_tlv *t, const cv_attr **row)
     }
     if (!check_shape(x, s, t, r))
         return false;
-    if (is_limited(t->code))
-        check_limits(x, s, t, r);
+    check_limits(x, s, t, r);
     return true;
 }
 

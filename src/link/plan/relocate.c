@@ -425,18 +425,23 @@ static bool is_loaded(const cv_osec *t)
 /* The function that it names is gone, and nothing is left of it. */
 static bool is_dropped(const cv_link *l, const cv_irel *r)
 {
-    cv_id out = r->osym != CV_NONE || r->sym == CV_NONE ? r->osym : cv_l_isym(l, r->sym)->out;
+    cv_id out;
 
-    return !r->keep && r->n_fields == 0 && out != CV_NONE && dead_function(l, cv_l_osym(l, out)) &&
-           r->type != R_UNUSED_CLEAR64;
+    if (r->keep || r->n_fields != 0) /* nearly all */
+        return false;
+    out = r->osym != CV_NONE || r->sym == CV_NONE ? r->osym : cv_l_isym(l, r->sym)->out;
+    return out != CV_NONE && dead_function(l, cv_l_osym(l, out)) && r->type != R_UNUSED_CLEAR64;
 }
 
 bool cv_link_is_lost(const cv_link *l, const cv_osec *q, const cv_irel *r)
 {
-    const cv_osec *t = cv_l_osec(l, q->target);
+    const cv_osec *t;
     cv_id fn;
 
-    if (!is_dropped(l, r) || !is_loaded(t)) /* nearly all */
+    if (!is_dropped(l, r))
+        return false;
+    t = cv_l_osec(l, q->target);
+    if (!is_loaded(t))
         return false;
     fn = function_of(l, t);
     return fn == CV_NONE || cv_l_fn(l, fn)->reachable;

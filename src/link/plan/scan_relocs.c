@@ -159,13 +159,14 @@ bool cv_link_decide_holds(const cv_link *l)
 
         if (q->group != CV_G_REL || q->is_resolved)
             continue;
-        for (cv_id r = q->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
-            kept += cv_l_irel(l, r)->keep;
-            if (cv_l_irel(l, r)->keep &&
-                (cv_l_irel(l, r)->off >= cv_l_osec(l, q->target)->size || !may_stay(l, cv_l_irel(l, r))))
+        for (cv_id r = q->rels; r != CV_NONE;) {
+            const cv_irel *e = cv_l_irel(l, r);
+
+            kept += e->keep;
+            if (e->keep ? e->off >= cv_l_osec(l, q->target)->size || !may_stay(l, e)
+                        : e->n_fields == 0 && cv_link_is_lost(l, q, e))
                 return false;
-            if (cv_link_is_lost(l, q, cv_l_irel(l, r)))
-                return false;
+            r = e->next;
         }
         if (kept != q->n_kept)
             return false;

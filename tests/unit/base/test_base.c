@@ -83,6 +83,7 @@ START_TEST(vectors_check_their_index)
 {
     cv_u32s v = { 0 };
     cv_u8s b = { 0 };
+    cv_u64s w = { 0 };
     cv_mem m;
 
     cv_mem_init(&m, NULL, 1000);
@@ -101,6 +102,11 @@ START_TEST(vectors_check_their_index)
     ck_assert(cv_u8s_fill(&m, &b, 9) && b.n == 9);
     ck_assert(!cv_u8s_fill(&m, &b, 100000));
     ck_assert(cv_u8s_fill(&m, &b, 0));
+    ck_assert(cv_u64s_push(&m, &w, 7) && cv_u64s_fill(&m, &w, 3) && w.n == 3);
+    ck_assert_uint_eq(*cv_u64s_at(&w, 0) | *cv_u64s_at(&w, 1) | *cv_u64s_at(&w, 2), 0);
+    ck_assert(!cv_u64s_fill(&m, &w, 100000));
+    ck_assert(cv_u64s_fill(&m, &w, 0));
+    cv_u64s_free(&m, &w);
     cv_u8s_clear(&b);
     cv_u8s_free(&m, &b);
     cv_u32s_free(&m, &v);

@@ -28,6 +28,7 @@ static uint64_t model(uint64_t len, uint64_t off, unsigned n)
 START_TEST(loads_are_total)
 {
     static const uint64_t FAR[] = { UINT64_MAX, UINT64_MAX - 7, UINT64_C(1) << 63, 18 };
+    cv_row row;
 
     fill();
     for (uint64_t len = 0; len <= 17; len++) {
@@ -40,15 +41,39 @@ START_TEST(loads_are_total)
             ck_assert_uint_eq(cv_u16_at(s, off), model(len, off, 2));
             ck_assert_uint_eq(cv_u32_at(s, off), model(len, off, 4));
             ck_assert_uint_eq(cv_u64_at(s, off), model(len, off, 8));
+            row = cv_row_at(s, off, 2);
+            ck_assert_uint_eq(row.first, off <= len && len - off >= 16 ? model(len, off, 8) : 0);
+            ck_assert_uint_eq(row.second, off <= len && len - off >= 16 ? model(len, off + 8, 8) : 0);
+            ck_assert_uint_eq(row.third, 0);
         }
         for (unsigned i = 0; i < 4; i++) {
             ck_assert_uint_eq(cv_u8_at(s, FAR[i]), 0);
             ck_assert_uint_eq(cv_u16_at(s, FAR[i]), 0);
             ck_assert_uint_eq(cv_u32_at(s, FAR[i]), 0);
             ck_assert_uint_eq(cv_u64_at(s, FAR[i]), 0);
+            row = cv_row_at(s, FAR[i], 2);
+            ck_assert((row.first | row.second | row.third) == 0);
         }
         free(exact);
     }
+}
+END_TEST
+
+START_TEST(rows_of_three_words)
+{
+    uint8_t bytes[25];
+    cv_row row;
+
+    for (unsigned i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (uint8_t)(i + 1);
+    row = cv_row_at(cv_span_of(bytes, 23, 0), 0, 3);
+    ck_assert((row.first | row.second | row.third) == 0);
+    row = cv_row_at(cv_span_of(bytes, 25, 0), 2, 3);
+    ck_assert((row.first | row.second | row.third) == 0);
+    row = cv_row_at(cv_span_of(bytes, 25, 0), 1, 3);
+    ck_assert_uint_eq(row.first, UINT64_C(0x0908070605040302));
+    ck_assert_uint_eq(row.second, UINT64_C(0x11100F0E0D0C0B0A));
+    ck_assert_uint_eq(row.third, UINT64_C(0x1918171615141312));
 }
 END_TEST
 
@@ -189,6 +214,7 @@ Suite *suite_span(void)
     TCase *t = tcase_create("span");
 
     tcase_add_test(t, loads_are_total);
+    tcase_add_test(t, rows_of_three_words);
     tcase_add_test(t, sub_fits_or_fails);
     tcase_add_test(t, strings_exhaustive);
     tcase_add_test(t, find_nonzero_every_place);

@@ -17,24 +17,32 @@ CV_WRAPS static uint64_t hash(cv_span name)
     return h ^ h >> 32;
 }
 
-static cv_span name_of(const cv_cubin *c, uint64_t i)
+static cv_span name_at(const cv_cubin *c, uint32_t offset)
 {
     cv_span name = c->strtab;
-    cv_elf_symbol s;
 
-    name.len = 0;
-    cv_elf_read_symbol(c->symtab, c->h.is32, i, &s);
-    if (!cv_span_cstr(c->strtab, s.name, &name))
+    if (!cv_span_cstr(c->strtab, offset, &name))
         name.len = 0; /* reported with the symbols */
     return name;
+}
+
+static cv_span name_of(const cv_cubin *c, uint64_t i)
+{
+    cv_elf_symbol s;
+
+    cv_elf_read_symbol(c->symtab, c->h.is32, i, &s);
+    return name_at(c, s.name);
 }
 
 /* The symbol before it that has the same name: among those whose hash is the same. */
 static bool twice(cv_ctx *x, const cv_cubin *c, const cv_keys *by_hash, uint64_t k, uint64_t *first)
 {
     const cv_key *e = cv_keys_at(by_hash, k);
-    cv_span name = name_of(c, e->index);
+    cv_span name;
 
+    if (CV_LIKELY(cv_keys_at(by_hash, k - 1)->key != e->key))
+        return false;
+    name = name_of(c, e->index);
     for (uint64_t m = k; m > 0 && cv_keys_at(by_hash, m - 1)->key == e->key; m--) {
         *first = cv_keys_at(by_hash, m - 1)->index;
         if (!cv_name_work(x, name))
@@ -62,7 +70,7 @@ static cuvet_status collect(cv_ctx *x, const cv_cubin *c, cv_keys *by_hash)
         cv_elf_read_symbol(c->symtab, c->h.is32, i, &s);
         if (!is_found(&s))
             continue;
-        name = name_of(c, i);
+        name = name_at(c, s.name);
         if (!cv_name_work(x, name))
             return CUVET_OK;
         if (name.len != 0 && !cv_keys_push(&x->mem, by_hash, (cv_key){ hash(name), i }))
@@ -79,7 +87,7 @@ static bool is_kernel(const cv_cubin *c, uint64_t i)
     return cv_elf_sym_type(&s) == CV_STT_FUNC && (s.other & CV_STO_ENTRY) != 0;
 }
 
-cuvet_status cv_cubin_check_kernels(cv_ctx *x, const cv_cubin *c)
+cuvet_status cv_cubin_check_unique(cv_ctx *x, const cv_cubin *c)
 {
     cv_keys by_hash = { 0 };
     cuvet_status st = CUVET_OK;
