@@ -81,7 +81,7 @@ static void read_facts(cv_cubin *c)
     const cv_elf_header *h = &c->h;
 
     c->flag_capsule = c->abi8 && (h->flags & 2) != 0;
-    c->sm = c->abi8 ? h->flags >> 8 & 0xFFFF : h->flags & 0xFF;
+    c->sm = cv_elf_flags_sm(h->flags, c->abi8);
     c->gen = cv_gen_of(c->sm);
     if (c->legacy) {
         c->virtual_sm = h->flags >> 16 & 0xFF;

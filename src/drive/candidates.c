@@ -13,7 +13,7 @@ static cuvet_status image_sm(cv_input *in, const cuvet_source *src, const cv_uni
     cuvet_status s = cv_source_read(&in->x, src, u->off, head, (size_t)cv_min(sizeof(head), u->payload_size));
 
     if (s == CUVET_OK && cv_elf_peek(cv_span_of(head, sizeof(head), 0), &h))
-        *sm = h.osabi == 0x41 ? h.flags >> 8 & 0xFFFF : h.flags & 0xFF;
+        *sm = cv_elf_flags_sm(h.flags, h.osabi == CV_OSABI_CUDA);
     return s;
 }
 
@@ -55,9 +55,9 @@ static cuvet_status add(cv_input *in, const cuvet_source *src, uint32_t depth, c
                                 .stored_size = u->payload_size,
                                 .depth = depth };
     if (u->kind == CV_UNIT_MEMBER) {
-        flags = cv_u64_at(head, 0x28);
-        c->pub.kind = cv_unit_kind_of(cv_u16_at(head, 0));
-        c->pub.sm = cv_u32_at(head, 0x1C);
+        flags = cv_fatbin_get(head, CV_FB_FIELD_MEMBER_FLAGS);
+        c->pub.kind = cv_unit_kind_of((uint16_t)cv_fatbin_get(head, CV_FB_FIELD_MEMBER_KIND));
+        c->pub.sm = (uint32_t)cv_fatbin_get(head, CV_FB_FIELD_MEMBER_ARCH);
         c->pub.flags = flags;
         c->pub.suffix = flags & CV_FB_ARCH_A ? 'a' : flags & CV_FB_ARCH_F ? 'f' : 0;
         s = is_first(in, u, to, &c->pub.first_container);

@@ -276,7 +276,8 @@ static bool is_for_target(const cv_backend_req *req, cv_span made)
 
     return cv_elf_peek(made, &header) && header.type == req->cubin->h.type &&
            header.osabi == req->cubin->h.osabi && header.abiversion == req->cubin->h.abiversion &&
-           (header.flags & 0xFF) == (uint32_t)req->out_kind && (header.flags >> 8 & 0xFFFF) == req->dst_sm;
+           (header.flags & 0xFF) == (uint32_t)req->out_kind &&
+           cv_elf_flags_sm(header.flags, true) == req->dst_sm;
 }
 
 /* Is it the code of the input also for the target? Then the input itself is the result, for another machine:

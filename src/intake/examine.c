@@ -130,7 +130,7 @@ static void examine_elf(const job *j, const cv_fatbin_member *m, cv_span content
     if (!inner)
         cv_cubin_check_tail(j->x, content, extent, 7); /* padded to 8 */
     else if (extent != content.len)
-        cv_report(j->x, CV_R_AGREE_EXTENT, j->u->off + CV_FATBIN_CLAIM_AT, 8, extent, content.len);
+        cv_report(j->x, CV_R_AGREE_EXTENT, j->u->off + CV_FB_AT_MEMBER_UNPACKED_SIZE, 8, extent, content.len);
 }
 
 static void examine_ptx(const job *j, const cv_fatbin_member *m, cv_span content, bool inner)
@@ -190,7 +190,8 @@ static bool is_hidden(cv_span content, uint64_t at, bool packed)
 
     if (cv_u32_at(head, 0) == CV_FATBIN_MAGIC)
         return cv_u32_at(head, 4) == CV_FATBIN_TAIL ||
-               (cv_u16_at(head, 4) == CV_FATBIN_VERSION && cv_fatbin_begins_member(first, first.len));
+               (cv_fatbin_get(head, CV_FB_FIELD_CONTAINER_VERSION) == CV_FATBIN_VERSION &&
+                cv_fatbin_begins_member(first, first.len));
     return at != 0 && !packed && cv_locate_is_device(head);
 }
 

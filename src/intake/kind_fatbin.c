@@ -13,8 +13,10 @@ static cv_ledger *ledger_of(cv_walk *w)
 /* The reference takes the first of two members with the same target; a second one is worth a word. */
 static cuvet_status note_target(cv_ctx *x, cv_walk *w, cv_span head)
 {
-    uint64_t flags = cv_u64_at(head, 0x28), suffix = flags & (CV_FB_ARCH_A | CV_FB_ARCH_F);
-    uint64_t target = (uint64_t)cv_u16_at(head, 0) << 48 | suffix << 12 | cv_u32_at(head, 0x1C);
+    uint64_t flags = cv_fatbin_get(head, CV_FB_FIELD_MEMBER_FLAGS),
+             suffix = flags & (CV_FB_ARCH_A | CV_FB_ARCH_F);
+    uint64_t target = cv_fatbin_get(head, CV_FB_FIELD_MEMBER_KIND) << 48 | suffix << 12 |
+                      cv_fatbin_get(head, CV_FB_FIELD_MEMBER_ARCH);
 
     if (!cv_work(x, w->targets.n, head.off))
         return CUVET_OK;
@@ -159,7 +161,8 @@ static cuvet_status has_long_header(cv_ctx *x, const cv_walk *w, uint64_t at, cv
     cuvet_status s = CUVET_OK;
 
     *yes = false;
-    if (cv_u16_at(head, 4) != CV_FATBIN_VERSION || size == CV_FATBIN_HEADER || !cv_work(x, n, at))
+    if (cv_fatbin_get(head, CV_FB_FIELD_CONTAINER_VERSION) != CV_FATBIN_VERSION || size == CV_FATBIN_HEADER ||
+        !cv_work(x, n, at))
         return CUVET_OK;
     /* The window stays where it is: the head lies in it. */
     s = cv_source_read(x, w->src, at + size, bytes, (size_t)n);

@@ -7,7 +7,8 @@
 static void agree_age(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, bool old_flags, bool empty_ident)
 {
     if ((m->flags & CV_FB_CUDA) && !old_flags)
-        cv_report(x, CV_R_FATBIN_FLAGS_UNKNOWN, head + 0x28, 8, m->flags, m->flags & ~(uint64_t)CV_FB_CUDA);
+        cv_report(x, CV_R_FATBIN_FLAGS_UNKNOWN, head + CV_FB_AT_MEMBER_FLAGS, 8, m->flags,
+                  m->flags & ~(uint64_t)CV_FB_CUDA);
     if (m->empty_ident && !empty_ident)
         cv_report(x, CV_R_FATBIN_HEADER_EXTRA, head + CV_FATBIN_MEMBER, 8, m->header_size,
                   m->header_size - 8);
@@ -67,7 +68,7 @@ static void agree_compat(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, co
         return;
     if (!m->has_options) {
         if (c->compat.len != 0)
-            cv_report(x, CV_R_FATBIN_OPTIONS_PRESENCE, head + 0x14, 4, 0, 1);
+            cv_report(x, CV_R_FATBIN_OPTIONS_PRESENCE, head + CV_FB_AT_MEMBER_OPTIONS_OFFSET, 4, 0, 1);
         return;
     }
     if (m->compat_values) {
@@ -81,7 +82,8 @@ static void agree_compat(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, co
         same = cv_span_eq(m->compat_copy, c->compat);
     }
     if (!same)
-        cv_report(x, CV_R_AGREE_COMPAT, head + 0x14, 4, m->compat_copy.len, c->compat.len);
+        cv_report(x, CV_R_AGREE_COMPAT, head + CV_FB_AT_MEMBER_OPTIONS_OFFSET, 4, m->compat_copy.len,
+                  c->compat.len);
 }
 
 void cv_agree_elf(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, const cv_cubin *c)
@@ -90,17 +92,18 @@ void cv_agree_elf(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, const cv_
     bool a = suffix == 'a', capsule = (m->flags & CV_FB_CAPSULE) != 0, is64 = (m->flags & CV_FB_64BIT) != 0;
 
     if (m->arch != c->sm)
-        cv_report(x, CV_R_AGREE_ARCH, head + 0x1C, 4, m->arch, c->sm);
+        cv_report(x, CV_R_AGREE_ARCH, head + CV_FB_AT_MEMBER_ARCH, 4, m->arch, c->sm);
     if (m->minor != c->h.abiversion || m->major != 1)
         cv_report(x, CV_R_AGREE_VERSION, head + 0x18, 4, m->minor, c->h.abiversion);
     if (capsule != c->flag_capsule)
-        cv_report(x, CV_R_AGREE_CAPSULE, head + 0x28, 8, capsule, c->flag_capsule);
+        cv_report(x, CV_R_AGREE_CAPSULE, head + CV_FB_AT_MEMBER_FLAGS, 8, capsule, c->flag_capsule);
     if (c->compat_accel_known && a != c->compat_accel)
-        cv_report(x, CV_R_AGREE_ACCEL, head + 0x28, 8, a, c->compat_accel);
+        cv_report(x, CV_R_AGREE_ACCEL, head + CV_FB_AT_MEMBER_FLAGS, 8, a, c->compat_accel);
     if (c->suffix_known && suffix != c->suffix)
-        cv_report(x, CV_R_AGREE_SUFFIX, head + 0x28, 8, suffix_code(suffix), suffix_code(c->suffix));
+        cv_report(x, CV_R_AGREE_SUFFIX, head + CV_FB_AT_MEMBER_FLAGS, 8, suffix_code(suffix),
+                  suffix_code(c->suffix));
     if (is64 == c->h.is32)
-        cv_report(x, CV_R_AGREE_CLASS, head + 0x28, 8, is64, !c->h.is32);
+        cv_report(x, CV_R_AGREE_CLASS, head + CV_FB_AT_MEMBER_FLAGS, 8, is64, !c->h.is32);
     agree_age(x, m, head, c->producer.release <= CV_FATBIN_OLD_FLAGS,
               c->producer.release <= CV_FATBIN_EMPTY_IDENT);
     agree_compat(x, m, head, c);
@@ -117,17 +120,20 @@ void cv_agree_ptx(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, const cv_
     if (version != header)
         cv_report(x, CV_R_AGREE_PTX_VERSION, head + 0x18, 4, version, header);
     if (p->target != m->arch)
-        cv_report(x, CV_R_AGREE_PTX_ARCH, head + 0x1C, 4, p->target, m->arch);
+        cv_report(x, CV_R_AGREE_PTX_ARCH, head + CV_FB_AT_MEMBER_ARCH, 4, p->target, m->arch);
     if (p->suffix_known && p->suffix != flag_suffix(m->flags))
-        cv_report(x, CV_R_AGREE_PTX_SUFFIX, head + 0x28, 8, suffix_code(p->suffix),
+        cv_report(x, CV_R_AGREE_PTX_SUFFIX, head + CV_FB_AT_MEMBER_FLAGS, 8, suffix_code(p->suffix),
                   suffix_code(flag_suffix(m->flags)));
     if (p->address_size != 0 && p->address_size != bits)
-        cv_report(x, CV_R_AGREE_PTX_ADDRESS, head + 0x28, 8, p->address_size, bits);
+        cv_report(x, CV_R_AGREE_PTX_ADDRESS, head + CV_FB_AT_MEMBER_FLAGS, 8, p->address_size, bits);
     if (!(m->flags & CV_FB_COMPRESSED))
         text = cv_sat_align(text, 8);
     /* Zero bytes behind the text, or none, are judged where it is read. */
     if (text != size && !(m->flags & CV_FB_COMPRESSED && size >= p->text_len && size - p->text_len <= 8))
-        cv_report(x, CV_R_AGREE_PTX_SIZE, head + (m->flags & CV_FB_COMPRESSED ? 0x38 : 0x08), 8, text, size);
+        cv_report(x, CV_R_AGREE_PTX_SIZE,
+                  head + (m->flags & CV_FB_COMPRESSED ? CV_FB_AT_MEMBER_UNPACKED_SIZE
+                                                      : CV_FB_AT_MEMBER_PAYLOAD_SIZE),
+                  8, text, size);
 }
 
 void cv_agree_ltoir(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, cv_span blob)
@@ -143,5 +149,6 @@ void cv_agree_ltoir(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, cv_span
     if (version != header)
         cv_report(x, CV_R_AGREE_LTOIR_VERSION, head + 0x18, 4, version, header);
     if (cv_u16_at(blob, 0x1A) != (uint64_t)m->arch * 10)
-        cv_report(x, CV_R_AGREE_LTOIR_ARCH, head + 0x1C, 4, cv_u16_at(blob, 0x1A), (uint64_t)m->arch * 10);
+        cv_report(x, CV_R_AGREE_LTOIR_ARCH, head + CV_FB_AT_MEMBER_ARCH, 4, cv_u16_at(blob, 0x1A),
+                  (uint64_t)m->arch * 10);
 }

@@ -103,11 +103,11 @@ static void read_flags(look *l)
     bool mercury = cv_u16_at(l->s, cv_elf_ehdr_at(is32, CV_EH_TYPE)) == CV_ELF_MERCURY;
 
     if (osabi == CV_OSABI_CUDA) {
-        l->out->sm = f >> 8 & 0xFFFF;
+        l->out->sm = cv_elf_flags_sm(f, true);
         l->out->capsule = (f & 2) != 0;
         mercury = mercury || (f & 1) != 0;
     } else if (osabi == CV_OSABI_LEGACY) {
-        l->out->sm = f & 0xFF;
+        l->out->sm = cv_elf_flags_sm(f, false);
         l->out->capsule = (f & 0x4000) != 0;
         mercury = mercury || f >> 31 != 0;
     }

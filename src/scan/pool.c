@@ -57,7 +57,9 @@ static uint64_t weight_of(const cv_unit *u)
 {
     cv_span head = cv_span_of(&u->head, sizeof(u->head), 0);
 
-    return cv_max(u->payload_size, cv_u64_at(head, 0x28) & CV_FB_COMPRESSED ? cv_u64_at(head, 0x38) : 0);
+    return cv_max(u->payload_size, cv_fatbin_get(head, CV_FB_FIELD_MEMBER_FLAGS) & CV_FB_COMPRESSED
+                                       ? cv_fatbin_get(head, CV_FB_FIELD_MEMBER_UNPACKED_SIZE)
+                                       : 0);
 }
 
 /* Large units first, the largest at the very beginning: everybody would wait for one that was begun last. The

@@ -392,8 +392,9 @@ static cv_result *settle(cv_scan *s, cv_level *lv)
     bool fits;
 
     charge_walk(s, lv, u->walk_work);
-    fits = can_afford(s, lv, &u->path, u->kind == CV_UNIT_MEMBER ? u->off + CV_FATBIN_CLAIM_AT : u->off,
-                      u->unpacks);
+    fits =
+        can_afford(s, lv, &u->path,
+                   u->kind == CV_UNIT_MEMBER ? u->off + CV_FB_AT_MEMBER_UNPACKED_SIZE : u->off, u->unpacks);
     if (!fits && !u->skip_payload) {
         u->skip_payload = true;
         cv_result_free(r);

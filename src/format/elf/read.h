@@ -66,6 +66,11 @@ static inline uint64_t cv_elf_rel_size(bool is32, bool rela)
 {
     return is32 ? (rela ? 12 : 8) : (rela ? 24 : 16);
 }
+/* The machine that e_flags names. abi8: in the layout of CV_OSABI_CUDA; otherwise of CV_OSABI_LEGACY. */
+static inline uint32_t cv_elf_flags_sm(uint32_t flags, bool abi8)
+{
+    return abi8 ? flags >> 8 & 0xFFFF : flags & 0xFF;
+}
 static inline uint8_t cv_elf_sym_type(const cv_elf_symbol *s)
 {
     return s->info & 15;

@@ -22,25 +22,27 @@ cuvet_status cv_fatbin_read_container(cv_ctx *x, cv_span in, uint64_t object_lef
     if (magic != CV_FATBIN_MAGIC)
         return cv_reject(x, CV_R_FATBIN_MAGIC, in.off, magic, CV_FATBIN_MAGIC);
     if (h.version != 1)
-        return cv_reject(x, CV_R_FATBIN_VERSION, in.off + 4, h.version, 1);
+        return cv_reject(x, CV_R_FATBIN_VERSION, in.off + CV_FB_AT_CONTAINER_VERSION, h.version, 1);
     if (h.header_size != CV_FATBIN_HEADER)
-        return cv_reject(x, CV_R_FATBIN_HEADER_SIZE, in.off + 6, h.header_size, CV_FATBIN_HEADER);
+        return cv_reject(x, CV_R_FATBIN_HEADER_SIZE, in.off + CV_FB_AT_CONTAINER_HEADER_SIZE, h.header_size,
+                         CV_FATBIN_HEADER);
     if (object_off % 8 != 0 && !holds_ltoir(in))
         cv_report(x, CV_R_FATBIN_ALIGNMENT, in.off, 0, object_off, 8);
     if (h.size % 8 != 0)
-        cv_report(x, CV_R_FATBIN_SIZE_ALIGN, in.off + 8, 8, h.size, 8);
+        cv_report(x, CV_R_FATBIN_SIZE_ALIGN, in.off + CV_FB_AT_CONTAINER_SIZE, 8, h.size, 8);
     h.body_size = object_left < CV_FATBIN_HEADER ? 0 : cv_min(h.size, object_left - CV_FATBIN_HEADER);
     if (h.size != h.body_size)
-        cv_report(x, CV_R_FATBIN_SIZE_RANGE, in.off + 8, 8, h.size, h.body_size);
+        cv_report(x, CV_R_FATBIN_SIZE_RANGE, in.off + CV_FB_AT_CONTAINER_SIZE, 8, h.size, h.body_size);
     if (h.size == 0)
-        cv_report(x, CV_R_FATBIN_EMPTY, in.off + 8, 8, 0, 0);
+        cv_report(x, CV_R_FATBIN_EMPTY, in.off + CV_FB_AT_CONTAINER_SIZE, 8, 0, 0);
     *out = h;
     return CUVET_OK;
 }
 
 bool cv_fatbin_member_extent(cv_span head, uint64_t left, uint64_t *header_size, uint64_t *payload_size)
 {
-    uint64_t hs = cv_u32_at(head, 4), ps = cv_u64_at(head, 8);
+    uint64_t hs = cv_fatbin_get(head, CV_FB_FIELD_MEMBER_HEADER_SIZE),
+             ps = cv_fatbin_get(head, CV_FB_FIELD_MEMBER_PAYLOAD_SIZE);
 
     if (head.len < CV_FATBIN_MEMBER || left < CV_FATBIN_MEMBER)
         return false;
@@ -53,33 +55,38 @@ bool cv_fatbin_member_extent(cv_span head, uint64_t left, uint64_t *header_size,
 
 cv_fatbin_claim cv_fatbin_member_claim(cv_span head)
 {
-    return (cv_fatbin_claim){ .flags = cv_u64_at(head, 0x28),
-                              .stored = cv_u32_at(head, 0x10),
-                              .unpacked = cv_u64_at(head, CV_FATBIN_CLAIM_AT) };
+    return (cv_fatbin_claim){ .flags = cv_fatbin_get(head, CV_FB_FIELD_MEMBER_FLAGS),
+                              .stored = cv_fatbin_get(head, CV_FB_FIELD_MEMBER_COMPRESSED_SIZE),
+                              .unpacked = cv_fatbin_get(head, CV_FB_FIELD_MEMBER_UNPACKED_SIZE) };
 }
 
 cuvet_status cv_fatbin_reject_member(cv_ctx *x, cv_span head, uint64_t left)
 {
-    uint64_t hs = cv_u32_at(head, 4), ps = cv_u64_at(head, 8);
+    uint64_t hs = cv_fatbin_get(head, CV_FB_FIELD_MEMBER_HEADER_SIZE),
+             ps = cv_fatbin_get(head, CV_FB_FIELD_MEMBER_PAYLOAD_SIZE);
 
     if (head.len < CV_FATBIN_MEMBER)
         return cv_reject(x, CV_R_FATBIN_MEMBER_TRUNCATED, head.off, left, CV_FATBIN_MEMBER);
     if (hs < CV_FATBIN_MEMBER)
-        return cv_reject(x, CV_R_FATBIN_MEMBER_HEADER_SIZE, head.off + 4, hs, CV_FATBIN_MEMBER);
+        return cv_reject(x, CV_R_FATBIN_MEMBER_HEADER_SIZE, head.off + CV_FB_AT_MEMBER_HEADER_SIZE, hs,
+                         CV_FATBIN_MEMBER);
     if (hs % 8 != 0)
-        return cv_reject(x, CV_R_FATBIN_MEMBER_HEADER_ALIGN, head.off + 4, hs, 8);
+        return cv_reject(x, CV_R_FATBIN_MEMBER_HEADER_ALIGN, head.off + CV_FB_AT_MEMBER_HEADER_SIZE, hs, 8);
     if (hs > left)
-        return cv_reject(x, CV_R_FATBIN_MEMBER_HEADER_RANGE, head.off + 4, hs, left);
+        return cv_reject(x, CV_R_FATBIN_MEMBER_HEADER_RANGE, head.off + CV_FB_AT_MEMBER_HEADER_SIZE, hs,
+                         left);
     if (ps % 8 != 0)
-        return cv_reject(x, CV_R_FATBIN_PAYLOAD_ALIGN, head.off + 8, ps, 8);
-    return cv_reject(x, CV_R_FATBIN_PAYLOAD_RANGE, head.off + 8, ps, left - hs);
+        return cv_reject(x, CV_R_FATBIN_PAYLOAD_ALIGN, head.off + CV_FB_AT_MEMBER_PAYLOAD_SIZE, ps, 8);
+    return cv_reject(x, CV_R_FATBIN_PAYLOAD_RANGE, head.off + CV_FB_AT_MEMBER_PAYLOAD_SIZE, ps, left - hs);
 }
 
 bool cv_fatbin_begins_member(cv_span head, uint64_t left)
 {
-    uint64_t hs = cv_u32_at(head, 4), ps = cv_u64_at(head, 8);
+    uint64_t hs = cv_fatbin_get(head, CV_FB_FIELD_MEMBER_HEADER_SIZE),
+             ps = cv_fatbin_get(head, CV_FB_FIELD_MEMBER_PAYLOAD_SIZE);
 
-    return left >= CV_FATBIN_MEMBER && cv_u16_at(head, 2) == CV_FATBIN_MEMBER_VERSION &&
+    return left >= CV_FATBIN_MEMBER &&
+           cv_fatbin_get(head, CV_FB_FIELD_MEMBER_VERSION) == CV_FATBIN_MEMBER_VERSION &&
            hs >= CV_FATBIN_MEMBER && hs % 8 == 0 && ps % 8 == 0 && hs <= left && ps <= left - hs;
 }
 
@@ -118,22 +125,26 @@ static cuvet_status check_compression(cv_ctx *x, uint64_t off, const cv_fatbin_m
 
     if (method == 0) {
         if (m->compressed_size != 0)
-            return cv_reject(x, CV_R_FATBIN_SIZE_WITHOUT_FLAG, off + 0x10, m->compressed_size, 0);
+            return cv_reject(x, CV_R_FATBIN_SIZE_WITHOUT_FLAG, off + CV_FB_AT_MEMBER_COMPRESSED_SIZE,
+                             m->compressed_size, 0);
         if (m->uncompressed_size != 0)
-            return cv_reject(x, CV_R_FATBIN_USIZE_WITHOUT_FLAG, off + 0x38, m->uncompressed_size, 0);
+            return cv_reject(x, CV_R_FATBIN_USIZE_WITHOUT_FLAG, off + CV_FB_AT_MEMBER_UNPACKED_SIZE,
+                             m->uncompressed_size, 0);
         return CUVET_OK;
     }
     if (method & (CV_FB_OLD_COMPRESSION | CV_FB_UNKNOWN_COMPRESSION))
-        return cv_reject(x, CV_R_FATBIN_METHOD_UNSUPPORTED, off + 0x28, method, CV_FB_LZ4 | CV_FB_ZSTD);
+        return cv_reject(x, CV_R_FATBIN_METHOD_UNSUPPORTED, off + CV_FB_AT_MEMBER_FLAGS, method,
+                         CV_FB_LZ4 | CV_FB_ZSTD);
     if (method == (CV_FB_LZ4 | CV_FB_ZSTD))
-        return cv_reject(x, CV_R_FATBIN_TWO_METHODS, off + 0x28, method, CV_FB_ZSTD);
+        return cv_reject(x, CV_R_FATBIN_TWO_METHODS, off + CV_FB_AT_MEMBER_FLAGS, method, CV_FB_ZSTD);
     if (m->compressed_size == 0)
-        return cv_reject(x, CV_R_FATBIN_CSIZE_ZERO, off + 0x10, 0, m->payload_size);
-    if (cv_sat_align(m->compressed_size, 8) != m->payload_size && !has_spare_byte(m))
-        return cv_reject(x, CV_R_FATBIN_CSIZE_PADDED, off + 0x10, cv_sat_align(m->compressed_size, 8),
+        return cv_reject(x, CV_R_FATBIN_CSIZE_ZERO, off + CV_FB_AT_MEMBER_COMPRESSED_SIZE, 0,
                          m->payload_size);
+    if (cv_sat_align(m->compressed_size, 8) != m->payload_size && !has_spare_byte(m))
+        return cv_reject(x, CV_R_FATBIN_CSIZE_PADDED, off + CV_FB_AT_MEMBER_COMPRESSED_SIZE,
+                         cv_sat_align(m->compressed_size, 8), m->payload_size);
     if (m->uncompressed_size == 0)
-        return cv_reject(x, CV_R_FATBIN_USIZE_ZERO, off + 0x38, 0, 1);
+        return cv_reject(x, CV_R_FATBIN_USIZE_ZERO, off + CV_FB_AT_MEMBER_UNPACKED_SIZE, 0, 1);
     return CUVET_OK;
 }
 
@@ -142,9 +153,10 @@ static void check_kind(cv_ctx *x, uint64_t off, const cv_fatbin_member *m)
     if (m->kind != CV_FB_KIND_PTX && m->kind != CV_FB_KIND_ELF && m->kind != CV_FB_KIND_LTOIR)
         cv_report(x, CV_R_FATBIN_KIND, off, 2, m->kind, 0);
     if (m->version != CV_FATBIN_MEMBER_VERSION)
-        cv_report(x, CV_R_FATBIN_MEMBER_VERSION, off + 2, 2, m->version, CV_FATBIN_MEMBER_VERSION);
+        cv_report(x, CV_R_FATBIN_MEMBER_VERSION, off + CV_FB_AT_MEMBER_VERSION, 2, m->version,
+                  CV_FATBIN_MEMBER_VERSION);
     if (m->arch == 0)
-        cv_report(x, CV_R_FATBIN_ARCH_ZERO, off + 0x1C, 4, 0, 0);
+        cv_report(x, CV_R_FATBIN_ARCH_ZERO, off + CV_FB_AT_MEMBER_ARCH, 4, 0, 0);
 }
 
 /* Traits of spec/gen.def. This folder is below src/target, so it asks the rows itself. */
@@ -176,7 +188,7 @@ static bool is_made_with(const cv_fatbin_member *m, uint32_t trait)
 
 static void check_flags(cv_ctx *x, uint64_t off, const cv_fatbin_member *m)
 {
-    uint64_t f = m->flags, at = off + 0x28;
+    uint64_t f = m->flags, at = off + CV_FB_AT_MEMBER_FLAGS;
     bool scrambled = (f & CV_FB_SCRAMBLED) != 0, compressed = (f & CV_FB_COMPRESSED) != 0;
 
     if (f & ~(uint64_t)CV_FB_KNOWN)
@@ -193,7 +205,7 @@ static void check_flags(cv_ctx *x, uint64_t off, const cv_fatbin_member *m)
     if (((f & CV_FB_CAPSULE) != 0) != is_made_with(m, CAPSULE))
         cv_report(x, CV_R_FATBIN_FLAG_CAPSULE, at, 8, f, CV_FB_CAPSULE);
     if ((m->key != 0) != scrambled || m->key > UINT32_MAX)
-        cv_report(x, CV_R_FATBIN_KEY, off + 0x30, 8, m->key, 0);
+        cv_report(x, CV_R_FATBIN_KEY, off + CV_FB_AT_MEMBER_KEY, 8, m->key, 0);
 }
 
 /* Identifier: at *end, NUL-terminated, zero-padded to 8. *end: where the option area may begin. False: it is
@@ -205,15 +217,15 @@ static bool read_identifier(cv_ctx *x, cv_span in, cv_fatbin_member *m, uint64_t
 
     if (m->name_offset == 0) {
         if (m->name_length != 0)
-            cv_report(x, CV_R_FATBIN_NAME_LENGTH, in.off + 0x24, 4, m->name_length, 0);
+            cv_report(x, CV_R_FATBIN_NAME_LENGTH, in.off + CV_FB_AT_MEMBER_NAME_LENGTH, 4, m->name_length, 0);
         return true;
     }
     if (m->name_offset != *end) {
-        cv_report(x, CV_R_FATBIN_NAME_OFFSET, in.off + 0x20, 4, m->name_offset, *end);
+        cv_report(x, CV_R_FATBIN_NAME_OFFSET, in.off + CV_FB_AT_MEMBER_NAME_OFFSET, 4, m->name_offset, *end);
         return false;
     }
     if (!cv_span_sub(in, m->name_offset, area, &name)) {
-        cv_report(x, CV_R_FATBIN_NAME_RANGE, in.off + 0x24, 4, area, in.len - *end);
+        cv_report(x, CV_R_FATBIN_NAME_RANGE, in.off + CV_FB_AT_MEMBER_NAME_LENGTH, 4, area, in.len - *end);
         return false;
     }
     *end += area;
@@ -280,11 +292,11 @@ static uint64_t read_options(cv_ctx *x, cv_span in, cv_fatbin_member *m, uint64_
     uint64_t text = (uint64_t)at + 8;
 
     if (at != ident_end) {
-        cv_report(x, CV_R_FATBIN_OPTIONS_OFFSET, in.off + 0x14, 4, at, ident_end);
+        cv_report(x, CV_R_FATBIN_OPTIONS_OFFSET, in.off + CV_FB_AT_MEMBER_OPTIONS_OFFSET, 4, at, ident_end);
         return 0;
     }
     if (!cv_span_has(in, at, 8)) {
-        cv_report(x, CV_R_FATBIN_OPTIONS_RANGE, in.off + 0x14, 4, at, in.len - 8);
+        cv_report(x, CV_R_FATBIN_OPTIONS_RANGE, in.off + CV_FB_AT_MEMBER_OPTIONS_OFFSET, 4, at, in.len - 8);
         return 0;
     }
     m->has_options = true;
@@ -331,7 +343,8 @@ static void check_areas(cv_ctx *x, cv_span in, cv_fatbin_member *m)
     /* Whether an ELF with capsules has something to copy there is known when it was read: src/model/agree.c.
      */
     if ((m->options_offset != 0) != want_options && !(want_options && m->kind == CV_FB_KIND_ELF))
-        cv_report(x, CV_R_FATBIN_OPTIONS_PRESENCE, in.off + 0x14, 4, m->options_offset, want_options);
+        cv_report(x, CV_R_FATBIN_OPTIONS_PRESENCE, in.off + CV_FB_AT_MEMBER_OPTIONS_OFFSET, 4,
+                  m->options_offset, want_options);
     if (end != 0 && end != in.len)
         cv_report(x, CV_R_FATBIN_HEADER_EXTRA, in.off + cv_min(end, in.len), in.len - cv_min(end, in.len),
                   in.len, end);
@@ -347,8 +360,8 @@ cuvet_status cv_fatbin_read_member(cv_ctx *x, cv_span header, cv_fatbin_member *
     check_kind(x, header.off, &m);
     check_flags(x, header.off, &m);
     if (header.len - CV_FATBIN_MEMBER > x->lim.header_area)
-        s = cv_reject(x, CV_R_LIMIT_HEADER_AREA, header.off + 4, header.len - CV_FATBIN_MEMBER,
-                      x->lim.header_area);
+        s = cv_reject(x, CV_R_LIMIT_HEADER_AREA, header.off + CV_FB_AT_MEMBER_HEADER_SIZE,
+                      header.len - CV_FATBIN_MEMBER, x->lim.header_area);
     else {
         check_areas(x, header, &m);
         s = check_compression(x, header.off, &m);

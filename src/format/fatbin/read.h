@@ -16,6 +16,39 @@
 /* Version and header size as they follow the magic: what tells a container from four bytes of data. */
 #define CV_FATBIN_TAIL UINT32_C(0x00100001)
 
+/* Where the fields of the two headers are: CV_FB_AT_MEMBER_FLAGS. */
+enum {
+#define FIELD(header, name, offset, bytes) CV_FB_AT_##header##_##name = offset,
+#include "fatbin.def"
+#undef FIELD
+};
+
+/* Their names: CV_FB_FIELD_MEMBER_FLAGS. */
+typedef enum cv_fatbin_field {
+#define FIELD(header, name, offset, bytes) CV_FB_FIELD_##header##_##name,
+#include "fatbin.def"
+#undef FIELD
+} cv_fatbin_field;
+
+/* A field of a header at the start of 'head'; zero where the bytes end before. */
+static inline uint64_t cv_fatbin_get(cv_span head, cv_fatbin_field field)
+{
+    switch (field) {
+#define CV_FB_READ_2 cv_u16_at
+#define CV_FB_READ_4 cv_u32_at
+#define CV_FB_READ_8 cv_u64_at
+#define FIELD(header, name, offset, bytes)                                                                   \
+    case CV_FB_FIELD_##header##_##name:                                                                      \
+        return CV_FB_READ_##bytes(head, offset);
+#include "fatbin.def"
+#undef FIELD
+#undef CV_FB_READ_2
+#undef CV_FB_READ_4
+#undef CV_FB_READ_8
+    }
+    return 0;
+}
+
 enum {
 #define FLAG(name, mask, what) CV_FB_##name = mask,
 #include "fatbin.def"
@@ -86,8 +119,6 @@ typedef struct cv_fatbin_claim {
     uint64_t flags, stored, unpacked;
 } cv_fatbin_claim;
 cv_fatbin_claim cv_fatbin_member_claim(cv_span head);
-/* Where in the header it says so. */
-#define CV_FATBIN_CLAIM_AT UINT64_C(0x38)
 
 /* Why cv_fatbin_member_extent() said no: reports the rule. 'head' holds what is left, at most 64 bytes. */
 CV_MUST cuvet_status cv_fatbin_reject_member(cv_ctx *x, cv_span head, uint64_t left);
