@@ -81,6 +81,20 @@ def one_file_of_many():
 
 
 @test
+def other_words_for_a_rule():
+    """With --reworded a sentence may change, a rule may not."""
+    few = ("--only", "limits", "--match", "^scan --format=ndjson --limit=members=1 ")
+    wrapper = 'scan*) sed "s/%s/%s/" "$0.$$" > "$0.t"; mv "$0.t" "$0.$$";;'
+    words = planted(wrapper % ('\\"message\\": *\\"[A-Z]', '\\"message\\":\\"Quite o'))
+    rc, said = same(words, *few)
+    equal(rc, 1, said)
+    rc, said = same(words, "--reworded", *few)
+    equal(rc, 0, said)
+    rc, said = same(planted(wrapper % ("CV-LIMIT-0", "CV-LIMIT-9")), "--reworded", *few)
+    equal(rc, 1, said)
+
+
+@test
 def nothing_to_run():
     rc, said = same(CUVET, "--only", "usage", "--match", "no such command line")
     equal(rc, 1, said)
