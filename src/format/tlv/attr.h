@@ -105,11 +105,30 @@ typedef struct cv_kparam {
 void cv_attr_kparam(cv_span s, const cv_tlv *t, cv_kparam *out);
 
 typedef enum cv_compat_tag {
-#define COMPAT(tag, name, format, size) CV_COMPAT_##name = tag,
+#define COMPAT(tag, name, format, size, merge) CV_COMPAT_##name = tag,
 #include "compat.def"
-#undef COMPAT
     CV_N_COMPAT
 } cv_compat_tag;
+
+/* What a link makes of the records of its inputs. */
+typedef enum cv_compat_merge {
+    CV_MERGE_SAME,
+    CV_MERGE_MOST,
+    CV_MERGE_ZERO,
+    CV_MERGE_ONE,
+    CV_MERGE_DIFFERENT,
+    CV_MERGE_AND,
+    CV_MERGE_TARGET
+} cv_compat_merge;
+
+typedef struct cv_compat_row {
+    const char *name;
+    uint8_t format; /* 0: never observed */
+    uint8_t size;   /* of a payload */
+    uint8_t merge;  /* cv_compat_merge */
+} cv_compat_row;
+/* Row of a tag; NULL above the table. */
+const cv_compat_row *cv_compat_get(uint32_t tag);
 
 /* What .nv.compat says; has: bit t is set when tag t is present in its known form. */
 typedef struct cv_compat {

@@ -2,20 +2,19 @@
 /* .nv.compat, and the copy of it in the option block of a container member. */
 #include "format/tlv/attr.h"
 
-typedef struct compat_row {
-    const char *name;
-    uint8_t format, size;
-} compat_row;
-
-static const compat_row TAGS[] = {
-#define COMPAT(tag, name, format, size) [tag] = { #name, format, size },
+static const cv_compat_row TAGS[] = {
+#define COMPAT(tag, name, format, size, merge) [tag] = { #name, format, size, CV_MERGE_##merge },
 #include "compat.def"
-#undef COMPAT
 };
 _Static_assert(CV_COUNT(TAGS) == CV_N_COMPAT && CV_N_COMPAT <= 32, "one row per tag, no holes, one bit each");
 
 /* The newest Mercury ISA that is described, major and minor in one byte each. */
 #define MERCURY_ISA 0x0101u
+
+const cv_compat_row *cv_compat_get(uint32_t tag)
+{
+    return tag < CV_N_COMPAT ? &CV_AT(TAGS, tag) : NULL;
+}
 
 const char *cv_compat_name(uint32_t tag)
 {
@@ -57,7 +56,7 @@ bool cv_compat_known(uint8_t tag)
 
 static void take(cv_ctx *x, cv_span s, const cv_tlv *t, cv_compat *c)
 {
-    const compat_row *row = &CV_AT(TAGS, t->code);
+    const cv_compat_row *row = &CV_AT(TAGS, t->code);
 
     if (!cv_compat_known(t->code)) {
         cv_report(x, CV_R_COMPAT_UNKNOWN, s.off + t->off + 1, 1, t->code, t->format);

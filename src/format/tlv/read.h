@@ -56,6 +56,15 @@ CV_MUST static inline cv_tlv_state cv_tlv_at(cv_span span, uint64_t pos, cv_tlv 
     return CV_TLV_OK;
 }
 
+/* Payload of a record of the section, empty for formats without one. */
+static inline cv_span cv_tlv_payload(cv_span section, const cv_tlv *record)
+{
+    cv_span payload = cv_span_tail(section, record->payload);
+
+    payload.len = record->format == CV_TLV_SVAL ? cv_min(payload.len, record->value) : 0;
+    return payload;
+}
+
 /* Next record at *pos, which is advanced. OK, END at the end of the section, MALFORMED (reported). */
 CV_MUST cuvet_status cv_tlv_next(cv_ctx *ctx, cv_span span, uint64_t *pos, cv_tlv *out);
 

@@ -3,7 +3,7 @@
 
 #include "format/tlv/read.h"
 
-static void put_head(cv_builder *out, uint8_t format, uint8_t code, uint16_t value)
+void cv_tlv_put_head(cv_builder *out, uint8_t format, uint8_t code, uint16_t value)
 {
     cv_put_u8(out, format);
     cv_put_u8(out, code);
@@ -12,24 +12,24 @@ static void put_head(cv_builder *out, uint8_t format, uint8_t code, uint16_t val
 
 void cv_tlv_put_nval(cv_builder *out, uint8_t code)
 {
-    put_head(out, CV_TLV_NVAL, code, 0);
+    cv_tlv_put_head(out, CV_TLV_NVAL, code, 0);
 }
 
 void cv_tlv_put_bval(cv_builder *out, uint8_t code, uint8_t value)
 {
-    put_head(out, CV_TLV_BVAL, code, value);
+    cv_tlv_put_head(out, CV_TLV_BVAL, code, value);
 }
 
 void cv_tlv_put_hval(cv_builder *out, uint8_t code, uint16_t value)
 {
-    put_head(out, CV_TLV_HVAL, code, value);
+    cv_tlv_put_head(out, CV_TLV_HVAL, code, value);
 }
 
 bool cv_tlv_put_sval(cv_builder *out, uint8_t code, cv_span payload)
 {
     if (payload.len > UINT16_MAX || payload.len % 4 != 0)
         return false;
-    put_head(out, CV_TLV_SVAL, code, (uint16_t)payload.len);
+    cv_tlv_put_head(out, CV_TLV_SVAL, code, (uint16_t)payload.len);
     cv_put_span(out, payload);
     return true;
 }

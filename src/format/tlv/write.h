@@ -5,6 +5,8 @@
 
 #include "bytes/builder.h"
 
+/* The first word of a record whose format is in a variable; a payload of `value` bytes is the caller's. */
+void cv_tlv_put_head(cv_builder *out, uint8_t format, uint8_t code, uint16_t value);
 void cv_tlv_put_nval(cv_builder *out, uint8_t code);
 void cv_tlv_put_bval(cv_builder *out, uint8_t code, uint8_t value);
 void cv_tlv_put_hval(cv_builder *out, uint8_t code, uint16_t value);

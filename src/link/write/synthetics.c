@@ -10,14 +10,7 @@
 #include "format/tlv/write.h"
 #include "link/in/stages.h"
 
-enum {
-    COMPAT_ACCEL = 9,
-    COMPAT_CAPSULE = 11,
-    COMPAT_2 = 2,
-    COMPAT_TCGEN05 = 5,
-    COMPAT_LEVEL = 6,
-    LINK_SYMTAB = 3
-};
+enum { LINK_SYMTAB = 3 };
 
 static cv_builder *bytes_of(const cv_link *l, cv_id sec)
 {
@@ -95,9 +88,7 @@ static void put_record(const cv_link *l, cv_builder *b, const cv_irec *r)
                     : r->raw                 ? (uint16_t)r->bytes.len
                                              : (uint16_t)(4 * r->n);
 
-    cv_put_u8(b, r->format);
-    cv_put_u8(b, r->code);
-    cv_put_u16(b, size);
+    cv_tlv_put_head(b, r->format, r->code, size);
     if (r->format != CV_TLV_SVAL)
         return;
     if (r->raw) {
@@ -281,9 +272,10 @@ static cuvet_status fill_cuinfo(cv_link *l)
     return end(l, l->cuinfo);
 }
 
-/* Merged value of one tag over all inputs. */
+/* What the inputs say of one tag (spec/compat.def says what becomes of it). */
 typedef struct tag {
     cv_tlv first;
+    cv_compat_merge rule;
     cv_span from; /* section that 'first' lies in */
     uint32_t max;
     uint64_t mask; /* of a payload: bits that all inputs have */
@@ -296,22 +288,27 @@ CV_VEC(tags, tag);
 
 static bool same_record(const tag *e, cv_span s, const cv_tlv *t)
 {
-    cv_span a, b;
+    return e->first.format == t->format && e->first.value == t->value &&
+           cv_span_eq(cv_tlv_payload(e->from, &e->first), cv_tlv_payload(s, t));
+}
 
-    if (e->first.format != t->format || e->first.value != t->value)
-        return false;
-    return t->format != CV_TLV_SVAL || (cv_span_sub(e->from, e->first.payload, t->value, &a) &&
-                                        cv_span_sub(s, t->payload, t->value, &b) && cv_span_eq(a, b));
+/* A payload of the size that the table says. */
+static bool has_mask(const cv_tlv *t)
+{
+    const cv_compat_row *row = cv_compat_get(t->code);
+
+    return t->format == CV_TLV_SVAL && row && row->size == sizeof(uint64_t) && t->value == row->size;
 }
 
 /* code: the object has code, of which a payload speaks. */
 static bool merge(cv_link *l, tags *all, cv_span s, const cv_tlv *t, cv_id obj)
 {
     bool code = cv_cubin_first(&cv_l_obj(l, obj)->cubin, CV_ROLE_TEXT) != 0;
-    uint64_t mask = !code                                       ? UINT64_MAX
-                    : t->format == CV_TLV_SVAL && t->value == 8 ? cv_u64_at(s, t->payload)
-                                                                : 0;
+    uint64_t mask = !code ? UINT64_MAX : has_mask(t) ? cv_u64_at(s, t->payload) : 0;
     tag fresh = { .first = *t, .from = s, .max = t->value, .mask = mask, .n = code, .other = CV_NONE };
+    const cv_compat_row *row = cv_compat_get(t->code);
+
+    fresh.rule = row ? (cv_compat_merge)row->merge : CV_MERGE_SAME;
 
     fresh.zero = t->value == 0;
     for (uint64_t i = 0; i < all->n; i++) {
@@ -334,51 +331,46 @@ static bool merge(cv_link *l, tags *all, cv_span s, const cv_tlv *t, cv_id obj)
 static cuvet_status judge_tag(cv_link *l, const tag *e)
 {
     const cv_lobj *o = e->other == CV_NONE ? NULL : cv_l_obj(l, e->other);
-    bool tcgen = e->first.code == COMPAT_TCGEN05 && e->differs && !e->zero;
+    bool refused = e->rule == CV_MERGE_SAME || (e->rule == CV_MERGE_ONE && e->differs && !e->zero);
 
-    if (!o || (!tcgen && cv_compat_known(e->first.code)))
+    if (!o || !refused)
         return CUVET_OK;
     return cv_link_refuse_section(l, o->first_sec + (cv_id)o->compat, CV_R_LINK_COMPAT, e->first.code);
 }
 
 /* Other machines that the code runs on as it is: those of all inputs, none behind a step to another machine.
  */
-static void put_mask(const cv_link *l, cv_builder *b, const tag *e)
+static uint64_t common_mask(const cv_link *l, const tag *e)
 {
-    bool same = cv_arch_has(cv_arch_of(l->o.target.sm), CV_ARCH_KEEPS_MASK);
+    return cv_arch_has(cv_arch_of(l->o.target.sm), CV_ARCH_KEEPS_MASK) && e->n ? e->mask : 0;
+}
 
-    cv_put_u8(b, CV_TLV_SVAL);
-    cv_put_u8(b, e->first.code);
-    cv_put_u16(b, 8);
-    cv_put_u64(b, same && e->n ? e->mask : 0);
+static uint32_t merged_value(const cv_link *l, const tag *e)
+{
+    switch (e->rule) {
+    case CV_MERGE_TARGET: return l->o.target.suffix == 'a';
+    case CV_MERGE_ZERO:
+    case CV_MERGE_ONE: return e->zero ? 0 : e->max;
+    case CV_MERGE_DIFFERENT: return e->differs ? 1 : e->max;
+    case CV_MERGE_SAME:
+    case CV_MERGE_MOST:
+    case CV_MERGE_AND:
+    default: return e->max;
+    }
 }
 
 static void put_tag(const cv_link *l, cv_builder *b, const tag *e)
 {
-    uint32_t v = e->max;
-    cv_span payload = cv_span_tail(e->from, e->first.payload);
+    bool mask = e->rule == CV_MERGE_AND;
 
-    if (e->first.code == COMPAT_CAPSULE && !cv_l_has(l, CV_GEN_COMPAT_MASK))
+    if (mask && !cv_l_has(l, CV_GEN_COMPAT_MASK))
         return;
-    if (e->first.code == COMPAT_CAPSULE && e->first.format == CV_TLV_SVAL && e->first.value == 8) {
-        put_mask(l, b, e);
-        return;
-    }
-    if (e->first.code == COMPAT_ACCEL)
-        v = l->o.target.suffix == 'a';
-    else if ((e->first.code == COMPAT_2 || e->first.code == COMPAT_TCGEN05) && e->zero)
-        v = 0;
-    else if (e->first.code == COMPAT_LEVEL && e->differs)
-        v = 1;
-    cv_put_u8(b, e->first.format);
-    cv_put_u8(b, e->first.code);
-    if (e->first.format != CV_TLV_SVAL) {
-        cv_put_u16(b, (uint16_t)v);
-        return;
-    }
-    cv_put_u16(b, e->first.value);
-    payload.len = cv_min(payload.len, e->first.value);
-    cv_put_span(b, payload);
+    cv_tlv_put_head(b, e->first.format, e->first.code,
+                    e->first.format == CV_TLV_SVAL ? e->first.value : (uint16_t)merged_value(l, e));
+    if (mask && has_mask(&e->first))
+        cv_put_u64(b, common_mask(l, e));
+    else if (e->first.format == CV_TLV_SVAL)
+        cv_put_span(b, cv_tlv_payload(e->from, &e->first));
 }
 
 static cuvet_status fill_compat(cv_link *l)
@@ -406,9 +398,7 @@ static cuvet_status fill_compat(cv_link *l)
         put_tag(l, bytes_of(l, l->compat), e);
     }
     if (all.n == 0 && ok) {
-        cv_put_u8(bytes_of(l, l->compat), CV_TLV_BVAL);
-        cv_put_u8(bytes_of(l, l->compat), COMPAT_ACCEL);
-        cv_put_u16(bytes_of(l, l->compat), l->o.target.suffix == 'a');
+        cv_tlv_put_bval(bytes_of(l, l->compat), CV_COMPAT_CUDA_ACCELERATOR_TARGET, l->o.target.suffix == 'a');
     }
     tags_free(&l->x->mem, &all);
     if (st != CUVET_OK)

@@ -267,6 +267,11 @@ START_TEST(tables)
     ck_assert_str_eq(cv_compat_name(11), "CAN_FASTPATH_FINALIZE");
     ck_assert_str_eq(cv_compat_name(12), "CUDA_INTERNAL_TARGET");
     ck_assert_ptr_null(cv_compat_name(15));
+    ck_assert_uint_eq(cv_compat_get(CV_COMPAT_CAN_FASTPATH_FINALIZE)->merge, CV_MERGE_AND);
+    ck_assert_uint_eq(cv_compat_get(CV_COMPAT_CAN_FASTPATH_FINALIZE)->size, 8);
+    ck_assert_ptr_null(cv_compat_get(CV_N_COMPAT));
+    for (uint32_t tag = 0; tag < CV_N_COMPAT; tag++) /* of what was never seen nobody knows how to merge it */
+        ck_assert((cv_compat_get(tag)->format == 0) == (cv_compat_get(tag)->merge == CV_MERGE_SAME));
 }
 END_TEST
 
