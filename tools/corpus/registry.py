@@ -27,6 +27,7 @@ NO_FILE = {
 NO_FILE_PREFIX = {
     'CLASS_': 'the class of a payload; tests/unit/intake and tests/unit/api, row by row',
     'INPUT_': 'what is selected from a payload; tests/unit/api and tests/cli/test_select.py',
+    'API_': 'what a caller hands in; tests/unit/api',
     'ADMIT_': 'a legal file for the wrong target or use; tests/unit/cubin/test_admit.c, row by row',
     'FINAL_': 'a legal file that is not what is wanted, or a backend that misbehaves; tests/unit/finalize, row by row',
     'BACKEND_': 'what a code generator does; tests/unit/finalize/test_external.c, row by row',
