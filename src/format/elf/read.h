@@ -103,15 +103,15 @@ static inline void cv_elf_read_symbol(cv_span table, bool is32, uint64_t i, cv_e
     cv_row row;
 
     if (CV_UNLIKELY(is32)) {
-        bool fits = cv_span_has(table, at, cv_elf_sym_size(is32));
-        cv_span rows = fits ? table : (cv_span){ 0 };
-
-        *out = (cv_elf_symbol){ .name = cv_u32_at(rows, at),
-                                .info = cv_u8_at(rows, at + 12),
-                                .other = cv_u8_at(rows, at + 13),
-                                .shndx = cv_u16_at(rows, at + 14),
-                                .value = cv_u32_at(rows, at + 4),
-                                .size = cv_u32_at(rows, at + 8) };
+        *out = (cv_elf_symbol){ 0 };
+        if (!cv_span_has(table, at, cv_elf_sym_size(is32)))
+            return;
+        *out = (cv_elf_symbol){ .name = cv_u32_at(table, at),
+                                .info = cv_u8_at(table, at + 12),
+                                .other = cv_u8_at(table, at + 13),
+                                .shndx = cv_u16_at(table, at + 14),
+                                .value = cv_u32_at(table, at + 4),
+                                .size = cv_u32_at(table, at + 8) };
         return;
     }
     row = cv_row_at(table, at, 3);
@@ -129,13 +129,13 @@ CV_INLINE void cv_elf_read_reloc(cv_span table, bool is32, bool rela, uint64_t i
     cv_row row;
 
     if (CV_UNLIKELY(is32)) {
-        bool fits = cv_span_has(table, at, cv_elf_rel_size(is32, rela));
-        cv_span rows = fits ? table : (cv_span){ 0 };
-
-        *out = (cv_elf_reloc){ .off = cv_u32_at(rows, at),
-                               .type = cv_u8_at(rows, at + 4),
-                               .sym = cv_u32_at(rows, at + 4) >> 8,
-                               .addend = rela ? (int32_t)cv_u32_at(rows, at + 8) : 0 };
+        *out = (cv_elf_reloc){ 0 };
+        if (!cv_span_has(table, at, cv_elf_rel_size(is32, rela)))
+            return;
+        *out = (cv_elf_reloc){ .off = cv_u32_at(table, at),
+                               .type = cv_u8_at(table, at + 4),
+                               .sym = cv_u32_at(table, at + 4) >> 8,
+                               .addend = rela ? (int32_t)cv_u32_at(table, at + 8) : 0 };
         return;
     }
     row = cv_row_at(table, at, rela ? 3 : 2);
