@@ -45,10 +45,11 @@ static bool field_of(const cv_elf_reloc *r, uint64_t *first, uint64_t *bits)
 static bool mark(cv_u64s *touched, uint64_t at, uint64_t n)
 {
     uint64_t bits = (UINT64_C(1) << n) - 1, shift = at % 64;
+    uint64_t first = (bits & UINT64_MAX >> shift) << shift; /* what fits into the word of the first byte */
     uint64_t *low = cv_u64s_at(touched, at / 64);
-    bool twice = (*low & bits << shift) != 0;
+    bool twice = (*low & first) != 0;
 
-    *low |= bits << shift;
+    *low |= first;
     if (shift + n > 64) {
         uint64_t *high = cv_u64s_at(touched, at / 64 + 1);
 
