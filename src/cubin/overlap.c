@@ -36,8 +36,8 @@ static bool field_of(const cv_elf_reloc *r, uint64_t *first, uint64_t *bits)
 {
     const cv_reloc_facts *f = cv_reloc_of(r->type);
 
-    *bits = f->form_bits ? f->form_bits : f->bits;
-    *first = cv_sat_add(cv_sat_mul(r->off, 8), f->form_bits ? f->form_bit : f->bit);
+    *bits = f->bits;
+    *first = cv_sat_add(cv_sat_mul(r->off, 8), f->pos);
     return *bits != 0;
 }
 

@@ -35,10 +35,10 @@ static void entry_report(const batch *b, uint64_t i, cv_rule rule, uint64_t fiel
  * said. */
 static uint64_t field_of(const batch *b, const cv_elf_reloc *r, const cv_reloc_facts *f)
 {
-    unsigned bit = f->bit, bits = f->bits, low;
+    unsigned bit = f->pos, bits = f->bits, low;
     uint64_t v;
 
-    if (b->x->hollow || bits == 0)
+    if (b->x->hollow || !cv_reloc_has(f, CV_USE_WHOLE))
         return 0;
     low = bit / 8;
     v = cv_u64_at(b->target, cv_sat_add(r->off, low)) >> bit % 8;
@@ -71,7 +71,7 @@ static void check_field(const batch *b, uint64_t i, const cv_elf_reloc *r, const
                         uint8_t info, uint8_t other)
 {
     bool global = (info & 15) == CV_STT_CUDA_OBJECT && (other & CV_STO_SPACE) == CV_STO_SPACE_GLOBAL;
-    bool begun = b->c->rel && !global && f->offset;
+    bool begun = b->c->rel && !global && cv_reloc_has(f, CV_USE_BEGUN);
     uint64_t v;
 
     if ((info & 15) == CV_STT_FUNC ? !b->rela : !b->insn || begun)
@@ -86,7 +86,7 @@ static void check_field(const batch *b, uint64_t i, const cv_elf_reloc *r, const
 static void check_function(const batch *b, uint64_t i, const cv_elf_reloc *r, const cv_reloc_facts *f,
                            uint16_t shndx)
 {
-    bool call = b->insn && f->call;
+    bool call = b->insn && cv_reloc_has(f, CV_USE_CALL);
 
     check_place(b, i, r, f);
     if (!b->calls->judged || r->sym == b->owner || cv_calls_direct(b->calls, b->owner, r->sym) ||
@@ -104,7 +104,7 @@ static void check_other(const batch *b, uint64_t i, const cv_elf_reloc *r, const
 {
     cv_elf_symbol s = { .shndx = shndx };
 
-    if (!(b->insn && f->call)) {
+    if (!(b->insn && cv_reloc_has(f, CV_USE_CALL))) {
         if (shndx == CV_SHN_UNDEF)
             return;
         if (!cv_role_is_code(cv_cubin_sec(b->c, cv_cubin_shndx(b->c, false, r->sym, &s))->role))
@@ -145,11 +145,11 @@ static uint64_t check_entry(const batch *b, uint64_t i, const cv_elf_reloc *r)
             entry_report(b, i, CV_R_RELOC_TYPE, word, r->type, CV_R_MERC_LAST);
     } else if (r->type > CV_R_CUDA_LAST) {
         entry_report(b, i, CV_R_RELOC_TYPE, word, r->type, CV_R_CUDA_LAST);
-    } else if (CV_UNLIKELY(r->type == 0)) {
+    } else if (CV_UNLIKELY(r->type == CV_R_CUDA_NONE)) {
         entry_report(b, i, CV_R_RELOC_NONE, word, 0, 0);
     } else {
         bytes = cv_max(1, f->bytes);
-        if (CV_UNLIKELY(b->debug && !cv_elf_reloc_debug(r->type)))
+        if (CV_UNLIKELY(b->debug && !cv_reloc_has(f, CV_USE_DEBUG)))
             entry_report(b, i, CV_R_RELOC_DEBUG_TYPE, word, r->type, 0);
     }
     if (CV_UNLIKELY(cv_wrap_add((uint64_t)r->addend, ADDEND_MOST - 1) > 2 * (ADDEND_MOST - 1)))

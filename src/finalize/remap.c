@@ -4,8 +4,6 @@
 
 #include "format/elf/write.h"
 
-enum { ABS32 = 1, ABS64 = 2 }; /* R_CUDA_32, R_CUDA_64: all that debug sections use for places */
-
 /* ---- what the rewriters share ---- */
 
 cuvet_status cv_remap_no(const cv_remap *remap, cv_rule rule, uint64_t at, uint64_t got, uint64_t want)
@@ -126,15 +124,16 @@ static cuvet_status follow_reloc(const remap_stage *stage, const cv_sec *sec, cv
 
     *ref = (section_reference){ .rela = sec->h.type == CV_SHT_RELA, .map = CV_STILL };
     cv_elf_read_reloc(table, false, ref->rela, i, &ref->reloc);
-    ref->plain = ref->reloc.type == ABS32 || ref->reloc.type == ABS64;
+    /* all that debug sections use for places */
+    ref->plain = ref->reloc.type == CV_R_CUDA_32 || ref->reloc.type == CV_R_CUDA_64;
     if (ref->reloc.sym >= stage->cubin->n_syms)
         return CUVET_OK;
     cv_elf_read_symbol(stage->cubin->symtab, false, ref->reloc.sym, &sym);
     ref->section = cv_cubin_shndx(stage->cubin, false, ref->reloc.sym, &sym);
     ref->value = sym.value;
-    ref->addend = ref->rela                  ? (uint64_t)ref->reloc.addend
-                  : ref->reloc.type == ABS32 ? cv_u32_at(body, ref->reloc.off)
-                                             : cv_u64_at(body, ref->reloc.off);
+    ref->addend = ref->rela                         ? (uint64_t)ref->reloc.addend
+                  : ref->reloc.type == CV_R_CUDA_32 ? cv_u32_at(body, ref->reloc.off)
+                                                    : cv_u64_at(body, ref->reloc.off);
     if (ref->section >= stage->cubin->sec.n || !ref->plain)
         return CUVET_OK;
     ref->from = ref->to = cv_wrap_add(sym.value, ref->addend);
@@ -170,7 +169,7 @@ static cuvet_status write_field(const remap_stage *stage, debug_part *part, cons
 {
     if (!begin_output(stage, part))
         return report_no_memory(stage);
-    if (ref->reloc.type == ABS64)
+    if (ref->reloc.type == CV_R_CUDA_64)
         cv_patch_u64(&part->out, at, value);
     else if (value <= UINT32_MAX)
         cv_patch_u32(&part->out, at, (uint32_t)value);

@@ -24,21 +24,24 @@ static const name_row SEGMENT_TYPES[] = {
 };
 
 static const char *const RELOC_NAMES[] = {
-#define RELOC_CUDA(number, name, bytes, insn, who) name,
-#include "relocs.def"
-};
-
-const cv_reloc_facts CV_RELOC_FACTS[CV_R_CUDA_LAST + 1] = {
-#define RELOC_CUDA(number, name, size, in, whose)                                                            \
-    [number].bytes = (size), [number].insn = (in), [number].who = CV_RELOC_##whose,
-#define RELOC_USE(number, use)          [number].use = true,
-#define RELOC_FIELD(number, low, width) [number].bit = (low), [number].bits = (width),
-#define RELOC_FORM(number, low, width, left_out, uses)                                                       \
-    [number].form_bit = (low), [number].form_bits = (width),
+#define RELOC_CUDA(number, name, bytes, insn, pos, bits, shift, who, uses) #name,
 #include "relocs.def"
 };
 static const char *const MERC_RELOCS[] = {
-#define RELOC_MERC(number, name) name,
+#define RELOC_MERC(number, name) #name,
+#include "relocs.def"
+};
+
+enum {
+    NONE = CV_USE_NONE,
+#define RELOC_USE(name) name = CV_USE_##name,
+#include "relocs.def"
+};
+const cv_reloc_facts CV_RELOC_FACTS[CV_R_CUDA_LAST + 1] = {
+#define RELOC_CUDA(number, name, size, in, low, width, left_out, whose, used)                                \
+    [number].uses = (used), [number].bytes = (size), [number].who = CV_RELOC_##whose, [number].pos = (low),  \
+    [number].bits = (width), [number].shift = (left_out), [number].insn = (in),
+#define RELOC_FINAL(name, becomes) [CV_##name].final = CV_##becomes,
 #include "relocs.def"
 };
 
@@ -119,14 +122,6 @@ const char *cv_elf_reloc_name(uint32_t type)
     if (type >= CV_R_MERC_BASE && type - CV_R_MERC_BASE < CV_COUNT(MERC_RELOCS))
         return CV_AT(MERC_RELOCS, type - CV_R_MERC_BASE);
     return NULL;
-}
-
-bool cv_elf_reloc_debug(uint32_t type)
-{
-    enum { R_CUDA_32 = 1, R_CUDA_G64 = 4, R_CUDA_UNUSED_CLEAR32 = 72, R_CUDA_UNUSED_CLEAR64 = 73 };
-
-    return (type >= R_CUDA_32 && type <= R_CUDA_G64) || type == R_CUDA_UNUSED_CLEAR32 ||
-           type == R_CUDA_UNUSED_CLEAR64;
 }
 
 bool cv_elf_type_exempt(uint32_t sh_type)

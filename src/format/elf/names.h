@@ -39,10 +39,20 @@ enum {
     CV_STO_SPACE_SHARED = 0x40,
     CV_STO_SPACE_LOCAL = 0x60,
     CV_STO_SPACE_CONSTANT = 0x80,
-    CV_STO_SPACE_RESERVED = 0xA0,
-    CV_R_CUDA_LAST = 116, /* largest number of each set of relocation types */
+    CV_STO_SPACE_RESERVED = 0xA0
+};
+
+/* Relocation types: CV_R_CUDA_32, CV_R_MERCURY_ABS64. */
+enum {
     CV_R_MERC_BASE = 0x10000,
-    CV_R_MERC_LAST = 0x10040
+#define RELOC_CUDA(number, name, bytes, insn, pos, bits, shift, who, uses) CV_##name = number,
+#include "relocs.def"
+#define RELOC_MERC(number, name) CV_##name = CV_R_MERC_BASE + number,
+#include "relocs.def"
+    CV_R_CUDA_LAST = CV_R_CUDA_NONE_LAST, /* the largest number of each set */
+    CV_R_MERC_LAST = CV_R_MERCURY_NONE_LAST,
+#define RELOC_NUMBER(pos, bits) CV_R_NUMBER_POS = pos, CV_R_NUMBER_BITS = bits
+#include "relocs.def"
 };
 
 /* Section header fields, in file order. */
@@ -106,39 +116,52 @@ const char *cv_elf_symbol_bind_name(uint8_t st_bind);
 const char *cv_elf_segment_type_name(uint32_t p_type);
 const char *cv_elf_reloc_name(uint32_t type);
 
-/* Who knows what is written there (spec/relocs.def). */
+/* Who knows what is written there, and what the field is for (spec/relocs.def). */
 typedef enum cv_reloc_who {
     CV_RELOC_NONE = 0,
     CV_RELOC_LINKER,
     CV_RELOC_DRIVER,
     CV_RELOC_EITHER,
     CV_RELOC_DESC,
-    CV_RELOC_OLD
+    CV_RELOC_OLD,
+    CV_RELOC_OLD_LINKER
 } cv_reloc_who;
 
-/* A type of the CUDA set, as spec/relocs.def says; numbers that are none are like type 0, all zero. A file
- * has more relocations than anything else, and most of these are asked of each. */
+enum {
+#define RELOC_USE(name) CV_USE_BIT_##name,
+#include "relocs.def"
+};
+typedef enum cv_reloc_use {
+    CV_USE_NONE = 0,
+#define RELOC_USE(name) CV_USE_##name = 1 << CV_USE_BIT_##name,
+#include "relocs.def"
+} cv_reloc_use;
+
+/* A type of the CUDA set; numbers that are none are like type 0, all zero. A file has more relocations than
+ * anything else, and most of these are asked of each. */
 typedef struct cv_reloc_facts {
-    uint8_t bytes; /* from r_offset to the end of the field */
-    uint8_t who;   /* cv_reloc_who */
-    bool insn;     /* the field lies in a 16-byte instruction that starts at r_offset */
-    bool linked, call, offset;
-    uint8_t bit, bits;           /* the field of a type that names functions; 0 bits: of others */
-    uint8_t form_bit, form_bits; /* what a linker or a loader writes; 0 bits: as above */
+    uint16_t uses;            /* cv_reloc_use */
+    uint8_t bytes;            /* from r_offset to the end of the field */
+    uint8_t who;              /* cv_reloc_who */
+    uint8_t pos, bits, shift; /* the field; 0 bits: not known */
+    uint8_t final;            /* the type that stays of it in an executable; 0: this one */
+    bool insn;                /* the field lies in a 16-byte instruction that starts at r_offset */
 } cv_reloc_facts;
 extern const cv_reloc_facts CV_RELOC_FACTS[CV_R_CUDA_LAST + 1];
 
 static inline const cv_reloc_facts *cv_reloc_of(uint32_t type)
 {
-    return &CV_AT(CV_RELOC_FACTS, type);
+    return &CV_AT(CV_RELOC_FACTS, type <= CV_R_CUDA_LAST ? type : CV_R_CUDA_NONE);
+}
+static inline bool cv_reloc_has(const cv_reloc_facts *facts, unsigned uses)
+{
+    return (facts->uses & uses) != 0;
 }
 /* Only a linker can apply it. */
-static inline bool cv_reloc_is_linked(const cv_reloc_facts *f)
+static inline bool cv_reloc_is_linked(const cv_reloc_facts *facts)
 {
-    return f->linked || f->who == CV_RELOC_LINKER;
+    return facts->who == CV_RELOC_LINKER || facts->who == CV_RELOC_OLD_LINKER;
 }
-/* Whole words, which is what debug data is relocated with, or the same given up. */
-CV_MUST bool cv_elf_reloc_debug(uint32_t type);
 
 /* Types whose sh_offset and sh_size describe no file bytes. */
 bool cv_elf_type_exempt(uint32_t sh_type);

@@ -50,16 +50,6 @@ CV_MUST cuvet_status cv_link_slots(cv_link *l);  /* … textures and surfaces */
 void cv_link_check_banks(cv_link *l);            /* … sizes */
 void cv_link_values(cv_link *l);                 /* plan/symbol_values.c: values of all symbols */
 /* plan/relocate.c: what becomes of a relocation. */
-/* What a value is: an offset in shared memory, one in a constant bank, a slot of the parameter bank. NUMBER
- * marks the forms that hold the number of the bank as well, PART those that hold a part of the value. */
-typedef enum cv_link_use {
-    CV_LINK_OFFSET = 1,
-    CV_LINK_BANK = 2,
-    CV_LINK_SLOT = 4,
-    CV_LINK_NUMBER = 8,
-    CV_LINK_PART = 16
-} cv_link_use;
-
 typedef struct cv_fix {
     cv_field field[2];
     unsigned n;
@@ -69,8 +59,9 @@ typedef struct cv_fix {
     bool resolved; /* applied, and worth a record of that */
 } cv_fix;
 
-/* The fields of a type for a value. False: the type has none for it. */
-CV_MUST bool cv_link_field(cv_fix *f, uint32_t type, cv_link_use use, uint64_t value, uint64_t bank,
+/* The fields of a type for a value: an offset in shared memory, one in a constant bank, a slot of the
+ * parameter bank. False: the type has none for it. */
+CV_MUST bool cv_link_field(cv_fix *f, uint32_t type, cv_reloc_use use, uint64_t value, uint64_t bank,
                            bool add);
 /* Does all of it fit, with what is in the section? */
 CV_MUST bool cv_link_fits(const cv_fix *f, cv_span body, uint64_t off);
@@ -225,7 +216,7 @@ static inline bool cv_l_is_nowhere(const cv_isym *s)
 }
 static inline bool cv_l_is_texture(const cv_isym *s)
 {
-    return cv_l_type(s) >= 10 && cv_l_type(s) <= 12;
+    return cv_l_type(s) >= CV_STT_CUDA_TEXTURE && cv_l_type(s) <= CV_STT_CUDA_SURFACE;
 }
 
 /* Number of a name, with a meaning; CV_NONE: no memory. */

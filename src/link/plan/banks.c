@@ -11,14 +11,7 @@ enum {
     BANK_MOST = 0x10000,
     TEXTURES_MOST = 256, /* as in the reference, of a kernel */
     SAMPLERS_MOST = 32,
-    SURFACES_MOST = 32,
-    R_TEX_HEADER = 6,
-    R_SAMP_HEADER = 7,
-    R_SURF_HEADER = 52,
-    R_SAMP_HEADER_0 = 101,
-    STT_TEXTURE = 10,
-    STT_SAMPLER = 11,
-    STT_SURFACE = 12
+    SURFACES_MOST = 32
 };
 
 static bool is_kernel(const cv_lfn *f)
@@ -276,7 +269,7 @@ static bool list_slots(const cv_link *l, cv_u32s *out)
 {
     bool ok = true;
 
-    for (unsigned type = STT_TEXTURE; type <= STT_SURFACE; type++)
+    for (unsigned type = CV_STT_CUDA_TEXTURE; type <= CV_STT_CUDA_SURFACE; type++)
         for (uint64_t i = l->globals.n; i > 0 && ok; i--) {
             cv_id id = *cv_u32s_at(&l->globals, i - 1);
             const cv_isym *s = cv_l_isym(l, cv_l_osym(l, id)->src);
@@ -303,6 +296,17 @@ static void mark_texture_users(const cv_link *l, cv_u32s *users)
     }
 }
 
+/* What the loader writes into a slot: the number of a header, of a texture or a surface, or of a sampler. */
+static uint32_t header_type(const cv_link *l, uint8_t symbol)
+{
+    switch (symbol) {
+    case CV_STT_CUDA_SURFACE: return CV_R_CUDA_SURF_HEADER_INDEX;
+    case CV_STT_CUDA_SAMPLER:
+        return cv_l_has(l, CV_GEN_SAMPLER_0) ? CV_R_CUDA_SAMP_HEADER_INDEX_0 : CV_R_CUDA_SAMP_HEADER_INDEX;
+    default: return CV_R_CUDA_TEX_HEADER_INDEX;
+    }
+}
+
 static cuvet_status add_slots(cv_link *l, cv_id bank, uint64_t base, const cv_u32s *slots)
 {
     bool rela = cv_l_has(l, CV_GEN_BANK_RELA);
@@ -314,11 +318,8 @@ static cuvet_status add_slots(cv_link *l, cv_id bank, uint64_t base, const cv_u3
     cv_l_osec(l, bank)->group = CV_G_CONST; /* the loader writes into it */
     for (uint64_t i = 0; i < slots->n; i++) {
         cv_id y = *cv_u32s_at(slots, i);
-        uint8_t type = cv_l_type(cv_l_isym(l, cv_l_osym(l, y)->src));
         const cv_irel r = { .off = base + 4 * i,
-                            .type = type == STT_SURFACE   ? R_SURF_HEADER
-                                    : type == STT_SAMPLER ? (rela ? R_SAMP_HEADER_0 : R_SAMP_HEADER)
-                                                          : R_TEX_HEADER,
+                            .type = header_type(l, cv_l_type(cv_l_isym(l, cv_l_osym(l, y)->src))),
                             .sym = cv_l_osym(l, y)->src,
                             .osym = y,
                             .target = CV_NONE,
@@ -335,8 +336,8 @@ static cuvet_status check_slots(cv_link *l, const cv_u32s *slots, cv_id kernel)
 {
     static const uint64_t MOST[] = { TEXTURES_MOST, SAMPLERS_MOST, SURFACES_MOST };
 
-    for (unsigned type = STT_TEXTURE; type <= STT_SURFACE; type++) {
-        uint64_t n = 0, most = CV_ARRAY_GET(MOST, type - STT_TEXTURE);
+    for (unsigned type = CV_STT_CUDA_TEXTURE; type <= CV_STT_CUDA_SURFACE; type++) {
+        uint64_t n = 0, most = CV_ARRAY_GET(MOST, type - CV_STT_CUDA_TEXTURE);
 
         for (uint64_t i = 0; i < slots->n; i++)
             n += cv_l_type(cv_l_isym(l, cv_l_osym(l, *cv_u32s_at(slots, i))->src)) == type;
@@ -447,12 +448,12 @@ bool cv_link_commons_holds(const cv_link *l)
 /* The loader writes into a slot what its symbol is: header of a texture or a surface, or a sampler. */
 static bool fits_kind(const cv_link *l, const cv_irel *e)
 {
-    enum { TEXTURE = 10, SAMPLER = 11, SURFACE = 12 };
-
     switch (cv_l_type(cv_l_isym(l, cv_l_osym(l, e->osym)->src))) {
-    case TEXTURE: return e->type == R_TEX_HEADER;
-    case SAMPLER: return e->type == (cv_l_has(l, CV_GEN_SAMPLER_0) ? R_SAMP_HEADER_0 : R_SAMP_HEADER);
-    case SURFACE: return e->type == R_SURF_HEADER;
+    case CV_STT_CUDA_TEXTURE: return e->type == CV_R_CUDA_TEX_HEADER_INDEX;
+    case CV_STT_CUDA_SAMPLER:
+        return e->type ==
+               (cv_l_has(l, CV_GEN_SAMPLER_0) ? CV_R_CUDA_SAMP_HEADER_INDEX_0 : CV_R_CUDA_SAMP_HEADER_INDEX);
+    case CV_STT_CUDA_SURFACE: return e->type == CV_R_CUDA_SURF_HEADER_INDEX;
     default: return false;
     }
 }

@@ -4,44 +4,7 @@
  * layout, which needs to know what stays. */
 #include "base/arith.h"
 #include "link/in/stages.h"
-
-/* Types by their numbers in spec/relocs.def. */
-enum {
-    R_32 = 1,
-    R_64 = 2,
-    R_YIELD_OPCODE9_0 = 68,
-    R_YIELD_CLEAR_PRED4_87 = 69,
-    R_UNUSED_CLEAR64 = 73,
-    R_8_0 = 76,
-    R_UNIFIED = 102,
-    R_UNIFIED_32 = 103,
-    R_UNIFIED_8_0 = 104,
-    R_UNIFIED_8_56 = 111,
-    R_UNIFIED_LO = 112,
-    R_UNIFIED_HI = 113,
-    R_ABS56_16_34 = 114,
-    R_LAST = 115,
-    BANK_POS = 54,
-    BANK_BITS = 5
-};
-
-/* The fields that the link writes. Types that have none are kept for the loader, dropped, or refused. */
-typedef struct form {
-    uint8_t pos, bits, low, uses;
-} form;
-
-enum {
-    OFFSET = CV_LINK_OFFSET,
-    BANK = CV_LINK_BANK,
-    SLOT = CV_LINK_SLOT,
-    NUMBER = CV_LINK_NUMBER,
-    PART = CV_LINK_PART
-};
-
-static const form FORMS[R_LAST + 1] = {
-#define RELOC_FORM(number, pos, bits, low, uses) [number] = { pos, bits, low, uses },
-#include "relocs.def"
-};
+#include "link/plan/reloc_table.h"
 
 static void field(cv_fix *f, unsigned pos, unsigned bits, uint64_t value, bool add)
 {
@@ -56,22 +19,22 @@ static uint64_t ones(unsigned bits)
     return bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
 }
 
-bool cv_link_field(cv_fix *f, uint32_t type, cv_link_use use, uint64_t value, uint64_t bank, bool add)
+bool cv_link_field(cv_fix *f, uint32_t type, cv_reloc_use use, uint64_t value, uint64_t bank, bool add)
 {
-    const form *e = type < CV_COUNT(FORMS) ? &CV_AT(FORMS, type) : NULL;
+    const cv_reloc_facts *facts = cv_reloc_of(type);
     cv_field *last;
 
-    if (!e || !(e->uses & use))
+    if (!cv_reloc_has(facts, use))
         return false;
-    field(f, e->pos, e->bits, value >> e->low, add);
+    field(f, facts->pos, facts->bits, value >> facts->shift, add);
     last = CV_ARRAY_AT(f->field, f->n - 1);
-    last->part = (e->uses & CV_LINK_PART) != 0;
+    last->part = cv_reloc_has(facts, CV_USE_PART);
     if (last->part)
-        last->value &= ones(e->bits);
+        last->value &= ones(facts->bits);
     else
-        last->cut = (value & ones(e->low)) != 0;
-    if (use == CV_LINK_BANK && (e->uses & CV_LINK_NUMBER)) /* the instruction has a place for it */
-        field(f, BANK_POS, BANK_BITS, bank, false);
+        last->cut = (value & ones(facts->shift)) != 0;
+    if (use == CV_USE_BANK && cv_reloc_has(facts, CV_USE_NUMBER)) /* the instruction has a place for it */
+        field(f, CV_R_NUMBER_POS, CV_R_NUMBER_BITS, bank, false);
     return true;
 }
 
@@ -88,6 +51,7 @@ static bool in_bank(const cv_sec *s)
 typedef struct job {
     const cv_link *l;
     const cv_irel *r;
+    const cv_reloc_facts *facts; /* of its type */
     const cv_isym *s;
     const cv_osym *y; /* NULL: none */
     const cv_osec *target;
@@ -95,22 +59,10 @@ typedef struct job {
     uint64_t addend; /* 0 for REL */
     bool dead;       /* its symbol is a function that nothing reaches */
     cv_fix *f;
+    /* Of its symbol: what is written for it, and of a section where it begins now. */
+    cv_reloc_use use;
+    uint64_t value, bank, moved;
 } job;
-
-/* The field or the addend of a relocation against a section that begins elsewhere now. */
-static bool move_base(const job *j, uint64_t base)
-{
-    cv_fix *f = j->f;
-
-    if (base == 0)
-        return true;
-    if (j->rela)
-        f->addend = base;
-    else
-        return cv_link_field(f, j->r->type, CV_LINK_OFFSET, base, 0, true) ||
-               cv_link_field(f, j->r->type, CV_LINK_BANK, base, section_of(j->l, j->s)->bank, true);
-    return true;
-}
 
 /* Offset in a constant bank, where the symbol is in one. */
 static bool constant(const job *j, uint64_t *value, uint64_t *bank)
@@ -157,36 +109,6 @@ static bool dead_function(const cv_link *l, const cv_osym *y)
     return y && y->fn != CV_NONE && !cv_l_fn(l, y->fn)->live;
 }
 
-/* Relocations of which nothing is left, whatever their symbol. */
-static bool vanishes(const job *j)
-{
-    switch (j->r->type) {
-    case R_UNUSED_CLEAR64:
-        if (j->dead)
-            field(j->f, 0, 64, 0, false);
-        return true;
-    case R_YIELD_OPCODE9_0:
-    case R_YIELD_CLEAR_PRED4_87: return true;
-    case R_ABS56_16_34: return cv_span_eq_str(cv_l_text(j->l, j->s->name), "__UFT_OFFSET");
-    default: return false;
-    }
-}
-
-/* A relocatable link keeps what a later one has to apply; offsets into a section move with its contents. */
-static bool keep_for_later(const job *j)
-{
-    const cv_isym *s = j->s;
-
-    if (!j->l->o.relocatable || j->l->o.compat)
-        return false;
-    if (cv_l_is_shared(s))
-        return true;
-    if (cv_l_type(s) == CV_STT_SECTION)
-        return s->sec != CV_NONE && in_bank(section_of(j->l, s)) &&
-               move_base(j, cv_l_isec(j->l, s->sec)->base);
-    return cv_l_is_constant(s);
-}
-
 /* A weak variable may lose against one of a later link: its place is not known, which the reference minds as
  * well. */
 static bool may_lose(const job *j)
@@ -195,34 +117,17 @@ static bool may_lose(const job *j)
            cv_l_bind(cv_l_isym(j->l, cv_l_canon(j->l, j->r->sym))) == CV_STB_WEAK;
 }
 
-/* Nobody but this link would apply it to a symbol that the link does not know the place of. */
-static bool is_for_nobody(const job *j)
-{
-    uint32_t type = j->r->type;
-
-    switch ((cv_reloc_who)cv_reloc_of(type)->who) {
-    case CV_RELOC_DRIVER:
-    case CV_RELOC_EITHER: return false;
-    case CV_RELOC_DESC: return cv_l_type(j->s) != CV_STT_FUNC;
-    case CV_RELOC_LINKER: return !j->l->o.relocatable;
-    case CV_RELOC_OLD:
-    case CV_RELOC_NONE:
-    default: return true;
-    }
-}
-
 /* A section that the link puts together itself, without a place in memory. */
 static bool in_debug_section(const job *j)
 {
     cv_id out = j->s->sec == CV_NONE ? CV_NONE : cv_l_isec(j->l, j->s->sec)->out;
 
-    return cv_l_type(j->s) == CV_STT_SECTION && out != CV_NONE && cv_l_osec(j->l, out)->group == CV_G_DEBUG;
+    return out != CV_NONE && cv_l_osec(j->l, out)->group == CV_G_DEBUG;
 }
 
 static bool in_shared_section(const job *j)
 {
-    cv_role role = cv_l_type(j->s) == CV_STT_SECTION && j->s->sec != CV_NONE ? section_of(j->l, j->s)->role
-                                                                             : CV_ROLE_NONE;
+    cv_role role = j->s->sec != CV_NONE ? section_of(j->l, j->s)->role : CV_ROLE_NONE;
 
     return role == CV_ROLE_SHARED_FN || role == CV_ROLE_NV_DEBUG_SHARED;
 }
@@ -235,30 +140,13 @@ static uint64_t shown_offset(const job *j, const cv_isym *s)
     return s->sec == CV_NONE && j->l->o.debug && j->y ? j->y->value : UINT64_MAX;
 }
 
-/* A shared variable or array. */
-static bool resolve_shared(const job *j, bool *kept)
-{
-    const cv_isym *canon = cv_l_isym(j->l, cv_l_canon(j->l, j->r->sym));
-    bool debug = j->target->group == CV_G_DEBUG;
-    uint64_t value = shared_offset(j, canon);
-
-    if (j->l->o.relocatable) {
-        *kept = !j->l->o.compat || (canon->sec == CV_NONE && !debug) || may_lose(j);
-        value = canon->sec == CV_NONE ? 0 : value;
-    } else if (debug) {
-        value = shown_offset(j, canon);
-    }
-    return *kept ||
-           cv_link_field(j->f, j->r->type, CV_LINK_OFFSET, cv_wrap_add(value, j->addend), 0, !j->rela);
-}
-
 /* A texture, a shared variable without a place or without a symbol, or what is counted in a table that is not
  * there. */
 static bool names_nothing(const job *j)
 {
     const cv_isym *canon = cv_l_isym(j->l, cv_l_canon(j->l, j->r->sym));
 
-    if (j->r->type == R_ABS56_16_34 || cv_l_is_texture(j->s))
+    if (cv_reloc_has(j->facts, CV_USE_TABLE) || cv_l_is_texture(j->s))
         return true;
     if (!cv_l_is_shared(j->s) || (canon->sec != CV_NONE && j->l->o.relocatable))
         return false;
@@ -269,64 +157,154 @@ static bool names_nothing(const job *j)
            j->s->out == CV_NONE || cv_link_drops(j->l, j->s->out);
 }
 
-/* *kept: stays for the loader. @return false: not known how. */
-static bool resolve(const job *j, bool *kept)
+static cv_reloc_class left_alone(const job *j)
+{
+    bool function = cv_l_type(j->s) == CV_STT_FUNC;
+
+    if (j->l->o.relocatable)
+        return function ? CV_CLASS_LATER_FUNCTION : CV_CLASS_LATER;
+    return function ? CV_CLASS_FUNCTION : CV_CLASS_ADDRESS;
+}
+
+static cv_reloc_class offset_in(job *j, cv_reloc_class class, uint64_t value)
+{
+    j->use = CV_USE_OFFSET;
+    j->value = value;
+    return class;
+}
+
+/* A shared variable or array. */
+static cv_reloc_class shared_variable(job *j)
+{
+    const cv_isym *canon = cv_l_isym(j->l, cv_l_canon(j->l, j->r->sym));
+    bool debug = j->target->group == CV_G_DEBUG;
+    uint64_t value = shared_offset(j, canon);
+
+    if (j->l->o.relocatable) {
+        if (!j->l->o.compat || (canon->sec == CV_NONE && !debug) || may_lose(j))
+            return left_alone(j);
+        value = canon->sec == CV_NONE ? 0 : value;
+    } else if (debug) {
+        value = shown_offset(j, canon);
+    }
+    return offset_in(j, CV_CLASS_SHARED, value);
+}
+
+/* A variable in the shared memory of the system. */
+static cv_reloc_class reserved_variable(job *j)
+{
+    const cv_isym *canon = cv_l_isym(j->l, cv_l_canon(j->l, j->r->sym));
+
+    if (j->l->o.relocatable)
+        return left_alone(j);
+    return offset_in(j, canon->placed ? CV_CLASS_SHARED : CV_CLASS_NO_PLACE, canon->shared_off);
+}
+
+static cv_reloc_class constant_or_address(job *j)
+{
+    if (may_lose(j) || !constant(j, &j->value, &j->bank))
+        return left_alone(j);
+    j->use = CV_USE_BANK;
+    return CV_CLASS_CONSTANT;
+}
+
+/* A variable that has no place as an address: in no section at all, in shared memory, in a bank. */
+static cv_reloc_class variable(job *j)
+{
+    bool later = j->l->o.relocatable && !j->l->o.compat;
+
+    if (cv_l_is_nowhere(j->s)) {
+        if (later && cv_link_is_bank_size(j->l, j->s)) /* the bank may grow */
+            return left_alone(j);
+        return offset_in(j, CV_CLASS_UNDEFINED_LOCAL, cv_link_nowhere(j->l, j->s));
+    }
+    if (cv_l_is_reserved(j->s))
+        return reserved_variable(j);
+    if (cv_l_is_shared(j->s))
+        return shared_variable(j);
+    return later && cv_l_is_constant(j->s) ? left_alone(j) : constant_or_address(j);
+}
+
+/* The begin of an input's section, in that of the output. */
+static cv_reloc_class section(job *j)
+{
+    uint64_t base = j->s->sec == CV_NONE ? 0 : cv_l_isec(j->l, j->s->sec)->base;
+
+    if (in_debug_section(j))
+        return offset_in(j, CV_CLASS_DEBUG_SECTION, base);
+    if (!j->l->o.relocatable && in_shared_section(j)) /* its variables do not stay beside each other */
+        return CV_CLASS_NO_PLACE;
+    if (!j->l->o.relocatable || j->l->o.compat || j->s->sec == CV_NONE || !in_bank(section_of(j->l, j->s)))
+        return constant_or_address(j);
+    j->moved = base; /* a later link counts from there */
+    j->bank = section_of(j->l, j->s)->bank;
+    return base != 0 && !j->rela ? CV_CLASS_LATER_BANK : CV_CLASS_LATER;
+}
+
+/* What the symbol of a relocation is to the link. */
+static cv_reloc_class classify(job *j)
+{
+    if (j->dead)
+        return CV_CLASS_DEAD;
+    if (cv_reloc_has(j->facts, CV_USE_TABLE) && cv_span_eq_str(cv_l_text(j->l, j->s->name), "__UFT_OFFSET"))
+        return CV_CLASS_NO_TABLE; /* which the link does not make */
+    switch (cv_l_type(j->s)) {
+    case CV_STT_SECTION: return section(j);
+    case CV_STT_OBJECT:
+    case CV_STT_CUDA_OBJECT: return variable(j);
+    case CV_STT_CUDA_TEXTURE:
+    case CV_STT_CUDA_SAMPLER:
+    case CV_STT_CUDA_SURFACE:
+        if (j->l->o.relocatable || !j->y || !j->y->has_slot)
+            return constant_or_address(j);
+        j->use = CV_USE_SLOT;
+        j->value = j->y->slot;
+        return CV_CLASS_SLOT;
+    default: return constant_or_address(j);
+    }
+}
+
+/* What the table says is done. @return false: refused. */
+static bool decide_one(job *j)
 {
     uint32_t type = j->r->type;
-    uint64_t value, bank;
+    cv_fix *f = j->f;
 
-    *kept = false;
-    if (vanishes(j))
+    switch (cv_reloc_action_of(type, classify(j))) {
+    case CV_RELOC_KEEP:
+        f->keep = true;
+        f->addend = j->rela ? j->moved : 0;
         return true;
-    if (cv_l_is_texture(j->s) && !j->l->o.relocatable && j->y && j->y->has_slot &&
-        cv_link_field(j->f, type, CV_LINK_SLOT, cv_wrap_add(j->y->slot, j->addend), 0, false))
-        return true;
-    if (in_debug_section(j))
-        return cv_link_field(j->f, type, CV_LINK_OFFSET,
-                             cv_wrap_add(cv_l_isec(j->l, j->s->sec)->base, j->addend), 0, !j->rela);
-    if (in_shared_section(j) && !j->l->o.relocatable) /* its variables do not stay beside each other */
-        return false;
-    if (cv_link_is_bank_size(j->l, j->s) && j->l->o.relocatable && !j->l->o.compat) {
-        *kept = true; /* the bank may grow */
-        return true;
+    case CV_RELOC_ADD:
+        f->keep = true;
+        return cv_link_field(f, type, CV_USE_OFFSET, j->moved, 0, true) ||
+               cv_link_field(f, type, CV_USE_BANK, j->moved, j->bank, true);
+    case CV_RELOC_APPLY:
+        return cv_link_field(f, type, j->use, cv_wrap_add(j->value, j->addend), j->bank,
+                             !j->rela && j->use != CV_USE_SLOT);
+    case CV_RELOC_CLEAR: field(f, 0, 64, 0, false); return true;
+    case CV_RELOC_DROP: return true;
+    case CV_RELOC_REFUSE:
+    default: return false;
     }
-    if (cv_l_is_nowhere(j->s))
-        return cv_link_field(j->f, type, CV_LINK_OFFSET, cv_wrap_add(cv_link_nowhere(j->l, j->s), j->addend),
-                             0, !j->rela);
-    if (cv_l_is_reserved(j->s)) {
-        const cv_isym *canon = cv_l_isym(j->l, cv_l_canon(j->l, j->r->sym));
-
-        *kept = j->l->o.relocatable;
-        return *kept ||
-               (canon->placed && cv_link_field(j->f, type, CV_LINK_OFFSET,
-                                               cv_wrap_add(canon->shared_off, j->addend), 0, !j->rela));
-    }
-    if (cv_l_is_shared(j->s))
-        return resolve_shared(j, kept);
-    *kept = keep_for_later(j) || may_lose(j) || !constant(j, &value, &bank) ||
-            (cv_reloc_who)cv_reloc_of(type)->who == CV_RELOC_DRIVER;
-    return *kept || cv_link_field(j->f, type, CV_LINK_BANK, cv_wrap_add(value, j->addend), bank, !j->rela);
 }
 
 /* Types that name memory of either kind become plain addresses. */
-static uint32_t final_type(const cv_link *l, uint32_t type)
+static uint32_t final_type(const job *j)
 {
-    if (l->o.relocatable)
-        return type;
-    switch (type) {
-    case R_UNIFIED: return R_64;
-    case R_UNIFIED_32: return R_32;
-    case R_UNIFIED_LO: return 56;
-    case R_UNIFIED_HI: return 57;
-    default: return type >= R_UNIFIED_8_0 && type <= R_UNIFIED_8_56 ? type - R_UNIFIED_8_0 + R_8_0 : type;
-    }
+    return j->l->o.relocatable || j->facts->final == 0 ? j->r->type : j->facts->final;
 }
 
 bool cv_link_fix(const cv_link *l, cv_id rel, const cv_osec *q, cv_fix *f)
 {
     const cv_irel *r = cv_l_irel(l, rel);
     cv_id out;
-    job j = { .l = l, .r = r, .s = cv_l_isym(l, r->sym), .target = cv_l_osec(l, q->target), .f = f };
+    job j = { .l = l,
+              .r = r,
+              .facts = cv_reloc_of(r->type),
+              .s = cv_l_isym(l, r->sym),
+              .target = cv_l_osec(l, q->target),
+              .f = f };
     bool known = true;
 
     *f = (cv_fix){ .type = r->type };
@@ -336,18 +314,16 @@ bool cv_link_fix(const cv_link *l, cv_id rel, const cv_osec *q, cv_fix *f)
     j.rela = q->type == CV_SHT_RELA;
     j.addend = j.rela ? (uint64_t)r->addend : 0;
     if (r->target == CV_NONE)
-        f->keep = true; /* the link made it */
+        f->keep = !j.dead; /* the link made it */
     else if (j.target->group == CV_G_CODE && !cv_l_fn(l, j.target->fn)->live)
         return true; /* the code goes */
     else
-        known = resolve(&j, &f->keep) && !(f->keep && !j.dead && is_for_nobody(&j));
-    if (j.dead)
-        f->keep = false;
+        known = decide_one(&j);
     f->dead = j.dead;
-    f->type = final_type(l, r->type);
+    f->type = final_type(&j);
     f->resolved = !f->keep && !f->dead && !cv_l_is_nowhere(j.s) && !names_nothing(&j) &&
-                  (cv_l_has(l, CV_GEN_RESOLVED_ALL) || cv_l_is_shared(j.s)) && r->type != R_UNUSED_CLEAR64 &&
-                  r->type != R_YIELD_OPCODE9_0 && r->type != R_YIELD_CLEAR_PRED4_87;
+                  (cv_l_has(l, CV_GEN_RESOLVED_ALL) || cv_l_is_shared(j.s)) &&
+                  !cv_reloc_has(j.facts, CV_USE_DROPS | CV_USE_CLEARS);
     return known;
 }
 
@@ -430,7 +406,8 @@ static bool is_dropped(const cv_link *l, const cv_irel *r)
     if (r->keep || r->n_fields != 0) /* nearly all */
         return false;
     out = r->osym != CV_NONE || r->sym == CV_NONE ? r->osym : cv_l_isym(l, r->sym)->out;
-    return out != CV_NONE && dead_function(l, cv_l_osym(l, out)) && r->type != R_UNUSED_CLEAR64;
+    return out != CV_NONE && dead_function(l, cv_l_osym(l, out)) &&
+           !cv_reloc_has(cv_reloc_of(r->type), CV_USE_CLEARS);
 }
 
 bool cv_link_is_lost(const cv_link *l, const cv_osec *q, const cv_irel *r)

@@ -137,14 +137,14 @@ cuvet_status cv_link_relocations(cv_link *l, cv_id isec)
  * out, and not what it does not know. */
 static bool may_stay(const cv_link *l, const cv_irel *e)
 {
-    enum { R_UNIFIED_FIRST = 102, R_UNIFIED_LAST = 113 };
     const cv_isym *s = cv_l_isym(l, e->sym);
-    cv_reloc_who who = (cv_reloc_who)cv_reloc_of(e->type)->who;
+    const cv_reloc_facts *facts = cv_reloc_of(e->type);
+    cv_reloc_who who = (cv_reloc_who)facts->who;
 
     if (l->o.relocatable || e->target == CV_NONE)
         return true;
-    if (who == CV_RELOC_LINKER || who == CV_RELOC_OLD || who == CV_RELOC_NONE || cv_l_is_shared(s) ||
-        cv_l_is_reserved(s) || (e->type >= R_UNIFIED_FIRST && e->type <= R_UNIFIED_LAST))
+    if (cv_reloc_is_linked(facts) || who == CV_RELOC_OLD || who == CV_RELOC_NONE || cv_l_is_shared(s) ||
+        cv_l_is_reserved(s) || facts->final != 0)
         return false;
     return who == CV_RELOC_DRIVER || !cv_l_is_constant(s);
 }

@@ -5,7 +5,7 @@
 #include "base/arith.h"
 #include "link/in/stages.h"
 
-enum { LARGE_ALIGN = 16, INSTANCE_INFO = 0x2D, INSTANCE_OTHER = 0x41, R_YIELD_OPCODE9_0 = 68 };
+enum { LARGE_ALIGN = 16, INSTANCE_INFO = 0x2D, INSTANCE_OTHER = 0x41 };
 
 static uint64_t largest_alignment(const cv_link *l)
 {
@@ -91,7 +91,7 @@ static cuvet_status rewrite(cv_link *l, cv_id fn, cv_id rel, uint64_t align)
     cuvet_status st = CUVET_OK;
 
     if (!cv_l_fn(l, fn)->kernel) {
-        cv_l_irel(l, rel)->type = R_YIELD_OPCODE9_0; /* nothing is left of it */
+        cv_l_irel(l, rel)->type = CV_R_CUDA_YIELD_OPCODE9_0; /* nothing is left of it */
         return CUVET_OK;
     }
     if (cv_l_fn(l, fn)->instance == CV_NONE)

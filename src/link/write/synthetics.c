@@ -406,15 +406,21 @@ static cuvet_status fill_compat(cv_link *l)
     return ok ? end(l, l->compat) : cv_l_nomem(l);
 }
 
-/* Entry for the relocation type that older loaders do not know: its two bit fields. */
+/* The relocation type that older loaders do not know: its number, and where its value and the number of a
+ * bank go (kind, shift, then first bit, bits and place of each). */
 static cuvet_status fill_action(cv_link *l)
 {
-    static const uint8_t ENTRY[] = { 0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x25, 0, 5, 0x36 };
+    const cv_reloc_facts *facts = cv_reloc_of(CV_R_CUDA_CONST_FIELD22_37);
+    const uint8_t action[] = {
+        0, facts->shift, 0, facts->bits, facts->pos, 0, CV_R_NUMBER_BITS, CV_R_NUMBER_POS
+    };
 
     if (l->action == CV_NONE)
         return CUVET_OK;
-    for (size_t i = 0; i < CV_COUNT(ENTRY); i++)
-        cv_put_u8(bytes_of(l, l->action), CV_AT(ENTRY, i));
+    cv_put_u32(bytes_of(l, l->action), CV_R_CUDA_CONST_FIELD22_37);
+    cv_put_u32(bytes_of(l, l->action), 0);
+    for (size_t i = 0; i < CV_COUNT(action); i++)
+        cv_put_u8(bytes_of(l, l->action), CV_AT(action, i));
     return end(l, l->action);
 }
 

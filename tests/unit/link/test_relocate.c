@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "link/in/stages.h"
+#include "link/plan/reloc_table.h"
 
 typedef struct row {
     uint32_t type;
-    cv_link_use use;
+    cv_reloc_use use;
     uint64_t value, bank;
     unsigned pos, bits; /* what is looked at … */
     uint64_t want;      /* … and what must be there */
@@ -16,33 +17,33 @@ typedef struct row {
 } row;
 
 static const row ROWS[] = {
-    { 1, CV_LINK_OFFSET, 0x1234, 0, 0, 32, 0x1234, 0xFFFFFFFF },
-    { 1, CV_LINK_BANK, 0x14, 3, 0, 32, 0x14, 0xFFFFFFFF },
-    { 2, CV_LINK_OFFSET, 0x1234, 0, 0, 64, 0x1234, UINT64_MAX },
-    { 2, CV_LINK_BANK, 0x14, 3, 0, 64, 0x14, UINT64_MAX },
-    { 55, CV_LINK_OFFSET, 0x1234, 0, 32, 32, 0x1234, 0xFFFFFFFF },
-    { 55, CV_LINK_BANK, 0x54, 3, 32, 32, 0x54, 0xFFFFFFFF },
-    { 55, CV_LINK_SLOT, 0x170, 0, 32, 32, 0x170, 0xFFFFFFFF },
-    { 59, CV_LINK_SLOT, 0x170, 0, 32, 16, 0x170, 0xFFFF },
-    { 59, CV_LINK_OFFSET, 0x54, 0, 32, 16, 0x54, 0xFFFF },
-    { 59, CV_LINK_BANK, 0x54, 3, 32, 16, 0x54, 0xFFFF },
-    { 60, CV_LINK_OFFSET, 0xABCDEF, 0, 32, 24, 0xABCDEF, 0xFFFFFF },
-    { 60, CV_LINK_BANK, 0x54, 3, 32, 24, 0x54, 0xFFFFFF },
-    { 64, CV_LINK_BANK, 0x30, 3, 40, 19, 0xC00C, 0xFFFC },
-    { 65, CV_LINK_SLOT, 0x170, 0, 40, 14, 92, 0xFFFC },
-    { 66, CV_LINK_BANK, 0x54, 3, 38, 21, 0x30054, 0xFFFF },
-    { 66, CV_LINK_BANK, UINT64_MAX - 0x8000 + 1 + 36, 2, 38, 21, 0x28024, 0xFFFF },
-    { 66, CV_LINK_SLOT, 0x170, 0, 38, 16, 0x170, 0xFFFF },
-    { 74, CV_LINK_OFFSET, 0xD0, 0, 40, 24, 0xD0, 0xFFFFFF },
-    { 74, CV_LINK_BANK, 0x54, 3, 40, 24, 0x54, 0xFFFFFF },
-    { 100, CV_LINK_OFFSET, 0xABCDE, 0, 44, 20, 0xABCDE, 0xFFFFF },
-    { 100, CV_LINK_BANK, 0x54, 3, 44, 20, 0x54, 0xFFFFF },
-    { 102, CV_LINK_OFFSET, 0x1234, 0, 0, 64, 0x1234, UINT64_MAX },
-    { 102, CV_LINK_BANK, 0x14, 3, 0, 64, 0x14, UINT64_MAX },
-    { 103, CV_LINK_OFFSET, 0x1234, 0, 0, 32, 0x1234, 0xFFFFFFFF },
-    { 103, CV_LINK_BANK, 0x14, 3, 0, 32, 0x14, 0xFFFFFFFF },
-    { 115, CV_LINK_BANK, 0x54, 3, 37, 22, 0x60054, 0x1FFFF },
-    { 115, CV_LINK_SLOT, 0x170, 0, 37, 17, 0x170, 0x1FFFF },
+    { 1, CV_USE_OFFSET, 0x1234, 0, 0, 32, 0x1234, 0xFFFFFFFF },
+    { 1, CV_USE_BANK, 0x14, 3, 0, 32, 0x14, 0xFFFFFFFF },
+    { 2, CV_USE_OFFSET, 0x1234, 0, 0, 64, 0x1234, UINT64_MAX },
+    { 2, CV_USE_BANK, 0x14, 3, 0, 64, 0x14, UINT64_MAX },
+    { 55, CV_USE_OFFSET, 0x1234, 0, 32, 32, 0x1234, 0xFFFFFFFF },
+    { 55, CV_USE_BANK, 0x54, 3, 32, 32, 0x54, 0xFFFFFFFF },
+    { 55, CV_USE_SLOT, 0x170, 0, 32, 32, 0x170, 0xFFFFFFFF },
+    { 59, CV_USE_SLOT, 0x170, 0, 32, 16, 0x170, 0xFFFF },
+    { 59, CV_USE_OFFSET, 0x54, 0, 32, 16, 0x54, 0xFFFF },
+    { 59, CV_USE_BANK, 0x54, 3, 32, 16, 0x54, 0xFFFF },
+    { 60, CV_USE_OFFSET, 0xABCDEF, 0, 32, 24, 0xABCDEF, 0xFFFFFF },
+    { 60, CV_USE_BANK, 0x54, 3, 32, 24, 0x54, 0xFFFFFF },
+    { 64, CV_USE_BANK, 0x30, 3, 40, 19, 0xC00C, 0xFFFC },
+    { 65, CV_USE_SLOT, 0x170, 0, 40, 14, 92, 0xFFFC },
+    { 66, CV_USE_BANK, 0x54, 3, 38, 21, 0x30054, 0xFFFF },
+    { 66, CV_USE_BANK, UINT64_MAX - 0x8000 + 1 + 36, 2, 38, 21, 0x28024, 0xFFFF },
+    { 66, CV_USE_SLOT, 0x170, 0, 38, 16, 0x170, 0xFFFF },
+    { 74, CV_USE_OFFSET, 0xD0, 0, 40, 24, 0xD0, 0xFFFFFF },
+    { 74, CV_USE_BANK, 0x54, 3, 40, 24, 0x54, 0xFFFFFF },
+    { 100, CV_USE_OFFSET, 0xABCDE, 0, 44, 20, 0xABCDE, 0xFFFFF },
+    { 100, CV_USE_BANK, 0x54, 3, 44, 20, 0x54, 0xFFFFF },
+    { 102, CV_USE_OFFSET, 0x1234, 0, 0, 64, 0x1234, UINT64_MAX },
+    { 102, CV_USE_BANK, 0x14, 3, 0, 64, 0x14, UINT64_MAX },
+    { 103, CV_USE_OFFSET, 0x1234, 0, 0, 32, 0x1234, 0xFFFFFFFF },
+    { 103, CV_USE_BANK, 0x14, 3, 0, 32, 0x14, 0xFFFFFFFF },
+    { 115, CV_USE_BANK, 0x54, 3, 37, 22, 0x60054, 0x1FFFF },
+    { 115, CV_USE_SLOT, 0x170, 0, 37, 17, 0x170, 0x1FFFF },
 };
 
 static uint64_t bits_of(const uint8_t *p, unsigned pos, unsigned bits)
@@ -145,12 +146,12 @@ START_TEST(refused)
     for (size_t i = 0; i < 2; i++)
         for (uint64_t rest = 0; rest < 4; rest++) {
             memset(&f, 0, sizeof(f));
-            ck_assert(cv_link_field(&f, WORDS[i], WORDS[i] == 64 ? CV_LINK_BANK : CV_LINK_SLOT, 0x40 + rest,
-                                    3, false));
+            ck_assert(cv_link_field(&f, WORDS[i], WORDS[i] == 64 ? CV_USE_BANK : CV_USE_SLOT, 0x40 + rest, 3,
+                                    false));
             ck_assert_int_eq(cv_link_fits(&f, all_of(code, sizeof(code)), 0), rest == 0);
         }
     memset(&f, 0, sizeof(f));
-    ck_assert(cv_link_field(&f, 55, CV_LINK_OFFSET, 1, 0, false));
+    ck_assert(cv_link_field(&f, 55, CV_USE_OFFSET, 1, 0, false));
     ck_assert(cv_link_fits(&f, all_of(code, 8), 0));
     ck_assert(!cv_link_fits(&f, all_of(code, 7), 0));
     ck_assert(!cv_link_fits(&f, all_of(code, 8), 1));
@@ -183,12 +184,12 @@ START_TEST(parts)
         uint64_t want = VALUES[v] >> p->from & (p->bits == 8 ? 0xFF : 0xFFFFFFFF);
         cv_fix f = { 0 }, again = { 0 };
 
-        ck_assert(cv_link_field(&f, p->type, CV_LINK_BANK, VALUES[v], 3, false));
+        ck_assert(cv_link_field(&f, p->type, CV_USE_BANK, VALUES[v], 3, false));
         ck_assert_uint_eq(f.n, 1);
         ck_assert(cv_link_fits(&f, all_of(code, sizeof(code)), 0));
         ck_assert(apply(&f, code, sizeof(code), 0));
         ck_assert_uint_eq(bits_of(code, p->pos, p->bits), want);
-        ck_assert(cv_link_field(&again, p->type, CV_LINK_OFFSET, VALUES[v], 0, true));
+        ck_assert(cv_link_field(&again, p->type, CV_USE_OFFSET, VALUES[v], 0, true));
         ck_assert(cv_link_fits(&again, all_of(none, sizeof(none)), 0));
         ck_assert_int_eq(cv_link_fits(&again, all_of(code, sizeof(code)), 0), want == 0);
     }
@@ -198,7 +199,7 @@ END_TEST
 /* Every other type, and every use that a type is not for, has no field. */
 START_TEST(nothing_else)
 {
-    static const cv_link_use USES[] = { CV_LINK_OFFSET, CV_LINK_BANK, CV_LINK_SLOT };
+    static const cv_reloc_use USES[] = { CV_USE_OFFSET, CV_USE_BANK, CV_USE_SLOT };
 
     for (uint32_t type = 0; type < 300; type++)
         for (size_t u = 0; u < 3; u++) {
@@ -208,10 +209,80 @@ START_TEST(nothing_else)
             for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++)
                 known = known || (ROWS[i].type == type && ROWS[i].use == USES[u]);
             for (size_t i = 0; i < sizeof(PARTS) / sizeof(PARTS[0]); i++)
-                known = known || (PARTS[i].type == type && USES[u] != CV_LINK_SLOT);
+                known = known || (PARTS[i].type == type && USES[u] != CV_USE_SLOT);
             ck_assert_int_eq(cv_link_field(&f, type, USES[u], 0, 0, false), known);
             ck_assert_int_eq(f.n != 0, known);
         }
+}
+END_TEST
+
+/* What becomes of each type, from 0 on, for each kind of symbol: refused (.), kept, applied, added (+),
+ * cleared, dropped. The code that stood here before there was a table, and asked for single types, gave these
+ * answers for every type and symbol. A change here is a change of what a link does. */
+static const char *const ACTIONS[CV_N_CLASSES] = {
+    [CV_CLASS_FUNCTION] = ".KKKK.KKKK........................KK................KK.KKKK."
+                          ".KKK...KDDKK.D.KKKKKKKKKKKKKKKKKKKKKKKKK.KKKKKKKKKKKKKK..",
+    [CV_CLASS_ADDRESS] = ".KKKK.KKKK..........................................KK.KKKK."
+                         ".......KDDKK.D.KKKKKKKKKKKKKKKKK.........KKKKKKKKKKKKKK..",
+    [CV_CLASS_LATER_FUNCTION] = ".KKKK.KKKK........................KK................KK.KKKKK"
+                                "KKKKKKKKDDKKKDKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKK.",
+    [CV_CLASS_LATER] = ".KKKK.KKKK..........................................KK.KKKKK"
+                       "K...KKKKDDKKKDKKKKKKKKKKKKKKKKKK........KKKKKKKKKKKKKKKK.",
+    [CV_CLASS_LATER_BANK] = ".++KK.KKKK..........................................KK.+++K+"
+                            "+...+.+KDD++.D+K++++++++KKKKKKKK........+K++++++++++++K+.",
+    [CV_CLASS_DEAD] = "DDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDD"
+                      "DDDDDDDDDDDDDCDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDD",
+    [CV_CLASS_CONSTANT] = ".AAKK.KKKK..........................................KK.AAAKA"
+                          "A...A.AKDDAA.DAKAAAAAAAAKKKKKKKK........AKAAAAAAAAAAAAKA.",
+    [CV_CLASS_SHARED] = ".AA....................................................AAA.A"
+                        "A.......DDAA.DA.AAAAAAAA................A.AAAAAAAAAAAA...",
+    [CV_CLASS_DEBUG_SECTION] = ".AA....................................................AAA.A"
+                               "A.......DDAA.DA.AAAAAAAA................A.AAAAAAAAAAAA...",
+    [CV_CLASS_UNDEFINED_LOCAL] = ".AA....................................................AAA.A"
+                                 "A.......DDAA.DA.AAAAAAAA................A.AAAAAAAAAAAA...",
+    [CV_CLASS_SLOT] = ".KKKK.KKKK..........................................KK.AKKKA"
+                      ".....AAKDDKK.D.KKKKKKKKKKKKKKKKK.........KKKKKKKKKKKKKKA.",
+    [CV_CLASS_NO_TABLE] = "............................................................"
+                          "........DD...D........................................D..",
+    [CV_CLASS_NO_PLACE] = "............................................................"
+                          "........DD...D...........................................",
+};
+
+START_TEST(every_type_and_symbol)
+{
+    for (unsigned symbol = 0; symbol < CV_N_CLASSES; symbol++) {
+        ck_assert_uint_eq(strlen(ACTIONS[symbol]), CV_R_CUDA_LAST + 1);
+        for (uint32_t type = 0; type <= CV_R_CUDA_LAST + 8; type++) {
+            uint32_t known = type <= CV_R_CUDA_LAST ? type : 0; /* what is no type is like type 0 */
+            cv_reloc_action action = cv_reloc_action_of(type, (cv_reloc_class)symbol);
+
+            ck_assert_msg(".KA+CD"[action] == ACTIONS[symbol][known], "type %u, symbol %u: %c", type, symbol,
+                          ".KA+CD"[action]);
+        }
+    }
+    ck_assert_int_eq(cv_reloc_action_of(CV_R_MERC_BASE, CV_CLASS_ADDRESS), CV_RELOC_REFUSE);
+    ck_assert_int_eq(cv_reloc_action_of(UINT32_MAX, CV_CLASS_DEAD), CV_RELOC_DROP);
+}
+END_TEST
+
+/* Types that become another one in an executable have the same field. */
+START_TEST(final_types)
+{
+    unsigned changed = 0;
+
+    for (uint32_t type = 0; type <= CV_R_CUDA_LAST; type++) {
+        const cv_reloc_facts *from = cv_reloc_of(type), *to = cv_reloc_of(from->final);
+
+        if (from->final == 0)
+            continue;
+        changed++;
+        ck_assert_uint_eq(to->final, 0);
+        ck_assert_uint_eq(from->pos, to->pos);
+        ck_assert_uint_eq(from->bits, to->bits);
+        ck_assert_uint_eq(from->shift, to->shift);
+        ck_assert_uint_eq(from->bytes, to->bytes);
+    }
+    ck_assert_uint_eq(changed, CV_R_CUDA_UNIFIED32_HI_32 - CV_R_CUDA_UNIFIED + 1);
 }
 END_TEST
 
@@ -226,6 +297,8 @@ Suite *suite_link_relocate(void)
     tcase_add_loop_test(t, parts, 0, (int)(sizeof(PARTS) / sizeof(PARTS[0])));
     tcase_add_test(t, refused);
     tcase_add_test(t, nothing_else);
+    tcase_add_test(t, every_type_and_symbol);
+    tcase_add_test(t, final_types);
     suite_add_tcase(s, t);
     return s;
 }
