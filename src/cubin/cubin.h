@@ -20,6 +20,22 @@ typedef enum cv_role {
     CV_N_ROLES
 } cv_role;
 
+/* What the header of a section of a role says, in files of the ABI that tools write now
+ * (spec/sections.def). */
+typedef struct cv_section_facts {
+    uint32_t type_rel, type_exe; /* of constant banks the number of the bank is added in REL files */
+    uint32_t flags;
+    uint8_t link, info;     /* what they name, see sections.c */
+    uint8_t align, entsize; /* align 0: that of the data */
+    uint8_t props;
+} cv_section_facts;
+extern const cv_section_facts CV_SECTION_FACTS[CV_N_ROLES];
+
+static inline const cv_section_facts *cv_section_facts_of(cv_role role)
+{
+    return &CV_AT(CV_SECTION_FACTS, role);
+}
+
 typedef struct cv_sec {
     cv_elf_section h;
     cv_role role;

@@ -428,7 +428,7 @@ static void missing(cv_ctx *x, uint64_t section, const cv_cubin *c, cv_rule rule
 
 static void check_mark(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec *s, uint32_t mark)
 {
-    uint32_t sym = s->role == CV_ROLE_CAPMERC_TEXT ? s->h.info : s->h.info & 0xFFFFFF;
+    uint32_t sym = s->role == CV_ROLE_CAPMERC_TEXT ? s->h.info : cv_elf_code_symbol(s->h.info);
     uint32_t regs = mark >> CV_META_REGS & REGS_MAX;
 
     if (!(mark & CV_META_FRAME))
@@ -438,8 +438,8 @@ static void check_mark(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec *s
     if (!(mark & CV_META_MIN_STACK) && c->exe && s->kernel_sym != 0)
         missing(x, i, c, CV_R_TLV_NO_STACK, sym, CV_ATTR_MIN_STACK_SIZE);
     if (s->role == CV_ROLE_TEXT && (mark & CV_META_REGCOUNT) && cv_gen_has(c->gen, CV_GEN_REGS_IN_INFO) &&
-        s->h.info >> 24 > regs)
-        cv_sec_report(x, c, i, CV_R_TLV_REGCOUNT_INFO, CV_SH_INFO, s->h.info >> 24, regs);
+        cv_elf_code_registers(s->h.info) > regs)
+        cv_sec_report(x, c, i, CV_R_TLV_REGCOUNT_INFO, CV_SH_INFO, cv_elf_code_registers(s->h.info), regs);
 }
 
 void cv_meta_check_marks(cv_ctx *x, cv_cubin *c, bool merc, const cv_u32s *marks)
@@ -450,7 +450,7 @@ void cv_meta_check_marks(cv_ctx *x, cv_cubin *c, bool merc, const cv_u32s *marks
         return;
     for (uint64_t i = cv_max(1, cv_cubin_first(c, role)); i < c->sec.n; i++) {
         cv_sec *s = cv_sec_mut(c, i);
-        uint32_t sym = merc ? s->h.info : s->h.info & 0xFFFFFF;
+        uint32_t sym = merc ? s->h.info : cv_elf_code_symbol(s->h.info);
 
         /* A function that is none is a finding of the pairs. */
         if (s->role == role && sym < marks->n &&

@@ -53,7 +53,7 @@ static void check_capsule(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s)
 /* sh_info of code: its FUNC symbol, and the register count where it belongs. */
 static void check_symbol(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec *s, bool capsule)
 {
-    uint32_t index = capsule ? s->h.info : s->h.info & 0xFFFFFF;
+    uint32_t index = capsule ? s->h.info : cv_elf_code_symbol(s->h.info);
     cv_span table = capsule ? c->merc_symtab : c->symtab, name = cv_span_tail(table, table.len), rest;
     cv_elf_symbol sym;
     bool ok;
@@ -71,8 +71,8 @@ static void check_symbol(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec 
         ok = cv_span_eq(name, s->fn);
     if (!ok)
         cv_sec_report(x, c, i, CV_R_TEXT_SYMBOL, CV_SH_INFO, index, 0);
-    if (!capsule && !cv_gen_has(c->gen, CV_GEN_REGS_IN_INFO) && s->h.info >> 24 != 0)
-        cv_sec_report(x, c, i, CV_R_TEXT_REGISTERS, CV_SH_INFO, s->h.info >> 24, 0);
+    if (!capsule && !cv_gen_has(c->gen, CV_GEN_REGS_IN_INFO) && cv_elf_code_registers(s->h.info) != 0)
+        cv_sec_report(x, c, i, CV_R_TEXT_REGISTERS, CV_SH_INFO, cv_elf_code_registers(s->h.info), 0);
 }
 
 static void check_code(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec *s)

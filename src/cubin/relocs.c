@@ -278,7 +278,7 @@ static cuvet_status check_section(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_s
     b.debug = c->conv && (t->role == CV_ROLE_DEBUG || t->role == CV_ROLE_NV_DEBUG);
     b.loaded = c->conv && !merc && s->h.type != CV_SHT_CUDA_RESOLVED_RELA && is_patched(t->role);
     b.within = c->conv ? c->gen->instruction - 1 : 0; /* a power of two */
-    b.owner = b.insn ? t->h.info & 0xFFFFFF : 0;
+    b.owner = b.insn ? cv_elf_code_symbol(t->h.info) : 0;
     b.target = cv_cubin_body(c, s->h.info);
     check_target(x, &b, t);
     c->n_relocs += b.n;

@@ -14,16 +14,10 @@ typedef enum info_kind {
     INFO_COMPAT
 } info_kind;
 enum { FRAME_WORD = 4, ENTSIZE_HABIT = 8 }; /* entries of .debug_frame; see CV-ELF-111 */
-enum { BANK_MOST = 0x10000, BARRIERS_BIT = 20, BARRIERS_MOST = 16 };
+enum { BARRIERS_MOST = 16 };
 enum { PROP_NONE = 0, PROP_ONCE = 1, PROP_BANK = 2, PROP_LOOSE = 4 };
 
-typedef struct convention {
-    uint32_t type_rel, type_exe;
-    uint32_t flags;
-    uint8_t link, info, align, entsize, props;
-} convention;
-
-static const convention CONVENTIONS[CV_N_ROLES] = {
+const cv_section_facts CV_SECTION_FACTS[CV_N_ROLES] = {
 #define SECTION(role, rel, exe, flags, link, info, align, entsize, props)                                    \
     [CV_ROLE_##role] = { CV_SHT_##rel, CV_SHT_##exe, flags,   LINK_##link,                                   \
                          INFO_##info,  align,        entsize, PROP_##props },
@@ -50,7 +44,7 @@ static void check_structure(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_s
         cv_sec_report(x, c, i, CV_R_SEC_ADDR, CV_SH_ADDR, h->addr, 0);
     if (cv_is_frames(s) && h->size % FRAME_WORD != 0)
         cv_sec_report(x, c, i, CV_R_SEC_MULTIPLE, CV_SH_SIZE, h->size, FRAME_WORD);
-    if (h->entsize > 1 && h->size % h->entsize != 0 && !(CV_AT(CONVENTIONS, s->role).props & PROP_LOOSE))
+    if (h->entsize > 1 && h->size % h->entsize != 0 && !(cv_section_facts_of(s->role)->props & PROP_LOOSE))
         cv_sec_report(x, c, i, CV_R_SEC_MULTIPLE, CV_SH_SIZE, h->size, h->entsize);
     if (h->link >= c->sec.n)
         cv_sec_report(x, c, i, CV_R_SEC_LINK, CV_SH_LINK, h->link, c->sec.n);
@@ -100,7 +94,7 @@ static bool is_habit(uint32_t got, uint32_t want)
     return got == CV_SHT_PROGBITS ? data : got == CV_SHT_NOBITS && cv_elf_type_exempt(want);
 }
 
-static bool type_fits(const cv_cubin *c, const cv_sec *s, const convention *v, uint32_t *want)
+static bool type_fits(const cv_cubin *c, const cv_sec *s, const cv_section_facts *v, uint32_t *want)
 {
     *want = c->rel ? v->type_rel : v->type_exe;
     if (c->rel && (v->props & PROP_BANK))
@@ -120,7 +114,7 @@ static bool link_is_read(uint32_t type)
     return type == CV_SHT_SYMTAB || type == CV_SHT_MERC_SYMTAB;
 }
 
-static bool flags_fit(const cv_cubin *c, const cv_sec *s, const convention *v, uint64_t *want)
+static bool flags_fit(const cv_cubin *c, const cv_sec *s, const cv_section_facts *v, uint64_t *want)
 {
     uint64_t got = s->h.flags;
 
@@ -141,7 +135,7 @@ static bool flags_fit(const cv_cubin *c, const cv_sec *s, const convention *v, u
     return got == *want;
 }
 
-static bool link_fits(const cv_cubin *c, const cv_sec *s, const convention *v, uint64_t *want)
+static bool link_fits(const cv_cubin *c, const cv_sec *s, const cv_section_facts *v, uint64_t *want)
 {
     uint32_t symtab = cv_cubin_first(c, CV_ROLE_SYMTAB);
 
@@ -191,7 +185,7 @@ static void check_user(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s, bool
     }
 }
 
-static void check_info(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s, const convention *v)
+static void check_info(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s, const cv_section_facts *v)
 {
     uint64_t want = 0;
 
@@ -232,17 +226,17 @@ static void check_memory_size(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv
 /* What the machine has room for. */
 static void check_room(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec *s)
 {
-    uint64_t barriers = (s->h.flags & CV_SHF_CUDA_BARRIERS) >> BARRIERS_BIT;
+    uint64_t barriers = cv_elf_code_barriers(s->h.flags);
 
-    if ((s->role == CV_ROLE_CONSTANT || s->role == CV_ROLE_CONSTANT_FN) && s->h.size > BANK_MOST)
-        cv_sec_report(x, c, i, CV_R_SEC_BANK_SIZE, CV_SH_SIZE, s->h.size, BANK_MOST);
+    if ((s->role == CV_ROLE_CONSTANT || s->role == CV_ROLE_CONSTANT_FN) && s->h.size > CV_BANK_MOST)
+        cv_sec_report(x, c, i, CV_R_SEC_BANK_SIZE, CV_SH_SIZE, s->h.size, CV_BANK_MOST);
     if (c->legacy && s->role == CV_ROLE_TEXT && barriers > BARRIERS_MOST)
         cv_sec_report(x, c, i, CV_R_TEXT_BARRIERS, CV_SH_FLAGS, barriers, BARRIERS_MOST);
 }
 
 static void check_convention(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s)
 {
-    const convention *v = &CV_AT(CONVENTIONS, s->role);
+    const cv_section_facts *v = cv_section_facts_of(s->role);
     const cv_elf_section *h = &s->h;
     uint32_t type;
     uint64_t want = 0;

@@ -9,9 +9,6 @@
 /* Bytes of code that old linkers leave behind the end of its segment: 4,154 were seen. */
 #define LOST 0x4000u
 
-/* Bits of p_flags. */
-enum { FLAG_X = 1, FLAG_W = 2, FLAG_R = 4 };
-
 /* Segments with file bytes, in the order of the file; the tables among them. */
 typedef struct loads {
     cv_ctx *x;
@@ -70,9 +67,9 @@ static void check_boundaries(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_
 /* What memory a segment stands for: constants, code with constants, or variables; the table is none. */
 static bool flags_known(const cv_cubin *c, const cv_elf_segment *s)
 {
-    bool variables = s->flags == (FLAG_R | FLAG_W) && s->type == CV_PT_LOAD && s->off != c->h.phoff;
+    bool variables = s->flags == (CV_PF_R | CV_PF_W) && s->type == CV_PT_LOAD && s->off != c->h.phoff;
 
-    return s->flags == FLAG_R || s->flags == (FLAG_R | FLAG_X) || variables;
+    return s->flags == CV_PF_R || s->flags == (CV_PF_R | CV_PF_X) || variables;
 }
 
 static void check_segment(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_elf_segment *s)
@@ -90,7 +87,7 @@ static void check_segment(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_elf
     if (s->type != CV_PT_LOAD && s->type != CV_PT_PHDR)
         seg_report(x, c, i, CV_R_SEG_TYPE, CV_PH_TYPE, s->type, CV_PT_LOAD);
     if (!flags_known(c, s))
-        seg_report(x, c, i, CV_R_SEG_FLAGS, CV_PH_FLAGS, s->flags, FLAG_R);
+        seg_report(x, c, i, CV_R_SEG_FLAGS, CV_PH_FLAGS, s->flags, CV_PF_R);
     if ((s->vaddr | s->paddr) != 0)
         seg_report(x, c, i, CV_R_SEG_ADDRESS, CV_PH_VADDR, s->vaddr | s->paddr, 0);
     if (s->align != 8)
@@ -138,7 +135,7 @@ static void check_memory(const loads *l, uint64_t i, const cv_elf_segment *s)
         most = cv_max(most, l->last - end);
     if (more > most)
         seg_report(l->x, l->c, i, CV_R_SEG_MEMORY_MORE, CV_PH_MEMSZ, s->memsz, cv_sat_add(s->filesz, most));
-    else if (!(s->flags & FLAG_W))
+    else if (!(s->flags & CV_PF_W))
         seg_report(l->x, l->c, i, CV_R_SEG_MEMORY_PLACE, CV_PH_MEMSZ, s->memsz, s->filesz);
 }
 
@@ -204,15 +201,15 @@ static void check_overlaps(const loads *l)
 static bool fits(const cv_sec *sec, const cv_elf_segment *s)
 {
     if (sec->h.flags & CV_SHF_EXECINSTR)
-        return (s->flags & (FLAG_X | FLAG_W)) == FLAG_X && !(sec->h.flags & CV_SHF_WRITE);
+        return (s->flags & (CV_PF_X | CV_PF_W)) == CV_PF_X && !(sec->h.flags & CV_SHF_WRITE);
     if (sec->h.flags & CV_SHF_WRITE)
-        return (s->flags & (FLAG_X | FLAG_W)) == FLAG_W;
-    return !(s->flags & FLAG_W);
+        return (s->flags & (CV_PF_X | CV_PF_W)) == CV_PF_W;
+    return !(s->flags & CV_PF_W);
 }
 
 static uint64_t wanted(const cv_sec *sec)
 {
-    return FLAG_R | (sec->h.flags & CV_SHF_EXECINSTR ? FLAG_X : sec->h.flags & CV_SHF_WRITE ? FLAG_W : 0);
+    return CV_PF_R | (sec->h.flags & CV_SHF_EXECINSTR ? CV_PF_X : sec->h.flags & CV_SHF_WRITE ? CV_PF_W : 0);
 }
 
 /* A section that no segment has. Old linkers lose the padding between functions when they sum up the segment
@@ -221,7 +218,7 @@ static void left_out(const loads *l, uint64_t i, const cv_sec *sec, const cv_elf
 {
     uint64_t end = before->off + before->filesz;
     bool lost =
-        l->c->legacy && before->flags & FLAG_X && sec->h.flags & CV_SHF_EXECINSTR && sec->h.off - end < LOST;
+        l->c->legacy && before->flags & CV_PF_X && sec->h.flags & CV_SHF_EXECINSTR && sec->h.off - end < LOST;
 
     cv_sec_report(l->x, l->c, i, lost ? CV_R_SEG_LEFT_OUT_END : CV_R_SEG_LEFT_OUT, CV_SH_OFFSET, sec->h.off,
                   end);

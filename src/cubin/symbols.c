@@ -76,7 +76,7 @@ static void check_kernel(const pass *p, uint64_t i, const cv_elf_symbol *s, uint
 /* A function of a relocatable file has a section of its own; its other names may say nothing of the size. */
 static void check_alone(const pass *p, uint64_t i, const cv_elf_symbol *s, const cv_sec *sec)
 {
-    if ((sec->h.info & 0xFFFFFF) != i)
+    if (cv_elf_code_symbol(sec->h.info) != i)
         return;
     if (s->value != 0)
         sym_report(p, i, CV_R_SYM_FUNCTION, CV_ST_VALUE, s->value, sec->h.size);

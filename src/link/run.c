@@ -6,12 +6,11 @@
 
 static cuvet_status add_action(cv_link *l)
 {
-    cv_new_section n = {
-        .group = CV_G_META, .type = 0x7000000B, .align = 8, .entsize = 8, .symbol = true, .named = true
-    };
+    cv_new_section n = cv_l_section(l, CV_ROLE_REL_ACTION, CV_G_META);
 
     if (l->o.relocatable || !cv_l_has(l, CV_GEN_LINKED_ACTION)) /* loaders know every type */
         return CUVET_OK;
+    n.symbol = n.named = true;
     n.name = cv_l_name_join(l, ".nv.rel.action", l->empty);
     l->action = n.name == CV_NONE ? CV_NONE : cv_l_new_osec(l, &n);
     return l->action == CV_NONE ? cv_l_nomem(l) : CUVET_OK;

@@ -15,6 +15,7 @@ enum {
 #define STT(name, value, text, source) CV_STT_##name = value,
 #define STB(name, value, text, source) CV_STB_##name = value,
 #define PT(name, value, text, source)  CV_PT_##name = value,
+#define PF(name, value, source)        CV_PF_##name = value,
 #include "elf.def"
 };
 
@@ -32,9 +33,11 @@ enum {
     CV_SHN_ABS = 0xFFF1,
     CV_SHN_COMMON = 0xFFF2,
     CV_SHN_XINDEX = 0xFFFF,
-    CV_STO_MANAGED = 0x04, /* st_other of a variable; of a function it says something else */
-    CV_STO_ENTRY = 0x10,   /* st_other of a kernel */
-    CV_STO_SPACE = 0xE0,   /* memory space of a CUDA object */
+    CV_BANK_MOST = 0x10000, /* bytes of a constant bank */
+    CV_STV_INTERNAL = 1,    /* st_other, gABI: nobody outside of the component */
+    CV_STO_MANAGED = 0x04,  /* st_other of a variable; of a function it says something else */
+    CV_STO_ENTRY = 0x10,    /* st_other of a kernel */
+    CV_STO_SPACE = 0xE0,    /* memory space of a CUDA object */
     CV_STO_SPACE_GLOBAL = 0x20,
     CV_STO_SPACE_SHARED = 0x40,
     CV_STO_SPACE_LOCAL = 0x60,
@@ -54,6 +57,36 @@ enum {
 #define RELOC_NUMBER(pos, bits) CV_R_NUMBER_POS = pos, CV_R_NUMBER_BITS = bits
 #include "relocs.def"
 };
+
+/* st_info: type and binding of a symbol. */
+static inline uint8_t cv_elf_info_type(uint8_t st_info)
+{
+    return st_info & 15;
+}
+static inline uint8_t cv_elf_info_bind(uint8_t st_info)
+{
+    return (uint8_t)(st_info >> 4);
+}
+static inline uint8_t cv_elf_info(uint8_t bind, uint8_t type)
+{
+    return (uint8_t)((unsigned)bind << 4 | type);
+}
+
+/* sh_info of code: its function's symbol, and, for some machines, its registers. sh_flags of code of ABI 7:
+ * how many barriers it uses. */
+enum { CV_CODE_SYMBOL = 0xFFFFFF, CV_CODE_REGISTERS_BIT = 24, CV_CODE_BARRIERS_BIT = 20 };
+static inline uint32_t cv_elf_code_symbol(uint32_t sh_info)
+{
+    return sh_info & CV_CODE_SYMBOL;
+}
+static inline uint32_t cv_elf_code_registers(uint32_t sh_info)
+{
+    return sh_info >> CV_CODE_REGISTERS_BIT;
+}
+static inline uint32_t cv_elf_code_barriers(uint64_t sh_flags)
+{
+    return (uint32_t)((sh_flags & CV_SHF_CUDA_BARRIERS) >> CV_CODE_BARRIERS_BIT);
+}
 
 /* Section header fields, in file order. */
 typedef enum cv_shdr_field {

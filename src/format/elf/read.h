@@ -73,11 +73,11 @@ static inline uint32_t cv_elf_flags_sm(uint32_t flags, bool abi8)
 }
 static inline uint8_t cv_elf_sym_type(const cv_elf_symbol *s)
 {
-    return s->info & 15;
+    return cv_elf_info_type(s->info);
 }
 static inline uint8_t cv_elf_sym_bind(const cv_elf_symbol *s)
 {
-    return (uint8_t)(s->info >> 4);
+    return cv_elf_info_bind(s->info);
 }
 
 /* Decode the file header. Malformed: too short, bad magic/class/version. Unsupported: big-endian. Machine,

@@ -6,14 +6,7 @@
 #include "format/tlv/attr.h"
 #include "link/in/stages.h"
 
-enum {
-    FRAGMENT_OLD_1CTA = 4,
-    FRAGMENT_OLD_2CTA = 5,
-    FRAGMENT_1CTA = 6,
-    FRAGMENT_2CTA = 7,
-    BARRIER_POS = 20,
-    BARRIER_MASK = 0x7F
-};
+enum { FRAGMENT_OLD_1CTA = 4, FRAGMENT_OLD_2CTA = 5, FRAGMENT_1CTA = 6, FRAGMENT_2CTA = 7 };
 
 /* What is known of a node when its component is done. */
 typedef struct node {
@@ -249,7 +242,7 @@ static void read_function(cv_link *l, cv_lfn *f)
     for (; cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next)
         read_record(l, f, s, &t);
     if (!(f->own.has & CV_H_BIT(CV_H_NUM_BARRIERS)) && cv_l_obj(l, d->obj)->cubin.legacy) {
-        uint32_t bars = (uint32_t)(cv_l_isec(l, d->sec)->flags >> BARRIER_POS & BARRIER_MASK);
+        uint32_t bars = cv_elf_code_barriers(cv_l_isec(l, d->sec)->flags);
 
         f->flag_bars = bars != 0;
         cv_trait_set(&f->own, CV_H_NUM_BARRIERS, bars);

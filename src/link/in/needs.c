@@ -18,7 +18,7 @@ static cuvet_status note_functions(cv_link *l, const cv_lobj *o, cv_names *names
         if (!cv_work(l->x, 1, 0))
             return CUVET_E_LIMIT;
         cv_elf_read_symbol(o->cubin.symtab, false, i, &s);
-        if ((s.info & 15) != CV_STT_FUNC || s.info >> 4 == CV_STB_LOCAL ||
+        if (cv_elf_sym_type(&s) != CV_STT_FUNC || cv_elf_sym_bind(&s) == CV_STB_LOCAL ||
             !cv_span_cstr(o->cubin.strtab, s.name, &text))
             continue;
         name = cv_names_put(m, names, text);

@@ -4,8 +4,6 @@
 #include "format/tlv/read.h"
 #include "link/in/stages.h"
 
-enum { EIATTR_FRAME_SIZE = 0x11, EIATTR_REGCOUNT = 0x2F };
-
 static bool is_per_function(cv_role r)
 {
     return r == CV_ROLE_NV_INFO_FN || r == CV_ROLE_CONSTANT_FN || r == CV_ROLE_SHARED_FN ||
@@ -81,10 +79,10 @@ static void read_counts(cv_link *l, const cv_lobj *o)
 
         if (t.format != CV_TLV_SVAL || t.value != 8 || sym >= o->n_sym)
             continue;
-        if (t.code == EIATTR_REGCOUNT) {
+        if (t.code == CV_ATTR_REGCOUNT) {
             cv_l_isym(l, o->first_sym + sym)->regs = value;
             cv_l_isym(l, o->first_sym + sym)->counted = true;
-        } else if (t.code == EIATTR_FRAME_SIZE) {
+        } else if (t.code == CV_ATTR_FRAME_SIZE) {
             cv_l_isym(l, o->first_sym + sym)->frame = value;
         }
     }

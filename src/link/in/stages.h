@@ -187,11 +187,11 @@ static inline cv_span cv_l_text(const cv_link *l, cv_id name)
 }
 static inline uint8_t cv_l_bind(const cv_isym *s)
 {
-    return (uint8_t)(s->info >> 4);
+    return cv_elf_info_bind(s->info);
 }
 static inline uint8_t cv_l_type(const cv_isym *s)
 {
-    return s->info & 15;
+    return cv_elf_info_type(s->info);
 }
 static inline bool cv_l_is_shared(const cv_isym *s)
 {
@@ -200,6 +200,13 @@ static inline bool cv_l_is_shared(const cv_isym *s)
 static inline bool cv_l_is_constant(const cv_isym *s)
 {
     return cv_l_type(s) == CV_STT_CUDA_OBJECT && (s->other & CV_STO_SPACE) == CV_STO_SPACE_CONSTANT;
+}
+/* Part of a constant bank that no other object can name. */
+static inline bool cv_l_is_hidden_bank(const cv_isym *s)
+{
+    const unsigned bits = CV_STO_SPACE_CONSTANT | CV_STV_INTERNAL;
+
+    return (s->other & bits) == bits;
 }
 /* A variable in the shared memory of the system. */
 static inline bool cv_l_is_reserved(const cv_isym *s)
@@ -266,6 +273,8 @@ typedef struct cv_new_section {
     bool rel_name; /* … and that of its relocations between the two */
 } cv_new_section;
 
+/* With the header that spec/sections.def says sections of this role have in the output. */
+cv_new_section cv_l_section(const cv_link *l, cv_role role, cv_group group);
 CV_MUST cv_id cv_l_new_osec(cv_link *l, const cv_new_section *n);
 CV_MUST bool cv_l_add_part(cv_link *l, cv_id osec, cv_id isec, uint64_t base);
 CV_MUST bool cv_l_add_rel(cv_link *l, cv_id osec, const cv_irel *rel);

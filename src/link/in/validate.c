@@ -8,8 +8,6 @@
 #define SIZE_MOST  (UINT64_C(1) << 48)
 #define ALIGN_MOST (UINT64_C(1) << 20)
 
-enum { OWNER = 0xFFFFFF, EIATTR_REGCOUNT = 0x2F };
-
 static cv_role role_of(const cv_link *l, const cv_isec *s)
 {
     return cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, s->index)->role;
@@ -20,9 +18,9 @@ static cv_id owner_of(const cv_link *l, cv_id sec)
 {
     const cv_isec *s = cv_l_isec(l, sec);
     const cv_lobj *o = cv_l_obj(l, s->obj);
-    cv_id owner = o->first_sym + (s->info & OWNER);
+    cv_id owner = o->first_sym + cv_elf_code_symbol(s->info);
 
-    if ((s->info & OWNER) >= o->n_sym || cv_l_type(cv_l_isym(l, owner)) != CV_STT_FUNC)
+    if (cv_elf_code_symbol(s->info) >= o->n_sym || cv_l_type(cv_l_isym(l, owner)) != CV_STT_FUNC)
         return CV_NONE;
     return cv_l_isym(l, owner)->sec == sec ? owner : CV_NONE;
 }
@@ -41,7 +39,7 @@ static cuvet_status admit_section(cv_link *l, cv_id id)
     if (s->align > ALIGN_MOST)
         return cv_link_refuse_section(l, id, CV_R_LINK_EXTENT, s->align);
     if (role == CV_ROLE_TEXT && owner_of(l, id) == CV_NONE)
-        return cv_link_refuse_section(l, id, CV_R_LINK_CODE, s->info & OWNER);
+        return cv_link_refuse_section(l, id, CV_R_LINK_CODE, cv_elf_code_symbol(s->info));
     return CUVET_OK;
 }
 
@@ -56,7 +54,7 @@ static void admit_function(cv_link *l, cv_id id)
     if (owner == CV_NONE || (owner != id && !alias) || s->value != 0)
         cv_link_say(l, id, CV_R_LINK_CODE, s->index, 0);
     else if (owner == id && !s->counted) /* a scan does not ask that of what an assembler made */
-        cv_link_say(l, id, CV_R_TLV_NO_REGCOUNT, s->index, EIATTR_REGCOUNT);
+        cv_link_say(l, id, CV_R_TLV_NO_REGCOUNT, s->index, CV_ATTR_REGCOUNT);
 }
 
 static void admit_common(cv_link *l, cv_id id)

@@ -6,9 +6,6 @@
 #include "link/in/stages.h"
 
 enum {
-    SHT_PROGBITS = 1,
-    SHF_BANK = 0x42,
-    BANK_MOST = 0x10000,
     TEXTURES_MOST = 256, /* as in the reference, of a kernel */
     SAMPLERS_MOST = 32,
     SURFACES_MOST = 32
@@ -170,15 +167,12 @@ static void place_tables(tables *t)
 
 static cuvet_status make_bank(cv_link *l, const cv_lfn *k, uint64_t align, cv_id *out)
 {
-    const cv_new_section n = { .name = cv_l_name_join(l, ".nv.constant2.", k->name),
-                               .group = CV_G_CONST,
-                               .type = SHT_PROGBITS,
-                               .flags = SHF_BANK,
-                               .align = align,
-                               .symbol = true,
-                               .named = true };
+    cv_new_section n = cv_l_section(l, CV_ROLE_CONSTANT_FN, CV_G_CONST);
     cv_id code = k->sec;
 
+    n.name = cv_l_name_join(l, ".nv.constant2.", k->name);
+    n.align = align;
+    n.symbol = n.named = true;
     *out = n.name == CV_NONE ? CV_NONE : cv_l_new_osec(l, &n);
     if (*out == CV_NONE)
         return cv_l_nomem(l);
@@ -416,7 +410,7 @@ void cv_link_check_banks(cv_link *l)
         cv_id fn = q->infosec == CV_NONE ? CV_NONE : cv_l_osec(l, q->infosec)->fn;
         const cv_isec *s;
 
-        if (q->group != CV_G_CONST || q->size <= BANK_MOST)
+        if (q->group != CV_G_CONST || q->size <= CV_BANK_MOST)
             continue;
         s = q->first_part == CV_NONE ? NULL : cv_l_isec(l, cv_lparts_at(&l->part, q->first_part)->isec);
         cv_link_say(l, fn == CV_NONE ? CV_NONE : cv_l_fn(l, fn)->def, CV_R_LINK_BANK, q->size,

@@ -4,8 +4,6 @@
  * sections that are left, information sections, relocations. */
 #include "link/in/stages.h"
 
-enum { SHF_CODE = 6, SHF_SHARED_FN = 0x43, SHF_INFO_LINK = 0x40 };
-
 static cv_id new_fn(cv_link *l, cv_id name)
 {
     const cv_lfn f = { .name = name,
@@ -92,22 +90,14 @@ static cv_id local_symbol(cv_link *l, cv_id id)
 static cuvet_status make_code(cv_link *l, const cv_isym *s, cv_id fn, cv_id *out)
 {
     const cv_isec *sec = cv_l_isec(l, s->sec);
-    const cv_new_section code = { .name = sec->name,
-                                  .group = CV_G_CODE,
-                                  .type = CV_SHT_PROGBITS,
-                                  .flags = SHF_CODE,
-                                  .align = sec->align,
-                                  .symbol = true,
-                                  .named = true };
-    cv_new_section shared = { .group = CV_G_NOBITS,
-                              .type = l->o.relocatable ? 0x7000000Au : 8u,
-                              .flags = SHF_SHARED_FN,
-                              .align = 1,
-                              .symbol = true,
-                              .named = true };
+    cv_new_section code = cv_l_section(l, CV_ROLE_TEXT, CV_G_CODE),
+                   shared = cv_l_section(l, CV_ROLE_SHARED_FN, CV_G_NOBITS);
     cv_id name = s->name, id;
     bool kernel = (s->other & CV_STO_ENTRY) != 0;
 
+    code.name = sec->name;
+    code.align = sec->align;
+    code.symbol = code.named = shared.symbol = true;
     /* Of a kernel that is not to be used, the name comes with the section of the input. */
     shared.named = l->o.relocatable || l->o.keep_dead || l->o.n_kernels_used == 0 || cv_link_is_root(l, fn);
     *out = cv_l_new_osec(l, &code);
@@ -137,7 +127,7 @@ static cuvet_status take_definition(cv_link *l, cv_id id, cv_id fn, cv_id code)
     cv_osec *o = cv_l_osec(l, code);
 
     /* Only global functions have aliases: code belongs to the local one that it names. */
-    if (cv_l_bind(s) == CV_STB_LOCAL && (sec->info & 0xFFFFFF) != s->index)
+    if (cv_l_bind(s) == CV_STB_LOCAL && cv_elf_code_symbol(sec->info) != s->index)
         return cv_link_refuse_section(l, s->sec, CV_R_LINK_SECTION, sec->type);
     sec->out = code;
     if (cv_l_canon(l, id) != id) {
@@ -148,7 +138,7 @@ static cuvet_status take_definition(cv_link *l, cv_id id, cv_id fn, cv_id code)
     cv_l_fn(l, fn)->def = id;
     o->align = sec->align;
     o->size = sec->size;
-    o->reg_byte = sec->info >> 24;
+    o->reg_byte = cv_elf_code_registers(sec->info);
     if (o->first_part != CV_NONE) {
         cv_lparts_at(&l->part, o->first_part)->isec = s->sec;
         return CUVET_OK;
@@ -202,7 +192,7 @@ static cuvet_status collect_function(cv_link *l, cv_id id)
 /* Shared variables and parts of constant banks have no symbol in a final link, unless it is asked for. */
 static bool is_hidden(const cv_isym *s)
 {
-    return s->other == 0x40 || (s->other & 0x81) == 0x81;
+    return s->other == CV_STO_SPACE_SHARED || cv_l_is_hidden_bank(s);
 }
 
 /* A relocatable link keeps the name of what nobody will ever define. */
@@ -233,7 +223,8 @@ static cuvet_status collect_local(cv_link *l, cv_id id)
     s->out = sym;
     cv_l_osym(l, sym)->sec = cv_l_isec(l, s->sec)->out;
     cv_l_osym(l, sym)->hidden = is_hidden(s);
-    if (is_hidden(s) && !l->o.relocatable && !l->o.preserve && !(l->o.debug && s->other == 0x40)) {
+    if (is_hidden(s) && !l->o.relocatable && !l->o.preserve &&
+        !(l->o.debug && s->other == CV_STO_SPACE_SHARED)) {
         cv_l_osym(l, sym)->local = true;
         return CUVET_OK;
     }
@@ -381,17 +372,12 @@ static cuvet_status collect_object(cv_link *l, const cv_lobj *o)
     return st;
 }
 
-static cv_id fixed(cv_link *l, const char *name, cv_group group, uint32_t type, uint64_t flags,
-                   uint64_t align, uint64_t entsize, bool symbol)
+static cv_id fixed(cv_link *l, const char *name, cv_role role, cv_group group, bool symbol)
 {
-    cv_new_section n = { .group = group,
-                         .type = type,
-                         .flags = flags,
-                         .align = align,
-                         .entsize = entsize,
-                         .symbol = symbol,
-                         .named = true };
+    cv_new_section n = cv_l_section(l, role, group);
 
+    n.symbol = symbol;
+    n.named = true;
     n.name = cv_l_name_join(l, name, l->empty);
     return n.name == CV_NONE ? CV_NONE : cv_l_new_osec(l, &n);
 }
@@ -405,13 +391,13 @@ static cuvet_status begin(cv_link *l)
     for (size_t i = 0; i < CV_COUNT(NAMES); i++)
         if (!cv_l_use_joined(l, CV_AT(NAMES, i), l->empty))
             return cv_l_nomem(l);
-    l->tkinfo = fixed(l, ".note.nv.tkinfo", CV_G_NOTE, CV_SHT_NOTE, 0x2000000, 4, 0, true);
-    l->cuinfo = fixed(l, ".note.nv.cuinfo", CV_G_NOTE, CV_SHT_NOTE, 0x1000000, 4, 0, true);
-    l->info = fixed(l, ".nv.info", CV_G_META, 0x70000000, 0, 4, 0, false);
+    l->tkinfo = fixed(l, ".note.nv.tkinfo", CV_ROLE_TKINFO, CV_G_NOTE, true);
+    l->cuinfo = fixed(l, ".note.nv.cuinfo", CV_ROLE_CUINFO, CV_G_NOTE, true);
+    l->info = fixed(l, ".nv.info", CV_ROLE_NV_INFO, CV_G_META, false);
     for (cv_id i = 0; i < l->obj.n; i++)
         compat = compat || cv_l_obj(l, i)->compat != 0;
     if (compat)
-        l->compat = fixed(l, ".nv.compat", CV_G_META, 0x70000086, 0, 4, 0, false);
+        l->compat = fixed(l, ".nv.compat", CV_ROLE_COMPAT, CV_G_META, false);
     return l->tkinfo == CV_NONE || l->cuinfo == CV_NONE || l->info == CV_NONE ||
                    (compat && l->compat == CV_NONE)
                ? cv_l_nomem(l)
@@ -423,10 +409,10 @@ static cuvet_status finish(cv_link *l)
     bool global = cv_l_find_osec(l, ".nv.global", l->empty) != CV_NONE;
 
     if (l->has_common && !l->o.relocatable && !global &&
-        fixed(l, ".nv.global", CV_G_NOBITS, 8, 3, 1, 0, true) == CV_NONE)
+        fixed(l, ".nv.global", CV_ROLE_GLOBAL, CV_G_NOBITS, true) == CV_NONE)
         return cv_l_nomem(l);
-    l->callgraph = fixed(l, ".nv.callgraph", CV_G_META, 0x70000001, 0, 4, 8, true);
-    l->prototype = fixed(l, ".nv.prototype", CV_G_META, 0x70000002, 0, 4, 8, true);
+    l->callgraph = fixed(l, ".nv.callgraph", CV_ROLE_CALLGRAPH, CV_G_META, true);
+    l->prototype = fixed(l, ".nv.prototype", CV_ROLE_PROTOTYPE, CV_G_META, true);
     return l->callgraph == CV_NONE || l->prototype == CV_NONE ? cv_l_nomem(l) : CUVET_OK;
 }
 

@@ -4,8 +4,6 @@
 #include "base/arith.h"
 #include "link/in/stages.h"
 
-enum { SHT_PROGBITS = 1, SHT_NOBITS = 8, SHT_CUDA_SHARED = 0x7000000A, SHF_INFO_LINK = 0x40, SHF_SHARED = 3 };
-
 static cv_role role_of(const cv_link *l, const cv_isec *s)
 {
     return cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, s->index)->role;
@@ -64,14 +62,12 @@ static void own(cv_link *l, cv_id code, cv_id sec)
 static cuvet_status add_bank0(cv_link *l, cv_id sec)
 {
     bool rela = cv_l_has(l, CV_GEN_BANK_RELA);
-    cv_new_section n = { .name = cv_l_osec(l, sec)->name,
-                         .group = CV_G_REL,
-                         .type = rela ? CV_SHT_RELA : CV_SHT_REL,
-                         .flags = rela ? SHF_INFO_LINK : 0,
-                         .align = 8,
-                         .entsize = cv_elf_rel_size(false, rela) };
-    cv_id rel, bank = cv_l_mean(l, n.name)->osec;
+    cv_new_section n = cv_l_section(l, rela ? CV_ROLE_RELA : CV_ROLE_REL, CV_G_REL);
+    cv_id rel, bank = cv_l_mean(l, cv_l_osec(l, sec)->name)->osec;
 
+    n.name = cv_l_osec(l, sec)->name;
+    if (!rela) /* as the reference writes it */
+        n.flags = 0;
     rel = cv_l_new_osec(l, &n);
     if (rel == CV_NONE || !cv_u32s_push(&l->x->mem, &l->const0, sec))
         return cv_l_nomem(l);
@@ -90,9 +86,7 @@ static cuvet_status make(cv_link *l, const cv_isec *s, cv_role role, cv_group gr
          bank0 = param && !l->o.relocatable;
     cv_new_section n = { .name = s->name,
                          .group = param && cv_l_has(l, CV_GEN_BANKS_LAST) ? CV_G_PARAM : group,
-                         .type = l->o.relocatable       ? s->type
-                                 : group == CV_G_NOBITS ? (uint32_t)SHT_NOBITS
-                                                        : (uint32_t)SHT_PROGBITS,
+                         .type = l->o.relocatable ? s->type : cv_section_facts_of(role)->type_exe,
                          .flags = s->flags,
                          .align = s->align,
                          .entsize = s->entsize,
@@ -149,7 +143,7 @@ cuvet_status cv_link_place(cv_link *l, cv_id id)
     cv_isec *s = cv_l_isec(l, id);
     cv_role role = role_of(l, s);
     cv_group group = group_of(role);
-    bool per_function = (s->flags & SHF_INFO_LINK) != 0;
+    bool per_function = (s->flags & CV_SHF_INFO_LINK) != 0;
     cv_id code = per_function ? owner_of(l, s) : CV_NONE, out;
     cuvet_status st = CUVET_OK;
 
@@ -181,15 +175,11 @@ cuvet_status cv_link_place(cv_link *l, cv_id id)
 cv_id cv_l_debug_shared(cv_link *l)
 {
     cv_id name = cv_l_name(l, cv_span_of(".nv_debug.shared", 16, 0));
-    cv_new_section n = { .name = name,
-                         .group = CV_G_NOBITS,
-                         .type = l->o.relocatable ? (uint32_t)SHT_CUDA_SHARED : (uint32_t)SHT_NOBITS,
-                         .flags = SHF_SHARED,
-                         .align = 1,
-                         .symbol = true,
-                         .named = true };
+    cv_new_section n = cv_l_section(l, CV_ROLE_NV_DEBUG_SHARED, CV_G_NOBITS);
 
     if (name == CV_NONE)
         return CV_NONE;
+    n.name = name;
+    n.symbol = n.named = true;
     return cv_l_mean(l, name)->osec != CV_NONE ? cv_l_mean(l, name)->osec : cv_l_new_osec(l, &n);
 }

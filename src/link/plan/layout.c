@@ -3,11 +3,9 @@
 #include "base/arith.h"
 #include "link/in/stages.h"
 
-enum { NOTE_LINK = 0x40, HEADER = 64, SECTION_HEADER = 64, SYMBOL = 24 };
-
-static cv_id new_table(cv_link *l, const char *name, uint32_t type, uint64_t align, uint64_t entsize)
+static cv_id new_table(cv_link *l, const char *name, cv_role role)
 {
-    cv_new_section n = { .group = CV_G_FIXED, .type = type, .align = align, .entsize = entsize };
+    cv_new_section n = cv_l_section(l, role, CV_G_FIXED);
 
     n.name = cv_l_name_join(l, name, l->empty);
     return n.name == CV_NONE ? CV_NONE : cv_l_new_osec(l, &n);
@@ -15,11 +13,12 @@ static cv_id new_table(cv_link *l, const char *name, uint32_t type, uint64_t ali
 
 static cuvet_status make_tables(cv_link *l)
 {
-    cv_id null = new_table(l, "", 0, 0, 0);
+    const cv_new_section none = { .name = l->empty, .group = CV_G_FIXED };
+    cv_id null = cv_l_new_osec(l, &none);
 
-    l->shstrtab = new_table(l, ".shstrtab", CV_SHT_STRTAB, 1, 0);
-    l->strtab = new_table(l, ".strtab", CV_SHT_STRTAB, 1, 0);
-    l->symtab = new_table(l, ".symtab", CV_SHT_SYMTAB, 8, SYMBOL);
+    l->shstrtab = new_table(l, ".shstrtab", CV_ROLE_SHSTRTAB);
+    l->strtab = new_table(l, ".strtab", CV_ROLE_STRTAB);
+    l->symtab = new_table(l, ".symtab", CV_ROLE_SYMTAB);
     if (null == CV_NONE || l->shstrtab == CV_NONE || l->strtab == CV_NONE || l->symtab == CV_NONE)
         return cv_l_nomem(l);
     if (!cv_u32s_push(&l->x->mem, &l->order, null) || !cv_u32s_push(&l->x->mem, &l->order, l->shstrtab) ||
@@ -84,7 +83,7 @@ static bool put_infos(cv_link *l)
     for (uint64_t i = 0; i < keys.n && ok; i++) {
         cv_oinfo *e = cv_oinfos_at(&l->oinfo, cv_keys_at(&keys, i)->index);
         const cv_isym *def = cv_l_isym(l, cv_l_fn(l, e->fn)->def);
-        cv_new_section n = { .group = CV_G_META, .type = 0x70000000, .flags = 0x40, .align = 4 };
+        cv_new_section n = cv_l_section(l, CV_ROLE_NV_INFO_FN, CV_G_META);
 
         /* ".text.f" gives ".nv.info.f" */
         n.name = cv_link_info_name(l, cv_l_isec(l, def->sec)->name);
@@ -165,7 +164,7 @@ static cuvet_status make_wide_table(cv_link *l)
 {
     uint64_t at = 4;
 
-    l->symtab_shndx = new_table(l, ".symtab_shndx", CV_SHT_SYMTAB_SHNDX, 4, 4);
+    l->symtab_shndx = new_table(l, ".symtab_shndx", CV_ROLE_SYMTAB_SHNDX);
     if (l->symtab_shndx == CV_NONE || !cv_u32s_push(&l->x->mem, &l->order, l->symtab_shndx))
         return cv_l_nomem(l);
     for (uint64_t i = l->order.n - 1; i > at; i--)
@@ -312,7 +311,7 @@ static cuvet_status make_strings(cv_link *l)
 /* Sizes of what is written from records and symbols. */
 static void set_sizes(cv_link *l)
 {
-    cv_l_osec(l, l->symtab)->size = SYMBOL * (l->sym_order.n + 1);
+    cv_l_osec(l, l->symtab)->size = cv_elf_sym_size(false) * (l->sym_order.n + 1);
     if (l->symtab_shndx != CV_NONE)
         cv_l_osec(l, l->symtab_shndx)->size = 4 * (l->sym_order.n + 1);
     for (cv_id i = 0; i < l->osec.n; i++) {
@@ -325,7 +324,7 @@ static void set_sizes(cv_link *l)
 
 static cuvet_status set_offsets(cv_link *l)
 {
-    uint64_t pos = HEADER, padding = 0, most = 0;
+    uint64_t pos = cv_elf_ehdr_size(false), padding = 0, most = 0;
 
     for (uint64_t i = 0; i < l->obj.n; i++)
         most = cv_sat_add(most, cv_l_obj(l, (cv_id)i)->image.len);
@@ -341,7 +340,7 @@ static cuvet_status set_offsets(cv_link *l)
             pos = cv_sat_add(pos, q->size);
     }
     l->shoff = cv_sat_align(pos, 8);
-    l->phoff = cv_sat_add(l->shoff, l->order.n * SECTION_HEADER);
+    l->phoff = cv_sat_add(l->shoff, l->order.n * cv_elf_shdr_size(false));
     return padding <= most ? CUVET_OK : cv_reject(l->x, CV_R_LIMIT_PADDING, 0, padding, most);
 }
 
@@ -352,10 +351,10 @@ cuvet_status cv_link_arrange(cv_link *l)
     bury(l);
     cv_l_osec(l, l->prototype)->dead = !needs_prototypes(l);
     cv_l_osec(l, l->info)->dead = l->program_n == 0;
-    if (l->compat != CV_NONE) {
-        cv_l_osec(l, l->cuinfo)->flags |= NOTE_LINK;
+    if (l->compat != CV_NONE)
         cv_l_osec(l, l->cuinfo)->infosec = l->compat;
-    }
+    else
+        cv_l_osec(l, l->cuinfo)->flags &= ~(uint64_t)CV_SHF_INFO_LINK;
     cv_l_osec(l, l->cuinfo)->linksec = l->tkinfo;
     st = make_tables(l);
     if (st == CUVET_OK)

@@ -60,6 +60,17 @@ static bool section_symbol(cv_link *l, cv_id sec)
     return id != CV_NONE && cv_u32s_push(&l->x->mem, &l->locals, id);
 }
 
+cv_new_section cv_l_section(const cv_link *l, cv_role role, cv_group group)
+{
+    const cv_section_facts *facts = cv_section_facts_of(role);
+
+    return (cv_new_section){ .group = group,
+                             .type = l->o.relocatable ? facts->type_rel : facts->type_exe,
+                             .flags = facts->flags,
+                             .align = facts->align == 0 ? 1 : facts->align, /* until there is data */
+                             .entsize = facts->entsize };
+}
+
 cv_id cv_l_new_osec(cv_link *l, const cv_new_section *n)
 {
     cv_osec s = { .name = n->name,

@@ -3,8 +3,6 @@
  * reference linker keeps them. */
 #include "link/in/stages.h"
 
-enum { SHF_INFO_LINK = 0x40, SHT_RESOLVED = 0x70000003 };
-
 typedef struct table {
     const cv_lobj *o;
     const cv_isec *sec, *target;
@@ -33,14 +31,10 @@ static bool looks_for_rel(const table *t)
 
 static cuvet_status make(cv_link *l, const table *t, cv_id name, cv_id *out)
 {
-    cv_new_section n = { .name = name,
-                         .group = CV_G_REL,
-                         .type = t->sec->type,
-                         .flags = SHF_INFO_LINK,
-                         .align = 8,
-                         .entsize = cv_elf_rel_size(false, t->rela) };
+    cv_new_section n = cv_l_section(l, t->rela ? CV_ROLE_RELA : CV_ROLE_REL, CV_G_REL);
     cv_id patched = t->target->out, id;
 
+    n.name = name;
     *out = cv_l_new_osec(l, &n);
     if (*out == CV_NONE)
         return cv_l_nomem(l);
@@ -48,9 +42,8 @@ static cuvet_status make(cv_link *l, const table *t, cv_id name, cv_id *out)
     CV_ARRAY_SET(cv_l_osec(l, patched)->rel, t->rela, *out);
     if (!l->o.preserve || cv_l_osec(l, patched)->resolved != CV_NONE)
         return CUVET_OK;
+    n = cv_l_section(l, CV_ROLE_RESOLVED_RELA, CV_G_REL);
     n.name = cv_l_name_join(l, ".nv.resolvedrela", cv_l_osec(l, patched)->name);
-    n.type = SHT_RESOLVED;
-    n.entsize = cv_elf_rel_size(false, true);
     n.named = true;
     id = n.name == CV_NONE ? CV_NONE : cv_l_new_osec(l, &n);
     if (id == CV_NONE)

@@ -6,7 +6,7 @@
 #include "bytes/order.h"
 #include "link/in/stages.h"
 
-enum { SHT_NOBITS = 8, LARGE_ALIGN = 16 };
+enum { LARGE_ALIGN = 16 };
 
 /* A link of a list. */
 typedef struct item {

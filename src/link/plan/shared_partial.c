@@ -5,7 +5,7 @@
 #include "base/arith.h"
 #include "link/in/stages.h"
 
-enum { LARGE_ALIGN = 16, INSTANCE_INFO = 0x2D, INSTANCE_OTHER = 0x41 };
+enum { LARGE_ALIGN = 16 };
 
 static uint64_t largest_alignment(const cv_link *l)
 {
@@ -67,8 +67,8 @@ static cuvet_status make_instance(cv_link *l, cv_id fn, cv_id src, uint64_t alig
                   .win = CV_NONE,
                   .src = src,
                   .fn = CV_NONE,
-                  .info = INSTANCE_INFO,
-                  .other = INSTANCE_OTHER,
+                  .info = cv_elf_info(CV_STB_WEAK, CV_STT_CUDA_OBJECT),
+                  .other = CV_STO_SPACE_SHARED | CV_STV_INTERNAL,
                   .instance = true,
                   .local = true };
     cv_id id;

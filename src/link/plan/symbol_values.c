@@ -3,8 +3,6 @@
 #include "base/arith.h"
 #include "link/in/stages.h"
 
-enum { SPACE_SHARED = 0x40, HIDDEN_BANK = 0x81 };
-
 static bool is_shared_space(uint8_t other)
 {
     return (other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
@@ -108,9 +106,8 @@ static void defined(const cv_link *l, cv_osym *y)
     y->other = w->other & CV_STO_MANAGED;
     if (is_shared_space(w->other))
         shared_value(l, y, w);
-    if (l->o.preserve &&
-        ((is_shared_space(w->other) && !l->o.debug) || (w->other & HIDDEN_BANK) == HIDDEN_BANK))
-        y->other = 1;
+    if (l->o.preserve && ((is_shared_space(w->other) && !l->o.debug) || cv_l_is_hidden_bank(w)))
+        y->other = CV_STV_INTERNAL;
 }
 
 void cv_link_values(cv_link *l)

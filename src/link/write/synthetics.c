@@ -43,10 +43,11 @@ static void put_symbol(const cv_link *l, cv_builder *b, const cv_osym *y)
     if (y->common_kept && !y->common)
         shndx = CV_SHN_COMMON;
     if (!l->o.relocatable && y->common) {
-        info = (uint8_t)((info & 0xF0) | CV_STT_OBJECT);
+        info = cv_elf_info(cv_elf_info_bind(info), CV_STT_OBJECT);
         other = 0;
-    } else if (!l->o.relocatable && !y->hidden && shndx != 0 && (info & 15) == CV_STT_CUDA_OBJECT) {
-        info = (uint8_t)((info & 0xF0) | CV_STT_OBJECT);
+    } else if (!l->o.relocatable && !y->hidden && shndx != 0 &&
+               cv_elf_info_type(info) == CV_STT_CUDA_OBJECT) {
+        info = cv_elf_info(cv_elf_info_bind(info), CV_STT_OBJECT);
         other &= CV_STO_MANAGED;
     }
     cv_put_u32(b, string_off(l, y->name));

@@ -4,8 +4,6 @@
 #include "base/arith.h"
 #include "link/in/stages.h"
 
-enum { SEGMENT = 56, PT_LOAD = 1, PT_PHDR = 6, P_R = 4, P_RX = 5, P_RW = 6 };
-
 /* What is shorter is copied: that costs less than a slice. The deep builds lend all code, so that every case
  * goes this way. */
 enum { LEND_LEAST = CV_DEEP ? 1 : 8192 };
@@ -171,11 +169,11 @@ static bool find_data(const cv_link *l, segment *s)
 /* From sm_100 on only code is executable. */
 static void split_segments(cv_link *l, cv_builder *b)
 {
-    segment table = { PT_PHDR, P_R, l->phoff, 0, 0 };
-    segment s[4] = { { PT_LOAD, P_R, 0, 0, 0 },
-                     { PT_LOAD, P_RX, 0, 0, 0 },
-                     { PT_LOAD, P_RW, 0, 0, 0 },
-                     { PT_LOAD, P_R, 0, 0, 0 } };
+    segment table = { CV_PT_PHDR, CV_PF_R, l->phoff, 0, 0 };
+    segment s[4] = { { CV_PT_LOAD, CV_PF_R, 0, 0, 0 },
+                     { CV_PT_LOAD, CV_PF_R | CV_PF_X, 0, 0, 0 },
+                     { CV_PT_LOAD, CV_PF_R | CV_PF_W, 0, 0, 0 },
+                     { CV_PT_LOAD, CV_PF_R, 0, 0, 0 } };
     const bool has[4] = { find_groups(l, CV_G_CONST, CV_G_CONST, CV_ARRAY_AT(s, 0)),
                           find_groups(l, CV_G_CODE, CV_G_CODE, CV_ARRAY_AT(s, 1)),
                           find_data(l, CV_ARRAY_AT(s, 2)),
@@ -184,9 +182,9 @@ static void split_segments(cv_link *l, cv_builder *b)
     l->phnum = 2;
     for (size_t i = 0; i < CV_COUNT(s); i++)
         l->phnum += CV_ARRAY_GET(has, i);
-    table.filesz = table.memsz = l->phnum * SEGMENT;
+    table.filesz = table.memsz = l->phnum * cv_elf_phdr_size(false);
     put_segment(b, &table);
-    table.type = PT_LOAD;
+    table.type = CV_PT_LOAD;
     put_segment(b, &table);
     for (size_t i = 0; i < CV_COUNT(s); i++)
         if (CV_ARRAY_GET(has, i))
@@ -195,10 +193,12 @@ static void split_segments(cv_link *l, cv_builder *b)
 
 static void segments(cv_link *l, cv_builder *b)
 {
-    segment code = { PT_LOAD, P_RX, 0, 0, 0 }, data = { PT_LOAD, P_RW, 0, 0, 0 };
+    segment code = { CV_PT_LOAD, CV_PF_R | CV_PF_X, 0, 0, 0 },
+            data = { CV_PT_LOAD, CV_PF_R | CV_PF_W, 0, 0, 0 };
     bool has_code = find_groups(l, CV_G_CONST, CV_G_CODE, &code), has_data = find_data(l, &data);
     uint64_t n = 2u + has_code + has_data;
-    segment table = { PT_PHDR, P_RX, l->phoff, n * SEGMENT, n * SEGMENT };
+    segment table = { CV_PT_PHDR, CV_PF_R | CV_PF_X, l->phoff, n * cv_elf_phdr_size(false),
+                      n * cv_elf_phdr_size(false) };
 
     l->phnum = n;
     put_segment(b, &table);
@@ -206,7 +206,7 @@ static void segments(cv_link *l, cv_builder *b)
         put_segment(b, &code);
     if (has_data)
         put_segment(b, &data);
-    table.type = PT_LOAD;
+    table.type = CV_PT_LOAD;
     put_segment(b, &table);
 }
 
@@ -228,10 +228,10 @@ static void file_header(const cv_link *l, cv_builder *b)
     cv_put_u64(b, l->phnum ? l->phoff : 0);
     cv_put_u64(b, l->shoff);
     cv_put_u32(b, (note < 255 ? note : 255) << 24 | l->o.target.sm << 8 | 4);
-    cv_put_u16(b, 64);
-    cv_put_u16(b, SEGMENT);
+    cv_put_u16(b, (uint16_t)cv_elf_ehdr_size(false));
+    cv_put_u16(b, (uint16_t)cv_elf_phdr_size(false));
     cv_put_u16(b, (uint16_t)l->phnum);
-    cv_put_u16(b, 64);
+    cv_put_u16(b, (uint16_t)cv_elf_shdr_size(false));
     cv_put_u16(b, l->order.n < CV_SHN_LORESERVE ? (uint16_t)l->order.n : 0);
     cv_put_u16(b, 1);
 }
@@ -302,12 +302,10 @@ cuvet_status cv_link_emit(cv_link *l, cv_block *out, cv_slices *file)
     return st;
 }
 
-enum { SECTION_HEADER = 64 };
-
 /* The file ends with its tables. */
 bool cv_link_write_holds(const cv_link *l)
 {
-    uint64_t tables = cv_sat_add(l->order.n * SECTION_HEADER, l->phnum * SEGMENT);
+    uint64_t tables = cv_sat_add(l->order.n * cv_elf_shdr_size(false), l->phnum * cv_elf_phdr_size(false));
 
     return l->out->span.len == l->size && cv_sat_add(l->shoff, tables) == l->size &&
            (l->phnum != 0) == !l->o.relocatable;
