@@ -40,7 +40,8 @@ static void judge_form(judge *j)
 
     if (h->is32)
         refuse_ident(j, CV_R_ADMIT_CLASS, 4, 32, 64);
-    if (!(h->osabi == 0x41 && h->abiversion == 8) && !(h->osabi == 0x33 && h->abiversion == 7))
+    if (!(h->osabi == CV_OSABI_CUDA && h->abiversion == CV_ABI_CUDA) &&
+        !(h->osabi == CV_OSABI_LEGACY && h->abiversion == CV_ABI_LEGACY))
         refuse_ident(j, CV_R_ADMIT_ABI, 7, h->osabi, h->abiversion);
 }
 
@@ -50,10 +51,10 @@ static void judge_type(judge *j)
 
     if (j->f->execute)
         return;
-    if (type == 2)
-        refuse(j, CV_R_ADMIT_EXECUTABLE, CV_EH_TYPE, type, 1);
-    else if (type != 1)
-        refuse(j, CV_R_ADMIT_TYPE, CV_EH_TYPE, type, 1);
+    if (type == CV_ELF_EXEC)
+        refuse(j, CV_R_ADMIT_EXECUTABLE, CV_EH_TYPE, type, CV_ELF_REL);
+    else if (type != CV_ELF_REL)
+        refuse(j, CV_R_ADMIT_TYPE, CV_EH_TYPE, type, CV_ELF_REL);
 }
 
 /* Code of an older member of the family: where it is used as it is, the compiler must have said that it runs.
@@ -102,7 +103,7 @@ static void judge_toolkit(judge *j)
 
     if (c->toolkit == 0) {
         if (oldest != 0 && c->abi8)
-            refuse(j, CV_R_ADMIT_TOOLKIT_UNKNOWN, CV_EH_FLAGS, c->h.flags >> 24, 0);
+            refuse(j, CV_R_ADMIT_TOOLKIT_UNKNOWN, CV_EH_FLAGS, cv_elf_flags_note(c->h.flags), 0);
         return;
     }
     if (c->toolkit > j->f->toolkit)

@@ -58,7 +58,8 @@ static cuvet_status identify(cv_ctx *x, cv_cubin *c)
     c->legacy = h->osabi == CV_OSABI_LEGACY && h->abiversion == CV_ABI_LEGACY;
     c->rel = h->type == CV_ELF_REL;
     c->exe = h->type == CV_ELF_EXEC;
-    mercury = h->type == CV_ELF_MERCURY || (c->abi8 && (h->flags & 1)) || (c->legacy && h->flags >> 31);
+    mercury =
+        h->type == CV_ELF_MERCURY || ((c->abi8 || c->legacy) && cv_elf_flags_mercury(h->flags, c->abi8));
     c->conv = (c->abi8 || c->legacy) && !h->is32 && !mercury && (c->rel || c->exe);
     if (h->is32)
         cv_report(x, CV_R_ELF_CLASS32, at + 4, 1, 1, 2);
@@ -80,11 +81,11 @@ static void read_facts(cv_cubin *c)
 {
     const cv_elf_header *h = &c->h;
 
-    c->flag_capsule = c->abi8 && (h->flags & 2) != 0;
+    c->flag_capsule = c->abi8 && cv_elf_flags_capsule(h->flags, true);
     c->sm = cv_elf_flags_sm(h->flags, c->abi8);
     c->gen = cv_gen_of(c->sm);
     if (c->legacy) {
-        c->virtual_sm = h->flags >> 16 & 0xFF;
+        c->virtual_sm = cv_elf_flags_virtual_sm(h->flags);
         c->toolkit = h->version;
     }
 }

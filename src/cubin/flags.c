@@ -2,9 +2,6 @@
 /* e_flags of both ABIs, and which sections a file of this ABI and architecture must and must not have. */
 #include "cubin/internal.h"
 
-/* Bits of the low byte of e_flags: exactly one of these three; the others are no kind. */
-enum { KIND_MERCURY = 1, KIND_CAPSULE = 2, KIND_SASS = 4, KINDS = 7 };
-
 static void flags_report(cv_ctx *x, const cv_cubin *c, cv_rule rule, uint64_t byte, uint64_t got,
                          uint64_t want)
 {
@@ -13,38 +10,38 @@ static void flags_report(cv_ctx *x, const cv_cubin *c, cv_rule rule, uint64_t by
 
 static void check_abi8(cv_ctx *x, const cv_cubin *c)
 {
-    uint32_t f = c->h.flags, kind = f & KINDS, note = cv_cubin_first(c, CV_ROLE_CUINFO), want;
+    uint32_t f = c->h.flags, kind = f & CV_EF_KINDS, note = cv_cubin_first(c, CV_ROLE_CUINFO), want;
 
-    if (c->sm > 0xFF)
-        flags_report(x, c, CV_R_ELF_FLAGS_SM, 1, c->sm, 0xFF);
+    if (c->sm > CV_EF_SM_MOST)
+        flags_report(x, c, CV_R_ELF_FLAGS_SM, 1, c->sm, CV_EF_SM_MOST);
     else if (!cv_arch_of(c->sm))
         flags_report(x, c, CV_R_ELF_SM_UNKNOWN, 1, c->sm, 0);
     /* Code is followed by a capsule, unless that was stripped or the file was linked from stripped
      * objects. */
-    want = cv_gen_has(c->gen, CV_GEN_CAPSULE) && kind != KIND_SASS ? KIND_CAPSULE : KIND_SASS;
+    want = cv_gen_has(c->gen, CV_GEN_CAPSULE) && kind != CV_EF_SASS ? CV_EF_CAPSULE : CV_EF_SASS;
     if (kind != want)
-        flags_report(x, c, CV_R_ELF_FLAGS_KIND, 0, f & 0xFF, want);
-    else if ((f & 0xFF) != want)
-        flags_report(x, c, CV_R_ELF_FLAGS_ACCEL, 0, f & 0xFF, want);
+        flags_report(x, c, CV_R_ELF_FLAGS_KIND, 0, f & CV_EF_KIND, want);
+    else if ((f & CV_EF_KIND) != want)
+        flags_report(x, c, CV_R_ELF_FLAGS_ACCEL, 0, f & CV_EF_KIND, want);
     if (note == 0)
         note = cv_cubin_first(c, CV_ROLE_CUVER);
-    want = note >= 0xFF ? 0xFF : note;
-    if (note != 0 && f >> 24 != want)
-        flags_report(x, c, CV_R_ELF_FLAGS_NOTE, 3, f >> 24, want);
+    want = note >= CV_EF_NOTE_MOST ? CV_EF_NOTE_MOST : note;
+    if (note != 0 && cv_elf_flags_note(f) != want)
+        flags_report(x, c, CV_R_ELF_FLAGS_NOTE, 3, cv_elf_flags_note(f), want);
 }
 
 static void check_legacy(cv_ctx *x, const cv_cubin *c)
 {
-    uint32_t f = c->h.flags, bad = f & 0x7F00A000;
+    uint32_t f = c->h.flags, bad = f & CV_EF_LEGACY_UNKNOWN;
 
     if (!cv_arch_of(c->sm))
         flags_report(x, c, CV_R_ELF_SM_UNKNOWN, 0, c->sm, 0);
-    if (f & 0x4000) /* capsules belong to ABI 8 in every file seen */
-        bad |= 0x4000;
-    if (!(f & 0x400))
-        bad |= 0x400;
-    if ((f & 0x300) == 0x300)
-        bad |= 0x300;
+    if (f & CV_EF_LEGACY_CAPSULE) /* capsules belong to ABI 8 in every file seen */
+        bad |= CV_EF_LEGACY_CAPSULE;
+    if (!(f & CV_EF_LEGACY_64BIT))
+        bad |= CV_EF_LEGACY_64BIT;
+    if ((f & CV_EF_LEGACY_TEXTURES) == CV_EF_LEGACY_TEXTURES)
+        bad |= CV_EF_LEGACY_TEXTURES;
     if (bad)
         flags_report(x, c, CV_R_ELF_FLAGS_LEGACY, 0, f, bad);
 }
@@ -80,7 +77,7 @@ static void check_presence(cv_ctx *x, const cv_cubin *c)
     }
     if (c->legacy || !compat)
         unexpected(x, c, CV_ROLE_COMPAT);
-    if (c->legacy || !cv_gen_has(c->gen, CV_GEN_CAPSULE) || (c->h.flags & KINDS) == KIND_SASS)
+    if (c->legacy || !cv_gen_has(c->gen, CV_GEN_CAPSULE) || (c->h.flags & CV_EF_KINDS) == CV_EF_SASS)
         for (unsigned r = CV_ROLE_CAPMERC_TEXT; r < CV_N_ROLES; r++)
             unexpected(x, c, (cv_role)r);
 }

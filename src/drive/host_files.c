@@ -8,8 +8,6 @@
 #include "intake/probe.h"
 #include "io/source.h"
 
-#define ELF_MAGIC UINT32_C(0x464C457F)
-
 typedef struct archive {
     cv_span all, names; /* names: the table of long ones */
     uint64_t at;        /* header of the member at hand */
@@ -51,7 +49,7 @@ static bool is_strange(cuvet_content type, cv_span body)
 /* What does the scan not see in it? Nothing of an archive is left out without a word. */
 static cuvet_status judge_member(cv_ctx *x, cv_hosts *h, const archive *a, cv_span body)
 {
-    bool text = cv_u32_at(body, 0) != ELF_MAGIC; /* perhaps: all of it may have to be looked at */
+    bool text = cv_u32_at(body, 0) != CV_ELF_MAGIC; /* perhaps: all of it may have to be looked at */
     cuvet_content_info c;
     cv_class_why why;
     cuvet_status s, known;

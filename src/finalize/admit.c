@@ -5,7 +5,7 @@
 
 #include "cubin/admit.h"
 
-enum { LEVEL_MOST = 4, ISA_MOST = 0x0101, LEGACY_MERCURY = 31, LEGACY_CAPMERC = 14 }; /* bits of e_flags */
+enum { LEVEL_MOST = 4, ISA_MOST = 0x0101 };
 
 /* What the rules of the scan amount to in codes of the reference: it has none for most of them. */
 static cv_final code_of(cv_rule rule)
@@ -101,14 +101,14 @@ bool cv_final_prepare_holds(const cv_final_job *job)
 bool cv_final_kind_of(const cv_elf_header *header, cv_kind *kind)
 {
     if (header->osabi == CV_OSABI_CUDA) {
-        *kind = (cv_kind)(header->flags & 0xFF);
+        *kind = (cv_kind)(header->flags & CV_EF_KIND);
         return *kind == CV_KIND_MERCURY || *kind == CV_KIND_CAPMERC || *kind == CV_KIND_SASS;
     }
     if (header->osabi != CV_OSABI_LEGACY)
         return false;
-    *kind = header->flags >> LEGACY_MERCURY & 1   ? CV_KIND_MERCURY
-            : header->flags >> LEGACY_CAPMERC & 1 ? CV_KIND_CAPMERC
-                                                  : CV_KIND_SASS;
+    *kind = cv_elf_flags_mercury(header->flags, false)   ? CV_KIND_MERCURY
+            : cv_elf_flags_capsule(header->flags, false) ? CV_KIND_CAPMERC
+                                                         : CV_KIND_SASS;
     return true;
 }
 
@@ -135,7 +135,7 @@ static cuvet_status check_header(cv_final_job *job)
         return cv_final_refuse(job, CV_FINAL_TYPE, CV_R_FINAL_ABI, at + 7, header.osabi, header.abiversion);
     if (!cv_final_kind_of(&header, &job->in_kind))
         return cv_final_refuse(job, CV_FINAL_TYPE, CV_R_FINAL_KIND, at + header_at(CV_EH_FLAGS),
-                               header.flags & 0xFF, CV_KIND_CAPMERC);
+                               header.flags & CV_EF_KIND, CV_KIND_CAPMERC);
     if (header.type != CV_ELF_REL && header.type != CV_ELF_EXEC)
         return cv_final_refuse(job, CV_FINAL_TYPE, CV_R_FINAL_TYPE, at + header_at(CV_EH_TYPE), header.type,
                                CV_ELF_EXEC);

@@ -49,7 +49,8 @@ static bool put_copy(const cv_backend_req *req, change mask, cv_builder *flags, 
     uint64_t at = cv_elf_ehdr_at(false, CV_EH_FLAGS);
     cv_span head = cv_span_tail(req->in, 0), rest = cv_span_tail(req->in, at + 4), most = rest;
 
-    cv_put_u32(flags, cv_final_flags(req->cubin, req->out_kind, req->dst_sm, req->cubin->h.flags >> 24));
+    cv_put_u32(flags, cv_final_flags(req->cubin, req->out_kind, req->dst_sm,
+                                     cv_elf_flags_note(req->cubin->h.flags)));
     head.len = at;
     if (flags->failed || !cv_final_sink_put(to, head) || !cv_final_sink_put(to, cv_builder_span(flags)))
         return false;

@@ -276,7 +276,7 @@ static bool is_for_target(const cv_backend_req *req, cv_span made)
 
     return cv_elf_peek(made, &header) && header.type == req->cubin->h.type &&
            header.osabi == req->cubin->h.osabi && header.abiversion == req->cubin->h.abiversion &&
-           (header.flags & 0xFF) == (uint32_t)req->out_kind &&
+           (header.flags & CV_EF_KIND) == (uint32_t)req->out_kind &&
            cv_elf_flags_sm(header.flags, true) == req->dst_sm;
 }
 

@@ -14,8 +14,8 @@ static bool is_stripped(const cv_rewrite *rewrite, uint64_t i)
 uint32_t cv_final_flags(const cv_cubin *cubin, cv_kind kind, uint32_t sm, uint32_t note)
 {
     if (cubin->legacy)
-        return (cubin->h.flags & 0xFFFFFF00) | (sm & 0xFF);
-    return (note < 0xFF ? note : 0xFF) << 24 | (sm & 0xFFFF) << 8 | (uint32_t)kind;
+        return cv_elf_flags_retarget_legacy(cubin->h.flags, sm);
+    return cv_elf_flags(note, sm, (uint32_t)kind);
 }
 
 bool cv_final_in_file(const cv_cubin *cubin, uint64_t i)

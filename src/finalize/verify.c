@@ -22,8 +22,8 @@ static cuvet_status check_header(cv_final_job *job)
         return report_wrong(job, CV_EH_TYPE, second->h.type, first->h.type);
     if (second->sm != job->dst_sm)
         return report_wrong(job, CV_EH_FLAGS, second->sm, job->dst_sm);
-    if (first->abi8 && (second->h.flags & 0xFF) != (uint32_t)job->out_kind)
-        return report_wrong(job, CV_EH_FLAGS, second->h.flags & 0xFF, job->out_kind);
+    if (first->abi8 && (second->h.flags & CV_EF_KIND) != (uint32_t)job->out_kind)
+        return report_wrong(job, CV_EH_FLAGS, second->h.flags & CV_EF_KIND, job->out_kind);
     if (second->n_kernels != first->n_kernels)
         return cv_final_refuse(job, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_SYMBOLS,
                                second->symtab.off, second->n_kernels, first->n_kernels);

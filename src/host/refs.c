@@ -4,8 +4,6 @@
 #include "bytes/order.h"
 #include "format/elf/names.h"
 
-#define ELF_MAGIC UINT32_C(0x464C457F)
-
 void cv_hosts_init(cv_hosts *hosts, uint64_t key0, uint64_t key1)
 {
     *hosts = (cv_hosts){ 0 };
@@ -131,7 +129,7 @@ static cuvet_status read_object(cv_ctx *ctx, cv_hosts *hosts, const cuvet_source
 cuvet_status cv_hosts_read_object(cv_ctx *ctx, cv_hosts *hosts, const cuvet_source *src, cv_span all,
                                   uint64_t off, uint64_t n)
 {
-    return n >= 4 && cv_u32_at(all, off) == ELF_MAGIC && cv_u16_at(all, off + 18) != CV_EM_CUDA
+    return n >= 4 && cv_u32_at(all, off) == CV_ELF_MAGIC && cv_u16_at(all, off + 18) != CV_EM_CUDA
                ? read_object(ctx, hosts, src, all, off, n)
                : CUVET_OK;
 }

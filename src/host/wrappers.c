@@ -8,9 +8,6 @@
 #define RELOCS_AT_ONCE   UINT64_C(8192)
 /* Entries of the dynamic section that are looked at; real ones have a few dozen. */
 #define DYNAMIC_MAX UINT64_C(1024)
-#define ET_REL      1u
-#define ET_EXEC     2u
-#define ET_DYN      3u
 
 enum { PT_DYNAMIC = 2, DT_NULL = 0, DT_RELA = 7, DT_RELASZ = 8, DT_RELAENT = 9 };
 
@@ -74,7 +71,7 @@ static cuvet_status read_records(cv_host_read_ctx *reader, const cv_host_section
         if (cv_wrapper_read(reader->ctx, reader->part.span, in, &wrapper) == CUVET_OK)
             status = add_wrapper(
                 reader, &wrapper, section->off + at,
-                cv_sat_add(reader->header.type == ET_REL ? 0 : section->addr, at + CV_WRAPPER_DATA),
+                cv_sat_add(reader->header.type == CV_ELF_REL ? 0 : section->addr, at + CV_WRAPPER_DATA),
                 section->index);
         cv_path_pop(reader->ctx);
     }
@@ -382,17 +379,17 @@ static cuvet_status resolve_wrappers(cv_host_read_ctx *reader)
             cv_host_wrappers_at(&reader->host->wrappers, i)->state = CV_HOST_SKIPPED;
         return CUVET_OK;
     }
-    status = reader->header.type == ET_REL ? cv_host_resolve_object(reader, absolute)
-                                           : resolve_loaded(reader, relative);
+    status = reader->header.type == CV_ELF_REL ? cv_host_resolve_object(reader, absolute)
+                                               : resolve_loaded(reader, relative);
     return status == CUVET_OK ? report_lost(reader) : status;
 }
 
 cuvet_status cv_host_read_wrappers(cv_host_read_ctx *reader)
 {
-    bool loaded = reader->header.type == ET_EXEC || reader->header.type == ET_DYN;
+    bool loaded = reader->header.type == CV_ELF_EXEC || reader->header.type == CV_ELF_DYN;
     cuvet_status status = CUVET_OK;
 
-    if (!loaded && reader->header.type != ET_REL)
+    if (!loaded && reader->header.type != CV_ELF_REL)
         return CUVET_OK;
     if (loaded && !reader->header.is32 && (reader->host->sections.n > 0 || !reader->tables))
         status = read_loads(reader);

@@ -29,7 +29,7 @@ bool cv_agree_kind(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, cv_span 
     uint32_t magic = cv_u32_at(content, 0);
     uint16_t is = 0;
 
-    if (magic == UINT32_C(0x464C457F))
+    if (magic == CV_ELF_MAGIC)
         is = CV_FB_KIND_ELF;
     else if (magic == CV_LTOIR_MAGIC)
         is = CV_FB_KIND_LTOIR;

@@ -104,12 +104,12 @@ static void read_flags(look *l)
 
     if (osabi == CV_OSABI_CUDA) {
         l->out->sm = cv_elf_flags_sm(f, true);
-        l->out->capsule = (f & 2) != 0;
-        mercury = mercury || (f & 1) != 0;
+        l->out->capsule = cv_elf_flags_capsule(f, true);
+        mercury = mercury || cv_elf_flags_mercury(f, true);
     } else if (osabi == CV_OSABI_LEGACY) {
         l->out->sm = cv_elf_flags_sm(f, false);
-        l->out->capsule = (f & 0x4000) != 0;
-        mercury = mercury || f >> 31 != 0;
+        l->out->capsule = cv_elf_flags_capsule(f, false);
+        mercury = mercury || cv_elf_flags_mercury(f, false);
     }
     l->out->mercury = mercury && !l->out->capsule;
 }

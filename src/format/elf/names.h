@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 
+#define CV_ELF_MAGIC UINT32_C(0x464C457F)
 /* gABI: left out of what is linked. Too large for the enumeration. */
 #define CV_SHF_EXCLUDE UINT64_C(0x80000000)
 
@@ -22,6 +23,7 @@ enum {
 enum {
     CV_ELF_REL = 1, /* e_type */
     CV_ELF_EXEC = 2,
+    CV_ELF_DYN = 3,
     CV_ELF_MERCURY = 0xFF00, /* published, never observed */
     CV_EM_CUDA = 190,
     CV_OSABI_CUDA = 0x41,

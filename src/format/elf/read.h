@@ -7,6 +7,7 @@
 
 #include "base/ctx.h"
 #include "bytes/span.h"
+#include "format/elf/eflags.h"
 #include "format/elf/names.h"
 
 typedef struct cv_elf_header {
@@ -44,8 +45,6 @@ typedef struct cv_elf_reloc {
     int64_t addend; /* 0 for REL */
 } cv_elf_reloc;
 
-#define CV_ELF_MAGIC 0x464C457Fu
-
 static inline uint64_t cv_elf_ehdr_size(bool is32)
 {
     return is32 ? 52 : 64;
@@ -65,11 +64,6 @@ static inline uint64_t cv_elf_sym_size(bool is32)
 static inline uint64_t cv_elf_rel_size(bool is32, bool rela)
 {
     return is32 ? (rela ? 12 : 8) : (rela ? 24 : 16);
-}
-/* The machine that e_flags names. abi8: in the layout of CV_OSABI_CUDA; otherwise of CV_OSABI_LEGACY. */
-static inline uint32_t cv_elf_flags_sm(uint32_t flags, bool abi8)
-{
-    return abi8 ? flags >> 8 & 0xFFFF : flags & 0xFF;
 }
 static inline uint8_t cv_elf_sym_type(const cv_elf_symbol *s)
 {

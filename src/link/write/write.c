@@ -227,7 +227,7 @@ static void file_header(const cv_link *l, cv_builder *b)
     cv_put_u64(b, 0);
     cv_put_u64(b, l->phnum ? l->phoff : 0);
     cv_put_u64(b, l->shoff);
-    cv_put_u32(b, (note < 255 ? note : 255) << 24 | l->o.target.sm << 8 | 4);
+    cv_put_u32(b, cv_elf_flags(note, l->o.target.sm, CV_EF_SASS));
     cv_put_u16(b, (uint16_t)cv_elf_ehdr_size(false));
     cv_put_u16(b, (uint16_t)cv_elf_phdr_size(false));
     cv_put_u16(b, (uint16_t)l->phnum);
