@@ -30,7 +30,7 @@ check-generated: ## dictionaries, seeds and hostile samples are what their scrip
 
 check-folders: ## the tests write in the build folder and TMPDIR only: all else is read-only while they run (FOLDERS_ARGS)
 	@$(SUBMAKE) all tests-build
-	@sh tools/check_folders.sh $(BUILD) $(RUNTESTS) --unit $(TEST_BINS) --scripts $(FOLDERS_ARGS)
+	@CV_FULL= sh tools/check_folders.sh $(BUILD) $(RUNTESTS) --unit $(TEST_BINS) --scripts $(FOLDERS_ARGS)
 
 check-hostile: $(BUILD)/cuvet ## every hostile sample raises its rule, its legal neighbour and the good samples do not
 	@$(PYTHON) tools/corpus/hostile.py --scan $(BUILD)/cuvet

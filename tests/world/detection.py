@@ -81,7 +81,8 @@ def judge_batch(job):
     """The mutants of some samples, judged by both builds."""
     batch, each, builds = job
     rows = []
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
+    memory = "/dev/shm" if os.path.isdir("/dev/shm") and "TMPDIR" not in os.environ else None
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
         for sample in batch:
             with open(os.path.join(folder, sample.name), "wb") as file:
                 file.write(sample.data)

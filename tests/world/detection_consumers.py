@@ -130,7 +130,7 @@ class Readers:
     def ask(self, reader, data, kind, seconds=HANG):
         """Runs a reader over some bytes: how it ended, what it wrote."""
         suffix = {"cubin": ".cubin", "container": ".fatbin", "host": ".so"}[kind]
-        with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
+        with tempfile.TemporaryDirectory() as folder:
             path, out = os.path.join(folder, "in" + suffix), os.path.join(folder, "result")
             with open(path, "wb") as file:
                 file.write(data)
