@@ -39,6 +39,8 @@ static bool begin(link_run *r)
         .n_kernels_used = a->kernels.n,
         .generator = r->broker.compiler.compile ? &r->broker.compiler : NULL,
         .generator_log = on_log,
+        .event = link_on_event,
+        .event_user = r,
     };
     cuvet_status s = cuvet_ctx_create(&co, &r->ctx);
 
@@ -163,6 +165,7 @@ static void finish(link_run *r, cli_outfile *out, cli_outfile *modules)
         link_error(r, NULL, CLI_X_LIMIT, "out of memory");
     if (r->rc != CLI_X_CLEAN)
         return;
+    r->completing = true;
     s = cuvet_linker_complete(r->ctx, r->linker);
     link_say_link(r);
     if (r->args->set[LINK_O_DUMP_CALLGRAPH] || r->args->set[LINK_O_DUMP_CALLGRAPH_RAW])

@@ -13,26 +13,28 @@ typedef struct link_run {
     cuvet_linker linker;
     cuvet_diag *diag; /* said since they were last printed, or dropped */
     size_t n_diag, cap_diag;
-    bool lost_diag;    /* no memory for one */
-    bool of_file;      /* what is said is about members of an archive */
-    size_t at;         /* number of the operand */
-    cli_broker broker; /* of the code generator */
+    bool lost_diag;     /* no memory for one */
+    const char *member; /* of an archive, that the diagnostics are about; NULL: none */
+    size_t at;          /* number of the operand */
+    bool told;          /* of which something was told */
+    int rc_before;      /* the exit code before it */
+    int member_rc;      /* of what was said of its members alone */
+    bool completing;    /* all of them are there */
+    cli_broker broker;  /* of the code generator */
     int rc;
 } link_run;
 
 /* link_input.c */
 /** One operand: what is in it for the target goes to the linker, or r->rc says that it could not. */
 void link_input(link_run *r, const cli_input *in);
+/** Takes the events of the linker. @param user the link_run. */
+void link_on_event(void *user, const cuvet_event *event);
 
 /* link_say.c: for people, on standard error. */
 /** Takes the diagnostics of the context. @param user the link_run. */
 void link_on_diag(void *user, const cuvet_diag *d);
-/** Print what was said about one input; notes only those that tell what an input holds. */
+/** Print what was said about one input. */
 void link_say_input(link_run *r, const char *file);
-/** Print all that was said about the place of a piece of code. */
-void link_say_place(link_run *r, const char *file);
-/** Print the notes about a file's members that are no objects, and drop the rest. */
-void link_say_file(link_run *r, const char *file);
 /** Print what was said about the link as a whole. */
 void link_say_link(link_run *r);
 void link_drop(link_run *r);

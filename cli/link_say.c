@@ -218,8 +218,8 @@ static void say(link_run *r, const cuvet_diag *d, const char *file, bool linked)
         b = party_of(r, d, 1);
         file = a.file;
     }
-    if (r->of_file && cuvet_linker_symbol(r->ctx, r->linker, d, &a.symbol, &a.n_symbol) != CUVET_OK)
-        a.symbol = NULL;
+    if (r->member)
+        a = (party){ .symbol = r->member, .n_symbol = strlen(r->member) };
     for (size_t i = 0; linked && i < sizeof(TEXTS) / sizeof(TEXTS[0]); i++) {
         if (strcmp(TEXTS[i].id, rule->id) == 0)
             text = TEXTS[i].text;
@@ -237,40 +237,10 @@ static void say(link_run *r, const cuvet_diag *d, const char *file, bool linked)
         r->rc = cli_worse(r->rc, exit_of(rule));
 }
 
-static bool tells_content(const cuvet_diag *d)
-{
-    const cuvet_rule_info *rule = cuvet_rule_get(d->rule);
-
-    return rule && (strcmp(rule->id, "CV-INPUT-002") == 0 || strcmp(rule->id, "CV-INPUT-003") == 0 ||
-                    strcmp(rule->id, "CV-INPUT-004") == 0 || strcmp(rule->id, "CV-INPUT-012") == 0);
-}
-
 void link_say_input(link_run *r, const char *file)
-{
-    for (size_t i = 0; i < r->n_diag; i++) {
-        if (r->diag[i].severity != CUVET_NOTE || tells_content(&r->diag[i]))
-            say(r, &r->diag[i], file, false);
-    }
-    link_drop(r);
-}
-
-void link_say_place(link_run *r, const char *file)
 {
     for (size_t i = 0; i < r->n_diag; i++)
         say(r, &r->diag[i], file, false);
-    link_drop(r);
-}
-
-void link_say_file(link_run *r, const char *file)
-{
-    r->of_file = true;
-    for (size_t i = 0; i < r->n_diag; i++) {
-        const cuvet_rule_info *rule = cuvet_rule_get(r->diag[i].rule);
-
-        if (rule && (strcmp(rule->id, "CV-LINK-045") == 0 || strcmp(rule->id, "CV-LINK-046") == 0))
-            say(r, &r->diag[i], file, false);
-    }
-    r->of_file = false;
     link_drop(r);
 }
 

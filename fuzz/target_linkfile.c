@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A host object or an archive as a file of the linker, and what device objects lie in it openly. Parameters:
+/* Any file into a link: what is told of it, and what comes of what was taken. Parameters:
  * see linking.h; bits 22 host_info, 23 a system library, 24..31 the allocation that fails, in steps of 8. */
 #include <string.h>
 
 #include "format/elf/names.h"
-#include "intake/locate.h"
 #include "linking.h"
 #include "mutate_int.h"
 #include "scanner.h"
@@ -19,7 +18,7 @@ typedef struct run {
     cuvet_ctx *ctx;
     cuvet_linker h;
     fz_alloc alloc;
-    uint64_t hash, n_errors, n_diags, added;
+    uint64_t hash, n_errors, n_diags, added, n_events, n_refused;
     bool capped;
 } run;
 
@@ -47,26 +46,6 @@ static size_t next_device(const run *r, size_t at)
     return at < r->in->len ? at : r->in->len;
 }
 
-/* Where the object at a place ends, by its tables; what cannot be told goes to the next one. */
-static size_t end_of(const run *r, size_t at, size_t next)
-{
-    cuvet_limits lim;
-    cv_block tmp = { 0 };
-    uint64_t extent = 0;
-    cv_located found = CV_LOCATED_NO;
-    cuvet_source src;
-    cv_ctx x;
-
-    FZ_CHECK(cuvet_limits_preset("tiny", &lim) == CUVET_OK, "limits");
-    cv_ctx_init(&x, &cv_alloc_default, &lim);
-    cv_ctx_unit(&x, r->in->len);
-    if (cuvet_source_memory(r->in->bytes, r->in->len, &src) == CUVET_OK &&
-        cv_locate_extent(&x, &tmp, &src, at, next, &found, &extent) == CUVET_OK && found == CV_LOCATED_YES)
-        next = at + (size_t)extent;
-    cv_block_free(&x, &tmp);
-    return next;
-}
-
 /* Of what was refused, or went wrong, the reason is told. */
 static void check_reason(const run *r, cuvet_status s)
 {
@@ -79,30 +58,30 @@ static void check_reason(const run *r, cuvet_status s)
              "a reason is given");
 }
 
-static cuvet_link_origin origin(const run *r, uint64_t off)
+/* Every event has a file, and comes again by its number. */
+static void on_event(void *user, const cuvet_event *event)
 {
-    cuvet_link_origin o;
+    run *r = user;
 
-    FZ_CHECK(cuvet_linker_origin(r->ctx, r->h, off, &o) == CUVET_OK, "any place has an origin");
-    FZ_CHECK(o.host || !o.finished, "only host objects are finished");
-    return o;
+    FZ_CHECK(event->size == sizeof(*event) && event->file, "an event of a file");
+    FZ_CHECK(*cuvet_event_kind_name(event->kind) != '?', "of a kind that has a name");
+    r->n_events++;
+    r->n_refused += event->status != CUVET_OK;
+    r->added += event->kind == CUVET_EVENT_TAKEN || event->kind == CUVET_EVENT_RETARGETED;
+    r->hash = fz_mix(r->hash, (uint64_t)event->kind << 32 | (uint64_t)event->status);
+    r->hash = fz_mix(r->hash, event->off);
+    if (event->member)
+        r->hash = fz_mix_bytes(r->hash, event->member, strlen(event->member));
 }
 
-static void add_objects(run *r)
+static void check_events(const run *r)
 {
-    for (size_t at = next_device(r, 0); at < r->in->len;) {
-        size_t next = next_device(r, at + 1), end = end_of(r, at, next);
-        cuvet_link_origin o = origin(r, at);
-        cuvet_status s;
+    cuvet_event event = { .size = sizeof(event) };
 
-        r->n_errors = r->n_diags = 0;
-        s = o.finished ? CUVET_OK
-                       : cuvet_linker_add_from(r->ctx, r->h, at, r->in->bytes + at, end - at, "object");
-        check_reason(r, s);
-        r->added += s == CUVET_OK && !o.finished;
-        r->hash = fz_mix(r->hash, (uint64_t)s << 2 | (uint64_t)o.host << 1 | o.finished);
-        at = next;
-    }
+    for (uint64_t i = 0; i < r->n_events; i++)
+        FZ_CHECK(cuvet_linker_get_event(r->ctx, r->h, i, &event) == CUVET_OK && event.file, "by its number");
+    FZ_CHECK(cuvet_linker_get_event(r->ctx, r->h, r->n_events, &event) == CUVET_END,
+             "no more than were told");
 }
 
 static bool is_identifier(const char *name)
@@ -153,18 +132,15 @@ static void complete(run *r)
 
 static void with_linker(run *r)
 {
-    const cuvet_link_file file = {
-        .size = sizeof(file), .bytes = r->in->bytes, .n = r->in->len, .of_system = r->in->param >> 23 & 1
-    };
-    cuvet_status s = cuvet_linker_file(r->ctx, r->h, &file);
+    const cuvet_add_options add = { .size = sizeof(add),
+                                    .flags = r->in->param >> 23 & 1 ? CUVET_ADD_SYSTEM : 0 };
+    cuvet_status s = cuvet_linker_add_memory(r->ctx, r->h, r->in->bytes, r->in->len, "file", &add);
 
-    check_reason(r, s);
+    FZ_CHECK(r->n_events || s == CUVET_E_NOMEM || s == CUVET_E_LIMIT, "something is told of a file");
+    FZ_CHECK(s != CUVET_OK || !r->n_refused, "what was refused has a status");
+    check_events(r);
     r->hash = fz_mix(r->hash, (uint64_t)s);
-    FZ_CHECK(!origin(r, UINT64_MAX).host, "nothing lies behind the file");
-    if (s == CUVET_OK) {
-        add_objects(r);
-        complete(r);
-    }
+    complete(r);
     FZ_CHECK(cuvet_linker_destroy(r->ctx, &r->h) == CUVET_OK && r->h.bits == 0, "destroy");
 }
 
@@ -206,6 +182,8 @@ CV_FUZZ_TARGET(linkfile)
 
         r.opt = fz_linker_options(&device);
         r.opt.host_info = in.param >> 22 & 1;
+        r.opt.event = on_event;
+        r.opt.event_user = &r;
         r.capped = lim.diagnostics < FZ_OBJECTS + 1;
         r.alloc.fail_at = (uint64_t)(in.param >> 24) * 8;
         hash[pass] = once(&r, &lim);

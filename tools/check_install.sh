@@ -22,7 +22,7 @@ for e in examples/*.c; do
             $cc -std=c11 -Wall -Wextra "$e" -o "$tmp/example" $(pkg-config --cflags cuvet) "$tmp/usr/lib/libcuvet.a" \
                 -llz4 -lzstd -pthread
         fi
-        sh tools/run_example.sh "$tmp/example" > "$tmp/out" || { cat "$tmp/out"; echo "$e ($how) failed"; exit 1; }
+        sh tools/run_example.sh "$tmp/example" "$e" > "$tmp/out" || { cat "$tmp/out"; echo "$e ($how) failed"; exit 1; }
         n=$((n + 1))
     done
 done

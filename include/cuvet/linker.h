@@ -14,6 +14,56 @@ typedef struct cuvet_linker {
     uint64_t bits; /**< opaque; 0 is never valid */
 } cuvet_linker;
 
+/** What became of a file that was added, or of a piece of it. Every piece of device code has one, but for the
+ * members of a container, which have one together: of them one is chosen. */
+typedef enum cuvet_event_kind {
+    CUVET_EVENT_TAKEN = 0,  /**< an input of the link */
+    CUVET_EVENT_RETARGETED, /**< the same, finalized for the target first */
+    /** Something is wrong with the file, or unusual, and decides on no piece. */
+    CUVET_EVENT_FINDINGS,
+    CUVET_EVENT_NO_MATCH,      /**< left out: of an archive, and has no code for the target */
+    CUVET_EVENT_WHOLE_PROGRAM, /**< left out: of an archive, and finished already */
+    /** Left out: a device link made it, or all modules of its host object are linked. */
+    CUVET_EVENT_ALREADY_LINKED,
+    CUVET_EVENT_NOT_NEEDED,    /**< left out: of a system library, and nothing needs it */
+    CUVET_EVENT_NOT_AN_OBJECT, /**< left out: a member of an archive that nothing can be linked of */
+    /** Left out: lies where the reference linker does not look. Or refused: where no tool keeps code. */
+    CUVET_EVENT_OUTSIDE,
+    /** The file holds none, which is no failure of a host object or a library. */
+    CUVET_EVENT_NO_DEVICE_CODE,
+    /** Refused: the file holds device code, and none of it was taken or left out. */
+    CUVET_EVENT_NOTHING_FITS,
+    /** Refused: device code that lies openly where it has no place. */
+    CUVET_EVENT_NOT_IN_CONTAINER,
+    CUVET_EVENT_NEEDS_COMPILER, /**< refused: PTX */
+    CUVET_EVENT_NEEDS_LTO,      /**< refused: IR for link-time optimization */
+    CUVET_EVENT_THIN,           /**< refused: an archive that does not hold its members */
+    /** A host object or a member is damaged, for which the file is refused next. */
+    CUVET_EVENT_DAMAGED,
+    CUVET_EVENT_REFUSED /**< refused, for what the diagnostics before it say */
+} cuvet_event_kind;
+
+/** It follows the diagnostics that it sums up. */
+typedef struct cuvet_event {
+    size_t size;
+    cuvet_event_kind kind;
+    cuvet_status status; /**< OK: taken, or left out rightly */
+    const char *file;    /**< name of the file, borrowed until the next one is added */
+    const char *member;  /**< name of the member of an archive; NULL: none, or the whole file */
+    uint64_t off;        /**< of the piece (its container, or itself) in the file */
+} cuvet_event;
+
+/** May call nothing with the linker. */
+typedef void cuvet_link_event_fn(void *user, const cuvet_event *event);
+
+#define CUVET_ADD_SYSTEM  1u /**< a system library: left out as a whole unless other inputs lack a function */
+#define CUVET_ADD_LIBRARY 2u /**< it is no failure when it holds no device code */
+
+typedef struct cuvet_add_options {
+    size_t size;
+    unsigned flags; /**< CUVET_ADD_* */
+} cuvet_add_options;
+
 typedef struct cuvet_linker_options {
     size_t size;
     cuvet_target target;
@@ -40,6 +90,10 @@ typedef struct cuvet_linker_options {
     /** What it said, made safe; one call for each time it said something. May be NULL */
     void (*generator_log)(void *user, const char *text);
     void *generator_user;
+    /** What becomes of the files that are added, and of inputs that are left out when all is there. May be
+     * NULL */
+    cuvet_link_event_fn *event;
+    void *event_user;
 } cuvet_linker_options;
 
 /** A file that what is added next comes from. */
@@ -125,6 +179,27 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_file(cuvet_ctx *ctx, cuvet_linker
 /** What is known about a place in the file at hand, given in bytes from its start. @return CUVET_OK. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_origin(cuvet_ctx *ctx, cuvet_linker l, uint64_t off,
                                                       cuvet_link_origin *out);
+/** Add a file: a device ELF, or everything with device code in it: what nvcc makes (.o), archives, fat
+ * binaries, programs and shared objects. Of each container the member that fits best is taken; what the
+ * reference linker does not read is left out or refused, and nothing without an event. The source is read
+ * during the call only.
+ *  @param name for messages; copied · @param opt may be NULL
+ *  @return CUVET_OK (nothing was refused: see the events for what was taken) · the status of the last
+ * refusal, and what was taken before and after it stays · CUVET_E_STATE · CUVET_E_USAGE (flags) ·
+ * CUVET_E_NOMEM. */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_add_file(cuvet_ctx *ctx, cuvet_linker l,
+                                                        const cuvet_source *src, const char *name,
+                                                        const cuvet_add_options *opt);
+/** The same for a file in memory, whose bytes are borrowed during the call. */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_add_memory(cuvet_ctx *ctx, cuvet_linker l, const void *bytes,
+                                                          size_t n, const char *name,
+                                                          const cuvet_add_options *opt);
+/** Event number 'index' so far; out->size is set by the caller. @return CUVET_OK · CUVET_END · CUVET_E_USAGE
+ * (size). */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_get_event(cuvet_ctx *ctx, cuvet_linker l, uint64_t index,
+                                                         cuvet_event *out);
+/** "taken", "needs-compiler", ... */
+CUVET_API const char *cuvet_event_kind_name(cuvet_event_kind kind);
 /** May this piece of device code, which a scan of the file at hand found, be linked? Container by container,
  * or device ELF: what the reference linker does not read is left out or refused, and that is said by a
  * diagnostic.

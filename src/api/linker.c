@@ -3,7 +3,6 @@
 
 #include "api/linker_int.h"
 #include "cubin/admit.h"
-#include "intake/probe.h"
 #include "io/sink.h"
 
 static void end_linker(cuvet_ctx *ctx, void *body)
@@ -14,16 +13,20 @@ static void end_linker(cuvet_ctx *ctx, void *body)
     cv_islands_free(&k->islands);
     cv_slices_free(&k->x.mem, &k->file);
     for (uint64_t i = 0; i < k->input.n; i++) {
-        cv_block_free(&k->x, &inputs_at(&k->input, i)->bytes);
-        cv_block_free(&k->x, &inputs_at(&k->input, i)->name);
+        cv_block_free(&k->x, &cv_link_inputs_at(&k->input, i)->bytes);
+        cv_block_free(&k->x, &cv_link_inputs_at(&k->input, i)->name);
     }
-    inputs_free(&k->x.mem, &k->input);
+    cv_link_inputs_free(&k->x.mem, &k->input);
     cv_hosts_free(&k->x.mem, &k->hosts);
     for (uint64_t i = 0; i < k->module.n; i++)
-        cv_block_free(&k->x, modules_at(&k->module, i));
-    modules_free(&k->x.mem, &k->module);
+        cv_block_free(&k->x, cv_link_modules_at(&k->module, i));
+    cv_link_modules_free(&k->x.mem, &k->module);
     cv_block_free(&k->x, &k->out);
-    cv_ctx_note_peak(ctx, k->x.mem.peak);
+    cv_link_events_free(&k->x.mem, &k->event);
+    cv_u8s_free(&k->x.mem, &k->event_text);
+    cv_diags_free(&k->tool_mem, &k->pending);
+    cv_mem_put(&k->tool_mem, k->tools, sizeof(*k->tools));
+    cv_ctx_note_peak(ctx, cv_max(k->x.mem.peak, k->peak));
 }
 
 cuvet_status cv_linker_done(cuvet_ctx *ctx, cuvet_linker h, cuvet_status s)
@@ -37,14 +40,44 @@ cuvet_status cv_linker_use(cuvet_ctx *ctx, cuvet_linker h, linker **k)
     cuvet_status s = cv_handle_get(ctx, CV_H_LINKER, h.bits, &body);
 
     *k = body;
-    return CV_NEVER(s == CUVET_OK && (*k)->state == POISONED) ? cv_linker_done(ctx, h, CUVET_E_POISONED) : s;
+    return CV_NEVER(s == CUVET_OK && (*k)->state == CV_LINKER_POISONED)
+               ? cv_linker_done(ctx, h, CUVET_E_POISONED)
+               : s;
 }
 
-cuvet_status cv_linker_use_in(cuvet_ctx *ctx, cuvet_linker h, state in, linker **k)
+cuvet_status cv_linker_use_in(cuvet_ctx *ctx, cuvet_linker h, cv_linker_state in, linker **k)
 {
     cuvet_status s = cv_linker_use(ctx, h, k);
 
     return s == CUVET_OK && (*k)->state != in ? cv_linker_done(ctx, h, CUVET_E_STATE) : s;
+}
+
+enum { FINAL_LEVEL = 2 };
+
+/* Who finalizes inputs for another member of the family. */
+static cuvet_status choose_backends(cuvet_ctx *ctx, linker *k, const cuvet_linker_options *opt)
+{
+    cuvet_compiler generator = { 0 };
+    cuvet_status s = CUVET_OK;
+    size_t n = 0;
+
+    if (opt->generator)
+        s = cv_opts_compiler(ctx, opt->generator, &generator);
+    if (s != CUVET_OK)
+        return s;
+    CV_ARRAY_SET(k->backend, n++, ((cv_backend_use){ &cv_backend_copy, NULL }));
+    if (opt->generator) {
+        k->generator = (cv_final_tool){ generator, opt->generator_log, opt->generator_user };
+        CV_ARRAY_SET(k->backend, n++, ((cv_backend_use){ &cv_backend_external, &k->generator }));
+    }
+    k->final = (cv_final_options){ .target_sm = opt->target.sm,
+                                   .target_suffix = opt->target.suffix,
+                                   .level_most = FINAL_LEVEL,
+                                   .exact = opt->policy == CUVET_ARCH_EXACT,
+                                   .key = { CV_ARRAY_GET(k->o.key, 0), CV_ARRAY_GET(k->o.key, 1) },
+                                   .backend = k->backend,
+                                   .n_backends = n };
+    return CUVET_OK;
 }
 
 static cuvet_status configure(cuvet_ctx *ctx, linker *k, const cuvet_linker_options *opt)
@@ -69,7 +102,9 @@ static cuvet_status configure(cuvet_ctx *ctx, linker *k, const cuvet_linker_opti
     cv_random(k->o.key, sizeof(k->o.key));
     k->host_info = opt->host_info && !opt->relocatable && !opt->n_kernels_used && !k->o.keep_dead;
     cv_hosts_init(&k->hosts, k->o.key[0], k->o.key[1]);
-    return cv_linker_choose(ctx, k, opt);
+    k->on_event = opt->event;
+    k->event_user = opt->event_user;
+    return choose_backends(ctx, k, opt);
 }
 
 static cuvet_status begin_linker(cuvet_ctx *ctx, void *body, const void *opt)
@@ -78,6 +113,7 @@ static cuvet_status begin_linker(cuvet_ctx *ctx, void *body, const void *opt)
     cuvet_status s;
 
     cv_ctx_lend(ctx, &k->x);
+    cv_mem_init(&k->tool_mem, &ctx->alloc, ctx->lim.live);
     s = configure(ctx, k, opt);
     cv_link_begin(&k->link, &k->x, &k->o);
     return s;
@@ -98,88 +134,21 @@ cuvet_status cuvet_linker_create(cuvet_ctx *ctx, const cuvet_linker_options *opt
     return s == CUVET_OK ? cv_handle_create(ctx, &LINKER, &o, &out->bits) : s;
 }
 
-void cv_linker_unit(linker *k, uint64_t bytes)
-{
-    cv_ctx_unit(&k->x, bytes);
-    cv_path_push(&k->x, CUVET_P_MEMBER, true, k->input.n);
-    cv_path_push(&k->x, CUVET_P_ELF, false, 0);
-}
-
-/* Class, rules, admission, in this order; all that is wrong is said. What passes becomes the link's. */
-static cuvet_status judge(linker *k, input *in)
-{
-    const cv_span image = in->bytes.span;
-    const cv_admit_for f = { .target = k->o.target,
-                             .policy = k->o.policy,
-                             .toolkit = k->o.toolkit,
-                             .finished = !k->generator.compiler.compile };
-    cuvet_content_info c;
-    uint64_t extent = 0;
-    cuvet_status s = cv_classify(&k->x, image, 0, &c);
-
-    if (s != CUVET_OK)
-        return s;
-    if (c.type != CUVET_CONTENT_CUBIN)
-        return cv_reject(&k->x, CV_R_LINK_CONTENT, image.off, (uint64_t)c.type, CUVET_CONTENT_CUBIN);
-    cv_cubin_init(&k->picture);
-    s = cv_cubin_examine(&k->x, &k->picture, image, NULL, &extent);
-    if (s == CUVET_OK)
-        cv_cubin_check_tail(&k->x, image, extent, 0);
-    if (s == CUVET_OK)
-        s = cv_verdict_status(k->x.verdict);
-    if (s == CUVET_OK)
-        s = cv_admit(&k->x, &k->picture, &f);
-    if (s == CUVET_OK && cv_linker_is_off_target(k))
-        s = cv_linker_retarget(k, in);
-    if (s == CUVET_OK)
-        s = cv_link_add(&k->link, in->bytes.span, &k->picture, (const char *)in->name.mem);
-    if (s != CUVET_OK)
-        cv_cubin_free(&k->x, &k->picture);
-    return s;
-}
-
-/* Bytes of a caller's text, its NUL included. */
+/* Bytes of a caller's text, without its NUL. */
 CV_BUF_BEGIN
-static uint64_t text_size(const char *text)
+static uint64_t text_length(const char *text)
 {
     uint64_t n = 0;
 
     while (text[n] != 0)
         n++;
-    return n + 1;
+    return n;
 }
 CV_BUF_END
 
-/* From memory, or from a source when that is given. */
-static cuvet_status add(linker *k, const cuvet_source *src, const void *bytes, uint64_t n, const char *name,
-                        cv_id host, bool of_system)
+static cv_span text_span(const char *text)
 {
-    input in = { .bytes = { 0 }, .name = { 0 }, .host = host, .of_system = of_system };
-    cuvet_status s;
-
-    if (k->state != COLLECTING)
-        return CUVET_E_STATE;
-    cv_linker_unit(k, n);
-    if (n > k->x.lim.input)
-        s = cv_reject(&k->x, CV_R_LIMIT_INPUT, 0, n, k->x.lim.input);
-    else if (src)
-        s = cv_block_load(&k->x, &in.bytes, src, 0, n);
-    else
-        s = cv_block_copy(&k->x, &in.bytes, cv_span_of(bytes, n, 0));
-    if (s == CUVET_OK)
-        s = cv_block_copy(&k->x, &in.name, cv_span_of(name, text_size(name), 0));
-    if (s == CUVET_OK && !inputs_reserve(&k->x.mem, &k->input, k->input.n + 1))
-        s = cv_nomem(&k->x, 0);
-    if (s == CUVET_OK)
-        s = judge(k, &in);
-    if (s == CUVET_OK && inputs_push(&k->x.mem, &k->input, in)) {
-        cv_islands_keep(&k->islands);
-        return CUVET_OK;
-    }
-    cv_islands_drop();
-    cv_block_free(&k->x, &in.bytes);
-    cv_block_free(&k->x, &in.name);
-    return s;
+    return cv_span_of(text, text_length(text), 0);
 }
 
 cuvet_status cuvet_linker_add(cuvet_ctx *ctx, cuvet_linker h, const void *bytes, size_t n, const char *name)
@@ -190,7 +159,10 @@ cuvet_status cuvet_linker_add(cuvet_ctx *ctx, cuvet_linker h, const void *bytes,
     if (!ctx || !bytes || !name)
         return CUVET_E_NULL;
     s = cv_linker_use(ctx, h, &k);
-    return s == CUVET_OK ? cv_linker_done(ctx, h, add(k, NULL, bytes, n, name, CV_NONE, false)) : s;
+    return s == CUVET_OK
+               ? cv_linker_done(
+                     ctx, h, cv_linker_add(k, NULL, cv_span_of(bytes, n, 0), text_span(name), CV_NONE, false))
+               : s;
 }
 
 cuvet_status cuvet_linker_add_source(cuvet_ctx *ctx, cuvet_linker h, const cuvet_source *src,
@@ -206,7 +178,10 @@ cuvet_status cuvet_linker_add_source(cuvet_ctx *ctx, cuvet_linker h, const cuvet
     if (s != CUVET_OK)
         return s;
     s = cv_linker_use(ctx, h, &k);
-    return s == CUVET_OK ? cv_linker_done(ctx, h, add(k, &from, NULL, from.length, name, CV_NONE, false)) : s;
+    return s == CUVET_OK
+               ? cv_linker_done(
+                     ctx, h, cv_linker_add(k, &from, cv_span_of(NULL, 0, 0), text_span(name), CV_NONE, false))
+               : s;
 }
 
 cuvet_status cuvet_linker_add_from(cuvet_ctx *ctx, cuvet_linker h, uint64_t off, const void *bytes, size_t n,
@@ -218,10 +193,85 @@ cuvet_status cuvet_linker_add_from(cuvet_ctx *ctx, cuvet_linker h, uint64_t off,
     if (!ctx || !bytes || !name)
         return CUVET_E_NULL;
     s = cv_linker_use(ctx, h, &k);
-    return s == CUVET_OK
-               ? cv_linker_done(ctx, h,
-                                add(k, NULL, bytes, n, name, cv_hosts_at(&k->hosts, off), k->of_system))
-               : s;
+    return s == CUVET_OK ? cv_linker_done(ctx, h,
+                                          cv_linker_add(k, NULL, cv_span_of(bytes, n, 0), text_span(name),
+                                                        cv_hosts_at(&k->hosts, off), k->of_system))
+                         : s;
+}
+
+cuvet_status cuvet_linker_add_file(cuvet_ctx *ctx, cuvet_linker h, const cuvet_source *src, const char *name,
+                                   const cuvet_add_options *opt)
+{
+    cuvet_add_options given = { .size = sizeof(given) };
+    cuvet_source from = { 0 };
+    cuvet_status s;
+    linker *k;
+
+    if (!ctx || !src || !name)
+        return CUVET_E_NULL;
+    s = cv_opts_source(ctx, src, &from);
+    if (s == CUVET_OK && opt)
+        s = cv_opts_take(ctx, opt, &given, sizeof(given));
+    if (s == CUVET_OK && (given.flags & ~(CUVET_ADD_SYSTEM | CUVET_ADD_LIBRARY)))
+        s = CUVET_E_USAGE;
+    if (s != CUVET_OK)
+        return s;
+    s = cv_linker_use(ctx, h, &k);
+    return s == CUVET_OK ? cv_linker_done(ctx, h, cv_linker_add_file(k, &from, text_span(name), given.flags))
+                         : s;
+}
+
+cuvet_status cuvet_linker_add_memory(cuvet_ctx *ctx, cuvet_linker h, const void *bytes, size_t n,
+                                     const char *name, const cuvet_add_options *opt)
+{
+    cuvet_source src;
+    cuvet_status s;
+
+    if (!ctx || !bytes)
+        return CUVET_E_NULL;
+    s = cuvet_source_memory(bytes, n, &src);
+    return s == CUVET_OK ? cuvet_linker_add_file(ctx, h, &src, name, opt) : s;
+}
+
+cuvet_status cuvet_linker_get_event(cuvet_ctx *ctx, cuvet_linker h, uint64_t index, cuvet_event *out)
+{
+    cuvet_event event = { .size = sizeof(event) };
+    cuvet_status s;
+    linker *k;
+
+    if (!ctx || !out)
+        return CUVET_E_NULL;
+    s = cv_linker_use(ctx, h, &k);
+    if (s != CUVET_OK)
+        return s;
+    s = cv_linker_get_event(k, index, &event);
+    if (!cv_sized_give(out, &event, sizeof(event)))
+        s = CUVET_E_USAGE;
+    return cv_linker_done(ctx, h, s);
+}
+
+const char *cuvet_event_kind_name(cuvet_event_kind kind)
+{
+    switch (kind) {
+    case CUVET_EVENT_TAKEN: return "taken";
+    case CUVET_EVENT_RETARGETED: return "retargeted";
+    case CUVET_EVENT_FINDINGS: return "findings";
+    case CUVET_EVENT_NO_MATCH: return "no-match";
+    case CUVET_EVENT_WHOLE_PROGRAM: return "whole-program";
+    case CUVET_EVENT_ALREADY_LINKED: return "already-linked";
+    case CUVET_EVENT_NOT_NEEDED: return "not-needed";
+    case CUVET_EVENT_NOT_AN_OBJECT: return "not-an-object";
+    case CUVET_EVENT_OUTSIDE: return "outside";
+    case CUVET_EVENT_NO_DEVICE_CODE: return "no-device-code";
+    case CUVET_EVENT_NOTHING_FITS: return "nothing-fits";
+    case CUVET_EVENT_NOT_IN_CONTAINER: return "not-in-container";
+    case CUVET_EVENT_NEEDS_COMPILER: return "needs-compiler";
+    case CUVET_EVENT_NEEDS_LTO: return "needs-lto";
+    case CUVET_EVENT_THIN: return "thin";
+    case CUVET_EVENT_DAMAGED: return "damaged";
+    case CUVET_EVENT_REFUSED: return "refused";
+    }
+    return "?";
 }
 
 cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker h, uint64_t index, const char **out)
@@ -236,7 +286,7 @@ cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker h, uint64_t index, c
         return s;
     if (index >= k->input.n)
         return cv_linker_done(ctx, h, CUVET_END);
-    *out = (const char *)inputs_at(&k->input, index)->name.mem;
+    *out = (const char *)cv_link_inputs_at(&k->input, index)->name.mem;
     return cv_linker_done(ctx, h, CUVET_OK);
 }
 
@@ -245,10 +295,10 @@ static cuvet_status complete(linker *k)
     uint64_t bytes = 0, warnings;
     cuvet_status s;
 
-    if (k->state != COLLECTING)
+    if (k->state != CV_LINKER_COLLECTING)
         return CUVET_E_STATE;
     for (uint64_t i = 0; i < k->input.n; i++)
-        bytes += inputs_at(&k->input, i)->bytes.span.len;
+        bytes += cv_link_inputs_at(&k->input, i)->bytes.span.len;
     cv_ctx_unit(&k->x, 2 * bytes);
     if (k->input.n == 0)
         return cv_reject(&k->x, CV_R_LINK_NO_INPUT, 0, 0, 1);
@@ -274,11 +324,13 @@ cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker h)
 
     if (!ctx)
         return CUVET_E_NULL;
-    s = cv_linker_use_in(ctx, h, COLLECTING, &k);
+    s = cv_linker_use_in(ctx, h, CV_LINKER_COLLECTING, &k);
     if (s != CUVET_OK)
         return s;
     s = complete(k);
-    k->state = s == CUVET_OK ? LINKED : CV_NEVER(s == CUVET_E_INTERNAL) ? POISONED : FAILED;
+    k->state = s == CUVET_OK                     ? CV_LINKER_LINKED
+               : CV_NEVER(s == CUVET_E_INTERNAL) ? CV_LINKER_POISONED
+                                                 : CV_LINKER_FAILED;
     k->link.reached = k->link.reached && s != CUVET_E_INTERNAL;
     cv_islands_drop();
     return cv_linker_done(ctx, h, s);
@@ -310,7 +362,7 @@ cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_linker h, cuvet_link_resu
     *out = (cuvet_link_result){ 0 };
     if (!ctx)
         return CUVET_E_NULL;
-    s = cv_linker_use_in(ctx, h, LINKED, &k);
+    s = cv_linker_use_in(ctx, h, CV_LINKER_LINKED, &k);
     if (s != CUVET_OK)
         return s;
     make_whole(k);
@@ -329,7 +381,7 @@ cuvet_status cuvet_linker_save(cuvet_ctx *ctx, cuvet_linker h, int dirfd, const 
         return CUVET_E_NULL;
     if (flags & ~(CUVET_SAVE_REPLACE | CUVET_SAVE_SYNC))
         return CUVET_E_USAGE;
-    s = cv_linker_use_in(ctx, h, LINKED, &k);
+    s = cv_linker_use_in(ctx, h, CV_LINKER_LINKED, &k);
     return s == CUVET_OK
                ? cv_linker_done(ctx, h, cv_sink_file(dirfd, name, &k->file, cv_sink_options_of(flags)))
                : s;
@@ -342,7 +394,7 @@ cuvet_status cuvet_linker_write(cuvet_ctx *ctx, cuvet_linker h, int fd)
 
     if (!ctx)
         return CUVET_E_NULL;
-    s = cv_linker_use_in(ctx, h, LINKED, &k);
+    s = cv_linker_use_in(ctx, h, CV_LINKER_LINKED, &k);
     return s == CUVET_OK ? cv_linker_done(ctx, h, cv_sink_fd(fd, &k->file)) : s;
 }
 
@@ -370,7 +422,7 @@ cuvet_status cuvet_linker_deliver(cuvet_ctx *ctx, cuvet_linker h, const cuvet_li
         s = CUVET_E_USAGE;
     if (s != CUVET_OK)
         return s;
-    s = cv_linker_use_in(ctx, h, LINKED, &k);
+    s = cv_linker_use_in(ctx, h, CV_LINKER_LINKED, &k);
     return s == CUVET_OK ? cv_linker_done(ctx, h, deliver(k, &to)) : s;
 }
 

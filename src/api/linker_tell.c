@@ -26,7 +26,7 @@ static bool place_of(const cuvet_diag *d, uint32_t which, uint64_t *object, uint
 static bool symbol_name(const linker *k, uint64_t object, uint64_t symbol, cv_span *name)
 {
     const cv_cubin *c = &cv_lobjs_at(&k->link.obj, object)->cubin;
-    cv_span all = inputs_at(&k->input, object)->bytes.span;
+    cv_span all = cv_link_inputs_at(&k->input, object)->bytes.span;
     const cv_sec *symtab = cv_cubin_sec(c, c->symtab_index);
     const cv_sec *strtab = cv_cubin_sec(c, cv_cubin_first(c, CV_ROLE_STRTAB));
     cv_elf_symbol y;

@@ -46,6 +46,14 @@ static bool charge(cv_mem *m, uint64_t size)
     return true;
 }
 
+bool cv_mem_move(cv_mem *to, cv_mem *from, uint64_t size)
+{
+    if (!charge(to, size))
+        return false;
+    from->live -= size;
+    return true;
+}
+
 void *cv_mem_get_raw(cv_mem *m, uint64_t size)
 {
     void *p;

@@ -27,6 +27,9 @@ CV_MUST void *cv_mem_resize(cv_mem *m, void *block, uint64_t old_size, uint64_t 
  * ahead costs no memory before it is used. */
 CV_MUST void *cv_mem_resize_raw(cv_mem *m, void *block, uint64_t old_size, uint64_t new_size);
 void cv_mem_put(cv_mem *m, void *block, uint64_t size);
+/* A block that 'from' counted belongs to 'to' from here on, both of the same allocator. False: over the
+ * budget of 'to', and nothing has changed. */
+CV_MUST bool cv_mem_move(cv_mem *to, cv_mem *from, uint64_t size);
 /* Why a get or resize returned NULL. */
 CV_MUST cuvet_status cv_mem_status(const cv_mem *m);
 

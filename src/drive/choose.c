@@ -53,7 +53,7 @@ static cuvet_status afford(cv_input *in, uint64_t bytes, uint64_t off)
 cuvet_status cv_input_examine(cv_input *in, const cuvet_source *src, const cv_unit *u)
 {
     const cv_examine_options opt = {
-        .depth = CUVET_DEPTH_FULL, .take = true, .inner = in->x.inner, .anchor = in->x.anchor
+        .depth = CUVET_DEPTH_FULL, .take = true, .own = in->keep, .inner = in->x.inner, .anchor = in->x.anchor
     };
 
     const uint64_t cost = u->kind == CV_UNIT_MEMBER ? cv_budget_cost(&in->x.lim, unit_head(u)) : 0;
@@ -66,6 +66,7 @@ cuvet_status cv_input_examine(cv_input *in, const cuvet_source *src, const cv_un
     in->unit.work_most = cv_max(work_left(in, cost), 1);
     in->worker->x.cancel = &in->cancel;
     cv_examine(in->worker, src, &in->unit, &opt, &in->result);
+    in->moved = in->moved || (opt.own && in->result.item.compression == CUVET_Z_NONE);
     cv_budget_charge(&in->budget, cost, in->result.work);
     deliver(in);
     if (cv_input_cancelled(in))
@@ -186,7 +187,7 @@ static cuvet_status conclude(cv_input *in, const level *l, const cv_candidate *c
         s = cv_input_admit(in);
     else
         in->out.match = c->pub.kind == CUVET_K_PTX ? CUVET_MATCH_PTX : CUVET_MATCH_NVVM;
-    if (s == CUVET_OK)
+    if (s == CUVET_OK && !(in->keep && c->pub.kind == CUVET_K_ELF))
         s = cv_block_copy(&in->x, &in->image, in->result.payload);
     if (s == CUVET_OK && c->pub.kind != CUVET_K_ELF && !as_is)
         s = cv_input_compile(in, &l->src, c);
@@ -317,18 +318,45 @@ cuvet_status cv_input_select(cv_input *in)
     in->lost = false; /* that was another call's: an option's, or that of a bind which failed */
     s = run(in);
     s = cv_input_settle(in, s);
-    cv_islands_drop();
+    if (!in->keep || s != CUVET_OK)
+        cv_islands_drop();
     if (s == CUVET_E_NOMEM) {
         undo(in, n, said);
         return s;
     }
     if (s == CUVET_OK) {
-        in->out.bytes = in->image.mem;
-        in->out.n = (size_t)in->image.span.len;
+        cv_span image = in->keep && !in->image.mem ? in->result.payload : in->image.span;
+
+        in->out.bytes = in->image.mem ? in->image.mem : image.base;
+        in->out.n = (size_t)image.len;
         in->state = CUVET_INPUT_SELECTED;
     } else {
         in->out = (cuvet_result){ 0 };
         in->state = CUVET_INPUT_FAILED;
     }
     return s;
+}
+
+bool cv_input_is_clean(const cv_input *in)
+{
+    return !in->image.mem && in->worker && in->result.cubin && in->worker->unpacked.mem &&
+           in->result.payload.base == in->worker->unpacked.mem && !in->result.nested &&
+           in->result.item.errors + in->result.item.warnings == 0;
+}
+
+cuvet_status cv_input_move_out(cv_input *in, cv_ctx *x, cv_block *bytes, cv_cubin *cubin)
+{
+    cv_worker *w = in->worker;
+    uint64_t size;
+
+    cv_keys_free(&w->x.mem, &w->cubin.by_off); /* scratch of the examination */
+    size = w->unpacked.cap + w->cubin.sec.cap * sizeof(cv_sec);
+    if (!cv_mem_move(&x->mem, &w->x.mem, size))
+        return cv_nomem(x, 0);
+    *bytes = w->unpacked;
+    bytes->span = in->result.payload;
+    *cubin = w->cubin;
+    w->unpacked = (cv_block){ 0 };
+    cv_cubin_init(&w->cubin);
+    return CUVET_OK;
 }

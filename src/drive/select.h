@@ -39,6 +39,8 @@ typedef struct cv_input {
     cv_block image;   /* the result */
     cv_u8s log;
     cuvet_result out; /* bytes in 'image' */
+    bool keep;        /* a device ELF that is chosen stays with the worker: see cv_input_move_out() … */
+    bool moved;       /* … and its offsets begin at 0 although it is stored as it is */
     bool cancel;      /* atomic */
 } cv_input;
 
@@ -55,6 +57,12 @@ CV_MUST cuvet_status cv_input_bind(cv_input *in, const void *bytes, size_t n, bo
 CV_MUST cuvet_status cv_input_select(cv_input *in);
 /* @return OK · STATE · NOMEM · LIMIT */
 CV_MUST cuvet_status cv_input_take(cv_input *in, cuvet_image *out);
+
+/* The device ELF that a selection with 'keep' has chosen: its bytes and what was parsed of them become those
+ * of x. What is left can only be freed. @return OK · LIMIT (reported in x) */
+CV_MUST cuvet_status cv_input_move_out(cv_input *in, cv_ctx *x, cv_block *bytes, cv_cubin *cubin);
+/* Was nothing but notes said of the chosen device ELF, and does it lie in memory of its own? */
+CV_MUST bool cv_input_is_clean(const cv_input *in);
 
 /* Parts of bind and select: see the files of these names. */
 CV_MUST cuvet_status cv_input_walk(cv_input *in, const cuvet_source *src, uint64_t off, uint64_t end,

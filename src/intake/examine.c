@@ -303,6 +303,16 @@ static cuvet_status load_stored(job *j)
     return s;
 }
 
+/* A copy of what is stored raw, which can be handed on without the file. */
+static bool own_content(const job *j, cv_span *content)
+{
+    content->off = 0;
+    if (keep(j, cv_block_copy(j->x, &j->w->unpacked, *content)) != CUVET_OK)
+        return false;
+    *content = j->w->unpacked.span;
+    return true;
+}
+
 /* Payload of a member: padding, method, limits, bytes. *inner: content is decompressed. False: no content. */
 static bool unpack_member(job *j, const cv_fatbin_member *m, cv_span *content, bool *inner)
 {
@@ -314,7 +324,7 @@ static bool unpack_member(job *j, const cv_fatbin_member *m, cv_span *content, b
         return false;
     *content = j->stored;
     if (!(m->flags & CV_FB_COMPRESSED))
-        return true;
+        return !j->opt->own || own_content(j, content);
     check_padding(j, cv_span_tail(j->stored, m->compressed_size));
     if (m->flags & CV_FB_SCRAMBLED) {
         cv_report(j->x, CV_R_FATBIN_OPAQUE, j->stored.off, m->compressed_size, m->compressed_size, 0);

@@ -101,6 +101,7 @@ typedef struct cv_examine_options {
     cuvet_depth depth;
     bool ledger;
     bool take;  /* content that holds more device code goes along in the result */
+    bool own;   /* content that is stored raw is copied like one that is unpacked: its offsets begin at 0 */
     bool inner; /* the source is decompressed content that is stored at anchor */
     uint64_t anchor;
     const cv_admit_for *admit; /* notes where a device ELF would not be admitted; NULL: not judged */

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What became of a file that was added to a link: diagnostics are kept back until it is known whether they
+ * count, and each event follows those that it sums up. */
+#include "base/rules.h"
+#include "drive/link.h"
+
+void cv_linker_listen(cv_linker *linker)
+{
+    linker->emit = linker->x.emit;
+    linker->emit_user = linker->x.emit_user;
+    linker->x.emit = cv_linker_hold;
+    linker->x.emit_user = linker;
+    linker->lost = false;
+}
+
+void cv_linker_leave(cv_linker *linker)
+{
+    cv_linker_drop(linker);
+    linker->x.emit = linker->emit;
+    linker->x.emit_user = linker->emit_user;
+}
+
+void cv_linker_hold(void *user, const cuvet_diag *diag)
+{
+    cv_linker *linker = user;
+
+    if (!cv_diags_push(&linker->tool_mem, &linker->pending, *diag))
+        linker->lost = true;
+}
+
+void cv_linker_drop(cv_linker *linker)
+{
+    cv_diags_clear(&linker->pending);
+}
+
+bool cv_linker_holds(const cv_linker *linker, cv_rule rule)
+{
+    for (uint64_t i = 0; i < linker->pending.n; i++)
+        if (cv_diags_at(&linker->pending, i)->rule == (cuvet_rule)rule)
+            return true;
+    return false;
+}
+
+/* Notes of a selection say what a container has instead of what was wanted; the others are of its inside. */
+static bool counts(const cuvet_diag *diag, cv_telling telling)
+{
+    bool holds_other = diag->rule == CV_R_INPUT_HAS_SASS || diag->rule == CV_R_INPUT_HAS_PTX ||
+                       diag->rule == CV_R_INPUT_HAS_OTHER || diag->rule == CV_R_INPUT_HAS_LTO;
+
+    switch (telling) {
+    case CV_TELL_ALL: return true;
+    case CV_TELL_MEMBERS: return diag->rule == CV_R_LINK_NO_OBJECT || diag->rule == CV_R_LINK_NO_OBJECTS;
+    case CV_TELL_FINDINGS: break;
+    }
+    return diag->severity != CUVET_NOTE || holds_other;
+}
+
+bool cv_linker_hand_on_next(cv_linker *linker, cv_telling telling, uint64_t *i, cuvet_diag *diag,
+                            uint64_t *errors)
+{
+    while (*i < linker->pending.n) {
+        *diag = *cv_diags_at(&linker->pending, (*i)++);
+        if (!counts(diag, telling))
+            continue;
+        *errors += diag->severity == CUVET_ERROR ||
+                   (diag->severity == CUVET_WARNING && linker->o.warnings_are_errors);
+        if (linker->emit)
+            linker->emit(linker->emit_user, diag);
+        return true;
+    }
+    return false;
+}
+
+uint64_t cv_linker_hand_on(cv_linker *linker, cv_telling telling, uint64_t *errors)
+{
+    uint64_t told = 0;
+    cuvet_diag diag;
+
+    for (uint64_t i = 0; cv_linker_hand_on_next(linker, telling, &i, &diag, errors);)
+        told++;
+    cv_linker_drop(linker);
+    return told;
+}
+
+cuvet_status cv_linker_event_name(cv_linker *linker, cv_span name, uint64_t *at)
+{
+    cv_u8s *text = &linker->event_text;
+
+    if (!cv_u8s_reserve(&linker->x.mem, text, cv_sat_add(text->n, cv_sat_add(name.len, 1))))
+        return cv_mem_status(&linker->x.mem);
+    *at = text->n;
+    for (uint64_t i = 0; i <= name.len; i++)
+        if (!cv_u8s_push(&linker->x.mem, text, cv_u8_at(name, i))) /* the one behind the end reads as 0 */
+            return cv_mem_status(&linker->x.mem);
+    return CUVET_OK;
+}
+
+cuvet_status cv_linker_event_room(cv_linker *linker, uint64_t n)
+{
+    return cv_link_events_reserve(&linker->x.mem, &linker->event, cv_sat_add(linker->event.n, n))
+               ? CUVET_OK
+               : cv_mem_status(&linker->x.mem);
+}
+
+static const char *name_at(const cv_linker *linker, uint64_t at)
+{
+    return at < linker->event_text.n ? (const char *)cv_u8s_at(&linker->event_text, at) : NULL;
+}
+
+static cuvet_event with_names(const cv_linker *linker, const cv_link_event *event)
+{
+    cuvet_event told = event->told;
+
+    told.size = sizeof(told);
+    told.file = name_at(linker, event->file_at);
+    told.member = name_at(linker, event->member_at);
+    return told;
+}
+
+void cv_linker_tell(cv_linker *linker, const cv_link_event *event)
+{
+    cuvet_event told = with_names(linker, event);
+
+    if (!cv_link_events_push(&linker->x.mem, &linker->event, *event))
+        linker->lost = true;
+    if (linker->on_event)
+        linker->on_event(linker->event_user, &told);
+}
+
+cuvet_status cv_linker_get_event(const cv_linker *linker, uint64_t index, cuvet_event *out)
+{
+    if (index >= linker->event.n)
+        return CUVET_END;
+    *out = with_names(linker, cv_link_events_at(&linker->event, index));
+    return CUVET_OK;
+}

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* From one file to the device ELFs that are linked: a cubin goes as it is; of every container in anything
+ * else, one member. What cannot be linked is refused, and never left out without a word. */
+#include "drive/link.h"
+
+#include "drive/host_files.h"
+#include "format/elf/names.h"
+#include "format/elf/read.h"
+#include "format/fatbin/read.h"
+#include "intake/probe.h"
+
+/* Bytes of a device ELF that are looked at before it is read: its machine is among them. */
+enum { HEAD = 20, MACHINE_AT = 18, LEAST_ELF = 64 };
+
+/* Room that each piece asks for before anything is done with it. */
+enum { MOST_EVENTS = 4 };
+
+/* The file at hand, and the piece of it that is looked at. */
+typedef struct file_at_hand {
+    cv_linker *linker;
+    cv_span name, bytes;
+    unsigned flags;
+    bool archive;
+    uint64_t pieces,
+        done;           /* containers and images; those that were added, or are left out as they should be */
+    uint64_t container; /* the last one that was looked at */
+    uint64_t errors;
+    cuvet_status status; /* the last refusal */
+    uint64_t file_at;    /* its name, in the pool of the events */
+    /* the piece */
+    uint64_t member_at, off;
+    cv_u8s title; /* "lib.a(member.o)" */
+} file_at_hand;
+
+static cv_span title_of(const file_at_hand *file)
+{
+    return file->title.n ? cv_span_of(cv_u8s_at(&file->title, 0), file->title.n, 0) : file->name;
+}
+
+static void tell(file_at_hand *file, cuvet_event_kind kind, cuvet_status status)
+{
+    const cv_link_event event = { .told = { .kind = kind, .status = status, .off = file->off },
+                                  .file_at = file->file_at,
+                                  .member_at = file->member_at };
+
+    if (status != CUVET_OK) {
+        file->errors++;
+        file->status = status;
+    }
+    cv_linker_tell(file->linker, &event);
+}
+
+/* What was said about the file as such, or about a place: none of it decides on a piece. */
+static void tell_findings(file_at_hand *file, cv_telling telling)
+{
+    if (cv_linker_hand_on(file->linker, telling, &file->errors))
+        tell(file, CUVET_EVENT_FINDINGS, CUVET_OK);
+}
+
+static void refuse(file_at_hand *file, cuvet_status s)
+{
+    (void)cv_linker_hand_on(file->linker, CV_TELL_FINDINGS,
+                            &file->errors); /* the event comes without any, too */
+    tell(file, CUVET_EVENT_REFUSED, s);
+}
+
+/* For a reason that the kind of the event says. */
+static void refuse_kind(file_at_hand *file, cuvet_event_kind kind)
+{
+    cv_linker_drop(file->linker);
+    tell(file, kind, CUVET_E_REFUSED);
+}
+
+static void take(file_at_hand *file, cuvet_status s)
+{
+    if (s != CUVET_OK) {
+        refuse(file, s);
+        return;
+    }
+    file->done++;
+    (void)cv_linker_hand_on(file->linker, CV_TELL_FINDINGS,
+                            &file->errors); /* the event comes without any, too */
+    tell(file, file->linker->retargeted ? CUVET_EVENT_RETARGETED : CUVET_EVENT_TAKEN, CUVET_OK);
+}
+
+static void add_image(file_at_hand *file, uint64_t off, cv_span image)
+{
+    cv_linker *linker = file->linker;
+
+    take(file, cv_linker_add(linker, NULL, image, title_of(file), cv_hosts_at(&linker->hosts, off),
+                             linker->of_system));
+}
+
+/* A library has code for many targets, and whole programs beside what can be linked: that is no error of the
+ * link, as long as it is told. */
+static void nothing_chosen(file_at_hand *file, cuvet_status s)
+{
+    bool whole = s == CUVET_E_REFUSED && cv_linker_holds(file->linker, CV_R_ADMIT_EXECUTABLE);
+
+    if (!file->archive || (s != CUVET_E_NO_MATCH && !whole)) {
+        refuse(file, s);
+        return;
+    }
+    cv_linker_drop(file->linker);
+    tell(file, whole ? CUVET_EVENT_WHOLE_PROGRAM : CUVET_EVENT_NO_MATCH, CUVET_OK);
+}
+
+/* Only what the reference linker would take, or what is said to be taken beyond it. */
+static bool may_take(file_at_hand *file, const cuvet_item *item)
+{
+    cuvet_status s = cv_linker_judge_place(file->linker, item);
+
+    file->done += s == CUVET_END; /* left out, and said: that is no failure */
+    if (s == CUVET_OK) {
+        tell_findings(file, CV_TELL_ALL);
+        return true;
+    }
+    (void)cv_linker_hand_on(file->linker, CV_TELL_ALL, &file->errors); /* the event comes without any, too */
+    tell(file, CUVET_EVENT_OUTSIDE, s == CUVET_END ? CUVET_OK : s);
+    return false;
+}
+
+/* A container that is the content of a member, or hides in it, is no place that a linker looks into. */
+static __attribute__((noinline)) bool is_at_top(file_at_hand *file, const cv_input *choice, uint64_t off)
+{
+    const cuvet_item nested = { .in_container = true, .container_off = off, .place = CUVET_PLACE_NESTED };
+    bool hides = cv_linker_holds(file->linker, CV_R_FATBIN_HIDDEN);
+
+    cv_linker_drop(file->linker); /* the linker says it again */
+    return (cv_candidates_at(&choice->candidates, choice->out.candidate)->pub.depth == 0 && !hides) ||
+           may_take(file, &nested);
+}
+
+static void add_chosen(file_at_hand *file, cv_input *choice, uint64_t off)
+{
+    cv_linker *linker = file->linker;
+    cv_id host = cv_hosts_at(&linker->hosts, off);
+
+    if (cv_input_is_clean(choice))
+        take(file, cv_linker_add_chosen(linker, choice, title_of(file), host, linker->of_system));
+    else /* what is wrong with it is said as of an input that stands alone */
+        add_image(file, off, cv_span_of(choice->out.bytes, choice->out.n, 0));
+}
+
+/* As far as the container goes by its own header, or the file. */
+static cv_span container_at(const file_at_hand *file, uint64_t off)
+{
+    cv_span all = cv_span_tail(file->bytes, off);
+    uint64_t body = all.len > CV_FATBIN_HEADER ? cv_fatbin_get(all, CV_FB_FIELD_CONTAINER_SIZE) : UINT64_MAX;
+
+    if (all.len > CV_FATBIN_HEADER && body < all.len - CV_FATBIN_HEADER)
+        all.len = body + CV_FATBIN_HEADER;
+    return all;
+}
+
+static void end_choice(cv_linker *linker, cv_input *choice)
+{
+    uint64_t worker = choice->worker ? choice->worker->x.mem.peak : 0;
+
+    linker->peak = cv_max(linker->peak, cv_sat_add(choice->x.mem.peak, worker));
+    cv_input_free(choice);
+    *choice = (cv_input){ 0 };
+}
+
+static cuvet_status choose(cv_linker *linker, cv_input *choice, cv_span container, bool keep)
+{
+    const cuvet_input_config config = { .size = sizeof(config),
+                                        .target = linker->o.target,
+                                        .policy = linker->o.policy,
+                                        .toolkit = linker->o.toolkit };
+    cuvet_status s;
+
+    cv_input_init(choice, &linker->x.mem.alloc, &linker->x.lim, cv_linker_hold, linker);
+    choice->keep = keep;
+    s = cv_input_configure(choice, &config);
+    if (s == CUVET_OK)
+        s = cv_input_bind(choice, container.base, (size_t)container.len, false, NULL);
+    return s == CUVET_OK ? cv_input_select(choice) : s;
+}
+
+static void add_container(file_at_hand *file, uint64_t off)
+{
+    cv_linker *linker = file->linker;
+    cv_input *choice = &linker->tools->choice;
+    cv_span container = container_at(file, off);
+    cuvet_status s = choose(linker, choice, container, true);
+
+    if (choice->moved && (s != CUVET_OK || !cv_input_is_clean(choice))) {
+        /* What is wrong with it is told where it lies in the container. */
+        cv_linker_drop(linker);
+        end_choice(linker, choice);
+        cv_islands_drop();
+        s = choose(linker, choice, container, false);
+    }
+    if (s != CUVET_OK)
+        nothing_chosen(file, s);
+    else if (is_at_top(file, choice, off))
+        add_chosen(file, choice, off);
+    end_choice(linker, choice);
+}
+
+/* Code that a device link made for a host program is no input of the next one. */
+static bool is_finished(file_at_hand *file, uint64_t off)
+{
+    cv_id host = cv_hosts_at(&file->linker->hosts, off);
+
+    if (host == CV_NONE || !cv_hosts_is_finished(&file->linker->hosts, host))
+        return false;
+    file->done++;
+    tell(file, CUVET_EVENT_ALREADY_LINKED, CUVET_OK);
+    return true;
+}
+
+/* The file's name, and the member's, as far as it is text. */
+static cuvet_status name_piece(file_at_hand *file, const cuvet_item *item)
+{
+    cv_span member = cv_span_of(item->ar_name, item->ar_name ? item->ar_name_len : 0, 0);
+    cv_mem *m = &file->linker->tool_mem;
+    bool ok = true;
+
+    member.len = cv_span_find_byte(member, 0);
+    cv_u8s_clear(&file->title);
+    file->member_at = UINT64_MAX;
+    file->off = item->in_container ? item->container_off : item->payload_off;
+    if (!member.len)
+        return CUVET_OK;
+    for (uint64_t i = 0; i < file->name.len && ok; i++)
+        ok = cv_u8s_push(m, &file->title, cv_u8_at(file->name, i));
+    ok = ok && cv_u8s_push(m, &file->title, '(');
+    for (uint64_t i = 0; i < member.len && ok; i++)
+        ok = cv_u8s_push(m, &file->title, cv_u8_at(member, i));
+    ok = ok && cv_u8s_push(m, &file->title, ')');
+    return ok ? cv_linker_event_name(file->linker, member, &file->member_at) : cv_mem_status(m);
+}
+
+static void forget_piece(file_at_hand *file)
+{
+    cv_u8s_clear(&file->title);
+    file->member_at = UINT64_MAX;
+    file->off = 0;
+}
+
+static void add_piece(file_at_hand *file, const cuvet_item *item)
+{
+    cv_span image;
+
+    file->pieces++;
+    if (item->in_container) {
+        file->container = item->container_off;
+        if (!is_finished(file, item->container_off) && may_take(file, item))
+            add_container(file, item->container_off);
+    } else if (item->kind == CUVET_K_PTX) {
+        refuse_kind(file, CUVET_EVENT_NEEDS_COMPILER);
+    } else if (item->kind != CUVET_K_ELF || !cv_span_has(file->bytes, item->payload_off, item->stored_size)) {
+        refuse_kind(file, CUVET_EVENT_NOT_IN_CONTAINER);
+    } else if (may_take(file, item)) {
+        image = cv_span_tail(file->bytes, item->payload_off);
+        image.len = item->stored_size;
+        image.off = 0;
+        add_image(file, item->payload_off, image);
+    }
+}
+
+static __attribute__((noinline)) cuvet_status walk(file_at_hand *file, cv_scan *scan)
+{
+    cuvet_item item;
+    cuvet_status s;
+
+    file->container = UINT64_MAX;
+    while ((s = cv_scan_next(scan, &item)) == CUVET_OK) {
+        s = cv_linker_event_room(file->linker, MOST_EVENTS);
+        if (s != CUVET_OK)
+            return s;
+        tell_findings(file, CV_TELL_FINDINGS);
+        if (item.in_container && item.container_off == file->container)
+            continue; /* it was chosen from already */
+        s = name_piece(file, &item);
+        if (s != CUVET_OK)
+            return s;
+        add_piece(file, &item);
+        forget_piece(file);
+    }
+    return s == CUVET_END ? CUVET_OK : s;
+}
+
+static void open_up(file_at_hand *file)
+{
+    const cuvet_scan_options options = { .size = sizeof(options), .depth = CUVET_DEPTH_HEADERS, .jobs = 1 };
+    cv_linker *linker = file->linker;
+    cv_scan *scan = &linker->tools->scan;
+    cuvet_source src;
+    cuvet_status s = cuvet_source_memory(file->bytes.base, (size_t)file->bytes.len, &src);
+
+    if (s == CUVET_OK)
+        s = cv_scan_open(scan, &linker->x.mem.alloc, &linker->x.lim, &src, &options, cv_linker_hold, linker);
+    if (s == CUVET_OK) {
+        s = walk(file, scan);
+        forget_piece(file);
+        tell_findings(file, CV_TELL_FINDINGS);
+        linker->peak = cv_max(linker->peak, cv_scan_peak(scan));
+        cv_scan_close(scan);
+    }
+    if (s != CUVET_OK)
+        refuse(file, s);
+}
+
+/* Nothing came out of it: is that what its owner would expect? */
+static void judge_empty(file_at_hand *file, cuvet_content type)
+{
+    bool host = type == CUVET_CONTENT_HOST_ELF || (file->flags & CUVET_ADD_LIBRARY);
+    cuvet_status refusal = file->status;
+
+    if (file->done)
+        return;
+    if (file->pieces)
+        tell(file, CUVET_EVENT_NOTHING_FITS, CUVET_E_NO_MATCH);
+    else
+        tell(file, CUVET_EVENT_NO_DEVICE_CODE, host ? CUVET_OK : CUVET_E_NO_MATCH);
+    if (refusal != CUVET_OK)
+        file->status = refusal;
+}
+
+/* Each diagnostic that counts with the member of the archive that it is about. */
+static void tell_members(file_at_hand *file, cv_telling telling, cuvet_event_kind kind)
+{
+    cv_linker *linker = file->linker;
+    cuvet_diag diag;
+    cv_span name;
+
+    for (uint64_t i = 0; cv_linker_hand_on_next(linker, telling, &i, &diag, &file->errors);) {
+        bool has_name = diag.where.n == 1 && CV_ARRAY_GET(diag.where.step, 0).kind == CUVET_P_MEMBER &&
+                        cv_hosts_member_at(&linker->hosts, diag.file_off, &name);
+
+        file->off = diag.file_off;
+        if (has_name && cv_linker_event_name(linker, name, &file->member_at) != CUVET_OK)
+            linker->lost = true;
+        tell(file, kind, CUVET_OK);
+        forget_piece(file);
+    }
+    cv_linker_drop(linker);
+}
+
+/* What its host objects say. The scan says again what is wrong with them but can be lived with. */
+static bool read_hosts(file_at_hand *file)
+{
+    cv_linker *linker = file->linker;
+    cuvet_status s;
+
+    cv_ctx_unit(&linker->x, file->bytes.len);
+    s = cv_hosts_read(&linker->x, &linker->hosts, file->bytes.base, file->bytes.len, linker->of_system);
+    cv_islands_drop();
+    if (s == CUVET_OK) {
+        tell_members(file, CV_TELL_MEMBERS, CUVET_EVENT_NOT_AN_OBJECT);
+        return true;
+    }
+    tell_members(file, CV_TELL_FINDINGS, CUVET_EVENT_DAMAGED);
+    tell(file, CUVET_EVENT_REFUSED, s);
+    return false;
+}
+
+static void add_bytes(file_at_hand *file)
+{
+    cv_linker *linker = file->linker;
+    cuvet_content_info content;
+    cuvet_status s;
+
+    cv_ctx_unit(&linker->x, file->bytes.len);
+    s = cv_classify(&linker->x, file->bytes, 0, &content);
+    if (content.type == CUVET_CONTENT_CUBIN)
+        cv_linker_drop(linker); /* the linker says it */
+    if (s == CUVET_OK && !read_hosts(file))
+        return;
+    if (content.type == CUVET_CONTENT_CUBIN) {
+        add_image(file, 0, file->bytes);
+    } else if (s != CUVET_OK) {
+        refuse(file, s);
+    } else if (content.type == CUVET_CONTENT_PTX) {
+        refuse_kind(file, CUVET_EVENT_NEEDS_COMPILER);
+    } else if (content.type == CUVET_CONTENT_NVVM || content.type == CUVET_CONTENT_LTOIR) {
+        refuse_kind(file, CUVET_EVENT_NEEDS_LTO);
+    } else if (content.thin) {
+        refuse_kind(file, CUVET_EVENT_THIN);
+    } else {
+        file->archive = content.type == CUVET_CONTENT_ARCHIVE;
+        open_up(file);
+        judge_empty(file, content.type);
+    }
+}
+
+/* A device ELF by its magic and machine: the linker reads it itself, and says what else is wrong with it. */
+static bool is_device_elf(const cuvet_source *src)
+{
+    uint8_t head[HEAD];
+    cv_span bytes = cv_span_of(head, sizeof(head), 0);
+
+    return src->length >= LEAST_ELF && src->read_at(src->user, 0, head, sizeof(head)) == CUVET_OK &&
+           cv_u32_at(bytes, 0) == CV_ELF_MAGIC && cv_u16_at(bytes, MACHINE_AT) == CV_EM_CUDA;
+}
+
+/* The whole file: a link looks at all of it. What the system says is told by the status alone. */
+static cuvet_status load(file_at_hand *file, const cuvet_source *src, cv_block *bytes)
+{
+    cv_linker *linker = file->linker;
+    cuvet_status s;
+
+    if (src->length > linker->x.lim.input || src->length > linker->x.lim.live)
+        return CUVET_E_LIMIT;
+    bytes->mem = cv_mem_get_raw(&linker->tool_mem, cv_max(src->length, 1));
+    if (!bytes->mem)
+        return cv_mem_status(&linker->tool_mem);
+    bytes->cap = cv_max(src->length, 1);
+    s = src->length ? src->read_at(src->user, 0, bytes->mem, (size_t)src->length) : CUVET_OK;
+    file->bytes = cv_span_of(bytes->mem, src->length, 0);
+    return s;
+}
+
+static cuvet_status begin_file(file_at_hand *file)
+{
+    cv_linker *linker = file->linker;
+    cuvet_status s = cv_linker_event_room(linker, MOST_EVENTS);
+
+    if (s == CUVET_OK)
+        s = cv_linker_event_name(linker, file->name, &file->file_at);
+    if (s == CUVET_OK && !linker->tools) {
+        linker->tools = cv_mem_get(&linker->tool_mem, sizeof(*linker->tools));
+        s = linker->tools ? CUVET_OK : cv_mem_status(&linker->tool_mem);
+    }
+    return s;
+}
+
+static void add_file(file_at_hand *file, const cuvet_source *src)
+{
+    cv_linker *linker = file->linker;
+    cv_block bytes = { 0 };
+    cuvet_status s;
+
+    if (is_device_elf(src)) {
+        take(file, cv_linker_add(linker, src, file->bytes, file->name, CV_NONE, false));
+        return;
+    }
+    s = load(file, src, &bytes);
+    if (s == CUVET_OK)
+        add_bytes(file);
+    else
+        refuse(file, s);
+    cv_mem_put(&linker->tool_mem, bytes.mem, bytes.cap);
+}
+
+cuvet_status cv_linker_add_file(cv_linker *linker, const cuvet_source *src, cv_span name, unsigned flags)
+{
+    file_at_hand file = { .linker = linker, .name = name, .flags = flags, .member_at = UINT64_MAX };
+    cuvet_status s;
+
+    if (linker->state != CV_LINKER_COLLECTING)
+        return CUVET_E_STATE;
+    s = begin_file(&file);
+    if (s != CUVET_OK)
+        return s;
+    linker->of_system = (flags & CUVET_ADD_SYSTEM) != 0;
+    cv_linker_listen(linker);
+    add_file(&file, src);
+    cv_linker_leave(linker);
+    cv_u8s_free(&linker->tool_mem, &file.title);
+    return linker->lost ? CUVET_E_NOMEM : file.status;
+}
