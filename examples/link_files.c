@@ -9,8 +9,8 @@ static void tell(void *user, const cuvet_event *event)
     fprintf(stderr, "%s: %s\n", event->file, cuvet_event_kind_name(event->kind));
 }
 
-int main(int argc,
-         char **argv) /* link_files sm_90 FILE...: what nvcc -rdc=true -c made, to standard output */
+/* link_files sm_90 FILE...: what nvcc -rdc=true -c made, linked to standard output */
+int main(int argc, char **argv)
 {
     cuvet_linker_options options = { .size = sizeof(options), .event = tell };
     cuvet_ctx *ctx = NULL;

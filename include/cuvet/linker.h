@@ -40,7 +40,7 @@ typedef enum cuvet_event_kind {
     CUVET_EVENT_THIN,           /**< refused: an archive that does not hold its members */
     /** A host object or a member is damaged, for which the file is refused next. */
     CUVET_EVENT_DAMAGED,
-    CUVET_EVENT_REFUSED /**< refused, for what the diagnostics before it say */
+    CUVET_EVENT_REFUSED /**< refused, for what the diagnostics before it say, or for its status alone */
 } cuvet_event_kind;
 
 /** It follows the diagnostics that it sums up. */
@@ -56,8 +56,11 @@ typedef struct cuvet_event {
 /** May call nothing with the linker. */
 typedef void cuvet_link_event_fn(void *user, const cuvet_event *event);
 
-#define CUVET_ADD_SYSTEM  1u /**< a system library: left out as a whole unless other inputs lack a function */
-#define CUVET_ADD_LIBRARY 2u /**< it is no failure when it holds no device code */
+/** A system library: what lies in it is left out as a whole unless other inputs lack a function. Of a file
+ * that is a device ELF itself it says nothing. */
+#define CUVET_ADD_SYSTEM 1u
+/** It is no failure when it holds no device code. */
+#define CUVET_ADD_LIBRARY 2u
 
 typedef struct cuvet_add_options {
     size_t size;

@@ -26,7 +26,7 @@ static void end_linker(cuvet_ctx *ctx, void *body)
     cv_u8s_free(&k->x.mem, &k->event_text);
     cv_diags_free(&k->tool_mem, &k->pending);
     cv_mem_put(&k->tool_mem, k->tools, sizeof(*k->tools));
-    cv_ctx_note_peak(ctx, cv_max(k->x.mem.peak, k->peak));
+    cv_ctx_note_peak(ctx, cv_max(k->x.mem.peak, cv_max(k->tool_mem.peak, k->peak)));
 }
 
 cuvet_status cv_linker_done(cuvet_ctx *ctx, cuvet_linker h, cuvet_status s)

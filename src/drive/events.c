@@ -55,15 +55,12 @@ static bool counts(const cuvet_diag *diag, cv_telling telling)
     return diag->severity != CUVET_NOTE || holds_other;
 }
 
-bool cv_linker_hand_on_next(cv_linker *linker, cv_telling telling, uint64_t *i, cuvet_diag *diag,
-                            uint64_t *errors)
+bool cv_linker_hand_on_next(cv_linker *linker, cv_telling telling, uint64_t *i, cuvet_diag *diag)
 {
     while (*i < linker->pending.n) {
         *diag = *cv_diags_at(&linker->pending, (*i)++);
         if (!counts(diag, telling))
             continue;
-        *errors += diag->severity == CUVET_ERROR ||
-                   (diag->severity == CUVET_WARNING && linker->o.warnings_are_errors);
         if (linker->emit)
             linker->emit(linker->emit_user, diag);
         return true;
@@ -71,12 +68,12 @@ bool cv_linker_hand_on_next(cv_linker *linker, cv_telling telling, uint64_t *i, 
     return false;
 }
 
-uint64_t cv_linker_hand_on(cv_linker *linker, cv_telling telling, uint64_t *errors)
+uint64_t cv_linker_hand_on(cv_linker *linker, cv_telling telling)
 {
     uint64_t told = 0;
     cuvet_diag diag;
 
-    for (uint64_t i = 0; cv_linker_hand_on_next(linker, telling, &i, &diag, errors);)
+    for (uint64_t i = 0; cv_linker_hand_on_next(linker, telling, &i, &diag);)
         told++;
     cv_linker_drop(linker);
     return told;

@@ -22,9 +22,8 @@ typedef struct file_at_hand {
     unsigned flags;
     bool archive;
     uint64_t pieces,
-        done;           /* containers and images; those that were added, or are left out as they should be */
-    uint64_t container; /* the last one that was looked at */
-    uint64_t errors;
+        done;            /* containers and images; those that were added, or are left out as they should be */
+    uint64_t container;  /* the last one that was looked at */
     cuvet_status status; /* the last refusal */
     uint64_t file_at;    /* its name, in the pool of the events */
     /* the piece */
@@ -43,24 +42,21 @@ static void tell(file_at_hand *file, cuvet_event_kind kind, cuvet_status status)
                                   .file_at = file->file_at,
                                   .member_at = file->member_at };
 
-    if (status != CUVET_OK) {
-        file->errors++;
+    if (status != CUVET_OK)
         file->status = status;
-    }
     cv_linker_tell(file->linker, &event);
 }
 
 /* What was said about the file as such, or about a place: none of it decides on a piece. */
 static void tell_findings(file_at_hand *file, cv_telling telling)
 {
-    if (cv_linker_hand_on(file->linker, telling, &file->errors))
+    if (cv_linker_hand_on(file->linker, telling))
         tell(file, CUVET_EVENT_FINDINGS, CUVET_OK);
 }
 
 static void refuse(file_at_hand *file, cuvet_status s)
 {
-    (void)cv_linker_hand_on(file->linker, CV_TELL_FINDINGS,
-                            &file->errors); /* the event comes without any, too */
+    (void)cv_linker_hand_on(file->linker, CV_TELL_FINDINGS); /* the event comes without any, too */
     tell(file, CUVET_EVENT_REFUSED, s);
 }
 
@@ -78,8 +74,7 @@ static void take(file_at_hand *file, cuvet_status s)
         return;
     }
     file->done++;
-    (void)cv_linker_hand_on(file->linker, CV_TELL_FINDINGS,
-                            &file->errors); /* the event comes without any, too */
+    (void)cv_linker_hand_on(file->linker, CV_TELL_FINDINGS); /* the event comes without any, too */
     tell(file, file->linker->retargeted ? CUVET_EVENT_RETARGETED : CUVET_EVENT_TAKEN, CUVET_OK);
 }
 
@@ -115,7 +110,7 @@ static bool may_take(file_at_hand *file, const cuvet_item *item)
         tell_findings(file, CV_TELL_ALL);
         return true;
     }
-    (void)cv_linker_hand_on(file->linker, CV_TELL_ALL, &file->errors); /* the event comes without any, too */
+    (void)cv_linker_hand_on(file->linker, CV_TELL_ALL); /* the event comes without any, too */
     tell(file, CUVET_EVENT_OUTSIDE, s == CUVET_END ? CUVET_OK : s);
     return false;
 }
@@ -197,6 +192,7 @@ static void add_container(file_at_hand *file, uint64_t off)
     else if (is_at_top(file, choice, off))
         add_chosen(file, choice, off);
     end_choice(linker, choice);
+    cv_islands_drop(); /* of a choice that was not added */
 }
 
 /* Code that a device link made for a host program is no input of the next one. */
@@ -214,14 +210,17 @@ static bool is_finished(file_at_hand *file, uint64_t off)
 /* The file's name, and the member's, as far as it is text. */
 static cuvet_status name_piece(file_at_hand *file, const cuvet_item *item)
 {
-    cv_span member = cv_span_of(item->ar_name, item->ar_name ? item->ar_name_len : 0, 0);
     cv_mem *m = &file->linker->tool_mem;
     bool ok = true;
+    cv_span member;
 
-    member.len = cv_span_find_byte(member, 0);
     cv_u8s_clear(&file->title);
     file->member_at = UINT64_MAX;
     file->off = item->in_container ? item->container_off : item->payload_off;
+    if (!item->ar_name)
+        return CUVET_OK;
+    member = cv_span_of(item->ar_name, item->ar_name_len, 0);
+    member.len = cv_span_find_byte(member, 0);
     if (!member.len)
         return CUVET_OK;
     for (uint64_t i = 0; i < file->name.len && ok; i++)
@@ -327,7 +326,7 @@ static void tell_members(file_at_hand *file, cv_telling telling, cuvet_event_kin
     cuvet_diag diag;
     cv_span name;
 
-    for (uint64_t i = 0; cv_linker_hand_on_next(linker, telling, &i, &diag, &file->errors);) {
+    for (uint64_t i = 0; cv_linker_hand_on_next(linker, telling, &i, &diag);) {
         bool has_name = diag.where.n == 1 && CV_ARRAY_GET(diag.where.step, 0).kind == CUVET_P_MEMBER &&
                         cv_hosts_member_at(&linker->hosts, diag.file_off, &name);
 

@@ -116,12 +116,10 @@ void cv_linker_leave(cv_linker *k);
 void cv_linker_hold(void *linker, const cuvet_diag *diag);
 void cv_linker_drop(cv_linker *k);
 bool cv_linker_holds(const cv_linker *k, cv_rule rule);
-/* Those that count go to the caller, the others are dropped; errors among them are added to *errors.
- * @return how many went */
-uint64_t cv_linker_hand_on(cv_linker *k, cv_telling telling, uint64_t *errors);
+/* Those that count go to the caller, the others are dropped. @return how many went */
+uint64_t cv_linker_hand_on(cv_linker *k, cv_telling telling);
 /* The same one by one, and they stay: *i is the place of the next one, 0 to begin with. False: no more. */
-CV_MUST bool cv_linker_hand_on_next(cv_linker *k, cv_telling telling, uint64_t *i, cuvet_diag *diag,
-                                    uint64_t *errors);
+CV_MUST bool cv_linker_hand_on_next(cv_linker *k, cv_telling telling, uint64_t *i, cuvet_diag *diag);
 /* A name for events, and room for so many of them. @return OK · NOMEM · LIMIT */
 CV_MUST cuvet_status cv_linker_event_name(cv_linker *k, cv_span name, uint64_t *at);
 CV_MUST cuvet_status cv_linker_event_room(cv_linker *k, uint64_t n);
