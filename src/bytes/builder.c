@@ -42,7 +42,7 @@ void cv_builder_reserve(cv_builder *out, uint64_t count)
 {
     uint64_t need = 0;
 
-    if (!out->failed && cv_add(out->len, count, &need) && need > out->cap && !grow(out, need))
+    if (!out->failed && (!cv_add(out->len, count, &need) || (need > out->cap && !grow(out, need))))
         out->failed = true;
 }
 

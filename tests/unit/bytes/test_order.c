@@ -107,9 +107,9 @@ START_TEST(no_memory)
         ck_assert(cv_u32s_push(&mem, &a, i));
     do {
         mem.limit = mem.live + most;
-        most += 512;
+        most += 64;
     } while (!cv_list_sort(&mem, &a, before, &keys, true));
-    ck_assert_uint_gt(most, 512);
+    ck_assert_uint_gt(most, 64);
     for (uint32_t i = 0; i < 1000; i++) {
         sum += *cv_u32s_at(&a, i);
         ck_assert(i == 0 || !before(&keys, *cv_u32s_at(&a, i), *cv_u32s_at(&a, i - 1)));

@@ -67,6 +67,34 @@ START_TEST(builder_fails_once)
 }
 END_TEST
 
+/* Room that was asked for is there without growing again; what cannot be had fails once. */
+START_TEST(builder_reserves)
+{
+    cv_builder b;
+    cv_mem m;
+
+    cv_mem_init(&m, NULL, 4096);
+    cv_builder_init(&b, &m);
+    cv_builder_reserve(&b, 100);
+    ck_assert_uint_eq(m.live, 100);
+    cv_put_zero(&b, 100);
+    cv_builder_reserve(&b, 0);
+    ck_assert_uint_eq(m.live, 100);
+    ck_assert(!b.failed);
+    cv_builder_reserve(&b, 8192);
+    ck_assert(b.failed);
+    cv_builder_reserve(&b, 1);
+    ck_assert(b.failed);
+    cv_builder_free(&b);
+    cv_builder_init(&b, &m);
+    cv_put_u8(&b, 1);
+    cv_builder_reserve(&b, UINT64_MAX);
+    ck_assert(b.failed);
+    cv_builder_free(&b);
+    ck_assert_uint_eq(m.live, 0);
+}
+END_TEST
+
 START_TEST(slices_read_back)
 {
     cv_slices s = { 0 };
@@ -102,6 +130,7 @@ START_TEST(slices_fail_once)
 {
     cv_slices s = { 0 };
     uint8_t b[4];
+    cv_span run;
     cv_mem m;
 
     cv_mem_init(&m, NULL, 0);
@@ -109,6 +138,7 @@ START_TEST(slices_fail_once)
     ck_assert(s.failed);
     cv_slices_copy(&m, &s, cv_span_of("x", 1, 0));
     ck_assert(!cv_slices_read(&s, 0, b, 0));
+    ck_assert(!cv_slices_next(&s, &(cv_slice_pos){ 0 }, &run));
     cv_slices_free(&m, &s);
     cv_mem_init(&m, NULL, 4096);
     cv_slices_zero(&m, &s, UINT64_MAX);
@@ -183,6 +213,7 @@ Suite *suite_output(void)
 
     tcase_add_test(t, builder_writes_little_endian);
     tcase_add_test(t, builder_fails_once);
+    tcase_add_test(t, builder_reserves);
     tcase_add_test(t, slices_read_back);
     tcase_add_test(t, slices_fail_once);
     tcase_add_test(t, search_equals_loop);
