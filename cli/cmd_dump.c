@@ -34,52 +34,35 @@ static const part_row PARTS[] = {
     { CLI_O_DATA, DUMP_DATA },       { CLI_O_PTX, DUMP_PTX },
 };
 
-/* Decoders of single sections, by type and beginning of the name; the first row that fits is used. Type 0:
- * any. A row without a decoder says that another part shows the section. */
+/* Decoders of sections, by what they hold. A row without one says that another part shows the section. */
 typedef struct decoder_row {
-    uint32_t type;
-    const char *prefix;
     unsigned part;
     void (*decode)(dump *d, uint64_t i, const cuvet_elf_section *s);
 } decoder_row;
 
 static const decoder_row DECODERS[] = {
-    { 7, "", DUMP_NOTES, dump_notes },
-    { 0x70000000, "", DUMP_INFO, dump_info },
-    { 0x70000083, "", DUMP_INFO, dump_info },
-    { 0x70000086, "", DUMP_COMPAT, dump_compat },
-    { 0x70000001, "", DUMP_CALLGRAPH, dump_callgraph },
-    { 0x70000002, "", DUMP_CALLGRAPH, dump_prototype },
-    { 0x7000000B, "", DUMP_CALLGRAPH, dump_rel_action },
-    { 0x70000011, "", DUMP_UNIFIED, dump_unified },
-    { 0x70000014, "", DUMP_UNIFIED, dump_unified },
-    { 1, ".debug_frame", DUMP_FRAMES, dump_frames },
-    { 1, ".nv.merc.debug_frame", DUMP_FRAMES, dump_frames },
-    { 0x70000016, "", DUMP_CAPSULES, dump_capsule },
-    { 2, "", 0, NULL },
-    { 3, "", 0, NULL },
-    { 4, "", 0, NULL },
-    { 9, "", 0, NULL },
-    { 18, "", 0, NULL },
-    { 0x70000082, "", 0, NULL },
-    { 0x70000085, "", 0, NULL },
-    { 0, "", DUMP_DATA, dump_data },
+    [CUVET_CONTENT_DATA] = { DUMP_DATA, dump_data },
+    [CUVET_CONTENT_ATTRIBUTES] = { DUMP_INFO, dump_info },
+    [CUVET_CONTENT_COMPAT] = { DUMP_COMPAT, dump_compat },
+    [CUVET_CONTENT_NOTES] = { DUMP_NOTES, dump_notes },
+    [CUVET_CONTENT_CALLGRAPH] = { DUMP_CALLGRAPH, dump_callgraph },
+    [CUVET_CONTENT_PROTOTYPES] = { DUMP_CALLGRAPH, dump_prototype },
+    [CUVET_CONTENT_REL_ACTIONS] = { DUMP_CALLGRAPH, dump_rel_action },
+    [CUVET_CONTENT_UNIFIED] = { DUMP_UNIFIED, dump_unified },
+    [CUVET_CONTENT_CAPSULE] = { DUMP_CAPSULES, dump_capsule },
+    [CUVET_CONTENT_FRAMES] = { DUMP_FRAMES, dump_frames },
+    [CUVET_CONTENT_INDICES] = { 0, NULL }, /* the last one; the others between are like it */
 };
 
 static void decode_section(dump *d, uint64_t i, const cuvet_elf_section *s)
 {
-    for (size_t k = 0; k < sizeof(DECODERS) / sizeof(DECODERS[0]); k++) {
-        const decoder_row *r = &DECODERS[k];
+    const decoder_row *r = &DECODERS[cuvet_section_get_content(s)];
 
-        if ((r->type != 0 && r->type != s->type) || !dump_starts(s->name, r->prefix))
-            continue;
-        if (r->decode && d->parts & r->part)
-            r->decode(d, i, s);
-        /* A capsule is opaque behind its first words: its bytes are data as well. */
-        if (r->part == DUMP_CAPSULES && d->parts & DUMP_DATA)
-            dump_data(d, i, s);
-        return;
-    }
+    if (r->decode && d->parts & r->part)
+        r->decode(d, i, s);
+    /* A capsule is opaque behind its first words: its bytes are data as well. */
+    if (r->part == DUMP_CAPSULES && d->parts & DUMP_DATA)
+        dump_data(d, i, s);
 }
 
 static void dump_elf(dump *d)

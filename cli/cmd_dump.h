@@ -82,25 +82,12 @@ void out_end(dump_out *o);
 bool out_spend(dump_out *o, uint64_t n);
 /** What follows offset `at` of a section cannot be decoded; the findings of the scan say why. */
 void out_damage(dump_out *o, uint64_t section, uint64_t at);
-/** Escaped bytes into free text. */
+/** Numbers and escaped bytes into free text. */
+void dump_put_dec(FILE *t, uint64_t v);
+void dump_put_hex(FILE *t, uint64_t v);
 void dump_put(dump_out *o, FILE *t, cuvet_bytes v);
 bool dump_is(cuvet_bytes v, const char *text);
 bool dump_starts(cuvet_bytes v, const char *text);
-
-/** Little-endian loads; what lies outside reads as 0. */
-static inline uint16_t dump_u16(cuvet_bytes b, uint64_t off)
-{
-    return off <= b.n && b.n - off >= 2 ? (uint16_t)(b.p[off] | b.p[off + 1] << 8) : 0;
-}
-static inline uint32_t dump_u32(cuvet_bytes b, uint64_t off)
-{
-    return off <= b.n && b.n - off >= 4 ? (uint32_t)dump_u16(b, off) | (uint32_t)dump_u16(b, off + 2) << 16
-                                        : 0;
-}
-static inline uint64_t dump_u64(cuvet_bytes b, uint64_t off)
-{
-    return dump_u32(b, off) | (uint64_t)dump_u32(b, off + 4) << 32;
-}
 
 /* cmd_dump_elf.c */
 /** Section i; an all-zero one past the end. */

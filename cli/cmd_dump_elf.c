@@ -5,9 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { SHT_SYMTAB = 2, SHT_MERC_SYMTAB = 0x70000085 };
-enum { STT_FUNC = 2, STT_SECTION = 3, STO_UNIFIED_OR_MANAGED = 0x04, STO_OBSCURE = 0x08, STO_ENTRY = 0x10 };
-
 bool dump_section(const dump *d, uint64_t i, cuvet_elf_section *out)
 {
     memset(out, 0, sizeof(*out));
@@ -19,7 +16,7 @@ uint64_t dump_symtab_of(const dump *d, const cuvet_elf_section *s)
     cuvet_elf_section t;
     uint64_t table = 0;
 
-    if (dump_section(d, s->link, &t) && (t.type == SHT_SYMTAB || t.type == SHT_MERC_SYMTAB))
+    if (dump_section(d, s->link, &t) && cuvet_section_get_content(&t) == CUVET_CONTENT_SYMBOLS)
         return s->link;
     /* Some hand-assembled files link to nothing: there is only one table to mean. */
     return cuvet_elf_get_symtab(d->ctx, d->elf, dump_starts(s->name, ".nv.merc."), &table) == CUVET_OK ? table
@@ -28,12 +25,14 @@ uint64_t dump_symtab_of(const dump *d, const cuvet_elf_section *s)
 
 cuvet_bytes dump_symbol_name(const dump *d, uint64_t table, uint64_t i)
 {
+    cuvet_symbol_info info = { .size = sizeof(info) };
     cuvet_elf_symbol y = { .name = { NULL, 0 } };
     cuvet_elf_section s;
 
     if (cuvet_elf_get_symbol(d->ctx, d->elf, table, i, &y) != CUVET_OK)
         return (cuvet_bytes){ NULL, 0 };
-    if (y.name.n == 0 && (y.info & 15) == STT_SECTION && dump_section(d, y.shndx, &s))
+    if (y.name.n == 0 && cuvet_symbol_get_info(&y, &info) == CUVET_OK && info.flags & CUVET_SYMBOL_SECTION &&
+        dump_section(d, y.shndx, &s))
         return s.name;
     return y.name;
 }
@@ -46,41 +45,29 @@ void dump_put_symbol(dump *d, FILE *t, uint64_t table, uint64_t i)
         dump_put(&d->o, t, name);
         fputc(' ', t);
     }
-    fprintf(t, "[%" PRIu64 "]", i);
+    fputc('[', t);
+    dump_put_dec(t, i);
+    fputc(']', t);
 }
 
-/* The selector and number fields of e_flags, as far as they are understood. */
 static void put_flags(FILE *t, const cuvet_elf_header *h)
 {
-    static const char *const LEGACY[] = { "unified textures", "independent textures", "64-bit addresses",
-                                          "accelerated" };
-    uint32_t f = h->flags;
+    cuvet_field f = { .size = sizeof(f) };
+    cuvet_field_pos pos = { 0 };
 
-    fprintf(t, "0x%08" PRIx32 ": sm %" PRIu32, f, h->sm);
-    if (h->osabi == 0x33) {
-        fprintf(t, ", virtual sm %" PRIu32, f >> 16 & 0xFF);
-        for (unsigned i = 0; i < 4; i++) {
-            if (f >> (8 + i) & 1)
-                fprintf(t, ", %s", LEGACY[i]);
-        }
-        return;
+    fprintf(t, "0x%08" PRIx32 ": sm %" PRIu32, h->flags, h->sm);
+    while (cuvet_eflags_next(h, &pos, &f) == CUVET_OK) {
+        fprintf(t, ", %s", f.name);
+        if (f.kind == CUVET_FIELD_NUMBER)
+            fprintf(t, " %" PRIu64, f.value);
     }
-    if (f & 1)
-        fputs(", Mercury image", t);
-    if (f & 2)
-        fputs(", code with Mercury capsules", t);
-    if (f & 4)
-        fputs(", plain code", t);
-    if (f >> 24 == 0xFF)
-        fputs(", note section by name", t);
-    else
-        fprintf(t, ", note section %" PRIu32, f >> 24);
 }
 
 void dump_header(dump *d)
 {
     const cuvet_elf_header *h = &d->h;
     dump_out *o = &d->o;
+    const char *type = cuvet_elf_type_name(h->type);
     char buf[64];
 
     out_title(o, "Header");
@@ -88,11 +75,7 @@ void dump_header(dump *d)
     out_text(o, "class", 0, h->is32 ? "ELF32" : "ELF64");
     out_hex(o, "osabi", 0, h->osabi);
     out_dec(o, "abiversion", 0, h->abiversion);
-    out_text(o, "elf_type", 0,
-             h->type == 1        ? "REL"
-             : h->type == 2      ? "EXEC"
-             : h->type == 0xFF00 ? "MERCURY"
-                                 : "unknown");
+    out_text(o, "elf_type", 0, type ? type : "unknown");
     out_dec(o, "e_type", 0, h->type);
     out_dec(o, "machine", 0, h->machine);
     out_dec(o, "version", 0, h->version);
@@ -187,18 +170,17 @@ void dump_segments(dump *d)
 }
 
 /* st_other in words: visibility, marks, memory space. */
-static void other_text(const cuvet_elf_symbol *y, char *buf, size_t cap)
+static void marks_text(const cuvet_symbol_info *y, char *buf, size_t cap)
 {
-    static const char *const VISIBILITY[] = { NULL, "internal", "hidden", "protected" };
-    static const char *const SPACE[] = { NULL,       "global",          "shared",  "local",
-                                         "constant", "reserved-shared", "space-6", "space-7" };
-    bool func = (y->info & 15) == STT_FUNC;
+    bool function = (y->flags & CUVET_SYMBOL_FUNCTION) != 0, unified = (y->flags & CUVET_SYMBOL_UNIFIED) != 0;
     const char *words[] = {
-        VISIBILITY[y->other & 3],
-        y->other & STO_UNIFIED_OR_MANAGED ? (func ? "unified" : "managed") : NULL,
-        y->other & STO_OBSCURE ? "obscure" : NULL,
-        y->other & STO_ENTRY ? (func ? "kernel" : "unified") : NULL,
-        SPACE[y->other >> 5],
+        y->visibility,
+        y->flags & CUVET_SYMBOL_MANAGED ? "managed" : NULL,
+        function && unified ? "unified" : NULL,
+        y->flags & CUVET_SYMBOL_OBSCURE ? "obscure" : NULL,
+        y->flags & CUVET_SYMBOL_KERNEL ? "kernel" : NULL,
+        !function && unified ? "unified" : NULL,
+        y->space,
     };
     int n = 0;
 
@@ -211,33 +193,37 @@ static void other_text(const cuvet_elf_symbol *y, char *buf, size_t cap)
         snprintf(buf, cap, "-");
 }
 
+static const char *number_text(char *buf, size_t cap, uint32_t number)
+{
+    snprintf(buf, cap, "%" PRIu32, number);
+    return buf;
+}
+
 static void one_symbol(dump *d, uint64_t table, uint64_t i, const cuvet_elf_symbol *y)
 {
     dump_out *o = &d->o;
-    const char *bind = cuvet_symbol_bind_name(y->info >> 4), *type = cuvet_symbol_type_name(y->info & 15);
+    cuvet_symbol_info info = { .size = sizeof(info) };
+    const char *bind, *type;
     char buf[64];
 
+    if (cuvet_symbol_get_info(y, &info) != CUVET_OK)
+        return; /* cannot be: nothing is missing and the size is ours */
+    bind = cuvet_symbol_bind_name(info.bind);
+    type = cuvet_symbol_type_name(info.type);
     out_begin(o, "symbol", false);
     out_number(o, "table", table);
     out_dec(o, "index", 5, i);
     out_hex(o, "value", 10, y->value);
     out_hex(o, "size", 10, y->size);
-    snprintf(buf, sizeof(buf), "%u", y->info >> 4);
-    out_text(o, "bind", -6, bind ? bind : buf);
-    snprintf(buf, sizeof(buf), "%u", y->info & 15u);
-    out_text(o, "st_type", -12, type ? type : buf);
+    out_text(o, "bind", -6, bind ? bind : number_text(buf, sizeof(buf), info.bind));
+    out_text(o, "st_type", -12, type ? type : number_text(buf, sizeof(buf), info.type));
     out_number(o, "info", y->info);
     out_hex(o, "other", 5, y->other);
-    other_text(y, buf, sizeof(buf));
+    marks_text(&info, buf, sizeof(buf));
     out_text(o, "marks", -16, buf);
     out_number(o, "section", y->shndx);
-    snprintf(buf, sizeof(buf), "%" PRIu32, y->shndx);
     if (!o->json)
-        out_text(o, "section", 6,
-                 y->shndx == 0        ? "UND"
-                 : y->shndx == 0xFFF1 ? "ABS"
-                 : y->shndx == 0xFFF2 ? "COM"
-                                      : buf);
+        out_text(o, "section", 6, info.home ? info.home : number_text(buf, sizeof(buf), y->shndx));
     out_name(o, "name", 0, y->name);
     out_end(o);
 }
@@ -249,7 +235,7 @@ void dump_symbols(dump *d)
     cuvet_elf_symbol y;
 
     for (uint64_t t = 0; out_spend(o, 1) && dump_section(d, t, &s); t++) {
-        if (s.type != SHT_SYMTAB && s.type != SHT_MERC_SYMTAB)
+        if (cuvet_section_get_content(&s) != CUVET_CONTENT_SYMBOLS)
             continue;
         out_section_title(o, "Symbols", t, s.name);
         out_head(

@@ -8,12 +8,6 @@
 
 #define OPS_PER_LINE 6u
 
-typedef struct cursor {
-    cuvet_bytes b;
-    uint64_t pos;
-    bool failed;
-} cursor;
-
 /* Relocations of the section, by offset: they name the function that an entry describes. */
 typedef struct site {
     uint64_t off;
@@ -28,140 +22,67 @@ typedef struct frames {
     uint64_t symbols; /* table the sites refer to */
 } frames;
 
-static uint64_t take(cursor *c, uint64_t n)
-{
-    uint64_t v = 0;
-
-    if (c->failed || n > c->b.n - c->pos) {
-        c->failed = true;
-        return 0;
-    }
-    for (uint64_t i = 0; i < n; i++)
-        v |= (uint64_t)c->b.p[c->pos + i] << (8 * i);
-    c->pos += n;
-    return v;
-}
-
-/* LEB128; bits above 64 are dropped. */
-static uint64_t take_leb(cursor *c, bool is_signed)
-{
-    uint64_t v = 0;
-    unsigned shift = 0;
-    uint8_t byte;
-
-    do {
-        byte = (uint8_t)take(c, 1);
-        if (shift < 64)
-            v |= (uint64_t)(byte & (shift == 63 ? 1 : 0x7F)) << shift;
-        shift += shift < 64 ? 7 : 0;
-    } while (byte & 0x80 && !c->failed);
-    if (is_signed && byte & 0x40 && shift < 64)
-        v |= ~((UINT64_C(1) << shift) - 1);
-    return v;
-}
-
-/* The high byte of a register number tells its class; class 5 are the general ones. */
 static void put_register(FILE *t, uint64_t r)
 {
-    if (r >> 24 == 5)
-        fprintf(t, "R%" PRIu64, r & 0xFFFFFF);
-    else
-        fprintf(t, "0x%" PRIx64, r);
+    uint64_t number = cuvet_cfi_register_number(r);
+
+    if (number == UINT64_MAX) {
+        dump_put_hex(t, r);
+        return;
+    }
+    fputc('R', t);
+    dump_put_dec(t, number);
 }
 
-/* Operands: r register, u unsigned, s signed, 1 2 4 bytes of a distance, a address, b block. */
-typedef struct op_row {
-    const char *name, *operands;
-} op_row;
-
-static const op_row OPS[] = {
-    { "nop", "" },
-    { "set_loc", "a" },
-    { "advance", "1" },
-    { "advance", "2" },
-    { "advance", "4" },
-    { "offset", "ru" },
-    { "restore", "r" },
-    { "undefined", "r" },
-    { "same_value", "r" },
-    { "register", "rr" },
-    { "remember_state", "" },
-    { "restore_state", "" },
-    { "def_cfa", "ru" },
-    { "def_cfa_register", "r" },
-    { "def_cfa_offset", "u" },
-    { "def_cfa_expression", "b" },
-    { "expression", "rb" },
-    { "offset", "rs" },
-    { "def_cfa", "rs" },
-    { "def_cfa_offset", "s" },
-    { "val_offset", "ru" },
-};
-
-static void put_operand(FILE *t, cursor *c, char kind, bool is32)
+static void put_operand(FILE *t, cuvet_cfi_operand kind, uint64_t value)
 {
-    fputc(' ', t);
+    if (kind != CUVET_CFI_NONE)
+        fputc(' ', t);
     switch (kind) {
-    case 'r': put_register(t, take_leb(c, false)); break;
-    case 'u': fprintf(t, "0x%" PRIx64, take_leb(c, false)); break;
-    case 's': fprintf(t, "%" PRId64, (int64_t)take_leb(c, true)); break;
-    case 'a': fprintf(t, "0x%" PRIx64, take(c, is32 ? 4 : 8)); break;
-    case 'b': {
-        uint64_t n = take_leb(c, false);
+    case CUVET_CFI_NONE: break;
+    case CUVET_CFI_REGISTER: put_register(t, value); break;
+    case CUVET_CFI_COLUMN: fprintf(t, "r%" PRIu64, value); break;
+    case CUVET_CFI_SIGNED: fprintf(t, "%" PRId64, (int64_t)value); break;
+    case CUVET_CFI_BLOCK: fprintf(t, "%" PRIu64 " bytes", value); break;
+    case CUVET_CFI_UNSIGNED:
+    case CUVET_CFI_ADDRESS:
+    case CUVET_CFI_DISTANCE: dump_put_hex(t, value); break;
+    }
+}
 
-        fprintf(t, "%" PRIu64 " bytes", n);
-        if (n > c->b.n - c->pos)
-            c->failed = true;
+static void put_op(const dump *d, FILE *t, uint64_t n, const cuvet_cfi_op *op)
+{
+    if (n > 0)
+        fputc(';', t);
+    if (n > 0 && n % OPS_PER_LINE == 0)
+        out_wrap(&d->o, t);
+    else if (n > 0)
+        fputc(' ', t);
+    if (!op->name) {
+        fprintf(t, "unknown 0x%02" PRIx32, op->code);
+        return;
+    }
+    fputs(op->name, t);
+    put_operand(t, op->first, op->first_value);
+    put_operand(t, op->second, op->second_value);
+}
+
+static void put_program(const dump *d, FILE *t, const cuvet_cfi_entry *e)
+{
+    uint64_t n = 0, nops = 0, pos = 0;
+    cuvet_cfi_op op = { .size = sizeof(op) };
+    cuvet_status st;
+
+    while ((st = cuvet_cfi_op_next(e, &pos, &op)) == CUVET_OK) {
+        if (op.code == 0)
+            nops++; /* padding to the length of the entry */
         else
-            c->pos += n;
-        break;
+            put_op(d, t, n++, &op);
     }
-    default: fprintf(t, "0x%" PRIx64, take(c, (uint64_t)(kind - '0'))); break;
-    }
-}
-
-/* One instruction. @return false: not known, so that its length is not either. */
-static bool put_op(FILE *t, cursor *c, bool is32)
-{
-    uint8_t op = (uint8_t)take(c, 1), low = op & 0x3F;
-
-    switch (op >> 6) {
-    case 1: fprintf(t, "advance 0x%x", low); return true;
-    case 2: fprintf(t, "offset r%u 0x%" PRIx64, low, take_leb(c, false)); return true;
-    case 3: fprintf(t, "restore r%u", low); return true;
-    default: break;
-    }
-    if (op >= sizeof(OPS) / sizeof(OPS[0])) {
-        fprintf(t, "unknown 0x%02x", op);
-        return false;
-    }
-    fputs(OPS[op].name, t);
-    for (const char *p = OPS[op].operands; *p; p++)
-        put_operand(t, c, *p, is32);
-    return true;
-}
-
-static void put_program(const dump *d, FILE *t, cursor *c)
-{
-    uint64_t n = 0, nops = 0;
-
-    while (c->pos < c->b.n && !c->failed) {
-        if (c->b.p[c->pos] == 0) { /* padding to the length of the entry */
-            nops++;
-            c->pos++;
-            continue;
-        }
-        if (n > 0)
-            fputc(';', t);
-        if (n > 0 && n % OPS_PER_LINE == 0)
-            out_wrap(&d->o, t);
-        else if (n > 0)
-            fputc(' ', t);
-        n++;
-        if (!put_op(t, c, d->h.is32))
-            break;
-    }
-    fprintf(t, "%s%" PRIu64 " nops%s", n ? "; " : "", nops, c->failed ? " (cut short)" : "");
+    if (st == CUVET_E_UNSUPPORTED)
+        put_op(d, t, n++, &op);
+    fprintf(t, "%s%" PRIu64 " nops%s", n ? "; " : "", nops,
+            e->cut || st == CUVET_E_MALFORMED ? " (cut short)" : "");
 }
 
 static int by_offset(const void *a, const void *b)
@@ -169,11 +90,6 @@ static int by_offset(const void *a, const void *b)
     const site *x = a, *y = b;
 
     return x->off < y->off ? -1 : x->off > y->off;
-}
-
-static bool is_reloc(const cuvet_elf_section *s)
-{
-    return s->type == 4 || s->type == 9 || s->type == 0x70000082;
 }
 
 /* Collect the sites of all relocation sections of the one that is shown. Out of memory: no names. */
@@ -185,7 +101,7 @@ static void find_sites(frames *f)
     size_t cap = 0;
 
     for (uint64_t t = 0; out_spend(&d->o, 4) && dump_section(d, t, &s); t++) {
-        if (!is_reloc(&s) || s.info != f->index)
+        if (cuvet_section_get_content(&s) != CUVET_CONTENT_RELOCATIONS || s.info != f->index)
             continue;
         f->symbols = dump_symtab_of(d, &s);
         for (uint64_t i = 0; out_spend(&d->o, 4) && cuvet_elf_get_reloc(d->ctx, d->elf, t, i, &r) == CUVET_OK;
@@ -214,85 +130,61 @@ static cuvet_bytes function_at(const frames *f, uint64_t off)
     return found ? dump_symbol_name(f->d, f->symbols, found->sym) : (cuvet_bytes){ NULL, 0 };
 }
 
-static void common_entry(frames *f, uint64_t at, cursor *c)
+static void common_entry(frames *f, const cuvet_cfi_entry *e)
 {
     dump_out *o = &f->d->o;
     FILE *t;
 
     out_begin(o, "frame_common", true);
     out_number(o, "section", f->index);
-    out_hex(o, "common_entry", 0, at);
-    out_hex(o, "size", 0, c->b.n);
-    out_dec(o, "version", 0, take(c, 1));
-    out_hex(o, "augmentation", 0, take(c, 1)); /* empty string; other ones would need their own decoder */
-    out_dec(o, "code_alignment", 0, take_leb(c, false));
-    out_signed(o, "data_alignment", 0, (int64_t)take_leb(c, true));
+    out_hex(o, "common_entry", 0, e->off);
+    out_hex(o, "size", 0, e->length);
+    out_dec(o, "version", 0, e->version);
+    out_hex(o, "augmentation", 0,
+            e->augmentation); /* empty string; other ones would need their own decoder */
+    out_dec(o, "code_alignment", 0, e->code_alignment);
+    out_signed(o, "data_alignment", 0, e->data_alignment);
     t = out_detail(o, "return_register");
-    put_register(t, take_leb(c, false));
+    put_register(t, e->return_register);
     out_detail_end(o, "return_register");
-    t = out_detail(o, "program");
-    put_program(f->d, t, c);
+    put_program(f->d, out_detail(o, "program"), e);
     out_detail_end(o, "program");
     out_end(o);
 }
 
-static void function_entry(frames *f, uint64_t at, uint64_t location_off, uint64_t parent, cursor *c)
+static void function_entry(frames *f, const cuvet_cfi_entry *e)
 {
     dump_out *o = &f->d->o;
-    uint64_t width = f->d->h.is32 ? 4 : 8;
-    FILE *t;
 
     out_begin(o, "frame", true);
     out_number(o, "section", f->index);
-    out_hex(o, "function_entry", 0, at);
-    out_hex(o, "size", 0, c->b.n);
-    out_hex(o, "common", 0, parent);
-    out_hex(o, "start", 0, take(c, width));
-    out_hex(o, "range", 0, take(c, width));
-    out_name(o, "function", 0, function_at(f, location_off));
-    t = out_detail(o, "program");
-    put_program(f->d, t, c);
+    out_hex(o, "function_entry", 0, e->off);
+    out_hex(o, "size", 0, e->length);
+    out_hex(o, "common", 0, e->parent);
+    out_hex(o, "start", 0, e->start);
+    out_hex(o, "range", 0, e->range);
+    out_name(o, "function", 0, function_at(f, e->start_off));
+    put_program(f->d, out_detail(o, "program"), e);
     out_detail_end(o, "program");
     out_end(o);
-}
-
-/* One entry at *at. @return false: damaged. */
-static bool one_entry(frames *f, cuvet_bytes b, uint64_t *at)
-{
-    cursor c = { b, *at, false };
-    uint64_t len = take(&c, 4), id, id_bytes = 4, location_off;
-
-    if (len == UINT32_MAX) {
-        id_bytes = 8;
-        len = take(&c, 8);
-    }
-    if (c.failed || len > b.n - c.pos || len < id_bytes)
-        return false;
-    c.b.n = c.pos + len;
-    id = take(&c, id_bytes);
-    location_off = c.pos;
-    /* The cursor sees the entry alone. */
-    c = (cursor){ { b.p + c.pos, len - id_bytes }, 0, false };
-    if (id == (id_bytes == 8 ? UINT64_MAX : UINT32_MAX))
-        common_entry(f, *at, &c);
-    else
-        function_entry(f, *at, location_off, id, &c);
-    *at = location_off + len - id_bytes;
-    return true;
 }
 
 void dump_frames(dump *d, uint64_t i, const cuvet_elf_section *s)
 {
     frames f = { .d = d, .index = i };
+    cuvet_cfi_entry e = { .size = sizeof(e) };
+    cuvet_status st = CUVET_OK;
     uint64_t at = 0;
 
     find_sites(&f);
     out_section_title(&d->o, "Frames", i, s->name);
-    while (at < s->body.n && out_spend(&d->o, 256)) {
-        if (!one_entry(&f, s->body, &at)) {
-            out_damage(&d->o, i, at);
-            break;
-        }
+    while (out_spend(&d->o, 256) && (st = cuvet_cfi_next(s->body, &d->h, &at, &e)) == CUVET_OK) {
+        if (e.flags & CUVET_CFI_COMMON)
+            common_entry(&f, &e);
+        else
+            function_entry(&f, &e);
     }
+    if (st != CUVET_OK && st != CUVET_END)
+        out_damage(&d->o, i, at);
     free(f.sites);
 }

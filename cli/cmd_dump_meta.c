@@ -5,55 +5,50 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { NOTE_CUINFO = 1000, NOTE_TKINFO = 2000 };
-
-/* Text at an offset of the string pool, up to its NUL. */
-static cuvet_bytes pool_text(cuvet_bytes pool, uint32_t off)
-{
-    cuvet_bytes out = { NULL, 0 };
-
-    if (off >= pool.n)
-        return out;
-    out.p = pool.p + off;
-    while (off + out.n < pool.n && out.p[out.n] != 0)
-        out.n++;
-    return out;
-}
-
 static void put_note_words(dump_out *o, cuvet_bytes b)
 {
     FILE *t = out_detail(o, "words");
 
     for (uint64_t at = 0; at < b.n; at += 2)
-        fprintf(t, "%s0x%x", at ? " " : "", at + 1 < b.n ? dump_u16(b, at) : b.p[at]);
+        fprintf(t, "%s0x%x", at ? " " : "", at + 1 < b.n ? (unsigned)(b.p[at] | b.p[at + 1] << 8) : b.p[at]);
     out_detail_end(o, "words");
 }
 
-static void tkinfo(dump_out *o, cuvet_bytes b)
+/* A field of a record that is shown field by field. */
+static void put_field(dump_out *o, const cuvet_record *r, const cuvet_field *f, int width)
 {
-    static const char *const KEYS[] = { "object", "tool", "tool_version", "tool_build", "command_line" };
-    cuvet_bytes pool = { b.p + 24, b.n - 24 };
+    char buf[48] = "";
 
-    out_dec(o, "note_version", 0, dump_u32(b, 0));
-    for (uint64_t i = 0; i < 5; i++)
-        out_name(o, KEYS[i], 0, pool_text(pool, dump_u32(b, 4 + 4 * i)));
+    if (f->kind == CUVET_FIELD_VIRTUAL_ARCH)
+        snprintf(buf, sizeof(buf), "compute_%" PRIu64, f->value);
+    else if (f->kind == CUVET_FIELD_VERSION)
+        snprintf(buf, sizeof(buf), "%" PRIu64 ".%" PRIu64, f->value >> 32, f->value & UINT32_MAX);
+    if (*buf)
+        out_text(o, f->name, 0, buf);
+    else if (f->kind == CUVET_FIELD_STRING)
+        out_name(o, f->name, 0, cuvet_record_text(r, f->value));
+    else if (f->kind == CUVET_FIELD_BITS)
+        out_hex(o, f->name, width, f->value);
+    else
+        out_dec(o, f->name, width, f->value);
 }
 
-static void cuinfo(dump_out *o, cuvet_bytes b)
+static void put_note(dump_out *o, const cuvet_record *r)
 {
-    char buf[32];
+    cuvet_field f = { .size = sizeof(f) };
+    cuvet_field_pos pos = { 0 };
 
-    out_dec(o, "note_version", 0, dump_u16(b, 0));
-    snprintf(buf, sizeof(buf), "compute_%u", dump_u16(b, 2));
-    out_text(o, "virtual_arch", 0, buf);
-    snprintf(buf, sizeof(buf), "%u.%u", dump_u16(b, 4) / 10, dump_u16(b, 4) % 10);
-    out_text(o, "toolkit", 0, buf);
+    if (!r->decodable)
+        put_note_words(o, r->bytes);
+    while (cuvet_field_next(r, &pos, &f) == CUVET_OK)
+        put_field(o, r, &f, 0);
 }
 
 void dump_notes(dump *d, uint64_t i, const cuvet_elf_section *s)
 {
     dump_out *o = &d->o;
     uint64_t pos = 0;
+    cuvet_record r = { .size = sizeof(r) };
     cuvet_note n;
     cuvet_status st;
 
@@ -68,112 +63,147 @@ void dump_notes(dump *d, uint64_t i, const cuvet_elf_section *s)
         out_name(o, "owner", 0, owner);
         out_dec(o, "note_type", 0, n.type);
         out_dec(o, "size", 0, n.desc.n);
-        if (n.type == NOTE_TKINFO && n.desc.n >= 24)
-            tkinfo(o, n.desc);
-        else if (n.type == NOTE_CUINFO && dump_is(s->name, ".note.nv.cuinfo") && n.desc.n >= 6)
-            cuinfo(o, n.desc);
-        else
-            put_note_words(o, n.desc);
+        if (cuvet_note_record(&n, s->name, &r) == CUVET_OK)
+            put_note(o, &r);
         out_end(o);
     }
     if (st != CUVET_END && st != CUVET_OK)
         out_damage(o, i, pos);
 }
 
-static void put_prototype(dump *d, FILE *t, uint64_t section, uint32_t off)
+static void put_prototype(dump *d, FILE *t, uint64_t section, uint64_t off)
 {
     cuvet_bytes text;
 
     if (cuvet_elf_get_string(d->ctx, d->elf, section, off, &text) == CUVET_OK) {
         dump_put(&d->o, t, text);
-        fprintf(t, " (string 0x%" PRIx32 ")", off);
+        fprintf(t, " (string 0x%" PRIx64 ")", off);
     } else {
-        fprintf(t, "string 0x%" PRIx32, off);
+        fprintf(t, "string 0x%" PRIx64, off);
     }
 }
 
-/* Records of four kinds, each kind announced by a marker {0, -kind}. */
+/* Records of four kinds, each kind announced by a marker. */
 void dump_callgraph(dump *d, uint64_t i, const cuvet_elf_section *s)
 {
     static const char *const KINDS[] = { "?", "call", "address-taken", "indirect-call", "possible-target" };
     dump_out *o = &d->o;
-    uint64_t table = dump_symtab_of(d, s);
-    uint32_t kind = 0;
+    uint64_t table = dump_symtab_of(d, s), pos = 0;
+    cuvet_call_kind kind = CUVET_CALL_NONE;
+    cuvet_call c = { .size = sizeof(c) };
+    cuvet_status st = CUVET_OK;
 
     out_section_title(o, "Call graph", i, s->name);
-    for (uint64_t at = 0; at + 8 <= s->body.n && out_spend(o, 64); at += 8) {
-        uint32_t a = dump_u32(s->body, at), b = dump_u32(s->body, at + 4);
+    while (out_spend(o, 64) && (st = cuvet_call_next(s->body, &pos, &kind, &c)) == CUVET_OK) {
         FILE *t;
 
         out_begin(o, "call", false);
         out_number(o, "section", i);
-        out_hex(o, "offset", 6, at);
-        if (b >= UINT32_MAX - 3) {
-            kind = UINT32_MAX - b + 1;
-            out_text(o, "kind", -15, "part");
-            out_text(o, "part", 0, KINDS[kind]);
+        out_hex(o, "offset", 6, c.off);
+        out_text(o, "kind", -15, c.marker ? "part" : KINDS[c.kind]);
+        if (c.marker) {
+            out_text(o, "part", 0, KINDS[c.kind]);
             out_end(o);
             continue;
         }
-        out_text(o, "kind", -15, KINDS[kind]);
         t = out_detail(o, "value");
-        dump_put_symbol(d, t, table, a);
+        dump_put_symbol(d, t, table, c.from);
         fputs(" -> ", t);
-        if (kind == 2 || kind == 3)
-            put_prototype(d, t, i, b);
+        if (c.kind == CUVET_CALL_ADDRESS || c.kind == CUVET_CALL_INDIRECT)
+            put_prototype(d, t, i, c.to);
         else
-            dump_put_symbol(d, t, table, b);
+            dump_put_symbol(d, t, table, c.to);
         out_detail_end(o, "value");
         out_end(o);
     }
-    if (s->body.n % 8 != 0)
-        out_damage(o, i, s->body.n - s->body.n % 8);
+    if (st == CUVET_E_MALFORMED)
+        out_damage(o, i, pos);
 }
 
 void dump_prototype(dump *d, uint64_t i, const cuvet_elf_section *s)
 {
     dump_out *o = &d->o;
-    uint64_t table = dump_symtab_of(d, s);
+    uint64_t table = dump_symtab_of(d, s), pos = 0;
+    cuvet_record r = { .size = sizeof(r) };
+    cuvet_status st = CUVET_OK;
 
     out_section_title(o, "Prototypes", i, s->name);
-    for (uint64_t at = 0; at + 8 <= s->body.n && out_spend(o, 64); at += 8) {
+    while (out_spend(o, 64) &&
+           (st = cuvet_table_next(CUVET_CONTENT_PROTOTYPES, s->body, &pos, &r)) == CUVET_OK) {
+        cuvet_field f = { .size = sizeof(f) };
+        cuvet_field_pos at = { 0 };
         FILE *t;
 
         out_begin(o, "prototype", false);
         out_number(o, "section", i);
-        out_hex(o, "offset", 6, at);
+        out_hex(o, "offset", 6, r.off);
         t = out_detail(o, "value");
-        dump_put_symbol(d, t, table, dump_u32(s->body, at));
-        fputs(": ", t);
-        put_prototype(d, t, i, dump_u32(s->body, at + 4));
+        while (cuvet_field_next(&r, &at, &f) == CUVET_OK) {
+            if (f.kind == CUVET_FIELD_STRING)
+                put_prototype(d, t, i, f.value);
+            else
+                dump_put_symbol(d, t, table, f.value);
+            if (f.kind == CUVET_FIELD_SYMBOL)
+                fputs(": ", t);
+        }
         out_detail_end(o, "value");
         out_end(o);
     }
-    if (s->body.n % 8 != 0)
-        out_damage(o, i, s->body.n - s->body.n % 8);
+    if (st == CUVET_E_MALFORMED)
+        out_damage(o, i, pos);
 }
 
-/* Header {number of relocation types the writer knew, 0}, then packed actions for the types from there on. */
+/* What the loader does for the relocation types behind those that the writer knew. */
 void dump_rel_action(dump *d, uint64_t i, const cuvet_elf_section *s)
 {
     dump_out *o = &d->o;
-    uint32_t type = dump_u32(s->body, 0);
+    cuvet_record r = { .size = sizeof(r) };
+    cuvet_status st = CUVET_OK;
+    uint64_t pos = 0;
 
     out_section_title(o, "Relocation actions", i, s->name);
     out_head(o, "  Offset  Type                           Kind Shift  From  Bits    To  From  Bits    To");
-    for (uint64_t at = 8; at + 8 <= s->body.n && out_spend(o, 64); at += 8, type++) {
-        static const char *const KEYS[] = { "kind", "shift", "from", "bits", "to", "from2", "bits2", "to2" };
-        const char *name = cuvet_reloc_name(type);
+    while (out_spend(o, 64) &&
+           (st = cuvet_table_next(CUVET_CONTENT_REL_ACTIONS, s->body, &pos, &r)) == CUVET_OK) {
+        const char *name = r.number <= UINT32_MAX ? cuvet_reloc_name((uint32_t)r.number) : NULL;
+        cuvet_field f = { .size = sizeof(f) };
+        cuvet_field_pos at = { 0 };
         char buf[32];
 
-        snprintf(buf, sizeof(buf), "0x%" PRIx32, type);
+        snprintf(buf, sizeof(buf), "0x%" PRIx64, r.number);
         out_begin(o, "relocation_action", false);
         out_number(o, "section", i);
-        out_hex(o, "offset", 6, at);
+        out_hex(o, "offset", 6, r.off);
         out_text(o, "r_type", -28, name ? name : buf);
-        for (uint64_t k = 0; k < 8; k++)
-            out_dec(o, KEYS[k], 4, s->body.p[at + k]);
+        while (cuvet_field_next(&r, &at, &f) == CUVET_OK)
+            put_field(o, &r, &f, 4);
         out_end(o);
+    }
+    if (st == CUVET_E_MALFORMED)
+        out_damage(o, i, pos);
+}
+
+/* One entry. Its identifier is two numbers. */
+static void put_unified(dump *d, uint64_t table, const cuvet_record *r)
+{
+    dump_out *o = &d->o;
+    cuvet_field f = { .size = sizeof(f) };
+    cuvet_field_pos at = { 0 };
+    char id[40] = "";
+    size_t n = 0;
+
+    while (cuvet_field_next(r, &at, &f) == CUVET_OK) {
+        if (f.kind == CUVET_FIELD_ID && n == 0) {
+            n = (size_t)snprintf(id, sizeof(id), "%016" PRIx64 ":", f.value);
+        } else if (f.kind == CUVET_FIELD_ID) {
+            snprintf(id + n, sizeof(id) - n, "%016" PRIx64, f.value);
+            out_text(o, f.name, 0, id);
+        } else if (f.kind == CUVET_FIELD_SYMBOL) {
+            dump_put_symbol(d, out_detail(o, f.name), table, f.value);
+            out_detail_end(o, f.name);
+        } else {
+            put_field(o, r, &f, strcmp(f.name, "slot") == 0 ? 8 : 6);
+        }
     }
 }
 
@@ -181,44 +211,48 @@ void dump_rel_action(dump *d, uint64_t i, const cuvet_elf_section *s)
 void dump_unified(dump *d, uint64_t i, const cuvet_elf_section *s)
 {
     dump_out *o = &d->o;
-    uint64_t table = dump_symtab_of(d, s);
+    uint64_t table = dump_symtab_of(d, s), pos = 0;
+    cuvet_record r = { .size = sizeof(r) };
+    cuvet_status st = CUVET_OK;
 
     out_section_title(o, "Unified entries", i, s->name);
     out_head(o, "  Offset   Flags      Slot  Id                                 Symbol");
-    for (uint64_t at = 0; at + 32 <= s->body.n && out_spend(o, 96); at += 32) {
-        char buf[48];
-
-        snprintf(buf, sizeof(buf), "%016" PRIx64 ":%016" PRIx64, dump_u64(s->body, at + 16),
-                 dump_u64(s->body, at + 24));
+    while (out_spend(o, 96) &&
+           (st = cuvet_table_next(CUVET_CONTENT_UNIFIED, s->body, &pos, &r)) == CUVET_OK) {
         out_begin(o, "unified_entry", false);
         out_number(o, "section", i);
-        out_hex(o, "offset", 6, at);
-        out_hex(o, "flags", 6, dump_u32(s->body, at + 4));
-        out_hex(o, "slot", 8, dump_u64(s->body, at + 8));
-        out_text(o, "id", 0, buf);
-        dump_put_symbol(d, out_detail(o, "symbol"), table, dump_u32(s->body, at));
-        out_detail_end(o, "symbol");
+        out_hex(o, "offset", 6, r.off);
+        put_unified(d, table, &r);
         out_end(o);
     }
-    if (s->body.n % 32 != 0)
-        out_damage(o, i, s->body.n - s->body.n % 32);
+    if (st == CUVET_E_MALFORMED)
+        out_damage(o, i, pos);
 }
 
 /* The words in front of a capsule; its stream is opaque. */
 void dump_capsule(dump *d, uint64_t i, const cuvet_elf_section *s)
 {
     dump_out *o = &d->o;
-    uint32_t text = dump_u32(s->body, 0);
-    cuvet_elf_section t;
+    cuvet_record r = { .size = sizeof(r) };
+    cuvet_field f = { .size = sizeof(f) };
+    cuvet_field_pos at = { 0 };
+    cuvet_elf_section code;
+    uint64_t pos = 0;
 
-    (void)dump_section(d, text, &t); /* a wrong index has no name */
     out_section_title(o, "Capsule", i, s->name);
+    if (cuvet_table_next(CUVET_CONTENT_CAPSULE, s->body, &pos, &r) != CUVET_OK) {
+        out_damage(o, i, pos);
+        return;
+    }
     out_begin(o, "capsule", true);
     out_number(o, "section", i);
-    out_dec(o, "code_section", 0, text);
-    out_name(o, "code_name", 0, t.name);
-    out_hex(o, "word1", 0, dump_u32(s->body, 4));
-    out_hex(o, "word2", 0, dump_u32(s->body, 8));
-    out_dec(o, "stream_bytes", 0, s->body.n > 12 ? s->body.n - 12 : 0);
+    while (cuvet_field_next(&r, &at, &f) == CUVET_OK) {
+        put_field(o, &r, &f, 0);
+        if (f.kind != CUVET_FIELD_SECTION)
+            continue;
+        (void)dump_section(d, f.value, &code); /* a wrong index has no name */
+        out_name(o, "code_name", 0, code.name);
+    }
+    out_dec(o, "stream_bytes", 0, r.tail.n);
     out_end(o);
 }

@@ -95,19 +95,33 @@ static void text_field(dump_out *o, const char *key, int width, const char *v)
         pad(o, n, -width);
 }
 
-void out_dec(dump_out *o, const char *key, int width, uint64_t v)
+/* printf is most of what a dump of numbers costs. */
+static const char *dec_text(char buf[32], uint64_t v)
 {
-    char buf[32], *p = buf + sizeof(buf) - 1;
+    char *p = buf + 31;
 
-    if (o->json) {
-        cli_record_u64(&o->rec, key, v);
-        return;
-    }
     *p = '\0';
     do
         *--p = (char)('0' + v % 10);
     while ((v /= 10) != 0);
-    text_field(o, key, width, p);
+    return p;
+}
+
+void out_dec(dump_out *o, const char *key, int width, uint64_t v)
+{
+    char buf[32];
+
+    if (o->json)
+        cli_record_u64(&o->rec, key, v);
+    else
+        text_field(o, key, width, dec_text(buf, v));
+}
+
+void dump_put_dec(FILE *t, uint64_t v)
+{
+    char buf[32];
+
+    fputs(dec_text(buf, v), t);
 }
 
 void out_number(dump_out *o, const char *key, uint64_t v)
@@ -116,7 +130,6 @@ void out_number(dump_out *o, const char *key, uint64_t v)
         cli_record_u64(&o->rec, key, v);
 }
 
-/* printf is most of what a dump of numbers costs. */
 static const char *hex_text(char buf[32], uint64_t v, bool minus)
 {
     char *p = buf + 31;
@@ -130,6 +143,13 @@ static const char *hex_text(char buf[32], uint64_t v, bool minus)
     if (minus)
         *--p = '-';
     return p;
+}
+
+void dump_put_hex(FILE *t, uint64_t v)
+{
+    char buf[32];
+
+    fputs(hex_text(buf, v, false), t);
 }
 
 void out_signed(dump_out *o, const char *key, int width, int64_t v)

@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SYM_ENTRY  0x10u /* in st_other: a kernel */
-#define ST_FUNC    2u
-#define SHT_NOBITS 8u
-#define UNKNOWN    0xFFFFFFFFu
-
 typedef struct reading {
     cli_resources *r;
     cuvet_ctx *ctx;
@@ -35,11 +30,6 @@ static bool same(cuvet_bytes a, cuvet_bytes b)
     return a.p && b.p && a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
 }
 
-static uint32_t load_u32(const uint8_t *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
 static bool spend(reading *w, uint64_t n)
 {
     if (n > w->work)
@@ -53,7 +43,7 @@ static bool spend(reading *w, uint64_t n)
 static void read_text(cli_function *f, const cuvet_elf_section *s)
 {
     f->name = (cuvet_bytes){ s->name.p + strlen(".text."), s->name.n - strlen(".text.") };
-    f->registers = s->info >> 24;
+    f->registers = cuvet_section_get_registers(s);
 }
 
 static bool add_constant(cli_resources *r, uint64_t section, uint32_t bank, uint64_t size)
@@ -94,7 +84,7 @@ static bool read_section(reading *w, uint64_t i, const cuvet_elf_section *s)
     cli_resources *r = w->r;
     cli_function *owner = s->info > 0 && s->info < r->n ? &r->function[s->info] : NULL;
 
-    if (starts(s->name, ".text.") && s->type != SHT_NOBITS)
+    if (starts(s->name, ".text.") && s->body.n == s->size) /* not without its bytes */
         read_text(&r->function[i], s);
     else if (starts(s->name, ".nv.constant"))
         return read_constant(r, s);
@@ -122,56 +112,94 @@ static bool add_kernel(cli_resources *r, const cuvet_elf_symbol *y)
     return true;
 }
 
-static bool read_symbols(reading *w, const cuvet_elf_header *h)
+/* A function with code of its own has a section; those inside of another one's code have its resources. */
+static bool read_symbol(reading *w, const cuvet_elf_symbol *y, uint32_t *home)
 {
-    uint64_t table;
-    cuvet_elf_section s;
+    cuvet_symbol_info info = { .size = sizeof(info) };
+
+    if (cuvet_symbol_get_info(y, &info) != CUVET_OK || !(info.flags & CUVET_SYMBOL_FUNCTION))
+        return true;
+    if (info.flags & CUVET_SYMBOL_KERNEL && !add_kernel(w->r, y))
+        return false;
+    if (y->shndx >= w->r->n)
+        return true;
+    if (same(y->name, w->r->function[y->shndx].name))
+        *home = y->shndx;
+    if (info.flags & CUVET_SYMBOL_KERNEL)
+        w->r->function[y->shndx].kernel = true;
+    return true;
+}
+
+static bool read_symbols(reading *w)
+{
+    uint64_t table, cap = 0;
     cuvet_elf_symbol y;
 
-    if (cuvet_elf_get_symtab(w->ctx, w->elf, false, &table) != CUVET_OK || table == 0 ||
-        cuvet_elf_get_section(w->ctx, w->elf, table, &s) != CUVET_OK)
+    if (cuvet_elf_get_symtab(w->ctx, w->elf, false, &table) != CUVET_OK || table == 0)
         return true;
-    w->n_symbols = s.body.n / (h->is32 ? 16 : 24);
-    w->home = calloc((size_t)w->n_symbols + 1, sizeof(*w->home));
-    if (!w->home)
-        return false;
-    for (uint64_t i = 1; i < w->n_symbols && spend(w, 24); i++) {
+    for (uint64_t i = 0; spend(w, 24); i++) {
         if (cuvet_elf_get_symbol(w->ctx, w->elf, table, i, &y) != CUVET_OK || !spend(w, y.name.n / 8))
             break;
-        if ((y.info & 0xFu) != ST_FUNC)
-            continue;
-        if ((y.other & SYM_ENTRY) && !add_kernel(w->r, &y))
+        if (i == cap) {
+            uint64_t more = cap ? 2 * cap : 256;
+            uint32_t *home = reallocarray(w->home, (size_t)more, sizeof(*home));
+
+            if (!home)
+                return false;
+            memset(home + cap, 0, (size_t)(more - cap) * sizeof(*home));
+            w->home = home;
+            cap = more;
+        }
+        w->n_symbols = i + 1;
+        if (i > 0 && !read_symbol(w, &y, &w->home[i]))
             return false;
-        if (y.shndx >= w->r->n)
-            continue;
-        /* Functions inside of another one's code have its resources, and no section. */
-        if (same(y.name, w->r->function[y.shndx].name))
-            w->home[i] = y.shndx;
-        if (y.other & SYM_ENTRY)
-            w->r->function[y.shndx].kernel = true;
     }
     return true;
 }
 
-/* The records of .nv.info that name a function and say how much of something it needs. */
-static void read_info(reading *w, cuvet_bytes body)
+/* The function that a record is about, and how much of something it needs. False: it is not such a record. */
+static bool read_need(const cuvet_tlv *tlv, uint64_t *symbol, uint32_t *count)
 {
-    uint64_t pos = 0;
+    cuvet_record r = { .size = sizeof(r) };
+    cuvet_field f = { .size = sizeof(f) };
+    cuvet_field_pos pos = { 0 };
+    bool found = false;
+
+    *symbol = 0;
+    if (cuvet_attr_record(tlv, &r) != CUVET_OK)
+        return false;
+    while (cuvet_field_next(&r, &pos, &f) == CUVET_OK) {
+        if (f.kind == CUVET_FIELD_SYMBOL)
+            *symbol = f.value;
+        found = f.kind == CUVET_FIELD_COUNT;
+        if (found)
+            *count = (uint32_t)f.value;
+    }
+    return found && *symbol != 0;
+}
+
+/* The records of .nv.info that name a function and say how much of something it needs; in the part of a
+ * function, own, also what it says of it alone. */
+static void read_info(reading *w, cuvet_bytes body, cli_function *own)
+{
+    uint64_t pos = 0, symbol;
+    uint32_t count = 0;
     cuvet_tlv t;
 
     while (spend(w, 4) && cuvet_tlv_next(body, &pos, &t) == CUVET_OK) {
         const char *name = cuvet_eiattr_name(t.code);
-        uint32_t symbol = t.payload.p && t.payload.n == 8 ? load_u32(t.payload.p) : 0, value;
         cli_function *f;
 
-        if (!name || symbol == 0 || symbol >= w->n_symbols || w->home[symbol] == 0)
+        if (name && own && strcmp(name, "NUM_BARRIERS") == 0)
+            own->barriers = t.value;
+        if (!name || (strcmp(name, "REGCOUNT") != 0 && strcmp(name, "MIN_STACK_SIZE") != 0) ||
+            !read_need(&t, &symbol, &count) || symbol >= w->n_symbols || w->home[symbol] == 0)
             continue;
         f = &w->r->function[w->home[symbol]];
-        value = load_u32(t.payload.p + 4);
-        if (strcmp(name, "REGCOUNT") == 0)
-            f->registers = value;
-        else if (strcmp(name, "MIN_STACK_SIZE") == 0)
-            f->stack = value == UNKNOWN ? 0 : value;
+        if (*name == 'R')
+            f->registers = count;
+        else
+            f->stack = count == UINT32_MAX ? 0 : count;
     }
 }
 
@@ -200,7 +228,7 @@ static void sort_constants(cli_resources *r)
     }
 }
 
-static cuvet_status read_all(reading *w, const cuvet_elf_header *h)
+static cuvet_status read_all(reading *w)
 {
     cuvet_elf_section s;
 
@@ -210,13 +238,14 @@ static cuvet_status read_all(reading *w, const cuvet_elf_header *h)
         if (!read_section(w, i, &s))
             return CUVET_E_NOMEM;
     }
-    if (!read_symbols(w, h))
+    if (!read_symbols(w))
         return CUVET_E_NOMEM;
     for (uint64_t i = 1; w->home && i < w->r->n && spend(w, 64); i++) {
         if (cuvet_elf_get_section(w->ctx, w->elf, i, &s) != CUVET_OK || !spend(w, s.name.n / 16))
             break;
         if (starts(s.name, ".nv.info"))
-            read_info(w, s.body);
+            read_info(w, s.body,
+                      starts(s.name, ".nv.info.") && s.info < w->r->n ? &w->r->function[s.info] : NULL);
     }
     sort_constants(w->r);
     return CUVET_OK;
@@ -233,7 +262,7 @@ cuvet_status cli_resources_read(cli_resources *r, cuvet_ctx *ctx, cuvet_elf elf,
         return st;
     r->n = (size_t)h.n_sections;
     r->function = calloc(r->n + 1, sizeof(*r->function));
-    st = r->function ? read_all(&w, &h) : CUVET_E_NOMEM;
+    st = r->function ? read_all(&w) : CUVET_E_NOMEM;
     free(w.home);
     *work = w.work;
     return st;

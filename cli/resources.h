@@ -15,7 +15,7 @@ typedef struct cli_constant {
 typedef struct cli_function {
     cuvet_bytes name; /* empty: the section has no code */
     bool kernel;
-    uint32_t registers, stack;
+    uint32_t registers, stack, barriers;
     uint64_t shared, local;
     size_t constant, n_constants; /* of cli_resources.constant */
 } cli_function;

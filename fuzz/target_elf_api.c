@@ -53,6 +53,7 @@ static bool walked(cuvet_status st)
 
 static void tables(look *l, uint64_t t)
 {
+    cuvet_symbol_info info = { .size = sizeof(info) };
     cuvet_elf_symbol y;
     cuvet_elf_reloc r;
     cuvet_bytes text;
@@ -64,6 +65,8 @@ static void tables(look *l, uint64_t t)
         if (st != CUVET_OK)
             break;
         note_bytes(l, y.name);
+        FZ_CHECK(cuvet_symbol_get_info(&y, &info) == CUVET_OK, "every symbol can be told about");
+        note(l, (uint64_t)info.flags << 16 | info.bind << 8 | info.type);
         note(l, y.value ^ y.size << 1 ^ (uint64_t)y.shndx << 2 ^ (uint64_t)y.info << 40 ^
                     (uint64_t)y.other << 48);
     }
@@ -80,9 +83,68 @@ static void tables(look *l, uint64_t t)
         note_bytes(l, text);
 }
 
-/* Records of any section: both walks must go forward and end. */
-static void records(look *l, cuvet_bytes body)
+/* Every field of a record lies in it. */
+static void fields(look *l, const cuvet_record *r, bool in_head)
 {
+    cuvet_field f = { .size = sizeof(f) };
+    cuvet_field_pos pos = { 0 };
+    uint64_t last = 0;
+
+    for (uint64_t i = 0; more(l, i) && cuvet_field_next(r, &pos, &f) == CUVET_OK; i++) {
+        FZ_CHECK(f.name && f.kind <= CUVET_FIELD_PADDING, "a field has a name and a kind");
+        FZ_CHECK(f.off < (in_head ? 2 : r->bytes.n), "a field lies in its record");
+        FZ_CHECK(f.group >= last, "parts of a record follow each other");
+        note(l, f.value ^ (uint64_t)f.kind << 56);
+        last = f.group;
+        if (f.kind == CUVET_FIELD_STRING)
+            note_bytes(l, cuvet_record_text(r, f.value));
+    }
+    note(l, r->number);
+    note_bytes(l, r->bytes);
+    note_bytes(l, r->tail);
+}
+
+/* Whatever a section says it is, everything that decodes sections reads it. */
+static void decoders(look *l, const cuvet_elf_header *h, cuvet_bytes body)
+{
+    cuvet_record r = { .size = sizeof(r) };
+    cuvet_call c = { .size = sizeof(c) };
+    cuvet_call_kind kind = CUVET_CALL_NONE;
+    cuvet_cfi_entry e = { .size = sizeof(e) };
+    cuvet_cfi_op op = { .size = sizeof(op) };
+    uint64_t pos, last, at;
+
+    for (unsigned content = CUVET_CONTENT_PROTOTYPES; content <= CUVET_CONTENT_CAPSULE; content++) {
+        pos = last = 0;
+        for (uint64_t i = 0;
+             more(l, i) && cuvet_table_next((cuvet_section_content)content, body, &pos, &r) == CUVET_OK;
+             i++, last = pos) {
+            FZ_CHECK(r.off >= last && pos > last && pos <= body.n, "records of a table follow each other");
+            fields(l, &r, false);
+        }
+    }
+    pos = 0;
+    for (uint64_t i = 0; more(l, i) && cuvet_call_next(body, &pos, &kind, &c) == CUVET_OK; i++) {
+        FZ_CHECK(c.kind == kind && kind <= CUVET_CALL_POSSIBLE && pos == c.off + 8,
+                 "calls follow each other");
+        note(l, (uint64_t)c.from << 32 | c.to);
+    }
+    pos = last = 0;
+    for (uint64_t i = 0; more(l, i) && cuvet_cfi_next(body, h, &pos, &e) == CUVET_OK; i++, last = pos) {
+        FZ_CHECK(e.off == last && pos > last && pos <= body.n, "entries follow each other");
+        note_bytes(l, e.program);
+        at = 0;
+        for (uint64_t k = 0; more(l, k) && cuvet_cfi_op_next(&e, &at, &op) == CUVET_OK; k++) {
+            FZ_CHECK(op.name && op.off < at && at <= e.program.n, "operations follow each other");
+            note(l, op.first_value ^ op.second_value << 1 ^ (uint64_t)op.code << 56);
+        }
+    }
+}
+
+/* Records of any section: both walks must go forward and end. */
+static void records(look *l, cuvet_bytes name, cuvet_bytes body)
+{
+    cuvet_record r = { .size = sizeof(r) };
     uint64_t pos = 0, last = 0;
     cuvet_tlv t;
     cuvet_note n;
@@ -93,6 +155,10 @@ static void records(look *l, cuvet_bytes body)
                  "records follow each other");
         note_bytes(l, t.payload);
         note(l, (uint64_t)t.format << 24 | (uint64_t)t.code << 16 | t.value);
+        FZ_CHECK(cuvet_attr_record(&t, &r) == CUVET_OK, "an attribute is a record");
+        fields(l, &r, t.format != CUVET_TLV_PAYLOAD);
+        FZ_CHECK(cuvet_compat_record(&t, &r) == CUVET_OK, "a record of .nv.compat is one");
+        fields(l, &r, t.format != CUVET_TLV_PAYLOAD);
     }
     FZ_CHECK(pos == last, "a record that is refused is not passed");
     for (uint64_t i = pos = last = 0; more(l, i) && (st = cuvet_note_next(body, &pos, &n)) == CUVET_OK;
@@ -100,6 +166,8 @@ static void records(look *l, cuvet_bytes body)
         FZ_CHECK(n.off == last && pos > last && pos <= body.n, "notes follow each other");
         note_bytes(l, n.name);
         note_bytes(l, n.desc);
+        FZ_CHECK(cuvet_note_record(&n, name, &r) == CUVET_OK, "a note is a record");
+        fields(l, &r, false);
     }
     FZ_CHECK(pos == last, "a note that is refused is not passed");
 }
@@ -109,11 +177,15 @@ static void everything(look *l)
     cuvet_elf_header h;
     cuvet_elf_section s;
     cuvet_elf_segment g;
+    cuvet_field flag = { .size = sizeof(flag) };
+    cuvet_field_pos pos = { 0 };
     cuvet_bytes name;
     uint64_t table = 0, i;
 
     FZ_CHECK(cuvet_elf_get_header(l->ctx, l->elf, &h) == CUVET_OK, "an open image has a header");
     FZ_CHECK(h.extent <= l->in->len, "the extent lies in the image");
+    while (cuvet_eflags_next(&h, &pos, &flag) == CUVET_OK)
+        note(l, flag.value);
     note(l, h.extent ^ h.n_sections << 20 ^ h.n_segments << 40 ^ h.sm);
     note(l, (uint64_t)h.toolkit << 32 ^ h.virtual_sm ^ (uint64_t)(unsigned char)h.suffix << 56 ^ h.examined);
     for (i = 0; more(l, i) && cuvet_elf_get_section(l->ctx, l->elf, i, &s) == CUVET_OK; i++) {
@@ -122,7 +194,9 @@ static void everything(look *l)
         note_bytes(l, s.name);
         note_bytes(l, s.body);
         tables(l, i);
-        records(l, s.body);
+        records(l, s.name, s.body);
+        decoders(l, &h, s.body);
+        note(l, (uint64_t)cuvet_section_get_content(&s) << 8 ^ cuvet_section_get_registers(&s));
     }
     for (i = 0; more(l, i) && cuvet_elf_get_segment(l->ctx, l->elf, i, &g) == CUVET_OK; i++)
         note(l, g.off ^ g.filesz << 8 ^ g.memsz << 16 ^ (uint64_t)g.type << 32 ^ g.flags);

@@ -9,6 +9,7 @@
 #include <cuvet/classify.h>
 #include <cuvet/compiler.h>
 #include <cuvet/context.h>
+#include <cuvet/decode.h>
 #include <cuvet/diag.h>
 #include <cuvet/elf.h>
 #include <cuvet/finalize.h>

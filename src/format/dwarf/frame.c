@@ -50,18 +50,22 @@ bool cv_frame_common_read(cv_span s, const cv_frame *f, cv_frame_common *c, cv_d
     return true;
 }
 
-/* What follows an operation: r a number, b a block with its length before it, a digit: as many bytes. */
+/* What follows an operation, as skip_operand() wants to know it: r a number, b a block with its length before
+ * it, a digit: as many bytes. Addresses are those of 64-bit files: no other ones are relocated. */
 typedef struct operands {
     char first, second;
 } operands;
 
+enum { NONE = 0, R = 'r', U = 'r', S = 'r', A = '8', B = 'b', C = 0, D0 = 0, D1 = '1', D2 = '2', D4 = '4' };
+
 static const operands LOW[] = {
-    [0x00] = { 0, 0 },     [0x01] = { '8', 0 },   [0x02] = { '1', 0 },   [0x03] = { '2', 0 },
-    [0x04] = { '4', 0 },   [0x05] = { 'r', 'r' }, [0x06] = { 'r', 0 },   [0x07] = { 'r', 0 },
-    [0x08] = { 'r', 0 },   [0x09] = { 'r', 'r' }, [0x0A] = { 0, 0 },     [0x0B] = { 0, 0 },
-    [0x0C] = { 'r', 'r' }, [0x0D] = { 'r', 0 },   [0x0E] = { 'r', 0 },   [0x0F] = { 'b', 0 },
-    [0x10] = { 'r', 'b' }, [0x11] = { 'r', 'r' }, [0x12] = { 'r', 'r' }, [0x13] = { 'r', 0 },
-    [0x14] = { 'r', 'r' }, [0x15] = { 'r', 'r' }, [0x16] = { 'r', 'b' },
+#define CFA(code, name, text, first, second) [code] = { first, second },
+#include "cfi.def"
+};
+static const operands SHORT[] = {
+    { 0 }, /* of the operations without an operand in their byte */
+#define CFA_SHORT(code, name, text, first, second) { first, second },
+#include "cfi.def"
 };
 
 static bool skip_operand(cv_span s, const cv_frame *f, char what, cv_frame_op *op, cv_dwarf_bad *bad)
@@ -83,15 +87,12 @@ static bool skip_operand(cv_span s, const cv_frame *f, char what, cv_frame_op *o
 bool cv_frame_op_read(cv_span s, const cv_frame *f, uint64_t at, cv_frame_op *op, cv_dwarf_bad *bad)
 {
     uint8_t byte = cv_u8_at(s, at);
-    operands follow = { 0, 0 };
+    operands follow;
 
     *op = (cv_frame_op){ .at = at, .end = at + 1, .code = byte & 0xC0 ? byte & 0xC0 : byte };
-    if (op->code < 0x40 && op->code >= CV_COUNT(LOW))
+    if (op->code < CV_CFA_ADVANCE && op->code >= CV_COUNT(LOW))
         return cv_dwarf_no(bad, CV_R_DWARF_FRAME, at, byte, 0);
-    if (op->code < 0x40)
-        follow = CV_AT(LOW, op->code);
-    else if (op->code == 0x80)
-        follow.first = 'r';
+    follow = op->code < CV_CFA_ADVANCE ? CV_AT(LOW, op->code) : CV_AT(SHORT, op->code / CV_CFA_ADVANCE);
     if (!skip_operand(s, f, follow.first, op, bad) || !skip_operand(s, f, follow.second, op, bad))
         return false;
     op->advances = true;

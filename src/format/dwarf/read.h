@@ -62,12 +62,10 @@ CV_MUST bool cv_line_op_read(cv_span s, const cv_line_unit *u, uint64_t at, cv_l
 /* ---- frames ---- */
 
 enum {
-    CV_CFA_NOP = 0x00,
-    CV_CFA_SET_LOC = 0x01,
-    CV_CFA_ADVANCE1 = 0x02,
-    CV_CFA_ADVANCE2 = 0x03,
-    CV_CFA_ADVANCE4 = 0x04,
-    CV_CFA_ADVANCE = 0x40 /* with its step in the lower six bits */
+#define CFA(code, name, text, first, second) CV_CFA_##name = code,
+#define CFA_SHORT(code, name, text, first, second)                                                           \
+    CV_CFA_##name = code, /* its operand in the lower six bits */
+#include "cfi.def"
 };
 
 typedef struct cv_frame {

@@ -20,8 +20,12 @@ enum {
     CV_EF_NOTE_MOST = 0xFF, /* this one and those behind it: the note is found by its name */
     /* CV_OSABI_LEGACY: the machine, bits, the machine that the code was written for, bits */
     CV_EF_LEGACY_SM = 0xFF,
-    CV_EF_LEGACY_TEXTURES = 0x300, /* unified, or independent, or no word of it */
+    CV_EF_LEGACY_UNIFIED_TEXTURES = 0x100,
+    CV_EF_LEGACY_INDEPENDENT_TEXTURES = 0x200,
+    CV_EF_LEGACY_TEXTURES =
+        CV_EF_LEGACY_UNIFIED_TEXTURES | CV_EF_LEGACY_INDEPENDENT_TEXTURES, /* or no word of it */
     CV_EF_LEGACY_64BIT = 0x400,
+    CV_EF_LEGACY_ACCELERATED = 0x800,
     CV_EF_LEGACY_CAPSULE = 0x4000,
     CV_EF_LEGACY_VIRTUAL_BIT = 16,
     CV_EF_LEGACY_VIRTUAL = 0xFF,

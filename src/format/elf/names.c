@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "format/elf/names.h"
 
+#include "format/elf/eflags.h"
+
 typedef struct name_row {
     uint32_t value;
     const char *text;
@@ -113,6 +115,63 @@ const char *cv_elf_symbol_bind_name(uint8_t st_bind)
 const char *cv_elf_segment_type_name(uint32_t p_type)
 {
     LOOKUP(SEGMENT_TYPES, p_type);
+}
+
+const char *cv_elf_type_name(uint32_t e_type)
+{
+    switch (e_type) {
+    case CV_ELF_REL: return "REL";
+    case CV_ELF_EXEC: return "EXEC";
+    case CV_ELF_MERCURY: return "MERCURY";
+    default: return NULL;
+    }
+}
+
+const char *cv_elf_visibility_name(uint8_t st_other)
+{
+    static const char *const NAMES[CV_STV + 1] = { NULL, "internal", "hidden", "protected" };
+
+    return CV_AT(NAMES, st_other & CV_STV);
+}
+
+const char *cv_elf_space_name(uint8_t st_other)
+{
+    static const char *const NAMES[] = { NULL,       "global",          "shared",  "local",
+                                         "constant", "reserved-shared", "space-6", "space-7" };
+
+    return CV_AT(NAMES, (st_other & CV_STO_SPACE) / CV_STO_SPACE_GLOBAL);
+}
+
+const char *cv_elf_index_name(uint32_t st_shndx)
+{
+    switch (st_shndx) {
+    case CV_SHN_UNDEF: return "UND";
+    case CV_SHN_ABS: return "ABS";
+    case CV_SHN_COMMON: return "COM";
+    default: return NULL;
+    }
+}
+
+const char *cv_elf_flag_name(bool abi8, unsigned bit)
+{
+    static const struct {
+        bool abi8;
+        uint32_t mask;
+        const char *text;
+    } FLAGS[] = {
+        { true, CV_EF_MERCURY, "Mercury image" },
+        { true, CV_EF_CAPSULE, "code with Mercury capsules" },
+        { true, CV_EF_SASS, "plain code" },
+        { false, CV_EF_LEGACY_UNIFIED_TEXTURES, "unified textures" },
+        { false, CV_EF_LEGACY_INDEPENDENT_TEXTURES, "independent textures" },
+        { false, CV_EF_LEGACY_64BIT, "64-bit addresses" },
+        { false, CV_EF_LEGACY_ACCELERATED, "accelerated" },
+    };
+
+    for (size_t i = 0; i < CV_COUNT(FLAGS); i++)
+        if (CV_AT(FLAGS, i).abi8 == abi8 && CV_AT(FLAGS, i).mask == UINT32_C(1) << bit)
+            return CV_AT(FLAGS, i).text;
+    return NULL;
 }
 
 const char *cv_elf_reloc_name(uint32_t type)

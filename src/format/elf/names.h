@@ -37,9 +37,11 @@ enum {
     CV_SHN_XINDEX = 0xFFFF,
     CV_BANK_MOST = 0x10000, /* bytes of a constant bank */
     CV_STV_INTERNAL = 1,    /* st_other, gABI: nobody outside of the component */
+    CV_STV = 0x03,          /* st_other, gABI: visibility */
     CV_STO_MANAGED = 0x04,  /* st_other of a variable; of a function it says something else */
-    CV_STO_ENTRY = 0x10,    /* st_other of a kernel */
-    CV_STO_SPACE = 0xE0,    /* memory space of a CUDA object */
+    CV_STO_OBSCURE = 0x08,
+    CV_STO_ENTRY = 0x10, /* st_other of a kernel */
+    CV_STO_SPACE = 0xE0, /* memory space of a CUDA object */
     CV_STO_SPACE_GLOBAL = 0x20,
     CV_STO_SPACE_SHARED = 0x40,
     CV_STO_SPACE_LOCAL = 0x60,
@@ -149,6 +151,15 @@ const char *cv_elf_section_type_name(uint32_t sh_type);
 const char *cv_elf_symbol_type_name(uint8_t st_type);
 const char *cv_elf_symbol_bind_name(uint8_t st_bind);
 const char *cv_elf_segment_type_name(uint32_t p_type);
+const char *cv_elf_type_name(uint32_t e_type);
+/* "hidden", and NULL for the default; "shared", and NULL for none. */
+const char *cv_elf_visibility_name(uint8_t st_other);
+const char *cv_elf_space_name(uint8_t st_other);
+/* "UND", "ABS", "COM"; NULL: a section. */
+const char *cv_elf_index_name(uint32_t st_shndx);
+/* What bit 'bit' of e_flags says when it is set, e.g. "plain code"; NULL: nothing, or it is part of a number.
+ * */
+const char *cv_elf_flag_name(bool abi8, unsigned bit);
 const char *cv_elf_reloc_name(uint32_t type);
 
 /* Who knows what is written there, and what the field is for (spec/relocs.def). */

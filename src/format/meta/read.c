@@ -63,6 +63,23 @@ bool cv_callgraph_peek(cv_span span, cv_call_cur *cur, cv_call *out)
     return false;
 }
 
+cuvet_status cv_callgraph_each(cv_span span, uint64_t *pos, cv_call_part *part, bool *marker, cv_call *out)
+{
+    uint32_t opens;
+
+    if (*pos >= span.len)
+        return CUVET_END;
+    if (span.len - *pos < CALL_RECORD)
+        return CUVET_E_MALFORMED;
+    *out = (cv_call){ *pos, *part, cv_u32_at(span, *pos), cv_u32_at(span, *pos + 4) };
+    opens = UINT32_MAX - out->to + 1; /* 0 of a record whose second word is 0 */
+    *marker = opens != 0 && opens <= LAST_PART;
+    if (*marker)
+        *part = out->part = (cv_call_part)opens;
+    *pos += CALL_RECORD;
+    return CUVET_OK;
+}
+
 cuvet_status cv_prototype_next(cv_ctx *ctx, cv_span span, uint64_t *pos, cv_proto *out)
 {
     if (*pos >= span.len)

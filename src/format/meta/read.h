@@ -35,6 +35,11 @@ CV_MUST cuvet_status cv_callgraph_next(cv_ctx *ctx, cv_span span, cv_call_cur *c
 /* The same without a word and for any bytes: what they say if nothing is wrong with them. */
 CV_MUST bool cv_callgraph_peek(cv_span span, cv_call_cur *cur, cv_call *out);
 
+/* One record after the other, markers as well, for people: *part is what the last marker said. OK, END, or
+ * MALFORMED: what is at *pos is no whole record. */
+CV_MUST cuvet_status cv_callgraph_each(cv_span span, uint64_t *pos, cv_call_part *part, bool *marker,
+                                       cv_call *out);
+
 /* .nv.prototype: {function symbol, .strtab offset}. END past the last whole record; a rest of a record is
  * reported once. */
 typedef struct cv_proto {

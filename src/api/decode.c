@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the records of a device ELF say, for callers: the readers are in src/format, here are arguments, sizes
+ * of structures, and which reader a section or a record needs. */
+#include <cuvet/decode.h>
+
+#include "bytes/sized.h"
+#include "format/dwarf/cfi.h"
+#include "format/elf/eflags.h"
+#include "format/elf/names.h"
+#include "format/meta/read.h"
+#include "format/note/read.h"
+#include "format/record/fields.h"
+#include "format/tlv/read.h"
+
+static cv_span span_of(cuvet_bytes bytes)
+{
+    return cv_span_of(bytes.p, bytes.n, 0);
+}
+
+static bool is_missing(cuvet_bytes bytes)
+{
+    return !bytes.p && bytes.n > 0;
+}
+
+/* ---- sections ---- */
+
+static bool has_frames(cv_span name)
+{
+    return cv_span_starts(name, ".debug_frame") || cv_span_starts(name, ".nv.merc.debug_frame");
+}
+
+cuvet_section_content cuvet_section_get_content(const cuvet_elf_section *section)
+{
+    if (!section)
+        return CUVET_CONTENT_DATA;
+    switch (section->type) {
+    case CV_SHT_CUDA_INFO:
+    case CV_SHT_MERC_INFO: return CUVET_CONTENT_ATTRIBUTES;
+    case CV_SHT_CUDA_COMPAT: return CUVET_CONTENT_COMPAT;
+    case CV_SHT_NOTE: return CUVET_CONTENT_NOTES;
+    case CV_SHT_CUDA_CALLGRAPH: return CUVET_CONTENT_CALLGRAPH;
+    case CV_SHT_CUDA_PROTOTYPE: return CUVET_CONTENT_PROTOTYPES;
+    case CV_SHT_CUDA_RELOCINFO: return CUVET_CONTENT_REL_ACTIONS;
+    case CV_SHT_CUDA_UFT_ENTRY:
+    case CV_SHT_CUDA_UDT_ENTRY: return CUVET_CONTENT_UNIFIED;
+    case CV_SHT_CUDA_CAPMERC: return CUVET_CONTENT_CAPSULE;
+    case CV_SHT_SYMTAB:
+    case CV_SHT_MERC_SYMTAB: return CUVET_CONTENT_SYMBOLS;
+    case CV_SHT_STRTAB: return CUVET_CONTENT_STRINGS;
+    case CV_SHT_RELA:
+    case CV_SHT_REL:
+    case CV_SHT_MERC_RELA: return CUVET_CONTENT_RELOCATIONS;
+    case CV_SHT_SYMTAB_SHNDX: return CUVET_CONTENT_INDICES;
+    case CV_SHT_PROGBITS:
+        return has_frames(span_of(section->name)) ? CUVET_CONTENT_FRAMES : CUVET_CONTENT_DATA;
+    default: return CUVET_CONTENT_DATA;
+    }
+}
+
+uint32_t cuvet_section_get_registers(const cuvet_elf_section *section)
+{
+    return section ? cv_elf_code_registers(section->info) : 0;
+}
+
+/* ---- records with fields ---- */
+
+_Static_assert(CUVET_TLV_PAYLOAD == CV_TLV_SVAL, "the public name of it");
+
+static cuvet_status give_record(cv_layout layout, cuvet_bytes bytes, uint64_t off, uint64_t number,
+                                cuvet_record *out)
+{
+    uint64_t head = cv_layout_size(layout);
+    bool fits = cv_layout_fits(layout, bytes.n);
+    cuvet_record record = {
+        .off = off, .number = number, .layout = layout, .decodable = fits, .bytes = bytes
+    };
+
+    if (!fits)
+        record.layout = CV_LAYOUT_OPAQUE;
+    else if (head < bytes.n)
+        record.tail = (cuvet_bytes){ bytes.p + head, bytes.n - (size_t)head };
+    return cv_sized_give(out, &record, sizeof(record)) ? CUVET_OK : CUVET_E_USAGE;
+}
+
+/* A value in the head of a record: its bytes are the number itself. */
+static cuvet_status give_value(cv_layout layout, const cuvet_tlv *tlv, cuvet_record *out)
+{
+    cuvet_record record = { .off = tlv->off, .number = tlv->value, .layout = layout, .decodable = 1 };
+
+    return cv_sized_give(out, &record, sizeof(record)) ? CUVET_OK : CUVET_E_USAGE;
+}
+
+static cuvet_status give_tlv(const cuvet_tlv *tlv, cv_layout payload, cv_layout value, cuvet_record *out)
+{
+    switch (tlv->format) {
+    case CV_TLV_SVAL: return give_record(payload, tlv->payload, tlv->off, 0, out);
+    case CV_TLV_BVAL:
+    case CV_TLV_HVAL: return give_value(value, tlv, out);
+    default: return give_record(CV_LAYOUT_OPAQUE, (cuvet_bytes){ NULL, 0 }, tlv->off, 0, out);
+    }
+}
+
+cuvet_status cuvet_attr_record(const cuvet_tlv *tlv, cuvet_record *out)
+{
+    if (!tlv || !out || is_missing(tlv->payload))
+        return CUVET_E_NULL;
+    return give_tlv(tlv, cv_layout_of_attr(tlv->code),
+                    cv_layout_of_attr_value(tlv->code, tlv->format == CV_TLV_HVAL), out);
+}
+
+cuvet_status cuvet_compat_record(const cuvet_tlv *tlv, cuvet_record *out)
+{
+    if (!tlv || !out || is_missing(tlv->payload))
+        return CUVET_E_NULL;
+    return give_tlv(tlv, cv_layout_of_compat(tlv->code),
+                    cv_layout_of_compat_value(tlv->code, tlv->format == CV_TLV_HVAL), out);
+}
+
+cuvet_status cuvet_note_record(const cuvet_note *note, cuvet_bytes section, cuvet_record *out)
+{
+    cv_layout layout = CV_LAYOUT_OPAQUE;
+
+    if (!note || !out || is_missing(note->desc) || is_missing(section))
+        return CUVET_E_NULL;
+    if (note->type == CV_NOTE_TKINFO)
+        layout = CV_LAYOUT_NOTE_TKINFO;
+    else if (note->type == CV_NOTE_CUINFO && cv_span_eq_str(span_of(section), ".note.nv.cuinfo"))
+        layout = CV_LAYOUT_NOTE_CUINFO;
+    return give_record(layout, note->desc, note->off, 0, out);
+}
+
+/* Relocation actions begin with the number of types that the writer knew; the first record is of the type
+ * behind these. */
+static uint64_t actions_from(cv_span table, uint64_t *pos, uint64_t size)
+{
+    if (*pos == 0)
+        *pos = size;
+    return cv_sat_add(cv_u32_at(table, 0), (*pos - size) / size);
+}
+
+/* OPAQUE: no table. */
+static cv_layout table_layout(cuvet_section_content content)
+{
+    if (content == CUVET_CONTENT_PROTOTYPES)
+        return CV_LAYOUT_PROTOTYPE;
+    if (content == CUVET_CONTENT_REL_ACTIONS)
+        return CV_LAYOUT_REL_ACTION;
+    if (content == CUVET_CONTENT_UNIFIED)
+        return CV_LAYOUT_UNIFIED;
+    return content == CUVET_CONTENT_CAPSULE ? CV_LAYOUT_CAPSULE : CV_LAYOUT_OPAQUE;
+}
+
+cuvet_status cuvet_table_next(cuvet_section_content content, cuvet_bytes section, uint64_t *pos,
+                              cuvet_record *out)
+{
+    const cv_layout layout = table_layout(content);
+    uint64_t size = cv_layout_size(layout), number;
+    cv_span table = span_of(section), bytes;
+    cuvet_status st;
+
+    if (!pos || !out || is_missing(section))
+        return CUVET_E_NULL;
+    if (layout == CV_LAYOUT_OPAQUE || *pos > table.len)
+        return CUVET_E_USAGE;
+    number = *pos / size;
+    if (content == CUVET_CONTENT_REL_ACTIONS && table.len >= size)
+        number = actions_from(table, pos, size);
+    if (*pos == table.len)
+        return CUVET_END;
+    if (content == CUVET_CONTENT_CAPSULE)
+        size = table.len < size ? size : table.len; /* all of the section is one */
+    if (!cv_span_sub(table, *pos, size, &bytes))
+        return CUVET_E_MALFORMED;
+    st = give_record(layout, (cuvet_bytes){ section.p + *pos, (size_t)size }, *pos, number, out);
+    if (st == CUVET_OK)
+        *pos += size;
+    return st;
+}
+
+/* A record that this library made: the layout is one, and the bytes fit it. */
+static bool is_whole(const cuvet_record *record, bool value)
+{
+    return record->layout < CV_N_LAYOUTS &&
+           (value ||
+            (!is_missing(record->bytes) && cv_layout_fits((cv_layout)record->layout, record->bytes.n)));
+}
+
+cuvet_status cuvet_field_next(const cuvet_record *record, cuvet_field_pos *pos, cuvet_field *out)
+{
+    uint8_t head[sizeof(uint16_t)];
+    bool value;
+    cuvet_field field;
+    cv_span bytes;
+
+    if (!record || !pos || !out)
+        return CUVET_E_NULL;
+    if (!record->decodable)
+        return CUVET_END;
+    value = record->layout == CV_LAYOUT_BYTE || record->layout == CV_LAYOUT_HALF ||
+            record->layout == CV_LAYOUT_ISA;
+    if (!is_whole(record, value))
+        return CUVET_E_USAGE;
+    head[0] = (uint8_t)record->number;
+    head[1] = (uint8_t)(record->number >> 8);
+    bytes = value ? cv_span_of(head, sizeof(head), 0) : span_of(record->bytes);
+    if (!cv_field_next((cv_layout)record->layout, bytes, pos, &field))
+        return CUVET_END;
+    return cv_sized_give(out, &field, sizeof(field)) ? CUVET_OK : CUVET_E_USAGE;
+}
+
+const char *cuvet_tlv_format_name(uint32_t format)
+{
+    switch (format) {
+    case CV_TLV_NVAL: return "NVAL";
+    case CV_TLV_BVAL: return "BVAL";
+    case CV_TLV_HVAL: return "HVAL";
+    case CV_TLV_SVAL: return "SVAL";
+    default: return "?";
+    }
+}
+
+cuvet_bytes cuvet_record_text(const cuvet_record *record, uint64_t off)
+{
+    cv_span text = { 0 };
+
+    if (record && !is_missing(record->tail) && cv_span_from(span_of(record->tail), off, &text))
+        return (cuvet_bytes){ record->tail.p + off, (size_t)cv_span_find_byte(text, 0) };
+    return (cuvet_bytes){ NULL, 0 };
+}
+
+/* ---- call graph and call frames ---- */
+
+cuvet_status cuvet_call_next(cuvet_bytes section, uint64_t *pos, cuvet_call_kind *kind, cuvet_call *out)
+{
+    cv_call_part part;
+    cv_call call;
+    bool marker;
+    cuvet_status st;
+
+    if (!pos || !kind || !out || is_missing(section))
+        return CUVET_E_NULL;
+    part = (cv_call_part)*kind;
+    st = cv_callgraph_each(span_of(section), pos, &part, &marker, &call);
+    if (st != CUVET_OK)
+        return st;
+    *kind = (cuvet_call_kind)part;
+    return cv_sized_give(out,
+                         &(cuvet_call){ .off = call.off,
+                                        .kind = (cuvet_call_kind)call.part,
+                                        .marker = marker,
+                                        .from = call.from,
+                                        .to = call.to },
+                         sizeof(cuvet_call))
+               ? CUVET_OK
+               : CUVET_E_USAGE;
+}
+
+cuvet_status cuvet_cfi_next(cuvet_bytes section, const cuvet_elf_header *header, uint64_t *pos,
+                            cuvet_cfi_entry *out)
+{
+    cuvet_cfi_entry entry;
+    uint64_t program = 0;
+    cuvet_status st;
+
+    if (!header || !pos || !out || is_missing(section))
+        return CUVET_E_NULL;
+    if (*pos > section.n)
+        return CUVET_E_USAGE;
+    st = cv_cfi_next(span_of(section), header->is32 ? sizeof(uint32_t) : sizeof(uint64_t), pos, &program,
+                     &entry);
+    if (st == CUVET_OK && entry.program.n > 0)
+        entry.program.p = section.p + program;
+    if (st == CUVET_OK && !cv_sized_give(out, &entry, sizeof(entry)))
+        return CUVET_E_USAGE;
+    return st;
+}
+
+cuvet_status cuvet_cfi_op_next(const cuvet_cfi_entry *entry, uint64_t *pos, cuvet_cfi_op *out)
+{
+    cuvet_cfi_op op = { 0 };
+    cuvet_status st;
+
+    if (!entry || !pos || !out || is_missing(entry->program))
+        return CUVET_E_NULL;
+    if (*pos > entry->program.n || (entry->address_bytes != 4 && entry->address_bytes != 8))
+        return CUVET_E_USAGE;
+    st = cv_cfi_op_next(span_of(entry->program), entry->address_bytes, pos, &op);
+    return cv_sized_give(out, &op, sizeof(op)) ? st : CUVET_E_USAGE;
+}
+
+uint64_t cuvet_cfi_register_number(uint64_t value)
+{
+    return cv_cfi_register(value);
+}
+
+/* ---- symbols and flags ---- */
+
+static uint32_t marks_of(uint8_t type, uint8_t other)
+{
+    bool function = type == CV_STT_FUNC;
+    uint32_t marks = function ? CUVET_SYMBOL_FUNCTION : 0;
+
+    if (type == CV_STT_SECTION)
+        marks |= CUVET_SYMBOL_SECTION;
+    if (other & CV_STO_MANAGED)
+        marks |= function ? CUVET_SYMBOL_UNIFIED : CUVET_SYMBOL_MANAGED;
+    if (other & CV_STO_OBSCURE)
+        marks |= CUVET_SYMBOL_OBSCURE;
+    if (other & CV_STO_ENTRY)
+        marks |= function ? CUVET_SYMBOL_KERNEL : CUVET_SYMBOL_UNIFIED;
+    return marks;
+}
+
+cuvet_status cuvet_symbol_get_info(const cuvet_elf_symbol *symbol, cuvet_symbol_info *out)
+{
+    cuvet_symbol_info info = { 0 };
+
+    if (!symbol || !out)
+        return CUVET_E_NULL;
+    info.type = cv_elf_info_type(symbol->info);
+    info.bind = cv_elf_info_bind(symbol->info);
+    info.flags = marks_of((uint8_t)info.type, symbol->other);
+    info.visibility = cv_elf_visibility_name(symbol->other);
+    info.space = cv_elf_space_name(symbol->other);
+    info.home = cv_elf_index_name(symbol->shndx);
+    return cv_sized_give(out, &info, sizeof(info)) ? CUVET_OK : CUVET_E_USAGE;
+}
+
+/* Fields of e_flags in the order in which people read them: a number, the bits, a number. */
+enum { FLAGS_FIRST = 0, FLAGS_BITS = 1, FLAGS_LAST = FLAGS_BITS + 32, FLAGS_END };
+
+static bool flags_field(bool abi8, uint32_t flags, uint64_t at, cuvet_field *out)
+{
+    uint32_t note = cv_elf_flags_note(flags);
+
+    *out = (cuvet_field){ .name = NULL, .kind = CUVET_FIELD_NUMBER };
+    if (at == FLAGS_FIRST && !abi8) {
+        out->name = "virtual sm";
+        out->value = cv_elf_flags_virtual_sm(flags);
+    } else if (at == FLAGS_LAST && abi8) {
+        out->name = note == CV_EF_NOTE_MOST ? "note section by name" : "note section";
+        out->kind = note == CV_EF_NOTE_MOST ? CUVET_FIELD_FLAG : CUVET_FIELD_NUMBER;
+        out->value = note == CV_EF_NOTE_MOST ? 1 : note;
+    } else if (at >= FLAGS_BITS && at < FLAGS_LAST && (flags >> (at - FLAGS_BITS) & 1) != 0) {
+        out->name = cv_elf_flag_name(abi8, (unsigned)(at - FLAGS_BITS));
+        out->kind = CUVET_FIELD_FLAG;
+        out->value = 1;
+    }
+    return out->name != NULL;
+}
+
+cuvet_status cuvet_eflags_next(const cuvet_elf_header *header, cuvet_field_pos *pos, cuvet_field *out)
+{
+    cuvet_field field;
+
+    if (!header || !pos || !out)
+        return CUVET_E_NULL;
+    while (pos->field < FLAGS_END)
+        if (flags_field(header->osabi != CV_OSABI_LEGACY, header->flags, pos->field++, &field))
+            return cv_sized_give(out, &field, sizeof(field)) ? CUVET_OK : CUVET_E_USAGE;
+    return CUVET_END;
+}
+
+const char *cuvet_elf_type_name(uint32_t type)
+{
+    return cv_elf_type_name(type);
+}

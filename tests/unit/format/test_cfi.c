@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Call frame information as people read it, and against the strict reader: what that one accepts has the same
+ * ends. */
+#include <check.h>
+#include <string.h>
+
+#include "format/dwarf/cfi.h"
+#include "format/dwarf/read.h"
+
+static cuvet_status operation(const uint8_t *bytes, size_t n, uint64_t *pos, cuvet_cfi_op *op)
+{
+    return cv_cfi_op_next(cv_span_of(bytes, n, 0), 8, pos, op);
+}
+
+START_TEST(operations)
+{
+    static const struct {
+        uint8_t bytes[12];
+        size_t n;
+        const char *name;
+        cuvet_cfi_operand first, second;
+        uint64_t first_value, second_value;
+    } ROWS[] = {
+        { { 0x00 }, 1, "nop", CUVET_CFI_NONE, CUVET_CFI_NONE, 0, 0 },
+        { { 0x01, 8, 7, 6, 5, 4, 3, 2, 1 },
+          9,
+          "set_loc",
+          CUVET_CFI_ADDRESS,
+          CUVET_CFI_NONE,
+          0x0102030405060708,
+          0 },
+        { { 0x02, 9 }, 2, "advance", CUVET_CFI_DISTANCE, CUVET_CFI_NONE, 9, 0 },
+        { { 0x03, 9, 1 }, 3, "advance", CUVET_CFI_DISTANCE, CUVET_CFI_NONE, 0x109, 0 },
+        { { 0x04, 9, 1, 0, 1 }, 5, "advance", CUVET_CFI_DISTANCE, CUVET_CFI_NONE, 0x1000109, 0 },
+        { { 0x05, 0x81, 0x01, 3 }, 4, "offset", CUVET_CFI_REGISTER, CUVET_CFI_UNSIGNED, 129, 3 },
+        { { 0x09, 1, 2 }, 3, "register", CUVET_CFI_REGISTER, CUVET_CFI_REGISTER, 1, 2 },
+        { { 0x0F, 2, 7, 7 }, 4, "def_cfa_expression", CUVET_CFI_BLOCK, CUVET_CFI_NONE, 2, 0 },
+        { { 0x11, 1, 0x7F }, 3, "offset", CUVET_CFI_REGISTER, CUVET_CFI_SIGNED, 1, UINT64_MAX },
+        { { 0x12, 1, 0x3F }, 3, "def_cfa", CUVET_CFI_REGISTER, CUVET_CFI_SIGNED, 1, 63 },
+        { { 0x13, 0x80, 0x7F }, 3, "def_cfa_offset", CUVET_CFI_SIGNED, CUVET_CFI_NONE, (uint64_t)-128, 0 },
+        { { 0x16, 5, 1, 0x96 }, 4, "val_expression", CUVET_CFI_REGISTER, CUVET_CFI_BLOCK, 5, 1 },
+        { { 0x4A }, 1, "advance", CUVET_CFI_DISTANCE, CUVET_CFI_NONE, 10, 0 },
+        { { 0x87, 0x10 }, 2, "offset", CUVET_CFI_COLUMN, CUVET_CFI_UNSIGNED, 7, 16 },
+        { { 0xFF }, 1, "restore", CUVET_CFI_COLUMN, CUVET_CFI_NONE, 63, 0 },
+    };
+
+    for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++) {
+        cuvet_cfi_op op;
+        uint64_t pos = 0;
+
+        ck_assert_int_eq(operation(ROWS[i].bytes, ROWS[i].n, &pos, &op), CUVET_OK);
+        ck_assert_str_eq(op.name, ROWS[i].name);
+        ck_assert_int_eq(op.first, ROWS[i].first);
+        ck_assert_int_eq(op.second, ROWS[i].second);
+        ck_assert_uint_eq(op.first_value, ROWS[i].first_value);
+        ck_assert_uint_eq(op.second_value, ROWS[i].second_value);
+        ck_assert_uint_eq(pos, ROWS[i].n);
+        ck_assert_int_eq(operation(ROWS[i].bytes, ROWS[i].n, &pos, &op), CUVET_END);
+        for (size_t n = 1; n < ROWS[i].n; n++) { /* cut anywhere it is no operation */
+            pos = 0;
+            ck_assert_int_eq(operation(ROWS[i].bytes, n, &pos, &op), CUVET_E_MALFORMED);
+            ck_assert_uint_eq(pos, 0);
+        }
+    }
+}
+END_TEST
+
+START_TEST(unknown_code)
+{
+    for (unsigned code = 0x17; code < 0x40; code++) {
+        const uint8_t byte = (uint8_t)code;
+        cuvet_cfi_op op;
+        uint64_t pos = 0;
+
+        ck_assert_int_eq(operation(&byte, 1, &pos, &op), CUVET_E_UNSUPPORTED);
+        ck_assert_uint_eq(op.code, code);
+        ck_assert_ptr_null(op.name);
+    }
+}
+END_TEST
+
+/* A common entry of 64-bit form with the registers that compilers name, and one of a function. */
+static const uint8_t FRAMES[] = {
+    0xFF, 0xFF, 0xFF, 0xFF, 18,   0,    0,    0,    0,    0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+    0xFF, 0xFF,                                              /* common */
+    3,    0,    4,    0x7C, 0xFF, 0xFF, 0xFF, 0x2F, 0x0D, 1, /* its fields */
+    0xFF, 0xFF, 0xFF, 0xFF, 26,   0,    0,    0,    0,    0, 0, 0, 0,    0,    0,    0,    0,    0,
+    0,    0, /* function */
+    0x10, 0,    0,    0,    0,    0,    0,    0,    0x80, 0, 0, 0, 0,    0,    0,    0,    0x41, 0x00,
+};
+
+START_TEST(entries)
+{
+    cv_span section = cv_span_of(FRAMES, sizeof(FRAMES), 0);
+    cuvet_cfi_entry entry;
+    uint64_t pos = 0, program = 0;
+
+    ck_assert_int_eq(cv_cfi_next(section, 8, &pos, &program, &entry), CUVET_OK);
+    ck_assert_uint_eq(entry.flags, CUVET_CFI_COMMON);
+    ck_assert_uint_eq(entry.version, 3);
+    ck_assert_uint_eq(entry.code_alignment, 4);
+    ck_assert_int_eq(entry.data_alignment, -4);
+    ck_assert_uint_eq(entry.return_register, 0x5FFFFFF);
+    ck_assert_uint_eq(cv_cfi_register(entry.return_register), 0xFFFFFF);
+    ck_assert_uint_eq(cv_cfi_register(0x6000001), UINT64_MAX);
+    ck_assert_uint_eq(entry.program.n, 2);
+    ck_assert_uint_eq(program, 28);
+    ck_assert_uint_eq(entry.cut, 0);
+    ck_assert_int_eq(cv_cfi_next(section, 8, &pos, &program, &entry), CUVET_OK);
+    ck_assert_uint_eq(entry.flags, 0);
+    ck_assert_uint_eq(entry.off, 30);
+    ck_assert_uint_eq(entry.start_off, 50);
+    ck_assert_uint_eq(entry.start, 0x10);
+    ck_assert_uint_eq(entry.range, 0x80);
+    ck_assert_uint_eq(entry.program.n, 2);
+    ck_assert_int_eq(cv_cfi_next(section, 8, &pos, &program, &entry), CUVET_END);
+    for (size_t n = 31; n < sizeof(FRAMES); n++) {
+        pos = 30;
+        ck_assert_int_eq(cv_cfi_next(cv_span_of(FRAMES, n, 0), 8, &pos, &program, &entry), CUVET_E_MALFORMED);
+        ck_assert_uint_eq(pos, 30);
+    }
+}
+END_TEST
+
+/* An entry whose fields do not fit it is shown as far as it goes. */
+START_TEST(cut_fields)
+{
+    uint8_t bytes[sizeof(FRAMES)];
+    cuvet_cfi_entry entry;
+    uint64_t pos = 30, program = 0;
+
+    memcpy(bytes, FRAMES, sizeof(bytes));
+    bytes[34] = 20; /* its length: the start and half of the range */
+    ck_assert_int_eq(cv_cfi_next(cv_span_of(bytes, sizeof(bytes), 0), 8, &pos, &program, &entry), CUVET_OK);
+    ck_assert_uint_eq(entry.cut, 1);
+    ck_assert_uint_eq(entry.start, 0x10);
+    ck_assert_uint_eq(entry.range, 0);
+    ck_assert_uint_eq(entry.program.n, 0);
+}
+END_TEST
+
+START_TEST(same_ends_as_the_strict_reader)
+{
+    uint8_t bytes[24];
+    uint64_t seed = 2463534242U, both = 0;
+
+    for (unsigned round = 0; round < 200000; round++) {
+        cv_frame frame = { .body = 0, .end = sizeof(bytes) };
+        cv_frame_op strict;
+        cv_dwarf_bad why;
+        cuvet_cfi_op op;
+        uint64_t pos = 0;
+        cuvet_status st;
+
+        for (size_t i = 0; i < sizeof(bytes); i++) {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            bytes[i] = (uint8_t)(seed >> 40);
+        }
+        bytes[0] &= round & 1 ? 0x1F : 0xFF;
+        st = operation(bytes, sizeof(bytes), &pos, &op);
+        if (!cv_frame_op_read(cv_span_of(bytes, sizeof(bytes), 0), &frame, 0, &strict, &why)) {
+            ck_assert_int_ne(st, CUVET_OK);
+            continue;
+        }
+        ck_assert_int_eq(st, CUVET_OK);
+        ck_assert_uint_eq(pos, strict.end);
+        ck_assert_uint_eq(op.code, strict.code);
+        ck_assert(!strict.advances || op.first_value == strict.steps);
+        both++;
+    }
+    ck_assert_uint_gt(both, 100000);
+}
+END_TEST
+
+Suite *suite_cfi(void);
+Suite *suite_cfi(void)
+{
+    Suite *s = suite_create("format/cfi");
+    TCase *t = tcase_create("cfi");
+
+    tcase_add_test(t, operations);
+    tcase_add_test(t, unknown_code);
+    tcase_add_test(t, entries);
+    tcase_add_test(t, cut_fields);
+    tcase_add_test(t, same_ends_as_the_strict_reader);
+    suite_add_tcase(s, t);
+    return s;
+}
