@@ -51,7 +51,7 @@ static const decoder_row DECODERS[] = {
     [CUVET_CONTENT_UNIFIED] = { DUMP_UNIFIED, dump_unified },
     [CUVET_CONTENT_CAPSULE] = { DUMP_CAPSULES, dump_capsule },
     [CUVET_CONTENT_FRAMES] = { DUMP_FRAMES, dump_frames },
-    [CUVET_CONTENT_INDICES] = { 0, NULL }, /* the last one; the others between are like it */
+    [CUVET_CONTENT_NOBITS] = { 0, NULL }, /* the last one; those between have no decoder either */
 };
 
 static void decode_section(dump *d, uint64_t i, const cuvet_elf_section *s)

@@ -84,7 +84,7 @@ static bool read_section(reading *w, uint64_t i, const cuvet_elf_section *s)
     cli_resources *r = w->r;
     cli_function *owner = s->info > 0 && s->info < r->n ? &r->function[s->info] : NULL;
 
-    if (starts(s->name, ".text.") && s->body.n == s->size) /* not without its bytes */
+    if (starts(s->name, ".text.") && cuvet_section_get_content(s) != CUVET_CONTENT_NOBITS)
         read_text(&r->function[i], s);
     else if (starts(s->name, ".nv.constant"))
         return read_constant(r, s);

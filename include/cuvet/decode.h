@@ -77,7 +77,8 @@ typedef enum cuvet_section_content {
     CUVET_CONTENT_SYMBOLS,     /**< cuvet_elf_get_symbol() */
     CUVET_CONTENT_RELOCATIONS, /**< cuvet_elf_get_reloc() */
     CUVET_CONTENT_STRINGS,
-    CUVET_CONTENT_INDICES /**< large section indices of symbols */
+    CUVET_CONTENT_INDICES, /**< large section indices of symbols */
+    CUVET_CONTENT_NOBITS   /**< nothing: it has no bytes in the file */
 } cuvet_section_content;
 
 /** One record of a call graph. The parts of a call graph are opened by markers. */

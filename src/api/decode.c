@@ -51,6 +51,7 @@ cuvet_section_content cuvet_section_get_content(const cuvet_elf_section *section
     case CV_SHT_REL:
     case CV_SHT_MERC_RELA: return CUVET_CONTENT_RELOCATIONS;
     case CV_SHT_SYMTAB_SHNDX: return CUVET_CONTENT_INDICES;
+    case CV_SHT_NOBITS: return CUVET_CONTENT_NOBITS;
     case CV_SHT_PROGBITS:
         return has_frames(span_of(section->name)) ? CUVET_CONTENT_FRAMES : CUVET_CONTENT_DATA;
     default: return CUVET_CONTENT_DATA;

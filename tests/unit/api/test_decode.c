@@ -146,7 +146,7 @@ START_TEST(contents)
         { ".nv.merc.debug_frame", 1, CUVET_CONTENT_FRAMES },
         { ".debug_line", 1, CUVET_CONTENT_DATA },
         { ".text.f", 1, CUVET_CONTENT_DATA },
-        { ".nv.shared.f", 8, CUVET_CONTENT_DATA },
+        { ".nv.shared.f", 8, CUVET_CONTENT_NOBITS },
         { "", 0, CUVET_CONTENT_DATA },
         { ".debug_frame", 0x7FFFFFFF, CUVET_CONTENT_DATA },
     };
