@@ -327,6 +327,10 @@ int cmd_finalize(int argc, char **argv)
         cli_complain(a.value[CLI_O_OUTPUT], "%s", why);
     if (why)
         return CLI_X_IO;
+    if (cli_outfile_collides((const cli_outfile *const[]){ &f.out }, 1, &a)) {
+        cli_outfile_close(&f.out);
+        return CLI_X_USAGE;
+    }
     f.rc = cli_porter_begin(&porter);
     /* outside of the cage, asked through a broker that trusts nobody inside */
     if (f.rc == CLI_X_CLEAN)

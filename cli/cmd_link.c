@@ -186,6 +186,20 @@ static bool open_product(link_run *r, cli_porter *porter, const char *path, cli_
     return !why;
 }
 
+/* Nothing is written when an answer is no. */
+static bool may_write(link_run *r, const cli_outfile *out, const cli_outfile *modules)
+{
+    const cli_outfile *const results[] = { out, modules };
+    const link_words *files = &r->args->options_file;
+    bool collides = cli_outfile_collides(results, 2, &r->args->common);
+
+    for (size_t i = 0; i < files->n && !collides; i++)
+        collides = cli_outfile_is(results, 2, files->v[i]);
+    if (collides)
+        r->rc = CLI_X_USAGE;
+    return !collides;
+}
+
 /* Processes outside of the cage, which trust nobody inside: they name the files, and start a code generator.
  */
 static bool start_helpers(link_run *r, cli_porter *porter, cli_needs *needs)
@@ -210,7 +224,7 @@ static int run(link_args *a)
     drop_repeated(a);
     if (open_product(&r, &porter, a->value[LINK_O_OUTPUT], &out) &&
         open_product(&r, &porter, a->value[LINK_O_REGISTER_BINARIES], &modules) &&
-        start_helpers(&r, &porter, &needs) && begin(&r)) {
+        may_write(&r, &out, &modules) && start_helpers(&r, &porter, &needs) && begin(&r)) {
         int rc = cli_each_input(&a->common, &needs, on_input, &r);
 
         r.rc = cli_worse(r.rc, rc);

@@ -293,6 +293,10 @@ int cmd_select(int argc, char **argv)
         cli_complain(a.value[CLI_O_OUTPUT], "%s", why);
         return CLI_X_IO;
     }
+    if (cli_outfile_collides((const cli_outfile *const[]){ &s.out }, 1, &a)) {
+        cli_outfile_close(&s.out);
+        return CLI_X_USAGE;
+    }
     s.to = s.out.standard ? stderr : stdout;
     rc = cli_porter_begin(&porter);
     /* outside of the cage, asked through a broker that trusts nobody inside */

@@ -184,6 +184,8 @@ int cmd_unpack(int argc, char **argv)
     u.porter.folder = open_directory(a.value[CLI_O_DIR]);
     if (u.porter.folder < 0)
         return CLI_X_IO;
+    if (a.set[CLI_O_FORCE] && cli_folder_collides(u.porter.folder, a.value[CLI_O_DIR], &a))
+        return CLI_X_USAGE;
     u.porter.replace = a.set[CLI_O_FORCE];
     u.porter.sync = a.set[CLI_O_SYNC];
     u.porter.most = UINT64_MAX;

@@ -92,6 +92,7 @@ void link_args_release(link_args *a)
     words_free(&a->dir);
     words_free(&a->argv);
     words_free(&a->kernels);
+    words_free(&a->options_file);
     free(a->library);
 }
 
@@ -192,7 +193,8 @@ static bool options_files(parser *p, const char *list)
             cli_complain(names.v[i], "more than %d options files", OPTIONS_FILES);
             ok = fail(p, CLI_X_USAGE);
         } else {
-            ok = read_options(p, names.v[i]);
+            ok = append(&p->a->options_file, names.v[i], strlen(names.v[i])) || nomem(p);
+            ok = ok && read_options(p, names.v[i]);
         }
     }
     words_free(&names);

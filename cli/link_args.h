@@ -24,7 +24,7 @@ typedef struct link_args {
     bool set[LINK_O_COUNT];
     const char *value[LINK_O_COUNT]; /* last one given */
     cuvet_target target;
-    link_words kernels;
+    link_words kernels, options_file; /* those that were read, in order */
     /* the parser's own */
     link_words word, ours, operand, kind, dir, argv;
 } link_args;

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "outfile.h"
 
+#include "input_int.h"
+
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const char *cli_outfile_open(cli_outfile *o, cli_porter *porter, const char *path, bool replace)
@@ -34,6 +38,130 @@ const char *cli_outfile_open(cli_outfile *o, cli_porter *porter, const char *pat
     o->number = porter->n_drafts;
     porter->draft[porter->n_drafts++] = &o->draft;
     return NULL;
+}
+
+static bool same_file(const struct stat *one, const struct stat *other)
+{
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+}
+
+/* What lies where a result goes, links followed. false: nothing does. */
+static bool lies_there(const cli_outfile *o, struct stat *st)
+{
+    return (o->standard ? fstat(STDOUT_FILENO, st) : fstatat(o->draft.dir, o->draft.name, st, 0)) == 0;
+}
+
+/* A name that no file has yet is the same file by its directory. */
+static bool same_place(const cli_outfile *one, const cli_outfile *other)
+{
+    struct stat a, b;
+
+    if (one->standard || other->standard)
+        return one->standard && other->standard;
+    return strcmp(one->draft.name, other->draft.name) == 0 && fstat(one->draft.dir, &a) == 0 &&
+           fstat(other->draft.dir, &b) == 0 && same_file(&a, &b);
+}
+
+static bool same_result(const cli_outfile *one, const cli_outfile *other)
+{
+    struct stat a, b;
+
+    return same_place(one, other) || (lies_there(one, &a) && lies_there(other, &b) && same_file(&a, &b));
+}
+
+/* Terminals, pipes and devices can be read and written at the same time. */
+static bool is_regular(const char *path, struct stat *st)
+{
+    return (strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, st) : stat(path, st)) == 0 && S_ISREG(st->st_mode);
+}
+
+bool cli_outfile_is(const cli_outfile *const *out, size_t n, const char *read)
+{
+    struct stat input, old;
+
+    if (!read || !is_regular(read, &input))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (out[i]->path && lies_there(out[i], &old) && same_file(&input, &old)) {
+            cli_complain(out[i]->path, "a result would be written over what is read (%s)", read);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Standard output belongs to a command also where no result goes there. */
+static bool is_standard_output(const cli_outfile *o)
+{
+    struct stat old, text;
+
+    return !o->standard && fstat(STDOUT_FILENO, &text) == 0 && S_ISREG(text.st_mode) && lies_there(o, &old) &&
+           same_file(&old, &text);
+}
+
+bool cli_outfile_collides(const cli_outfile *const *out, size_t n, const cli_args *a)
+{
+    bool collides = false;
+
+    for (size_t i = 0; i < n && !collides; i++) {
+        for (size_t k = 0; k < i && !collides; k++)
+            collides = out[i]->path && out[k]->path && same_result(out[i], out[k]);
+        collides = collides || (out[i]->path && is_standard_output(out[i]));
+        if (collides)
+            cli_complain(out[i]->path, "two results would be written to one file");
+    }
+    for (int i = 0; i < a->n_operands && !collides; i++)
+        collides = cli_outfile_is(out, n, a->operands[i]);
+    return collides || cli_outfile_is(out, n, a->value[CLI_O_GENERATOR]) ||
+           cli_outfile_is(out, n, a->value[CLI_O_COMPILER]);
+}
+
+/* By its entries: the input may have other names elsewhere. */
+static bool has_entry(int folder, const struct stat *input)
+{
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *e;
+    struct stat st;
+    bool found = false;
+
+    if (!d && fd >= 0)
+        (void)close(fd); /* a directory: nothing is buffered in it */
+    while (d && !found && (e = readdir(d)) != NULL)
+        found = fstatat(folder, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && same_file(&st, input);
+    if (d)
+        (void)closedir(d); /* the same */
+    return found;
+}
+
+static bool lies_in(int folder, const char *path, const char *input)
+{
+    struct stat st;
+
+    if (!is_regular(input, &st) || !has_entry(folder, &st))
+        return false;
+    cli_complain(path, "a result could be written over what is read (%s)", input);
+    return true;
+}
+
+bool cli_folder_collides(int folder, const char *path, const cli_args *a)
+{
+    const char *list = a->value[CLI_O_FILES_FROM];
+    cli_name_list names;
+    struct stat st;
+    const char *name;
+    bool collides = false;
+
+    for (int i = 0; i < a->n_operands && !collides; i++)
+        collides = lies_in(folder, path, a->operands[i]);
+    /* A list that is no file can be read once only, by the walk over the inputs. */
+    if (collides || !list || strcmp(list, "-") == 0 || !is_regular(list, &st) ||
+        cli_name_list_read(&names, list))
+        return collides;
+    while (!collides && (name = cli_name_list_next(&names)) != NULL)
+        collides = lies_in(folder, path, strcmp(name, "-") == 0 ? "./-" : name);
+    cli_name_list_free(&names);
+    return collides;
 }
 
 int cli_porter_begin(cli_porter *p)

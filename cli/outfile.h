@@ -24,6 +24,13 @@ typedef struct cli_outfile {
  *  @param path NULL: none is wanted @param replace a file of that name may be replaced
  *  @return NULL, or why it cannot be had. */
 const char *cli_outfile_open(cli_outfile *o, cli_porter *porter, const char *path, bool replace);
+/** Is one file named for two results, or for a result and something that is read? By the file itself,
+ *  whatever its names are. Complains. Before the porter starts. @return true: a usage error */
+bool cli_outfile_collides(const cli_outfile *const *out, size_t n, const cli_args *a);
+/** The same for one more file that was read. */
+bool cli_outfile_is(const cli_outfile *const *out, size_t n, const char *read);
+/** The same for a folder in which files are replaced: no input may lie in it, under whatever name. */
+bool cli_folder_collides(int folder, const char *path, const cli_args *a);
 /** Start the porter, if there is something for it to do. Complains. @return an exit code */
 int cli_porter_begin(cli_porter *p);
 /** What the cage has to know of the porter and its files. */

@@ -141,7 +141,7 @@ complete -c cuvet -n '__fish_seen_subcommand_from finalize' -l code-generator -r
 complete -c cuvet -n '__fish_seen_subcommand_from finalize' -l tkinfo -d 'add a note that names cuvet and its version'
 complete -c cuvet -n '__fish_seen_subcommand_from finalize' -l explain -d 'say what each input is and what would become of it, and write nothing'
 complete -c cuvet -n '__fish_seen_subcommand_from finalize' -l verbose -s v -d 'trace on standard error, in the words of the reference'
-complete -c cuvet -n '__fish_seen_subcommand_from finalize' -l output -s o -r -d 'write the result to FILE; an existing file is replaced'
+complete -c cuvet -n '__fish_seen_subcommand_from finalize' -l output -s o -r -d 'write the result to FILE; an existing file is replaced, but not the input'
 complete -c cuvet -n '__fish_seen_subcommand_from finalize' -l arch-policy -x -a 'reference exact' -d 'exact: code for sm_Na goes to target sm_Na only; reference (default) warns'
 complete -c cuvet -n '__fish_seen_subcommand_from finalize' -l format -x -a 'text ndjson' -d 'of --explain: for people (default), or one JSON object per line'
 complete -c cuvet -n '__fish_seen_subcommand_from finalize' -l help -s h -d 'show this help'

@@ -37,10 +37,8 @@ def strip_and_again():
     r, again = finalize(p, "--binary-kind=sass")
     equal((r.rc, again), (CLEAN, b), r.err)
     assert "CV-FINAL-021" in r.err, r.err
-    # in place
-    r = cuvet("finalize", "--arch=sm_103", p, "-o", p)
-    equal(r.rc, CLEAN, r.err)
-    equal(read(p)[49], 103, "SM")
+    r, other = finalize(p, "--arch=sm_103")
+    equal((r.rc, other[49]), (CLEAN, 103), r.err)
 
 
 REFUSED = [

@@ -246,4 +246,110 @@ def results_on_standard_output():
     equal(cuvet("select", "--arch", "sm_75", "-o", "-", "--format=ndjson", a).rc, USAGE, "two things on one stream")
 
 
+def all_names(d, name):
+    """One file under every name that leads to it."""
+    os.makedirs(os.path.join(d, "sub"), exist_ok=True)
+    path = os.path.join(d, name)
+    for make, other in ((os.symlink, "soft"), (os.link, "hard")):
+        if os.path.lexists(os.path.join(d, other)):
+            os.unlink(os.path.join(d, other))
+        if os.path.exists(path):
+            make(path, os.path.join(d, other))
+    yield from (path, name, "./" + name, "sub/../" + name, os.path.join(d, "sub", "..", ".", name), "alias/" + name)
+    if os.path.exists(path):
+        yield from ("soft", "hard")
+
+
+def contents(d):
+    return {n: open(os.path.join(d, n), "rb").read() for n in os.listdir(d) if os.path.isfile(os.path.join(d, n))}
+
+
+def writes_nothing(d, *args, words, **more):
+    before = contents(d)
+    r = cuvet(*args, cwd=d, **more)
+    equal((r.rc, contents(d) == before), (USAGE, True), " ".join(args) + r.err)
+    assert words in r.err, (args, r.err)
+
+
+@test
+def two_results_in_one_file():
+    d = scratch()
+    os.symlink(d, os.path.join(d, "alias"))
+    a, b = sample("host-two_a.o"), sample("host-two_b.o")
+    for exists in (False, True):
+        if exists:
+            with open(os.path.join(d, "F"), "wb") as f:
+                f.write(b"mine")
+        for one in ("F", "./F"):
+            for other in all_names(d, "F"):
+                for words in (["-o", one, "--register-link-binaries=" + other],
+                              ["-o", other, "--register-link-binaries=" + one]):
+                    writes_nothing(d, "link", "-arch=sm_75", a, b, *words, words="two results")
+    with open(os.path.join(d, "F"), "wb") as f:
+        for args in (["link", "-arch=sm_75", a, b], ["select", "--arch=sm_75", "--force", a], ["finalize", a]):
+            writes_nothing(d, *args, "-o", "F", words="two results", stdout=f)
+        writes_nothing(d, "link", "-arch=sm_75", a, b, "-o", "-", "--register-link-binaries=F", words="two results", stdout=f)
+    # other files of the same name, and the same directory with other names
+    r = cuvet("link", "-arch=sm_75", a, b, "-o", "F", "--register-link-binaries=sub/F", cwd=d)
+    equal(r.rc, CLEAN, r.err)
+    r = cuvet("link", "-arch=sm_75", a, b, "-o", "F", "--register-link-binaries=G", cwd=d)
+    equal(r.rc, CLEAN, r.err)
+    # a device is no file that a result could be lost in
+    equal(cuvet("link", "-arch=sm_75", a, b, "-o", "F", cwd=d, stdout=open("/dev/null", "wb")).rc, CLEAN, "device")
+
+
+@test
+def results_over_what_is_read():
+    d = scratch()
+    os.symlink(d, os.path.join(d, "alias"))
+    data = read("two_a.sm_75.rdc.cubin")
+    write(data, "in.cubin", d)
+    other = sample("two_b.sm_75.rdc.cubin")
+    for out in all_names(d, "in.cubin"):
+        for name in all_names(d, "in.cubin"):
+            for args in (["link", "-arch=sm_75", name, other], ["link", "-arch=sm_75", other, name],
+                         ["select", "--arch=sm_75", name], ["select", "--force", "--arch=sm_75", name], ["finalize", name]):
+                writes_nothing(d, *args, "-o", out, words="what is read")
+        writes_nothing(d, "link", "-arch=sm_75", other, "in.cubin", "-o", "new", "--register-link-binaries=" + out,
+                       words="what is read")
+        with open(os.path.join(d, "in.cubin"), "rb") as f:
+            writes_nothing(d, "finalize", "-", "-o", out, words="what is read", stdin=f)
+        with open(os.path.join(d, "in.cubin"), "ab") as f:
+            writes_nothing(d, "finalize", "in.cubin", "-o", "-", words="what is read", stdout=f)
+    write(("-o new " + other).encode(), "options", d)
+    for out in all_names(d, "options"):
+        writes_nothing(d, "link", "-arch=sm_75", "-optf", "options", other, "-o", out, words="what is read")
+    write(archive_of(data), "libx.a", d)
+    writes_nothing(d, "link", "-arch=sm_75", "-L.", "-lx", other, "-o", "libx.a", words="what is read")
+    for option, command in (("--compiler", ["select", "--arch=sm_75", "--force"]), ("--code-generator", ["finalize"]),
+                            ("--code-generator", ["link", "-arch=sm_75"])):
+        tool = write(b"#!/bin/true\n", "tool", d)
+        os.chmod(tool, 0o755)
+        writes_nothing(d, *command, option, tool, other, "-o", "tool", words="what is read")
+
+
+def archive_of(body):
+    return b"!<arch>\n" + b"%-16s%-12d%-6d%-6d%-8s%-10d`\n" % (b"a.o/", 0, 0, 0, b"644", len(body)) + body
+
+
+@test
+def pieces_over_what_is_read():
+    """--force in a folder that an input lies in: names of pieces are known when it has been read only."""
+    d = scratch()
+    os.mkdir(os.path.join(d, "out"))
+    data = read("two_a.sm_75.rdc.cubin")
+    name = os.path.join("out", "0000-elf.sm_75.cubin")
+    write(data, name, d)
+    os.link(os.path.join(d, name), os.path.join(d, "hard"))
+    os.symlink(name, os.path.join(d, "soft"))
+    listed = write((name + "\n").encode(), "list", d)
+    for args in ([name], ["./out/../" + name], ["hard"], ["soft"], ["--files-from", listed], [sample("default.fatbin"), "soft"]):
+        before = contents(os.path.join(d, "out"))
+        r = cuvet("unpack", "--force", "-d", "out", *args, cwd=d)
+        equal((r.rc, contents(os.path.join(d, "out")) == before), (USAGE, True), " ".join(args) + r.err)
+        assert "what is read" in r.err, r.err
+    equal(cuvet("unpack", "--force", "-d", "out", sample("default.fatbin"), cwd=d).rc, CLEAN, "other inputs")
+    equal(cuvet("unpack", "-d", "out", name, cwd=d).rc, IO, "without --force nothing is replaced")
+
+
 main()
