@@ -197,23 +197,11 @@ static void explain(finalization *f, const void *bytes, size_t n)
     f->rc = cli_worse(f->rc, exit_of(s));
 }
 
-static cuvet_status load(const finalization *f, const cli_input *in, void **bytes)
-{
-    uint64_t n = in->source.length;
-
-    *bytes = NULL;
-    if (n > f->args->limits.input || n > f->args->limits.live)
-        return CUVET_E_LIMIT;
-    *bytes = malloc(n ? (size_t)n : 1);
-    if (!*bytes)
-        return CUVET_E_NOMEM;
-    return n ? in->source.read_at(in->source.user, 0, *bytes, (size_t)n) : CUVET_OK;
-}
-
 static bool on_input(void *user, cli_input *in)
 {
     finalization *f = user;
     void *bytes = NULL;
+    const char *why;
     cuvet_status s;
 
     f->file = in->name;
@@ -223,10 +211,10 @@ static bool on_input(void *user, cli_input *in)
         f->rc = cli_worse(f->rc, in->rc);
         return true;
     }
-    s = load(f, in, &bytes);
+    s = cli_input_load(in, &f->args->limits, &bytes, &why);
     if (s != CUVET_OK) {
         complain(f, "error");
-        fprintf(stderr, "%s\n", cli_status_text(s));
+        fprintf(stderr, "%s\n", why ? why : cli_status_text(s));
         f->rc = cli_worse(f->rc, exit_of(s));
     } else if (f->args->set[CLI_O_EXPLAIN]) {
         explain(f, bytes, (size_t)in->source.length);

@@ -195,20 +195,6 @@ static cuvet_status run(selection *s, const void *bytes, size_t n)
     return st;
 }
 
-/* The whole file: a selection looks at all of it. */
-static cuvet_status load(const selection *s, const cli_input *in, void **bytes)
-{
-    uint64_t n = in->source.length;
-
-    *bytes = NULL;
-    if (n > s->args->limits.input || n > s->args->limits.live)
-        return CUVET_E_LIMIT;
-    *bytes = malloc(n ? (size_t)n : 1);
-    if (!*bytes)
-        return CUVET_E_NOMEM;
-    return n ? in->source.read_at(in->source.user, 0, *bytes, (size_t)n) : CUVET_OK;
-}
-
 static bool on_input(void *user, cli_input *in)
 {
     selection *s = user;
@@ -216,6 +202,7 @@ static bool on_input(void *user, cli_input *in)
         .size = sizeof(co), .limits = &s->args->limits, .diag = on_diag, .diag_user = s
     };
     void *bytes = NULL;
+    const char *why;
     cuvet_status st;
 
     s->file = in->name;
@@ -228,13 +215,13 @@ static bool on_input(void *user, cli_input *in)
         cli_put_str(s->to, in->name);
         fputc('\n', s->to);
     }
-    st = load(s, in, &bytes);
+    st = cli_input_load(in, &s->args->limits, &bytes, &why);
     if (st == CUVET_OK)
         st = cuvet_ctx_create(&co, &s->ctx);
     if (st == CUVET_OK)
         st = run(s, bytes, (size_t)in->source.length);
     else
-        cli_complain(in->name, "%s", cli_status_text(st));
+        cli_complain(in->name, "%s", why ? why : cli_status_text(st));
     s->rc = cli_worse(s->rc, cli_exit_of(st));
     cuvet_ctx_destroy(s->ctx);
     s->ctx = NULL;

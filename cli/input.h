@@ -10,6 +10,7 @@ typedef struct cli_input {
     const char *name; /* as given, or as found below a directory; "-" is standard input */
     /* Valid when why is NULL; released by the caller of the callback unless it is kept. */
     cuvet_source source;
+    int fd;          /* that the source reads */
     const char *why; /* it cannot be read, for this reason */
     int rc;          /* exit code that goes with why */
     bool remark;     /* no input at all: only `why` is to be said. For cli_ahead_calls */
@@ -40,6 +41,10 @@ typedef struct cli_needs {
  *  names' bytes.
  *  @return false: stop here. */
 typedef bool cli_input_fn(void *user, cli_input *in);
+
+/** The whole file, in memory to be freed, for commands that look at all of it. *why: more than the status
+ *  says, or NULL. A file that was written to meanwhile is CUVET_E_IO. */
+cuvet_status cli_input_load(const cli_input *in, const cuvet_limits *limits, void **bytes, const char **why);
 
 /** Open the inputs, enter the cage, then hand them out. No byte of an input is looked at before, and nothing
  *  can be opened by name afterwards. Once per process. @param needs NULL: nothing else.

@@ -34,6 +34,8 @@ char *cli_name_list_next(cli_name_list *l);
 void cli_name_list_free(cli_name_list *l);
 
 /* input_walk.c */
+/** Open a file of names or options, to be read to its end. @return -1, and *why it cannot be had */
+int cli_open_list(const char *path, const char **why);
 /** Open what the command line names, in its order. @return false when the callback stopped it. */
 bool cli_walk_inputs(const cli_args *a, cli_found_fn *fn, void *user);
 

@@ -51,12 +51,12 @@ static const char *read_all(int fd, cli_name_list *l)
 const char *cli_name_list_read(cli_name_list *l, const char *path)
 {
     bool standard = strcmp(path, "-") == 0;
-    int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    const char *why;
+    const char *why = NULL;
+    int fd = standard ? STDIN_FILENO : cli_open_list(path, &why);
 
     *l = (cli_name_list){ .bytes = NULL };
     if (fd < 0)
-        return strerror(errno);
+        return why;
     why = read_all(fd, l);
     if (!standard)
         (void)close(fd); /* read only: nothing can be lost */

@@ -65,18 +65,41 @@ static bool seekable(const walk *w, const char *name, int fd, bool owned)
 /* A writer of a named pipe may come a moment later than its reader. */
 enum { WRITER_MS = 2000 };
 
-/* A named pipe was opened without waiting. When somebody writes into it, or has, it is read like standard
- * input; nobody waits for ever for a writer who does not come. */
-static bool named_pipe(const walk *w, const char *name, int fd)
+/* A named pipe was opened without waiting. When somebody writes into it, or has, it is read to its end;
+ * nobody waits for ever for a writer who does not come. @return NULL, or why it cannot be read */
+static const char *await_writer(int fd)
 {
     struct pollfd p = { .fd = fd, .events = POLLIN };
     char byte;
 
-    if (poll(&p, 1, WRITER_MS) <= 0 && read(fd, &byte, 1) == 0)
-        return fail(w, name, "is a named pipe, and nobody writes into it", CLI_X_IO);
-    if (fcntl(fd, F_SETFL, O_RDONLY) != 0)
-        return fail(w, name, strerror(errno), CLI_X_IO);
-    return spool(w, name, fd);
+    /* A writer who has sent nothing yet makes this fail. */
+    if (poll(&p, 1, WRITER_MS) <= 0 && read(fd, &byte, 1) >= 0)
+        return "is a named pipe, and nobody writes into it";
+    return fcntl(fd, F_SETFL, O_RDONLY) != 0 ? strerror(errno) : NULL;
+}
+
+static bool named_pipe(const walk *w, const char *name, int fd)
+{
+    const char *why = await_writer(fd);
+
+    return why ? fail(w, name, why, CLI_X_IO) : spool(w, name, fd);
+}
+
+int cli_open_list(const char *path, const char **why)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat st;
+
+    *why = fd < 0 || fstat(fd, &st) != 0 ? strerror(errno) : NULL;
+    if (!*why && S_ISFIFO(st.st_mode))
+        *why = await_writer(fd);
+    /* A terminal waits for its user. Some files of /proc, which are regular, wait for what never comes. */
+    else if (!*why && !S_ISREG(st.st_mode) && fcntl(fd, F_SETFL, O_RDONLY) != 0)
+        *why = strerror(errno);
+    if (!*why || fd < 0)
+        return fd;
+    (void)close(fd); /* read only: nothing can be lost */
+    return -1;
 }
 
 /* Files of /proc and /sys say that they have no bytes, and have some. */

@@ -2,9 +2,12 @@
 /* Parser of link, driven by spec/nvlink.def. What is ours goes on to the parser of all commands. */
 #include "link_args.h"
 
+#include "input_int.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define OPTIONS_FILES 64                 /* in one command line: a file may name itself */
 #define OPTIONS_BYTES ((size_t)16 << 20) /* of one of them */
@@ -157,20 +160,25 @@ static bool split(parser *p, const char *file, char *text, size_t n)
 static bool read_options(parser *p, const char *file)
 {
     char *text = malloc(OPTIONS_BYTES + 1);
+    const char *why = NULL;
     FILE *f;
     size_t n = 0;
     bool bad = true, ok;
+    int fd;
 
     if (!text)
         return nomem(p);
-    f = fopen(file, "re");
+    fd = cli_open_list(file, &why);
+    f = fd >= 0 ? fdopen(fd, "r") : NULL;
+    if (fd >= 0 && !f)
+        (void)close(fd); /* read only: nothing can be lost */
     if (f) {
         n = fread(text, 1, OPTIONS_BYTES + 1, f);
         bad = ferror(f) != 0;
         bad = fclose(f) != 0 || bad;
     }
     if (bad)
-        cli_complain(file, "options file cannot be read: %s", strerror(errno));
+        cli_complain(file, "options file cannot be read: %s", why ? why : strerror(errno));
     else if (n > OPTIONS_BYTES || memchr(text, 0, n))
         cli_complain(file,
                      n > OPTIONS_BYTES ? "options file with more than 16 MiB" : "options file with NUL");

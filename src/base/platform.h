@@ -21,4 +21,12 @@ static inline bool cv_has_wide(void)
 }
 #endif
 
+/* The system call that looks at an open file and fills in the struct stat of the C library; -1: no other than
+ * fstat() is known to. */
+#if defined(__LP64__) && (defined(__x86_64__) || defined(__aarch64__))
+#define CV_FSTAT_CALL SYS_fstat
+#else
+#define CV_FSTAT_CALL (-1)
+#endif
+
 #endif

@@ -400,6 +400,7 @@ static bool is_device_elf(const cuvet_source *src)
 static cuvet_status load(file_at_hand *file, const cuvet_source *src, cv_block *bytes)
 {
     cv_linker *linker = file->linker;
+    const cv_source_state before = cv_source_look(src);
     cuvet_status s;
 
     if (src->length > linker->x.lim.input || src->length > linker->x.lim.live)
@@ -409,6 +410,8 @@ static cuvet_status load(file_at_hand *file, const cuvet_source *src, cv_block *
         return cv_mem_status(&linker->tool_mem);
     bytes->cap = cv_max(src->length, 1);
     s = src->length ? src->read_at(src->user, 0, bytes->mem, (size_t)src->length) : CUVET_OK;
+    if (s == CUVET_OK)
+        s = cv_source_unchanged(&linker->x, src, &before);
     file->bytes = cv_span_of(bytes->mem, src->length, 0);
     return s;
 }

@@ -127,6 +127,14 @@ static cuvet_status add(cv_linker *k, cv_link_input *in, cv_span name, bool exam
     return s;
 }
 
+static cuvet_status load_whole(cv_linker *k, const cuvet_source *src, cv_block *bytes)
+{
+    const cv_source_state before = cv_source_look(src);
+    cuvet_status s = cv_block_load(&k->x, bytes, src, 0, src->length);
+
+    return s == CUVET_OK ? cv_source_unchanged(&k->x, src, &before) : s;
+}
+
 cuvet_status cv_linker_add(cv_linker *k, const cuvet_source *src, cv_span image, cv_span name, cv_id host,
                            bool of_system)
 {
@@ -141,7 +149,7 @@ cuvet_status cv_linker_add(cv_linker *k, const cuvet_source *src, cv_span image,
     if (n > k->x.lim.input)
         s = cv_reject(&k->x, CV_R_LIMIT_INPUT, 0, n, k->x.lim.input);
     else if (src)
-        s = cv_block_load(&k->x, &in.bytes, src, 0, n);
+        s = load_whole(k, src, &in.bytes);
     else
         s = cv_block_copy(&k->x, &in.bytes, image);
     return add(k, &in, name, false, s);

@@ -13,6 +13,9 @@ static cuvet_status start(cv_ctx *x, cv_walk *w)
     cuvet_status s = cv_block_load(x, &w->tmp, w->src, r->off, CV_AR_MAGIC_SIZE);
     cv_ar_kind kind;
 
+    /* It was an archive when its first bytes were looked at. */
+    if (s == CUVET_OK && cv_ar_probe(w->tmp.span) == CV_AR_NONE)
+        return cv_reject(x, CV_R_IO_CHANGED, r->off, cv_u64_at(w->tmp.span, 0), CV_AR_MAGIC);
     if (s == CUVET_OK)
         s = cv_ar_read_magic(x, w->tmp.span, &kind);
     if (s != CUVET_OK)

@@ -19,6 +19,17 @@ CV_MUST cuvet_status cv_source_read(cv_ctx *x, const cuvet_source *src, uint64_t
  * comes. */
 uint64_t cv_source_next_data(const cuvet_source *src, uint64_t off);
 
+/* Length and time of modification of a regular file that a source reads by descriptor; 0 for other sources.
+ */
+typedef struct cv_source_state {
+    uint64_t size;
+    int64_t seconds, nanoseconds;
+} cv_source_state;
+
+cv_source_state cv_source_look(const cuvet_source *src);
+/* Was the file written to since? Reports CV-IO-003. */
+CV_MUST cuvet_status cv_source_unchanged(cv_ctx *x, const cuvet_source *src, const cv_source_state *before);
+
 /* Owned bytes of one exact range. The memory is kept and reused by the next load. */
 typedef struct cv_block {
     uint8_t *mem;

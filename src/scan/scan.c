@@ -111,6 +111,7 @@ static cuvet_status open_level(cv_scan *s, const cuvet_source *src, cv_result *f
     lv->x.emit = keep_walk_diag;
     lv->x.emit_user = lv;
     lv->src = *src;
+    lv->state = cv_source_look(src);
     if (from) {
         /* In place of the bytes that are counted already: what is nested has no work of its own. */
         uint64_t most = cv_budget_work_most(&s->budget, s->budget.unpacked);
@@ -544,6 +545,9 @@ cuvet_status cv_scan_next(cv_scan *s, cuvet_item *out)
         } else {
             cuvet_status end = lv->end;
 
+            if (end == CUVET_END && cv_source_unchanged(&lv->x, &lv->src, &lv->state) != CUVET_OK)
+                end = CUVET_E_IO;
+            deliver_walk_diags(s, lv);
             end_level(s, lv);
             s->over = s->n_levels == 1 || end != CUVET_END;
             st = end;

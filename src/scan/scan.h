@@ -27,8 +27,9 @@ typedef struct cv_level {
     cv_ctx x; /* of the walk */
     cv_walk walk;
     cuvet_source src;
-    cv_result from; /* the unit whose content this is; level 0: empty */
-    bool owned;     /* its bytes belong to a unit of the level above: claims are second owners */
+    cv_source_state state; /* of the source, when it was opened */
+    cv_result from;        /* the unit whose content this is; level 0: empty */
+    bool owned;            /* its bytes belong to a unit of the level above: claims are second owners */
     bool ended;
     cuvet_status end;   /* why the walk ended */
     uint64_t walk_work; /* of the walk, charged so far */

@@ -4,6 +4,7 @@ import os
 import socket
 import sys
 import threading
+import time
 
 from lib_cli import CLEAN, FINDINGS, IO, ROOT, bad_container, cuvet, equal, main, read, sample, scratch, test, write
 
@@ -250,6 +251,57 @@ def a_named_pipe_without_a_writer_ends():
     r = cuvet("scan", path, timeout=30)
     equal(r.rc, 3, "exit code")
     assert "named pipe" in r.err, r.err
+
+
+@test
+def lists_and_options_in_a_named_pipe():
+    d = scratch()
+    path, cubin = os.path.join(d, "pipe"), sample("two_a.sm_75.rdc.cubin")
+    os.mkfifo(path)
+    for args, text in ((["scan", "--files-from", path], cubin + "\n"),
+                       (["link", "-arch=sm_75", "-r", "-o", os.path.join(d, "out"), "-optf", path], cubin)):
+        r = cuvet(*args, timeout=30)
+        equal((r.rc, "nobody writes" in r.err), (IO, True), " ".join(args) + r.err)
+        for wait in (0, 3):  # nothing is written for longer than a writer may take to come, but he is there
+
+            def feed(text=text, wait=wait):
+                with open(path, "w", encoding="ascii") as f:
+                    time.sleep(wait)
+                    f.write(text)
+
+            t = threading.Thread(target=feed)
+            t.start()
+            r = cuvet(*args, timeout=30)
+            t.join()
+            equal((r.rc, r.err), (CLEAN, ""), (args, wait, text))
+
+
+@test
+def files_that_are_written_to_while_they_are_read():
+    """All the time, so that it is sure to happen: no answer is about no state of the file."""
+    d = scratch()
+    data = read("two_a.sm_75.rdc.cubin")
+    path = write(data + bytes(48 << 20), "moving", d)
+    stop = threading.Event()
+
+    def work():
+        with open(path, "r+b", buffering=0) as f:
+            while not stop.is_set():
+                f.write(data[:1])
+                f.seek(0)
+
+    t = threading.Thread(target=work)
+    t.start()
+    try:
+        for args in (["scan", "--limit=ratio=1"], ["scan", "--jobs=2"], ["list"], ["select", "--arch=sm_75"],
+                     ["finalize", "-o", os.path.join(d, "out")], ["link", "-arch=sm_75", "-r", "-o", os.path.join(d, "out")]):
+            r = cuvet(*args, path)
+            equal(r.rc, IO, " ".join(args) + r.err)
+            assert "CV-IO-003" in r.out + r.err or args == ["list"] and "input or output failed" in r.err, (args, r.out, r.err)
+    finally:
+        stop.set()
+        t.join()
+    equal(os.path.exists(os.path.join(d, "out")), False, "a result")
 
 
 @test

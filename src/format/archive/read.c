@@ -21,7 +21,7 @@ cuvet_status cv_ar_read_magic(cv_ctx *ctx, cv_span head, cv_ar_kind *out)
     cv_ar_kind kind = cv_ar_probe(head);
 
     if (kind == CV_AR_NONE)
-        return cv_reject(ctx, CV_R_AR_MAGIC, head.off, cv_u64_at(head, 0), UINT64_C(0x0A3E686372613C21));
+        return cv_reject(ctx, CV_R_AR_MAGIC, head.off, cv_u64_at(head, 0), CV_AR_MAGIC);
     if (kind == CV_AR_THIN)
         cv_report(ctx, CV_R_AR_THIN, head.off, CV_AR_MAGIC_SIZE, 0, 0);
     *out = kind;

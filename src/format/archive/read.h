@@ -7,6 +7,7 @@
 #include "base/ctx.h"
 #include "bytes/span.h"
 
+#define CV_AR_MAGIC       UINT64_C(0x0A3E686372613C21) /* "!<arch>\n" */
 #define CV_AR_MAGIC_SIZE  UINT64_C(8)
 #define CV_AR_HEADER_SIZE UINT64_C(60)
 /* Longest BSD name that is read: file systems stop at 255, paths at 4096. */

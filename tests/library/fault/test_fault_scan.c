@@ -284,6 +284,211 @@ START_TEST(goes_ahead)
 }
 END_TEST
 
+/* A file that is another one at each read: what is read twice never agrees. */
+typedef struct moving {
+    file *f;
+    uint32_t seed;
+} moving;
+
+static cuvet_status read_moving(void *u, uint64_t off, void *buf, size_t len)
+{
+    moving *m = u;
+    uint8_t *bytes = buf;
+    uint32_t seed = __atomic_add_fetch(&m->seed, 0x9E3779B9u, __ATOMIC_RELAXED);
+
+    memcpy(buf, m->f->bytes + off, len);
+    for (size_t i = 0; i < 3 && len; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        bytes[seed % len] = (uint8_t)(bytes[seed % len] + 1 + (seed >> 24) % 255);
+    }
+    return CUVET_OK;
+}
+
+/* Some verdict, in the end, and never that of a defect of ours. */
+START_TEST(changes_with_each_read)
+{
+    file f;
+
+    load(SAMPLES[_i], &f);
+    for (uint32_t seed = 0; seed < 300; seed++) {
+        moving m = { &f, seed * 7919u };
+        cuvet_source src = { sizeof(src), f.n, read_moving, &m, -1 };
+        cuvet_scan_options so = { .size = sizeof(so), .depth = CUVET_DEPTH_FULL, .jobs = 1 + seed % 3 };
+        cuvet_summary sum;
+        cuvet_scan s = { 0 };
+        cuvet_item item;
+        cuvet_ctx *c = NULL;
+        cuvet_status st;
+
+        ck_assert_int_eq(cuvet_ctx_create(NULL, &c), CUVET_OK);
+        ck_assert_int_eq(cuvet_scan_create(c, &src, &so, &s), CUVET_OK);
+        do
+            st = cuvet_scan_next(c, s, &item);
+        while (st == CUVET_OK);
+        ck_assert_msg(st == CUVET_END || st == CUVET_E_IO || st == CUVET_E_LIMIT, "seed %u: %d", seed, st);
+        ck_assert_int_eq(cuvet_scan_summary(c, s, &sum), CUVET_OK);
+        ck_assert_int_eq(cuvet_scan_destroy(c, &s), CUVET_OK);
+        cuvet_ctx_destroy(c);
+    }
+    free(f.bytes);
+}
+END_TEST
+
+enum { WRITTEN, LONGER, SHORTER, TOUCHED, READ_ONLY };
+
+/* Somebody works on the file while it is scanned, or linked. */
+static void work_on(int fd, const file *f, int how)
+{
+    const struct timespec then[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = 1000000000 } };
+
+    switch (how) {
+    case WRITTEN: /* in place, a letter of what was read already; the clock may not have moved */
+        ck_assert_int_eq(pwrite(fd, f->bytes, 1, 0), 1);
+        ck_assert_int_eq(futimens(fd, then), 0);
+        break;
+    case LONGER: ck_assert_int_eq(pwrite(fd, "x", 1, (off_t)f->n), 1); break;
+    case SHORTER: ck_assert_int_eq(ftruncate(fd, (off_t)f->n / 2), 0); break;
+    case TOUCHED: ck_assert_int_eq(futimens(fd, then), 0); break;
+    default: ck_assert_int_eq(fchmod(fd, 0400), 0); break; /* no byte is another one */
+    }
+}
+
+static int copy_of(const file *f)
+{
+    int fd = open(getenv("CV_TMP") ? getenv("CV_TMP") : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, f->bytes, f->n), (ssize_t)f->n);
+    return fd;
+}
+
+static void last_rule(void *u, const cuvet_diag *d)
+{
+    uint32_t *rule = u;
+
+    if (d->severity == CUVET_ERROR)
+        *rule = d->rule;
+}
+
+START_TEST(written_to_during_a_scan)
+{
+    file f;
+
+    load("multi.fatbin", &f);
+    for (int after = 0; after < 2;
+         after++) { /* while there are units left; when the last one was delivered */
+        int fd = copy_of(&f);
+        uint32_t rule = 0;
+        cuvet_ctx_options opt = { .size = sizeof(opt), .diag = last_rule, .diag_user = &rule };
+        cuvet_source src;
+        cuvet_summary sum;
+        cuvet_scan s = { 0 };
+        cuvet_item item;
+        cuvet_ctx *c = NULL;
+        cuvet_status st;
+        unsigned units = 0;
+
+        ck_assert_int_eq(cuvet_source_fd(fd, &src), CUVET_OK);
+        ck_assert_int_eq(cuvet_ctx_create(&opt, &c), CUVET_OK);
+        ck_assert_int_eq(cuvet_scan_create(c, &src, NULL, &s), CUVET_OK);
+        while ((st = cuvet_scan_next(c, s, &item)) == CUVET_OK) {
+            if (++units == (after ? 8 : 1))
+                work_on(fd, &f, _i);
+        }
+        ck_assert_int_eq(cuvet_scan_summary(c, s, &sum), CUVET_OK);
+        if (_i == READ_ONLY) {
+            ck_assert_int_eq(st, CUVET_END);
+            ck_assert_uint_eq(sum.errors, 0);
+        } else {
+            const cuvet_rule_info *r = cuvet_rule_get(rule);
+
+            ck_assert_int_eq(st, CUVET_E_IO);
+            ck_assert_int_eq(sum.verdict, CUVET_V_ERROR);
+            ck_assert_uint_ge(sum.errors, 1);
+            ck_assert(r && r->cls == CUVET_C_IO);
+            ck_assert(_i == SHORTER || strcmp(r->id, "CV-IO-003") == 0);
+        }
+        ck_assert_int_eq(cuvet_scan_destroy(c, &s), CUVET_OK);
+        cuvet_ctx_destroy(c);
+        close(fd);
+    }
+    free(f.bytes);
+}
+END_TEST
+
+/* Memory that a file is read into is asked for before it is read: that is when it changes here. */
+typedef struct meddler {
+    const file *f;
+    int fd, how;
+} meddler;
+
+static void *take_and_meddle(void *u, size_t n)
+{
+    meddler *m = u;
+
+    if (n == m->f->n && m->how >= 0) {
+        work_on(m->fd, m->f, m->how);
+        m->how = -1;
+    }
+    return malloc(n);
+}
+
+static void *resize_plain(void *u, void *p, size_t old, size_t n)
+{
+    (void)u;
+    (void)old;
+    return realloc(p, n);
+}
+
+static void release_plain(void *u, void *p, size_t n)
+{
+    (void)u;
+    (void)n;
+    free(p);
+}
+
+START_TEST(written_to_during_a_link)
+{
+    static const char *const NAMES[] = { "two_a.sm_75.rdc.cubin", "host-two_a.o" };
+
+    for (unsigned i = 0; i < 4; i++) {
+        file f;
+        meddler m;
+        uint32_t rule = 0;
+        cuvet_alloc alloc = { take_and_meddle, resize_plain, release_plain, &m };
+        cuvet_ctx_options opt = {
+            .size = sizeof(opt), .alloc = &alloc, .diag = last_rule, .diag_user = &rule
+        };
+        cuvet_linker_options lo = { .size = sizeof(lo), .target = { .sm = 75 }, .relocatable = true };
+        cuvet_source src;
+        cuvet_linker k = { 0 };
+        cuvet_ctx *c = NULL;
+        cuvet_status st;
+        int fd;
+
+        load(NAMES[i % 2], &f);
+        fd = copy_of(&f);
+        m = (meddler){ &f, fd, -1 };
+        ck_assert_int_eq(cuvet_source_fd(fd, &src), CUVET_OK);
+        ck_assert_int_eq(cuvet_ctx_create(&opt, &c), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_create(c, &lo, &k), CUVET_OK);
+        m.how = _i;
+        st = i < 2 ? cuvet_linker_add_file(c, k, &src, "f", 0) : cuvet_linker_add_source(c, k, &src, "f");
+        ck_assert_int_eq(m.how, -1); /* it did happen */
+        if (_i == READ_ONLY) {
+            ck_assert_int_eq(st == CUVET_OK, i != 3); /* a host object is for add_file alone */
+            ck_assert(rule == 0 || strcmp(cuvet_rule_get(rule)->id, "CV-IO-003") != 0);
+        } else {
+            ck_assert_int_eq(st, CUVET_E_IO);
+            ck_assert(_i == SHORTER || strcmp(cuvet_rule_get(rule)->id, "CV-IO-003") == 0);
+        }
+        cuvet_ctx_destroy(c);
+        close(fd);
+        free(f.bytes);
+    }
+}
+END_TEST
+
 Suite *suite_fault_scan(void)
 {
     Suite *s = suite_create("fault_scan");
@@ -297,6 +502,9 @@ Suite *suite_fault_scan(void)
     tcase_add_loop_test(t, bad_places, 0, n);
     tcase_add_loop_test(t, budgets, 0, n);
     tcase_add_loop_test(t, jobs_do_not_matter, 0, n);
+    tcase_add_loop_test(t, changes_with_each_read, 0, n);
+    tcase_add_loop_test(t, written_to_during_a_scan, 0, READ_ONLY + 1);
+    tcase_add_loop_test(t, written_to_during_a_link, 0, READ_ONLY + 1);
     tcase_add_test(t, goes_ahead);
     suite_add_tcase(s, t);
     return s;
