@@ -431,6 +431,10 @@ def main():
     if args.show:
         show(args.show)
         return 0
+    if not args.server and not args.nvlink:
+        ap.error("nothing to run: name --server, --nvlink or --show")
+    if args.each < 1 or not any(args.only in case for case, *_ in OBJECTS):
+        ap.error("nothing to run: no mutant of any object")
     if args.harder and args.nvlink:
         ap.error("--harder is for cuvet alone")
     files, rows = golden()

@@ -33,4 +33,11 @@ def harder_ones():
     assert n["linked"] > 20 and n["refused"] > 300, n
 
 
+@test
+def nothing_to_run_is_an_error():
+    for args in ((), ("--harder",), ("--server", SERVER, "--only", "no such case"), ("--server", SERVER, "--each", "0")):
+        r = subprocess.run([sys.executable, SCRIPT, *args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert r.returncode == 2 and "nothing to run" in r.stdout, (args, r.returncode, r.stdout)
+
+
 main()
