@@ -35,6 +35,31 @@ static bool is_reserved(const cv_link *l, const cv_isym *s)
            (cv_span_starts(name, "__U") || cv_span_starts(name, ".nv.res"));
 }
 
+/* A common variable that is smaller than an initialised one of its name is a part of that, as in the
+ * reference. */
+static bool is_part(const cv_link *l, const cv_isym *common, const cv_isym *s)
+{
+    const cv_isec *sec = s->sec == CV_NONE ? NULL : cv_l_isec(l, s->sec);
+
+    return common->common && sec && common->size < s->size &&
+           cv_cubin_sec(&cv_l_obj(l, sec->obj)->cubin, sec->index)->role == CV_ROLE_GLOBAL_INIT;
+}
+
+/* Sizes that cannot be those of one variable. */
+static bool sizes_differ(const cv_link *l, const cv_isym *s, const cv_isym *f)
+{
+    return s->size != f->size && s->size && f->size && !(s->common && f->common) && !is_part(l, s, f) &&
+           !is_part(l, f, s);
+}
+
+/* Where there is a definition, a common variable is compared with that, when all declarations are known. */
+static bool is_judged_later(const cv_link *l, const cv_isym *s, const cv_isym *f)
+{
+    cv_id win = cv_l_mean(l, s->name)->win;
+
+    return (s->common || f->common) && win != CV_NONE && !cv_l_isym(l, win)->common;
+}
+
 static void compare(cv_link *l, const cv_isym *s, const cv_isym *f)
 {
     uint8_t space = s->other & CV_STO_SPACE, first = f->other & CV_STO_SPACE;
@@ -50,7 +75,7 @@ static void compare(cv_link *l, const cv_isym *s, const cv_isym *f)
         say(l, s, f, CV_R_LINK_SPACE, s->other, f->other);
     } else if ((s->other ^ f->other) & CV_STO_MANAGED) { /* type and space are the same: two variables */
         say(l, s, f, CV_R_LINK_MANAGED, s->other & CV_STO_MANAGED, f->obj);
-    } else if (s->size != f->size && s->size && f->size && !(s->common && f->common)) {
+    } else if (sizes_differ(l, s, f) && !is_judged_later(l, s, f)) {
         say(l, s, f, CV_R_LINK_SIZE, s->size, f->size);
     }
 }
@@ -100,10 +125,25 @@ static void resolve_symbol(cv_link *l, cv_id id)
         if (cv_l_isym(l, m->last)->obj == s->obj)
             say(l, s, cv_l_isym(l, m->last), CV_R_LINK_TWICE, s->index, cv_l_isym(l, m->last)->index);
         compare(l, s, cv_l_isym(l, m->first));
+        l->loose_sizes = l->loose_sizes || s->common || cv_l_isym(l, m->first)->common ||
+                         (cv_l_isym(l, m->first)->size == 0 && s->size != 0);
         cv_l_isym(l, m->last)->next = id;
     }
     m->last = id;
     consider(l, m, id, s);
+}
+
+void cv_link_largest_common(const cv_link *l, const cv_meaning *m, uint64_t *size, uint64_t *align)
+{
+    *size = *align = 0;
+    for (cv_id i = m->first; i != CV_NONE; i = cv_l_isym(l, i)->next) {
+        const cv_isym *s = cv_l_isym(l, i);
+
+        if (s->common) {
+            *size = cv_max(*size, s->size);
+            *align = cv_max(*align, s->value);
+        }
+    }
 }
 
 /* The area that sm_90 and later set aside: every kernel with shared memory has it once an input names it. */
@@ -118,20 +158,56 @@ static bool mentions_reserved(const cv_link *l)
     return false;
 }
 
+/* Where the definition lies, what was compiled for the common variable finds its alignment. */
+static bool is_aligned(const cv_link *l, const cv_isym *win, uint64_t align)
+{
+    uint64_t sec = win->sec == CV_NONE ? 0 : cv_l_isec(l, win->sec)->align;
+
+    return align < 2 || (cv_max(sec, 1) % align == 0 && win->value % align == 0);
+}
+
+/* The first declaration of a name says nothing of its size where it has none, or where it is common: others
+ * that agree with it may disagree with the definition. */
+static void compare_with_winner(cv_link *l, const cv_meaning *m)
+{
+    const cv_isym *win = cv_l_isym(l, m->win);
+
+    for (cv_id i = m->first; i != CV_NONE; i = cv_l_isym(l, i)->next) {
+        const cv_isym *s = cv_l_isym(l, i);
+
+        if (i == m->win || cv_l_type(s) != CV_STT_CUDA_OBJECT)
+            continue;
+        if (!win->common && sizes_differ(l, s, win))
+            say(l, s, win, CV_R_LINK_SIZE, s->size, win->size);
+        else if (s->common && !win->common && !is_aligned(l, win, s->value))
+            say(l, s, win, CV_R_LINK_COMMON_ALIGN, s->value, cv_l_isec(l, win->sec)->align);
+    }
+}
+
 /* All that is wrong with one input is said before the link ends. */
 cuvet_status cv_link_resolve(cv_link *l)
 {
+    uint64_t before;
+
     for (cv_id o = 0; o < l->obj.n; o++) {
         const cv_lobj *obj = cv_l_obj(l, o);
-        uint64_t before = l->x->n_errors;
 
+        before = l->x->n_errors;
         for (cv_id i = 0; i < obj->n_sym; i++)
             resolve_symbol(l, obj->first_sym + i);
         if (l->x->n_errors != before)
             return CUVET_E_REFUSED;
     }
+    before = l->x->n_errors;
+    for (cv_id n = 0; n < l->mean.n && l->loose_sizes; n++) {
+        const cv_meaning *m = cv_l_mean(l, n);
+
+        if (m->win != CV_NONE && cv_l_type(cv_l_isym(l, m->win)) == CV_STT_CUDA_OBJECT &&
+            !is_reserved(l, cv_l_isym(l, m->win)))
+            compare_with_winner(l, m);
+    }
     l->reserved = mentions_reserved(l);
-    return CUVET_OK;
+    return l->x->n_errors == before ? CUVET_OK : CUVET_E_REFUSED;
 }
 
 /* Checker: the winner of a name is one of its definitions, and no better one is left. */

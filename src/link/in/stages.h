@@ -117,6 +117,8 @@ void cv_link_say_two(cv_link *l, cv_id isym, cv_id other, cv_rule rule, uint64_t
 /* The same about a section of an input; to refuse it ends the link. */
 void cv_link_say_section(cv_link *l, cv_id isec, cv_rule rule, uint64_t got);
 CV_MUST cuvet_status cv_link_refuse_section(cv_link *l, cv_id isec, cv_rule rule, uint64_t got);
+/* The largest size and alignment of the common variables of a name. */
+void cv_link_largest_common(const cv_link *l, const cv_meaning *m, uint64_t *size, uint64_t *align);
 /* A reference that no input has to satisfy: the driver does, or nobody needs it. */
 CV_MUST bool cv_link_may_stay_undefined(const cv_link *l, const cv_isym *s);
 /* Is the function where the program begins? */

@@ -16,26 +16,17 @@ static bool is_kernel(const cv_lfn *f)
     return f->kernel && f->def != CV_NONE && f->live;
 }
 
-/* Common variables follow everything else in .nv.global; the largest size and the first alignment count, as
- * in the reference linker. */
+/* Common variables follow everything else in .nv.global, each with the largest size and alignment that one of
+ * its declarations asks for. */
 static void place_common(cv_link *l, cv_id sym, cv_osec *q)
 {
     cv_osym *y = cv_l_osym(l, sym);
-    const cv_meaning *m = cv_l_mean(l, y->name);
-    uint64_t align = 0, size = 0;
+    uint64_t align;
 
-    for (cv_id i = m->first; i != CV_NONE; i = cv_l_isym(l, i)->next) {
-        const cv_isym *s = cv_l_isym(l, i);
-
-        if (!s->common)
-            continue;
-        align = align ? align : s->value;
-        size = cv_max(size, s->size);
-    }
+    cv_link_largest_common(l, cv_l_mean(l, y->name), &y->size, &align);
     y->value = cv_sat_align(q->size, cv_max(align, 1));
-    y->size = size;
     y->common = true;
-    q->size = cv_sat_add(y->value, size);
+    q->size = cv_sat_add(y->value, y->size);
     q->align = cv_max(q->align, align);
 }
 

@@ -273,7 +273,8 @@ static cuvet_status collect_global(cv_link *l, cv_id id)
         cv_l_osec(l, d)->extern_array = true;
         cv_l_osec(l, d)->align = cv_max(cv_l_osec(l, d)->align, 16);
     }
-    l->has_common = l->has_common || s->common;
+    l->has_common =
+        l->has_common || (s->common && cv_l_isym(l, cv_l_mean(l, s->name)->win)->common); /* not beaten */
     s->out = global_symbol(l, id);
     return s->out == CV_NONE ? cv_l_nomem(l) : CUVET_OK;
 }

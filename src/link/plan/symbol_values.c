@@ -80,7 +80,7 @@ static void defined(const cv_link *l, cv_osym *y)
     y->size = w->size;
     y->other = w->other;
     if (w->common) {
-        y->value = w->value;
+        cv_link_largest_common(l, cv_l_mean(l, y->name), &y->size, &y->value);
         y->common_kept = true;
         return;
     }
