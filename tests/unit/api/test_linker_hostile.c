@@ -182,122 +182,6 @@ START_TEST(extents)
 }
 END_TEST
 
-/* A link of these objects. *out: the variable "comv" of the result, which then has to be there. */
-static cuvet_status link_list(const lc_object *const *list, unsigned n, bool relocatable, lc_object *out,
-                              size_t *at)
-{
-    cuvet_linker_options o = lc_options(CASES);
-    cuvet_linker l;
-    cuvet_link_result r;
-    cuvet_status s;
-
-    o.relocatable = relocatable;
-    l = lc_linker(&o);
-    lc_forget();
-    for (unsigned i = 0; i < n; i++)
-        ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, list[i]->bytes, list[i]->n, "object"), CUVET_OK);
-    s = cuvet_linker_complete(lc_ctx, l);
-    if (s == CUVET_OK) {
-        ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
-        ck_assert_uint_le(r.n, sizeof(out->bytes));
-        memcpy(out->bytes, r.bytes, r.n);
-        out->n = r.n;
-        *at = symbol(out, "comv", NULL);
-    }
-    lc_end(l);
-    return s;
-}
-
-/* A common variable of 'user', the same in 'second', and its definition with 4 bytes at an alignment of 4. */
-static lc_object user, second, definition, joined;
-
-static void make_commons(uint64_t size, uint64_t align, uint64_t other_size, uint64_t other_align)
-{
-    size_t common, variable;
-    uint64_t name;
-
-    load("weak_common_ptx");
-    user = object[0];
-    second = definition = object[1];
-    common = symbol(&user, "comv", NULL);
-    lc_put(&user, common + SIZE, 8, size);
-    lc_put(&user, common + VALUE, 8, align);
-    common = symbol(&second, "comv", NULL);
-    lc_put(&second, common + SIZE, 8, other_size);
-    lc_put(&second, common + VALUE, 8, other_align);
-    /* what it defines is defined by the third object, too */
-    lc_put(&second, symbol(&second, "wkv", NULL) + INFO, 1, 0x2D);
-    lc_put(&second, symbol(&second, "wkf", NULL) + INFO, 1, 0x22);
-    /* the names of its two variables change places */
-    variable = symbol(&definition, "wkv", NULL);
-    name = lc_number(definition.bytes, common + NAME, 4);
-    lc_put(&definition, common + NAME, 4, lc_number(definition.bytes, variable + NAME, 4));
-    lc_put(&definition, variable + NAME, 4, name);
-    lc_put(&definition, common + SIZE, 8, 4);
-    lc_put(&definition, common + VALUE, 8, 4);
-}
-
-/* Whichever comes first: no common variable is larger or more aligned than the definition, and all of them
- * fit into what comes of them where there is none. */
-START_TEST(commons)
-{
-    static const struct {
-        uint64_t size, align, other_size, other_align;
-        const char *rule;
-    } ROWS[] = {
-        { 4, 4, 4, 4, NULL },          { 2, 2, 4, 4, NULL },          { 4, 1, 1, 4, NULL },
-        { 4, 4, 5, 4, "CV-LINK-002" }, { 5, 4, 4, 4, "CV-LINK-002" }, { 2, 4, 64, 4, "CV-LINK-002" },
-        { 4, 4, 4, 8, "CV-LINK-087" }, { 4, 8, 4, 4, "CV-LINK-087" },
-    };
-    static const lc_object *const ORDERS[][3] = {
-        { &user, &second, &definition }, { &user, &definition, &second }, { &second, &user, &definition },
-        { &second, &definition, &user }, { &definition, &user, &second }, { &definition, &second, &user },
-    };
-    const lc_object *const both[2][2] = { { &user, &second }, { &second, &user } };
-    const lc_object *const alone[1] = { &joined };
-
-    for (unsigned k = 0; k < N(ROWS); k++) {
-        uint64_t most = ROWS[k].size > ROWS[k].other_size ? ROWS[k].size : ROWS[k].other_size;
-        uint64_t align = ROWS[k].align > ROWS[k].other_align ? ROWS[k].align : ROWS[k].other_align;
-        lc_object out;
-        size_t at;
-
-        make_commons(ROWS[k].size, ROWS[k].align, ROWS[k].other_size, ROWS[k].other_align);
-        for (unsigned i = 0; i < 2 * N(ORDERS); i++) {
-            cuvet_status s = link_list(ORDERS[i / 2], 3, i % 2, &out, &at);
-
-            ck_assert_msg((s == CUVET_OK) == (ROWS[k].rule == NULL), "row %u order %u: %d", k, i, s);
-            ck_assert(!ROWS[k].rule || lc_said(ROWS[k].rule));
-            ck_assert_uint_eq(s == CUVET_OK ? lc_number(out.bytes, at + SIZE, 8) : 4, 4);
-        }
-        for (unsigned i = 0; i < 2; i++) {
-            ck_assert_int_eq(link_list(both[i], 2, true, &joined, &at), CUVET_OK);
-            ck_assert_uint_eq(lc_number(joined.bytes, at + SIZE, 8), most);
-            ck_assert_uint_eq(lc_number(joined.bytes, at + VALUE, 8), align);
-            ck_assert_int_eq(link_list(both[i], 2, false, &out, &at), CUVET_OK);
-            ck_assert_uint_eq(lc_number(out.bytes, at + SIZE, 8), most);
-            ck_assert_uint_eq(lc_number(out.bytes, at + VALUE, 8) % align, 0);
-            ck_assert_int_eq(link_list(alone, 1, false, &out, &at), CUVET_OK);
-            ck_assert_uint_eq(lc_number(out.bytes, at + SIZE, 8), most);
-        }
-    }
-}
-END_TEST
-
-/* Zero memory that only common variables asked for is none where a definition won. */
-START_TEST(commons_that_lost)
-{
-    const lc_object *const list[] = { &user, &definition };
-    lc_object out;
-    size_t at;
-
-    make_commons(4, 4, 4, 4);
-    ck_assert_int_eq(link_list(list, 2, false, &out, &at), CUVET_OK);
-    for (unsigned i = 0; i < lc_sections(out.bytes); i++)
-        ck_assert_str_ne(lc_section_of(out.bytes, i).name, ".nv.global");
-}
-END_TEST
-
 /* CV-LIMIT-022: alignments that would be the size of the result. A common variable, the variable of a
  * function and the sections themselves. */
 START_TEST(alignments)
@@ -602,8 +486,6 @@ Suite *suite_linker_hostile(void)
     tcase_add_test(t, places);
     tcase_add_test(t, bank_size);
     tcase_add_test(t, extents);
-    tcase_add_test(t, commons);
-    tcase_add_test(t, commons_that_lost);
     tcase_add_test(t, alignments);
     tcase_add_test(t, frames);
     tcase_add_test(t, shared_variables);
