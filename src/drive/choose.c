@@ -264,7 +264,10 @@ static cuvet_status run(cv_input *in)
     cuvet_status s = cuvet_source_memory(in->bytes, (size_t)in->length, &l.src);
 
     cv_ctx_unit(&in->x, in->length); /* first: what was said before counts for nothing here */
-    cv_budget_open(&in->budget, &in->x.lim, in->length);
+    if (in->of_file)
+        in->budget = *in->of_file;
+    else
+        cv_budget_open(&in->budget, &in->x.lim, in->length);
     if (!in->worker) {
         in->worker = cv_mem_get(&in->x.mem, sizeof(*in->worker));
         if (!in->worker)

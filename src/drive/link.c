@@ -19,6 +19,7 @@ enum { MOST_EVENTS = 4 };
 typedef struct file_at_hand {
     cv_linker *linker;
     cv_span name, bytes;
+    cv_budget budget; /* of all that is chosen from it */
     unsigned flags;
     bool archive;
     uint64_t pieces,
@@ -157,8 +158,9 @@ static void end_choice(cv_linker *linker, cv_input *choice)
     *choice = (cv_input){ 0 };
 }
 
-static cuvet_status choose(cv_linker *linker, cv_input *choice, cv_span container, bool keep)
+static cuvet_status choose(file_at_hand *file, cv_input *choice, cv_span container, bool keep)
 {
+    cv_linker *linker = file->linker;
     const cuvet_input_config config = { .size = sizeof(config),
                                         .target = linker->o.target,
                                         .policy = linker->o.policy,
@@ -167,6 +169,7 @@ static cuvet_status choose(cv_linker *linker, cv_input *choice, cv_span containe
 
     cv_input_init(choice, &linker->x.mem.alloc, &linker->x.lim, cv_linker_hold, linker);
     choice->keep = keep;
+    choice->of_file = &file->budget;
     s = cv_input_configure(choice, &config);
     if (s == CUVET_OK)
         s = cv_input_bind(choice, container.base, (size_t)container.len, false, NULL);
@@ -178,15 +181,16 @@ static void add_container(file_at_hand *file, uint64_t off)
     cv_linker *linker = file->linker;
     cv_input *choice = &linker->tools->choice;
     cv_span container = container_at(file, off);
-    cuvet_status s = choose(linker, choice, container, true);
+    cuvet_status s = choose(file, choice, container, true);
 
     if (choice->moved && (s != CUVET_OK || !cv_input_is_clean(choice))) {
         /* What is wrong with it is told where it lies in the container. */
         cv_linker_drop(linker);
         end_choice(linker, choice);
         cv_islands_drop();
-        s = choose(linker, choice, container, false);
+        s = choose(file, choice, container, false);
     }
+    file->budget = choice->budget; /* of what was told twice, the second time */
     if (s != CUVET_OK)
         nothing_chosen(file, s);
     else if (is_at_top(file, choice, off))
@@ -413,6 +417,7 @@ static cuvet_status load(file_at_hand *file, const cuvet_source *src, cv_block *
     if (s == CUVET_OK)
         s = cv_source_unchanged(&linker->x, src, &before);
     file->bytes = cv_span_of(bytes->mem, src->length, 0);
+    cv_budget_open(&file->budget, &linker->x.lim, src->length);
     return s;
 }
 

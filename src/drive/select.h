@@ -33,10 +33,11 @@ typedef struct cv_input {
     cuvet_diag live;
     /* select */
     cv_worker *worker;
-    cv_budget budget; /* of what is bound, for all levels that a select goes down to */
-    cv_result result; /* of the chosen unit */
-    cv_block nested;  /* content that a chosen member was unpacked to, when it holds containers */
-    cv_block image;   /* the result */
+    cv_budget budget;         /* of what is bound, for all levels that a select goes down to … */
+    const cv_budget *of_file; /* … or what is left of that of the file it lies in; NULL: it is the file */
+    cv_result result;         /* of the chosen unit */
+    cv_block nested;          /* content that a chosen member was unpacked to, when it holds containers */
+    cv_block image;           /* the result */
     cv_u8s log;
     cuvet_result out; /* bytes in 'image' */
     bool keep;        /* a device ELF that is chosen stays with the worker: see cv_input_move_out() … */

@@ -111,6 +111,20 @@ def a_link_input_has_one_budget():
 
 
 @test
+def all_that_a_link_chooses_from_a_file_has_one_budget():
+    """64 members of an archive, or containers one behind the other: each would fit, all together do not."""
+    limits = ["--limit", "budget=%d" % BUDGET, "--limit", "budget_ratio=1"]
+    # a host object is what a link takes of an archive; a container itself is chosen from before it is refused
+    for make in (lambda size: bombs.bomb(bytes(size)), lambda size: bombs.bomb(bombs.symbols(size)),
+                 lambda size: bombs.bomb(bytes(size), "zstd", 2, 4)):
+        one = make(BUDGET * 5 // 8)
+        for n, over in ((1, False), (2, True), (64, True)):
+            data = bombs.edit.archive([(b"x%d/" % i, one) for i in range(n)])
+            r = cuvet("link", "-arch=sm_75", "-r", *limits, "-o", write(b"") + ".out", write(data))
+            assert r.rc != 0 and ("CV-LIMIT-020" in r.err) == over, (n, r.rc, r.err[:300])
+
+
+@test
 def samples_stay_far_below():
     for row in costs(samples(), 2):
         assert row["unpacked"] * 20 < row["unpacked_most"] and row["work"] * 20 < row["work_most"], row
