@@ -42,6 +42,8 @@ OTHER_FORM = {("samplers", "-r"), ("slots_most", "-r"), ("shared_sized", "-r"), 
 STRICTER = {"weak_parameters": (100, "CV-LINK-086")}
 # Of these nothing is left with us, whatever they name; the reference keeps them for some symbols that no compiler has there.
 DROPPED = (68, 69, 73)
+# Kept by our -r, and refused by the link that follows; the reference drops them at once.
+KEPT = {("weak_constant", 72)}
 N_TYPES, N_CODES = 117, 0x6E
 
 MEMORY = """.version 8.0
@@ -49,6 +51,8 @@ MEMORY = """.version 8.0
 .address_size 64
 .const .align 4 .b32 before[5] = {1, 2, 3, 4, 5};
 .const .align 4 .b32 constant[4] = {1, 2, 3, 4};
+.weak .const .align 4 .b32 weak_constant[2] = {6, 7};
+.visible .const .align 4 .b32 global_constant[2] = {8, 9};
 .global .align 4 .b32 variable[4];
 .global .align 16 .u64 data[4] = {constant, variable, 7, 9};
 .global .texref texture;
@@ -62,13 +66,16 @@ MEMORY = """.version 8.0
   ld.const.u32 %r5, [before+4]; st.global.u32 [%d1+68], %r5; ld.global.u64 %d10, [data]; st.global.u64 [%d1], %d10;
   ld.global.u32 %r5, [variable+4]; st.global.u32 [%d1+72], %r5; st.shared.u32 [low+4], %r1; st.shared.u32 [shared+4], %r1; bar.sync 0;
   ld.shared.u32 %r7, [shared+8]; st.global.u32 [%d1+76], %r7; ld.shared.u32 %r7, [low+8]; st.global.u32 [%d1+80], %r7;
+  mov.u64 %d2, weak_constant; add.u64 %d9, %d2, %d8; ld.const.u32 %r5, [%d9]; st.global.u32 [%d1+104], %r5;
+  mov.u64 %d2, global_constant; add.u64 %d9, %d2, %d8; ld.const.u32 %r5, [%d9]; st.global.u32 [%d1+108], %r5;
   mov.u64 %d11, function; st.global.u64 [%d1+88], %d11;
   { .param .b32 x; .param .b32 y; st.param.b32 [x], %r1; call (y), function, (x); ld.param.b32 %r9, [y]; st.global.u32 [%d1+96], %r9; }
   tex.1d.v4.f32.f32 {%f2,%f3,%f4,%f5}, [texture, {%f1}]; st.global.f32 [%d1+100], %f2; sust.b.1d.b32.trap [surface, {%r1}], %r1; ret;
 }
 """
-KINDS = ("shared", "before", "variable", "function", "kernel", "texture", "surface", ".nv.constant3", ".nv.shared.kernel",
+KINDS = ("shared", "before", "weak_constant", "global_constant", "variable", "function", "kernel", "texture", "surface", ".nv.constant3", ".nv.shared.kernel",
          ".debug_frame", "_param")
+CONSTANTS = ("before", "weak_constant", "global_constant", ".nv.constant3")
 SIDE = """.version 8.0
 .target sm_75
 .address_size 64
@@ -222,7 +229,9 @@ def one_program(d, name, arch, mode):
 def types():
     for arch in ARCHES:
         if int(re.match(r"\d+", arch)[0]) < 100:
-            yield from ((arch, place, kind, t) for place in ("code", "data") for kind in KINDS for t in range(N_TYPES))
+            yield from ((arch, place, kind, t, "") for place in ("code", "data") for kind in KINDS for t in range(N_TYPES))
+            # what the slots of a kernel and cleared words may name is asked of a relocatable link, too
+            yield from ((arch, place, kind, t, "-r") for place in ("code", "data") for kind in CONSTANTS for t in (65, 72))
 
 
 def at_place(path, section, off):
@@ -235,7 +244,7 @@ def at_place(path, section, off):
 
 
 @in_folder
-def one_type(d, arch, place, kind, t):
+def one_type(d, arch, place, kind, t, mode):
     f = File(read(compiled(MEMORY, arch, "memory")))
     if kind not in f.symbols and kind != "shared":  # sm_90 has no _param
         return None
@@ -250,8 +259,8 @@ def one_type(d, arch, place, kind, t):
     path = os.path.join(d, "in.cubin")
     with open(path, "wb") as g:
         g.write(data)
-    theirs, ours = link_both(arch, [], [path], d)
-    if ours[0] == 0 and t in DROPPED:
+    theirs, ours = link_both(arch, [mode] if mode else [], [path], d, ["--compat-r"] if mode else [])
+    if ours[0] == 0 and (t in DROPPED or (mode and (kind, t) in KEPT)):
         return None
     if ours[0] == 0:
         if theirs[0]:
