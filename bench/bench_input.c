@@ -80,9 +80,9 @@ static int measure(call *fn, const payload *p, double *ns)
 
 static int classify(const payload *p)
 {
-    cuvet_content_info i;
+    cuvet_content_info i = { .size = sizeof(i) };
 
-    return cuvet_classify(p->bytes, p->n, NULL, 0, &i, NULL) != CUVET_OK || i.type == CUVET_CONTENT_NONE;
+    return cuvet_classify(p->bytes, p->n, NULL, 0, &i, NULL) != CUVET_OK || i.type == CUVET_K_NONE;
 }
 
 static cuvet_ctx *ctx;
@@ -115,7 +115,7 @@ static int bind_and_select(const payload *p)
 int main(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
-        cuvet_content_info info;
+        cuvet_content_info info = { .size = sizeof(info) };
         double ns = 0, bind_ns = 0, select_ns = 0;
         payload p;
         int rc = load(argv[i], &p);
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
             fprintf(stderr, "bench_input: %s: refused\n", argv[i]);
             return 5;
         }
-        if (info.type == CUVET_CONTENT_FATBIN &&
+        if (info.type == CUVET_K_FATBIN &&
             (cuvet_ctx_create(NULL, &ctx) != CUVET_OK || measure(bind_only, &p, &bind_ns) != 0 ||
              measure(bind_and_select, &p, &select_ns) != 0)) {
             fprintf(stderr, "bench_input: %s: no member for sm_90a\n", argv[i]);
@@ -135,8 +135,8 @@ int main(int argc, char **argv)
         }
         cuvet_ctx_destroy(ctx);
         ctx = NULL;
-        printf("type %s bytes %zu classify_ns %.1f bind_ns %.1f select_ns %.1f\n",
-               cuvet_content_name(info.type), p.n, ns, bind_ns, select_ns);
+        printf("type %s bytes %zu classify_ns %.1f bind_ns %.1f select_ns %.1f\n", cuvet_kind_name(info.type),
+               p.n, ns, bind_ns, select_ns);
         free(p.bytes);
     }
     return 0;

@@ -77,7 +77,7 @@ static uint64_t round_of(cuvet_ctx *ctx, const cuvet_finalizer *f, const object 
     uint64_t start = cpu_ns();
 
     for (int i = 0; i < n; i++) {
-        cuvet_final_result r = { .bytes = all[i].bytes, .n = all[i].n };
+        cuvet_final_result r = { .size = sizeof(r), .bytes = all[i].bytes, .n = all[i].n };
 
         if ((files && fetch(&all[i])) || (f && finalize(ctx, *f, &all[i], &r)) ||
             (files && put(r.bytes, r.n)))
@@ -90,7 +90,7 @@ int main(int argc, char **argv)
 {
     cuvet_finalize_options o = { .size = sizeof(o) };
     uint64_t bytes = 0, times, sum[3] = { 0 };
-    cuvet_final_result r;
+    cuvet_final_result r = { .size = sizeof(r) };
     cuvet_finalizer f;
     cuvet_ctx *ctx;
     object *all;

@@ -93,7 +93,7 @@ static int link_ours(program *p, uint64_t *peak)
 {
     const cuvet_ctx_options co = { .size = sizeof(co) };
     const cuvet_linker_options lo = { .size = sizeof(lo), .target = p->target };
-    cuvet_link_result r = { 0 };
+    cuvet_link_result r = { .size = sizeof(r) };
     cuvet_linker l = { 0 };
     cuvet_ctx *ctx = NULL;
     cuvet_status s = cuvet_ctx_create(&co, &ctx);

@@ -10,7 +10,7 @@
 
 static int search_file(cv_ctx *x, const char *name, uint64_t *bytes, uint64_t *hits)
 {
-    cuvet_source src;
+    cuvet_source src = { .size = sizeof(src) };
     cv_window w = { 0 };
     int fd = open(name, O_RDONLY);
     uint64_t at = 0;
@@ -41,7 +41,7 @@ static int search_file(cv_ctx *x, const char *name, uint64_t *bytes, uint64_t *h
 int main(int argc, char **argv)
 {
     static cv_ctx x;
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
     uint64_t bytes = 0, hits = 0;
 
     if (cuvet_limits_preset("roomy", &lim) != CUVET_OK)

@@ -116,7 +116,7 @@ int main(int argc, char **argv)
     static cv_ctx x;
     static cv_cubin c;
     images all = { 0 };
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
     uint64_t sections = 0, rounds = 0;
 
     for (int i = 1; i < argc; i++) {

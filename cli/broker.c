@@ -80,10 +80,10 @@ static uint64_t option_bytes(const cuvet_compile_request *q)
 static bool send_request(int fd, const cuvet_compile_request *q)
 {
     broker_request head = { .mark = BROKER_REQUEST,
-                            .ltoir = q->ltoir,
+                            .ltoir = q->kind == CUVET_K_LTOIR,
                             .suffix = q->suffix,
-                            .cubin = q->cubin,
-                            .debug = q->debug,
+                            .cubin = q->kind == CUVET_K_CUBIN,
+                            .debug = (q->flags & CUVET_COMPILE_DEBUG) != 0,
                             .sm = q->sm,
                             .threads = q->threads,
                             .n_options = (uint32_t)q->n_options,

@@ -22,7 +22,7 @@ static cuvet_status start_external(cli_broker *b, const char *path, const cuvet_
                                      .option_bytes = l->option_bytes,
                                      .output = l->member,
                                      .log = LOG_MAX };
-    cuvet_compiler real = { 0 };
+    cuvet_compiler real = { .size = sizeof(real) };
     cuvet_status st = cuvet_compiler_external(&ext, NULL, &real);
 
     if (st == CUVET_OK) {

@@ -154,7 +154,10 @@ static bool reply(int fd, const cli_broker_rules *rules, cuvet_status s, const c
 static bool run(int fd, const job *j, const cuvet_compiler *real, const cli_broker_rules *rules)
 {
     const cuvet_compile_request q = { .size = sizeof(q),
-                                      .ltoir = j->head.ltoir != 0,
+                                      .kind = j->head.cubin   ? CUVET_K_CUBIN
+                                              : j->head.ltoir ? CUVET_K_LTOIR
+                                                              : CUVET_K_PTX,
+                                      .flags = j->head.debug ? CUVET_COMPILE_DEBUG : 0,
                                       .bytes = j->bytes,
                                       .n = (size_t)j->head.n,
                                       .sm = j->head.sm,
@@ -162,9 +165,7 @@ static bool run(int fd, const job *j, const cuvet_compiler *real, const cli_brok
                                       .option = j->option,
                                       .n_options = j->head.n_options,
                                       .threads = j->head.threads,
-                                      .cancel = &cancelled,
-                                      .cubin = j->head.cubin != 0,
-                                      .debug = j->head.debug != 0 };
+                                      .cancel = &cancelled };
     cuvet_compile_result out = { .size = sizeof(out) };
     listener l = { fd, eventfd(0, EFD_CLOEXEC) };
     const uint64_t one = 1;

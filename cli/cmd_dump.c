@@ -67,7 +67,7 @@ static void decode_section(dump *d, uint64_t i, const cuvet_elf_section *s)
 
 static void dump_elf(dump *d)
 {
-    cuvet_elf_section s;
+    cuvet_elf_section s = { .size = sizeof(s) };
 
     if (d->parts & DUMP_HEADER)
         dump_header(d);
@@ -102,14 +102,17 @@ static void announce(dump_run *r, const cuvet_item *it)
     out_dec(o, "number", 0, r->at);
     out_text(o, "kind", 0, cuvet_kind_name(it->kind));
     out_text(o, "arch", 0, arch);
-    out_dec(o, "size", 0, it->size);
+    out_dec(o, "size", 0, it->unpacked_size);
     out_text(o, "compression", 0, cuvet_compression_name(it->compression));
     out_end(o);
 }
 
 static cuvet_status show_open(dump *d)
 {
-    cuvet_status st = cuvet_elf_get_header(d->ctx, d->elf, &d->h), closed;
+    cuvet_status st, closed;
+
+    d->h.size = sizeof(d->h);
+    st = cuvet_elf_get_header(d->ctx, d->elf, &d->h);
 
     if (st == CUVET_OK)
         dump_elf(d);
@@ -158,13 +161,13 @@ static void on_member(void *user, const cli_session *s, const cuvet_item *it)
     r->d.o.file = s->in->name;
     cli_path(&it->where, r->d.o.path, sizeof(r->d.o.path));
     if (cli_picked(&r->pick, it, r->at)) {
-        set_budget(&r->d.o, s, it->size);
+        set_budget(&r->d.o, s, it->unpacked_size);
         announce(r, it);
         r->any = true;
         r->shown++;
         if (cuvet_scan_payload(s->ctx, s->scan, &bytes, &n) != CUVET_OK)
             out_title(&r->d.o, "(not unpacked)");
-        else if (it->kind == CUVET_K_ELF)
+        else if (it->kind == CUVET_K_CUBIN)
             show_elf(r, bytes, n);
         else if (it->kind == CUVET_K_PTX)
             dump_ptx(&r->d, (cuvet_bytes){ bytes, n }, (r->d.parts & DUMP_PTX) != 0);

@@ -13,7 +13,7 @@ bool dump_section(const dump *d, uint64_t i, cuvet_elf_section *out)
 
 uint64_t dump_symtab_of(const dump *d, const cuvet_elf_section *s)
 {
-    cuvet_elf_section t;
+    cuvet_elf_section t = { .size = sizeof(t) };
     uint64_t table = 0;
 
     if (dump_section(d, s->link, &t) && cuvet_section_get_content(&t) == CUVET_CONTENT_SYMBOLS)
@@ -26,8 +26,8 @@ uint64_t dump_symtab_of(const dump *d, const cuvet_elf_section *s)
 cuvet_bytes dump_symbol_name(const dump *d, uint64_t table, uint64_t i)
 {
     cuvet_symbol_info info = { .size = sizeof(info) };
-    cuvet_elf_symbol y = { .name = { NULL, 0 } };
-    cuvet_elf_section s;
+    cuvet_elf_symbol y = { .size = sizeof(y) };
+    cuvet_elf_section s = { .size = sizeof(s) };
 
     if (cuvet_elf_get_symbol(d->ctx, d->elf, table, i, &y) != CUVET_OK)
         return (cuvet_bytes){ NULL, 0 };
@@ -109,7 +109,7 @@ void dump_header(dump *d)
 void dump_sections(dump *d)
 {
     dump_out *o = &d->o;
-    cuvet_elf_section s;
+    cuvet_elf_section s = { .size = sizeof(s) };
     char buf[32];
 
     out_title(o, "Sections (%" PRIu64 ")", d->h.n_sections);
@@ -127,7 +127,7 @@ void dump_sections(dump *d)
         out_hex(o, "flags", 10, s.flags);
         out_hex(o, "addr", 8, s.addr);
         out_hex(o, "offset", 10, s.off);
-        out_hex(o, "size", 10, s.size);
+        out_hex(o, "size", 10, s.length);
         out_dec(o, "link", 5, s.link);
         out_dec(o, "info", 10, s.info);
         out_dec(o, "align", 5, s.align);
@@ -140,7 +140,7 @@ void dump_sections(dump *d)
 void dump_segments(dump *d)
 {
     dump_out *o = &d->o;
-    cuvet_elf_segment g;
+    cuvet_elf_segment g = { .size = sizeof(g) };
     char buf[32];
 
     if (d->h.n_segments == 0)
@@ -214,7 +214,7 @@ static void one_symbol(dump *d, uint64_t table, uint64_t i, const cuvet_elf_symb
     out_number(o, "table", table);
     out_dec(o, "index", 5, i);
     out_hex(o, "value", 10, y->value);
-    out_hex(o, "size", 10, y->size);
+    out_hex(o, "size", 10, y->length);
     out_text(o, "bind", -6, bind ? bind : number_text(buf, sizeof(buf), info.bind));
     out_text(o, "st_type", -12, type ? type : number_text(buf, sizeof(buf), info.type));
     out_number(o, "info", y->info);
@@ -231,8 +231,8 @@ static void one_symbol(dump *d, uint64_t table, uint64_t i, const cuvet_elf_symb
 void dump_symbols(dump *d)
 {
     dump_out *o = &d->o;
-    cuvet_elf_section s;
-    cuvet_elf_symbol y;
+    cuvet_elf_section s = { .size = sizeof(s) };
+    cuvet_elf_symbol y = { .size = sizeof(y) };
 
     for (uint64_t t = 0; out_spend(o, 1) && dump_section(d, t, &s); t++) {
         if (cuvet_section_get_content(&s) != CUVET_CONTENT_SYMBOLS)
@@ -251,7 +251,7 @@ static void reloc_table(dump *d, uint64_t t, const cuvet_elf_section *s)
 {
     dump_out *o = &d->o;
     uint64_t symbols = dump_symtab_of(d, s);
-    cuvet_elf_reloc r;
+    cuvet_elf_reloc r = { .size = sizeof(r) };
     char buf[32];
 
     out_section_title(o, "Relocations", t, s->name);
@@ -278,8 +278,8 @@ static void reloc_table(dump *d, uint64_t t, const cuvet_elf_section *s)
 
 void dump_relocs(dump *d)
 {
-    cuvet_elf_section s;
-    cuvet_elf_reloc r;
+    cuvet_elf_section s = { .size = sizeof(s) };
+    cuvet_elf_reloc r = { .size = sizeof(r) };
 
     /* the library knows which sections have some */
     for (uint64_t t = 0; out_spend(&d->o, 1) && dump_section(d, t, &s); t++) {

@@ -96,8 +96,8 @@ static int by_offset(const void *a, const void *b)
 static void find_sites(frames *f)
 {
     dump *d = f->d;
-    cuvet_elf_section s;
-    cuvet_elf_reloc r;
+    cuvet_elf_section s = { .size = sizeof(s) };
+    cuvet_elf_reloc r = { .size = sizeof(r) };
     size_t cap = 0;
 
     for (uint64_t t = 0; out_spend(&d->o, 4) && dump_section(d, t, &s); t++) {

@@ -145,7 +145,7 @@ static void records(dump *d, uint64_t i, const cuvet_elf_section *s, bool compat
 {
     section_view v = { i, compat ? 0 : dump_symtab_of(d, s), compat };
     uint64_t pos = 0;
-    cuvet_tlv r;
+    cuvet_tlv r = { .size = sizeof(r) };
     cuvet_status st;
 
     out_section_title(&d->o, "Attributes", i, s->name);

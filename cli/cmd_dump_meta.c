@@ -49,7 +49,7 @@ void dump_notes(dump *d, uint64_t i, const cuvet_elf_section *s)
     dump_out *o = &d->o;
     uint64_t pos = 0;
     cuvet_record r = { .size = sizeof(r) };
-    cuvet_note n;
+    cuvet_note n = { .size = sizeof(n) };
     cuvet_status st;
 
     out_section_title(o, "Notes", i, s->name);
@@ -236,7 +236,7 @@ void dump_capsule(dump *d, uint64_t i, const cuvet_elf_section *s)
     cuvet_record r = { .size = sizeof(r) };
     cuvet_field f = { .size = sizeof(f) };
     cuvet_field_pos at = { 0 };
-    cuvet_elf_section code;
+    cuvet_elf_section code = { .size = sizeof(code) };
     uint64_t pos = 0;
 
     out_section_title(o, "Capsule", i, s->name);

@@ -105,7 +105,7 @@ static void saved(finalization *f, cuvet_status s)
 static void finalize(finalization *f, const void *bytes, size_t n)
 {
     cuvet_status s = cuvet_finalizer_run(f->ctx, f->finalizer, bytes, n, f->file);
-    cuvet_final_result r = { 0 };
+    cuvet_final_result r = { .size = sizeof(r) };
 
     if (s != CUVET_OK) {
         if (cuvet_finalizer_get_result(f->ctx, f->finalizer, &r) == CUVET_OK) {
@@ -137,12 +137,12 @@ static void put_json(const finalization *f, const cuvet_final_explanation *e, co
     cli_json_set(o, "linked", json_boolean(e->linked));
     cli_json_set(o, "can_finalize", json_integer(e->can));
     cli_json_set(o, "can_fastpath", json_boolean(e->fastpath));
-    if (e->claims.present) {
-        cli_json_set(o, "isa", json_integer(e->claims.isa));
-        cli_json_set(o, "level", json_integer(e->claims.level));
-        cli_json_set(o, "accelerated", json_boolean(e->claims.accel));
+    if (e->claims) {
+        cli_json_set(o, "isa", json_integer(e->claims->isa));
+        cli_json_set(o, "level", json_integer(e->claims->level));
+        cli_json_set(o, "accelerated", json_boolean(e->claims->accel));
     }
-    cli_json_set(o, "mask", e->claims.has_mask ? cli_json_u64(e->claims.mask) : json_null());
+    cli_json_set(o, "mask", e->claims && e->claims->has_mask ? cli_json_u64(e->claims->mask) : json_null());
     cli_json_put(o);
 }
 
@@ -151,7 +151,7 @@ static const char *bytes_run(const cuvet_final_explanation *e)
 {
     if (e->fastpath)
         return "yes";
-    return e->source.sm != 0 && cuvet_can_fastpath(&e->claims, e->source.sm, e->target.sm, true)
+    return e->source.sm != 0 && cuvet_can_fastpath(e->claims, e->source.sm, e->target.sm, true)
                ? "yes, but the fast path is switched off"
                : "not said";
 }
@@ -162,13 +162,13 @@ static void put_text(const finalization *f, const cuvet_final_explanation *e, co
     cli_put_str(stdout, f->file);
     printf("\n  input:   %s for %s, %" PRIu64 " capsules%s\n", cuvet_form_name(e->from), from, e->capsules,
            e->linked ? ", linked" : "");
-    if (e->claims.present)
-        printf("  claims:  Mercury %u.%u, level %u, %s, ", e->claims.isa >> 8, e->claims.isa & 255u,
-               e->claims.level, e->claims.accel ? "for its own machine only" : "not bound to its machine");
+    if (e->claims)
+        printf("  claims:  Mercury %u.%u, level %u, %s, ", e->claims->isa >> 8, e->claims->isa & 255u,
+               e->claims->level, e->claims->accel ? "for its own machine only" : "not bound to its machine");
     else
         printf("  claims:  none, ");
-    if (e->claims.has_mask)
-        printf("mask 0x%" PRIx64 "\n", e->claims.mask);
+    if (e->claims && e->claims->has_mask)
+        printf("mask 0x%" PRIx64 "\n", e->claims->mask);
     else
         printf("no mask\n");
     printf("  wanted:  %s for %s\n", cuvet_form_name(e->to), to);
@@ -185,7 +185,7 @@ static void put_text(const finalization *f, const cuvet_final_explanation *e, co
 static void explain(finalization *f, const void *bytes, size_t n)
 {
     char from[ARCH_CAP], to[ARCH_CAP];
-    cuvet_final_explanation e;
+    cuvet_final_explanation e = { .size = sizeof(e) };
     cuvet_status s = cuvet_finalizer_explain(f->ctx, f->finalizer, bytes, n, &e);
 
     arch_text(e.source, from, sizeof(from));
@@ -269,11 +269,11 @@ static bool begin(finalization *f, const cli_args *a)
         .size = sizeof(fo),
         .kind = a->set[CLI_O_CAP_MERC] ? CUVET_FORM_CAPMERC : form_of(a->value[CLI_O_BINARY_KIND]),
         .policy = policy && strcmp(policy, "exact") == 0 ? CUVET_ARCH_EXACT : CUVET_ARCH_REFERENCE,
-        .fastpath_off = a->set[CLI_O_FASTPATH_OFF],
-        .self_check = a->set[CLI_O_SELF_CHECK],
+        .flags = (a->set[CLI_O_FASTPATH_OFF] ? CUVET_FINALIZE_NO_FASTPATH : 0) |
+                 (a->set[CLI_O_SELF_CHECK] ? CUVET_FINALIZE_SELF_CHECK : 0) |
+                 (a->set[CLI_O_TKINFO] ? CUVET_FINALIZE_TOOL_NOTE : 0),
         .max_level = level ? (uint8_t)(level[0] - '0') : 0,
         .backend = a->value[CLI_O_BACKEND],
-        .tool_note = a->set[CLI_O_TKINFO],
         .trace = a->set[CLI_O_VERBOSE] ? on_trace : NULL,
         .generator = f->broker.compiler.compile ? &f->broker.compiler : NULL,
         .generator_log = on_log,

@@ -16,6 +16,19 @@ static void on_log(void *user, const char *text)
     cli_broker_log(NULL, text);
 }
 
+static unsigned flags_of(const link_args *a)
+{
+    const bool debug = a->set[LINK_O_DEBUG] && !a->set[LINK_O_SUPPRESS_DEBUG];
+
+    return (a->set[LINK_O_RELOCATABLE] ? CUVET_LINK_RELOCATABLE : 0) |
+           (a->common.set[CLI_O_COMPAT_R] ? CUVET_LINK_EXACT_RELOCATABLE : 0) |
+           (debug ? CUVET_LINK_DEBUG : 0) | (a->set[LINK_O_DEBUG] ? CUVET_LINK_KEEP_DEAD : 0) |
+           (a->set[LINK_O_PRESERVE_RELOCS] ? CUVET_LINK_PRESERVE_RELOCS : 0) |
+           (a->set[LINK_O_NO_STACK_WARNING] ? CUVET_LINK_NO_STACK_WARNING : 0) |
+           (a->set[LINK_O_WERROR] ? CUVET_LINK_WARNINGS_ARE_ERRORS : 0) |
+           (a->set[LINK_O_IGNORE_HOST_INFO] ? 0 : CUVET_LINK_HOST_INFO);
+}
+
 static bool begin(link_run *r)
 {
     const link_args *a = r->args;
@@ -27,14 +40,7 @@ static bool begin(link_run *r)
         .size = sizeof(lo),
         .target = a->target,
         .policy = policy && strcmp(policy, "exact") == 0 ? CUVET_ARCH_EXACT : CUVET_ARCH_REFERENCE,
-        .relocatable = a->set[LINK_O_RELOCATABLE],
-        .exact_relocatable = a->common.set[CLI_O_COMPAT_R],
-        .debug = a->set[LINK_O_DEBUG] && !a->set[LINK_O_SUPPRESS_DEBUG],
-        .keep_dead = a->set[LINK_O_DEBUG],
-        .preserve_relocs = a->set[LINK_O_PRESERVE_RELOCS],
-        .no_stack_warning = a->set[LINK_O_NO_STACK_WARNING],
-        .warnings_are_errors = a->set[LINK_O_WERROR],
-        .host_info = !a->set[LINK_O_IGNORE_HOST_INFO],
+        .flags = flags_of(a),
         .kernels_used = (const char *const *)a->kernels.v,
         .n_kernels_used = a->kernels.n,
         .generator = r->broker.compiler.compile ? &r->broker.compiler : NULL,
@@ -49,7 +55,7 @@ static bool begin(link_run *r)
     link_say_input(r, NULL);
     if (s != CUVET_OK && r->rc == CLI_X_CLEAN)
         link_error(r, NULL, link_exit_of(s), cli_status_text(s));
-    if (s == CUVET_OK && lo.preserve_relocs && a->target.sm >= 100)
+    if (s == CUVET_OK && a->set[LINK_O_PRESERVE_RELOCS] && a->target.sm >= 100)
         link_note(r, NULL, "--preserve-relocs: from sm_100 on only references to shared memory are recorded");
     return s == CUVET_OK;
 }
@@ -132,7 +138,7 @@ static void save_modules(link_run *r, cli_outfile *p)
 
 static void save_all(link_run *r, cli_outfile *out, cli_outfile *modules)
 {
-    cuvet_link_result result;
+    cuvet_link_result result = { .size = sizeof(result) };
     cuvet_status s = CUVET_OK;
 
     if (r->args->set[LINK_O_VERBOSE]) {

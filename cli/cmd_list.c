@@ -74,7 +74,7 @@ static void look_inside(inside *k, list *l, const cli_session *s, const cuvet_it
     }
     l->left -= n;
     cli_sha256(bytes, n, k->hash);
-    if (it->kind == CUVET_K_ELF)
+    if (it->kind == CUVET_K_CUBIN)
         read_inside(k, l, s, bytes, n);
 }
 
@@ -268,7 +268,7 @@ static void member_text(void *user, const cli_session *s, const cuvet_item *it)
     cli_path(&it->where, path, sizeof(path));
     cli_arch_text(it, arch, sizeof(arch));
     printf("  %-32s %-8s %-13s %12" PRIu64 " %12" PRIu64 "  %s", *path ? path : "file",
-           cuvet_kind_name(it->kind), *arch ? arch : "-", it->stored_size, it->size,
+           cuvet_kind_name(it->kind), *arch ? arch : "-", it->stored_size, it->unpacked_size,
            cuvet_compression_name(it->compression));
     if (it->triple) {
         fputs("  for ", stdout);

@@ -30,6 +30,15 @@ static const char *code_prefix(cuvet_kind k)
     return k == CUVET_K_PTX ? "compute_" : k == CUVET_K_LTOIR ? "lto_" : "sm_";
 }
 
+/* What was chosen or made: IR of whatever kind is one word. */
+static const char *made_of(cuvet_kind k)
+{
+    return k == CUVET_K_NONE    ? "none"
+           : k == CUVET_K_CUBIN ? "cubin"
+           : k == CUVET_K_LTOIR ? "ir"
+                                : cuvet_kind_name(k);
+}
+
 static void target_text(const char *prefix, uint32_t sm, char suffix, char *out, size_t cap)
 {
     if (sm == 0)
@@ -102,7 +111,7 @@ static void candidate_text(FILE *to, const cuvet_candidate *c)
 
 static void put_candidates(const selection *s, cuvet_input in)
 {
-    cuvet_candidate c;
+    cuvet_candidate c = { .size = sizeof(c) };
 
     if (!s->json)
         fprintf(s->to, "    %4s  %-6s  %-12s  %10s  %-26s  %s\n", "RANK", "KIND", "FOR", "STORED", "PATH",
@@ -134,26 +143,26 @@ static void put_log(const selection *s, cuvet_input in)
 
 static void put_result(const selection *s, cuvet_input in, cuvet_status st)
 {
-    cuvet_result r = { 0 };
+    cuvet_result r = { .size = sizeof(r) };
     char arch[40], target[40];
     json_t *o;
 
     if (st == CUVET_OK && cuvet_input_get_result(s->ctx, in, &r) != CUVET_OK)
         r = (cuvet_result){ 0 };
-    target_text(r.match == CUVET_MATCH_PTX ? "compute_" : "sm_", r.sm, r.suffix, arch, sizeof(arch));
+    target_text(r.kind == CUVET_K_PTX ? "compute_" : "sm_", r.sm, r.suffix, arch, sizeof(arch));
     target_text("sm_", s->cfg.target.sm, s->cfg.target.suffix, target, sizeof(target));
     if (s->json) {
         o = cli_json_begin("selection", s->file);
         cli_json_set(o, "target", json_string(target));
         cli_json_set(o, "status", json_string(cuvet_status_name(st)));
-        cli_json_set(o, "match", json_string(cuvet_match_name(r.match)));
+        cli_json_set(o, "match", json_string(made_of(r.kind)));
         cli_json_set(o, "arch", json_string(arch));
         cli_json_set(o, "compiled", json_boolean(r.compiled));
         cli_json_set(o, "size", cli_json_u64(r.n));
         cli_json_set(o, "candidate", st == CUVET_OK ? cli_json_u64(r.candidate) : json_null());
         cli_json_put(o);
     } else if (st == CUVET_OK) {
-        fprintf(s->to, "  %s: %s for %s, %zu bytes%s\n", target, cuvet_match_name(r.match), arch, r.n,
+        fprintf(s->to, "  %s: %s for %s, %zu bytes%s\n", target, made_of(r.kind), arch, r.n,
                 r.compiled ? ", compiled" : "");
     } else {
         fprintf(s->to, "  %s: nothing: %s\n", target, cli_status_text(st));
@@ -162,7 +171,7 @@ static void put_result(const selection *s, cuvet_input in, cuvet_status st)
 
 static int save(selection *s, cuvet_input in)
 {
-    cuvet_result r;
+    cuvet_result r = { .size = sizeof(r) };
     cuvet_status st = cuvet_input_get_result(s->ctx, in, &r);
 
     if (st == CUVET_OK)

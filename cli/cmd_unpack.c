@@ -22,13 +22,17 @@ typedef struct unpack {
 static const char *extension(cuvet_kind k)
 {
     switch (k) {
-    case CUVET_K_ELF: return "cubin";
+    case CUVET_K_CUBIN: return "cubin";
     case CUVET_K_PTX: return "ptx";
     case CUVET_K_LTOIR: return "ltoir";
     case CUVET_K_MERCURY: return "merc";
     case CUVET_K_FATBIN: return "fatbin";
     case CUVET_K_BITCODE: return "bc";
-    case CUVET_K_UNKNOWN: break;
+    case CUVET_K_NVVM:
+    case CUVET_K_WRAPPER:
+    case CUVET_K_ARCHIVE:
+    case CUVET_K_HOST_ELF:
+    case CUVET_K_NONE: break;
     }
     return "bin";
 }

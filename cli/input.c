@@ -243,7 +243,12 @@ cuvet_status cli_input_load(const cli_input *in, const cuvet_limits *limits, voi
 /* @return false: stop here. */
 static bool deliver(const queue *q, const cli_found *f)
 {
-    cli_input in = { .name = f->name, .fd = f->fd, .why = f->why, .rc = f->rc, .remark = f->remark };
+    cli_input in = { .name = f->name,
+                     .fd = f->fd,
+                     .why = f->why,
+                     .rc = f->rc,
+                     .remark = f->remark,
+                     .source = { .size = sizeof(in.source) } };
     struct stat st = { 0 };
     bool go_on;
 

@@ -40,7 +40,7 @@ static bool remark(const walk *w, const char *name, const char *text)
 /* Pipes and the like have no size: they are copied to a temporary file first, up to the limit of an input. */
 static bool spool(const walk *w, const char *name, int fd)
 {
-    cuvet_source src;
+    cuvet_source src = { .size = sizeof(src) };
     cuvet_status s = cuvet_source_spool(fd, NULL, w->args->limits.input, &src);
 
     if (s == CUVET_E_LIMIT)
@@ -52,7 +52,7 @@ static bool spool(const walk *w, const char *name, int fd)
 
 static bool seekable(const walk *w, const char *name, int fd, bool owned)
 {
-    cuvet_source src;
+    cuvet_source src = { .size = sizeof(src) };
     cuvet_status s = cuvet_source_fd(fd, &src);
 
     if (s == CUVET_OK)

@@ -8,11 +8,15 @@ static const char *arch_prefix(cuvet_kind k)
     switch (k) {
     case CUVET_K_PTX: return "compute_";
     case CUVET_K_LTOIR: return "lto_";
-    case CUVET_K_ELF:
+    case CUVET_K_CUBIN:
     case CUVET_K_MERCURY:
     case CUVET_K_FATBIN:
     case CUVET_K_BITCODE:
-    case CUVET_K_UNKNOWN: break;
+    case CUVET_K_NVVM:
+    case CUVET_K_WRAPPER:
+    case CUVET_K_ARCHIVE:
+    case CUVET_K_HOST_ELF:
+    case CUVET_K_NONE: break;
     }
     return "sm_";
 }

@@ -114,6 +114,7 @@ static bool apply_limits(cli_args *a, char **settings, int n)
 {
     const char *preset = a->value[CLI_O_LIMITS] ? a->value[CLI_O_LIMITS] : "strict";
 
+    a->limits.size = sizeof(a->limits);
     if (cuvet_limits_preset(preset, &a->limits) != CUVET_OK)
         return false;
     for (int i = 0; i < n; i++) {

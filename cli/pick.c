@@ -48,7 +48,7 @@ bool cli_pick_init(cli_pick *p, const cli_args *a)
 static bool kind_fits(const char *want, cuvet_kind k)
 {
     if (strcmp(want, "elf") == 0)
-        return k == CUVET_K_ELF || k == CUVET_K_MERCURY;
+        return k == CUVET_K_CUBIN || k == CUVET_K_MERCURY;
     return strcmp(strcmp(want, "ltoir") == 0 ? "lto-ir" : want, cuvet_kind_name(k)) == 0;
 }
 

@@ -129,7 +129,7 @@ cli_record *cli_ndjson_member(const cli_session *s, const cuvet_item *it)
     else
         cli_record_null(o, "arch");
     cli_record_u64(o, "stored_size", it->stored_size);
-    cli_record_u64(o, "size", it->size);
+    cli_record_u64(o, "size", it->unpacked_size);
     cli_record_string(o, "compression", cuvet_compression_name(it->compression));
     cli_record_u64(o, "offset", it->header_off);
     cli_record_u64(o, "payload_offset", it->payload_off);
@@ -141,7 +141,7 @@ cli_record *cli_ndjson_member(const cli_session *s, const cuvet_item *it)
     if (it->triple)
         cli_record_bytes(o, "triple", it->triple, it->triple_len);
     cli_record_bool(o, "examined", it->examined);
-    if (it->examined && it->kind == CUVET_K_ELF)
+    if (it->examined && it->kind == CUVET_K_CUBIN)
         cli_record_u64(o, "kernels", it->kernels);
     put_producer(o, &it->producer);
     cli_record_u64(o, "errors", it->errors);

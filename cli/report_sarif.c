@@ -299,7 +299,7 @@ static void extent_of_entry(cli_sarif_report *r, const cuvet_item *it)
                                                   : it->kind == CUVET_K_LTOIR ? CUVET_P_LTOIR
                                                                               : CUVET_P_ELF };
     cli_path(&inner, path, sizeof(path));
-    set_extent(r, path, it->compression == CUVET_Z_NONE, head, it->size, it->payload_off);
+    set_extent(r, path, it->compression == CUVET_Z_NONE, head, it->unpacked_size, it->payload_off);
     set_producer(r, path, &it->producer);
 }
 
@@ -313,7 +313,7 @@ static void on_member(void *user, const cli_session *s, const cuvet_item *it)
     if (!it->in_container) {
         cli_path(&it->where, path, sizeof(path));
         if (*path)
-            set_extent(r, path, it->where.n == 1, it->payload_off, it->size, it->payload_off);
+            set_extent(r, path, it->where.n == 1, it->payload_off, it->unpacked_size, it->payload_off);
         set_producer(r, path, &it->producer);
         return;
     }

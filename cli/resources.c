@@ -75,8 +75,9 @@ static bool read_constant(cli_resources *r, const cuvet_elf_section *s)
     if (!digits)
         return true;
     if (at == s->name.n)
-        return add_constant(r, 0, bank, s->size);
-    return s->name.p[at] != '.' || s->info == 0 || s->info >= r->n || add_constant(r, s->info, bank, s->size);
+        return add_constant(r, 0, bank, s->length);
+    return s->name.p[at] != '.' || s->info == 0 || s->info >= r->n ||
+           add_constant(r, s->info, bank, s->length);
 }
 
 static bool read_section(reading *w, uint64_t i, const cuvet_elf_section *s)
@@ -89,11 +90,11 @@ static bool read_section(reading *w, uint64_t i, const cuvet_elf_section *s)
     else if (starts(s->name, ".nv.constant"))
         return read_constant(r, s);
     else if (owner && starts(s->name, ".nv.shared."))
-        owner->shared = s->size;
+        owner->shared = s->length;
     else if (owner && starts(s->name, ".nv.local."))
-        owner->local = s->size;
+        owner->local = s->length;
     else if (is(s->name, ".nv.global") || is(s->name, ".nv.global.init"))
-        r->global += s->size;
+        r->global += s->length;
     return true;
 }
 
@@ -133,7 +134,7 @@ static bool read_symbol(reading *w, const cuvet_elf_symbol *y, uint32_t *home)
 static bool read_symbols(reading *w)
 {
     uint64_t table, cap = 0;
-    cuvet_elf_symbol y;
+    cuvet_elf_symbol y = { .size = sizeof(y) };
 
     if (cuvet_elf_get_symtab(w->ctx, w->elf, false, &table) != CUVET_OK || table == 0)
         return true;
@@ -184,7 +185,7 @@ static void read_info(reading *w, cuvet_bytes body, cli_function *own)
 {
     uint64_t pos = 0, symbol;
     uint32_t count = 0;
-    cuvet_tlv t;
+    cuvet_tlv t = { .size = sizeof(t) };
 
     while (spend(w, 4) && cuvet_tlv_next(body, &pos, &t) == CUVET_OK) {
         const char *name = cuvet_eiattr_name(t.code);
@@ -230,7 +231,7 @@ static void sort_constants(cli_resources *r)
 
 static cuvet_status read_all(reading *w)
 {
-    cuvet_elf_section s;
+    cuvet_elf_section s = { .size = sizeof(s) };
 
     for (uint64_t i = 1; i < w->r->n && spend(w, 64); i++) {
         if (cuvet_elf_get_section(w->ctx, w->elf, i, &s) != CUVET_OK || !spend(w, s.name.n / 16))
@@ -254,7 +255,7 @@ static cuvet_status read_all(reading *w)
 cuvet_status cli_resources_read(cli_resources *r, cuvet_ctx *ctx, cuvet_elf elf, uint64_t *work)
 {
     reading w = { .r = r, .ctx = ctx, .elf = elf, .work = *work };
-    cuvet_elf_header h;
+    cuvet_elf_header h = { .size = sizeof(h) };
     cuvet_status st = cuvet_elf_get_header(ctx, elf, &h);
 
     *r = (cli_resources){ .n = 0 };

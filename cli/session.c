@@ -88,7 +88,7 @@ static void on_claim(void *user, const cuvet_claim_info *claim)
 
 static cuvet_status walk_items(cli_session *s)
 {
-    cuvet_item it;
+    cuvet_item it = { .size = sizeof(it) };
     cuvet_status st;
 
     while ((st = cuvet_scan_next(s->ctx, s->scan, &it)) == CUVET_OK) {
@@ -198,6 +198,7 @@ static void scan_input(current *c)
     s->scan = c->scan;
     if (st == CUVET_OK) {
         st = walk_items(s);
+        c->result.sum.size = sizeof(c->result.sum);
         sum = cuvet_scan_summary(s->ctx, s->scan, &c->result.sum);
         if (s->sink->closing)
             s->sink->closing(s->user, s);

@@ -10,10 +10,10 @@ int main(int argc, char **argv)
 {
     int fd = argc == 2 ? open(argv[1], O_RDONLY) : -1;
     cuvet_ctx *ctx = NULL;
-    cuvet_source source;
+    cuvet_source source = { .size = sizeof(source) };
     cuvet_scan scan;
-    cuvet_item item;
-    cuvet_summary sum = { .verdict = CUVET_V_ERROR };
+    cuvet_item item = { .size = sizeof(item) };
+    cuvet_summary sum = { .size = sizeof(sum), .verdict = CUVET_V_ERROR };
     cuvet_status st = CUVET_E_IO;
 
     if (fd >= 0 && cuvet_source_fd(fd, &source) == CUVET_OK && cuvet_ctx_create(NULL, &ctx) == CUVET_OK)

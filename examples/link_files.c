@@ -15,7 +15,7 @@ int main(int argc, char **argv)
     cuvet_linker_options options = { .size = sizeof(options), .event = tell };
     cuvet_ctx *ctx = NULL;
     cuvet_linker linker;
-    cuvet_source file;
+    cuvet_source file = { .size = sizeof(file) };
     cuvet_status s = argc > 2 ? cuvet_target_parse(argv[1], &options.target) : CUVET_E_USAGE;
 
     if (s == CUVET_OK)

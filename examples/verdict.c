@@ -7,10 +7,10 @@
 int main(int argc, char **argv) /* verdict FILE: clean, unsupported, suspicious, malformed, limit or error */
 {
     cuvet_ctx *ctx = NULL;
-    cuvet_source source;
+    cuvet_source source = { .size = sizeof(source) };
     cuvet_scan scan;
-    cuvet_item item;
-    cuvet_summary sum = { .verdict = CUVET_V_ERROR };
+    cuvet_item item = { .size = sizeof(item) };
+    cuvet_summary sum = { .size = sizeof(sum), .verdict = CUVET_V_ERROR };
 
     if (argc == 2 && cuvet_source_fd(open(argv[1], O_RDONLY), &source) == CUVET_OK &&
         cuvet_ctx_create(NULL, &ctx) == CUVET_OK &&

@@ -43,6 +43,7 @@ void fz_limits(uint32_t param, cuvet_limits *lim)
     static const uint64_t WORK[] = { 64, 8, 1, 0 }, COUNT[] = { 0, 1, 3, 16 };
     uint64_t few = COUNT[param >> 2 & 3];
 
+    lim->size = sizeof(*lim);
     if (cuvet_limits_preset("tiny", lim) != CUVET_OK)
         abort();
     lim->work = WORK[param & 3];
@@ -160,7 +161,7 @@ static int repeat(const uint8_t *data, size_t size, uint64_t base, fz_fn *fn, un
 {
     uint64_t hash[2] = { 0, 0 };
     unsigned passes;
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
     fz_input in;
     fz f;
 

@@ -43,12 +43,12 @@ cuvet_linker_options fz_linker_options(const fz_input *in)
         first = o.target.sm == 90 ? i : SIZE_MAX;
     }
     FZ_CHECK(cuvet_target_get((first + want) % n, &o.target) == CUVET_OK, "a target");
-    o.relocatable = in->param >> 13 & 1;
-    o.exact_relocatable = o.relocatable && in->param >> 14 & 1;
-    o.debug = in->param >> 15 & 1;
-    o.preserve_relocs = in->param >> 16 & 1;
-    o.no_stack_warning = in->param >> 17 & 1;
-    o.warnings_are_errors = in->param >> 18 & 1;
+    o.flags |= (in->param >> 13 & 1) ? CUVET_LINK_RELOCATABLE : 0;
+    o.flags |= ((o.flags & CUVET_LINK_RELOCATABLE) && in->param >> 14 & 1) ? CUVET_LINK_EXACT_RELOCATABLE : 0;
+    o.flags |= (in->param >> 15 & 1) ? CUVET_LINK_DEBUG : 0;
+    o.flags |= (in->param >> 16 & 1) ? CUVET_LINK_PRESERVE_RELOCS : 0;
+    o.flags |= (in->param >> 17 & 1) ? CUVET_LINK_NO_STACK_WARNING : 0;
+    o.flags |= (in->param >> 18 & 1) ? CUVET_LINK_WARNINGS_ARE_ERRORS : 0;
     o.kernels_used = USED;
     o.n_kernels_used = in->param >> 19 & 1;
     o.policy = in->param >> 21 & 1 ? CUVET_ARCH_EXACT : CUVET_ARCH_REFERENCE;
@@ -61,12 +61,12 @@ static cv_link_options inner(const cuvet_linker_options *o, uint64_t key)
     return (cv_link_options){ .target = o->target,
                               .policy = o->policy,
                               .toolkit = CV_ADMIT_TOOLKIT,
-                              .relocatable = o->relocatable,
-                              .compat = o->exact_relocatable,
-                              .debug = o->debug,
-                              .preserve = o->preserve_relocs,
-                              .no_stack_warning = o->no_stack_warning,
-                              .warnings_are_errors = o->warnings_are_errors,
+                              .relocatable = (o->flags & CUVET_LINK_RELOCATABLE) != 0,
+                              .compat = (o->flags & CUVET_LINK_EXACT_RELOCATABLE) != 0,
+                              .debug = (o->flags & CUVET_LINK_DEBUG) != 0,
+                              .preserve = (o->flags & CUVET_LINK_PRESERVE_RELOCS) != 0,
+                              .no_stack_warning = (o->flags & CUVET_LINK_NO_STACK_WARNING) != 0,
+                              .warnings_are_errors = (o->flags & CUVET_LINK_WARNINGS_ARE_ERRORS) != 0,
                               .kernels_used = o->kernels_used,
                               .n_kernels_used = o->n_kernels_used,
                               .key = { key, ~key } };
@@ -78,13 +78,13 @@ static bool take(cv_link *l, cv_span image, const char *name)
     const cv_admit_for a = {
         .target = l->o.target, .policy = l->o.policy, .toolkit = l->o.toolkit, .finished = true
     };
-    cuvet_content_info c;
+    cuvet_content_info c = { .size = sizeof(c) };
     uint64_t extent = 0;
     cv_cubin picture;
     cuvet_status s;
 
     cv_ctx_unit(l->x, image.len);
-    if (cv_classify(l->x, image, 0, &c) != CUVET_OK || c.type != CUVET_CONTENT_CUBIN)
+    if (cv_classify(l->x, image, 0, &c) != CUVET_OK || c.type != CUVET_K_CUBIN)
         return false;
     cv_cubin_init(&picture);
     s = cv_cubin_examine(l->x, &picture, image, NULL, &extent);
@@ -166,7 +166,7 @@ static bool linkable(const uint8_t *p, size_t n)
 {
     fz_input in = { .bytes = (uint8_t *)(uintptr_t)p, .len = n };
     fz f = { .in = &in };
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
     bool taken;
     fz_link k;
 

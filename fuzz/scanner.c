@@ -48,7 +48,7 @@ static void put(void *user, void *block, size_t size)
 
 cuvet_alloc fz_alloc_of(fz_alloc *a)
 {
-    return (cuvet_alloc){ get, resize, put, a };
+    return (cuvet_alloc){ sizeof(cuvet_alloc), get, resize, put, a };
 }
 
 static void on_diag(void *user, const cuvet_diag *d)
@@ -152,7 +152,7 @@ static void check_summary(const fz_scan *s)
 static void scan(fz_scan *s, cuvet_ctx *ctx, const cuvet_source *src)
 {
     cuvet_scan_options opt = { .size = sizeof(opt), .depth = s->depth, .jobs = s->jobs };
-    cuvet_item item;
+    cuvet_item item = { .size = sizeof(item) };
     cuvet_scan h;
 
     if (s->claims) {
@@ -171,6 +171,7 @@ static void scan(fz_scan *s, cuvet_ctx *ctx, const cuvet_source *src)
         check_item(s, &item);
         check_payload(ctx, h, s, &item);
     }
+    s->sum.size = sizeof(s->sum);
     FZ_CHECK(cuvet_scan_summary(ctx, h, &s->sum) == CUVET_OK, "a summary after the end");
     if (s->status == CUVET_END) {
         check_summary(s);
@@ -186,7 +187,7 @@ void fz_scan_run(fz_scan *s, const cuvet_limits *lim, fz_alloc *a)
     cuvet_alloc alloc = fz_alloc_of(a);
     cuvet_ctx_options opt = { sizeof(opt), &alloc, lim, on_diag, s };
     cuvet_ctx *ctx = NULL;
-    cuvet_source src;
+    cuvet_source src = { .size = sizeof(src) };
 
     FZ_CHECK(cuvet_source_memory(s->in->bytes, s->in->len, &src) == CUVET_OK, "source");
     s->status = cuvet_ctx_create(&opt, &ctx);

@@ -54,7 +54,7 @@ static bool one_elf(const fz_input *in, const cuvet_limits *lim, uint64_t n, boo
 
 CV_FUZZ_TARGET(alloc_fault)
 {
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
     fz_input in;
     uint64_t n;
     bool on;

@@ -77,7 +77,7 @@ static void reenter(const world *w)
     cuvet_input in = { w->active->bits };
     cuvet_scan scan = { w->active->bits };
     cuvet_input_state st;
-    cuvet_summary sum;
+    cuvet_summary sum = { .size = sizeof(sum) };
 
     if (w->active->kind == INPUT) {
         FZ_CHECK(cuvet_input_select(c, in) == CUVET_E_BUSY, "an input that is in use is busy");
@@ -278,9 +278,9 @@ static void step_scan(world *w)
 {
     unsigned ctx;
     object *o = pick(w, &ctx);
-    cuvet_summary sum = { 0 };
+    cuvet_summary sum = { .size = sizeof(sum) };
     const void *bytes = NULL;
-    cuvet_item item;
+    cuvet_item item = { .size = sizeof(item) };
     cuvet_status st;
     size_t n = 0;
 
@@ -304,11 +304,11 @@ static void step_elf(world *w)
     unsigned ctx;
     object *o = pick(w, &ctx);
     uint64_t i = fz_edge(&w->ops, 16), j = fz_edge(&w->ops, 16), at = 0;
-    cuvet_elf_header h = { 0 };
-    cuvet_elf_section sec = { 0 };
-    cuvet_elf_segment seg = { 0 };
-    cuvet_elf_symbol sym = { 0 };
-    cuvet_elf_reloc rel = { 0 };
+    cuvet_elf_header h = { .size = sizeof(h) };
+    cuvet_elf_section sec = { .size = sizeof(sec) };
+    cuvet_elf_segment seg = { .size = sizeof(seg) };
+    cuvet_elf_symbol sym = { .size = sizeof(sym) };
+    cuvet_elf_reloc rel = { .size = sizeof(rel) };
     cuvet_bytes name = { 0 };
     cuvet_status st[7];
     cuvet_elf e;
@@ -343,8 +343,8 @@ static void refused(const world *w, cuvet_status st)
 static void made_up(world *w)
 {
     uint64_t bits = fz_edge(&w->ops, 0), flip = fz_u8(&w->ops);
-    cuvet_item item;
-    cuvet_elf_header h;
+    cuvet_item item = { .size = sizeof(item) };
+    cuvet_elf_header h = { .size = sizeof(h) };
     cuvet_input in;
     unsigned ctx;
     object *o = pick(w, &ctx);
@@ -435,7 +435,7 @@ static cuvet_status change(world *w, cuvet_ctx *ctx, cuvet_input in, call what)
     case CONFIGURE: return cuvet_input_configure(ctx, in, &c);
     case SET_TARGET: return cuvet_input_set_target(ctx, in, c.target);
     case SET_REQUEST: return cuvet_input_set_request(ctx, in, c.request);
-    case SET_ADDRESS32: return cuvet_input_set_address32(ctx, in, how & 1);
+    case SET_ADDRESS32: return cuvet_input_set_flags(ctx, in, how & 1);
     case OPTION: return cuvet_input_option(ctx, in, (const char *)w->in->bytes, cv_min(w->file, how));
     case SET_COMPILER: return cuvet_input_set_compiler(ctx, in, how & 7 ? &cc : NULL);
     case BIND: return cuvet_input_bind(ctx, in, w->in->bytes, w->file, how & 1, NULL);
@@ -446,7 +446,7 @@ static cuvet_status change(world *w, cuvet_ctx *ctx, cuvet_input in, call what)
 
 static cuvet_status take(world *w, unsigned ctx, cuvet_input in)
 {
-    cuvet_image img;
+    cuvet_image img = { .size = sizeof(img) };
     cuvet_status st = cuvet_input_take_result(w->ctx[ctx], in, &img);
 
     FZ_CHECK((st == CUVET_OK) == (img.bytes != NULL), "an image comes with OK");
@@ -463,12 +463,12 @@ static cuvet_status take(world *w, unsigned ctx, cuvet_input in)
 static cuvet_status look(world *w, unsigned ctx, cuvet_input in, call what)
 {
     cuvet_input_config c = { 0 };
-    cuvet_candidate k = { 0 };
-    cuvet_result r = { 0 };
+    cuvet_candidate k = { .size = sizeof(k) };
+    cuvet_result r = { .size = sizeof(r) };
     uint64_t i = fz_edge(&w->ops, 4);
     const char *p = NULL;
     cuvet_status st;
-    cuvet_diag d = { 0 };
+    cuvet_diag d = { .size = sizeof(d) };
     size_t n = 0;
 
     switch (what) {
@@ -549,6 +549,7 @@ static void run(world *w)
 
     for (unsigned i = 0; i < 2; i++)
         open_context(w, i);
+    w->src.size = sizeof(w->src);
     FZ_CHECK(cuvet_source_memory(w->in->bytes, w->file, &w->src) == CUVET_OK, "source");
     for (unsigned i = 0; i < STEPS_MAX && fz_ops_left(&w->ops); i++)
         STEPS[fz_u8(&w->ops) % CV_COUNT(STEPS)](w);
@@ -569,7 +570,7 @@ CV_FUZZ_TARGET(api_sequence)
                                        2, 7, 0,    0,    9, 2, 7, 0,  0, 0, 2, 4,    0, 1, 1, 0,  1, 0,
                                        3, 2, 0x15, 0x10, 1, 0, 4, 0,  1, 6, 3, 0x88, 0, 4, 4, 0,  1 };
     uint64_t hash[2];
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
     bool salt = false;
     fz_input in;
     size_t n;

@@ -87,7 +87,7 @@ static cuvet_status compile(void *user, const cuvet_compile_request *req, cuvet_
 {
     const world *w = user;
 
-    FZ_CHECK(req->cubin && req->n == w->in.len && req->n_options == 0 && req->cancel,
+    FZ_CHECK(req->kind == CUVET_K_CUBIN && req->n == w->in.len && req->n_options == 0 && req->cancel,
              "a request is complete");
     *out = (cuvet_compile_result){ .size = sizeof(*out),
                                    .end = (cuvet_compile_end)(w->f->in->param >> END & 15),
@@ -115,7 +115,7 @@ static void check_result(const world *w, const cv_final_job *j, cv_span out)
 {
     static cv_cubin c;
     uint64_t extent = 0, errors;
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
     cv_ctx x;
 
     FZ_CHECK(cuvet_limits_preset("roomy", &lim) == CUVET_OK, "limits");

@@ -54,8 +54,8 @@ static bool walked(cuvet_status st)
 static void tables(look *l, uint64_t t)
 {
     cuvet_symbol_info info = { .size = sizeof(info) };
-    cuvet_elf_symbol y;
-    cuvet_elf_reloc r;
+    cuvet_elf_symbol y = { .size = sizeof(y) };
+    cuvet_elf_reloc r = { .size = sizeof(r) };
     cuvet_bytes text;
     cuvet_status st = CUVET_OK;
 
@@ -146,8 +146,8 @@ static void records(look *l, cuvet_bytes name, cuvet_bytes body)
 {
     cuvet_record r = { .size = sizeof(r) };
     uint64_t pos = 0, last = 0;
-    cuvet_tlv t;
-    cuvet_note n;
+    cuvet_tlv t = { .size = sizeof(t) };
+    cuvet_note n = { .size = sizeof(n) };
     cuvet_status st;
 
     for (uint64_t i = 0; more(l, i) && (st = cuvet_tlv_next(body, &pos, &t)) == CUVET_OK; i++, last = pos) {
@@ -174,9 +174,9 @@ static void records(look *l, cuvet_bytes name, cuvet_bytes body)
 
 static void everything(look *l)
 {
-    cuvet_elf_header h;
-    cuvet_elf_section s;
-    cuvet_elf_segment g;
+    cuvet_elf_header h = { .size = sizeof(h) };
+    cuvet_elf_section s = { .size = sizeof(s) };
+    cuvet_elf_segment g = { .size = sizeof(g) };
     cuvet_field flag = { .size = sizeof(flag) };
     cuvet_field_pos pos = { 0 };
     cuvet_bytes name;
@@ -243,7 +243,7 @@ static uint64_t one_pass(const fz_input *in, const cuvet_limits *lim)
 
 CV_FUZZ_TARGET(elf_api)
 {
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
     fz_input in;
 
     fz_open(&in, data, size);

@@ -46,7 +46,7 @@ static void run(fz *f)
     uint64_t skip = f->in->param >> 8 & 1 ? cv_min(64, s.len) : 0;
     cv_u64s found = { 0 };
     cv_host h = { 0 };
-    cuvet_source src;
+    cuvet_source src = { .size = sizeof(src) };
     cuvet_status st;
 
     FZ_CHECK(cuvet_source_memory(f->in->bytes, f->in->len, &src) == CUVET_OK, "source");

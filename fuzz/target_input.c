@@ -60,7 +60,7 @@ static void release(cuvet_compile_result *c, void *user)
 static void check_request(const run *r, const cuvet_compile_request *q)
 {
     FZ_CHECK(q->bytes && q->n, "a compiler gets something");
-    FZ_CHECK(q->ltoir || !memchr(q->bytes, 0, q->n), "PTX without NUL");
+    FZ_CHECK((q->kind == CUVET_K_LTOIR) || !memchr(q->bytes, 0, q->n), "PTX without NUL");
     FZ_CHECK(q->sm == r->cfg.target.sm && q->suffix == r->cfg.target.suffix, "for the target");
     FZ_CHECK(q->threads == 1 && q->cancel && !*q->cancel, "as configured");
     for (size_t i = 0; i < q->n_options; i++)
@@ -123,7 +123,7 @@ static bool get(const run *r, uint64_t i, cuvet_candidate *c)
 /* What bind lists: members that lie in the file, and nothing decided yet. */
 static void check_listed(run *r)
 {
-    cuvet_candidate c;
+    cuvet_candidate c = { .size = sizeof(c) };
     uint64_t i = 0;
 
     for (; get(r, i, &c); i++) {
@@ -145,8 +145,8 @@ static bool in_order(const cuvet_candidate *a, const cuvet_candidate *b)
 {
     if (a->sm != b->sm)
         return a->sm > b->sm;
-    if ((a->kind == CUVET_K_ELF) != (b->kind == CUVET_K_ELF))
-        return a->kind == CUVET_K_ELF;
+    if ((a->kind == CUVET_K_CUBIN) != (b->kind == CUVET_K_CUBIN))
+        return a->kind == CUVET_K_CUBIN;
     return suffix_order(a->suffix) <= suffix_order(b->suffix);
 }
 
@@ -154,10 +154,10 @@ static void check_fit(const run *r, const cuvet_candidate *c)
 {
     FZ_CHECK(c->sm <= r->cfg.target.sm, "nothing newer than the target fits");
     FZ_CHECK(c->suffix != 'a' || c->sm == r->cfg.target.sm, "'a' fits its own number only");
-    FZ_CHECK(c->suffix != 'a' || c->kind != CUVET_K_ELF || r->cfg.policy == CUVET_ARCH_REFERENCE ||
+    FZ_CHECK(c->suffix != 'a' || c->kind != CUVET_K_CUBIN || r->cfg.policy == CUVET_ARCH_REFERENCE ||
                  r->cfg.target.suffix == 'a',
              "'a' code and the exact policy");
-    FZ_CHECK(c->kind != CUVET_K_ELF || r->cfg.request <= CUVET_REQUEST_SASS, "SASS was asked for");
+    FZ_CHECK(c->kind != CUVET_K_CUBIN || r->cfg.request <= CUVET_REQUEST_SASS, "SASS was asked for");
     FZ_CHECK(c->kind != CUVET_K_PTX || r->cfg.request == CUVET_REQUEST_LINK ||
                  r->cfg.request == CUVET_REQUEST_PTX,
              "PTX was asked for");
@@ -194,7 +194,7 @@ static void check_candidates(run *r, bool ok)
 {
     uint64_t from = 0, i = 0;
     uint32_t depth = 0;
-    cuvet_candidate c;
+    cuvet_candidate c = { .size = sizeof(c) };
 
     for (; get(r, i, &c); i++) {
         note_candidate(r, &c);
@@ -211,7 +211,7 @@ static void check_candidates(run *r, bool ok)
 /* All that was delivered since the last bind is kept. */
 static void check_kept(run *r, uint64_t n)
 {
-    cuvet_diag d;
+    cuvet_diag d = { .size = sizeof(d) };
     uint64_t i = 0;
 
     for (; cuvet_input_get_diag(r->ctx, r->h, i, &d) == CUVET_OK; i++)
@@ -231,14 +231,14 @@ static void open_context(run *r, const cuvet_limits *lim)
 static void check_again(const run *r, const cuvet_result *got)
 {
     run a = { .in = r->in, .file = got->n, .cfg = r->cfg };
-    cuvet_elf_header head;
-    cuvet_limits lim;
-    cuvet_result b;
+    cuvet_elf_header head = { .size = sizeof(head) };
+    cuvet_limits lim = { .size = sizeof(lim) };
+    cuvet_result b = { .size = sizeof(b) };
     cuvet_elf e;
 
     fz_limits(0, &lim);
     open_context(&a, &lim);
-    if (got->match == CUVET_MATCH_CUBIN || got->match == CUVET_MATCH_MERCURY) {
+    if (got->kind == CUVET_K_CUBIN || got->kind == CUVET_K_MERCURY) {
         FZ_CHECK(cuvet_elf_create(a.ctx, got->bytes, got->n, &e) == CUVET_OK, "a result is a whole ELF");
         FZ_CHECK(cuvet_elf_get_header(a.ctx, e, &head) == CUVET_OK, "header");
         a.cfg.request = CUVET_REQUEST_SASS;
@@ -248,8 +248,8 @@ static void check_again(const run *r, const cuvet_result *got)
              "a result is an input");
     FZ_CHECK(cuvet_input_select(a.ctx, a.h) == CUVET_OK, "and selected again");
     FZ_CHECK(cuvet_input_get_result(a.ctx, a.h, &b) == CUVET_OK, "result");
-    FZ_CHECK(b.match == got->match, "as the same thing");
-    if (got->match != CUVET_MATCH_NVVM) /* which does not name its target itself */
+    FZ_CHECK(b.kind == got->kind, "as the same thing");
+    if (got->kind != CUVET_K_LTOIR) /* which does not name its target itself */
         FZ_CHECK(b.sm == got->sm && b.suffix == got->suffix, "for the same architecture");
     FZ_CHECK(b.n == got->n && memcmp(b.bytes, got->bytes, b.n) == 0, "with the same bytes");
     cuvet_ctx_destroy(a.ctx);
@@ -258,9 +258,9 @@ static void check_again(const run *r, const cuvet_result *got)
 
 static void check_result(run *r, unsigned pass)
 {
-    cuvet_candidate c, next;
-    cuvet_image img, none;
-    cuvet_result got;
+    cuvet_candidate c = { .size = sizeof(c) }, next = { .size = sizeof(next) };
+    cuvet_image img = { .size = sizeof(img) }, none = { .size = sizeof(none) };
+    cuvet_result got = { .size = sizeof(got) };
 
     FZ_CHECK(cuvet_input_get_result(r->ctx, r->h, &got) == CUVET_OK && got.bytes && got.n, "a result");
     FZ_CHECK(get(r, got.candidate, &c) && c.chosen, "names its candidate");
@@ -269,9 +269,9 @@ static void check_result(run *r, unsigned pass)
     FZ_CHECK(got.compiled || got.sm == c.sm, "and its number");
     FZ_CHECK(got.compiled == (r->calls != 0), "the compiler was used or not");
     if (r->cfg.request <= CUVET_REQUEST_SASS)
-        FZ_CHECK(got.match == CUVET_MATCH_CUBIN || got.match == CUVET_MATCH_MERCURY, "a device ELF");
+        FZ_CHECK(got.kind == CUVET_K_CUBIN || got.kind == CUVET_K_MERCURY, "a device ELF");
     else
-        FZ_CHECK(got.match == (r->cfg.request == CUVET_REQUEST_PTX ? CUVET_MATCH_PTX : CUVET_MATCH_NVVM),
+        FZ_CHECK(got.kind == (r->cfg.request == CUVET_REQUEST_PTX ? CUVET_K_PTX : CUVET_K_LTOIR),
                  "what was asked for");
     note(r, fz_mix_bytes(got.sm, got.bytes, got.n));
     if (pass == 0)
@@ -291,7 +291,7 @@ static bool listed_status(cuvet_status s)
 
 static cuvet_status bind(run *r)
 {
-    cuvet_content_info info = { 0 };
+    cuvet_content_info info = { .size = sizeof(info) };
     cuvet_status s;
 
     r->n_diags = r->n_errors = 0;
@@ -313,7 +313,7 @@ static cuvet_status bind(run *r)
 static void select_one(run *r, bool roomy, unsigned pass)
 {
     uint64_t before = r->n_diags;
-    cuvet_result got;
+    cuvet_result got = { .size = sizeof(got) };
     cuvet_status s;
     bool cancelled, squeezed;
 
@@ -410,8 +410,7 @@ static cuvet_input_config config(uint32_t param)
     FZ_CHECK(cuvet_target_get(want % n, &c.target) == CUVET_OK, "a target");
     c.request = (cuvet_request)(param >> 13 & 3);
     c.policy = param >> 15 & 1 ? CUVET_ARCH_EXACT : CUVET_ARCH_REFERENCE;
-    c.lenient = param >> 16 & 1;
-    c.address32 = param >> 18 & 1;
+    c.flags = (param >> 16 & 1 ? CUVET_INPUT_LENIENT : 0) | (param >> 18 & 1 ? CUVET_INPUT_ADDRESS32 : 0);
     c.toolkit = param >> 27 & 1 ? 128 : 0;
     return c;
 }
@@ -431,7 +430,7 @@ static size_t tail(const fz_input *in)
 CV_FUZZ_TARGET(input)
 {
     uint64_t hash[2];
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
     fz_input in;
 
     fz_open(&in, data, size);

@@ -92,7 +92,7 @@ static bool is_kernel(const cuvet_elf_symbol *y)
 static bool has_kernel(cuvet_ctx *ctx, cuvet_elf e, cuvet_bytes name)
 {
     uint64_t table = 0;
-    cuvet_elf_symbol y;
+    cuvet_elf_symbol y = { .size = sizeof(y) };
 
     FZ_CHECK(cuvet_elf_get_symtab(ctx, e, false, &table) == CUVET_OK && table, "a result has symbols");
     for (uint64_t i = 1; cuvet_elf_get_symbol(ctx, e, table, i, &y) == CUVET_OK; i++)
@@ -152,7 +152,7 @@ static void check_result(const run *r, const cuvet_link_result *got, const cuvet
             check_kernels(a.ctx, e, &r->piece[i]);
     FZ_CHECK(cuvet_linker_create(a.ctx, &a.opt, &a.h) == CUVET_OK, "a second linker");
     FZ_CHECK(cuvet_linker_add(a.ctx, a.h, file.bytes, file.len, "") ==
-                 (r->opt.relocatable ? CUVET_OK : CUVET_E_REFUSED),
+                 (r->opt.flags & CUVET_LINK_RELOCATABLE ? CUVET_OK : CUVET_E_REFUSED),
              "takes the result of a relocatable link, and no program");
     cuvet_ctx_destroy(a.ctx);
     FZ_CHECK(a.alloc.live == 0, "nothing stays allocated");
@@ -161,7 +161,7 @@ static void check_result(const run *r, const cuvet_link_result *got, const cuvet
 
 static void complete(run *r, const cuvet_limits *lim, uint64_t added, unsigned pass)
 {
-    cuvet_link_result got;
+    cuvet_link_result got = { .size = sizeof(got) };
     cuvet_status s;
 
     r->n_errors = r->n_diags = r->n_warnings = 0;
@@ -173,7 +173,7 @@ static void complete(run *r, const cuvet_limits *lim, uint64_t added, unsigned p
     FZ_CHECK(added || s != CUVET_OK, "nothing is made of nothing");
     if (s != CUVET_OK) {
         FZ_CHECK(r->n_errors || r->capped || s == CUVET_E_NOMEM ||
-                     (r->opt.warnings_are_errors && r->n_warnings),
+                     ((r->opt.flags & CUVET_LINK_WARNINGS_ARE_ERRORS) && r->n_warnings),
                  "a reason is given");
         FZ_CHECK(cuvet_linker_result(r->ctx, r->h, &got) == CUVET_E_STATE && !got.bytes, "no result");
     } else {
@@ -212,7 +212,7 @@ CV_FUZZ_TARGET(link)
 {
     unsigned passes;
     uint64_t hash[2];
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
     fz_input in;
 
     fz_open(&in, data, size);

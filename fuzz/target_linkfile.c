@@ -54,7 +54,7 @@ static void check_reason(const run *r, cuvet_status s)
                  (s == CUVET_E_NOMEM && r->alloc.failed),
              "a status that the call has");
     FZ_CHECK(s == CUVET_OK || r->n_errors || r->capped || s == CUVET_E_NOMEM ||
-                 (s == CUVET_E_UNSUPPORTED && r->n_diags) || r->opt.warnings_are_errors,
+                 (s == CUVET_E_UNSUPPORTED && r->n_diags) || (r->opt.flags & CUVET_LINK_WARNINGS_ARE_ERRORS),
              "a reason is given");
 }
 
@@ -114,7 +114,7 @@ static void check_modules(run *r)
 
 static void complete(run *r)
 {
-    cuvet_link_result got;
+    cuvet_link_result got = { .size = sizeof(got) };
     cuvet_status s;
 
     r->n_errors = r->n_diags = 0;
@@ -169,7 +169,7 @@ CV_FUZZ_TARGET(linkfile)
 {
     uint64_t hash[2] = { 0, 0 };
     unsigned passes;
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
     fz_input in;
 
     fz_open(&in, data, size);
@@ -181,7 +181,7 @@ CV_FUZZ_TARGET(linkfile)
         fz_input device = { .bytes = in.bytes + at, .len = in.len - at, .param = in.param };
 
         r.opt = fz_linker_options(&device);
-        r.opt.host_info = in.param >> 22 & 1;
+        r.opt.flags |= in.param >> 22 & 1 ? CUVET_LINK_HOST_INFO : 0;
         r.opt.event = on_event;
         r.opt.event_user = &r;
         r.capped = lim.diagnostics < FZ_OBJECTS + 1;

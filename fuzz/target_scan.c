@@ -8,7 +8,7 @@ CV_FUZZ_TARGET(scan)
 {
     fz_alloc alloc[4] = { { 0 } };
     fz_scan s[4] = { { 0 } };
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
     fz_input in;
 
     fz_open(&in, data, size);

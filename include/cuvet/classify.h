@@ -4,23 +4,12 @@
 #define CUVET_CLASSIFY_H
 
 #include <cuvet/diag.h>
+#include <cuvet/kind.h>
 #include <cuvet/limits.h>
 
-/** What a payload is. 1 to 4 are the numbers of the reference tools. */
-typedef enum cuvet_content {
-    CUVET_CONTENT_NONE = 0,
-    CUVET_CONTENT_NVVM = 1, /**< NVVM IR with its old magic, at offset 0 or behind four zero bytes */
-    CUVET_CONTENT_FATBIN = 2,
-    CUVET_CONTENT_CUBIN = 3, /**< device ELF */
-    CUVET_CONTENT_PTX = 4,
-    CUVET_CONTENT_WRAPPER = 100, /**< host-side fatbin wrapper: names a container, is none */
-    CUVET_CONTENT_LTOIR = 101,   /**< LTO-IR with its current magic */
-    CUVET_CONTENT_ARCHIVE = 102, /**< ar archive, thin ones included */
-    CUVET_CONTENT_HOST_ELF = 103
-} cuvet_content;
-
 typedef struct cuvet_content_info {
-    cuvet_content type;
+    size_t size; /**< sizeof(cuvet_content_info) of the caller */
+    cuvet_kind type;
     uint64_t off;    /**< bytes of the payload before the content: 4 for NVVM behind a zero pad, else 0 */
     uint64_t length; /**< bytes from off on that belong to it as far as its first header says */
     uint32_t sm;     /**< device ELF: SM number from e_flags; else 0 */
@@ -51,9 +40,6 @@ extern "C" {
  *  CUVET_E_USAGE · CUVET_E_NULL. *out is zeroed first, and but for its type it stays so unless OK. */
 CUVET_API CUVET_MUST cuvet_status cuvet_classify(const void *bytes, size_t n, const cuvet_limits *limits,
                                                  unsigned flags, cuvet_content_info *out, cuvet_diag *diag);
-/** "fatbin", "cubin", "ptx", "nvvm", "lto-ir", "wrapper", "archive", "host-elf", "none"; "?" for a
- * value that is none of them. Static storage. */
-CUVET_API const char *cuvet_content_name(cuvet_content c);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 #define CUVET_COMPILER_H
 
 #include <cuvet/alloc.h>
+#include <cuvet/kind.h>
 #include <cuvet/status.h>
 
 /** Why a compiler did not deliver; each has its own rule (CV-COMPILE-...). */
@@ -21,9 +22,15 @@ typedef enum cuvet_compile_end {
     CUVET_COMPILE_UNSUPPORTED /**< this kind of input or this target is not for it */
 } cuvet_compile_end;
 
+/** With CUVET_K_CUBIN: it was compiled for a debugger, and has to stay as slow. */
+#define CUVET_COMPILE_DEBUG 1u
+
 typedef struct cuvet_compile_request {
     size_t size;
-    bool ltoir; /**< LTO-IR; otherwise PTX text without NUL */
+    /** CUVET_K_PTX: text without NUL. CUVET_K_LTOIR. CUVET_K_CUBIN: a relocatable device ELF with capsules, whose code is
+     * to be made again for sm and suffix; the result is another one, and there are no options. */
+    cuvet_kind kind;
+    unsigned flags; /**< CUVET_COMPILE_DEBUG, or 0 */
     const void *bytes;
     size_t n;
     uint32_t sm;
@@ -34,10 +41,6 @@ typedef struct cuvet_compile_request {
     size_t n_options;
     uint32_t threads;   /**< 1 to 64 */
     const bool *cancel; /**< becomes true when the caller wants it to stop; read it atomically. Never NULL */
-    /** A relocatable device ELF with capsules, whose code is to be made again for sm and suffix; the result
-     * is another one. ltoir is false then, and there are no options. */
-    bool cubin;
-    bool debug; /**< with cubin: it was compiled for a debugger, and has to stay as slow */
 } cuvet_compile_request;
 
 typedef struct cuvet_compile_result {

@@ -14,6 +14,7 @@
 #include <cuvet/elf.h>
 #include <cuvet/finalize.h>
 #include <cuvet/input.h>
+#include <cuvet/kind.h>
 #include <cuvet/limits.h>
 #include <cuvet/linker.h>
 #include <cuvet/scan.h>

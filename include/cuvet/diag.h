@@ -69,6 +69,7 @@ typedef struct cuvet_path {
 typedef uint32_t cuvet_rule; /**< index into the rule table of this version; the id text is what is stable */
 
 typedef struct cuvet_rule_info {
+    size_t size;    /**< sizeof(cuvet_rule_info) of the library */
     const char *id; /**< "CV-ELF-012": never renumbered, never reused */
     cuvet_severity severity;
     cuvet_class cls;
@@ -80,6 +81,7 @@ typedef struct cuvet_rule_info {
 } cuvet_rule_info;
 
 typedef struct cuvet_diag {
+    size_t size; /**< sizeof(cuvet_diag) of the caller */
     cuvet_rule rule;
     cuvet_severity severity;
     uint64_t

@@ -18,6 +18,7 @@ typedef struct cuvet_bytes {
 } cuvet_bytes;
 
 typedef struct cuvet_elf_header {
+    size_t size; /**< sizeof(cuvet_elf_header) of the caller */
     bool is32;
     uint8_t osabi, abiversion;
     uint16_t type, machine;
@@ -35,9 +36,10 @@ typedef struct cuvet_elf_header {
 } cuvet_elf_header;
 
 typedef struct cuvet_elf_section {
+    size_t size; /**< sizeof(cuvet_elf_section) of the caller */
     cuvet_bytes name;
     uint32_t type;
-    uint64_t flags, addr, off, size;
+    uint64_t flags, addr, off, length;
     uint32_t link, info;
     uint64_t align, entsize;
     const char *role; /**< what the name and type say, e.g. ".text."; "" unknown */
@@ -45,18 +47,21 @@ typedef struct cuvet_elf_section {
 } cuvet_elf_section;
 
 typedef struct cuvet_elf_symbol {
+    size_t size; /**< sizeof(cuvet_elf_symbol) of the caller */
     cuvet_bytes name;
     uint8_t info, other;
     uint32_t shndx; /**< extended numbering applied */
-    uint64_t value, size;
+    uint64_t value, length;
 } cuvet_elf_symbol;
 
 typedef struct cuvet_elf_segment {
+    size_t size; /**< sizeof(cuvet_elf_segment) of the caller */
     uint32_t type, flags;
     uint64_t off, vaddr, paddr, filesz, memsz, align;
 } cuvet_elf_segment;
 
 typedef struct cuvet_elf_reloc {
+    size_t size; /**< sizeof(cuvet_elf_reloc) of the caller */
     uint64_t off;
     uint32_t sym, type;
     bool has_addend;
@@ -65,6 +70,7 @@ typedef struct cuvet_elf_reloc {
 
 /** One record of .nv.info*, .nv.compat: format 1..4, code, payload. */
 typedef struct cuvet_tlv {
+    size_t size;  /**< sizeof(cuvet_tlv) of the caller */
     uint64_t off; /**< in the section */
     uint8_t format, code;
     uint16_t value;      /**< formats 2 and 3 */
@@ -72,6 +78,7 @@ typedef struct cuvet_tlv {
 } cuvet_tlv;
 
 typedef struct cuvet_note {
+    size_t size; /**< sizeof(cuvet_note) of the caller */
     uint64_t off;
     uint32_t type;
     cuvet_bytes name, desc;

@@ -28,18 +28,21 @@ typedef enum cuvet_final_phase {
     CUVET_FINAL_POSTLINK /**< what a link made: finished code is refused */
 } cuvet_final_phase;
 
+/** Flags of a finalization. */
+#define CUVET_FINALIZE_NO_FASTPATH 1u /**< no code is taken for another target unless it is made again */
+#define CUVET_FINALIZE_SELF_CHECK  2u /**< the backend runs twice and must do the same */
+#define CUVET_FINALIZE_TOOL_NOTE   4u /**< add a note of our own, with the names in the options */
+
 typedef struct cuvet_finalize_options {
     size_t size;
     cuvet_target target; /**< sm 0: that of the input */
     cuvet_form kind;
     cuvet_final_phase phase;
     cuvet_arch_policy policy; /**< CUVET_ARCH_EXACT: code for sm_Na goes to target sm_Na only */
-    bool fastpath_off;        /**< no code is taken for another target unless it is made again */
-    bool self_check;          /**< the backend runs twice and must do the same */
+    unsigned flags;           /**< CUVET_FINALIZE_... */
     uint8_t max_level;   /**< levels of opportunistic finalization above it are not believed; 1 to 4, 0: 2 */
     const char *backend; /**< the only one to use: "copy", "strip", "external"; NULL: whichever can */
     uint64_t max_output; /**< bytes of a result; 0: the limit of inputs */
-    bool tool_note;      /**< add a note of our own, with the two names below */
     /** NULL: ours. CUVET_E_USAGE: control characters, an empty name, the name of a tool of the vendor. */
     const char *tool, *tool_version;
     const char *tool_command;                    /**< command line in that note; NULL: none */
@@ -54,12 +57,54 @@ typedef struct cuvet_finalize_options {
     void *generator_user;
 } cuvet_finalize_options;
 
+/** How a finalization ended. Numbers below 256 are those of the reference finalizer, with its own texts. */
+typedef enum cuvet_final_code {
+    CUVET_FINAL_OK = 0,
+    CUVET_FINAL_SEGMENT = 1,
+    CUVET_FINAL_TWICE = 2,
+    CUVET_FINAL_PASSES = 3,
+    CUVET_FINAL_ARCH = 4,
+    CUVET_FINAL_CONFLICT = 5,
+    CUVET_FINAL_TYPE = 6,
+    CUVET_FINAL_ABI = 7,
+    CUVET_FINAL_INFO = 9,
+    CUVET_FINAL_THREAD = 10,
+    CUVET_FINAL_MEMORY = 11,
+    CUVET_FINAL_NIL = 12,
+    CUVET_FINAL_REL = 13,
+    CUVET_FINAL_INSTRUCTION = 14,
+    CUVET_FINAL_RELOC = 15,
+    CUVET_FINAL_GENERATION = 16,
+    CUVET_FINAL_CHECK_TEXT = 17,
+    CUVET_FINAL_CHECK_DEBUG = 18,
+    CUVET_FINAL_CHECK_RELOC = 19,
+    CUVET_FINAL_UPLIFT = 20,
+    CUVET_FINAL_SM = 22,
+    CUVET_FINAL_BINARY = 23,
+    CUVET_FINAL_NO_COMPAT = 24,
+    CUVET_FINAL_ISA = 25,
+    CUVET_FINAL_INCOMPATIBLE = 26,
+    CUVET_FINAL_BINARY_27 = 27,
+    CUVET_FINAL_BINARY_28 = 28,
+    CUVET_FINAL_BINARY_29 = 29,
+    CUVET_FINAL_BINARY_30 = 30,
+    CUVET_FINAL_LIMIT = 256,
+    CUVET_FINAL_NOT_NEEDED = 257,
+    CUVET_FINAL_NO_BACKEND = 258,
+    CUVET_FINAL_BACKEND_TIMEOUT = 259,
+    CUVET_FINAL_BACKEND_CRASH = 260,
+    CUVET_FINAL_BACKEND_BAD_OUTPUT = 261,
+    CUVET_FINAL_BACKEND_FAILED = 262,
+    CUVET_FINAL_CANCELLED = 263,
+    CUVET_FINAL_INTERNAL = 264
+} cuvet_final_code;
+
 /** How the last finalization ended; bytes are borrowed until the next one, or destroy. */
 typedef struct cuvet_final_result {
+    size_t size;       /**< sizeof(cuvet_final_result) of the caller */
     const void *bytes; /**< NULL unless it was OK */
     size_t n;
-    uint32_t
-        code; /**< of spec/finalize.def: below 256 as in the reference; 257: nothing to do, bytes as given */
+    cuvet_final_code code;
     const char *text; /**< of the code; static storage */
     cuvet_form from, to;
     cuvet_target source, target; /**< sm 0: not known */
@@ -68,7 +113,7 @@ typedef struct cuvet_final_result {
 
 /** What a device ELF says about what else its code may become (.nv.compat). */
 typedef struct cuvet_final_claims {
-    bool present;
+    size_t size;   /**< sizeof(cuvet_final_claims) of the caller */
     uint16_t isa;  /**< version of Mercury, major << 8 | minor */
     uint8_t level; /**< of opportunistic finalization */
     bool accel;    /**< code for sm_Na */
@@ -78,16 +123,17 @@ typedef struct cuvet_final_claims {
 
 /** What would become of an input, and why. */
 typedef struct cuvet_final_explanation {
-    uint32_t code;
+    size_t size; /**< sizeof(cuvet_final_explanation) of the caller */
+    cuvet_final_code code;
     const char *text;
     cuvet_form from, to;
     cuvet_target source, target;
-    cuvet_final_claims claims;
-    uint32_t can;        /**< cuvet_can_finalize() for source and target: 0, or the code */
-    bool fastpath;       /**< cuvet_can_fastpath() */
-    bool linked;         /**< a linker has written it */
-    uint64_t capsules;   /**< how many functions have one */
-    const char *backend; /**< that would do it; NULL: none, or nothing is to be done (code 257) */
+    const cuvet_final_claims *claims; /**< NULL: none; borrowed until the next call about the finalizer */
+    cuvet_final_code can;             /**< cuvet_can_finalize() for source and target */
+    bool fastpath;                    /**< cuvet_can_fastpath() */
+    bool linked;                      /**< a linker has written it */
+    uint64_t capsules;                /**< how many functions have one */
+    const char *backend;              /**< that would do it; NULL: none, or nothing is to be done */
 } cuvet_final_explanation;
 
 #ifdef __cplusplus
@@ -95,15 +141,15 @@ extern "C" {
 #endif
 
 /** May code for SM 'src' become code for SM 'dst', by something that makes code, when claims above level
- * 'max_level' (0 to 4) are not believed? Pure. @return 0, or the code: 24 nothing is claimed (claims NULL or
- * not present), 25, 26. */
-CUVET_API uint32_t cuvet_can_finalize(const cuvet_final_claims *claims, uint32_t src, uint32_t dst,
-                                      uint8_t max_level);
+ * 'max_level' (0 to 4) are not believed? Pure. @param claims NULL: there are none. @return CUVET_FINAL_OK · CUVET_FINAL_SM (one is no target) · CUVET_FINAL_NO_COMPAT · CUVET_FINAL_ISA ·
+ * CUVET_FINAL_INCOMPATIBLE · CUVET_FINAL_CONFLICT (claims of no possible size). */
+CUVET_API cuvet_final_code cuvet_can_finalize(const cuvet_final_claims *claims, uint32_t src, uint32_t dst,
+                                              uint8_t max_level);
 /** Do the bytes that are there run on 'dst' as they are? The source counts only if it is the target: ask
  * cuvet_can_finalize() too. Pure. */
 CUVET_API bool cuvet_can_fastpath(const cuvet_final_claims *claims, uint32_t src, uint32_t dst, bool allowed);
 /** Text of a code, "" for one that has none. Static storage. */
-CUVET_API const char *cuvet_final_text(uint32_t code);
+CUVET_API const char *cuvet_final_text(cuvet_final_code code);
 /** "mercury", "capmerc", "sass"; "?" for anything else. Static storage. */
 CUVET_API const char *cuvet_form_name(cuvet_form k);
 

@@ -33,25 +33,19 @@ typedef enum cuvet_input_state {
     CUVET_INPUT_FAILED      /**< select failed: only queries and destroy */
 } cuvet_input_state;
 
+/** Flags of an input. */
+#define CUVET_INPUT_ADDRESS32 1u /**< accept members without the 64-bit mark; 64-bit is the default */
+#define CUVET_INPUT_LENIENT   2u /**< classify as CUVET_CLASSIFY_LENIENT; empty options are ignored */
+
 typedef struct cuvet_input_config {
     size_t size;
     cuvet_target target;
     cuvet_request request;
     cuvet_arch_policy policy;
-    bool address32;   /**< accept members without the 64-bit mark; 64-bit is the default */
-    bool lenient;     /**< classify as CUVET_CLASSIFY_LENIENT; empty options are ignored */
+    unsigned flags;   /**< CUVET_INPUT_... */
     uint32_t toolkit; /**< newest toolkit version accepted, times ten; 0: 130 */
     uint32_t threads; /**< for a compiler: 1 to 64; 0: 1 */
 } cuvet_input_config;
-
-/** What came out. The numbers are those of the reference tools. */
-typedef enum cuvet_match {
-    CUVET_MATCH_NONE = 0,
-    CUVET_MATCH_PTX = 1,
-    CUVET_MATCH_CUBIN = 2,
-    CUVET_MATCH_NVVM = 8,    /**< NVVM IR or LTO-IR */
-    CUVET_MATCH_MERCURY = 16 /**< a device ELF with a capsule, or not finalized */
-} cuvet_match;
 
 /** Why a candidate was not taken; NONE for those that could be. */
 typedef enum cuvet_reason {
@@ -67,6 +61,7 @@ typedef enum cuvet_reason {
 } cuvet_reason;
 
 typedef struct cuvet_candidate {
+    size_t size; /**< sizeof(cuvet_candidate) of the caller */
     cuvet_path where;
     cuvet_kind kind;
     uint32_t sm;
@@ -82,7 +77,8 @@ typedef struct cuvet_candidate {
 } cuvet_candidate;
 
 typedef struct cuvet_result {
-    cuvet_match match;
+    size_t size;       /**< sizeof(cuvet_result) of the caller */
+    cuvet_kind kind;   /**< CUBIN or MERCURY, PTX, LTOIR (NVVM IR as well) */
     const void *bytes; /**< borrowed from the input: valid until destroy or take */
     size_t n;
     uint32_t sm; /**< of the result */
@@ -93,7 +89,8 @@ typedef struct cuvet_result {
 
 /** Bytes that belong to the caller. */
 typedef struct cuvet_image {
-    cuvet_match match;
+    size_t size;     /**< sizeof(cuvet_image) of the caller */
+    cuvet_kind kind; /**< CUBIN or MERCURY, PTX, LTOIR (NVVM IR as well) */
     void *bytes;
     size_t n;
     uint32_t sm;
@@ -103,13 +100,6 @@ typedef struct cuvet_image {
 
 #define CUVET_BIND_BORROW 0u /**< the bytes must outlive the input, or its next bind */
 #define CUVET_BIND_COPY   1u
-
-/** For cuvet_status_legacy: which kind of call returned the status. */
-typedef enum cuvet_legacy_call {
-    CUVET_LEGACY_CALL = 0,
-    CUVET_LEGACY_SELECT = 1,
-    CUVET_LEGACY_RESULT = 2
-} cuvet_legacy_call;
 
 #ifdef __cplusplus
 extern "C" {
@@ -130,7 +120,7 @@ CUVET_API CUVET_MUST cuvet_status cuvet_input_get_config(cuvet_ctx *ctx, cuvet_i
 /** Single fields of it; before bind only. Number and suffix are validated together, then stored together. */
 CUVET_API CUVET_MUST cuvet_status cuvet_input_set_target(cuvet_ctx *ctx, cuvet_input in, cuvet_target t);
 CUVET_API CUVET_MUST cuvet_status cuvet_input_set_request(cuvet_ctx *ctx, cuvet_input in, cuvet_request r);
-CUVET_API CUVET_MUST cuvet_status cuvet_input_set_address32(cuvet_ctx *ctx, cuvet_input in, bool on);
+CUVET_API CUVET_MUST cuvet_status cuvet_input_set_flags(cuvet_ctx *ctx, cuvet_input in, unsigned flags);
 /** Append one option of n bytes for the compiler, as one element whatever it holds; before select only.
  *  @return CUVET_OK · CUVET_E_USAGE (NUL inside; empty unless lenient) · CUVET_E_LIMIT (options,
  *  option_bytes). */
@@ -183,9 +173,6 @@ CUVET_API CUVET_MUST cuvet_status cuvet_input_destroy(cuvet_ctx *ctx, cuvet_inpu
 
 /** One line why a candidate was refused, static storage. */
 CUVET_API const char *cuvet_reason_text(cuvet_reason r);
-CUVET_API const char *cuvet_match_name(cuvet_match m);
-/** The number that the reference's routine of this kind returns for it: 0, 1, 2, 3 or 5. For comparisons. */
-CUVET_API int cuvet_status_legacy(cuvet_status s, cuvet_legacy_call call);
 
 #ifdef __cplusplus
 }

@@ -34,6 +34,7 @@ typedef struct cuvet_limits {
 } cuvet_limits;
 
 typedef struct cuvet_limit_info {
+    size_t size;                  /**< sizeof(cuvet_limit_info) of the library */
     const char *name;             /**< as in --limit NAME=VALUE */
     const char *unit;             /**< "bytes", "count", "ratio" or "units/byte" */
     const char *what;             /**< one line for people */

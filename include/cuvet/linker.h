@@ -67,25 +67,29 @@ typedef struct cuvet_add_options {
     unsigned flags; /**< CUVET_ADD_* */
 } cuvet_add_options;
 
+/** Flags of a link. */
+#define CUVET_LINK_RELOCATABLE 1u /**< -r: the result is to be linked again */
+/** With CUVET_LINK_RELOCATABLE: the reference's form, which loses what a later link needs. */
+#define CUVET_LINK_EXACT_RELOCATABLE 2u
+#define CUVET_LINK_DEBUG             4u /**< -g: keep the symbols of shared variables, and dead code */
+/** Keep a record of every relocation that was applied, and dead code. */
+#define CUVET_LINK_PRESERVE_RELOCS     8u
+#define CUVET_LINK_KEEP_DEAD           16u /**< code that no kernel reaches stays, and all kernels */
+#define CUVET_LINK_NO_STACK_WARNING    32u /**< say nothing of kernels whose stack size is not known */
+#define CUVET_LINK_WARNINGS_ARE_ERRORS 64u
+/** Kernels that no host code refers to are dead, as long as everything that was added came from host objects that say what
+ * they refer to (cuvet_linker_add_file()); not together with kernels_used. */
+#define CUVET_LINK_HOST_INFO 128u
+
 typedef struct cuvet_linker_options {
     size_t size;
     cuvet_target target;
     cuvet_arch_policy policy;
     uint32_t toolkit; /**< newest toolkit version accepted, times ten; 0: 130 */
-    bool relocatable; /**< -r: the result is to be linked again */
-    bool
-        exact_relocatable; /**< with relocatable: the reference's form, which loses what a later link needs */
-    bool debug;            /**< -g: keep the symbols of shared variables, and dead code */
-    bool preserve_relocs;  /**< keep a record of every relocation that was applied, and dead code */
-    bool keep_dead;        /**< code that no kernel reaches stays, and all kernels */
-    bool no_stack_warning; /**< say nothing of kernels whose stack size is not known */
-    bool warnings_are_errors;
+    unsigned flags;   /**< CUVET_LINK_... */
     /** Kernels whose names hold one of these stay, the others are dead; borrowed until complete. */
     const char *const *kernels_used;
     size_t n_kernels_used; /**< 0: all stay */
-    /** Kernels that no host code refers to are dead, as long as everything that was added came from host
-     * objects that say what they refer to (cuvet_linker_file()); not together with kernels_used. */
-    bool host_info;
     /** Code from sm_100 on for another member of the family is finalized for the target first, as
      * cuvet_finalizer_run() does. Where that needs its code made again this is asked (requests with 'cubin'),
      * and without it such an input is refused. Copied; its 'user' lasts as long as the linker. May be NULL */
@@ -115,6 +119,7 @@ typedef struct cuvet_link_origin {
 
 /** What came out; bytes are borrowed from the linker until destroy. */
 typedef struct cuvet_link_result {
+    size_t size; /**< sizeof(cuvet_link_result) of the caller */
     const void *bytes;
     size_t n;
     uint64_t objects, functions, kernels; /**< counts: of inputs that took part, and of what stayed */
@@ -122,6 +127,7 @@ typedef struct cuvet_link_result {
 
 /** A function of the call graph of a link. */
 typedef struct cuvet_link_function {
+    size_t size;      /**< sizeof(cuvet_link_function) of the library */
     const char *name; /**< bytes of an input, not terminated; borrowed until destroy */
     size_t n_name;
     bool kernel;

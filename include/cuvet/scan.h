@@ -5,6 +5,7 @@
 #define CUVET_SCAN_H
 
 #include <cuvet/context.h>
+#include <cuvet/kind.h>
 #include <cuvet/target.h>
 
 typedef struct cuvet_scan {
@@ -15,16 +16,6 @@ typedef enum cuvet_depth {
     CUVET_DEPTH_HEADERS = 0, /**< containers and member headers only; nothing is decompressed (cuvet list) */
     CUVET_DEPTH_FULL = 1     /**< everything is unpacked and judged (cuvet scan) */
 } cuvet_depth;
-
-typedef enum cuvet_kind {
-    CUVET_K_UNKNOWN = 0,
-    CUVET_K_ELF, /**< device ELF, "cubin" */
-    CUVET_K_PTX,
-    CUVET_K_LTOIR,
-    CUVET_K_MERCURY,
-    CUVET_K_FATBIN, /**< a container inside a member */
-    CUVET_K_BITCODE /**< LLVM or NVVM bitcode, of whatever machine: see triple */
-} cuvet_kind;
 
 typedef enum cuvet_compression {
     CUVET_Z_NONE = 0,
@@ -64,6 +55,7 @@ typedef struct cuvet_producer {
 
 /** One piece of device code. Pointers are borrowed and valid until the next call on the scan. */
 typedef struct cuvet_item {
+    size_t size; /**< sizeof(cuvet_item) of the caller */
     cuvet_path where;
     cuvet_kind kind;
     cuvet_compression compression;
@@ -78,7 +70,7 @@ typedef struct cuvet_item {
     uint64_t header_off;    /**< of the member header */
     uint64_t payload_off;   /**< of the stored bytes */
     uint64_t stored_size;   /**< bytes of the payload without padding where that is known, else with it */
-    uint64_t size;          /**< true size after decompression, without padding */
+    uint64_t unpacked_size; /**< true size after decompression, without padding */
     const char *ident;      /**< identifier of the member (not NUL-terminated, bytes from the file) */
     size_t ident_len;
     const char
@@ -95,6 +87,7 @@ typedef struct cuvet_item {
 
 /** A range of bytes and who owns it, for cuvet map. */
 typedef struct cuvet_claim_info {
+    size_t size; /**< sizeof(cuvet_claim_info) of the library */
     cuvet_path where;
     bool inner; /**< off counts in the decompressed content of the member */
     uint64_t off, length;
@@ -117,6 +110,7 @@ typedef struct cuvet_scan_options {
 } cuvet_scan_options;
 
 typedef struct cuvet_summary {
+    size_t size; /**< sizeof(cuvet_summary) of the caller */
     cuvet_verdict verdict;
     uint64_t containers, unreferenced; /**< unreferenced: containers no wrapper names, where wrappers exist */
     uint64_t members;                  /**< of containers */
@@ -167,8 +161,7 @@ CUVET_API CUVET_MUST cuvet_status cuvet_scan_rule_count(cuvet_ctx *ctx, cuvet_sc
 /** End the scan and poison the handle; *s becomes 0. */
 CUVET_API CUVET_MUST cuvet_status cuvet_scan_destroy(cuvet_ctx *ctx, cuvet_scan *s);
 
-/** Names for output: "elf", "ptx", "lto-ir"…; "none", "lz4", "zstd", "opaque"… Static storage. */
-CUVET_API const char *cuvet_kind_name(cuvet_kind k);
+/** Name for output: "none", "lz4", "zstd", "opaque"… Static storage. */
 CUVET_API const char *cuvet_compression_name(cuvet_compression z);
 
 #ifdef __cplusplus

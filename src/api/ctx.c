@@ -22,10 +22,14 @@ void cv_ctx_mem_put(cuvet_ctx *ctx, void *p, uint64_t size)
 void cv_ctx_emit(void *ctx, const cuvet_diag *d)
 {
     cuvet_ctx *c = ctx;
+    cuvet_diag out;
 
     cv_last_keep(&c->last, d);
-    if (c->diag)
-        c->diag(c->diag_user, d);
+    if (!c->diag)
+        return;
+    out = *d;
+    out.size = sizeof(out);
+    c->diag(c->diag_user, &out);
 }
 
 void cv_ctx_lend(cuvet_ctx *ctx, cv_ctx *x)
@@ -61,7 +65,7 @@ void cv_ctx_note_peak(cuvet_ctx *ctx, uint64_t bytes)
 cuvet_status cuvet_ctx_create(const cuvet_ctx_options *opt, cuvet_ctx **out)
 {
     cuvet_ctx_options o = { .size = sizeof(o) };
-    const cuvet_alloc *alloc;
+    cuvet_alloc alloc;
     cuvet_limits lim;
     cuvet_status s;
     cuvet_ctx *c;
@@ -69,21 +73,21 @@ cuvet_status cuvet_ctx_create(const cuvet_ctx_options *opt, cuvet_ctx **out)
     if (!out)
         return CUVET_E_NULL;
     *out = NULL;
-    if ((opt && !cv_sized_take(opt, &o, sizeof(o))) || !cv_opts_limits(o.limits, &lim))
+    if ((opt && !cv_sized_take(opt, &o, sizeof(o))) || !cv_opts_limits(o.limits, &lim) ||
+        !cv_opts_alloc(o.alloc, &alloc))
         return CUVET_E_USAGE;
-    alloc = o.alloc ? o.alloc : &cv_alloc_default;
-    c = alloc->alloc(alloc->user, sizeof(*c));
+    c = alloc.alloc(alloc.user, sizeof(*c));
     if (!c)
         return CUVET_E_NOMEM;
-    *c = (cuvet_ctx){ .alloc = *alloc, .lim = lim, .diag = o.diag, .diag_user = o.diag_user };
-    cv_mem_init(&c->mem, alloc, lim.live);
+    *c = (cuvet_ctx){ .alloc = alloc, .lim = lim, .diag = o.diag, .diag_user = o.diag_user };
+    cv_mem_init(&c->mem, &alloc, lim.live);
     s = cv_handles_init(&c->handles);
     if (s == CUVET_OK && pthread_mutex_init(&c->last.lock, NULL) != 0) {
         cv_handles_free(c, &c->handles);
         s = CUVET_E_NOMEM;
     }
     if (s != CUVET_OK) {
-        alloc->release(alloc->user, c, sizeof(*c));
+        alloc.release(alloc.user, c, sizeof(*c));
         return s;
     }
     *out = c;

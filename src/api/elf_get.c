@@ -2,6 +2,7 @@
 /* What can be asked of an open device ELF: header, sections, segments, symbols, relocations, strings,
  * kernels. */
 #include "api/elf_int.h"
+#include "api/opts.h"
 
 static cuvet_bytes bytes_of(cv_span s)
 {
@@ -51,7 +52,17 @@ typedef struct query {
     uint64_t table, i; /* of elements; i is an offset where strings are meant */
     bool mercury;
     void *out;
+    size_t known; /* bytes of ours, where *out begins with its size; 0: it has none */
 } query;
+
+/* Where an answer is put together, before as much of it is given as the caller has room for. */
+typedef union room {
+    cuvet_elf_header header;
+    cuvet_elf_section section;
+    cuvet_elf_segment segment;
+    cuvet_elf_symbol symbol;
+    cuvet_elf_reloc reloc;
+} room;
 
 typedef cuvet_status answer(elf_obj *o, const query *q);
 
@@ -59,16 +70,23 @@ typedef cuvet_status answer(elf_obj *o, const query *q);
  * object given back on whatever way out. */
 static cuvet_status ask(cuvet_ctx *ctx, cuvet_elf e, answer *f, query q)
 {
-    void *body = NULL;
-    cuvet_status st;
+    void *body = NULL, *given = q.out;
+    cuvet_status st = CUVET_OK;
+    room ours;
 
     if (!ctx || !q.out)
         return CUVET_E_NULL;
-    st = cv_handle_get(ctx, CV_H_ELF, e.bits, &body);
+    if (q.known)
+        st = cv_opts_room(ctx, given, q.known);
+    if (st == CUVET_OK)
+        st = cv_handle_get(ctx, CV_H_ELF, e.bits, &body);
     if (st != CUVET_OK)
         return st;
+    q.out = q.known ? &ours : given;
     st = f(body, &q);
     cv_handle_put(ctx, e.bits);
+    if (st == CUVET_OK && q.known && !cv_sized_give(given, &ours, q.known))
+        st = CUVET_E_USAGE;
     return st;
 }
 
@@ -82,7 +100,7 @@ static cuvet_status header(elf_obj *o, const query *q)
 
 cuvet_status cuvet_elf_get_header(cuvet_ctx *ctx, cuvet_elf e, cuvet_elf_header *out)
 {
-    return ask(ctx, e, header, (query){ .out = out });
+    return ask(ctx, e, header, (query){ .out = out, .known = sizeof(*out) });
 }
 
 static const char *role_name(cuvet_bytes name)
@@ -111,7 +129,7 @@ static cuvet_status section(elf_obj *o, const query *q)
         .flags = s.flags,
         .addr = s.addr,
         .off = s.off,
-        .size = s.size,
+        .length = s.size,
         .link = s.link,
         .info = s.info,
         .align = s.align,
@@ -125,7 +143,7 @@ static cuvet_status section(elf_obj *o, const query *q)
 
 cuvet_status cuvet_elf_get_section(cuvet_ctx *ctx, cuvet_elf e, uint64_t i, cuvet_elf_section *out)
 {
-    return ask(ctx, e, section, (query){ .i = i, .out = out });
+    return ask(ctx, e, section, (query){ .i = i, .out = out, .known = sizeof(*out) });
 }
 
 static cuvet_status segment(elf_obj *o, const query *q)
@@ -152,7 +170,7 @@ static cuvet_status segment(elf_obj *o, const query *q)
 
 cuvet_status cuvet_elf_get_segment(cuvet_ctx *ctx, cuvet_elf e, uint64_t i, cuvet_elf_segment *out)
 {
-    return ask(ctx, e, segment, (query){ .i = i, .out = out });
+    return ask(ctx, e, segment, (query){ .i = i, .out = out, .known = sizeof(*out) });
 }
 
 /* Section index of a symbol whose 16-bit field says that it does not hold it. */
@@ -181,7 +199,7 @@ static cuvet_status symbol_at(const elf_obj *o, uint64_t table, uint64_t i, bool
         return CUVET_END;
     cv_elf_read_symbol(body, o->h.is32, i, &y);
     *out = (cuvet_elf_symbol){
-        .info = y.info, .other = y.other, .shndx = y.shndx, .value = y.value, .size = y.size
+        .info = y.info, .other = y.other, .shndx = y.shndx, .value = y.value, .length = y.size
     };
     if (y.shndx == CV_SHN_XINDEX)
         out->shndx = extended_shndx(o, table, i);
@@ -198,7 +216,7 @@ static cuvet_status symbol(elf_obj *o, const query *q)
 cuvet_status cuvet_elf_get_symbol(cuvet_ctx *ctx, cuvet_elf e, uint64_t table, uint64_t i,
                                   cuvet_elf_symbol *out)
 {
-    return ask(ctx, e, symbol, (query){ .table = table, .i = i, .out = out });
+    return ask(ctx, e, symbol, (query){ .table = table, .i = i, .out = out, .known = sizeof(*out) });
 }
 
 static cuvet_status reloc(elf_obj *o, const query *q)
@@ -225,7 +243,7 @@ static cuvet_status reloc(elf_obj *o, const query *q)
 cuvet_status cuvet_elf_get_reloc(cuvet_ctx *ctx, cuvet_elf e, uint64_t table, uint64_t i,
                                  cuvet_elf_reloc *out)
 {
-    return ask(ctx, e, reloc, (query){ .table = table, .i = i, .out = out });
+    return ask(ctx, e, reloc, (query){ .table = table, .i = i, .out = out, .known = sizeof(*out) });
 }
 
 static cuvet_status symtab(elf_obj *o, const query *q)

@@ -2,6 +2,7 @@
 /* What needs no open device ELF: records of the sections that hold them, names of codes. */
 #include <cuvet/elf.h>
 
+#include "bytes/sized.h"
 #include "bytes/span.h"
 #include "format/elf/names.h"
 #include "format/tlv/attr.h"
@@ -18,7 +19,7 @@ static cuvet_status broken(void)
 cuvet_status cuvet_tlv_next(cuvet_bytes section, uint64_t *pos, cuvet_tlv *out)
 {
     cv_span s = cv_span_of(section.p, section.n, 0);
-    cuvet_tlv t = { 0 };
+    cuvet_tlv t = { .size = sizeof(t) };
     uint64_t n;
 
     if (!pos || !out || (!section.p && section.n > 0))
@@ -38,14 +39,13 @@ cuvet_status cuvet_tlv_next(cuvet_bytes section, uint64_t *pos, cuvet_tlv *out)
     /* Records begin aligned; the padding of a payload that is not a multiple of four may be missing at the
      * end. */
     *pos = cv_min(cv_sat_align(t.off + 4 + n, 4), s.len);
-    *out = t;
-    return CUVET_OK;
+    return cv_sized_give(out, &t, sizeof(t)) ? CUVET_OK : CUVET_E_USAGE;
 }
 
 cuvet_status cuvet_note_next(cuvet_bytes section, uint64_t *pos, cuvet_note *out)
 {
     cv_span s = cv_span_of(section.p, section.n, 0);
-    cuvet_note t = { 0 };
+    cuvet_note t = { .size = sizeof(t) };
     uint64_t name, desc, at;
 
     if (!pos || !out || (!section.p && section.n > 0))
@@ -64,8 +64,7 @@ cuvet_status cuvet_note_next(cuvet_bytes section, uint64_t *pos, cuvet_note *out
     t.name = (cuvet_bytes){ section.p + t.off + 12, (size_t)name };
     t.desc = (cuvet_bytes){ section.p + at, (size_t)desc };
     *pos = cv_min(at + cv_sat_align(desc, 4), s.len);
-    *out = t;
-    return CUVET_OK;
+    return cv_sized_give(out, &t, sizeof(t)) ? CUVET_OK : CUVET_E_USAGE;
 }
 
 const char *cuvet_eiattr_name(uint32_t code)

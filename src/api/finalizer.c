@@ -9,6 +9,9 @@
 
 enum { LEVEL_DEFAULT = 2, LEVEL_MOST = 4, BACKENDS = 3, TEXT_MOST = 65535 };
 
+/* All that there are. */
+#define FLAGS (2 * CUVET_FINALIZE_TOOL_NOTE - 1)
+
 typedef enum state { FRESH, DONE, POISONED } state;
 
 typedef struct finalizer {
@@ -21,7 +24,8 @@ typedef struct finalizer {
     bool cancel; /* read atomically */
     cv_block out;
     cuvet_final_result result;
-    cv_final_job job; /* of the run at hand: too large for a stack */
+    cuvet_final_claims claims; /* of the last explanation */
+    cv_final_job job;          /* of the run at hand: too large for a stack */
 } finalizer;
 
 static void end_finalizer(cuvet_ctx *ctx, void *body)
@@ -151,17 +155,18 @@ static cuvet_status choose_backends(cuvet_ctx *ctx, finalizer *k, const cuvet_fi
 
 static cuvet_status configure(cuvet_ctx *ctx, finalizer *k, const cuvet_finalize_options *opt)
 {
+    const bool note = (opt->flags & CUVET_FINALIZE_TOOL_NOTE) != 0;
     cuvet_status s;
 
     if ((unsigned)opt->policy > CUVET_ARCH_EXACT || (unsigned)opt->phase > CUVET_FINAL_POSTLINK ||
-        (unsigned)opt->kind > CUVET_FORM_SASS || opt->max_level > LEVEL_MOST)
+        (unsigned)opt->kind > CUVET_FORM_SASS || opt->max_level > LEVEL_MOST || (opt->flags & ~FLAGS))
         return CUVET_E_USAGE;
     k->o = (cv_final_options){ .target_sm = opt->target.sm,
                                .target_suffix = opt->target.suffix,
                                .kind = (cv_kind)opt->kind,
                                .phase = (cv_final_phase)opt->phase,
-                               .fastpath_off = opt->fastpath_off,
-                               .self_check = opt->self_check,
+                               .fastpath_off = (opt->flags & CUVET_FINALIZE_NO_FASTPATH) != 0,
+                               .self_check = (opt->flags & CUVET_FINALIZE_SELF_CHECK) != 0,
                                .level_most = opt->max_level ? opt->max_level : LEVEL_DEFAULT,
                                .exact = opt->policy == CUVET_ARCH_EXACT,
                                .max_output = opt->max_output,
@@ -170,14 +175,14 @@ static cuvet_status configure(cuvet_ctx *ctx, finalizer *k, const cuvet_finalize
                                .cancel = &k->cancel };
     s = choose_backends(ctx, k, opt);
     /* A note of nobody would be none, and nothing would say so. */
-    if (s == CUVET_OK && opt->tool_note && opt->tool && (opt->tool[0] == 0 || is_vendor(opt->tool)))
+    if (s == CUVET_OK && note && opt->tool && (opt->tool[0] == 0 || is_vendor(opt->tool)))
         s = CUVET_E_USAGE;
-    if (s == CUVET_OK && opt->tool_note)
+    if (s == CUVET_OK && note)
         s = keep_text(k, CV_ARRAY_AT(k->text, 0), opt->tool ? opt->tool : "cuvet", &k->o.tool);
-    if (s == CUVET_OK && opt->tool_note)
+    if (s == CUVET_OK && note)
         s = keep_text(k, CV_ARRAY_AT(k->text, 1), opt->tool_version ? opt->tool_version : CV_VERSION,
                       &k->o.tool_version);
-    if (s == CUVET_OK && opt->tool_note)
+    if (s == CUVET_OK && note)
         s = keep_text(k, CV_ARRAY_AT(k->text, 2), opt->tool_command, &k->o.tool_command);
     cv_random(k->o.key, sizeof(k->o.key));
     return s;
@@ -256,7 +261,7 @@ static cuvet_status finalize(finalizer *k, const void *bytes, size_t n, const ch
     }
     if (s != CUVET_OK && code == CV_FINAL_CANCELLED)
         s = CUVET_E_CANCELLED;
-    k->result = (cuvet_final_result){ .code = code,
+    k->result = (cuvet_final_result){ .code = (cuvet_final_code)code,
                                       .text = cv_final_text(code),
                                       .from = (cuvet_form)j->in_kind,
                                       .to = form_of(j),
@@ -287,21 +292,21 @@ cuvet_status cuvet_finalizer_run(cuvet_ctx *ctx, cuvet_finalizer h, const void *
 
 cuvet_status cuvet_finalizer_get_result(cuvet_ctx *ctx, cuvet_finalizer h, cuvet_final_result *out)
 {
+    cuvet_final_result result = { 0 };
     cuvet_status s;
     finalizer *k;
 
-    if (!out)
+    if (!ctx || !out)
         return CUVET_E_NULL;
-    *out = (cuvet_final_result){ 0 };
-    if (!ctx)
-        return CUVET_E_NULL;
-    s = use(ctx, h, &k);
+    s = cv_opts_room(ctx, out, sizeof(result));
     if (s != CUVET_OK)
         return s;
-    if (k->state != DONE)
-        return done(ctx, h, CUVET_E_STATE);
-    *out = k->result;
-    return done(ctx, h, CUVET_OK);
+    s = use(ctx, h, &k);
+    if (s == CUVET_OK) {
+        result = k->result;
+        s = done(ctx, h, k->state == DONE ? CUVET_OK : CUVET_E_STATE);
+    }
+    return cv_opts_give(out, &result, sizeof(result), s);
 }
 
 static cuvet_status save(finalizer *k, int dirfd, const char *name, cv_sink_options opt)
@@ -335,7 +340,7 @@ static cuvet_final_claims claims_of(const cv_cubin *c)
 {
     const cv_compat *k = &c->claims;
 
-    return (cuvet_final_claims){ .present = c->compat.len != 0,
+    return (cuvet_final_claims){ .size = sizeof(cuvet_final_claims),
                                  .isa = k->isa,
                                  .level = k->level,
                                  .accel = k->accel != 0,
@@ -357,18 +362,20 @@ static cuvet_status explain(finalizer *k, const void *bytes, size_t n, cuvet_fin
         code = j->code;
     }
     claims = j->cubin.compat.len ? &j->cubin.claims : NULL;
-    *out = (cuvet_final_explanation){ .code = code,
+    k->claims = claims_of(&j->cubin);
+    *out = (cuvet_final_explanation){ .code = (cuvet_final_code)code,
                                       .text = cv_final_text(code),
                                       .from = (cuvet_form)j->in_kind,
                                       .to = form_of(j),
                                       .source = source_of(j),
                                       .target = target_of(j),
-                                      .claims = claims_of(&j->cubin),
+                                      .claims = claims ? &k->claims : NULL,
                                       .linked = j->linked,
                                       .capsules = j->n_capsules,
                                       .backend = j->use.backend ? j->use.backend->name : NULL };
-    out->can = cv_can_finalize_most(claims, out->source.sm, out->target.sm, k->o.level_most, &level);
-    /* Of nothing nothing is said. */
+    out->can = (cuvet_final_code)cv_can_finalize_most(claims, out->source.sm, out->target.sm, k->o.level_most,
+                                                      &level);
+    /* An input without a source target is said nothing about. */
     out->fastpath =
         out->source.sm != 0 && cv_can_fastpath(claims, out->source.sm, out->target.sm, !k->o.fastpath_off);
     cv_final_end(j);
@@ -380,16 +387,22 @@ static cuvet_status explain(finalizer *k, const void *bytes, size_t n, cuvet_fin
 cuvet_status cuvet_finalizer_explain(cuvet_ctx *ctx, cuvet_finalizer h, const void *bytes, size_t n,
                                      cuvet_final_explanation *out)
 {
+    cuvet_final_explanation told = { 0 };
     cuvet_status s;
     finalizer *k;
 
-    if (!out)
+    if (!ctx || !bytes || !out)
         return CUVET_E_NULL;
-    *out = (cuvet_final_explanation){ 0 };
-    if (!ctx || !bytes)
-        return CUVET_E_NULL;
+    s = cv_opts_room(ctx, out, sizeof(told));
+    if (s != CUVET_OK)
+        return s;
     s = use(ctx, h, &k);
-    return s == CUVET_OK ? done(ctx, h, explain(k, bytes, n, out)) : s;
+    if (s == CUVET_OK)
+        s = done(ctx, h, explain(k, bytes, n, &told));
+    if (s == CUVET_E_STALE_HANDLE)
+        told = (cuvet_final_explanation){ 0 }; /* what it points to is gone */
+    cv_sized_fill(out, &told, sizeof(told));   /* as far as it went */
+    return s;
 }
 
 static void cancel(void *body)
@@ -414,26 +427,32 @@ cuvet_status cuvet_finalizer_destroy(cuvet_ctx *ctx, cuvet_finalizer *f)
     return s;
 }
 
-static bool to_compat(const cuvet_final_claims *c, cv_compat *k)
+/* False: there are none, or they are of no possible size. */
+static bool to_compat(const cuvet_final_claims *given, cv_compat *k)
 {
+    cuvet_final_claims c = { .size = sizeof(c) };
+
     *k = (cv_compat){ 0 };
-    if (!c || !c->present)
+    if (!given || !cv_sized_take(given, &c, sizeof(c)))
         return false;
-    k->isa = c->isa;
-    k->level = c->level;
-    k->accel = c->accel;
-    k->has = c->has_mask ? UINT32_C(1) << CV_COMPAT_CAN_FASTPATH_FINALIZE : 0;
-    k->fastpath = c->mask;
+    k->isa = c.isa;
+    k->level = c.level;
+    k->accel = c.accel;
+    k->has = c.has_mask ? UINT32_C(1) << CV_COMPAT_CAN_FASTPATH_FINALIZE : 0;
+    k->fastpath = c.mask;
     return true;
 }
 
-uint32_t cuvet_can_finalize(const cuvet_final_claims *claims, uint32_t src, uint32_t dst, uint8_t max_level)
+cuvet_final_code cuvet_can_finalize(const cuvet_final_claims *claims, uint32_t src, uint32_t dst,
+                                    uint8_t max_level)
 {
     bool level, known;
     cv_compat k;
 
     known = to_compat(claims, &k);
-    return cv_can_finalize_most(known ? &k : NULL, src, dst, max_level, &level);
+    if (claims && !known)
+        return CUVET_FINAL_CONFLICT;
+    return (cuvet_final_code)cv_can_finalize_most(known ? &k : NULL, src, dst, max_level, &level);
 }
 
 bool cuvet_can_fastpath(const cuvet_final_claims *claims, uint32_t src, uint32_t dst, bool allowed)
@@ -444,9 +463,14 @@ bool cuvet_can_fastpath(const cuvet_final_claims *claims, uint32_t src, uint32_t
     return cv_can_fastpath(known ? &k : NULL, src, dst, allowed);
 }
 
-const char *cuvet_final_text(uint32_t code)
+/* The numbers of the public header are those of spec/finalize.def. */
+#define FINAL(number, name, text) _Static_assert(CUVET_FINAL_##name == (number), "code of " #name);
+#include "finalize.def"
+#undef FINAL
+
+const char *cuvet_final_text(cuvet_final_code code)
 {
-    return cv_final_text(code);
+    return cv_final_text((cv_final)code);
 }
 
 const char *cuvet_form_name(cuvet_form k)

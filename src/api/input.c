@@ -67,18 +67,21 @@ cuvet_status cuvet_input_configure(cuvet_ctx *ctx, cuvet_input h, const cuvet_in
 
 cuvet_status cuvet_input_get_config(cuvet_ctx *ctx, cuvet_input h, cuvet_input_config *out)
 {
+    cuvet_input_config cfg;
     cuvet_status s;
     cv_input *in;
 
     if (!ctx || !out)
         return CUVET_E_NULL;
-    s = use(ctx, h, &in);
+    s = cv_opts_room(ctx, out, sizeof(cfg));
+    if (s == CUVET_OK)
+        s = use(ctx, h, &in);
     if (s != CUVET_OK)
         return s;
     if (in->state == CUVET_INPUT_NEW)
         return done(ctx, h, CUVET_E_STATE);
-    *out = in->cfg;
-    return done(ctx, h, CUVET_OK);
+    cfg = in->cfg;
+    return done(ctx, h, cv_opts_give(out, &cfg, sizeof(cfg), CUVET_OK));
 }
 
 /* One field of the configuration; a NEW object has no target yet, and no other field alone makes it one. */
@@ -112,9 +115,9 @@ static void put_request(cuvet_input_config *c, const void *v)
     c->request = *(const cuvet_request *)v;
 }
 
-static void put_address32(cuvet_input_config *c, const void *v)
+static void put_flags(cuvet_input_config *c, const void *v)
 {
-    c->address32 = *(const bool *)v;
+    c->flags = *(const unsigned *)v;
 }
 
 cuvet_status cuvet_input_set_target(cuvet_ctx *ctx, cuvet_input h, cuvet_target t)
@@ -127,9 +130,9 @@ cuvet_status cuvet_input_set_request(cuvet_ctx *ctx, cuvet_input h, cuvet_reques
     return set_field(ctx, h, put_request, &r, false);
 }
 
-cuvet_status cuvet_input_set_address32(cuvet_ctx *ctx, cuvet_input h, bool on)
+cuvet_status cuvet_input_set_flags(cuvet_ctx *ctx, cuvet_input h, unsigned flags)
 {
-    return set_field(ctx, h, put_address32, &on, false);
+    return set_field(ctx, h, put_flags, &flags, false);
 }
 
 cuvet_status cuvet_input_option(cuvet_ctx *ctx, cuvet_input h, const char *p, size_t n)
@@ -186,6 +189,7 @@ cuvet_status cuvet_input_set_compiler(cuvet_ctx *ctx, cuvet_input h, const cuvet
 cuvet_status cuvet_input_bind(cuvet_ctx *ctx, cuvet_input h, const void *bytes, size_t n, unsigned flags,
                               cuvet_content_info *out)
 {
+    cuvet_content_info info = { 0 };
     cuvet_status s;
     cv_input *in;
 
@@ -193,8 +197,15 @@ cuvet_status cuvet_input_bind(cuvet_ctx *ctx, cuvet_input h, const void *bytes, 
         return CUVET_E_NULL;
     if (flags > CUVET_BIND_COPY)
         return CUVET_E_USAGE;
+    s = out ? cv_opts_room(ctx, out, sizeof(info)) : CUVET_OK;
+    if (s != CUVET_OK)
+        return s;
     s = use(ctx, h, &in);
-    return s == CUVET_OK ? done(ctx, h, cv_input_bind(in, bytes, n, flags == CUVET_BIND_COPY, out)) : s;
+    if (s == CUVET_OK)
+        s = done(ctx, h, cv_input_bind(in, bytes, n, flags == CUVET_BIND_COPY, &info));
+    if (out && s == CUVET_OK)
+        cv_sized_fill(out, &info, sizeof(info));
+    return s;
 }
 
 cuvet_status cuvet_input_select(cuvet_ctx *ctx, cuvet_input h)
@@ -210,85 +221,92 @@ cuvet_status cuvet_input_select(cuvet_ctx *ctx, cuvet_input h)
 
 cuvet_status cuvet_input_get_candidate(cuvet_ctx *ctx, cuvet_input h, uint64_t index, cuvet_candidate *out)
 {
+    cuvet_candidate candidate;
     cuvet_status s;
     cv_input *in;
 
     if (!ctx || !out)
         return CUVET_E_NULL;
-    s = use(ctx, h, &in);
+    s = cv_opts_room(ctx, out, sizeof(candidate));
+    if (s == CUVET_OK)
+        s = use(ctx, h, &in);
     if (s != CUVET_OK)
         return s;
     if (in->state < CUVET_INPUT_BOUND)
         return done(ctx, h, CUVET_E_STATE);
     if (index >= in->candidates.n)
         return done(ctx, h, CUVET_END);
-    *out = cv_candidates_at(&in->candidates, index)->pub;
-    return done(ctx, h, CUVET_OK);
+    candidate = cv_candidates_at(&in->candidates, index)->pub;
+    return done(ctx, h, cv_opts_give(out, &candidate, sizeof(candidate), CUVET_OK));
 }
 
 cuvet_status cuvet_input_get_result(cuvet_ctx *ctx, cuvet_input h, cuvet_result *out)
 {
-    cuvet_status s;
-    cv_input *in;
-
-    if (!out)
-        return CUVET_E_NULL;
-    *out = (cuvet_result){ 0 };
-    if (!ctx)
-        return CUVET_E_NULL;
-    s = use(ctx, h, &in);
-    if (s != CUVET_OK)
-        return s;
-    if (in->state != CUVET_INPUT_SELECTED || !in->out.bytes)
-        return done(ctx, h, CUVET_E_STATE);
-    *out = in->out;
-    s = done(ctx, h, CUVET_OK);
-    if (s != CUVET_OK)
-        *out = (cuvet_result){ 0 };
-    return s;
-}
-
-cuvet_status cuvet_input_take_result(cuvet_ctx *ctx, cuvet_input h, cuvet_image *out)
-{
-    cuvet_status s;
-    cv_input *in;
-
-    if (!out)
-        return CUVET_E_NULL;
-    *out = (cuvet_image){ 0 };
-    if (!ctx)
-        return CUVET_E_NULL;
-    s = use(ctx, h, &in);
-    if (s == CUVET_OK)
-        s = done(ctx, h, cv_input_take(in, out));
-    if (s != CUVET_OK)
-        cuvet_image_destroy(out); /* destroyed by the allocator's own code meanwhile */
-    return s;
-}
-
-void cuvet_image_destroy(cuvet_image *img)
-{
-    if (!img)
-        return;
-    if (img->bytes)
-        img->alloc.release(img->alloc.user, img->bytes, img->n);
-    *img = (cuvet_image){ 0 };
-}
-
-cuvet_status cuvet_input_get_diag(cuvet_ctx *ctx, cuvet_input h, uint64_t index, cuvet_diag *out)
-{
+    cuvet_result result = { 0 };
     cuvet_status s;
     cv_input *in;
 
     if (!ctx || !out)
         return CUVET_E_NULL;
+    s = cv_opts_room(ctx, out, sizeof(result));
+    if (s != CUVET_OK)
+        return s;
     s = use(ctx, h, &in);
+    if (s == CUVET_OK) {
+        result = in->out;
+        s = done(ctx, h, in->state == CUVET_INPUT_SELECTED && result.bytes ? CUVET_OK : CUVET_E_STATE);
+    }
+    return cv_opts_give(out, &result, sizeof(result), s);
+}
+
+cuvet_status cuvet_input_take_result(cuvet_ctx *ctx, cuvet_input h, cuvet_image *out)
+{
+    cuvet_image image = { .size = sizeof(image) };
+    cuvet_status s;
+    cv_input *in;
+
+    if (!ctx || !out)
+        return CUVET_E_NULL;
+    s = cv_opts_room(ctx, out, sizeof(image));
+    if (s != CUVET_OK)
+        return s;
+    s = use(ctx, h, &in);
+    if (s == CUVET_OK)
+        s = done(ctx, h, cv_input_take(in, &image));
+    if (s != CUVET_OK)
+        cuvet_image_destroy(&image); /* destroyed by the allocator's own code meanwhile */
+    return cv_opts_give(out, &image, sizeof(image), s);
+}
+
+void cuvet_image_destroy(cuvet_image *img)
+{
+    static const cuvet_image NONE = { 0 };
+    cuvet_image ours = { .size = sizeof(ours) };
+
+    if (!img || !cv_sized_take(img, &ours, sizeof(ours)))
+        return;
+    if (ours.bytes)
+        ours.alloc.release(ours.alloc.user, ours.bytes, ours.n);
+    cv_sized_fill(img, &NONE, sizeof(NONE));
+}
+
+cuvet_status cuvet_input_get_diag(cuvet_ctx *ctx, cuvet_input h, uint64_t index, cuvet_diag *out)
+{
+    cuvet_diag diag;
+    cuvet_status s;
+    cv_input *in;
+
+    if (!ctx || !out)
+        return CUVET_E_NULL;
+    s = cv_opts_room(ctx, out, sizeof(diag));
+    if (s == CUVET_OK)
+        s = use(ctx, h, &in);
     if (s != CUVET_OK)
         return s;
     if (index >= in->diags.n + in->has_live)
         return done(ctx, h, CUVET_END);
-    *out = index < in->diags.n ? *cv_diags_at(&in->diags, index) : in->live;
-    return done(ctx, h, CUVET_OK);
+    diag = index < in->diags.n ? *cv_diags_at(&in->diags, index) : in->live;
+    return done(ctx, h, cv_opts_give(out, &diag, sizeof(diag), CUVET_OK));
 }
 
 cuvet_status cuvet_input_get_log(cuvet_ctx *ctx, cuvet_input h, const char **p, size_t *n)
@@ -340,16 +358,4 @@ cuvet_status cuvet_input_destroy(cuvet_ctx *ctx, cuvet_input *h)
     if (s == CUVET_OK)
         h->bits = 0;
     return s;
-}
-
-const char *cuvet_match_name(cuvet_match m)
-{
-    switch (m) {
-    case CUVET_MATCH_NONE: return "none";
-    case CUVET_MATCH_PTX: return "ptx";
-    case CUVET_MATCH_CUBIN: return "cubin";
-    case CUVET_MATCH_NVVM: return "ir";
-    case CUVET_MATCH_MERCURY: return "mercury";
-    }
-    return "?";
 }

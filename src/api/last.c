@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "api/last.h"
 
-#include "api/ctx.h"
+#include "api/opts.h"
 #include "base/text.h"
 
 void cv_last_keep(cv_last *last, const cuvet_diag *diag)
@@ -41,16 +41,18 @@ size_t cv_last_text(const cuvet_diag *diag, char *buf, size_t cap)
 cuvet_status cuvet_ctx_last_diag(cuvet_ctx *ctx, cuvet_diag *out)
 {
     cuvet_status s = CUVET_END;
+    cuvet_diag diag;
 
     if (!ctx || !out)
         return CUVET_E_NULL;
+    if (!cv_sized_is_possible(out))
+        return CUVET_E_USAGE; /* a diagnostic about it would take the place of what was asked for */
     pthread_mutex_lock(&ctx->last.lock);
-    if (ctx->last.is_set) {
-        *out = ctx->last.diag;
+    diag = ctx->last.diag;
+    if (ctx->last.is_set)
         s = CUVET_OK;
-    }
     pthread_mutex_unlock(&ctx->last.lock);
-    return s;
+    return cv_opts_give(out, &diag, sizeof(diag), s);
 }
 
 const char *cuvet_ctx_last_text(cuvet_ctx *ctx)

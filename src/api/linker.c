@@ -4,6 +4,7 @@
 #include "api/linker_int.h"
 #include "cubin/admit.h"
 #include "io/sink.h"
+#include "io/source.h"
 
 static void end_linker(cuvet_ctx *ctx, void *body)
 {
@@ -54,6 +55,9 @@ cuvet_status cv_linker_use_in(cuvet_ctx *ctx, cuvet_linker h, cv_linker_state in
 
 enum { FINAL_LEVEL = 2 };
 
+/* All that there are. */
+#define LINK_FLAGS (2 * CUVET_LINK_HOST_INFO - 1)
+
 /* Who finalizes inputs for another member of the family. */
 static cuvet_status choose_backends(cuvet_ctx *ctx, linker *k, const cuvet_linker_options *opt)
 {
@@ -80,27 +84,36 @@ static cuvet_status choose_backends(cuvet_ctx *ctx, linker *k, const cuvet_linke
     return CUVET_OK;
 }
 
+static bool is_set(const cuvet_linker_options *opt, unsigned flag)
+{
+    return (opt->flags & flag) != 0;
+}
+
 static cuvet_status configure(cuvet_ctx *ctx, linker *k, const cuvet_linker_options *opt)
 {
-    if ((unsigned)opt->policy > CUVET_ARCH_EXACT || opt->toolkit > UINT16_MAX ||
-        (opt->n_kernels_used && !opt->kernels_used) || (opt->exact_relocatable && !opt->relocatable))
+    if ((unsigned)opt->policy > CUVET_ARCH_EXACT || (opt->flags & ~LINK_FLAGS) || opt->toolkit > UINT16_MAX ||
+        (opt->n_kernels_used && !opt->kernels_used) ||
+        (is_set(opt, CUVET_LINK_EXACT_RELOCATABLE) && !is_set(opt, CUVET_LINK_RELOCATABLE)))
         return CUVET_E_USAGE;
     if (!cv_arch_known(opt->target))
         return CUVET_E_ARCH;
-    k->o = (cv_link_options){ .target = opt->target,
-                              .policy = opt->policy,
-                              .toolkit = opt->toolkit ? opt->toolkit : CV_ADMIT_TOOLKIT,
-                              .relocatable = opt->relocatable,
-                              .compat = opt->exact_relocatable,
-                              .debug = opt->debug,
-                              .preserve = opt->preserve_relocs,
-                              .keep_dead = opt->keep_dead || opt->debug || opt->preserve_relocs,
-                              .no_stack_warning = opt->no_stack_warning,
-                              .warnings_are_errors = opt->warnings_are_errors,
-                              .kernels_used = opt->kernels_used,
-                              .n_kernels_used = opt->n_kernels_used };
+    k->o =
+        (cv_link_options){ .target = opt->target,
+                           .policy = opt->policy,
+                           .toolkit = opt->toolkit ? opt->toolkit : CV_ADMIT_TOOLKIT,
+                           .relocatable = is_set(opt, CUVET_LINK_RELOCATABLE),
+                           .compat = is_set(opt, CUVET_LINK_EXACT_RELOCATABLE),
+                           .debug = is_set(opt, CUVET_LINK_DEBUG),
+                           .preserve = is_set(opt, CUVET_LINK_PRESERVE_RELOCS),
+                           .keep_dead = is_set(opt, CUVET_LINK_KEEP_DEAD) || is_set(opt, CUVET_LINK_DEBUG) ||
+                                        is_set(opt, CUVET_LINK_PRESERVE_RELOCS),
+                           .no_stack_warning = is_set(opt, CUVET_LINK_NO_STACK_WARNING),
+                           .warnings_are_errors = is_set(opt, CUVET_LINK_WARNINGS_ARE_ERRORS),
+                           .kernels_used = opt->kernels_used,
+                           .n_kernels_used = opt->n_kernels_used };
     cv_random(k->o.key, sizeof(k->o.key));
-    k->host_info = opt->host_info && !opt->relocatable && !opt->n_kernels_used && !k->o.keep_dead;
+    k->host_info = is_set(opt, CUVET_LINK_HOST_INFO) && !is_set(opt, CUVET_LINK_RELOCATABLE) &&
+                   !opt->n_kernels_used && !k->o.keep_dead;
     cv_hosts_init(&k->hosts, k->o.key[0], k->o.key[1]);
     k->on_event = opt->event;
     k->event_user = opt->event_user;
@@ -225,12 +238,11 @@ cuvet_status cuvet_linker_add_memory(cuvet_ctx *ctx, cuvet_linker h, const void 
                                      const char *name, const cuvet_add_options *opt)
 {
     cuvet_source src;
-    cuvet_status s;
 
     if (!ctx || !bytes)
         return CUVET_E_NULL;
-    s = cuvet_source_memory(bytes, n, &src);
-    return s == CUVET_OK ? cuvet_linker_add_file(ctx, h, &src, name, opt) : s;
+    src = cv_source_memory(bytes, n);
+    return cuvet_linker_add_file(ctx, h, &src, name, opt);
 }
 
 cuvet_status cuvet_linker_get_event(cuvet_ctx *ctx, cuvet_linker h, uint64_t index, cuvet_event *out)
@@ -241,13 +253,13 @@ cuvet_status cuvet_linker_get_event(cuvet_ctx *ctx, cuvet_linker h, uint64_t ind
 
     if (!ctx || !out)
         return CUVET_E_NULL;
-    s = cv_linker_use(ctx, h, &k);
+    s = cv_opts_room(ctx, out, sizeof(event));
+    if (s == CUVET_OK)
+        s = cv_linker_use(ctx, h, &k);
     if (s != CUVET_OK)
         return s;
     s = cv_linker_get_event(k, index, &event);
-    if (!cv_sized_give(out, &event, sizeof(event)))
-        s = CUVET_E_USAGE;
-    return cv_linker_done(ctx, h, s);
+    return cv_linker_done(ctx, h, cv_opts_give(out, &event, sizeof(event), s));
 }
 
 const char *cuvet_event_kind_name(cuvet_event_kind kind)
@@ -357,19 +369,22 @@ cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_linker h, cuvet_link_resu
     cuvet_status s;
     linker *k;
 
-    if (!out)
+    cuvet_link_result result = { 0 };
+
+    if (!ctx || !out)
         return CUVET_E_NULL;
-    *out = (cuvet_link_result){ 0 };
-    if (!ctx)
-        return CUVET_E_NULL;
-    s = cv_linker_use_in(ctx, h, CV_LINKER_LINKED, &k);
+    s = cv_opts_room(ctx, out, sizeof(result));
     if (s != CUVET_OK)
         return s;
-    make_whole(k);
-    *out = k->result;
-    out->bytes = k->out.mem;
-    out->n = (size_t)k->out.span.len;
-    return cv_linker_done(ctx, h, CUVET_OK);
+    s = cv_linker_use_in(ctx, h, CV_LINKER_LINKED, &k);
+    if (s == CUVET_OK) {
+        make_whole(k);
+        result = k->result;
+        result.bytes = k->out.mem;
+        result.n = (size_t)k->out.span.len;
+        s = cv_linker_done(ctx, h, CUVET_OK);
+    }
+    return cv_opts_give(out, &result, sizeof(result), s);
 }
 
 cuvet_status cuvet_linker_save(cuvet_ctx *ctx, cuvet_linker h, int dirfd, const char *name, unsigned flags)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "api/opts.h"
 
+#include <string.h>
+
 cuvet_status cv_opts_take(cuvet_ctx *ctx, const void *given, void *ours, size_t known)
 {
     const cuvet_diag diag = {
@@ -11,6 +13,25 @@ cuvet_status cv_opts_take(cuvet_ctx *ctx, const void *given, void *ours, size_t 
         return CUVET_OK;
     cv_ctx_emit(ctx, &diag);
     return CUVET_E_USAGE;
+}
+
+cuvet_status cv_opts_room(cuvet_ctx *ctx, const void *given, size_t known)
+{
+    const cuvet_diag diag = {
+        .rule = CV_R_API_SIZE, .severity = CUVET_ERROR, .got = cv_sized_size(given), .want = known
+    };
+
+    if (cv_sized_is_possible(given))
+        return CUVET_OK;
+    cv_ctx_emit(ctx, &diag);
+    return CUVET_E_USAGE;
+}
+
+cuvet_status cv_opts_give(void *given, void *ours, size_t known, cuvet_status s)
+{
+    if (s != CUVET_OK)
+        memset(ours, 0, known);
+    return cv_sized_give(given, ours, known) ? s : CUVET_E_USAGE;
 }
 
 cuvet_status cv_opts_source(cuvet_ctx *ctx, const cuvet_source *given, cuvet_source *ours)
@@ -25,6 +46,13 @@ cuvet_status cv_opts_compiler(cuvet_ctx *ctx, const cuvet_compiler *given, cuvet
     cuvet_status s = cv_opts_take(ctx, given, ours, sizeof(*ours));
 
     return s == CUVET_OK && !ours->compile ? CUVET_E_USAGE : s;
+}
+
+bool cv_opts_alloc(const cuvet_alloc *given, cuvet_alloc *ours)
+{
+    *ours = cv_alloc_default;
+    return !given ||
+           (cv_sized_take(given, ours, sizeof(*ours)) && ours->alloc && ours->resize && ours->release);
 }
 
 bool cv_opts_limits(const cuvet_limits *given, cuvet_limits *ours)

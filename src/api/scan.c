@@ -65,21 +65,21 @@ cuvet_status cuvet_scan_ahead(cuvet_ctx *ctx, cuvet_scan h)
 
 cuvet_status cuvet_scan_next(cuvet_ctx *ctx, cuvet_scan h, cuvet_item *out)
 {
+    cuvet_item item;
     cuvet_status s;
     void *body;
 
     if (!ctx || !out)
         return CUVET_E_NULL;
-    s = cv_handle_get(ctx, CV_H_SCAN, h.bits, &body);
+    s = cv_opts_room(ctx, out, sizeof(item));
+    if (s == CUVET_OK)
+        s = cv_handle_get(ctx, CV_H_SCAN, h.bits, &body);
     if (s != CUVET_OK)
         return s;
-    s = cv_scan_next(body, out);
-    if (!cv_handle_put_alive(ctx, h.bits)) {
-        /* A callback has destroyed the scan: what the item points to is gone with it. */
-        *out = (cuvet_item){ 0 };
-        return CUVET_E_STALE_HANDLE;
-    }
-    return s;
+    s = cv_scan_next(body, &item);
+    if (!cv_handle_put_alive(ctx, h.bits))
+        s = CUVET_E_STALE_HANDLE; /* a callback has destroyed the scan: what the item points to is gone with it */
+    return cv_opts_give(out, &item, sizeof(item), s);
 }
 
 cuvet_status cuvet_scan_payload(cuvet_ctx *ctx, cuvet_scan h, const void **bytes, size_t *n)
@@ -113,10 +113,12 @@ cuvet_status cuvet_scan_summary(cuvet_ctx *ctx, cuvet_scan h, cuvet_summary *out
 
     if (!ctx || !out)
         return CUVET_E_NULL;
-    s = cv_handle_get(ctx, CV_H_SCAN, h.bits, &body);
+    s = cv_opts_room(ctx, out, sizeof(*out));
+    if (s == CUVET_OK)
+        s = cv_handle_get(ctx, CV_H_SCAN, h.bits, &body);
     if (s != CUVET_OK)
         return s;
-    *out = ((const cv_scan *)body)->sum;
+    cv_sized_fill(out, &((const cv_scan *)body)->sum, sizeof(*out));
     cv_handle_put(ctx, h.bits);
     return s;
 }
@@ -148,13 +150,6 @@ cuvet_status cuvet_scan_destroy(cuvet_ctx *ctx, cuvet_scan *h)
     if (s == CUVET_OK)
         h->bits = 0;
     return s;
-}
-
-const char *cuvet_kind_name(cuvet_kind k)
-{
-    static const char *const NAMES[] = { "unknown", "elf", "ptx", "lto-ir", "mercury", "fatbin", "bitcode" };
-
-    return (size_t)k < CV_COUNT(NAMES) ? NAMES[k] : "?";
 }
 
 const char *cuvet_compression_name(cuvet_compression z)

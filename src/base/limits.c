@@ -10,7 +10,7 @@ static const struct {
     size_t offset; /* of the field in cuvet_limits */
 } LIMITS[] = {
 #define LIMIT(field, unit, strict, roomy, tiny, what)                                                        \
-    { { #field, unit, what, strict, roomy, tiny }, offsetof(cuvet_limits, field) },
+    { { sizeof(cuvet_limit_info), #field, unit, what, strict, roomy, tiny }, offsetof(cuvet_limits, field) },
 #include "limits.def"
 #undef LIMIT
 };
@@ -20,21 +20,42 @@ static uint64_t *field_at(cuvet_limits *l, size_t i)
     return (uint64_t *)(void *)((char *)l + LIMITS[i].offset);
 }
 
+/* Does the caller's structure, which may be of an older header, reach so far? */
+static bool has_field(const cuvet_limits *l, size_t i)
+{
+    return l->size >= LIMITS[i].offset + sizeof(uint64_t);
+}
+
+/* Structures of callers have no size above it: see bytes/sized.c, which this folder cannot use. */
+enum { SIZE_MOST = 16384 };
+
+/* What the caller's structure has room for; it keeps its size, and what is not known becomes zero. */
+static bool give(cuvet_limits *out, const cuvet_limits *ours)
+{
+    const size_t size = out->size, both = size < sizeof(*ours) ? size : sizeof(*ours);
+
+    if (size < sizeof(size) || size > SIZE_MOST || size % sizeof(uint64_t) != 0)
+        return false;
+    memcpy((char *)out + sizeof(size), (const char *)ours + sizeof(size), both - sizeof(size));
+    memset((char *)out + both, 0, size - both);
+    return true;
+}
+
 cuvet_status cuvet_limits_preset(const char *name, cuvet_limits *out)
 {
     bool strict = name && strcmp(name, "strict") == 0, roomy = name && strcmp(name, "roomy") == 0;
+    cuvet_limits ours;
 
     if (!out || !name)
         return CUVET_E_NULL;
     if (!strict && !roomy && strcmp(name, "tiny") != 0)
         return CUVET_E_USAGE;
-    out->size = sizeof(*out);
     for (size_t i = 0; i < CV_COUNT(LIMITS); i++) {
         const cuvet_limit_info *in = &LIMITS[i].info;
 
-        *field_at(out, i) = strict ? in->strict : roomy ? in->roomy : in->tiny;
+        *field_at(&ours, i) = strict ? in->strict : roomy ? in->roomy : in->tiny;
     }
-    return CUVET_OK;
+    return give(out, &ours) ? CUVET_OK : CUVET_E_USAGE;
 }
 
 cuvet_status cuvet_limits_set(cuvet_limits *l, const char *name, uint64_t value)
@@ -43,6 +64,8 @@ cuvet_status cuvet_limits_set(cuvet_limits *l, const char *name, uint64_t value)
         return CUVET_E_NULL;
     for (size_t i = 0; i < CV_COUNT(LIMITS); i++) {
         if (strcmp(LIMITS[i].info.name, name) == 0) {
+            if (!has_field(l, i))
+                return CUVET_E_USAGE;
             *field_at(l, i) = value;
             return CUVET_OK;
         }
@@ -58,7 +81,9 @@ cuvet_status cuvet_limits_get(const cuvet_limits *l, size_t index, const cuvet_l
     if (index >= CV_COUNT(LIMITS))
         return CUVET_END;
     *info = &LIMITS[index].info;
-    if (l && value)
+    if (l && value && has_field(l, index))
         memcpy(value, (const char *)l + LIMITS[index].offset, sizeof(*value));
+    else if (l && value)
+        *value = LIMITS[index].info.strict;
     return CUVET_OK;
 }

@@ -26,7 +26,8 @@ static void default_release(void *user, void *block, size_t size)
     free(block);
 }
 
-const cuvet_alloc cv_alloc_default = { default_alloc, default_resize, default_release, NULL };
+const cuvet_alloc cv_alloc_default = { sizeof(cuvet_alloc), default_alloc, default_resize, default_release,
+                                       NULL };
 
 void cv_mem_init(cv_mem *m, const cuvet_alloc *alloc, uint64_t limit)
 {

@@ -8,7 +8,7 @@
 
 static const cuvet_rule_info RULES[] = {
 #define RULE(name, id, severity, cls, title, message, why)                                                   \
-    { id, CUVET_##severity, CUVET_C_##cls, title, message, why },
+    { sizeof(cuvet_rule_info), id, CUVET_##severity, CUVET_C_##cls, title, message, why },
 #include "rules.def"
 #undef RULE
 };

@@ -27,6 +27,11 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+bool cv_sized_is_possible(const void *given)
+{
+    return is_possible(cv_sized_size(given));
+}
+
 CV_BUF_BEGIN
 bool cv_sized_take(const void *given, void *ours, size_t known)
 {
@@ -40,15 +45,21 @@ bool cv_sized_take(const void *given, void *ours, size_t known)
     return true;
 }
 
-bool cv_sized_give(void *given, const void *ours, size_t known)
+void cv_sized_fill(void *given, const void *ours, size_t known)
 {
     const size_t size = cv_sized_size(given), both = smaller(size, known);
 
-    if (!is_possible(size))
-        return false;
     memcpy(given, ours, both);
     memset((uint8_t *)given + both, 0, size - both);
     memcpy(given, &size, sizeof(size));
-    return true;
+}
+
+bool cv_sized_give(void *given, const void *ours, size_t known)
+{
+    const bool possible = cv_sized_is_possible(given);
+
+    if (possible)
+        cv_sized_fill(given, ours, known);
+    return possible;
 }
 CV_BUF_END

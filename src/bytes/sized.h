@@ -15,5 +15,9 @@ CV_MUST bool cv_sized_take(const void *given, void *ours, size_t known);
 /* Fill a caller's structure from ours: as much as both have; the rest of the caller's is zeroed, and its size
  * stays. False, and nothing is written: its size is none that a structure of ours ever had. */
 CV_MUST bool cv_sized_give(void *given, const void *ours, size_t known);
+/* The same where the size was asked about before. */
+void cv_sized_fill(void *given, const void *ours, size_t known);
+/* Can a caller's structure be given an answer at all? */
+CV_MUST bool cv_sized_is_possible(const void *given);
 
 #endif

@@ -62,9 +62,9 @@ static cuvet_status add(cv_input *in, const cuvet_source *src, uint32_t depth, c
         c->pub.suffix = flags & CV_FB_ARCH_A ? 'a' : flags & CV_FB_ARCH_F ? 'f' : 0;
         s = is_first(in, u, to, &c->pub.first_container);
     } else {
-        c->pub.kind = u->kind == CV_UNIT_TEXT ? CUVET_K_PTX : CUVET_K_ELF;
+        c->pub.kind = u->kind == CV_UNIT_TEXT ? CUVET_K_PTX : CUVET_K_CUBIN;
         c->pub.flags = CV_FB_64BIT;
-        if (c->pub.kind == CUVET_K_ELF)
+        if (c->pub.kind == CUVET_K_CUBIN)
             s = image_sm(in, src, u, &c->pub.sm);
     }
     return s;
@@ -118,11 +118,10 @@ static cuvet_status add_direct(cv_input *in, const cuvet_content_info *c, cuvet_
 
 static cuvet_status list_members(cv_input *in, const uint8_t *bytes, uint64_t n, cv_candidates *to)
 {
-    cuvet_source src;
-    cuvet_status s = cuvet_source_memory(bytes, (size_t)n, &src);
+    const cuvet_source src = cv_source_memory(bytes, n);
+    cuvet_status s;
 
-    if (s == CUVET_OK)
-        s = cv_input_walk(in, &src, 0, n, 0, to);
+    s = cv_input_walk(in, &src, 0, n, 0, to);
     if (s == CUVET_OK && to->n == 0)
         s = cv_reject(&in->x, CV_R_INPUT_EMPTY, 0, n, 0);
     return s;
@@ -131,16 +130,18 @@ static cuvet_status list_members(cv_input *in, const uint8_t *bytes, uint64_t n,
 static cuvet_status list(cv_input *in, const uint8_t *bytes, const cuvet_content_info *c, cv_candidates *to)
 {
     switch (c->type) {
-    case CUVET_CONTENT_CUBIN: return add_direct(in, c, CUVET_K_ELF, to);
-    case CUVET_CONTENT_PTX: return add_direct(in, c, CUVET_K_PTX, to);
-    case CUVET_CONTENT_NVVM:
-    case CUVET_CONTENT_LTOIR: return add_direct(in, c, CUVET_K_LTOIR, to);
-    case CUVET_CONTENT_WRAPPER:
+    case CUVET_K_CUBIN: return add_direct(in, c, CUVET_K_CUBIN, to);
+    case CUVET_K_PTX: return add_direct(in, c, CUVET_K_PTX, to);
+    case CUVET_K_NVVM:
+    case CUVET_K_LTOIR: return add_direct(in, c, CUVET_K_LTOIR, to);
+    case CUVET_K_WRAPPER:
         return cv_reject(&in->x, CV_R_INPUT_WRAPPER, 0, cv_u64_at(cv_span_of(bytes, c->length, 0), 8), 0);
-    case CUVET_CONTENT_FATBIN:
-    case CUVET_CONTENT_ARCHIVE:
-    case CUVET_CONTENT_HOST_ELF: return list_members(in, bytes, c->length, to);
-    case CUVET_CONTENT_NONE: break;
+    case CUVET_K_FATBIN:
+    case CUVET_K_ARCHIVE:
+    case CUVET_K_HOST_ELF: return list_members(in, bytes, c->length, to);
+    case CUVET_K_MERCURY:
+    case CUVET_K_BITCODE:
+    case CUVET_K_NONE: break;
     }
     return CUVET_E_INTERNAL; /* the classifier says UNKNOWN */
 }
@@ -158,7 +159,8 @@ static cuvet_status classify_and_list(cv_input *in, const uint8_t *bytes, size_t
 
     if (n > in->x.lim.input)
         return cv_reject(&in->x, CV_R_LIMIT_INPUT, 0, n, in->x.lim.input);
-    s = cv_classify(&in->x, cv_span_of(bytes, n, 0), in->cfg.lenient ? CUVET_CLASSIFY_LENIENT : 0, c);
+    s = cv_classify(&in->x, cv_span_of(bytes, n, 0),
+                    in->cfg.flags & CUVET_INPUT_LENIENT ? CUVET_CLASSIFY_LENIENT : 0, c);
     c->length = n - c->off; /* what follows the first header is not dropped, whatever that says */
     if (s == CUVET_OK)
         s = list(in, skip(bytes, c->off), c, &in->found);

@@ -76,7 +76,7 @@ cuvet_status cv_input_examine(cv_input *in, const cuvet_source *src, const cv_un
 
 static cv_rule instead(cuvet_kind kind)
 {
-    return kind == CUVET_K_ELF     ? CV_R_INPUT_HAS_SASS
+    return kind == CUVET_K_CUBIN   ? CV_R_INPUT_HAS_SASS
            : kind == CUVET_K_PTX   ? CV_R_INPUT_HAS_PTX
            : kind == CUVET_K_LTOIR ? CV_R_INPUT_HAS_LTO
                                    : CV_R_INPUT_HAS_OTHER;
@@ -139,9 +139,7 @@ static cuvet_status descend(cv_input *in, level *l, const cv_candidate *c)
         s = cv_block_copy(&in->x, &in->nested, r->content.span);
         if (s != CUVET_OK)
             return s;
-        s = cuvet_source_memory(in->nested.mem, (size_t)in->nested.span.len, &l->src);
-        if (s != CUVET_OK)
-            return s;
+        l->src = cv_source_memory(in->nested.mem, in->nested.span.len);
         cv_ctx_enter_inner(&in->x, c->pub.payload_off);
     } else {
         off += c->pub.payload_off;
@@ -168,7 +166,7 @@ cuvet_status cv_input_admit(cv_input *in)
     s = cv_admit(&in->x, c, &f);
     if (!inner)
         cv_ctx_leave_inner(&in->x);
-    in->out.match = c->flag_capsule || c->has_capsule ? CUVET_MATCH_MERCURY : CUVET_MATCH_CUBIN;
+    in->out.kind = c->flag_capsule || c->has_capsule ? CUVET_K_MERCURY : CUVET_K_CUBIN;
     in->out.sm = c->sm;
     in->out.suffix = cv_admit_suffix(c);
     return s;
@@ -183,13 +181,13 @@ static cuvet_status conclude(cv_input *in, const level *l, const cv_candidate *c
     at(in, c);
     in->out.sm = c->pub.sm;
     in->out.suffix = c->pub.suffix;
-    if (c->pub.kind == CUVET_K_ELF)
+    if (c->pub.kind == CUVET_K_CUBIN)
         s = cv_input_admit(in);
     else
-        in->out.match = c->pub.kind == CUVET_K_PTX ? CUVET_MATCH_PTX : CUVET_MATCH_NVVM;
-    if (s == CUVET_OK && !(in->keep && c->pub.kind == CUVET_K_ELF))
+        in->out.kind = c->pub.kind == CUVET_K_PTX ? CUVET_K_PTX : CUVET_K_LTOIR;
+    if (s == CUVET_OK && !(in->keep && c->pub.kind == CUVET_K_CUBIN))
         s = cv_block_copy(&in->x, &in->image, in->result.payload);
-    if (s == CUVET_OK && c->pub.kind != CUVET_K_ELF && !as_is)
+    if (s == CUVET_OK && c->pub.kind != CUVET_K_CUBIN && !as_is)
         s = cv_input_compile(in, &l->src, c);
     return s;
 }
@@ -199,7 +197,7 @@ static cv_wanted wanted(const cv_input *in, bool direct)
     return (cv_wanted){ .target = in->cfg.target,
                         .request = in->cfg.request,
                         .policy = in->cfg.policy,
-                        .address32 = in->cfg.address32,
+                        .address32 = (in->cfg.flags & CUVET_INPUT_ADDRESS32) != 0,
                         .direct = direct };
 }
 
@@ -222,7 +220,7 @@ static cuvet_status select_direct(cv_input *in, level *l)
     c->pub.reason = cv_select_judge(&c->pub, &w);
     /* What an ELF is not admitted for has texts of its own. */
     if (c->pub.reason != CUVET_REASON_NONE &&
-        (c->pub.kind != CUVET_K_ELF || c->pub.reason == CUVET_REASON_REQUEST))
+        (c->pub.kind != CUVET_K_CUBIN || c->pub.reason == CUVET_REASON_REQUEST))
         return no_match(in, l);
     s = conclude(in, l, c);
     if (s == CUVET_OK) {
@@ -259,9 +257,9 @@ static cuvet_status select_member(cv_input *in, level *l, uint64_t *chosen, bool
 
 static cuvet_status run(cv_input *in)
 {
-    level l = { .depth = 0 };
+    level l = { .src = cv_source_memory(in->bytes, in->length), .depth = 0 };
+    cuvet_status s = CUVET_OK;
     bool nested = true;
-    cuvet_status s = cuvet_source_memory(in->bytes, (size_t)in->length, &l.src);
 
     cv_ctx_unit(&in->x, in->length); /* first: what was said before counts for nothing here */
     if (in->of_file)
@@ -278,8 +276,8 @@ static cuvet_status run(cv_input *in)
     if (s != CUVET_OK || cv_input_cancelled(in))
         return s != CUVET_OK ? s : CUVET_E_CANCELLED;
     if (in->candidates.n == 1 && candidate(in, 0)->unit.kind != CV_UNIT_MEMBER &&
-        in->content.type != CUVET_CONTENT_FATBIN && in->content.type != CUVET_CONTENT_HOST_ELF &&
-        in->content.type != CUVET_CONTENT_ARCHIVE)
+        in->content.type != CUVET_K_FATBIN && in->content.type != CUVET_K_HOST_ELF &&
+        in->content.type != CUVET_K_ARCHIVE)
         return select_direct(in, &l);
     while (s == CUVET_OK && nested)
         s = select_member(in, &l, &in->out.candidate, &nested);
@@ -289,8 +287,8 @@ static cuvet_status run(cv_input *in)
 /* Back to where bind left it: memory may come back. */
 static void undo(cv_input *in, uint64_t n_candidates, uint64_t n_diags)
 {
-    bool members = in->content.type == CUVET_CONTENT_FATBIN || in->content.type == CUVET_CONTENT_HOST_ELF ||
-                   in->content.type == CUVET_CONTENT_ARCHIVE;
+    bool members = in->content.type == CUVET_K_FATBIN || in->content.type == CUVET_K_HOST_ELF ||
+                   in->content.type == CUVET_K_ARCHIVE;
 
     in->candidates.n = n_candidates;
     for (uint64_t i = 0; i < in->candidates.n; i++) {

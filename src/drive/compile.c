@@ -73,7 +73,7 @@ static cuvet_status keep_log(cv_input *in, const cuvet_compile_result *r)
 static cuvet_status call(cv_input *in, const cv_candidate *c, const options *o, cuvet_compile_result *r)
 {
     const cuvet_compile_request q = { .size = sizeof(q),
-                                      .ltoir = c->pub.kind == CUVET_K_LTOIR,
+                                      .kind = c->pub.kind,
                                       .bytes = in->image.mem,
                                       .n = (size_t)in->image.span.len,
                                       .sm = in->cfg.target.sm,
@@ -107,15 +107,13 @@ static cuvet_status judge(cv_input *in, uint64_t at)
         .kind = CV_UNIT_IMAGE, .path = in->x.path, .payload_size = in->image.span.len, .referenced = true
     };
     cuvet_target t = in->cfg.target;
-    cuvet_source src;
+    const cuvet_source src = cv_source_memory(in->image.mem, in->image.span.len);
     cuvet_status s;
 
     if (cv_u32_at(in->image.span, 0) != CV_ELF_MAGIC)
         return cv_reject(&in->x, CV_R_INPUT_COMPILED_KIND, 0, cv_u32_at(in->image.span, 0), CV_ELF_MAGIC);
     cv_ctx_enter_inner(&in->x, at); /* offsets in what the member became */
-    s = cuvet_source_memory(in->image.mem, (size_t)in->image.span.len, &src);
-    if (s == CUVET_OK)
-        s = cv_input_examine(in, &src, &u);
+    s = cv_input_examine(in, &src, &u);
     if (s == CUVET_OK)
         s = cv_input_admit(in);
     if (s == CUVET_OK && (in->out.sm != t.sm || (in->out.suffix != t.suffix && in->out.suffix != 0)))

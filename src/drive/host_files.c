@@ -33,17 +33,17 @@ static cuvet_status point_out(cv_ctx *x, cv_hosts *h, const archive *a)
     return cv_hosts_point_out(x, h, a->at, cv_sat_add(a->at, a->m.end), title_of(x, a));
 }
 
-static bool begins_like_code(cuvet_content type)
+static bool begins_like_code(cuvet_kind type)
 {
-    return type == CUVET_CONTENT_CUBIN || type == CUVET_CONTENT_FATBIN || type == CUVET_CONTENT_HOST_ELF;
+    return type == CUVET_K_CUBIN || type == CUVET_K_FATBIN || type == CUVET_K_HOST_ELF;
 }
 
 /* An ELF for no machine that has device code, but in its manner. */
-static bool is_strange(cuvet_content type, cv_span body)
+static bool is_strange(cuvet_kind type, cv_span body)
 {
     uint8_t osabi = cv_u8_at(body, 7);
 
-    return type == CUVET_CONTENT_HOST_ELF && (osabi == CV_OSABI_CUDA || osabi == CV_OSABI_LEGACY);
+    return type == CUVET_K_HOST_ELF && (osabi == CV_OSABI_CUDA || osabi == CV_OSABI_LEGACY);
 }
 
 /* What does the scan not see in it? Nothing of an archive is left out without a word. */
@@ -58,7 +58,7 @@ static cuvet_status judge_member(cv_ctx *x, cv_hosts *h, const archive *a, cv_sp
         return CUVET_E_LIMIT;
     known = cv_classify_look(body, x->lim.ptx_probe, 0, &c, &why);
     if (known == CUVET_OK && !is_strange(c.type, body) &&
-        (begins_like_code(c.type) || c.type == CUVET_CONTENT_ARCHIVE || c.type == CUVET_CONTENT_PTX))
+        (begins_like_code(c.type) || c.type == CUVET_K_ARCHIVE || c.type == CUVET_K_PTX))
         return CUVET_OK;
     s = point_out(x, h, a);
     if (s != CUVET_OK)
@@ -67,8 +67,9 @@ static cuvet_status judge_member(cv_ctx *x, cv_hosts *h, const archive *a, cv_sp
         cv_report(x, why.rule, why.off, why.len, why.got, why.want);
         return known;
     }
-    if (known == CUVET_OK && (c.type == CUVET_CONTENT_NVVM || c.type == CUVET_CONTENT_LTOIR))
-        return cv_reject(x, CV_R_LINK_CONTENT, body.off, c.type, CUVET_CONTENT_CUBIN);
+    if (known == CUVET_OK && (c.type == CUVET_K_NVVM || c.type == CUVET_K_LTOIR))
+        return cv_reject(x, CV_R_LINK_CONTENT, body.off, cv_class_number(c.type),
+                         cv_class_number(CUVET_K_CUBIN));
     cv_report(x, CV_R_LINK_NO_OBJECT, a->at, 0, body.len, 0);
     return CUVET_OK;
 }
@@ -115,13 +116,11 @@ static cuvet_status read_archive(cv_ctx *x, cv_hosts *h, const cuvet_source *src
 cuvet_status cv_hosts_read(cv_ctx *x, cv_hosts *h, const void *bytes, uint64_t n, bool of_system)
 {
     cv_span all = cv_span_of(bytes, n, 0);
-    cuvet_source src;
-    cuvet_status s = cuvet_source_memory(bytes, (size_t)n, &src);
+    const cuvet_source src = cv_source_memory(bytes, n);
+    cuvet_status s;
 
     h->first = h->host.n;
     cv_lmembers_clear(&h->member);
-    if (s != CUVET_OK)
-        return s;
     s = cv_ar_probe(all) == CV_AR_NORMAL ? read_archive(x, h, &src, all)
                                          : cv_hosts_read_object(x, h, &src, all, 0, n);
     for (uint64_t i = h->first; i < h->host.n; i++)

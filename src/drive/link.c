@@ -254,7 +254,8 @@ static void add_piece(file_at_hand *file, const cuvet_item *item)
             add_container(file, item->container_off);
     } else if (item->kind == CUVET_K_PTX) {
         refuse_kind(file, CUVET_EVENT_NEEDS_COMPILER);
-    } else if (item->kind != CUVET_K_ELF || !cv_span_has(file->bytes, item->payload_off, item->stored_size)) {
+    } else if (item->kind != CUVET_K_CUBIN ||
+               !cv_span_has(file->bytes, item->payload_off, item->stored_size)) {
         refuse_kind(file, CUVET_EVENT_NOT_IN_CONTAINER);
     } else if (may_take(file, item)) {
         image = cv_span_tail(file->bytes, item->payload_off);
@@ -291,11 +292,10 @@ static void open_up(file_at_hand *file)
     const cuvet_scan_options options = { .size = sizeof(options), .depth = CUVET_DEPTH_HEADERS, .jobs = 1 };
     cv_linker *linker = file->linker;
     cv_scan *scan = &linker->tools->scan;
-    cuvet_source src;
-    cuvet_status s = cuvet_source_memory(file->bytes.base, (size_t)file->bytes.len, &src);
+    const cuvet_source src = cv_source_memory(file->bytes.base, file->bytes.len);
+    cuvet_status s;
 
-    if (s == CUVET_OK)
-        s = cv_scan_open(scan, &linker->x.mem.alloc, &linker->x.lim, &src, &options, cv_linker_hold, linker);
+    s = cv_scan_open(scan, &linker->x.mem.alloc, &linker->x.lim, &src, &options, cv_linker_hold, linker);
     if (s == CUVET_OK) {
         s = walk(file, scan);
         forget_piece(file);
@@ -308,9 +308,9 @@ static void open_up(file_at_hand *file)
 }
 
 /* Nothing came out of it: is that what its owner would expect? */
-static void judge_empty(file_at_hand *file, cuvet_content type)
+static void judge_empty(file_at_hand *file, cuvet_kind type)
 {
-    bool host = type == CUVET_CONTENT_HOST_ELF || (file->flags & CUVET_ADD_LIBRARY);
+    bool host = type == CUVET_K_HOST_ELF || (file->flags & CUVET_ADD_LIBRARY);
     cuvet_status refusal = file->status;
 
     if (file->done)
@@ -369,22 +369,22 @@ static void add_bytes(file_at_hand *file)
 
     cv_ctx_unit(&linker->x, file->bytes.len);
     s = cv_classify(&linker->x, file->bytes, 0, &content);
-    if (content.type == CUVET_CONTENT_CUBIN)
+    if (content.type == CUVET_K_CUBIN)
         cv_linker_drop(linker); /* the linker says it */
     if (s == CUVET_OK && !read_hosts(file))
         return;
-    if (content.type == CUVET_CONTENT_CUBIN) {
+    if (content.type == CUVET_K_CUBIN) {
         add_image(file, 0, file->bytes);
     } else if (s != CUVET_OK) {
         refuse(file, s);
-    } else if (content.type == CUVET_CONTENT_PTX) {
+    } else if (content.type == CUVET_K_PTX) {
         refuse_kind(file, CUVET_EVENT_NEEDS_COMPILER);
-    } else if (content.type == CUVET_CONTENT_NVVM || content.type == CUVET_CONTENT_LTOIR) {
+    } else if (content.type == CUVET_K_NVVM || content.type == CUVET_K_LTOIR) {
         refuse_kind(file, CUVET_EVENT_NEEDS_LTO);
     } else if (content.thin) {
         refuse_kind(file, CUVET_EVENT_THIN);
     } else {
-        file->archive = content.type == CUVET_CONTENT_ARCHIVE;
+        file->archive = content.type == CUVET_K_ARCHIVE;
         open_up(file);
         judge_empty(file, content.type);
     }

@@ -88,8 +88,9 @@ static cuvet_status judge(cv_linker *k, cv_link_input *in, bool examined)
     cuvet_content_info content;
     cuvet_status s = cv_classify(&k->x, image, 0, &content);
 
-    if (s == CUVET_OK && content.type != CUVET_CONTENT_CUBIN)
-        s = cv_reject(&k->x, CV_R_LINK_CONTENT, image.off, (uint64_t)content.type, CUVET_CONTENT_CUBIN);
+    if (s == CUVET_OK && content.type != CUVET_K_CUBIN)
+        s = cv_reject(&k->x, CV_R_LINK_CONTENT, image.off, cv_class_number(content.type),
+                      cv_class_number(CUVET_K_CUBIN));
     if (s == CUVET_OK && !examined)
         s = examine(k, image);
     if (s == CUVET_OK)

@@ -82,7 +82,8 @@ bool cv_input_cancelled(const cv_input *in)
 static bool config_in_range(const cuvet_input_config *c)
 {
     return (unsigned)c->request <= CUVET_REQUEST_LTOIR && (unsigned)c->policy <= CUVET_ARCH_EXACT &&
-           c->threads <= THREADS_MAX && c->toolkit <= UINT16_MAX;
+           c->threads <= THREADS_MAX && !(c->flags & ~(CUVET_INPUT_ADDRESS32 | CUVET_INPUT_LENIENT)) &&
+           c->toolkit <= UINT16_MAX;
 }
 
 cuvet_status cv_input_configure(cv_input *in, const cuvet_input_config *cfg)
@@ -111,7 +112,7 @@ cuvet_status cv_input_option(cv_input *in, const char *p, size_t n)
     if (in->state > CUVET_INPUT_BOUND)
         return CUVET_E_STATE;
     if (n == 0)
-        return in->cfg.lenient ? CUVET_OK : CUVET_E_USAGE;
+        return in->cfg.flags & CUVET_INPUT_LENIENT ? CUVET_OK : CUVET_E_USAGE;
     if (cv_span_find_byte(cv_span_of(p, n, 0), 0) != n)
         return CUVET_E_USAGE;
     if (in->option_at.n >= in->x.lim.options)
@@ -139,7 +140,8 @@ cuvet_status cv_input_take(cv_input *in, cuvet_image *out)
     if (!p)
         return CUVET_E_NOMEM;
     cv_span_copy(cv_span_of(in->out.bytes, in->out.n, 0), p);
-    *out = (cuvet_image){ .match = in->out.match,
+    *out = (cuvet_image){ .size = sizeof(*out),
+                          .kind = in->out.kind,
                           .bytes = p,
                           .n = in->out.n,
                           .sm = in->out.sm,

@@ -124,14 +124,14 @@ static cuvet_status ask_generator(const cv_final_tool *tool, const cv_backend_re
 {
     static const bool NEVER = false;
     const cuvet_compile_request request = { .size = sizeof(request),
+                                            .kind = CUVET_K_CUBIN,
+                                            .flags = is_for_debugger(req->cubin) ? CUVET_COMPILE_DEBUG : 0,
                                             .bytes = req->in.base,
                                             .n = (size_t)req->in.len,
                                             .sm = sm,
                                             .suffix = suffix,
                                             .threads = 1,
-                                            .cancel = req->cancel ? req->cancel : &NEVER,
-                                            .cubin = true,
-                                            .debug = is_for_debugger(req->cubin) };
+                                            .cancel = req->cancel ? req->cancel : &NEVER };
 
     *result = (cuvet_compile_result){ .size = sizeof(*result) };
     return tool->compiler.compile(tool->compiler.user, &request, result);

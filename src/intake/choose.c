@@ -6,13 +6,17 @@ static cuvet_reason judge_kind(const cuvet_candidate *c, const cv_wanted *w)
     bool asked = false;
 
     switch (c->kind) {
-    case CUVET_K_ELF: asked = w->request == CUVET_REQUEST_LINK || w->request == CUVET_REQUEST_SASS; break;
+    case CUVET_K_CUBIN: asked = w->request == CUVET_REQUEST_LINK || w->request == CUVET_REQUEST_SASS; break;
     case CUVET_K_PTX: asked = w->request == CUVET_REQUEST_LINK || w->request == CUVET_REQUEST_PTX; break;
     case CUVET_K_LTOIR:
         asked = w->request == CUVET_REQUEST_LTOIR || (w->direct && w->request == CUVET_REQUEST_LINK);
         break;
     case CUVET_K_FATBIN: asked = w->request != CUVET_REQUEST_LTOIR; break;
-    case CUVET_K_UNKNOWN:
+    case CUVET_K_NVVM:
+    case CUVET_K_WRAPPER:
+    case CUVET_K_ARCHIVE:
+    case CUVET_K_HOST_ELF:
+    case CUVET_K_NONE:
     case CUVET_K_BITCODE:
     case CUVET_K_MERCURY: return CUVET_REASON_KIND;
     }
@@ -27,7 +31,7 @@ cuvet_reason cv_select_judge(const cuvet_candidate *c, const cv_wanted *w)
         return r;
     if (!w->direct && !w->address32 && !(c->flags & CV_FB_64BIT))
         return CUVET_REASON_ADDRESS;
-    if (c->kind == CUVET_K_ELF)
+    if (c->kind == CUVET_K_CUBIN)
         return cv_arch_sass(c->sm, c->suffix, w->target, w->policy);
     if (c->kind == CUVET_K_PTX)
         return cv_arch_ptx(c->sm, c->suffix, w->target);
@@ -44,8 +48,8 @@ int cv_select_compare(const cuvet_candidate *a, const cuvet_candidate *b)
 {
     if (a->sm != b->sm)
         return a->sm > b->sm ? -1 : 1;
-    if ((a->kind == CUVET_K_ELF) != (b->kind == CUVET_K_ELF))
-        return a->kind == CUVET_K_ELF ? -1 : 1;
+    if ((a->kind == CUVET_K_CUBIN) != (b->kind == CUVET_K_CUBIN))
+        return a->kind == CUVET_K_CUBIN ? -1 : 1;
     return suffix_rank(b->suffix) - suffix_rank(a->suffix);
 }
 
@@ -57,7 +61,7 @@ static uint64_t order_of(const cv_candidate *in)
     uint64_t sm = UINT32_MAX - c->sm, suffix = (uint64_t)(2 - suffix_rank(c->suffix));
 
     return (uint64_t)(in->unit.place == CUVET_PLACE_DATA) << 35 | sm << 3 |
-           (uint64_t)(c->kind != CUVET_K_ELF) << 2 | suffix;
+           (uint64_t)(c->kind != CUVET_K_CUBIN) << 2 | suffix;
 }
 
 /* Of members that are equal in everything the first one wins; but of PTX without suffix for the very number

@@ -104,14 +104,14 @@ static void examine_elf(const job *j, const cv_fatbin_member *m, cv_span content
     if (s == CUVET_E_NOMEM)
         r->status = s;
     if (s != CUVET_OK) {
-        r->item.size = content.len;
+        r->item.unpacked_size = content.len;
         if (ledger)
             cv_claims_clear(&ledger->claims); /* half an account is none */
         return;
     }
     r->cubin = true;
     r->claimed = ledger != NULL;
-    r->item.size = extent;
+    r->item.unpacked_size = extent;
     r->item.kernels = j->w->cubin.n_kernels;
     r->item.producer = (cuvet_producer){ cv_tool_name((cv_tool)j->w->cubin.producer.tool),
                                          j->w->cubin.producer.release, j->w->cubin.producer.inferred };
@@ -153,7 +153,7 @@ static void examine_ptx(const job *j, const cv_fatbin_member *m, cv_span content
     r->text = j->x->n_errors == errors; /* no byte of it can be part of a magic */
     /* The text alone is what a person wants to read; its NUL and padding stay behind. */
     r->payload.len = p.text_len;
-    r->item.size = m ? p.text_len + 1 : content.len;
+    r->item.unpacked_size = m ? p.text_len + 1 : content.len;
     if (m) {
         cv_agree_ptx(j->x, m, j->u->off, &p);
         return;
@@ -365,7 +365,7 @@ static void fill_item(const job *j, const cv_fatbin_member *m)
     i->flags = m->flags;
     i->stored_size =
         m->flags & CV_FB_COMPRESSED ? cv_min(m->compressed_size, m->payload_size) : m->payload_size;
-    i->size = m->flags & CV_FB_COMPRESSED ? m->uncompressed_size : m->payload_size;
+    i->unpacked_size = m->flags & CV_FB_COMPRESSED ? m->uncompressed_size : m->payload_size;
     for (uint64_t k = 0; k < m->ident.len; k++) {
         if (!cv_u8s_push(j->r->mem, &j->r->ident, cv_u8_at(m->ident, k))) {
             j->r->status = CUVET_E_NOMEM;
@@ -390,7 +390,7 @@ static void claim_member(const job *j, const cv_fatbin_member *m, cv_span header
                         0, false);
     /* A raw ELF claims its own parts; everything else is one payload. */
     if (j->r->claimed && j->r->item.compression == CUVET_Z_NONE)
-        stored = cv_min(j->r->item.size, m->payload_size);
+        stored = cv_min(j->r->item.unpacked_size, m->payload_size);
     else
         cv_ledger_claim(j->x, l, payload, stored, CV_CLAIM_PAYLOAD, 0, false);
     cv_ledger_claim(j->x, l, payload + stored, m->payload_size - stored, CV_CLAIM_PAYLOAD_PADDING, 0, false);
@@ -408,14 +408,15 @@ static void size_raw(const job *j, const cv_fatbin_member *m)
     if (m->kind == CV_FB_KIND_ELF) {
         if (keep(j, cv_locate_extent(j->x, &j->w->stored, j->src, at, end, &found, &extent)) == CUVET_OK &&
             found == CV_LOCATED_YES)
-            j->r->item.size = extent;
+            j->r->item.unpacked_size = extent;
     } else if (m->kind == CV_FB_KIND_PTX) {
         tail = cv_min(m->payload_size, 16);
         if (keep(j, cv_block_load(j->x, &j->w->stored, j->src, end - tail, tail)) != CUVET_OK)
             return;
         while (tail && cv_u8_at(j->w->stored.span, tail - 1) == 0)
             tail--;
-        j->r->item.size = cv_min(m->payload_size, m->payload_size - j->w->stored.span.len + tail + 1);
+        j->r->item.unpacked_size =
+            cv_min(m->payload_size, m->payload_size - j->w->stored.span.len + tail + 1);
     }
 }
 
@@ -483,14 +484,14 @@ static void examine_bare(const job *j)
     cv_block *b = &j->w->stored;
     bool full = !j->u->skip_payload;
 
-    i->kind = j->u->kind == CV_UNIT_IMAGE ? CUVET_K_ELF : CUVET_K_PTX;
-    i->stored_size = i->size = j->u->payload_size;
+    i->kind = j->u->kind == CV_UNIT_IMAGE ? CUVET_K_CUBIN : CUVET_K_PTX;
+    i->stored_size = i->unpacked_size = j->u->payload_size;
     if (full && keep(j, cv_block_load(j->x, b, j->src, j->u->off, j->u->payload_size)) != CUVET_OK)
         return;
     i->examined = full;
     if (full) {
         j->r->payload = b->span;
-        if (i->kind == CUVET_K_ELF)
+        if (i->kind == CUVET_K_CUBIN)
             examine_elf(j, NULL, b->span, false);
         else
             examine_ptx(j, NULL, b->span, false);
@@ -511,7 +512,7 @@ static void examine_ir(job *j)
     bool full = j->opt->depth == CUVET_DEPTH_FULL && !j->u->skip_payload;
 
     r->item.kind = bitcode ? CUVET_K_BITCODE : CUVET_K_LTOIR;
-    r->item.stored_size = r->item.size = ir.size;
+    r->item.stored_size = r->item.unpacked_size = ir.size;
     if (!j->u->skip_payload)
         (void)keep(j, bitcode ? cv_ir_bitcode(&ir, r->mem, &r->triple) : cv_ir_ltoir(&ir, &r->item.arch));
     if (j->opt->ledger)

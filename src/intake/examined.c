@@ -27,9 +27,9 @@ cuvet_kind cv_unit_kind_of(uint16_t kind)
 {
     switch (kind) {
     case CV_FB_KIND_PTX: return CUVET_K_PTX;
-    case CV_FB_KIND_ELF: return CUVET_K_ELF;
+    case CV_FB_KIND_ELF: return CUVET_K_CUBIN;
     case CV_FB_KIND_LTOIR: return CUVET_K_LTOIR;
     case CV_FB_KIND_MERCURY: return CUVET_K_MERCURY;
-    default: return CUVET_K_UNKNOWN;
+    default: return CUVET_K_NONE;
     }
 }

@@ -38,25 +38,25 @@ static cuvet_status unknown(look *l, cv_rule rule, uint64_t at, uint64_t got, ui
     return say(l, CUVET_E_UNKNOWN, (cv_class_why){ rule, at, 0, got, want });
 }
 
-static cuvet_status cut(look *l, cuvet_content type, cv_class_why why)
+static cuvet_status cut(look *l, cuvet_kind type, cv_class_why why)
 {
     *l->out = (cuvet_content_info){ .type = type };
     return say(l, CUVET_E_TRUNCATED, why);
 }
 
-static cuvet_status broken(look *l, cuvet_content type, cv_class_why why)
+static cuvet_status broken(look *l, cuvet_kind type, cv_class_why why)
 {
     *l->out = (cuvet_content_info){ .type = type };
     return say(l, CUVET_E_MALFORMED, why);
 }
 
 /* Too short: of its bytes, 'want' are needed. */
-static cuvet_status cut_short(look *l, cuvet_content type, cv_rule rule, uint64_t want)
+static cuvet_status cut_short(look *l, cuvet_kind type, cv_rule rule, uint64_t want)
 {
     return cut(l, type, (cv_class_why){ rule, 0, l->s.len, l->s.len, want });
 }
 
-static cuvet_status found(look *l, cuvet_content type)
+static cuvet_status found(look *l, cuvet_kind type)
 {
     l->out->type = type;
     l->out->length = l->s.len - l->out->off;
@@ -82,15 +82,15 @@ static cuvet_status look_fatbin(look *l)
     if (n > 4 && version != 1)
         return unknown(l, CV_R_CLASS_FATBIN_VERSION, 4, version, 1);
     if (fits || (l->lenient && n >= CV_CLASS_FATBIN_LENIENT)) {
-        (void)found(l, CUVET_CONTENT_FATBIN);
+        (void)found(l, CUVET_K_FATBIN);
         l->out->length = fits ? hs + size : n;
         return CUVET_OK;
     }
     if (n < CV_FATBIN_HEADER)
-        return cut_short(l, CUVET_CONTENT_FATBIN, CV_R_CLASS_FATBIN_SHORT, CV_FATBIN_HEADER);
+        return cut_short(l, CUVET_K_FATBIN, CV_R_CLASS_FATBIN_SHORT, CV_FATBIN_HEADER);
     if (hs < CV_FATBIN_HEADER || hs > n)
-        return cut(l, CUVET_CONTENT_FATBIN, (cv_class_why){ CV_R_CLASS_FATBIN_HEADER, 6, 2, hs, n });
-    return cut(l, CUVET_CONTENT_FATBIN, (cv_class_why){ CV_R_CLASS_FATBIN_SIZE, 8, 8, size, n - hs });
+        return cut(l, CUVET_K_FATBIN, (cv_class_why){ CV_R_CLASS_FATBIN_HEADER, 6, 2, hs, n });
+    return cut(l, CUVET_K_FATBIN, (cv_class_why){ CV_R_CLASS_FATBIN_SIZE, 8, 8, size, n - hs });
 }
 
 /* Architecture and kind: the layout hangs on OSABI, and there is none for another one. With both bits the
@@ -121,15 +121,14 @@ static cuvet_status check_device(look *l, uint64_t size)
     uint8_t osabi = cv_u8_at(l->s, 7);
 
     if (osabi != CV_OSABI_CUDA && osabi != CV_OSABI_LEGACY)
-        return broken(l, CUVET_CONTENT_CUBIN,
-                      (cv_class_why){ CV_R_CLASS_ELF_OSABI, 7, 1, osabi, CV_OSABI_CUDA });
+        return broken(l, CUVET_K_CUBIN, (cv_class_why){ CV_R_CLASS_ELF_OSABI, 7, 1, osabi, CV_OSABI_CUDA });
     if (cv_u16_at(l->s, at) != size)
-        return broken(l, CUVET_CONTENT_CUBIN,
+        return broken(l, CUVET_K_CUBIN,
                       (cv_class_why){ CV_R_CLASS_ELF_EHSIZE, at, 2, cv_u16_at(l->s, at), size });
     return CUVET_OK;
 }
 
-static cuvet_status check_elf(look *l, cuvet_content type)
+static cuvet_status check_elf(look *l, cuvet_kind type)
 {
     uint8_t cls = cv_u8_at(l->s, 4), data = cv_u8_at(l->s, 5), version = cv_u8_at(l->s, 6);
     uint64_t size = cv_elf_ehdr_size(cls == 1);
@@ -138,24 +137,24 @@ static cuvet_status check_elf(look *l, cuvet_content type)
         return broken(l, type, (cv_class_why){ CV_R_CLASS_ELF_CLASS, 4, 1, cls, 2 });
     if (l->s.len < size)
         return cut_short(l, type, CV_R_CLASS_ELF_SHORT, size);
-    if (data != 1 && !(data == 2 && type == CUVET_CONTENT_HOST_ELF))
+    if (data != 1 && !(data == 2 && type == CUVET_K_HOST_ELF))
         return broken(l, type, (cv_class_why){ CV_R_CLASS_ELF_DATA, 5, 1, data, 1 });
     if (version != 1)
         return broken(l, type, (cv_class_why){ CV_R_CLASS_ELF_VERSION, 6, 1, version, 1 });
-    return type == CUVET_CONTENT_CUBIN ? check_device(l, size) : CUVET_OK;
+    return type == CUVET_K_CUBIN ? check_device(l, size) : CUVET_OK;
 }
 
 static cuvet_status look_elf(look *l)
 {
     uint8_t osabi = cv_u8_at(l->s, 7);
     bool device = cv_locate_is_device(l->s), swapped = device && cv_u16_at(l->s, 18) != CV_EM_CUDA;
-    cuvet_content type = device ? CUVET_CONTENT_CUBIN : CUVET_CONTENT_HOST_ELF;
+    cuvet_kind type = device ? CUVET_K_CUBIN : CUVET_K_HOST_ELF;
     cuvet_status s = CUVET_OK;
 
     if (l->s.len < CV_CLASS_ELF_LENIENT) {
         /* Device code for all that is known, unless OSABI is there and says otherwise. */
         if (l->s.len <= 7 || osabi == CV_OSABI_CUDA || osabi == CV_OSABI_LEGACY)
-            type = CUVET_CONTENT_CUBIN;
+            type = CUVET_K_CUBIN;
         return cut_short(l, type, CV_R_CLASS_ELF_SHORT, CV_CLASS_ELF_LENIENT);
     }
     if (!l->lenient || swapped) /* the reference does not see the machine in the other byte order */
@@ -174,11 +173,10 @@ static cuvet_status look_wrapper(look *l)
     uint32_t version = cv_u32_at(l->s, 4);
 
     if (!l->lenient && l->s.len < CV_WRAPPER_SIZE)
-        return cut_short(l, CUVET_CONTENT_WRAPPER, CV_R_CLASS_WRAPPER_SHORT, CV_WRAPPER_SIZE);
+        return cut_short(l, CUVET_K_WRAPPER, CV_R_CLASS_WRAPPER_SHORT, CV_WRAPPER_SIZE);
     if (!l->lenient && version != 1 && version != 2)
-        return broken(l, CUVET_CONTENT_WRAPPER,
-                      (cv_class_why){ CV_R_CLASS_WRAPPER_VERSION, 4, 4, version, 2 });
-    (void)found(l, CUVET_CONTENT_WRAPPER);
+        return broken(l, CUVET_K_WRAPPER, (cv_class_why){ CV_R_CLASS_WRAPPER_VERSION, 4, 4, version, 2 });
+    (void)found(l, CUVET_K_WRAPPER);
     l->out->length = cv_min(l->s.len, CV_WRAPPER_SIZE);
     return CUVET_OK;
 }
@@ -190,16 +188,16 @@ static bool look_short(look *l, cuvet_status *s)
     static const struct {
         uint64_t value;
         uint64_t n, least;
-        cuvet_content type;
+        cuvet_kind type;
     } MAGICS[] = {
-        { CV_FATBIN_MAGIC, 4, 2, CUVET_CONTENT_FATBIN },
-        { CV_ELF_MAGIC, 4, 1, CUVET_CONTENT_CUBIN },
-        { NVVM_MAGIC, 4, 2, CUVET_CONTENT_NVVM },
-        { (uint64_t)NVVM_MAGIC << 32, 8, 6, CUVET_CONTENT_NVVM },
-        { CV_LTOIR_MAGIC, 4, 2, CUVET_CONTENT_LTOIR },
-        { CV_WRAPPER_MAGIC, 4, 2, CUVET_CONTENT_WRAPPER },
-        { UINT64_C(0x0A3E686372613C21), 8, 2, CUVET_CONTENT_ARCHIVE }, /* "!<arch>\n" */
-        { UINT64_C(0x0A3E6E6968743C21), 8, 2, CUVET_CONTENT_ARCHIVE }, /* "!<thin>\n" */
+        { CV_FATBIN_MAGIC, 4, 2, CUVET_K_FATBIN },
+        { CV_ELF_MAGIC, 4, 1, CUVET_K_CUBIN },
+        { NVVM_MAGIC, 4, 2, CUVET_K_NVVM },
+        { (uint64_t)NVVM_MAGIC << 32, 8, 6, CUVET_K_NVVM },
+        { CV_LTOIR_MAGIC, 4, 2, CUVET_K_LTOIR },
+        { CV_WRAPPER_MAGIC, 4, 2, CUVET_K_WRAPPER },
+        { UINT64_C(0x0A3E686372613C21), 8, 2, CUVET_K_ARCHIVE }, /* "!<arch>\n" */
+        { UINT64_C(0x0A3E6E6968743C21), 8, 2, CUVET_K_ARCHIVE }, /* "!<thin>\n" */
     };
     uint64_t n = l->s.len, have = peek(l->s, 0);
 
@@ -228,12 +226,11 @@ static cuvet_status check_text(look *l, cv_span w, uint64_t at)
     uint64_t nul;
 
     if (!cv_ptx_is_blank(cv_u8_at(w, at)))
-        return broken(l, CUVET_CONTENT_PTX,
-                      (cv_class_why){ CV_R_CLASS_PTX_VERSION, at, 1, cv_u8_at(w, at), ' ' });
+        return broken(l, CUVET_K_PTX, (cv_class_why){ CV_R_CLASS_PTX_VERSION, at, 1, cv_u8_at(w, at), ' ' });
     nul = at + cv_span_find_byte(cv_span_tail(w, at), 0);
     if (nul + cv_span_find_nonzero(cv_span_tail(w, nul)) != w.len)
         return unknown(l, CV_R_CLASS_PTX_NUL, nul, l->s.off + nul, 0);
-    return found(l, CUVET_CONTENT_PTX);
+    return found(l, CUVET_K_PTX);
 }
 
 /* Behind blanks and comments: is it .version? */
@@ -249,11 +246,10 @@ static cuvet_status look_version(look *l, cv_span w, uint64_t at)
     if (rest.len == 0)
         return unknown(l, CV_R_CLASS_PTX_BLANK, at, at, 0);
     if (open && rest.len > 1)
-        return cut(l, CUVET_CONTENT_PTX,
-                   (cv_class_why){ CV_R_CLASS_MAGIC_SHORT, at, rest.len, rest.len, need });
+        return cut(l, CUVET_K_PTX, (cv_class_why){ CV_R_CLASS_MAGIC_SHORT, at, rest.len, rest.len, need });
     if (first != CV_PTX_WORD_VERSION)
         return unknown(l, CV_R_CLASS_UNKNOWN, at, peek(l->s, at), 0);
-    return l->lenient ? found(l, CUVET_CONTENT_PTX) : check_text(l, w, at + CV_PTX_VERSION_LEN);
+    return l->lenient ? found(l, CUVET_K_PTX) : check_text(l, w, at + CV_PTX_VERSION_LEN);
 }
 
 /* PTX comes last: it is the only one that walks. */
@@ -288,7 +284,7 @@ static cuvet_status look_text(look *l)
     if (s != CUVET_OK && l->lenient) {
         /* A comment may be read in two ways: either will do, and the first says what is wrong. */
         cv_class_why why = *l->why;
-        cuvet_content type = l->out->type;
+        cuvet_kind type = l->out->type;
 
         if (walk_text(l, true) == CUVET_OK)
             return CUVET_OK;
@@ -311,19 +307,19 @@ static cuvet_status dispatch(look *l)
     if (first == CV_ELF_MAGIC)
         return look_elf(l);
     if (first == NVVM_MAGIC)
-        return found(l, CUVET_CONTENT_NVVM);
+        return found(l, CUVET_K_NVVM);
     if (first == 0 && cv_u32_at(l->s, NVVM_PAD) == NVVM_MAGIC) {
         l->out->off = NVVM_PAD;
-        return found(l, CUVET_CONTENT_NVVM);
+        return found(l, CUVET_K_NVVM);
     }
     if (first == CV_LTOIR_MAGIC)
-        return found(l, CUVET_CONTENT_LTOIR);
+        return found(l, CUVET_K_LTOIR);
     if (first == CV_WRAPPER_MAGIC)
         return look_wrapper(l);
     ar = cv_ar_probe(l->s);
     l->out->thin = ar == CV_AR_THIN;
     if (ar != CV_AR_NONE)
-        return found(l, CUVET_CONTENT_ARCHIVE);
+        return found(l, CUVET_K_ARCHIVE);
     return look_short(l, &s) ? s : look_text(l);
 }
 
@@ -344,4 +340,22 @@ cuvet_status cv_classify(cv_ctx *x, cv_span s, unsigned flags, cuvet_content_inf
     if (st != CUVET_OK)
         cv_report(x, why.rule, why.off, why.len, why.got, why.want);
     return st;
+}
+
+uint64_t cv_class_number(cuvet_kind kind)
+{
+    switch (kind) {
+    case CUVET_K_NVVM: return 1;
+    case CUVET_K_FATBIN: return 2;
+    case CUVET_K_CUBIN: return 3;
+    case CUVET_K_PTX: return 4;
+    case CUVET_K_WRAPPER: return 100;
+    case CUVET_K_LTOIR: return 101;
+    case CUVET_K_ARCHIVE: return 102;
+    case CUVET_K_HOST_ELF: return 103;
+    case CUVET_K_MERCURY:
+    case CUVET_K_BITCODE:
+    case CUVET_K_NONE: break;
+    }
+    return 0;
 }

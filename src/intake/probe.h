@@ -19,6 +19,9 @@ typedef struct cv_class_why {
 #define CV_CLASS_FATBIN_LENIENT UINT64_C(8)
 #define CV_CLASS_ELF_LENIENT    UINT64_C(20)
 
+/* The number of a kind in diagnostics: that of the reference tools, or one of our own above them. */
+uint64_t cv_class_number(cuvet_kind kind);
+
 /* Silent. probe: limits.ptx_probe. *out is zeroed first; unless OK only its type is set. *why is set unless
  * OK. @return as cuvet_classify(), without USAGE and NULL. */
 CV_MUST cuvet_status cv_classify_look(cv_span s, uint64_t probe, unsigned flags, cuvet_content_info *out,

@@ -13,6 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "bytes/sized.h"
+
 cuvet_status cv_source_read(cv_ctx *x, const cuvet_source *src, uint64_t off, void *buf, size_t len)
 {
     if (len == 0)
@@ -228,12 +230,23 @@ static cuvet_status read_memory(void *user, uint64_t off, void *buf, size_t len)
     return CUVET_OK;
 }
 
+cuvet_source cv_source_memory(const void *bytes, uint64_t n)
+{
+    return (cuvet_source){ sizeof(cuvet_source), n, read_memory, (void *)(uintptr_t)bytes, -1 };
+}
+
+/* The caller's structure may be of another size than ours: what cannot be given is not kept. */
+static cuvet_status give(cuvet_source *out, cuvet_source ours)
+{
+    if (cv_sized_give(out, &ours, sizeof(ours)))
+        return CUVET_OK;
+    cuvet_source_destroy(&ours);
+    return CUVET_E_USAGE;
+}
+
 cuvet_status cuvet_source_memory(const void *bytes, size_t n, cuvet_source *out)
 {
-    if (!out || (n && !bytes))
-        return CUVET_E_NULL;
-    *out = (cuvet_source){ sizeof(*out), n, read_memory, (void *)(uintptr_t)bytes, -1 };
-    return CUVET_OK;
+    return !out || (n && !bytes) ? CUVET_E_NULL : give(out, cv_source_memory(bytes, n));
 }
 
 static cuvet_status read_fd(void *user, uint64_t off, void *buf, size_t len)
@@ -294,19 +307,35 @@ cuvet_status cv_source_unchanged(cv_ctx *x, const cuvet_source *src, const cv_so
     return cv_reject(x, CV_R_IO_MODIFIED, 0, now.size, before->size);
 }
 
-cuvet_status cuvet_source_fd(int fd, cuvet_source *out)
+static cuvet_source source_of(int fd, uint64_t length, int owned_fd)
+{
+    return (cuvet_source){ sizeof(cuvet_source), length, read_fd, (void *)(intptr_t)fd, owned_fd };
+}
+
+/* @return IO: no size */
+static cuvet_status length_of(int fd, uint64_t *length)
 {
     struct stat st;
     off_t end;
+
+    if (fstat(fd, &st) != 0 || !(S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
+        return CUVET_E_IO;
+    end = S_ISREG(st.st_mode) ? st.st_size : lseek(fd, 0, SEEK_END);
+    *length = end < 0 ? 0 : (uint64_t)end;
+    return end < 0 ? CUVET_E_IO : CUVET_OK;
+}
+
+cuvet_status cuvet_source_fd(int fd, cuvet_source *out)
+{
+    cuvet_status s;
+    uint64_t length;
 
     if (!out)
         return CUVET_E_NULL;
     if (fd < 0)
         return CUVET_E_USAGE;
-    if (fstat(fd, &st) != 0 || !(S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
-        return CUVET_E_IO;
-    end = S_ISREG(st.st_mode) ? st.st_size : lseek(fd, 0, SEEK_END);
-    return end < 0 ? CUVET_E_IO : cuvet_source_fd_sized(fd, (uint64_t)end, out);
+    s = length_of(fd, &length);
+    return s == CUVET_OK ? cuvet_source_fd_sized(fd, length, out) : s;
 }
 
 cuvet_status cuvet_source_fd_sized(int fd, uint64_t length, cuvet_source *out)
@@ -315,14 +344,12 @@ cuvet_status cuvet_source_fd_sized(int fd, uint64_t length, cuvet_source *out)
         return CUVET_E_NULL;
     if (fd < 0 || length > INT64_MAX)
         return CUVET_E_USAGE;
-    *out = (cuvet_source){ sizeof(*out), length, read_fd, (void *)(intptr_t)fd, -1 };
-    return CUVET_OK;
+    return give(out, source_of(fd, length, -1));
 }
 
 cuvet_status cuvet_source_path(const char *path, cuvet_source *out)
 {
     struct stat st;
-    cuvet_status s;
     int fd;
 
     if (!path || !out)
@@ -331,13 +358,10 @@ cuvet_status cuvet_source_path(const char *path, cuvet_source *out)
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return CUVET_E_IO;
-    s = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? cuvet_source_fd_sized(fd, (uint64_t)st.st_size, out)
-                                                   : CUVET_E_IO;
-    if (s == CUVET_OK)
-        out->owned_fd = fd;
-    else
-        close(fd);
-    return s;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        return give(out, source_of(fd, (uint64_t)st.st_size, fd));
+    close(fd);
+    return CUVET_E_IO;
 }
 
 static bool write_all(int fd, const uint8_t *p, size_t n)
@@ -399,6 +423,7 @@ static cuvet_status spool(int in, int tmp, uint8_t *buf, uint64_t max)
 cuvet_status cuvet_source_spool(int fd, const char *dir, uint64_t max, cuvet_source *out)
 {
     const char *tmpdir = dir ? dir : getenv("TMPDIR");
+    uint64_t length;
     uint8_t *buf;
     cuvet_status s;
     int tmp;
@@ -412,19 +437,22 @@ cuvet_status cuvet_source_spool(int fd, const char *dir, uint64_t max, cuvet_sou
     s = tmp < 0 ? CUVET_E_IO : !buf ? CUVET_E_NOMEM : spool(fd, tmp, buf, max);
     free(buf);
     if (s == CUVET_OK)
-        s = cuvet_source_fd(tmp, out);
+        s = length_of(tmp, &length);
     if (s == CUVET_OK)
-        out->owned_fd = tmp;
-    else if (tmp >= 0)
+        return give(out, source_of(tmp, length, tmp));
+    if (tmp >= 0)
         close(tmp);
     return s;
 }
 
 void cuvet_source_destroy(cuvet_source *s)
 {
-    if (!s)
+    static const cuvet_source NONE = { .owned_fd = -1 };
+    cuvet_source ours = NONE;
+
+    if (!s || !cv_sized_take(s, &ours, sizeof(ours)))
         return;
-    if (s->owned_fd >= 0)
-        close(s->owned_fd);
-    *s = (cuvet_source){ .owned_fd = -1 };
+    if (ours.owned_fd >= 0)
+        close(ours.owned_fd);
+    cv_sized_fill(s, &NONE, sizeof(NONE));
 }

@@ -14,6 +14,9 @@
  */
 CV_MUST cuvet_status cv_source_read(cv_ctx *x, const cuvet_source *src, uint64_t off, void *buf, size_t len);
 
+/* A source over bytes in memory, which are borrowed. */
+cuvet_source cv_source_memory(const void *bytes, uint64_t n);
+
 /* Where the file system has the next bytes of a file, from off on; all before them are zeros that it did not
  * store. Without an answer, and for sources that are no files, off itself; src->length when nothing more
  * comes. */

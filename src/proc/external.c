@@ -111,6 +111,11 @@ static void put_target(const cuvet_compile_request *req, char *buf, size_t cap)
     cv_text_end(&text);
 }
 
+static bool is_cubin(const cuvet_compile_request *req)
+{
+    return req->kind == CUVET_K_CUBIN;
+}
+
 /* ptxas -arch=sm_90a -c [-split-compile=N] options... input.ptx -o output.cubin: a linker takes relocatable
  * code, which is what -c asks for. nvlink -arch=sm_103 -r input.cubin -o output.cubin: a relocatable link of
  * one object, which makes its code again; with -g as it was compiled for a debugger. */
@@ -118,18 +123,18 @@ static bool arguments_of(cv_mem *mem, const cuvet_compile_request *req, const ch
                          size_t cap, arguments *args)
 {
     cv_text text = { split, cap, 0 };
-    bool ok = arguments_push(mem, args, req->cubin ? "nvlink" : "ptxas") && arguments_push(mem, args, arch) &&
-              arguments_push(mem, args, req->cubin ? "-r" : "-c") &&
-              (!req->debug || arguments_push(mem, args, "-g"));
+    bool ok = arguments_push(mem, args, is_cubin(req) ? "nvlink" : "ptxas") &&
+              arguments_push(mem, args, arch) && arguments_push(mem, args, is_cubin(req) ? "-r" : "-c") &&
+              (!(req->flags & CUVET_COMPILE_DEBUG) || arguments_push(mem, args, "-g"));
 
     cv_text_str(&text, "-split-compile=");
     cv_text_dec(&text, req->threads);
     cv_text_end(&text);
-    if (ok && req->threads > 1 && !req->cubin)
+    if (ok && req->threads > 1 && !is_cubin(req))
         ok = arguments_push(mem, args, split);
     for (size_t i = 0; ok && i < req->n_options; i++)
         ok = arguments_push(mem, args, req->option[i]);
-    return ok && arguments_push(mem, args, req->cubin ? IN_CUBIN : IN_PTX) &&
+    return ok && arguments_push(mem, args, is_cubin(req) ? IN_CUBIN : IN_PTX) &&
            arguments_push(mem, args, "-o") && arguments_push(mem, args, OUT_NAME) &&
            arguments_push(mem, args, NULL);
 }
@@ -139,7 +144,7 @@ cuvet_status cv_external_compile(void *user, const cuvet_compile_request *req, c
     const cv_external *external = user;
     cv_child_options options = { .path = external->conf.path,
                                  .directory = external->conf.directory,
-                                 .in_name = req->cubin ? IN_CUBIN : IN_PTX,
+                                 .in_name = is_cubin(req) ? IN_CUBIN : IN_PTX,
                                  .out_name = OUT_NAME,
                                  .output = external->conf.output,
                                  .log = external->conf.log,
@@ -155,10 +160,12 @@ cuvet_status cv_external_compile(void *user, const cuvet_compile_request *req, c
     cv_mem mem;
 
     if (req->size != sizeof(*req) || out->size != sizeof(*out) || !req->bytes || !req->cancel ||
-        (req->n_options > 0 && !req->option) || (req->cubin ? req->ltoir || req->n_options > 0 : req->debug))
+        (req->n_options > 0 && !req->option) || (is_cubin(req) ? req->n_options > 0 : req->flags != 0) ||
+        (req->flags & ~CUVET_COMPILE_DEBUG))
         return CUVET_E_INTERNAL;
     *out = (cuvet_compile_result){ .size = sizeof(*out), .end = CUVET_COMPILE_UNSUPPORTED };
-    if (req->ltoir || (req->suffix != 0 && req->suffix != 'a' && req->suffix != 'f'))
+    if ((!is_cubin(req) && req->kind != CUVET_K_PTX) ||
+        (req->suffix != 0 && req->suffix != 'a' && req->suffix != 'f'))
         return CUVET_OK;
     cv_mem_init(&mem, &external->alloc, UINT64_MAX); /* each part has its own limit */
     put_target(req, arch, sizeof(arch));

@@ -315,7 +315,8 @@ static void deliver_claims(cv_scan *s, const cv_level *lv, cv_ledger *l, const c
 {
     for (uint64_t i = 0; s->opt.claim && i < l->claims.n; i++) {
         const cv_claim *c = cv_claims_at(&l->claims, i);
-        cuvet_claim_info info = { .inner = inner,
+        cuvet_claim_info info = { .size = sizeof(info),
+                                  .inner = inner,
                                   .off = c->off,
                                   .length = c->len,
                                   .index = c->index,
@@ -332,11 +333,11 @@ static void count_item(cv_scan *s, const cv_result *r)
 {
     const cuvet_item *i = &r->item;
 
-    s->sum.elf += i->kind == CUVET_K_ELF;
+    s->sum.elf += i->kind == CUVET_K_CUBIN;
     s->sum.ptx += i->kind == CUVET_K_PTX;
     s->sum.ltoir += i->kind == CUVET_K_LTOIR;
     s->sum.bitcode += i->kind == CUVET_K_BITCODE;
-    s->sum.other += i->kind != CUVET_K_ELF && i->kind != CUVET_K_PTX && i->kind != CUVET_K_LTOIR &&
+    s->sum.other += i->kind != CUVET_K_CUBIN && i->kind != CUVET_K_PTX && i->kind != CUVET_K_LTOIR &&
                     i->kind != CUVET_K_BITCODE;
     s->sum.members += i->in_container;
     s->sum.images += !i->in_container;
@@ -451,7 +452,7 @@ static cuvet_status unpack_again(cv_scan *s, cv_level *lv, cv_result *r, cuvet_s
     if (st == CUVET_OK && again->content.span.len < r->nested_off + r->nested_len)
         st = CUVET_E_IO; /* it was unpacked before: the source has changed */
     if (st == CUVET_OK)
-        st = cuvet_source_memory(again->content.span.base, (size_t)again->content.span.len, src);
+        *src = cv_source_memory(again->content.span.base, again->content.span.len);
     if (st == CUVET_OK) {
         again->claimed = r->claimed;
         cv_result_free(r);

@@ -59,7 +59,7 @@ class Target(C.Structure):
 
 class Config(C.Structure):
     _fields_ = [("size", C.c_size_t), ("target", Target), ("request", C.c_int), ("policy", C.c_int),
-                ("address32", C.c_bool), ("lenient", C.c_bool), ("toolkit", C.c_uint32), ("threads", C.c_uint32)]
+                ("flags", C.c_uint), ("toolkit", C.c_uint32), ("threads", C.c_uint32)]
 
 
 class Step(C.Structure):
@@ -71,14 +71,14 @@ class Path(C.Structure):
 
 
 class Candidate(C.Structure):
-    _fields_ = [("where", Path), ("kind", C.c_int), ("sm", C.c_uint32), ("suffix", C.c_char), ("reason", C.c_int),
+    _fields_ = [("size", C.c_size_t), ("where", Path), ("kind", C.c_int), ("sm", C.c_uint32), ("suffix", C.c_char), ("reason", C.c_int),
                 ("rank", C.c_uint32), ("chosen", C.c_bool), ("first_container", C.c_bool), ("container_off", C.c_uint64),
                 ("header_off", C.c_uint64), ("payload_off", C.c_uint64), ("stored_size", C.c_uint64),
                 ("flags", C.c_uint64), ("depth", C.c_uint32)]
 
 
 class Diag(C.Structure):
-    _fields_ = [("rule", C.c_uint32), ("severity", C.c_int), ("file_off", C.c_uint64), ("length", C.c_uint64),
+    _fields_ = [("size", C.c_size_t), ("rule", C.c_uint32), ("severity", C.c_int), ("file_off", C.c_uint64), ("length", C.c_uint64),
                 ("inner", C.c_bool), ("inner_off", C.c_uint64), ("got", C.c_uint64), ("want", C.c_uint64), ("where", Path)]
 
 
@@ -115,7 +115,7 @@ class Cuvet:
 
     def __init__(self):
         self.lib = C.CDLL(LIBRARY)
-        self.lib.cuvet_rule_get.restype = C.POINTER(C.c_char_p)  # the id is the first member
+        self.lib.cuvet_rule_get.restype = C.POINTER(C.c_char_p)  # its size is the first member, the id the second
         self.lib.cuvet_rule_get.argtypes = [C.c_uint32]
         pointer = C.c_void_p
         for name, args in (("create", (pointer, pointer, pointer)),
@@ -142,7 +142,7 @@ class Cuvet:
     def rows(self, get, handle, row):
         out, status = [], OK
         for i in itertools.count():
-            r = row()
+            r = row(size=C.sizeof(row))
             status = get(self.ctx, handle, i, C.byref(r))
             if status != OK:
                 break
@@ -162,7 +162,7 @@ class Cuvet:
             said = self.rows(self.lib.cuvet_input_get_diag, handle, Diag)
         finally:
             self.must(self.lib.cuvet_input_destroy(self.ctx, C.byref(handle)), "destroy")
-        return status, found, {self.lib.cuvet_rule_get(d.rule)[0].decode(): d for d in said}
+        return status, found, {self.lib.cuvet_rule_get(d.rule)[1].decode(): d for d in said}
 
 
 def target_of(arch):

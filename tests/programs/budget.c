@@ -21,8 +21,8 @@ static int scan_file(const char *name, const cuvet_limits *lim, uint32_t jobs)
 {
     static cv_scan s;
     const cuvet_scan_options opt = { .size = sizeof(opt), .depth = CUVET_DEPTH_FULL, .jobs = jobs };
-    cuvet_source src;
-    cuvet_item item;
+    cuvet_source src = { .size = sizeof(src) };
+    cuvet_item item = { .size = sizeof(item) };
     int fd = open(name, O_RDONLY | O_CLOEXEC);
     const cv_budget *b = &s.budget;
 
@@ -43,7 +43,7 @@ static int scan_file(const char *name, const cuvet_limits *lim, uint32_t jobs)
 
 int main(int argc, char **argv)
 {
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
     uint32_t jobs = 1;
     int rc = 0;
 

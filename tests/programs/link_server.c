@@ -54,11 +54,11 @@ static cuvet_status link_all(cuvet_ctx *ctx, const job *j, answer *a)
 {
     const cuvet_linker_options o = { .size = sizeof(o),
                                      .target = { .sm = (uint16_t)j->target },
-                                     .relocatable = (j->flags & 1) != 0,
-                                     .exact_relocatable = (j->flags & 3) == 3,
-                                     .debug = (j->flags & 4) != 0,
-                                     .preserve_relocs = (j->flags & 8) != 0 };
-    cuvet_link_result r;
+                                     .flags = ((j->flags & 1) ? CUVET_LINK_RELOCATABLE : 0) |
+                                              ((j->flags & 3) == 3 ? CUVET_LINK_EXACT_RELOCATABLE : 0) |
+                                              ((j->flags & 4) ? CUVET_LINK_DEBUG : 0) |
+                                              ((j->flags & 8) ? CUVET_LINK_PRESERVE_RELOCS : 0) };
+    cuvet_link_result r = { .size = sizeof(r) };
     cuvet_linker l;
     cuvet_status s = cuvet_linker_create(ctx, &o, &l);
 

@@ -39,7 +39,7 @@ static void put(void *user, void *p, size_t n)
 
 cuvet_alloc heap_alloc(heap *h)
 {
-    return (cuvet_alloc){ get, resize, put, h };
+    return (cuvet_alloc){ sizeof(cuvet_alloc), get, resize, put, h };
 }
 
 void heap_fail(heap *h, unsigned long n, bool later)

@@ -90,7 +90,8 @@ static cuvet_status say_functions(teller *t)
     for (cv_id i = 0; i < l->fn.n && s == CUVET_OK; i++) {
         const cv_lfn *f = cv_l_fn(l, i);
         cv_span name = cv_l_text(l, f->name);
-        const cuvet_link_function told = { .name = (const char *)name.base,
+        const cuvet_link_function told = { .size = sizeof(told),
+                                           .name = (const char *)name.base,
                                            .n_name = (size_t)name.len,
                                            .kernel = f->kernel,
                                            .address_taken = f->taken != CV_NONE,

@@ -86,11 +86,11 @@ static outcome once(cuvet_ctx *ctx, int i)
     cuvet_finalize_options o = { .size = sizeof(o),
                                  .target = { SCENARIOS[i].target, 0 },
                                  .kind = SCENARIOS[i].form,
-                                 .self_check = SCENARIOS[i].check,
-                                 .tool_note = SCENARIOS[i].note };
+                                 .flags = (SCENARIOS[i].check ? CUVET_FINALIZE_SELF_CHECK : 0) |
+                                          (SCENARIOS[i].note ? CUVET_FINALIZE_TOOL_NOTE : 0) };
     const cuvet_compiler generator = { sizeof(generator), make, NULL };
     outcome out = { 0 };
-    cuvet_final_result r;
+    cuvet_final_result r = { .size = sizeof(r) };
     cuvet_finalizer f;
     size_t n;
     const uint8_t *p = sample(SCENARIOS[i].sample, &n, 0);
@@ -169,7 +169,7 @@ START_TEST(budgets)
         heap h = { 0 };
         const cuvet_alloc a = heap_alloc(&h);
         cuvet_ctx_options co = { .size = sizeof(co), .alloc = &a };
-        cuvet_limits lim;
+        cuvet_limits lim = { .size = sizeof(lim) };
         outcome o;
         cuvet_ctx *ctx;
 

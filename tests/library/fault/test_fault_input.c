@@ -97,9 +97,9 @@ static uint64_t mix_candidate(uint64_t h, const cuvet_candidate *c)
 
 static void look_at_lists(const world *w, picture *p)
 {
-    cuvet_candidate c;
+    cuvet_candidate c = { .size = sizeof(c) };
     const char *text;
-    cuvet_diag d;
+    cuvet_diag d = { .size = sizeof(d) };
     size_t n;
 
     for (uint64_t i = 0; cuvet_input_get_candidate(w->ctx, w->in, i, &c) == CUVET_OK; i++)
@@ -118,10 +118,10 @@ static void look_at_lists(const world *w, picture *p)
 /* Needs no memory, so it may be done at any time. */
 static picture look(const world *w)
 {
-    cuvet_input_config c;
+    cuvet_input_config c = { .size = sizeof(c) };
     cuvet_input_state st;
     picture p = { 0 };
-    cuvet_result r;
+    cuvet_result r = { .size = sizeof(r) };
     const char *text;
     size_t n;
 
@@ -133,7 +133,7 @@ static picture look(const world *w)
     ck_assert_int_eq(cuvet_input_get_log(w->ctx, w->in, &text, &n), CUVET_OK);
     p.log = mix_bytes(0, text, n);
     if (cuvet_input_get_result(w->ctx, w->in, &r) == CUVET_OK)
-        p.result = mix(mix_bytes(mix(r.sm, (uint64_t)r.match), r.bytes, r.n), r.candidate << 1 | r.compiled);
+        p.result = mix(mix_bytes(mix(r.sm, (uint64_t)r.kind), r.bytes, r.n), r.candidate << 1 | r.compiled);
     look_at_lists(w, &p);
     return p;
 }
@@ -287,6 +287,7 @@ static cuvet_status begin(world *w, const scenario *sc, const cuvet_limits *lim)
     cuvet_ctx_options opt = { sizeof(opt), &a, lim, said, w };
 
     w->sc = sc;
+    w->image.size = sizeof(w->image);
     w->bytes = payload(sc->payload, &w->n);
     return cuvet_ctx_create(&opt, &w->ctx);
 }
@@ -411,7 +412,7 @@ END_TEST
 static bool squeezed(const scenario *sc, const picture pic[STEPS], uint64_t live)
 {
     cuvet_status st = CUVET_OK;
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
     enum step s = CREATE;
     world w = { 0 };
 

@@ -39,12 +39,13 @@ static uint64_t hash_of(const void *p, size_t n)
 static outcome once(cuvet_ctx *ctx, const lc_case *c, const char *target)
 {
     bool r = strstr(c->options, "-r") == c->options;
-    cuvet_linker_options o = { .size = sizeof(o),
-                               .relocatable = r,
-                               .exact_relocatable = r,
-                               .debug = strcmp(c->options, "-g") == 0,
-                               .preserve_relocs = strcmp(c->options, "--preserve-relocs") == 0 };
-    cuvet_link_result made = { 0 };
+    cuvet_linker_options o = {
+        .size = sizeof(o),
+        .flags = (r ? CUVET_LINK_RELOCATABLE | CUVET_LINK_EXACT_RELOCATABLE : 0) |
+                 (strcmp(c->options, "-g") == 0 ? CUVET_LINK_DEBUG : 0) |
+                 (strcmp(c->options, "--preserve-relocs") == 0 ? CUVET_LINK_PRESERVE_RELOCS : 0)
+    };
+    cuvet_link_result made = { .size = sizeof(made) };
     outcome out = { 0 };
     cuvet_linker l;
 
@@ -140,7 +141,7 @@ START_TEST(budgets)
         heap h = { 0 };
         const cuvet_alloc a = heap_alloc(&h);
         cuvet_ctx_options co = { .size = sizeof(co), .alloc = &a };
-        cuvet_limits lim;
+        cuvet_limits lim = { .size = sizeof(lim) };
         cuvet_ctx *ctx;
 
         ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);

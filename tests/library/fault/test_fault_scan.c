@@ -60,7 +60,7 @@ static outcome scan(file *f, const cuvet_alloc *alloc, const cuvet_limits *lim, 
     cuvet_scan_options so = { .size = sizeof(so), .depth = CUVET_DEPTH_FULL, .jobs = jobs };
     cuvet_source src = { sizeof(src), f->n, read_at, f, -1 };
     cuvet_scan s = { 0 };
-    cuvet_item item;
+    cuvet_item item = { .size = sizeof(item) };
     cuvet_ctx *c = NULL;
 
     o.status = cuvet_ctx_create(&opt, &c);
@@ -76,6 +76,7 @@ static outcome scan(file *f, const cuvet_alloc *alloc, const cuvet_limits *lim, 
         do
             o.status = cuvet_scan_next(c, s, &item);
         while (o.status == CUVET_OK);
+        o.sum.size = sizeof(o.sum);
         ck_assert_int_eq(cuvet_scan_summary(c, s, &o.sum), CUVET_OK);
         ck_assert_int_eq(cuvet_scan_destroy(c, &s), CUVET_OK);
         ck_assert_uint_eq(s.bits, 0);
@@ -194,7 +195,7 @@ END_TEST
 /* Less work, less memory: tightening a limit never turns a finding into silence. */
 START_TEST(budgets)
 {
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
     file f;
 
     load(SAMPLES[_i], &f);
@@ -242,10 +243,10 @@ START_TEST(goes_ahead)
     const size_t copies = 2000;
     file once, f;
     cuvet_scan_options so = { .size = sizeof(so), .depth = CUVET_DEPTH_FULL };
-    cuvet_source src;
+    cuvet_source src = { .size = sizeof(src) };
     outcome one, more;
     cuvet_scan s;
-    cuvet_item item;
+    cuvet_item item = { .size = sizeof(item) };
     cuvet_ctx *c;
     const void *bytes;
     size_t n;

@@ -168,8 +168,8 @@ outcome sweep_scan(const uint8_t *bytes, size_t n, const cuvet_limits *lim, bool
                                .claim = claims ? on_claim : NULL,
                                .claim_user = &k };
     outcome o = { 0 };
-    cuvet_source src;
-    cuvet_item item;
+    cuvet_source src = { .size = sizeof(src) };
+    cuvet_item item = { .size = sizeof(item) };
     cuvet_ctx *ctx;
     cuvet_scan s;
 
@@ -184,10 +184,11 @@ outcome sweep_scan(const uint8_t *bytes, size_t n, const cuvet_limits *lim, bool
     SWEEP_CHECK(o.status == CUVET_OK, "no scan: status %d", o.status);
     while ((o.status = cuvet_scan_next(ctx, s, &item)) == CUVET_OK) {
         mix(&k, item.header_off);
-        mix(&k, item.size);
+        mix(&k, item.unpacked_size);
         mix(&k, (uint64_t)item.kind << 32 | item.arch);
         mix(&k, item.kernels);
     }
+    o.sum.size = sizeof(o.sum);
     SWEEP_CHECK(cuvet_scan_summary(ctx, s, &o.sum) == CUVET_OK, "no summary");
     cuvet_ctx_destroy(ctx);
     mix(&k, o.sum.verdict);

@@ -44,7 +44,7 @@ static void all_of(const char *dir, const char *what, size_t step)
 {
     size_t looked_at = 0, tried = 0;
     sweep w = sweep_load(dir);
-    cuvet_limits strict;
+    cuvet_limits strict = { .size = sizeof(strict) };
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &strict), CUVET_OK);
     for (size_t i = 0; i < w.n; i += step, looked_at++) {

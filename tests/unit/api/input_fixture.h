@@ -91,7 +91,7 @@ static inline cuvet_input_state state(cuvet_input in)
 
 static inline uint64_t candidates(cuvet_input in)
 {
-    cuvet_candidate c;
+    cuvet_candidate c = { .size = sizeof(c) };
     uint64_t n = 0;
 
     while (cuvet_input_get_candidate(ctx, in, n, &c) == CUVET_OK)

@@ -13,22 +13,23 @@
 
 static cuvet_content_info dirty(void)
 {
-    cuvet_content_info i;
+    cuvet_content_info i = { .size = sizeof(i) };
 
     memset(&i, 0xA5, sizeof(i));
+    i.size = sizeof(i);
     return i;
 }
 
 static bool is_zero(const cuvet_content_info *i)
 {
-    return i->type == CUVET_CONTENT_NONE && i->off == 0 && i->length == 0 && i->sm == 0 && !i->capsule &&
+    return i->type == CUVET_K_NONE && i->off == 0 && i->length == 0 && i->sm == 0 && !i->capsule &&
            !i->mercury && !i->is32 && !i->thin;
 }
 
 START_TEST(null_arguments)
 {
     cuvet_content_info i = dirty();
-    cuvet_diag d = { 0 };
+    cuvet_diag d = { .size = sizeof(d) };
 
     ck_assert_int_eq(cuvet_classify(NULL, 1, NULL, 0, &i, &d), CUVET_E_NULL);
     ck_assert(is_zero(&i));
@@ -48,8 +49,8 @@ END_TEST
 START_TEST(usage)
 {
     cuvet_content_info i = dirty();
-    cuvet_limits lim;
-    cuvet_diag d = { 0 };
+    cuvet_limits lim = { .size = sizeof(lim) };
+    cuvet_diag d = { .size = sizeof(d) };
 
     ck_assert_int_eq(cuvet_classify(TEXT, strlen(TEXT), NULL, 2, &i, &d), CUVET_E_USAGE);
     ck_assert(is_zero(&i));
@@ -69,8 +70,8 @@ END_TEST
 START_TEST(older_limits)
 {
     size_t before = offsetof(cuvet_limits, ptx_probe), with = before + sizeof(uint64_t);
-    cuvet_content_info i;
-    cuvet_limits lim;
+    cuvet_content_info i = { .size = sizeof(i) };
+    cuvet_limits lim = { .size = sizeof(lim) };
     guard g;
 
     guard_open(&g, sizeof(lim));
@@ -92,15 +93,15 @@ START_TEST(diagnostic)
 {
     uint8_t elf[64] = "\x7F"
                       "ELF\2\1\1\x41";
-    cuvet_content_info i;
-    cuvet_limits lim;
-    cuvet_diag d;
+    cuvet_content_info i = { .size = sizeof(i) };
+    cuvet_limits lim = { .size = sizeof(lim) };
+    cuvet_diag d = { .size = sizeof(d) };
     char text[200];
 
     elf[18] = 190;
     elf[52] = 63;
     ck_assert_int_eq(cuvet_classify(elf, 64, NULL, 0, &i, &d), CUVET_E_MALFORMED);
-    ck_assert_int_eq(i.type, CUVET_CONTENT_CUBIN);
+    ck_assert_int_eq(i.type, CUVET_K_CUBIN);
     ck_assert_uint_eq(d.rule, CV_R_CLASS_ELF_EHSIZE);
     ck_assert_int_eq(d.severity, CUVET_ERROR);
     ck_assert(d.file_off == 52 && d.length == 2 && d.got == 63 && d.want == 64 && !d.inner && d.where.n == 0);
@@ -113,7 +114,7 @@ START_TEST(diagnostic)
     ck_assert_int_eq(cuvet_classify(elf, 63, NULL, 0, &i, &d), CUVET_E_TRUNCATED);
     ck_assert(d.rule == CV_R_CLASS_ELF_SHORT && d.got == 63 && d.want == 64);
     ck_assert_int_eq(cuvet_classify(elf, 63, NULL, CUVET_CLASSIFY_LENIENT, &i, &d), CUVET_OK);
-    ck_assert(i.type == CUVET_CONTENT_CUBIN && i.length == 63);
+    ck_assert(i.type == CUVET_K_CUBIN && i.length == 63);
     ck_assert_int_eq(cuvet_limits_preset("tiny", &lim), CUVET_OK);
     lim.ptx_probe = 5;
     ck_assert_int_eq(cuvet_classify(TEXT, strlen(TEXT), &lim, 0, &i, &d), CUVET_E_LIMIT);
@@ -127,7 +128,7 @@ END_TEST
 START_TEST(nothing_else_is_read)
 {
     static const char fatbin[] = "\x50\xED\x55\xBA\1\0\x10\0\x10\0\0\0\0\0\0\0aaaaaaaaaaaaaaaa";
-    cuvet_content_info i;
+    cuvet_content_info i = { .size = sizeof(i) };
     guard g;
 
     guard_open(&g, 64);
@@ -135,7 +136,7 @@ START_TEST(nothing_else_is_read)
         cuvet_status want = n < 2 ? CUVET_E_UNKNOWN : n < 32 ? CUVET_E_TRUNCATED : CUVET_OK;
 
         ck_assert_int_eq(cuvet_classify(guard_end(&g, fatbin, n), n, NULL, 0, &i, NULL), want);
-        ck_assert_int_eq(i.type, n < 2 ? CUVET_CONTENT_NONE : CUVET_CONTENT_FATBIN);
+        ck_assert_int_eq(i.type, n < 2 ? CUVET_K_NONE : CUVET_K_FATBIN);
     }
     guard_close(&g);
 }
@@ -144,19 +145,17 @@ END_TEST
 START_TEST(names)
 {
     static const struct {
-        cuvet_content c;
+        cuvet_kind c;
         const char *name;
     } rows[] = {
-        { CUVET_CONTENT_NONE, "none" },         { CUVET_CONTENT_NVVM, "nvvm" },
-        { CUVET_CONTENT_FATBIN, "fatbin" },     { CUVET_CONTENT_CUBIN, "cubin" },
-        { CUVET_CONTENT_PTX, "ptx" },           { CUVET_CONTENT_WRAPPER, "wrapper" },
-        { CUVET_CONTENT_LTOIR, "lto-ir" },      { CUVET_CONTENT_ARCHIVE, "archive" },
-        { CUVET_CONTENT_HOST_ELF, "host-elf" },
+        { CUVET_K_NONE, "unknown" }, { CUVET_K_NVVM, "nvvm" },       { CUVET_K_FATBIN, "fatbin" },
+        { CUVET_K_CUBIN, "elf" },    { CUVET_K_PTX, "ptx" },         { CUVET_K_WRAPPER, "wrapper" },
+        { CUVET_K_LTOIR, "lto-ir" }, { CUVET_K_ARCHIVE, "archive" }, { CUVET_K_HOST_ELF, "host-elf" },
     };
 
     for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++)
-        ck_assert_str_eq(cuvet_content_name(rows[k].c), rows[k].name);
-    ck_assert_str_eq(cuvet_content_name((cuvet_content)5), "?");
+        ck_assert_str_eq(cuvet_kind_name(rows[k].c), rows[k].name);
+    ck_assert_str_eq(cuvet_kind_name((cuvet_kind)11), "?");
 }
 END_TEST
 

@@ -26,11 +26,15 @@ START_TEST(external)
     const cuvet_alloc alloc = heap_alloc(&h);
     char path[PATH_MAX], dir[SCRATCH_MAX];
     cuvet_external ext = { .size = sizeof(ext), .path = fake(path), .directory = dir };
-    const cuvet_compile_request q = {
-        .size = sizeof(q), .bytes = "text", .n = 4, .sm = 90, .threads = 1, .cancel = &never
-    };
+    const cuvet_compile_request q = { .size = sizeof(q),
+                                      .kind = CUVET_K_PTX,
+                                      .bytes = "text",
+                                      .n = 4,
+                                      .sm = 90,
+                                      .threads = 1,
+                                      .cancel = &never };
     cuvet_compile_result r = { .size = sizeof(r) };
-    cuvet_compiler c;
+    cuvet_compiler c = { .size = sizeof(c) };
 
     scratch_make(dir);
     ck_assert_int_eq(cuvet_compiler_external(&ext, &alloc, &c), CUVET_OK);
@@ -58,12 +62,16 @@ END_TEST
 START_TEST(arguments)
 {
     cuvet_external ext = { .size = sizeof(ext), .path = "ptxas" };
-    cuvet_compiler c = { .size = 7 };
+    cuvet_compiler c = { .size = sizeof(c) };
 
     ck_assert_int_eq(cuvet_compiler_external(NULL, NULL, &c), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_compiler_external(&ext, NULL, NULL), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_compiler_external(&ext, NULL, &c),
                      CUVET_E_USAGE); /* no place: PATH is not asked */
+    ck_assert(c.size == sizeof(c) && !c.compile && !c.user);
+    c.size = 7;
+    ext.path = "/ptxas";
+    ck_assert_int_eq(cuvet_compiler_external(&ext, NULL, &c), CUVET_E_USAGE);
     ck_assert_uint_eq(c.size, 7);
 }
 END_TEST

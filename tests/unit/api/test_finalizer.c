@@ -54,8 +54,8 @@ START_TEST(misuse)
 {
     cuvet_finalize_options o = options(0, CUVET_FORM_SAME);
     cuvet_finalizer f = { 77 }, g;
-    cuvet_final_explanation e;
-    cuvet_final_result r;
+    cuvet_final_explanation e = { .size = sizeof(e) };
+    cuvet_final_result r = { .size = sizeof(r) };
     static char big[70000];
 
     ck_assert_int_eq(cuvet_finalizer_create(ctx, &o, NULL), CUVET_E_NULL);
@@ -77,7 +77,7 @@ START_TEST(misuse)
     o.backend = "stri";
     ck_assert_int_eq(cuvet_finalizer_create(ctx, &o, &f), CUVET_E_USAGE);
     o.backend = NULL;
-    o.tool_note = true;
+    o.flags |= CUVET_FINALIZE_TOOL_NOTE;
     memset(big, 'x', sizeof(big) - 1);
     o.tool = big;
     ck_assert_int_eq(cuvet_finalizer_create(ctx, &o, &f), CUVET_E_USAGE);
@@ -100,7 +100,7 @@ END_TEST
 START_TEST(results)
 {
     cuvet_finalizer f = make(options(103, CUVET_FORM_SASS));
-    cuvet_final_result r;
+    cuvet_final_result r = { .size = sizeof(r) };
     size_t n;
     const uint8_t *p = sample("plain.sm_100.cubin", &n, 0);
 
@@ -132,15 +132,15 @@ END_TEST
 START_TEST(explanations)
 {
     cuvet_finalizer f = make(options(103, CUVET_FORM_SAME));
-    cuvet_final_explanation e;
-    cuvet_final_result r;
+    cuvet_final_explanation e = { .size = sizeof(e) };
+    cuvet_final_result r = { .size = sizeof(r) };
     size_t n;
     const uint8_t *p = sample("plain.sm_100.rdc.cubin", &n, 0);
 
     ck_assert_int_eq(cuvet_finalizer_explain(ctx, f, p, n, &e), CUVET_OK);
     ck_assert_str_eq(e.backend, "copy");
-    ck_assert(e.claims.present && e.claims.has_mask && e.fastpath && !e.linked);
-    ck_assert_uint_eq(e.claims.mask, 9);
+    ck_assert(e.claims && e.claims->has_mask && e.fastpath && !e.linked);
+    ck_assert_uint_eq(e.claims->mask, 9);
     ck_assert_uint_eq(e.can, 0);
     ck_assert_uint_eq(e.capsules, 1);
     ck_assert_int_eq(cuvet_finalizer_get_result(ctx, f, &r), CUVET_E_STATE); /* nothing was made */
@@ -168,7 +168,7 @@ END_TEST
 /* The pure queries; every cell of their tables is in model/test_retarget.c. */
 START_TEST(queries)
 {
-    cuvet_final_claims c = { .present = true, .isa = 0x0101, .level = 1, .has_mask = true, .mask = 9 };
+    cuvet_final_claims c = { .size = sizeof(c), .isa = 0x0101, .level = 1, .has_mask = true, .mask = 9 };
 
     ck_assert_uint_eq(cuvet_can_finalize(NULL, 100, 103, 4), 24);
     ck_assert_uint_eq(cuvet_can_finalize(&c, 100, 103, 4), 0);
@@ -184,8 +184,8 @@ START_TEST(queries)
     ck_assert(cuvet_can_fastpath(NULL, 110, 101, true));
     c.isa = 0x0102;
     ck_assert_uint_eq(cuvet_can_finalize(&c, 100, 100, 4), 25);
-    c.present = false;
-    ck_assert_uint_eq(cuvet_can_finalize(&c, 100, 100, 4), 24);
+    c.size = 1; /* of no structure that ever was */
+    ck_assert_uint_eq(cuvet_can_finalize(&c, 100, 100, 4), CUVET_FINAL_CONFLICT);
     ck_assert(!cuvet_can_fastpath(&c, 100, 103, true));
     ck_assert_str_eq(cuvet_final_text(12), "Param struct passed to finalizer is Nil");
     ck_assert_str_eq(cuvet_final_text(8), "");
@@ -208,7 +208,7 @@ START_TEST(bad_names)
     cuvet_finalize_options o = options(103, CUVET_FORM_SAME);
     cuvet_finalizer f;
 
-    o.tool_note = true;
+    o.flags |= CUVET_FINALIZE_TOOL_NOTE;
     for (size_t i = 0; i < sizeof(TOOLS) / sizeof(TOOLS[0]); i++) {
         o.tool = TOOLS[i];
         ck_assert_msg(cuvet_finalizer_create(ctx, &o, &f) == CUVET_E_USAGE, "%zu", i);
@@ -224,7 +224,7 @@ START_TEST(bad_names)
     o.tool_version = NULL;
     o.tool_command = "x\x01";
     ck_assert_int_eq(cuvet_finalizer_create(ctx, &o, &f), CUVET_E_USAGE);
-    o.tool_note = false; /* not asked for: not looked at */
+    o.flags &= ~CUVET_FINALIZE_TOOL_NOTE; /* not asked for: not looked at */
     o.tool = "nvlink";
     f = make(o);
 }
@@ -236,11 +236,11 @@ START_TEST(names)
     char tool[] = "mine", command[] = "as I like";
     cuvet_finalize_options o = options(103, CUVET_FORM_SAME);
     cuvet_finalizer f;
-    cuvet_final_result r;
+    cuvet_final_result r = { .size = sizeof(r) };
     size_t n;
     const uint8_t *p = sample("plain.sm_100.cubin", &n, 0);
 
-    o.tool_note = true;
+    o.flags |= CUVET_FINALIZE_TOOL_NOTE;
     o.tool = tool;
     o.tool_command = command;
     f = make(o);
@@ -257,7 +257,7 @@ END_TEST
 START_TEST(cancelled)
 {
     cuvet_finalizer f = make(options(103, CUVET_FORM_SASS)), none = { 0 };
-    cuvet_final_result r;
+    cuvet_final_result r = { .size = sizeof(r) };
     size_t n;
     const uint8_t *p = sample("plain.sm_100.g.cubin", &n, 0);
 

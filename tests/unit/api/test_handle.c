@@ -170,7 +170,7 @@ START_TEST(context_options)
         cuvet_limits known;
         uint64_t more;
     } newer = { 0 };
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
     cuvet_ctx *c = NULL;
 
     ck_assert_int_eq(cuvet_ctx_create(NULL, NULL), CUVET_E_NULL);
@@ -225,9 +225,9 @@ START_TEST(sizes_of_options)
     cuvet_scan_options so = { .size = sizeof(so.size) };
     cuvet_finalizer f = { 0 };
     cuvet_linker l = { 0 };
-    cuvet_source src = { 0 };
+    cuvet_source src = { .size = sizeof(src) };
     cuvet_scan scan = { 0 };
-    cuvet_diag d;
+    cuvet_diag d = { .size = sizeof(d) };
     cuvet_ctx *c;
 
     ck_assert_int_eq(cuvet_ctx_create(&o, &c), CUVET_OK);
@@ -267,7 +267,7 @@ START_TEST(no_room)
     cuvet_finalizer f = { 0 };
     cuvet_linker l = { 0 };
     cuvet_elf e = { 0 };
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
     cuvet_ctx *c;
 
     ck_assert_int_eq(cuvet_limits_preset("tiny", &lim), CUVET_OK);

@@ -189,7 +189,7 @@ static void destroy_it(void *u, const cuvet_diag *d)
 START_TEST(bodies_are_poisoned)
 {
     burials b = { .size = sizeof(cv_input) };
-    cuvet_alloc a = { keep_alloc, keep_resize, look_at_body, &b };
+    cuvet_alloc a = { sizeof(a), keep_alloc, keep_resize, look_at_body, &b };
     void *w[2];
     cuvet_ctx_options o = { sizeof(o), &a, NULL, destroy_it, w };
     cuvet_input in, again;
@@ -226,9 +226,9 @@ END_TEST
 START_TEST(destroyed_while_taken)
 {
     burials b = { .size = sizeof(cv_input) };
-    cuvet_alloc a = { keep_alloc, keep_resize, look_at_body, &b };
+    cuvet_alloc a = { sizeof(a), keep_alloc, keep_resize, look_at_body, &b };
     cuvet_ctx_options o = { sizeof(o), &a, NULL, NULL, NULL };
-    cuvet_image img;
+    cuvet_image img = { .size = sizeof(img) };
     cuvet_input in;
     size_t n;
     const uint8_t *p = sample("plain.sm_90.rdc.cubin", &n, 0);
@@ -255,11 +255,11 @@ static cuvet_status call_number(unsigned i, cuvet_ctx *c, cuvet_input in)
     static const uint8_t BYTES[64] = ".version 8.0\n.target sm_90\n.address_size 64\n";
     cuvet_input_config cfg = FOR_90;
     cuvet_input_state st;
-    cuvet_candidate k;
-    cuvet_result r;
-    cuvet_image img;
+    cuvet_candidate k = { .size = sizeof(k) };
+    cuvet_result r = { .size = sizeof(r) };
+    cuvet_image img = { .size = sizeof(img) };
     const char *p;
-    cuvet_diag d;
+    cuvet_diag d = { .size = sizeof(d) };
     size_t n;
 
     switch (i) {
@@ -267,7 +267,7 @@ static cuvet_status call_number(unsigned i, cuvet_ctx *c, cuvet_input in)
     case 1: return cuvet_input_get_config(c, in, &cfg);
     case 2: return cuvet_input_set_target(c, in, cfg.target);
     case 3: return cuvet_input_set_request(c, in, CUVET_REQUEST_LINK);
-    case 4: return cuvet_input_set_address32(c, in, false);
+    case 4: return cuvet_input_set_flags(c, in, 0);
     case 5: return cuvet_input_option(c, in, "-v", 2);
     case 6: return cuvet_input_get_option(c, in, 0, &p, &n);
     case 7: return cuvet_input_set_compiler(c, in, NULL);
@@ -446,7 +446,7 @@ static void *trade(void *u)
 
     for (unsigned i = 0; i < ROUNDS; i++) {
         cuvet_input in = new_input(m->c), before = in;
-        cuvet_image img;
+        cuvet_image img = { .size = sizeof(img) };
         cuvet_status s;
 
         if (i & 1) /* half of them are left alone until they are done */

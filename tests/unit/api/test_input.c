@@ -29,8 +29,8 @@ START_TEST(choices)
 {
     cuvet_input in = make_for(CHOICES[_i].target);
     uint64_t chosen = UINT64_MAX, n;
-    cuvet_result r;
-    cuvet_candidate c;
+    cuvet_result r = { .size = sizeof(r) };
+    cuvet_candidate c = { .size = sizeof(c) };
 
     fb_make(&bin, CHOICES[_i].members);
     ck_assert_int_eq(bind_bin(in), CUVET_OK);
@@ -50,7 +50,7 @@ START_TEST(choices)
         ck_assert_uint_eq(r.candidate, chosen);
         ck_assert_int_eq(cuvet_input_get_candidate(ctx, in, chosen, &c), CUVET_OK);
         ck_assert(r.sm == c.sm && r.suffix == c.suffix && !r.compiled);
-        ck_assert_int_eq(r.match, r.sm >= 100 ? CUVET_MATCH_MERCURY : CUVET_MATCH_CUBIN);
+        ck_assert_int_eq(r.kind, r.sm >= 100 ? CUVET_K_MERCURY : CUVET_K_CUBIN);
         ck_assert(r.n <= c.stored_size && c.stored_size - r.n < 8);
         ck_assert_mem_eq(r.bytes, bin.bytes + c.payload_off, r.n);
     } else {
@@ -67,7 +67,7 @@ END_TEST
 START_TEST(what_is_said)
 {
     cuvet_input in = make_for("sm_90");
-    cuvet_diag d;
+    cuvet_diag d = { .size = sizeof(d) };
     uint64_t n = 0;
 
     fb_make(&bin, "sm_90 sm_90a");
@@ -100,7 +100,7 @@ END_TEST
 START_TEST(exact_policy)
 {
     cuvet_input_config c = config("sm_90");
-    cuvet_candidate got;
+    cuvet_candidate got = { .size = sizeof(got) };
     cuvet_input in;
 
     c.policy = CUVET_ARCH_EXACT;
@@ -119,7 +119,7 @@ END_TEST
 START_TEST(several_containers)
 {
     cuvet_input in = make_for("sm_89");
-    cuvet_result r;
+    cuvet_result r = { .size = sizeof(r) };
 
     bin.n = 0;
     fb_begin(&bin);
@@ -158,8 +158,8 @@ static void nest(unsigned levels, const char *members)
 
 START_TEST(nested)
 {
-    cuvet_result r;
-    cuvet_candidate c;
+    cuvet_result r = { .size = sizeof(r) };
+    cuvet_candidate c = { .size = sizeof(c) };
 
     for (unsigned levels = 1; levels <= 6; levels++) {
         cuvet_input in = make_for("sm_90");
@@ -186,37 +186,34 @@ END_TEST
 
 static const struct {
     const char *file, *target;
-    cuvet_content content;
+    cuvet_kind content;
     cuvet_status bind, select;
     cuvet_request request;
-    cuvet_match match;
+    cuvet_kind match;
 } FILES[] = {
-    { "plain.sm_90.rdc.cubin", "sm_90", CUVET_CONTENT_CUBIN, CUVET_OK, CUVET_OK, 0, CUVET_MATCH_CUBIN },
-    { "plain.sm_90.rdc.cubin", "sm_80", CUVET_CONTENT_CUBIN, CUVET_OK, CUVET_E_REFUSED, 0, 0 },
-    { "plain.sm_90.cubin", "sm_90", CUVET_CONTENT_CUBIN, CUVET_OK, CUVET_E_REFUSED, 0, 0 },
-    { "plain.sm_100.rdc.cubin", "sm_103", CUVET_CONTENT_CUBIN, CUVET_OK, CUVET_OK, 0, CUVET_MATCH_MERCURY },
-    { "plain.sm_90.rdc.cubin", "sm_90", CUVET_CONTENT_CUBIN, CUVET_OK, CUVET_E_NO_MATCH, CUVET_REQUEST_PTX,
-      0 },
-    { "plain.ptx", "sm_90", CUVET_CONTENT_PTX, CUVET_OK, CUVET_E_COMPILER, 0, 0 },
-    { "plain.ptx", "sm_90", CUVET_CONTENT_PTX, CUVET_OK, CUVET_OK, CUVET_REQUEST_PTX, CUVET_MATCH_PTX },
-    { "plain.ptx", "sm_90", CUVET_CONTENT_PTX, CUVET_OK, CUVET_E_NO_MATCH, CUVET_REQUEST_SASS, 0 },
-    { "host-two_a.o", "sm_75", CUVET_CONTENT_HOST_ELF, CUVET_OK, CUVET_OK, 0, CUVET_MATCH_CUBIN },
-    { "host-merged.o", "sm_75", CUVET_CONTENT_HOST_ELF, CUVET_OK, CUVET_OK, 0, CUVET_MATCH_CUBIN },
-    { "long-names.a", "sm_75", CUVET_CONTENT_ARCHIVE, CUVET_OK, CUVET_OK, 0, CUVET_MATCH_CUBIN },
-    { "lto-raw.fatbin", "sm_90", CUVET_CONTENT_FATBIN, CUVET_OK, CUVET_OK, CUVET_REQUEST_LTOIR,
-      CUVET_MATCH_NVVM },
-    { "lto.fatbin", "sm_90", CUVET_CONTENT_FATBIN, CUVET_OK, CUVET_E_UNSUPPORTED, CUVET_REQUEST_LTOIR, 0 },
-    { "ptx-only.fatbin", "sm_90", CUVET_CONTENT_FATBIN, CUVET_OK, CUVET_OK, CUVET_REQUEST_PTX,
-      CUVET_MATCH_PTX },
-    { "multi-lz4.fatbin", "sm_75", CUVET_CONTENT_FATBIN, CUVET_OK, CUVET_E_NO_MATCH, CUVET_REQUEST_LTOIR, 0 },
+    { "plain.sm_90.rdc.cubin", "sm_90", CUVET_K_CUBIN, CUVET_OK, CUVET_OK, 0, CUVET_K_CUBIN },
+    { "plain.sm_90.rdc.cubin", "sm_80", CUVET_K_CUBIN, CUVET_OK, CUVET_E_REFUSED, 0, 0 },
+    { "plain.sm_90.cubin", "sm_90", CUVET_K_CUBIN, CUVET_OK, CUVET_E_REFUSED, 0, 0 },
+    { "plain.sm_100.rdc.cubin", "sm_103", CUVET_K_CUBIN, CUVET_OK, CUVET_OK, 0, CUVET_K_MERCURY },
+    { "plain.sm_90.rdc.cubin", "sm_90", CUVET_K_CUBIN, CUVET_OK, CUVET_E_NO_MATCH, CUVET_REQUEST_PTX, 0 },
+    { "plain.ptx", "sm_90", CUVET_K_PTX, CUVET_OK, CUVET_E_COMPILER, 0, 0 },
+    { "plain.ptx", "sm_90", CUVET_K_PTX, CUVET_OK, CUVET_OK, CUVET_REQUEST_PTX, CUVET_K_PTX },
+    { "plain.ptx", "sm_90", CUVET_K_PTX, CUVET_OK, CUVET_E_NO_MATCH, CUVET_REQUEST_SASS, 0 },
+    { "host-two_a.o", "sm_75", CUVET_K_HOST_ELF, CUVET_OK, CUVET_OK, 0, CUVET_K_CUBIN },
+    { "host-merged.o", "sm_75", CUVET_K_HOST_ELF, CUVET_OK, CUVET_OK, 0, CUVET_K_CUBIN },
+    { "long-names.a", "sm_75", CUVET_K_ARCHIVE, CUVET_OK, CUVET_OK, 0, CUVET_K_CUBIN },
+    { "lto-raw.fatbin", "sm_90", CUVET_K_FATBIN, CUVET_OK, CUVET_OK, CUVET_REQUEST_LTOIR, CUVET_K_LTOIR },
+    { "lto.fatbin", "sm_90", CUVET_K_FATBIN, CUVET_OK, CUVET_E_UNSUPPORTED, CUVET_REQUEST_LTOIR, 0 },
+    { "ptx-only.fatbin", "sm_90", CUVET_K_FATBIN, CUVET_OK, CUVET_OK, CUVET_REQUEST_PTX, CUVET_K_PTX },
+    { "multi-lz4.fatbin", "sm_75", CUVET_K_FATBIN, CUVET_OK, CUVET_E_NO_MATCH, CUVET_REQUEST_LTOIR, 0 },
 };
 
 START_TEST(files)
 {
     cuvet_input_config c = config(FILES[_i].target);
-    cuvet_content_info info;
+    cuvet_content_info info = { .size = sizeof(info) };
     cuvet_input in;
-    cuvet_result r;
+    cuvet_result r = { .size = sizeof(r) };
     size_t n;
     const uint8_t *p = sample(FILES[_i].file, &n, 0);
 
@@ -229,7 +226,7 @@ START_TEST(files)
                   n_said, n_said ? said[n_said - 1].id : "");
     if (FILES[_i].select == CUVET_OK) {
         ck_assert_int_eq(cuvet_input_get_result(ctx, in, &r), CUVET_OK);
-        ck_assert_int_eq(r.match, FILES[_i].match);
+        ck_assert_int_eq(r.kind, FILES[_i].match);
         ck_assert_uint_gt(r.n, 0);
     }
     end(in);
@@ -242,7 +239,7 @@ START_TEST(refused_payloads)
     cuvet_input in = make_for("sm_90");
     size_t n;
     const uint8_t *p = sample("multi.fatbin", &n, 0);
-    cuvet_content_info info;
+    cuvet_content_info info = { .size = sizeof(info) };
 
     ck_assert_int_eq(cuvet_input_bind(ctx, in, "nothing known", 13, 0, NULL), CUVET_E_UNKNOWN);
     ck_assert_int_eq(cuvet_input_bind(ctx, in, "", 0, 0, NULL), CUVET_E_UNKNOWN);
@@ -272,7 +269,7 @@ END_TEST
 START_TEST(configuration)
 {
     cuvet_input in = make(NULL);
-    cuvet_input_config c = config("sm_90a"), got;
+    cuvet_input_config c = config("sm_90a"), got = { .size = sizeof(got) };
     cuvet_target bad = { 999, 0 };
 
     ck_assert_int_eq(state(in), CUVET_INPUT_NEW);
@@ -292,10 +289,10 @@ START_TEST(configuration)
     ck_assert(got.target.sm == 90 && got.target.suffix == 'a' && got.threads == 1 && got.toolkit == 130);
     ck_assert_int_eq(cuvet_input_set_request(ctx, in, CUVET_REQUEST_PTX), CUVET_OK);
     ck_assert_int_eq(cuvet_input_set_request(ctx, in, 77), CUVET_E_USAGE);
-    ck_assert_int_eq(cuvet_input_set_address32(ctx, in, true), CUVET_OK);
-    ck_assert_int_eq(cuvet_input_set_address32(ctx, in, false), CUVET_OK);
+    ck_assert_int_eq(cuvet_input_set_flags(ctx, in, CUVET_INPUT_ADDRESS32), CUVET_OK);
+    ck_assert_int_eq(cuvet_input_set_flags(ctx, in, 0), CUVET_OK);
     ck_assert_int_eq(cuvet_input_get_config(ctx, in, &got), CUVET_OK);
-    ck_assert(got.request == CUVET_REQUEST_PTX && !got.address32);
+    ck_assert(got.request == CUVET_REQUEST_PTX && got.flags == 0);
     c.threads = 65;
     ck_assert_int_eq(cuvet_input_configure(ctx, in, &c), CUVET_E_USAGE);
     c.threads = 64;
@@ -355,7 +352,7 @@ START_TEST(long_options)
     char *big = malloc(65536);
     cuvet_input in;
 
-    c.lenient = true;
+    c.flags = CUVET_INPUT_LENIENT;
     in = make(&c);
     memset(big, 'x', 65536);
     ck_assert_int_eq(cuvet_input_option(ctx, in, "", 0), CUVET_OK); /* ignored */
@@ -371,8 +368,8 @@ END_TEST
 START_TEST(taking)
 {
     cuvet_input in = make_for("sm_90");
-    cuvet_image a, b;
-    cuvet_result r;
+    cuvet_image a = { .size = sizeof(a) }, b = { .size = sizeof(b) };
+    cuvet_result r = { .size = sizeof(r) };
 
     fb_make(&bin, "sm_90");
     ck_assert_int_eq(cuvet_input_take_result(ctx, in, &a), CUVET_E_STATE);
@@ -387,7 +384,7 @@ START_TEST(taking)
     ck_assert_int_eq(cuvet_input_get_result(ctx, in, &r), CUVET_E_STATE);
     end(in);
     ck_assert_mem_eq(a.bytes, bin.bytes + 80, a.n); /* lives on */
-    ck_assert(a.match == CUVET_MATCH_CUBIN && a.sm == 90);
+    ck_assert(a.kind == CUVET_K_CUBIN && a.sm == 90);
     cuvet_image_destroy(&a);
     ck_assert(a.bytes == NULL);
     cuvet_image_destroy(&a);
@@ -413,9 +410,9 @@ START_TEST(misuse)
 {
     cuvet_input none = { 0 }, in = make_for("sm_90"), other;
     cuvet_scan scan = { in.bits };
-    cuvet_compiler c = { 0 };
-    cuvet_summary sum;
-    cuvet_result r;
+    cuvet_compiler c = { .size = sizeof(c) };
+    cuvet_summary sum = { .size = sizeof(sum) };
+    cuvet_result r = { .size = sizeof(r) };
     cuvet_ctx *second;
 
     ck_assert_int_eq(cuvet_input_select(ctx, none), CUVET_E_HANDLE);
@@ -443,32 +440,26 @@ START_TEST(misuse)
 }
 END_TEST
 
-/* The numbers of the reference for the calls that were measured, and where ours are finer. */
-START_TEST(legacy_numbers)
+/* One list of kinds, and what the reference tools call them. */
+START_TEST(kind_numbers)
 {
     static const struct {
-        cuvet_status s;
-        cuvet_legacy_call call;
-        int want;
+        cuvet_kind kind;
+        uint32_t content, result;
     } ROWS[] = {
-        { CUVET_OK, 0, 0 },
-        { CUVET_E_NULL, 0, 1 },
-        { CUVET_E_NOMEM, 0, 1 },
-        { CUVET_E_HANDLE, 0, 2 },
-        { CUVET_E_STALE_HANDLE, 0, 2 },
-        { CUVET_E_HANDLE_KIND, 0, 2 },
-        { CUVET_E_UNKNOWN, 0, 2 },
-        { CUVET_E_ARCH, 0, 2 },
-        { CUVET_E_NO_MATCH, CUVET_LEGACY_SELECT, 3 },
-        { CUVET_E_STATE, CUVET_LEGACY_RESULT, 1 },
-        { CUVET_E_MALFORMED, CUVET_LEGACY_SELECT, 5 },
-        { CUVET_E_INTERNAL, 0, 5 },
-        { CUVET_E_TRUNCATED, 0, 2 },
-        { CUVET_E_STATE, 0, 2 },
+        { CUVET_K_NONE, 0, 0 },    { CUVET_K_CUBIN, 3, 2 },    { CUVET_K_PTX, 4, 1 },
+        { CUVET_K_LTOIR, 0, 8 },   { CUVET_K_MERCURY, 0, 16 }, { CUVET_K_FATBIN, 2, 0 },
+        { CUVET_K_BITCODE, 0, 0 }, { CUVET_K_NVVM, 1, 8 },     { CUVET_K_WRAPPER, 0, 0 },
+        { CUVET_K_ARCHIVE, 0, 0 }, { CUVET_K_HOST_ELF, 0, 0 },
     };
 
-    for (size_t i = 0; i < N(ROWS); i++)
-        ck_assert_msg(cuvet_status_legacy(ROWS[i].s, ROWS[i].call) == ROWS[i].want, "row %zu", i);
+    for (size_t i = 0; i < N(ROWS); i++) {
+        ck_assert_uint_eq(ROWS[i].kind, i);
+        ck_assert_uint_eq(cuvet_kind_reference(ROWS[i].kind, CUVET_REFERENCE_CONTENT), ROWS[i].content);
+        ck_assert_uint_eq(cuvet_kind_reference(ROWS[i].kind, CUVET_REFERENCE_RESULT), ROWS[i].result);
+    }
+    ck_assert_uint_eq(cuvet_kind_reference(CUVET_K_PTX, (cuvet_reference)2), 0);
+    ck_assert_uint_eq(cuvet_kind_reference((cuvet_kind)99, CUVET_REFERENCE_CONTENT), 0);
 }
 END_TEST
 
@@ -491,7 +482,7 @@ Suite *suite_test_input(void)
     tcase_add_test(t, taking);
     tcase_add_test(t, cancelling);
     tcase_add_test(t, misuse);
-    tcase_add_test(t, legacy_numbers);
+    tcase_add_test(t, kind_numbers);
     suite_add_tcase(s, t);
     return s;
 }

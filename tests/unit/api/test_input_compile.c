@@ -33,7 +33,7 @@ static cuvet_status compile(void *user, const cuvet_compile_request *q, cuvet_co
     }
     f->sm = q->sm;
     f->suffix = q->suffix;
-    f->ltoir = q->ltoir;
+    f->ltoir = (q->kind == CUVET_K_LTOIR);
     f->n = q->n;
     *out = f->give;
     out->release = released;
@@ -55,7 +55,7 @@ static cuvet_status compile_with(fake *f, const char *target, const char *member
 START_TEST(compiled)
 {
     cuvet_input in;
-    cuvet_result r;
+    cuvet_result r = { .size = sizeof(r) };
     const char *log;
     size_t n;
     fake f = { .give = { .size = sizeof(f.give), .log = (char *)"warning: \033[31mx\n", .n_log = 17 } };
@@ -65,7 +65,7 @@ START_TEST(compiled)
     ck_assert(f.calls == 1 && f.released == 1 && f.sm == 90 && f.suffix == 0 && !f.ltoir);
     ck_assert_str_eq(f.options, "[-v]");
     ck_assert_int_eq(cuvet_input_get_result(ctx, in, &r), CUVET_OK);
-    ck_assert(r.compiled && r.match == CUVET_MATCH_CUBIN && r.candidate == 1 && r.n == f.give.n);
+    ck_assert(r.compiled && r.kind == CUVET_K_CUBIN && r.candidate == 1 && r.n == f.give.n);
     ck_assert_mem_eq(r.bytes, f.give.bytes, r.n);
     ck_assert_int_eq(cuvet_input_get_log(ctx, in, &log, &n), CUVET_OK);
     ck_assert_uint_eq(n, strlen(log));

@@ -247,15 +247,15 @@ static cuvet_linker_options options_of(const lc_case *c, char *text, size_t most
     ck_assert_uint_lt((size_t)snprintf(text, most, "%s", strcmp(c->options, "-") ? c->options : ""), most);
     while ((word = strsep(&rest, " ")) != NULL) {
         if (strcmp(word, "-r") == 0)
-            o.relocatable = o.exact_relocatable = true;
+            o.flags |= CUVET_LINK_RELOCATABLE | CUVET_LINK_EXACT_RELOCATABLE;
         else if (strcmp(word, "-g") == 0)
-            o.debug = true;
+            o.flags |= CUVET_LINK_DEBUG;
         else if (strcmp(word, "--preserve-relocs") == 0)
-            o.preserve_relocs = true;
+            o.flags |= CUVET_LINK_PRESERVE_RELOCS;
         else if (strcmp(word, "--suppress-stack-size-warning") == 0)
-            o.no_stack_warning = true;
+            o.flags |= CUVET_LINK_NO_STACK_WARNING;
         else if (strcmp(word, "--warning-as-error") == 0)
-            o.warnings_are_errors = true;
+            o.flags |= CUVET_LINK_WARNINGS_ARE_ERRORS;
         else if (strncmp(word, KERNELS_USED, strlen(KERNELS_USED)) == 0)
             *used = word + strlen(KERNELS_USED);
         else
@@ -268,7 +268,7 @@ static cuvet_linker_options options_of(const lc_case *c, char *text, size_t most
 
 static void check_success(const lc_case *c, cuvet_linker l)
 {
-    cuvet_link_result r;
+    cuvet_link_result r = { .size = sizeof(r) };
     image want;
 
     ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
@@ -283,7 +283,7 @@ static void check_success(const lc_case *c, cuvet_linker l)
 /* All rules of the row were said; there is no result. */
 static void check_refusal(const lc_case *c, cuvet_linker l)
 {
-    cuvet_link_result r;
+    cuvet_link_result r = { .size = sizeof(r) };
     char text[200], *rest = text, *id;
 
     snprintf(text, sizeof(text), "%s", c->output);
@@ -334,7 +334,7 @@ START_TEST(twice)
 {
     const lc_case *c = lc_find("virtual_calls", "sm_90");
     const cuvet_linker_options o = lc_options(c->target);
-    cuvet_link_result r[2];
+    cuvet_link_result r[2] = { { .size = sizeof(r[0]) }, { .size = sizeof(r[0]) } };
     cuvet_linker l[2];
 
     for (unsigned k = 0; k < 2; k++) {

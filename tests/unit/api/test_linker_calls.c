@@ -72,11 +72,11 @@ static cuvet_status call(cuvet_ctx *c, cuvet_linker l, unsigned which)
     const cuvet_link_file file = { .size = sizeof(file), .bytes = "bytes", .n = 5 };
     const cuvet_callgraph_sink sink = silent_sink();
     const cuvet_link_sink pieces = { .size = sizeof(pieces), .write = take };
-    const cuvet_diag d = { 0 };
-    const cuvet_item item = { .place = CUVET_PLACE_FILE };
+    const cuvet_diag d = { .size = sizeof(d) };
+    const cuvet_item item = { .size = sizeof(item), .place = CUVET_PLACE_FILE };
     cuvet_link_origin origin;
-    cuvet_link_result r;
-    cuvet_source src;
+    cuvet_link_result r = { .size = sizeof(r) };
+    cuvet_source src = { .size = sizeof(src) };
     const char *p;
     size_t n;
 
@@ -133,8 +133,8 @@ START_TEST(nothing_given)
 {
     const cuvet_linker_options o = lc_options("sm_80");
     cuvet_linker l = { 1 };
-    const cuvet_diag d = { 0 };
-    cuvet_source src;
+    const cuvet_diag d = { .size = sizeof(d) };
+    cuvet_source src = { .size = sizeof(src) };
     const char *p;
     size_t n;
 
@@ -197,7 +197,7 @@ START_TEST(call_graphs)
     sink.user = &n; /* stops at once */
     ck_assert_int_eq(cuvet_linker_callgraph(lc_ctx, l, &sink), CUVET_E_CANCELLED);
     lc_end(l);
-    o.relocatable = true;
+    o.flags |= CUVET_LINK_RELOCATABLE;
     l = lc_linker(&o);
     for (unsigned i = 0; i < c->n; i++) {
         const uint8_t *p = lc_file(c->input[i], &n);
@@ -233,9 +233,9 @@ START_TEST(options)
     o.n_kernels_used = 1;
     ck_assert_int_eq(cuvet_linker_create(lc_ctx, &o, &l), CUVET_E_USAGE);
     o = good;
-    o.exact_relocatable = true;
+    o.flags |= CUVET_LINK_EXACT_RELOCATABLE;
     ck_assert_int_eq(cuvet_linker_create(lc_ctx, &o, &l), CUVET_E_USAGE);
-    o.relocatable = true;
+    o.flags |= CUVET_LINK_RELOCATABLE;
     lc_end(lc_linker(&o));
     o = good;
     o.target.sm = 77;
@@ -280,7 +280,7 @@ START_TEST(states)
     const lc_case *c = lc_find("single_file", "sm_80");
     const cuvet_linker_options o = lc_options("sm_80");
     cuvet_linker l = lc_linker(&o);
-    cuvet_link_result r = { .n = 1 };
+    cuvet_link_result r = { .size = sizeof(r), .n = 1 };
     const char *name = NULL;
     size_t n;
     const uint8_t *p = lc_file(c->input[0], &n);
@@ -357,7 +357,7 @@ static void all_ways(cuvet_linker l, const char *want, bool write_first)
     uint8_t *one = malloc(1 << 20), *two = malloc(1 << 20);
     cuvet_link_sink sink = { .size = sizeof(sink), .write = take };
     taken t = { .bytes = two, .l = l };
-    cuvet_link_result r;
+    cuvet_link_result r = { .size = sizeof(r) };
     ssize_t got;
     size_t n;
     int fd, at;
@@ -408,7 +408,7 @@ START_TEST(ways_in_and_out)
     for (unsigned i = 0; i < 2 * N(names); i++) {
         const lc_case *c = lc_find(names[i / 2], "sm_80");
         cuvet_linker l = lc_linker(&o);
-        cuvet_source src;
+        cuvet_source src = { .size = sizeof(src) };
 
         for (unsigned k = 0; k < c->n; k++) {
             static lc_object mine;

@@ -20,10 +20,10 @@ static void load(const char *name, const char *target)
 static cuvet_status link_for(const char *target, bool relocatable)
 {
     cuvet_linker_options o = lc_options(target);
-    cuvet_link_result r;
+    cuvet_link_result r = { .size = sizeof(r) };
     cuvet_linker l;
 
-    o.relocatable = relocatable;
+    o.flags |= relocatable ? CUVET_LINK_RELOCATABLE : 0;
     l = lc_linker(&o);
     lc_forget();
     status = CUVET_OK;
@@ -49,7 +49,7 @@ static size_t n_result;
 static cuvet_status link_keep(const char *target, const cuvet_compiler *c, uint8_t *to, size_t *n)
 {
     cuvet_linker_options o = lc_options(target);
-    cuvet_link_result r = { 0 };
+    cuvet_link_result r = { .size = sizeof(r) };
     cuvet_linker l;
     cuvet_status s = CUVET_OK;
 
@@ -122,7 +122,7 @@ static cuvet_status generate(void *user, const cuvet_compile_request *q, cuvet_c
     unsigned i;
 
     g->asked++;
-    ck_assert(q->cubin && q->n <= sizeof(g->made));
+    ck_assert((q->kind == CUVET_K_CUBIN) && q->n <= sizeof(g->made));
     memcpy(g->made, q->bytes, q->n);
     g->made[49] = (uint8_t)q->sm;
     if (g->other)

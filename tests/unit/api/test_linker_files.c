@@ -144,7 +144,7 @@ static outcome link_row(cuvet_ctx *ctx, const row *r, bool memory, bool whole)
     heard h = { .n = 0 };
     cuvet_linker_options o = { .size = sizeof(o), .event = on_event, .event_user = &h };
     const cuvet_add_options add = { .size = sizeof(add), .flags = r->flags };
-    cuvet_link_result made = { 0 };
+    cuvet_link_result made = { .size = sizeof(made) };
     outcome out = { 0 };
     cuvet_linker l;
 
@@ -153,7 +153,7 @@ static outcome link_row(cuvet_ctx *ctx, const row *r, bool memory, bool whole)
     if (out.status != CUVET_OK)
         return out;
     for (unsigned i = 0; i < MOST_FILES && r->file[i] && out.status == CUVET_OK; i++) {
-        cuvet_source src;
+        cuvet_source src = { .size = sizeof(src) };
 
         load(&s, r->file[i]);
         ck_assert_int_eq(cuvet_source_memory(s.bytes, s.n, &src), CUVET_OK);
@@ -196,7 +196,7 @@ START_TEST(misuse)
     const cuvet_add_options bad = { .size = sizeof(bad), .flags = 1u << 31 };
     cuvet_linker l = lc_linker(&o);
     cuvet_event event = { .size = 1 };
-    cuvet_source src;
+    cuvet_source src = { .size = sizeof(src) };
 
     ck_assert_int_eq(cuvet_source_memory("x", 1, &src), CUVET_OK);
     ck_assert_int_eq(cuvet_linker_add_file(NULL, l, &src, "x", NULL), CUVET_E_NULL);

@@ -20,11 +20,11 @@ static int link_as(const char *section, bool relocatable)
 {
     cuvet_linker_options o = lc_options(CASES);
     cuvet_linker l;
-    cuvet_link_result r;
+    cuvet_link_result r = { .size = sizeof(r) };
     cuvet_status s;
     int found = 0;
 
-    o.relocatable = relocatable;
+    o.flags |= relocatable ? CUVET_LINK_RELOCATABLE : 0;
     l = lc_linker(&o);
     lc_forget();
     for (unsigned i = 0; i < current->n; i++)
@@ -396,12 +396,12 @@ END_TEST
 START_TEST(debug_shared)
 {
     cuvet_linker_options o = lc_options(CASES);
-    cuvet_link_result r;
+    cuvet_link_result r = { .size = sizeof(r) };
     cuvet_linker l;
     unsigned i;
 
     load("shared_static");
-    o.debug = true;
+    o.flags |= CUVET_LINK_DEBUG;
     l = lc_linker(&o);
     for (i = 0; i < current->n; i++)
         ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, object[i].bytes, object[i].n, "object"), CUVET_OK);
@@ -418,7 +418,7 @@ static void nowhere(const char *name, unsigned partial, uint64_t *value, uint64_
 {
     static lc_object whole;
     cuvet_linker_options o = lc_options(CASES);
-    cuvet_link_result r;
+    cuvet_link_result r = { .size = sizeof(r) };
     cuvet_linker l;
     lc_section s;
     size_t at;
@@ -432,8 +432,8 @@ static void nowhere(const char *name, unsigned partial, uint64_t *value, uint64_
     lc_put(&object[0], at + SHNDX, 2, 0);
     lc_put(&object[0], at + VALUE, 8, 0);
     if (partial != 0) {
-        o.relocatable = true;
-        o.exact_relocatable = partial == 2;
+        o.flags |= CUVET_LINK_RELOCATABLE;
+        o.flags |= partial == 2 ? CUVET_LINK_EXACT_RELOCATABLE : 0;
     }
     lc_forget();
     for (unsigned last = partial == 0;; last++) {
@@ -454,7 +454,7 @@ static void nowhere(const char *name, unsigned partial, uint64_t *value, uint64_
         ck_assert_uint_eq(*value, strstr(name, "const0")
                                       ? lc_find_section(whole.bytes, ".nv.constant3", &i).size
                                       : UINT64_MAX);
-        o.relocatable = o.exact_relocatable = false;
+        o.flags &= ~(CUVET_LINK_RELOCATABLE | CUVET_LINK_EXACT_RELOCATABLE);
         lc_end(l);
     }
     *value = lc_number(r.bytes, lc_find_section(r.bytes, ".text._Z3kcaPdi", &i).off + 0xB0 + 4, 2);

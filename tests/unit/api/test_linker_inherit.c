@@ -36,7 +36,7 @@ static cuvet_status link_all(cuvet_linker *l, cuvet_link_result *r, bool relocat
     cuvet_linker_options o = lc_options(CASES);
     cuvet_status s;
 
-    o.relocatable = relocatable;
+    o.flags |= relocatable ? CUVET_LINK_RELOCATABLE : 0;
     o.kernels_used = used ? &used : NULL;
     o.n_kernels_used = used ? 1 : 0;
     *l = lc_linker(&o);
@@ -52,7 +52,7 @@ static cuvet_status link_all(cuvet_linker *l, cuvet_link_result *r, bool relocat
 static void check_refused(const char *rule, uint64_t got)
 {
     cuvet_linker l;
-    cuvet_link_result r;
+    cuvet_link_result r = { .size = sizeof(r) };
 
     ck_assert_int_eq(link_all(&l, &r, false), CUVET_E_REFUSED);
     ck_assert_msg(lc_said(rule), "%s", rule);
@@ -65,7 +65,7 @@ static void check_refused(const char *rule, uint64_t got)
 static uint64_t linked(const char *section, uint8_t code, bool relocatable)
 {
     cuvet_linker l;
-    cuvet_link_result r;
+    cuvet_link_result r = { .size = sizeof(r) };
     uint64_t found = 0;
     size_t at;
 
@@ -240,7 +240,7 @@ END_TEST
 START_TEST(words)
 {
     cuvet_linker l;
-    cuvet_link_result r;
+    cuvet_link_result r = { .size = sizeof(r) };
     size_t at;
 
     load("stack_chain");

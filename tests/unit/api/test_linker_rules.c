@@ -12,7 +12,7 @@ static lc_object object[2];
 static cuvet_status link_with(const cuvet_linker_options *o, unsigned n, uint64_t *size)
 {
     cuvet_linker l = lc_linker(o);
-    cuvet_link_result r;
+    cuvet_link_result r = { .size = sizeof(r) };
     cuvet_status s;
 
     lc_forget();
@@ -190,7 +190,7 @@ START_TEST(undefined)
     load("err_undef");
     ck_assert_int_eq(link_plainly(1), CUVET_E_REFUSED);
     ck_assert(lc_said("CV-LINK-006"));
-    o.relocatable = true;
+    o.flags |= CUVET_LINK_RELOCATABLE;
     ck_assert_int_eq(link_with(&o, 1, NULL), CUVET_OK);
     load("dev_malloc");
     ck_assert_int_eq(link_plainly(1), CUVET_OK);
@@ -208,12 +208,12 @@ START_TEST(stack_sizes)
     ck_assert_int_eq(link_with(&o, 1, &size), CUVET_OK);
     ck_assert(lc_said("CV-LINK-008"));
     ck_assert_int_eq(lc_diag("CV-LINK-008")->severity, CUVET_WARNING);
-    o.no_stack_warning = true;
+    o.flags |= CUVET_LINK_NO_STACK_WARNING;
     ck_assert_int_eq(link_with(&o, 1, &quiet), CUVET_OK);
     ck_assert(lc_n_said() == 0 && size == quiet);
-    o.warnings_are_errors = true;
+    o.flags |= CUVET_LINK_WARNINGS_ARE_ERRORS;
     ck_assert_int_eq(link_with(&o, 1, NULL), CUVET_OK);
-    o.no_stack_warning = false;
+    o.flags &= ~CUVET_LINK_NO_STACK_WARNING;
     ck_assert_int_eq(link_with(&o, 1, NULL), CUVET_E_REFUSED);
     ck_assert(lc_said("CV-LINK-008"));
 }
@@ -404,7 +404,7 @@ START_TEST(refused_inputs)
     const lc_case *c = lc_find("extern_basic", CASES);
     const cuvet_linker_options o = lc_options(CASES);
     cuvet_linker l = lc_linker(&o);
-    cuvet_link_result r;
+    cuvet_link_result r = { .size = sizeof(r) };
     size_t n;
     const uint8_t *p;
 
@@ -469,7 +469,7 @@ START_TEST(attributes)
     static const char SECTION[] = ".nv.info._Z2k1Pii";
     const cuvet_linker_options o = lc_options(CASES);
     cuvet_linker l = lc_linker(&o);
-    cuvet_link_result r = { 0 };
+    cuvet_link_result r = { .size = sizeof(r) };
     lc_object out = { 0 };
     uint64_t before;
     size_t at;

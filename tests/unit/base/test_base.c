@@ -189,7 +189,7 @@ static void count(void *user, const cuvet_diag *d)
 
 static void make(cv_ctx *x)
 {
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(cuvet_limits_preset("tiny", &lim), CUVET_OK);
     cv_ctx_init(x, NULL, &lim);
@@ -332,7 +332,7 @@ END_TEST
 
 START_TEST(limit_table)
 {
-    cuvet_limits l;
+    cuvet_limits l = { .size = sizeof(l) };
     const cuvet_limit_info *info;
     uint64_t v, n = 0;
 

@@ -11,7 +11,7 @@ static cv_ledger ledger;
 
 static void setup(void)
 {
-    cuvet_limits limits;
+    cuvet_limits limits = { .size = sizeof(limits) };
 
     memset(&limits, 0xFF, sizeof(limits)); /* nothing is limited */
     cv_ctx_init(&context, NULL, &limits);

@@ -20,7 +20,7 @@ static void keep(void *user, const cuvet_diag *d)
 static cv_ctx *make(void)
 {
     static cv_ctx x;
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(cuvet_limits_preset("tiny", &lim), CUVET_OK);
     cv_ctx_init(&x, NULL, &lim);
@@ -226,7 +226,7 @@ START_TEST(no_memory)
 {
     for (size_t cap = 1; cap < (1 << 20); cap *= 4) {
         cv_ctx *x = make();
-        cuvet_alloc a = { fail_large, NULL, release, &cap };
+        cuvet_alloc a = { sizeof(a), fail_large, NULL, release, &cap };
         cuvet_status s;
         cuvet_limits lim = x->lim;
 
@@ -244,7 +244,7 @@ END_TEST
 START_TEST(huge_lz4)
 {
     cv_ctx *x = make();
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(cuvet_limits_preset("roomy", &lim), CUVET_OK);
     lim.lz4_ratio = UINT64_MAX;

@@ -33,7 +33,7 @@ static void emit(void *user, const cuvet_diag *d)
 
 static void setup(void)
 {
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
 
     lim.size = sizeof(lim);
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);

@@ -32,7 +32,7 @@ static void emit(void *user, const cuvet_diag *d)
 static void setup(void)
 {
     const cuvet_alloc a = heap_alloc(&memory);
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
 
     lim.size = sizeof(lim);
     memory = (heap){ 0 };

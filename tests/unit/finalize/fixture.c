@@ -20,7 +20,7 @@ static void emit(void *user, const cuvet_diag *d)
 
 void ff_setup(void)
 {
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
     cv_ctx_init(&ff_x, &cv_alloc_default, &lim);

@@ -27,7 +27,7 @@ static void emit(void *user, const cuvet_diag *d)
 
 static void setup(void)
 {
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
     lim.diagnostics = 100000; /* some tests loop over all places */

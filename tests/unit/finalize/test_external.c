@@ -50,7 +50,7 @@ static void keep_log(void *user, const char *log)
 
 static void setup(void)
 {
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
     ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 32);
     char *slash;
 
@@ -368,7 +368,7 @@ static cuvet_status only_ptx(void *user, const cuvet_compile_request *req, cuvet
     bool *asked = user;
 
     *asked =
-        req->cubin && !req->ltoir && req->n_options == 0 && req->sm == 103 && req->cancel && !*req->cancel;
+        req->kind == CUVET_K_CUBIN && req->n_options == 0 && req->sm == 103 && req->cancel && !*req->cancel;
     *out = (cuvet_compile_result){ .size = sizeof(*out), .end = CUVET_COMPILE_UNSUPPORTED };
     return CUVET_OK;
 }

@@ -19,7 +19,7 @@ static void emit(void *user, const cuvet_diag *d)
 
 void setup(void)
 {
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
     lim.diagnostics = 1000; /* some tests loop over all sizes */

@@ -168,7 +168,7 @@ static void make_shared(void)
 
 static void start(void)
 {
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
     cv_ctx_init(&x, NULL, &lim);
@@ -181,7 +181,7 @@ static void start(void)
 
 static cuvet_status read_size(uint64_t size)
 {
-    cuvet_source src;
+    cuvet_source src = { .size = sizeof(src) };
 
     ck_assert_int_eq(cuvet_source_memory(file, BASE + size, &src), CUVET_OK);
     return cv_host_read(&x, &src, BASE, size, &h);

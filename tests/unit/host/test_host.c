@@ -497,7 +497,7 @@ START_TEST(names_too_large)
 {
     uint64_t size = (UINT64_C(17) << 20);
     uint8_t *big = calloc(1, size);
-    cuvet_source src;
+    cuvet_source src = { .size = sizeof(src) };
 
     ck_assert_ptr_nonnull(big);
     make_shared();
@@ -520,7 +520,7 @@ END_TEST
 START_TEST(long_text)
 {
     static uint8_t big[200000];
-    cuvet_source src;
+    cuvet_source src = { .size = sizeof(src) };
 
     make_object();
     memcpy(big, img, SIZE);

@@ -52,7 +52,7 @@ static void make_many(bool shared, uint64_t addr)
 
 static void expect_many(void)
 {
-    cuvet_source src;
+    cuvet_source src = { .size = sizeof(src) };
 
     ck_assert_int_eq(cuvet_source_memory(big, M_SIZE, &src), CUVET_OK);
     cv_ctx_unit(&x, M_SIZE);
@@ -92,7 +92,7 @@ END_TEST
 /* The wrong relocation of a later part is named at its own place. */
 START_TEST(place_in_a_later_part)
 {
-    cuvet_source src;
+    cuvet_source src = { .size = sizeof(src) };
     uint64_t k = MANY - 2;
 
     if (_i)

@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-static oracle end(cuvet_status s, cuvet_content t)
+static oracle end(cuvet_status s, cuvet_kind t)
 {
     return (oracle){ s, { .type = t } };
 }
 
-static oracle good(cuvet_content t, uint64_t off, uint64_t length)
+static oracle good(cuvet_kind t, uint64_t off, uint64_t length)
 {
     return (oracle){ CUVET_OK, { .type = t, .off = off, .length = length } };
 }
@@ -34,13 +34,12 @@ static oracle fatbin(const uint8_t *p, size_t n, bool lenient)
                  number(p + 8, 8) <= n - number(p + 6, 2);
 
     if (n > 4 && p[4] != 1)
-        return end(CUVET_E_UNKNOWN, CUVET_CONTENT_NONE);
+        return end(CUVET_E_UNKNOWN, CUVET_K_NONE);
     if (n > 5 && p[5] != 0)
-        return end(CUVET_E_UNKNOWN, CUVET_CONTENT_NONE);
+        return end(CUVET_E_UNKNOWN, CUVET_K_NONE);
     if (whole)
-        return good(CUVET_CONTENT_FATBIN, 0, number(p + 6, 2) + number(p + 8, 8));
-    return lenient && n >= 8 ? good(CUVET_CONTENT_FATBIN, 0, n)
-                             : end(CUVET_E_TRUNCATED, CUVET_CONTENT_FATBIN);
+        return good(CUVET_K_FATBIN, 0, number(p + 6, 2) + number(p + 8, 8));
+    return lenient && n >= 8 ? good(CUVET_K_FATBIN, 0, n) : end(CUVET_E_TRUNCATED, CUVET_K_FATBIN);
 }
 
 static void elf_facts(const uint8_t *p, size_t n, cuvet_content_info *i)
@@ -67,11 +66,11 @@ static oracle elf(const uint8_t *p, size_t n, bool lenient)
 
     if (n < 20)
         return end(CUVET_E_TRUNCATED,
-                   n > 7 && p[7] != 0x41 && p[7] != 0x33 ? CUVET_CONTENT_HOST_ELF : CUVET_CONTENT_CUBIN);
+                   n > 7 && p[7] != 0x41 && p[7] != 0x33 ? CUVET_K_HOST_ELF : CUVET_K_CUBIN);
     little = p[18] == 190 && p[19] == 0;
     big = p[5] == 2 && p[18] == 0 && p[19] == 190;
     device = little || big;
-    o = good(device ? CUVET_CONTENT_CUBIN : CUVET_CONTENT_HOST_ELF, 0, n);
+    o = good(device ? CUVET_K_CUBIN : CUVET_K_HOST_ELF, 0, n);
     o.i.is32 = p[4] == 1;
     if (device)
         elf_facts(p, n, &o.i);
@@ -93,10 +92,10 @@ static oracle elf(const uint8_t *p, size_t n, bool lenient)
 static oracle wrapper(const uint8_t *p, size_t n, bool lenient)
 {
     if (!lenient && n < 24)
-        return end(CUVET_E_TRUNCATED, CUVET_CONTENT_WRAPPER);
+        return end(CUVET_E_TRUNCATED, CUVET_K_WRAPPER);
     if (!lenient && number(p + 4, 4) != 1 && number(p + 4, 4) != 2)
-        return end(CUVET_E_MALFORMED, CUVET_CONTENT_WRAPPER);
-    return good(CUVET_CONTENT_WRAPPER, 0, n < 24 ? n : 24);
+        return end(CUVET_E_MALFORMED, CUVET_K_WRAPPER);
+    return good(CUVET_K_WRAPPER, 0, n < 24 ? n : 24);
 }
 
 enum { BLANK, SLASH, LINE, BLOCK, STAR, WORD };
@@ -104,7 +103,7 @@ enum { BLANK, SLASH, LINE, BLOCK, STAR, WORD };
 /* One reading of the text, a character at a time, up to and with the character behind .version. */
 static oracle read_text(const uint8_t *p, size_t n, uint64_t probe, bool lenient, bool loose)
 {
-    const oracle unknown = end(CUVET_E_UNKNOWN, CUVET_CONTENT_NONE);
+    const oracle unknown = end(CUVET_E_UNKNOWN, CUVET_K_NONE);
     size_t room = n < probe ? n : (size_t)probe, i, word = 0;
     int state = BLANK;
 
@@ -137,19 +136,19 @@ static oracle read_text(const uint8_t *p, size_t n, uint64_t probe, bool lenient
             return unknown;
         }
         if (word == 8 && lenient)
-            return good(CUVET_CONTENT_PTX, 0, n);
+            return good(CUVET_K_PTX, 0, n);
     }
     if (i == room && room < n)
-        return end(CUVET_E_LIMIT, CUVET_CONTENT_NONE);
+        return end(CUVET_E_LIMIT, CUVET_K_NONE);
     if (i == room)
-        return word > 1 ? end(CUVET_E_TRUNCATED, CUVET_CONTENT_PTX) : unknown;
+        return word > 1 ? end(CUVET_E_TRUNCATED, CUVET_K_PTX) : unknown;
     if (!memchr(" \t\n\v\f\r", p[i], 6))
-        return end(CUVET_E_MALFORMED, CUVET_CONTENT_PTX);
+        return end(CUVET_E_MALFORMED, CUVET_K_PTX);
     while (i < room && p[i] != 0)
         i++;
     while (i < room && p[i] == 0)
         i++;
-    return i == room ? good(CUVET_CONTENT_PTX, 0, n) : unknown;
+    return i == room ? good(CUVET_K_PTX, 0, n) : unknown;
 }
 
 oracle oracle_ptx(const uint8_t *p, size_t n, uint64_t probe, bool lenient)
@@ -167,52 +166,52 @@ oracle oracle_ptx(const uint8_t *p, size_t n, uint64_t probe, bool lenient)
 
 static oracle archive(size_t n, bool thin)
 {
-    oracle o = good(CUVET_CONTENT_ARCHIVE, 0, n);
+    oracle o = good(CUVET_K_ARCHIVE, 0, n);
 
     o.i.thin = thin;
     return o;
 }
 
 /* A whole input that is the beginning of one magic. */
-static cuvet_content beginning(const uint8_t *p, size_t n)
+static cuvet_kind beginning(const uint8_t *p, size_t n)
 {
     if (n >= 2 && is_part(p, n, "\x50\xED\x55\xBA", 4))
-        return CUVET_CONTENT_FATBIN;
+        return CUVET_K_FATBIN;
     if (n >= 1 && is_part(p, n, "\x7F\x45\x4C\x46", 4))
-        return CUVET_CONTENT_CUBIN;
+        return CUVET_K_CUBIN;
     if ((n >= 2 && is_part(p, n, "\x01\x5A\xE5\x1E", 4)) ||
         (n >= 6 && is_part(p, n, "\0\0\0\0\x01\x5A\xE5\x1E", 8)))
-        return CUVET_CONTENT_NVVM;
+        return CUVET_K_NVVM;
     if (n >= 2 && is_part(p, n, "\xED\x43\x4E\x7F", 4))
-        return CUVET_CONTENT_LTOIR;
+        return CUVET_K_LTOIR;
     if (n >= 2 && is_part(p, n, "\xB1\x43\x62\x46", 4))
-        return CUVET_CONTENT_WRAPPER;
+        return CUVET_K_WRAPPER;
     if (n >= 2 && (is_part(p, n, "!<arch>\n", 8) || is_part(p, n, "!<thin>\n", 8)))
-        return CUVET_CONTENT_ARCHIVE;
-    return CUVET_CONTENT_NONE;
+        return CUVET_K_ARCHIVE;
+    return CUVET_K_NONE;
 }
 
 oracle oracle_classify(const uint8_t *p, size_t n, uint64_t probe, bool lenient)
 {
     if (n == 0)
-        return end(CUVET_E_UNKNOWN, CUVET_CONTENT_NONE);
-    if (beginning(p, n) != CUVET_CONTENT_NONE)
+        return end(CUVET_E_UNKNOWN, CUVET_K_NONE);
+    if (beginning(p, n) != CUVET_K_NONE)
         return end(CUVET_E_TRUNCATED, beginning(p, n));
     if (n >= 4 && memcmp(p, "\x50\xED\x55\xBA", 4) == 0)
         return fatbin(p, n, lenient);
     if (n >= 4 && memcmp(p, "\x7F\x45\x4C\x46", 4) == 0)
         return elf(p, n, lenient);
     if (n >= 4 && memcmp(p, "\x01\x5A\xE5\x1E", 4) == 0)
-        return good(CUVET_CONTENT_NVVM, 0, n);
+        return good(CUVET_K_NVVM, 0, n);
     if (n >= 8 && memcmp(p, "\0\0\0\0\x01\x5A\xE5\x1E", 8) == 0)
-        return good(CUVET_CONTENT_NVVM, 4, n - 4);
+        return good(CUVET_K_NVVM, 4, n - 4);
     if (n >= 4 && memcmp(p, "\xED\x43\x4E\x7F", 4) == 0)
-        return good(CUVET_CONTENT_LTOIR, 0, n);
+        return good(CUVET_K_LTOIR, 0, n);
     if (n >= 4 && memcmp(p, "\xB1\x43\x62\x46", 4) == 0)
         return wrapper(p, n, lenient);
     if (n >= 8 && (memcmp(p, "!<arch>\n", 8) == 0 || memcmp(p, "!<thin>\n", 8) == 0))
         return archive(n, p[2] == 't');
     if (n >= 3 && memcmp(p, "\xEF\xBB\xBF", 3) == 0)
-        return end(CUVET_E_UNKNOWN, CUVET_CONTENT_NONE);
+        return end(CUVET_E_UNKNOWN, CUVET_K_NONE);
     return oracle_ptx(p, n, probe, lenient);
 }

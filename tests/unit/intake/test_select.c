@@ -70,7 +70,7 @@ static cuvet_candidate code(const char *kind, const char *name)
 {
     cuvet_target t = target(name);
 
-    return (cuvet_candidate){ .kind = strcmp(kind, "sass") == 0  ? CUVET_K_ELF
+    return (cuvet_candidate){ .kind = strcmp(kind, "sass") == 0  ? CUVET_K_CUBIN
                                       : strcmp(kind, "ptx") == 0 ? CUVET_K_PTX
                                                                  : CUVET_K_LTOIR,
                               .sm = t.sm,
@@ -182,7 +182,7 @@ static const struct {
 START_TEST(ranking_table)
 {
     static cv_ctx x;
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
     cv_ctx_init(&x, &cv_alloc_default, &lim);
@@ -215,7 +215,7 @@ START_TEST(ranking_is_an_order)
     static const char *const CODES[] = { "75",  "80",   "86",   "87",  "90", "90a",
                                          "100", "100a", "100f", "103", "120" };
     static cv_ctx x;
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
     cv_ctx_init(&x, &cv_alloc_default, &lim);
@@ -254,7 +254,7 @@ END_TEST
 START_TEST(ties_stay_in_their_container)
 {
     static cv_ctx x;
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
     cv_wanted w = { .target = target("90") };
     cv_candidates all = { 0 };
     uint64_t best, reference;
@@ -310,7 +310,7 @@ END_TEST
 START_TEST(reference_sees_the_first_container)
 {
     static cv_ctx x;
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
     cv_candidate a = { .pub = code("sass", "80") }, b = { .pub = code("sass", "86") };
     cv_wanted w = { .target = target("89") };
     cv_candidates all = { 0 };

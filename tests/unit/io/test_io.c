@@ -42,7 +42,7 @@ static void teardown(void)
 static cv_ctx *make(void)
 {
     static cv_ctx x;
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(cuvet_limits_preset("tiny", &lim), CUVET_OK);
     cv_ctx_init(&x, NULL, &lim);
@@ -54,7 +54,7 @@ START_TEST(memory_source)
     static const char TEXT[] = "hello, world";
     cv_ctx *x = make();
     cv_block b = { 0 };
-    cuvet_source s;
+    cuvet_source s = { .size = sizeof(s) };
 
     ck_assert_int_eq(cuvet_source_memory(NULL, 3, &s), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_source_memory(TEXT, 12, NULL), CUVET_E_NULL);
@@ -99,7 +99,7 @@ START_TEST(file_source)
 {
     cv_ctx *x = make();
     cv_block b = { 0 };
-    cuvet_source s;
+    cuvet_source s = { .size = sizeof(s) };
     int fd = openat(dirfd_, "f", O_RDWR | O_CREAT, 0600), p[2];
 
     ck_assert_int_eq(write(fd, "0123456789", 10), 10);
@@ -124,7 +124,7 @@ START_TEST(holes)
 {
     enum { MIB = 1 << 20 };
     uint8_t byte = 0x7F;
-    cuvet_source s, m;
+    cuvet_source s = { .size = sizeof(s) }, m = { .size = sizeof(m) };
     int fd = openat(dirfd_, "holes", O_RDWR | O_CREAT, 0600);
     uint64_t at;
 
@@ -154,7 +154,7 @@ END_TEST
 
 START_TEST(spool)
 {
-    cuvet_source s;
+    cuvet_source s = { .size = sizeof(s) };
     uint8_t back[100000], in[100000];
     int fd = openat(dirfd_, "f", O_RDWR | O_CREAT, 0600);
 
@@ -184,7 +184,7 @@ START_TEST(window_moves_with_overlap)
     cv_window w = { 0 };
     uint64_t n = CV_WINDOW_SIZE * 2 + 1000, off = 0, loads = 0;
     uint8_t *bytes = malloc(n);
-    cuvet_source s;
+    cuvet_source s = { .size = sizeof(s) };
     cv_span span;
 
     for (uint64_t i = 0; i < n; i++)

@@ -144,6 +144,7 @@ cuvet_compile_result fake_compile(cv_external *e, const bool *cancel, const char
     static const bool never = false;
     static const char TEXT[] = "input text";
     cuvet_compile_request q = { .size = sizeof(q),
+                                .kind = CUVET_K_PTX,
                                 .bytes = TEXT,
                                 .n = sizeof(TEXT) - 1,
                                 .sm = 90,

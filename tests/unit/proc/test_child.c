@@ -105,9 +105,13 @@ START_TEST(few_descriptors)
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &old), 0);
     for (rlim_t n = CV_FD_LOWEST - 1; n < CV_FD_LOWEST + 16; n++) {
         static const bool never = false;
-        const cuvet_compile_request q = {
-            .size = sizeof(q), .bytes = "text", .n = 4, .sm = 90, .threads = 1, .cancel = &never
-        };
+        const cuvet_compile_request q = { .size = sizeof(q),
+                                          .kind = CUVET_K_PTX,
+                                          .bytes = "text",
+                                          .n = 4,
+                                          .sm = 90,
+                                          .threads = 1,
+                                          .cancel = &never };
         cuvet_compile_result r = { .size = sizeof(r) };
         int fds = fake_open_fds();
         cuvet_status s;

@@ -345,13 +345,13 @@ START_TEST(unsupported)
     static const bool never = false;
     cv_external e = fake_conf(0, 0);
     cuvet_compile_request q = {
-        .size = sizeof(q), .ltoir = true, .bytes = "x", .n = 1, .sm = 90, .cancel = &never
+        .size = sizeof(q), .kind = CUVET_K_LTOIR, .bytes = "x", .n = 1, .sm = 90, .cancel = &never
     };
     cuvet_compile_result r = { .size = sizeof(r) };
 
     ck_assert_int_eq(cv_external_compile(&e, &q, &r), CUVET_OK);
     ck_assert_int_eq(r.end, CUVET_COMPILE_UNSUPPORTED);
-    q.ltoir = false;
+    q.kind = CUVET_K_PTX;
     q.suffix = ' '; /* would be an argument of its own to a shell; here it is none at all */
     ck_assert_int_eq(cv_external_compile(&e, &q, &r), CUVET_OK);
     ck_assert_int_eq(r.end, CUVET_COMPILE_UNSUPPORTED);
@@ -368,7 +368,7 @@ START_TEST(threads_option)
     static const bool never = false;
     cv_external e = fake_conf(0, 0);
     cuvet_compile_request q = {
-        .size = sizeof(q), .bytes = "", .n = 0, .sm = 75, .threads = 8, .cancel = &never
+        .size = sizeof(q), .kind = CUVET_K_PTX, .bytes = "", .n = 0, .sm = 75, .threads = 8, .cancel = &never
     };
     cuvet_compile_result r = { .size = sizeof(r) };
 
@@ -413,6 +413,7 @@ static void *many(void *conf)
     for (int i = 0; i < 8; i++) {
         const char *const option[] = { i % 2 ? "--do=brood" : "--do=ok" };
         const cuvet_compile_request q = { .size = sizeof(q),
+                                          .kind = CUVET_K_PTX,
                                           .bytes = "text",
                                           .n = 4,
                                           .sm = 90,
@@ -452,6 +453,7 @@ START_TEST(allocation_fails)
     static const char *const option[] = { "--do=tell" };
     static const bool never = false;
     const cuvet_compile_request q = { .size = sizeof(q),
+                                      .kind = CUVET_K_PTX,
                                       .bytes = "text",
                                       .n = 4,
                                       .sm = 90,
@@ -531,6 +533,7 @@ START_TEST(real_ptxas)
     static const char *const option[] = { "--verbose", "--opt-level=2", "--maxrregcount=40" };
     static const bool never = false;
     cuvet_compile_request q = { .size = sizeof(q),
+                                .kind = CUVET_K_PTX,
                                 .bytes = PTX,
                                 .n = sizeof(PTX) - 1,
                                 .sm = 75,

@@ -24,7 +24,7 @@ static void on_diag(void *user, const cuvet_diag *d)
 static cv_ctx *context(const char *preset)
 {
     static cv_ctx x;
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(cuvet_limits_preset(preset, &lim), CUVET_OK);
     cv_ctx_init(&x, NULL, &lim);

@@ -105,7 +105,7 @@ static cv_worker w;
 
 static void setup(void)
 {
-    cuvet_limits lim;
+    cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
     cv_worker_init(&w, NULL, &lim);
@@ -258,8 +258,8 @@ static void scan(counted *c, uint32_t jobs, uint64_t members)
     cuvet_scan_options opt = { .size = sizeof(opt), .depth = CUVET_DEPTH_FULL, .jobs = jobs };
     cuvet_source src = source_of(c);
     static cv_scan s;
-    cuvet_item item;
-    cuvet_limits lim;
+    cuvet_item item = { .size = sizeof(item) };
+    cuvet_limits lim = { .size = sizeof(lim) };
     uint64_t n = 0;
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);

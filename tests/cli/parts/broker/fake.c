@@ -73,7 +73,7 @@ static bool within(const cuvet_compile_request *q)
 
     for (size_t i = 0; ok && i < q->n_options; i++) {
         bytes += strlen(q->option[i]) + 1;
-        ok = cli_broker_option_ok(&RULES, q->option[i], q->ltoir);
+        ok = cli_broker_option_ok(&RULES, q->option[i], (q->kind == CUVET_K_LTOIR));
     }
     return ok && bytes <= RULES.option_bytes;
 }
@@ -86,8 +86,8 @@ static cuvet_status fake(void *user, const cuvet_compile_request *q, cuvet_compi
     ck_assert_ptr_eq(user, seen);
     *out = (cuvet_compile_result){ .size = sizeof(*out) };
     seen->calls++;
-    seen->cubins += q->cubin;
-    seen->debugs += q->debug;
+    seen->cubins += (q->kind == CUVET_K_CUBIN);
+    seen->debugs += (q->flags & CUVET_COMPILE_DEBUG);
     if (!within(q))
         seen->broken++;
     if (*p >= '0' && *p <= '8') {

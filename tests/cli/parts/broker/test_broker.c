@@ -36,6 +36,7 @@ static cuvet_status ask_n(cli_broker *b, const void *bytes, size_t n, cuvet_comp
 {
     static const char *const OPTIONS[] = { "--fmad=false", "-o9" };
     const cuvet_compile_request q = { .size = sizeof(q),
+                                      .kind = CUVET_K_PTX,
                                       .bytes = bytes,
                                       .n = n,
                                       .sm = 90,
@@ -202,9 +203,13 @@ START_TEST(cancel)
     start(&b);
     for (int i = 0; i < 3; i++) {
         bool stop_it = i == 2; /* the last one before it began */
-        const cuvet_compile_request q = {
-            .size = sizeof(q), .bytes = "w", .n = 1, .sm = 90, .threads = 1, .cancel = &stop_it
-        };
+        const cuvet_compile_request q = { .size = sizeof(q),
+                                          .kind = CUVET_K_PTX,
+                                          .bytes = "w",
+                                          .n = 1,
+                                          .sm = 90,
+                                          .threads = 1,
+                                          .cancel = &stop_it };
 
         ck_assert_int_eq(pthread_create(&t, NULL, cancel_soon, &stop_it), 0);
         ck_assert_int_eq(b.compiler.compile(b.compiler.user, &q, &out), CUVET_OK);
