@@ -27,8 +27,9 @@ typedef enum cuvet_compile_end {
 
 typedef struct cuvet_compile_request {
     size_t size;
-    /** CUVET_K_PTX: text without NUL. CUVET_K_LTOIR. CUVET_K_CUBIN: a relocatable device ELF with capsules, whose code is
-     * to be made again for sm and suffix; the result is another one, and there are no options. */
+    /** CUVET_K_PTX: text without NUL. CUVET_K_LTOIR. CUVET_K_CUBIN: a relocatable device ELF with capsules,
+     * whose code is to be made again for sm and suffix; the result is another one, and there are no
+     * options. */
     cuvet_kind kind;
     unsigned flags; /**< CUVET_COMPILE_DEBUG, or 0 */
     const void *bytes;

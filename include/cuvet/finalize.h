@@ -141,8 +141,9 @@ extern "C" {
 #endif
 
 /** May code for SM 'src' become code for SM 'dst', by something that makes code, when claims above level
- * 'max_level' (0 to 4) are not believed? Pure. @param claims NULL: there are none. @return CUVET_FINAL_OK · CUVET_FINAL_SM (one is no target) · CUVET_FINAL_NO_COMPAT · CUVET_FINAL_ISA ·
- * CUVET_FINAL_INCOMPATIBLE · CUVET_FINAL_CONFLICT (claims of no possible size). */
+ * 'max_level' (0 to 4) are not believed? Pure. @param claims NULL: there are none. @return CUVET_FINAL_OK ·
+ * CUVET_FINAL_SM (one is no target) · CUVET_FINAL_NO_COMPAT · CUVET_FINAL_ISA · CUVET_FINAL_INCOMPATIBLE ·
+ * CUVET_FINAL_CONFLICT (claims of no possible size). */
 CUVET_API cuvet_final_code cuvet_can_finalize(const cuvet_final_claims *claims, uint32_t src, uint32_t dst,
                                               uint8_t max_level);
 /** Do the bytes that are there run on 'dst' as they are? The source counts only if it is the target: ask

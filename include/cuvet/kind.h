@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/** Kinds of device code, and of files that carry it: one list for everything that is classified, found, chosen or made. */
+/** Kinds of device code, and of files that carry it: one list for everything that is classified, found,
+ * chosen or made. */
 #ifndef CUVET_KIND_H
 #define CUVET_KIND_H
 
@@ -29,8 +30,8 @@ typedef enum cuvet_reference {
 extern "C" {
 #endif
 
-/** "elf", "ptx", "lto-ir", "mercury", "fatbin", "bitcode", "nvvm", "wrapper", "archive", "host-elf", "unknown"; "?" for a
- * value that is none of them. Static storage. */
+/** "elf", "ptx", "lto-ir", "mercury", "fatbin", "bitcode", "nvvm", "wrapper", "archive", "host-elf",
+ * "unknown"; "?" for a value that is none of them. Static storage. */
 CUVET_API const char *cuvet_kind_name(cuvet_kind k);
 /** The number of the reference tools for a kind; 0: they have none. */
 CUVET_API uint32_t cuvet_kind_reference(cuvet_kind k, cuvet_reference which);

@@ -77,8 +77,8 @@ typedef struct cuvet_add_options {
 #define CUVET_LINK_KEEP_DEAD           16u /**< code that no kernel reaches stays, and all kernels */
 #define CUVET_LINK_NO_STACK_WARNING    32u /**< say nothing of kernels whose stack size is not known */
 #define CUVET_LINK_WARNINGS_ARE_ERRORS 64u
-/** Kernels that no host code refers to are dead, as long as everything that was added came from host objects that say what
- * they refer to (cuvet_linker_add_file()); not together with kernels_used. */
+/** Kernels that no host code refers to are dead, as long as everything that was added came from host
+ * objects that say what they refer to (cuvet_linker_add_file()); not together with kernels_used. */
 #define CUVET_LINK_HOST_INFO 128u
 
 typedef struct cuvet_linker_options {

@@ -11,9 +11,9 @@
 
 /* cv_sized_take() for a call of this context: what cannot be taken is diagnosed. @return OK · USAGE */
 CV_MUST cuvet_status cv_opts_take(cuvet_ctx *ctx, const void *given, void *ours, size_t known);
-/* Answers go into a structure of the caller: first it is asked whether that has room at all, @return OK · USAGE (it is
- * diagnosed), then it is filled, with zeroes but for its size where the status is another than OK. 'ours' is zeroed
- * then as well. */
+/* Answers go into a structure of the caller: first it is asked whether that has room at all, @return OK ·
+ * USAGE (it is diagnosed), then it is filled, with zeroes but for its size where the status is another than
+ * OK. 'ours' is zeroed then as well. */
 CV_MUST cuvet_status cv_opts_room(cuvet_ctx *ctx, const void *given, size_t known);
 CV_MUST cuvet_status cv_opts_give(void *given, void *ours, size_t known, cuvet_status s);
 /* The same for parts of a structure that point to others. A source without a function, or a compiler without

@@ -78,7 +78,7 @@ cuvet_status cuvet_scan_next(cuvet_ctx *ctx, cuvet_scan h, cuvet_item *out)
         return s;
     s = cv_scan_next(body, &item);
     if (!cv_handle_put_alive(ctx, h.bits))
-        s = CUVET_E_STALE_HANDLE; /* a callback has destroyed the scan: what the item points to is gone with it */
+        s = CUVET_E_STALE_HANDLE; /* a callback has destroyed the scan, and what the item points to */
     return cv_opts_give(out, &item, sizeof(item), s);
 }
 

@@ -29,33 +29,24 @@ static bool has_field(const cuvet_limits *l, size_t i)
 /* Structures of callers have no size above it: see bytes/sized.c, which this folder cannot use. */
 enum { SIZE_MOST = 16384 };
 
-/* What the caller's structure has room for; it keeps its size, and what is not known becomes zero. */
-static bool give(cuvet_limits *out, const cuvet_limits *ours)
-{
-    const size_t size = out->size, both = size < sizeof(*ours) ? size : sizeof(*ours);
-
-    if (size < sizeof(size) || size > SIZE_MOST || size % sizeof(uint64_t) != 0)
-        return false;
-    memcpy((char *)out + sizeof(size), (const char *)ours + sizeof(size), both - sizeof(size));
-    memset((char *)out + both, 0, size - both);
-    return true;
-}
-
 cuvet_status cuvet_limits_preset(const char *name, cuvet_limits *out)
 {
     bool strict = name && strcmp(name, "strict") == 0, roomy = name && strcmp(name, "roomy") == 0;
-    cuvet_limits ours;
 
     if (!out || !name)
         return CUVET_E_NULL;
-    if (!strict && !roomy && strcmp(name, "tiny") != 0)
+    if ((!strict && !roomy && strcmp(name, "tiny") != 0) || out->size < sizeof(out->size) ||
+        out->size > SIZE_MOST || out->size % sizeof(uint64_t) != 0)
         return CUVET_E_USAGE;
+    /* What the caller's structure has room for; what is not known becomes zero. */
+    memset((char *)out + sizeof(out->size), 0, out->size - sizeof(out->size));
     for (size_t i = 0; i < CV_COUNT(LIMITS); i++) {
         const cuvet_limit_info *in = &LIMITS[i].info;
 
-        *field_at(&ours, i) = strict ? in->strict : roomy ? in->roomy : in->tiny;
+        if (has_field(out, i))
+            *field_at(out, i) = strict ? in->strict : roomy ? in->roomy : in->tiny;
     }
-    return give(out, &ours) ? CUVET_OK : CUVET_E_USAGE;
+    return CUVET_OK;
 }
 
 cuvet_status cuvet_limits_set(cuvet_limits *l, const char *name, uint64_t value)

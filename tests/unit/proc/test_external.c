@@ -17,6 +17,8 @@
 #include "support/heap.h"
 #include "unit/proc/fake.h"
 
+#define ASKED_PTX    .size = sizeof(q), .kind = CUVET_K_PTX
+
 #define OPTIONS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 static uint64_t now_ms(void)
@@ -412,15 +414,8 @@ static void *many(void *conf)
 
     for (int i = 0; i < 8; i++) {
         const char *const option[] = { i % 2 ? "--do=brood" : "--do=ok" };
-        const cuvet_compile_request q = { .size = sizeof(q),
-                                          .kind = CUVET_K_PTX,
-                                          .bytes = "text",
-                                          .n = 4,
-                                          .sm = 90,
-                                          .option = option,
-                                          .n_options = 1,
-                                          .threads = 1,
-                                          .cancel = &never };
+        const cuvet_compile_request q = { ASKED_PTX,        .bytes = "text", .n = 4,       .sm = 90,
+                                          .option = option, .n_options = 1,  .threads = 1, .cancel = &never };
         cuvet_compile_result r = { .size = sizeof(r) };
 
         if (cv_external_compile(e, &q, &r) != CUVET_OK || r.end != CUVET_COMPILED || r.n < 40)
@@ -452,15 +447,8 @@ START_TEST(allocation_fails)
 {
     static const char *const option[] = { "--do=tell" };
     static const bool never = false;
-    const cuvet_compile_request q = { .size = sizeof(q),
-                                      .kind = CUVET_K_PTX,
-                                      .bytes = "text",
-                                      .n = 4,
-                                      .sm = 90,
-                                      .option = option,
-                                      .n_options = 1,
-                                      .threads = 1,
-                                      .cancel = &never };
+    const cuvet_compile_request q = { ASKED_PTX,        .bytes = "text", .n = 4,       .sm = 90,
+                                      .option = option, .n_options = 1,  .threads = 1, .cancel = &never };
     bool done = false;
     int failed = 0;
 
@@ -532,15 +520,8 @@ START_TEST(real_ptxas)
         "  ld.param.u64 %r1, [p];\n  mov.u32 %a, 7;\n  st.global.u32 [%r1], %a;\n  ret;\n}\n";
     static const char *const option[] = { "--verbose", "--opt-level=2", "--maxrregcount=40" };
     static const bool never = false;
-    cuvet_compile_request q = { .size = sizeof(q),
-                                .kind = CUVET_K_PTX,
-                                .bytes = PTX,
-                                .n = sizeof(PTX) - 1,
-                                .sm = 75,
-                                .option = option,
-                                .n_options = 3,
-                                .threads = 2,
-                                .cancel = &never };
+    cuvet_compile_request q = { ASKED_PTX,        .bytes = PTX,   .n = sizeof(PTX) - 1, .sm = 75,
+                                .option = option, .n_options = 3, .threads = 2,         .cancel = &never };
     cuvet_compile_result r = { .size = sizeof(r) };
     const char *path = getenv("CV_PTXAS");
     cv_external e = fake_conf(0, 0);
