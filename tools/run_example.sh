@@ -1,17 +1,31 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Run a compiled example on the bundled samples: it must end well and say something. Those that link get two objects
-# of nvcc. usage: run_example.sh BINARY [SOURCE]
+# Run a compiled example on the bundled samples: it must end well and say something. Those that link get two objects of
+# nvcc; those that scan, a file with an error and one without. Both say why a file that is not there is none. usage: run_example.sh BINARY [SOURCE]
 set -eu
 bin=$1
 n=0
 case $(basename "${2:-$bin}" .c) in
 link_*)
     objects="corpus/samples/host-two_a.o corpus/samples/host-two_b.o"
-    magic=$("$bin" sm_75 $objects | head -c 4 | tail -c 3)
-    [ "$magic" = ELF ] || { echo "$bin: no device ELF"; exit 1; }
-    echo "1 passed, 0 failed, 0 skipped"
+    out=$(mktemp "${CV_TMP:-${TMPDIR:-/tmp}}/linked.XXXXXX")
+    trap 'rm -f "$out"' EXIT
+    "$bin" sm_75 "$out" $objects || { echo "$bin: exit $?"; exit 1; }
+    [ "$(head -c 4 "$out" | tail -c 3)" = ELF ] || { echo "$bin: no device ELF"; exit 1; }
+    said=$("$bin" sm_75 "$out" corpus/samples/none.o 2>&1) && { echo "$bin: links what is not there"; exit 1; }
+    case $said in *CV-IO-004*) ;; *) echo "$bin: $said"; exit 1 ;; esac
+    echo "2 passed, 0 failed, 0 skipped"
+    exit 0
+    ;;
+scan_*)
+    said=$("$bin" corpus/hostile/CV-FATBIN-014.fatbin) || { echo "$bin: exit $?"; exit 1; }
+    case $said in *"error: Payload passes"*"[CV-FATBIN-014]") ;; *) echo "$bin: $said"; exit 1 ;; esac
+    said=$("$bin" corpus/samples/multi.fatbin) || { echo "$bin: exit $?"; exit 1; }
+    [ -z "$said" ] || { echo "$bin: $said"; exit 1; }
+    said=$("$bin" corpus/samples/none.o 2>&1) && { echo "$bin: scans what is not there"; exit 1; }
+    case $said in CV-IO-004*) ;; *) echo "$bin: $said"; exit 1 ;; esac
+    echo "3 passed, 0 failed, 0 skipped"
     exit 0
     ;;
 esac

@@ -18,6 +18,7 @@
 #include <cuvet/limits.h>
 #include <cuvet/linker.h>
 #include <cuvet/scan.h>
+#include <cuvet/simple.h>
 #include <cuvet/status.h>
 #include <cuvet/target.h>
 

@@ -14,25 +14,55 @@ void cv_last_keep(cv_last *last, const cuvet_diag *diag)
     pthread_mutex_unlock(&last->lock);
 }
 
+static void add_message(cv_text *out, const cuvet_diag *diag)
+{
+    const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
+    char part[512];
+
+    cv_text_str(out, rule ? rule->title : "?");
+    cv_text_str(out, ": ");
+    (void)cuvet_diag_message(diag, part, sizeof(part)); /* what is too long is cut */
+    cv_text_str(out, part);
+}
+
+static void add_place(cv_text *out, const cuvet_diag *diag)
+{
+    char part[512];
+
+    if (cuvet_path_text(&diag->where, part, sizeof(part)) > 0) {
+        cv_text_str(out, part);
+        cv_text_char(out, ' ');
+    }
+    cv_text_str(out, "at ");
+    cv_text_hex(out, diag->inner ? diag->inner_off : diag->file_off);
+}
+
+void cv_last_message(const cuvet_diag *diag, char *buf, size_t cap)
+{
+    cv_text out = { buf, cap, 0 };
+
+    add_message(&out, diag);
+    cv_text_end(&out);
+}
+
+void cv_last_place(const cuvet_diag *diag, char *buf, size_t cap)
+{
+    cv_text out = { buf, cap, 0 };
+
+    add_place(&out, diag);
+    cv_text_end(&out);
+}
+
 size_t cv_last_text(const cuvet_diag *diag, char *buf, size_t cap)
 {
     const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
     cv_text out = { buf, buf ? cap : 0, 0 };
-    char part[512];
 
     cv_text_str(&out, rule ? rule->id : "?");
     cv_text_char(&out, ' ');
-    cv_text_str(&out, rule ? rule->title : "?");
-    cv_text_str(&out, ": ");
-    (void)cuvet_diag_message(diag, part, sizeof(part)); /* what is too long is cut */
-    cv_text_str(&out, part);
+    add_message(&out, diag);
     cv_text_str(&out, " (");
-    if (cuvet_path_text(&diag->where, part, sizeof(part)) > 0) {
-        cv_text_str(&out, part);
-        cv_text_char(&out, ' ');
-    }
-    cv_text_str(&out, "at ");
-    cv_text_hex(&out, diag->inner ? diag->inner_off : diag->file_off);
+    add_place(&out, diag);
     cv_text_char(&out, ')');
     cv_text_end(&out);
     return out.len;

@@ -16,6 +16,9 @@ typedef struct cv_last {
 } cv_last;
 
 void cv_last_keep(cv_last *last, const cuvet_diag *diag);
+/* "Title: message", and "path at 0x40", cut to cap and terminated. */
+void cv_last_message(const cuvet_diag *diag, char *buf, size_t cap);
+void cv_last_place(const cuvet_diag *diag, char *buf, size_t cap);
 /* "CV-ELF-012 Title: message (path at 0x40)", cut to cap. @return length that was needed */
 size_t cv_last_text(const cuvet_diag *diag, char *buf, size_t cap);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "api/opts.h"
 
+#include "scan/scan.h"
+
 #include <string.h>
 
 cuvet_status cv_opts_take(cuvet_ctx *ctx, const void *given, void *ours, size_t known)
@@ -46,6 +48,21 @@ cuvet_status cv_opts_compiler(cuvet_ctx *ctx, const cuvet_compiler *given, cuvet
     cuvet_status s = cv_opts_take(ctx, given, ours, sizeof(*ours));
 
     return s == CUVET_OK && !ours->compile ? CUVET_E_USAGE : s;
+}
+
+cuvet_status cv_opts_scan(cuvet_ctx *ctx, const cuvet_scan_options *given, cuvet_scan_options *ours)
+{
+    cuvet_status s = CUVET_OK;
+
+    *ours = (cuvet_scan_options){ .size = sizeof(*ours), .depth = CUVET_DEPTH_FULL };
+    if (given)
+        s = cv_opts_take(ctx, given, ours, sizeof(*ours));
+    if (s != CUVET_OK)
+        return s;
+    if (ours->jobs > CV_SCAN_JOBS_MAX || (ours->claim && ours->jobs > 1) ||
+        (unsigned)ours->depth > CUVET_DEPTH_FULL)
+        return CUVET_E_USAGE;
+    return ours->target.sm != 0 && !cv_arch_known(ours->target) ? CUVET_E_ARCH : CUVET_OK;
 }
 
 bool cv_opts_alloc(const cuvet_alloc *given, cuvet_alloc *ours)

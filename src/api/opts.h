@@ -5,6 +5,7 @@
 #define CV_API_OPTS_H
 
 #include <cuvet/compiler.h>
+#include <cuvet/scan.h>
 
 #include "api/ctx.h"
 #include "bytes/sized.h"
@@ -20,6 +21,8 @@ CV_MUST cuvet_status cv_opts_give(void *given, void *ours, size_t known, cuvet_s
  * one, is CUVET_E_USAGE. */
 CV_MUST cuvet_status cv_opts_source(cuvet_ctx *ctx, const cuvet_source *given, cuvet_source *ours);
 CV_MUST cuvet_status cv_opts_compiler(cuvet_ctx *ctx, const cuvet_compiler *given, cuvet_compiler *ours);
+/* Options of a scan: NULL has everything judged on one thread. @return OK · USAGE · ARCH */
+CV_MUST cuvet_status cv_opts_scan(cuvet_ctx *ctx, const cuvet_scan_options *given, cuvet_scan_options *ours);
 /* The allocator of a caller, all three functions of it; NULL: malloc. */
 CV_MUST bool cv_opts_alloc(const cuvet_alloc *given, cuvet_alloc *ours);
 /* Limits: what an older caller does not have keeps the value of the preset "strict". NULL: all of them do. */

@@ -25,7 +25,7 @@ static cuvet_status begin_scan(cuvet_ctx *ctx, void *body, const void *given)
 cuvet_status cuvet_scan_create(cuvet_ctx *ctx, const cuvet_source *src, const cuvet_scan_options *opt,
                                cuvet_scan *out)
 {
-    cuvet_scan_options o = { .size = sizeof(o), .depth = CUVET_DEPTH_FULL };
+    cuvet_scan_options o;
     static const cv_handle_class SCAN = { CV_H_SCAN, sizeof(cv_scan), begin_scan, end_scan };
 
     cuvet_source from = { 0 };
@@ -37,14 +37,10 @@ cuvet_status cuvet_scan_create(cuvet_ctx *ctx, const cuvet_source *src, const cu
     if (!ctx || !src)
         return CUVET_E_NULL;
     s = cv_opts_source(ctx, src, &from);
-    if (s == CUVET_OK && opt)
-        s = cv_opts_take(ctx, opt, &o, sizeof(o));
+    if (s == CUVET_OK)
+        s = cv_opts_scan(ctx, opt, &o);
     if (s != CUVET_OK)
         return s;
-    if (o.jobs > CV_SCAN_JOBS_MAX || (o.claim && o.jobs > 1) || (unsigned)o.depth > CUVET_DEPTH_FULL)
-        return CUVET_E_USAGE;
-    if (o.target.sm != 0 && !cv_arch_known(o.target))
-        return CUVET_E_ARCH;
     return cv_handle_create(ctx, &SCAN, &(how){ &from, &o }, &out->bits);
 }
 

@@ -157,3 +157,44 @@ cuvet_status cuvet_save(int dirfd, const char *name, const void *bytes, size_t n
     cv_slices_free(&mem, &out);
     return s;
 }
+
+CV_BUF_BEGIN
+static const char *last_part(const char *path)
+{
+    const char *name = path;
+
+    for (; *path != 0; path++)
+        if (*path == '/')
+            name = path + 1;
+    return name;
+}
+CV_BUF_END
+
+/* The folder that a path names before its last part, open, or -1. What is too long for a frame is not
+ * opened. */
+static int open_folder(const char *path, const char *name)
+{
+    char folder[768];
+    const size_t n = (size_t)(name - path);
+
+    if (n == 0)
+        return open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (n >= sizeof(folder))
+        return -1;
+    cv_span_copy(cv_span_of(path, n, 0), folder);
+    CV_ARRAY_SET(folder, n, 0);
+    return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+cuvet_status cv_sink_path(const char *path, const void *bytes, size_t n, unsigned flags)
+{
+    const char *name = last_part(path);
+    const int folder = open_folder(path, name);
+    cuvet_status s;
+
+    if (folder < 0)
+        return CUVET_E_IO;
+    s = cuvet_save(folder, name, bytes, n, flags);
+    close(folder);
+    return s;
+}

@@ -364,6 +364,16 @@ cuvet_status cuvet_source_path(const char *path, cuvet_source *out)
     return CUVET_E_IO;
 }
 
+cuvet_status cv_source_open(const char *path, cuvet_source *src, int *error)
+{
+    cuvet_status s;
+
+    errno = 0;
+    s = cuvet_source_path(path, src);
+    *error = errno;
+    return s;
+}
+
 static bool write_all(int fd, const uint8_t *p, size_t n)
 {
     while (n) {

@@ -17,6 +17,10 @@ CV_MUST cuvet_status cv_source_read(cv_ctx *x, const cuvet_source *src, uint64_t
 /* A source over bytes in memory, which are borrowed. */
 cuvet_source cv_source_memory(const void *bytes, uint64_t n);
 
+/* As cuvet_source_path(), for a source of our own size; the system's number of a failure in *error, 0 where
+ * it is another one. */
+CV_MUST cuvet_status cv_source_open(const char *path, cuvet_source *src, int *error);
+
 /* Where the file system has the next bytes of a file, from off on; all before them are zeros that it did not
  * store. Without an answer, and for sources that are no files, off itself; src->length when nothing more
  * comes. */

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The short way: what most callers do with a scan and with a linker, in one call each. */
+#include <cuvet/simple.h>
+
+#include "api/opts.h"
+#include "io/sink.h"
+#include "io/source.h"
+#include "scan/scan.h"
+
+enum { TEXT_SIZE = 1024 };
+
+typedef struct findings {
+    cuvet_ctx *ctx;
+    cv_mem mem;
+    cv_diags diags;
+    bool lost; /* one of them could not be kept */
+    cuvet_summary sum;
+    cv_scan scan; /* until the end of the file */
+    char place[TEXT_SIZE], text[TEXT_SIZE];
+} findings;
+
+typedef struct how {
+    const cuvet_source *src;
+    const cuvet_scan_options *opt;
+} how;
+
+static void keep(void *user, const cuvet_diag *diag)
+{
+    findings *all = user;
+
+    if (!cv_diags_push(&all->mem, &all->diags, *diag))
+        all->lost = true;
+    cv_ctx_emit(all->ctx, diag);
+}
+
+static cuvet_status begin_findings(cuvet_ctx *ctx, void *body, const void *given)
+{
+    findings *all = body;
+    const how *h = given;
+    cuvet_item item;
+    cuvet_status s;
+
+    all->ctx = ctx;
+    cv_mem_init(&all->mem, &ctx->alloc, ctx->lim.live);
+    s = cv_scan_open(&all->scan, &ctx->alloc, &ctx->lim, h->src, h->opt, keep, all);
+    if (s != CUVET_OK)
+        return s;
+    do
+        s = cv_scan_next(&all->scan, &item);
+    while (s == CUVET_OK);
+    all->sum = all->scan.sum;
+    cv_ctx_note_peak(ctx, cv_sat_add(cv_scan_peak(&all->scan), all->mem.peak));
+    cv_scan_close(&all->scan);
+    if (s == CUVET_END && all->lost)
+        s = all->mem.limited ? cv_ctx_told(ctx, CUVET_E_LIMIT) : CUVET_E_NOMEM;
+    return s == CUVET_END ? CUVET_OK : s;
+}
+
+static void end_findings(cuvet_ctx *ctx, void *body)
+{
+    findings *all = body;
+
+    (void)ctx;
+    cv_diags_free(&all->mem, &all->diags);
+}
+
+static cuvet_status scan_source(cuvet_ctx *ctx, const cuvet_source *src, const cuvet_scan_options *opt,
+                                cuvet_findings *out)
+{
+    static const cv_handle_class FINDINGS = { CV_H_FINDINGS, sizeof(findings), begin_findings, end_findings };
+    cuvet_scan_options ours;
+    cuvet_status s = cv_opts_scan(ctx, opt, &ours);
+
+    return s == CUVET_OK ? cv_handle_create(ctx, &FINDINGS, &(how){ src, &ours }, &out->bits) : s;
+}
+
+/* The last thing that a call does with the context: a callback may end it. */
+static cuvet_status cannot_open(cuvet_ctx *ctx, int error)
+{
+    const cuvet_diag diag = { .rule = CV_R_IO_OPEN, .severity = CUVET_ERROR, .got = (uint64_t)error };
+
+    cv_ctx_emit(ctx, &diag);
+    return CUVET_E_IO;
+}
+
+cuvet_status cuvet_scan_file(cuvet_ctx *ctx, const char *path, const cuvet_scan_options *opt,
+                             cuvet_findings *out)
+{
+    cuvet_source src = { .size = sizeof(src) };
+    cuvet_status s;
+    int error;
+
+    if (!out)
+        return CUVET_E_NULL;
+    out->bits = 0;
+    if (!ctx || !path)
+        return CUVET_E_NULL;
+    s = cv_source_open(path, &src, &error);
+    if (s != CUVET_OK)
+        return cannot_open(ctx, error);
+    s = scan_source(ctx, &src, opt, out);
+    cuvet_source_destroy(&src);
+    return s;
+}
+
+cuvet_status cuvet_scan_memory(cuvet_ctx *ctx, const void *bytes, size_t n, const cuvet_scan_options *opt,
+                               cuvet_findings *out)
+{
+    cuvet_source src;
+
+    if (!out)
+        return CUVET_E_NULL;
+    out->bits = 0;
+    if (!ctx || (n && !bytes))
+        return CUVET_E_NULL;
+    src = cv_source_memory(bytes, n);
+    return scan_source(ctx, &src, opt, out);
+}
+
+cuvet_status cuvet_findings_get(cuvet_ctx *ctx, cuvet_findings f, uint64_t index, cuvet_finding *out)
+{
+    cuvet_finding one = { .size = sizeof(one) };
+    cuvet_diag *diag;
+    cuvet_status s;
+    findings *all;
+    void *body;
+
+    if (!ctx || !out)
+        return CUVET_E_NULL;
+    s = cv_opts_room(ctx, out, sizeof(one));
+    if (s == CUVET_OK)
+        s = cv_handle_get(ctx, CV_H_FINDINGS, f.bits, &body);
+    if (s != CUVET_OK)
+        return s;
+    all = body;
+    if (index < all->diags.n) {
+        diag = cv_diags_at(&all->diags, index);
+        diag->size = sizeof(*diag);
+        cv_last_place(diag, all->place, sizeof(all->place));
+        cv_last_message(diag, all->text, sizeof(all->text));
+        one.rule = cuvet_rule_get(diag->rule)->id;
+        one.severity = cuvet_severity_name(diag->severity);
+        one.place = all->place;
+        one.text = all->text;
+        one.diag = diag;
+    } else {
+        s = CUVET_END;
+    }
+    cv_handle_put(ctx, f.bits);
+    return cv_opts_give(out, &one, sizeof(one), s);
+}
+
+cuvet_status cuvet_findings_summary(cuvet_ctx *ctx, cuvet_findings f, cuvet_summary *out)
+{
+    cuvet_status s;
+    void *body;
+
+    if (!ctx || !out)
+        return CUVET_E_NULL;
+    s = cv_opts_room(ctx, out, sizeof(*out));
+    if (s == CUVET_OK)
+        s = cv_handle_get(ctx, CV_H_FINDINGS, f.bits, &body);
+    if (s != CUVET_OK)
+        return s;
+    cv_sized_fill(out, &((const findings *)body)->sum, sizeof(*out));
+    cv_handle_put(ctx, f.bits);
+    return CUVET_OK;
+}
+
+cuvet_status cuvet_findings_destroy(cuvet_ctx *ctx, cuvet_findings *f)
+{
+    cuvet_status s;
+
+    if (!ctx || !f)
+        return CUVET_E_NULL;
+    s = cv_handle_destroy(ctx, CV_H_FINDINGS, f->bits);
+    if (s == CUVET_OK)
+        f->bits = 0;
+    return s;
+}
+
+/* @return as cuvet_linker_add_file() for the first file that was refused; STALE_HANDLE: a callback has
+ * ended the context, and nothing of it may be touched. */
+static cuvet_status add_files(cuvet_ctx *ctx, cuvet_linker linker, const char *const *paths, size_t n,
+                              int *error)
+{
+    cuvet_status first = CUVET_OK;
+
+    for (size_t i = 0; i < n; i++) {
+        cuvet_source src = { .size = sizeof(src) };
+        cuvet_status s = paths[i] ? cv_source_open(paths[i], &src, error) : CUVET_E_NULL;
+
+        if (s != CUVET_OK)
+            return s;
+        s = cuvet_linker_add_file(ctx, linker, &src, paths[i], NULL);
+        cuvet_source_destroy(&src);
+        if (s == CUVET_E_STALE_HANDLE)
+            return s;
+        first = first == CUVET_OK ? s : first;
+    }
+    *error = -1; /* all could be opened */
+    return first;
+}
+
+/* The image outlives the linker, and the context. */
+static cuvet_status copy_result(cuvet_ctx *ctx, cuvet_linker linker, cuvet_target target, cuvet_image *image)
+{
+    cuvet_link_result made = { .size = sizeof(made) };
+    cuvet_status s = cuvet_linker_result(ctx, linker, &made);
+
+    if (s != CUVET_OK)
+        return s;
+    image->bytes = ctx->alloc.alloc(ctx->alloc.user, made.n);
+    if (!image->bytes)
+        return CUVET_E_NOMEM;
+    cv_span_copy(cv_span_of(made.bytes, made.n, 0), image->bytes);
+    image->kind = CUVET_K_CUBIN;
+    image->n = made.n;
+    image->sm = target.sm;
+    image->suffix = target.suffix;
+    image->alloc = ctx->alloc;
+    return CUVET_OK;
+}
+
+cuvet_status cuvet_link_files(cuvet_ctx *ctx, const cuvet_linker_options *opt, const char *target,
+                              const char *const *paths, size_t n, cuvet_image *out)
+{
+    cuvet_linker_options ours = { .size = sizeof(ours) };
+    cuvet_image image = { .size = sizeof(image) };
+    cuvet_linker linker;
+    int error = -1;
+    cuvet_status s;
+
+    if (!ctx || !out || (n && !paths))
+        return CUVET_E_NULL;
+    s = cv_opts_room(ctx, out, sizeof(image));
+    if (s != CUVET_OK)
+        return s;
+    if (opt)
+        s = cv_opts_take(ctx, opt, &ours, sizeof(ours));
+    if (s == CUVET_OK && target)
+        s = cuvet_target_parse(target, &ours.target);
+    if (s == CUVET_OK)
+        s = cuvet_linker_create(ctx, &ours, &linker);
+    if (s != CUVET_OK)
+        return cv_opts_give(out, &image, sizeof(image), s);
+    s = add_files(ctx, linker, paths, n, &error);
+    if (s == CUVET_OK)
+        s = cuvet_linker_complete(ctx, linker);
+    if (s == CUVET_OK)
+        s = copy_result(ctx, linker, ours.target, &image);
+    if (s != CUVET_E_STALE_HANDLE && cuvet_linker_destroy(ctx, &linker) != CUVET_OK)
+        s = CUVET_E_INTERNAL;
+    if (s == CUVET_E_IO && error >= 0)
+        s = cannot_open(ctx, error);
+    return cv_opts_give(out, &image, sizeof(image), s);
+}
+
+cuvet_status cuvet_image_save(const cuvet_image *img, const char *path, unsigned flags)
+{
+    cuvet_image ours = { .size = sizeof(ours) };
+
+    if (!img || !path)
+        return CUVET_E_NULL;
+    if (!cv_sized_take(img, &ours, sizeof(ours)))
+        return CUVET_E_USAGE;
+    if (!ours.bytes)
+        return CUVET_E_NULL;
+    return cv_sink_path(path, ours.bytes, ours.n, flags);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The short way gives what the long one does: the same findings, the same bytes, and why there are none. */
+#include "link_fixture.h"
+
+#include <unistd.h>
+
+#include "support/scratch.h"
+
+static const char BAD[] = "corpus/hostile/CV-FATBIN-014.fatbin", GOOD[] = "corpus/samples/multi.fatbin";
+static const char *const TWO[] = { "corpus/samples/host-two_a.o", "corpus/samples/host-two_b.o" };
+
+START_TEST(findings)
+{
+    cuvet_finding f = { .size = sizeof(f) };
+    cuvet_summary sum = { .size = sizeof(sum) };
+    cuvet_findings list = { 1 };
+
+    ck_assert_int_eq(cuvet_scan_file(lc_ctx, BAD, NULL, &list), CUVET_OK);
+    ck_assert(lc_said("CV-FATBIN-014"));
+    ck_assert_int_eq(cuvet_findings_get(lc_ctx, list, 0, &f), CUVET_OK);
+    ck_assert_str_eq(f.rule, "CV-FATBIN-014");
+    ck_assert_str_eq(f.severity, "error");
+    ck_assert_str_eq(f.place, "fatbin[0]/entry[0] at 0x18");
+    ck_assert_str_eq(f.text, "Payload passes the end of the container: payload size 18446744073709551552, "
+                             "2984 bytes left");
+    ck_assert(f.diag->size == sizeof(*f.diag) && f.diag->file_off == 0x18);
+    ck_assert_int_eq(cuvet_findings_get(lc_ctx, list, lc_n_said(), &f), CUVET_END);
+    ck_assert(f.size == sizeof(f) && !f.rule && !f.diag);
+    ck_assert_int_eq(cuvet_findings_summary(lc_ctx, list, &sum), CUVET_OK);
+    ck_assert(sum.verdict == CUVET_V_MALFORMED && sum.errors == 1 && sum.containers == 1);
+    f.size = 3;
+    ck_assert_int_eq(cuvet_findings_get(lc_ctx, list, 0, &f), CUVET_E_USAGE);
+    sum.size = 0;
+    ck_assert_int_eq(cuvet_findings_summary(lc_ctx, list, &sum), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_findings_destroy(lc_ctx, &list), CUVET_OK);
+    ck_assert_uint_eq(list.bits, 0);
+    f.size = sizeof(f);
+    ck_assert_int_eq(cuvet_findings_get(lc_ctx, list, 0, &f), CUVET_E_HANDLE);
+    ck_assert_int_eq(cuvet_findings_destroy(lc_ctx, &list), CUVET_E_HANDLE);
+    ck_assert_int_eq(cuvet_scan_file(lc_ctx, GOOD, NULL, &list), CUVET_OK);
+    ck_assert_int_eq(cuvet_findings_get(lc_ctx, list, 0, &f), CUVET_END);
+    ck_assert_int_eq(cuvet_scan_memory(lc_ctx, "text", 4, NULL, &list), CUVET_OK);
+    ck_assert_int_eq(cuvet_scan_memory(lc_ctx, NULL, 4, NULL, &list), CUVET_E_NULL);
+    ck_assert_uint_eq(list.bits, 0);
+}
+END_TEST
+
+START_TEST(not_there)
+{
+    cuvet_scan_options opt = { .size = sizeof(opt), .target = { 77, 0 } };
+    cuvet_findings list = { 1 };
+
+    ck_assert_int_eq(cuvet_scan_file(lc_ctx, "corpus/samples/none", NULL, &list), CUVET_E_IO);
+    ck_assert_uint_eq(list.bits, 0);
+    ck_assert_uint_eq(lc_diag("CV-IO-004")->got, 2); /* ENOENT */
+    lc_forget();
+    ck_assert_int_eq(cuvet_scan_file(lc_ctx, "/dev/null", NULL, &list), CUVET_E_IO);
+    ck_assert_uint_eq(lc_diag("CV-IO-004")->got, 0);
+    ck_assert_int_eq(cuvet_scan_file(lc_ctx, GOOD, &opt, &list), CUVET_E_ARCH);
+    ck_assert_int_eq(cuvet_scan_file(lc_ctx, NULL, NULL, &list), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_scan_file(NULL, GOOD, NULL, &list), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_scan_file(lc_ctx, GOOD, NULL, NULL), CUVET_E_NULL);
+}
+END_TEST
+
+START_TEST(links)
+{
+    const cuvet_linker_options lo = lc_options("sm_75");
+    cuvet_link_result r = { .size = sizeof(r) };
+    cuvet_image image = { .size = sizeof(image) };
+    char dir[SCRATCH_MAX], path[SCRATCH_MAX + 32];
+    cuvet_linker l = lc_linker(&lo);
+    cuvet_source src = { .size = sizeof(src) };
+
+    for (unsigned i = 0; i < N(TWO); i++) {
+        ck_assert_int_eq(cuvet_source_path(TWO[i], &src), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_add_file(lc_ctx, l, &src, TWO[i], NULL), CUVET_OK);
+        cuvet_source_destroy(&src);
+    }
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
+    ck_assert_int_eq(cuvet_link_files(lc_ctx, NULL, "sm_75", TWO, N(TWO), &image), CUVET_OK);
+    ck_assert_uint_eq(image.n, r.n);
+    ck_assert_mem_eq(image.bytes, r.bytes, r.n);
+    ck_assert(image.kind == CUVET_K_CUBIN && image.sm == 75 && image.suffix == 0);
+    lc_end(l);
+
+    scratch_make(dir);
+    ck_assert_uint_lt((size_t)snprintf(path, sizeof(path), "%s/linked.cubin", dir), sizeof(path));
+    ck_assert_int_eq(cuvet_image_save(&image, path, 0), CUVET_OK);
+    ck_assert_int_eq(cuvet_image_save(&image, path, 0), CUVET_E_EXISTS);
+    ck_assert_int_eq(cuvet_image_save(&image, path, CUVET_SAVE_REPLACE), CUVET_OK);
+    ck_assert_int_eq(cuvet_image_save(&image, path, 64), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_image_save(&image, "none/linked.cubin", 0), CUVET_E_IO);
+    ck_assert_int_eq(cuvet_image_save(&image, dir[0] == '/' ? "/" : ".", 0), CUVET_E_USAGE); /* no name */
+    ck_assert_int_eq(cuvet_image_save(NULL, path, 0), CUVET_E_NULL);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(rmdir(dir), 0);
+    cuvet_image_destroy(&image);
+    ck_assert_int_eq(cuvet_image_save(&image, path, 0), CUVET_E_NULL);
+}
+END_TEST
+
+START_TEST(no_link)
+{
+    static const char *const SOME[] = { "corpus/samples/host-two_a.o", "corpus/samples/none.o", NULL };
+    static const char *const REFUSED[] = { "corpus/hostile/CV-FATBIN-014.fatbin",
+                                           "corpus/samples/host-two_a.o" };
+    cuvet_image image = { .size = sizeof(image), .n = 1 };
+
+    ck_assert_int_eq(cuvet_link_files(lc_ctx, NULL, "sm_75", SOME, 2, &image), CUVET_E_IO);
+    ck_assert(lc_said("CV-IO-004") && image.n == 0 && !image.bytes && image.size == sizeof(image));
+    ck_assert_int_eq(cuvet_link_files(lc_ctx, NULL, "sm_75", SOME + 2, 1, &image), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_link_files(lc_ctx, NULL, "sm_77", TWO, 2, &image), CUVET_E_ARCH);
+    ck_assert_int_eq(cuvet_link_files(lc_ctx, NULL, NULL, TWO, 2, &image), CUVET_E_ARCH);
+    lc_forget();
+    ck_assert_int_eq(cuvet_link_files(lc_ctx, NULL, "sm_75", REFUSED, 2, &image), CUVET_E_REFUSED);
+    ck_assert_ptr_null(image.bytes);
+    ck_assert_str_ne(cuvet_ctx_last_text(lc_ctx), "");
+    ck_assert_int_eq(cuvet_link_files(lc_ctx, NULL, "sm_75", NULL, 0, &image), CUVET_E_REFUSED);
+    ck_assert(lc_said("CV-LINK-014"));
+    image.size = 0;
+    ck_assert_int_eq(cuvet_link_files(lc_ctx, NULL, "sm_75", TWO, 2, &image), CUVET_E_USAGE);
+}
+END_TEST
+
+Suite *suite_api_simple(void);
+Suite *suite_api_simple(void)
+{
+    Suite *s = suite_create("api/simple");
+    TCase *t = tcase_create("simple");
+
+    tcase_add_checked_fixture(t, lc_setup, lc_teardown);
+    tcase_add_test(t, findings);
+    tcase_add_test(t, not_there);
+    tcase_add_test(t, links);
+    tcase_add_test(t, no_link);
+    suite_add_tcase(s, t);
+    return s;
+}
