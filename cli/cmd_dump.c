@@ -95,7 +95,7 @@ static void announce(dump_run *r, const cuvet_item *it)
         fputs(r->any ? "\n\n" : "", o->to);
         dump_put(o, o->to, (cuvet_bytes){ (const uint8_t *)o->file, strlen(o->file) });
         fprintf(o->to, ": %s%s%s%s%s, %" PRIu64 " bytes\n", o->path, *o->path ? ": " : "",
-                cuvet_kind_name(it->kind), *arch ? " " : "", arch, it->size);
+                cuvet_kind_name(it->kind), *arch ? " " : "", arch, it->unpacked_size);
         return;
     }
     out_begin(o, "piece", false);

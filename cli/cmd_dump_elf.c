@@ -7,7 +7,7 @@
 
 bool dump_section(const dump *d, uint64_t i, cuvet_elf_section *out)
 {
-    memset(out, 0, sizeof(*out));
+    *out = (cuvet_elf_section){ .size = sizeof(*out) };
     return cuvet_elf_get_section(d->ctx, d->elf, i, out) == CUVET_OK;
 }
 

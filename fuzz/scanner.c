@@ -97,7 +97,7 @@ static void check_item(fz_scan *s, const cuvet_item *i)
     }
     FZ_CHECK((i->ident != NULL) == (i->ident_len != 0), "an identifier has characters");
     h = fz_mix(fz_mix(h, i->arch), i->header_off);
-    h = fz_mix(fz_mix(h, i->stored_size), i->size);
+    h = fz_mix(fz_mix(h, i->stored_size), i->unpacked_size);
     h = fz_mix(fz_mix(h, i->flags), i->kernels);
     h = fz_mix(fz_mix(h, i->errors), i->warnings);
     h = fz_mix_bytes(h, i->ident, i->ident_len);

@@ -90,12 +90,12 @@ typedef struct cuvet_result {
 /** Bytes that belong to the caller. */
 typedef struct cuvet_image {
     size_t size;     /**< sizeof(cuvet_image) of the caller */
-    cuvet_kind kind; /**< CUBIN or MERCURY, PTX, LTOIR (NVVM IR as well) */
     void *bytes;
     size_t n;
+    cuvet_alloc alloc; /**< whose memory it is */
+    cuvet_kind kind;   /**< CUBIN or MERCURY, PTX, LTOIR (NVVM IR as well) */
     uint32_t sm;
     char suffix;
-    cuvet_alloc alloc; /**< whose memory it is */
 } cuvet_image;
 
 #define CUVET_BIND_BORROW 0u /**< the bytes must outlive the input, or its next bind */
