@@ -89,7 +89,7 @@ typedef struct cuvet_result {
 
 /** Bytes that belong to the caller. */
 typedef struct cuvet_image {
-    size_t size;     /**< sizeof(cuvet_image) of the caller */
+    size_t size; /**< sizeof(cuvet_image) of the caller */
     void *bytes;
     size_t n;
     cuvet_alloc alloc; /**< whose memory it is */

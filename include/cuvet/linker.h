@@ -103,20 +103,6 @@ typedef struct cuvet_linker_options {
     void *event_user;
 } cuvet_linker_options;
 
-/** A file that what is added next comes from. */
-typedef struct cuvet_link_file {
-    size_t size;
-    const void *bytes; /**< a host object, an archive, or anything else; looked at during the call only */
-    size_t n;
-    bool of_system; /**< a system library: left out as a whole unless other inputs lack a function */
-} cuvet_link_file;
-
-/** A place in that file. */
-typedef struct cuvet_link_origin {
-    bool host;     /**< lies in a host object */
-    bool finished; /**< … which a device link made: its device code is finished, and not to be added */
-} cuvet_link_origin;
-
 /** What came out; bytes are borrowed from the linker until destroy. */
 typedef struct cuvet_link_result {
     size_t size; /**< sizeof(cuvet_link_result) of the caller */
@@ -176,18 +162,6 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_add(cuvet_ctx *ctx, cuvet_linker 
  *  @return as cuvet_linker_add() · CUVET_E_IO · CUVET_E_USAGE (a source of another version) */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_add_source(cuvet_ctx *ctx, cuvet_linker l,
                                                           const cuvet_source *src, const char *name);
-/** Begin a file: what is added with cuvet_linker_add_from() from now on comes from it. What its host objects
- * say is taken down: the modules that they are, those that were linked before, the kernels that they refer
- * to. Members of an archive that are no objects are said, each in a note; damaged ones are refused.
- *  @return CUVET_OK · CUVET_E_MALFORMED (host objects or archives that break rules) ·
- * CUVET_E_REFUSED (a module without a proper name, a member that has to be compiled) · CUVET_E_TRUNCATED ·
- * CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_USAGE ·
- * CUVET_E_STATE. */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_file(cuvet_ctx *ctx, cuvet_linker l,
-                                                    const cuvet_link_file *file);
-/** What is known about a place in the file at hand, given in bytes from its start. @return CUVET_OK. */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_origin(cuvet_ctx *ctx, cuvet_linker l, uint64_t off,
-                                                      cuvet_link_origin *out);
 /** Add a file: a device ELF, or everything with device code in it: what nvcc makes (.o), archives, fat
  * binaries, programs and shared objects. Of each container the member that fits best is taken; what the
  * reference linker does not read is left out or refused, and nothing without an event. The source is read
@@ -209,16 +183,6 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_get_event(cuvet_ctx *ctx, cuvet_l
                                                          cuvet_event *out);
 /** "taken", "needs-compiler", ... */
 CUVET_API const char *cuvet_event_kind_name(cuvet_event_kind kind);
-/** May this piece of device code, which a scan of the file at hand found, be linked? Container by container,
- * or device ELF: what the reference linker does not read is left out or refused, and that is said by a
- * diagnostic.
- *  @return CUVET_OK (it may) · CUVET_END (it is to be left out; a note or a warning) · CUVET_E_REFUSED (no
- * tool keeps code there; an error) · CUVET_E_STATE. */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_place(cuvet_ctx *ctx, cuvet_linker l, const cuvet_item *item);
-/** Add one device ELF that was found at a place in the file at hand (its container, or itself; bytes from the
- * start of the file). Otherwise as cuvet_linker_add(), which adds what stands alone. */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_add_from(cuvet_ctx *ctx, cuvet_linker l, uint64_t off,
-                                                        const void *bytes, size_t n, const char *name);
 /** Modules of the host objects that took part, in the order of the inputs, each once: what has to be
  * registered by the host program. Letters, digits and '_', terminated, borrowed until destroy.
  *  @return CUVET_OK · CUVET_END (no more) · CUVET_E_STATE (not complete). */
@@ -247,7 +211,7 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_write(cuvet_ctx *ctx, cuvet_linke
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_deliver(cuvet_ctx *ctx, cuvet_linker l,
                                                        const cuvet_link_sink *sink);
 /** Name of the symbol that a diagnostic of this link points to, not terminated, borrowed until destroy; of a
- * diagnostic of cuvet_linker_file(), name of the member that nothing can be linked of, borrowed until the
+ * diagnostic of cuvet_linker_add_file(), name of the member that nothing can be linked of, borrowed until the
  * next file.
  *  @return CUVET_OK · CUVET_E_NO_MATCH (it points to none). */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_symbol(cuvet_ctx *ctx, cuvet_linker l, const cuvet_diag *d,

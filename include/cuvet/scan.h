@@ -25,7 +25,7 @@ typedef enum cuvet_compression {
     CUVET_Z_UNKNOWN /**< compression bits of the flags that are not supported */
 } cuvet_compression;
 
-/** Where a piece of device code lies: which tools take it from there hangs on that (cuvet_linker_place()). */
+/** Where a piece of device code lies: which tools take it from there hangs on that (spec/places.def). */
 typedef enum cuvet_place {
     CUVET_PLACE_FILE = 0,  /**< it is the file */
     CUVET_PLACE_MEMBER,    /**< it is a member of an archive */

@@ -197,21 +197,6 @@ cuvet_status cuvet_linker_add_source(cuvet_ctx *ctx, cuvet_linker h, const cuvet
                : s;
 }
 
-cuvet_status cuvet_linker_add_from(cuvet_ctx *ctx, cuvet_linker h, uint64_t off, const void *bytes, size_t n,
-                                   const char *name)
-{
-    cuvet_status s;
-    linker *k;
-
-    if (!ctx || !bytes || !name)
-        return CUVET_E_NULL;
-    s = cv_linker_use(ctx, h, &k);
-    return s == CUVET_OK ? cv_linker_done(ctx, h,
-                                          cv_linker_add(k, NULL, cv_span_of(bytes, n, 0), text_span(name),
-                                                        cv_hosts_at(&k->hosts, off), k->of_system))
-                         : s;
-}
-
 cuvet_status cuvet_linker_add_file(cuvet_ctx *ctx, cuvet_linker h, const cuvet_source *src, const char *name,
                                    const cuvet_add_options *opt)
 {

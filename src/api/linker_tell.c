@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the public linker tells of a link: symbols of diagnostics, the call graph. */
+/* What the public linker tells of a link: symbols of diagnostics, the call graph, modules of host objects. */
 #include "api/linker_int.h"
 #include "link/graph/callgraph.h"
 
@@ -105,4 +105,20 @@ cuvet_status cuvet_linker_callgraph(cuvet_ctx *ctx, cuvet_linker h, const cuvet_
     if (!k->begun || !k->link.reached || k->o.relocatable)
         return cv_linker_done(ctx, h, CUVET_E_STATE);
     return cv_linker_done(ctx, h, cv_link_callgraph(&k->link, &to));
+}
+
+cuvet_status cuvet_linker_module(cuvet_ctx *ctx, cuvet_linker h, uint64_t index, const char **name)
+{
+    cuvet_status s;
+    linker *k;
+
+    if (!ctx || !name)
+        return CUVET_E_NULL;
+    s = cv_linker_use_in(ctx, h, CV_LINKER_LINKED, &k);
+    if (s != CUVET_OK)
+        return s;
+    if (index >= k->module.n)
+        return cv_linker_done(ctx, h, CUVET_END);
+    *name = (const char *)cv_link_modules_at(&k->module, index)->mem;
+    return cv_linker_done(ctx, h, CUVET_OK);
 }

@@ -6,15 +6,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "api/linker_int.h"
 #include "support/scratch.h"
 
 enum call {
     ADD = 0,
-    ADD_FROM,
     ADD_SOURCE,
-    FILE_OF,
-    ORIGIN,
-    PLACE,
     NAME,
     COMPLETE,
     RESULT,
@@ -69,12 +66,9 @@ static cuvet_callgraph_sink silent_sink(void)
 
 static cuvet_status call(cuvet_ctx *c, cuvet_linker l, unsigned which)
 {
-    const cuvet_link_file file = { .size = sizeof(file), .bytes = "bytes", .n = 5 };
     const cuvet_callgraph_sink sink = silent_sink();
     const cuvet_link_sink pieces = { .size = sizeof(pieces), .write = take };
     const cuvet_diag d = { .size = sizeof(d) };
-    const cuvet_item item = { .size = sizeof(item), .place = CUVET_PLACE_FILE };
-    cuvet_link_origin origin;
     cuvet_link_result r = { .size = sizeof(r) };
     cuvet_source src = { .size = sizeof(src) };
     const char *p;
@@ -84,10 +78,6 @@ static cuvet_status call(cuvet_ctx *c, cuvet_linker l, unsigned which)
     switch (which) {
     case ADD: return cuvet_linker_add(c, l, "bytes", 5, "name");
     case ADD_SOURCE: return cuvet_linker_add_source(c, l, &src, "name");
-    case ADD_FROM: return cuvet_linker_add_from(c, l, 0, "bytes", 5, "name");
-    case FILE_OF: return cuvet_linker_file(c, l, &file);
-    case ORIGIN: return cuvet_linker_origin(c, l, 0, &origin);
-    case PLACE: return cuvet_linker_place(c, l, &item);
     case MODULE: return cuvet_linker_module(c, l, 0, &p);
     case OTHER_SYMBOL: return cuvet_linker_other_symbol(c, l, &d, &p, &n);
     case CALLGRAPH: return cuvet_linker_callgraph(c, l, &sink);
@@ -160,13 +150,6 @@ START_TEST(nothing_given)
     ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, l, &d, NULL, &n), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, l, &d, &p, NULL), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_linker_other_symbol(lc_ctx, l, &d, &p, NULL), CUVET_E_NULL);
-    ck_assert_int_eq(cuvet_linker_add_from(lc_ctx, l, 0, NULL, 5, "name"), CUVET_E_NULL);
-    ck_assert_int_eq(cuvet_linker_file(lc_ctx, l, NULL), CUVET_E_NULL);
-    ck_assert_int_eq(cuvet_linker_file(lc_ctx, l, &(cuvet_link_file){ .size = sizeof(cuvet_link_file) }),
-                     CUVET_E_NULL);
-    ck_assert_int_eq(cuvet_linker_file(lc_ctx, l, &(cuvet_link_file){ .bytes = "x", .n = 1 }), CUVET_E_USAGE);
-    ck_assert_int_eq(cuvet_linker_origin(lc_ctx, l, 0, NULL), CUVET_E_NULL);
-    ck_assert_int_eq(cuvet_linker_place(lc_ctx, l, NULL), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_linker_module(lc_ctx, l, 0, NULL), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_linker_module(lc_ctx, l, 0, &p), CUVET_E_STATE);
     ck_assert_int_eq(cuvet_linker_callgraph(lc_ctx, l, NULL), CUVET_E_NULL);
@@ -256,7 +239,9 @@ START_TEST(places)
     static const cuvet_place LEFT[] = { CUVET_PLACE_FINISHED, CUVET_PLACE_PROGRAM, CUVET_PLACE_DATA };
     const cuvet_linker_options o = lc_options("sm_80");
     cuvet_linker l = lc_linker(&o);
+    linker *k;
 
+    ck_assert_int_eq(cv_linker_use(lc_ctx, l, &k), CUVET_OK);
     for (unsigned place = 0; place < 100; place++) {
         cuvet_item item = { .place = (cuvet_place)place, .in_container = place % 2 };
         cuvet_status want = CUVET_E_REFUSED;
@@ -266,10 +251,10 @@ START_TEST(places)
             want = TAKEN[i] == item.place ? CUVET_OK : want;
         for (size_t i = 0; i < sizeof(LEFT) / sizeof(LEFT[0]); i++)
             want = LEFT[i] == item.place ? CUVET_END : want;
-        ck_assert_int_eq(cuvet_linker_place(lc_ctx, l, &item), want);
+        ck_assert_int_eq(cv_linker_judge_place(k, &item), want);
     }
+    ck_assert_int_eq(cv_linker_done(lc_ctx, l, CUVET_OK), CUVET_OK);
     ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_E_REFUSED); /* nothing to link */
-    ck_assert_int_eq(cuvet_linker_place(lc_ctx, l, &(cuvet_item){ 0 }), CUVET_E_STATE);
     lc_end(l);
 }
 END_TEST
