@@ -9,7 +9,14 @@ $(BUILD)/cuvet.pc: cuvet.pc.in FORCE
 	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
 	    -e 's|@VERSION@|$(VERSION)|' cuvet.pc.in > $@
 
-install: all $(BUILD)/cuvet.pc ## the command, both libraries, headers, cuvet.pc, manual pages, completions (DESTDIR, PREFIX)
+# Section 3 comes from the comments of the headers. Without Python there is none, and that is said.
+.PHONY: man3
+man3: ## manual pages of the library, in $(BUILD)/man
+	@rm -rf $(BUILD)/man && mkdir -p $(BUILD)/man
+	@if command -v $(PYTHON) > /dev/null; then $(PYTHON) tools/gen_man3.py $(BUILD)/man; \
+	else echo "man3: no $(PYTHON), no manual pages of the library"; fi
+
+install: all man3 $(BUILD)/cuvet.pc ## the command, both libraries, headers, cuvet.pc, manual pages, completions (DESTDIR, PREFIX)
 	$(INSTALL) -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(DESTDIR)$(INCLUDEDIR)/cuvet'
 	$(INSTALL) -m 755 $(BUILD)/cuvet '$(DESTDIR)$(BINDIR)/cuvet'
 	$(INSTALL) -m 644 $(BUILD)/libcuvet.a '$(DESTDIR)$(LIBDIR)/libcuvet.a'
@@ -20,16 +27,16 @@ install: all $(BUILD)/cuvet.pc ## the command, both libraries, headers, cuvet.pc
 	$(INSTALL) -D -m 644 completions/cuvet.bash '$(DESTDIR)$(DATADIR)/bash-completion/completions/cuvet'
 	$(INSTALL) -D -m 644 completions/_cuvet '$(DESTDIR)$(DATADIR)/zsh/site-functions/_cuvet'
 	$(INSTALL) -D -m 644 completions/cuvet.fish '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/cuvet.fish'
-	@for s in 1 3 5; do for p in docs/man/*.$$s; do test -f "$$p" || continue; \
+	@for s in 1 3 5; do for p in docs/man/*.$$s $(BUILD)/man/*.$$s; do test -f "$$p" || continue; \
 	    $(INSTALL) -D -m 644 "$$p" "$(DESTDIR)$(MANDIR)/man$$s/$$(basename "$$p")" || exit 1; done; done
 
-uninstall: ## remove what install wrote, with the same DESTDIR and PREFIX
+uninstall: man3 ## remove what install wrote, with the same DESTDIR and PREFIX
 	rm -f '$(DESTDIR)$(BINDIR)/cuvet' '$(DESTDIR)$(LIBDIR)'/libcuvet.a '$(DESTDIR)$(LIBDIR)'/libcuvet.so \
 	    '$(DESTDIR)$(LIBDIR)/libcuvet.so.$(SOVERSION)' '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet.pc'
 	rm -f '$(DESTDIR)$(DATADIR)/bash-completion/completions/cuvet' '$(DESTDIR)$(DATADIR)/zsh/site-functions/_cuvet' \
 	    '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/cuvet.fish'
 	@for h in include/cuvet/*.h; do rm -f "$(DESTDIR)$(INCLUDEDIR)/cuvet/$$(basename "$$h")" || exit 1; done
-	@for s in 1 3 5; do for p in docs/man/*.$$s; do test -f "$$p" || continue; \
+	@for s in 1 3 5; do for p in docs/man/*.$$s $(BUILD)/man/*.$$s; do test -f "$$p" || continue; \
 	    rm -f "$(DESTDIR)$(MANDIR)/man$$s/$$(basename "$$p")" || exit 1; done; done
 	-@rmdir '$(DESTDIR)$(INCLUDEDIR)/cuvet' 2>/dev/null || true
 

@@ -71,6 +71,7 @@ CUVET_API CUVET_MUST cuvet_status cuvet_source_fd_sized(int fd, uint64_t length,
  *  @return CUVET_OK · CUVET_E_IO · CUVET_E_LIMIT (more than max bytes). Release it afterwards. */
 CUVET_API CUVET_MUST cuvet_status cuvet_source_spool(int fd, const char *dir, uint64_t max,
                                                      cuvet_source *out);
+/** End a source: closes what cuvet_source_path() or cuvet_source_spool() has opened. NULL is allowed. */
 CUVET_API void cuvet_source_destroy(cuvet_source *s);
 
 /** Write bytes to a new file 'name' (one path component, checked) in the directory dirfd: a temporary file

@@ -113,7 +113,9 @@ CUVET_API size_t cuvet_path_text(const cuvet_path *p, char *buf, size_t cap);
 
 /** Verdict that one diagnostic alone gives a file. */
 CUVET_API cuvet_verdict cuvet_diag_verdict(const cuvet_diag *d);
+/** "clean", "unsupported", "suspicious", "malformed", "limit", "error"; static storage. */
 CUVET_API const char *cuvet_verdict_name(cuvet_verdict v);
+/** "note", "warning", "error"; static storage. */
 CUVET_API const char *cuvet_severity_name(cuvet_severity s);
 
 #ifdef __cplusplus

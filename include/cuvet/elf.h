@@ -96,10 +96,13 @@ CUVET_API CUVET_MUST cuvet_status cuvet_elf_create(cuvet_ctx *ctx, const void *i
 /** Close and poison the handle; *e becomes 0. */
 CUVET_API CUVET_MUST cuvet_status cuvet_elf_destroy(cuvet_ctx *ctx, cuvet_elf *e);
 
+/** The header, and what the examination concluded from the file. */
 CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_header(cuvet_ctx *ctx, cuvet_elf e, cuvet_elf_header *out);
-/** All of the following: CUVET_END past the last element, CUVET_E_USAGE when 'table' is not of the kind. */
+/** Section i. All of the following: CUVET_END past the last element, CUVET_E_USAGE when 'table' is not of
+ * the kind. */
 CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_section(cuvet_ctx *ctx, cuvet_elf e, uint64_t i,
                                                         cuvet_elf_section *out);
+/** Program header i. */
 CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_segment(cuvet_ctx *ctx, cuvet_elf e, uint64_t i,
                                                         cuvet_elf_segment *out);
 /** Symbol i of the symbol table in section 'table' (.symtab or .nv.merc.symtab). */
@@ -123,15 +126,22 @@ CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_kernel(cuvet_ctx *ctx, cuvet_elf
 /** Next record at *pos (start with 0), which is advanced. Pure.
  *  @return CUVET_OK · CUVET_END · CUVET_E_MALFORMED */
 CUVET_API CUVET_MUST cuvet_status cuvet_tlv_next(cuvet_bytes section, uint64_t *pos, cuvet_tlv *out);
+/** The same for the notes of a section. */
 CUVET_API CUVET_MUST cuvet_status cuvet_note_next(cuvet_bytes section, uint64_t *pos, cuvet_note *out);
 
-/** Names; NULL when unknown. Static storage. */
+/** Name of an attribute of .nv.info; NULL when unknown. Static storage, as all names. */
 CUVET_API const char *cuvet_eiattr_name(uint32_t code);
+/** Name of a record of .nv.compat; NULL when unknown. */
 CUVET_API const char *cuvet_compat_name(uint32_t tag);
+/** Name of a relocation type; NULL when unknown. */
 CUVET_API const char *cuvet_reloc_name(uint32_t type);
+/** Name of a section type; NULL when unknown. */
 CUVET_API const char *cuvet_section_type_name(uint32_t type);
+/** Name of a type of program headers; NULL when unknown. */
 CUVET_API const char *cuvet_segment_type_name(uint32_t type);
+/** Name of a symbol type; NULL when unknown. */
 CUVET_API const char *cuvet_symbol_type_name(uint32_t type);
+/** Name of a symbol binding; NULL when unknown. */
 CUVET_API const char *cuvet_symbol_bind_name(uint32_t bind);
 
 #ifdef __cplusplus

@@ -115,11 +115,14 @@ CUVET_API CUVET_MUST cuvet_status cuvet_input_create(cuvet_ctx *ctx, const cuvet
 /** Replace the configuration; before bind only. @return CUVET_OK · CUVET_E_ARCH · CUVET_E_USAGE. */
 CUVET_API CUVET_MUST cuvet_status cuvet_input_configure(cuvet_ctx *ctx, cuvet_input in,
                                                         const cuvet_input_config *cfg);
+/** The configuration as it is used, defaults filled in. */
 CUVET_API CUVET_MUST cuvet_status cuvet_input_get_config(cuvet_ctx *ctx, cuvet_input in,
                                                          cuvet_input_config *out);
-/** Single fields of it; before bind only. Number and suffix are validated together, then stored together. */
+/** The target alone, before bind only. Number and suffix are validated together, then stored together. */
 CUVET_API CUVET_MUST cuvet_status cuvet_input_set_target(cuvet_ctx *ctx, cuvet_input in, cuvet_target t);
+/** The request alone; before bind only. */
 CUVET_API CUVET_MUST cuvet_status cuvet_input_set_request(cuvet_ctx *ctx, cuvet_input in, cuvet_request r);
+/** The flags alone; before bind only. */
 CUVET_API CUVET_MUST cuvet_status cuvet_input_set_flags(cuvet_ctx *ctx, cuvet_input in, unsigned flags);
 /** Append one option of n bytes for the compiler, as one element whatever it holds; before select only.
  *  @return CUVET_OK · CUVET_E_USAGE (NUL inside; empty unless lenient) · CUVET_E_LIMIT (options,
@@ -163,6 +166,7 @@ CUVET_API CUVET_MUST cuvet_status cuvet_input_get_diag(cuvet_ctx *ctx, cuvet_inp
  * nothing. */
 CUVET_API CUVET_MUST cuvet_status cuvet_input_get_log(cuvet_ctx *ctx, cuvet_input in, const char **p,
                                                       size_t *n);
+/** How far it is. */
 CUVET_API CUVET_MUST cuvet_status cuvet_input_get_state(cuvet_ctx *ctx, cuvet_input in,
                                                         cuvet_input_state *out);
 /** The only call that another thread may make while the input is in use: the call that runs ends with
