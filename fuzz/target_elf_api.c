@@ -67,7 +67,7 @@ static void tables(look *l, uint64_t t)
         note_bytes(l, y.name);
         FZ_CHECK(cuvet_symbol_get_info(&y, &info) == CUVET_OK, "every symbol can be told about");
         note(l, (uint64_t)info.flags << 16 | info.bind << 8 | info.type);
-        note(l, y.value ^ y.size << 1 ^ (uint64_t)y.shndx << 2 ^ (uint64_t)y.info << 40 ^
+        note(l, y.value ^ y.length << 1 ^ (uint64_t)y.shndx << 2 ^ (uint64_t)y.info << 40 ^
                     (uint64_t)y.other << 48);
     }
     st = CUVET_OK;
@@ -190,7 +190,7 @@ static void everything(look *l)
     note(l, (uint64_t)h.toolkit << 32 ^ h.virtual_sm ^ (uint64_t)(unsigned char)h.suffix << 56 ^ h.examined);
     for (i = 0; more(l, i) && cuvet_elf_get_section(l->ctx, l->elf, i, &s) == CUVET_OK; i++) {
         FZ_CHECK(i < h.n_sections && s.role != NULL, "as many sections as the header says, each with a role");
-        FZ_CHECK(s.body.n == 0 || s.body.n == s.size, "a body is whole or absent");
+        FZ_CHECK(s.body.n == 0 || s.body.n == s.length, "a body is whole or absent");
         note_bytes(l, s.name);
         note_bytes(l, s.body);
         tables(l, i);

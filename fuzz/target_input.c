@@ -167,7 +167,7 @@ static void check_fit(const run *r, const cuvet_candidate *c)
 static void check_depth(run *r, uint64_t from, uint64_t end, bool ok)
 {
     static const uint64_t MANY = 512;
-    cuvet_candidate c, by_rank[512];
+    cuvet_candidate c = { .size = sizeof(c) }, by_rank[512];
     uint64_t n_fit = 0, n_chosen = 0;
 
     FZ_CHECK(end - from <= MANY, "not more than limits.candidates");
