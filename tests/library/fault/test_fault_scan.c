@@ -456,11 +456,11 @@ START_TEST(written_to_during_a_link)
         file f;
         meddler m;
         uint32_t rule = 0;
-        cuvet_alloc alloc = { take_and_meddle, resize_plain, release_plain, &m };
+        cuvet_alloc alloc = { sizeof(alloc), take_and_meddle, resize_plain, release_plain, &m };
         cuvet_ctx_options opt = {
             .size = sizeof(opt), .alloc = &alloc, .diag = last_rule, .diag_user = &rule
         };
-        cuvet_linker_options lo = { .size = sizeof(lo), .target = { .sm = 75 }, .relocatable = true };
+        cuvet_linker_options lo = { .size = sizeof(lo), .target = { .sm = 75 }, .flags = CUVET_LINK_RELOCATABLE };
         cuvet_source src;
         cuvet_linker k = { 0 };
         cuvet_ctx *c = NULL;

@@ -28,10 +28,10 @@ static cuvet_status link_list(const lc_object *const *list, unsigned n, bool rel
 {
     cuvet_linker_options o = lc_options(CASES);
     cuvet_linker l;
-    cuvet_link_result r;
+    cuvet_link_result r = { .size = sizeof(r) };
     cuvet_status s;
 
-    o.relocatable = relocatable;
+    o.flags |= relocatable ? CUVET_LINK_RELOCATABLE : 0;
     l = lc_linker(&o);
     lc_forget();
     for (unsigned i = 0; i < n; i++)
