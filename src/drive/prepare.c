@@ -77,7 +77,20 @@ static cuvet_status examine(cv_linker *k, cv_span image)
     return s == CUVET_OK ? cv_verdict_status(k->x.verdict) : s;
 }
 
-/* Class, rules, admission, in this order; all that is wrong is said. What passes becomes the link's. */
+/* Is it a device ELF at all? */
+static cuvet_status check_class(cv_linker *k, cv_span image)
+{
+    cuvet_content_info content;
+    cuvet_status s = cv_classify(&k->x, image, 0, &content);
+
+    return s == CUVET_OK && content.type != CUVET_K_CUBIN
+               ? cv_reject(&k->x, CV_R_LINK_CONTENT, image.off, cv_class_number(content.type),
+                           cv_class_number(CUVET_K_CUBIN))
+               : s;
+}
+
+/* Class, rules, admission, in this order; all that is wrong is said. What passes becomes the link's. What
+ * was examined before, strictly and without an error, was found to be a device ELF by then. */
 static cuvet_status judge(cv_linker *k, cv_link_input *in, bool examined)
 {
     const cv_span image = in->bytes.span;
@@ -85,12 +98,8 @@ static cuvet_status judge(cv_linker *k, cv_link_input *in, bool examined)
                                   .policy = k->o.policy,
                                   .toolkit = k->o.toolkit,
                                   .finished = !k->generator.compiler.compile };
-    cuvet_content_info content;
-    cuvet_status s = cv_classify(&k->x, image, 0, &content);
+    cuvet_status s = examined ? CUVET_OK : check_class(k, image);
 
-    if (s == CUVET_OK && content.type != CUVET_K_CUBIN)
-        s = cv_reject(&k->x, CV_R_LINK_CONTENT, image.off, cv_class_number(content.type),
-                      cv_class_number(CUVET_K_CUBIN));
     if (s == CUVET_OK && !examined)
         s = examine(k, image);
     if (s == CUVET_OK)
