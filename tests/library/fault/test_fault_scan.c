@@ -315,9 +315,9 @@ START_TEST(changes_with_each_read)
         moving m = { &f, seed * 7919u };
         cuvet_source src = { sizeof(src), f.n, read_moving, &m, -1 };
         cuvet_scan_options so = { .size = sizeof(so), .depth = CUVET_DEPTH_FULL, .jobs = 1 + seed % 3 };
-        cuvet_summary sum;
+        cuvet_summary sum = { .size = sizeof(sum) };
         cuvet_scan s = { 0 };
-        cuvet_item item;
+        cuvet_item item = { .size = sizeof(item) };
         cuvet_ctx *c = NULL;
         cuvet_status st;
 
@@ -382,9 +382,9 @@ START_TEST(written_to_during_a_scan)
         uint32_t rule = 0;
         cuvet_ctx_options opt = { .size = sizeof(opt), .diag = last_rule, .diag_user = &rule };
         cuvet_source src;
-        cuvet_summary sum;
+        cuvet_summary sum = { .size = sizeof(sum) };
         cuvet_scan s = { 0 };
-        cuvet_item item;
+        cuvet_item item = { .size = sizeof(item) };
         cuvet_ctx *c = NULL;
         cuvet_status st;
         unsigned units = 0;
