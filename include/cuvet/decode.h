@@ -164,11 +164,14 @@ CUVET_API cuvet_section_content cuvet_section_get_content(const cuvet_elf_sectio
 /** Registers that the header of a section of code names: older tools wrote them there. */
 CUVET_API uint32_t cuvet_section_get_registers(const cuvet_elf_section *section);
 
-/** The record of an attribute (.nv.info*), of .nv.compat, or of a note; section: the name of the section it
- * is in.
+/** The record of an attribute (.nv.info*).
  * @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE: a size that no version had */
 CUVET_API CUVET_MUST cuvet_status cuvet_attr_record(const cuvet_tlv *tlv, cuvet_record *out);
+/** The record of a tag of .nv.compat.
+ * @return as cuvet_attr_record() */
 CUVET_API CUVET_MUST cuvet_status cuvet_compat_record(const cuvet_tlv *tlv, cuvet_record *out);
+/** The record of a note; section: the name of the section it is in.
+ * @return as cuvet_attr_record() */
 CUVET_API CUVET_MUST cuvet_status cuvet_note_record(const cuvet_note *note, cuvet_bytes section,
                                                     cuvet_record *out);
 /** Next record of a section of prototypes, relocation actions or unified entries, or the one of a capsule, at

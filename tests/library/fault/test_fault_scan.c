@@ -381,7 +381,7 @@ START_TEST(written_to_during_a_scan)
         int fd = copy_of(&f);
         uint32_t rule = 0;
         cuvet_ctx_options opt = { .size = sizeof(opt), .diag = last_rule, .diag_user = &rule };
-        cuvet_source src;
+        cuvet_source src = { .size = sizeof(src) };
         cuvet_summary sum = { .size = sizeof(sum) };
         cuvet_scan s = { 0 };
         cuvet_item item = { .size = sizeof(item) };
@@ -460,8 +460,10 @@ START_TEST(written_to_during_a_link)
         cuvet_ctx_options opt = {
             .size = sizeof(opt), .alloc = &alloc, .diag = last_rule, .diag_user = &rule
         };
-        cuvet_linker_options lo = { .size = sizeof(lo), .target = { .sm = 75 }, .flags = CUVET_LINK_RELOCATABLE };
-        cuvet_source src;
+        cuvet_linker_options lo = { .size = sizeof(lo),
+                                    .target = { .sm = 75 },
+                                    .flags = CUVET_LINK_RELOCATABLE };
+        cuvet_source src = { .size = sizeof(src) };
         cuvet_linker k = { 0 };
         cuvet_ctx *c = NULL;
         cuvet_status st;
