@@ -206,6 +206,7 @@ typedef struct cv_meaning {
     uint32_t strings;           /* 1: in .shstrtab, 2: in .strtab */
     uint64_t sh_off, str_off;
     bool reported;
+    bool loose_size; /* some declarations say nothing of a size that others name */
 } cv_meaning;
 
 CV_VEC(cv_lobjs, cv_lobj);
@@ -283,7 +284,6 @@ typedef struct cv_link {
     uint64_t n_proto_nodes;
     uint64_t program_first, program_n; /* records of .nv.info */
     bool has_common, reserved;
-    bool loose_sizes;         /* some declarations say nothing of a size that others name */
     bool silent;              /* some function says nothing of sparse multiplication, others do */
     uint32_t fragments;       /* 1: code of 12.x uses tcgen05, 2: code of 13.x */
     bool coloured;            /* shared variables of more than one kernel have places */

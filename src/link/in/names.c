@@ -16,9 +16,9 @@ static bool pay(cv_link *l, cv_span text)
 
 static bool add_meanings(cv_link *l)
 {
-    static const cv_meaning NOTHING = { CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE,
-                                        CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE,
-                                        CV_NONE, 0,       0,       0,       false };
+    static const cv_meaning NOTHING = { CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE,
+                                        CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE, 0,
+                                        0,       0,       false,   false };
 
     while (l->mean.n < l->names.list.n)
         if (!cv_meanings_push(&l->x->mem, &l->mean, NOTHING))

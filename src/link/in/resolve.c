@@ -125,8 +125,8 @@ static void resolve_symbol(cv_link *l, cv_id id)
         if (cv_l_isym(l, m->last)->obj == s->obj)
             say(l, s, cv_l_isym(l, m->last), CV_R_LINK_TWICE, s->index, cv_l_isym(l, m->last)->index);
         compare(l, s, cv_l_isym(l, m->first));
-        l->loose_sizes = l->loose_sizes || s->common || cv_l_isym(l, m->first)->common ||
-                         (cv_l_isym(l, m->first)->size == 0 && s->size != 0);
+        m->loose_size = m->loose_size || s->common || cv_l_isym(l, m->first)->common ||
+                        (cv_l_isym(l, m->first)->size == 0 && s->size != 0);
         cv_l_isym(l, m->last)->next = id;
     }
     m->last = id;
@@ -199,10 +199,10 @@ cuvet_status cv_link_resolve(cv_link *l)
             return CUVET_E_REFUSED;
     }
     before = l->x->n_errors;
-    for (cv_id n = 0; n < l->mean.n && l->loose_sizes; n++) {
+    for (cv_id n = 0; n < l->mean.n; n++) {
         const cv_meaning *m = cv_l_mean(l, n);
 
-        if (m->win != CV_NONE && cv_l_type(cv_l_isym(l, m->win)) == CV_STT_CUDA_OBJECT &&
+        if (m->loose_size && m->win != CV_NONE && cv_l_type(cv_l_isym(l, m->win)) == CV_STT_CUDA_OBJECT &&
             !is_reserved(l, cv_l_isym(l, m->win)))
             compare_with_winner(l, m);
     }
