@@ -31,9 +31,14 @@
 #define MEMORY_FIXED   (UINT64_C(4) << 30)   /* reports, input and output buffers, code, stacks */
 #define MEMORY_THREAD  (UINT64_C(256) << 20) /* address space that malloc sets aside, and the stack */
 
+typedef struct kept {
+    cli_found found; /* with these texts: */
+    char *name, *why;
+} kept;
+
 typedef struct queue {
     const cli_args *args;
-    cli_found *found; /* texts of our own */
+    kept *list;
     int *keep;
     size_t n, held, cap, n_keep; /* held: there is memory for; cap: at most */
     int channel;                 /* to the opener, or back; -1 */
@@ -86,14 +91,14 @@ static size_t room(void)
 static bool grow(queue *q)
 {
     size_t more = q->held ? 2 * q->held : 8;
-    void *found = reallocarray(q->found, more, sizeof(*q->found)), *keep;
+    void *list = reallocarray(q->list, more, sizeof(*q->list)), *keep;
 
-    if (found)
-        q->found = found;
+    if (list)
+        q->list = list;
     keep = reallocarray(q->keep, more, sizeof(*q->keep));
     if (keep)
         q->keep = keep;
-    if (!found || !keep)
+    if (!list || !keep)
         return false;
     q->held = more;
     return true;
@@ -102,17 +107,17 @@ static bool grow(queue *q)
 static bool keep(queue *q, const cli_found *f)
 {
     char *name = strdup(f->name), *why = f->why ? strdup(f->why) : NULL;
-    cli_found *e;
+    kept *e;
 
     if (!name || (f->why && !why) || (q->n == q->held && !grow(q))) {
         free(name);
         free(why);
         return out_of_memory(q, f);
     }
-    e = &q->found[q->n];
-    *e = *f;
-    e->name = name;
-    e->why = why;
+    e = &q->list[q->n];
+    *e = (kept){ .found = *f, .name = name, .why = why };
+    e->found.name = name;
+    e->found.why = why;
     if (f->fd > STDERR_FILENO)
         q->keep[q->n_keep++] = f->fd;
     q->standard_input = q->standard_input || f->fd == STDIN_FILENO;
@@ -136,7 +141,7 @@ static bool split(queue *q, const cli_found *f)
     }
     q->serving = true;
     for (size_t i = 0; i < q->n; i++)
-        drop(&q->found[i]);
+        drop(&q->list[i].found);
     return cli_opener_serve(q->channel, f);
 }
 
@@ -314,7 +319,7 @@ static int deliver_all(queue *q)
     bool go_on = true;
 
     for (size_t i = 0; i < q->n; i++) {
-        cli_found *f = &q->found[i];
+        cli_found *f = &q->list[i].found;
 
         if (go_on)
             go_on = deliver(q, f);
@@ -328,11 +333,11 @@ static int deliver_all(queue *q)
 static void release(queue *q)
 {
     for (size_t i = 0; i < q->n; i++) {
-        drop(&q->found[i]);
-        free((void *)(uintptr_t)q->found[i].name);
-        free((void *)(uintptr_t)q->found[i].why);
+        drop(&q->list[i].found);
+        free(q->list[i].name);
+        free(q->list[i].why);
     }
-    free(q->found);
+    free(q->list);
     free(q->keep);
     if (q->channel >= 0)
         (void)close(q->channel); /* the opener ends */

@@ -77,6 +77,12 @@ static bool again(void)
     return true;
 }
 
+/* sendmsg() only reads what its vector, which readv() has as well, points to without const. */
+static struct iovec piece(const void *bytes, size_t n)
+{
+    return (struct iovec){ (void *)(uintptr_t)bytes, n };
+}
+
 static bool send_packet(int channel, const cli_found *f)
 {
     static const char NUL = '\0';
@@ -92,12 +98,12 @@ static bool send_packet(int channel, const cli_found *f)
         p.n_why = length_of(f->why, OPENER_WHY_MOST);
     }
     if (p.n_name) {
-        v[1] = (struct iovec){ (void *)(uintptr_t)f->name, p.n_name - 1 };
-        v[2] = (struct iovec){ (void *)(uintptr_t)&NUL, 1 };
+        v[1] = piece(f->name, p.n_name - 1);
+        v[2] = piece(&NUL, 1);
     }
     if (p.n_why) {
-        v[3] = (struct iovec){ (void *)(uintptr_t)f->why, p.n_why - 1 };
-        v[4] = (struct iovec){ (void *)(uintptr_t)&NUL, 1 };
+        v[3] = piece(f->why, p.n_why - 1);
+        v[4] = piece(&NUL, 1);
     }
     if (p.opened) {
         m.msg_control = &c;

@@ -87,12 +87,12 @@ static bool next_row(reader *r, const cv_moves *shifts, cv_line_op *op)
             return false;
         if (op->kind == CV_LINE_ADDRESS) {
             while (r->site < r->sites->n &&
-                   cv_remap_shifted(shifts, cv_sites_at(r->sites, r->site)->at) < op->address)
+                   cv_remap_shifted(shifts, cv_sites_get(r->sites, r->site)->at) < op->address)
                 r->site++;
-            FZ_CHECK(cv_remap_shifted(shifts, cv_sites_at(r->sites, r->site)->at) == op->address,
+            FZ_CHECK(cv_remap_shifted(shifts, cv_sites_get(r->sites, r->site)->at) == op->address,
                      "relocations follow their address");
-            r->place = cv_sites_at(r->sites, r->site)->place;
-            r->map = cv_sites_at(r->sites, r->site)->map;
+            r->place = cv_sites_get(r->sites, r->site)->place;
+            r->map = cv_sites_get(r->sites, r->site)->map;
         }
     } while (op->kind != CV_LINE_ROW && op->kind != CV_LINE_SPECIAL && op->kind != CV_LINE_END);
     return true;

@@ -76,8 +76,8 @@ check-int: ## all tests and corpora under clang's integer and implicit-conversio
 	@CV_FULL= $(SUBMAKE) MODE=int BUILD=$(BUILD)/int check-run
 check-tsan: ## threads and contexts under TSan
 	@$(SUBMAKE) MODE=tsan BUILD=$(BUILD)/tsan all tests-build
-	@$(PYTHON) tools/runtests.py --jobs $(JOBS) --build $(BUILD)/tsan --mode tsan --unit $(filter %/unit_api %/unit_io %/unit_base %/unit_proc %/fault, \
-	    $(TEST_BINS:$(BUILD)/%=$(BUILD)/tsan/%)) --scripts --only 'unit/|tests/fault|cli/.*(jobs|scan|thread|par)' $(RUNTESTS_ARGS)
+	@$(PYTHON) tools/runtests.py --jobs $(JOBS) --build $(BUILD)/tsan --mode tsan --unit $(filter %/unit_api %/unit_io %/unit_base %/unit_proc %/unit_scan %/fault %/trap, \
+	    $(TEST_BINS:$(BUILD)/%=$(BUILD)/tsan/%)) --scripts --only 'unit/|tests/fault|tests/trap|cli/.*(jobs|scan|thread|par)' $(RUNTESTS_ARGS)
 
 # Wheels of strangers, one at a time, out of a package index; without it the target ends with 77 and says so.
 check-world: $(BUILD)/cuvet ## genuine files of the world: no error, no warning, nothing missed (WORLD="wheel ...", WORLD_ARGS=--write)

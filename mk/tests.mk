@@ -11,7 +11,7 @@ CHECK_LIBS    := $(or $(shell $(PKG_CONFIG) --libs check 2>/dev/null),-lcheck) -
 find_c         = $(sort $(shell find $(1) -name '*.c' 2>/dev/null))
 TEST_SUPPORT  := $(call find_c,tests/support)
 UNIT_DIRS     := $(sort $(patsubst tests/unit/%/,%,$(wildcard tests/unit/*/)))
-WHOLE_DIRS    := property fault
+WHOLE_DIRS    := property fault trap
 TEST_BINS     := $(foreach d,$(UNIT_DIRS),$(if $(call find_c,tests/unit/$(d)),$(BUILD)/tests/unit_$(d))) \
                  $(WHOLE_DIRS:%=$(BUILD)/tests/%)
 
@@ -28,21 +28,31 @@ $(BUILD)/obj/tests/%.o: tests/%.c $(FLAGS_STAMP)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(TEST_CFLAGS) -c $< -o $@
 
-# $(1) binary name, $(2) source directory, $(3) libraries
+# A wrong index ends a test program, also where the library below it is the one that ships: this object stands in for
+# its src/base/trap.c. tests/library/trap shows what ships. Where the mode has traps (CV_TRAPS in sanitizers/) nothing is needed.
+TRAP_OBJ := $(BUILD)/obj/traps/trap.o
+$(TRAP_OBJ): src/base/trap.c $(FLAGS_STAMP)
+	$(call say,CC,$< (for test programs))
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LIB_CFLAGS) -DCV_TRAP_ENDS=1 -c $< -o $@
+-include $(TRAP_OBJ:.o=.d)
+
+# $(1) binary name, $(2) source directory, $(3) libraries, $(4) an object that stands in for one of them
 define test_rule
 $(BUILD)/tests/$(1).c: $(filter %.c,$(foreach f,$(call find_c,$(2)),$(if $(filter test_%,$(notdir $(f))),$(f)))) \
                        tools/gen_runner.sh
 	@mkdir -p $$(@D)
 	$$(Q)sh tools/gen_runner.sh $(2) $$(filter tests/%.c,$$^) > $$@
-$(BUILD)/tests/$(1): $(BUILD)/tests/$(1).c $(patsubst %.c,$(BUILD)/obj/%.o,$(call find_c,$(2)) $(TEST_SUPPORT)) $(3)
+$(BUILD)/tests/$(1): $(BUILD)/tests/$(1).c $(patsubst %.c,$(BUILD)/obj/%.o,$(call find_c,$(2)) $(TEST_SUPPORT)) $(4) $(3)
 	$$(call say,LD,$$@)
 	$$(Q)$$(CC) $$(MODE_FLAGS) $$(CFLAGS) $$(MODE_LINK) $$(LDFLAGS) $$(CHECK_CFLAGS) -o $$@ $$^ \
 	    $$(CHECK_LIBS) $$(LIB_LIBS)
 -include $(patsubst %.c,$(BUILD)/obj/%.d,$(call find_c,$(2)))
 endef
 $(foreach d,$(UNIT_DIRS),$(if $(call find_c,tests/unit/$(d)),$(eval \
-    $(call test_rule,unit_$(d),tests/unit/$(d),$(call unit_libs,$(d))))))
-$(foreach d,$(WHOLE_DIRS),$(eval $(call test_rule,$(d),tests/library/$(d),$(BUILD)/libcuvet.a)))
+    $(call test_rule,unit_$(d),tests/unit/$(d),$(call unit_libs,$(d)),$(if $(filter release,$(MODE)),$(TRAP_OBJ))))))
+$(foreach d,$(WHOLE_DIRS),$(eval $(call test_rule,$(d),tests/library/$(d),$(BUILD)/libcuvet.a,$(if \
+    $(filter-out trap,$(d)),$(if $(filter release,$(MODE)),$(TRAP_OBJ))))))
 -include $(patsubst %.c,$(BUILD)/obj/%.d,$(TEST_SUPPORT))
 
 # The examples are compiled as a stranger would: public headers, the shared library.

@@ -8,5 +8,5 @@ $(error MODE=afl needs afl-clang-fast (tools/deps.sh names the packages))
 endif
 MODE_CC    := $(AFL_CC)
 CFLAGS     ?= -O2 -g
-MODE_FLAGS := -DCV_CHECK_DEEP=1
+MODE_FLAGS := -DCV_CHECK_DEEP=1 -DCV_TRAPS=1
 MODE_LINK  := -fsanitize=fuzzer

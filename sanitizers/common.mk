@@ -5,4 +5,4 @@ SAN_CC     := $(firstword $(foreach c,clang-16 clang-15 clang-14 clang,$(if $(sh
 ifeq ($(SAN_CC),)
 $(error the sanitizer modes need clang (tools/deps.sh names the packages))
 endif
-SAN_DEFS   := -DCV_ISLANDS=1 -DCV_CHECK_DEEP=1
+SAN_DEFS   := -DCV_ISLANDS=1 -DCV_CHECK_DEEP=1 -DCV_TRAPS=1

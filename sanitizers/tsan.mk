@@ -4,5 +4,5 @@
 include sanitizers/common.mk
 MODE_CC    := $(SAN_CC)
 CFLAGS     ?= -O1 -g
-MODE_FLAGS := -fno-omit-frame-pointer -fsanitize=thread -DCV_CHECK_DEEP=1
+MODE_FLAGS := -fno-omit-frame-pointer -fsanitize=thread -DCV_CHECK_DEEP=1 -DCV_TRAPS=1
 MODE_LINK  := -fsanitize=thread

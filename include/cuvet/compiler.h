@@ -64,11 +64,11 @@ typedef struct cuvet_compiler {
     void *user;
 } cuvet_compiler;
 
-/** An external ptxas (for PTX) or nvlink (for device ELFs) in a caged child process: no inherited
- * descriptors, empty environment, a private directory that is removed, limits, and a keeper that kills
- * whatever it started, at the deadline as well as after a good end. Where the kernel has Landlock it writes
- * nowhere else, and makes no TCP connection. Needs Linux 5.9 with /proc; nothing is started without. The
- * number of files it writes is not limited, only the size of each. 0 takes the default. */
+/** An external ptxas (for PTX) or nvlink (for device ELFs) in a sandboxed child process: no inherited
+ * descriptors, empty environment, a private directory that is removed, limits, and a supervisor that
+ * kills whatever it started, at the deadline as well as after a good end. Where the kernel has Landlock
+ * it writes nowhere else, and makes no TCP connection. Needs Linux 5.9 with /proc; nothing is started
+ * without. The number of files it writes is not limited, only the size of each. 0 takes the default. */
 typedef struct cuvet_external {
     size_t size;
     const char *path; /**< of the program: absolute; never looked up in PATH. Borrowed, must outlive it */

@@ -9,8 +9,8 @@ typedef enum cuvet_severity { CUVET_NOTE = 0, CUVET_WARNING = 1, CUVET_ERROR = 2
 
 /** What kind of trouble a rule reports; with the severity it gives the verdict of a file. */
 typedef enum cuvet_class {
-    CUVET_C_FORM =
-        0, /**< safety: the bytes break their format, or two places that readers believe disagree */
+    /** Safety: the bytes break their format, or two places that readers believe disagree. */
+    CUVET_C_FORM = 0,
     CUVET_C_UNSUPPORTED = 1, /**< legal or unknown content that is not looked into */
     CUVET_C_LIMIT = 2,
     CUVET_C_IO = 3,
@@ -84,8 +84,8 @@ typedef struct cuvet_diag {
     size_t size; /**< sizeof(cuvet_diag) of the caller */
     cuvet_rule rule;
     cuvet_severity severity;
-    uint64_t
-        file_off; /**< bytes from the start of the outermost file; for decompressed content: of its payload */
+    /** Bytes from the start of the outermost file; of decompressed content, where its payload begins. */
+    uint64_t file_off;
     uint64_t length;    /**< bytes concerned; 0 = a point */
     bool inner;         /**< the place lies in decompressed content: inner_off is valid */
     uint64_t inner_off; /**< bytes from the start of the decompressed content */
@@ -107,8 +107,8 @@ CUVET_API CUVET_MUST cuvet_status cuvet_rule_find(const char *id, cuvet_rule *ou
 
 /** Write the message of a diagnostic, NUL-terminated, cut to cap. @return length that was needed. */
 CUVET_API size_t cuvet_diag_message(const cuvet_diag *d, char *buf, size_t cap);
-/** Write a path as text, "" for the file itself, NUL-terminated, cut to cap. @return length that was needed.
- */
+/** Write a path as text, "" for the file itself, NUL-terminated, cut to cap.
+ *  @return length that was needed. */
 CUVET_API size_t cuvet_path_text(const cuvet_path *p, char *buf, size_t cap);
 
 /** Verdict that one diagnostic alone gives a file. */

@@ -155,16 +155,16 @@ CUVET_API const char *cuvet_final_text(cuvet_final_code code);
 CUVET_API const char *cuvet_form_name(cuvet_form k);
 
 /** The options are copied, texts included.
- *  @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE (size, an unknown backend, a value out of range; texts
- * above 65,535 bytes) · CUVET_E_NOMEM · CUVET_E_LIMIT */
+ *  @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE (size, an unknown backend, a value out of range, a text
+ *          above 65,535 bytes) · CUVET_E_NOMEM · CUVET_E_LIMIT */
 CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_create(cuvet_ctx *ctx, const cuvet_finalize_options *opt,
                                                          cuvet_finalizer *out);
 /** Finalize one device ELF, which is only read. 'name' is for the trace; NULL: it has none. A result before
  * is gone.
- *  @return CUVET_OK · CUVET_E_MALFORMED · CUVET_E_REFUSED (diagnosed, the code says why) ·
- * CUVET_E_UNSUPPORTED · CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_CANCELLED ·
- * CUVET_E_INTERNAL (a stage broke an invariant: whatever is asked of the finalizer from then on ends with
- * CUVET_E_POISONED). */
+ *  @return CUVET_OK · CUVET_E_MALFORMED · CUVET_E_REFUSED (a diagnostic and the code say why) ·
+ *          CUVET_E_UNSUPPORTED · CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_CANCELLED ·
+ *          CUVET_E_INTERNAL (a defect of this library: every later call on the finalizer gives
+ *          CUVET_E_POISONED). */
 CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_run(cuvet_ctx *ctx, cuvet_finalizer f, const void *bytes,
                                                       size_t n, const char *name);
 /** What came out, or why nothing did. @return CUVET_OK · CUVET_E_STATE (nothing was finalized yet). */

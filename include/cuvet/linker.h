@@ -147,8 +147,7 @@ typedef struct cuvet_link_sink {
 extern "C" {
 #endif
 
-/** @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE ·
- * CUVET_E_ARCH · CUVET_E_NOMEM · CUVET_E_LIMIT */
+/** @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE · CUVET_E_ARCH · CUVET_E_NOMEM · CUVET_E_LIMIT */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_create(cuvet_ctx *ctx, const cuvet_linker_options *opt,
                                                       cuvet_linker *out);
 /** Add one device ELF; the bytes are copied. 'name' is for messages only: diagnostics name inputs by their
@@ -192,10 +191,10 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_module(cuvet_ctx *ctx, cuvet_link
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker l, uint64_t index,
                                                     const char **out);
 /** Link what was added. Inputs that are left out (linked already, a library that nothing needs: both are
- * said) get the numbers behind those that take part. @return CUVET_OK · CUVET_E_REFUSED (diagnosed) ·
- * CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_INTERNAL (a stage broke an invariant: nothing is given out, and
- * whatever is asked of the linker from then on ends with CUVET_E_POISONED) · CUVET_E_STATE (a second time).
- */
+ * said) get the numbers behind those that take part.
+ *  @return CUVET_OK · CUVET_E_REFUSED (a diagnostic says why) · CUVET_E_LIMIT · CUVET_E_NOMEM ·
+ *          CUVET_E_INTERNAL (a defect of this library: nothing is given out, and every later call on the
+ *          linker gives CUVET_E_POISONED) · CUVET_E_STATE (it was called before). */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker l);
 /** The result in one piece, which is put together by the first call. @return CUVET_OK · CUVET_E_STATE (not
  * complete). *out is zeroed on failure. */

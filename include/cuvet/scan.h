@@ -73,8 +73,8 @@ typedef struct cuvet_item {
     uint64_t unpacked_size; /**< true size after decompression, without padding */
     const char *ident;      /**< identifier of the member (not NUL-terminated, bytes from the file) */
     size_t ident_len;
-    const char
-        *ar_name; /**< name of the archive member it was found in, as stored; NULL outside of archives */
+    /** Name of the archive member that it was found in, as it is stored; NULL outside of archives. */
+    const char *ar_name;
     size_t ar_name_len;
     const char *triple; /**< bitcode: target triple as it is in the file (any bytes); NULL: none was found */
     size_t triple_len;
@@ -130,7 +130,7 @@ extern "C" {
 /** Begin a scan. @param src copied; what it points to must stay valid until destroy.
  *  @param opt NULL: FULL, one job.
  *  @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE · CUVET_E_ARCH · CUVET_E_NOMEM ·
- * CUVET_E_LIMIT (input; diagnosed). */
+ *          CUVET_E_LIMIT (the input is too large; a diagnostic says so). */
 CUVET_API CUVET_MUST cuvet_status cuvet_scan_create(cuvet_ctx *ctx, const cuvet_source *src,
                                                     const cuvet_scan_options *opt, cuvet_scan *out);
 /** Examine the first pieces now and keep what is found for cuvet_scan_next(), which gives the same items and
@@ -143,8 +143,9 @@ CUVET_API CUVET_MUST cuvet_status cuvet_scan_create(cuvet_ctx *ctx, const cuvet_
 CUVET_API CUVET_MUST cuvet_status cuvet_scan_ahead(cuvet_ctx *ctx, cuvet_scan s);
 /** Next piece of device code; its diagnostics were delivered before the call returns. Damaged pieces are
  * items as well.
- *  @return CUVET_OK · CUVET_END · CUVET_E_NOMEM · CUVET_E_IO · CUVET_E_HANDLE… After anything but OK the scan
- * is over. */
+ *  @return CUVET_OK · CUVET_END · CUVET_E_NOMEM · CUVET_E_IO · CUVET_E_INTERNAL (a defect of this library:
+ *          every later call on the scan gives CUVET_E_POISONED) · CUVET_E_HANDLE… After anything but OK the
+ *          scan is over. */
 CUVET_API CUVET_MUST cuvet_status cuvet_scan_next(cuvet_ctx *ctx, cuvet_scan s, cuvet_item *out);
 /** Unpacked bytes of the item the last cuvet_scan_next() gave; borrowed until the next call on the scan. Only
  * with jobs <= 1 and without cuvet_scan_ahead().

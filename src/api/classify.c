@@ -9,8 +9,9 @@ cuvet_status cuvet_classify(const void *bytes, size_t n, const cuvet_limits *lim
     cv_class_why why = { .rule = CV_N_RULES };
     cuvet_diag said = { .rule = CV_N_RULES };
     cuvet_content_info info = { 0 };
-    cuvet_status s;
     cuvet_limits lim;
+    uint64_t wrong;
+    cuvet_status s;
 
     if ((diag && !cv_sized_give(diag, &said, sizeof(said))) ||
         (out && !cv_sized_give(out, &info, sizeof(info))))
@@ -19,7 +20,10 @@ cuvet_status cuvet_classify(const void *bytes, size_t n, const cuvet_limits *lim
         return CUVET_E_NULL;
     if (!cv_opts_limits(limits, &lim) || (flags & ~CUVET_CLASSIFY_LENIENT))
         return CUVET_E_USAGE;
+    wrong = cv_trap_count();
     s = cv_classify_look(cv_span_of(bytes, n, 0), lim.ptx_probe, flags, &info, &why);
+    if (CV_NEVER(wrong != cv_trap_count()))
+        return CUVET_E_INTERNAL;
     if (s != CUVET_OK)
         said = (cuvet_diag){ .rule = why.rule,
                              .severity = cuvet_rule_get(why.rule)->severity,

@@ -83,8 +83,7 @@ static cuvet_status ask(cuvet_ctx *ctx, cuvet_elf e, answer *f, query q)
     if (st != CUVET_OK)
         return st;
     q.out = q.known ? &ours : given;
-    st = f(body, &q);
-    cv_handle_put(ctx, e.bits);
+    st = cv_handle_put(ctx, e.bits, f(body, &q));
     if (st == CUVET_OK && q.known && !cv_sized_give(given, &ours, q.known))
         st = CUVET_E_USAGE;
     return st;

@@ -40,7 +40,7 @@ static void end_finalizer(cuvet_ctx *ctx, void *body)
 
 static cuvet_status done(cuvet_ctx *ctx, cuvet_finalizer h, cuvet_status s)
 {
-    return cv_handle_put_alive(ctx, h.bits) ? s : CUVET_E_STALE_HANDLE;
+    return cv_handle_done(ctx, h.bits, s);
 }
 
 static cuvet_status use(cuvet_ctx *ctx, cuvet_finalizer h, finalizer **k)

@@ -34,6 +34,7 @@ static void bury(cuvet_ctx *ctx, cv_slot *s)
     cv_ctx_mem_put(ctx, s->body, s->size);
     s->body = NULL;
     s->size = 0;
+    s->broken = false;
     if (s->generation == CV_HANDLE_LAST_GENERATION) {
         s->state = CV_SLOT_RETIRED;
         return;
@@ -93,6 +94,7 @@ cuvet_status cv_handle_new(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t size, c
             s->end = end;
             s->kind = (uint8_t)kind;
             s->state = CV_SLOT_BUSY;
+            s->wrong = cv_trap_count();
             t->n_busy++;
             *bits = make_bits(t, s, index);
             *body = s->body;
@@ -134,8 +136,11 @@ cuvet_status cv_handle_get(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits, v
     st = look_up(t, kind, bits, &s);
     if (st == CUVET_OK && s->state == CV_SLOT_BUSY)
         st = CUVET_E_BUSY;
+    if (CV_NEVER(st == CUVET_OK && s->broken))
+        st = CUVET_E_POISONED;
     if (st == CUVET_OK) {
         s->state = CV_SLOT_BUSY;
+        s->wrong = cv_trap_count();
         t->n_busy++;
         *body = s->body;
     }
@@ -157,7 +162,8 @@ cuvet_status cv_handle_signal(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits
     return st;
 }
 
-bool cv_handle_put_alive(cuvet_ctx *ctx, uint64_t bits)
+/* False: the object or the context is gone. */
+static bool put(cuvet_ctx *ctx, uint64_t bits, cuvet_status *st)
 {
     cv_handles *t = cv_ctx_handles(ctx);
     bool alive = false, last;
@@ -165,6 +171,10 @@ bool cv_handle_put_alive(cuvet_ctx *ctx, uint64_t bits)
 
     pthread_mutex_lock(&t->lock);
     s = slot_at(t, (uint32_t)(bits & 0xFFFF));
+    if (CV_NEVER(s->wrong != cv_trap_count())) {
+        s->broken = true;
+        *st = CUVET_E_INTERNAL;
+    }
     if (s->state == CV_SLOT_DYING) {
         bury(ctx, s);
     } else if (s->state == CV_SLOT_BUSY) {
@@ -180,8 +190,20 @@ bool cv_handle_put_alive(cuvet_ctx *ctx, uint64_t bits)
     return alive;
 }
 
+cuvet_status cv_handle_put(cuvet_ctx *ctx, uint64_t bits, cuvet_status s)
+{
+    (void)put(ctx, bits, &s); /* nothing that belongs to the object was given out */
+    return s;
+}
+
+cuvet_status cv_handle_done(cuvet_ctx *ctx, uint64_t bits, cuvet_status s)
+{
+    return put(ctx, bits, &s) ? s : CUVET_E_STALE_HANDLE;
+}
+
 cuvet_status cv_handle_create(cuvet_ctx *ctx, const cv_handle_class *c, const void *how, uint64_t *bits)
 {
+    const uint64_t wrong = cv_trap_count();
     void *body = NULL;
     uint64_t b = 0;
     cuvet_status s;
@@ -190,18 +212,13 @@ cuvet_status cv_handle_create(cuvet_ctx *ctx, const cv_handle_class *c, const vo
     if (s != CUVET_OK)
         return cv_ctx_told(ctx, s);
     s = c->begin(ctx, body, how);
+    if (CV_NEVER(wrong != cv_trap_count()))
+        s = CUVET_E_INTERNAL;
     if (s == CUVET_OK)
         *bits = b;
     else if (cv_handle_destroy(ctx, c->kind, b) != CUVET_OK) /* in use by us: the put below ends it */
         s = CUVET_E_INTERNAL;
-    cv_handle_put(ctx, b);
-    return s;
-}
-
-void cv_handle_put(cuvet_ctx *ctx, uint64_t bits)
-{
-    if (!cv_handle_put_alive(ctx, bits))
-        return; /* nothing that belongs to the object was given out */
+    return cv_handle_put(ctx, b, s);
 }
 
 cuvet_status cv_handle_destroy(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits)

@@ -38,6 +38,8 @@ typedef struct cv_slot {
     uint32_t generation; /* 24 bits; the value of the object that is, or will be, here */
     uint8_t kind;
     uint8_t state;
+    bool broken;    /* an index went wrong while it was in use: it can only be destroyed */
+    uint64_t wrong; /* cv_trap_count() when it was taken in use */
 } cv_slot;
 
 #define CV_HANDLE_CHUNK           64u
@@ -77,18 +79,20 @@ typedef struct cv_handle_class {
 CV_MUST cuvet_status cv_handle_create(cuvet_ctx *ctx, const cv_handle_class *c, const void *how,
                                       uint64_t *bits);
 /* Take an object in use. @return OK · HANDLE · STALE_HANDLE · HANDLE_KIND · BUSY (another thread, or a
- * callback of its own) */
+ * callback of its own) · POISONED */
 CV_MUST cuvet_status cv_handle_get(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits, void **body);
 /* Tell an object something while it may be in use on another thread: fn runs under the table's lock and
  * touches nothing but atomics. @return OK · HANDLE · STALE_HANDLE · HANDLE_KIND */
 CV_MUST cuvet_status cv_handle_signal(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits,
                                       void (*fn)(void *body));
-/* Done with it: ends the object if it was destroyed meanwhile. */
-void cv_handle_put(cuvet_ctx *ctx, uint64_t bits);
-/* The same; false: a callback had destroyed the object or the context, which is gone now. */
-CV_MUST bool cv_handle_put_alive(cuvet_ctx *ctx, uint64_t bits);
+/* The end of an operation on the thread that began it: ends the object if it was destroyed meanwhile.
+ * @return s · INTERNAL (an index went wrong meanwhile; the object can only be destroyed from now on) */
+CV_MUST cuvet_status cv_handle_put(cuvet_ctx *ctx, uint64_t bits, cuvet_status s);
+/* The same. @return as cv_handle_put · STALE_HANDLE (a callback had destroyed the object or the context,
+ * which is gone now) */
+CV_MUST cuvet_status cv_handle_done(cuvet_ctx *ctx, uint64_t bits, cuvet_status s);
 /* Destroy. In use: marked, the user's put ends it. Bits become 0 by the caller. @return as cv_handle_get,
- * never BUSY */
+ * never BUSY or POISONED */
 CV_MUST cuvet_status cv_handle_destroy(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits);
 
 #endif

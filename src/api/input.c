@@ -26,7 +26,7 @@ static cuvet_status use(cuvet_ctx *ctx, cuvet_input h, cv_input **in)
 /* A diagnostic's callback may have destroyed the object, or the whole context. */
 static cuvet_status done(cuvet_ctx *ctx, cuvet_input h, cuvet_status s)
 {
-    return cv_handle_put_alive(ctx, h.bits) ? s : CUVET_E_STALE_HANDLE;
+    return cv_handle_done(ctx, h.bits, s);
 }
 
 static cuvet_status begin_input(cuvet_ctx *ctx, void *body, const void *cfg)

@@ -32,7 +32,7 @@ static void end_linker(cuvet_ctx *ctx, void *body)
 
 cuvet_status cv_linker_done(cuvet_ctx *ctx, cuvet_linker h, cuvet_status s)
 {
-    return cv_handle_put_alive(ctx, h.bits) ? s : CUVET_E_STALE_HANDLE;
+    return cv_handle_done(ctx, h.bits, s);
 }
 
 cuvet_status cv_linker_use(cuvet_ctx *ctx, cuvet_linker h, linker **k)
@@ -334,19 +334,19 @@ cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker h)
 }
 
 /* The code that is lent goes where it belongs: its place is there. */
-static void make_whole(linker *k)
+static bool make_whole(linker *k)
 {
     cv_slice_pos pos = { 0 };
     uint64_t off = 0;
     cv_span run;
 
-    for (; !k->whole && cv_slices_next(&k->file, &pos, &run); off += run.len) {
-        cv_span place = cv_span_tail(k->out.span, off);
-
-        if (place.base != run.base && run.len <= place.len)
-            cv_span_copy(run, (void *)(uintptr_t)place.base);
-    }
+    if (k->whole)
+        return true;
     k->whole = true;
+    for (; k->whole && cv_slices_next(&k->file, &pos, &run); off += run.len)
+        if (cv_block_at(&k->out, off, run.len) != run.base)
+            k->whole = cv_block_put(&k->out, off, run);
+    return k->whole;
 }
 
 cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_linker h, cuvet_link_result *out)
@@ -363,11 +363,12 @@ cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_linker h, cuvet_link_resu
         return s;
     s = cv_linker_use_in(ctx, h, CV_LINKER_LINKED, &k);
     if (s == CUVET_OK) {
-        make_whole(k);
+        if (CV_NEVER(!make_whole(k)))
+            s = CUVET_E_INTERNAL;
         result = k->result;
         result.bytes = k->out.mem;
         result.n = (size_t)k->out.span.len;
-        s = cv_linker_done(ctx, h, CUVET_OK);
+        s = cv_linker_done(ctx, h, s);
     }
     return cv_opts_give(out, &result, sizeof(result), s);
 }

@@ -9,7 +9,7 @@ static bool place_of(const cuvet_diag *d, uint32_t which, uint64_t *object, uint
     uint32_t seen = 0;
 
     for (uint32_t i = 0; i < d->where.n && i < CUVET_PATH_MAX; i++) {
-        const cuvet_step *s = CV_ARRAY_AT(d->where.step, i);
+        const cuvet_step *s = &CV_ARRAY_GET(d->where.step, i);
 
         if (s->kind == CUVET_P_MEMBER) {
             *object = s->index;
@@ -25,8 +25,8 @@ static bool place_of(const cuvet_diag *d, uint32_t which, uint64_t *object, uint
 /* From the stored bytes of the input: they stay where they are until the end. */
 static bool symbol_name(const linker *k, uint64_t object, uint64_t symbol, cv_span *name)
 {
-    const cv_cubin *c = &cv_lobjs_at(&k->link.obj, object)->cubin;
-    cv_span all = cv_link_inputs_at(&k->input, object)->bytes.span;
+    const cv_cubin *c = &cv_lobjs_get(&k->link.obj, object)->cubin;
+    cv_span all = cv_link_inputs_get(&k->input, object)->bytes.span;
     const cv_sec *symtab = cv_cubin_sec(c, c->symtab_index);
     const cv_sec *strtab = cv_cubin_sec(c, cv_cubin_first(c, CV_ROLE_STRTAB));
     cv_elf_symbol y;

@@ -54,9 +54,7 @@ cuvet_status cuvet_scan_ahead(cuvet_ctx *ctx, cuvet_scan h)
     s = cv_handle_get(ctx, CV_H_SCAN, h.bits, &body);
     if (s != CUVET_OK)
         return s;
-    s = cv_scan_ahead(body);
-    cv_handle_put(ctx, h.bits);
-    return s;
+    return cv_handle_put(ctx, h.bits, cv_scan_ahead(body));
 }
 
 cuvet_status cuvet_scan_next(cuvet_ctx *ctx, cuvet_scan h, cuvet_item *out)
@@ -72,9 +70,8 @@ cuvet_status cuvet_scan_next(cuvet_ctx *ctx, cuvet_scan h, cuvet_item *out)
         s = cv_handle_get(ctx, CV_H_SCAN, h.bits, &body);
     if (s != CUVET_OK)
         return s;
-    s = cv_scan_next(body, &item);
-    if (!cv_handle_put_alive(ctx, h.bits))
-        s = CUVET_E_STALE_HANDLE; /* a callback has destroyed the scan, and what the item points to */
+    /* A callback may have destroyed the scan, and what the item points to. */
+    s = cv_handle_done(ctx, h.bits, cv_scan_next(body, &item));
     return cv_opts_give(out, &item, sizeof(item), s);
 }
 
@@ -98,8 +95,7 @@ cuvet_status cuvet_scan_payload(cuvet_ctx *ctx, cuvet_scan h, const void **bytes
         *bytes = p.base;
         *n = (size_t)p.len;
     }
-    cv_handle_put(ctx, h.bits);
-    return s;
+    return cv_handle_put(ctx, h.bits, s);
 }
 
 cuvet_status cuvet_scan_summary(cuvet_ctx *ctx, cuvet_scan h, cuvet_summary *out)
@@ -115,8 +111,7 @@ cuvet_status cuvet_scan_summary(cuvet_ctx *ctx, cuvet_scan h, cuvet_summary *out
     if (s != CUVET_OK)
         return s;
     cv_sized_fill(out, &((const cv_scan *)body)->sum, sizeof(*out));
-    cv_handle_put(ctx, h.bits);
-    return s;
+    return cv_handle_put(ctx, h.bits, s);
 }
 
 cuvet_status cuvet_scan_rule_count(cuvet_ctx *ctx, cuvet_scan h, cuvet_rule rule, uint64_t *n)
@@ -132,8 +127,7 @@ cuvet_status cuvet_scan_rule_count(cuvet_ctx *ctx, cuvet_scan h, cuvet_rule rule
     if (s != CUVET_OK)
         return s;
     *n = CV_ARRAY_GET(((const cv_scan *)body)->total, rule);
-    cv_handle_put(ctx, h.bits);
-    return s;
+    return cv_handle_put(ctx, h.bits, s);
 }
 
 cuvet_status cuvet_scan_destroy(cuvet_ctx *ctx, cuvet_scan *h)

@@ -146,7 +146,7 @@ cuvet_status cuvet_findings_get(cuvet_ctx *ctx, cuvet_findings f, uint64_t index
     } else {
         s = CUVET_END;
     }
-    cv_handle_put(ctx, f.bits);
+    s = cv_handle_put(ctx, f.bits, s);
     return cv_opts_give(out, &one, sizeof(one), s);
 }
 
@@ -163,8 +163,7 @@ cuvet_status cuvet_findings_summary(cuvet_ctx *ctx, cuvet_findings f, cuvet_summ
     if (s != CUVET_OK)
         return s;
     cv_sized_fill(out, &((const findings *)body)->sum, sizeof(*out));
-    cv_handle_put(ctx, f.bits);
-    return CUVET_OK;
+    return cv_handle_put(ctx, f.bits, CUVET_OK);
 }
 
 cuvet_status cuvet_findings_destroy(cuvet_ctx *ctx, cuvet_findings *f)

@@ -5,6 +5,8 @@
 
 #include <cuvet/status.h>
 
+#include "base/trap.h"
+
 #define CV_MUST __attribute__((warn_unused_result))
 /* Put where it is used, also where a compiler would rather call it: for what is done to each relocation. */
 #define CV_INLINE       static inline __attribute__((always_inline))
@@ -38,43 +40,50 @@
 #define CV_WRAPS
 #endif
 
-/* Builds that check more than what ships: rare ways are taken always. */
+/* For parameters that others declare without const and that they only read: the vector of writev(), the
+ * arguments of execve(), what a source is read from. Nothing is ever written through what this returns. */
+static inline void *cv_without_const(const void *p)
+{
+    return (void *)(uintptr_t)p;
+}
+
+/* Builds for tests take ways always that what ships takes rarely. */
 #if defined(CV_CHECK_DEEP) && CV_CHECK_DEEP
 #define CV_DEEP 1
 #else
 #define CV_DEEP 0
 #endif
 
-/* Constant tables: the index is checked, out of range gives the first row. */
+/* Row i of a constant table. An index outside of it is a defect of ours (see base/trap.h): a build for
+ * tests ends there, and what ships goes on with the first row until the operation fails. */
 #define CV_AT(table, i)                                                                                      \
-    (*cv_table_at_((table), sizeof((table)[0]), CV_COUNT(table), (i), __typeof__(&(table)[0])))
-#define cv_table_at_(t, elem, n, i, type) ((type)cv_table_row((const void *)(t), (elem), (n), (size_t)(i)))
+    (*(const __typeof__((table)[0]) *)cv_table_row((table), sizeof((table)[0]), CV_COUNT(table), (size_t)(i)))
 
-/* Store into a fixed array; an index outside of it stores nothing. */
-#define CV_PUT(array, i, value) cv_put_byte((array), sizeof(array), (size_t)(i), (value))
+/* Element i of a fixed array. Outside of it: as above, with an element of zeros that nothing else is
+ * stored in. */
+#define CV_ARRAY_AT(array, i)                                                                                \
+    ((__typeof__(&(array)[0]))cv_array_at((array), cv_element_size(array), CV_COUNT(array), (size_t)(i)))
+/* Compiles only where what stands in for an element is as large as one. */
+#define cv_element_size(array)                                                                               \
+    (sizeof((array)[0]) + 0 * sizeof(char[sizeof((array)[0]) <= CV_TRAP_ELEMENT ? 1 : -1]))
+#define CV_ARRAY_SET(array, i, value) (*CV_ARRAY_AT(array, i) = (value))
+/* The same for reading, also of an array that is const. */
+#define CV_ARRAY_GET(array, i) CV_AT(array, i)
 
 CV_BUF_BEGIN
-static inline void cv_put_byte(uint8_t *array, size_t n, size_t i, uint8_t value)
-{
-    if (i < n)
-        array[i] = value;
-}
-
 static inline const void *cv_table_row(const void *table, size_t elem, size_t n, size_t i)
 {
-    return (const char *)table + elem * (i < n ? i : 0);
+    if (CV_NEVER(i >= n))
+        return cv_trap_table(table, i, n);
+    return (const char *)table + elem * i;
+}
+
+static inline void *cv_array_at(void *array, size_t elem, size_t n, size_t i)
+{
+    if (CV_NEVER(i >= n))
+        return cv_trap_write(i, n, elem);
+    return (char *)array + elem * i;
 }
 CV_BUF_END
-
-/* Elements of a fixed array, checked: out of range is element 0. */
-#define CV_ARRAY_AT(array, i)                                                                                \
-    ((__typeof__(&(array)[0]))cv_array_at((array), sizeof((array)[0]), CV_COUNT(array), (size_t)(i)))
-#define CV_ARRAY_GET(array, i)        (*CV_ARRAY_AT(array, i))
-#define CV_ARRAY_SET(array, i, value) (*CV_ARRAY_AT(array, i) = (value))
-
-static inline void *cv_array_at(const void *array, size_t elem, size_t n, size_t i)
-{
-    return (void *)(uintptr_t)cv_table_row(array, elem, n, i);
-}
 
 #endif

@@ -102,7 +102,7 @@ uint64_t cv_keys_lower_bound(const cv_keys *sorted, uint64_t key)
     while (lo < hi) {
         uint64_t mid = lo + (hi - lo) / 2;
 
-        if (cv_keys_at(sorted, mid)->key < key)
+        if (cv_keys_get(sorted, mid)->key < key)
             lo = mid + 1;
         else
             hi = mid;

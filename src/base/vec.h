@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Owned arrays with checked access. CV_VEC(name, type) declares struct name and its functions:
- *   bool    name_push(cv_mem *, name *, type value)      false: out of memory or budget
- *   bool    name_reserve(cv_mem *, name *, uint64_t n)   room for n elements in total, cleared
- *   bool    name_room(cv_mem *, name *, uint64_t n)      the same, for elements that are then written whole
- *   type   *name_at(const name *, uint64_t i)            element; out of range gives a spare zero element,
- * never memory void    name_clear(name *)                           n = 0, memory kept void name_free(cv_mem
- * *, name *)                                                                        */
+ *
+ *   bool name_push(cv_mem *, name *, type value)       one element more; false: out of memory or budget
+ *   bool name_reserve(cv_mem *, name *, uint64_t n)    room for n elements in total, all zero
+ *   bool name_room(cv_mem *, name *, uint64_t n)       the same for elements that are then written whole
+ *   type *name_at(name *, uint64_t i)                  element i
+ *   const type *name_get(const name *, uint64_t i)     element i, to read
+ *   void name_clear(name *)                            no elements; the memory is kept
+ *   void name_free(cv_mem *, name *)                   no elements and no memory
+ *
+ * An index that is not below n is a defect of ours: see base/trap.h. */
 #ifndef CV_BASE_VEC_H
 #define CV_BASE_VEC_H
 
@@ -20,7 +24,6 @@ CV_MUST bool cv_vec_grow_raw(cv_mem *m, void **v, uint64_t *cap, uint64_t need, 
     typedef struct name {                                                                                    \
         type *v;                                                                                             \
         uint64_t n, cap;                                                                                     \
-        type spare;                                                                                          \
     } name;                                                                                                  \
     CV_BUF_BEGIN                                                                                             \
     static inline __attribute__((unused)) CV_MUST bool name##_reserve(cv_mem *m, name *a, uint64_t n)        \
@@ -54,10 +57,17 @@ CV_MUST bool cv_vec_grow_raw(cv_mem *m, void **v, uint64_t *cap, uint64_t need, 
         a->v[a->n++] = value;                                                                                \
         return true;                                                                                         \
     }                                                                                                        \
-    static inline __attribute__((unused)) type *name##_at(const name *a, uint64_t i)                         \
+    _Static_assert(sizeof(type) <= CV_TRAP_ELEMENT, "an element is larger than what stands in for one");     \
+    static inline __attribute__((unused)) type *name##_at(name *a, uint64_t i)                               \
     {                                                                                                        \
         if (CV_NEVER(i >= a->n))                                                                             \
-            return (type *)(uintptr_t)&a->spare;                                                             \
+            return cv_trap_write(i, a->n, sizeof(type));                                                     \
+        return &a->v[i];                                                                                     \
+    }                                                                                                        \
+    static inline __attribute__((unused)) type const *name##_get(const name *a, uint64_t i)                  \
+    {                                                                                                        \
+        if (CV_NEVER(i >= a->n))                                                                             \
+            return cv_trap_read(i, a->n);                                                                    \
         return &a->v[i];                                                                                     \
     }                                                                                                        \
     static inline __attribute__((unused)) void name##_clear(name *a)                                         \

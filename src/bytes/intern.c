@@ -69,7 +69,7 @@ void cv_names_free(cv_mem *m, cv_names *n)
 }
 
 /* Place of a text in the table: its own, or the free one where it belongs. */
-static uint32_t *find(const cv_names *n, cv_span text, uint64_t hash)
+static uint32_t *find(cv_names *n, cv_span text, uint64_t hash)
 {
     uint64_t mask = n->table.n - 1, i = hash & mask;
 
@@ -79,7 +79,7 @@ static uint32_t *find(const cv_names *n, cv_span text, uint64_t hash)
 
         if (*slot == 0)
             return slot;
-        e = cv_name_list_at(&n->list, *slot - 1);
+        e = cv_name_list_get(&n->list, *slot - 1);
         if (e->hash == hash && e->len == text.len && cv_span_eq(cv_names_text(n, *slot - 1), text))
             return slot;
     }

@@ -33,7 +33,7 @@ CV_MUST cv_id cv_names_join(cv_mem *m, cv_names *n, const char *prefix, cv_span 
 /* Valid until the next put. */
 static inline cv_span cv_names_text(const cv_names *n, cv_id id)
 {
-    const cv_name *e = cv_name_list_at(&n->list, id);
+    const cv_name *e = cv_name_list_get(&n->list, id);
 
     return cv_span_tail(cv_span_of(n->pool.v, e->off + e->len, 0), e->off);
 }

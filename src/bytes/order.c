@@ -10,10 +10,10 @@ typedef struct sorter {
 
 static uint32_t get(const cv_u32s *v, uint64_t i)
 {
-    return *cv_u32s_at(v, i);
+    return *cv_u32s_get(v, i);
 }
 
-static void set(const cv_u32s *v, uint64_t i, uint32_t value)
+static void set(cv_u32s *v, uint64_t i, uint32_t value)
 {
     *cv_u32s_at(v, i) = value;
 }

@@ -11,8 +11,7 @@ static void append(cv_mem *m, cv_slices *s, cv_slice slice)
 
     if (s->failed || !cv_add(s->len, slice.bytes.len, &len) || !cv_slice_vec_push(m, &s->v, slice)) {
         s->failed = true;
-        if (slice.owned)
-            cv_mem_put(m, (void *)(uintptr_t)slice.bytes.base, slice.bytes.len);
+        cv_mem_put(m, slice.owned, slice.bytes.len);
         return;
     }
     s->len = len;
@@ -21,7 +20,7 @@ static void append(cv_mem *m, cv_slices *s, cv_slice slice)
 void cv_slices_borrow(cv_mem *m, cv_slices *s, cv_span bytes)
 {
     if (bytes.len)
-        append(m, s, (cv_slice){ bytes, false });
+        append(m, s, (cv_slice){ bytes, NULL });
 }
 
 void cv_slices_copy(cv_mem *m, cv_slices *s, cv_span bytes)
@@ -36,13 +35,13 @@ void cv_slices_copy(cv_mem *m, cv_slices *s, cv_span bytes)
         return;
     }
     memcpy(p, bytes.base, (size_t)bytes.len);
-    append(m, s, (cv_slice){ cv_span_of(p, bytes.len, bytes.off), true });
+    append(m, s, (cv_slice){ cv_span_of(p, bytes.len, bytes.off), p });
 }
 
 void cv_slices_zero(cv_mem *m, cv_slices *s, uint64_t n)
 {
     if (n)
-        append(m, s, (cv_slice){ cv_span_of(NULL, n, 0), false });
+        append(m, s, (cv_slice){ cv_span_of(NULL, n, 0), NULL });
 }
 
 void cv_slices_align(cv_mem *m, cv_slices *s, uint64_t align)
@@ -60,8 +59,7 @@ void cv_slices_free(cv_mem *m, cv_slices *s)
     for (uint64_t i = 0; i < s->v.n; i++) {
         const cv_slice *p = cv_slice_vec_at(&s->v, i);
 
-        if (p->owned)
-            cv_mem_put(m, (void *)(uintptr_t)p->bytes.base, p->bytes.len);
+        cv_mem_put(m, p->owned, p->bytes.len);
     }
     cv_slice_vec_free(m, &s->v);
     *s = (cv_slices){ 0 };
@@ -74,7 +72,7 @@ bool cv_slices_next(const cv_slices *s, cv_slice_pos *pos, cv_span *run)
 
     if (s->failed || pos->slice >= s->v.n)
         return false;
-    p = cv_slice_vec_at(&s->v, pos->slice);
+    p = cv_slice_vec_get(&s->v, pos->slice);
     n = p->bytes.len - pos->done;
     if (p->bytes.base) {
         *run = (cv_span){ p->bytes.base + pos->done, n, p->bytes.off + pos->done };

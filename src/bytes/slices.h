@@ -9,7 +9,7 @@
 
 typedef struct cv_slice {
     cv_span bytes; /* base NULL: zeros */
-    bool owned;
+    void *owned;   /* the same memory, where it belongs to the list; NULL: borrowed */
 } cv_slice;
 
 CV_VEC(cv_slice_vec, cv_slice);

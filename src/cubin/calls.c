@@ -45,10 +45,13 @@ void cv_calls_free(cv_ctx *x, cv_calls *calls)
 static bool has(const cv_calls *calls, uint64_t k, bool direct)
 {
     uint64_t at = cv_keys_lower_bound(&calls->edge, k);
-    const cv_key *e = cv_keys_at(&calls->edge, at);
+    const cv_key *e;
 
+    if (at >= calls->edge.n)
+        return false;
+    e = cv_keys_get(&calls->edge, at);
     /* of equal keys the lowest part comes first */
-    return at < calls->edge.n && e->key == k && (!direct || e->index == CV_CALL_DIRECT);
+    return e->key == k && (!direct || e->index == CV_CALL_DIRECT);
 }
 
 bool cv_calls_direct(const cv_calls *calls, uint32_t from, uint32_t to)
@@ -73,8 +76,8 @@ bool cv_calls_alias(cv_ctx *x, const cv_cubin *c, const cv_calls *calls, uint32_
 
     if (same_place(c, from, to)) /* of itself */
         return true;
-    for (; at < calls->edge.n && cv_keys_at(&calls->edge, at)->key >> 32 == from; at++) {
-        const cv_key *e = cv_keys_at(&calls->edge, at);
+    for (; at < calls->edge.n && cv_keys_get(&calls->edge, at)->key >> 32 == from; at++) {
+        const cv_key *e = cv_keys_get(&calls->edge, at);
 
         if (!cv_work(x, 1, c->image.off))
             return true; /* a limit was said */

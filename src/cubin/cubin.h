@@ -148,9 +148,14 @@ CV_MUST cuvet_status cv_cubin_check_ledger(cv_ctx *x, cv_cubin *c, cv_ledger *le
 /* Body of section i; the empty span for exempt types and ranges outside the image. No island is made twice:
  * call once per use. */
 static inline cv_span cv_cubin_body(const cv_cubin *c, uint64_t i);
+/* Section i. Most numbers of sections come from the file, and each of its rules says what is wrong with
+ * the one it looks at; everybody else gets the null section, as for number 0, and nobody can write into
+ * it. */
 static inline const cv_sec *cv_cubin_sec(const cv_cubin *c, uint64_t i)
 {
-    return cv_secs_at(&c->sec, i);
+    static const cv_sec NONE;
+
+    return CV_LIKELY(i < c->sec.n) ? cv_secs_get(&c->sec, i) : &NONE;
 }
 static inline cv_span cv_cubin_body(const cv_cubin *c, uint64_t i)
 {

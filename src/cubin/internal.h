@@ -28,8 +28,7 @@ static inline void cv_body_report(cv_ctx *x, const cv_cubin *c, uint64_t i, cv_r
                  got, want);
 }
 
-/* Section that a per-function section (by sh_info) or anything else names; the spare zero element when out of
- * range. */
+/* Section i, to be changed. Its number is one of ours, or was compared with c->sec.n. */
 static inline cv_sec *cv_sec_mut(cv_cubin *c, uint64_t i)
 {
     return cv_secs_at(&c->sec, i);

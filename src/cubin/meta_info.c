@@ -455,8 +455,8 @@ void cv_meta_check_marks(cv_ctx *x, cv_cubin *c, bool merc, const cv_u32s *marks
         /* A function that is none is a finding of the pairs. */
         if (s->role == role && sym < marks->n &&
             cv_meta_sym_type(merc ? c->merc_symtab : c->symtab, sym) == CV_STT_FUNC) {
-            s->regs = *cv_u32s_at(marks, sym) >> CV_META_REGS & REGS_MAX;
-            check_mark(x, c, i, s, *cv_u32s_at(marks, sym));
+            s->regs = *cv_u32s_get(marks, sym) >> CV_META_REGS & REGS_MAX;
+            check_mark(x, c, i, s, *cv_u32s_get(marks, sym));
         }
     }
 }

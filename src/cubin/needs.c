@@ -18,7 +18,7 @@ typedef struct needs {
     cv_u32s below;              /* registers of the function and of what it calls */
 } needs;
 
-static void read_sizes(const needs *n)
+static void read_sizes(needs *n)
 {
     cv_span s = cv_cubin_body(n->c, cv_cubin_first(n->c, CV_ROLE_NV_INFO));
     uint64_t pos = 0;
@@ -58,14 +58,14 @@ static bool any_call(const cv_cubin *c, cv_span graph)
 }
 
 /* One step up; false: nothing changed any more. */
-static bool raise(const needs *n)
+static bool raise(needs *n)
 {
     cv_call_cur cur = { 0 };
     bool changed = false;
     cv_call r;
 
     while (next_call(n, &cur, &r)) {
-        uint32_t *up = cv_u32s_at(&n->below, r.from), down = *cv_u32s_at(&n->below, r.to);
+        uint32_t *up = cv_u32s_at(&n->below, r.from), down = *cv_u32s_get(&n->below, r.to);
 
         changed = changed || down > *up;
         *up = down > *up ? down : *up;
@@ -79,16 +79,16 @@ static void compare(const needs *n)
     cv_call r;
 
     while (next_call(n, &cur, &r)) {
-        uint32_t regs = *cv_u32s_at(&n->regs, r.from), stack = *cv_u32s_at(&n->stack, r.from);
-        uint64_t frames = (uint64_t)*cv_u32s_at(&n->frame, r.from) + *cv_u32s_at(&n->frame, r.to);
+        uint32_t regs = *cv_u32s_get(&n->regs, r.from), stack = *cv_u32s_get(&n->stack, r.from);
+        uint64_t frames = (uint64_t)*cv_u32s_get(&n->frame, r.from) + *cv_u32s_get(&n->frame, r.to);
         cv_elf_symbol s;
 
         cv_elf_read_symbol(n->c->symtab, false, r.from, &s);
         if (!(s.other & CV_STO_ENTRY) || regs == 0)
             continue;
-        if (regs < *cv_u32s_at(&n->below, r.from))
+        if (regs < *cv_u32s_get(&n->below, r.from))
             cv_report(n->x, CV_R_CALL_REGISTERS, n->graph.off + r.off, 4, regs,
-                      *cv_u32s_at(&n->below, r.from));
+                      *cv_u32s_get(&n->below, r.from));
         if (stack < frames)
             cv_report(n->x, CV_R_CALL_STACK, n->graph.off + r.off, 4, stack, frames);
     }

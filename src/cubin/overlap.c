@@ -17,7 +17,7 @@ typedef struct pile {
 
 static uint64_t section_of(const pile *p, uint64_t k)
 {
-    return cv_keys_at(p->list, k)->index >> 1;
+    return cv_keys_get(p->list, k)->index >> 1;
 }
 
 static bool has_addends(const cv_cubin *c, uint64_t section)
@@ -165,11 +165,11 @@ cuvet_status cv_cubin_check_overlap(cv_ctx *x, const cv_cubin *c, const cv_keys 
     cuvet_status st = CUVET_OK;
 
     for (uint64_t from = 0, to; from < list->n && st == CUVET_OK; from = to) {
-        uint64_t target = cv_keys_at(list, from)->key;
+        uint64_t target = cv_keys_get(list, from)->key;
 
-        for (to = from + 1; to < list->n && cv_keys_at(list, to)->key == target;)
+        for (to = from + 1; to < list->n && cv_keys_get(list, to)->key == target;)
             to++;
-        if (to - from > 1 || (cv_keys_at(list, from)->index & 1) == 0)
+        if (to - from > 1 || (cv_keys_get(list, from)->index & 1) == 0)
             st = check_group(&p, from, to, target);
     }
     cv_keys_free(&x->mem, &p.field);

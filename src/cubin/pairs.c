@@ -12,13 +12,15 @@
 static void check_capsule_text(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s, cv_span body)
 {
     uint32_t index = cv_u32_at(body, 0);
-    cv_sec *code = cv_sec_mut(c, index);
+    const cv_sec *named = cv_cubin_sec(c, index);
     cv_role want = s->role == CV_ROLE_CAPMERC_TEXT ? CV_ROLE_TEXT : CV_ROLE_UFT_REL;
+    cv_sec *code;
 
-    if (index == 0 || index >= c->sec.n || code->role != want || !cv_span_eq(code->fn, s->fn)) {
+    if (index == 0 || index >= c->sec.n || named->role != want || !cv_span_eq(named->fn, s->fn)) {
         cv_body_report(x, c, i, CV_R_CAPSULE_TEXT, 0, index, 0);
         return;
     }
+    code = cv_sec_mut(c, index);
     if (code->capsule != 0)
         cv_body_report(x, c, i, CV_R_PAIR_CAPSULE, 0, 2, 1);
     code->capsule = (uint32_t)i;

@@ -163,12 +163,13 @@ static bool same_function(const cv_sec *user, const cv_sec *code)
 /* sh_info names the code (or capsule) this section belongs to: remember the pair. */
 static void check_user(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s, bool capsule)
 {
-    cv_sec *code = cv_sec_mut(c, s->h.info);
+    cv_sec *code;
 
     if (s->h.info == 0 || s->h.info >= c->sec.n) {
         cv_sec_report(x, c, i, CV_R_SEC_INFO_RANGE, CV_SH_INFO, s->h.info, c->sec.n);
         return;
     }
+    code = cv_sec_mut(c, s->h.info);
     if ((capsule ? !cv_role_is_capsule(code->role) : !cv_role_is_code(code->role)) ||
         !same_function(s, code)) {
         cv_sec_report(x, c, i, CV_R_SEC_FN, CV_SH_INFO, s->h.info, 0);

@@ -33,7 +33,7 @@ static bool starts_range(const cv_cubin *c, uint64_t off)
 {
     uint64_t k = cv_keys_lower_bound(&c->by_off, off);
 
-    return k < c->by_off.n && cv_keys_at(&c->by_off, k)->key == off;
+    return k < c->by_off.n && cv_keys_get(&c->by_off, k)->key == off;
 }
 
 /* off is the end of a range, or lies in the padding behind the initialised data. */
@@ -44,7 +44,7 @@ static bool ends_range(const cv_cubin *c, uint64_t off)
 
     /* Sections without bytes may stand between: go back to the first one that ends here or before. */
     for (unsigned tries = 0; k > 0 && tries < 64; tries++) {
-        s = cv_cubin_sec(c, cv_keys_at(&c->by_off, --k)->index);
+        s = cv_cubin_sec(c, cv_keys_get(&c->by_off, --k)->index);
         if (!s->in_file || s->h.size == 0)
             continue;
         return s->h.off + s->h.size == off || (s->role == CV_ROLE_GLOBAL_INIT && s->h.off + s->h.size < off);
@@ -163,7 +163,7 @@ static cuvet_status read_loads(loads *l)
 
 static void read_load(const loads *l, uint64_t k, cv_elf_segment *s, uint64_t *i)
 {
-    *i = cv_keys_at(&l->by_off, k)->index;
+    *i = cv_keys_get(&l->by_off, k)->index;
     cv_elf_read_segment(l->table, l->c->h.is32, *i, s);
 }
 
@@ -248,7 +248,7 @@ static void compare(const loads *l)
     if (l->by_off.n != 0)
         read_load(l, 0, &s, &i);
     for (uint64_t n = 0; n < l->c->by_off.n; n++) {
-        uint64_t index = cv_keys_at(&l->c->by_off, n)->index;
+        uint64_t index = cv_keys_get(&l->c->by_off, n)->index;
         const cv_sec *sec = cv_cubin_sec(l->c, index);
 
         if (index >= l->c->sec.n || !sec->in_file || sec->h.size == 0)

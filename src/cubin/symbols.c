@@ -157,14 +157,15 @@ static bool is_variable(uint8_t type)
 /* A symbol that is defined in a section. */
 static void check_defined(const pass *p, uint64_t i, const cv_elf_symbol *s, uint64_t index)
 {
-    cv_sec *sec = cv_sec_mut(p->c, index);
     uint8_t type = cv_elf_sym_type(s);
     uint64_t end;
+    cv_sec *sec;
 
     if (CV_UNLIKELY(index >= p->c->sec.n)) {
         sym_report(p, i, CV_R_SYM_SHNDX, CV_ST_SHNDX, index, p->c->sec.n);
         return;
     }
+    sec = cv_sec_mut(p->c, index);
     if (type == CV_STT_SECTION) {
         check_section_symbol(p, i, s, index, sec);
         return;

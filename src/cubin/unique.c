@@ -37,14 +37,14 @@ static cv_span name_of(const cv_cubin *c, uint64_t i)
 /* The symbol before it that has the same name: among those whose hash is the same. */
 static bool twice(cv_ctx *x, const cv_cubin *c, const cv_keys *by_hash, uint64_t k, uint64_t *first)
 {
-    const cv_key *e = cv_keys_at(by_hash, k);
+    const cv_key *e = cv_keys_get(by_hash, k);
     cv_span name;
 
-    if (CV_LIKELY(cv_keys_at(by_hash, k - 1)->key != e->key))
+    if (CV_LIKELY(cv_keys_get(by_hash, k - 1)->key != e->key))
         return false;
     name = name_of(c, e->index);
-    for (uint64_t m = k; m > 0 && cv_keys_at(by_hash, m - 1)->key == e->key; m--) {
-        *first = cv_keys_at(by_hash, m - 1)->index;
+    for (uint64_t m = k; m > 0 && cv_keys_get(by_hash, m - 1)->key == e->key; m--) {
+        *first = cv_keys_get(by_hash, m - 1)->index;
         if (!cv_name_work(x, name))
             return false;
         if (cv_span_eq(name, name_of(c, *first)))

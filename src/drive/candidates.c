@@ -20,10 +20,10 @@ static cuvet_status image_sm(cv_input *in, const cuvet_source *src, const cv_uni
 /* The same for all members of a container; looking it up costs a look at every section of the host object. */
 static cuvet_status is_first(cv_input *in, const cv_unit *u, const cv_candidates *to, bool *first)
 {
-    const cuvet_candidate *before = to->n > 1 ? &cv_candidates_at(to, to->n - 2)->pub : NULL;
+    const cuvet_candidate *before = to->n > 1 ? &cv_candidates_get(to, to->n - 2)->pub : NULL;
 
     if (before && before->container_off == u->container_off &&
-        before->depth == cv_candidates_at(to, to->n - 1)->pub.depth) {
+        before->depth == cv_candidates_get(to, to->n - 1)->pub.depth) {
         *first = before->first_container;
         return CUVET_OK;
     }
@@ -105,7 +105,7 @@ static cuvet_status add_direct(cv_input *in, const cuvet_content_info *c, cuvet_
         return cv_nomem(&in->x, 0);
     to->n = 1;
     d = cv_candidates_at(to, 0);
-    *d = to->spare;
+    *d = (cv_candidate){ 0 };
     d->pub.kind = kind;
     d->pub.sm = c->sm;
     d->pub.first_container = true;

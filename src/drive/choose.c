@@ -10,7 +10,7 @@ typedef struct level {
     uint32_t depth;
 } level;
 
-static cv_candidate *candidate(const cv_input *in, uint64_t i)
+static cv_candidate *candidate(cv_input *in, uint64_t i)
 {
     return cv_candidates_at(&in->candidates, i);
 }

@@ -36,7 +36,7 @@ void cv_linker_drop(cv_linker *linker)
 bool cv_linker_holds(const cv_linker *linker, cv_rule rule)
 {
     for (uint64_t i = 0; i < linker->pending.n; i++)
-        if (cv_diags_at(&linker->pending, i)->rule == (cuvet_rule)rule)
+        if (cv_diags_get(&linker->pending, i)->rule == (cuvet_rule)rule)
             return true;
     return false;
 }
@@ -101,7 +101,7 @@ cuvet_status cv_linker_event_room(cv_linker *linker, uint64_t n)
 
 static const char *name_at(const cv_linker *linker, uint64_t at)
 {
-    return at < linker->event_text.n ? (const char *)cv_u8s_at(&linker->event_text, at) : NULL;
+    return at < linker->event_text.n ? (const char *)cv_u8s_get(&linker->event_text, at) : NULL;
 }
 
 static cuvet_event with_names(const cv_linker *linker, const cv_link_event *event)
@@ -128,6 +128,6 @@ cuvet_status cv_linker_get_event(const cv_linker *linker, uint64_t index, cuvet_
 {
     if (index >= linker->event.n)
         return CUVET_END;
-    *out = with_names(linker, cv_link_events_at(&linker->event, index));
+    *out = with_names(linker, cv_link_events_get(&linker->event, index));
     return CUVET_OK;
 }

@@ -34,7 +34,7 @@ typedef struct file_at_hand {
 
 static cv_span title_of(const file_at_hand *file)
 {
-    return file->title.n ? cv_span_of(cv_u8s_at(&file->title, 0), file->title.n, 0) : file->name;
+    return file->title.n ? cv_span_of(cv_u8s_get(&file->title, 0), file->title.n, 0) : file->name;
 }
 
 static void tell(file_at_hand *file, cuvet_event_kind kind, cuvet_status status)
@@ -123,7 +123,7 @@ static __attribute__((noinline)) bool is_at_top(file_at_hand *file, const cv_inp
     bool hides = cv_linker_holds(file->linker, CV_R_FATBIN_HIDDEN);
 
     cv_linker_drop(file->linker); /* the linker says it again */
-    return (cv_candidates_at(&choice->candidates, choice->out.candidate)->pub.depth == 0 && !hides) ||
+    return (cv_candidates_get(&choice->candidates, choice->out.candidate)->pub.depth == 0 && !hides) ||
            may_take(file, &nested);
 }
 

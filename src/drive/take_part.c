@@ -46,22 +46,22 @@ static cuvet_status leave_out(cv_linker *k, const cv_u8s *why)
     uint64_t stay = 0;
 
     for (uint64_t i = 0; i < k->input.n && ok; i++)
-        if (!*cv_u8s_at(why, i))
+        if (!*cv_u8s_get(why, i))
             ok = cv_link_inputs_push(&k->x.mem, &sorted, *cv_link_inputs_at(&k->input, i));
     stay = sorted.n;
     for (uint64_t i = 0; i < k->input.n && ok; i++)
-        if (*cv_u8s_at(why, i))
+        if (*cv_u8s_get(why, i))
             ok = cv_link_inputs_push(&k->x.mem, &sorted, *cv_link_inputs_at(&k->input, i));
     cv_link_inputs_free(&k->x.mem, ok ? &k->input : &sorted);
     if (!ok)
         return cv_nomem(&k->x, 0);
     k->input = sorted;
     for (uint64_t i = 0, at = stay; i < why->n; i++) {
-        if (!*cv_u8s_at(why, i))
+        if (!*cv_u8s_get(why, i))
             continue;
         k->x.path.n = 0;
-        cv_report_at(&k->x, CUVET_P_MEMBER, at, CV_AT(RULES, *cv_u8s_at(why, i)), 0, 0, 0, 0);
-        tell_left_out(k, at++, *cv_u8s_at(why, i));
+        cv_report_at(&k->x, CUVET_P_MEMBER, at, CV_AT(RULES, *cv_u8s_get(why, i)), 0, 0, 0, 0);
+        tell_left_out(k, at++, *cv_u8s_get(why, i));
     }
     cv_link_leave_out(&k->link, why);
     return CUVET_OK;

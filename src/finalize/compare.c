@@ -102,8 +102,8 @@ static bool take_section(compare_walk *walk, uint64_t i, uint64_t from, uint64_t
 /* The section of the second file that should have matched, for the message: one of its name, or none. */
 static uint64_t find_like(const compare_walk *walk, uint64_t from, uint64_t hash)
 {
-    return from < walk->after.n && cv_keys_at(&walk->after, from)->key == hash
-               ? cv_keys_at(&walk->after, from)->index
+    return from < walk->after.n && cv_keys_get(&walk->after, from)->key == hash
+               ? cv_keys_get(&walk->after, from)->index
                : 0;
 }
 

@@ -111,7 +111,8 @@ cuvet_status cv_final_symbols_again(cv_ctx *ctx, const cv_final_same *pair, cv_f
         status = gather_symbols(ctx, pair, pair->after, &second);
     n_before = cv_max(first.n, second.n);
     for (uint64_t k = 0; k < n_before && status == CUVET_OK; k++) {
-        uint64_t i = cv_keys_at(&first, k)->index, n_after = cv_keys_at(&second, k)->index;
+        uint64_t i = k < first.n ? cv_keys_get(&first, k)->index : 0; /* symbol 0 stands for none */
+        uint64_t n_after = k < second.n ? cv_keys_get(&second, k)->index : 0;
 
         if (k >= first.n || k >= second.n || !symbol_same(ctx, pair, i, n_after))
             status = ctx->work_out ? CUVET_E_LIMIT : cv_final_symbols_differ(ctx, code, pair, i, n_after);
@@ -181,9 +182,9 @@ static uint64_t find_missing(const cv_keys *first, const cv_keys *second)
     uint64_t i = 0;
 
     for (uint64_t k = 0; i < first->n; i++) {
-        while (k < second->n && cv_keys_at(second, k)->key < cv_keys_at(first, i)->key)
+        while (k < second->n && cv_keys_get(second, k)->key < cv_keys_get(first, i)->key)
             k++;
-        if (k >= second->n || cv_keys_at(second, k)->key != cv_keys_at(first, i)->key)
+        if (k >= second->n || cv_keys_get(second, k)->key != cv_keys_get(first, i)->key)
             break;
     }
     return i;

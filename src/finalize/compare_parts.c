@@ -23,8 +23,8 @@ cv_span cv_final_body_of(const cv_cubin *cubin, uint64_t i)
 static const cv_final_body *new_body(const cv_final_same *pair, uint64_t k)
 {
     for (uint64_t i = 0; pair->bodies && i < pair->bodies->n; i++)
-        if (cv_final_bodies_at(pair->bodies, i)->section == k)
-            return cv_final_bodies_at(pair->bodies, i);
+        if (cv_final_bodies_get(pair->bodies, i)->section == k)
+            return cv_final_bodies_get(pair->bodies, i);
     return NULL;
 }
 

@@ -161,13 +161,15 @@ static cuvet_status run_to(cv_final_job *job, size_t last)
     cuvet_status status = CUVET_OK;
 
     for (size_t i = 0; i <= last && status == CUVET_OK; i++) {
-        uint64_t errors = job->ctx->n_errors;
+        uint64_t errors = job->ctx->n_errors, wrong = cv_trap_count();
 
         job->stage = i;
         status = CV_AT(STAGES, i).run(job);
         if (status == CUVET_OK && job->ctx->work_out)
             status = CUVET_E_LIMIT;
         if (CV_NEVER(status == CUVET_OK && (job->ctx->n_errors != errors || !CV_AT(STAGES, i).holds(job))))
+            status = cv_final_broken(job);
+        if (CV_NEVER(wrong != cv_trap_count()))
             status = cv_final_broken(job);
     }
     if (status != CUVET_OK && job->code == CV_FINAL_OK)

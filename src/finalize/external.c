@@ -188,13 +188,13 @@ static bool same_code(cv_ctx *ctx, const cv_cubin *cubin, uint64_t section, cv_s
     uint64_t at = 0;
 
     for (uint64_t i = 0; i <= fields.n && same && at < first.len; i++) {
-        const cv_key *key = cv_keys_at(&fields, i);
-        uint64_t until = i < fields.n ? cv_min(key->key, first.len) : first.len;
+        const cv_key *key = i < fields.n ? cv_keys_get(&fields, i) : NULL;
+        uint64_t until = key ? cv_min(key->key, first.len) : first.len;
         cv_span left = cv_span_tail(first, at), right = cv_span_tail(second, at);
 
         left.len = right.len = until > at ? until - at : 0;
         same = cv_span_eq(left, right);
-        at = cv_max(at, i < fields.n ? cv_sat_add(key->key, key->index) : first.len);
+        at = cv_max(at, key ? cv_sat_add(key->key, key->index) : first.len);
     }
     cv_keys_free(&ctx->mem, &fields);
     return same;

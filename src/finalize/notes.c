@@ -70,10 +70,10 @@ cuvet_status cv_final_notes(cv_final_job *job)
 bool cv_final_notes_holds(const cv_final_job *job)
 {
     for (uint64_t i = 0; i < job->bodies.n; i++) {
-        uint32_t at = cv_final_bodies_at(&job->bodies, i)->section;
+        uint32_t at = cv_final_bodies_get(&job->bodies, i)->section;
 
         if (at == 0 || at >= job->made_cubin.sec.n ||
-            (i > 0 && cv_final_bodies_at(&job->bodies, i - 1)->section >= at))
+            (i > 0 && cv_final_bodies_get(&job->bodies, i - 1)->section >= at))
             return false;
     }
     return true;

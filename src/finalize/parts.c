@@ -32,7 +32,7 @@ cv_part cv_final_part(const cv_cubin *cubin, uint64_t i)
 
 static bool is_stripped(const cv_final_job *job, uint64_t i)
 {
-    uint8_t part = *cv_u8s_at(&job->part, i);
+    uint8_t part = *cv_u8s_get(&job->part, i);
 
     return part == CV_PART_CAPSULE || part == CV_PART_TWIN;
 }

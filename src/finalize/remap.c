@@ -37,12 +37,12 @@ const cv_site *cv_remap_site(cv_remap *remap, uint64_t at, cuvet_status *st)
 {
     const cv_site *site;
 
-    while (remap->site < remap->sites->n && cv_sites_at(remap->sites, remap->site)->at < at)
+    while (remap->site < remap->sites->n && cv_sites_get(remap->sites, remap->site)->at < at)
         remap->site++;
-    site = cv_sites_at(remap->sites, remap->site);
-    if (remap->site >= remap->sites->n || site->at != at || !site->code)
+    site = remap->site < remap->sites->n ? cv_sites_get(remap->sites, remap->site) : NULL;
+    if (!site || site->at != at || !site->code)
         *st = cv_remap_no(remap, CV_R_DWARF_FUNCTION, at, 0, 1);
-    else if (remap->site + 1 < remap->sites->n && cv_sites_at(remap->sites, remap->site + 1)->at == at)
+    else if (remap->site + 1 < remap->sites->n && cv_sites_get(remap->sites, remap->site + 1)->at == at)
         *st = cv_remap_no(remap, CV_R_DWARF_FUNCTION, at, 2, 1);
     else
         return site;
@@ -102,10 +102,10 @@ static bool is_reloc(const cv_sec *sec)
 }
 
 /* The debug section that a relocation section belongs to; NULL: none. */
-static debug_part *target_of(const remap_stage *stage, const cv_sec *sec)
+static debug_part *target_of(remap_stage *stage, const cv_sec *sec)
 {
     uint32_t number =
-        is_reloc(sec) && sec->h.info < stage->cubin->sec.n ? *cv_u32s_at(&stage->part_of, sec->h.info) : 0;
+        is_reloc(sec) && sec->h.info < stage->cubin->sec.n ? *cv_u32s_get(&stage->part_of, sec->h.info) : 0;
 
     return number ? debug_parts_at(&stage->all, number - 1) : NULL;
 }
@@ -137,14 +137,14 @@ static cuvet_status follow_reloc(const remap_stage *stage, const cv_sec *sec, cv
     if (ref->section >= stage->cubin->sec.n || !ref->plain)
         return CUVET_OK;
     ref->from = ref->to = cv_wrap_add(sym.value, ref->addend);
-    if (*cv_u32s_at(&stage->map_of, ref->section) == 0)
+    if (*cv_u32s_get(&stage->map_of, ref->section) == 0)
         return CUVET_OK;
-    ref->map = *cv_u32s_at(&stage->map_of, ref->section) - 1;
+    ref->map = *cv_u32s_get(&stage->map_of, ref->section) - 1;
     ref->from = cv_wrap_add(cv_remap_origin(stage->said, ref->map, sym.value), ref->addend);
     if (cv_remap_place(stage->said, ref->map, ref->from, &ref->to))
         return CUVET_OK;
     return cv_reject(stage->ctx, CV_R_DWARF_ADDRESS, body.off + ref->reloc.off, ref->from,
-                     cv_offset_maps_at(&stage->said->maps, ref->map)->size_from);
+                     cv_offset_maps_get(&stage->said->maps, ref->map)->size_from);
 }
 
 /* A place becomes the addend that names it. */
@@ -196,7 +196,7 @@ static cuvet_status list_parts(remap_stage *stage)
         !cv_u32s_fill(&stage->ctx->mem, &stage->part_of, cubin->sec.n))
         return report_no_memory(stage);
     for (uint32_t i = 0; i < stage->said->maps.n; i++)
-        *cv_u32s_at(&stage->map_of, cv_offset_maps_at(&stage->said->maps, i)->section) = i + 1;
+        *cv_u32s_at(&stage->map_of, cv_offset_maps_get(&stage->said->maps, i)->section) = i + 1;
     for (uint32_t i = 1; i < cubin->sec.n; i++) {
         const cv_sec *sec = cv_cubin_sec(cubin, i);
 
@@ -284,13 +284,13 @@ static cuvet_status move_entry(const remap_stage *stage, debug_part *part, const
                                cv_builder *table)
 {
     uint32_t to =
-        ref->section < stage->cubin->sec.n && ref->plain ? *cv_u32s_at(&stage->part_of, ref->section) : 0;
+        ref->section < stage->cubin->sec.n && ref->plain ? *cv_u32s_get(&stage->part_of, ref->section) : 0;
     cv_elf_reloc reloc = ref->reloc;
     uint64_t place = ref->to;
 
     reloc.off = cv_remap_shifted(&part->shifts, reloc.off);
     if (to)
-        place = cv_remap_shifted(&debug_parts_at(&stage->all, to - 1)->shifts, place);
+        place = cv_remap_shifted(&debug_parts_get(&stage->all, to - 1)->shifts, place);
     /* Also for a place that stays where it is: the symbol may have moved. */
     if ((place != ref->from || ref->map != CV_STILL) && ref->rela)
         reloc.addend = (int64_t)addend_of(ref, place);
@@ -300,7 +300,7 @@ static cuvet_status move_entry(const remap_stage *stage, debug_part *part, const
     return CUVET_OK;
 }
 
-static cuvet_status move_table(const remap_stage *stage, uint32_t section, cv_builder *table)
+static cuvet_status move_table(remap_stage *stage, uint32_t section, cv_builder *table)
 {
     const cv_sec *sec = cv_cubin_sec(stage->cubin, section);
     cv_span body = cv_cubin_body(stage->cubin, section);
@@ -338,7 +338,7 @@ static cuvet_status add_body(const remap_stage *stage, uint32_t section, cv_buil
 }
 
 /* Tables first: they may still write into fields. */
-static cuvet_status move_tables(const remap_stage *stage, cv_final_bodies *tables)
+static cuvet_status move_tables(remap_stage *stage, cv_final_bodies *tables)
 {
     cuvet_status st = CUVET_OK;
 
@@ -357,20 +357,20 @@ static cuvet_status move_tables(const remap_stage *stage, cv_final_bodies *table
 }
 
 /* Both kinds of new contents, in the order of their sections. */
-static cuvet_status merge_bodies(const remap_stage *stage, cv_final_bodies *tables, cv_final_bodies *bodies)
+static cuvet_status merge_bodies(remap_stage *stage, cv_final_bodies *tables, cv_final_bodies *bodies)
 {
     cuvet_status st = CUVET_OK;
     uint64_t next = 0;
 
     for (uint64_t i = 0; i <= stage->all.n && st == CUVET_OK; i++) {
-        debug_part *part = debug_parts_at(&stage->all, i);
-        uint32_t until = i < stage->all.n ? part->section : UINT32_MAX;
+        debug_part *part = i < stage->all.n ? debug_parts_at(&stage->all, i) : NULL;
+        uint32_t until = part ? part->section : UINT32_MAX;
 
         for (; next < tables->n && cv_final_bodies_at(tables, next)->section < until && st == CUVET_OK;
              next++)
             st = add_body(stage, cv_final_bodies_at(tables, next)->section,
                           &cv_final_bodies_at(tables, next)->bytes, bodies);
-        if (i < stage->all.n && part->made && st == CUVET_OK)
+        if (part && part->made && st == CUVET_OK)
             st = add_body(stage, part->section, &part->out, bodies);
     }
     return st;

@@ -54,14 +54,14 @@ static cuvet_status find_common(const frame_pass *pass, const cv_frame *frame, u
     while (high - low > 1) {
         uint64_t mid = low + (high - low) / 2;
 
-        if (commons_at(&pass->all, mid)->at <= names)
+        if (commons_get(&pass->all, mid)->at <= names)
             low = mid;
         else
             high = mid;
     }
-    if (commons_at(&pass->all, low)->at != names)
+    if (commons_get(&pass->all, low)->at != names)
         low = pass->all.n - 1;
-    *step = commons_at(&pass->all, low)->step;
+    *step = commons_get(&pass->all, low)->step;
     return CUVET_OK;
 }
 
@@ -95,7 +95,7 @@ CV_WRAPS static cuvet_status move(const frame_pass *pass, address_state *state, 
 
     if (!cv_remap_place(pass->remap->said, state->map, from, &to))
         return cv_remap_no(pass->remap, CV_R_DWARF_ADDRESS, at, from,
-                           cv_offset_maps_at(&pass->remap->said->maps, state->map)->size_from);
+                           cv_offset_maps_get(&pass->remap->said->maps, state->map)->size_from);
     *by = to - state->to;
     state->from = from;
     state->to = to;
@@ -175,10 +175,10 @@ static cuvet_status read_pointer(frame_pass *pass, const cv_frame *frame, uint64
     cv_remap *remap = pass->remap;
     const cv_site *site;
 
-    for (; remap->site < remap->sites->n && cv_sites_at(remap->sites, remap->site)->at < frame->pointer;)
+    for (; remap->site < remap->sites->n && cv_sites_get(remap->sites, remap->site)->at < frame->pointer;)
         remap->site++;
-    site = cv_sites_at(remap->sites, remap->site);
-    if (remap->site < remap->sites->n && site->at == frame->pointer) {
+    site = remap->site < remap->sites->n ? cv_sites_get(remap->sites, remap->site) : NULL;
+    if (site && site->at == frame->pointer) {
         *names = site->place;
         return CUVET_OK;
     }
@@ -232,7 +232,7 @@ static cuvet_status patch_pointers(const frame_pass *pass)
     cv_remap *remap = pass->remap;
 
     for (uint64_t i = 0; i < pass->names.n && remap->shifts.n; i++) {
-        const cv_key *key = cv_keys_at(&pass->names, i);
+        const cv_key *key = cv_keys_get(&pass->names, i);
         uint64_t now = cv_remap_shifted(&remap->shifts, key->key);
 
         if (key->index & 1)

@@ -50,7 +50,7 @@ static cuvet_status rewrite_step(cv_remap *remap, const cv_line_unit *unit, cons
         return CUVET_OK;
     if (!cv_remap_place(remap->said, at->map, from, &to))
         return cv_remap_no(remap, CV_R_DWARF_ADDRESS, op->at, from,
-                           cv_offset_maps_at(&remap->said->maps, at->map)->size_from);
+                           cv_offset_maps_get(&remap->said->maps, at->map)->size_from);
     if (to - at->to != op->step) {
         cv_remap_keep(remap, op->at);
         st = put_step(remap, unit, op, to - at->to);
@@ -75,7 +75,7 @@ static cuvet_status set_address(cv_remap *remap, const cv_line_op *op, address_s
     *at = (address_state){ .from = site->place, .map = site->map, .set = true };
     if (site->map != CV_STILL && !cv_remap_place(remap->said, site->map, site->place, &at->to))
         return cv_remap_no(remap, CV_R_DWARF_ADDRESS, op->at, site->place,
-                           cv_offset_maps_at(&remap->said->maps, site->map)->size_from);
+                           cv_offset_maps_get(&remap->said->maps, site->map)->size_from);
     return CUVET_OK;
 }
 

@@ -10,7 +10,7 @@ static uint64_t find_map(const cv_moves *moves, uint64_t first, uint64_t count, 
     while (low < high) {
         uint64_t mid = low + (high - low) / 2;
 
-        if (cv_moves_at(moves, first + mid)->from <= at)
+        if (cv_moves_get(moves, first + mid)->from <= at)
             low = mid + 1;
         else
             high = mid;
@@ -20,7 +20,7 @@ static uint64_t find_map(const cv_moves *moves, uint64_t first, uint64_t count, 
 
 bool cv_remap_place(const cv_backend_out *said, uint32_t map, uint64_t from, uint64_t *to)
 {
-    const cv_offset_map *offsets = cv_offset_maps_at(&said->maps, map);
+    const cv_offset_map *offsets = cv_offset_maps_get(&said->maps, map);
     uint64_t i, most = offsets->size_to;
     const cv_moved *moved;
 
@@ -32,12 +32,12 @@ bool cv_remap_place(const cv_backend_out *said, uint32_t map, uint64_t from, uin
     }
     i = find_map(&said->moves, offsets->first, offsets->n, from);
     if (i == offsets->n) { /* before all that moved */
-        *to = cv_min(from, offsets->n ? cv_moves_at(&said->moves, offsets->first)->to : most);
+        *to = cv_min(from, offsets->n ? cv_moves_get(&said->moves, offsets->first)->to : most);
         return true;
     }
-    moved = cv_moves_at(&said->moves, offsets->first + i);
+    moved = cv_moves_get(&said->moves, offsets->first + i);
     if (i + 1 < offsets->n)
-        most = cv_moves_at(&said->moves, offsets->first + i + 1)->to;
+        most = cv_moves_get(&said->moves, offsets->first + i + 1)->to;
     *to = cv_min(cv_sat_add(moved->to, from - moved->from),
                  most); /* what was taken out is where its successor is */
     return true;
@@ -45,7 +45,7 @@ bool cv_remap_place(const cv_backend_out *said, uint32_t map, uint64_t from, uin
 
 uint64_t cv_remap_origin(const cv_backend_out *said, uint32_t map, uint64_t to)
 {
-    uint64_t low = 0, high = cv_offset_maps_at(&said->maps, map)->size_from, now = 0;
+    uint64_t low = 0, high = cv_offset_maps_get(&said->maps, map)->size_from, now = 0;
 
     /* Places ascend in both. */
     while (low < high) {
@@ -62,9 +62,12 @@ uint64_t cv_remap_origin(const cv_backend_out *said, uint32_t map, uint64_t to)
 uint64_t cv_remap_shifted(const cv_moves *shifts, uint64_t off)
 {
     uint64_t i = find_map(shifts, 0, shifts->n, off);
-    const cv_moved *moved = cv_moves_at(shifts, i);
+    const cv_moved *moved;
 
-    return i == shifts->n ? off : cv_wrap_add(moved->to, off - moved->from);
+    if (i == shifts->n)
+        return off;
+    moved = cv_moves_get(shifts, i);
+    return cv_wrap_add(moved->to, off - moved->from);
 }
 
 static bool in_order(const cv_backend_out *said, const cv_offset_map *map)
@@ -72,7 +75,7 @@ static bool in_order(const cv_backend_out *said, const cv_offset_map *map)
     cv_moved last = { 0, 0 };
 
     for (uint64_t i = 0; i < map->n; i++) {
-        const cv_moved *moved = cv_moves_at(&said->moves, map->first + i);
+        const cv_moved *moved = cv_moves_get(&said->moves, map->first + i);
 
         if ((i > 0 && moved->from <= last.from) || moved->to < last.to || moved->from > map->size_from ||
             moved->to > map->size_to)
@@ -85,13 +88,13 @@ static bool in_order(const cv_backend_out *said, const cv_offset_map *map)
 cuvet_status cv_remap_check(cv_ctx *ctx, const cv_backend_out *said, const cv_cubin *cubin)
 {
     for (uint64_t i = 0; i < said->maps.n; i++) {
-        const cv_offset_map *map = cv_offset_maps_at(&said->maps, i);
+        const cv_offset_map *map = cv_offset_maps_get(&said->maps, i);
         const cv_sec *sec = cv_cubin_sec(cubin, map->section);
 
         bool fits = map->section != 0 && map->section < cubin->sec.n && sec->role == CV_ROLE_TEXT &&
                     map->size_to == sec->h.size && map->first <= said->moves.n &&
                     map->n <= said->moves.n - map->first &&
-                    (i == 0 || map->section > cv_offset_maps_at(&said->maps, i - 1)->section);
+                    (i == 0 || map->section > cv_offset_maps_get(&said->maps, i - 1)->section);
 
         if (!cv_work(ctx, fits ? map->n + 1 : 1, cubin->image.off))
             return cv_cancelled(ctx) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;

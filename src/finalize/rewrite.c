@@ -6,7 +6,7 @@
 
 static bool is_stripped(const cv_rewrite *rewrite, uint64_t i)
 {
-    uint8_t part = rewrite->part ? *cv_u8s_at(rewrite->part, i) : CV_PART_OTHER;
+    uint8_t part = rewrite->part ? *cv_u8s_get(rewrite->part, i) : CV_PART_OTHER;
 
     return part == CV_PART_CAPSULE || part == CV_PART_TWIN;
 }
@@ -32,7 +32,7 @@ const cv_final_body *cv_rewrite_body(const cv_rewrite *rewrite, uint64_t i)
 
     while (lo < hi) {
         uint64_t mid = lo + (hi - lo) / 2;
-        const cv_final_body *body = cv_final_bodies_at(rewrite->bodies, mid);
+        const cv_final_body *body = cv_final_bodies_get(rewrite->bodies, mid);
 
         if (body->section == i)
             return body;
@@ -123,11 +123,11 @@ static bool shares_bytes(const cv_rewrite *rewrite, uint64_t before, uint64_t i)
 /* At 'pos', which moves; 'end' is where the bytes of the old file ended up to here. A section without bytes
  * may claim to lie among those of others: then there is no gap that its alignment made, and none is made, or
  * a few such sections would blow a small file up. */
-static void place_one(const cv_rewrite *rewrite, uint64_t i, uint64_t *end, uint64_t *pos)
+static void place_one(cv_rewrite *rewrite, uint64_t i, uint64_t *end, uint64_t *pos)
 {
     const cv_elf_section *header = &cv_cubin_sec(rewrite->cubin, i)->h;
     uint64_t align = cv_max(header->align, 1),
-             size = cv_final_in_file(rewrite->cubin, i) ? *cv_u64s_at(&rewrite->size, i) : 0;
+             size = cv_final_in_file(rewrite->cubin, i) ? *cv_u64s_get(&rewrite->size, i) : 0;
 
     if (size == 0 && header->off < *end) {
         *cv_u64s_at(&rewrite->place, i) = *pos - *pos % align;

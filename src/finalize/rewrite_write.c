@@ -6,7 +6,7 @@
 
 static uint32_t new_number(const cv_rewrite *rewrite, uint64_t i)
 {
-    return i < rewrite->number.n ? *cv_u32s_at(&rewrite->number, i) : (uint32_t)i;
+    return i < rewrite->number.n ? *cv_u32s_get(&rewrite->number, i) : (uint32_t)i;
 }
 
 static bool renumber(const cv_rewrite *rewrite)
@@ -57,9 +57,9 @@ static void put_section(const cv_rewrite *rewrite, cv_builder *out, uint64_t i)
     const cv_sec *sec = cv_cubin_sec(cubin, i);
     cv_elf_section header = sec->h;
 
-    header.name = *cv_u32s_at(&rewrite->name, i);
-    header.off = *cv_u64s_at(&rewrite->place, i);
-    header.size = *cv_u64s_at(&rewrite->size, i);
+    header.name = *cv_u32s_get(&rewrite->name, i);
+    header.off = *cv_u64s_get(&rewrite->place, i);
+    header.size = *cv_u64s_get(&rewrite->size, i);
     header.link = new_number(rewrite, header.link);
     /* The flag says that sh_info is a section; of every role where it is, the examination asks for it. */
     if (renumber(rewrite) && (sec->h.flags & CV_SHF_INFO_LINK))
@@ -147,7 +147,7 @@ static bool put_sections(cv_ctx *ctx, const cv_rewrite *rewrite, cv_final_sink *
     bool ok = true;
 
     for (uint64_t k = 0; k < rewrite->order.n && ok; k++) {
-        uint64_t i = cv_keys_at(&rewrite->order, k)->index, at = *cv_u64s_at(&rewrite->place, i);
+        uint64_t i = cv_keys_get(&rewrite->order, k)->index, at = *cv_u64s_get(&rewrite->place, i);
 
         if (!cv_final_in_file(rewrite->cubin, i) || at < to->at) /* a twin of what is there */
             continue;

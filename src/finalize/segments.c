@@ -6,7 +6,7 @@
 
 static bool has_bytes(const cv_rewrite *rewrite, uint64_t k)
 {
-    uint64_t i = cv_keys_at(&rewrite->order, k)->index;
+    uint64_t i = cv_keys_get(&rewrite->order, k)->index;
 
     return cv_final_in_file(rewrite->cubin, i) && cv_cubin_sec(rewrite->cubin, i)->h.size != 0;
 }
@@ -38,14 +38,14 @@ static uint64_t memory_size(const cv_cubin *cubin, uint64_t filesz)
  * that it ended at. */
 static uint64_t end_of(const cv_rewrite *rewrite, uint64_t last, uint64_t old_end)
 {
-    uint64_t i = cv_keys_at(&rewrite->order, last)->index, k = cv_keys_lower_bound(&rewrite->order, old_end);
-    uint64_t end = cv_sat_add(*cv_u64s_at(&rewrite->place, i), *cv_u64s_at(&rewrite->size, i));
+    uint64_t i = cv_keys_get(&rewrite->order, last)->index, k = cv_keys_lower_bound(&rewrite->order, old_end);
+    uint64_t end = cv_sat_add(*cv_u64s_get(&rewrite->place, i), *cv_u64s_get(&rewrite->size, i));
     const cv_sec *sec = cv_cubin_sec(rewrite->cubin, i);
 
     if (sec->h.off + sec->h.size == old_end || k >= rewrite->order.n ||
-        cv_keys_at(&rewrite->order, k)->key != old_end)
+        cv_keys_get(&rewrite->order, k)->key != old_end)
         return end;
-    return cv_max(end, *cv_u64s_at(&rewrite->place, cv_keys_at(&rewrite->order, k)->index));
+    return cv_max(end, *cv_u64s_get(&rewrite->place, cv_keys_get(&rewrite->order, k)->index));
 }
 
 /* False: nothing of it is left. */
@@ -57,7 +57,7 @@ static bool move_segment(const cv_rewrite *rewrite, cv_elf_segment *segment)
 
     if (filesz == 0) {
         segment->off = first < rewrite->order.n
-                           ? *cv_u64s_at(&rewrite->place, cv_keys_at(&rewrite->order, first)->index)
+                           ? *cv_u64s_get(&rewrite->place, cv_keys_get(&rewrite->order, first)->index)
                            : rewrite->shoff;
         return true;
     }
@@ -67,7 +67,7 @@ static bool move_segment(const cv_rewrite *rewrite, cv_elf_segment *segment)
         last--;
     if (first == last)
         return false;
-    segment->off = *cv_u64s_at(&rewrite->place, cv_keys_at(&rewrite->order, first)->index);
+    segment->off = *cv_u64s_get(&rewrite->place, cv_keys_get(&rewrite->order, first)->index);
     segment->filesz = end_of(rewrite, last - 1, old_end) - segment->off;
     if (segment->memsz == filesz)
         segment->memsz = segment->filesz;

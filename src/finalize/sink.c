@@ -29,9 +29,8 @@ bool cv_final_sink_put(cv_final_sink *sink, cv_span bytes)
 {
     if (!has_room(sink, bytes.len))
         return false;
-    if (bytes.len)
-        cv_span_copy(
-            bytes, (void *)(uintptr_t)cv_span_tail(cv_span_of(sink->to->mem, sink->size, 0), sink->at).base);
+    if (bytes.len && !cv_block_put(sink->to, sink->at, bytes))
+        return false;
     sink->at += bytes.len;
     return true;
 }

@@ -32,7 +32,7 @@ static bool is_used(const cv_cubin *cubin, const cv_u8s *part, uint64_t symbol)
         const cv_sec *sec = cv_cubin_sec(cubin, i);
         cv_span body = cv_span_tail(cubin->image, sec->h.off);
 
-        if (*cv_u8s_at(part, i) != CV_PART_RELOC || !sec->in_file)
+        if (*cv_u8s_get(part, i) != CV_PART_RELOC || !sec->in_file)
             continue;
         body.len = sec->h.size;
         for (uint64_t k = 0; k < sec->h.size / cv_elf_rel_size(false, true); k++) {

@@ -204,7 +204,7 @@ cv_host_use cv_host_use_at(const cv_host *host, uint64_t off)
     cv_host_use use = CV_HOST_OUTSIDE;
 
     for (uint64_t i = 0; i < host->ranges.n; i++) {
-        const cv_host_range *range = cv_host_ranges_at(&host->ranges, i);
+        const cv_host_range *range = cv_host_ranges_get(&host->ranges, i);
 
         if (off >= range->off && off < range->end && range->use > use)
             use = range->use;
@@ -341,7 +341,7 @@ static bool has_offset(const cv_u64s *sorted, uint64_t off)
     uint64_t lo = 0, hi = sorted->n;
 
     while (lo < hi) {
-        uint64_t mid = lo + (hi - lo) / 2, at = *cv_u64s_at(sorted, mid);
+        uint64_t mid = lo + (hi - lo) / 2, at = *cv_u64s_get(sorted, mid);
 
         if (at == off)
             return true;
@@ -365,7 +365,7 @@ void cv_host_check_wrappers(cv_ctx *ctx, const cv_host *host, const cv_u64s *con
         return;
     cv_path_push(ctx, CUVET_P_HOST, false, 0);
     for (uint64_t i = 0; i < host->wrappers.n; i++) {
-        const cv_host_wrapper *wrapper = cv_host_wrappers_at(&host->wrappers, i);
+        const cv_host_wrapper *wrapper = cv_host_wrappers_get(&host->wrappers, i);
 
         if (wrapper->state == CV_HOST_FOUND && !has_offset(containers, wrapper->target))
             cv_report_at(ctx, CUVET_P_WRAPPER, i, CV_R_HOST_WRAPPER_CONTAINER, wrapper->off + CV_WRAPPER_DATA,

@@ -108,7 +108,7 @@ static cuvet_status set_pointer(wrapper_resolver *resolver, cv_host_wrapper *wra
 
 /* The wrapper of this section whose pointer is at 'place'; wrappers are in the order of sections and places.
  */
-static cv_host_wrapper *wrapper_at(const cv_host_wrappers *all, uint64_t first, uint64_t end, uint64_t place)
+static cv_host_wrapper *wrapper_at(cv_host_wrappers *all, uint64_t first, uint64_t end, uint64_t place)
 {
     while (first < end) {
         uint64_t mid = first + (end - first) / 2;

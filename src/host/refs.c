@@ -154,7 +154,7 @@ cv_id cv_hosts_at(const cv_hosts *hosts, uint64_t off)
 
     while (lo < hi) { /* members lie one behind the other */
         uint64_t mid = lo + (hi - lo) / 2;
-        const cv_lhost *host = cv_lhosts_at(&hosts->host, mid);
+        const cv_lhost *host = cv_lhosts_get(&hosts->host, mid);
 
         if (off >= host->off && off < host->end)
             return (cv_id)mid;
@@ -172,7 +172,7 @@ bool cv_hosts_member_at(const cv_hosts *hosts, uint64_t off, cv_span *name)
 
     while (lo < hi) { /* one behind the other */
         uint64_t mid = lo + (hi - lo) / 2;
-        const cv_lmember *member = cv_lmembers_at(&hosts->member, mid);
+        const cv_lmember *member = cv_lmembers_get(&hosts->member, mid);
 
         if (off >= member->off && off < member->end) {
             if (member->name != CV_NONE)
@@ -205,7 +205,7 @@ static cv_span prefix_of(const cv_hosts *hosts, cv_id ref)
 {
     cv_span text = cv_names_text(&hosts->ref, ref);
 
-    text.len = *cv_u32s_at(&hosts->prefix, ref);
+    text.len = *cv_u32s_get(&hosts->prefix, ref);
     return text;
 }
 
@@ -242,12 +242,12 @@ cuvet_status cv_hosts_settle(cv_ctx *ctx, cv_hosts *hosts, bool libraries)
 
 bool cv_hosts_is_linked(const cv_hosts *hosts, cv_id host)
 {
-    const cv_lhost *object = cv_lhosts_at(&hosts->host, host);
+    const cv_lhost *object = cv_lhosts_get(&hosts->host, host);
 
     for (uint64_t i = 0; i < object->n_modules; i++) {
-        cv_id name = *cv_u32s_at(&hosts->module, object->first_module + i);
+        cv_id name = *cv_u32s_get(&hosts->module, object->first_module + i);
 
-        if (name >= hosts->linked.n || !*cv_u32s_at(&hosts->linked, name))
+        if (name >= hosts->linked.n || !*cv_u32s_get(&hosts->linked, name))
             return false;
     }
     return object->n_modules > 0;
@@ -256,7 +256,7 @@ bool cv_hosts_is_linked(const cv_hosts *hosts, cv_id host)
 bool cv_hosts_tell_kernels(const cv_hosts *hosts)
 {
     for (uint64_t i = 0; i < hosts->host.n; i++)
-        if (cv_lhosts_at(&hosts->host, i)->object && !cv_lhosts_at(&hosts->host, i)->lists)
+        if (cv_lhosts_get(&hosts->host, i)->object && !cv_lhosts_get(&hosts->host, i)->lists)
             return false;
     return hosts->kernel.n > 0;
 }
@@ -296,7 +296,7 @@ static uint64_t narrow_range(const cv_hosts *hosts, uint64_t lo, uint64_t hi, ui
 {
     while (lo < hi) {
         uint64_t mid = lo + (hi - lo) / 2;
-        cv_span prefix = prefix_of(hosts, *cv_u32s_at(&hosts->kernel, mid));
+        cv_span prefix = prefix_of(hosts, *cv_u32s_get(&hosts->kernel, mid));
 
         if (prefix.len <= depth || cv_u8_at(prefix, depth) < letter)
             lo = mid + 1;
@@ -314,11 +314,11 @@ cuvet_status cv_hosts_refer(cv_ctx *ctx, const cv_hosts *hosts, cv_span name, bo
 
     *out = false;
     for (uint64_t depth = 0; depth <= name.len && lo < hi && status == CUVET_OK && !*out; depth++) {
-        for (; lo < hi && prefix_of(hosts, *cv_u32s_at(&hosts->kernel, lo)).len == depth &&
+        for (; lo < hi && prefix_of(hosts, *cv_u32s_get(&hosts->kernel, lo)).len == depth &&
                status == CUVET_OK && !*out;
              lo++)
             status =
-                match_pattern(ctx, cv_names_text(&hosts->ref, *cv_u32s_at(&hosts->kernel, lo)), name, out);
+                match_pattern(ctx, cv_names_text(&hosts->ref, *cv_u32s_get(&hosts->kernel, lo)), name, out);
         if (depth < name.len) {
             lo = narrow_range(hosts, lo, hi, depth, cv_u8_at(name, depth));
             hi = narrow_range(hosts, lo, hi, depth, (uint32_t)cv_u8_at(name, depth) + 1);
@@ -329,12 +329,12 @@ cuvet_status cv_hosts_refer(cv_ctx *ctx, const cv_hosts *hosts, cv_span name, bo
 
 bool cv_hosts_is_finished(const cv_hosts *hosts, cv_id host)
 {
-    const cv_lhost *object = cv_lhosts_at(&hosts->host, host);
+    const cv_lhost *object = cv_lhosts_get(&hosts->host, host);
 
     return object->finished && !object->linkable;
 }
 
 cv_span cv_hosts_module(const cv_hosts *hosts, uint64_t i)
 {
-    return cv_names_text(&hosts->name, *cv_u32s_at(&hosts->module, i));
+    return cv_names_text(&hosts->name, *cv_u32s_get(&hosts->module, i));
 }

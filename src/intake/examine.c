@@ -232,7 +232,7 @@ static void find_hidden(const job *j, cv_span content, bool inner)
     if (j->r->text)
         return;
     for (uint64_t k = 0; inner && j->r->cubin && k < c->by_off.n && !j->r->nested; k++) {
-        uint64_t i = cv_keys_at(&c->by_off, k)->index;
+        uint64_t i = cv_keys_get(&c->by_off, k)->index;
         const cv_sec *s = i < c->sec.n ? cv_cubin_sec(c, i) : NULL;
 
         if (!s || !s->in_file || (s->role != CV_ROLE_TEXT && s->role != CV_ROLE_CAPMERC_TEXT) ||

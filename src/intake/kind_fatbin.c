@@ -95,7 +95,7 @@ static uint64_t section_end(cv_ctx *x, const cv_walk *w, const cv_region *r, uin
     if (!r->host || !cv_work(x, w->host.sections.n, at))
         return UINT64_MAX;
     for (uint64_t i = 0; i < w->host.sections.n; i++) {
-        const cv_host_section *s = cv_host_sections_at(&w->host.sections, i);
+        const cv_host_section *s = cv_host_sections_get(&w->host.sections, i);
 
         if (cv_walk_holds_containers(s) && at >= s->off && at - s->off < s->size)
             return s->off + s->size;

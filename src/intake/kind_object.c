@@ -104,7 +104,7 @@ cuvet_status cv_walk_gap(cv_ctx *x, cv_walk *w, uint64_t to)
  * sees. */
 void cv_walk_say_place(cv_ctx *x, const cv_walk *w, uint64_t at, cuvet_place place)
 {
-    if (!cv_place_chosen(place) && (w->stack.n > 1 || cv_regions_at(&w->stack, 0)->host))
+    if (!cv_place_chosen(place) && (w->stack.n > 1 || cv_regions_get(&w->stack, 0)->host))
         cv_report(x, CV_R_HOST_PLACE, at, CV_FATBIN_HEADER, place, 0);
 }
 
@@ -323,7 +323,7 @@ static bool must_be_container(cv_ctx *x, const cv_walk *w, const cv_region *r, u
     if (!r->host || !cv_work(x, w->host.sections.n, at))
         return false;
     for (uint64_t i = 0; i < w->host.sections.n; i++) {
-        const cv_host_section *h = cv_host_sections_at(&w->host.sections, i);
+        const cv_host_section *h = cv_host_sections_get(&w->host.sections, i);
 
         if (h->off == at && cv_walk_holds_containers(h))
             return true;

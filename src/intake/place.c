@@ -32,7 +32,7 @@ static cv_hostobj_kind section_at(const cv_host *h, uint64_t at, bool *wrappers)
     cv_hostobj_kind found = CV_HOSTOBJ_OTHER;
 
     for (uint64_t i = 0; i < h->sections.n; i++) {
-        const cv_host_section *s = cv_host_sections_at(&h->sections, i);
+        const cv_host_section *s = cv_host_sections_get(&h->sections, i);
 
         *wrappers = *wrappers || s->kind == CV_HOSTOBJ_WRAPPERS;
         if (at < s->off || at - s->off >= s->size || found == CV_HOSTOBJ_RELFATBIN)
@@ -83,7 +83,7 @@ static cuvet_place in_host(cv_ctx *x, const cv_walk *w, uint64_t at, bool contai
 cuvet_place cv_place_at(cv_ctx *x, const cv_walk *w, uint64_t at, bool container)
 {
     uint64_t archives = w->stack.n - 1;
-    const cv_region *r = cv_regions_at(&w->stack, archives);
+    const cv_region *r = cv_regions_get(&w->stack, archives);
 
     if (w->nested)
         return CUVET_PLACE_NESTED;

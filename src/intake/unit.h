@@ -74,7 +74,7 @@ typedef struct cv_result {
     uint64_t nested_off, nested_len; /* where in the content */
     cv_block content;                /* decompressed content, taken from the worker (take) */
     bool text;                       /* plain text throughout */
-    bool cubin;                      /* the worker has the picture of a device ELF that could be read */
+    bool cubin;                      /* the worker has the parsed object of a device ELF */
     bool claimed;                    /* the parts of a device ELF are in the ledger */
     cv_ledger file, inner;           /* claims in the source and in what this unit was decompressed to */
     cuvet_status status;             /* OK, or NOMEM, INTERNAL: the scan cannot go on */
@@ -107,8 +107,9 @@ typedef struct cv_examine_options {
     const cv_admit_for *admit; /* notes where a device ELF would not be admitted; NULL: not judged */
     bool follows; /* the unit before was of the same source: what was read ahead for it may be used */
     cv_span near; /* bytes of the source that are in memory already: a unit in them is not read again */
-    const uint32_t
-        *seen; /* per rule, delivered so far of this file: more than the cap is only counted; may be NULL */
+    /* Per rule, how many were delivered of this file so far: more than the cap are only counted. May be
+     * NULL. */
+    const uint32_t *seen;
 } cv_examine_options;
 
 /* Examine one unit; *r is overwritten (free the old one first). Never fails: r->status tells. */

@@ -46,13 +46,13 @@ cuvet_status cv_walk_unit(cv_ctx *x, cv_walk *w, cv_unit_kind kind, uint64_t off
 
 bool cv_walk_is_first(const cv_walk *w, uint64_t container_off)
 {
-    const cv_region *r = cv_regions_at(&w->stack, w->stack.n - 1);
+    const cv_region *r = cv_regions_get(&w->stack, w->stack.n - 1);
     const cv_host_section *first = NULL; /* in the section table, wherever it lies */
 
     if (!r->host)
         return container_off == r->off;
     for (uint64_t i = 0; i < w->host.sections.n; i++) {
-        const cv_host_section *s = cv_host_sections_at(&w->host.sections, i);
+        const cv_host_section *s = cv_host_sections_get(&w->host.sections, i);
 
         if (s->kind == CV_HOSTOBJ_RELFATBIN && (!first || s->index < first->index))
             first = s;

@@ -57,7 +57,7 @@ cuvet_status cv_sink_fd(int fd, const cv_slices *out)
     if (lseek(fd, 0, SEEK_CUR) == 0)
         ready_room(fd, out->len);
     while (cv_slices_next(out, &pos, &run)) {
-        v[n++] = (struct iovec){ (void *)(uintptr_t)run.base, (size_t)run.len };
+        v[n++] = (struct iovec){ cv_without_const(run.base), (size_t)run.len };
         if (n == BATCH) {
             if (!write_runs(fd, v, n))
                 return CUVET_E_IO;

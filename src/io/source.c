@@ -103,6 +103,20 @@ void cv_block_clear(cv_block *b, uint64_t off, uint64_t len)
         memset(b->mem + off, 0, (size_t)len);
 }
 
+uint8_t *cv_block_at(cv_block *b, uint64_t off, uint64_t len)
+{
+    return b->mem && off <= b->cap && len <= b->cap - off ? b->mem + off : NULL;
+}
+
+bool cv_block_put(cv_block *b, uint64_t off, cv_span bytes)
+{
+    uint8_t *to = cv_block_at(b, off, bytes.len);
+
+    if (to)
+        cv_span_copy(bytes, to);
+    return to != NULL;
+}
+
 cuvet_status cv_block_copy(cv_ctx *x, cv_block *b, cv_span bytes)
 {
     cv_block old = *b;
@@ -232,7 +246,7 @@ static cuvet_status read_memory(void *user, uint64_t off, void *buf, size_t len)
 
 cuvet_source cv_source_memory(const void *bytes, uint64_t n)
 {
-    return (cuvet_source){ sizeof(cuvet_source), n, read_memory, (void *)(uintptr_t)bytes, -1 };
+    return (cuvet_source){ sizeof(cuvet_source), n, read_memory, cv_without_const(bytes), -1 };
 }
 
 /* The caller's structure may be of another size than ours: what cannot be given is not kept. */

@@ -55,6 +55,10 @@ void cv_block_filled(cv_block *b, uint64_t len);
 CV_MUST cuvet_status cv_block_zero(cv_ctx *x, cv_block *b, uint64_t len);
 /* Part of a block that was made by cv_block_room(), which does not clear; outside of it nothing happens. */
 void cv_block_clear(cv_block *b, uint64_t off, uint64_t len);
+/* Bytes of the block that may be written; NULL: not all of them are there. */
+uint8_t *cv_block_at(cv_block *b, uint64_t off, uint64_t len);
+/* Bytes from elsewhere to a place of the block; false, and nothing happens, where they do not fit. */
+CV_MUST bool cv_block_put(cv_block *b, uint64_t off, cv_span bytes);
 /* Bytes that are in memory already become the block's. They may lie in it. */
 CV_MUST cuvet_status cv_block_copy(cv_ctx *x, cv_block *b, cv_span bytes);
 void cv_block_free(cv_ctx *x, cv_block *b);

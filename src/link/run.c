@@ -161,11 +161,7 @@ cuvet_status cv_link_add(cv_link *l, cv_span image, const cv_cubin *picture, con
         return cv_l_nomem(l);
     l->obj.n++;
     o = cv_l_obj(l, l->obj.n - 1);
-    *o = l->obj.spare;
-    o->image = image;
-    o->name = name;
-    o->cubin = *picture;
-    o->extent = picture->extent;
+    *o = (cv_lobj){ .image = image, .name = name, .cubin = *picture, .extent = picture->extent };
     cv_keys_free(&l->x->mem, &o->cubin.by_off); /* scratch of the examination */
     return CUVET_OK;
 }
@@ -189,7 +185,7 @@ cuvet_status cv_link_run_to(cv_link *l, uint64_t last)
     if (l->empty == CV_NONE)
         return cv_l_nomem(l);
     for (size_t i = 0; i < CV_COUNT(RECIPE) && i <= last && s == CUVET_OK; i++) {
-        uint64_t errors = l->x->n_errors;
+        uint64_t errors = l->x->n_errors, wrong = cv_trap_count();
 
         l->stage = i;
         s = CV_AT(RECIPE, i).run(l);
@@ -199,6 +195,8 @@ cuvet_status cv_link_run_to(cv_link *l, uint64_t last)
             s = CUVET_E_REFUSED;
         if (s == CUVET_OK)
             s = cv_link_check(l, i);
+        if (CV_NEVER(wrong != cv_trap_count()))
+            s = cv_link_broken(l);
     }
     return s;
 }

@@ -147,7 +147,7 @@ static _Noreturn void run_program(const cv_sandbox *sandbox, int report, pid_t p
     if (error == 0) {
         sigprocmask(SIG_SETMASK, &none, NULL);
         cv_seccomp_restrict();
-        execve(sandbox->path, (char *const *)(uintptr_t)sandbox->argv, nothing);
+        execve(sandbox->path, cv_without_const(sandbox->argv), nothing);
         error = errno;
     }
     while (write(report, &error, sizeof(error)) < 0 && errno == EINTR)

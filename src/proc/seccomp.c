@@ -193,7 +193,7 @@ static const struct sock_filter REFUSED[] = {
 
 void cv_seccomp_restrict(void)
 {
-    const struct sock_fprog program = { CV_COUNT(REFUSED), (void *)(uintptr_t)REFUSED };
+    const struct sock_fprog program = { CV_COUNT(REFUSED), cv_without_const(REFUSED) };
 
     (void)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0); /* as much as can be had */
 }

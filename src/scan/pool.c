@@ -23,6 +23,7 @@ typedef struct seat {
     cv_worker *w;
     pthread_t thread;
     bool started;
+    uint64_t wrong; /* indexes: see base/trap.h */
 } seat;
 
 CV_VEC(cv_seats, seat);
@@ -49,6 +50,7 @@ static void *run(void *arg)
 
     work(s->p, s->w);
     cv_islands_drop(); /* of this thread */
+    s->wrong = cv_trap_count();
     return NULL;
 }
 
@@ -99,7 +101,7 @@ void cv_scan_examine(cv_scan *s, cv_level *lv, uint64_t from, uint64_t to, bool 
     if (workers > 1)
         put_in_order(s, &p);
     for (uint64_t i = 1; i < workers; i++) {
-        seat one = { &p, *cv_workers_at(&s->workers, i), 0, false };
+        seat one = { .p = &p, .w = *cv_workers_at(&s->workers, i) };
 
         /* A thread that cannot be had is no failure: the others do its share. */
         if (!cv_seats_push(&s->mem, &seats, one))
@@ -112,9 +114,12 @@ void cv_scan_examine(cv_scan *s, cv_level *lv, uint64_t from, uint64_t to, bool 
     }
     work(&p, *cv_workers_at(&s->workers, 0));
     for (uint64_t i = 0; i < seats.n; i++) {
-        if (cv_seats_at(&seats, i)->started)
-            (void)pthread_join(cv_seats_at(&seats, i)->thread,
-                               NULL); /* fails only for a thread that is not there */
+        const seat *one = cv_seats_at(&seats, i);
+
+        if (!one->started)
+            continue;
+        (void)pthread_join(one->thread, NULL); /* fails only for a thread that is not there */
+        cv_trap_add(one->wrong);
     }
     cv_seats_free(&s->mem, &seats);
     cv_keys_free(&s->mem, &p.order);

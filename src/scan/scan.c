@@ -353,9 +353,9 @@ static void count_item(cv_scan *s, const cv_result *r)
 static void count_rules(cv_scan *s, const cv_result *r)
 {
     for (uint64_t i = 0; r->suppressed == 0 && i < r->diags.n; i++)
-        add_total(s, cv_diags_at(&r->diags, i)->rule, 1);
+        add_total(s, cv_diags_get(&r->diags, i)->rule, 1);
     for (uint64_t i = 0; i < r->totals.n; i++)
-        add_total(s, cv_keys_at(&r->totals, i)->key, cv_keys_at(&r->totals, i)->index);
+        add_total(s, cv_keys_get(&r->totals, i)->key, cv_keys_get(&r->totals, i)->index);
     if (r->has_live)
         add_total(s, r->live.rule, 1);
 }
@@ -578,7 +578,7 @@ uint64_t cv_scan_peak(const cv_scan *s)
     for (uint32_t i = 0; i < s->n_levels; i++)
         peak += CV_ARRAY_GET(s->level, i)->x.mem.peak;
     for (uint64_t i = 0; i < s->workers.n; i++)
-        peak += (*cv_workers_at(&s->workers, i))->x.mem.peak;
+        peak += (*cv_workers_get(&s->workers, i))->x.mem.peak;
     return peak;
 }
 

@@ -56,12 +56,13 @@ bool cv_compat_known(uint8_t tag)
 
 static void take(cv_ctx *x, cv_span s, const cv_tlv *t, cv_compat *c)
 {
-    const cv_compat_row *row = &CV_AT(TAGS, t->code);
+    const cv_compat_row *row;
 
     if (!cv_compat_known(t->code)) {
         cv_report(x, CV_R_COMPAT_UNKNOWN, s.off + t->off + 1, 1, t->code, t->format);
         return;
     }
+    row = &CV_AT(TAGS, t->code);
     if (c->has >> t->code & 1) {
         cv_report(x, CV_R_COMPAT_TWICE, s.off + t->off, t->next - t->off, t->code, 1);
         return;

@@ -157,7 +157,7 @@ static cuvet_status raise_kernel(teller *t, cv_id kernel)
 static cuvet_status say_raised(const teller *t)
 {
     for (uint64_t i = 0; i < t->raised.n; i++) {
-        const cv_key *k = cv_keys_at(&t->raised, i);
+        const cv_key *k = cv_keys_get(&t->raised, i);
         uint32_t kernel = UINT32_MAX - (uint32_t)k->key;
 
         if (!cv_work(t->l->x, 1, 0))

@@ -39,8 +39,8 @@ static bool counts(const cv_link *l, cv_id sym)
 /* A function has one prototype, or a few; many cost. */
 static bool has(const cv_link *l, cv_id head, cv_id to)
 {
-    for (; head != CV_NONE && cv_work(l->x, 1, 0); head = cv_edges_at(&l->edge, head)->next)
-        if (cv_edges_at(&l->edge, head)->to == to)
+    for (; head != CV_NONE && cv_work(l->x, 1, 0); head = cv_edges_get(&l->edge, head)->next)
+        if (cv_edges_get(&l->edge, head)->to == to)
             return true;
     return false;
 }
@@ -111,7 +111,7 @@ static bool push_fn(cv_link *l, cv_u32s *todo, const cv_u32s *only, cv_id fn)
 {
     cv_lfn *f = cv_l_fn(l, fn);
 
-    if (f->mark == l->stamp || (only && *cv_u32s_at(only, fn) == 0))
+    if (f->mark == l->stamp || (only && *cv_u32s_get(only, fn) == 0))
         return true;
     f->mark = l->stamp;
     return cv_u32s_push(&l->x->mem, todo, fn);
@@ -282,15 +282,15 @@ static void arcs(reverse *r)
     const cv_link *l = r->l;
 
     for (cv_id i = 0; i < l->fn.n; i++) {
-        for (cv_id e = cv_l_fn(l, i)->calls; e != CV_NONE; e = cv_edges_at(&l->edge, e)->next)
-            arc(r, i, cv_edges_at(&l->edge, e)->to);
-        for (cv_id e = cv_l_fn(l, i)->ind; e != CV_NONE; e = cv_edges_at(&l->edge, e)->next)
-            arc(r, i, l->fn.n + cv_l_mean(l, cv_edges_at(&l->edge, e)->to)->proto_node);
+        for (cv_id e = cv_l_fn(l, i)->calls; e != CV_NONE; e = cv_edges_get(&l->edge, e)->next)
+            arc(r, i, cv_edges_get(&l->edge, e)->to);
+        for (cv_id e = cv_l_fn(l, i)->ind; e != CV_NONE; e = cv_edges_get(&l->edge, e)->next)
+            arc(r, i, l->fn.n + cv_l_mean(l, cv_edges_get(&l->edge, e)->to)->proto_node);
     }
     for (uint64_t p = 0; p < l->protos.n; p++)
-        for (cv_id e = cv_l_mean(l, *cv_u32s_at(&l->protos, p))->takers; e != CV_NONE;
-             e = cv_edges_at(&l->edge, e)->next)
-            arc(r, l->fn.n + p, cv_edges_at(&l->edge, e)->to);
+        for (cv_id e = cv_l_mean(l, *cv_u32s_get(&l->protos, p))->takers; e != CV_NONE;
+             e = cv_edges_get(&l->edge, e)->next)
+            arc(r, l->fn.n + p, cv_edges_get(&l->edge, e)->to);
 }
 
 /* Counts become places: where the callers of each node begin. Every place moves on as it is filled, so that
@@ -321,10 +321,10 @@ static bool climb(const reverse *r, cv_u32s *mark, cv_u32s *todo)
 
     for (uint64_t at = 0; at < todo->n && ok; at++) {
         uint32_t node = *cv_u32s_at(todo, at);
-        uint64_t end = *cv_u32s_at(&r->first, (uint64_t)node + 1);
+        uint64_t end = *cv_u32s_get(&r->first, (uint64_t)node + 1);
 
-        for (uint64_t i = *cv_u32s_at(&r->first, node); i < end && ok; i++) {
-            uint32_t up = *cv_u32s_at(&r->from, i);
+        for (uint64_t i = *cv_u32s_get(&r->first, node); i < end && ok; i++) {
+            uint32_t up = *cv_u32s_get(&r->from, i);
 
             if (*cv_u32s_at(mark, up) != 0)
                 continue;
@@ -369,8 +369,8 @@ bool cv_link_reach_holds(const cv_link *l)
             return false;
         if (f->mark != l->stamp || !f->live || l->o.relocatable)
             continue;
-        for (cv_id e = f->calls; e != CV_NONE; e = cv_edges_at(&l->edge, e)->next)
-            if (!cv_l_fn(l, cv_edges_at(&l->edge, e)->to)->live)
+        for (cv_id e = f->calls; e != CV_NONE; e = cv_edges_get(&l->edge, e)->next)
+            if (!cv_l_fn(l, cv_edges_get(&l->edge, e)->to)->live)
                 return false;
     }
     return true;

@@ -83,10 +83,11 @@ static void sum_up(walk *w, cv_id id, comp *c)
     n->started = false;
     while ((to = successor(w, id)) != CV_NONE) {
         const node *m = nodes_at(&w->node, to);
-        const comp *d = comps_at(&w->comp, m->comp);
+        const comp *d;
 
         if (m->comp == n->comp)
             continue;
+        d = comps_get(&w->comp, m->comp);
         c->regs = c->regs > d->regs ? c->regs : d->regs;
         cv_traits_merge(&c->traits, &d->traits);
         c->cyclic = c->cyclic || d->cyclic;
@@ -475,8 +476,8 @@ bool cv_link_propagate_holds(const cv_link *l)
         if (cv_link_is_kernel(f) && (f->all_regs < f->regs || f->recursive != (f->stack == UINT32_MAX) ||
                                      f->stack < f->frame || !sums_hold(f, f)))
             return false;
-        for (cv_id e = f->calls; e != CV_NONE; e = cv_edges_at(&l->edge, e)->next)
-            if (!call_holds(f, cv_l_fn(l, cv_edges_at(&l->edge, e)->to)))
+        for (cv_id e = f->calls; e != CV_NONE; e = cv_edges_get(&l->edge, e)->next)
+            if (!call_holds(f, cv_l_fn(l, cv_edges_get(&l->edge, e)->to)))
                 return false;
     }
     return true;

@@ -74,7 +74,6 @@ typedef struct cv_isec {
     bool beaten;       /* … one of an earlier input: the reference never takes anything from this one */
     bool late;         /* zero memory: an input before this one has a variable of it */
     bool table;        /* branch table of a device function */
-    bool lent;         /* its bytes are part of the file where they lie */
 } cv_isec;
 
 /* A symbol of an input. */
@@ -151,7 +150,7 @@ typedef struct cv_osec {
     cv_builder bytes;   /* made by the link; otherwise the parts */
     bool param;         /* bank of parameters, from sm_100 on */
     bool dead, pre, extern_array, is_resolved, info_listed;
-    bool lent;         /* its bytes are those of its only part, in the input */
+    bool lent;         /* its bytes are those of its only part, in the input; what is patched is copied */
     bool hollow;       /* nothing lies in it, however large it is */
     uint32_t reg_byte; /* of code: high byte of sh_info */
 } cv_osec;

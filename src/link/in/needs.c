@@ -38,7 +38,7 @@ cuvet_status cv_link_lacks_functions(cv_link *l, const cv_u8s *out, bool *lacks)
     *lacks = false;
     cv_names_init(&names, CV_ARRAY_GET(l->o.key, 0), CV_ARRAY_GET(l->o.key, 1));
     for (uint64_t i = 0; i < l->obj.n && s == CUVET_OK; i++)
-        if (!*cv_u8s_at(out, i))
+        if (!*cv_u8s_get(out, i))
             s = note_functions(l, cv_l_obj(l, i), &names, &what);
     for (cv_id n = 0; n < what.n && s == CUVET_OK && !*lacks; n++)
         *lacks = *cv_u8s_at(&what, n) == REFERRED && !cv_is_provided(cv_names_text(&names, n));
@@ -52,7 +52,7 @@ void cv_link_leave_out(cv_link *l, const cv_u8s *out)
     uint64_t n = 0;
 
     for (uint64_t i = 0; i < l->obj.n; i++) {
-        if (*cv_u8s_at(out, i))
+        if (*cv_u8s_get(out, i))
             cv_cubin_free(l->x, &cv_l_obj(l, i)->cubin);
         else
             *cv_l_obj(l, n++) = *cv_l_obj(l, i);

@@ -2,12 +2,12 @@
 /* Diagnostics about inputs: where a symbol or a section lies in its file. */
 #include "link/in/stages.h"
 
-void cv_link_say(cv_link *l, cv_id isym, cv_rule rule, uint64_t got, uint64_t want)
+void cv_link_say(const cv_link *l, cv_id isym, cv_rule rule, uint64_t got, uint64_t want)
 {
     cv_link_say_two(l, isym, CV_NONE, rule, got, want);
 }
 
-void cv_link_say_two(cv_link *l, cv_id isym, cv_id other, cv_rule rule, uint64_t got, uint64_t want)
+void cv_link_say_two(const cv_link *l, cv_id isym, cv_id other, cv_rule rule, uint64_t got, uint64_t want)
 {
     const cv_isym *s = isym == CV_NONE ? NULL : cv_l_isym(l, isym),
                   *t = other == CV_NONE ? NULL : cv_l_isym(l, other);
@@ -32,7 +32,7 @@ void cv_link_say_two(cv_link *l, cv_id isym, cv_id other, cv_rule rule, uint64_t
 }
 
 /* The header of a section of an input. @return its offset */
-static uint64_t point_at(cv_link *l, cv_id isec)
+static uint64_t point_at(const cv_link *l, cv_id isec)
 {
     const cv_isec *s = cv_l_isec(l, isec);
 
@@ -43,13 +43,13 @@ static uint64_t point_at(cv_link *l, cv_id isec)
     return cv_l_obj(l, s->obj)->cubin.h.shoff + s->index * cv_elf_shdr_size(false);
 }
 
-void cv_link_say_section(cv_link *l, cv_id isec, cv_rule rule, uint64_t got)
+void cv_link_say_section(const cv_link *l, cv_id isec, cv_rule rule, uint64_t got)
 {
     cv_report(l->x, rule, point_at(l, isec), 0, got, 0);
     l->x->path.n = 0;
 }
 
-cuvet_status cv_link_refuse_section(cv_link *l, cv_id isec, cv_rule rule, uint64_t got)
+cuvet_status cv_link_refuse_section(const cv_link *l, cv_id isec, cv_rule rule, uint64_t got)
 {
     cuvet_status st = cv_reject(l->x, rule, point_at(l, isec), got, 0);
 

@@ -72,6 +72,8 @@ CV_MUST bool cv_link_fix(const cv_link *l, cv_id rel, const cv_osec *q, cv_fix *
 CV_MUST bool cv_link_is_lost(const cv_link *l, const cv_osec *q, const cv_irel *r);
 /* Write the fields of a relocation into the bytes of its section; every field lies inside of it. */
 CV_MUST bool cv_link_put_field(const cv_field *e, uint8_t *bytes, uint64_t size, uint64_t off);
+/* Bytes from the place of a relocation on that it writes into. */
+uint64_t cv_link_reach_of(const cv_link *l, const cv_irel *r);
 CV_MUST bool cv_link_apply(const cv_link *l, const cv_irel *r, uint8_t *bytes, uint64_t size);
 CV_MUST cuvet_status cv_link_decide(cv_link *l);
 CV_MUST cuvet_status
@@ -110,13 +112,13 @@ CV_MUST bool cv_link_reserved_holds(const cv_link *l);
 CV_MUST cuvet_status cv_link_propagate(cv_link *l); /* graph/usage.c: registers, barriers, stack */
 
 /* Report about a symbol of an input, or without one (CV_NONE). */
-void cv_link_say(cv_link *l, cv_id isym, cv_rule rule, uint64_t got, uint64_t want);
+void cv_link_say(const cv_link *l, cv_id isym, cv_rule rule, uint64_t got, uint64_t want);
 /* The same about two symbols: the second is the one that the first does not agree with. The place is that of
  * the first; the path goes on to the second. */
-void cv_link_say_two(cv_link *l, cv_id isym, cv_id other, cv_rule rule, uint64_t got, uint64_t want);
+void cv_link_say_two(const cv_link *l, cv_id isym, cv_id other, cv_rule rule, uint64_t got, uint64_t want);
 /* The same about a section of an input; to refuse it ends the link. */
-void cv_link_say_section(cv_link *l, cv_id isec, cv_rule rule, uint64_t got);
-CV_MUST cuvet_status cv_link_refuse_section(cv_link *l, cv_id isec, cv_rule rule, uint64_t got);
+void cv_link_say_section(const cv_link *l, cv_id isec, cv_rule rule, uint64_t got);
+CV_MUST cuvet_status cv_link_refuse_section(const cv_link *l, cv_id isec, cv_rule rule, uint64_t got);
 /* The largest size and alignment of the common variables of a name. */
 void cv_link_largest_common(const cv_link *l, const cv_meaning *m, uint64_t *size, uint64_t *align);
 /* A reference that no input has to satisfy: the driver does, or nobody needs it. */
@@ -150,39 +152,34 @@ static inline bool cv_l_below(cv_id id, uint64_t n)
     return id == CV_NONE || id < n;
 }
 
-/* Short ways to elements. */
-static inline cv_lobj *cv_l_obj(const cv_link *l, uint64_t i)
-{
-    return cv_lobjs_at(&l->obj, i);
-}
-static inline cv_isec *cv_l_isec(const cv_link *l, uint64_t i)
-{
-    return cv_isecs_at(&l->isec, i);
-}
-static inline cv_isym *cv_l_isym(const cv_link *l, uint64_t i)
-{
-    return cv_isyms_at(&l->isym, i);
-}
-static inline cv_irel *cv_l_irel(const cv_link *l, uint64_t i)
-{
-    return cv_irels_at(&l->irel, i);
-}
-static inline cv_osec *cv_l_osec(const cv_link *l, uint64_t i)
-{
-    return cv_osecs_at(&l->osec, i);
-}
-static inline cv_osym *cv_l_osym(const cv_link *l, uint64_t i)
-{
-    return cv_osyms_at(&l->osym, i);
-}
-static inline cv_lfn *cv_l_fn(const cv_link *l, uint64_t i)
-{
-    return cv_lfns_at(&l->fn, i);
-}
-static inline cv_meaning *cv_l_mean(const cv_link *l, cv_id name)
-{
-    return cv_meanings_at(&l->mean, name);
-}
+/* Short ways to elements: cv_l_osec(l, i) is element i of l->osec, and const where the link is. */
+#define CV_LINK_ELEMENT(type, way, list, member)                                                             \
+    static inline type *cv_l_##way##_at(cv_link *l, uint64_t i)                                              \
+    {                                                                                                        \
+        return list##_at(&l->member, i);                                                                     \
+    }                                                                                                        \
+    static inline const type *cv_l_##way##_get(const cv_link *l, uint64_t i)                                 \
+    {                                                                                                        \
+        return list##_get(&l->member, i);                                                                    \
+    }                                                                                                        \
+    struct cv_link
+#define CV_LINK_WAY(l, way) _Generic((l), cv_link * : cv_l_##way##_at, const cv_link * : cv_l_##way##_get)
+CV_LINK_ELEMENT(cv_lobj, obj, cv_lobjs, obj);
+CV_LINK_ELEMENT(cv_isec, isec, cv_isecs, isec);
+CV_LINK_ELEMENT(cv_isym, isym, cv_isyms, isym);
+CV_LINK_ELEMENT(cv_irel, irel, cv_irels, irel);
+CV_LINK_ELEMENT(cv_osec, osec, cv_osecs, osec);
+CV_LINK_ELEMENT(cv_osym, osym, cv_osyms, osym);
+CV_LINK_ELEMENT(cv_lfn, fn, cv_lfns, fn);
+CV_LINK_ELEMENT(cv_meaning, mean, cv_meanings, mean);
+#define cv_l_obj(l, i)  CV_LINK_WAY(l, obj)((l), (i))
+#define cv_l_isec(l, i) CV_LINK_WAY(l, isec)((l), (i))
+#define cv_l_isym(l, i) CV_LINK_WAY(l, isym)((l), (i))
+#define cv_l_irel(l, i) CV_LINK_WAY(l, irel)((l), (i))
+#define cv_l_osec(l, i) CV_LINK_WAY(l, osec)((l), (i))
+#define cv_l_osym(l, i) CV_LINK_WAY(l, osym)((l), (i))
+#define cv_l_fn(l, i)   CV_LINK_WAY(l, fn)((l), (i))
+#define cv_l_mean(l, i) CV_LINK_WAY(l, mean)((l), (i))
 static inline cv_span cv_l_text(const cv_link *l, cv_id name)
 {
     return cv_names_text(&l->names, name);

@@ -85,12 +85,12 @@ static cv_key use_of(cv_id table, cv_id kernel)
 
 static cv_id table_of(const tables *t, uint64_t use)
 {
-    return CV_NONE - (cv_id)(cv_keys_at(&t->uses, use)->key >> 32);
+    return CV_NONE - (cv_id)(cv_keys_get(&t->uses, use)->key >> 32);
 }
 
-static bank2 *bank_of(const tables *t, uint64_t use)
+static bank2 *bank_of(tables *t, uint64_t use)
 {
-    return bank2s_at(&t->bank, cv_keys_at(&t->uses, use)->index);
+    return bank2s_at(&t->bank, cv_keys_get(&t->uses, use)->index);
 }
 
 static cuvet_status add_uses(tables *t, cv_id k, cv_u32s *below, cv_u32s *seen)
@@ -256,7 +256,7 @@ static bool list_slots(const cv_link *l, cv_u32s *out)
 
     for (unsigned type = CV_STT_CUDA_TEXTURE; type <= CV_STT_CUDA_SURFACE; type++)
         for (uint64_t i = l->globals.n; i > 0 && ok; i--) {
-            cv_id id = *cv_u32s_at(&l->globals, i - 1);
+            cv_id id = *cv_u32s_get(&l->globals, i - 1);
             const cv_isym *s = cv_l_isym(l, cv_l_osym(l, id)->src);
 
             if (cv_l_type(s) == type && cv_l_osym(l, id)->win == CV_NONE)
@@ -302,7 +302,7 @@ static cuvet_status add_slots(cv_link *l, cv_id bank, uint64_t base, const cv_u3
     cv_l_osec(l, bank)->size = cv_sat_add(base, 4 * slots->n);
     cv_l_osec(l, bank)->group = CV_G_CONST; /* the loader writes into it */
     for (uint64_t i = 0; i < slots->n; i++) {
-        cv_id y = *cv_u32s_at(slots, i);
+        cv_id y = *cv_u32s_get(slots, i);
         const cv_irel r = { .off = base + 4 * i,
                             .type = header_type(l, cv_l_type(cv_l_isym(l, cv_l_osym(l, y)->src))),
                             .sym = cv_l_osym(l, y)->src,
@@ -325,7 +325,7 @@ static cuvet_status check_slots(cv_link *l, const cv_u32s *slots, cv_id kernel)
         uint64_t n = 0, most = CV_ARRAY_GET(MOST, type - CV_STT_CUDA_TEXTURE);
 
         for (uint64_t i = 0; i < slots->n; i++)
-            n += cv_l_type(cv_l_isym(l, cv_l_osym(l, *cv_u32s_at(slots, i))->src)) == type;
+            n += cv_l_type(cv_l_isym(l, cv_l_osym(l, *cv_u32s_get(slots, i))->src)) == type;
         if (n <= most)
             continue;
         cv_link_say(l, cv_l_fn(l, kernel)->def, CV_R_LINK_SLOTS, n, most);
@@ -355,12 +355,12 @@ static cuvet_status slots_of_kernels(cv_link *l, const cv_u32s *slots, const cv_
         if (!cv_l_fn(l, fn)->live)
             continue;
         base = cv_max(base, cv_sat_align(cv_l_osec(l, bank)->size, l->o.gen->slots));
-        cv_l_fn(l, fn)->slots = *cv_u32s_at(users, fn) != 0;
+        cv_l_fn(l, fn)->slots = *cv_u32s_get(users, fn) != 0;
         if (cv_l_fn(l, fn)->slots)
             ok = cv_u32s_push(&l->x->mem, &banks, bank);
     }
     for (uint64_t i = 0; i < slots->n && banks.n; i++)
-        set_slot(cv_l_osym(l, *cv_u32s_at(slots, i)), base + 4 * i);
+        set_slot(cv_l_osym(l, *cv_u32s_get(slots, i)), base + 4 * i);
     if (banks.n)
         st = check_slots(l, slots, cv_l_osec(l, cv_l_osec(l, *cv_u32s_at(&banks, 0))->infosec)->fn);
     for (uint64_t i = 0; i < banks.n && ok && st == CUVET_OK; i++)

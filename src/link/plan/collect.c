@@ -473,8 +473,8 @@ bool cv_link_parts_hold(const cv_link *l)
         const cv_osec *q = cv_l_osec(l, i);
         uint64_t end = 0;
 
-        for (cv_id p = q->first_part; p != CV_NONE; p = cv_lparts_at(&l->part, p)->next) {
-            const cv_lpart *e = cv_lparts_at(&l->part, p);
+        for (cv_id p = q->first_part; p != CV_NONE; p = cv_lparts_get(&l->part, p)->next) {
+            const cv_lpart *e = cv_lparts_get(&l->part, p);
 
             if (e->isec >= l->isec.n || e->base < end)
                 return false;

@@ -103,7 +103,7 @@ static cuvet_status read_frames(framer *w)
  * *r on. */
 static cuvet_status read_function(framer *w, uint64_t i, uint64_t *r)
 {
-    const cv_link *l = w->l;
+    cv_link *l = w->l;
     const cv_piece *p = cv_pieces_at(&w->place, i);
     frame *f = frames_at(&w->all, i);
 

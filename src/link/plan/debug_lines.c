@@ -175,7 +175,7 @@ static cuvet_status rank_functions(liner *w)
         const cv_u32s *list = global ? &l->globals : &l->locals;
 
         for (uint64_t i = 0; i < list->n; i++) {
-            cv_id fn = cv_l_osym(l, *cv_u32s_at(list, i))->fn;
+            cv_id fn = cv_l_osym(l, *cv_u32s_get(list, i))->fn;
 
             n++;
             if (fn != CV_NONE)

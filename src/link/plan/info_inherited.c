@@ -42,7 +42,7 @@ static bool collect_words(describer *d, cv_id fn, cv_heir row, const kernel_fact
 
     cv_u32s_clear(&d->words);
     for (uint64_t i = 0; i < k->below.n && ok; i++) {
-        const cv_lfn *g = cv_l_fn(l, cv_keys_at(&k->below, i)->index);
+        const cv_lfn *g = cv_l_fn(l, cv_keys_get(&k->below, i)->index);
 
         if (!own && (d->n_kernels != 1 || cv_d_place(l, g) > cv_d_place(l, f))) {
             own = true;
@@ -129,7 +129,7 @@ static bool is_silent_zero(const cv_lfn *f, cv_heir row)
 static bool flags_alone(const describer *d, const kernel_facts *k)
 {
     for (uint64_t i = 0; i < k->below.n; i++) {
-        const cv_lfn *g = cv_l_fn(d->l, cv_keys_at(&k->below, i)->index);
+        const cv_lfn *g = cv_l_fn(d->l, cv_keys_get(&k->below, i)->index);
 
         if (has_row(g, CV_H_NUM_BARRIERS) && !g->flag_bars)
             return false;

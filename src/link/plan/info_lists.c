@@ -38,7 +38,7 @@ cv_span cv_d_info_body(const cv_link *l, const cv_lfn *f)
 
 static bool in_list(const describer *d, cv_id osym)
 {
-    return *cv_u32s_at(&d->mark, osym) == d->stamp;
+    return *cv_u32s_get(&d->mark, osym) == d->stamp;
 }
 
 static bool list_once(describer *d, cv_id osym)

@@ -279,7 +279,7 @@ static cuvet_status describe_program(describer *d)
         const cv_u32s *list = global ? &l->globals : &l->locals;
 
         for (uint64_t i = 0; i < list->n && ok; i++) {
-            cv_id id = *cv_u32s_at(list, i), fn = cv_l_osym(l, id)->fn;
+            cv_id id = *cv_u32s_get(list, i), fn = cv_l_osym(l, id)->fn;
             const cv_lfn *f = fn == CV_NONE ? NULL : cv_l_fn(l, fn);
 
             if (f && f->kernel && f->def != CV_NONE && f->live && f->sym == id)
@@ -384,7 +384,7 @@ static bool record_holds(const cv_link *l, const cv_irec *r)
     if (cv_sat_add(r->first, r->n) > l->word.n || r->n > UINT16_MAX / 4)
         return false;
     for (uint64_t i = 0; i < r->n; i++) {
-        const cv_iword *w = cv_iwords_at(&l->word, r->first + i);
+        const cv_iword *w = cv_iwords_get(&l->word, r->first + i);
 
         if (w->symbol != is_symbol_word(r, i) || (w->symbol && w->value >= l->osym.n))
             return false;
@@ -394,8 +394,11 @@ static bool record_holds(const cv_link *l, const cv_irec *r)
 
 static bool has_records(const cv_link *l, cv_id fn)
 {
-    const cv_lfn *f = cv_l_fn(l, fn);
+    const cv_lfn *f;
 
+    if (fn >= l->fn.n)
+        return false;
+    f = cv_l_fn(l, fn);
     return f->def != CV_NONE && f->live && f->has_info && cv_l_osec(l, f->sec)->fn == fn;
 }
 
@@ -405,7 +408,7 @@ static uint32_t value_of(const cv_link *l, const cv_irec *r)
     if (r->raw)
         return r->bytes.len >= 4 ? cv_u32_at(r->bytes, 0) : 0;
     if (r->n)
-        return cv_iwords_at(&l->word, r->first)->value;
+        return cv_iwords_get(&l->word, r->first)->value;
     return r->value;
 }
 
@@ -432,7 +435,7 @@ static bool heirs_hold(const cv_link *l, const cv_oinfo *e, bool only)
     uint32_t told = cv_heir_bits(CV_RULE_NAMES);
 
     for (uint64_t i = e->first; i < e->first + e->n; i++) {
-        const cv_irec *r = cv_irecs_at(&l->rec, i);
+        const cv_irec *r = cv_irecs_get(&l->rec, i);
         cv_heir row = cv_heir_of(r->code);
 
         if (row >= CV_N_HEIR || r->format != cv_heir_get(row)->format)
@@ -466,7 +469,7 @@ bool cv_link_describe_holds(const cv_link *l)
     uint64_t at = 0, functions = 0, kernels = count_kernels(l);
 
     for (uint64_t i = 0; i < l->oinfo.n; i++) {
-        const cv_oinfo *e = cv_oinfos_at(&l->oinfo, i);
+        const cv_oinfo *e = cv_oinfos_get(&l->oinfo, i);
 
         if (e->first != at || !has_records(l, e->fn))
             return false;
@@ -481,7 +484,7 @@ bool cv_link_describe_holds(const cv_link *l)
     if (functions != l->oinfo.n)
         return false;
     for (uint64_t i = 0; i < l->rec.n; i++)
-        if (!record_holds(l, cv_irecs_at(&l->rec, i)))
+        if (!record_holds(l, cv_irecs_get(&l->rec, i)))
             return false;
     return true;
 }

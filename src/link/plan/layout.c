@@ -183,7 +183,7 @@ static cuvet_status order_symbols(cv_link *l)
         const cv_u32s *list = part == 2 ? &l->globals : &l->locals;
 
         for (uint64_t i = 0; i < list->n && ok; i++) {
-            cv_id id = *cv_u32s_at(list, i);
+            cv_id id = *cv_u32s_get(list, i);
 
             if (part != 2 && part_of(l, id) != part)
                 continue;
@@ -285,13 +285,13 @@ static bool write_names(cv_link *l, const cv_u32s *first, const cv_u32s *names, 
         const cv_u32s *list = part ? names : first;
 
         for (uint64_t i = 0; list && i < list->n; i++) {
-            cv_meaning *e = cv_l_mean(l, *cv_u32s_at(list, i));
+            cv_meaning *e = cv_l_mean(l, *cv_u32s_get(list, i));
             uint64_t *off = which == 1 ? &e->sh_off : &e->str_off;
 
             if (*off != 0 || (part && !(e->strings & which)))
                 continue;
             *off = out->len;
-            cv_put_span(out, cv_l_text(l, *cv_u32s_at(list, i)));
+            cv_put_span(out, cv_l_text(l, *cv_u32s_get(list, i)));
             cv_put_u8(out, 0);
         }
     }
@@ -382,7 +382,7 @@ static bool is_named(const cv_link *l, cv_id name, bool section)
 
 static bool section_has_place(const cv_link *l, uint64_t i)
 {
-    const cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
+    const cv_osec *q = cv_l_osec(l, *cv_u32s_get(&l->order, i));
 
     if (q->dead || q->index != i || !is_named(l, q->name, true))
         return false;
@@ -393,7 +393,7 @@ static bool section_has_place(const cv_link *l, uint64_t i)
 
 static bool symbol_has_place(const cv_link *l, uint64_t i)
 {
-    const cv_osym *y = cv_l_osym(l, *cv_u32s_at(&l->sym_order, i));
+    const cv_osym *y = cv_l_osym(l, *cv_u32s_get(&l->sym_order, i));
     const cv_osec *q = y->sec == CV_NONE ? NULL : cv_l_osec(l, y->sec);
 
     if (y->dead || y->index != i + 1 || !is_named(l, y->name, false))

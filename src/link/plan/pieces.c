@@ -23,12 +23,12 @@ const cv_piece *cv_link_piece_of(const cv_pieces *pieces, uint64_t off)
     while (high - low > 1) {
         uint64_t mid = low + (high - low) / 2;
 
-        if (cv_pieces_at(pieces, mid)->at <= off)
+        if (cv_pieces_get(pieces, mid)->at <= off)
             low = mid;
         else
             high = mid;
     }
-    return cv_pieces_at(pieces, low);
+    return cv_pieces_get(pieces, low);
 }
 
 static void unlink_gone(cv_link *l, cv_osec *q)
@@ -54,7 +54,7 @@ static void unlink_gone(cv_link *l, cv_osec *q)
 void cv_link_move_rels(cv_link *l, cv_id sec, const cv_keys *rels, const cv_pieces *pieces)
 {
     for (uint64_t k = 0; k < rels->n; k++) {
-        cv_irel *e = cv_l_irel(l, (cv_id)cv_keys_at(rels, k)->index);
+        cv_irel *e = cv_l_irel(l, (cv_id)cv_keys_get(rels, k)->index);
         const cv_piece *p = cv_link_piece_of(pieces, e->off);
 
         e->gone = e->gone || !p->keep || e->off < p->at || e->off >= p->end;

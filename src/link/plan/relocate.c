@@ -350,7 +350,7 @@ static bool keep_fix(cv_link *l, cv_irel *r, const cv_fix *f)
 bool cv_link_fits(const cv_fix *f, cv_span body, uint64_t off)
 {
     for (unsigned i = 0; i < f->n; i++) {
-        const cv_field *e = CV_ARRAY_AT(f->field, i);
+        const cv_field *e = &CV_ARRAY_GET(f->field, i);
         uint64_t value = e->value, old = 0, end = cv_sat_add(off, ((uint64_t)e->pos + e->bits + 7) / 8);
 
         if (end > body.len || e->cut || e->bits == 0)
@@ -539,11 +539,23 @@ bool cv_link_put_field(const cv_field *e, uint8_t *bytes, uint64_t size, uint64_
 }
 CV_BUF_END
 
+uint64_t cv_link_reach_of(const cv_link *l, const cv_irel *r)
+{
+    uint64_t most = 0;
+
+    for (unsigned i = 0; i < r->n_fields; i++) {
+        const cv_field *e = cv_fields_get(&l->field, (uint64_t)r->field + i);
+
+        most = cv_max(most, ((uint64_t)e->pos + e->bits + 7) / 8);
+    }
+    return most;
+}
+
 bool cv_link_apply(const cv_link *l, const cv_irel *r, uint8_t *bytes, uint64_t size)
 {
     bool ok = true;
 
     for (unsigned i = 0; i < r->n_fields && ok; i++)
-        ok = cv_link_put_field(cv_fields_at(&l->field, (uint64_t)r->field + i), bytes, size, r->off);
+        ok = cv_link_put_field(cv_fields_get(&l->field, (uint64_t)r->field + i), bytes, size, r->off);
     return ok;
 }

@@ -296,12 +296,13 @@ static bool by_size(void *user, uint32_t a, uint32_t b)
 {
     const shared *s = user;
 
-    return cv_l_isym(s->l, vars_at(&s->var, a)->sym)->size > cv_l_isym(s->l, vars_at(&s->var, b)->sym)->size;
+    return cv_l_isym(s->l, vars_get(&s->var, a)->sym)->size >
+           cv_l_isym(s->l, vars_get(&s->var, b)->sym)->size;
 }
 
 static bool is_used(const kernel *k, uint32_t c)
 {
-    return c / 32 < k->used.n && (*cv_u32s_at(&k->used, c / 32) >> c % 32 & 1) != 0;
+    return c / 32 < k->used.n && (*cv_u32s_get(&k->used, c / 32) >> c % 32 & 1) != 0;
 }
 
 static bool set_used(shared *s, kernel *k, uint32_t c)
@@ -456,7 +457,7 @@ static void show_arrays(const shared *s)
 {
     for (cv_id i = 0; i < s->user.n; i++) {
         cv_isym *y = cv_l_isym(s->l, i);
-        cv_id fn = *cv_u32s_at(&s->user, i);
+        cv_id fn = *cv_u32s_get(&s->user, i);
         uint64_t off = fn == CV_NONE ? UINT64_MAX : cv_l_fn(s->l, fn)->extern_off;
 
         if (y->sec == CV_NONE && off != UINT64_MAX)

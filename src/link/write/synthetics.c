@@ -12,7 +12,7 @@
 
 enum { LINK_SYMTAB = 3 };
 
-static cv_builder *bytes_of(const cv_link *l, cv_id sec)
+static cv_builder *bytes_of(cv_link *l, cv_id sec)
 {
     return &cv_l_osec(l, sec)->bytes;
 }
@@ -31,15 +31,14 @@ static uint32_t string_off(const cv_link *l, cv_id name)
 }
 
 /* Kind and visibility bits as the loader reads them. */
-static void put_symbol(const cv_link *l, cv_builder *b, const cv_osym *y)
+static void put_symbol(const cv_link *l, cv_builder *b, cv_builder *numbers, const cv_osym *y)
 {
     uint8_t info = y->info, other = y->other;
     uint32_t index = y->sec == CV_NONE ? 0 : cv_l_osec(l, y->sec)->index;
     uint16_t shndx = index < CV_SHN_LORESERVE ? (uint16_t)index : CV_SHN_XINDEX;
 
-    if (l->symtab_shndx != CV_NONE)
-        cv_put_u32(bytes_of(l, l->symtab_shndx), shndx == CV_SHN_XINDEX ? index : 0);
-
+    if (numbers)
+        cv_put_u32(numbers, shndx == CV_SHN_XINDEX ? index : 0);
     if (y->common_kept && !y->common)
         shndx = CV_SHN_COMMON;
     if (!l->o.relocatable && y->common) {
@@ -60,7 +59,8 @@ static void put_symbol(const cv_link *l, cv_builder *b, const cv_osym *y)
 
 static cuvet_status fill_symbols(cv_link *l)
 {
-    cv_builder *b = bytes_of(l, l->symtab);
+    cv_builder *b = bytes_of(l, l->symtab),
+               *numbers = l->symtab_shndx == CV_NONE ? NULL : bytes_of(l, l->symtab_shndx);
 
     for (cv_id i = 0; i < l->fn.n; i++) { /* functions are as long as their code */
         const cv_lfn *f = cv_l_fn(l, i);
@@ -70,12 +70,12 @@ static cuvet_status fill_symbols(cv_link *l)
     }
     cv_builder_reserve(b, (l->sym_order.n + 1) * cv_elf_sym_size(false));
     cv_put_zero(b, cv_elf_sym_size(false));
-    if (l->symtab_shndx != CV_NONE) {
-        cv_put_u32(bytes_of(l, l->symtab_shndx), 0);
+    if (numbers) {
+        cv_put_u32(numbers, 0);
         cv_l_osec(l, l->symtab_shndx)->link = LINK_SYMTAB;
     }
     for (uint64_t i = 0; i < l->sym_order.n; i++)
-        put_symbol(l, b, cv_l_osym(l, *cv_u32s_at(&l->sym_order, i)));
+        put_symbol(l, b, numbers, cv_l_osym(l, *cv_u32s_at(&l->sym_order, i)));
     cv_l_osec(l, l->symtab)->link = 2;
     cv_l_osec(l, l->symtab)->info = (uint32_t)l->n_locals;
     if (l->symtab_shndx != CV_NONE && end(l, l->symtab_shndx) != CUVET_OK)
@@ -97,7 +97,7 @@ static void put_record(const cv_link *l, cv_builder *b, const cv_irec *r)
         return;
     }
     for (uint32_t i = 0; i < r->n; i++) {
-        const cv_iword *w = cv_iwords_at(&l->word, (uint64_t)r->first + i);
+        const cv_iword *w = cv_iwords_get(&l->word, (uint64_t)r->first + i);
 
         cv_put_u32(b, w->symbol ? cv_l_osym(l, w->value)->index : w->value);
     }
@@ -137,8 +137,8 @@ static void put_edges(const cv_link *l, cv_builder *b, unsigned part)
 
         if (!is_listed(l, f))
             continue;
-        for (; e != CV_NONE; e = cv_edges_at(&l->edge, e)->next) {
-            cv_id to = cv_edges_at(&l->edge, e)->to;
+        for (; e != CV_NONE; e = cv_edges_get(&l->edge, e)->next) {
+            cv_id to = cv_edges_get(&l->edge, e)->to;
             bool function = part == 1 || part == 4;
 
             if (function && !cv_l_fn(l, to)->live)
@@ -302,7 +302,7 @@ static bool has_mask(const cv_tlv *t)
 }
 
 /* code: the object has code, of which a payload speaks. */
-static bool merge(cv_link *l, tags *all, cv_span s, const cv_tlv *t, cv_id obj)
+static bool merge(const cv_link *l, tags *all, cv_span s, const cv_tlv *t, cv_id obj)
 {
     bool code = cv_cubin_first(&cv_l_obj(l, obj)->cubin, CV_ROLE_TEXT) != 0;
     uint64_t mask = !code ? UINT64_MAX : has_mask(t) ? cv_u64_at(s, t->payload) : 0;
@@ -329,7 +329,7 @@ static bool merge(cv_link *l, tags *all, cv_span s, const cv_tlv *t, cv_id obj)
 }
 
 /* Different claims of which nobody knows what they mean together. */
-static cuvet_status judge_tag(cv_link *l, const tag *e)
+static cuvet_status judge_tag(const cv_link *l, const tag *e)
 {
     const cv_lobj *o = e->other == CV_NONE ? NULL : cv_l_obj(l, e->other);
     bool refused = e->rule == CV_MERGE_SAME || (e->rule == CV_MERGE_ONE && e->differs && !e->zero);
@@ -481,7 +481,7 @@ bool cv_link_fill_holds(const cv_link *l)
     uint64_t end = FILE_HEADER;
 
     for (uint64_t i = 1; i < l->order.n; i++)
-        if (!section_holds(cv_l_osec(l, *cv_u32s_at(&l->order, i)), &end))
+        if (!section_holds(cv_l_osec(l, *cv_u32s_get(&l->order, i)), &end))
             return false;
     return l->shoff >= end &&
            cv_l_osec(l, l->symtab)->bytes.len / cv_elf_sym_size(false) == l->sym_order.n + 1;

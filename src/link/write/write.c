@@ -13,6 +13,9 @@ typedef struct segment {
     uint64_t off, filesz, memsz;
 } segment;
 
+/* Of lent code, what relocations write into is copied in pieces of this size. */
+enum { PATCH = 256, PATCH_GAP = 4096 / PATCH };
+
 /* A place in the file that is being written. */
 static cv_span part_of(const cv_block *out, uint64_t off, uint64_t len)
 {
@@ -21,16 +24,13 @@ static cv_span part_of(const cv_block *out, uint64_t off, uint64_t len)
 
 static bool put(cv_block *out, uint64_t size, uint64_t off, cv_span bytes)
 {
-    if (off > size || bytes.len > size - off)
-        return false;
-    cv_span_copy(bytes, (void *)(uintptr_t)part_of(out, off, bytes.len).base);
-    return true;
+    return off <= size && bytes.len <= size - off && cv_block_put(out, off, bytes);
 }
 
-/* The bytes of an input section, to be written in. */
+/* The bytes of an input section. */
 static cv_span lent_bytes(const cv_link *l, const cv_osec *q)
 {
-    const cv_isec *s = cv_l_isec(l, cv_lparts_at(&l->part, q->first_part)->isec);
+    const cv_isec *s = cv_l_isec(l, cv_lparts_get(&l->part, q->first_part)->isec);
     const cv_lobj *o = cv_l_obj(l, s->obj);
     cv_span bytes = cv_span_tail(o->image, cv_cubin_sec(&o->cubin, s->index)->h.off);
 
@@ -39,31 +39,34 @@ static cv_span lent_bytes(const cv_link *l, const cv_osec *q)
 }
 
 /* Long code of one piece is not copied: the file is put together from it. */
-static void lend(const cv_link *l, cv_osec *q)
+static bool can_lend(const cv_link *l, const cv_osec *q)
 {
-    const cv_lpart *p = cv_lparts_at(&l->part, q->first_part);
-    cv_isec *s = cv_l_isec(l, p->isec);
+    const cv_lpart *p;
+    const cv_isec *s;
 
     if (q->group != CV_G_CODE || q->dead || q->size < LEND_LEAST || q->bytes.len ||
-        q->first_part == CV_NONE || q->first_part != q->last_part || p->base != 0 || s->size != q->size ||
-        s->lent || !cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, s->index)->in_file)
-        return;
-    q->lent = s->lent = true;
+        q->first_part == CV_NONE || q->first_part != q->last_part)
+        return false;
+    p = cv_lparts_get(&l->part, q->first_part);
+    s = cv_l_isec(l, p->isec);
+    return p->base == 0 && s->size == q->size && cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, s->index)->in_file;
 }
 
 static bool put_section(const cv_link *l, cv_block *out, const cv_osec *q)
 {
     bool ok = true;
 
-    if (q->group == CV_G_NOBITS || q->lent)
+    if (q->group == CV_G_NOBITS)
         return true;
+    if (q->lent)
+        return q->off <= l->size && q->size <= l->size - q->off;
     if (q->bytes.len)
         return q->bytes.len == q->size && put(out, l->size, q->off, cv_builder_span(&q->bytes));
     if (q->off > l->size || q->size > l->size - q->off)
         return false;
     cv_block_clear(out, q->off, q->size); /* between the parts */
-    for (cv_id p = q->first_part; p != CV_NONE && ok; p = cv_lparts_at(&l->part, p)->next) {
-        const cv_lpart *e = cv_lparts_at(&l->part, p);
+    for (cv_id p = q->first_part; p != CV_NONE && ok; p = cv_lparts_get(&l->part, p)->next) {
+        const cv_lpart *e = cv_lparts_get(&l->part, p);
         cv_span body = cv_l_body(l, cv_l_isec(l, e->isec));
 
         ok =
@@ -72,18 +75,93 @@ static bool put_section(const cv_link *l, cv_block *out, const cv_osec *q)
     return ok;
 }
 
+/* Relocations of this section write into the section that they are about. */
+static bool is_applied(const cv_link *l, const cv_osec *q)
+{
+    const cv_osec *t;
+
+    if (q->group != CV_G_REL || q->is_resolved || q->n_applied == 0)
+        return false;
+    t = cv_l_osec(l, q->target);
+    return !t->dead && t->group != CV_G_NOBITS;
+}
+
 static bool apply(const cv_link *l, cv_block *out, const cv_osec *q)
 {
     const cv_osec *t = cv_l_osec(l, q->target);
-    bool ok = true;
-    uint8_t *bytes;
+    uint8_t *bytes = cv_block_at(out, t->off, t->size);
+    bool ok = bytes != NULL;
 
-    if (t->dead || t->group == CV_G_NOBITS || q->n_applied == 0)
-        return true;
-    bytes = (uint8_t *)(uintptr_t)(t->lent ? lent_bytes(l, t) : part_of(out, t->off, t->size)).base;
     for (cv_id r = q->rels; r != CV_NONE && ok; r = cv_l_irel(l, r)->next)
         if (cv_l_irel(l, r)->n_fields)
             ok = cv_link_apply(l, cv_l_irel(l, r), bytes, t->size);
+    return ok;
+}
+
+/* The pieces of the file that relocations of lent code write into: 1 in 'patched' for each. */
+static bool mark_patches(const cv_link *l, const cv_osec *q, cv_u8s *patched)
+{
+    const cv_osec *t = cv_l_osec(l, q->target);
+    uint64_t len;
+
+    for (cv_id r = q->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
+        const cv_irel *e = cv_l_irel(l, r);
+
+        if (e->n_fields == 0)
+            continue;
+        len = cv_link_reach_of(l, e);
+        if (len > t->size || e->off > t->size - len)
+            return false;
+        for (uint64_t at = (t->off + e->off) / PATCH; at * PATCH < t->off + e->off + len; at++)
+            *cv_u8s_at(patched, at) = 1;
+    }
+    return true;
+}
+
+/* From 'at' on to 'end', the first stretch of a lent section that is copied or not, in one piece each; few
+ * bytes between two that are copied are copied too: a slice of their own would cost more. */
+static bool next_stretch(const cv_u8s *patched, uint64_t at, uint64_t end, uint64_t *len)
+{
+    uint64_t first = at / PATCH, i = first, until = (end + PATCH - 1) / PATCH, gap = 0;
+    bool copied = first < until && *cv_u8s_get(patched, first);
+
+    for (; i < until && gap < (copied ? PATCH_GAP : 1); i++)
+        gap = *cv_u8s_get(patched, i) == copied ? 0 : gap + 1;
+    i -= gap;
+    *len = cv_min(end, i * PATCH) - at;
+    return copied;
+}
+
+/* What the relocations write into is copied to its place: the input stays as it is. */
+static bool copy_patches(const cv_link *l, cv_block *out, const cv_osec *q, const cv_u8s *patched)
+{
+    cv_span all = lent_bytes(l, q), part;
+    uint64_t end = q->off + all.len, len;
+    bool ok = true;
+
+    for (uint64_t at = q->off; at < end && ok; at += len) {
+        if (!next_stretch(patched, at, end, &len))
+            continue;
+        part = cv_span_tail(all, at - q->off);
+        part.len = len;
+        ok = put(out, l->size, at, part);
+    }
+    return ok;
+}
+
+static bool patch_all(const cv_link *l, cv_block *out, cv_u8s *patched)
+{
+    bool ok = true;
+
+    for (cv_id i = 0; i < l->osec.n && ok; i++)
+        if (is_applied(l, cv_l_osec(l, i)) && cv_l_osec(l, cv_l_osec(l, i)->target)->lent)
+            ok = mark_patches(l, cv_l_osec(l, i), patched);
+    for (cv_id i = 0; i < l->osec.n && ok; i++)
+        if (cv_l_osec(l, i)->lent)
+            ok = copy_patches(l, out, cv_l_osec(l, i), patched);
+    for (cv_id i = 0; i < l->osec.n && ok; i++)
+        if (is_applied(l, cv_l_osec(l, i)))
+            ok = apply(l, out, cv_l_osec(l, i));
     return ok;
 }
 
@@ -121,7 +199,7 @@ static bool find_groups(const cv_link *l, cv_group first, cv_group last, segment
     bool any = false;
 
     for (uint64_t i = 0; i < l->order.n; i++) {
-        const cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
+        const cv_osec *q = cv_l_osec(l, *cv_u32s_get(&l->order, i));
 
         if (q->group != first && q->group != last)
             continue;
@@ -140,7 +218,7 @@ static bool find_data(const cv_link *l, segment *s)
     uint64_t end = 0;
 
     for (uint64_t i = 0; i < l->order.n; i++) {
-        const cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
+        const cv_osec *q = cv_l_osec(l, *cv_u32s_get(&l->order, i));
 
         if (q->group != CV_G_INIT && q->group != CV_G_NOBITS)
             continue;
@@ -156,7 +234,7 @@ static bool find_data(const cv_link *l, segment *s)
     }
     end = s->filesz;
     for (uint64_t i = 0; i < l->order.n; i++) {
-        const cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
+        const cv_osec *q = cv_l_osec(l, *cv_u32s_get(&l->order, i));
 
         if (q->group == CV_G_NOBITS)
             end = cv_sat_add(cv_sat_align(end, cv_max(q->align, 1)), q->size);
@@ -246,31 +324,35 @@ static bool put_all(cv_link *l, cv_block *out, const cv_builder *header, const c
     for (uint64_t i = 1; i < l->order.n && ok; i++) {
         cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
 
-        lend(l, q);
+        q->lent = can_lend(l, q);
         cv_block_clear(out, pos, q->off - cv_min(q->off, pos));
         ok = put_section(l, out, q);
         pos = q->group == CV_G_NOBITS ? q->off : cv_sat_add(q->off, q->size);
     }
     cv_block_clear(out, pos, l->shoff - cv_min(l->shoff, pos));
-    for (cv_id i = 0; i < l->osec.n && ok; i++)
-        if (cv_l_osec(l, i)->group == CV_G_REL && !cv_l_osec(l, i)->is_resolved)
-            ok = apply(l, out, cv_l_osec(l, i));
     return ok;
 }
 
-static void list_slices(const cv_link *l, const cv_block *out, cv_slices *file)
+/* The file: what is lent where it lies in the inputs, everything else from the block. */
+static void list_slices(const cv_link *l, const cv_block *out, const cv_u8s *patched, cv_slices *file)
 {
     cv_mem *m = &l->x->mem;
-    uint64_t pos = 0;
+    uint64_t pos = 0, len;
 
     for (uint64_t i = 1; i < l->order.n; i++) {
-        const cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
+        const cv_osec *q = cv_l_osec(l, *cv_u32s_get(&l->order, i));
+        uint64_t end = q->off + q->size;
+        cv_span lent;
 
-        if (!q->lent)
-            continue;
-        cv_slices_borrow(m, file, part_of(out, pos, q->off - cv_min(q->off, pos)));
-        cv_slices_borrow(m, file, lent_bytes(l, q));
-        pos = q->off + q->size;
+        for (uint64_t at = q->off; q->lent && at < end; at += len) {
+            if (next_stretch(patched, at, end, &len))
+                continue;
+            lent = cv_span_tail(lent_bytes(l, q), at - q->off);
+            lent.len = cv_min(lent.len, len);
+            cv_slices_borrow(m, file, part_of(out, pos, at - cv_min(at, pos)));
+            cv_slices_borrow(m, file, lent);
+            pos = at + len;
+        }
     }
     cv_slices_borrow(m, file, part_of(out, pos, l->size - cv_min(l->size, pos)));
 }
@@ -278,6 +360,7 @@ static void list_slices(const cv_link *l, const cv_block *out, cv_slices *file)
 cuvet_status cv_link_emit(cv_link *l, cv_block *out, cv_slices *file)
 {
     cv_builder tables, header;
+    cv_u8s patched = { 0 };
     cuvet_status st;
 
     cv_builder_init(&tables, &l->x->mem);
@@ -289,14 +372,17 @@ cuvet_status cv_link_emit(cv_link *l, cv_block *out, cv_slices *file)
     file_header(l, &header);
     l->size = cv_sat_add(l->shoff, tables.len);
     st = tables.failed || header.failed ? cv_l_nomem(l) : cv_block_room(l->x, out, l->size, 0);
+    if (st == CUVET_OK && !cv_u8s_fill(&l->x->mem, &patched, l->size / PATCH + 1))
+        st = cv_l_nomem(l);
     if (st == CUVET_OK) {
         cv_block_filled(out, l->size);
-        st = put_all(l, out, &header, &tables) ? CUVET_OK : cv_link_broken(l);
+        st = put_all(l, out, &header, &tables) && patch_all(l, out, &patched) ? CUVET_OK : cv_link_broken(l);
     }
     if (st == CUVET_OK) {
-        list_slices(l, out, file);
+        list_slices(l, out, &patched, file);
         st = file->failed ? cv_l_nomem(l) : file->len == l->size ? CUVET_OK : cv_link_broken(l);
     }
+    cv_u8s_free(&l->x->mem, &patched);
     cv_builder_free(&tables);
     cv_builder_free(&header);
     return st;

@@ -24,7 +24,7 @@ static uint64_t new_object(cuvet_ctx *c, cv_handle_kind kind)
 
     ck_assert_int_eq(cv_handle_new(c, kind, 32, end_body, &bits, &body), CUVET_OK);
     *(uint8_t *)body = 7;
-    cv_handle_put(c, bits);
+    ck_assert_int_eq(cv_handle_put(c, bits, CUVET_OK), CUVET_OK);
     return bits;
 }
 
@@ -53,7 +53,7 @@ START_TEST(misuse_table)
     ck_assert_int_eq(cv_handle_get(c, CV_H_SCAN, h ^ (UINT64_C(3) << 56), &body), CUVET_E_HANDLE_KIND);
     ck_assert_int_eq(cv_handle_get(c, CV_H_SCAN, h, &body), CUVET_OK);
     ck_assert_int_eq(cv_handle_get(c, CV_H_SCAN, h, &body), CUVET_E_BUSY);
-    cv_handle_put(c, h);
+    ck_assert_int_eq(cv_handle_put(c, h, CUVET_END), CUVET_END);
     n_ended = 0;
     ck_assert_int_eq(cv_handle_destroy(c, CV_H_ELF, h), CUVET_E_HANDLE_KIND);
     ck_assert_int_eq(cv_handle_destroy(c, CV_H_SCAN, h), CUVET_OK);
@@ -82,7 +82,7 @@ START_TEST(destroy_while_in_use)
     ck_assert_uint_eq(*(uint8_t *)body, 7); /* still whole for its user */
     ck_assert_int_eq(cv_handle_destroy(c, CV_H_SCAN, h), CUVET_E_STALE_HANDLE);
     ck_assert_int_eq(cv_handle_get(c, CV_H_SCAN, h, &body), CUVET_E_STALE_HANDLE);
-    cv_handle_put(c, h);
+    ck_assert_int_eq(cv_handle_done(c, h, CUVET_OK), CUVET_E_STALE_HANDLE);
     ck_assert_int_eq(n_ended, 1);
     cuvet_ctx_destroy(c);
 }
@@ -141,7 +141,8 @@ static void *churn(void *arg)
         if (cv_handle_new(c, CV_H_SCAN, 32, end_body, &bits, &body) != CUVET_OK)
             abort();
         *(uint8_t *)body = 7;
-        cv_handle_put(c, bits);
+        if (cv_handle_put(c, bits, CUVET_OK) != CUVET_OK)
+            abort();
         if (cv_handle_destroy(c, CV_H_SCAN, bits) != CUVET_OK)
             abort();
         if (cv_handle_get(c, CV_H_SCAN, bits, &body) != CUVET_E_STALE_HANDLE)

@@ -42,7 +42,8 @@ static uint64_t new_object(cuvet_ctx *c, cv_handle_kind kind)
     if (cv_handle_new(c, kind, 16, end_body, &bits, &body) != CUVET_OK)
         abort();
     *(uint8_t *)body = 7;
-    cv_handle_put(c, bits);
+    if (cv_handle_put(c, bits, CUVET_OK) != CUVET_OK)
+        abort();
     return bits;
 }
 

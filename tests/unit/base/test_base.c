@@ -79,7 +79,7 @@ START_TEST(memory_is_budgeted)
 }
 END_TEST
 
-START_TEST(vectors_check_their_index)
+START_TEST(vectors_grow)
 {
     cv_u32s v = { 0 };
     cv_u8s b = { 0 };
@@ -90,8 +90,6 @@ START_TEST(vectors_check_their_index)
     for (uint32_t i = 0; i < 100; i++)
         ck_assert(cv_u32s_push(&m, &v, i * 3));
     ck_assert_uint_eq(*cv_u32s_at(&v, 99), 297);
-    ck_assert_ptr_eq(cv_u32s_at(&v, 100), &v.spare);
-    ck_assert_ptr_eq(cv_u32s_at(&v, UINT64_MAX), &v.spare);
     ck_assert(!cv_u32s_reserve(&m, &v, UINT64_MAX));
     ck_assert(!cv_u32s_reserve(&m, &v, 1000));
     ck_assert_uint_eq(v.n, 100);
@@ -387,7 +385,7 @@ Suite *suite_base(void)
 
     tcase_add_test(t, arithmetic);
     tcase_add_test(t, memory_is_budgeted);
-    tcase_add_test(t, vectors_check_their_index);
+    tcase_add_test(t, vectors_grow);
     tcase_add_test(t, sort_by_key_then_index);
     tcase_add_test(t, lower_bound_of_keys);
     tcase_add_test(t, reports_are_capped_and_counted);

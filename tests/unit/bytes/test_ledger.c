@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The byte ledger: coverage of a range is proved or the first place without an owner is named, and a ledger
- * that could not store a claim proves nothing. */
+/* The byte ledger: coverage of a range is proved or the first place without an owner is named, and a
+ * ledger that could not store a claim proves nothing. */
 #include <check.h>
 #include <string.h>
 

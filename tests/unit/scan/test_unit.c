@@ -121,7 +121,7 @@ static void teardown(void)
 static bool said(const cv_result *r, cv_rule rule, uint64_t off)
 {
     for (uint64_t i = 0; i < r->diags.n; i++) {
-        if (cv_diags_at(&r->diags, i)->rule == rule && cv_diags_at(&r->diags, i)->file_off == off)
+        if (cv_diags_get(&r->diags, i)->rule == rule && cv_diags_get(&r->diags, i)->file_off == off)
             return true;
     }
     return false;
