@@ -11,84 +11,86 @@
 #define BATCHES 15u
 #define MIN_NS  UINT64_C(20000000)
 
-typedef struct payload {
+typedef struct input_payload {
     uint8_t *bytes;
-    size_t n;
-} payload;
+    size_t size;
+} input_payload;
 
-static int load(const char *name, payload *p)
+static int load(const char *name, input_payload *payload)
 {
-    FILE *f = fopen(name, "rb");
-    long n;
+    FILE *file = fopen(name, "rb");
+    long count;
 
-    if (!f || fseek(f, 0, SEEK_END) != 0 || (n = ftell(f)) <= 0 || fseek(f, 0, SEEK_SET) != 0) {
+    if (!file || fseek(file, 0, SEEK_END) != 0 || (count = ftell(file)) <= 0 ||
+        fseek(file, 0, SEEK_SET) != 0) {
         fprintf(stderr, "bench_input: cannot read %s\n", name);
         return 3;
     }
-    p->n = (size_t)n;
-    p->bytes = malloc(p->n);
-    if (!p->bytes || fread(p->bytes, 1, p->n, f) != p->n)
+    payload->size = (size_t)count;
+    payload->bytes = malloc(payload->size);
+    if (!payload->bytes || fread(payload->bytes, 1, payload->size, file) != payload->size)
         return 3;
-    fclose(f);
+    fclose(file);
     return 0;
 }
 
 static uint64_t cpu_ns(void)
 {
-    struct timespec t;
+    struct timespec time;
 
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 
-static int by_value(const void *a, const void *b)
+static int by_value(const void *left, const void *right)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    double first = *(const double *)left, second = *(const double *)right;
 
-    return (x > y) - (x < y);
+    return (first > second) - (first < second);
 }
 
 /* One call of what is measured; non-zero ends the bench. */
-typedef int call(const payload *p);
+typedef int call(const input_payload *payload);
 
 /* Median over batches of the nanoseconds of one call; a batch is long enough for the clock. */
-static int measure(call *fn, const payload *p, double *ns)
+static int measure(call *fn, const input_payload *payload, double *ns)
 {
     double batch[BATCHES];
-    uint64_t n = 1, start, took;
+    uint64_t count = 1, start, took;
 
-    for (;; n *= 2) {
+    for (;; count *= 2) {
         start = cpu_ns();
-        for (uint64_t i = 0; i < n; i++)
-            if (fn(p))
+        for (uint64_t i = 0; i < count; i++)
+            if (fn(payload))
                 return 5;
         took = cpu_ns() - start;
         if (took >= MIN_NS)
             break;
     }
-    for (unsigned b = 0; b < BATCHES; b++) {
+    for (unsigned right = 0; right < BATCHES; right++) {
         start = cpu_ns();
-        for (uint64_t i = 0; i < n; i++)
-            if (fn(p))
+        for (uint64_t i = 0; i < count; i++)
+            if (fn(payload))
                 return 5;
-        batch[b] = (double)(cpu_ns() - start) / (double)n;
+        batch[right] = (double)(cpu_ns() - start) / (double)count;
     }
     qsort(batch, BATCHES, sizeof(batch[0]), by_value);
     *ns = batch[BATCHES / 2];
     return 0;
 }
 
-static int classify(const payload *p)
+static int classify(const input_payload *payload)
 {
-    cuvet_content_info i = { .size = sizeof(i) };
+    cuvet_content_info info = { .size = sizeof(info) };
 
-    return cuvet_classify(p->bytes, p->n, NULL, 0, &i, NULL) != CUVET_OK || i.type == CUVET_K_NONE;
+    return cuvet_classify(payload->bytes, payload->size, NULL, 0, &info, NULL) != CUVET_OK ||
+           info.type == CUVET_K_NONE;
 }
 
 static cuvet_ctx *ctx;
 
 /* An input from its beginning to its end: bound only, or with its member selected, examined and admitted. */
-static int input(const payload *p, bool whole)
+static int input(const input_payload *payload, bool whole)
 {
     const cuvet_input_config cfg = { .size = sizeof(cfg), .target = { 90, 'a' } };
     cuvet_input in;
@@ -96,20 +98,20 @@ static int input(const payload *p, bool whole)
 
     if (bad)
         return bad;
-    bad = cuvet_input_bind(ctx, in, p->bytes, p->n, CUVET_BIND_BORROW, NULL) != CUVET_OK;
+    bad = cuvet_input_bind(ctx, in, payload->bytes, payload->size, CUVET_BIND_BORROW, NULL) != CUVET_OK;
     if (!bad && whole)
         bad = cuvet_input_select(ctx, in) != CUVET_OK;
     return cuvet_input_destroy(ctx, &in) != CUVET_OK || bad;
 }
 
-static int bind_only(const payload *p)
+static int bind_only(const input_payload *payload)
 {
-    return input(p, false);
+    return input(payload, false);
 }
 
-static int bind_and_select(const payload *p)
+static int bind_and_select(const input_payload *payload)
 {
-    return input(p, true);
+    return input(payload, true);
 }
 
 int main(int argc, char **argv)
@@ -117,27 +119,27 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         cuvet_content_info info = { .size = sizeof(info) };
         double ns = 0, bind_ns = 0, select_ns = 0;
-        payload p;
-        int rc = load(argv[i], &p);
+        input_payload payload;
+        int rc = load(argv[i], &payload);
 
         if (rc != 0)
             return rc;
-        if (cuvet_classify(p.bytes, p.n, NULL, 0, &info, NULL) != CUVET_OK ||
-            measure(classify, &p, &ns) != 0) {
+        if (cuvet_classify(payload.bytes, payload.size, NULL, 0, &info, NULL) != CUVET_OK ||
+            measure(classify, &payload, &ns) != 0) {
             fprintf(stderr, "bench_input: %s: refused\n", argv[i]);
             return 5;
         }
         if (info.type == CUVET_K_FATBIN &&
-            (cuvet_ctx_create(NULL, &ctx) != CUVET_OK || measure(bind_only, &p, &bind_ns) != 0 ||
-             measure(bind_and_select, &p, &select_ns) != 0)) {
+            (cuvet_ctx_create(NULL, &ctx) != CUVET_OK || measure(bind_only, &payload, &bind_ns) != 0 ||
+             measure(bind_and_select, &payload, &select_ns) != 0)) {
             fprintf(stderr, "bench_input: %s: no member for sm_90a\n", argv[i]);
             return 5;
         }
         cuvet_ctx_destroy(ctx);
         ctx = NULL;
         printf("type %s bytes %zu classify_ns %.1f bind_ns %.1f select_ns %.1f\n", cuvet_kind_name(info.type),
-               p.n, ns, bind_ns, select_ns);
-        free(p.bytes);
+               payload.size, ns, bind_ns, select_ns);
+        free(payload.bytes);
     }
     return 0;
 }

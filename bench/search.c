@@ -8,10 +8,10 @@
 
 #include "intake/search.h"
 
-static int search_file(cv_ctx *x, const char *name, uint64_t *bytes, uint64_t *hits)
+static int search_file(cv_ctx *ctx, const char *name, uint64_t *bytes, uint64_t *hits)
 {
     cuvet_source src = { .size = sizeof(src) };
-    cv_window w = { 0 };
+    cv_window window = { 0 };
     int fd = open(name, O_RDONLY);
     uint64_t at = 0;
     bool found = true;
@@ -20,11 +20,11 @@ static int search_file(cv_ctx *x, const char *name, uint64_t *bytes, uint64_t *h
         fprintf(stderr, "search: cannot open %s\n", name);
         return 3;
     }
-    cv_ctx_unit(x, src.length);
+    cv_ctx_unit(ctx, src.length);
     while (found) {
         cv_span head;
 
-        if (cv_search(x, &w, &src, at, src.length, &found, &at, &head) != CUVET_OK) {
+        if (cv_search(ctx, &window, &src, at, src.length, &found, &at, &head) != CUVET_OK) {
             fprintf(stderr, "search: %s: the search failed at %" PRIu64 "\n", name, at);
             return 5;
         }
@@ -32,7 +32,7 @@ static int search_file(cv_ctx *x, const char *name, uint64_t *bytes, uint64_t *h
         at += 4;
     }
     *bytes += src.length;
-    cv_window_free(x, &w);
+    cv_window_free(ctx, &window);
     cuvet_source_destroy(&src);
     close(fd);
     return 0;
@@ -40,15 +40,15 @@ static int search_file(cv_ctx *x, const char *name, uint64_t *bytes, uint64_t *h
 
 int main(int argc, char **argv)
 {
-    static cv_ctx x;
+    static cv_ctx ctx;
     cuvet_limits lim = { .size = sizeof(lim) };
     uint64_t bytes = 0, hits = 0;
 
     if (cuvet_limits_preset("roomy", &lim) != CUVET_OK)
         return 5;
-    cv_ctx_init(&x, &cv_alloc_default, &lim);
+    cv_ctx_init(&ctx, &cv_alloc_default, &lim);
     for (int i = 1; i < argc; i++) {
-        int rc = search_file(&x, argv[i], &bytes, &hits);
+        int rc = search_file(&ctx, argv[i], &bytes, &hits);
 
         if (rc != 0)
             return rc;

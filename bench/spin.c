@@ -10,19 +10,19 @@
 
 static double now(void)
 {
-    struct timespec t;
+    struct timespec time;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
 static int spin(void)
 {
-    volatile uint64_t x = 1;
+    volatile uint64_t first = 1;
 
     for (uint64_t i = 0; i < 500000000; i++)
-        x = x * 6364136223846793005u + 1442695040888963407u;
-    return (int)(x >> 63) & 0;
+        first = first * 6364136223846793005u + 1442695040888963407u;
+    return (int)(first >> 63) & 0;
 }
 
 static double timed(int processes)
@@ -30,11 +30,11 @@ static double timed(int processes)
     double start = now();
 
     for (int i = 0; i < processes; i++) {
-        pid_t p = fork();
+        pid_t place = fork();
 
-        if (p < 0)
+        if (place < 0)
             return -1;
-        if (p == 0)
+        if (place == 0)
             _exit(spin());
     }
     while (wait(NULL) > 0)

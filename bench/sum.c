@@ -11,21 +11,21 @@
 
 #define WINDOW ((size_t)256 * 1024)
 
-static uint64_t sum(const uint64_t *w, size_t n)
+static uint64_t sum(const uint64_t *width, size_t count)
 {
-    uint64_t a = 0, b = 0, c = 0, d = 0;
+    uint64_t left = 0, right = 0, code = 0, distance = 0;
     size_t i = 0;
 
     /* Four chains: one would be bound by the latency of the addition, and the comparison would flatter us. */
-    for (; i + 4 <= n; i += 4) {
-        a += w[i];
-        b += w[i + 1];
-        c += w[i + 2];
-        d += w[i + 3];
+    for (; i + 4 <= count; i += 4) {
+        left += width[i];
+        right += width[i + 1];
+        code += width[i + 2];
+        distance += width[i + 3];
     }
-    for (; i < n; i++)
-        a += w[i];
-    return a + b + c + d;
+    for (; i < count; i++)
+        left += width[i];
+    return left + right + code + distance;
 }
 
 int main(int argc, char **argv)

@@ -20,26 +20,26 @@
 
 typedef struct image {
     uint8_t *bytes;
-    uint64_t n;
+    uint64_t size;
 } image;
 
 typedef struct images {
     image *at;
-    size_t n, room;
+    size_t count, room;
     uint64_t bytes;
 } images;
 
-static uint64_t load(const uint8_t *p, size_t n)
+static uint64_t load(const uint8_t *bytes, size_t size)
 {
-    uint64_t v = 0;
+    uint64_t value = 0;
 
-    memcpy(&v, p, n);
-    return v;
+    memcpy(&value, bytes, size);
+    return value;
 }
 
-static int keep(images *all, const uint8_t *p, uint64_t n)
+static int keep(images *all, const uint8_t *bytes, uint64_t size)
 {
-    if (all->n == all->room) {
+    if (all->count == all->room) {
         size_t room = all->room ? all->room * 2 : 64;
         image *grown = realloc(all->at, room * sizeof *grown);
 
@@ -48,28 +48,28 @@ static int keep(images *all, const uint8_t *p, uint64_t n)
         all->at = grown;
         all->room = room;
     }
-    uint8_t *copy = malloc(n);
+    uint8_t *copy = malloc(size);
     if (!copy)
         return -1;
-    memcpy(copy, p, n);
-    all->at[all->n++] = (image){ copy, n };
-    all->bytes += n;
+    memcpy(copy, bytes, size);
+    all->at[all->count++] = (image){ copy, size };
+    all->bytes += size;
     return 0;
 }
 
 /* Members of good files only; see bare.c. */
-static int collect(images *all, const uint8_t *base, uint64_t n)
+static int collect(images *all, const uint8_t *base, uint64_t size)
 {
     static const uint8_t header[8] = { 0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0 };
     uint64_t at = 0;
 
-    while (at + 16 <= n) {
+    while (at + 16 <= size) {
         if (memcmp(base + at, header, sizeof header) != 0) {
             at += 8;
             continue;
         }
         uint64_t end = at + 16 + load(base + at + 8, 8);
-        for (at += 16; at + 64 <= end && end <= n;) {
+        for (at += 16; at + 64 <= end && end <= size;) {
             uint64_t head = load(base + at + 4, 4), stored = load(base + at + 8, 8);
 
             if (head > end - at || stored > end - at - head)
@@ -85,36 +85,36 @@ static int collect(images *all, const uint8_t *base, uint64_t n)
 
 static double now(void)
 {
-    struct timespec t;
+    struct timespec time;
 
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-static int examine_all(cv_ctx *x, cv_cubin *c, const images *all, uint64_t *sections)
+static int examine_all(cv_ctx *ctx, cv_cubin *cubin, const images *all, uint64_t *sections)
 {
     cv_ledger ledger = { 0 };
 
-    for (size_t i = 0; i < all->n; i++) {
+    for (size_t i = 0; i < all->count; i++) {
         uint64_t extent;
 
-        cv_ctx_unit(x, all->at[i].n);
-        ledger.claims.n = 0;
-        if (cv_cubin_examine(x, c, cv_span_of(all->at[i].bytes, all->at[i].n, 0), &ledger, &extent) !=
-            CUVET_OK) {
+        cv_ctx_unit(ctx, all->at[i].size);
+        ledger.claims.count = 0;
+        if (cv_cubin_examine(ctx, cubin, cv_span_of(all->at[i].bytes, all->at[i].size, 0), &ledger,
+                             &extent) != CUVET_OK) {
             fprintf(stderr, "validate: cubin %zu was rejected\n", i);
             return 1;
         }
-        *sections += c->sec.n;
+        *sections += cubin->sec.count;
     }
-    cv_ledger_free(x, &ledger);
+    cv_ledger_free(ctx, &ledger);
     return 0;
 }
 
 int main(int argc, char **argv)
 {
-    static cv_ctx x;
-    static cv_cubin c;
+    static cv_ctx ctx;
+    static cv_cubin cubin;
     images all = { 0 };
     cuvet_limits lim = { .size = sizeof(lim) };
     uint64_t sections = 0, rounds = 0;
@@ -122,32 +122,32 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         struct stat st;
         int fd = open(argv[i], O_RDONLY);
-        void *m;
+        void *most;
 
         if (fd < 0 || fstat(fd, &st) != 0 || st.st_size <= 0)
             return 3;
-        m = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (m == MAP_FAILED || collect(&all, m, (uint64_t)st.st_size) != 0)
+        most = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (most == MAP_FAILED || collect(&all, most, (uint64_t)st.st_size) != 0)
             return 3;
-        munmap(m, (size_t)st.st_size);
+        munmap(most, (size_t)st.st_size);
         close(fd);
     }
     if (cuvet_limits_preset("strict", &lim) != CUVET_OK)
         return 5;
-    cv_ctx_init(&x, &cv_alloc_default, &lim);
-    cv_cubin_init(&c);
+    cv_ctx_init(&ctx, &cv_alloc_default, &lim);
+    cv_cubin_init(&cubin);
     double start = now(), spent = 0;
-    while (all.n && spent < MIN_SECONDS) {
-        if (examine_all(&x, &c, &all, &sections) != 0)
+    while (all.count && spent < MIN_SECONDS) {
+        if (examine_all(&ctx, &cubin, &all, &sections) != 0)
             return 1;
         rounds++;
         spent = now() - start;
     }
     printf("cubins %zu bytes %" PRIu64 " sections %" PRIu64 " rounds %" PRIu64
            " gb_per_s %.3f ns_per_section %.1f\n",
-           all.n, all.bytes, rounds ? sections / rounds : 0, rounds,
+           all.count, all.bytes, rounds ? sections / rounds : 0, rounds,
            spent > 0 ? (double)(all.bytes * rounds) / spent / 1e9 : 0.0,
            sections ? spent * 1e9 / (double)sections : 0.0);
-    cv_cubin_free(&x, &c);
+    cv_cubin_free(&ctx, &cubin);
     return 0;
 }

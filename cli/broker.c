@@ -23,92 +23,92 @@ static void close_pair(const int *end)
 
 bool broker_read(int fd, void *buf, uint64_t len)
 {
-    char *p = buf;
+    char *at = buf;
 
     while (len > 0) {
         size_t part = len < (1u << 30) ? (size_t)len : 1u << 30;
-        ssize_t n = read(fd, p, part);
+        ssize_t got = read(fd, at, part);
 
-        if (n < 0 && errno == EINTR)
+        if (got < 0 && errno == EINTR)
             continue;
-        if (n <= 0)
+        if (got <= 0)
             return false;
-        p += n;
-        len -= (uint64_t)n;
+        at += got;
+        len -= (uint64_t)got;
     }
     return true;
 }
 
 bool broker_write(int fd, const void *buf, uint64_t len)
 {
-    const char *p = buf;
+    const char *at = buf;
 
     while (len > 0) {
         size_t part = len < (1u << 30) ? (size_t)len : 1u << 30;
-        ssize_t n = write(fd, p, part);
+        ssize_t put = write(fd, at, part);
 
-        if (n < 0 && errno == EINTR)
+        if (put < 0 && errno == EINTR)
             continue;
-        if (n <= 0)
+        if (put <= 0)
             return false;
-        p += n;
-        len -= (uint64_t)n;
+        at += put;
+        len -= (uint64_t)put;
     }
     return true;
 }
 
 /* ---- the caged side ---- */
 
-static void release(struct cuvet_compile_result *r, void *user)
+static void release(struct cuvet_compile_result *result, void *user)
 {
     (void)user;
-    free(r->bytes);
-    free(r->log);
-    r->bytes = NULL;
-    r->log = NULL;
+    free(result->bytes);
+    free(result->log);
+    result->bytes = NULL;
+    result->log = NULL;
 }
 
-static uint64_t option_bytes(const cuvet_compile_request *q)
+static uint64_t option_bytes(const cuvet_compile_request *request)
 {
-    uint64_t n = 0;
+    uint64_t count = 0;
 
-    for (size_t i = 0; i < q->n_options; i++)
-        n += strlen(q->option[i]) + 1;
-    return n;
+    for (size_t i = 0; i < request->n_options; i++)
+        count += strlen(request->option[i]) + 1;
+    return count;
 }
 
-static bool send_request(int fd, const cuvet_compile_request *q)
+static bool send_request(int fd, const cuvet_compile_request *request)
 {
     broker_request head = { .mark = BROKER_REQUEST,
-                            .ltoir = q->kind == CUVET_K_LTOIR,
-                            .suffix = q->suffix,
-                            .cubin = q->kind == CUVET_K_CUBIN,
-                            .debug = (q->flags & CUVET_COMPILE_DEBUG) != 0,
-                            .sm = q->sm,
-                            .threads = q->threads,
-                            .n_options = (uint32_t)q->n_options,
-                            .option_bytes = option_bytes(q),
-                            .n = q->n };
+                            .ltoir = request->kind == CUVET_K_LTOIR,
+                            .suffix = request->suffix,
+                            .cubin = request->kind == CUVET_K_CUBIN,
+                            .debug = (request->flags & CUVET_COMPILE_DEBUG) != 0,
+                            .sm = request->sm,
+                            .threads = request->threads,
+                            .n_options = (uint32_t)request->n_options,
+                            .option_bytes = option_bytes(request),
+                            .size = request->n };
     bool ok;
 
     ok = broker_write(fd, &head, sizeof(head));
-    for (size_t i = 0; ok && i < q->n_options; i++)
-        ok = broker_write(fd, q->option[i], strlen(q->option[i]) + 1);
-    return ok && broker_write(fd, q->bytes, q->n);
+    for (size_t i = 0; ok && i < request->n_options; i++)
+        ok = broker_write(fd, request->option[i], strlen(request->option[i]) + 1);
+    return ok && broker_write(fd, request->bytes, request->n);
 }
 
 /* Until there is an answer to be read; says once that nobody wants it any more. */
 static bool wait_for_reply(int fd, const bool *cancel)
 {
-    struct pollfd p = { .fd = fd, .events = POLLIN };
+    struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
     bool told = false;
 
     for (;;) {
-        int n = poll(&p, 1, LOOK_MS);
+        int count = poll(&poll_fd, 1, LOOK_MS);
 
-        if (n > 0)
+        if (count > 0)
             return true;
-        if (n < 0 && errno != EINTR)
+        if (count < 0 && errno != EINTR)
             return false;
         if (!told && cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED)) {
             told = true;
@@ -118,93 +118,94 @@ static bool wait_for_reply(int fd, const bool *cancel)
     }
 }
 
-static void *bytes_of(int fd, uint64_t n, bool *ok)
+static void *bytes_of(int fd, uint64_t count, bool *ok)
 {
-    void *p = n > 0 ? malloc((size_t)n) : NULL;
+    void *block = count > 0 ? malloc((size_t)count) : NULL;
 
-    *ok = *ok && (n == 0 || (p && broker_read(fd, p, n)));
-    return p;
+    *ok = *ok && (count == 0 || (block && broker_read(fd, block, count)));
+    return block;
 }
 
-static cuvet_status ask(cli_broker *b, const cuvet_compile_request *q, cuvet_compile_result *out)
+static cuvet_status ask(cli_broker *broker, const cuvet_compile_request *request, cuvet_compile_result *out)
 {
-    broker_reply r;
+    broker_reply reply;
     bool ok = true;
 
-    if (b->lost)
+    if (broker->lost)
         return CUVET_E_INTERNAL;
-    b->lost = true; /* until the answer has been read to its end */
-    if (!send_request(b->fd, q) || !wait_for_reply(b->fd, q->cancel) || !broker_read(b->fd, &r, sizeof(r)) ||
-        !broker_reply_ok(&r, &b->rules))
+    broker->lost = true; /* until the answer has been read to its end */
+    if (!send_request(broker->fd, request) || !wait_for_reply(broker->fd, request->cancel) ||
+        !broker_read(broker->fd, &reply, sizeof(reply)) || !broker_reply_ok(&reply, &broker->rules))
         return CUVET_E_INTERNAL;
     *out = (cuvet_compile_result){ .size = sizeof(*out),
-                                   .end = (cuvet_compile_end)r.end,
-                                   .detail = r.detail,
-                                   .n = (size_t)r.n,
-                                   .n_log = (size_t)r.n_log,
+                                   .end = (cuvet_compile_end)reply.end,
+                                   .detail = reply.detail,
+                                   .n = (size_t)reply.size,
+                                   .n_log = (size_t)reply.n_log,
                                    .release = release };
-    out->bytes = bytes_of(b->fd, r.n, &ok);
-    out->log = bytes_of(b->fd, r.n_log, &ok);
+    out->bytes = bytes_of(broker->fd, reply.size, &ok);
+    out->log = bytes_of(broker->fd, reply.n_log, &ok);
     if (!ok) {
         release(out, NULL);
         *out = (cuvet_compile_result){ .size = sizeof(*out) };
         return CUVET_E_NOMEM;
     }
-    b->lost = false;
-    return (cuvet_status)r.status;
+    broker->lost = false;
+    return (cuvet_status)reply.status;
 }
 
-static cuvet_status compile(void *user, const cuvet_compile_request *q, cuvet_compile_result *out)
+static cuvet_status compile(void *user, const cuvet_compile_request *request, cuvet_compile_result *out)
 {
-    cli_broker *b = user;
-    cuvet_status s;
+    cli_broker *broker = user;
+    cuvet_status status;
 
     *out = (cuvet_compile_result){ .size = sizeof(*out), .end = CUVET_COMPILE_UNSUPPORTED };
     /* What would only make the broker hang up. */
-    if (q->n == 0 || q->n > b->rules.input || q->n_options > b->rules.options ||
-        option_bytes(q) > b->rules.option_bytes)
+    if (request->n == 0 || request->n > broker->rules.input || request->n_options > broker->rules.options ||
+        option_bytes(request) > broker->rules.option_bytes)
         return CUVET_OK;
-    if (pthread_mutex_lock(&b->lock) != 0)
+    if (pthread_mutex_lock(&broker->lock) != 0)
         return CUVET_E_INTERNAL;
-    s = ask(b, q, out);
-    (void)pthread_mutex_unlock(&b->lock); /* ours */
-    return s;
+    status = ask(broker, request, out);
+    (void)pthread_mutex_unlock(&broker->lock); /* ours */
+    return status;
 }
 
-cuvet_status cli_broker_start(cli_broker *b, const cuvet_compiler *real, const cli_broker_rules *rules)
+cuvet_status cli_broker_start(cli_broker *broker, const cuvet_compiler *real, const cli_broker_rules *rules)
 {
     int end[2], error, rc;
     pid_t parent = getpid();
 
-    *b = (cli_broker){ .fd = -1, .rules = *rules };
+    *broker = (cli_broker){ .fd = -1, .rules = *rules };
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end) != 0)
         return CUVET_E_IO;
-    rc = pthread_mutex_init(&b->lock, NULL);
-    b->pid = rc == 0 ? (int)fork() : -1;
-    if (b->pid < 0) {
+    rc = pthread_mutex_init(&broker->lock, NULL);
+    broker->pid = rc == 0 ? (int)fork() : -1;
+    if (broker->pid < 0) {
         error = rc ? rc : errno;
         close_pair(end);
         errno = error;
         return CUVET_E_IO;
     }
-    if (b->pid == 0) {
+    if (broker->pid == 0) {
         (void)close(end[0]); /* so that the last one to close the other end is the other side */
         broker_settle(end[1], parent, rules);
         cli_broker_serve(end[1], real, rules);
         _exit(0);
     }
     (void)close(end[1]);
-    b->fd = end[0];
-    b->compiler = (cuvet_compiler){ .size = sizeof(b->compiler), .compile = compile, .user = b };
+    broker->fd = end[0];
+    broker->compiler =
+        (cuvet_compiler){ .size = sizeof(broker->compiler), .compile = compile, .user = broker };
     return CUVET_OK;
 }
 
-void cli_broker_stop(cli_broker *b)
+void cli_broker_stop(cli_broker *broker)
 {
-    if (!b->compiler.compile)
+    if (!broker->compiler.compile)
         return;
-    (void)close(b->fd); /* nothing is on its way */
-    b->fd = -1;
-    b->compiler = (cuvet_compiler){ .size = 0 };
-    (void)pthread_mutex_destroy(&b->lock); /* nobody waits for it */
+    (void)close(broker->fd); /* nothing is on its way */
+    broker->fd = -1;
+    broker->compiler = (cuvet_compiler){ .size = 0 };
+    (void)pthread_mutex_destroy(&broker->lock); /* nobody waits for it */
 }

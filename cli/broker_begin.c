@@ -11,49 +11,52 @@
 
 enum { LINE_CAP = 512 };
 
-static cuvet_status start_external(cli_broker *b, const char *path, const cuvet_limits *l)
+static cuvet_status start_external(cli_broker *broker, const char *path, const cuvet_limits *limits)
 {
     const char *tmp = getenv("TMPDIR");
     const char *where =
         tmp && *tmp == '/' ? tmp : NULL; /* a relative one would be another place for the child */
     const cuvet_external ext = { .size = sizeof(ext), .path = path, .directory = where };
-    const cli_broker_rules rules = { .input = l->member,
-                                     .options = l->options,
-                                     .option_bytes = l->option_bytes,
-                                     .output = l->member,
+    const cli_broker_rules rules = { .input = limits->member,
+                                     .options = limits->options,
+                                     .option_bytes = limits->option_bytes,
+                                     .output = limits->member,
                                      .log = LOG_MAX };
     cuvet_compiler real = { .size = sizeof(real) };
     cuvet_status st = cuvet_compiler_external(&ext, NULL, &real);
 
     if (st == CUVET_OK) {
-        st = cli_broker_start(b, &real, &rules);
+        st = cli_broker_start(broker, &real, &rules);
         cuvet_compiler_destroy(&real);
     }
     return st;
 }
 
-int cli_broker_begin(cli_broker *b, const char *what, const char *path, const cuvet_limits *l, int *fd)
+int cli_broker_begin(cli_broker *broker, const char *what, const char *path, const cuvet_limits *limits,
+                     int *fd)
 {
-    cuvet_status s = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
-    *b = (cli_broker){ .fd = -1 };
+    *broker = (cli_broker){ .fd = -1 };
     if (path)
-        s = start_external(b, path, l);
-    *fd = b->fd;
-    if (s == CUVET_E_USAGE)
+        status = start_external(broker, path, limits);
+    *fd = broker->fd;
+    if (status == CUVET_E_USAGE)
         cli_complain(path, "a %s is named by its absolute path", what);
-    else if (s != CUVET_OK)
-        cli_complain(path, "%s", cli_status_text(s));
-    return s == CUVET_E_USAGE ? CLI_X_USAGE : s == CUVET_E_NOMEM ? CLI_X_LIMIT : cli_exit_of(s);
+    else if (status != CUVET_OK)
+        cli_complain(path, "%s", cli_status_text(status));
+    return status == CUVET_E_USAGE   ? CLI_X_USAGE
+           : status == CUVET_E_NOMEM ? CLI_X_LIMIT
+                                     : cli_exit_of(status);
 }
 
 void cli_broker_log(const char *file, const char *text)
 {
     char line[LINE_CAP];
 
-    for (size_t n; *text; text += n + (text[n] != 0)) {
-        n = strcspn(text, "\n");
-        (void)snprintf(line, sizeof(line), "%.*s", (int)(n < sizeof(line) ? n : sizeof(line) - 1), text);
+    for (size_t len; *text; text += len + (text[len] != 0)) {
+        len = strcspn(text, "\n");
+        (void)snprintf(line, sizeof(line), "%.*s", (int)(len < sizeof(line) ? len : sizeof(line) - 1), text);
         fputs("cuvet: code generator: ", stderr);
         if (file) {
             cli_put_str(stderr, file);

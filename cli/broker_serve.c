@@ -27,11 +27,11 @@ static void on_signal(int signal_number)
 
 static void soft_limit(__rlimit_resource_t what, uint64_t value)
 {
-    struct rlimit r;
+    struct rlimit limit;
 
-    if (getrlimit(what, &r) == 0 && value < r.rlim_cur) {
-        r.rlim_cur = value; /* the hard one is the compiler's, which has limits of its own */
-        (void)setrlimit(what, &r);
+    if (getrlimit(what, &limit) == 0 && value < limit.rlim_cur) {
+        limit.rlim_cur = value; /* the hard one is the compiler's, which has limits of its own */
+        (void)setrlimit(what, &limit);
     }
 }
 
@@ -60,129 +60,135 @@ void broker_settle(int fd, int parent, const cli_broker_rules *rules)
 
 /* ---- requests ---- */
 
-typedef struct job {
+typedef struct broker_job {
     broker_request head;
     char *options; /* as they came */
     const char **option;
     void *bytes;
-} job;
+} broker_job;
 
 /* A byte that cancels what has ended already may come first. */
-static bool next_head(int fd, broker_request *h)
+static bool next_head(int fd, broker_request *request)
 {
     do {
-        ssize_t n = read(fd, &h->mark, 1);
+        ssize_t got = read(fd, &request->mark, 1);
 
-        if (n < 0 && errno == EINTR && !__atomic_load_n(&ending, __ATOMIC_RELAXED)) {
-            h->mark = BROKER_CANCEL;
+        if (got < 0 && errno == EINTR && !__atomic_load_n(&ending, __ATOMIC_RELAXED)) {
+            request->mark = BROKER_CANCEL;
             continue;
         }
-        if (n != 1)
+        if (got != 1)
             return false;
-    } while (h->mark == BROKER_CANCEL);
-    return h->mark == BROKER_REQUEST && broker_read(fd, (char *)h + 1, sizeof(*h) - 1);
+    } while (request->mark == BROKER_CANCEL);
+    return request->mark == BROKER_REQUEST && broker_read(fd, (char *)request + 1, sizeof(*request) - 1);
 }
 
-static bool next_job(int fd, job *j, const cli_broker_rules *rules)
+static bool next_job(int fd, broker_job *job, const cli_broker_rules *rules)
 {
-    if (!next_head(fd, &j->head) || !broker_request_ok(&j->head, rules))
+    if (!next_head(fd, &job->head) || !broker_request_ok(&job->head, rules))
         return false;
-    j->options = malloc((size_t)j->head.option_bytes + 1);
-    j->option = calloc((size_t)j->head.n_options + 1, sizeof(*j->option));
-    j->bytes = malloc((size_t)j->head.n);
-    return j->options && j->option && j->bytes && broker_read(fd, j->options, j->head.option_bytes) &&
-           broker_cut_options(&j->head, j->options, j->option, rules) && broker_read(fd, j->bytes, j->head.n);
+    job->options = malloc((size_t)job->head.option_bytes + 1);
+    job->option = calloc((size_t)job->head.n_options + 1, sizeof(*job->option));
+    job->bytes = malloc((size_t)job->head.size);
+    return job->options && job->option && job->bytes &&
+           broker_read(fd, job->options, job->head.option_bytes) &&
+           broker_cut_options(&job->head, job->options, job->option, rules) &&
+           broker_read(fd, job->bytes, job->head.size);
 }
 
-static void end_job(job *j)
+static void end_job(broker_job *job)
 {
-    free(j->options);
-    free(j->option);
-    free(j->bytes);
-    *j = (job){ .bytes = NULL };
+    free(job->options);
+    free(job->option);
+    free(job->bytes);
+    *job = (broker_job){ .bytes = NULL };
 }
 
 /* While a compiler runs, somebody else listens: for the byte that cancels, and for the end. */
-typedef struct listener {
+typedef struct broker_listener {
     int fd, done;
-} listener;
+} broker_listener;
 
 static void *listen_for_cancel(void *arg)
 {
-    const listener *l = arg;
-    struct pollfd p[2] = { { .fd = l->fd, .events = POLLIN }, { .fd = l->done, .events = POLLIN } };
-    char c;
+    const broker_listener *listener = arg;
+    struct pollfd poll_fd[2] = { { .fd = listener->fd, .events = POLLIN },
+                                 { .fd = listener->done, .events = POLLIN } };
+    char ch;
 
-    while (poll(p, 2, -1) >= 0 || errno == EINTR) {
-        if (p[1].revents)
+    while (poll(poll_fd, 2, -1) >= 0 || errno == EINTR) {
+        if (poll_fd[1].revents)
             break;
-        if (!p[0].revents)
+        if (!poll_fd[0].revents)
             continue;
         __atomic_store_n(&cancelled, true, __ATOMIC_RELAXED);
         /* The end of the stream, or what nobody says now. */
-        if (read(l->fd, &c, 1) != 1 || c != BROKER_CANCEL) {
+        if (read(listener->fd, &ch, 1) != 1 || ch != BROKER_CANCEL) {
             __atomic_store_n(&ending, true, __ATOMIC_RELAXED);
             break;
         }
-        p[0].revents = 0;
+        poll_fd[0].revents = 0;
     }
     return NULL;
 }
 
-static bool reply(int fd, const cli_broker_rules *rules, cuvet_status s, const cuvet_compile_result *r)
+static bool reply(int fd, const cli_broker_rules *rules, cuvet_status status,
+                  const cuvet_compile_result *result)
 {
-    broker_reply head = { .mark = BROKER_REPLY,
-                          .status = (uint32_t)(s == CUVET_OK || s == CUVET_E_NOMEM ? s : CUVET_E_INTERNAL),
-                          .end = (uint32_t)r->end,
-                          .detail = r->detail,
-                          .n_log = !r->log                 ? 0
-                                   : r->n_log < rules->log ? r->n_log
-                                                           : rules->log };
+    broker_reply head = {
+        .mark = BROKER_REPLY,
+        .status = (uint32_t)(status == CUVET_OK || status == CUVET_E_NOMEM ? status : CUVET_E_INTERNAL),
+        .end = (uint32_t)result->end,
+        .detail = result->detail,
+        .n_log = !result->log                 ? 0
+                 : result->n_log < rules->log ? result->n_log
+                                              : rules->log
+    };
 
-    if (r->end == CUVET_COMPILED && r->n > rules->output) {
+    if (result->end == CUVET_COMPILED && result->n > rules->output) {
         head.end = CUVET_COMPILE_OVERSIZED;
         head.detail = (int64_t)rules->output;
-    } else if (r->end == CUVET_COMPILED && (r->n == 0 || !r->bytes)) {
+    } else if (result->end == CUVET_COMPILED && (result->n == 0 || !result->bytes)) {
         head.end = CUVET_COMPILE_EMPTY;
-    } else if (r->end == CUVET_COMPILED) {
-        head.n = r->n;
+    } else if (result->end == CUVET_COMPILED) {
+        head.size = result->n;
     }
-    return broker_write(fd, &head, sizeof(head)) && broker_write(fd, r->bytes, head.n) &&
-           broker_write(fd, r->log, head.n_log);
+    return broker_write(fd, &head, sizeof(head)) && broker_write(fd, result->bytes, head.size) &&
+           broker_write(fd, result->log, head.n_log);
 }
 
-static bool run(int fd, const job *j, const cuvet_compiler *real, const cli_broker_rules *rules)
+static bool run(int fd, const broker_job *job, const cuvet_compiler *real, const cli_broker_rules *rules)
 {
-    const cuvet_compile_request q = { .size = sizeof(q),
-                                      .kind = j->head.cubin   ? CUVET_K_CUBIN
-                                              : j->head.ltoir ? CUVET_K_LTOIR
-                                                              : CUVET_K_PTX,
-                                      .flags = j->head.debug ? CUVET_COMPILE_DEBUG : 0,
-                                      .bytes = j->bytes,
-                                      .n = (size_t)j->head.n,
-                                      .sm = j->head.sm,
-                                      .suffix = j->head.suffix,
-                                      .option = j->option,
-                                      .n_options = j->head.n_options,
-                                      .threads = j->head.threads,
-                                      .cancel = &cancelled };
+    const cuvet_compile_request request = { .size = sizeof(request),
+                                            .kind = job->head.cubin   ? CUVET_K_CUBIN
+                                                    : job->head.ltoir ? CUVET_K_LTOIR
+                                                                      : CUVET_K_PTX,
+                                            .flags = job->head.debug ? CUVET_COMPILE_DEBUG : 0,
+                                            .bytes = job->bytes,
+                                            .n = (size_t)job->head.size,
+                                            .sm = job->head.sm,
+                                            .suffix = job->head.suffix,
+                                            .option = job->option,
+                                            .n_options = job->head.n_options,
+                                            .threads = job->head.threads,
+                                            .cancel = &cancelled };
     cuvet_compile_result out = { .size = sizeof(out) };
-    listener l = { fd, eventfd(0, EFD_CLOEXEC) };
+    broker_listener listener = { fd, eventfd(0, EFD_CLOEXEC) };
     const uint64_t one = 1;
     pthread_t thread;
-    cuvet_status s;
+    cuvet_status status;
     bool ok;
 
     __atomic_store_n(&cancelled, false, __ATOMIC_RELAXED);
-    if (l.done < 0 || pthread_create(&thread, NULL, listen_for_cancel, &l) != 0) {
-        if (l.done >= 0)
-            (void)close(l.done);
+    if (listener.done < 0 || pthread_create(&thread, NULL, listen_for_cancel, &listener) != 0) {
+        if (listener.done >= 0)
+            (void)close(listener.done);
         return false;
     }
-    s = real->compile(real->user, &q, &out);
-    ok = broker_write(l.done, &one, sizeof(one)) && pthread_join(thread, NULL) == 0;
-    (void)close(l.done); /* nothing is kept in it */
-    ok = ok && !__atomic_load_n(&ending, __ATOMIC_RELAXED) && reply(fd, rules, s, &out);
+    status = real->compile(real->user, &request, &out);
+    ok = broker_write(listener.done, &one, sizeof(one)) && pthread_join(thread, NULL) == 0;
+    (void)close(listener.done); /* nothing is kept in it */
+    ok = ok && !__atomic_load_n(&ending, __ATOMIC_RELAXED) && reply(fd, rules, status, &out);
     if (out.release)
         out.release(&out, real->user);
     return ok;
@@ -190,10 +196,11 @@ static bool run(int fd, const job *j, const cuvet_compiler *real, const cli_brok
 
 void cli_broker_serve(int fd, const cuvet_compiler *real, const cli_broker_rules *rules)
 {
-    job j = { .bytes = NULL };
+    broker_job job = { .bytes = NULL };
 
     __atomic_store_n(&ending, false, __ATOMIC_RELAXED);
-    while (!__atomic_load_n(&ending, __ATOMIC_RELAXED) && next_job(fd, &j, rules) && run(fd, &j, real, rules))
-        end_job(&j);
-    end_job(&j);
+    while (!__atomic_load_n(&ending, __ATOMIC_RELAXED) && next_job(fd, &job, rules) &&
+           run(fd, &job, real, rules))
+        end_job(&job);
+    end_job(&job);
 }

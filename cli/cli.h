@@ -48,20 +48,20 @@ typedef struct cli_option_info {
     const char *name, *arg, *help;
 } cli_option_info;
 
-const cli_command_info *cli_command_get(size_t i);
-const cli_option_info *cli_option_get(size_t i);
+const cli_command_info *cli_command_get(size_t index);
+const cli_option_info *cli_option_get(size_t index);
 /** Parse the options of a command; argv[0] is its name. What is asked for by --help, --version and
  *  --list-limits is printed here. @return false: done, leave with *rc. */
 bool cli_parse(cli_command command, int argc, char **argv, cli_args *out, int *rc);
 /** Are there inputs? Complains if not. */
-bool cli_has_inputs(const cli_args *a);
+bool cli_has_inputs(const cli_args *args);
 /** Number with an optional suffix K, M, G (powers of 1024). false: not a number, or above 2^64-1. */
 bool cli_number(const char *text, uint64_t *out);
 
 /* jobs.c */
 #define CLI_JOBS_MAX 256u
 /** Threads for a scan when the command line says nothing. */
-uint32_t cli_default_jobs(const cuvet_limits *l);
+uint32_t cli_default_jobs(const cuvet_limits *limits);
 
 /* loaded.c */
 /** Load what a report in this format needs, while files can still be opened. @return false: said why. */
@@ -73,7 +73,7 @@ bool cli_load_hash(void);
 void cli_help(FILE *to);
 void cli_help_command(FILE *to, cli_command command);
 void cli_print_version(void);
-void cli_print_limits(const cuvet_limits *l);
+void cli_print_limits(const cuvet_limits *limits);
 
 /* escape.c: the one way from bytes nobody vouches for to a terminal, a log or a JSON string. */
 #define CLI_TEXT_CAP 1024u /* longest text that is printed for people, before escapes */
@@ -82,12 +82,12 @@ void cli_print_limits(const cuvet_limits *l);
  *  small). Printable UTF-8 passes; backslash, controls, invisible and bidirectional marks, and bytes that
  *  are not UTF-8 become escapes, so that the result can be turned back into the bytes. @return bytes
  *  written without the NUL. */
-size_t cli_escape(const void *bytes, size_t n, size_t max, char *out, size_t cap);
+size_t cli_escape(const void *bytes, size_t size, size_t max, char *out, size_t cap);
 /** The same to a stream. */
-void cli_put(FILE *to, const void *bytes, size_t n);
-void cli_put_str(FILE *to, const char *s);
-/** Percent-encode for a URI reference; n may be as long as a path. Same contract as cli_escape. */
-size_t cli_uri(const void *bytes, size_t n, char *out, size_t cap);
+void cli_put(FILE *to, const void *bytes, size_t size);
+void cli_put_str(FILE *to, const char *text);
+/** Percent-encode for a URI reference; 'size' may be as long as a path. Same contract as cli_escape. */
+size_t cli_uri(const void *bytes, size_t size, char *out, size_t cap);
 
 /* suggest.c: the known word nearest to one that is not known. Show it all that could have been meant, then
  * end it: one line on standard error if anything is near enough. */
@@ -97,21 +97,21 @@ typedef struct cli_suggestion {
     char best[64];
 } cli_suggestion;
 
-void cli_suggest_word(cli_suggestion *s, const char *word, size_t n);
+void cli_suggest_word(cli_suggestion *suggestion, const char *word, size_t len);
 /** "a|b|c" */
-void cli_suggest_choices(cli_suggestion *s, const char *choices);
+void cli_suggest_choices(cli_suggestion *suggestion, const char *choices);
 /** All architectures that code is linked for. */
-void cli_suggest_target(cli_suggestion *s);
+void cli_suggest_target(cli_suggestion *suggestion);
 /** @param before of the word, such as "--". */
-void cli_suggest_end(const cli_suggestion *s, const char *before);
+void cli_suggest_end(const cli_suggestion *suggestion, const char *before);
 /** An architecture that is none: complain. @return the exit code. */
 int cli_no_target(const char *given);
 
 /* Complaints: "cuvet: <what>: <message>" on standard error; `what` is escaped, NULL leaves it out. */
 void cli_complain(const char *what, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /** Exit code that a failed library call stands for, and its text. */
-int cli_exit_of(cuvet_status s);
-const char *cli_status_text(cuvet_status s);
+int cli_exit_of(cuvet_status status);
+const char *cli_status_text(cuvet_status status);
 /* What a shell says of a program that was ended by SIGPIPE. */
 #define CLI_X_PIPE 141
 /** Flush standard output. @return rc, or CLI_X_IO when any write failed (full disk), or CLI_X_PIPE, without a
@@ -119,9 +119,9 @@ const char *cli_status_text(cuvet_status s);
 int cli_finish_stdout(int rc);
 /** Has standard output failed because nobody reads it any more? */
 bool cli_reader_gone(void);
-static inline int cli_worse(int a, int b)
+static inline int cli_worse(int left, int right)
 {
-    return a > b ? a : b;
+    return left > right ? left : right;
 }
 
 int cmd_scan(int argc, char **argv);

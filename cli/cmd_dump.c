@@ -12,7 +12,7 @@
 #define FLOOR_BUDGET (UINT64_C(1) << 20)
 
 typedef struct dump_run {
-    dump d;
+    dump_state dump;
     cli_pick pick;
     uint64_t at;    /* number of the piece in its file */
     uint64_t shown; /* in all files */
@@ -37,7 +37,7 @@ static const part_row PARTS[] = {
 /* Decoders of sections, by what they hold. A row without one says that another part shows the section. */
 typedef struct decoder_row {
     unsigned part;
-    void (*decode)(dump *d, uint64_t i, const cuvet_elf_section *s);
+    void (*decode)(dump_state *dump, uint64_t index, const cuvet_elf_section *section);
 } decoder_row;
 
 static const decoder_row DECODERS[] = {
@@ -54,86 +54,86 @@ static const decoder_row DECODERS[] = {
     [CUVET_CONTENT_NOBITS] = { 0, NULL }, /* the last one; those between have no decoder either */
 };
 
-static void decode_section(dump *d, uint64_t i, const cuvet_elf_section *s)
+static void decode_section(dump_state *dump, uint64_t index, const cuvet_elf_section *section)
 {
-    const decoder_row *r = &DECODERS[cuvet_section_get_content(s)];
+    const decoder_row *row = &DECODERS[cuvet_section_get_content(section)];
 
-    if (r->decode && d->parts & r->part)
-        r->decode(d, i, s);
+    if (row->decode && dump->parts & row->part)
+        row->decode(dump, index, section);
     /* A capsule is opaque behind its first words: its bytes are data as well. */
-    if (r->part == DUMP_CAPSULES && d->parts & DUMP_DATA)
-        dump_data(d, i, s);
+    if (row->part == DUMP_CAPSULES && dump->parts & DUMP_DATA)
+        dump_data(dump, index, section);
 }
 
-static void dump_elf(dump *d)
+static void dump_elf(dump_state *dump)
 {
-    cuvet_elf_section s = { .size = sizeof(s) };
+    cuvet_elf_section section = { .size = sizeof(section) };
 
-    if (d->parts & DUMP_HEADER)
-        dump_header(d);
-    if (d->parts & DUMP_SECTIONS)
-        dump_sections(d);
-    if (d->parts & DUMP_SEGMENTS)
-        dump_segments(d);
-    if (d->parts & DUMP_SYMBOLS)
-        dump_symbols(d);
-    if (d->parts & DUMP_RELOCS)
-        dump_relocs(d);
-    for (uint64_t i = 1; out_spend(&d->o, 1) && dump_section(d, i, &s); i++) {
-        if (s.body.n > 0)
-            decode_section(d, i, &s);
+    if (dump->parts & DUMP_HEADER)
+        dump_header(dump);
+    if (dump->parts & DUMP_SECTIONS)
+        dump_sections(dump);
+    if (dump->parts & DUMP_SEGMENTS)
+        dump_segments(dump);
+    if (dump->parts & DUMP_SYMBOLS)
+        dump_symbols(dump);
+    if (dump->parts & DUMP_RELOCS)
+        dump_relocs(dump);
+    for (uint64_t i = 1; out_spend(&dump->out, 1) && dump_section(dump, i, &section); i++) {
+        if (section.body.n > 0)
+            decode_section(dump, i, &section);
     }
 }
 
-static void announce(dump_run *r, const cuvet_item *it)
+static void announce(dump_run *run, const cuvet_item *it)
 {
-    dump_out *o = &r->d.o;
+    dump_out *out = &run->dump.out;
     char arch[32];
 
     cli_arch_text(it, arch, sizeof(arch));
-    if (!o->json) {
-        fputs(r->any ? "\n\n" : "", o->to);
-        dump_put(o, o->to, (cuvet_bytes){ (const uint8_t *)o->file, strlen(o->file) });
-        fprintf(o->to, ": %s%s%s%s%s, %" PRIu64 " bytes\n", o->path, *o->path ? ": " : "",
+    if (!out->json) {
+        fputs(run->any ? "\n\n" : "", out->to);
+        dump_put(out, out->to, (cuvet_bytes){ (const uint8_t *)out->file, strlen(out->file) });
+        fprintf(out->to, ": %s%s%s%s%s, %" PRIu64 " bytes\n", out->path, *out->path ? ": " : "",
                 cuvet_kind_name(it->kind), *arch ? " " : "", arch, it->unpacked_size);
         return;
     }
-    out_begin(o, "piece", false);
-    out_dec(o, "number", 0, r->at);
-    out_text(o, "kind", 0, cuvet_kind_name(it->kind));
-    out_text(o, "arch", 0, arch);
-    out_dec(o, "size", 0, it->unpacked_size);
-    out_text(o, "compression", 0, cuvet_compression_name(it->compression));
-    out_end(o);
+    out_begin(out, "piece", false);
+    out_dec(out, "number", 0, run->at);
+    out_text(out, "kind", 0, cuvet_kind_name(it->kind));
+    out_text(out, "arch", 0, arch);
+    out_dec(out, "size", 0, it->unpacked_size);
+    out_text(out, "compression", 0, cuvet_compression_name(it->compression));
+    out_end(out);
 }
 
-static cuvet_status show_open(dump *d)
+static cuvet_status show_open(dump_state *dump)
 {
     cuvet_status st, closed;
 
-    d->h.size = sizeof(d->h);
-    st = cuvet_elf_get_header(d->ctx, d->elf, &d->h);
+    dump->header.size = sizeof(dump->header);
+    st = cuvet_elf_get_header(dump->ctx, dump->elf, &dump->header);
 
     if (st == CUVET_OK)
-        dump_elf(d);
-    closed = cuvet_elf_destroy(d->ctx, &d->elf);
+        dump_elf(dump);
+    closed = cuvet_elf_destroy(dump->ctx, &dump->elf);
     return st == CUVET_OK ? closed : st;
 }
 
-static void show_elf(dump_run *r, const void *bytes, size_t n)
+static void show_elf(dump_run *run, const void *bytes, size_t size)
 {
-    dump *d = &r->d;
+    dump_state *dump = &run->dump;
     cuvet_status st;
 
-    r->quiet = true;
-    st = cuvet_elf_create(d->ctx, bytes, n, &d->elf);
-    r->quiet = false;
+    run->quiet = true;
+    st = cuvet_elf_create(dump->ctx, bytes, size, &dump->elf);
+    run->quiet = false;
     if (st == CUVET_OK)
-        st = show_open(d);
+        st = show_open(dump);
     if (st == CUVET_OK)
         return;
-    cli_complain(d->o.file, "%s: %s", d->o.path, cli_status_text(st));
-    r->rc = cli_worse(r->rc, cli_exit_of(st));
+    cli_complain(dump->out.file, "%s: %s", dump->out.path, cli_status_text(st));
+    run->rc = cli_worse(run->rc, cli_exit_of(st));
 }
 
 /* The limit 'work' is about bytes looked at per byte of input; the same factor bounds what may be printed. */
@@ -142,79 +142,80 @@ static uint64_t budget_of(uint64_t size, uint64_t work, uint64_t least)
     return work > 0 && size > UINT64_MAX / work ? UINT64_MAX : size * work > least ? size * work : least;
 }
 
-static void set_budget(dump_out *o, const cli_session *s, uint64_t size)
+static void set_budget(dump_out *out, const cli_session *session, uint64_t size)
 {
-    uint64_t own = budget_of(size, s->args->limits.work, FLOOR_BUDGET);
+    uint64_t own = budget_of(size, session->args->limits.work, FLOOR_BUDGET);
 
-    o->spent = 0;
-    o->cut = false;
-    o->budget = own < o->file_left ? own : o->file_left;
+    out->spent = 0;
+    out->cut = false;
+    out->budget = own < out->file_left ? own : out->file_left;
 }
 
-static void on_member(void *user, const cli_session *s, const cuvet_item *it)
+static void on_member(void *user, const cli_session *session, const cuvet_item *it)
 {
-    dump_run *r = user;
+    dump_run *run = user;
     const void *bytes;
-    size_t n;
+    size_t count;
 
-    r->d.ctx = s->ctx;
-    r->d.o.file = s->in->name;
-    cli_path(&it->where, r->d.o.path, sizeof(r->d.o.path));
-    if (cli_picked(&r->pick, it, r->at)) {
-        set_budget(&r->d.o, s, it->unpacked_size);
-        announce(r, it);
-        r->any = true;
-        r->shown++;
-        if (cuvet_scan_payload(s->ctx, s->scan, &bytes, &n) != CUVET_OK)
-            out_title(&r->d.o, "(not unpacked)");
+    run->dump.ctx = session->ctx;
+    run->dump.out.file = session->in->name;
+    cli_path(&it->where, run->dump.out.path, sizeof(run->dump.out.path));
+    if (cli_picked(&run->pick, it, run->at)) {
+        set_budget(&run->dump.out, session, it->unpacked_size);
+        announce(run, it);
+        run->any = true;
+        run->shown++;
+        if (cuvet_scan_payload(session->ctx, session->scan, &bytes, &count) != CUVET_OK)
+            out_title(&run->dump.out, "(not unpacked)");
         else if (it->kind == CUVET_K_CUBIN)
-            show_elf(r, bytes, n);
+            show_elf(run, bytes, count);
         else if (it->kind == CUVET_K_PTX)
-            dump_ptx(&r->d, (cuvet_bytes){ bytes, n }, (r->d.parts & DUMP_PTX) != 0);
+            dump_ptx(&run->dump, (cuvet_bytes){ bytes, count }, (run->dump.parts & DUMP_PTX) != 0);
     }
-    r->d.o.file_left -= r->d.o.spent < r->d.o.file_left ? r->d.o.spent : r->d.o.file_left;
-    r->d.o.spent = 0;
-    if (r->d.o.cut) {
-        cli_complain(s->in->name, "%s: the limit '%s' ended the dump of this piece", r->d.o.path,
-                     r->d.o.file_left == 0 ? "budget" : "work");
-        r->rc = cli_worse(r->rc, CLI_X_LIMIT);
-        r->d.o.cut = false;
+    run->dump.out.file_left -=
+        run->dump.out.spent < run->dump.out.file_left ? run->dump.out.spent : run->dump.out.file_left;
+    run->dump.out.spent = 0;
+    if (run->dump.out.cut) {
+        cli_complain(session->in->name, "%s: the limit '%s' ended the dump of this piece", run->dump.out.path,
+                     run->dump.out.file_left == 0 ? "budget" : "work");
+        run->rc = cli_worse(run->rc, CLI_X_LIMIT);
+        run->dump.out.cut = false;
     }
-    r->at++;
+    run->at++;
 }
 
-static void on_begin(void *user, const cli_session *s)
+static void on_begin(void *user, const cli_session *session)
 {
-    dump_run *r = user;
+    dump_run *run = user;
 
-    r->at = 0;
-    r->d.o.file_left =
-        budget_of(s->in->why ? 0 : s->in->source.length, s->args->limits.work, s->args->limits.budget);
+    run->at = 0;
+    run->dump.out.file_left = budget_of(session->in->why ? 0 : session->in->source.length,
+                                        session->args->limits.work, session->args->limits.budget);
 }
 
 /* Damage goes to standard error: what can be shown of the file is on standard output, and stays comparable.
  */
-static void on_finding(void *user, const cli_session *s, const cuvet_diag *d)
+static void on_finding(void *user, const cli_session *session, const cuvet_diag *diag)
 {
-    const dump_run *r = user;
-    const cuvet_rule_info *rule = cuvet_rule_get(d->rule);
+    const dump_run *run = user;
+    const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
     char path[CLI_PATH_CAP], message[512];
 
-    if (r->quiet || d->severity == CUVET_NOTE)
+    if (run->quiet || diag->severity == CUVET_NOTE)
         return;
-    cli_path(&d->where, path, sizeof(path));
-    cuvet_diag_message(d, message, sizeof(message));
-    cli_complain(s->in->name, "%s %s %s at 0x%" PRIx64 ": %s", cuvet_severity_name(d->severity),
-                 rule ? rule->id : "?", path, d->inner ? d->inner_off : d->file_off, message);
+    cli_path(&diag->where, path, sizeof(path));
+    cuvet_diag_message(diag, message, sizeof(message));
+    cli_complain(session->in->name, "%s %s %s at 0x%" PRIx64 ": %s", cuvet_severity_name(diag->severity),
+                 rule ? rule->id : "?", path, diag->inner ? diag->inner_off : diag->file_off, message);
 }
 
-static void on_end(void *user, const cli_session *s, const cli_result *result)
+static void on_end(void *user, const cli_session *session, const cli_result *result)
 {
-    const dump_run *r = user;
+    const dump_run *run = user;
 
     if (result->sum.members + result->sum.images == 0 && !result->why)
-        cli_complain(s->in->name, "no device code found");
-    (void)r;
+        cli_complain(session->in->name, "no device code found");
+    (void)run;
 }
 
 static const cli_sink DUMP_SINK = {
@@ -226,33 +227,33 @@ static const cli_sink DUMP_SINK = {
 
 int cmd_dump(int argc, char **argv)
 {
-    cli_args a;
+    cli_args args;
     cli_needs needs = CLI_NO_NEEDS;
-    cli_session s = { .args = &a, .depth = CUVET_DEPTH_FULL, .sink = &DUMP_SINK, .needs = &needs };
-    dump_run r = { .d = { .o = { .to = stdout } } };
+    cli_session session = { .args = &args, .depth = CUVET_DEPTH_FULL, .sink = &DUMP_SINK, .needs = &needs };
+    dump_run run = { .dump = { .out = { .to = stdout } } };
     int rc;
 
-    if (!cli_parse(CLI_C_DUMP, argc, argv, &a, &rc))
+    if (!cli_parse(CLI_C_DUMP, argc, argv, &args, &rc))
         return rc;
     for (size_t i = 0; i < sizeof(PARTS) / sizeof(PARTS[0]); i++) {
-        if (a.set[PARTS[i].option])
-            r.d.parts |= PARTS[i].part;
+        if (args.set[PARTS[i].option])
+            run.dump.parts |= PARTS[i].part;
     }
-    if ((r.d.parts & ~(unsigned)DUMP_PTX) == 0)
-        r.d.parts |= DUMP_DEFAULT;
-    if (!cli_pick_init(&r.pick, &a))
+    if ((run.dump.parts & ~(unsigned)DUMP_PTX) == 0)
+        run.dump.parts |= DUMP_DEFAULT;
+    if (!cli_pick_init(&run.pick, &args))
         return CLI_X_USAGE;
-    r.d.o.json = a.value[CLI_O_FORMAT] && strcmp(a.value[CLI_O_FORMAT], "ndjson") == 0;
-    s.user = &r;
-    rc = cli_demangle_start(&a, &needs.helper);
+    run.dump.out.json = args.value[CLI_O_FORMAT] && strcmp(args.value[CLI_O_FORMAT], "ndjson") == 0;
+    session.user = &run;
+    rc = cli_demangle_start(&args, &needs.helper);
     if (rc != CLI_X_CLEAN)
         return rc;
     (void)__fsetlocking(stdout, FSETLOCKING_BYCALLER); /* one thread writes */
-    rc = cli_session_run(&s);
+    rc = cli_session_run(&session);
     cli_demangle_stop();
-    rc = cli_worse(rc, r.rc);
-    cli_record_free(&r.d.o.rec);
-    if (r.pick.active && r.shown == 0 && rc == CLI_X_CLEAN) {
+    rc = cli_worse(rc, run.rc);
+    cli_record_free(&run.dump.out.rec);
+    if (run.pick.active && run.shown == 0 && rc == CLI_X_CLEAN) {
         cli_complain(NULL, "no piece of device code was selected");
         rc = CLI_X_USAGE;
     }

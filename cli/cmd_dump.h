@@ -49,76 +49,76 @@ typedef struct dump_out {
     size_t memory_size;
 } dump_out;
 
-typedef struct dump {
+typedef struct dump_state {
     cuvet_ctx *ctx;
     cuvet_elf elf;
-    cuvet_elf_header h;
+    cuvet_elf_header header;
     unsigned parts;
-    dump_out o;
-} dump;
+    dump_out out;
+} dump_state;
 
 /* out_*: cmd_dump_out.c. Width: columns of the text form, negative = left, 0 = as long as it is. Keys are for
  * JSON, and the label of vertical records. */
-void out_title(dump_out *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void out_title(dump_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /** "what: section INDEX NAME" as a title. */
-void out_section_title(dump_out *o, const char *what, uint64_t index, cuvet_bytes name);
-void out_head(dump_out *o, const char *line);
-void out_begin(dump_out *o, const char *type, bool vertical);
-void out_dec(dump_out *o, const char *key, int width, uint64_t v);
+void out_section_title(dump_out *out, const char *what, uint64_t index, cuvet_bytes name);
+void out_head(dump_out *out, const char *line);
+void out_begin(dump_out *out, const char *type, bool vertical);
+void out_dec(dump_out *out, const char *key, int width, uint64_t value);
 /** A field that only machines get: where it belongs, or the number behind a name. */
-void out_number(dump_out *o, const char *key, uint64_t v);
-void out_signed(dump_out *o, const char *key, int width, int64_t v);
-void out_hex(dump_out *o, const char *key, int width, uint64_t v);
-void out_text(dump_out *o, const char *key, int width, const char *v);
-void out_name(dump_out *o, const char *key, int width, cuvet_bytes v);
+void out_number(dump_out *out, const char *key, uint64_t value);
+void out_signed(dump_out *out, const char *key, int width, int64_t value);
+void out_hex(dump_out *out, const char *key, int width, uint64_t value);
+void out_text(dump_out *out, const char *key, int width, const char *value);
+void out_name(dump_out *out, const char *key, int width, cuvet_bytes bytes);
 /** Free text as the last field of a line, or a line of a vertical record: print to what this returns, then
  * end it. */
-FILE *out_detail(dump_out *o, const char *key);
-void out_detail_end(dump_out *o, const char *key);
+FILE *out_detail(dump_out *out, const char *key);
+void out_detail_end(dump_out *out, const char *key);
 /** Line break inside free text: a new indented line for people, a space in JSON. */
-void out_wrap(const dump_out *o, FILE *t);
-void out_end(dump_out *o);
-/** Spend n of the budget before an element is shown. @return false: used up, show no more. */
-bool out_spend(dump_out *o, uint64_t n);
+void out_wrap(const dump_out *out, FILE *to);
+void out_end(dump_out *out);
+/** Spend 'count' of the budget before an element is shown. @return false: used up, show no more. */
+bool out_spend(dump_out *out, uint64_t count);
 /** What follows offset `at` of a section cannot be decoded; the findings of the scan say why. */
-void out_damage(dump_out *o, uint64_t section, uint64_t at);
+void out_damage(dump_out *out, uint64_t section, uint64_t at);
 /** Numbers and escaped bytes into free text. */
-void dump_put_dec(FILE *t, uint64_t v);
-void dump_put_hex(FILE *t, uint64_t v);
-void dump_put(dump_out *o, FILE *t, cuvet_bytes v);
-bool dump_is(cuvet_bytes v, const char *text);
-bool dump_starts(cuvet_bytes v, const char *text);
+void dump_put_dec(FILE *to, uint64_t value);
+void dump_put_hex(FILE *to, uint64_t value);
+void dump_put(dump_out *out, FILE *to, cuvet_bytes bytes);
+bool dump_is(cuvet_bytes bytes, const char *text);
+bool dump_starts(cuvet_bytes bytes, const char *text);
 
 /* cmd_dump_elf.c */
 /** Section i; an all-zero one past the end. */
-bool dump_section(const dump *d, uint64_t i, cuvet_elf_section *out);
-/** Symbol table that section s speaks of. 0: none. */
-uint64_t dump_symtab_of(const dump *d, const cuvet_elf_section *s);
+bool dump_section(const dump_state *dump, uint64_t index, cuvet_elf_section *out);
+/** Symbol table that section 'section' speaks of. 0: none. */
+uint64_t dump_symtab_of(const dump_state *dump, const cuvet_elf_section *section);
 /** Name of symbol i of a table; an unnamed section symbol has the name of its section. */
-cuvet_bytes dump_symbol_name(const dump *d, uint64_t table, uint64_t i);
+cuvet_bytes dump_symbol_name(const dump_state *dump, uint64_t table, uint64_t index);
 /** "NAME [i]" into free text. */
-void dump_put_symbol(dump *d, FILE *t, uint64_t table, uint64_t i);
-void dump_header(dump *d);
-void dump_sections(dump *d);
-void dump_segments(dump *d);
-void dump_symbols(dump *d);
-void dump_relocs(dump *d);
+void dump_put_symbol(dump_state *dump, FILE *to, uint64_t table, uint64_t index);
+void dump_header(dump_state *dump);
+void dump_sections(dump_state *dump);
+void dump_segments(dump_state *dump);
+void dump_symbols(dump_state *dump);
+void dump_relocs(dump_state *dump);
 
 /* cmd_dump_info.c */
-void dump_info(dump *d, uint64_t i, const cuvet_elf_section *s);
-void dump_compat(dump *d, uint64_t i, const cuvet_elf_section *s);
+void dump_info(dump_state *dump, uint64_t index, const cuvet_elf_section *section);
+void dump_compat(dump_state *dump, uint64_t index, const cuvet_elf_section *section);
 
 /* cmd_dump_meta.c */
-void dump_notes(dump *d, uint64_t i, const cuvet_elf_section *s);
-void dump_callgraph(dump *d, uint64_t i, const cuvet_elf_section *s);
-void dump_prototype(dump *d, uint64_t i, const cuvet_elf_section *s);
-void dump_rel_action(dump *d, uint64_t i, const cuvet_elf_section *s);
-void dump_unified(dump *d, uint64_t i, const cuvet_elf_section *s);
-void dump_capsule(dump *d, uint64_t i, const cuvet_elf_section *s);
+void dump_notes(dump_state *dump, uint64_t index, const cuvet_elf_section *section);
+void dump_callgraph(dump_state *dump, uint64_t index, const cuvet_elf_section *section);
+void dump_prototype(dump_state *dump, uint64_t index, const cuvet_elf_section *section);
+void dump_rel_action(dump_state *dump, uint64_t index, const cuvet_elf_section *section);
+void dump_unified(dump_state *dump, uint64_t index, const cuvet_elf_section *section);
+void dump_capsule(dump_state *dump, uint64_t index, const cuvet_elf_section *section);
 
 /* cmd_dump_frame.c, cmd_dump_data.c */
-void dump_frames(dump *d, uint64_t i, const cuvet_elf_section *s);
-void dump_data(dump *d, uint64_t i, const cuvet_elf_section *s);
-void dump_ptx(dump *d, cuvet_bytes text, bool whole);
+void dump_frames(dump_state *dump, uint64_t index, const cuvet_elf_section *section);
+void dump_data(dump_state *dump, uint64_t index, const cuvet_elf_section *section);
+void dump_ptx(dump_state *dump, cuvet_bytes text, bool whole);
 
 #endif

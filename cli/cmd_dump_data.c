@@ -8,48 +8,48 @@
 #define LINE_BYTES   16u
 #define RECORD_BYTES 1024u /* of one NDJSON object */
 
-static void hex_line(dump_out *o, uint64_t i, cuvet_bytes b, uint64_t at, uint64_t n)
+static void hex_line(dump_out *out, uint64_t index, cuvet_bytes bytes, uint64_t at, uint64_t count)
 {
-    FILE *t;
+    FILE *to;
 
-    out_begin(o, "data", false);
-    out_number(o, "section", i);
-    out_hex(o, "offset", 8, at);
-    t = out_detail(o, "bytes");
-    for (uint64_t k = 0; k < n; k++)
-        fprintf(t, "%s%02x", k > 0 && k % 4 == 0 && !o->json ? " " : "", b.p[at + k]);
-    out_detail_end(o, "bytes");
-    out_end(o);
+    out_begin(out, "data", false);
+    out_number(out, "section", index);
+    out_hex(out, "offset", 8, at);
+    to = out_detail(out, "bytes");
+    for (uint64_t k = 0; k < count; k++)
+        fprintf(to, "%s%02x", k > 0 && k % 4 == 0 && !out->json ? " " : "", bytes.p[at + k]);
+    out_detail_end(out, "bytes");
+    out_end(out);
 }
 
 /* NUL-terminated lines, such as the PTX that code was compiled from. */
-static void text_lines(dump_out *o, uint64_t i, cuvet_bytes b)
+static void text_lines(dump_out *out, uint64_t index, cuvet_bytes bytes)
 {
-    for (uint64_t at = 0; at < b.n && out_spend(o, 16);) {
-        const uint8_t *end = memchr(b.p + at, 0, b.n - at);
-        uint64_t n = end ? (uint64_t)(end - (b.p + at)) : b.n - at;
+    for (uint64_t at = 0; at < bytes.n && out_spend(out, 16);) {
+        const uint8_t *end = memchr(bytes.p + at, 0, bytes.n - at);
+        uint64_t count = end ? (uint64_t)(end - (bytes.p + at)) : bytes.n - at;
 
-        out_begin(o, "text", false);
-        out_number(o, "section", i);
-        out_hex(o, "offset", 8, at);
-        out_name(o, "text", 0, (cuvet_bytes){ b.p + at, (size_t)n });
-        out_end(o);
-        at += n + 1;
+        out_begin(out, "text", false);
+        out_number(out, "section", index);
+        out_hex(out, "offset", 8, at);
+        out_name(out, "text", 0, (cuvet_bytes){ bytes.p + at, (size_t)count });
+        out_end(out);
+        at += count + 1;
     }
 }
 
-void dump_data(dump *d, uint64_t i, const cuvet_elf_section *s)
+void dump_data(dump_state *dump, uint64_t index, const cuvet_elf_section *section)
 {
-    dump_out *o = &d->o;
-    uint64_t step = o->json ? RECORD_BYTES : LINE_BYTES;
+    dump_out *out = &dump->out;
+    uint64_t step = out->json ? RECORD_BYTES : LINE_BYTES;
 
-    out_section_title(o, "Data", i, s->name);
-    if (dump_starts(s->name, ".nv_debug_ptx_txt") || dump_is(s->name, ".debug_str")) {
-        text_lines(o, i, s->body);
+    out_section_title(out, "Data", index, section->name);
+    if (dump_starts(section->name, ".nv_debug_ptx_txt") || dump_is(section->name, ".debug_str")) {
+        text_lines(out, index, section->body);
         return;
     }
-    for (uint64_t at = 0; at < s->body.n && out_spend(o, 3 * step + 16); at += step)
-        hex_line(o, i, s->body, at, s->body.n - at < step ? s->body.n - at : step);
+    for (uint64_t at = 0; at < section->body.n && out_spend(out, 3 * step + 16); at += step)
+        hex_line(out, index, section->body, at, section->body.n - at < step ? section->body.n - at : step);
 }
 
 static bool is_directive(cuvet_bytes line)
@@ -59,11 +59,11 @@ static bool is_directive(cuvet_bytes line)
            dump_starts(line, ".visible .entry") || dump_starts(line, ".weak .entry");
 }
 
-void dump_ptx(dump *d, cuvet_bytes text, bool whole)
+void dump_ptx(dump_state *dump, cuvet_bytes text, bool whole)
 {
-    dump_out *o = &d->o;
+    dump_out *out = &dump->out;
 
-    out_title(o, whole ? "Text" : "Directives");
+    out_title(out, whole ? "Text" : "Directives");
     for (uint64_t at = 0, number = 1; at < text.n; number++) {
         const uint8_t *end = memchr(text.p + at, '\n', text.n - at);
         cuvet_bytes line = { text.p + at, end ? (size_t)(end - (text.p + at)) : (size_t)(text.n - at) };
@@ -73,9 +73,9 @@ void dump_ptx(dump *d, cuvet_bytes text, bool whole)
             line.n--;
         if (line.n == 0 || (!whole && !is_directive(line)))
             continue;
-        out_begin(o, "ptx_line", false);
-        out_dec(o, "line", 6, number);
-        out_name(o, "text", 0, line);
-        out_end(o);
+        out_begin(out, "ptx_line", false);
+        out_dec(out, "line", 6, number);
+        out_name(out, "text", 0, line);
+        out_end(out);
     }
 }

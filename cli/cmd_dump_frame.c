@@ -9,182 +9,185 @@
 #define OPS_PER_LINE 6u
 
 /* Relocations of the section, by offset: they name the function that an entry describes. */
-typedef struct site {
+typedef struct frame_site {
     uint64_t off;
     uint32_t sym;
-} site;
+} frame_site;
 
-typedef struct frames {
-    dump *d;
+typedef struct frame_tables {
+    dump_state *dump;
     uint64_t index;
-    site *sites;
+    frame_site *sites;
     size_t n_sites;
     uint64_t symbols; /* table the sites refer to */
-} frames;
+} frame_tables;
 
-static void put_register(FILE *t, uint64_t r)
+static void put_register(FILE *to, uint64_t result)
 {
-    uint64_t number = cuvet_cfi_register_number(r);
+    uint64_t number = cuvet_cfi_register_number(result);
 
     if (number == UINT64_MAX) {
-        dump_put_hex(t, r);
+        dump_put_hex(to, result);
         return;
     }
-    fputc('R', t);
-    dump_put_dec(t, number);
+    fputc('R', to);
+    dump_put_dec(to, number);
 }
 
-static void put_operand(FILE *t, cuvet_cfi_operand kind, uint64_t value)
+static void put_operand(FILE *to, cuvet_cfi_operand kind, uint64_t value)
 {
     if (kind != CUVET_CFI_NONE)
-        fputc(' ', t);
+        fputc(' ', to);
     switch (kind) {
     case CUVET_CFI_NONE: break;
-    case CUVET_CFI_REGISTER: put_register(t, value); break;
-    case CUVET_CFI_COLUMN: fprintf(t, "r%" PRIu64, value); break;
-    case CUVET_CFI_SIGNED: fprintf(t, "%" PRId64, (int64_t)value); break;
-    case CUVET_CFI_BLOCK: fprintf(t, "%" PRIu64 " bytes", value); break;
+    case CUVET_CFI_REGISTER: put_register(to, value); break;
+    case CUVET_CFI_COLUMN: fprintf(to, "r%" PRIu64, value); break;
+    case CUVET_CFI_SIGNED: fprintf(to, "%" PRId64, (int64_t)value); break;
+    case CUVET_CFI_BLOCK: fprintf(to, "%" PRIu64 " bytes", value); break;
     case CUVET_CFI_UNSIGNED:
     case CUVET_CFI_ADDRESS:
-    case CUVET_CFI_DISTANCE: dump_put_hex(t, value); break;
+    case CUVET_CFI_DISTANCE: dump_put_hex(to, value); break;
     }
 }
 
-static void put_op(const dump *d, FILE *t, uint64_t n, const cuvet_cfi_op *op)
+static void put_op(const dump_state *dump, FILE *to, uint64_t count, const cuvet_cfi_op *op)
 {
-    if (n > 0)
-        fputc(';', t);
-    if (n > 0 && n % OPS_PER_LINE == 0)
-        out_wrap(&d->o, t);
-    else if (n > 0)
-        fputc(' ', t);
+    if (count > 0)
+        fputc(';', to);
+    if (count > 0 && count % OPS_PER_LINE == 0)
+        out_wrap(&dump->out, to);
+    else if (count > 0)
+        fputc(' ', to);
     if (!op->name) {
-        fprintf(t, "unknown 0x%02" PRIx32, op->code);
+        fprintf(to, "unknown 0x%02" PRIx32, op->code);
         return;
     }
-    fputs(op->name, t);
-    put_operand(t, op->first, op->first_value);
-    put_operand(t, op->second, op->second_value);
+    fputs(op->name, to);
+    put_operand(to, op->first, op->first_value);
+    put_operand(to, op->second, op->second_value);
 }
 
-static void put_program(const dump *d, FILE *t, const cuvet_cfi_entry *e)
+static void put_program(const dump_state *dump, FILE *to, const cuvet_cfi_entry *entry)
 {
-    uint64_t n = 0, nops = 0, pos = 0;
+    uint64_t count = 0, nops = 0, pos = 0;
     cuvet_cfi_op op = { .size = sizeof(op) };
     cuvet_status st;
 
-    while ((st = cuvet_cfi_op_next(e, &pos, &op)) == CUVET_OK) {
+    while ((st = cuvet_cfi_op_next(entry, &pos, &op)) == CUVET_OK) {
         if (op.code == 0)
             nops++; /* padding to the length of the entry */
         else
-            put_op(d, t, n++, &op);
+            put_op(dump, to, count++, &op);
     }
     if (st == CUVET_E_UNSUPPORTED)
-        put_op(d, t, n++, &op);
-    fprintf(t, "%s%" PRIu64 " nops%s", n ? "; " : "", nops,
-            e->cut || st == CUVET_E_MALFORMED ? " (cut short)" : "");
+        put_op(dump, to, count++, &op);
+    fprintf(to, "%s%" PRIu64 " nops%s", count ? "; " : "", nops,
+            entry->cut || st == CUVET_E_MALFORMED ? " (cut short)" : "");
 }
 
-static int by_offset(const void *a, const void *b)
+static int by_offset(const void *left, const void *right)
 {
-    const site *x = a, *y = b;
+    const frame_site *first = left, *second = right;
 
-    return x->off < y->off ? -1 : x->off > y->off;
+    return first->off < second->off ? -1 : first->off > second->off;
 }
 
 /* Collect the sites of all relocation sections of the one that is shown. Out of memory: no names. */
-static void find_sites(frames *f)
+static void find_sites(frame_tables *frames)
 {
-    dump *d = f->d;
-    cuvet_elf_section s = { .size = sizeof(s) };
-    cuvet_elf_reloc r = { .size = sizeof(r) };
+    dump_state *dump = frames->dump;
+    cuvet_elf_section section = { .size = sizeof(section) };
+    cuvet_elf_reloc reloc = { .size = sizeof(reloc) };
     size_t cap = 0;
 
-    for (uint64_t t = 0; out_spend(&d->o, 4) && dump_section(d, t, &s); t++) {
-        if (cuvet_section_get_content(&s) != CUVET_CONTENT_RELOCATIONS || s.info != f->index)
+    for (uint64_t table = 0; out_spend(&dump->out, 4) && dump_section(dump, table, &section); table++) {
+        if (cuvet_section_get_content(&section) != CUVET_CONTENT_RELOCATIONS || section.info != frames->index)
             continue;
-        f->symbols = dump_symtab_of(d, &s);
-        for (uint64_t i = 0; out_spend(&d->o, 4) && cuvet_elf_get_reloc(d->ctx, d->elf, t, i, &r) == CUVET_OK;
+        frames->symbols = dump_symtab_of(dump, &section);
+        for (uint64_t i = 0; out_spend(&dump->out, 4) &&
+                             cuvet_elf_get_reloc(dump->ctx, dump->elf, table, i, &reloc) == CUVET_OK;
              i++) {
-            if (f->n_sites == cap) {
-                site *more = realloc(f->sites, (cap ? 2 * cap : 64) * sizeof(*more));
+            if (frames->n_sites == cap) {
+                frame_site *more = realloc(frames->sites, (cap ? 2 * cap : 64) * sizeof(*more));
 
                 if (!more)
                     return;
-                f->sites = more;
+                frames->sites = more;
                 cap = cap ? 2 * cap : 64;
             }
-            f->sites[f->n_sites++] = (site){ r.off, r.sym };
+            frames->sites[frames->n_sites++] = (frame_site){ reloc.off, reloc.sym };
         }
     }
-    if (f->n_sites > 1)
-        qsort(f->sites, f->n_sites, sizeof(*f->sites), by_offset);
+    if (frames->n_sites > 1)
+        qsort(frames->sites, frames->n_sites, sizeof(*frames->sites), by_offset);
 }
 
 /* Function whose address is stored at `off`. */
-static cuvet_bytes function_at(const frames *f, uint64_t off)
+static cuvet_bytes function_at(const frame_tables *frames, uint64_t off)
 {
-    const site key = { off, 0 };
-    const site *found = f->n_sites ? bsearch(&key, f->sites, f->n_sites, sizeof(key), by_offset) : NULL;
+    const frame_site key = { off, 0 };
+    const frame_site *found =
+        frames->n_sites ? bsearch(&key, frames->sites, frames->n_sites, sizeof(key), by_offset) : NULL;
 
-    return found ? dump_symbol_name(f->d, f->symbols, found->sym) : (cuvet_bytes){ NULL, 0 };
+    return found ? dump_symbol_name(frames->dump, frames->symbols, found->sym) : (cuvet_bytes){ NULL, 0 };
 }
 
-static void common_entry(frames *f, const cuvet_cfi_entry *e)
+static void common_entry(frame_tables *frames, const cuvet_cfi_entry *entry)
 {
-    dump_out *o = &f->d->o;
-    FILE *t;
+    dump_out *out = &frames->dump->out;
+    FILE *to;
 
-    out_begin(o, "frame_common", true);
-    out_number(o, "section", f->index);
-    out_hex(o, "common_entry", 0, e->off);
-    out_hex(o, "size", 0, e->length);
-    out_dec(o, "version", 0, e->version);
-    out_hex(o, "augmentation", 0,
-            e->augmentation); /* empty string; other ones would need their own decoder */
-    out_dec(o, "code_alignment", 0, e->code_alignment);
-    out_signed(o, "data_alignment", 0, e->data_alignment);
-    t = out_detail(o, "return_register");
-    put_register(t, e->return_register);
-    out_detail_end(o, "return_register");
-    put_program(f->d, out_detail(o, "program"), e);
-    out_detail_end(o, "program");
-    out_end(o);
+    out_begin(out, "frame_common", true);
+    out_number(out, "section", frames->index);
+    out_hex(out, "common_entry", 0, entry->off);
+    out_hex(out, "size", 0, entry->length);
+    out_dec(out, "version", 0, entry->version);
+    out_hex(out, "augmentation", 0,
+            entry->augmentation); /* empty string; other ones would need their own decoder */
+    out_dec(out, "code_alignment", 0, entry->code_alignment);
+    out_signed(out, "data_alignment", 0, entry->data_alignment);
+    to = out_detail(out, "return_register");
+    put_register(to, entry->return_register);
+    out_detail_end(out, "return_register");
+    put_program(frames->dump, out_detail(out, "program"), entry);
+    out_detail_end(out, "program");
+    out_end(out);
 }
 
-static void function_entry(frames *f, const cuvet_cfi_entry *e)
+static void function_entry(frame_tables *frames, const cuvet_cfi_entry *entry)
 {
-    dump_out *o = &f->d->o;
+    dump_out *out = &frames->dump->out;
 
-    out_begin(o, "frame", true);
-    out_number(o, "section", f->index);
-    out_hex(o, "function_entry", 0, e->off);
-    out_hex(o, "size", 0, e->length);
-    out_hex(o, "common", 0, e->parent);
-    out_hex(o, "start", 0, e->start);
-    out_hex(o, "range", 0, e->range);
-    out_name(o, "function", 0, function_at(f, e->start_off));
-    put_program(f->d, out_detail(o, "program"), e);
-    out_detail_end(o, "program");
-    out_end(o);
+    out_begin(out, "frame", true);
+    out_number(out, "section", frames->index);
+    out_hex(out, "function_entry", 0, entry->off);
+    out_hex(out, "size", 0, entry->length);
+    out_hex(out, "common", 0, entry->parent);
+    out_hex(out, "start", 0, entry->start);
+    out_hex(out, "range", 0, entry->range);
+    out_name(out, "function", 0, function_at(frames, entry->start_off));
+    put_program(frames->dump, out_detail(out, "program"), entry);
+    out_detail_end(out, "program");
+    out_end(out);
 }
 
-void dump_frames(dump *d, uint64_t i, const cuvet_elf_section *s)
+void dump_frames(dump_state *dump, uint64_t index, const cuvet_elf_section *section)
 {
-    frames f = { .d = d, .index = i };
-    cuvet_cfi_entry e = { .size = sizeof(e) };
+    frame_tables frames = { .dump = dump, .index = index };
+    cuvet_cfi_entry entry = { .size = sizeof(entry) };
     cuvet_status st = CUVET_OK;
     uint64_t at = 0;
 
-    find_sites(&f);
-    out_section_title(&d->o, "Frames", i, s->name);
-    while (out_spend(&d->o, 256) && (st = cuvet_cfi_next(s->body, &d->h, &at, &e)) == CUVET_OK) {
-        if (e.flags & CUVET_CFI_COMMON)
-            common_entry(&f, &e);
+    find_sites(&frames);
+    out_section_title(&dump->out, "Frames", index, section->name);
+    while (out_spend(&dump->out, 256) &&
+           (st = cuvet_cfi_next(section->body, &dump->header, &at, &entry)) == CUVET_OK) {
+        if (entry.flags & CUVET_CFI_COMMON)
+            common_entry(&frames, &entry);
         else
-            function_entry(&f, &e);
+            function_entry(&frames, &entry);
     }
     if (st != CUVET_OK && st != CUVET_END)
-        out_damage(&d->o, i, at);
-    free(f.sites);
+        out_damage(&dump->out, index, at);
+    free(frames.sites);
 }

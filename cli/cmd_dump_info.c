@@ -6,56 +6,60 @@
 
 #define WORDS_PER_LINE 8u
 
-static void put_bytes(const dump *d, FILE *t, cuvet_bytes b)
+static void put_bytes(const dump_state *dump, FILE *to, cuvet_bytes bytes)
 {
-    for (size_t i = 0; i < b.n; i++) {
+    for (size_t i = 0; i < bytes.n; i++) {
         if (i > 0 && i % 32 == 0)
-            out_wrap(&d->o, t);
-        fprintf(t, "%s%02x", i % 32 && i % 4 == 0 ? " " : "", b.p[i]);
+            out_wrap(&dump->out, to);
+        fprintf(to, "%s%02x", i % 32 && i % 4 == 0 ? " " : "", bytes.p[i]);
     }
 }
 
 /* What was printed of a record so far. */
-typedef struct progress {
+typedef struct dump_info_progress {
     bool any, total;  /* something; the last field said how many words follow */
     uint64_t group;   /* of the last field */
     uint64_t words;   /* of the list that is being printed … */
     const char *list; /* … and its name; NULL: none */
-} progress;
+} dump_info_progress;
 
 /* Between two fields: a blank, or a new line where something new begins. */
-static void separate(const dump *d, FILE *t, const progress *p, const cuvet_field *f)
+static void separate(const dump_state *dump, FILE *to, const dump_info_progress *progress,
+                     const cuvet_field *field)
 {
-    bool word = f->kind == CUVET_FIELD_WORD;
+    bool word = field->kind == CUVET_FIELD_WORD;
 
-    if (!p->any || p->total)
+    if (!progress->any || progress->total)
         return;
-    if (word ? p->words > 0 && p->words % WORDS_PER_LINE == 0 : f->group != p->group)
-        out_wrap(&d->o, t);
+    if (word ? progress->words > 0 && progress->words % WORDS_PER_LINE == 0 : field->group != progress->group)
+        out_wrap(&dump->out, to);
     else
-        fputs(f->kind == CUVET_FIELD_EXTENT ? " x " : f->kind == CUVET_FIELD_PADDING ? ", " : " ", t);
+        fputs(field->kind == CUVET_FIELD_EXTENT    ? " x "
+              : field->kind == CUVET_FIELD_PADDING ? ", "
+                                                   : " ",
+              to);
 }
 
-static void put_number(dump *d, FILE *t, uint64_t table, const cuvet_field *f)
+static void put_number(dump_state *dump, FILE *to, uint64_t table, const cuvet_field *field)
 {
-    switch (f->kind) {
+    switch (field->kind) {
     case CUVET_FIELD_FLAG: break;
-    case CUVET_FIELD_SYMBOL: dump_put_symbol(d, t, table, f->value); break;
+    case CUVET_FIELD_SYMBOL: dump_put_symbol(dump, to, table, field->value); break;
     case CUVET_FIELD_PLACE:
-        dump_put_hex(t, f->value);
-        fputc(':', t);
+        dump_put_hex(to, field->value);
+        fputc(':', to);
         break;
-    case CUVET_FIELD_RAW: fprintf(t, "0x%08" PRIx64, f->value); break;
-    case CUVET_FIELD_TOTAL: fprintf(t, "%" PRIu64 " %s ", f->value, f->name); break;
+    case CUVET_FIELD_RAW: fprintf(to, "0x%08" PRIx64, field->value); break;
+    case CUVET_FIELD_TOTAL: fprintf(to, "%" PRIu64 " %s ", field->value, field->name); break;
     case CUVET_FIELD_VERSION:
-        fprintf(t, "%" PRIu64 ".%" PRIu64, f->value >> 32, f->value & UINT32_MAX);
+        fprintf(to, "%" PRIu64 ".%" PRIu64, field->value >> 32, field->value & UINT32_MAX);
         break;
     case CUVET_FIELD_BITS:
     case CUVET_FIELD_WORD:
-    case CUVET_FIELD_PADDING: dump_put_hex(t, f->value); break;
+    case CUVET_FIELD_PADDING: dump_put_hex(to, field->value); break;
     case CUVET_FIELD_COUNT:
-        if (f->value == UINT32_MAX) {
-            fputs("unknown", t); /* as in a stack that recursion makes unbounded */
+        if (field->value == UINT32_MAX) {
+            fputs("unknown", to); /* as in a stack that recursion makes unbounded */
             break;
         } /* fall through */
     case CUVET_FIELD_NUMBER:
@@ -63,49 +67,51 @@ static void put_number(dump *d, FILE *t, uint64_t table, const cuvet_field *f)
     case CUVET_FIELD_SECTION:
     case CUVET_FIELD_STRING:
     case CUVET_FIELD_VIRTUAL_ARCH:
-    case CUVET_FIELD_ID: dump_put_dec(t, f->value); break;
+    case CUVET_FIELD_ID: dump_put_dec(to, field->value); break;
     }
 }
 
 /* The name in front of a number. That of a list is said once. */
-static void put_label(FILE *t, const progress *p, const cuvet_field *f)
+static void put_label(FILE *to, const dump_info_progress *progress, const cuvet_field *field)
 {
-    if (*f->name == '\0' || f->kind == CUVET_FIELD_TOTAL || f->kind == CUVET_FIELD_EXTENT || p->words > 0)
+    if (*field->name == '\0' || field->kind == CUVET_FIELD_TOTAL || field->kind == CUVET_FIELD_EXTENT ||
+        progress->words > 0)
         return;
-    fputs(f->name, t);
-    if (f->kind != CUVET_FIELD_FLAG)
-        fputc(' ', t);
+    fputs(field->name, to);
+    if (field->kind != CUVET_FIELD_FLAG)
+        fputc(' ', to);
 }
 
-static void put_field(dump *d, FILE *t, uint64_t table, progress *p, const cuvet_field *f)
+static void put_field(dump_state *dump, FILE *to, uint64_t table, dump_info_progress *progress,
+                      const cuvet_field *field)
 {
-    bool word = f->kind == CUVET_FIELD_WORD;
+    bool word = field->kind == CUVET_FIELD_WORD;
 
-    if ((f->flags & CUVET_FIELD_OPTIONAL) != 0 && f->value == 0)
+    if ((field->flags & CUVET_FIELD_OPTIONAL) != 0 && field->value == 0)
         return;
-    if (!word || p->list != f->name)
-        p->words = 0;
-    separate(d, t, p, f);
-    put_label(t, p, f);
-    put_number(d, t, table, f);
-    p->words += word;
-    p->list = word ? f->name : NULL;
-    p->group = f->group;
-    p->total = f->kind == CUVET_FIELD_TOTAL;
-    p->any = true;
+    if (!word || progress->list != field->name)
+        progress->words = 0;
+    separate(dump, to, progress, field);
+    put_label(to, progress, field);
+    put_number(dump, to, table, field);
+    progress->words += word;
+    progress->list = word ? field->name : NULL;
+    progress->group = field->group;
+    progress->total = field->kind == CUVET_FIELD_TOTAL;
+    progress->any = true;
 }
 
-static void put_value(dump *d, FILE *t, uint64_t table, const cuvet_record *r)
+static void put_value(dump_state *dump, FILE *to, uint64_t table, const cuvet_record *record)
 {
-    cuvet_field f = { .size = sizeof(f) };
+    cuvet_field field = { .size = sizeof(field) };
     cuvet_field_pos pos = { 0 };
-    progress p = { .any = false };
+    dump_info_progress progress = { .any = false };
 
-    if (!r->decodable)
-        put_bytes(d, t, r->bytes);
-    while (cuvet_field_next(r, &pos, &f) == CUVET_OK &&
-           (f.kind != CUVET_FIELD_SYMBOL || out_spend(&d->o, 16)))
-        put_field(d, t, table, &p, &f);
+    if (!record->decodable)
+        put_bytes(dump, to, record->bytes);
+    while (cuvet_field_next(record, &pos, &field) == CUVET_OK &&
+           (field.kind != CUVET_FIELD_SYMBOL || out_spend(&dump->out, 16)))
+        put_field(dump, to, table, &progress, &field);
 }
 
 typedef struct section_view {
@@ -113,54 +119,55 @@ typedef struct section_view {
     bool compat;
 } section_view;
 
-static void one_record(dump *d, const section_view *v, const cuvet_tlv *tlv)
+static void one_record(dump_state *dump, const section_view *view, const cuvet_tlv *tlv)
 {
-    const char *name = v->compat ? cuvet_compat_name(tlv->code) : cuvet_eiattr_name(tlv->code);
-    cuvet_record r = { .size = sizeof(r) };
-    dump_out *o = &d->o;
+    const char *name = view->compat ? cuvet_compat_name(tlv->code) : cuvet_eiattr_name(tlv->code);
+    cuvet_record record = { .size = sizeof(record) };
+    dump_out *out = &dump->out;
     char buf[32];
-    FILE *t;
+    FILE *to;
 
-    if ((v->compat ? cuvet_compat_record(tlv, &r) : cuvet_attr_record(tlv, &r)) != CUVET_OK)
+    if ((view->compat ? cuvet_compat_record(tlv, &record) : cuvet_attr_record(tlv, &record)) != CUVET_OK)
         return; /* cannot be: nothing is missing and the size is ours */
     snprintf(buf, sizeof(buf), "0x%02x", tlv->code);
-    out_begin(o, v->compat ? "compat" : "attribute", false);
-    out_number(o, "section", v->index);
-    out_hex(o, "offset", 6, tlv->off);
-    out_text(o, "format", 4, cuvet_tlv_format_name(tlv->format));
-    out_number(o, "code", tlv->code);
-    out_text(o, "name", -34, name ? name : buf);
-    put_value(d, out_detail(o, "value"), v->table, &r);
-    out_detail_end(o, "value");
-    if (o->json && tlv->format == CUVET_TLV_PAYLOAD) {
-        t = out_detail(o, "payload");
+    out_begin(out, view->compat ? "compat" : "attribute", false);
+    out_number(out, "section", view->index);
+    out_hex(out, "offset", 6, tlv->off);
+    out_text(out, "format", 4, cuvet_tlv_format_name(tlv->format));
+    out_number(out, "code", tlv->code);
+    out_text(out, "name", -34, name ? name : buf);
+    put_value(dump, out_detail(out, "value"), view->table, &record);
+    out_detail_end(out, "value");
+    if (out->json && tlv->format == CUVET_TLV_PAYLOAD) {
+        to = out_detail(out, "payload");
         for (size_t i = 0; i < tlv->payload.n; i++)
-            fprintf(t, "%02x", tlv->payload.p[i]);
-        out_detail_end(o, "payload");
+            fprintf(to, "%02x", tlv->payload.p[i]);
+        out_detail_end(out, "payload");
     }
-    out_end(o);
+    out_end(out);
 }
 
-static void records(dump *d, uint64_t i, const cuvet_elf_section *s, bool compat)
+static void records(dump_state *dump, uint64_t index, const cuvet_elf_section *section, bool compat)
 {
-    section_view v = { i, compat ? 0 : dump_symtab_of(d, s), compat };
+    section_view view = { index, compat ? 0 : dump_symtab_of(dump, section), compat };
     uint64_t pos = 0;
-    cuvet_tlv r = { .size = sizeof(r) };
+    cuvet_tlv tlv = { .size = sizeof(tlv) };
     cuvet_status st;
 
-    out_section_title(&d->o, "Attributes", i, s->name);
-    while ((st = cuvet_tlv_next(s->body, &pos, &r)) == CUVET_OK && out_spend(&d->o, 64 + 4 * r.payload.n))
-        one_record(d, &v, &r);
+    out_section_title(&dump->out, "Attributes", index, section->name);
+    while ((st = cuvet_tlv_next(section->body, &pos, &tlv)) == CUVET_OK &&
+           out_spend(&dump->out, 64 + 4 * tlv.payload.n))
+        one_record(dump, &view, &tlv);
     if (st != CUVET_END && st != CUVET_OK)
-        out_damage(&d->o, i, pos);
+        out_damage(&dump->out, index, pos);
 }
 
-void dump_info(dump *d, uint64_t i, const cuvet_elf_section *s)
+void dump_info(dump_state *dump, uint64_t index, const cuvet_elf_section *section)
 {
-    records(d, i, s, false);
+    records(dump, index, section, false);
 }
 
-void dump_compat(dump *d, uint64_t i, const cuvet_elf_section *s)
+void dump_compat(dump_state *dump, uint64_t index, const cuvet_elf_section *section)
 {
-    records(d, i, s, true);
+    records(dump, index, section, true);
 }

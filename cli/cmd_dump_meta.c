@@ -5,254 +5,257 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void put_note_words(dump_out *o, cuvet_bytes b)
+static void put_note_words(dump_out *out, cuvet_bytes bytes)
 {
-    FILE *t = out_detail(o, "words");
+    FILE *to = out_detail(out, "words");
 
-    for (uint64_t at = 0; at < b.n; at += 2)
-        fprintf(t, "%s0x%x", at ? " " : "", at + 1 < b.n ? (unsigned)(b.p[at] | b.p[at + 1] << 8) : b.p[at]);
-    out_detail_end(o, "words");
+    for (uint64_t at = 0; at < bytes.n; at += 2)
+        fprintf(to, "%s0x%x", at ? " " : "",
+                at + 1 < bytes.n ? (unsigned)(bytes.p[at] | bytes.p[at + 1] << 8) : bytes.p[at]);
+    out_detail_end(out, "words");
 }
 
 /* A field of a record that is shown field by field. */
-static void put_field(dump_out *o, const cuvet_record *r, const cuvet_field *f, int width)
+static void put_field(dump_out *out, const cuvet_record *record, const cuvet_field *field, int width)
 {
     char buf[48] = "";
 
-    if (f->kind == CUVET_FIELD_VIRTUAL_ARCH)
-        snprintf(buf, sizeof(buf), "compute_%" PRIu64, f->value);
-    else if (f->kind == CUVET_FIELD_VERSION)
-        snprintf(buf, sizeof(buf), "%" PRIu64 ".%" PRIu64, f->value >> 32, f->value & UINT32_MAX);
+    if (field->kind == CUVET_FIELD_VIRTUAL_ARCH)
+        snprintf(buf, sizeof(buf), "compute_%" PRIu64, field->value);
+    else if (field->kind == CUVET_FIELD_VERSION)
+        snprintf(buf, sizeof(buf), "%" PRIu64 ".%" PRIu64, field->value >> 32, field->value & UINT32_MAX);
     if (*buf)
-        out_text(o, f->name, 0, buf);
-    else if (f->kind == CUVET_FIELD_STRING)
-        out_name(o, f->name, 0, cuvet_record_text(r, f->value));
-    else if (f->kind == CUVET_FIELD_BITS)
-        out_hex(o, f->name, width, f->value);
+        out_text(out, field->name, 0, buf);
+    else if (field->kind == CUVET_FIELD_STRING)
+        out_name(out, field->name, 0, cuvet_record_text(record, field->value));
+    else if (field->kind == CUVET_FIELD_BITS)
+        out_hex(out, field->name, width, field->value);
     else
-        out_dec(o, f->name, width, f->value);
+        out_dec(out, field->name, width, field->value);
 }
 
-static void put_note(dump_out *o, const cuvet_record *r)
+static void put_note(dump_out *out, const cuvet_record *record)
 {
-    cuvet_field f = { .size = sizeof(f) };
+    cuvet_field field = { .size = sizeof(field) };
     cuvet_field_pos pos = { 0 };
 
-    if (!r->decodable)
-        put_note_words(o, r->bytes);
-    while (cuvet_field_next(r, &pos, &f) == CUVET_OK)
-        put_field(o, r, &f, 0);
+    if (!record->decodable)
+        put_note_words(out, record->bytes);
+    while (cuvet_field_next(record, &pos, &field) == CUVET_OK)
+        put_field(out, record, &field, 0);
 }
 
-void dump_notes(dump *d, uint64_t i, const cuvet_elf_section *s)
+void dump_notes(dump_state *dump, uint64_t index, const cuvet_elf_section *section)
 {
-    dump_out *o = &d->o;
+    dump_out *out = &dump->out;
     uint64_t pos = 0;
-    cuvet_record r = { .size = sizeof(r) };
-    cuvet_note n = { .size = sizeof(n) };
+    cuvet_record record = { .size = sizeof(record) };
+    cuvet_note note = { .size = sizeof(note) };
     cuvet_status st;
 
-    out_section_title(o, "Notes", i, s->name);
-    while ((st = cuvet_note_next(s->body, &pos, &n)) == CUVET_OK && out_spend(o, 128 + 4 * n.desc.n)) {
+    out_section_title(out, "Notes", index, section->name);
+    while ((st = cuvet_note_next(section->body, &pos, &note)) == CUVET_OK &&
+           out_spend(out, 128 + 4 * note.desc.n)) {
         /* The owner's name is stored with its NUL. */
-        cuvet_bytes owner = { n.name.p, n.name.n && n.name.p[n.name.n - 1] == 0 ? n.name.n - 1 : n.name.n };
+        cuvet_bytes owner = { note.name.p, note.name.n && note.name.p[note.name.n - 1] == 0 ? note.name.n - 1
+                                                                                            : note.name.n };
 
-        out_begin(o, "note", true);
-        out_number(o, "section", i);
-        out_hex(o, "offset", 0, n.off);
-        out_name(o, "owner", 0, owner);
-        out_dec(o, "note_type", 0, n.type);
-        out_dec(o, "size", 0, n.desc.n);
-        if (cuvet_note_record(&n, s->name, &r) == CUVET_OK)
-            put_note(o, &r);
-        out_end(o);
+        out_begin(out, "note", true);
+        out_number(out, "section", index);
+        out_hex(out, "offset", 0, note.off);
+        out_name(out, "owner", 0, owner);
+        out_dec(out, "note_type", 0, note.type);
+        out_dec(out, "size", 0, note.desc.n);
+        if (cuvet_note_record(&note, section->name, &record) == CUVET_OK)
+            put_note(out, &record);
+        out_end(out);
     }
     if (st != CUVET_END && st != CUVET_OK)
-        out_damage(o, i, pos);
+        out_damage(out, index, pos);
 }
 
-static void put_prototype(dump *d, FILE *t, uint64_t section, uint64_t off)
+static void put_prototype(dump_state *dump, FILE *to, uint64_t section, uint64_t off)
 {
     cuvet_bytes text;
 
-    if (cuvet_elf_get_string(d->ctx, d->elf, section, off, &text) == CUVET_OK) {
-        dump_put(&d->o, t, text);
-        fprintf(t, " (string 0x%" PRIx64 ")", off);
+    if (cuvet_elf_get_string(dump->ctx, dump->elf, section, off, &text) == CUVET_OK) {
+        dump_put(&dump->out, to, text);
+        fprintf(to, " (string 0x%" PRIx64 ")", off);
     } else {
-        fprintf(t, "string 0x%" PRIx64, off);
+        fprintf(to, "string 0x%" PRIx64, off);
     }
 }
 
 /* Records of four kinds, each kind announced by a marker. */
-void dump_callgraph(dump *d, uint64_t i, const cuvet_elf_section *s)
+void dump_callgraph(dump_state *dump, uint64_t index, const cuvet_elf_section *section)
 {
     static const char *const KINDS[] = { "?", "call", "address-taken", "indirect-call", "possible-target" };
-    dump_out *o = &d->o;
-    uint64_t table = dump_symtab_of(d, s), pos = 0;
+    dump_out *out = &dump->out;
+    uint64_t table = dump_symtab_of(dump, section), pos = 0;
     cuvet_call_kind kind = CUVET_CALL_NONE;
-    cuvet_call c = { .size = sizeof(c) };
+    cuvet_call call = { .size = sizeof(call) };
     cuvet_status st = CUVET_OK;
 
-    out_section_title(o, "Call graph", i, s->name);
-    while (out_spend(o, 64) && (st = cuvet_call_next(s->body, &pos, &kind, &c)) == CUVET_OK) {
-        FILE *t;
+    out_section_title(out, "Call graph", index, section->name);
+    while (out_spend(out, 64) && (st = cuvet_call_next(section->body, &pos, &kind, &call)) == CUVET_OK) {
+        FILE *to;
 
-        out_begin(o, "call", false);
-        out_number(o, "section", i);
-        out_hex(o, "offset", 6, c.off);
-        out_text(o, "kind", -15, c.marker ? "part" : KINDS[c.kind]);
-        if (c.marker) {
-            out_text(o, "part", 0, KINDS[c.kind]);
-            out_end(o);
+        out_begin(out, "call", false);
+        out_number(out, "section", index);
+        out_hex(out, "offset", 6, call.off);
+        out_text(out, "kind", -15, call.marker ? "part" : KINDS[call.kind]);
+        if (call.marker) {
+            out_text(out, "part", 0, KINDS[call.kind]);
+            out_end(out);
             continue;
         }
-        t = out_detail(o, "value");
-        dump_put_symbol(d, t, table, c.from);
-        fputs(" -> ", t);
-        if (c.kind == CUVET_CALL_ADDRESS || c.kind == CUVET_CALL_INDIRECT)
-            put_prototype(d, t, i, c.to);
+        to = out_detail(out, "value");
+        dump_put_symbol(dump, to, table, call.from);
+        fputs(" -> ", to);
+        if (call.kind == CUVET_CALL_ADDRESS || call.kind == CUVET_CALL_INDIRECT)
+            put_prototype(dump, to, index, call.to);
         else
-            dump_put_symbol(d, t, table, c.to);
-        out_detail_end(o, "value");
-        out_end(o);
+            dump_put_symbol(dump, to, table, call.to);
+        out_detail_end(out, "value");
+        out_end(out);
     }
     if (st == CUVET_E_MALFORMED)
-        out_damage(o, i, pos);
+        out_damage(out, index, pos);
 }
 
-void dump_prototype(dump *d, uint64_t i, const cuvet_elf_section *s)
+void dump_prototype(dump_state *dump, uint64_t index, const cuvet_elf_section *section)
 {
-    dump_out *o = &d->o;
-    uint64_t table = dump_symtab_of(d, s), pos = 0;
-    cuvet_record r = { .size = sizeof(r) };
+    dump_out *out = &dump->out;
+    uint64_t table = dump_symtab_of(dump, section), pos = 0;
+    cuvet_record record = { .size = sizeof(record) };
     cuvet_status st = CUVET_OK;
 
-    out_section_title(o, "Prototypes", i, s->name);
-    while (out_spend(o, 64) &&
-           (st = cuvet_table_next(CUVET_CONTENT_PROTOTYPES, s->body, &pos, &r)) == CUVET_OK) {
-        cuvet_field f = { .size = sizeof(f) };
+    out_section_title(out, "Prototypes", index, section->name);
+    while (out_spend(out, 64) &&
+           (st = cuvet_table_next(CUVET_CONTENT_PROTOTYPES, section->body, &pos, &record)) == CUVET_OK) {
+        cuvet_field field = { .size = sizeof(field) };
         cuvet_field_pos at = { 0 };
-        FILE *t;
+        FILE *to;
 
-        out_begin(o, "prototype", false);
-        out_number(o, "section", i);
-        out_hex(o, "offset", 6, r.off);
-        t = out_detail(o, "value");
-        while (cuvet_field_next(&r, &at, &f) == CUVET_OK) {
-            if (f.kind == CUVET_FIELD_STRING)
-                put_prototype(d, t, i, f.value);
+        out_begin(out, "prototype", false);
+        out_number(out, "section", index);
+        out_hex(out, "offset", 6, record.off);
+        to = out_detail(out, "value");
+        while (cuvet_field_next(&record, &at, &field) == CUVET_OK) {
+            if (field.kind == CUVET_FIELD_STRING)
+                put_prototype(dump, to, index, field.value);
             else
-                dump_put_symbol(d, t, table, f.value);
-            if (f.kind == CUVET_FIELD_SYMBOL)
-                fputs(": ", t);
+                dump_put_symbol(dump, to, table, field.value);
+            if (field.kind == CUVET_FIELD_SYMBOL)
+                fputs(": ", to);
         }
-        out_detail_end(o, "value");
-        out_end(o);
+        out_detail_end(out, "value");
+        out_end(out);
     }
     if (st == CUVET_E_MALFORMED)
-        out_damage(o, i, pos);
+        out_damage(out, index, pos);
 }
 
 /* What the loader does for the relocation types behind those that the writer knew. */
-void dump_rel_action(dump *d, uint64_t i, const cuvet_elf_section *s)
+void dump_rel_action(dump_state *dump, uint64_t index, const cuvet_elf_section *section)
 {
-    dump_out *o = &d->o;
-    cuvet_record r = { .size = sizeof(r) };
+    dump_out *out = &dump->out;
+    cuvet_record record = { .size = sizeof(record) };
     cuvet_status st = CUVET_OK;
     uint64_t pos = 0;
 
-    out_section_title(o, "Relocation actions", i, s->name);
-    out_head(o, "  Offset  Type                           Kind Shift  From  Bits    To  From  Bits    To");
-    while (out_spend(o, 64) &&
-           (st = cuvet_table_next(CUVET_CONTENT_REL_ACTIONS, s->body, &pos, &r)) == CUVET_OK) {
-        const char *name = r.number <= UINT32_MAX ? cuvet_reloc_name((uint32_t)r.number) : NULL;
-        cuvet_field f = { .size = sizeof(f) };
+    out_section_title(out, "Relocation actions", index, section->name);
+    out_head(out, "  Offset  Type                           Kind Shift  From  Bits    To  From  Bits    To");
+    while (out_spend(out, 64) &&
+           (st = cuvet_table_next(CUVET_CONTENT_REL_ACTIONS, section->body, &pos, &record)) == CUVET_OK) {
+        const char *name = record.number <= UINT32_MAX ? cuvet_reloc_name((uint32_t)record.number) : NULL;
+        cuvet_field field = { .size = sizeof(field) };
         cuvet_field_pos at = { 0 };
         char buf[32];
 
-        snprintf(buf, sizeof(buf), "0x%" PRIx64, r.number);
-        out_begin(o, "relocation_action", false);
-        out_number(o, "section", i);
-        out_hex(o, "offset", 6, r.off);
-        out_text(o, "r_type", -28, name ? name : buf);
-        while (cuvet_field_next(&r, &at, &f) == CUVET_OK)
-            put_field(o, &r, &f, 4);
-        out_end(o);
+        snprintf(buf, sizeof(buf), "0x%" PRIx64, record.number);
+        out_begin(out, "relocation_action", false);
+        out_number(out, "section", index);
+        out_hex(out, "offset", 6, record.off);
+        out_text(out, "r_type", -28, name ? name : buf);
+        while (cuvet_field_next(&record, &at, &field) == CUVET_OK)
+            put_field(out, &record, &field, 4);
+        out_end(out);
     }
     if (st == CUVET_E_MALFORMED)
-        out_damage(o, i, pos);
+        out_damage(out, index, pos);
 }
 
 /* One entry. Its identifier is two numbers. */
-static void put_unified(dump *d, uint64_t table, const cuvet_record *r)
+static void put_unified(dump_state *dump, uint64_t table, const cuvet_record *record)
 {
-    dump_out *o = &d->o;
-    cuvet_field f = { .size = sizeof(f) };
+    dump_out *out = &dump->out;
+    cuvet_field field = { .size = sizeof(field) };
     cuvet_field_pos at = { 0 };
     char id[40] = "";
-    size_t n = 0;
+    size_t len = 0;
 
-    while (cuvet_field_next(r, &at, &f) == CUVET_OK) {
-        if (f.kind == CUVET_FIELD_ID && n == 0) {
-            n = (size_t)snprintf(id, sizeof(id), "%016" PRIx64 ":", f.value);
-        } else if (f.kind == CUVET_FIELD_ID) {
-            snprintf(id + n, sizeof(id) - n, "%016" PRIx64, f.value);
-            out_text(o, f.name, 0, id);
-        } else if (f.kind == CUVET_FIELD_SYMBOL) {
-            dump_put_symbol(d, out_detail(o, f.name), table, f.value);
-            out_detail_end(o, f.name);
+    while (cuvet_field_next(record, &at, &field) == CUVET_OK) {
+        if (field.kind == CUVET_FIELD_ID && len == 0) {
+            len = (size_t)snprintf(id, sizeof(id), "%016" PRIx64 ":", field.value);
+        } else if (field.kind == CUVET_FIELD_ID) {
+            snprintf(id + len, sizeof(id) - len, "%016" PRIx64, field.value);
+            out_text(out, field.name, 0, id);
+        } else if (field.kind == CUVET_FIELD_SYMBOL) {
+            dump_put_symbol(dump, out_detail(out, field.name), table, field.value);
+            out_detail_end(out, field.name);
         } else {
-            put_field(o, r, &f, strcmp(f.name, "slot") == 0 ? 8 : 6);
+            put_field(out, record, &field, strcmp(field.name, "slot") == 0 ? 8 : 6);
         }
     }
 }
 
 /* .nv.uft.entry, .nv.udt.entry and their Mercury clones. */
-void dump_unified(dump *d, uint64_t i, const cuvet_elf_section *s)
+void dump_unified(dump_state *dump, uint64_t index, const cuvet_elf_section *section)
 {
-    dump_out *o = &d->o;
-    uint64_t table = dump_symtab_of(d, s), pos = 0;
-    cuvet_record r = { .size = sizeof(r) };
+    dump_out *out = &dump->out;
+    uint64_t table = dump_symtab_of(dump, section), pos = 0;
+    cuvet_record record = { .size = sizeof(record) };
     cuvet_status st = CUVET_OK;
 
-    out_section_title(o, "Unified entries", i, s->name);
-    out_head(o, "  Offset   Flags      Slot  Id                                 Symbol");
-    while (out_spend(o, 96) &&
-           (st = cuvet_table_next(CUVET_CONTENT_UNIFIED, s->body, &pos, &r)) == CUVET_OK) {
-        out_begin(o, "unified_entry", false);
-        out_number(o, "section", i);
-        out_hex(o, "offset", 6, r.off);
-        put_unified(d, table, &r);
-        out_end(o);
+    out_section_title(out, "Unified entries", index, section->name);
+    out_head(out, "  Offset   Flags      Slot  Id                                 Symbol");
+    while (out_spend(out, 96) &&
+           (st = cuvet_table_next(CUVET_CONTENT_UNIFIED, section->body, &pos, &record)) == CUVET_OK) {
+        out_begin(out, "unified_entry", false);
+        out_number(out, "section", index);
+        out_hex(out, "offset", 6, record.off);
+        put_unified(dump, table, &record);
+        out_end(out);
     }
     if (st == CUVET_E_MALFORMED)
-        out_damage(o, i, pos);
+        out_damage(out, index, pos);
 }
 
 /* The words in front of a capsule; its stream is opaque. */
-void dump_capsule(dump *d, uint64_t i, const cuvet_elf_section *s)
+void dump_capsule(dump_state *dump, uint64_t index, const cuvet_elf_section *section)
 {
-    dump_out *o = &d->o;
-    cuvet_record r = { .size = sizeof(r) };
-    cuvet_field f = { .size = sizeof(f) };
+    dump_out *out = &dump->out;
+    cuvet_record record = { .size = sizeof(record) };
+    cuvet_field field = { .size = sizeof(field) };
     cuvet_field_pos at = { 0 };
     cuvet_elf_section code = { .size = sizeof(code) };
     uint64_t pos = 0;
 
-    out_section_title(o, "Capsule", i, s->name);
-    if (cuvet_table_next(CUVET_CONTENT_CAPSULE, s->body, &pos, &r) != CUVET_OK) {
-        out_damage(o, i, pos);
+    out_section_title(out, "Capsule", index, section->name);
+    if (cuvet_table_next(CUVET_CONTENT_CAPSULE, section->body, &pos, &record) != CUVET_OK) {
+        out_damage(out, index, pos);
         return;
     }
-    out_begin(o, "capsule", true);
-    out_number(o, "section", i);
-    while (cuvet_field_next(&r, &at, &f) == CUVET_OK) {
-        put_field(o, &r, &f, 0);
-        if (f.kind != CUVET_FIELD_SECTION)
+    out_begin(out, "capsule", true);
+    out_number(out, "section", index);
+    while (cuvet_field_next(&record, &at, &field) == CUVET_OK) {
+        put_field(out, &record, &field, 0);
+        if (field.kind != CUVET_FIELD_SECTION)
             continue;
-        (void)dump_section(d, f.value, &code); /* a wrong index has no name */
-        out_name(o, "code_name", 0, code.name);
+        (void)dump_section(dump, field.value, &code); /* a wrong index has no name */
+        out_name(out, "code_name", 0, code.name);
     }
-    out_dec(o, "stream_bytes", 0, r.tail.n);
-    out_end(o);
+    out_dec(out, "stream_bytes", 0, record.tail.n);
+    out_end(out);
 }

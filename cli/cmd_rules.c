@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-static const char *class_name(cuvet_class c)
+static const char *class_name(cuvet_class cls)
 {
-    switch (c) {
+    switch (cls) {
     case CUVET_C_FORM: return "form";
     case CUVET_C_UNSUPPORTED: return "unsupported";
     case CUVET_C_LIMIT: return "limit";
@@ -17,42 +17,43 @@ static const char *class_name(cuvet_class c)
     return "?";
 }
 
-static void put_json(cuvet_rule i)
+static void put_json(cuvet_rule rule)
 {
-    const cuvet_rule_info *r = cuvet_rule_get(i);
-    json_t *o = cli_json_begin("rule", NULL);
+    const cuvet_rule_info *info = cuvet_rule_get(rule);
+    json_t *object = cli_json_begin("rule", NULL);
     char exempt[512];
 
-    cli_json_set(o, "rule", json_string(r->id));
-    cli_json_set(o, "severity", json_string(cuvet_severity_name(r->severity)));
-    cli_json_set(o, "class", json_string(class_name(r->cls)));
-    cli_json_set(o, "title", json_string(r->title));
-    cli_json_set(o, "message", json_string(r->message));
-    cli_json_set(o, "why", json_string(r->why));
-    if (cuvet_rule_exempt(i, exempt, sizeof(exempt)) != 0)
-        cli_json_set(o, "not_of", json_string(exempt));
-    cli_json_put(o);
+    cli_json_set(object, "rule", json_string(info->id));
+    cli_json_set(object, "severity", json_string(cuvet_severity_name(info->severity)));
+    cli_json_set(object, "class", json_string(class_name(info->cls)));
+    cli_json_set(object, "title", json_string(info->title));
+    cli_json_set(object, "message", json_string(info->message));
+    cli_json_set(object, "why", json_string(info->why));
+    if (cuvet_rule_exempt(rule, exempt, sizeof(exempt)) != 0)
+        cli_json_set(object, "not_of", json_string(exempt));
+    cli_json_put(object);
 }
 
-static void put_row(cuvet_rule i)
+static void put_row(cuvet_rule rule)
 {
-    const cuvet_rule_info *r = cuvet_rule_get(i);
+    const cuvet_rule_info *info = cuvet_rule_get(rule);
 
-    printf("%-14s %-8s %-12s %s\n", r->id, cuvet_severity_name(r->severity), class_name(r->cls), r->title);
+    printf("%-14s %-8s %-12s %s\n", info->id, cuvet_severity_name(info->severity), class_name(info->cls),
+           info->title);
 }
 
-static void put_page(cuvet_rule i)
+static void put_page(cuvet_rule rule)
 {
-    const cuvet_rule_info *r = cuvet_rule_get(i);
-    cuvet_diag d = { .rule = i, .severity = r->severity };
+    const cuvet_rule_info *info = cuvet_rule_get(rule);
+    cuvet_diag diag = { .rule = rule, .severity = info->severity };
     char exempt[512];
 
-    printf("%s  %s\n\n", r->id, r->title);
-    printf("severity  %s\n", cuvet_severity_name(r->severity));
-    printf("class     %s\n", class_name(r->cls));
-    printf("verdict   %s (of a file with no worse finding)\n", cuvet_verdict_name(cuvet_diag_verdict(&d)));
-    printf("message   %s\n\n%s\n", r->message, r->why);
-    if (cuvet_rule_exempt(i, exempt, sizeof(exempt)) != 0)
+    printf("%s  %s\n\n", info->id, info->title);
+    printf("severity  %s\n", cuvet_severity_name(info->severity));
+    printf("class     %s\n", class_name(info->cls));
+    printf("verdict   %s (of a file with no worse finding)\n", cuvet_verdict_name(cuvet_diag_verdict(&diag)));
+    printf("message   %s\n\n%s\n", info->message, info->why);
+    if (cuvet_rule_exempt(rule, exempt, sizeof(exempt)) != 0)
         printf("\nNot of: %s.\n", exempt);
 }
 
@@ -60,49 +61,49 @@ static void put_page(cuvet_rule i)
 static bool find_rule(const char *text, cuvet_rule *out)
 {
     char id[32];
-    size_t n = strlen(text);
+    size_t len = strlen(text);
 
-    if (n >= sizeof(id))
+    if (len >= sizeof(id))
         return false;
-    for (size_t i = 0; i <= n; i++)
+    for (size_t i = 0; i <= len; i++)
         id[i] = (char)(text[i] >= 'a' && text[i] <= 'z' ? text[i] & ~0x20 : text[i]);
     return cuvet_rule_find(id, out) == CUVET_OK;
 }
 
 static int unknown_rule(const char *given)
 {
-    cli_suggestion s = { .given = given };
+    cli_suggestion suggestion = { .given = given };
 
     cli_complain(given, "no such rule; 'cuvet rules' lists them");
-    for (cuvet_rule i = 0; cuvet_rule_get(i); i++)
-        cli_suggest_word(&s, cuvet_rule_get(i)->id, strlen(cuvet_rule_get(i)->id));
-    cli_suggest_end(&s, "");
+    for (cuvet_rule rule = 0; cuvet_rule_get(rule); rule++)
+        cli_suggest_word(&suggestion, cuvet_rule_get(rule)->id, strlen(cuvet_rule_get(rule)->id));
+    cli_suggest_end(&suggestion, "");
     return CLI_X_USAGE;
 }
 
 int cmd_rules(int argc, char **argv)
 {
-    cli_args a;
+    cli_args args;
     bool json;
     int rc;
 
-    if (!cli_parse(CLI_C_RULES, argc, argv, &a, &rc))
+    if (!cli_parse(CLI_C_RULES, argc, argv, &args, &rc))
         return rc;
-    json = a.value[CLI_O_FORMAT] && strcmp(a.value[CLI_O_FORMAT], "ndjson") == 0;
-    if (a.n_operands == 0) {
-        for (cuvet_rule i = 0; cuvet_rule_get(i); i++)
-            (json ? put_json : put_row)(i);
+    json = args.value[CLI_O_FORMAT] && strcmp(args.value[CLI_O_FORMAT], "ndjson") == 0;
+    if (args.n_operands == 0) {
+        for (cuvet_rule rule = 0; cuvet_rule_get(rule); rule++)
+            (json ? put_json : put_row)(rule);
     }
-    for (int k = 0; k < a.n_operands; k++) {
-        cuvet_rule i;
+    for (int k = 0; k < args.n_operands; k++) {
+        cuvet_rule rule;
 
-        if (!find_rule(a.operands[k], &i)) {
-            rc = unknown_rule(a.operands[k]);
+        if (!find_rule(args.operands[k], &rule)) {
+            rc = unknown_rule(args.operands[k]);
             continue;
         }
         if (k > 0 && !json)
             putchar('\n');
-        (json ? put_json : put_page)(i);
+        (json ? put_json : put_page)(rule);
     }
     if (!cli_json_ok())
         rc = cli_worse(rc, CLI_X_INTERNAL);

@@ -12,7 +12,7 @@
 
 #include "broker.h"
 
-typedef struct selection {
+typedef struct select_run {
     const cli_args *args;
     cuvet_input_config cfg;
     cli_broker broker;
@@ -23,20 +23,20 @@ typedef struct selection {
     const char *file;
     cuvet_ctx *ctx;
     int rc;
-} selection;
+} select_run;
 
-static const char *code_prefix(cuvet_kind k)
+static const char *code_prefix(cuvet_kind kind)
 {
-    return k == CUVET_K_PTX ? "compute_" : k == CUVET_K_LTOIR ? "lto_" : "sm_";
+    return kind == CUVET_K_PTX ? "compute_" : kind == CUVET_K_LTOIR ? "lto_" : "sm_";
 }
 
 /* What was chosen or made: IR of whatever kind is one word. */
-static const char *made_of(cuvet_kind k)
+static const char *made_of(cuvet_kind kind)
 {
-    return k == CUVET_K_NONE    ? "none"
-           : k == CUVET_K_CUBIN ? "cubin"
-           : k == CUVET_K_LTOIR ? "ir"
-                                : cuvet_kind_name(k);
+    return kind == CUVET_K_NONE    ? "none"
+           : kind == CUVET_K_CUBIN ? "cubin"
+           : kind == CUVET_K_LTOIR ? "ir"
+                                   : cuvet_kind_name(kind);
 }
 
 static void target_text(const char *prefix, uint32_t sm, char suffix, char *out, size_t cap)
@@ -47,91 +47,93 @@ static void target_text(const char *prefix, uint32_t sm, char suffix, char *out,
         snprintf(out, cap, "%s%" PRIu32 "%.1s", prefix, sm, suffix ? &suffix : "");
 }
 
-static void on_diag(void *user, const cuvet_diag *d)
+static void on_diag(void *user, const cuvet_diag *diag)
 {
-    selection *s = user;
-    const cuvet_rule_info *rule = cuvet_rule_get(d->rule);
+    select_run *selection = user;
+    const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
     char path[CLI_PATH_CAP], message[CLI_MESSAGE_CAP];
-    json_t *o;
+    json_t *object;
 
-    if (d->severity != CUVET_NOTE)
-        s->rc = cli_worse(s->rc, rule && rule->cls == CUVET_C_LIMIT ? CLI_X_LIMIT : CLI_X_FINDINGS);
-    cli_path(&d->where, path, sizeof(path));
-    cli_message(d, message, sizeof(message));
-    if (s->json) {
-        o = cli_json_begin("finding", s->file);
-        cli_json_set(o, "rule", json_string(rule ? rule->id : "?"));
-        cli_json_set(o, "severity", json_string(cuvet_severity_name(d->severity)));
-        cli_json_set(o, "path", json_string(path));
-        cli_json_set(o, "offset", cli_json_u64(d->inner ? d->inner_off : d->file_off));
-        cli_json_set(o, "inner", json_boolean(d->inner));
-        cli_json_set(o, "message", cli_json_text(message));
-        cli_json_put(o);
+    if (diag->severity != CUVET_NOTE)
+        selection->rc =
+            cli_worse(selection->rc, rule && rule->cls == CUVET_C_LIMIT ? CLI_X_LIMIT : CLI_X_FINDINGS);
+    cli_path(&diag->where, path, sizeof(path));
+    cli_message(diag, message, sizeof(message));
+    if (selection->json) {
+        object = cli_json_begin("finding", selection->file);
+        cli_json_set(object, "rule", json_string(rule ? rule->id : "?"));
+        cli_json_set(object, "severity", json_string(cuvet_severity_name(diag->severity)));
+        cli_json_set(object, "path", json_string(path));
+        cli_json_set(object, "offset", cli_json_u64(diag->inner ? diag->inner_off : diag->file_off));
+        cli_json_set(object, "inner", json_boolean(diag->inner));
+        cli_json_set(object, "message", cli_json_text(message));
+        cli_json_put(object);
         return;
     }
-    fprintf(s->to, "  %-7s  %s  %s  at 0x%" PRIx64 "\n           ", cuvet_severity_name(d->severity),
-            rule ? rule->id : "?", *path ? path : "file", d->inner ? d->inner_off : d->file_off);
-    cli_put_str(s->to, message);
-    fputc('\n', s->to);
+    fprintf(selection->to, "  %-7s  %s  %s  at 0x%" PRIx64 "\n           ",
+            cuvet_severity_name(diag->severity), rule ? rule->id : "?", *path ? path : "file",
+            diag->inner ? diag->inner_off : diag->file_off);
+    cli_put_str(selection->to, message);
+    fputc('\n', selection->to);
 }
 
-static void candidate_json(const selection *s, uint64_t index, const cuvet_candidate *c)
+static void candidate_json(const select_run *selection, uint64_t index, const cuvet_candidate *candidate)
 {
     char path[CLI_PATH_CAP], arch[40];
-    json_t *o = cli_json_begin("candidate", s->file);
+    json_t *object = cli_json_begin("candidate", selection->file);
 
-    cli_path(&c->where, path, sizeof(path));
-    target_text(code_prefix(c->kind), c->sm, c->suffix, arch, sizeof(arch));
-    cli_json_set(o, "index", cli_json_u64(index));
-    cli_json_set(o, "path", json_string(path));
-    cli_json_set(o, "kind", json_string(cuvet_kind_name(c->kind)));
-    cli_json_set(o, "arch", json_string(arch));
-    cli_json_set(o, "rank", cli_json_u64(c->rank));
-    cli_json_set(o, "reason", json_string(cuvet_reason_text(c->reason)));
-    cli_json_set(o, "chosen", json_boolean(c->chosen));
-    cli_json_set(o, "depth", cli_json_u64(c->depth));
-    cli_json_set(o, "reference_reads_it", json_boolean(c->first_container));
-    cli_json_set(o, "offset", cli_json_u64(c->header_off));
-    cli_json_set(o, "stored", cli_json_u64(c->stored_size));
-    cli_json_put(o);
+    cli_path(&candidate->where, path, sizeof(path));
+    target_text(code_prefix(candidate->kind), candidate->sm, candidate->suffix, arch, sizeof(arch));
+    cli_json_set(object, "index", cli_json_u64(index));
+    cli_json_set(object, "path", json_string(path));
+    cli_json_set(object, "kind", json_string(cuvet_kind_name(candidate->kind)));
+    cli_json_set(object, "arch", json_string(arch));
+    cli_json_set(object, "rank", cli_json_u64(candidate->rank));
+    cli_json_set(object, "reason", json_string(cuvet_reason_text(candidate->reason)));
+    cli_json_set(object, "chosen", json_boolean(candidate->chosen));
+    cli_json_set(object, "depth", cli_json_u64(candidate->depth));
+    cli_json_set(object, "reference_reads_it", json_boolean(candidate->first_container));
+    cli_json_set(object, "offset", cli_json_u64(candidate->header_off));
+    cli_json_set(object, "stored", cli_json_u64(candidate->stored_size));
+    cli_json_put(object);
 }
 
-static void candidate_text(FILE *to, const cuvet_candidate *c)
+static void candidate_text(FILE *to, const cuvet_candidate *candidate)
 {
     char path[CLI_PATH_CAP], arch[40], rank[24] = "-";
 
-    cli_path(&c->where, path, sizeof(path));
-    target_text(code_prefix(c->kind), c->sm, c->suffix, arch, sizeof(arch));
-    if (c->rank)
-        snprintf(rank, sizeof(rank), "%" PRIu32, c->rank);
-    fprintf(to, "  %c %4s  %-6s  %-12s  %10" PRIu64 "  %-26s  %s\n", c->chosen ? '*' : ' ', rank,
-            cuvet_kind_name(c->kind), arch, c->stored_size, *path ? path : "file",
-            cuvet_reason_text(c->reason));
+    cli_path(&candidate->where, path, sizeof(path));
+    target_text(code_prefix(candidate->kind), candidate->sm, candidate->suffix, arch, sizeof(arch));
+    if (candidate->rank)
+        snprintf(rank, sizeof(rank), "%" PRIu32, candidate->rank);
+    fprintf(to, "  %c %4s  %-6s  %-12s  %10" PRIu64 "  %-26s  %s\n", candidate->chosen ? '*' : ' ', rank,
+            cuvet_kind_name(candidate->kind), arch, candidate->stored_size, *path ? path : "file",
+            cuvet_reason_text(candidate->reason));
 }
 
-static void put_candidates(const selection *s, cuvet_input in)
+static void put_candidates(const select_run *selection, cuvet_input in)
 {
-    cuvet_candidate c = { .size = sizeof(c) };
+    cuvet_candidate candidate = { .size = sizeof(candidate) };
 
-    if (!s->json)
-        fprintf(s->to, "    %4s  %-6s  %-12s  %10s  %-26s  %s\n", "RANK", "KIND", "FOR", "STORED", "PATH",
-                "WHY");
-    for (uint64_t i = 0; cuvet_input_get_candidate(s->ctx, in, i, &c) == CUVET_OK; i++) {
-        if (s->json)
-            candidate_json(s, i, &c);
+    if (!selection->json)
+        fprintf(selection->to, "    %4s  %-6s  %-12s  %10s  %-26s  %s\n", "RANK", "KIND", "FOR", "STORED",
+                "PATH", "WHY");
+    for (uint64_t i = 0; cuvet_input_get_candidate(selection->ctx, in, i, &candidate) == CUVET_OK; i++) {
+        if (selection->json)
+            candidate_json(selection, i, &candidate);
         else
-            candidate_text(s->to, &c);
+            candidate_text(selection->to, &candidate);
     }
 }
 
-static void put_log(const selection *s, cuvet_input in)
+static void put_log(const select_run *selection, cuvet_input in)
 {
     const char *log;
-    size_t n;
+    size_t count;
 
-    if (cuvet_input_get_log(s->ctx, in, &log, &n) != CUVET_OK || n == 0)
+    if (cuvet_input_get_log(selection->ctx, in, &log, &count) != CUVET_OK || count == 0)
         return;
-    for (const char *line = log; line < log + n;) {
+    for (const char *line = log; line < log + count;) {
         size_t len = strcspn(line, "\n");
 
         fputs("cuvet: compiler: ", stderr);
@@ -141,112 +143,115 @@ static void put_log(const selection *s, cuvet_input in)
     }
 }
 
-static void put_result(const selection *s, cuvet_input in, cuvet_status st)
+static void put_result(const select_run *selection, cuvet_input in, cuvet_status st)
 {
-    cuvet_result r = { .size = sizeof(r) };
+    cuvet_result result = { .size = sizeof(result) };
     char arch[40], target[40];
-    json_t *o;
+    json_t *object;
 
-    if (st == CUVET_OK && cuvet_input_get_result(s->ctx, in, &r) != CUVET_OK)
-        r = (cuvet_result){ 0 };
-    target_text(r.kind == CUVET_K_PTX ? "compute_" : "sm_", r.sm, r.suffix, arch, sizeof(arch));
-    target_text("sm_", s->cfg.target.sm, s->cfg.target.suffix, target, sizeof(target));
-    if (s->json) {
-        o = cli_json_begin("selection", s->file);
-        cli_json_set(o, "target", json_string(target));
-        cli_json_set(o, "status", json_string(cuvet_status_name(st)));
-        cli_json_set(o, "match", json_string(made_of(r.kind)));
-        cli_json_set(o, "arch", json_string(arch));
-        cli_json_set(o, "compiled", json_boolean(r.compiled));
-        cli_json_set(o, "size", cli_json_u64(r.n));
-        cli_json_set(o, "candidate", st == CUVET_OK ? cli_json_u64(r.candidate) : json_null());
-        cli_json_put(o);
+    if (st == CUVET_OK && cuvet_input_get_result(selection->ctx, in, &result) != CUVET_OK)
+        result = (cuvet_result){ 0 };
+    target_text(result.kind == CUVET_K_PTX ? "compute_" : "sm_", result.sm, result.suffix, arch,
+                sizeof(arch));
+    target_text("sm_", selection->cfg.target.sm, selection->cfg.target.suffix, target, sizeof(target));
+    if (selection->json) {
+        object = cli_json_begin("selection", selection->file);
+        cli_json_set(object, "target", json_string(target));
+        cli_json_set(object, "status", json_string(cuvet_status_name(st)));
+        cli_json_set(object, "match", json_string(made_of(result.kind)));
+        cli_json_set(object, "arch", json_string(arch));
+        cli_json_set(object, "compiled", json_boolean(result.compiled));
+        cli_json_set(object, "size", cli_json_u64(result.n));
+        cli_json_set(object, "candidate", st == CUVET_OK ? cli_json_u64(result.candidate) : json_null());
+        cli_json_put(object);
     } else if (st == CUVET_OK) {
-        fprintf(s->to, "  %s: %s for %s, %zu bytes%s\n", target, made_of(r.kind), arch, r.n,
-                r.compiled ? ", compiled" : "");
+        fprintf(selection->to, "  %s: %s for %s, %zu bytes%s\n", target, made_of(result.kind), arch, result.n,
+                result.compiled ? ", compiled" : "");
     } else {
-        fprintf(s->to, "  %s: nothing: %s\n", target, cli_status_text(st));
+        fprintf(selection->to, "  %s: nothing: %s\n", target, cli_status_text(st));
     }
 }
 
-static int save(selection *s, cuvet_input in)
+static int save(select_run *selection, cuvet_input in)
 {
-    cuvet_result r = { .size = sizeof(r) };
-    cuvet_status st = cuvet_input_get_result(s->ctx, in, &r);
+    cuvet_result result = { .size = sizeof(result) };
+    cuvet_status st = cuvet_input_get_result(selection->ctx, in, &result);
 
     if (st == CUVET_OK)
-        st = cli_outfile_save(&s->out, r.bytes, r.n);
+        st = cli_outfile_save(&selection->out, result.bytes, result.n);
     if (st == CUVET_OK)
         return CLI_X_CLEAN;
-    cli_complain(s->out.draft.name ? s->out.draft.name : s->out.path, "%s", cli_status_text(st));
+    cli_complain(selection->out.draft.name ? selection->out.draft.name : selection->out.path, "%s",
+                 cli_status_text(st));
     return cli_exit_of(st);
 }
 
-static cuvet_status run(selection *s, const void *bytes, size_t n)
+static cuvet_status run(select_run *selection, const void *bytes, size_t size)
 {
     cuvet_input in = { 0 };
-    cuvet_status st = cuvet_input_create(s->ctx, &s->cfg, &in);
+    cuvet_status st = cuvet_input_create(selection->ctx, &selection->cfg, &in);
 
-    if (st == CUVET_OK && s->broker.compiler.compile)
-        st = cuvet_input_set_compiler(s->ctx, in, &s->broker.compiler);
+    if (st == CUVET_OK && selection->broker.compiler.compile)
+        st = cuvet_input_set_compiler(selection->ctx, in, &selection->broker.compiler);
     if (st == CUVET_OK)
-        st = cuvet_input_bind(s->ctx, in, bytes, n, CUVET_BIND_BORROW, NULL);
+        st = cuvet_input_bind(selection->ctx, in, bytes, size, CUVET_BIND_BORROW, NULL);
     if (st == CUVET_OK) {
-        st = cuvet_input_select(s->ctx, in);
-        put_candidates(s, in);
-        put_log(s, in);
+        st = cuvet_input_select(selection->ctx, in);
+        put_candidates(selection, in);
+        put_log(selection, in);
     }
-    put_result(s, in, st);
-    if (st == CUVET_OK && s->out.path)
-        s->rc = cli_worse(s->rc, save(s, in));
-    if (in.bits && cuvet_input_destroy(s->ctx, &in) != CUVET_OK)
+    put_result(selection, in, st);
+    if (st == CUVET_OK && selection->out.path)
+        selection->rc = cli_worse(selection->rc, save(selection, in));
+    if (in.bits && cuvet_input_destroy(selection->ctx, &in) != CUVET_OK)
         return CUVET_E_INTERNAL;
     return st;
 }
 
 static bool on_input(void *user, cli_input *in)
 {
-    selection *s = user;
+    select_run *selection = user;
     const cuvet_ctx_options co = {
-        .size = sizeof(co), .limits = &s->args->limits, .diag = on_diag, .diag_user = s
+        .size = sizeof(co), .limits = &selection->args->limits, .diag = on_diag, .diag_user = selection
     };
     void *bytes = NULL;
     const char *why;
     cuvet_status st;
 
-    s->file = in->name;
+    selection->file = in->name;
     if (in->why) {
         cli_complain(in->name, "%s", in->why);
-        s->rc = cli_worse(s->rc, in->rc);
+        selection->rc = cli_worse(selection->rc, in->rc);
         return true;
     }
-    if (!s->json) {
-        cli_put_str(s->to, in->name);
-        fputc('\n', s->to);
+    if (!selection->json) {
+        cli_put_str(selection->to, in->name);
+        fputc('\n', selection->to);
     }
-    st = cli_input_load(in, &s->args->limits, &bytes, &why);
+    st = cli_input_load(in, &selection->args->limits, &bytes, &why);
     if (st == CUVET_OK)
-        st = cuvet_ctx_create(&co, &s->ctx);
+        st = cuvet_ctx_create(&co, &selection->ctx);
     if (st == CUVET_OK)
-        st = run(s, bytes, (size_t)in->source.length);
+        st = run(selection, bytes, (size_t)in->source.length);
     else
         cli_complain(in->name, "%s", why ? why : cli_status_text(st));
-    s->rc = cli_worse(s->rc, cli_exit_of(st));
-    cuvet_ctx_destroy(s->ctx);
-    s->ctx = NULL;
+    selection->rc = cli_worse(selection->rc, cli_exit_of(st));
+    cuvet_ctx_destroy(selection->ctx);
+    selection->ctx = NULL;
     free(bytes);
     return !ferror(stdout);
 }
 
-static bool configure(selection *s, const cli_args *a)
+static bool configure(select_run *selection, const cli_args *args)
 {
-    const char *arch = a->value[CLI_O_ARCH], *policy = a->value[CLI_O_POLICY],
-               *request = a->value[CLI_O_REQUEST];
+    const char *arch = args->value[CLI_O_ARCH], *policy = args->value[CLI_O_POLICY],
+               *request = args->value[CLI_O_REQUEST];
 
-    s->args = a;
-    s->json = a->value[CLI_O_FORMAT] && strcmp(a->value[CLI_O_FORMAT], "ndjson") == 0;
-    s->cfg = (cuvet_input_config){ .size = sizeof(s->cfg), .threads = a->jobs < 64 ? a->jobs : 64 };
-    if (!arch || cuvet_target_parse(arch, &s->cfg.target) != CUVET_OK) {
+    selection->args = args;
+    selection->json = args->value[CLI_O_FORMAT] && strcmp(args->value[CLI_O_FORMAT], "ndjson") == 0;
+    selection->cfg =
+        (cuvet_input_config){ .size = sizeof(selection->cfg), .threads = args->jobs < 64 ? args->jobs : 64 };
+    if (!arch || cuvet_target_parse(arch, &selection->cfg.target) != CUVET_OK) {
         if (arch)
             (void)cli_no_target(arch); /* a usage error, as what is said below */
         else
@@ -254,17 +259,17 @@ static bool configure(selection *s, const cli_args *a)
         return false;
     }
     if (policy && strcmp(policy, "exact") == 0)
-        s->cfg.policy = CUVET_ARCH_EXACT;
+        selection->cfg.policy = CUVET_ARCH_EXACT;
     if (request && strcmp(request, "link") != 0)
-        s->cfg.request = strcmp(request, "sass") == 0  ? CUVET_REQUEST_SASS
-                         : strcmp(request, "ptx") == 0 ? CUVET_REQUEST_PTX
-                                                       : CUVET_REQUEST_LTOIR;
-    if (a->n_operands == 0 || (a->value[CLI_O_OUTPUT] && a->n_operands > 1)) {
-        cli_complain(NULL, a->n_operands ? "--output takes the result of one file"
-                                         : "no input; name files, or - for standard input");
+        selection->cfg.request = strcmp(request, "sass") == 0  ? CUVET_REQUEST_SASS
+                                 : strcmp(request, "ptx") == 0 ? CUVET_REQUEST_PTX
+                                                               : CUVET_REQUEST_LTOIR;
+    if (args->n_operands == 0 || (args->value[CLI_O_OUTPUT] && args->n_operands > 1)) {
+        cli_complain(NULL, args->n_operands ? "--output takes the result of one file"
+                                            : "no input; name files, or - for standard input");
         return false;
     }
-    if (s->json && a->value[CLI_O_OUTPUT] && strcmp(a->value[CLI_O_OUTPUT], "-") == 0) {
+    if (selection->json && args->value[CLI_O_OUTPUT] && strcmp(args->value[CLI_O_OUTPUT], "-") == 0) {
         cli_complain(NULL, "standard output takes the objects of --format=ndjson, or the result of -o -");
         return false;
     }
@@ -274,35 +279,36 @@ static bool configure(selection *s, const cli_args *a)
 int cmd_select(int argc, char **argv)
 {
     cli_needs needs = CLI_NO_NEEDS;
-    selection s = { .out = CLI_NO_OUTFILE };
+    select_run selection = { .out = CLI_NO_OUTFILE };
     cli_porter porter = CLI_NO_PORTER;
-    cli_args a;
+    cli_args args;
     const char *why;
     int rc;
 
-    if (!cli_parse(CLI_C_SELECT, argc, argv, &a, &rc))
+    if (!cli_parse(CLI_C_SELECT, argc, argv, &args, &rc))
         return rc;
-    if (!configure(&s, &a))
+    if (!configure(&selection, &args))
         return CLI_X_USAGE;
-    why = cli_outfile_open(&s.out, &porter, a.value[CLI_O_OUTPUT], a.set[CLI_O_FORCE]);
+    why = cli_outfile_open(&selection.out, &porter, args.value[CLI_O_OUTPUT], args.set[CLI_O_FORCE]);
     if (why) {
-        cli_complain(a.value[CLI_O_OUTPUT], "%s", why);
+        cli_complain(args.value[CLI_O_OUTPUT], "%s", why);
         return CLI_X_IO;
     }
-    if (cli_outfile_collides((const cli_outfile *const[]){ &s.out }, 1, &a)) {
-        cli_outfile_close(&s.out);
+    if (cli_outfile_collides((const cli_outfile *const[]){ &selection.out }, 1, &args)) {
+        cli_outfile_close(&selection.out);
         return CLI_X_USAGE;
     }
-    s.to = s.out.standard ? stderr : stdout;
+    selection.to = selection.out.standard ? stderr : stdout;
     rc = cli_porter_begin(&porter);
     /* outside of the cage, asked through a broker that trusts nobody inside */
     if (rc == CLI_X_CLEAN)
-        rc = cli_broker_begin(&s.broker, "compiler", a.value[CLI_O_COMPILER], &a.limits, &needs.broker);
+        rc = cli_broker_begin(&selection.broker, "compiler", args.value[CLI_O_COMPILER], &args.limits,
+                              &needs.broker);
     cli_porter_needs(&porter, &needs);
     if (rc == CLI_X_CLEAN)
-        rc = cli_each_input(&a, &needs, on_input, &s);
-    cli_broker_stop(&s.broker);
-    cli_outfile_close(&s.out);
+        rc = cli_each_input(&args, &needs, on_input, &selection);
+    cli_broker_stop(&selection.broker);
+    cli_outfile_close(&selection.out);
     cli_porter_stop(&porter);
-    return cli_worse(rc, cli_worse(s.rc, cli_json_ok() ? CLI_X_CLEAN : CLI_X_INTERNAL));
+    return cli_worse(rc, cli_worse(selection.rc, cli_json_ok() ? CLI_X_CLEAN : CLI_X_INTERNAL));
 }

@@ -30,7 +30,7 @@ enum {
 #define CPU_LIFE   1                     /* seconds, then it is killed … */
 #define CPU_ENOUGH 250 /* … milliseconds, after which it ends by itself, between two names */
 
-typedef char *demangle_fn(const char *mangled, char *buffer, size_t *n, int *status);
+typedef char *demangle_fn(const char *mangled, char *buffer, size_t *len, int *status);
 
 /* The caged side: one for the process. */
 static struct {
@@ -43,59 +43,60 @@ static struct {
 
 static int64_t cpu_ms(void)
 {
-    struct timespec t;
+    struct timespec time;
 
-    return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0 ? (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000
-                                                            : 0;
+    return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0
+               ? (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000
+               : 0;
 }
 
-static ssize_t read_packet(int fd, void *to, size_t n)
+static ssize_t read_packet(int fd, void *to, size_t size)
 {
     ssize_t got;
 
     do
-        got = read(fd, to, n);
+        got = read(fd, to, size);
     while (got < 0 && errno == EINTR);
     return got;
 }
 
-static bool write_packet(int fd, const void *from, size_t n)
+static bool write_packet(int fd, const void *from, size_t size)
 {
     ssize_t put;
 
     do
-        put = write(fd, from, n);
+        put = write(fd, from, size);
     while (put < 0 && errno == EINTR);
-    return put == (ssize_t)n;
+    return put == (ssize_t)size;
 }
 
 static bool answer(int fd, uint32_t number, const char *text)
 {
-    static demangle_packet p;
-    size_t n = text ? strlen(text) : 0;
+    static demangle_packet packet;
+    size_t count = text ? strlen(text) : 0;
 
-    p.number = number;
-    n = n <= DEMANGLE_TEXT_MOST ? n : 0;
-    if (n > 0)
-        memcpy(p.text, text, n);
-    return write_packet(fd, &p, DEMANGLE_HEAD + n);
+    packet.number = number;
+    count = count <= DEMANGLE_TEXT_MOST ? count : 0;
+    if (count > 0)
+        memcpy(packet.text, text, count);
+    return write_packet(fd, &packet, DEMANGLE_HEAD + count);
 }
 
 static int serve(int fd, demangle_fn *demangle)
 {
-    static demangle_packet p;
+    static demangle_packet packet;
 
     for (;;) {
-        ssize_t n = read_packet(fd, &p, DEMANGLE_HEAD + DEMANGLE_NAME_MOST);
+        ssize_t got = read_packet(fd, &packet, DEMANGLE_HEAD + DEMANGLE_NAME_MOST);
         int status = 0;
         char *text;
         bool sent;
 
-        if (n <= (ssize_t)DEMANGLE_HEAD)
+        if (got <= (ssize_t)DEMANGLE_HEAD)
             return 0;
-        p.text[(size_t)n - DEMANGLE_HEAD] = '\0';
-        text = demangle(p.text, NULL, NULL, &status);
-        sent = answer(fd, p.number, status == 0 ? text : NULL);
+        packet.text[(size_t)got - DEMANGLE_HEAD] = '\0';
+        text = demangle(packet.text, NULL, NULL, &status);
+        sent = answer(fd, packet.number, status == 0 ? text : NULL);
         free(text);
         if (!sent)
             return 0;
@@ -107,11 +108,12 @@ static int serve(int fd, demangle_fn *demangle)
 static void work(int fd, demangle_fn *demangle)
 {
     const struct rlimit cpu = { CPU_LIFE, CPU_LIFE };
-    const cli_cage c = { CLI_CAGE_NOTHING, .keep = &fd, .n_keep = 1, .memory = MEMORY, .file_size = 0 };
+    const cli_cage cage = { CLI_CAGE_NOTHING, .keep = &fd, .n_keep = 1, .memory = MEMORY, .file_size = 0 };
 
     if (setrlimit(RLIMIT_CPU, &cpu) != 0)
-        _exit(0);             /* never without a bound */
-    (void)cli_cage_enter(&c); /* what cannot be had is missing in the command's own cage too, which says so */
+        _exit(0); /* never without a bound */
+    (void)cli_cage_enter(
+        &cage); /* what cannot be had is missing in the command's own cage too, which says so */
     _exit(serve(fd, demangle));
 }
 
@@ -160,16 +162,16 @@ static void let_go_of_streams(void)
 
 static demangle_fn *load(void)
 {
-    void *lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL), *f = lib ? dlsym(lib, "__cxa_demangle") : NULL;
+    void *lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL), *found = lib ? dlsym(lib, "__cxa_demangle") : NULL;
     demangle_fn *out = NULL;
 
-    if (!f)
+    if (!found)
         cli_complain(NULL, "--demangle needs a library: %s", dlerror());
-    memcpy(&out, &f, sizeof(out)); /* POSIX: by way of void *, which C has no cast for */
+    memcpy(&out, &found, sizeof(out)); /* POSIX: by way of void *, which C has no cast for */
     return out;
 }
 
-int cli_demangle_start(const cli_args *a, int *fd)
+int cli_demangle_start(const cli_args *args, int *fd)
 {
     const struct timeval most = { .tv_sec = WAIT_SECONDS };
     demangle_fn *demangle;
@@ -177,7 +179,7 @@ int cli_demangle_start(const cli_args *a, int *fd)
     pid_t pid;
 
     *fd = -1;
-    if (!a->set[CLI_O_DEMANGLE])
+    if (!args->set[CLI_O_DEMANGLE])
         return CLI_X_CLEAN;
     demangle = load();
     if (!demangle)
@@ -211,30 +213,30 @@ int cli_demangle_start(const cli_args *a, int *fd)
  * of the socket. */
 static demangle_answer ask(cuvet_bytes name, size_t *n_text)
 {
-    static demangle_packet p;
+    static demangle_packet packet;
     demangle_answer got = DEMANGLE_OTHER;
 
-    p.number = side.number = side.number == UINT32_MAX ? 1 : side.number + 1;
-    memcpy(p.text, name.p, name.n);
-    if (!write_packet(side.fd, &p, DEMANGLE_HEAD + name.n))
+    packet.number = side.number = side.number == UINT32_MAX ? 1 : side.number + 1;
+    memcpy(packet.text, name.p, name.n);
+    if (!write_packet(side.fd, &packet, DEMANGLE_HEAD + name.n))
         return DEMANGLE_LOST;
     for (int i = 0; i < STALE_MOST && got == DEMANGLE_OTHER; i++) {
-        ssize_t n = read_packet(side.fd, &side.last, DEMANGLE_HEAD + DEMANGLE_TEXT_MOST);
+        ssize_t count = read_packet(side.fd, &side.last, DEMANGLE_HEAD + DEMANGLE_TEXT_MOST);
 
-        got = n < 0 ? DEMANGLE_LOST : demangle_judge(&side.last, (size_t)n, p.number);
-        *n_text = got == DEMANGLE_TEXT ? (size_t)n - DEMANGLE_HEAD : 0;
+        got = count < 0 ? DEMANGLE_LOST : demangle_judge(&side.last, (size_t)count, packet.number);
+        *n_text = got == DEMANGLE_TEXT ? (size_t)count - DEMANGLE_HEAD : 0;
     }
     return got;
 }
 
 cuvet_bytes cli_demangle(cuvet_bytes name)
 {
-    size_t n = 0;
+    size_t count = 0;
 
     if (side.fd == 0 || !demangle_name_ok(name.p, name.n))
         return name;
-    switch (ask(name, &n)) {
-    case DEMANGLE_TEXT: return (cuvet_bytes){ (const uint8_t *)side.last.text, n };
+    switch (ask(name, &count)) {
+    case DEMANGLE_TEXT: return (cuvet_bytes){ (const uint8_t *)side.last.text, count };
     case DEMANGLE_NONE: return name;
     case DEMANGLE_LOST:
     case DEMANGLE_OTHER: break;

@@ -10,7 +10,7 @@
 
 /** Start it, before the cage. *fd becomes what cli_needs.helper wants to know. @return CLI_X_CLEAN, or the
  * exit code; it was said. Nothing is done without --demangle. */
-int cli_demangle_start(const cli_args *a, int *fd);
+int cli_demangle_start(const cli_args *args, int *fd);
 /** The name as C++, or the name. Valid until the next call. */
 cuvet_bytes cli_demangle(cuvet_bytes name);
 void cli_demangle_stop(void);

@@ -33,62 +33,67 @@ static const struct {
     { 0xE0000, 0x10FFFF }, /* tags, selectors, private planes */
 };
 
-static bool is_hidden(uint32_t c)
+static bool is_hidden(uint32_t point)
 {
-    if (c >= 0x10000 && (c & 0xFFFE) == 0xFFFE)
+    if (point >= 0x10000 && (point & 0xFFFE) == 0xFFFE)
         return true;
     for (size_t i = 0; i < sizeof(HIDDEN) / sizeof(HIDDEN[0]); i++) {
-        if (c <= HIDDEN[i].last)
-            return c >= HIDDEN[i].first;
+        if (point <= HIDDEN[i].last)
+            return point >= HIDDEN[i].first;
     }
     return true; /* above the last code point there is */
 }
 
 /* Length of the well-formed UTF-8 sequence at p (n bytes are there), 0 if there is none; overlong forms,
  * surrogates and values above U+10FFFF are none. */
-static size_t utf8_at(const uint8_t *p, size_t n, uint32_t *out)
+static size_t utf8_at(const uint8_t *bytes, size_t size, uint32_t *out)
 {
     static const uint32_t LEAST[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    size_t len = p[0] < 0x80 ? 1 : p[0] < 0xC2 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : p[0] < 0xF5 ? 4 : 0;
-    uint32_t c;
+    size_t len = bytes[0] < 0x80   ? 1
+                 : bytes[0] < 0xC2 ? 0
+                 : bytes[0] < 0xE0 ? 2
+                 : bytes[0] < 0xF0 ? 3
+                 : bytes[0] < 0xF5 ? 4
+                                   : 0;
+    uint32_t point;
 
-    if (len == 0 || len > n)
+    if (len == 0 || len > size)
         return 0;
-    c = len == 1 ? p[0] : p[0] & (0x7Fu >> len);
+    point = len == 1 ? bytes[0] : bytes[0] & (0x7Fu >> len);
     for (size_t i = 1; i < len; i++) {
-        if ((p[i] & 0xC0) != 0x80)
+        if ((bytes[i] & 0xC0) != 0x80)
             return 0;
-        c = c << 6 | (p[i] & 0x3Fu);
+        point = point << 6 | (bytes[i] & 0x3Fu);
     }
-    if (c < LEAST[len] || (c >= 0xD800 && c <= 0xDFFF) || c > 0x10FFFF)
+    if (point < LEAST[len] || (point >= 0xD800 && point <= 0xDFFF) || point > 0x10FFFF)
         return 0;
-    *out = c;
+    *out = point;
     return len;
 }
 
-/* Bytes at p that stay as they are: most of all names, and looked at without a question each. */
-static size_t plain_run(const uint8_t *p, size_t n)
+/* Bytes at 'bytes' that stay as they are: most of all names, and looked at without a question each. */
+static size_t plain_run(const uint8_t *bytes, size_t size)
 {
     size_t i = 0;
 
-    while (i < n && p[i] >= 0x20 && p[i] < 0x7F && p[i] != '\\')
+    while (i < size && bytes[i] >= 0x20 && bytes[i] < 0x7F && bytes[i] != '\\')
         i++;
     return i;
 }
 
-/* One step of an escape: what the next bytes at p turn into. @return bytes taken; *made bytes are in
+/* One step of an escape: what the next bytes at 'bytes' turn into. @return bytes taken; *made bytes are in
  * piece. */
-static size_t escape_step(const uint8_t *p, size_t n, char *piece, size_t *made)
+static size_t escape_step(const uint8_t *bytes, size_t size, char *piece, size_t *made)
 {
     static const char HEX[] = "0123456789abcdef";
-    uint32_t c = 0;
-    size_t len = utf8_at(p, n, &c);
+    uint32_t point = 0;
+    size_t len = utf8_at(bytes, size, &point);
 
     *made = 0;
-    if (len > 0 && !is_hidden(c)) {
-        if (c == '\\')
+    if (len > 0 && !is_hidden(point)) {
+        if (point == '\\')
             piece[(*made)++] = '\\';
-        memcpy(piece + *made, p, len);
+        memcpy(piece + *made, bytes, len);
         *made += len;
         return len;
     }
@@ -96,16 +101,16 @@ static size_t escape_step(const uint8_t *p, size_t n, char *piece, size_t *made)
     for (size_t i = 0; i < len; i++) {
         piece[(*made)++] = '\\';
         piece[(*made)++] = 'x';
-        piece[(*made)++] = HEX[p[i] >> 4];
-        piece[(*made)++] = HEX[p[i] & 15];
+        piece[(*made)++] = HEX[bytes[i] >> 4];
+        piece[(*made)++] = HEX[bytes[i] & 15];
     }
     return len;
 }
 
-size_t cli_escape(const void *bytes, size_t n, size_t max, char *out, size_t cap)
+size_t cli_escape(const void *bytes, size_t size, size_t max, char *out, size_t cap)
 {
-    const uint8_t *p = bytes;
-    size_t used = 0, end = n < max ? n : max, i = 0;
+    const uint8_t *raw = bytes;
+    size_t used = 0, end = size < max ? size : max, i = 0;
     char tail[40];
     int tail_len = 0;
 
@@ -114,22 +119,22 @@ size_t cli_escape(const void *bytes, size_t n, size_t max, char *out, size_t cap
     while (i < end) {
         char piece[16];
         size_t room = cap - 1 - used, left = end - i < room ? end - i : room;
-        size_t made, took = plain_run(p + i, left);
+        size_t made, took = plain_run(raw + i, left);
 
-        memcpy(out + used, p + i, took);
+        memcpy(out + used, raw + i, took);
         used += took;
         i += took;
         if (i == end)
             break;
-        took = escape_step(p + i, n - i, piece, &made);
+        took = escape_step(raw + i, size - i, piece, &made);
         if (used + made >= cap || i + took > end)
             break;
         memcpy(out + used, piece, made);
         used += made;
         i += took;
     }
-    if (i < n) {
-        tail_len = snprintf(tail, sizeof(tail), "...(+%zu bytes)", n - i);
+    if (i < size) {
+        tail_len = snprintf(tail, sizeof(tail), "...(+%zu bytes)", size - i);
         if (tail_len > 0 && used + (size_t)tail_len < cap) {
             memcpy(out + used, tail, (size_t)tail_len);
             used += (size_t)tail_len;
@@ -139,37 +144,37 @@ size_t cli_escape(const void *bytes, size_t n, size_t max, char *out, size_t cap
     return used;
 }
 
-void cli_put(FILE *to, const void *bytes, size_t n)
+void cli_put(FILE *to, const void *bytes, size_t size)
 {
     char buf[4 * CLI_TEXT_CAP + 64];
 
-    fwrite(buf, 1, cli_escape(bytes, n, CLI_TEXT_CAP, buf, sizeof(buf)), to);
+    fwrite(buf, 1, cli_escape(bytes, size, CLI_TEXT_CAP, buf, sizeof(buf)), to);
 }
 
-void cli_put_str(FILE *to, const char *s)
+void cli_put_str(FILE *to, const char *text)
 {
-    cli_put(to, s, strlen(s));
+    cli_put(to, text, strlen(text));
 }
 
-size_t cli_uri(const void *bytes, size_t n, char *out, size_t cap)
+size_t cli_uri(const void *bytes, size_t size, char *out, size_t cap)
 {
     static const char SAFE[] = "-._~/", HEX[] = "0123456789ABCDEF";
-    const uint8_t *p = bytes;
+    const uint8_t *raw = bytes;
     size_t used = 0;
 
     if (cap == 0)
         return 0;
-    for (size_t i = 0; i < n && used + 4 <= cap; i++) {
-        bool plain = (p[i] >= '0' && p[i] <= '9') || ((p[i] | 0x20) >= 'a' && (p[i] | 0x20) <= 'z') ||
-                     (p[i] && strchr(SAFE, p[i]));
+    for (size_t i = 0; i < size && used + 4 <= cap; i++) {
+        bool plain = (raw[i] >= '0' && raw[i] <= '9') || ((raw[i] | 0x20) >= 'a' && (raw[i] | 0x20) <= 'z') ||
+                     (raw[i] && strchr(SAFE, raw[i]));
 
         if (plain) {
-            out[used++] = (char)p[i];
+            out[used++] = (char)raw[i];
             continue;
         }
         out[used++] = '%';
-        out[used++] = HEX[p[i] >> 4];
-        out[used++] = HEX[p[i] & 15];
+        out[used++] = HEX[raw[i] >> 4];
+        out[used++] = HEX[raw[i] & 15];
     }
     out[used] = '\0';
     return used;

@@ -11,28 +11,28 @@
 
 _Static_assert(MOST_CODE <= CLI_FILTER_MOST, "CLI_FILTER_MOST is too small");
 
-static unsigned shape_of(const cli_cage *c)
+static unsigned shape_of(const cli_cage *cage)
 {
-    return (c->threads > 1 ? FILTER_THREADS : 0u) | (c->broker >= 0 ? FILTER_BROKER : 0u) |
-           (c->channel >= 0 ? FILTER_CHANNEL : 0u) | (c->porter >= 0 ? FILTER_PORTER : 0u);
+    return (cage->threads > 1 ? FILTER_THREADS : 0u) | (cage->broker >= 0 ? FILTER_BROKER : 0u) |
+           (cage->channel >= 0 ? FILTER_CHANNEL : 0u) | (cage->porter >= 0 ? FILTER_PORTER : 0u);
 }
 
-size_t cli_filter_program(const cli_cage *c, struct sock_filter code[CLI_FILTER_MOST])
+size_t cli_filter_program(const cli_cage *cage, struct sock_filter code[CLI_FILTER_MOST])
 {
-    const filter_program *p = &PROGRAMS[shape_of(c)];
+    const filter_program *program = &PROGRAMS[shape_of(cage)];
     const uint32_t number[FILTER_N_COUNT] = {
-        [FILTER_N_PORTER] = (uint32_t)c->porter,
-        [FILTER_N_CHANNEL] = (uint32_t)c->channel,
+        [FILTER_N_PORTER] = (uint32_t)cage->porter,
+        [FILTER_N_CHANNEL] = (uint32_t)cage->channel,
         [FILTER_N_PID] = (uint32_t)getpid(),
     };
 
-    memcpy(code, p->code, p->n * sizeof(*code));
-    for (size_t i = 0; i < p->n_holes; i++)
-        code[p->hole[i].at].k = number[p->hole[i].what];
-    return p->n;
+    memcpy(code, program->code, program->count * sizeof(*code));
+    for (size_t i = 0; i < program->n_holes; i++)
+        code[program->hole[i].at].k = number[program->hole[i].what];
+    return program->count;
 }
 
-int cli_filter_load(const cli_cage *c)
+int cli_filter_load(const cli_cage *cage)
 {
     struct sock_filter code[CLI_FILTER_MOST];
     struct sock_fprog program = { .filter = code };
@@ -41,6 +41,6 @@ int cli_filter_load(const cli_cage *c)
     /* A kernel that does not know it would end one thread only. */
     if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) != 0)
         return errno == EOPNOTSUPP || errno == EINVAL ? ENOSYS : errno;
-    program.len = (unsigned short)cli_filter_program(c, code);
+    program.len = (unsigned short)cli_filter_program(cage, code);
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0 ? errno : 0;
 }

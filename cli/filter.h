@@ -11,8 +11,8 @@
 #define CLI_FILTER_MOST 512
 
 /** The program for this cage in this process. @return its instructions. */
-size_t cli_filter_program(const cli_cage *c, struct sock_filter code[CLI_FILTER_MOST]);
+size_t cli_filter_program(const cli_cage *cage, struct sock_filter code[CLI_FILTER_MOST]);
 /** Hand it to the kernel: for good. @return 0 or an errno. */
-int cli_filter_load(const cli_cage *c);
+int cli_filter_load(const cli_cage *cage);
 
 #endif

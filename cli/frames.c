@@ -12,51 +12,51 @@
 typedef enum value { V_NONE, V_NUMBER, V_LEVEL, V_WORD } value;
 enum { K_PTX, K_IR };
 
-typedef struct row {
+typedef struct option_row {
     int kind;
     const char *name;
     value takes;
     uint32_t low, high;
     const char *words;
-} row;
+} option_row;
 
-static const row ROWS[] = {
+static const option_row ROWS[] = {
 #define MEMBER_OPTION(kind, name, shrt, takes, low, high, words)                                             \
     { K_##kind, name, V_##takes, low, high, words },
 #include "../spec/member_options.def"
 #undef MEMBER_OPTION
 };
 
-static bool is_word_of(const char *words, const char *v)
+static bool is_word_of(const char *words, const char *text)
 {
-    size_t n = strlen(v);
+    size_t len = strlen(text);
 
-    for (const char *p = words; n > 0 && *p; p += strspn(p, " ")) {
-        size_t word = strcspn(p, " ");
+    for (const char *at = words; len > 0 && *at; at += strspn(at, " ")) {
+        size_t word = strcspn(at, " ");
 
-        if (word == n && strncmp(p, v, n) == 0)
+        if (word == len && strncmp(at, text, len) == 0)
             return true;
-        p += word;
+        at += word;
     }
     return false;
 }
 
-static bool value_ok(const row *r, const char *v)
+static bool value_ok(const option_row *row, const char *text)
 {
-    uint32_t n = 0;
+    uint32_t count = 0;
 
-    if (r->takes != V_NUMBER && r->takes != V_LEVEL)
-        return is_word_of(r->words, v);
-    if (is_word_of(r->words, v))
+    if (row->takes != V_NUMBER && row->takes != V_LEVEL)
+        return is_word_of(row->words, text);
+    if (is_word_of(row->words, text))
         return true;
-    if (*v == '\0' || strlen(v) > 9 || (*v == '0' && v[1]))
+    if (*text == '\0' || strlen(text) > 9 || (*text == '0' && text[1]))
         return false;
-    for (; *v; v++) {
-        if (*v < '0' || *v > '9')
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9')
             return false;
-        n = n * 10 + (uint32_t)(*v - '0');
+        count = count * 10 + (uint32_t)(*text - '0');
     }
-    return n >= r->low && n <= r->high;
+    return count >= row->low && count <= row->high;
 }
 
 bool cli_broker_option_ok(const cli_broker_rules *rules, const char *option, bool ltoir)
@@ -70,12 +70,12 @@ bool cli_broker_option_ok(const cli_broker_rules *rules, const char *option, boo
     if (option[0] != '-' || (!ltoir && option[1] != '-'))
         return false;
     for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++) {
-        const row *r = &ROWS[i];
-        size_t n = strlen(r->name);
+        const option_row *row = &ROWS[i];
+        size_t len = strlen(row->name);
 
-        if (r->kind != (ltoir ? K_IR : K_PTX) || strncmp(name, r->name, n) != 0)
+        if (row->kind != (ltoir ? K_IR : K_PTX) || strncmp(name, row->name, len) != 0)
             continue;
-        if (r->takes == V_NONE ? name[n] == '\0' : name[n] == '=' && value_ok(r, name + n + 1))
+        if (row->takes == V_NONE ? name[len] == '\0' : name[len] == '=' && value_ok(row, name + len + 1))
             return true;
     }
     return false;
@@ -87,7 +87,7 @@ bool broker_request_ok(const broker_request *head, const cli_broker_rules *rules
            (head->suffix == 0 || head->suffix == 'a' || head->suffix == 'f') && head->cubin <= 1 &&
            head->debug <= head->cubin && (head->cubin == 0 || (head->ltoir == 0 && head->n_options == 0)) &&
            head->sm >= SM_LOWEST && head->sm <= SM_HIGHEST && head->threads >= 1 &&
-           head->threads <= THREADS && head->n > 0 && head->n <= rules->input &&
+           head->threads <= THREADS && head->size > 0 && head->size <= rules->input &&
            head->n_options <= rules->options && head->option_bytes <= rules->option_bytes &&
            head->option_bytes >= 2 * (uint64_t)head->n_options;
 }
@@ -114,8 +114,8 @@ bool broker_reply_ok(const broker_reply *reply, const cli_broker_rules *rules)
     return reply->mark == BROKER_REPLY &&
            (reply->status == CUVET_OK || reply->status == CUVET_E_NOMEM ||
             reply->status == CUVET_E_INTERNAL) &&
-           reply->end <= (uint32_t)CUVET_COMPILE_UNSUPPORTED && reply->n <= rules->output &&
-           reply->n_log <= rules->log && (reply->n == 0 || reply->end == (uint32_t)CUVET_COMPILED);
+           reply->end <= (uint32_t)CUVET_COMPILE_UNSUPPORTED && reply->size <= rules->output &&
+           reply->n_log <= rules->log && (reply->size == 0 || reply->end == (uint32_t)CUVET_COMPILED);
 }
 
 /* ---- porter ---- */
@@ -125,91 +125,94 @@ static const char *const EXTENSIONS[] = { "cubin", "ptx", "ltoir", "merc", "fatb
 
 enum { NUMBER_DIGITS = 4 }; /* a piece has a number of at least this many digits */
 
-static bool is_digit(char c)
+static bool is_digit(char ch)
 {
-    return c >= '0' && c <= '9';
+    return ch >= '0' && ch <= '9';
 }
 
-static bool is_plain(char c)
+static bool is_plain(char ch)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '_' ||
-           c == '-';
+    return is_digit(ch) || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '.' || ch == '_' ||
+           ch == '-';
 }
 
-static bool has_extension(const char *name, size_t n)
+static bool has_extension(const char *name, size_t size)
 {
     for (size_t i = 0; i < sizeof(EXTENSIONS) / sizeof(EXTENSIONS[0]); i++) {
         size_t len = strlen(EXTENSIONS[i]);
 
-        if (n > len + 1 && name[n - len - 1] == '.' && memcmp(name + n - len, EXTENSIONS[i], len) == 0)
+        if (size > len + 1 && name[size - len - 1] == '.' &&
+            memcmp(name + size - len, EXTENSIONS[i], len) == 0)
             return true;
     }
     return false;
 }
 
 /* Digits and a dash, at the beginning or behind another dash. */
-static bool has_number(const char *name, size_t n)
+static bool has_number(const char *name, size_t len)
 {
-    for (size_t begin = 0, at = 0; at < n; begin = ++at) {
-        while (at < n && is_digit(name[at]))
+    for (size_t begin = 0, at = 0; at < len; begin = ++at) {
+        while (at < len && is_digit(name[at]))
             at++;
-        if (at < n && name[at] == '-' && at - begin >= NUMBER_DIGITS)
+        if (at < len && name[at] == '-' && at - begin >= NUMBER_DIGITS)
             return true;
-        while (at < n && name[at] != '-')
+        while (at < len && name[at] != '-')
             at++;
     }
     return false;
 }
 
-bool porter_name_ok(const char *name, size_t n)
+bool porter_name_ok(const char *name, size_t len)
 {
-    if (n == 0 || n > PORTER_NAME_MOST || name[0] == '.' || name[0] == '-')
+    if (len == 0 || len > PORTER_NAME_MOST || name[0] == '.' || name[0] == '-')
         return false;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < len; i++) {
         if (!is_plain(name[i]))
             return false;
     }
-    return has_extension(name, n) && has_number(name, n);
+    return has_extension(name, len) && has_number(name, len);
 }
 
-bool porter_take_order(porter_state *s, const void *packet, size_t n, porter_order *order, char *name)
+bool porter_take_order(porter_state *state, const void *packet, size_t size, porter_order *order, char *name)
 {
-    porter_order o;
+    porter_order wanted;
 
     name[0] = '\0';
-    if (n < sizeof(o) || s->ended)
+    if (size < sizeof(wanted) || state->ended)
         return false;
-    memcpy(&o, packet, sizeof(o));
-    *order = o;
-    if (o.n_name > PORTER_NAME_MOST || n != sizeof(o) + o.n_name)
+    memcpy(&wanted, packet, sizeof(wanted));
+    *order = wanted;
+    if (wanted.n_name > PORTER_NAME_MOST || size != sizeof(wanted) + wanted.n_name)
         return false;
-    if (o.verb == PORTER_END) {
-        s->ended = true;
-        return o.n_name == 0 && o.file == PORTER_IN_FOLDER;
+    if (wanted.verb == PORTER_END) {
+        state->ended = true;
+        return wanted.n_name == 0 && wanted.file == PORTER_IN_FOLDER;
     }
-    if (o.file != PORTER_IN_FOLDER) {
-        if (o.verb != PORTER_DONE || o.n_name != 0 || o.file >= s->n_files || s->done & 1u << o.file)
+    if (wanted.file != PORTER_IN_FOLDER) {
+        if (wanted.verb != PORTER_DONE || wanted.n_name != 0 || wanted.file >= state->n_files ||
+            state->done & 1u << wanted.file)
             return false;
-        s->done |= 1u << o.file;
+        state->done |= 1u << wanted.file;
         return true;
     }
-    if (!s->folder)
+    if (!state->folder)
         return false;
-    if (o.verb == PORTER_GIVE && o.n_name == 0) {
-        s->given = true;
+    if (wanted.verb == PORTER_GIVE && wanted.n_name == 0) {
+        state->given = true;
         return true;
     }
-    if (o.verb != PORTER_DONE || !s->given || !porter_name_ok((const char *)packet + sizeof(o), o.n_name))
+    if (wanted.verb != PORTER_DONE || !state->given ||
+        !porter_name_ok((const char *)packet + sizeof(wanted), wanted.n_name))
         return false;
-    memcpy(name, (const char *)packet + sizeof(o), o.n_name);
-    name[o.n_name] = '\0';
-    s->given = false;
+    memcpy(name, (const char *)packet + sizeof(wanted), wanted.n_name);
+    name[wanted.n_name] = '\0';
+    state->given = false;
     return true;
 }
 
-bool porter_reply_ok(const porter_reply *reply, size_t n, bool fd, bool give)
+bool porter_reply_ok(const porter_reply *reply, size_t count, bool fd, bool give)
 {
-    if (n != sizeof(*reply) || reply->mark != PORTER_REPLY)
+    if (count != sizeof(*reply) || reply->mark != PORTER_REPLY)
         return false;
     if (reply->status != CUVET_OK && reply->status != CUVET_E_IO && reply->status != CUVET_E_EXISTS &&
         reply->status != CUVET_E_USAGE && reply->status != CUVET_E_LIMIT)
@@ -219,40 +222,40 @@ bool porter_reply_ok(const porter_reply *reply, size_t n, bool fd, bool give)
 
 /* ---- opener ---- */
 
-bool opener_packet_ok(const opener_packet *p, size_t n, const char *text, bool fd, bool whole)
+bool opener_packet_ok(const opener_packet *packet, size_t count, const char *text, bool fd, bool whole)
 {
-    uint64_t all = (uint64_t)p->n_name + p->n_why;
+    uint64_t all = (uint64_t)packet->n_name + packet->n_why;
 
-    if (!whole || all > OPENER_TEXT || n != sizeof(*p) + all)
+    if (!whole || all > OPENER_TEXT || count != sizeof(*packet) + all)
         return false;
-    if (p->end)
+    if (packet->end)
         return !fd;
-    if (p->remark && fd)
+    if (packet->remark && fd)
         return false;
-    if (p->n_name == 0 || text[p->n_name - 1] != '\0' || (p->n_why && text[all - 1] != '\0'))
+    if (packet->n_name == 0 || text[packet->n_name - 1] != '\0' || (packet->n_why && text[all - 1] != '\0'))
         return false;
-    return fd == (p->opened != 0) && (p->n_why != 0) == !fd;
+    return fd == (packet->opened != 0) && (packet->n_why != 0) == !fd;
 }
 
 /* ---- demangler ---- */
 
-bool demangle_name_ok(const uint8_t *name, size_t n)
+bool demangle_name_ok(const uint8_t *name, size_t size)
 {
-    if (n < 3 || n > DEMANGLE_NAME_MOST || name[0] != '_' || name[1] != 'Z')
+    if (size < 3 || size > DEMANGLE_NAME_MOST || name[0] != '_' || name[1] != 'Z')
         return false;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < size; i++) {
         if (name[i] <= ' ' || name[i] >= 0x7F)
             return false;
     }
     return true;
 }
 
-demangle_answer demangle_judge(const demangle_packet *p, size_t n, uint32_t number)
+demangle_answer demangle_judge(const demangle_packet *packet, size_t count, uint32_t number)
 {
-    if (n < DEMANGLE_HEAD || n > DEMANGLE_HEAD + DEMANGLE_TEXT_MOST)
+    if (count < DEMANGLE_HEAD || count > DEMANGLE_HEAD + DEMANGLE_TEXT_MOST)
         return DEMANGLE_LOST;
-    if (p->number != 0 && p->number != number)
+    if (packet->number != 0 && packet->number != number)
         return DEMANGLE_OTHER;
     /* Who died of a question has no text for it. */
-    return n == DEMANGLE_HEAD ? DEMANGLE_NONE : p->number == 0 ? DEMANGLE_LOST : DEMANGLE_TEXT;
+    return count == DEMANGLE_HEAD ? DEMANGLE_NONE : packet->number == 0 ? DEMANGLE_LOST : DEMANGLE_TEXT;
 }

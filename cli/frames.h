@@ -25,14 +25,14 @@ typedef struct broker_request {
     char suffix;
     uint8_t cubin, debug, unused[3];
     uint32_t sm, threads, n_options;
-    uint64_t option_bytes, n;
+    uint64_t option_bytes, size;
 } broker_request;
 
 /* Then the result, then the log. */
 typedef struct broker_reply {
     uint32_t mark, status, end, unused;
     int64_t detail;
-    uint64_t n, n_log;
+    uint64_t size, n_log;
 } broker_reply;
 
 /** May the broker go on with this request? What follows its head is within the rules then. */
@@ -82,12 +82,12 @@ typedef struct porter_state {
 
 /** Is this packet an order that may come now? Then the state moves on. @param name of PORTER_NAME_MOST + 1
  * bytes, terminated; "" where no name belongs. */
-bool porter_take_order(porter_state *s, const void *packet, size_t n, porter_order *order, char *name);
+bool porter_take_order(porter_state *state, const void *packet, size_t size, porter_order *order, char *name);
 /** Is this a name that unpacking gives: plain characters, a number, the extension of a kind of member? */
-bool porter_name_ok(const char *name, size_t n);
+bool porter_name_ok(const char *name, size_t len);
 /** May the caged side go on with this reply? @param fd whether a descriptor came along @param give whether
  * one was asked for */
-bool porter_reply_ok(const porter_reply *reply, size_t n, bool fd, bool give);
+bool porter_reply_ok(const porter_reply *reply, size_t count, bool fd, bool give);
 
 /* ---- opener: inputs come into the cage ---- */
 
@@ -106,7 +106,7 @@ typedef struct opener_packet {
 
 /** May the caged side go on with this packet? @param n bytes that came, head included @param text what came
  * behind the head, OPENER_TEXT bytes of room @param whole nothing was cut off */
-bool opener_packet_ok(const opener_packet *p, size_t n, const char *text, bool fd, bool whole);
+bool opener_packet_ok(const opener_packet *packet, size_t count, const char *text, bool fd, bool whole);
 
 /* ---- demangler: names go out, texts come back ---- */
 
@@ -125,10 +125,10 @@ typedef struct demangle_packet {
 #define DEMANGLE_HEAD offsetof(demangle_packet, text)
 
 /** May this name be asked for? */
-bool demangle_name_ok(const uint8_t *name, size_t n);
+bool demangle_name_ok(const uint8_t *name, size_t size);
 typedef enum demangle_answer { DEMANGLE_LOST, DEMANGLE_OTHER, DEMANGLE_NONE, DEMANGLE_TEXT } demangle_answer;
-/** What a packet of n bytes is to somebody who asked question `number`: DEMANGLE_OTHER answers an older
+/** What a packet of 'count' bytes is to somebody who asked question `number`: DEMANGLE_OTHER answers an older
  * question and is passed over. */
-demangle_answer demangle_judge(const demangle_packet *p, size_t n, uint32_t number);
+demangle_answer demangle_judge(const demangle_packet *packet, size_t count, uint32_t number);
 
 #endif

@@ -24,16 +24,16 @@ enum { POPULATE_WRITE = 23 }; /* MADV_POPULATE_WRITE, which older headers do not
 void cli_heap_ready(void)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    uint8_t *p;
+    uint8_t *bytes;
 
     (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
     (void)mallopt(M_MMAP_THRESHOLD, KEEP);
     (void)mallopt(M_TOP_PAD, GROW);
-    p = malloc(FIRST);
-    if (!p)
+    bytes = malloc(FIRST);
+    if (!bytes)
         return;
-    (void)madvise(p + (page - (uintptr_t)p % page), FIRST - page, POPULATE_WRITE);
-    free(p);
+    (void)madvise(bytes + (page - (uintptr_t)bytes % page), FIRST - page, POPULATE_WRITE);
+    free(bytes);
 }
 
 #else

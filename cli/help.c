@@ -17,18 +17,18 @@ static void put_filled(FILE *to, const char *text, size_t indent)
     size_t column = indent;
 
     for (bool first = true; *text; first = false) {
-        size_t n = strcspn(text, " ");
+        size_t len = strcspn(text, " ");
 
-        if (!first && column + 1 + n > WIDTH) {
+        if (!first && column + 1 + len > WIDTH) {
             fprintf(to, "\n%*s", (int)indent, "");
             column = indent;
         } else if (!first) {
             fputc(' ', to);
             column++;
         }
-        fprintf(to, "%.*s", (int)n, text);
-        column += n;
-        text += n + strspn(text + n, " ");
+        fprintf(to, "%.*s", (int)len, text);
+        column += len;
+        text += len + strspn(text + len, " ");
     }
     fputc('\n', to);
 }
@@ -47,10 +47,10 @@ void cli_help(FILE *to)
           "trust.\n\ncommands:\n",
           to);
     for (size_t i = 0; i < CLI_C_COUNT; i++) {
-        const cli_command_info *c = cli_command_get(i);
+        const cli_command_info *info = cli_command_get(i);
 
-        fprintf(to, "  %-8s ", c->name);
-        put_filled(to, c->brief, 11);
+        fprintf(to, "  %-8s ", info->name);
+        put_filled(to, info->brief, 11);
     }
     fputs("\nverdicts, of which a file gets the worst that applies:\n", to);
     put_verdicts(to);
@@ -59,31 +59,31 @@ void cli_help(FILE *to)
 #include "options.def"
 }
 
-static void put_option(FILE *to, const cli_option_info *o)
+static void put_option(FILE *to, const cli_option_info *option)
 {
     char head[80], letter[8] = "    ";
 
-    if (o->letter)
-        snprintf(letter, sizeof(letter), "-%c, ", o->letter);
-    snprintf(head, sizeof(head), "  %s--%s%s%s", letter, o->name, *o->arg ? "=" : "", o->arg);
+    if (option->letter)
+        snprintf(letter, sizeof(letter), "-%c, ", option->letter);
+    snprintf(head, sizeof(head), "  %s--%s%s%s", letter, option->name, *option->arg ? "=" : "", option->arg);
     fprintf(to, "%-28s", head);
     if (strlen(head) >= 28)
         fprintf(to, "\n%28s", "");
-    put_filled(to, o->help, 28);
+    put_filled(to, option->help, 28);
 }
 
 void cli_help_command(FILE *to, cli_command command)
 {
-    const cli_command_info *c = cli_command_get(command);
-    const cli_option_info *o;
+    const cli_command_info *info = cli_command_get(command);
+    const cli_option_info *option;
     bool any = false;
 
-    fprintf(to, "usage: cuvet %s [OPTION...] %s\n\n", c->name, c->operands);
-    put_filled(to, c->text, 0);
+    fprintf(to, "usage: cuvet %s [OPTION...] %s\n\n", info->name, info->operands);
+    put_filled(to, info->text, 0);
     fputs("\noptions:\n", to);
-    for (size_t i = 0; (o = cli_option_get(i)) != NULL; i++) {
-        if (o->commands & (1u << command))
-            put_option(to, o);
+    for (size_t i = 0; (option = cli_option_get(i)) != NULL; i++) {
+        if (option->commands & (1u << command))
+            put_option(to, option);
     }
     if (command == CLI_C_SCAN) {
         fputs("\nverdicts:\n", to);
@@ -107,11 +107,11 @@ void cli_print_version(void)
            ZSTD_versionString(), sandbox);
 }
 
-void cli_print_limits(const cuvet_limits *l)
+void cli_print_limits(const cuvet_limits *limits)
 {
     const cuvet_limit_info *info;
     uint64_t value;
 
-    for (size_t i = 0; cuvet_limits_get(l, i, &info, &value) == CUVET_OK; i++)
+    for (size_t i = 0; cuvet_limits_get(limits, i, &info, &value) == CUVET_OK; i++)
         printf("%-12s %20" PRIu64 "  %-10s  %s\n", info->name, value, info->unit, info->what);
 }

@@ -31,37 +31,37 @@
 #define MEMORY_FIXED   (UINT64_C(4) << 30)   /* reports, input and output buffers, code, stacks */
 #define MEMORY_THREAD  (UINT64_C(256) << 20) /* address space that malloc sets aside, and the stack */
 
-typedef struct kept {
+typedef struct input_kept {
     cli_found found; /* with these texts: */
     char *name, *why;
-} kept;
+} input_kept;
 
-typedef struct queue {
+typedef struct input_queue {
     const cli_args *args;
-    kept *list;
+    input_kept *list;
     int *keep;
-    size_t n, held, cap, n_keep; /* held: there is memory for; cap: at most */
-    int channel;                 /* to the opener, or back; -1 */
-    bool serving;                /* this process is the opener */
-    bool standard_input;         /* is one of the inputs itself, not a copy */
-    int rc;                      /* the walk ended early with this */
-    uint64_t bytes;              /* of all that was opened */
+    size_t count, held, cap, n_keep; /* held: there is memory for; cap: at most */
+    int channel;                     /* to the opener, or back; -1 */
+    bool serving;                    /* this process is the opener */
+    bool standard_input;             /* is one of the inputs itself, not a copy */
+    int rc;                          /* the walk ended early with this */
+    uint64_t bytes;                  /* of all that was opened */
     cli_means means;
     cli_ahead_calls calls; /* without `means`: one at a time, and remarks are said here */
     void *user;
-} queue;
+} input_queue;
 
-static void drop(const cli_found *f)
+static void drop(const cli_found *found)
 {
-    if (f->fd >= 0 && f->owned)
-        (void)close(f->fd); /* read only: nothing can be lost */
+    if (found->fd >= 0 && found->owned)
+        (void)close(found->fd); /* read only: nothing can be lost */
 }
 
-static bool out_of_memory(queue *q, const cli_found *f)
+static bool out_of_memory(input_queue *queue, const cli_found *found)
 {
-    drop(f);
+    drop(found);
     cli_complain(NULL, "out of memory");
-    q->rc = CLI_X_INTERNAL;
+    queue->rc = CLI_X_INTERNAL;
     return false;
 }
 
@@ -69,142 +69,142 @@ static bool out_of_memory(queue *q, const cli_found *f)
 static size_t room(void)
 {
     const rlim_t want = OPEN_FIRST + 2 * SPARE;
-    struct rlimit r;
+    struct rlimit limit;
     int next = fcntl(STDIN_FILENO, F_DUPFD, 0);
     rlim_t taken;
 
-    if (next < 0 || getrlimit(RLIMIT_NOFILE, &r) != 0)
+    if (next < 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return 1;
     (void)close(next);
-    if (r.rlim_cur < want && r.rlim_cur < r.rlim_max) {
-        r.rlim_cur = want < r.rlim_max ? want : r.rlim_max;
-        if (setrlimit(RLIMIT_NOFILE, &r) != 0 && getrlimit(RLIMIT_NOFILE, &r) != 0)
+    if (limit.rlim_cur < want && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = want < limit.rlim_max ? want : limit.rlim_max;
+        if (setrlimit(RLIMIT_NOFILE, &limit) != 0 && getrlimit(RLIMIT_NOFILE, &limit) != 0)
             return 1;
     }
     taken = (rlim_t)next + SPARE;
-    if (r.rlim_cur <= taken)
+    if (limit.rlim_cur <= taken)
         return 1;
-    return r.rlim_cur - taken < OPEN_FIRST ? (size_t)(r.rlim_cur - taken) : OPEN_FIRST;
+    return limit.rlim_cur - taken < OPEN_FIRST ? (size_t)(limit.rlim_cur - taken) : OPEN_FIRST;
 }
 
 /* One more of each. Most runs have few. */
-static bool grow(queue *q)
+static bool grow(input_queue *queue)
 {
-    size_t more = q->held ? 2 * q->held : 8;
-    void *list = reallocarray(q->list, more, sizeof(*q->list)), *keep;
+    size_t more = queue->held ? 2 * queue->held : 8;
+    void *list = reallocarray(queue->list, more, sizeof(*queue->list)), *keep;
 
     if (list)
-        q->list = list;
-    keep = reallocarray(q->keep, more, sizeof(*q->keep));
+        queue->list = list;
+    keep = reallocarray(queue->keep, more, sizeof(*queue->keep));
     if (keep)
-        q->keep = keep;
+        queue->keep = keep;
     if (!list || !keep)
         return false;
-    q->held = more;
+    queue->held = more;
     return true;
 }
 
-static bool keep(queue *q, const cli_found *f)
+static bool keep(input_queue *queue, const cli_found *found)
 {
-    char *name = strdup(f->name), *why = f->why ? strdup(f->why) : NULL;
-    kept *e;
+    char *name = strdup(found->name), *why = found->why ? strdup(found->why) : NULL;
+    input_kept *kept;
 
-    if (!name || (f->why && !why) || (q->n == q->held && !grow(q))) {
+    if (!name || (found->why && !why) || (queue->count == queue->held && !grow(queue))) {
         free(name);
         free(why);
-        return out_of_memory(q, f);
+        return out_of_memory(queue, found);
     }
-    e = &q->list[q->n];
-    *e = (kept){ .found = *f, .name = name, .why = why };
-    e->found.name = name;
-    e->found.why = why;
-    if (f->fd > STDERR_FILENO)
-        q->keep[q->n_keep++] = f->fd;
-    q->standard_input = q->standard_input || f->fd == STDIN_FILENO;
-    q->n++;
-    q->bytes = f->size > UINT64_MAX - q->bytes ? UINT64_MAX : q->bytes + f->size;
+    kept = &queue->list[queue->count];
+    *kept = (input_kept){ .found = *found, .name = name, .why = why };
+    kept->found.name = name;
+    kept->found.why = why;
+    if (found->fd > STDERR_FILENO)
+        queue->keep[queue->n_keep++] = found->fd;
+    queue->standard_input = queue->standard_input || found->fd == STDIN_FILENO;
+    queue->count++;
+    queue->bytes = found->size > UINT64_MAX - queue->bytes ? UINT64_MAX : queue->bytes + found->size;
     return true;
 }
 
 /* From here on this process, or its child, is the opener: the one that goes on with the walk. */
-static bool split(queue *q, const cli_found *f)
+static bool split(input_queue *queue, const cli_found *found)
 {
-    int pid = cli_opener_start(&q->channel);
+    int pid = cli_opener_start(&queue->channel);
 
     if (pid != 0) {
-        drop(f); /* the opener has it as well */
+        drop(found); /* the opener has it as well */
         if (pid < 0) {
             cli_complain(NULL, "too many inputs, and no process to open them: %s", strerror(errno));
-            q->rc = CLI_X_IO;
+            queue->rc = CLI_X_IO;
         }
         return false;
     }
-    q->serving = true;
-    for (size_t i = 0; i < q->n; i++)
-        drop(&q->list[i].found);
-    return cli_opener_serve(q->channel, f);
+    queue->serving = true;
+    for (size_t i = 0; i < queue->count; i++)
+        drop(&queue->list[i].found);
+    return cli_opener_serve(queue->channel, found);
 }
 
-static bool take(void *user, const cli_found *f)
+static bool take(void *user, const cli_found *found)
 {
-    queue *q = user;
+    input_queue *queue = user;
 
-    if (q->serving)
-        return cli_opener_serve(q->channel, f);
-    return q->n < q->cap ? keep(q, f) : split(q, f);
+    if (queue->serving)
+        return cli_opener_serve(queue->channel, found);
+    return queue->count < queue->cap ? keep(queue, found) : split(queue, found);
 }
 
-/* @return false in the opener, which is to end without another word; otherwise q->rc tells. */
-static bool collect(queue *q)
+/* @return false in the opener, which is to end without another word; otherwise queue->rc tells. */
+static bool collect(input_queue *queue)
 {
     bool whole;
 
-    q->cap = room();
-    whole = cli_walk_inputs(q->args, take, q);
-    if (q->serving && whole)
-        (void)cli_opener_serve(q->channel, NULL); /* nobody asks any more when it fails */
-    return !q->serving;
+    queue->cap = room();
+    whole = cli_walk_inputs(queue->args, take, queue);
+    if (queue->serving && whole)
+        (void)cli_opener_serve(queue->channel, NULL); /* nobody asks any more when it fails */
+    return !queue->serving;
 }
 
-static uint64_t sum_of(uint64_t a, uint64_t b)
+static uint64_t sum_of(uint64_t left, uint64_t right)
 {
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+    return left > UINT64_MAX - right ? UINT64_MAX : left + right;
 }
 
 /* The limit 'live' holds for each worker; listing and comparing open contexts of their own. */
-static uint64_t memory_for(const cli_args *a, uint32_t jobs)
+static uint64_t memory_for(const cli_args *args, uint32_t jobs)
 {
-    uint64_t workers = (uint64_t)jobs + 2, live = a->limits.live;
+    uint64_t workers = (uint64_t)jobs + 2, live = args->limits.live;
 
     live = live > UINT64_MAX / workers ? UINT64_MAX : live * workers;
     return sum_of(live, MEMORY_FIXED + workers * MEMORY_THREAD);
 }
 
-static int confine(const queue *q, const cli_needs *needs)
+static int confine(const input_queue *queue, const cli_needs *needs)
 {
     static const cli_needs NONE = CLI_NO_NEEDS;
-    const cli_needs *n = needs ? needs : &NONE;
-    const cli_cage c = { .keep = q->keep,
-                         .n_keep = q->n_keep,
-                         .out = n->out,
-                         .n_out = sizeof(n->out) / sizeof(n->out[0]),
-                         .porter = n->porter,
-                         .folder = n->folder,
-                         .channel = q->channel,
-                         .broker = n->broker,
-                         .helper = n->helper,
-                         .standard_input = q->standard_input,
-                         .threads = q->means.jobs,
-                         .incoming = (uint32_t)q->means.room + 1,
-                         .memory = memory_for(q->args, q->means.jobs),
-                         .file_size = sum_of(FILE_SIZE, q->args->limits.member) };
+    const cli_needs *wants = needs ? needs : &NONE;
+    const cli_cage cage = { .keep = queue->keep,
+                            .n_keep = queue->n_keep,
+                            .out = wants->out,
+                            .n_out = sizeof(wants->out) / sizeof(wants->out[0]),
+                            .porter = wants->porter,
+                            .folder = wants->folder,
+                            .channel = queue->channel,
+                            .broker = wants->broker,
+                            .helper = wants->helper,
+                            .standard_input = queue->standard_input,
+                            .threads = queue->means.jobs,
+                            .incoming = (uint32_t)queue->means.room + 1,
+                            .memory = memory_for(queue->args, queue->means.jobs),
+                            .file_size = sum_of(FILE_SIZE, queue->args->limits.member) };
 
-    if (q->args->set[CLI_O_NO_SANDBOX]) {
+    if (queue->args->set[CLI_O_NO_SANDBOX]) {
         cli_cage_stay_out("--no-sandbox");
         return CLI_X_CLEAN;
     }
-    if (cli_cage_enter(&c) == CLI_CAGE_ALL || !q->args->value[CLI_O_SANDBOX] ||
-        strcmp(q->args->value[CLI_O_SANDBOX], "required") != 0)
+    if (cli_cage_enter(&cage) == CLI_CAGE_ALL || !queue->args->value[CLI_O_SANDBOX] ||
+        strcmp(queue->args->value[CLI_O_SANDBOX], "required") != 0)
         return CLI_X_CLEAN;
     cli_complain(NULL, "the sandbox is required, but this is what can be had: %s", cli_cage_state());
     return CLI_X_SANDBOX;
@@ -224,20 +224,20 @@ static bool look_at(int fd, struct stat *st)
 cuvet_status cli_input_load(const cli_input *in, const cuvet_limits *limits, void **bytes, const char **why)
 {
     struct stat before = { 0 }, after = { 0 };
-    uint64_t n = in->source.length;
+    uint64_t count = in->source.length;
     bool regular = look_at(in->fd, &before);
-    cuvet_status s;
+    cuvet_status status;
 
     *bytes = NULL;
     *why = NULL;
-    if (n > limits->input || n > limits->live)
+    if (count > limits->input || count > limits->live)
         return CUVET_E_LIMIT;
-    *bytes = malloc(n ? (size_t)n : 1);
+    *bytes = malloc(count ? (size_t)count : 1);
     if (!*bytes)
         return CUVET_E_NOMEM;
-    s = n ? in->source.read_at(in->source.user, 0, *bytes, (size_t)n) : CUVET_OK;
-    if (s != CUVET_OK || !regular)
-        return s;
+    status = count ? in->source.read_at(in->source.user, 0, *bytes, (size_t)count) : CUVET_OK;
+    if (status != CUVET_OK || !regular)
+        return status;
     if (look_at(in->fd, &after) && after.st_size == before.st_size &&
         after.st_mtim.tv_sec == before.st_mtim.tv_sec && after.st_mtim.tv_nsec == before.st_mtim.tv_nsec)
         return CUVET_OK;
@@ -246,65 +246,65 @@ cuvet_status cli_input_load(const cli_input *in, const cuvet_limits *limits, voi
 }
 
 /* @return false: stop here. */
-static bool deliver(const queue *q, const cli_found *f)
+static bool deliver(const input_queue *queue, const cli_found *found)
 {
-    cli_input in = { .name = f->name,
-                     .fd = f->fd,
-                     .why = f->why,
-                     .rc = f->rc,
-                     .remark = f->remark,
+    cli_input in = { .name = found->name,
+                     .fd = found->fd,
+                     .why = found->why,
+                     .rc = found->rc,
+                     .remark = found->remark,
                      .source = { .size = sizeof(in.source) } };
     struct stat st = { 0 };
     bool go_on;
 
-    if (f->remark && !q->calls.means) {
-        cli_complain(f->name, "%s", f->why);
+    if (found->remark && !queue->calls.means) {
+        cli_complain(found->name, "%s", found->why);
         return true;
     }
     /* What kind of file it is and how long was found out when it was opened: here nothing can be asked. */
-    if (f->fd >= 0 && cuvet_source_fd_sized(f->fd, f->size, &in.source) == CUVET_OK) {
-        in.source.owned_fd = f->owned ? f->fd : -1;
-    } else if (f->fd >= 0) {
+    if (found->fd >= 0 && cuvet_source_fd_sized(found->fd, found->size, &in.source) == CUVET_OK) {
+        in.source.owned_fd = found->owned ? found->fd : -1;
+    } else if (found->fd >= 0) {
         in.why = cli_status_text(CUVET_E_IO);
         in.rc = CLI_X_IO;
-        drop(f);
+        drop(found);
     }
-    if (!in.why && look_at(f->fd, &st) && (uint64_t)st.st_size != f->size) {
+    if (!in.why && look_at(found->fd, &st) && (uint64_t)st.st_size != found->size) {
         cuvet_source_destroy(&in.source);
         in.why = "has another length than when it was opened [CV-IO-003]";
         in.rc = CLI_X_IO;
     }
-    go_on = q->calls.input(q->user, &in);
+    go_on = queue->calls.input(queue->user, &in);
     if (!in.why && !in.kept)
         cuvet_source_destroy(&in.source);
     return go_on;
 }
 
 /* The next input, asked for. While it is not there yet, whoever works on several does so. */
-static cli_opened next_opened(const queue *q, cli_found *f, char *text)
+static cli_opened next_opened(const input_queue *queue, cli_found *found, char *text)
 {
     cli_opened got = CLI_OPENED_LATER;
-    bool idle = q->calls.idle && q->means.room > 1;
+    bool idle = queue->calls.idle && queue->means.room > 1;
 
-    cli_opener_ask(q->channel);
+    cli_opener_ask(queue->channel);
     while (idle && got == CLI_OPENED_LATER) {
-        got = cli_opener_take(q->channel, false, f, text);
+        got = cli_opener_take(queue->channel, false, found, text);
         if (got == CLI_OPENED_LATER)
-            idle = q->calls.idle(q->user);
+            idle = queue->calls.idle(queue->user);
     }
-    return got == CLI_OPENED_LATER ? cli_opener_take(q->channel, true, f, text) : got;
+    return got == CLI_OPENED_LATER ? cli_opener_take(queue->channel, true, found, text) : got;
 }
 
-static int deliver_rest(const queue *q)
+static int deliver_rest(const input_queue *queue)
 {
     char *text = malloc(OPENER_TEXT);
     cli_opened got = CLI_OPENED_LOST;
-    cli_found f;
+    cli_found found;
 
-    for (int i = 0; q->means.room > 1 && i < OPEN_AHEAD; i++)
-        cli_opener_ask(q->channel);
-    while (text && (got = next_opened(q, &f, text)) == CLI_OPENED_ONE) {
-        if (!deliver(q, &f))
+    for (int i = 0; queue->means.room > 1 && i < OPEN_AHEAD; i++)
+        cli_opener_ask(queue->channel);
+    while (text && (got = next_opened(queue, &found, text)) == CLI_OPENED_ONE) {
+        if (!deliver(queue, &found))
             break;
     }
     free(text);
@@ -314,69 +314,70 @@ static int deliver_rest(const queue *q)
     return CLI_X_INTERNAL;
 }
 
-static int deliver_all(queue *q)
+static int deliver_all(input_queue *queue)
 {
     bool go_on = true;
 
-    for (size_t i = 0; i < q->n; i++) {
-        cli_found *f = &q->list[i].found;
+    for (size_t i = 0; i < queue->count; i++) {
+        cli_found *found = &queue->list[i].found;
 
         if (go_on)
-            go_on = deliver(q, f);
+            go_on = deliver(queue, found);
         else
-            drop(f);
-        f->fd = -1;
+            drop(found);
+        found->fd = -1;
     }
-    return go_on && q->channel >= 0 ? deliver_rest(q) : CLI_X_CLEAN;
+    return go_on && queue->channel >= 0 ? deliver_rest(queue) : CLI_X_CLEAN;
 }
 
-static void release(queue *q)
+static void release(input_queue *queue)
 {
-    for (size_t i = 0; i < q->n; i++) {
-        drop(&q->list[i].found);
-        free(q->list[i].name);
-        free(q->list[i].why);
+    for (size_t i = 0; i < queue->count; i++) {
+        drop(&queue->list[i].found);
+        free(queue->list[i].name);
+        free(queue->list[i].why);
     }
-    free(q->list);
-    free(q->keep);
-    if (q->channel >= 0)
-        (void)close(q->channel); /* the opener ends */
+    free(queue->list);
+    free(queue->keep);
+    if (queue->channel >= 0)
+        (void)close(queue->channel); /* the opener ends */
 }
 
 /* Never more open at the same time than could be opened first. */
-static void find_means(queue *q)
+static void find_means(input_queue *queue)
 {
-    uint32_t jobs = q->channel < 0 && q->bytes <= FOR_ONE_THREAD ? 1 : q->args->jobs;
-    size_t room = q->calls.means && jobs > 1 ? (size_t)KEEP_PER_JOB * jobs : 0;
+    uint32_t jobs = queue->channel < 0 && queue->bytes <= FOR_ONE_THREAD ? 1 : queue->args->jobs;
+    size_t room = queue->calls.means && jobs > 1 ? (size_t)KEEP_PER_JOB * jobs : 0;
 
-    q->means = (cli_means){ .jobs = jobs, .room = room < q->n_keep ? room : q->n_keep };
+    queue->means = (cli_means){ .jobs = jobs, .room = room < queue->n_keep ? room : queue->n_keep };
 }
 
-static int each_input(queue *q, const cli_needs *needs)
+static int each_input(input_queue *queue, const cli_needs *needs)
 {
-    if (!collect(q))
+    if (!collect(queue))
         _exit(CLI_X_CLEAN);
-    find_means(q);
-    if (q->rc == CLI_X_CLEAN)
-        q->rc = confine(q, needs);
-    if (q->rc == CLI_X_CLEAN && q->calls.means)
-        q->calls.means(q->user, &q->means);
-    if (q->rc == CLI_X_CLEAN)
-        q->rc = deliver_all(q);
-    release(q);
-    return q->rc;
+    find_means(queue);
+    if (queue->rc == CLI_X_CLEAN)
+        queue->rc = confine(queue, needs);
+    if (queue->rc == CLI_X_CLEAN && queue->calls.means)
+        queue->calls.means(queue->user, &queue->means);
+    if (queue->rc == CLI_X_CLEAN)
+        queue->rc = deliver_all(queue);
+    release(queue);
+    return queue->rc;
 }
 
-int cli_each_input(const cli_args *a, const cli_needs *needs, cli_input_fn *fn, void *user)
+int cli_each_input(const cli_args *args, const cli_needs *needs, cli_input_fn *fn, void *user)
 {
-    queue q = { .args = a, .channel = -1, .calls = { .input = fn }, .user = user };
+    input_queue queue = { .args = args, .channel = -1, .calls = { .input = fn }, .user = user };
 
-    return each_input(&q, needs);
+    return each_input(&queue, needs);
 }
 
-int cli_each_input_ahead(const cli_args *a, const cli_needs *needs, const cli_ahead_calls *calls, void *user)
+int cli_each_input_ahead(const cli_args *args, const cli_needs *needs, const cli_ahead_calls *calls,
+                         void *user)
 {
-    queue q = { .args = a, .channel = -1, .calls = *calls, .user = user };
+    input_queue queue = { .args = args, .channel = -1, .calls = *calls, .user = user };
 
-    return each_input(&q, needs);
+    return each_input(&queue, needs);
 }

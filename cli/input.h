@@ -50,16 +50,17 @@ cuvet_status cli_input_load(const cli_input *in, const cuvet_limits *limits, voi
  *  can be opened by name afterwards. Once per process. @param needs NULL: nothing else.
  *  @return CLI_X_CLEAN, whatever became of single inputs (also after the callback stopped it), or the exit
  *  code of what kept the whole from its end; it has been said on standard error. */
-int cli_each_input(const cli_args *a, const cli_needs *needs, cli_input_fn *fn, void *user);
+int cli_each_input(const cli_args *args, const cli_needs *needs, cli_input_fn *fn, void *user);
 
 /* For a caller that works on several inputs at a time. */
 typedef struct cli_ahead_calls {
-    void (*means)(void *user, const cli_means *m); /* once per run, in the cage, before the first input */
-    cli_input_fn *input;                           /* as above; remarks come this way as well */
+    void (*means)(void *user, const cli_means *how); /* once per run, in the cage, before the first input */
+    cli_input_fn *input;                             /* as above; remarks come this way as well */
     bool (*idle)(void *user); /* the next input is not there yet: do something; false: nothing to do */
 } cli_ahead_calls;
 
 /** The same as cli_each_input(). */
-int cli_each_input_ahead(const cli_args *a, const cli_needs *needs, const cli_ahead_calls *calls, void *user);
+int cli_each_input_ahead(const cli_args *args, const cli_needs *needs, const cli_ahead_calls *calls,
+                         void *user);
 
 #endif

@@ -18,26 +18,26 @@ typedef struct cli_found {
 } cli_found;
 
 /** Takes the descriptor if it is owned. @return false: stop here. */
-typedef bool cli_found_fn(void *user, const cli_found *f);
+typedef bool cli_found_fn(void *user, const cli_found *found);
 
 /* input_list.c: names out of a file. */
 typedef struct cli_name_list {
     char *bytes;
-    size_t n, at;
+    size_t len, at;
     char end; /* behind each name */
 } cli_name_list;
 
 /** @param path "-" is standard input. @return NULL, or why it cannot be had. */
-const char *cli_name_list_read(cli_name_list *l, const char *path);
+const char *cli_name_list_read(cli_name_list *list, const char *path);
 /** The next name that is not empty, NULL after the last one. */
-char *cli_name_list_next(cli_name_list *l);
-void cli_name_list_free(cli_name_list *l);
+char *cli_name_list_next(cli_name_list *list);
+void cli_name_list_free(cli_name_list *list);
 
 /* input_walk.c */
 /** Open a file of names or options, to be read to its end. @return -1, and *why it cannot be had */
 int cli_open_list(const char *path, const char **why);
 /** Open what the command line names, in its order. @return false when the callback stopped it. */
-bool cli_walk_inputs(const cli_args *a, cli_found_fn *fn, void *user);
+bool cli_walk_inputs(const cli_args *args, cli_found_fn *fn, void *user);
 
 /* input_opener.c: a process outside of the cage that goes on with the walk, and hands over one descriptor at
  * a time. Nothing that it is told by the caged side has a content. */
@@ -47,7 +47,7 @@ typedef enum cli_opened { CLI_OPENED_ONE, CLI_OPENED_ALL, CLI_OPENED_LATER, CLI_
  * side that returned; both close it by ending. */
 int cli_opener_start(int *channel);
 /** In the opener: wait until the other side asks, then hand this over; NULL: there is nothing more. */
-bool cli_opener_serve(int channel, const cli_found *f);
+bool cli_opener_serve(int channel, const cli_found *found);
 /** In the cage: ask for the next one. */
 void cli_opener_ask(int channel);
 /** Take one that was asked for. The texts of *out lie in `text`, of OPENER_TEXT bytes. @param wait else

@@ -13,77 +13,77 @@
 #define LIST_FIRST ((size_t)1 << 16)
 
 /* @return bytes, -1 with errno. */
-static ssize_t read_some(int fd, char *to, size_t n)
+static ssize_t read_some(int fd, char *to, size_t len)
 {
     ssize_t got;
 
     do
-        got = read(fd, to, n);
+        got = read(fd, to, len);
     while (got < 0 && errno == EINTR);
     return got;
 }
 
-static const char *read_all(int fd, cli_name_list *l)
+static const char *read_all(int fd, cli_name_list *list)
 {
     size_t cap = 0;
 
     for (;;) {
         ssize_t got;
 
-        if (l->n + 1 >= cap) { /* room for a NUL */
+        if (list->len + 1 >= cap) { /* room for a NUL */
             char *more;
 
             cap = cap ? 2 * cap : LIST_FIRST;
-            more = cap <= LIST_MAX ? realloc(l->bytes, cap) : NULL;
+            more = cap <= LIST_MAX ? realloc(list->bytes, cap) : NULL;
             if (!more)
                 return cap <= LIST_MAX ? "out of memory" : "the list of files is too large";
-            l->bytes = more;
+            list->bytes = more;
         }
-        got = read_some(fd, l->bytes + l->n, cap - l->n - 1);
+        got = read_some(fd, list->bytes + list->len, cap - list->len - 1);
         if (got < 0)
             return strerror(errno);
         if (got == 0)
             return NULL;
-        l->n += (size_t)got;
+        list->len += (size_t)got;
     }
 }
 
-const char *cli_name_list_read(cli_name_list *l, const char *path)
+const char *cli_name_list_read(cli_name_list *list, const char *path)
 {
     bool standard = strcmp(path, "-") == 0;
     const char *why = NULL;
     int fd = standard ? STDIN_FILENO : cli_open_list(path, &why);
 
-    *l = (cli_name_list){ .bytes = NULL };
+    *list = (cli_name_list){ .bytes = NULL };
     if (fd < 0)
         return why;
-    why = read_all(fd, l);
+    why = read_all(fd, list);
     if (!standard)
         (void)close(fd); /* read only: nothing can be lost */
     if (why)
         return why;
-    l->bytes[l->n] = '\0';
-    l->end = memchr(l->bytes, '\0', l->n) ? '\0' : '\n';
+    list->bytes[list->len] = '\0';
+    list->end = memchr(list->bytes, '\0', list->len) ? '\0' : '\n';
     return NULL;
 }
 
-char *cli_name_list_next(cli_name_list *l)
+char *cli_name_list_next(cli_name_list *list)
 {
-    while (l->at < l->n) {
-        char *name = l->bytes + l->at, *end = memchr(name, l->end, l->n - l->at);
+    while (list->at < list->len) {
+        char *name = list->bytes + list->at, *end = memchr(name, list->end, list->len - list->at);
 
         if (!end)
-            end = l->bytes + l->n;
+            end = list->bytes + list->len;
         *end = '\0';
-        l->at = (size_t)(end - l->bytes) + 1;
+        list->at = (size_t)(end - list->bytes) + 1;
         if (*name)
             return name;
     }
     return NULL;
 }
 
-void cli_name_list_free(cli_name_list *l)
+void cli_name_list_free(cli_name_list *list)
 {
-    free(l->bytes);
-    *l = (cli_name_list){ .bytes = NULL };
+    free(list->bytes);
+    *list = (cli_name_list){ .bytes = NULL };
 }

@@ -12,16 +12,16 @@
 #include <time.h>
 #include <unistd.h>
 
-typedef union control {
+typedef union control_buffer {
     struct cmsghdr head; /* for its alignment */
     char bytes[CMSG_SPACE(sizeof(int))];
-} control;
+} control_buffer;
 
 static void *wait_for_end(void *channel)
 {
-    struct pollfd p = { .fd = *(const int *)channel }; /* no events: errors and the end */
+    struct pollfd poll_fd = { .fd = *(const int *)channel }; /* no events: errors and the end */
 
-    while (poll(&p, 1, -1) < 0 && errno == EINTR)
+    while (poll(&poll_fd, 1, -1) < 0 && errno == EINTR)
         continue;
     _exit(CLI_X_CLEAN);
 }
@@ -78,116 +78,118 @@ static bool again(void)
 }
 
 /* sendmsg() only reads what its vector, which readv() has as well, points to without const. */
-static struct iovec piece(const void *bytes, size_t n)
+static struct iovec piece(const void *bytes, size_t size)
 {
-    return (struct iovec){ (void *)(uintptr_t)bytes, n };
+    return (struct iovec){ (void *)(uintptr_t)bytes, size };
 }
 
-static bool send_packet(int channel, const cli_found *f)
+static bool send_packet(int channel, const cli_found *found)
 {
     static const char NUL = '\0';
-    opener_packet p = { .end = !f };
-    control c = { .bytes = { 0 } };
-    struct iovec v[5] = { { &p, sizeof(p) } };
-    struct msghdr m = { .msg_iov = v, .msg_iovlen = 5 };
-    ssize_t n;
+    opener_packet packet = { .end = !found };
+    control_buffer control = { .bytes = { 0 } };
+    struct iovec vec[5] = { { &packet, sizeof(packet) } };
+    struct msghdr msg = { .msg_iov = vec, .msg_iovlen = 5 };
+    ssize_t got;
 
-    if (f) {
-        p = (opener_packet){ .size = f->size, .rc = f->rc, .remark = f->remark, .opened = f->fd >= 0 };
-        p.n_name = length_of(f->name, OPENER_NAME_MOST);
-        p.n_why = length_of(f->why, OPENER_WHY_MOST);
+    if (found) {
+        packet = (opener_packet){
+            .size = found->size, .rc = found->rc, .remark = found->remark, .opened = found->fd >= 0
+        };
+        packet.n_name = length_of(found->name, OPENER_NAME_MOST);
+        packet.n_why = length_of(found->why, OPENER_WHY_MOST);
     }
-    if (p.n_name) {
-        v[1] = piece(f->name, p.n_name - 1);
-        v[2] = piece(&NUL, 1);
+    if (packet.n_name) {
+        vec[1] = piece(found->name, packet.n_name - 1);
+        vec[2] = piece(&NUL, 1);
     }
-    if (p.n_why) {
-        v[3] = piece(f->why, p.n_why - 1);
-        v[4] = piece(&NUL, 1);
+    if (packet.n_why) {
+        vec[3] = piece(found->why, packet.n_why - 1);
+        vec[4] = piece(&NUL, 1);
     }
-    if (p.opened) {
-        m.msg_control = &c;
-        m.msg_controllen = sizeof(c.bytes);
-        c.head = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
-        memcpy(CMSG_DATA(&c.head), &f->fd, sizeof(f->fd));
+    if (packet.opened) {
+        msg.msg_control = &control;
+        msg.msg_controllen = sizeof(control.bytes);
+        control.head = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
+        memcpy(CMSG_DATA(&control.head), &found->fd, sizeof(found->fd));
     }
     do
-        n = sendmsg(channel, &m, MSG_NOSIGNAL);
-    while (n < 0 && again());
-    return n > 0;
+        got = sendmsg(channel, &msg, MSG_NOSIGNAL);
+    while (got < 0 && again());
+    return got > 0;
 }
 
-bool cli_opener_serve(int channel, const cli_found *f)
+bool cli_opener_serve(int channel, const cli_found *found)
 {
     char ask;
-    ssize_t n;
+    ssize_t got;
     bool sent;
 
     do
-        n = read(channel, &ask, 1);
-    while (n < 0 && errno == EINTR);
-    sent = n == 1 && send_packet(channel, f);
-    if (f && f->owned)
-        (void)close(f->fd); /* the other side has its own now */
+        got = read(channel, &ask, 1);
+    while (got < 0 && errno == EINTR);
+    sent = got == 1 && send_packet(channel, found);
+    if (found && found->owned)
+        (void)close(found->fd); /* the other side has its own now */
     return sent;
 }
 
 /* A descriptor that came along, -1 without. */
-static int descriptor_of(struct msghdr *m)
+static int descriptor_of(struct msghdr *msg)
 {
-    const struct cmsghdr *h = CMSG_FIRSTHDR(m);
+    const struct cmsghdr *header = CMSG_FIRSTHDR(msg);
     int fd = -1;
 
-    if (h && h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS &&
-        h->cmsg_len == CMSG_LEN(sizeof(int)))
-        memcpy(&fd, CMSG_DATA(h), sizeof(fd));
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+        header->cmsg_len == CMSG_LEN(sizeof(int)))
+        memcpy(&fd, CMSG_DATA(header), sizeof(fd));
     return fd;
 }
 
 void cli_opener_ask(int channel)
 {
-    ssize_t n;
+    ssize_t got;
 
     /* Whether there is somebody to answer tells whoever takes the answer. */
     do
-        n = write(channel, "n", 1);
-    while (n < 0 && errno == EINTR);
+        got = write(channel, "n", 1);
+    while (got < 0 && errno == EINTR);
 }
 
 cli_opened cli_opener_take(int channel, bool wait, cli_found *out, char *text)
 {
-    opener_packet p = { 0 };
-    control c;
-    struct iovec v[2] = { { &p, sizeof(p) }, { text, OPENER_TEXT } };
-    struct msghdr m = {
-        .msg_iov = v, .msg_iovlen = 2, .msg_control = c.bytes, .msg_controllen = sizeof(c.bytes)
+    opener_packet packet = { 0 };
+    control_buffer control;
+    struct iovec vec[2] = { { &packet, sizeof(packet) }, { text, OPENER_TEXT } };
+    struct msghdr msg = {
+        .msg_iov = vec, .msg_iovlen = 2, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes)
     };
-    ssize_t n;
+    ssize_t got;
     int fd;
 
     /* An opener that has answered everything and ended leaves a reset behind if it was asked once more; the
      * answers come after it. */
     do
-        n = recvmsg(channel, &m, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
-    while (n < 0 && (errno == EINTR || errno == ECONNRESET));
-    if (n < 0 && !wait && errno == EAGAIN)
+        got = recvmsg(channel, &msg, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
+    while (got < 0 && (errno == EINTR || errno == ECONNRESET));
+    if (got < 0 && !wait && errno == EAGAIN)
         return CLI_OPENED_LATER;
-    if (n < (ssize_t)sizeof(p))
+    if (got < (ssize_t)sizeof(packet))
         return CLI_OPENED_LOST;
-    fd = descriptor_of(&m);
-    if (!opener_packet_ok(&p, (size_t)n, text, fd >= 0, !(m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))) {
+    fd = descriptor_of(&msg);
+    if (!opener_packet_ok(&packet, (size_t)got, text, fd >= 0, !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))) {
         if (fd >= 0)
             (void)close(fd);
         return CLI_OPENED_LOST;
     }
-    if (p.end)
+    if (packet.end)
         return CLI_OPENED_ALL;
     *out = (cli_found){ .name = text,
-                        .why = p.n_why ? text + p.n_name : NULL,
-                        .rc = p.rc,
-                        .remark = p.remark != 0,
+                        .why = packet.n_why ? text + packet.n_name : NULL,
+                        .rc = packet.rc,
+                        .remark = packet.remark != 0,
                         .fd = fd,
-                        .size = p.size,
+                        .size = packet.size,
                         .owned = true };
     return CLI_OPENED_ONE;
 }

@@ -10,56 +10,56 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef struct walk {
+typedef struct input_walk {
     const cli_args *args;
     cli_found_fn *fn;
     void *user;
-} walk;
+} input_walk;
 
-static bool opened(const walk *w, const char *name, int fd, bool owned, uint64_t size)
+static bool opened(const input_walk *walk, const char *name, int fd, bool owned, uint64_t size)
 {
-    const cli_found f = { .name = name, .fd = fd, .owned = owned, .size = size };
+    const cli_found found = { .name = name, .fd = fd, .owned = owned, .size = size };
 
-    return w->fn(w->user, &f);
+    return walk->fn(walk->user, &found);
 }
 
-static bool fail(const walk *w, const char *name, const char *why, int rc)
+static bool fail(const input_walk *walk, const char *name, const char *why, int rc)
 {
-    const cli_found f = { .name = name, .why = why, .rc = rc, .fd = -1 };
+    const cli_found found = { .name = name, .why = why, .rc = rc, .fd = -1 };
 
-    return w->fn(w->user, &f);
+    return walk->fn(walk->user, &found);
 }
 
-static bool remark(const walk *w, const char *name, const char *text)
+static bool remark(const input_walk *walk, const char *name, const char *text)
 {
-    const cli_found f = { .name = name, .why = text, .remark = true, .fd = -1 };
+    const cli_found found = { .name = name, .why = text, .remark = true, .fd = -1 };
 
-    return w->fn(w->user, &f);
+    return walk->fn(walk->user, &found);
 }
 
 /* Pipes and the like have no size: they are copied to a temporary file first, up to the limit of an input. */
-static bool spool(const walk *w, const char *name, int fd)
+static bool spool(const input_walk *walk, const char *name, int fd)
 {
     cuvet_source src = { .size = sizeof(src) };
-    cuvet_status s = cuvet_source_spool(fd, NULL, w->args->limits.input, &src);
+    cuvet_status status = cuvet_source_spool(fd, NULL, walk->args->limits.input, &src);
 
-    if (s == CUVET_E_LIMIT)
-        return fail(w, name, "more bytes than the limit 'input' allows", CLI_X_LIMIT);
-    if (s != CUVET_OK)
-        return fail(w, name, "cannot be copied to a temporary file", cli_exit_of(s));
-    return opened(w, name, src.owned_fd, true, src.length);
+    if (status == CUVET_E_LIMIT)
+        return fail(walk, name, "more bytes than the limit 'input' allows", CLI_X_LIMIT);
+    if (status != CUVET_OK)
+        return fail(walk, name, "cannot be copied to a temporary file", cli_exit_of(status));
+    return opened(walk, name, src.owned_fd, true, src.length);
 }
 
-static bool seekable(const walk *w, const char *name, int fd, bool owned)
+static bool seekable(const input_walk *walk, const char *name, int fd, bool owned)
 {
     cuvet_source src = { .size = sizeof(src) };
-    cuvet_status s = cuvet_source_fd(fd, &src);
+    cuvet_status status = cuvet_source_fd(fd, &src);
 
-    if (s == CUVET_OK)
-        return opened(w, name, fd, owned, src.length);
+    if (status == CUVET_OK)
+        return opened(walk, name, fd, owned, src.length);
     if (owned)
         (void)close(fd); /* read only: nothing can be lost */
-    return fail(w, name, cli_status_text(s), cli_exit_of(s));
+    return fail(walk, name, cli_status_text(status), cli_exit_of(status));
 }
 
 /* A writer of a named pipe may come a moment later than its reader. */
@@ -69,20 +69,20 @@ enum { WRITER_MS = 2000 };
  * nobody waits for ever for a writer who does not come. @return NULL, or why it cannot be read */
 static const char *await_writer(int fd)
 {
-    struct pollfd p = { .fd = fd, .events = POLLIN };
+    struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
     char byte;
 
     /* A writer who has sent nothing yet makes this fail. */
-    if (poll(&p, 1, WRITER_MS) <= 0 && read(fd, &byte, 1) >= 0)
+    if (poll(&poll_fd, 1, WRITER_MS) <= 0 && read(fd, &byte, 1) >= 0)
         return "is a named pipe, and nobody writes into it";
     return fcntl(fd, F_SETFL, O_RDONLY) != 0 ? strerror(errno) : NULL;
 }
 
-static bool named_pipe(const walk *w, const char *name, int fd)
+static bool named_pipe(const input_walk *walk, const char *name, int fd)
 {
     const char *why = await_writer(fd);
 
-    return why ? fail(w, name, why, CLI_X_IO) : spool(w, name, fd);
+    return why ? fail(walk, name, why, CLI_X_IO) : spool(walk, name, fd);
 }
 
 int cli_open_list(const char *path, const char **why)
@@ -112,121 +112,122 @@ static bool has_hidden_bytes(int fd, const struct stat *st)
 
 /* What kind of file it is was looked up by name before; the answer that counts is the one of the open
  * file. */
-static bool open_input(const walk *w, const char *name, const char *path, bool found)
+static bool open_input(const input_walk *walk, const char *name, const char *path, bool found)
 {
     struct stat st;
     int fd;
     bool go_on;
 
     if (stat(path, &st) != 0)
-        return fail(w, name, strerror(errno), CLI_X_IO);
+        return fail(walk, name, strerror(errno), CLI_X_IO);
     if (S_ISDIR(st.st_mode))
-        return fail(w, name, "is a directory (-r scans the files in it)", CLI_X_IO);
+        return fail(walk, name, "is a directory (-r scans the files in it)", CLI_X_IO);
     if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode) && !S_ISFIFO(st.st_mode))
-        return fail(w, name, "is a special file", CLI_X_IO);
+        return fail(walk, name, "is a special file", CLI_X_IO);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (found ? O_NOFOLLOW : 0));
     if (fd < 0)
-        return fail(w, name, strerror(errno), CLI_X_IO);
+        return fail(walk, name, strerror(errno), CLI_X_IO);
     if (fstat(fd, &st) != 0)
-        go_on = fail(w, name, strerror(errno), CLI_X_IO);
+        go_on = fail(walk, name, strerror(errno), CLI_X_IO);
     else if (found && !S_ISREG(st.st_mode))
-        go_on = fail(w, name, "changed into a special file", CLI_X_IO);
+        go_on = fail(walk, name, "changed into a special file", CLI_X_IO);
     else if (S_ISFIFO(st.st_mode))
-        go_on = named_pipe(w, name, fd);
+        go_on = named_pipe(walk, name, fd);
     else if (has_hidden_bytes(fd, &st))
-        go_on = fail(w, name, "says that it has no bytes, but has some (copy it, or pipe it in)", CLI_X_IO);
+        go_on =
+            fail(walk, name, "says that it has no bytes, but has some (copy it, or pipe it in)", CLI_X_IO);
     else
-        return seekable(w, name, fd, true);
+        return seekable(walk, name, fd, true);
     (void)close(fd); /* read only: nothing can be lost */
     return go_on;
 }
 
-static int by_name(const FTSENT **a, const FTSENT **b)
+static int by_name(const FTSENT **left, const FTSENT **right)
 {
-    return strcmp((*a)->fts_name, (*b)->fts_name);
+    return strcmp((*left)->fts_name, (*right)->fts_name);
 }
 
-static bool visit(const walk *w, const FTSENT *e)
+static bool visit(const input_walk *walk, const FTSENT *entry)
 {
-    switch (e->fts_info) {
-    case FTS_F: return open_input(w, e->fts_path, e->fts_accpath, e->fts_level > 0);
+    switch (entry->fts_info) {
+    case FTS_F: return open_input(walk, entry->fts_path, entry->fts_accpath, entry->fts_level > 0);
     case FTS_D:
     case FTS_DP: return true;
     case FTS_SL:
-    case FTS_SLNONE: return remark(w, e->fts_path, "symbolic link, not followed");
+    case FTS_SLNONE: return remark(walk, entry->fts_path, "symbolic link, not followed");
     case FTS_DNR:
     case FTS_NS:
-    case FTS_ERR: return fail(w, e->fts_path, strerror(e->fts_errno), CLI_X_IO);
-    case FTS_DC: return fail(w, e->fts_path, "directory contains itself", CLI_X_IO);
-    default: return remark(w, e->fts_path, "special file, skipped");
+    case FTS_ERR: return fail(walk, entry->fts_path, strerror(entry->fts_errno), CLI_X_IO);
+    case FTS_DC: return fail(walk, entry->fts_path, "directory contains itself", CLI_X_IO);
+    default: return remark(walk, entry->fts_path, "special file, skipped");
     }
 }
 
 /* A symbolic link that was named on the command line is followed; one that was found is not. */
-static bool walk_tree(const walk *w, char *name)
+static bool walk_tree(const input_walk *walk, char *name)
 {
     char *roots[] = { name, NULL };
     FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
-    FTSENT *e;
+    FTSENT *entry;
     bool go_on = true;
 
     if (!fts)
-        return fail(w, name, strerror(errno), CLI_X_IO);
-    for (errno = 0; go_on && (e = fts_read(fts)) != NULL; errno = 0)
-        go_on = visit(w, e);
+        return fail(walk, name, strerror(errno), CLI_X_IO);
+    for (errno = 0; go_on && (entry = fts_read(fts)) != NULL; errno = 0)
+        go_on = visit(walk, entry);
     if (go_on && errno != 0)
-        go_on = fail(w, name, strerror(errno), CLI_X_IO);
+        go_on = fail(walk, name, strerror(errno), CLI_X_IO);
     (void)fts_close(fts); /* fails only in going back to a directory it never left */
     return go_on;
 }
 
-static bool standard_input(const walk *w)
+static bool standard_input(const input_walk *walk)
 {
     struct stat st;
 
     if (fstat(STDIN_FILENO, &st) != 0)
-        return fail(w, "-", strerror(errno), CLI_X_IO);
+        return fail(walk, "-", strerror(errno), CLI_X_IO);
     /* A redirected file is read where it lies, but only from its start: a shell may have read some of it
      * before. */
     if (S_ISREG(st.st_mode) && lseek(STDIN_FILENO, 0, SEEK_CUR) == 0)
-        return seekable(w, "-", STDIN_FILENO, false);
-    return spool(w, "-", STDIN_FILENO);
+        return seekable(walk, "-", STDIN_FILENO, false);
+    return spool(walk, "-", STDIN_FILENO);
 }
 
-static bool walk_name(const walk *w, char *name)
+static bool walk_name(const input_walk *walk, char *name)
 {
     struct stat st;
 
-    if (w->args->set[CLI_O_RECURSE] && stat(name, &st) == 0 && S_ISDIR(st.st_mode))
-        return walk_tree(w, name);
-    return open_input(w, name, name, false);
+    if (walk->args->set[CLI_O_RECURSE] && stat(name, &st) == 0 && S_ISDIR(st.st_mode))
+        return walk_tree(walk, name);
+    return open_input(walk, name, name, false);
 }
 
 /* In a list, "-" is a file of that name. */
-static bool walk_list(const walk *w, const char *path)
+static bool walk_list(const input_walk *walk, const char *path)
 {
-    cli_name_list l;
-    const char *why = cli_name_list_read(&l, path);
+    cli_name_list list;
+    const char *why = cli_name_list_read(&list, path);
     bool go_on = true;
     char *name;
 
     if (why)
-        go_on = fail(w, path, why, CLI_X_IO);
-    while (!why && go_on && (name = cli_name_list_next(&l)) != NULL)
-        go_on = walk_name(w, strcmp(name, "-") == 0 ? (char[]){ "./-" } : name);
-    cli_name_list_free(&l);
+        go_on = fail(walk, path, why, CLI_X_IO);
+    while (!why && go_on && (name = cli_name_list_next(&list)) != NULL)
+        go_on = walk_name(walk, strcmp(name, "-") == 0 ? (char[]){ "./-" } : name);
+    cli_name_list_free(&list);
     return go_on;
 }
 
-bool cli_walk_inputs(const cli_args *a, cli_found_fn *fn, void *user)
+bool cli_walk_inputs(const cli_args *args, cli_found_fn *fn, void *user)
 {
-    const walk w = { a, fn, user };
+    const input_walk walk = { args, fn, user };
 
-    for (int i = 0; i < a->n_operands; i++) {
-        char *name = a->operands[i];
+    for (int i = 0; i < args->n_operands; i++) {
+        char *name = args->operands[i];
 
-        if (!(strcmp(name, "-") == 0 ? standard_input(&w) : walk_name(&w, name)))
+        if (!(strcmp(name, "-") == 0 ? standard_input(&walk) : walk_name(&walk, name)))
             return false;
     }
-    return !a->value[CLI_O_FILES_FROM] || walk_list(&w, a->value[CLI_O_FILES_FROM]);
+    return !args->value[CLI_O_FILES_FROM] || walk_list(&walk, args->value[CLI_O_FILES_FROM]);
 }

@@ -15,9 +15,9 @@
 /* Processors that this process may use, also where there are more than a cpu_set_t has room for. */
 static uint64_t processors(void)
 {
-    for (size_t n = 1024; n <= (size_t)1 << 20; n *= 4) {
-        cpu_set_t *set = CPU_ALLOC(n);
-        size_t size = CPU_ALLOC_SIZE(n);
+    for (size_t cpus = 1024; cpus <= (size_t)1 << 20; cpus *= 4) {
+        cpu_set_t *set = CPU_ALLOC(cpus);
+        size_t size = CPU_ALLOC_SIZE(cpus);
         int count = 0;
 
         if (set && sched_getaffinity(0, size, set) == 0)
@@ -32,13 +32,13 @@ static uint64_t processors(void)
 /* One line of a small file; false: it is not there. */
 static bool read_line(const char *path, const char *begin, char *line, int cap)
 {
-    FILE *f = fopen(path, "re");
+    FILE *file = fopen(path, "re");
     bool found = false;
 
-    while (f && !found && fgets(line, cap, f))
+    while (file && !found && fgets(line, cap, file))
         found = strncmp(line, begin, strlen(begin)) == 0;
-    if (f)
-        (void)fclose(f); /* read only */
+    if (file)
+        (void)fclose(file); /* read only */
     line[found ? strcspn(line, "\n") : 0] = '\0';
     return found;
 }
@@ -72,31 +72,32 @@ static uint64_t quota_of_groups(void)
     least = quota(dir);
     for (char *slash = strrchr(dir, '/'); slash && slash >= dir + sizeof(GROUPS) - 1;
          slash = strrchr(dir, '/')) {
-        uint64_t q;
+        uint64_t share;
 
         *slash = '\0';
-        q = quota(dir);
-        least = q < least ? q : least;
+        share = quota(dir);
+        least = share < least ? share : least;
     }
     return least;
 }
 
 /* A worker holds a member as it is stored and as it is unpacked. */
-static uint64_t memory_allows(const cuvet_limits *l)
+static uint64_t memory_allows(const cuvet_limits *limits)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    uint64_t each = l->member > UINT64_MAX / 2 ? UINT64_MAX : 2 * l->member;
+    uint64_t each = limits->member > UINT64_MAX / 2 ? UINT64_MAX : 2 * limits->member;
 
     if (pages <= 0 || size <= 0 || each == 0)
         return UINT64_MAX;
     return (uint64_t)pages * (uint64_t)size / each;
 }
 
-uint32_t cli_default_jobs(const cuvet_limits *l)
+uint32_t cli_default_jobs(const cuvet_limits *limits)
 {
-    uint64_t n = processors(), allowed = n > 1 ? quota_of_groups() : n, memory = memory_allows(l);
+    uint64_t count = processors(), allowed = count > 1 ? quota_of_groups() : count,
+             memory = memory_allows(limits);
 
-    n = allowed < n ? allowed : n;
-    n = memory < n ? memory : n;
-    return n < 1 ? 1 : n > CLI_JOBS_MAX ? CLI_JOBS_MAX : (uint32_t)n;
+    count = allowed < count ? allowed : count;
+    count = memory < count ? memory : count;
+    return count < 1 ? 1 : count > CLI_JOBS_MAX ? CLI_JOBS_MAX : (uint32_t)count;
 }

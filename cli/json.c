@@ -30,30 +30,30 @@ void cli_json_append(json_t *array, json_t *value)
         out_of_memory = true;
 }
 
-json_t *cli_json_bytes(const void *bytes, size_t n)
+json_t *cli_json_bytes(const void *bytes, size_t size)
 {
-    size_t taken = n < CLI_JSON_CAP ? n : CLI_JSON_CAP, cap = 4 * taken + 64;
+    size_t taken = size < CLI_JSON_CAP ? size : CLI_JSON_CAP, cap = 4 * taken + 64;
     char *buf = malloc(cap);
     json_t *out = NULL;
 
     if (buf)
-        out = json_stringn(buf, cli_escape(bytes, n, CLI_JSON_CAP, buf, cap));
+        out = json_stringn(buf, cli_escape(bytes, size, CLI_JSON_CAP, buf, cap));
     free(buf);
     return out;
 }
 
-json_t *cli_json_text(const char *s)
+json_t *cli_json_text(const char *text)
 {
-    return cli_json_bytes(s, strlen(s));
+    return cli_json_bytes(text, strlen(text));
 }
 
-json_t *cli_json_u64(uint64_t v)
+json_t *cli_json_u64(uint64_t value)
 {
     char hex[24];
 
-    if (v <= CLI_JSON_EXACT_MAX)
-        return json_integer((json_int_t)v);
-    snprintf(hex, sizeof(hex), "0x%" PRIx64, v);
+    if (value <= CLI_JSON_EXACT_MAX)
+        return json_integer((json_int_t)value);
+    snprintf(hex, sizeof(hex), "0x%" PRIx64, value);
     return json_string(hex);
 }
 

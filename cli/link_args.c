@@ -15,194 +15,195 @@
 typedef enum form { FLAG, ONE, LIST, YES_NO, JOINED } form;
 typedef enum fate { DONE, IGNORED, REFUSED } fate;
 
-typedef struct row {
+typedef struct option_row {
     const char *name, *letter;
     form form;
     const char *arg;
     fate fate;
     const char *text;
-} row;
+} option_row;
 
-static const row ROWS[LINK_O_COUNT] = {
+static const option_row ROWS[LINK_O_COUNT] = {
 #define LINK_OPTION(id, name, letter, form, arg, fate, text)                                                 \
     [LINK_O_##id] = { name, letter, form, arg, fate, text },
 #include "../spec/nvlink.def"
 };
 
-typedef struct parser {
-    link_args *a;
+typedef struct arg_parser {
+    link_args *args;
     size_t at; /* next word */
     unsigned files;
     bool variables; /* --variables-used names one */
     int *rc;
-} parser;
+} arg_parser;
 
-static bool fail(parser *p, int rc)
+static bool fail(arg_parser *parser, int rc)
 {
-    *p->rc = rc;
+    *parser->rc = rc;
     if (rc == CLI_X_USAGE)
         fputs("Try 'cuvet link --help'.\n", stderr);
     return false;
 }
 
-static bool nomem(parser *p)
+static bool nomem(arg_parser *parser)
 {
     cli_complain(NULL, "out of memory");
-    return fail(p, CLI_X_LIMIT);
+    return fail(parser, CLI_X_LIMIT);
 }
 
-static bool insert(link_words *w, size_t at, const char *text, size_t n)
+static bool insert(link_words *words, size_t at, const char *text, size_t len)
 {
     char *copy;
 
-    if (w->n == w->cap) {
-        size_t cap = w->cap ? 2 * w->cap : 16;
-        char **v = realloc(w->v, cap * sizeof(*v));
+    if (words->count == words->cap) {
+        size_t cap = words->cap ? 2 * words->cap : 16;
+        char **texts = realloc(words->items, cap * sizeof(*texts));
 
-        if (!v)
+        if (!texts)
             return false;
-        w->v = v;
-        w->cap = cap;
+        words->items = texts;
+        words->cap = cap;
     }
-    copy = strndup(text, n);
+    copy = strndup(text, len);
     if (!copy)
         return false;
-    memmove(w->v + at + 1, w->v + at, (w->n - at) * sizeof(*w->v));
-    w->v[at] = copy;
-    w->n++;
+    memmove(words->items + at + 1, words->items + at, (words->count - at) * sizeof(*words->items));
+    words->items[at] = copy;
+    words->count++;
     return true;
 }
 
-static bool append(link_words *w, const char *text, size_t n)
+static bool append(link_words *words, const char *text, size_t len)
 {
-    return insert(w, w->n, text, n);
+    return insert(words, words->count, text, len);
 }
 
-static void words_free(link_words *w)
+static void words_free(link_words *words)
 {
-    for (size_t i = 0; i < w->n; i++)
-        free(w->v[i]);
-    free(w->v);
-    *w = (link_words){ 0 };
+    for (size_t i = 0; i < words->count; i++)
+        free(words->items[i]);
+    free(words->items);
+    *words = (link_words){ 0 };
 }
 
-void link_args_release(link_args *a)
+void link_args_release(link_args *args)
 {
-    words_free(&a->word);
-    words_free(&a->ours);
-    words_free(&a->operand);
-    words_free(&a->kind);
-    words_free(&a->dir);
-    words_free(&a->argv);
-    words_free(&a->kernels);
-    words_free(&a->options_file);
-    free(a->library);
+    words_free(&args->word);
+    words_free(&args->ours);
+    words_free(&args->operand);
+    words_free(&args->kind);
+    words_free(&args->dir);
+    words_free(&args->argv);
+    words_free(&args->kernels);
+    words_free(&args->options_file);
+    free(args->library);
 }
 
-static bool blank(char c)
+static bool blank(char ch)
 {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
+    return ch == ' ' || ch == '\t' || ch == '\n' || ch == '\r' || ch == '\v' || ch == '\f';
 }
 
 /* Elements between commas, without the blanks around them; empty ones say nothing. */
-static bool append_list(link_words *w, const char *text)
+static bool append_list(link_words *words, const char *text)
 {
-    for (size_t n; *text; text += n + (text[n] == ',')) {
-        size_t begin = 0, end = n = strcspn(text, ",");
+    for (size_t len; *text; text += len + (text[len] == ',')) {
+        size_t begin = 0, end = len = strcspn(text, ",");
 
         while (begin < end && blank(text[begin]))
             begin++;
         while (end > begin && blank(text[end - 1]))
             end--;
-        if (end > begin && !append(w, text + begin, end - begin))
+        if (end > begin && !append(words, text + begin, end - begin))
             return false;
     }
     return true;
 }
 
-static bool operand(parser *p, const char *text, bool library)
+static bool operand(arg_parser *parser, const char *text, bool library)
 {
-    return (append(&p->a->operand, text, strlen(text)) && append(&p->a->kind, library ? "l" : "f", 1)) ||
-           nomem(p);
+    return (append(&parser->args->operand, text, strlen(text)) &&
+            append(&parser->args->kind, library ? "l" : "f", 1)) ||
+           nomem(parser);
 }
 
 /* Words of a file, put in front of those that are still to be read. The text is rewritten in its place. */
-static bool split(parser *p, const char *file, char *text, size_t n)
+static bool split(arg_parser *parser, const char *file, char *text, size_t len)
 {
-    size_t at = p->at, i = 0;
+    size_t at = parser->at, i = 0;
 
     for (;;) {
         size_t to = 0, begin = i;
         bool quoted = false, any = false;
 
-        while (i < n && blank(text[i]))
+        while (i < len && blank(text[i]))
             begin = ++i;
-        for (; i < n && (quoted || !blank(text[i])); i++) {
+        for (; i < len && (quoted || !blank(text[i])); i++) {
             any = true;
             if (text[i] == '"') {
                 quoted = !quoted;
                 continue;
             }
-            i += text[i] == '\\' && i + 1 < n;
+            i += text[i] == '\\' && i + 1 < len;
             text[begin + to++] = text[i];
         }
         if (quoted) {
             cli_complain(file, "a quotation does not end");
-            return fail(p, CLI_X_USAGE);
+            return fail(parser, CLI_X_USAGE);
         }
         if (!any)
             return true;
-        if (!insert(&p->a->word, at++, text + begin, to))
-            return nomem(p);
+        if (!insert(&parser->args->word, at++, text + begin, to))
+            return nomem(parser);
     }
 }
 
-static bool read_options(parser *p, const char *file)
+static bool read_options(arg_parser *parser, const char *file)
 {
     char *text = malloc(OPTIONS_BYTES + 1);
     const char *why = NULL;
-    FILE *f;
-    size_t n = 0;
+    FILE *to;
+    size_t got = 0;
     bool bad = true, ok;
     int fd;
 
     if (!text)
-        return nomem(p);
+        return nomem(parser);
     fd = cli_open_list(file, &why);
-    f = fd >= 0 ? fdopen(fd, "r") : NULL;
-    if (fd >= 0 && !f)
+    to = fd >= 0 ? fdopen(fd, "r") : NULL;
+    if (fd >= 0 && !to)
         (void)close(fd); /* read only: nothing can be lost */
-    if (f) {
-        n = fread(text, 1, OPTIONS_BYTES + 1, f);
-        bad = ferror(f) != 0;
-        bad = fclose(f) != 0 || bad;
+    if (to) {
+        got = fread(text, 1, OPTIONS_BYTES + 1, to);
+        bad = ferror(to) != 0;
+        bad = fclose(to) != 0 || bad;
     }
     if (bad)
         cli_complain(file, "options file cannot be read: %s", why ? why : strerror(errno));
-    else if (n > OPTIONS_BYTES || memchr(text, 0, n))
+    else if (got > OPTIONS_BYTES || memchr(text, 0, got))
         cli_complain(file,
-                     n > OPTIONS_BYTES ? "options file with more than 16 MiB" : "options file with NUL");
-    ok = bad || n > OPTIONS_BYTES || memchr(text, 0, n) ? fail(p, bad ? CLI_X_IO : CLI_X_USAGE)
-                                                        : split(p, file, text, n);
+                     got > OPTIONS_BYTES ? "options file with more than 16 MiB" : "options file with NUL");
+    ok = bad || got > OPTIONS_BYTES || memchr(text, 0, got) ? fail(parser, bad ? CLI_X_IO : CLI_X_USAGE)
+                                                            : split(parser, file, text, got);
     free(text);
     return ok;
 }
 
-static bool options_files(parser *p, const char *list)
+static bool options_files(arg_parser *parser, const char *list)
 {
     link_words names = { 0 };
-    bool ok = append_list(&names, list) || nomem(p);
+    bool ok = append_list(&names, list) || nomem(parser);
 
     /* Each is put in front, so the last goes first. */
-    for (size_t left = names.n; ok && left > 0; left--) {
+    for (size_t left = names.count; ok && left > 0; left--) {
         size_t i = left - 1;
 
-        if (p->files++ == OPTIONS_FILES) {
-            cli_complain(names.v[i], "more than %d options files", OPTIONS_FILES);
-            ok = fail(p, CLI_X_USAGE);
+        if (parser->files++ == OPTIONS_FILES) {
+            cli_complain(names.items[i], "more than %d options files", OPTIONS_FILES);
+            ok = fail(parser, CLI_X_USAGE);
         } else {
-            ok = append(&p->a->options_file, names.v[i], strlen(names.v[i])) || nomem(p);
-            ok = ok && read_options(p, names.v[i]);
+            ok = append(&parser->args->options_file, names.items[i], strlen(names.items[i])) || nomem(parser);
+            ok = ok && read_options(parser, names.items[i]);
         }
     }
     words_free(&names);
@@ -211,93 +212,93 @@ static bool options_files(parser *p, const char *list)
 
 static bool among(const char *choices, const char *value)
 {
-    size_t n = strlen(value);
+    size_t len = strlen(value);
 
-    for (const char *c = choices;; c++) {
-        if (strncmp(c, value, n) == 0 && (c[n] == '|' || c[n] == '\0'))
+    for (const char *at = choices;; at++) {
+        if (strncmp(at, value, len) == 0 && (at[len] == '|' || at[len] == '\0'))
             return true;
-        c = strchr(c, '|');
-        if (!c)
+        at = strchr(at, '|');
+        if (!at)
             return false;
     }
 }
 
-static bool check_value(parser *p, const row *r, const char *value)
+static bool check_value(arg_parser *parser, const option_row *row, const char *value)
 {
     uint64_t number;
 
-    if ((strchr(r->arg, '|') || strcmp(r->arg, "64") == 0) && !among(r->arg, value)) {
-        cli_complain(value, "--%s takes one of %s", r->name, r->arg);
-        return fail(p, CLI_X_USAGE);
+    if ((strchr(row->arg, '|') || strcmp(row->arg, "64") == 0) && !among(row->arg, value)) {
+        cli_complain(value, "--%s takes one of %s", row->name, row->arg);
+        return fail(parser, CLI_X_USAGE);
     }
-    if (strcmp(r->arg, "N") == 0 && !cli_number(value, &number)) {
-        cli_complain(value, "--%s takes a number", r->name);
-        return fail(p, CLI_X_USAGE);
+    if (strcmp(row->arg, "N") == 0 && !cli_number(value, &number)) {
+        cli_complain(value, "--%s takes a number", row->name);
+        return fail(parser, CLI_X_USAGE);
     }
     return true;
 }
 
 /* The library is looked for when all directories are known. */
-static bool take_list(parser *p, link_option id, const char *value)
+static bool take_list(arg_parser *parser, link_option id, const char *value)
 {
     link_words names = { 0 };
     bool ok;
 
     if (id == LINK_O_KERNELS_USED)
-        return append_list(&p->a->kernels, value) || nomem(p);
+        return append_list(&parser->args->kernels, value) || nomem(parser);
     if (id == LINK_O_LIBRARY_PATH)
-        return append_list(&p->a->dir, value) || nomem(p);
+        return append_list(&parser->args->dir, value) || nomem(parser);
     if (id == LINK_O_OPTIONS_FILE)
-        return options_files(p, value);
+        return options_files(parser, value);
     if (id == LINK_O_VARIABLES_USED)
-        p->variables = p->variables || value[strspn(value, ",")] != '\0';
+        parser->variables = parser->variables || value[strspn(value, ",")] != '\0';
     if (id != LINK_O_LIBRARY)
         return true;
-    ok = append_list(&names, value) || nomem(p);
-    for (size_t i = 0; i < names.n && ok; i++)
-        ok = operand(p, names.v[i], true);
+    ok = append_list(&names, value) || nomem(parser);
+    for (size_t i = 0; i < names.count && ok; i++)
+        ok = operand(parser, names.items[i], true);
     words_free(&names);
     return ok;
 }
 
-static bool take(parser *p, link_option id, const char *value)
+static bool take(arg_parser *parser, link_option id, const char *value)
 {
-    const row *r = &ROWS[id];
-    link_args *a = p->a;
+    const option_row *row = &ROWS[id];
+    link_args *args = parser->args;
 
-    if (r->fate == REFUSED) {
-        cli_complain(NULL, "--%s is not supported: %s", r->name, r->text);
-        return fail(p, CLI_X_USAGE);
+    if (row->fate == REFUSED) {
+        cli_complain(NULL, "--%s is not supported: %s", row->name, row->text);
+        return fail(parser, CLI_X_USAGE);
     }
-    if (value && !check_value(p, r, value))
+    if (value && !check_value(parser, row, value))
         return false;
-    if (value && r->form == ONE && a->set[id] && strcmp(a->value[id], value) != 0)
+    if (value && row->form == ONE && args->set[id] && strcmp(args->value[id], value) != 0)
         cli_complain(NULL, "warning: incompatible redefinition for option '%s', the last value is used",
-                     r->name);
-    a->set[id] = true;
-    a->value[id] = value;
-    return take_list(p, id, value);
+                     row->name);
+    args->set[id] = true;
+    args->value[id] = value;
+    return take_list(parser, id, value);
 }
 
 /* One of ours, in the form that the other parser reads whatever the value is. */
-static bool take_ours(parser *p, const char *name, const char *value)
+static bool take_ours(arg_parser *parser, const char *name, const char *value)
 {
     char *text;
-    size_t n = strlen(name) + (value ? strlen(value) : 0) + 4;
+    size_t len = strlen(name) + (value ? strlen(value) : 0) + 4;
     bool ok;
 
-    text = malloc(n);
+    text = malloc(len);
     if (!text)
-        return nomem(p);
-    (void)snprintf(text, n, "--%s%s%s", name, value ? "=" : "", value ? value : "");
-    ok = append(&p->a->ours, text, strlen(text)) || nomem(p);
+        return nomem(parser);
+    (void)snprintf(text, len, "--%s%s%s", name, value ? "=" : "", value ? value : "");
+    ok = append(&parser->args->ours, text, strlen(text)) || nomem(parser);
     free(text);
     return ok;
 }
 
-static bool same(const char *name, const char *word, size_t n)
+static bool same(const char *name, const char *word, size_t len)
 {
-    return strlen(name) == n && memcmp(name, word, n) == 0;
+    return strlen(name) == len && memcmp(name, word, len) == 0;
 }
 
 /* @return LINK_O_COUNT: none of the reference's. *value: what stands behind '=', or is joined. */
@@ -305,11 +306,11 @@ static link_option find(const char *word, const char **value)
 {
     bool is_long = word[1] == '-';
     const char *name = word + (is_long ? 2 : 1);
-    size_t n = strcspn(name, "=");
+    size_t len = strcspn(name, "=");
 
-    *value = name[n] ? name + n + 1 : NULL;
+    *value = name[len] ? name + len + 1 : NULL;
     for (size_t i = 0; i < LINK_O_COUNT; i++) {
-        if (n && same(is_long ? ROWS[i].name : ROWS[i].letter, name, n))
+        if (len && same(is_long ? ROWS[i].name : ROWS[i].letter, name, len))
             return (link_option)i;
     }
     for (size_t i = 0; i < LINK_O_COUNT; i++) {
@@ -323,100 +324,100 @@ static link_option find(const char *word, const char **value)
 
 static const cli_option_info *find_ours(const char *word)
 {
-    const cli_option_info *o;
-    size_t n;
+    const cli_option_info *option;
+    size_t len;
 
     if (word[1] != '-')
         return NULL;
-    n = strcspn(word + 2, "=");
-    for (size_t i = 0; (o = cli_option_get(i)) != NULL; i++) {
-        if ((o->commands & (1u << CLI_C_LINK)) && same(o->name, word + 2, n))
-            return o;
+    len = strcspn(word + 2, "=");
+    for (size_t i = 0; (option = cli_option_get(i)) != NULL; i++) {
+        if ((option->commands & (1u << CLI_C_LINK)) && same(option->name, word + 2, len))
+            return option;
     }
     return NULL;
 }
 
-static bool unknown_option(parser *p, const char *word)
+static bool unknown_option(arg_parser *parser, const char *word)
 {
-    const cli_option_info *o;
+    const cli_option_info *option;
     char given[64];
-    cli_suggestion s = { .given = given };
+    cli_suggestion suggestion = { .given = given };
 
     cli_complain(word, "no such option");
     word += strspn(word, "-");
     snprintf(given, sizeof(given), "%.*s", (int)strnlen(word, sizeof(given)), word);
     given[strcspn(given, "=")] = '\0';
     for (size_t i = 0; strlen(given) > 1 && i < LINK_O_COUNT; i++)
-        cli_suggest_word(&s, ROWS[i].name, strlen(ROWS[i].name));
-    for (size_t i = 0; strlen(given) > 1 && (o = cli_option_get(i)) != NULL; i++) {
-        if (o->commands & (1u << CLI_C_LINK))
-            cli_suggest_word(&s, o->name, strlen(o->name));
+        cli_suggest_word(&suggestion, ROWS[i].name, strlen(ROWS[i].name));
+    for (size_t i = 0; strlen(given) > 1 && (option = cli_option_get(i)) != NULL; i++) {
+        if (option->commands & (1u << CLI_C_LINK))
+            cli_suggest_word(&suggestion, option->name, strlen(option->name));
     }
-    cli_suggest_end(&s, "--");
-    return fail(p, CLI_X_USAGE);
+    cli_suggest_end(&suggestion, "--");
+    return fail(parser, CLI_X_USAGE);
 }
 
-static bool option(parser *p, const char *word)
+static bool option(arg_parser *parser, const char *word)
 {
     const char *value;
     link_option id = find(word, &value);
-    const cli_option_info *o = id == LINK_O_COUNT ? find_ours(word) : NULL;
+    const cli_option_info *option = id == LINK_O_COUNT ? find_ours(word) : NULL;
     bool wants;
 
-    if (id == LINK_O_COUNT && !o) {
-        return unknown_option(p, word);
+    if (id == LINK_O_COUNT && !option) {
+        return unknown_option(parser, word);
     }
-    wants = o ? *o->arg != '\0' : ROWS[id].form != FLAG;
+    wants = option ? *option->arg != '\0' : ROWS[id].form != FLAG;
     if (!wants && value) {
         cli_complain(word, "this option takes no argument");
-        return fail(p, CLI_X_USAGE);
+        return fail(parser, CLI_X_USAGE);
     }
     if (wants && !value) {
-        if (p->at == p->a->word.n) {
+        if (parser->at == parser->args->word.count) {
             cli_complain(word, "this option needs an argument");
-            return fail(p, CLI_X_USAGE);
+            return fail(parser, CLI_X_USAGE);
         }
-        value = p->a->word.v[p->at++];
+        value = parser->args->word.items[parser->at++];
     }
-    return o ? take_ours(p, o->name, value) : take(p, id, value);
+    return option ? take_ours(parser, option->name, value) : take(parser, id, value);
 }
 
-static bool parse_words(parser *p)
+static bool parse_words(arg_parser *parser)
 {
     bool options = true;
 
-    while (p->at < p->a->word.n) {
-        const char *word = p->a->word.v[p->at++];
+    while (parser->at < parser->args->word.count) {
+        const char *word = parser->args->word.items[parser->at++];
 
         if (options && strcmp(word, "--") == 0)
             options = false;
         else if (!options || word[0] != '-' || word[1] == '\0') {
-            if (!operand(p, word, false))
+            if (!operand(parser, word, false))
                 return false;
-        } else if (!option(p, word)) {
+        } else if (!option(parser, word)) {
             return false;
         }
-        if (p->a->set[LINK_O_HELP] || p->a->set[LINK_O_VERSION])
+        if (parser->args->set[LINK_O_HELP] || parser->args->set[LINK_O_VERSION])
             return true;
     }
     return true;
 }
 
 /* libNAME.a becomes its path; a library of the host goes. *gone: it went. */
-static bool find_library(parser *p, size_t i, bool *gone)
+static bool find_library(arg_parser *parser, size_t index, bool *gone)
 {
-    char **name = &p->a->operand.v[i], *path = NULL;
-    link_library found = link_library_find(&p->a->dir, *name, &path);
+    char **name = &parser->args->operand.items[index], *path = NULL;
+    link_library found = link_library_find(&parser->args->dir, *name, &path);
 
     *gone = found == LINK_LIBRARY_HOST;
     if (found == LINK_LIBRARY_NOMEM)
-        return nomem(p);
+        return nomem(parser);
     if (found == LINK_LIBRARY_ARCHIVE) {
         free(*name);
         *name = path;
         return true;
     }
-    if (*gone && p->a->set[LINK_O_NO_INFOS])
+    if (*gone && parser->args->set[LINK_O_NO_INFOS])
         return true;
     fputs(*gone ? "cuvet: note: Library '" : "cuvet: error: Library file '", stderr);
     cli_put_str(stderr, *name);
@@ -425,84 +426,85 @@ static bool find_library(parser *p, size_t i, bool *gone)
               : "' not found in paths: no lib*.a of this name in the directories of -L, and no lib*.so there "
                 "or in those of the system\n",
           stderr);
-    return *gone || fail(p, CLI_X_FINDINGS);
+    return *gone || fail(parser, CLI_X_FINDINGS);
 }
 
 /* What -l names is linked behind the files, wherever it stands. */
-static bool libraries_last(parser *p)
+static bool libraries_last(arg_parser *parser)
 {
-    link_words *o = &p->a->operand, *k = &p->a->kind, sorted = { 0 }, kinds = { 0 };
+    link_words *words = &parser->args->operand, *kept = &parser->args->kind, sorted = { 0 }, kinds = { 0 };
     bool ok = true;
 
     for (unsigned pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < o->n && ok; i++) {
-            if ((k->v[i][0] == 'l') == (pass == 1))
-                ok = append(&sorted, o->v[i], strlen(o->v[i])) && append(&kinds, k->v[i], 1);
+        for (size_t i = 0; i < words->count && ok; i++) {
+            if ((kept->items[i][0] == 'l') == (pass == 1))
+                ok = append(&sorted, words->items[i], strlen(words->items[i])) &&
+                     append(&kinds, kept->items[i], 1);
         }
     }
-    words_free(ok ? o : &sorted);
-    words_free(ok ? k : &kinds);
+    words_free(ok ? words : &sorted);
+    words_free(ok ? kept : &kinds);
     if (!ok)
-        return nomem(p);
-    *o = sorted;
-    *k = kinds;
+        return nomem(parser);
+    *words = sorted;
+    *kept = kinds;
     return true;
 }
 
-static bool find_libraries(parser *p)
+static bool find_libraries(arg_parser *parser)
 {
-    link_words *o = &p->a->operand;
+    link_words *words = &parser->args->operand;
     bool ok = true;
-    size_t n = 0;
+    size_t count = 0;
 
-    if (!libraries_last(p))
+    if (!libraries_last(parser))
         return false;
 
-    p->a->library = calloc(o->n + 1, sizeof(bool));
-    if (!p->a->library)
-        return nomem(p);
-    for (size_t i = 0; i < o->n; i++) {
-        bool library = p->a->kind.v[i][0] == 'l', gone = false;
+    parser->args->library = calloc(words->count + 1, sizeof(bool));
+    if (!parser->args->library)
+        return nomem(parser);
+    for (size_t i = 0; i < words->count; i++) {
+        bool library = parser->args->kind.items[i][0] == 'l', gone = false;
 
         if (library)
-            ok = find_library(p, i, &gone) && ok; /* all that are missing are named */
+            ok = find_library(parser, i, &gone) && ok; /* all that are missing are named */
         if (gone) {
-            free(o->v[i]);
+            free(words->items[i]);
             continue;
         }
-        p->a->library[n] = library;
-        o->v[n++] = o->v[i];
+        parser->args->library[count] = library;
+        words->items[count++] = words->items[i];
     }
-    o->n = n;
+    words->count = count;
     return ok;
 }
 
 /* The other parser reads what is ours, and keeps the operands. */
-static bool parse_ours(parser *p)
+static bool parse_ours(arg_parser *parser)
 {
-    link_args *a = p->a;
-    bool ok = append(&a->argv, "link", 4);
+    link_args *args = parser->args;
+    bool ok = append(&args->argv, "link", 4);
 
-    for (size_t i = 0; i < a->ours.n && ok; i++)
-        ok = append(&a->argv, a->ours.v[i], strlen(a->ours.v[i]));
-    if (a->set[LINK_O_VERSION])
-        ok = ok && append(&a->argv, "--version", 9);
-    ok = ok && append(&a->argv, "--", 2);
-    for (size_t i = 0; i < a->operand.n && ok; i++)
-        ok = append(&a->argv, a->operand.v[i], strlen(a->operand.v[i]));
-    ok = ok && append(&a->argv, "", 0); /* room for the NULL behind the last */
+    for (size_t i = 0; i < args->ours.count && ok; i++)
+        ok = append(&args->argv, args->ours.items[i], strlen(args->ours.items[i]));
+    if (args->set[LINK_O_VERSION])
+        ok = ok && append(&args->argv, "--version", 9);
+    ok = ok && append(&args->argv, "--", 2);
+    for (size_t i = 0; i < args->operand.count && ok; i++)
+        ok = append(&args->argv, args->operand.items[i], strlen(args->operand.items[i]));
+    ok = ok && append(&args->argv, "", 0); /* room for the NULL behind the last */
     if (!ok)
-        return nomem(p);
-    free(a->argv.v[--a->argv.n]);
-    a->argv.v[a->argv.n] = NULL;
-    return cli_parse(CLI_C_LINK, (int)a->argv.n, a->argv.v, &a->common, p->rc);
+        return nomem(parser);
+    free(args->argv.items[--args->argv.count]);
+    args->argv.items[args->argv.count] = NULL;
+    return cli_parse(CLI_C_LINK, (int)args->argv.count, args->argv.items, &args->common, parser->rc);
 }
 
-static bool check_arch(parser *p)
+static bool check_arch(arg_parser *parser)
 {
-    const char *arch = p->a->value[LINK_O_ARCH];
+    const char *arch = parser->args->value[LINK_O_ARCH];
 
-    if (arch && cuvet_target_parse(arch, &p->a->target) == CUVET_OK)
+    if (arch && cuvet_target_parse(arch, &parser->args->target) == CUVET_OK)
         return true;
     if (arch && (strncmp(arch, "compute_", 8) == 0 || strncmp(arch, "lto_", 4) == 0))
         cli_complain(arch, "a virtual architecture is compiled for, not linked for; sm_75 to sm_121 can be");
@@ -510,71 +512,71 @@ static bool check_arch(parser *p)
         (void)cli_no_target(arch); /* a usage error, as what follows */
     else
         cli_complain(NULL, "link needs -arch, such as -arch=sm_90");
-    return fail(p, CLI_X_USAGE);
+    return fail(parser, CLI_X_USAGE);
 }
 
-static bool check(parser *p)
+static bool check(arg_parser *parser)
 {
-    link_args *a = p->a;
+    link_args *args = parser->args;
 
-    if (!check_arch(p))
+    if (!check_arch(parser))
         return false;
-    if (!a->set[LINK_O_OUTPUT])
+    if (!args->set[LINK_O_OUTPUT])
         cli_complain(NULL, "must specify an output file with -o");
-    else if (a->value[LINK_O_REGISTER_BINARIES] && strcmp(a->value[LINK_O_OUTPUT], "-") == 0 &&
-             strcmp(a->value[LINK_O_REGISTER_BINARIES], "-") == 0)
+    else if (args->value[LINK_O_REGISTER_BINARIES] && strcmp(args->value[LINK_O_OUTPUT], "-") == 0 &&
+             strcmp(args->value[LINK_O_REGISTER_BINARIES], "-") == 0)
         cli_complain(NULL, "two results cannot both go to standard output");
-    else if (a->operand.n == 0)
+    else if (args->operand.count == 0)
         cli_complain(NULL, "no input; name files, or - for standard input");
-    else if (a->common.set[CLI_O_COMPAT_R] && !a->set[LINK_O_RELOCATABLE])
+    else if (args->common.set[CLI_O_COMPAT_R] && !args->set[LINK_O_RELOCATABLE])
         cli_complain(NULL, "--compat-r is for -r");
-    else if (a->set[LINK_O_USE_HOST_INFO] && a->set[LINK_O_IGNORE_HOST_INFO])
+    else if (args->set[LINK_O_USE_HOST_INFO] && args->set[LINK_O_IGNORE_HOST_INFO])
         cli_complain(NULL, "conflicting options: --use-host-info and --ignore-host-info");
-    else if (a->set[LINK_O_DUMP_CALLGRAPH] && a->set[LINK_O_DUMP_CALLGRAPH_RAW])
+    else if (args->set[LINK_O_DUMP_CALLGRAPH] && args->set[LINK_O_DUMP_CALLGRAPH_RAW])
         cli_complain(NULL, "conflicting options: --dump-callgraph and --dump-callgraph-no-demangle");
     else
         return true;
-    return fail(p, CLI_X_USAGE);
+    return fail(parser, CLI_X_USAGE);
 }
 
-static void notes(const link_args *a)
+static void notes(const link_args *args)
 {
-    for (size_t i = 0; i < LINK_O_COUNT && !a->set[LINK_O_NO_INFOS]; i++) {
-        if (a->set[i] && ROWS[i].fate == IGNORED)
+    for (size_t i = 0; i < LINK_O_COUNT && !args->set[LINK_O_NO_INFOS]; i++) {
+        if (args->set[i] && ROWS[i].fate == IGNORED)
             cli_complain(NULL, "note: --%s means nothing here: %s", ROWS[i].name, ROWS[i].text);
     }
-    if (a->set[LINK_O_SUPPRESS_DEBUG] && !a->set[LINK_O_DEBUG] && !a->set[LINK_O_NO_INFOS])
+    if (args->set[LINK_O_SUPPRESS_DEBUG] && !args->set[LINK_O_DEBUG] && !args->set[LINK_O_NO_INFOS])
         cli_complain(NULL, "note: --suppress-debug-info does nothing without -g");
-    if (a->set[LINK_O_USE_HOST_INFO] && a->kernels.n && !a->set[LINK_O_NO_INFOS])
+    if (args->set[LINK_O_USE_HOST_INFO] && args->kernels.count && !args->set[LINK_O_NO_INFOS])
         cli_complain(NULL,
                      "note: --use-host-info is ignored, because --kernels-used or --variables-used is given");
 }
 
-bool link_parse(int argc, char **argv, link_args *a, int *rc)
+bool link_parse(int argc, char **argv, link_args *args, int *rc)
 {
-    parser p = { .a = a, .rc = rc };
+    arg_parser parser = { .args = args, .rc = rc };
 
-    *a = (link_args){ 0 };
+    *args = (link_args){ 0 };
     *rc = CLI_X_USAGE;
     for (int i = 1; i < argc; i++) {
-        if (!append(&a->word, argv[i], strlen(argv[i])))
-            return nomem(&p);
+        if (!append(&args->word, argv[i], strlen(argv[i])))
+            return nomem(&parser);
     }
-    if (!parse_words(&p))
+    if (!parse_words(&parser))
         return false;
-    if (a->set[LINK_O_HELP]) {
+    if (args->set[LINK_O_HELP]) {
         cmd_link_help(stdout);
         *rc = CLI_X_CLEAN;
         return false;
     }
-    if (a->set[LINK_O_VERSION])
-        return parse_ours(&p);
-    if (!find_libraries(&p) || !parse_ours(&p) || !check(&p))
+    if (args->set[LINK_O_VERSION])
+        return parse_ours(&parser);
+    if (!find_libraries(&parser) || !parse_ours(&parser) || !check(&parser))
         return false;
     /* The reference keeps no kernel then. No compiler gives one a name with this character. */
-    if (p.variables && a->kernels.n == 0 && !append(&a->kernels, "\x01", 1))
-        return nomem(&p);
-    notes(a);
+    if (parser.variables && args->kernels.count == 0 && !append(&args->kernels, "\x01", 1))
+        return nomem(&parser);
+    notes(args);
     return true;
 }
 
@@ -582,11 +584,11 @@ static void put_fate(FILE *to, fate which, const char *title)
 {
     fprintf(to, "\n%s\n", title);
     for (size_t i = 0; i < LINK_O_COUNT; i++) {
-        const row *r = &ROWS[i];
+        const option_row *row = &ROWS[i];
 
-        if (r->fate == which)
-            fprintf(to, "  %s%s%s--%s%s%s\n      %s\n", *r->letter ? "-" : "", r->letter,
-                    *r->letter ? ", " : "", r->name, *r->arg ? " " : "", r->arg, r->text);
+        if (row->fate == which)
+            fprintf(to, "  %s%s%s--%s%s%s\n      %s\n", *row->letter ? "-" : "", row->letter,
+                    *row->letter ? ", " : "", row->name, *row->arg ? " " : "", row->arg, row->text);
     }
 }
 

@@ -14,8 +14,8 @@ typedef enum link_option {
 
 /* Copies of words, in order. */
 typedef struct link_words {
-    char **v;
-    size_t n, cap;
+    char **items;
+    size_t count, cap;
 } link_words;
 
 typedef struct link_args {
@@ -41,7 +41,7 @@ typedef enum link_library {
 link_library link_library_find(const link_words *dirs, const char *name, char **path);
 
 /** @return false: done, leave with *rc; release in any case. */
-bool link_parse(int argc, char **argv, link_args *a, int *rc);
-void link_args_release(link_args *a);
+bool link_parse(int argc, char **argv, link_args *args, int *rc);
+void link_args_release(link_args *args);
 
 #endif

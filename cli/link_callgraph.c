@@ -5,59 +5,59 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-typedef struct name {
+typedef struct graph_name {
     const char *text;
-    size_t n;
+    size_t len;
     uint32_t registers;
-} name;
+} graph_name;
 
-typedef struct graph {
-    name *of; /* by number, from 1: for the lines at the end */
-    uint64_t n, cap;
+typedef struct graph_state {
+    graph_name *of; /* by number, from 1: for the lines at the end */
+    uint64_t count, cap;
     bool open; /* a line is not ended */
     bool lost; /* no memory */
-} graph;
+} graph_state;
 
-static bool remember(graph *g, const cuvet_link_function *f)
+static bool remember(graph_state *graph, const cuvet_link_function *function)
 {
-    if (g->n == g->cap) {
-        uint64_t cap = g->cap ? 2 * g->cap : 64;
-        name *of = realloc(g->of, (size_t)cap * sizeof(*of));
+    if (graph->count == graph->cap) {
+        uint64_t cap = graph->cap ? 2 * graph->cap : 64;
+        graph_name *of = realloc(graph->of, (size_t)cap * sizeof(*of));
 
         if (!of) {
-            g->lost = true;
+            graph->lost = true;
             return false;
         }
-        g->of = of;
-        g->cap = cap;
+        graph->of = of;
+        graph->cap = cap;
     }
-    g->of[g->n++] = (name){ f->name, f->n_name, f->registers };
+    graph->of[graph->count++] = (graph_name){ function->name, function->n_name, function->registers };
     return true;
 }
 
-static void end_line(graph *g)
+static void end_line(graph_state *graph)
 {
-    if (g->open)
+    if (graph->open)
         fputc('\n', stderr);
-    g->open = false;
+    graph->open = false;
 }
 
-static bool on_function(void *user, uint64_t number, const cuvet_link_function *f)
+static bool on_function(void *user, uint64_t number, const cuvet_link_function *function)
 {
-    graph *g = user;
+    graph_state *graph = user;
 
-    end_line(g);
-    if (!remember(g, f))
+    end_line(graph);
+    if (!remember(graph, function))
         return false;
-    g->open = true;
+    graph->open = true;
     fprintf(stderr, "%" PRIu64 ": ", number);
-    if (!f->kept)
+    if (!function->kept)
         return true;
-    fputs(f->kernel ? "^" : "", stderr);
-    fputs(f->address_taken ? "&" : "", stderr);
-    cli_put(stderr, f->name, f->n_name);
-    if (f->defined)
-        fprintf(stderr, " [%" PRIu32 "]", f->registers);
+    fputs(function->kernel ? "^" : "", stderr);
+    fputs(function->address_taken ? "&" : "", stderr);
+    cli_put(stderr, function->name, function->n_name);
+    if (function->defined)
+        fprintf(stderr, " [%" PRIu32 "]", function->registers);
     fputs(" ->", stderr);
     return true;
 }
@@ -70,49 +70,49 @@ static bool on_call(void *user, uint64_t from, uint64_t to)
     return !ferror(stderr);
 }
 
-static const name *name_of(const graph *g, uint64_t number)
+static const graph_name *name_of(const graph_state *graph, uint64_t number)
 {
-    static const name none = { "?", 1, 0 };
+    static const graph_name none = { "?", 1, 0 };
 
-    return number > 0 && number <= g->n ? &g->of[number - 1] : &none;
+    return number > 0 && number <= graph->count ? &graph->of[number - 1] : &none;
 }
 
 static bool on_raised(void *user, uint64_t function, uint64_t kernel)
 {
-    graph *g = user;
-    const name *f = name_of(g, function), *k = name_of(g, kernel);
+    graph_state *graph = user;
+    const graph_name *name = name_of(graph, function), *key = name_of(graph, kernel);
 
-    end_line(g);
-    fprintf(stderr, "regcount %" PRIu32 " for ", f->registers);
-    cli_put(stderr, f->text, f->n);
+    end_line(graph);
+    fprintf(stderr, "regcount %" PRIu32 " for ", name->registers);
+    cli_put(stderr, name->text, name->len);
     fputs(" propagated to entry ", stderr);
-    cli_put(stderr, k->text, k->n);
+    cli_put(stderr, key->text, key->len);
     fputc('\n', stderr);
     return !ferror(stderr);
 }
 
-void link_callgraph(link_run *r)
+void link_callgraph(link_run *run)
 {
-    graph g = { 0 };
+    graph_state graph = { 0 };
     const cuvet_callgraph_sink sink = {
-        .size = sizeof(sink), .user = &g, .function = on_function, .call = on_call, .raised = on_raised
+        .size = sizeof(sink), .user = &graph, .function = on_function, .call = on_call, .raised = on_raised
     };
-    cuvet_status s;
+    cuvet_status status;
 
-    if (r->args->set[LINK_O_RELOCATABLE])
+    if (run->args->set[LINK_O_RELOCATABLE])
         return;
     fprintf(stderr,
             "callgraph for %s:\n# A: s -> B // s (number A) potentially calls B\n"
             "# s [N]     // s uses N registers\n# ^s        // s is entry point\n"
             "# &s        // s has address taken\n",
-            r->args->value[LINK_O_ARCH]);
-    s = cuvet_linker_callgraph(r->ctx, r->linker, &sink);
-    end_line(&g);
-    free(g.of);
-    if (g.lost)
-        link_error(r, NULL, CLI_X_LIMIT, "no memory for the call graph");
-    else if (s == CUVET_E_CANCELLED)
-        link_error(r, NULL, CLI_X_IO, "standard error failed");
-    else if (s != CUVET_OK && s != CUVET_E_STATE)
-        link_error(r, NULL, link_exit_of(s), "the call graph cannot be told in full");
+            run->args->value[LINK_O_ARCH]);
+    status = cuvet_linker_callgraph(run->ctx, run->linker, &sink);
+    end_line(&graph);
+    free(graph.of);
+    if (graph.lost)
+        link_error(run, NULL, CLI_X_LIMIT, "no memory for the call graph");
+    else if (status == CUVET_E_CANCELLED)
+        link_error(run, NULL, CLI_X_IO, "standard error failed");
+    else if (status != CUVET_OK && status != CUVET_E_STATE)
+        link_error(run, NULL, link_exit_of(status), "the call graph cannot be told in full");
 }

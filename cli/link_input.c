@@ -6,11 +6,11 @@
 #include <string.h>
 
 /* The device runtime is a library that is linked when it is needed, whatever directory it lies in. */
-static bool is_system_library(const link_run *r, const char *name)
+static bool is_system_library(const link_run *run, const char *name)
 {
     const char *slash = strrchr(name, '/');
 
-    return strstr(slash ? slash : name, "cudadevrt") && !r->args->set[LINK_O_KEEP_SYSTEM];
+    return strstr(slash ? slash : name, "cudadevrt") && !run->args->set[LINK_O_KEEP_SYSTEM];
 }
 
 /* What a kind of event is called; NULL: its diagnostics say it. */
@@ -58,79 +58,79 @@ static char *name_of(const cuvet_event *event)
 }
 
 /* That nothing came of a file is told when no reason was. */
-static bool is_needless(const link_run *r, const cuvet_event *event, int before)
+static bool is_needless(const link_run *run, const cuvet_event *event, int before)
 {
     return event->kind == CUVET_EVENT_NOTHING_FITS || event->kind == CUVET_EVENT_NO_DEVICE_CODE
-               ? before != r->rc_before
-               : event->kind == CUVET_EVENT_NO_MATCH && r->args->set[LINK_O_NO_ARCH_WARNING];
+               ? before != run->rc_before
+               : event->kind == CUVET_EVENT_NO_MATCH && run->args->set[LINK_O_NO_ARCH_WARNING];
 }
 
 /* A status that no diagnostic explained: none of those about the piece, or, of a place, none that made the
  * exit code worse. */
-static bool is_unexplained(const link_run *r, const cuvet_event *event, int before)
+static bool is_unexplained(const link_run *run, const cuvet_event *event, int before)
 {
-    return event->kind == CUVET_EVENT_OUTSIDE ? cli_worse(before, r->rc) == before
-                                              : r->rc == CLI_X_CLEAN && r->member_rc == CLI_X_CLEAN;
+    return event->kind == CUVET_EVENT_OUTSIDE ? cli_worse(before, run->rc) == before
+                                              : run->rc == CLI_X_CLEAN && run->member_rc == CLI_X_CLEAN;
 }
 
-static void say_text(link_run *r, const cuvet_event *event, const char *name, int before)
+static void say_text(link_run *run, const cuvet_event *event, const char *name, int before)
 {
     const char *text = text_of(event);
     bool failed = event->status != CUVET_OK;
 
-    if (text && is_needless(r, event, before))
+    if (text && is_needless(run, event, before))
         return;
     if (text && failed)
-        link_error(r, name, CLI_X_FINDINGS, text);
-    else if (failed && is_unexplained(r, event, before))
-        link_error(r, name, link_exit_of(event->status), cli_status_text(event->status));
+        link_error(run, name, CLI_X_FINDINGS, text);
+    else if (failed && is_unexplained(run, event, before))
+        link_error(run, name, link_exit_of(event->status), cli_status_text(event->status));
     else if (failed)
-        r->rc = cli_worse(r->rc, link_exit_of(event->status));
+        run->rc = cli_worse(run->rc, link_exit_of(event->status));
     else if (event->kind == CUVET_EVENT_WHOLE_PROGRAM)
-        link_warn(r, name, text);
+        link_warn(run, name, text);
     else if (text)
-        link_note(r, name, text);
+        link_note(run, name, text);
 }
 
 void link_on_event(void *user, const cuvet_event *event)
 {
-    link_run *r = user;
-    char *name = r->completing ? NULL : name_of(event);
-    int before = r->rc;
+    link_run *run = user;
+    char *name = run->completing ? NULL : name_of(event);
+    int before = run->rc;
 
     if (name) {
-        r->rc = CLI_X_CLEAN;
-        r->member = is_of_member(event) ? event->member : NULL;
-        link_say_input(r, name);
-        r->member = NULL;
-        say_text(r, event, name, before);
+        run->rc = CLI_X_CLEAN;
+        run->member = is_of_member(event) ? event->member : NULL;
+        link_say_input(run, name);
+        run->member = NULL;
+        say_text(run, event, name, before);
         /* A file that is refused for its members says no more than they do. */
-        r->member_rc = is_of_member(event) ? cli_worse(r->member_rc, r->rc) : CLI_X_CLEAN;
-        r->rc = cli_worse(before, r->rc);
-    } else if (!r->completing) {
-        r->lost_diag = true;
+        run->member_rc = is_of_member(event) ? cli_worse(run->member_rc, run->rc) : CLI_X_CLEAN;
+        run->rc = cli_worse(before, run->rc);
+    } else if (!run->completing) {
+        run->lost_diag = true;
     }
-    r->told = true;
+    run->told = true;
     free(name);
 }
 
-void link_input(link_run *r, const cli_input *in)
+void link_input(link_run *run, const cli_input *in)
 {
     const cuvet_add_options opt = {
         .size = sizeof(opt),
-        .flags = (is_system_library(r, in->name) ? CUVET_ADD_SYSTEM : 0) |
-                 (r->args->library[r->at] ? CUVET_ADD_LIBRARY : 0),
+        .flags = (is_system_library(run, in->name) ? CUVET_ADD_SYSTEM : 0) |
+                 (run->args->library[run->at] ? CUVET_ADD_LIBRARY : 0),
     };
-    cuvet_status s;
+    cuvet_status status;
 
     if (in->why) {
-        link_error(r, in->name, in->rc, in->why);
+        link_error(run, in->name, in->rc, in->why);
         return;
     }
-    r->told = false;
-    r->member_rc = CLI_X_CLEAN;
-    r->rc_before = r->rc;
-    s = cuvet_linker_add_file(r->ctx, r->linker, &in->source, in->name, &opt);
-    if (s != CUVET_OK && (!r->told || r->rc == CLI_X_CLEAN))
-        link_error(r, in->name, link_exit_of(s), cli_status_text(s));
+    run->told = false;
+    run->member_rc = CLI_X_CLEAN;
+    run->rc_before = run->rc;
+    status = cuvet_linker_add_file(run->ctx, run->linker, &in->source, in->name, &opt);
+    if (status != CUVET_OK && (!run->told || run->rc == CLI_X_CLEAN))
+        link_error(run, in->name, link_exit_of(status), cli_status_text(status));
 }

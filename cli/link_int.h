@@ -25,32 +25,32 @@ typedef struct link_run {
 } link_run;
 
 /* link_input.c */
-/** One operand: what is in it for the target goes to the linker, or r->rc says that it could not. */
-void link_input(link_run *r, const cli_input *in);
+/** One operand: what is in it for the target goes to the linker, or run->rc says that it could not. */
+void link_input(link_run *run, const cli_input *in);
 /** Takes the events of the linker. @param user the link_run. */
 void link_on_event(void *user, const cuvet_event *event);
 
 /* link_say.c: for people, on standard error. */
 /** Takes the diagnostics of the context. @param user the link_run. */
-void link_on_diag(void *user, const cuvet_diag *d);
+void link_on_diag(void *user, const cuvet_diag *diag);
 /** Print what was said about one input. */
-void link_say_input(link_run *r, const char *file);
+void link_say_input(link_run *run, const char *file);
 /** Print what was said about the link as a whole. */
-void link_say_link(link_run *r);
-void link_drop(link_run *r);
+void link_say_link(link_run *run);
+void link_drop(link_run *run);
 /** "cuvet: error: <file>: <text>" and the exit code. */
-void link_error(link_run *r, const char *file, int rc, const char *text);
+void link_error(link_run *run, const char *file, int rc, const char *text);
 /** Obeys -w and -Werror. */
-void link_warn(link_run *r, const char *file, const char *text);
-void link_note(const link_run *r, const char *file, const char *text);
+void link_warn(link_run *run, const char *file, const char *text);
+void link_note(const link_run *run, const char *file, const char *text);
 /** The exit code of a status: memory that ran out is a limit here. */
-int link_exit_of(cuvet_status s);
+int link_exit_of(cuvet_status status);
 
 /* link_report.c */
 /** What the kernels of a result use, on standard error, as -v of the reference tells it. */
-void link_report(link_run *r, const void *image, size_t n);
+void link_report(link_run *run, const void *image, size_t size);
 /** The call graph, on standard error, as --dump-callgraph of the reference tells it; nothing where there is
  * none. */
-void link_callgraph(link_run *r);
+void link_callgraph(link_run *run);
 
 #endif

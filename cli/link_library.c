@@ -16,11 +16,11 @@ static const char *const SYSTEM[] = {
 
 static char *path_of(const char *dir, const char *name, const char *suffix)
 {
-    size_t n = strlen(dir) + strlen(name) + strlen(suffix) + 5;
-    char *path = malloc(n);
+    size_t len = strlen(dir) + strlen(name) + strlen(suffix) + 5;
+    char *path = malloc(len);
 
     if (path)
-        (void)snprintf(path, n, "%s/lib%s%s", dir, name, suffix);
+        (void)snprintf(path, len, "%s/lib%s%s", dir, name, suffix);
     return path;
 }
 
@@ -34,17 +34,17 @@ static bool is_file(const char *path)
 /* libNAME.so with a number behind it: there is no other without the files of developers. */
 static bool has_version(const char *dir, const char *prefix)
 {
-    size_t n = strlen(prefix);
-    const struct dirent *e;
+    size_t len = strlen(prefix);
+    const struct dirent *entry;
     bool found = false;
-    DIR *d = opendir(dir);
+    DIR *stream = opendir(dir);
 
-    if (!d)
+    if (!stream)
         return false;
-    while (!found && (e = readdir(d)) != NULL)
-        found = strncmp(e->d_name, prefix, n) == 0 && e->d_name[n] == '.' && e->d_name[n + 1] >= '0' &&
-                e->d_name[n + 1] <= '9';
-    (void)closedir(d); /* it was read */
+    while (!found && (entry = readdir(stream)) != NULL)
+        found = strncmp(entry->d_name, prefix, len) == 0 && entry->d_name[len] == '.' &&
+                entry->d_name[len + 1] >= '0' && entry->d_name[len + 1] <= '9';
+    (void)closedir(stream); /* it was read */
     return found;
 }
 
@@ -64,8 +64,8 @@ link_library link_library_find(const link_words *dirs, const char *name, char **
 {
     link_library found = LINK_LIBRARY_NONE;
 
-    for (size_t d = 0; d < dirs->n; d++) {
-        *path = path_of(dirs->v[d], name, ".a");
+    for (size_t i = 0; i < dirs->count; i++) {
+        *path = path_of(dirs->items[i], name, ".a");
         if (!*path)
             return LINK_LIBRARY_NOMEM;
         if (is_file(*path))
@@ -73,9 +73,9 @@ link_library link_library_find(const link_words *dirs, const char *name, char **
         free(*path);
         *path = NULL;
     }
-    for (size_t d = 0; d < dirs->n && found == LINK_LIBRARY_NONE; d++)
-        found = shared_in(dirs->v[d], name);
-    for (size_t d = 0; d < sizeof(SYSTEM) / sizeof(SYSTEM[0]) && found == LINK_LIBRARY_NONE; d++)
-        found = shared_in(SYSTEM[d], name);
+    for (size_t i = 0; i < dirs->count && found == LINK_LIBRARY_NONE; i++)
+        found = shared_in(dirs->items[i], name);
+    for (size_t i = 0; i < sizeof(SYSTEM) / sizeof(SYSTEM[0]) && found == LINK_LIBRARY_NONE; i++)
+        found = shared_in(SYSTEM[i], name);
     return found;
 }

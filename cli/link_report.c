@@ -15,44 +15,46 @@ static void put_file(const cli_resources *all)
     fputc('\n', stderr);
 }
 
-static uint64_t parameters_of(const cli_resources *all, const cli_function *f)
+static uint64_t parameters_of(const cli_resources *all, const cli_function *function)
 {
-    const cli_constant *c = &all->constant[f->constant];
+    const cli_constant *constant = &all->constant[function->constant];
 
-    return f->n_constants > 0 && c->bank == 0 ? c->size : 0; /* by bank, so that this is the first one */
+    return function->n_constants > 0 && constant->bank == 0 ? constant->size
+                                                            : 0; /* by bank, so that this is the first one */
 }
 
-static void put_kernel(const cli_resources *all, const cli_function *f)
+static void put_kernel(const cli_resources *all, const cli_function *function)
 {
     fputs("cuvet: info: Function properties for '", stderr);
-    cli_put(stderr, f->name.p, f->name.n);
+    cli_put(stderr, function->name.p, function->name.n);
     fprintf(stderr,
             "':\ncuvet: info: used %" PRIu32 " registers, used %" PRIu32 " barriers, %" PRIu32
             " stack, %" PRIu64 " bytes smem, %" PRIu64 " bytes cmem[0], 0 bytes lmem\n",
-            f->registers, f->barriers, f->stack, f->shared, parameters_of(all, f));
+            function->registers, function->barriers, function->stack, function->shared,
+            parameters_of(all, function));
 }
 
-void link_report(link_run *r, const void *image, size_t n)
+void link_report(link_run *run, const void *image, size_t size)
 {
     uint64_t work = UINT64_MAX;
     cli_resources all;
     cuvet_elf elf;
 
-    if (cuvet_elf_create(r->ctx, image, n, &elf) != CUVET_OK) {
-        link_error(r, NULL, CLI_X_INTERNAL, "the result cannot be read");
+    if (cuvet_elf_create(run->ctx, image, size, &elf) != CUVET_OK) {
+        link_error(run, NULL, CLI_X_INTERNAL, "the result cannot be read");
         return;
     }
-    if (cli_resources_read(&all, r->ctx, elf, &work) == CUVET_OK) {
+    if (cli_resources_read(&all, run->ctx, elf, &work) == CUVET_OK) {
         put_file(&all);
-        for (size_t left = all.n; left > 1; left--) { /* the reference's order */
+        for (size_t left = all.count; left > 1; left--) { /* the reference's order */
             if (all.function[left - 1].kernel)
                 put_kernel(&all, &all.function[left - 1]);
         }
     } else {
-        link_error(r, NULL, CLI_X_LIMIT, "no memory to read the result again");
+        link_error(run, NULL, CLI_X_LIMIT, "no memory to read the result again");
     }
     cli_resources_free(&all);
-    if (cuvet_elf_destroy(r->ctx, &elf) != CUVET_OK)
-        link_error(r, NULL, CLI_X_INTERNAL, "the result cannot be read");
-    link_drop(r); /* the linker examined it before it gave it out */
+    if (cuvet_elf_destroy(run->ctx, &elf) != CUVET_OK)
+        link_error(run, NULL, CLI_X_INTERNAL, "the result cannot be read");
+    link_drop(run); /* the linker examined it before it gave it out */
 }

@@ -28,37 +28,37 @@ static const struct {
 };
 
 /* Where a diagnostic points: an input, and maybe a symbol in it. */
-typedef struct party {
+typedef struct link_party {
     const char *file, *symbol; /* NULL: none */
     size_t n_symbol;
-} party;
+} link_party;
 
-int link_exit_of(cuvet_status s)
+int link_exit_of(cuvet_status status)
 {
-    return s == CUVET_E_NOMEM ? CLI_X_LIMIT : cli_exit_of(s);
+    return status == CUVET_E_NOMEM ? CLI_X_LIMIT : cli_exit_of(status);
 }
 
-void link_on_diag(void *user, const cuvet_diag *d)
+void link_on_diag(void *user, const cuvet_diag *diag)
 {
-    link_run *r = user;
+    link_run *run = user;
 
-    if (r->n_diag == r->cap_diag) {
-        size_t cap = r->cap_diag ? 2 * r->cap_diag : 64;
-        cuvet_diag *v = realloc(r->diag, cap * sizeof(*v));
+    if (run->n_diag == run->cap_diag) {
+        size_t cap = run->cap_diag ? 2 * run->cap_diag : 64;
+        cuvet_diag *diags = realloc(run->diag, cap * sizeof(*diags));
 
-        if (!v) {
-            r->lost_diag = true;
+        if (!diags) {
+            run->lost_diag = true;
             return;
         }
-        r->diag = v;
-        r->cap_diag = cap;
+        run->diag = diags;
+        run->cap_diag = cap;
     }
-    r->diag[r->n_diag++] = *d;
+    run->diag[run->n_diag++] = *diag;
 }
 
-void link_drop(link_run *r)
+void link_drop(link_run *run)
 {
-    r->n_diag = 0;
+    run->n_diag = 0;
 }
 
 static void begin(const char *severity, const char *file)
@@ -70,94 +70,95 @@ static void begin(const char *severity, const char *file)
     }
 }
 
-void link_error(link_run *r, const char *file, int rc, const char *text)
+void link_error(link_run *run, const char *file, int rc, const char *text)
 {
     begin("error", file);
     fprintf(stderr, "%s\n", text);
-    r->rc = cli_worse(r->rc, rc);
+    run->rc = cli_worse(run->rc, rc);
 }
 
-void link_warn(link_run *r, const char *file, const char *text)
+void link_warn(link_run *run, const char *file, const char *text)
 {
-    if (r->args->set[LINK_O_WERROR]) {
-        link_error(r, file, CLI_X_FINDINGS, text);
-    } else if (!r->args->set[LINK_O_NO_WARNINGS]) {
+    if (run->args->set[LINK_O_WERROR]) {
+        link_error(run, file, CLI_X_FINDINGS, text);
+    } else if (!run->args->set[LINK_O_NO_WARNINGS]) {
         begin("warning", file);
         fprintf(stderr, "%s\n", text);
     }
 }
 
-void link_note(const link_run *r, const char *file, const char *text)
+void link_note(const link_run *run, const char *file, const char *text)
 {
-    if (r->args->set[LINK_O_NO_INFOS])
+    if (run->args->set[LINK_O_NO_INFOS])
         return;
     begin("note", file);
     fprintf(stderr, "%s\n", text);
 }
 
-static const char *name_of(link_run *r, uint64_t index)
+static const char *name_of(link_run *run, uint64_t index)
 {
     const char *name;
 
-    return cuvet_linker_name(r->ctx, r->linker, index, &name) == CUVET_OK ? name : NULL;
+    return cuvet_linker_name(run->ctx, run->linker, index, &name) == CUVET_OK ? name : NULL;
 }
 
 /* The which-th input that the path names, and the symbol behind it. */
-static party party_of(link_run *r, const cuvet_diag *d, uint32_t which)
+static link_party party_of(link_run *run, const cuvet_diag *diag, uint32_t which)
 {
-    party p = { 0 };
+    link_party party = { 0 };
     uint32_t seen = 0;
-    cuvet_status s;
+    cuvet_status status;
 
-    for (uint32_t i = 0; i < d->where.n && i < CUVET_PATH_MAX; i++) {
-        if (d->where.step[i].kind == CUVET_P_MEMBER && seen++ == which)
-            p.file = name_of(r, d->where.step[i].index);
+    for (uint32_t i = 0; i < diag->where.n && i < CUVET_PATH_MAX; i++) {
+        if (diag->where.step[i].kind == CUVET_P_MEMBER && seen++ == which)
+            party.file = name_of(run, diag->where.step[i].index);
     }
-    s = which ? cuvet_linker_other_symbol(r->ctx, r->linker, d, &p.symbol, &p.n_symbol)
-              : cuvet_linker_symbol(r->ctx, r->linker, d, &p.symbol, &p.n_symbol);
-    if (s != CUVET_OK)
-        p.symbol = NULL;
-    return p;
+    status = which ? cuvet_linker_other_symbol(run->ctx, run->linker, diag, &party.symbol, &party.n_symbol)
+                   : cuvet_linker_symbol(run->ctx, run->linker, diag, &party.symbol, &party.n_symbol);
+    if (status != CUVET_OK)
+        party.symbol = NULL;
+    return party;
 }
 
-static void put_symbol(const party *p)
+static void put_symbol(const link_party *party)
 {
-    if (p->symbol)
-        cli_put(stderr, p->symbol, p->n_symbol);
+    if (party->symbol)
+        cli_put(stderr, party->symbol, party->n_symbol);
     else
         fputc('?', stderr);
 }
 
-static void put_place(char what, const party *a, const party *b)
+static void put_place(char what, const link_party *left, const link_party *right)
 {
     switch (what) {
-    case 's': put_symbol(a); break;
-    case 'f': cli_put_str(stderr, a->file ? a->file : "?"); break;
+    case 's': put_symbol(left); break;
+    case 'f': cli_put_str(stderr, left->file ? left->file : "?"); break;
     case 'K':
-        if (a->symbol) {
+        if (left->symbol) {
             fputs(" for entry function '", stderr);
-            put_symbol(a);
+            put_symbol(left);
             fputc('\'', stderr);
         }
         break;
     case 'S':
-        if (b->symbol) {
+        if (right->symbol) {
             fputs(" '", stderr);
-            put_symbol(b);
+            put_symbol(right);
             fputc('\'', stderr);
         }
         break;
     default:
-        fputs(b->file ? "in '" : "in another input", stderr);
-        if (b->file) {
-            cli_put_str(stderr, b->file);
+        fputs(right->file ? "in '" : "in another input", stderr);
+        if (right->file) {
+            cli_put_str(stderr, right->file);
             fputc('\'', stderr);
         }
         break;
     }
 }
 
-static void put_words(const char *text, const cuvet_diag *d, const party *a, const party *b)
+static void put_words(const char *text, const cuvet_diag *diag, const link_party *left,
+                      const link_party *right)
 {
     for (; *text; text++) {
         if (*text != '%') {
@@ -165,31 +166,31 @@ static void put_words(const char *text, const cuvet_diag *d, const party *a, con
             continue;
         }
         switch (*++text) {
-        case 'g': fprintf(stderr, "%" PRIu64, d->got); break;
-        case 'w': fprintf(stderr, "%" PRIu64, d->want); break;
-        case 'x': fprintf(stderr, "0x%" PRIx64, d->got); break;
-        case 'y': fprintf(stderr, "0x%" PRIx64, d->want); break;
-        default: put_place(*text, a, b); break;
+        case 'g': fprintf(stderr, "%" PRIu64, diag->got); break;
+        case 'w': fprintf(stderr, "%" PRIu64, diag->want); break;
+        case 'x': fprintf(stderr, "0x%" PRIx64, diag->got); break;
+        case 'y': fprintf(stderr, "0x%" PRIx64, diag->want); break;
+        default: put_place(*text, left, right); break;
         }
     }
 }
 
 /* Where in its file: a diagnostic without a file is about the whole of them. */
-static void put_offset(const cuvet_diag *d, const char *file)
+static void put_offset(const cuvet_diag *diag, const char *file)
 {
     if (file)
-        fprintf(stderr, " (at 0x%" PRIx64 ")", d->file_off);
+        fprintf(stderr, " (at 0x%" PRIx64 ")", diag->file_off);
 }
 
-static void put_generic(const cuvet_diag *d, const cuvet_rule_info *rule, const party *a)
+static void put_generic(const cuvet_diag *diag, const cuvet_rule_info *rule, const link_party *party)
 {
     char text[TEXT_CAP];
 
-    (void)cuvet_diag_message(d, text, sizeof(text)); /* a cut message is still a message */
+    (void)cuvet_diag_message(diag, text, sizeof(text)); /* a cut message is still a message */
     fprintf(stderr, "%s: ", rule->title);
-    if (a->symbol) {
+    if (party->symbol) {
         fputc('\'', stderr);
-        put_symbol(a);
+        put_symbol(party);
         fputs("': ", stderr);
     }
     cli_put_str(stderr, text);
@@ -204,49 +205,51 @@ static int exit_of(const cuvet_rule_info *rule)
                                            : CLI_X_FINDINGS;
 }
 
-static void say(link_run *r, const cuvet_diag *d, const char *file, bool linked)
+static void say(link_run *run, const cuvet_diag *diag, const char *file, bool linked)
 {
-    const cuvet_rule_info *rule = cuvet_rule_get(d->rule);
-    bool error = d->severity == CUVET_ERROR || (d->severity == CUVET_WARNING && r->args->set[LINK_O_WERROR]);
-    party a = { 0 }, b = { 0 };
+    const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
+    bool error =
+        diag->severity == CUVET_ERROR || (diag->severity == CUVET_WARNING && run->args->set[LINK_O_WERROR]);
+    link_party left = { 0 }, right = { 0 };
     const char *text = NULL;
 
-    if (!rule || (!error && r->args->set[d->severity == CUVET_NOTE ? LINK_O_NO_INFOS : LINK_O_NO_WARNINGS]))
+    if (!rule ||
+        (!error && run->args->set[diag->severity == CUVET_NOTE ? LINK_O_NO_INFOS : LINK_O_NO_WARNINGS]))
         return;
     if (linked) {
-        a = party_of(r, d, 0);
-        b = party_of(r, d, 1);
-        file = a.file;
+        left = party_of(run, diag, 0);
+        right = party_of(run, diag, 1);
+        file = left.file;
     }
-    if (r->member)
-        a = (party){ .symbol = r->member, .n_symbol = strlen(r->member) };
+    if (run->member)
+        left = (link_party){ .symbol = run->member, .n_symbol = strlen(run->member) };
     for (size_t i = 0; linked && i < sizeof(TEXTS) / sizeof(TEXTS[0]); i++) {
         if (strcmp(TEXTS[i].id, rule->id) == 0)
             text = TEXTS[i].text;
     }
-    begin(error ? "error" : cuvet_severity_name(d->severity), file);
+    begin(error ? "error" : cuvet_severity_name(diag->severity), file);
     if (text)
-        put_words(text, d, &a, &b);
+        put_words(text, diag, &left, &right);
     else
-        put_generic(d, rule, &a);
-    put_offset(d, file);
-    if (r->args->set[LINK_O_REPORT_ARCH] && strcmp(rule->id, "CV-LINK-006") == 0)
-        fprintf(stderr, " (target: %s)", r->args->value[LINK_O_ARCH]);
+        put_generic(diag, rule, &left);
+    put_offset(diag, file);
+    if (run->args->set[LINK_O_REPORT_ARCH] && strcmp(rule->id, "CV-LINK-006") == 0)
+        fprintf(stderr, " (target: %s)", run->args->value[LINK_O_ARCH]);
     fprintf(stderr, " [%s]\n", rule->id);
     if (error)
-        r->rc = cli_worse(r->rc, exit_of(rule));
+        run->rc = cli_worse(run->rc, exit_of(rule));
 }
 
-void link_say_input(link_run *r, const char *file)
+void link_say_input(link_run *run, const char *file)
 {
-    for (size_t i = 0; i < r->n_diag; i++)
-        say(r, &r->diag[i], file, false);
-    link_drop(r);
+    for (size_t i = 0; i < run->n_diag; i++)
+        say(run, &run->diag[i], file, false);
+    link_drop(run);
 }
 
-void link_say_link(link_run *r)
+void link_say_link(link_run *run)
 {
-    for (size_t i = 0; i < r->n_diag; i++)
-        say(r, &r->diag[i], NULL, true);
-    link_drop(r);
+    for (size_t i = 0; i < run->n_diag; i++)
+        say(run, &run->diag[i], NULL, true);
+    link_drop(run);
 }

@@ -24,10 +24,10 @@ static bool failed(void)
 /* POSIX: a function's address goes through void *, which C has no cast for. */
 static bool take(void *lib, const char *name, void *to, size_t size)
 {
-    void *f = dlsym(lib, name);
+    void *found = dlsym(lib, name);
 
-    memcpy(to, &f, size);
-    return f != NULL || failed();
+    memcpy(to, &found, size);
+    return found != NULL || failed();
 }
 
 #define TAKE(name) &&take(lib, #name, &cli_loaded.name, sizeof(cli_loaded.name))

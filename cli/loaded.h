@@ -16,31 +16,31 @@
 #define CLI_NETTLE_SO "libnettle.so.8"
 #endif
 
-#define CLI_OF_JANSSON(F)                                                                                    \
-    F(json_array)                                                                                            \
-    F(json_array_append_new)                                                                                 \
-    F(json_array_get)                                                                                        \
-    F(json_array_size)                                                                                       \
-    F(json_deep_copy)                                                                                        \
-    F(json_delete)                                                                                           \
-    F(json_dumpf)                                                                                            \
-    F(json_false)                                                                                            \
-    F(json_integer)                                                                                          \
-    F(json_integer_value)                                                                                    \
-    F(json_null)                                                                                             \
-    F(json_object)                                                                                           \
-    F(json_object_get)                                                                                       \
-    F(json_object_seed)                                                                                      \
-    F(json_object_set_new)                                                                                   \
-    F(json_pack)                                                                                             \
-    F(json_string)                                                                                           \
-    F(json_stringn)                                                                                          \
-    F(json_true)
+#define CLI_OF_JANSSON(USE)                                                                                  \
+    USE(json_array)                                                                                          \
+    USE(json_array_append_new)                                                                               \
+    USE(json_array_get)                                                                                      \
+    USE(json_array_size)                                                                                     \
+    USE(json_deep_copy)                                                                                      \
+    USE(json_delete)                                                                                         \
+    USE(json_dumpf)                                                                                          \
+    USE(json_false)                                                                                          \
+    USE(json_integer)                                                                                        \
+    USE(json_integer_value)                                                                                  \
+    USE(json_null)                                                                                           \
+    USE(json_object)                                                                                         \
+    USE(json_object_get)                                                                                     \
+    USE(json_object_seed)                                                                                    \
+    USE(json_object_set_new)                                                                                 \
+    USE(json_pack)                                                                                           \
+    USE(json_string)                                                                                         \
+    USE(json_stringn)                                                                                        \
+    USE(json_true)
 
-#define CLI_OF_NETTLE(F)                                                                                     \
-    F(nettle_sha256_init)                                                                                    \
-    F(nettle_sha256_update)                                                                                  \
-    F(nettle_sha256_digest)
+#define CLI_OF_NETTLE(USE)                                                                                   \
+    USE(nettle_sha256_init)                                                                                  \
+    USE(nettle_sha256_update)                                                                                \
+    USE(nettle_sha256_digest)
 
 typedef struct cli_loaded_functions {
 #define FIELD(name) __typeof__(name) *name;

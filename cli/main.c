@@ -21,33 +21,33 @@ static int find_command(const char *name)
 
 static int unknown_command(const char *name)
 {
-    cli_suggestion s = { .given = name };
+    cli_suggestion suggestion = { .given = name };
 
     cli_complain(name, "no such command; 'cuvet help' lists them");
     for (size_t i = 0; i < CLI_C_COUNT; i++)
-        cli_suggest_word(&s, cli_command_get(i)->name, strlen(cli_command_get(i)->name));
-    cli_suggest_end(&s, "");
+        cli_suggest_word(&suggestion, cli_command_get(i)->name, strlen(cli_command_get(i)->name));
+    cli_suggest_end(&suggestion, "");
     return CLI_X_USAGE;
 }
 
 static int cmd_help(int argc, char **argv)
 {
-    cli_args a;
-    int rc, c;
+    cli_args args;
+    int rc, command;
 
-    if (!cli_parse(CLI_C_HELP, argc, argv, &a, &rc))
+    if (!cli_parse(CLI_C_HELP, argc, argv, &args, &rc))
         return rc;
-    if (a.n_operands == 0) {
+    if (args.n_operands == 0) {
         cli_help(stdout);
         return CLI_X_CLEAN;
     }
-    c = find_command(a.operands[0]);
-    if (c < 0 || a.n_operands > 1)
-        return unknown_command(a.operands[c < 0 ? 0 : 1]);
-    if (c == CLI_C_LINK)
+    command = find_command(args.operands[0]);
+    if (command < 0 || args.n_operands > 1)
+        return unknown_command(args.operands[command < 0 ? 0 : 1]);
+    if (command == CLI_C_LINK)
         cmd_link_help(stdout);
     else
-        cli_help_command(stdout, (cli_command)c);
+        cli_help_command(stdout, (cli_command)command);
     return CLI_X_CLEAN;
 }
 
@@ -60,7 +60,7 @@ static command_fn *const RUN[] = {
 
 static int run(int argc, char **argv)
 {
-    int c;
+    int command;
 
     if (argc < 2) {
         cli_help(stderr);
@@ -74,8 +74,8 @@ static int run(int argc, char **argv)
         cli_print_version();
         return CLI_X_CLEAN;
     }
-    c = find_command(argv[1]);
-    return c < 0 ? unknown_command(argv[1]) : RUN[c](argc - 1, argv + 1);
+    command = find_command(argv[1]);
+    return command < 0 ? unknown_command(argv[1]) : RUN[command](argc - 1, argv + 1);
 }
 
 /* A closed standard descriptor would be given to the next file that is opened, and output would go there.

@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 
-static const char *arch_prefix(cuvet_kind k)
+static const char *arch_prefix(cuvet_kind kind)
 {
-    switch (k) {
+    switch (kind) {
     case CUVET_K_PTX: return "compute_";
     case CUVET_K_LTOIR: return "lto_";
     case CUVET_K_CUBIN:
@@ -37,26 +37,26 @@ void cli_release_text(uint32_t version, char *out, size_t cap)
         snprintf(out, cap, "%" PRIu32 ".%" PRIu32, version / 10, version % 10);
 }
 
-void cli_path(const cuvet_path *p, char *out, size_t cap)
+void cli_path(const cuvet_path *path, char *out, size_t cap)
 {
-    if (cuvet_path_text(p, out, cap) == 0)
+    if (cuvet_path_text(path, out, cap) == 0)
         out[0] = '\0';
 }
 
-void cli_message(const cuvet_diag *d, char *out, size_t cap)
+void cli_message(const cuvet_diag *diag, char *out, size_t cap)
 {
-    const cuvet_rule_info *rule = cuvet_rule_get(d->rule);
-    int n = snprintf(out, cap, "%s: ", rule ? rule->title : "?");
+    const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
+    int len = snprintf(out, cap, "%s: ", rule ? rule->title : "?");
 
-    if (n > 0 && (size_t)n < cap)
-        (void)cuvet_diag_message(d, out + n, cap - (size_t)n); /* a cut message is still a message */
+    if (len > 0 && (size_t)len < cap)
+        (void)cuvet_diag_message(diag, out + len, cap - (size_t)len); /* a cut message is still a message */
 }
 
-void cli_point_to_scan(const cli_session *s, const cuvet_summary *sum)
+void cli_point_to_scan(const cli_session *session, const cuvet_summary *sum)
 {
-    uint64_t n = sum->errors + sum->warnings;
+    uint64_t count = sum->errors + sum->warnings;
 
-    if (n > 0)
-        cli_complain(s->in->name, "%" PRIu64 " finding%s; 'cuvet scan' shows %s", n, n == 1 ? "" : "s",
-                     n == 1 ? "it" : "them");
+    if (count > 0)
+        cli_complain(session->in->name, "%" PRIu64 " finding%s; 'cuvet scan' shows %s", count,
+                     count == 1 ? "" : "s", count == 1 ? "it" : "them");
 }

@@ -24,244 +24,244 @@ static const cli_option_info OPTIONS[] = {
 #include "options.def"
 };
 
-const cli_command_info *cli_command_get(size_t i)
+const cli_command_info *cli_command_get(size_t index)
 {
-    return i < ROWS(COMMANDS) ? &COMMANDS[i] : NULL;
+    return index < ROWS(COMMANDS) ? &COMMANDS[index] : NULL;
 }
 
-const cli_option_info *cli_option_get(size_t i)
+const cli_option_info *cli_option_get(size_t index)
 {
-    return i < ROWS(OPTIONS) ? &OPTIONS[i] : NULL;
+    return index < ROWS(OPTIONS) ? &OPTIONS[index] : NULL;
 }
 
 bool cli_number(const char *text, uint64_t *out)
 {
     static const char SUFFIX[] = "KMG";
-    uint64_t v = 0;
-    const char *p = text, *unit;
+    uint64_t value = 0;
+    const char *at = text, *unit;
 
-    for (; *p >= '0' && *p <= '9'; p++) {
-        uint64_t digit = (uint64_t)(*p - '0');
+    for (; *at >= '0' && *at <= '9'; at++) {
+        uint64_t digit = (uint64_t)(*at - '0');
 
-        if (v > (UINT64_MAX - digit) / 10)
+        if (value > (UINT64_MAX - digit) / 10)
             return false;
-        v = v * 10 + digit;
+        value = value * 10 + digit;
     }
-    if (p == text)
+    if (at == text)
         return false;
-    if (*p) {
-        unit = strchr(SUFFIX, *p);
-        if (!unit || p[1])
+    if (*at) {
+        unit = strchr(SUFFIX, *at);
+        if (!unit || at[1])
             return false;
         for (size_t i = 0; i <= (size_t)(unit - SUFFIX); i++) {
-            if (v > UINT64_MAX / 1024)
+            if (value > UINT64_MAX / 1024)
                 return false;
-            v *= 1024;
+            value *= 1024;
         }
     }
-    *out = v;
+    *out = value;
     return true;
 }
 
 /* Is value one of the choices "a|b|c"? An argument without '|' in its description is free text. */
 static bool choice_ok(const char *choices, const char *value)
 {
-    size_t n = strlen(value);
+    size_t len = strlen(value);
 
     if (!strchr(choices, '|'))
         return true;
-    for (const char *p = choices;; p++) {
-        if (strncmp(p, value, n) == 0 && (p[n] == '|' || p[n] == '\0'))
+    for (const char *at = choices;; at++) {
+        if (strncmp(at, value, len) == 0 && (at[len] == '|' || at[len] == '\0'))
             return true;
-        p = strchr(p, '|');
-        if (!p)
+        at = strchr(at, '|');
+        if (!at)
             return false;
     }
 }
 
-static bool unknown_limit(const cuvet_limits *l, const char *name)
+static bool unknown_limit(const cuvet_limits *limits, const char *name)
 {
-    cli_suggestion s = { .given = name };
+    cli_suggestion suggestion = { .given = name };
     const cuvet_limit_info *info;
     uint64_t value;
 
     cli_complain(name, "no such limit; --list-limits shows them");
-    for (size_t i = 0; cuvet_limits_get(l, i, &info, &value) == CUVET_OK; i++)
-        cli_suggest_word(&s, info->name, strlen(info->name));
-    cli_suggest_end(&s, "");
+    for (size_t i = 0; cuvet_limits_get(limits, i, &info, &value) == CUVET_OK; i++)
+        cli_suggest_word(&suggestion, info->name, strlen(info->name));
+    cli_suggest_end(&suggestion, "");
     return false;
 }
 
-static bool set_limit(cuvet_limits *l, const char *arg)
+static bool set_limit(cuvet_limits *limits, const char *arg)
 {
     char name[32];
     const char *eq = strchr(arg, '=');
-    size_t n = eq ? (size_t)(eq - arg) : 0;
-    uint64_t v;
+    size_t count = eq ? (size_t)(eq - arg) : 0;
+    uint64_t value;
 
-    if (n == 0 || n >= sizeof(name) || !cli_number(eq + 1, &v)) {
+    if (count == 0 || count >= sizeof(name) || !cli_number(eq + 1, &value)) {
         cli_complain(arg, "--limit needs NAME=VALUE, a whole number with an optional K, M or G");
         return false;
     }
-    memcpy(name, arg, n);
-    name[n] = '\0';
-    return cuvet_limits_set(l, name, v) == CUVET_OK || unknown_limit(l, name);
+    memcpy(name, arg, count);
+    name[count] = '\0';
+    return cuvet_limits_set(limits, name, value) == CUVET_OK || unknown_limit(limits, name);
 }
 
 /* Presets come first wherever they stand on the command line, so that `--limit x=1 --limits=roomy` keeps
  * x. */
-static bool apply_limits(cli_args *a, char **settings, int n)
+static bool apply_limits(cli_args *args, char **settings, int len)
 {
-    const char *preset = a->value[CLI_O_LIMITS] ? a->value[CLI_O_LIMITS] : "strict";
+    const char *preset = args->value[CLI_O_LIMITS] ? args->value[CLI_O_LIMITS] : "strict";
 
-    a->limits.size = sizeof(a->limits);
-    if (cuvet_limits_preset(preset, &a->limits) != CUVET_OK)
+    args->limits.size = sizeof(args->limits);
+    if (cuvet_limits_preset(preset, &args->limits) != CUVET_OK)
         return false;
-    for (int i = 0; i < n; i++) {
-        if (!set_limit(&a->limits, settings[i]))
+    for (int i = 0; i < len; i++) {
+        if (!set_limit(&args->limits, settings[i]))
             return false;
     }
     return true;
 }
 
-static bool usage_of(cli_command c)
+static bool usage_of(cli_command command)
 {
-    fprintf(stderr, "Try 'cuvet %s --help'.\n", COMMANDS[c].name);
+    fprintf(stderr, "Try 'cuvet %s --help'.\n", COMMANDS[command].name);
     return false;
 }
 
 /* "--formt=text": which option was meant? */
-static bool unknown_option(cli_command c, const char *given)
+static bool unknown_option(cli_command command, const char *given)
 {
     char word[64];
-    cli_suggestion s = { .given = word };
+    cli_suggestion suggestion = { .given = word };
 
     given += strspn(given, "-");
     snprintf(word, sizeof(word), "%.*s", (int)strnlen(given, sizeof(word)), given);
     word[strcspn(word, "=")] = '\0';
     for (size_t i = 0; strlen(word) > 1 && i < ROWS(OPTIONS); i++) {
-        if (OPTIONS[i].commands & (1u << c))
-            cli_suggest_word(&s, OPTIONS[i].name, strlen(OPTIONS[i].name));
+        if (OPTIONS[i].commands & (1u << command))
+            cli_suggest_word(&suggestion, OPTIONS[i].name, strlen(OPTIONS[i].name));
     }
-    cli_suggest_end(&s, "--");
-    return usage_of(c);
+    cli_suggest_end(&suggestion, "--");
+    return usage_of(command);
 }
 
-static bool wrong_choice(const cli_option_info *o, const char *value)
+static bool wrong_choice(const cli_option_info *option, const char *value)
 {
-    cli_suggestion s = { .given = value };
+    cli_suggestion suggestion = { .given = value };
 
-    cli_complain(value, "--%s takes one of %s", o->name, o->arg);
-    cli_suggest_choices(&s, o->arg);
-    cli_suggest_end(&s, "");
+    cli_complain(value, "--%s takes one of %s", option->name, option->arg);
+    cli_suggest_choices(&suggestion, option->arg);
+    cli_suggest_end(&suggestion, "");
     return false;
 }
 
-static bool take_option(cli_args *a, const cli_option_info *o, const char *value)
+static bool take_option(cli_args *args, const cli_option_info *option, const char *value)
 {
-    uint64_t n;
+    uint64_t count;
 
-    if (value && !choice_ok(o->arg, value))
-        return wrong_choice(o, value);
-    a->set[o->id] = true;
-    a->value[o->id] = value;
-    if (o->id != CLI_O_JOBS)
+    if (value && !choice_ok(option->arg, value))
+        return wrong_choice(option, value);
+    args->set[option->id] = true;
+    args->value[option->id] = value;
+    if (option->id != CLI_O_JOBS)
         return true;
-    if (!value || !cli_number(value, &n) || n < 1 || n > CLI_JOBS_MAX) {
+    if (!value || !cli_number(value, &count) || count < 1 || count > CLI_JOBS_MAX) {
         cli_complain(value, "--jobs takes a number from 1 to 256");
         return false;
     }
-    a->jobs = (uint32_t)n;
+    args->jobs = (uint32_t)count;
     return true;
 }
 
 /* The rows of one command in the form getopt_long wants. */
 static void build_tables(cli_command command, struct option *longs, char *letters)
 {
-    size_t n = 0, k = 0;
+    size_t count = 0, at = 0;
 
-    letters[k++] = ':';
+    letters[at++] = ':';
     for (size_t i = 0; i < ROWS(OPTIONS); i++) {
-        const cli_option_info *o = &OPTIONS[i];
+        const cli_option_info *row = &OPTIONS[i];
 
-        if (!(o->commands & (1u << command)))
+        if (!(row->commands & (1u << command)))
             continue;
-        longs[n++] =
-            (struct option){ o->name, *o->arg ? required_argument : no_argument, NULL, LONG_BASE + (int)i };
-        if (o->letter) {
-            letters[k++] = o->letter;
-            if (*o->arg)
-                letters[k++] = ':';
+        longs[count++] = (struct option){ row->name, *row->arg ? required_argument : no_argument, NULL,
+                                          LONG_BASE + (int)i };
+        if (row->letter) {
+            letters[at++] = row->letter;
+            if (*row->arg)
+                letters[at++] = ':';
         }
     }
-    longs[n] = (struct option){ NULL, 0, NULL, 0 };
-    letters[k] = '\0';
+    longs[count] = (struct option){ NULL, 0, NULL, 0 };
+    letters[at] = '\0';
 }
 
-static const cli_option_info *row_of(cli_command command, int c)
+static const cli_option_info *row_of(cli_command command, int code)
 {
-    if (c >= LONG_BASE)
-        return &OPTIONS[c - LONG_BASE];
+    if (code >= LONG_BASE)
+        return &OPTIONS[code - LONG_BASE];
     for (size_t i = 0; i < ROWS(OPTIONS); i++) {
-        if ((OPTIONS[i].commands & (1u << command)) && OPTIONS[i].letter && OPTIONS[i].letter == c)
+        if ((OPTIONS[i].commands & (1u << command)) && OPTIONS[i].letter && OPTIONS[i].letter == code)
             return &OPTIONS[i];
     }
     return NULL;
 }
 
 /* @param settings receives the --limit arguments, which are applied later. */
-static bool parse_loop(cli_args *a, int argc, char **argv, char **settings, int *n_settings)
+static bool parse_loop(cli_args *args, int argc, char **argv, char **settings, int *n_settings)
 {
     struct option longs[ROWS(OPTIONS) + 1];
     char letters[2 * ROWS(OPTIONS) + 2];
-    int c, before;
+    int code, before;
 
-    build_tables(a->command, longs, letters);
+    build_tables(args->command, longs, letters);
     opterr = 0;
     optind = 0; /* glibc: start over, also for a second command line in one process */
     for (;;) {
-        const cli_option_info *o;
+        const cli_option_info *option;
 
         before = optind > 0 ? optind : 1;
-        c = getopt_long(argc, argv, letters, longs, NULL);
-        if (c == -1)
+        code = getopt_long(argc, argv, letters, longs, NULL);
+        if (code == -1)
             return true;
-        o = c == '?' || c == ':' ? NULL : row_of(a->command, c);
-        if (!o) {
+        option = code == '?' || code == ':' ? NULL : row_of(args->command, code);
+        if (!option) {
             const char *given = argv[optind > before ? optind - 1 : before];
 
-            cli_complain(given, c == ':' ? "this option needs an argument"
-                                         : "no such option, or it takes no argument");
-            return c == ':' ? usage_of(a->command) : unknown_option(a->command, given);
+            cli_complain(given, code == ':' ? "this option needs an argument"
+                                            : "no such option, or it takes no argument");
+            return code == ':' ? usage_of(args->command) : unknown_option(args->command, given);
         }
-        if (!take_option(a, o, *o->arg ? optarg : NULL))
-            return usage_of(a->command);
-        if (o->id != CLI_O_LIMIT)
+        if (!take_option(args, option, *option->arg ? optarg : NULL))
+            return usage_of(args->command);
+        if (option->id != CLI_O_LIMIT)
             continue;
         if (*n_settings == MAX_SETTINGS) {
             cli_complain(NULL, "more than %d times --limit", MAX_SETTINGS);
-            return usage_of(a->command);
+            return usage_of(args->command);
         }
         settings[(*n_settings)++] = optarg;
     }
 }
 
-bool cli_has_inputs(const cli_args *a)
+bool cli_has_inputs(const cli_args *args)
 {
-    if (a->n_operands > 0 || a->value[CLI_O_FILES_FROM])
+    if (args->n_operands > 0 || args->value[CLI_O_FILES_FROM])
         return true;
     cli_complain(NULL, "no input; name files, or - for standard input");
     return false;
 }
 
-static bool standard_input_twice(const cli_args *a)
+static bool standard_input_twice(const cli_args *args)
 {
     bool twice = false;
 
-    if (!a->value[CLI_O_FILES_FROM] || strcmp(a->value[CLI_O_FILES_FROM], "-") != 0)
+    if (!args->value[CLI_O_FILES_FROM] || strcmp(args->value[CLI_O_FILES_FROM], "-") != 0)
         return false;
-    for (int i = 0; i < a->n_operands; i++)
-        twice = twice || strcmp(a->operands[i], "-") == 0;
+    for (int i = 0; i < args->n_operands; i++)
+        twice = twice || strcmp(args->operands[i], "-") == 0;
     if (twice)
         cli_complain(NULL, "standard input cannot be both an input and the list of --files-from");
     return twice;

@@ -21,9 +21,9 @@ void cli_complain(const char *what, const char *format, ...)
     fputc('\n', stderr);
 }
 
-int cli_exit_of(cuvet_status s)
+int cli_exit_of(cuvet_status status)
 {
-    switch (s) {
+    switch (status) {
     case CUVET_OK:
     case CUVET_END: return CLI_X_CLEAN;
     case CUVET_E_MALFORMED:
@@ -52,9 +52,9 @@ int cli_exit_of(cuvet_status s)
     return CLI_X_INTERNAL;
 }
 
-const char *cli_status_text(cuvet_status s)
+const char *cli_status_text(cuvet_status status)
 {
-    switch (s) {
+    switch (status) {
     case CUVET_OK:
     case CUVET_END: return "no error";
     case CUVET_E_MALFORMED: return "malformed";

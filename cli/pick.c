@@ -27,29 +27,29 @@ static bool is_arch(const char *text)
     return digits > 0 && digits < 6 && *text == '\0';
 }
 
-bool cli_pick_init(cli_pick *p, const cli_args *a)
+bool cli_pick_init(cli_pick *pick, const cli_args *args)
 {
-    *p = (cli_pick){ .kind = a->value[CLI_O_KIND],
-                     .arch = a->value[CLI_O_ARCH],
-                     .member = a->value[CLI_O_MEMBER] };
-    p->active = p->kind || p->arch || p->member;
-    p->by_number = p->member && cli_number(p->member, &p->number);
-    if (p->arch && !is_arch(p->arch)) {
-        cli_suggestion s = { .given = p->arch };
+    *pick = (cli_pick){ .kind = args->value[CLI_O_KIND],
+                        .arch = args->value[CLI_O_ARCH],
+                        .member = args->value[CLI_O_MEMBER] };
+    pick->active = pick->kind || pick->arch || pick->member;
+    pick->by_number = pick->member && cli_number(pick->member, &pick->number);
+    if (pick->arch && !is_arch(pick->arch)) {
+        cli_suggestion suggestion = { .given = pick->arch };
 
-        cli_complain(p->arch, "no architecture; such as sm_90a, compute_90, lto_90, or 90a for all kinds");
-        cli_suggest_target(&s);
-        cli_suggest_end(&s, "");
+        cli_complain(pick->arch, "no architecture; such as sm_90a, compute_90, lto_90, or 90a for all kinds");
+        cli_suggest_target(&suggestion);
+        cli_suggest_end(&suggestion, "");
         return false;
     }
     return true;
 }
 
-static bool kind_fits(const char *want, cuvet_kind k)
+static bool kind_fits(const char *want, cuvet_kind kind)
 {
     if (strcmp(want, "elf") == 0)
-        return k == CUVET_K_CUBIN || k == CUVET_K_MERCURY;
-    return strcmp(strcmp(want, "ltoir") == 0 ? "lto-ir" : want, cuvet_kind_name(k)) == 0;
+        return kind == CUVET_K_CUBIN || kind == CUVET_K_MERCURY;
+    return strcmp(strcmp(want, "ltoir") == 0 ? "lto-ir" : want, cuvet_kind_name(kind)) == 0;
 }
 
 static bool arch_fits(const char *want, const cuvet_item *it)
@@ -66,138 +66,140 @@ static bool arch_fits(const char *want, const cuvet_item *it)
 static bool path_fits(const char *want, const cuvet_item *it)
 {
     char path[CLI_PATH_CAP];
-    size_t n = strlen(want);
+    size_t len = strlen(want);
 
     cli_path(&it->where, path, sizeof(path));
-    return strncmp(path, want, n) == 0 && (path[n] == '\0' || path[n] == '/');
+    return strncmp(path, want, len) == 0 && (path[len] == '\0' || path[len] == '/');
 }
 
-bool cli_picked(cli_pick *p, const cuvet_item *it, uint64_t at)
+bool cli_picked(cli_pick *pick, const cuvet_item *it, uint64_t at)
 {
     bool fits = true;
 
-    if (p->member)
-        fits = p->by_number ? at == p->number : path_fits(p->member, it);
-    fits = fits && (!p->kind || kind_fits(p->kind, it->kind)) && (!p->arch || arch_fits(p->arch, it));
-    p->matches += fits;
+    if (pick->member)
+        fits = pick->by_number ? at == pick->number : path_fits(pick->member, it);
+    fits = fits && (!pick->kind || kind_fits(pick->kind, it->kind)) &&
+           (!pick->arch || arch_fits(pick->arch, it));
+    pick->matches += fits;
     return fits;
 }
 
-static void on_begin(void *user, const cli_session *s)
+static void on_begin(void *user, const cli_session *session)
 {
-    cli_pick *p = user;
+    cli_pick *pick = user;
 
-    p->at = p->pieces = p->findings = p->above = 0;
-    if (p->inner->begin)
-        p->inner->begin(p->user, s);
+    pick->at = pick->pieces = pick->findings = pick->above = 0;
+    if (pick->inner->begin)
+        pick->inner->begin(pick->user, session);
 }
 
-static void pass(const cli_pick *p, const cli_session *s, const cuvet_diag *d)
+static void pass(const cli_pick *pick, const cli_session *session, const cuvet_diag *diag)
 {
-    if (p->inner->finding)
-        p->inner->finding(p->user, s, d);
+    if (pick->inner->finding)
+        pick->inner->finding(pick->user, session, diag);
 }
 
-static void on_finding(void *user, const cli_session *s, const cuvet_diag *d)
+static void on_finding(void *user, const cli_session *session, const cuvet_diag *diag)
 {
-    cli_pick *p = user;
+    cli_pick *pick = user;
 
-    if (p->n_held == p->cap_held) {
-        size_t cap = p->cap_held ? 2 * p->cap_held : 64;
-        cuvet_diag *more = reallocarray(p->held, cap, sizeof(*more));
+    if (pick->n_held == pick->cap_held) {
+        size_t cap = pick->cap_held ? 2 * pick->cap_held : 64;
+        cuvet_diag *more = reallocarray(pick->held, cap, sizeof(*more));
 
         if (!more) {
-            pass(p, s, d); /* rather too much than too little */
+            pass(pick, session, diag); /* rather too much than too little */
             return;
         }
-        p->held = more;
-        p->cap_held = cap;
+        pick->held = more;
+        pick->cap_held = cap;
     }
-    p->held[p->n_held++] = *d;
+    pick->held[pick->n_held++] = *diag;
 }
 
-static void pass_held(cli_pick *p, const cli_session *s)
+static void pass_held(cli_pick *pick, const cli_session *session)
 {
-    for (size_t i = 0; i < p->n_held; i++)
-        pass(p, s, &p->held[i]);
-    p->n_held = 0;
+    for (size_t i = 0; i < pick->n_held; i++)
+        pass(pick, session, &pick->held[i]);
+    pick->n_held = 0;
 }
 
 static bool lies_in(const cuvet_path *inner, const cuvet_path *outer)
 {
     for (uint32_t i = 0; i < outer->n && i < CUVET_PATH_MAX; i++) {
-        const cuvet_step *a = &inner->step[i], *b = &outer->step[i];
+        const cuvet_step *left = &inner->step[i], *right = &outer->step[i];
 
-        if (i >= inner->n || a->kind != b->kind || a->has_index != b->has_index || a->index != b->index)
+        if (i >= inner->n || left->kind != right->kind || left->has_index != right->has_index ||
+            left->index != right->index)
             return false;
     }
     return true;
 }
 
 /* Everything that was said about a piece comes before it. */
-static void on_member(void *user, const cli_session *s, const cuvet_item *it)
+static void on_member(void *user, const cli_session *session, const cuvet_item *it)
 {
-    cli_pick *p = user;
-    bool picked = cli_picked(p, it, p->at++);
+    cli_pick *pick = user;
+    bool picked = cli_picked(pick, it, pick->at++);
     uint64_t told = 0, all = (uint64_t)it->errors + it->warnings;
 
-    for (size_t i = 0; i < p->n_held; i++) {
-        const cuvet_diag *d = &p->held[i];
-        bool about = lies_in(&d->where, &it->where);
+    for (size_t i = 0; i < pick->n_held; i++) {
+        const cuvet_diag *diag = &pick->held[i];
+        bool about = lies_in(&diag->where, &it->where);
 
-        told += about && d->severity != CUVET_NOTE;
+        told += about && diag->severity != CUVET_NOTE;
         if (picked || !about)
-            pass(p, s, d);
+            pass(pick, session, diag);
     }
-    p->n_held = 0;
+    pick->n_held = 0;
     if (!picked) {
-        p->pieces++;
-        p->findings += all > told ? all : told;
+        pick->pieces++;
+        pick->findings += all > told ? all : told;
         return;
     }
-    p->above += all > told ? all - told : 0;
-    if (p->inner->member)
-        p->inner->member(p->user, s, it);
+    pick->above += all > told ? all - told : 0;
+    if (pick->inner->member)
+        pick->inner->member(pick->user, session, it);
 }
 
-static void on_closing(void *user, const cli_session *s)
+static void on_closing(void *user, const cli_session *session)
 {
-    pass_held(user, s);
+    pass_held(user, session);
 }
 
-static void on_end(void *user, const cli_session *s, const cli_result *r)
+static void on_end(void *user, const cli_session *session, const cli_result *result)
 {
-    cli_pick *p = user;
-    cli_result told = *r;
+    cli_pick *pick = user;
+    cli_result told = *result;
 
-    pass_held(p, s);
+    pass_held(pick, session);
     told.filtered = true;
-    told.left_out = p->pieces;
-    told.left_out_findings = p->findings;
-    told.above = p->above;
-    if (p->inner->end)
-        p->inner->end(p->user, s, &told);
+    told.left_out = pick->pieces;
+    told.left_out_findings = pick->findings;
+    told.above = pick->above;
+    if (pick->inner->end)
+        pick->inner->end(pick->user, session, &told);
 }
 
-void cli_pick_sink(cli_pick *p, cli_session *s)
+void cli_pick_sink(cli_pick *pick, cli_session *session)
 {
     static const cli_sink FILTER = {
         .begin = on_begin, .finding = on_finding, .member = on_member, .closing = on_closing, .end = on_end
     };
 
-    if (!p->active)
+    if (!pick->active)
         return;
-    p->inner = s->sink;
-    p->user = s->user;
-    s->sink = &FILTER;
-    s->user = p;
+    pick->inner = session->sink;
+    pick->user = session->user;
+    session->sink = &FILTER;
+    session->user = pick;
 }
 
-void cli_pick_end(cli_pick *p, bool ran)
+void cli_pick_end(cli_pick *pick, bool ran)
 {
-    if (p->active && ran && p->matches == 0)
+    if (pick->active && ran && pick->matches == 0)
         cli_complain(NULL, "no piece of device code was selected");
-    free(p->held);
-    p->held = NULL;
-    p->n_held = p->cap_held = 0;
+    free(pick->held);
+    pick->held = NULL;
+    pick->n_held = pick->cap_held = 0;
 }

@@ -25,17 +25,17 @@ cli_pool *cli_pool_open(uint32_t threads, size_t item_size, size_t most, const c
                         void *user);
 /** Room for the next item, zeroed, after older ones were delivered if there is none. NULL: no more are
  * wanted. cli_pool_put() has to follow. */
-void *cli_pool_room(cli_pool *p);
+void *cli_pool_room(cli_pool *pool);
 /** The item is whole; `weight` is what it costs, in bytes to be read. @return false: no more are wanted. */
-bool cli_pool_put(cli_pool *p, uint64_t weight);
+bool cli_pool_put(cli_pool *pool, uint64_t weight);
 /** The owner has nothing to put in at this time: work, or deliver, some of what was. @return false: there is
  * nothing left of it, or no more are wanted. */
-bool cli_pool_step(cli_pool *p);
+bool cli_pool_step(cli_pool *pool);
 /** Deliver all that was put in. @return false: no more are wanted. */
-bool cli_pool_drain(cli_pool *p);
+bool cli_pool_drain(cli_pool *pool);
 /** Called while an item is delivered: until it ends, no other thread works. Waits for those that do. */
-void cli_pool_pause(cli_pool *p);
+void cli_pool_pause(cli_pool *pool);
 /** Drops what was not delivered. */
-void cli_pool_close(cli_pool *p);
+void cli_pool_close(cli_pool *pool);
 
 #endif

@@ -14,15 +14,15 @@
 
 /* The porter ends when the caged process has ended, and not before: a signal for both, from a terminal, must
  * not leave a file behind. */
-static void settle(int fd, const cli_porter *p)
+static void settle(int fd, const cli_porter *porter)
 {
     static const int NOT_FOR_US[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ, SIGTSTP };
     const int keep[] = { fd,
-                         p->folder,
-                         p->n_drafts > 0 ? p->draft[0]->fd : -1,
-                         p->n_drafts > 0 ? p->draft[0]->dir : -1,
-                         p->n_drafts > 1 ? p->draft[1]->fd : -1,
-                         p->n_drafts > 1 ? p->draft[1]->dir : -1 };
+                         porter->folder,
+                         porter->n_drafts > 0 ? porter->draft[0]->fd : -1,
+                         porter->n_drafts > 0 ? porter->draft[0]->dir : -1,
+                         porter->n_drafts > 1 ? porter->draft[1]->fd : -1,
+                         porter->n_drafts > 1 ? porter->draft[1]->dir : -1 };
     const cli_cage nothing_else = { CLI_CAGE_NOTHING, .keep = keep,
                                     .n_keep = sizeof(keep) / sizeof(keep[0]) };
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -41,26 +41,26 @@ static void settle(int fd, const cli_porter *p)
 }
 
 /* Directories are the porter's from now on. */
-static void close_directories(cli_porter *p)
+static void close_directories(cli_porter *porter)
 {
-    for (uint32_t i = 0; i < p->n_drafts; i++) {
-        if (p->draft[i]->dir >= 0)
-            (void)close(p->draft[i]->dir); /* a directory: nothing is buffered in it */
-        p->draft[i]->dir = -1;
+    for (uint32_t i = 0; i < porter->n_drafts; i++) {
+        if (porter->draft[i]->dir >= 0)
+            (void)close(porter->draft[i]->dir); /* a directory: nothing is buffered in it */
+        porter->draft[i]->dir = -1;
     }
-    p->in_folder = p->folder >= 0;
-    if (p->folder >= 0)
-        (void)close(p->folder); /* the same */
-    p->folder = -1;
+    porter->in_folder = porter->folder >= 0;
+    if (porter->folder >= 0)
+        (void)close(porter->folder); /* the same */
+    porter->folder = -1;
 }
 
-cuvet_status cli_porter_start(cli_porter *p)
+cuvet_status cli_porter_start(cli_porter *porter)
 {
     sigset_t all, old;
     int end[2], error;
     pid_t child;
 
-    if (p->n_drafts == 0 && p->folder < 0)
+    if (porter->n_drafts == 0 && porter->folder < 0)
         return CUVET_OK;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, end) != 0)
         return CUVET_E_IO;
@@ -79,149 +79,151 @@ cuvet_status cli_porter_start(cli_porter *p)
     }
     if (child == 0) {
         (void)close(end[0]); /* so that the last one to close the other end is the other side */
-        settle(end[1], p);
-        cli_porter_serve(end[1], p);
+        settle(end[1], porter);
+        cli_porter_serve(end[1], porter);
         _exit(0);
     }
     (void)close(end[1]);
-    p->fd = end[0];
-    close_directories(p);
+    porter->fd = end[0];
+    close_directories(porter);
     return CUVET_OK;
 }
 
-cuvet_status cli_write_whole(int fd, const void *bytes, size_t n)
+cuvet_status cli_write_whole(int fd, const void *bytes, size_t size)
 {
-    const char *p = bytes;
+    const char *at = bytes;
 
     /* One piece of the disk for the whole file, where the file system can do that. */
-    if (n > 0 && n <= INT64_MAX)
-        (void)fallocate(fd, 0, 0, (off_t)n);
-    while (n > 0) {
-        ssize_t put = write(fd, p, n);
+    if (size > 0 && size <= INT64_MAX)
+        (void)fallocate(fd, 0, 0, (off_t)size);
+    while (size > 0) {
+        ssize_t put = write(fd, at, size);
 
         if (put < 0 && errno == EINTR)
             continue;
         if (put <= 0)
             return CUVET_E_IO;
-        p += put;
-        n -= (size_t)put;
+        at += put;
+        size -= (size_t)put;
     }
     return CUVET_OK;
 }
 
-/* @param name n bytes, where the order has one */
-static bool send_order(const cli_porter *p, uint8_t verb, uint8_t file, const char *name, size_t n)
+/* @param name 'len' bytes, where the order has one */
+static bool send_order(const cli_porter *porter, uint8_t verb, uint8_t file, const char *name, size_t len)
 {
     char packet[sizeof(porter_order) + PORTER_NAME_MOST];
-    const porter_order o = { .verb = verb, .file = file, .n_name = (uint16_t)n };
+    const porter_order order = { .verb = verb, .file = file, .n_name = (uint16_t)len };
     ssize_t put;
 
-    if (n > PORTER_NAME_MOST)
+    if (len > PORTER_NAME_MOST)
         return false;
-    memcpy(packet, &o, sizeof(o));
-    memcpy(packet + sizeof(o), name, n);
+    memcpy(packet, &order, sizeof(order));
+    memcpy(packet + sizeof(order), name, len);
     do
-        put = write(p->fd, packet, sizeof(o) + n);
+        put = write(porter->fd, packet, sizeof(order) + len);
     while (put < 0 && errno == EINTR);
-    return put == (ssize_t)(sizeof(o) + n);
+    return put == (ssize_t)(sizeof(order) + len);
 }
 
-typedef union control {
+typedef union control_buffer {
     struct cmsghdr head; /* for its alignment */
     char bytes[CMSG_SPACE(sizeof(int))];
-} control;
+} control_buffer;
 
 /* A descriptor that came along, -1 without. */
-static int descriptor_of(struct msghdr *m)
+static int descriptor_of(struct msghdr *msg)
 {
-    const struct cmsghdr *h = CMSG_FIRSTHDR(m);
+    const struct cmsghdr *header = CMSG_FIRSTHDR(msg);
     int fd = -1;
 
-    if (h && h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS &&
-        h->cmsg_len == CMSG_LEN(sizeof(int)))
-        memcpy(&fd, CMSG_DATA(h), sizeof(fd));
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+        header->cmsg_len == CMSG_LEN(sizeof(int)))
+        memcpy(&fd, CMSG_DATA(header), sizeof(fd));
     return fd;
 }
 
 /* @param fd where a descriptor goes; NULL: none is to come */
-static cuvet_status take_reply(const cli_porter *p, int *fd)
+static cuvet_status take_reply(const cli_porter *porter, int *fd)
 {
-    porter_reply r = { .mark = 0 };
-    control c;
-    struct iovec v = { &r, sizeof(r) };
-    struct msghdr m = {
-        .msg_iov = &v, .msg_iovlen = 1, .msg_control = c.bytes, .msg_controllen = sizeof(c.bytes)
-    };
-    ssize_t n;
+    porter_reply reply = { .mark = 0 };
+    control_buffer control;
+    struct iovec vec = { &reply, sizeof(reply) };
+    struct msghdr msg = { .msg_iov = &vec,
+                          .msg_iovlen = 1,
+                          .msg_control = control.bytes,
+                          .msg_controllen = sizeof(control.bytes) };
+    ssize_t count;
     int got;
 
     do
-        n = recvmsg(p->fd, &m, MSG_CMSG_CLOEXEC);
-    while (n < 0 && errno == EINTR);
-    got = n < 0 ? -1 : descriptor_of(&m);
-    if (n < 0 || m.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ||
-        !porter_reply_ok(&r, (size_t)n, got >= 0, fd != NULL)) {
+        count = recvmsg(porter->fd, &msg, MSG_CMSG_CLOEXEC);
+    while (count < 0 && errno == EINTR);
+    got = count < 0 ? -1 : descriptor_of(&msg);
+    if (count < 0 || msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ||
+        !porter_reply_ok(&reply, (size_t)count, got >= 0, fd != NULL)) {
         if (got >= 0)
             (void)close(got);
         return CUVET_E_IO;
     }
     if (fd)
         *fd = got;
-    return (cuvet_status)r.status;
+    return (cuvet_status)reply.status;
 }
 
-cuvet_status cli_porter_done(cli_porter *p, uint32_t draft)
+cuvet_status cli_porter_done(cli_porter *porter, uint32_t draft)
 {
-    cuvet_status s = send_order(p, PORTER_DONE, (uint8_t)draft, "", 0) ? take_reply(p, NULL) : CUVET_E_IO;
+    cuvet_status status =
+        send_order(porter, PORTER_DONE, (uint8_t)draft, "", 0) ? take_reply(porter, NULL) : CUVET_E_IO;
 
-    if (s == CUVET_OK)
-        p->draft[draft]->temporary[0] = '\0'; /* it has its name, or none */
-    return s;
+    if (status == CUVET_OK)
+        porter->draft[draft]->temporary[0] = '\0'; /* it has its name, or none */
+    return status;
 }
 
-static cuvet_status save(cli_porter *p, const char *name, const void *bytes, size_t n)
+static cuvet_status save(cli_porter *porter, const char *name, const void *bytes, size_t size)
 {
     int fd = -1;
-    cuvet_status s;
+    cuvet_status status;
 
     if (!porter_name_ok(name, strlen(name)))
         return CUVET_E_USAGE;
-    s = send_order(p, PORTER_GIVE, PORTER_IN_FOLDER, "", 0) ? take_reply(p, &fd) : CUVET_E_IO;
-    if (s != CUVET_OK)
-        return s;
-    s = cli_write_whole(fd, bytes, n);
+    status = send_order(porter, PORTER_GIVE, PORTER_IN_FOLDER, "", 0) ? take_reply(porter, &fd) : CUVET_E_IO;
+    if (status != CUVET_OK)
+        return status;
+    status = cli_write_whole(fd, bytes, size);
     if (close(fd) != 0)
-        s = CUVET_E_IO;
-    if (s != CUVET_OK)
-        return s;
-    return send_order(p, PORTER_DONE, PORTER_IN_FOLDER, name, strlen(name)) ? take_reply(p, NULL)
-                                                                            : CUVET_E_IO;
+        status = CUVET_E_IO;
+    if (status != CUVET_OK)
+        return status;
+    return send_order(porter, PORTER_DONE, PORTER_IN_FOLDER, name, strlen(name)) ? take_reply(porter, NULL)
+                                                                                 : CUVET_E_IO;
 }
 
-cuvet_status cli_porter_save(cli_porter *p, const char *name, const void *bytes, size_t n)
+cuvet_status cli_porter_save(cli_porter *porter, const char *name, const void *bytes, size_t size)
 {
-    cuvet_status s = save(p, name, bytes, n);
+    cuvet_status status = save(porter, name, bytes, size);
 
-    p->left = p->left || s != CUVET_OK;
-    return s;
+    porter->left = porter->left || status != CUVET_OK;
+    return status;
 }
 
 /* Is there something that has to be taken away again? Nobody shall see it after our end. */
-static bool leaves_something(const cli_porter *p)
+static bool leaves_something(const cli_porter *porter)
 {
-    bool left = p->left;
+    bool left = porter->left;
 
-    for (uint32_t i = 0; i < p->n_drafts; i++)
-        left = left || p->draft[i]->temporary[0] != '\0';
+    for (uint32_t i = 0; i < porter->n_drafts; i++)
+        left = left || porter->draft[i]->temporary[0] != '\0';
     return left;
 }
 
-void cli_porter_stop(cli_porter *p)
+void cli_porter_stop(cli_porter *porter)
 {
-    if (p->fd < 0)
+    if (porter->fd < 0)
         return;
-    if (leaves_something(p) && send_order(p, PORTER_END, PORTER_IN_FOLDER, "", 0))
-        (void)take_reply(p, NULL); /* without an answer it has ended already */
-    (void)close(p->fd);            /* it ends by that; there is nothing to wait for */
-    p->fd = -1;
+    if (leaves_something(porter) && send_order(porter, PORTER_END, PORTER_IN_FOLDER, "", 0))
+        (void)take_reply(porter, NULL); /* without an answer it has ended already */
+    (void)close(porter->fd);            /* it ends by that; there is nothing to wait for */
+    porter->fd = -1;
 }

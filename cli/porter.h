@@ -41,26 +41,27 @@ typedef struct cli_porter {
         .fd = -1, .folder = -1                                                                               \
     }
 
-/** Open a file in d->dir that shall be d->name later; d->status says whether there is one. */
-void cli_draft_open(cli_draft *d);
+/** Open a file in draft->dir that shall be draft->name later; draft->status says whether there is one. */
+void cli_draft_open(cli_draft *draft);
 /** Let go of it: what has no name by now is gone. */
-void cli_draft_drop(cli_draft *d);
+void cli_draft_drop(cli_draft *draft);
 /** Give it its name; in the porter, and for tests. @return CUVET_OK · CUVET_E_EXISTS · CUVET_E_IO */
-cuvet_status cli_draft_publish(cli_draft *d);
+cuvet_status cli_draft_publish(cli_draft *draft);
 
 /** Fork the porter, to which the drafts' and the folder's descriptors belong from then on; the caged side
  * keeps those of the files alone. @return CUVET_OK, also when there is nothing to do · CUVET_E_IO (errno) */
-cuvet_status cli_porter_start(cli_porter *p);
+cuvet_status cli_porter_start(cli_porter *porter);
 /** Write to a descriptor, all of it. @return CUVET_OK · CUVET_E_IO */
-cuvet_status cli_write_whole(int fd, const void *bytes, size_t n);
+cuvet_status cli_write_whole(int fd, const void *bytes, size_t size);
 /** A draft is complete. @return what became of it: CUVET_OK · CUVET_E_EXISTS · CUVET_E_IO */
-cuvet_status cli_porter_done(cli_porter *p, uint32_t draft);
-/** A new file in the folder, complete. @return the same · CUVET_E_USAGE (name) · CUVET_E_LIMIT (p->most) */
-cuvet_status cli_porter_save(cli_porter *p, const char *name, const void *bytes, size_t n);
+cuvet_status cli_porter_done(cli_porter *porter, uint32_t draft);
+/** A new file in the folder, complete. @return the same · CUVET_E_USAGE (name) · CUVET_E_LIMIT (porter->most)
+ * */
+cuvet_status cli_porter_save(cli_porter *porter, const char *name, const void *bytes, size_t size);
 /** Nothing more will come. */
-void cli_porter_stop(cli_porter *p);
+void cli_porter_stop(cli_porter *porter);
 
 /** For tests: the porter's side, until the stream ends or somebody breaks the rules. */
-void cli_porter_serve(int fd, cli_porter *p);
+void cli_porter_serve(int fd, cli_porter *porter);
 
 #endif

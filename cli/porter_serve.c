@@ -17,19 +17,20 @@
 
 static bool name_ok(const char *name)
 {
-    size_t n = strlen(name);
+    size_t len = strlen(name);
 
-    return n > 0 && n <= PORTER_NAME_MOST && !strchr(name, '/') && strcmp(name, ".") != 0 &&
+    return len > 0 && len <= PORTER_NAME_MOST && !strchr(name, '/') && strcmp(name, ".") != 0 &&
            strcmp(name, "..") != 0;
 }
 
 /* Path that leads to an open file. false: there is none, as without /proc. */
 static bool link_path(int fd, char path[64])
 {
-    struct stat a, b;
+    struct stat left, right;
 
     (void)snprintf(path, 64, "/proc/self/fd/%d", fd);
-    return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    return fstat(fd, &left) == 0 && stat(path, &right) == 0 && left.st_dev == right.st_dev &&
+           left.st_ino == right.st_ino;
 }
 
 /* Without a name: nobody sees it, and it is gone with its last descriptor. Not every file system can do it,
@@ -46,153 +47,155 @@ static int open_unnamed(int dir)
     return fd;
 }
 
-static bool temporary_name(char out[CLI_PORTER_TEMPORARY], const char *name, unsigned i)
+static bool temporary_name(char out[CLI_PORTER_TEMPORARY], const char *name, unsigned index)
 {
-    int n = snprintf(out, CLI_PORTER_TEMPORARY, ".%s.%ld.%u.tmp", name, (long)getpid(), i);
+    int len = snprintf(out, CLI_PORTER_TEMPORARY, ".%s.%ld.%u.tmp", name, (long)getpid(), index);
 
-    return n > 0 && n < CLI_PORTER_TEMPORARY;
+    return len > 0 && len < CLI_PORTER_TEMPORARY;
 }
 
 /* O_EXCL: a link planted under that name is never followed. */
-static int open_temporary(cli_draft *d)
+static int open_temporary(cli_draft *draft)
 {
-    for (unsigned i = 0; i < TRIES && temporary_name(d->temporary, d->name, i); i++) {
-        int fd = openat(d->dir, d->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    for (unsigned i = 0; i < TRIES && temporary_name(draft->temporary, draft->name, i); i++) {
+        int fd =
+            openat(draft->dir, draft->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 
         if (fd >= 0)
             return fd;
         if (errno != EEXIST)
             break;
     }
-    d->temporary[0] = '\0';
+    draft->temporary[0] = '\0';
     return -1;
 }
 
-void cli_draft_open(cli_draft *d)
+void cli_draft_open(cli_draft *draft)
 {
-    d->fd = -1;
-    d->temporary[0] = '\0';
-    d->status = name_ok(d->name) ? CUVET_OK : CUVET_E_USAGE;
-    if (d->status != CUVET_OK)
+    draft->fd = -1;
+    draft->temporary[0] = '\0';
+    draft->status = name_ok(draft->name) ? CUVET_OK : CUVET_E_USAGE;
+    if (draft->status != CUVET_OK)
         return;
-    d->fd = open_unnamed(d->dir);
-    if (d->fd < 0)
-        d->fd = open_temporary(d);
-    if (d->fd < 0)
-        d->status = CUVET_E_IO;
+    draft->fd = open_unnamed(draft->dir);
+    if (draft->fd < 0)
+        draft->fd = open_temporary(draft);
+    if (draft->fd < 0)
+        draft->status = CUVET_E_IO;
 }
 
-void cli_draft_drop(cli_draft *d)
+void cli_draft_drop(cli_draft *draft)
 {
-    if (d->fd >= 0)
-        (void)close(d->fd); /* written by somebody else, who has looked after his errors */
-    d->fd = -1;
-    if (d->temporary[0])
-        (void)unlinkat(d->dir, d->temporary, 0); /* nothing more can be done about it */
-    d->temporary[0] = '\0';
+    if (draft->fd >= 0)
+        (void)close(draft->fd); /* written by somebody else, who has looked after his errors */
+    draft->fd = -1;
+    if (draft->temporary[0])
+        (void)unlinkat(draft->dir, draft->temporary, 0); /* nothing more can be done about it */
+    draft->temporary[0] = '\0';
 }
 
 /* Give an unnamed file this name, which must be new. @return 0 or errno */
-static int name_unnamed(const cli_draft *d, const char *name)
+static int name_unnamed(const cli_draft *draft, const char *name)
 {
     char path[64];
 
-    if (!link_path(d->fd, path))
+    if (!link_path(draft->fd, path))
         return ENOENT;
-    return linkat(AT_FDCWD, path, d->dir, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+    return linkat(AT_FDCWD, path, draft->dir, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
 }
 
 /* The draft gets a temporary name, under which it can be moved over another file. @return 0 or errno */
-static int name_temporarily(cli_draft *d)
+static int name_temporarily(cli_draft *draft)
 {
-    int e = EEXIST;
+    int error = EEXIST;
 
-    for (unsigned i = 0; i < TRIES && e == EEXIST && temporary_name(d->temporary, d->name, i); i++)
-        e = name_unnamed(d, d->temporary);
-    if (e != 0)
-        d->temporary[0] = '\0';
-    return e;
+    for (unsigned i = 0; i < TRIES && error == EEXIST && temporary_name(draft->temporary, draft->name, i);
+         i++)
+        error = name_unnamed(draft, draft->temporary);
+    if (error != 0)
+        draft->temporary[0] = '\0';
+    return error;
 }
 
 /* Only regular files are replaced. */
-static cuvet_status publish_over(cli_draft *d)
+static cuvet_status publish_over(cli_draft *draft)
 {
     struct stat st;
-    int e = EEXIST;
+    int error = EEXIST;
 
-    if (fstatat(d->dir, d->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (fstatat(draft->dir, draft->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
         if (!S_ISREG(st.st_mode))
             return CUVET_E_EXISTS;
-    } else if (!d->temporary[0]) {
-        e = name_unnamed(d, d->name); /* nothing there: one step */
-        if (e != EEXIST)
-            return e == 0 ? CUVET_OK : CUVET_E_IO;
+    } else if (!draft->temporary[0]) {
+        error = name_unnamed(draft, draft->name); /* nothing there: one step */
+        if (error != EEXIST)
+            return error == 0 ? CUVET_OK : CUVET_E_IO;
     }
-    if (!d->temporary[0] && name_temporarily(d) != 0)
+    if (!draft->temporary[0] && name_temporarily(draft) != 0)
         return CUVET_E_IO;
-    if (renameat(d->dir, d->temporary, d->dir, d->name) != 0)
+    if (renameat(draft->dir, draft->temporary, draft->dir, draft->name) != 0)
         return CUVET_E_IO;
-    d->temporary[0] = '\0';
+    draft->temporary[0] = '\0';
     return CUVET_OK;
 }
 
 /* "Does not exist" and "is created" are one step. */
-static cuvet_status publish_new(cli_draft *d)
+static cuvet_status publish_new(cli_draft *draft)
 {
-    int e;
+    int error;
 
-    if (!d->temporary[0]) {
-        e = name_unnamed(d, d->name);
-        return e == 0 ? CUVET_OK : e == EEXIST ? CUVET_E_EXISTS : CUVET_E_IO;
+    if (!draft->temporary[0]) {
+        error = name_unnamed(draft, draft->name);
+        return error == 0 ? CUVET_OK : error == EEXIST ? CUVET_E_EXISTS : CUVET_E_IO;
     }
-    if (renameat2(d->dir, d->temporary, d->dir, d->name, RENAME_NOREPLACE) == 0) {
-        d->temporary[0] = '\0';
+    if (renameat2(draft->dir, draft->temporary, draft->dir, draft->name, RENAME_NOREPLACE) == 0) {
+        draft->temporary[0] = '\0';
         return CUVET_OK;
     }
     if (errno == EEXIST)
         return CUVET_E_EXISTS;
     /* A file system without RENAME_NOREPLACE: a hard link has the same guarantee. */
-    if (linkat(d->dir, d->temporary, d->dir, d->name, 0) != 0)
+    if (linkat(draft->dir, draft->temporary, draft->dir, draft->name, 0) != 0)
         return errno == EEXIST ? CUVET_E_EXISTS : CUVET_E_IO;
     return CUVET_OK;
 }
 
-cuvet_status cli_draft_publish(cli_draft *d)
+cuvet_status cli_draft_publish(cli_draft *draft)
 {
-    if (d->status != CUVET_OK)
-        return d->status;
-    return d->fd < 0 ? CUVET_E_IO : d->replace ? publish_over(d) : publish_new(d);
+    if (draft->status != CUVET_OK)
+        return draft->status;
+    return draft->fd < 0 ? CUVET_E_IO : draft->replace ? publish_over(draft) : publish_new(draft);
 }
 
 /* ---- orders ---- */
 
-typedef union control {
+typedef union control_buffer {
     struct cmsghdr head; /* for its alignment */
     char bytes[CMSG_SPACE(sizeof(int))];
-} control;
+} control_buffer;
 
-static bool answer(int fd, cuvet_status s, int descriptor)
+static bool answer(int fd, cuvet_status status, int descriptor)
 {
-    porter_reply r = { .mark = PORTER_REPLY, .status = (uint32_t)s };
-    control c = { .bytes = { 0 } };
-    struct iovec v = { &r, sizeof(r) };
-    struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
-    ssize_t n;
+    porter_reply reply = { .mark = PORTER_REPLY, .status = (uint32_t)status };
+    control_buffer control = { .bytes = { 0 } };
+    struct iovec vec = { &reply, sizeof(reply) };
+    struct msghdr msg = { .msg_iov = &vec, .msg_iovlen = 1 };
+    ssize_t got;
 
     if (descriptor >= 0) {
-        m.msg_control = &c;
-        m.msg_controllen = sizeof(c.bytes);
-        c.head = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
-        memcpy(CMSG_DATA(&c.head), &descriptor, sizeof(descriptor));
+        msg.msg_control = &control;
+        msg.msg_controllen = sizeof(control.bytes);
+        control.head = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
+        memcpy(CMSG_DATA(&control.head), &descriptor, sizeof(descriptor));
     }
     do
-        n = sendmsg(fd, &m, MSG_NOSIGNAL);
-    while (n < 0 && errno == EINTR);
-    return n == (ssize_t)sizeof(r);
+        got = sendmsg(fd, &msg, MSG_NOSIGNAL);
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)sizeof(reply);
 }
 
 /* What this file takes of what the folder may get. */
-static bool charge(cli_porter *p, int fd)
+static bool charge(cli_porter *porter, int fd)
 {
     struct stat st;
     uint64_t size;
@@ -200,65 +203,65 @@ static bool charge(cli_porter *p, int fd)
     if (fstat(fd, &st) != 0 || st.st_size < 0)
         return false;
     size = (uint64_t)st.st_size < PORTER_LEAST ? PORTER_LEAST : (uint64_t)st.st_size;
-    if (size > p->most)
+    if (size > porter->most)
         return false;
-    p->most -= size;
+    porter->most -= size;
     return true;
 }
 
-static cuvet_status finish_in_folder(cli_porter *p, cli_draft *d, const char *name)
+static cuvet_status finish_in_folder(cli_porter *porter, cli_draft *draft, const char *name)
 {
-    cuvet_status s;
+    cuvet_status status;
 
-    if (d->fd < 0)
+    if (draft->fd < 0)
         return CUVET_E_IO;
-    if (!charge(p, d->fd))
+    if (!charge(porter, draft->fd))
         return CUVET_E_LIMIT;
-    if (p->sync && fsync(d->fd) != 0)
+    if (porter->sync && fsync(draft->fd) != 0)
         return CUVET_E_IO;
-    d->name = name;
-    s = cli_draft_publish(d);
-    cli_draft_drop(d);
-    return s;
+    draft->name = name;
+    status = cli_draft_publish(draft);
+    cli_draft_drop(draft);
+    return status;
 }
 
-static bool obey(int fd, cli_porter *p, cli_draft *piece, const porter_order *o, const char *name)
+static bool obey(int fd, cli_porter *porter, cli_draft *piece, const porter_order *order, const char *name)
 {
-    if (o->verb == PORTER_END) {
+    if (order->verb == PORTER_END) {
         cli_draft_drop(piece);
-        for (uint32_t i = 0; i < p->n_drafts; i++)
-            cli_draft_drop(p->draft[i]);
+        for (uint32_t i = 0; i < porter->n_drafts; i++)
+            cli_draft_drop(porter->draft[i]);
         return answer(fd, CUVET_OK, -1);
     }
-    if (o->verb == PORTER_GIVE) {
+    if (order->verb == PORTER_GIVE) {
         cli_draft_drop(piece);
-        *piece = (cli_draft){ .dir = p->folder, .fd = -1, .name = "piece", .replace = p->replace };
+        *piece = (cli_draft){ .dir = porter->folder, .fd = -1, .name = "piece", .replace = porter->replace };
         cli_draft_open(piece);
         return answer(fd, piece->status, piece->fd);
     }
-    if (o->file == PORTER_IN_FOLDER)
-        return answer(fd, finish_in_folder(p, piece, name), -1);
-    return answer(fd, cli_draft_publish(p->draft[o->file]), -1);
+    if (order->file == PORTER_IN_FOLDER)
+        return answer(fd, finish_in_folder(porter, piece, name), -1);
+    return answer(fd, cli_draft_publish(porter->draft[order->file]), -1);
 }
 
-void cli_porter_serve(int fd, cli_porter *p)
+void cli_porter_serve(int fd, cli_porter *porter)
 {
-    porter_state state = { .n_files = p->n_drafts, .folder = p->folder >= 0 };
-    cli_draft piece = { .dir = p->folder, .fd = -1 };
+    porter_state state = { .n_files = porter->n_drafts, .folder = porter->folder >= 0 };
+    cli_draft piece = { .dir = porter->folder, .fd = -1 };
     /* One byte more, so that what is too long shows. */
     char packet[sizeof(porter_order) + PORTER_NAME_MOST + 1], name[PORTER_NAME_MOST + 1];
-    porter_order o;
+    porter_order order;
 
     for (;;) {
-        ssize_t n = recv(fd, packet, sizeof(packet), 0);
+        ssize_t got = recv(fd, packet, sizeof(packet), 0);
 
-        if (n < 0 && errno == EINTR)
+        if (got < 0 && errno == EINTR)
             continue;
-        if (n <= 0 || !porter_take_order(&state, packet, (size_t)n, &o, name) ||
-            !obey(fd, p, &piece, &o, name))
+        if (got <= 0 || !porter_take_order(&state, packet, (size_t)got, &order, name) ||
+            !obey(fd, porter, &piece, &order, name))
             break;
     }
     cli_draft_drop(&piece);
-    for (uint32_t i = 0; i < p->n_drafts; i++)
-        cli_draft_drop(p->draft[i]);
+    for (uint32_t i = 0; i < porter->n_drafts; i++)
+        cli_draft_drop(porter->draft[i]);
 }

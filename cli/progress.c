@@ -11,47 +11,48 @@
 
 static int64_t now_ms(void)
 {
-    struct timespec t;
+    struct timespec time;
 
-    return clock_gettime(CLOCK_MONOTONIC, &t) == 0 ? (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 : 0;
+    return clock_gettime(CLOCK_MONOTONIC, &time) == 0 ? (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000
+                                                      : 0;
 }
 
-void cli_progress_begin(cli_session *s)
+void cli_progress_begin(cli_session *session)
 {
     const char *term = getenv("TERM");
 
-    if (s->n_inputs > 1)
+    if (session->n_inputs > 1)
         return; /* known */
-    s->progress =
-        !s->args->set[CLI_O_NO_PROGRESS] && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
-    if (s->progress && s->progress_at == 0)
-        s->progress_at = now_ms();
+    session->progress =
+        !session->args->set[CLI_O_NO_PROGRESS] && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+    if (session->progress && session->progress_at == 0)
+        session->progress_at = now_ms();
 }
 
-void cli_progress_step(cli_session *s, uint64_t at)
+void cli_progress_step(cli_session *session, uint64_t at)
 {
-    uint64_t all = s->in->source.length;
+    uint64_t all = session->in->source.length;
     int64_t now;
 
-    if (!s->progress)
+    if (!session->progress)
         return;
     now = now_ms();
-    if (now - s->progress_at < STEP_MS)
+    if (now - session->progress_at < STEP_MS)
         return;
-    s->progress_at = now;
-    s->progress_shown = true;
+    session->progress_at = now;
+    session->progress_shown = true;
     fputs("\r\033[K", stderr);
-    cli_put(stderr, s->in->name, strnlen(s->in->name, 60));
+    cli_put(stderr, session->in->name, strnlen(session->in->name, 60));
     fprintf(stderr, "  %" PRIu64 " %%  %" PRIu64 " members", all >= 100 && at < all ? at / (all / 100) : 0,
-            s->members);
+            session->members);
     fflush(stderr);
 }
 
-void cli_progress_clear(cli_session *s)
+void cli_progress_clear(cli_session *session)
 {
-    if (!s->progress_shown)
+    if (!session->progress_shown)
         return;
-    s->progress_shown = false;
+    session->progress_shown = false;
     fputs("\r\033[K", stderr);
     fflush(stderr);
 }

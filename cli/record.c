@@ -9,213 +9,214 @@
 
 #define FIRST_ROOM 1024u
 
-static bool fail(cli_record *r)
+static bool fail(cli_record *record)
 {
-    r->failed = true;
+    record->failed = true;
     return cli_json_failed();
 }
 
-static bool grow(cli_record *r, size_t n)
+static bool grow(cli_record *record, size_t count)
 {
-    size_t cap = r->cap ? r->cap : FIRST_ROOM;
+    size_t cap = record->cap ? record->cap : FIRST_ROOM;
     char *text;
 
-    while (cap - r->n <= n) {
+    while (cap - record->len <= count) {
         if (cap > SIZE_MAX / 2)
-            return fail(r);
+            return fail(record);
         cap *= 2;
     }
-    text = realloc(r->text, cap);
+    text = realloc(record->text, cap);
     if (!text)
-        return fail(r);
-    r->text = text;
-    r->cap = cap;
+        return fail(record);
+    record->text = text;
+    record->cap = cap;
     return true;
 }
 
-/* For n more bytes. */
-static inline bool room(cli_record *r, size_t n)
+/* For 'count' more bytes. */
+static inline bool room(cli_record *record, size_t count)
 {
-    return r->cap - r->n > n || grow(r, n);
+    return record->cap - record->len > count || grow(record, count);
 }
 
-static void add(cli_record *r, const void *bytes, size_t n)
+static void add(cli_record *record, const void *bytes, size_t size)
 {
-    if (!room(r, n))
+    if (!room(record, size))
         return;
-    memcpy(r->text + r->n, bytes, n);
-    r->n += n;
+    memcpy(record->text + record->len, bytes, size);
+    record->len += size;
 }
 
-static void add_char(cli_record *r, char c)
+static void add_char(cli_record *record, char ch)
 {
-    if (room(r, 1))
-        r->text[r->n++] = c;
+    if (room(record, 1))
+        record->text[record->len++] = ch;
 }
 
-/* Bytes at s that are written as they are. */
-static size_t plain_run(const char *s, size_t n)
+/* Bytes at 'text' that are written as they are. */
+static size_t plain_run(const char *text, size_t len)
 {
     size_t i = 0;
 
-    while (i < n && (unsigned char)s[i] >= 0x20 && s[i] != '"' && s[i] != '\\')
+    while (i < len && (unsigned char)text[i] >= 0x20 && text[i] != '"' && text[i] != '\\')
         i++;
     return i;
 }
 
 /* As jansson writes it: the short escapes where there are some, DEL and everything above as it is. */
-static void add_special(cli_record *r, char c)
+static void add_special(cli_record *record, char ch)
 {
     static const char SHORT[] = "\b\f\n\r\t\"\\", LETTER[] = "bfnrt\"\\";
-    const char *at = c ? strchr(SHORT, c) : NULL;
+    const char *at = ch ? strchr(SHORT, ch) : NULL;
     char hex[8];
 
     if (at) {
-        add_char(r, '\\');
-        add_char(r, LETTER[at - SHORT]);
+        add_char(record, '\\');
+        add_char(record, LETTER[at - SHORT]);
         return;
     }
-    (void)snprintf(hex, sizeof(hex), "\\u%04X", (unsigned)(unsigned char)c);
-    add(r, hex, strlen(hex));
+    (void)snprintf(hex, sizeof(hex), "\\u%04X", (unsigned)(unsigned char)ch);
+    add(record, hex, strlen(hex));
 }
 
-static void add_quoted(cli_record *r, const char *s, size_t n)
+static void add_quoted(cli_record *record, const char *text, size_t len)
 {
-    add_char(r, '"');
-    for (size_t i = 0; i < n;) {
-        size_t end = i + plain_run(s + i, n - i);
+    add_char(record, '"');
+    for (size_t i = 0; i < len;) {
+        size_t end = i + plain_run(text + i, len - i);
 
-        add(r, s + i, end - i);
-        if (end < n)
-            add_special(r, s[end++]);
+        add(record, text + i, end - i);
+        if (end < len)
+            add_special(record, text[end++]);
         i = end;
     }
-    add_char(r, '"');
+    add_char(record, '"');
 }
 
-static void begin_value(cli_record *r, const char *key)
+static void begin_value(cli_record *record, const char *key)
 {
-    size_t n = key ? strlen(key) : 0;
-    bool comma = r->more;
+    size_t count = key ? strlen(key) : 0;
+    bool comma = record->more;
 
-    r->more = true;
-    if (!room(r, n + 4))
+    record->more = true;
+    if (!room(record, count + 4))
         return;
     if (comma)
-        r->text[r->n++] = ',';
+        record->text[record->len++] = ',';
     if (!key)
         return;
-    r->text[r->n++] = '"';
-    memcpy(r->text + r->n, key, n);
-    r->n += n;
-    r->text[r->n++] = '"';
-    r->text[r->n++] = ':';
+    record->text[record->len++] = '"';
+    memcpy(record->text + record->len, key, count);
+    record->len += count;
+    record->text[record->len++] = '"';
+    record->text[record->len++] = ':';
 }
 
-void cli_record_begin(cli_record *r, const char *type, const char *file)
+void cli_record_begin(cli_record *record, const char *type, const char *file)
 {
-    r->n = 0;
-    r->more = r->failed = false;
-    add_char(r, '{');
-    cli_record_string(r, "schema", CLI_SCHEMA);
-    cli_record_string(r, "type", type);
+    record->len = 0;
+    record->more = record->failed = false;
+    add_char(record, '{');
+    cli_record_string(record, "schema", CLI_SCHEMA);
+    cli_record_string(record, "type", type);
     if (file)
-        cli_record_text(r, "file", file);
+        cli_record_text(record, "file", file);
 }
 
-void cli_record_string(cli_record *r, const char *key, const char *s)
+void cli_record_string(cli_record *record, const char *key, const char *text)
 {
-    begin_value(r, key);
-    add_quoted(r, s, strlen(s));
+    begin_value(record, key);
+    add_quoted(record, text, strlen(text));
 }
 
-void cli_record_bytes(cli_record *r, const char *key, const void *bytes, size_t n)
+void cli_record_bytes(cli_record *record, const char *key, const void *bytes, size_t size)
 {
-    size_t taken = n < CLI_JSON_CAP ? n : CLI_JSON_CAP, cap = 4 * taken + 64;
-    char *escaped = r->escaped_cap >= cap ? r->escaped : realloc(r->escaped, cap);
+    size_t taken = size < CLI_JSON_CAP ? size : CLI_JSON_CAP, cap = 4 * taken + 64;
+    char *escaped = record->escaped_cap >= cap ? record->escaped : realloc(record->escaped, cap);
 
     if (!escaped) {
-        (void)fail(r);
+        (void)fail(record);
         return;
     }
-    r->escaped = escaped;
-    r->escaped_cap = cap > r->escaped_cap ? cap : r->escaped_cap;
-    begin_value(r, key);
-    add_quoted(r, escaped, cli_escape(bytes, n, CLI_JSON_CAP, escaped, cap));
+    record->escaped = escaped;
+    record->escaped_cap = cap > record->escaped_cap ? cap : record->escaped_cap;
+    begin_value(record, key);
+    add_quoted(record, escaped, cli_escape(bytes, size, CLI_JSON_CAP, escaped, cap));
 }
 
-void cli_record_text(cli_record *r, const char *key, const char *s)
+void cli_record_text(cli_record *record, const char *key, const char *text)
 {
-    cli_record_bytes(r, key, s, strlen(s));
+    cli_record_bytes(record, key, text, strlen(text));
 }
 
-static void add_decimal(cli_record *r, uint64_t v)
+static void add_decimal(cli_record *record, uint64_t value)
 {
     char digits[20];
-    size_t n = sizeof(digits);
+    size_t size = sizeof(digits);
 
     do
-        digits[--n] = (char)('0' + v % 10);
-    while ((v /= 10) != 0);
-    add(r, digits + n, sizeof(digits) - n);
+        digits[--size] = (char)('0' + value % 10);
+    while ((value /= 10) != 0);
+    add(record, digits + size, sizeof(digits) - size);
 }
 
-void cli_record_u64(cli_record *r, const char *key, uint64_t v)
+void cli_record_u64(cli_record *record, const char *key, uint64_t value)
 {
     char hex[24];
 
-    if (v > CLI_JSON_EXACT_MAX) {
-        (void)snprintf(hex, sizeof(hex), "0x%" PRIx64, v);
-        cli_record_string(r, key, hex);
+    if (value > CLI_JSON_EXACT_MAX) {
+        (void)snprintf(hex, sizeof(hex), "0x%" PRIx64, value);
+        cli_record_string(record, key, hex);
         return;
     }
-    begin_value(r, key);
-    add_decimal(r, v);
+    begin_value(record, key);
+    add_decimal(record, value);
 }
 
-void cli_record_signed(cli_record *r, const char *key, int64_t v)
+void cli_record_signed(cli_record *record, const char *key, int64_t value)
 {
-    begin_value(r, key);
-    if (v < 0)
-        add_char(r, '-');
-    add_decimal(r, v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v);
+    begin_value(record, key);
+    if (value < 0)
+        add_char(record, '-');
+    add_decimal(record, value < 0 ? ~(uint64_t)value + 1 : (uint64_t)value);
 }
 
-void cli_record_bool(cli_record *r, const char *key, bool v)
+void cli_record_bool(cli_record *record, const char *key, bool value)
 {
-    begin_value(r, key);
-    add(r, v ? "true" : "false", v ? 4 : 5);
+    begin_value(record, key);
+    add(record, value ? "true" : "false", value ? 4 : 5);
 }
 
-void cli_record_null(cli_record *r, const char *key)
+void cli_record_null(cli_record *record, const char *key)
 {
-    begin_value(r, key);
-    add(r, "null", 4);
+    begin_value(record, key);
+    add(record, "null", 4);
 }
 
-void cli_record_open(cli_record *r, const char *key, char bracket)
+void cli_record_open(cli_record *record, const char *key, char bracket)
 {
-    begin_value(r, key);
-    add_char(r, bracket);
-    r->more = false;
+    begin_value(record, key);
+    add_char(record, bracket);
+    record->more = false;
 }
 
-void cli_record_close(cli_record *r, char bracket)
+void cli_record_close(cli_record *record, char bracket)
 {
-    add_char(r, bracket);
-    r->more = true;
+    add_char(record, bracket);
+    record->more = true;
 }
 
-void cli_record_put(cli_record *r, FILE *to)
+void cli_record_put(cli_record *record, FILE *to)
 {
-    add(r, "}\n", 2);
-    if (!r->failed)
-        fwrite(r->text, 1, r->n, to); /* a failure stays in ferror(to), which the session watches */
+    add(record, "}\n", 2);
+    if (!record->failed)
+        fwrite(record->text, 1, record->len,
+               to); /* a failure stays in ferror(to), which the session watches */
 }
 
-void cli_record_free(cli_record *r)
+void cli_record_free(cli_record *record)
 {
-    free(r->text);
-    free(r->escaped);
-    *r = (cli_record){ .text = NULL };
+    free(record->text);
+    free(record->escaped);
+    *record = (cli_record){ .text = NULL };
 }

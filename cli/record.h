@@ -16,7 +16,7 @@
 
 typedef struct cli_record {
     char *text;
-    size_t n, cap;
+    size_t len, cap;
     char *escaped; /* what cli_escape() makes of a text */
     size_t escaped_cap;
     bool more;   /* a comma comes first */
@@ -24,22 +24,22 @@ typedef struct cli_record {
 } cli_record;
 
 /** Schema, type, and the file if there is one. */
-void cli_record_begin(cli_record *r, const char *type, const char *file);
+void cli_record_begin(cli_record *record, const char *type, const char *file);
 /** Text of ours, or that was escaped: valid UTF-8. */
-void cli_record_string(cli_record *r, const char *key, const char *s);
+void cli_record_string(cli_record *record, const char *key, const char *text);
 /** Any bytes: escaped, at most CLI_JSON_CAP of them. */
-void cli_record_bytes(cli_record *r, const char *key, const void *bytes, size_t n);
-void cli_record_text(cli_record *r, const char *key, const char *s);
+void cli_record_bytes(cli_record *record, const char *key, const void *bytes, size_t size);
+void cli_record_text(cli_record *record, const char *key, const char *text);
 /** Above 2^53-1, where readers lose digits, a string "0x...". */
-void cli_record_u64(cli_record *r, const char *key, uint64_t v);
-void cli_record_signed(cli_record *r, const char *key, int64_t v);
-void cli_record_bool(cli_record *r, const char *key, bool v);
-void cli_record_null(cli_record *r, const char *key);
+void cli_record_u64(cli_record *record, const char *key, uint64_t value);
+void cli_record_signed(cli_record *record, const char *key, int64_t value);
+void cli_record_bool(cli_record *record, const char *key, bool value);
+void cli_record_null(cli_record *record, const char *key);
 /** '{' or '['. */
-void cli_record_open(cli_record *r, const char *key, char bracket);
-void cli_record_close(cli_record *r, char bracket);
+void cli_record_open(cli_record *record, const char *key, char bracket);
+void cli_record_close(cli_record *record, char bracket);
 /** Print it on one line. */
-void cli_record_put(cli_record *r, FILE *to);
-void cli_record_free(cli_record *r);
+void cli_record_put(cli_record *record, FILE *to);
+void cli_record_free(cli_record *record);
 
 #endif

@@ -23,21 +23,21 @@ typedef struct cli_text_report {
 
 extern const cli_sink cli_text_sink;
 /** false: out of memory. */
-bool cli_text_begin(cli_text_report *r, const cli_args *a);
+bool cli_text_begin(cli_text_report *report, const cli_args *args);
 /** Print the summary, if there were several files, and release the report. */
-void cli_text_end(cli_text_report *r, const cli_session *s);
+void cli_text_end(cli_text_report *report, const cli_session *session);
 /** "2 containers, 5 members (3 elf, 2 ptx), 1 image"; also used by list. */
-void cli_put_counts(const cuvet_summary *s);
+void cli_put_counts(const cuvet_summary *summary);
 /** "; by filter not shown: 3 pieces with 2 findings", or nothing. */
-void cli_put_filtered(const cli_result *r);
+void cli_put_filtered(const cli_result *result);
 bool cli_use_colour(void);
 
 /* report_ndjson.c: one object per line; flushed at the end of each file, and when some time has passed. */
 extern const cli_sink cli_ndjson_sink;
 /** After several inputs: how many got which verdict. */
-void cli_ndjson_summary(const cli_session *s);
+void cli_ndjson_summary(const cli_session *session);
 /** The record of a member; it can be added to, then is to be put. */
-cli_record *cli_ndjson_member(const cli_session *s, const cuvet_item *it);
+cli_record *cli_ndjson_member(const cli_session *session, const cuvet_item *it);
 void cli_ndjson_put(void);
 /** Schema and type, in this order, then the file. */
 json_t *cli_json_begin(const char *type, const char *file);
@@ -46,24 +46,24 @@ json_t *cli_json_begin(const char *type, const char *file);
  * rule and file. */
 typedef struct cli_sarif_report cli_sarif_report;
 extern const cli_sink cli_sarif_sink;
-cli_sarif_report *cli_sarif_begin(const cli_args *a);
+cli_sarif_report *cli_sarif_begin(const cli_args *args);
 /** Print the log and release the report. @return rc, or a worse one. */
-int cli_sarif_end(cli_sarif_report *r, int rc);
+int cli_sarif_end(cli_sarif_report *report, int rc);
 
 /* hash.c. The library for it must have been loaded. */
 #define CLI_SHA256_CAP (2 * SHA256_DIGEST_SIZE + 1)
-void cli_sha256(const void *bytes, size_t n, char out[CLI_SHA256_CAP]);
+void cli_sha256(const void *bytes, size_t size, char out[CLI_SHA256_CAP]);
 /** 2 n digits and a NUL. */
-void cli_hex(const uint8_t *bytes, size_t n, char *out);
+void cli_hex(const uint8_t *bytes, size_t size, char *out);
 
 /* json.c: helpers over jansson. A failed allocation is remembered and told by cli_json_ok(). */
 void cli_json_set(json_t *object, const char *key, json_t *value);
 void cli_json_append(json_t *array, json_t *value);
 /** Escaped text, at most CLI_JSON_CAP bytes of it. */
-json_t *cli_json_bytes(const void *bytes, size_t n);
-json_t *cli_json_text(const char *s);
+json_t *cli_json_bytes(const void *bytes, size_t size);
+json_t *cli_json_text(const char *text);
 /** Number; above 2^53-1, where readers lose digits, a string "0x...". */
-json_t *cli_json_u64(uint64_t v);
+json_t *cli_json_u64(uint64_t value);
 bool cli_json_ok(void);
 /** @return false */
 bool cli_json_failed(void);

@@ -11,13 +11,13 @@
 
 json_t *cli_json_begin(const char *type, const char *file)
 {
-    json_t *o = json_object();
+    json_t *object = json_object();
 
-    cli_json_set(o, "schema", json_string(CLI_SCHEMA));
-    cli_json_set(o, "type", json_string(type));
+    cli_json_set(object, "schema", json_string(CLI_SCHEMA));
+    cli_json_set(object, "type", json_string(type));
     if (file)
-        cli_json_set(o, "file", cli_json_text(file));
-    return o;
+        cli_json_set(object, "file", cli_json_text(file));
+    return object;
 }
 
 /* One at a time: whatever the number of threads, one of them reports. */
@@ -26,9 +26,10 @@ static int64_t flushed; /* milliseconds */
 
 static int64_t now_ms(void)
 {
-    struct timespec t;
+    struct timespec time;
 
-    return clock_gettime(CLOCK_MONOTONIC, &t) == 0 ? (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 : 0;
+    return clock_gettime(CLOCK_MONOTONIC, &time) == 0 ? (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000
+                                                      : 0;
 }
 
 static void put(bool flush)
@@ -47,167 +48,167 @@ void cli_ndjson_put(void)
     put(false);
 }
 
-static void put_path(cli_record *o, const cuvet_path *p)
+static void put_path(cli_record *out, const cuvet_path *where)
 {
     char path[CLI_PATH_CAP];
 
-    cli_path(p, path, sizeof(path));
-    cli_record_string(o, "path", path);
+    cli_path(where, path, sizeof(path));
+    cli_record_string(out, "path", path);
 }
 
-static bool only_findings(const cli_session *s)
+static bool only_findings(const cli_session *session)
 {
-    return s->args->set[CLI_O_ONLY_FINDINGS];
+    return session->args->set[CLI_O_ONLY_FINDINGS];
 }
 
-static void on_finding(void *user, const cli_session *s, const cuvet_diag *d)
+static void on_finding(void *user, const cli_session *session, const cuvet_diag *diag)
 {
-    const cuvet_rule_info *rule = cuvet_rule_get(d->rule);
+    const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
     char message[CLI_MESSAGE_CAP];
-    cli_record *o = &record;
+    cli_record *out = &record;
 
     (void)user;
-    if (only_findings(s) && d->severity == CUVET_NOTE)
+    if (only_findings(session) && diag->severity == CUVET_NOTE)
         return;
-    cli_record_begin(o, "finding", s->in->name);
-    cli_message(d, message, sizeof(message));
-    cli_record_string(o, "rule", rule ? rule->id : "?");
-    cli_record_string(o, "severity", cuvet_severity_name(d->severity));
-    put_path(o, &d->where);
-    cli_record_u64(o, "offset", d->file_off);
-    if (d->inner)
-        cli_record_u64(o, "inner_offset", d->inner_off);
-    cli_record_u64(o, "length", d->length);
-    cli_record_u64(o, "got", d->got);
-    cli_record_u64(o, "want", d->want);
-    cli_record_text(o, "message", message);
+    cli_record_begin(out, "finding", session->in->name);
+    cli_message(diag, message, sizeof(message));
+    cli_record_string(out, "rule", rule ? rule->id : "?");
+    cli_record_string(out, "severity", cuvet_severity_name(diag->severity));
+    put_path(out, &diag->where);
+    cli_record_u64(out, "offset", diag->file_off);
+    if (diag->inner)
+        cli_record_u64(out, "inner_offset", diag->inner_off);
+    cli_record_u64(out, "length", diag->length);
+    cli_record_u64(out, "got", diag->got);
+    cli_record_u64(out, "want", diag->want);
+    cli_record_text(out, "message", message);
     put(false);
 }
 
-static void put_header(cli_record *o, const cuvet_item *it)
+static void put_header(cli_record *out, const cuvet_item *it)
 {
     char version[16];
 
     snprintf(version, sizeof(version), "%u.%u", (unsigned)it->major, (unsigned)it->minor);
-    cli_record_u64(o, "container_offset", it->container_off);
-    cli_record_u64(o, "raw_kind", it->raw_kind);
-    cli_record_string(o, "version", version);
-    cli_record_u64(o, "flags", it->flags);
-    cli_record_bool(o, "referenced", it->referenced);
+    cli_record_u64(out, "container_offset", it->container_off);
+    cli_record_u64(out, "raw_kind", it->raw_kind);
+    cli_record_string(out, "version", version);
+    cli_record_u64(out, "flags", it->flags);
+    cli_record_bool(out, "referenced", it->referenced);
     if (it->ident_len)
-        cli_record_bytes(o, "identifier", it->ident, it->ident_len);
+        cli_record_bytes(out, "identifier", it->ident, it->ident_len);
 }
 
-static void put_producer(cli_record *o, const cuvet_producer *p)
+static void put_producer(cli_record *out, const cuvet_producer *producer)
 {
     char release[CLI_RELEASE_CAP];
 
-    if (!p->tool || (!*p->tool && p->version == 0))
+    if (!producer->tool || (!*producer->tool && producer->version == 0))
         return;
-    cli_record_open(o, "producer", '{');
-    cli_record_string(o, "tool", p->tool);
-    cli_release_text(p->version, release, sizeof(release));
+    cli_record_open(out, "producer", '{');
+    cli_record_string(out, "tool", producer->tool);
+    cli_release_text(producer->version, release, sizeof(release));
     if (*release)
-        cli_record_string(o, "version", release);
+        cli_record_string(out, "version", release);
     else
-        cli_record_null(o, "version");
-    cli_record_bool(o, "inferred", p->inferred);
-    cli_record_close(o, '}');
+        cli_record_null(out, "version");
+    cli_record_bool(out, "inferred", producer->inferred);
+    cli_record_close(out, '}');
 }
 
-cli_record *cli_ndjson_member(const cli_session *s, const cuvet_item *it)
+cli_record *cli_ndjson_member(const cli_session *session, const cuvet_item *it)
 {
-    cli_record *o = &record;
+    cli_record *out = &record;
     char arch[32];
 
-    cli_record_begin(o, "member", s->in->name);
+    cli_record_begin(out, "member", session->in->name);
     cli_arch_text(it, arch, sizeof(arch));
-    put_path(o, &it->where);
-    cli_record_string(o, "kind", cuvet_kind_name(it->kind));
+    put_path(out, &it->where);
+    cli_record_string(out, "kind", cuvet_kind_name(it->kind));
     if (*arch)
-        cli_record_string(o, "arch", arch);
+        cli_record_string(out, "arch", arch);
     else
-        cli_record_null(o, "arch");
-    cli_record_u64(o, "stored_size", it->stored_size);
-    cli_record_u64(o, "size", it->unpacked_size);
-    cli_record_string(o, "compression", cuvet_compression_name(it->compression));
-    cli_record_u64(o, "offset", it->header_off);
-    cli_record_u64(o, "payload_offset", it->payload_off);
-    cli_record_bool(o, "in_container", it->in_container);
+        cli_record_null(out, "arch");
+    cli_record_u64(out, "stored_size", it->stored_size);
+    cli_record_u64(out, "size", it->unpacked_size);
+    cli_record_string(out, "compression", cuvet_compression_name(it->compression));
+    cli_record_u64(out, "offset", it->header_off);
+    cli_record_u64(out, "payload_offset", it->payload_off);
+    cli_record_bool(out, "in_container", it->in_container);
     if (it->in_container)
-        put_header(o, it);
+        put_header(out, it);
     if (it->ar_name)
-        cli_record_bytes(o, "archive_member", it->ar_name, it->ar_name_len);
+        cli_record_bytes(out, "archive_member", it->ar_name, it->ar_name_len);
     if (it->triple)
-        cli_record_bytes(o, "triple", it->triple, it->triple_len);
-    cli_record_bool(o, "examined", it->examined);
+        cli_record_bytes(out, "triple", it->triple, it->triple_len);
+    cli_record_bool(out, "examined", it->examined);
     if (it->examined && it->kind == CUVET_K_CUBIN)
-        cli_record_u64(o, "kernels", it->kernels);
-    put_producer(o, &it->producer);
-    cli_record_u64(o, "errors", it->errors);
-    cli_record_u64(o, "warnings", it->warnings);
-    return o;
+        cli_record_u64(out, "kernels", it->kernels);
+    put_producer(out, &it->producer);
+    cli_record_u64(out, "errors", it->errors);
+    cli_record_u64(out, "warnings", it->warnings);
+    return out;
 }
 
-static void on_member(void *user, const cli_session *s, const cuvet_item *it)
+static void on_member(void *user, const cli_session *session, const cuvet_item *it)
 {
     (void)user;
-    if (only_findings(s) && it->errors + it->warnings == 0)
+    if (only_findings(session) && it->errors + it->warnings == 0)
         return;
-    (void)cli_ndjson_member(s, it); /* the one that is put */
+    (void)cli_ndjson_member(session, it); /* the one that is put */
     cli_ndjson_put();
 }
 
-static void on_end(void *user, const cli_session *s, const cli_result *end)
+static void on_end(void *user, const cli_session *session, const cli_result *end)
 {
-    const cuvet_summary *m = &end->sum;
-    cli_record *o = &record;
+    const cuvet_summary *summary = &end->sum;
+    cli_record *out = &record;
 
     (void)user;
-    if (only_findings(s) && !cli_is_finding(end))
+    if (only_findings(session) && !cli_is_finding(end))
         return;
-    cli_record_begin(o, "verdict", s->in->name);
-    cli_record_string(o, "verdict", cuvet_verdict_name(end->verdict));
-    cli_record_string(o, "depth", s->depth == CUVET_DEPTH_FULL ? "full" : "headers");
+    cli_record_begin(out, "verdict", session->in->name);
+    cli_record_string(out, "verdict", cuvet_verdict_name(end->verdict));
+    cli_record_string(out, "depth", session->depth == CUVET_DEPTH_FULL ? "full" : "headers");
     if (end->why)
-        cli_record_text(o, "reason", end->why);
-    cli_record_u64(o, "members", m->members);
-    cli_record_u64(o, "findings", m->warnings + m->errors);
-    cli_record_u64(o, "containers", m->containers);
-    cli_record_u64(o, "unreferenced", m->unreferenced);
-    cli_record_u64(o, "images", m->images);
-    cli_record_u64(o, "elf", m->elf);
-    cli_record_u64(o, "ptx", m->ptx);
-    cli_record_u64(o, "ltoir", m->ltoir);
-    cli_record_u64(o, "bitcode", m->bitcode);
-    cli_record_u64(o, "other", m->other);
-    cli_record_u64(o, "stored", m->stored);
-    cli_record_u64(o, "unpacked", m->unpacked);
-    cli_record_u64(o, "opaque", m->opaque);
-    cli_record_u64(o, "gap_bytes", m->gap_bytes);
-    cli_record_u64(o, "notes", m->notes);
-    cli_record_u64(o, "warnings", m->warnings);
-    cli_record_u64(o, "errors", m->errors);
-    cli_record_u64(o, "suppressed", m->suppressed);
+        cli_record_text(out, "reason", end->why);
+    cli_record_u64(out, "members", summary->members);
+    cli_record_u64(out, "findings", summary->warnings + summary->errors);
+    cli_record_u64(out, "containers", summary->containers);
+    cli_record_u64(out, "unreferenced", summary->unreferenced);
+    cli_record_u64(out, "images", summary->images);
+    cli_record_u64(out, "elf", summary->elf);
+    cli_record_u64(out, "ptx", summary->ptx);
+    cli_record_u64(out, "ltoir", summary->ltoir);
+    cli_record_u64(out, "bitcode", summary->bitcode);
+    cli_record_u64(out, "other", summary->other);
+    cli_record_u64(out, "stored", summary->stored);
+    cli_record_u64(out, "unpacked", summary->unpacked);
+    cli_record_u64(out, "opaque", summary->opaque);
+    cli_record_u64(out, "gap_bytes", summary->gap_bytes);
+    cli_record_u64(out, "notes", summary->notes);
+    cli_record_u64(out, "warnings", summary->warnings);
+    cli_record_u64(out, "errors", summary->errors);
+    cli_record_u64(out, "suppressed", summary->suppressed);
     if (end->filtered) {
-        cli_record_u64(o, "filtered_pieces", end->left_out);
-        cli_record_u64(o, "filtered_findings", end->left_out_findings);
+        cli_record_u64(out, "filtered_pieces", end->left_out);
+        cli_record_u64(out, "filtered_findings", end->left_out_findings);
     }
-    cli_record_string(o, "sandbox", cli_cage_state());
-    cli_record_u64(o, "exit", (uint64_t)end->rc);
+    cli_record_string(out, "sandbox", cli_cage_state());
+    cli_record_u64(out, "exit", (uint64_t)end->rc);
     put(true);
 }
 
-void cli_ndjson_summary(const cli_session *s)
+void cli_ndjson_summary(const cli_session *session)
 {
-    cli_record *o = &record;
+    cli_record *out = &record;
 
-    if (s->cut_short || s->n_inputs == 0 || (s->n_inputs == 1 && !only_findings(s)))
+    if (session->cut_short || session->n_inputs == 0 || (session->n_inputs == 1 && !only_findings(session)))
         return;
-    cli_record_begin(o, "summary", NULL);
-    cli_record_u64(o, "files", s->n_inputs);
-    for (size_t v = 0; v <= CUVET_V_ERROR; v++)
-        cli_record_u64(o, cuvet_verdict_name((cuvet_verdict)v), s->tally.files[v]);
+    cli_record_begin(out, "summary", NULL);
+    cli_record_u64(out, "files", session->n_inputs);
+    for (size_t verdict = 0; verdict <= CUVET_V_ERROR; verdict++)
+        cli_record_u64(out, cuvet_verdict_name((cuvet_verdict)verdict), session->tally.files[verdict]);
     put(true);
 }
 

@@ -22,259 +22,260 @@ bool cli_use_colour(void)
     return isatty(STDOUT_FILENO) && !(off && *off) && term && strcmp(term, "dumb") != 0;
 }
 
-static void put_coloured(const cli_text_report *r, const char *colour, const char *word, int width)
+static void put_coloured(const cli_text_report *report, const char *colour, const char *word, int width)
 {
-    printf("%s%-*s%s", r->colour ? colour : "", width, word, r->colour ? "\033[0m" : "");
+    printf("%s%-*s%s", report->colour ? colour : "", width, word, report->colour ? "\033[0m" : "");
 }
 
 /* What a file says by one rule. */
 typedef struct cli_rule_group {
-    uint64_t n;              /* delivered; in the end those above the cap too */
+    uint64_t count;          /* delivered; in the end those above the cap too */
     cuvet_severity severity; /* the worst of them */
     cuvet_diag first;
 } cli_rule_group;
 
-bool cli_text_begin(cli_text_report *r, const cli_args *a)
+bool cli_text_begin(cli_text_report *report, const cli_args *args)
 {
-    *r = (cli_text_report){ .notes = a->set[CLI_O_NOTES],
-                            .quiet = a->set[CLI_O_QUIET],
-                            .all = a->set[CLI_O_ALL],
-                            .only_findings = a->set[CLI_O_ONLY_FINDINGS],
-                            .colour = cli_use_colour() };
-    while (cuvet_rule_get((cuvet_rule)r->n_rules))
-        r->n_rules++;
-    r->group = calloc(r->n_rules, sizeof(*r->group));
-    r->order = calloc(r->n_rules, sizeof(*r->order));
-    if (r->group && r->order)
+    *report = (cli_text_report){ .notes = args->set[CLI_O_NOTES],
+                                 .quiet = args->set[CLI_O_QUIET],
+                                 .all = args->set[CLI_O_ALL],
+                                 .only_findings = args->set[CLI_O_ONLY_FINDINGS],
+                                 .colour = cli_use_colour() };
+    while (cuvet_rule_get((cuvet_rule)report->n_rules))
+        report->n_rules++;
+    report->group = calloc(report->n_rules, sizeof(*report->group));
+    report->order = calloc(report->n_rules, sizeof(*report->order));
+    if (report->group && report->order)
         return true;
     cli_complain(NULL, "out of memory");
-    free(r->group);
-    free(r->order);
+    free(report->group);
+    free(report->order);
     return false;
 }
 
-static void on_begin(void *user, const cli_session *s)
+static void on_begin(void *user, const cli_session *session)
 {
-    cli_text_report *r = user;
+    cli_text_report *report = user;
 
-    (void)s;
-    r->heading = false;
-    r->n_order = 0;
+    (void)session;
+    report->heading = false;
+    report->n_order = 0;
 }
 
-static void put_heading(cli_text_report *r, const cli_session *s)
+static void put_heading(cli_text_report *report, const cli_session *session)
 {
-    if (!r->heading) {
-        cli_put_str(stdout, s->in->name);
+    if (!report->heading) {
+        cli_put_str(stdout, session->in->name);
         putchar('\n');
     }
-    r->heading = true;
+    report->heading = true;
 }
 
-static void put_place(const cuvet_diag *d)
+static void put_place(const cuvet_diag *diag)
 {
     char path[CLI_PATH_CAP];
 
-    cli_path(&d->where, path, sizeof(path));
+    cli_path(&diag->where, path, sizeof(path));
     cli_put_str(stdout, *path ? path : "file");
-    printf("  at 0x%" PRIx64, d->file_off);
-    if (d->inner)
-        printf(", unpacked 0x%" PRIx64, d->inner_off);
+    printf("  at 0x%" PRIx64, diag->file_off);
+    if (diag->inner)
+        printf(", unpacked 0x%" PRIx64, diag->inner_off);
 }
 
-static void put_rule(const cli_text_report *r, cuvet_severity severity, const cuvet_rule_info *rule)
+static void put_rule(const cli_text_report *report, cuvet_severity severity, const cuvet_rule_info *rule)
 {
     fputs("  ", stdout);
-    put_coloured(r, SEVERITY_COLOUR[severity], cuvet_severity_name(severity), 7);
+    put_coloured(report, SEVERITY_COLOUR[severity], cuvet_severity_name(severity), 7);
     printf("  %s  ", rule ? rule->id : "?");
 }
 
-static void put_finding(cli_text_report *r, const cli_session *s, const cuvet_diag *d)
+static void put_finding(cli_text_report *report, const cli_session *session, const cuvet_diag *diag)
 {
     char message[CLI_MESSAGE_CAP];
 
-    put_heading(r, s);
-    cli_message(d, message, sizeof(message));
-    put_rule(r, d->severity, cuvet_rule_get(d->rule));
-    put_place(d);
+    put_heading(report, session);
+    cli_message(diag, message, sizeof(message));
+    put_rule(report, diag->severity, cuvet_rule_get(diag->rule));
+    put_place(diag);
     fputs("\n           ", stdout);
     cli_put_str(stdout, message);
     putchar('\n');
 }
 
-static void on_finding(void *user, const cli_session *s, const cuvet_diag *d)
+static void on_finding(void *user, const cli_session *session, const cuvet_diag *diag)
 {
-    cli_text_report *r = user;
-    cli_rule_group *g;
+    cli_text_report *report = user;
+    cli_rule_group *group;
 
-    if (r->quiet || d->rule >= r->n_rules || (d->severity == CUVET_NOTE && !r->notes))
+    if (report->quiet || diag->rule >= report->n_rules || (diag->severity == CUVET_NOTE && !report->notes))
         return;
-    if (r->all) {
-        put_finding(r, s, d);
+    if (report->all) {
+        put_finding(report, session, diag);
         return;
     }
-    g = &r->group[d->rule];
-    if (g->n++ == 0) {
-        g->severity = d->severity;
-        g->first = *d;
-        r->order[r->n_order++] = d->rule;
-    } else if (d->severity > g->severity) { /* what is shown has the severity that it is shown with */
-        g->severity = d->severity;
-        g->first = *d;
+    group = &report->group[diag->rule];
+    if (group->count++ == 0) {
+        group->severity = diag->severity;
+        group->first = *diag;
+        report->order[report->n_order++] = diag->rule;
+    } else if (diag->severity > group->severity) { /* what is shown has the severity that it is shown with */
+        group->severity = diag->severity;
+        group->first = *diag;
     }
 }
 
 /* Not called where a filter leaves something out. */
-static void on_closing(void *user, const cli_session *s)
+static void on_closing(void *user, const cli_session *session)
 {
-    cli_text_report *r = user;
+    cli_text_report *report = user;
 
-    for (size_t i = 0; i < r->n_order; i++) {
-        cli_rule_group *g = &r->group[r->order[i]];
-        uint64_t n;
+    for (size_t i = 0; i < report->n_order; i++) {
+        cli_rule_group *group = &report->group[report->order[i]];
+        uint64_t count;
 
-        if (cuvet_scan_rule_count(s->ctx, s->scan, r->order[i], &n) == CUVET_OK && n > g->n)
-            g->n = n;
+        if (cuvet_scan_rule_count(session->ctx, session->scan, report->order[i], &count) == CUVET_OK &&
+            count > group->count)
+            group->count = count;
     }
 }
 
-static void put_group(cli_text_report *r, const cli_session *s, const cli_rule_group *g)
+static void put_group(cli_text_report *report, const cli_session *session, const cli_rule_group *group)
 {
-    const cuvet_rule_info *rule = cuvet_rule_get(g->first.rule);
+    const cuvet_rule_info *rule = cuvet_rule_get(group->first.rule);
     char message[CLI_MESSAGE_CAP];
-    put_heading(r, s);
-    put_rule(r, g->severity, rule);
+    put_heading(report, session);
+    put_rule(report, group->severity, rule);
     cli_put_str(stdout, rule ? rule->title : "?");
-    if (g->n > 1)
-        printf(" (%" PRIu64 " times)", g->n);
-    fputs(g->n > 1 ? "\n           first: " : "\n           ", stdout);
-    put_place(&g->first);
+    if (group->count > 1)
+        printf(" (%" PRIu64 " times)", group->count);
+    fputs(group->count > 1 ? "\n           first: " : "\n           ", stdout);
+    put_place(&group->first);
     fputs("\n           ", stdout);
-    (void)cuvet_diag_message(&g->first, message, sizeof(message)); /* a cut message is still a message */
+    (void)cuvet_diag_message(&group->first, message, sizeof(message)); /* a cut message is still a message */
     cli_put_str(stdout, message);
     putchar('\n');
 }
 
 /* The worst first; rules of one severity in the order in which they were met. */
-static void put_groups(cli_text_report *r, const cli_session *s)
+static void put_groups(cli_text_report *report, const cli_session *session)
 {
     for (int severity = CUVET_ERROR; severity >= CUVET_NOTE; severity--) {
-        for (size_t i = 0; i < r->n_order; i++) {
-            const cli_rule_group *g = &r->group[r->order[i]];
+        for (size_t i = 0; i < report->n_order; i++) {
+            const cli_rule_group *group = &report->group[report->order[i]];
 
-            if ((int)g->severity == severity)
-                put_group(r, s, g);
+            if ((int)group->severity == severity)
+                put_group(report, session, group);
         }
     }
-    for (size_t i = 0; i < r->n_order; i++)
-        r->group[r->order[i]].n = 0;
-    r->n_order = 0;
+    for (size_t i = 0; i < report->n_order; i++)
+        report->group[report->order[i]].count = 0;
+    report->n_order = 0;
 }
 
-static void put_some(uint64_t n, const char *one, const char *many, const char **separator)
+static void put_some(uint64_t count, const char *one, const char *many, const char **separator)
 {
-    if (n == 0)
+    if (count == 0)
         return;
-    printf("%s%" PRIu64 " %s", *separator, n, n == 1 ? one : many);
+    printf("%s%" PRIu64 " %s", *separator, count, count == 1 ? one : many);
     *separator = ", ";
 }
 
-void cli_put_counts(const cuvet_summary *m)
+void cli_put_counts(const cuvet_summary *summary)
 {
     const char *sep = "", *inner = " (";
 
-    put_some(m->containers, "container", "containers", &sep);
-    put_some(m->members, "member", "members", &sep);
-    put_some(m->images, "image", "images", &sep);
-    if (m->members + m->images == 0) {
+    put_some(summary->containers, "container", "containers", &sep);
+    put_some(summary->members, "member", "members", &sep);
+    put_some(summary->images, "image", "images", &sep);
+    if (summary->members + summary->images == 0) {
         printf("%sno device code", *sep ? ", " : "");
         return;
     }
-    put_some(m->elf, "elf", "elf", &inner);
-    put_some(m->ptx, "ptx", "ptx", &inner);
-    put_some(m->ltoir, "lto-ir", "lto-ir", &inner);
-    put_some(m->bitcode, "bitcode", "bitcode", &inner);
-    put_some(m->other, "other", "other", &inner);
+    put_some(summary->elf, "elf", "elf", &inner);
+    put_some(summary->ptx, "ptx", "ptx", &inner);
+    put_some(summary->ltoir, "lto-ir", "lto-ir", &inner);
+    put_some(summary->bitcode, "bitcode", "bitcode", &inner);
+    put_some(summary->other, "other", "other", &inner);
     if (*inner == ',')
         putchar(')');
 }
 
-void cli_put_filtered(const cli_result *r)
+void cli_put_filtered(const cli_result *result)
 {
     const char *sep = "; by filter not shown: ";
 
-    put_some(r->left_out, "piece", "pieces", &sep);
-    if (r->left_out > 0)
+    put_some(result->left_out, "piece", "pieces", &sep);
+    if (result->left_out > 0)
         sep = " with ";
-    put_some(r->left_out_findings, "finding", "findings", &sep);
+    put_some(result->left_out_findings, "finding", "findings", &sep);
 }
 
-static void put_verdict(const cli_text_report *r, const cli_session *s, const cli_result *res)
+static void put_verdict(const cli_text_report *report, const cli_session *session, const cli_result *res)
 {
-    const cuvet_summary *m = &res->sum;
+    const cuvet_summary *summary = &res->sum;
     const char *sep = "; ";
 
-    cli_put_str(stdout, s->in->name);
+    cli_put_str(stdout, session->in->name);
     fputs(": ", stdout);
-    put_coloured(r, VERDICT_COLOUR[res->verdict], cuvet_verdict_name(res->verdict), 0);
-    if (r->quiet) {
+    put_coloured(report, VERDICT_COLOUR[res->verdict], cuvet_verdict_name(res->verdict), 0);
+    if (report->quiet) {
         putchar('\n');
         return;
     }
     if (res->why)
         printf(": %s", res->why);
     fputs("; ", stdout);
-    cli_put_counts(m);
-    put_some(m->errors, "error", "errors", &sep);
-    put_some(m->warnings, "warning", "warnings", &sep);
-    put_some(m->notes, "note", "notes", &sep);
-    if (r->all)
-        put_some(m->suppressed, "of them above the cap, only counted", "of them above the cap, only counted",
-                 &sep);
-    put_some(m->opaque, "not looked into", "not looked into", &sep);
-    put_some(m->unreferenced, "unreferenced container", "unreferenced containers", &sep);
+    cli_put_counts(summary);
+    put_some(summary->errors, "error", "errors", &sep);
+    put_some(summary->warnings, "warning", "warnings", &sep);
+    put_some(summary->notes, "note", "notes", &sep);
+    if (report->all)
+        put_some(summary->suppressed, "of them above the cap, only counted",
+                 "of them above the cap, only counted", &sep);
+    put_some(summary->opaque, "not looked into", "not looked into", &sep);
+    put_some(summary->unreferenced, "unreferenced container", "unreferenced containers", &sep);
     cli_put_filtered(res);
     sep = "; of the pieces shown, above the cap and only counted: ";
     put_some(res->above, "finding", "findings", &sep);
     putchar('\n');
 }
 
-static void on_end(void *user, const cli_session *s, const cli_result *res)
+static void on_end(void *user, const cli_session *session, const cli_result *res)
 {
-    cli_text_report *r = user;
+    cli_text_report *report = user;
 
-    put_groups(r, s);
-    if (r->quiet ? res->rc != CLI_X_CLEAN : !r->only_findings || cli_is_finding(res))
-        put_verdict(r, s, res);
+    put_groups(report, session);
+    if (report->quiet ? res->rc != CLI_X_CLEAN : !report->only_findings || cli_is_finding(res))
+        put_verdict(report, session, res);
 }
 
 /* One line for each verdict that a file got. */
-static void put_summary(const cli_text_report *r, const cli_tally *t, uint64_t all)
+static void put_summary(const cli_text_report *report, const cli_tally *tally, uint64_t all)
 {
     printf("%" PRIu64 " file%s\n", all, all == 1 ? "" : "s");
-    for (size_t v = 0; v <= CUVET_V_ERROR; v++) {
+    for (size_t verdict = 0; verdict <= CUVET_V_ERROR; verdict++) {
         const char *sep = "  ";
 
-        if (t->files[v] == 0)
+        if (tally->files[verdict] == 0)
             continue;
-        printf("%8" PRIu64 " ", t->files[v]);
-        put_coloured(r, VERDICT_COLOUR[v], cuvet_verdict_name((cuvet_verdict)v), 0);
-        put_some(t->errors[v], "error", "errors", &sep);
-        put_some(t->warnings[v], "warning", "warnings", &sep);
+        printf("%8" PRIu64 " ", tally->files[verdict]);
+        put_coloured(report, VERDICT_COLOUR[verdict], cuvet_verdict_name((cuvet_verdict)verdict), 0);
+        put_some(tally->errors[verdict], "error", "errors", &sep);
+        put_some(tally->warnings[verdict], "warning", "warnings", &sep);
         putchar('\n');
     }
 }
 
-void cli_text_end(cli_text_report *r, const cli_session *s)
+void cli_text_end(cli_text_report *report, const cli_session *session)
 {
-    uint64_t all = s->n_inputs;
+    uint64_t all = session->n_inputs;
 
-    if (r->notes && !r->quiet && all > 0)
+    if (report->notes && !report->quiet && all > 0)
         printf("sandbox: %s\n", cli_cage_state());
-    if (!r->quiet && !s->cut_short && (all > 1 || (all == 1 && r->only_findings)))
-        put_summary(r, &s->tally, all);
-    free(r->group);
-    free(r->order);
+    if (!report->quiet && !session->cut_short && (all > 1 || (all == 1 && report->only_findings)))
+        put_summary(report, &session->tally, all);
+    free(report->group);
+    free(report->order);
 }
 
 const cli_sink cli_text_sink = {

@@ -4,20 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct reading {
-    cli_resources *r;
+typedef struct resource_reading {
+    cli_resources *resources;
     cuvet_ctx *ctx;
     cuvet_elf elf;
     uint32_t *home; /* section of a function's symbol, by symbol */
     uint64_t n_symbols;
     uint64_t work;
-} reading;
+} resource_reading;
 
 static bool starts(cuvet_bytes name, const char *prefix)
 {
-    size_t n = strlen(prefix);
+    size_t len = strlen(prefix);
 
-    return name.n >= n && memcmp(name.p, prefix, n) == 0;
+    return name.n >= len && memcmp(name.p, prefix, len) == 0;
 }
 
 static bool is(cuvet_bytes name, const char *text)
@@ -25,134 +25,138 @@ static bool is(cuvet_bytes name, const char *text)
     return name.n == strlen(text) && starts(name, text);
 }
 
-static bool same(cuvet_bytes a, cuvet_bytes b)
+static bool same(cuvet_bytes left, cuvet_bytes right)
 {
-    return a.p && b.p && a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
+    return left.p && right.p && left.n == right.n && memcmp(left.p, right.p, left.n) == 0;
 }
 
-static bool spend(reading *w, uint64_t n)
+static bool spend(resource_reading *reading, uint64_t count)
 {
-    if (n > w->work)
-        w->r->cut = true;
+    if (count > reading->work)
+        reading->resources->cut = true;
     else
-        w->work -= n;
-    return !w->r->cut;
+        reading->work -= count;
+    return !reading->resources->cut;
 }
 
 /* Code: its name, and the register count of older tools, which is in the section header. */
-static void read_text(cli_function *f, const cuvet_elf_section *s)
+static void read_text(cli_function *function, const cuvet_elf_section *section)
 {
-    f->name = (cuvet_bytes){ s->name.p + strlen(".text."), s->name.n - strlen(".text.") };
-    f->registers = cuvet_section_get_registers(s);
+    function->name = (cuvet_bytes){ section->name.p + strlen(".text."), section->name.n - strlen(".text.") };
+    function->registers = cuvet_section_get_registers(section);
 }
 
-static bool add_constant(cli_resources *r, uint64_t section, uint32_t bank, uint64_t size)
+static bool add_constant(cli_resources *resources, uint64_t section, uint32_t bank, uint64_t size)
 {
-    if (r->n_constants == r->cap_constants) {
-        size_t cap = r->cap_constants ? 2 * r->cap_constants : 32;
-        cli_constant *more = reallocarray(r->constant, cap, sizeof(*more));
+    if (resources->n_constants == resources->cap_constants) {
+        size_t cap = resources->cap_constants ? 2 * resources->cap_constants : 32;
+        cli_constant *more = reallocarray(resources->constant, cap, sizeof(*more));
 
         if (!more)
             return false;
-        r->constant = more;
-        r->cap_constants = cap;
+        resources->constant = more;
+        resources->cap_constants = cap;
     }
-    r->constant[r->n_constants++] = (cli_constant){ section, bank, size };
+    resources->constant[resources->n_constants++] = (cli_constant){ section, bank, size };
     return true;
 }
 
 /* ".nv.constant3" of the file, ".nv.constant0.NAME" of a function. */
-static bool read_constant(cli_resources *r, const cuvet_elf_section *s)
+static bool read_constant(cli_resources *resources, const cuvet_elf_section *section)
 {
     size_t at = strlen(".nv.constant");
     uint32_t bank = 0;
     bool digits = false;
 
-    for (; at < s->name.n && s->name.p[at] >= '0' && s->name.p[at] <= '9' && bank < 1000; at++) {
-        bank = bank * 10 + (uint32_t)(s->name.p[at] - '0');
+    for (; at < section->name.n && section->name.p[at] >= '0' && section->name.p[at] <= '9' && bank < 1000;
+         at++) {
+        bank = bank * 10 + (uint32_t)(section->name.p[at] - '0');
         digits = true;
     }
     if (!digits)
         return true;
-    if (at == s->name.n)
-        return add_constant(r, 0, bank, s->length);
-    return s->name.p[at] != '.' || s->info == 0 || s->info >= r->n ||
-           add_constant(r, s->info, bank, s->length);
+    if (at == section->name.n)
+        return add_constant(resources, 0, bank, section->length);
+    return section->name.p[at] != '.' || section->info == 0 || section->info >= resources->count ||
+           add_constant(resources, section->info, bank, section->length);
 }
 
-static bool read_section(reading *w, uint64_t i, const cuvet_elf_section *s)
+static bool read_section(resource_reading *reading, uint64_t index, const cuvet_elf_section *section)
 {
-    cli_resources *r = w->r;
-    cli_function *owner = s->info > 0 && s->info < r->n ? &r->function[s->info] : NULL;
+    cli_resources *resources = reading->resources;
+    cli_function *owner =
+        section->info > 0 && section->info < resources->count ? &resources->function[section->info] : NULL;
 
-    if (starts(s->name, ".text.") && cuvet_section_get_content(s) != CUVET_CONTENT_NOBITS)
-        read_text(&r->function[i], s);
-    else if (starts(s->name, ".nv.constant"))
-        return read_constant(r, s);
-    else if (owner && starts(s->name, ".nv.shared."))
-        owner->shared = s->length;
-    else if (owner && starts(s->name, ".nv.local."))
-        owner->local = s->length;
-    else if (is(s->name, ".nv.global") || is(s->name, ".nv.global.init"))
-        r->global += s->length;
+    if (starts(section->name, ".text.") && cuvet_section_get_content(section) != CUVET_CONTENT_NOBITS)
+        read_text(&resources->function[index], section);
+    else if (starts(section->name, ".nv.constant"))
+        return read_constant(resources, section);
+    else if (owner && starts(section->name, ".nv.shared."))
+        owner->shared = section->length;
+    else if (owner && starts(section->name, ".nv.local."))
+        owner->local = section->length;
+    else if (is(section->name, ".nv.global") || is(section->name, ".nv.global.init"))
+        resources->global += section->length;
     return true;
 }
 
-static bool add_kernel(cli_resources *r, const cuvet_elf_symbol *y)
+static bool add_kernel(cli_resources *resources, const cuvet_elf_symbol *symbol)
 {
-    if (r->n_kernels == r->cap_kernels) {
-        size_t cap = r->cap_kernels ? 2 * r->cap_kernels : 32;
-        cli_kernel *more = reallocarray(r->kernel, cap, sizeof(*more));
+    if (resources->n_kernels == resources->cap_kernels) {
+        size_t cap = resources->cap_kernels ? 2 * resources->cap_kernels : 32;
+        cli_kernel *more = reallocarray(resources->kernel, cap, sizeof(*more));
 
         if (!more)
             return false;
-        r->kernel = more;
-        r->cap_kernels = cap;
+        resources->kernel = more;
+        resources->cap_kernels = cap;
     }
-    r->kernel[r->n_kernels++] = (cli_kernel){ y->name, y->shndx < r->n ? y->shndx : 0 };
+    resources->kernel[resources->n_kernels++] =
+        (cli_kernel){ symbol->name, symbol->shndx < resources->count ? symbol->shndx : 0 };
     return true;
 }
 
 /* A function with code of its own has a section; those inside of another one's code have its resources. */
-static bool read_symbol(reading *w, const cuvet_elf_symbol *y, uint32_t *home)
+static bool read_symbol(resource_reading *reading, const cuvet_elf_symbol *symbol, uint32_t *home)
 {
     cuvet_symbol_info info = { .size = sizeof(info) };
 
-    if (cuvet_symbol_get_info(y, &info) != CUVET_OK || !(info.flags & CUVET_SYMBOL_FUNCTION))
+    if (cuvet_symbol_get_info(symbol, &info) != CUVET_OK || !(info.flags & CUVET_SYMBOL_FUNCTION))
         return true;
-    if (info.flags & CUVET_SYMBOL_KERNEL && !add_kernel(w->r, y))
+    if (info.flags & CUVET_SYMBOL_KERNEL && !add_kernel(reading->resources, symbol))
         return false;
-    if (y->shndx >= w->r->n)
+    if (symbol->shndx >= reading->resources->count)
         return true;
-    if (same(y->name, w->r->function[y->shndx].name))
-        *home = y->shndx;
+    if (same(symbol->name, reading->resources->function[symbol->shndx].name))
+        *home = symbol->shndx;
     if (info.flags & CUVET_SYMBOL_KERNEL)
-        w->r->function[y->shndx].kernel = true;
+        reading->resources->function[symbol->shndx].kernel = true;
     return true;
 }
 
-static bool read_symbols(reading *w)
+static bool read_symbols(resource_reading *reading)
 {
     uint64_t table, cap = 0;
-    cuvet_elf_symbol y = { .size = sizeof(y) };
+    cuvet_elf_symbol symbol = { .size = sizeof(symbol) };
 
-    if (cuvet_elf_get_symtab(w->ctx, w->elf, false, &table) != CUVET_OK || table == 0)
+    if (cuvet_elf_get_symtab(reading->ctx, reading->elf, false, &table) != CUVET_OK || table == 0)
         return true;
-    for (uint64_t i = 0; spend(w, 24); i++) {
-        if (cuvet_elf_get_symbol(w->ctx, w->elf, table, i, &y) != CUVET_OK || !spend(w, y.name.n / 8))
+    for (uint64_t i = 0; spend(reading, 24); i++) {
+        if (cuvet_elf_get_symbol(reading->ctx, reading->elf, table, i, &symbol) != CUVET_OK ||
+            !spend(reading, symbol.name.n / 8))
             break;
         if (i == cap) {
             uint64_t more = cap ? 2 * cap : 256;
-            uint32_t *home = reallocarray(w->home, (size_t)more, sizeof(*home));
+            uint32_t *home = reallocarray(reading->home, (size_t)more, sizeof(*home));
 
             if (!home)
                 return false;
             memset(home + cap, 0, (size_t)(more - cap) * sizeof(*home));
-            w->home = home;
+            reading->home = home;
             cap = more;
         }
-        w->n_symbols = i + 1;
-        if (i > 0 && !read_symbol(w, &y, &w->home[i]))
+        reading->n_symbols = i + 1;
+        if (i > 0 && !read_symbol(reading, &symbol, &reading->home[i]))
             return false;
     }
     return true;
@@ -161,118 +165,122 @@ static bool read_symbols(reading *w)
 /* The function that a record is about, and how much of something it needs. False: it is not such a record. */
 static bool read_need(const cuvet_tlv *tlv, uint64_t *symbol, uint32_t *count)
 {
-    cuvet_record r = { .size = sizeof(r) };
-    cuvet_field f = { .size = sizeof(f) };
+    cuvet_record record = { .size = sizeof(record) };
+    cuvet_field field = { .size = sizeof(field) };
     cuvet_field_pos pos = { 0 };
     bool found = false;
 
     *symbol = 0;
-    if (cuvet_attr_record(tlv, &r) != CUVET_OK)
+    if (cuvet_attr_record(tlv, &record) != CUVET_OK)
         return false;
-    while (cuvet_field_next(&r, &pos, &f) == CUVET_OK) {
-        if (f.kind == CUVET_FIELD_SYMBOL)
-            *symbol = f.value;
-        found = f.kind == CUVET_FIELD_COUNT;
+    while (cuvet_field_next(&record, &pos, &field) == CUVET_OK) {
+        if (field.kind == CUVET_FIELD_SYMBOL)
+            *symbol = field.value;
+        found = field.kind == CUVET_FIELD_COUNT;
         if (found)
-            *count = (uint32_t)f.value;
+            *count = (uint32_t)field.value;
     }
     return found && *symbol != 0;
 }
 
 /* The records of .nv.info that name a function and say how much of something it needs; in the part of a
  * function, own, also what it says of it alone. */
-static void read_info(reading *w, cuvet_bytes body, cli_function *own)
+static void read_info(resource_reading *reading, cuvet_bytes body, cli_function *own)
 {
     uint64_t pos = 0, symbol;
     uint32_t count = 0;
-    cuvet_tlv t = { .size = sizeof(t) };
+    cuvet_tlv tlv = { .size = sizeof(tlv) };
 
-    while (spend(w, 4) && cuvet_tlv_next(body, &pos, &t) == CUVET_OK) {
-        const char *name = cuvet_eiattr_name(t.code);
-        cli_function *f;
+    while (spend(reading, 4) && cuvet_tlv_next(body, &pos, &tlv) == CUVET_OK) {
+        const char *name = cuvet_eiattr_name(tlv.code);
+        cli_function *function;
 
         if (name && own && strcmp(name, "NUM_BARRIERS") == 0)
-            own->barriers = t.value;
+            own->barriers = tlv.value;
         if (!name || (strcmp(name, "REGCOUNT") != 0 && strcmp(name, "MIN_STACK_SIZE") != 0) ||
-            !read_need(&t, &symbol, &count) || symbol >= w->n_symbols || w->home[symbol] == 0)
+            !read_need(&tlv, &symbol, &count) || symbol >= reading->n_symbols || reading->home[symbol] == 0)
             continue;
-        f = &w->r->function[w->home[symbol]];
+        function = &reading->resources->function[reading->home[symbol]];
         if (*name == 'R')
-            f->registers = count;
+            function->registers = count;
         else
-            f->stack = count == UINT32_MAX ? 0 : count;
+            function->stack = count == UINT32_MAX ? 0 : count;
     }
 }
 
-static int by_section(const void *a, const void *b)
+static int by_section(const void *left, const void *right)
 {
-    const cli_constant *x = a, *y = b;
+    const cli_constant *first = left, *second = right;
 
-    if (x->section != y->section)
-        return x->section < y->section ? -1 : 1;
-    return x->bank < y->bank ? -1 : x->bank > y->bank;
+    if (first->section != second->section)
+        return first->section < second->section ? -1 : 1;
+    return first->bank < second->bank ? -1 : first->bank > second->bank;
 }
 
-static void sort_constants(cli_resources *r)
+static void sort_constants(cli_resources *resources)
 {
-    if (r->n_constants > 0)
-        qsort(r->constant, r->n_constants, sizeof(*r->constant), by_section);
-    for (size_t i = 0; i < r->n_constants; i++) {
-        cli_function *f = &r->function[r->constant[i].section];
+    if (resources->n_constants > 0)
+        qsort(resources->constant, resources->n_constants, sizeof(*resources->constant), by_section);
+    for (size_t i = 0; i < resources->n_constants; i++) {
+        cli_function *function = &resources->function[resources->constant[i].section];
 
-        if (r->constant[i].section == 0) {
-            r->n_common++;
+        if (resources->constant[i].section == 0) {
+            resources->n_common++;
             continue;
         }
-        if (f->n_constants++ == 0)
-            f->constant = i;
+        if (function->n_constants++ == 0)
+            function->constant = i;
     }
 }
 
-static cuvet_status read_all(reading *w)
+static cuvet_status read_all(resource_reading *reading)
 {
-    cuvet_elf_section s = { .size = sizeof(s) };
+    cuvet_elf_section section = { .size = sizeof(section) };
 
-    for (uint64_t i = 1; i < w->r->n && spend(w, 64); i++) {
-        if (cuvet_elf_get_section(w->ctx, w->elf, i, &s) != CUVET_OK || !spend(w, s.name.n / 16))
+    for (uint64_t i = 1; i < reading->resources->count && spend(reading, 64); i++) {
+        if (cuvet_elf_get_section(reading->ctx, reading->elf, i, &section) != CUVET_OK ||
+            !spend(reading, section.name.n / 16))
             break;
-        if (!read_section(w, i, &s))
+        if (!read_section(reading, i, &section))
             return CUVET_E_NOMEM;
     }
-    if (!read_symbols(w))
+    if (!read_symbols(reading))
         return CUVET_E_NOMEM;
-    for (uint64_t i = 1; w->home && i < w->r->n && spend(w, 64); i++) {
-        if (cuvet_elf_get_section(w->ctx, w->elf, i, &s) != CUVET_OK || !spend(w, s.name.n / 16))
+    for (uint64_t i = 1; reading->home && i < reading->resources->count && spend(reading, 64); i++) {
+        if (cuvet_elf_get_section(reading->ctx, reading->elf, i, &section) != CUVET_OK ||
+            !spend(reading, section.name.n / 16))
             break;
-        if (starts(s.name, ".nv.info"))
-            read_info(w, s.body,
-                      starts(s.name, ".nv.info.") && s.info < w->r->n ? &w->r->function[s.info] : NULL);
+        if (starts(section.name, ".nv.info"))
+            read_info(reading, section.body,
+                      starts(section.name, ".nv.info.") && section.info < reading->resources->count
+                          ? &reading->resources->function[section.info]
+                          : NULL);
     }
-    sort_constants(w->r);
+    sort_constants(reading->resources);
     return CUVET_OK;
 }
 
-cuvet_status cli_resources_read(cli_resources *r, cuvet_ctx *ctx, cuvet_elf elf, uint64_t *work)
+cuvet_status cli_resources_read(cli_resources *resources, cuvet_ctx *ctx, cuvet_elf elf, uint64_t *work)
 {
-    reading w = { .r = r, .ctx = ctx, .elf = elf, .work = *work };
-    cuvet_elf_header h = { .size = sizeof(h) };
-    cuvet_status st = cuvet_elf_get_header(ctx, elf, &h);
+    resource_reading reading = { .resources = resources, .ctx = ctx, .elf = elf, .work = *work };
+    cuvet_elf_header header = { .size = sizeof(header) };
+    cuvet_status st = cuvet_elf_get_header(ctx, elf, &header);
 
-    *r = (cli_resources){ .n = 0 };
+    *resources = (cli_resources){ .count = 0 };
     if (st != CUVET_OK)
         return st;
-    r->n = (size_t)h.n_sections;
-    r->function = calloc(r->n + 1, sizeof(*r->function));
-    st = r->function ? read_all(&w) : CUVET_E_NOMEM;
-    free(w.home);
-    *work = w.work;
+    resources->count = (size_t)header.n_sections;
+    resources->function = calloc(resources->count + 1, sizeof(*resources->function));
+    st = resources->function ? read_all(&reading) : CUVET_E_NOMEM;
+    free(reading.home);
+    *work = reading.work;
     return st;
 }
 
-void cli_resources_free(cli_resources *r)
+void cli_resources_free(cli_resources *resources)
 {
-    free(r->function);
-    free(r->kernel);
-    free(r->constant);
-    *r = (cli_resources){ .n = 0 };
+    free(resources->function);
+    free(resources->kernel);
+    free(resources->constant);
+    *resources = (cli_resources){ .count = 0 };
 }

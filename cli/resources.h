@@ -28,7 +28,7 @@ typedef struct cli_kernel {
 
 typedef struct cli_resources {
     cli_function *function; /* by section; those without a name are none */
-    size_t n;
+    size_t count;
     cli_kernel *kernel; /* in the order of the symbols */
     size_t n_kernels, cap_kernels;
     cli_constant *constant; /* by section, then by bank */
@@ -40,7 +40,7 @@ typedef struct cli_resources {
 /** @param work bytes that may be looked at, and then those that are left: tables of a hostile file may all
  * lie over the same bytes.
  *  @return CUVET_OK · CUVET_E_NOMEM. Free it in both cases. */
-cuvet_status cli_resources_read(cli_resources *r, cuvet_ctx *ctx, cuvet_elf elf, uint64_t *work);
-void cli_resources_free(cli_resources *r);
+cuvet_status cli_resources_read(cli_resources *resources, cuvet_ctx *ctx, cuvet_elf elf, uint64_t *work);
+void cli_resources_free(cli_resources *resources);
 
 #endif

@@ -22,7 +22,7 @@
 
 /* Sanitizers, and profiles that are written at the end, need what the cage takes away. */
 #ifndef __has_feature
-#define __has_feature(x) 0
+#define __has_feature(feature) 0
 #endif
 #if defined(CLI_INSTRUMENTED) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||            \
     __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
@@ -47,51 +47,52 @@ void cli_cage_stay_out(const char *why)
 
 __attribute__((format(printf, 3, 4))) static void add(char *to, size_t cap, const char *format, ...)
 {
-    size_t n = strlen(to);
+    size_t len = strlen(to);
     va_list ap;
 
     va_start(ap, format);
-    vsnprintf(to + n, cap - n, format, ap);
+    vsnprintf(to + len, cap - len, format, ap);
     va_end(ap);
 }
 
 /* ---- descriptors ---- */
 
-static bool is_among(const int *fds, size_t n, int fd)
+static bool is_among(const int *fds, size_t count, int fd)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (fds[i] == fd)
             return true;
     }
     return false;
 }
 
-static bool is_kept(const cli_cage *c, int fd)
+static bool is_kept(const cli_cage *cage, int fd)
 {
-    return fd <= STDERR_FILENO || fd == c->porter || fd == c->channel || fd == c->broker || fd == c->helper ||
-           is_among(c->keep, c->n_keep, fd) || is_among(c->out, c->n_out, fd);
+    return fd <= STDERR_FILENO || fd == cage->porter || fd == cage->channel || fd == cage->broker ||
+           fd == cage->helper || is_among(cage->keep, cage->n_keep, fd) ||
+           is_among(cage->out, cage->n_out, fd);
 }
 
-static int higher(int a, int b)
+static int higher(int left, int right)
 {
-    return a > b ? a : b;
+    return left > right ? left : right;
 }
 
-static int highest(int least, const int *fds, size_t n)
+static int highest(int least, const int *fds, size_t count)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < count; i++)
         least = higher(least, fds[i]);
     return least;
 }
 
 /* What the caller left open for us is nothing that bytes of a stranger should ever come near. */
-void cli_cage_close_others(const cli_cage *c)
+void cli_cage_close_others(const cli_cage *cage)
 {
-    int top = higher(higher(c->porter, c->channel), higher(c->broker, STDERR_FILENO));
+    int top = higher(higher(cage->porter, cage->channel), higher(cage->broker, STDERR_FILENO));
 
-    top = higher(highest(highest(top, c->keep, c->n_keep), c->out, c->n_out), c->helper);
+    top = higher(highest(highest(top, cage->keep, cage->n_keep), cage->out, cage->n_out), cage->helper);
     for (int fd = STDERR_FILENO + 1; fd < top; fd++) {
-        if (!is_kept(c, fd))
+        if (!is_kept(cage, fd))
             (void)close(fd); /* most are not open */
     }
 #ifndef SYS_close_range
@@ -104,30 +105,31 @@ void cli_cage_close_others(const cli_cage *c)
 }
 
 /* What the standard streams are. */
-typedef struct streams {
+typedef struct standard_streams {
     struct stat st[STDERR_FILENO + 1];
     bool known[STDERR_FILENO + 1];
-} streams;
+} standard_streams;
 
-static void look_at_streams(streams *s)
+static void look_at_streams(standard_streams *streams)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        s->known[fd] = fstat(fd, &s->st[fd]) == 0;
+        streams->known[fd] = fstat(fd, &streams->st[fd]) == 0;
 }
 
 /* Standard input is of no use in the cage unless it is an input, and may be anything: a terminal, a file that
  * is open for writing. No standard stream is a directory, which would be a way to names. Without /dev/null
  * they stay. */
-static void replace_streams(const cli_cage *c, const streams *s)
+static void replace_streams(const cli_cage *cage, const standard_streams *streams)
 {
     const dev_t null_device = makedev(1, 3);
     int null = -1;
 
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        bool wanted = fd != STDIN_FILENO || c->standard_input;
+        bool wanted = fd != STDIN_FILENO || cage->standard_input;
 
-        if (s->known[fd] && (wanted ? !S_ISDIR(s->st[fd].st_mode)
-                                    : S_ISCHR(s->st[fd].st_mode) && s->st[fd].st_rdev == null_device))
+        if (streams->known[fd] &&
+            (wanted ? !S_ISDIR(streams->st[fd].st_mode)
+                    : S_ISCHR(streams->st[fd].st_mode) && streams->st[fd].st_rdev == null_device))
             continue;
         if (null < 0)
             null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -143,50 +145,52 @@ static void replace_streams(const cli_cage *c, const streams *s)
 /* Never more than it was; a value that cannot be told from "no limit" changes nothing. */
 static bool lower(__rlimit_resource_t what, uint64_t soft, uint64_t hard)
 {
-    struct rlimit r;
+    struct rlimit limit;
 
-    if (getrlimit(what, &r) != 0)
+    if (getrlimit(what, &limit) != 0)
         return false;
-    r.rlim_max = r.rlim_max < hard ? r.rlim_max : hard;
-    r.rlim_cur = r.rlim_cur < soft ? r.rlim_cur : soft;
-    if (r.rlim_cur > r.rlim_max)
-        r.rlim_cur = r.rlim_max;
-    return setrlimit(what, &r) == 0;
+    limit.rlim_max = limit.rlim_max < hard ? limit.rlim_max : hard;
+    limit.rlim_cur = limit.rlim_cur < soft ? limit.rlim_cur : soft;
+    if (limit.rlim_cur > limit.rlim_max)
+        limit.rlim_cur = limit.rlim_max;
+    return setrlimit(what, &limit) == 0;
 }
 
 /* Is there anything that may grow: a report that goes to a file, or files of our own? */
-static bool writes_files(const cli_cage *c, const streams *s)
+static bool writes_files(const cli_cage *cage, const standard_streams *streams)
 {
-    return c->porter >= 0 || (s->known[STDOUT_FILENO] && S_ISREG(s->st[STDOUT_FILENO].st_mode)) ||
-           (s->known[STDERR_FILENO] && S_ISREG(s->st[STDERR_FILENO].st_mode));
+    return cage->porter >= 0 ||
+           (streams->known[STDOUT_FILENO] && S_ISREG(streams->st[STDOUT_FILENO].st_mode)) ||
+           (streams->known[STDERR_FILENO] && S_ISREG(streams->st[STDERR_FILENO].st_mode));
 }
 
 /* Descriptors that may still come: the limit is about the number of the next one, which is the lowest that is
  * free. */
-static uint64_t descriptors(const cli_cage *c)
+static uint64_t descriptors(const cli_cage *cage)
 {
-    uint64_t incoming = c->channel < 0 ? 0 : c->incoming ? c->incoming : 1;
-    uint64_t more = (c->porter >= 0 && c->folder ? 1u : 0u) + incoming;
+    uint64_t incoming = cage->channel < 0 ? 0 : cage->incoming ? cage->incoming : 1;
+    uint64_t more = (cage->porter >= 0 && cage->folder ? 1u : 0u) + incoming;
     int next = fcntl(STDIN_FILENO, F_DUPFD, 0);
 
     if (next >= 0)
         (void)close(next);
     if (more == 0)
-        return c->broker >= 0 ? 1
-                              : 0; /* poll() does not look at more than that; the first is standard input */
+        return cage->broker >= 0
+                   ? 1
+                   : 0; /* poll() does not look at more than that; the first is standard input */
     return next < 0 ? UINT64_MAX : (uint64_t)next + more;
 }
 
-static bool limit_resources(const cli_cage *c, const streams *s)
+static bool limit_resources(const cli_cage *cage, const standard_streams *streams)
 {
-    uint64_t cpu = CPU_SECONDS * (c->threads ? c->threads : 1), files = descriptors(c);
-    uint64_t file_size = writes_files(c, s) ? c->file_size : 0;
+    uint64_t cpu = CPU_SECONDS * (cage->threads ? cage->threads : 1), files = descriptors(cage);
+    uint64_t file_size = writes_files(cage, streams) ? cage->file_size : 0;
     bool ok = lower(RLIMIT_CORE, 0, 0);
 
     ok = lower(RLIMIT_CPU, cpu, cpu + 60) && ok;
     ok = lower(RLIMIT_FSIZE, file_size, file_size) && ok;
     ok = lower(RLIMIT_NOFILE, files, files) && ok;
-    return lower(RLIMIT_AS, c->memory, c->memory) && ok;
+    return lower(RLIMIT_AS, cage->memory, cage->memory) && ok;
 }
 
 /* ---- Landlock: no rule, so nothing can be reached by name ---- */
@@ -197,9 +201,9 @@ static bool limit_resources(const cli_cage *c, const streams *s)
 #endif
 
 /* The header of the machine that we are built on may be older than the kernel that we run on. */
-typedef struct ruleset {
+typedef struct landlock_ruleset {
     uint64_t fs, net, scoped;
-} ruleset;
+} landlock_ruleset;
 
 #define FS_ABI1 ((UINT64_C(1) << 13) - 1)
 #define REFER   (UINT64_C(1) << 13) /* ABI 2 */
@@ -208,29 +212,31 @@ typedef struct ruleset {
 #define NET_TCP UINT64_C(3)         /* ABI 4: bind and connect */
 #define SCOPES  UINT64_C(3)         /* ABI 6: abstract sockets and signals */
 
-static ruleset handled(long abi, size_t *size)
+static landlock_ruleset handled(long abi, size_t *size)
 {
-    ruleset r = { .fs = FS_ABI1 };
+    landlock_ruleset ruleset = { .fs = FS_ABI1 };
 
-    *size = abi >= 6 ? sizeof(r) : abi >= 4 ? offsetof(ruleset, scoped) : offsetof(ruleset, net);
-    r.fs |= (abi >= 2 ? REFER : 0) | (abi >= 3 ? TRUNC : 0) | (abi >= 5 ? IOCTL : 0);
-    r.net = abi >= 4 ? NET_TCP : 0;
-    r.scoped = abi >= 6 ? SCOPES : 0;
-    return r;
+    *size = abi >= 6   ? sizeof(ruleset)
+            : abi >= 4 ? offsetof(landlock_ruleset, scoped)
+                       : offsetof(landlock_ruleset, net);
+    ruleset.fs |= (abi >= 2 ? REFER : 0) | (abi >= 3 ? TRUNC : 0) | (abi >= 5 ? IOCTL : 0);
+    ruleset.net = abi >= 4 ? NET_TCP : 0;
+    ruleset.scoped = abi >= 6 ? SCOPES : 0;
+    return ruleset;
 }
 
 /* @return the ABI, 0 with errno set when it cannot be had. */
 static long landlock(void)
 {
     long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-    ruleset r;
+    landlock_ruleset ruleset;
     size_t size;
     int fd, rc;
 
     if (abi < 1)
         return 0;
-    r = handled(abi, &size);
-    fd = (int)syscall(SYS_landlock_create_ruleset, &r, size, 0);
+    ruleset = handled(abi, &size);
+    fd = (int)syscall(SYS_landlock_create_ruleset, &ruleset, size, 0);
     if (fd < 0)
         return 0;
     rc = (int)syscall(SYS_landlock_restrict_self, fd, 0);
@@ -250,11 +256,11 @@ bool cli_cage_possible(void)
     return !INSTRUMENTED;
 }
 
-unsigned cli_cage_enter(const cli_cage *c)
+unsigned cli_cage_enter(const cli_cage *cage)
 {
     char have[64] = "", lack[240] = "";
     unsigned tiers = 0;
-    streams s;
+    standard_streams streams;
     long abi;
     int rc;
 
@@ -262,9 +268,9 @@ unsigned cli_cage_enter(const cli_cage *c)
         cli_cage_stay_out("sanitizer build");
         return 0;
     }
-    cli_cage_close_others(c);
-    look_at_streams(&s);
-    replace_streams(c, &s);
+    cli_cage_close_others(cage);
+    look_at_streams(&streams);
+    replace_streams(cage, &streams);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         missing(lack, sizeof(lack), "no_new_privs", errno);
     abi = landlock();
@@ -273,11 +279,11 @@ unsigned cli_cage_enter(const cli_cage *c)
     else
         missing(lack, sizeof(lack), "landlock", errno);
     /* After Landlock, which needs a descriptor for a moment. */
-    if (limit_resources(c, &s))
+    if (limit_resources(cage, &streams))
         tiers |= CLI_CAGE_RLIMITS;
     else
         missing(lack, sizeof(lack), "rlimits", errno);
-    rc = cli_filter_load(c);
+    rc = cli_filter_load(cage);
     if (rc == 0)
         tiers |= CLI_CAGE_SECCOMP;
     else
@@ -294,9 +300,9 @@ unsigned cli_cage_enter(const cli_cage *c)
 
 void cli_cage_probe(char *out, size_t cap)
 {
-    const cli_cage c = { CLI_CAGE_NOTHING, .memory = UINT64_MAX, .file_size = UINT64_MAX };
+    const cli_cage cage = { CLI_CAGE_NOTHING, .memory = UINT64_MAX, .file_size = UINT64_MAX };
     int fd[2];
-    ssize_t n = -1;
+    ssize_t got = -1;
     pid_t child;
 
     snprintf(out, cap, "unknown");
@@ -304,7 +310,7 @@ void cli_cage_probe(char *out, size_t cap)
         return;
     child = fork();
     if (child == 0) {
-        cli_cage inside = c;
+        cli_cage inside = cage;
 
         inside.keep = &fd[1];
         inside.n_keep = 1;
@@ -314,12 +320,12 @@ void cli_cage_probe(char *out, size_t cap)
     }
     (void)close(fd[1]);
     if (child > 0) {
-        n = read(fd[0], out, cap - 1); /* far below what a pipe takes in one piece */
-        (void)waitpid(child, NULL, 0); /* of no interest: it has spoken, or not */
+        got = read(fd[0], out, cap - 1); /* far below what a pipe takes in one piece */
+        (void)waitpid(child, NULL, 0);   /* of no interest: it has spoken, or not */
     }
     (void)close(fd[0]);
-    if (n > 0)
-        out[n] = '\0';
+    if (got > 0)
+        out[got] = '\0';
     else
         snprintf(out, cap, "unknown");
 }

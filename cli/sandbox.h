@@ -41,11 +41,11 @@ enum {
 
 /** Enter it: for good, for this process and all that it starts. One thread may exist at this time. What
  * cannot be had is left out and said by cli_cage_state(). @return the tiers that hold. */
-unsigned cli_cage_enter(const cli_cage *c);
+unsigned cli_cage_enter(const cli_cage *cage);
 /** false: a build that the cage is not for; cli_cage_state() says which. Such a one sets no limits either. */
 bool cli_cage_possible(void);
 /** The first step of it alone: close all descriptors above 2 that are not named. */
-void cli_cage_close_others(const cli_cage *c);
+void cli_cage_close_others(const cli_cage *cage);
 /** Remember that it was not entered, and why. */
 void cli_cage_stay_out(const char *why);
 /** "seccomp, landlock abi 7, rlimits"; what is missing and why behind a semicolon. "off" before anybody

@@ -34,12 +34,12 @@ typedef struct cli_tally {
 
 /* Any function may be NULL. `user` is the sink's own state. */
 typedef struct cli_sink {
-    void (*begin)(void *user, const cli_session *s);
-    void (*finding)(void *user, const cli_session *s, const cuvet_diag *d);
-    void (*member)(void *user, const cli_session *s, const cuvet_item *it);
-    void (*claim)(void *user, const cli_session *s, const cuvet_claim_info *c);
-    void (*closing)(void *user, const cli_session *s); /* the scan is over, and can still be asked */
-    void (*end)(void *user, const cli_session *s, const cli_result *r);
+    void (*begin)(void *user, const cli_session *session);
+    void (*finding)(void *user, const cli_session *session, const cuvet_diag *diag);
+    void (*member)(void *user, const cli_session *session, const cuvet_item *it);
+    void (*claim)(void *user, const cli_session *session, const cuvet_claim_info *info);
+    void (*closing)(void *user, const cli_session *session); /* the scan is over, and can still be asked */
+    void (*end)(void *user, const cli_session *session, const cli_result *result);
 } cli_sink;
 
 struct cli_session {
@@ -68,18 +68,18 @@ struct cli_session {
 };
 
 /** Is an input that ended like this one to be shown to somebody who asked for findings only? */
-bool cli_is_finding(const cli_result *r);
+bool cli_is_finding(const cli_result *result);
 /** Run over all operands. @return the exit code, standard output not yet flushed. */
-int cli_session_run(cli_session *s);
+int cli_session_run(cli_session *session);
 /** The same with as many threads as the command line says, over the pieces of large inputs and over small
  * inputs. The sink is called as before, in order and by one thread; it gets no bytes of pieces. */
-int cli_session_run_ahead(cli_session *s);
+int cli_session_run_ahead(cli_session *session);
 
 /* progress.c: one line on standard error, only on a terminal, at most ten times a second. */
-void cli_progress_begin(cli_session *s);
-void cli_progress_step(cli_session *s, uint64_t at);
+void cli_progress_begin(cli_session *session);
+void cli_progress_step(cli_session *session, uint64_t at);
 /** Take the line away before anything else is printed. */
-void cli_progress_clear(cli_session *s);
+void cli_progress_clear(cli_session *session);
 
 /* names.c: short texts that several outputs share. */
 #define CLI_PATH_CAP 320
@@ -88,11 +88,11 @@ void cli_arch_text(const cuvet_item *it, char *out, size_t cap);
 #define CLI_RELEASE_CAP 16
 /** Version of a tool, "12.8"; "" when unknown. */
 void cli_release_text(uint32_t version, char *out, size_t cap);
-void cli_path(const cuvet_path *p, char *out, size_t cap);
+void cli_path(const cuvet_path *path, char *out, size_t cap);
 #define CLI_MESSAGE_CAP 512
 /** What a diagnostic says: the title of its rule, and what was met. The same text in every format. */
-void cli_message(const cuvet_diag *d, char *out, size_t cap);
+void cli_message(const cuvet_diag *diag, char *out, size_t cap);
 /** Point to scan for what list, unpack and map only count. */
-void cli_point_to_scan(const cli_session *s, const cuvet_summary *sum);
+void cli_point_to_scan(const cli_session *session, const cuvet_summary *sum);
 
 #endif

@@ -6,88 +6,92 @@
 
 #define WORD_CAP 48 /* longer words are compared to this length only */
 
-static char lower(char c)
+static char lower(char ch)
 {
-    return (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c == '_' ? '-' : c);
+    return (char)(ch >= 'A' && ch <= 'Z' ? ch | 0x20 : ch == '_' ? '-' : ch);
 }
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned least(unsigned left, unsigned right)
 {
-    return a < b ? a : b;
+    return left < right ? left : right;
 }
 
 /* Letters to insert, leave out, replace, or exchange with their neighbour until a is b. */
-static unsigned distance(const char *a, size_t n, const char *b, size_t m)
+static unsigned distance(const char *left, size_t len, const char *right, size_t other_len)
 {
     unsigned row[3][WORD_CAP + 1];
 
-    for (size_t j = 0; j <= m; j++)
+    for (size_t j = 0; j <= other_len; j++)
         row[0][j] = (unsigned)j;
-    for (size_t i = 1; i <= n; i++) {
+    for (size_t i = 1; i <= len; i++) {
         unsigned *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
 
         now[0] = (unsigned)i;
-        for (size_t j = 1; j <= m; j++) {
-            bool same = lower(a[i - 1]) == lower(b[j - 1]);
+        for (size_t j = 1; j <= other_len; j++) {
+            bool same = lower(left[i - 1]) == lower(right[j - 1]);
 
             now[j] = least(least(last[j], now[j - 1]) + 1, last[j - 1] + !same);
-            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]))
+            if (i > 1 && j > 1 && lower(left[i - 1]) == lower(right[j - 2]) &&
+                lower(left[i - 2]) == lower(right[j - 1]))
                 now[j] = least(now[j], before[j - 2] + 1);
         }
     }
-    return row[n % 3][m];
+    return row[len % 3][other_len];
 }
 
-void cli_suggest_word(cli_suggestion *s, const char *word, size_t m)
+void cli_suggest_word(cli_suggestion *suggestion, const char *word, size_t word_len)
 {
-    size_t n = strlen(s->given);
-    unsigned d;
+    size_t len = strlen(suggestion->given);
+    unsigned steps;
 
-    if (n == 0 || m == 0 || n > WORD_CAP || m > WORD_CAP || m >= sizeof(s->best))
+    if (len == 0 || word_len == 0 || len > WORD_CAP || word_len > WORD_CAP ||
+        word_len >= sizeof(suggestion->best))
         return;
-    d = distance(s->given, n, word, m);
+    steps = distance(suggestion->given, len, word, word_len);
     /* A beginning is what somebody typed who stopped early. */
-    if (n >= 3 && m > n && distance(s->given, n, word, n) == 0)
-        d = 1;
-    if (d > 1 + (n > m ? n : m) / 4 || d >= (n > m ? n : m) || (*s->best && d >= s->distance))
+    if (len >= 3 && word_len > len && distance(suggestion->given, len, word, len) == 0)
+        steps = 1;
+    if (steps > 1 + (len > word_len ? len : word_len) / 4 || steps >= (len > word_len ? len : word_len) ||
+        (*suggestion->best && steps >= suggestion->distance))
         return;
-    s->distance = d;
-    memcpy(s->best, word, m);
-    s->best[m] = '\0';
+    suggestion->distance = steps;
+    memcpy(suggestion->best, word, word_len);
+    suggestion->best[word_len] = '\0';
 }
 
-void cli_suggest_choices(cli_suggestion *s, const char *choices)
+void cli_suggest_choices(cli_suggestion *suggestion, const char *choices)
 {
-    for (size_t n; *choices; choices += n + (choices[n] == '|')) {
-        n = strcspn(choices, "|");
-        cli_suggest_word(s, choices, n);
+    for (size_t len; *choices; choices += len + (choices[len] == '|')) {
+        len = strcspn(choices, "|");
+        cli_suggest_word(suggestion, choices, len);
     }
 }
 
-void cli_suggest_target(cli_suggestion *s)
+void cli_suggest_target(cli_suggestion *suggestion)
 {
-    cuvet_target t;
+    cuvet_target target;
 
-    for (size_t i = 0; cuvet_target_get(i, &t) == CUVET_OK; i++) {
+    for (size_t i = 0; cuvet_target_get(i, &target) == CUVET_OK; i++) {
         char name[32];
-        int n = snprintf(name, sizeof(name), "sm_%u%.1s", (unsigned)t.sm, t.suffix ? &t.suffix : "");
+        int len = snprintf(name, sizeof(name), "sm_%u%.1s", (unsigned)target.sm,
+                           target.suffix ? &target.suffix : "");
 
-        cli_suggest_word(s, name, n > 0 ? (size_t)n : 0);
+        cli_suggest_word(suggestion, name, len > 0 ? (size_t)len : 0);
     }
 }
 
-void cli_suggest_end(const cli_suggestion *s, const char *before)
+void cli_suggest_end(const cli_suggestion *suggestion, const char *before)
 {
-    if (*s->best)
-        fprintf(stderr, "Did you mean '%s%s'?\n", before, s->best);
+    if (*suggestion->best)
+        fprintf(stderr, "Did you mean '%s%s'?\n", before, suggestion->best);
 }
 
 int cli_no_target(const char *given)
 {
-    cli_suggestion s = { .given = given };
+    cli_suggestion suggestion = { .given = given };
 
     cli_complain(given, "no such target; sm_75 to sm_121, with a or f where there is one");
-    cli_suggest_target(&s);
-    cli_suggest_end(&s, "");
+    cli_suggest_target(&suggestion);
+    cli_suggest_end(&suggestion, "");
     return CLI_X_USAGE;
 }

@@ -8,14 +8,14 @@ int main(int argc, char **argv) /* scan_file FILE: what is wrong with it */
     cuvet_finding found = { .size = sizeof(found) };
     cuvet_findings list = { 0 };
     cuvet_ctx *ctx = NULL;
-    cuvet_status s = argc == 2 ? cuvet_ctx_create(NULL, &ctx) : CUVET_E_USAGE;
+    cuvet_status status = argc == 2 ? cuvet_ctx_create(NULL, &ctx) : CUVET_E_USAGE;
 
-    if (s == CUVET_OK)
-        s = cuvet_scan_file(ctx, argv[1], NULL, &list);
-    for (uint64_t i = 0; s == CUVET_OK && cuvet_findings_get(ctx, list, i, &found) == CUVET_OK; i++)
+    if (status == CUVET_OK)
+        status = cuvet_scan_file(ctx, argv[1], NULL, &list);
+    for (uint64_t i = 0; status == CUVET_OK && cuvet_findings_get(ctx, list, i, &found) == CUVET_OK; i++)
         printf("%s: %s: %s [%s]\n", found.place, found.severity, found.text, found.rule);
-    if (s != CUVET_OK)
-        fprintf(stderr, "%s\n", ctx ? cuvet_ctx_last_text(ctx) : cuvet_status_name(s));
+    if (status != CUVET_OK)
+        fprintf(stderr, "%s\n", ctx ? cuvet_ctx_last_text(ctx) : cuvet_status_name(status));
     cuvet_ctx_destroy(ctx); /* the findings go with it */
-    return s != CUVET_OK;
+    return status != CUVET_OK;
 }

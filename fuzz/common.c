@@ -11,9 +11,9 @@ void fz_fail(const char *file, int line, const char *what)
     abort();
 }
 
-static uint32_t u32(const uint8_t *p)
+static uint32_t u32(const uint8_t *bytes)
 {
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
 void fz_open(fz_input *in, const uint8_t *data, size_t size)
@@ -59,129 +59,130 @@ void fz_limits(uint32_t param, cuvet_limits *lim)
         lim->ratio = lim->lz4_ratio = lim->nesting = 1;
 }
 
-uint64_t fz_mix(uint64_t h, uint64_t v)
+uint64_t fz_mix(uint64_t hash, uint64_t value)
 {
-    h ^= v;
-    __asm__("" : "+r"(h)); /* one multiplication, not a table of them */
-    return (h ^ h >> 29) * UINT64_C(0x9E3779B97F4A7C15);
+    hash ^= value;
+    __asm__("" : "+r"(hash)); /* one multiplication, not a table of them */
+    return (hash ^ hash >> 29) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-uint64_t fz_mix_bytes(uint64_t h, const void *p, uint64_t n)
+uint64_t fz_mix_bytes(uint64_t hash, const void *block, uint64_t size)
 {
-    const uint8_t *b = p;
-    uint64_t v;
+    const uint8_t *bytes = block;
+    uint64_t value;
 
-    for (; n >= 8; n -= 8, b += 8) {
-        memcpy(&v, b, 8);
-        h = fz_mix(h, v);
+    for (; size >= 8; size -= 8, bytes += 8) {
+        memcpy(&value, bytes, 8);
+        hash = fz_mix(hash, value);
     }
-    for (v = n; n; n--)
-        v = v << 8 | *b++;
-    return fz_mix(h, v);
+    for (value = size; size; size--)
+        value = value << 8 | *bytes++;
+    return fz_mix(hash, value);
 }
 
 bool fz_thorough;
 
-bool fz_one_in(const fz_input *in, unsigned n)
+bool fz_one_in(const fz_input *in, unsigned count)
 {
-    return fz_thorough || fz_mix_bytes(n, in->bytes, in->len) % n == 0;
+    return fz_thorough || fz_mix_bytes(count, in->bytes, in->len) % count == 0;
 }
 
-uint64_t fz_diag(const cuvet_diag *d, uint64_t base, uint64_t len)
+uint64_t fz_diag(const cuvet_diag *diag, uint64_t base, uint64_t len)
 {
-    const cuvet_rule_info *info = cuvet_rule_get(d->rule);
-    uint64_t h;
+    const cuvet_rule_info *info = cuvet_rule_get(diag->rule);
+    uint64_t hash;
 
     FZ_CHECK(info != NULL, "a diagnostic has a rule");
     /* What is to be linked or finalized must keep the profile of its producer. */
-    FZ_CHECK(d->severity == info->severity || d->severity == CUVET_NOTE ||
-                 (info->cls == CUVET_C_PROFILE && d->severity == CUVET_ERROR),
+    FZ_CHECK(diag->severity == info->severity || diag->severity == CUVET_NOTE ||
+                 (info->cls == CUVET_C_PROFILE && diag->severity == CUVET_ERROR),
              "a diagnostic has the severity of its rule, or is a note");
-    FZ_CHECK(d->where.n <= CUVET_PATH_MAX, "the path of a diagnostic is whole");
-    FZ_CHECK(d->file_off >= base && d->file_off - base <= len, "the offset of a diagnostic lies in the file");
-    FZ_CHECK(d->inner || d->length <= len - (d->file_off - base),
+    FZ_CHECK(diag->where.n <= CUVET_PATH_MAX, "the path of a diagnostic is whole");
+    FZ_CHECK(diag->file_off >= base && diag->file_off - base <= len,
+             "the offset of a diagnostic lies in the file");
+    FZ_CHECK(diag->inner || diag->length <= len - (diag->file_off - base),
              "the range of a diagnostic lies in the file");
-    h = fz_mix(fz_mix(d->rule, d->file_off), d->length);
-    h = fz_mix(fz_mix(h, d->inner), d->inner_off);
-    h = fz_mix(fz_mix(h, d->got), d->want);
-    for (uint32_t i = 0; i < d->where.n; i++)
-        h = fz_mix(h, d->where.step[i].index << 8 | (unsigned)d->where.step[i].kind << 1 |
-                          d->where.step[i].has_index);
-    return h;
+    hash = fz_mix(fz_mix(diag->rule, diag->file_off), diag->length);
+    hash = fz_mix(fz_mix(hash, diag->inner), diag->inner_off);
+    hash = fz_mix(fz_mix(hash, diag->got), diag->want);
+    for (uint32_t i = 0; i < diag->where.n; i++)
+        hash = fz_mix(hash, diag->where.step[i].index << 8 | (unsigned)diag->where.step[i].kind << 1 |
+                                diag->where.step[i].has_index);
+    return hash;
 }
 
-static void record(void *user, const cuvet_diag *d)
+static void record(void *user, const cuvet_diag *diag)
 {
-    fz *f = user;
+    fz_state *fuzz = user;
 
-    f->n_diags++;
-    fz_note(f, fz_diag(d, f->base, f->in->len));
+    fuzz->n_diags++;
+    fz_note(fuzz, fz_diag(diag, fuzz->base, fuzz->in->len));
 }
 
-cv_span fz_span(const fz *f)
+cv_span fz_span(const fz_state *fuzz)
 {
-    return cv_span_of(f->in->bytes, f->in->len, f->base);
+    return cv_span_of(fuzz->in->bytes, fuzz->in->len, fuzz->base);
 }
 
-void fz_note(fz *f, uint64_t v)
+void fz_note(fz_state *fuzz, uint64_t value)
 {
-    f->hash = fz_mix(f->hash, v);
+    fuzz->hash = fz_mix(fuzz->hash, value);
 }
 
-void fz_note_bytes(fz *f, const void *p, uint64_t n)
+void fz_note_bytes(fz_state *fuzz, const void *block, uint64_t size)
 {
-    f->hash = fz_mix_bytes(f->hash, p, n);
+    fuzz->hash = fz_mix_bytes(fuzz->hash, block, size);
 }
 
-uint64_t fz_reported(const fz *f)
+uint64_t fz_reported(const fz_state *fuzz)
 {
-    return f->x.n_errors + f->x.n_warnings + f->x.n_notes;
+    return fuzz->ctx.n_errors + fuzz->ctx.n_warnings + fuzz->ctx.n_notes;
 }
 
-void fz_status(fz *f, cuvet_status s, uint64_t before)
+void fz_status(fz_state *fuzz, cuvet_status status, uint64_t before)
 {
-    bool known = s == CUVET_OK || s == CUVET_END || s == CUVET_E_MALFORMED || s == CUVET_E_UNSUPPORTED ||
-                 s == CUVET_E_LIMIT;
+    bool known = status == CUVET_OK || status == CUVET_END || status == CUVET_E_MALFORMED ||
+                 status == CUVET_E_UNSUPPORTED || status == CUVET_E_LIMIT;
 
     FZ_CHECK(known, "a parser ends in OK, END, MALFORMED, UNSUPPORTED or LIMIT");
-    FZ_CHECK(s == CUVET_OK || s == CUVET_END || fz_reported(f) > before || f->x.work_out,
+    FZ_CHECK(status == CUVET_OK || status == CUVET_END || fz_reported(fuzz) > before || fuzz->ctx.work_out,
              "a rejection is reported");
-    fz_note(f, (uint64_t)s);
+    fz_note(fuzz, (uint64_t)status);
 }
 
-void fz_inside(const fz *f, cv_span s)
+void fz_inside(const fz_state *fuzz, cv_span span)
 {
-    FZ_CHECK(s.len == 0 || (s.off >= f->base && s.off - f->base <= f->in->len &&
-                            s.len <= f->in->len - (s.off - f->base)),
+    FZ_CHECK(span.len == 0 || (span.off >= fuzz->base && span.off - fuzz->base <= fuzz->in->len &&
+                               span.len <= fuzz->in->len - (span.off - fuzz->base)),
              "a span that was returned lies in the input");
 }
 
 /* The second pass for one input in n. */
-static int repeat(const uint8_t *data, size_t size, uint64_t base, fz_fn *fn, unsigned n)
+static int repeat(const uint8_t *data, size_t size, uint64_t base, fz_fn *fn, unsigned count)
 {
     uint64_t hash[2] = { 0, 0 };
     unsigned passes;
     cuvet_limits lim = { .size = sizeof(lim) };
     fz_input in;
-    fz f;
+    fz_state fuzz;
 
     fz_open(&in, data, size);
     fz_limits(in.param, &lim);
-    passes = fz_one_in(&in, n) ? 2 : 1;
+    passes = fz_one_in(&in, count) ? 2 : 1;
     for (unsigned pass = 0; pass < passes; pass++) {
-        cv_ctx_init(&f.x, NULL, &lim);
-        f.in = &in;
-        f.base = base;
-        f.hash = f.n_diags = 0;
-        f.pass = pass;
-        f.x.emit = record;
-        f.x.emit_user = &f;
-        cv_ctx_unit(&f.x, in.len);
-        fn(&f);
+        cv_ctx_init(&fuzz.ctx, NULL, &lim);
+        fuzz.in = &in;
+        fuzz.base = base;
+        fuzz.hash = fuzz.n_diags = 0;
+        fuzz.pass = pass;
+        fuzz.ctx.emit = record;
+        fuzz.ctx.emit_user = &fuzz;
+        cv_ctx_unit(&fuzz.ctx, in.len);
+        fn(&fuzz);
         cv_islands_drop();
-        FZ_CHECK(f.x.mem.live == 0, "nothing stays allocated");
-        FZ_CHECK(f.x.path.n == 0, "the path is empty again");
-        hash[pass] = fz_mix(f.hash, f.x.verdict);
+        FZ_CHECK(fuzz.ctx.mem.live == 0, "nothing stays allocated");
+        FZ_CHECK(fuzz.ctx.path.n == 0, "the path is empty again");
+        hash[pass] = fz_mix(fuzz.hash, fuzz.ctx.verdict);
     }
     FZ_CHECK(passes < 2 || hash[0] == hash[1], "the second run is the same");
     fz_close(&in);
@@ -198,28 +199,28 @@ int fz_some_twice(const uint8_t *data, size_t size, uint64_t base, fz_fn *fn)
     return repeat(data, size, base, fn, 4);
 }
 
-bool fz_ops_left(const fz_ops *o)
+bool fz_ops_left(const fz_ops *ops)
 {
-    return o->at < o->n;
+    return ops->at < ops->size;
 }
 
-uint8_t fz_u8(fz_ops *o)
+uint8_t fz_u8(fz_ops *ops)
 {
-    return o->at < o->n ? o->p[o->at++] : 0;
+    return ops->at < ops->size ? ops->bytes[ops->at++] : 0;
 }
 
-uint64_t fz_u64(fz_ops *o)
+uint64_t fz_u64(fz_ops *ops)
 {
-    uint64_t v = 0;
+    uint64_t value = 0;
 
     for (unsigned i = 0; i < 8; i++)
-        v |= (uint64_t)fz_u8(o) << (8 * i);
-    return v;
+        value |= (uint64_t)fz_u8(ops) << (8 * i);
+    return value;
 }
 
-uint64_t fz_edge(fz_ops *o, uint64_t len)
+uint64_t fz_edge(fz_ops *ops, uint64_t len)
 {
-    uint8_t how = fz_u8(o);
+    uint8_t how = fz_u8(ops);
     uint64_t delta = how >> 4;
 
     switch (how & 7) {
@@ -228,8 +229,8 @@ uint64_t fz_edge(fz_ops *o, uint64_t len)
     case 2: return len + delta;
     case 3: return UINT64_MAX - delta;
     case 4: return (UINT64_C(1) << 32) - 8 + delta;
-    case 5: return len ? fz_u8(o) % len : 0;
+    case 5: return len ? fz_u8(ops) % len : 0;
     case 6: return UINT64_MAX - len + delta;
-    default: return fz_u64(o);
+    default: return fz_u64(ops);
     }
 }

@@ -18,21 +18,21 @@
 #define FZ_OBJECTS 3
 
 typedef struct fz_piece {
-    const uint8_t *p;
-    size_t n;
+    const uint8_t *bytes;
+    size_t size;
     bool added;
 } fz_piece;
 
 /* Pieces of the input; at most FZ_OBJECTS. */
-size_t fz_split(const uint8_t *p, size_t n, fz_piece *out);
+size_t fz_split(const uint8_t *bytes, size_t size, fz_piece *out);
 cuvet_linker_options fz_linker_options(const fz_input *in);
 
 typedef struct fz_link {
-    fz *f;
+    fz_state *fuzz;
     fz_piece piece[FZ_OBJECTS];
-    size_t n;
+    size_t count;
     cuvet_linker_options opt;
-    cv_link l;
+    cv_link link;
     size_t from[FZ_OBJECTS];    /* piece of each object that was taken … */
     cv_block image[FZ_OBJECTS]; /* … and its bytes, which a link may write in */
     cv_block out;               /* of a whole link: the result but for what is lent … */
@@ -41,19 +41,19 @@ typedef struct fz_link {
 
 /* Examine the pieces and take those that the public linker takes; turned: the last one first. Nothing that is
  * found in them is delivered. The result of a link does not depend on the key. */
-void fz_link_open(fz_link *k, fz *f, bool turned, uint64_t key);
+void fz_link_open(fz_link *linking, fz_state *fuzz, bool turned, uint64_t key);
 /* A status that a link has, and not our own fault. */
-void fz_link_status(cuvet_status s);
+void fz_link_status(cuvet_status status);
 /* The recipe up to a stage, NULL: all of it. The status is one that a link has, and not our own fault. */
-cuvet_status fz_link_run(fz_link *k, const char *stage);
-void fz_link_close(fz_link *k);
+cuvet_status fz_link_run(fz_link *linking, const char *stage);
+void fz_link_close(fz_link *linking);
 /* The work of a link has no limit and its memory no tiny one. */
-bool fz_link_roomy(const fz *f);
+bool fz_link_roomy(const fz_state *fuzz);
 
 /* Edits of objects that keep them linkable, or break one thing. */
 fz_mutate_fn fz_mutate_link;
-size_t fz_cross_link(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, uint8_t *out, size_t max,
-                     unsigned seed);
+size_t fz_cross_link(const uint8_t *left, size_t na, const uint8_t *right, size_t nb, uint8_t *out,
+                     size_t max, unsigned seed);
 
 #define CV_FUZZ_LINK_MUTATOR                                                                                 \
     CV_FUZZ_MUTATOR(fz_mutate_link)                                                                          \

@@ -4,92 +4,96 @@
 #include "common.h"
 #include "mutate_int.h"
 
-uint64_t mut_rand(mut *m)
+uint64_t mut_rand(mut_state *mutator)
 {
-    m->rng ^= m->rng << 13;
-    m->rng ^= m->rng >> 7;
-    m->rng ^= m->rng << 17;
-    return m->rng >> 11;
+    mutator->rng ^= mutator->rng << 13;
+    mutator->rng ^= mutator->rng >> 7;
+    mutator->rng ^= mutator->rng << 17;
+    return mutator->rng >> 11;
 }
 
-uint64_t mut_below(mut *m, uint64_t n)
+uint64_t mut_below(mut_state *mutator, uint64_t count)
 {
-    return n ? mut_rand(m) % n : 0;
+    return count ? mut_rand(mutator) % count : 0;
 }
 
-uint64_t mut_get(const mut *m, uint64_t off, unsigned width)
+uint64_t mut_get(const mut_state *mutator, uint64_t off, unsigned width)
 {
-    uint64_t v = 0;
+    uint64_t value = 0;
 
-    if (off > m->size || width > m->size - off)
+    if (off > mutator->size || width > mutator->size - off)
         return 0;
     for (unsigned i = 0; i < width; i++)
-        v |= (uint64_t)m->data[off + i] << (8 * i);
-    return v;
+        value |= (uint64_t)mutator->data[off + i] << (8 * i);
+    return value;
 }
 
-void mut_set(mut *m, uint64_t off, unsigned width, uint64_t v)
+void mut_set(mut_state *mutator, uint64_t off, unsigned width, uint64_t value)
 {
-    if (off > m->size || width > m->size - off)
+    if (off > mutator->size || width > mutator->size - off)
         return;
     for (unsigned i = 0; i < width; i++)
-        m->data[off + i] = (uint8_t)(v >> (8 * i));
+        mutator->data[off + i] = (uint8_t)(value >> (8 * i));
 }
 
-void mut_edge(mut *m, uint64_t off, unsigned width)
+void mut_edge(mut_state *mutator, uint64_t off, unsigned width)
 {
-    uint64_t old = mut_get(m, off, width), r = mut_rand(m);
-    uint64_t v;
+    uint64_t old = mut_get(mutator, off, width), result = mut_rand(mutator);
+    uint64_t value;
 
-    switch (r & 15) {
-    case 0: v = 0; break;
-    case 1: v = UINT64_MAX; break;
-    case 2: v = UINT64_MAX >> 1; break;
-    case 3: v = old + 1; break;
-    case 4: v = old - 1; break;
-    case 5: v = old + 8; break;
-    case 6: v = old - 8; break;
-    case 7: v = old * 2; break;
-    case 8: v = old ^ UINT64_C(1) << (r >> 8 & (8 * width - 1)); break;
-    case 9: v = UINT64_C(1) << (r >> 8 & 63); break;
-    case 10: v = m->size - (r >> 8 & 15); break;
-    case 11: v = UINT64_MAX - (r >> 8 & 255); break;
-    case 12: v = 0 - old; break;
-    case 13: v = r >> 8 & 0xFF; break;
-    case 14: v = mut_get(m, mut_below(m, m->size), width); break; /* some other field's value */
-    default: v = UINT64_C(1) << 32 | (r >> 8 & 15); break;
+    switch (result & 15) {
+    case 0: value = 0; break;
+    case 1: value = UINT64_MAX; break;
+    case 2: value = UINT64_MAX >> 1; break;
+    case 3: value = old + 1; break;
+    case 4: value = old - 1; break;
+    case 5: value = old + 8; break;
+    case 6: value = old - 8; break;
+    case 7: value = old * 2; break;
+    case 8: value = old ^ UINT64_C(1) << (result >> 8 & (8 * width - 1)); break;
+    case 9: value = UINT64_C(1) << (result >> 8 & 63); break;
+    case 10: value = mutator->size - (result >> 8 & 15); break;
+    case 11: value = UINT64_MAX - (result >> 8 & 255); break;
+    case 12: value = 0 - old; break;
+    case 13: value = result >> 8 & 0xFF; break;
+    case 14:
+        value = mut_get(mutator, mut_below(mutator, mutator->size), width);
+        break; /* some other field's value */
+    default: value = UINT64_C(1) << 32 | (result >> 8 & 15); break;
     }
-    mut_set(m, off, width, v);
+    mut_set(mutator, off, width, value);
 }
 
-bool mut_resize(mut *m, uint64_t off, uint64_t old, uint64_t new_len)
+bool mut_resize(mut_state *mutator, uint64_t off, uint64_t old, uint64_t new_len)
 {
-    if (off > m->size || old > m->size - off || new_len > m->max || m->size - old > m->max - new_len)
+    if (off > mutator->size || old > mutator->size - off || new_len > mutator->max ||
+        mutator->size - old > mutator->max - new_len)
         return false;
-    memmove(m->data + off + new_len, m->data + off + old, m->size - off - old);
+    memmove(mutator->data + off + new_len, mutator->data + off + old, mutator->size - off - old);
     if (new_len > old)
-        memset(m->data + off + old, 0, new_len - old);
-    m->size = m->size - old + new_len;
+        memset(mutator->data + off + old, 0, new_len - old);
+    mutator->size = mutator->size - old + new_len;
     return true;
 }
 
 /* A plain mutation, where the engine has none to offer. */
-static size_t plain(mut *m, uint8_t *p, size_t n)
+static size_t plain(mut_state *mutator, uint8_t *bytes, size_t size)
 {
-    for (uint64_t i = 1 + mut_below(m, 4); n && i > 0; i--)
-        p[mut_below(m, n)] = (uint8_t)mut_rand(m);
-    return n;
+    for (uint64_t i = 1 + mut_below(mutator, 4); size && i > 0; i--)
+        bytes[mut_below(mutator, size)] = (uint8_t)mut_rand(mutator);
+    return size;
 }
 
-void mut_raw(mut *m, uint64_t off, uint64_t len)
+void mut_raw(mut_state *mutator, uint64_t off, uint64_t len)
 {
-    size_t n;
+    size_t count;
 
-    if (off > m->size || len > m->size - off || len == 0)
+    if (off > mutator->size || len > mutator->size - off || len == 0)
         return;
-    n = m->raw ? m->raw(m->data + off, (size_t)len, (size_t)len) : plain(m, m->data + off, (size_t)len);
-    if (n < len)
-        memset(m->data + off + n, 0, len - n);
+    count = mutator->raw ? mutator->raw(mutator->data + off, (size_t)len, (size_t)len)
+                         : plain(mutator, mutator->data + off, (size_t)len);
+    if (count < len)
+        memset(mutator->data + off + count, 0, len - count);
 }
 
 void mut_put_trailer(uint8_t *at, uint32_t param)
@@ -102,37 +106,37 @@ void mut_put_trailer(uint8_t *at, uint32_t param)
 
 /* The trailer is kept beside the edits of the file, and edited itself now and then. */
 static size_t mutate(uint8_t *data, size_t size, size_t max, unsigned seed, fz_raw_fn *raw,
-                     bool (*edit)(mut *))
+                     bool (*edit)(mut_state *))
 {
-    mut m = { data, size, max, seed * UINT64_C(0x9E3779B97F4A7C15) + 1, raw };
+    mut_state mutator = { data, size, max, seed * UINT64_C(0x9E3779B97F4A7C15) + 1, raw };
     bool has, done = false;
     uint32_t param = 0;
     unsigned what;
 
-    (void)mut_rand(&m);
-    what = (unsigned)mut_below(&m, 16);
-    has = size >= FZ_TRAILER && mut_get(&m, size - 4, 4) == FZ_MAGIC;
+    (void)mut_rand(&mutator);
+    what = (unsigned)mut_below(&mutator, 16);
+    has = size >= FZ_TRAILER && mut_get(&mutator, size - 4, 4) == FZ_MAGIC;
     if (has) {
-        param = (uint32_t)mut_get(&m, size - FZ_TRAILER, 4);
-        m.size -= FZ_TRAILER;
+        param = (uint32_t)mut_get(&mutator, size - FZ_TRAILER, 4);
+        mutator.size -= FZ_TRAILER;
     }
     if (what == 0 && max >= FZ_TRAILER) {
-        has = !has || mut_below(&m, 4) != 0;
-        param ^= (uint32_t)mut_rand(&m) & (uint32_t)mut_rand(&m);
+        has = !has || mut_below(&mutator, 4) != 0;
+        param ^= (uint32_t)mut_rand(&mutator) & (uint32_t)mut_rand(&mutator);
         done = true;
     }
-    m.max = has && max >= FZ_TRAILER ? max - FZ_TRAILER : max;
-    if (m.size > m.max)
-        m.size = m.max;
-    for (uint64_t n = what < 6 ? 0 : 1 + mut_below(&m, 2); n > 0; n--)
-        done = edit(&m) || done;
+    mutator.max = has && max >= FZ_TRAILER ? max - FZ_TRAILER : max;
+    if (mutator.size > mutator.max)
+        mutator.size = mutator.max;
+    for (uint64_t count = what < 6 ? 0 : 1 + mut_below(&mutator, 2); count > 0; count--)
+        done = edit(&mutator) || done;
     if (!done)
-        m.size = raw ? raw(data, m.size, m.max) : plain(&m, data, m.size);
-    if (has && m.size + FZ_TRAILER <= max) {
-        mut_put_trailer(data + m.size, param);
-        m.size += FZ_TRAILER;
+        mutator.size = raw ? raw(data, mutator.size, mutator.max) : plain(&mutator, data, mutator.size);
+    if (has && mutator.size + FZ_TRAILER <= max) {
+        mut_put_trailer(data + mutator.size, param);
+        mutator.size += FZ_TRAILER;
     }
-    return m.size;
+    return mutator.size;
 }
 
 size_t cv_mutate_elf(uint8_t *data, size_t size, size_t max, unsigned seed, fz_raw_fn *raw)
@@ -146,11 +150,11 @@ size_t cv_mutate_fatbin(uint8_t *data, size_t size, size_t max, unsigned seed, f
 }
 
 /* Host files hold both: their own tables and containers. */
-static bool any(mut *m)
+static bool any(mut_state *mutator)
 {
-    if (mut_below(m, 2))
-        return mut_fatbin(m) || mut_elf(m);
-    return mut_elf(m) || mut_fatbin(m);
+    if (mut_below(mutator, 2))
+        return mut_fatbin(mutator) || mut_elf(mutator);
+    return mut_elf(mutator) || mut_fatbin(mutator);
 }
 
 size_t cv_mutate_file(uint8_t *data, size_t size, size_t max, unsigned seed, fz_raw_fn *raw)

@@ -18,7 +18,7 @@ fz_mutate_fn cv_mutate_elf;    /* device and host ELF */
 fz_mutate_fn cv_mutate_file;   /* whatever the bytes look like */
 
 /* Would a linker take this object? */
-typedef bool fz_judge_fn(const uint8_t *p, size_t n);
+typedef bool fz_judge_fn(const uint8_t *bytes, size_t size);
 
 /* Several objects, one after the other. One edit that a compiler might have caused: a name, a binding, a
  * size, a relocation, an edge of the call graph, an object more or less. With a judge most edits that make an

@@ -3,227 +3,231 @@
 
 #include <stdlib.h>
 
-static bool refuse(fz_alloc *a)
+static bool refuse(fz_alloc *alloc)
 {
-    uint64_t n = __atomic_add_fetch(&a->calls, 1, __ATOMIC_RELAXED);
-    bool fail = a->fail_at && (a->fail_on ? n >= a->fail_at : n == a->fail_at);
+    uint64_t count = __atomic_add_fetch(&alloc->calls, 1, __ATOMIC_RELAXED);
+    bool fail = alloc->fail_at && (alloc->fail_on ? count >= alloc->fail_at : count == alloc->fail_at);
 
     if (fail)
-        __atomic_store_n(&a->failed, true, __ATOMIC_RELAXED);
+        __atomic_store_n(&alloc->failed, true, __ATOMIC_RELAXED);
     return fail;
 }
 
 static void *get(void *user, size_t size)
 {
-    fz_alloc *a = user;
-    void *p;
+    fz_alloc *alloc = user;
+    void *block;
 
     FZ_CHECK(size != 0, "the allocator is never asked for nothing");
-    p = refuse(a) ? NULL : malloc(size);
-    if (p)
-        __atomic_fetch_add(&a->live, size, __ATOMIC_RELAXED);
-    return p;
+    block = refuse(alloc) ? NULL : malloc(size);
+    if (block)
+        __atomic_fetch_add(&alloc->live, size, __ATOMIC_RELAXED);
+    return block;
 }
 
 static void *resize(void *user, void *block, size_t old_size, size_t new_size)
 {
-    fz_alloc *a = user;
-    void *p;
+    fz_alloc *alloc = user;
+    void *data;
 
     FZ_CHECK(block && new_size != 0, "the allocator is never asked for nothing");
-    p = refuse(a) ? NULL : realloc(block, new_size);
-    if (p)
-        __atomic_fetch_add(&a->live, (uint64_t)new_size - old_size, __ATOMIC_RELAXED);
-    return p;
+    data = refuse(alloc) ? NULL : realloc(block, new_size);
+    if (data)
+        __atomic_fetch_add(&alloc->live, (uint64_t)new_size - old_size, __ATOMIC_RELAXED);
+    return data;
 }
 
 static void put(void *user, void *block, size_t size)
 {
-    fz_alloc *a = user;
+    fz_alloc *alloc = user;
 
     FZ_CHECK(block != NULL, "only blocks are released");
-    __atomic_fetch_sub(&a->live, size, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&alloc->live, size, __ATOMIC_RELAXED);
     free(block);
 }
 
-cuvet_alloc fz_alloc_of(fz_alloc *a)
+cuvet_alloc fz_alloc_of(fz_alloc *alloc)
 {
-    return (cuvet_alloc){ sizeof(cuvet_alloc), get, resize, put, a };
+    return (cuvet_alloc){ sizeof(cuvet_alloc), get, resize, put, alloc };
 }
 
-static void on_diag(void *user, const cuvet_diag *d)
+static void on_diag(void *user, const cuvet_diag *diag)
 {
-    fz_scan *s = user;
-    cuvet_verdict v = cuvet_diag_verdict(d);
+    fz_scan *scan = user;
+    cuvet_verdict verdict = cuvet_diag_verdict(diag);
 
-    s->hash = fz_mix(s->hash, fz_diag(d, 0, s->in->len));
-    s->n_diags++;
-    s->n_notes += d->severity == CUVET_NOTE;
-    s->n_warnings += d->severity == CUVET_WARNING;
-    s->n_errors += d->severity == CUVET_ERROR;
-    s->rule_limit = s->rule_limit || v == CUVET_V_LIMIT;
-    if (v > s->worst)
-        s->worst = v;
+    scan->hash = fz_mix(scan->hash, fz_diag(diag, 0, scan->in->len));
+    scan->n_diags++;
+    scan->n_notes += diag->severity == CUVET_NOTE;
+    scan->n_warnings += diag->severity == CUVET_WARNING;
+    scan->n_errors += diag->severity == CUVET_ERROR;
+    scan->rule_limit = scan->rule_limit || verdict == CUVET_V_LIMIT;
+    if (verdict > scan->worst)
+        scan->worst = verdict;
 }
 
-static void on_claim(void *user, const cuvet_claim_info *c)
+static void on_claim(void *user, const cuvet_claim_info *claim)
 {
-    fz_scan *s = user;
+    fz_scan *scan = user;
 
-    FZ_CHECK(c->owner && *c->owner && c->length != 0, "a claim has an owner and bytes");
-    if (c->inner)
+    FZ_CHECK(claim->owner && *claim->owner && claim->length != 0, "a claim has an owner and bytes");
+    if (claim->inner)
         return;
-    if (s->n_list == s->cap_list) {
-        size_t cap = s->cap_list ? 2 * s->cap_list : 64;
-        fz_claim *list = realloc(s->list, cap * sizeof(*list));
+    if (scan->n_list == scan->cap_list) {
+        size_t cap = scan->cap_list ? 2 * scan->cap_list : 64;
+        fz_claim *list = realloc(scan->list, cap * sizeof(*list));
 
         if (!list)
             abort();
-        s->list = list;
-        s->cap_list = cap;
+        scan->list = list;
+        scan->cap_list = cap;
     }
-    s->list[s->n_list++] = (fz_claim){ c->off, c->length, c->shared };
+    scan->list[scan->n_list++] = (fz_claim){ claim->off, claim->length, claim->shared };
 }
 
-static void check_item(fz_scan *s, const cuvet_item *i)
+static void check_item(fz_scan *scan, const cuvet_item *item)
 {
-    uint64_t h = fz_mix(s->hash, (uint64_t)i->kind << 8 | (unsigned)i->compression);
+    uint64_t hash = fz_mix(scan->hash, (uint64_t)item->kind << 8 | (unsigned)item->compression);
     char text[256];
 
-    FZ_CHECK(cuvet_path_text(&i->where, text, sizeof(text)) > 0, "an item has a path");
-    if (i->where.n == 2 || i->where.n == 1) { /* in the file itself, not in other content */
-        FZ_CHECK(i->header_off <= s->in->len && i->payload_off <= s->in->len, "an item lies in the file");
-        FZ_CHECK(i->stored_size <= s->in->len - i->payload_off, "the stored bytes lie in the file");
+    FZ_CHECK(cuvet_path_text(&item->where, text, sizeof(text)) > 0, "an item has a path");
+    if (item->where.n == 2 || item->where.n == 1) { /* in the file itself, not in other content */
+        FZ_CHECK(item->header_off <= scan->in->len && item->payload_off <= scan->in->len,
+                 "an item lies in the file");
+        FZ_CHECK(item->stored_size <= scan->in->len - item->payload_off, "the stored bytes lie in the file");
     }
-    FZ_CHECK((i->ident != NULL) == (i->ident_len != 0), "an identifier has characters");
-    h = fz_mix(fz_mix(h, i->arch), i->header_off);
-    h = fz_mix(fz_mix(h, i->stored_size), i->unpacked_size);
-    h = fz_mix(fz_mix(h, i->flags), i->kernels);
-    h = fz_mix(fz_mix(h, i->errors), i->warnings);
-    h = fz_mix_bytes(h, i->ident, i->ident_len);
-    h = fz_mix_bytes(h, i->ar_name, i->ar_name_len);
-    s->hash = fz_mix(h, (uint64_t)i->examined << 1 | i->referenced);
-    s->n_items++;
+    FZ_CHECK((item->ident != NULL) == (item->ident_len != 0), "an identifier has characters");
+    hash = fz_mix(fz_mix(hash, item->arch), item->header_off);
+    hash = fz_mix(fz_mix(hash, item->stored_size), item->unpacked_size);
+    hash = fz_mix(fz_mix(hash, item->flags), item->kernels);
+    hash = fz_mix(fz_mix(hash, item->errors), item->warnings);
+    hash = fz_mix_bytes(hash, item->ident, item->ident_len);
+    hash = fz_mix_bytes(hash, item->ar_name, item->ar_name_len);
+    scan->hash = fz_mix(hash, (uint64_t)item->examined << 1 | item->referenced);
+    scan->n_items++;
 }
 
-static void check_payload(cuvet_ctx *ctx, cuvet_scan h, fz_scan *s, const cuvet_item *i)
+static void check_payload(cuvet_ctx *ctx, cuvet_scan handle, fz_scan *scan, const cuvet_item *item)
 {
     const void *bytes = NULL;
-    size_t n = 0;
-    cuvet_status st = cuvet_scan_payload(ctx, h, &bytes, &n);
+    size_t count = 0;
+    cuvet_status st = cuvet_scan_payload(ctx, handle, &bytes, &count);
 
-    if (s->jobs > 1 || s->ahead) {
+    if (scan->jobs > 1 || scan->ahead) {
         FZ_CHECK(st == CUVET_E_USAGE, "payloads are for one job");
         return;
     }
     FZ_CHECK(st == CUVET_OK || st == CUVET_E_NO_MATCH, "payload");
-    FZ_CHECK(st != CUVET_OK || i->examined, "only what was examined has a payload");
-    if (st == CUVET_OK && !s->claims)
-        (void)fz_mix_bytes(0, bytes, n); /* all of it can be read */
+    FZ_CHECK(st != CUVET_OK || item->examined, "only what was examined has a payload");
+    if (st == CUVET_OK && !scan->claims)
+        (void)fz_mix_bytes(0, bytes, count); /* all of it can be read */
 }
 
 /* What is said of each rule adds up to what is said of all. */
-static void check_rules(cuvet_ctx *ctx, cuvet_scan h, const fz_scan *s)
+static void check_rules(cuvet_ctx *ctx, cuvet_scan handle, const fz_scan *scan)
 {
-    uint64_t all = 0, n;
+    uint64_t all = 0, count;
 
-    for (cuvet_rule i = 0; cuvet_rule_get(i); i++) {
-        FZ_CHECK(cuvet_scan_rule_count(ctx, h, i, &n) == CUVET_OK, "every rule has a count");
-        all += n;
+    for (cuvet_rule rule = 0; cuvet_rule_get(rule); rule++) {
+        FZ_CHECK(cuvet_scan_rule_count(ctx, handle, rule, &count) == CUVET_OK, "every rule has a count");
+        all += count;
     }
-    FZ_CHECK(all == s->sum.notes + s->sum.warnings + s->sum.errors, "counts of rules add up");
+    FZ_CHECK(all == scan->sum.notes + scan->sum.warnings + scan->sum.errors, "counts of rules add up");
 }
 
-static void check_summary(const fz_scan *s)
+static void check_summary(const fz_scan *scan)
 {
-    const cuvet_summary *u = &s->sum;
+    const cuvet_summary *summary = &scan->sum;
 
-    FZ_CHECK(u->members + u->images == s->n_items, "every item is counted");
-    FZ_CHECK(u->elf + u->ptx + u->ltoir + u->bitcode + u->other == s->n_items, "by kind as well");
-    FZ_CHECK(u->notes + u->warnings + u->errors == s->n_diags + u->suppressed,
+    FZ_CHECK(summary->members + summary->images == scan->n_items, "every item is counted");
+    FZ_CHECK(summary->elf + summary->ptx + summary->ltoir + summary->bitcode + summary->other ==
+                 scan->n_items,
+             "by kind as well");
+    FZ_CHECK(summary->notes + summary->warnings + summary->errors == scan->n_diags + summary->suppressed,
              "every diagnostic is delivered or counted");
-    FZ_CHECK(u->notes >= s->n_notes && u->warnings >= s->n_warnings && u->errors >= s->n_errors,
+    FZ_CHECK(summary->notes >= scan->n_notes && summary->warnings >= scan->n_warnings &&
+                 summary->errors >= scan->n_errors,
              "by severity as well");
-    FZ_CHECK(u->verdict >= s->worst, "the verdict is the worst");
-    FZ_CHECK(u->suppressed || u->verdict == s->worst, "and no worse");
-    FZ_CHECK(u->verdict == CUVET_V_CLEAN || s->n_diags, "a verdict has a reason");
+    FZ_CHECK(summary->verdict >= scan->worst, "the verdict is the worst");
+    FZ_CHECK(summary->suppressed || summary->verdict == scan->worst, "and no worse");
+    FZ_CHECK(summary->verdict == CUVET_V_CLEAN || scan->n_diags, "a verdict has a reason");
 }
 
-static void scan(fz_scan *s, cuvet_ctx *ctx, const cuvet_source *src)
+static void scan(fz_scan *scanning, cuvet_ctx *ctx, const cuvet_source *src)
 {
-    cuvet_scan_options opt = { .size = sizeof(opt), .depth = s->depth, .jobs = s->jobs };
+    cuvet_scan_options opt = { .size = sizeof(opt), .depth = scanning->depth, .jobs = scanning->jobs };
     cuvet_item item = { .size = sizeof(item) };
-    cuvet_scan h;
+    cuvet_scan handle;
 
-    if (s->claims) {
+    if (scanning->claims) {
         opt.claim = on_claim;
-        opt.claim_user = s;
+        opt.claim_user = scanning;
     }
-    s->status = cuvet_scan_create(ctx, src, &opt, &h);
-    if (s->status != CUVET_OK)
+    scanning->status = cuvet_scan_create(ctx, src, &opt, &handle);
+    if (scanning->status != CUVET_OK)
         return;
-    if (s->ahead) {
-        cuvet_status st = cuvet_scan_ahead(ctx, h);
+    if (scanning->ahead) {
+        cuvet_status st = cuvet_scan_ahead(ctx, handle);
 
         FZ_CHECK(st == CUVET_OK || st == CUVET_END, "nothing keeps a scan from going ahead");
     }
-    while ((s->status = cuvet_scan_next(ctx, h, &item)) == CUVET_OK) {
-        check_item(s, &item);
-        check_payload(ctx, h, s, &item);
+    while ((scanning->status = cuvet_scan_next(ctx, handle, &item)) == CUVET_OK) {
+        check_item(scanning, &item);
+        check_payload(ctx, handle, scanning, &item);
     }
-    s->sum.size = sizeof(s->sum);
-    FZ_CHECK(cuvet_scan_summary(ctx, h, &s->sum) == CUVET_OK, "a summary after the end");
-    if (s->status == CUVET_END) {
-        check_summary(s);
-        check_rules(ctx, h, s);
+    scanning->sum.size = sizeof(scanning->sum);
+    FZ_CHECK(cuvet_scan_summary(ctx, handle, &scanning->sum) == CUVET_OK, "a summary after the end");
+    if (scanning->status == CUVET_END) {
+        check_summary(scanning);
+        check_rules(ctx, handle, scanning);
     }
-    s->hash = fz_mix(fz_mix(s->hash, (uint64_t)s->status), s->sum.verdict);
-    s->hash = fz_mix(fz_mix(s->hash, s->sum.unpacked), s->sum.gap_bytes);
-    FZ_CHECK(cuvet_scan_destroy(ctx, &h) == CUVET_OK && h.bits == 0, "a scan can be closed");
+    scanning->hash = fz_mix(fz_mix(scanning->hash, (uint64_t)scanning->status), scanning->sum.verdict);
+    scanning->hash = fz_mix(fz_mix(scanning->hash, scanning->sum.unpacked), scanning->sum.gap_bytes);
+    FZ_CHECK(cuvet_scan_destroy(ctx, &handle) == CUVET_OK && handle.bits == 0, "a scan can be closed");
 }
 
-void fz_scan_run(fz_scan *s, const cuvet_limits *lim, fz_alloc *a)
+void fz_scan_run(fz_scan *scanning, const cuvet_limits *lim, fz_alloc *other_alloc)
 {
-    cuvet_alloc alloc = fz_alloc_of(a);
-    cuvet_ctx_options opt = { sizeof(opt), &alloc, lim, on_diag, s };
+    cuvet_alloc alloc = fz_alloc_of(other_alloc);
+    cuvet_ctx_options opt = { sizeof(opt), &alloc, lim, on_diag, scanning };
     cuvet_ctx *ctx = NULL;
     cuvet_source src = { .size = sizeof(src) };
 
-    FZ_CHECK(cuvet_source_memory(s->in->bytes, s->in->len, &src) == CUVET_OK, "source");
-    s->status = cuvet_ctx_create(&opt, &ctx);
-    if (s->status == CUVET_OK)
-        scan(s, ctx, &src);
+    FZ_CHECK(cuvet_source_memory(scanning->in->bytes, scanning->in->len, &src) == CUVET_OK, "source");
+    scanning->status = cuvet_ctx_create(&opt, &ctx);
+    if (scanning->status == CUVET_OK)
+        scan(scanning, ctx, &src);
     cuvet_ctx_destroy(ctx);
-    FZ_CHECK(a->live == 0, "nothing stays allocated");
+    FZ_CHECK(other_alloc->live == 0, "nothing stays allocated");
 }
 
-void fz_scan_free(fz_scan *s)
+void fz_scan_free(fz_scan *scan)
 {
-    free(s->list);
-    s->list = NULL;
+    free(scan->list);
+    scan->list = NULL;
 }
 
-static int by_off(const void *a, const void *b)
+static int by_off(const void *left, const void *right)
 {
-    const fz_claim *p = a, *q = b;
+    const fz_claim *claim = left, *other_claim = right;
 
-    if (p->off != q->off)
-        return p->off < q->off ? -1 : 1;
-    return p->len < q->len ? -1 : p->len > q->len;
+    if (claim->off != other_claim->off)
+        return claim->off < other_claim->off ? -1 : 1;
+    return claim->len < other_claim->len ? -1 : claim->len > other_claim->len;
 }
 
-bool fz_scan_covered(fz_scan *s)
+bool fz_scan_covered(fz_scan *scan)
 {
     uint64_t at = 0;
 
-    if (s->n_list)
-        qsort(s->list, s->n_list, sizeof(*s->list), by_off);
-    for (size_t i = 0; i < s->n_list; i++) {
-        if (s->list[i].shared)
+    if (scan->n_list)
+        qsort(scan->list, scan->n_list, sizeof(*scan->list), by_off);
+    for (size_t i = 0; i < scan->n_list; i++) {
+        if (scan->list[i].shared)
             continue;
-        if (s->list[i].off != at)
+        if (scan->list[i].off != at)
             return false;
-        at += s->list[i].len;
+        at += scan->list[i].len;
     }
-    return at == s->in->len;
+    return at == scan->in->len;
 }

@@ -17,7 +17,7 @@ typedef struct fz_alloc {
     bool failed;
 } fz_alloc;
 
-cuvet_alloc fz_alloc_of(fz_alloc *a);
+cuvet_alloc fz_alloc_of(fz_alloc *alloc);
 
 typedef struct fz_claim {
     uint64_t off, len;
@@ -42,9 +42,9 @@ typedef struct fz_scan {
 } fz_scan;
 
 /* Run to the end in a context of its own. */
-void fz_scan_run(fz_scan *s, const cuvet_limits *lim, fz_alloc *a);
-void fz_scan_free(fz_scan *s);
+void fz_scan_run(fz_scan *scanning, const cuvet_limits *lim, fz_alloc *other_alloc);
+void fz_scan_free(fz_scan *scan);
 /* The claims cover [0, len) exactly once, shared ones aside. */
-bool fz_scan_covered(fz_scan *s);
+bool fz_scan_covered(fz_scan *scan);
 
 #endif

@@ -8,68 +8,68 @@
 #define IN_TURN 48u
 
 /* True when the failure was met. */
-static bool one(const fz_input *in, const cuvet_limits *lim, uint64_t n, bool on)
+static bool one(const fz_input *in, const cuvet_limits *lim, uint64_t count, bool on)
 {
-    fz_alloc a = { .fail_at = n, .fail_on = on };
-    fz_scan s = { .in = in,
-                  .jobs = 1,
-                  .depth = in->param >> 26 & 1 ? CUVET_DEPTH_HEADERS : CUVET_DEPTH_FULL,
-                  .claims = in->param >> 25 & 1 };
+    fz_alloc alloc = { .fail_at = count, .fail_on = on };
+    fz_scan scan = { .in = in,
+                     .jobs = 1,
+                     .depth = in->param >> 26 & 1 ? CUVET_DEPTH_HEADERS : CUVET_DEPTH_FULL,
+                     .claims = in->param >> 25 & 1 };
     bool limit = lim->live < CV_MIB;
 
-    fz_scan_run(&s, lim, &a);
-    if (a.failed)
-        FZ_CHECK(s.status == CUVET_E_NOMEM || (limit && s.status == CUVET_E_LIMIT),
+    fz_scan_run(&scan, lim, &alloc);
+    if (alloc.failed)
+        FZ_CHECK(scan.status == CUVET_E_NOMEM || (limit && scan.status == CUVET_E_LIMIT),
                  "a failed allocation is told");
     else
-        FZ_CHECK(s.status == CUVET_END || (limit && s.status == CUVET_E_LIMIT),
+        FZ_CHECK(scan.status == CUVET_END || (limit && scan.status == CUVET_E_LIMIT),
                  "without one the scan comes to its end");
-    fz_scan_free(&s);
-    return a.failed;
+    fz_scan_free(&scan);
+    return alloc.failed;
 }
 
-static bool one_elf(const fz_input *in, const cuvet_limits *lim, uint64_t n, bool on)
+static bool one_elf(const fz_input *in, const cuvet_limits *lim, uint64_t count, bool on)
 {
-    fz_alloc a = { .fail_at = n, .fail_on = on };
-    cuvet_alloc alloc = fz_alloc_of(&a);
+    fz_alloc other_alloc = { .fail_at = count, .fail_on = on };
+    cuvet_alloc alloc = fz_alloc_of(&other_alloc);
     cuvet_ctx_options opt = { sizeof(opt), &alloc, lim, NULL, NULL };
     cuvet_ctx *ctx = NULL;
     cuvet_status st = cuvet_ctx_create(&opt, &ctx);
-    cuvet_elf e = { 0 };
+    cuvet_elf elf = { 0 };
 
     if (st == CUVET_OK)
-        st = cuvet_elf_create(ctx, in->bytes, in->len, &e);
-    if (a.failed)
+        st = cuvet_elf_create(ctx, in->bytes, in->len, &elf);
+    if (other_alloc.failed)
         FZ_CHECK(st == CUVET_E_NOMEM || (lim->live < CV_MIB && st == CUVET_E_LIMIT),
                  "a failed allocation is told");
     else
         FZ_CHECK(st != CUVET_E_NOMEM, "only a failed one");
-    FZ_CHECK((st == CUVET_OK) == (e.bits != 0), "a handle comes with OK");
+    FZ_CHECK((st == CUVET_OK) == (elf.bits != 0), "a handle comes with OK");
     if (st == CUVET_OK)
-        FZ_CHECK(cuvet_elf_destroy(ctx, &e) == CUVET_OK, "close");
+        FZ_CHECK(cuvet_elf_destroy(ctx, &elf) == CUVET_OK, "close");
     cuvet_ctx_destroy(ctx);
-    FZ_CHECK(a.live == 0, "nothing stays allocated");
-    return a.failed;
+    FZ_CHECK(other_alloc.live == 0, "nothing stays allocated");
+    return other_alloc.failed;
 }
 
 CV_FUZZ_TARGET(alloc_fault)
 {
     cuvet_limits lim = { .size = sizeof(lim) };
     fz_input in;
-    uint64_t n;
+    uint64_t count;
     bool on;
 
     fz_open(&in, data, size);
     fz_limits(in.param, &lim);
-    n = in.param >> 8 & 0xFFFF;
+    count = in.param >> 8 & 0xFFFF;
     on = (in.param >> 24 & 1) != 0;
-    if (n) {
-        (void)one(&in, &lim, n, on); /* met or not: both are checked */
-        (void)one_elf(&in, &lim, n, on);
+    if (count) {
+        (void)one(&in, &lim, count, on); /* met or not: both are checked */
+        (void)one_elf(&in, &lim, count, on);
     }
-    for (uint64_t i = 1; n == 0 && i <= IN_TURN && one(&in, &lim, i, on); i++)
+    for (uint64_t i = 1; count == 0 && i <= IN_TURN && one(&in, &lim, i, on); i++)
         ;
-    for (uint64_t i = 1; n == 0 && i <= IN_TURN && one_elf(&in, &lim, i, on); i++)
+    for (uint64_t i = 1; count == 0 && i <= IN_TURN && one_elf(&in, &lim, i, on); i++)
         ;
     fz_close(&in);
     return 0;

@@ -18,390 +18,394 @@ typedef enum object_kind { SCAN, ELF, INPUT } object_kind;
 /* What the next callback of a call that uses an object does, once. */
 typedef enum deed { NO_DEED, REENTER, CANCEL, DESTROY_ANOTHER, DESTROY_SELF, DESTROY_CONTEXT, DEEDS } deed;
 
-typedef struct object {
+typedef struct api_sequence_object {
     object_kind kind;
     unsigned ctx;
     uint64_t bits;
     bool closed, over;
     cuvet_input_state state;
-} object;
+} api_sequence_object;
 
-typedef struct world {
+typedef struct api_sequence_world {
     const fz_input *in;
     size_t file; /* bytes of the input that are the file */
     cuvet_source src;
     cuvet_ctx *ctx[2];
     fz_alloc alloc[2];
-    object obj[OBJECTS];
-    unsigned n;
-    bool same_salt; /* of both contexts: 1 in 65,536 */
-    object *active; /* in use by the call that runs */
+    api_sequence_object obj[OBJECTS];
+    unsigned count;
+    bool same_salt;              /* of both contexts: 1 in 65,536 */
+    api_sequence_object *active; /* in use by the call that runs */
     deed next, done;
     cuvet_image image[IMAGES];
     unsigned image_ctx[IMAGES], n_images;
     const cuvet_limits *lim;
     fz_ops ops;
     uint64_t hash;
-} world;
+} api_sequence_world;
 
-static cuvet_status destroy(world *w, const object *o)
+static cuvet_status destroy(api_sequence_world *world, const api_sequence_object *object)
 {
-    cuvet_input in = { o->bits };
-    cuvet_scan scan = { o->bits };
-    cuvet_elf elf = { o->bits };
+    cuvet_input in = { object->bits };
+    cuvet_scan scan = { object->bits };
+    cuvet_elf elf = { object->bits };
     cuvet_status st = CUVET_E_INTERNAL;
     uint64_t left = 0;
 
-    switch (o->kind) {
+    switch (object->kind) {
     case SCAN:
-        st = cuvet_scan_destroy(w->ctx[o->ctx], &scan);
+        st = cuvet_scan_destroy(world->ctx[object->ctx], &scan);
         left = scan.bits;
         break;
     case ELF:
-        st = cuvet_elf_destroy(w->ctx[o->ctx], &elf);
+        st = cuvet_elf_destroy(world->ctx[object->ctx], &elf);
         left = elf.bits;
         break;
     case INPUT:
-        st = cuvet_input_destroy(w->ctx[o->ctx], &in);
+        st = cuvet_input_destroy(world->ctx[object->ctx], &in);
         left = in.bits;
         break;
     }
-    FZ_CHECK(left == (st == CUVET_OK ? 0 : o->bits), "a handle that was closed becomes 0, others stay");
+    FZ_CHECK(left == (st == CUVET_OK ? 0 : object->bits), "a handle that was closed becomes 0, others stay");
     return st;
 }
 
 /* From a callback: the object is in use, by a call of this very thread. */
-static void reenter(const world *w)
+static void reenter(const api_sequence_world *world)
 {
-    cuvet_ctx *c = w->ctx[w->active->ctx];
-    cuvet_input in = { w->active->bits };
-    cuvet_scan scan = { w->active->bits };
+    cuvet_ctx *ctx = world->ctx[world->active->ctx];
+    cuvet_input in = { world->active->bits };
+    cuvet_scan scan = { world->active->bits };
     cuvet_input_state st;
     cuvet_summary sum = { .size = sizeof(sum) };
 
-    if (w->active->kind == INPUT) {
-        FZ_CHECK(cuvet_input_select(c, in) == CUVET_E_BUSY, "an input that is in use is busy");
-        FZ_CHECK(cuvet_input_get_state(c, in, &st) == CUVET_E_BUSY, "also for a look at it");
-        FZ_CHECK(cuvet_scan_summary(c, scan, &sum) == CUVET_E_HANDLE_KIND, "and still no scan");
+    if (world->active->kind == INPUT) {
+        FZ_CHECK(cuvet_input_select(ctx, in) == CUVET_E_BUSY, "an input that is in use is busy");
+        FZ_CHECK(cuvet_input_get_state(ctx, in, &st) == CUVET_E_BUSY, "also for a look at it");
+        FZ_CHECK(cuvet_scan_summary(ctx, scan, &sum) == CUVET_E_HANDLE_KIND, "and still no scan");
     } else {
-        FZ_CHECK(cuvet_scan_summary(c, scan, &sum) == CUVET_E_BUSY, "a scan that is in use is busy");
-        FZ_CHECK(cuvet_input_select(c, in) == CUVET_E_HANDLE_KIND, "and still no input");
+        FZ_CHECK(cuvet_scan_summary(ctx, scan, &sum) == CUVET_E_BUSY, "a scan that is in use is busy");
+        FZ_CHECK(cuvet_input_select(ctx, in) == CUVET_E_HANDLE_KIND, "and still no input");
     }
 }
 
-static void destroy_another(world *w)
+static void destroy_another(api_sequence_world *world)
 {
-    for (unsigned i = 0; i < w->n; i++) {
-        object *o = &w->obj[i];
+    for (unsigned i = 0; i < world->count; i++) {
+        api_sequence_object *object = &world->obj[i];
 
-        if (o == w->active || o->closed)
+        if (object == world->active || object->closed)
             continue;
-        FZ_CHECK(destroy(w, o) == CUVET_OK, "another object can be destroyed");
-        o->closed = true;
+        FZ_CHECK(destroy(world, object) == CUVET_OK, "another object can be destroyed");
+        object->closed = true;
         return;
     }
 }
 
-static void act(world *w)
+static void act(api_sequence_world *world)
 {
-    cuvet_ctx *c;
+    cuvet_ctx *ctx;
 
-    if (!w->active || w->next == NO_DEED)
+    if (!world->active || world->next == NO_DEED)
         return;
-    c = w->ctx[w->active->ctx];
-    w->done = w->next;
-    w->next = NO_DEED;
-    switch (w->done) {
-    case REENTER: reenter(w); break;
+    ctx = world->ctx[world->active->ctx];
+    world->done = world->next;
+    world->next = NO_DEED;
+    switch (world->done) {
+    case REENTER: reenter(world); break;
     case CANCEL:
-        FZ_CHECK(cuvet_input_cancel(c, (cuvet_input){ w->active->bits }) ==
-                     (w->active->kind == INPUT ? CUVET_OK : CUVET_E_HANDLE_KIND),
+        FZ_CHECK(cuvet_input_cancel(ctx, (cuvet_input){ world->active->bits }) ==
+                     (world->active->kind == INPUT ? CUVET_OK : CUVET_E_HANDLE_KIND),
                  "cancel is for inputs, at any time");
         break;
-    case DESTROY_ANOTHER: destroy_another(w); break;
+    case DESTROY_ANOTHER: destroy_another(world); break;
     case DESTROY_SELF:
-        FZ_CHECK(destroy(w, w->active) == CUVET_OK, "destroyed while in use");
-        FZ_CHECK(destroy(w, w->active) == CUVET_E_STALE_HANDLE, "and stale at once");
+        FZ_CHECK(destroy(world, world->active) == CUVET_OK, "destroyed while in use");
+        FZ_CHECK(destroy(world, world->active) == CUVET_E_STALE_HANDLE, "and stale at once");
         break;
-    case DESTROY_CONTEXT: cuvet_ctx_destroy(c); break;
+    case DESTROY_CONTEXT: cuvet_ctx_destroy(ctx); break;
     case NO_DEED:
     case DEEDS: break;
     }
 }
 
-static void on_diag(void *user, const cuvet_diag *d)
+static void on_diag(void *user, const cuvet_diag *diag)
 {
-    world *w = user;
+    api_sequence_world *world = user;
 
-    w->hash = fz_mix(w->hash, fz_diag(d, 0, w->file));
-    act(w);
+    world->hash = fz_mix(world->hash, fz_diag(diag, 0, world->file));
+    act(world);
 }
 
-static void open_context(world *w, unsigned i)
+static void open_context(api_sequence_world *world, unsigned index)
 {
-    cuvet_alloc alloc = fz_alloc_of(&w->alloc[i]);
-    cuvet_ctx_options opt = { sizeof(opt), &alloc, w->lim, on_diag, w };
+    cuvet_alloc alloc = fz_alloc_of(&world->alloc[index]);
+    cuvet_ctx_options opt = { sizeof(opt), &alloc, world->lim, on_diag, world };
 
-    FZ_CHECK(cuvet_ctx_create(&opt, &w->ctx[i]) == CUVET_OK, "a context");
+    FZ_CHECK(cuvet_ctx_create(&opt, &world->ctx[index]) == CUVET_OK, "a context");
 }
 
 /* A context is gone with its objects; what was taken from them stays. */
-static void context_gone(world *w, unsigned ctx)
+static void context_gone(api_sequence_world *world, unsigned ctx)
 {
-    unsigned k = 0;
+    unsigned at = 0;
 
-    for (unsigned i = 0; i < w->n_images; i++) {
-        if (w->image_ctx[i] != ctx)
+    for (unsigned i = 0; i < world->n_images; i++) {
+        if (world->image_ctx[i] != ctx)
             continue;
-        w->hash = fz_mix_bytes(w->hash, w->image[i].bytes, w->image[i].n);
-        cuvet_image_destroy(&w->image[i]);
-        FZ_CHECK(!w->image[i].bytes && !w->image[i].n, "an image that was released is none");
+        world->hash = fz_mix_bytes(world->hash, world->image[i].bytes, world->image[i].n);
+        cuvet_image_destroy(&world->image[i]);
+        FZ_CHECK(!world->image[i].bytes && !world->image[i].n, "an image that was released is none");
     }
-    FZ_CHECK(w->alloc[ctx].live == 0, "nothing stays allocated");
-    for (unsigned i = 0; i < w->n; i++)
-        if (w->obj[i].ctx != ctx)
-            w->obj[k++] = w->obj[i];
-    w->n = k;
+    FZ_CHECK(world->alloc[ctx].live == 0, "nothing stays allocated");
+    for (unsigned i = 0; i < world->count; i++)
+        if (world->obj[i].ctx != ctx)
+            world->obj[at++] = world->obj[i];
+    world->count = at;
 }
 
-static void add(world *w, object_kind kind, unsigned ctx, uint64_t bits)
+static void add(api_sequence_world *world, object_kind kind, unsigned ctx, uint64_t bits)
 {
     FZ_CHECK(bits != 0, "an object has a handle");
-    for (unsigned i = 0; i < w->n; i++) {
-        FZ_CHECK(w->obj[i].ctx != ctx || w->obj[i].bits != bits, "a handle is never given out twice");
-        if (w->obj[i].ctx != ctx && (uint16_t)(w->obj[i].bits >> 16) == (uint16_t)(bits >> 16))
-            w->same_salt = true;
+    for (unsigned i = 0; i < world->count; i++) {
+        FZ_CHECK(world->obj[i].ctx != ctx || world->obj[i].bits != bits, "a handle is never given out twice");
+        if (world->obj[i].ctx != ctx && (uint16_t)(world->obj[i].bits >> 16) == (uint16_t)(bits >> 16))
+            world->same_salt = true;
     }
-    w->obj[w->n++] = (object){ .kind = kind, .ctx = ctx, .bits = bits };
+    world->obj[world->count++] = (api_sequence_object){ .kind = kind, .ctx = ctx, .bits = bits };
 }
 
-static void open_one(world *w)
+static void open_one(api_sequence_world *world)
 {
-    unsigned how = fz_u8(&w->ops), ctx = how & 1;
+    unsigned how = fz_u8(&world->ops), ctx = how & 1;
     cuvet_scan_options opt = { .size = sizeof(opt),
                                .depth = how & 2 ? CUVET_DEPTH_HEADERS : CUVET_DEPTH_FULL };
     cuvet_scan scan = { 0 };
     cuvet_elf elf = { 0 };
     cuvet_status st;
 
-    if (w->n == OBJECTS)
+    if (world->count == OBJECTS)
         return;
     if (how & 4) {
-        st = cuvet_elf_create(w->ctx[ctx], w->in->bytes, w->file, &elf);
+        st = cuvet_elf_create(world->ctx[ctx], world->in->bytes, world->file, &elf);
         FZ_CHECK((st == CUVET_OK) == (elf.bits != 0), "a handle comes with OK");
         if (st == CUVET_OK)
-            add(w, ELF, ctx, elf.bits);
+            add(world, ELF, ctx, elf.bits);
     } else {
-        st = cuvet_scan_create(w->ctx[ctx], &w->src, &opt, &scan);
+        st = cuvet_scan_create(world->ctx[ctx], &world->src, &opt, &scan);
         FZ_CHECK((st == CUVET_OK) == (scan.bits != 0), "a handle comes with OK");
         if (st == CUVET_OK)
-            add(w, SCAN, ctx, scan.bits);
+            add(world, SCAN, ctx, scan.bits);
     }
-    w->hash = fz_mix(w->hash, (uint64_t)st);
+    world->hash = fz_mix(world->hash, (uint64_t)st);
 }
 
-/* What a call for 'want' must say about the handle of o used in context ctx. */
-static void judge(const world *w, const object *o, object_kind want, unsigned ctx, cuvet_status st)
+/* What a call for 'want' must say about the handle of 'object' used in context ctx. */
+static void judge(const api_sequence_world *world, const api_sequence_object *object, object_kind want,
+                  unsigned ctx, cuvet_status st)
 {
     bool handle = st == CUVET_E_HANDLE || st == CUVET_E_STALE_HANDLE || st == CUVET_E_HANDLE_KIND;
 
     FZ_CHECK(st != CUVET_E_INTERNAL && st != CUVET_E_BUSY && st != CUVET_E_POISONED,
              "misuse is no error of ours");
-    if (o->ctx != ctx) {
-        FZ_CHECK(handle || w->same_salt, "another context's handle is refused");
-        FZ_CHECK(w->same_salt || st == CUVET_E_HANDLE, "as no handle at all");
-    } else if (o->closed) {
+    if (object->ctx != ctx) {
+        FZ_CHECK(handle || world->same_salt, "another context's handle is refused");
+        FZ_CHECK(world->same_salt || st == CUVET_E_HANDLE, "as no handle at all");
+    } else if (object->closed) {
         FZ_CHECK(st == CUVET_E_STALE_HANDLE, "a closed handle is stale");
-    } else if (o->kind != want) {
+    } else if (object->kind != want) {
         FZ_CHECK(st == CUVET_E_HANDLE_KIND, "a handle of another kind is named so");
     } else {
         FZ_CHECK(!handle, "a good handle is taken");
     }
 }
 
-static object *pick(world *w, unsigned *ctx)
+static api_sequence_object *pick(api_sequence_world *world, unsigned *ctx)
 {
-    unsigned how = fz_u8(&w->ops);
-    object *o = w->n ? &w->obj[(how >> 1) % w->n] : NULL;
+    unsigned how = fz_u8(&world->ops);
+    api_sequence_object *object = world->count ? &world->obj[(how >> 1) % world->count] : NULL;
 
-    *ctx = o && how & 1 ? fz_u8(&w->ops) & 1 : o ? o->ctx : 0;
-    return o;
+    *ctx = object && how & 1 ? fz_u8(&world->ops) & 1 : object ? object->ctx : 0;
+    return object;
 }
 
-/* After a call that may have run callbacks. False: its context is gone, and o with it. */
-static bool settle(world *w, object *o, object_kind want, unsigned ctx, cuvet_status st)
+/* After a call that may have run callbacks. False: its context is gone, and 'object' with it. */
+static bool settle(api_sequence_world *world, api_sequence_object *object, object_kind want, unsigned ctx,
+                   cuvet_status st)
 {
-    deed done = w->done;
+    deed done = world->done;
 
-    w->active = NULL;
-    w->done = NO_DEED;
-    w->hash = fz_mix(w->hash, (uint64_t)st);
+    world->active = NULL;
+    world->done = NO_DEED;
+    world->hash = fz_mix(world->hash, (uint64_t)st);
     if (done == DESTROY_SELF || done == DESTROY_CONTEXT)
         FZ_CHECK(st == CUVET_E_STALE_HANDLE, "a call whose object goes tells so");
     else
-        judge(w, o, want, ctx, st);
+        judge(world, object, want, ctx, st);
     if (done == DESTROY_SELF)
-        o->closed = true;
+        object->closed = true;
     if (done != DESTROY_CONTEXT)
         return true;
-    context_gone(w, ctx);
-    open_context(w, ctx);
+    context_gone(world, ctx);
+    open_context(world, ctx);
     return false;
 }
 
-static void arm(world *w)
+static void arm(api_sequence_world *world)
 {
-    w->next = (deed)(fz_u8(&w->ops) % DEEDS);
+    world->next = (deed)(fz_u8(&world->ops) % DEEDS);
 }
 
-static void close_one(world *w)
+static void close_one(api_sequence_world *world)
 {
     unsigned ctx;
-    object *o = pick(w, &ctx);
-    bool other = (fz_u8(&w->ops) & 15) == 0;
+    api_sequence_object *object = pick(world, &ctx);
+    bool other = (fz_u8(&world->ops) & 15) == 0;
     cuvet_status st;
-    object as;
+    api_sequence_object as;
 
-    if (!o || (o->ctx != ctx && w->same_salt))
+    if (!object || (object->ctx != ctx && world->same_salt))
         return;
-    as = *o;
+    as = *object;
     as.ctx = ctx;
     if (other)
-        as.kind = o->kind == SCAN ? ELF : o->kind == ELF ? INPUT : SCAN;
-    st = destroy(w, &as);
-    judge(w, o, as.kind, ctx, st);
+        as.kind = object->kind == SCAN ? ELF : object->kind == ELF ? INPUT : SCAN;
+    st = destroy(world, &as);
+    judge(world, object, as.kind, ctx, st);
     if (st == CUVET_OK)
-        o->closed = true;
+        object->closed = true;
 }
 
-static void step_scan(world *w)
+static void step_scan(api_sequence_world *world)
 {
     unsigned ctx;
-    object *o = pick(w, &ctx);
+    api_sequence_object *object = pick(world, &ctx);
     cuvet_summary sum = { .size = sizeof(sum) };
     const void *bytes = NULL;
     cuvet_item item = { .size = sizeof(item) };
     cuvet_status st;
-    size_t n = 0;
+    size_t count = 0;
 
-    if (!o)
+    if (!object)
         return;
-    w->active = o;
-    st = cuvet_scan_next(w->ctx[ctx], (cuvet_scan){ o->bits }, &item);
-    if (!settle(w, o, SCAN, ctx, st))
+    world->active = object;
+    st = cuvet_scan_next(world->ctx[ctx], (cuvet_scan){ object->bits }, &item);
+    if (!settle(world, object, SCAN, ctx, st))
         return;
-    if (o->ctx == ctx && o->kind == SCAN && !o->closed) {
-        FZ_CHECK(!o->over || st == CUVET_END, "after its end a scan stays at its end");
-        o->over = o->over || st != CUVET_OK;
+    if (object->ctx == ctx && object->kind == SCAN && !object->closed) {
+        FZ_CHECK(!object->over || st == CUVET_END, "after its end a scan stays at its end");
+        object->over = object->over || st != CUVET_OK;
     }
-    judge(w, o, SCAN, ctx, cuvet_scan_summary(w->ctx[ctx], (cuvet_scan){ o->bits }, &sum));
-    judge(w, o, SCAN, ctx, cuvet_scan_payload(w->ctx[ctx], (cuvet_scan){ o->bits }, &bytes, &n));
-    w->hash = fz_mix(fz_mix_bytes(w->hash, bytes, cv_min(n, 64)), (uint64_t)st);
+    judge(world, object, SCAN, ctx, cuvet_scan_summary(world->ctx[ctx], (cuvet_scan){ object->bits }, &sum));
+    judge(world, object, SCAN, ctx,
+          cuvet_scan_payload(world->ctx[ctx], (cuvet_scan){ object->bits }, &bytes, &count));
+    world->hash = fz_mix(fz_mix_bytes(world->hash, bytes, cv_min(count, 64)), (uint64_t)st);
 }
 
-static void step_elf(world *w)
+static void step_elf(api_sequence_world *world)
 {
     unsigned ctx;
-    object *o = pick(w, &ctx);
-    uint64_t i = fz_edge(&w->ops, 16), j = fz_edge(&w->ops, 16), at = 0;
-    cuvet_elf_header h = { .size = sizeof(h) };
+    api_sequence_object *object = pick(world, &ctx);
+    uint64_t i = fz_edge(&world->ops, 16), j = fz_edge(&world->ops, 16), at = 0;
+    cuvet_elf_header header = { .size = sizeof(header) };
     cuvet_elf_section sec = { .size = sizeof(sec) };
     cuvet_elf_segment seg = { .size = sizeof(seg) };
     cuvet_elf_symbol sym = { .size = sizeof(sym) };
     cuvet_elf_reloc rel = { .size = sizeof(rel) };
     cuvet_bytes name = { 0 };
     cuvet_status st[7];
-    cuvet_elf e;
+    cuvet_elf elf;
 
-    if (!o)
+    if (!object)
         return;
-    e = (cuvet_elf){ o->bits };
-    st[0] = cuvet_elf_get_header(w->ctx[ctx], e, &h);
-    st[1] = cuvet_elf_get_section(w->ctx[ctx], e, i, &sec);
-    st[2] = cuvet_elf_get_segment(w->ctx[ctx], e, i, &seg);
-    st[3] = cuvet_elf_get_symbol(w->ctx[ctx], e, i, j, &sym);
-    st[4] = cuvet_elf_get_reloc(w->ctx[ctx], e, i, j, &rel);
-    st[5] = cuvet_elf_get_symtab(w->ctx[ctx], e, (i & 1) != 0, &at);
-    st[6] = cuvet_elf_get_kernel(w->ctx[ctx], e, i, &name);
+    elf = (cuvet_elf){ object->bits };
+    st[0] = cuvet_elf_get_header(world->ctx[ctx], elf, &header);
+    st[1] = cuvet_elf_get_section(world->ctx[ctx], elf, i, &sec);
+    st[2] = cuvet_elf_get_segment(world->ctx[ctx], elf, i, &seg);
+    st[3] = cuvet_elf_get_symbol(world->ctx[ctx], elf, i, j, &sym);
+    st[4] = cuvet_elf_get_reloc(world->ctx[ctx], elf, i, j, &rel);
+    st[5] = cuvet_elf_get_symtab(world->ctx[ctx], elf, (i & 1) != 0, &at);
+    st[6] = cuvet_elf_get_kernel(world->ctx[ctx], elf, i, &name);
     for (unsigned k = 0; k < CV_COUNT(st); k++) {
-        judge(w, o, ELF, ctx, st[k]);
-        w->hash = fz_mix(w->hash, (uint64_t)st[k]);
+        judge(world, object, ELF, ctx, st[k]);
+        world->hash = fz_mix(world->hash, (uint64_t)st[k]);
     }
     if (st[1] == CUVET_OK)
-        w->hash = fz_mix_bytes(fz_mix_bytes(w->hash, sec.name.p, sec.name.n), sec.body.p, sec.body.n);
-    w->hash = fz_mix_bytes(w->hash, name.p, name.n);
-    w->hash = fz_mix(w->hash, h.extent ^ sym.value ^ rel.off ^ seg.off ^ at);
+        world->hash = fz_mix_bytes(fz_mix_bytes(world->hash, sec.name.p, sec.name.n), sec.body.p, sec.body.n);
+    world->hash = fz_mix_bytes(world->hash, name.p, name.n);
+    world->hash = fz_mix(world->hash, header.extent ^ sym.value ^ rel.off ^ seg.off ^ at);
 }
 
-static void refused(const world *w, cuvet_status st)
+static void refused(const api_sequence_world *world, cuvet_status st)
 {
-    FZ_CHECK(st == CUVET_E_HANDLE || st == CUVET_E_STALE_HANDLE || st == CUVET_E_HANDLE_KIND || w->same_salt,
+    FZ_CHECK(st == CUVET_E_HANDLE || st == CUVET_E_STALE_HANDLE || st == CUVET_E_HANDLE_KIND ||
+                 world->same_salt,
              "made up: refused");
 }
 
 /* Handles nobody gave out. */
-static void made_up(world *w)
+static void made_up(api_sequence_world *world)
 {
-    uint64_t bits = fz_edge(&w->ops, 0), flip = fz_u8(&w->ops);
+    uint64_t bits = fz_edge(&world->ops, 0), flip = fz_u8(&world->ops);
     cuvet_item item = { .size = sizeof(item) };
-    cuvet_elf_header h = { .size = sizeof(h) };
+    cuvet_elf_header header = { .size = sizeof(header) };
     cuvet_input in;
     unsigned ctx;
-    object *o = pick(w, &ctx);
+    api_sequence_object *object = pick(world, &ctx);
 
-    if (o && flip & 0x80)
-        bits = o->bits ^ UINT64_C(1) << (flip & 63);
-    for (unsigned i = 0; i < w->n; i++)
-        if (w->obj[i].bits == bits)
+    if (object && flip & 0x80)
+        bits = object->bits ^ UINT64_C(1) << (flip & 63);
+    for (unsigned i = 0; i < world->count; i++)
+        if (world->obj[i].bits == bits)
             return;
     in.bits = bits;
-    refused(w, cuvet_scan_next(w->ctx[0], (cuvet_scan){ bits }, &item));
-    refused(w, cuvet_elf_get_header(w->ctx[1], (cuvet_elf){ bits }, &h));
-    refused(w, cuvet_input_destroy(w->ctx[bits >> 32 & 1], &in));
+    refused(world, cuvet_scan_next(world->ctx[0], (cuvet_scan){ bits }, &item));
+    refused(world, cuvet_elf_get_header(world->ctx[1], (cuvet_elf){ bits }, &header));
+    refused(world, cuvet_input_destroy(world->ctx[bits >> 32 & 1], &in));
 }
 
 /* The compiler of these inputs is a callback like any other, and delivers the file. */
-static cuvet_status compile(void *user, const cuvet_compile_request *q, cuvet_compile_result *out)
+static cuvet_status compile(void *user, const cuvet_compile_request *request, cuvet_compile_result *out)
 {
-    world *w = user;
+    api_sequence_world *world = user;
 
-    w->hash = fz_mix(w->hash, q->n);
-    act(w);
-    out->bytes = w->in->bytes;
-    out->n = w->file;
+    world->hash = fz_mix(world->hash, request->n);
+    act(world);
+    out->bytes = world->in->bytes;
+    out->n = world->file;
     return CUVET_OK;
 }
 
-static cuvet_input_config config(world *w)
+static cuvet_input_config config(api_sequence_world *world)
 {
-    cuvet_input_config c = { .size = sizeof(c) };
-    uint8_t how = fz_u8(&w->ops);
+    cuvet_input_config config = { .size = sizeof(config) };
+    uint8_t how = fz_u8(&world->ops);
 
     /* now and then a target that there is not, or a request */
-    if (cuvet_target_get(how & 31, &c.target) != CUVET_OK)
-        c.target = (cuvet_target){ 90, how & 1 ? 'f' : 0 };
-    c.request = (cuvet_request)(how >> 5 & 3);
+    if (cuvet_target_get(how & 31, &config.target) != CUVET_OK)
+        config.target = (cuvet_target){ 90, how & 1 ? 'f' : 0 };
+    config.request = (cuvet_request)(how >> 5 & 3);
     if (how == 0xFF)
-        c.request = (cuvet_request)4;
-    return c;
+        config.request = (cuvet_request)4;
+    return config;
 }
 
-static void open_input(world *w)
+static void open_input(api_sequence_world *world)
 {
-    unsigned how = fz_u8(&w->ops), ctx = how & 1;
-    cuvet_input_config c = config(w);
+    unsigned how = fz_u8(&world->ops), ctx = how & 1;
+    cuvet_input_config settings = config(world);
     cuvet_input in = { 1 };
     cuvet_status st;
 
-    if (w->n == OBJECTS)
+    if (world->count == OBJECTS)
         return;
-    st = cuvet_input_create(w->ctx[ctx], how & 2 ? NULL : &c, &in);
+    st = cuvet_input_create(world->ctx[ctx], how & 2 ? NULL : &settings, &in);
     FZ_CHECK((st == CUVET_OK) == (in.bits != 0), "a handle comes with OK");
     if (st == CUVET_OK) {
-        add(w, INPUT, ctx, in.bits);
-        w->obj[w->n - 1].state = how & 2 ? CUVET_INPUT_NEW : CUVET_INPUT_CONFIGURED;
+        add(world, INPUT, ctx, in.bits);
+        world->obj[world->count - 1].state = how & 2 ? CUVET_INPUT_NEW : CUVET_INPUT_CONFIGURED;
     }
-    w->hash = fz_mix(w->hash, (uint64_t)st);
+    world->hash = fz_mix(world->hash, (uint64_t)st);
 }
 
 typedef enum call {
@@ -425,34 +429,34 @@ typedef enum call {
 } call;
 
 /* Calls that change it. */
-static cuvet_status change(world *w, cuvet_ctx *ctx, cuvet_input in, call what)
+static cuvet_status change(api_sequence_world *world, cuvet_ctx *ctx, cuvet_input in, call what)
 {
-    const cuvet_compiler cc = { sizeof(cc), compile, w };
-    cuvet_input_config c = config(w);
-    uint8_t how = fz_u8(&w->ops);
+    const cuvet_compiler cc = { sizeof(cc), compile, world };
+    cuvet_input_config settings = config(world);
+    uint8_t how = fz_u8(&world->ops);
 
     switch (what) {
-    case CONFIGURE: return cuvet_input_configure(ctx, in, &c);
-    case SET_TARGET: return cuvet_input_set_target(ctx, in, c.target);
-    case SET_REQUEST: return cuvet_input_set_request(ctx, in, c.request);
+    case CONFIGURE: return cuvet_input_configure(ctx, in, &settings);
+    case SET_TARGET: return cuvet_input_set_target(ctx, in, settings.target);
+    case SET_REQUEST: return cuvet_input_set_request(ctx, in, settings.request);
     case SET_ADDRESS32: return cuvet_input_set_flags(ctx, in, how & 1);
-    case OPTION: return cuvet_input_option(ctx, in, (const char *)w->in->bytes, cv_min(w->file, how));
+    case OPTION: return cuvet_input_option(ctx, in, (const char *)world->in->bytes, cv_min(world->file, how));
     case SET_COMPILER: return cuvet_input_set_compiler(ctx, in, how & 7 ? &cc : NULL);
-    case BIND: return cuvet_input_bind(ctx, in, w->in->bytes, w->file, how & 1, NULL);
+    case BIND: return cuvet_input_bind(ctx, in, world->in->bytes, world->file, how & 1, NULL);
     case SELECT: return cuvet_input_select(ctx, in);
     default: return cuvet_input_cancel(ctx, in);
     }
 }
 
-static cuvet_status take(world *w, unsigned ctx, cuvet_input in)
+static cuvet_status take(api_sequence_world *world, unsigned ctx, cuvet_input in)
 {
     cuvet_image img = { .size = sizeof(img) };
-    cuvet_status st = cuvet_input_take_result(w->ctx[ctx], in, &img);
+    cuvet_status st = cuvet_input_take_result(world->ctx[ctx], in, &img);
 
     FZ_CHECK((st == CUVET_OK) == (img.bytes != NULL), "an image comes with OK");
-    if (st == CUVET_OK && w->n_images < IMAGES) {
-        w->image_ctx[w->n_images] = ctx;
-        w->image[w->n_images++] = img;
+    if (st == CUVET_OK && world->n_images < IMAGES) {
+        world->image_ctx[world->n_images] = ctx;
+        world->image[world->n_images++] = img;
     } else {
         cuvet_image_destroy(&img);
     }
@@ -460,103 +464,106 @@ static cuvet_status take(world *w, unsigned ctx, cuvet_input in)
 }
 
 /* Calls that look at it. */
-static cuvet_status look(world *w, unsigned ctx, cuvet_input in, call what)
+static cuvet_status look(api_sequence_world *world, unsigned ctx, cuvet_input in, call what)
 {
-    cuvet_input_config c = { 0 };
-    cuvet_candidate k = { .size = sizeof(k) };
-    cuvet_result r = { .size = sizeof(r) };
-    uint64_t i = fz_edge(&w->ops, 4);
-    const char *p = NULL;
+    cuvet_input_config config = { 0 };
+    cuvet_candidate candidate = { .size = sizeof(candidate) };
+    cuvet_result result = { .size = sizeof(result) };
+    uint64_t i = fz_edge(&world->ops, 4);
+    const char *at = NULL;
     cuvet_status st;
-    cuvet_diag d = { .size = sizeof(d) };
-    size_t n = 0;
+    cuvet_diag diag = { .size = sizeof(diag) };
+    size_t count = 0;
 
     switch (what) {
-    case GET_CONFIG: st = cuvet_input_get_config(w->ctx[ctx], in, &c); break;
-    case GET_OPTION: st = cuvet_input_get_option(w->ctx[ctx], in, (size_t)i, &p, &n); break;
-    case GET_CANDIDATE: st = cuvet_input_get_candidate(w->ctx[ctx], in, i, &k); break;
-    case GET_DIAG: st = cuvet_input_get_diag(w->ctx[ctx], in, i, &d); break;
-    case GET_LOG: st = cuvet_input_get_log(w->ctx[ctx], in, &p, &n); break;
-    case TAKE_RESULT: return take(w, ctx, in);
-    default: st = cuvet_input_get_result(w->ctx[ctx], in, &r); break;
+    case GET_CONFIG: st = cuvet_input_get_config(world->ctx[ctx], in, &config); break;
+    case GET_OPTION: st = cuvet_input_get_option(world->ctx[ctx], in, (size_t)i, &at, &count); break;
+    case GET_CANDIDATE: st = cuvet_input_get_candidate(world->ctx[ctx], in, i, &candidate); break;
+    case GET_DIAG: st = cuvet_input_get_diag(world->ctx[ctx], in, i, &diag); break;
+    case GET_LOG: st = cuvet_input_get_log(world->ctx[ctx], in, &at, &count); break;
+    case TAKE_RESULT: return take(world, ctx, in);
+    default: st = cuvet_input_get_result(world->ctx[ctx], in, &result); break;
     }
-    FZ_CHECK(!p || p[n] == 0, "text ends where it says");
-    w->hash = fz_mix_bytes(fz_mix_bytes(w->hash, p, n), r.bytes, r.n);
-    w->hash = fz_mix(fz_mix(w->hash, c.target.sm ^ c.threads << 8), k.header_off ^ k.rank << 8 ^ d.rule);
+    FZ_CHECK(!at || at[count] == 0, "text ends where it says");
+    world->hash = fz_mix_bytes(fz_mix_bytes(world->hash, at, count), result.bytes, result.n);
+    world->hash = fz_mix(fz_mix(world->hash, config.target.sm ^ config.threads << 8),
+                         candidate.header_off ^ candidate.rank << 8 ^ diag.rule);
     return st;
 }
 
 /* May it be called in this state? What was taken is no result any more. */
-static bool in_state(const object *o, call what)
+static bool in_state(const api_sequence_object *object, call what)
 {
     switch (what) {
     case CONFIGURE:
-    case SET_TARGET: return o->state <= CUVET_INPUT_CONFIGURED;
+    case SET_TARGET: return object->state <= CUVET_INPUT_CONFIGURED;
     case SET_REQUEST:
-    case SET_ADDRESS32: return o->state == CUVET_INPUT_CONFIGURED;
+    case SET_ADDRESS32: return object->state == CUVET_INPUT_CONFIGURED;
     case OPTION:
-    case SET_COMPILER: return o->state <= CUVET_INPUT_BOUND;
-    case BIND: return o->state == CUVET_INPUT_CONFIGURED || o->state == CUVET_INPUT_BOUND;
-    case SELECT: return o->state == CUVET_INPUT_BOUND;
-    case GET_CONFIG: return o->state != CUVET_INPUT_NEW;
-    case GET_CANDIDATE: return o->state >= CUVET_INPUT_BOUND;
+    case SET_COMPILER: return object->state <= CUVET_INPUT_BOUND;
+    case BIND: return object->state == CUVET_INPUT_CONFIGURED || object->state == CUVET_INPUT_BOUND;
+    case SELECT: return object->state == CUVET_INPUT_BOUND;
+    case GET_CONFIG: return object->state != CUVET_INPUT_NEW;
+    case GET_CANDIDATE: return object->state >= CUVET_INPUT_BOUND;
     case GET_RESULT:
-    case TAKE_RESULT: return o->state == CUVET_INPUT_SELECTED && !o->over;
+    case TAKE_RESULT: return object->state == CUVET_INPUT_SELECTED && !object->over;
     default: return true;
     }
 }
 
 /* The state that the call led to, and that it was one for the call. */
-static void follow(world *w, object *o, call what, cuvet_status st)
+static void follow(api_sequence_world *world, api_sequence_object *object, call what, cuvet_status st)
 {
     cuvet_input_state now;
 
-    FZ_CHECK((st == CUVET_E_STATE) == !in_state(o, what), "STATE when it is not in a state for it");
+    FZ_CHECK((st == CUVET_E_STATE) == !in_state(object, what), "STATE when it is not in a state for it");
     if (st == CUVET_OK && (what == CONFIGURE || what == SET_TARGET))
-        o->state = CUVET_INPUT_CONFIGURED;
+        object->state = CUVET_INPUT_CONFIGURED;
     if (st == CUVET_OK && what == BIND)
-        o->state = CUVET_INPUT_BOUND;
+        object->state = CUVET_INPUT_BOUND;
     if (st != CUVET_E_STATE && what == SELECT)
-        o->state = st == CUVET_OK ? CUVET_INPUT_SELECTED : CUVET_INPUT_FAILED;
-    o->over = o->over || (st == CUVET_OK && what == TAKE_RESULT);
-    FZ_CHECK(cuvet_input_get_state(w->ctx[o->ctx], (cuvet_input){ o->bits }, &now) == CUVET_OK, "state");
-    FZ_CHECK(now == o->state, "a state changes with a call that is made for it, and succeeds");
+        object->state = st == CUVET_OK ? CUVET_INPUT_SELECTED : CUVET_INPUT_FAILED;
+    object->over = object->over || (st == CUVET_OK && what == TAKE_RESULT);
+    FZ_CHECK(cuvet_input_get_state(world->ctx[object->ctx], (cuvet_input){ object->bits }, &now) == CUVET_OK,
+             "state");
+    FZ_CHECK(now == object->state, "a state changes with a call that is made for it, and succeeds");
 }
 
-static void step_input(world *w)
+static void step_input(api_sequence_world *world)
 {
     unsigned ctx;
-    object *o = pick(w, &ctx);
-    call what = (call)(fz_u8(&w->ops) % CALLS);
+    api_sequence_object *object = pick(world, &ctx);
+    call what = (call)(fz_u8(&world->ops) % CALLS);
     cuvet_input in;
     cuvet_status st;
 
-    if (!o || (o->ctx != ctx && w->same_salt))
+    if (!object || (object->ctx != ctx && world->same_salt))
         return;
-    in.bits = o->bits;
-    w->active = o;
-    st = what >= GET_CONFIG ? look(w, ctx, in, what) : change(w, w->ctx[ctx], in, what);
-    if (settle(w, o, INPUT, ctx, st) && o->kind == INPUT && o->ctx == ctx && !o->closed)
-        follow(w, o, what, st);
+    in.bits = object->bits;
+    world->active = object;
+    st = what >= GET_CONFIG ? look(world, ctx, in, what) : change(world, world->ctx[ctx], in, what);
+    if (settle(world, object, INPUT, ctx, st) && object->kind == INPUT && object->ctx == ctx &&
+        !object->closed)
+        follow(world, object, what, st);
 }
 
-static void run(world *w)
+static void run(api_sequence_world *world)
 {
-    static void (*const STEPS[])(world *) = { open_one,   step_scan,  open_one,   step_elf,
-                                              close_one,  step_scan,  made_up,    step_elf,
-                                              open_input, step_input, arm,        step_input,
-                                              step_input, step_input, open_input, close_one };
+    static void (*const STEPS[])(api_sequence_world *) = { open_one,   step_scan,  open_one,   step_elf,
+                                                           close_one,  step_scan,  made_up,    step_elf,
+                                                           open_input, step_input, arm,        step_input,
+                                                           step_input, step_input, open_input, close_one };
 
     for (unsigned i = 0; i < 2; i++)
-        open_context(w, i);
-    w->src.size = sizeof(w->src);
-    FZ_CHECK(cuvet_source_memory(w->in->bytes, w->file, &w->src) == CUVET_OK, "source");
-    for (unsigned i = 0; i < STEPS_MAX && fz_ops_left(&w->ops); i++)
-        STEPS[fz_u8(&w->ops) % CV_COUNT(STEPS)](w);
+        open_context(world, i);
+    world->src.size = sizeof(world->src);
+    FZ_CHECK(cuvet_source_memory(world->in->bytes, world->file, &world->src) == CUVET_OK, "source");
+    for (unsigned i = 0; i < STEPS_MAX && fz_ops_left(&world->ops); i++)
+        STEPS[fz_u8(&world->ops) % CV_COUNT(STEPS)](world);
     /* Whatever is still open goes with its context. */
     for (unsigned i = 0; i < 2; i++) {
-        cuvet_ctx_destroy(w->ctx[i]);
-        context_gone(w, i);
+        cuvet_ctx_destroy(world->ctx[i]);
+        context_gone(world, i);
     }
 }
 
@@ -573,22 +580,22 @@ CV_FUZZ_TARGET(api_sequence)
     cuvet_limits lim = { .size = sizeof(lim) };
     bool salt = false;
     fz_input in;
-    size_t n;
+    size_t count;
 
     fz_open(&in, data, size);
     fz_limits(0, &lim);
-    n = cv_min(in.param & 0xFFFF, in.len);
+    count = cv_min(in.param & 0xFFFF, in.len);
     for (unsigned pass = 0; pass < 2; pass++) {
-        world w = { .in = &in,
-                    .file = cv_min(in.len - n, FILE_MAX),
-                    .lim = &lim,
-                    .ops = { PROGRAM, sizeof(PROGRAM), 0 } };
+        api_sequence_world world = { .in = &in,
+                                     .file = cv_min(in.len - count, FILE_MAX),
+                                     .lim = &lim,
+                                     .ops = { PROGRAM, sizeof(PROGRAM), 0 } };
 
-        if (n)
-            w.ops = (fz_ops){ in.bytes + in.len - n, n, 0 };
-        run(&w);
-        hash[pass] = w.hash;
-        salt = salt || w.same_salt;
+        if (count)
+            world.ops = (fz_ops){ in.bytes + in.len - count, count, 0 };
+        run(&world);
+        hash[pass] = world.hash;
+        salt = salt || world.same_salt;
     }
     FZ_CHECK(salt || hash[0] == hash[1], "the second run is the same");
     fz_close(&in);

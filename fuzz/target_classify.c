@@ -8,76 +8,87 @@
 #include "format/ptx/read.h"
 #include "intake/probe.h"
 
-typedef struct answer {
-    cuvet_status s;
-    cuvet_content_info i;
-} answer;
+typedef struct classify_answer {
+    cuvet_status status;
+    cuvet_content_info info;
+} classify_answer;
 
-static bool same(const cuvet_content_info *a, const cuvet_content_info *b)
+static bool same(const cuvet_content_info *left, const cuvet_content_info *right)
 {
-    return a->type == b->type && a->off == b->off && a->length == b->length && a->sm == b->sm &&
-           a->capsule == b->capsule && a->mercury == b->mercury && a->is32 == b->is32 && a->thin == b->thin;
+    return left->type == right->type && left->off == right->off && left->length == right->length &&
+           left->sm == right->sm && left->capsule == right->capsule && left->mercury == right->mercury &&
+           left->is32 == right->is32 && left->thin == right->thin;
 }
 
-static void check(const answer *a, uint64_t n)
+static void check(const classify_answer *answer, uint64_t count)
 {
-    cuvet_content_info only = { .size = sizeof(only), .type = a->i.type };
-    bool named = a->s == CUVET_E_TRUNCATED || a->s == CUVET_E_MALFORMED;
+    cuvet_content_info only = { .size = sizeof(only), .type = answer->info.type };
+    bool named = answer->status == CUVET_E_TRUNCATED || answer->status == CUVET_E_MALFORMED;
 
-    FZ_CHECK(a->s == CUVET_OK || named || a->s == CUVET_E_UNKNOWN || a->s == CUVET_E_LIMIT,
+    FZ_CHECK(answer->status == CUVET_OK || named || answer->status == CUVET_E_UNKNOWN ||
+                 answer->status == CUVET_E_LIMIT,
              "an answer is OK, TRUNCATED, MALFORMED, UNKNOWN or LIMIT");
-    FZ_CHECK((a->i.type == CUVET_K_NONE) == (a->s == CUVET_E_UNKNOWN || a->s == CUVET_E_LIMIT),
+    FZ_CHECK((answer->info.type == CUVET_K_NONE) ==
+                 (answer->status == CUVET_E_UNKNOWN || answer->status == CUVET_E_LIMIT),
              "what is cut off or broken has a kind, what is unknown has none");
-    FZ_CHECK(a->s == CUVET_OK || same(&a->i, &only), "a refusal says the kind and nothing else");
-    FZ_CHECK(a->i.off <= n && a->i.length <= n - a->i.off, "the content lies in the payload");
-    FZ_CHECK(a->i.off == 0 || (a->i.off == 4 && a->i.type == CUVET_K_NVVM), "only NVVM has a pad");
-    FZ_CHECK(!a->i.capsule || !a->i.mercury, "one kind of code");
-    FZ_CHECK((!a->i.sm && !a->i.capsule && !a->i.mercury) || a->i.type == CUVET_K_CUBIN,
+    FZ_CHECK(answer->status == CUVET_OK || same(&answer->info, &only),
+             "a refusal says the kind and nothing else");
+    FZ_CHECK(answer->info.off <= count && answer->info.length <= count - answer->info.off,
+             "the content lies in the payload");
+    FZ_CHECK(answer->info.off == 0 || (answer->info.off == 4 && answer->info.type == CUVET_K_NVVM),
+             "only NVVM has a pad");
+    FZ_CHECK(!answer->info.capsule || !answer->info.mercury, "one kind of code");
+    FZ_CHECK((!answer->info.sm && !answer->info.capsule && !answer->info.mercury) ||
+                 answer->info.type == CUVET_K_CUBIN,
              "only device code has an architecture");
-    FZ_CHECK(!a->i.thin || a->i.type == CUVET_K_ARCHIVE, "only archives are thin");
+    FZ_CHECK(!answer->info.thin || answer->info.type == CUVET_K_ARCHIVE, "only archives are thin");
 }
 
 /* Through the library's own entry, which reports, and the public one, which answers with a diagnostic. */
-static answer ask(fz *f, unsigned flags)
+static classify_answer ask(fz_state *fuzz, unsigned flags)
 {
-    uint64_t before = fz_reported(f);
-    answer a, b;
-    cuvet_diag d = { .size = sizeof(d) };
+    uint64_t before = fz_reported(fuzz);
+    classify_answer left, right;
+    cuvet_diag diag = { .size = sizeof(diag) };
 
-    memset(&a, 0x5A, sizeof(a));
-    memset(&b, 0xA5, sizeof(b));
-    a.s = cv_classify(&f->x, fz_span(f), flags, &a.i);
-    check(&a, f->in->len);
-    FZ_CHECK(fz_reported(f) - before == (a.s != CUVET_OK), "a refusal is reported once");
-    b.i.size = sizeof(b.i);
-    b.s = cuvet_classify(f->in->bytes, f->in->len, &f->x.lim, flags, &b.i, &d);
-    FZ_CHECK(a.s == b.s && same(&a.i, &b.i), "with and without a context the answer is one");
-    FZ_CHECK((cuvet_rule_get(d.rule) != NULL) == (b.s != CUVET_OK), "a diagnostic unless OK");
-    if (b.s != CUVET_OK) {
-        FZ_CHECK(f->x.seen[d.rule] > 0, "and the same one");
-        fz_note(f, fz_diag(&d, 0, f->in->len));
+    memset(&left, 0x5A, sizeof(left));
+    memset(&right, 0xA5, sizeof(right));
+    left.status = cv_classify(&fuzz->ctx, fz_span(fuzz), flags, &left.info);
+    check(&left, fuzz->in->len);
+    FZ_CHECK(fz_reported(fuzz) - before == (left.status != CUVET_OK), "a refusal is reported once");
+    right.info.size = sizeof(right.info);
+    right.status = cuvet_classify(fuzz->in->bytes, fuzz->in->len, &fuzz->ctx.lim, flags, &right.info, &diag);
+    FZ_CHECK(left.status == right.status && same(&left.info, &right.info),
+             "with and without a context the answer is one");
+    FZ_CHECK((cuvet_rule_get(diag.rule) != NULL) == (right.status != CUVET_OK), "a diagnostic unless OK");
+    if (right.status != CUVET_OK) {
+        FZ_CHECK(fuzz->ctx.seen[diag.rule] > 0, "and the same one");
+        fz_note(fuzz, fz_diag(&diag, 0, fuzz->in->len));
     }
-    fz_note(f, (uint64_t)a.s << 32 | (unsigned)a.i.type);
-    fz_note(f, fz_mix(a.i.off << 32 | a.i.sm, a.i.length));
-    fz_note(f, (unsigned)a.i.capsule | (unsigned)a.i.mercury << 1 | (unsigned)a.i.is32 << 2);
-    return a;
+    fz_note(fuzz, (uint64_t)left.status << 32 | (unsigned)left.info.type);
+    fz_note(fuzz, fz_mix(left.info.off << 32 | left.info.sm, left.info.length));
+    fz_note(fuzz,
+            (unsigned)left.info.capsule | (unsigned)left.info.mercury << 1 | (unsigned)left.info.is32 << 2);
+    return left;
 }
 
-static void run(fz *f)
+static void run(fz_state *fuzz)
 {
-    uint64_t probe = f->in->param >> 8 & 0xFFFF;
-    answer strict, lenient;
+    uint64_t probe = fuzz->in->param >> 8 & 0xFFFF;
+    classify_answer strict, lenient;
 
     if (probe != 0)
-        f->x.lim.ptx_probe = probe;
-    strict = ask(f, 0);
-    lenient = ask(f, CUVET_CLASSIFY_LENIENT);
-    if (strict.s == CUVET_OK)
-        FZ_CHECK(lenient.s == CUVET_OK && same(&strict.i, &lenient.i), "lenient accepts what strict accepts");
-    if (strict.s == CUVET_OK && strict.i.type == CUVET_K_PTX)
-        FZ_CHECK(cv_ptx_look(fz_span(f)) != CV_PTX_NO, "a scan does not overlook it");
-    if (cv_ptx_look(fz_span(f)) == CV_PTX_YES)
-        FZ_CHECK(strict.i.type == CUVET_K_PTX || strict.s == CUVET_E_UNKNOWN || strict.s == CUVET_E_LIMIT,
+        fuzz->ctx.lim.ptx_probe = probe;
+    strict = ask(fuzz, 0);
+    lenient = ask(fuzz, CUVET_CLASSIFY_LENIENT);
+    if (strict.status == CUVET_OK)
+        FZ_CHECK(lenient.status == CUVET_OK && same(&strict.info, &lenient.info),
+                 "lenient accepts what strict accepts");
+    if (strict.status == CUVET_OK && strict.info.type == CUVET_K_PTX)
+        FZ_CHECK(cv_ptx_look(fz_span(fuzz)) != CV_PTX_NO, "a scan does not overlook it");
+    if (cv_ptx_look(fz_span(fuzz)) == CV_PTX_YES)
+        FZ_CHECK(strict.info.type == CUVET_K_PTX || strict.status == CUVET_E_UNKNOWN ||
+                     strict.status == CUVET_E_LIMIT,
                  "what a scan takes for PTX is nothing else");
 }
 

@@ -6,65 +6,68 @@
 #include "host/host.h"
 #include "mutate.h"
 
-static void check_sections(fz *f, const cv_host *h)
+static void check_sections(fz_state *fuzz, const cv_host *host)
 {
     uint64_t last = 0;
 
-    for (uint64_t i = 0; i < h->sections.n; i++) {
-        const cv_host_section *s = cv_host_sections_at(&h->sections, i);
+    for (uint64_t i = 0; i < host->sections.count; i++) {
+        const cv_host_section *section = cv_host_sections_get(&host->sections, i);
 
-        FZ_CHECK(s->off >= h->base && s->off - h->base <= h->size && s->size <= h->size - (s->off - h->base),
+        FZ_CHECK(section->off >= host->base && section->off - host->base <= host->size &&
+                     section->size <= host->size - (section->off - host->base),
                  "sections that are kept lie in the file");
-        FZ_CHECK(s->off >= last, "in file order");
-        last = s->off;
-        fz_note(f, s->off ^ s->size << 24 ^ (uint64_t)s->kind << 60 ^ (uint64_t)s->index << 40);
+        FZ_CHECK(section->off >= last, "in file order");
+        last = section->off;
+        fz_note(fuzz, section->off ^ section->size << 24 ^ (uint64_t)section->kind << 60 ^
+                          (uint64_t)section->index << 40);
     }
 }
 
-static void check_wrappers(fz *f, const cv_host *h)
+static void check_wrappers(fz_state *fuzz, const cv_host *host)
 {
-    for (uint64_t i = 0; i < h->wrappers.n; i++) {
-        const cv_host_wrapper *w = cv_host_wrappers_at(&h->wrappers, i);
+    for (uint64_t i = 0; i < host->wrappers.count; i++) {
+        const cv_host_wrapper *wrapper = cv_host_wrappers_get(&host->wrappers, i);
 
-        FZ_CHECK(w->off >= h->base && w->off - h->base <= h->size &&
-                     CV_WRAPPER_SIZE <= h->size - (w->off - h->base),
+        FZ_CHECK(wrapper->off >= host->base && wrapper->off - host->base <= host->size &&
+                     CV_WRAPPER_SIZE <= host->size - (wrapper->off - host->base),
                  "wrappers lie in the file");
-        FZ_CHECK(w->state != CV_HOST_FOUND || cv_host_names(h, w->target), "a wrapper names its target");
-        fz_note(f, w->off ^ w->target << 20 ^ (uint64_t)w->state << 60);
+        FZ_CHECK(wrapper->state != CV_HOST_FOUND || cv_host_names(host, wrapper->target),
+                 "a wrapper names its target");
+        fz_note(fuzz, wrapper->off ^ wrapper->target << 20 ^ (uint64_t)wrapper->state << 60);
     }
-    for (uint64_t i = 0; i < h->named.n; i++) {
-        FZ_CHECK(i == 0 || *cv_u64s_at(&h->named, i - 1) < *cv_u64s_at(&h->named, i),
+    for (uint64_t i = 0; i < host->named.count; i++) {
+        FZ_CHECK(i == 0 || *cv_u64s_get(&host->named, i - 1) < *cv_u64s_get(&host->named, i),
                  "names are sorted, each once");
-        FZ_CHECK(cv_host_names(h, *cv_u64s_at(&h->named, i)), "what is named is found");
+        FZ_CHECK(cv_host_names(host, *cv_u64s_get(&host->named, i)), "what is named is found");
     }
 }
 
-static void run(fz *f)
+static void run(fz_state *fuzz)
 {
-    cv_span s = fz_span(f);
+    cv_span span = fz_span(fuzz);
     /* The file may be a region of a larger source: what comes before it is not its own. */
-    uint64_t skip = f->in->param >> 8 & 1 ? cv_min(64, s.len) : 0;
+    uint64_t skip = fuzz->in->param >> 8 & 1 ? cv_min(64, span.len) : 0;
     cv_u64s found = { 0 };
-    cv_host h = { 0 };
+    cv_host host = { 0 };
     cuvet_source src = { .size = sizeof(src) };
     cuvet_status st;
 
-    FZ_CHECK(cuvet_source_memory(f->in->bytes, f->in->len, &src) == CUVET_OK, "source");
-    st = cv_host_read(&f->x, &src, skip, s.len - skip, &h);
-    fz_status(f, st, 0);
+    FZ_CHECK(cuvet_source_memory(fuzz->in->bytes, fuzz->in->len, &src) == CUVET_OK, "source");
+    st = cv_host_read(&fuzz->ctx, &src, skip, span.len - skip, &host);
+    fz_status(fuzz, st, 0);
     if (st == CUVET_OK) {
         bool room = true;
 
-        check_sections(f, &h);
-        check_wrappers(f, &h);
-        for (uint64_t at = skip; room && at + 4 <= s.len; at += 4)
-            if (cv_u32_at(s, at) == CV_FATBIN_MAGIC)
-                room = cv_u64s_push(&f->x.mem, &found, at);
+        check_sections(fuzz, &host);
+        check_wrappers(fuzz, &host);
+        for (uint64_t at = skip; room && at + 4 <= span.len; at += 4)
+            if (cv_u32_at(span, at) == CV_FATBIN_MAGIC)
+                room = cv_u64s_push(&fuzz->ctx.mem, &found, at);
         if (room)
-            cv_host_check_wrappers(&f->x, &h, &found);
+            cv_host_check_wrappers(&fuzz->ctx, &host, &found);
     }
-    cv_u64s_free(&f->x.mem, &found);
-    cv_host_free(&f->x, &h);
+    cv_u64s_free(&fuzz->ctx.mem, &found);
+    cv_host_free(&fuzz->ctx, &host);
 }
 
 CV_FUZZ_TARGET(hostobj)

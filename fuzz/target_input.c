@@ -18,170 +18,181 @@ enum compiler {
     DESTROYS   /* the caller destroys the input meanwhile */
 };
 
-typedef struct run {
+typedef struct input_run {
     const fz_input *in;
     size_t file; /* bytes of the input that are the payload */
     cuvet_input_config cfg;
     enum compiler how;
     bool copy;
     cuvet_ctx *ctx;
-    cuvet_input h;
+    cuvet_input handle;
     fz_alloc alloc;
     uint64_t hash;
     uint64_t n_diags, n_errors; /* delivered since the call began */
     unsigned calls, releases;
-} run;
+} input_run;
 
-static unsigned ends(const run *r)
+static unsigned ends(const input_run *run)
 {
-    return r->in->param >> 22 & 15;
+    return run->in->param >> 22 & 15;
 }
 
-static void note(run *r, uint64_t v)
+static void note(input_run *run, uint64_t value)
 {
-    r->hash = fz_mix(r->hash, v);
+    run->hash = fz_mix(run->hash, value);
 }
 
-static void on_diag(void *user, const cuvet_diag *d)
+static void on_diag(void *user, const cuvet_diag *diag)
 {
-    run *r = user;
+    input_run *run = user;
 
-    note(r, fz_diag(d, 0, r->file));
-    r->n_diags++;
-    r->n_errors += d->severity == CUVET_ERROR;
+    note(run, fz_diag(diag, 0, run->file));
+    run->n_diags++;
+    run->n_errors += diag->severity == CUVET_ERROR;
 }
 
-static void release(cuvet_compile_result *c, void *user)
+static void release(cuvet_compile_result *result, void *user)
 {
-    (void)c;
-    ((run *)user)->releases++;
+    (void)result;
+    ((input_run *)user)->releases++;
 }
 
-static void check_request(const run *r, const cuvet_compile_request *q)
+static void check_request(const input_run *run, const cuvet_compile_request *request)
 {
-    FZ_CHECK(q->bytes && q->n, "a compiler gets something");
-    FZ_CHECK((q->kind == CUVET_K_LTOIR) || !memchr(q->bytes, 0, q->n), "PTX without NUL");
-    FZ_CHECK(q->sm == r->cfg.target.sm && q->suffix == r->cfg.target.suffix, "for the target");
-    FZ_CHECK(q->threads == 1 && q->cancel && !*q->cancel, "as configured");
-    for (size_t i = 0; i < q->n_options; i++)
-        FZ_CHECK(q->option[i] && *q->option[i], "no empty option");
+    FZ_CHECK(request->bytes && request->n, "a compiler gets something");
+    FZ_CHECK((request->kind == CUVET_K_LTOIR) || !memchr(request->bytes, 0, request->n), "PTX without NUL");
+    FZ_CHECK(request->sm == run->cfg.target.sm && request->suffix == run->cfg.target.suffix,
+             "for the target");
+    FZ_CHECK(request->threads == 1 && request->cancel && !*request->cancel, "as configured");
+    for (size_t i = 0; i < request->n_options; i++)
+        FZ_CHECK(request->option[i] && *request->option[i], "no empty option");
 }
 
-static cuvet_status compile(void *user, const cuvet_compile_request *q, cuvet_compile_result *out)
+static cuvet_status compile(void *user, const cuvet_compile_request *request, cuvet_compile_result *out)
 {
-    run *r = user;
-    cuvet_input h = r->h;
+    input_run *run = user;
+    cuvet_input handle = run->handle;
 
-    check_request(r, q);
-    r->calls++;
-    note(r, fz_mix_bytes(q->n_options, q->bytes, q->n));
+    check_request(run, request);
+    run->calls++;
+    note(run, fz_mix_bytes(request->n_options, request->bytes, request->n));
     out->release = release;
-    out->log = (char *)r->in->bytes;
-    out->n_log = cv_min(r->file, 100);
-    switch (r->how) {
+    out->log = (char *)run->in->bytes;
+    out->n_log = cv_min(run->file, 100);
+    switch (run->how) {
     case TAIL:
-        out->bytes = r->in->bytes + r->file;
-        out->n = r->in->len - r->file;
+        out->bytes = run->in->bytes + run->file;
+        out->n = run->in->len - run->file;
         break;
     case WHOLE:
-        out->bytes = r->in->bytes;
-        out->n = r->file;
+        out->bytes = run->in->bytes;
+        out->n = run->file;
         break;
     case ENDS:
-        out->end = (cuvet_compile_end)ends(r);
+        out->end = (cuvet_compile_end)ends(run);
         out->detail = -1;
         break;
-    case CANCELS: FZ_CHECK(cuvet_input_cancel(r->ctx, r->h) == CUVET_OK, "cancel"); break;
-    case NO_MEMORY: return r->calls > 1 ? CUVET_OK : ends(r) ? (cuvet_status)ends(r) : CUVET_E_NOMEM;
-    case DESTROYS: FZ_CHECK(cuvet_input_destroy(r->ctx, &h) == CUVET_OK && h.bits == 0, "destroy"); break;
+    case CANCELS: FZ_CHECK(cuvet_input_cancel(run->ctx, run->handle) == CUVET_OK, "cancel"); break;
+    case NO_MEMORY: return run->calls > 1 ? CUVET_OK : ends(run) ? (cuvet_status)ends(run) : CUVET_E_NOMEM;
+    case DESTROYS:
+        FZ_CHECK(cuvet_input_destroy(run->ctx, &handle) == CUVET_OK && handle.bits == 0, "destroy");
+        break;
     case NONE:
     case NOTHING: break;
     }
     return CUVET_OK;
 }
 
-static cuvet_input_state state(const run *r)
+static cuvet_input_state state(const input_run *run)
 {
     cuvet_input_state st;
 
-    FZ_CHECK(cuvet_input_get_state(r->ctx, r->h, &st) == CUVET_OK, "state");
+    FZ_CHECK(cuvet_input_get_state(run->ctx, run->handle, &st) == CUVET_OK, "state");
     return st;
 }
 
-static void note_candidate(run *r, const cuvet_candidate *c)
+static void note_candidate(input_run *run, const cuvet_candidate *candidate)
 {
-    note(r, (uint64_t)c->kind << 32 | (uint64_t)(uint8_t)c->suffix << 40 | c->sm);
-    note(r, (uint64_t)c->reason << 40 | (uint64_t)c->rank << 8 | c->chosen | c->first_container << 1);
-    note(r, c->header_off ^ c->flags << 20);
+    note(run, (uint64_t)candidate->kind << 32 | (uint64_t)(uint8_t)candidate->suffix << 40 | candidate->sm);
+    note(run, (uint64_t)candidate->reason << 40 | (uint64_t)candidate->rank << 8 | candidate->chosen |
+                  candidate->first_container << 1);
+    note(run, candidate->header_off ^ candidate->flags << 20);
 }
 
-static bool get(const run *r, uint64_t i, cuvet_candidate *c)
+static bool get(const input_run *run, uint64_t index, cuvet_candidate *candidate)
 {
-    return cuvet_input_get_candidate(r->ctx, r->h, i, c) == CUVET_OK;
+    return cuvet_input_get_candidate(run->ctx, run->handle, index, candidate) == CUVET_OK;
 }
 
 /* What bind lists: members that lie in the file, and nothing decided yet. */
-static void check_listed(run *r)
+static void check_listed(input_run *run)
 {
-    cuvet_candidate c = { .size = sizeof(c) };
+    cuvet_candidate candidate = { .size = sizeof(candidate) };
     uint64_t i = 0;
 
-    for (; get(r, i, &c); i++) {
-        note_candidate(r, &c);
-        FZ_CHECK(c.depth == 0 && c.rank == 0 && !c.chosen && c.reason == CUVET_REASON_NONE, "only listed");
-        FZ_CHECK(c.container_off <= c.header_off && c.header_off <= c.payload_off, "in order");
-        FZ_CHECK(c.payload_off <= r->file && c.stored_size <= r->file - c.payload_off, "in the file");
+    for (; get(run, i, &candidate); i++) {
+        note_candidate(run, &candidate);
+        FZ_CHECK(candidate.depth == 0 && candidate.rank == 0 && !candidate.chosen &&
+                     candidate.reason == CUVET_REASON_NONE,
+                 "only listed");
+        FZ_CHECK(candidate.container_off <= candidate.header_off &&
+                     candidate.header_off <= candidate.payload_off,
+                 "in order");
+        FZ_CHECK(candidate.payload_off <= run->file &&
+                     candidate.stored_size <= run->file - candidate.payload_off,
+                 "in the file");
     }
     FZ_CHECK(i != 0, "something to select from");
 }
 
-static int suffix_order(char s)
+static int suffix_order(char suffix)
 {
-    return s == 'a' ? 0 : s == 'f' ? 1 : 2;
+    return suffix == 'a' ? 0 : suffix == 'f' ? 1 : 2;
 }
 
 /* a is as good as b or better: the newest, SASS before the rest, 'a' before 'f' before none. */
-static bool in_order(const cuvet_candidate *a, const cuvet_candidate *b)
+static bool in_order(const cuvet_candidate *left, const cuvet_candidate *right)
 {
-    if (a->sm != b->sm)
-        return a->sm > b->sm;
-    if ((a->kind == CUVET_K_CUBIN) != (b->kind == CUVET_K_CUBIN))
-        return a->kind == CUVET_K_CUBIN;
-    return suffix_order(a->suffix) <= suffix_order(b->suffix);
+    if (left->sm != right->sm)
+        return left->sm > right->sm;
+    if ((left->kind == CUVET_K_CUBIN) != (right->kind == CUVET_K_CUBIN))
+        return left->kind == CUVET_K_CUBIN;
+    return suffix_order(left->suffix) <= suffix_order(right->suffix);
 }
 
-static void check_fit(const run *r, const cuvet_candidate *c)
+static void check_fit(const input_run *run, const cuvet_candidate *candidate)
 {
-    FZ_CHECK(c->sm <= r->cfg.target.sm, "nothing newer than the target fits");
-    FZ_CHECK(c->suffix != 'a' || c->sm == r->cfg.target.sm, "'a' fits its own number only");
-    FZ_CHECK(c->suffix != 'a' || c->kind != CUVET_K_CUBIN || r->cfg.policy == CUVET_ARCH_REFERENCE ||
-                 r->cfg.target.suffix == 'a',
+    FZ_CHECK(candidate->sm <= run->cfg.target.sm, "nothing newer than the target fits");
+    FZ_CHECK(candidate->suffix != 'a' || candidate->sm == run->cfg.target.sm, "'a' fits its own number only");
+    FZ_CHECK(candidate->suffix != 'a' || candidate->kind != CUVET_K_CUBIN ||
+                 run->cfg.policy == CUVET_ARCH_REFERENCE || run->cfg.target.suffix == 'a',
              "'a' code and the exact policy");
-    FZ_CHECK(c->kind != CUVET_K_CUBIN || r->cfg.request <= CUVET_REQUEST_SASS, "SASS was asked for");
-    FZ_CHECK(c->kind != CUVET_K_PTX || r->cfg.request == CUVET_REQUEST_LINK ||
-                 r->cfg.request == CUVET_REQUEST_PTX,
+    FZ_CHECK(candidate->kind != CUVET_K_CUBIN || run->cfg.request <= CUVET_REQUEST_SASS,
+             "SASS was asked for");
+    FZ_CHECK(candidate->kind != CUVET_K_PTX || run->cfg.request == CUVET_REQUEST_LINK ||
+                 run->cfg.request == CUVET_REQUEST_PTX,
              "PTX was asked for");
 }
 
 /* The candidates of one depth, [from, end): ranks 1, 2, … of those that fit, in order, one of them chosen. */
-static void check_depth(run *r, uint64_t from, uint64_t end, bool ok)
+static void check_depth(input_run *run, uint64_t from, uint64_t end, bool ok)
 {
     static const uint64_t MANY = 512;
-    cuvet_candidate c = { .size = sizeof(c) }, by_rank[512];
+    cuvet_candidate candidate = { .size = sizeof(candidate) }, by_rank[512];
     uint64_t n_fit = 0, n_chosen = 0;
 
     FZ_CHECK(end - from <= MANY, "not more than limits.candidates");
-    memset(by_rank, 0, (size_t)(end - from) * sizeof(c));
-    for (uint64_t i = from; get(r, i, &c) && i < end; i++) {
-        FZ_CHECK(c.rank == 0 || c.reason == CUVET_REASON_NONE, "what is ranked fits");
-        FZ_CHECK(c.rank <= end - from, "ranks are dense");
-        FZ_CHECK(!c.chosen || c.rank == 1, "the best is chosen");
-        n_chosen += c.chosen;
-        if (c.rank == 0)
+    memset(by_rank, 0, (size_t)(end - from) * sizeof(candidate));
+    for (uint64_t i = from; get(run, i, &candidate) && i < end; i++) {
+        FZ_CHECK(candidate.rank == 0 || candidate.reason == CUVET_REASON_NONE, "what is ranked fits");
+        FZ_CHECK(candidate.rank <= end - from, "ranks are dense");
+        FZ_CHECK(!candidate.chosen || candidate.rank == 1, "the best is chosen");
+        n_chosen += candidate.chosen;
+        if (candidate.rank == 0)
             continue;
-        check_fit(r, &c);
-        FZ_CHECK(by_rank[c.rank - 1].rank == 0, "a rank is given once");
-        by_rank[c.rank - 1] = c;
+        check_fit(run, &candidate);
+        FZ_CHECK(by_rank[candidate.rank - 1].rank == 0, "a rank is given once");
+        by_rank[candidate.rank - 1] = candidate;
         n_fit++;
     }
     for (uint64_t i = 0; i < n_fit; i++)
@@ -190,229 +201,237 @@ static void check_depth(run *r, uint64_t from, uint64_t end, bool ok)
     FZ_CHECK(n_chosen <= 1 && (!ok || n_chosen == 1), "one is chosen at each depth");
 }
 
-static void check_candidates(run *r, bool ok)
+static void check_candidates(input_run *run, bool ok)
 {
     uint64_t from = 0, i = 0;
     uint32_t depth = 0;
-    cuvet_candidate c = { .size = sizeof(c) };
+    cuvet_candidate candidate = { .size = sizeof(candidate) };
 
-    for (; get(r, i, &c); i++) {
-        note_candidate(r, &c);
-        FZ_CHECK(c.depth == depth || c.depth == depth + 1, "depths follow one another");
-        if (c.depth == depth)
+    for (; get(run, i, &candidate); i++) {
+        note_candidate(run, &candidate);
+        FZ_CHECK(candidate.depth == depth || candidate.depth == depth + 1, "depths follow one another");
+        if (candidate.depth == depth)
             continue;
-        check_depth(r, from, i, true); /* there is a deeper one: something was chosen here */
+        check_depth(run, from, i, true); /* there is a deeper one: something was chosen here */
         from = i;
         depth++;
     }
-    check_depth(r, from, i, ok);
+    check_depth(run, from, i, ok);
 }
 
 /* All that was delivered since the last bind is kept. */
-static void check_kept(run *r, uint64_t n)
+static void check_kept(input_run *run, uint64_t count)
 {
-    cuvet_diag d = { .size = sizeof(d) };
+    cuvet_diag diag = { .size = sizeof(diag) };
     uint64_t i = 0;
 
-    for (; cuvet_input_get_diag(r->ctx, r->h, i, &d) == CUVET_OK; i++)
-        note(r, fz_diag(&d, 0, r->file));
-    FZ_CHECK(i == n, "what was said is kept");
+    for (; cuvet_input_get_diag(run->ctx, run->handle, i, &diag) == CUVET_OK; i++)
+        note(run, fz_diag(&diag, 0, run->file));
+    FZ_CHECK(i == count, "what was said is kept");
 }
 
-static void open_context(run *r, const cuvet_limits *lim)
+static void open_context(input_run *run, const cuvet_limits *lim)
 {
-    cuvet_alloc a = fz_alloc_of(&r->alloc);
-    cuvet_ctx_options opt = { sizeof(opt), &a, lim, on_diag, r };
+    cuvet_alloc alloc = fz_alloc_of(&run->alloc);
+    cuvet_ctx_options opt = { sizeof(opt), &alloc, lim, on_diag, run };
 
-    FZ_CHECK(cuvet_ctx_create(&opt, &r->ctx) == CUVET_OK, "a context");
+    FZ_CHECK(cuvet_ctx_create(&opt, &run->ctx) == CUVET_OK, "a context");
 }
 
 /* The result once more, as an input of its own: the same comes out. */
-static void check_again(const run *r, const cuvet_result *got)
+static void check_again(const input_run *run, const cuvet_result *got)
 {
-    run a = { .in = r->in, .file = got->n, .cfg = r->cfg };
+    input_run trial = { .in = run->in, .file = got->n, .cfg = run->cfg };
     cuvet_elf_header head = { .size = sizeof(head) };
     cuvet_limits lim = { .size = sizeof(lim) };
-    cuvet_result b = { .size = sizeof(b) };
-    cuvet_elf e;
+    cuvet_result result = { .size = sizeof(result) };
+    cuvet_elf elf;
 
     fz_limits(0, &lim);
-    open_context(&a, &lim);
+    open_context(&trial, &lim);
     if (got->kind == CUVET_K_CUBIN || got->kind == CUVET_K_MERCURY) {
-        FZ_CHECK(cuvet_elf_create(a.ctx, got->bytes, got->n, &e) == CUVET_OK, "a result is a whole ELF");
-        FZ_CHECK(cuvet_elf_get_header(a.ctx, e, &head) == CUVET_OK, "header");
-        a.cfg.request = CUVET_REQUEST_SASS;
+        FZ_CHECK(cuvet_elf_create(trial.ctx, got->bytes, got->n, &elf) == CUVET_OK,
+                 "a result is a whole ELF");
+        FZ_CHECK(cuvet_elf_get_header(trial.ctx, elf, &head) == CUVET_OK, "header");
+        trial.cfg.request = CUVET_REQUEST_SASS;
     }
-    FZ_CHECK(cuvet_input_create(a.ctx, &a.cfg, &a.h) == CUVET_OK, "an input");
-    FZ_CHECK(cuvet_input_bind(a.ctx, a.h, got->bytes, got->n, CUVET_BIND_BORROW, NULL) == CUVET_OK,
+    FZ_CHECK(cuvet_input_create(trial.ctx, &trial.cfg, &trial.handle) == CUVET_OK, "an input");
+    FZ_CHECK(cuvet_input_bind(trial.ctx, trial.handle, got->bytes, got->n, CUVET_BIND_BORROW, NULL) ==
+                 CUVET_OK,
              "a result is an input");
-    FZ_CHECK(cuvet_input_select(a.ctx, a.h) == CUVET_OK, "and selected again");
-    FZ_CHECK(cuvet_input_get_result(a.ctx, a.h, &b) == CUVET_OK, "result");
-    FZ_CHECK(b.kind == got->kind, "as the same thing");
+    FZ_CHECK(cuvet_input_select(trial.ctx, trial.handle) == CUVET_OK, "and selected again");
+    FZ_CHECK(cuvet_input_get_result(trial.ctx, trial.handle, &result) == CUVET_OK, "result");
+    FZ_CHECK(result.kind == got->kind, "as the same thing");
     if (got->kind != CUVET_K_LTOIR) /* which does not name its target itself */
-        FZ_CHECK(b.sm == got->sm && b.suffix == got->suffix, "for the same architecture");
-    FZ_CHECK(b.n == got->n && memcmp(b.bytes, got->bytes, b.n) == 0, "with the same bytes");
-    cuvet_ctx_destroy(a.ctx);
-    FZ_CHECK(a.alloc.live == 0, "nothing stays allocated");
+        FZ_CHECK(result.sm == got->sm && result.suffix == got->suffix, "for the same architecture");
+    FZ_CHECK(result.n == got->n && memcmp(result.bytes, got->bytes, result.n) == 0, "with the same bytes");
+    cuvet_ctx_destroy(trial.ctx);
+    FZ_CHECK(trial.alloc.live == 0, "nothing stays allocated");
 }
 
-static void check_result(run *r, unsigned pass)
+static void check_result(input_run *run, unsigned pass)
 {
-    cuvet_candidate c = { .size = sizeof(c) }, next = { .size = sizeof(next) };
+    cuvet_candidate candidate = { .size = sizeof(candidate) }, next = { .size = sizeof(next) };
     cuvet_image img = { .size = sizeof(img) }, none = { .size = sizeof(none) };
     cuvet_result got = { .size = sizeof(got) };
 
-    FZ_CHECK(cuvet_input_get_result(r->ctx, r->h, &got) == CUVET_OK && got.bytes && got.n, "a result");
-    FZ_CHECK(get(r, got.candidate, &c) && c.chosen, "names its candidate");
-    for (uint64_t i = got.candidate; get(r, i, &next); i++)
-        FZ_CHECK(next.depth == c.depth, "of the deepest container");
-    FZ_CHECK(got.compiled || got.sm == c.sm, "and its number");
-    FZ_CHECK(got.compiled == (r->calls != 0), "the compiler was used or not");
-    if (r->cfg.request <= CUVET_REQUEST_SASS)
+    FZ_CHECK(cuvet_input_get_result(run->ctx, run->handle, &got) == CUVET_OK && got.bytes && got.n,
+             "a result");
+    FZ_CHECK(get(run, got.candidate, &candidate) && candidate.chosen, "names its candidate");
+    for (uint64_t i = got.candidate; get(run, i, &next); i++)
+        FZ_CHECK(next.depth == candidate.depth, "of the deepest container");
+    FZ_CHECK(got.compiled || got.sm == candidate.sm, "and its number");
+    FZ_CHECK(got.compiled == (run->calls != 0), "the compiler was used or not");
+    if (run->cfg.request <= CUVET_REQUEST_SASS)
         FZ_CHECK(got.kind == CUVET_K_CUBIN || got.kind == CUVET_K_MERCURY, "a device ELF");
     else
-        FZ_CHECK(got.kind == (r->cfg.request == CUVET_REQUEST_PTX ? CUVET_K_PTX : CUVET_K_LTOIR),
+        FZ_CHECK(got.kind == (run->cfg.request == CUVET_REQUEST_PTX ? CUVET_K_PTX : CUVET_K_LTOIR),
                  "what was asked for");
-    note(r, fz_mix_bytes(got.sm, got.bytes, got.n));
+    note(run, fz_mix_bytes(got.sm, got.bytes, got.n));
     if (pass == 0)
-        check_again(r, &got);
-    FZ_CHECK(cuvet_input_take_result(r->ctx, r->h, &img) == CUVET_OK, "take");
+        check_again(run, &got);
+    FZ_CHECK(cuvet_input_take_result(run->ctx, run->handle, &img) == CUVET_OK, "take");
     FZ_CHECK(img.n == got.n && fz_mix_bytes(0, img.bytes, img.n) == fz_mix_bytes(0, got.bytes, got.n),
              "what is taken is the result");
-    FZ_CHECK(cuvet_input_take_result(r->ctx, r->h, &none) == CUVET_E_STATE && !none.bytes, "once");
+    FZ_CHECK(cuvet_input_take_result(run->ctx, run->handle, &none) == CUVET_E_STATE && !none.bytes, "once");
     cuvet_image_destroy(&img);
 }
 
-static bool listed_status(cuvet_status s)
+static bool listed_status(cuvet_status status)
 {
-    return s == CUVET_E_UNKNOWN || s == CUVET_E_TRUNCATED || s == CUVET_E_MALFORMED ||
-           s == CUVET_E_UNSUPPORTED || s == CUVET_E_REFUSED || s == CUVET_E_LIMIT;
+    return status == CUVET_E_UNKNOWN || status == CUVET_E_TRUNCATED || status == CUVET_E_MALFORMED ||
+           status == CUVET_E_UNSUPPORTED || status == CUVET_E_REFUSED || status == CUVET_E_LIMIT;
 }
 
-static cuvet_status bind(run *r)
+static cuvet_status bind(input_run *run)
 {
     cuvet_content_info info = { .size = sizeof(info) };
-    cuvet_status s;
+    cuvet_status status;
 
-    r->n_diags = r->n_errors = 0;
-    s = cuvet_input_bind(r->ctx, r->h, r->in->bytes, r->file, r->copy ? CUVET_BIND_COPY : CUVET_BIND_BORROW,
-                         &info);
-    note(r, (uint64_t)s);
-    note(r, fz_mix(info.off, info.length) ^ (uint64_t)info.type << 8 ^ info.sm);
-    if (s == CUVET_OK) {
-        FZ_CHECK(state(r) == CUVET_INPUT_BOUND, "bound");
-        FZ_CHECK(info.off <= r->file && info.length <= r->file - info.off, "content lies in the file");
-        check_listed(r);
+    run->n_diags = run->n_errors = 0;
+    status = cuvet_input_bind(run->ctx, run->handle, run->in->bytes, run->file,
+                              run->copy ? CUVET_BIND_COPY : CUVET_BIND_BORROW, &info);
+    note(run, (uint64_t)status);
+    note(run, fz_mix(info.off, info.length) ^ (uint64_t)info.type << 8 ^ info.sm);
+    if (status == CUVET_OK) {
+        FZ_CHECK(state(run) == CUVET_INPUT_BOUND, "bound");
+        FZ_CHECK(info.off <= run->file && info.length <= run->file - info.off, "content lies in the file");
+        check_listed(run);
     } else {
-        FZ_CHECK(listed_status(s), "a status that bind has");
-        FZ_CHECK(r->n_errors, "a reason is given");
+        FZ_CHECK(listed_status(status), "a status that bind has");
+        FZ_CHECK(run->n_errors, "a reason is given");
     }
-    return s;
+    return status;
 }
 
-static void select_one(run *r, bool roomy, unsigned pass)
+static void select_one(input_run *run, bool roomy, unsigned pass)
 {
-    uint64_t before = r->n_diags;
+    uint64_t before = run->n_diags;
     cuvet_result got = { .size = sizeof(got) };
-    cuvet_status s;
+    cuvet_status status;
     bool cancelled, squeezed;
 
-    r->n_errors = 0;
-    s = cuvet_input_select(r->ctx, r->h);
-    note(r, (uint64_t)s);
-    if (r->how == DESTROYS && r->calls) {
-        FZ_CHECK(s == CUVET_E_STALE_HANDLE, "gone meanwhile");
-        r->h.bits = 0;
+    run->n_errors = 0;
+    status = cuvet_input_select(run->ctx, run->handle);
+    note(run, (uint64_t)status);
+    if (run->how == DESTROYS && run->calls) {
+        FZ_CHECK(status == CUVET_E_STALE_HANDLE, "gone meanwhile");
+        run->handle.bits = 0;
         return;
     }
-    if (r->how == NO_MEMORY && r->calls && ends(r)) {
-        FZ_CHECK(s == CUVET_E_INTERNAL && state(r) == CUVET_INPUT_FAILED, "not a compiler's status");
+    if (run->how == NO_MEMORY && run->calls && ends(run)) {
+        FZ_CHECK(status == CUVET_E_INTERNAL && state(run) == CUVET_INPUT_FAILED, "not a compiler's status");
         return;
     }
-    squeezed = !roomy && s == CUVET_E_LIMIT; /* that comes before whatever the compiler did */
-    if (r->how == NO_MEMORY && r->calls && !squeezed) {
-        FZ_CHECK(s == CUVET_E_NOMEM && state(r) == CUVET_INPUT_BOUND, "as if it had not been called");
-        check_listed(r);
-        r->n_diags = before;
-        s = cuvet_input_select(r->ctx, r->h);
+    squeezed = !roomy && status == CUVET_E_LIMIT; /* that comes before whatever the compiler did */
+    if (run->how == NO_MEMORY && run->calls && !squeezed) {
+        FZ_CHECK(status == CUVET_E_NOMEM && state(run) == CUVET_INPUT_BOUND, "as if it had not been called");
+        check_listed(run);
+        run->n_diags = before;
+        status = cuvet_input_select(run->ctx, run->handle);
     }
-    cancelled = r->how == CANCELS || (r->how == ENDS && ends(r) == CUVET_COMPILE_CANCELLED);
-    FZ_CHECK(squeezed || (s == CUVET_E_CANCELLED) == (r->calls && cancelled), "cancelled if somebody did");
-    if (s == CUVET_OK) {
-        FZ_CHECK(state(r) == CUVET_INPUT_SELECTED, "selected");
+    cancelled = run->how == CANCELS || (run->how == ENDS && ends(run) == CUVET_COMPILE_CANCELLED);
+    FZ_CHECK(squeezed || (status == CUVET_E_CANCELLED) == (run->calls && cancelled),
+             "cancelled if somebody did");
+    if (status == CUVET_OK) {
+        FZ_CHECK(state(run) == CUVET_INPUT_SELECTED, "selected");
     } else {
-        FZ_CHECK(state(r) == CUVET_INPUT_FAILED, "failed");
-        FZ_CHECK(cuvet_input_get_result(r->ctx, r->h, &got) == CUVET_E_STATE && !got.bytes, "no result");
-        FZ_CHECK(listed_status(s) || s == CUVET_E_NO_MATCH || s == CUVET_E_COMPILER || s == CUVET_E_CANCELLED,
+        FZ_CHECK(state(run) == CUVET_INPUT_FAILED, "failed");
+        FZ_CHECK(cuvet_input_get_result(run->ctx, run->handle, &got) == CUVET_E_STATE && !got.bytes,
+                 "no result");
+        FZ_CHECK(listed_status(status) || status == CUVET_E_NO_MATCH || status == CUVET_E_COMPILER ||
+                     status == CUVET_E_CANCELLED,
                  "a status that select has");
-        FZ_CHECK(r->n_errors || s == CUVET_E_CANCELLED || (s == CUVET_E_UNSUPPORTED && r->n_diags > before),
+        FZ_CHECK(run->n_errors || status == CUVET_E_CANCELLED ||
+                     (status == CUVET_E_UNSUPPORTED && run->n_diags > before),
                  "a reason is given");
     }
-    check_candidates(r, s == CUVET_OK);
+    check_candidates(run, status == CUVET_OK);
     if (roomy)
-        check_kept(r, r->n_diags);
-    if (s == CUVET_OK)
-        check_result(r, pass);
-    FZ_CHECK(cuvet_input_select(r->ctx, r->h) == CUVET_E_STATE, "once");
+        check_kept(run, run->n_diags);
+    if (status == CUVET_OK)
+        check_result(run, pass);
+    FZ_CHECK(cuvet_input_select(run->ctx, run->handle) == CUVET_E_STATE, "once");
 }
 
-static void log_is_clean(const run *r)
+static void log_is_clean(const input_run *run)
 {
-    const char *p;
-    size_t n;
+    const char *at;
+    size_t count;
 
-    FZ_CHECK(cuvet_input_get_log(r->ctx, r->h, &p, &n) == CUVET_OK && p[n] == 0, "a log");
-    for (size_t i = 0; i < n; i++)
-        FZ_CHECK((p[i] >= 32 && p[i] < 127) || p[i] == '\n', "of printable characters");
+    FZ_CHECK(cuvet_input_get_log(run->ctx, run->handle, &at, &count) == CUVET_OK && at[count] == 0, "a log");
+    for (size_t i = 0; i < count; i++)
+        FZ_CHECK((at[i] >= 32 && at[i] < 127) || at[i] == '\n', "of printable characters");
 }
 
-static uint64_t once(run *r, const cuvet_limits *lim, unsigned pass)
+static uint64_t once(input_run *run, const cuvet_limits *lim, unsigned pass)
 {
-    const cuvet_compiler cc = { sizeof(cc), compile, r };
+    const cuvet_compiler cc = { sizeof(cc), compile, run };
     bool roomy = lim->live >= CV_MIB;
-    cuvet_status s;
+    cuvet_status status;
 
-    open_context(r, lim);
-    s = cuvet_input_create(r->ctx, &r->cfg, &r->h);
-    FZ_CHECK(s == CUVET_OK || (!roomy && s == CUVET_E_LIMIT), "an input");
-    if (s == CUVET_OK && r->how != NONE)
-        FZ_CHECK(cuvet_input_set_compiler(r->ctx, r->h, &cc) == CUVET_OK, "a compiler");
-    if (s == CUVET_OK && r->in->param >> 26 & 1) {
-        s = cuvet_input_option(r->ctx, r->h, "-v -O0", 6);
-        FZ_CHECK(s == CUVET_OK || (!roomy && s == CUVET_E_LIMIT), "an option");
+    open_context(run, lim);
+    status = cuvet_input_create(run->ctx, &run->cfg, &run->handle);
+    FZ_CHECK(status == CUVET_OK || (!roomy && status == CUVET_E_LIMIT), "an input");
+    if (status == CUVET_OK && run->how != NONE)
+        FZ_CHECK(cuvet_input_set_compiler(run->ctx, run->handle, &cc) == CUVET_OK, "a compiler");
+    if (status == CUVET_OK && run->in->param >> 26 & 1) {
+        status = cuvet_input_option(run->ctx, run->handle, "-v -O0", 6);
+        FZ_CHECK(status == CUVET_OK || (!roomy && status == CUVET_E_LIMIT), "an option");
     }
-    if (s == CUVET_OK)
-        s = bind(r);
-    if (s == CUVET_OK && r->in->param >> 28 & 1)
-        FZ_CHECK(bind(r) == CUVET_OK || !roomy, "what was bound can be bound again");
-    if (s == CUVET_OK)
-        select_one(r, roomy, pass);
-    if (r->h.bits) {
-        log_is_clean(r);
-        FZ_CHECK(cuvet_input_destroy(r->ctx, &r->h) == CUVET_OK, "destroy");
+    if (status == CUVET_OK)
+        status = bind(run);
+    if (status == CUVET_OK && run->in->param >> 28 & 1)
+        FZ_CHECK(bind(run) == CUVET_OK || !roomy, "what was bound can be bound again");
+    if (status == CUVET_OK)
+        select_one(run, roomy, pass);
+    if (run->handle.bits) {
+        log_is_clean(run);
+        FZ_CHECK(cuvet_input_destroy(run->ctx, &run->handle) == CUVET_OK, "destroy");
     }
-    cuvet_ctx_destroy(r->ctx);
-    FZ_CHECK(r->alloc.live == 0, "nothing stays allocated");
-    FZ_CHECK(r->calls == r->releases, "what a compiler gives it gets back");
-    return r->hash;
+    cuvet_ctx_destroy(run->ctx);
+    FZ_CHECK(run->alloc.live == 0, "nothing stays allocated");
+    FZ_CHECK(run->calls == run->releases, "what a compiler gives it gets back");
+    return run->hash;
 }
 
 static cuvet_input_config config(uint32_t param)
 {
-    cuvet_input_config c = { .size = sizeof(c) };
-    size_t n = 0, want = param >> 8 & 31;
+    cuvet_input_config config = { .size = sizeof(config) };
+    size_t count = 0, want = param >> 8 & 31;
 
-    while (cuvet_target_get(n, &c.target) == CUVET_OK)
-        n++;
+    while (cuvet_target_get(count, &config.target) == CUVET_OK)
+        count++;
     /* sm_90 without parameters: most of the samples have code for it */
-    for (size_t i = 0; cuvet_target_get(i, &c.target) == CUVET_OK && c.target.sm < 90; i++)
+    for (size_t i = 0; cuvet_target_get(i, &config.target) == CUVET_OK && config.target.sm < 90; i++)
         want++;
-    FZ_CHECK(cuvet_target_get(want % n, &c.target) == CUVET_OK, "a target");
-    c.request = (cuvet_request)(param >> 13 & 3);
-    c.policy = param >> 15 & 1 ? CUVET_ARCH_EXACT : CUVET_ARCH_REFERENCE;
-    c.flags = (param >> 16 & 1 ? CUVET_INPUT_LENIENT : 0) | (param >> 18 & 1 ? CUVET_INPUT_ADDRESS32 : 0);
-    c.toolkit = param >> 27 & 1 ? 128 : 0;
-    return c;
+    FZ_CHECK(cuvet_target_get(want % count, &config.target) == CUVET_OK, "a target");
+    config.request = (cuvet_request)(param >> 13 & 3);
+    config.policy = param >> 15 & 1 ? CUVET_ARCH_EXACT : CUVET_ARCH_REFERENCE;
+    config.flags =
+        (param >> 16 & 1 ? CUVET_INPUT_LENIENT : 0) | (param >> 18 & 1 ? CUVET_INPUT_ADDRESS32 : 0);
+    config.toolkit = param >> 27 & 1 ? 128 : 0;
+    return config;
 }
 
 /* Where the last ELF begins, if something is before it. */
@@ -436,18 +455,18 @@ CV_FUZZ_TARGET(input)
     fz_open(&in, data, size);
     fz_limits(in.param, &lim);
     for (unsigned pass = 0; pass < 2; pass++) {
-        run r = { .in = &in,
-                  .file = in.len,
-                  .cfg = config(in.param),
-                  .how = (enum compiler)(in.param >> 19 & 7),
-                  .copy = in.param >> 17 & 1 };
+        input_run run = { .in = &in,
+                          .file = in.len,
+                          .cfg = config(in.param),
+                          .how = (enum compiler)(in.param >> 19 & 7),
+                          .copy = in.param >> 17 & 1 };
 
-        if (r.how == TAIL)
-            r.file = tail(&in);
+        if (run.how == TAIL)
+            run.file = tail(&in);
         /* Whose memory it is makes no difference, while there is enough of it. */
         if (pass == 1 && lim.live >= CV_MIB)
-            r.copy = !r.copy;
-        hash[pass] = once(&r, &lim, pass);
+            run.copy = !run.copy;
+        hash[pass] = once(&run, &lim, pass);
     }
     FZ_CHECK(hash[0] == hash[1], "the second run is the same");
     fz_close(&in);

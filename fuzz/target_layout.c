@@ -7,25 +7,26 @@
 
 #define MANY 400
 
-typedef struct range {
+typedef struct layout_range {
     uint64_t off, end;
-} range;
+} layout_range;
 
-static int by_off(const void *a, const void *b)
+static int by_off(const void *left, const void *right)
 {
-    const range *p = a, *q = b;
+    const layout_range *range = left, *other_range = right;
 
-    return p->off != q->off ? (p->off < q->off ? -1 : 1) : (p->end > q->end) - (p->end < q->end);
+    return range->off != other_range->off ? (range->off < other_range->off ? -1 : 1)
+                                          : (range->end > other_range->end) - (range->end < other_range->end);
 }
 
 /* No byte belongs to two of them, and none lies outside of [from, to). */
-static void check_ranges(range *v, uint64_t n, uint64_t from, uint64_t to)
+static void check_ranges(layout_range *range, uint64_t count, uint64_t from, uint64_t to)
 {
-    if (n)
-        qsort(v, n, sizeof(*v), by_off);
-    for (uint64_t i = 0; i < n; i++) {
-        FZ_CHECK(v[i].off >= from && v[i].end >= v[i].off, "nothing overlaps");
-        from = v[i].end;
+    if (count)
+        qsort(range, count, sizeof(*range), by_off);
+    for (uint64_t i = 0; i < count; i++) {
+        FZ_CHECK(range[i].off >= from && range[i].end >= range[i].off, "nothing overlaps");
+        from = range[i].end;
     }
     FZ_CHECK(from <= to, "nothing lies behind the end");
 }
@@ -37,195 +38,203 @@ static void check_string(cv_span table, uint64_t off, cv_span want)
     FZ_CHECK(cv_span_cstr(table, off, &got) && cv_span_eq(got, want), "a name stands where it is said to be");
 }
 
-static void check_sections(const cv_link *l)
+static void check_sections(const cv_link *link)
 {
-    cv_span names = cv_builder_span(&cv_l_osec(l, l->shstrtab)->bytes);
-    range *v = calloc(l->order.n + 1, sizeof(*v));
-    uint64_t n = 0, alive = 0;
+    cv_span names = cv_builder_span(&cv_l_osec(link, link->shstrtab)->bytes);
+    layout_range *range = calloc(link->order.count + 1, sizeof(*range));
+    uint64_t count = 0, alive = 0;
 
-    FZ_CHECK(v != NULL, "memory");
-    for (uint64_t i = 0; i < l->order.n; i++) {
-        const cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
+    FZ_CHECK(range != NULL, "memory");
+    for (uint64_t i = 0; i < link->order.count; i++) {
+        const cv_osec *osec = cv_l_osec(link, *cv_u32s_get(&link->order, i));
 
-        FZ_CHECK(!q->dead && q->index == i, "sections are numbered in their order");
-        FZ_CHECK(q->align < 2 || (cv_is_pow2(q->align) && q->off % q->align == 0), "aligned");
-        check_string(names, cv_l_mean(l, q->name)->sh_off, cv_l_text(l, q->name));
-        if (q->group != CV_G_NOBITS && i)
-            v[n++] = (range){ q->off, cv_sat_add(q->off, q->size) };
+        FZ_CHECK(!osec->dead && osec->index == i, "sections are numbered in their order");
+        FZ_CHECK(osec->align < 2 || (cv_is_pow2(osec->align) && osec->off % osec->align == 0), "aligned");
+        check_string(names, cv_l_mean(link, osec->name)->sh_off, cv_l_text(link, osec->name));
+        if (osec->group != CV_G_NOBITS && i)
+            range[count++] = (layout_range){ osec->off, cv_sat_add(osec->off, osec->size) };
     }
-    check_ranges(v, n, 64, l->shoff);
-    free(v);
-    FZ_CHECK(l->shoff % 8 == 0 && l->phoff == l->shoff + 64 * l->order.n, "tables follow");
-    for (cv_id i = 0; i < l->osec.n; i++)
-        alive += !cv_l_osec(l, i)->dead;
-    FZ_CHECK(alive == l->order.n, "every section once");
+    check_ranges(range, count, 64, link->shoff);
+    free(range);
+    FZ_CHECK(link->shoff % 8 == 0 && link->phoff == link->shoff + 64 * link->order.count, "tables follow");
+    for (cv_id i = 0; i < link->osec.count; i++)
+        alive += !cv_l_osec(link, i)->dead;
+    FZ_CHECK(alive == link->order.count, "every section once");
 }
 
 /* Pieces of a section: aligned, one after the other, each whole. */
-static void check_parts(const cv_link *l)
+static void check_parts(const cv_link *link)
 {
-    for (cv_id i = 0; i < l->osec.n; i++) {
-        const cv_osec *q = cv_l_osec(l, i);
+    for (cv_id i = 0; i < link->osec.count; i++) {
+        const cv_osec *osec = cv_l_osec(link, i);
         uint64_t end = 0;
 
-        if (q->dead || q->bytes.len)
+        if (osec->dead || osec->bytes.len)
             continue;
-        for (cv_id p = q->first_part; p != CV_NONE; p = cv_lparts_at(&l->part, p)->next) {
-            const cv_lpart *e = cv_lparts_at(&l->part, p);
-            const cv_isec *s = cv_l_isec(l, e->isec);
+        for (cv_id part = osec->first_part; part != CV_NONE; part = cv_lparts_get(&link->part, part)->next) {
+            const cv_lpart *chunk = cv_lparts_get(&link->part, part);
+            const cv_isec *isec = cv_l_isec(link, chunk->isec);
 
-            FZ_CHECK(s->out == i && !s->lost, "a part of its section");
-            FZ_CHECK(e->base >= end && s->size <= q->size && e->base <= q->size - s->size, "in its section");
-            FZ_CHECK(e->base == s->base && (s->align < 2 || e->base % s->align == 0),
+            FZ_CHECK(isec->out == i && !isec->lost, "a part of its section");
+            FZ_CHECK(chunk->base >= end && isec->size <= osec->size && chunk->base <= osec->size - isec->size,
+                     "in its section");
+            FZ_CHECK(chunk->base == isec->base && (isec->align < 2 || chunk->base % isec->align == 0),
                      "aligned as it asked for");
-            FZ_CHECK(q->align >= s->align, "as its section is");
-            end = e->base + s->size;
+            FZ_CHECK(osec->align >= isec->align, "as its section is");
+            end = chunk->base + isec->size;
         }
     }
 }
 
-static void check_symbols(const cv_link *l)
+static void check_symbols(const cv_link *link)
 {
-    cv_span names = cv_builder_span(&cv_l_osec(l, l->strtab)->bytes);
+    cv_span names = cv_builder_span(&cv_l_osec(link, link->strtab)->bytes);
 
-    FZ_CHECK(l->n_locals >= 1 && l->n_locals <= l->sym_order.n + 1, "locals first");
-    for (uint64_t i = 0; i < l->sym_order.n; i++) {
-        const cv_osym *y = cv_l_osym(l, *cv_u32s_at(&l->sym_order, i));
-        const cv_osec *q = y->sec == CV_NONE ? NULL : cv_l_osec(l, y->sec);
+    FZ_CHECK(link->n_locals >= 1 && link->n_locals <= link->sym_order.count + 1, "locals first");
+    for (uint64_t i = 0; i < link->sym_order.count; i++) {
+        const cv_osym *osym = cv_l_osym(link, *cv_u32s_get(&link->sym_order, i));
+        const cv_osec *osec = osym->sec == CV_NONE ? NULL : cv_l_osec(link, osym->sec);
 
-        FZ_CHECK(!y->dead && y->index == i + 1, "symbols are numbered in their order");
-        FZ_CHECK(!y->is_section || i + 1 < l->n_locals, "sections are local");
-        check_string(names, cv_l_mean(l, y->name)->str_off, cv_l_text(l, y->name));
-        FZ_CHECK(!q || (!q->dead && q->index < l->order.n), "in a section of the file");
-        if (q && q->group == CV_G_CODE && !y->is_section)
-            FZ_CHECK(y->value <= q->size && y->size <= q->size - y->value, "a function lies in its code");
+        FZ_CHECK(!osym->dead && osym->index == i + 1, "symbols are numbered in their order");
+        FZ_CHECK(!osym->is_section || i + 1 < link->n_locals, "sections are local");
+        check_string(names, cv_l_mean(link, osym->name)->str_off, cv_l_text(link, osym->name));
+        FZ_CHECK(!osec || (!osec->dead && osec->index < link->order.count), "in a section of the file");
+        if (osec && osec->group == CV_G_CODE && !osym->is_section)
+            FZ_CHECK(osym->value <= osec->size && osym->size <= osec->size - osym->value,
+                     "a function lies in its code");
     }
 }
 
 /* Shared variables of one kernel. */
-static void check_shared(const cv_link *l)
+static void check_shared(const cv_link *link)
 {
-    range *v = calloc(l->isym.n + 1, sizeof(*v));
+    layout_range *range = calloc(link->isym.count + 1, sizeof(*range));
 
-    FZ_CHECK(v != NULL, "memory");
-    for (cv_id q = 0; q < l->osec.n && !l->o.relocatable; q++) {
-        uint64_t n = 0;
+    FZ_CHECK(range != NULL, "memory");
+    for (cv_id osec = 0; osec < link->osec.count && !link->opts.relocatable; osec++) {
+        uint64_t count = 0;
 
-        if (cv_l_osec(l, q)->group != CV_G_NOBITS || cv_l_osec(l, q)->dead)
+        if (cv_l_osec(link, osec)->group != CV_G_NOBITS || cv_l_osec(link, osec)->dead)
             continue;
-        for (cv_id i = 0; i < l->isym.n; i++) {
-            const cv_isym *s = cv_l_isym(l, i);
+        for (cv_id i = 0; i < link->isym.count; i++) {
+            const cv_isym *sym = cv_l_isym(link, i);
 
-            if (s->placed && s->shared_sec == q && s->size && cv_l_canon(l, i) == i)
-                v[n++] = (range){ s->shared_off, cv_sat_add(s->shared_off, s->size) };
+            if (sym->placed && sym->shared_sec == osec && sym->size && cv_l_canon(link, i) == i)
+                range[count++] = (layout_range){ sym->shared_off, cv_sat_add(sym->shared_off, sym->size) };
         }
-        check_ranges(v, n, 0, cv_l_osec(l, q)->size);
+        check_ranges(range, count, 0, cv_l_osec(link, osec)->size);
     }
-    free(v);
+    free(range);
 }
 
-static void check_relocations(const cv_link *l)
+static void check_relocations(const cv_link *link)
 {
-    for (cv_id i = 0; i < l->osec.n; i++) {
-        const cv_osec *q = cv_l_osec(l, i);
+    for (cv_id i = 0; i < link->osec.count; i++) {
+        const cv_osec *osec = cv_l_osec(link, i);
 
-        if (q->group != CV_G_REL || q->dead)
+        if (osec->group != CV_G_REL || osec->dead)
             continue;
-        FZ_CHECK(q->size == q->n_kept * q->entsize && q->n_kept, "room for what stays, and only for that");
-        FZ_CHECK(!cv_l_osec(l, q->target)->dead && q->info == cv_l_osec(l, q->target)->index, "of a section");
+        FZ_CHECK(osec->size == osec->n_kept * osec->entsize && osec->n_kept,
+                 "room for what stays, and only for that");
+        FZ_CHECK(!cv_l_osec(link, osec->target)->dead && osec->info == cv_l_osec(link, osec->target)->index,
+                 "of a section");
     }
 }
 
-static bool is_name(const cv_isym *s)
+static bool is_name(const cv_isym *sym)
 {
-    return s->index && cv_l_bind(s) != CV_STB_LOCAL && cv_l_type(s) != CV_STT_SECTION;
+    return sym->index && cv_l_bind(sym) != CV_STB_LOCAL && cv_l_type(sym) != CV_STT_SECTION;
 }
 
 /* No input says anything about a name of another one, and none shares a section. */
-static bool unrelated(const cv_link *l)
+static bool unrelated(const cv_link *link)
 {
-    if (l->isym.n > MANY)
+    if (link->isym.count > MANY)
         return false;
-    for (cv_id i = 0; i < l->isym.n; i++)
+    for (cv_id i = 0; i < link->isym.count; i++)
         for (cv_id k = 0; k < i; k++)
-            if (is_name(cv_l_isym(l, i)) && is_name(cv_l_isym(l, k)) &&
-                cv_l_isym(l, i)->obj != cv_l_isym(l, k)->obj &&
-                cv_span_eq(cv_l_text(l, cv_l_isym(l, i)->name), cv_l_text(l, cv_l_isym(l, k)->name)))
+            if (is_name(cv_l_isym(link, i)) && is_name(cv_l_isym(link, k)) &&
+                cv_l_isym(link, i)->obj != cv_l_isym(link, k)->obj &&
+                cv_span_eq(cv_l_text(link, cv_l_isym(link, i)->name),
+                           cv_l_text(link, cv_l_isym(link, k)->name)))
                 return false;
     return true;
 }
 
 /* What has parts of several inputs has gaps between them that depend on their order. */
-static bool has_gaps(const cv_link *l, cv_id i)
+static bool has_gaps(const cv_link *link, cv_id id)
 {
-    const cv_osec *q = cv_l_osec(l, i);
+    const cv_osec *osec = cv_l_osec(link, id);
 
-    return q->group == CV_G_NOBITS || (q->first_part != q->last_part);
+    return osec->group == CV_G_NOBITS || (osec->first_part != osec->last_part);
 }
 
 /* Sum over all sections: it does not depend on their order. */
-static uint64_t sizes(const cv_link *l)
+static uint64_t sizes(const cv_link *link)
 {
     uint64_t sum = 0;
 
-    for (uint64_t i = 0; i < l->order.n; i++) {
-        cv_id id = *cv_u32s_at(&l->order, i);
-        const cv_osec *q = cv_l_osec(l, id);
-        cv_span name = cv_l_text(l, q->name);
-        uint64_t h = fz_mix_bytes(q->type, name.base, name.len);
+    for (uint64_t i = 0; i < link->order.count; i++) {
+        cv_id id = *cv_u32s_get(&link->order, i);
+        const cv_osec *osec = cv_l_osec(link, id);
+        cv_span name = cv_l_text(link, osec->name);
+        uint64_t hash = fz_mix_bytes(osec->type, name.base, name.len);
 
-        h = fz_mix(fz_mix(h, q->flags), q->align);
-        sum += fz_mix(h, has_gaps(l, id) ? 0 : q->size);
+        hash = fz_mix(fz_mix(hash, osec->flags), osec->align);
+        sum += fz_mix(hash, has_gaps(link, id) ? 0 : osec->size);
     }
     return sum;
 }
 
-static bool by_size(const fz *f)
+static bool by_size(const fz_state *fuzz)
 {
-    return f->x.seen[CV_R_LINK_BANK] || f->x.seen[CV_R_LINK_SHARED];
+    return fuzz->ctx.seen[CV_R_LINK_BANK] || fuzz->ctx.seen[CV_R_LINK_SHARED];
 }
 
-static void turn(fz *f, const fz_link *k, cuvet_status s)
+static void turn(fz_state *fuzz, const fz_link *linking, cuvet_status status)
 {
-    bool big = by_size(f);
-    cuvet_status t;
-    fz_link b;
+    bool big = by_size(fuzz);
+    cuvet_status result;
+    fz_link other_linking;
 
-    f->x.emit = NULL;
-    fz_link_open(&b, f, true, 0x5EED);
-    t = fz_link_run(&b, "fill");
-    if (s != CUVET_E_LIMIT && t != CUVET_E_LIMIT && b.l.obj.n == k->l.obj.n) {
-        FZ_CHECK(s == t || big || by_size(f), "linked in both orders or in none");
-        if (s == CUVET_OK && t == CUVET_OK) {
-            FZ_CHECK(k->l.order.n == b.l.order.n, "the same number of sections");
-            FZ_CHECK(k->l.sym_order.n == b.l.sym_order.n, "and of symbols");
-            FZ_CHECK(sizes(&k->l) == sizes(&b.l), "and the same sizes");
+    fuzz->ctx.emit = NULL;
+    fz_link_open(&other_linking, fuzz, true, 0x5EED);
+    result = fz_link_run(&other_linking, "fill");
+    if (status != CUVET_E_LIMIT && result != CUVET_E_LIMIT &&
+        other_linking.link.obj.count == linking->link.obj.count) {
+        FZ_CHECK(status == result || big || by_size(fuzz), "linked in both orders or in none");
+        if (status == CUVET_OK && result == CUVET_OK) {
+            FZ_CHECK(linking->link.order.count == other_linking.link.order.count,
+                     "the same number of sections");
+            FZ_CHECK(linking->link.sym_order.count == other_linking.link.sym_order.count, "and of symbols");
+            FZ_CHECK(sizes(&linking->link) == sizes(&other_linking.link), "and the same sizes");
         }
     }
-    fz_link_close(&b);
+    fz_link_close(&other_linking);
 }
 
-static void run(fz *f)
+static void run(fz_state *fuzz)
 {
-    cuvet_status s;
-    fz_link k;
+    cuvet_status status;
+    fz_link linking;
 
-    fz_link_open(&k, f, false, f->pass + 1);
-    s = fz_link_run(&k, "fill");
-    fz_note(f, (uint64_t)s);
-    if (s == CUVET_OK) {
-        fz_note(f, sizes(&k.l));
-        fz_note(f, k.l.shoff);
-        check_sections(&k.l);
-        check_parts(&k.l);
-        check_symbols(&k.l);
-        check_shared(&k.l);
-        check_relocations(&k.l);
+    fz_link_open(&linking, fuzz, false, fuzz->pass + 1);
+    status = fz_link_run(&linking, "fill");
+    fz_note(fuzz, (uint64_t)status);
+    if (status == CUVET_OK) {
+        fz_note(fuzz, sizes(&linking.link));
+        fz_note(fuzz, linking.link.shoff);
+        check_sections(&linking.link);
+        check_parts(&linking.link);
+        check_symbols(&linking.link);
+        check_shared(&linking.link);
+        check_relocations(&linking.link);
     }
-    if (f->pass == 0 && s != CUVET_E_LIMIT && k.l.obj.n > 1 && fz_one_in(f->in, 3) && unrelated(&k.l))
-        turn(f, &k, s);
-    f->x.verdict = CUVET_V_CLEAN;
-    fz_link_close(&k);
+    if (fuzz->pass == 0 && status != CUVET_E_LIMIT && linking.link.obj.count > 1 && fz_one_in(fuzz->in, 3) &&
+        unrelated(&linking.link))
+        turn(fuzz, &linking, status);
+    fuzz->ctx.verdict = CUVET_V_CLEAN;
+    fz_link_close(&linking);
 }
 
 CV_FUZZ_TARGET(layout)

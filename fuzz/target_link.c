@@ -8,204 +8,211 @@
 #include "linking.h"
 #include "scanner.h"
 
-typedef struct run {
+typedef struct link_trial {
     const fz_input *in;
     fz_piece piece[FZ_OBJECTS];
-    size_t n;
+    size_t count;
     cuvet_linker_options opt;
     cuvet_ctx *ctx;
-    cuvet_linker h;
+    cuvet_linker handle;
     fz_alloc alloc;
     uint64_t hash;
     uint64_t n_diags, n_errors, n_warnings; /* delivered since the call began */
     uint64_t warned;                        /* warnings about inputs */
     bool capped;                            /* what a rule says a second time is not delivered */
-} run;
+} link_trial;
 
-static void note(run *r, uint64_t v)
+static void note(link_trial *run, uint64_t value)
 {
-    r->hash = fz_mix(r->hash, v);
+    run->hash = fz_mix(run->hash, value);
 }
 
 /* Offsets count in one of the objects, or in none: the context does not know which. */
-static void on_diag(void *user, const cuvet_diag *d)
+static void on_diag(void *user, const cuvet_diag *diag)
 {
-    run *r = user;
+    link_trial *run = user;
 
     /* what is said about the result is said without an input */
-    note(r, fz_diag(d, 0, d->where.n && d->where.step[0].kind == CUVET_P_MEMBER ? r->in->len : UINT64_MAX));
-    r->n_diags++;
-    r->n_errors += d->severity == CUVET_ERROR;
-    r->n_warnings += d->severity == CUVET_WARNING;
+    note(run,
+         fz_diag(diag, 0,
+                 diag->where.n && diag->where.step[0].kind == CUVET_P_MEMBER ? run->in->len : UINT64_MAX));
+    run->n_diags++;
+    run->n_errors += diag->severity == CUVET_ERROR;
+    run->n_warnings += diag->severity == CUVET_WARNING;
 }
 
-static void open_context(run *r, const cuvet_limits *lim)
+static void open_context(link_trial *run, const cuvet_limits *lim)
 {
-    cuvet_alloc a = fz_alloc_of(&r->alloc);
-    cuvet_ctx_options opt = { sizeof(opt), &a, lim, on_diag, r };
+    cuvet_alloc alloc = fz_alloc_of(&run->alloc);
+    cuvet_ctx_options opt = { sizeof(opt), &alloc, lim, on_diag, run };
 
-    r->ctx = NULL;
-    if (cuvet_ctx_create(&opt, &r->ctx) != CUVET_OK)
-        FZ_CHECK(r->alloc.failed, "a context");
+    run->ctx = NULL;
+    if (cuvet_ctx_create(&opt, &run->ctx) != CUVET_OK)
+        FZ_CHECK(run->alloc.failed, "a context");
 }
 
-static bool add_status(const run *r, cuvet_status s)
+static bool add_status(const link_trial *run, cuvet_status status)
 {
-    return s == CUVET_E_MALFORMED || s == CUVET_E_REFUSED || s == CUVET_E_UNKNOWN || s == CUVET_E_TRUNCATED ||
-           s == CUVET_E_UNSUPPORTED || s == CUVET_E_LIMIT || (s == CUVET_E_NOMEM && r->alloc.failed);
+    return status == CUVET_E_MALFORMED || status == CUVET_E_REFUSED || status == CUVET_E_UNKNOWN ||
+           status == CUVET_E_TRUNCATED || status == CUVET_E_UNSUPPORTED || status == CUVET_E_LIMIT ||
+           (status == CUVET_E_NOMEM && run->alloc.failed);
 }
 
-static uint64_t add_all(run *r)
+static uint64_t add_all(link_trial *run)
 {
     uint64_t added = 0;
 
-    for (size_t i = 0; i < r->n; i++) {
-        fz_piece *p = &r->piece[r->in->param >> 20 & 1 ? r->n - 1 - i : i];
+    for (size_t i = 0; i < run->count; i++) {
+        fz_piece *piece = &run->piece[run->in->param >> 20 & 1 ? run->count - 1 - i : i];
         const char *name;
-        cuvet_status s;
+        cuvet_status status;
 
-        r->n_errors = r->n_diags = r->n_warnings = 0;
-        s = cuvet_linker_add(r->ctx, r->h, p->p, p->n, i & 1 ? "odd" : "even");
-        note(r, (uint64_t)s);
-        p->added = s == CUVET_OK;
-        if (s == CUVET_OK) {
-            FZ_CHECK(r->n_errors == 0, "what has errors is not added");
-            FZ_CHECK(cuvet_linker_name(r->ctx, r->h, added, &name) == CUVET_OK, "an input has a name");
+        run->n_errors = run->n_diags = run->n_warnings = 0;
+        status = cuvet_linker_add(run->ctx, run->handle, piece->bytes, piece->size, i & 1 ? "odd" : "even");
+        note(run, (uint64_t)status);
+        piece->added = status == CUVET_OK;
+        if (status == CUVET_OK) {
+            FZ_CHECK(run->n_errors == 0, "what has errors is not added");
+            FZ_CHECK(cuvet_linker_name(run->ctx, run->handle, added, &name) == CUVET_OK,
+                     "an input has a name");
             FZ_CHECK(strcmp(name, i & 1 ? "odd" : "even") == 0, "its own");
-            r->warned += r->n_warnings;
+            run->warned += run->n_warnings;
             added++;
         } else {
-            FZ_CHECK(add_status(r, s), "a status that add has");
-            FZ_CHECK(r->n_errors || r->capped || s == CUVET_E_NOMEM ||
-                         (s == CUVET_E_UNSUPPORTED && r->n_diags),
+            FZ_CHECK(add_status(run, status), "a status that add has");
+            FZ_CHECK(run->n_errors || run->capped || status == CUVET_E_NOMEM ||
+                         (status == CUVET_E_UNSUPPORTED && run->n_diags),
                      "a reason is given");
         }
     }
     return added;
 }
 
-static bool is_kernel(const cuvet_elf_symbol *y)
+static bool is_kernel(const cuvet_elf_symbol *symbol)
 {
-    return (y->info & 15) == CV_STT_FUNC && (y->other & CV_STO_ENTRY) && y->shndx != 0;
+    return (symbol->info & 15) == CV_STT_FUNC && (symbol->other & CV_STO_ENTRY) && symbol->shndx != 0;
 }
 
-static bool has_kernel(cuvet_ctx *ctx, cuvet_elf e, cuvet_bytes name)
+static bool has_kernel(cuvet_ctx *ctx, cuvet_elf elf, cuvet_bytes name)
 {
     uint64_t table = 0;
-    cuvet_elf_symbol y = { .size = sizeof(y) };
+    cuvet_elf_symbol symbol = { .size = sizeof(symbol) };
 
-    FZ_CHECK(cuvet_elf_get_symtab(ctx, e, false, &table) == CUVET_OK && table, "a result has symbols");
-    for (uint64_t i = 1; cuvet_elf_get_symbol(ctx, e, table, i, &y) == CUVET_OK; i++)
-        if (is_kernel(&y) && y.name.n == name.n && memcmp(y.name.p, name.p, name.n) == 0)
+    FZ_CHECK(cuvet_elf_get_symtab(ctx, elf, false, &table) == CUVET_OK && table, "a result has symbols");
+    for (uint64_t i = 1; cuvet_elf_get_symbol(ctx, elf, table, i, &symbol) == CUVET_OK; i++)
+        if (is_kernel(&symbol) && symbol.name.n == name.n && memcmp(symbol.name.p, name.p, name.n) == 0)
             return true;
     return false;
 }
 
 /* Every kernel of an input that was added is in the result. The input has been examined. */
-static void check_kernels(cuvet_ctx *ctx, cuvet_elf result, const fz_piece *p)
+static void check_kernels(cuvet_ctx *ctx, cuvet_elf result, const fz_piece *piece)
 {
-    cv_span image = cv_span_of(p->p, p->n, 0), symtab, strtab = image;
-    uint64_t shoff = cv_u64_at(image, 40), shnum = cv_u16_at(image, 60), n = 0;
-    cv_elf_section h, s;
-    cv_elf_symbol y;
+    cv_span image = cv_span_of(piece->bytes, piece->size, 0), symtab, strtab = image;
+    uint64_t shoff = cv_u64_at(image, 40), shnum = cv_u16_at(image, 60), count = 0;
+    cv_elf_section header, section;
+    cv_elf_symbol symbol;
 
     for (uint64_t i = 0; i < shnum; i++) {
-        cv_elf_read_section(cv_span_tail(image, shoff), false, i, &h);
-        if (h.type != CV_SHT_SYMTAB)
+        cv_elf_read_section(cv_span_tail(image, shoff), false, i, &header);
+        if (header.type != CV_SHT_SYMTAB)
             continue;
-        cv_elf_read_section(cv_span_tail(image, shoff), false, h.link, &s);
-        symtab = cv_span_tail(image, h.off);
-        strtab = cv_span_tail(image, s.off);
-        n = h.size / cv_elf_sym_size(false);
+        cv_elf_read_section(cv_span_tail(image, shoff), false, header.link, &section);
+        symtab = cv_span_tail(image, header.off);
+        strtab = cv_span_tail(image, section.off);
+        count = header.size / cv_elf_sym_size(false);
     }
-    for (uint64_t i = 1; i < n; i++) {
+    for (uint64_t i = 1; i < count; i++) {
         cv_span name;
 
-        cv_elf_read_symbol(symtab, false, i, &y);
-        if ((y.info & 15) == CV_STT_FUNC && (y.other & CV_STO_ENTRY) && y.shndx != 0)
-            FZ_CHECK(cv_span_cstr(strtab, y.name, &name) &&
+        cv_elf_read_symbol(symtab, false, i, &symbol);
+        if ((symbol.info & 15) == CV_STT_FUNC && (symbol.other & CV_STO_ENTRY) && symbol.shndx != 0)
+            FZ_CHECK(cv_span_cstr(strtab, symbol.name, &name) &&
                          has_kernel(ctx, result, (cuvet_bytes){ name.base, name.len }),
                      "no kernel is lost");
     }
 }
 
 /* A result is a file like any other: clean, whole, and in a relocatable link an input again. */
-static void check_result(const run *r, const cuvet_link_result *got, const cuvet_limits *lim)
+static void check_result(const link_trial *run, const cuvet_link_result *got, const cuvet_limits *lim)
 {
     fz_input file = { .bytes = malloc(got->n), .len = got->n };
-    fz_scan s = { .in = &file, .jobs = 1, .claims = true };
-    run a = { .in = &file, .opt = r->opt };
+    fz_scan scan = { .in = &file, .jobs = 1, .claims = true };
+    link_trial trial = { .in = &file, .opt = run->opt };
     fz_alloc alloc = { 0 };
-    cuvet_elf e;
+    cuvet_elf elf;
 
     FZ_CHECK(file.bytes != NULL, "memory for a copy");
     memcpy(file.bytes, got->bytes, got->n);
-    fz_scan_run(&s, lim, &alloc);
-    FZ_CHECK(s.status == CUVET_END, "a result can be scanned");
-    FZ_CHECK(s.n_errors == 0 && (s.n_warnings == 0 || r->warned), "and is clean");
-    FZ_CHECK(fz_scan_covered(&s), "to the last byte");
-    fz_scan_free(&s);
-    open_context(&a, lim);
-    FZ_CHECK(cuvet_elf_create(a.ctx, file.bytes, file.len, &e) == CUVET_OK, "a result is a whole ELF");
-    for (size_t i = 0; i < r->n && !r->opt.n_kernels_used; i++)
-        if (r->piece[i].added)
-            check_kernels(a.ctx, e, &r->piece[i]);
-    FZ_CHECK(cuvet_linker_create(a.ctx, &a.opt, &a.h) == CUVET_OK, "a second linker");
-    FZ_CHECK(cuvet_linker_add(a.ctx, a.h, file.bytes, file.len, "") ==
-                 (r->opt.flags & CUVET_LINK_RELOCATABLE ? CUVET_OK : CUVET_E_REFUSED),
+    fz_scan_run(&scan, lim, &alloc);
+    FZ_CHECK(scan.status == CUVET_END, "a result can be scanned");
+    FZ_CHECK(scan.n_errors == 0 && (scan.n_warnings == 0 || run->warned), "and is clean");
+    FZ_CHECK(fz_scan_covered(&scan), "to the last byte");
+    fz_scan_free(&scan);
+    open_context(&trial, lim);
+    FZ_CHECK(cuvet_elf_create(trial.ctx, file.bytes, file.len, &elf) == CUVET_OK, "a result is a whole ELF");
+    for (size_t i = 0; i < run->count && !run->opt.n_kernels_used; i++)
+        if (run->piece[i].added)
+            check_kernels(trial.ctx, elf, &run->piece[i]);
+    FZ_CHECK(cuvet_linker_create(trial.ctx, &trial.opt, &trial.handle) == CUVET_OK, "a second linker");
+    FZ_CHECK(cuvet_linker_add(trial.ctx, trial.handle, file.bytes, file.len, "") ==
+                 (run->opt.flags & CUVET_LINK_RELOCATABLE ? CUVET_OK : CUVET_E_REFUSED),
              "takes the result of a relocatable link, and no program");
-    cuvet_ctx_destroy(a.ctx);
-    FZ_CHECK(a.alloc.live == 0, "nothing stays allocated");
+    cuvet_ctx_destroy(trial.ctx);
+    FZ_CHECK(trial.alloc.live == 0, "nothing stays allocated");
     free(file.bytes);
 }
 
-static void complete(run *r, const cuvet_limits *lim, uint64_t added, unsigned pass)
+static void complete(link_trial *run, const cuvet_limits *lim, uint64_t added, unsigned pass)
 {
     cuvet_link_result got = { .size = sizeof(got) };
-    cuvet_status s;
+    cuvet_status status;
 
-    r->n_errors = r->n_diags = r->n_warnings = 0;
-    s = cuvet_linker_complete(r->ctx, r->h);
-    note(r, (uint64_t)s);
-    FZ_CHECK(s == CUVET_OK || s == CUVET_E_REFUSED || s == CUVET_E_LIMIT ||
-                 (s == CUVET_E_NOMEM && r->alloc.failed),
+    run->n_errors = run->n_diags = run->n_warnings = 0;
+    status = cuvet_linker_complete(run->ctx, run->handle);
+    note(run, (uint64_t)status);
+    FZ_CHECK(status == CUVET_OK || status == CUVET_E_REFUSED || status == CUVET_E_LIMIT ||
+                 (status == CUVET_E_NOMEM && run->alloc.failed),
              "a status that complete has");
-    FZ_CHECK(added || s != CUVET_OK, "nothing is made of nothing");
-    if (s != CUVET_OK) {
-        FZ_CHECK(r->n_errors || r->capped || s == CUVET_E_NOMEM ||
-                     ((r->opt.flags & CUVET_LINK_WARNINGS_ARE_ERRORS) && r->n_warnings),
+    FZ_CHECK(added || status != CUVET_OK, "nothing is made of nothing");
+    if (status != CUVET_OK) {
+        FZ_CHECK(run->n_errors || run->capped || status == CUVET_E_NOMEM ||
+                     ((run->opt.flags & CUVET_LINK_WARNINGS_ARE_ERRORS) && run->n_warnings),
                  "a reason is given");
-        FZ_CHECK(cuvet_linker_result(r->ctx, r->h, &got) == CUVET_E_STATE && !got.bytes, "no result");
+        FZ_CHECK(cuvet_linker_result(run->ctx, run->handle, &got) == CUVET_E_STATE && !got.bytes,
+                 "no result");
     } else {
-        FZ_CHECK(r->n_errors == 0, "no error in a link that is done");
-        FZ_CHECK(cuvet_linker_result(r->ctx, r->h, &got) == CUVET_OK && got.n, "a result");
+        FZ_CHECK(run->n_errors == 0, "no error in a link that is done");
+        FZ_CHECK(cuvet_linker_result(run->ctx, run->handle, &got) == CUVET_OK && got.n, "a result");
         FZ_CHECK(got.objects == added, "of all inputs");
-        note(r, fz_mix_bytes(got.kernels ^ got.functions << 32, got.bytes, got.n));
-        if (pass == 0 && fz_one_in(r->in, 3))
-            check_result(r, &got, lim);
+        note(run, fz_mix_bytes(got.kernels ^ got.functions << 32, got.bytes, got.n));
+        if (pass == 0 && fz_one_in(run->in, 3))
+            check_result(run, &got, lim);
     }
-    FZ_CHECK(cuvet_linker_complete(r->ctx, r->h) == CUVET_E_STATE, "once");
-    FZ_CHECK(cuvet_linker_add(r->ctx, r->h, r->in->bytes, r->in->len, "") == CUVET_E_STATE, "nothing more");
+    FZ_CHECK(cuvet_linker_complete(run->ctx, run->handle) == CUVET_E_STATE, "once");
+    FZ_CHECK(cuvet_linker_add(run->ctx, run->handle, run->in->bytes, run->in->len, "") == CUVET_E_STATE,
+             "nothing more");
 }
 
-static uint64_t once(run *r, const cuvet_limits *lim, unsigned pass)
+static uint64_t once(link_trial *run, const cuvet_limits *lim, unsigned pass)
 {
-    cuvet_status s;
+    cuvet_status status;
 
-    open_context(r, lim);
-    if (r->ctx) {
-        s = cuvet_linker_create(r->ctx, &r->opt, &r->h);
-        FZ_CHECK(s == CUVET_OK || (s == CUVET_E_NOMEM && r->alloc.failed) ||
-                     (s == CUVET_E_LIMIT && lim->live < CV_MIB),
+    open_context(run, lim);
+    if (run->ctx) {
+        status = cuvet_linker_create(run->ctx, &run->opt, &run->handle);
+        FZ_CHECK(status == CUVET_OK || (status == CUVET_E_NOMEM && run->alloc.failed) ||
+                     (status == CUVET_E_LIMIT && lim->live < CV_MIB),
                  "a linker");
-        if (s == CUVET_OK) {
-            complete(r, lim, add_all(r), pass);
-            FZ_CHECK(cuvet_linker_destroy(r->ctx, &r->h) == CUVET_OK && r->h.bits == 0, "destroy");
+        if (status == CUVET_OK) {
+            complete(run, lim, add_all(run), pass);
+            FZ_CHECK(cuvet_linker_destroy(run->ctx, &run->handle) == CUVET_OK && run->handle.bits == 0,
+                     "destroy");
         }
     }
-    cuvet_ctx_destroy(r->ctx);
-    FZ_CHECK(r->alloc.live == 0, "nothing stays allocated");
-    return r->hash;
+    cuvet_ctx_destroy(run->ctx);
+    FZ_CHECK(run->alloc.live == 0, "nothing stays allocated");
+    return run->hash;
 }
 
 CV_FUZZ_TARGET(link)
@@ -220,12 +227,12 @@ CV_FUZZ_TARGET(link)
     passes = fz_one_in(&in, 4) ? 2 : 1;
     hash[1] = 0;
     for (unsigned pass = 0; pass < passes; pass++) {
-        run r = { .in = &in, .opt = fz_linker_options(&in) };
+        link_trial run = { .in = &in, .opt = fz_linker_options(&in) };
 
-        r.capped = lim.diagnostics < FZ_OBJECTS + 1;
-        r.alloc.fail_at = (uint64_t)(in.param >> 24) * 8;
-        r.n = fz_split(in.bytes, in.len, r.piece);
-        hash[pass] = once(&r, &lim, pass);
+        run.capped = lim.diagnostics < FZ_OBJECTS + 1;
+        run.alloc.fail_at = (uint64_t)(in.param >> 24) * 8;
+        run.count = fz_split(in.bytes, in.len, run.piece);
+        hash[pass] = once(&run, &lim, pass);
     }
     FZ_CHECK(passes < 2 || hash[0] == hash[1], "the second run is the same");
     fz_close(&in);

@@ -12,157 +12,161 @@
 
 enum { MACHINE_AT = 18, MOST_MODULES = 4096 };
 
-typedef struct run {
+typedef struct linkfile_run {
     const fz_input *in;
     cuvet_linker_options opt;
     cuvet_ctx *ctx;
-    cuvet_linker h;
+    cuvet_linker handle;
     fz_alloc alloc;
     uint64_t hash, n_errors, n_diags, added, n_events, n_refused;
     bool capped;
-} run;
+} linkfile_run;
 
-static void on_diag(void *user, const cuvet_diag *d)
+static void on_diag(void *user, const cuvet_diag *diag)
 {
-    run *r = user;
+    linkfile_run *run = user;
 
-    r->hash = fz_mix(r->hash, fz_diag(d, 0, UINT64_MAX));
-    r->n_diags++;
-    r->n_errors += d->severity == CUVET_ERROR;
+    run->hash = fz_mix(run->hash, fz_diag(diag, 0, UINT64_MAX));
+    run->n_diags++;
+    run->n_errors += diag->severity == CUVET_ERROR;
 }
 
-static bool is_device(const run *r, size_t at)
+static bool is_device(const linkfile_run *run, size_t at)
 {
-    cv_span image = cv_span_of(r->in->bytes, r->in->len, 0);
+    cv_span image = cv_span_of(run->in->bytes, run->in->len, 0);
 
     return cv_u32_at(image, at) == ELF_MAGIC && cv_u16_at(image, at + MACHINE_AT) == CV_EM_CUDA;
 }
 
 /* The first device object at or behind a place; the length of the input: none. */
-static size_t next_device(const run *r, size_t at)
+static size_t next_device(const linkfile_run *run, size_t at)
 {
-    while (at < r->in->len && !is_device(r, at))
-        at = mut_next_object(r->in->bytes, r->in->len, at + 1);
-    return at < r->in->len ? at : r->in->len;
+    while (at < run->in->len && !is_device(run, at))
+        at = mut_next_object(run->in->bytes, run->in->len, at + 1);
+    return at < run->in->len ? at : run->in->len;
 }
 
 /* Of what was refused, or went wrong, the reason is told. */
-static void check_reason(const run *r, cuvet_status s)
+static void check_reason(const linkfile_run *run, cuvet_status status)
 {
-    FZ_CHECK(s == CUVET_OK || s == CUVET_E_MALFORMED || s == CUVET_E_REFUSED || s == CUVET_E_UNKNOWN ||
-                 s == CUVET_E_TRUNCATED || s == CUVET_E_UNSUPPORTED || s == CUVET_E_LIMIT ||
-                 (s == CUVET_E_NOMEM && r->alloc.failed),
+    FZ_CHECK(status == CUVET_OK || status == CUVET_E_MALFORMED || status == CUVET_E_REFUSED ||
+                 status == CUVET_E_UNKNOWN || status == CUVET_E_TRUNCATED || status == CUVET_E_UNSUPPORTED ||
+                 status == CUVET_E_LIMIT || (status == CUVET_E_NOMEM && run->alloc.failed),
              "a status that the call has");
-    FZ_CHECK(s == CUVET_OK || r->n_errors || r->capped || s == CUVET_E_NOMEM ||
-                 (s == CUVET_E_UNSUPPORTED && r->n_diags) || (r->opt.flags & CUVET_LINK_WARNINGS_ARE_ERRORS),
+    FZ_CHECK(status == CUVET_OK || run->n_errors || run->capped || status == CUVET_E_NOMEM ||
+                 (status == CUVET_E_UNSUPPORTED && run->n_diags) ||
+                 (run->opt.flags & CUVET_LINK_WARNINGS_ARE_ERRORS),
              "a reason is given");
 }
 
 /* Every event has a file, and comes again by its number. */
 static void on_event(void *user, const cuvet_event *event)
 {
-    run *r = user;
+    linkfile_run *run = user;
 
     FZ_CHECK(event->size == sizeof(*event) && event->file, "an event of a file");
     FZ_CHECK(*cuvet_event_kind_name(event->kind) != '?', "of a kind that has a name");
-    r->n_events++;
-    r->n_refused += event->status != CUVET_OK;
-    r->added += event->kind == CUVET_EVENT_TAKEN || event->kind == CUVET_EVENT_RETARGETED;
-    r->hash = fz_mix(r->hash, (uint64_t)event->kind << 32 | (uint64_t)event->status);
-    r->hash = fz_mix(r->hash, event->off);
+    run->n_events++;
+    run->n_refused += event->status != CUVET_OK;
+    run->added += event->kind == CUVET_EVENT_TAKEN || event->kind == CUVET_EVENT_RETARGETED;
+    run->hash = fz_mix(run->hash, (uint64_t)event->kind << 32 | (uint64_t)event->status);
+    run->hash = fz_mix(run->hash, event->off);
     if (event->member)
-        r->hash = fz_mix_bytes(r->hash, event->member, strlen(event->member));
+        run->hash = fz_mix_bytes(run->hash, event->member, strlen(event->member));
 }
 
-static void check_events(const run *r)
+static void check_events(const linkfile_run *run)
 {
     cuvet_event event = { .size = sizeof(event) };
 
-    for (uint64_t i = 0; i < r->n_events; i++)
-        FZ_CHECK(cuvet_linker_get_event(r->ctx, r->h, i, &event) == CUVET_OK && event.file, "by its number");
-    FZ_CHECK(cuvet_linker_get_event(r->ctx, r->h, r->n_events, &event) == CUVET_END,
+    for (uint64_t i = 0; i < run->n_events; i++)
+        FZ_CHECK(cuvet_linker_get_event(run->ctx, run->handle, i, &event) == CUVET_OK && event.file,
+                 "by its number");
+    FZ_CHECK(cuvet_linker_get_event(run->ctx, run->handle, run->n_events, &event) == CUVET_END,
              "no more than were told");
 }
 
 static bool is_identifier(const char *name)
 {
-    size_t n = strlen(name);
+    size_t len = strlen(name);
 
-    return n > 0 && strspn(name, "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == n;
+    return len > 0 && strspn(name, "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == len;
 }
 
 /* Modules have proper names, each once. */
-static void check_modules(run *r)
+static void check_modules(linkfile_run *run)
 {
     const char *name, *other;
-    cuvet_status s = CUVET_OK;
-    uint64_t n = 0;
+    cuvet_status status = CUVET_OK;
+    uint64_t count = 0;
 
-    for (; s == CUVET_OK && n < MOST_MODULES; n++) {
-        s = cuvet_linker_module(r->ctx, r->h, n, &name);
-        FZ_CHECK(s == CUVET_OK || s == CUVET_END, "modules come to an end");
-        if (s != CUVET_OK)
+    for (; status == CUVET_OK && count < MOST_MODULES; count++) {
+        status = cuvet_linker_module(run->ctx, run->handle, count, &name);
+        FZ_CHECK(status == CUVET_OK || status == CUVET_END, "modules come to an end");
+        if (status != CUVET_OK)
             return;
         FZ_CHECK(is_identifier(name), "a name for a program in C");
-        r->hash = fz_mix_bytes(r->hash, name, strlen(name));
-        if (n > 0)
-            FZ_CHECK(cuvet_linker_module(r->ctx, r->h, n / 2, &other) == CUVET_OK &&
-                         (n / 2 == n || strcmp(name, other) != 0),
+        run->hash = fz_mix_bytes(run->hash, name, strlen(name));
+        if (count > 0)
+            FZ_CHECK(cuvet_linker_module(run->ctx, run->handle, count / 2, &other) == CUVET_OK &&
+                         (count / 2 == count || strcmp(name, other) != 0),
                      "once");
     }
 }
 
-static void complete(run *r)
+static void complete(linkfile_run *run)
 {
     cuvet_link_result got = { .size = sizeof(got) };
-    cuvet_status s;
+    cuvet_status status;
 
-    r->n_errors = r->n_diags = 0;
-    s = cuvet_linker_complete(r->ctx, r->h);
-    check_reason(r, s);
-    FZ_CHECK(r->added || s != CUVET_OK, "nothing is made of nothing");
-    r->hash = fz_mix(r->hash, (uint64_t)s);
-    if (s != CUVET_OK)
+    run->n_errors = run->n_diags = 0;
+    status = cuvet_linker_complete(run->ctx, run->handle);
+    check_reason(run, status);
+    FZ_CHECK(run->added || status != CUVET_OK, "nothing is made of nothing");
+    run->hash = fz_mix(run->hash, (uint64_t)status);
+    if (status != CUVET_OK)
         return;
-    FZ_CHECK(cuvet_linker_result(r->ctx, r->h, &got) == CUVET_OK && got.n, "a result");
-    FZ_CHECK(got.objects <= r->added, "of what was added");
-    r->hash = fz_mix_bytes(r->hash, got.bytes, got.n);
-    check_modules(r);
+    FZ_CHECK(cuvet_linker_result(run->ctx, run->handle, &got) == CUVET_OK && got.n, "a result");
+    FZ_CHECK(got.objects <= run->added, "of what was added");
+    run->hash = fz_mix_bytes(run->hash, got.bytes, got.n);
+    check_modules(run);
 }
 
-static void with_linker(run *r)
+static void with_linker(linkfile_run *run)
 {
     const cuvet_add_options add = { .size = sizeof(add),
-                                    .flags = r->in->param >> 23 & 1 ? CUVET_ADD_SYSTEM : 0 };
-    cuvet_status s = cuvet_linker_add_memory(r->ctx, r->h, r->in->bytes, r->in->len, "file", &add);
+                                    .flags = run->in->param >> 23 & 1 ? CUVET_ADD_SYSTEM : 0 };
+    cuvet_status status =
+        cuvet_linker_add_memory(run->ctx, run->handle, run->in->bytes, run->in->len, "file", &add);
 
-    FZ_CHECK(r->n_events || s == CUVET_E_NOMEM || s == CUVET_E_LIMIT, "something is told of a file");
-    FZ_CHECK(s != CUVET_OK || !r->n_refused, "what was refused has a status");
-    check_events(r);
-    r->hash = fz_mix(r->hash, (uint64_t)s);
-    complete(r);
-    FZ_CHECK(cuvet_linker_destroy(r->ctx, &r->h) == CUVET_OK && r->h.bits == 0, "destroy");
+    FZ_CHECK(run->n_events || status == CUVET_E_NOMEM || status == CUVET_E_LIMIT,
+             "something is told of a file");
+    FZ_CHECK(status != CUVET_OK || !run->n_refused, "what was refused has a status");
+    check_events(run);
+    run->hash = fz_mix(run->hash, (uint64_t)status);
+    complete(run);
+    FZ_CHECK(cuvet_linker_destroy(run->ctx, &run->handle) == CUVET_OK && run->handle.bits == 0, "destroy");
 }
 
-static uint64_t once(run *r, const cuvet_limits *lim)
+static uint64_t once(linkfile_run *run, const cuvet_limits *lim)
 {
-    cuvet_alloc a = fz_alloc_of(&r->alloc);
-    cuvet_ctx_options opt = { sizeof(opt), &a, lim, on_diag, r };
-    cuvet_status s;
+    cuvet_alloc alloc = fz_alloc_of(&run->alloc);
+    cuvet_ctx_options opt = { sizeof(opt), &alloc, lim, on_diag, run };
+    cuvet_status status;
 
-    if (cuvet_ctx_create(&opt, &r->ctx) != CUVET_OK) {
-        FZ_CHECK(r->alloc.failed, "a context");
+    if (cuvet_ctx_create(&opt, &run->ctx) != CUVET_OK) {
+        FZ_CHECK(run->alloc.failed, "a context");
         return 0;
     }
-    s = cuvet_linker_create(r->ctx, &r->opt, &r->h);
-    FZ_CHECK(s == CUVET_OK || (s == CUVET_E_NOMEM && r->alloc.failed) ||
-                 (s == CUVET_E_LIMIT && lim->live < CV_MIB),
+    status = cuvet_linker_create(run->ctx, &run->opt, &run->handle);
+    FZ_CHECK(status == CUVET_OK || (status == CUVET_E_NOMEM && run->alloc.failed) ||
+                 (status == CUVET_E_LIMIT && lim->live < CV_MIB),
              "a linker");
-    if (s == CUVET_OK)
-        with_linker(r);
-    cuvet_ctx_destroy(r->ctx);
-    FZ_CHECK(r->alloc.live == 0, "nothing stays allocated");
-    return r->hash;
+    if (status == CUVET_OK)
+        with_linker(run);
+    cuvet_ctx_destroy(run->ctx);
+    FZ_CHECK(run->alloc.live == 0, "nothing stays allocated");
+    return run->hash;
 }
 
 CV_FUZZ_TARGET(linkfile)
@@ -176,17 +180,17 @@ CV_FUZZ_TARGET(linkfile)
     fz_limits(in.param, &lim);
     passes = fz_one_in(&in, 4) ? 2 : 1;
     for (unsigned pass = 0; pass < passes; pass++) {
-        run r = { .in = &in };
-        size_t at = next_device(&r, 0);
+        linkfile_run run = { .in = &in };
+        size_t at = next_device(&run, 0);
         fz_input device = { .bytes = in.bytes + at, .len = in.len - at, .param = in.param };
 
-        r.opt = fz_linker_options(&device);
-        r.opt.flags |= in.param >> 22 & 1 ? CUVET_LINK_HOST_INFO : 0;
-        r.opt.event = on_event;
-        r.opt.event_user = &r;
-        r.capped = lim.diagnostics < FZ_OBJECTS + 1;
-        r.alloc.fail_at = (uint64_t)(in.param >> 24) * 8;
-        hash[pass] = once(&r, &lim);
+        run.opt = fz_linker_options(&device);
+        run.opt.flags |= in.param >> 22 & 1 ? CUVET_LINK_HOST_INFO : 0;
+        run.opt.event = on_event;
+        run.opt.event_user = &run;
+        run.capped = lim.diagnostics < FZ_OBJECTS + 1;
+        run.alloc.fail_at = (uint64_t)(in.param >> 24) * 8;
+        hash[pass] = once(&run, &lim);
     }
     FZ_CHECK(passes < 2 || hash[0] == hash[1], "the second run is the same");
     fz_close(&in);

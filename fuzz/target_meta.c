@@ -5,89 +5,89 @@
 #include "format/hostobj/read.h"
 #include "format/meta/read.h"
 
-static void callgraph(fz *f, cv_span s, bool loose)
+static void callgraph(fz_state *fuzz, cv_span span, bool loose)
 {
     cv_call_cur cur = { .loose = loose };
     uint64_t before, next = 0;
     cuvet_status st;
-    cv_call c;
+    cv_call call;
 
     for (;;) {
-        before = fz_reported(f);
-        st = cv_callgraph_next(&f->x, s, &cur, &c);
-        fz_status(f, st, before);
+        before = fz_reported(fuzz);
+        st = cv_callgraph_next(&fuzz->ctx, span, &cur, &call);
+        fz_status(fuzz, st, before);
         if (st != CUVET_OK)
             break;
-        FZ_CHECK(c.off >= next && c.off + 8 <= s.len && c.part >= CV_CALL_DIRECT &&
-                     c.part <= CV_CALL_POSSIBLE,
+        FZ_CHECK(call.off >= next && call.off + 8 <= span.len && call.part >= CV_CALL_DIRECT &&
+                     call.part <= CV_CALL_POSSIBLE,
                  "records of a call graph lie in it, in order");
-        next = c.off + 8;
-        fz_note(f, (uint64_t)c.from << 32 | c.to);
+        next = call.off + 8;
+        fz_note(fuzz, (uint64_t)call.from << 32 | call.to);
     }
-    FZ_CHECK(st != CUVET_END || cur.pos == s.len, "the end is the end of the section");
+    FZ_CHECK(st != CUVET_END || cur.pos == span.len, "the end is the end of the section");
 }
 
-static void tables(fz *f, cv_span s)
+static void tables(fz_state *fuzz, cv_span span)
 {
-    uint64_t before = fz_reported(f), pos = 0;
+    uint64_t before = fz_reported(fuzz), pos = 0;
     cuvet_status st;
-    cv_unified u;
-    cv_proto p;
+    cv_unified unified;
+    cv_proto proto;
 
-    while ((st = cv_prototype_next(&f->x, s, &pos, &p)) == CUVET_OK)
-        fz_note(f, (uint64_t)p.symbol << 32 | p.string);
-    fz_status(f, st, before);
-    FZ_CHECK(st != CUVET_END || pos == s.len, "prototypes up to the end");
-    before = fz_reported(f);
+    while ((st = cv_prototype_next(&fuzz->ctx, span, &pos, &proto)) == CUVET_OK)
+        fz_note(fuzz, (uint64_t)proto.symbol << 32 | proto.string);
+    fz_status(fuzz, st, before);
+    FZ_CHECK(st != CUVET_END || pos == span.len, "prototypes up to the end");
+    before = fz_reported(fuzz);
     pos = 0;
-    while ((st = cv_unified_next(&f->x, s, &pos, &u)) == CUVET_OK)
-        fz_note(f, u.slot ^ u.uuid_lo ^ u.uuid_hi ^ u.symbol);
-    fz_status(f, st, before);
-    FZ_CHECK(st != CUVET_END || pos == s.len, "entries up to the end");
+    while ((st = cv_unified_next(&fuzz->ctx, span, &pos, &unified)) == CUVET_OK)
+        fz_note(fuzz, unified.slot ^ unified.uuid_lo ^ unified.uuid_hi ^ unified.symbol);
+    fz_status(fuzz, st, before);
+    FZ_CHECK(st != CUVET_END || pos == span.len, "entries up to the end");
 }
 
-static void host(fz *f, cv_span s)
+static void host(fz_state *fuzz, cv_span span)
 {
     uint64_t before, pos = 0, cut;
-    cv_wrapper w;
-    cv_span p;
+    cv_wrapper wrapper;
+    cv_span prefix;
     bool ok;
 
-    while (cv_hostref_next(s, &pos, &p)) {
-        FZ_CHECK(p.len > 0 && pos <= s.len, "a pattern has characters");
-        fz_inside(f, p);
+    while (cv_hostref_next(span, &pos, &prefix)) {
+        FZ_CHECK(prefix.len > 0 && pos <= span.len, "a pattern has characters");
+        fz_inside(fuzz, prefix);
     }
-    for (uint64_t i = 0; i < s.len / CV_WRAPPER_SIZE; i++) {
-        before = fz_reported(f);
-        fz_status(f, cv_wrapper_read(&f->x, s, i, &w), before);
+    for (uint64_t i = 0; i < span.len / CV_WRAPPER_SIZE; i++) {
+        before = fz_reported(fuzz);
+        fz_status(fuzz, cv_wrapper_read(&fuzz->ctx, span, i, &wrapper), before);
     }
     /* In two parts or in one: the same answer. */
-    cut = f->in->param >> 8 & 0xFF;
-    cut = cv_min(cut, s.len);
-    before = fz_reported(f);
-    ok = cv_hostobj_check_text(&f->x, s, true);
-    FZ_CHECK(ok == (fz_reported(f) == before), "text is good exactly when nothing is reported");
-    if (cut < s.len) {
-        p = cv_span_tail(s, 0);
-        p.len = cut;
-        FZ_CHECK(ok == (cv_hostobj_check_text(&f->x, p, false) &&
-                        cv_hostobj_check_text(&f->x, cv_span_tail(s, cut), true)),
+    cut = fuzz->in->param >> 8 & 0xFF;
+    cut = cv_min(cut, span.len);
+    before = fz_reported(fuzz);
+    ok = cv_hostobj_check_text(&fuzz->ctx, span, true);
+    FZ_CHECK(ok == (fz_reported(fuzz) == before), "text is good exactly when nothing is reported");
+    if (cut < span.len) {
+        prefix = cv_span_tail(span, 0);
+        prefix.len = cut;
+        FZ_CHECK(ok == (cv_hostobj_check_text(&fuzz->ctx, prefix, false) &&
+                        cv_hostobj_check_text(&fuzz->ctx, cv_span_tail(span, cut), true)),
                  "parts of a text are judged as the whole");
     }
-    fz_note(f, (uint64_t)cv_hostobj_section(s));
+    fz_note(fuzz, (uint64_t)cv_hostobj_section(span));
 }
 
-static void run(fz *f)
+static void run(fz_state *fuzz)
 {
-    cv_span s = fz_span(f);
+    cv_span span = fz_span(fuzz);
 
-    callgraph(f, s, false);
-    callgraph(f, s, true);
-    tables(f, s);
-    cv_rel_action_check(&f->x, s, false, false);
-    cv_rel_action_check(&f->x, s, true, false);
-    cv_rel_action_check(&f->x, s, false, true);
-    host(f, s);
+    callgraph(fuzz, span, false);
+    callgraph(fuzz, span, true);
+    tables(fuzz, span);
+    cv_rel_action_check(&fuzz->ctx, span, false, false);
+    cv_rel_action_check(&fuzz->ctx, span, true, false);
+    cv_rel_action_check(&fuzz->ctx, span, false, true);
+    host(fuzz, span);
 }
 
 CV_FUZZ_TARGET(meta)

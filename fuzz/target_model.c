@@ -14,189 +14,204 @@ static bool reserved(uint32_t shndx)
     return shndx >= CV_SHN_LORESERVE;
 }
 
-static void check_getters(const cv_cubin *c)
+static void check_getters(const cv_cubin *cubin)
 {
-    FZ_CHECK(cv_cubin_sec(c, c->sec.n)->h.size == 0 && cv_cubin_sec(c, UINT64_MAX)->role == CV_ROLE_NONE,
+    FZ_CHECK(cv_cubin_sec(cubin, cubin->sec.count)->header.size == 0 &&
+                 cv_cubin_sec(cubin, UINT64_MAX)->role == CV_ROLE_NONE,
              "what is not there is nothing");
-    FZ_CHECK(cv_cubin_body(c, c->sec.n).len == 0, "and has no bytes");
-    FZ_CHECK(cv_cubin_first(c, CV_N_ROLES) == 0, "no such role");
-    for (unsigned r = 1; r < CV_N_ROLES; r++) {
-        uint32_t i = cv_cubin_first(c, (cv_role)r);
+    FZ_CHECK(cv_cubin_body(cubin, cubin->sec.count).len == 0, "and has no bytes");
+    FZ_CHECK(cv_cubin_first(cubin, CV_N_ROLES) == 0, "no such role");
+    for (unsigned result = 1; result < CV_N_ROLES; result++) {
+        uint32_t i = cv_cubin_first(cubin, (cv_role)result);
 
-        FZ_CHECK(i < c->sec.n && (i == 0 || cv_cubin_sec(c, i)->role == (cv_role)r), "the first of its role");
+        FZ_CHECK(i < cubin->sec.count && (i == 0 || cv_cubin_sec(cubin, i)->role == (cv_role)result),
+                 "the first of its role");
     }
-    FZ_CHECK(c->symtab_index < c->sec.n && c->merc_symtab_index < c->sec.n, "symbol tables");
+    FZ_CHECK(cubin->symtab_index < cubin->sec.count && cubin->merc_symtab_index < cubin->sec.count,
+             "symbol tables");
 }
 
-static void check_section(fz *f, const cv_cubin *c, uint64_t i, bool clean)
+static void check_section(fz_state *fuzz, const cv_cubin *cubin, uint64_t index, bool clean)
 {
-    const cv_sec *s = cv_cubin_sec(c, i);
-    cv_span body = cv_cubin_body(c, i), fn = s->fn;
+    const cv_sec *sec = cv_cubin_sec(cubin, index);
+    cv_span body = cv_cubin_body(cubin, index), fn = sec->fn;
 
-    fz_inside(f, body);
-    FZ_CHECK(body.len == 0 || body.len == s->h.size, "a body is whole or not there");
-    FZ_CHECK(s->in_file || body.len == 0, "in the file");
-    FZ_CHECK(s->info_sec < c->sec.n && s->capsule < c->sec.n && s->const0 < c->sec.n, "partners");
-    FZ_CHECK(s->sym <= c->n_syms && s->merc_sym <= c->n_merc_syms && s->kernel_sym <= c->n_syms, "symbols");
-    FZ_CHECK(s->role < CV_N_ROLES && fn.len <= s->name.len + 32, "a role and its function");
+    fz_inside(fuzz, body);
+    FZ_CHECK(body.len == 0 || body.len == sec->header.size, "a body is whole or not there");
+    FZ_CHECK(sec->in_file || body.len == 0, "in the file");
+    FZ_CHECK(sec->info_sec < cubin->sec.count && sec->capsule < cubin->sec.count &&
+                 sec->const0 < cubin->sec.count,
+             "partners");
+    FZ_CHECK(sec->sym <= cubin->n_syms && sec->merc_sym <= cubin->n_merc_syms &&
+                 sec->kernel_sym <= cubin->n_syms,
+             "symbols");
+    FZ_CHECK(sec->role < CV_N_ROLES && fn.len <= sec->name.len + 32, "a role and its function");
     if (clean) {
-        FZ_CHECK(s->h.link < c->sec.n, "a clean file links sections that are there");
-        FZ_CHECK(s->h.align < 2 || cv_is_pow2(s->h.align), "aligned to powers of two");
+        FZ_CHECK(sec->header.link < cubin->sec.count, "a clean file links sections that are there");
+        FZ_CHECK(sec->header.align < 2 || cv_is_pow2(sec->header.align), "aligned to powers of two");
     }
-    fz_note(f, s->role ^ (uint64_t)s->bank << 16 ^ s->h.size << 24);
+    fz_note(fuzz, sec->role ^ (uint64_t)sec->bank << 16 ^ sec->header.size << 24);
 }
 
-static void check_symbols(const cv_cubin *c, bool merc)
+static void check_symbols(const cv_cubin *cubin, bool merc)
 {
-    cv_span table = merc ? c->merc_symtab : c->symtab, name;
-    uint64_t n = merc ? c->n_merc_syms : c->n_syms;
+    cv_span table = merc ? cubin->merc_symtab : cubin->symtab, name;
+    uint64_t count = merc ? cubin->n_merc_syms : cubin->n_syms;
 
-    for (uint64_t i = 0; i < n; i++) {
-        cv_elf_symbol s;
+    for (uint64_t i = 0; i < count; i++) {
+        cv_elf_symbol symbol;
         uint32_t shndx;
 
-        cv_elf_read_symbol(table, c->h.is32, i, &s);
-        shndx = cv_cubin_shndx(c, merc, i, &s);
-        FZ_CHECK(cv_span_cstr(c->strtab, s.name, &name), "a symbol has a name");
-        FZ_CHECK(shndx < c->sec.n || reserved(shndx), "and a section");
-        FZ_CHECK(!merc || i < n, "in either table");
+        cv_elf_read_symbol(table, cubin->header.is32, i, &symbol);
+        shndx = cv_cubin_shndx(cubin, merc, i, &symbol);
+        FZ_CHECK(cv_span_cstr(cubin->strtab, symbol.name, &name), "a symbol has a name");
+        FZ_CHECK(shndx < cubin->sec.count || reserved(shndx), "and a section");
+        FZ_CHECK(!merc || i < count, "in either table");
     }
 }
 
 /* Entries name symbols, and places in what they patch. */
-static void check_relocations(const cv_cubin *c, uint64_t i)
+static void check_relocations(const cv_cubin *cubin, uint64_t index)
 {
-    const cv_sec *s = cv_cubin_sec(c, i), *t = cv_cubin_sec(c, s->h.info);
-    bool rela = s->role == CV_ROLE_RELA;
-    uint64_t each = cv_elf_rel_size(c->h.is32, rela);
-    cv_span body = cv_cubin_body(c, i);
-    cv_elf_reloc r;
+    const cv_sec *source = cv_cubin_sec(cubin, index), *target = cv_cubin_sec(cubin, source->header.info);
+    bool rela = source->role == CV_ROLE_RELA;
+    uint64_t each = cv_elf_rel_size(cubin->header.is32, rela);
+    cv_span body = cv_cubin_body(cubin, index);
+    cv_elf_reloc reloc;
 
-    FZ_CHECK(s->h.info && s->h.info < c->sec.n, "a section that is patched");
+    FZ_CHECK(source->header.info && source->header.info < cubin->sec.count, "a section that is patched");
     FZ_CHECK(body.len % each == 0, "whole entries");
     for (uint64_t k = 0; k < body.len / each; k++) {
-        cv_elf_read_reloc(body, c->h.is32, rela, k, &r);
-        FZ_CHECK(r.sym < c->n_syms, "a symbol");
-        FZ_CHECK(r.off < t->h.size && cv_reloc_of(r.type)->bytes <= t->h.size - r.off, "a place");
+        cv_elf_read_reloc(body, cubin->header.is32, rela, k, &reloc);
+        FZ_CHECK(reloc.sym < cubin->n_syms, "a symbol");
+        FZ_CHECK(reloc.off < target->header.size &&
+                     cv_reloc_of(reloc.type)->bytes <= target->header.size - reloc.off,
+                 "a place");
     }
 }
 
-static void check_graph(fz *f, const cv_cubin *c)
+static void check_graph(fz_state *fuzz, const cv_cubin *cubin)
 {
-    cv_span graph = cv_cubin_body(c, cv_cubin_first(c, CV_ROLE_CALLGRAPH));
-    cv_span protos = cv_cubin_body(c, cv_cubin_first(c, CV_ROLE_PROTOTYPE));
+    cv_span graph = cv_cubin_body(cubin, cv_cubin_first(cubin, CV_ROLE_CALLGRAPH));
+    cv_span protos = cv_cubin_body(cubin, cv_cubin_first(cubin, CV_ROLE_PROTOTYPE));
     cv_call_cur cur = { 0 };
     uint64_t pos = 0;
-    cv_proto p;
+    cv_proto proto;
     cv_span text;
-    cv_call e;
+    cv_call call;
 
-    while (cv_callgraph_next(&f->x, graph, &cur, &e) == CUVET_OK) {
-        FZ_CHECK(e.from < c->n_syms, "an edge begins at a symbol");
-        if (e.part == CV_CALL_DIRECT)
-            FZ_CHECK(e.to < c->n_syms, "and ends at one");
+    while (cv_callgraph_next(&fuzz->ctx, graph, &cur, &call) == CUVET_OK) {
+        FZ_CHECK(call.from < cubin->n_syms, "an edge begins at a symbol");
+        if (call.part == CV_CALL_DIRECT)
+            FZ_CHECK(call.to < cubin->n_syms, "and ends at one");
     }
-    while (cv_prototype_next(&f->x, protos, &pos, &p) == CUVET_OK)
-        FZ_CHECK(p.symbol < c->n_syms && cv_span_cstr(c->strtab, p.string, &text), "a prototype of a symbol");
+    while (cv_prototype_next(&fuzz->ctx, protos, &pos, &proto) == CUVET_OK)
+        FZ_CHECK(proto.symbol < cubin->n_syms && cv_span_cstr(cubin->strtab, proto.string, &text),
+                 "a prototype of a symbol");
 }
 
 /* Written again, a table is the bytes it was read from. */
-static void same(const cv_builder *b, cv_span where)
+static void same(const cv_builder *builder, cv_span where)
 {
-    FZ_CHECK(!b->failed && cv_span_eq(cv_builder_span(b), where), "write after read gives the same bytes");
+    FZ_CHECK(!builder->failed && cv_span_eq(cv_builder_span(builder), where),
+             "write after read gives the same bytes");
 }
 
-static void write_table(fz *f, const cv_cubin *c, uint64_t i)
+static void write_table(fz_state *fuzz, const cv_cubin *cubin, uint64_t index)
 {
-    const cv_sec *s = cv_cubin_sec(c, i);
-    bool rela = s->role == CV_ROLE_RELA, symbols = s->h.type == CV_SHT_SYMTAB;
-    uint64_t each = symbols ? cv_elf_sym_size(c->h.is32) : cv_elf_rel_size(c->h.is32, rela);
-    cv_span body = cv_cubin_body(c, i);
-    cv_elf_symbol y;
-    cv_elf_reloc r;
-    cv_builder b;
+    const cv_sec *sec = cv_cubin_sec(cubin, index);
+    bool rela = sec->role == CV_ROLE_RELA, symbols = sec->header.type == CV_SHT_SYMTAB;
+    uint64_t each = symbols ? cv_elf_sym_size(cubin->header.is32) : cv_elf_rel_size(cubin->header.is32, rela);
+    cv_span body = cv_cubin_body(cubin, index);
+    cv_elf_symbol symbol;
+    cv_elf_reloc reloc;
+    cv_builder builder;
 
-    if (!symbols && !rela && s->role != CV_ROLE_REL)
+    if (!symbols && !rela && sec->role != CV_ROLE_REL)
         return;
-    cv_builder_init(&b, &f->x.mem);
+    cv_builder_init(&builder, &fuzz->ctx.mem);
     for (uint64_t k = 0; k < body.len / each; k++) {
         if (symbols) {
-            cv_elf_read_symbol(body, c->h.is32, k, &y);
-            cv_elf_write_symbol(&b, c->h.is32, &y);
+            cv_elf_read_symbol(body, cubin->header.is32, k, &symbol);
+            cv_elf_write_symbol(&builder, cubin->header.is32, &symbol);
         } else {
-            cv_elf_read_reloc(body, c->h.is32, rela, k, &r);
-            cv_elf_write_reloc(&b, c->h.is32, rela, &r);
+            cv_elf_read_reloc(body, cubin->header.is32, rela, k, &reloc);
+            cv_elf_write_reloc(&builder, cubin->header.is32, rela, &reloc);
         }
     }
-    if (body.len % each == 0 && f->x.lim.live >= CV_MIB)
-        same(&b, body);
-    cv_builder_free(&b);
+    if (body.len % each == 0 && fuzz->ctx.lim.live >= CV_MIB)
+        same(&builder, body);
+    cv_builder_free(&builder);
 }
 
-static void write_headers(fz *f, const cv_cubin *c)
+static void write_headers(fz_state *fuzz, const cv_cubin *cubin)
 {
-    cv_span image = c->image, part;
-    cv_elf_segment p;
-    cv_builder b;
+    cv_span image = cubin->image, part;
+    cv_elf_segment segment;
+    cv_builder builder;
 
-    cv_builder_init(&b, &f->x.mem);
-    cv_elf_write_header(&b, &c->h);
-    if (c->h.pad_nonzero == 0 && cv_span_sub(image, 0, cv_elf_ehdr_size(c->h.is32), &part))
-        same(&b, part);
-    cv_builder_free(&b);
-    cv_builder_init(&b, &f->x.mem);
-    for (uint64_t i = 0; i < c->sec.n; i++)
-        cv_elf_write_section(&b, c->h.is32, &cv_cubin_sec(c, i)->h);
-    if (c->sec.n) {
-        FZ_CHECK(cv_span_sub(image, c->h.shoff, c->sec.n * cv_elf_shdr_size(c->h.is32), &part), "a table");
-        same(&b, part);
+    cv_builder_init(&builder, &fuzz->ctx.mem);
+    cv_elf_write_header(&builder, &cubin->header);
+    if (cubin->header.pad_nonzero == 0 && cv_span_sub(image, 0, cv_elf_ehdr_size(cubin->header.is32), &part))
+        same(&builder, part);
+    cv_builder_free(&builder);
+    cv_builder_init(&builder, &fuzz->ctx.mem);
+    for (uint64_t i = 0; i < cubin->sec.count; i++)
+        cv_elf_write_section(&builder, cubin->header.is32, &cv_cubin_sec(cubin, i)->header);
+    if (cubin->sec.count) {
+        FZ_CHECK(cv_span_sub(image, cubin->header.shoff,
+                             cubin->sec.count * cv_elf_shdr_size(cubin->header.is32), &part),
+                 "a table");
+        same(&builder, part);
     }
-    cv_builder_free(&b);
-    cv_builder_init(&b, &f->x.mem);
-    if (c->h.phnum && cv_span_sub(image, c->h.phoff, c->h.phnum * cv_elf_phdr_size(c->h.is32), &part)) {
-        for (uint64_t i = 0; i < c->h.phnum; i++) {
-            cv_elf_read_segment(part, c->h.is32, i, &p);
-            cv_elf_write_segment(&b, c->h.is32, &p);
+    cv_builder_free(&builder);
+    cv_builder_init(&builder, &fuzz->ctx.mem);
+    if (cubin->header.phnum &&
+        cv_span_sub(image, cubin->header.phoff, cubin->header.phnum * cv_elf_phdr_size(cubin->header.is32),
+                    &part)) {
+        for (uint64_t i = 0; i < cubin->header.phnum; i++) {
+            cv_elf_read_segment(part, cubin->header.is32, i, &segment);
+            cv_elf_write_segment(&builder, cubin->header.is32, &segment);
         }
-        same(&b, part);
+        same(&builder, part);
     }
-    cv_builder_free(&b);
+    cv_builder_free(&builder);
 }
 
-static void check(fz *f, const cv_cubin *c)
+static void check(fz_state *fuzz, const cv_cubin *cubin)
 {
-    bool clean = f->x.verdict == CUVET_V_CLEAN && c->conv;
+    bool clean = fuzz->ctx.verdict == CUVET_V_CLEAN && cubin->conv;
 
-    check_getters(c);
-    for (uint64_t i = 0; i < c->sec.n; i++) {
-        const cv_sec *s = cv_cubin_sec(c, i);
+    check_getters(cubin);
+    for (uint64_t i = 0; i < cubin->sec.count; i++) {
+        const cv_sec *sec = cv_cubin_sec(cubin, i);
 
-        check_section(f, c, i, clean);
-        write_table(f, c, i);
-        if (clean && (s->role == CV_ROLE_REL || s->role == CV_ROLE_RELA))
-            check_relocations(c, i);
+        check_section(fuzz, cubin, i, clean);
+        write_table(fuzz, cubin, i);
+        if (clean && (sec->role == CV_ROLE_REL || sec->role == CV_ROLE_RELA))
+            check_relocations(cubin, i);
     }
-    if (f->x.lim.live >= CV_MIB)
-        write_headers(f, c);
+    if (fuzz->ctx.lim.live >= CV_MIB)
+        write_headers(fuzz, cubin);
     if (clean) {
-        check_symbols(c, false);
-        check_symbols(c, true);
-        check_graph(f, c);
+        check_symbols(cubin, false);
+        check_symbols(cubin, true);
+        check_graph(fuzz, cubin);
     }
 }
 
-static void run(fz *f)
+static void run(fz_state *fuzz)
 {
     uint64_t extent = 0;
-    cuvet_status s;
-    cv_cubin c;
+    cuvet_status status;
+    cv_cubin cubin;
 
-    cv_cubin_init(&c);
-    s = cv_cubin_examine(&f->x, &c, fz_span(f), NULL, &extent);
-    fz_status(f, s, 0);
-    if (s == CUVET_OK)
-        check(f, &c);
-    cv_cubin_free(&f->x, &c);
+    cv_cubin_init(&cubin);
+    status = cv_cubin_examine(&fuzz->ctx, &cubin, fz_span(fuzz), NULL, &extent);
+    fz_status(fuzz, status, 0);
+    if (status == CUVET_OK)
+        check(fuzz, &cubin);
+    cv_cubin_free(&fuzz->ctx, &cubin);
 }
 
 CV_FUZZ_TARGET(model)

@@ -7,79 +7,80 @@
 
 /* A tool note that was accepted without a word is what the writer makes of it, which fills its last word with
  * NULs. */
-static void write_back(fz *f, cv_span s, const cv_note *n, const cv_tkinfo *t)
+static void write_back(fz_state *fuzz, cv_span span, const cv_note *note, const cv_tkinfo *tkinfo)
 {
-    cv_builder b;
-    cv_span rec = cv_span_tail(s, n->off);
+    cv_builder builder;
+    cv_span rec = cv_span_tail(span, note->off);
 
-    rec.len = n->next - n->off;
-    cv_builder_init(&b, &f->x.mem);
-    FZ_CHECK(cv_tkinfo_put(&b, t), "strings that were read can be written");
-    if (!b.failed)
-        FZ_CHECK(cv_span_eq(cv_builder_span(&b), rec), "write after read is the same bytes");
-    cv_builder_free(&b);
+    rec.len = note->next - note->off;
+    cv_builder_init(&builder, &fuzz->ctx.mem);
+    FZ_CHECK(cv_tkinfo_put(&builder, tkinfo), "strings that were read can be written");
+    if (!builder.failed)
+        FZ_CHECK(cv_span_eq(cv_builder_span(&builder), rec), "write after read is the same bytes");
+    cv_builder_free(&builder);
 }
 
-static void tool(fz *f, cv_span s, const cv_note *n, bool clean)
+static void tool(fz_state *fuzz, cv_span span, const cv_note *note, bool clean)
 {
-    uint64_t before = fz_reported(f);
-    cv_tkinfo t = { 0 };
+    uint64_t before = fz_reported(fuzz);
+    cv_tkinfo tkinfo = { 0 };
     uint32_t sm = 0;
     char suffix = 0;
-    cuvet_status st = cv_tkinfo_read(&f->x, s, n, &t);
+    cuvet_status st = cv_tkinfo_read(&fuzz->ctx, span, note, &tkinfo);
 
-    fz_status(f, st, before);
+    fz_status(fuzz, st, before);
     if (st != CUVET_OK)
         return;
-    fz_note_bytes(f, t.command.base, t.command.len);
-    fz_inside(f, t.object);
-    fz_note(f, cv_tkinfo_arch(&t, &sm, &suffix));
-    fz_note(f, (uint64_t)sm << 8 | (uint8_t)suffix);
-    if (clean && fz_reported(f) == before && n->descsz % 4 == 0)
-        write_back(f, s, n, &t);
+    fz_note_bytes(fuzz, tkinfo.command.base, tkinfo.command.len);
+    fz_inside(fuzz, tkinfo.object);
+    fz_note(fuzz, cv_tkinfo_arch(&tkinfo, &sm, &suffix));
+    fz_note(fuzz, (uint64_t)sm << 8 | (uint8_t)suffix);
+    if (clean && fz_reported(fuzz) == before && note->descsz % 4 == 0)
+        write_back(fuzz, span, note, &tkinfo);
 }
 
-static void iterate(fz *f, cv_span s, uint64_t type)
+static void iterate(fz_state *fuzz, cv_span span, uint64_t type)
 {
     uint64_t pos = 0, last, before;
     cuvet_status st;
-    cv_note n;
+    cv_note note;
 
     for (;;) {
-        before = fz_reported(f);
+        before = fz_reported(fuzz);
         last = pos;
-        st = cv_note_next(&f->x, s, type, &pos, &n);
-        fz_status(f, st, before);
+        st = cv_note_next(&fuzz->ctx, span, type, &pos, &note);
+        fz_status(fuzz, st, before);
         if (st != CUVET_OK)
             break;
-        FZ_CHECK(n.off == last && n.next == pos && pos >= last + CV_NOTE_HEAD && pos <= s.len,
+        FZ_CHECK(note.off == last && note.next == pos && pos >= last + CV_NOTE_HEAD && pos <= span.len,
                  "notes follow each other");
-        FZ_CHECK(n.desc >= n.name && n.desc + n.descsz <= n.next, "a descriptor lies in its note");
+        FZ_CHECK(note.desc >= note.name && note.desc + note.descsz <= note.next,
+                 "a descriptor lies in its note");
         if (type == CV_NOTE_TKINFO)
-            tool(f, s, &n, fz_reported(f) == before);
+            tool(fuzz, span, &note, fz_reported(fuzz) == before);
     }
-    FZ_CHECK(st != CUVET_END || pos == s.len, "the end is the end of the section");
+    FZ_CHECK(st != CUVET_END || pos == span.len, "the end is the end of the section");
 }
 
-static void run(fz *f)
+static void run(fz_state *fuzz)
 {
-    cv_span s = fz_span(f);
+    cv_span span = fz_span(fuzz);
     cv_cuinfo info = { 0 };
     cv_cuver ver = { 0 };
     uint32_t stored = 0;
     uint64_t before = 0;
-    cv_note n = { 0 };
+    cv_note note = { 0 };
 
-    for (uint64_t pos = 0; cv_note_at(s, pos, &n) == CV_NOTE_OK; pos = n.next)
-        FZ_CHECK(n.off == pos && n.next > pos && n.next <= s.len, "a silent look goes forward");
-    iterate(f, s, CV_NOTE_TKINFO);
-    iterate(f, s, CV_NOTE_CUINFO);
-    before = fz_reported(f);
-    fz_status(f, cv_cuinfo_read(&f->x, s, &info, &stored), before);
-    before = fz_reported(f);
-    fz_status(f, cv_cuver_read(&f->x, s, &ver), before);
-    fz_note(f, (uint64_t)info.virtual_sm << 32 | (uint64_t)info.toolkit << 16 | ver.sm);
-    fz_note(f, stored);
+    for (uint64_t pos = 0; cv_note_at(span, pos, &note) == CV_NOTE_OK; pos = note.next)
+        FZ_CHECK(note.off == pos && note.next > pos && note.next <= span.len, "a silent look goes forward");
+    iterate(fuzz, span, CV_NOTE_TKINFO);
+    iterate(fuzz, span, CV_NOTE_CUINFO);
+    before = fz_reported(fuzz);
+    fz_status(fuzz, cv_cuinfo_read(&fuzz->ctx, span, &info, &stored), before);
+    before = fz_reported(fuzz);
+    fz_status(fuzz, cv_cuver_read(&fuzz->ctx, span, &ver), before);
+    fz_note(fuzz, (uint64_t)info.virtual_sm << 32 | (uint64_t)info.toolkit << 16 | ver.sm);
+    fz_note(fuzz, stored);
 }
 
 CV_FUZZ_TARGET(note)

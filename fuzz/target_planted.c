@@ -10,17 +10,17 @@
 #define HEADER        8u
 #define RECORD        12u
 
-static uint32_t word(const uint8_t *p)
+static uint32_t word(const uint8_t *bytes)
 {
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
 /* {tag u16, 0 u16, offset u32, length u32}; the bytes it names are summed up. */
-static bool record(const fz_input *in, const uint8_t *r, uint32_t *sum)
+static bool record(const fz_input *in, const uint8_t *out, uint32_t *sum)
 {
-    uint32_t off = word(r + 4), len = word(r + 8), end;
+    uint32_t off = word(out + 4), len = word(out + 8), end;
 
-    if ((word(r) & 0xFFFF) != PLANTED_TAG)
+    if ((word(out) & 0xFFFF) != PLANTED_TAG)
         return false;
     (void)__builtin_add_overflow(off, len, &end); /* the bug: what it says is not looked at */
     if (end > in->len)

@@ -49,251 +49,264 @@ static const struct {
                            { CV_ROLE_SHARED_FN, CV_G_NOBITS },   { CV_ROLE_DEBUG, CV_G_DEBUG },
                            { CV_ROLE_GLOBAL, CV_G_INIT } };
 
-typedef struct world {
-    fz *f;
+typedef struct relocate_world {
+    fz_state *fuzz;
     fz_ops ops;
-    cv_link l;
+    cv_link link;
     cv_id target;
-} world;
+} relocate_world;
 
-static bool add_sections(world *w, uint32_t bank)
+static bool add_sections(relocate_world *world, uint32_t bank)
 {
-    cv_mem *m = &w->f->x.mem;
-    cv_cubin *c = &cv_l_obj(&w->l, 0)->cubin;
+    cv_mem *mem = &world->fuzz->ctx.mem;
+    cv_cubin *cubin = &cv_l_obj(&world->link, 0)->cubin;
 
     for (uint32_t i = 0; i < N_SECTIONS; i++) {
-        cv_sec s = { .role = SECTIONS[i].role, .bank = i == TABLE ? 2 : bank % 18 };
+        cv_sec sec = { .role = SECTIONS[i].role, .bank = i == TABLE ? 2 : bank % 18 };
         cv_isec in = { .index = i, .size = PATCHED, .out = i == TABLE ? CV_NONE : i, .table = i == TABLE };
         cv_osec out = {
             .group = SECTIONS[i].group, .fn = 0, .size = PATCHED, .resolved = CV_NONE, .rels = CV_NONE
         };
 
-        if (!cv_secs_push(m, &c->sec, s) || !cv_isecs_push(m, &w->l.isec, in) ||
-            !cv_osecs_push(m, &w->l.osec, out))
+        if (!cv_secs_push(mem, &cubin->sec, sec) || !cv_isecs_push(mem, &world->link.isec, in) ||
+            !cv_osecs_push(mem, &world->link.osec, out))
             return false;
     }
     return true;
 }
 
-static bool add_symbols(world *w)
+static bool add_symbols(relocate_world *world)
 {
-    cv_mem *m = &w->f->x.mem;
+    cv_mem *mem = &world->fuzz->ctx.mem;
 
     for (uint32_t i = 0; i < CV_COUNT(SYMBOLS); i++) {
-        cv_id name = cv_l_name(&w->l, cv_span_of(SYMBOLS[i].name, strlen(SYMBOLS[i].name), 0));
+        cv_id name = cv_l_name(&world->link, cv_span_of(SYMBOLS[i].name, strlen(SYMBOLS[i].name), 0));
         cv_id sec = SYMBOLS[i].sec ? SYMBOLS[i].sec : CV_NONE;
         bool function = (SYMBOLS[i].info & 15) == CV_STT_FUNC;
-        cv_isym s = { .index = i,
-                      .name = name,
-                      .sec = sec,
-                      .info = SYMBOLS[i].info,
-                      .other = SYMBOLS[i].other,
-                      .defined = sec != CV_NONE,
-                      .out = i,
-                      .placed = SYMBOLS[i].placed };
-        cv_osym y = { .name = name,
-                      .sec = sec,
-                      .win = sec == CV_NONE ? CV_NONE : i,
-                      .src = i,
-                      .fn = !function ? CV_NONE : SYMBOLS[i].dead,
-                      .info = SYMBOLS[i].info,
-                      .has_slot = SYMBOLS[i].slot };
+        cv_isym sym = { .index = i,
+                        .name = name,
+                        .sec = sec,
+                        .info = SYMBOLS[i].info,
+                        .other = SYMBOLS[i].other,
+                        .defined = sec != CV_NONE,
+                        .out = i,
+                        .placed = SYMBOLS[i].placed };
+        cv_osym osym = { .name = name,
+                         .sec = sec,
+                         .win = sec == CV_NONE ? CV_NONE : i,
+                         .src = i,
+                         .fn = !function ? CV_NONE : SYMBOLS[i].dead,
+                         .info = SYMBOLS[i].info,
+                         .has_slot = SYMBOLS[i].slot };
 
-        if (name == CV_NONE || !cv_isyms_push(m, &w->l.isym, s) || !cv_osyms_push(m, &w->l.osym, y))
+        if (name == CV_NONE || !cv_isyms_push(mem, &world->link.isym, sym) ||
+            !cv_osyms_push(mem, &world->link.osym, osym))
             return false;
-        cv_l_mean(&w->l, name)->first = cv_l_mean(&w->l, name)->last = i;
-        cv_l_mean(&w->l, name)->win = sec == CV_NONE ? CV_NONE : i;
+        cv_l_mean(&world->link, name)->first = cv_l_mean(&world->link, name)->last = i;
+        cv_l_mean(&world->link, name)->win = sec == CV_NONE ? CV_NONE : i;
     }
     return true;
 }
 
-static bool build(world *w)
+static bool build(relocate_world *world)
 {
-    cv_mem *m = &w->f->x.mem;
-    uint8_t how = fz_u8(&w->ops);
-    cv_link_options o = { .relocatable = how & 1, .compat = (how & 3) == 3, .preserve = how & 4 };
-    cv_osec q = {
+    cv_mem *mem = &world->fuzz->ctx.mem;
+    uint8_t how = fz_u8(&world->ops);
+    cv_link_options options = { .relocatable = how & 1, .compat = (how & 3) == 3, .preserve = how & 4 };
+    cv_osec osec = {
         .group = CV_G_REL, .type = how & 8 ? CV_SHT_RELA : CV_SHT_REL, .resolved = CV_NONE, .rels = CV_NONE
     };
     static const uint8_t TARGETS[] = { TEXT, DEBUG, GLOBAL, CONST };
 
-    cv_link_begin(&w->l, &w->f->x, &o);
-    w->target = q.target = TARGETS[how >> 4 & 3];
-    if (!cv_lobjs_reserve(m, &w->l.obj, 1))
+    cv_link_begin(&world->link, &world->fuzz->ctx, &options);
+    world->target = osec.target = TARGETS[how >> 4 & 3];
+    if (!cv_lobjs_reserve(mem, &world->link.obj, 1))
         return false;
-    w->l.obj.n = 1;
-    *cv_l_obj(&w->l, 0) = (cv_lobj){ .n_sec = N_SECTIONS, .n_sym = CV_COUNT(SYMBOLS) };
-    cv_cubin_init(&cv_l_obj(&w->l, 0)->cubin);
-    return add_sections(w, fz_u8(&w->ops)) && add_symbols(w) && cv_osecs_push(m, &w->l.osec, q) &&
-           cv_lfns_push(m, &w->l.fn, (cv_lfn){ .live = true, .kernel = true, .extern_off = 0x40 }) &&
-           cv_lfns_push(m, &w->l.fn, (cv_lfn){ .live = false });
+    world->link.obj.count = 1;
+    *cv_l_obj(&world->link, 0) = (cv_lobj){ .n_sec = N_SECTIONS, .n_sym = CV_COUNT(SYMBOLS) };
+    cv_cubin_init(&cv_l_obj(&world->link, 0)->cubin);
+    return add_sections(world, fz_u8(&world->ops)) && add_symbols(world) &&
+           cv_osecs_push(mem, &world->link.osec, osec) &&
+           cv_lfns_push(mem, &world->link.fn, (cv_lfn){ .live = true, .kernel = true, .extern_off = 0x40 }) &&
+           cv_lfns_push(mem, &world->link.fn, (cv_lfn){ .live = false });
 }
 
-static bool bit(const uint8_t *p, uint64_t i)
+static bool bit(const uint8_t *bytes, uint64_t index)
 {
-    return p[i / 8] >> i % 8 & 1;
+    return bytes[index / 8] >> index % 8 & 1;
 }
 
-static uint64_t read_bits(const uint8_t *p, uint64_t off, const cv_field *e)
+static uint64_t read_bits(const uint8_t *bytes, uint64_t off, const cv_field *field)
 {
-    uint64_t v = 0;
+    uint64_t value = 0;
 
-    for (unsigned i = 0; i < e->bits; i++)
-        v |= (uint64_t)bit(p, 8 * off + e->pos + i) << i;
-    return v;
+    for (unsigned i = 0; i < field->bits; i++)
+        value |= (uint64_t)bit(bytes, 8 * off + field->pos + i) << i;
+    return value;
 }
 
-static bool in_field(const cv_fix *f, uint64_t off, uint64_t i)
+static bool in_field(const cv_fix *fix, uint64_t off, uint64_t index)
 {
-    for (unsigned k = 0; k < f->n; k++)
-        if (i >= 8 * off + f->field[k].pos && i < 8 * off + f->field[k].pos + f->field[k].bits)
+    for (unsigned k = 0; k < fix->count; k++)
+        if (index >= 8 * off + fix->field[k].pos && index < 8 * off + fix->field[k].pos + fix->field[k].bits)
             return true;
     return false;
 }
 
 /* Applied to a block of exactly the section's size. Fields of one fix do not overlap. */
-static void check_apply(world *w, const cv_fix *f, uint64_t off)
+static void check_apply(relocate_world *world, const cv_fix *fix, uint64_t off)
 {
     uint8_t *before = malloc(PATCHED), *after = malloc(PATCHED);
     bool fits = true, done;
 
     FZ_CHECK(before && after, "memory");
     for (unsigned i = 0; i < PATCHED; i++)
-        before[i] = after[i] = fz_u8(&w->ops);
-    for (unsigned i = 0; i < f->n; i++)
-        fits =
-            fits && off <= PATCHED && ((uint64_t)f->field[i].pos + f->field[i].bits + 7) / 8 <= PATCHED - off;
+        before[i] = after[i] = fz_u8(&world->ops);
+    for (unsigned i = 0; i < fix->count; i++)
+        fits = fits && off <= PATCHED &&
+               ((uint64_t)fix->field[i].pos + fix->field[i].bits + 7) / 8 <= PATCHED - off;
     done = true;
-    for (unsigned i = 0; i < f->n && done; i++)
-        done = cv_link_put_field(&f->field[i], after, PATCHED, off);
+    for (unsigned i = 0; i < fix->count && done; i++)
+        done = cv_link_put_field(&fix->field[i], after, PATCHED, off);
     FZ_CHECK(done == fits, "applied when all of it lies in the section");
     for (uint64_t i = 0; done && i < 8 * PATCHED; i++)
-        FZ_CHECK(in_field(f, off, i) || bit(before, i) == bit(after, i), "no other bit changes");
-    for (unsigned k = 0; done && k < f->n; k++) {
-        const cv_field *e = &f->field[k];
-        uint64_t mask = e->bits == 64 ? UINT64_MAX : (UINT64_C(1) << e->bits) - 1;
-        uint64_t want = e->value + (e->add ? read_bits(before, off, e) : 0);
+        FZ_CHECK(in_field(fix, off, i) || bit(before, i) == bit(after, i), "no other bit changes");
+    for (unsigned k = 0; done && k < fix->count; k++) {
+        const cv_field *field = &fix->field[k];
+        uint64_t mask = field->bits == 64 ? UINT64_MAX : (UINT64_C(1) << field->bits) - 1;
+        uint64_t want = field->value + (field->add ? read_bits(before, off, field) : 0);
 
-        FZ_CHECK(read_bits(after, off, e) == (want & mask), "the field holds the value");
+        FZ_CHECK(read_bits(after, off, field) == (want & mask), "the field holds the value");
     }
     for (unsigned i = 0; i < PATCHED; i++)
-        fz_note(w->f, after[i]);
+        fz_note(world->fuzz, after[i]);
     free(before);
     free(after);
 }
 
-static bool overlap(const cv_field *a, const cv_field *b)
+static bool overlap(const cv_field *left, const cv_field *right)
 {
-    return a->pos < b->pos + b->bits && b->pos < a->pos + a->bits;
+    return left->pos < right->pos + right->bits && right->pos < left->pos + left->bits;
 }
 
-static void check_fix(const world *w, const cv_irel *r, const cv_fix *f)
+static void check_fix(const relocate_world *world, const cv_irel *rel, const cv_fix *fix)
 {
-    uint32_t bytes = cv_reloc_of(r->type)->bytes;
+    uint32_t bytes = cv_reloc_of(rel->type)->bytes;
 
-    FZ_CHECK(f->n <= 2, "two fields at most");
-    for (unsigned i = 0; i < f->n; i++) {
-        const cv_field *e = &f->field[i];
+    FZ_CHECK(fix->count <= 2, "two fields at most");
+    for (unsigned i = 0; i < fix->count; i++) {
+        const cv_field *field = &fix->field[i];
 
-        FZ_CHECK(e->bits >= 1 && e->bits <= 64 && e->pos + e->bits <= 128, "a field of an instruction");
-        FZ_CHECK((uint32_t)(e->pos + e->bits + 7) / 8 <= bytes, "no more than its type has");
+        FZ_CHECK(field->bits >= 1 && field->bits <= 64 && field->pos + field->bits <= 128,
+                 "a field of an instruction");
+        FZ_CHECK((uint32_t)(field->pos + field->bits + 7) / 8 <= bytes, "no more than its type has");
     }
-    FZ_CHECK(f->n < 2 || !overlap(&f->field[0], &f->field[1]), "apart from each other");
-    FZ_CHECK(!f->keep || f->n == 0 || w->l.o.relocatable, "applied or kept in a program, not both");
-    FZ_CHECK(!f->keep || !f->resolved, "what stays is not resolved");
-    FZ_CHECK(!f->keep || !f->dead, "nothing stays of a dead function");
-    FZ_CHECK(f->keep || f->addend == 0, "an addend of what stays");
+    FZ_CHECK(fix->count < 2 || !overlap(&fix->field[0], &fix->field[1]), "apart from each other");
+    FZ_CHECK(!fix->keep || fix->count == 0 || world->link.opts.relocatable,
+             "applied or kept in a program, not both");
+    FZ_CHECK(!fix->keep || !fix->resolved, "what stays is not resolved");
+    FZ_CHECK(!fix->keep || !fix->dead, "nothing stays of a dead function");
+    FZ_CHECK(fix->keep || fix->addend == 0, "an addend of what stays");
 }
 
 /* Applying does not look at what a field means: any field is the same. */
-static void any_field(world *w)
+static void any_field(relocate_world *world)
 {
-    uint8_t a = fz_u8(&w->ops), b = fz_u8(&w->ops);
-    cv_fix f = { .n = 1u + (a >> 7) };
+    uint8_t left = fz_u8(&world->ops), right = fz_u8(&world->ops);
+    cv_fix fix = { .count = 1u + (left >> 7) };
 
-    f.field[0] = (cv_field){ .pos = a & 127, .bits = 1 + b % 64, .add = b >> 7, .value = fz_u64(&w->ops) };
-    if (f.n == 2)
-        f.field[1] = (cv_field){ .pos = (uint8_t)(f.field[0].pos + f.field[0].bits),
-                                 .bits = 1 + a % 16,
-                                 .value = fz_u64(&w->ops) };
-    check_apply(w, &f, fz_edge(&w->ops, PATCHED));
+    fix.field[0] = (cv_field){
+        .pos = left & 127, .bits = 1 + right % 64, .add = right >> 7, .value = fz_u64(&world->ops)
+    };
+    if (fix.count == 2)
+        fix.field[1] = (cv_field){ .pos = (uint8_t)(fix.field[0].pos + fix.field[0].bits),
+                                   .bits = 1 + left % 16,
+                                   .value = fz_u64(&world->ops) };
+    check_apply(world, &fix, fz_edge(&world->ops, PATCHED));
 }
 
-static uint32_t type_of(world *w)
+static uint32_t type_of(relocate_world *world)
 {
-    uint8_t t = fz_u8(&w->ops);
+    uint8_t total = fz_u8(&world->ops);
 
-    return t == 255 ? (uint32_t)fz_u64(&w->ops) : t % 124;
+    return total == 255 ? (uint32_t)fz_u64(&world->ops) : total % 124;
 }
 
-static void step(world *w)
+static void step(relocate_world *world)
 {
-    uint8_t what = fz_u8(&w->ops);
-    cv_irel r = { .sym = what & 31, .osym = CV_NONE, .target = w->target };
-    cv_osec *q = cv_l_osec(&w->l, Q);
-    cv_fix f, again;
+    uint8_t what = fz_u8(&world->ops);
+    cv_irel rel = { .sym = what & 31, .osym = CV_NONE, .target = world->target };
+    cv_osec *osec = cv_l_osec(&world->link, Q);
+    cv_fix fix, again;
     bool known;
 
-    if (r.sym >= CV_COUNT(SYMBOLS)) {
-        any_field(w);
+    if (rel.sym >= CV_COUNT(SYMBOLS)) {
+        any_field(world);
         return;
     }
-    r.type = type_of(w);
-    r.off = fz_edge(&w->ops, PATCHED);
-    r.addend = (int64_t)(what & 32 ? fz_u64(&w->ops) : fz_u8(&w->ops));
+    rel.type = type_of(world);
+    rel.off = fz_edge(&world->ops, PATCHED);
+    rel.addend = (int64_t)(what & 32 ? fz_u64(&world->ops) : fz_u8(&world->ops));
     if (what & 64) {
-        cv_l_isec(&w->l, 1 + what % GLOBAL)->base = fz_edge(&w->ops, 0x10000);
-        cv_l_isec(&w->l, TABLE)->bank_off = cv_l_isym(&w->l, r.sym)->shared_off = fz_edge(&w->ops, 0x10000);
-        cv_l_osym(&w->l, r.sym)->value = cv_l_osym(&w->l, r.sym)->slot = fz_edge(&w->ops, 0x10000);
-        cv_l_isym(&w->l, r.sym)->value = fz_u8(&w->ops);
+        cv_l_isec(&world->link, 1 + what % GLOBAL)->base = fz_edge(&world->ops, 0x10000);
+        cv_l_isec(&world->link, TABLE)->bank_off = cv_l_isym(&world->link, rel.sym)->shared_off =
+            fz_edge(&world->ops, 0x10000);
+        cv_l_osym(&world->link, rel.sym)->value = cv_l_osym(&world->link, rel.sym)->slot =
+            fz_edge(&world->ops, 0x10000);
+        cv_l_isym(&world->link, rel.sym)->value = fz_u8(&world->ops);
     }
     /* The examination lets through what lies inside of the section that it patches. */
-    if (r.off >= PATCHED || cv_reloc_of(r.type)->bytes > PATCHED - r.off || !cv_l_add_rel(&w->l, Q, &r))
+    if (rel.off >= PATCHED || cv_reloc_of(rel.type)->bytes > PATCHED - rel.off ||
+        !cv_l_add_rel(&world->link, Q, &rel))
         return;
-    known = cv_link_fix(&w->l, q->rels, q, &f);
-    fz_note(w->f, known);
+    known = cv_link_fix(&world->link, osec->rels, osec, &fix);
+    fz_note(world->fuzz, known);
     if (!known)
         return;
-    check_fix(w, &r, &f);
-    check_apply(w, &f, r.off);
-    FZ_CHECK(cv_link_fix(&w->l, q->rels, q, &again) && again.n == f.n && again.keep == f.keep, "asked twice");
+    check_fix(world, &rel, &fix);
+    check_apply(world, &fix, rel.off);
+    FZ_CHECK(cv_link_fix(&world->link, osec->rels, osec, &again) && again.count == fix.count &&
+                 again.keep == fix.keep,
+             "asked twice");
 }
 
 /* All of them together, as the stage decides. */
-static void decide(world *w)
+static void decide(relocate_world *world)
 {
-    uint64_t kept = 0, errors = w->f->x.n_errors;
-    cuvet_status s = cv_link_decide(&w->l);
+    uint64_t kept = 0, errors = world->fuzz->ctx.n_errors;
+    cuvet_status status = cv_link_decide(&world->link);
 
-    fz_note(w->f, (uint64_t)s);
-    FZ_CHECK(s == CUVET_OK || s == CUVET_E_REFUSED, "decided or refused");
-    FZ_CHECK(s == CUVET_OK || w->f->x.n_errors > errors, "a refusal is reported");
-    for (cv_id r = cv_l_osec(&w->l, Q)->rels; r != CV_NONE && s == CUVET_OK; r = cv_l_irel(&w->l, r)->next)
-        kept += cv_l_irel(&w->l, r)->keep;
-    FZ_CHECK(kept == (s == CUVET_OK ? cv_l_osec(&w->l, Q)->n_kept : 0), "what stays is counted");
-    FZ_CHECK(s != CUVET_OK || cv_link_decide_holds(&w->l), "the checker agrees");
+    fz_note(world->fuzz, (uint64_t)status);
+    FZ_CHECK(status == CUVET_OK || status == CUVET_E_REFUSED, "decided or refused");
+    FZ_CHECK(status == CUVET_OK || world->fuzz->ctx.n_errors > errors, "a refusal is reported");
+    for (cv_id rel = cv_l_osec(&world->link, Q)->rels; rel != CV_NONE && status == CUVET_OK;
+         rel = cv_l_irel(&world->link, rel)->next)
+        kept += cv_l_irel(&world->link, rel)->keep;
+    FZ_CHECK(kept == (status == CUVET_OK ? cv_l_osec(&world->link, Q)->n_kept : 0), "what stays is counted");
+    FZ_CHECK(status != CUVET_OK || cv_link_decide_holds(&world->link), "the checker agrees");
 }
 
-static void on_diag(void *user, const cuvet_diag *d)
+static void on_diag(void *user, const cuvet_diag *diag)
 {
-    fz_note(user, fz_diag(d, 0, UINT64_MAX)); /* there is no file */
-    FZ_CHECK(d->rule == CV_R_LINK_RELOC || d->rule == CV_R_LINK_FIELD || d->rule == CV_R_LINK_REFERENCE ||
-                 d->rule == CV_R_LINK_UNREACHED || cuvet_diag_verdict(d) == CUVET_V_LIMIT,
+    fz_note(user, fz_diag(diag, 0, UINT64_MAX)); /* there is no file */
+    FZ_CHECK(diag->rule == CV_R_LINK_RELOC || diag->rule == CV_R_LINK_FIELD ||
+                 diag->rule == CV_R_LINK_REFERENCE || diag->rule == CV_R_LINK_UNREACHED ||
+                 cuvet_diag_verdict(diag) == CUVET_V_LIMIT,
              "a rule of this stage");
 }
 
-static void run(fz *f)
+static void run(fz_state *fuzz)
 {
-    world w = { .f = f, .ops = { .p = f->in->bytes, .n = f->in->len } };
+    relocate_world world = { .fuzz = fuzz, .ops = { .bytes = fuzz->in->bytes, .size = fuzz->in->len } };
 
-    f->x.emit = on_diag;
-    if (build(&w)) {
-        while (fz_ops_left(&w.ops))
-            step(&w);
-        decide(&w);
+    fuzz->ctx.emit = on_diag;
+    if (build(&world)) {
+        while (fz_ops_left(&world.ops))
+            step(&world);
+        decide(&world);
     }
-    f->x.verdict = CUVET_V_CLEAN;
-    cv_link_end(&w.l);
+    fuzz->ctx.verdict = CUVET_V_CLEAN;
+    cv_link_end(&world.link);
 }
 
 CV_FUZZ_TARGET(relocate)

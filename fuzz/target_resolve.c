@@ -6,231 +6,242 @@
 /* More symbols than this are not searched through: it takes the square of their number. */
 #define MANY 300
 
-static bool is_ours(cv_rule r)
+static bool is_ours(cv_rule rule)
 {
-    return r == CV_R_LINK_MULTIPLE || r == CV_R_LINK_SIZE || r == CV_R_LINK_SPACE ||
-           r == CV_R_LINK_PROTOTYPE || r == CV_R_LINK_ENTRY || r == CV_R_LINK_MANAGED;
+    return rule == CV_R_LINK_MULTIPLE || rule == CV_R_LINK_SIZE || rule == CV_R_LINK_SPACE ||
+           rule == CV_R_LINK_PROTOTYPE || rule == CV_R_LINK_ENTRY || rule == CV_R_LINK_MANAGED;
 }
 
 /* What admission asks of an input alone, and what is said of all inputs. */
-static bool is_admission(cv_rule r)
+static bool is_admission(cv_rule rule)
 {
-    return r == CV_R_LINK_CODE || r == CV_R_LINK_TWICE || r == CV_R_LINK_PLACE || r == CV_R_LINK_EXTENT ||
-           r == CV_R_LINK_ALIGN || r == CV_R_LINK_SECTION || r == CV_R_SYM_RANGE ||
-           r == CV_R_TLV_NO_REGCOUNT || r == CV_R_LINK_CAPSULE || r == CV_R_LINK_OTHER_DEBUG;
+    return rule == CV_R_LINK_CODE || rule == CV_R_LINK_TWICE || rule == CV_R_LINK_PLACE ||
+           rule == CV_R_LINK_EXTENT || rule == CV_R_LINK_ALIGN || rule == CV_R_LINK_SECTION ||
+           rule == CV_R_SYM_RANGE || rule == CV_R_TLV_NO_REGCOUNT || rule == CV_R_LINK_CAPSULE ||
+           rule == CV_R_LINK_OTHER_DEBUG;
 }
 
 typedef struct listener {
-    fz *f;
-    const fz_link *k;
+    fz_state *fuzz;
+    const fz_link *linking;
     uint64_t refused; /* diagnostics that name a symbol */
 } listener;
 
-static bool names_other(const cv_link *l, const cv_isym *s, const cuvet_path *w)
+static bool names_other(const cv_link *link, const cv_isym *sym, const cuvet_path *path)
 {
-    const cv_isym *o;
+    const cv_isym *isym;
 
-    if (w->step[3].kind != CUVET_P_MEMBER || w->step[4].kind != CUVET_P_SYMBOL ||
-        w->step[3].index >= l->obj.n || w->step[4].index >= cv_l_obj(l, w->step[3].index)->n_sym)
+    if (path->step[3].kind != CUVET_P_MEMBER || path->step[4].kind != CUVET_P_SYMBOL ||
+        path->step[3].index >= link->obj.count ||
+        path->step[4].index >= cv_l_obj(link, path->step[3].index)->n_sym)
         return false;
-    o = cv_l_isym(l, cv_l_obj(l, w->step[3].index)->first_sym + w->step[4].index);
-    return o != s && o->name == s->name;
+    isym = cv_l_isym(link, cv_l_obj(link, path->step[3].index)->first_sym + path->step[4].index);
+    return isym != sym && isym->name == sym->name;
 }
 
 /* What is wrong is said with its file and its symbol; of two definitions, with both. */
-static void on_diag(void *user, const cuvet_diag *d)
+static void on_diag(void *user, const cuvet_diag *diag)
 {
     listener *who = user;
-    const cv_link *l = &who->k->l;
-    const cv_isym *s;
+    const cv_link *link = &who->linking->link;
+    const cv_isym *sym;
 
-    fz_note(who->f, fz_diag(d, 0, who->f->in->len));
-    if (cuvet_diag_verdict(d) == CUVET_V_LIMIT)
+    fz_note(who->fuzz, fz_diag(diag, 0, who->fuzz->in->len));
+    if (cuvet_diag_verdict(diag) == CUVET_V_LIMIT)
         return;
-    if (is_admission((cv_rule)d->rule)) {
-        FZ_CHECK(d->severity == CUVET_NOTE || d->where.step[0].kind == CUVET_P_MEMBER, "an input is named");
-        who->refused += d->severity != CUVET_NOTE;
+    if (is_admission((cv_rule)diag->rule)) {
+        FZ_CHECK(diag->severity == CUVET_NOTE || diag->where.step[0].kind == CUVET_P_MEMBER,
+                 "an input is named");
+        who->refused += diag->severity != CUVET_NOTE;
         return;
     }
-    FZ_CHECK(is_ours((cv_rule)d->rule), "a rule of this stage");
-    FZ_CHECK((d->where.n == 3 || d->where.n == 5) && d->where.step[0].kind == CUVET_P_MEMBER &&
-                 d->where.step[2].kind == CUVET_P_SYMBOL,
+    FZ_CHECK(is_ours((cv_rule)diag->rule), "a rule of this stage");
+    FZ_CHECK((diag->where.n == 3 || diag->where.n == 5) && diag->where.step[0].kind == CUVET_P_MEMBER &&
+                 diag->where.step[2].kind == CUVET_P_SYMBOL,
              "input and symbol are named");
-    FZ_CHECK(d->where.step[0].index < l->obj.n, "an input");
-    FZ_CHECK(d->where.step[2].index < cv_l_obj(l, d->where.step[0].index)->n_sym, "a symbol of it");
-    s = cv_l_isym(l, cv_l_obj(l, d->where.step[0].index)->first_sym + d->where.step[2].index);
-    FZ_CHECK(d->rule == CV_R_LINK_SPACE || (cv_l_bind(s) != CV_STB_LOCAL && cv_l_text(l, s->name).len),
+    FZ_CHECK(diag->where.step[0].index < link->obj.count, "an input");
+    FZ_CHECK(diag->where.step[2].index < cv_l_obj(link, diag->where.step[0].index)->n_sym, "a symbol of it");
+    sym = cv_l_isym(link, cv_l_obj(link, diag->where.step[0].index)->first_sym + diag->where.step[2].index);
+    FZ_CHECK(diag->rule == CV_R_LINK_SPACE ||
+                 (cv_l_bind(sym) != CV_STB_LOCAL && cv_l_text(link, sym->name).len),
              "which others can see");
-    FZ_CHECK(d->where.n == 3 || names_other(l, s, &d->where), "and another of that name");
+    FZ_CHECK(diag->where.n == 3 || names_other(link, sym, &diag->where), "and another of that name");
     who->refused++;
 }
 
-static bool takes_part(const cv_link *l, const cv_isym *s)
+static bool takes_part(const cv_link *link, const cv_isym *sym)
 {
-    return s->index && cv_l_bind(s) != CV_STB_LOCAL && cv_l_type(s) != CV_STT_SECTION &&
-           cv_l_text(l, s->name).len;
+    return sym->index && cv_l_bind(sym) != CV_STB_LOCAL && cv_l_type(sym) != CV_STT_SECTION &&
+           cv_l_text(link, sym->name).len;
 }
 
-static bool same_name(const cv_link *l, const cv_isym *a, const cv_isym *b)
+static bool same_name(const cv_link *link, const cv_isym *left, const cv_isym *right)
 {
-    return cv_span_eq(cv_l_text(l, a->name), cv_l_text(l, b->name));
+    return cv_span_eq(cv_l_text(link, left->name), cv_l_text(link, right->name));
 }
 
 /* 3 strong, 2 weak, 1 common, 0 no definition. */
-static int strength(const cv_isym *s)
+static int strength(const cv_isym *sym)
 {
-    return !s->defined ? 0 : s->common ? 1 : cv_l_bind(s) == CV_STB_GLOBAL ? 3 : 2;
+    return !sym->defined ? 0 : sym->common ? 1 : cv_l_bind(sym) == CV_STB_GLOBAL ? 3 : 2;
 }
 
-typedef struct group {
-    uint64_t n, strong; /* symbols of the name, strong definitions */
+typedef struct resolve_group {
+    uint64_t count, strong; /* symbols of the name, strong definitions */
     cv_id best; /* first of the strongest definitions; of weak functions that with the fewest registers */
     bool odd, twice; /* reserved, or not all of one type; more than one in an object */
-} group;
+} resolve_group;
 
 /* All symbols with the name of symbol 'first'. */
-static group gather(const cv_link *l, cv_id first)
+static resolve_group gather(const cv_link *link, cv_id first)
 {
-    const cv_isym *f = cv_l_isym(l, first);
-    cv_span name = cv_l_text(l, f->name);
-    group g = { .best = CV_NONE, .odd = cv_span_starts(name, "__U") || cv_span_starts(name, ".nv.res") };
+    const cv_isym *function = cv_l_isym(link, first);
+    cv_span name = cv_l_text(link, function->name);
+    resolve_group group = { .best = CV_NONE,
+                            .odd = cv_span_starts(name, "__U") || cv_span_starts(name, ".nv.res") };
 
-    for (cv_id i = first; i < l->isym.n; i++) {
-        const cv_isym *s = cv_l_isym(l, i), *b = g.best == CV_NONE ? NULL : cv_l_isym(l, g.best);
+    for (cv_id i = first; i < link->isym.count; i++) {
+        const cv_isym *sym = cv_l_isym(link, i),
+                      *isym = group.best == CV_NONE ? NULL : cv_l_isym(link, group.best);
 
-        if (!takes_part(l, s) || !same_name(l, s, f))
+        if (!takes_part(link, sym) || !same_name(link, sym, function))
             continue;
-        g.twice = g.twice || (i != first && s->obj == f->obj);
-        g.n++;
-        g.strong += strength(s) == 3;
-        g.odd = g.odd || cv_l_type(s) != cv_l_type(f);
-        if (!b || strength(s) > strength(b) ||
-            (strength(s) == 2 && strength(b) == 2 && cv_l_type(b) == CV_STT_FUNC && s->regs < b->regs))
-            g.best = i;
+        group.twice = group.twice || (i != first && sym->obj == function->obj);
+        group.count++;
+        group.strong += strength(sym) == 3;
+        group.odd = group.odd || cv_l_type(sym) != cv_l_type(function);
+        if (!isym || strength(sym) > strength(isym) ||
+            (strength(sym) == 2 && strength(isym) == 2 && cv_l_type(isym) == CV_STT_FUNC &&
+             sym->regs < isym->regs))
+            group.best = i;
     }
-    if (g.best != CV_NONE && strength(cv_l_isym(l, g.best)) == 0)
-        g.best = CV_NONE;
-    return g;
+    if (group.best != CV_NONE && strength(cv_l_isym(link, group.best)) == 0)
+        group.best = CV_NONE;
+    return group;
 }
 
-static bool is_first(const cv_link *l, cv_id id)
+static bool is_first(const cv_link *link, cv_id id)
 {
-    if (!takes_part(l, cv_l_isym(l, id)))
+    if (!takes_part(link, cv_l_isym(link, id)))
         return false;
     for (cv_id i = 0; i < id; i++)
-        if (takes_part(l, cv_l_isym(l, i)) && same_name(l, cv_l_isym(l, i), cv_l_isym(l, id)))
+        if (takes_part(link, cv_l_isym(link, i)) && same_name(link, cv_l_isym(link, i), cv_l_isym(link, id)))
             return false;
     return true;
 }
 
-static void check_winners(const cv_link *l, cuvet_status s, bool *plain)
+static void check_winners(const cv_link *link, cuvet_status status, bool *plain)
 {
     *plain = true;
-    for (cv_id i = 0; i < l->isym.n; i++) {
-        group g;
+    for (cv_id i = 0; i < link->isym.count; i++) {
+        resolve_group group;
 
-        if (!is_first(l, i))
+        if (!is_first(link, i))
             continue;
-        g = gather(l, i);
-        *plain = *plain && g.n <= 2 && !g.odd && !g.twice;
-        FZ_CHECK(g.strong < 2 || s != CUVET_OK, "two strong definitions are refused");
-        if (s != CUVET_OK)
+        group = gather(link, i);
+        *plain = *plain && group.count <= 2 && !group.odd && !group.twice;
+        FZ_CHECK(group.strong < 2 || status != CUVET_OK, "two strong definitions are refused");
+        if (status != CUVET_OK)
             continue;
-        FZ_CHECK(cv_l_mean(l, cv_l_isym(l, i)->name)->first == i, "the first of a name");
-        FZ_CHECK(cv_l_mean(l, cv_l_isym(l, i)->name)->win == g.best, "the best definition wins");
+        FZ_CHECK(cv_l_mean(link, cv_l_isym(link, i)->name)->first == i, "the first of a name");
+        FZ_CHECK(cv_l_mean(link, cv_l_isym(link, i)->name)->win == group.best, "the best definition wins");
     }
 }
 
 /* Number of a name in another link; CV_NONE: it has none. */
-static cv_id name_in(const cv_link *l, cv_span text)
+static cv_id name_in(const cv_link *link, cv_span text)
 {
-    for (cv_id n = 0; n < l->mean.n; n++)
-        if (cv_span_eq(cv_l_text(l, n), text))
-            return n;
+    for (cv_id count = 0; count < link->mean.count; count++)
+        if (cv_span_eq(cv_l_text(link, count), text))
+            return count;
     return CV_NONE;
 }
 
 /* The order decides between equals only. */
-static void check_turned(const fz_link *a, const fz_link *b)
+static void check_turned(const fz_link *left, const fz_link *right)
 {
-    for (cv_id n = 0; n < a->l.mean.n; n++) {
-        const cv_meaning *p = cv_l_mean(&a->l, n), *q;
-        const cv_isym *s, *t;
-        cv_id m;
+    for (cv_id count = 0; count < left->link.mean.count; count++) {
+        const cv_meaning *meaning = cv_l_mean(&left->link, count), *other_meaning;
+        const cv_isym *sym, *target;
+        cv_id member;
 
-        if (p->first == CV_NONE)
+        if (meaning->first == CV_NONE)
             continue;
-        m = name_in(&b->l, cv_l_text(&a->l, n));
-        FZ_CHECK(m != CV_NONE, "the same names");
-        q = cv_l_mean(&b->l, m);
-        FZ_CHECK((p->win == CV_NONE) == (q->win == CV_NONE), "defined in both orders or in none");
-        if (p->win == CV_NONE)
+        member = name_in(&right->link, cv_l_text(&left->link, count));
+        FZ_CHECK(member != CV_NONE, "the same names");
+        other_meaning = cv_l_mean(&right->link, member);
+        FZ_CHECK((meaning->win == CV_NONE) == (other_meaning->win == CV_NONE),
+                 "defined in both orders or in none");
+        if (meaning->win == CV_NONE)
             continue;
-        s = cv_l_isym(&a->l, p->win);
-        t = cv_l_isym(&b->l, q->win);
-        FZ_CHECK(strength(s) == strength(t), "as strong");
-        if (strength(s) == 3)
-            FZ_CHECK(a->from[s->obj] == b->from[t->obj] && s->index == t->index, "the only strong one");
-        if (strength(s) == 2 && cv_l_type(s) == CV_STT_FUNC && cv_l_type(t) == CV_STT_FUNC)
-            FZ_CHECK(s->regs == t->regs, "with as few registers");
+        sym = cv_l_isym(&left->link, meaning->win);
+        target = cv_l_isym(&right->link, other_meaning->win);
+        FZ_CHECK(strength(sym) == strength(target), "as strong");
+        if (strength(sym) == 3)
+            FZ_CHECK(left->from[sym->obj] == right->from[target->obj] && sym->index == target->index,
+                     "the only strong one");
+        if (strength(sym) == 2 && cv_l_type(sym) == CV_STT_FUNC && cv_l_type(target) == CV_STT_FUNC)
+            FZ_CHECK(sym->regs == target->regs, "with as few registers");
     }
 }
 
 /* With at most two symbols of a name, one in each of two inputs, it is said of the other one what is wrong.
  */
-static void check_said(const uint32_t *a, const uint32_t *b)
+static void check_said(const uint32_t *left, const uint32_t *right)
 {
     for (size_t i = 0; i < CV_N_RULES; i++)
-        FZ_CHECK(!is_ours((cv_rule)i) || a[i] == b[i], "the same is wrong in both orders");
+        FZ_CHECK(!is_ours((cv_rule)i) || left[i] == right[i], "the same is wrong in both orders");
 }
 
-static void turn(fz *f, const fz_link *k, cuvet_status s, bool plain)
+static void turn(fz_state *fuzz, const fz_link *linking, cuvet_status status, bool plain)
 {
     uint32_t seen[CV_N_RULES];
-    uint64_t hash = f->hash;
-    cuvet_status t;
-    fz_link b;
+    uint64_t hash = fuzz->hash;
+    cuvet_status result;
+    fz_link other_linking;
 
     for (size_t i = 0; i < CV_N_RULES; i++)
-        seen[i] = f->x.seen[i];
-    f->x.emit = NULL;
-    fz_link_open(&b, f, true, 0x5EED);
-    t = fz_link_run(&b, "resolve");
-    if (s != CUVET_E_LIMIT && t != CUVET_E_LIMIT && b.l.obj.n == k->l.obj.n) {
-        check_winners(&b.l, t, &plain);
-        FZ_CHECK(!plain || s == t, "linked in both orders or in none");
-        if (plain && b.l.obj.n <= 2)
-            check_said(seen, f->x.seen);
-        if (s == CUVET_OK && t == CUVET_OK)
-            check_turned(k, &b);
+        seen[i] = fuzz->ctx.seen[i];
+    fuzz->ctx.emit = NULL;
+    fz_link_open(&other_linking, fuzz, true, 0x5EED);
+    result = fz_link_run(&other_linking, "resolve");
+    if (status != CUVET_E_LIMIT && result != CUVET_E_LIMIT &&
+        other_linking.link.obj.count == linking->link.obj.count) {
+        check_winners(&other_linking.link, result, &plain);
+        FZ_CHECK(!plain || status == result, "linked in both orders or in none");
+        if (plain && other_linking.link.obj.count <= 2)
+            check_said(seen, fuzz->ctx.seen);
+        if (status == CUVET_OK && result == CUVET_OK)
+            check_turned(linking, &other_linking);
     }
-    fz_link_close(&b);
-    f->hash = hash;
+    fz_link_close(&other_linking);
+    fuzz->hash = hash;
 }
 
-static void run(fz *f)
+static void run(fz_state *fuzz)
 {
-    listener who = { .f = f };
+    listener who = { .fuzz = fuzz };
     bool plain = false;
-    cuvet_status s;
-    fz_link k;
+    cuvet_status status;
+    fz_link linking;
 
-    fz_link_open(&k, f, false, f->pass + 1);
-    who.k = &k;
-    f->x.emit = on_diag;
-    f->x.emit_user = &who;
-    s = fz_link_run(&k, "resolve");
-    fz_note(f, (uint64_t)s);
-    FZ_CHECK(s != CUVET_E_REFUSED || who.refused || f->x.lim.diagnostics < 4, "a refusal names a symbol");
-    if (k.l.isym.n <= MANY && s != CUVET_E_LIMIT) {
-        check_winners(&k.l, s, &plain);
-        if (f->pass == 0 && k.l.obj.n > 1)
-            turn(f, &k, s, plain);
+    fz_link_open(&linking, fuzz, false, fuzz->pass + 1);
+    who.linking = &linking;
+    fuzz->ctx.emit = on_diag;
+    fuzz->ctx.emit_user = &who;
+    status = fz_link_run(&linking, "resolve");
+    fz_note(fuzz, (uint64_t)status);
+    FZ_CHECK(status != CUVET_E_REFUSED || who.refused || fuzz->ctx.lim.diagnostics < 4,
+             "a refusal names a symbol");
+    if (linking.link.isym.count <= MANY && status != CUVET_E_LIMIT) {
+        check_winners(&linking.link, status, &plain);
+        if (fuzz->pass == 0 && linking.link.obj.count > 1)
+            turn(fuzz, &linking, status, plain);
     }
-    for (cv_id n = 0; n < k.l.mean.n; n++)
-        fz_note(f, cv_l_mean(&k.l, n)->win);
-    f->x.verdict = CUVET_V_CLEAN;
-    fz_link_close(&k);
+    for (cv_id count = 0; count < linking.link.mean.count; count++)
+        fz_note(fuzz, cv_l_mean(&linking.link, count)->win);
+    fuzz->ctx.verdict = CUVET_V_CLEAN;
+    fz_link_close(&linking);
 }
 
 CV_FUZZ_TARGET(resolve)

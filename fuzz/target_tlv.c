@@ -7,88 +7,88 @@
 #include "format/tlv/write.h"
 
 /* What was read and is written again is the same bytes. */
-static void write_back(fz *f, cv_span s, const cv_tlv *t)
+static void write_back(fz_state *fuzz, cv_span span, const cv_tlv *tlv)
 {
-    cv_builder b;
-    cv_span out, rec = cv_span_tail(s, t->off), payload;
+    cv_builder builder;
+    cv_span out, rec = cv_span_tail(span, tlv->off), payload;
     bool ok = true;
 
-    cv_builder_init(&b, &f->x.mem);
-    payload = cv_span_tail(s, t->payload);
-    payload.len = t->format == CV_TLV_SVAL ? t->value : 0;
-    rec.len = t->next - t->off;
-    switch (t->format) {
-    case CV_TLV_NVAL: cv_tlv_put_nval(&b, t->code); break;
-    case CV_TLV_BVAL: cv_tlv_put_bval(&b, t->code, (uint8_t)t->value); break;
-    case CV_TLV_HVAL: cv_tlv_put_hval(&b, t->code, t->value); break;
-    default: ok = cv_tlv_put_sval(&b, t->code, payload); break;
+    cv_builder_init(&builder, &fuzz->ctx.mem);
+    payload = cv_span_tail(span, tlv->payload);
+    payload.len = tlv->format == CV_TLV_SVAL ? tlv->value : 0;
+    rec.len = tlv->next - tlv->off;
+    switch (tlv->format) {
+    case CV_TLV_NVAL: cv_tlv_put_nval(&builder, tlv->code); break;
+    case CV_TLV_BVAL: cv_tlv_put_bval(&builder, tlv->code, (uint8_t)tlv->value); break;
+    case CV_TLV_HVAL: cv_tlv_put_hval(&builder, tlv->code, tlv->value); break;
+    default: ok = cv_tlv_put_sval(&builder, tlv->code, payload); break;
     }
-    out = cv_builder_span(&b);
-    if (!b.failed)
-        FZ_CHECK(ok && (t->padding ? out.len == rec.len : cv_span_eq(out, rec)),
+    out = cv_builder_span(&builder);
+    if (!builder.failed)
+        FZ_CHECK(ok && (tlv->padding ? out.len == rec.len : cv_span_eq(out, rec)),
                  "write after read is the same bytes");
-    cv_builder_free(&b);
+    cv_builder_free(&builder);
 }
 
-static void walk_attr(fz *f, cv_span s, const cv_tlv *t, const cv_attr *row)
+static void walk_attr(fz_state *fuzz, cv_span span, const cv_tlv *tlv, const cv_attr *row)
 {
     uint64_t at, last = 0;
-    cv_kparam p;
+    cv_kparam param;
 
-    if (t->format != CV_TLV_SVAL)
+    if (tlv->format != CV_TLV_SVAL)
         return;
     if (row->shape == CV_SHAPE_BRANCHES || row->shape == CV_SHAPE_NOTES) {
-        cv_attr_walk w;
+        cv_attr_walk walk;
 
-        for (cv_attr_walk_init(&w, t); cv_attr_walk_next(&w, s, row, &at); last = at) {
-            FZ_CHECK(at >= t->payload && at + 4 <= t->next && at > last,
+        for (cv_attr_walk_init(&walk, tlv); cv_attr_walk_next(&walk, span, row, &at); last = at) {
+            FZ_CHECK(at >= tlv->payload && at + 4 <= tlv->next && at > last,
                      "the offsets of a record lie in it, in order");
-            fz_note(f, at);
+            fz_note(fuzz, at);
         }
     }
-    if (t->code == CV_ATTR_KPARAM_INFO || t->code == CV_ATTR_KPARAM_INFO_V2) {
-        cv_attr_kparam(s, t, &p);
-        fz_note(f, (uint64_t)p.ordinal << 32 | p.size);
+    if (tlv->code == CV_ATTR_KPARAM_INFO || tlv->code == CV_ATTR_KPARAM_INFO_V2) {
+        cv_attr_kparam(span, tlv, &param);
+        fz_note(fuzz, (uint64_t)param.ordinal << 32 | param.size);
     }
 }
 
-static void attributes(fz *f, cv_span s)
+static void attributes(fz_state *fuzz, cv_span span)
 {
     uint64_t pos = 0, before, last;
     const cv_attr *row;
     cuvet_status st;
-    cv_tlv t;
+    cv_tlv tlv;
 
     for (;;) {
-        before = fz_reported(f);
+        before = fz_reported(fuzz);
         last = pos;
-        st = cv_tlv_next(&f->x, s, &pos, &t);
-        fz_status(f, st, before);
+        st = cv_tlv_next(&fuzz->ctx, span, &pos, &tlv);
+        fz_status(fuzz, st, before);
         if (st != CUVET_OK)
             break;
-        FZ_CHECK(t.off == last && t.next == pos && pos >= last + 4 && pos <= s.len,
+        FZ_CHECK(tlv.off == last && tlv.next == pos && pos >= last + 4 && pos <= span.len,
                  "a record follows the one before");
-        write_back(f, s, &t);
-        if (cv_attr_check(&f->x, s, &t, &row)) {
+        write_back(fuzz, span, &tlv);
+        if (cv_attr_check(&fuzz->ctx, span, &tlv, &row)) {
             FZ_CHECK(row != NULL, "an accepted record has a row");
-            walk_attr(f, s, &t, row);
+            walk_attr(fuzz, span, &tlv, row);
         }
-        fz_note(f, cv_eiattr_name(t.code) != NULL);
+        fz_note(fuzz, cv_eiattr_name(tlv.code) != NULL);
     }
-    FZ_CHECK(st != CUVET_END || pos == s.len, "the end is the end of the section");
+    FZ_CHECK(st != CUVET_END || pos == span.len, "the end is the end of the section");
 }
 
-static void run(fz *f)
+static void run(fz_state *fuzz)
 {
-    cv_span s = fz_span(f);
-    cv_compat c = { 0 };
+    cv_span span = fz_span(fuzz);
+    cv_compat compat = { 0 };
     uint64_t before;
 
-    attributes(f, s);
-    before = fz_reported(f);
-    fz_status(f, cv_compat_read(&f->x, s, &c), before);
-    fz_note(f, (uint64_t)c.has << 32 | c.isa);
-    FZ_CHECK(c.has >> CV_N_COMPAT == 0, "only known tags are present");
+    attributes(fuzz, span);
+    before = fz_reported(fuzz);
+    fz_status(fuzz, cv_compat_read(&fuzz->ctx, span, &compat), before);
+    fz_note(fuzz, (uint64_t)compat.has << 32 | compat.isa);
+    FZ_CHECK(compat.has >> CV_N_COMPAT == 0, "only known tags are present");
 }
 
 CV_FUZZ_TARGET(tlv)

@@ -6,163 +6,168 @@
 
 #include "linking.h"
 
-static void check_sections(const cv_link *l, const cv_cubin *c)
+static void check_sections(const cv_link *link, const cv_cubin *cubin)
 {
-    FZ_CHECK(c->sec.n == l->order.n, "as many sections");
-    for (uint64_t i = 0; i < l->order.n; i++) {
-        const cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
-        const cv_sec *s = cv_cubin_sec(c, i);
+    FZ_CHECK(cubin->sec.count == link->order.count, "as many sections");
+    for (uint64_t i = 0; i < link->order.count; i++) {
+        const cv_osec *osec = cv_l_osec(link, *cv_u32s_get(&link->order, i));
+        const cv_sec *sec = cv_cubin_sec(cubin, i);
         cv_span body;
 
-        FZ_CHECK(cv_span_eq(s->name, cv_l_text(l, q->name)), "name of a section");
-        FZ_CHECK(s->h.type == q->type && s->h.flags == q->flags && s->h.addr == 0, "type and flags");
-        FZ_CHECK(s->h.off == q->off && s->h.size == q->size, "place and size");
-        FZ_CHECK(s->h.link == q->link && s->h.info == q->info, "link and info");
-        FZ_CHECK(s->h.align == q->align && s->h.entsize == q->entsize, "alignment");
-        body = cv_cubin_body(c, i);
-        if (q->bytes.len)
-            FZ_CHECK(cv_span_eq(body, cv_builder_span(&q->bytes)), "bytes that the link made");
-        else if (q->group == CV_G_NOBITS)
+        FZ_CHECK(cv_span_eq(sec->name, cv_l_text(link, osec->name)), "name of a section");
+        FZ_CHECK(sec->header.type == osec->type && sec->header.flags == osec->flags && sec->header.addr == 0,
+                 "type and flags");
+        FZ_CHECK(sec->header.off == osec->off && sec->header.size == osec->size, "place and size");
+        FZ_CHECK(sec->header.link == osec->link && sec->header.info == osec->info, "link and info");
+        FZ_CHECK(sec->header.align == osec->align && sec->header.entsize == osec->entsize, "alignment");
+        body = cv_cubin_body(cubin, i);
+        if (osec->bytes.len)
+            FZ_CHECK(cv_span_eq(body, cv_builder_span(&osec->bytes)), "bytes that the link made");
+        else if (osec->group == CV_G_NOBITS)
             FZ_CHECK(body.len == 0, "nothing in the file");
     }
 }
 
-static void check_symbols(const cv_link *l, const cv_cubin *c)
+static void check_symbols(const cv_link *link, const cv_cubin *cubin)
 {
-    FZ_CHECK(c->n_syms == l->sym_order.n + 1, "as many symbols");
-    for (uint64_t i = 1; i < c->n_syms; i++) {
-        const cv_osym *y = cv_l_osym(l, *cv_u32s_at(&l->sym_order, i - 1));
-        uint32_t shndx = y->common_kept && !y->common ? CV_SHN_COMMON
-                         : y->sec == CV_NONE          ? CV_SHN_UNDEF
-                                                      : cv_l_osec(l, y->sec)->index;
-        cv_elf_symbol s;
+    FZ_CHECK(cubin->n_syms == link->sym_order.count + 1, "as many symbols");
+    for (uint64_t i = 1; i < cubin->n_syms; i++) {
+        const cv_osym *osym = cv_l_osym(link, *cv_u32s_get(&link->sym_order, i - 1));
+        uint32_t shndx = osym->common_kept && !osym->common ? CV_SHN_COMMON
+                         : osym->sec == CV_NONE             ? CV_SHN_UNDEF
+                                                            : cv_l_osec(link, osym->sec)->index;
+        cv_elf_symbol symbol;
         cv_span name;
 
-        cv_elf_read_symbol(c->symtab, false, i, &s);
-        FZ_CHECK(cv_span_cstr(c->strtab, s.name, &name), "a name");
-        FZ_CHECK(cv_span_eq(name, cv_l_text(l, y->name)), "of the symbol");
-        FZ_CHECK(s.shndx == shndx && s.value == y->value && s.size == y->size, "place and size");
-        FZ_CHECK(s.info >> 4 == y->info >> 4, "binding");
+        cv_elf_read_symbol(cubin->symtab, false, i, &symbol);
+        FZ_CHECK(cv_span_cstr(cubin->strtab, symbol.name, &name), "a name");
+        FZ_CHECK(cv_span_eq(name, cv_l_text(link, osym->name)), "of the symbol");
+        FZ_CHECK(symbol.shndx == shndx && symbol.value == osym->value && symbol.size == osym->size,
+                 "place and size");
+        FZ_CHECK(symbol.info >> 4 == osym->info >> 4, "binding");
     }
 }
 
-static uint64_t patched_size(const cv_link *l, const cv_osec *q)
+static uint64_t patched_size(const cv_link *link, const cv_osec *osec)
 {
-    return cv_l_osec(l, q->target)->size;
+    return cv_l_osec(link, osec->target)->size;
 }
 
 /* Every relocation that stays, in its order, against its symbol and inside of what it patches. */
-static void check_relocations(const cv_link *l, const cv_cubin *c)
+static void check_relocations(const cv_link *link, const cv_cubin *cubin)
 {
     uint64_t total = 0;
 
-    for (cv_id i = 0; i < l->osec.n; i++) {
-        const cv_osec *q = cv_l_osec(l, i);
-        bool rela = q->type == CV_SHT_RELA;
-        uint64_t n = 0;
+    for (cv_id i = 0; i < link->osec.count; i++) {
+        const cv_osec *osec = cv_l_osec(link, i);
+        bool rela = osec->type == CV_SHT_RELA;
+        uint64_t count = 0;
         cv_span body;
 
-        if (q->group != CV_G_REL || q->is_resolved || q->dead)
+        if (osec->group != CV_G_REL || osec->is_resolved || osec->dead)
             continue;
-        body = cv_cubin_body(c, q->index);
-        for (cv_id r = q->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
-            const cv_irel *e = cv_l_irel(l, r);
-            cv_id y = e->osym != CV_NONE ? e->osym : cv_link_symbol_of(l, e->sym);
+        body = cv_cubin_body(cubin, osec->index);
+        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
+            const cv_irel *irel = cv_l_irel(link, rel);
+            cv_id osym = irel->osym != CV_NONE ? irel->osym : cv_link_symbol_of(link, irel->sym);
             cv_elf_reloc got;
 
-            if (!e->keep)
+            if (!irel->keep)
                 continue;
-            FZ_CHECK(y != CV_NONE, "against something");
-            cv_elf_read_reloc(body, false, rela, n++, &got);
-            FZ_CHECK(got.off == e->off && got.off < patched_size(l, q), "inside of what it patches");
-            FZ_CHECK(got.sym == cv_l_osym(l, y)->index && got.sym < c->n_syms && got.sym,
+            FZ_CHECK(osym != CV_NONE, "against something");
+            cv_elf_read_reloc(body, false, rela, count++, &got);
+            FZ_CHECK(got.off == irel->off && got.off < patched_size(link, osec), "inside of what it patches");
+            FZ_CHECK(got.sym == cv_l_osym(link, osym)->index && got.sym < cubin->n_syms && got.sym,
                      "against its symbol");
         }
-        FZ_CHECK(n == q->n_kept && body.len == n * cv_elf_rel_size(false, rela), "all that stay");
-        total += n;
+        FZ_CHECK(count == osec->n_kept && body.len == count * cv_elf_rel_size(false, rela), "all that stay");
+        total += count;
     }
-    FZ_CHECK(total <= c->n_relocs, "no relocation is lost");
+    FZ_CHECK(total <= cubin->n_relocs, "no relocation is lost");
 }
 
 /* Bytes that no relocation touches come from the inputs as they are. */
-static void check_parts(const cv_link *l, const cv_cubin *c)
+static void check_parts(const cv_link *link, const cv_cubin *cubin)
 {
-    for (cv_id i = 0; i < l->osec.n; i++) {
-        const cv_osec *q = cv_l_osec(l, i);
+    for (cv_id i = 0; i < link->osec.count; i++) {
+        const cv_osec *osec = cv_l_osec(link, i);
         cv_span body;
 
-        if (q->dead || q->bytes.len || q->group == CV_G_NOBITS || q->rel[0] != CV_NONE ||
-            q->rel[1] != CV_NONE)
+        if (osec->dead || osec->bytes.len || osec->group == CV_G_NOBITS || osec->rel[0] != CV_NONE ||
+            osec->rel[1] != CV_NONE)
             continue;
-        body = cv_cubin_body(c, q->index);
-        for (cv_id p = q->first_part; p != CV_NONE; p = cv_lparts_at(&l->part, p)->next) {
-            const cv_lpart *e = cv_lparts_at(&l->part, p);
-            cv_span want = cv_l_body(l, cv_l_isec(l, e->isec)), got;
+        body = cv_cubin_body(cubin, osec->index);
+        for (cv_id part = osec->first_part; part != CV_NONE; part = cv_lparts_get(&link->part, part)->next) {
+            const cv_lpart *chunk = cv_lparts_get(&link->part, part);
+            cv_span want = cv_l_body(link, cv_l_isec(link, chunk->isec)), got;
 
-            FZ_CHECK(cv_span_sub(body, e->base, want.len, &got), "a part lies in its section");
+            FZ_CHECK(cv_span_sub(body, chunk->base, want.len, &got), "a part lies in its section");
             FZ_CHECK(cv_span_eq(got, want), "as it was in the input");
         }
     }
 }
 
-static void read_back(fz *f, const cv_link *l, cv_span file)
+static void read_back(fz_state *fuzz, const cv_link *link, cv_span file)
 {
     uint64_t extent = 0;
-    cuvet_status s;
-    cv_cubin c;
+    cuvet_status status;
+    cv_cubin cubin;
 
-    cv_ctx_unit(&f->x, file.len);
-    cv_cubin_init(&c);
-    f->x.hollow = true; /* long code is lent by the inputs */
-    s = cv_cubin_examine(&f->x, &c, file, NULL, &extent);
-    f->x.hollow = false;
-    if (s != CUVET_E_LIMIT) {
-        FZ_CHECK(s == CUVET_OK && extent == file.len, "what was written can be read");
-        FZ_CHECK(f->x.n_errors == 0, "without an error");
-        check_sections(l, &c);
-        check_symbols(l, &c);
-        check_relocations(l, &c);
-        check_parts(l, &c);
+    cv_ctx_unit(&fuzz->ctx, file.len);
+    cv_cubin_init(&cubin);
+    fuzz->ctx.hollow = true; /* long code is lent by the inputs */
+    status = cv_cubin_examine(&fuzz->ctx, &cubin, file, NULL, &extent);
+    fuzz->ctx.hollow = false;
+    if (status != CUVET_E_LIMIT) {
+        FZ_CHECK(status == CUVET_OK && extent == file.len, "what was written can be read");
+        FZ_CHECK(fuzz->ctx.n_errors == 0, "without an error");
+        check_sections(link, &cubin);
+        check_symbols(link, &cubin);
+        check_relocations(link, &cubin);
+        check_parts(link, &cubin);
     }
-    cv_cubin_free(&f->x, &c);
+    cv_cubin_free(&fuzz->ctx, &cubin);
 }
 
 /* What is said about the result; an error ends the run below. */
-static void on_result(void *user, const cuvet_diag *d)
+static void on_result(void *user, const cuvet_diag *diag)
 {
-    (void)fz_diag(d, 0, UINT64_MAX);
-    if (d->severity == CUVET_ERROR)
-        fprintf(stderr, "in the result: %s\n", cuvet_rule_get(d->rule)->id);
+    (void)fz_diag(diag, 0, UINT64_MAX);
+    if (diag->severity == CUVET_ERROR)
+        fprintf(stderr, "in the result: %s\n", cuvet_rule_get(diag->rule)->id);
     (void)user;
 }
 
-static void run(fz *f)
+static void run(fz_state *fuzz)
 {
     cv_block whole = { 0 };
-    cuvet_status s;
-    fz_link k;
+    cuvet_status status;
+    fz_link linking;
 
-    fz_link_open(&k, f, false, f->pass * 0x5EED);
-    s = k.l.obj.n ? cv_link_complete(&k.l, &k.out, &k.file) : CUVET_E_REFUSED;
-    fz_link_status(s);
-    FZ_CHECK(s == CUVET_OK || k.l.obj.n == 0 || fz_reported(f), "a refusal is reported");
-    fz_note(f, (uint64_t)s);
-    if (s == CUVET_OK) {
-        s = cv_block_zero(&f->x, &whole, k.file.len);
-        FZ_CHECK(s == CUVET_OK || s == CUVET_E_NOMEM || s == CUVET_E_LIMIT, "room for the file");
+    fz_link_open(&linking, fuzz, false, fuzz->pass * 0x5EED);
+    status = linking.link.obj.count ? cv_link_complete(&linking.link, &linking.out, &linking.file)
+                                    : CUVET_E_REFUSED;
+    fz_link_status(status);
+    FZ_CHECK(status == CUVET_OK || linking.link.obj.count == 0 || fz_reported(fuzz), "a refusal is reported");
+    fz_note(fuzz, (uint64_t)status);
+    if (status == CUVET_OK) {
+        status = cv_block_zero(&fuzz->ctx, &whole, linking.file.len);
+        FZ_CHECK(status == CUVET_OK || status == CUVET_E_NOMEM || status == CUVET_E_LIMIT,
+                 "room for the file");
     }
-    if (s == CUVET_OK) {
-        FZ_CHECK(cv_slices_read(&k.file, 0, whole.mem, k.file.len), "the file is as long as it says");
-        fz_note_bytes(f, whole.mem, whole.span.len);
-        f->x.emit = on_result;
-        if (f->pass == 0)
-            read_back(f, &k.l, whole.span);
+    if (status == CUVET_OK) {
+        FZ_CHECK(cv_slices_read(&linking.file, 0, whole.mem, linking.file.len),
+                 "the file is as long as it says");
+        fz_note_bytes(fuzz, whole.mem, whole.span.len);
+        fuzz->ctx.emit = on_result;
+        if (fuzz->pass == 0)
+            read_back(fuzz, &linking.link, whole.span);
         else
-            cv_ctx_unit(&f->x, whole.span.len);
+            cv_ctx_unit(&fuzz->ctx, whole.span.len);
     }
-    f->x.verdict = CUVET_V_CLEAN;
-    cv_block_free(&f->x, &whole);
-    fz_link_close(&k);
+    fuzz->ctx.verdict = CUVET_V_CLEAN;
+    cv_block_free(&fuzz->ctx, &whole);
+    fz_link_close(&linking);
 }
 
 CV_FUZZ_TARGET(writer)

@@ -4,47 +4,47 @@
 
 #include "codec/codec.h"
 
-static void header(fz *f, cv_span s, cv_zstd_frame *h)
+static void header(fz_state *fuzz, cv_span span, cv_zstd_frame *frame)
 {
-    uint64_t before = fz_reported(f);
-    cuvet_status st = cv_zstd_read_frame(&f->x, s, h);
+    uint64_t before = fz_reported(fuzz);
+    cuvet_status st = cv_zstd_read_frame(&fuzz->ctx, span, frame);
 
-    fz_status(f, st, before);
+    fz_status(fuzz, st, before);
     if (st != CUVET_OK)
         return;
-    FZ_CHECK(h->header_len >= 5 && h->header_len <= 18 && h->header_len <= s.len,
+    FZ_CHECK(frame->header_len >= 5 && frame->header_len <= 18 && frame->header_len <= span.len,
              "a frame header has 5 to 18 bytes");
-    FZ_CHECK(!h->single_segment || (h->has_size && h->window == h->size),
+    FZ_CHECK(!frame->single_segment || (frame->has_size && frame->window == frame->size),
              "single segment: the window is the content");
-    fz_note(f, h->size ^ h->window << 8);
+    fz_note(fuzz, frame->size ^ frame->window << 8);
 }
 
-static void run(fz *f)
+static void run(fz_state *fuzz)
 {
-    cv_span s = fz_span(f);
-    uint64_t declared = f->in->param >> 16, before;
-    cv_zstd_frame h = { 0 };
-    cv_codec c = { 0 };
+    cv_span span = fz_span(fuzz);
+    uint64_t declared = fuzz->in->param >> 16, before;
+    cv_zstd_frame frame = { 0 };
+    cv_codec codec = { 0 };
     cv_block out = { 0 };
     cuvet_status st;
 
-    header(f, s, &h);
+    header(fuzz, span, &frame);
     if (declared == 0)
-        declared = h.size;
-    if (s.len == 0 || declared == 0)
+        declared = frame.size;
+    if (span.len == 0 || declared == 0)
         return;
     /* Twice with the same decoder, as members follow each other. */
     for (int i = 0; i < 2; i++) {
-        before = fz_reported(f);
-        st = cv_codec_decode(&f->x, &c, CV_CODEC_ZSTD, s, declared, &out);
-        fz_status(f, st, before);
+        before = fz_reported(fuzz);
+        st = cv_codec_decode(&fuzz->ctx, &codec, CV_CODEC_ZSTD, span, declared, &out);
+        fz_status(fuzz, st, before);
         FZ_CHECK(out.span.len == (st == CUVET_OK ? declared : 0), "exactly the declared size, or nothing");
-        fz_note_bytes(f, out.span.base, out.span.len);
+        fz_note_bytes(fuzz, out.span.base, out.span.len);
         if (st != CUVET_OK)
             break;
     }
-    cv_block_free(&f->x, &out);
-    cv_codec_free(&f->x, &c);
+    cv_block_free(&fuzz->ctx, &out);
+    cv_codec_free(&fuzz->ctx, &codec);
 }
 
 CV_FUZZ_TARGET(zstd)

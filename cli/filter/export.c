@@ -16,14 +16,14 @@ static const uint32_t TWO[FILTER_N_COUNT] = { 0x20b00005, 0x20b00006, 0x20b00007
 #define IS_EQUAL (BPF_JMP | BPF_JEQ | BPF_K)
 
 /* @return the number that stands there, FILTER_N_COUNT: nothing that changes, -1: something else does. */
-static int hole_at(const struct sock_filter *a, const struct sock_filter *b)
+static int hole_at(const struct sock_filter *left, const struct sock_filter *right)
 {
-    if (a->code != b->code || a->jt != b->jt || a->jf != b->jf)
+    if (left->code != right->code || left->jt != right->jt || left->jf != right->jf)
         return -1;
-    if (a->k == b->k)
+    if (left->k == right->k)
         return FILTER_N_COUNT;
     for (int i = 0; i < FILTER_N_COUNT; i++) {
-        if (a->k == ONE[i] && b->k == TWO[i] && a->code == IS_EQUAL)
+        if (left->k == ONE[i] && right->k == TWO[i] && left->code == IS_EQUAL)
             return i;
     }
     return -1;
@@ -36,13 +36,14 @@ static unsigned numbers_of(unsigned shape)
            (shape & FILTER_CHANNEL ? 1u << FILTER_N_CHANNEL : 0);
 }
 
-static bool print_holes(unsigned shape, const struct sock_filter *a, const struct sock_filter *b, size_t n)
+static bool print_holes(unsigned shape, const struct sock_filter *left, const struct sock_filter *right,
+                        size_t number)
 {
     unsigned seen = 0, count = 0;
 
     printf("static const filter_hole HOLES_%u[] = {", shape);
-    for (size_t i = 0; i < n; i++) {
-        int what = hole_at(&a[i], &b[i]);
+    for (size_t i = 0; i < number; i++) {
+        int what = hole_at(&left[i], &right[i]);
 
         if (what < 0)
             return false;
@@ -56,27 +57,29 @@ static bool print_holes(unsigned shape, const struct sock_filter *a, const struc
     return seen == numbers_of(shape);
 }
 
-static void print_code(unsigned shape, const struct sock_filter *a, size_t n)
+static void print_code(unsigned shape, const struct sock_filter *code, size_t count)
 {
     printf("static const struct sock_filter CODE_%u[] = {\n", shape);
-    for (size_t i = 0; i < n; i++)
-        printf("    { 0x%02x, %u, %u, 0x%08" PRIx32 " },\n", a[i].code, a[i].jt, a[i].jf, a[i].k);
-    printf("};\n#define N_CODE_%u %zu\n", shape, n);
+    for (size_t i = 0; i < count; i++)
+        printf("    { 0x%02x, %u, %u, 0x%08" PRIx32 " },\n", code[i].code, code[i].jt, code[i].jf, code[i].k);
+    printf("};\n#define N_CODE_%u %zu\n", shape, count);
 }
 
 static bool print_shape(unsigned shape, size_t *most)
 {
-    size_t n = 0, m = 0;
-    struct sock_filter *a = filter_program_of(shape, ONE, &n), *b = filter_program_of(shape, TWO, &m);
-    bool ok = a && b && n == m && n <= BPF_MAXINSNS && print_holes(shape, a, b, n);
+    size_t count = 0, other_count = 0;
+    struct sock_filter *left = filter_program_of(shape, ONE, &count),
+                       *right = filter_program_of(shape, TWO, &other_count);
+    bool ok = left && right && count == other_count && count <= BPF_MAXINSNS &&
+              print_holes(shape, left, right, count);
 
     if (ok)
-        print_code(shape, a, n);
+        print_code(shape, left, count);
     else
         fprintf(stderr, "filter: no program for shape %u\n", shape);
-    *most = n > *most ? n : *most;
-    free(a);
-    free(b);
+    *most = count > *most ? count : *most;
+    free(left);
+    free(right);
     return ok;
 }
 
@@ -85,13 +88,14 @@ int main(void)
     size_t most = 0;
 
     printf("/* Made by the build from cli/filter/rules.c, through libseccomp. */\n");
-    for (unsigned s = 0; s < FILTER_SHAPES; s++) {
-        if (!print_shape(s, &most))
+    for (unsigned shape = 0; shape < FILTER_SHAPES; shape++) {
+        if (!print_shape(shape, &most))
             return 1;
     }
     printf("static const filter_program PROGRAMS[FILTER_SHAPES] = {\n");
-    for (unsigned s = 0; s < FILTER_SHAPES; s++)
-        printf("    [%u] = { CODE_%u, HOLES_%u, N_CODE_%u, N_HOLES_%u },\n", s, s, s, s, s);
+    for (unsigned shape = 0; shape < FILTER_SHAPES; shape++)
+        printf("    [%u] = { CODE_%u, HOLES_%u, N_CODE_%u, N_HOLES_%u },\n", shape, shape, shape, shape,
+               shape);
     printf("};\n#define MOST_CODE %zu\n", most);
     return fflush(stdout) != 0 || ferror(stdout);
 }

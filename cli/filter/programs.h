@@ -27,7 +27,7 @@ typedef struct filter_hole {
 typedef struct filter_program {
     const struct sock_filter *code;
     const filter_hole *hole;
-    uint16_t n, n_holes;
+    uint16_t count, n_holes;
 } filter_program;
 
 #endif

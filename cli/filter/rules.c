@@ -44,27 +44,28 @@ static const int ABSENT[] = { SCMP_SYS(clone3), SCMP_SYS(statx), SCMP_SYS(membar
 #define ROWS(table)    (sizeof(table) / sizeof((table)[0]))
 
 /* Numbers that this architecture has not are below zero. */
-static bool rule(scmp_filter_ctx x, uint32_t action, int nr, unsigned n, const struct scmp_arg_cmp *arg)
+static bool rule(scmp_filter_ctx filter, uint32_t action, int nr, unsigned count,
+                 const struct scmp_arg_cmp *arg)
 {
-    return nr < 0 || seccomp_rule_add_array(x, action, nr, n, arg) == 0;
+    return nr < 0 || seccomp_rule_add_array(filter, action, nr, count, arg) == 0;
 }
 
-static bool rule1(scmp_filter_ctx x, uint32_t action, int nr, struct scmp_arg_cmp a)
+static bool rule1(scmp_filter_ctx filter, uint32_t action, int nr, struct scmp_arg_cmp cmp)
 {
-    return rule(x, action, nr, 1, &a);
+    return rule(filter, action, nr, 1, &cmp);
 }
 
-static bool rule_each(scmp_filter_ctx x, uint32_t action, const int *nr, size_t n)
+static bool rule_each(scmp_filter_ctx filter, uint32_t action, const int *nr, size_t count)
 {
     bool ok = true;
 
-    for (size_t i = 0; i < n; i++)
-        ok = rule(x, action, nr[i], 0, NULL) && ok;
+    for (size_t i = 0; i < count; i++)
+        ok = rule(filter, action, nr[i], 0, NULL) && ok;
     return ok;
 }
 
 /* System calls that were made after libseccomp was: whoever tries one has a way without. */
-static bool rule_unknown(scmp_filter_ctx x)
+static bool rule_unknown(scmp_filter_ctx filter)
 {
     bool ok = true, known = false;
 
@@ -74,12 +75,12 @@ static bool rule_unknown(scmp_filter_ctx x)
         known = name != NULL;
         free(name);
         if (!known)
-            ok = rule(x, SCMP_ACT_ERRNO(ENOSYS), nr, 0, NULL) && ok;
+            ok = rule(filter, SCMP_ACT_ERRNO(ENOSYS), nr, 0, NULL) && ok;
     }
     return ok;
 }
 
-static bool rule_memory(scmp_filter_ctx x)
+static bool rule_memory(scmp_filter_ctx filter)
 {
     const struct scmp_arg_cmp plain[] = {
         SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
@@ -88,108 +89,110 @@ static bool rule_memory(scmp_filter_ctx x)
 
     /* A file grows, where its space is found at once. With a mode it would lose what others wrote to it, a
      * log that standard output is appended to for instance. */
-    return rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(fallocate), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, 0)) &&
+    return rule1(filter, SCMP_ACT_ALLOW, SCMP_SYS(fallocate), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, 0)) &&
            /* Not what takes pages away from the whole machine, which root may. */
-           rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(madvise), SCMP_A2(SCMP_CMP_LT, MADV_OF_SYSTEM, 0)) &&
-           rule(x, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2, plain) &&
-           rule(x, SCMP_ACT_ALLOW, SCMP_SYS(mmap2), 2, plain) &&
-           rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+           rule1(filter, SCMP_ACT_ALLOW, SCMP_SYS(madvise), SCMP_A2(SCMP_CMP_LT, MADV_OF_SYSTEM, 0)) &&
+           rule(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2, plain) &&
+           rule(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap2), 2, plain) &&
+           rule1(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
 }
 
 /* Opening for reading is refused without death: a C library may look for a table of its own that it can do
  * without. So is a look at a name. A flag says that an open file is meant where the name is empty, and no
  * filter sees whether it is: open files are looked at by fstat, which has no name. */
-static bool rule_names(scmp_filter_ctx x)
+static bool rule_names(scmp_filter_ctx filter)
 {
     const uint64_t writing = O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
 
-    return rule1(x, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(openat), SCMP_A2(SCMP_CMP_MASKED_EQ, writing, 0)) &&
-           rule1(x, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(open), SCMP_A1(SCMP_CMP_MASKED_EQ, writing, 0)) &&
-           rule(x, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(newfstatat), 0, NULL);
+    return rule1(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(openat), SCMP_A2(SCMP_CMP_MASKED_EQ, writing, 0)) &&
+           rule1(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(open), SCMP_A1(SCMP_CMP_MASKED_EQ, writing, 0)) &&
+           rule(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(newfstatat), 0, NULL);
 }
 
 /* What the standard streams need: is it a terminal? Abort is the one signal that we send: to ourselves. */
-static bool rule_process(scmp_filter_ctx x, bool threads, uint32_t pid)
+static bool rule_process(scmp_filter_ctx filter, bool threads, uint32_t pid)
 {
     bool ok =
-        rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, TCGETS)) &&
-        rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, F_GETFL)) &&
-        rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, pid)) &&
+        rule1(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, TCGETS)) &&
+        rule1(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, F_GETFL)) &&
+        rule1(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, pid)) &&
         /* malloc: how many arenas; for itself, not to find out about others */
-        rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(sched_getaffinity), SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, 0));
+        rule1(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_getaffinity),
+              SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, 0));
 
     if (!threads)
         return ok;
-    return rule_each(x, SCMP_ACT_ALLOW, OF_THREADS, ROWS(OF_THREADS)) &&
-           rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(clone),
+    return rule_each(filter, SCMP_ACT_ALLOW, OF_THREADS, ROWS(OF_THREADS)) &&
+           rule1(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone),
                  SCMP_A0(SCMP_CMP_MASKED_EQ, UINT64_MAX ^ CLONE_DETACHED_, THREAD_FLAGS)) &&
            ok;
 }
 
 /* The half of a register that holds a descriptor. */
-#define FD_IS(n, fd) SCMP_A##n(SCMP_CMP_MASKED_EQ, UINT32_MAX, (fd))
+#define FD_IS(nth, fd) SCMP_A##nth(SCMP_CMP_MASKED_EQ, UINT32_MAX, (fd))
 
-static bool rule_sockets(scmp_filter_ctx x, unsigned shape, const uint32_t *number)
+static bool rule_sockets(scmp_filter_ctx filter, unsigned shape, const uint32_t *number)
 {
     bool ok = true;
 
     if (shape & FILTER_CHANNEL)
-        ok = rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(recvmsg), FD_IS(0, number[FILTER_N_CHANNEL]));
+        ok = rule1(filter, SCMP_ACT_ALLOW, SCMP_SYS(recvmsg), FD_IS(0, number[FILTER_N_CHANNEL]));
     if (shape & FILTER_PORTER)
-        ok = rule1(x, SCMP_ACT_ALLOW, SCMP_SYS(recvmsg), FD_IS(0, number[FILTER_N_PORTER])) && ok;
+        ok = rule1(filter, SCMP_ACT_ALLOW, SCMP_SYS(recvmsg), FD_IS(0, number[FILTER_N_PORTER])) && ok;
     if (shape & FILTER_BROKER)
-        ok = rule(x, SCMP_ACT_ALLOW, SCMP_SYS(poll), 0, NULL) &&
-             rule(x, SCMP_ACT_ALLOW, SCMP_SYS(ppoll), 0, NULL) && ok;
+        ok = rule(filter, SCMP_ACT_ALLOW, SCMP_SYS(poll), 0, NULL) &&
+             rule(filter, SCMP_ACT_ALLOW, SCMP_SYS(ppoll), 0, NULL) && ok;
     return ok;
 }
 
 /* Everything else that has a name is death; also another architecture's numbers. */
-static bool rules(scmp_filter_ctx x, unsigned shape, const uint32_t *number)
+static bool rules(scmp_filter_ctx filter, unsigned shape, const uint32_t *number)
 {
     /* A tree instead of a chain: the kernel tries the program on every number when it is loaded. Without it
      * the rules are the same. */
-    (void)seccomp_attr_set(x, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-    return seccomp_attr_set(x, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0 &&
-           rule_each(x, SCMP_ACT_ALLOW, ALLOWED, ROWS(ALLOWED)) &&
-           rule_each(x, SCMP_ACT_ERRNO(ENOSYS), ABSENT, ROWS(ABSENT)) && rule_unknown(x) && rule_memory(x) &&
-           rule_names(x) && rule_process(x, shape & FILTER_THREADS, number[FILTER_N_PID]) &&
-           rule_sockets(x, shape, number);
+    (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+    return seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0 &&
+           rule_each(filter, SCMP_ACT_ALLOW, ALLOWED, ROWS(ALLOWED)) &&
+           rule_each(filter, SCMP_ACT_ERRNO(ENOSYS), ABSENT, ROWS(ABSENT)) && rule_unknown(filter) &&
+           rule_memory(filter) && rule_names(filter) &&
+           rule_process(filter, shape & FILTER_THREADS, number[FILTER_N_PID]) &&
+           rule_sockets(filter, shape, number);
 }
 
 /* libseccomp writes it to a descriptor: of memory, as the build needs no folder for it. */
-static struct sock_filter *written(scmp_filter_ctx x, size_t *n)
+static struct sock_filter *written(scmp_filter_ctx filter, size_t *count)
 {
     int fd = memfd_create("filter", MFD_CLOEXEC);
-    FILE *f = fd >= 0 ? fdopen(fd, "w+b") : NULL;
+    FILE *file = fd >= 0 ? fdopen(fd, "w+b") : NULL;
     struct sock_filter *code = NULL;
     long size = 0;
 
-    if (f && seccomp_export_bpf(x, fileno(f)) == 0 && fseek(f, 0, SEEK_END) == 0)
-        size = ftell(f);
-    if (size > 0 && (size_t)size % sizeof(*code) == 0 && fseek(f, 0, SEEK_SET) == 0)
+    if (file && seccomp_export_bpf(filter, fileno(file)) == 0 && fseek(file, 0, SEEK_END) == 0)
+        size = ftell(file);
+    if (size > 0 && (size_t)size % sizeof(*code) == 0 && fseek(file, 0, SEEK_SET) == 0)
         code = malloc((size_t)size);
-    *n = (size_t)size / sizeof(*code);
-    if (code && fread(code, sizeof(*code), *n, f) != *n) {
+    *count = (size_t)size / sizeof(*code);
+    if (code && fread(code, sizeof(*code), *count, file) != *count) {
         free(code);
         code = NULL;
     }
-    if (f)
-        (void)fclose(f); /* of no use any more */
+    if (file)
+        (void)fclose(file); /* of no use any more */
     else if (fd >= 0)
         (void)close(fd);
     return code;
 }
 
-struct sock_filter *filter_program_of(unsigned shape, const uint32_t number[FILTER_N_COUNT], size_t *n)
+struct sock_filter *filter_program_of(unsigned shape, const uint32_t number[FILTER_N_COUNT], size_t *count)
 {
     struct sock_filter *code = NULL;
-    scmp_filter_ctx x = NULL;
+    scmp_filter_ctx filter = NULL;
 
-    *n = 0;
+    *count = 0;
     if (seccomp_api_set(LEVEL) == 0)
-        x = seccomp_init(SCMP_ACT_KILL_PROCESS);
-    if (x && rules(x, shape, number))
-        code = written(x, n);
-    seccomp_release(x);
+        filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+    if (filter && rules(filter, shape, number))
+        code = written(filter, count);
+    seccomp_release(filter);
     return code;
 }

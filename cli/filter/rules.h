@@ -10,6 +10,6 @@
 
 /** The program that libseccomp makes for this shape and these numbers; those of what the shape has not are
  * not looked at. @return its instructions, owned by the caller; NULL when it cannot be made. */
-struct sock_filter *filter_program_of(unsigned shape, const uint32_t number[FILTER_N_COUNT], size_t *n);
+struct sock_filter *filter_program_of(unsigned shape, const uint32_t number[FILTER_N_COUNT], size_t *count);
 
 #endif

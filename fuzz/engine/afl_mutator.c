@@ -10,11 +10,11 @@
 
 #define OPEN __attribute__((visibility("default")))
 
-typedef struct state {
+typedef struct afl_mutator_state {
     unsigned seed;
     uint8_t *buf;
     size_t cap;
-} state;
+} afl_mutator_state;
 
 OPEN void *afl_custom_init(void *afl, unsigned seed);
 OPEN size_t afl_custom_fuzz(void *data, uint8_t *buf, size_t size, uint8_t **out, uint8_t *add,
@@ -23,43 +23,43 @@ OPEN void afl_custom_deinit(void *data);
 
 void *afl_custom_init(void *afl, unsigned seed)
 {
-    state *s = calloc(1, sizeof(*s));
+    afl_mutator_state *state = calloc(1, sizeof(*state));
 
     (void)afl;
-    if (s)
-        s->seed = seed;
-    return s;
+    if (state)
+        state->seed = seed;
+    return state;
 }
 
 size_t afl_custom_fuzz(void *data, uint8_t *buf, size_t size, uint8_t **out, uint8_t *add, size_t add_size,
                        size_t max)
 {
-    state *s = data;
+    afl_mutator_state *state = data;
 
     (void)add;
     (void)add_size;
-    if (s->cap < max) {
-        uint8_t *p = realloc(s->buf, max);
+    if (state->cap < max) {
+        uint8_t *bytes = realloc(state->buf, max);
 
-        if (!p)
+        if (!bytes)
             return 0;
-        s->buf = p;
-        s->cap = max;
+        state->buf = bytes;
+        state->cap = max;
     }
     if (size > max)
         size = max;
-    memcpy(s->buf, buf, size);
-    *out = s->buf;
+    memcpy(state->buf, buf, size);
+    *out = state->buf;
     /* An ELF: perhaps a list of objects for a link. */
-    if (size > 4 && s->buf[0] == 0x7F && s->buf[1] == 'E' && s->seed & 1)
-        return cv_mutate_link(s->buf, size, max, s->seed++, NULL, NULL);
-    return cv_mutate_file(s->buf, size, max, s->seed++, NULL);
+    if (size > 4 && state->buf[0] == 0x7F && state->buf[1] == 'E' && state->seed & 1)
+        return cv_mutate_link(state->buf, size, max, state->seed++, NULL, NULL);
+    return cv_mutate_file(state->buf, size, max, state->seed++, NULL);
 }
 
 void afl_custom_deinit(void *data)
 {
-    state *s = data;
+    afl_mutator_state *state = data;
 
-    free(s->buf);
-    free(s);
+    free(state->buf);
+    free(state);
 }

@@ -34,25 +34,25 @@ static void on_signal(int sig)
 
 static size_t run_file(const char *path, const struct stat *st)
 {
-    FILE *f = fopen(path, "rb");
-    size_t n = (size_t)st->st_size;
-    uint8_t *bytes = malloc(n ? n : 1);
+    FILE *file = fopen(path, "rb");
+    size_t count = (size_t)st->st_size;
+    uint8_t *bytes = malloc(count ? count : 1);
 
-    if (!f || !bytes || fread(bytes, 1, n, f) != n) {
+    if (!file || !bytes || fread(bytes, 1, count, file) != count) {
         fprintf(stderr, "replay: cannot read %s\n", path);
         exit(2);
     }
-    fclose(f);
+    fclose(file);
     current = path;
-    CV_FUZZ_ENTRY(bytes, n);
+    CV_FUZZ_ENTRY(bytes, count);
     current = "";
     free(bytes);
     return 1;
 }
 
-static int visible(const struct dirent *e)
+static int visible(const struct dirent *entry)
 {
-    return e->d_name[0] != '.' && strncmp(e->d_name, "README", 6) != 0;
+    return entry->d_name[0] != '.' && strncmp(entry->d_name, "README", 6) != 0;
 }
 
 static size_t run_path(const char *path)
@@ -60,7 +60,7 @@ static size_t run_path(const char *path)
     struct dirent **names;
     struct stat st;
     size_t total = 0;
-    int n;
+    int count;
 
     if (stat(path, &st) != 0) {
         fprintf(stderr, "replay: no such input: %s\n", path);
@@ -68,8 +68,8 @@ static size_t run_path(const char *path)
     }
     if (!S_ISDIR(st.st_mode))
         return run_file(path, &st);
-    n = scandir(path, &names, visible, alphasort);
-    for (int i = 0; i < n; i++) {
+    count = scandir(path, &names, visible, alphasort);
+    for (int i = 0; i < count; i++) {
         size_t len = strlen(path) + strlen(names[i]->d_name) + 2;
         char *sub = malloc(len);
 
@@ -80,7 +80,7 @@ static size_t run_path(const char *path)
         free(sub);
         free(names[i]);
     }
-    if (n >= 0)
+    if (count >= 0)
         free(names);
     return total;
 }

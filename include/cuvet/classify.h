@@ -38,7 +38,7 @@ extern "C" {
  *  @return CUVET_OK · CUVET_E_TRUNCATED (out->type says what begins here and is cut off) · CUVET_E_MALFORMED
  *  (out->type says what it is but for a broken field) · CUVET_E_UNKNOWN · CUVET_E_LIMIT (ptx_probe) ·
  *  CUVET_E_USAGE · CUVET_E_NULL. *out is zeroed first, and but for its type it stays so unless OK. */
-CUVET_API CUVET_MUST cuvet_status cuvet_classify(const void *bytes, size_t n, const cuvet_limits *limits,
+CUVET_API CUVET_MUST cuvet_status cuvet_classify(const void *bytes, size_t size, const cuvet_limits *limits,
                                                  unsigned flags, cuvet_content_info *out, cuvet_diag *diag);
 
 #ifdef __cplusplus

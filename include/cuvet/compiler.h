@@ -54,7 +54,7 @@ typedef struct cuvet_compile_result {
     char *log;
     size_t n_log;
     /** Gives bytes and log back; called once, also after a failure. May be NULL. */
-    void (*release)(struct cuvet_compile_result *r, void *user);
+    void (*release)(struct cuvet_compile_result *result, void *user);
 } cuvet_compile_result;
 
 typedef struct cuvet_compiler {
@@ -92,10 +92,11 @@ extern "C" {
  * CUVET_E_NOMEM. Release it with cuvet_compiler_destroy(). */
 CUVET_API CUVET_MUST cuvet_status cuvet_compiler_external(const cuvet_external *ext, const cuvet_alloc *alloc,
                                                           cuvet_compiler *out);
-/** End a compiler made by cuvet_compiler_external(); *c is zeroed. NULL and a zeroed one are allowed. */
-CUVET_API void cuvet_compiler_destroy(cuvet_compiler *c);
+/** End a compiler made by cuvet_compiler_external(); *compiler is zeroed. NULL and a zeroed one are allowed.
+ * */
+CUVET_API void cuvet_compiler_destroy(cuvet_compiler *compiler);
 /** "failed", "crashed", "timeout"...; static storage. */
-CUVET_API const char *cuvet_compile_end_name(cuvet_compile_end e);
+CUVET_API const char *cuvet_compile_end_name(cuvet_compile_end end);
 
 #ifdef __cplusplus
 }

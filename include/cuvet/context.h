@@ -13,7 +13,7 @@ typedef struct cuvet_ctx cuvet_ctx;
 
 /** Called for each diagnostic, in an order that depends on the input only; always on the thread that called
  * the library. */
-typedef void cuvet_diag_fn(void *user, const cuvet_diag *d);
+typedef void cuvet_diag_fn(void *user, const cuvet_diag *diag);
 
 typedef struct cuvet_ctx_options {
     size_t size;                /**< sizeof(cuvet_ctx_options) of the caller */
@@ -56,7 +56,7 @@ CUVET_API CUVET_MUST cuvet_status cuvet_ctx_last_diag(cuvet_ctx *ctx, cuvet_diag
 CUVET_API const char *cuvet_ctx_last_text(cuvet_ctx *ctx);
 
 /** Bytes in memory; borrowed, must outlive the scan. */
-CUVET_API CUVET_MUST cuvet_status cuvet_source_memory(const void *bytes, size_t n, cuvet_source *out);
+CUVET_API CUVET_MUST cuvet_status cuvet_source_memory(const void *bytes, size_t size, cuvet_source *out);
 /** Regular file by its name; cuvet_source_destroy() closes it. @return CUVET_OK · CUVET_E_NULL · CUVET_E_IO
  * (cannot be opened, or is no regular file). */
 CUVET_API CUVET_MUST cuvet_status cuvet_source_path(const char *path, cuvet_source *out);
@@ -72,13 +72,13 @@ CUVET_API CUVET_MUST cuvet_status cuvet_source_fd_sized(int fd, uint64_t length,
 CUVET_API CUVET_MUST cuvet_status cuvet_source_spool(int fd, const char *dir, uint64_t max,
                                                      cuvet_source *out);
 /** End a source: closes what cuvet_source_path() or cuvet_source_spool() has opened. NULL is allowed. */
-CUVET_API void cuvet_source_destroy(cuvet_source *s);
+CUVET_API void cuvet_source_destroy(cuvet_source *source);
 
 /** Write bytes to a new file 'name' (one path component, checked) in the directory dirfd: a temporary file
  * that is renamed when complete, or nothing. @param flags CUVET_SAVE_...; an existing file is CUVET_E_EXISTS
  * unless it may be replaced.
  *  @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE (name, flags) · CUVET_E_EXISTS · CUVET_E_IO. */
-CUVET_API CUVET_MUST cuvet_status cuvet_save(int dirfd, const char *name, const void *bytes, size_t n,
+CUVET_API CUVET_MUST cuvet_status cuvet_save(int dirfd, const char *name, const void *bytes, size_t size,
                                              unsigned flags);
 
 #ifdef __cplusplus

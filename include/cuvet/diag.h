@@ -106,17 +106,17 @@ CUVET_API size_t cuvet_rule_exempt(cuvet_rule rule, char *buf, size_t cap);
 CUVET_API CUVET_MUST cuvet_status cuvet_rule_find(const char *id, cuvet_rule *out);
 
 /** Write the message of a diagnostic, NUL-terminated, cut to cap. @return length that was needed. */
-CUVET_API size_t cuvet_diag_message(const cuvet_diag *d, char *buf, size_t cap);
+CUVET_API size_t cuvet_diag_message(const cuvet_diag *diag, char *buf, size_t cap);
 /** Write a path as text, "" for the file itself, NUL-terminated, cut to cap.
  *  @return length that was needed. */
-CUVET_API size_t cuvet_path_text(const cuvet_path *p, char *buf, size_t cap);
+CUVET_API size_t cuvet_path_text(const cuvet_path *path, char *buf, size_t cap);
 
 /** Verdict that one diagnostic alone gives a file. */
-CUVET_API cuvet_verdict cuvet_diag_verdict(const cuvet_diag *d);
+CUVET_API cuvet_verdict cuvet_diag_verdict(const cuvet_diag *diag);
 /** "clean", "unsupported", "suspicious", "malformed", "limit", "error"; static storage. */
-CUVET_API const char *cuvet_verdict_name(cuvet_verdict v);
+CUVET_API const char *cuvet_verdict_name(cuvet_verdict verdict);
 /** "note", "warning", "error"; static storage. */
-CUVET_API const char *cuvet_severity_name(cuvet_severity s);
+CUVET_API const char *cuvet_severity_name(cuvet_severity severity);
 
 #ifdef __cplusplus
 }

@@ -91,36 +91,36 @@ extern "C" {
 /** Open an image; borrowed, must outlive the handle. Diagnostics of a full examination go to the context.
  *  @return CUVET_OK (findings may have been reported) · CUVET_E_MALFORMED or CUVET_E_UNSUPPORTED: not even
  *  the header and the section table can be read · CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_USAGE */
-CUVET_API CUVET_MUST cuvet_status cuvet_elf_create(cuvet_ctx *ctx, const void *image, size_t n,
+CUVET_API CUVET_MUST cuvet_status cuvet_elf_create(cuvet_ctx *ctx, const void *image, size_t size,
                                                    cuvet_elf *out);
-/** Close and poison the handle; *e becomes 0. */
-CUVET_API CUVET_MUST cuvet_status cuvet_elf_destroy(cuvet_ctx *ctx, cuvet_elf *e);
+/** Close and poison the handle; *elf becomes 0. */
+CUVET_API CUVET_MUST cuvet_status cuvet_elf_destroy(cuvet_ctx *ctx, cuvet_elf *elf);
 
 /** The header, and what the examination concluded from the file. */
-CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_header(cuvet_ctx *ctx, cuvet_elf e, cuvet_elf_header *out);
-/** Section i. All of the following: CUVET_END past the last element, CUVET_E_USAGE when 'table' is not of
- * the kind. */
-CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_section(cuvet_ctx *ctx, cuvet_elf e, uint64_t i,
+CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_header(cuvet_ctx *ctx, cuvet_elf elf, cuvet_elf_header *out);
+/** Section 'index'. All of the following: CUVET_END past the last element, CUVET_E_USAGE when 'table' is not
+ * of the kind. */
+CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_section(cuvet_ctx *ctx, cuvet_elf elf, uint64_t index,
                                                         cuvet_elf_section *out);
-/** Program header i. */
-CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_segment(cuvet_ctx *ctx, cuvet_elf e, uint64_t i,
+/** Program header 'index'. */
+CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_segment(cuvet_ctx *ctx, cuvet_elf elf, uint64_t index,
                                                         cuvet_elf_segment *out);
-/** Symbol i of the symbol table in section 'table' (.symtab or .nv.merc.symtab). */
-CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_symbol(cuvet_ctx *ctx, cuvet_elf e, uint64_t table,
-                                                       uint64_t i, cuvet_elf_symbol *out);
-/** Relocation i of section 'table' (SHT_REL, SHT_RELA or Mercury's form). */
-CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_reloc(cuvet_ctx *ctx, cuvet_elf e, uint64_t table, uint64_t i,
-                                                      cuvet_elf_reloc *out);
+/** Symbol 'index' of the symbol table in section 'table' (.symtab or .nv.merc.symtab). */
+CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_symbol(cuvet_ctx *ctx, cuvet_elf elf, uint64_t table,
+                                                       uint64_t index, cuvet_elf_symbol *out);
+/** Relocation 'index' of section 'table' (SHT_REL, SHT_RELA or Mercury's form). */
+CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_reloc(cuvet_ctx *ctx, cuvet_elf elf, uint64_t table,
+                                                      uint64_t index, cuvet_elf_reloc *out);
 /** Section index of .symtab / .nv.merc.symtab; 0: none. */
-CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_symtab(cuvet_ctx *ctx, cuvet_elf e, bool mercury,
+CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_symtab(cuvet_ctx *ctx, cuvet_elf elf, bool mercury,
                                                        uint64_t *table);
 /** At most 64 KiB of a NUL-terminated string at off of the string table that 'table' is, or links to (maybe
  * through its symbols).
  *  @return CUVET_OK · CUVET_E_NO_MATCH: no such string · CUVET_E_USAGE: no such section */
-CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_string(cuvet_ctx *ctx, cuvet_elf e, uint64_t table,
+CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_string(cuvet_ctx *ctx, cuvet_elf elf, uint64_t table,
                                                        uint64_t off, cuvet_bytes *out);
-/** Kernel i in symbol order: its name. Ascending i costs one pass over the symbols in total. */
-CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_kernel(cuvet_ctx *ctx, cuvet_elf e, uint64_t i,
+/** Kernel 'index' in symbol order: its name. Ascending 'index' costs one pass over the symbols in total. */
+CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_kernel(cuvet_ctx *ctx, cuvet_elf elf, uint64_t index,
                                                        cuvet_bytes *name);
 
 /** Next record at *pos (start with 0), which is advanced. Pure.

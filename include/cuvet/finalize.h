@@ -152,7 +152,7 @@ CUVET_API bool cuvet_can_fastpath(const cuvet_final_claims *claims, uint32_t src
 /** Text of a code, "" for one that has none. Static storage. */
 CUVET_API const char *cuvet_final_text(cuvet_final_code code);
 /** "mercury", "capmerc", "sass"; "?" for anything else. Static storage. */
-CUVET_API const char *cuvet_form_name(cuvet_form k);
+CUVET_API const char *cuvet_form_name(cuvet_form form);
 
 /** The options are copied, texts included.
  *  @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE (size, an unknown backend, a value out of range, a text
@@ -165,26 +165,26 @@ CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_create(cuvet_ctx *ctx, const c
  *          CUVET_E_UNSUPPORTED · CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_CANCELLED ·
  *          CUVET_E_INTERNAL (a defect of this library: every later call on the finalizer gives
  *          CUVET_E_POISONED). */
-CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_run(cuvet_ctx *ctx, cuvet_finalizer f, const void *bytes,
-                                                      size_t n, const char *name);
+CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_run(cuvet_ctx *ctx, cuvet_finalizer finalizer,
+                                                      const void *bytes, size_t size, const char *name);
 /** What came out, or why nothing did. @return CUVET_OK · CUVET_E_STATE (nothing was finalized yet). */
-CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_get_result(cuvet_ctx *ctx, cuvet_finalizer f,
+CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_get_result(cuvet_ctx *ctx, cuvet_finalizer finalizer,
                                                              cuvet_final_result *out);
 /** Write the result as cuvet_save() would. @return CUVET_OK · CUVET_E_STATE (there is none) · CUVET_E_USAGE
  * (name) · CUVET_E_EXISTS · CUVET_E_IO. */
-CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_save(cuvet_ctx *ctx, cuvet_finalizer f, int dirfd,
+CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_save(cuvet_ctx *ctx, cuvet_finalizer finalizer, int dirfd,
                                                        const char *name, unsigned flags);
 /** What would become of a device ELF, without making anything. *out is filled as far as it went, also when it
  * is refused.
  *  @return as cuvet_finalizer_run(). */
-CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_explain(cuvet_ctx *ctx, cuvet_finalizer f,
-                                                          const void *bytes, size_t n,
+CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_explain(cuvet_ctx *ctx, cuvet_finalizer finalizer,
+                                                          const void *bytes, size_t size,
                                                           cuvet_final_explanation *out);
 /** Stop what runs on another thread, and whatever is asked of it afterwards; may be called at any time.
  *  @return CUVET_OK · CUVET_E_NULL · CUVET_E_HANDLE · CUVET_E_STALE_HANDLE · CUVET_E_HANDLE_KIND */
-CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_cancel(cuvet_ctx *ctx, cuvet_finalizer f);
-/** End it and poison its memory; *f becomes 0. */
-CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_destroy(cuvet_ctx *ctx, cuvet_finalizer *f);
+CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_cancel(cuvet_ctx *ctx, cuvet_finalizer finalizer);
+/** End it and poison its memory; *finalizer becomes 0. */
+CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_destroy(cuvet_ctx *ctx, cuvet_finalizer *finalizer);
 
 #ifdef __cplusplus
 }

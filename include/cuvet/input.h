@@ -119,29 +119,32 @@ CUVET_API CUVET_MUST cuvet_status cuvet_input_configure(cuvet_ctx *ctx, cuvet_in
 CUVET_API CUVET_MUST cuvet_status cuvet_input_get_config(cuvet_ctx *ctx, cuvet_input in,
                                                          cuvet_input_config *out);
 /** The target alone, before bind only. Number and suffix are validated together, then stored together. */
-CUVET_API CUVET_MUST cuvet_status cuvet_input_set_target(cuvet_ctx *ctx, cuvet_input in, cuvet_target t);
+CUVET_API CUVET_MUST cuvet_status cuvet_input_set_target(cuvet_ctx *ctx, cuvet_input in, cuvet_target target);
 /** The request alone; before bind only. */
-CUVET_API CUVET_MUST cuvet_status cuvet_input_set_request(cuvet_ctx *ctx, cuvet_input in, cuvet_request r);
+CUVET_API CUVET_MUST cuvet_status cuvet_input_set_request(cuvet_ctx *ctx, cuvet_input in,
+                                                          cuvet_request request);
 /** The flags alone; before bind only. */
 CUVET_API CUVET_MUST cuvet_status cuvet_input_set_flags(cuvet_ctx *ctx, cuvet_input in, unsigned flags);
 /** Append one option of n bytes for the compiler, as one element whatever it holds; before select only.
  *  @return CUVET_OK · CUVET_E_USAGE (NUL inside; empty unless lenient) · CUVET_E_LIMIT (options,
  *  option_bytes). */
-CUVET_API CUVET_MUST cuvet_status cuvet_input_option(cuvet_ctx *ctx, cuvet_input in, const char *p, size_t n);
+CUVET_API CUVET_MUST cuvet_status cuvet_input_option(cuvet_ctx *ctx, cuvet_input in, const char *text,
+                                                     size_t len);
 /** Option by index, NUL-terminated, borrowed until the next option or destroy. @return CUVET_OK · CUVET_END.
  */
 CUVET_API CUVET_MUST cuvet_status cuvet_input_get_option(cuvet_ctx *ctx, cuvet_input in, size_t index,
-                                                         const char **p, size_t *n);
-/** @param c copied; what it points to must outlive the input. NULL: none, the default. Before select only. */
+                                                         const char **out, size_t *len);
+/** @param 'made' copied; what it points to must outlive the input. NULL: none, the default. Before select
+ * only. */
 CUVET_API CUVET_MUST cuvet_status cuvet_input_set_compiler(cuvet_ctx *ctx, cuvet_input in,
-                                                           const cuvet_compiler *c);
+                                                           const cuvet_compiler *made);
 /** Classify and keep a payload; its containers are walked, their members listed, nothing is unpacked. Needs a
  * configuration; may be repeated before select. @param flags CUVET_BIND_BORROW or _COPY. @param out may be
  * NULL.
  *  @return CUVET_OK · CUVET_E_UNKNOWN · CUVET_E_TRUNCATED · CUVET_E_MALFORMED · CUVET_E_UNSUPPORTED ·
  *  CUVET_E_REFUSED (no device code in it) · CUVET_E_CANCELLED (after which it may be bound again). */
 CUVET_API CUVET_MUST cuvet_status cuvet_input_bind(cuvet_ctx *ctx, cuvet_input in, const void *bytes,
-                                                   size_t n, unsigned flags, cuvet_content_info *out);
+                                                   size_t size, unsigned flags, cuvet_content_info *out);
 /** Choose, unpack, compile where that is needed, examine and admit.
  *  @return CUVET_OK · CUVET_E_NO_MATCH (diagnosed, candidates tell why) · CUVET_E_COMPILER (needed and none
  *  there, or it failed) · CUVET_E_REFUSED (not admitted for the target) · CUVET_E_MALFORMED ·
@@ -164,8 +167,8 @@ CUVET_API CUVET_MUST cuvet_status cuvet_input_get_diag(cuvet_ctx *ctx, cuvet_inp
                                                        cuvet_diag *out);
 /** What the compiler said: printable ASCII and line feeds, NUL-terminated, borrowed until destroy; "" for
  * nothing. */
-CUVET_API CUVET_MUST cuvet_status cuvet_input_get_log(cuvet_ctx *ctx, cuvet_input in, const char **p,
-                                                      size_t *n);
+CUVET_API CUVET_MUST cuvet_status cuvet_input_get_log(cuvet_ctx *ctx, cuvet_input in, const char **out,
+                                                      size_t *len);
 /** How far it is. */
 CUVET_API CUVET_MUST cuvet_status cuvet_input_get_state(cuvet_ctx *ctx, cuvet_input in,
                                                         cuvet_input_state *out);
@@ -176,7 +179,7 @@ CUVET_API CUVET_MUST cuvet_status cuvet_input_cancel(cuvet_ctx *ctx, cuvet_input
 CUVET_API CUVET_MUST cuvet_status cuvet_input_destroy(cuvet_ctx *ctx, cuvet_input *in);
 
 /** One line why a candidate was refused, static storage. */
-CUVET_API const char *cuvet_reason_text(cuvet_reason r);
+CUVET_API const char *cuvet_reason_text(cuvet_reason reason);
 
 #ifdef __cplusplus
 }

@@ -32,9 +32,9 @@ extern "C" {
 
 /** "elf", "ptx", "lto-ir", "mercury", "fatbin", "bitcode", "nvvm", "wrapper", "archive", "host-elf",
  * "unknown"; "?" for a value that is none of them. Static storage. */
-CUVET_API const char *cuvet_kind_name(cuvet_kind k);
+CUVET_API const char *cuvet_kind_name(cuvet_kind kind);
 /** The number of the reference tools for a kind; 0: they have none. */
-CUVET_API uint32_t cuvet_kind_reference(cuvet_kind k, cuvet_reference which);
+CUVET_API uint32_t cuvet_kind_reference(cuvet_kind kind, cuvet_reference which);
 
 #ifdef __cplusplus
 }

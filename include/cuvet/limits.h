@@ -50,10 +50,10 @@ extern "C" {
 CUVET_API CUVET_MUST cuvet_status cuvet_limits_preset(const char *name, cuvet_limits *out);
 
 /** Set one limit by its name. @return CUVET_OK, CUVET_E_USAGE: no such limit. */
-CUVET_API CUVET_MUST cuvet_status cuvet_limits_set(cuvet_limits *l, const char *name, uint64_t value);
+CUVET_API CUVET_MUST cuvet_status cuvet_limits_set(cuvet_limits *limits, const char *name, uint64_t value);
 
 /** Value of the limit with this index in table order. @return CUVET_OK or CUVET_END past the last. */
-CUVET_API CUVET_MUST cuvet_status cuvet_limits_get(const cuvet_limits *l, size_t index,
+CUVET_API CUVET_MUST cuvet_status cuvet_limits_get(const cuvet_limits *limits, size_t index,
                                                    const cuvet_limit_info **info, uint64_t *value);
 
 #ifdef __cplusplus

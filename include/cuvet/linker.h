@@ -129,7 +129,7 @@ typedef struct cuvet_link_function {
 typedef struct cuvet_callgraph_sink {
     size_t size;
     void *user;
-    bool (*function)(void *user, uint64_t number, const cuvet_link_function *f);
+    bool (*function)(void *user, uint64_t number, const cuvet_link_function *fn);
     bool (*call)(void *user, uint64_t from, uint64_t to); /**< also what an indirect call may reach */
     /** At the end: code of the function made the kernel need more registers than before. */
     bool (*raised)(void *user, uint64_t function, uint64_t kernel);
@@ -140,7 +140,7 @@ typedef struct cuvet_link_sink {
     size_t size;
     void *user;
     /** The bytes are borrowed for the call; at least one. Returns false to stop. May not call the linker. */
-    bool (*write)(void *user, const void *bytes, size_t n);
+    bool (*write)(void *user, const void *bytes, size_t size);
 } cuvet_link_sink;
 
 #ifdef __cplusplus
@@ -155,11 +155,11 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_create(cuvet_ctx *ctx, const cuve
  *  @return CUVET_OK · CUVET_E_MALFORMED · CUVET_E_REFUSED (not to be linked for this target) ·
  * CUVET_E_UNKNOWN · CUVET_E_TRUNCATED · CUVET_E_UNSUPPORTED · CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_STATE.
  * The linker stays as it was unless OK. */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_add(cuvet_ctx *ctx, cuvet_linker l, const void *bytes,
-                                                   size_t n, const char *name);
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_add(cuvet_ctx *ctx, cuvet_linker linker, const void *bytes,
+                                                   size_t size, const char *name);
 /** The same from a source, which is read once and whole: no copy of it is made beside the linker's own.
  *  @return as cuvet_linker_add() · CUVET_E_IO · CUVET_E_USAGE (a source of another version) */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_add_source(cuvet_ctx *ctx, cuvet_linker l,
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_add_source(cuvet_ctx *ctx, cuvet_linker linker,
                                                           const cuvet_source *src, const char *name);
 /** Add a file: a device ELF, or everything with device code in it: what nvcc makes (.o), archives, fat
  * binaries, programs and shared objects. Of each container the member that fits best is taken; what the
@@ -169,66 +169,68 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_add_source(cuvet_ctx *ctx, cuvet_
  *  @return CUVET_OK (nothing was refused: see the events for what was taken) · the status of the last
  * refusal, and what was taken before and after it stays · CUVET_E_STATE · CUVET_E_USAGE (flags) ·
  * CUVET_E_NOMEM. */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_add_file(cuvet_ctx *ctx, cuvet_linker l,
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_add_file(cuvet_ctx *ctx, cuvet_linker linker,
                                                         const cuvet_source *src, const char *name,
                                                         const cuvet_add_options *opt);
 /** The same for a file in memory, whose bytes are borrowed during the call. */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_add_memory(cuvet_ctx *ctx, cuvet_linker l, const void *bytes,
-                                                          size_t n, const char *name,
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_add_memory(cuvet_ctx *ctx, cuvet_linker linker,
+                                                          const void *bytes, size_t size, const char *name,
                                                           const cuvet_add_options *opt);
 /** Event number 'index' so far; out->size is set by the caller. @return CUVET_OK · CUVET_END · CUVET_E_USAGE
  * (size). */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_get_event(cuvet_ctx *ctx, cuvet_linker l, uint64_t index,
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_get_event(cuvet_ctx *ctx, cuvet_linker linker, uint64_t index,
                                                          cuvet_event *out);
 /** "taken", "needs-compiler", ... */
 CUVET_API const char *cuvet_event_kind_name(cuvet_event_kind kind);
 /** Modules of the host objects that took part, in the order of the inputs, each once: what has to be
  * registered by the host program. Letters, digits and '_', terminated, borrowed until destroy.
  *  @return CUVET_OK · CUVET_END (no more) · CUVET_E_STATE (not complete). */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_module(cuvet_ctx *ctx, cuvet_linker l, uint64_t index,
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_module(cuvet_ctx *ctx, cuvet_linker linker, uint64_t index,
                                                       const char **name);
 /** Name of an input by its number, borrowed until destroy. @return CUVET_OK · CUVET_END. */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker l, uint64_t index,
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker linker, uint64_t index,
                                                     const char **out);
 /** Link what was added. Inputs that are left out (linked already, a library that nothing needs: both are
  * said) get the numbers behind those that take part.
  *  @return CUVET_OK · CUVET_E_REFUSED (a diagnostic says why) · CUVET_E_LIMIT · CUVET_E_NOMEM ·
  *          CUVET_E_INTERNAL (a defect of this library: nothing is given out, and every later call on the
  *          linker gives CUVET_E_POISONED) · CUVET_E_STATE (it was called before). */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker l);
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker linker);
 /** The result in one piece, which is put together by the first call. @return CUVET_OK · CUVET_E_STATE (not
  * complete). *out is zeroed on failure. */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_linker l, cuvet_link_result *out);
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_linker linker,
+                                                      cuvet_link_result *out);
 /** Write the result as cuvet_save() would, without putting it together in memory.
  *  @return CUVET_OK · CUVET_E_STATE · CUVET_E_USAGE (name) · CUVET_E_EXISTS · CUVET_E_IO. */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_save(cuvet_ctx *ctx, cuvet_linker l, int dirfd,
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_save(cuvet_ctx *ctx, cuvet_linker linker, int dirfd,
                                                     const char *name, unsigned flags);
 /** The same to a descriptor, from where it stands. @return CUVET_OK · CUVET_E_STATE · CUVET_E_IO. */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_write(cuvet_ctx *ctx, cuvet_linker l, int fd);
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_write(cuvet_ctx *ctx, cuvet_linker linker, int fd);
 /** The same to a callback, without putting it together in memory. @return CUVET_OK · CUVET_E_STATE ·
  * CUVET_E_CANCELLED (the sink stopped it) · CUVET_E_USAGE (size, no function). */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_deliver(cuvet_ctx *ctx, cuvet_linker l,
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_deliver(cuvet_ctx *ctx, cuvet_linker linker,
                                                        const cuvet_link_sink *sink);
 /** Name of the symbol that a diagnostic of this link points to, not terminated, borrowed until destroy; of a
  * diagnostic of cuvet_linker_add_file(), name of the member that nothing can be linked of, borrowed until the
  * next file.
  *  @return CUVET_OK · CUVET_E_NO_MATCH (it points to none). */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_symbol(cuvet_ctx *ctx, cuvet_linker l, const cuvet_diag *d,
-                                                      const char **p, size_t *n);
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_symbol(cuvet_ctx *ctx, cuvet_linker linker,
+                                                      const cuvet_diag *diag, const char **out, size_t *len);
 /** The same for the symbol that the first one does not agree with: where a diagnostic is about two, its path
  * names two inputs (CUVET_P_MEMBER), each with its symbol behind it.
  *  @return CUVET_OK · CUVET_E_NO_MATCH (it is about one, or none). */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_other_symbol(cuvet_ctx *ctx, cuvet_linker l,
-                                                            const cuvet_diag *d, const char **p, size_t *n);
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_other_symbol(cuvet_ctx *ctx, cuvet_linker linker,
+                                                            const cuvet_diag *diag, const char **out,
+                                                            size_t *len);
 /** Tell the call graph of a link that came as far as having one, also when it was refused later (undefined
  * names, registers): then nothing may be told as raised. An indirect call is told once for each function
  * whose address is taken with its prototype, so that there may be as many calls as the product of both.
  *  @return CUVET_OK · CUVET_E_CANCELLED (the sink stopped it) · CUVET_E_STATE (no call graph, or a link to be
  * linked again) · CUVET_E_USAGE (size, or a function is missing) · CUVET_E_LIMIT · CUVET_E_NOMEM. */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_callgraph(cuvet_ctx *ctx, cuvet_linker l,
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_callgraph(cuvet_ctx *ctx, cuvet_linker linker,
                                                          const cuvet_callgraph_sink *sink);
-/** End it and poison its memory; *l becomes 0. */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_destroy(cuvet_ctx *ctx, cuvet_linker *l);
+/** End it and poison its memory; *linker becomes 0. */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_destroy(cuvet_ctx *ctx, cuvet_linker *linker);
 
 #ifdef __cplusplus
 }

@@ -96,7 +96,7 @@ typedef struct cuvet_claim_info {
     bool shared;       /**< legal second owner of bytes that another claim covers */
 } cuvet_claim_info;
 
-typedef void cuvet_claim_fn(void *user, const cuvet_claim_info *c);
+typedef void cuvet_claim_fn(void *user, const cuvet_claim_info *claim);
 
 typedef struct cuvet_scan_options {
     size_t size;
@@ -140,30 +140,30 @@ CUVET_API CUVET_MUST cuvet_status cuvet_scan_create(cuvet_ctx *ctx, const cuvet_
  *  @return CUVET_OK (the rest is examined when it is asked for) · CUVET_END (nothing is left to examine) ·
  * CUVET_E_STATE (not at the beginning) · CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_IO: close it, and scan
  * without this call, which may get further. */
-CUVET_API CUVET_MUST cuvet_status cuvet_scan_ahead(cuvet_ctx *ctx, cuvet_scan s);
+CUVET_API CUVET_MUST cuvet_status cuvet_scan_ahead(cuvet_ctx *ctx, cuvet_scan scan);
 /** Next piece of device code; its diagnostics were delivered before the call returns. Damaged pieces are
  * items as well.
  *  @return CUVET_OK · CUVET_END · CUVET_E_NOMEM · CUVET_E_IO · CUVET_E_INTERNAL (a defect of this library:
  *          every later call on the scan gives CUVET_E_POISONED) · CUVET_E_HANDLE… After anything but OK the
  *          scan is over. */
-CUVET_API CUVET_MUST cuvet_status cuvet_scan_next(cuvet_ctx *ctx, cuvet_scan s, cuvet_item *out);
+CUVET_API CUVET_MUST cuvet_status cuvet_scan_next(cuvet_ctx *ctx, cuvet_scan scan, cuvet_item *out);
 /** Unpacked bytes of the item the last cuvet_scan_next() gave; borrowed until the next call on the scan. Only
  * with jobs <= 1 and without cuvet_scan_ahead().
  *  @return CUVET_OK · CUVET_E_NO_MATCH (not unpacked: opaque, damaged, depth HEADERS) · CUVET_E_USAGE (jobs >
  * 1, or gone ahead). */
-CUVET_API CUVET_MUST cuvet_status cuvet_scan_payload(cuvet_ctx *ctx, cuvet_scan s, const void **bytes,
-                                                     size_t *n);
+CUVET_API CUVET_MUST cuvet_status cuvet_scan_payload(cuvet_ctx *ctx, cuvet_scan scan, const void **bytes,
+                                                     size_t *size);
 /** Counts and verdict so far; final after CUVET_END. */
-CUVET_API CUVET_MUST cuvet_status cuvet_scan_summary(cuvet_ctx *ctx, cuvet_scan s, cuvet_summary *out);
+CUVET_API CUVET_MUST cuvet_status cuvet_scan_summary(cuvet_ctx *ctx, cuvet_scan scan, cuvet_summary *out);
 /** How often a rule was reported, diagnostics above the cap included; final after CUVET_END.
  *  @return CUVET_OK · CUVET_E_USAGE (no such rule) · CUVET_E_HANDLE… */
-CUVET_API CUVET_MUST cuvet_status cuvet_scan_rule_count(cuvet_ctx *ctx, cuvet_scan s, cuvet_rule rule,
-                                                        uint64_t *n);
-/** End the scan and poison the handle; *s becomes 0. */
-CUVET_API CUVET_MUST cuvet_status cuvet_scan_destroy(cuvet_ctx *ctx, cuvet_scan *s);
+CUVET_API CUVET_MUST cuvet_status cuvet_scan_rule_count(cuvet_ctx *ctx, cuvet_scan scan, cuvet_rule rule,
+                                                        uint64_t *count);
+/** End the scan and poison the handle; *scan becomes 0. */
+CUVET_API CUVET_MUST cuvet_status cuvet_scan_destroy(cuvet_ctx *ctx, cuvet_scan *scan);
 
 /** Name for output: "none", "lz4", "zstd", "opaque"… Static storage. */
-CUVET_API const char *cuvet_compression_name(cuvet_compression z);
+CUVET_API const char *cuvet_compression_name(cuvet_compression compression);
 
 #ifdef __cplusplus
 }

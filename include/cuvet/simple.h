@@ -34,17 +34,17 @@ extern "C" {
 CUVET_API CUVET_MUST cuvet_status cuvet_scan_file(cuvet_ctx *ctx, const char *path,
                                                   const cuvet_scan_options *opt, cuvet_findings *out);
 /** The same for a file in memory, whose bytes are borrowed during the call. */
-CUVET_API CUVET_MUST cuvet_status cuvet_scan_memory(cuvet_ctx *ctx, const void *bytes, size_t n,
+CUVET_API CUVET_MUST cuvet_status cuvet_scan_memory(cuvet_ctx *ctx, const void *bytes, size_t size,
                                                     const cuvet_scan_options *opt, cuvet_findings *out);
 /** Finding by index, in the order of the file. @return CUVET_OK · CUVET_END · CUVET_E_NULL · CUVET_E_USAGE
  * (size) */
-CUVET_API CUVET_MUST cuvet_status cuvet_findings_get(cuvet_ctx *ctx, cuvet_findings f, uint64_t index,
-                                                     cuvet_finding *out);
+CUVET_API CUVET_MUST cuvet_status cuvet_findings_get(cuvet_ctx *ctx, cuvet_findings other_findings,
+                                                     uint64_t index, cuvet_finding *out);
 /** Verdict and counts of the scan. */
-CUVET_API CUVET_MUST cuvet_status cuvet_findings_summary(cuvet_ctx *ctx, cuvet_findings f,
+CUVET_API CUVET_MUST cuvet_status cuvet_findings_summary(cuvet_ctx *ctx, cuvet_findings other_findings,
                                                          cuvet_summary *out);
-/** End it and poison its memory; *f becomes 0. */
-CUVET_API CUVET_MUST cuvet_status cuvet_findings_destroy(cuvet_ctx *ctx, cuvet_findings *f);
+/** End it and poison its memory; *other_findings becomes 0. */
+CUVET_API CUVET_MUST cuvet_status cuvet_findings_destroy(cuvet_ctx *ctx, cuvet_findings *other_findings);
 
 /** Link files: each of them as cuvet_linker_add_file() takes it. All are looked at, also when one is refused.
  *  @param opt may be NULL @param target "sm_90"; NULL: that of the options
@@ -52,7 +52,7 @@ CUVET_API CUVET_MUST cuvet_status cuvet_findings_destroy(cuvet_ctx *ctx, cuvet_f
  *  @return CUVET_OK · CUVET_E_ARCH · CUVET_E_IO (a file cannot be opened or read; diagnosed) · as
  *  cuvet_linker_add_file() for the first file that was refused · as cuvet_linker_complete() */
 CUVET_API CUVET_MUST cuvet_status cuvet_link_files(cuvet_ctx *ctx, const cuvet_linker_options *opt,
-                                                   const char *target, const char *const *paths, size_t n,
+                                                   const char *target, const char *const *paths, size_t len,
                                                    cuvet_image *out);
 /** Write an image to a file: a temporary one beside it that is renamed when complete, or nothing.
  *  @param flags CUVET_SAVE_... @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE · CUVET_E_EXISTS ·

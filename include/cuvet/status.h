@@ -37,7 +37,7 @@ extern "C" {
 #endif
 
 /** Name of a status without its prefix, e.g. "MALFORMED"; "?" for a value that is none. Static storage. */
-CUVET_API const char *cuvet_status_name(cuvet_status s);
+CUVET_API const char *cuvet_status_name(cuvet_status status);
 
 #ifdef __cplusplus
 }

@@ -14,46 +14,46 @@ void *cv_ctx_mem_get(cuvet_ctx *ctx, uint64_t size)
     return cv_mem_get(&ctx->mem, size);
 }
 
-void cv_ctx_mem_put(cuvet_ctx *ctx, void *p, uint64_t size)
+void cv_ctx_mem_put(cuvet_ctx *ctx, void *block, uint64_t size)
 {
-    cv_mem_put(&ctx->mem, p, size);
+    cv_mem_put(&ctx->mem, block, size);
 }
 
-void cv_ctx_emit(void *ctx, const cuvet_diag *d)
+void cv_ctx_emit(void *ctx, const cuvet_diag *diag)
 {
-    cuvet_ctx *c = ctx;
+    cuvet_ctx *owner = ctx;
     cuvet_diag out;
 
-    cv_last_keep(&c->last, d);
-    if (!c->diag)
+    cv_last_keep(&owner->last, diag);
+    if (!owner->diag)
         return;
-    out = *d;
+    out = *diag;
     out.size = sizeof(out);
-    c->diag(c->diag_user, &out);
+    owner->diag(owner->diag_user, &out);
 }
 
-void cv_ctx_lend(cuvet_ctx *ctx, cv_ctx *x)
+void cv_ctx_lend(cuvet_ctx *ctx, cv_ctx *lent)
 {
-    cv_ctx_init(x, &ctx->alloc, &ctx->lim);
-    x->emit = cv_ctx_emit;
-    x->emit_user = ctx;
+    cv_ctx_init(lent, &ctx->alloc, &ctx->lim);
+    lent->emit = cv_ctx_emit;
+    lent->emit_user = ctx;
 }
 
-void cv_random(void *to, size_t n)
+void cv_random(void *to, size_t size)
 {
-    if (getrandom(to, n, GRND_NONBLOCK) != (ssize_t)n)
-        memset(to, 0, n);
+    if (getrandom(to, size, GRND_NONBLOCK) != (ssize_t)size)
+        memset(to, 0, size);
 }
 
-cuvet_status cv_ctx_told(cuvet_ctx *ctx, cuvet_status s)
+cuvet_status cv_ctx_told(cuvet_ctx *ctx, cuvet_status status)
 {
-    const cuvet_diag d = {
+    const cuvet_diag diag = {
         .rule = CV_R_LIMIT_LIVE, .severity = CUVET_ERROR, .got = ctx->mem.live, .want = ctx->mem.limit
     };
 
-    if (s == CUVET_E_LIMIT)
-        cv_ctx_emit(ctx, &d);
-    return s;
+    if (status == CUVET_E_LIMIT)
+        cv_ctx_emit(ctx, &diag);
+    return status;
 }
 
 void cv_ctx_note_peak(cuvet_ctx *ctx, uint64_t bytes)
@@ -64,33 +64,33 @@ void cv_ctx_note_peak(cuvet_ctx *ctx, uint64_t bytes)
 
 cuvet_status cuvet_ctx_create(const cuvet_ctx_options *opt, cuvet_ctx **out)
 {
-    cuvet_ctx_options o = { .size = sizeof(o) };
+    cuvet_ctx_options options = { .size = sizeof(options) };
     cuvet_alloc alloc;
     cuvet_limits lim;
-    cuvet_status s;
-    cuvet_ctx *c;
+    cuvet_status status;
+    cuvet_ctx *ctx;
 
     if (!out)
         return CUVET_E_NULL;
     *out = NULL;
-    if ((opt && !cv_sized_take(opt, &o, sizeof(o))) || !cv_opts_limits(o.limits, &lim) ||
-        !cv_opts_alloc(o.alloc, &alloc))
+    if ((opt && !cv_sized_take(opt, &options, sizeof(options))) || !cv_opts_limits(options.limits, &lim) ||
+        !cv_opts_alloc(options.alloc, &alloc))
         return CUVET_E_USAGE;
-    c = alloc.alloc(alloc.user, sizeof(*c));
-    if (!c)
+    ctx = alloc.alloc(alloc.user, sizeof(*ctx));
+    if (!ctx)
         return CUVET_E_NOMEM;
-    *c = (cuvet_ctx){ .alloc = alloc, .lim = lim, .diag = o.diag, .diag_user = o.diag_user };
-    cv_mem_init(&c->mem, &alloc, lim.live);
-    s = cv_handles_init(&c->handles);
-    if (s == CUVET_OK && pthread_mutex_init(&c->last.lock, NULL) != 0) {
-        cv_handles_free(c, &c->handles);
-        s = CUVET_E_NOMEM;
+    *ctx = (cuvet_ctx){ .alloc = alloc, .lim = lim, .diag = options.diag, .diag_user = options.diag_user };
+    cv_mem_init(&ctx->mem, &alloc, lim.live);
+    status = cv_handles_init(&ctx->handles);
+    if (status == CUVET_OK && pthread_mutex_init(&ctx->last.lock, NULL) != 0) {
+        cv_handles_free(ctx, &ctx->handles);
+        status = CUVET_E_NOMEM;
     }
-    if (s != CUVET_OK) {
-        alloc.release(alloc.user, c, sizeof(*c));
-        return s;
+    if (status != CUVET_OK) {
+        alloc.release(alloc.user, ctx, sizeof(*ctx));
+        return status;
     }
-    *out = c;
+    *out = ctx;
     return CUVET_OK;
 }
 

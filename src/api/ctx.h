@@ -20,18 +20,18 @@ struct cuvet_ctx {
 
 cv_handles *cv_ctx_handles(cuvet_ctx *ctx);
 CV_MUST void *cv_ctx_mem_get(cuvet_ctx *ctx, uint64_t size);
-void cv_ctx_mem_put(cuvet_ctx *ctx, void *p, uint64_t size);
+void cv_ctx_mem_put(cuvet_ctx *ctx, void *block, uint64_t size);
 /* The end of a context that nobody uses any more. */
 void cv_ctx_end(cuvet_ctx *ctx);
 /* Diagnostics of objects go to the caller's function. */
-void cv_ctx_emit(void *ctx, const cuvet_diag *d);
+void cv_ctx_emit(void *ctx, const cuvet_diag *diag);
 /* What an object works with: memory and limits of its context, and where its diagnostics go. */
-void cv_ctx_lend(cuvet_ctx *ctx, cv_ctx *x);
+void cv_ctx_lend(cuvet_ctx *ctx, cv_ctx *lent);
 /* Random bytes for what strangers should not foresee; zeros where the system has none, for a salt or the key
  * of a hash is no secret that anything rests on: names that collide then cost work, which is limited. */
-void cv_random(void *to, size_t n);
+void cv_random(void *to, size_t size);
 /* The memory limit of a context is told like every other; returns the status. */
-cuvet_status cv_ctx_told(cuvet_ctx *ctx, cuvet_status s);
+cuvet_status cv_ctx_told(cuvet_ctx *ctx, cuvet_status status);
 /* An object that used this much memory ends. Called from its end function. */
 void cv_ctx_note_peak(cuvet_ctx *ctx, uint64_t bytes);
 

@@ -5,98 +5,99 @@
 #include "api/elf_int.h"
 #include "cubin/admit.h"
 
-cv_span cv_elf_obj_part(const elf_obj *o, uint64_t off, uint64_t len)
+cv_span cv_elf_obj_part(const elf_obj *obj, uint64_t off, uint64_t len)
 {
-    if (!cv_span_has(cv_span_of(o->image, o->size, 0), off, len))
-        return cv_span_of(o->image, 0, off);
-    return cv_span_of(o->image + off, len, off);
+    if (!cv_span_has(cv_span_of(obj->image, obj->size, 0), off, len))
+        return cv_span_of(obj->image, 0, off);
+    return cv_span_of(obj->image + off, len, off);
 }
 
-bool cv_elf_obj_section(const elf_obj *o, uint64_t i, cv_elf_section *out)
+bool cv_elf_obj_section(const elf_obj *obj, uint64_t index, cv_elf_section *out)
 {
-    uint64_t each = cv_elf_shdr_size(o->h.is32);
+    uint64_t each = cv_elf_shdr_size(obj->header.is32);
 
-    if (i >= o->n_sections)
+    if (index >= obj->n_sections)
         return false;
-    cv_elf_read_section(cv_elf_obj_part(o, o->h.shoff + i * each, each), o->h.is32, 0, out);
+    cv_elf_read_section(cv_elf_obj_part(obj, obj->header.shoff + index * each, each), obj->header.is32, 0,
+                        out);
     return true;
 }
 
 /* Tables that lie in the image; a table that does not has no elements. */
-static __attribute__((noinline)) void count_tables(elf_obj *o)
+static __attribute__((noinline)) void count_tables(elf_obj *obj)
 {
     cv_elf_section zero = { 0 };
-    uint64_t each = cv_elf_shdr_size(o->h.is32), n = o->h.shnum, len;
+    uint64_t each = cv_elf_shdr_size(obj->header.is32), count = obj->header.shnum, len;
 
-    cv_elf_read_section(cv_elf_obj_part(o, o->h.shoff, each), o->h.is32, 0, &zero);
-    if (n == 0 && o->h.shoff != 0)
-        n = zero.size;
-    o->shstrndx = o->h.shstrndx == CV_SHN_XINDEX ? zero.link : o->h.shstrndx;
-    if (o->h.shoff != 0 && o->h.shentsize == each && cv_mul(n, each, &len) &&
-        cv_elf_obj_part(o, o->h.shoff, len).len == len)
-        o->n_sections = n;
-    each = cv_elf_phdr_size(o->h.is32);
-    len = o->h.phnum * each;
-    if (o->h.phentsize == each && cv_elf_obj_part(o, o->h.phoff, len).len == len)
-        o->n_segments = o->h.phnum;
+    cv_elf_read_section(cv_elf_obj_part(obj, obj->header.shoff, each), obj->header.is32, 0, &zero);
+    if (count == 0 && obj->header.shoff != 0)
+        count = zero.size;
+    obj->shstrndx = obj->header.shstrndx == CV_SHN_XINDEX ? zero.link : obj->header.shstrndx;
+    if (obj->header.shoff != 0 && obj->header.shentsize == each && cv_mul(count, each, &len) &&
+        cv_elf_obj_part(obj, obj->header.shoff, len).len == len)
+        obj->n_sections = count;
+    each = cv_elf_phdr_size(obj->header.is32);
+    len = obj->header.phnum * each;
+    if (obj->header.phentsize == each && cv_elf_obj_part(obj, obj->header.phoff, len).len == len)
+        obj->n_segments = obj->header.phnum;
 }
 
 /* First symbol table of each kind and the tables of large section indices that belong to them.
  * Not a part of the frame of examine(), as is fill_facts(). */
-static __attribute__((noinline)) cuvet_status find_tables(cv_ctx *x, elf_obj *o)
+static __attribute__((noinline)) cuvet_status find_tables(cv_ctx *ctx, elf_obj *obj)
 {
-    cv_elf_section s;
+    cv_elf_section section;
 
-    if (o->n_sections > x->lim.sections)
-        return cv_reject(x, CV_R_LIMIT_SECTIONS, o->h.shoff, o->n_sections, x->lim.sections);
-    if (!cv_work(x, 2 * o->n_sections, o->h.shoff))
+    if (obj->n_sections > ctx->lim.sections)
+        return cv_reject(ctx, CV_R_LIMIT_SECTIONS, obj->header.shoff, obj->n_sections, ctx->lim.sections);
+    if (!cv_work(ctx, 2 * obj->n_sections, obj->header.shoff))
         return CUVET_E_LIMIT;
-    for (uint32_t i = 1; i < o->n_sections; i++) {
-        (void)cv_elf_obj_section(o, i, &s); /* i is in range */
-        if (s.type == CV_SHT_SYMTAB && o->symtab == 0)
-            o->symtab = i;
-        if (s.type == CV_SHT_MERC_SYMTAB && o->merc == 0)
-            o->merc = i;
+    for (uint32_t i = 1; i < obj->n_sections; i++) {
+        (void)cv_elf_obj_section(obj, i, &section); /* i is in range */
+        if (section.type == CV_SHT_SYMTAB && obj->symtab == 0)
+            obj->symtab = i;
+        if (section.type == CV_SHT_MERC_SYMTAB && obj->merc == 0)
+            obj->merc = i;
     }
-    for (uint32_t i = 1; i < o->n_sections; i++) {
-        (void)cv_elf_obj_section(o, i, &s);
-        if (s.type == CV_SHT_SYMTAB_SHNDX && s.link == o->symtab && o->symtab_shndx == 0)
-            o->symtab_shndx = i;
-        if (s.type == CV_SHT_SYMTAB_SHNDX && s.link == o->merc && o->merc_shndx == 0)
-            o->merc_shndx = i;
+    for (uint32_t i = 1; i < obj->n_sections; i++) {
+        (void)cv_elf_obj_section(obj, i, &section);
+        if (section.type == CV_SHT_SYMTAB_SHNDX && section.link == obj->symtab && obj->symtab_shndx == 0)
+            obj->symtab_shndx = i;
+        if (section.type == CV_SHT_SYMTAB_SHNDX && section.link == obj->merc && obj->merc_shndx == 0)
+            obj->merc_shndx = i;
     }
     return CUVET_OK;
 }
 
-static __attribute__((noinline)) void fill_facts(elf_obj *o, const cv_cubin *c, bool examined)
+static __attribute__((noinline)) void fill_facts(elf_obj *obj, const cv_cubin *cubin, bool examined)
 {
-    const cv_elf_header *h = &o->h;
-    bool legacy = h->osabi == CV_OSABI_LEGACY;
+    const cv_elf_header *header = &obj->header;
+    bool legacy = header->osabi == CV_OSABI_LEGACY;
 
-    o->facts = (cuvet_elf_header){
-        .is32 = h->is32,
-        .osabi = h->osabi,
-        .abiversion = h->abiversion,
-        .type = h->type,
-        .machine = h->machine,
-        .version = h->version,
-        .flags = h->flags,
-        .entry = h->entry,
-        .phoff = h->phoff,
-        .shoff = h->shoff,
-        .ehsize = h->ehsize,
-        .phentsize = h->phentsize,
-        .phnum = h->phnum,
-        .shentsize = h->shentsize,
-        .shnum = h->shnum,
-        .shstrndx = h->shstrndx,
-        .n_sections = o->n_sections,
-        .n_segments = o->n_segments,
-        .extent = o->size,
-        .sm = cv_elf_flags_sm(h->flags, !legacy),
-        .virtual_sm = c->virtual_sm,
-        .toolkit = c->toolkit,
-        .suffix = cv_admit_suffix(c),
+    obj->facts = (cuvet_elf_header){
+        .is32 = header->is32,
+        .osabi = header->osabi,
+        .abiversion = header->abiversion,
+        .type = header->type,
+        .machine = header->machine,
+        .version = header->version,
+        .flags = header->flags,
+        .entry = header->entry,
+        .phoff = header->phoff,
+        .shoff = header->shoff,
+        .ehsize = header->ehsize,
+        .phentsize = header->phentsize,
+        .phnum = header->phnum,
+        .shentsize = header->shentsize,
+        .shnum = header->shnum,
+        .shstrndx = header->shstrndx,
+        .n_sections = obj->n_sections,
+        .n_segments = obj->n_segments,
+        .extent = obj->size,
+        .sm = cv_elf_flags_sm(header->flags, !legacy),
+        .virtual_sm = cubin->virtual_sm,
+        .toolkit = cubin->toolkit,
+        .suffix = cv_admit_suffix(cubin),
         .examined = examined,
     };
 }
@@ -104,74 +105,74 @@ static __attribute__((noinline)) void fill_facts(elf_obj *o, const cv_cubin *c, 
 /* Facts and findings of the whole examination. What cannot be examined can still be shown when its tables are
  * readable. */
 /* Its picture of the cubin is large: kept out of the frame of cuvet_elf_create(). */
-static __attribute__((noinline)) cuvet_status examine(cv_ctx *x, elf_obj *o, uint64_t n)
+static __attribute__((noinline)) cuvet_status examine(cv_ctx *ctx, elf_obj *obj, uint64_t count)
 {
-    cv_span image = cv_span_of(o->image, n, 0);
-    cv_cubin c;
-    uint64_t extent = n;
+    cv_span image = cv_span_of(obj->image, count, 0);
+    cv_cubin cubin;
+    uint64_t extent = count;
     cuvet_status st;
 
-    cv_cubin_init(&c);
-    cv_ctx_unit(x, n);
-    cv_path_push(x, CUVET_P_ELF, false, 0);
-    st = cv_cubin_examine(x, &c, image, NULL, &extent);
-    if (st != CUVET_E_NOMEM && cv_elf_peek(image, &o->h)) {
+    cv_cubin_init(&cubin);
+    cv_ctx_unit(ctx, count);
+    cv_path_push(ctx, CUVET_P_ELF, false, 0);
+    st = cv_cubin_examine(ctx, &cubin, image, NULL, &extent);
+    if (st != CUVET_E_NOMEM && cv_elf_peek(image, &obj->header)) {
         bool whole = st == CUVET_OK;
 
-        o->size = whole ? extent : n;
-        count_tables(o);
+        obj->size = whole ? extent : count;
+        count_tables(obj);
         if (st != CUVET_E_LIMIT)
-            st = o->n_sections > 0 || whole ? find_tables(x, o) : st;
-        fill_facts(o, &c, whole);
+            st = obj->n_sections > 0 || whole ? find_tables(ctx, obj) : st;
+        fill_facts(obj, &cubin, whole);
     }
-    cv_path_pop(x);
-    cv_cubin_free(x, &c);
+    cv_path_pop(ctx);
+    cv_cubin_free(ctx, &cubin);
     return st;
 }
 
 /* The object owns nothing but its body once it is open: the model is gone. */
 static void end(cuvet_ctx *ctx, void *body)
 {
-    const elf_obj *o = body;
+    const elf_obj *obj = body;
 
-    cv_ctx_note_peak(ctx, o->x.mem.peak);
+    cv_ctx_note_peak(ctx, obj->ctx.mem.peak);
 }
 
-typedef struct opening {
+typedef struct elf_opening {
     const void *image;
-    uint64_t n;
-} opening;
+    uint64_t size;
+} elf_opening;
 
 static cuvet_status begin(cuvet_ctx *ctx, void *body, const void *how)
 {
-    const opening *q = how;
-    elf_obj *o = body;
+    const elf_opening *opening = how;
+    elf_obj *obj = body;
 
-    o->image = q->image;
-    cv_ctx_lend(ctx, &o->x);
-    return examine(&o->x, o, q->n);
+    obj->image = opening->image;
+    cv_ctx_lend(ctx, &obj->ctx);
+    return examine(&obj->ctx, obj, opening->size);
 }
 
-cuvet_status cuvet_elf_create(cuvet_ctx *ctx, const void *image, size_t n, cuvet_elf *out)
+cuvet_status cuvet_elf_create(cuvet_ctx *ctx, const void *image, size_t size, cuvet_elf *out)
 {
     static const cv_handle_class CLASS = { CV_H_ELF, sizeof(elf_obj), begin, end };
-    const opening q = { image, n };
-    cuvet_elf e = { 0 };
+    const elf_opening opening = { image, size };
+    cuvet_elf elf = { 0 };
     cuvet_status st;
 
-    if (!ctx || !out || (!image && n > 0))
+    if (!ctx || !out || (!image && size > 0))
         return CUVET_E_NULL;
-    st = cv_handle_create(ctx, &CLASS, &q, &e.bits);
+    st = cv_handle_create(ctx, &CLASS, &opening, &elf.bits);
     if (st == CUVET_OK)
-        *out = e;
+        *out = elf;
     return st;
 }
 
-cuvet_status cuvet_elf_destroy(cuvet_ctx *ctx, cuvet_elf *e)
+cuvet_status cuvet_elf_destroy(cuvet_ctx *ctx, cuvet_elf *elf)
 {
-    cuvet_status st = ctx && e ? cv_handle_destroy(ctx, CV_H_ELF, e->bits) : CUVET_E_NULL;
+    cuvet_status st = ctx && elf ? cv_handle_destroy(ctx, CV_H_ELF, elf->bits) : CUVET_E_NULL;
 
     if (st == CUVET_OK)
-        e->bits = 0;
+        elf->bits = 0;
     return st;
 }

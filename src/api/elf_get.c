@@ -4,56 +4,56 @@
 #include "api/elf_int.h"
 #include "api/opts.h"
 
-static cuvet_bytes bytes_of(cv_span s)
+static cuvet_bytes bytes_of(cv_span span)
 {
-    return (cuvet_bytes){ s.base, (size_t)s.len };
+    return (cuvet_bytes){ span.base, (size_t)span.len };
 }
 
-static cv_span body_of(const elf_obj *o, const cv_elf_section *s)
+static cv_span body_of(const elf_obj *obj, const cv_elf_section *section)
 {
-    if (s->type == CV_SHT_NULL || cv_elf_type_exempt(s->type))
-        return cv_elf_obj_part(o, 0, 0);
-    return cv_elf_obj_part(o, s->off, s->size);
+    if (section->type == CV_SHT_NULL || cv_elf_type_exempt(section->type))
+        return cv_elf_obj_part(obj, 0, 0);
+    return cv_elf_obj_part(obj, section->off, section->size);
 }
 
 /* Longest string that is given out; longer ones are cut. The longest genuine name has a few thousand bytes.
  */
 #define STRING_MAX (UINT64_C(64) * 1024)
 
-/* String at off of string table section i, from memory that is the caller's. */
-static bool string_at(const elf_obj *o, uint64_t i, uint64_t off, cuvet_bytes *out)
+/* String at off of string table section 'index', from memory that is the caller's. */
+static bool string_at(const elf_obj *obj, uint64_t index, uint64_t off, cuvet_bytes *out)
 {
-    cv_elf_section s;
+    cv_elf_section section;
     cv_span body;
-    uint64_t n;
+    uint64_t count;
 
-    *out = bytes_of(cv_elf_obj_part(o, 0, 0));
-    if (!cv_elf_obj_section(o, i, &s) || s.type != CV_SHT_STRTAB || off >= s.size)
+    *out = bytes_of(cv_elf_obj_part(obj, 0, 0));
+    if (!cv_elf_obj_section(obj, index, &section) || section.type != CV_SHT_STRTAB || off >= section.size)
         return false;
-    body = body_of(o, &s);
+    body = body_of(obj, &section);
     if (body.len == 0)
         return false;
     /* Many entries may share one huge string: what is looked at for each of them is bounded. */
-    body = cv_elf_obj_part(o, s.off + off, cv_min(s.size - off, STRING_MAX));
-    n = cv_span_find_byte(body, 0);
-    if (n == body.len && n < STRING_MAX)
+    body = cv_elf_obj_part(obj, section.off + off, cv_min(section.size - off, STRING_MAX));
+    count = cv_span_find_byte(body, 0);
+    if (count == body.len && count < STRING_MAX)
         return false;
-    *out = (cuvet_bytes){ body.base, (size_t)n };
+    *out = (cuvet_bytes){ body.base, (size_t)count };
     return true;
 }
 
-static bool is_symtab(const cv_elf_section *s)
+static bool is_symtab(const cv_elf_section *section)
 {
-    return s->type == CV_SHT_SYMTAB || s->type == CV_SHT_MERC_SYMTAB;
+    return section->type == CV_SHT_SYMTAB || section->type == CV_SHT_MERC_SYMTAB;
 }
 
 /* What an entry point wants to know, and where the answer goes: the type of *out is the entry point's. */
-typedef struct query {
-    uint64_t table, i; /* of elements; i is an offset where strings are meant */
+typedef struct elf_query {
+    uint64_t table, index; /* of elements; 'index' is an offset where strings are meant */
     bool mercury;
     void *out;
     size_t known; /* bytes of ours, where *out begins with its size; 0: it has none */
-} query;
+} elf_query;
 
 /* Where an answer is put together, before as much of it is given as the caller has room for. */
 typedef union room {
@@ -64,42 +64,42 @@ typedef union room {
     cuvet_elf_reloc reloc;
 } room;
 
-typedef cuvet_status answer(elf_obj *o, const query *q);
+typedef cuvet_status answer(elf_obj *obj, const elf_query *query);
 
 /* The frame of every entry point that asks an open object: arguments, the object in use, the answer, the
  * object given back on whatever way out. */
-static cuvet_status ask(cuvet_ctx *ctx, cuvet_elf e, answer *f, query q)
+static cuvet_status ask(cuvet_ctx *ctx, cuvet_elf elf, answer *get, elf_query query)
 {
-    void *body = NULL, *given = q.out;
+    void *body = NULL, *given = query.out;
     cuvet_status st = CUVET_OK;
     room ours;
 
-    if (!ctx || !q.out)
+    if (!ctx || !query.out)
         return CUVET_E_NULL;
-    if (q.known)
-        st = cv_opts_room(ctx, given, q.known);
+    if (query.known)
+        st = cv_opts_room(ctx, given, query.known);
     if (st == CUVET_OK)
-        st = cv_handle_get(ctx, CV_H_ELF, e.bits, &body);
+        st = cv_handle_get(ctx, CV_H_ELF, elf.bits, &body);
     if (st != CUVET_OK)
         return st;
-    q.out = q.known ? &ours : given;
-    st = cv_handle_put(ctx, e.bits, f(body, &q));
-    if (st == CUVET_OK && q.known && !cv_sized_give(given, &ours, q.known))
+    query.out = query.known ? &ours : given;
+    st = cv_handle_put(ctx, elf.bits, get(body, &query));
+    if (st == CUVET_OK && query.known && !cv_sized_give(given, &ours, query.known))
         st = CUVET_E_USAGE;
     return st;
 }
 
-static cuvet_status header(elf_obj *o, const query *q)
+static cuvet_status header(elf_obj *obj, const elf_query *query)
 {
-    cuvet_elf_header *out = q->out;
+    cuvet_elf_header *out = query->out;
 
-    *out = o->facts;
+    *out = obj->facts;
     return CUVET_OK;
 }
 
-cuvet_status cuvet_elf_get_header(cuvet_ctx *ctx, cuvet_elf e, cuvet_elf_header *out)
+cuvet_status cuvet_elf_get_header(cuvet_ctx *ctx, cuvet_elf elf, cuvet_elf_header *out)
 {
-    return ask(ctx, e, header, (query){ .out = out, .known = sizeof(*out) });
+    return ask(ctx, elf, header, (elf_query){ .out = out, .known = sizeof(*out) });
 }
 
 static const char *role_name(cuvet_bytes name)
@@ -116,196 +116,204 @@ static const char *role_name(cuvet_bytes name)
     return CV_AT(ROLES, cv_cubin_classify(cv_span_of(name.p, name.n, 0), &fn, &bank));
 }
 
-static cuvet_status section(elf_obj *o, const query *q)
+static cuvet_status section(elf_obj *obj, const elf_query *query)
 {
-    cuvet_elf_section *out = q->out;
-    cv_elf_section s;
+    cuvet_elf_section *out = query->out;
+    cv_elf_section section;
 
-    if (!cv_elf_obj_section(o, q->i, &s))
+    if (!cv_elf_obj_section(obj, query->index, &section))
         return CUVET_END;
     *out = (cuvet_elf_section){
-        .type = s.type,
-        .flags = s.flags,
-        .addr = s.addr,
-        .off = s.off,
-        .length = s.size,
-        .link = s.link,
-        .info = s.info,
-        .align = s.align,
-        .entsize = s.entsize,
+        .type = section.type,
+        .flags = section.flags,
+        .addr = section.addr,
+        .off = section.off,
+        .length = section.size,
+        .link = section.link,
+        .info = section.info,
+        .align = section.align,
+        .entsize = section.entsize,
     };
-    (void)string_at(o, o->shstrndx, s.name, &out->name); /* a broken name is an empty one */
+    (void)string_at(obj, obj->shstrndx, section.name, &out->name); /* a broken name is an empty one */
     out->role = role_name(out->name);
-    out->body = bytes_of(body_of(o, &s));
+    out->body = bytes_of(body_of(obj, &section));
     return CUVET_OK;
 }
 
-cuvet_status cuvet_elf_get_section(cuvet_ctx *ctx, cuvet_elf e, uint64_t i, cuvet_elf_section *out)
+cuvet_status cuvet_elf_get_section(cuvet_ctx *ctx, cuvet_elf elf, uint64_t index, cuvet_elf_section *out)
 {
-    return ask(ctx, e, section, (query){ .i = i, .out = out, .known = sizeof(*out) });
+    return ask(ctx, elf, section, (elf_query){ .index = index, .out = out, .known = sizeof(*out) });
 }
 
-static cuvet_status segment(elf_obj *o, const query *q)
+static cuvet_status segment(elf_obj *obj, const elf_query *query)
 {
-    uint64_t each = cv_elf_phdr_size(o->h.is32);
-    cuvet_elf_segment *out = q->out;
-    cv_elf_segment g;
+    uint64_t each = cv_elf_phdr_size(obj->header.is32);
+    cuvet_elf_segment *out = query->out;
+    cv_elf_segment segment;
 
-    if (q->i >= o->n_segments)
+    if (query->index >= obj->n_segments)
         return CUVET_END;
-    cv_elf_read_segment(cv_elf_obj_part(o, o->h.phoff + q->i * each, each), o->h.is32, 0, &g);
+    cv_elf_read_segment(cv_elf_obj_part(obj, obj->header.phoff + query->index * each, each), obj->header.is32,
+                        0, &segment);
     *out = (cuvet_elf_segment){
-        .type = g.type,
-        .flags = g.flags,
-        .off = g.off,
-        .vaddr = g.vaddr,
-        .paddr = g.paddr,
-        .filesz = g.filesz,
-        .memsz = g.memsz,
-        .align = g.align,
+        .type = segment.type,
+        .flags = segment.flags,
+        .off = segment.off,
+        .vaddr = segment.vaddr,
+        .paddr = segment.paddr,
+        .filesz = segment.filesz,
+        .memsz = segment.memsz,
+        .align = segment.align,
     };
     return CUVET_OK;
 }
 
-cuvet_status cuvet_elf_get_segment(cuvet_ctx *ctx, cuvet_elf e, uint64_t i, cuvet_elf_segment *out)
+cuvet_status cuvet_elf_get_segment(cuvet_ctx *ctx, cuvet_elf elf, uint64_t index, cuvet_elf_segment *out)
 {
-    return ask(ctx, e, segment, (query){ .i = i, .out = out, .known = sizeof(*out) });
+    return ask(ctx, elf, segment, (elf_query){ .index = index, .out = out, .known = sizeof(*out) });
 }
 
 /* Section index of a symbol whose 16-bit field says that it does not hold it. */
-static uint32_t extended_shndx(const elf_obj *o, uint64_t table, uint64_t i)
+static uint32_t extended_shndx(const elf_obj *obj, uint64_t table, uint64_t at)
 {
-    uint32_t index = table == o->symtab ? o->symtab_shndx : table == o->merc ? o->merc_shndx : 0;
-    cv_elf_section s;
+    uint32_t index = table == obj->symtab ? obj->symtab_shndx : table == obj->merc ? obj->merc_shndx : 0;
+    cv_elf_section section;
 
-    if (index == 0 || !cv_elf_obj_section(o, index, &s))
+    if (index == 0 || !cv_elf_obj_section(obj, index, &section))
         return CV_SHN_XINDEX;
-    return cv_u32_at(body_of(o, &s), cv_sat_mul(i, 4));
+    return cv_u32_at(body_of(obj, &section), cv_sat_mul(at, 4));
 }
 
 /* @return CUVET_OK · CUVET_END · CUVET_E_USAGE */
-static cuvet_status symbol_at(const elf_obj *o, uint64_t table, uint64_t i, bool named, cuvet_elf_symbol *out)
+static cuvet_status symbol_at(const elf_obj *obj, uint64_t table, uint64_t index, bool named,
+                              cuvet_elf_symbol *out)
 {
-    uint64_t each = cv_elf_sym_size(o->h.is32);
-    cv_elf_section s;
-    cv_elf_symbol y;
+    uint64_t each = cv_elf_sym_size(obj->header.is32);
+    cv_elf_section section;
+    cv_elf_symbol symbol;
     cv_span body;
 
-    if (!cv_elf_obj_section(o, table, &s) || !is_symtab(&s))
+    if (!cv_elf_obj_section(obj, table, &section) || !is_symtab(&section))
         return CUVET_E_USAGE;
-    body = body_of(o, &s);
-    if (i >= body.len / each)
+    body = body_of(obj, &section);
+    if (index >= body.len / each)
         return CUVET_END;
-    cv_elf_read_symbol(body, o->h.is32, i, &y);
-    *out = (cuvet_elf_symbol){
-        .info = y.info, .other = y.other, .shndx = y.shndx, .value = y.value, .length = y.size
-    };
-    if (y.shndx == CV_SHN_XINDEX)
-        out->shndx = extended_shndx(o, table, i);
+    cv_elf_read_symbol(body, obj->header.is32, index, &symbol);
+    *out = (cuvet_elf_symbol){ .info = symbol.info,
+                               .other = symbol.other,
+                               .shndx = symbol.shndx,
+                               .value = symbol.value,
+                               .length = symbol.size };
+    if (symbol.shndx == CV_SHN_XINDEX)
+        out->shndx = extended_shndx(obj, table, index);
     if (named)
-        (void)string_at(o, s.link, y.name, &out->name); /* a broken name is an empty one */
+        (void)string_at(obj, section.link, symbol.name, &out->name); /* a broken name is an empty one */
     return CUVET_OK;
 }
 
-static cuvet_status symbol(elf_obj *o, const query *q)
+static cuvet_status symbol(elf_obj *obj, const elf_query *query)
 {
-    return symbol_at(o, q->table, q->i, true, q->out);
+    return symbol_at(obj, query->table, query->index, true, query->out);
 }
 
-cuvet_status cuvet_elf_get_symbol(cuvet_ctx *ctx, cuvet_elf e, uint64_t table, uint64_t i,
+cuvet_status cuvet_elf_get_symbol(cuvet_ctx *ctx, cuvet_elf elf, uint64_t table, uint64_t index,
                                   cuvet_elf_symbol *out)
 {
-    return ask(ctx, e, symbol, (query){ .table = table, .i = i, .out = out, .known = sizeof(*out) });
+    return ask(ctx, elf, symbol,
+               (elf_query){ .table = table, .index = index, .out = out, .known = sizeof(*out) });
 }
 
-static cuvet_status reloc(elf_obj *o, const query *q)
+static cuvet_status reloc(elf_obj *obj, const elf_query *query)
 {
-    cuvet_elf_reloc *out = q->out;
-    cv_elf_section s;
-    cv_elf_reloc r;
+    cuvet_elf_reloc *out = query->out;
+    cv_elf_section section;
+    cv_elf_reloc reloc;
     cv_span body;
     bool rela;
 
-    if (!cv_elf_obj_section(o, q->table, &s) || !cv_elf_type_is_reloc(s.type))
+    if (!cv_elf_obj_section(obj, query->table, &section) || !cv_elf_type_is_reloc(section.type))
         return CUVET_E_USAGE;
-    rela = s.type != CV_SHT_REL;
-    body = body_of(o, &s);
-    if (q->i >= body.len / cv_elf_rel_size(o->h.is32, rela))
+    rela = section.type != CV_SHT_REL;
+    body = body_of(obj, &section);
+    if (query->index >= body.len / cv_elf_rel_size(obj->header.is32, rela))
         return CUVET_END;
-    cv_elf_read_reloc(body, o->h.is32, rela, q->i, &r);
+    cv_elf_read_reloc(body, obj->header.is32, rela, query->index, &reloc);
     *out = (cuvet_elf_reloc){
-        .off = r.off, .sym = r.sym, .type = r.type, .has_addend = rela, .addend = r.addend
+        .off = reloc.off, .sym = reloc.sym, .type = reloc.type, .has_addend = rela, .addend = reloc.addend
     };
     return CUVET_OK;
 }
 
-cuvet_status cuvet_elf_get_reloc(cuvet_ctx *ctx, cuvet_elf e, uint64_t table, uint64_t i,
+cuvet_status cuvet_elf_get_reloc(cuvet_ctx *ctx, cuvet_elf elf, uint64_t table, uint64_t index,
                                  cuvet_elf_reloc *out)
 {
-    return ask(ctx, e, reloc, (query){ .table = table, .i = i, .out = out, .known = sizeof(*out) });
+    return ask(ctx, elf, reloc,
+               (elf_query){ .table = table, .index = index, .out = out, .known = sizeof(*out) });
 }
 
-static cuvet_status symtab(elf_obj *o, const query *q)
+static cuvet_status symtab(elf_obj *obj, const elf_query *query)
 {
-    uint64_t *table = q->out;
+    uint64_t *table = query->out;
 
-    *table = q->mercury ? o->merc : o->symtab;
+    *table = query->mercury ? obj->merc : obj->symtab;
     return CUVET_OK;
 }
 
-cuvet_status cuvet_elf_get_symtab(cuvet_ctx *ctx, cuvet_elf e, bool mercury, uint64_t *table)
+cuvet_status cuvet_elf_get_symtab(cuvet_ctx *ctx, cuvet_elf elf, bool mercury, uint64_t *table)
 {
-    return ask(ctx, e, symtab, (query){ .mercury = mercury, .out = table });
+    return ask(ctx, elf, symtab, (elf_query){ .mercury = mercury, .out = table });
 }
 
-static cuvet_status string(elf_obj *o, const query *q)
+static cuvet_status string(elf_obj *obj, const elf_query *query)
 {
-    cv_elf_section s;
-    uint64_t at = q->table;
+    cv_elf_section section;
+    uint64_t at = query->table;
 
-    if (!cv_elf_obj_section(o, at, &s))
+    if (!cv_elf_obj_section(obj, at, &section))
         return CUVET_E_USAGE;
     /* A section that names symbols links to the symbol table, that one to its strings. */
-    for (int hops = 0; hops < 2 && s.type != CV_SHT_STRTAB; hops++) {
-        at = s.link;
-        if (!cv_elf_obj_section(o, at, &s))
+    for (int hops = 0; hops < 2 && section.type != CV_SHT_STRTAB; hops++) {
+        at = section.link;
+        if (!cv_elf_obj_section(obj, at, &section))
             break;
     }
-    return string_at(o, at, q->i, q->out) ? CUVET_OK : CUVET_E_NO_MATCH;
+    return string_at(obj, at, query->index, query->out) ? CUVET_OK : CUVET_E_NO_MATCH;
 }
 
-cuvet_status cuvet_elf_get_string(cuvet_ctx *ctx, cuvet_elf e, uint64_t table, uint64_t off, cuvet_bytes *out)
+cuvet_status cuvet_elf_get_string(cuvet_ctx *ctx, cuvet_elf elf, uint64_t table, uint64_t off,
+                                  cuvet_bytes *out)
 {
-    return ask(ctx, e, string, (query){ .table = table, .i = off, .out = out });
+    return ask(ctx, elf, string, (elf_query){ .table = table, .index = off, .out = out });
 }
 
-static bool is_kernel(const cuvet_elf_symbol *y)
+static bool is_kernel(const cuvet_elf_symbol *symbol)
 {
-    return (y->info & 15) == CV_STT_FUNC && (y->other & CV_STO_ENTRY) != 0 && y->shndx != CV_SHN_UNDEF;
+    return (symbol->info & 15) == CV_STT_FUNC && (symbol->other & CV_STO_ENTRY) != 0 &&
+           symbol->shndx != CV_SHN_UNDEF;
 }
 
 /* Callers count up: the walk goes on where it stopped. */
-static cuvet_status kernel(elf_obj *o, const query *q)
+static cuvet_status kernel(elf_obj *obj, const elf_query *query)
 {
-    cuvet_bytes *name = q->out;
-    cuvet_elf_symbol y;
+    cuvet_bytes *name = query->out;
+    cuvet_elf_symbol symbol;
     cuvet_status st;
 
-    if (q->i < o->next_kernel)
-        o->next_kernel = o->next_symbol = 0;
-    while (o->symtab != 0 && symbol_at(o, o->symtab, o->next_symbol, false, &y) == CUVET_OK) {
-        o->next_symbol++;
-        if (!is_kernel(&y) || o->next_kernel++ < q->i)
+    if (query->index < obj->next_kernel)
+        obj->next_kernel = obj->next_symbol = 0;
+    while (obj->symtab != 0 && symbol_at(obj, obj->symtab, obj->next_symbol, false, &symbol) == CUVET_OK) {
+        obj->next_symbol++;
+        if (!is_kernel(&symbol) || obj->next_kernel++ < query->index)
             continue;
-        st = symbol_at(o, o->symtab, o->next_symbol - 1, true, &y);
+        st = symbol_at(obj, obj->symtab, obj->next_symbol - 1, true, &symbol);
         if (st == CUVET_OK)
-            *name = y.name;
+            *name = symbol.name;
         return st;
     }
     return CUVET_END;
 }
 
-cuvet_status cuvet_elf_get_kernel(cuvet_ctx *ctx, cuvet_elf e, uint64_t i, cuvet_bytes *name)
+cuvet_status cuvet_elf_get_kernel(cuvet_ctx *ctx, cuvet_elf elf, uint64_t index, cuvet_bytes *name)
 {
-    return ask(ctx, e, kernel, (query){ .i = i, .out = name });
+    return ask(ctx, elf, kernel, (elf_query){ .index = index, .out = name });
 }

@@ -18,53 +18,53 @@ static cuvet_status broken(void)
 
 cuvet_status cuvet_tlv_next(cuvet_bytes section, uint64_t *pos, cuvet_tlv *out)
 {
-    cv_span s = cv_span_of(section.p, section.n, 0);
-    cuvet_tlv t = { .size = sizeof(t) };
-    uint64_t n;
+    cv_span span = cv_span_of(section.p, section.n, 0);
+    cuvet_tlv tlv = { .size = sizeof(tlv) };
+    uint64_t count;
 
     if (!pos || !out || (!section.p && section.n > 0))
         return CUVET_E_NULL;
-    if (*pos > s.len)
+    if (*pos > span.len)
         return CUVET_E_USAGE;
-    if (*pos == s.len)
+    if (*pos == span.len)
         return CUVET_END;
-    t.off = *pos;
-    t.format = cv_u8_at(s, t.off);
-    t.code = cv_u8_at(s, t.off + 1);
-    t.value = cv_u16_at(s, t.off + 2);
-    n = t.format == 4 ? t.value : 0;
-    if (t.format < 1 || t.format > 4 || !cv_span_has(s, t.off, 4 + n))
+    tlv.off = *pos;
+    tlv.format = cv_u8_at(span, tlv.off);
+    tlv.code = cv_u8_at(span, tlv.off + 1);
+    tlv.value = cv_u16_at(span, tlv.off + 2);
+    count = tlv.format == 4 ? tlv.value : 0;
+    if (tlv.format < 1 || tlv.format > 4 || !cv_span_has(span, tlv.off, 4 + count))
         return broken();
-    t.payload = (cuvet_bytes){ section.p + t.off + 4, (size_t)n };
+    tlv.payload = (cuvet_bytes){ section.p + tlv.off + 4, (size_t)count };
     /* Records begin aligned; the padding of a payload that is not a multiple of four may be missing at the
      * end. */
-    *pos = cv_min(cv_sat_align(t.off + 4 + n, 4), s.len);
-    return cv_sized_give(out, &t, sizeof(t)) ? CUVET_OK : CUVET_E_USAGE;
+    *pos = cv_min(cv_sat_align(tlv.off + 4 + count, 4), span.len);
+    return cv_sized_give(out, &tlv, sizeof(tlv)) ? CUVET_OK : CUVET_E_USAGE;
 }
 
 cuvet_status cuvet_note_next(cuvet_bytes section, uint64_t *pos, cuvet_note *out)
 {
-    cv_span s = cv_span_of(section.p, section.n, 0);
-    cuvet_note t = { .size = sizeof(t) };
+    cv_span span = cv_span_of(section.p, section.n, 0);
+    cuvet_note note = { .size = sizeof(note) };
     uint64_t name, desc, at;
 
     if (!pos || !out || (!section.p && section.n > 0))
         return CUVET_E_NULL;
-    if (*pos > s.len)
+    if (*pos > span.len)
         return CUVET_E_USAGE;
-    if (*pos == s.len)
+    if (*pos == span.len)
         return CUVET_END;
-    t.off = *pos;
-    t.type = cv_u32_at(s, t.off + 8);
-    name = cv_u32_at(s, t.off);
-    desc = cv_u32_at(s, t.off + 4);
-    at = t.off + 12 + cv_sat_align(name, 4);
-    if (!cv_span_has(s, t.off, 12) || !cv_span_has(s, at, desc))
+    note.off = *pos;
+    note.type = cv_u32_at(span, note.off + 8);
+    name = cv_u32_at(span, note.off);
+    desc = cv_u32_at(span, note.off + 4);
+    at = note.off + 12 + cv_sat_align(name, 4);
+    if (!cv_span_has(span, note.off, 12) || !cv_span_has(span, at, desc))
         return broken();
-    t.name = (cuvet_bytes){ section.p + t.off + 12, (size_t)name };
-    t.desc = (cuvet_bytes){ section.p + at, (size_t)desc };
-    *pos = cv_min(at + cv_sat_align(desc, 4), s.len);
-    return cv_sized_give(out, &t, sizeof(t)) ? CUVET_OK : CUVET_E_USAGE;
+    note.name = (cuvet_bytes){ section.p + note.off + 12, (size_t)name };
+    note.desc = (cuvet_bytes){ section.p + at, (size_t)desc };
+    *pos = cv_min(at + cv_sat_align(desc, 4), span.len);
+    return cv_sized_give(out, &note, sizeof(note)) ? CUVET_OK : CUVET_E_USAGE;
 }
 
 const char *cuvet_eiattr_name(uint32_t code)

@@ -14,9 +14,9 @@ enum { LEVEL_DEFAULT = 2, LEVEL_MOST = 4, BACKENDS = 3, TEXT_MOST = 65535 };
 
 typedef enum state { FRESH, DONE, POISONED } state;
 
-typedef struct finalizer {
-    cv_ctx x;
-    cv_final_options o;
+typedef struct finalizer_state {
+    cv_ctx ctx;
+    cv_final_options opts;
     cv_backend_use backend[BACKENDS];
     cv_final_tool generator;
     cv_block text[3]; /* tool, its version, its command line */
@@ -26,50 +26,51 @@ typedef struct finalizer {
     cuvet_final_result result;
     cuvet_final_claims claims; /* of the last explanation */
     cv_final_job job;          /* of the run at hand: too large for a stack */
-} finalizer;
+} finalizer_state;
 
 static void end_finalizer(cuvet_ctx *ctx, void *body)
 {
-    finalizer *k = body;
+    finalizer_state *finalizer = body;
 
-    for (size_t i = 0; i < CV_COUNT(k->text); i++)
-        cv_block_free(&k->x, CV_ARRAY_AT(k->text, i));
-    cv_block_free(&k->x, &k->out);
-    cv_ctx_note_peak(ctx, k->x.mem.peak);
+    for (size_t i = 0; i < CV_COUNT(finalizer->text); i++)
+        cv_block_free(&finalizer->ctx, CV_ARRAY_AT(finalizer->text, i));
+    cv_block_free(&finalizer->ctx, &finalizer->out);
+    cv_ctx_note_peak(ctx, finalizer->ctx.mem.peak);
 }
 
-static cuvet_status done(cuvet_ctx *ctx, cuvet_finalizer h, cuvet_status s)
+static cuvet_status done(cuvet_ctx *ctx, cuvet_finalizer handle, cuvet_status status)
 {
-    return cv_handle_done(ctx, h.bits, s);
+    return cv_handle_done(ctx, handle.bits, status);
 }
 
-static cuvet_status use(cuvet_ctx *ctx, cuvet_finalizer h, finalizer **k)
+static cuvet_status use(cuvet_ctx *ctx, cuvet_finalizer handle, finalizer_state **out)
 {
     void *body = NULL;
-    cuvet_status s = cv_handle_get(ctx, CV_H_FINALIZER, h.bits, &body);
+    cuvet_status status = cv_handle_get(ctx, CV_H_FINALIZER, handle.bits, &body);
 
-    *k = body;
-    return CV_NEVER(s == CUVET_OK && (*k)->state == POISONED) ? done(ctx, h, CUVET_E_POISONED) : s;
+    *out = body;
+    return CV_NEVER(status == CUVET_OK && (*out)->state == POISONED) ? done(ctx, handle, CUVET_E_POISONED)
+                                                                     : status;
 }
 
 /* Bytes of a caller's text, without its NUL; one too many where it is too long. */
 CV_BUF_BEGIN
 static uint64_t text_size(const char *text)
 {
-    uint64_t n = 0;
+    uint64_t count = 0;
 
-    while (n <= TEXT_MOST && text[n] != 0)
-        n++;
-    return n;
+    while (count <= TEXT_MOST && text[count] != 0)
+        count++;
+    return count;
 }
 
-static bool same_text(const char *a, const char *b)
+static bool same_text(const char *left, const char *right)
 {
     uint64_t i = 0;
 
-    while (a[i] != 0 && a[i] == b[i])
+    while (left[i] != 0 && left[i] == right[i])
         i++;
-    return a[i] == b[i];
+    return left[i] == right[i];
 }
 
 /* A byte of a note that would end up on somebody's terminal. */
@@ -81,14 +82,14 @@ static bool has_control(const char *text)
     return false;
 }
 
-static char lower(char c)
+static char lower(char ch)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+    return ch >= 'A' && ch <= 'Z' ? (char)(ch + ('a' - 'A')) : ch;
 }
 
-static bool is_word(char c)
+static bool is_word(char ch)
 {
-    return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9');
+    return (lower(ch) >= 'a' && lower(ch) <= 'z') || (ch >= '0' && ch <= '9');
 }
 
 /* Does the text begin with this name, behind blanks, in any case, as a word? */
@@ -116,330 +117,338 @@ static bool is_vendor(const char *text)
     return false;
 }
 
-static cuvet_status keep_text(finalizer *k, cv_block *to, const char *text, cv_span *out)
+static cuvet_status keep_text(finalizer_state *finalizer, cv_block *to, const char *text, cv_span *out)
 {
-    cuvet_status s;
+    cuvet_status status;
 
     if (!text)
         return CUVET_OK;
     if (text_size(text) > TEXT_MOST || has_control(text))
         return CUVET_E_USAGE;
-    s = cv_block_copy(&k->x, to, cv_span_of(text, text_size(text), 0));
-    if (s == CUVET_OK)
+    status = cv_block_copy(&finalizer->ctx, to, cv_span_of(text, text_size(text), 0));
+    if (status == CUVET_OK)
         *out = to->span;
-    return s;
+    return status;
 }
 
-static cuvet_status choose_backends(cuvet_ctx *ctx, finalizer *k, const cuvet_finalize_options *opt)
+static cuvet_status choose_backends(cuvet_ctx *ctx, finalizer_state *finalizer,
+                                    const cuvet_finalize_options *opt)
 {
     const cv_backend_use all[BACKENDS] = { { &cv_backend_copy, NULL },
                                            { &cv_backend_strip, NULL },
-                                           { &cv_backend_external, &k->generator } };
+                                           { &cv_backend_external, &finalizer->generator } };
     cuvet_compiler generator = { 0 };
-    cuvet_status s = CUVET_OK;
-    size_t n = 0;
+    cuvet_status status = CUVET_OK;
+    size_t count = 0;
 
     if (opt->generator)
-        s = cv_opts_compiler(ctx, opt->generator, &generator);
-    if (s != CUVET_OK)
-        return s;
+        status = cv_opts_compiler(ctx, opt->generator, &generator);
+    if (status != CUVET_OK)
+        return status;
     if (opt->generator)
-        k->generator = (cv_final_tool){ generator, opt->generator_log, opt->generator_user };
+        finalizer->generator = (cv_final_tool){ generator, opt->generator_log, opt->generator_user };
     for (size_t i = 0; i < (opt->generator ? BACKENDS : BACKENDS - 1u); i++)
         if (!opt->backend || same_text(opt->backend, CV_ARRAY_GET(all, i).backend->name))
-            CV_ARRAY_SET(k->backend, n++, CV_ARRAY_GET(all, i));
-    k->o.backend = k->backend;
-    k->o.n_backends = n;
-    return n ? CUVET_OK : CUVET_E_USAGE;
+            CV_ARRAY_SET(finalizer->backend, count++, CV_ARRAY_GET(all, i));
+    finalizer->opts.backend = finalizer->backend;
+    finalizer->opts.n_backends = count;
+    return count ? CUVET_OK : CUVET_E_USAGE;
 }
 
-static cuvet_status configure(cuvet_ctx *ctx, finalizer *k, const cuvet_finalize_options *opt)
+static cuvet_status configure(cuvet_ctx *ctx, finalizer_state *finalizer, const cuvet_finalize_options *opt)
 {
     const bool note = (opt->flags & CUVET_FINALIZE_TOOL_NOTE) != 0;
-    cuvet_status s;
+    cuvet_status status;
 
     if ((unsigned)opt->policy > CUVET_ARCH_EXACT || (unsigned)opt->phase > CUVET_FINAL_POSTLINK ||
         (unsigned)opt->kind > CUVET_FORM_SASS || opt->max_level > LEVEL_MOST || (opt->flags & ~FLAGS))
         return CUVET_E_USAGE;
-    k->o = (cv_final_options){ .target_sm = opt->target.sm,
-                               .target_suffix = opt->target.suffix,
-                               .kind = (cv_kind)opt->kind,
-                               .phase = (cv_final_phase)opt->phase,
-                               .fastpath_off = (opt->flags & CUVET_FINALIZE_NO_FASTPATH) != 0,
-                               .self_check = (opt->flags & CUVET_FINALIZE_SELF_CHECK) != 0,
-                               .level_most = opt->max_level ? opt->max_level : LEVEL_DEFAULT,
-                               .exact = opt->policy == CUVET_ARCH_EXACT,
-                               .max_output = opt->max_output,
-                               .trace = opt->trace,
-                               .trace_user = opt->trace_user,
-                               .cancel = &k->cancel };
-    s = choose_backends(ctx, k, opt);
+    finalizer->opts = (cv_final_options){ .target_sm = opt->target.sm,
+                                          .target_suffix = opt->target.suffix,
+                                          .kind = (cv_kind)opt->kind,
+                                          .phase = (cv_final_phase)opt->phase,
+                                          .fastpath_off = (opt->flags & CUVET_FINALIZE_NO_FASTPATH) != 0,
+                                          .self_check = (opt->flags & CUVET_FINALIZE_SELF_CHECK) != 0,
+                                          .level_most = opt->max_level ? opt->max_level : LEVEL_DEFAULT,
+                                          .exact = opt->policy == CUVET_ARCH_EXACT,
+                                          .max_output = opt->max_output,
+                                          .trace = opt->trace,
+                                          .trace_user = opt->trace_user,
+                                          .cancel = &finalizer->cancel };
+    status = choose_backends(ctx, finalizer, opt);
     /* A note of nobody would be none, and nothing would say so. */
-    if (s == CUVET_OK && note && opt->tool && (opt->tool[0] == 0 || is_vendor(opt->tool)))
-        s = CUVET_E_USAGE;
-    if (s == CUVET_OK && note)
-        s = keep_text(k, CV_ARRAY_AT(k->text, 0), opt->tool ? opt->tool : "cuvet", &k->o.tool);
-    if (s == CUVET_OK && note)
-        s = keep_text(k, CV_ARRAY_AT(k->text, 1), opt->tool_version ? opt->tool_version : CV_VERSION,
-                      &k->o.tool_version);
-    if (s == CUVET_OK && note)
-        s = keep_text(k, CV_ARRAY_AT(k->text, 2), opt->tool_command, &k->o.tool_command);
-    cv_random(k->o.key, sizeof(k->o.key));
-    return s;
+    if (status == CUVET_OK && note && opt->tool && (opt->tool[0] == 0 || is_vendor(opt->tool)))
+        status = CUVET_E_USAGE;
+    if (status == CUVET_OK && note)
+        status = keep_text(finalizer, CV_ARRAY_AT(finalizer->text, 0), opt->tool ? opt->tool : "cuvet",
+                           &finalizer->opts.tool);
+    if (status == CUVET_OK && note)
+        status = keep_text(finalizer, CV_ARRAY_AT(finalizer->text, 1),
+                           opt->tool_version ? opt->tool_version : CV_VERSION, &finalizer->opts.tool_version);
+    if (status == CUVET_OK && note)
+        status = keep_text(finalizer, CV_ARRAY_AT(finalizer->text, 2), opt->tool_command,
+                           &finalizer->opts.tool_command);
+    cv_random(finalizer->opts.key, sizeof(finalizer->opts.key));
+    return status;
 }
 
 static cuvet_status begin_finalizer(cuvet_ctx *ctx, void *body, const void *opt)
 {
-    finalizer *k = body;
+    finalizer_state *finalizer = body;
 
-    cv_ctx_lend(ctx, &k->x);
-    k->x.cancel = &k->cancel;
-    return configure(ctx, k, opt);
+    cv_ctx_lend(ctx, &finalizer->ctx);
+    finalizer->ctx.cancel = &finalizer->cancel;
+    return configure(ctx, finalizer, opt);
 }
 
 cuvet_status cuvet_finalizer_create(cuvet_ctx *ctx, const cuvet_finalize_options *opt, cuvet_finalizer *out)
 {
-    static const cv_handle_class FINALIZER = { CV_H_FINALIZER, sizeof(finalizer), begin_finalizer,
+    static const cv_handle_class FINALIZER = { CV_H_FINALIZER, sizeof(finalizer_state), begin_finalizer,
                                                end_finalizer };
-    cuvet_finalize_options o = { .size = sizeof(o) };
-    cuvet_status s;
+    cuvet_finalize_options options = { .size = sizeof(options) };
+    cuvet_status status;
 
     if (!out)
         return CUVET_E_NULL;
     out->bits = 0;
     if (!ctx || !opt)
         return CUVET_E_NULL;
-    s = cv_opts_take(ctx, opt, &o, sizeof(o));
-    return s == CUVET_OK ? cv_handle_create(ctx, &FINALIZER, &o, &out->bits) : s;
+    status = cv_opts_take(ctx, opt, &options, sizeof(options));
+    return status == CUVET_OK ? cv_handle_create(ctx, &FINALIZER, &options, &out->bits) : status;
 }
 
-static cv_final_job *begin(finalizer *k, size_t n)
+static cv_final_job *begin(finalizer_state *finalizer, size_t count)
 {
-    k->job = (cv_final_job){ .ctx = &k->x, .options = &k->o };
-    cv_ctx_unit(&k->x, cv_sat_mul(n, 4)); /* read, written, read again and compared */
-    cv_path_push(&k->x, CUVET_P_ELF, false, 0);
-    return &k->job;
+    finalizer->job = (cv_final_job){ .ctx = &finalizer->ctx, .options = &finalizer->opts };
+    cv_ctx_unit(&finalizer->ctx, cv_sat_mul(count, 4)); /* read, written, read again and compared */
+    cv_path_push(&finalizer->ctx, CUVET_P_ELF, false, 0);
+    return &finalizer->job;
 }
 
-static cuvet_target source_of(const cv_final_job *j)
+static cuvet_target source_of(const cv_final_job *job)
 {
-    return (cuvet_target){ j->cubin.sm, j->cubin.sm ? cv_admit_suffix(&j->cubin) : 0 };
+    return (cuvet_target){ job->cubin.sm, job->cubin.sm ? cv_admit_suffix(&job->cubin) : 0 };
 }
 
-static cuvet_target target_of(const cv_final_job *j)
+static cuvet_target target_of(const cv_final_job *job)
 {
-    uint32_t sm = j->dst_sm ? j->dst_sm : j->options->target_sm;
+    uint32_t sm = job->dst_sm ? job->dst_sm : job->options->target_sm;
 
     /* A file that was refused before the question came up: that of the file is kept if none is named. */
-    return (cuvet_target){ sm ? sm : j->cubin.sm, j->options->target_suffix };
+    return (cuvet_target){ sm ? sm : job->cubin.sm, job->options->target_suffix };
 }
 
-static cuvet_form form_of(const cv_final_job *j)
+static cuvet_form form_of(const cv_final_job *job)
 {
-    return (cuvet_form)(j->out_kind ? j->out_kind : j->options->kind ? j->options->kind : j->in_kind);
+    return (cuvet_form)(job->out_kind        ? job->out_kind
+                        : job->options->kind ? job->options->kind
+                                             : job->in_kind);
 }
 
-static cuvet_status check_size(finalizer *k, size_t n, cv_final *code)
+static cuvet_status check_size(finalizer_state *finalizer, size_t count, cv_final *code)
 {
-    if (n <= k->x.lim.input)
+    if (count <= finalizer->ctx.lim.input)
         return CUVET_OK;
     *code = CV_FINAL_LIMIT;
-    return cv_reject(&k->x, CV_R_LIMIT_INPUT, 0, n, k->x.lim.input);
+    return cv_reject(&finalizer->ctx, CV_R_LIMIT_INPUT, 0, count, finalizer->ctx.lim.input);
 }
 
-static cuvet_status finalize(finalizer *k, const void *bytes, size_t n, const char *name)
+static cuvet_status finalize(finalizer_state *finalizer, const void *bytes, size_t size, const char *name)
 {
-    cv_final_job *j = begin(k, n);
+    cv_final_job *job = begin(finalizer, size);
     cv_final code = CV_FINAL_OK;
-    cuvet_status s;
+    cuvet_status status;
 
-    cv_block_free(&k->x, &k->out);
-    s = check_size(k, n, &code);
-    if (s == CUVET_OK) {
-        s = cv_final_run(j, &k->x, &k->o, cv_span_of(bytes, n, 0), name, &k->out);
-        code = j->code;
+    cv_block_free(&finalizer->ctx, &finalizer->out);
+    status = check_size(finalizer, size, &code);
+    if (status == CUVET_OK) {
+        status = cv_final_run(job, &finalizer->ctx, &finalizer->opts, cv_span_of(bytes, size, 0), name,
+                              &finalizer->out);
+        code = job->code;
     }
-    if (s != CUVET_OK && code == CV_FINAL_CANCELLED)
-        s = CUVET_E_CANCELLED;
-    k->result = (cuvet_final_result){ .code = (cuvet_final_code)code,
-                                      .text = cv_final_text(code),
-                                      .from = (cuvet_form)j->in_kind,
-                                      .to = form_of(j),
-                                      .source = source_of(j),
-                                      .target = target_of(j),
-                                      .backend = j->use.backend ? j->use.backend->name : NULL };
-    if (s == CUVET_OK) {
-        k->result.bytes = k->out.mem;
-        k->result.n = (size_t)k->out.span.len;
+    if (status != CUVET_OK && code == CV_FINAL_CANCELLED)
+        status = CUVET_E_CANCELLED;
+    finalizer->result = (cuvet_final_result){ .code = (cuvet_final_code)code,
+                                              .text = cv_final_text(code),
+                                              .from = (cuvet_form)job->in_kind,
+                                              .to = form_of(job),
+                                              .source = source_of(job),
+                                              .target = target_of(job),
+                                              .backend = job->use.backend ? job->use.backend->name : NULL };
+    if (status == CUVET_OK) {
+        finalizer->result.bytes = finalizer->out.mem;
+        finalizer->result.n = (size_t)finalizer->out.span.len;
     }
-    cv_final_end(j);
+    cv_final_end(job);
     cv_islands_drop();
-    k->state = CV_NEVER(s == CUVET_E_INTERNAL) ? POISONED : DONE;
-    return s;
+    finalizer->state = CV_NEVER(status == CUVET_E_INTERNAL) ? POISONED : DONE;
+    return status;
 }
 
-cuvet_status cuvet_finalizer_run(cuvet_ctx *ctx, cuvet_finalizer h, const void *bytes, size_t n,
+cuvet_status cuvet_finalizer_run(cuvet_ctx *ctx, cuvet_finalizer handle, const void *bytes, size_t size,
                                  const char *name)
 {
-    cuvet_status s;
-    finalizer *k;
+    cuvet_status status;
+    finalizer_state *finalizer;
 
     if (!ctx || !bytes)
         return CUVET_E_NULL;
-    s = use(ctx, h, &k);
-    return s == CUVET_OK ? done(ctx, h, finalize(k, bytes, n, name)) : s;
+    status = use(ctx, handle, &finalizer);
+    return status == CUVET_OK ? done(ctx, handle, finalize(finalizer, bytes, size, name)) : status;
 }
 
-cuvet_status cuvet_finalizer_get_result(cuvet_ctx *ctx, cuvet_finalizer h, cuvet_final_result *out)
+cuvet_status cuvet_finalizer_get_result(cuvet_ctx *ctx, cuvet_finalizer handle, cuvet_final_result *out)
 {
     cuvet_final_result result = { 0 };
-    cuvet_status s;
-    finalizer *k;
+    cuvet_status status;
+    finalizer_state *finalizer;
 
     if (!ctx || !out)
         return CUVET_E_NULL;
-    s = cv_opts_room(ctx, out, sizeof(result));
-    if (s != CUVET_OK)
-        return s;
-    s = use(ctx, h, &k);
-    if (s == CUVET_OK) {
-        result = k->result;
-        s = done(ctx, h, k->state == DONE ? CUVET_OK : CUVET_E_STATE);
+    status = cv_opts_room(ctx, out, sizeof(result));
+    if (status != CUVET_OK)
+        return status;
+    status = use(ctx, handle, &finalizer);
+    if (status == CUVET_OK) {
+        result = finalizer->result;
+        status = done(ctx, handle, finalizer->state == DONE ? CUVET_OK : CUVET_E_STATE);
     }
-    return cv_opts_give(out, &result, sizeof(result), s);
+    return cv_opts_give(out, &result, sizeof(result), status);
 }
 
-static cuvet_status save(finalizer *k, int dirfd, const char *name, cv_sink_options opt)
+static cuvet_status save(finalizer_state *finalizer, int dirfd, const char *name, cv_sink_options opt)
 {
     cv_slices out = { 0 };
-    cuvet_status s;
+    cuvet_status status;
 
-    if (k->state != DONE || !k->result.bytes)
+    if (finalizer->state != DONE || !finalizer->result.bytes)
         return CUVET_E_STATE;
-    cv_slices_borrow(&k->x.mem, &out, k->out.span);
-    s = out.failed ? cv_nomem(&k->x, 0) : cv_sink_file(dirfd, name, &out, opt);
-    cv_slices_free(&k->x.mem, &out);
-    return s;
+    cv_slices_borrow(&finalizer->ctx.mem, &out, finalizer->out.span);
+    status = out.failed ? cv_nomem(&finalizer->ctx, 0) : cv_sink_file(dirfd, name, &out, opt);
+    cv_slices_free(&finalizer->ctx.mem, &out);
+    return status;
 }
 
-cuvet_status cuvet_finalizer_save(cuvet_ctx *ctx, cuvet_finalizer h, int dirfd, const char *name,
+cuvet_status cuvet_finalizer_save(cuvet_ctx *ctx, cuvet_finalizer handle, int dirfd, const char *name,
                                   unsigned flags)
 {
-    cuvet_status s;
-    finalizer *k;
+    cuvet_status status;
+    finalizer_state *finalizer;
 
     if (!ctx || !name)
         return CUVET_E_NULL;
     if (flags & ~(CUVET_SAVE_REPLACE | CUVET_SAVE_SYNC))
         return CUVET_E_USAGE;
-    s = use(ctx, h, &k);
-    return s == CUVET_OK ? done(ctx, h, save(k, dirfd, name, cv_sink_options_of(flags))) : s;
+    status = use(ctx, handle, &finalizer);
+    return status == CUVET_OK ? done(ctx, handle, save(finalizer, dirfd, name, cv_sink_options_of(flags)))
+                              : status;
 }
 
-static cuvet_final_claims claims_of(const cv_cubin *c)
+static cuvet_final_claims claims_of(const cv_cubin *cubin)
 {
-    const cv_compat *k = &c->claims;
+    const cv_compat *compat = &cubin->claims;
 
     return (cuvet_final_claims){ .size = sizeof(cuvet_final_claims),
-                                 .isa = k->isa,
-                                 .level = k->level,
-                                 .accel = k->accel != 0,
-                                 .has_mask = cv_compat_has(k, CV_COMPAT_CAN_FASTPATH_FINALIZE),
-                                 .mask = k->fastpath };
+                                 .isa = compat->isa,
+                                 .level = compat->level,
+                                 .accel = compat->accel != 0,
+                                 .has_mask = cv_compat_has(compat, CV_COMPAT_CAN_FASTPATH_FINALIZE),
+                                 .mask = compat->fastpath };
 }
 
-static cuvet_status explain(finalizer *k, const void *bytes, size_t n, cuvet_final_explanation *out)
+static cuvet_status explain(finalizer_state *finalizer, const void *bytes, size_t size,
+                            cuvet_final_explanation *out)
 {
-    cv_final_job *j = begin(k, n);
+    cv_final_job *job = begin(finalizer, size);
     cv_final code = CV_FINAL_OK;
     const cv_compat *claims;
-    cuvet_status s;
+    cuvet_status status;
     bool level;
 
-    s = check_size(k, n, &code);
-    if (s == CUVET_OK) {
-        s = cv_final_explain(j, &k->x, &k->o, cv_span_of(bytes, n, 0), NULL);
-        code = j->code;
+    status = check_size(finalizer, size, &code);
+    if (status == CUVET_OK) {
+        status = cv_final_explain(job, &finalizer->ctx, &finalizer->opts, cv_span_of(bytes, size, 0), NULL);
+        code = job->code;
     }
-    claims = j->cubin.compat.len ? &j->cubin.claims : NULL;
-    k->claims = claims_of(&j->cubin);
+    claims = job->cubin.compat.len ? &job->cubin.claims : NULL;
+    finalizer->claims = claims_of(&job->cubin);
     *out = (cuvet_final_explanation){ .code = (cuvet_final_code)code,
                                       .text = cv_final_text(code),
-                                      .from = (cuvet_form)j->in_kind,
-                                      .to = form_of(j),
-                                      .source = source_of(j),
-                                      .target = target_of(j),
-                                      .claims = claims ? &k->claims : NULL,
-                                      .linked = j->linked,
-                                      .capsules = j->n_capsules,
-                                      .backend = j->use.backend ? j->use.backend->name : NULL };
-    out->can = (cuvet_final_code)cv_can_finalize_most(claims, out->source.sm, out->target.sm, k->o.level_most,
-                                                      &level);
+                                      .from = (cuvet_form)job->in_kind,
+                                      .to = form_of(job),
+                                      .source = source_of(job),
+                                      .target = target_of(job),
+                                      .claims = claims ? &finalizer->claims : NULL,
+                                      .linked = job->linked,
+                                      .capsules = job->n_capsules,
+                                      .backend = job->use.backend ? job->use.backend->name : NULL };
+    out->can = (cuvet_final_code)cv_can_finalize_most(claims, out->source.sm, out->target.sm,
+                                                      finalizer->opts.level_most, &level);
     /* An input without a source target is said nothing about. */
-    out->fastpath =
-        out->source.sm != 0 && cv_can_fastpath(claims, out->source.sm, out->target.sm, !k->o.fastpath_off);
-    cv_final_end(j);
+    out->fastpath = out->source.sm != 0 &&
+                    cv_can_fastpath(claims, out->source.sm, out->target.sm, !finalizer->opts.fastpath_off);
+    cv_final_end(job);
     cv_islands_drop();
-    k->state = CV_NEVER(s == CUVET_E_INTERNAL) ? POISONED : k->state;
-    return s;
+    finalizer->state = CV_NEVER(status == CUVET_E_INTERNAL) ? POISONED : finalizer->state;
+    return status;
 }
 
-cuvet_status cuvet_finalizer_explain(cuvet_ctx *ctx, cuvet_finalizer h, const void *bytes, size_t n,
+cuvet_status cuvet_finalizer_explain(cuvet_ctx *ctx, cuvet_finalizer handle, const void *bytes, size_t size,
                                      cuvet_final_explanation *out)
 {
     cuvet_final_explanation told = { 0 };
-    cuvet_status s;
-    finalizer *k;
+    cuvet_status status;
+    finalizer_state *finalizer;
 
     if (!ctx || !bytes || !out)
         return CUVET_E_NULL;
-    s = cv_opts_room(ctx, out, sizeof(told));
-    if (s != CUVET_OK)
-        return s;
-    s = use(ctx, h, &k);
-    if (s == CUVET_OK)
-        s = done(ctx, h, explain(k, bytes, n, &told));
-    if (s == CUVET_E_STALE_HANDLE)
+    status = cv_opts_room(ctx, out, sizeof(told));
+    if (status != CUVET_OK)
+        return status;
+    status = use(ctx, handle, &finalizer);
+    if (status == CUVET_OK)
+        status = done(ctx, handle, explain(finalizer, bytes, size, &told));
+    if (status == CUVET_E_STALE_HANDLE)
         told = (cuvet_final_explanation){ 0 }; /* what it points to is gone */
     cv_sized_fill(out, &told, sizeof(told));   /* as far as it went */
-    return s;
+    return status;
 }
 
 static void cancel(void *body)
 {
-    __atomic_store_n(&((finalizer *)body)->cancel, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&((finalizer_state *)body)->cancel, true, __ATOMIC_RELAXED);
 }
 
-cuvet_status cuvet_finalizer_cancel(cuvet_ctx *ctx, cuvet_finalizer h)
+cuvet_status cuvet_finalizer_cancel(cuvet_ctx *ctx, cuvet_finalizer handle)
 {
-    return ctx ? cv_handle_signal(ctx, CV_H_FINALIZER, h.bits, cancel) : CUVET_E_NULL;
+    return ctx ? cv_handle_signal(ctx, CV_H_FINALIZER, handle.bits, cancel) : CUVET_E_NULL;
 }
 
-cuvet_status cuvet_finalizer_destroy(cuvet_ctx *ctx, cuvet_finalizer *f)
+cuvet_status cuvet_finalizer_destroy(cuvet_ctx *ctx, cuvet_finalizer *finalizer)
 {
-    cuvet_status s;
+    cuvet_status status;
 
-    if (!ctx || !f)
+    if (!ctx || !finalizer)
         return CUVET_E_NULL;
-    s = cv_handle_destroy(ctx, CV_H_FINALIZER, f->bits);
-    if (s == CUVET_OK)
-        f->bits = 0;
-    return s;
+    status = cv_handle_destroy(ctx, CV_H_FINALIZER, finalizer->bits);
+    if (status == CUVET_OK)
+        finalizer->bits = 0;
+    return status;
 }
 
 /* False: there are none, or they are of no possible size. */
-static bool to_compat(const cuvet_final_claims *given, cv_compat *k)
+static bool to_compat(const cuvet_final_claims *given, cv_compat *compat)
 {
-    cuvet_final_claims c = { .size = sizeof(c) };
+    cuvet_final_claims claims = { .size = sizeof(claims) };
 
-    *k = (cv_compat){ 0 };
-    if (!given || !cv_sized_take(given, &c, sizeof(c)))
+    *compat = (cv_compat){ 0 };
+    if (!given || !cv_sized_take(given, &claims, sizeof(claims)))
         return false;
-    k->isa = c.isa;
-    k->level = c.level;
-    k->accel = c.accel;
-    k->has = c.has_mask ? UINT32_C(1) << CV_COMPAT_CAN_FASTPATH_FINALIZE : 0;
-    k->fastpath = c.mask;
+    compat->isa = claims.isa;
+    compat->level = claims.level;
+    compat->accel = claims.accel;
+    compat->has = claims.has_mask ? UINT32_C(1) << CV_COMPAT_CAN_FASTPATH_FINALIZE : 0;
+    compat->fastpath = claims.mask;
     return true;
 }
 
@@ -447,20 +456,20 @@ cuvet_final_code cuvet_can_finalize(const cuvet_final_claims *claims, uint32_t s
                                     uint8_t max_level)
 {
     bool level, known;
-    cv_compat k;
+    cv_compat compat;
 
-    known = to_compat(claims, &k);
+    known = to_compat(claims, &compat);
     if (claims && !known)
         return CUVET_FINAL_CONFLICT;
-    return (cuvet_final_code)cv_can_finalize_most(known ? &k : NULL, src, dst, max_level, &level);
+    return (cuvet_final_code)cv_can_finalize_most(known ? &compat : NULL, src, dst, max_level, &level);
 }
 
 bool cuvet_can_fastpath(const cuvet_final_claims *claims, uint32_t src, uint32_t dst, bool allowed)
 {
-    cv_compat k;
-    bool known = to_compat(claims, &k);
+    cv_compat compat;
+    bool known = to_compat(claims, &compat);
 
-    return cv_can_fastpath(known ? &k : NULL, src, dst, allowed);
+    return cv_can_fastpath(known ? &compat : NULL, src, dst, allowed);
 }
 
 /* The numbers of the public header are those of spec/finalize.def. */
@@ -473,9 +482,9 @@ const char *cuvet_final_text(cuvet_final_code code)
     return cv_final_text((cv_final)code);
 }
 
-const char *cuvet_form_name(cuvet_form k)
+const char *cuvet_form_name(cuvet_form form)
 {
-    switch (k) {
+    switch (form) {
     case CUVET_FORM_MERCURY: return "mercury";
     case CUVET_FORM_CAPMERC: return "capmerc";
     case CUVET_FORM_SASS: return "sass";

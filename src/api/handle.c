@@ -6,235 +6,236 @@
 #include "api/ctx.h"
 
 /* bits: kind 63..56, generation 55..32, salt 31..16, slot 15..0 */
-static uint64_t make_bits(const cv_handles *t, const cv_slot *s, uint32_t index)
+static uint64_t make_bits(const cv_handles *handles, const cv_slot *slot, uint32_t index)
 {
-    return (uint64_t)s->kind << 56 | (uint64_t)s->generation << 32 | (uint64_t)t->salt << 16 | index;
+    return (uint64_t)slot->kind << 56 | (uint64_t)slot->generation << 32 | (uint64_t)handles->salt << 16 |
+           index;
 }
 
-cuvet_status cv_handles_init(cv_handles *t)
+cuvet_status cv_handles_init(cv_handles *handles)
 {
-    *t = (cv_handles){ 0 };
-    if (pthread_mutex_init(&t->lock, NULL) != 0)
+    *handles = (cv_handles){ 0 };
+    if (pthread_mutex_init(&handles->lock, NULL) != 0)
         return CUVET_E_NOMEM;
-    cv_random(&t->salt, sizeof(t->salt)); /* without: told apart by slot and generation only */
+    cv_random(&handles->salt, sizeof(handles->salt)); /* without: told apart by slot and generation only */
     return CUVET_OK;
 }
 
-static cv_slot *slot_at(cv_handles *t, uint32_t index)
+static cv_slot *slot_at(cv_handles *handles, uint32_t index)
 {
-    return &t->chunk[index / CV_HANDLE_CHUNK][index % CV_HANDLE_CHUNK];
+    return &handles->chunk[index / CV_HANDLE_CHUNK][index % CV_HANDLE_CHUNK];
 }
 
 /* Poison, then release: a pointer that somebody kept shows at once. The slot goes on with the next
  * generation. */
-static void bury(cuvet_ctx *ctx, cv_slot *s)
+static void bury(cuvet_ctx *ctx, cv_slot *slot)
 {
-    s->end(ctx, s->body);
-    memset(s->body, 0xDB, (size_t)s->size);
-    cv_ctx_mem_put(ctx, s->body, s->size);
-    s->body = NULL;
-    s->size = 0;
-    s->broken = false;
-    if (s->generation == CV_HANDLE_LAST_GENERATION) {
-        s->state = CV_SLOT_RETIRED;
+    slot->end(ctx, slot->body);
+    memset(slot->body, 0xDB, (size_t)slot->size);
+    cv_ctx_mem_put(ctx, slot->body, slot->size);
+    slot->body = NULL;
+    slot->size = 0;
+    slot->broken = false;
+    if (slot->generation == CV_HANDLE_LAST_GENERATION) {
+        slot->state = CV_SLOT_RETIRED;
         return;
     }
-    s->generation++;
-    s->state = CV_SLOT_FREE;
+    slot->generation++;
+    slot->state = CV_SLOT_FREE;
 }
 
-void cv_handles_free(cuvet_ctx *ctx, cv_handles *t)
+void cv_handles_free(cuvet_ctx *ctx, cv_handles *handles)
 {
-    for (uint32_t i = 0; i < t->n_slots; i++) {
-        if (slot_at(t, i)->body)
-            bury(ctx, slot_at(t, i));
+    for (uint32_t i = 0; i < handles->n_slots; i++) {
+        if (slot_at(handles, i)->body)
+            bury(ctx, slot_at(handles, i));
     }
-    for (uint32_t c = 0; c < CV_HANDLE_CHUNKS && t->chunk[c]; c++)
-        cv_ctx_mem_put(ctx, t->chunk[c], CV_HANDLE_CHUNK * sizeof(cv_slot));
-    pthread_mutex_destroy(&t->lock);
+    for (uint32_t chunk = 0; chunk < CV_HANDLE_CHUNKS && handles->chunk[chunk]; chunk++)
+        cv_ctx_mem_put(ctx, handles->chunk[chunk], CV_HANDLE_CHUNK * sizeof(cv_slot));
+    pthread_mutex_destroy(&handles->lock);
 }
 
 /* A free slot, oldest first, or a new one. */
-static cuvet_status find_free(cuvet_ctx *ctx, cv_handles *t, uint32_t *index)
+static cuvet_status find_free(cuvet_ctx *ctx, cv_handles *handles, uint32_t *index)
 {
-    uint32_t c = t->n_slots / CV_HANDLE_CHUNK;
+    uint32_t chunk = handles->n_slots / CV_HANDLE_CHUNK;
 
-    for (uint32_t i = 0; i < t->n_slots; i++) {
-        if (slot_at(t, i)->state == CV_SLOT_FREE) {
+    for (uint32_t i = 0; i < handles->n_slots; i++) {
+        if (slot_at(handles, i)->state == CV_SLOT_FREE) {
             *index = i;
             return CUVET_OK;
         }
     }
-    if (c >= CV_HANDLE_CHUNKS)
+    if (chunk >= CV_HANDLE_CHUNKS)
         return CUVET_E_LIMIT;
-    if (!t->chunk[c])
-        t->chunk[c] = cv_ctx_mem_get(ctx, CV_HANDLE_CHUNK * sizeof(cv_slot));
-    if (!t->chunk[c])
+    if (!handles->chunk[chunk])
+        handles->chunk[chunk] = cv_ctx_mem_get(ctx, CV_HANDLE_CHUNK * sizeof(cv_slot));
+    if (!handles->chunk[chunk])
         return cv_mem_status(&ctx->mem);
-    *index = t->n_slots++;
-    slot_at(t, *index)->generation = 1;
+    *index = handles->n_slots++;
+    slot_at(handles, *index)->generation = 1;
     return CUVET_OK;
 }
 
 cuvet_status cv_handle_new(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t size, cv_handle_end *end,
                            uint64_t *bits, void **body)
 {
-    cv_handles *t = cv_ctx_handles(ctx);
+    cv_handles *handles = cv_ctx_handles(ctx);
     uint32_t index = 0;
     cuvet_status st;
-    cv_slot *s;
+    cv_slot *slot;
 
-    pthread_mutex_lock(&t->lock);
-    st = find_free(ctx, t, &index);
+    pthread_mutex_lock(&handles->lock);
+    st = find_free(ctx, handles, &index);
     if (st == CUVET_OK) {
-        s = slot_at(t, index);
-        s->body = cv_ctx_mem_get(ctx, size);
-        if (s->body) {
-            s->size = size;
-            s->end = end;
-            s->kind = (uint8_t)kind;
-            s->state = CV_SLOT_BUSY;
-            s->wrong = cv_trap_count();
-            t->n_busy++;
-            *bits = make_bits(t, s, index);
-            *body = s->body;
+        slot = slot_at(handles, index);
+        slot->body = cv_ctx_mem_get(ctx, size);
+        if (slot->body) {
+            slot->size = size;
+            slot->end = end;
+            slot->kind = (uint8_t)kind;
+            slot->state = CV_SLOT_BUSY;
+            slot->wrong = cv_trap_count();
+            handles->n_busy++;
+            *bits = make_bits(handles, slot, index);
+            *body = slot->body;
         } else {
             st = cv_mem_status(&ctx->mem);
         }
     }
-    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_unlock(&handles->lock);
     return st;
 }
 
 /* The misuse table: what is wrong with these bits? The slot is set when it is the object they name. */
-static cuvet_status look_up(cv_handles *t, cv_handle_kind kind, uint64_t bits, cv_slot **out)
+static cuvet_status look_up(cv_handles *handles, cv_handle_kind kind, uint64_t bits, cv_slot **out)
 {
     uint32_t index = (uint32_t)(bits & 0xFFFF), generation = (uint32_t)(bits >> 32 & 0xFFFFFF);
-    cv_slot *s;
+    cv_slot *slot;
 
-    if (bits == 0 || index >= t->n_slots || (uint16_t)(bits >> 16) != t->salt)
+    if (bits == 0 || index >= handles->n_slots || (uint16_t)(bits >> 16) != handles->salt)
         return CUVET_E_HANDLE;
-    s = slot_at(t, index);
-    if (generation == 0 || generation > s->generation)
+    slot = slot_at(handles, index);
+    if (generation == 0 || generation > slot->generation)
         return CUVET_E_HANDLE; /* never issued */
-    if (generation != s->generation || !s->body || s->state == CV_SLOT_DYING)
-        return s->state == CV_SLOT_FREE && generation == s->generation ? CUVET_E_HANDLE
-                                                                       : CUVET_E_STALE_HANDLE;
-    if ((uint8_t)(bits >> 56) != s->kind || s->kind != (uint8_t)kind)
+    if (generation != slot->generation || !slot->body || slot->state == CV_SLOT_DYING)
+        return slot->state == CV_SLOT_FREE && generation == slot->generation ? CUVET_E_HANDLE
+                                                                             : CUVET_E_STALE_HANDLE;
+    if ((uint8_t)(bits >> 56) != slot->kind || slot->kind != (uint8_t)kind)
         return CUVET_E_HANDLE_KIND;
-    *out = s;
+    *out = slot;
     return CUVET_OK;
 }
 
 cuvet_status cv_handle_get(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits, void **body)
 {
-    cv_handles *t = cv_ctx_handles(ctx);
-    cv_slot *s = NULL;
+    cv_handles *handles = cv_ctx_handles(ctx);
+    cv_slot *slot = NULL;
     cuvet_status st;
 
-    pthread_mutex_lock(&t->lock);
-    st = look_up(t, kind, bits, &s);
-    if (st == CUVET_OK && s->state == CV_SLOT_BUSY)
+    pthread_mutex_lock(&handles->lock);
+    st = look_up(handles, kind, bits, &slot);
+    if (st == CUVET_OK && slot->state == CV_SLOT_BUSY)
         st = CUVET_E_BUSY;
-    if (CV_NEVER(st == CUVET_OK && s->broken))
+    if (CV_NEVER(st == CUVET_OK && slot->broken))
         st = CUVET_E_POISONED;
     if (st == CUVET_OK) {
-        s->state = CV_SLOT_BUSY;
-        s->wrong = cv_trap_count();
-        t->n_busy++;
-        *body = s->body;
+        slot->state = CV_SLOT_BUSY;
+        slot->wrong = cv_trap_count();
+        handles->n_busy++;
+        *body = slot->body;
     }
-    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_unlock(&handles->lock);
     return st;
 }
 
 cuvet_status cv_handle_signal(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits, void (*fn)(void *body))
 {
-    cv_handles *t = cv_ctx_handles(ctx);
-    cv_slot *s = NULL;
+    cv_handles *handles = cv_ctx_handles(ctx);
+    cv_slot *slot = NULL;
     cuvet_status st;
 
-    pthread_mutex_lock(&t->lock);
-    st = look_up(t, kind, bits, &s);
+    pthread_mutex_lock(&handles->lock);
+    st = look_up(handles, kind, bits, &slot);
     if (st == CUVET_OK)
-        fn(s->body);
-    pthread_mutex_unlock(&t->lock);
+        fn(slot->body);
+    pthread_mutex_unlock(&handles->lock);
     return st;
 }
 
 /* False: the object or the context is gone. */
 static bool put(cuvet_ctx *ctx, uint64_t bits, cuvet_status *st)
 {
-    cv_handles *t = cv_ctx_handles(ctx);
+    cv_handles *handles = cv_ctx_handles(ctx);
     bool alive = false, last;
-    cv_slot *s;
+    cv_slot *slot;
 
-    pthread_mutex_lock(&t->lock);
-    s = slot_at(t, (uint32_t)(bits & 0xFFFF));
-    if (CV_NEVER(s->wrong != cv_trap_count())) {
-        s->broken = true;
+    pthread_mutex_lock(&handles->lock);
+    slot = slot_at(handles, (uint32_t)(bits & 0xFFFF));
+    if (CV_NEVER(slot->wrong != cv_trap_count())) {
+        slot->broken = true;
         *st = CUVET_E_INTERNAL;
     }
-    if (s->state == CV_SLOT_DYING) {
-        bury(ctx, s);
-    } else if (s->state == CV_SLOT_BUSY) {
-        s->state = CV_SLOT_LIVE;
+    if (slot->state == CV_SLOT_DYING) {
+        bury(ctx, slot);
+    } else if (slot->state == CV_SLOT_BUSY) {
+        slot->state = CV_SLOT_LIVE;
         alive = true;
     }
-    t->n_busy--;
-    last = t->dying && t->n_busy == 0;
-    alive = alive && !t->dying;
-    pthread_mutex_unlock(&t->lock);
+    handles->n_busy--;
+    last = handles->dying && handles->n_busy == 0;
+    alive = alive && !handles->dying;
+    pthread_mutex_unlock(&handles->lock);
     if (last)
         cv_ctx_end(ctx);
     return alive;
 }
 
-cuvet_status cv_handle_put(cuvet_ctx *ctx, uint64_t bits, cuvet_status s)
+cuvet_status cv_handle_put(cuvet_ctx *ctx, uint64_t bits, cuvet_status status)
 {
-    (void)put(ctx, bits, &s); /* nothing that belongs to the object was given out */
-    return s;
+    (void)put(ctx, bits, &status); /* nothing that belongs to the object was given out */
+    return status;
 }
 
-cuvet_status cv_handle_done(cuvet_ctx *ctx, uint64_t bits, cuvet_status s)
+cuvet_status cv_handle_done(cuvet_ctx *ctx, uint64_t bits, cuvet_status status)
 {
-    return put(ctx, bits, &s) ? s : CUVET_E_STALE_HANDLE;
+    return put(ctx, bits, &status) ? status : CUVET_E_STALE_HANDLE;
 }
 
-cuvet_status cv_handle_create(cuvet_ctx *ctx, const cv_handle_class *c, const void *how, uint64_t *bits)
+cuvet_status cv_handle_create(cuvet_ctx *ctx, const cv_handle_class *cls, const void *how, uint64_t *bits)
 {
     const uint64_t wrong = cv_trap_count();
     void *body = NULL;
-    uint64_t b = 0;
-    cuvet_status s;
+    uint64_t handle = 0;
+    cuvet_status status;
 
-    s = cv_handle_new(ctx, c->kind, c->size, c->end, &b, &body);
-    if (s != CUVET_OK)
-        return cv_ctx_told(ctx, s);
-    s = c->begin(ctx, body, how);
+    status = cv_handle_new(ctx, cls->kind, cls->size, cls->end, &handle, &body);
+    if (status != CUVET_OK)
+        return cv_ctx_told(ctx, status);
+    status = cls->begin(ctx, body, how);
     if (CV_NEVER(wrong != cv_trap_count()))
-        s = CUVET_E_INTERNAL;
-    if (s == CUVET_OK)
-        *bits = b;
-    else if (cv_handle_destroy(ctx, c->kind, b) != CUVET_OK) /* in use by us: the put below ends it */
-        s = CUVET_E_INTERNAL;
-    return cv_handle_put(ctx, b, s);
+        status = CUVET_E_INTERNAL;
+    if (status == CUVET_OK)
+        *bits = handle;
+    else if (cv_handle_destroy(ctx, cls->kind, handle) != CUVET_OK) /* in use by us: the put below ends it */
+        status = CUVET_E_INTERNAL;
+    return cv_handle_put(ctx, handle, status);
 }
 
 cuvet_status cv_handle_destroy(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits)
 {
-    cv_handles *t = cv_ctx_handles(ctx);
-    cv_slot *s = NULL;
+    cv_handles *handles = cv_ctx_handles(ctx);
+    cv_slot *slot = NULL;
     cuvet_status st;
 
-    pthread_mutex_lock(&t->lock);
-    st = look_up(t, kind, bits, &s);
+    pthread_mutex_lock(&handles->lock);
+    st = look_up(handles, kind, bits, &slot);
     if (st == CUVET_OK) {
-        if (s->state == CV_SLOT_BUSY)
-            s->state = CV_SLOT_DYING;
+        if (slot->state == CV_SLOT_BUSY)
+            slot->state = CV_SLOT_DYING;
         else
-            bury(ctx, s);
+            bury(ctx, slot);
     }
-    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_unlock(&handles->lock);
     return st;
 }

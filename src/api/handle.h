@@ -55,9 +55,9 @@ typedef struct cv_handles {
     uint16_t salt;    /* of this context: another context's handle does not pass for one of ours */
 } cv_handles;
 
-CV_MUST cuvet_status cv_handles_init(cv_handles *t);
+CV_MUST cuvet_status cv_handles_init(cv_handles *handles);
 /* Ends every object that is left. */
-void cv_handles_free(cuvet_ctx *ctx, cv_handles *t);
+void cv_handles_free(cuvet_ctx *ctx, cv_handles *handles);
 
 /* New object: a zeroed body of 'size' bytes, in use by the caller until cv_handle_put(). @return OK · NOMEM ·
  * LIMIT */
@@ -76,7 +76,7 @@ typedef struct cv_handle_class {
 
 /* New object that has begun and is not in use; the memory limit is told. The bits are set when it is OK.
  * @return as cv_handle_new and begin */
-CV_MUST cuvet_status cv_handle_create(cuvet_ctx *ctx, const cv_handle_class *c, const void *how,
+CV_MUST cuvet_status cv_handle_create(cuvet_ctx *ctx, const cv_handle_class *cls, const void *how,
                                       uint64_t *bits);
 /* Take an object in use. @return OK · HANDLE · STALE_HANDLE · HANDLE_KIND · BUSY (another thread, or a
  * callback of its own) · POISONED */
@@ -87,10 +87,10 @@ CV_MUST cuvet_status cv_handle_signal(cuvet_ctx *ctx, cv_handle_kind kind, uint6
                                       void (*fn)(void *body));
 /* The end of an operation on the thread that began it: ends the object if it was destroyed meanwhile.
  * @return s · INTERNAL (an index went wrong meanwhile; the object can only be destroyed from now on) */
-CV_MUST cuvet_status cv_handle_put(cuvet_ctx *ctx, uint64_t bits, cuvet_status s);
+CV_MUST cuvet_status cv_handle_put(cuvet_ctx *ctx, uint64_t bits, cuvet_status status);
 /* The same. @return as cv_handle_put · STALE_HANDLE (a callback had destroyed the object or the context,
  * which is gone now) */
-CV_MUST cuvet_status cv_handle_done(cuvet_ctx *ctx, uint64_t bits, cuvet_status s);
+CV_MUST cuvet_status cv_handle_done(cuvet_ctx *ctx, uint64_t bits, cuvet_status status);
 /* Destroy. In use: marked, the user's put ends it. Bits become 0 by the caller. @return as cv_handle_get,
  * never BUSY or POISONED */
 CV_MUST cuvet_status cv_handle_destroy(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits);

@@ -70,7 +70,7 @@ size_t cv_last_text(const cuvet_diag *diag, char *buf, size_t cap)
 
 cuvet_status cuvet_ctx_last_diag(cuvet_ctx *ctx, cuvet_diag *out)
 {
-    cuvet_status s = CUVET_END;
+    cuvet_status status = CUVET_END;
     cuvet_diag diag;
 
     if (!ctx || !out)
@@ -80,9 +80,9 @@ cuvet_status cuvet_ctx_last_diag(cuvet_ctx *ctx, cuvet_diag *out)
     pthread_mutex_lock(&ctx->last.lock);
     diag = ctx->last.diag;
     if (ctx->last.is_set)
-        s = CUVET_OK;
+        status = CUVET_OK;
     pthread_mutex_unlock(&ctx->last.lock);
-    return cv_opts_give(out, &diag, sizeof(diag), s);
+    return cv_opts_give(out, &diag, sizeof(diag), status);
 }
 
 const char *cuvet_ctx_last_text(cuvet_ctx *ctx)

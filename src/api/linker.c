@@ -8,49 +8,49 @@
 
 static void end_linker(cuvet_ctx *ctx, void *body)
 {
-    linker *k = body;
+    linker_state *linker = body;
 
-    cv_link_end(&k->link);
-    cv_islands_free(&k->islands);
-    cv_slices_free(&k->x.mem, &k->file);
-    for (uint64_t i = 0; i < k->input.n; i++) {
-        cv_block_free(&k->x, &cv_link_inputs_at(&k->input, i)->bytes);
-        cv_block_free(&k->x, &cv_link_inputs_at(&k->input, i)->name);
+    cv_link_end(&linker->link);
+    cv_islands_free(&linker->islands);
+    cv_slices_free(&linker->ctx.mem, &linker->file);
+    for (uint64_t i = 0; i < linker->input.count; i++) {
+        cv_block_free(&linker->ctx, &cv_link_inputs_at(&linker->input, i)->bytes);
+        cv_block_free(&linker->ctx, &cv_link_inputs_at(&linker->input, i)->name);
     }
-    cv_link_inputs_free(&k->x.mem, &k->input);
-    cv_hosts_free(&k->x.mem, &k->hosts);
-    for (uint64_t i = 0; i < k->module.n; i++)
-        cv_block_free(&k->x, cv_link_modules_at(&k->module, i));
-    cv_link_modules_free(&k->x.mem, &k->module);
-    cv_block_free(&k->x, &k->out);
-    cv_link_events_free(&k->x.mem, &k->event);
-    cv_u8s_free(&k->x.mem, &k->event_text);
-    cv_diags_free(&k->tool_mem, &k->pending);
-    cv_mem_put(&k->tool_mem, k->tools, sizeof(*k->tools));
-    cv_ctx_note_peak(ctx, cv_max(k->x.mem.peak, cv_max(k->tool_mem.peak, k->peak)));
+    cv_link_inputs_free(&linker->ctx.mem, &linker->input);
+    cv_hosts_free(&linker->ctx.mem, &linker->hosts);
+    for (uint64_t i = 0; i < linker->module.count; i++)
+        cv_block_free(&linker->ctx, cv_link_modules_at(&linker->module, i));
+    cv_link_modules_free(&linker->ctx.mem, &linker->module);
+    cv_block_free(&linker->ctx, &linker->out);
+    cv_link_events_free(&linker->ctx.mem, &linker->event);
+    cv_u8s_free(&linker->ctx.mem, &linker->event_text);
+    cv_diags_free(&linker->tool_mem, &linker->pending);
+    cv_mem_put(&linker->tool_mem, linker->tools, sizeof(*linker->tools));
+    cv_ctx_note_peak(ctx, cv_max(linker->ctx.mem.peak, cv_max(linker->tool_mem.peak, linker->peak)));
 }
 
-cuvet_status cv_linker_done(cuvet_ctx *ctx, cuvet_linker h, cuvet_status s)
+cuvet_status cv_linker_done(cuvet_ctx *ctx, cuvet_linker handle, cuvet_status status)
 {
-    return cv_handle_done(ctx, h.bits, s);
+    return cv_handle_done(ctx, handle.bits, status);
 }
 
-cuvet_status cv_linker_use(cuvet_ctx *ctx, cuvet_linker h, linker **k)
+cuvet_status cv_linker_use(cuvet_ctx *ctx, cuvet_linker handle, linker_state **out)
 {
     void *body = NULL;
-    cuvet_status s = cv_handle_get(ctx, CV_H_LINKER, h.bits, &body);
+    cuvet_status status = cv_handle_get(ctx, CV_H_LINKER, handle.bits, &body);
 
-    *k = body;
-    return CV_NEVER(s == CUVET_OK && (*k)->state == CV_LINKER_POISONED)
-               ? cv_linker_done(ctx, h, CUVET_E_POISONED)
-               : s;
+    *out = body;
+    return CV_NEVER(status == CUVET_OK && (*out)->state == CV_LINKER_POISONED)
+               ? cv_linker_done(ctx, handle, CUVET_E_POISONED)
+               : status;
 }
 
-cuvet_status cv_linker_use_in(cuvet_ctx *ctx, cuvet_linker h, cv_linker_state in, linker **k)
+cuvet_status cv_linker_use_in(cuvet_ctx *ctx, cuvet_linker handle, cv_linker_state in, linker_state **out)
 {
-    cuvet_status s = cv_linker_use(ctx, h, k);
+    cuvet_status status = cv_linker_use(ctx, handle, out);
 
-    return s == CUVET_OK && (*k)->state != in ? cv_linker_done(ctx, h, CUVET_E_STATE) : s;
+    return status == CUVET_OK && (*out)->state != in ? cv_linker_done(ctx, handle, CUVET_E_STATE) : status;
 }
 
 enum { FINAL_LEVEL = 2 };
@@ -59,28 +59,30 @@ enum { FINAL_LEVEL = 2 };
 #define LINK_FLAGS (2 * CUVET_LINK_HOST_INFO - 1)
 
 /* Who finalizes inputs for another member of the family. */
-static cuvet_status choose_backends(cuvet_ctx *ctx, linker *k, const cuvet_linker_options *opt)
+static cuvet_status choose_backends(cuvet_ctx *ctx, linker_state *linker, const cuvet_linker_options *opt)
 {
     cuvet_compiler generator = { 0 };
-    cuvet_status s = CUVET_OK;
-    size_t n = 0;
+    cuvet_status status = CUVET_OK;
+    size_t count = 0;
 
     if (opt->generator)
-        s = cv_opts_compiler(ctx, opt->generator, &generator);
-    if (s != CUVET_OK)
-        return s;
-    CV_ARRAY_SET(k->backend, n++, ((cv_backend_use){ &cv_backend_copy, NULL }));
+        status = cv_opts_compiler(ctx, opt->generator, &generator);
+    if (status != CUVET_OK)
+        return status;
+    CV_ARRAY_SET(linker->backend, count++, ((cv_backend_use){ &cv_backend_copy, NULL }));
     if (opt->generator) {
-        k->generator = (cv_final_tool){ generator, opt->generator_log, opt->generator_user };
-        CV_ARRAY_SET(k->backend, n++, ((cv_backend_use){ &cv_backend_external, &k->generator }));
+        linker->generator = (cv_final_tool){ generator, opt->generator_log, opt->generator_user };
+        CV_ARRAY_SET(linker->backend, count++,
+                     ((cv_backend_use){ &cv_backend_external, &linker->generator }));
     }
-    k->final = (cv_final_options){ .target_sm = opt->target.sm,
-                                   .target_suffix = opt->target.suffix,
-                                   .level_most = FINAL_LEVEL,
-                                   .exact = opt->policy == CUVET_ARCH_EXACT,
-                                   .key = { CV_ARRAY_GET(k->o.key, 0), CV_ARRAY_GET(k->o.key, 1) },
-                                   .backend = k->backend,
-                                   .n_backends = n };
+    linker->final =
+        (cv_final_options){ .target_sm = opt->target.sm,
+                            .target_suffix = opt->target.suffix,
+                            .level_most = FINAL_LEVEL,
+                            .exact = opt->policy == CUVET_ARCH_EXACT,
+                            .key = { CV_ARRAY_GET(linker->opts.key, 0), CV_ARRAY_GET(linker->opts.key, 1) },
+                            .backend = linker->backend,
+                            .n_backends = count };
     return CUVET_OK;
 }
 
@@ -89,7 +91,7 @@ static bool is_set(const cuvet_linker_options *opt, unsigned flag)
     return (opt->flags & flag) != 0;
 }
 
-static cuvet_status configure(cuvet_ctx *ctx, linker *k, const cuvet_linker_options *opt)
+static cuvet_status configure(cuvet_ctx *ctx, linker_state *linker, const cuvet_linker_options *opt)
 {
     if ((unsigned)opt->policy > CUVET_ARCH_EXACT || (opt->flags & ~LINK_FLAGS) || opt->toolkit > UINT16_MAX ||
         (opt->n_kernels_used && !opt->kernels_used) ||
@@ -97,7 +99,7 @@ static cuvet_status configure(cuvet_ctx *ctx, linker *k, const cuvet_linker_opti
         return CUVET_E_USAGE;
     if (!cv_arch_known(opt->target))
         return CUVET_E_ARCH;
-    k->o =
+    linker->opts =
         (cv_link_options){ .target = opt->target,
                            .policy = opt->policy,
                            .toolkit = opt->toolkit ? opt->toolkit : CV_ADMIT_TOOLKIT,
@@ -111,51 +113,51 @@ static cuvet_status configure(cuvet_ctx *ctx, linker *k, const cuvet_linker_opti
                            .warnings_are_errors = is_set(opt, CUVET_LINK_WARNINGS_ARE_ERRORS),
                            .kernels_used = opt->kernels_used,
                            .n_kernels_used = opt->n_kernels_used };
-    cv_random(k->o.key, sizeof(k->o.key));
-    k->host_info = is_set(opt, CUVET_LINK_HOST_INFO) && !is_set(opt, CUVET_LINK_RELOCATABLE) &&
-                   !opt->n_kernels_used && !k->o.keep_dead;
-    cv_hosts_init(&k->hosts, k->o.key[0], k->o.key[1]);
-    k->on_event = opt->event;
-    k->event_user = opt->event_user;
-    return choose_backends(ctx, k, opt);
+    cv_random(linker->opts.key, sizeof(linker->opts.key));
+    linker->host_info = is_set(opt, CUVET_LINK_HOST_INFO) && !is_set(opt, CUVET_LINK_RELOCATABLE) &&
+                        !opt->n_kernels_used && !linker->opts.keep_dead;
+    cv_hosts_init(&linker->hosts, linker->opts.key[0], linker->opts.key[1]);
+    linker->on_event = opt->event;
+    linker->event_user = opt->event_user;
+    return choose_backends(ctx, linker, opt);
 }
 
 static cuvet_status begin_linker(cuvet_ctx *ctx, void *body, const void *opt)
 {
-    linker *k = body;
-    cuvet_status s;
+    linker_state *linker = body;
+    cuvet_status status;
 
-    cv_ctx_lend(ctx, &k->x);
-    cv_mem_init(&k->tool_mem, &ctx->alloc, ctx->lim.live);
-    s = configure(ctx, k, opt);
-    cv_link_begin(&k->link, &k->x, &k->o);
-    return s;
+    cv_ctx_lend(ctx, &linker->ctx);
+    cv_mem_init(&linker->tool_mem, &ctx->alloc, ctx->lim.live);
+    status = configure(ctx, linker, opt);
+    cv_link_begin(&linker->link, &linker->ctx, &linker->opts);
+    return status;
 }
 
 cuvet_status cuvet_linker_create(cuvet_ctx *ctx, const cuvet_linker_options *opt, cuvet_linker *out)
 {
-    static const cv_handle_class LINKER = { CV_H_LINKER, sizeof(linker), begin_linker, end_linker };
-    cuvet_linker_options o = { .size = sizeof(o) };
-    cuvet_status s;
+    static const cv_handle_class LINKER = { CV_H_LINKER, sizeof(linker_state), begin_linker, end_linker };
+    cuvet_linker_options options = { .size = sizeof(options) };
+    cuvet_status status;
 
     if (!out)
         return CUVET_E_NULL;
     out->bits = 0;
     if (!ctx || !opt)
         return CUVET_E_NULL;
-    s = cv_opts_take(ctx, opt, &o, sizeof(o));
-    return s == CUVET_OK ? cv_handle_create(ctx, &LINKER, &o, &out->bits) : s;
+    status = cv_opts_take(ctx, opt, &options, sizeof(options));
+    return status == CUVET_OK ? cv_handle_create(ctx, &LINKER, &options, &out->bits) : status;
 }
 
 /* Bytes of a caller's text, without its NUL. */
 CV_BUF_BEGIN
 static uint64_t text_length(const char *text)
 {
-    uint64_t n = 0;
+    uint64_t count = 0;
 
-    while (text[n] != 0)
-        n++;
-    return n;
+    while (text[count] != 0)
+        count++;
+    return count;
 }
 CV_BUF_END
 
@@ -164,87 +166,89 @@ static cv_span text_span(const char *text)
     return cv_span_of(text, text_length(text), 0);
 }
 
-cuvet_status cuvet_linker_add(cuvet_ctx *ctx, cuvet_linker h, const void *bytes, size_t n, const char *name)
+cuvet_status cuvet_linker_add(cuvet_ctx *ctx, cuvet_linker handle, const void *bytes, size_t size,
+                              const char *name)
 {
-    cuvet_status s;
-    linker *k;
+    cuvet_status status;
+    linker_state *linker;
 
     if (!ctx || !bytes || !name)
         return CUVET_E_NULL;
-    s = cv_linker_use(ctx, h, &k);
-    return s == CUVET_OK
-               ? cv_linker_done(
-                     ctx, h, cv_linker_add(k, NULL, cv_span_of(bytes, n, 0), text_span(name), CV_NONE, false))
-               : s;
+    status = cv_linker_use(ctx, handle, &linker);
+    return status == CUVET_OK ? cv_linker_done(ctx, handle,
+                                               cv_linker_add(linker, NULL, cv_span_of(bytes, size, 0),
+                                                             text_span(name), CV_NONE, false))
+                              : status;
 }
 
-cuvet_status cuvet_linker_add_source(cuvet_ctx *ctx, cuvet_linker h, const cuvet_source *src,
+cuvet_status cuvet_linker_add_source(cuvet_ctx *ctx, cuvet_linker handle, const cuvet_source *src,
                                      const char *name)
 {
     cuvet_source from = { 0 };
-    cuvet_status s;
-    linker *k;
+    cuvet_status status;
+    linker_state *linker;
 
     if (!ctx || !src || !name)
         return CUVET_E_NULL;
-    s = cv_opts_source(ctx, src, &from);
-    if (s != CUVET_OK)
-        return s;
-    s = cv_linker_use(ctx, h, &k);
-    return s == CUVET_OK
-               ? cv_linker_done(
-                     ctx, h, cv_linker_add(k, &from, cv_span_of(NULL, 0, 0), text_span(name), CV_NONE, false))
-               : s;
+    status = cv_opts_source(ctx, src, &from);
+    if (status != CUVET_OK)
+        return status;
+    status = cv_linker_use(ctx, handle, &linker);
+    return status == CUVET_OK ? cv_linker_done(ctx, handle,
+                                               cv_linker_add(linker, &from, cv_span_of(NULL, 0, 0),
+                                                             text_span(name), CV_NONE, false))
+                              : status;
 }
 
-cuvet_status cuvet_linker_add_file(cuvet_ctx *ctx, cuvet_linker h, const cuvet_source *src, const char *name,
-                                   const cuvet_add_options *opt)
+cuvet_status cuvet_linker_add_file(cuvet_ctx *ctx, cuvet_linker handle, const cuvet_source *src,
+                                   const char *name, const cuvet_add_options *opt)
 {
     cuvet_add_options given = { .size = sizeof(given) };
     cuvet_source from = { 0 };
-    cuvet_status s;
-    linker *k;
+    cuvet_status status;
+    linker_state *linker;
 
     if (!ctx || !src || !name)
         return CUVET_E_NULL;
-    s = cv_opts_source(ctx, src, &from);
-    if (s == CUVET_OK && opt)
-        s = cv_opts_take(ctx, opt, &given, sizeof(given));
-    if (s == CUVET_OK && (given.flags & ~(CUVET_ADD_SYSTEM | CUVET_ADD_LIBRARY)))
-        s = CUVET_E_USAGE;
-    if (s != CUVET_OK)
-        return s;
-    s = cv_linker_use(ctx, h, &k);
-    return s == CUVET_OK ? cv_linker_done(ctx, h, cv_linker_add_file(k, &from, text_span(name), given.flags))
-                         : s;
+    status = cv_opts_source(ctx, src, &from);
+    if (status == CUVET_OK && opt)
+        status = cv_opts_take(ctx, opt, &given, sizeof(given));
+    if (status == CUVET_OK && (given.flags & ~(CUVET_ADD_SYSTEM | CUVET_ADD_LIBRARY)))
+        status = CUVET_E_USAGE;
+    if (status != CUVET_OK)
+        return status;
+    status = cv_linker_use(ctx, handle, &linker);
+    return status == CUVET_OK
+               ? cv_linker_done(ctx, handle, cv_linker_add_file(linker, &from, text_span(name), given.flags))
+               : status;
 }
 
-cuvet_status cuvet_linker_add_memory(cuvet_ctx *ctx, cuvet_linker h, const void *bytes, size_t n,
+cuvet_status cuvet_linker_add_memory(cuvet_ctx *ctx, cuvet_linker handle, const void *bytes, size_t size,
                                      const char *name, const cuvet_add_options *opt)
 {
     cuvet_source src;
 
     if (!ctx || !bytes)
         return CUVET_E_NULL;
-    src = cv_source_memory(bytes, n);
-    return cuvet_linker_add_file(ctx, h, &src, name, opt);
+    src = cv_source_memory(bytes, size);
+    return cuvet_linker_add_file(ctx, handle, &src, name, opt);
 }
 
-cuvet_status cuvet_linker_get_event(cuvet_ctx *ctx, cuvet_linker h, uint64_t index, cuvet_event *out)
+cuvet_status cuvet_linker_get_event(cuvet_ctx *ctx, cuvet_linker handle, uint64_t index, cuvet_event *out)
 {
     cuvet_event event = { .size = sizeof(event) };
-    cuvet_status s;
-    linker *k;
+    cuvet_status status;
+    linker_state *linker;
 
     if (!ctx || !out)
         return CUVET_E_NULL;
-    s = cv_opts_room(ctx, out, sizeof(event));
-    if (s == CUVET_OK)
-        s = cv_linker_use(ctx, h, &k);
-    if (s != CUVET_OK)
-        return s;
-    s = cv_linker_get_event(k, index, &event);
-    return cv_linker_done(ctx, h, cv_opts_give(out, &event, sizeof(event), s));
+    status = cv_opts_room(ctx, out, sizeof(event));
+    if (status == CUVET_OK)
+        status = cv_linker_use(ctx, handle, &linker);
+    if (status != CUVET_OK)
+        return status;
+    status = cv_linker_get_event(linker, index, &event);
+    return cv_linker_done(ctx, handle, cv_opts_give(out, &event, sizeof(event), status));
 }
 
 const char *cuvet_event_kind_name(cuvet_event_kind kind)
@@ -271,170 +275,172 @@ const char *cuvet_event_kind_name(cuvet_event_kind kind)
     return "?";
 }
 
-cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker h, uint64_t index, const char **out)
+cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker handle, uint64_t index, const char **out)
 {
-    cuvet_status s;
-    linker *k;
+    cuvet_status status;
+    linker_state *linker;
 
     if (!ctx || !out)
         return CUVET_E_NULL;
-    s = cv_linker_use(ctx, h, &k);
-    if (s != CUVET_OK)
-        return s;
-    if (index >= k->input.n)
-        return cv_linker_done(ctx, h, CUVET_END);
-    *out = (const char *)cv_link_inputs_at(&k->input, index)->name.mem;
-    return cv_linker_done(ctx, h, CUVET_OK);
+    status = cv_linker_use(ctx, handle, &linker);
+    if (status != CUVET_OK)
+        return status;
+    if (index >= linker->input.count)
+        return cv_linker_done(ctx, handle, CUVET_END);
+    *out = (const char *)cv_link_inputs_at(&linker->input, index)->name.mem;
+    return cv_linker_done(ctx, handle, CUVET_OK);
 }
 
-static cuvet_status complete(linker *k)
+static cuvet_status complete(linker_state *linker)
 {
     uint64_t bytes = 0, warnings;
-    cuvet_status s;
+    cuvet_status status;
 
-    if (k->state != CV_LINKER_COLLECTING)
+    if (linker->state != CV_LINKER_COLLECTING)
         return CUVET_E_STATE;
-    for (uint64_t i = 0; i < k->input.n; i++)
-        bytes += cv_link_inputs_at(&k->input, i)->bytes.span.len;
-    cv_ctx_unit(&k->x, 2 * bytes);
-    if (k->input.n == 0)
-        return cv_reject(&k->x, CV_R_LINK_NO_INPUT, 0, 0, 1);
-    k->begun = true;
-    s = cv_linker_gather(k);
-    warnings = k->x.n_warnings;
-    if (s == CUVET_OK)
-        s = cv_link_complete(&k->link, &k->out, &k->file);
-    if (s == CUVET_OK && k->o.warnings_are_errors && k->x.n_warnings != warnings)
-        s = CUVET_E_REFUSED;
-    if (s != CUVET_OK)
-        cv_block_free(&k->x, &k->out); /* nothing is given out */
-    k->result = (cuvet_link_result){ .objects = k->link.obj.n,
-                                     .functions = k->link.seen.functions,
-                                     .kernels = k->link.seen.kernels };
-    return s;
+    for (uint64_t i = 0; i < linker->input.count; i++)
+        bytes += cv_link_inputs_at(&linker->input, i)->bytes.span.len;
+    cv_ctx_unit(&linker->ctx, 2 * bytes);
+    if (linker->input.count == 0)
+        return cv_reject(&linker->ctx, CV_R_LINK_NO_INPUT, 0, 0, 1);
+    linker->begun = true;
+    status = cv_linker_gather(linker);
+    warnings = linker->ctx.n_warnings;
+    if (status == CUVET_OK)
+        status = cv_link_complete(&linker->link, &linker->out, &linker->file);
+    if (status == CUVET_OK && linker->opts.warnings_are_errors && linker->ctx.n_warnings != warnings)
+        status = CUVET_E_REFUSED;
+    if (status != CUVET_OK)
+        cv_block_free(&linker->ctx, &linker->out); /* nothing is given out */
+    linker->result = (cuvet_link_result){ .objects = linker->link.obj.count,
+                                          .functions = linker->link.seen.functions,
+                                          .kernels = linker->link.seen.kernels };
+    return status;
 }
 
-cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker h)
+cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker handle)
 {
-    cuvet_status s;
-    linker *k;
+    cuvet_status status;
+    linker_state *linker;
 
     if (!ctx)
         return CUVET_E_NULL;
-    s = cv_linker_use_in(ctx, h, CV_LINKER_COLLECTING, &k);
-    if (s != CUVET_OK)
-        return s;
-    s = complete(k);
-    k->state = s == CUVET_OK                     ? CV_LINKER_LINKED
-               : CV_NEVER(s == CUVET_E_INTERNAL) ? CV_LINKER_POISONED
-                                                 : CV_LINKER_FAILED;
-    k->link.reached = k->link.reached && s != CUVET_E_INTERNAL;
+    status = cv_linker_use_in(ctx, handle, CV_LINKER_COLLECTING, &linker);
+    if (status != CUVET_OK)
+        return status;
+    status = complete(linker);
+    linker->state = status == CUVET_OK                     ? CV_LINKER_LINKED
+                    : CV_NEVER(status == CUVET_E_INTERNAL) ? CV_LINKER_POISONED
+                                                           : CV_LINKER_FAILED;
+    linker->link.reached = linker->link.reached && status != CUVET_E_INTERNAL;
     cv_islands_drop();
-    return cv_linker_done(ctx, h, s);
+    return cv_linker_done(ctx, handle, status);
 }
 
 /* The code that is lent goes where it belongs: its place is there. */
-static bool make_whole(linker *k)
+static bool make_whole(linker_state *linker)
 {
     cv_slice_pos pos = { 0 };
     uint64_t off = 0;
     cv_span run;
 
-    if (k->whole)
+    if (linker->whole)
         return true;
-    k->whole = true;
-    for (; k->whole && cv_slices_next(&k->file, &pos, &run); off += run.len)
-        if (cv_block_at(&k->out, off, run.len) != run.base)
-            k->whole = cv_block_put(&k->out, off, run);
-    return k->whole;
+    linker->whole = true;
+    for (; linker->whole && cv_slices_next(&linker->file, &pos, &run); off += run.len)
+        if (cv_block_at(&linker->out, off, run.len) != run.base)
+            linker->whole = cv_block_put(&linker->out, off, run);
+    return linker->whole;
 }
 
-cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_linker h, cuvet_link_result *out)
+cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_linker handle, cuvet_link_result *out)
 {
-    cuvet_status s;
-    linker *k;
+    cuvet_status status;
+    linker_state *linker;
 
     cuvet_link_result result = { 0 };
 
     if (!ctx || !out)
         return CUVET_E_NULL;
-    s = cv_opts_room(ctx, out, sizeof(result));
-    if (s != CUVET_OK)
-        return s;
-    s = cv_linker_use_in(ctx, h, CV_LINKER_LINKED, &k);
-    if (s == CUVET_OK) {
-        if (CV_NEVER(!make_whole(k)))
-            s = CUVET_E_INTERNAL;
-        result = k->result;
-        result.bytes = k->out.mem;
-        result.n = (size_t)k->out.span.len;
-        s = cv_linker_done(ctx, h, s);
+    status = cv_opts_room(ctx, out, sizeof(result));
+    if (status != CUVET_OK)
+        return status;
+    status = cv_linker_use_in(ctx, handle, CV_LINKER_LINKED, &linker);
+    if (status == CUVET_OK) {
+        if (CV_NEVER(!make_whole(linker)))
+            status = CUVET_E_INTERNAL;
+        result = linker->result;
+        result.bytes = linker->out.mem;
+        result.n = (size_t)linker->out.span.len;
+        status = cv_linker_done(ctx, handle, status);
     }
-    return cv_opts_give(out, &result, sizeof(result), s);
+    return cv_opts_give(out, &result, sizeof(result), status);
 }
 
-cuvet_status cuvet_linker_save(cuvet_ctx *ctx, cuvet_linker h, int dirfd, const char *name, unsigned flags)
+cuvet_status cuvet_linker_save(cuvet_ctx *ctx, cuvet_linker handle, int dirfd, const char *name,
+                               unsigned flags)
 {
-    cuvet_status s;
-    linker *k;
+    cuvet_status status;
+    linker_state *linker;
 
     if (!ctx || !name)
         return CUVET_E_NULL;
     if (flags & ~(CUVET_SAVE_REPLACE | CUVET_SAVE_SYNC))
         return CUVET_E_USAGE;
-    s = cv_linker_use_in(ctx, h, CV_LINKER_LINKED, &k);
-    return s == CUVET_OK
-               ? cv_linker_done(ctx, h, cv_sink_file(dirfd, name, &k->file, cv_sink_options_of(flags)))
-               : s;
+    status = cv_linker_use_in(ctx, handle, CV_LINKER_LINKED, &linker);
+    return status == CUVET_OK
+               ? cv_linker_done(ctx, handle,
+                                cv_sink_file(dirfd, name, &linker->file, cv_sink_options_of(flags)))
+               : status;
 }
 
-cuvet_status cuvet_linker_write(cuvet_ctx *ctx, cuvet_linker h, int fd)
+cuvet_status cuvet_linker_write(cuvet_ctx *ctx, cuvet_linker handle, int fd)
 {
-    cuvet_status s;
-    linker *k;
+    cuvet_status status;
+    linker_state *linker;
 
     if (!ctx)
         return CUVET_E_NULL;
-    s = cv_linker_use_in(ctx, h, CV_LINKER_LINKED, &k);
-    return s == CUVET_OK ? cv_linker_done(ctx, h, cv_sink_fd(fd, &k->file)) : s;
+    status = cv_linker_use_in(ctx, handle, CV_LINKER_LINKED, &linker);
+    return status == CUVET_OK ? cv_linker_done(ctx, handle, cv_sink_fd(fd, &linker->file)) : status;
 }
 
-static cuvet_status deliver(const linker *k, const cuvet_link_sink *sink)
+static cuvet_status deliver(const linker_state *linker, const cuvet_link_sink *sink)
 {
     cv_slice_pos pos = { 0 };
     cv_span run;
 
-    while (cv_slices_next(&k->file, &pos, &run))
+    while (cv_slices_next(&linker->file, &pos, &run))
         if (run.len > 0 && !sink->write(sink->user, run.base, (size_t)run.len))
             return CUVET_E_CANCELLED;
     return CUVET_OK;
 }
 
-cuvet_status cuvet_linker_deliver(cuvet_ctx *ctx, cuvet_linker h, const cuvet_link_sink *sink)
+cuvet_status cuvet_linker_deliver(cuvet_ctx *ctx, cuvet_linker handle, const cuvet_link_sink *sink)
 {
     cuvet_link_sink to = { .size = sizeof(to) };
-    cuvet_status s;
-    linker *k;
+    cuvet_status status;
+    linker_state *linker;
 
     if (!ctx || !sink)
         return CUVET_E_NULL;
-    s = cv_opts_take(ctx, sink, &to, sizeof(to));
-    if (s == CUVET_OK && !to.write)
-        s = CUVET_E_USAGE;
-    if (s != CUVET_OK)
-        return s;
-    s = cv_linker_use_in(ctx, h, CV_LINKER_LINKED, &k);
-    return s == CUVET_OK ? cv_linker_done(ctx, h, deliver(k, &to)) : s;
+    status = cv_opts_take(ctx, sink, &to, sizeof(to));
+    if (status == CUVET_OK && !to.write)
+        status = CUVET_E_USAGE;
+    if (status != CUVET_OK)
+        return status;
+    status = cv_linker_use_in(ctx, handle, CV_LINKER_LINKED, &linker);
+    return status == CUVET_OK ? cv_linker_done(ctx, handle, deliver(linker, &to)) : status;
 }
 
-cuvet_status cuvet_linker_destroy(cuvet_ctx *ctx, cuvet_linker *h)
+cuvet_status cuvet_linker_destroy(cuvet_ctx *ctx, cuvet_linker *handle)
 {
-    cuvet_status s;
+    cuvet_status status;
 
-    if (!ctx || !h)
+    if (!ctx || !handle)
         return CUVET_E_NULL;
-    s = cv_handle_destroy(ctx, CV_H_LINKER, h->bits);
-    if (s == CUVET_OK)
-        h->bits = 0;
-    return s;
+    status = cv_handle_destroy(ctx, CV_H_LINKER, handle->bits);
+    if (status == CUVET_OK)
+        handle->bits = 0;
+    return status;
 }

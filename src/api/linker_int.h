@@ -8,12 +8,13 @@
 #include "api/opts.h"
 #include "drive/link.h"
 
-typedef cv_linker linker;
+typedef cv_linker linker_state;
 
 /* The linker behind a handle, which stays in use until cv_linker_done(). */
-CV_MUST cuvet_status cv_linker_use(cuvet_ctx *ctx, cuvet_linker h, linker **k);
+CV_MUST cuvet_status cv_linker_use(cuvet_ctx *ctx, cuvet_linker handle, linker_state **out);
 /* The same; STATE when it is in another state. */
-CV_MUST cuvet_status cv_linker_use_in(cuvet_ctx *ctx, cuvet_linker h, cv_linker_state in, linker **k);
-CV_MUST cuvet_status cv_linker_done(cuvet_ctx *ctx, cuvet_linker h, cuvet_status s);
+CV_MUST cuvet_status cv_linker_use_in(cuvet_ctx *ctx, cuvet_linker handle, cv_linker_state in,
+                                      linker_state **out);
+CV_MUST cuvet_status cv_linker_done(cuvet_ctx *ctx, cuvet_linker handle, cuvet_status status);
 
 #endif

@@ -4,18 +4,18 @@
 #include "link/graph/callgraph.h"
 
 /* Input of a diagnostic's path, the which-th from 0, and the symbol behind it. */
-static bool place_of(const cuvet_diag *d, uint32_t which, uint64_t *object, uint64_t *symbol)
+static bool place_of(const cuvet_diag *diag, uint32_t which, uint64_t *object, uint64_t *symbol)
 {
     uint32_t seen = 0;
 
-    for (uint32_t i = 0; i < d->where.n && i < CUVET_PATH_MAX; i++) {
-        const cuvet_step *s = &CV_ARRAY_GET(d->where.step, i);
+    for (uint32_t i = 0; i < diag->where.n && i < CUVET_PATH_MAX; i++) {
+        const cuvet_step *step = &CV_ARRAY_GET(diag->where.step, i);
 
-        if (s->kind == CUVET_P_MEMBER) {
-            *object = s->index;
+        if (step->kind == CUVET_P_MEMBER) {
+            *object = step->index;
             seen++;
-        } else if (s->kind == CUVET_P_SYMBOL && seen == which + 1) {
-            *symbol = s->index;
+        } else if (step->kind == CUVET_P_SYMBOL && seen == which + 1) {
+            *symbol = step->index;
             return true;
         }
     }
@@ -23,20 +23,20 @@ static bool place_of(const cuvet_diag *d, uint32_t which, uint64_t *object, uint
 }
 
 /* From the stored bytes of the input: they stay where they are until the end. */
-static bool symbol_name(const linker *k, uint64_t object, uint64_t symbol, cv_span *name)
+static bool symbol_name(const linker_state *linker, uint64_t object, uint64_t symbol, cv_span *name)
 {
-    const cv_cubin *c = &cv_lobjs_get(&k->link.obj, object)->cubin;
-    cv_span all = cv_link_inputs_get(&k->input, object)->bytes.span;
-    const cv_sec *symtab = cv_cubin_sec(c, c->symtab_index);
-    const cv_sec *strtab = cv_cubin_sec(c, cv_cubin_first(c, CV_ROLE_STRTAB));
-    cv_elf_symbol y;
+    const cv_cubin *cubin = &cv_lobjs_get(&linker->link.obj, object)->cubin;
+    cv_span all = cv_link_inputs_get(&linker->input, object)->bytes.span;
+    const cv_sec *symtab = cv_cubin_sec(cubin, cubin->symtab_index);
+    const cv_sec *strtab = cv_cubin_sec(cubin, cv_cubin_first(cubin, CV_ROLE_STRTAB));
+    cv_elf_symbol raw_symbol;
     uint64_t at;
 
-    if (symbol >= c->n_syms || !cv_span_has(all, symtab->h.off, symtab->h.size))
+    if (symbol >= cubin->n_syms || !cv_span_has(all, symtab->header.off, symtab->header.size))
         return false;
-    cv_elf_read_symbol(cv_span_tail(all, symtab->h.off), false, symbol, &y);
-    at = cv_sat_add(strtab->h.off, y.name);
-    if (at >= all.len || y.name >= strtab->h.size)
+    cv_elf_read_symbol(cv_span_tail(all, symtab->header.off), false, symbol, &raw_symbol);
+    at = cv_sat_add(strtab->header.off, raw_symbol.name);
+    if (at >= all.len || raw_symbol.name >= strtab->header.size)
         return false;
     *name = cv_span_tail(all, at);
     name->len = cv_span_find_byte(*name, 0);
@@ -44,81 +44,81 @@ static bool symbol_name(const linker *k, uint64_t object, uint64_t symbol, cv_sp
 }
 
 /* Before the link: what is said of one member of the archive at hand. */
-static bool member_name(const linker *k, const cuvet_diag *d, cv_span *name)
+static bool member_name(const linker_state *linker, const cuvet_diag *diag, cv_span *name)
 {
-    return d->where.n == 1 && d->where.step[0].kind == CUVET_P_MEMBER &&
-           cv_hosts_member_at(&k->hosts, d->file_off, name);
+    return diag->where.n == 1 && diag->where.step[0].kind == CUVET_P_MEMBER &&
+           cv_hosts_member_at(&linker->hosts, diag->file_off, name);
 }
 
-static cuvet_status symbol_of(cuvet_ctx *ctx, cuvet_linker h, const cuvet_diag *d, uint32_t which,
-                              const char **p, size_t *n)
+static cuvet_status symbol_of(cuvet_ctx *ctx, cuvet_linker handle, const cuvet_diag *diag, uint32_t which,
+                              const char **out, size_t *len)
 {
     uint64_t object = 0, symbol = 0;
-    cuvet_status s;
+    cuvet_status status;
     cv_span name;
-    linker *k;
+    linker_state *linker;
 
-    if (!ctx || !d || !p || !n)
+    if (!ctx || !diag || !out || !len)
         return CUVET_E_NULL;
-    s = cv_linker_use(ctx, h, &k);
-    if (s != CUVET_OK)
-        return s;
-    if (!k->begun && (which || !member_name(k, d, &name)))
-        return cv_linker_done(ctx, h, CUVET_E_NO_MATCH);
-    if (k->begun && (!place_of(d, which, &object, &symbol) || object >= k->link.obj.n))
-        return cv_linker_done(ctx, h, CUVET_E_NO_MATCH);
-    if (k->begun && !symbol_name(k, object, symbol, &name))
-        return cv_linker_done(ctx, h, CUVET_E_NO_MATCH);
-    *p = (const char *)name.base;
-    *n = (size_t)name.len;
-    return cv_linker_done(ctx, h, CUVET_OK);
+    status = cv_linker_use(ctx, handle, &linker);
+    if (status != CUVET_OK)
+        return status;
+    if (!linker->begun && (which || !member_name(linker, diag, &name)))
+        return cv_linker_done(ctx, handle, CUVET_E_NO_MATCH);
+    if (linker->begun && (!place_of(diag, which, &object, &symbol) || object >= linker->link.obj.count))
+        return cv_linker_done(ctx, handle, CUVET_E_NO_MATCH);
+    if (linker->begun && !symbol_name(linker, object, symbol, &name))
+        return cv_linker_done(ctx, handle, CUVET_E_NO_MATCH);
+    *out = (const char *)name.base;
+    *len = (size_t)name.len;
+    return cv_linker_done(ctx, handle, CUVET_OK);
 }
 
-cuvet_status cuvet_linker_symbol(cuvet_ctx *ctx, cuvet_linker h, const cuvet_diag *d, const char **p,
-                                 size_t *n)
+cuvet_status cuvet_linker_symbol(cuvet_ctx *ctx, cuvet_linker handle, const cuvet_diag *diag,
+                                 const char **out, size_t *len)
 {
-    return symbol_of(ctx, h, d, 0, p, n);
+    return symbol_of(ctx, handle, diag, 0, out, len);
 }
 
-cuvet_status cuvet_linker_other_symbol(cuvet_ctx *ctx, cuvet_linker h, const cuvet_diag *d, const char **p,
-                                       size_t *n)
+cuvet_status cuvet_linker_other_symbol(cuvet_ctx *ctx, cuvet_linker handle, const cuvet_diag *diag,
+                                       const char **out, size_t *len)
 {
-    return symbol_of(ctx, h, d, 1, p, n);
+    return symbol_of(ctx, handle, diag, 1, out, len);
 }
 
-cuvet_status cuvet_linker_callgraph(cuvet_ctx *ctx, cuvet_linker h, const cuvet_callgraph_sink *sink)
+cuvet_status cuvet_linker_callgraph(cuvet_ctx *ctx, cuvet_linker handle, const cuvet_callgraph_sink *sink)
 {
     cuvet_callgraph_sink to = { .size = sizeof(to) };
-    cuvet_status s;
-    linker *k;
+    cuvet_status status;
+    linker_state *linker;
 
     if (!ctx || !sink)
         return CUVET_E_NULL;
-    s = cv_opts_take(ctx, sink, &to, sizeof(to));
-    if (s == CUVET_OK && (!to.function || !to.call || !to.raised))
-        s = CUVET_E_USAGE;
-    if (s != CUVET_OK)
-        return s;
-    s = cv_linker_use(ctx, h, &k);
-    if (s != CUVET_OK)
-        return s;
-    if (!k->begun || !k->link.reached || k->o.relocatable)
-        return cv_linker_done(ctx, h, CUVET_E_STATE);
-    return cv_linker_done(ctx, h, cv_link_callgraph(&k->link, &to));
+    status = cv_opts_take(ctx, sink, &to, sizeof(to));
+    if (status == CUVET_OK && (!to.function || !to.call || !to.raised))
+        status = CUVET_E_USAGE;
+    if (status != CUVET_OK)
+        return status;
+    status = cv_linker_use(ctx, handle, &linker);
+    if (status != CUVET_OK)
+        return status;
+    if (!linker->begun || !linker->link.reached || linker->opts.relocatable)
+        return cv_linker_done(ctx, handle, CUVET_E_STATE);
+    return cv_linker_done(ctx, handle, cv_link_callgraph(&linker->link, &to));
 }
 
-cuvet_status cuvet_linker_module(cuvet_ctx *ctx, cuvet_linker h, uint64_t index, const char **name)
+cuvet_status cuvet_linker_module(cuvet_ctx *ctx, cuvet_linker handle, uint64_t index, const char **name)
 {
-    cuvet_status s;
-    linker *k;
+    cuvet_status status;
+    linker_state *linker;
 
     if (!ctx || !name)
         return CUVET_E_NULL;
-    s = cv_linker_use_in(ctx, h, CV_LINKER_LINKED, &k);
-    if (s != CUVET_OK)
-        return s;
-    if (index >= k->module.n)
-        return cv_linker_done(ctx, h, CUVET_END);
-    *name = (const char *)cv_link_modules_at(&k->module, index)->mem;
-    return cv_linker_done(ctx, h, CUVET_OK);
+    status = cv_linker_use_in(ctx, handle, CV_LINKER_LINKED, &linker);
+    if (status != CUVET_OK)
+        return status;
+    if (index >= linker->module.count)
+        return cv_linker_done(ctx, handle, CUVET_END);
+    *name = (const char *)cv_link_modules_at(&linker->module, index)->mem;
+    return cv_linker_done(ctx, handle, CUVET_OK);
 }

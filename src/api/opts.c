@@ -29,36 +29,36 @@ cuvet_status cv_opts_room(cuvet_ctx *ctx, const void *given, size_t known)
     return CUVET_E_USAGE;
 }
 
-cuvet_status cv_opts_give(void *given, void *ours, size_t known, cuvet_status s)
+cuvet_status cv_opts_give(void *given, void *ours, size_t known, cuvet_status status)
 {
-    if (s != CUVET_OK)
+    if (status != CUVET_OK)
         memset(ours, 0, known);
-    return cv_sized_give(given, ours, known) ? s : CUVET_E_USAGE;
+    return cv_sized_give(given, ours, known) ? status : CUVET_E_USAGE;
 }
 
 cuvet_status cv_opts_source(cuvet_ctx *ctx, const cuvet_source *given, cuvet_source *ours)
 {
-    cuvet_status s = cv_opts_take(ctx, given, ours, sizeof(*ours));
+    cuvet_status status = cv_opts_take(ctx, given, ours, sizeof(*ours));
 
-    return s == CUVET_OK && !ours->read_at ? CUVET_E_USAGE : s;
+    return status == CUVET_OK && !ours->read_at ? CUVET_E_USAGE : status;
 }
 
 cuvet_status cv_opts_compiler(cuvet_ctx *ctx, const cuvet_compiler *given, cuvet_compiler *ours)
 {
-    cuvet_status s = cv_opts_take(ctx, given, ours, sizeof(*ours));
+    cuvet_status status = cv_opts_take(ctx, given, ours, sizeof(*ours));
 
-    return s == CUVET_OK && !ours->compile ? CUVET_E_USAGE : s;
+    return status == CUVET_OK && !ours->compile ? CUVET_E_USAGE : status;
 }
 
 cuvet_status cv_opts_scan(cuvet_ctx *ctx, const cuvet_scan_options *given, cuvet_scan_options *ours)
 {
-    cuvet_status s = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
     *ours = (cuvet_scan_options){ .size = sizeof(*ours), .depth = CUVET_DEPTH_FULL };
     if (given)
-        s = cv_opts_take(ctx, given, ours, sizeof(*ours));
-    if (s != CUVET_OK)
-        return s;
+        status = cv_opts_take(ctx, given, ours, sizeof(*ours));
+    if (status != CUVET_OK)
+        return status;
     if (ours->jobs > CV_SCAN_JOBS_MAX || (ours->claim && ours->jobs > 1) ||
         (unsigned)ours->depth > CUVET_DEPTH_FULL)
         return CUVET_E_USAGE;

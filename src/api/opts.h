@@ -16,7 +16,7 @@ CV_MUST cuvet_status cv_opts_take(cuvet_ctx *ctx, const void *given, void *ours,
  * USAGE (it is diagnosed), then it is filled, with zeroes but for its size where the status is another than
  * OK. 'ours' is zeroed then as well. */
 CV_MUST cuvet_status cv_opts_room(cuvet_ctx *ctx, const void *given, size_t known);
-CV_MUST cuvet_status cv_opts_give(void *given, void *ours, size_t known, cuvet_status s);
+CV_MUST cuvet_status cv_opts_give(void *given, void *ours, size_t known, cuvet_status status);
 /* The same for parts of a structure that point to others. A source without a function, or a compiler without
  * one, is CUVET_E_USAGE. */
 CV_MUST cuvet_status cv_opts_source(cuvet_ctx *ctx, const cuvet_source *given, cuvet_source *ours);

@@ -36,24 +36,24 @@ static void keep(void *user, const cuvet_diag *diag)
 static cuvet_status begin_findings(cuvet_ctx *ctx, void *body, const void *given)
 {
     findings *all = body;
-    const how *h = given;
+    const how *other_how = given;
     cuvet_item item;
-    cuvet_status s;
+    cuvet_status status;
 
     all->ctx = ctx;
     cv_mem_init(&all->mem, &ctx->alloc, ctx->lim.live);
-    s = cv_scan_open(&all->scan, &ctx->alloc, &ctx->lim, h->src, h->opt, keep, all);
-    if (s != CUVET_OK)
-        return s;
+    status = cv_scan_open(&all->scan, &ctx->alloc, &ctx->lim, other_how->src, other_how->opt, keep, all);
+    if (status != CUVET_OK)
+        return status;
     do
-        s = cv_scan_next(&all->scan, &item);
-    while (s == CUVET_OK);
+        status = cv_scan_next(&all->scan, &item);
+    while (status == CUVET_OK);
     all->sum = all->scan.sum;
     cv_ctx_note_peak(ctx, cv_sat_add(cv_scan_peak(&all->scan), all->mem.peak));
     cv_scan_close(&all->scan);
-    if (s == CUVET_END && all->lost)
-        s = all->mem.limited ? cv_ctx_told(ctx, CUVET_E_LIMIT) : CUVET_E_NOMEM;
-    return s == CUVET_END ? CUVET_OK : s;
+    if (status == CUVET_END && all->lost)
+        status = all->mem.limited ? cv_ctx_told(ctx, CUVET_E_LIMIT) : CUVET_E_NOMEM;
+    return status == CUVET_END ? CUVET_OK : status;
 }
 
 static void end_findings(cuvet_ctx *ctx, void *body)
@@ -69,9 +69,9 @@ static cuvet_status scan_source(cuvet_ctx *ctx, const cuvet_source *src, const c
 {
     static const cv_handle_class FINDINGS = { CV_H_FINDINGS, sizeof(findings), begin_findings, end_findings };
     cuvet_scan_options ours;
-    cuvet_status s = cv_opts_scan(ctx, opt, &ours);
+    cuvet_status status = cv_opts_scan(ctx, opt, &ours);
 
-    return s == CUVET_OK ? cv_handle_create(ctx, &FINDINGS, &(how){ src, &ours }, &out->bits) : s;
+    return status == CUVET_OK ? cv_handle_create(ctx, &FINDINGS, &(how){ src, &ours }, &out->bits) : status;
 }
 
 /* The last thing that a call does with the context: a callback may end it. */
@@ -87,7 +87,7 @@ cuvet_status cuvet_scan_file(cuvet_ctx *ctx, const char *path, const cuvet_scan_
                              cuvet_findings *out)
 {
     cuvet_source src = { .size = sizeof(src) };
-    cuvet_status s;
+    cuvet_status status;
     int error;
 
     if (!out)
@@ -95,15 +95,15 @@ cuvet_status cuvet_scan_file(cuvet_ctx *ctx, const char *path, const cuvet_scan_
     out->bits = 0;
     if (!ctx || !path)
         return CUVET_E_NULL;
-    s = cv_source_open(path, &src, &error);
-    if (s != CUVET_OK)
+    status = cv_source_open(path, &src, &error);
+    if (status != CUVET_OK)
         return cannot_open(ctx, error);
-    s = scan_source(ctx, &src, opt, out);
+    status = scan_source(ctx, &src, opt, out);
     cuvet_source_destroy(&src);
-    return s;
+    return status;
 }
 
-cuvet_status cuvet_scan_memory(cuvet_ctx *ctx, const void *bytes, size_t n, const cuvet_scan_options *opt,
+cuvet_status cuvet_scan_memory(cuvet_ctx *ctx, const void *bytes, size_t size, const cuvet_scan_options *opt,
                                cuvet_findings *out)
 {
     cuvet_source src;
@@ -111,29 +111,30 @@ cuvet_status cuvet_scan_memory(cuvet_ctx *ctx, const void *bytes, size_t n, cons
     if (!out)
         return CUVET_E_NULL;
     out->bits = 0;
-    if (!ctx || (n && !bytes))
+    if (!ctx || (size && !bytes))
         return CUVET_E_NULL;
-    src = cv_source_memory(bytes, n);
+    src = cv_source_memory(bytes, size);
     return scan_source(ctx, &src, opt, out);
 }
 
-cuvet_status cuvet_findings_get(cuvet_ctx *ctx, cuvet_findings f, uint64_t index, cuvet_finding *out)
+cuvet_status cuvet_findings_get(cuvet_ctx *ctx, cuvet_findings other_findings, uint64_t index,
+                                cuvet_finding *out)
 {
     cuvet_finding one = { .size = sizeof(one) };
     cuvet_diag *diag;
-    cuvet_status s;
+    cuvet_status status;
     findings *all;
     void *body;
 
     if (!ctx || !out)
         return CUVET_E_NULL;
-    s = cv_opts_room(ctx, out, sizeof(one));
-    if (s == CUVET_OK)
-        s = cv_handle_get(ctx, CV_H_FINDINGS, f.bits, &body);
-    if (s != CUVET_OK)
-        return s;
+    status = cv_opts_room(ctx, out, sizeof(one));
+    if (status == CUVET_OK)
+        status = cv_handle_get(ctx, CV_H_FINDINGS, other_findings.bits, &body);
+    if (status != CUVET_OK)
+        return status;
     all = body;
-    if (index < all->diags.n) {
+    if (index < all->diags.count) {
         diag = cv_diags_at(&all->diags, index);
         diag->size = sizeof(*diag);
         cv_last_place(diag, all->place, sizeof(all->place));
@@ -144,58 +145,58 @@ cuvet_status cuvet_findings_get(cuvet_ctx *ctx, cuvet_findings f, uint64_t index
         one.text = all->text;
         one.diag = diag;
     } else {
-        s = CUVET_END;
+        status = CUVET_END;
     }
-    s = cv_handle_put(ctx, f.bits, s);
-    return cv_opts_give(out, &one, sizeof(one), s);
+    status = cv_handle_put(ctx, other_findings.bits, status);
+    return cv_opts_give(out, &one, sizeof(one), status);
 }
 
-cuvet_status cuvet_findings_summary(cuvet_ctx *ctx, cuvet_findings f, cuvet_summary *out)
+cuvet_status cuvet_findings_summary(cuvet_ctx *ctx, cuvet_findings other_findings, cuvet_summary *out)
 {
-    cuvet_status s;
+    cuvet_status status;
     void *body;
 
     if (!ctx || !out)
         return CUVET_E_NULL;
-    s = cv_opts_room(ctx, out, sizeof(*out));
-    if (s == CUVET_OK)
-        s = cv_handle_get(ctx, CV_H_FINDINGS, f.bits, &body);
-    if (s != CUVET_OK)
-        return s;
+    status = cv_opts_room(ctx, out, sizeof(*out));
+    if (status == CUVET_OK)
+        status = cv_handle_get(ctx, CV_H_FINDINGS, other_findings.bits, &body);
+    if (status != CUVET_OK)
+        return status;
     cv_sized_fill(out, &((const findings *)body)->sum, sizeof(*out));
-    return cv_handle_put(ctx, f.bits, CUVET_OK);
+    return cv_handle_put(ctx, other_findings.bits, CUVET_OK);
 }
 
-cuvet_status cuvet_findings_destroy(cuvet_ctx *ctx, cuvet_findings *f)
+cuvet_status cuvet_findings_destroy(cuvet_ctx *ctx, cuvet_findings *other_findings)
 {
-    cuvet_status s;
+    cuvet_status status;
 
-    if (!ctx || !f)
+    if (!ctx || !other_findings)
         return CUVET_E_NULL;
-    s = cv_handle_destroy(ctx, CV_H_FINDINGS, f->bits);
-    if (s == CUVET_OK)
-        f->bits = 0;
-    return s;
+    status = cv_handle_destroy(ctx, CV_H_FINDINGS, other_findings->bits);
+    if (status == CUVET_OK)
+        other_findings->bits = 0;
+    return status;
 }
 
 /* @return as cuvet_linker_add_file() for the first file that was refused; STALE_HANDLE: a callback has
  * ended the context, and nothing of it may be touched. */
-static cuvet_status add_files(cuvet_ctx *ctx, cuvet_linker linker, const char *const *paths, size_t n,
+static cuvet_status add_files(cuvet_ctx *ctx, cuvet_linker linker, const char *const *paths, size_t len,
                               int *error)
 {
     cuvet_status first = CUVET_OK;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < len; i++) {
         cuvet_source src = { .size = sizeof(src) };
-        cuvet_status s = paths[i] ? cv_source_open(paths[i], &src, error) : CUVET_E_NULL;
+        cuvet_status status = paths[i] ? cv_source_open(paths[i], &src, error) : CUVET_E_NULL;
 
-        if (s != CUVET_OK)
-            return s;
-        s = cuvet_linker_add_file(ctx, linker, &src, paths[i], NULL);
+        if (status != CUVET_OK)
+            return status;
+        status = cuvet_linker_add_file(ctx, linker, &src, paths[i], NULL);
         cuvet_source_destroy(&src);
-        if (s == CUVET_E_STALE_HANDLE)
-            return s;
-        first = first == CUVET_OK ? s : first;
+        if (status == CUVET_E_STALE_HANDLE)
+            return status;
+        first = first == CUVET_OK ? status : first;
     }
     *error = -1; /* all could be opened */
     return first;
@@ -205,10 +206,10 @@ static cuvet_status add_files(cuvet_ctx *ctx, cuvet_linker linker, const char *c
 static cuvet_status copy_result(cuvet_ctx *ctx, cuvet_linker linker, cuvet_target target, cuvet_image *image)
 {
     cuvet_link_result made = { .size = sizeof(made) };
-    cuvet_status s = cuvet_linker_result(ctx, linker, &made);
+    cuvet_status status = cuvet_linker_result(ctx, linker, &made);
 
-    if (s != CUVET_OK)
-        return s;
+    if (status != CUVET_OK)
+        return status;
     image->bytes = ctx->alloc.alloc(ctx->alloc.user, made.n);
     if (!image->bytes)
         return CUVET_E_NOMEM;
@@ -222,37 +223,37 @@ static cuvet_status copy_result(cuvet_ctx *ctx, cuvet_linker linker, cuvet_targe
 }
 
 cuvet_status cuvet_link_files(cuvet_ctx *ctx, const cuvet_linker_options *opt, const char *target,
-                              const char *const *paths, size_t n, cuvet_image *out)
+                              const char *const *paths, size_t len, cuvet_image *out)
 {
     cuvet_linker_options ours = { .size = sizeof(ours) };
     cuvet_image image = { .size = sizeof(image) };
     cuvet_linker linker;
     int error = -1;
-    cuvet_status s;
+    cuvet_status status;
 
-    if (!ctx || !out || (n && !paths))
+    if (!ctx || !out || (len && !paths))
         return CUVET_E_NULL;
-    s = cv_opts_room(ctx, out, sizeof(image));
-    if (s != CUVET_OK)
-        return s;
+    status = cv_opts_room(ctx, out, sizeof(image));
+    if (status != CUVET_OK)
+        return status;
     if (opt)
-        s = cv_opts_take(ctx, opt, &ours, sizeof(ours));
-    if (s == CUVET_OK && target)
-        s = cuvet_target_parse(target, &ours.target);
-    if (s == CUVET_OK)
-        s = cuvet_linker_create(ctx, &ours, &linker);
-    if (s != CUVET_OK)
-        return cv_opts_give(out, &image, sizeof(image), s);
-    s = add_files(ctx, linker, paths, n, &error);
-    if (s == CUVET_OK)
-        s = cuvet_linker_complete(ctx, linker);
-    if (s == CUVET_OK)
-        s = copy_result(ctx, linker, ours.target, &image);
-    if (s != CUVET_E_STALE_HANDLE && cuvet_linker_destroy(ctx, &linker) != CUVET_OK)
-        s = CUVET_E_INTERNAL;
-    if (s == CUVET_E_IO && error >= 0)
-        s = cannot_open(ctx, error);
-    return cv_opts_give(out, &image, sizeof(image), s);
+        status = cv_opts_take(ctx, opt, &ours, sizeof(ours));
+    if (status == CUVET_OK && target)
+        status = cuvet_target_parse(target, &ours.target);
+    if (status == CUVET_OK)
+        status = cuvet_linker_create(ctx, &ours, &linker);
+    if (status != CUVET_OK)
+        return cv_opts_give(out, &image, sizeof(image), status);
+    status = add_files(ctx, linker, paths, len, &error);
+    if (status == CUVET_OK)
+        status = cuvet_linker_complete(ctx, linker);
+    if (status == CUVET_OK)
+        status = copy_result(ctx, linker, ours.target, &image);
+    if (status != CUVET_E_STALE_HANDLE && cuvet_linker_destroy(ctx, &linker) != CUVET_OK)
+        status = CUVET_E_INTERNAL;
+    if (status == CUVET_E_IO && error >= 0)
+        status = cannot_open(ctx, error);
+    return cv_opts_give(out, &image, sizeof(image), status);
 }
 
 cuvet_status cuvet_image_save(const cuvet_image *img, const char *path, unsigned flags)

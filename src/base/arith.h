@@ -5,86 +5,86 @@
 
 #include "base/base.h"
 
-static inline CV_MUST bool cv_add(uint64_t a, uint64_t b, uint64_t *out)
+static inline CV_MUST bool cv_add(uint64_t left, uint64_t right, uint64_t *out)
 {
-    uint64_t r;
+    uint64_t result;
 
-    if (__builtin_add_overflow(a, b, &r))
+    if (__builtin_add_overflow(left, right, &result))
         return false;
-    *out = r;
+    *out = result;
     return true;
 }
 
-static inline CV_MUST bool cv_mul(uint64_t a, uint64_t b, uint64_t *out)
+static inline CV_MUST bool cv_mul(uint64_t left, uint64_t right, uint64_t *out)
 {
-    uint64_t r;
+    uint64_t result;
 
-    if (__builtin_mul_overflow(a, b, &r))
+    if (__builtin_mul_overflow(left, right, &result))
         return false;
-    *out = r;
+    *out = result;
     return true;
 }
 
-/* a + b, or the largest value: for ends that are only compared. */
-static inline uint64_t cv_sat_add(uint64_t a, uint64_t b)
+/* a + right, or the largest value: for ends that are only compared. */
+static inline uint64_t cv_sat_add(uint64_t left, uint64_t right)
 {
-    uint64_t r;
+    uint64_t result;
 
-    return __builtin_add_overflow(a, b, &r) ? UINT64_MAX : r;
+    return __builtin_add_overflow(left, right, &result) ? UINT64_MAX : result;
 }
 
-static inline uint64_t cv_sat_mul(uint64_t a, uint64_t b)
+static inline uint64_t cv_sat_mul(uint64_t left, uint64_t right)
 {
-    uint64_t r;
+    uint64_t result;
 
-    return __builtin_mul_overflow(a, b, &r) ? UINT64_MAX : r;
+    return __builtin_mul_overflow(left, right, &result) ? UINT64_MAX : result;
 }
 
-/* Round v up to a multiple of align, a power of two. */
-static inline CV_MUST bool cv_align(uint64_t v, uint64_t align, uint64_t *out)
+/* Round 'value' up to a multiple of align, a power of two. */
+static inline CV_MUST bool cv_align(uint64_t value, uint64_t align, uint64_t *out)
 {
-    uint64_t r;
+    uint64_t result;
 
-    if (align == 0 || (align & (align - 1)) != 0 || __builtin_add_overflow(v, align - 1, &r))
+    if (align == 0 || (align & (align - 1)) != 0 || __builtin_add_overflow(value, align - 1, &result))
         return false;
-    *out = r & ~(align - 1);
+    *out = result & ~(align - 1);
     return true;
 }
 
-static inline uint64_t cv_sat_align(uint64_t v, uint64_t align)
+static inline uint64_t cv_sat_align(uint64_t value, uint64_t align)
 {
-    uint64_t r = UINT64_MAX;
+    uint64_t result = UINT64_MAX;
 
-    return cv_align(v, align, &r) ? r : UINT64_MAX;
+    return cv_align(value, align, &result) ? result : UINT64_MAX;
 }
 
-static inline CV_MUST bool cv_to_u32(uint64_t v, uint32_t *out)
+static inline CV_MUST bool cv_to_u32(uint64_t value, uint32_t *out)
 {
-    if (v > UINT32_MAX)
+    if (value > UINT32_MAX)
         return false;
-    *out = (uint32_t)v;
+    *out = (uint32_t)value;
     return true;
 }
 
-static inline bool cv_is_pow2(uint64_t v)
+static inline bool cv_is_pow2(uint64_t value)
 {
-    return v != 0 && (v & (v - 1)) == 0;
+    return value != 0 && (value & (value - 1)) == 0;
 }
 
-static inline uint64_t cv_min(uint64_t a, uint64_t b)
+static inline uint64_t cv_min(uint64_t left, uint64_t right)
 {
-    return a < b ? a : b;
+    return left < right ? left : right;
 }
 
-static inline uint64_t cv_max(uint64_t a, uint64_t b)
+static inline uint64_t cv_max(uint64_t left, uint64_t right)
 {
-    return a > b ? a : b;
+    return left > right ? left : right;
 }
 
 /* Modulo 2^64: addends are signed numbers in unsigned fields. */
-CV_WRAPS static inline uint64_t cv_wrap_add(uint64_t a, uint64_t b)
+CV_WRAPS static inline uint64_t cv_wrap_add(uint64_t left, uint64_t right)
 {
-    return a + b;
+    return left + right;
 }
 
 #endif

@@ -9,10 +9,10 @@
 
 #define CV_MUST __attribute__((warn_unused_result))
 /* Put where it is used, also where a compiler would rather call it: for what is done to each relocation. */
-#define CV_INLINE       static inline __attribute__((always_inline))
-#define CV_LIKELY(c)    __builtin_expect(!!(c), 1)
-#define CV_UNLIKELY(c)  __builtin_expect(!!(c), 0)
-#define CV_COUNT(table) (sizeof(table) / sizeof((table)[0]))
+#define CV_INLINE         static inline __attribute__((always_inline))
+#define CV_LIKELY(cond)   __builtin_expect(!!(cond), 1)
+#define CV_UNLIKELY(cond) __builtin_expect(!!(cond), 0)
+#define CV_COUNT(table)   (sizeof(table) / sizeof((table)[0]))
 
 /* A branch that cannot be taken unless our own code is wrong. Kept in release builds; excluded from coverage.
  */
@@ -42,9 +42,9 @@
 
 /* For parameters that others declare without const and that they only read: the vector of writev(), the
  * arguments of execve(), what a source is read from. Nothing is ever written through what this returns. */
-static inline void *cv_without_const(const void *p)
+static inline void *cv_without_const(const void *block)
 {
-    return (void *)(uintptr_t)p;
+    return (void *)(uintptr_t)block;
 }
 
 /* Builds for tests take ways always that what ships takes rarely. */
@@ -56,33 +56,34 @@ static inline void *cv_without_const(const void *p)
 
 /* Row i of a constant table. An index outside of it is a defect of ours (see base/trap.h): a build for
  * tests ends there, and what ships goes on with the first row until the operation fails. */
-#define CV_AT(table, i)                                                                                      \
-    (*(const __typeof__((table)[0]) *)cv_table_row((table), sizeof((table)[0]), CV_COUNT(table), (size_t)(i)))
+#define CV_AT(table, index)                                                                                  \
+    (*(const __typeof__((table)[0]) *)cv_table_row((table), sizeof((table)[0]), CV_COUNT(table),             \
+                                                   (size_t)(index)))
 
 /* Element i of a fixed array. Outside of it: as above, with an element of zeros that nothing else is
  * stored in. */
-#define CV_ARRAY_AT(array, i)                                                                                \
-    ((__typeof__(&(array)[0]))cv_array_at((array), cv_element_size(array), CV_COUNT(array), (size_t)(i)))
+#define CV_ARRAY_AT(array, index)                                                                            \
+    ((__typeof__(&(array)[0]))cv_array_at((array), cv_element_size(array), CV_COUNT(array), (size_t)(index)))
 /* Compiles only where what stands in for an element is as large as one. */
 #define cv_element_size(array)                                                                               \
     (sizeof((array)[0]) + 0 * sizeof(char[sizeof((array)[0]) <= CV_TRAP_ELEMENT ? 1 : -1]))
-#define CV_ARRAY_SET(array, i, value) (*CV_ARRAY_AT(array, i) = (value))
+#define CV_ARRAY_SET(array, index, value) (*CV_ARRAY_AT(array, index) = (value))
 /* The same for reading, also of an array that is const. */
-#define CV_ARRAY_GET(array, i) CV_AT(array, i)
+#define CV_ARRAY_GET(array, index) CV_AT(array, index)
 
 CV_BUF_BEGIN
-static inline const void *cv_table_row(const void *table, size_t elem, size_t n, size_t i)
+static inline const void *cv_table_row(const void *table, size_t elem, size_t count, size_t index)
 {
-    if (CV_NEVER(i >= n))
-        return cv_trap_table(table, i, n);
-    return (const char *)table + elem * i;
+    if (CV_NEVER(index >= count))
+        return cv_trap_table(table, index, count);
+    return (const char *)table + elem * index;
 }
 
-static inline void *cv_array_at(void *array, size_t elem, size_t n, size_t i)
+static inline void *cv_array_at(void *array, size_t elem, size_t count, size_t index)
 {
-    if (CV_NEVER(i >= n))
-        return cv_trap_write(i, n, elem);
-    return (char *)array + elem * i;
+    if (CV_NEVER(index >= count))
+        return cv_trap_write(index, count, elem);
+    return (char *)array + elem * index;
 }
 CV_BUF_END
 

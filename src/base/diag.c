@@ -5,65 +5,65 @@
 #include "base/rules.h"
 #include "base/text.h"
 
-static bool take(const char **p, const char *word)
+static bool take(const char **out, const char *word)
 {
-    const char *q = *p;
+    const char *end = *out;
 
-    while (*word && *q == *word) {
-        q++;
+    while (*word && *end == *word) {
+        end++;
         word++;
     }
     if (*word)
         return false;
-    *p = q;
+    *out = end;
     return true;
 }
 
-static void put_arch(cv_text *t, const char *prefix, uint64_t packed)
+static void put_arch(cv_text *text, const char *prefix, uint64_t packed)
 {
     char suffix = (char)(packed >> 32 & 0x7F);
 
-    cv_text_str(t, prefix);
-    cv_text_dec(t, packed & UINT32_MAX);
+    cv_text_str(text, prefix);
+    cv_text_dec(text, packed & UINT32_MAX);
     if (suffix == 'a' || suffix == 'f')
-        cv_text_char(t, suffix);
+        cv_text_char(text, suffix);
 }
 
-size_t cuvet_diag_message(const cuvet_diag *d, char *buf, size_t cap)
+size_t cuvet_diag_message(const cuvet_diag *diag, char *buf, size_t cap)
 {
-    cv_text t = { buf, buf ? cap : 0, 0 };
-    const cuvet_rule_info *info = d ? cuvet_rule_get(d->rule) : NULL;
-    const char *p;
+    cv_text text = { buf, buf ? cap : 0, 0 };
+    const cuvet_rule_info *info = diag ? cuvet_rule_get(diag->rule) : NULL;
+    const char *at;
 
     if (!info) {
-        cv_text_char(&t, '?');
-        cv_text_end(&t);
-        return t.len;
+        cv_text_char(&text, '?');
+        cv_text_end(&text);
+        return text.len;
     }
-    for (p = info->message; *p;) {
-        if (take(&p, "{got}"))
-            cv_text_dec(&t, d->got);
-        else if (take(&p, "{want}"))
-            cv_text_dec(&t, d->want);
-        else if (take(&p, "{got:x}"))
-            cv_text_hex(&t, d->got);
-        else if (take(&p, "{want:x}"))
-            cv_text_hex(&t, d->want);
-        else if (take(&p, "{got:sm}"))
-            put_arch(&t, "sm_", d->got);
-        else if (take(&p, "{want:sm}"))
-            put_arch(&t, "sm_", d->want);
-        else if (take(&p, "{want:producer}"))
-            cv_text_str(&t, cv_profile_text((cv_profile)d->want));
-        else if (take(&p, "{got:place}"))
-            cv_text_str(&t, cv_place_text(d->got));
-        else if (take(&p, "{got:compute}"))
-            put_arch(&t, "compute_", d->got);
+    for (at = info->message; *at;) {
+        if (take(&at, "{got}"))
+            cv_text_dec(&text, diag->got);
+        else if (take(&at, "{want}"))
+            cv_text_dec(&text, diag->want);
+        else if (take(&at, "{got:x}"))
+            cv_text_hex(&text, diag->got);
+        else if (take(&at, "{want:x}"))
+            cv_text_hex(&text, diag->want);
+        else if (take(&at, "{got:sm}"))
+            put_arch(&text, "sm_", diag->got);
+        else if (take(&at, "{want:sm}"))
+            put_arch(&text, "sm_", diag->want);
+        else if (take(&at, "{want:producer}"))
+            cv_text_str(&text, cv_profile_text((cv_profile)diag->want));
+        else if (take(&at, "{got:place}"))
+            cv_text_str(&text, cv_place_text(diag->got));
+        else if (take(&at, "{got:compute}"))
+            put_arch(&text, "compute_", diag->got);
         else
-            cv_text_char(&t, *p++);
+            cv_text_char(&text, *at++);
     }
-    cv_text_end(&t);
-    return t.len;
+    cv_text_end(&text);
+    return text.len;
 }
 
 static const char *const STEPS[] = {
@@ -75,38 +75,38 @@ static const char *const STEPS[] = {
     [CUVET_P_BITCODE] = "bitcode",
 };
 
-size_t cuvet_path_text(const cuvet_path *p, char *buf, size_t cap)
+size_t cuvet_path_text(const cuvet_path *path, char *buf, size_t cap)
 {
-    cv_text t = { buf, buf ? cap : 0, 0 };
-    uint32_t n = p ? p->n : 0;
+    cv_text text = { buf, buf ? cap : 0, 0 };
+    uint32_t count = path ? path->n : 0;
 
-    for (uint32_t i = 0; i < n && i < CUVET_PATH_MAX; i++) {
-        const cuvet_step *s = &p->step[i];
+    for (uint32_t i = 0; i < count && i < CUVET_PATH_MAX; i++) {
+        const cuvet_step *step = &path->step[i];
 
         if (i)
-            cv_text_char(&t, '/');
-        cv_text_str(&t, CV_AT(STEPS, s->kind));
-        if (s->has_index) {
-            cv_text_char(&t, '[');
-            cv_text_dec(&t, s->index);
-            cv_text_char(&t, ']');
+            cv_text_char(&text, '/');
+        cv_text_str(&text, CV_AT(STEPS, step->kind));
+        if (step->has_index) {
+            cv_text_char(&text, '[');
+            cv_text_dec(&text, step->index);
+            cv_text_char(&text, ']');
         }
     }
-    cv_text_end(&t);
-    return t.len;
+    cv_text_end(&text);
+    return text.len;
 }
 
-cuvet_verdict cuvet_diag_verdict(const cuvet_diag *d)
+cuvet_verdict cuvet_diag_verdict(const cuvet_diag *diag)
 {
-    const cuvet_rule_info *info = d ? cuvet_rule_get(d->rule) : NULL;
+    const cuvet_rule_info *info = diag ? cuvet_rule_get(diag->rule) : NULL;
 
     if (!info)
         return CUVET_V_ERROR;
     switch (info->cls) {
     case CUVET_C_TARGET:
-        if (d->severity == CUVET_NOTE)
+        if (diag->severity == CUVET_NOTE)
             return CUVET_V_CLEAN;
-        return d->severity == CUVET_WARNING ? CUVET_V_SUSPICIOUS : CUVET_V_UNSUPPORTED;
+        return diag->severity == CUVET_WARNING ? CUVET_V_SUSPICIOUS : CUVET_V_UNSUPPORTED;
     case CUVET_C_UNSUPPORTED: return CUVET_V_UNSUPPORTED;
     case CUVET_C_LIMIT: return CUVET_V_LIMIT;
     case CUVET_C_IO:
@@ -114,23 +114,23 @@ cuvet_verdict cuvet_diag_verdict(const cuvet_diag *d)
     case CUVET_C_PROFILE:
     case CUVET_C_FORM: break;
     }
-    if (d->severity == CUVET_NOTE)
+    if (diag->severity == CUVET_NOTE)
         return CUVET_V_CLEAN;
-    return d->severity == CUVET_WARNING ? CUVET_V_SUSPICIOUS : CUVET_V_MALFORMED;
+    return diag->severity == CUVET_WARNING ? CUVET_V_SUSPICIOUS : CUVET_V_MALFORMED;
 }
 
-const char *cuvet_verdict_name(cuvet_verdict v)
+const char *cuvet_verdict_name(cuvet_verdict verdict)
 {
     static const char *const NAMES[] = {
         "clean", "unsupported", "suspicious", "malformed", "limit", "error"
     };
 
-    return (size_t)v < CV_COUNT(NAMES) ? NAMES[v] : "?";
+    return (size_t)verdict < CV_COUNT(NAMES) ? NAMES[verdict] : "?";
 }
 
-const char *cuvet_severity_name(cuvet_severity s)
+const char *cuvet_severity_name(cuvet_severity severity)
 {
     static const char *const NAMES[] = { "note", "warning", "error" };
 
-    return (size_t)s < CV_COUNT(NAMES) ? NAMES[s] : "?";
+    return (size_t)severity < CV_COUNT(NAMES) ? NAMES[severity] : "?";
 }

@@ -15,15 +15,15 @@ static const struct {
 #undef LIMIT
 };
 
-static uint64_t *field_at(cuvet_limits *l, size_t i)
+static uint64_t *field_at(cuvet_limits *limits, size_t index)
 {
-    return (uint64_t *)(void *)((char *)l + LIMITS[i].offset);
+    return (uint64_t *)(void *)((char *)limits + LIMITS[index].offset);
 }
 
 /* Does the caller's structure, which may be of an older header, reach so far? */
-static bool has_field(const cuvet_limits *l, size_t i)
+static bool has_field(const cuvet_limits *limits, size_t index)
 {
-    return l->size >= LIMITS[i].offset + sizeof(uint64_t);
+    return limits->size >= LIMITS[index].offset + sizeof(uint64_t);
 }
 
 /* Structures of callers have no size above it: see bytes/sized.c, which this folder cannot use. */
@@ -49,22 +49,22 @@ cuvet_status cuvet_limits_preset(const char *name, cuvet_limits *out)
     return CUVET_OK;
 }
 
-cuvet_status cuvet_limits_set(cuvet_limits *l, const char *name, uint64_t value)
+cuvet_status cuvet_limits_set(cuvet_limits *limits, const char *name, uint64_t value)
 {
-    if (!l || !name)
+    if (!limits || !name)
         return CUVET_E_NULL;
     for (size_t i = 0; i < CV_COUNT(LIMITS); i++) {
         if (strcmp(LIMITS[i].info.name, name) == 0) {
-            if (!has_field(l, i))
+            if (!has_field(limits, i))
                 return CUVET_E_USAGE;
-            *field_at(l, i) = value;
+            *field_at(limits, i) = value;
             return CUVET_OK;
         }
     }
     return CUVET_E_USAGE;
 }
 
-cuvet_status cuvet_limits_get(const cuvet_limits *l, size_t index, const cuvet_limit_info **info,
+cuvet_status cuvet_limits_get(const cuvet_limits *limits, size_t index, const cuvet_limit_info **info,
                               uint64_t *value)
 {
     if (!info)
@@ -72,9 +72,9 @@ cuvet_status cuvet_limits_get(const cuvet_limits *l, size_t index, const cuvet_l
     if (index >= CV_COUNT(LIMITS))
         return CUVET_END;
     *info = &LIMITS[index].info;
-    if (l && value && has_field(l, index))
-        memcpy(value, (const char *)l + LIMITS[index].offset, sizeof(*value));
-    else if (l && value)
+    if (limits && value && has_field(limits, index))
+        memcpy(value, (const char *)limits + LIMITS[index].offset, sizeof(*value));
+    else if (limits && value)
         *value = LIMITS[index].info.strict;
     return CUVET_OK;
 }

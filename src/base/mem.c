@@ -29,21 +29,21 @@ static void default_release(void *user, void *block, size_t size)
 const cuvet_alloc cv_alloc_default = { sizeof(cuvet_alloc), default_alloc, default_resize, default_release,
                                        NULL };
 
-void cv_mem_init(cv_mem *m, const cuvet_alloc *alloc, uint64_t limit)
+void cv_mem_init(cv_mem *mem, const cuvet_alloc *alloc, uint64_t limit)
 {
-    *m = (cv_mem){ .alloc = alloc ? *alloc : cv_alloc_default, .limit = limit };
+    *mem = (cv_mem){ .alloc = alloc ? *alloc : cv_alloc_default, .limit = limit };
 }
 
 /* Count first, ask second: a hostile size never reaches the allocator. */
-static bool charge(cv_mem *m, uint64_t size)
+static bool charge(cv_mem *mem, uint64_t size)
 {
-    if (size > SIZE_MAX || size > m->limit || m->live > m->limit - size) {
-        m->limited = true;
+    if (size > SIZE_MAX || size > mem->limit || mem->live > mem->limit - size) {
+        mem->limited = true;
         return false;
     }
-    m->live += size;
-    if (m->live > m->peak)
-        m->peak = m->live;
+    mem->live += size;
+    if (mem->live > mem->peak)
+        mem->peak = mem->live;
     return true;
 }
 
@@ -55,70 +55,70 @@ bool cv_mem_move(cv_mem *to, cv_mem *from, uint64_t size)
     return true;
 }
 
-void *cv_mem_get_raw(cv_mem *m, uint64_t size)
+void *cv_mem_get_raw(cv_mem *mem, uint64_t size)
 {
-    void *p;
+    void *block;
 
-    if (size == 0 || !charge(m, size))
+    if (size == 0 || !charge(mem, size))
         return NULL;
-    p = m->alloc.alloc(m->alloc.user, (size_t)size);
-    if (!p) {
-        m->live -= size;
-        m->limited = false;
+    block = mem->alloc.alloc(mem->alloc.user, (size_t)size);
+    if (!block) {
+        mem->live -= size;
+        mem->limited = false;
     }
-    return p;
+    return block;
 }
 
-void *cv_mem_get(cv_mem *m, uint64_t size)
+void *cv_mem_get(cv_mem *mem, uint64_t size)
 {
-    void *p = cv_mem_get_raw(m, size);
+    void *block = cv_mem_get_raw(mem, size);
 
-    if (p)
-        memset(p, 0, (size_t)size);
-    return p;
+    if (block)
+        memset(block, 0, (size_t)size);
+    return block;
 }
 
-void *cv_mem_resize(cv_mem *m, void *block, uint64_t old_size, uint64_t new_size)
+void *cv_mem_resize(cv_mem *mem, void *block, uint64_t old_size, uint64_t new_size)
 {
     uint64_t used = block ? old_size : 0;
-    void *p = cv_mem_resize_raw(m, block, old_size, new_size);
+    void *data = cv_mem_resize_raw(mem, block, old_size, new_size);
 
-    if (p && new_size > used)
-        memset((char *)p + used, 0, (size_t)(new_size - used));
-    return p;
+    if (data && new_size > used)
+        memset((char *)data + used, 0, (size_t)(new_size - used));
+    return data;
 }
 
-void *cv_mem_resize_raw(cv_mem *m, void *block, uint64_t old_size, uint64_t new_size)
+void *cv_mem_resize_raw(cv_mem *mem, void *block, uint64_t old_size, uint64_t new_size)
 {
-    void *p;
+    void *data;
 
     if (!block)
-        return cv_mem_get_raw(m, new_size);
+        return cv_mem_get_raw(mem, new_size);
     if (new_size == 0)
         return NULL;
-    if (new_size > old_size && !charge(m, new_size - old_size))
+    if (new_size > old_size && !charge(mem, new_size - old_size))
         return NULL;
-    p = m->alloc.resize(m->alloc.user, block, (size_t)old_size, (size_t)new_size);
-    if (!p) {
+    data = mem->alloc.resize(mem->alloc.user, block, (size_t)old_size, (size_t)new_size);
+    if (!data) {
         if (new_size > old_size)
-            m->live -= new_size - old_size;
-        m->limited = false;
+            mem->live -= new_size - old_size;
+        mem->limited = false;
         return NULL;
     }
     if (new_size < old_size)
-        m->live -= old_size - new_size;
-    return p;
+        mem->live -= old_size - new_size;
+    return data;
 }
 
-void cv_mem_put(cv_mem *m, void *block, uint64_t size)
+void cv_mem_put(cv_mem *mem, void *block, uint64_t size)
 {
     if (!block)
         return;
-    m->alloc.release(m->alloc.user, block, (size_t)size);
-    m->live -= cv_min(size, m->live);
+    mem->alloc.release(mem->alloc.user, block, (size_t)size);
+    mem->live -= cv_min(size, mem->live);
 }
 
-cuvet_status cv_mem_status(const cv_mem *m)
+cuvet_status cv_mem_status(const cv_mem *mem)
 {
-    return m->limited ? CUVET_E_LIMIT : CUVET_E_NOMEM;
+    return mem->limited ? CUVET_E_LIMIT : CUVET_E_NOMEM;
 }

@@ -31,7 +31,7 @@ cuvet_status cuvet_rule_find(const char *id, cuvet_rule *out)
     return CUVET_E_NO_MATCH;
 }
 
-const char *cv_profile_text(cv_profile p)
+const char *cv_profile_text(cv_profile profile)
 {
     static const char *const TEXTS[] = {
         [CV_PROFILE_NONE] = "no known producer",
@@ -40,7 +40,7 @@ const char *cv_profile_text(cv_profile p)
 #undef PRODUCER
     };
 
-    return (size_t)p < CV_COUNT(TEXTS) ? TEXTS[p] : "?";
+    return (size_t)profile < CV_COUNT(TEXTS) ? TEXTS[profile] : "?";
 }
 
 const char *cv_place_text(uint64_t place)
@@ -69,16 +69,16 @@ uint32_t cv_rule_exempt(cv_rule rule)
 
 size_t cuvet_rule_exempt(cuvet_rule rule, char *buf, size_t cap)
 {
-    cv_text t = { buf, buf ? cap : 0, 0 };
+    cv_text text = { buf, buf ? cap : 0, 0 };
     uint32_t mask = rule < CV_N_RULES ? cv_rule_exempt((cv_rule)rule) : 0;
 
-    for (unsigned p = CV_PROFILE_NONE + 1; p < CV_N_PROFILES; p++) {
-        if (!(mask >> p & 1))
+    for (unsigned profile = CV_PROFILE_NONE + 1; profile < CV_N_PROFILES; profile++) {
+        if (!(mask >> profile & 1))
             continue;
-        if (t.len)
-            cv_text_str(&t, ", ");
-        cv_text_str(&t, cv_profile_text((cv_profile)p));
+        if (text.len)
+            cv_text_str(&text, ", ");
+        cv_text_str(&text, cv_profile_text((cv_profile)profile));
     }
-    cv_text_end(&t);
-    return t.len;
+    cv_text_end(&text);
+    return text.len;
 }

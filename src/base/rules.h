@@ -21,7 +21,7 @@ typedef enum cv_profile {
     CV_N_PROFILES
 } cv_profile;
 
-const char *cv_profile_text(cv_profile p);
+const char *cv_profile_text(cv_profile profile);
 /* Text of a cuvet_place, for a message. */
 const char *cv_place_text(uint64_t place);
 /* Producers that do not keep the rule, a bit (1 << profile) each. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include <cuvet/status.h>
 
-const char *cuvet_status_name(cuvet_status s)
+const char *cuvet_status_name(cuvet_status status)
 {
-    switch (s) {
+    switch (status) {
     case CUVET_OK: return "OK";
     case CUVET_END: return "END";
     case CUVET_E_MALFORMED: return "MALFORMED";

@@ -1,45 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/text.h"
 
-void cv_text_char(cv_text *t, char c)
+void cv_text_char(cv_text *text, char ch)
 {
-    if (t->len < t->cap)
-        t->buf[t->len] = c;
-    t->len++;
+    if (text->len < text->cap)
+        text->buf[text->len] = ch;
+    text->len++;
 }
 
-void cv_text_str(cv_text *t, const char *s)
+void cv_text_str(cv_text *text, const char *string)
 {
-    while (*s)
-        cv_text_char(t, *s++);
+    while (*string)
+        cv_text_char(text, *string++);
 }
 
-static void put_radix(cv_text *t, uint64_t v, unsigned radix)
+static void put_radix(cv_text *text, uint64_t value, unsigned radix)
 {
     char digits[20];
-    size_t n = 0;
+    size_t count = 0;
 
     do {
-        digits[n++] = "0123456789abcdef"[v % radix];
-        v /= radix;
-    } while (v);
-    while (n)
-        cv_text_char(t, digits[--n]);
+        digits[count++] = "0123456789abcdef"[value % radix];
+        value /= radix;
+    } while (value);
+    while (count)
+        cv_text_char(text, digits[--count]);
 }
 
-void cv_text_dec(cv_text *t, uint64_t v)
+void cv_text_dec(cv_text *text, uint64_t value)
 {
-    put_radix(t, v, 10);
+    put_radix(text, value, 10);
 }
 
-void cv_text_hex(cv_text *t, uint64_t v)
+void cv_text_hex(cv_text *text, uint64_t value)
 {
-    cv_text_str(t, "0x");
-    put_radix(t, v, 16);
+    cv_text_str(text, "0x");
+    put_radix(text, value, 16);
 }
 
-void cv_text_end(cv_text *t)
+void cv_text_end(cv_text *text)
 {
-    if (t->cap)
-        t->buf[t->len < t->cap ? t->len : t->cap - 1] = '\0';
+    if (text->cap)
+        text->buf[text->len < text->cap ? text->len : text->cap - 1] = '\0';
 }

@@ -12,11 +12,11 @@ typedef struct cv_text {
     size_t len; /* needed so far, without the NUL */
 } cv_text;
 
-void cv_text_char(cv_text *t, char c);
-void cv_text_str(cv_text *t, const char *s);
-void cv_text_dec(cv_text *t, uint64_t v);
-void cv_text_hex(cv_text *t, uint64_t v); /* with 0x */
+void cv_text_char(cv_text *text, char ch);
+void cv_text_str(cv_text *text, const char *string);
+void cv_text_dec(cv_text *text, uint64_t value);
+void cv_text_hex(cv_text *text, uint64_t value); /* with 0x */
 /* Terminate with NUL (cutting the last byte if it must). */
-void cv_text_end(cv_text *t);
+void cv_text_end(cv_text *text);
 
 #endif

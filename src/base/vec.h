@@ -16,69 +16,70 @@
 #include "base/arith.h"
 #include "base/mem.h"
 
-CV_MUST bool cv_vec_grow(cv_mem *m, void **v, uint64_t *cap, uint64_t need, uint64_t elem);
+CV_MUST bool cv_vec_grow(cv_mem *mem, void **items, uint64_t *cap, uint64_t need, uint64_t elem);
 /* The same without clearing: for elements that are pushed, and so written whole. */
-CV_MUST bool cv_vec_grow_raw(cv_mem *m, void **v, uint64_t *cap, uint64_t need, uint64_t elem);
+CV_MUST bool cv_vec_grow_raw(cv_mem *mem, void **items, uint64_t *cap, uint64_t need, uint64_t elem);
 
 #define CV_VEC(name, type)                                                                                   \
     typedef struct name {                                                                                    \
-        type *v;                                                                                             \
-        uint64_t n, cap;                                                                                     \
+        type *items;                                                                                         \
+        uint64_t count, cap;                                                                                 \
     } name;                                                                                                  \
     CV_BUF_BEGIN                                                                                             \
-    static inline __attribute__((unused)) CV_MUST bool name##_reserve(cv_mem *m, name *a, uint64_t n)        \
+    static inline __attribute__((unused))                                                                    \
+    CV_MUST bool name##_reserve(cv_mem *mem, name *list, uint64_t count)                                     \
     {                                                                                                        \
-        void *v = a->v;                                                                                      \
-        if (n <= a->cap)                                                                                     \
+        void *grown = list->items;                                                                           \
+        if (count <= list->cap)                                                                              \
             return true;                                                                                     \
-        if (!cv_vec_grow(m, &v, &a->cap, n, sizeof(type)))                                                   \
+        if (!cv_vec_grow(mem, &grown, &list->cap, count, sizeof(type)))                                      \
             return false;                                                                                    \
-        a->v = v;                                                                                            \
+        list->items = grown;                                                                                 \
         return true;                                                                                         \
     }                                                                                                        \
-    static inline __attribute__((unused)) CV_MUST bool name##_room(cv_mem *m, name *a, uint64_t n)           \
+    static inline __attribute__((unused)) CV_MUST bool name##_room(cv_mem *mem, name *list, uint64_t count)  \
     {                                                                                                        \
-        void *v = a->v;                                                                                      \
-        if (n <= a->cap)                                                                                     \
+        void *grown = list->items;                                                                           \
+        if (count <= list->cap)                                                                              \
             return true;                                                                                     \
-        if (!cv_vec_grow_raw(m, &v, &a->cap, n, sizeof(type)))                                               \
+        if (!cv_vec_grow_raw(mem, &grown, &list->cap, count, sizeof(type)))                                  \
             return false;                                                                                    \
-        a->v = v;                                                                                            \
+        list->items = grown;                                                                                 \
         return true;                                                                                         \
     }                                                                                                        \
-    static inline CV_MUST bool name##_push(cv_mem *m, name *a, type value)                                   \
+    static inline CV_MUST bool name##_push(cv_mem *mem, name *list, type value)                              \
     {                                                                                                        \
-        if (CV_UNLIKELY(a->n == a->cap)) {                                                                   \
-            void *v = a->v;                                                                                  \
-            if (!cv_vec_grow_raw(m, &v, &a->cap, a->n + 1, sizeof(type)))                                    \
+        if (CV_UNLIKELY(list->count == list->cap)) {                                                         \
+            void *grown = list->items;                                                                       \
+            if (!cv_vec_grow_raw(mem, &grown, &list->cap, list->count + 1, sizeof(type)))                    \
                 return false;                                                                                \
-            a->v = v;                                                                                        \
+            list->items = grown;                                                                             \
         }                                                                                                    \
-        a->v[a->n++] = value;                                                                                \
+        list->items[list->count++] = value;                                                                  \
         return true;                                                                                         \
     }                                                                                                        \
     _Static_assert(sizeof(type) <= CV_TRAP_ELEMENT, "an element is larger than what stands in for one");     \
-    static inline __attribute__((unused)) type *name##_at(name *a, uint64_t i)                               \
+    static inline __attribute__((unused)) type *name##_at(name *list, uint64_t index)                        \
     {                                                                                                        \
-        if (CV_NEVER(i >= a->n))                                                                             \
-            return cv_trap_write(i, a->n, sizeof(type));                                                     \
-        return &a->v[i];                                                                                     \
+        if (CV_NEVER(index >= list->count))                                                                  \
+            return cv_trap_write(index, list->count, sizeof(type));                                          \
+        return &list->items[index];                                                                          \
     }                                                                                                        \
-    static inline __attribute__((unused)) type const *name##_get(const name *a, uint64_t i)                  \
+    static inline __attribute__((unused)) type const *name##_get(const name *list, uint64_t index)           \
     {                                                                                                        \
-        if (CV_NEVER(i >= a->n))                                                                             \
-            return cv_trap_read(i, a->n);                                                                    \
-        return &a->v[i];                                                                                     \
+        if (CV_NEVER(index >= list->count))                                                                  \
+            return cv_trap_read(index, list->count);                                                         \
+        return &list->items[index];                                                                          \
     }                                                                                                        \
-    static inline __attribute__((unused)) void name##_clear(name *a)                                         \
+    static inline __attribute__((unused)) void name##_clear(name *list)                                      \
     {                                                                                                        \
-        a->n = 0;                                                                                            \
+        list->count = 0;                                                                                     \
     }                                                                                                        \
-    static inline __attribute__((unused)) void name##_free(cv_mem *m, name *a)                               \
+    static inline __attribute__((unused)) void name##_free(cv_mem *mem, name *list)                          \
     {                                                                                                        \
-        cv_mem_put(m, a->v, a->cap * sizeof(type));                                                          \
-        a->v = NULL;                                                                                         \
-        a->n = a->cap = 0;                                                                                   \
+        cv_mem_put(mem, list->items, list->cap * sizeof(type));                                              \
+        list->items = NULL;                                                                                  \
+        list->count = list->cap = 0;                                                                         \
     }                                                                                                        \
     CV_BUF_END                                                                                               \
     struct name
@@ -91,7 +92,7 @@ typedef struct cv_key {
 } cv_key;
 
 CV_VEC(cv_keys, cv_key);
-void cv_keys_sort(cv_keys *a);
+void cv_keys_sort(cv_keys *keys);
 /* Index of the first of the sorted keys that is not below 'key'; n when there is none. */
 uint64_t cv_keys_lower_bound(const cv_keys *sorted, uint64_t key);
 
@@ -99,9 +100,9 @@ CV_VEC(cv_u32s, uint32_t);
 CV_VEC(cv_u64s, uint64_t);
 CV_VEC(cv_u8s, uint8_t);
 
-/* n elements, all zero; false on failure. */
-CV_MUST bool cv_u32s_fill(cv_mem *m, cv_u32s *a, uint64_t n);
-CV_MUST bool cv_u64s_fill(cv_mem *m, cv_u64s *a, uint64_t n);
-CV_MUST bool cv_u8s_fill(cv_mem *m, cv_u8s *a, uint64_t n);
+/* 'count' elements, all zero; false on failure. */
+CV_MUST bool cv_u32s_fill(cv_mem *mem, cv_u32s *list, uint64_t count);
+CV_MUST bool cv_u64s_fill(cv_mem *mem, cv_u64s *list, uint64_t count);
+CV_MUST bool cv_u8s_fill(cv_mem *mem, cv_u8s *bytes, uint64_t count);
 
 #endif

@@ -77,13 +77,13 @@ void cv_put_align(cv_builder *out, uint64_t align)
         cv_put_zero(out, end - out->len);
 }
 
-static void patch(cv_builder *out, uint64_t off, uint64_t value, unsigned n)
+static void patch(cv_builder *out, uint64_t off, uint64_t value, unsigned count)
 {
-    if (off > out->len || n > out->len - off) {
+    if (off > out->len || count > out->len - off) {
         out->failed = true;
         return;
     }
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < count; i++)
         out->bytes[off + i] = (uint8_t)(value >> (8 * i));
 }
 

@@ -24,21 +24,21 @@ typedef struct cv_names {
     uint64_t key[2];
 } cv_names;
 
-void cv_names_init(cv_names *n, uint64_t key0, uint64_t key1);
-void cv_names_free(cv_mem *m, cv_names *n);
+void cv_names_init(cv_names *names, uint64_t key0, uint64_t key1);
+void cv_names_free(cv_mem *mem, cv_names *names);
 /* Number of a text, which is copied; CV_NONE: no memory. */
-CV_MUST cv_id cv_names_put(cv_mem *m, cv_names *n, cv_span text);
+CV_MUST cv_id cv_names_put(cv_mem *mem, cv_names *names, cv_span text);
 /* The same for a prefix and what follows it. */
-CV_MUST cv_id cv_names_join(cv_mem *m, cv_names *n, const char *prefix, cv_span rest);
+CV_MUST cv_id cv_names_join(cv_mem *mem, cv_names *names, const char *prefix, cv_span rest);
 /* Valid until the next put. */
-static inline cv_span cv_names_text(const cv_names *n, cv_id id)
+static inline cv_span cv_names_text(const cv_names *names, cv_id id)
 {
-    const cv_name *e = cv_name_list_get(&n->list, id);
+    const cv_name *name = cv_name_list_get(&names->list, id);
 
-    return cv_span_tail(cv_span_of(n->pool.v, e->off + e->len, 0), e->off);
+    return cv_span_tail(cv_span_of(names->pool.items, name->off + name->len, 0), name->off);
 }
 
 /* SipHash-1-3 of the bytes. */
-uint64_t cv_siphash(const uint64_t key[2], cv_span s);
+uint64_t cv_siphash(const uint64_t key[2], cv_span span);
 
 #endif

@@ -14,32 +14,32 @@ struct block {
 
 static _Thread_local struct block *blocks;
 
-cv_span cv_island(cv_span s)
+cv_span cv_island(cv_span span)
 {
-    struct block *b = malloc(sizeof(*b));
-    uint8_t *bytes = malloc(s.len ? (size_t)s.len : 1);
+    struct block *island = malloc(sizeof(*island));
+    uint8_t *bytes = malloc(span.len ? (size_t)span.len : 1);
 
-    if (!b || !bytes) {
-        free(b);
+    if (!island || !bytes) {
+        free(island);
         free(bytes);
-        return s;
+        return span;
     }
-    if (s.len)
-        memcpy(bytes, s.base, (size_t)s.len);
-    *b = (struct block){ blocks, bytes };
-    blocks = b;
+    if (span.len)
+        memcpy(bytes, span.base, (size_t)span.len);
+    *island = (struct block){ blocks, bytes };
+    blocks = island;
     /* An empty span gets a pointer one past a one-byte block: every read of it is seen. */
-    return (cv_span){ s.len ? bytes : bytes + 1, s.len, s.off };
+    return (cv_span){ span.len ? bytes : bytes + 1, span.len, span.off };
 }
 
-static void drop(struct block *b)
+static void drop(struct block *island)
 {
-    while (b) {
-        struct block *next = b->next;
+    while (island) {
+        struct block *next = island->next;
 
-        free(b->bytes);
-        free(b);
-        b = next;
+        free(island->bytes);
+        free(island);
+        island = next;
     }
 }
 

@@ -17,11 +17,11 @@ bool cv_ledger_complete(cv_ctx *ctx, cv_ledger *ledger, uint64_t off, uint64_t l
     uint64_t at = off, end = cv_sat_add(off, len);
     bool ok = !ledger->failed;
 
-    for (uint64_t i = 0; ok && i < ledger->claims.n; i++)
+    for (uint64_t i = 0; ok && i < ledger->claims.count; i++)
         ok = cv_keys_push(&ctx->mem, &keys, (cv_key){ cv_claims_at(&ledger->claims, i)->off, i });
     if (ok)
         cv_keys_sort(&keys);
-    for (uint64_t i = 0; ok && i < keys.n; i++) {
+    for (uint64_t i = 0; ok && i < keys.count; i++) {
         const cv_claim *claim = cv_claims_at(&ledger->claims, cv_keys_at(&keys, i)->index);
 
         if (claim->off < off || claim->off >= end)
@@ -41,13 +41,13 @@ bool cv_ledger_sort(cv_ctx *ctx, cv_ledger *ledger)
 {
     cv_claims sorted = { 0 };
     cv_keys keys = { 0 };
-    bool ok = cv_claims_reserve(&ctx->mem, &sorted, ledger->claims.n);
+    bool ok = cv_claims_reserve(&ctx->mem, &sorted, ledger->claims.count);
 
-    for (uint64_t i = 0; ok && i < ledger->claims.n; i++)
+    for (uint64_t i = 0; ok && i < ledger->claims.count; i++)
         ok = cv_keys_push(&ctx->mem, &keys, (cv_key){ cv_claims_at(&ledger->claims, i)->off, i });
     if (ok)
         cv_keys_sort(&keys);
-    for (uint64_t i = 0; ok && i < keys.n; i++)
+    for (uint64_t i = 0; ok && i < keys.count; i++)
         ok = cv_claims_push(&ctx->mem, &sorted, *cv_claims_at(&ledger->claims, cv_keys_at(&keys, i)->index));
     cv_keys_free(&ctx->mem, &keys);
     if (!ok) {

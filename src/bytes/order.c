@@ -1,97 +1,99 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "bytes/order.h"
 
-typedef struct sorter {
+typedef struct order_sorter {
     cv_before *before;
     void *user;
     bool second;
-    cv_u32s *a, *tmp;
-} sorter;
+    cv_u32s *list, *tmp;
+} order_sorter;
 
-static uint32_t get(const cv_u32s *v, uint64_t i)
+static uint32_t get(const cv_u32s *list, uint64_t index)
 {
-    return *cv_u32s_get(v, i);
+    return *cv_u32s_get(list, index);
 }
 
-static void set(cv_u32s *v, uint64_t i, uint32_t value)
+static void set(cv_u32s *list, uint64_t index, uint32_t value)
 {
-    *cv_u32s_at(v, i) = value;
+    *cv_u32s_at(list, index) = value;
 }
 
-/* [at, at + n): both halves come out reversed. */
-static void split(const sorter *s, uint64_t at, uint64_t n)
+/* [at, at + count): both halves come out reversed. */
+static void split(const order_sorter *sorter, uint64_t at, uint64_t count)
 {
-    uint64_t first = (n + 1) / 2;
+    uint64_t first = (count + 1) / 2;
 
-    for (uint64_t i = 0; i < n; i++)
-        set(s->tmp, i % 2 == 0 ? at + first - 1 - i / 2 : at + n - 1 - i / 2, get(s->a, at + i));
-    for (uint64_t i = at; i < at + n; i++)
-        set(s->a, i, get(s->tmp, i));
+    for (uint64_t i = 0; i < count; i++)
+        set(sorter->tmp, i % 2 == 0 ? at + first - 1 - i / 2 : at + count - 1 - i / 2,
+            get(sorter->list, at + i));
+    for (uint64_t i = at; i < at + count; i++)
+        set(sorter->list, i, get(sorter->tmp, i));
 }
 
-static void merge(const sorter *s, uint64_t at, uint64_t middle, uint64_t end)
+static void merge(const order_sorter *sorter, uint64_t at, uint64_t middle, uint64_t end)
 {
     uint64_t i = at, j = middle, out = at;
 
     while (i < middle && j < end) {
-        uint32_t x = get(s->a, i), y = get(s->a, j);
-        bool first = s->before(s->user, x, y) || (!s->before(s->user, y, x) && !s->second);
+        uint32_t left = get(sorter->list, i), right = get(sorter->list, j);
+        bool first = sorter->before(sorter->user, left, right) ||
+                     (!sorter->before(sorter->user, right, left) && !sorter->second);
 
-        set(s->tmp, out++, first ? x : y);
+        set(sorter->tmp, out++, first ? left : right);
         i += first;
         j += !first;
     }
     for (; i < middle; i++)
-        set(s->tmp, out++, get(s->a, i));
+        set(sorter->tmp, out++, get(sorter->list, i));
     for (; j < end; j++)
-        set(s->tmp, out++, get(s->a, j));
+        set(sorter->tmp, out++, get(sorter->list, j));
     for (i = at; i < end; i++)
-        set(s->a, i, get(s->tmp, i));
+        set(sorter->list, i, get(sorter->tmp, i));
 }
 
-/* Ranges [at, at + n), each before its halves. */
-typedef struct range {
-    uint64_t at, n;
-} range;
+/* Ranges [at, at + count), each before its halves. */
+typedef struct order_range {
+    uint64_t at, count;
+} order_range;
 
-CV_VEC(ranges, range);
+CV_VEC(ranges, order_range);
 
-static bool split_all(cv_mem *m, const sorter *s, ranges *all)
+static bool split_all(cv_mem *mem, const order_sorter *sorter, ranges *all)
 {
-    bool ok = ranges_push(m, all, (range){ 0, s->a->n });
+    bool ok = ranges_push(mem, all, (order_range){ 0, sorter->list->count });
 
-    for (uint64_t i = 0; i < all->n && ok; i++) {
-        const range r = *ranges_at(all, i);
-        uint64_t first = (r.n + 1) / 2;
+    for (uint64_t i = 0; i < all->count && ok; i++) {
+        const order_range range = *ranges_at(all, i);
+        uint64_t first = (range.count + 1) / 2;
 
-        if (r.n < 2)
+        if (range.count < 2)
             continue;
-        split(s, r.at, r.n);
-        ok = ranges_push(m, all, (range){ r.at, first }) &&
-             ranges_push(m, all, (range){ r.at + first, r.n - first });
+        split(sorter, range.at, range.count);
+        ok = ranges_push(mem, all, (order_range){ range.at, first }) &&
+             ranges_push(mem, all, (order_range){ range.at + first, range.count - first });
     }
     return ok;
 }
 
-bool cv_list_sort(cv_mem *m, cv_u32s *a, cv_before *before, void *user, bool second)
+bool cv_list_sort(cv_mem *mem, cv_u32s *list, cv_before *before, void *user, bool second)
 {
     cv_u32s tmp = { 0 };
     ranges all = { 0 };
     bool ok;
-    const sorter s = { before, user, second, a, &tmp };
+    const order_sorter sorter = { before, user, second, list, &tmp };
 
-    if (a->n < 2)
+    if (list->count < 2)
         return true;
-    if (!cv_u32s_fill(m, &tmp, a->n))
+    if (!cv_u32s_fill(mem, &tmp, list->count))
         return false;
-    ok = split_all(m, &s, &all);
-    for (uint64_t i = all.n; i > 0 && ok; i--) {
-        const range *r = ranges_at(&all, i - 1);
+    ok = split_all(mem, &sorter, &all);
+    for (uint64_t i = all.count; i > 0 && ok; i--) {
+        const order_range *range = ranges_at(&all, i - 1);
 
-        if (r->n > 1)
-            merge(&s, r->at, r->at + (r->n + 1) / 2, r->at + r->n);
+        if (range->count > 1)
+            merge(&sorter, range->at, range->at + (range->count + 1) / 2, range->at + range->count);
     }
-    ranges_free(m, &all);
-    cv_u32s_free(m, &tmp);
+    ranges_free(mem, &all);
+    cv_u32s_free(mem, &tmp);
     return ok;
 }

@@ -16,10 +16,10 @@ typedef uint64_t quad __attribute__((vector_size(32)));
 
 static lane load(const uint8_t *at)
 {
-    lane v;
+    lane lanes;
 
-    memcpy(&v, at, sizeof(v));
-    return v;
+    memcpy(&lanes, at, sizeof(lanes));
+    return lanes;
 }
 
 static lane fill(uint32_t byte)
@@ -28,58 +28,59 @@ static lane fill(uint32_t byte)
 }
 
 /* Could one of the 64 positions from p on start with the first two bytes of a or b? Reads 65 bytes. */
-static bool maybe(const uint8_t *at, uint32_t a, uint32_t b)
+static bool maybe(const uint8_t *at, uint32_t first, uint32_t second)
 {
-    const lane a0 = fill(a), a1 = fill(a >> 8), b0 = fill(b), b1 = fill(b >> 8);
+    const lane a0 = fill(first), a1 = fill(first >> 8), b0 = fill(second), b1 = fill(second >> 8);
     lane any = { 0 };
-    pair r;
+    pair mask;
 
     for (uint64_t i = 0; i < BLOCK; i += 16) {
         lane v0 = load(at + i), v1 = load(at + i + 1);
 
         any |= (lane)(((v0 == a0) & (v1 == a1)) | ((v0 == b0) & (v1 == b1)));
     }
-    memcpy(&r, &any, sizeof(r));
-    return (r[0] | r[1]) != 0;
+    memcpy(&mask, &any, sizeof(mask));
+    return (mask[0] | mask[1]) != 0;
 }
 
 /* First block from i on in which one of the values may begin. The last one ends with the span: what it sees
  * again of the one before costs less than a step per byte. */
-static uint64_t skip(cv_span span, uint64_t i, uint32_t a, uint32_t b)
+static uint64_t skip(cv_span span, uint64_t index, uint32_t first, uint32_t second)
 {
     if (span.len <= BLOCK)
-        return i;
-    while (span.len - i > BLOCK && !maybe(span.base + i, a, b))
-        i += BLOCK;
-    return span.len - i <= BLOCK && !maybe(span.base + (span.len - BLOCK - 1), a, b) ? span.len : i;
+        return index;
+    while (span.len - index > BLOCK && !maybe(span.base + index, first, second))
+        index += BLOCK;
+    return span.len - index <= BLOCK && !maybe(span.base + (span.len - BLOCK - 1), first, second) ? span.len
+                                                                                                  : index;
 }
 
 /* The same at steps of 128 bytes, in vectors twice as long: whatever is unpacked is searched as well, and
  * that must not be felt beside the unpacking. */
-CV_WIDE static uint64_t skip_wide(cv_span span, uint64_t i, uint32_t a, uint32_t b)
+CV_WIDE static uint64_t skip_wide(cv_span span, uint64_t index, uint32_t first, uint32_t second)
 {
-    const broad a0 = (broad){ 0 } + (uint8_t)a, a1 = (broad){ 0 } + (uint8_t)(a >> 8);
-    const broad b0 = (broad){ 0 } + (uint8_t)b, b1 = (broad){ 0 } + (uint8_t)(b >> 8);
+    const broad a0 = (broad){ 0 } + (uint8_t)first, a1 = (broad){ 0 } + (uint8_t)(first >> 8);
+    const broad b0 = (broad){ 0 } + (uint8_t)second, b1 = (broad){ 0 } + (uint8_t)(second >> 8);
 
-    for (; span.len - i > WIDE; i += WIDE) {
+    for (; span.len - index > WIDE; index += WIDE) {
         broad any = { 0 };
-        quad r;
+        quad rotated;
 
         for (uint64_t k = 0; k < WIDE; k += 32) {
             broad v0, v1;
 
-            memcpy(&v0, span.base + i + k, sizeof(v0));
-            memcpy(&v1, span.base + i + k + 1, sizeof(v1));
+            memcpy(&v0, span.base + index + k, sizeof(v0));
+            memcpy(&v1, span.base + index + k + 1, sizeof(v1));
             any |= (broad)(((v0 == a0) & (v1 == a1)) | ((v0 == b0) & (v1 == b1)));
         }
-        memcpy(&r, &any, sizeof(r));
-        if ((r[0] | r[1] | r[2] | r[3]) != 0)
+        memcpy(&rotated, &any, sizeof(rotated));
+        if ((rotated[0] | rotated[1] | rotated[2] | rotated[3]) != 0)
             break;
     }
-    return i;
+    return index;
 }
 
-static uint64_t find(cv_span span, uint64_t from, uint32_t a, uint32_t b, bool wide)
+static uint64_t find(cv_span span, uint64_t from, uint32_t first, uint32_t second, bool wide)
 {
     uint64_t i = from;
 
@@ -87,27 +88,27 @@ static uint64_t find(cv_span span, uint64_t from, uint32_t a, uint32_t b, bool w
         uint64_t last;
 
         if (wide)
-            i = skip_wide(span, i, a, b);
-        i = skip(span, i, a, b);
+            i = skip_wide(span, i, first, second);
+        i = skip(span, i, first, second);
         last = cv_min(span.len - 4, i + BLOCK - 1);
         for (; i <= last; i++) {
             uint32_t value = cv_u32_at(span, i);
 
-            if (value == a || value == b)
+            if (value == first || value == second)
                 return i;
         }
     }
     return span.len;
 }
 
-uint64_t cv_span_find_u32(cv_span span, uint64_t from, uint32_t a, uint32_t b)
+uint64_t cv_span_find_u32(cv_span span, uint64_t from, uint32_t first, uint32_t second)
 {
-    return find(span, from, a, b, cv_has_wide());
+    return find(span, from, first, second, cv_has_wide());
 }
 
-uint64_t cv_span_find_u32_plain(cv_span span, uint64_t from, uint32_t a, uint32_t b)
+uint64_t cv_span_find_u32_plain(cv_span span, uint64_t from, uint32_t first, uint32_t second)
 {
-    return find(span, from, a, b, false);
+    return find(span, from, first, second, false);
 }
 
 typedef int8_t tiny __attribute__((vector_size(16)));
@@ -119,16 +120,16 @@ bool cv_span_is_text(cv_span span)
     const tiny text = (tiny)fill(0x80 + 0x5E), space = (tiny)fill(0x80 + 4);
     lane odd = { 0 };
     uint64_t i = 0;
-    pair r;
+    pair mask;
 
     /* No branch per lane: odd bytes are the exception, and who they are is looked up elsewhere. */
     for (; span.len - i >= 16; i += 16) {
-        lane v = load(span.base + i);
+        lane lanes = load(span.base + i);
 
-        odd |= (lane)(((tiny)(v + from_blank) > text) & ((tiny)(v + from_tab) > space));
+        odd |= (lane)(((tiny)(lanes + from_blank) > text) & ((tiny)(lanes + from_tab) > space));
     }
-    memcpy(&r, &odd, sizeof(r));
-    if ((r[0] | r[1]) != 0)
+    memcpy(&mask, &odd, sizeof(mask));
+    if ((mask[0] | mask[1]) != 0)
         return false;
     for (; i < span.len; i++) {
         uint8_t byte = span.base[i];

@@ -22,9 +22,9 @@ static bool is_possible(size_t size)
     return size >= sizeof(size) && size <= SIZE_MOST && size % sizeof(size) == 0;
 }
 
-static size_t smaller(size_t a, size_t b)
+static size_t smaller(size_t left, size_t right)
 {
-    return a < b ? a : b;
+    return left < right ? left : right;
 }
 
 bool cv_sized_is_possible(const void *given)

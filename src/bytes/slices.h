@@ -15,27 +15,27 @@ typedef struct cv_slice {
 CV_VEC(cv_slice_vec, cv_slice);
 
 typedef struct cv_slices {
-    cv_slice_vec v;
+    cv_slice_vec slices;
     uint64_t len; /* bytes of the whole output */
     bool failed;  /* sticky: out of memory or over 2^64 */
 } cv_slices;
 
 /* The span must outlive the list. */
-void cv_slices_borrow(cv_mem *m, cv_slices *s, cv_span bytes);
+void cv_slices_borrow(cv_mem *mem, cv_slices *slices, cv_span bytes);
 /* A copy that the list owns. */
-void cv_slices_copy(cv_mem *m, cv_slices *s, cv_span bytes);
-void cv_slices_zero(cv_mem *m, cv_slices *s, uint64_t n);
+void cv_slices_copy(cv_mem *mem, cv_slices *slices, cv_span bytes);
+void cv_slices_zero(cv_mem *mem, cv_slices *slices, uint64_t count);
 /* Zeros up to a multiple of align, a power of two. */
-void cv_slices_align(cv_mem *m, cv_slices *s, uint64_t align);
-void cv_slices_free(cv_mem *m, cv_slices *s);
+void cv_slices_align(cv_mem *mem, cv_slices *slices, uint64_t align);
+void cv_slices_free(cv_mem *mem, cv_slices *slices);
 
 /* Walk: next run of at most the whole slice; zeros come in runs of a static block. *pos counts bytes, start
  * with {0}. */
 typedef struct cv_slice_pos {
     uint64_t slice, done;
 } cv_slice_pos;
-bool cv_slices_next(const cv_slices *s, cv_slice_pos *pos, cv_span *run);
-/* Copy [off, off + n) of the output into buf; false when it does not fit the output. */
-CV_MUST bool cv_slices_read(const cv_slices *s, uint64_t off, void *buf, size_t n);
+bool cv_slices_next(const cv_slices *slices, cv_slice_pos *pos, cv_span *run);
+/* Copy [off, off + size) of the output into buf; false when it does not fit the output. */
+CV_MUST bool cv_slices_read(const cv_slices *slices, uint64_t off, void *buf, size_t size);
 
 #endif

@@ -3,89 +3,89 @@
 
 #include <string.h>
 
-bool cv_span_from(cv_span s, uint64_t off, cv_span *out)
+bool cv_span_from(cv_span span, uint64_t off, cv_span *out)
 {
-    return off <= s.len && cv_span_sub(s, off, s.len - off, out);
+    return off <= span.len && cv_span_sub(span, off, span.len - off, out);
 }
 
-uint64_t cv_span_find_byte(cv_span s, uint8_t b)
+uint64_t cv_span_find_byte(cv_span span, uint8_t byte)
 {
-    const uint8_t *p = s.len ? memchr(s.base, b, (size_t)s.len) : NULL;
+    const uint8_t *found = span.len ? memchr(span.base, byte, (size_t)span.len) : NULL;
 
-    return p ? (uint64_t)(p - s.base) : s.len;
+    return found ? (uint64_t)(found - span.base) : span.len;
 }
 
-bool cv_span_cstr(cv_span s, uint64_t off, cv_span *out)
+bool cv_span_cstr(cv_span span, uint64_t off, cv_span *out)
 {
-    cv_span rest = cv_span_tail(s, off);
-    uint64_t n;
+    cv_span rest = cv_span_tail(span, off);
+    uint64_t count;
 
-    if (off >= s.len)
+    if (off >= span.len)
         return false;
-    n = cv_span_find_byte(rest, 0);
-    if (n == rest.len)
+    count = cv_span_find_byte(rest, 0);
+    if (count == rest.len)
         return false;
-    *out = (cv_span){ rest.base, n, rest.off };
+    *out = (cv_span){ rest.base, count, rest.off };
     return true;
 }
 
-uint64_t cv_span_find_nonzero(cv_span s)
+uint64_t cv_span_find_nonzero(cv_span span)
 {
     uint64_t i = 0;
 
     /* Eight at a time: gaps are short, but a hostile one may be the whole file. */
-    for (; s.len - i >= 8 && cv_u64_at(s, i) == 0; i += 8)
+    for (; span.len - i >= 8 && cv_u64_at(span, i) == 0; i += 8)
         ;
-    while (i < s.len && s.base[i] == 0)
+    while (i < span.len && span.base[i] == 0)
         i++;
     return i;
 }
 
-void cv_span_copy(cv_span s, void *to)
+void cv_span_copy(cv_span span, void *to)
 {
-    if (s.len)
-        memcpy(to, s.base, (size_t)s.len);
+    if (span.len)
+        memcpy(to, span.base, (size_t)span.len);
 }
 
-bool cv_span_eq(cv_span a, cv_span b)
+bool cv_span_eq(cv_span left, cv_span right)
 {
-    return a.len == b.len && (a.len == 0 || memcmp(a.base, b.base, (size_t)a.len) == 0);
+    return left.len == right.len && (left.len == 0 || memcmp(left.base, right.base, (size_t)left.len) == 0);
 }
 
-bool cv_span_eq_str(cv_span s, const char *text)
+bool cv_span_eq_str(cv_span span, const char *text)
 {
-    size_t n = strlen(text);
+    size_t len = strlen(text);
 
-    return s.len == n && (n == 0 || memcmp(s.base, text, n) == 0);
+    return span.len == len && (len == 0 || memcmp(span.base, text, len) == 0);
 }
 
-bool cv_span_starts(cv_span s, const char *text)
+bool cv_span_starts(cv_span span, const char *text)
 {
-    size_t n = strlen(text);
+    size_t len = strlen(text);
 
-    return s.len >= n && (n == 0 || memcmp(s.base, text, n) == 0);
+    return span.len >= len && (len == 0 || memcmp(span.base, text, len) == 0);
 }
 
-bool cv_span_after(cv_span s, const char *text, cv_span *rest)
+bool cv_span_after(cv_span span, const char *text, cv_span *rest)
 {
-    if (!cv_span_starts(s, text))
+    if (!cv_span_starts(span, text))
         return false;
-    *rest = cv_span_tail(s, strlen(text));
+    *rest = cv_span_tail(span, strlen(text));
     return true;
 }
 
-bool cv_span_decimal(cv_span s, uint64_t off, uint32_t *value, uint64_t *end)
+bool cv_span_decimal(cv_span span, uint64_t off, uint32_t *value, uint64_t *end)
 {
-    uint64_t v = 0, i = off;
+    uint64_t sum = 0, i = off;
 
-    for (; i < s.len && s.base[i] >= '0' && s.base[i] <= '9'; i++) {
-        v = v * 10 + (uint64_t)(s.base[i] - '0');
-        if (v > UINT32_MAX)
+    for (; i < span.len && span.base[i] >= '0' && span.base[i] <= '9'; i++) {
+        sum = sum * 10 + (uint64_t)(span.base[i] - '0');
+        if (sum > UINT32_MAX)
             return false;
     }
     if (i <= off)
         return false;
-    *value = (uint32_t)v;
+    *value = (uint32_t)sum;
     *end = i;
     return true;
 }

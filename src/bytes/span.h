@@ -15,46 +15,46 @@ typedef struct cv_span {
 /* Sub-range; false and *out untouched when it does not fit. Sanitizer builds copy it to a heap block of its
  * own size. Like the other functions that are written out below: somebody asks for each symbol or relocation,
  * and a call would cost more than what it does. */
-CV_MUST static inline bool cv_span_sub(cv_span s, uint64_t off, uint64_t len, cv_span *out);
+CV_MUST static inline bool cv_span_sub(cv_span span, uint64_t off, uint64_t len, cv_span *out);
 /* From off to the end. */
-CV_MUST bool cv_span_from(cv_span s, uint64_t off, cv_span *out);
+CV_MUST bool cv_span_from(cv_span span, uint64_t off, cv_span *out);
 
 /* Total loads, little-endian: a place outside the span reads as 0 and touches no memory. */
-static inline uint8_t cv_u8_at(cv_span s, uint64_t off);
-static inline uint16_t cv_u16_at(cv_span s, uint64_t off);
-static inline uint32_t cv_u32_at(cv_span s, uint64_t off);
-static inline uint64_t cv_u64_at(cv_span s, uint64_t off);
+static inline uint8_t cv_u8_at(cv_span span, uint64_t off);
+static inline uint16_t cv_u16_at(cv_span span, uint64_t off);
+static inline uint32_t cv_u32_at(cv_span span, uint64_t off);
+static inline uint64_t cv_u64_at(cv_span span, uint64_t off);
 /* Three words of 8 bytes one behind the other, or two (the third is 0): a whole record, for which is asked
  * once whether it fits. All 0 when it does not. */
 typedef struct cv_row {
     uint64_t first, second, third;
 } cv_row;
-static inline cv_row cv_row_at(cv_span s, uint64_t off, unsigned words);
+static inline cv_row cv_row_at(cv_span span, uint64_t off, unsigned words);
 
 /* len bytes at off fit. */
-static inline bool cv_span_has(cv_span s, uint64_t off, uint64_t len)
+static inline bool cv_span_has(cv_span span, uint64_t off, uint64_t len)
 {
-    return off <= s.len && len <= s.len - off;
+    return off <= span.len && len <= span.len - off;
 }
 
 /* NUL-terminated string at off: *out gets it without the NUL. False: off outside or no NUL before the end. */
-CV_MUST bool cv_span_cstr(cv_span s, uint64_t off, cv_span *out);
-/* Offset of the first byte equal to b, or s.len. */
-uint64_t cv_span_find_byte(cv_span s, uint8_t b);
-/* Offset of the first byte that is not zero, or s.len. */
-uint64_t cv_span_find_nonzero(cv_span s);
+CV_MUST bool cv_span_cstr(cv_span span, uint64_t off, cv_span *out);
+/* Offset of the first byte equal to 'byte', or span.len. */
+uint64_t cv_span_find_byte(cv_span span, uint8_t byte);
+/* Offset of the first byte that is not zero, or span.len. */
+uint64_t cv_span_find_nonzero(cv_span span);
 /* All bytes to memory that has room for them. */
-void cv_span_copy(cv_span s, void *to);
-bool cv_span_eq(cv_span a, cv_span b);
-bool cv_span_eq_str(cv_span s, const char *text);
-bool cv_span_starts(cv_span s, const char *text);
-/* If s starts with text: true, and *rest is what follows (may be empty). No island is made. */
-CV_MUST bool cv_span_after(cv_span s, const char *text, cv_span *rest);
+void cv_span_copy(cv_span span, void *to);
+bool cv_span_eq(cv_span left, cv_span right);
+bool cv_span_eq_str(cv_span span, const char *text);
+bool cv_span_starts(cv_span span, const char *text);
+/* If 'span' starts with text: true, and *rest is what follows (may be empty). No island is made. */
+CV_MUST bool cv_span_after(cv_span span, const char *text, cv_span *rest);
 /* Tail without a copy in sanitizer builds: for names that are compared, never parsed. */
-static inline cv_span cv_span_tail(cv_span s, uint64_t off);
+static inline cv_span cv_span_tail(cv_span span, uint64_t off);
 /* Read a decimal number at off; *end is the offset behind the last digit. False: no digit or over UINT32_MAX.
  */
-CV_MUST bool cv_span_decimal(cv_span s, uint64_t off, uint32_t *value, uint64_t *end);
+CV_MUST bool cv_span_decimal(cv_span span, uint64_t off, uint32_t *value, uint64_t *end);
 
 /* Only src/bytes, src/io, src/codec and the boundary of src/api make spans from memory. */
 static inline cv_span cv_span_of(const void *base, uint64_t len, uint64_t off)
@@ -76,28 +76,28 @@ static inline cv_cur cv_cur_of(cv_span in)
     return (cv_cur){ .in = in };
 }
 
-uint8_t cv_cur_u8(cv_cur *c);
-uint16_t cv_cur_u16(cv_cur *c);
-uint32_t cv_cur_u32(cv_cur *c);
-uint64_t cv_cur_u64(cv_cur *c);
-/* n bytes as a span; the empty span after a failure. */
-cv_span cv_cur_bytes(cv_cur *c, uint64_t n);
-void cv_cur_skip(cv_cur *c, uint64_t n);
+uint8_t cv_cur_u8(cv_cur *cursor);
+uint16_t cv_cur_u16(cv_cur *cursor);
+uint32_t cv_cur_u32(cv_cur *cursor);
+uint64_t cv_cur_u64(cv_cur *cursor);
+/* 'count' bytes as a span; the empty span after a failure. */
+cv_span cv_cur_bytes(cv_cur *cursor, uint64_t count);
+void cv_cur_skip(cv_cur *cursor, uint64_t count);
 /* A count of elements of elem bytes: 0 and failed unless that many fit what remains. */
-uint64_t cv_cur_count(cv_cur *c, uint64_t count, uint64_t elem);
-static inline uint64_t cv_cur_left(const cv_cur *c)
+uint64_t cv_cur_count(cv_cur *cursor, uint64_t count, uint64_t elem);
+static inline uint64_t cv_cur_left(const cv_cur *cursor)
 {
-    return c->in.len - c->pos;
+    return cursor->in.len - cursor->pos;
 }
 
 /* Islands: in sanitizer builds each sub-span is copied to a heap block of exactly its size, so that
  * AddressSanitizer sees an overread that stays inside the file. */
 #if defined(CV_ISLANDS) && CV_ISLANDS
-cv_span cv_island(cv_span s);
+cv_span cv_island(cv_span span);
 #else
-static inline cv_span cv_island(cv_span s)
+static inline cv_span cv_island(cv_span span)
 {
-    return s;
+    return span;
 }
 #endif
 /* Release the islands of this thread; a no-op otherwise. Spans made before are dead afterwards. */
@@ -110,67 +110,68 @@ void cv_islands_keep(cv_islands *to);
 void cv_islands_free(cv_islands *kept);
 
 CV_BUF_BEGIN
-static inline bool cv_span_sub(cv_span s, uint64_t off, uint64_t len, cv_span *out)
+static inline bool cv_span_sub(cv_span span, uint64_t off, uint64_t len, cv_span *out)
 {
-    if (off > s.len || len > s.len - off) /* subtract, never add */
+    if (off > span.len || len > span.len - off) /* subtract, never add */
         return false;
-    *out = cv_island((cv_span){ off ? s.base + off : s.base, len, s.off + off });
+    *out = cv_island((cv_span){ off ? span.base + off : span.base, len, span.off + off });
     return true;
 }
 
-static inline cv_span cv_span_tail(cv_span s, uint64_t off)
+static inline cv_span cv_span_tail(cv_span span, uint64_t off)
 {
-    if (off > s.len)
-        off = s.len;
+    if (off > span.len)
+        off = span.len;
     if (off == 0)
-        return s; /* also the empty span without a base: NULL + 0 is undefined */
-    return (cv_span){ s.base + off, s.len - off, s.off + off };
+        return span; /* also the empty span without a base: NULL + 0 is undefined */
+    return (cv_span){ span.base + off, span.len - off, span.off + off };
 }
 
-static inline uint8_t cv_u8_at(cv_span s, uint64_t off)
+static inline uint8_t cv_u8_at(cv_span span, uint64_t off)
 {
-    return cv_span_has(s, off, 1) ? s.base[off] : 0;
+    return cv_span_has(span, off, 1) ? span.base[off] : 0;
 }
 
-static inline uint16_t cv_u16_at(cv_span s, uint64_t off)
+static inline uint16_t cv_u16_at(cv_span span, uint64_t off)
 {
-    const uint8_t *p;
+    const uint8_t *bytes;
 
-    if (CV_UNLIKELY(!cv_span_has(s, off, 2)))
+    if (CV_UNLIKELY(!cv_span_has(span, off, 2)))
         return 0;
-    p = s.base + off;
-    return (uint16_t)((unsigned)p[0] | (unsigned)p[1] << 8);
+    bytes = span.base + off;
+    return (uint16_t)((unsigned)bytes[0] | (unsigned)bytes[1] << 8);
 }
 
-static inline uint32_t cv_u32_at(cv_span s, uint64_t off)
+static inline uint32_t cv_u32_at(cv_span span, uint64_t off)
 {
-    const uint8_t *p;
+    const uint8_t *bytes;
 
-    if (CV_UNLIKELY(!cv_span_has(s, off, 4)))
+    if (CV_UNLIKELY(!cv_span_has(span, off, 4)))
         return 0;
-    p = s.base + off;
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    bytes = span.base + off;
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
-static inline uint64_t cv_u64_at(cv_span s, uint64_t off)
+static inline uint64_t cv_u64_at(cv_span span, uint64_t off)
 {
-    const uint8_t *p;
+    const uint8_t *bytes;
 
-    if (CV_UNLIKELY(!cv_span_has(s, off, 8)))
+    if (CV_UNLIKELY(!cv_span_has(span, off, 8)))
         return 0;
-    p = s.base + off;
-    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
-           (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
+    bytes = span.base + off;
+    return (uint64_t)bytes[0] | (uint64_t)bytes[1] << 8 | (uint64_t)bytes[2] << 16 |
+           (uint64_t)bytes[3] << 24 | (uint64_t)bytes[4] << 32 | (uint64_t)bytes[5] << 40 |
+           (uint64_t)bytes[6] << 48 | (uint64_t)bytes[7] << 56;
 }
 
-static inline cv_row cv_row_at(cv_span s, uint64_t off, unsigned words)
+static inline cv_row cv_row_at(cv_span span, uint64_t off, unsigned words)
 {
     uint64_t bytes = words < 3 ? 16 : 24;
     cv_span row;
 
-    if (CV_UNLIKELY(!cv_span_has(s, off, bytes)))
+    if (CV_UNLIKELY(!cv_span_has(span, off, bytes)))
         return (cv_row){ 0 };
-    row = (cv_span){ off ? s.base + off : s.base, bytes, 0 };
+    row = (cv_span){ off ? span.base + off : span.base, bytes, 0 };
     return (cv_row){ cv_u64_at(row, 0), cv_u64_at(row, 8), words < 3 ? 0 : cv_u64_at(row, 16) };
 }
 CV_BUF_END

@@ -9,7 +9,7 @@ cuvet_status cv_lz4_decode(cv_ctx *ctx, cv_span in, uint64_t size, cv_block *out
 {
     uint64_t ratio = size / in.len + (size % in.len != 0);
     cuvet_status status;
-    int n;
+    int count;
 
     if (ratio > ctx->lim.lz4_ratio)
         return cv_reject(ctx, CV_R_LIMIT_LZ4_RATIO, in.off, ratio, ctx->lim.lz4_ratio);
@@ -18,11 +18,11 @@ cuvet_status cv_lz4_decode(cv_ctx *ctx, cv_span in, uint64_t size, cv_block *out
     status = cv_block_room(ctx, out, size, in.off);
     if (status != CUVET_OK)
         return status;
-    n = LZ4_decompress_safe((const char *)in.base, (char *)out->mem, (int)in.len, (int)size);
-    if (n < 0)
+    count = LZ4_decompress_safe((const char *)in.base, (char *)out->mem, (int)in.len, (int)size);
+    if (count < 0)
         return cv_reject(ctx, CV_R_LZ4_CORRUPT, in.off, 0, size);
-    if ((uint64_t)n != size)
-        return cv_reject(ctx, CV_R_CODEC_SIZE, in.off, (uint64_t)n, size);
+    if ((uint64_t)count != size)
+        return cv_reject(ctx, CV_R_CODEC_SIZE, in.off, (uint64_t)count, size);
     cv_block_filled(out, size);
     out->span.off = 0; /* content counts from its own start */
     return CUVET_OK;

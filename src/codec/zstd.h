@@ -4,6 +4,6 @@
 
 #include "codec/codec.h"
 
-CV_MUST cuvet_status cv_zstd_decode(cv_ctx *x, cv_codec *c, cv_span in, uint64_t size, cv_block *out);
+CV_MUST cuvet_status cv_zstd_decode(cv_ctx *ctx, cv_codec *codec, cv_span in, uint64_t size, cv_block *out);
 
 #endif

@@ -18,10 +18,10 @@ typedef struct cv_admit_for {
 } cv_admit_for;
 
 /* Reports every rule of spec/rules_admit.def that it breaks. @return OK (warnings included) · REFUSED */
-CV_MUST cuvet_status cv_admit(cv_ctx *x, const cv_cubin *c, const cv_admit_for *f);
+CV_MUST cuvet_status cv_admit(cv_ctx *ctx, const cv_cubin *cubin, const cv_admit_for *wanted);
 /* Nothing is to be linked: the same, as notes. */
-void cv_admit_note(cv_ctx *x, const cv_cubin *c, const cv_admit_for *f);
+void cv_admit_note(cv_ctx *ctx, const cv_cubin *cubin, const cv_admit_for *wanted);
 /* Suffix of the code, from its tool's note or its compat section. */
-char cv_admit_suffix(const cv_cubin *c);
+char cv_admit_suffix(const cv_cubin *cubin);
 
 #endif

@@ -12,14 +12,15 @@ typedef struct cv_calls {
 } cv_calls;
 
 /* OK, NOMEM or LIMIT. Says nothing about the graph itself: that is cv_meta_callgraph(). */
-CV_MUST cuvet_status cv_calls_read(cv_ctx *x, const cv_cubin *c, cv_calls *out);
-void cv_calls_free(cv_ctx *x, cv_calls *calls);
+CV_MUST cuvet_status cv_calls_read(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *out);
+void cv_calls_free(cv_ctx *ctx, cv_calls *calls);
 
 /* Does 'from' call 'to'? Numbers of symbols. */
 CV_MUST bool cv_calls_direct(const cv_calls *calls, uint32_t from, uint32_t to);
 /* Does it call one of the other names of 'to', at the same place? Looks through all calls of 'from', and
  * pays. */
-CV_MUST bool cv_calls_alias(cv_ctx *x, const cv_cubin *c, const cv_calls *calls, uint32_t from, uint32_t to);
+CV_MUST bool cv_calls_alias(cv_ctx *ctx, const cv_cubin *cubin, const cv_calls *calls, uint32_t from,
+                            uint32_t to);
 /* Is its address known to be taken, by whoever or by 'from'? */
 CV_MUST bool cv_calls_taken(const cv_calls *calls, uint32_t from, uint32_t to);
 

@@ -37,7 +37,7 @@ static inline const cv_section_facts *cv_section_facts_of(cv_role role)
 }
 
 typedef struct cv_sec {
-    cv_elf_section h;
+    cv_elf_section header;
     cv_role role;
     bool in_file; /* non-exempt type and its range lies inside the image: body may be asked for */
     cv_span name; /* without NUL; empty when the name is broken */
@@ -83,7 +83,7 @@ typedef struct cv_producer {
 
 typedef struct cv_cubin {
     cv_span image; /* exactly the ELF: extent bytes */
-    cv_elf_header h;
+    cv_elf_header header;
     cv_secs sec;                                           /* all of them, index = ELF section index */
     cv_span shstrtab, strtab;                              /* empty when absent or broken */
     cv_span symtab, merc_symtab, symtab_shndx, merc_shndx; /* bodies */
@@ -116,8 +116,8 @@ typedef struct cv_cubin {
 } cv_cubin;
 
 /* Keep the memory between two cubins: init once, examine often, free at the end. */
-void cv_cubin_init(cv_cubin *c);
-void cv_cubin_free(cv_ctx *x, cv_cubin *c);
+void cv_cubin_init(cv_cubin *cubin);
+void cv_cubin_free(cv_ctx *ctx, cv_cubin *cubin);
 
 /* Examine the device ELF in 'image' (its start; the file may be followed by padding: *extent gets the true
  * length). Runs every rule of spec/rules_elf.def, rules_tlv.def and rules_note.def; reports all findings it
@@ -125,77 +125,81 @@ void cv_cubin_free(cv_ctx *x, cv_cubin *c);
  * reported), else MALFORMED, UNSUPPORTED, LIMIT or NOMEM. 'ledger' may be NULL; otherwise every byte of
  * [image.off, image.off + extent) is claimed. The spans of c borrow from image. */
 /* The caller has pushed the path step of the ELF and set the work budget (cv_ctx_unit). */
-CV_MUST cuvet_status cv_cubin_examine(cv_ctx *x, cv_cubin *c, cv_span image, cv_ledger *ledger,
+CV_MUST cuvet_status cv_cubin_examine(cv_ctx *ctx, cv_cubin *cubin, cv_span image, cv_ledger *ledger,
                                       uint64_t *extent);
 
 /* Stages of cv_cubin_examine, in order; each needs the ones before. */
-CV_MUST cuvet_status cv_cubin_header(cv_ctx *x, cv_cubin *c, cv_span image,
-                                     uint64_t *extent); /* header, tables, names, roles */
-void cv_cubin_check_sections(cv_ctx *x, cv_cubin *c);   /* conventions of each role */
-void cv_cubin_check_symbols(cv_ctx *x, cv_cubin *c);
-CV_MUST cuvet_status cv_cubin_check_relocs(cv_ctx *x, cv_cubin *c); /* OK or NOMEM */
+CV_MUST cuvet_status cv_cubin_header(cv_ctx *ctx, cv_cubin *cubin, cv_span image,
+                                     uint64_t *extent);     /* header, tables, names, roles */
+void cv_cubin_check_sections(cv_ctx *ctx, cv_cubin *cubin); /* conventions of each role */
+void cv_cubin_check_symbols(cv_ctx *ctx, cv_cubin *cubin);
+CV_MUST cuvet_status cv_cubin_check_relocs(cv_ctx *ctx, cv_cubin *cubin); /* OK or NOMEM */
 /* list, sorted: target, relocation section << 1 | no two entries of it touch the same bytes. OK, NOMEM or
  * LIMIT */
-CV_MUST cuvet_status cv_cubin_check_overlap(cv_ctx *x, const cv_cubin *c, const cv_keys *list);
-CV_MUST cuvet_status cv_cubin_check_segments(cv_ctx *x, cv_cubin *c); /* after the ledger: uses by_off */
+CV_MUST cuvet_status cv_cubin_check_overlap(cv_ctx *ctx, const cv_cubin *cubin, const cv_keys *list);
+CV_MUST cuvet_status cv_cubin_check_segments(cv_ctx *ctx,
+                                             cv_cubin *cubin); /* after the ledger: uses by_off */
 void cv_cubin_read_notes(
-    cv_ctx *x, cv_cubin *c); /* fills the facts that come from notes and .nv.compat (cubin_meta.c) */
+    cv_ctx *ctx,
+    cv_cubin *cubin); /* fills the facts that come from notes and .nv.compat (cubin_meta.'cubin') */
 CV_MUST cuvet_status cv_cubin_check_meta(
-    cv_ctx *x,
-    cv_cubin *c); /* .nv.info*, call graph, prototype, rel.action (cubin_meta*.c); OK, NOMEM or LIMIT */
-CV_MUST cuvet_status cv_cubin_check_ledger(cv_ctx *x, cv_cubin *c, cv_ledger *ledger);
+    cv_ctx *ctx,
+    cv_cubin
+        *cubin); /* .nv.info*, call graph, prototype, rel.action (cubin_meta*.'cubin'); OK, NOMEM or LIMIT */
+CV_MUST cuvet_status cv_cubin_check_ledger(cv_ctx *ctx, cv_cubin *cubin, cv_ledger *ledger);
 
-/* Body of section i; the empty span for exempt types and ranges outside the image. No island is made twice:
- * call once per use. */
-static inline cv_span cv_cubin_body(const cv_cubin *c, uint64_t i);
+/* Body of section 'index'; the empty span for exempt types and ranges outside the image. No island is made
+ * twice: call once per use. */
+static inline cv_span cv_cubin_body(const cv_cubin *cubin, uint64_t index);
 /* Section i. Most numbers of sections come from the file, and each of its rules says what is wrong with
  * the one it looks at; everybody else gets the null section, as for number 0, and nobody can write into
  * it. */
-static inline const cv_sec *cv_cubin_sec(const cv_cubin *c, uint64_t i)
+static inline const cv_sec *cv_cubin_sec(const cv_cubin *cubin, uint64_t index)
 {
     static const cv_sec NONE;
 
-    return CV_LIKELY(i < c->sec.n) ? cv_secs_get(&c->sec, i) : &NONE;
+    return CV_LIKELY(index < cubin->sec.count) ? cv_secs_get(&cubin->sec, index) : &NONE;
 }
-static inline cv_span cv_cubin_body(const cv_cubin *c, uint64_t i)
+static inline cv_span cv_cubin_body(const cv_cubin *cubin, uint64_t index)
 {
-    const cv_sec *s = cv_cubin_sec(c, i);
+    const cv_sec *sec = cv_cubin_sec(cubin, index);
     cv_span body;
 
-    if (s->in_file && cv_span_sub(c->image, s->h.off, s->h.size, &body))
+    if (sec->in_file && cv_span_sub(cubin->image, sec->header.off, sec->header.size, &body))
         return body;
-    body = c->image;
+    body = cubin->image;
     body.len = 0;
     return body;
 }
 /* Bytes of 'image' behind the extent: at most 'allowed' and all zero, else CV-ELF is reported (raw members:
  * 7, files: 0). */
-void cv_cubin_check_tail(cv_ctx *x, cv_span image, uint64_t extent, uint64_t allowed);
+void cv_cubin_check_tail(cv_ctx *ctx, cv_span image, uint64_t extent, uint64_t allowed);
 /* Next defined kernel of .symtab at or behind symbol *pos; *pos is left behind it. False: no more. */
-CV_MUST bool cv_cubin_next_kernel(const cv_cubin *c, uint64_t *pos, cv_span *name, cv_elf_symbol *sym);
+CV_MUST bool cv_cubin_next_kernel(const cv_cubin *cubin, uint64_t *pos, cv_span *name, cv_elf_symbol *sym);
 /* Role of a section name; *fn and *bank as in cv_sec. */
 cv_role cv_cubin_classify(cv_span name, cv_span *fn, uint32_t *bank);
 /* Name without ".nv.merc" or ".nv.capmerc"; other names as they are. */
-cv_span cv_cubin_native_name(const cv_sec *s);
+cv_span cv_cubin_native_name(const cv_sec *sec);
 /* First section of a role, 0 = none. */
 CV_BUF_BEGIN
-static inline uint32_t cv_cubin_first(const cv_cubin *c, cv_role r)
+static inline uint32_t cv_cubin_first(const cv_cubin *cubin, cv_role role)
 {
-    return r < CV_N_ROLES ? c->first[r] : 0;
+    return role < CV_N_ROLES ? cubin->first[role] : 0;
 }
-static inline void cv_cubin_set_first(cv_cubin *c, cv_role r, uint64_t i)
+static inline void cv_cubin_set_first(cv_cubin *cubin, cv_role role, uint64_t index)
 {
-    if (r < CV_N_ROLES && c->first[r] == 0)
-        c->first[r] = (uint32_t)i;
+    if (role < CV_N_ROLES && cubin->first[role] == 0)
+        cubin->first[role] = (uint32_t)index;
 }
 CV_BUF_END
 /* Real section index of a symbol (extended numbering applied); 0xFFF1 (ABS) and other reserved values as they
  * are. */
-static inline uint32_t cv_cubin_shndx(const cv_cubin *c, bool merc, uint64_t i, const cv_elf_symbol *s)
+static inline uint32_t cv_cubin_shndx(const cv_cubin *cubin, bool merc, uint64_t index,
+                                      const cv_elf_symbol *symbol)
 {
-    if (CV_LIKELY(s->shndx != CV_SHN_XINDEX))
-        return s->shndx;
-    return cv_u32_at(merc ? c->merc_shndx : c->symtab_shndx, cv_sat_mul(i, 4));
+    if (CV_LIKELY(symbol->shndx != CV_SHN_XINDEX))
+        return symbol->shndx;
+    return cv_u32_at(merc ? cubin->merc_shndx : cubin->symtab_shndx, cv_sat_mul(index, 4));
 }
 
 #endif

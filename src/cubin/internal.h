@@ -7,47 +7,49 @@
 #include "target/arch.h"
 
 /* Place of a field of a section header in the file. */
-static inline uint64_t cv_sec_at(const cv_cubin *c, uint64_t i, cv_shdr_field f)
+static inline uint64_t cv_sec_at(const cv_cubin *cubin, uint64_t index, cv_shdr_field field)
 {
-    bool is32 = c->h.is32;
+    bool is32 = cubin->header.is32;
 
-    return c->image.off + c->h.shoff + i * cv_elf_shdr_size(is32) + cv_elf_shdr_at(is32, f);
+    return cubin->image.off + cubin->header.shoff + index * cv_elf_shdr_size(is32) +
+           cv_elf_shdr_at(is32, field);
 }
 
-static inline void cv_sec_report(cv_ctx *x, const cv_cubin *c, uint64_t i, cv_rule rule, cv_shdr_field f,
-                                 uint64_t got, uint64_t want)
+static inline void cv_sec_report(cv_ctx *ctx, const cv_cubin *cubin, uint64_t index, cv_rule rule,
+                                 cv_shdr_field field, uint64_t got, uint64_t want)
 {
-    cv_report_at(x, CUVET_P_SECTION, i, rule, cv_sec_at(c, i, f), 0, got, want);
+    cv_report_at(ctx, CUVET_P_SECTION, index, rule, cv_sec_at(cubin, index, field), 0, got, want);
 }
 
 /* Finding at a place inside the body of a section. */
-static inline void cv_body_report(cv_ctx *x, const cv_cubin *c, uint64_t i, cv_rule rule, uint64_t at,
-                                  uint64_t got, uint64_t want)
+static inline void cv_body_report(cv_ctx *ctx, const cv_cubin *cubin, uint64_t index, cv_rule rule,
+                                  uint64_t at, uint64_t got, uint64_t want)
 {
-    cv_report_at(x, CUVET_P_SECTION, i, rule, cv_sat_add(c->image.off + cv_cubin_sec(c, i)->h.off, at), 0,
-                 got, want);
+    cv_report_at(ctx, CUVET_P_SECTION, index, rule,
+                 cv_sat_add(cubin->image.off + cv_cubin_sec(cubin, index)->header.off, at), 0, got, want);
 }
 
-/* Section i, to be changed. Its number is one of ours, or was compared with c->sec.n. */
-static inline cv_sec *cv_sec_mut(cv_cubin *c, uint64_t i)
+/* Section 'index', to be changed. Its number is one of ours, or was compared with cubin->sec.n. */
+static inline cv_sec *cv_sec_mut(cv_cubin *cubin, uint64_t index)
 {
-    return cv_secs_at(&c->sec, i);
+    return cv_secs_at(&cubin->sec, index);
 }
 
-static inline bool cv_role_is_code(cv_role r)
+static inline bool cv_role_is_code(cv_role role)
 {
-    return r == CV_ROLE_TEXT || r == CV_ROLE_UFT_REL || r == CV_ROLE_UFT;
+    return role == CV_ROLE_TEXT || role == CV_ROLE_UFT_REL || role == CV_ROLE_UFT;
 }
 
-static inline bool cv_role_is_capsule(cv_role r)
+static inline bool cv_role_is_capsule(cv_role role)
 {
-    return r == CV_ROLE_CAPMERC_TEXT || r == CV_ROLE_CAPMERC_UFT_REL;
+    return role == CV_ROLE_CAPMERC_TEXT || role == CV_ROLE_CAPMERC_UFT_REL;
 }
 
 /* Call frames, native or Mercury. */
-static inline bool cv_is_frames(const cv_sec *s)
+static inline bool cv_is_frames(const cv_sec *sec)
 {
-    return (s->role == CV_ROLE_DEBUG || s->role == CV_ROLE_MERC_DEBUG) && cv_span_eq_str(s->fn, "frame");
+    return (sec->role == CV_ROLE_DEBUG || sec->role == CV_ROLE_MERC_DEBUG) &&
+           cv_span_eq_str(sec->fn, "frame");
 }
 
 /* End of the last string of a table: names must start before it. Found once, so that a table without NUL
@@ -62,14 +64,14 @@ static inline uint64_t cv_strings_end(cv_span table)
 }
 
 /* Many headers and symbols may share one long name: each pays for reading it. */
-static inline CV_MUST bool cv_name_work(cv_ctx *x, cv_span name)
+static inline CV_MUST bool cv_name_work(cv_ctx *ctx, cv_span name)
 {
-    return cv_work(x, name.len / 4, name.off);
+    return cv_work(ctx, name.len / 4, name.off);
 }
 
 /* Stages that are not part of the public order. */
-void cv_cubin_check_flags(cv_ctx *x, cv_cubin *c);
-void cv_cubin_check_pairs(cv_ctx *x, cv_cubin *c);
-CV_MUST cuvet_status cv_cubin_check_unique(cv_ctx *x, const cv_cubin *c); /* OK or NOMEM */
+void cv_cubin_check_flags(cv_ctx *ctx, cv_cubin *cubin);
+void cv_cubin_check_pairs(cv_ctx *ctx, cv_cubin *cubin);
+CV_MUST cuvet_status cv_cubin_check_unique(cv_ctx *ctx, const cv_cubin *cubin); /* OK or NOMEM */
 
 #endif

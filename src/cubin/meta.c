@@ -14,211 +14,215 @@
 #define OLD_TOOLS_LAST  129u
 
 /* The first note is of the tool that wrote the file. */
-static void take_tool(cv_cubin *c, const cv_note *n, const cv_tkinfo *t)
+static void take_tool(cv_cubin *cubin, const cv_note *note, const cv_tkinfo *tkinfo)
 {
     uint32_t sm = 0;
 
-    if (c->old_tools)
-        c->toolkit = t->version;
-    if (c->producer.tool == CV_TOOL_NVASM || !cv_tkinfo_arch(t, &sm, &c->suffix))
+    if (cubin->old_tools)
+        cubin->toolkit = tkinfo->version;
+    if (cubin->producer.tool == CV_TOOL_NVASM || !cv_tkinfo_arch(tkinfo, &sm, &cubin->suffix))
         return;
-    c->suffix_known = true;
-    c->tool_sm = sm;
-    c->tool_len = n->descsz;
+    cubin->suffix_known = true;
+    cubin->tool_sm = sm;
+    cubin->tool_len = note->descsz;
 }
 
 /* The note names the architecture of the header, or one whose code runs there as it is: then a finalizer has
  * changed the header alone. */
-static void check_tool_arch(cv_ctx *x, const cv_cubin *c)
+static void check_tool_arch(cv_ctx *ctx, const cv_cubin *cubin)
 {
-    uint32_t i = cv_cubin_first(c, CV_ROLE_TKINFO);
-    uint64_t at = c->image.off + cv_cubin_sec(c, i)->h.off + CV_NOTE_CUINFO_DESC;
-    const cv_compat *k = c->compat.len ? &c->claims : NULL;
+    uint32_t i = cv_cubin_first(cubin, CV_ROLE_TKINFO);
+    uint64_t at = cubin->image.off + cv_cubin_sec(cubin, i)->header.off + CV_NOTE_CUINFO_DESC;
+    const cv_compat *compat = cubin->compat.len ? &cubin->claims : NULL;
 
-    if (!c->suffix_known || c->tool_sm == c->sm)
+    if (!cubin->suffix_known || cubin->tool_sm == cubin->sm)
         return;
-    if (c->abi8 && cv_gen_has(cv_gen_of(c->tool_sm), CV_GEN_SAYS_WHERE) &&
-        cv_can_finalize(k, c->tool_sm, c->sm) == CV_FINAL_OK && cv_can_fastpath(k, c->tool_sm, c->sm, true))
-        cv_report_at(x, CUVET_P_SECTION, i, CV_R_TKINFO_RETARGET, at, c->tool_len,
-                     cv_arch_pack(c->tool_sm, c->suffix), c->sm);
+    if (cubin->abi8 && cv_gen_has(cv_gen_of(cubin->tool_sm), CV_GEN_SAYS_WHERE) &&
+        cv_can_finalize(compat, cubin->tool_sm, cubin->sm) == CV_FINAL_OK &&
+        cv_can_fastpath(compat, cubin->tool_sm, cubin->sm, true))
+        cv_report_at(ctx, CUVET_P_SECTION, i, CV_R_TKINFO_RETARGET, at, cubin->tool_len,
+                     cv_arch_pack(cubin->tool_sm, cubin->suffix), cubin->sm);
     else
-        cv_report_at(x, CUVET_P_SECTION, i, CV_R_TKINFO_ARCH, at, c->tool_len, c->tool_sm, c->sm);
+        cv_report_at(ctx, CUVET_P_SECTION, i, CV_R_TKINFO_ARCH, at, cubin->tool_len, cubin->tool_sm,
+                     cubin->sm);
 }
 
 /* True when the rest of the note has the layout of version 2. */
-static bool tool_version_ok(cv_ctx *x, const cv_cubin *c, cv_span s, const cv_note *n)
+static bool tool_version_ok(cv_ctx *ctx, const cv_cubin *cubin, cv_span span, const cv_note *note)
 {
-    uint32_t v = n->descsz < 4 ? TKINFO_VERSION : cv_u32_at(s, n->desc);
+    uint32_t value = note->descsz < 4 ? TKINFO_VERSION : cv_u32_at(span, note->desc);
 
-    if (v == TKINFO_VERSION || (c->old_tools && v >= OLD_TOOLS_FIRST && v <= OLD_TOOLS_LAST))
+    if (value == TKINFO_VERSION || (cubin->old_tools && value >= OLD_TOOLS_FIRST && value <= OLD_TOOLS_LAST))
         return true;
-    cv_report(x, v > TKINFO_VERSION ? CV_R_TKINFO_NEW : CV_R_TKINFO_VERSION, s.off + n->desc, 4, v,
-              TKINFO_VERSION);
+    cv_report(ctx, value > TKINFO_VERSION ? CV_R_TKINFO_NEW : CV_R_TKINFO_VERSION, span.off + note->desc, 4,
+              value, TKINFO_VERSION);
     return false;
 }
 
-static void read_tools(cv_ctx *x, cv_cubin *c, cv_span s)
+static void read_tools(cv_ctx *ctx, cv_cubin *cubin, cv_span span)
 {
     uint64_t pos = 0, count = 0;
     cuvet_status st;
-    cv_tkinfo t;
-    cv_note n;
+    cv_tkinfo tkinfo;
+    cv_note note;
 
-    for (; (st = cv_note_next(x, s, CV_NOTE_TKINFO, &pos, &n)) == CUVET_OK; count++) {
-        if (n.descsz % NOTE_WORD != 0)
-            cv_report(x, CV_R_NOTE_UNPADDED, s.off + n.off + 4, 4, n.descsz, NOTE_WORD);
-        if (tool_version_ok(x, c, s, &n) && cv_tkinfo_read(x, s, &n, &t) == CUVET_OK && count == 0)
-            take_tool(c, &n, &t);
+    for (; (st = cv_note_next(ctx, span, CV_NOTE_TKINFO, &pos, &note)) == CUVET_OK; count++) {
+        if (note.descsz % NOTE_WORD != 0)
+            cv_report(ctx, CV_R_NOTE_UNPADDED, span.off + note.off + 4, 4, note.descsz, NOTE_WORD);
+        if (tool_version_ok(ctx, cubin, span, &note) &&
+            cv_tkinfo_read(ctx, span, &note, &tkinfo) == CUVET_OK && count == 0)
+            take_tool(cubin, &note, &tkinfo);
     }
     if (st == CUVET_END && count == 0)
-        cv_report(x, CV_R_NOTE_EMPTY, s.off, 0, 0, 1);
+        cv_report(ctx, CV_R_NOTE_EMPTY, span.off, 0, 0, 1);
 }
 
-static void read_cuinfo(cv_ctx *x, cv_cubin *c, cv_span s)
+static void read_cuinfo(cv_ctx *ctx, cv_cubin *cubin, cv_span span)
 {
     uint32_t stored = 0;
-    cv_cuinfo u;
+    cv_cuinfo cuinfo;
 
-    if (cv_cuinfo_read(x, s, &u, &stored) != CUVET_OK)
+    if (cv_cuinfo_read(ctx, span, &cuinfo, &stored) != CUVET_OK)
         return;
-    if (stored != 8 && !(c->producer.tool == CV_TOOL_NVASM && stored == 6))
-        cv_report(x, CV_R_CUINFO_DESCSZ, s.off + 4, 4, stored, 8);
-    if (u.virtual_sm > c->sm)
-        cv_report(x, CV_R_CUINFO_VIRTUAL_SM, s.off + CV_NOTE_CUINFO_DESC + 2, 2, u.virtual_sm, c->sm);
-    c->virtual_sm = u.virtual_sm;
-    c->toolkit = u.toolkit;
+    if (stored != 8 && !(cubin->producer.tool == CV_TOOL_NVASM && stored == 6))
+        cv_report(ctx, CV_R_CUINFO_DESCSZ, span.off + 4, 4, stored, 8);
+    if (cuinfo.virtual_sm > cubin->sm)
+        cv_report(ctx, CV_R_CUINFO_VIRTUAL_SM, span.off + CV_NOTE_CUINFO_DESC + 2, 2, cuinfo.virtual_sm,
+                  cubin->sm);
+    cubin->virtual_sm = cuinfo.virtual_sm;
+    cubin->toolkit = cuinfo.toolkit;
 }
 
-static void read_cuver(cv_ctx *x, cv_cubin *c, cv_span s)
+static void read_cuver(cv_ctx *ctx, cv_cubin *cubin, cv_span span)
 {
-    cv_cuver u;
+    cv_cuver cuver;
 
-    if (cv_cuver_is_cuinfo(s)) {
-        cv_report(x, CV_R_CUVER_OTHER, s.off + 4, 4, cv_u32_at(s, 4), CV_NOTE_CUVER_SIZE);
-        read_cuinfo(x, c, s);
+    if (cv_cuver_is_cuinfo(span)) {
+        cv_report(ctx, CV_R_CUVER_OTHER, span.off + 4, 4, cv_u32_at(span, 4), CV_NOTE_CUVER_SIZE);
+        read_cuinfo(ctx, cubin, span);
         return;
     }
-    if (cv_cuver_read(x, s, &u) == CUVET_OK && u.sm != c->sm)
-        cv_report(x, CV_R_CUVER_SM, s.off + CV_NOTE_CUINFO_DESC + 2, 2, u.sm, c->sm);
+    if (cv_cuver_read(ctx, span, &cuver) == CUVET_OK && cuver.sm != cubin->sm)
+        cv_report(ctx, CV_R_CUVER_SM, span.off + CV_NOTE_CUINFO_DESC + 2, 2, cuver.sm, cubin->sm);
 }
 
 /* Tags that the reference linker does not do without. */
-static void check_tags(cv_ctx *x, const cv_cubin *c, cv_span s)
+static void check_tags(cv_ctx *ctx, const cv_cubin *cubin, cv_span span)
 {
-    uint32_t tag =
-        cv_gen_has(c->gen, CV_GEN_COMPAT_ISA_CLASS) ? CV_COMPAT_ISA_CLASS : CV_COMPAT_CUDA_ACCELERATOR_TARGET;
+    uint32_t tag = cv_gen_has(cubin->gen, CV_GEN_COMPAT_ISA_CLASS) ? CV_COMPAT_ISA_CLASS
+                                                                   : CV_COMPAT_CUDA_ACCELERATOR_TARGET;
 
-    if (!cv_compat_has(&c->claims, tag))
-        cv_report(x, CV_R_COMPAT_MISSING, s.off, s.len, tag, c->sm);
+    if (!cv_compat_has(&cubin->claims, tag))
+        cv_report(ctx, CV_R_COMPAT_MISSING, span.off, span.len, tag, cubin->sm);
 }
 
-static void read_compat(cv_ctx *x, cv_cubin *c, cv_span s)
+static void read_compat(cv_ctx *ctx, cv_cubin *cubin, cv_span span)
 {
-    cv_compat k;
+    cv_compat compat;
 
-    c->compat = s;
-    if (cv_compat_read(x, s, &k) != CUVET_OK)
+    cubin->compat = span;
+    if (cv_compat_read(ctx, span, &compat) != CUVET_OK)
         return;
-    c->claims = k;
-    check_tags(x, c, s);
-    if (!cv_compat_has(&k, CV_COMPAT_CUDA_ACCELERATOR_TARGET))
+    cubin->claims = compat;
+    check_tags(ctx, cubin, span);
+    if (!cv_compat_has(&compat, CV_COMPAT_CUDA_ACCELERATOR_TARGET))
         return;
-    c->compat_accel_known = true;
-    c->compat_accel = k.accel != 0;
-    if (c->suffix_known && c->compat_accel != (c->suffix == 'a'))
-        cv_report(x, CV_R_COMPAT_ACCEL, s.off, s.len, c->compat_accel, c->suffix == 'a');
+    cubin->compat_accel_known = true;
+    cubin->compat_accel = compat.accel != 0;
+    if (cubin->suffix_known && cubin->compat_accel != (cubin->suffix == 'a'))
+        cv_report(ctx, CV_R_COMPAT_ACCEL, span.off, span.len, cubin->compat_accel, cubin->suffix == 'a');
 }
 
 /* Body of the only section of a role, its path pushed; false: none in this file. */
-static bool enter(cv_ctx *x, const cv_cubin *c, cv_role role, cv_span *body)
+static bool enter(cv_ctx *ctx, const cv_cubin *cubin, cv_role role, cv_span *body)
 {
-    uint32_t i = cv_cubin_first(c, role);
+    uint32_t i = cv_cubin_first(cubin, role);
 
-    if (i == 0 || !cv_cubin_sec(c, i)->in_file)
+    if (i == 0 || !cv_cubin_sec(cubin, i)->in_file)
         return false;
-    *body = cv_cubin_body(c, i);
-    if (!cv_work(x, body->len * 4 + 16, body->off))
+    *body = cv_cubin_body(cubin, i);
+    if (!cv_work(ctx, body->len * 4 + 16, body->off))
         return false;
-    cv_path_push(x, CUVET_P_SECTION, true, i);
+    cv_path_push(ctx, CUVET_P_SECTION, true, i);
     return true;
 }
 
-void cv_cubin_read_notes(cv_ctx *x, cv_cubin *c)
+void cv_cubin_read_notes(cv_ctx *ctx, cv_cubin *cubin)
 {
-    cv_span s;
+    cv_span span;
 
-    if (enter(x, c, CV_ROLE_TKINFO, &s)) {
-        read_tools(x, c, s);
-        cv_path_pop(x);
+    if (enter(ctx, cubin, CV_ROLE_TKINFO, &span)) {
+        read_tools(ctx, cubin, span);
+        cv_path_pop(ctx);
     }
-    if (enter(x, c, CV_ROLE_CUINFO, &s)) {
-        read_cuinfo(x, c, s);
-        cv_path_pop(x);
+    if (enter(ctx, cubin, CV_ROLE_CUINFO, &span)) {
+        read_cuinfo(ctx, cubin, span);
+        cv_path_pop(ctx);
     }
-    if (enter(x, c, CV_ROLE_CUVER, &s)) {
-        read_cuver(x, c, s);
-        cv_path_pop(x);
+    if (enter(ctx, cubin, CV_ROLE_CUVER, &span)) {
+        read_cuver(ctx, cubin, span);
+        cv_path_pop(ctx);
     }
-    if (enter(x, c, CV_ROLE_COMPAT, &s)) {
-        read_compat(x, c, s);
-        cv_path_pop(x);
+    if (enter(ctx, cubin, CV_ROLE_COMPAT, &span)) {
+        read_compat(ctx, cubin, span);
+        cv_path_pop(ctx);
     }
-    check_tool_arch(x, c);
+    check_tool_arch(ctx, cubin);
 }
 
 /* Symbol attributes of one of the two worlds, and what is missing there. */
-static cuvet_status check_global(cv_ctx *x, cv_cubin *c, bool merc)
+static cuvet_status check_global(cv_ctx *ctx, cv_cubin *cubin, bool merc)
 {
-    uint32_t section = cv_cubin_first(c, merc ? CV_ROLE_MERC_NV_INFO : CV_ROLE_NV_INFO);
-    uint64_t n = merc ? c->n_merc_syms : c->n_syms;
+    uint32_t section = cv_cubin_first(cubin, merc ? CV_ROLE_MERC_NV_INFO : CV_ROLE_NV_INFO);
+    uint64_t count = merc ? cubin->n_merc_syms : cubin->n_syms;
     cv_u32s marks = { 0 };
 
-    if (n == 0 || !cv_work(x, n / 16, c->image.off))
+    if (count == 0 || !cv_work(ctx, count / 16, cubin->image.off))
         return CUVET_OK;
-    if (!cv_u32s_fill(&x->mem, &marks, n))
-        return cv_nomem(x, c->image.off);
-    if (section == 0 || cv_meta_info_global(x, c, section, merc, &marks))
-        cv_meta_check_marks(x, c, merc, &marks);
-    cv_u32s_free(&x->mem, &marks);
+    if (!cv_u32s_fill(&ctx->mem, &marks, count))
+        return cv_nomem(ctx, cubin->image.off);
+    if (section == 0 || cv_meta_info_global(ctx, cubin, section, merc, &marks))
+        cv_meta_check_marks(ctx, cubin, merc, &marks);
+    cv_u32s_free(&ctx->mem, &marks);
     return CUVET_OK;
 }
 
-static cuvet_status check_functions(cv_ctx *x, const cv_cubin *c)
+static cuvet_status check_functions(cv_ctx *ctx, const cv_cubin *cubin)
 {
     cuvet_status st = CUVET_OK;
 
-    if (!cv_work(x, c->sec.n, c->image.off))
+    if (!cv_work(ctx, cubin->sec.count, cubin->image.off))
         return CUVET_OK;
-    for (uint64_t i = 1; st == CUVET_OK && i < c->sec.n; i++) {
-        cv_role role = cv_cubin_sec(c, i)->role;
+    for (uint64_t i = 1; st == CUVET_OK && i < cubin->sec.count; i++) {
+        cv_role role = cv_cubin_sec(cubin, i)->role;
 
         if (role == CV_ROLE_NV_INFO_FN || role == CV_ROLE_MERC_NV_INFO_FN)
-            st = cv_meta_info_function(x, c, i, role == CV_ROLE_MERC_NV_INFO_FN);
+            st = cv_meta_info_function(ctx, cubin, i, role == CV_ROLE_MERC_NV_INFO_FN);
     }
     return st;
 }
 
-cuvet_status cv_cubin_check_meta(cv_ctx *x, cv_cubin *c)
+cuvet_status cv_cubin_check_meta(cv_ctx *ctx, cv_cubin *cubin)
 {
-    cuvet_status st = check_global(x, c, false);
+    cuvet_status st = check_global(ctx, cubin, false);
 
     if (st == CUVET_OK)
-        st = check_global(x, c, true);
+        st = check_global(ctx, cubin, true);
     if (st == CUVET_OK)
-        st = check_functions(x, c);
+        st = check_functions(ctx, cubin);
     if (st != CUVET_OK)
         return st;
-    cv_meta_callgraph(x, c, cv_cubin_first(c, CV_ROLE_CALLGRAPH));
-    st = cv_meta_needs(x, c);
+    cv_meta_callgraph(ctx, cubin, cv_cubin_first(cubin, CV_ROLE_CALLGRAPH));
+    st = cv_meta_needs(ctx, cubin);
     if (st != CUVET_OK)
         return st;
-    st = cv_meta_prototype(x, c, cv_cubin_first(c, CV_ROLE_PROTOTYPE));
+    st = cv_meta_prototype(ctx, cubin, cv_cubin_first(cubin, CV_ROLE_PROTOTYPE));
     if (st != CUVET_OK)
         return st == CUVET_E_NOMEM ? st : CUVET_OK; /* a limit was said */
-    cv_meta_unified(x, c, cv_cubin_first(c, CV_ROLE_UFT_ENTRY), false, true);
-    cv_meta_unified(x, c, cv_cubin_first(c, CV_ROLE_UDT_ENTRY), false, false);
-    cv_meta_unified(x, c, cv_cubin_first(c, CV_ROLE_MERC_UFT_ENTRY), true, true);
-    cv_meta_unified(x, c, cv_cubin_first(c, CV_ROLE_MERC_UDT_ENTRY), true, false);
-    cv_meta_rel_action(x, c);
+    cv_meta_unified(ctx, cubin, cv_cubin_first(cubin, CV_ROLE_UFT_ENTRY), false, true);
+    cv_meta_unified(ctx, cubin, cv_cubin_first(cubin, CV_ROLE_UDT_ENTRY), false, false);
+    cv_meta_unified(ctx, cubin, cv_cubin_first(cubin, CV_ROLE_MERC_UFT_ENTRY), true, true);
+    cv_meta_unified(ctx, cubin, cv_cubin_first(cubin, CV_ROLE_MERC_UDT_ENTRY), true, false);
+    cv_meta_rel_action(ctx, cubin);
     return CUVET_OK;
 }

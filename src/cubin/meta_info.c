@@ -8,9 +8,9 @@
 #define MERCURY_ISA 0x0101u
 
 /* One section while its records are read. */
-typedef struct info {
-    cv_ctx *x;
-    const cv_cubin *c;
+typedef struct info_section {
+    cv_ctx *ctx;
+    const cv_cubin *cubin;
     cv_span body, syms;
     uint64_t n_syms;
     uint8_t where; /* CV_IN_ bit */
@@ -27,436 +27,444 @@ typedef struct info {
     bool descending;   /* as tools write them */
     uint64_t cbank_at; /* place of offset and size */
     uint32_t cbank_off, cbank_size, param_size, coop_offsets, coop_masks;
-} info;
+} info_section;
 
-static void report(const info *f, cv_rule rule, uint64_t at, uint64_t len, uint64_t got, uint64_t want)
+static void report(const info_section *info, cv_rule rule, uint64_t at, uint64_t len, uint64_t got,
+                   uint64_t want)
 {
-    cv_report(f->x, rule, f->body.off + at, len, got, want);
+    cv_report(info->ctx, rule, info->body.off + at, len, got, want);
 }
 
-static bool given(const info *f, uint32_t code)
+static bool given(const info_section *info, uint32_t code)
 {
-    return ((code < 64 ? f->seen_lo >> code : f->seen_hi >> (code - 64)) & 1) != 0;
+    return ((code < 64 ? info->seen_lo >> code : info->seen_hi >> (code - 64)) & 1) != 0;
 }
 
 /* Right section, and not twice. */
-static void check_place(info *f, const cv_tlv *t, const cv_attr *row)
+static void check_place(info_section *info, const cv_tlv *tlv, const cv_attr *row)
 {
-    if (CV_UNLIKELY(!(row->scope & f->where)))
-        report(f, CV_R_TLV_SCOPE, t->off + 1, t->next - t->off, t->code, row->scope);
-    if (CV_UNLIKELY(!row->many && given(f, t->code)))
-        report(f, CV_R_TLV_REPEATED, t->off + 1, t->next - t->off, t->code, 1);
-    if (t->code < 64)
-        f->seen_lo |= UINT64_C(1) << t->code;
+    if (CV_UNLIKELY(!(row->scope & info->where)))
+        report(info, CV_R_TLV_SCOPE, tlv->off + 1, tlv->next - tlv->off, tlv->code, row->scope);
+    if (CV_UNLIKELY(!row->many && given(info, tlv->code)))
+        report(info, CV_R_TLV_REPEATED, tlv->off + 1, tlv->next - tlv->off, tlv->code, 1);
+    if (tlv->code < 64)
+        info->seen_lo |= UINT64_C(1) << tlv->code;
     else
-        f->seen_hi |= UINT64_C(1) << (t->code - 64);
+        info->seen_hi |= UINT64_C(1) << (tlv->code - 64);
 }
 
-static bool check_symbol(const info *f, uint64_t at, uint32_t sym)
+static bool check_symbol(const info_section *info, uint64_t at, uint32_t sym)
 {
-    if (CV_LIKELY(sym < f->n_syms))
+    if (CV_LIKELY(sym < info->n_syms))
         return true;
-    report(f, CV_R_TLV_SYMBOL, at, 4, sym, f->n_syms);
+    report(info, CV_R_TLV_SYMBOL, at, 4, sym, info->n_syms);
     return false;
 }
 
-static bool check_func(const info *f, uint64_t at, uint32_t sym)
+static bool check_func(const info_section *info, uint64_t at, uint32_t sym)
 {
     uint8_t type;
 
-    if (!check_symbol(f, at, sym))
+    if (!check_symbol(info, at, sym))
         return false;
-    type = cv_meta_sym_type(f->syms, sym);
+    type = cv_meta_sym_type(info->syms, sym);
     if (type != CV_STT_FUNC)
-        report(f, CV_R_TLV_SYMBOL_TYPE, at, 4, type, CV_STT_FUNC);
+        report(info, CV_R_TLV_SYMBOL_TYPE, at, 4, type, CV_STT_FUNC);
     return type == CV_STT_FUNC;
 }
 
 /* Every record of this attribute and symbol before it has the same value. Each look back is paid for. */
-static bool said_so(const info *f, const cv_tlv *again)
+static bool said_so(const info_section *info, const cv_tlv *again)
 {
     uint64_t pos = 0;
-    cv_tlv t;
+    cv_tlv tlv;
 
-    if (!cv_work(f->x, again->off / 4, f->body.off))
+    if (!cv_work(info->ctx, again->off / 4, info->body.off))
         return false;
-    while (pos < again->off && cv_tlv_at(f->body, pos, &t) == CV_TLV_OK) {
-        pos = t.next;
-        if (t.code == again->code && t.format == again->format && t.value == again->value &&
-            cv_u32_at(f->body, t.payload) == cv_u32_at(f->body, again->payload) &&
-            cv_u32_at(f->body, t.payload + 4) != cv_u32_at(f->body, again->payload + 4))
+    while (pos < again->off && cv_tlv_at(info->body, pos, &tlv) == CV_TLV_OK) {
+        pos = tlv.next;
+        if (tlv.code == again->code && tlv.format == again->format && tlv.value == again->value &&
+            cv_u32_at(info->body, tlv.payload) == cv_u32_at(info->body, again->payload) &&
+            cv_u32_at(info->body, tlv.payload + 4) != cv_u32_at(info->body, again->payload + 4))
             return false;
     }
     return true;
 }
 
 /* A size of one function: remembered, so that a second one and a missing one are seen. */
-static void take_size(const info *f, const cv_tlv *t)
+static void take_size(const info_section *info, const cv_tlv *tlv)
 {
-    uint32_t sym = cv_u32_at(f->body, t->payload), value = cv_u32_at(f->body, t->payload + 4),
+    uint32_t sym = cv_u32_at(info->body, tlv->payload), value = cv_u32_at(info->body, tlv->payload + 4),
              bit = CV_META_FRAME, *mark;
 
-    if (!check_func(f, t->payload, sym) || !f->marks)
+    if (!check_func(info, tlv->payload, sym) || !info->marks)
         return;
-    mark = cv_u32s_at(f->marks, sym);
-    if (t->code == CV_ATTR_MIN_STACK_SIZE)
+    mark = cv_u32s_at(info->marks, sym);
+    if (tlv->code == CV_ATTR_MIN_STACK_SIZE)
         bit = CV_META_MIN_STACK;
-    else if (t->code == CV_ATTR_MAX_STACK_SIZE)
+    else if (tlv->code == CV_ATTR_MAX_STACK_SIZE)
         bit = CV_META_MAX_STACK;
-    else if (t->code == CV_ATTR_REGCOUNT)
+    else if (tlv->code == CV_ATTR_REGCOUNT)
         bit = CV_META_REGCOUNT;
     if (*mark & bit)
-        report(f, said_so(f, t) ? CV_R_TLV_SYMBOL_SAME : CV_R_TLV_SYMBOL_TWICE, t->payload, 4, sym, t->code);
+        report(info, said_so(info, tlv) ? CV_R_TLV_SYMBOL_SAME : CV_R_TLV_SYMBOL_TWICE, tlv->payload, 4, sym,
+               tlv->code);
     *mark |= bit;
     if (bit != CV_META_REGCOUNT)
         return;
     *mark |= (value & REGS_MAX) << CV_META_REGS;
 }
 
-static void check_funcs(const info *f, const cv_tlv *t)
+static void check_funcs(const info_section *info, const cv_tlv *tlv)
 {
-    for (uint64_t at = t->payload; at < t->next; at += 4)
-        if (!check_func(f, at, cv_u32_at(f->body, at)))
+    for (uint64_t at = tlv->payload; at < tlv->next; at += 4)
+        if (!check_func(info, at, cv_u32_at(info->body, at)))
             return; /* one finding for a list */
 }
 
 /* One place in the code; false after a finding: one for a list. */
-static inline bool check_place_in_code(const info *f, uint64_t at)
+static inline bool check_place_in_code(const info_section *info, uint64_t at)
 {
-    uint32_t v = cv_u32_at(f->body, at);
+    uint32_t value = cv_u32_at(info->body, at);
 
-    if (CV_UNLIKELY(v >= f->code_size))
-        report(f, CV_R_TLV_TEXT_OFFSET, at, 4, v, f->code_size);
-    else if (CV_UNLIKELY(v & (f->c->gen->instruction - 1)))
-        report(f, CV_R_TLV_TEXT_ALIGN, at, 4, v, f->c->gen->instruction);
+    if (CV_UNLIKELY(value >= info->code_size))
+        report(info, CV_R_TLV_TEXT_OFFSET, at, 4, value, info->code_size);
+    else if (CV_UNLIKELY(value & (info->cubin->gen->instruction - 1)))
+        report(info, CV_R_TLV_TEXT_ALIGN, at, 4, value, info->cubin->gen->instruction);
     else
         return true;
     return false;
 }
 
-static void check_text(const info *f, const cv_tlv *t, const cv_attr *row)
+static void check_text(const info_section *info, const cv_tlv *tlv, const cv_attr *row)
 {
-    for (uint64_t at = t->payload; at < t->next; at += row->size)
-        if (!check_place_in_code(f, at))
+    for (uint64_t at = tlv->payload; at < tlv->next; at += row->size)
+        if (!check_place_in_code(info, at))
             return;
 }
 
-static void check_walk(const info *f, const cv_tlv *t, const cv_attr *row)
+static void check_walk(const info_section *info, const cv_tlv *tlv, const cv_attr *row)
 {
-    cv_attr_walk w;
+    cv_attr_walk walk;
     uint64_t at;
 
-    cv_attr_walk_init(&w, t);
-    while (cv_attr_walk_next(&w, f->body, row, &at))
-        if (!check_place_in_code(f, at))
+    cv_attr_walk_init(&walk, tlv);
+    while (cv_attr_walk_next(&walk, info->body, row, &at))
+        if (!check_place_in_code(info, at))
             return;
 }
 
 /* Hand-assembled files name the bank through an undefined symbol of that name. */
-static bool names_bank(const info *f, const cv_elf_symbol *s)
+static bool names_bank(const info_section *info, const cv_elf_symbol *symbol)
 {
-    cv_span want = cv_cubin_sec(f->c, f->code)->fn, fn;
+    cv_span want = cv_cubin_sec(info->cubin, info->code)->fn, fn;
 
-    if (!f->c->hand || s->shndx != CV_SHN_UNDEF || !cv_work(f->x, want.len / 8, f->body.off))
+    if (!info->cubin->hand || symbol->shndx != CV_SHN_UNDEF ||
+        !cv_work(info->ctx, want.len / 8, info->body.off))
         return false;
-    if (!cv_span_after(cv_span_tail(f->c->strtab, s->name), ".nv.constant0.", &fn) || fn.len <= want.len ||
-        cv_u8_at(fn, want.len) != 0)
+    if (!cv_span_after(cv_span_tail(info->cubin->strtab, symbol->name), ".nv.constant0.", &fn) ||
+        fn.len <= want.len || cv_u8_at(fn, want.len) != 0)
         return false;
     fn.len = want.len; /* never looks for the end of a name that many records may share */
     return cv_span_eq(fn, want);
 }
 
 /* Section symbol of the function's own constant bank 0, and the range in it. */
-static void check_bank(const info *f, const cv_tlv *t, uint64_t end)
+static void check_bank(const info_section *info, const cv_tlv *tlv, uint64_t end)
 {
-    uint32_t sym = cv_u32_at(f->body, t->payload), section;
+    uint32_t sym = cv_u32_at(info->body, tlv->payload), section;
     const cv_sec *bank;
-    cv_elf_symbol s;
+    cv_elf_symbol symbol;
 
-    if (!check_symbol(f, t->payload, sym))
+    if (!check_symbol(info, tlv->payload, sym))
         return;
-    cv_elf_read_symbol(f->syms, false, sym, &s);
-    if (cv_elf_sym_type(&s) != CV_STT_SECTION)
-        report(f, CV_R_TLV_CBANK_SYMBOL, t->payload, 4, cv_elf_sym_type(&s), CV_STT_SECTION);
-    section =
-        names_bank(f, &s) ? cv_cubin_sec(f->c, f->code)->const0 : cv_cubin_shndx(f->c, f->merc, sym, &s);
-    bank = cv_cubin_sec(f->c, section);
-    if (bank->role != CV_ROLE_CONSTANT_FN || bank->bank != 0 || bank->h.info != f->code)
-        report(f, CV_R_TLV_CBANK_SECTION, t->payload, 4, section, f->code);
-    else if (end > bank->h.size)
-        report(f, CV_R_TLV_CBANK_SIZE, t->payload + 4, 4, end, bank->h.size);
+    cv_elf_read_symbol(info->syms, false, sym, &symbol);
+    if (cv_elf_sym_type(&symbol) != CV_STT_SECTION)
+        report(info, CV_R_TLV_CBANK_SYMBOL, tlv->payload, 4, cv_elf_sym_type(&symbol), CV_STT_SECTION);
+    section = names_bank(info, &symbol) ? cv_cubin_sec(info->cubin, info->code)->const0
+                                        : cv_cubin_shndx(info->cubin, info->merc, sym, &symbol);
+    bank = cv_cubin_sec(info->cubin, section);
+    if (bank->role != CV_ROLE_CONSTANT_FN || bank->bank != 0 || bank->header.info != info->code)
+        report(info, CV_R_TLV_CBANK_SECTION, tlv->payload, 4, section, info->code);
+    else if (end > bank->header.size)
+        report(info, CV_R_TLV_CBANK_SIZE, tlv->payload + 4, 4, end, bank->header.size);
 }
 
-static void take_cbank(info *f, const cv_tlv *t)
+static void take_cbank(info_section *info, const cv_tlv *tlv)
 {
-    f->cbank_at = t->payload + 4;
-    f->cbank_off = cv_u16_at(f->body, t->payload + 4);
-    f->cbank_size = cv_u16_at(f->body, t->payload + 6);
-    check_bank(f, t, (uint64_t)f->cbank_off + f->cbank_size);
+    info->cbank_at = tlv->payload + 4;
+    info->cbank_off = cv_u16_at(info->body, tlv->payload + 4);
+    info->cbank_size = cv_u16_at(info->body, tlv->payload + 6);
+    check_bank(info, tlv, (uint64_t)info->cbank_off + info->cbank_size);
 }
 
 /* Where parameters start is fixed by the architecture, and by the size of the block before sm_90. */
-static void check_cbank_off(const info *f)
+static void check_cbank_off(const info_section *info)
 {
-    const cv_gen *g = f->c->gen;
-    uint32_t want = f->large ? g->large : g->parameters;
+    const cv_gen *gen = info->cubin->gen;
+    uint32_t want = info->large ? gen->large : gen->parameters;
 
-    if (want != 0 && cv_arch_of(f->c->sm) && f->cbank_off != want)
-        report(f, CV_R_TLV_CBANK_OFFSET, f->cbank_at, 2, f->cbank_off, want);
+    if (want != 0 && cv_arch_of(info->cubin->sm) && info->cbank_off != want)
+        report(info, CV_R_TLV_CBANK_OFFSET, info->cbank_at, 2, info->cbank_off, want);
 }
 
-static void take_param(info *f, const cv_tlv *t)
+static void take_param(info_section *info, const cv_tlv *tlv)
 {
-    bool first = f->small + f->large == 0;
-    cv_kparam p;
+    bool first = info->small + info->large == 0;
+    cv_kparam param;
 
-    cv_attr_kparam(f->body, t, &p);
-    if (t->code == CV_ATTR_KPARAM_INFO)
-        f->small++;
+    cv_attr_kparam(info->body, tlv, &param);
+    if (tlv->code == CV_ATTR_KPARAM_INFO)
+        info->small++;
     else
-        f->large++;
-    f->descending = first || (f->descending && p.ordinal + 1u == f->last_ordinal);
-    f->last_ordinal = p.ordinal;
-    f->params_end = cv_max(f->params_end, (uint64_t)p.offset + p.size);
+        info->large++;
+    info->descending = first || (info->descending && param.ordinal + 1u == info->last_ordinal);
+    info->last_ordinal = param.ordinal;
+    info->params_end = cv_max(info->params_end, (uint64_t)param.offset + param.size);
 }
 
-static void check_api_version(const info *f, const cv_tlv *t)
+static void check_api_version(const info_section *info, const cv_tlv *tlv)
 {
-    uint32_t v = cv_u32_at(f->body, t->payload), file = f->c->toolkit;
+    uint32_t value = cv_u32_at(info->body, tlv->payload), file = info->cubin->toolkit;
     /* A linker takes in objects of older tools; files of the older ABI do not say whether one wrote them. */
-    bool ok = f->c->producer.tool == CV_TOOL_PTXAS ? v == file : v <= file;
+    bool ok = info->cubin->producer.tool == CV_TOOL_PTXAS ? value == file : value <= file;
 
     if (file != 0 && !ok)
-        report(f, CV_R_TLV_API_VERSION, t->payload, 4, v, file);
+        report(info, CV_R_TLV_API_VERSION, tlv->payload, 4, value, file);
 }
 
 /* Of the native code alone: a clone tells of code that is yet to be made. */
-static void check_limit(const info *f, const cv_tlv *t)
+static void check_limit(const info_section *info, const cv_tlv *tlv)
 {
-    uint32_t regs = f->merc ? 0 : cv_cubin_sec(f->c, f->code)->regs;
+    uint32_t regs = info->merc ? 0 : cv_cubin_sec(info->cubin, info->code)->regs;
 
-    if (regs > t->value)
-        report(f, CV_R_TLV_MAXREG, t->off + 2, 2, regs, t->value);
+    if (regs > tlv->value)
+        report(info, CV_R_TLV_MAXREG, tlv->off + 2, 2, regs, tlv->value);
 }
 
-static void take_value(info *f, const cv_tlv *t)
+static void take_value(info_section *info, const cv_tlv *tlv)
 {
-    switch (t->code) {
-    case CV_ATTR_MAXREG_COUNT: check_limit(f, t); break;
+    switch (tlv->code) {
+    case CV_ATTR_MAXREG_COUNT: check_limit(info, tlv); break;
     case CV_ATTR_KPARAM_INFO:
-    case CV_ATTR_KPARAM_INFO_V2: take_param(f, t); break;
-    case CV_ATTR_CBANK_PARAM_SIZE: f->param_size = t->value; break;
-    case CV_ATTR_COOP_GROUP_MASK_REGIDS: f->coop_masks = t->value; break;
-    case CV_ATTR_CUDA_API_VERSION: check_api_version(f, t); break;
+    case CV_ATTR_KPARAM_INFO_V2: take_param(info, tlv); break;
+    case CV_ATTR_CBANK_PARAM_SIZE: info->param_size = tlv->value; break;
+    case CV_ATTR_COOP_GROUP_MASK_REGIDS: info->coop_masks = tlv->value; break;
+    case CV_ATTR_CUDA_API_VERSION: check_api_version(info, tlv); break;
     case CV_ATTR_INDIRECT_BRANCH_TARGETS:
-    case CV_ATTR_ANNOTATIONS: check_walk(f, t, cv_attr_get(t->code)); break;
+    case CV_ATTR_ANNOTATIONS: check_walk(info, tlv, cv_attr_get(tlv->code)); break;
     case CV_ATTR_MERCURY_ISA_VERSION:
-        if (t->value > MERCURY_ISA)
-            report(f, CV_R_TLV_ISA_NEW, t->off + 2, 2, t->value, MERCURY_ISA);
+        if (tlv->value > MERCURY_ISA)
+            report(info, CV_R_TLV_ISA_NEW, tlv->off + 2, 2, tlv->value, MERCURY_ISA);
         break;
     default: break;
     }
 }
 
 /* The symbols and offsets among the words of a payload. */
-static void take_words(info *f, const cv_tlv *t, const cv_attr *row)
+static void take_words(info_section *info, const cv_tlv *tlv, const cv_attr *row)
 {
     switch ((cv_attr_words)row->words) {
-    case CV_WORDS_FUNC: take_size(f, t); break;
+    case CV_WORDS_FUNC: take_size(info, tlv); break;
     case CV_WORDS_SYM:
     case CV_WORDS_MERGED:
-        (void)check_symbol(f, t->payload, cv_u32_at(f->body, t->payload));
+        (void)check_symbol(info, tlv->payload, cv_u32_at(info->body, tlv->payload));
         break; /* reported */
-    case CV_WORDS_FUNCS: check_funcs(f, t); break;
-    case CV_WORDS_SECTION: take_cbank(f, t); break;
-    case CV_WORDS_TEXT: check_text(f, t, row); break;
+    case CV_WORDS_FUNCS: check_funcs(info, tlv); break;
+    case CV_WORDS_SECTION: take_cbank(info, tlv); break;
+    case CV_WORDS_TEXT: check_text(info, tlv, row); break;
     case CV_WORDS_PLAIN:
-    case CV_WORDS_ZERO: take_value(f, t); break;
+    case CV_WORDS_ZERO: take_value(info, tlv); break;
     }
-    if (t->code == CV_ATTR_COOP_GROUP_INSTR_OFFSETS)
-        f->coop_offsets = t->value;
+    if (tlv->code == CV_ATTR_COOP_GROUP_INSTR_OFFSETS)
+        info->coop_offsets = tlv->value;
 }
 
 /* Every record. False: the section cannot be read to its end. */
-static bool read_records(info *f)
+static bool read_records(info_section *info)
 {
     const cv_attr *row;
     uint64_t pos = 0;
     cuvet_status st;
-    cv_tlv t;
+    cv_tlv tlv;
 
-    while ((st = cv_tlv_next(f->x, f->body, &pos, &t)) == CUVET_OK) {
-        bool ok = cv_attr_check(f->x, f->body, &t, &row);
+    while ((st = cv_tlv_next(info->ctx, info->body, &pos, &tlv)) == CUVET_OK) {
+        bool ok = cv_attr_check(info->ctx, info->body, &tlv, &row);
 
         if (!row || row->format == 0)
             continue;
-        check_place(f, &t, row);
+        check_place(info, &tlv, row);
         if (ok)
-            take_words(f, &t, row);
+            take_words(info, &tlv, row);
     }
     return st == CUVET_END;
 }
 
-/* Open section i: body, table, path step. */
-static bool open_info(info *f, cv_ctx *x, const cv_cubin *c, uint64_t i, bool merc)
+/* Open section 'index': body, table, path step. */
+static bool open_info(info_section *info, cv_ctx *ctx, const cv_cubin *cubin, uint64_t index, bool merc)
 {
-    *f = (info){ .x = x, .c = c, .merc = merc, .code_size = UINT64_MAX, .body = cv_cubin_body(c, i) };
-    f->syms = merc ? c->merc_symtab : c->symtab;
-    f->n_syms = merc ? c->n_merc_syms : c->n_syms;
-    if (!cv_cubin_sec(c, i)->in_file || !cv_work(x, f->body.len * 4 + 16, f->body.off))
+    *info = (info_section){
+        .ctx = ctx, .cubin = cubin, .merc = merc, .code_size = UINT64_MAX, .body = cv_cubin_body(cubin, index)
+    };
+    info->syms = merc ? cubin->merc_symtab : cubin->symtab;
+    info->n_syms = merc ? cubin->n_merc_syms : cubin->n_syms;
+    if (!cv_cubin_sec(cubin, index)->in_file || !cv_work(ctx, info->body.len * 4 + 16, info->body.off))
         return false;
-    cv_path_push(x, CUVET_P_SECTION, true, i);
+    cv_path_push(ctx, CUVET_P_SECTION, true, index);
     return true;
 }
 
-bool cv_meta_info_global(cv_ctx *x, const cv_cubin *c, uint64_t section, bool merc, cv_u32s *marks)
+bool cv_meta_info_global(cv_ctx *ctx, const cv_cubin *cubin, uint64_t section, bool merc, cv_u32s *marks)
 {
     bool whole;
-    info f;
+    info_section info;
 
-    if (!open_info(&f, x, c, section, merc))
+    if (!open_info(&info, ctx, cubin, section, merc))
         return false;
-    f.where = CV_IN_GLOBAL;
-    f.marks = marks;
-    whole = read_records(&f);
-    cv_path_pop(x);
+    info.where = CV_IN_GLOBAL;
+    info.marks = marks;
+    whole = read_records(&info);
+    cv_path_pop(ctx);
     return whole;
 }
 
-/* Ordinals in any order: each of 0..n-1 once. */
-static cuvet_status check_ordinals(const info *f)
+/* Ordinals in any order: each of 0..'count'-1 once. */
+static cuvet_status check_ordinals(const info_section *info)
 {
-    uint64_t n = f->small + f->large, pos = 0;
+    uint64_t count = info->small + info->large, pos = 0;
     cv_u8s have = { 0 };
-    cv_kparam p;
-    cv_tlv t;
+    cv_kparam param;
+    cv_tlv tlv;
 
-    if (n == 0 || (f->descending && f->last_ordinal == 0))
+    if (count == 0 || (info->descending && info->last_ordinal == 0))
         return CUVET_OK;
-    if (!cv_u8s_fill(&f->x->mem, &have, n))
-        return cv_nomem(f->x, f->body.off);
-    while (cv_tlv_at(f->body, pos, &t) == CV_TLV_OK) {
-        pos = t.next;
-        if ((t.code != CV_ATTR_KPARAM_INFO && t.code != CV_ATTR_KPARAM_INFO_V2) || t.format != CV_TLV_SVAL ||
-            t.value != 12)
+    if (!cv_u8s_fill(&info->ctx->mem, &have, count))
+        return cv_nomem(info->ctx, info->body.off);
+    while (cv_tlv_at(info->body, pos, &tlv) == CV_TLV_OK) {
+        pos = tlv.next;
+        if ((tlv.code != CV_ATTR_KPARAM_INFO && tlv.code != CV_ATTR_KPARAM_INFO_V2) ||
+            tlv.format != CV_TLV_SVAL || tlv.value != 12)
             continue;
-        cv_attr_kparam(f->body, &t, &p);
-        if (p.ordinal >= n || *cv_u8s_at(&have, p.ordinal)) {
-            report(f, CV_R_TLV_PARAM_ORDINAL, t.payload + 4, 2, p.ordinal, n);
+        cv_attr_kparam(info->body, &tlv, &param);
+        if (param.ordinal >= count || *cv_u8s_at(&have, param.ordinal)) {
+            report(info, CV_R_TLV_PARAM_ORDINAL, tlv.payload + 4, 2, param.ordinal, count);
             break;
         }
-        *cv_u8s_at(&have, p.ordinal) = 1;
+        *cv_u8s_at(&have, param.ordinal) = 1;
     }
-    cv_u8s_free(&f->x->mem, &have);
+    cv_u8s_free(&info->ctx->mem, &have);
     return CUVET_OK;
 }
 
 /* Parameters: all or nothing, and one size. Clones lack the two sizes. */
-static void check_params(const info *f)
+static void check_params(const info_section *info)
 {
-    uint32_t have = (f->small + f->large ? 1u : 0) | (given(f, CV_ATTR_PARAM_CBANK) ? 2u : 0) |
-                    (given(f, CV_ATTR_CBANK_PARAM_SIZE) ? 4u : 0);
-    uint32_t all = f->merc ? 1 : 7, want = f->kernel && have ? all : 0;
+    uint32_t have = (info->small + info->large ? 1u : 0) | (given(info, CV_ATTR_PARAM_CBANK) ? 2u : 0) |
+                    (given(info, CV_ATTR_CBANK_PARAM_SIZE) ? 4u : 0);
+    uint32_t all = info->merc ? 1 : 7, want = info->kernel && have ? all : 0;
 
-    if (f->small && f->large)
-        report(f, CV_R_TLV_PARAM_MIXED, 0, 0, f->large, f->small);
-    if (f->code && have != want) {
-        report(f, CV_R_TLV_PARAM_KERNEL, 0, 0, have, want);
+    if (info->small && info->large)
+        report(info, CV_R_TLV_PARAM_MIXED, 0, 0, info->large, info->small);
+    if (info->code && have != want) {
+        report(info, CV_R_TLV_PARAM_KERNEL, 0, 0, have, want);
         return;
     }
     if (have != 7)
         return;
-    check_cbank_off(f);
-    if (f->cbank_size != f->param_size)
-        report(f, CV_R_TLV_PARAM_SIZE, f->cbank_at + 2, 2, f->cbank_size, f->param_size);
-    if (f->params_end != f->param_size)
-        report(f, CV_R_TLV_PARAM_END, 0, 0, f->params_end, f->param_size);
+    check_cbank_off(info);
+    if (info->cbank_size != info->param_size)
+        report(info, CV_R_TLV_PARAM_SIZE, info->cbank_at + 2, 2, info->cbank_size, info->param_size);
+    if (info->params_end != info->param_size)
+        report(info, CV_R_TLV_PARAM_END, 0, 0, info->params_end, info->param_size);
 }
 
-static void check_together(const info *f)
+static void check_together(const info_section *info)
 {
-    if (given(f, CV_ATTR_COOP_GROUP_INSTR_OFFSETS) && given(f, CV_ATTR_COOP_GROUP_MASK_REGIDS) &&
-        f->coop_offsets != f->coop_masks)
-        report(f, CV_R_TLV_COOP_COUNT, 0, 0, f->coop_offsets, f->coop_masks);
-    if (given(f, CV_ATTR_TCGEN05_1CTA_USED) && given(f, CV_ATTR_TCGEN05_2CTA_USED))
-        report(f, CV_R_TLV_TCGEN05, 0, 0, CV_ATTR_TCGEN05_2CTA_USED, CV_ATTR_TCGEN05_1CTA_USED);
+    if (given(info, CV_ATTR_COOP_GROUP_INSTR_OFFSETS) && given(info, CV_ATTR_COOP_GROUP_MASK_REGIDS) &&
+        info->coop_offsets != info->coop_masks)
+        report(info, CV_R_TLV_COOP_COUNT, 0, 0, info->coop_offsets, info->coop_masks);
+    if (given(info, CV_ATTR_TCGEN05_1CTA_USED) && given(info, CV_ATTR_TCGEN05_2CTA_USED))
+        report(info, CV_R_TLV_TCGEN05, 0, 0, CV_ATTR_TCGEN05_2CTA_USED, CV_ATTR_TCGEN05_1CTA_USED);
 }
 
 /* The code that the section belongs to: its size, and whether it is a kernel. */
-static void find_code(info *f, uint64_t i)
+static void find_code(info_section *info, uint64_t index)
 {
-    uint64_t at = cv_cubin_sec(f->c, i)->h.info;
-    const cv_sec *code = cv_cubin_sec(f->c, at);
-    cv_elf_symbol s;
+    uint64_t at = cv_cubin_sec(info->cubin, index)->header.info;
+    const cv_sec *code = cv_cubin_sec(info->cubin, at);
+    cv_elf_symbol symbol;
 
-    if (at == 0 || at >= f->c->sec.n)
+    if (at == 0 || at >= info->cubin->sec.count)
         return; /* a finding of the section table */
-    if (!f->merc && cv_role_is_code(code->role)) {
-        f->code = (uint32_t)at;
-        f->code_size = code->h.size;
-        f->kernel = code->kernel_sym != 0;
-    } else if (f->merc && cv_role_is_capsule(code->role) && code->h.info < f->n_syms) {
-        cv_elf_read_symbol(f->syms, false, code->h.info, &s);
-        f->code = (uint32_t)at;
-        f->code_size = s.size;
-        f->kernel = (s.other & CV_STO_ENTRY) != 0;
+    if (!info->merc && cv_role_is_code(code->role)) {
+        info->code = (uint32_t)at;
+        info->code_size = code->header.size;
+        info->kernel = code->kernel_sym != 0;
+    } else if (info->merc && cv_role_is_capsule(code->role) && code->header.info < info->n_syms) {
+        cv_elf_read_symbol(info->syms, false, code->header.info, &symbol);
+        info->code = (uint32_t)at;
+        info->code_size = symbol.size;
+        info->kernel = (symbol.other & CV_STO_ENTRY) != 0;
     }
 }
 
-cuvet_status cv_meta_info_function(cv_ctx *x, const cv_cubin *c, uint64_t section, bool merc)
+cuvet_status cv_meta_info_function(cv_ctx *ctx, const cv_cubin *cubin, uint64_t section, bool merc)
 {
     cuvet_status st = CUVET_OK;
-    info f;
+    info_section info;
 
-    if (!open_info(&f, x, c, section, merc))
+    if (!open_info(&info, ctx, cubin, section, merc))
         return CUVET_OK;
-    f.where = merc ? CV_IN_MERC_FN : CV_IN_FN;
-    find_code(&f, section);
-    if (read_records(&f)) {
-        check_params(&f);
-        check_together(&f);
-        st = check_ordinals(&f);
+    info.where = merc ? CV_IN_MERC_FN : CV_IN_FN;
+    find_code(&info, section);
+    if (read_records(&info)) {
+        check_params(&info);
+        check_together(&info);
+        st = check_ordinals(&info);
     }
-    cv_path_pop(x);
+    cv_path_pop(ctx);
     return st;
 }
 
-static void missing(cv_ctx *x, uint64_t section, const cv_cubin *c, cv_rule rule, uint32_t sym, uint32_t code)
+static void missing(cv_ctx *ctx, uint64_t section, const cv_cubin *cubin, cv_rule rule, uint32_t sym,
+                    uint32_t code)
 {
-    cv_sec_report(x, c, section, rule, CV_SH_INFO, sym, code);
+    cv_sec_report(ctx, cubin, section, rule, CV_SH_INFO, sym, code);
 }
 
-static void check_mark(cv_ctx *x, const cv_cubin *c, uint64_t i, const cv_sec *s, uint32_t mark)
+static void check_mark(cv_ctx *ctx, const cv_cubin *cubin, uint64_t index, const cv_sec *sec, uint32_t mark)
 {
-    uint32_t sym = s->role == CV_ROLE_CAPMERC_TEXT ? s->h.info : cv_elf_code_symbol(s->h.info);
+    uint32_t sym =
+        sec->role == CV_ROLE_CAPMERC_TEXT ? sec->header.info : cv_elf_code_symbol(sec->header.info);
     uint32_t regs = mark >> CV_META_REGS & REGS_MAX;
 
     if (!(mark & CV_META_FRAME))
-        missing(x, i, c, CV_R_TLV_NO_FRAME, sym, CV_ATTR_FRAME_SIZE);
+        missing(ctx, index, cubin, CV_R_TLV_NO_FRAME, sym, CV_ATTR_FRAME_SIZE);
     if (!(mark & CV_META_REGCOUNT))
-        missing(x, i, c, CV_R_TLV_NO_REGCOUNT, sym, CV_ATTR_REGCOUNT);
-    if (!(mark & CV_META_MIN_STACK) && c->exe && s->kernel_sym != 0)
-        missing(x, i, c, CV_R_TLV_NO_STACK, sym, CV_ATTR_MIN_STACK_SIZE);
-    if (s->role == CV_ROLE_TEXT && (mark & CV_META_REGCOUNT) && cv_gen_has(c->gen, CV_GEN_REGS_IN_INFO) &&
-        cv_elf_code_registers(s->h.info) > regs)
-        cv_sec_report(x, c, i, CV_R_TLV_REGCOUNT_INFO, CV_SH_INFO, cv_elf_code_registers(s->h.info), regs);
+        missing(ctx, index, cubin, CV_R_TLV_NO_REGCOUNT, sym, CV_ATTR_REGCOUNT);
+    if (!(mark & CV_META_MIN_STACK) && cubin->exe && sec->kernel_sym != 0)
+        missing(ctx, index, cubin, CV_R_TLV_NO_STACK, sym, CV_ATTR_MIN_STACK_SIZE);
+    if (sec->role == CV_ROLE_TEXT && (mark & CV_META_REGCOUNT) &&
+        cv_gen_has(cubin->gen, CV_GEN_REGS_IN_INFO) && cv_elf_code_registers(sec->header.info) > regs)
+        cv_sec_report(ctx, cubin, index, CV_R_TLV_REGCOUNT_INFO, CV_SH_INFO,
+                      cv_elf_code_registers(sec->header.info), regs);
 }
 
-void cv_meta_check_marks(cv_ctx *x, cv_cubin *c, bool merc, const cv_u32s *marks)
+void cv_meta_check_marks(cv_ctx *ctx, cv_cubin *cubin, bool merc, const cv_u32s *marks)
 {
     cv_role role = merc ? CV_ROLE_CAPMERC_TEXT : CV_ROLE_TEXT;
 
-    if (!cv_work(x, c->sec.n, c->image.off))
+    if (!cv_work(ctx, cubin->sec.count, cubin->image.off))
         return;
-    for (uint64_t i = cv_max(1, cv_cubin_first(c, role)); i < c->sec.n; i++) {
-        cv_sec *s = cv_sec_mut(c, i);
-        uint32_t sym = merc ? s->h.info : cv_elf_code_symbol(s->h.info);
+    for (uint64_t i = cv_max(1, cv_cubin_first(cubin, role)); i < cubin->sec.count; i++) {
+        cv_sec *sec = cv_sec_mut(cubin, i);
+        uint32_t sym = merc ? sec->header.info : cv_elf_code_symbol(sec->header.info);
 
         /* A function that is none is a finding of the pairs. */
-        if (s->role == role && sym < marks->n &&
-            cv_meta_sym_type(merc ? c->merc_symtab : c->symtab, sym) == CV_STT_FUNC) {
-            s->regs = *cv_u32s_get(marks, sym) >> CV_META_REGS & REGS_MAX;
-            check_mark(x, c, i, s, *cv_u32s_get(marks, sym));
+        if (sec->role == role && sym < marks->count &&
+            cv_meta_sym_type(merc ? cubin->merc_symtab : cubin->symtab, sym) == CV_STT_FUNC) {
+            sec->regs = *cv_u32s_get(marks, sym) >> CV_META_REGS & REGS_MAX;
+            check_mark(ctx, cubin, i, sec, *cv_u32s_get(marks, sym));
         }
     }
 }

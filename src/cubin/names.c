@@ -15,9 +15,9 @@ static cv_role prefix(cv_span name, const char *text, cv_role role, cv_span *fn)
     return cv_span_after(name, text, fn) && fn->len > 0 ? role : CV_ROLE_NONE;
 }
 
-static cv_role either(cv_role a, cv_role b)
+static cv_role either(cv_role left, cv_role right)
 {
-    return a != CV_ROLE_NONE ? a : b;
+    return left != CV_ROLE_NONE ? left : right;
 }
 
 /* .nv.constantN and .nv.constantN.<fn>; N is at most 17. */
@@ -202,11 +202,11 @@ cv_role cv_cubin_classify(cv_span name, cv_span *fn, uint32_t *bank)
     return role;
 }
 
-cv_span cv_cubin_native_name(const cv_sec *s)
+cv_span cv_cubin_native_name(const cv_sec *sec)
 {
     cv_span rest;
 
-    if (cv_span_after(s->name, ".nv.capmerc", &rest) || cv_span_after(s->name, ".nv.merc", &rest))
+    if (cv_span_after(sec->name, ".nv.capmerc", &rest) || cv_span_after(sec->name, ".nv.merc", &rest))
         return rest;
-    return s->name;
+    return sec->name;
 }

@@ -10,62 +10,62 @@
  * ones is not reported. */
 #define ROUNDS 16u
 
-typedef struct needs {
-    cv_ctx *x;
-    const cv_cubin *c;
+typedef struct needs_reading {
+    cv_ctx *ctx;
+    const cv_cubin *cubin;
     cv_span graph;
     cv_u32s regs, frame, stack; /* by symbol */
     cv_u32s below;              /* registers of the function and of what it calls */
-} needs;
+} needs_reading;
 
-static void read_sizes(needs *n)
+static void read_sizes(needs_reading *needs)
 {
-    cv_span s = cv_cubin_body(n->c, cv_cubin_first(n->c, CV_ROLE_NV_INFO));
+    cv_span span = cv_cubin_body(needs->cubin, cv_cubin_first(needs->cubin, CV_ROLE_NV_INFO));
     uint64_t pos = 0;
-    cv_tlv t;
+    cv_tlv tlv;
 
-    for (; cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next) {
-        uint32_t sym = cv_u32_at(s, t.payload), value = cv_u32_at(s, t.payload + 4);
+    for (; cv_tlv_at(span, pos, &tlv) == CV_TLV_OK; pos = tlv.next) {
+        uint32_t sym = cv_u32_at(span, tlv.payload), value = cv_u32_at(span, tlv.payload + 4);
 
-        if (t.format != CV_TLV_SVAL || t.value != 8 || sym >= n->regs.n)
+        if (tlv.format != CV_TLV_SVAL || tlv.value != 8 || sym >= needs->regs.count)
             continue;
-        if (t.code == CV_ATTR_REGCOUNT)
-            *cv_u32s_at(&n->regs, sym) = *cv_u32s_at(&n->below, sym) = value;
-        else if (t.code == CV_ATTR_FRAME_SIZE)
-            *cv_u32s_at(&n->frame, sym) = value;
-        else if (t.code == CV_ATTR_MIN_STACK_SIZE)
-            *cv_u32s_at(&n->stack, sym) = value;
+        if (tlv.code == CV_ATTR_REGCOUNT)
+            *cv_u32s_at(&needs->regs, sym) = *cv_u32s_at(&needs->below, sym) = value;
+        else if (tlv.code == CV_ATTR_FRAME_SIZE)
+            *cv_u32s_at(&needs->frame, sym) = value;
+        else if (tlv.code == CV_ATTR_MIN_STACK_SIZE)
+            *cv_u32s_at(&needs->stack, sym) = value;
     }
 }
 
-static bool next_call(const needs *n, cv_call_cur *cur, cv_call *r)
+static bool next_call(const needs_reading *needs, cv_call_cur *cur, cv_call *call)
 {
-    while (cv_callgraph_peek(n->graph, cur, r))
-        if (r->part == CV_CALL_DIRECT && r->from < n->regs.n && r->to < n->regs.n)
+    while (cv_callgraph_peek(needs->graph, cur, call))
+        if (call->part == CV_CALL_DIRECT && call->from < needs->regs.count && call->to < needs->regs.count)
             return true;
     return false;
 }
 
-static bool any_call(const cv_cubin *c, cv_span graph)
+static bool any_call(const cv_cubin *cubin, cv_span graph)
 {
     cv_call_cur cur = { 0 };
-    cv_call r;
+    cv_call call;
 
-    while (cv_callgraph_peek(graph, &cur, &r))
-        if (r.part == CV_CALL_DIRECT)
-            return c->n_syms != 0;
+    while (cv_callgraph_peek(graph, &cur, &call))
+        if (call.part == CV_CALL_DIRECT)
+            return cubin->n_syms != 0;
     return false;
 }
 
 /* One step up; false: nothing changed any more. */
-static bool raise(needs *n)
+static bool raise(needs_reading *needs)
 {
     cv_call_cur cur = { 0 };
     bool changed = false;
-    cv_call r;
+    cv_call call;
 
-    while (next_call(n, &cur, &r)) {
-        uint32_t *up = cv_u32s_at(&n->below, r.from), down = *cv_u32s_get(&n->below, r.to);
+    while (next_call(needs, &cur, &call)) {
+        uint32_t *up = cv_u32s_at(&needs->below, call.from), down = *cv_u32s_get(&needs->below, call.to);
 
         changed = changed || down > *up;
         *up = down > *up ? down : *up;
@@ -73,60 +73,61 @@ static bool raise(needs *n)
     return changed;
 }
 
-static void compare(const needs *n)
+static void compare(const needs_reading *needs)
 {
     cv_call_cur cur = { 0 };
-    cv_call r;
+    cv_call call;
 
-    while (next_call(n, &cur, &r)) {
-        uint32_t regs = *cv_u32s_get(&n->regs, r.from), stack = *cv_u32s_get(&n->stack, r.from);
-        uint64_t frames = (uint64_t)*cv_u32s_get(&n->frame, r.from) + *cv_u32s_get(&n->frame, r.to);
-        cv_elf_symbol s;
+    while (next_call(needs, &cur, &call)) {
+        uint32_t regs = *cv_u32s_get(&needs->regs, call.from), stack = *cv_u32s_get(&needs->stack, call.from);
+        uint64_t frames =
+            (uint64_t)*cv_u32s_get(&needs->frame, call.from) + *cv_u32s_get(&needs->frame, call.to);
+        cv_elf_symbol symbol;
 
-        cv_elf_read_symbol(n->c->symtab, false, r.from, &s);
-        if (!(s.other & CV_STO_ENTRY) || regs == 0)
+        cv_elf_read_symbol(needs->cubin->symtab, false, call.from, &symbol);
+        if (!(symbol.other & CV_STO_ENTRY) || regs == 0)
             continue;
-        if (regs < *cv_u32s_get(&n->below, r.from))
-            cv_report(n->x, CV_R_CALL_REGISTERS, n->graph.off + r.off, 4, regs,
-                      *cv_u32s_get(&n->below, r.from));
+        if (regs < *cv_u32s_get(&needs->below, call.from))
+            cv_report(needs->ctx, CV_R_CALL_REGISTERS, needs->graph.off + call.off, 4, regs,
+                      *cv_u32s_get(&needs->below, call.from));
         if (stack < frames)
-            cv_report(n->x, CV_R_CALL_STACK, n->graph.off + r.off, 4, stack, frames);
+            cv_report(needs->ctx, CV_R_CALL_STACK, needs->graph.off + call.off, 4, stack, frames);
     }
 }
 
-static bool fill(needs *n)
+static bool fill(needs_reading *needs)
 {
-    cv_mem *m = &n->x->mem;
-    uint64_t count = n->c->n_syms;
+    cv_mem *mem = &needs->ctx->mem;
+    uint64_t count = needs->cubin->n_syms;
 
-    return cv_u32s_fill(m, &n->regs, count) && cv_u32s_fill(m, &n->below, count) &&
-           cv_u32s_fill(m, &n->frame, count) && cv_u32s_fill(m, &n->stack, count);
+    return cv_u32s_fill(mem, &needs->regs, count) && cv_u32s_fill(mem, &needs->below, count) &&
+           cv_u32s_fill(mem, &needs->frame, count) && cv_u32s_fill(mem, &needs->stack, count);
 }
 
-cuvet_status cv_meta_needs(cv_ctx *x, const cv_cubin *c)
+cuvet_status cv_meta_needs(cv_ctx *ctx, const cv_cubin *cubin)
 {
-    uint32_t i = cv_cubin_first(c, CV_ROLE_CALLGRAPH), info = cv_cubin_first(c, CV_ROLE_NV_INFO);
-    needs n = { .x = x, .c = c, .graph = cv_cubin_body(c, i) };
-    uint64_t calls = n.graph.len / 8;
+    uint32_t i = cv_cubin_first(cubin, CV_ROLE_CALLGRAPH), info = cv_cubin_first(cubin, CV_ROLE_NV_INFO);
+    needs_reading needs = { .ctx = ctx, .cubin = cubin, .graph = cv_cubin_body(cubin, i) };
+    uint64_t calls = needs.graph.len / 8;
     cuvet_status st = CUVET_OK;
 
-    if (!c->exe || i == 0 || info == 0 || !any_call(c, n.graph))
+    if (!cubin->exe || i == 0 || info == 0 || !any_call(cubin, needs.graph))
         return CUVET_OK;
-    if (!cv_work(x, 2 * calls + c->n_syms / 4 + cv_cubin_body(c, info).len / 4, n.graph.off))
+    if (!cv_work(ctx, 2 * calls + cubin->n_syms / 4 + cv_cubin_body(cubin, info).len / 4, needs.graph.off))
         return CUVET_OK; /* reported */
-    if (fill(&n)) {
-        read_sizes(&n);
-        for (unsigned k = 0; k < ROUNDS && raise(&n) && cv_work(x, calls, n.graph.off); k++)
+    if (fill(&needs)) {
+        read_sizes(&needs);
+        for (unsigned k = 0; k < ROUNDS && raise(&needs) && cv_work(ctx, calls, needs.graph.off); k++)
             continue;
-        cv_path_push(x, CUVET_P_SECTION, true, i);
-        compare(&n);
-        cv_path_pop(x);
+        cv_path_push(ctx, CUVET_P_SECTION, true, i);
+        compare(&needs);
+        cv_path_pop(ctx);
     } else {
-        st = cv_nomem(x, n.graph.off);
+        st = cv_nomem(ctx, needs.graph.off);
     }
-    cv_u32s_free(&x->mem, &n.regs);
-    cv_u32s_free(&x->mem, &n.below);
-    cv_u32s_free(&x->mem, &n.frame);
-    cv_u32s_free(&x->mem, &n.stack);
+    cv_u32s_free(&ctx->mem, &needs.regs);
+    cv_u32s_free(&ctx->mem, &needs.below);
+    cv_u32s_free(&ctx->mem, &needs.frame);
+    cv_u32s_free(&ctx->mem, &needs.stack);
     return st;
 }

@@ -62,40 +62,42 @@ static uint32_t release_of(cv_span text)
 
 /* The row of the table; of a stranger the one of the same tool, else of the compiler, whose releases are next
  * below. */
-static void find_profile(cv_producer *p)
+static void find_profile(cv_producer *producer)
 {
-    cv_tool like = p->tool == CV_TOOL_OTHER || p->tool == CV_TOOL_NONE ? CV_TOOL_PTXAS : (cv_tool)p->tool;
+    cv_tool like = producer->tool == CV_TOOL_OTHER || producer->tool == CV_TOOL_NONE
+                       ? CV_TOOL_PTXAS
+                       : (cv_tool)producer->tool;
 
-    p->stranger = true;
+    producer->stranger = true;
     for (size_t i = 0; i < CV_COUNT(PRODUCERS); i++) {
         if (CV_AT(PRODUCERS, i).tool != like)
             continue;
-        if (p->profile == CV_PROFILE_NONE || p->release >= CV_AT(PRODUCERS, i).first)
-            p->profile = (uint8_t)CV_AT(PRODUCERS, i).profile;
-        if (like == (cv_tool)p->tool && p->release >= CV_AT(PRODUCERS, i).first &&
-            p->release <= CV_AT(PRODUCERS, i).last) {
-            p->stranger = false;
+        if (producer->profile == CV_PROFILE_NONE || producer->release >= CV_AT(PRODUCERS, i).first)
+            producer->profile = (uint8_t)CV_AT(PRODUCERS, i).profile;
+        if (like == (cv_tool)producer->tool && producer->release >= CV_AT(PRODUCERS, i).first &&
+            producer->release <= CV_AT(PRODUCERS, i).last) {
+            producer->stranger = false;
             return;
         }
     }
 }
 
-void cv_producer_find(cv_ctx *x, cv_cubin *c)
+void cv_producer_find(cv_ctx *ctx, cv_cubin *cubin)
 {
-    cv_producer p = { .inferred = true };
-    uint32_t i = cv_cubin_first(c, CV_ROLE_TKINFO);
+    cv_producer producer = { .inferred = true };
+    uint32_t i = cv_cubin_first(cubin, CV_ROLE_TKINFO);
     cv_span tool, version;
 
-    if (c->legacy || !c->abi8) {
-        p.tool = c->hand ? CV_TOOL_HAND : CV_TOOL_LEGACY;
-        p.release = (uint16_t)cv_min(c->h.version, UINT16_MAX);
-    } else if (i != 0 && cv_work(x, cv_cubin_body(c, i).len / 2, c->image.off) &&
-               cv_tkinfo_peek(cv_cubin_body(c, i), &tool, &version)) {
-        p.inferred = false;
-        p.tool = (uint8_t)tool_of(tool);
-        p.release = (uint16_t)release_of(version);
+    if (cubin->legacy || !cubin->abi8) {
+        producer.tool = cubin->hand ? CV_TOOL_HAND : CV_TOOL_LEGACY;
+        producer.release = (uint16_t)cv_min(cubin->header.version, UINT16_MAX);
+    } else if (i != 0 && cv_work(ctx, cv_cubin_body(cubin, i).len / 2, cubin->image.off) &&
+               cv_tkinfo_peek(cv_cubin_body(cubin, i), &tool, &version)) {
+        producer.inferred = false;
+        producer.tool = (uint8_t)tool_of(tool);
+        producer.release = (uint16_t)release_of(version);
     }
-    find_profile(&p);
-    c->producer = p;
-    c->hand = c->hand || p.tool == CV_TOOL_NVASM;
+    find_profile(&producer);
+    cubin->producer = producer;
+    cubin->hand = cubin->hand || producer.tool == CV_TOOL_NVASM;
 }

@@ -10,6 +10,6 @@
 const char *cv_tool_name(cv_tool tool);
 /* Fills c->producer, and c->hand, from the header, the roles of the sections and the first tool note. Says
  * nothing: what is wrong with the note is said by who reads it for its rules. */
-void cv_producer_find(cv_ctx *x, cv_cubin *c);
+void cv_producer_find(cv_ctx *ctx, cv_cubin *cubin);
 
 #endif

@@ -3,9 +3,9 @@
  * entry touches. */
 #include "cubin/calls.h"
 
-typedef struct batch {
-    cv_ctx *x;
-    const cv_cubin *c;
+typedef struct reloc_batch {
+    cv_ctx *ctx;
+    const cv_cubin *cubin;
     uint64_t section;
     cv_span body;
     bool rela, merc, insn; /* insn: the target holds instructions */
@@ -14,18 +14,19 @@ typedef struct batch {
     uint32_t owner;        /* of code: the symbol of its function */
     cv_span target;        /* its bytes */
     const cv_calls *calls;
-    uint64_t n, n_syms, limit; /* limit: bytes of the target that may be patched */
-    uint64_t within;           /* the bits of an offset that lie within an instruction */
+    uint64_t count, n_syms, limit; /* limit: bytes of the target that may be patched */
+    uint64_t within;               /* the bits of an offset that lie within an instruction */
     bool apart; /* each entry begins behind the one before, or each ends before the one before begins */
-} batch;
+} reloc_batch;
 
-static void entry_report(const batch *b, uint64_t i, cv_rule rule, uint64_t field, uint64_t got,
+static void entry_report(const reloc_batch *batch, uint64_t index, cv_rule rule, uint64_t field, uint64_t got,
                          uint64_t want)
 {
-    cv_path_push(b->x, CUVET_P_SECTION, true, b->section);
-    cv_report_at(b->x, CUVET_P_RELOC, i, rule,
-                 b->body.off + i * cv_elf_rel_size(b->c->h.is32, b->rela) + field, 0, got, want);
-    cv_path_pop(b->x);
+    cv_path_push(batch->ctx, CUVET_P_SECTION, true, batch->section);
+    cv_report_at(batch->ctx, CUVET_P_RELOC, index, rule,
+                 batch->body.off + index * cv_elf_rel_size(batch->cubin->header.is32, batch->rela) + field, 0,
+                 got, want);
+    cv_path_pop(batch->ctx);
 }
 
 /* No section has so many bytes. */
@@ -33,189 +34,195 @@ static void entry_report(const batch *b, uint64_t i, cv_rule rule, uint64_t fiel
 
 /* What is in the field now; 0 for types that name no functions and no variables, and where nothing can be
  * said. */
-static uint64_t field_of(const batch *b, const cv_elf_reloc *r, const cv_reloc_facts *f)
+static uint64_t field_of(const reloc_batch *batch, const cv_elf_reloc *reloc, const cv_reloc_facts *facts)
 {
-    unsigned bit = f->pos, bits = f->bits, low;
-    uint64_t v;
+    unsigned bit = facts->pos, bits = facts->bits, low;
+    uint64_t value;
 
-    if (b->x->hollow || !cv_reloc_has(f, CV_USE_WHOLE))
+    if (batch->ctx->hollow || !cv_reloc_has(facts, CV_USE_WHOLE))
         return 0;
     low = bit / 8;
-    v = cv_u64_at(b->target, cv_sat_add(r->off, low)) >> bit % 8;
+    value = cv_u64_at(batch->target, cv_sat_add(reloc->off, low)) >> bit % 8;
     if (CV_UNLIKELY(bit % 8 + bits > 64))
-        v |= (uint64_t)cv_u8_at(b->target, cv_sat_add(r->off, low + 8)) << (64 - bit % 8);
-    return bits < 64 ? v & ((UINT64_C(1) << bits) - 1) : v;
+        value |= (uint64_t)cv_u8_at(batch->target, cv_sat_add(reloc->off, low + 8)) << (64 - bit % 8);
+    return bits < 64 ? value & ((UINT64_C(1) << bits) - 1) : value;
 }
 
 /* A place in a function: one of its instructions for itself, for others the first. Where entries have no
  * addend the field is that. */
-static void check_place(const batch *b, uint64_t i, const cv_elf_reloc *r, const cv_reloc_facts *f)
+static void check_place(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
+                        const cv_reloc_facts *facts)
 {
-    uint64_t at = b->rela ? (uint64_t)r->addend : field_of(b, r, f), size = 0;
-    cv_elf_symbol s;
+    uint64_t at = batch->rela ? (uint64_t)reloc->addend : field_of(batch, reloc, facts), size = 0;
+    cv_elf_symbol symbol;
 
     if (at == 0)
         return;
-    if (r->sym == b->owner) {
-        cv_elf_read_symbol(b->c->symtab, false, r->sym, &s);
-        size = s.size;
+    if (reloc->sym == batch->owner) {
+        cv_elf_read_symbol(batch->cubin->symtab, false, reloc->sym, &symbol);
+        size = symbol.size;
     }
-    if (at >= size || (at & b->within) != 0)
-        entry_report(b, i, CV_R_RELOC_INSIDE, b->rela ? 16 : 0, at, size);
+    if (at >= size || (at & batch->within) != 0)
+        entry_report(batch, index, CV_R_RELOC_INSIDE, batch->rela ? 16 : 0, at, size);
 }
 
 /* Compilers leave the field empty and linkers keep it so; a field with something in it is code. Of a function
  * without addend it is the place there; offsets in shared memory and in banks may have been begun by a
  * linker, which knows nothing of where a global variable will be. */
-static void check_field(const batch *b, uint64_t i, const cv_elf_reloc *r, const cv_reloc_facts *f,
-                        uint8_t info, uint8_t other)
+static void check_field(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
+                        const cv_reloc_facts *facts, uint8_t info, uint8_t other)
 {
     bool global = (info & 15) == CV_STT_CUDA_OBJECT && (other & CV_STO_SPACE) == CV_STO_SPACE_GLOBAL;
-    bool begun = b->c->rel && !global && cv_reloc_has(f, CV_USE_BEGUN);
-    uint64_t v;
+    bool begun = batch->cubin->rel && !global && cv_reloc_has(facts, CV_USE_BEGUN);
+    uint64_t value;
 
-    if ((info & 15) == CV_STT_FUNC ? !b->rela : !b->insn || begun)
+    if ((info & 15) == CV_STT_FUNC ? !batch->rela : !batch->insn || begun)
         return;
-    v = field_of(b, r, f);
-    if (CV_UNLIKELY(v != 0))
-        entry_report(b, i, CV_R_RELOC_OVER, 0, v, 0);
+    value = field_of(batch, reloc, facts);
+    if (CV_UNLIKELY(value != 0))
+        entry_report(batch, index, CV_R_RELOC_OVER, 0, value, 0);
 }
 
 /* A function that is named: the call graph knows. The linker puts addresses of functions of the driver into
  * banks of executables. */
-static void check_function(const batch *b, uint64_t i, const cv_elf_reloc *r, const cv_reloc_facts *f,
-                           uint16_t shndx)
+static void check_function(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
+                           const cv_reloc_facts *facts, uint16_t shndx)
 {
-    bool call = b->insn && cv_reloc_has(f, CV_USE_CALL);
+    bool call = batch->insn && cv_reloc_has(facts, CV_USE_CALL);
 
-    check_place(b, i, r, f);
-    if (!b->calls->judged || r->sym == b->owner || cv_calls_direct(b->calls, b->owner, r->sym) ||
-        cv_calls_alias(b->x, b->c, b->calls, b->owner, r->sym))
+    check_place(batch, index, reloc, facts);
+    if (!batch->calls->judged || reloc->sym == batch->owner ||
+        cv_calls_direct(batch->calls, batch->owner, reloc->sym) ||
+        cv_calls_alias(batch->ctx, batch->cubin, batch->calls, batch->owner, reloc->sym))
         return;
     if (call)
-        entry_report(b, i, CV_R_RELOC_CALL, 12, b->owner, r->sym);
-    else if (!cv_calls_taken(b->calls, b->owner, r->sym) && !(b->c->exe && !b->insn && shndx == CV_SHN_UNDEF))
-        entry_report(b, i, CV_R_RELOC_ADDRESS, 12, r->sym, r->type);
+        entry_report(batch, index, CV_R_RELOC_CALL, 12, batch->owner, reloc->sym);
+    else if (!cv_calls_taken(batch->calls, batch->owner, reloc->sym) &&
+             !(batch->cubin->exe && !batch->insn && shndx == CV_SHN_UNDEF))
+        entry_report(batch, index, CV_R_RELOC_ADDRESS, 12, reloc->sym, reloc->type);
 }
 
 /* Code has its name from a function, which the call graph knows; nothing else is called. */
-static void check_other(const batch *b, uint64_t i, const cv_elf_reloc *r, const cv_reloc_facts *f,
-                        uint8_t type, uint16_t shndx)
+static void check_other(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
+                        const cv_reloc_facts *facts, uint8_t type, uint16_t shndx)
 {
-    cv_elf_symbol s = { .shndx = shndx };
+    cv_elf_symbol symbol = { .shndx = shndx };
 
-    if (!(b->insn && cv_reloc_has(f, CV_USE_CALL))) {
+    if (!(batch->insn && cv_reloc_has(facts, CV_USE_CALL))) {
         if (shndx == CV_SHN_UNDEF)
             return;
-        if (!cv_role_is_code(cv_cubin_sec(b->c, cv_cubin_shndx(b->c, false, r->sym, &s))->role))
+        if (!cv_role_is_code(
+                cv_cubin_sec(batch->cubin, cv_cubin_shndx(batch->cubin, false, reloc->sym, &symbol))->role))
             return;
     }
-    entry_report(b, i, CV_R_RELOC_NO_FUNCTION, 12, type, CV_STT_FUNC);
+    entry_report(batch, index, CV_R_RELOC_NO_FUNCTION, 12, type, CV_STT_FUNC);
 }
 
 /* What a loader does with the entry, if it does what it says. */
-static void check_loaded(const batch *b, uint64_t i, const cv_elf_reloc *r, const cv_reloc_facts *f)
+static void check_loaded(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
+                         const cv_reloc_facts *facts)
 {
     /* name, info, other, section index: asked of every entry, so read at once */
-    uint64_t head = cv_u64_at(b->c->symtab, cv_sat_mul(r->sym, cv_elf_sym_size(false)));
+    uint64_t head = cv_u64_at(batch->cubin->symtab, cv_sat_mul(reloc->sym, cv_elf_sym_size(false)));
     uint8_t info = (uint8_t)(head >> 32), other = (uint8_t)(head >> 40);
     uint16_t shndx = (uint16_t)(head >> 48);
 
-    if (CV_UNLIKELY(b->c->exe && cv_reloc_is_linked(f)))
-        entry_report(b, i, CV_R_RELOC_LINKED, 8, r->type, 0);
+    if (CV_UNLIKELY(batch->cubin->exe && cv_reloc_is_linked(facts)))
+        entry_report(batch, index, CV_R_RELOC_LINKED, 8, reloc->type, 0);
     if (CV_UNLIKELY(shndx == CV_SHN_ABS))
-        entry_report(b, i, CV_R_RELOC_ABSOLUTE, 12, r->sym, CV_SHN_ABS);
-    check_field(b, i, r, f, info, other);
+        entry_report(batch, index, CV_R_RELOC_ABSOLUTE, 12, reloc->sym, CV_SHN_ABS);
+    check_field(batch, index, reloc, facts, info, other);
     if ((info & 15) == CV_STT_FUNC)
-        check_function(b, i, r, f, shndx);
+        check_function(batch, index, reloc, facts, shndx);
     else
-        check_other(b, i, r, f, info & 15, shndx);
+        check_other(batch, index, reloc, facts, info & 15, shndx);
 }
 
 /* The end of the bytes that the entry touches. */
-static uint64_t check_entry(const batch *b, uint64_t i, const cv_elf_reloc *r)
+static uint64_t check_entry(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc)
 {
-    uint64_t word = b->c->h.is32 ? 4 : 8, bytes = 1;
-    const cv_reloc_facts *f = cv_reloc_of(r->type); /* of type 0 for those of capsules */
+    uint64_t word = batch->cubin->header.is32 ? 4 : 8, bytes = 1;
+    const cv_reloc_facts *facts = cv_reloc_of(reloc->type); /* of type 0 for those of capsules */
 
-    if (r->sym >= b->n_syms)
-        entry_report(b, i, CV_R_RELOC_SYMBOL, word + (word == 8 ? 4 : 0), r->sym, b->n_syms);
-    if (b->merc) {
-        if (r->type < CV_R_MERC_BASE || r->type > CV_R_MERC_LAST)
-            entry_report(b, i, CV_R_RELOC_TYPE, word, r->type, CV_R_MERC_LAST);
-    } else if (r->type > CV_R_CUDA_LAST) {
-        entry_report(b, i, CV_R_RELOC_TYPE, word, r->type, CV_R_CUDA_LAST);
-    } else if (CV_UNLIKELY(r->type == CV_R_CUDA_NONE)) {
-        entry_report(b, i, CV_R_RELOC_NONE, word, 0, 0);
+    if (reloc->sym >= batch->n_syms)
+        entry_report(batch, index, CV_R_RELOC_SYMBOL, word + (word == 8 ? 4 : 0), reloc->sym, batch->n_syms);
+    if (batch->merc) {
+        if (reloc->type < CV_R_MERC_BASE || reloc->type > CV_R_MERC_LAST)
+            entry_report(batch, index, CV_R_RELOC_TYPE, word, reloc->type, CV_R_MERC_LAST);
+    } else if (reloc->type > CV_R_CUDA_LAST) {
+        entry_report(batch, index, CV_R_RELOC_TYPE, word, reloc->type, CV_R_CUDA_LAST);
+    } else if (CV_UNLIKELY(reloc->type == CV_R_CUDA_NONE)) {
+        entry_report(batch, index, CV_R_RELOC_NONE, word, 0, 0);
     } else {
-        bytes = cv_max(1, f->bytes);
-        if (CV_UNLIKELY(b->debug && !cv_reloc_has(f, CV_USE_DEBUG)))
-            entry_report(b, i, CV_R_RELOC_DEBUG_TYPE, word, r->type, 0);
+        bytes = cv_max(1, facts->bytes);
+        if (CV_UNLIKELY(batch->debug && !cv_reloc_has(facts, CV_USE_DEBUG)))
+            entry_report(batch, index, CV_R_RELOC_DEBUG_TYPE, word, reloc->type, 0);
     }
-    if (CV_UNLIKELY(cv_wrap_add((uint64_t)r->addend, ADDEND_MOST - 1) > 2 * (ADDEND_MOST - 1)))
-        entry_report(b, i, CV_R_RELOC_ADDEND, 2 * word, (uint64_t)r->addend, ADDEND_MOST);
-    if (b->loaded)
-        check_loaded(b, i, r, f);
-    if (r->off >= b->limit || bytes > b->limit - r->off)
-        entry_report(b, i, CV_R_RELOC_OFFSET, 0, r->off, b->limit);
-    else if (b->insn && (r->off & b->within) != 0 && f->insn)
-        entry_report(b, i, CV_R_RELOC_ALIGN, 0, r->off, b->c->gen->instruction);
-    return cv_sat_add(r->off, bytes);
+    if (CV_UNLIKELY(cv_wrap_add((uint64_t)reloc->addend, ADDEND_MOST - 1) > 2 * (ADDEND_MOST - 1)))
+        entry_report(batch, index, CV_R_RELOC_ADDEND, 2 * word, (uint64_t)reloc->addend, ADDEND_MOST);
+    if (batch->loaded)
+        check_loaded(batch, index, reloc, facts);
+    if (reloc->off >= batch->limit || bytes > batch->limit - reloc->off)
+        entry_report(batch, index, CV_R_RELOC_OFFSET, 0, reloc->off, batch->limit);
+    else if (batch->insn && (reloc->off & batch->within) != 0 && facts->insn)
+        entry_report(batch, index, CV_R_RELOC_ALIGN, 0, reloc->off, batch->cubin->gen->instruction);
+    return cv_sat_add(reloc->off, bytes);
 }
 
-static bool target_fits(const cv_cubin *c, uint64_t i, const cv_sec *s, bool merc)
+static bool target_fits(const cv_cubin *cubin, uint64_t index, const cv_sec *sec, bool merc)
 {
-    const cv_sec *t = cv_cubin_sec(c, s->h.info);
+    const cv_sec *target = cv_cubin_sec(cubin, sec->header.info);
 
-    if (s->h.info == 0 || s->h.info >= c->sec.n || s->h.info == i)
+    if (sec->header.info == 0 || sec->header.info >= cubin->sec.count || sec->header.info == index)
         return false;
-    if (!t->in_file && s->h.size != 0)
+    if (!target->in_file && sec->header.size != 0)
         return false;
-    if (!c->conv)
+    if (!cubin->conv)
         return true;
-    return merc ? (t->h.flags & CV_SHF_CUDA_MERC) != 0 && cv_span_eq(cv_cubin_native_name(t), s->fn)
-                : cv_span_eq(t->name, s->fn);
+    return merc ? (target->header.flags & CV_SHF_CUDA_MERC) != 0 &&
+                      cv_span_eq(cv_cubin_native_name(target), sec->fn)
+                : cv_span_eq(target->name, sec->fn);
 }
 
-static void check_batch(batch *b)
+static void check_batch(reloc_batch *batch)
 {
     uint64_t begin = UINT64_MAX, end = 0; /* of the entry before */
     bool up = true, down = true;
-    cv_elf_reloc r;
+    cv_elf_reloc reloc;
 
-    for (uint64_t i = 0; i < b->n; i++) {
+    for (uint64_t i = 0; i < batch->count; i++) {
         uint64_t stop;
 
-        cv_elf_read_reloc(b->body, b->c->h.is32, b->rela, i, &r);
-        stop = check_entry(b, i, &r);
-        up &= r.off >= end;
+        cv_elf_read_reloc(batch->body, batch->cubin->header.is32, batch->rela, i, &reloc);
+        stop = check_entry(batch, i, &reloc);
+        up &= reloc.off >= end;
         down &= stop <= begin;
-        begin = r.off;
+        begin = reloc.off;
         end = stop;
     }
-    b->apart = up || down;
+    batch->apart = up || down;
 }
 
 /* Call frames are stepped through from address to address: two that overlap never end. */
-static cuvet_status check_overlap(const batch *b, cv_keys *by_off)
+static cuvet_status check_overlap(const reloc_batch *batch, cv_keys *by_off)
 {
     uint64_t end = 0;
-    cv_elf_reloc r;
+    cv_elf_reloc reloc;
 
     cv_keys_clear(by_off);
-    for (uint64_t i = 0; i < b->n; i++) {
-        cv_elf_read_reloc(b->body, b->c->h.is32, b->rela, i, &r);
-        if (!cv_keys_push(&b->x->mem, by_off, (cv_key){ r.off, i }))
-            return cv_nomem(b->x, b->body.off);
+    for (uint64_t i = 0; i < batch->count; i++) {
+        cv_elf_read_reloc(batch->body, batch->cubin->header.is32, batch->rela, i, &reloc);
+        if (!cv_keys_push(&batch->ctx->mem, by_off, (cv_key){ reloc.off, i }))
+            return cv_nomem(batch->ctx, batch->body.off);
     }
     cv_keys_sort(by_off);
-    for (uint64_t k = 0; k < by_off->n; k++) {
-        const cv_key *e = cv_keys_at(by_off, k);
+    for (uint64_t k = 0; k < by_off->count; k++) {
+        const cv_key *entry = cv_keys_at(by_off, k);
 
-        if (k != 0 && e->key < end)
-            entry_report(b, e->index, CV_R_RELOC_OVERLAP, 0, e->key, end);
-        cv_elf_read_reloc(b->body, b->c->h.is32, b->rela, e->index, &r);
-        end = cv_sat_add(e->key, b->merc ? 1 : cv_max(1, cv_reloc_of(r.type)->bytes));
+        if (k != 0 && entry->key < end)
+            entry_report(batch, entry->index, CV_R_RELOC_OVERLAP, 0, entry->key, end);
+        cv_elf_read_reloc(batch->body, batch->cubin->header.is32, batch->rela, entry->index, &reloc);
+        end = cv_sat_add(entry->key, batch->merc ? 1 : cv_max(1, cv_reloc_of(reloc.type)->bytes));
     }
     cv_keys_clear(by_off);
     return CUVET_OK;
@@ -229,91 +236,94 @@ static bool is_merc(uint32_t type)
 #define FRAME_WORK 4u /* for sorting, on top of reading */
 
 /* Code, banks, variables: what a loader or a linker patches; beside them there is debug data. */
-static bool is_patched(cv_role r)
+static bool is_patched(cv_role role)
 {
-    return cv_role_is_code(r) || r == CV_ROLE_GLOBAL_INIT || r == CV_ROLE_CONSTANT ||
-           r == CV_ROLE_CONSTANT_FN || r == CV_ROLE_SHARED_FN || r == CV_ROLE_UDT;
+    return cv_role_is_code(role) || role == CV_ROLE_GLOBAL_INIT || role == CV_ROLE_CONSTANT ||
+           role == CV_ROLE_CONSTANT_FN || role == CV_ROLE_SHARED_FN || role == CV_ROLE_UDT;
 }
 
 /* Whether the target is something that relocations are for; what is not known is not judged. */
-static void check_target(cv_ctx *x, const batch *b, const cv_sec *t)
+static void check_target(cv_ctx *ctx, const reloc_batch *batch, const cv_sec *target)
 {
-    if (b->c->conv && !b->merc && b->n != 0 && !is_patched(t->role) && !b->debug && t->role != CV_ROLE_NONE)
-        cv_sec_report(x, b->c, b->section, CV_R_RELOC_PLACE, CV_SH_INFO,
-                      cv_cubin_sec(b->c, b->section)->h.info, 0);
+    if (batch->cubin->conv && !batch->merc && batch->count != 0 && !is_patched(target->role) &&
+        !batch->debug && target->role != CV_ROLE_NONE)
+        cv_sec_report(ctx, batch->cubin, batch->section, CV_R_RELOC_PLACE, CV_SH_INFO,
+                      cv_cubin_sec(batch->cubin, batch->section)->header.info, 0);
 }
 
 /* Those of capsules have other fields; those of call frames must not even touch the same bytes, which is
  * asked here. */
-static bool is_compared(const batch *b, const cv_sec *t)
+static bool is_compared(const reloc_batch *batch, const cv_sec *target)
 {
-    return b->c->conv && !b->merc && b->n != 0 && !cv_is_frames(t);
+    return batch->cubin->conv && !batch->merc && batch->count != 0 && !cv_is_frames(target);
 }
 
 /* LIMIT: a limit was reached and said, nothing more is looked at. */
-static cuvet_status check_section(cv_ctx *x, cv_cubin *c, uint64_t i, const cv_sec *s, const cv_calls *calls,
-                                  cv_keys *compared)
+static cuvet_status check_section(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, const cv_sec *sec,
+                                  const cv_calls *calls, cv_keys *compared)
 {
-    bool merc = is_merc(s->h.type), rela = s->h.type != CV_SHT_REL;
-    const cv_sec *t = cv_cubin_sec(c, s->h.info);
-    uint64_t esize = cv_elf_rel_size(c->h.is32, rela);
-    batch b = { .x = x,
-                .c = c,
-                .section = i,
-                .body = cv_cubin_body(c, i),
-                .rela = rela,
-                .merc = merc,
-                .calls = calls,
-                .n_syms = merc ? c->n_merc_syms : c->n_syms };
+    bool merc = is_merc(sec->header.type), rela = sec->header.type != CV_SHT_REL;
+    const cv_sec *target = cv_cubin_sec(cubin, sec->header.info);
+    uint64_t esize = cv_elf_rel_size(cubin->header.is32, rela);
+    reloc_batch batch = { .ctx = ctx,
+                          .cubin = cubin,
+                          .section = index,
+                          .body = cv_cubin_body(cubin, index),
+                          .rela = rela,
+                          .merc = merc,
+                          .calls = calls,
+                          .n_syms = merc ? cubin->n_merc_syms : cubin->n_syms };
 
-    if (!target_fits(c, i, s, merc)) {
-        cv_sec_report(x, c, i, CV_R_RELOC_TARGET, CV_SH_INFO, s->h.info, 0);
+    if (!target_fits(cubin, index, sec, merc)) {
+        cv_sec_report(ctx, cubin, index, CV_R_RELOC_TARGET, CV_SH_INFO, sec->header.info, 0);
         return CUVET_OK;
     }
-    if (s->h.entsize != esize) /* said with the sections; the entries cannot be told apart */
+    if (sec->header.entsize != esize) /* said with the sections; the entries cannot be told apart */
         return CUVET_OK;
-    b.n = b.body.len / esize;
-    b.limit = cv_role_is_capsule(t->role) ? t->code_end : t->h.size;
-    b.insn = c->conv && cv_role_is_code(t->role);
-    b.debug = c->conv && (t->role == CV_ROLE_DEBUG || t->role == CV_ROLE_NV_DEBUG);
-    b.loaded = c->conv && !merc && s->h.type != CV_SHT_CUDA_RESOLVED_RELA && is_patched(t->role);
-    b.within = c->conv ? c->gen->instruction - 1 : 0; /* a power of two */
-    b.owner = b.insn ? cv_elf_code_symbol(t->h.info) : 0;
-    b.target = cv_cubin_body(c, s->h.info);
-    check_target(x, &b, t);
-    c->n_relocs += b.n;
-    if (c->n_relocs > x->lim.symbols) {
-        cv_sec_report(x, c, i, CV_R_LIMIT_RELOCS, CV_SH_SIZE, c->n_relocs, x->lim.symbols);
+    batch.count = batch.body.len / esize;
+    batch.limit = cv_role_is_capsule(target->role) ? target->code_end : target->header.size;
+    batch.insn = cubin->conv && cv_role_is_code(target->role);
+    batch.debug = cubin->conv && (target->role == CV_ROLE_DEBUG || target->role == CV_ROLE_NV_DEBUG);
+    batch.loaded =
+        cubin->conv && !merc && sec->header.type != CV_SHT_CUDA_RESOLVED_RELA && is_patched(target->role);
+    batch.within = cubin->conv ? cubin->gen->instruction - 1 : 0; /* a power of two */
+    batch.owner = batch.insn ? cv_elf_code_symbol(target->header.info) : 0;
+    batch.target = cv_cubin_body(cubin, sec->header.info);
+    check_target(ctx, &batch, target);
+    cubin->n_relocs += batch.count;
+    if (cubin->n_relocs > ctx->lim.symbols) {
+        cv_sec_report(ctx, cubin, index, CV_R_LIMIT_RELOCS, CV_SH_SIZE, cubin->n_relocs, ctx->lim.symbols);
         return CUVET_E_LIMIT;
     }
-    if (!cv_work(x, b.n, b.body.off) || (cv_is_frames(t) && !cv_work(x, b.n * FRAME_WORK, b.body.off)))
+    if (!cv_work(ctx, batch.count, batch.body.off) ||
+        (cv_is_frames(target) && !cv_work(ctx, batch.count * FRAME_WORK, batch.body.off)))
         return CUVET_E_LIMIT;
-    check_batch(&b);
-    if (is_compared(&b, t) && s->h.type != CV_SHT_CUDA_RESOLVED_RELA &&
-        !cv_keys_push(&x->mem, compared, (cv_key){ s->h.info, i << 1 | b.apart }))
-        return cv_nomem(x, b.body.off);
-    return cv_is_frames(t) ? check_overlap(&b, &c->by_off) : CUVET_OK;
+    check_batch(&batch);
+    if (is_compared(&batch, target) && sec->header.type != CV_SHT_CUDA_RESOLVED_RELA &&
+        !cv_keys_push(&ctx->mem, compared, (cv_key){ sec->header.info, index << 1 | batch.apart }))
+        return cv_nomem(ctx, batch.body.off);
+    return cv_is_frames(target) ? check_overlap(&batch, &cubin->by_off) : CUVET_OK;
 }
 
-cuvet_status cv_cubin_check_relocs(cv_ctx *x, cv_cubin *c)
+cuvet_status cv_cubin_check_relocs(cv_ctx *ctx, cv_cubin *cubin)
 {
     cv_keys compared = { 0 };
     cuvet_status st;
     cv_calls calls;
 
-    if (!cv_work(x, c->sec.n, c->image.off))
+    if (!cv_work(ctx, cubin->sec.count, cubin->image.off))
         return CUVET_OK;
-    st = cv_calls_read(x, c, &calls);
-    for (uint64_t i = 1; i < c->sec.n && st == CUVET_OK; i++) {
-        const cv_sec *s = cv_cubin_sec(c, i);
+    st = cv_calls_read(ctx, cubin, &calls);
+    for (uint64_t i = 1; i < cubin->sec.count && st == CUVET_OK; i++) {
+        const cv_sec *sec = cv_cubin_sec(cubin, i);
 
-        if (cv_elf_type_is_reloc(s->h.type) && !(s->h.flags & CV_SHF_COMPRESSED))
-            st = check_section(x, c, i, s, &calls, &compared);
+        if (cv_elf_type_is_reloc(sec->header.type) && !(sec->header.flags & CV_SHF_COMPRESSED))
+            st = check_section(ctx, cubin, i, sec, &calls, &compared);
     }
-    cv_calls_free(x, &calls);
+    cv_calls_free(ctx, &calls);
     cv_keys_sort(&compared);
     if (st == CUVET_OK)
-        st = cv_cubin_check_overlap(x, c, &compared);
-    cv_keys_free(&x->mem, &compared);
+        st = cv_cubin_check_overlap(ctx, cubin, &compared);
+    cv_keys_free(&ctx->mem, &compared);
     return st == CUVET_E_NOMEM ? st : CUVET_OK; /* a limit was said, and the rest is still looked at */
 }

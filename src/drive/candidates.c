@@ -6,139 +6,144 @@
 #include "intake/walk.h"
 
 /* SM number of a raw device ELF, which the walk has recognised. */
-static cuvet_status image_sm(cv_input *in, const cuvet_source *src, const cv_unit *u, uint32_t *sm)
+static cuvet_status image_sm(cv_input *in, const cuvet_source *src, const cv_unit *unit, uint32_t *sm)
 {
     uint8_t head[64] = { 0 };
-    cv_elf_header h;
-    cuvet_status s = cv_source_read(&in->x, src, u->off, head, (size_t)cv_min(sizeof(head), u->payload_size));
+    cv_elf_header header;
+    cuvet_status status =
+        cv_source_read(&in->ctx, src, unit->off, head, (size_t)cv_min(sizeof(head), unit->payload_size));
 
-    if (s == CUVET_OK && cv_elf_peek(cv_span_of(head, sizeof(head), 0), &h))
-        *sm = cv_elf_flags_sm(h.flags, h.osabi == CV_OSABI_CUDA);
-    return s;
+    if (status == CUVET_OK && cv_elf_peek(cv_span_of(head, sizeof(head), 0), &header))
+        *sm = cv_elf_flags_sm(header.flags, header.osabi == CV_OSABI_CUDA);
+    return status;
 }
 
 /* The same for all members of a container; looking it up costs a look at every section of the host object. */
-static cuvet_status is_first(cv_input *in, const cv_unit *u, const cv_candidates *to, bool *first)
+static cuvet_status is_first(cv_input *in, const cv_unit *unit, const cv_candidates *to, bool *first)
 {
-    const cuvet_candidate *before = to->n > 1 ? &cv_candidates_get(to, to->n - 2)->pub : NULL;
+    const cuvet_candidate *before = to->count > 1 ? &cv_candidates_get(to, to->count - 2)->pub : NULL;
 
-    if (before && before->container_off == u->container_off &&
-        before->depth == cv_candidates_get(to, to->n - 1)->pub.depth) {
+    if (before && before->container_off == unit->container_off &&
+        before->depth == cv_candidates_get(to, to->count - 1)->pub.depth) {
         *first = before->first_container;
         return CUVET_OK;
     }
-    if (!cv_work(&in->x, in->walk.host.sections.n, u->off))
+    if (!cv_work(&in->ctx, in->walk.host.sections.count, unit->off))
         return CUVET_E_LIMIT;
-    *first = cv_walk_is_first(&in->walk, u->container_off);
+    *first = cv_walk_is_first(&in->walk, unit->container_off);
     return CUVET_OK;
 }
 
 static cuvet_status add(cv_input *in, const cuvet_source *src, uint32_t depth, cv_candidates *to)
 {
-    const cv_unit *u = &in->unit;
-    cv_span head = cv_span_of(u->head.bytes, sizeof(u->head.bytes), u->off);
-    cuvet_status s = CUVET_OK;
-    cv_candidate *c;
+    const cv_unit *unit = &in->unit;
+    cv_span head = cv_span_of(unit->head.bytes, sizeof(unit->head.bytes), unit->off);
+    cuvet_status status = CUVET_OK;
+    cv_candidate *candidate;
     uint64_t flags;
 
-    if (to->n >= in->x.lim.candidates)
-        return cv_reject(&in->x, CV_R_LIMIT_CANDIDATES, u->off, to->n + 1, in->x.lim.candidates);
-    if (!cv_candidates_reserve(&in->x.mem, to, to->n + 1))
-        return cv_nomem(&in->x, u->off);
-    c = cv_candidates_at(to, to->n++);
-    c->unit = *u;
-    c->unit.embedded = false; /* rules that are relaxed for looking at it hold when it is to be linked */
-    c->pub = (cuvet_candidate){ .where = u->path,
-                                .container_off = u->container_off,
-                                .header_off = u->off,
-                                .payload_off = u->off + u->header_size,
-                                .stored_size = u->payload_size,
-                                .depth = depth };
-    if (u->kind == CV_UNIT_MEMBER) {
+    if (to->count >= in->ctx.lim.candidates)
+        return cv_reject(&in->ctx, CV_R_LIMIT_CANDIDATES, unit->off, to->count + 1, in->ctx.lim.candidates);
+    if (!cv_candidates_reserve(&in->ctx.mem, to, to->count + 1))
+        return cv_nomem(&in->ctx, unit->off);
+    candidate = cv_candidates_at(to, to->count++);
+    candidate->unit = *unit;
+    candidate->unit.embedded =
+        false; /* rules that are relaxed for looking at it hold when it is to be linked */
+    candidate->pub = (cuvet_candidate){ .where = unit->path,
+                                        .container_off = unit->container_off,
+                                        .header_off = unit->off,
+                                        .payload_off = unit->off + unit->header_size,
+                                        .stored_size = unit->payload_size,
+                                        .depth = depth };
+    if (unit->kind == CV_UNIT_MEMBER) {
         flags = cv_fatbin_get(head, CV_FB_FIELD_MEMBER_FLAGS);
-        c->pub.kind = cv_unit_kind_of((uint16_t)cv_fatbin_get(head, CV_FB_FIELD_MEMBER_KIND));
-        c->pub.sm = (uint32_t)cv_fatbin_get(head, CV_FB_FIELD_MEMBER_ARCH);
-        c->pub.flags = flags;
-        c->pub.suffix = flags & CV_FB_ARCH_A ? 'a' : flags & CV_FB_ARCH_F ? 'f' : 0;
-        s = is_first(in, u, to, &c->pub.first_container);
+        candidate->pub.kind = cv_unit_kind_of((uint16_t)cv_fatbin_get(head, CV_FB_FIELD_MEMBER_KIND));
+        candidate->pub.sm = (uint32_t)cv_fatbin_get(head, CV_FB_FIELD_MEMBER_ARCH);
+        candidate->pub.flags = flags;
+        candidate->pub.suffix = flags & CV_FB_ARCH_A ? 'a' : flags & CV_FB_ARCH_F ? 'f' : 0;
+        status = is_first(in, unit, to, &candidate->pub.first_container);
     } else {
-        c->pub.kind = u->kind == CV_UNIT_TEXT ? CUVET_K_PTX : CUVET_K_CUBIN;
-        c->pub.flags = CV_FB_64BIT;
-        if (c->pub.kind == CUVET_K_CUBIN)
-            s = image_sm(in, src, u, &c->pub.sm);
+        candidate->pub.kind = unit->kind == CV_UNIT_TEXT ? CUVET_K_PTX : CUVET_K_CUBIN;
+        candidate->pub.flags = CV_FB_64BIT;
+        if (candidate->pub.kind == CUVET_K_CUBIN)
+            status = image_sm(in, src, unit, &candidate->pub.sm);
     }
-    return s;
+    return status;
 }
 
 cuvet_status cv_input_walk(cv_input *in, const cuvet_source *src, uint64_t off, uint64_t end, uint32_t depth,
                            cv_candidates *to)
 {
-    cuvet_path at = in->x.path;
-    cv_walk *w = &in->walk;
-    cuvet_status s;
+    cuvet_path at = in->ctx.path;
+    cv_walk *walk = &in->walk;
+    cuvet_status status;
 
-    s = cv_walk_open(&in->x, w, src, off, end, CV_REGION_OBJECT, false);
-    w->nested = depth > 0;
-    while (s == CUVET_OK && (s = cv_walk_next(&in->x, w, &in->unit)) == CUVET_OK) {
+    status = cv_walk_open(&in->ctx, walk, src, off, end, CV_REGION_OBJECT, false);
+    walk->nested = depth > 0;
+    while (status == CUVET_OK && (status = cv_walk_next(&in->ctx, walk, &in->unit)) == CUVET_OK) {
         if (cv_input_cancelled(in))
-            s = CUVET_E_CANCELLED;
+            status = CUVET_E_CANCELLED;
         else if (!cv_place_chosen(in->unit.place))
-            cv_report(&in->x, CV_R_INPUT_PLACE, in->unit.off, 0, in->unit.place, 0);
+            cv_report(&in->ctx, CV_R_INPUT_PLACE, in->unit.off, 0, in->unit.place, 0);
         else if (in->unit.kind != CV_UNIT_BITCODE &&
                  in->unit.kind != CV_UNIT_LTOIR) /* no linker takes those */
-            s = add(in, src, depth, to);
-        cv_walk_forget(w);
+            status = add(in, src, depth, to);
+        cv_walk_forget(walk);
     }
-    cv_walk_close(&in->x, w);
-    in->x.path = at;
-    if (s != CUVET_END)
-        return s;
-    return cv_input_cancelled(in) ? CUVET_E_CANCELLED : cv_verdict_status(in->x.verdict);
+    cv_walk_close(&in->ctx, walk);
+    in->ctx.path = at;
+    if (status != CUVET_END)
+        return status;
+    return cv_input_cancelled(in) ? CUVET_E_CANCELLED : cv_verdict_status(in->ctx.verdict);
 }
 
 /* The payload is one piece of device code itself. */
-static cuvet_status add_direct(cv_input *in, const cuvet_content_info *c, cuvet_kind kind, cv_candidates *to)
+static cuvet_status add_direct(cv_input *in, const cuvet_content_info *content, cuvet_kind kind,
+                               cv_candidates *to)
 {
-    cv_candidate *d;
+    cv_candidate *candidate;
 
-    if (!cv_candidates_reserve(&in->x.mem, to, 1))
-        return cv_nomem(&in->x, 0);
-    to->n = 1;
-    d = cv_candidates_at(to, 0);
-    *d = (cv_candidate){ 0 };
-    d->pub.kind = kind;
-    d->pub.sm = c->sm;
-    d->pub.first_container = true;
-    d->pub.stored_size = c->length;
-    d->unit.kind = kind == CUVET_K_PTX ? CV_UNIT_TEXT : CV_UNIT_IMAGE;
-    d->unit.payload_size = c->length;
-    d->unit.referenced = true;
+    if (!cv_candidates_reserve(&in->ctx.mem, to, 1))
+        return cv_nomem(&in->ctx, 0);
+    to->count = 1;
+    candidate = cv_candidates_at(to, 0);
+    *candidate = (cv_candidate){ 0 };
+    candidate->pub.kind = kind;
+    candidate->pub.sm = content->sm;
+    candidate->pub.first_container = true;
+    candidate->pub.stored_size = content->length;
+    candidate->unit.kind = kind == CUVET_K_PTX ? CV_UNIT_TEXT : CV_UNIT_IMAGE;
+    candidate->unit.payload_size = content->length;
+    candidate->unit.referenced = true;
     return CUVET_OK;
 }
 
-static cuvet_status list_members(cv_input *in, const uint8_t *bytes, uint64_t n, cv_candidates *to)
+static cuvet_status list_members(cv_input *in, const uint8_t *bytes, uint64_t size, cv_candidates *to)
 {
-    const cuvet_source src = cv_source_memory(bytes, n);
-    cuvet_status s;
+    const cuvet_source src = cv_source_memory(bytes, size);
+    cuvet_status status;
 
-    s = cv_input_walk(in, &src, 0, n, 0, to);
-    if (s == CUVET_OK && to->n == 0)
-        s = cv_reject(&in->x, CV_R_INPUT_EMPTY, 0, n, 0);
-    return s;
+    status = cv_input_walk(in, &src, 0, size, 0, to);
+    if (status == CUVET_OK && to->count == 0)
+        status = cv_reject(&in->ctx, CV_R_INPUT_EMPTY, 0, size, 0);
+    return status;
 }
 
-static cuvet_status list(cv_input *in, const uint8_t *bytes, const cuvet_content_info *c, cv_candidates *to)
+static cuvet_status list(cv_input *in, const uint8_t *bytes, const cuvet_content_info *content,
+                         cv_candidates *to)
 {
-    switch (c->type) {
-    case CUVET_K_CUBIN: return add_direct(in, c, CUVET_K_CUBIN, to);
-    case CUVET_K_PTX: return add_direct(in, c, CUVET_K_PTX, to);
+    switch (content->type) {
+    case CUVET_K_CUBIN: return add_direct(in, content, CUVET_K_CUBIN, to);
+    case CUVET_K_PTX: return add_direct(in, content, CUVET_K_PTX, to);
     case CUVET_K_NVVM:
-    case CUVET_K_LTOIR: return add_direct(in, c, CUVET_K_LTOIR, to);
+    case CUVET_K_LTOIR: return add_direct(in, content, CUVET_K_LTOIR, to);
     case CUVET_K_WRAPPER:
-        return cv_reject(&in->x, CV_R_INPUT_WRAPPER, 0, cv_u64_at(cv_span_of(bytes, c->length, 0), 8), 0);
+        return cv_reject(&in->ctx, CV_R_INPUT_WRAPPER, 0, cv_u64_at(cv_span_of(bytes, content->length, 0), 8),
+                         0);
     case CUVET_K_FATBIN:
     case CUVET_K_ARCHIVE:
-    case CUVET_K_HOST_ELF: return list_members(in, bytes, c->length, to);
+    case CUVET_K_HOST_ELF: return list_members(in, bytes, content->length, to);
     case CUVET_K_MERCURY:
     case CUVET_K_BITCODE:
     case CUVET_K_NONE: break;
@@ -147,91 +152,94 @@ static cuvet_status list(cv_input *in, const uint8_t *bytes, const cuvet_content
 }
 
 CV_BUF_BEGIN
-static const uint8_t *skip(const uint8_t *p, uint64_t n)
+static const uint8_t *skip(const uint8_t *bytes, uint64_t by)
 {
-    return p + n;
+    return bytes + by;
 }
 CV_BUF_END
 
-static cuvet_status classify_and_list(cv_input *in, const uint8_t *bytes, size_t n, cuvet_content_info *c)
+static cuvet_status classify_and_list(cv_input *in, const uint8_t *bytes, size_t size,
+                                      cuvet_content_info *content)
 {
-    cuvet_status s;
+    cuvet_status status;
 
-    if (n > in->x.lim.input)
-        return cv_reject(&in->x, CV_R_LIMIT_INPUT, 0, n, in->x.lim.input);
-    s = cv_classify(&in->x, cv_span_of(bytes, n, 0),
-                    in->cfg.flags & CUVET_INPUT_LENIENT ? CUVET_CLASSIFY_LENIENT : 0, c);
-    c->length = n - c->off; /* what follows the first header is not dropped, whatever that says */
-    if (s == CUVET_OK)
-        s = list(in, skip(bytes, c->off), c, &in->found);
-    return cv_input_settle(in, s);
+    if (size > in->ctx.lim.input)
+        return cv_reject(&in->ctx, CV_R_LIMIT_INPUT, 0, size, in->ctx.lim.input);
+    status = cv_classify(&in->ctx, cv_span_of(bytes, size, 0),
+                         in->cfg.flags & CUVET_INPUT_LENIENT ? CUVET_CLASSIFY_LENIENT : 0, content);
+    content->length =
+        size - content->off; /* what follows the first header is not dropped, whatever that says */
+    if (status == CUVET_OK)
+        status = list(in, skip(bytes, content->off), content, &in->found);
+    return cv_input_settle(in, status);
 }
 
 /* All or nothing: what was found takes the place of what was bound. */
-static void replace(cv_input *in, const uint8_t *bytes, uint8_t *own, size_t n, const cuvet_content_info *c)
+static void replace(cv_input *in, const uint8_t *bytes, uint8_t *own, size_t size,
+                    const cuvet_content_info *content)
 {
-    cv_mem *m = &in->x.mem;
+    cv_mem *mem = &in->ctx.mem;
 
-    cv_candidates_free(m, &in->candidates);
-    cv_mem_put(m, in->copy, in->copy_len);
-    in->candidates.v = in->found.v;
-    in->candidates.n = in->found.n;
+    cv_candidates_free(mem, &in->candidates);
+    cv_mem_put(mem, in->copy, in->copy_len);
+    in->candidates.items = in->found.items;
+    in->candidates.count = in->found.count;
     in->candidates.cap = in->found.cap;
-    in->found.v = NULL;
-    in->found.n = in->found.cap = 0;
+    in->found.items = NULL;
+    in->found.count = in->found.cap = 0;
     in->copy = own;
-    in->copy_len = own ? n : 0;
+    in->copy_len = own ? size : 0;
     in->bytes = bytes;
-    in->length = c->length;
-    in->content = *c;
+    in->length = content->length;
+    in->content = *content;
     in->state = CUVET_INPUT_BOUND;
 }
 
 /* What was said replaces what was said before; without memory nothing has happened. */
-static cuvet_status settle_diags(cv_input *in, uint64_t before, cuvet_status s)
+static cuvet_status settle_diags(cv_input *in, uint64_t before, cuvet_status status)
 {
-    uint64_t n = in->diags.n - before;
+    uint64_t count = in->diags.count - before;
 
-    if (s == CUVET_E_CANCELLED) /* it has been heard */
+    if (status == CUVET_E_CANCELLED) /* it has been heard */
         __atomic_store_n(&in->cancel, false, __ATOMIC_RELAXED);
-    if (s == CUVET_E_NOMEM) {
-        in->diags.n = before;
-        return s;
+    if (status == CUVET_E_NOMEM) {
+        in->diags.count = before;
+        return status;
     }
-    for (uint64_t i = 0; i < n && before != 0; i++)
+    for (uint64_t i = 0; i < count && before != 0; i++)
         *cv_diags_at(&in->diags, i) = *cv_diags_at(&in->diags, before + i);
-    in->diags.n = n;
-    return s;
+    in->diags.count = count;
+    return status;
 }
 
-cuvet_status cv_input_bind(cv_input *in, const void *bytes, size_t n, bool copy, cuvet_content_info *out)
+cuvet_status cv_input_bind(cv_input *in, const void *bytes, size_t size, bool copy, cuvet_content_info *out)
 {
-    cuvet_content_info c = { 0 };
+    cuvet_content_info content = { 0 };
     const uint8_t *use = bytes;
-    uint64_t said = in->diags.n;
+    uint64_t said = in->diags.count;
     uint8_t *own = NULL;
-    cuvet_status s;
+    cuvet_status status;
 
     if (in->state != CUVET_INPUT_CONFIGURED && in->state != CUVET_INPUT_BOUND)
         return CUVET_E_STATE;
-    cv_ctx_unit(&in->x, n); /* first: what was said before counts for nothing here */
+    cv_ctx_unit(&in->ctx, size); /* first: what was said before counts for nothing here */
     in->lost = in->has_live = false;
-    if (copy && n != 0) { /* first: what is looked at is what is kept */
-        own = cv_mem_get_raw(&in->x.mem, n);
+    if (copy && size != 0) { /* first: what is looked at is what is kept */
+        own = cv_mem_get_raw(&in->ctx.mem, size);
         if (!own)
-            return settle_diags(in, said, cv_nomem(&in->x, 0));
-        cv_span_copy(cv_span_of(bytes, n, 0), own);
+            return settle_diags(in, said, cv_nomem(&in->ctx, 0));
+        cv_span_copy(cv_span_of(bytes, size, 0), own);
         use = own;
     }
-    s = classify_and_list(in, use, n, &c);
+    status = classify_and_list(in, use, size, &content);
     cv_islands_drop();
-    if (s == CUVET_OK) {
-        replace(in, skip(use, c.off), own, n, &c);
+    if (status == CUVET_OK) {
+        replace(in, skip(use, content.off), own, size, &content);
     } else {
-        cv_candidates_free(&in->x.mem, &in->found);
-        cv_mem_put(&in->x.mem, own, n);
+        cv_candidates_free(&in->ctx.mem, &in->found);
+        cv_mem_put(&in->ctx.mem, own, size);
     }
-    if (s == CUVET_OK && out)
-        *out = c;
-    return settle_diags(in, said, s);
+    if (status == CUVET_OK && out)
+        *out = content;
+    return settle_diags(in, said, status);
 }

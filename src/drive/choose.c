@@ -4,33 +4,33 @@
 #include "drive/select.h"
 
 /* Where the bytes of a level are: the payload, or what a chosen member was unpacked to. */
-typedef struct level {
+typedef struct choice_level {
     cuvet_source src;
     uint64_t first; /* candidate */
     uint32_t depth;
-} level;
+} choice_level;
 
-static cv_candidate *candidate(cv_input *in, uint64_t i)
+static cv_candidate *candidate(cv_input *in, uint64_t index)
 {
-    return cv_candidates_at(&in->candidates, i);
+    return cv_candidates_at(&in->candidates, index);
 }
 
-static void at(cv_input *in, const cv_candidate *c)
+static void at(cv_input *in, const cv_candidate *candidate)
 {
-    in->x.path = c->pub.where;
+    in->ctx.path = candidate->pub.where;
 }
 
 static void deliver(cv_input *in)
 {
-    for (uint64_t i = 0; i < in->result.diags.n; i++)
-        in->x.emit(in->x.emit_user, cv_diags_at(&in->result.diags, i));
+    for (uint64_t i = 0; i < in->result.diags.count; i++)
+        in->ctx.emit(in->ctx.emit_user, cv_diags_at(&in->result.diags, i));
     if (in->result.has_live)
-        in->x.emit(in->x.emit_user, &in->result.live);
+        in->ctx.emit(in->ctx.emit_user, &in->result.live);
 }
 
-static cv_span unit_head(const cv_unit *u)
+static cv_span unit_head(const cv_unit *unit)
 {
-    return cv_span_of(&u->head, sizeof(u->head), u->off);
+    return cv_span_of(&unit->head, sizeof(unit->head), unit->off);
 }
 
 static uint64_t work_left(const cv_input *in, uint64_t more)
@@ -47,24 +47,26 @@ static cuvet_status afford(cv_input *in, uint64_t bytes, uint64_t off)
     cv_rule rule;
 
     return cv_budget_fits(&in->budget, bytes, &rule, &got, &want) ? CUVET_OK
-                                                                  : cv_reject(&in->x, rule, off, got, want);
+                                                                  : cv_reject(&in->ctx, rule, off, got, want);
 }
 
-cuvet_status cv_input_examine(cv_input *in, const cuvet_source *src, const cv_unit *u)
+cuvet_status cv_input_examine(cv_input *in, const cuvet_source *src, const cv_unit *unit)
 {
-    const cv_examine_options opt = {
-        .depth = CUVET_DEPTH_FULL, .take = true, .own = in->keep, .inner = in->x.inner, .anchor = in->x.anchor
-    };
+    const cv_examine_options opt = { .depth = CUVET_DEPTH_FULL,
+                                     .take = true,
+                                     .own = in->keep,
+                                     .inner = in->ctx.inner,
+                                     .anchor = in->ctx.anchor };
 
-    const uint64_t cost = u->kind == CV_UNIT_MEMBER ? cv_budget_cost(&in->x.lim, unit_head(u)) : 0;
-    cuvet_status s = afford(in, cost, u->off);
+    const uint64_t cost = unit->kind == CV_UNIT_MEMBER ? cv_budget_cost(&in->ctx.lim, unit_head(unit)) : 0;
+    cuvet_status status = afford(in, cost, unit->off);
 
     cv_result_free(&in->result);
-    if (s != CUVET_OK)
-        return s;
-    in->unit = *u;
+    if (status != CUVET_OK)
+        return status;
+    in->unit = *unit;
     in->unit.work_most = cv_max(work_left(in, cost), 1);
-    in->worker->x.cancel = &in->cancel;
+    in->worker->ctx.cancel = &in->cancel;
     cv_examine(in->worker, src, &in->unit, &opt, &in->result);
     in->moved = in->moved || (opt.own && in->result.item.compression == CUVET_Z_NONE);
     cv_budget_charge(&in->budget, cost, in->result.work);
@@ -83,113 +85,117 @@ static cv_rule instead(cuvet_kind kind)
 }
 
 /* What was there instead. */
-static cuvet_status no_match(cv_input *in, const level *l)
+static cuvet_status no_match(cv_input *in, const choice_level *level)
 {
     uint64_t want = cv_arch_pack(in->cfg.target.sm, in->cfg.target.suffix);
 
-    for (uint64_t i = l->first; i < in->candidates.n; i++) {
-        const cv_candidate *c = candidate(in, i);
+    for (uint64_t i = level->first; i < in->candidates.count; i++) {
+        const cv_candidate *choice = candidate(in, i);
 
-        at(in, c);
-        cv_report(&in->x, instead(c->pub.kind), c->pub.header_off, 0, cv_arch_pack(c->pub.sm, c->pub.suffix),
-                  want);
+        at(in, choice);
+        cv_report(&in->ctx, instead(choice->pub.kind), choice->pub.header_off, 0,
+                  cv_arch_pack(choice->pub.sm, choice->pub.suffix), want);
     }
-    in->x.path.n = 0;
-    cv_report(&in->x, CV_R_INPUT_NO_MATCH, 0, 0, in->candidates.n - l->first, want);
+    in->ctx.path.n = 0;
+    cv_report(&in->ctx, CV_R_INPUT_NO_MATCH, 0, 0, in->candidates.count - level->first, want);
     return CUVET_E_NO_MATCH;
 }
 
 /* The reference linker would have chosen otherwise, or something as good stays behind. */
-static void note_containers(cv_input *in, const level *l, uint64_t best, uint64_t reference)
+static void note_containers(cv_input *in, const choice_level *level, uint64_t best, uint64_t reference)
 {
-    const cv_candidate *b = candidate(in, best);
+    const cv_candidate *choice = candidate(in, best);
 
-    at(in, b);
+    at(in, choice);
     if (reference != best)
-        cv_report(&in->x, CV_R_INPUT_OTHER_CONTAINER, b->pub.header_off, 0, b->pub.header_off,
-                  reference < in->candidates.n ? candidate(in, reference)->pub.header_off : 0);
-    for (uint64_t i = l->first; i < in->candidates.n; i++) {
-        const cv_candidate *c = candidate(in, i);
+        cv_report(&in->ctx, CV_R_INPUT_OTHER_CONTAINER, choice->pub.header_off, 0, choice->pub.header_off,
+                  reference < in->candidates.count ? candidate(in, reference)->pub.header_off : 0);
+    for (uint64_t i = level->first; i < in->candidates.count; i++) {
+        const cv_candidate *other_candidate = candidate(in, i);
 
-        if (c->pub.rank != 0 && i != best && c->pub.container_off != b->pub.container_off &&
-            cv_select_compare(&c->pub, &b->pub) == 0) {
-            cv_report(&in->x, CV_R_INPUT_EQUAL_MEMBER, b->pub.header_off, 0, b->pub.header_off,
-                      c->pub.header_off);
+        if (other_candidate->pub.rank != 0 && i != best &&
+            other_candidate->pub.container_off != choice->pub.container_off &&
+            cv_select_compare(&other_candidate->pub, &choice->pub) == 0) {
+            cv_report(&in->ctx, CV_R_INPUT_EQUAL_MEMBER, choice->pub.header_off, 0, choice->pub.header_off,
+                      other_candidate->pub.header_off);
             return;
         }
     }
 }
 
 /* The chosen member is a container: its members are the candidates of the next level. */
-static cuvet_status descend(cv_input *in, level *l, const cv_candidate *c)
+static cuvet_status descend(cv_input *in, choice_level *level, const cv_candidate *candidate)
 {
-    cv_result *r = &in->result;
+    cv_result *result = &in->result;
     uint64_t off, end;
-    cuvet_status s;
+    cuvet_status status;
 
-    if (l->depth + 1 > in->x.lim.nesting)
-        return cv_reject(&in->x, CV_R_LIMIT_NESTING, c->pub.header_off, l->depth + 1, in->x.lim.nesting);
-    off = r->nested_off;
-    s = afford(in, cv_sat_add(off, r->nested_len), c->pub.payload_off);
-    if (s != CUVET_OK)
-        return s;
-    cv_budget_charge(&in->budget, cv_sat_add(off, r->nested_len), 0);
-    if (r->content.mem) {
+    if (level->depth + 1 > in->ctx.lim.nesting)
+        return cv_reject(&in->ctx, CV_R_LIMIT_NESTING, candidate->pub.header_off, level->depth + 1,
+                         in->ctx.lim.nesting);
+    off = result->nested_off;
+    status = afford(in, cv_sat_add(off, result->nested_len), candidate->pub.payload_off);
+    if (status != CUVET_OK)
+        return status;
+    cv_budget_charge(&in->budget, cv_sat_add(off, result->nested_len), 0);
+    if (result->content.mem) {
         /* It is in the worker's memory, which the next unit takes. */
-        s = cv_block_copy(&in->x, &in->nested, r->content.span);
-        if (s != CUVET_OK)
-            return s;
-        l->src = cv_source_memory(in->nested.mem, in->nested.span.len);
-        cv_ctx_enter_inner(&in->x, c->pub.payload_off);
+        status = cv_block_copy(&in->ctx, &in->nested, result->content.span);
+        if (status != CUVET_OK)
+            return status;
+        level->src = cv_source_memory(in->nested.mem, in->nested.span.len);
+        cv_ctx_enter_inner(&in->ctx, candidate->pub.payload_off);
     } else {
-        off += c->pub.payload_off;
+        off += candidate->pub.payload_off;
     }
-    end = off + r->nested_len;
-    at(in, c);
-    l->first = in->candidates.n;
-    l->depth++;
-    return cv_input_walk(in, &l->src, off, end, l->depth, &in->candidates);
+    end = off + result->nested_len;
+    at(in, candidate);
+    level->first = in->candidates.count;
+    level->depth++;
+    return cv_input_walk(in, &level->src, off, end, level->depth, &in->candidates);
 }
 
 cuvet_status cv_input_admit(cv_input *in)
 {
-    const cv_cubin *c = &in->worker->cubin;
-    const cv_admit_for f = { .target = in->cfg.target, .policy = in->cfg.policy, .toolkit = in->cfg.toolkit };
+    const cv_cubin *cubin = &in->worker->cubin;
+    const cv_admit_for wanted = { .target = in->cfg.target,
+                                  .policy = in->cfg.policy,
+                                  .toolkit = in->cfg.toolkit };
     bool unpacked = in->result.item.in_container && in->result.item.compression != CUVET_Z_NONE;
-    bool inner = in->x.inner;
-    cuvet_status s;
+    bool inner = in->ctx.inner;
+    cuvet_status status;
 
     if (!in->result.cubin)
         return CUVET_E_UNSUPPORTED; /* its examination has said why */
     if (unpacked)
-        cv_ctx_enter_inner(&in->x, in->result.item.payload_off);
-    s = cv_admit(&in->x, c, &f);
+        cv_ctx_enter_inner(&in->ctx, in->result.item.payload_off);
+    status = cv_admit(&in->ctx, cubin, &wanted);
     if (!inner)
-        cv_ctx_leave_inner(&in->x);
-    in->out.kind = c->flag_capsule || c->has_capsule ? CUVET_K_MERCURY : CUVET_K_CUBIN;
-    in->out.sm = c->sm;
-    in->out.suffix = cv_admit_suffix(c);
-    return s;
+        cv_ctx_leave_inner(&in->ctx);
+    in->out.kind = cubin->flag_capsule || cubin->has_capsule ? CUVET_K_MERCURY : CUVET_K_CUBIN;
+    in->out.sm = cubin->sm;
+    in->out.suffix = cv_admit_suffix(cubin);
+    return status;
 }
 
 /* The chosen piece of code becomes the result. */
-static cuvet_status conclude(cv_input *in, const level *l, const cv_candidate *c)
+static cuvet_status conclude(cv_input *in, const choice_level *level, const cv_candidate *candidate)
 {
     bool as_is = in->cfg.request == CUVET_REQUEST_PTX || in->cfg.request == CUVET_REQUEST_LTOIR;
-    cuvet_status s = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
-    at(in, c);
-    in->out.sm = c->pub.sm;
-    in->out.suffix = c->pub.suffix;
-    if (c->pub.kind == CUVET_K_CUBIN)
-        s = cv_input_admit(in);
+    at(in, candidate);
+    in->out.sm = candidate->pub.sm;
+    in->out.suffix = candidate->pub.suffix;
+    if (candidate->pub.kind == CUVET_K_CUBIN)
+        status = cv_input_admit(in);
     else
-        in->out.kind = c->pub.kind == CUVET_K_PTX ? CUVET_K_PTX : CUVET_K_LTOIR;
-    if (s == CUVET_OK && !(in->keep && c->pub.kind == CUVET_K_CUBIN))
-        s = cv_block_copy(&in->x, &in->image, in->result.payload);
-    if (s == CUVET_OK && c->pub.kind != CUVET_K_CUBIN && !as_is)
-        s = cv_input_compile(in, &l->src, c);
-    return s;
+        in->out.kind = candidate->pub.kind == CUVET_K_PTX ? CUVET_K_PTX : CUVET_K_LTOIR;
+    if (status == CUVET_OK && !(in->keep && candidate->pub.kind == CUVET_K_CUBIN))
+        status = cv_block_copy(&in->ctx, &in->image, in->result.payload);
+    if (status == CUVET_OK && candidate->pub.kind != CUVET_K_CUBIN && !as_is)
+        status = cv_input_compile(in, &level->src, candidate);
+    return status;
 }
 
 static cv_wanted wanted(const cv_input *in, bool direct)
@@ -202,86 +208,86 @@ static cv_wanted wanted(const cv_input *in, bool direct)
 }
 
 /* The payload itself: examined first, because only that tells what it is for. */
-static cuvet_status select_direct(cv_input *in, level *l)
+static cuvet_status select_direct(cv_input *in, choice_level *level)
 {
-    cv_candidate *c = candidate(in, 0);
-    cv_wanted w = wanted(in, true);
-    cuvet_status s = CUVET_OK;
+    cv_candidate *choice = candidate(in, 0);
+    cv_wanted want = wanted(in, true);
+    cuvet_status status = CUVET_OK;
 
-    if (c->pub.kind == CUVET_K_LTOIR) {
+    if (choice->pub.kind == CUVET_K_LTOIR) {
         in->result.payload = cv_span_of(in->bytes, in->length, 0);
     } else {
-        s = cv_input_examine(in, &l->src, &c->unit);
-        c->pub.sm = in->result.item.arch;
-        c->pub.suffix = in->result.cubin ? cv_admit_suffix(&in->worker->cubin) : in->result.item.suffix;
+        status = cv_input_examine(in, &level->src, &choice->unit);
+        choice->pub.sm = in->result.item.arch;
+        choice->pub.suffix = in->result.cubin ? cv_admit_suffix(&in->worker->cubin) : in->result.item.suffix;
     }
-    if (s != CUVET_OK)
-        return s;
-    c->pub.reason = cv_select_judge(&c->pub, &w);
+    if (status != CUVET_OK)
+        return status;
+    choice->pub.reason = cv_select_judge(&choice->pub, &want);
     /* What an ELF is not admitted for has texts of its own. */
-    if (c->pub.reason != CUVET_REASON_NONE &&
-        (c->pub.kind != CUVET_K_CUBIN || c->pub.reason == CUVET_REASON_REQUEST))
-        return no_match(in, l);
-    s = conclude(in, l, c);
-    if (s == CUVET_OK) {
-        c->pub.rank = 1;
-        c->pub.chosen = true;
+    if (choice->pub.reason != CUVET_REASON_NONE &&
+        (choice->pub.kind != CUVET_K_CUBIN || choice->pub.reason == CUVET_REASON_REQUEST))
+        return no_match(in, level);
+    status = conclude(in, level, choice);
+    if (status == CUVET_OK) {
+        choice->pub.rank = 1;
+        choice->pub.chosen = true;
     }
-    return s;
+    return status;
 }
 
-static cuvet_status select_member(cv_input *in, level *l, uint64_t *chosen, bool *nested)
+static cuvet_status select_member(cv_input *in, choice_level *level, uint64_t *chosen, bool *nested)
 {
     uint64_t best, reference;
-    const cv_wanted w = wanted(in, false);
-    cuvet_status s = cv_select(&in->x, &in->candidates, l->first, &w, &best, &reference);
+    const cv_wanted want = wanted(in, false);
+    cuvet_status status = cv_select(&in->ctx, &in->candidates, level->first, &want, &best, &reference);
 
     *nested = false;
-    if (s != CUVET_OK)
-        return s;
-    if (best == in->candidates.n)
-        return no_match(in, l);
-    note_containers(in, l, best, reference);
+    if (status != CUVET_OK)
+        return status;
+    if (best == in->candidates.count)
+        return no_match(in, level);
+    note_containers(in, level, best, reference);
     candidate(in, best)->pub.chosen = true;
     *chosen = best;
-    s = cv_input_examine(in, &l->src, &candidate(in, best)->unit);
-    if (s == CUVET_OK && in->result.nested_whole) {
+    status = cv_input_examine(in, &level->src, &candidate(in, best)->unit);
+    if (status == CUVET_OK && in->result.nested_whole) {
         *nested = true;
-        return descend(in, l, candidate(in, best));
+        return descend(in, level, candidate(in, best));
     }
-    if (s == CUVET_OK && (!in->result.item.examined || in->result.payload.len == 0))
-        return cv_reject(&in->x, CV_R_INPUT_NOT_UNPACKED, candidate(in, best)->pub.payload_off,
+    if (status == CUVET_OK && (!in->result.item.examined || in->result.payload.len == 0))
+        return cv_reject(&in->ctx, CV_R_INPUT_NOT_UNPACKED, candidate(in, best)->pub.payload_off,
                          candidate(in, best)->pub.stored_size, 0);
-    return s == CUVET_OK ? conclude(in, l, candidate(in, best)) : s;
+    return status == CUVET_OK ? conclude(in, level, candidate(in, best)) : status;
 }
 
 static cuvet_status run(cv_input *in)
 {
-    level l = { .src = cv_source_memory(in->bytes, in->length), .depth = 0 };
-    cuvet_status s = CUVET_OK;
+    choice_level level = { .src = cv_source_memory(in->bytes, in->length), .depth = 0 };
+    cuvet_status status = CUVET_OK;
     bool nested = true;
 
-    cv_ctx_unit(&in->x, in->length); /* first: what was said before counts for nothing here */
+    cv_ctx_unit(&in->ctx, in->length); /* first: what was said before counts for nothing here */
     if (in->of_file)
         in->budget = *in->of_file;
     else
-        cv_budget_open(&in->budget, &in->x.lim, in->length);
+        cv_budget_open(&in->budget, &in->ctx.lim, in->length);
     if (!in->worker) {
-        in->worker = cv_mem_get(&in->x.mem, sizeof(*in->worker));
+        in->worker = cv_mem_get(&in->ctx.mem, sizeof(*in->worker));
         if (!in->worker)
-            return cv_nomem(&in->x, 0);
-        cv_worker_init(in->worker, &in->alloc, &in->x.lim);
-        in->worker->x.strict = true; /* what is chosen is to be linked */
+            return cv_nomem(&in->ctx, 0);
+        cv_worker_init(in->worker, &in->alloc, &in->ctx.lim);
+        in->worker->ctx.strict = true; /* what is chosen is to be linked */
     }
-    if (s != CUVET_OK || cv_input_cancelled(in))
-        return s != CUVET_OK ? s : CUVET_E_CANCELLED;
-    if (in->candidates.n == 1 && candidate(in, 0)->unit.kind != CV_UNIT_MEMBER &&
+    if (status != CUVET_OK || cv_input_cancelled(in))
+        return status != CUVET_OK ? status : CUVET_E_CANCELLED;
+    if (in->candidates.count == 1 && candidate(in, 0)->unit.kind != CV_UNIT_MEMBER &&
         in->content.type != CUVET_K_FATBIN && in->content.type != CUVET_K_HOST_ELF &&
         in->content.type != CUVET_K_ARCHIVE)
-        return select_direct(in, &l);
-    while (s == CUVET_OK && nested)
-        s = select_member(in, &l, &in->out.candidate, &nested);
-    return s;
+        return select_direct(in, &level);
+    while (status == CUVET_OK && nested)
+        status = select_member(in, &level, &in->out.candidate, &nested);
+    return status;
 }
 
 /* Back to where bind left it: memory may come back. */
@@ -290,19 +296,19 @@ static void undo(cv_input *in, uint64_t n_candidates, uint64_t n_diags)
     bool members = in->content.type == CUVET_K_FATBIN || in->content.type == CUVET_K_HOST_ELF ||
                    in->content.type == CUVET_K_ARCHIVE;
 
-    in->candidates.n = n_candidates;
-    for (uint64_t i = 0; i < in->candidates.n; i++) {
-        cuvet_candidate *c = &candidate(in, i)->pub;
+    in->candidates.count = n_candidates;
+    for (uint64_t i = 0; i < in->candidates.count; i++) {
+        cuvet_candidate *choice = &candidate(in, i)->pub;
 
-        c->chosen = false;
-        c->rank = 0;
-        c->reason = CUVET_REASON_NONE;
+        choice->chosen = false;
+        choice->rank = 0;
+        choice->reason = CUVET_REASON_NONE;
         if (!members) { /* its own header said no more */
-            c->sm = in->content.sm;
-            c->suffix = 0;
+            choice->sm = in->content.sm;
+            choice->suffix = 0;
         }
     }
-    in->diags.n = n_diags;
+    in->diags.count = n_diags;
     in->lost = in->has_live = false;
     cv_u8s_clear(&in->log);
     in->out = (cuvet_result){ 0 };
@@ -310,22 +316,22 @@ static void undo(cv_input *in, uint64_t n_candidates, uint64_t n_diags)
 
 cuvet_status cv_input_select(cv_input *in)
 {
-    uint64_t n = in->candidates.n, said = in->diags.n;
-    cuvet_status s;
+    uint64_t count = in->candidates.count, said = in->diags.count;
+    cuvet_status status;
 
     if (in->state != CUVET_INPUT_BOUND)
         return CUVET_E_STATE;
     in->out = (cuvet_result){ 0 };
     in->lost = false; /* that was another call's: an option's, or that of a bind which failed */
-    s = run(in);
-    s = cv_input_settle(in, s);
-    if (!in->keep || s != CUVET_OK)
+    status = run(in);
+    status = cv_input_settle(in, status);
+    if (!in->keep || status != CUVET_OK)
         cv_islands_drop();
-    if (s == CUVET_E_NOMEM) {
-        undo(in, n, said);
-        return s;
+    if (status == CUVET_E_NOMEM) {
+        undo(in, count, said);
+        return status;
     }
-    if (s == CUVET_OK) {
+    if (status == CUVET_OK) {
         cv_span image = in->keep && !in->image.mem ? in->result.payload : in->image.span;
 
         in->out.bytes = in->image.mem ? in->image.mem : image.base;
@@ -335,7 +341,7 @@ cuvet_status cv_input_select(cv_input *in)
         in->out = (cuvet_result){ 0 };
         in->state = CUVET_INPUT_FAILED;
     }
-    return s;
+    return status;
 }
 
 bool cv_input_is_clean(const cv_input *in)
@@ -345,19 +351,19 @@ bool cv_input_is_clean(const cv_input *in)
            in->result.item.errors + in->result.item.warnings == 0;
 }
 
-cuvet_status cv_input_move_out(cv_input *in, cv_ctx *x, cv_block *bytes, cv_cubin *cubin)
+cuvet_status cv_input_move_out(cv_input *in, cv_ctx *ctx, cv_block *bytes, cv_cubin *cubin)
 {
-    cv_worker *w = in->worker;
+    cv_worker *worker = in->worker;
     uint64_t size;
 
-    cv_keys_free(&w->x.mem, &w->cubin.by_off); /* scratch of the examination */
-    size = w->unpacked.cap + w->cubin.sec.cap * sizeof(cv_sec);
-    if (!cv_mem_move(&x->mem, &w->x.mem, size))
-        return cv_nomem(x, 0);
-    *bytes = w->unpacked;
+    cv_keys_free(&worker->ctx.mem, &worker->cubin.by_off); /* scratch of the examination */
+    size = worker->unpacked.cap + worker->cubin.sec.cap * sizeof(cv_sec);
+    if (!cv_mem_move(&ctx->mem, &worker->ctx.mem, size))
+        return cv_nomem(ctx, 0);
+    *bytes = worker->unpacked;
     bytes->span = in->result.payload;
-    *cubin = w->cubin;
-    w->unpacked = (cv_block){ 0 };
-    cv_cubin_init(&w->cubin);
+    *cubin = worker->cubin;
+    worker->unpacked = (cv_block){ 0 };
+    cv_cubin_init(&worker->cubin);
     return CUVET_OK;
 }

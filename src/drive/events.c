@@ -6,18 +6,18 @@
 
 void cv_linker_listen(cv_linker *linker)
 {
-    linker->emit = linker->x.emit;
-    linker->emit_user = linker->x.emit_user;
-    linker->x.emit = cv_linker_hold;
-    linker->x.emit_user = linker;
+    linker->emit = linker->ctx.emit;
+    linker->emit_user = linker->ctx.emit_user;
+    linker->ctx.emit = cv_linker_hold;
+    linker->ctx.emit_user = linker;
     linker->lost = false;
 }
 
 void cv_linker_leave(cv_linker *linker)
 {
     cv_linker_drop(linker);
-    linker->x.emit = linker->emit;
-    linker->x.emit_user = linker->emit_user;
+    linker->ctx.emit = linker->emit;
+    linker->ctx.emit_user = linker->emit_user;
 }
 
 void cv_linker_hold(void *user, const cuvet_diag *diag)
@@ -35,7 +35,7 @@ void cv_linker_drop(cv_linker *linker)
 
 bool cv_linker_holds(const cv_linker *linker, cv_rule rule)
 {
-    for (uint64_t i = 0; i < linker->pending.n; i++)
+    for (uint64_t i = 0; i < linker->pending.count; i++)
         if (cv_diags_get(&linker->pending, i)->rule == (cuvet_rule)rule)
             return true;
     return false;
@@ -55,10 +55,10 @@ static bool counts(const cuvet_diag *diag, cv_telling telling)
     return diag->severity != CUVET_NOTE || holds_other;
 }
 
-bool cv_linker_hand_on_next(cv_linker *linker, cv_telling telling, uint64_t *i, cuvet_diag *diag)
+bool cv_linker_hand_on_next(cv_linker *linker, cv_telling telling, uint64_t *index, cuvet_diag *diag)
 {
-    while (*i < linker->pending.n) {
-        *diag = *cv_diags_at(&linker->pending, (*i)++);
+    while (*index < linker->pending.count) {
+        *diag = *cv_diags_at(&linker->pending, (*index)++);
         if (!counts(diag, telling))
             continue;
         if (linker->emit)
@@ -83,25 +83,25 @@ cuvet_status cv_linker_event_name(cv_linker *linker, cv_span name, uint64_t *at)
 {
     cv_u8s *text = &linker->event_text;
 
-    if (!cv_u8s_reserve(&linker->x.mem, text, cv_sat_add(text->n, cv_sat_add(name.len, 1))))
-        return cv_mem_status(&linker->x.mem);
-    *at = text->n;
+    if (!cv_u8s_reserve(&linker->ctx.mem, text, cv_sat_add(text->count, cv_sat_add(name.len, 1))))
+        return cv_mem_status(&linker->ctx.mem);
+    *at = text->count;
     for (uint64_t i = 0; i <= name.len; i++)
-        if (!cv_u8s_push(&linker->x.mem, text, cv_u8_at(name, i))) /* the one behind the end reads as 0 */
-            return cv_mem_status(&linker->x.mem);
+        if (!cv_u8s_push(&linker->ctx.mem, text, cv_u8_at(name, i))) /* the one behind the end reads as 0 */
+            return cv_mem_status(&linker->ctx.mem);
     return CUVET_OK;
 }
 
-cuvet_status cv_linker_event_room(cv_linker *linker, uint64_t n)
+cuvet_status cv_linker_event_room(cv_linker *linker, uint64_t count)
 {
-    return cv_link_events_reserve(&linker->x.mem, &linker->event, cv_sat_add(linker->event.n, n))
+    return cv_link_events_reserve(&linker->ctx.mem, &linker->event, cv_sat_add(linker->event.count, count))
                ? CUVET_OK
-               : cv_mem_status(&linker->x.mem);
+               : cv_mem_status(&linker->ctx.mem);
 }
 
 static const char *name_at(const cv_linker *linker, uint64_t at)
 {
-    return at < linker->event_text.n ? (const char *)cv_u8s_get(&linker->event_text, at) : NULL;
+    return at < linker->event_text.count ? (const char *)cv_u8s_get(&linker->event_text, at) : NULL;
 }
 
 static cuvet_event with_names(const cv_linker *linker, const cv_link_event *event)
@@ -118,7 +118,7 @@ void cv_linker_tell(cv_linker *linker, const cv_link_event *event)
 {
     cuvet_event told = with_names(linker, event);
 
-    if (!cv_link_events_push(&linker->x.mem, &linker->event, *event))
+    if (!cv_link_events_push(&linker->ctx.mem, &linker->event, *event))
         linker->lost = true;
     if (linker->on_event)
         linker->on_event(linker->event_user, &told);
@@ -126,7 +126,7 @@ void cv_linker_tell(cv_linker *linker, const cv_link_event *event)
 
 cuvet_status cv_linker_get_event(const cv_linker *linker, uint64_t index, cuvet_event *out)
 {
-    if (index >= linker->event.n)
+    if (index >= linker->event.count)
         return CUVET_END;
     *out = with_names(linker, cv_link_events_get(&linker->event, index));
     return CUVET_OK;

@@ -8,29 +8,32 @@
 #include "intake/probe.h"
 #include "io/source.h"
 
-typedef struct archive {
+typedef struct host_archive {
     cv_span all, names; /* names: the table of long ones */
     uint64_t at;        /* header of the member at hand */
-    cv_ar_header m;
-} archive;
+    cv_ar_header member;
+} host_archive;
 
 /* A name that cannot be read is a finding of the scan. */
-static cv_span title_of(cv_ctx *x, const archive *a)
+static cv_span title_of(cv_ctx *ctx, const host_archive *archive)
 {
-    cv_span name = a->m.name;
+    cv_span name = archive->member.name;
 
-    if (a->m.entry == CV_AR_LONG_NAME && cv_ar_long_name(x, a->names, a->m.name_at, a->at, &name) != CUVET_OK)
+    if (archive->member.entry == CV_AR_LONG_NAME &&
+        cv_ar_long_name(ctx, archive->names, archive->member.name_at, archive->at, &name) != CUVET_OK)
         name.len = 0;
-    if (a->m.entry == CV_AR_BSD_NAME && cv_span_sub(a->all, a->at + CV_AR_HEADER_SIZE, a->m.name_size, &name))
+    if (archive->member.entry == CV_AR_BSD_NAME &&
+        cv_span_sub(archive->all, archive->at + CV_AR_HEADER_SIZE, archive->member.name_size, &name))
         name = cv_ar_bsd_name(name);
     name.len = cv_min(name.len, CV_AR_NAME_MAX);
     return name;
 }
 
 /* Something is about to be said of the member: who it is. */
-static cuvet_status point_out(cv_ctx *x, cv_hosts *h, const archive *a)
+static cuvet_status point_out(cv_ctx *ctx, cv_hosts *hosts, const host_archive *archive)
 {
-    return cv_hosts_point_out(x, h, a->at, cv_sat_add(a->at, a->m.end), title_of(x, a));
+    return cv_hosts_point_out(ctx, hosts, archive->at, cv_sat_add(archive->at, archive->member.end),
+                              title_of(ctx, archive));
 }
 
 static bool begins_like_code(cuvet_kind type)
@@ -47,83 +50,86 @@ static bool is_strange(cuvet_kind type, cv_span body)
 }
 
 /* What does the scan not see in it? Nothing of an archive is left out without a word. */
-static cuvet_status judge_member(cv_ctx *x, cv_hosts *h, const archive *a, cv_span body)
+static cuvet_status judge_member(cv_ctx *ctx, cv_hosts *hosts, const host_archive *archive, cv_span body)
 {
     bool text = cv_u32_at(body, 0) != CV_ELF_MAGIC; /* perhaps: all of it may have to be looked at */
-    cuvet_content_info c;
+    cuvet_content_info content;
     cv_class_why why;
-    cuvet_status s, known;
+    cuvet_status status, known;
 
-    if (!cv_work(x, text ? cv_min(body.len, x->lim.ptx_probe) : 1, a->at))
+    if (!cv_work(ctx, text ? cv_min(body.len, ctx->lim.ptx_probe) : 1, archive->at))
         return CUVET_E_LIMIT;
-    known = cv_classify_look(body, x->lim.ptx_probe, 0, &c, &why);
-    if (known == CUVET_OK && !is_strange(c.type, body) &&
-        (begins_like_code(c.type) || c.type == CUVET_K_ARCHIVE || c.type == CUVET_K_PTX))
+    known = cv_classify_look(body, ctx->lim.ptx_probe, 0, &content, &why);
+    if (known == CUVET_OK && !is_strange(content.type, body) &&
+        (begins_like_code(content.type) || content.type == CUVET_K_ARCHIVE || content.type == CUVET_K_PTX))
         return CUVET_OK;
-    s = point_out(x, h, a);
-    if (s != CUVET_OK)
-        return s;
-    if (known != CUVET_OK && (begins_like_code(c.type) || known == CUVET_E_LIMIT)) {
-        cv_report(x, why.rule, why.off, why.len, why.got, why.want);
+    status = point_out(ctx, hosts, archive);
+    if (status != CUVET_OK)
+        return status;
+    if (known != CUVET_OK && (begins_like_code(content.type) || known == CUVET_E_LIMIT)) {
+        cv_report(ctx, why.rule, why.off, why.len, why.got, why.want);
         return known;
     }
-    if (known == CUVET_OK && (c.type == CUVET_K_NVVM || c.type == CUVET_K_LTOIR))
-        return cv_reject(x, CV_R_LINK_CONTENT, body.off, cv_class_number(c.type),
+    if (known == CUVET_OK && (content.type == CUVET_K_NVVM || content.type == CUVET_K_LTOIR))
+        return cv_reject(ctx, CV_R_LINK_CONTENT, body.off, cv_class_number(content.type),
                          cv_class_number(CUVET_K_CUBIN));
-    cv_report(x, CV_R_LINK_NO_OBJECT, a->at, 0, body.len, 0);
+    cv_report(ctx, CV_R_LINK_NO_OBJECT, archive->at, 0, body.len, 0);
     return CUVET_OK;
 }
 
-static cuvet_status read_member(cv_ctx *x, cv_hosts *h, const cuvet_source *src, archive *a)
+static cuvet_status read_member(cv_ctx *ctx, cv_hosts *hosts, const cuvet_source *src, host_archive *archive)
 {
-    uint64_t at = a->at + a->m.body;
+    uint64_t at = archive->at + archive->member.body;
     cv_span body;
-    cuvet_status s;
+    cuvet_status status;
 
-    if (!cv_span_sub(a->all, at, a->m.body_size, &body))
+    if (!cv_span_sub(archive->all, at, archive->member.body_size, &body))
         return CUVET_OK;
-    if (a->m.entry == CV_AR_NAMES)
-        a->names = body;
-    if (a->m.entry == CV_AR_SYMBOLS || a->m.entry == CV_AR_NAMES)
+    if (archive->member.entry == CV_AR_NAMES)
+        archive->names = body;
+    if (archive->member.entry == CV_AR_SYMBOLS || archive->member.entry == CV_AR_NAMES)
         return CUVET_OK;
-    s = judge_member(x, h, a, body);
-    return s == CUVET_OK ? cv_hosts_read_object(x, h, src, a->all, at, a->m.body_size) : s;
+    status = judge_member(ctx, hosts, archive, body);
+    return status == CUVET_OK
+               ? cv_hosts_read_object(ctx, hosts, src, archive->all, at, archive->member.body_size)
+               : status;
 }
 
 /* What is wrong with the archive is said by whoever takes the code out of it. */
-static cuvet_status read_archive(cv_ctx *x, cv_hosts *h, const cuvet_source *src, cv_span all)
+static cuvet_status read_archive(cv_ctx *ctx, cv_hosts *hosts, const cuvet_source *src, cv_span all)
 {
-    archive a = { .all = all, .names = cv_span_of(NULL, 0, 0), .at = CV_AR_MAGIC_SIZE };
+    host_archive archive = { .all = all, .names = cv_span_of(NULL, 0, 0), .at = CV_AR_MAGIC_SIZE };
     uint64_t members = 0;
-    cuvet_status s = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
-    while (s == CUVET_OK && a.at < all.len) {
-        if (members++ == x->lim.containers)
-            return cv_reject(x, CV_R_LIMIT_CONTAINERS, a.at, members, x->lim.containers);
-        cv_path_push(x, CUVET_P_MEMBER, true, members - 1);
-        s = cv_ar_read_header(x, cv_span_tail(all, a.at), all.len - a.at, CV_AR_NORMAL, &a.m);
-        if (s == CUVET_OK)
-            s = read_member(x, h, src, &a);
-        cv_path_pop(x);
-        if (s == CUVET_OK)
-            a.at += a.m.next;
+    while (status == CUVET_OK && archive.at < all.len) {
+        if (members++ == ctx->lim.containers)
+            return cv_reject(ctx, CV_R_LIMIT_CONTAINERS, archive.at, members, ctx->lim.containers);
+        cv_path_push(ctx, CUVET_P_MEMBER, true, members - 1);
+        status = cv_ar_read_header(ctx, cv_span_tail(all, archive.at), all.len - archive.at, CV_AR_NORMAL,
+                                   &archive.member);
+        if (status == CUVET_OK)
+            status = read_member(ctx, hosts, src, &archive);
+        cv_path_pop(ctx);
+        if (status == CUVET_OK)
+            archive.at += archive.member.next;
     }
-    if (s == CUVET_OK && h->member.n > x->lim.diagnostics)
-        cv_report(x, CV_R_LINK_NO_OBJECTS, 0, 0, h->member.n, x->lim.diagnostics);
-    return s;
+    if (status == CUVET_OK && hosts->member.count > ctx->lim.diagnostics)
+        cv_report(ctx, CV_R_LINK_NO_OBJECTS, 0, 0, hosts->member.count, ctx->lim.diagnostics);
+    return status;
 }
 
-cuvet_status cv_hosts_read(cv_ctx *x, cv_hosts *h, const void *bytes, uint64_t n, bool of_system)
+cuvet_status cv_hosts_read(cv_ctx *ctx, cv_hosts *hosts, const void *bytes, uint64_t size, bool of_system)
 {
-    cv_span all = cv_span_of(bytes, n, 0);
-    const cuvet_source src = cv_source_memory(bytes, n);
-    cuvet_status s;
+    cv_span all = cv_span_of(bytes, size, 0);
+    const cuvet_source src = cv_source_memory(bytes, size);
+    cuvet_status status;
 
-    h->first = h->host.n;
-    cv_lmembers_clear(&h->member);
-    s = cv_ar_probe(all) == CV_AR_NORMAL ? read_archive(x, h, &src, all)
-                                         : cv_hosts_read_object(x, h, &src, all, 0, n);
-    for (uint64_t i = h->first; i < h->host.n; i++)
-        cv_lhosts_at(&h->host, i)->of_system = of_system;
-    return s;
+    hosts->first = hosts->host.count;
+    cv_lmembers_clear(&hosts->member);
+    status = cv_ar_probe(all) == CV_AR_NORMAL ? read_archive(ctx, hosts, &src, all)
+                                              : cv_hosts_read_object(ctx, hosts, &src, all, 0, size);
+    for (uint64_t i = hosts->first; i < hosts->host.count; i++)
+        cv_lhosts_at(&hosts->host, i)->of_system = of_system;
+    return status;
 }

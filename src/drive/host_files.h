@@ -11,6 +11,7 @@
  * a kind that has to be compiled first are refused, as they would be alone.
  * @return OK · MALFORMED, TRUNCATED, LIMIT (reported) · NOMEM · REFUSED (a module has no proper name, or see
  * above) */
-CV_MUST cuvet_status cv_hosts_read(cv_ctx *x, cv_hosts *h, const void *bytes, uint64_t n, bool of_system);
+CV_MUST cuvet_status cv_hosts_read(cv_ctx *ctx, cv_hosts *hosts, const void *bytes, uint64_t size,
+                                   bool of_system);
 
 #endif

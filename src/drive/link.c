@@ -34,7 +34,7 @@ typedef struct file_at_hand {
 
 static cv_span title_of(const file_at_hand *file)
 {
-    return file->title.n ? cv_span_of(cv_u8s_get(&file->title, 0), file->title.n, 0) : file->name;
+    return file->title.count ? cv_span_of(cv_u8s_get(&file->title, 0), file->title.count, 0) : file->name;
 }
 
 static void tell(file_at_hand *file, cuvet_event_kind kind, cuvet_status status)
@@ -55,10 +55,10 @@ static void tell_findings(file_at_hand *file, cv_telling telling)
         tell(file, CUVET_EVENT_FINDINGS, CUVET_OK);
 }
 
-static void refuse(file_at_hand *file, cuvet_status s)
+static void refuse(file_at_hand *file, cuvet_status status)
 {
     (void)cv_linker_hand_on(file->linker, CV_TELL_FINDINGS); /* the event comes without any, too */
-    tell(file, CUVET_EVENT_REFUSED, s);
+    tell(file, CUVET_EVENT_REFUSED, status);
 }
 
 /* For a reason that the kind of the event says. */
@@ -68,10 +68,10 @@ static void refuse_kind(file_at_hand *file, cuvet_event_kind kind)
     tell(file, kind, CUVET_E_REFUSED);
 }
 
-static void take(file_at_hand *file, cuvet_status s)
+static void take(file_at_hand *file, cuvet_status status)
 {
-    if (s != CUVET_OK) {
-        refuse(file, s);
+    if (status != CUVET_OK) {
+        refuse(file, status);
         return;
     }
     file->done++;
@@ -89,12 +89,12 @@ static void add_image(file_at_hand *file, uint64_t off, cv_span image)
 
 /* A library has code for many targets, and whole programs beside what can be linked: that is no error of the
  * link, as long as it is told. */
-static void nothing_chosen(file_at_hand *file, cuvet_status s)
+static void nothing_chosen(file_at_hand *file, cuvet_status status)
 {
-    bool whole = s == CUVET_E_REFUSED && cv_linker_holds(file->linker, CV_R_ADMIT_EXECUTABLE);
+    bool whole = status == CUVET_E_REFUSED && cv_linker_holds(file->linker, CV_R_ADMIT_EXECUTABLE);
 
-    if (!file->archive || (s != CUVET_E_NO_MATCH && !whole)) {
-        refuse(file, s);
+    if (!file->archive || (status != CUVET_E_NO_MATCH && !whole)) {
+        refuse(file, status);
         return;
     }
     cv_linker_drop(file->linker);
@@ -104,15 +104,15 @@ static void nothing_chosen(file_at_hand *file, cuvet_status s)
 /* Only what the reference linker would take, or what is said to be taken beyond it. */
 static bool may_take(file_at_hand *file, const cuvet_item *item)
 {
-    cuvet_status s = cv_linker_judge_place(file->linker, item);
+    cuvet_status status = cv_linker_judge_place(file->linker, item);
 
-    file->done += s == CUVET_END; /* left out, and said: that is no failure */
-    if (s == CUVET_OK) {
+    file->done += status == CUVET_END; /* left out, and said: that is no failure */
+    if (status == CUVET_OK) {
         tell_findings(file, CV_TELL_ALL);
         return true;
     }
     (void)cv_linker_hand_on(file->linker, CV_TELL_ALL); /* the event comes without any, too */
-    tell(file, CUVET_EVENT_OUTSIDE, s == CUVET_END ? CUVET_OK : s);
+    tell(file, CUVET_EVENT_OUTSIDE, status == CUVET_END ? CUVET_OK : status);
     return false;
 }
 
@@ -151,9 +151,9 @@ static cv_span container_at(const file_at_hand *file, uint64_t off)
 
 static void end_choice(cv_linker *linker, cv_input *choice)
 {
-    uint64_t worker = choice->worker ? choice->worker->x.mem.peak : 0;
+    uint64_t worker = choice->worker ? choice->worker->ctx.mem.peak : 0;
 
-    linker->peak = cv_max(linker->peak, cv_sat_add(choice->x.mem.peak, worker));
+    linker->peak = cv_max(linker->peak, cv_sat_add(choice->ctx.mem.peak, worker));
     cv_input_free(choice);
     *choice = (cv_input){ 0 };
 }
@@ -162,18 +162,18 @@ static cuvet_status choose(file_at_hand *file, cv_input *choice, cv_span contain
 {
     cv_linker *linker = file->linker;
     const cuvet_input_config config = { .size = sizeof(config),
-                                        .target = linker->o.target,
-                                        .policy = linker->o.policy,
-                                        .toolkit = linker->o.toolkit };
-    cuvet_status s;
+                                        .target = linker->opts.target,
+                                        .policy = linker->opts.policy,
+                                        .toolkit = linker->opts.toolkit };
+    cuvet_status status;
 
-    cv_input_init(choice, &linker->x.mem.alloc, &linker->x.lim, cv_linker_hold, linker);
+    cv_input_init(choice, &linker->ctx.mem.alloc, &linker->ctx.lim, cv_linker_hold, linker);
     choice->keep = keep;
     choice->of_file = &file->budget;
-    s = cv_input_configure(choice, &config);
-    if (s == CUVET_OK)
-        s = cv_input_bind(choice, container.base, (size_t)container.len, false, NULL);
-    return s == CUVET_OK ? cv_input_select(choice) : s;
+    status = cv_input_configure(choice, &config);
+    if (status == CUVET_OK)
+        status = cv_input_bind(choice, container.base, (size_t)container.len, false, NULL);
+    return status == CUVET_OK ? cv_input_select(choice) : status;
 }
 
 static void add_container(file_at_hand *file, uint64_t off)
@@ -181,18 +181,18 @@ static void add_container(file_at_hand *file, uint64_t off)
     cv_linker *linker = file->linker;
     cv_input *choice = &linker->tools->choice;
     cv_span container = container_at(file, off);
-    cuvet_status s = choose(file, choice, container, true);
+    cuvet_status status = choose(file, choice, container, true);
 
-    if (choice->moved && (s != CUVET_OK || !cv_input_is_clean(choice))) {
+    if (choice->moved && (status != CUVET_OK || !cv_input_is_clean(choice))) {
         /* What is wrong with it is told where it lies in the container. */
         cv_linker_drop(linker);
         end_choice(linker, choice);
         cv_islands_drop();
-        s = choose(file, choice, container, false);
+        status = choose(file, choice, container, false);
     }
     file->budget = choice->budget; /* of what was told twice, the second time */
-    if (s != CUVET_OK)
-        nothing_chosen(file, s);
+    if (status != CUVET_OK)
+        nothing_chosen(file, status);
     else if (is_at_top(file, choice, off))
         add_chosen(file, choice, off);
     end_choice(linker, choice);
@@ -214,7 +214,7 @@ static bool is_finished(file_at_hand *file, uint64_t off)
 /* The file's name, and the member's, as far as it is text. */
 static cuvet_status name_piece(file_at_hand *file, const cuvet_item *item)
 {
-    cv_mem *m = &file->linker->tool_mem;
+    cv_mem *mem = &file->linker->tool_mem;
     bool ok = true;
     cv_span member;
 
@@ -228,12 +228,12 @@ static cuvet_status name_piece(file_at_hand *file, const cuvet_item *item)
     if (!member.len)
         return CUVET_OK;
     for (uint64_t i = 0; i < file->name.len && ok; i++)
-        ok = cv_u8s_push(m, &file->title, cv_u8_at(file->name, i));
-    ok = ok && cv_u8s_push(m, &file->title, '(');
+        ok = cv_u8s_push(mem, &file->title, cv_u8_at(file->name, i));
+    ok = ok && cv_u8s_push(mem, &file->title, '(');
     for (uint64_t i = 0; i < member.len && ok; i++)
-        ok = cv_u8s_push(m, &file->title, cv_u8_at(member, i));
-    ok = ok && cv_u8s_push(m, &file->title, ')');
-    return ok ? cv_linker_event_name(file->linker, member, &file->member_at) : cv_mem_status(m);
+        ok = cv_u8s_push(mem, &file->title, cv_u8_at(member, i));
+    ok = ok && cv_u8s_push(mem, &file->title, ')');
+    return ok ? cv_linker_event_name(file->linker, member, &file->member_at) : cv_mem_status(mem);
 }
 
 static void forget_piece(file_at_hand *file)
@@ -268,23 +268,23 @@ static void add_piece(file_at_hand *file, const cuvet_item *item)
 static __attribute__((noinline)) cuvet_status walk(file_at_hand *file, cv_scan *scan)
 {
     cuvet_item item;
-    cuvet_status s;
+    cuvet_status status;
 
     file->container = UINT64_MAX;
-    while ((s = cv_scan_next(scan, &item)) == CUVET_OK) {
-        s = cv_linker_event_room(file->linker, MOST_EVENTS);
-        if (s != CUVET_OK)
-            return s;
+    while ((status = cv_scan_next(scan, &item)) == CUVET_OK) {
+        status = cv_linker_event_room(file->linker, MOST_EVENTS);
+        if (status != CUVET_OK)
+            return status;
         tell_findings(file, CV_TELL_FINDINGS);
         if (item.in_container && item.container_off == file->container)
             continue; /* it was chosen from already */
-        s = name_piece(file, &item);
-        if (s != CUVET_OK)
-            return s;
+        status = name_piece(file, &item);
+        if (status != CUVET_OK)
+            return status;
         add_piece(file, &item);
         forget_piece(file);
     }
-    return s == CUVET_END ? CUVET_OK : s;
+    return status == CUVET_END ? CUVET_OK : status;
 }
 
 static void open_up(file_at_hand *file)
@@ -293,18 +293,19 @@ static void open_up(file_at_hand *file)
     cv_linker *linker = file->linker;
     cv_scan *scan = &linker->tools->scan;
     const cuvet_source src = cv_source_memory(file->bytes.base, file->bytes.len);
-    cuvet_status s;
+    cuvet_status status;
 
-    s = cv_scan_open(scan, &linker->x.mem.alloc, &linker->x.lim, &src, &options, cv_linker_hold, linker);
-    if (s == CUVET_OK) {
-        s = walk(file, scan);
+    status =
+        cv_scan_open(scan, &linker->ctx.mem.alloc, &linker->ctx.lim, &src, &options, cv_linker_hold, linker);
+    if (status == CUVET_OK) {
+        status = walk(file, scan);
         forget_piece(file);
         tell_findings(file, CV_TELL_FINDINGS);
         linker->peak = cv_max(linker->peak, cv_scan_peak(scan));
         cv_scan_close(scan);
     }
-    if (s != CUVET_OK)
-        refuse(file, s);
+    if (status != CUVET_OK)
+        refuse(file, status);
 }
 
 /* Nothing came out of it: is that what its owner would expect? */
@@ -347,17 +348,18 @@ static void tell_members(file_at_hand *file, cv_telling telling, cuvet_event_kin
 static bool read_hosts(file_at_hand *file)
 {
     cv_linker *linker = file->linker;
-    cuvet_status s;
+    cuvet_status status;
 
-    cv_ctx_unit(&linker->x, file->bytes.len);
-    s = cv_hosts_read(&linker->x, &linker->hosts, file->bytes.base, file->bytes.len, linker->of_system);
+    cv_ctx_unit(&linker->ctx, file->bytes.len);
+    status =
+        cv_hosts_read(&linker->ctx, &linker->hosts, file->bytes.base, file->bytes.len, linker->of_system);
     cv_islands_drop();
-    if (s == CUVET_OK) {
+    if (status == CUVET_OK) {
         tell_members(file, CV_TELL_MEMBERS, CUVET_EVENT_NOT_AN_OBJECT);
         return true;
     }
     tell_members(file, CV_TELL_FINDINGS, CUVET_EVENT_DAMAGED);
-    tell(file, CUVET_EVENT_REFUSED, s);
+    tell(file, CUVET_EVENT_REFUSED, status);
     return false;
 }
 
@@ -365,18 +367,18 @@ static void add_bytes(file_at_hand *file)
 {
     cv_linker *linker = file->linker;
     cuvet_content_info content;
-    cuvet_status s;
+    cuvet_status status;
 
-    cv_ctx_unit(&linker->x, file->bytes.len);
-    s = cv_classify(&linker->x, file->bytes, 0, &content);
+    cv_ctx_unit(&linker->ctx, file->bytes.len);
+    status = cv_classify(&linker->ctx, file->bytes, 0, &content);
     if (content.type == CUVET_K_CUBIN)
         cv_linker_drop(linker); /* the linker says it */
-    if (s == CUVET_OK && !read_hosts(file))
+    if (status == CUVET_OK && !read_hosts(file))
         return;
     if (content.type == CUVET_K_CUBIN) {
         add_image(file, 0, file->bytes);
-    } else if (s != CUVET_OK) {
-        refuse(file, s);
+    } else if (status != CUVET_OK) {
+        refuse(file, status);
     } else if (content.type == CUVET_K_PTX) {
         refuse_kind(file, CUVET_EVENT_NEEDS_COMPILER);
     } else if (content.type == CUVET_K_NVVM || content.type == CUVET_K_LTOIR) {
@@ -405,64 +407,64 @@ static cuvet_status load(file_at_hand *file, const cuvet_source *src, cv_block *
 {
     cv_linker *linker = file->linker;
     const cv_source_state before = cv_source_look(src);
-    cuvet_status s;
+    cuvet_status status;
 
-    if (src->length > linker->x.lim.input || src->length > linker->x.lim.live)
+    if (src->length > linker->ctx.lim.input || src->length > linker->ctx.lim.live)
         return CUVET_E_LIMIT;
     bytes->mem = cv_mem_get_raw(&linker->tool_mem, cv_max(src->length, 1));
     if (!bytes->mem)
         return cv_mem_status(&linker->tool_mem);
     bytes->cap = cv_max(src->length, 1);
-    s = src->length ? src->read_at(src->user, 0, bytes->mem, (size_t)src->length) : CUVET_OK;
-    if (s == CUVET_OK)
-        s = cv_source_unchanged(&linker->x, src, &before);
+    status = src->length ? src->read_at(src->user, 0, bytes->mem, (size_t)src->length) : CUVET_OK;
+    if (status == CUVET_OK)
+        status = cv_source_unchanged(&linker->ctx, src, &before);
     file->bytes = cv_span_of(bytes->mem, src->length, 0);
-    cv_budget_open(&file->budget, &linker->x.lim, src->length);
-    return s;
+    cv_budget_open(&file->budget, &linker->ctx.lim, src->length);
+    return status;
 }
 
 static cuvet_status begin_file(file_at_hand *file)
 {
     cv_linker *linker = file->linker;
-    cuvet_status s = cv_linker_event_room(linker, MOST_EVENTS);
+    cuvet_status status = cv_linker_event_room(linker, MOST_EVENTS);
 
-    if (s == CUVET_OK)
-        s = cv_linker_event_name(linker, file->name, &file->file_at);
-    if (s == CUVET_OK && !linker->tools) {
+    if (status == CUVET_OK)
+        status = cv_linker_event_name(linker, file->name, &file->file_at);
+    if (status == CUVET_OK && !linker->tools) {
         linker->tools = cv_mem_get(&linker->tool_mem, sizeof(*linker->tools));
-        s = linker->tools ? CUVET_OK : cv_mem_status(&linker->tool_mem);
+        status = linker->tools ? CUVET_OK : cv_mem_status(&linker->tool_mem);
     }
-    return s;
+    return status;
 }
 
 static void add_file(file_at_hand *file, const cuvet_source *src)
 {
     cv_linker *linker = file->linker;
     cv_block bytes = { 0 };
-    cuvet_status s;
+    cuvet_status status;
 
     if (is_device_elf(src)) {
         take(file, cv_linker_add(linker, src, file->bytes, file->name, CV_NONE, false));
         return;
     }
-    s = load(file, src, &bytes);
-    if (s == CUVET_OK)
+    status = load(file, src, &bytes);
+    if (status == CUVET_OK)
         add_bytes(file);
     else
-        refuse(file, s);
+        refuse(file, status);
     cv_mem_put(&linker->tool_mem, bytes.mem, bytes.cap);
 }
 
 cuvet_status cv_linker_add_file(cv_linker *linker, const cuvet_source *src, cv_span name, unsigned flags)
 {
     file_at_hand file = { .linker = linker, .name = name, .flags = flags, .member_at = UINT64_MAX };
-    cuvet_status s;
+    cuvet_status status;
 
     if (linker->state != CV_LINKER_COLLECTING)
         return CUVET_E_STATE;
-    s = begin_file(&file);
-    if (s != CUVET_OK)
-        return s;
+    status = begin_file(&file);
+    if (status != CUVET_OK)
+        return status;
     linker->of_system = (flags & CUVET_ADD_SYSTEM) != 0;
     cv_linker_listen(linker);
     add_file(&file, src);

@@ -46,8 +46,8 @@ typedef struct cv_link_tools {
 } cv_link_tools;
 
 typedef struct cv_linker {
-    cv_ctx x;
-    cv_link_options o;
+    cv_ctx ctx;
+    cv_link_options opts;
     cv_link_inputs input;
     cv_link link;
     cv_islands islands; /* that the parsed objects of the inputs refer to */
@@ -82,24 +82,25 @@ typedef struct cv_linker {
 
 /* prepare.c */
 /* Work on the input that comes next, as if it had so many bytes. */
-void cv_linker_unit(cv_linker *k, uint64_t bytes);
+void cv_linker_unit(cv_linker *linker, uint64_t bytes);
 /* Examine, admit and finalize one device ELF, and hand it to the link: from memory, or from a source when
  * that is given. Its status is that of cuvet_linker_add(). */
-CV_MUST cuvet_status cv_linker_add(cv_linker *k, const cuvet_source *src, cv_span image, cv_span name,
+CV_MUST cuvet_status cv_linker_add(cv_linker *linker, const cuvet_source *src, cv_span image, cv_span name,
                                    cv_id host, bool of_system);
 /* The same for what a selection has chosen and examined: its bytes and its parsed object are moved. */
-CV_MUST cuvet_status cv_linker_add_chosen(cv_linker *k, cv_input *choice, cv_span name, cv_id host,
+CV_MUST cuvet_status cv_linker_add_chosen(cv_linker *linker, cv_input *choice, cv_span name, cv_id host,
                                           bool of_system);
 
 /* take_part.c */
 /* May a piece of device code be linked that lies there? @return OK · END (it is left out; said) · REFUSED */
-CV_MUST cuvet_status cv_linker_judge_place(cv_linker *k, const cuvet_item *item);
+CV_MUST cuvet_status cv_linker_judge_place(cv_linker *linker, const cuvet_item *item);
 /* Which of the inputs are objects of the link. They stand in the same order in both lists until then. */
-CV_MUST cuvet_status cv_linker_gather(cv_linker *k);
+CV_MUST cuvet_status cv_linker_gather(cv_linker *linker);
 
 /* link.c */
 /* A whole file: see cuvet_linker_add_file(). */
-CV_MUST cuvet_status cv_linker_add_file(cv_linker *k, const cuvet_source *src, cv_span name, unsigned flags);
+CV_MUST cuvet_status cv_linker_add_file(cv_linker *linker, const cuvet_source *src, cv_span name,
+                                        unsigned flags);
 
 /* events.c */
 /* Which of the diagnostics that are held back count. */
@@ -110,22 +111,23 @@ typedef enum cv_telling {
 } cv_telling;
 
 /* From here to cv_linker_leave() diagnostics are held back. */
-void cv_linker_listen(cv_linker *k);
-void cv_linker_leave(cv_linker *k);
+void cv_linker_listen(cv_linker *linker);
+void cv_linker_leave(cv_linker *linker);
 /* The function that holds them, for other contexts. */
 void cv_linker_hold(void *linker, const cuvet_diag *diag);
-void cv_linker_drop(cv_linker *k);
-bool cv_linker_holds(const cv_linker *k, cv_rule rule);
+void cv_linker_drop(cv_linker *linker);
+bool cv_linker_holds(const cv_linker *linker, cv_rule rule);
 /* Those that count go to the caller, the others are dropped. @return how many went */
-uint64_t cv_linker_hand_on(cv_linker *k, cv_telling telling);
-/* The same one by one, and they stay: *i is the place of the next one, 0 to begin with. False: no more. */
-CV_MUST bool cv_linker_hand_on_next(cv_linker *k, cv_telling telling, uint64_t *i, cuvet_diag *diag);
+uint64_t cv_linker_hand_on(cv_linker *linker, cv_telling telling);
+/* The same one by one, and they stay: *index is the place of the next one, 0 to begin with. False: no more.
+ * */
+CV_MUST bool cv_linker_hand_on_next(cv_linker *linker, cv_telling telling, uint64_t *index, cuvet_diag *diag);
 /* A name for events, and room for so many of them. @return OK · NOMEM · LIMIT */
-CV_MUST cuvet_status cv_linker_event_name(cv_linker *k, cv_span name, uint64_t *at);
-CV_MUST cuvet_status cv_linker_event_room(cv_linker *k, uint64_t n);
+CV_MUST cuvet_status cv_linker_event_name(cv_linker *linker, cv_span name, uint64_t *at);
+CV_MUST cuvet_status cv_linker_event_room(cv_linker *linker, uint64_t count);
 /* What became of something, after the diagnostics that were handed on. */
-void cv_linker_tell(cv_linker *k, const cv_link_event *event);
+void cv_linker_tell(cv_linker *linker, const cv_link_event *event);
 /* @return OK · END */
-CV_MUST cuvet_status cv_linker_get_event(const cv_linker *k, uint64_t index, cuvet_event *out);
+CV_MUST cuvet_status cv_linker_get_event(const cv_linker *linker, uint64_t index, cuvet_event *out);
 
 #endif

@@ -9,34 +9,34 @@
 /* A diagnostic that the memory limit leaves no room for: the limit is what is said instead. */
 static void keep_live(cv_input *in)
 {
-    if (in->has_live || cv_mem_status(&in->x.mem) != CUVET_E_LIMIT)
+    if (in->has_live || cv_mem_status(&in->ctx.mem) != CUVET_E_LIMIT)
         return;
     in->has_live = true;
     in->live = (cuvet_diag){
-        .rule = CV_R_LIMIT_LIVE, .severity = CUVET_ERROR, .got = in->x.mem.live, .want = in->x.mem.limit
+        .rule = CV_R_LIMIT_LIVE, .severity = CUVET_ERROR, .got = in->ctx.mem.live, .want = in->ctx.mem.limit
     };
     if (in->emit)
         in->emit(in->emit_user, &in->live);
 }
 
-cuvet_status cv_input_settle(cv_input *in, cuvet_status s)
+cuvet_status cv_input_settle(cv_input *in, cuvet_status status)
 {
-    if (!in->lost || s == CUVET_E_INTERNAL || s == CUVET_E_CANCELLED)
-        return s;
+    if (!in->lost || status == CUVET_E_INTERNAL || status == CUVET_E_CANCELLED)
+        return status;
     return in->has_live ? CUVET_E_LIMIT : CUVET_E_NOMEM; /* a verdict without its reasons is none */
 }
 
 /* Keeps what is said, and passes it on. */
-static void keep(void *user, const cuvet_diag *d)
+static void keep(void *user, const cuvet_diag *diag)
 {
     cv_input *in = user;
 
-    if (!cv_diags_push(&in->x.mem, &in->diags, *d)) {
+    if (!cv_diags_push(&in->ctx.mem, &in->diags, *diag)) {
         in->lost = true;
         keep_live(in);
     }
     if (in->emit)
-        in->emit(in->emit_user, d);
+        in->emit(in->emit_user, diag);
 }
 
 /* *in is zero. */
@@ -46,44 +46,44 @@ void cv_input_init(cv_input *in, const cuvet_alloc *alloc, const cuvet_limits *l
     in->alloc = *alloc;
     in->emit = emit;
     in->emit_user = emit_user;
-    cv_ctx_init(&in->x, alloc, lim);
-    in->x.emit = keep;
-    in->x.emit_user = in;
-    in->x.cancel = &in->cancel;
+    cv_ctx_init(&in->ctx, alloc, lim);
+    in->ctx.emit = keep;
+    in->ctx.emit_user = in;
+    in->ctx.cancel = &in->cancel;
 }
 
 void cv_input_free(cv_input *in)
 {
-    cv_mem *m = &in->x.mem;
+    cv_mem *mem = &in->ctx.mem;
 
     /* What a caller asked for may be worth something to the next owner of the memory. */
-    for (uint64_t i = 0; i < in->option_text.n; i++)
+    for (uint64_t i = 0; i < in->option_text.count; i++)
         *cv_u8s_at(&in->option_text, i) = 0;
     cv_result_free(&in->result);
     if (in->worker) {
         cv_worker_free(in->worker);
-        cv_mem_put(m, in->worker, sizeof(*in->worker));
+        cv_mem_put(mem, in->worker, sizeof(*in->worker));
     }
-    cv_block_free(&in->x, &in->nested);
-    cv_block_free(&in->x, &in->image);
-    cv_u8s_free(m, &in->log);
-    cv_candidates_free(m, &in->candidates);
-    cv_diags_free(m, &in->diags);
-    cv_u8s_free(m, &in->option_text);
-    cv_u64s_free(m, &in->option_at);
-    cv_mem_put(m, in->copy, in->copy_len);
+    cv_block_free(&in->ctx, &in->nested);
+    cv_block_free(&in->ctx, &in->image);
+    cv_u8s_free(mem, &in->log);
+    cv_candidates_free(mem, &in->candidates);
+    cv_diags_free(mem, &in->diags);
+    cv_u8s_free(mem, &in->option_text);
+    cv_u64s_free(mem, &in->option_at);
+    cv_mem_put(mem, in->copy, in->copy_len);
 }
 
 bool cv_input_cancelled(const cv_input *in)
 {
-    return cv_cancelled(&in->x);
+    return cv_cancelled(&in->ctx);
 }
 
-static bool config_in_range(const cuvet_input_config *c)
+static bool config_in_range(const cuvet_input_config *config)
 {
-    return (unsigned)c->request <= CUVET_REQUEST_LTOIR && (unsigned)c->policy <= CUVET_ARCH_EXACT &&
-           c->threads <= THREADS_MAX && !(c->flags & ~(CUVET_INPUT_ADDRESS32 | CUVET_INPUT_LENIENT)) &&
-           c->toolkit <= UINT16_MAX;
+    return (unsigned)config->request <= CUVET_REQUEST_LTOIR && (unsigned)config->policy <= CUVET_ARCH_EXACT &&
+           config->threads <= THREADS_MAX &&
+           !(config->flags & ~(CUVET_INPUT_ADDRESS32 | CUVET_INPUT_LENIENT)) && config->toolkit <= UINT16_MAX;
 }
 
 cuvet_status cv_input_configure(cv_input *in, const cuvet_input_config *cfg)
@@ -104,45 +104,46 @@ cuvet_status cv_input_configure(cv_input *in, const cuvet_input_config *cfg)
 }
 
 /* Elements, never one string: what holds a blank stays one option. */
-cuvet_status cv_input_option(cv_input *in, const char *p, size_t n)
+cuvet_status cv_input_option(cv_input *in, const char *text, size_t len)
 {
-    cv_mem *m = &in->x.mem;
-    uint64_t at = in->option_text.n, all = cv_sat_add(cv_sat_add(at, n), 1);
+    cv_mem *mem = &in->ctx.mem;
+    uint64_t at = in->option_text.count, all = cv_sat_add(cv_sat_add(at, len), 1);
 
     if (in->state > CUVET_INPUT_BOUND)
         return CUVET_E_STATE;
-    if (n == 0)
+    if (len == 0)
         return in->cfg.flags & CUVET_INPUT_LENIENT ? CUVET_OK : CUVET_E_USAGE;
-    if (cv_span_find_byte(cv_span_of(p, n, 0), 0) != n)
+    if (cv_span_find_byte(cv_span_of(text, len, 0), 0) != len)
         return CUVET_E_USAGE;
-    if (in->option_at.n >= in->x.lim.options)
-        return cv_reject(&in->x, CV_R_LIMIT_OPTIONS, 0, in->option_at.n + 1, in->x.lim.options);
-    if (all > in->x.lim.option_bytes)
-        return cv_reject(&in->x, CV_R_LIMIT_OPTION_BYTES, 0, all, in->x.lim.option_bytes);
-    if (!cv_u64s_reserve(m, &in->option_at, in->option_at.n + 1) || !cv_u8s_reserve(m, &in->option_text, all))
-        return cv_nomem(&in->x, 0);
-    in->option_text.n = all;
-    cv_span_copy(cv_span_of(p, n, 0), cv_u8s_at(&in->option_text, at));
+    if (in->option_at.count >= in->ctx.lim.options)
+        return cv_reject(&in->ctx, CV_R_LIMIT_OPTIONS, 0, in->option_at.count + 1, in->ctx.lim.options);
+    if (all > in->ctx.lim.option_bytes)
+        return cv_reject(&in->ctx, CV_R_LIMIT_OPTION_BYTES, 0, all, in->ctx.lim.option_bytes);
+    if (!cv_u64s_reserve(mem, &in->option_at, in->option_at.count + 1) ||
+        !cv_u8s_reserve(mem, &in->option_text, all))
+        return cv_nomem(&in->ctx, 0);
+    in->option_text.count = all;
+    cv_span_copy(cv_span_of(text, len, 0), cv_u8s_at(&in->option_text, at));
     *cv_u8s_at(&in->option_text, all - 1) = 0;
-    in->option_at.n++;
-    *cv_u64s_at(&in->option_at, in->option_at.n - 1) = at;
+    in->option_at.count++;
+    *cv_u64s_at(&in->option_at, in->option_at.count - 1) = at;
     return CUVET_OK;
 }
 
 /* The caller's memory, exactly as long as the result. */
 cuvet_status cv_input_take(cv_input *in, cuvet_image *out)
 {
-    void *p;
+    void *block;
 
     if (in->state != CUVET_INPUT_SELECTED || !in->out.bytes)
         return CUVET_E_STATE;
-    p = in->alloc.alloc(in->alloc.user, in->out.n);
-    if (!p)
+    block = in->alloc.alloc(in->alloc.user, in->out.n);
+    if (!block)
         return CUVET_E_NOMEM;
-    cv_span_copy(cv_span_of(in->out.bytes, in->out.n, 0), p);
+    cv_span_copy(cv_span_of(in->out.bytes, in->out.n, 0), block);
     *out = (cuvet_image){ .size = sizeof(*out),
                           .kind = in->out.kind,
-                          .bytes = p,
+                          .bytes = block,
                           .n = in->out.n,
                           .sm = in->out.sm,
                           .suffix = in->out.suffix,

@@ -10,7 +10,7 @@
 
 typedef struct cv_input {
     cuvet_alloc alloc;
-    cv_ctx x; /* of the walk and of the object's own memory */
+    cv_ctx ctx; /* of the walk and of the object's own memory */
     cv_emit_fn *emit;
     void *emit_user;
     cuvet_input_state state;
@@ -52,8 +52,8 @@ void cv_input_free(cv_input *in);
 /* @return OK · STATE · ARCH · USAGE */
 CV_MUST cuvet_status cv_input_configure(cv_input *in, const cuvet_input_config *cfg);
 /* @return OK · STATE · USAGE · LIMIT · NOMEM */
-CV_MUST cuvet_status cv_input_option(cv_input *in, const char *p, size_t n);
-CV_MUST cuvet_status cv_input_bind(cv_input *in, const void *bytes, size_t n, bool copy,
+CV_MUST cuvet_status cv_input_option(cv_input *in, const char *text, size_t len);
+CV_MUST cuvet_status cv_input_bind(cv_input *in, const void *bytes, size_t size, bool copy,
                                    cuvet_content_info *out);
 CV_MUST cuvet_status cv_input_select(cv_input *in);
 /* @return OK · STATE · NOMEM · LIMIT */
@@ -61,7 +61,7 @@ CV_MUST cuvet_status cv_input_take(cv_input *in, cuvet_image *out);
 
 /* The device ELF that a selection with 'keep' has chosen: its bytes and what was parsed of them become those
  * of x. What is left can only be freed. @return OK · LIMIT (reported in x) */
-CV_MUST cuvet_status cv_input_move_out(cv_input *in, cv_ctx *x, cv_block *bytes, cv_cubin *cubin);
+CV_MUST cuvet_status cv_input_move_out(cv_input *in, cv_ctx *ctx, cv_block *bytes, cv_cubin *cubin);
 /* Was nothing but notes said of the chosen device ELF, and does it lie in memory of its own? */
 CV_MUST bool cv_input_is_clean(const cv_input *in);
 
@@ -70,12 +70,12 @@ CV_MUST cuvet_status cv_input_walk(cv_input *in, const cuvet_source *src, uint64
                                    uint32_t depth, cv_candidates *to);
 /* Examine one unit; its findings are delivered. @return OK with in->result filled, or what stands in the way.
  */
-CV_MUST cuvet_status cv_input_examine(cv_input *in, const cuvet_source *src, const cv_unit *u);
+CV_MUST cuvet_status cv_input_examine(cv_input *in, const cuvet_source *src, const cv_unit *unit);
 CV_MUST cuvet_status cv_input_admit(cv_input *in);
 /* The image in in->image becomes a device ELF. */
-CV_MUST cuvet_status cv_input_compile(cv_input *in, const cuvet_source *src, const cv_candidate *c);
+CV_MUST cuvet_status cv_input_compile(cv_input *in, const cuvet_source *src, const cv_candidate *candidate);
 /* The status of a call, unless something that was said could not be kept. */
-CV_MUST cuvet_status cv_input_settle(cv_input *in, cuvet_status s);
+CV_MUST cuvet_status cv_input_settle(cv_input *in, cuvet_status status);
 /* The caller wants it to end. */
 CV_MUST bool cv_input_cancelled(const cv_input *in);
 

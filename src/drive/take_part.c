@@ -4,136 +4,139 @@
 #include "drive/link.h"
 #include "intake/place.h"
 
-cuvet_status cv_linker_judge_place(cv_linker *k, const cuvet_item *item)
+cuvet_status cv_linker_judge_place(cv_linker *linker, const cuvet_item *item)
 {
     cv_rule rule;
     cv_taking part = cv_place_part(item->place, &rule);
     uint64_t at = item->in_container ? item->container_off : item->payload_off;
 
-    cv_ctx_unit(&k->x, 0);
-    k->x.path = item->where;
-    if (k->x.path.n > CUVET_PATH_MAX)
-        k->x.path.n = CUVET_PATH_MAX;
-    if (item->in_container && k->x.path.n > 0)
-        k->x.path.n--; /* its container */
+    cv_ctx_unit(&linker->ctx, 0);
+    linker->ctx.path = item->where;
+    if (linker->ctx.path.n > CUVET_PATH_MAX)
+        linker->ctx.path.n = CUVET_PATH_MAX;
+    if (item->in_container && linker->ctx.path.n > 0)
+        linker->ctx.path.n--; /* its container */
     if (part == CV_REFUSED)
-        return cv_reject(&k->x, rule, at, item->place, CUVET_PLACE_OBJECT);
+        return cv_reject(&linker->ctx, rule, at, item->place, CUVET_PLACE_OBJECT);
     if (rule != CV_N_RULES)
-        cv_report(&k->x, rule, at, 0, item->place, CUVET_PLACE_OBJECT);
+        cv_report(&linker->ctx, rule, at, 0, item->place, CUVET_PLACE_OBJECT);
     return part == CV_LEFT ? CUVET_END : CUVET_OK;
 }
 
 enum { ALREADY = 1, NOT_NEEDED = 2 };
 
-static void tell_left_out(cv_linker *k, uint64_t input, uint8_t why)
+static void tell_left_out(cv_linker *linker, uint64_t input, uint8_t why)
 {
     cv_link_event event = { .told = { .kind = why == NOT_NEEDED ? CUVET_EVENT_NOT_NEEDED
                                                                 : CUVET_EVENT_ALREADY_LINKED },
                             .member_at = UINT64_MAX };
-    const cv_block *name = &cv_link_inputs_at(&k->input, input)->name;
+    const cv_block *name = &cv_link_inputs_at(&linker->input, input)->name;
 
-    if (cv_linker_event_name(k, cv_span_of(name->mem, name->span.len - 1, 0), &event.file_at) == CUVET_OK)
-        cv_linker_tell(k, &event);
+    if (cv_linker_event_name(linker, cv_span_of(name->mem, name->span.len - 1, 0), &event.file_at) ==
+        CUVET_OK)
+        cv_linker_tell(linker, &event);
 }
 
 /* What does not take part goes behind the rest, and is said. */
-static cuvet_status leave_out(cv_linker *k, const cv_u8s *why)
+static cuvet_status leave_out(cv_linker *linker, const cv_u8s *why)
 {
     static const cv_rule RULES[] = { CV_R_LINK_ALREADY, CV_R_LINK_ALREADY, CV_R_LINK_NOT_NEEDED };
     cv_link_inputs sorted = { 0 };
-    cuvet_status s = cv_linker_event_room(k, why->n);
-    bool ok = s == CUVET_OK && cv_link_inputs_reserve(&k->x.mem, &sorted, k->input.n);
+    cuvet_status status = cv_linker_event_room(linker, why->count);
+    bool ok = status == CUVET_OK && cv_link_inputs_reserve(&linker->ctx.mem, &sorted, linker->input.count);
     uint64_t stay = 0;
 
-    for (uint64_t i = 0; i < k->input.n && ok; i++)
+    for (uint64_t i = 0; i < linker->input.count && ok; i++)
         if (!*cv_u8s_get(why, i))
-            ok = cv_link_inputs_push(&k->x.mem, &sorted, *cv_link_inputs_at(&k->input, i));
-    stay = sorted.n;
-    for (uint64_t i = 0; i < k->input.n && ok; i++)
+            ok = cv_link_inputs_push(&linker->ctx.mem, &sorted, *cv_link_inputs_at(&linker->input, i));
+    stay = sorted.count;
+    for (uint64_t i = 0; i < linker->input.count && ok; i++)
         if (*cv_u8s_get(why, i))
-            ok = cv_link_inputs_push(&k->x.mem, &sorted, *cv_link_inputs_at(&k->input, i));
-    cv_link_inputs_free(&k->x.mem, ok ? &k->input : &sorted);
+            ok = cv_link_inputs_push(&linker->ctx.mem, &sorted, *cv_link_inputs_at(&linker->input, i));
+    cv_link_inputs_free(&linker->ctx.mem, ok ? &linker->input : &sorted);
     if (!ok)
-        return cv_nomem(&k->x, 0);
-    k->input = sorted;
-    for (uint64_t i = 0, at = stay; i < why->n; i++) {
+        return cv_nomem(&linker->ctx, 0);
+    linker->input = sorted;
+    for (uint64_t i = 0, at = stay; i < why->count; i++) {
         if (!*cv_u8s_get(why, i))
             continue;
-        k->x.path.n = 0;
-        cv_report_at(&k->x, CUVET_P_MEMBER, at, CV_AT(RULES, *cv_u8s_get(why, i)), 0, 0, 0, 0);
-        tell_left_out(k, at++, *cv_u8s_get(why, i));
+        linker->ctx.path.n = 0;
+        cv_report_at(&linker->ctx, CUVET_P_MEMBER, at, CV_AT(RULES, *cv_u8s_get(why, i)), 0, 0, 0, 0);
+        tell_left_out(linker, at++, *cv_u8s_get(why, i));
     }
-    cv_link_leave_out(&k->link, why);
+    cv_link_leave_out(&linker->link, why);
     return CUVET_OK;
 }
 
 /* Which inputs take part: not those that are linked already, and system libraries only when they are needed.
  */
-static cuvet_status choose(cv_linker *k, bool *needed)
+static cuvet_status choose(cv_linker *linker, bool *needed)
 {
     cv_u8s why = { 0 };
     bool libraries = false, any = false;
-    cuvet_status s = cv_u8s_fill(&k->x.mem, &why, k->input.n) ? CUVET_OK : cv_nomem(&k->x, 0);
+    cuvet_status status =
+        cv_u8s_fill(&linker->ctx.mem, &why, linker->input.count) ? CUVET_OK : cv_nomem(&linker->ctx, 0);
 
-    for (uint64_t i = 0; i < k->input.n && s == CUVET_OK; i++) {
-        const cv_link_input *in = cv_link_inputs_at(&k->input, i);
-        bool already = in->host != CV_NONE && cv_hosts_is_linked(&k->hosts, in->host);
+    for (uint64_t i = 0; i < linker->input.count && status == CUVET_OK; i++) {
+        const cv_link_input *in = cv_link_inputs_at(&linker->input, i);
+        bool already = in->host != CV_NONE && cv_hosts_is_linked(&linker->hosts, in->host);
 
         *cv_u8s_at(&why, i) = already ? ALREADY : in->of_system ? NOT_NEEDED : 0;
         libraries = libraries || in->of_system;
         any = any || already;
     }
-    if (s == CUVET_OK && libraries)
-        s = cv_link_lacks_functions(&k->link, &why, needed);
-    for (uint64_t i = 0; i < k->input.n && s == CUVET_OK && *needed; i++)
+    if (status == CUVET_OK && libraries)
+        status = cv_link_lacks_functions(&linker->link, &why, needed);
+    for (uint64_t i = 0; i < linker->input.count && status == CUVET_OK && *needed; i++)
         if (*cv_u8s_at(&why, i) == NOT_NEEDED)
             *cv_u8s_at(&why, i) = 0;
-    if (s == CUVET_OK && (any || (libraries && !*needed)))
-        s = leave_out(k, &why);
-    cv_u8s_free(&k->x.mem, &why);
-    return s;
+    if (status == CUVET_OK && (any || (libraries && !*needed)))
+        status = leave_out(linker, &why);
+    cv_u8s_free(&linker->ctx.mem, &why);
+    return status;
 }
 
-static cuvet_status add_module(cv_linker *k, cv_span name)
+static cuvet_status add_module(cv_linker *linker, cv_span name)
 {
-    cv_block b = { 0 };
-    cuvet_status s = cv_block_zero(&k->x, &b, name.len + 1);
+    cv_block block = { 0 };
+    cuvet_status status = cv_block_zero(&linker->ctx, &block, name.len + 1);
 
-    if (s != CUVET_OK)
-        return s;
-    cv_span_copy(name, b.mem);
-    if (cv_link_modules_push(&k->x.mem, &k->module, b))
+    if (status != CUVET_OK)
+        return status;
+    cv_span_copy(name, block.mem);
+    if (cv_link_modules_push(&linker->ctx.mem, &linker->module, block))
         return CUVET_OK;
-    cv_block_free(&k->x, &b);
-    return cv_nomem(&k->x, 0);
+    cv_block_free(&linker->ctx, &block);
+    return cv_nomem(&linker->ctx, 0);
 }
 
 /* Modules that the host program registers, and whether it is known what all host code refers to. */
-static cuvet_status take_hosts(cv_linker *k, bool libraries)
+static cuvet_status take_hosts(cv_linker *linker, bool libraries)
 {
-    bool told = k->host_info && cv_hosts_tell_kernels(&k->hosts);
-    cuvet_status s = CUVET_OK;
+    bool told = linker->host_info && cv_hosts_tell_kernels(&linker->hosts);
+    cuvet_status status = CUVET_OK;
 
-    for (uint64_t i = 0; i < k->link.obj.n; i++)
-        told = told && cv_link_inputs_at(&k->input, i)->host != CV_NONE;
-    k->link.o.hosts = told ? &k->hosts : NULL;
-    for (uint64_t i = 0; i < k->hosts.host.n && s == CUVET_OK; i++) {
-        const cv_lhost *o = cv_lhosts_at(&k->hosts.host, i);
+    for (uint64_t i = 0; i < linker->link.obj.count; i++)
+        told = told && cv_link_inputs_at(&linker->input, i)->host != CV_NONE;
+    linker->link.opts.hosts = told ? &linker->hosts : NULL;
+    for (uint64_t i = 0; i < linker->hosts.host.count && status == CUVET_OK; i++) {
+        const cv_lhost *host = cv_lhosts_at(&linker->hosts.host, i);
 
-        if (!o->linkable || cv_hosts_is_linked(&k->hosts, (cv_id)i) || (o->of_system && !libraries))
+        if (!host->linkable || cv_hosts_is_linked(&linker->hosts, (cv_id)i) ||
+            (host->of_system && !libraries))
             continue;
-        for (uint64_t m = 0; m < o->n_modules && s == CUVET_OK; m++)
-            s = add_module(k, cv_hosts_module(&k->hosts, o->first_module + m));
+        for (uint64_t j = 0; j < host->n_modules && status == CUVET_OK; j++)
+            status = add_module(linker, cv_hosts_module(&linker->hosts, host->first_module + j));
     }
-    return s;
+    return status;
 }
 
-cuvet_status cv_linker_gather(cv_linker *k)
+cuvet_status cv_linker_gather(cv_linker *linker)
 {
     bool needed = false;
-    cuvet_status s = choose(k, &needed);
+    cuvet_status status = choose(linker, &needed);
 
-    if (s == CUVET_OK)
-        s = cv_hosts_settle(&k->x, &k->hosts, needed);
-    return s == CUVET_OK ? take_hosts(k, needed) : s;
+    if (status == CUVET_OK)
+        status = cv_hosts_settle(&linker->ctx, &linker->hosts, needed);
+    return status == CUVET_OK ? take_hosts(linker, needed) : status;
 }

@@ -94,7 +94,8 @@ bool cv_final_prepare_holds(const cv_final_job *job)
                     : options->phase == CV_PHASE_POSTLINK ? CV_KIND_MERCURY
                                                           : CV_KIND_NONE;
 
-    return job->cubin.sec.n == 0 && job->part.n == 0 && !job->use.backend && job->in_kind == CV_KIND_NONE &&
+    return job->cubin.sec.count == 0 && job->part.count == 0 && !job->use.backend &&
+           job->in_kind == CV_KIND_NONE &&
            (options->kind == CV_KIND_NONE || (options->kind != never && cv_is_pow2(options->kind)));
 }
 
@@ -221,7 +222,7 @@ cuvet_status cv_final_admit(cv_final_job *job)
         status = cv_final_examine(job, &job->cubin, job->in);
     if (status != CUVET_OK)
         return status;
-    for (uint64_t i = 1; i < job->cubin.sec.n; i++)
+    for (uint64_t i = 1; i < job->cubin.sec.count; i++)
         job->n_capsules += cv_final_part(&job->cubin, i) == CV_PART_CAPSULE;
     job->accel = cv_admit_suffix(&job->cubin) == 'a' || job->cubin.compat_accel;
     job->dst_sm = job->options->target_sm ? job->options->target_sm : job->cubin.sm;
@@ -240,6 +241,6 @@ bool cv_final_admit_holds(const cv_final_job *job)
 {
     const cv_cubin *cubin = &job->cubin;
 
-    return cubin->sec.n != 0 && cubin->extent == job->in.len && (cubin->rel || cubin->exe) &&
+    return cubin->sec.count != 0 && cubin->extent == job->in.len && (cubin->rel || cubin->exe) &&
            (cubin->abi8 || cubin->legacy) && job->out_kind != CV_KIND_NONE && job->dst_sm != 0;
 }

@@ -51,7 +51,7 @@ CV_VEC(cv_moves, cv_moved);
 typedef struct cv_offset_map {
     uint32_t section;            /* of the code, in the image that the backend wrote */
     uint64_t size_from, size_to; /* of the code, before and after */
-    uint64_t first, n;
+    uint64_t first, count;
 } cv_offset_map;
 
 CV_VEC(cv_offset_maps, cv_offset_map);
@@ -96,7 +96,7 @@ typedef struct cv_backend {
      * taken (copy 1, strip 2, a child process from 100 on). Otherwise the code that says why not. */
     cv_final (*probe)(const void *self, const cv_backend_req *req, uint32_t *cost);
     /* Make the image. OK, or the status of what was reported with cv_reject(), with out->code set as well. */
-    cuvet_status (*run)(void *self, cv_ctx *x, const cv_backend_req *req, cv_final_sink *to,
+    cuvet_status (*run)(void *self, cv_ctx *ctx, const cv_backend_req *req, cv_final_sink *to,
                         cv_backend_out *out);
 } cv_backend;
 

@@ -10,9 +10,9 @@ enum { PIC_BANK = 4, INSN = 16 };
 /* What is no code and does not come with it: data, and the claims of the file. Of the constant banks that
  * belong to one function only that of the parameters: the others, and the bank of addresses, hold what a code
  * generator wants to have there. */
-bool cv_final_stays_again(const cv_cubin *cubin, uint64_t i)
+bool cv_final_stays_again(const cv_cubin *cubin, uint64_t index)
 {
-    const cv_sec *sec = cv_cubin_sec(cubin, i);
+    const cv_sec *sec = cv_cubin_sec(cubin, index);
 
     switch ((unsigned)sec->role) {
     case CV_ROLE_COMPAT:
@@ -31,7 +31,7 @@ static bool is_variable(const cv_elf_symbol *sym)
 
 /* A function or a variable that is defined and seen from outside, or a variable of data that relocations may
  * name. */
-static bool is_checked(const cv_cubin *cubin, uint64_t i, const cv_elf_symbol *sym)
+static bool is_checked(const cv_cubin *cubin, uint64_t index, const cv_elf_symbol *sym)
 {
     cv_span name = cv_span_tail(cubin->strtab, sym->name); /* its begin is enough */
 
@@ -40,7 +40,7 @@ static bool is_checked(const cv_cubin *cubin, uint64_t i, const cv_elf_symbol *s
         return false;
     if (cv_elf_sym_bind(sym) == CV_STB_LOCAL)
         return is_variable(sym) && cv_final_in_section(sym) &&
-               cv_final_stays_again(cubin, cv_cubin_shndx(cubin, false, i, sym));
+               cv_final_stays_again(cubin, cv_cubin_shndx(cubin, false, index, sym));
     return cv_elf_sym_type(sym) == CV_STT_FUNC || is_variable(sym);
 }
 
@@ -77,12 +77,12 @@ static cuvet_status gather_symbols(cv_ctx *ctx, const cv_final_same *pair, const
 }
 
 /* Name, kind, visibility, and the same section by its name; of variables place and size as well. */
-static bool symbol_same(cv_ctx *ctx, const cv_final_same *pair, uint64_t i, uint64_t value)
+static bool symbol_same(cv_ctx *ctx, const cv_final_same *pair, uint64_t index, uint64_t value)
 {
     cv_elf_symbol first, second;
     cv_span name, section;
 
-    cv_elf_read_symbol(pair->before->symtab, false, i, &first);
+    cv_elf_read_symbol(pair->before->symtab, false, index, &first);
     cv_elf_read_symbol(pair->after->symtab, false, value, &second);
     name = cv_final_symbol_name(pair->before, &first);
     if (first.info != second.info || first.other != second.other ||
@@ -92,7 +92,7 @@ static bool symbol_same(cv_ctx *ctx, const cv_final_same *pair, uint64_t i, uint
         return false;
     if (!cv_final_in_section(&first) || !cv_final_in_section(&second))
         return first.shndx == second.shndx;
-    section = cv_cubin_sec(pair->before, cv_cubin_shndx(pair->before, false, i, &first))->name;
+    section = cv_cubin_sec(pair->before, cv_cubin_shndx(pair->before, false, index, &first))->name;
     return cv_work(ctx, section.len / 4 + 1, section.off) &&
            cv_span_eq(section,
                       cv_cubin_sec(pair->after, cv_cubin_shndx(pair->after, false, value, &second))->name);
@@ -109,12 +109,12 @@ cuvet_status cv_final_symbols_again(cv_ctx *ctx, const cv_final_same *pair, cv_f
     status = gather_symbols(ctx, pair, pair->before, &first);
     if (status == CUVET_OK)
         status = gather_symbols(ctx, pair, pair->after, &second);
-    n_before = cv_max(first.n, second.n);
+    n_before = cv_max(first.count, second.count);
     for (uint64_t k = 0; k < n_before && status == CUVET_OK; k++) {
-        uint64_t i = k < first.n ? cv_keys_get(&first, k)->index : 0; /* symbol 0 stands for none */
-        uint64_t n_after = k < second.n ? cv_keys_get(&second, k)->index : 0;
+        uint64_t i = k < first.count ? cv_keys_get(&first, k)->index : 0; /* symbol 0 stands for none */
+        uint64_t n_after = k < second.count ? cv_keys_get(&second, k)->index : 0;
 
-        if (k >= first.n || k >= second.n || !symbol_same(ctx, pair, i, n_after))
+        if (k >= first.count || k >= second.count || !symbol_same(ctx, pair, i, n_after))
             status = ctx->work_out ? CUVET_E_LIMIT : cv_final_symbols_differ(ctx, code, pair, i, n_after);
     }
     cv_keys_free(&ctx->mem, &first);
@@ -127,14 +127,14 @@ cuvet_status cv_final_symbols_again(cv_ctx *ctx, const cv_final_same *pair, cv_f
 static void describe_target(const cv_cubin *cubin, uint64_t section, const cv_elf_reloc *reloc, uint64_t *low,
                             uint64_t *high)
 {
-    uint32_t target = cv_cubin_sec(cubin, section)->h.info;
+    uint32_t target = cv_cubin_sec(cubin, section)->header.info;
     bool own = false;
     cv_elf_symbol sym;
 
     cv_elf_read_symbol(cubin->symtab, false, reloc->sym, &sym);
     if (cv_final_part(cubin, target) == CV_PART_CODE)
         own = cv_final_in_section(&sym) && cv_cubin_shndx(cubin, false, reloc->sym, &sym) == target &&
-              (uint64_t)reloc->addend < cv_cubin_sec(cubin, target)->h.size && reloc->addend % INSN == 0;
+              (uint64_t)reloc->addend < cv_cubin_sec(cubin, target)->header.size && reloc->addend % INSN == 0;
     else
         *low ^= reloc->off;
     *low ^= (uint64_t)reloc->type << 48;
@@ -147,13 +147,14 @@ static cuvet_status read_references(cv_ctx *ctx, const cv_final_same *pair, cons
 {
     cv_elf_reloc reloc;
 
-    for (uint64_t i = 1; i < cubin->sec.n; i++) {
+    for (uint64_t i = 1; i < cubin->sec.count; i++) {
         const cv_sec *sec = cv_cubin_sec(cubin, i);
-        bool rela = sec->h.type == CV_SHT_RELA;
+        bool rela = sec->header.type == CV_SHT_RELA;
         uint64_t base;
         cv_span table = cv_final_body_of(cubin, i);
 
-        if (cv_final_part(cubin, i) != CV_PART_RELOC || cv_final_part(cubin, sec->h.info) == CV_PART_DEBUG)
+        if (cv_final_part(cubin, i) != CV_PART_RELOC ||
+            cv_final_part(cubin, sec->header.info) == CV_PART_DEBUG)
             continue;
         if (!cv_work(ctx, sec->name.len / 4 + 1, table.off))
             return CUVET_E_LIMIT;
@@ -181,10 +182,10 @@ static uint64_t find_missing(const cv_keys *first, const cv_keys *second)
 {
     uint64_t i = 0;
 
-    for (uint64_t k = 0; i < first->n; i++) {
-        while (k < second->n && cv_keys_get(second, k)->key < cv_keys_get(first, i)->key)
+    for (uint64_t k = 0; i < first->count; i++) {
+        while (k < second->count && cv_keys_get(second, k)->key < cv_keys_get(first, i)->key)
             k++;
-        if (k >= second->n || cv_keys_get(second, k)->key != cv_keys_get(first, i)->key)
+        if (k >= second->count || cv_keys_get(second, k)->key != cv_keys_get(first, i)->key)
             break;
     }
     return i;
@@ -194,16 +195,17 @@ static uint64_t find_missing(const cv_keys *first, const cv_keys *second)
 static cuvet_status report_lone(cv_ctx *ctx, const cv_cubin *cubin, cv_rule rule, uint64_t index,
                                 cv_final *code)
 {
-    uint64_t i = index >> 32, k = index & UINT32_MAX;
+    uint64_t i = index >> 32, nth = index & UINT32_MAX;
     const cv_sec *sec = cv_cubin_sec(cubin, i);
-    bool rela = sec->h.type == CV_SHT_RELA;
+    bool rela = sec->header.type == CV_SHT_RELA;
     cv_elf_reloc reloc;
 
-    cv_elf_read_reloc(cv_final_body_of(cubin, i), false, rela, k, &reloc);
+    cv_elf_read_reloc(cv_final_body_of(cubin, i), false, rela, nth, &reloc);
     *code = CV_FINAL_CHECK_RELOC;
-    return cv_reject(ctx, rule,
-                     cv_sat_add(cubin->image.off, cv_sat_add(sec->h.off, k * cv_elf_rel_size(false, rela))),
-                     reloc.sym, sec->h.info);
+    return cv_reject(
+        ctx, rule,
+        cv_sat_add(cubin->image.off, cv_sat_add(sec->header.off, nth * cv_elf_rel_size(false, rela))),
+        reloc.sym, sec->header.info);
 }
 
 cuvet_status cv_final_references_kept(cv_ctx *ctx, const cv_final_same *pair, cv_final *code)
@@ -215,10 +217,10 @@ cuvet_status cv_final_references_kept(cv_ctx *ctx, const cv_final_same *pair, cv
     if (status == CUVET_OK)
         status = read_references(ctx, pair, pair->after, &second);
     i = find_missing(&first, &second);
-    if (status == CUVET_OK && i < first.n)
+    if (status == CUVET_OK && i < first.count)
         status = report_lone(ctx, pair->before, CV_R_FINAL_LOST, cv_keys_at(&first, i)->index, code);
     i = find_missing(&second, &first);
-    if (status == CUVET_OK && i < second.n)
+    if (status == CUVET_OK && i < second.count)
         status = report_lone(ctx, pair->after, CV_R_FINAL_ADDED, cv_keys_at(&second, i)->index, code);
     if (status == CUVET_E_LIMIT)
         *code = CV_FINAL_LIMIT;

@@ -12,52 +12,52 @@ cv_span cv_final_symbol_name(const cv_cubin *cubin, const cv_elf_symbol *sym)
     return name;
 }
 
-cv_span cv_final_body_of(const cv_cubin *cubin, uint64_t i)
+cv_span cv_final_body_of(const cv_cubin *cubin, uint64_t index)
 {
-    cv_span span = cv_span_tail(cubin->image, cv_cubin_sec(cubin, i)->h.off);
+    cv_span span = cv_span_tail(cubin->image, cv_cubin_sec(cubin, index)->header.off);
 
-    span.len = cv_cubin_sec(cubin, i)->in_file ? cv_cubin_sec(cubin, i)->h.size : 0;
+    span.len = cv_cubin_sec(cubin, index)->in_file ? cv_cubin_sec(cubin, index)->header.size : 0;
     return span;
 }
 
-static const cv_final_body *new_body(const cv_final_same *pair, uint64_t k)
+static const cv_final_body *new_body(const cv_final_same *pair, uint64_t section)
 {
-    for (uint64_t i = 0; pair->bodies && i < pair->bodies->n; i++)
-        if (cv_final_bodies_get(pair->bodies, i)->section == k)
+    for (uint64_t i = 0; pair->bodies && i < pair->bodies->count; i++)
+        if (cv_final_bodies_get(pair->bodies, i)->section == section)
             return cv_final_bodies_get(pair->bodies, i);
     return NULL;
 }
 
-cv_span cv_final_reloc_symbol(const cv_cubin *cubin, bool merc, uint32_t i)
+cv_span cv_final_reloc_symbol(const cv_cubin *cubin, bool merc, uint32_t index)
 {
     cv_elf_symbol sym;
 
-    cv_elf_read_symbol(merc ? cubin->merc_symtab : cubin->symtab, false, i, &sym);
+    cv_elf_read_symbol(merc ? cubin->merc_symtab : cubin->symtab, false, index, &sym);
     return cv_elf_sym_type(&sym) == CV_STT_SECTION
-               ? cv_cubin_sec(cubin, cv_cubin_shndx(cubin, merc, i, &sym))->name
+               ? cv_cubin_sec(cubin, cv_cubin_shndx(cubin, merc, index, &sym))->name
                : cv_final_symbol_name(cubin, &sym);
 }
 
 /* Place, type, addend and the name of the symbol. */
-static bool relocs_same(cv_ctx *ctx, const cv_final_same *pair, uint64_t i, uint64_t k)
+static bool relocs_same(cv_ctx *ctx, const cv_final_same *pair, uint64_t index, uint64_t key)
 {
-    bool rela = cv_cubin_sec(pair->before, i)->h.type != CV_SHT_REL;
-    bool merc = (cv_cubin_sec(pair->before, i)->h.flags & CV_SHF_CUDA_MERC) != 0;
-    cv_span first = cv_final_body_of(pair->before, i), second = cv_final_body_of(pair->after, k);
+    bool rela = cv_cubin_sec(pair->before, index)->header.type != CV_SHT_REL;
+    bool merc = (cv_cubin_sec(pair->before, index)->header.flags & CV_SHF_CUDA_MERC) != 0;
+    cv_span first = cv_final_body_of(pair->before, index), second = cv_final_body_of(pair->after, key);
     uint64_t count = first.len / cv_elf_rel_size(false, rela);
-    cv_elf_reloc reloc, t;
+    cv_elf_reloc reloc, target;
 
     for (uint64_t at = 0; at < count; at++) {
         cv_span name, other;
 
         cv_elf_read_reloc(first, false, rela, at, &reloc);
-        cv_elf_read_reloc(second, false, rela, at, &t);
-        if (reloc.off != t.off || reloc.type != t.type || reloc.addend != t.addend)
+        cv_elf_read_reloc(second, false, rela, at, &target);
+        if (reloc.off != target.off || reloc.type != target.type || reloc.addend != target.addend)
             return false;
-        if (reloc.sym == t.sym) /* symbols with the same number are compared in any case */
+        if (reloc.sym == target.sym) /* symbols with the same number are compared in any case */
             continue;
         name = cv_final_reloc_symbol(pair->before, merc, reloc.sym);
-        other = cv_final_reloc_symbol(pair->after, merc, t.sym);
+        other = cv_final_reloc_symbol(pair->after, merc, target.sym);
         if (!cv_work(ctx, name.len / 4 + 2, first.off) || !cv_span_eq(name, other))
             return false;
     }
@@ -106,29 +106,29 @@ static bool count_code(cv_ctx *ctx, const cv_final_same *pair, cv_span own, cv_s
     return true;
 }
 
-bool cv_final_section_same(cv_ctx *ctx, const cv_final_same *pair, uint64_t i, uint64_t k)
+bool cv_final_section_same(cv_ctx *ctx, const cv_final_same *pair, uint64_t index, uint64_t at)
 {
-    const cv_elf_section *first = &cv_cubin_sec(pair->before, i)->h,
-                         *second = &cv_cubin_sec(pair->after, k)->h;
+    const cv_elf_section *first = &cv_cubin_sec(pair->before, index)->header,
+                         *second = &cv_cubin_sec(pair->after, at)->header;
     const cv_final_body *body;
-    cv_span own = cv_final_body_of(pair->before, i), other = cv_final_body_of(pair->after, k);
+    cv_span own = cv_final_body_of(pair->before, index), other = cv_final_body_of(pair->after, at);
 
     if (first->type != second->type || first->flags != second->flags || first->align != second->align ||
         first->entsize != second->entsize)
         return false;
-    if (pair->made_again && cv_final_part(pair->before, i) == CV_PART_CODE)
+    if (pair->made_again && cv_final_part(pair->before, index) == CV_PART_CODE)
         return count_code(ctx, pair, own, other);
-    body = new_body(pair, k);
+    body = new_body(pair, at);
     if (body)
         own = cv_builder_span(&body->bytes);
     if (own.len != other.len || (!body && first->size != second->size) ||
         !cv_work(ctx, own.len / 16 + 1, own.off))
         return false;
     if (cv_elf_type_is_reloc(first->type))
-        return relocs_same(ctx, pair, i, k);
-    if (pair->made_again && cv_cubin_sec(pair->before, i)->role == CV_ROLE_COMPAT)
+        return relocs_same(ctx, pair, index, at);
+    if (pair->made_again && cv_cubin_sec(pair->before, index)->role == CV_ROLE_COMPAT)
         return claims_again(pair, own, other);
-    if (pair->runs_on != 0 && cv_cubin_sec(pair->before, i)->role == CV_ROLE_COMPAT)
+    if (pair->runs_on != 0 && cv_cubin_sec(pair->before, index)->role == CV_ROLE_COMPAT)
         return claims_same(pair, own, other);
     return cv_span_eq(own, other);
 }
@@ -148,14 +148,14 @@ bool cv_final_in_section(const cv_elf_symbol *sym)
 }
 
 /* One by one: same name, kind, value, and the same section by its name. */
-static bool symbol_same(cv_ctx *ctx, const cv_final_same *pair, uint64_t i)
+static bool symbol_same(cv_ctx *ctx, const cv_final_same *pair, uint64_t index)
 {
     cv_elf_symbol first, second;
     cv_span name;
 
-    cv_elf_read_symbol(pair->before->symtab, false, i, &first);
-    cv_elf_read_symbol(pair->after->symtab, false, i, &second);
-    if (i != 0 && i == pair->null_symbol)
+    cv_elf_read_symbol(pair->before->symtab, false, index, &first);
+    cv_elf_read_symbol(pair->after->symtab, false, index, &second);
+    if (index != 0 && index == pair->null_symbol)
         return second.name == 0 && second.info == 0 && second.shndx == 0 && second.value == 0 &&
                second.size == 0 && second.other == 1;
     name = cv_final_symbol_name(pair->before, &first);
@@ -165,8 +165,8 @@ static bool symbol_same(cv_ctx *ctx, const cv_final_same *pair, uint64_t i)
         return false;
     if (!cv_final_in_section(&first) || !cv_final_in_section(&second))
         return first.shndx == second.shndx;
-    return cv_span_eq(cv_cubin_sec(pair->before, cv_cubin_shndx(pair->before, false, i, &first))->name,
-                      cv_cubin_sec(pair->after, cv_cubin_shndx(pair->after, false, i, &second))->name);
+    return cv_span_eq(cv_cubin_sec(pair->before, cv_cubin_shndx(pair->before, false, index, &first))->name,
+                      cv_cubin_sec(pair->after, cv_cubin_shndx(pair->after, false, index, &second))->name);
 }
 
 static cuvet_status in_order(cv_ctx *ctx, const cv_final_same *pair, cv_final *code)

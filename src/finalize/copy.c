@@ -38,7 +38,7 @@ static change find_mask_change(const cv_backend_req *req)
     if (bit == 0 || bit > UINT8_MAX || !cv_compat_has(&cubin->claims, CV_COMPAT_CAN_FASTPATH_FINALIZE) ||
         (cubin->claims.fastpath & bit) != 0)
         return to;
-    to.at = cv_sat_add(cv_cubin_sec(cubin, cv_cubin_first(cubin, CV_ROLE_COMPAT))->h.off,
+    to.at = cv_sat_add(cv_cubin_sec(cubin, cv_cubin_first(cubin, CV_ROLE_COMPAT))->header.off,
                        cubin->claims.fastpath_at);
     to.byte = (uint8_t)((cubin->claims.fastpath | bit) & UINT8_MAX);
     return to;
@@ -50,7 +50,7 @@ static bool put_copy(const cv_backend_req *req, change mask, cv_builder *flags, 
     cv_span head = cv_span_tail(req->in, 0), rest = cv_span_tail(req->in, at + 4), most = rest;
 
     cv_put_u32(flags, cv_final_flags(req->cubin, req->out_kind, req->dst_sm,
-                                     cv_elf_flags_note(req->cubin->h.flags)));
+                                     cv_elf_flags_note(req->cubin->header.flags)));
     head.len = at;
     if (flags->failed || !cv_final_sink_put(to, head) || !cv_final_sink_put(to, cv_builder_span(flags)))
         return false;

@@ -49,7 +49,7 @@ static cuvet_status write_file(cv_final_job *job)
 
     if (job->verbatim)
         return cv_block_copy(job->ctx, job->out, job->in);
-    if (job->bodies.n == 0) {
+    if (job->bodies.count == 0) {
         adopt_input(job);
         return CUVET_OK;
     }
@@ -74,8 +74,8 @@ static bool verify_holds(const cv_final_job *job)
 
 typedef struct final_stage {
     const char *name;
-    cuvet_status (*run)(cv_final_job *j);
-    bool (*holds)(const cv_final_job *j);
+    cuvet_status (*run)(cv_final_job *job);
+    bool (*holds)(const cv_final_job *job);
 } final_stage;
 
 static const final_stage STAGES[] = {
@@ -93,9 +93,9 @@ static const final_stage STAGES[] = {
 };
 enum { CHOOSE = 5 };
 
-const char *cv_final_stage(uint64_t i)
+const char *cv_final_stage(uint64_t index)
 {
-    return i < CV_COUNT(STAGES) ? CV_AT(STAGES, i).name : NULL;
+    return index < CV_COUNT(STAGES) ? CV_AT(STAGES, index).name : NULL;
 }
 
 /* A line of the trace, in the words of the reference. */
@@ -208,7 +208,7 @@ void cv_final_end(cv_final_job *job)
 {
     cv_mem *mem = &job->ctx->mem;
 
-    for (uint64_t i = 0; i < job->bodies.n; i++)
+    for (uint64_t i = 0; i < job->bodies.count; i++)
         cv_builder_free(&cv_final_bodies_at(&job->bodies, i)->bytes);
     cv_final_bodies_free(mem, &job->bodies);
     cv_cubin_free(job->ctx, &job->result);

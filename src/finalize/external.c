@@ -103,8 +103,8 @@ static cuvet_status pass_log(cv_ctx *ctx, const cv_final_tool *tool, const cuvet
 
     if (tool->said && result->log && result->n_log) {
         ok = cv_clean_log(&ctx->mem, cv_span_of(result->log, result->n_log, 0), &log);
-        if (ok && log.n)
-            tool->said(tool->user, (const char *)log.v);
+        if (ok && log.count)
+            tool->said(tool->user, (const char *)log.items);
     }
     cv_u8s_free(&ctx->mem, &log);
     return ok ? CUVET_OK : cv_nomem(ctx, 0);
@@ -113,7 +113,7 @@ static cuvet_status pass_log(cv_ctx *ctx, const cv_final_tool *tool, const cuvet
 /* Code for a debugger is not optimised, and has to come out so again. */
 static bool is_for_debugger(const cv_cubin *cubin)
 {
-    for (uint64_t i = 1; i < cubin->sec.n; i++)
+    for (uint64_t i = 1; i < cubin->sec.count; i++)
         if (cv_span_eq_str(cv_cubin_sec(cubin, i)->name, ".debug_info"))
             return true;
     return false;
@@ -149,14 +149,14 @@ static bool fields_of(cv_ctx *ctx, const cv_cubin *cubin, uint64_t section, cv_k
 {
     cv_elf_reloc reloc;
 
-    if (!cv_work(ctx, cubin->sec.n / 8 + 1, cubin->image.off))
+    if (!cv_work(ctx, cubin->sec.count / 8 + 1, cubin->image.off))
         return false;
-    for (uint64_t i = 1; i < cubin->sec.n; i++) {
+    for (uint64_t i = 1; i < cubin->sec.count; i++) {
         const cv_sec *sec = cv_cubin_sec(cubin, i);
-        bool rela = sec->h.type == CV_SHT_RELA;
+        bool rela = sec->header.type == CV_SHT_RELA;
         cv_span table;
 
-        if ((!rela && sec->h.type != CV_SHT_REL) || sec->h.info != section || !sec->in_file)
+        if ((!rela && sec->header.type != CV_SHT_REL) || sec->header.info != section || !sec->in_file)
             continue;
         table = cv_cubin_body(cubin, i);
         for (uint64_t k = 0; k < table.len / cv_elf_rel_size(false, rela); k++) {
@@ -187,8 +187,8 @@ static bool same_code(cv_ctx *ctx, const cv_cubin *cubin, uint64_t section, cv_s
                 fields_of(ctx, cubin, section, &fields, nomem);
     uint64_t at = 0;
 
-    for (uint64_t i = 0; i <= fields.n && same && at < first.len; i++) {
-        const cv_key *key = i < fields.n ? cv_keys_get(&fields, i) : NULL;
+    for (uint64_t i = 0; i <= fields.count && same && at < first.len; i++) {
+        const cv_key *key = i < fields.count ? cv_keys_get(&fields, i) : NULL;
         uint64_t until = key ? cv_min(key->key, first.len) : first.len;
         cv_span left = cv_span_tail(first, at), right = cv_span_tail(second, at);
 
@@ -233,7 +233,7 @@ static bool has_same_code(cv_ctx *ctx, cv_span span, const cv_cubin *cubin, uint
 /* The first code section that came out otherwise; 0: none. */
 static uint64_t other_code(cv_ctx *ctx, const cv_cubin *cubin, cv_span made, bool *nomem)
 {
-    for (uint64_t i = 1; i < cubin->sec.n; i++)
+    for (uint64_t i = 1; i < cubin->sec.count; i++)
         if (cv_cubin_sec(cubin, i)->role == CV_ROLE_TEXT && !has_same_code(ctx, made, cubin, i, nomem))
             return i;
     return 0;
@@ -262,8 +262,9 @@ static cuvet_status check_capsules(cv_ctx *ctx, const cv_final_tool *tool, const
         st = report_out_of(ctx, req, out, nomem);
     } else if (i != 0) {
         out->code = CV_FINAL_CHECK_TEXT;
-        st = cv_reject(ctx, CV_R_BACKEND_CAPSULE, cv_sat_add(req->in.off, cv_cubin_sec(req->cubin, i)->h.off),
-                       i, (uint64_t)(uint8_t)req->src_suffix << 32 | req->src_sm);
+        st = cv_reject(ctx, CV_R_BACKEND_CAPSULE,
+                       cv_sat_add(req->in.off, cv_cubin_sec(req->cubin, i)->header.off), i,
+                       (uint64_t)(uint8_t)req->src_suffix << 32 | req->src_sm);
     }
     release_result(tool, &result);
     return st;
@@ -274,8 +275,8 @@ static bool is_for_target(const cv_backend_req *req, cv_span made)
 {
     cv_elf_header header;
 
-    return cv_elf_peek(made, &header) && header.type == req->cubin->h.type &&
-           header.osabi == req->cubin->h.osabi && header.abiversion == req->cubin->h.abiversion &&
+    return cv_elf_peek(made, &header) && header.type == req->cubin->header.type &&
+           header.osabi == req->cubin->header.osabi && header.abiversion == req->cubin->header.abiversion &&
            (header.flags & CV_EF_KIND) == (uint32_t)req->out_kind &&
            cv_elf_flags_sm(header.flags, true) == req->dst_sm;
 }

@@ -83,9 +83,9 @@ typedef struct cv_final_job {
 } cv_final_job;
 
 CV_BUF_BEGIN
-static inline const cv_backend_use *cv_backend_use_at(const cv_final_options *options, size_t i)
+static inline const cv_backend_use *cv_backend_use_at(const cv_final_options *options, size_t index)
 {
-    return &options->backend[i < options->n_backends ? i : 0];
+    return &options->backend[index < options->n_backends ? index : 0];
 }
 CV_BUF_END
 
@@ -98,7 +98,7 @@ CV_MUST cuvet_status cv_final_explain(cv_final_job *job, cv_ctx *ctx, const cv_f
                                       cv_span in, const char *name);
 /* Everything but *out. */
 void cv_final_end(cv_final_job *job);
-const char *cv_final_stage(uint64_t i);
+const char *cv_final_stage(uint64_t index);
 
 /* Refuse with the code and what is wrong; the first code stays. */
 CV_MUST cuvet_status cv_final_refuse(cv_final_job *job, cv_final code, cv_rule rule, uint64_t off,
@@ -134,7 +134,7 @@ CV_MUST cuvet_status cv_final_follow(cv_final_job *job);
 CV_MUST cuvet_status cv_final_notes(cv_final_job *job);
 CV_MUST bool cv_final_notes_holds(const cv_final_job *job);
 /* What a section is. */
-cv_part cv_final_part(const cv_cubin *cubin, uint64_t i);
+cv_part cv_final_part(const cv_cubin *cubin, uint64_t index);
 /* strip.c: the symbol that has no use without capsules; 0: none, or something names it. */
 CV_MUST uint64_t cv_final_cap_symbol(const cv_cubin *cubin, const cv_u8s *part);
 /* verify.c */

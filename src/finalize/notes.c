@@ -11,7 +11,7 @@ cuvet_status cv_final_follow(cv_final_job *job)
 
     if (!job->said.moved)
         return CUVET_OK;
-    if (job->said.maps.n == 0)
+    if (job->said.maps.count == 0)
         return cv_final_refuse(job, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_MOVED, 0, 0, 1);
     status = cv_final_remap(job->ctx, &job->made_cubin, &job->said, &job->bodies, &code);
     if (status != CUVET_OK && job->code == CV_FINAL_OK)
@@ -22,7 +22,7 @@ cuvet_status cv_final_follow(cv_final_job *job)
 /* Bodies ascend. */
 static bool push_body(cv_final_job *job, cv_final_body body)
 {
-    uint64_t i = job->bodies.n;
+    uint64_t i = job->bodies.count;
 
     if (!cv_final_bodies_push(&job->ctx->mem, &job->bodies, body))
         return false;
@@ -39,7 +39,7 @@ cuvet_status cv_final_notes(cv_final_job *job)
     const cv_final_options *options = job->options;
     uint32_t i = cv_cubin_first(cubin, CV_ROLE_TKINFO);
     cv_final_body body = { .section = i };
-    cv_span old = cv_span_tail(cubin->image, cv_cubin_sec(cubin, i)->h.off);
+    cv_span old = cv_span_tail(cubin->image, cv_cubin_sec(cubin, i)->header.off);
     cv_tkinfo tkinfo = { .version = 2,
                          .object = { 0 },
                          .tool = options->tool,
@@ -53,7 +53,7 @@ cuvet_status cv_final_notes(cv_final_job *job)
         cv_report(job->ctx, CV_R_FINAL_NO_NOTE, job->cubin.image.off, 0, 0, 0);
         return CUVET_OK;
     }
-    old.len = cv_cubin_sec(cubin, i)->h.size;
+    old.len = cv_cubin_sec(cubin, i)->header.size;
     cv_builder_init(&body.bytes, &job->ctx->mem);
     cv_put_span(&body.bytes, old);
     cv_put_align(&body.bytes, 4);
@@ -69,10 +69,10 @@ cuvet_status cv_final_notes(cv_final_job *job)
 /* Each section at most once, in order, and it is there. */
 bool cv_final_notes_holds(const cv_final_job *job)
 {
-    for (uint64_t i = 0; i < job->bodies.n; i++) {
+    for (uint64_t i = 0; i < job->bodies.count; i++) {
         uint32_t at = cv_final_bodies_get(&job->bodies, i)->section;
 
-        if (at == 0 || at >= job->made_cubin.sec.n ||
+        if (at == 0 || at >= job->made_cubin.sec.count ||
             (i > 0 && cv_final_bodies_get(&job->bodies, i - 1)->section >= at))
             return false;
     }

@@ -7,11 +7,11 @@
 
 enum { TKINFO_VERSION = 2 };
 
-cv_part cv_final_part(const cv_cubin *cubin, uint64_t i)
+cv_part cv_final_part(const cv_cubin *cubin, uint64_t index)
 {
-    const cv_sec *sec = cv_cubin_sec(cubin, i);
+    const cv_sec *sec = cv_cubin_sec(cubin, index);
 
-    if (sec->h.flags & CV_SHF_CUDA_MERC)
+    if (sec->header.flags & CV_SHF_CUDA_MERC)
         return sec->role == CV_ROLE_CAPMERC_TEXT || sec->role == CV_ROLE_CAPMERC_UFT_REL ? CV_PART_CAPSULE
                                                                                          : CV_PART_TWIN;
     switch ((unsigned)sec->role) {
@@ -30,27 +30,28 @@ cv_part cv_final_part(const cv_cubin *cubin, uint64_t i)
     }
 }
 
-static bool is_stripped(const cv_final_job *job, uint64_t i)
+static bool is_stripped(const cv_final_job *job, uint64_t index)
 {
-    uint8_t part = *cv_u8s_get(&job->part, i);
+    uint8_t part = *cv_u8s_get(&job->part, index);
 
     return part == CV_PART_CAPSULE || part == CV_PART_TWIN;
 }
 
-static uint64_t field_at(const cv_cubin *cubin, uint64_t i, cv_shdr_field field)
+static uint64_t field_at(const cv_cubin *cubin, uint64_t index, cv_shdr_field field)
 {
-    return cubin->image.off + cubin->h.shoff + i * cv_elf_shdr_size(false) + cv_elf_shdr_at(false, field);
+    return cubin->image.off + cubin->header.shoff + index * cv_elf_shdr_size(false) +
+           cv_elf_shdr_at(false, field);
 }
 
 cuvet_status cv_final_classify(cv_final_job *job)
 {
     const cv_cubin *cubin = &job->cubin;
 
-    if (!cv_work(job->ctx, cubin->sec.n, cubin->image.off))
+    if (!cv_work(job->ctx, cubin->sec.count, cubin->image.off))
         return CUVET_E_LIMIT;
-    if (!cv_u8s_fill(&job->ctx->mem, &job->part, cubin->sec.n))
+    if (!cv_u8s_fill(&job->ctx->mem, &job->part, cubin->sec.count))
         return cv_final_nomem(job);
-    for (uint64_t i = 1; i < cubin->sec.n; i++) {
+    for (uint64_t i = 1; i < cubin->sec.count; i++) {
         const cv_sec *sec = cv_cubin_sec(cubin, i);
         cv_part part = cv_final_part(cubin, i);
 
@@ -58,7 +59,7 @@ cuvet_status cv_final_classify(cv_final_job *job)
         /* The flag alone decides; a name that does not confirm it is nothing that a tool writes. */
         if (part == CV_PART_TWIN && sec->role < CV_ROLE_CAPMERC_TEXT)
             return cv_final_refuse(job, CV_FINAL_TYPE, CV_R_FINAL_CAPSULE, field_at(cubin, i, CV_SH_FLAGS),
-                                   sec->h.flags, 0);
+                                   sec->header.flags, 0);
     }
     return CUVET_OK;
 }
@@ -68,10 +69,10 @@ bool cv_final_classify_holds(const cv_final_job *job)
 {
     const cv_cubin *cubin = &job->cubin;
 
-    if (job->part.n != cubin->sec.n || (job->n_capsules != 0 && job->in_kind != CV_KIND_CAPMERC))
+    if (job->part.count != cubin->sec.count || (job->n_capsules != 0 && job->in_kind != CV_KIND_CAPMERC))
         return false;
-    for (uint64_t i = 1; i < cubin->sec.n; i++)
-        if (is_stripped(job, i) != ((cv_cubin_sec(cubin, i)->h.flags & CV_SHF_CUDA_MERC) != 0))
+    for (uint64_t i = 1; i < cubin->sec.count; i++)
+        if (is_stripped(job, i) != ((cv_cubin_sec(cubin, i)->header.flags & CV_SHF_CUDA_MERC) != 0))
             return false;
     return true;
 }
@@ -82,29 +83,30 @@ static cuvet_status check_references(cv_final_job *job)
     const cv_cubin *cubin = &job->cubin;
     cv_elf_symbol sym;
 
-    for (uint64_t i = 1; i < cubin->sec.n; i++) {
+    for (uint64_t i = 1; i < cubin->sec.count; i++) {
         const cv_sec *sec = cv_cubin_sec(cubin, i);
         bool is_section =
-            (sec->h.flags & CV_SHF_INFO_LINK) || sec->role == CV_ROLE_RELA || sec->role == CV_ROLE_REL;
+            (sec->header.flags & CV_SHF_INFO_LINK) || sec->role == CV_ROLE_RELA || sec->role == CV_ROLE_REL;
 
         if (is_stripped(job, i))
             continue;
-        if (is_stripped(job, sec->h.link))
+        if (is_stripped(job, sec->header.link))
             return cv_final_refuse(job, CV_FINAL_TYPE, CV_R_FINAL_REFERS, field_at(cubin, i, CV_SH_LINK),
-                                   sec->h.link, 0);
-        if (is_section && sec->h.info < cubin->sec.n && is_stripped(job, sec->h.info))
+                                   sec->header.link, 0);
+        if (is_section && sec->header.info < cubin->sec.count && is_stripped(job, sec->header.info))
             return cv_final_refuse(job, CV_FINAL_TYPE, CV_R_FINAL_REFERS, field_at(cubin, i, CV_SH_INFO),
-                                   sec->h.info, 0);
-        if (sec->role == CV_ROLE_NONE && sec->h.info != 0 && !is_section && job->in_kind == CV_KIND_CAPMERC)
+                                   sec->header.info, 0);
+        if (sec->role == CV_ROLE_NONE && sec->header.info != 0 && !is_section &&
+            job->in_kind == CV_KIND_CAPMERC)
             return cv_final_refuse(job, CV_FINAL_TYPE, CV_R_FINAL_UNKNOWN, field_at(cubin, i, CV_SH_INFO),
-                                   sec->h.info, 0);
+                                   sec->header.info, 0);
     }
     for (uint64_t i = 1; i < cubin->n_syms; i++) {
         uint32_t at;
 
         cv_elf_read_symbol(cubin->symtab, false, i, &sym);
         at = cv_cubin_shndx(cubin, false, i, &sym);
-        if ((sym.shndx < CV_SHN_LORESERVE || sym.shndx == CV_SHN_XINDEX) && at < cubin->sec.n &&
+        if ((sym.shndx < CV_SHN_LORESERVE || sym.shndx == CV_SHN_XINDEX) && at < cubin->sec.count &&
             is_stripped(job, at))
             return cv_final_refuse(job, CV_FINAL_TYPE, CV_R_FINAL_REFERS,
                                    cv_sat_add(cubin->symtab.off, i * cv_elf_sym_size(false)), at, 0);
@@ -145,10 +147,10 @@ cuvet_status cv_final_read(cv_final_job *job)
     const cv_cubin *cubin = &job->cubin;
     cuvet_status status;
 
-    if (!cv_work(job->ctx, cv_sat_add(cv_sat_mul(cubin->sec.n, 2), cubin->n_syms), cubin->image.off))
+    if (!cv_work(job->ctx, cv_sat_add(cv_sat_mul(cubin->sec.count, 2), cubin->n_syms), cubin->image.off))
         return CUVET_E_LIMIT;
-    for (uint64_t i = 1; i < cubin->sec.n && cubin->abi8 && cv_gen_has(cubin->gen, CV_GEN_RELA_ONLY); i++)
-        if (cv_cubin_sec(cubin, i)->h.type == CV_SHT_REL)
+    for (uint64_t i = 1; i < cubin->sec.count && cubin->abi8 && cv_gen_has(cubin->gen, CV_GEN_RELA_ONLY); i++)
+        if (cv_cubin_sec(cubin, i)->header.type == CV_SHT_REL)
             return cv_final_refuse(job, CV_FINAL_REL, CV_R_FINAL_REL, field_at(cubin, i, CV_SH_TYPE),
                                    CV_SHT_REL, CV_SHT_RELA);
     status = read_tools(job);
@@ -161,13 +163,13 @@ bool cv_final_read_holds(const cv_final_job *job)
 {
     const cv_cubin *cubin = &job->cubin;
 
-    for (uint64_t i = 1; i < cubin->sec.n; i++) {
-        const cv_elf_section *header = &cv_cubin_sec(cubin, i)->h;
+    for (uint64_t i = 1; i < cubin->sec.count; i++) {
+        const cv_elf_section *header = &cv_cubin_sec(cubin, i)->header;
         bool is_section = (header->flags & CV_SHF_INFO_LINK) != 0;
 
         if (!is_stripped(job, i) &&
             (is_stripped(job, header->link) ||
-             (is_section && header->info < cubin->sec.n && is_stripped(job, header->info))))
+             (is_section && header->info < cubin->sec.count && is_stripped(job, header->info))))
             return false;
     }
     return !job->linked || cv_cubin_first(cubin, CV_ROLE_TKINFO) != 0;

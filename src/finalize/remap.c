@@ -37,12 +37,12 @@ const cv_site *cv_remap_site(cv_remap *remap, uint64_t at, cuvet_status *st)
 {
     const cv_site *site;
 
-    while (remap->site < remap->sites->n && cv_sites_get(remap->sites, remap->site)->at < at)
+    while (remap->site < remap->sites->count && cv_sites_get(remap->sites, remap->site)->at < at)
         remap->site++;
-    site = remap->site < remap->sites->n ? cv_sites_get(remap->sites, remap->site) : NULL;
+    site = remap->site < remap->sites->count ? cv_sites_get(remap->sites, remap->site) : NULL;
     if (!site || site->at != at || !site->code)
         *st = cv_remap_no(remap, CV_R_DWARF_FUNCTION, at, 0, 1);
-    else if (remap->site + 1 < remap->sites->n && cv_sites_get(remap->sites, remap->site + 1)->at == at)
+    else if (remap->site + 1 < remap->sites->count && cv_sites_get(remap->sites, remap->site + 1)->at == at)
         *st = cv_remap_no(remap, CV_R_DWARF_FUNCTION, at, 2, 1);
     else
         return site;
@@ -98,32 +98,33 @@ static cuvet_status report_no_memory(const remap_stage *stage)
 
 static bool is_reloc(const cv_sec *sec)
 {
-    return (sec->h.type == CV_SHT_REL || sec->h.type == CV_SHT_RELA) && sec->in_file;
+    return (sec->header.type == CV_SHT_REL || sec->header.type == CV_SHT_RELA) && sec->in_file;
 }
 
 /* The debug section that a relocation section belongs to; NULL: none. */
 static debug_part *target_of(remap_stage *stage, const cv_sec *sec)
 {
-    uint32_t number =
-        is_reloc(sec) && sec->h.info < stage->cubin->sec.n ? *cv_u32s_get(&stage->part_of, sec->h.info) : 0;
+    uint32_t number = is_reloc(sec) && sec->header.info < stage->cubin->sec.count
+                          ? *cv_u32s_get(&stage->part_of, sec->header.info)
+                          : 0;
 
     return number ? debug_parts_at(&stage->all, number - 1) : NULL;
 }
 
 static uint64_t count_of(const cv_sec *sec, cv_span body)
 {
-    return body.len / cv_elf_rel_size(false, sec->h.type == CV_SHT_RELA);
+    return body.len / cv_elf_rel_size(false, sec->header.type == CV_SHT_RELA);
 }
 
 /* @return OK · MALFORMED (a place behind its code) */
-static cuvet_status follow_reloc(const remap_stage *stage, const cv_sec *sec, cv_span table, uint64_t i,
+static cuvet_status follow_reloc(const remap_stage *stage, const cv_sec *sec, cv_span table, uint64_t index,
                                  section_reference *ref)
 {
-    cv_span body = cv_cubin_body(stage->cubin, sec->h.info);
+    cv_span body = cv_cubin_body(stage->cubin, sec->header.info);
     cv_elf_symbol sym = { 0 };
 
-    *ref = (section_reference){ .rela = sec->h.type == CV_SHT_RELA, .map = CV_STILL };
-    cv_elf_read_reloc(table, false, ref->rela, i, &ref->reloc);
+    *ref = (section_reference){ .rela = sec->header.type == CV_SHT_RELA, .map = CV_STILL };
+    cv_elf_read_reloc(table, false, ref->rela, index, &ref->reloc);
     /* all that debug sections use for places */
     ref->plain = ref->reloc.type == CV_R_CUDA_32 || ref->reloc.type == CV_R_CUDA_64;
     if (ref->reloc.sym >= stage->cubin->n_syms)
@@ -134,7 +135,7 @@ static cuvet_status follow_reloc(const remap_stage *stage, const cv_sec *sec, cv
     ref->addend = ref->rela                         ? (uint64_t)ref->reloc.addend
                   : ref->reloc.type == CV_R_CUDA_32 ? cv_u32_at(body, ref->reloc.off)
                                                     : cv_u64_at(body, ref->reloc.off);
-    if (ref->section >= stage->cubin->sec.n || !ref->plain)
+    if (ref->section >= stage->cubin->sec.count || !ref->plain)
         return CUVET_OK;
     ref->from = ref->to = cv_wrap_add(sym.value, ref->addend);
     if (*cv_u32s_get(&stage->map_of, ref->section) == 0)
@@ -192,12 +193,12 @@ static cuvet_status list_parts(remap_stage *stage)
 {
     const cv_cubin *cubin = stage->cubin;
 
-    if (!cv_u32s_fill(&stage->ctx->mem, &stage->map_of, cubin->sec.n) ||
-        !cv_u32s_fill(&stage->ctx->mem, &stage->part_of, cubin->sec.n))
+    if (!cv_u32s_fill(&stage->ctx->mem, &stage->map_of, cubin->sec.count) ||
+        !cv_u32s_fill(&stage->ctx->mem, &stage->part_of, cubin->sec.count))
         return report_no_memory(stage);
-    for (uint32_t i = 0; i < stage->said->maps.n; i++)
+    for (uint32_t i = 0; i < stage->said->maps.count; i++)
         *cv_u32s_at(&stage->map_of, cv_offset_maps_get(&stage->said->maps, i)->section) = i + 1;
-    for (uint32_t i = 1; i < cubin->sec.n; i++) {
+    for (uint32_t i = 1; i < cubin->sec.count; i++) {
         const cv_sec *sec = cv_cubin_sec(cubin, i);
 
         if (!sec->in_file || (sec->role != CV_ROLE_DEBUG && sec->role != CV_ROLE_NV_DEBUG))
@@ -205,7 +206,7 @@ static cuvet_status list_parts(remap_stage *stage)
         if (!debug_parts_push(&stage->ctx->mem, &stage->all,
                               (debug_part){ .section = i, .form = form_of(sec) }))
             return report_no_memory(stage);
-        *cv_u32s_at(&stage->part_of, i) = (uint32_t)stage->all.n;
+        *cv_u32s_at(&stage->part_of, i) = (uint32_t)stage->all.count;
         /* Ranges of registers by place, in a form of the vendor's, without relocations. */
         if (cv_span_eq_str(sec->name, ".nv_debug_info_reg_sass"))
             cv_report(stage->ctx, CV_R_DWARF_STALE, cv_cubin_body(cubin, i).off, 0, i, 0);
@@ -229,7 +230,7 @@ static cuvet_status read_relocs(remap_stage *stage, uint32_t section, debug_part
             continue;
         if (!cv_sites_push(&stage->ctx->mem, &part->sites,
                            (cv_site){ ref.reloc.off, ref.from, ref.map,
-                                      ref.section < stage->cubin->sec.n &&
+                                      ref.section < stage->cubin->sec.count &&
                                           cv_cubin_sec(stage->cubin, ref.section)->role == CV_ROLE_TEXT }))
             return report_no_memory(stage);
         if (!ref.rela && ref.map != CV_STILL && addend_of(&ref, ref.to) != ref.addend)
@@ -242,12 +243,12 @@ static cuvet_status sort_sites(const remap_stage *stage, debug_part *part)
 {
     cv_sites sorted = { 0 };
     cv_keys keys = { 0 };
-    bool ok = cv_sites_reserve(&stage->ctx->mem, &sorted, part->sites.n);
+    bool ok = cv_sites_reserve(&stage->ctx->mem, &sorted, part->sites.count);
 
-    for (uint64_t i = 0; i < part->sites.n && ok; i++)
+    for (uint64_t i = 0; i < part->sites.count && ok; i++)
         ok = cv_keys_push(&stage->ctx->mem, &keys, (cv_key){ cv_sites_at(&part->sites, i)->at, i });
     cv_keys_sort(&keys);
-    for (uint64_t i = 0; i < keys.n && ok; i++)
+    for (uint64_t i = 0; i < keys.count && ok; i++)
         ok =
             cv_sites_push(&stage->ctx->mem, &sorted, *cv_sites_at(&part->sites, cv_keys_at(&keys, i)->index));
     cv_keys_free(&stage->ctx->mem, &keys);
@@ -283,8 +284,9 @@ static cuvet_status rewrite_part(const remap_stage *stage, debug_part *part)
 static cuvet_status move_entry(const remap_stage *stage, debug_part *part, const section_reference *ref,
                                cv_builder *table)
 {
-    uint32_t to =
-        ref->section < stage->cubin->sec.n && ref->plain ? *cv_u32s_get(&stage->part_of, ref->section) : 0;
+    uint32_t to = ref->section < stage->cubin->sec.count && ref->plain
+                      ? *cv_u32s_get(&stage->part_of, ref->section)
+                      : 0;
     cv_elf_reloc reloc = ref->reloc;
     uint64_t place = ref->to;
 
@@ -315,8 +317,8 @@ static cuvet_status move_table(remap_stage *stage, uint32_t section, cv_builder 
         if (st == CUVET_OK)
             st = move_entry(stage, target_of(stage, sec), &ref, table);
     }
-    cv_put_span(table,
-                cv_span_tail(body, count_of(sec, body) * cv_elf_rel_size(false, sec->h.type == CV_SHT_RELA)));
+    cv_put_span(table, cv_span_tail(body, count_of(sec, body) *
+                                              cv_elf_rel_size(false, sec->header.type == CV_SHT_RELA)));
     return st == CUVET_OK && table->failed ? report_no_memory(stage) : st;
 }
 
@@ -342,7 +344,7 @@ static cuvet_status move_tables(remap_stage *stage, cv_final_bodies *tables)
 {
     cuvet_status st = CUVET_OK;
 
-    for (uint32_t i = 1; i < stage->cubin->sec.n && st == CUVET_OK; i++) {
+    for (uint32_t i = 1; i < stage->cubin->sec.count && st == CUVET_OK; i++) {
         cv_builder table;
 
         if (!target_of(stage, cv_cubin_sec(stage->cubin, i)))
@@ -362,11 +364,11 @@ static cuvet_status merge_bodies(remap_stage *stage, cv_final_bodies *tables, cv
     cuvet_status st = CUVET_OK;
     uint64_t next = 0;
 
-    for (uint64_t i = 0; i <= stage->all.n && st == CUVET_OK; i++) {
-        debug_part *part = i < stage->all.n ? debug_parts_at(&stage->all, i) : NULL;
+    for (uint64_t i = 0; i <= stage->all.count && st == CUVET_OK; i++) {
+        debug_part *part = i < stage->all.count ? debug_parts_at(&stage->all, i) : NULL;
         uint32_t until = part ? part->section : UINT32_MAX;
 
-        for (; next < tables->n && cv_final_bodies_at(tables, next)->section < until && st == CUVET_OK;
+        for (; next < tables->count && cv_final_bodies_at(tables, next)->section < until && st == CUVET_OK;
              next++)
             st = add_body(stage, cv_final_bodies_at(tables, next)->section,
                           &cv_final_bodies_at(tables, next)->bytes, bodies);
@@ -381,13 +383,13 @@ static cuvet_status run_stage(remap_stage *stage, cv_final_bodies *bodies)
     cv_final_bodies tables = { 0 };
     cuvet_status st = list_parts(stage);
 
-    for (uint32_t i = 1; i < stage->cubin->sec.n && st == CUVET_OK; i++) {
+    for (uint32_t i = 1; i < stage->cubin->sec.count && st == CUVET_OK; i++) {
         debug_part *part = target_of(stage, cv_cubin_sec(stage->cubin, i));
 
         if (part)
             st = read_relocs(stage, i, part);
     }
-    for (uint64_t i = 0; i < stage->all.n && st == CUVET_OK; i++) {
+    for (uint64_t i = 0; i < stage->all.count && st == CUVET_OK; i++) {
         debug_part *part = debug_parts_at(&stage->all, i);
 
         if (part->form != OTHER)
@@ -399,7 +401,7 @@ static cuvet_status run_stage(remap_stage *stage, cv_final_bodies *bodies)
         st = move_tables(stage, &tables);
     if (st == CUVET_OK)
         st = merge_bodies(stage, &tables, bodies);
-    for (uint64_t i = 0; i < tables.n; i++)
+    for (uint64_t i = 0; i < tables.count; i++)
         cv_builder_free(&cv_final_bodies_at(&tables, i)->bytes);
     cv_final_bodies_free(&stage->ctx->mem, &tables);
     return st;
@@ -407,7 +409,7 @@ static cuvet_status run_stage(remap_stage *stage, cv_final_bodies *bodies)
 
 static void free_stage(remap_stage *stage)
 {
-    for (uint64_t i = 0; i < stage->all.n; i++) {
+    for (uint64_t i = 0; i < stage->all.count; i++) {
         debug_part *part = debug_parts_at(&stage->all, i);
 
         cv_sites_free(&stage->ctx->mem, &part->sites);
@@ -435,22 +437,22 @@ cuvet_status cv_final_remap(cv_ctx *ctx, const cv_cubin *cubin, const cv_backend
                             cv_final_bodies *bodies, cv_final *code)
 {
     remap_stage stage = { .ctx = ctx, .cubin = cubin, .said = said };
-    uint64_t before = bodies->n;
+    uint64_t before = bodies->count;
     cuvet_status st;
 
     *code = CV_FINAL_OK;
-    if (said->maps.n == 0)
+    if (said->maps.count == 0)
         return CUVET_OK;
-    st = cubin->h.is32 ? cv_reject(ctx, CV_R_DWARF_VERSION, cubin->image.off, 32, 64)
-                       : cv_remap_check(ctx, said, cubin);
+    st = cubin->header.is32 ? cv_reject(ctx, CV_R_DWARF_VERSION, cubin->image.off, 32, 64)
+                            : cv_remap_check(ctx, said, cubin);
     if (st != CUVET_OK) {
         *code = st == CUVET_E_MALFORMED ? CV_FINAL_BACKEND_BAD_OUTPUT : code_of_status(st);
         return st;
     }
     st = run_stage(&stage, bodies);
     free_stage(&stage);
-    for (; st != CUVET_OK && bodies->n > before; bodies->n--)
-        cv_builder_free(&cv_final_bodies_at(bodies, bodies->n - 1)->bytes);
+    for (; st != CUVET_OK && bodies->count > before; bodies->count--)
+        cv_builder_free(&cv_final_bodies_at(bodies, bodies->count - 1)->bytes);
     *code = code_of_status(st);
     return st;
 }

@@ -47,9 +47,9 @@ static cuvet_status read_common(frame_pass *pass, const cv_frame *frame)
  * in their capsule, which is longer. */
 static cuvet_status find_common(const frame_pass *pass, const cv_frame *frame, uint64_t names, uint64_t *step)
 {
-    uint64_t low = 0, high = pass->all.n;
+    uint64_t low = 0, high = pass->all.count;
 
-    if (pass->all.n == 0)
+    if (pass->all.count == 0)
         return cv_remap_no(pass->remap, CV_R_DWARF_COMMON, frame->at, names, UINT64_MAX);
     while (high - low > 1) {
         uint64_t mid = low + (high - low) / 2;
@@ -60,7 +60,7 @@ static cuvet_status find_common(const frame_pass *pass, const cv_frame *frame, u
             high = mid;
     }
     if (commons_get(&pass->all, low)->at != names)
-        low = pass->all.n - 1;
+        low = pass->all.count - 1;
     *step = commons_get(&pass->all, low)->step;
     return CUVET_OK;
 }
@@ -175,9 +175,9 @@ static cuvet_status read_pointer(frame_pass *pass, const cv_frame *frame, uint64
     cv_remap *remap = pass->remap;
     const cv_site *site;
 
-    for (; remap->site < remap->sites->n && cv_sites_get(remap->sites, remap->site)->at < frame->pointer;)
+    for (; remap->site < remap->sites->count && cv_sites_get(remap->sites, remap->site)->at < frame->pointer;)
         remap->site++;
-    site = remap->site < remap->sites->n ? cv_sites_get(remap->sites, remap->site) : NULL;
+    site = remap->site < remap->sites->count ? cv_sites_get(remap->sites, remap->site) : NULL;
     if (site && site->at == frame->pointer) {
         *names = site->place;
         return CUVET_OK;
@@ -231,7 +231,7 @@ static cuvet_status patch_pointers(const frame_pass *pass)
 {
     cv_remap *remap = pass->remap;
 
-    for (uint64_t i = 0; i < pass->names.n && remap->shifts.n; i++) {
+    for (uint64_t i = 0; i < pass->names.count && remap->shifts.count; i++) {
         const cv_key *key = cv_keys_get(&pass->names, i);
         uint64_t now = cv_remap_shifted(&remap->shifts, key->key);
 

@@ -30,13 +30,13 @@ bool cv_remap_place(const cv_backend_out *said, uint32_t map, uint64_t from, uin
         *to = offsets->size_to;
         return true;
     }
-    i = find_map(&said->moves, offsets->first, offsets->n, from);
-    if (i == offsets->n) { /* before all that moved */
-        *to = cv_min(from, offsets->n ? cv_moves_get(&said->moves, offsets->first)->to : most);
+    i = find_map(&said->moves, offsets->first, offsets->count, from);
+    if (i == offsets->count) { /* before all that moved */
+        *to = cv_min(from, offsets->count ? cv_moves_get(&said->moves, offsets->first)->to : most);
         return true;
     }
     moved = cv_moves_get(&said->moves, offsets->first + i);
-    if (i + 1 < offsets->n)
+    if (i + 1 < offsets->count)
         most = cv_moves_get(&said->moves, offsets->first + i + 1)->to;
     *to = cv_min(cv_sat_add(moved->to, from - moved->from),
                  most); /* what was taken out is where its successor is */
@@ -61,10 +61,10 @@ uint64_t cv_remap_origin(const cv_backend_out *said, uint32_t map, uint64_t to)
 
 uint64_t cv_remap_shifted(const cv_moves *shifts, uint64_t off)
 {
-    uint64_t i = find_map(shifts, 0, shifts->n, off);
+    uint64_t i = find_map(shifts, 0, shifts->count, off);
     const cv_moved *moved;
 
-    if (i == shifts->n)
+    if (i == shifts->count)
         return off;
     moved = cv_moves_get(shifts, i);
     return cv_wrap_add(moved->to, off - moved->from);
@@ -74,7 +74,7 @@ static bool in_order(const cv_backend_out *said, const cv_offset_map *map)
 {
     cv_moved last = { 0, 0 };
 
-    for (uint64_t i = 0; i < map->n; i++) {
+    for (uint64_t i = 0; i < map->count; i++) {
         const cv_moved *moved = cv_moves_get(&said->moves, map->first + i);
 
         if ((i > 0 && moved->from <= last.from) || moved->to < last.to || moved->from > map->size_from ||
@@ -87,16 +87,16 @@ static bool in_order(const cv_backend_out *said, const cv_offset_map *map)
 
 cuvet_status cv_remap_check(cv_ctx *ctx, const cv_backend_out *said, const cv_cubin *cubin)
 {
-    for (uint64_t i = 0; i < said->maps.n; i++) {
+    for (uint64_t i = 0; i < said->maps.count; i++) {
         const cv_offset_map *map = cv_offset_maps_get(&said->maps, i);
         const cv_sec *sec = cv_cubin_sec(cubin, map->section);
 
-        bool fits = map->section != 0 && map->section < cubin->sec.n && sec->role == CV_ROLE_TEXT &&
-                    map->size_to == sec->h.size && map->first <= said->moves.n &&
-                    map->n <= said->moves.n - map->first &&
+        bool fits = map->section != 0 && map->section < cubin->sec.count && sec->role == CV_ROLE_TEXT &&
+                    map->size_to == sec->header.size && map->first <= said->moves.count &&
+                    map->count <= said->moves.count - map->first &&
                     (i == 0 || map->section > cv_offset_maps_get(&said->maps, i - 1)->section);
 
-        if (!cv_work(ctx, fits ? map->n + 1 : 1, cubin->image.off))
+        if (!cv_work(ctx, fits ? map->count + 1 : 1, cubin->image.off))
             return cv_cancelled(ctx) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
         if (!fits || !in_order(said, map))
             return cv_reject(ctx, CV_R_DWARF_MAP, cubin->image.off, i, map->section);

@@ -36,6 +36,6 @@ void cv_rewrite_free(cv_ctx *ctx, cv_rewrite *rewrite);
  */
 uint32_t cv_final_flags(const cv_cubin *cubin, cv_kind kind, uint32_t sm, uint32_t note);
 /* Bytes of a section in the file: also of the one whose type has none but that has room all the same. */
-CV_MUST bool cv_final_in_file(const cv_cubin *cubin, uint64_t i);
+CV_MUST bool cv_final_in_file(const cv_cubin *cubin, uint64_t index);
 
 #endif

@@ -6,7 +6,7 @@
 #include "finalize/rewrite.h"
 
 /* New contents of a section, NULL: it keeps its own. */
-const cv_final_body *cv_rewrite_body(const cv_rewrite *rewrite, uint64_t i);
+const cv_final_body *cv_rewrite_body(const cv_rewrite *rewrite, uint64_t index);
 /* Program headers of the new file: rewrite->phnum and rewrite->segments. */
 CV_MUST cuvet_status cv_rewrite_segments(cv_ctx *ctx, cv_rewrite *rewrite);
 

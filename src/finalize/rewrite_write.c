@@ -4,26 +4,27 @@
 
 #include "format/elf/write.h"
 
-static uint32_t new_number(const cv_rewrite *rewrite, uint64_t i)
+static uint32_t new_number(const cv_rewrite *rewrite, uint64_t index)
 {
-    return i < rewrite->number.n ? *cv_u32s_get(&rewrite->number, i) : (uint32_t)i;
+    return index < rewrite->number.count ? *cv_u32s_get(&rewrite->number, index) : (uint32_t)index;
 }
 
 static bool renumber(const cv_rewrite *rewrite)
 {
-    return rewrite->n_sections != rewrite->cubin->sec.n;
+    return rewrite->n_sections != rewrite->cubin->sec.count;
 }
 
 static uint32_t names_section(const cv_cubin *cubin)
 {
-    return cubin->h.shstrndx == CV_SHN_XINDEX ? cv_cubin_sec(cubin, 0)->h.link : cubin->h.shstrndx;
+    return cubin->header.shstrndx == CV_SHN_XINDEX ? cv_cubin_sec(cubin, 0)->header.link
+                                                   : cubin->header.shstrndx;
 }
 
 static void put_header(const cv_rewrite *rewrite, cv_builder *out)
 {
     const cv_cubin *cubin = rewrite->cubin;
     uint32_t note = cv_cubin_first(cubin, CV_ROLE_CUINFO), names = new_number(rewrite, names_section(cubin));
-    cv_elf_header header = cubin->h;
+    cv_elf_header header = cubin->header;
 
     if (note == 0)
         note = cv_cubin_first(cubin, CV_ROLE_CUVER);
@@ -51,22 +52,23 @@ static uint32_t locals_end(const cv_rewrite *rewrite, bool new)
     return (uint32_t)end;
 }
 
-static void put_section(const cv_rewrite *rewrite, cv_builder *out, uint64_t i)
+static void put_section(const cv_rewrite *rewrite, cv_builder *out, uint64_t index)
 {
     const cv_cubin *cubin = rewrite->cubin;
-    const cv_sec *sec = cv_cubin_sec(cubin, i);
-    cv_elf_section header = sec->h;
+    const cv_sec *sec = cv_cubin_sec(cubin, index);
+    cv_elf_section header = sec->header;
 
-    header.name = *cv_u32s_get(&rewrite->name, i);
-    header.off = *cv_u64s_get(&rewrite->place, i);
-    header.size = *cv_u64s_get(&rewrite->size, i);
+    header.name = *cv_u32s_get(&rewrite->name, index);
+    header.off = *cv_u64s_get(&rewrite->place, index);
+    header.size = *cv_u64s_get(&rewrite->size, index);
     header.link = new_number(rewrite, header.link);
     /* The flag says that sh_info is a section; of every role where it is, the examination asks for it. */
-    if (renumber(rewrite) && (sec->h.flags & CV_SHF_INFO_LINK))
+    if (renumber(rewrite) && (sec->header.flags & CV_SHF_INFO_LINK))
         header.info = new_number(rewrite, header.info);
-    if (rewrite->null_symbol != 0 && i == cubin->symtab_index && header.info == locals_end(rewrite, false))
+    if (rewrite->null_symbol != 0 && index == cubin->symtab_index &&
+        header.info == locals_end(rewrite, false))
         header.info = locals_end(rewrite, true);
-    if (i == 0) { /* counts that do not fit the file header */
+    if (index == 0) { /* counts that do not fit the file header */
         uint32_t names = new_number(rewrite, names_section(cubin));
 
         header = (cv_elf_section){ 0 };
@@ -83,7 +85,7 @@ static bool put_tables(cv_ctx *ctx, const cv_rewrite *rewrite, cv_final_sink *to
 
     cv_builder_init(&out, &ctx->mem);
     cv_builder_reserve(&out, rewrite->n_sections * cv_elf_shdr_size(false));
-    for (uint64_t i = 0; i < rewrite->cubin->sec.n; i++)
+    for (uint64_t i = 0; i < rewrite->cubin->sec.count; i++)
         if (i == 0 || new_number(rewrite, i) != 0)
             put_section(rewrite, &out, i);
     *nomem = out.failed;
@@ -118,24 +120,24 @@ static void put_indices(const cv_rewrite *rewrite, cv_builder *out)
         cv_put_u32(out, new_number(rewrite, cv_u32_at(table, at)));
 }
 
-static bool put_body(cv_ctx *ctx, const cv_rewrite *rewrite, cv_final_sink *to, uint64_t i, bool *nomem)
+static bool put_body(cv_ctx *ctx, const cv_rewrite *rewrite, cv_final_sink *to, uint64_t index, bool *nomem)
 {
     const cv_cubin *cubin = rewrite->cubin;
-    const cv_final_body *body = cv_rewrite_body(rewrite, i);
-    cv_span own = cv_span_tail(cubin->image, cv_cubin_sec(cubin, i)->h.off);
+    const cv_final_body *body = cv_rewrite_body(rewrite, index);
+    cv_span own = cv_span_tail(cubin->image, cv_cubin_sec(cubin, index)->header.off);
     cv_builder out;
     bool ok;
 
     if (body)
         return cv_final_sink_put(to, cv_builder_span(&body->bytes));
-    if (i == names_section(cubin) && rewrite->names.len)
+    if (index == names_section(cubin) && rewrite->names.len)
         return cv_final_sink_put(to, cv_builder_span(&rewrite->names));
     cv_builder_init(&out, &ctx->mem);
-    if (i == cubin->symtab_index && (renumber(rewrite) || rewrite->null_symbol))
+    if (index == cubin->symtab_index && (renumber(rewrite) || rewrite->null_symbol))
         put_symbols(rewrite, &out);
-    else if (i == cv_cubin_first(cubin, CV_ROLE_SYMTAB_SHNDX) && renumber(rewrite))
+    else if (index == cv_cubin_first(cubin, CV_ROLE_SYMTAB_SHNDX) && renumber(rewrite))
         put_indices(rewrite, &out);
-    own.len = cv_cubin_sec(cubin, i)->h.size;
+    own.len = cv_cubin_sec(cubin, index)->header.size;
     *nomem = out.failed;
     ok = !out.failed && cv_final_sink_put(to, out.len ? cv_builder_span(&out) : own);
     cv_builder_free(&out);
@@ -146,7 +148,7 @@ static bool put_sections(cv_ctx *ctx, const cv_rewrite *rewrite, cv_final_sink *
 {
     bool ok = true;
 
-    for (uint64_t k = 0; k < rewrite->order.n && ok; k++) {
+    for (uint64_t k = 0; k < rewrite->order.count && ok; k++) {
         uint64_t i = cv_keys_get(&rewrite->order, k)->index, at = *cv_u64s_get(&rewrite->place, i);
 
         if (!cv_final_in_file(rewrite->cubin, i) || at < to->at) /* a twin of what is there */
@@ -162,7 +164,7 @@ cuvet_status cv_rewrite_write(cv_ctx *ctx, const cv_rewrite *rewrite, cv_final_s
     cv_builder out;
     cuvet_status status;
 
-    if (!cv_work(ctx, cv_sat_add(cv_sat_mul(rewrite->cubin->n_syms, 4), rewrite->cubin->sec.n),
+    if (!cv_work(ctx, cv_sat_add(cv_sat_mul(rewrite->cubin->n_syms, 4), rewrite->cubin->sec.count),
                  rewrite->cubin->image.off))
         return CUVET_E_LIMIT;
     status = cv_final_sink_begin(to, rewrite->total);

@@ -4,11 +4,11 @@
 
 #include "format/elf/write.h"
 
-static bool has_bytes(const cv_rewrite *rewrite, uint64_t k)
+static bool has_bytes(const cv_rewrite *rewrite, uint64_t index)
 {
-    uint64_t i = cv_keys_get(&rewrite->order, k)->index;
+    uint64_t i = cv_keys_get(&rewrite->order, index)->index;
 
-    return cv_final_in_file(rewrite->cubin, i) && cv_cubin_sec(rewrite->cubin, i)->h.size != 0;
+    return cv_final_in_file(rewrite->cubin, i) && cv_cubin_sec(rewrite->cubin, i)->header.size != 0;
 }
 
 /* Variables without bytes in the file: they follow what is initialised. */
@@ -16,8 +16,8 @@ static bool is_zero(const cv_sec *sec)
 {
     const uint64_t want = CV_SHF_WRITE | CV_SHF_ALLOC;
 
-    return cv_elf_type_exempt(sec->h.type) && (sec->h.flags & want) == want &&
-           !(sec->h.flags & CV_SHF_CUDA_MERC);
+    return cv_elf_type_exempt(sec->header.type) && (sec->header.flags & want) == want &&
+           !(sec->header.flags & CV_SHF_CUDA_MERC);
 }
 
 /* What the bytes and the variables behind them take in memory. */
@@ -25,11 +25,11 @@ static uint64_t memory_size(const cv_cubin *cubin, uint64_t filesz)
 {
     uint64_t end = filesz;
 
-    for (uint64_t i = 1; i < cubin->sec.n; i++) {
+    for (uint64_t i = 1; i < cubin->sec.count; i++) {
         const cv_sec *sec = cv_cubin_sec(cubin, i);
 
         if (is_zero(sec))
-            end = cv_sat_add(cv_sat_align(end, cv_max(sec->h.align, 1)), sec->h.size);
+            end = cv_sat_add(cv_sat_align(end, cv_max(sec->header.align, 1)), sec->header.size);
     }
     return end;
 }
@@ -38,14 +38,15 @@ static uint64_t memory_size(const cv_cubin *cubin, uint64_t filesz)
  * that it ended at. */
 static uint64_t end_of(const cv_rewrite *rewrite, uint64_t last, uint64_t old_end)
 {
-    uint64_t i = cv_keys_get(&rewrite->order, last)->index, k = cv_keys_lower_bound(&rewrite->order, old_end);
+    uint64_t i = cv_keys_get(&rewrite->order, last)->index,
+             at = cv_keys_lower_bound(&rewrite->order, old_end);
     uint64_t end = cv_sat_add(*cv_u64s_get(&rewrite->place, i), *cv_u64s_get(&rewrite->size, i));
     const cv_sec *sec = cv_cubin_sec(rewrite->cubin, i);
 
-    if (sec->h.off + sec->h.size == old_end || k >= rewrite->order.n ||
-        cv_keys_get(&rewrite->order, k)->key != old_end)
+    if (sec->header.off + sec->header.size == old_end || at >= rewrite->order.count ||
+        cv_keys_get(&rewrite->order, at)->key != old_end)
         return end;
-    return cv_max(end, *cv_u64s_get(&rewrite->place, cv_keys_get(&rewrite->order, k)->index));
+    return cv_max(end, *cv_u64s_get(&rewrite->place, cv_keys_get(&rewrite->order, at)->index));
 }
 
 /* False: nothing of it is left. */
@@ -56,7 +57,7 @@ static bool move_segment(const cv_rewrite *rewrite, cv_elf_segment *segment)
              last = cv_keys_lower_bound(&rewrite->order, old_end);
 
     if (filesz == 0) {
-        segment->off = first < rewrite->order.n
+        segment->off = first < rewrite->order.count
                            ? *cv_u64s_get(&rewrite->place, cv_keys_get(&rewrite->order, first)->index)
                            : rewrite->shoff;
         return true;
@@ -80,7 +81,7 @@ static bool move_segment(const cv_rewrite *rewrite, cv_elf_segment *segment)
 
 static bool is_table(const cv_cubin *cubin, const cv_elf_segment *segment)
 {
-    return segment->type == CV_PT_PHDR || (segment->filesz != 0 && segment->off == cubin->h.phoff);
+    return segment->type == CV_PT_PHDR || (segment->filesz != 0 && segment->off == cubin->header.phoff);
 }
 
 cuvet_status cv_rewrite_segments(cv_ctx *ctx, cv_rewrite *rewrite)
@@ -90,17 +91,17 @@ cuvet_status cv_rewrite_segments(cv_ctx *ctx, cv_rewrite *rewrite)
     cv_elf_segment segment;
     cv_span table;
 
-    if (cubin->h.phnum == 0)
+    if (cubin->header.phnum == 0)
         return CUVET_OK;
     /* Two passes, and each may ask twice what all sections take in memory. */
-    if (!cv_work(ctx, cv_sat_mul(cubin->h.phnum, cv_sat_mul(cv_sat_add(cubin->sec.n, 1), 4)),
-                 cubin->image.off + cubin->h.phoff))
+    if (!cv_work(ctx, cv_sat_mul(cubin->header.phnum, cv_sat_mul(cv_sat_add(cubin->sec.count, 1), 4)),
+                 cubin->image.off + cubin->header.phoff))
         return CUVET_E_LIMIT;
-    table = cv_span_tail(cubin->image, cubin->h.phoff);
+    table = cv_span_tail(cubin->image, cubin->header.phoff);
     for (unsigned pass = 0; pass < 2; pass++) {
         uint64_t count = 0;
 
-        for (uint64_t i = 0; i < cubin->h.phnum; i++) {
+        for (uint64_t i = 0; i < cubin->header.phnum; i++) {
             cv_elf_read_segment(table, false, i, &segment);
             if (is_table(cubin, &segment)) {
                 segment.off = rewrite->total;

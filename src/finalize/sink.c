@@ -20,9 +20,9 @@ cuvet_status cv_final_sink_begin(cv_final_sink *sink, uint64_t size)
     return CUVET_OK;
 }
 
-static bool has_room(const cv_final_sink *sink, uint64_t n)
+static bool has_room(const cv_final_sink *sink, uint64_t count)
 {
-    return sink->begun && n <= sink->size - sink->at;
+    return sink->begun && count <= sink->size - sink->at;
 }
 
 bool cv_final_sink_put(cv_final_sink *sink, cv_span bytes)

@@ -28,14 +28,14 @@ static bool is_used(const cv_cubin *cubin, const cv_u8s *part, uint64_t symbol)
 {
     cv_elf_reloc reloc;
 
-    for (uint64_t i = 1; i < cubin->sec.n; i++) {
+    for (uint64_t i = 1; i < cubin->sec.count; i++) {
         const cv_sec *sec = cv_cubin_sec(cubin, i);
-        cv_span body = cv_span_tail(cubin->image, sec->h.off);
+        cv_span body = cv_span_tail(cubin->image, sec->header.off);
 
         if (*cv_u8s_get(part, i) != CV_PART_RELOC || !sec->in_file)
             continue;
-        body.len = sec->h.size;
-        for (uint64_t k = 0; k < sec->h.size / cv_elf_rel_size(false, true); k++) {
+        body.len = sec->header.size;
+        for (uint64_t k = 0; k < sec->header.size / cv_elf_rel_size(false, true); k++) {
             cv_elf_read_reloc(body, false, true, k, &reloc);
             if (reloc.sym == symbol)
                 return true;
@@ -67,11 +67,11 @@ static cuvet_status put_stripped(cv_ctx *ctx, const cv_backend_req *req, cv_rewr
     const cv_cubin *cubin = req->cubin;
     cuvet_status status;
 
-    if (!cv_u8s_fill(&ctx->mem, part, cubin->sec.n))
+    if (!cv_u8s_fill(&ctx->mem, part, cubin->sec.count))
         return cv_nomem(ctx, cubin->image.off);
     if (!cv_work(ctx, cv_sat_add(cubin->n_syms, cubin->n_relocs), cubin->image.off))
         return CUVET_E_LIMIT;
-    for (uint64_t i = 1; i < cubin->sec.n; i++)
+    for (uint64_t i = 1; i < cubin->sec.count; i++)
         *cv_u8s_at(part, i) = (uint8_t)cv_final_part(cubin, i);
     rewrite->null_symbol = cv_final_cap_symbol(cubin, part);
     status = cv_rewrite_plan(ctx, rewrite);

@@ -14,16 +14,16 @@ static cuvet_status check_header(cv_final_job *job)
 {
     const cv_cubin *first = &job->cubin, *second = &job->result;
 
-    if (second->h.osabi != first->h.osabi || second->h.abiversion != first->h.abiversion)
+    if (second->header.osabi != first->header.osabi || second->header.abiversion != first->header.abiversion)
         return cv_final_refuse(job, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_HEADER, ABI_AT,
-                               (uint64_t)second->h.osabi << 8 | second->h.abiversion,
-                               (uint64_t)first->h.osabi << 8 | first->h.abiversion);
-    if (second->h.type != first->h.type)
-        return report_wrong(job, CV_EH_TYPE, second->h.type, first->h.type);
+                               (uint64_t)second->header.osabi << 8 | second->header.abiversion,
+                               (uint64_t)first->header.osabi << 8 | first->header.abiversion);
+    if (second->header.type != first->header.type)
+        return report_wrong(job, CV_EH_TYPE, second->header.type, first->header.type);
     if (second->sm != job->dst_sm)
         return report_wrong(job, CV_EH_FLAGS, second->sm, job->dst_sm);
-    if (first->abi8 && (second->h.flags & CV_EF_KIND) != (uint32_t)job->out_kind)
-        return report_wrong(job, CV_EH_FLAGS, second->h.flags & CV_EF_KIND, job->out_kind);
+    if (first->abi8 && (second->header.flags & CV_EF_KIND) != (uint32_t)job->out_kind)
+        return report_wrong(job, CV_EH_FLAGS, second->header.flags & CV_EF_KIND, job->out_kind);
     if (second->n_kernels != first->n_kernels)
         return cv_final_refuse(job, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_SYMBOLS,
                                second->symtab.off, second->n_kernels, first->n_kernels);
@@ -54,8 +54,8 @@ cuvet_status cv_final_verify(cv_final_job *job)
     if (job->verbatim)
         return check_copy(job);
     job->of_result = true;
-    status = job->bodies.n ? cv_final_examine(job, &job->result, job->out->span)
-                           : CUVET_OK; /* the others were examined */
+    status = job->bodies.count ? cv_final_examine(job, &job->result, job->out->span)
+                               : CUVET_OK; /* the others were examined */
     if (status == CUVET_OK)
         status = check_header(job);
     if (status != CUVET_OK)

@@ -17,21 +17,21 @@ cuvet_status cv_host_load(cv_host_read_ctx *reader, cv_block *block, uint64_t of
     return cv_block_load(reader->ctx, block, reader->src, reader->base + off, len);
 }
 
-cuvet_status cv_host_header(cv_host_read_ctx *reader, uint64_t i, cv_elf_section *out)
+cuvet_status cv_host_header(cv_host_read_ctx *reader, uint64_t index, cv_elf_section *out)
 {
     uint64_t one = cv_elf_shdr_size(reader->header.is32), count;
     cuvet_status status;
 
-    if (i < reader->first || i - reader->first >= reader->n_headers) {
-        count = cv_min(HEADERS_AT_ONCE, reader->n_sections - i);
+    if (index < reader->first || index - reader->first >= reader->n_headers) {
+        count = cv_min(HEADERS_AT_ONCE, reader->n_sections - index);
         reader->n_headers = 0;
-        status = cv_host_load(reader, &reader->headers, reader->header.shoff + i * one, count * one);
+        status = cv_host_load(reader, &reader->headers, reader->header.shoff + index * one, count * one);
         if (status != CUVET_OK)
             return status;
-        reader->first = i;
+        reader->first = index;
         reader->n_headers = count;
     }
-    cv_elf_read_section(reader->headers.span, reader->header.is32, i - reader->first, out);
+    cv_elf_read_section(reader->headers.span, reader->header.is32, index - reader->first, out);
     return CUVET_OK;
 }
 
@@ -142,27 +142,27 @@ static cuvet_status read_names(cv_host_read_ctx *reader)
 }
 
 /* Keep a section of interest if its bytes are there. */
-static cuvet_status keep_section(cv_host_read_ctx *reader, const cv_elf_section *header, uint64_t i,
+static cuvet_status keep_section(cv_host_read_ctx *reader, const cv_elf_section *header, uint64_t index,
                                  cv_hostobj_kind kind)
 {
     uint64_t left = reader->size - cv_min(header->off, reader->size),
              at = reader->base + cv_min(header->off, reader->size);
-    cv_host_section keep_section = { at, header->size, header->addr, (uint32_t)i, kind };
+    cv_host_section keep_section = { at, header->size, header->addr, (uint32_t)index, kind };
 
     /* Files of debug information alone keep the headers of what is loaded without the bytes. */
     if (header->type == CV_SHT_NOBITS && reader->header.type != CV_ELF_REL)
         return CUVET_OK;
     if (header->type != CV_SHT_PROGBITS)
-        cv_report_at(reader->ctx, CUVET_P_SECTION, i, CV_R_HOST_SECTION_TYPE, at, 0, header->type,
+        cv_report_at(reader->ctx, CUVET_P_SECTION, index, CV_R_HOST_SECTION_TYPE, at, 0, header->type,
                      CV_SHT_PROGBITS);
     if (header->type == CV_SHT_NOBITS)
         return CUVET_OK;
     if (header->size > left) {
-        cv_report_at(reader->ctx, CUVET_P_SECTION, i, CV_R_HOST_SECTION_RANGE, at, 0, header->size, left);
+        cv_report_at(reader->ctx, CUVET_P_SECTION, index, CV_R_HOST_SECTION_RANGE, at, 0, header->size, left);
         return CUVET_OK;
     }
     if (header->flags & CV_SHF_COMPRESSED) {
-        cv_report_at(reader->ctx, CUVET_P_SECTION, i, CV_R_HOST_SECTION_COMPRESSED, at, header->size,
+        cv_report_at(reader->ctx, CUVET_P_SECTION, index, CV_R_HOST_SECTION_COMPRESSED, at, header->size,
                      header->size, 0);
         return CUVET_OK;
     }
@@ -194,7 +194,7 @@ static cuvet_status note_use(cv_host_read_ctx *reader, const cv_elf_section *hea
     if (header->type == CV_SHT_NULL || header->type == CV_SHT_NOBITS || header->size == 0 ||
         header->off > reader->size || header->size > reader->size - header->off)
         return CUVET_OK;
-    if (all->n > 0 && extends_range(cv_host_ranges_at(all, all->n - 1), &here))
+    if (all->count > 0 && extends_range(cv_host_ranges_at(all, all->count - 1), &here))
         return CUVET_OK;
     return cv_host_ranges_push(&reader->ctx->mem, all, here) ? CUVET_OK : cv_nomem(reader->ctx, here.off);
 }
@@ -203,7 +203,7 @@ cv_host_use cv_host_use_at(const cv_host *host, uint64_t off)
 {
     cv_host_use use = CV_HOST_OUTSIDE;
 
-    for (uint64_t i = 0; i < host->ranges.n; i++) {
+    for (uint64_t i = 0; i < host->ranges.count; i++) {
         const cv_host_range *range = cv_host_ranges_get(&host->ranges, i);
 
         if (off >= range->off && off < range->end && range->use > use)
@@ -257,10 +257,10 @@ static cuvet_status sort_sections(cv_host_read_ctx *reader)
     cv_keys order = { 0 };
     bool room = true;
 
-    for (uint64_t i = 0; i < all->n && room; i++)
+    for (uint64_t i = 0; i < all->count && room; i++)
         room = cv_keys_push(&reader->ctx->mem, &order, (cv_key){ cv_host_sections_at(all, i)->off, i });
     cv_keys_sort(&order);
-    for (uint64_t i = 0; i < order.n && room; i++)
+    for (uint64_t i = 0; i < order.count && room; i++)
         room = cv_host_sections_push(&reader->ctx->mem, &sorted,
                                      *cv_host_sections_at(all, cv_keys_at(&order, i)->index));
     cv_keys_free(&reader->ctx->mem, &order);
@@ -273,7 +273,7 @@ static cuvet_status sort_sections(cv_host_read_ctx *reader)
 /* Module ids and host references are strings; long ones are read in parts. */
 static cuvet_status check_text(cv_host_read_ctx *reader)
 {
-    for (uint64_t k = 0; k < reader->host->sections.n; k++) {
+    for (uint64_t k = 0; k < reader->host->sections.count; k++) {
         const cv_host_section *section = cv_host_sections_at(&reader->host->sections, k);
         bool good = section->kind == CV_HOSTOBJ_MODULE_ID || section->kind == CV_HOSTOBJ_REFS ||
                     section->kind == CV_HOSTOBJ_KERNELS;
@@ -338,7 +338,7 @@ void cv_host_free(cv_ctx *ctx, cv_host *host)
 
 static bool has_offset(const cv_u64s *sorted, uint64_t off)
 {
-    uint64_t lo = 0, hi = sorted->n;
+    uint64_t lo = 0, hi = sorted->count;
 
     while (lo < hi) {
         uint64_t mid = lo + (hi - lo) / 2, at = *cv_u64s_get(sorted, mid);
@@ -364,7 +364,7 @@ void cv_host_check_wrappers(cv_ctx *ctx, const cv_host *host, const cv_u64s *con
     if (host->searched)
         return;
     cv_path_push(ctx, CUVET_P_HOST, false, 0);
-    for (uint64_t i = 0; i < host->wrappers.n; i++) {
+    for (uint64_t i = 0; i < host->wrappers.count; i++) {
         const cv_host_wrapper *wrapper = cv_host_wrappers_get(&host->wrappers, i);
 
         if (wrapper->state == CV_HOST_FOUND && !has_offset(containers, wrapper->target))

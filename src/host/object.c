@@ -178,12 +178,12 @@ static cuvet_status use_symbols(wrapper_resolver *resolver, uint32_t index)
     return status;
 }
 
-/* Section i is a relocation table: for which wrappers? */
-static cuvet_status try_table(wrapper_resolver *resolver, uint64_t i, const cv_elf_section *header,
+/* Section 'index' is a relocation table: for which wrappers? */
+static cuvet_status try_table(wrapper_resolver *resolver, uint64_t index, const cv_elf_section *header,
                               uint32_t absolute)
 {
     cv_host_read_ctx *reader = resolver->reader;
-    uint64_t count = reader->host->wrappers.n, first = 0, end,
+    uint64_t count = reader->host->wrappers.count, first = 0, end,
              one = cv_elf_rel_size(false, header->type == CV_SHT_RELA);
     cuvet_status status;
 
@@ -197,7 +197,7 @@ static cuvet_status try_table(wrapper_resolver *resolver, uint64_t i, const cv_e
     if (first == end)
         return CUVET_OK;
     if (!cv_host_has(reader, header->off, header->size) || (header->entsize != one && header->entsize != 0)) {
-        cv_report_at(reader->ctx, CUVET_P_SECTION, i, CV_R_HOST_RELOC_ENTRY,
+        cv_report_at(reader->ctx, CUVET_P_SECTION, index, CV_R_HOST_RELOC_ENTRY,
                      reader->base + cv_min(header->off, reader->size), 0, header->entsize, one);
         return CUVET_OK;
     }

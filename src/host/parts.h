@@ -35,8 +35,8 @@ static inline bool cv_host_has(const cv_host_read_ctx *reader, uint64_t off, uin
 
 /* Load a range of the region that cv_host_has(). */
 CV_MUST cuvet_status cv_host_load(cv_host_read_ctx *reader, cv_block *block, uint64_t off, uint64_t len);
-/* Section header i < n_sections. */
-CV_MUST cuvet_status cv_host_header(cv_host_read_ctx *reader, uint64_t i, cv_elf_section *out);
+/* Section header index < n_sections. */
+CV_MUST cuvet_status cv_host_header(cv_host_read_ctx *reader, uint64_t index, cv_elf_section *out);
 /* Pointers of the wrappers of a relocatable object; absolute: the relocation type that sets a pointer. */
 CV_MUST cuvet_status cv_host_resolve_object(cv_host_read_ctx *reader, uint32_t absolute);
 /* All wrappers of the sections, or by search; then their pointers. */

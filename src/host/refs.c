@@ -41,7 +41,7 @@ static bool is_identifier(cv_span name)
 
 static bool mark_linked(cv_ctx *ctx, cv_hosts *hosts, cv_id name)
 {
-    while (hosts->linked.n <= name)
+    while (hosts->linked.count <= name)
         if (!cv_u32s_push(&ctx->mem, &hosts->linked, 0))
             return false;
     *cv_u32s_at(&hosts->linked, name) = 1;
@@ -101,14 +101,14 @@ static cuvet_status read_object(cv_ctx *ctx, cv_hosts *hosts, const cuvet_source
                                 uint64_t off, uint64_t count)
 {
     cv_lhost object = {
-        .off = off, .end = off + count, .first_module = hosts->module.n, .first_ref = hosts->used.n
+        .off = off, .end = off + count, .first_module = hosts->module.count, .first_ref = hosts->used.count
     };
     cv_host host = { 0 };
     cuvet_status status;
 
     status = cv_host_read(ctx, src, off, count, &host);
     object.object = host.type == CV_ELF_REL;
-    for (uint64_t i = 0; i < host.sections.n && status == CUVET_OK; i++) {
+    for (uint64_t i = 0; i < host.sections.count && status == CUVET_OK; i++) {
         const cv_host_section *section = cv_host_sections_at(&host.sections, i);
 
         object.linkable = object.linkable || section->kind == CV_HOSTOBJ_RELFATBIN;
@@ -127,10 +127,10 @@ static cuvet_status read_object(cv_ctx *ctx, cv_hosts *hosts, const cuvet_source
 }
 
 cuvet_status cv_hosts_read_object(cv_ctx *ctx, cv_hosts *hosts, const cuvet_source *src, cv_span all,
-                                  uint64_t off, uint64_t n)
+                                  uint64_t off, uint64_t count)
 {
-    return n >= 4 && cv_u32_at(all, off) == CV_ELF_MAGIC && cv_u16_at(all, off + 18) != CV_EM_CUDA
-               ? read_object(ctx, hosts, src, all, off, n)
+    return count >= 4 && cv_u32_at(all, off) == CV_ELF_MAGIC && cv_u16_at(all, off + 18) != CV_EM_CUDA
+               ? read_object(ctx, hosts, src, all, off, count)
                : CUVET_OK;
 }
 
@@ -150,7 +150,7 @@ cuvet_status cv_hosts_point_out(cv_ctx *ctx, cv_hosts *hosts, uint64_t off, uint
 
 cv_id cv_hosts_at(const cv_hosts *hosts, uint64_t off)
 {
-    uint64_t lo = hosts->first, hi = hosts->host.n;
+    uint64_t lo = hosts->first, hi = hosts->host.count;
 
     while (lo < hi) { /* members lie one behind the other */
         uint64_t mid = lo + (hi - lo) / 2;
@@ -168,7 +168,7 @@ cv_id cv_hosts_at(const cv_hosts *hosts, uint64_t off)
 
 bool cv_hosts_member_at(const cv_hosts *hosts, uint64_t off, cv_span *name)
 {
-    uint64_t lo = 0, hi = hosts->member.n;
+    uint64_t lo = 0, hi = hosts->member.count;
 
     while (lo < hi) { /* one behind the other */
         uint64_t mid = lo + (hi - lo) / 2;
@@ -193,10 +193,10 @@ static bool find_prefixes(cv_mem *mem, cv_hosts *hosts)
     bool ok = true;
 
     cv_u32s_clear(&hosts->prefix);
-    for (cv_id i = 0; i < hosts->ref.list.n && ok; i++) {
-        uint64_t n = cv_span_find_byte(cv_names_text(&hosts->ref, i), '*');
+    for (cv_id i = 0; i < hosts->ref.list.count && ok; i++) {
+        uint64_t count = cv_span_find_byte(cv_names_text(&hosts->ref, i), '*');
 
-        ok = cv_u32s_push(mem, &hosts->prefix, (uint32_t)cv_min(n, UINT32_MAX));
+        ok = cv_u32s_push(mem, &hosts->prefix, (uint32_t)cv_min(count, UINT32_MAX));
     }
     return ok;
 }
@@ -209,10 +209,10 @@ static cv_span prefix_of(const cv_hosts *hosts, cv_id ref)
     return text;
 }
 
-static bool is_before(void *user, uint32_t a, uint32_t b)
+static bool is_before(void *user, uint32_t left, uint32_t right)
 {
     const cv_hosts *hosts = user;
-    cv_span first = prefix_of(hosts, a), second = prefix_of(hosts, b);
+    cv_span first = prefix_of(hosts, left), second = prefix_of(hosts, right);
 
     for (uint64_t i = 0; i < first.len && i < second.len; i++)
         if (cv_u8_at(first, i) != cv_u8_at(second, i))
@@ -223,9 +223,10 @@ static bool is_before(void *user, uint32_t a, uint32_t b)
 cuvet_status cv_hosts_settle(cv_ctx *ctx, cv_hosts *hosts, bool libraries)
 {
     cv_u8s seen = { 0 };
-    bool ok = find_prefixes(&ctx->mem, hosts) && cv_u8s_fill(&ctx->mem, &seen, cv_max(hosts->ref.list.n, 1));
+    bool ok =
+        find_prefixes(&ctx->mem, hosts) && cv_u8s_fill(&ctx->mem, &seen, cv_max(hosts->ref.list.count, 1));
 
-    for (uint64_t i = 0; i < hosts->host.n && ok; i++) {
+    for (uint64_t i = 0; i < hosts->host.count && ok; i++) {
         const cv_lhost *host = cv_lhosts_at(&hosts->host, i);
 
         for (uint64_t k = 0; k < host->n_refs && ok && (libraries || !host->of_system); k++) {
@@ -247,7 +248,7 @@ bool cv_hosts_is_linked(const cv_hosts *hosts, cv_id host)
     for (uint64_t i = 0; i < object->n_modules; i++) {
         cv_id name = *cv_u32s_get(&hosts->module, object->first_module + i);
 
-        if (name >= hosts->linked.n || !*cv_u32s_get(&hosts->linked, name))
+        if (name >= hosts->linked.count || !*cv_u32s_get(&hosts->linked, name))
             return false;
     }
     return object->n_modules > 0;
@@ -255,10 +256,10 @@ bool cv_hosts_is_linked(const cv_hosts *hosts, cv_id host)
 
 bool cv_hosts_tell_kernels(const cv_hosts *hosts)
 {
-    for (uint64_t i = 0; i < hosts->host.n; i++)
+    for (uint64_t i = 0; i < hosts->host.count; i++)
         if (cv_lhosts_get(&hosts->host, i)->object && !cv_lhosts_get(&hosts->host, i)->lists)
             return false;
-    return hosts->kernel.n > 0;
+    return hosts->kernel.count > 0;
 }
 
 /* '*' is any text. One '*' at a time may have to be tried at several places: the last one. */
@@ -309,7 +310,7 @@ static uint64_t narrow_range(const cv_hosts *hosts, uint64_t lo, uint64_t hi, ui
 /* Only references that begin like the name are compared with it; the shorter ones of them come first. */
 cuvet_status cv_hosts_refer(cv_ctx *ctx, const cv_hosts *hosts, cv_span name, bool *out)
 {
-    uint64_t lo = 0, hi = hosts->kernel.n;
+    uint64_t lo = 0, hi = hosts->kernel.count;
     cuvet_status status = cv_work(ctx, name.len + 1, 0) ? CUVET_OK : CUVET_E_LIMIT;
 
     *out = false;
@@ -334,7 +335,7 @@ bool cv_hosts_is_finished(const cv_hosts *hosts, cv_id host)
     return object->finished && !object->linkable;
 }
 
-cv_span cv_hosts_module(const cv_hosts *hosts, uint64_t i)
+cv_span cv_hosts_module(const cv_hosts *hosts, uint64_t index)
 {
-    return cv_names_text(&hosts->name, *cv_u32s_get(&hosts->module, i));
+    return cv_names_text(&hosts->name, *cv_u32s_get(&hosts->module, index));
 }

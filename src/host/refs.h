@@ -48,7 +48,7 @@ void cv_hosts_free(cv_mem *mem, cv_hosts *hosts);
  * bytes of the file. @return OK · MALFORMED, TRUNCATED, LIMIT (reported) · NOMEM · REFUSED (a module has no
  * proper name) */
 CV_MUST cuvet_status cv_hosts_read_object(cv_ctx *ctx, cv_hosts *hosts, const cuvet_source *src, cv_span all,
-                                          uint64_t off, uint64_t n);
+                                          uint64_t off, uint64_t count);
 /* Something is said of the member of an archive from off to end; name: empty, when it has none.
  * @return OK · LIMIT (reported) · NOMEM */
 CV_MUST cuvet_status cv_hosts_point_out(cv_ctx *ctx, cv_hosts *hosts, uint64_t off, uint64_t end,
@@ -71,6 +71,6 @@ CV_MUST cuvet_status cv_hosts_refer(cv_ctx *ctx, const cv_hosts *hosts, cv_span 
 /* Did a device link make this host object? */
 CV_MUST bool cv_hosts_is_finished(const cv_hosts *hosts, cv_id host);
 /* Name of a module. */
-CV_MUST cv_span cv_hosts_module(const cv_hosts *hosts, uint64_t i);
+CV_MUST cv_span cv_hosts_module(const cv_hosts *hosts, uint64_t index);
 
 #endif

@@ -41,8 +41,8 @@ static cuvet_status add_wrapper(cv_host_read_ctx *reader, const cv_wrapper *wrap
     cv_host_wrapper one = { off, slot, wrapper->data, 0, wrapper->version, section, CV_HOST_STORED };
 
     /* Each wrapper names a container of its own: the limit is the same. */
-    if (reader->host->wrappers.n >= reader->ctx->lim.containers)
-        return cv_reject(reader->ctx, CV_R_LIMIT_CONTAINERS, off, reader->host->wrappers.n + 1,
+    if (reader->host->wrappers.count >= reader->ctx->lim.containers)
+        return cv_reject(reader->ctx, CV_R_LIMIT_CONTAINERS, off, reader->host->wrappers.count + 1,
                          reader->ctx->lim.containers);
     return cv_host_wrappers_push(&reader->ctx->mem, &reader->host->wrappers, one)
                ? CUVET_OK
@@ -148,9 +148,9 @@ static cuvet_status read_loads(cv_host_read_ctx *reader)
  */
 static bool map_address(cv_host_read_ctx *reader, uint64_t addr, uint64_t len, uint64_t *off)
 {
-    if (!cv_work(reader->ctx, reader->loads.n, reader->base + reader->header.phoff))
+    if (!cv_work(reader->ctx, reader->loads.count, reader->base + reader->header.phoff))
         return false;
-    for (uint64_t i = reader->loads.n; i > 0; i--) {
+    for (uint64_t i = reader->loads.count; i > 0; i--) {
         const cv_elf_segment *segment = cv_host_loads_at(&reader->loads, i - 1);
 
         if (addr >= segment->vaddr && addr - segment->vaddr < segment->filesz &&
@@ -165,9 +165,9 @@ static bool map_address(cv_host_read_ctx *reader, uint64_t addr, uint64_t len, u
 /* The other way: address of a place in the region. */
 static bool address_of(cv_host_read_ctx *reader, uint64_t off, uint64_t *addr)
 {
-    if (!cv_work(reader->ctx, reader->loads.n, reader->base + off))
+    if (!cv_work(reader->ctx, reader->loads.count, reader->base + off))
         return false;
-    for (uint64_t i = reader->loads.n; i > 0; i--) {
+    for (uint64_t i = reader->loads.count; i > 0; i--) {
         const cv_elf_segment *segment = cv_host_loads_at(&reader->loads, i - 1);
 
         if (off >= segment->off && off - segment->off < segment->filesz)
@@ -178,7 +178,7 @@ static bool address_of(cv_host_read_ctx *reader, uint64_t off, uint64_t *addr)
 
 static void check_mapping(cv_host_read_ctx *reader)
 {
-    for (uint64_t i = 0; i < reader->host->sections.n; i++) {
+    for (uint64_t i = 0; i < reader->host->sections.count; i++) {
         const cv_host_section *section = cv_host_sections_at(&reader->host->sections, i);
         uint64_t off = 0;
 
@@ -193,9 +193,9 @@ static void check_mapping(cv_host_read_ctx *reader)
 
 static cuvet_status sort_slots(cv_host_read_ctx *reader)
 {
-    if (!cv_work(reader->ctx, reader->host->wrappers.n * 8, reader->base))
+    if (!cv_work(reader->ctx, reader->host->wrappers.count * 8, reader->base))
         return CUVET_E_LIMIT;
-    for (uint64_t i = 0; i < reader->host->wrappers.n; i++) {
+    for (uint64_t i = 0; i < reader->host->wrappers.count; i++) {
         cv_host_wrapper *wrapper = cv_host_wrappers_at(&reader->host->wrappers, i);
         cv_key key = { 0, i };
 
@@ -233,7 +233,7 @@ static void relocate_wrapper(cv_host_read_ctx *reader, cv_host_wrapper *wrapper,
 static bool apply_relocs(cv_host_read_ctx *reader, uint64_t count, uint32_t relative)
 {
     uint64_t low = cv_keys_at(&reader->slots, 0)->key,
-             high = cv_keys_at(&reader->slots, reader->slots.n - 1)->key;
+             high = cv_keys_at(&reader->slots, reader->slots.count - 1)->key;
 
     for (uint64_t i = 0; i < count; i++) {
         /* Most relocations have nothing to do with wrappers: only the place is looked at. */
@@ -246,7 +246,7 @@ static bool apply_relocs(cv_host_read_ctx *reader, uint64_t count, uint32_t rela
             return false;
         cv_elf_read_reloc(reader->part.span, false, true, i, &reloc);
         for (uint64_t k = cv_keys_lower_bound(&reader->slots, place);
-             k < reader->slots.n && cv_keys_at(&reader->slots, k)->key == place; k++) {
+             k < reader->slots.count && cv_keys_at(&reader->slots, k)->key == place; k++) {
             if (!cv_work(reader->ctx, 1, reader->part.span.off + at))
                 return false;
             relocate_wrapper(
@@ -273,10 +273,10 @@ static cuvet_status read_dynamic_relocs(cv_host_read_ctx *reader, uint64_t addr,
     if (!cv_work(reader->ctx, count, reader->base + off))
         return CUVET_E_LIMIT;
     for (uint64_t i = 0; i < count && status == CUVET_OK; i += RELOCS_AT_ONCE) {
-        uint64_t n = cv_min(count - i, RELOCS_AT_ONCE);
+        uint64_t number = cv_min(count - i, RELOCS_AT_ONCE);
 
-        status = cv_host_load(reader, &reader->part, off + i * 24, n * 24);
-        if (status == CUVET_OK && !apply_relocs(reader, n, relative))
+        status = cv_host_load(reader, &reader->part, off + i * 24, number * 24);
+        if (status == CUVET_OK && !apply_relocs(reader, number, relative))
             status = CUVET_E_LIMIT;
     }
     return status;
@@ -285,18 +285,18 @@ static cuvet_status read_dynamic_relocs(cv_host_read_ctx *reader, uint64_t addr,
 /* Where the dynamic section says that relocations are: the loader knows no other place. */
 static cuvet_status read_dynamic(cv_host_read_ctx *reader, uint32_t relative)
 {
-    uint64_t addr = 0, bytes = 0, entry = 24, n = cv_min(reader->dynamic.filesz / 16, DYNAMIC_MAX);
+    uint64_t addr = 0, bytes = 0, entry = 24, count = cv_min(reader->dynamic.filesz / 16, DYNAMIC_MAX);
     cuvet_status status;
 
-    if (reader->dynamic.filesz == 0 || reader->slots.n == 0)
+    if (reader->dynamic.filesz == 0 || reader->slots.count == 0)
         return CUVET_OK;
     if (!cv_host_has(reader, reader->dynamic.off, reader->dynamic.filesz)) {
         cv_report(reader->ctx, CV_R_HOST_DYNAMIC, reader->base + cv_min(reader->dynamic.off, reader->size), 0,
                   reader->dynamic.filesz, reader->dynamic.off);
         return CUVET_OK;
     }
-    status = cv_host_load(reader, &reader->part, reader->dynamic.off, n * 16);
-    for (uint64_t i = 0; i < n && status == CUVET_OK && cv_u64_at(reader->part.span, i * 16) != DT_NULL;
+    status = cv_host_load(reader, &reader->part, reader->dynamic.off, count * 16);
+    for (uint64_t i = 0; i < count && status == CUVET_OK && cv_u64_at(reader->part.span, i * 16) != DT_NULL;
          i++) {
         uint64_t tag = cv_u64_at(reader->part.span, i * 16), value = cv_u64_at(reader->part.span, i * 16 + 8);
 
@@ -319,7 +319,7 @@ static cuvet_status resolve_loaded(cv_host_read_ctx *reader, uint32_t relative)
 
     if (status == CUVET_OK)
         status = read_dynamic(reader, relative);
-    for (uint64_t i = 0; i < reader->host->wrappers.n && status == CUVET_OK; i++) {
+    for (uint64_t i = 0; i < reader->host->wrappers.count && status == CUVET_OK; i++) {
         cv_host_wrapper *wrapper = cv_host_wrappers_at(&reader->host->wrappers, i);
 
         if (wrapper->state == CV_HOST_SKIPPED)
@@ -338,7 +338,7 @@ static cuvet_status report_lost(cv_host_read_ctx *reader)
     cv_keys order = { 0 };
     cuvet_status status = CUVET_OK;
 
-    for (uint64_t i = 0; i < reader->host->wrappers.n && status == CUVET_OK; i++) {
+    for (uint64_t i = 0; i < reader->host->wrappers.count && status == CUVET_OK; i++) {
         const cv_host_wrapper *wrapper = cv_host_wrappers_at(&reader->host->wrappers, i);
 
         if (wrapper->state == CV_HOST_FOUND &&
@@ -350,7 +350,7 @@ static cuvet_status report_lost(cv_host_read_ctx *reader)
                          wrapper->off + CV_WRAPPER_DATA, 8, wrapper->data, 0);
     }
     cv_keys_sort(&order);
-    for (uint64_t i = 0; i < order.n && status == CUVET_OK; i++) {
+    for (uint64_t i = 0; i < order.count && status == CUVET_OK; i++) {
         const cv_key *key = cv_keys_at(&order, i), *last = cv_keys_at(&order, i - (i > 0));
         const cv_host_wrapper *wrapper = cv_host_wrappers_at(&reader->host->wrappers, key->index);
 
@@ -371,11 +371,11 @@ static cuvet_status resolve_wrappers(cv_host_read_ctx *reader)
     uint32_t absolute = 0, relative = 0;
     cuvet_status status;
 
-    if (reader->host->wrappers.n == 0)
+    if (reader->host->wrappers.count == 0)
         return CUVET_OK;
     if (!machine_of(reader->header.machine, &absolute, &relative)) {
         cv_report(reader->ctx, CV_R_HOST_WRAPPER_HOST, reader->base + 18, 2, reader->header.machine, 64);
-        for (uint64_t i = 0; i < reader->host->wrappers.n; i++)
+        for (uint64_t i = 0; i < reader->host->wrappers.count; i++)
             cv_host_wrappers_at(&reader->host->wrappers, i)->state = CV_HOST_SKIPPED;
         return CUVET_OK;
     }
@@ -391,11 +391,11 @@ cuvet_status cv_host_read_wrappers(cv_host_read_ctx *reader)
 
     if (!loaded && reader->header.type != CV_ELF_REL)
         return CUVET_OK;
-    if (loaded && !reader->header.is32 && (reader->host->sections.n > 0 || !reader->tables))
+    if (loaded && !reader->header.is32 && (reader->host->sections.count > 0 || !reader->tables))
         status = read_loads(reader);
     if (status == CUVET_OK)
         check_mapping(reader);
-    for (uint64_t i = 0; i < reader->host->sections.n && status == CUVET_OK; i++) {
+    for (uint64_t i = 0; i < reader->host->sections.count && status == CUVET_OK; i++) {
         const cv_host_section *section = cv_host_sections_at(&reader->host->sections, i);
 
         if (section->kind == CV_HOSTOBJ_WRAPPERS && !reader->header.is32)
@@ -403,7 +403,7 @@ cuvet_status cv_host_read_wrappers(cv_host_read_ctx *reader)
         else if (section->kind == CV_HOSTOBJ_WRAPPERS)
             cv_report(reader->ctx, CV_R_HOST_WRAPPER_HOST, section->off, 0, reader->header.machine, 32);
     }
-    if (status == CUVET_OK && !reader->tables && reader->loads.n > 0)
+    if (status == CUVET_OK && !reader->tables && reader->loads.count > 0)
         status = search_records(reader);
     return status == CUVET_OK ? resolve_wrappers(reader) : status;
 }

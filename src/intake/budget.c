@@ -7,50 +7,51 @@
 /* A tiny file has as much work as one of this size: its tables have to be read all the same. */
 #define LEAST_BYTES (16 * CV_MIB)
 
-void cv_budget_open(cv_budget *b, const cuvet_limits *lim, uint64_t file_bytes)
+void cv_budget_open(cv_budget *budget, const cuvet_limits *lim, uint64_t file_bytes)
 {
     uint64_t most = cv_max(lim->budget, cv_sat_mul(file_bytes, lim->budget_ratio));
 
-    *b = (cv_budget){ .effort = lim->effort,
-                      .file = file_bytes,
-                      .unpacked_most = cv_min(most, lim->total),
-                      .unpacked_rule = lim->total < most ? CV_R_LIMIT_TOTAL : CV_R_LIMIT_BUDGET };
+    *budget = (cv_budget){ .effort = lim->effort,
+                           .file = file_bytes,
+                           .unpacked_most = cv_min(most, lim->total),
+                           .unpacked_rule = lim->total < most ? CV_R_LIMIT_TOTAL : CV_R_LIMIT_BUDGET };
 }
 
-uint64_t cv_budget_work_most(const cv_budget *b, uint64_t unpacked)
+uint64_t cv_budget_work_most(const cv_budget *budget, uint64_t unpacked)
 {
-    return cv_sat_mul(b->effort, cv_sat_add(cv_max(b->file, LEAST_BYTES), unpacked));
+    return cv_sat_mul(budget->effort, cv_sat_add(cv_max(budget->file, LEAST_BYTES), unpacked));
 }
 
-bool cv_budget_fits(const cv_budget *b, uint64_t bytes, cv_rule *rule, uint64_t *got, uint64_t *want)
+bool cv_budget_fits(const cv_budget *budget, uint64_t bytes, cv_rule *rule, uint64_t *got, uint64_t *want)
 {
-    uint64_t unpacked = cv_sat_add(b->unpacked, bytes), work = cv_budget_work_most(b, b->unpacked);
+    uint64_t unpacked = cv_sat_add(budget->unpacked, bytes),
+             work = cv_budget_work_most(budget, budget->unpacked);
 
-    if (unpacked > b->unpacked_most) {
-        *rule = b->unpacked_rule;
+    if (unpacked > budget->unpacked_most) {
+        *rule = budget->unpacked_rule;
         *got = unpacked;
-        *want = b->unpacked_most;
+        *want = budget->unpacked_most;
         return false;
     }
     *rule = CV_R_LIMIT_EFFORT;
-    *got = b->work;
+    *got = budget->work;
     *want = work;
-    return b->work <= work;
+    return budget->work <= work;
 }
 
-void cv_budget_charge(cv_budget *b, uint64_t bytes, uint64_t work)
+void cv_budget_charge(cv_budget *budget, uint64_t bytes, uint64_t work)
 {
-    b->unpacked = cv_sat_add(b->unpacked, bytes);
-    b->work = cv_sat_add(b->work, work);
+    budget->unpacked = cv_sat_add(budget->unpacked, bytes);
+    budget->work = cv_sat_add(budget->work, work);
 }
 
 uint64_t cv_budget_cost(const cuvet_limits *lim, cv_span head)
 {
-    cv_fatbin_claim c = cv_fatbin_member_claim(head);
-    uint64_t ratio = c.flags & CV_FB_LZ4 ? lim->lz4_ratio : lim->ratio;
+    cv_fatbin_claim claim = cv_fatbin_member_claim(head);
+    uint64_t ratio = claim.flags & CV_FB_LZ4 ? lim->lz4_ratio : lim->ratio;
 
-    if (!(c.flags & CV_FB_COMPRESSED) || c.flags & CV_FB_SCRAMBLED || c.unpacked > lim->member ||
-        c.unpacked > cv_sat_mul(ratio, c.stored))
+    if (!(claim.flags & CV_FB_COMPRESSED) || claim.flags & CV_FB_SCRAMBLED || claim.unpacked > lim->member ||
+        claim.unpacked > cv_sat_mul(ratio, claim.stored))
         return 0;
-    return c.unpacked;
+    return claim.unpacked;
 }

@@ -17,12 +17,13 @@ typedef struct cv_budget {
     bool over;              /* used up, and said: nothing more is examined */
 } cv_budget;
 
-void cv_budget_open(cv_budget *b, const cuvet_limits *lim, uint64_t file_bytes);
+void cv_budget_open(cv_budget *budget, const cuvet_limits *lim, uint64_t file_bytes);
 /* Work that may be spent once so many bytes were decompressed. */
-uint64_t cv_budget_work_most(const cv_budget *b, uint64_t unpacked);
+uint64_t cv_budget_work_most(const cv_budget *budget, uint64_t unpacked);
 /* Does a piece that unpacks so many bytes fit? Otherwise *rule, *got and *want tell what is used up. */
-CV_MUST bool cv_budget_fits(const cv_budget *b, uint64_t bytes, cv_rule *rule, uint64_t *got, uint64_t *want);
-void cv_budget_charge(cv_budget *b, uint64_t bytes, uint64_t work);
+CV_MUST bool cv_budget_fits(const cv_budget *budget, uint64_t bytes, cv_rule *rule, uint64_t *got,
+                            uint64_t *want);
+void cv_budget_charge(cv_budget *budget, uint64_t bytes, uint64_t work);
 /* Bytes that a member with this header will be decompressed to; 0 when a limit of its own refuses it. */
 uint64_t cv_budget_cost(const cuvet_limits *lim, cv_span head);
 

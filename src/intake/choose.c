@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "intake/choose.h"
 
-static cuvet_reason judge_kind(const cuvet_candidate *c, const cv_wanted *w)
+static cuvet_reason judge_kind(const cuvet_candidate *candidate, const cv_wanted *wanted)
 {
     bool asked = false;
 
-    switch (c->kind) {
-    case CUVET_K_CUBIN: asked = w->request == CUVET_REQUEST_LINK || w->request == CUVET_REQUEST_SASS; break;
-    case CUVET_K_PTX: asked = w->request == CUVET_REQUEST_LINK || w->request == CUVET_REQUEST_PTX; break;
-    case CUVET_K_LTOIR:
-        asked = w->request == CUVET_REQUEST_LTOIR || (w->direct && w->request == CUVET_REQUEST_LINK);
+    switch (candidate->kind) {
+    case CUVET_K_CUBIN:
+        asked = wanted->request == CUVET_REQUEST_LINK || wanted->request == CUVET_REQUEST_SASS;
         break;
-    case CUVET_K_FATBIN: asked = w->request != CUVET_REQUEST_LTOIR; break;
+    case CUVET_K_PTX:
+        asked = wanted->request == CUVET_REQUEST_LINK || wanted->request == CUVET_REQUEST_PTX;
+        break;
+    case CUVET_K_LTOIR:
+        asked = wanted->request == CUVET_REQUEST_LTOIR ||
+                (wanted->direct && wanted->request == CUVET_REQUEST_LINK);
+        break;
+    case CUVET_K_FATBIN: asked = wanted->request != CUVET_REQUEST_LTOIR; break;
     case CUVET_K_NVVM:
     case CUVET_K_WRAPPER:
     case CUVET_K_ARCHIVE:
@@ -23,102 +28,105 @@ static cuvet_reason judge_kind(const cuvet_candidate *c, const cv_wanted *w)
     return asked ? CUVET_REASON_NONE : CUVET_REASON_REQUEST;
 }
 
-cuvet_reason cv_select_judge(const cuvet_candidate *c, const cv_wanted *w)
+cuvet_reason cv_select_judge(const cuvet_candidate *candidate, const cv_wanted *wanted)
 {
-    cuvet_reason r = judge_kind(c, w);
+    cuvet_reason reason = judge_kind(candidate, wanted);
 
-    if (r != CUVET_REASON_NONE)
-        return r;
-    if (!w->direct && !w->address32 && !(c->flags & CV_FB_64BIT))
+    if (reason != CUVET_REASON_NONE)
+        return reason;
+    if (!wanted->direct && !wanted->address32 && !(candidate->flags & CV_FB_64BIT))
         return CUVET_REASON_ADDRESS;
-    if (c->kind == CUVET_K_CUBIN)
-        return cv_arch_sass(c->sm, c->suffix, w->target, w->policy);
-    if (c->kind == CUVET_K_PTX)
-        return cv_arch_ptx(c->sm, c->suffix, w->target);
+    if (candidate->kind == CUVET_K_CUBIN)
+        return cv_arch_sass(candidate->sm, candidate->suffix, wanted->target, wanted->policy);
+    if (candidate->kind == CUVET_K_PTX)
+        return cv_arch_ptx(candidate->sm, candidate->suffix, wanted->target);
     /* IR goes to any target that is not older, like PTX; NVVM of the old form names none. */
-    return c->sm == 0 && w->direct ? CUVET_REASON_NONE : cv_arch_ptx(c->sm, c->suffix, w->target);
+    return candidate->sm == 0 && wanted->direct
+               ? CUVET_REASON_NONE
+               : cv_arch_ptx(candidate->sm, candidate->suffix, wanted->target);
 }
 
-static int suffix_rank(char s)
+static int suffix_rank(char suffix)
 {
-    return s == 'a' ? 2 : s == 'f' ? 1 : 0;
+    return suffix == 'a' ? 2 : suffix == 'f' ? 1 : 0;
 }
 
-int cv_select_compare(const cuvet_candidate *a, const cuvet_candidate *b)
+int cv_select_compare(const cuvet_candidate *left, const cuvet_candidate *right)
 {
-    if (a->sm != b->sm)
-        return a->sm > b->sm ? -1 : 1;
-    if ((a->kind == CUVET_K_CUBIN) != (b->kind == CUVET_K_CUBIN))
-        return a->kind == CUVET_K_CUBIN ? -1 : 1;
-    return suffix_rank(b->suffix) - suffix_rank(a->suffix);
+    if (left->sm != right->sm)
+        return left->sm > right->sm ? -1 : 1;
+    if ((left->kind == CUVET_K_CUBIN) != (right->kind == CUVET_K_CUBIN))
+        return left->kind == CUVET_K_CUBIN ? -1 : 1;
+    return suffix_rank(right->suffix) - suffix_rank(left->suffix);
 }
 
 /* Order of the candidates that fit in one number, small is good: sorting by it ranks them all at once. What
  * lies in the data of a host object comes last: neither a linker nor a dumper reads it. */
 static uint64_t order_of(const cv_candidate *in)
 {
-    const cuvet_candidate *c = &in->pub;
-    uint64_t sm = UINT32_MAX - c->sm, suffix = (uint64_t)(2 - suffix_rank(c->suffix));
+    const cuvet_candidate *candidate = &in->pub;
+    uint64_t sm = UINT32_MAX - candidate->sm, suffix = (uint64_t)(2 - suffix_rank(candidate->suffix));
 
     return (uint64_t)(in->unit.place == CUVET_PLACE_DATA) << 35 | sm << 3 |
-           (uint64_t)(c->kind != CUVET_K_CUBIN) << 2 | suffix;
+           (uint64_t)(candidate->kind != CUVET_K_CUBIN) << 2 | suffix;
 }
 
 /* Of members that are equal in everything the first one wins; but of PTX without suffix for the very number
  * of the target the last one, as in the reference linker. */
-static bool last_wins(const cuvet_candidate *c, const cv_wanted *w)
+static bool last_wins(const cuvet_candidate *candidate, const cv_wanted *wanted)
 {
-    return c->kind == CUVET_K_PTX && c->suffix == 0 && c->sm == w->target.sm;
+    return candidate->kind == CUVET_K_PTX && candidate->suffix == 0 && candidate->sm == wanted->target.sm;
 }
 
 /* Turn the runs of equal ones round where the last one wins; each container for itself. */
-static void settle_ties(cv_keys *fit, cv_candidates *all, const cv_wanted *w)
+static void settle_ties(cv_keys *fit, cv_candidates *all, const cv_wanted *wanted)
 {
-    for (uint64_t i = 0, end; i < fit->n; i = end) {
+    for (uint64_t i = 0, end; i < fit->count; i = end) {
         const cv_key first = *cv_keys_at(fit, i);
-        const cuvet_candidate *c = &cv_candidates_at(all, first.index)->pub;
+        const cuvet_candidate *candidate = &cv_candidates_at(all, first.index)->pub;
 
-        for (end = i + 1; end < fit->n && cv_keys_at(fit, end)->key == first.key; end++)
-            if (cv_candidates_at(all, cv_keys_at(fit, end)->index)->pub.container_off != c->container_off)
+        for (end = i + 1; end < fit->count && cv_keys_at(fit, end)->key == first.key; end++)
+            if (cv_candidates_at(all, cv_keys_at(fit, end)->index)->pub.container_off !=
+                candidate->container_off)
                 break;
-        for (uint64_t a = i, b = end - 1; a < b && last_wins(c, w); a++, b--) {
-            cv_key t = *cv_keys_at(fit, a);
+        for (uint64_t head = i, tail = end - 1; head < tail && last_wins(candidate, wanted); head++, tail--) {
+            cv_key swapped = *cv_keys_at(fit, head);
 
-            *cv_keys_at(fit, a) = *cv_keys_at(fit, b);
-            *cv_keys_at(fit, b) = t;
+            *cv_keys_at(fit, head) = *cv_keys_at(fit, tail);
+            *cv_keys_at(fit, tail) = swapped;
         }
     }
 }
 
-cuvet_status cv_select(cv_ctx *x, cv_candidates *all, uint64_t from, const cv_wanted *w, uint64_t *best,
-                       uint64_t *reference)
+cuvet_status cv_select(cv_ctx *ctx, cv_candidates *all, uint64_t from, const cv_wanted *wanted,
+                       uint64_t *best, uint64_t *reference)
 {
     cv_keys fit = { 0 };
-    cuvet_status s = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
-    *best = *reference = all->n;
-    for (uint64_t i = from; i < all->n && s == CUVET_OK; i++) {
+    *best = *reference = all->count;
+    for (uint64_t i = from; i < all->count && status == CUVET_OK; i++) {
         cv_candidate *one = cv_candidates_at(all, i);
-        cuvet_candidate *c = &one->pub;
+        cuvet_candidate *candidate = &one->pub;
 
-        c->rank = 0;
-        c->reason = cv_select_judge(c, w);
-        if (c->reason == CUVET_REASON_NONE &&
-            !cv_keys_push(&x->mem, &fit, (cv_key){ .key = order_of(one), .index = i }))
-            s = cv_nomem(x, c->header_off);
+        candidate->rank = 0;
+        candidate->reason = cv_select_judge(candidate, wanted);
+        if (candidate->reason == CUVET_REASON_NONE &&
+            !cv_keys_push(&ctx->mem, &fit, (cv_key){ .key = order_of(one), .index = i }))
+            status = cv_nomem(ctx, candidate->header_off);
     }
     cv_keys_sort(&fit);
-    settle_ties(&fit, all, w);
-    for (uint64_t i = 0; i < fit.n && s == CUVET_OK; i++) {
+    settle_ties(&fit, all, wanted);
+    for (uint64_t i = 0; i < fit.count && status == CUVET_OK; i++) {
         uint64_t at = cv_keys_at(&fit, i)->index;
-        cuvet_candidate *c = &cv_candidates_at(all, at)->pub;
+        cuvet_candidate *candidate = &cv_candidates_at(all, at)->pub;
 
-        c->rank = (uint32_t)(i + 1);
+        candidate->rank = (uint32_t)(i + 1);
         if (i == 0)
             *best = at;
-        if (*reference == all->n && c->first_container)
+        if (*reference == all->count && candidate->first_container)
             *reference = at;
     }
-    cv_keys_free(&x->mem, &fit);
-    return s;
+    cv_keys_free(&ctx->mem, &fit);
+    return status;
 }

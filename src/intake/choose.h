@@ -24,12 +24,12 @@ typedef struct cv_wanted {
 } cv_wanted;
 
 /* Whether a candidate fits: NONE, or the first reason why it does not. */
-cuvet_reason cv_select_judge(const cuvet_candidate *c, const cv_wanted *w);
+cuvet_reason cv_select_judge(const cuvet_candidate *candidate, const cv_wanted *wanted);
 /* < 0: a before b; 0: a full tie. Both fit. */
-int cv_select_compare(const cuvet_candidate *a, const cuvet_candidate *b);
+int cv_select_compare(const cuvet_candidate *left, const cuvet_candidate *right);
 /* Judge and rank candidates [from, n); *best is the winner of the best, *reference the winner of the best
  * that the reference linker would have seen; both n when there is none. @return OK · NOMEM · LIMIT */
-CV_MUST cuvet_status cv_select(cv_ctx *x, cv_candidates *all, uint64_t from, const cv_wanted *w,
+CV_MUST cuvet_status cv_select(cv_ctx *ctx, cv_candidates *all, uint64_t from, const cv_wanted *wanted,
                                uint64_t *best, uint64_t *reference);
 
 #endif

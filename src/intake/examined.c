@@ -9,18 +9,18 @@ void cv_result_move(cv_result *to, cv_result *from)
     *from = NONE;
 }
 
-void cv_result_free(cv_result *r)
+void cv_result_free(cv_result *result)
 {
-    if (!r->mem)
+    if (!result->mem)
         return;
-    cv_diags_free(r->mem, &r->diags);
-    cv_u8s_free(r->mem, &r->ident);
-    cv_u8s_free(r->mem, &r->triple);
-    cv_keys_free(r->mem, &r->totals);
-    cv_claims_free(r->mem, &r->file.claims);
-    cv_claims_free(r->mem, &r->inner.claims);
-    cv_mem_put(r->mem, r->content.mem, r->content.cap);
-    *r = (cv_result){ 0 };
+    cv_diags_free(result->mem, &result->diags);
+    cv_u8s_free(result->mem, &result->ident);
+    cv_u8s_free(result->mem, &result->triple);
+    cv_keys_free(result->mem, &result->totals);
+    cv_claims_free(result->mem, &result->file.claims);
+    cv_claims_free(result->mem, &result->inner.claims);
+    cv_mem_put(result->mem, result->content.mem, result->content.cap);
+    *result = (cv_result){ 0 };
 }
 
 cuvet_kind cv_unit_kind_of(uint16_t kind)

@@ -19,69 +19,70 @@
 #define LTOIR_SM   0x1Au /* SM number times 10, 16 bits */
 
 /* More and more of the beginning, until the triple is found. */
-static cuvet_status read_head(const cv_ir *ir, cv_bc *b)
+static cuvet_status read_head(const cv_ir *ir, cv_bc *bitcode)
 {
     uint64_t head = cv_min(ir->size, HEAD);
 
     for (;;) {
-        cuvet_status s = cv_block_load(ir->x, ir->head, ir->src, ir->off, head);
+        cuvet_status status = cv_block_load(ir->ctx, ir->head, ir->src, ir->off, head);
 
-        if (s == CUVET_OK)
-            s = cv_bc_read(ir->x, ir->head->span, ir->size, b);
-        if (s != CUVET_OK || b->more <= head || head >= HEAD_MAX)
-            return s;
-        head = cv_min(cv_max(b->more, head * 16), cv_min(ir->size, HEAD_MAX));
+        if (status == CUVET_OK)
+            status = cv_bc_read(ir->ctx, ir->head->span, ir->size, bitcode);
+        if (status != CUVET_OK || bitcode->more <= head || head >= HEAD_MAX)
+            return status;
+        head = cv_min(cv_max(bitcode->more, head * 16), cv_min(ir->size, HEAD_MAX));
     }
 }
 
 /* A second module may be for another machine than the first. */
-static cuvet_status has_one_module(const cv_ir *ir, const cv_bc *b, bool *one)
+static cuvet_status has_one_module(const cv_ir *ir, const cv_bc *bitcode, bool *one)
 {
-    uint64_t at = b->next, size = 0;
+    uint64_t at = bitcode->next, size = 0;
     bool module = false;
 
-    *one = b->next != 0;
-    for (unsigned n = 0; *one && at < b->end; n++, at += size) {
-        cuvet_status s =
-            cv_block_load(ir->x, ir->tmp, ir->src, ir->off + at, cv_min(b->end - at, CV_BC_BLOCK_HEADER));
+    *one = bitcode->next != 0;
+    for (unsigned count = 0; *one && at < bitcode->end; count++, at += size) {
+        cuvet_status status = cv_block_load(ir->ctx, ir->tmp, ir->src, ir->off + at,
+                                            cv_min(bitcode->end - at, CV_BC_BLOCK_HEADER));
 
-        if (s != CUVET_OK)
-            return s;
-        *one = n < BLOCKS_MAX && cv_bc_block(ir->tmp->span, &module, &size) && !module && size <= b->end - at;
+        if (status != CUVET_OK)
+            return status;
+        *one = count < BLOCKS_MAX && cv_bc_block(ir->tmp->span, &module, &size) && !module &&
+               size <= bitcode->end - at;
     }
     return CUVET_OK;
 }
 
-cuvet_status cv_ir_bitcode(const cv_ir *ir, cv_mem *m, cv_u8s *triple)
+cuvet_status cv_ir_bitcode(const cv_ir *ir, cv_mem *mem, cv_u8s *triple)
 {
-    cv_bc b;
-    cuvet_status s = read_head(ir, &b);
+    cv_bc bitcode;
+    cuvet_status status = read_head(ir, &bitcode);
     cv_span text;
     bool one = false;
 
-    if (s != CUVET_OK)
-        return s;
-    text = cv_span_of(b.triple, b.n_triple, 0);
+    if (status != CUVET_OK)
+        return status;
+    text = cv_span_of(bitcode.triple, bitcode.n_triple, 0);
     for (uint64_t i = 0; i < text.len; i++) {
-        if (!cv_u8s_push(m, triple, cv_u8_at(text, i)))
-            return cv_nomem(ir->x, ir->off);
+        if (!cv_u8s_push(mem, triple, cv_u8_at(text, i)))
+            return cv_nomem(ir->ctx, ir->off);
     }
     if (text.len == 0)
-        cv_report(ir->x, CV_R_BC_STREAM, ir->off, 0, ir->head->span.len, 0);
+        cv_report(ir->ctx, CV_R_BC_STREAM, ir->off, 0, ir->head->span.len, 0);
     if (cv_bc_machine_of(text) == CV_BC_OTHER)
-        s = has_one_module(ir, &b, &one);
-    cv_report(ir->x, one ? CV_R_BC_OTHER_MACHINE : CV_R_BC_OPAQUE, ir->off, ir->size, ir->size, 0);
-    return s;
+        status = has_one_module(ir, &bitcode, &one);
+    cv_report(ir->ctx, one ? CV_R_BC_OTHER_MACHINE : CV_R_BC_OPAQUE, ir->off, ir->size, ir->size, 0);
+    return status;
 }
 
 cuvet_status cv_ir_ltoir(const cv_ir *ir, uint32_t *sm)
 {
-    cuvet_status s = cv_block_load(ir->x, ir->head, ir->src, ir->off, cv_min(ir->size, LTOIR_SM + 2));
+    cuvet_status status = cv_block_load(ir->ctx, ir->head, ir->src, ir->off, cv_min(ir->size, LTOIR_SM + 2));
 
-    if (s != CUVET_OK)
-        return s;
+    if (status != CUVET_OK)
+        return status;
     *sm = cv_u16_at(ir->head->span, LTOIR_SM) / 10u;
-    cv_report(ir->x, CV_R_BC_LTOIR, ir->off, ir->size, ir->size, 0);
+    cv_report(ir->ctx, CV_R_BC_LTOIR, ir->off, ir->size, ir->size, 0);
     return CUVET_OK;
 }
 
@@ -94,16 +95,16 @@ cuvet_status cv_ir_search(const cv_ir *ir, uint64_t *at)
     *at = ir->size;
     while (found) {
         uint64_t hit = end;
-        cuvet_status s = cv_search(ir->x, ir->window, ir->src, from, end, &found, &hit, &head);
+        cuvet_status status = cv_search(ir->ctx, ir->window, ir->src, from, end, &found, &hit, &head);
 
-        if (s != CUVET_OK)
-            return s;
-        if (found && !cv_work(ir->x, HIT_WORK, hit))
+        if (status != CUVET_OK)
+            return status;
+        if (found && !cv_work(ir->ctx, HIT_WORK, hit))
             return CUVET_OK;
         if (found && (cv_u32_at(head, 0) == CV_FATBIN_MAGIC ? cv_u32_at(head, 4) == CV_FATBIN_TAIL
                                                             : cv_locate_is_device(head))) {
             *at = hit - ir->off;
-            cv_report(ir->x, CV_R_FATBIN_HIDDEN, hit, 8, *at, 0);
+            cv_report(ir->ctx, CV_R_FATBIN_HIDDEN, hit, 8, *at, 0);
             return CUVET_OK;
         }
         from = hit + 4;

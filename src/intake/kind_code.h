@@ -8,15 +8,16 @@
 #include "io/source.h"
 
 typedef struct cv_ir {
-    cv_ctx *x;
+    cv_ctx *ctx;
     cv_block *head, *tmp; /* to be used */
     cv_window *window;
     const cuvet_source *src;
     uint64_t off, size; /* of the object */
 } cv_ir;
 
-/* Target triple, in memory of m, and what is to be said of it. @return OK · MALFORMED · IO · NOMEM · LIMIT */
-CV_MUST cuvet_status cv_ir_bitcode(const cv_ir *ir, cv_mem *m, cv_u8s *triple);
+/* Target triple, in memory of 'mem', and what is to be said of it. @return OK · MALFORMED · IO · NOMEM ·
+ * LIMIT */
+CV_MUST cuvet_status cv_ir_bitcode(const cv_ir *ir, cv_mem *mem, cv_u8s *triple);
 /* SM number, 0 unknown. */
 CV_MUST cuvet_status cv_ir_ltoir(const cv_ir *ir, uint32_t *sm);
 /* *at: where the first container or device ELF begins in the object, which is reported; its size when there

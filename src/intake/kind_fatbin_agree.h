@@ -10,10 +10,10 @@
 #define CV_LTOIR_MAGIC UINT32_C(0x7F4E43ED)
 
 /* 'head' is the offset of the member header in the file: where the findings point. */
-void cv_agree_elf(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, const cv_cubin *c);
-void cv_agree_ptx(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, const cv_ptx *p);
-void cv_agree_ltoir(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, cv_span blob);
+void cv_agree_elf(cv_ctx *ctx, const cv_fatbin_member *member, uint64_t head, const cv_cubin *cubin);
+void cv_agree_ptx(cv_ctx *ctx, const cv_fatbin_member *member, uint64_t head, const cv_ptx *ptx);
+void cv_agree_ltoir(cv_ctx *ctx, const cv_fatbin_member *member, uint64_t head, cv_span blob);
 /* Content that is plainly of another kind than the header says. False: it is, and was reported. */
-CV_MUST bool cv_agree_kind(cv_ctx *x, const cv_fatbin_member *m, uint64_t head, cv_span content);
+CV_MUST bool cv_agree_kind(cv_ctx *ctx, const cv_fatbin_member *member, uint64_t head, cv_span content);
 
 #endif

@@ -29,69 +29,72 @@ bool cv_locate_is_host(cv_span head)
     return is_elf(head) && !cv_locate_is_device(head);
 }
 
-typedef struct tables {
+typedef struct locate_tables {
     bool is32;
     uint64_t shoff, shnum, phoff, phnum;
-} tables;
+} locate_tables;
 
-static tables read_tables(cv_span h)
+static locate_tables read_tables(cv_span haystack)
 {
-    bool is32 = cv_u8_at(h, 4) == 1;
+    bool is32 = cv_u8_at(haystack, 4) == 1;
     uint64_t counts = is32 ? 44 : 56; /* e_phnum; e_shnum is four bytes on */
 
-    return (tables){ is32, is32 ? cv_u32_at(h, 32) : cv_u64_at(h, 40), cv_u16_at(h, counts + 4),
-                     is32 ? cv_u32_at(h, 28) : cv_u64_at(h, 32), cv_u16_at(h, counts) };
+    return (locate_tables){ is32, is32 ? cv_u32_at(haystack, 32) : cv_u64_at(haystack, 40),
+                            cv_u16_at(haystack, counts + 4),
+                            is32 ? cv_u32_at(haystack, 28) : cv_u64_at(haystack, 32),
+                            cv_u16_at(haystack, counts) };
 }
 
-static uint64_t sections_end(cv_span table, const tables *t, uint64_t end)
+static uint64_t sections_end(cv_span table, const locate_tables *tables, uint64_t end)
 {
-    cv_elf_section s;
+    cv_elf_section section;
 
-    for (uint64_t i = 1; i < t->shnum; i++) {
-        cv_elf_read_section(table, t->is32, i, &s);
-        if (s.type != 0 && !cv_elf_type_exempt(s.type))
-            end = cv_max(end, cv_sat_add(s.off, s.size));
+    for (uint64_t i = 1; i < tables->shnum; i++) {
+        cv_elf_read_section(table, tables->is32, i, &section);
+        if (section.type != 0 && !cv_elf_type_exempt(section.type))
+            end = cv_max(end, cv_sat_add(section.off, section.size));
     }
     return end;
 }
 
-cuvet_status cv_locate_extent(cv_ctx *x, cv_block *tmp, const cuvet_source *src, uint64_t at, uint64_t end,
+cuvet_status cv_locate_extent(cv_ctx *ctx, cv_block *tmp, const cuvet_source *src, uint64_t at, uint64_t end,
                               cv_located *found, uint64_t *extent)
 {
     uint64_t left = end - at, size = cv_min(left, 64), entry, last;
-    cuvet_status s = cv_block_load(x, tmp, src, at, size);
-    tables t;
+    cuvet_status status = cv_block_load(ctx, tmp, src, at, size);
+    locate_tables tables;
 
     *found = CV_LOCATED_NO;
-    if (s != CUVET_OK || size < 52)
-        return s;
-    t = read_tables(tmp->span);
-    entry = cv_elf_shdr_size(t.is32);
-    last = cv_max(t.is32 ? 52 : 64, t.phnum ? cv_sat_add(t.phoff, t.phnum * cv_elf_phdr_size(t.is32)) : 0);
-    if (t.shoff != 0) {
-        if (t.shoff > left || entry > left - t.shoff)
+    if (status != CUVET_OK || size < 52)
+        return status;
+    tables = read_tables(tmp->span);
+    entry = cv_elf_shdr_size(tables.is32);
+    last = cv_max(tables.is32 ? 52 : 64,
+                  tables.phnum ? cv_sat_add(tables.phoff, tables.phnum * cv_elf_phdr_size(tables.is32)) : 0);
+    if (tables.shoff != 0) {
+        if (tables.shoff > left || entry > left - tables.shoff)
             return CUVET_OK;
-        if (t.shnum == 0) { /* extended numbering: the count is the size of section 0 */
+        if (tables.shnum == 0) { /* extended numbering: the count is the size of section 0 */
             cv_elf_section first;
 
-            s = cv_block_load(x, tmp, src, at + t.shoff, entry);
-            if (s != CUVET_OK)
-                return s;
-            cv_elf_read_section(tmp->span, t.is32, 0, &first);
-            t.shnum = first.size;
+            status = cv_block_load(ctx, tmp, src, at + tables.shoff, entry);
+            if (status != CUVET_OK)
+                return status;
+            cv_elf_read_section(tmp->span, tables.is32, 0, &first);
+            tables.shnum = first.size;
         }
         /* A unit of work per byte: many headers may name one large table. */
-        if (t.shnum > x->lim.sections) {
+        if (tables.shnum > ctx->lim.sections) {
             *found = CV_LOCATED_LIMIT;
-            *extent = t.shnum;
+            *extent = tables.shnum;
             return CUVET_OK;
         }
-        if (t.shnum > (left - t.shoff) / entry || !cv_work(x, t.shnum * entry, at))
+        if (tables.shnum > (left - tables.shoff) / entry || !cv_work(ctx, tables.shnum * entry, at))
             return CUVET_OK;
-        s = cv_block_load(x, tmp, src, at + t.shoff, t.shnum * entry);
-        if (s != CUVET_OK)
-            return s;
-        last = sections_end(tmp->span, &t, cv_max(last, t.shoff + t.shnum * entry));
+        status = cv_block_load(ctx, tmp, src, at + tables.shoff, tables.shnum * entry);
+        if (status != CUVET_OK)
+            return status;
+        last = sections_end(tmp->span, &tables, cv_max(last, tables.shoff + tables.shnum * entry));
     }
     *found = last <= left ? CV_LOCATED_YES : CV_LOCATED_NO;
     *extent = last;

@@ -18,7 +18,7 @@ typedef enum cv_located { CV_LOCATED_NO = 0, CV_LOCATED_YES, CV_LOCATED_LIMIT } 
 
 /* *extent: bytes from 'at', at most end - at. *found NO: the tables do not fit;
  * the full parse says why. 'tmp' holds the section table. */
-CV_MUST cuvet_status cv_locate_extent(cv_ctx *x, cv_block *tmp, const cuvet_source *src, uint64_t at,
+CV_MUST cuvet_status cv_locate_extent(cv_ctx *ctx, cv_block *tmp, const cuvet_source *src, uint64_t at,
                                       uint64_t end, cv_located *found, uint64_t *extent);
 
 #endif

@@ -27,46 +27,47 @@ bool cv_place_chosen(cuvet_place place)
 }
 
 /* Kind of the section at this place; of several the one that tools look into. */
-static cv_hostobj_kind section_at(const cv_host *h, uint64_t at, bool *wrappers)
+static cv_hostobj_kind section_at(const cv_host *host, uint64_t at, bool *wrappers)
 {
     cv_hostobj_kind found = CV_HOSTOBJ_OTHER;
 
-    for (uint64_t i = 0; i < h->sections.n; i++) {
-        const cv_host_section *s = cv_host_sections_get(&h->sections, i);
+    for (uint64_t i = 0; i < host->sections.count; i++) {
+        const cv_host_section *section = cv_host_sections_get(&host->sections, i);
 
-        *wrappers = *wrappers || s->kind == CV_HOSTOBJ_WRAPPERS;
-        if (at < s->off || at - s->off >= s->size || found == CV_HOSTOBJ_RELFATBIN)
+        *wrappers = *wrappers || section->kind == CV_HOSTOBJ_WRAPPERS;
+        if (at < section->off || at - section->off >= section->size || found == CV_HOSTOBJ_RELFATBIN)
             continue;
-        if (found != CV_HOSTOBJ_FATBIN || s->kind == CV_HOSTOBJ_RELFATBIN)
-            found = s->kind;
+        if (found != CV_HOSTOBJ_FATBIN || section->kind == CV_HOSTOBJ_RELFATBIN)
+            found = section->kind;
     }
     return found;
 }
 
-static cuvet_place in_other(const cv_host *h, uint64_t at)
+static cuvet_place in_other(const cv_host *host, uint64_t at)
 {
-    bool object = h->type == CV_ELF_REL;
+    bool object = host->type == CV_ELF_REL;
 
-    switch (cv_host_use_at(h, at)) {
+    switch (cv_host_use_at(host, at)) {
     case CV_HOST_DATA: return object ? CUVET_PLACE_DATA : CUVET_PLACE_PROGRAM;
     case CV_HOST_NO_DATA: return CUVET_PLACE_SECTION;
     case CV_HOST_OUTSIDE: break;
     }
     /* A program runs without a section table, and its segments say nothing of data and code. */
-    return object || h->ranges.n + h->sections.n > 0 ? CUVET_PLACE_OUTSIDE : CUVET_PLACE_PROGRAM;
+    return object || host->ranges.count + host->sections.count > 0 ? CUVET_PLACE_OUTSIDE
+                                                                   : CUVET_PLACE_PROGRAM;
 }
 
-static cuvet_place in_host(cv_ctx *x, const cv_walk *w, uint64_t at, bool container, bool member)
+static cuvet_place in_host(cv_ctx *ctx, const cv_walk *walk, uint64_t at, bool container, bool member)
 {
-    const cv_host *h = &w->host;
-    bool object = h->type == CV_ELF_REL, wrappers = false;
+    const cv_host *host = &walk->host;
+    bool object = host->type == CV_ELF_REL, wrappers = false;
 
     if (member && !object)
         return CUVET_PLACE_BYTES; /* tools that link take objects from archives, and no programs */
-    if (!cv_work(x, h->sections.n + h->ranges.n, at))
+    if (!cv_work(ctx, host->sections.count + host->ranges.count, at))
         return CUVET_PLACE_OUTSIDE; /* reported: the limit is reached */
-    switch ((unsigned)section_at(h, at, &wrappers)) {
-    case CV_HOSTOBJ_OTHER: return in_other(h, at);
+    switch ((unsigned)section_at(host, at, &wrappers)) {
+    case CV_HOSTOBJ_OTHER: return in_other(host, at);
     case CV_HOSTOBJ_FATBIN: return object ? CUVET_PLACE_FINISHED : CUVET_PLACE_PROGRAM;
     case CV_HOSTOBJ_RELFATBIN: break;
     default: return CUVET_PLACE_SECTION;
@@ -75,25 +76,25 @@ static cuvet_place in_host(cv_ctx *x, const cv_walk *w, uint64_t at, bool contai
         return CUVET_PLACE_PROGRAM;
     if (!container || !wrappers)
         return CUVET_PLACE_UNNAMED;
-    if (cv_walk_is_first(w, at))
+    if (cv_walk_is_first(walk, at))
         return CUVET_PLACE_OBJECT;
-    return cv_host_names(h, at) ? CUVET_PLACE_NAMED : CUVET_PLACE_UNNAMED;
+    return cv_host_names(host, at) ? CUVET_PLACE_NAMED : CUVET_PLACE_UNNAMED;
 }
 
-cuvet_place cv_place_at(cv_ctx *x, const cv_walk *w, uint64_t at, bool container)
+cuvet_place cv_place_at(cv_ctx *ctx, const cv_walk *walk, uint64_t at, bool container)
 {
-    uint64_t archives = w->stack.n - 1;
-    const cv_region *r = cv_regions_get(&w->stack, archives);
+    uint64_t archives = walk->stack.count - 1;
+    const cv_region *region = cv_regions_get(&walk->stack, archives);
 
-    if (w->nested)
+    if (walk->nested)
         return CUVET_PLACE_NESTED;
-    if (r->kind == CV_REGION_RAW)
+    if (region->kind == CV_REGION_RAW)
         return CUVET_PLACE_TABLE;
     if (archives > 1)
         return CUVET_PLACE_ARCHIVE;
-    if (r->host)
-        return in_host(x, w, at, container, archives > 0);
-    if (at == r->off)
+    if (region->host)
+        return in_host(ctx, walk, at, container, archives > 0);
+    if (at == region->off)
         return archives > 0 ? CUVET_PLACE_MEMBER : CUVET_PLACE_FILE;
-    return r->bare ? CUVET_PLACE_FOLLOWING : CUVET_PLACE_BYTES;
+    return region->bare ? CUVET_PLACE_FOLLOWING : CUVET_PLACE_BYTES;
 }

@@ -8,7 +8,7 @@
 typedef enum cv_taking { CV_TAKEN, CV_LEFT, CV_REFUSED } cv_taking;
 
 /* Place of what the walk finds at this offset of its region; container: it is one, not a device ELF. */
-cuvet_place cv_place_at(cv_ctx *x, const cv_walk *w, uint64_t at, bool container);
+cuvet_place cv_place_at(cv_ctx *ctx, const cv_walk *walk, uint64_t at, bool container);
 /* Part in a link; *rule: what is to be said, CV_N_RULES: nothing. */
 cv_taking cv_place_part(cuvet_place place, cv_rule *rule);
 /* Is it a candidate when one piece of code is chosen? */

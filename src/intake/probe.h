@@ -24,10 +24,10 @@ uint64_t cv_class_number(cuvet_kind kind);
 
 /* Silent. probe: limits.ptx_probe. *out is zeroed first; unless OK only its type is set. *why is set unless
  * OK. @return as cuvet_classify(), without USAGE and NULL. */
-CV_MUST cuvet_status cv_classify_look(cv_span s, uint64_t probe, unsigned flags, cuvet_content_info *out,
+CV_MUST cuvet_status cv_classify_look(cv_span span, uint64_t probe, unsigned flags, cuvet_content_info *out,
                                       cv_class_why *why);
 
 /* The same, reported. */
-CV_MUST cuvet_status cv_classify(cv_ctx *x, cv_span s, unsigned flags, cuvet_content_info *out);
+CV_MUST cuvet_status cv_classify(cv_ctx *ctx, cv_span span, unsigned flags, cuvet_content_info *out);
 
 #endif

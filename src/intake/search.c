@@ -7,29 +7,29 @@
 
 #define HEAD UINT64_C(64)
 
-cuvet_status cv_search(cv_ctx *x, cv_window *w, const cuvet_source *src, uint64_t from, uint64_t end,
+cuvet_status cv_search(cv_ctx *ctx, cv_window *window, const cuvet_source *src, uint64_t from, uint64_t end,
                        bool *found, uint64_t *at, cv_span *head)
 {
     *found = false;
     while (from < end && end - from >= 4) {
-        cv_span s;
-        cuvet_status st = cv_window_at(x, w, src, from, HEAD, end, &s);
+        cv_span span;
+        cuvet_status st = cv_window_at(ctx, window, src, from, HEAD, end, &span);
         uint64_t hit;
 
         if (st != CUVET_OK)
             return st;
-        hit = cv_span_find_u32(s, 0, CV_FATBIN_MAGIC, CV_ELF_MAGIC);
-        if (hit < s.len) {
+        hit = cv_span_find_u32(span, 0, CV_FATBIN_MAGIC, CV_ELF_MAGIC);
+        if (hit < span.len) {
             *found = true;
             *at = from + hit;
-            return cv_window_at(x, w, src, *at, HEAD, end, head);
+            return cv_window_at(ctx, window, src, *at, HEAD, end, head);
         }
         /* The last three bytes may begin a magic that the next window completes; zeros begin none, and are
          * not read where a file has a hole. */
-        if (cv_span_find_nonzero(s) == s.len)
-            from = cv_source_next_data(src, from + s.len);
+        if (cv_span_find_nonzero(span) == span.len)
+            from = cv_source_next_data(src, from + span.len);
         else
-            from += s.len - 3;
+            from += span.len - 3;
     }
     return CUVET_OK;
 }

@@ -7,7 +7,7 @@
 
 /* First offset in [from, end) with one of the two magics (all four bytes before end); *found false when there
  * is none. *head gets what the window holds from there on, at least min(64, end - offset) bytes. */
-CV_MUST cuvet_status cv_search(cv_ctx *x, cv_window *w, const cuvet_source *src, uint64_t from, uint64_t end,
-                               bool *found, uint64_t *at, cv_span *head);
+CV_MUST cuvet_status cv_search(cv_ctx *ctx, cv_window *window, const cuvet_source *src, uint64_t from,
+                               uint64_t end, bool *found, uint64_t *at, cv_span *head);
 
 #endif

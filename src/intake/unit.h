@@ -80,13 +80,13 @@ typedef struct cv_result {
     cuvet_status status;             /* OK, or NOMEM, INTERNAL: the scan cannot go on */
 } cv_result;
 
-void cv_result_free(cv_result *r);
+void cv_result_free(cv_result *result);
 /* *to was free; *from is afterwards. */
 void cv_result_move(cv_result *to, cv_result *from);
 
 /* Everything one thread needs; not shared. */
 typedef struct cv_worker {
-    cv_ctx x;
+    cv_ctx ctx;
     cv_codec codec;
     cv_block head; /* of the member */
     cv_block stored, unpacked;
@@ -94,8 +94,8 @@ typedef struct cv_worker {
     cv_cubin cubin;
 } cv_worker;
 
-void cv_worker_init(cv_worker *w, const cuvet_alloc *alloc, const cuvet_limits *lim);
-void cv_worker_free(cv_worker *w);
+void cv_worker_init(cv_worker *worker, const cuvet_alloc *alloc, const cuvet_limits *lim);
+void cv_worker_free(cv_worker *worker);
 
 typedef struct cv_examine_options {
     cuvet_depth depth;
@@ -112,8 +112,8 @@ typedef struct cv_examine_options {
     const uint32_t *seen;
 } cv_examine_options;
 
-/* Examine one unit; *r is overwritten (free the old one first). Never fails: r->status tells. */
-void cv_examine(cv_worker *w, const cuvet_source *src, const cv_unit *u, const cv_examine_options *opt,
-                cv_result *r);
+/* Examine one unit; *result is overwritten (free the old one first). Never fails: result->status tells. */
+void cv_examine(cv_worker *worker, const cuvet_source *src, const cv_unit *unit,
+                const cv_examine_options *opt, cv_result *result);
 
 #endif

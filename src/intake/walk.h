@@ -66,15 +66,15 @@ typedef struct cv_walk {
 } cv_walk;
 
 /* Walk [off, end) of src: the file, or a member that holds a container. */
-CV_MUST cuvet_status cv_walk_open(cv_ctx *x, cv_walk *w, const cuvet_source *src, uint64_t off, uint64_t end,
-                                  cv_region_kind kind, bool ledger);
-/* Next unit. @return OK · END · IO · NOMEM · LIMIT (live memory). Diagnostics go to x as they are met. */
-CV_MUST cuvet_status cv_walk_next(cv_ctx *x, cv_walk *w, cv_unit *out);
+CV_MUST cuvet_status cv_walk_open(cv_ctx *ctx, cv_walk *walk, const cuvet_source *src, uint64_t off,
+                                  uint64_t end, cv_region_kind kind, bool ledger);
+/* Next unit. @return OK · END · IO · NOMEM · LIMIT (live memory). Diagnostics go to 'ctx' as they are met. */
+CV_MUST cuvet_status cv_walk_next(cv_ctx *ctx, cv_walk *walk, cv_unit *out);
 /* Is it the first container of its section or of a bare file: the only one that the reference linker reads?
  */
-bool cv_walk_is_first(const cv_walk *w, uint64_t container_off);
+bool cv_walk_is_first(const cv_walk *walk, uint64_t container_off);
 /* The units so far are done with: their names may go. */
-void cv_walk_forget(cv_walk *w);
-void cv_walk_close(cv_ctx *x, cv_walk *w);
+void cv_walk_forget(cv_walk *walk);
+void cv_walk_close(cv_ctx *ctx, cv_walk *walk);
 
 #endif

@@ -14,22 +14,22 @@
 #define BATCH 32
 
 /* Write a batch of runs whole; writev may stop anywhere. */
-static bool write_runs(int fd, struct iovec *v, int n)
+static bool write_runs(int fd, struct iovec *vec, int count)
 {
     int i = 0;
 
-    while (i < n) {
-        ssize_t w = writev(fd, v + i, n - i);
+    while (i < count) {
+        ssize_t written = writev(fd, vec + i, count - i);
 
-        if (w < 0 && errno == EINTR)
+        if (written < 0 && errno == EINTR)
             continue;
-        if (w <= 0)
+        if (written <= 0)
             return false;
-        for (; i < n && (size_t)w >= v[i].iov_len; i++)
-            w -= (ssize_t)v[i].iov_len;
-        if (i < n) {
-            v[i].iov_base = (uint8_t *)v[i].iov_base + w;
-            v[i].iov_len -= (size_t)w;
+        for (; i < count && (size_t)written >= vec[i].iov_len; i++)
+            written -= (ssize_t)vec[i].iov_len;
+        if (i < count) {
+            vec[i].iov_base = (uint8_t *)vec[i].iov_base + written;
+            vec[i].iov_len -= (size_t)written;
         }
     }
     return true;
@@ -47,41 +47,41 @@ static void ready_room(int fd, uint64_t len)
 
 cuvet_status cv_sink_fd(int fd, const cv_slices *out)
 {
-    struct iovec v[BATCH];
+    struct iovec vec[BATCH];
     cv_slice_pos pos = { 0 };
     cv_span run;
-    int n = 0;
+    int count = 0;
 
     if (out->failed)
         return CUVET_E_NOMEM;
     if (lseek(fd, 0, SEEK_CUR) == 0)
         ready_room(fd, out->len);
     while (cv_slices_next(out, &pos, &run)) {
-        v[n++] = (struct iovec){ cv_without_const(run.base), (size_t)run.len };
-        if (n == BATCH) {
-            if (!write_runs(fd, v, n))
+        vec[count++] = (struct iovec){ cv_without_const(run.base), (size_t)run.len };
+        if (count == BATCH) {
+            if (!write_runs(fd, vec, count))
                 return CUVET_E_IO;
-            n = 0;
+            count = 0;
         }
     }
-    return write_runs(fd, v, n) ? CUVET_OK : CUVET_E_IO;
+    return write_runs(fd, vec, count) ? CUVET_OK : CUVET_E_IO;
 }
 
 static bool plain_name(const char *name)
 {
-    cv_span s = cv_span_of(name, name ? strlen(name) : 0, 0);
+    cv_span span = cv_span_of(name, name ? strlen(name) : 0, 0);
 
-    return s.len != 0 && s.len <= 200 && cv_span_find_byte(s, '/') == s.len && !cv_span_eq_str(s, ".") &&
-           !cv_span_eq_str(s, "..");
+    return span.len != 0 && span.len <= 200 && cv_span_find_byte(span, '/') == span.len &&
+           !cv_span_eq_str(span, ".") && !cv_span_eq_str(span, "..");
 }
 
 /* A temporary of ours beside the target. O_EXCL: a link planted under that name is never followed. */
 static int open_temporary(int dirfd, const char *name, char *tmp, size_t cap)
 {
     for (unsigned i = 0; i < 1000; i++) {
-        int n = snprintf(tmp, cap, ".%s.%ld.%u.tmp", name, (long)getpid(), i), fd;
+        int len = snprintf(tmp, cap, ".%s.%ld.%u.tmp", name, (long)getpid(), i), fd;
 
-        if (n < 0 || (size_t)n >= cap)
+        if (len < 0 || (size_t)len >= cap)
             return -1;
         fd = openat(dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (fd >= 0 || errno != EEXIST)
@@ -114,7 +114,7 @@ cuvet_status cv_sink_file(int dirfd, const char *name, const cv_slices *out, cv_
 {
     char tmp[256];
     struct stat st;
-    cuvet_status s;
+    cuvet_status status;
     int fd;
 
     if (!plain_name(name))
@@ -124,16 +124,16 @@ cuvet_status cv_sink_file(int dirfd, const char *name, const cv_slices *out, cv_
     fd = open_temporary(dirfd, name, tmp, sizeof(tmp));
     if (fd < 0)
         return CUVET_E_IO;
-    s = cv_sink_fd(fd, out);
-    if (s == CUVET_OK && opt.sync && fsync(fd) != 0)
-        s = CUVET_E_IO;
-    if (close(fd) != 0 && s == CUVET_OK)
-        s = CUVET_E_IO;
-    if (s == CUVET_OK)
-        s = publish(dirfd, tmp, name, opt.replace);
-    if (s != CUVET_OK)
+    status = cv_sink_fd(fd, out);
+    if (status == CUVET_OK && opt.sync && fsync(fd) != 0)
+        status = CUVET_E_IO;
+    if (close(fd) != 0 && status == CUVET_OK)
+        status = CUVET_E_IO;
+    if (status == CUVET_OK)
+        status = publish(dirfd, tmp, name, opt.replace);
+    if (status != CUVET_OK)
         (void)unlinkat(dirfd, tmp, 0); /* already failing: the first status is the one that counts */
-    return s;
+    return status;
 }
 
 cv_sink_options cv_sink_options_of(unsigned flags)
@@ -141,21 +141,21 @@ cv_sink_options cv_sink_options_of(unsigned flags)
     return (cv_sink_options){ (flags & CUVET_SAVE_REPLACE) != 0, (flags & CUVET_SAVE_SYNC) != 0 };
 }
 
-cuvet_status cuvet_save(int dirfd, const char *name, const void *bytes, size_t n, unsigned flags)
+cuvet_status cuvet_save(int dirfd, const char *name, const void *bytes, size_t size, unsigned flags)
 {
     cv_slices out = { 0 };
-    cuvet_status s;
+    cuvet_status status;
     cv_mem mem;
 
-    if (!name || (n && !bytes))
+    if (!name || (size && !bytes))
         return CUVET_E_NULL;
     if (flags & ~(CUVET_SAVE_REPLACE | CUVET_SAVE_SYNC))
         return CUVET_E_USAGE;
     cv_mem_init(&mem, NULL, CV_MIB);
-    cv_slices_borrow(&mem, &out, cv_span_of(bytes, n, 0));
-    s = cv_sink_file(dirfd, name, &out, cv_sink_options_of(flags));
+    cv_slices_borrow(&mem, &out, cv_span_of(bytes, size, 0));
+    status = cv_sink_file(dirfd, name, &out, cv_sink_options_of(flags));
     cv_slices_free(&mem, &out);
-    return s;
+    return status;
 }
 
 CV_BUF_BEGIN
@@ -175,26 +175,26 @@ CV_BUF_END
 static int open_folder(const char *path, const char *name)
 {
     char folder[768];
-    const size_t n = (size_t)(name - path);
+    const size_t count = (size_t)(name - path);
 
-    if (n == 0)
+    if (count == 0)
         return open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (n >= sizeof(folder))
+    if (count >= sizeof(folder))
         return -1;
-    cv_span_copy(cv_span_of(path, n, 0), folder);
-    CV_ARRAY_SET(folder, n, 0);
+    cv_span_copy(cv_span_of(path, count, 0), folder);
+    CV_ARRAY_SET(folder, count, 0);
     return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-cuvet_status cv_sink_path(const char *path, const void *bytes, size_t n, unsigned flags)
+cuvet_status cv_sink_path(const char *path, const void *bytes, size_t size, unsigned flags)
 {
     const char *name = last_part(path);
     const int folder = open_folder(path, name);
-    cuvet_status s;
+    cuvet_status status;
 
     if (folder < 0)
         return CUVET_E_IO;
-    s = cuvet_save(folder, name, bytes, n, flags);
+    status = cuvet_save(folder, name, bytes, size, flags);
     close(folder);
-    return s;
+    return status;
 }

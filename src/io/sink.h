@@ -20,6 +20,6 @@ cv_sink_options cv_sink_options_of(unsigned flags);
 CV_MUST cuvet_status cv_sink_file(int dirfd, const char *name, const cv_slices *out, cv_sink_options opt);
 
 /* cuvet_save() into the folder that a path names. @return as cuvet_save() · IO (no such folder) */
-CV_MUST cuvet_status cv_sink_path(const char *path, const void *bytes, size_t n, unsigned flags);
+CV_MUST cuvet_status cv_sink_path(const char *path, const void *bytes, size_t size, unsigned flags);
 
 #endif

@@ -15,45 +15,45 @@
 
 #include "bytes/sized.h"
 
-cuvet_status cv_source_read(cv_ctx *x, const cuvet_source *src, uint64_t off, void *buf, size_t len)
+cuvet_status cv_source_read(cv_ctx *ctx, const cuvet_source *src, uint64_t off, void *buf, size_t len)
 {
     if (len == 0)
         return CUVET_OK;
     if (off > src->length || len > src->length - off)
         return CUVET_E_INTERNAL;
     if (src->read_at(src->user, off, buf, len) != CUVET_OK)
-        return cv_reject(x, CV_R_IO_READ, off, 0, len);
+        return cv_reject(ctx, CV_R_IO_READ, off, 0, len);
     return CUVET_OK;
 }
 
 #define SLACK_MAX (16 * CV_MIB)
 
-cuvet_status cv_block_room(cv_ctx *x, cv_block *b, uint64_t len, uint64_t off)
+cuvet_status cv_block_room(cv_ctx *ctx, cv_block *block, uint64_t len, uint64_t off)
 {
     uint64_t slack;
 
-    b->span = (cv_span){ b->mem, 0, off };
-    if (len <= b->cap)
+    block->span = (cv_span){ block->mem, 0, off };
+    if (len <= block->cap)
         return CUVET_OK;
     /* Release first: old contents are never needed, and two large blocks at once would double the peak. */
-    cv_mem_put(&x->mem, b->mem, b->cap);
-    b->cap = 0;
+    cv_mem_put(&ctx->mem, block->mem, block->cap);
+    block->cap = 0;
     /* Some room above the need: members grow slowly, and each new block is memory the kernel has to clear. */
     slack = len < CV_WINDOW_SIZE ? 0 : cv_min(len / 4, SLACK_MAX);
-    if (slack > x->mem.limit - cv_min(x->mem.limit, cv_sat_add(x->mem.live, len)))
+    if (slack > ctx->mem.limit - cv_min(ctx->mem.limit, cv_sat_add(ctx->mem.live, len)))
         slack = 0;
-    b->mem = cv_mem_get_raw(&x->mem, len + slack);
-    b->span.base = b->mem;
-    if (!b->mem)
-        return cv_nomem(x, off);
-    b->cap = len + slack;
+    block->mem = cv_mem_get_raw(&ctx->mem, len + slack);
+    block->span.base = block->mem;
+    if (!block->mem)
+        return cv_nomem(ctx, off);
+    block->cap = len + slack;
     return CUVET_OK;
 }
 
-void cv_block_filled(cv_block *b, uint64_t len)
+void cv_block_filled(cv_block *block, uint64_t len)
 {
-    b->span.base = b->mem;
-    b->span.len = len <= b->cap ? len : 0;
+    block->span.base = block->mem;
+    block->span.len = len <= block->cap ? len : 0;
 }
 
 /* Smaller blocks come from memory that was used before; of huge ones a part is enough until the source has
@@ -72,91 +72,91 @@ static void ready_pages(uint8_t *mem, uint64_t len)
         (void)madvise(mem + head, (size_t)((cv_min(len, READY_MOST) - head) / page * page), POPULATE_WRITE);
 }
 
-cuvet_status cv_block_load(cv_ctx *x, cv_block *b, const cuvet_source *src, uint64_t off, uint64_t len)
+cuvet_status cv_block_load(cv_ctx *ctx, cv_block *block, const cuvet_source *src, uint64_t off, uint64_t len)
 {
-    bool fresh = len > b->cap;
-    cuvet_status s = cv_block_room(x, b, len, off);
+    bool fresh = len > block->cap;
+    cuvet_status status = cv_block_room(ctx, block, len, off);
 
-    if (s == CUVET_OK && fresh)
-        ready_pages(b->mem, len);
-    if (s == CUVET_OK)
-        s = cv_source_read(x, src, off, b->mem, (size_t)len);
-    if (s == CUVET_OK)
-        cv_block_filled(b, len);
-    return s;
+    if (status == CUVET_OK && fresh)
+        ready_pages(block->mem, len);
+    if (status == CUVET_OK)
+        status = cv_source_read(ctx, src, off, block->mem, (size_t)len);
+    if (status == CUVET_OK)
+        cv_block_filled(block, len);
+    return status;
 }
 
-cuvet_status cv_block_zero(cv_ctx *x, cv_block *b, uint64_t len)
+cuvet_status cv_block_zero(cv_ctx *ctx, cv_block *block, uint64_t len)
 {
-    cuvet_status s = cv_block_room(x, b, len, 0);
+    cuvet_status status = cv_block_room(ctx, block, len, 0);
 
-    if (s != CUVET_OK)
-        return s;
-    memset(b->mem, 0, (size_t)len);
-    cv_block_filled(b, len);
+    if (status != CUVET_OK)
+        return status;
+    memset(block->mem, 0, (size_t)len);
+    cv_block_filled(block, len);
     return CUVET_OK;
 }
 
-void cv_block_clear(cv_block *b, uint64_t off, uint64_t len)
+void cv_block_clear(cv_block *block, uint64_t off, uint64_t len)
 {
-    if (len && off <= b->cap && len <= b->cap - off)
-        memset(b->mem + off, 0, (size_t)len);
+    if (len && off <= block->cap && len <= block->cap - off)
+        memset(block->mem + off, 0, (size_t)len);
 }
 
-uint8_t *cv_block_at(cv_block *b, uint64_t off, uint64_t len)
+uint8_t *cv_block_at(cv_block *block, uint64_t off, uint64_t len)
 {
-    return b->mem && off <= b->cap && len <= b->cap - off ? b->mem + off : NULL;
+    return block->mem && off <= block->cap && len <= block->cap - off ? block->mem + off : NULL;
 }
 
-bool cv_block_put(cv_block *b, uint64_t off, cv_span bytes)
+bool cv_block_put(cv_block *block, uint64_t off, cv_span bytes)
 {
-    uint8_t *to = cv_block_at(b, off, bytes.len);
+    uint8_t *to = cv_block_at(block, off, bytes.len);
 
     if (to)
         cv_span_copy(bytes, to);
     return to != NULL;
 }
 
-cuvet_status cv_block_copy(cv_ctx *x, cv_block *b, cv_span bytes)
+cuvet_status cv_block_copy(cv_ctx *ctx, cv_block *block, cv_span bytes)
 {
-    cv_block old = *b;
-    cuvet_status s;
+    cv_block old = *block;
+    cuvet_status status;
 
     /* The old memory goes last: the bytes may be its own. */
-    if (bytes.len > b->cap)
-        *b = (cv_block){ 0 };
-    s = cv_block_room(x, b, bytes.len, bytes.off);
-    if (s == CUVET_OK) {
-        if (b->mem != old.mem)
-            ready_pages(b->mem, bytes.len);
-        cv_span_copy(bytes, b->mem);
-        cv_block_filled(b, bytes.len);
+    if (bytes.len > block->cap)
+        *block = (cv_block){ 0 };
+    status = cv_block_room(ctx, block, bytes.len, bytes.off);
+    if (status == CUVET_OK) {
+        if (block->mem != old.mem)
+            ready_pages(block->mem, bytes.len);
+        cv_span_copy(bytes, block->mem);
+        cv_block_filled(block, bytes.len);
     }
-    if (b->mem != old.mem)
-        cv_block_free(x, &old);
-    return s;
+    if (block->mem != old.mem)
+        cv_block_free(ctx, &old);
+    return status;
 }
 
-void cv_block_free(cv_ctx *x, cv_block *b)
+void cv_block_free(cv_ctx *ctx, cv_block *block)
 {
-    cv_mem_put(&x->mem, b->mem, b->cap);
-    *b = (cv_block){ 0 };
+    cv_mem_put(&ctx->mem, block->mem, block->cap);
+    *block = (cv_block){ 0 };
 }
 
-cuvet_status cv_window_at(cv_ctx *x, cv_window *w, const cuvet_source *src, uint64_t off, uint64_t need,
-                          uint64_t end, cv_span *out)
+cuvet_status cv_window_at(cv_ctx *ctx, cv_window *window, const cuvet_source *src, uint64_t off,
+                          uint64_t need, uint64_t end, cv_span *out)
 {
-    uint64_t want = cv_min(need, end - off), have_end = cv_sat_add(w->off, w->block.span.len);
-    cuvet_status s;
+    uint64_t want = cv_min(need, end - off), have_end = cv_sat_add(window->off, window->block.span.len);
+    cuvet_status status;
 
-    if (w->block.span.len == 0 || off < w->off || off > have_end || want > have_end - off) {
-        s = cv_block_load(x, &w->block, src, off, cv_min(CV_WINDOW_SIZE, end - off));
-        if (s != CUVET_OK)
-            return s;
-        w->off = off;
-        have_end = off + w->block.span.len;
+    if (window->block.span.len == 0 || off < window->off || off > have_end || want > have_end - off) {
+        status = cv_block_load(ctx, &window->block, src, off, cv_min(CV_WINDOW_SIZE, end - off));
+        if (status != CUVET_OK)
+            return status;
+        window->off = off;
+        have_end = off + window->block.span.len;
     }
-    *out = cv_span_tail(w->block.span, off - w->off);
+    *out = cv_span_tail(window->block.span, off - window->off);
     if (have_end > end)
         out->len -= have_end - end;
     return CUVET_OK;
@@ -173,67 +173,67 @@ bool cv_near(cv_span loaded, uint64_t off, uint64_t len, cv_span *out)
 
 /* Twice what was read last while the ranges follow one another: a single small range among large ones costs
  * no more than itself. */
-static uint64_t read_ahead(const cv_window *w, uint64_t off)
+static uint64_t read_ahead(const cv_window *window, uint64_t off)
 {
-    uint64_t have_end = cv_sat_add(w->off, w->block.span.len);
+    uint64_t have_end = cv_sat_add(window->off, window->block.span.len);
 
-    if (w->block.span.len == 0 || off < w->off || off - cv_min(off, have_end) > CV_NEAR_MAX)
+    if (window->block.span.len == 0 || off < window->off || off - cv_min(off, have_end) > CV_NEAR_MAX)
         return 0;
-    return cv_min(cv_max(w->ahead, CV_NEAR_MAX / 4) * 2, CV_WINDOW_SIZE);
+    return cv_min(cv_max(window->ahead, CV_NEAR_MAX / 4) * 2, CV_WINDOW_SIZE);
 }
 
-cuvet_status cv_window_near(cv_ctx *x, cv_window *w, const cuvet_source *src, uint64_t off, uint64_t len,
-                            uint64_t end, cv_span *out)
+cuvet_status cv_window_near(cv_ctx *ctx, cv_window *window, const cuvet_source *src, uint64_t off,
+                            uint64_t len, uint64_t end, cv_span *out)
 {
-    cv_block *b = &w->block;
-    uint64_t others = x->mem.live - cv_min(b->cap, x->mem.live);
-    uint64_t room = cv_max(b->cap, x->mem.limit - cv_min(others, x->mem.limit)), size;
-    cuvet_status s;
+    cv_block *block = &window->block;
+    uint64_t others = ctx->mem.live - cv_min(block->cap, ctx->mem.live);
+    uint64_t room = cv_max(block->cap, ctx->mem.limit - cv_min(others, ctx->mem.limit)), size;
+    cuvet_status status;
 
-    if (cv_near(b->span, off, len, out))
+    if (cv_near(block->span, off, len, out))
         return CUVET_OK;
     *out = (cv_span){ 0 };
     if (len > CV_NEAR_MAX || end > src->length || off > end || len > end - off)
         return CUVET_OK;
-    w->ahead = read_ahead(w, off);
-    size = cv_max(len, cv_min(w->ahead, cv_min(end - off, room)));
-    w->off = off;
-    b->span.len = 0;
+    window->ahead = read_ahead(window, off);
+    size = cv_max(len, cv_min(window->ahead, cv_min(end - off, room)));
+    window->off = off;
+    block->span.len = 0;
     if (len > room)
         return CUVET_OK;
-    s = cv_block_room(x, b, size, off);
-    if (s != CUVET_OK)
-        return s;
-    if (src->read_at(src->user, off, b->mem, (size_t)size) != CUVET_OK)
+    status = cv_block_room(ctx, block, size, off);
+    if (status != CUVET_OK)
+        return status;
+    if (src->read_at(src->user, off, block->mem, (size_t)size) != CUVET_OK)
         return CUVET_OK; /* perhaps for a place further on */
-    cv_block_filled(b, size);
-    return CV_NEVER(!cv_near(b->span, off, len, out)) ? CUVET_E_INTERNAL : CUVET_OK;
+    cv_block_filled(block, size);
+    return CV_NEVER(!cv_near(block->span, off, len, out)) ? CUVET_E_INTERNAL : CUVET_OK;
 }
 
-cuvet_status cv_window_read(cv_ctx *x, cv_window *w, const cuvet_source *src, uint64_t off, void *buf,
+cuvet_status cv_window_read(cv_ctx *ctx, cv_window *window, const cuvet_source *src, uint64_t off, void *buf,
                             size_t len, uint64_t end)
 {
-    cv_span s;
-    cuvet_status st = cv_window_near(x, w, src, off, len, end, &s);
+    cv_span span;
+    cuvet_status st = cv_window_near(ctx, window, src, off, len, end, &span);
 
     if (st != CUVET_OK)
         return st;
-    if (s.len != len || len == 0)
-        return cv_source_read(x, src, off, buf, len);
-    memcpy(buf, s.base, len);
+    if (span.len != len || len == 0)
+        return cv_source_read(ctx, src, off, buf, len);
+    memcpy(buf, span.base, len);
     return CUVET_OK;
 }
 
-void cv_window_forget(cv_window *w)
+void cv_window_forget(cv_window *window)
 {
-    w->block.span.len = 0;
-    w->off = w->ahead = 0;
+    window->block.span.len = 0;
+    window->off = window->ahead = 0;
 }
 
-void cv_window_free(cv_ctx *x, cv_window *w)
+void cv_window_free(cv_ctx *ctx, cv_window *window)
 {
-    cv_block_free(x, &w->block);
-    w->off = w->ahead = 0;
+    cv_block_free(ctx, &window->block);
+    window->off = window->ahead = 0;
 }
 
 /* ---- public sources ---- */
@@ -244,9 +244,9 @@ static cuvet_status read_memory(void *user, uint64_t off, void *buf, size_t len)
     return CUVET_OK;
 }
 
-cuvet_source cv_source_memory(const void *bytes, uint64_t n)
+cuvet_source cv_source_memory(const void *bytes, uint64_t size)
 {
-    return (cuvet_source){ sizeof(cuvet_source), n, read_memory, cv_without_const(bytes), -1 };
+    return (cuvet_source){ sizeof(cuvet_source), size, read_memory, cv_without_const(bytes), -1 };
 }
 
 /* The caller's structure may be of another size than ours: what cannot be given is not kept. */
@@ -258,9 +258,9 @@ static cuvet_status give(cuvet_source *out, cuvet_source ours)
     return CUVET_E_USAGE;
 }
 
-cuvet_status cuvet_source_memory(const void *bytes, size_t n, cuvet_source *out)
+cuvet_status cuvet_source_memory(const void *bytes, size_t size, cuvet_source *out)
 {
-    return !out || (n && !bytes) ? CUVET_E_NULL : give(out, cv_source_memory(bytes, n));
+    return !out || (size && !bytes) ? CUVET_E_NULL : give(out, cv_source_memory(bytes, size));
 }
 
 static cuvet_status read_fd(void *user, uint64_t off, void *buf, size_t len)
@@ -269,13 +269,13 @@ static cuvet_status read_fd(void *user, uint64_t off, void *buf, size_t len)
     size_t done = 0;
 
     while (done < len) {
-        ssize_t n = pread(fd, (uint8_t *)buf + done, len - done, (off_t)(off + done));
+        ssize_t got = pread(fd, (uint8_t *)buf + done, len - done, (off_t)(off + done));
 
-        if (n < 0 && errno == EINTR)
+        if (got < 0 && errno == EINTR)
             continue;
-        if (n <= 0) /* an error, or the file has become shorter than it was when it was opened */
+        if (got <= 0) /* an error, or the file has become shorter than it was when it was opened */
             return CUVET_E_IO;
-        done += (size_t)n;
+        done += (size_t)got;
     }
     return CUVET_OK;
 }
@@ -312,13 +312,13 @@ cv_source_state cv_source_look(const cuvet_source *src)
     return state;
 }
 
-cuvet_status cv_source_unchanged(cv_ctx *x, const cuvet_source *src, const cv_source_state *before)
+cuvet_status cv_source_unchanged(cv_ctx *ctx, const cuvet_source *src, const cv_source_state *before)
 {
     const cv_source_state now = cv_source_look(src);
 
     if (now.size == before->size && now.seconds == before->seconds && now.nanoseconds == before->nanoseconds)
         return CUVET_OK;
-    return cv_reject(x, CV_R_IO_MODIFIED, 0, now.size, before->size);
+    return cv_reject(ctx, CV_R_IO_MODIFIED, 0, now.size, before->size);
 }
 
 static cuvet_source source_of(int fd, uint64_t length, int owned_fd)
@@ -341,15 +341,15 @@ static cuvet_status length_of(int fd, uint64_t *length)
 
 cuvet_status cuvet_source_fd(int fd, cuvet_source *out)
 {
-    cuvet_status s;
+    cuvet_status status;
     uint64_t length;
 
     if (!out)
         return CUVET_E_NULL;
     if (fd < 0)
         return CUVET_E_USAGE;
-    s = length_of(fd, &length);
-    return s == CUVET_OK ? cuvet_source_fd_sized(fd, length, out) : s;
+    status = length_of(fd, &length);
+    return status == CUVET_OK ? cuvet_source_fd_sized(fd, length, out) : status;
 }
 
 cuvet_status cuvet_source_fd_sized(int fd, uint64_t length, cuvet_source *out)
@@ -380,25 +380,25 @@ cuvet_status cuvet_source_path(const char *path, cuvet_source *out)
 
 cuvet_status cv_source_open(const char *path, cuvet_source *src, int *error)
 {
-    cuvet_status s;
+    cuvet_status status;
 
     errno = 0;
-    s = cuvet_source_path(path, src);
+    status = cuvet_source_path(path, src);
     *error = errno;
-    return s;
+    return status;
 }
 
-static bool write_all(int fd, const uint8_t *p, size_t n)
+static bool write_all(int fd, const uint8_t *bytes, size_t size)
 {
-    while (n) {
-        ssize_t w = write(fd, p, n);
+    while (size) {
+        ssize_t written = write(fd, bytes, size);
 
-        if (w < 0 && errno == EINTR)
+        if (written < 0 && errno == EINTR)
             continue;
-        if (w <= 0)
+        if (written <= 0)
             return false;
-        p += w;
-        n -= (size_t)w;
+        bytes += written;
+        size -= (size_t)written;
     }
     return true;
 }
@@ -408,12 +408,12 @@ static int open_unlinked(const char *dir)
 {
     char path[768];
     int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    int n;
+    int len;
 
     if (fd >= 0)
         return fd;
-    n = snprintf(path, sizeof(path), "%s/cuvet.XXXXXX", dir);
-    if (n < 0 || (size_t)n >= sizeof(path))
+    len = snprintf(path, sizeof(path), "%s/cuvet.XXXXXX", dir);
+    if (len < 0 || (size_t)len >= sizeof(path))
         return -1;
     fd = mkostemp(path, O_CLOEXEC);
     if (fd >= 0)
@@ -428,19 +428,19 @@ static cuvet_status spool(int in, int tmp, uint8_t *buf, uint64_t max)
     uint64_t total = 0;
 
     for (;;) {
-        ssize_t n = read(in, buf, SPOOL_CHUNK);
+        ssize_t got = read(in, buf, SPOOL_CHUNK);
 
-        if (n < 0 && errno == EINTR)
+        if (got < 0 && errno == EINTR)
             continue;
-        if (n < 0)
+        if (got < 0)
             return CUVET_E_IO;
-        if (n == 0)
+        if (got == 0)
             return CUVET_OK;
-        if ((uint64_t)n > max - total)
+        if ((uint64_t)got > max - total)
             return CUVET_E_LIMIT;
-        if (!write_all(tmp, buf, (size_t)n))
+        if (!write_all(tmp, buf, (size_t)got))
             return CUVET_E_IO;
-        total += (uint64_t)n;
+        total += (uint64_t)got;
     }
 }
 
@@ -449,7 +449,7 @@ cuvet_status cuvet_source_spool(int fd, const char *dir, uint64_t max, cuvet_sou
     const char *tmpdir = dir ? dir : getenv("TMPDIR");
     uint64_t length;
     uint8_t *buf;
-    cuvet_status s;
+    cuvet_status status;
     int tmp;
 
     if (!out)
@@ -458,25 +458,25 @@ cuvet_status cuvet_source_spool(int fd, const char *dir, uint64_t max, cuvet_sou
         return CUVET_E_USAGE;
     tmp = open_unlinked(tmpdir && *tmpdir ? tmpdir : "/tmp");
     buf = tmp >= 0 ? malloc(SPOOL_CHUNK) : NULL;
-    s = tmp < 0 ? CUVET_E_IO : !buf ? CUVET_E_NOMEM : spool(fd, tmp, buf, max);
+    status = tmp < 0 ? CUVET_E_IO : !buf ? CUVET_E_NOMEM : spool(fd, tmp, buf, max);
     free(buf);
-    if (s == CUVET_OK)
-        s = length_of(tmp, &length);
-    if (s == CUVET_OK)
+    if (status == CUVET_OK)
+        status = length_of(tmp, &length);
+    if (status == CUVET_OK)
         return give(out, source_of(tmp, length, tmp));
     if (tmp >= 0)
         close(tmp);
-    return s;
+    return status;
 }
 
-void cuvet_source_destroy(cuvet_source *s)
+void cuvet_source_destroy(cuvet_source *source)
 {
     static const cuvet_source NONE = { .owned_fd = -1 };
     cuvet_source ours = NONE;
 
-    if (!s || !cv_sized_take(s, &ours, sizeof(ours)))
+    if (!source || !cv_sized_take(source, &ours, sizeof(ours)))
         return;
     if (ours.owned_fd >= 0)
         close(ours.owned_fd);
-    cv_sized_fill(s, &NONE, sizeof(NONE));
+    cv_sized_fill(source, &NONE, sizeof(NONE));
 }

@@ -4,117 +4,119 @@
 
 #include "link/in/stages.h"
 
-static cuvet_status add_action(cv_link *l)
+static cuvet_status add_action(cv_link *link)
 {
-    cv_new_section n = cv_l_section(l, CV_ROLE_REL_ACTION, CV_G_META);
+    cv_new_section section = cv_l_section(link, CV_ROLE_REL_ACTION, CV_G_META);
 
-    if (l->o.relocatable || !cv_l_has(l, CV_GEN_LINKED_ACTION)) /* loaders know every type */
+    if (link->opts.relocatable || !cv_l_has(link, CV_GEN_LINKED_ACTION)) /* loaders know every type */
         return CUVET_OK;
-    n.symbol = n.named = true;
-    n.name = cv_l_name_join(l, ".nv.rel.action", l->empty);
-    l->action = n.name == CV_NONE ? CV_NONE : cv_l_new_osec(l, &n);
-    return l->action == CV_NONE ? cv_l_nomem(l) : CUVET_OK;
+    section.symbol = section.named = true;
+    section.name = cv_l_name_join(link, ".nv.rel.action", link->empty);
+    link->action = section.name == CV_NONE ? CV_NONE : cv_l_new_osec(link, &section);
+    return link->action == CV_NONE ? cv_l_nomem(link) : CUVET_OK;
 }
 
-static bool any_undefined(const cv_link *l)
+static bool any_undefined(const cv_link *link)
 {
-    for (cv_id i = 0; i < l->mean.n && !l->unnamed; i++) {
-        cv_id first = cv_l_mean(l, i)->first;
+    for (cv_id i = 0; i < link->mean.count && !link->unnamed; i++) {
+        cv_id first = cv_l_mean(link, i)->first;
 
-        if (first != CV_NONE && !cv_link_may_stay_undefined(l, cv_l_isym(l, first)))
+        if (first != CV_NONE && !cv_link_may_stay_undefined(link, cv_l_isym(link, first)))
             return true;
     }
-    return l->unnamed;
+    return link->unnamed;
 }
 
 /* Names that nobody defines, but that live code or data refers to. */
-static cuvet_status check_undefined(cv_link *l)
+static cuvet_status check_undefined(cv_link *link)
 {
-    uint64_t before = l->x->n_errors;
+    uint64_t before = link->ctx->n_errors;
 
-    if (l->o.relocatable || !any_undefined(l))
+    if (link->opts.relocatable || !any_undefined(link))
         return CUVET_OK;
-    for (cv_id i = 0; i < l->osec.n; i++) {
-        const cv_osec *q = cv_l_osec(l, i), *t = q->group == CV_G_REL ? cv_l_osec(l, q->target) : NULL;
-        bool dead = t && t->group == CV_G_CODE && !cv_l_fn(l, t->fn)->live;
+    for (cv_id i = 0; i < link->osec.count; i++) {
+        const cv_osec *osec = cv_l_osec(link, i),
+                      *target = osec->group == CV_G_REL ? cv_l_osec(link, osec->target) : NULL;
+        bool dead = target && target->group == CV_G_CODE && !cv_l_fn(link, target->fn)->live;
 
-        if (!t || q->is_resolved)
+        if (!target || osec->is_resolved)
             continue;
-        for (cv_id r = q->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
-            const cv_isym *s = cv_l_isym(l, cv_l_irel(l, r)->sym);
+        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
+            const cv_isym *sym = cv_l_isym(link, cv_l_irel(link, rel)->sym);
 
-            if (dead && (s->fn == CV_NONE || !cv_l_fn(l, s->fn)->live)) /* a kernel to launch is asked for */
+            if (dead &&
+                (sym->fn == CV_NONE || !cv_l_fn(link, sym->fn)->live)) /* a kernel to launch is asked for */
                 continue;
-            if (cv_l_bind(s) != CV_STB_LOCAL && !cv_link_may_stay_undefined(l, s) &&
-                !cv_l_mean(l, s->name)->reported) {
-                cv_l_mean(l, s->name)->reported = true;
-                cv_link_say(l, cv_l_mean(l, s->name)->first, CV_R_LINK_UNDEFINED, 0,
-                            cv_l_isym(l, cv_l_mean(l, s->name)->first)->obj);
+            if (cv_l_bind(sym) != CV_STB_LOCAL && !cv_link_may_stay_undefined(link, sym) &&
+                !cv_l_mean(link, sym->name)->reported) {
+                cv_l_mean(link, sym->name)->reported = true;
+                cv_link_say(link, cv_l_mean(link, sym->name)->first, CV_R_LINK_UNDEFINED, 0,
+                            cv_l_isym(link, cv_l_mean(link, sym->name)->first)->obj);
             }
         }
     }
-    return l->x->n_errors == before ? CUVET_OK : CUVET_E_REFUSED;
+    return link->ctx->n_errors == before ? CUVET_OK : CUVET_E_REFUSED;
 }
 
-static cuvet_status read_inputs(cv_link *l)
+static cuvet_status read_inputs(cv_link *link)
 {
-    cuvet_status st = cv_link_read(l);
+    cuvet_status st = cv_link_read(link);
 
-    return st == CUVET_OK ? cv_link_admit(l) : st;
+    return st == CUVET_OK ? cv_link_admit(link) : st;
 }
 
-static cuvet_status reach(cv_link *l)
+static cuvet_status reach(cv_link *link)
 {
-    cuvet_status st = cv_link_reach(l);
+    cuvet_status st = cv_link_reach(link);
 
-    return st == CUVET_OK ? check_undefined(l) : st;
+    return st == CUVET_OK ? check_undefined(link) : st;
 }
 
-static cuvet_status tables(cv_link *l)
+static cuvet_status tables(cv_link *link)
 {
-    cuvet_status st = cv_link_tables(l);
+    cuvet_status st = cv_link_tables(link);
 
-    return st == CUVET_OK ? add_action(l) : st;
+    return st == CUVET_OK ? add_action(link) : st;
 }
 
-static cuvet_status values(cv_link *l)
+static cuvet_status values(cv_link *link)
 {
-    cv_link_values(l);
+    cv_link_values(link);
     return CUVET_OK;
 }
 
-static cuvet_status commons(cv_link *l)
+static cuvet_status commons(cv_link *link)
 {
-    cv_link_commons(l);
+    cv_link_commons(link);
     return CUVET_OK;
 }
 
-static cuvet_status slots(cv_link *l)
+static cuvet_status slots(cv_link *link)
 {
-    cuvet_status st = cv_link_slots(l);
+    cuvet_status st = cv_link_slots(link);
 
     if (st == CUVET_OK)
-        cv_link_check_banks(l);
+        cv_link_check_banks(link);
     return st;
 }
 
-static cuvet_status arrange(cv_link *l)
+static cuvet_status arrange(cv_link *link)
 {
-    cuvet_status st = cv_link_arrange(l);
+    cuvet_status st = cv_link_arrange(link);
 
-    return st == CUVET_OK ? cv_link_refer(l) : st;
+    return st == CUVET_OK ? cv_link_refer(link) : st;
 }
 
-static cuvet_status write_file(cv_link *l)
+static cuvet_status write_file(cv_link *link)
 {
-    return cv_link_emit(l, l->out, l->file);
+    return cv_link_emit(link, link->out, link->file);
 }
 
 /* A stage, and what must hold after it. */
 typedef struct stage {
     const char *name;
-    cuvet_status (*run)(cv_link *l);
-    bool (*holds)(const cv_link *l);
+    cuvet_status (*run)(cv_link *link);
+    bool (*holds)(const cv_link *link);
 } stage;
 
 static const stage RECIPE[] = {
@@ -138,106 +140,107 @@ static const stage RECIPE[] = {
     { "re-read", cv_link_reread, cv_link_reread_holds },
 };
 
-void cv_link_begin(cv_link *l, cv_ctx *x, const cv_link_options *o)
+void cv_link_begin(cv_link *link, cv_ctx *ctx, const cv_link_options *options)
 {
-    *l = (cv_link){ 0 };
-    l->x = x;
-    x->strict = true;
-    l->o = *o;
-    l->o.gen = cv_gen_of(o->target.sm);
-    cv_names_init(&l->names, CV_ARRAY_GET(o->key, 0), CV_ARRAY_GET(o->key, 1));
-    l->tkinfo = l->cuinfo = l->info = l->compat = l->callgraph = l->prototype = l->action = l->debug_shared =
-        l->frames = l->bank3 = CV_NONE;
-    CV_ARRAY_SET(l->lines, 0, CV_NONE);
-    CV_ARRAY_SET(l->lines, 1, CV_NONE);
-    l->shstrtab = l->strtab = l->symtab = l->symtab_shndx = CV_NONE;
+    *link = (cv_link){ 0 };
+    link->ctx = ctx;
+    ctx->strict = true;
+    link->opts = *options;
+    link->opts.gen = cv_gen_of(options->target.sm);
+    cv_names_init(&link->names, CV_ARRAY_GET(options->key, 0), CV_ARRAY_GET(options->key, 1));
+    link->tkinfo = link->cuinfo = link->info = link->compat = link->callgraph = link->prototype =
+        link->action = link->debug_shared = link->frames = link->bank3 = CV_NONE;
+    CV_ARRAY_SET(link->lines, 0, CV_NONE);
+    CV_ARRAY_SET(link->lines, 1, CV_NONE);
+    link->shstrtab = link->strtab = link->symtab = link->symtab_shndx = CV_NONE;
 }
 
-cuvet_status cv_link_add(cv_link *l, cv_span image, const cv_cubin *picture, const char *name)
+cuvet_status cv_link_add(cv_link *link, cv_span image, const cv_cubin *picture, const char *name)
 {
-    cv_lobj *o;
+    cv_lobj *obj;
 
-    if (!cv_lobjs_room(&l->x->mem, &l->obj, l->obj.n + 1))
-        return cv_l_nomem(l);
-    l->obj.n++;
-    o = cv_l_obj(l, l->obj.n - 1);
-    *o = (cv_lobj){ .image = image, .name = name, .cubin = *picture, .extent = picture->extent };
-    cv_keys_free(&l->x->mem, &o->cubin.by_off); /* scratch of the examination */
+    if (!cv_lobjs_room(&link->ctx->mem, &link->obj, link->obj.count + 1))
+        return cv_l_nomem(link);
+    link->obj.count++;
+    obj = cv_l_obj(link, link->obj.count - 1);
+    *obj = (cv_lobj){ .image = image, .name = name, .cubin = *picture, .extent = picture->extent };
+    cv_keys_free(&link->ctx->mem, &obj->cubin.by_off); /* scratch of the examination */
     return CUVET_OK;
 }
 
-const char *cv_link_stage(uint64_t i)
+const char *cv_link_stage(uint64_t index)
 {
-    return i < CV_COUNT(RECIPE) ? CV_AT(RECIPE, i).name : NULL;
+    return index < CV_COUNT(RECIPE) ? CV_AT(RECIPE, index).name : NULL;
 }
 
-cuvet_status cv_link_check(cv_link *l, uint64_t i)
+cuvet_status cv_link_check(cv_link *link, uint64_t index)
 {
-    l->stage = i;
-    return i < CV_COUNT(RECIPE) && CV_AT(RECIPE, i).holds(l) ? CUVET_OK : cv_link_broken(l);
+    link->stage = index;
+    return index < CV_COUNT(RECIPE) && CV_AT(RECIPE, index).holds(link) ? CUVET_OK : cv_link_broken(link);
 }
 
-cuvet_status cv_link_run_to(cv_link *l, uint64_t last)
+cuvet_status cv_link_run_to(cv_link *link, uint64_t last)
 {
-    cuvet_status s = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
-    l->empty = cv_l_name(l, cv_span_of(NULL, 0, 0));
-    if (l->empty == CV_NONE)
-        return cv_l_nomem(l);
-    for (size_t i = 0; i < CV_COUNT(RECIPE) && i <= last && s == CUVET_OK; i++) {
-        uint64_t errors = l->x->n_errors, wrong = cv_trap_count();
+    link->empty = cv_l_name(link, cv_span_of(NULL, 0, 0));
+    if (link->empty == CV_NONE)
+        return cv_l_nomem(link);
+    for (size_t i = 0; i < CV_COUNT(RECIPE) && i <= last && status == CUVET_OK; i++) {
+        uint64_t errors = link->ctx->n_errors, wrong = cv_trap_count();
 
-        l->stage = i;
-        s = CV_AT(RECIPE, i).run(l);
-        if (s == CUVET_OK && l->x->work_out)
-            s = CUVET_E_LIMIT;
-        if (s == CUVET_OK && l->x->n_errors != errors) /* said, so that the stage could go on to say more */
-            s = CUVET_E_REFUSED;
-        if (s == CUVET_OK)
-            s = cv_link_check(l, i);
+        link->stage = i;
+        status = CV_AT(RECIPE, i).run(link);
+        if (status == CUVET_OK && link->ctx->work_out)
+            status = CUVET_E_LIMIT;
+        if (status == CUVET_OK &&
+            link->ctx->n_errors != errors) /* said, so that the stage could go on to say more */
+            status = CUVET_E_REFUSED;
+        if (status == CUVET_OK)
+            status = cv_link_check(link, i);
         if (CV_NEVER(wrong != cv_trap_count()))
-            s = cv_link_broken(l);
+            status = cv_link_broken(link);
     }
-    return s;
+    return status;
 }
 
-cuvet_status cv_link_complete(cv_link *l, cv_block *out, cv_slices *file)
+cuvet_status cv_link_complete(cv_link *link, cv_block *out, cv_slices *file)
 {
-    l->out = out;
-    l->file = file;
-    return cv_link_run_to(l, UINT64_MAX);
+    link->out = out;
+    link->file = file;
+    return cv_link_run_to(link, UINT64_MAX);
 }
 
-void cv_link_end(cv_link *l)
+void cv_link_end(cv_link *link)
 {
-    cv_mem *m = &l->x->mem;
+    cv_mem *mem = &link->ctx->mem;
 
-    for (uint64_t i = 0; i < l->obj.n; i++)
-        cv_cubin_free(l->x, &cv_l_obj(l, i)->cubin);
-    for (uint64_t i = 0; i < l->osec.n; i++)
-        cv_builder_free(&cv_l_osec(l, i)->bytes);
-    cv_names_free(m, &l->names);
-    cv_meanings_free(m, &l->mean);
-    cv_lobjs_free(m, &l->obj);
-    cv_isecs_free(m, &l->isec);
-    cv_isyms_free(m, &l->isym);
-    cv_irels_free(m, &l->irel);
-    cv_fields_free(m, &l->field);
-    cv_lparts_free(m, &l->part);
-    cv_osecs_free(m, &l->osec);
-    cv_osyms_free(m, &l->osym);
-    cv_lfns_free(m, &l->fn);
-    cv_edges_free(m, &l->edge);
-    cv_irecs_free(m, &l->rec);
-    cv_iwords_free(m, &l->word);
-    cv_oinfos_free(m, &l->oinfo);
-    cv_u32s_free(m, &l->sh_names);
-    cv_u32s_free(m, &l->str_names);
-    cv_u32s_free(m, &l->protos);
-    cv_u32s_free(m, &l->locals);
-    cv_u32s_free(m, &l->globals);
-    cv_u32s_free(m, &l->info_order);
-    cv_u32s_free(m, &l->const0);
-    cv_u32s_free(m, &l->order);
-    cv_u32s_free(m, &l->sym_order);
+    for (uint64_t i = 0; i < link->obj.count; i++)
+        cv_cubin_free(link->ctx, &cv_l_obj(link, i)->cubin);
+    for (uint64_t i = 0; i < link->osec.count; i++)
+        cv_builder_free(&cv_l_osec(link, i)->bytes);
+    cv_names_free(mem, &link->names);
+    cv_meanings_free(mem, &link->mean);
+    cv_lobjs_free(mem, &link->obj);
+    cv_isecs_free(mem, &link->isec);
+    cv_isyms_free(mem, &link->isym);
+    cv_irels_free(mem, &link->irel);
+    cv_fields_free(mem, &link->field);
+    cv_lparts_free(mem, &link->part);
+    cv_osecs_free(mem, &link->osec);
+    cv_osyms_free(mem, &link->osym);
+    cv_lfns_free(mem, &link->fn);
+    cv_edges_free(mem, &link->edge);
+    cv_irecs_free(mem, &link->rec);
+    cv_iwords_free(mem, &link->word);
+    cv_oinfos_free(mem, &link->oinfo);
+    cv_u32s_free(mem, &link->sh_names);
+    cv_u32s_free(mem, &link->str_names);
+    cv_u32s_free(mem, &link->protos);
+    cv_u32s_free(mem, &link->locals);
+    cv_u32s_free(mem, &link->globals);
+    cv_u32s_free(mem, &link->info_order);
+    cv_u32s_free(mem, &link->const0);
+    cv_u32s_free(mem, &link->order);
+    cv_u32s_free(mem, &link->sym_order);
 }

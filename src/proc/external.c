@@ -171,7 +171,7 @@ cuvet_status cv_external_compile(void *user, const cuvet_compile_request *req, c
     put_target(req, arch, sizeof(arch));
     status = CUVET_E_NOMEM;
     if (arguments_of(&mem, req, arch, split, sizeof(split), &args)) {
-        options.argv = args.v;
+        options.argv = args.items;
         options.in = req->bytes;
         options.n_in = req->n;
         options.cancel = req->cancel;

@@ -118,11 +118,11 @@ static bool is_among(const char *words, cv_span value)
     while (words[left.len])
         left.len++;
     while (left.len > 0) {
-        uint64_t n = cv_span_find_byte(left, ' ');
+        uint64_t count = cv_span_find_byte(left, ' ');
 
-        if (cv_span_sub(left, 0, n, &word) && cv_span_eq(word, value))
+        if (cv_span_sub(left, 0, count, &word) && cv_span_eq(word, value))
             return true;
-        left = cv_span_tail(left, n + 1);
+        left = cv_span_tail(left, count + 1);
     }
     return false;
 }
@@ -130,16 +130,16 @@ static bool is_among(const char *words, cv_span value)
 static bool is_valid_value(const option *row, cv_span value)
 {
     uint64_t end = 0;
-    uint32_t n = 0;
+    uint32_t count = 0;
 
     if (row->takes == V_NONE)
         return value.len == 0;
     if (value.len > 0 && is_among(row->words, value))
         return true;
-    if (row->takes == V_WORD || !cv_span_decimal(value, 0, &n, &end) || end != value.len)
+    if (row->takes == V_WORD || !cv_span_decimal(value, 0, &count, &end) || end != value.len)
         return false;
     /* "010" is eight to some. */
-    return n >= row->low && n <= row->high && (value.len == 1 || cv_u8_at(value, 0) != '0');
+    return count >= row->low && count <= row->high && (value.len == 1 || cv_u8_at(value, 0) != '0');
 }
 
 /* The option at or behind 'at'; false: none left. */
@@ -188,7 +188,7 @@ static bool emit_option(cv_ctx *ctx, const option *row, cv_span value, cv_u8s *o
 /* Options that the caller gives, in any of their spellings. */
 static void find_caller(const cv_u8s *caller, int kind, bool *given)
 {
-    cv_span all = cv_span_of(caller->v, caller->n, 0), word;
+    cv_span all = cv_span_of(caller->items, caller->count, 0), word;
     uint64_t at = 0, value;
     bool next;
 

@@ -23,26 +23,26 @@
 
 #ifdef MACHINE
 
-#define FIELD(f)  BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, f))
-#define ANSWER(a) BPF_STMT(BPF_RET | BPF_K, a)
-#define NO        (SECCOMP_RET_ERRNO | 1u)  /* EPERM */
-#define ABSENT    (SECCOMP_RET_ERRNO | 38u) /* ENOSYS: callers know another way */
-#define REFUSE(n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, n, 0, 1), ANSWER(NO)
-#define LACK(n)   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, n, 0, 1), ANSWER(ABSENT)
+#define FIELD(field)   BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define ANSWER(action) BPF_STMT(BPF_RET | BPF_K, action)
+#define NO             (SECCOMP_RET_ERRNO | 1u)  /* EPERM */
+#define ABSENT         (SECCOMP_RET_ERRNO | 38u) /* ENOSYS: callers know another way */
+#define REFUSE(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), ANSWER(NO)
+#define LACK(number)   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), ANSWER(ABSENT)
 
 /* Calls that depend on an argument. Each block answers in all cases, so that the number of the call is still
  * loaded behind it. Both machines keep the lower half of an argument first. */
-#define WHEN(n, length) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, n, 0, length)
-#define ARGUMENT(i)     FIELD(args[i])
-#define IF_IS(v, yes)   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, v, 0, 1), ANSWER(yes)
-#define IF_HAS(v, yes)  BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, v, 0, 1), ANSWER(yes)
-#define ALLOW           SECCOMP_RET_ALLOW
+#define WHEN(number, length) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, length)
+#define ARGUMENT(nth)        FIELD(args[nth])
+#define IF_IS(value, yes)    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1), ANSWER(yes)
+#define IF_HAS(value, yes)   BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, value, 0, 1), ANSWER(yes)
+#define ALLOW                SECCOMP_RET_ALLOW
 
 /* To cut off a file takes no right to write to it that Landlock knew before its ABI 3: only together with
  * opening it for that. */
-#define NO_TRUNCATING(n, i)                                                                                  \
-    WHEN(n, 7), ARGUMENT(i), BPF_STMT(BPF_ALU | BPF_AND | BPF_K, O_TRUNC | O_ACCMODE), IF_IS(O_TRUNC, NO),   \
-        IF_IS(O_TRUNC | O_ACCMODE, NO), ANSWER(ALLOW)
+#define NO_TRUNCATING(number, arg)                                                                           \
+    WHEN(number, 7), ARGUMENT(arg), BPF_STMT(BPF_ALU | BPF_AND | BPF_K, O_TRUNC | O_ACCMODE),                \
+        IF_IS(O_TRUNC, NO), IF_IS(O_TRUNC | O_ACCMODE, NO), ANSWER(ALLOW)
 
 /* Asked of a descriptor: is it a terminal, how large, what can be read; how it is inherited, whether it
  * waits. Everything else is about devices, or changes attributes of files that are open for reading. */

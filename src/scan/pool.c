@@ -8,119 +8,120 @@
 /* A unit of this size takes longer than the threads can be apart at the end of a batch. */
 #define LARGE CV_MIB
 
-typedef struct pool {
+typedef struct scan_pool {
     cv_level *lv;
     cv_examine_options opt;
-    uint64_t from, n; /* units [from, from + n) */
-    cv_keys order;    /* in which the units are taken; empty: as they are */
-    uint64_t next;    /* atomic */
-    uint64_t work;    /* atomic: spent so far … */
+    uint64_t from, count; /* units [from, from + count) */
+    cv_keys order;        /* in which the units are taken; empty: as they are */
+    uint64_t next;        /* atomic */
+    uint64_t work;        /* atomic: spent so far … */
     uint64_t most; /* … and what the file has left: then nobody takes another one, and delivery decides */
-} pool;
+} scan_pool;
 
-typedef struct seat {
-    pool *p;
-    cv_worker *w;
+typedef struct scan_seat {
+    scan_pool *pool;
+    cv_worker *worker;
     pthread_t thread;
     bool started;
     uint64_t wrong; /* indexes: see base/trap.h */
-} seat;
+} scan_seat;
 
-CV_VEC(cv_seats, seat);
+CV_VEC(cv_seats, scan_seat);
 
-static void work(pool *p, cv_worker *w)
+static void work(scan_pool *pool, cv_worker *worker)
 {
-    cv_examine_options opt = p->opt;
+    cv_examine_options opt = pool->opt;
 
     for (;;) {
-        uint64_t i = __atomic_fetch_add(&p->next, 1, __ATOMIC_RELAXED);
+        uint64_t i = __atomic_fetch_add(&pool->next, 1, __ATOMIC_RELAXED);
 
-        if (i >= p->n || __atomic_load_n(&p->work, __ATOMIC_RELAXED) > p->most)
+        if (i >= pool->count || __atomic_load_n(&pool->work, __ATOMIC_RELAXED) > pool->most)
             return;
-        i = p->from + (p->order.n ? cv_keys_at(&p->order, i)->index : i);
-        cv_examine(w, &p->lv->src, cv_units_at(&p->lv->units, i), &opt, cv_results_at(&p->lv->results, i));
-        (void)__atomic_fetch_add(&p->work, cv_results_at(&p->lv->results, i)->work, __ATOMIC_RELAXED);
+        i = pool->from + (pool->order.count ? cv_keys_at(&pool->order, i)->index : i);
+        cv_examine(worker, &pool->lv->src, cv_units_at(&pool->lv->units, i), &opt,
+                   cv_results_at(&pool->lv->results, i));
+        (void)__atomic_fetch_add(&pool->work, cv_results_at(&pool->lv->results, i)->work, __ATOMIC_RELAXED);
         opt.follows = true;
     }
 }
 
 static void *run(void *arg)
 {
-    seat *s = arg;
+    scan_seat *seat = arg;
 
-    work(s->p, s->w);
+    work(seat->pool, seat->worker);
     cv_islands_drop(); /* of this thread */
-    s->wrong = cv_trap_count();
+    seat->wrong = cv_trap_count();
     return NULL;
 }
 
 /* What a unit claims to cost. A lie changes who waits for whom and nothing else. */
-static uint64_t weight_of(const cv_unit *u)
+static uint64_t weight_of(const cv_unit *unit)
 {
-    cv_span head = cv_span_of(&u->head, sizeof(u->head), 0);
+    cv_span head = cv_span_of(&unit->head, sizeof(unit->head), 0);
 
-    return cv_max(u->payload_size, cv_fatbin_get(head, CV_FB_FIELD_MEMBER_FLAGS) & CV_FB_COMPRESSED
-                                       ? cv_fatbin_get(head, CV_FB_FIELD_MEMBER_UNPACKED_SIZE)
-                                       : 0);
+    return cv_max(unit->payload_size, cv_fatbin_get(head, CV_FB_FIELD_MEMBER_FLAGS) & CV_FB_COMPRESSED
+                                          ? cv_fatbin_get(head, CV_FB_FIELD_MEMBER_UNPACKED_SIZE)
+                                          : 0);
 }
 
 /* Large units first, the largest at the very beginning: everybody would wait for one that was begun last. The
  * others as they lie in the file, where small ones are read together. */
-static void put_in_order(cv_scan *s, pool *p)
+static void put_in_order(cv_scan *scan, scan_pool *pool)
 {
     bool ok = true;
 
-    for (uint64_t i = 0; ok && i < p->n; i++) {
-        uint64_t weight = weight_of(cv_units_at(&p->lv->units, p->from + i));
+    for (uint64_t i = 0; ok && i < pool->count; i++) {
+        uint64_t weight = weight_of(cv_units_at(&pool->lv->units, pool->from + i));
 
-        ok = cv_keys_push(&s->mem, &p->order, (cv_key){ weight < LARGE ? UINT64_MAX : ~weight, i });
+        ok = cv_keys_push(&scan->mem, &pool->order, (cv_key){ weight < LARGE ? UINT64_MAX : ~weight, i });
     }
     if (ok)
-        cv_keys_sort(&p->order);
+        cv_keys_sort(&pool->order);
     else
-        cv_keys_free(&s->mem, &p->order); /* slower, and as right */
+        cv_keys_free(&scan->mem, &pool->order); /* slower, and as right */
 }
 
-void cv_scan_examine(cv_scan *s, cv_level *lv, uint64_t from, uint64_t to, bool all_workers)
+void cv_scan_examine(cv_scan *scan, cv_level *lv, uint64_t from, uint64_t to, bool all_workers)
 {
-    uint64_t n = to - from, workers = all_workers && n > 1 ? s->workers.n : 1;
-    pool p = { .lv = lv, .from = from, .n = n };
+    uint64_t count = to - from, workers = all_workers && count > 1 ? scan->workers.count : 1;
+    scan_pool pool = { .lv = lv, .from = from, .count = count };
     cv_seats seats = { 0 };
-    uint64_t most = cv_budget_work_most(&s->budget, s->budget.unpacked_most);
-    bool inner = lv->x.inner;
+    uint64_t most = cv_budget_work_most(&scan->budget, scan->budget.unpacked_most);
+    bool inner = lv->ctx.inner;
 
     /* Nobody changes the counts before all threads have ended. */
-    p.opt = (cv_examine_options){ .seen = s->seen,
-                                  .depth = s->opt.depth,
-                                  .admit = &s->admit,
-                                  .ledger = s->opt.claim != NULL,
-                                  .near = lv->walk.window.block.span, /* the walk waits meanwhile */
-                                  .inner = inner,
-                                  .anchor = inner ? lv->x.anchor : 0 };
-    p.most = most - cv_min(most, s->budget.work);
+    pool.opt = (cv_examine_options){ .seen = scan->seen,
+                                     .depth = scan->opt.depth,
+                                     .admit = &scan->admit,
+                                     .ledger = scan->opt.claim != NULL,
+                                     .near = lv->walk.window.block.span, /* the walk waits meanwhile */
+                                     .inner = inner,
+                                     .anchor = inner ? lv->ctx.anchor : 0 };
+    pool.most = most - cv_min(most, scan->budget.work);
     if (workers > 1)
-        put_in_order(s, &p);
+        put_in_order(scan, &pool);
     for (uint64_t i = 1; i < workers; i++) {
-        seat one = { .p = &p, .w = *cv_workers_at(&s->workers, i) };
+        scan_seat one = { .pool = &pool, .worker = *cv_workers_at(&scan->workers, i) };
 
         /* A thread that cannot be had is no failure: the others do its share. */
-        if (!cv_seats_push(&s->mem, &seats, one))
+        if (!cv_seats_push(&scan->mem, &seats, one))
             break;
     }
-    for (uint64_t i = 0; i < seats.n; i++) {
-        seat *one = cv_seats_at(&seats, i);
+    for (uint64_t i = 0; i < seats.count; i++) {
+        scan_seat *one = cv_seats_at(&seats, i);
 
         one->started = pthread_create(&one->thread, NULL, run, one) == 0;
     }
-    work(&p, *cv_workers_at(&s->workers, 0));
-    for (uint64_t i = 0; i < seats.n; i++) {
-        const seat *one = cv_seats_at(&seats, i);
+    work(&pool, *cv_workers_at(&scan->workers, 0));
+    for (uint64_t i = 0; i < seats.count; i++) {
+        const scan_seat *one = cv_seats_at(&seats, i);
 
         if (!one->started)
             continue;
         (void)pthread_join(one->thread, NULL); /* fails only for a thread that is not there */
         cv_trap_add(one->wrong);
     }
-    cv_seats_free(&s->mem, &seats);
-    cv_keys_free(&s->mem, &p.order);
+    cv_seats_free(&scan->mem, &seats);
+    cv_keys_free(&scan->mem, &pool.order);
 }

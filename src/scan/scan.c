@@ -1,93 +1,94 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "scan/scan.h"
 
-static void deliver_diag(cv_scan *s, const cuvet_diag *d)
+static void deliver_diag(cv_scan *scan, const cuvet_diag *diag)
 {
-    uint32_t *seen = CV_ARRAY_AT(s->seen, d->rule);
+    uint32_t *seen = CV_ARRAY_AT(scan->seen, diag->rule);
 
-    if ((*seen)++ < s->lim.diagnostics)
-        s->emit(s->emit_user, d);
+    if ((*seen)++ < scan->lim.diagnostics)
+        scan->emit(scan->emit_user, diag);
     else
-        s->sum.suppressed++;
+        scan->sum.suppressed++;
 }
 
-static void raise_verdict(cv_scan *s, cuvet_verdict v)
+static void raise_verdict(cv_scan *scan, cuvet_verdict verdict)
 {
-    if (v > s->sum.verdict)
-        s->sum.verdict = v;
+    if (verdict > scan->sum.verdict)
+        scan->sum.verdict = verdict;
 }
 
-static void add_total(cv_scan *s, uint64_t rule, uint64_t n)
+static void add_total(cv_scan *scan, uint64_t rule, uint64_t count)
 {
-    uint64_t *total = CV_ARRAY_AT(s->total, rule);
+    uint64_t *total = CV_ARRAY_AT(scan->total, rule);
 
-    *total = cv_sat_add(*total, n);
+    *total = cv_sat_add(*total, count);
 }
 
 /* A limit that the scan itself met: an error that belongs exactly here in the order. */
-static void report_now(cv_scan *s, cuvet_diag *d)
+static void report_now(cv_scan *scan, cuvet_diag *diag)
 {
-    d->severity = CUVET_ERROR;
-    s->sum.errors++;
-    raise_verdict(s, CUVET_V_LIMIT);
-    add_total(s, d->rule, 1);
-    deliver_diag(s, d);
+    diag->severity = CUVET_ERROR;
+    scan->sum.errors++;
+    raise_verdict(scan, CUVET_V_LIMIT);
+    add_total(scan, diag->rule, 1);
+    deliver_diag(scan, diag);
 }
 
 /* Memory of the scan itself: a limit is a finding like every other, the allocator's refusal is a status. */
-static cuvet_status no_memory(cv_scan *s, const cv_mem *m)
+static cuvet_status no_memory(cv_scan *scan, const cv_mem *mem)
 {
-    cuvet_diag d = { .rule = CV_R_LIMIT_LIVE, .got = m->live, .want = m->limit };
+    cuvet_diag diag = { .rule = CV_R_LIMIT_LIVE, .got = mem->live, .want = mem->limit };
 
-    if (cv_mem_status(m) != CUVET_E_LIMIT)
+    if (cv_mem_status(mem) != CUVET_E_LIMIT)
         return CUVET_E_NOMEM;
-    report_now(s, &d);
+    report_now(scan, &diag);
     return CUVET_E_LIMIT;
 }
 
-static void keep_walk_diag(void *user, const cuvet_diag *d)
+static void keep_walk_diag(void *user, const cuvet_diag *diag)
 {
     cv_level *lv = user;
 
-    if (!cv_diags_push(&lv->x.mem, &lv->diags, *d) || !cv_u64s_push(&lv->x.mem, &lv->before, lv->units.n))
+    if (!cv_diags_push(&lv->ctx.mem, &lv->diags, *diag) ||
+        !cv_u64s_push(&lv->ctx.mem, &lv->before, lv->units.count))
         lv->lost = true;
 }
 
 static void free_results(cv_level *lv)
 {
-    for (uint64_t i = 0; i < lv->results.n; i++)
+    for (uint64_t i = 0; i < lv->results.count; i++)
         cv_result_free(cv_results_at(&lv->results, i));
     cv_results_clear(&lv->results);
 }
 
-static void close_level(cv_scan *s, cv_level *lv)
+static void close_level(cv_scan *scan, cv_level *lv)
 {
     free_results(lv);
-    cv_walk_close(&lv->x, &lv->walk);
-    cv_results_free(&lv->x.mem, &lv->results);
-    cv_units_free(&lv->x.mem, &lv->units);
-    cv_diags_free(&lv->x.mem, &lv->diags);
-    cv_u64s_free(&lv->x.mem, &lv->before);
+    cv_walk_close(&lv->ctx, &lv->walk);
+    cv_results_free(&lv->ctx.mem, &lv->results);
+    cv_units_free(&lv->ctx.mem, &lv->units);
+    cv_diags_free(&lv->ctx.mem, &lv->diags);
+    cv_u64s_free(&lv->ctx.mem, &lv->before);
     cv_result_free(&lv->from);
-    s->closed_peak = cv_max(s->closed_peak, lv->x.mem.peak);
-    cv_mem_put(&s->mem, lv, sizeof(*lv));
+    scan->closed_peak = cv_max(scan->closed_peak, lv->ctx.mem.peak);
+    cv_mem_put(&scan->mem, lv, sizeof(*lv));
 }
 
-static cv_level *top_level(const cv_scan *s)
+static cv_level *top_level(const cv_scan *scan)
 {
-    return CV_ARRAY_GET(s->level, s->n_levels - 1);
+    return CV_ARRAY_GET(scan->level, scan->n_levels - 1);
 }
 
 /* Where the bytes of a nested container are, and in which count of offsets. */
-static void take_place(const cv_scan *s, cv_level *lv, cv_result *from, uint64_t *off, uint64_t *end)
+static void take_place(const cv_scan *scan, cv_level *lv, cv_result *from, uint64_t *off, uint64_t *end)
 {
-    const cv_ctx *above = &top_level(s)->x;
+    const cv_ctx *above = &top_level(scan)->ctx;
 
     if (above->inner)
-        cv_ctx_enter_inner(&lv->x, above->anchor);
+        cv_ctx_enter_inner(&lv->ctx, above->anchor);
     lv->owned = !from->content.mem || from->claimed;
     if (from->content.mem)
-        cv_ctx_enter_inner(&lv->x, from->item.payload_off);
+        cv_ctx_enter_inner(&lv->ctx, from->item.payload_off);
     else
         *off = from->item.payload_off;
     *off += from->nested_off;
@@ -98,81 +99,81 @@ static void take_place(const cv_scan *s, cv_level *lv, cv_result *from, uint64_t
 /* A level over src; 'from' is the member that holds it (its memory moves to the level), NULL for the file
  * itself. Content that was decompressed has a source of its own; raw content is a range of the source of the
  * level above. */
-static cuvet_status open_level(cv_scan *s, const cuvet_source *src, cv_result *from)
+static cuvet_status open_level(cv_scan *scan, const cuvet_source *src, cv_result *from)
 {
     uint64_t off = 0, end = src->length;
     cv_region_kind kind = !from || from->nested_whole ? CV_REGION_OBJECT : CV_REGION_RAW;
-    cv_level *lv = cv_mem_get(&s->mem, sizeof(*lv));
+    cv_level *lv = cv_mem_get(&scan->mem, sizeof(*lv));
     cuvet_status st;
 
     if (!lv)
-        return no_memory(s, &s->mem);
-    cv_ctx_init(&lv->x, &s->alloc, &s->lim);
-    lv->x.emit = keep_walk_diag;
-    lv->x.emit_user = lv;
+        return no_memory(scan, &scan->mem);
+    cv_ctx_init(&lv->ctx, &scan->alloc, &scan->lim);
+    lv->ctx.emit = keep_walk_diag;
+    lv->ctx.emit_user = lv;
     lv->src = *src;
     lv->state = cv_source_look(src);
     if (from) {
         /* In place of the bytes that are counted already: what is nested has no work of its own. */
-        uint64_t most = cv_budget_work_most(&s->budget, s->budget.unpacked);
+        uint64_t most = cv_budget_work_most(&scan->budget, scan->budget.unpacked);
 
-        cv_ctx_unit(&lv->x, from->nested_len);
-        cv_ctx_cap_work(&lv->x, most - cv_min(most, s->budget.work));
-        lv->x.path = from->item.where;
-        take_place(s, lv, from, &off, &end);
+        cv_ctx_unit(&lv->ctx, from->nested_len);
+        cv_ctx_cap_work(&lv->ctx, most - cv_min(most, scan->budget.work));
+        lv->ctx.path = from->item.where;
+        take_place(scan, lv, from, &off, &end);
     } else {
-        cv_ctx_unit(&lv->x, src->length);
+        cv_ctx_unit(&lv->ctx, src->length);
     }
-    CV_ARRAY_SET(s->level, s->n_levels, lv);
-    s->n_levels++;
-    st = cv_walk_open(&lv->x, &lv->walk, &lv->src, off, end, kind, s->opt.claim != NULL);
+    CV_ARRAY_SET(scan->level, scan->n_levels, lv);
+    scan->n_levels++;
+    st = cv_walk_open(&lv->ctx, &lv->walk, &lv->src, off, end, kind, scan->opt.claim != NULL);
     lv->walk.nested = from != NULL;
     lv->batch = CV_SCAN_FIRST_BATCH;
     return st;
 }
 
-static cuvet_status open_workers(cv_scan *s)
+static cuvet_status open_workers(cv_scan *scan)
 {
-    uint64_t n = cv_min(cv_max(s->opt.jobs, 1), CV_SCAN_JOBS_MAX);
+    uint64_t count = cv_min(cv_max(scan->opt.jobs, 1), CV_SCAN_JOBS_MAX);
 
-    for (uint64_t i = 0; i < n; i++) {
-        cv_worker *w = cv_mem_get(&s->mem, sizeof(*w));
+    for (uint64_t i = 0; i < count; i++) {
+        cv_worker *worker = cv_mem_get(&scan->mem, sizeof(*worker));
 
-        if (!w || !cv_workers_push(&s->mem, &s->workers, w)) {
-            cuvet_status st = no_memory(s, &s->mem);
+        if (!worker || !cv_workers_push(&scan->mem, &scan->workers, worker)) {
+            cuvet_status st = no_memory(scan, &scan->mem);
 
-            cv_mem_put(&s->mem, w, sizeof(*w));
+            cv_mem_put(&scan->mem, worker, sizeof(*worker));
             return st;
         }
-        cv_worker_init(w, &s->alloc, &s->lim);
+        cv_worker_init(worker, &scan->alloc, &scan->lim);
     }
     return CUVET_OK;
 }
 
-cuvet_status cv_scan_open(cv_scan *s, const cuvet_alloc *alloc, const cuvet_limits *lim,
+cuvet_status cv_scan_open(cv_scan *scan, const cuvet_alloc *alloc, const cuvet_limits *lim,
                           const cuvet_source *src, const cuvet_scan_options *opt, cv_emit_fn *emit,
                           void *emit_user)
 {
     cuvet_status st;
 
-    *s = (cv_scan){ .alloc = *alloc, .lim = *lim, .opt = *opt, .emit = emit, .emit_user = emit_user };
-    cv_budget_open(&s->budget, lim, src->length);
-    s->admit =
+    *scan = (cv_scan){ .alloc = *alloc, .lim = *lim, .opt = *opt, .emit = emit, .emit_user = emit_user };
+    cv_budget_open(&scan->budget, lim, src->length);
+    scan->admit =
         (cv_admit_for){ .target = opt->target, .toolkit = CV_ADMIT_TOOLKIT, .execute = opt->target.sm == 0 };
-    cv_mem_init(&s->mem, alloc, lim->live);
-    st = open_workers(s);
+    cv_mem_init(&scan->mem, alloc, lim->live);
+    st = open_workers(scan);
     if (st == CUVET_OK)
-        st = open_level(s, src, NULL);
+        st = open_level(scan, src, NULL);
     if (st == CUVET_OK && src->length > lim->input) {
-        cv_level *lv = top_level(s);
+        cv_level *lv = top_level(scan);
 
         /* The scan exists; its verdict is the limit. */
-        cv_report(&lv->x, CV_R_LIMIT_INPUT, 0, 0, src->length, lim->input);
+        cv_report(&lv->ctx, CV_R_LIMIT_INPUT, 0, 0, src->length, lim->input);
         lv->ended = true;
         lv->end = CUVET_END;
     }
     if (st != CUVET_OK)
-        cv_scan_close(s);
+        cv_scan_close(scan);
     return st;
 }
 
@@ -180,41 +181,41 @@ cuvet_status cv_scan_open(cv_scan *s, const cuvet_alloc *alloc, const cuvet_limi
  */
 static CV_MUST bool empty_results(cv_level *lv)
 {
-    if (!cv_results_reserve(&lv->x.mem, &lv->results, lv->units.n))
+    if (!cv_results_reserve(&lv->ctx.mem, &lv->results, lv->units.count))
         return false;
-    lv->results.n = lv->units.n;
+    lv->results.count = lv->units.count;
     return true;
 }
 
 /* What a unit may cost, before anybody has examined the units in front of it: by their headers. Those of a
  * nested level are granted one by one, when all that was before has been delivered. What they really have
  * cost is asked at delivery. */
-static void grant(const cv_scan *s, const cv_level *lv, cv_unit *u)
+static void grant(const cv_scan *scan, const cv_level *lv, cv_unit *unit)
 {
-    bool nested = s->n_levels > 1;
-    uint64_t before = nested ? s->budget.unpacked : u->unpacked - cv_min(u->unpacks, u->unpacked);
-    uint64_t unpacked = cv_sat_add(before, u->unpacks);
-    uint64_t most = cv_budget_work_most(&s->budget, unpacked);
+    bool nested = scan->n_levels > 1;
+    uint64_t before = nested ? scan->budget.unpacked : unit->unpacked - cv_min(unit->unpacks, unit->unpacked);
+    uint64_t unpacked = cv_sat_add(before, unit->unpacks);
+    uint64_t most = cv_budget_work_most(&scan->budget, unpacked);
 
     if (lv->ended)
         return;
-    if (s->opt.depth != CUVET_DEPTH_FULL)
-        u->unpacks = 0; /* nothing is */
-    else if (unpacked > s->budget.unpacked_most)
-        u->skip_payload = true; /* delivery says so, here or earlier */
-    u->work_most = cv_max(nested ? most - cv_min(most, s->budget.work) : most, 1);
-    u->skip_payload = u->skip_payload || s->budget.over;
+    if (scan->opt.depth != CUVET_DEPTH_FULL)
+        unit->unpacks = 0; /* nothing is */
+    else if (unpacked > scan->budget.unpacked_most)
+        unit->skip_payload = true; /* delivery says so, here or earlier */
+    unit->work_most = cv_max(nested ? most - cv_min(most, scan->budget.work) : most, 1);
+    unit->skip_payload = unit->skip_payload || scan->budget.over;
 }
 
 /* A unit is large: kept out of the frame of fill(). */
-static CV_MUST __attribute__((noinline)) bool add_unit(cv_scan *s, cv_level *lv)
+static CV_MUST __attribute__((noinline)) bool add_unit(cv_scan *scan, cv_level *lv)
 {
-    cv_unit u = { 0 };
+    cv_unit unit = { 0 };
 
-    lv->end = cv_walk_next(&lv->x, &lv->walk, &u);
+    lv->end = cv_walk_next(&lv->ctx, &lv->walk, &unit);
     lv->ended = lv->end != CUVET_OK;
-    grant(s, lv, &u);
-    return lv->ended || cv_units_push(&lv->x.mem, &lv->units, u);
+    grant(scan, lv, &unit);
+    return lv->ended || cv_units_push(&lv->ctx.mem, &lv->units, unit);
 }
 
 static void forget_batch(cv_level *lv)
@@ -233,60 +234,61 @@ static bool kept_too_little(const cv_level *lv)
 }
 
 /* Walk on until a batch of units is there, then examine it. */
-static cuvet_status fill(cv_scan *s, cv_level *lv)
+static cuvet_status fill(cv_scan *scan, cv_level *lv)
 {
     /* One after the other where each has to know what the ones before it have cost. */
-    uint64_t want = s->workers.n > 1 && s->n_levels == 1 && !s->budget.over ? lv->batch : 1;
+    uint64_t want = scan->workers.count > 1 && scan->n_levels == 1 && !scan->budget.over ? lv->batch : 1;
 
     forget_batch(lv);
-    while (!lv->ended && lv->units.n < want) {
-        if (!add_unit(s, lv))
-            return no_memory(s, &lv->x.mem);
+    while (!lv->ended && lv->units.count < want) {
+        if (!add_unit(scan, lv))
+            return no_memory(scan, &lv->ctx.mem);
     }
     /* The first batches are small: they tell which rules a damaged file has had enough of. */
     lv->batch = cv_min(lv->batch * 4, CV_SCAN_BATCH);
     if (!empty_results(lv))
-        return no_memory(s, &lv->x.mem);
-    if (lv->units.n)
-        cv_scan_examine(s, lv, 0, lv->units.n, true);
-    return kept_too_little(lv) ? no_memory(s, &lv->x.mem) : CUVET_OK;
+        return no_memory(scan, &lv->ctx.mem);
+    if (lv->units.count)
+        cv_scan_examine(scan, lv, 0, lv->units.count, true);
+    return kept_too_little(lv) ? no_memory(scan, &lv->ctx.mem) : CUVET_OK;
 }
 
 /* One more unit with its result. *kept counts what results hold on to. */
-static cuvet_status step_ahead(cv_scan *s, cv_level *lv, uint64_t *diags, uint64_t *ident, uint64_t *work)
+static cuvet_status step_ahead(cv_scan *scan, cv_level *lv, uint64_t *diags, uint64_t *ident, uint64_t *work)
 {
-    uint64_t n = lv->units.n;
-    const cv_result *r;
+    uint64_t count = lv->units.count;
+    const cv_result *result;
 
-    if (!add_unit(s, lv) || !empty_results(lv) || kept_too_little(lv))
-        return cv_mem_status(&lv->x.mem);
-    if (lv->units.n == n)
+    if (!add_unit(scan, lv) || !empty_results(lv) || kept_too_little(lv))
+        return cv_mem_status(&lv->ctx.mem);
+    if (lv->units.count == count)
         return CUVET_OK;
-    cv_scan_examine(s, lv, n, n + 1, false);
-    r = cv_results_at(&lv->results, n);
-    *diags += r->diags.n;
-    *ident += r->ident.n;
-    *work += r->work;
-    return r->has_live || r->live_said ? CUVET_E_LIMIT : r->status;
+    cv_scan_examine(scan, lv, count, count + 1, false);
+    result = cv_results_at(&lv->results, count);
+    *diags += result->diags.count;
+    *ident += result->ident.count;
+    *work += result->work;
+    return result->has_live || result->live_said ? CUVET_E_LIMIT : result->status;
 }
 
-cuvet_status cv_scan_ahead(cv_scan *s)
+cuvet_status cv_scan_ahead(cv_scan *scan)
 {
     cv_level *lv;
     uint64_t diags = 0, ident = 0, work = 0;
     cuvet_status st = CUVET_OK;
 
-    if (s->begun || s->ahead)
+    if (scan->begun || scan->ahead)
         return CUVET_E_STATE;
-    s->ahead = true;
-    lv = top_level(s);
-    while (st == CUVET_OK && !lv->ended && lv->units.n < CV_SCAN_AHEAD_UNITS && diags < CV_SCAN_AHEAD_DIAGS &&
-           ident < CV_SCAN_AHEAD_IDENT && work < cv_budget_work_most(&s->budget, 0))
-        st = step_ahead(s, lv, &diags, &ident, &work);
+    scan->ahead = true;
+    lv = top_level(scan);
+    while (st == CUVET_OK && !lv->ended && lv->units.count < CV_SCAN_AHEAD_UNITS &&
+           diags < CV_SCAN_AHEAD_DIAGS && ident < CV_SCAN_AHEAD_IDENT &&
+           work < cv_budget_work_most(&scan->budget, 0))
+        st = step_ahead(scan, lv, &diags, &ident, &work);
     /* What is kept is small; what was needed to make it is not. */
-    cv_worker_free(*cv_workers_at(&s->workers, 0));
+    cv_worker_free(*cv_workers_at(&scan->workers, 0));
     if (lv->ended)
-        cv_window_free(&lv->x, &lv->walk.window);
+        cv_window_free(&lv->ctx, &lv->walk.window);
     cv_islands_drop(); /* of this thread */
     if (st != CUVET_OK) {
         forget_batch(lv);
@@ -296,306 +298,310 @@ cuvet_status cv_scan_ahead(cv_scan *s)
     return lv->ended ? lv->end : CUVET_OK;
 }
 
-static void deliver_walk_diags(cv_scan *s, cv_level *lv)
+static void deliver_walk_diags(cv_scan *scan, cv_level *lv)
 {
-    for (; lv->next_diag < lv->diags.n && *cv_u64s_at(&lv->before, lv->next_diag) <= lv->next_unit;
+    for (; lv->next_diag < lv->diags.count && *cv_u64s_at(&lv->before, lv->next_diag) <= lv->next_unit;
          lv->next_diag++) {
-        const cuvet_diag *d = cv_diags_at(&lv->diags, lv->next_diag);
+        const cuvet_diag *diag = cv_diags_at(&lv->diags, lv->next_diag);
 
-        (*CV_ARRAY_AT(lv->sent, d->severity))++;
-        s->sum.errors += d->severity == CUVET_ERROR;
-        s->sum.warnings += d->severity == CUVET_WARNING;
-        s->sum.notes += d->severity == CUVET_NOTE;
-        raise_verdict(s, cuvet_diag_verdict(d));
-        deliver_diag(s, d);
+        (*CV_ARRAY_AT(lv->sent, diag->severity))++;
+        scan->sum.errors += diag->severity == CUVET_ERROR;
+        scan->sum.warnings += diag->severity == CUVET_WARNING;
+        scan->sum.notes += diag->severity == CUVET_NOTE;
+        raise_verdict(scan, cuvet_diag_verdict(diag));
+        deliver_diag(scan, diag);
     }
 }
 
-static void deliver_claims(cv_scan *s, const cv_level *lv, cv_ledger *l, const cuvet_path *where, bool inner)
+static void deliver_claims(cv_scan *scan, const cv_level *lv, cv_ledger *ledger, const cuvet_path *where,
+                           bool inner)
 {
-    for (uint64_t i = 0; s->opt.claim && i < l->claims.n; i++) {
-        const cv_claim *c = cv_claims_at(&l->claims, i);
+    for (uint64_t i = 0; scan->opt.claim && i < ledger->claims.count; i++) {
+        const cv_claim *claim = cv_claims_at(&ledger->claims, i);
         cuvet_claim_info info = { .size = sizeof(info),
                                   .inner = inner,
-                                  .off = c->off,
-                                  .length = c->len,
-                                  .index = c->index,
-                                  .shared = c->shared || lv->owned,
-                                  .owner = cv_claim_name((cv_claim_kind)c->kind) };
+                                  .off = claim->off,
+                                  .length = claim->len,
+                                  .index = claim->index,
+                                  .shared = claim->shared || lv->owned,
+                                  .owner = cv_claim_name((cv_claim_kind)claim->kind) };
 
         info.where = *where;
-        s->opt.claim(s->opt.claim_user, &info);
+        scan->opt.claim(scan->opt.claim_user, &info);
     }
-    cv_claims_clear(&l->claims);
+    cv_claims_clear(&ledger->claims);
 }
 
-static void count_item(cv_scan *s, const cv_result *r)
+static void count_item(cv_scan *scan, const cv_result *result)
 {
-    const cuvet_item *i = &r->item;
+    const cuvet_item *item = &result->item;
 
-    s->sum.elf += i->kind == CUVET_K_CUBIN;
-    s->sum.ptx += i->kind == CUVET_K_PTX;
-    s->sum.ltoir += i->kind == CUVET_K_LTOIR;
-    s->sum.bitcode += i->kind == CUVET_K_BITCODE;
-    s->sum.other += i->kind != CUVET_K_CUBIN && i->kind != CUVET_K_PTX && i->kind != CUVET_K_LTOIR &&
-                    i->kind != CUVET_K_BITCODE;
-    s->sum.members += i->in_container;
-    s->sum.images += !i->in_container;
-    s->sum.stored += i->stored_size;
-    s->sum.unpacked += r->payload.len;
-    s->sum.opaque += !i->examined && s->opt.depth == CUVET_DEPTH_FULL;
-    s->sum.errors += i->errors;
-    s->sum.warnings += i->warnings;
-    s->sum.notes += r->n_notes;
-    s->sum.suppressed += r->suppressed;
+    scan->sum.elf += item->kind == CUVET_K_CUBIN;
+    scan->sum.ptx += item->kind == CUVET_K_PTX;
+    scan->sum.ltoir += item->kind == CUVET_K_LTOIR;
+    scan->sum.bitcode += item->kind == CUVET_K_BITCODE;
+    scan->sum.other += item->kind != CUVET_K_CUBIN && item->kind != CUVET_K_PTX &&
+                       item->kind != CUVET_K_LTOIR && item->kind != CUVET_K_BITCODE;
+    scan->sum.members += item->in_container;
+    scan->sum.images += !item->in_container;
+    scan->sum.stored += item->stored_size;
+    scan->sum.unpacked += result->payload.len;
+    scan->sum.opaque += !item->examined && scan->opt.depth == CUVET_DEPTH_FULL;
+    scan->sum.errors += item->errors;
+    scan->sum.warnings += item->warnings;
+    scan->sum.notes += result->n_notes;
+    scan->sum.suppressed += result->suppressed;
 }
 
-static void count_rules(cv_scan *s, const cv_result *r)
+static void count_rules(cv_scan *scan, const cv_result *result)
 {
-    for (uint64_t i = 0; r->suppressed == 0 && i < r->diags.n; i++)
-        add_total(s, cv_diags_get(&r->diags, i)->rule, 1);
-    for (uint64_t i = 0; i < r->totals.n; i++)
-        add_total(s, cv_keys_get(&r->totals, i)->key, cv_keys_get(&r->totals, i)->index);
-    if (r->has_live)
-        add_total(s, r->live.rule, 1);
+    for (uint64_t i = 0; result->suppressed == 0 && i < result->diags.count; i++)
+        add_total(scan, cv_diags_get(&result->diags, i)->rule, 1);
+    for (uint64_t i = 0; i < result->totals.count; i++)
+        add_total(scan, cv_keys_get(&result->totals, i)->key, cv_keys_get(&result->totals, i)->index);
+    if (result->has_live)
+        add_total(scan, result->live.rule, 1);
 }
 
 /* Work of the walk up to a unit, which does not depend on how far it is ahead. */
-static void charge_walk(cv_scan *s, cv_level *lv, uint64_t so_far)
+static void charge_walk(cv_scan *scan, cv_level *lv, uint64_t so_far)
 {
-    cv_budget_charge(&s->budget, 0, so_far - cv_min(lv->walk_work, so_far));
+    cv_budget_charge(&scan->budget, 0, so_far - cv_min(lv->walk_work, so_far));
     lv->walk_work = cv_max(lv->walk_work, so_far);
 }
 
 /* The budget is used up: said once, at the first piece that is not examined any more. */
-static CV_MUST bool can_afford(cv_scan *s, const cv_level *lv, const cuvet_path *where, uint64_t off,
+static CV_MUST bool can_afford(cv_scan *scan, const cv_level *lv, const cuvet_path *where, uint64_t off,
                                uint64_t bytes)
 {
-    cuvet_diag d = { .file_off = lv->x.inner ? lv->x.anchor : off,
-                     .inner = lv->x.inner,
-                     .inner_off = lv->x.inner ? off : 0 };
+    cuvet_diag diag = { .file_off = lv->ctx.inner ? lv->ctx.anchor : off,
+                        .inner = lv->ctx.inner,
+                        .inner_off = lv->ctx.inner ? off : 0 };
     cv_rule rule;
 
-    if (!s->budget.over && !cv_budget_fits(&s->budget, bytes, &rule, &d.got, &d.want)) {
-        s->budget.over = true;
-        d.rule = rule;
-        d.where = *where;
-        report_now(s, &d);
+    if (!scan->budget.over && !cv_budget_fits(&scan->budget, bytes, &rule, &diag.got, &diag.want)) {
+        scan->budget.over = true;
+        diag.rule = rule;
+        diag.where = *where;
+        report_now(scan, &diag);
     }
-    return !s->budget.over;
+    return !scan->budget.over;
 }
 
 /* Examine what nobody has examined, because the threads ran out of work, and throw away what was examined
  * ahead of a piece that used up the budget. The outcome is that of one thread, unit after unit. */
-static cv_result *settle(cv_scan *s, cv_level *lv)
+static cv_result *settle(cv_scan *scan, cv_level *lv)
 {
-    cv_unit *u = cv_units_at(&lv->units, lv->next_unit);
-    cv_result *r = cv_results_at(&lv->results, lv->next_unit);
+    cv_unit *unit = cv_units_at(&lv->units, lv->next_unit);
+    cv_result *result = cv_results_at(&lv->results, lv->next_unit);
     bool fits;
 
-    charge_walk(s, lv, u->walk_work);
-    fits =
-        can_afford(s, lv, &u->path,
-                   u->kind == CV_UNIT_MEMBER ? u->off + CV_FB_AT_MEMBER_UNPACKED_SIZE : u->off, u->unpacks);
-    if (!fits && !u->skip_payload) {
-        u->skip_payload = true;
-        cv_result_free(r);
+    charge_walk(scan, lv, unit->walk_work);
+    fits = can_afford(scan, lv, &unit->path,
+                      unit->kind == CV_UNIT_MEMBER ? unit->off + CV_FB_AT_MEMBER_UNPACKED_SIZE : unit->off,
+                      unit->unpacks);
+    if (!fits && !unit->skip_payload) {
+        unit->skip_payload = true;
+        cv_result_free(result);
     }
-    if (!r->mem)
-        cv_scan_examine(s, lv, lv->next_unit, lv->next_unit + 1, false);
-    cv_budget_charge(&s->budget, fits ? u->unpacks : 0, r->work);
-    return r;
+    if (!result->mem)
+        cv_scan_examine(scan, lv, lv->next_unit, lv->next_unit + 1, false);
+    cv_budget_charge(&scan->budget, fits ? unit->unpacks : 0, result->work);
+    return result;
 }
 
-static void deliver_unit(cv_scan *s, cv_level *lv, cuvet_item *out)
+static void deliver_unit(cv_scan *scan, cv_level *lv, cuvet_item *out)
 {
-    const cv_unit *u = cv_units_at(&lv->units, lv->next_unit);
-    cv_result *r = settle(s, lv);
+    const cv_unit *unit = cv_units_at(&lv->units, lv->next_unit);
+    cv_result *result = settle(scan, lv);
     const cuvet_path *holder = &lv->from.item.where; /* whose content this level is; the file: empty */
 
     lv->next_unit++;
-    deliver_claims(s, lv, &lv->walk.claims, holder, lv->x.inner);
-    deliver_claims(s, lv, &r->file, lv->x.inner ? holder : &r->item.where, lv->x.inner);
-    deliver_claims(s, lv, &r->inner, &r->item.where, true);
-    for (uint64_t i = 0; i < r->diags.n; i++)
-        deliver_diag(s, cv_diags_at(&r->diags, i));
-    if (r->has_live)
-        deliver_diag(s, &r->live);
-    raise_verdict(s, r->verdict);
-    count_item(s, r);
-    count_rules(s, r);
-    *out = r->item;
-    if (u->ar_name_len && u->ar_name_len <= lv->walk.names.n - cv_min(u->ar_name, lv->walk.names.n)) {
-        out->ar_name = (const char *)cv_u8s_at(&lv->walk.names, u->ar_name);
-        out->ar_name_len = (size_t)u->ar_name_len;
+    deliver_claims(scan, lv, &lv->walk.claims, holder, lv->ctx.inner);
+    deliver_claims(scan, lv, &result->file, lv->ctx.inner ? holder : &result->item.where, lv->ctx.inner);
+    deliver_claims(scan, lv, &result->inner, &result->item.where, true);
+    for (uint64_t i = 0; i < result->diags.count; i++)
+        deliver_diag(scan, cv_diags_at(&result->diags, i));
+    if (result->has_live)
+        deliver_diag(scan, &result->live);
+    raise_verdict(scan, result->verdict);
+    count_item(scan, result);
+    count_rules(scan, result);
+    *out = result->item;
+    if (unit->ar_name_len &&
+        unit->ar_name_len <= lv->walk.names.count - cv_min(unit->ar_name, lv->walk.names.count)) {
+        out->ar_name = (const char *)cv_u8s_at(&lv->walk.names, unit->ar_name);
+        out->ar_name_len = (size_t)unit->ar_name_len;
     }
-    s->current = r;
-    s->push_nested = r->nested;
+    scan->current = result;
+    scan->push_nested = result->nested;
 }
 
 /* The content of a unit that was delivered: the same examination, this time to keep its bytes. What it finds
  * was said before. */
-static cuvet_status unpack_again(cv_scan *s, cv_level *lv, cv_result *r, cuvet_source *src)
+static cuvet_status unpack_again(cv_scan *scan, cv_level *lv, cv_result *result, cuvet_source *src)
 {
     cv_examine_options opt = {
-        .depth = s->opt.depth, .take = true, .inner = lv->x.inner, .anchor = lv->x.anchor
+        .depth = scan->opt.depth, .take = true, .inner = lv->ctx.inner, .anchor = lv->ctx.anchor
     };
-    cv_result *again = cv_mem_get(&s->mem, sizeof(*again));
+    cv_result *again = cv_mem_get(&scan->mem, sizeof(*again));
     cuvet_status st;
 
     if (!again)
-        return no_memory(s, &s->mem);
-    cv_examine(*cv_workers_at(&s->workers, 0), &lv->src, cv_units_at(&lv->units, lv->next_unit - 1), &opt,
+        return no_memory(scan, &scan->mem);
+    cv_examine(*cv_workers_at(&scan->workers, 0), &lv->src, cv_units_at(&lv->units, lv->next_unit - 1), &opt,
                again);
-    cv_budget_charge(&s->budget, 0, again->work);
+    cv_budget_charge(&scan->budget, 0, again->work);
     st = again->status;
-    if (st == CUVET_OK && again->content.span.len < r->nested_off + r->nested_len)
+    if (st == CUVET_OK && again->content.span.len < result->nested_off + result->nested_len)
         st = CUVET_E_IO; /* it was unpacked before: the source has changed */
     if (st == CUVET_OK)
         *src = cv_source_memory(again->content.span.base, again->content.span.len);
     if (st == CUVET_OK) {
-        again->claimed = r->claimed;
-        cv_result_free(r);
-        cv_result_move(r, again);
+        again->claimed = result->claimed;
+        cv_result_free(result);
+        cv_result_move(result, again);
     } else {
         cv_result_free(again);
     }
-    cv_mem_put(&s->mem, again, sizeof(*again));
+    cv_mem_put(&scan->mem, again, sizeof(*again));
     return st;
 }
 
 /* The unit delivered last holds a container: its content becomes a level. */
-static cuvet_status push_nested(cv_scan *s)
+static cuvet_status push_nested(cv_scan *scan)
 {
-    cv_level *lv = top_level(s);
-    cv_result *r = cv_results_at(&lv->results, lv->next_unit - 1);
+    cv_level *lv = top_level(scan);
+    cv_result *result = cv_results_at(&lv->results, lv->next_unit - 1);
     cuvet_source src = lv->src;
     cuvet_status st;
 
-    s->push_nested = false;
-    if (s->n_levels > s->lim.nesting || s->n_levels >= CV_SCAN_LEVELS) {
-        cuvet_diag d = { .rule = CV_R_LIMIT_NESTING,
-                         .file_off = lv->x.inner ? lv->x.anchor : r->item.payload_off,
-                         .inner = lv->x.inner,
-                         .inner_off = lv->x.inner ? r->item.payload_off : 0,
-                         .got = s->n_levels,
-                         .want = s->lim.nesting,
-                         .where = r->item.where };
+    scan->push_nested = false;
+    if (scan->n_levels > scan->lim.nesting || scan->n_levels >= CV_SCAN_LEVELS) {
+        cuvet_diag diag = { .rule = CV_R_LIMIT_NESTING,
+                            .file_off = lv->ctx.inner ? lv->ctx.anchor : result->item.payload_off,
+                            .inner = lv->ctx.inner,
+                            .inner_off = lv->ctx.inner ? result->item.payload_off : 0,
+                            .got = scan->n_levels,
+                            .want = scan->lim.nesting,
+                            .where = result->item.where };
 
-        report_now(s, &d);
+        report_now(scan, &diag);
         return CUVET_OK;
     }
     /* Its bytes are unpacked, or walked, once more. */
-    if (!can_afford(s, lv, &r->item.where, r->item.payload_off, cv_sat_add(r->nested_off, r->nested_len)))
+    if (!can_afford(scan, lv, &result->item.where, result->item.payload_off,
+                    cv_sat_add(result->nested_off, result->nested_len)))
         return CUVET_OK;
-    cv_budget_charge(&s->budget, cv_sat_add(r->nested_off, r->nested_len), 0);
+    cv_budget_charge(&scan->budget, cv_sat_add(result->nested_off, result->nested_len), 0);
     st = CUVET_OK;
-    if (r->nested_inner)
-        st = unpack_again(s, lv, r, &src);
-    return st == CUVET_OK ? open_level(s, &src, r) : st;
+    if (result->nested_inner)
+        st = unpack_again(scan, lv, result, &src);
+    return st == CUVET_OK ? open_level(scan, &src, result) : st;
 }
 
-static uint64_t count_suppressed(cv_scan *s, const cv_level *lv)
+static uint64_t count_suppressed(cv_scan *scan, const cv_level *lv)
 {
-    uint64_t notes = lv->x.n_notes - CV_ARRAY_GET(lv->sent, CUVET_NOTE);
-    uint64_t warnings = lv->x.n_warnings - CV_ARRAY_GET(lv->sent, CUVET_WARNING);
-    uint64_t errors = lv->x.n_errors - CV_ARRAY_GET(lv->sent, CUVET_ERROR);
+    uint64_t notes = lv->ctx.n_notes - CV_ARRAY_GET(lv->sent, CUVET_NOTE);
+    uint64_t warnings = lv->ctx.n_warnings - CV_ARRAY_GET(lv->sent, CUVET_WARNING);
+    uint64_t errors = lv->ctx.n_errors - CV_ARRAY_GET(lv->sent, CUVET_ERROR);
 
-    s->sum.notes += notes;
-    s->sum.warnings += warnings;
-    s->sum.errors += errors;
+    scan->sum.notes += notes;
+    scan->sum.warnings += warnings;
+    scan->sum.errors += errors;
     return notes + warnings + errors;
 }
 
-static void end_level(cv_scan *s, cv_level *lv)
+static void end_level(cv_scan *scan, cv_level *lv)
 {
-    deliver_claims(s, lv, &lv->walk.claims, &lv->from.item.where, lv->x.inner);
+    deliver_claims(scan, lv, &lv->walk.claims, &lv->from.item.where, lv->ctx.inner);
     /* What the walk reported above its own cap was only counted. */
-    s->sum.suppressed += count_suppressed(s, lv);
+    scan->sum.suppressed += count_suppressed(scan, lv);
     for (uint32_t i = 0; i < CV_N_RULES; i++)
-        add_total(s, i, CV_ARRAY_GET(lv->x.seen, i));
-    raise_verdict(s, lv->x.verdict);
-    charge_walk(s, lv, cv_ctx_spent(&lv->x));
-    s->sum.containers += lv->walk.n_containers;
-    s->sum.unreferenced += lv->walk.n_unreferenced;
-    s->sum.gap_bytes += lv->walk.gap_bytes;
+        add_total(scan, i, CV_ARRAY_GET(lv->ctx.seen, i));
+    raise_verdict(scan, lv->ctx.verdict);
+    charge_walk(scan, lv, cv_ctx_spent(&lv->ctx));
+    scan->sum.containers += lv->walk.n_containers;
+    scan->sum.unreferenced += lv->walk.n_unreferenced;
+    scan->sum.gap_bytes += lv->walk.gap_bytes;
 }
 
-cuvet_status cv_scan_next(cv_scan *s, cuvet_item *out)
+cuvet_status cv_scan_next(cv_scan *scan, cuvet_item *out)
 {
     cuvet_status st = CUVET_OK;
 
-    s->current = NULL;
-    s->begun = true;
+    scan->current = NULL;
+    scan->begun = true;
     cv_islands_drop();
-    while (!s->over && st == CUVET_OK) {
-        cv_level *lv = top_level(s);
+    while (!scan->over && st == CUVET_OK) {
+        cv_level *lv = top_level(scan);
 
-        if (s->push_nested) {
-            st = push_nested(s);
+        if (scan->push_nested) {
+            st = push_nested(scan);
             continue;
         }
-        deliver_walk_diags(s, lv);
-        if (lv->next_unit < lv->units.n) {
-            deliver_unit(s, lv, out);
-            st = s->current->status;
+        deliver_walk_diags(scan, lv);
+        if (lv->next_unit < lv->units.count) {
+            deliver_unit(scan, lv, out);
+            st = scan->current->status;
             if (st == CUVET_OK)
                 return CUVET_OK;
         } else if (!lv->ended) {
-            st = fill(s, lv);
+            st = fill(scan, lv);
         } else {
             cuvet_status end = lv->end;
 
-            if (end == CUVET_END && cv_source_unchanged(&lv->x, &lv->src, &lv->state) != CUVET_OK)
+            if (end == CUVET_END && cv_source_unchanged(&lv->ctx, &lv->src, &lv->state) != CUVET_OK)
                 end = CUVET_E_IO;
-            deliver_walk_diags(s, lv);
-            end_level(s, lv);
-            s->over = s->n_levels == 1 || end != CUVET_END;
+            deliver_walk_diags(scan, lv);
+            end_level(scan, lv);
+            scan->over = scan->n_levels == 1 || end != CUVET_END;
             st = end;
-            if (s->n_levels > 1) {
-                s->n_levels--;
-                close_level(s, lv);
+            if (scan->n_levels > 1) {
+                scan->n_levels--;
+                close_level(scan, lv);
                 st = end == CUVET_END ? CUVET_OK : end;
             }
         }
     }
-    s->over = true;
+    scan->over = true;
     if (st != CUVET_OK && st != CUVET_END)
-        raise_verdict(s, st == CUVET_E_LIMIT ? CUVET_V_LIMIT : CUVET_V_ERROR);
+        raise_verdict(scan, st == CUVET_E_LIMIT ? CUVET_V_LIMIT : CUVET_V_ERROR);
     return st == CUVET_OK ? CUVET_END : st;
 }
 
-cv_span cv_scan_payload(const cv_scan *s)
+cv_span cv_scan_payload(const cv_scan *scan)
 {
-    return s->current && s->workers.n <= 1 && !s->ahead && s->current->item.examined ? s->current->payload
-                                                                                     : (cv_span){ 0 };
+    return scan->current && scan->workers.count <= 1 && !scan->ahead && scan->current->item.examined
+               ? scan->current->payload
+               : (cv_span){ 0 };
 }
 
-uint64_t cv_scan_peak(const cv_scan *s)
+uint64_t cv_scan_peak(const cv_scan *scan)
 {
-    uint64_t peak = s->mem.peak + s->closed_peak;
+    uint64_t peak = scan->mem.peak + scan->closed_peak;
 
-    for (uint32_t i = 0; i < s->n_levels; i++)
-        peak += CV_ARRAY_GET(s->level, i)->x.mem.peak;
-    for (uint64_t i = 0; i < s->workers.n; i++)
-        peak += (*cv_workers_get(&s->workers, i))->x.mem.peak;
+    for (uint32_t i = 0; i < scan->n_levels; i++)
+        peak += CV_ARRAY_GET(scan->level, i)->ctx.mem.peak;
+    for (uint64_t i = 0; i < scan->workers.count; i++)
+        peak += (*cv_workers_get(&scan->workers, i))->ctx.mem.peak;
     return peak;
 }
 
-void cv_scan_close(cv_scan *s)
+void cv_scan_close(cv_scan *scan)
 {
-    while (s->n_levels) {
-        cv_level *lv = top_level(s);
+    while (scan->n_levels) {
+        cv_level *lv = top_level(scan);
 
-        s->n_levels--;
-        close_level(s, lv);
+        scan->n_levels--;
+        close_level(scan, lv);
     }
-    for (uint64_t i = 0; i < s->workers.n; i++) {
-        cv_worker *w = *cv_workers_at(&s->workers, i);
+    for (uint64_t i = 0; i < scan->workers.count; i++) {
+        cv_worker *worker = *cv_workers_at(&scan->workers, i);
 
-        cv_worker_free(w);
-        cv_mem_put(&s->mem, w, sizeof(*w));
+        cv_worker_free(worker);
+        cv_mem_put(&scan->mem, worker, sizeof(*worker));
     }
-    cv_workers_free(&s->mem, &s->workers);
+    cv_workers_free(&scan->mem, &scan->workers);
     cv_islands_drop();
 }

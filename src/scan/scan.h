@@ -24,7 +24,7 @@ CV_VEC(cv_workers, cv_worker *);
 #define CV_SCAN_LEVELS      17u
 
 typedef struct cv_level {
-    cv_ctx x; /* of the walk */
+    cv_ctx ctx; /* of the walk */
     cv_walk walk;
     cuvet_source src;
     cv_source_state state; /* of the source, when it was opened */
@@ -67,20 +67,20 @@ typedef struct cv_scan {
     bool over;
 } cv_scan;
 
-CV_MUST cuvet_status cv_scan_open(cv_scan *s, const cuvet_alloc *alloc, const cuvet_limits *lim,
+CV_MUST cuvet_status cv_scan_open(cv_scan *scan, const cuvet_alloc *alloc, const cuvet_limits *lim,
                                   const cuvet_source *src, const cuvet_scan_options *opt, cv_emit_fn *emit,
                                   void *emit_user);
 /* Examine the first units now, on this thread, and keep what was found. @return OK: more is left · END: that
  * was all · STATE: not at the beginning · LIMIT: the memory limit got in the way, which it might not have
  * done to somebody who asks for one unit after the other · NOMEM · IO */
-CV_MUST cuvet_status cv_scan_ahead(cv_scan *s);
-CV_MUST cuvet_status cv_scan_next(cv_scan *s, cuvet_item *out);
+CV_MUST cuvet_status cv_scan_ahead(cv_scan *scan);
+CV_MUST cuvet_status cv_scan_next(cv_scan *scan, cuvet_item *out);
 /* Unpacked bytes of the last item; empty when there are none. */
-cv_span cv_scan_payload(const cv_scan *s);
-void cv_scan_close(cv_scan *s);
-uint64_t cv_scan_peak(const cv_scan *s);
+cv_span cv_scan_payload(const cv_scan *scan);
+void cv_scan_close(cv_scan *scan);
+uint64_t cv_scan_peak(const cv_scan *scan);
 
 /* Examine units [from, to) of a level into its results, with all workers or the first one (scan_pool.c). */
-void cv_scan_examine(cv_scan *s, cv_level *lv, uint64_t from, uint64_t to, bool all_workers);
+void cv_scan_examine(cv_scan *scan, cv_level *lv, uint64_t from, uint64_t to, bool all_workers);
 
 #endif

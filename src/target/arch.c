@@ -46,61 +46,62 @@ uint32_t cv_arch_final_family(uint32_t sm)
     return FINAL_FAMILY(sm);
 }
 
-bool cv_arch_known(cuvet_target t)
+bool cv_arch_known(cuvet_target target)
 {
-    const cv_arch *a = cv_arch_of(t.sm);
+    const cv_arch *arch = cv_arch_of(target.sm);
 
-    if (!a || !a->is_target)
+    if (!arch || !arch->is_target)
         return false;
-    switch (t.suffix) {
+    switch (target.suffix) {
     case 0: return true;
-    case 'a': return a->a;
-    case 'f': return a->f;
+    case 'a': return arch->accel;
+    case 'f': return arch->family_suffix;
     default: return false;
     }
 }
 
 uint32_t cv_arch_family(uint32_t sm)
 {
-    const cv_arch *a = cv_arch_of(sm);
+    const cv_arch *arch = cv_arch_of(sm);
 
-    return a ? a->family : sm;
+    return arch ? arch->family : sm;
 }
 
-static cuvet_reason in_family(uint32_t sm, cuvet_target t)
+static cuvet_reason in_family(uint32_t sm, cuvet_target target)
 {
-    if (cv_arch_family(sm) != cv_arch_family(t.sm))
+    if (cv_arch_family(sm) != cv_arch_family(target.sm))
         return CUVET_REASON_FAMILY;
-    return sm > t.sm ? CUVET_REASON_NEWER : CUVET_REASON_NONE;
+    return sm > target.sm ? CUVET_REASON_NEWER : CUVET_REASON_NONE;
 }
 
-cuvet_reason cv_arch_sass(uint32_t sm, char suffix, cuvet_target t, cuvet_arch_policy policy)
+cuvet_reason cv_arch_sass(uint32_t sm, char suffix, cuvet_target target, cuvet_arch_policy policy)
 {
     if (sm == 0)
         return CUVET_REASON_ARCH_ZERO;
     if (suffix != 'a')
-        return in_family(sm, t);
-    if (sm != t.sm)
+        return in_family(sm, target);
+    if (sm != target.sm)
         return CUVET_REASON_SUFFIX;
-    return policy == CUVET_ARCH_EXACT && t.suffix != 'a' ? CUVET_REASON_POLICY : CUVET_REASON_NONE;
+    return policy == CUVET_ARCH_EXACT && target.suffix != 'a' ? CUVET_REASON_POLICY : CUVET_REASON_NONE;
 }
 
-cuvet_reason cv_arch_ptx(uint32_t sm, char suffix, cuvet_target t)
+cuvet_reason cv_arch_ptx(uint32_t sm, char suffix, cuvet_target target)
 {
     if (sm == 0)
         return CUVET_REASON_ARCH_ZERO;
     if (suffix == 'a')
-        return sm == t.sm && t.suffix == 'a' ? CUVET_REASON_NONE : CUVET_REASON_SUFFIX;
+        return sm == target.sm && target.suffix == 'a' ? CUVET_REASON_NONE : CUVET_REASON_SUFFIX;
     if (suffix == 'f')
-        return in_family(sm, t);
-    return sm > t.sm ? CUVET_REASON_NEWER : CUVET_REASON_NONE;
+        return in_family(sm, target);
+    return sm > target.sm ? CUVET_REASON_NEWER : CUVET_REASON_NONE;
 }
 
 static const cuvet_target TARGETS[] = {
-#define SCAN_NONE(n)
-#define LINK_NONE(n)                                              { n, 0 },
-#define LINK_A(n)                                                 { n, 0 }, { n, 'a' },
-#define LINK_AF(n)                                                { n, 0 }, { n, 'a' }, { n, 'f' },
+#define SCAN_NONE(number)
+#define LINK_NONE(number) { number, 0 },
+#define LINK_A(number)    { number, 0 }, { number, 'a' },
+#define LINK_AF(number)   { number, 0 }, { number, 'a' }, { number, 'f' },
+/* One row of spec/arch.def. */
 #define ARCH(sm, family, use, suffixes, gen, bit, oldest, traits) use##_##suffixes(sm)
 #include "arch.def"
 #undef ARCH
@@ -120,25 +121,25 @@ CV_BUF_BEGIN
 cuvet_status cuvet_target_parse(const char *text, cuvet_target *out)
 {
     static const char PREFIX[] = "sm_";
-    cuvet_target t = { 0 };
+    cuvet_target target = { 0 };
 
     if (!text || !out)
         return CUVET_E_NULL;
-    for (const char *p = PREFIX; *p; p++, text++)
-        if (*text != *p)
+    for (const char *prefix = PREFIX; *prefix; prefix++, text++)
+        if (*text != *prefix)
             return CUVET_E_ARCH;
-    for (; *text >= '0' && *text <= '9' && t.sm < 1000; text++)
-        t.sm = t.sm * 10 + (uint32_t)(*text - '0');
+    for (; *text >= '0' && *text <= '9' && target.sm < 1000; text++)
+        target.sm = target.sm * 10 + (uint32_t)(*text - '0');
     if (*text != 0 && text[1] == 0)
-        t.suffix = *text++;
-    if (*text != 0 || !cv_arch_known(t))
+        target.suffix = *text++;
+    if (*text != 0 || !cv_arch_known(target))
         return CUVET_E_ARCH;
-    *out = t;
+    *out = target;
     return CUVET_OK;
 }
 CV_BUF_END
 
-const char *cuvet_reason_text(cuvet_reason r)
+const char *cuvet_reason_text(cuvet_reason reason)
 {
     static const char *const TEXTS[] = {
         [CUVET_REASON_NONE] = "fits",
@@ -152,5 +153,5 @@ const char *cuvet_reason_text(cuvet_reason r)
         [CUVET_REASON_ARCH_ZERO] = "without an architecture",
     };
 
-    return (size_t)r < CV_COUNT(TEXTS) ? CV_AT(TEXTS, r) : "?";
+    return (size_t)reason < CV_COUNT(TEXTS) ? CV_AT(TEXTS, reason) : "?";
 }

@@ -35,27 +35,27 @@ typedef struct cv_arch {
     uint32_t traits;
     int8_t bit; /* its bit in the mask of machines that code runs on as it is; -1: none */
     bool is_target;
-    bool a, f;
+    bool accel, family_suffix;
 } cv_arch;
 
 /* The row of a machine, NULL: there never was one of this number. */
 const cv_arch *cv_arch_of(uint32_t sm);
-CV_MUST static inline bool cv_arch_has(const cv_arch *a, cv_arch_trait t)
+CV_MUST static inline bool cv_arch_has(const cv_arch *arch, cv_arch_trait trait)
 {
-    return a && (a->traits & (uint32_t)t) != 0;
+    return arch && (arch->traits & (uint32_t)trait) != 0;
 }
 /* The machine that a number stands for: some came out under another one. */
 CV_MUST uint32_t cv_arch_machine(uint32_t number);
 /* The finalizer's family, which is not that of SASS. */
 CV_MUST uint32_t cv_arch_final_family(uint32_t sm);
 /* Is this a target of a link? */
-CV_MUST bool cv_arch_known(cuvet_target t);
+CV_MUST bool cv_arch_known(cuvet_target target);
 /* Name of the family of a number; a number that no target has is a family of its own. */
 uint32_t cv_arch_family(uint32_t sm);
 
 /* May SASS of sm_<sm><suffix> go to the target? */
-cuvet_reason cv_arch_sass(uint32_t sm, char suffix, cuvet_target t, cuvet_arch_policy policy);
+cuvet_reason cv_arch_sass(uint32_t sm, char suffix, cuvet_target target, cuvet_arch_policy policy);
 /* May PTX for compute_<sm><suffix> be compiled for the target? */
-cuvet_reason cv_arch_ptx(uint32_t sm, char suffix, cuvet_target t);
+cuvet_reason cv_arch_ptx(uint32_t sm, char suffix, cuvet_target target);
 
 #endif

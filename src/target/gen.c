@@ -31,21 +31,21 @@ static const struct {
 
 const cv_gen *cv_gen_of(uint32_t sm)
 {
-    size_t k = 0;
+    size_t found = 0;
 
     for (size_t i = 0; i < CV_COUNT(MACHINES); i++)
         if (CV_AT(MACHINES, i).sm == sm)
             return &CV_AT(GENS, CV_AT(MACHINES, i).gen);
     for (size_t i = 1; i < CV_COUNT(GENS) && CV_AT(GENS, i).first <= sm; i++)
-        k = i;
-    return &CV_AT(GENS, k);
+        found = i;
+    return &CV_AT(GENS, found);
 }
 
-uint32_t cv_gen_first(cv_gen_trait t)
+uint32_t cv_gen_first(cv_gen_trait trait)
 {
-    size_t k = 0;
+    size_t at = 0;
 
-    while (k + 1 < CV_COUNT(GENS) && !cv_gen_has(&CV_AT(GENS, k), t))
-        k++;
-    return CV_AT(GENS, k).first;
+    while (at + 1 < CV_COUNT(GENS) && !cv_gen_has(&CV_AT(GENS, at), trait))
+        at++;
+    return CV_AT(GENS, at).first;
 }

@@ -28,11 +28,11 @@ typedef struct cv_gen {
 /* The generation of a number; of an unknown one the last that begins below it, or the first of all. */
 const cv_gen *cv_gen_of(uint32_t sm);
 /* The lowest number of the first generation with a trait. */
-CV_MUST uint32_t cv_gen_first(cv_gen_trait t);
+CV_MUST uint32_t cv_gen_first(cv_gen_trait trait);
 
-CV_MUST static inline bool cv_gen_has(const cv_gen *g, cv_gen_trait t)
+CV_MUST static inline bool cv_gen_has(const cv_gen *gen, cv_gen_trait trait)
 {
-    return (g->traits & (uint32_t)t) != 0;
+    return (gen->traits & (uint32_t)trait) != 0;
 }
 
 #endif

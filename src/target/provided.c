@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "target/provided.h"
 
-typedef struct known {
+typedef struct known_name {
     const char *text;
     bool prefix;
-} known;
+} known_name;
 
-static const known DRIVER_NAMES[] = {
+static const known_name DRIVER_NAMES[] = {
 #define DRIVER(name)        { name, false },
 #define DRIVER_PREFIX(text) { text, true },
 #include "driver.def"
@@ -17,9 +17,9 @@ static const known DRIVER_NAMES[] = {
 bool cv_is_provided(cv_span name)
 {
     for (size_t i = 0; i < CV_COUNT(DRIVER_NAMES); i++) {
-        const known *k = &CV_AT(DRIVER_NAMES, i);
+        const known_name *known = &CV_AT(DRIVER_NAMES, i);
 
-        if (k->prefix ? cv_span_starts(name, k->text) : cv_span_eq_str(name, k->text))
+        if (known->prefix ? cv_span_starts(name, known->text) : cv_span_eq_str(name, known->text))
             return true;
     }
     return false;

@@ -5,10 +5,10 @@
 
 enum { ISA_MOST = 0x0101, LEVEL_MOST = 4 };
 
-static bool level_allows(uint8_t level, bool accel, uint32_t s, uint32_t d)
+static bool level_allows(uint8_t level, bool accel, uint32_t source, uint32_t wanted)
 {
-    const cv_arch *from = cv_arch_of(s), *to = cv_arch_of(d);
-    bool family = cv_arch_final_family(s) == cv_arch_final_family(d);
+    const cv_arch *from = cv_arch_of(source), *to = cv_arch_of(wanted);
+    bool family = cv_arch_final_family(source) == cv_arch_final_family(wanted);
     bool apart = cv_arch_has(from, CV_ARCH_FINAL_APART) || cv_arch_has(to, CV_ARCH_FINAL_APART);
 
     if (level < 2 && accel)
@@ -16,62 +16,62 @@ static bool level_allows(uint8_t level, bool accel, uint32_t s, uint32_t d)
     switch (level) {
     case 0:
     case 1:
-    case 2: return family && s < d && !apart;
-    case 3: return s < d && !apart && (family || !cv_arch_has(to, CV_ARCH_FINAL_FAMILY_ONLY));
+    case 2: return family && source < wanted && !apart;
+    case 3: return source < wanted && !apart && (family || !cv_arch_has(to, CV_ARCH_FINAL_FAMILY_ONLY));
     default: break;
     }
     if (family)
-        return s < d && !accel;
-    return (s < d && cv_arch_has(to, CV_ARCH_FINAL_OPEN)) ||
+        return source < wanted && !accel;
+    return (source < wanted && cv_arch_has(to, CV_ARCH_FINAL_OPEN)) ||
            (cv_arch_has(from, CV_ARCH_FINAL_APART) && cv_arch_has(to, CV_ARCH_FINAL_AFTER_APART));
 }
 
-cv_final cv_can_finalize(const cv_compat *k, uint32_t src, uint32_t dst)
+cv_final cv_can_finalize(const cv_compat *compat, uint32_t src, uint32_t dst)
 {
-    uint32_t s = cv_arch_machine(src), d = cv_arch_machine(dst);
+    uint32_t from = cv_arch_machine(src), to = cv_arch_machine(dst);
 
-    if (!k)
+    if (!compat)
         return CV_FINAL_NO_COMPAT;
-    if (k->isa > ISA_MOST)
+    if (compat->isa > ISA_MOST)
         return CV_FINAL_ISA;
-    if (s == d)
+    if (from == to)
         return CV_FINAL_OK;
-    if (k->level > LEVEL_MOST)
+    if (compat->level > LEVEL_MOST)
         return CV_FINAL_INCOMPATIBLE;
-    return level_allows(k->level, k->accel != 0, s, d) ? CV_FINAL_OK : CV_FINAL_INCOMPATIBLE;
+    return level_allows(compat->level, compat->accel != 0, from, to) ? CV_FINAL_OK : CV_FINAL_INCOMPATIBLE;
 }
 
-cv_final cv_can_finalize_most(const cv_compat *k, uint32_t src, uint32_t dst, uint8_t most, bool *level)
+cv_final cv_can_finalize_most(const cv_compat *compat, uint32_t src, uint32_t dst, uint8_t most, bool *level)
 {
-    cv_final f = cv_can_finalize(k, src, dst);
+    cv_final code = cv_can_finalize(compat, src, dst);
     cv_compat less;
 
     *level = false;
-    if (f != CV_FINAL_OK || k->level <= most || cv_arch_machine(src) == cv_arch_machine(dst))
-        return f;
-    less = *k;
+    if (code != CV_FINAL_OK || compat->level <= most || cv_arch_machine(src) == cv_arch_machine(dst))
+        return code;
+    less = *compat;
     less.level = most;
-    f = cv_can_finalize(&less, src, dst);
-    *level = f != CV_FINAL_OK;
-    return f;
+    code = cv_can_finalize(&less, src, dst);
+    *level = code != CV_FINAL_OK;
+    return code;
 }
 
 uint64_t cv_fastpath_bit(uint32_t dst)
 {
-    const cv_arch *a = cv_arch_of(cv_arch_machine(dst));
+    const cv_arch *arch = cv_arch_of(cv_arch_machine(dst));
 
-    return a && a->bit >= 0 ? UINT64_C(1) << a->bit : 0;
+    return arch && arch->bit >= 0 ? UINT64_C(1) << arch->bit : 0;
 }
 
-bool cv_can_fastpath(const cv_compat *k, uint32_t src, uint32_t dst, bool allowed)
+bool cv_can_fastpath(const cv_compat *compat, uint32_t src, uint32_t dst, bool allowed)
 {
     if (!allowed)
         return false;
     if (cv_arch_machine(src) == cv_arch_machine(dst))
         return true;
-    if (!k || !cv_compat_has(k, CV_COMPAT_CAN_FASTPATH_FINALIZE))
+    if (!compat || !cv_compat_has(compat, CV_COMPAT_CAN_FASTPATH_FINALIZE))
         return false;
-    return (k->fastpath & cv_fastpath_bit(dst)) != 0;
+    return (compat->fastpath & cv_fastpath_bit(dst)) != 0;
 }
 
 bool cv_final_is_target(uint32_t number)

@@ -15,14 +15,14 @@ typedef enum cv_final {
 
 /* May code for SM 'src' be finalized for SM 'dst' at all, by something that can make code?
  * k: the object's records, NULL without a section. */
-CV_MUST cv_final cv_can_finalize(const cv_compat *k, uint32_t src, uint32_t dst);
+CV_MUST cv_final cv_can_finalize(const cv_compat *compat, uint32_t src, uint32_t dst);
 /* The same, but a level above 'most' is not believed: what such an object claims must be allowed at that
  * level as well. *level is set when only that stands in the way. */
-CV_MUST cv_final cv_can_finalize_most(const cv_compat *k, uint32_t src, uint32_t dst, uint8_t most,
+CV_MUST cv_final cv_can_finalize_most(const cv_compat *compat, uint32_t src, uint32_t dst, uint8_t most,
                                       bool *level);
 /* Do the bytes that are there run on 'dst' as they are? allowed: the fast path is not switched off. The
  * source is not looked at beyond equality: ask cv_can_finalize too. */
-CV_MUST bool cv_can_fastpath(const cv_compat *k, uint32_t src, uint32_t dst, bool allowed);
+CV_MUST bool cv_can_fastpath(const cv_compat *compat, uint32_t src, uint32_t dst, bool allowed);
 /* The bit of the mask that says so of a target; 0: none does. */
 CV_MUST uint64_t cv_fastpath_bit(uint32_t dst);
 

@@ -11,32 +11,32 @@
 
 #include "scan/scan.h"
 
-static void ignore(void *user, const cuvet_diag *d)
+static void ignore(void *user, const cuvet_diag *diag)
 {
     (void)user;
-    (void)d;
+    (void)diag;
 }
 
 static int scan_file(const char *name, const cuvet_limits *lim, uint32_t jobs)
 {
-    static cv_scan s;
+    static cv_scan scan;
     const cuvet_scan_options opt = { .size = sizeof(opt), .depth = CUVET_DEPTH_FULL, .jobs = jobs };
     cuvet_source src = { .size = sizeof(src) };
     cuvet_item item = { .size = sizeof(item) };
     int fd = open(name, O_RDONLY | O_CLOEXEC);
-    const cv_budget *b = &s.budget;
+    const cv_budget *budget = &scan.budget;
 
     if (fd < 0 || cuvet_source_fd(fd, &src) != CUVET_OK ||
-        cv_scan_open(&s, &cv_alloc_default, lim, &src, &opt, ignore, NULL) != CUVET_OK) {
+        cv_scan_open(&scan, &cv_alloc_default, lim, &src, &opt, ignore, NULL) != CUVET_OK) {
         fprintf(stderr, "budget: %s cannot be scanned\n", name);
         return 3;
     }
-    while (cv_scan_next(&s, &item) == CUVET_OK)
+    while (cv_scan_next(&scan, &item) == CUVET_OK)
         continue;
-    printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s %s\n", b->unpacked,
-           b->unpacked_most, b->work, cv_budget_work_most(b, b->unpacked), cv_scan_peak(&s),
-           cuvet_verdict_name(s.sum.verdict), name);
-    cv_scan_close(&s);
+    printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s %s\n", budget->unpacked,
+           budget->unpacked_most, budget->work, cv_budget_work_most(budget, budget->unpacked),
+           cv_scan_peak(&scan), cuvet_verdict_name(scan.sum.verdict), name);
+    cv_scan_close(&scan);
     close(fd);
     return 0;
 }

@@ -52,10 +52,10 @@ static pid_t parent;
 static long as_thread(void)
 {
     extern void *cage_thread(void *arg);
-    pthread_t t;
-    int rc = pthread_create(&t, NULL, cage_thread, NULL);
+    pthread_t pthread;
+    int rc = pthread_create(&pthread, NULL, cage_thread, NULL);
 
-    if (rc != 0 || pthread_join(t, NULL) != 0) {
+    if (rc != 0 || pthread_join(pthread, NULL) != 0) {
         errno = rc;
         return -1;
     }
@@ -69,16 +69,16 @@ void *cage_thread(void *arg)
     return arg;
 }
 
-static long try_mmap(size_t n, int prot, int flags, int fd)
+static long try_mmap(size_t count, int prot, int flags, int fd)
 {
-    return mmap(NULL, n, prot, flags, fd, 0) == MAP_FAILED ? -1 : 0;
+    return mmap(NULL, count, prot, flags, fd, 0) == MAP_FAILED ? -1 : 0;
 }
 
 static long try_mprotect(int prot)
 {
-    void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *block = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    return p == MAP_FAILED ? -1 : mprotect(p, 4096, prot);
+    return block == MAP_FAILED ? -1 : mprotect(block, 4096, prot);
 }
 
 static long try_write_beyond(void)
@@ -93,11 +93,11 @@ static long try_abort_quietly(void)
 
 static long try_receive(int fd)
 {
-    char c;
-    struct iovec v = { &c, 1 };
-    struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
+    char ch;
+    struct iovec vec = { &ch, 1 };
+    struct msghdr msg = { .msg_iov = &vec, .msg_iovlen = 1 };
 
-    return RAW(SYS_recvmsg, fd, &m, MSG_DONTWAIT);
+    return RAW(SYS_recvmsg, fd, &msg, MSG_DONTWAIT);
 }
 
 static long try_stat_empty(void)
@@ -110,20 +110,20 @@ static long try_stat_empty(void)
 /* What the command does: here it has to work. */
 static long try_save(void)
 {
-    cuvet_status s = cli_porter_save(&porter, "0000-file.sm_90.cubin", "x", 1);
+    cuvet_status status = cli_porter_save(&porter, "0000-file.sm_90.cubin", "x", 1);
 
-    errno = s == CUVET_E_EXISTS ? EEXIST : EIO;
-    return s == CUVET_OK ? 0 : -1;
+    errno = status == CUVET_E_EXISTS ? EEXIST : EIO;
+    return status == CUVET_OK ? 0 : -1;
 }
 
 static long try_save_draft(void)
 {
-    cuvet_status s = cli_write_whole(draft.fd, "x", 1);
+    cuvet_status status = cli_write_whole(draft.fd, "x", 1);
 
-    if (s == CUVET_OK)
-        s = cli_porter_done(&porter, 0);
-    errno = s == CUVET_E_EXISTS ? EEXIST : EIO;
-    return s == CUVET_OK ? 0 : -1;
+    if (status == CUVET_OK)
+        status = cli_porter_done(&porter, 0);
+    errno = status == CUVET_E_EXISTS ? EEXIST : EIO;
+    return status == CUVET_OK ? 0 : -1;
 }
 
 /* A path, although the flag says that there is none. */
@@ -153,16 +153,16 @@ static long try_pass(int fd)
     union {
         struct cmsghdr head;
         char bytes[CMSG_SPACE(sizeof(int))];
-    } c = { .bytes = { 0 } };
+    } callback = { .bytes = { 0 } };
     char order[] = "gxxx";
-    struct iovec v = { order, sizeof(order) - 1 };
-    struct msghdr m = {
-        .msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c.bytes)
+    struct iovec vec = { order, sizeof(order) - 1 };
+    struct msghdr msg = {
+        .msg_iov = &vec, .msg_iovlen = 1, .msg_control = &callback, .msg_controllen = sizeof(callback.bytes)
     };
 
-    c.head = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
-    memcpy(CMSG_DATA(&c.head), &out_dir, sizeof(out_dir));
-    return RAW(SYS_sendmsg, fd, &m, MSG_NOSIGNAL);
+    callback.head = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
+    memcpy(CMSG_DATA(&callback.head), &out_dir, sizeof(out_dir));
+    return RAW(SYS_sendmsg, fd, &msg, MSG_NOSIGNAL);
 }
 
 static long try_grow(int mode)
@@ -172,17 +172,17 @@ static long try_grow(int mode)
 
 static long try_advise(int advice)
 {
-    void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *block = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    return p == MAP_FAILED ? -1 : RAW(SYS_madvise, p, 4096, advice);
+    return block == MAP_FAILED ? -1 : RAW(SYS_madvise, block, 4096, advice);
 }
 
 static long try_vm_write(void)
 {
-    char c = 0;
-    struct iovec v = { &c, 1 };
+    char ch = 0;
+    struct iovec vec = { &ch, 1 };
 
-    return RAW(SYS_process_vm_writev, parent, &v, 1, &v, 1, 0);
+    return RAW(SYS_process_vm_writev, parent, &vec, 1, &vec, 1, 0);
 }
 
 #if defined(__x86_64__)
@@ -204,18 +204,18 @@ static long try_int80(void)
 
 static long try_readv(void)
 {
-    char c;
-    struct iovec v = { &c, 1 };
+    char ch;
+    struct iovec vec = { &ch, 1 };
 
-    return RAW(SYS_process_vm_readv, parent, &v, 1, &v, 1, 0);
+    return RAW(SYS_process_vm_readv, parent, &vec, 1, &vec, 1, 0);
 }
 
 static long try_connect(void)
 {
-    const struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = 0x0100, .sin_addr = { 0x0100007f } };
+    const struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = 0x0100, .sin_addr = { 0x0100007f } };
     int fd = (int)RAW(SYS_socket, AF_INET, SOCK_STREAM, 0);
 
-    return fd < 0 ? -1 : RAW(SYS_connect, fd, &a, sizeof(a));
+    return fd < 0 ? -1 : RAW(SYS_connect, fd, &in, sizeof(in));
 }
 
 static char *const NO_ARGS[] = { NULL };
@@ -430,31 +430,31 @@ static void enter(const char *mode)
 {
     /* Kept, so that what is refused is not refused for want of a descriptor. */
     const int keep[] = { channel, other_dir, out_dir, input };
-    cli_cage c = { CLI_CAGE_NOTHING,
-                   .keep = keep,
-                   .n_keep = sizeof(keep) / sizeof(keep[0]),
-                   .out = &draft.fd,
-                   .n_out = 1,
-                   .threads = 1,
-                   .memory = MEMORY,
-                   .file_size = FILE_SIZE };
+    cli_cage cage = { CLI_CAGE_NOTHING,
+                      .keep = keep,
+                      .n_keep = sizeof(keep) / sizeof(keep[0]),
+                      .out = &draft.fd,
+                      .n_out = 1,
+                      .threads = 1,
+                      .memory = MEMORY,
+                      .file_size = FILE_SIZE };
 
     if (strcmp(mode, "threads") == 0)
-        c.threads = 4;
+        cage.threads = 4;
     else if (strcmp(mode, "channel") == 0)
-        c.channel = channel;
+        cage.channel = channel;
     else if (strcmp(mode, "files") == 0)
-        c.porter = porter.fd;
-    c.folder = c.porter >= 0;
-    (void)cli_cage_enter(&c);
+        cage.porter = porter.fd;
+    cage.folder = cage.porter >= 0;
+    (void)cli_cage_enter(&cage);
 }
 
 static void tell(long rc)
 {
     char text[32];
-    int n = rc == -1 ? snprintf(text, sizeof(text), "%d\n", errno) : snprintf(text, sizeof(text), "ok\n");
+    int count = rc == -1 ? snprintf(text, sizeof(text), "%d\n", errno) : snprintf(text, sizeof(text), "ok\n");
 
-    if (n > 0 && write(STDERR_FILENO, text, (size_t)n) != n)
+    if (count > 0 && write(STDERR_FILENO, text, (size_t)count) != count)
         _exit(98);
 }
 
@@ -494,24 +494,24 @@ static int probe(const char *mode, const char *name, const char *dir)
     return 0;
 }
 
-static bool refuse(scmp_filter_ctx x, const char *what)
+static bool refuse(scmp_filter_ctx filter, const char *what)
 {
     const struct scmp_arg_cmp old_way = SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, PR_SET_SECCOMP);
     bool ok = true;
 
     if (strstr(what, "landlock"))
-        ok = seccomp_rule_add(x, SCMP_ACT_ERRNO(ENOSYS), 444, 0) == 0;
+        ok = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), 444, 0) == 0;
     if (strstr(what, "seccomp"))
-        ok = seccomp_rule_add(x, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(seccomp), 0) == 0 &&
-             seccomp_rule_add(x, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), 1, old_way) == 0 && ok;
+        ok = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(seccomp), 0) == 0 &&
+             seccomp_rule_add(filter, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), 1, old_way) == 0 && ok;
     if (strstr(what, "unnamed")) /* files without a name, as on file systems that have none */
-        ok = seccomp_rule_add(x, SCMP_ACT_ERRNO(EOPNOTSUPP), SCMP_SYS(openat), 1,
+        ok = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EOPNOTSUPP), SCMP_SYS(openat), 1,
                               SCMP_A2(SCMP_CMP_MASKED_EQ, O_TMPFILE, O_TMPFILE)) == 0 &&
              ok;
     if (strstr(what, "rlimits"))
-        ok = seccomp_rule_add(x, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 0) == 0 &&
-             seccomp_rule_add(x, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(setrlimit), 0) == 0 && ok;
-    return ok && seccomp_load(x) == 0;
+        ok = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 0) == 0 &&
+             seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(setrlimit), 0) == 0 && ok;
+    return ok && seccomp_load(filter) == 0;
 }
 
 int main(int argc, char **argv)
@@ -524,9 +524,9 @@ int main(int argc, char **argv)
         return 0;
     }
     if (argc > 3 && strcmp(argv[1], "deny") == 0) {
-        scmp_filter_ctx x = seccomp_init(SCMP_ACT_ALLOW);
+        scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
 
-        if (!x || !refuse(x, argv[2]))
+        if (!filter || !refuse(filter, argv[2]))
             return 97;
         execv(argv[3], argv + 3);
         return 97;

@@ -26,17 +26,17 @@ extern char **environ;
 
 static const char *in_name, *out_name;
 
-static void put(const char *name, const void *p, size_t n)
+static void put(const char *name, const void *block, size_t size)
 {
     int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
-    while (n > 0) {
-        ssize_t r = write(fd, p, n);
+    while (size > 0) {
+        ssize_t result = write(fd, block, size);
 
-        if (r <= 0)
+        if (result <= 0)
             exit(99);
-        p = (const char *)p + r;
-        n -= (size_t)r;
+        block = (const char *)block + result;
+        size -= (size_t)result;
     }
     close(fd);
 }
@@ -45,17 +45,17 @@ static void put(const char *name, const void *p, size_t n)
 static int ok(int argc, char **argv)
 {
     static char buf[1 << 16];
-    size_t n = 0;
-    ssize_t r;
+    size_t count = 0;
+    ssize_t result;
     int fd = open(in_name, O_RDONLY);
 
     for (int i = 0; i < argc; i++)
-        n += (size_t)snprintf(buf + n, sizeof(buf) - n, "%s\n", argv[i]);
-    r = read(fd, buf + n, sizeof(buf) - n);
+        count += (size_t)snprintf(buf + count, sizeof(buf) - count, "%s\n", argv[i]);
+    result = read(fd, buf + count, sizeof(buf) - count);
     close(fd);
-    if (r < 0)
+    if (result < 0)
         return 98;
-    put(out_name, buf, n + (size_t)r);
+    put(out_name, buf, count + (size_t)result);
     return 0;
 }
 
@@ -63,9 +63,9 @@ static int ok(int argc, char **argv)
 static void say_pid(void)
 {
     char line[32];
-    int n = snprintf(line, sizeof(line), "pid %d\n", (int)getpid());
+    int len = snprintf(line, sizeof(line), "pid %d\n", (int)getpid());
 
-    if (write(1, line, (size_t)n) != n)
+    if (write(1, line, (size_t)len) != len)
         _exit(97);
 }
 
@@ -86,16 +86,16 @@ static void forever(void)
 static void brood(void)
 {
     int ready[2];
-    char c;
+    char ch;
 
     if (pipe(ready) != 0)
         exit(96);
     for (int i = 0; i < 9; i++) {
-        pid_t p = fork();
+        pid_t place = fork();
 
-        if (p < 0)
+        if (place < 0)
             exit(93); /* no more processes: nobody may wait for them */
-        if (p != 0)
+        if (place != 0)
             continue;
         deaf();
         if (i % 3 > 0)
@@ -108,7 +108,7 @@ static void brood(void)
         forever();
     }
     for (int i = 0; i < 9; i++)
-        if (read(ready[0], &c, 1) != 1)
+        if (read(ready[0], &ch, 1) != 1)
             exit(94);
 }
 
@@ -158,24 +158,24 @@ static void tell(void)
     struct stat st;
 
     printf("cwd %s\n", getcwd(cwd, sizeof(cwd)));
-    for (char **e = environ; *e; e++)
-        printf("env %s\n", *e);
+    for (char **end = environ; *end; end++)
+        printf("env %s\n", *end);
     for (int fd = 0; fd < 1024; fd++)
         if (fstat(fd, &st) == 0)
             printf("fd %d %s\n", fd, S_ISFIFO(st.st_mode) ? "pipe" : S_ISCHR(st.st_mode) ? "null" : "?");
     for (size_t i = 0; i < sizeof(LIMITS) / sizeof(LIMITS[0]); i++) {
-        struct rlimit l = { 0, 0 };
+        struct rlimit limit = { 0, 0 };
 
-        getrlimit((unsigned)LIMITS[i].what, &l);
-        printf("limit %s %llu\n", LIMITS[i].name, (unsigned long long)l.rlim_cur);
+        getrlimit((unsigned)LIMITS[i].what, &limit);
+        printf("limit %s %llu\n", LIMITS[i].name, (unsigned long long)limit.rlim_cur);
     }
     sigprocmask(SIG_BLOCK, NULL, &mask);
     for (int i = 1; i < NSIG; i++) {
-        struct sigaction a;
+        struct sigaction other_sigaction;
 
         if (sigismember(&mask, i) == 1)
             printf("blocked %d\n", i);
-        if (sigaction(i, NULL, &a) == 0 && a.sa_handler != SIG_DFL)
+        if (sigaction(i, NULL, &other_sigaction) == 0 && other_sigaction.sa_handler != SIG_DFL)
             printf("handled %d\n", i);
     }
     printf("session %d umask %o\n", getsid(0) == getpid() && getpgrp() == getpid(), umask(0));
@@ -270,37 +270,37 @@ static void flood(void)
 static int hog(void)
 {
     for (int i = 0; i < 4096; i++) {
-        volatile char *volatile p = malloc(1 << 20); /* or a compiler does without it */
+        volatile char *volatile at = malloc(1 << 20); /* or a compiler does without it */
 
-        if (!p)
+        if (!at)
             return 9;
-        p[i] = 1;
+        at[i] = 1;
     }
     return 0;
 }
 
 static int count_fds(void)
 {
-    int n = 3;
+    int count = 3;
 
     while (open("/dev/null", O_RDONLY) >= 0)
-        n++;
-    return n;
+        count++;
+    return count;
 }
 
 static int count_forks(void)
 {
-    int n = 0;
+    int count = 0;
 
-    for (; n < 200; n++) {
-        pid_t p = fork();
+    for (; count < 200; count++) {
+        pid_t place = fork();
 
-        if (p < 0)
+        if (place < 0)
             break;
-        if (p == 0)
+        if (place == 0)
             forever();
     }
-    return n;
+    return count;
 }
 
 static void grow(const char *name, long long size)
@@ -309,11 +309,11 @@ static void grow(const char *name, long long size)
     char block[4096] = { 1 };
 
     while (size > 0) {
-        ssize_t n = write(fd, block, size < 4096 ? (size_t)size : sizeof(block));
+        ssize_t got = write(fd, block, size < 4096 ? (size_t)size : sizeof(block));
 
-        if (n <= 0)
+        if (got <= 0)
             exit(89);
-        size -= n;
+        size -= got;
     }
     close(fd);
 }
@@ -388,38 +388,40 @@ static int cubin(const char *what, const char *value, int argc, char **argv)
 {
     static unsigned char buf[1 << 20];
     int fd = open(in_name, O_RDONLY), sm = 0;
-    ssize_t n = read(fd, buf, sizeof(buf));
-    unsigned char *p;
+    ssize_t got = read(fd, buf, sizeof(buf));
+    unsigned char *bytes;
 
     close(fd);
     for (int i = 1; i < argc; i++)
         if (!strncmp(argv[i], "-arch=sm_", 9))
             sm = atoi(argv[i] + 9);
-    if (n < 64 || sm == 0)
+    if (got < 64 || sm == 0)
         return 87;
     if (strcmp(what, "wrongsm") != 0)
         buf[49] = (unsigned char)sm; /* bits 8 to 23 of e_flags */
     if (!strcmp(what, "kind"))
         buf[48] = 4;
     for (int i = 0; !strcmp(what, "othercode") && sm == 100 && i < (buf[60] | buf[61] << 8); i++) {
-        unsigned char *h = buf + (buf[40] | buf[41] << 8) + 64 * i; /* the file is small */
+        unsigned char *handle = buf + (buf[40] | buf[41] << 8) + 64 * i; /* the file is small */
 
-        if (h[4] == 1 && (h[8] & 4) != 0)
-            buf[h[24] | h[25] << 8] ^= 1;
+        if (handle[4] == 1 && (handle[8] & 4) != 0)
+            buf[handle[24] | handle[25] << 8] ^= 1;
     }
-    if (!strcmp(what, "flip") && atoll(value) < n) /* one bit of the file */
+    if (!strcmp(what, "flip") && atoll(value) < got) /* one bit of the file */
         buf[atoll(value)] ^= 1;
     if (!strcmp(what, "nocode"))
         memset(buf + 60, 0, 4); /* no sections */
     if (!strcmp(what, "short"))
-        n /= 2;
-    p = memmem(buf, (size_t)n, "turn", 4);
-    for (; !strcmp(what, "symbols") && sm != 100 && p; p = memmem(p, (size_t)(n - (p - buf)), "turn", 4))
-        memcpy(p, "burn", 4);
-    p = memmem(buf, (size_t)n, "sm_100", 6);
-    for (; !strcmp(what, "named") && sm == 110 && p; p = memmem(p, (size_t)(n - (p - buf)), "sm_100", 6))
-        memcpy(p, "sm_110", 6); /* in the notes as well */
-    put(out_name, buf, (size_t)n);
+        got /= 2;
+    bytes = memmem(buf, (size_t)got, "turn", 4);
+    for (; !strcmp(what, "symbols") && sm != 100 && bytes;
+         bytes = memmem(bytes, (size_t)(got - (bytes - buf)), "turn", 4))
+        memcpy(bytes, "burn", 4);
+    bytes = memmem(buf, (size_t)got, "sm_100", 6);
+    for (; !strcmp(what, "named") && sm == 110 && bytes;
+         bytes = memmem(bytes, (size_t)(got - (bytes - buf)), "sm_100", 6))
+        memcpy(bytes, "sm_110", 6); /* in the notes as well */
+    put(out_name, buf, (size_t)got);
     return 0;
 }
 
@@ -428,19 +430,19 @@ static void by_name(const char **what, const char **value)
 {
     static char name[PATH_MAX];
     const char *path = (const char *)getauxval(AT_EXECFN), *slash = path ? strrchr(path, '/') : NULL;
-    char *p;
+    char *at;
 
     if (!slash || strncmp(slash, "/do=", 4) != 0)
         return;
     snprintf(name, sizeof(name), "%s", slash + 4);
     *what = name;
-    p = strchr(name, '=');
-    if (!p)
+    at = strchr(name, '=');
+    if (!at)
         return;
-    *p++ = 0;
-    *value = p;
-    while ((p = strchr(p, ':')) != NULL)
-        *p = '/';
+    *at++ = 0;
+    *value = at;
+    while ((at = strchr(at, ':')) != NULL)
+        *at = '/';
 }
 
 int main(int argc, char **argv)

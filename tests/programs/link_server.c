@@ -24,130 +24,131 @@
 #define SECONDS   10u
 #define OUT_BYTES (MOST - 2 * SAID)
 
-typedef struct job {
-    uint32_t target, flags, n;
+typedef struct link_server_job {
+    uint32_t target, flags, count;
     uint32_t len[OBJECTS];
     uint8_t *bytes[OBJECTS];
-} job;
+} link_server_job;
 
 /* What the child leaves behind, in memory that both see. */
-typedef struct answer {
+typedef struct link_server_answer {
     uint32_t end, code, status, step, ns_low, ns_high, n_said, n_out;
     char said[SAID];
     uint8_t out[OUT_BYTES];
-} answer;
+} link_server_answer;
 
-static void on_diag(void *user, const cuvet_diag *d)
+static void on_diag(void *user, const cuvet_diag *diag)
 {
-    const cuvet_rule_info *rule = cuvet_rule_get(d->rule);
-    size_t n = rule ? strlen(rule->id) : 0;
-    answer *a = user;
+    const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
+    size_t count = rule ? strlen(rule->id) : 0;
+    link_server_answer *answer = user;
 
-    if (n == 0 || d->severity != CUVET_ERROR || a->n_said + n + 1 >= SAID)
+    if (count == 0 || diag->severity != CUVET_ERROR || answer->n_said + count + 1 >= SAID)
         return;
-    memcpy(a->said + a->n_said, rule->id, n);
-    a->n_said += (uint32_t)n;
-    a->said[a->n_said++] = ' ';
+    memcpy(answer->said + answer->n_said, rule->id, count);
+    answer->n_said += (uint32_t)count;
+    answer->said[answer->n_said++] = ' ';
 }
 
-static cuvet_status link_all(cuvet_ctx *ctx, const job *j, answer *a)
+static cuvet_status link_all(cuvet_ctx *ctx, const link_server_job *job, link_server_answer *answer)
 {
-    const cuvet_linker_options o = { .size = sizeof(o),
-                                     .target = { .sm = (uint16_t)j->target },
-                                     .flags = ((j->flags & 1) ? CUVET_LINK_RELOCATABLE : 0) |
-                                              ((j->flags & 3) == 3 ? CUVET_LINK_EXACT_RELOCATABLE : 0) |
-                                              ((j->flags & 4) ? CUVET_LINK_DEBUG : 0) |
-                                              ((j->flags & 8) ? CUVET_LINK_PRESERVE_RELOCS : 0) };
-    cuvet_link_result r = { .size = sizeof(r) };
-    cuvet_linker l;
-    cuvet_status s = cuvet_linker_create(ctx, &o, &l);
+    const cuvet_linker_options options = { .size = sizeof(options),
+                                           .target = { .sm = (uint16_t)job->target },
+                                           .flags =
+                                               ((job->flags & 1) ? CUVET_LINK_RELOCATABLE : 0) |
+                                               ((job->flags & 3) == 3 ? CUVET_LINK_EXACT_RELOCATABLE : 0) |
+                                               ((job->flags & 4) ? CUVET_LINK_DEBUG : 0) |
+                                               ((job->flags & 8) ? CUVET_LINK_PRESERVE_RELOCS : 0) };
+    cuvet_link_result result = { .size = sizeof(result) };
+    cuvet_linker linker;
+    cuvet_status status = cuvet_linker_create(ctx, &options, &linker);
 
-    if (s != CUVET_OK)
-        return s;
-    a->step = 1;
-    for (uint32_t i = 0; i < j->n && s == CUVET_OK; i++)
-        s = cuvet_linker_add(ctx, l, j->bytes[i], j->len[i], "object");
-    if (s == CUVET_OK) {
-        a->step = 2;
-        s = cuvet_linker_complete(ctx, l);
+    if (status != CUVET_OK)
+        return status;
+    answer->step = 1;
+    for (uint32_t i = 0; i < job->count && status == CUVET_OK; i++)
+        status = cuvet_linker_add(ctx, linker, job->bytes[i], job->len[i], "object");
+    if (status == CUVET_OK) {
+        answer->step = 2;
+        status = cuvet_linker_complete(ctx, linker);
     }
-    if (s == CUVET_OK)
-        s = cuvet_linker_result(ctx, l, &r);
-    if (s == CUVET_OK && r.n > OUT_BYTES)
+    if (status == CUVET_OK)
+        status = cuvet_linker_result(ctx, linker, &result);
+    if (status == CUVET_OK && result.n > OUT_BYTES)
         abort();
-    if (s == CUVET_OK) {
-        memcpy(a->out, r.bytes, r.n);
-        a->n_out = (uint32_t)r.n;
+    if (status == CUVET_OK) {
+        memcpy(answer->out, result.bytes, result.n);
+        answer->n_out = (uint32_t)result.n;
     }
-    if (cuvet_linker_destroy(ctx, &l) != CUVET_OK)
+    if (cuvet_linker_destroy(ctx, &linker) != CUVET_OK)
         abort();
-    return s;
+    return status;
 }
 
 static uint64_t now(void)
 {
-    struct timespec t;
+    struct timespec time;
 
-    if (clock_gettime(CLOCK_MONOTONIC, &t) != 0)
+    if (clock_gettime(CLOCK_MONOTONIC, &time) != 0)
         abort();
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-static void child(const job *j, answer *a)
+static void child(const link_server_job *job, link_server_answer *answer)
 {
-    const cuvet_ctx_options co = { .size = sizeof(co), .diag = on_diag, .diag_user = a };
+    const cuvet_ctx_options co = { .size = sizeof(co), .diag = on_diag, .diag_user = answer };
     uint64_t begin = now();
     cuvet_ctx *ctx;
 
     (void)alarm(SECONDS);
     if (cuvet_ctx_create(&co, &ctx) != CUVET_OK)
         abort();
-    a->status = (uint32_t)link_all(ctx, j, a);
+    answer->status = (uint32_t)link_all(ctx, job, answer);
     cuvet_ctx_destroy(ctx);
     begin = now() - begin;
-    a->ns_low = (uint32_t)begin;
-    a->ns_high = (uint32_t)(begin >> 32);
+    answer->ns_low = (uint32_t)begin;
+    answer->ns_high = (uint32_t)(begin >> 32);
     _exit(0);
 }
 
-static void run(const job *j, answer *a)
+static void run(const link_server_job *job, link_server_answer *answer)
 {
     int how = 0;
     pid_t pid;
 
-    memset(a, 0, offsetof(answer, out));
+    memset(answer, 0, offsetof(link_server_answer, out));
     pid = fork();
     if (pid < 0)
         abort();
     if (pid == 0)
-        child(j, a);
+        child(job, answer);
     if (waitpid(pid, &how, 0) != pid)
         abort();
     if (WIFSIGNALED(how)) {
-        a->end = WTERMSIG(how) == SIGALRM ? 3 : 1;
-        a->code = (uint32_t)WTERMSIG(how);
+        answer->end = WTERMSIG(how) == SIGALRM ? 3 : 1;
+        answer->code = (uint32_t)WTERMSIG(how);
     } else if (WEXITSTATUS(how) != 0) {
-        a->end = 2;
-        a->code = (uint32_t)WEXITSTATUS(how);
+        answer->end = 2;
+        answer->code = (uint32_t)WEXITSTATUS(how);
     }
 }
 
-static bool get(void *to, size_t n)
+static bool get(void *to, size_t size)
 {
-    return fread(to, 1, n, stdin) == n;
+    return fread(to, 1, size, stdin) == size;
 }
 
-static bool next(job *j)
+static bool next(link_server_job *job)
 {
-    if (!get(j, offsetof(job, len)))
+    if (!get(job, offsetof(link_server_job, len)))
         return false;
-    if (j->n > OBJECTS)
+    if (job->count > OBJECTS)
         abort();
-    for (uint32_t i = 0; i < j->n; i++) {
-        if (!get(&j->len[i], sizeof(j->len[i])) || j->len[i] > MOST)
+    for (uint32_t i = 0; i < job->count; i++) {
+        if (!get(&job->len[i], sizeof(job->len[i])) || job->len[i] > MOST)
             abort();
-        j->bytes[i] = malloc(j->len[i] ? j->len[i] : 1); /* of its size: ASan sees the end */
-        if (!j->bytes[i] || !get(j->bytes[i], j->len[i]))
+        job->bytes[i] = malloc(job->len[i] ? job->len[i] : 1); /* of its size: ASan sees the end */
+        if (!job->bytes[i] || !get(job->bytes[i], job->len[i]))
             abort();
     }
     return true;
@@ -155,20 +156,21 @@ static bool next(job *j)
 
 int main(void)
 {
-    answer *a = mmap(NULL, sizeof(*a), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    job j;
+    link_server_answer *answer =
+        mmap(NULL, sizeof(*answer), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    link_server_job job;
 
-    if (a == MAP_FAILED)
+    if (answer == MAP_FAILED)
         return 1;
-    while (next(&j)) {
-        run(&j, a);
-        (void)fwrite(a, 1, offsetof(answer, said), stdout);
-        (void)fwrite(a->said, 1, a->n_said, stdout);
-        (void)fwrite(a->out, 1, a->n_out, stdout);
+    while (next(&job)) {
+        run(&job, answer);
+        (void)fwrite(answer, 1, offsetof(link_server_answer, said), stdout);
+        (void)fwrite(answer->said, 1, answer->n_said, stdout);
+        (void)fwrite(answer->out, 1, answer->n_out, stdout);
         if (fflush(stdout) != 0)
             return 1;
-        for (uint32_t i = 0; i < j.n; i++)
-            free(j.bytes[i]);
+        for (uint32_t i = 0; i < job.count; i++)
+            free(job.bytes[i]);
     }
     return 0;
 }

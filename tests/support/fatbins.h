@@ -8,22 +8,22 @@
 
 #define FATBIN_MAX ((size_t)1 << 20)
 
-typedef struct fb {
+typedef struct fb_state {
     uint8_t bytes[FATBIN_MAX];
-    size_t n;
+    size_t size;
     size_t container; /* of the container that is written now */
-} fb;
+} fb_state;
 
 /* Bytes of a file of corpus/samples; static memory, until the next call with the same slot (0 to 3). */
-const uint8_t *sample(const char *name, size_t *n, unsigned slot);
+const uint8_t *sample(const char *name, size_t *len, unsigned slot);
 
-void fb_begin(fb *f);
+void fb_begin(fb_state *fatbin);
 /* "sm_90a": SASS, relocatable, the sample plain.<name>.rdc.cubin. "exe:sm_90": a whole program.
  * "compute_90a": PTX text written for it. "lto_90": a head of LTO-IR. */
-void fb_member(fb *f, const char *what);
-void fb_bytes(fb *f, unsigned kind, unsigned sm, char suffix, const void *p, size_t n);
-void fb_end(fb *f);
+void fb_member(fb_state *fatbin, const char *what);
+void fb_bytes(fb_state *fatbin, unsigned kind, unsigned sm, char suffix, const void *block, size_t size);
+void fb_end(fb_state *fatbin);
 /* One container with members named in a text, separated by blanks. */
-void fb_make(fb *f, const char *members);
+void fb_make(fb_state *fatbin, const char *members);
 
 #endif

@@ -7,45 +7,46 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-void guard_open(guard *g, size_t cap)
+void guard_open(guard_state *guard, size_t cap)
 {
     long page = sysconf(_SC_PAGESIZE);
     void *map;
 
-    g->page = (size_t)page;
-    g->cap = (cap + g->page - 1) / g->page * g->page;
-    map = mmap(NULL, g->cap + 2 * g->page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED || mprotect((uint8_t *)map + g->page, g->cap, PROT_READ | PROT_WRITE) != 0) {
+    guard->page = (size_t)page;
+    guard->cap = (cap + guard->page - 1) / guard->page * guard->page;
+    map = mmap(NULL, guard->cap + 2 * guard->page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED ||
+        mprotect((uint8_t *)map + guard->page, guard->cap, PROT_READ | PROT_WRITE) != 0) {
         perror("guard");
         abort();
     }
-    g->map = map;
-    g->room = g->map + g->page;
+    guard->map = map;
+    guard->room = guard->map + guard->page;
 }
 
-void guard_close(guard *g)
+void guard_close(guard_state *guard)
 {
-    if (munmap(g->map, g->cap + 2 * g->page) != 0)
+    if (munmap(guard->map, guard->cap + 2 * guard->page) != 0)
         abort();
-    *g = (guard){ 0 };
+    *guard = (guard_state){ 0 };
 }
 
-static uint8_t *put(const guard *g, uint8_t *at, const void *bytes, size_t n)
+static uint8_t *put(const guard_state *guard, uint8_t *at, const void *bytes, size_t size)
 {
-    if (n > g->cap)
+    if (size > guard->cap)
         abort();
-    memset(g->room, 0xA5, g->cap);
-    if (n)
-        memcpy(at, bytes, n);
+    memset(guard->room, 0xA5, guard->cap);
+    if (size)
+        memcpy(at, bytes, size);
     return at;
 }
 
-const uint8_t *guard_end(guard *g, const void *bytes, size_t n)
+const uint8_t *guard_end(guard_state *guard, const void *bytes, size_t size)
 {
-    return put(g, g->room + g->cap - n, bytes, n);
+    return put(guard, guard->room + guard->cap - size, bytes, size);
 }
 
-const uint8_t *guard_start(guard *g, const void *bytes, size_t n)
+const uint8_t *guard_start(guard_state *guard, const void *bytes, size_t size)
 {
-    return put(g, g->room, bytes, n);
+    return put(guard, guard->room, bytes, size);
 }

@@ -4,52 +4,52 @@
 #include <limits.h>
 #include <stdlib.h>
 
-bool heap_fails(heap *h)
+bool heap_fails(heap_state *heap)
 {
-    h->calls++;
-    if (h->calls < h->fail_from || h->calls >= h->fail_to)
+    heap->calls++;
+    if (heap->calls < heap->fail_from || heap->calls >= heap->fail_to)
         return false;
-    h->failed++;
+    heap->failed++;
     return true;
 }
 
-static void *get(void *user, size_t n)
+static void *get(void *user, size_t size)
 {
-    heap *h = user;
-    void *p = heap_fails(h) ? NULL : malloc(n);
+    heap_state *heap = user;
+    void *block = heap_fails(heap) ? NULL : malloc(size);
 
-    h->live += p ? (long)n : 0;
-    return p;
+    heap->live += block ? (long)size : 0;
+    return block;
 }
 
-static void *resize(void *user, void *p, size_t old, size_t n)
+static void *resize(void *user, void *block, size_t old, size_t count)
 {
-    heap *h = user;
-    void *to = heap_fails(h) ? NULL : realloc(p, n);
+    heap_state *heap = user;
+    void *to = heap_fails(heap) ? NULL : realloc(block, count);
 
-    h->live += to ? (long)n - (long)old : 0;
+    heap->live += to ? (long)count - (long)old : 0;
     return to;
 }
 
-static void put(void *user, void *p, size_t n)
+static void put(void *user, void *block, size_t size)
 {
-    ((heap *)user)->live -= (long)n;
-    free(p);
+    ((heap_state *)user)->live -= (long)size;
+    free(block);
 }
 
-cuvet_alloc heap_alloc(heap *h)
+cuvet_alloc heap_alloc(heap_state *heap)
 {
-    return (cuvet_alloc){ sizeof(cuvet_alloc), get, resize, put, h };
+    return (cuvet_alloc){ sizeof(cuvet_alloc), get, resize, put, heap };
 }
 
-void heap_fail(heap *h, unsigned long n, bool later)
+void heap_fail(heap_state *heap, unsigned long count, bool later)
 {
-    h->calls = h->failed = 0;
-    h->fail_from = n;
-    h->fail_to = later ? ULONG_MAX : n + 1;
+    heap->calls = heap->failed = 0;
+    heap->fail_from = count;
+    heap->fail_to = later ? ULONG_MAX : count + 1;
 }
 
-void heap_mend(heap *h)
+void heap_mend(heap_state *heap)
 {
-    h->fail_from = h->fail_to = 0;
+    heap->fail_from = heap->fail_to = 0;
 }

@@ -17,31 +17,31 @@ static size_t n_archive;
 
 static size_t read_file(const char *path, void *to, size_t most)
 {
-    FILE *f = fopen(path, "rb");
-    size_t n;
+    FILE *file = fopen(path, "rb");
+    size_t got;
 
-    ck_assert_msg(f != NULL, "%s: run from the root of the repository", path);
-    n = fread(to, 1, most, f);
-    fclose(f);
-    ck_assert(n > 0 && n < most);
-    return n;
+    ck_assert_msg(file != NULL, "%s: run from the root of the repository", path);
+    got = fread(to, 1, most, file);
+    fclose(file);
+    ck_assert(got > 0 && got < most);
+    return got;
 }
 
 static void read_row(char *line)
 {
-    lc_case *c = &cases[n_cases++];
+    lc_case *lcase = &cases[n_cases++];
     char *field[5] = { NULL }, *rest = line, *inputs;
-    unsigned n = 0;
+    unsigned count = 0;
 
     ck_assert_uint_le(n_cases, MOST_CASES);
-    while (n < 5 && (field[n] = strsep(&rest, "\t")) != NULL)
-        n++;
-    ck_assert_msg(n == 5 && rest == NULL, "a row of five columns: %s", line);
-    *c = (lc_case){ .name = field[0], .target = field[1], .options = field[2], .output = field[4] };
+    while (count < 5 && (field[count] = strsep(&rest, "\t")) != NULL)
+        count++;
+    ck_assert_msg(count == 5 && rest == NULL, "a row of five columns: %s", line);
+    *lcase = (lc_case){ .name = field[0], .target = field[1], .options = field[2], .output = field[4] };
     inputs = field[3];
     while (inputs) {
-        ck_assert_uint_lt(c->n, LC_INPUTS);
-        c->input[c->n++] = strsep(&inputs, " ");
+        ck_assert_uint_lt(lcase->count, LC_INPUTS);
+        lcase->input[lcase->count++] = strsep(&inputs, " ");
     }
 }
 
@@ -49,7 +49,7 @@ static void load(void)
 {
     static uint8_t packed[1 << 20];
     char *rest = index_text, *line;
-    size_t n;
+    size_t count;
 
     if (n_cases)
         return;
@@ -57,20 +57,20 @@ static void load(void)
     strsep(&rest, "\n"); /* the titles */
     while ((line = strsep(&rest, "\n")) != NULL && *line)
         read_row(line);
-    n = read_file("corpus/link/golden.tar.zst", packed, sizeof(packed));
-    n_archive = ZSTD_decompress(archive, sizeof(archive), packed, n);
+    count = read_file("corpus/link/golden.tar.zst", packed, sizeof(packed));
+    n_archive = ZSTD_decompress(archive, sizeof(archive), packed, count);
     ck_assert_msg(!ZSTD_isError(n_archive), "%s", ZSTD_getErrorName(n_archive));
 }
 
 int lc_rows(void)
 {
-    FILE *f = fopen("corpus/link/index.tsv", "rb");
-    int rows = -1, c; /* the titles are none */
+    FILE *file = fopen("corpus/link/index.tsv", "rb");
+    int rows = -1, ch; /* the titles are none */
 
-    while (f && (c = getc(f)) != EOF)
-        rows += c == '\n';
-    if (f)
-        fclose(f);
+    while (file && (ch = getc(file)) != EOF)
+        rows += ch == '\n';
+    if (file)
+        fclose(file);
     return rows;
 }
 
@@ -80,10 +80,10 @@ unsigned lc_count(void)
     return n_cases;
 }
 
-const lc_case *lc_get(unsigned i)
+const lc_case *lc_get(unsigned index)
 {
-    ck_assert_uint_lt(i, lc_count());
-    return &cases[i];
+    ck_assert_uint_lt(index, lc_count());
+    return &cases[index];
 }
 
 const lc_case *lc_find(const char *name, const char *target)
@@ -94,15 +94,15 @@ const lc_case *lc_find(const char *name, const char *target)
     ck_abort_msg("no case %s for %s", name, target);
 }
 
-const uint8_t *lc_file(const char *name, size_t *n)
+const uint8_t *lc_file(const char *name, size_t *len)
 {
     load();
     for (size_t at = 0; at + BLOCK <= n_archive && archive[at];) {
-        *n = strtoul((const char *)archive + at + SIZE_AT, NULL, 8);
-        ck_assert_uint_le(*n, n_archive - at - BLOCK);
+        *len = strtoul((const char *)archive + at + SIZE_AT, NULL, 8);
+        ck_assert_uint_le(*len, n_archive - at - BLOCK);
         if (strcmp((const char *)archive + at, name) == 0)
             return archive + at + BLOCK;
-        at += BLOCK + (*n + BLOCK - 1) / BLOCK * BLOCK;
+        at += BLOCK + (*len + BLOCK - 1) / BLOCK * BLOCK;
     }
     ck_abort_msg("no file %s in the archive", name);
 }

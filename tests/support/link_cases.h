@@ -12,16 +12,16 @@
 typedef struct lc_case {
     const char *name, *target, *options, *output; /* a file of the archive, or rules */
     const char *input[LC_INPUTS];
-    unsigned n;
+    unsigned count;
 } lc_case;
 
 /* Rows of the index, for a suite: outside of a test nothing can be asserted. */
 int lc_rows(void);
 /* The same, read on the first call. */
 unsigned lc_count(void);
-const lc_case *lc_get(unsigned i);
+const lc_case *lc_get(unsigned index);
 const lc_case *lc_find(const char *name, const char *target);
 /* A file of the archive. */
-const uint8_t *lc_file(const char *name, size_t *n);
+const uint8_t *lc_file(const char *name, size_t *len);
 
 #endif

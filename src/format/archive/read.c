@@ -32,17 +32,17 @@ cuvet_status cv_ar_read_magic(cv_ctx *ctx, cv_span head, cv_ar_kind *out)
  * digits fit a field. */
 static bool decimal(cv_span span, uint64_t at, uint64_t end, uint64_t *value, uint64_t *bad)
 {
-    uint64_t i = at, v = 0;
+    uint64_t i = at, sum = 0;
 
     for (; i < end && cv_u8_at(span, i) >= '0' && cv_u8_at(span, i) <= '9'; i++)
-        v = v * 10 + (uint64_t)(cv_u8_at(span, i) - '0');
+        sum = sum * 10 + (uint64_t)(cv_u8_at(span, i) - '0');
     *bad = i;
     if (i == at)
         return false;
     for (; i < end && cv_u8_at(span, i) == ' '; i++)
         ;
     *bad = i;
-    *value = v;
+    *value = sum;
     return i == end;
 }
 
@@ -175,8 +175,8 @@ cv_span cv_ar_bsd_name(cv_span stored)
 
 void cv_ar_check_padding(cv_ctx *ctx, cv_span byte)
 {
-    uint8_t b = cv_u8_at(byte, 0);
+    uint8_t padding = cv_u8_at(byte, 0);
 
-    if (b != '\n' && b != 0)
-        cv_report(ctx, CV_R_AR_PADDING, byte.off, 1, b, '\n');
+    if (padding != '\n' && padding != 0)
+        cv_report(ctx, CV_R_AR_PADDING, byte.off, 1, padding, '\n');
 }

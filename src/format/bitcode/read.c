@@ -14,245 +14,246 @@ enum {
 #define VALUES_MAX (1u << 14)
 
 /* A place in the stream. Reads that do not fit make it failed, and give 0. */
-typedef struct bits {
+typedef struct bit_reader {
     cv_span in;
     uint64_t pos; /* in bits */
     uint32_t values;
     bool failed;
-} bits;
+} bit_reader;
 
 /* A record of the module block, as far as it is of interest. */
-typedef struct record {
-    uint64_t n; /* values, the first is the code */
+typedef struct bit_record {
+    uint64_t count; /* values, the first is the code */
     uint64_t code;
     cv_bc *out;
-} record;
+} bit_record;
 
-static uint64_t read_fixed(bits *b, uint32_t n)
+static uint64_t read_fixed(bit_reader *bits, uint32_t count)
 {
-    uint64_t v = 0, all = b->in.len * 8;
+    uint64_t value = 0, all = bits->in.len * 8;
 
-    if (b->failed || n > WIDTH_MAX || b->pos > all || n > all - b->pos) {
-        b->failed = true;
+    if (bits->failed || count > WIDTH_MAX || bits->pos > all || count > all - bits->pos) {
+        bits->failed = true;
         return 0;
     }
-    for (uint32_t have = 0; have < n;) {
-        uint32_t at = (uint32_t)(b->pos % 8), part = cv_min(8 - at, n - have) & 15;
-        uint64_t byte = cv_u8_at(b->in, b->pos / 8);
+    for (uint32_t have = 0; have < count;) {
+        uint32_t at = (uint32_t)(bits->pos % 8), part = cv_min(8 - at, count - have) & 15;
+        uint64_t byte = cv_u8_at(bits->in, bits->pos / 8);
 
-        v |= (byte >> at & ((1u << part) - 1)) << have;
+        value |= (byte >> at & ((1u << part) - 1)) << have;
         have += part;
-        b->pos += part;
+        bits->pos += part;
     }
-    return v;
+    return value;
 }
 
-static uint64_t read_vbr(bits *b, uint32_t n)
+static uint64_t read_vbr(bit_reader *bits, uint32_t count)
 {
-    uint64_t v = 0, part, more;
+    uint64_t value = 0, part, more;
     bool again;
     uint32_t shift = 0;
 
-    if (n < 2 || n > WIDTH_MAX) {
-        b->failed = true;
+    if (count < 2 || count > WIDTH_MAX) {
+        bits->failed = true;
         return 0;
     }
-    more = UINT64_C(1) << (n - 1);
+    more = UINT64_C(1) << (count - 1);
     do {
-        part = read_fixed(b, n);
+        part = read_fixed(bits, count);
         again = (part & more) != 0;
         if (shift >= 64) {
-            b->failed = true;
+            bits->failed = true;
             return 0;
         }
         part &= more - 1;
-        v |= (part & (UINT64_MAX >> shift)) << shift; /* bits above the 64th are no value of a format */
-        shift += n - 1;
+        value |= (part & (UINT64_MAX >> shift)) << shift; /* bits above the 64th are no value of a format */
+        shift += count - 1;
     } while (again);
-    return b->failed ? 0 : v;
+    return bits->failed ? 0 : value;
 }
 
-static void align32(bits *b)
+static void align32(bit_reader *bits)
 {
-    b->pos = (b->pos + 31) / 32 * 32;
+    bits->pos = (bits->pos + 31) / 32 * 32;
 }
 
 /* Bytes, which may end beyond what is there: the next read tells. */
-static void skip_bytes(bits *b, uint64_t n)
+static void skip_bytes(bit_reader *bits, uint64_t count)
 {
-    if (n > UINT64_MAX / 16)
-        b->failed = true;
+    if (count > UINT64_MAX / 16)
+        bits->failed = true;
     else
-        b->pos += n * 8;
+        bits->pos += count * 8;
 }
 
-typedef struct block {
+typedef struct bit_block {
     uint64_t id, begin, size; /* contents, in bytes */
     uint32_t width;
-} block;
+} bit_block;
 
 /* Behind its ENTER_SUBBLOCK. */
-static bool enter(bits *b, block *out)
+static bool enter(bit_reader *bits, bit_block *out)
 {
-    out->id = read_vbr(b, 8);
-    out->width = (uint32_t)read_vbr(b, 4);
-    align32(b);
-    out->size = read_fixed(b, 32) * 4;
-    out->begin = b->pos / 8;
-    return !b->failed && out->width >= TOP_WIDTH && out->width <= WIDTH_MAX;
+    out->id = read_vbr(bits, 8);
+    out->width = (uint32_t)read_vbr(bits, 4);
+    align32(bits);
+    out->size = read_fixed(bits, 32) * 4;
+    out->begin = bits->pos / 8;
+    return !bits->failed && out->width >= TOP_WIDTH && out->width <= WIDTH_MAX;
 }
 
-static void take_value(record *r, uint64_t v)
+static void take_value(bit_record *record, uint64_t value)
 {
-    cv_bc *out = r->out;
+    cv_bc *out = record->out;
 
-    if (r->n++ == 0) {
-        r->code = v;
+    if (record->count++ == 0) {
+        record->code = value;
         return;
     }
-    if (r->code != BC_MODULE_TRIPLE || v > 0xFF || out->n_triple >= CV_BC_TRIPLE_MAX)
+    if (record->code != BC_MODULE_TRIPLE || value > 0xFF || out->n_triple >= CV_BC_TRIPLE_MAX)
         return;
-    CV_ARRAY_SET(out->triple, out->n_triple, (char)(uint8_t)v);
+    CV_ARRAY_SET(out->triple, out->n_triple, (char)(uint8_t)value);
     out->n_triple++;
 }
 
 /* One operand of a definition. */
-typedef struct operand {
+typedef struct bit_operand {
     bool literal;
     uint64_t value; /* of a literal; else the encoding */
     uint32_t width;
-} operand;
+} bit_operand;
 
-static operand read_operand(bits *def)
+static bit_operand read_operand(bit_reader *def)
 {
-    operand o = { .literal = read_fixed(def, 1) != 0 };
+    bit_operand operand = { .literal = read_fixed(def, 1) != 0 };
 
-    o.value = o.literal ? read_vbr(def, 8) : read_fixed(def, 3);
-    if (!o.literal && (o.value == BC_FIXED || o.value == BC_VBR))
-        o.width = (uint32_t)cv_min(read_vbr(def, 5), WIDTH_MAX + 1);
-    return o;
+    operand.value = operand.literal ? read_vbr(def, 8) : read_fixed(def, 3);
+    if (!operand.literal && (operand.value == BC_FIXED || operand.value == BC_VBR))
+        operand.width = (uint32_t)cv_min(read_vbr(def, 5), WIDTH_MAX + 1);
+    return operand;
 }
 
-static uint64_t read_scalar(bits *b, const operand *o)
+static uint64_t read_scalar(bit_reader *bits, const bit_operand *operand)
 {
     static const char CHAR6[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
 
-    b->failed = b->failed || ++b->values > VALUES_MAX;
-    if (o->literal)
-        return o->value;
-    if (o->value == BC_CHAR6)
-        return (uint64_t)CV_AT(CHAR6, read_fixed(b, 6));
-    if (o->width == 0 && (o->value == BC_FIXED || o->value == BC_VBR))
+    bits->failed = bits->failed || ++bits->values > VALUES_MAX;
+    if (operand->literal)
+        return operand->value;
+    if (operand->value == BC_CHAR6)
+        return (uint64_t)CV_AT(CHAR6, read_fixed(bits, 6));
+    if (operand->width == 0 && (operand->value == BC_FIXED || operand->value == BC_VBR))
         return 0;
-    if (o->value == BC_FIXED)
-        return read_fixed(b, o->width);
-    if (o->value == BC_VBR)
-        return read_vbr(b, o->width);
-    b->failed = true;
+    if (operand->value == BC_FIXED)
+        return read_fixed(bits, operand->width);
+    if (operand->value == BC_VBR)
+        return read_vbr(bits, operand->width);
+    bits->failed = true;
     return 0;
 }
 
-static void read_array(bits *b, bits *def, record *r)
+static void read_array(bit_reader *bits, bit_reader *def, bit_record *record)
 {
-    uint64_t n = read_vbr(b, 6);
-    operand element = read_operand(def);
+    uint64_t count = read_vbr(bits, 6);
+    bit_operand element = read_operand(def);
 
-    b->failed = b->failed || def->failed;
-    for (uint64_t i = 0; i < n && !b->failed; i++)
-        take_value(r, read_scalar(b, &element));
+    bits->failed = bits->failed || def->failed;
+    for (uint64_t i = 0; i < count && !bits->failed; i++)
+        take_value(record, read_scalar(bits, &element));
 }
 
-static void read_blob(bits *b)
+static void read_blob(bit_reader *bits)
 {
-    uint64_t n = read_vbr(b, 6);
+    uint64_t count = read_vbr(bits, 6);
 
-    align32(b);
-    skip_bytes(b, n);
-    align32(b);
+    align32(bits);
+    skip_bytes(bits, count);
+    align32(bits);
 }
 
 /* A record in the form that the definition at 'at' describes, which is read along with it. */
-static void read_abbreviated(bits *b, uint64_t at, record *r)
+static void read_abbreviated(bit_reader *bits, uint64_t at, bit_record *record)
 {
-    bits def = { .in = b->in, .pos = at };
-    uint64_t n = read_vbr(&def, 5);
+    bit_reader def = { .in = bits->in, .pos = at };
+    uint64_t count = read_vbr(&def, 5);
 
-    for (uint64_t i = 0; i < n && !b->failed; i++) {
-        operand o = read_operand(&def);
+    for (uint64_t i = 0; i < count && !bits->failed; i++) {
+        bit_operand operand = read_operand(&def);
 
-        b->failed = b->failed || def.failed;
-        if (!o.literal && o.value == BC_ARRAY) {
-            read_array(b, &def, r);
+        bits->failed = bits->failed || def.failed;
+        if (!operand.literal && operand.value == BC_ARRAY) {
+            read_array(bits, &def, record);
             i++;
-        } else if (!o.literal && o.value == BC_BLOB) {
-            read_blob(b);
+        } else if (!operand.literal && operand.value == BC_BLOB) {
+            read_blob(bits);
         } else {
-            take_value(r, read_scalar(b, &o));
+            take_value(record, read_scalar(bits, &operand));
         }
     }
 }
 
-static void read_plain(bits *b, record *r)
+static void read_plain(bit_reader *bits, bit_record *record)
 {
-    uint64_t n;
+    uint64_t count;
 
-    take_value(r, read_vbr(b, 6));
-    n = read_vbr(b, 6);
-    for (uint64_t i = 0; i < n && !b->failed; i++) {
-        b->failed = ++b->values > VALUES_MAX;
-        take_value(r, read_vbr(b, 6));
+    take_value(record, read_vbr(bits, 6));
+    count = read_vbr(bits, 6);
+    for (uint64_t i = 0; i < count && !bits->failed; i++) {
+        bits->failed = ++bits->values > VALUES_MAX;
+        take_value(record, read_vbr(bits, 6));
     }
 }
 
-static void pass_definition(bits *b)
+static void pass_definition(bit_reader *bits)
 {
-    uint64_t n = read_vbr(b, 5);
+    uint64_t count = read_vbr(bits, 5);
 
-    for (uint64_t i = 0; i < n && !b->failed; i++) {
-        b->failed = ++b->values > VALUES_MAX;
-        (void)read_operand(b); /* its value is of interest when it is used */
+    for (uint64_t i = 0; i < count && !bits->failed; i++) {
+        bits->failed = ++bits->values > VALUES_MAX;
+        (void)read_operand(bits); /* its value is of interest when it is used */
     }
 }
 
-static cuvet_status reject_block(cv_ctx *x, const bits *b, const block *k, uint64_t end)
+static cuvet_status reject_block(cv_ctx *ctx, const bit_reader *bits, const bit_block *block, uint64_t end)
 {
-    return cv_reject(x, CV_R_BC_BLOCK, b->in.off + k->begin, k->size, end - cv_min(end, k->begin));
+    return cv_reject(ctx, CV_R_BC_BLOCK, bits->in.off + block->begin, block->size,
+                     end - cv_min(end, block->begin));
 }
 
 /* Up to the triple, or to the end of the module. OK also where it cannot be read on. */
-static cuvet_status read_module(cv_ctx *x, bits *b, const block *module, cv_bc *out)
+static cuvet_status read_module(cv_ctx *ctx, bit_reader *bits, const bit_block *module, cv_bc *out)
 {
     uint64_t def[ABBREVS_MAX] = { 0 }, end = module->begin + module->size;
     uint32_t n_def = 0;
 
-    while (!b->failed && b->pos / 8 < end) {
-        uint64_t id = read_fixed(b, module->width);
-        record r = { .out = out };
-        block inner;
+    while (!bits->failed && bits->pos / 8 < end) {
+        uint64_t id = read_fixed(bits, module->width);
+        bit_record record = { .out = out };
+        bit_block inner;
 
         if (id == BC_END_BLOCK)
             break;
         if (id == BC_ENTER_SUBBLOCK) {
-            if (!enter(b, &inner))
-                b->failed = true;
+            if (!enter(bits, &inner))
+                bits->failed = true;
             else if (inner.begin > end || inner.size > end - inner.begin)
-                return reject_block(x, b, &inner, end);
-            skip_bytes(b, inner.size);
+                return reject_block(ctx, bits, &inner, end);
+            skip_bytes(bits, inner.size);
             continue;
         }
         if (id == BC_DEFINE_ABBREV) {
-            b->failed = n_def == ABBREVS_MAX;
-            CV_ARRAY_SET(def, cv_min(n_def++, ABBREVS_MAX - 1), b->pos);
-            pass_definition(b);
+            bits->failed = n_def == ABBREVS_MAX;
+            CV_ARRAY_SET(def, cv_min(n_def++, ABBREVS_MAX - 1), bits->pos);
+            pass_definition(bits);
             continue;
         }
         if (id == BC_UNABBREV_RECORD)
-            read_plain(b, &r);
+            read_plain(bits, &record);
         else if (id - BC_FIRST_ABBREV < n_def)
-            read_abbreviated(b, CV_ARRAY_GET(def, id - BC_FIRST_ABBREV), &r);
+            read_abbreviated(bits, CV_ARRAY_GET(def, id - BC_FIRST_ABBREV), &record);
         else
-            b->failed = true;
-        if (!b->failed && r.code == BC_MODULE_TRIPLE && r.n > 1)
+            bits->failed = true;
+        if (!bits->failed && record.code == BC_MODULE_TRIPLE && record.count > 1)
             return CUVET_OK;
         out->n_triple = 0;
     }
@@ -268,64 +269,64 @@ cv_bc_form cv_bc_probe(cv_span head)
 
 bool cv_bc_block(cv_span head, bool *module, uint64_t *size)
 {
-    bits b = { .in = head };
-    block k = { 0 };
+    bit_reader bits = { .in = head };
+    bit_block block = { 0 };
 
-    if (read_fixed(&b, TOP_WIDTH) != BC_ENTER_SUBBLOCK || !enter(&b, &k))
+    if (read_fixed(&bits, TOP_WIDTH) != BC_ENTER_SUBBLOCK || !enter(&bits, &block))
         return false;
-    *module = k.id == BC_MODULE_BLOCK;
-    *size = k.begin + k.size;
+    *module = block.id == BC_MODULE_BLOCK;
+    *size = block.begin + block.size;
     return true;
 }
 
-static cuvet_status read_wrapper(cv_ctx *x, cv_span head, uint64_t size, cv_bc *out)
+static cuvet_status read_wrapper(cv_ctx *ctx, cv_span head, uint64_t size, cv_bc *out)
 {
     uint64_t off = cv_u32_at(head, 8), len = cv_u32_at(head, 12);
 
     if (head.len < CV_BC_WRAPPER || off < CV_BC_WRAPPER || off > size || len > size - off)
-        return cv_reject(x, CV_R_BC_WRAPPER, head.off, off + len, size);
+        return cv_reject(ctx, CV_R_BC_WRAPPER, head.off, off + len, size);
     out->off = off;
     out->end = off + len;
     if (off + 4 <= head.len && cv_u32_at(head, off) != CV_BC_MAGIC)
-        return cv_reject(x, CV_R_BC_MAGIC, head.off + off, cv_u32_at(head, off), CV_BC_MAGIC);
+        return cv_reject(ctx, CV_R_BC_MAGIC, head.off + off, cv_u32_at(head, off), CV_BC_MAGIC);
     return CUVET_OK;
 }
 
-cuvet_status cv_bc_read(cv_ctx *x, cv_span head, uint64_t size, cv_bc *out)
+cuvet_status cv_bc_read(cv_ctx *ctx, cv_span head, uint64_t size, cv_bc *out)
 {
-    bits b = { .pos = 0 };
-    cuvet_status s = CUVET_OK;
+    bit_reader bits = { .pos = 0 };
+    cuvet_status status = CUVET_OK;
     uint64_t len;
 
     *out = (cv_bc){ .form = cv_bc_probe(head), .end = size };
     if (out->form == CV_BC_WRAPPED)
-        s = read_wrapper(x, head, size, out);
-    if (s != CUVET_OK)
-        return s;
+        status = read_wrapper(ctx, head, size, out);
+    if (status != CUVET_OK)
+        return status;
     len = out->end - out->off;
-    b.in = cv_span_tail(head, out->off); /* blocks are aligned in the stream, not in the file */
-    b.in.len = cv_min(b.in.len, len);
-    skip_bytes(&b, 4);
-    while (!b.failed && b.pos / 8 < len) {
-        block k;
+    bits.in = cv_span_tail(head, out->off); /* blocks are aligned in the stream, not in the file */
+    bits.in.len = cv_min(bits.in.len, len);
+    skip_bytes(&bits, 4);
+    while (!bits.failed && bits.pos / 8 < len) {
+        bit_block block;
 
-        if (read_fixed(&b, TOP_WIDTH) != BC_ENTER_SUBBLOCK || !enter(&b, &k)) {
-            b.failed = true;
+        if (read_fixed(&bits, TOP_WIDTH) != BC_ENTER_SUBBLOCK || !enter(&bits, &block)) {
+            bits.failed = true;
             break;
         }
-        if (k.size > len - cv_min(k.begin, len))
-            return reject_block(x, &b, &k, len);
-        if (k.id == BC_MODULE_BLOCK) {
-            out->next = out->off + k.begin + k.size;
-            s = read_module(x, &b, &k, out);
+        if (block.size > len - cv_min(block.begin, len))
+            return reject_block(ctx, &bits, &block, len);
+        if (block.id == BC_MODULE_BLOCK) {
+            out->next = out->off + block.begin + block.size;
+            status = read_module(ctx, &bits, &block, out);
             break;
         }
-        skip_bytes(&b, k.size);
+        skip_bytes(&bits, block.size);
     }
     /* What stands behind the bytes that are there may be had. */
-    if (s == CUVET_OK && out->n_triple == 0 && b.failed && head.len < size)
-        out->more = cv_min(size, cv_sat_add(out->off + b.pos / 8, head.len));
-    return s;
+    if (status == CUVET_OK && out->n_triple == 0 && bits.failed && head.len < size)
+        out->more = cv_min(size, cv_sat_add(out->off + bits.pos / 8, head.len));
+    return status;
 }
 
 cv_bc_machine cv_bc_machine_of(cv_span triple)

@@ -37,7 +37,7 @@ cv_bc_form cv_bc_probe(cv_span head);
 
 /* head: the first bytes of an object of 'size' bytes, of which the probe said that it is bitcode.
  * @return OK, with or without a triple · MALFORMED: the stream does not fit the object. */
-CV_MUST cuvet_status cv_bc_read(cv_ctx *x, cv_span head, uint64_t size, cv_bc *out);
+CV_MUST cuvet_status cv_bc_read(cv_ctx *ctx, cv_span head, uint64_t size, cv_bc *out);
 
 /* A block of the outermost level that begins at a multiple of 32 bits: does it hold a module, and how many
  * bytes has it, with its header? False: there is none. */

@@ -15,7 +15,7 @@ typedef struct cv_dwarf_bad {
 } cv_dwarf_bad;
 
 /* LEB128 at *pos, which is advanced; false: it does not end before 'end', or has more than 64 bits. */
-CV_MUST bool cv_uleb_read(cv_span s, uint64_t end, uint64_t *pos, uint64_t *v, cv_dwarf_bad *bad);
+CV_MUST bool cv_uleb_read(cv_span span, uint64_t end, uint64_t *pos, uint64_t *out, cv_dwarf_bad *bad);
 
 /* ---- lines ---- */
 
@@ -54,9 +54,9 @@ typedef struct cv_line_op {
 } cv_line_op;
 
 /* Unit that begins at 'at'. */
-CV_MUST bool cv_line_unit_read(cv_span s, uint64_t at, cv_line_unit *u, cv_dwarf_bad *bad);
+CV_MUST bool cv_line_unit_read(cv_span span, uint64_t at, cv_line_unit *unit, cv_dwarf_bad *bad);
 /* Operation at 'at', which is before the end of the unit. */
-CV_MUST bool cv_line_op_read(cv_span s, const cv_line_unit *u, uint64_t at, cv_line_op *op,
+CV_MUST bool cv_line_op_read(cv_span span, const cv_line_unit *unit, uint64_t at, cv_line_op *op,
                              cv_dwarf_bad *bad);
 
 /* ---- frames ---- */
@@ -89,10 +89,12 @@ typedef struct cv_frame_op {
 } cv_frame_op;
 
 /* Entry that begins at 'at'. */
-CV_MUST bool cv_frame_read(cv_span s, uint64_t at, cv_frame *f, cv_dwarf_bad *bad);
+CV_MUST bool cv_frame_read(cv_span span, uint64_t at, cv_frame *frame, cv_dwarf_bad *bad);
 /* Inside of a common part. */
-CV_MUST bool cv_frame_common_read(cv_span s, const cv_frame *f, cv_frame_common *c, cv_dwarf_bad *bad);
-/* Operation at 'at', before f->end. */
-CV_MUST bool cv_frame_op_read(cv_span s, const cv_frame *f, uint64_t at, cv_frame_op *op, cv_dwarf_bad *bad);
+CV_MUST bool cv_frame_common_read(cv_span span, const cv_frame *frame, cv_frame_common *common,
+                                  cv_dwarf_bad *bad);
+/* Operation at 'at', before frame->end. */
+CV_MUST bool cv_frame_op_read(cv_span span, const cv_frame *frame, uint64_t at, cv_frame_op *op,
+                              cv_dwarf_bad *bad);
 
 #endif

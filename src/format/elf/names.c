@@ -48,52 +48,52 @@ const cv_reloc_facts CV_RELOC_FACTS[CV_R_CUDA_LAST + 1] = {
 };
 
 /* Offset of a field in class 64 and in class 32. */
-typedef struct place {
+typedef struct field_place {
     uint8_t wide, narrow;
-} place;
+} field_place;
 
-static const place EHDR[] = {
+static const field_place EHDR[] = {
     { 16, 16 }, { 18, 18 }, { 20, 20 }, { 24, 24 }, { 32, 28 }, { 40, 32 }, { 48, 36 },
     { 52, 40 }, { 54, 42 }, { 56, 44 }, { 58, 46 }, { 60, 48 }, { 62, 50 },
 };
-static const place SHDR[] = {
+static const field_place SHDR[] = {
     { 0, 0 },   { 4, 4 },   { 8, 8 },   { 16, 12 }, { 24, 16 },
     { 32, 20 }, { 40, 24 }, { 44, 28 }, { 48, 32 }, { 56, 36 },
 };
-static const place PHDR[] = {
+static const field_place PHDR[] = {
     { 0, 0 }, { 4, 24 }, { 8, 4 }, { 16, 8 }, { 24, 12 }, { 32, 16 }, { 40, 20 }, { 48, 28 },
 };
-static const place SYM[] = { { 0, 0 }, { 4, 12 }, { 5, 13 }, { 6, 14 }, { 8, 4 }, { 16, 8 } };
+static const field_place SYM[] = { { 0, 0 }, { 4, 12 }, { 5, 13 }, { 6, 14 }, { 8, 4 }, { 16, 8 } };
 
-static uint64_t pick(place p, bool is32)
+static uint64_t pick(field_place place, bool is32)
 {
-    return is32 ? p.narrow : p.wide;
+    return is32 ? place.narrow : place.wide;
 }
 
-uint64_t cv_elf_ehdr_at(bool is32, cv_ehdr_field f)
+uint64_t cv_elf_ehdr_at(bool is32, cv_ehdr_field field)
 {
-    return pick(CV_AT(EHDR, f), is32);
+    return pick(CV_AT(EHDR, field), is32);
 }
 
-uint64_t cv_elf_shdr_at(bool is32, cv_shdr_field f)
+uint64_t cv_elf_shdr_at(bool is32, cv_shdr_field field)
 {
-    return pick(CV_AT(SHDR, f), is32);
+    return pick(CV_AT(SHDR, field), is32);
 }
 
-uint64_t cv_elf_phdr_at(bool is32, cv_phdr_field f)
+uint64_t cv_elf_phdr_at(bool is32, cv_phdr_field field)
 {
-    return pick(CV_AT(PHDR, f), is32);
+    return pick(CV_AT(PHDR, field), is32);
 }
 
-uint64_t cv_elf_sym_at(bool is32, cv_sym_field f)
+uint64_t cv_elf_sym_at(bool is32, cv_sym_field field)
 {
-    return pick(CV_AT(SYM, f), is32);
+    return pick(CV_AT(SYM, field), is32);
 }
 
 /* A few dozen rows, only for output: linear. */
-#define LOOKUP(table, v)                                                                                     \
+#define LOOKUP(table, value_)                                                                                \
     for (size_t i = 0; i < CV_COUNT(table); i++)                                                             \
-        if (CV_AT(table, i).value == (v))                                                                    \
+        if (CV_AT(table, i).value == (value_))                                                               \
             return CV_AT(table, i).text;                                                                     \
     return NULL
 

@@ -141,10 +141,10 @@ typedef enum cv_ehdr_field {
 } cv_ehdr_field;
 
 /* Offset of a field in its record, for diagnostics and for writers. */
-uint64_t cv_elf_ehdr_at(bool is32, cv_ehdr_field f);
-uint64_t cv_elf_shdr_at(bool is32, cv_shdr_field f);
-uint64_t cv_elf_phdr_at(bool is32, cv_phdr_field f);
-uint64_t cv_elf_sym_at(bool is32, cv_sym_field f);
+uint64_t cv_elf_ehdr_at(bool is32, cv_ehdr_field field);
+uint64_t cv_elf_shdr_at(bool is32, cv_shdr_field field);
+uint64_t cv_elf_phdr_at(bool is32, cv_phdr_field field);
+uint64_t cv_elf_sym_at(bool is32, cv_sym_field field);
 
 /* Names for people; NULL when the number has none. */
 const char *cv_elf_section_type_name(uint32_t sh_type);

@@ -57,12 +57,12 @@ cuvet_status cv_elf_read_header(cv_ctx *ctx, cv_span image, cv_elf_header *out)
     return CUVET_OK;
 }
 
-void cv_elf_read_section(cv_span table, bool is32, uint64_t i, cv_elf_section *out)
+void cv_elf_read_section(cv_span table, bool is32, uint64_t index, cv_elf_section *out)
 {
     uint64_t at;
 
     *out = (cv_elf_section){ 0 };
-    if (CV_UNLIKELY(!cv_elf_element(table, i, cv_elf_shdr_size(is32), &at)))
+    if (CV_UNLIKELY(!cv_elf_element(table, index, cv_elf_shdr_size(is32), &at)))
         return;
     out->name = cv_u32_at(table, at);
     out->type = cv_u32_at(table, at + 4);
@@ -87,12 +87,12 @@ void cv_elf_read_section(cv_span table, bool is32, uint64_t i, cv_elf_section *o
     out->entsize = cv_u64_at(table, at + 56);
 }
 
-void cv_elf_read_segment(cv_span table, bool is32, uint64_t i, cv_elf_segment *out)
+void cv_elf_read_segment(cv_span table, bool is32, uint64_t index, cv_elf_segment *out)
 {
     uint64_t at;
 
     *out = (cv_elf_segment){ 0 };
-    if (CV_UNLIKELY(!cv_elf_element(table, i, cv_elf_phdr_size(is32), &at)))
+    if (CV_UNLIKELY(!cv_elf_element(table, index, cv_elf_phdr_size(is32), &at)))
         return;
     out->type = cv_u32_at(table, at);
     if (is32) {

@@ -65,35 +65,35 @@ static inline uint64_t cv_elf_rel_size(bool is32, bool rela)
 {
     return is32 ? (rela ? 12 : 8) : (rela ? 24 : 16);
 }
-static inline uint8_t cv_elf_sym_type(const cv_elf_symbol *s)
+static inline uint8_t cv_elf_sym_type(const cv_elf_symbol *symbol)
 {
-    return cv_elf_info_type(s->info);
+    return cv_elf_info_type(symbol->info);
 }
-static inline uint8_t cv_elf_sym_bind(const cv_elf_symbol *s)
+static inline uint8_t cv_elf_sym_bind(const cv_elf_symbol *symbol)
 {
-    return cv_elf_info_bind(s->info);
+    return cv_elf_info_bind(symbol->info);
 }
 
 /* Decode the file header. Malformed: too short, bad magic/class/version. Unsupported: big-endian. Machine,
  * ABI, type and sizes are decoded, not judged. */
 CV_MUST bool cv_elf_peek(cv_span image,
                          cv_elf_header *out); /* the same, silent: false when it would reject */
-CV_MUST cuvet_status cv_elf_read_header(cv_ctx *x, cv_span image, cv_elf_header *out);
+CV_MUST cuvet_status cv_elf_read_header(cv_ctx *ctx, cv_span image, cv_elf_header *out);
 
-/* Offset of element i when all of it lies in the table; elements outside decode as zero. */
-static inline bool cv_elf_element(cv_span table, uint64_t i, uint64_t size, uint64_t *at)
+/* Offset of element 'index' when all of it lies in the table; elements outside decode as zero. */
+static inline bool cv_elf_element(cv_span table, uint64_t index, uint64_t size, uint64_t *at)
 {
-    return cv_mul(i, size, at) && cv_span_has(table, *at, size);
+    return cv_mul(index, size, at) && cv_span_has(table, *at, size);
 }
 
 /* Decode element i of a table; a place outside the span decodes as all zero (callers check the table range
  * first). Those that are read by the hundred thousand are here, for the compiler to put where they are used.
  */
-void cv_elf_read_section(cv_span table, bool is32, uint64_t i, cv_elf_section *out);
-void cv_elf_read_segment(cv_span table, bool is32, uint64_t i, cv_elf_segment *out);
-static inline void cv_elf_read_symbol(cv_span table, bool is32, uint64_t i, cv_elf_symbol *out)
+void cv_elf_read_section(cv_span table, bool is32, uint64_t index, cv_elf_section *out);
+void cv_elf_read_segment(cv_span table, bool is32, uint64_t index, cv_elf_segment *out);
+static inline void cv_elf_read_symbol(cv_span table, bool is32, uint64_t index, cv_elf_symbol *out)
 {
-    uint64_t at = cv_sat_mul(i, cv_elf_sym_size(is32));
+    uint64_t at = cv_sat_mul(index, cv_elf_sym_size(is32));
     cv_row row;
 
     if (CV_UNLIKELY(is32)) {
@@ -117,9 +117,9 @@ static inline void cv_elf_read_symbol(cv_span table, bool is32, uint64_t i, cv_e
                             .size = row.third };
 }
 
-CV_INLINE void cv_elf_read_reloc(cv_span table, bool is32, bool rela, uint64_t i, cv_elf_reloc *out)
+CV_INLINE void cv_elf_read_reloc(cv_span table, bool is32, bool rela, uint64_t index, cv_elf_reloc *out)
 {
-    uint64_t at = cv_sat_mul(i, cv_elf_rel_size(is32, rela));
+    uint64_t at = cv_sat_mul(index, cv_elf_rel_size(is32, rela));
     cv_row row;
 
     if (CV_UNLIKELY(is32)) {
@@ -142,6 +142,6 @@ CV_INLINE void cv_elf_read_reloc(cv_span table, bool is32, bool rela, uint64_t i
 /* Extent of an ELF image inside a larger span (raw member, embedded file): header, tables and non-exempt
  * sections. Silent: false when the header or the tables do not fit, then the caller's full parse says why.
  * Spends work. */
-CV_MUST bool cv_elf_extent(cv_ctx *x, cv_span image, uint64_t *extent);
+CV_MUST bool cv_elf_extent(cv_ctx *ctx, cv_span image, uint64_t *extent);
 
 #endif

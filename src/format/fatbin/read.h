@@ -93,17 +93,18 @@ typedef struct cv_fatbin_member {
 
 /* Who wrote a member header. Up to 10.1 members have a flag that is gone since; 10.1 and 10.2 leave it out,
  * and their PTX is 6.5 at most. */
-static inline cv_profile cv_fatbin_writer(const cv_fatbin_member *m)
+static inline cv_profile cv_fatbin_writer(const cv_fatbin_member *member)
 {
-    bool old_ptx = m->kind == CV_FB_KIND_PTX && m->major * 100u + m->minor <= CV_FATBIN_OLD_FLAGS_PTX;
+    bool old_ptx =
+        member->kind == CV_FB_KIND_PTX && member->major * 100u + member->minor <= CV_FATBIN_OLD_FLAGS_PTX;
 
-    return (m->flags & CV_FB_CUDA) || old_ptx ? CV_PROFILE_FATBINARY_10 : CV_PROFILE_NONE;
+    return (member->flags & CV_FB_CUDA) || old_ptx ? CV_PROFILE_FATBINARY_10 : CV_PROFILE_NONE;
 }
 
 /* Header of the container at the start of 'in'; object_left bytes from there on belong to the object,
  * object_off is the offset of the container in its object. @return OK, or MALFORMED when no member can be
  * looked for (magic, version, header size). */
-CV_MUST cuvet_status cv_fatbin_read_container(cv_ctx *x, cv_span in, uint64_t object_left,
+CV_MUST cuvet_status cv_fatbin_read_container(cv_ctx *ctx, cv_span in, uint64_t object_left,
                                               uint64_t object_off, cv_fatbin_container *out);
 
 /* Could a member begin here, of whose header at least 16 bytes are in head, and left bytes in its object? */
@@ -121,11 +122,11 @@ typedef struct cv_fatbin_claim {
 cv_fatbin_claim cv_fatbin_member_claim(cv_span head);
 
 /* Why cv_fatbin_member_extent() said no: reports the rule. 'head' holds what is left, at most 64 bytes. */
-CV_MUST cuvet_status cv_fatbin_reject_member(cv_ctx *x, cv_span head, uint64_t left);
+CV_MUST cuvet_status cv_fatbin_reject_member(cv_ctx *ctx, cv_span head, uint64_t left);
 
 /* Whole member header; 'header' is exactly header_size bytes, payload_size bytes follow it in the container
  * (checked by the walk). All findings are reported; returns OK, or the first status that keeps the payload
  * from being read. */
-CV_MUST cuvet_status cv_fatbin_read_member(cv_ctx *x, cv_span header, cv_fatbin_member *out);
+CV_MUST cuvet_status cv_fatbin_read_member(cv_ctx *ctx, cv_span header, cv_fatbin_member *out);
 
 #endif

@@ -26,39 +26,40 @@ cv_hostobj_kind cv_hostobj_section(cv_span name)
     return CV_HOSTOBJ_OTHER;
 }
 
-cuvet_status cv_wrapper_read(cv_ctx *x, cv_span records, uint64_t i, cv_wrapper *out)
+cuvet_status cv_wrapper_read(cv_ctx *ctx, cv_span records, uint64_t index, cv_wrapper *out)
 {
-    uint64_t at = i * CV_WRAPPER_SIZE, off = records.off + at;
-    cv_wrapper w = { cv_u32_at(records, at), cv_u32_at(records, at + 4),
-                     cv_u64_at(records, at + CV_WRAPPER_DATA), cv_u64_at(records, at + CV_WRAPPER_SECOND) };
+    uint64_t at = index * CV_WRAPPER_SIZE, off = records.off + at;
+    cv_wrapper wrapper = { cv_u32_at(records, at), cv_u32_at(records, at + 4),
+                           cv_u64_at(records, at + CV_WRAPPER_DATA),
+                           cv_u64_at(records, at + CV_WRAPPER_SECOND) };
 
-    if (w.magic == CV_WRAPPER_OLD_MAGIC)
-        return cv_reject(x, CV_R_HOST_WRAPPER_OLD, off, w.magic, CV_WRAPPER_MAGIC);
-    if (w.magic != CV_WRAPPER_MAGIC)
-        return cv_reject(x, CV_R_HOST_WRAPPER_MAGIC, off, w.magic, CV_WRAPPER_MAGIC);
-    if (w.version != 1 && w.version != 2)
-        return cv_reject(x, CV_R_HOST_WRAPPER_VERSION, off + 4, w.version, 1);
-    if (w.version == 1 && w.second != 0)
-        cv_report(x, CV_R_HOST_WRAPPER_SECOND, off + CV_WRAPPER_SECOND, 8, w.second, 0);
-    *out = w;
+    if (wrapper.magic == CV_WRAPPER_OLD_MAGIC)
+        return cv_reject(ctx, CV_R_HOST_WRAPPER_OLD, off, wrapper.magic, CV_WRAPPER_MAGIC);
+    if (wrapper.magic != CV_WRAPPER_MAGIC)
+        return cv_reject(ctx, CV_R_HOST_WRAPPER_MAGIC, off, wrapper.magic, CV_WRAPPER_MAGIC);
+    if (wrapper.version != 1 && wrapper.version != 2)
+        return cv_reject(ctx, CV_R_HOST_WRAPPER_VERSION, off + 4, wrapper.version, 1);
+    if (wrapper.version == 1 && wrapper.second != 0)
+        cv_report(ctx, CV_R_HOST_WRAPPER_SECOND, off + CV_WRAPPER_SECOND, 8, wrapper.second, 0);
+    *out = wrapper;
     return CUVET_OK;
 }
 
 /* Names are source text: bytes from 0x80 on belong to identifiers in UTF-8. */
-static bool is_text(uint8_t b)
+static bool is_text(uint8_t byte)
 {
-    return b == 0 || (b >= ' ' && b != 0x7F);
+    return byte == 0 || (byte >= ' ' && byte != 0x7F);
 }
 
-bool cv_hostobj_check_text(cv_ctx *x, cv_span part, bool last)
+bool cv_hostobj_check_text(cv_ctx *ctx, cv_span part, bool last)
 {
     for (uint64_t i = 0; i < part.len; i++)
         if (!is_text(cv_u8_at(part, i))) {
-            cv_report(x, CV_R_HOST_TEXT_BYTE, part.off + i, 1, cv_u8_at(part, i), 0);
+            cv_report(ctx, CV_R_HOST_TEXT_BYTE, part.off + i, 1, cv_u8_at(part, i), 0);
             return false;
         }
     if (last && part.len > 0 && cv_u8_at(part, part.len - 1) != 0) {
-        cv_report(x, CV_R_HOST_TEXT_END, part.off + part.len - 1, 1, cv_u8_at(part, part.len - 1), 0);
+        cv_report(ctx, CV_R_HOST_TEXT_END, part.off + part.len - 1, 1, cv_u8_at(part, part.len - 1), 0);
         return false;
     }
     return true;

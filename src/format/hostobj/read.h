@@ -38,18 +38,18 @@ typedef enum cv_hostobj_kind {
 /* What a section of this name holds. */
 cv_hostobj_kind cv_hostobj_section(cv_span name);
 
-/* Record i of the section. @return OK · MALFORMED · UNSUPPORTED (the old structure); reported. */
-CV_MUST cuvet_status cv_wrapper_read(cv_ctx *x, cv_span records, uint64_t i, cv_wrapper *out);
+/* Record 'index' of the section. @return OK · MALFORMED · UNSUPPORTED (the old structure); reported. */
+CV_MUST cuvet_status cv_wrapper_read(cv_ctx *ctx, cv_span records, uint64_t index, cv_wrapper *out);
 /* The eight bytes at off begin a wrapper: for searches. */
-static inline bool cv_wrapper_at(cv_span s, uint64_t off)
+static inline bool cv_wrapper_at(cv_span span, uint64_t off)
 {
-    uint64_t head = cv_u64_at(s, off);
+    uint64_t head = cv_u64_at(span, off);
 
     return head == (UINT64_C(1) << 32 | CV_WRAPPER_MAGIC) || head == (UINT64_C(2) << 32 | CV_WRAPPER_MAGIC);
 }
 
 /* Part of a module id or host reference section: strings that end in NUL, one or more, perhaps with NULs
  * between them. last: the part ends the section. False after the first finding. */
-CV_MUST bool cv_hostobj_check_text(cv_ctx *x, cv_span part, bool last);
+CV_MUST bool cv_hostobj_check_text(cv_ctx *ctx, cv_span part, bool last);
 
 #endif

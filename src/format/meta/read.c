@@ -123,12 +123,12 @@ void cv_rel_action_check(cv_ctx *ctx, cv_span span, bool legacy, bool newer_ok)
 
 bool cv_hostref_next(cv_span span, uint64_t *pos, cv_span *pattern)
 {
-    cv_span p;
+    cv_span prefix;
 
-    while (cv_span_cstr(span, *pos, &p)) {
-        *pos += p.len + 1;
-        if (p.len) {
-            *pattern = p;
+    while (cv_span_cstr(span, *pos, &prefix)) {
+        *pos += prefix.len + 1;
+        if (prefix.len) {
+            *pattern = prefix;
             return true;
         }
     }

@@ -8,9 +8,9 @@
 
 /* Any note of the owner that all tools use; the descriptor is padded to a whole word. False: descriptor above
  * 4 GiB. */
-CV_MUST bool cv_note_put(cv_builder *b, uint32_t type, cv_span desc);
+CV_MUST bool cv_note_put(cv_builder *builder, uint32_t type, cv_span desc);
 /* Tool note: offsets and padding are made here. False: a string above 65,535 bytes or with a NUL inside. */
-CV_MUST bool cv_tkinfo_put(cv_builder *b, const cv_tkinfo *t);
-void cv_cuinfo_put(cv_builder *b, uint16_t virtual_sm, uint16_t toolkit);
+CV_MUST bool cv_tkinfo_put(cv_builder *builder, const cv_tkinfo *tkinfo);
+void cv_cuinfo_put(cv_builder *builder, uint16_t virtual_sm, uint16_t toolkit);
 
 #endif

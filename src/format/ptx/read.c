@@ -119,21 +119,21 @@ static bool is_control(uint8_t byte)
 }
 
 /* The first control byte and the first byte outside of ASCII, each once per text. */
-typedef struct seen {
+typedef struct ptx_seen {
     bool control, high;
-} seen;
+} ptx_seen;
 
-static void report_bytes(cv_ctx *ctx, cv_span part, seen *k)
+static void report_bytes(cv_ctx *ctx, cv_span part, ptx_seen *seen)
 {
     for (uint64_t i = 0; i < part.len; i++) {
         uint8_t byte = cv_u8_at(part, i);
 
-        if (byte >= 0x80 && !k->high) {
+        if (byte >= 0x80 && !seen->high) {
             cv_report(ctx, CV_R_PTX_NON_ASCII, part.off + i, 1, byte, 0);
-            k->high = true;
-        } else if (is_control(byte) && !k->control) {
+            seen->high = true;
+        } else if (is_control(byte) && !seen->control) {
             cv_report(ctx, CV_R_PTX_CONTROL, part.off + i, 1, byte, 0);
-            k->control = true;
+            seen->control = true;
         }
     }
 }
@@ -141,11 +141,11 @@ static void report_bytes(cv_ctx *ctx, cv_span part, seen *k)
 /* Judge the bytes up to the first zero byte, in one pass. Returns where that is, or s.len. */
 static uint64_t check_bytes(cv_ctx *ctx, cv_span span)
 {
-    seen k = { 0 };
+    ptx_seen seen = { 0 };
     uint64_t at, count;
     cv_span part, text;
 
-    for (at = 0; at < span.len && !(k.control && k.high); at += CHUNK) {
+    for (at = 0; at < span.len && !(seen.control && seen.high); at += CHUNK) {
         part = cv_span_tail(span, at);
         part.len = cv_min(part.len, CHUNK);
         if (CV_LIKELY(cv_span_is_text(part)))
@@ -153,7 +153,7 @@ static uint64_t check_bytes(cv_ctx *ctx, cv_span span)
         count = cv_span_find_byte(part, 0);
         text = part;
         text.len = count;
-        report_bytes(ctx, text, &k);
+        report_bytes(ctx, text, &seen);
         if (count < part.len)
             return at + count;
     }

@@ -21,38 +21,38 @@ const char *cv_eiattr_name(uint32_t code)
 }
 
 /* {branch offset, 0 or on old machines 1, count, targets[count]} up to the end. */
-static bool check_branches(cv_ctx *x, cv_span s, const cv_tlv *t)
+static bool check_branches(cv_ctx *ctx, cv_span span, const cv_tlv *tlv)
 {
-    uint64_t pos = t->payload, end = t->next;
+    uint64_t pos = tlv->payload, end = tlv->next;
 
     while (pos < end) {
-        uint64_t left = end - pos, n = left < 12 ? 0 : cv_u32_at(s, pos + 8);
+        uint64_t left = end - pos, count = left < 12 ? 0 : cv_u32_at(span, pos + 8);
 
-        if (left < 12 + 4 * n) {
-            cv_report(x, CV_R_TLV_BRANCHES, s.off + pos, left, left, 12 + 4 * n);
+        if (left < 12 + 4 * count) {
+            cv_report(ctx, CV_R_TLV_BRANCHES, span.off + pos, left, left, 12 + 4 * count);
             return false;
         }
-        if (cv_u32_at(s, pos + 4) != 0)
-            cv_report(x, CV_R_TLV_BRANCH_WORD, s.off + pos + 4, 4, cv_u32_at(s, pos + 4), 0);
-        pos += 12 + 4 * n;
+        if (cv_u32_at(span, pos + 4) != 0)
+            cv_report(ctx, CV_R_TLV_BRANCH_WORD, span.off + pos + 4, 4, cv_u32_at(span, pos + 4), 0);
+        pos += 12 + 4 * count;
     }
     return true;
 }
 
 /* {1, text offset} up to the end; other types are public knowledge only. */
-static bool check_notes(cv_ctx *x, cv_span s, const cv_tlv *t)
+static bool check_notes(cv_ctx *ctx, cv_span span, const cv_tlv *tlv)
 {
-    uint64_t pos = t->payload, end = t->next;
+    uint64_t pos = tlv->payload, end = tlv->next;
 
     for (; pos < end; pos += 8) {
-        uint32_t type = cv_u32_at(s, pos);
+        uint32_t type = cv_u32_at(span, pos);
 
         if (type != 1) {
-            cv_report(x, CV_R_TLV_ANNOTATION_TYPE, s.off + pos, 0, type, 1);
+            cv_report(ctx, CV_R_TLV_ANNOTATION_TYPE, span.off + pos, 0, type, 1);
             return false;
         }
         if (end - pos < 8) {
-            cv_report(x, CV_R_TLV_ANNOTATION_CUT, s.off + pos, 0, end - pos, 8);
+            cv_report(ctx, CV_R_TLV_ANNOTATION_CUT, span.off + pos, 0, end - pos, 8);
             return false;
         }
     }
@@ -60,19 +60,19 @@ static bool check_notes(cv_ctx *x, cv_span s, const cv_tlv *t)
 }
 
 /* Only formats with a payload have rows with a size, branches or annotations. */
-static bool check_shape(cv_ctx *x, cv_span s, const cv_tlv *t, const cv_attr *row)
+static bool check_shape(cv_ctx *ctx, cv_span span, const cv_tlv *tlv, const cv_attr *row)
 {
     bool fixed = row->shape == CV_SHAPE_FIXED, list = row->shape == CV_SHAPE_ARRAY;
 
-    if ((fixed && t->value != row->size) || (list && t->value % row->size != 0)) {
-        cv_report(x, CV_R_TLV_SIZE, s.off + t->off + 2, 2, t->value, row->size);
+    if ((fixed && tlv->value != row->size) || (list && tlv->value % row->size != 0)) {
+        cv_report(ctx, CV_R_TLV_SIZE, span.off + tlv->off + 2, 2, tlv->value, row->size);
         return false;
     }
-    if (row->words == CV_WORDS_ZERO && cv_u32_at(s, t->payload) != 0)
-        cv_report(x, CV_R_TLV_ZERO, s.off + t->payload, 4, cv_u32_at(s, t->payload), 0);
+    if (row->words == CV_WORDS_ZERO && cv_u32_at(span, tlv->payload) != 0)
+        cv_report(ctx, CV_R_TLV_ZERO, span.off + tlv->payload, 4, cv_u32_at(span, tlv->payload), 0);
     if (row->shape == CV_SHAPE_BRANCHES)
-        return check_branches(x, s, t);
-    return row->shape != CV_SHAPE_NOTES || check_notes(x, s, t);
+        return check_branches(ctx, span, tlv);
+    return row->shape != CV_SHAPE_NOTES || check_notes(ctx, span, tlv);
 }
 
 /* Local memory of a thread. */
@@ -87,70 +87,73 @@ static cv_rule limit_rule(uint32_t code, bool stack)
 
 /* What the words of a code can be; most is 0 where nothing is said of a word. */
 #define LIMITED_WORDS 3u
-typedef struct limits {
+typedef struct attr_limits {
     uint32_t least[LIMITED_WORDS], most[LIMITED_WORDS];
-} limits;
+} attr_limits;
 
-static const limits LIMITS[CV_N_ATTRS] = {
+static const attr_limits LIMITS[CV_N_ATTRS] = {
 #define ATTR_LIMIT(name, word, low, high)                                                                    \
     [CV_ATTR_##name].least[word] = (low), [CV_ATTR_##name].most[word] = (high),
 #include "eiattr.def"
 };
 
 /* Values that no machine has, whoever wrote them. */
-static void check_limits(cv_ctx *x, cv_span s, const cv_tlv *t, const cv_attr *row)
+static void check_limits(cv_ctx *ctx, cv_span span, const cv_tlv *tlv, const cv_attr *row)
 {
-    const limits *l = &CV_AT(LIMITS, t->code);
+    const attr_limits *limits = &CV_AT(LIMITS, tlv->code);
 
-    if ((CV_ARRAY_GET(l->most, 0) | CV_ARRAY_GET(l->most, 1) | CV_ARRAY_GET(l->most, 2)) == 0)
+    if ((CV_ARRAY_GET(limits->most, 0) | CV_ARRAY_GET(limits->most, 1) | CV_ARRAY_GET(limits->most, 2)) == 0)
         return;
     for (size_t i = 0; i < LIMITED_WORDS; i++) {
-        uint32_t least = CV_ARRAY_GET(l->least, i), most = CV_ARRAY_GET(l->most, i), v;
+        uint32_t least = CV_ARRAY_GET(limits->least, i), most = CV_ARRAY_GET(limits->most, i), number;
         bool stack = most == ATTR_STACK, value = row->shape == CV_SHAPE_VALUE;
-        uint64_t at = value ? t->off + 2 : t->payload + 4 * (uint64_t)i;
+        uint64_t at = value ? tlv->off + 2 : tlv->payload + 4 * (uint64_t)i;
 
         if (most == 0)
             continue;
-        v = value ? t->value : cv_u32_at(s, at);
-        if (stack && v == UINT32_MAX)
+        number = value ? tlv->value : cv_u32_at(span, at);
+        if (stack && number == UINT32_MAX)
             continue;
-        if (v > most || v < least)
-            cv_report(x, limit_rule(t->code, stack), s.off + at, value ? 2 : 4, v, v < least ? least : most);
+        if (number > most || number < least)
+            cv_report(ctx, limit_rule(tlv->code, stack), span.off + at, value ? 2 : 4, number,
+                      number < least ? least : most);
     }
 }
 
-bool cv_attr_check(cv_ctx *x, cv_span s, const cv_tlv *t, const cv_attr **row)
+bool cv_attr_check(cv_ctx *ctx, cv_span span, const cv_tlv *tlv, const cv_attr **row)
 {
-    const cv_attr *r = cv_attr_get(t->code);
+    const cv_attr *attr = cv_attr_get(tlv->code);
 
-    *row = r;
-    if (!r) {
-        cv_report(x, CV_R_TLV_UNKNOWN, s.off + t->off + 1, t->next - t->off - 1, t->code, CV_N_ATTRS - 1);
+    *row = attr;
+    if (!attr) {
+        cv_report(ctx, CV_R_TLV_UNKNOWN, span.off + tlv->off + 1, tlv->next - tlv->off - 1, tlv->code,
+                  CV_N_ATTRS - 1);
         return false;
     }
-    if (r->format == 0) {
-        cv_report(x, CV_R_TLV_UNSEEN, s.off + t->off + 1, t->next - t->off - 1, t->code, t->format);
+    if (attr->format == 0) {
+        cv_report(ctx, CV_R_TLV_UNSEEN, span.off + tlv->off + 1, tlv->next - tlv->off - 1, tlv->code,
+                  tlv->format);
         return false;
     }
-    if (t->format != r->format) {
-        cv_report(x, CV_R_TLV_ATTR_FORMAT, s.off + t->off, 1, t->format, r->format);
+    if (tlv->format != attr->format) {
+        cv_report(ctx, CV_R_TLV_ATTR_FORMAT, span.off + tlv->off, 1, tlv->format, attr->format);
         return false;
     }
-    if (!check_shape(x, s, t, r))
+    if (!check_shape(ctx, span, tlv, attr))
         return false;
-    check_limits(x, s, t, r);
+    check_limits(ctx, span, tlv, attr);
     return true;
 }
 
-void cv_attr_kparam(cv_span s, const cv_tlv *t, cv_kparam *out)
+void cv_attr_kparam(cv_span span, const cv_tlv *tlv, cv_kparam *out)
 {
-    uint64_t at = t->payload;
-    uint32_t packed = cv_u32_at(s, at + 8);
+    uint64_t at = tlv->payload;
+    uint32_t packed = cv_u32_at(span, at + 8);
 
-    *out = (cv_kparam){ .index = cv_u32_at(s, at),
-                        .ordinal = cv_u16_at(s, at + 4),
-                        .offset = cv_u16_at(s, at + 6) };
-    if (t->code == CV_ATTR_KPARAM_INFO_V2) {
+    *out = (cv_kparam){ .index = cv_u32_at(span, at),
+                        .ordinal = cv_u16_at(span, at + 4),
+                        .offset = cv_u16_at(span, at + 6) };
+    if (tlv->code == CV_ATTR_KPARAM_INFO_V2) {
         out->size = packed & 0xFFFF;
         return;
     }

@@ -61,7 +61,7 @@ const char *cv_compat_name(uint32_t tag);
 /* Check one record of .nv.info by its row: known, format, size, zero words, inner structure. *row is set
  * (NULL: unknown code) and true returned when the payload has the shape of the row, so that its words may be
  * interpreted. */
-CV_MUST bool cv_attr_check(cv_ctx *x, cv_span s, const cv_tlv *t, const cv_attr **row);
+CV_MUST bool cv_attr_check(cv_ctx *ctx, cv_span span, const cv_tlv *tlv, const cv_attr **row);
 
 /* Text offsets inside an INDIRECT_BRANCH_TARGETS or ANNOTATIONS payload: the next one at or behind *pos
  * (start with t->payload), *pos is moved behind it. False: no more. Only for records that cv_attr_check
@@ -70,26 +70,27 @@ typedef struct cv_attr_walk {
     uint64_t pos, end;
     uint64_t run; /* targets left of the current branch */
 } cv_attr_walk;
-static inline void cv_attr_walk_init(cv_attr_walk *w, const cv_tlv *t)
+static inline void cv_attr_walk_init(cv_attr_walk *walk, const cv_tlv *tlv)
 {
-    *w = (cv_attr_walk){ t->payload, t->next, 0 };
+    *walk = (cv_attr_walk){ tlv->payload, tlv->next, 0 };
 }
 
-CV_MUST static inline bool cv_attr_walk_next(cv_attr_walk *w, cv_span s, const cv_attr *row, uint64_t *at)
+CV_MUST static inline bool cv_attr_walk_next(cv_attr_walk *walk, cv_span span, const cv_attr *row,
+                                             uint64_t *at)
 {
-    if (w->pos >= w->end)
+    if (walk->pos >= walk->end)
         return false;
     if (row->shape == CV_SHAPE_NOTES) {
-        *at = w->pos + 4;
-        w->pos += 8;
-    } else if (w->run) {
-        *at = w->pos;
-        w->pos += 4;
-        w->run--;
+        *at = walk->pos + 4;
+        walk->pos += 8;
+    } else if (walk->run) {
+        *at = walk->pos;
+        walk->pos += 4;
+        walk->run--;
     } else {
-        *at = w->pos;
-        w->run = cv_u32_at(s, w->pos + 8);
-        w->pos += 12;
+        *at = walk->pos;
+        walk->run = cv_u32_at(span, walk->pos + 8);
+        walk->pos += 12;
     }
     return true;
 }
@@ -102,7 +103,7 @@ typedef struct cv_kparam {
     uint8_t log_align, space, cbank; /* 0x17 only */
 } cv_kparam;
 /* KPARAM_INFO or KPARAM_INFO_V2. */
-void cv_attr_kparam(cv_span s, const cv_tlv *t, cv_kparam *out);
+void cv_attr_kparam(cv_span span, const cv_tlv *tlv, cv_kparam *out);
 
 typedef enum cv_compat_tag {
 #define COMPAT(tag, name, format, size, merge) CV_COMPAT_##name = tag,
@@ -138,15 +139,15 @@ typedef struct cv_compat {
     uint8_t level;                  /* of finalization that the object allows */
     uint64_t fastpath, fastpath_at; /* the mask, and where it is in the section */
 } cv_compat;
-static inline bool cv_compat_has(const cv_compat *c, cv_compat_tag tag)
+static inline bool cv_compat_has(const cv_compat *compat, cv_compat_tag tag)
 {
-    return (c->has >> tag & 1) != 0;
+    return (compat->has >> tag & 1) != 0;
 }
 
 /* A tag whose form is known. */
 bool cv_compat_known(uint8_t tag);
 /* Read the whole section with all rules on single tags. OK, or MALFORMED when the records cannot be walked to
  * the end. */
-CV_MUST cuvet_status cv_compat_read(cv_ctx *x, cv_span s, cv_compat *out);
+CV_MUST cuvet_status cv_compat_read(cv_ctx *ctx, cv_span span, cv_compat *out);
 
 #endif

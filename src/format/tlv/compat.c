@@ -22,28 +22,28 @@ const char *cv_compat_name(uint32_t tag)
 }
 
 /* A tag in its known form. */
-static void keep(cv_ctx *x, cv_span s, const cv_tlv *t, cv_compat *c)
+static void keep(cv_ctx *ctx, cv_span span, const cv_tlv *tlv, cv_compat *compat)
 {
-    uint64_t off = s.off + t->off + 2;
+    uint64_t off = span.off + tlv->off + 2;
 
-    c->has |= UINT32_C(1) << t->code;
-    switch (t->code) {
-    case CV_COMPAT_ISA_CLASS: c->isa_class = (uint8_t)t->value; break;
-    case CV_COMPAT_ENABLE_OPPORTUNISTIC_FINALIZATION: c->level = (uint8_t)t->value; break;
+    compat->has |= UINT32_C(1) << tlv->code;
+    switch (tlv->code) {
+    case CV_COMPAT_ISA_CLASS: compat->isa_class = (uint8_t)tlv->value; break;
+    case CV_COMPAT_ENABLE_OPPORTUNISTIC_FINALIZATION: compat->level = (uint8_t)tlv->value; break;
     case CV_COMPAT_CAN_FASTPATH_FINALIZE:
-        c->fastpath = cv_u64_at(s, t->payload);
-        c->fastpath_at = t->payload;
+        compat->fastpath = cv_u64_at(span, tlv->payload);
+        compat->fastpath_at = tlv->payload;
         break;
     case CV_COMPAT_MERCURY_ISA_MAJOR_MINOR_VERSION:
-        c->isa = t->value;
-        if (t->value != MERCURY_ISA)
-            cv_report(x, t->value > MERCURY_ISA ? CV_R_COMPAT_ISA_NEW : CV_R_COMPAT_ISA, off, 2, t->value,
-                      MERCURY_ISA);
+        compat->isa = tlv->value;
+        if (tlv->value != MERCURY_ISA)
+            cv_report(ctx, tlv->value > MERCURY_ISA ? CV_R_COMPAT_ISA_NEW : CV_R_COMPAT_ISA, off, 2,
+                      tlv->value, MERCURY_ISA);
         break;
     case CV_COMPAT_CUDA_ACCELERATOR_TARGET:
-        c->accel = (uint8_t)t->value;
-        if (t->value > 1)
-            cv_report(x, CV_R_COMPAT_ACCEL_VALUE, off, 1, t->value, 1);
+        compat->accel = (uint8_t)tlv->value;
+        if (tlv->value > 1)
+            cv_report(ctx, CV_R_COMPAT_ACCEL_VALUE, off, 1, tlv->value, 1);
         break;
     default: break;
     }
@@ -54,41 +54,41 @@ bool cv_compat_known(uint8_t tag)
     return tag < CV_N_COMPAT && CV_AT(TAGS, tag).format != 0;
 }
 
-static void take(cv_ctx *x, cv_span s, const cv_tlv *t, cv_compat *c)
+static void take(cv_ctx *ctx, cv_span span, const cv_tlv *tlv, cv_compat *compat)
 {
     const cv_compat_row *row;
 
-    if (!cv_compat_known(t->code)) {
-        cv_report(x, CV_R_COMPAT_UNKNOWN, s.off + t->off + 1, 1, t->code, t->format);
+    if (!cv_compat_known(tlv->code)) {
+        cv_report(ctx, CV_R_COMPAT_UNKNOWN, span.off + tlv->off + 1, 1, tlv->code, tlv->format);
         return;
     }
-    row = &CV_AT(TAGS, t->code);
-    if (c->has >> t->code & 1) {
-        cv_report(x, CV_R_COMPAT_TWICE, s.off + t->off, t->next - t->off, t->code, 1);
+    row = &CV_AT(TAGS, tlv->code);
+    if (compat->has >> tlv->code & 1) {
+        cv_report(ctx, CV_R_COMPAT_TWICE, span.off + tlv->off, tlv->next - tlv->off, tlv->code, 1);
         return;
     }
-    if (t->format != row->format) {
-        cv_report(x, CV_R_COMPAT_FORMAT, s.off + t->off, 1, t->format, row->format);
+    if (tlv->format != row->format) {
+        cv_report(ctx, CV_R_COMPAT_FORMAT, span.off + tlv->off, 1, tlv->format, row->format);
         return;
     }
-    if (t->format == CV_TLV_SVAL && t->value != row->size) {
-        cv_report(x, CV_R_COMPAT_SIZE, s.off + t->off + 2, 2, t->value, row->size);
+    if (tlv->format == CV_TLV_SVAL && tlv->value != row->size) {
+        cv_report(ctx, CV_R_COMPAT_SIZE, span.off + tlv->off + 2, 2, tlv->value, row->size);
         return;
     }
-    keep(x, s, t, c);
+    keep(ctx, span, tlv, compat);
 }
 
-cuvet_status cv_compat_read(cv_ctx *x, cv_span s, cv_compat *out)
+cuvet_status cv_compat_read(cv_ctx *ctx, cv_span span, cv_compat *out)
 {
-    cv_compat c = { 0 };
-    cv_tlv t;
+    cv_compat compat = { 0 };
+    cv_tlv tlv;
     uint64_t pos = 0;
     cuvet_status st;
 
-    if (!cv_work(x, s.len * 4 + 16, s.off))
+    if (!cv_work(ctx, span.len * 4 + 16, span.off))
         return CUVET_E_LIMIT;
-    while ((st = cv_tlv_next(x, s, &pos, &t)) == CUVET_OK)
-        take(x, s, &t, &c);
-    *out = c;
+    while ((st = cv_tlv_next(ctx, span, &pos, &tlv)) == CUVET_OK)
+        take(ctx, span, &tlv, &compat);
+    *out = compat;
     return st == CUVET_END ? CUVET_OK : st;
 }

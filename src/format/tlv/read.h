@@ -26,7 +26,7 @@ typedef struct cv_tlv {
 typedef enum cv_tlv_state { CV_TLV_OK = 0, CV_TLV_END, CV_TLV_CUT, CV_TLV_FORMAT, CV_TLV_ODD } cv_tlv_state;
 CV_MUST static inline cv_tlv_state cv_tlv_at(cv_span span, uint64_t pos, cv_tlv *out)
 {
-    uint32_t w;
+    uint32_t word;
     uint16_t value;
     uint8_t format;
 
@@ -34,16 +34,16 @@ CV_MUST static inline cv_tlv_state cv_tlv_at(cv_span span, uint64_t pos, cv_tlv 
         return CV_TLV_END;
     if (span.len - pos < CV_TLV_HEAD)
         return CV_TLV_CUT;
-    w = cv_u32_at(span, pos);
-    format = (uint8_t)w;
-    value = (uint16_t)(w >> 16);
+    word = cv_u32_at(span, pos);
+    format = (uint8_t)word;
+    value = (uint16_t)(word >> 16);
     if (format < CV_TLV_NVAL || format > CV_TLV_SVAL)
         return CV_TLV_FORMAT;
     if (format == CV_TLV_SVAL && value > span.len - pos - CV_TLV_HEAD)
         return CV_TLV_CUT;
     if (format == CV_TLV_SVAL && value % 4 != 0)
         return CV_TLV_ODD;
-    *out = (cv_tlv){ pos, pos + CV_TLV_HEAD, format, (uint8_t)(w >> 8), value, pos + CV_TLV_HEAD, false };
+    *out = (cv_tlv){ pos, pos + CV_TLV_HEAD, format, (uint8_t)(word >> 8), value, pos + CV_TLV_HEAD, false };
     if (format == CV_TLV_SVAL) {
         out->next += value;
     } else if (format == CV_TLV_BVAL) {

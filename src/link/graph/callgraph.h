@@ -9,6 +9,6 @@
 
 /* All functions with their calls; then, when registers were propagated, what raised those of kernels.
  * @return OK · CANCELLED: a function of the sink said so · LIMIT · NOMEM */
-CV_MUST cuvet_status cv_link_callgraph(cv_link *l, const cuvet_callgraph_sink *sink);
+CV_MUST cuvet_status cv_link_callgraph(cv_link *link, const cuvet_callgraph_sink *sink);
 
 #endif

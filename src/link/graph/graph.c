@@ -4,185 +4,191 @@
 #include "format/meta/read.h"
 #include "link/in/stages.h"
 
-typedef struct record {
-    const cv_lobj *o;
-    cv_call c;
-} record;
+typedef struct graph_record {
+    const cv_lobj *obj;
+    cv_call call;
+} graph_record;
 
-static cv_id string_name(cv_link *l, const cv_lobj *o, uint32_t off)
+static cv_id string_name(cv_link *link, const cv_lobj *obj, uint32_t off)
 {
     cv_span text;
 
-    if (!cv_span_cstr(o->cubin.strtab, off, &text))
+    if (!cv_span_cstr(obj->cubin.strtab, off, &text))
         text = cv_span_of(NULL, 0, 0);
-    return cv_l_name(l, text);
+    return cv_l_name(link, text);
 }
 
 /* Prototypes are strings of the output, in the order of reading. */
-static bool use_proto(cv_link *l, cv_id name)
+static bool use_proto(cv_link *link, cv_id name)
 {
-    cv_meaning *m = cv_l_mean(l, name);
+    cv_meaning *entry = cv_l_mean(link, name);
 
-    if (m->proto_node != CV_NONE)
+    if (entry->proto_node != CV_NONE)
         return true;
-    m->proto_node = (cv_id)l->n_proto_nodes++;
-    return cv_u32s_push(&l->x->mem, &l->protos, name);
+    entry->proto_node = (cv_id)link->n_proto_nodes++;
+    return cv_u32s_push(&link->ctx->mem, &link->protos, name);
 }
 
 /* Records of a definition that lost against an earlier one do not count; those of one that won until a better
  * one came do, in the reference. */
-static bool counts(const cv_link *l, cv_id sym)
+static bool counts(const cv_link *link, cv_id sym)
 {
-    return !cv_l_isym(l, sym)->beaten;
+    return !cv_l_isym(link, sym)->beaten;
 }
 
 /* A function has one prototype, or a few; many cost. */
-static bool has(const cv_link *l, cv_id head, cv_id to)
+static bool has(const cv_link *link, cv_id head, cv_id to)
 {
-    for (; head != CV_NONE && cv_work(l->x, 1, 0); head = cv_edges_get(&l->edge, head)->next)
-        if (cv_edges_get(&l->edge, head)->to == to)
+    for (; head != CV_NONE && cv_work(link->ctx, 1, 0); head = cv_edges_get(&link->edge, head)->next)
+        if (cv_edges_get(&link->edge, head)->to == to)
             return true;
     return false;
 }
 
-static cuvet_status take(cv_link *l, const record *r)
+static cuvet_status take(cv_link *link, const graph_record *record)
 {
-    cv_id from = r->o->first_sym + r->c.from, fn, proto = CV_NONE, to = CV_NONE, *list = NULL;
+    cv_id from = record->obj->first_sym + record->call.from, fn, proto = CV_NONE, to = CV_NONE, *list = NULL;
     bool ok = true;
 
-    if (CV_NEVER(r->c.from >= r->o->n_sym)) /* examined */
-        return cv_link_broken(l);
-    fn = cv_l_isym(l, from)->fn;
-    if (r->c.part == CV_CALL_ADDRESS || r->c.part == CV_CALL_INDIRECT) {
-        proto = string_name(l, r->o, r->c.to);
-        if (proto == CV_NONE || !use_proto(l, proto))
-            return cv_l_nomem(l);
-    } else if (r->c.to < r->o->n_sym) {
-        to = cv_l_isym(l, r->o->first_sym + r->c.to)->fn;
+    if (CV_NEVER(record->call.from >= record->obj->n_sym)) /* examined */
+        return cv_link_broken(link);
+    fn = cv_l_isym(link, from)->fn;
+    if (record->call.part == CV_CALL_ADDRESS || record->call.part == CV_CALL_INDIRECT) {
+        proto = string_name(link, record->obj, record->call.to);
+        if (proto == CV_NONE || !use_proto(link, proto))
+            return cv_l_nomem(link);
+    } else if (record->call.to < record->obj->n_sym) {
+        to = cv_l_isym(link, record->obj->first_sym + record->call.to)->fn;
     }
-    if (fn == CV_NONE || (r->c.part != CV_CALL_ADDRESS && !counts(l, from)))
+    if (fn == CV_NONE || (record->call.part != CV_CALL_ADDRESS && !counts(link, from)))
         return CUVET_OK;
-    switch (r->c.part) {
-    case CV_CALL_DIRECT: list = &cv_l_fn(l, fn)->calls; break;
-    case CV_CALL_ADDRESS: list = &cv_l_fn(l, fn)->taken; break;
-    case CV_CALL_INDIRECT: list = &cv_l_fn(l, fn)->ind; break;
-    case CV_CALL_POSSIBLE: list = &cv_l_fn(l, fn)->adr; break;
+    switch (record->call.part) {
+    case CV_CALL_DIRECT: list = &cv_l_fn(link, fn)->calls; break;
+    case CV_CALL_ADDRESS: list = &cv_l_fn(link, fn)->taken; break;
+    case CV_CALL_INDIRECT: list = &cv_l_fn(link, fn)->ind; break;
+    case CV_CALL_POSSIBLE: list = &cv_l_fn(link, fn)->adr; break;
     case CV_CALL_NONE: return CUVET_OK;
     }
-    if (r->c.part == CV_CALL_ADDRESS && has(l, *list, proto))
+    if (record->call.part == CV_CALL_ADDRESS && has(link, *list, proto))
         return CUVET_OK;
     if (proto == CV_NONE && to == CV_NONE)
         return CUVET_OK;
-    ok = cv_l_add_edge(l, list, proto != CV_NONE ? proto : to);
-    if (ok && r->c.part == CV_CALL_ADDRESS)
-        ok = cv_l_add_edge(l, &cv_l_mean(l, proto)->takers, fn);
-    return ok ? CUVET_OK : cv_l_nomem(l);
+    ok = cv_l_add_edge(link, list, proto != CV_NONE ? proto : to);
+    if (ok && record->call.part == CV_CALL_ADDRESS)
+        ok = cv_l_add_edge(link, &cv_l_mean(link, proto)->takers, fn);
+    return ok ? CUVET_OK : cv_l_nomem(link);
 }
 
 /* The model of the reference reads the four parts one after the other; a section has them in that order. */
-static cuvet_status read_graph(cv_link *l, const cv_lobj *o)
+static cuvet_status read_graph(cv_link *link, const cv_lobj *obj)
 {
-    cv_span graph = cv_cubin_body(&o->cubin, o->callgraph), table = cv_cubin_body(&o->cubin, o->prototype);
+    cv_span graph = cv_cubin_body(&obj->cubin, obj->callgraph),
+            table = cv_cubin_body(&obj->cubin, obj->prototype);
     cuvet_status st = CUVET_OK;
-    cv_call_cur cur = { .loose = o->cubin.hand || o->cubin.legacy };
-    record r = { .o = o };
+    cv_call_cur cur = { .loose = obj->cubin.hand || obj->cubin.legacy };
+    graph_record record = { .obj = obj };
     uint64_t pos = 0;
-    cv_proto p;
+    cv_proto proto;
 
-    while (st == CUVET_OK && o->callgraph && cv_callgraph_next(l->x, graph, &cur, &r.c) == CUVET_OK) {
-        if (!cv_work(l->x, 1, 0))
+    while (st == CUVET_OK && obj->callgraph &&
+           cv_callgraph_next(link->ctx, graph, &cur, &record.call) == CUVET_OK) {
+        if (!cv_work(link->ctx, 1, 0))
             return CUVET_E_LIMIT;
-        st = take(l, &r);
+        st = take(link, &record);
     }
-    while (st == CUVET_OK && cv_prototype_next(l->x, table, &pos, &p) == CUVET_OK) {
-        cv_id name = string_name(l, o, p.string), fn;
+    while (st == CUVET_OK && cv_prototype_next(link->ctx, table, &pos, &proto) == CUVET_OK) {
+        cv_id name = string_name(link, obj, proto.string), fn;
 
-        if (name == CV_NONE || !use_proto(l, name))
-            return cv_l_nomem(l);
-        fn = p.symbol < o->n_sym ? cv_l_isym(l, o->first_sym + p.symbol)->fn : CV_NONE;
-        if (fn != CV_NONE && cv_l_fn(l, fn)->proto == CV_NONE)
-            cv_l_fn(l, fn)->proto = name;
+        if (name == CV_NONE || !use_proto(link, name))
+            return cv_l_nomem(link);
+        fn = proto.symbol < obj->n_sym ? cv_l_isym(link, obj->first_sym + proto.symbol)->fn : CV_NONE;
+        if (fn != CV_NONE && cv_l_fn(link, fn)->proto == CV_NONE)
+            cv_l_fn(link, fn)->proto = name;
     }
     return st;
 }
 
 /* only: by function, which ones count; NULL: all. */
-static bool push_fn(cv_link *l, cv_u32s *todo, const cv_u32s *only, cv_id fn)
+static bool push_fn(cv_link *link, cv_u32s *todo, const cv_u32s *only, cv_id fn)
 {
-    cv_lfn *f = cv_l_fn(l, fn);
+    cv_lfn *function = cv_l_fn(link, fn);
 
-    if (f->mark == l->stamp || (only && *cv_u32s_get(only, fn) == 0))
+    if (function->mark == link->stamp || (only && *cv_u32s_get(only, fn) == 0))
         return true;
-    f->mark = l->stamp;
-    return cv_u32s_push(&l->x->mem, todo, fn);
+    function->mark = link->stamp;
+    return cv_u32s_push(&link->ctx->mem, todo, fn);
 }
 
 /* Successors of a function that were not met yet; the functions behind a prototype once for all callers. */
-static bool push_next(cv_link *l, cv_u32s *todo, const cv_u32s *only, cv_u32s *proto_seen, cv_id fn)
+static bool push_next(cv_link *link, cv_u32s *todo, const cv_u32s *only, cv_u32s *proto_seen, cv_id fn)
 {
     bool ok = true;
 
-    for (cv_id e = cv_l_fn(l, fn)->calls; e != CV_NONE && ok; e = cv_edges_at(&l->edge, e)->next)
-        ok = push_fn(l, todo, only, cv_edges_at(&l->edge, e)->to);
-    for (cv_id e = cv_l_fn(l, fn)->ind; e != CV_NONE && ok; e = cv_edges_at(&l->edge, e)->next) {
-        const cv_meaning *m = cv_l_mean(l, cv_edges_at(&l->edge, e)->to);
-        uint32_t *seen = cv_u32s_at(proto_seen, m->proto_node);
+    for (cv_id edge = cv_l_fn(link, fn)->calls; edge != CV_NONE && ok;
+         edge = cv_edges_at(&link->edge, edge)->next)
+        ok = push_fn(link, todo, only, cv_edges_at(&link->edge, edge)->to);
+    for (cv_id edge = cv_l_fn(link, fn)->ind; edge != CV_NONE && ok;
+         edge = cv_edges_at(&link->edge, edge)->next) {
+        const cv_meaning *entry = cv_l_mean(link, cv_edges_at(&link->edge, edge)->to);
+        uint32_t *seen = cv_u32s_at(proto_seen, entry->proto_node);
 
-        if (*seen == l->stamp)
+        if (*seen == link->stamp)
             continue;
-        *seen = l->stamp;
-        for (cv_id k = m->takers; k != CV_NONE && ok; k = cv_edges_at(&l->edge, k)->next)
-            ok = push_fn(l, todo, only, cv_edges_at(&l->edge, k)->to);
+        *seen = link->stamp;
+        for (cv_id k = entry->takers; k != CV_NONE && ok; k = cv_edges_at(&link->edge, k)->next)
+            ok = push_fn(link, todo, only, cv_edges_at(&link->edge, k)->to);
     }
     return ok;
 }
 
 /* Functions whose address lies in data are kept. */
-static void mark_data_references(cv_link *l)
+static void mark_data_references(cv_link *link)
 {
-    for (cv_id i = 0; i < l->osec.n; i++) {
-        const cv_osec *q = cv_l_osec(l, i);
-        cv_group g = q->group == CV_G_REL ? cv_l_osec(l, q->target)->group : CV_N_GROUPS;
+    for (cv_id i = 0; i < link->osec.count; i++) {
+        const cv_osec *osec = cv_l_osec(link, i);
+        cv_group group = osec->group == CV_G_REL ? cv_l_osec(link, osec->target)->group : CV_N_GROUPS;
 
-        if (g != CV_G_INIT && g != CV_G_CONST && g != CV_G_PARAM)
+        if (group != CV_G_INIT && group != CV_G_CONST && group != CV_G_PARAM)
             continue;
-        for (cv_id r = q->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
-            cv_id fn = cv_l_isym(l, cv_l_irel(l, r)->sym)->fn;
+        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
+            cv_id fn = cv_l_isym(link, cv_l_irel(link, rel)->sym)->fn;
 
-            if (fn != CV_NONE && !cv_l_fn(l, fn)->kernel)
-                cv_l_fn(l, fn)->data_ref = true;
+            if (fn != CV_NONE && !cv_l_fn(link, fn)->kernel)
+                cv_l_fn(link, fn)->data_ref = true;
         }
     }
 }
 
 /* Kept, but not followed: only what is undefined and called from there stays. */
-static void keep(cv_link *l, cv_id fn)
+static void keep(cv_link *link, cv_id fn)
 {
-    cv_l_fn(l, fn)->live = true;
-    for (cv_id e = cv_l_fn(l, fn)->calls; e != CV_NONE; e = cv_edges_at(&l->edge, e)->next) {
-        cv_lfn *g = cv_l_fn(l, cv_edges_at(&l->edge, e)->to);
+    cv_l_fn(link, fn)->live = true;
+    for (cv_id edge = cv_l_fn(link, fn)->calls; edge != CV_NONE;
+         edge = cv_edges_at(&link->edge, edge)->next) {
+        cv_lfn *callee = cv_l_fn(link, cv_edges_at(&link->edge, edge)->to);
 
-        if (!g->has_def)
-            g->live = true;
+        if (!callee->has_def)
+            callee->live = true;
     }
 }
 
-static bool reach_from_roots(cv_link *l, cv_u32s *todo, cv_u32s *seen)
+static bool reach_from_roots(cv_link *link, cv_u32s *todo, cv_u32s *seen)
 {
-    l->stamp++;
-    for (cv_id i = 0; i < l->fn.n; i++) {
-        uint64_t len = cv_l_text(l, cv_l_fn(l, i)->name).len;
+    link->stamp++;
+    for (cv_id i = 0; i < link->fn.count; i++) {
+        uint64_t len = cv_l_text(link, cv_l_fn(link, i)->name).len;
 
-        if (l->o.n_kernels_used && !cv_work(l->x, cv_sat_mul(len + 1, l->o.n_kernels_used), 0))
+        if (link->opts.n_kernels_used &&
+            !cv_work(link->ctx, cv_sat_mul(len + 1, link->opts.n_kernels_used), 0))
             return false;
-        if (cv_link_is_root(l, i) && !push_fn(l, todo, NULL, i))
+        if (cv_link_is_root(link, i) && !push_fn(link, todo, NULL, i))
             return false;
     }
-    for (uint64_t at = 0; at < todo->n; at++) {
+    for (uint64_t at = 0; at < todo->count; at++) {
         cv_id fn = *cv_u32s_at(todo, at);
 
-        cv_l_fn(l, fn)->live = cv_l_fn(l, fn)->reachable = true;
-        if (!push_next(l, todo, NULL, seen, fn))
+        cv_l_fn(link, fn)->live = cv_l_fn(link, fn)->reachable = true;
+        if (!push_next(link, todo, NULL, seen, fn))
             return false;
     }
     return true;
@@ -190,198 +196,202 @@ static bool reach_from_roots(cv_link *l, cv_u32s *todo, cv_u32s *seen)
 
 /* Kernels that nobody can launch: host code refers to none of their names, device code does not take their
  * addresses. */
-static cuvet_status mark_unreferred(cv_link *l)
+static cuvet_status mark_unreferred(cv_link *link)
 {
     cuvet_status st = CUVET_OK;
     uint64_t kernels = 0, unreferred = 0;
 
-    for (cv_id i = 0; i < l->fn.n && st == CUVET_OK; i++) {
+    for (cv_id i = 0; i < link->fn.count && st == CUVET_OK; i++) {
         bool referred = true;
 
-        if (!cv_l_fn(l, i)->kernel || !cv_l_fn(l, i)->has_def)
+        if (!cv_l_fn(link, i)->kernel || !cv_l_fn(link, i)->has_def)
             continue;
         kernels++;
-        st = cv_hosts_refer(l->x, l->o.hosts, cv_l_text(l, cv_l_fn(l, i)->name), &referred);
-        cv_l_fn(l, i)->unreferred = !referred;
+        st = cv_hosts_refer(link->ctx, link->opts.hosts, cv_l_text(link, cv_l_fn(link, i)->name), &referred);
+        cv_l_fn(link, i)->unreferred = !referred;
     }
-    for (cv_id i = 0; i < l->fn.n; i++)
-        for (cv_id e = cv_l_fn(l, i)->adr; e != CV_NONE; e = cv_edges_at(&l->edge, e)->next)
-            cv_l_fn(l, cv_edges_at(&l->edge, e)->to)->unreferred = false;
-    for (cv_id i = 0; i < l->fn.n; i++)
-        unreferred += cv_l_fn(l, i)->unreferred;
+    for (cv_id i = 0; i < link->fn.count; i++)
+        for (cv_id edge = cv_l_fn(link, i)->adr; edge != CV_NONE; edge = cv_edges_at(&link->edge, edge)->next)
+            cv_l_fn(link, cv_edges_at(&link->edge, edge)->to)->unreferred = false;
+    for (cv_id i = 0; i < link->fn.count; i++)
+        unreferred += cv_l_fn(link, i)->unreferred;
     if (st == CUVET_OK && unreferred)
-        cv_link_say(l, CV_NONE, CV_R_LINK_UNREFERRED, unreferred, kernels);
+        cv_link_say(link, CV_NONE, CV_R_LINK_UNREFERRED, unreferred, kernels);
     return st;
 }
 
-cuvet_status cv_link_reach(cv_link *l)
+cuvet_status cv_link_reach(cv_link *link)
 {
     cv_u32s todo = { 0 }, seen = { 0 };
     cuvet_status st = CUVET_OK;
 
-    for (cv_id i = 0; i < l->obj.n && st == CUVET_OK; i++)
-        st = read_graph(l, cv_l_obj(l, i));
-    if (st == CUVET_OK && l->o.hosts)
-        st = mark_unreferred(l);
+    for (cv_id i = 0; i < link->obj.count && st == CUVET_OK; i++)
+        st = read_graph(link, cv_l_obj(link, i));
+    if (st == CUVET_OK && link->opts.hosts)
+        st = mark_unreferred(link);
     if (st != CUVET_OK)
         return st;
-    mark_data_references(l);
-    if (!cv_u32s_fill(&l->x->mem, &seen, cv_max(l->n_proto_nodes, 1)) || !reach_from_roots(l, &todo, &seen))
-        st = cv_l_nomem(l);
-    for (cv_id i = 0; i < l->fn.n && st == CUVET_OK; i++)
-        for (cv_id e = cv_l_fn(l, i)->adr; e != CV_NONE; e = cv_edges_at(&l->edge, e)->next)
-            keep(l, cv_edges_at(&l->edge, e)->to);
-    for (cv_id i = 0; i < l->fn.n && st == CUVET_OK; i++) {
-        if (cv_l_fn(l, i)->data_ref)
-            keep(l, i);
+    mark_data_references(link);
+    if (!cv_u32s_fill(&link->ctx->mem, &seen, cv_max(link->n_proto_nodes, 1)) ||
+        !reach_from_roots(link, &todo, &seen))
+        st = cv_l_nomem(link);
+    for (cv_id i = 0; i < link->fn.count && st == CUVET_OK; i++)
+        for (cv_id edge = cv_l_fn(link, i)->adr; edge != CV_NONE; edge = cv_edges_at(&link->edge, edge)->next)
+            keep(link, cv_edges_at(&link->edge, edge)->to);
+    for (cv_id i = 0; i < link->fn.count && st == CUVET_OK; i++) {
+        if (cv_l_fn(link, i)->data_ref)
+            keep(link, i);
         /* as the reference linker, which removes nothing that somebody may want to look at */
-        if (l->o.relocatable || l->o.keep_dead)
-            cv_l_fn(l, i)->live = true;
+        if (link->opts.relocatable || link->opts.keep_dead)
+            cv_l_fn(link, i)->live = true;
     }
-    cv_u32s_free(&l->x->mem, &todo);
-    cv_u32s_free(&l->x->mem, &seen);
-    l->reached = st == CUVET_OK;
+    cv_u32s_free(&link->ctx->mem, &todo);
+    cv_u32s_free(&link->ctx->mem, &seen);
+    link->reached = st == CUVET_OK;
     return st;
 }
 
 /* Functions that a function reaches, itself first. */
-cuvet_status cv_link_below(cv_link *l, cv_id fn, const cv_u32s *only, cv_u32s *out, cv_u32s *seen)
+cuvet_status cv_link_below(cv_link *link, cv_id fn, const cv_u32s *only, cv_u32s *out, cv_u32s *seen)
 {
     cv_u32s_clear(out);
-    l->stamp++;
-    if (!push_fn(l, out, NULL, fn))
-        return cv_l_nomem(l);
-    for (uint64_t at = 0; at < out->n; at++) {
-        if (!cv_work(l->x, 1, 0))
+    link->stamp++;
+    if (!push_fn(link, out, NULL, fn))
+        return cv_l_nomem(link);
+    for (uint64_t at = 0; at < out->count; at++) {
+        if (!cv_work(link->ctx, 1, 0))
             return CUVET_E_LIMIT;
-        if (!push_next(l, out, only, seen, *cv_u32s_at(out, at)))
-            return cv_l_nomem(l);
+        if (!push_next(link, out, only, seen, *cv_u32s_at(out, at)))
+            return cv_l_nomem(link);
     }
     return CUVET_OK;
 }
 
 /* The call graph turned round. Nodes are the functions, then the prototypes; the callers of node i are
  * from[first[i]] up to from[first[i + 1]]. */
-typedef struct reverse {
-    cv_link *l;
+typedef struct reverse_graph {
+    cv_link *link;
     cv_u32s first, from;
     bool fill; /* counted; now the callers are put in */
-} reverse;
+} reverse_graph;
 
-static void arc(reverse *r, uint64_t from, uint64_t to)
+static void arc(reverse_graph *reverse, uint64_t from, uint64_t to)
 {
-    uint32_t *n = cv_u32s_at(&r->first, to + 1);
+    uint32_t *count = cv_u32s_at(&reverse->first, to + 1);
 
-    if (r->fill)
-        *cv_u32s_at(&r->from, *n) = (uint32_t)from;
-    *n += 1;
+    if (reverse->fill)
+        *cv_u32s_at(&reverse->from, *count) = (uint32_t)from;
+    *count += 1;
 }
 
-static void arcs(reverse *r)
+static void arcs(reverse_graph *reverse)
 {
-    const cv_link *l = r->l;
+    const cv_link *link = reverse->link;
 
-    for (cv_id i = 0; i < l->fn.n; i++) {
-        for (cv_id e = cv_l_fn(l, i)->calls; e != CV_NONE; e = cv_edges_get(&l->edge, e)->next)
-            arc(r, i, cv_edges_get(&l->edge, e)->to);
-        for (cv_id e = cv_l_fn(l, i)->ind; e != CV_NONE; e = cv_edges_get(&l->edge, e)->next)
-            arc(r, i, l->fn.n + cv_l_mean(l, cv_edges_get(&l->edge, e)->to)->proto_node);
+    for (cv_id i = 0; i < link->fn.count; i++) {
+        for (cv_id edge = cv_l_fn(link, i)->calls; edge != CV_NONE;
+             edge = cv_edges_get(&link->edge, edge)->next)
+            arc(reverse, i, cv_edges_get(&link->edge, edge)->to);
+        for (cv_id edge = cv_l_fn(link, i)->ind; edge != CV_NONE;
+             edge = cv_edges_get(&link->edge, edge)->next)
+            arc(reverse, i,
+                link->fn.count + cv_l_mean(link, cv_edges_get(&link->edge, edge)->to)->proto_node);
     }
-    for (uint64_t p = 0; p < l->protos.n; p++)
-        for (cv_id e = cv_l_mean(l, *cv_u32s_get(&l->protos, p))->takers; e != CV_NONE;
-             e = cv_edges_get(&l->edge, e)->next)
-            arc(r, l->fn.n + p, cv_edges_get(&l->edge, e)->to);
+    for (uint64_t i = 0; i < link->protos.count; i++)
+        for (cv_id edge = cv_l_mean(link, *cv_u32s_get(&link->protos, i))->takers; edge != CV_NONE;
+             edge = cv_edges_get(&link->edge, edge)->next)
+            arc(reverse, link->fn.count + i, cv_edges_get(&link->edge, edge)->to);
 }
 
 /* Counts become places: where the callers of each node begin. Every place moves on as it is filled, so that
  * it ends where the next one begins. */
-static bool turn_round(reverse *r)
+static bool turn_round(reverse_graph *reverse)
 {
-    uint64_t nodes = r->l->fn.n + r->l->n_proto_nodes, sum = 0;
+    uint64_t nodes = reverse->link->fn.count + reverse->link->n_proto_nodes, sum = 0;
 
-    if (!cv_u32s_fill(&r->l->x->mem, &r->first, nodes + 2))
+    if (!cv_u32s_fill(&reverse->link->ctx->mem, &reverse->first, nodes + 2))
         return false;
-    arcs(r);
+    arcs(reverse);
     for (uint64_t i = 1; i <= nodes + 1; i++) {
-        uint32_t *n = cv_u32s_at(&r->first, i), count = *n;
+        uint32_t *number = cv_u32s_at(&reverse->first, i), count = *number;
 
-        *n = (uint32_t)sum;
+        *number = (uint32_t)sum;
         sum += count;
     }
-    if (sum >= CV_NONE || !cv_u32s_fill(&r->l->x->mem, &r->from, cv_max(sum, 1)))
+    if (sum >= CV_NONE || !cv_u32s_fill(&reverse->link->ctx->mem, &reverse->from, cv_max(sum, 1)))
         return false;
-    r->fill = true;
-    arcs(r);
+    reverse->fill = true;
+    arcs(reverse);
     return true;
 }
 
-static bool climb(const reverse *r, cv_u32s *mark, cv_u32s *todo)
+static bool climb(const reverse_graph *reverse, cv_u32s *mark, cv_u32s *todo)
 {
     bool ok = true;
 
-    for (uint64_t at = 0; at < todo->n && ok; at++) {
+    for (uint64_t at = 0; at < todo->count && ok; at++) {
         uint32_t node = *cv_u32s_at(todo, at);
-        uint64_t end = *cv_u32s_get(&r->first, (uint64_t)node + 1);
+        uint64_t end = *cv_u32s_get(&reverse->first, (uint64_t)node + 1);
 
-        for (uint64_t i = *cv_u32s_get(&r->first, node); i < end && ok; i++) {
-            uint32_t up = *cv_u32s_get(&r->from, i);
+        for (uint64_t i = *cv_u32s_get(&reverse->first, node); i < end && ok; i++) {
+            uint32_t up = *cv_u32s_get(&reverse->from, i);
 
             if (*cv_u32s_at(mark, up) != 0)
                 continue;
             *cv_u32s_at(mark, up) = 1;
-            ok = cv_u32s_push(&r->l->x->mem, todo, up);
+            ok = cv_u32s_push(&reverse->link->ctx->mem, todo, up);
         }
     }
     return ok;
 }
 
-cuvet_status cv_link_above(cv_link *l, cv_u32s *mark)
+cuvet_status cv_link_above(cv_link *link, cv_u32s *mark)
 {
-    reverse r = { .l = l };
+    reverse_graph reverse = { .link = link };
     cv_u32s todo = { 0 };
     bool ok = true;
 
-    for (uint32_t i = 0; i < mark->n && ok; i++)
+    for (uint32_t i = 0; i < mark->count && ok; i++)
         if (*cv_u32s_at(mark, i) != 0)
-            ok = cv_u32s_push(&l->x->mem, &todo, i);
-    for (uint64_t i = mark->n; i < l->fn.n + l->n_proto_nodes && ok; i++)
-        ok = cv_u32s_push(&l->x->mem, mark, 0);
-    if (todo.n && ok)
-        ok = turn_round(&r) && climb(&r, mark, &todo);
-    cv_u32s_free(&l->x->mem, &r.first);
-    cv_u32s_free(&l->x->mem, &r.from);
-    cv_u32s_free(&l->x->mem, &todo);
-    return ok ? CUVET_OK : cv_l_nomem(l);
+            ok = cv_u32s_push(&link->ctx->mem, &todo, i);
+    for (uint64_t i = mark->count; i < link->fn.count + link->n_proto_nodes && ok; i++)
+        ok = cv_u32s_push(&link->ctx->mem, mark, 0);
+    if (todo.count && ok)
+        ok = turn_round(&reverse) && climb(&reverse, mark, &todo);
+    cv_u32s_free(&link->ctx->mem, &reverse.first);
+    cv_u32s_free(&link->ctx->mem, &reverse.from);
+    cv_u32s_free(&link->ctx->mem, &todo);
+    return ok ? CUVET_OK : cv_l_nomem(link);
 }
 
-bool cv_link_is_kernel(const cv_lfn *f)
+bool cv_link_is_kernel(const cv_lfn *function)
 {
-    return f->kernel && f->def != CV_NONE && f->live;
+    return function->kernel && function->def != CV_NONE && function->live;
 }
 
 /* Kernels that are wanted are live, and live functions call only live ones. */
-bool cv_link_reach_holds(const cv_link *l)
+bool cv_link_reach_holds(const cv_link *link)
 {
-    for (cv_id i = 0; i < l->fn.n; i++) {
-        const cv_lfn *f = cv_l_fn(l, i);
+    for (cv_id i = 0; i < link->fn.count; i++) {
+        const cv_lfn *function = cv_l_fn(link, i);
 
-        if (!f->live && (l->o.relocatable || cv_link_is_root(l, i)))
+        if (!function->live && (link->opts.relocatable || cv_link_is_root(link, i)))
             return false;
-        if (f->mark != l->stamp || !f->live || l->o.relocatable)
+        if (function->mark != link->stamp || !function->live || link->opts.relocatable)
             continue;
-        for (cv_id e = f->calls; e != CV_NONE; e = cv_edges_get(&l->edge, e)->next)
-            if (!cv_l_fn(l, cv_edges_get(&l->edge, e)->to)->live)
+        for (cv_id edge = function->calls; edge != CV_NONE; edge = cv_edges_get(&link->edge, edge)->next)
+            if (!cv_l_fn(link, cv_edges_get(&link->edge, edge)->to)->live)
                 return false;
     }
     return true;
 }
 
-bool cv_l_add_edge(cv_link *l, cv_id *head, cv_id to)
+bool cv_l_add_edge(cv_link *link, cv_id *head, cv_id to)
 {
-    cv_edge e = { .to = to, .next = *head };
+    cv_edge edge = { .to = to, .next = *head };
 
-    if (l->edge.n >= CV_NONE || !cv_edges_push(&l->x->mem, &l->edge, e))
+    if (link->edge.count >= CV_NONE || !cv_edges_push(&link->ctx->mem, &link->edge, edge))
         return false;
-    *head = (cv_id)(l->edge.n - 1);
+    *head = (cv_id)(link->edge.count - 1);
     return true;
 }

@@ -9,321 +9,323 @@
 enum { FRAGMENT_OLD_1CTA = 4, FRAGMENT_OLD_2CTA = 5, FRAGMENT_1CTA = 6, FRAGMENT_2CTA = 7 };
 
 /* What is known of a node when its component is done. */
-typedef struct node {
+typedef struct usage_node {
     uint32_t index, low; /* Tarjan's numbers; index 0: not met */
     uint32_t comp;
     cv_id edge;   /* where the walk over its edges stands */
     uint8_t list; /* 0: calls, 1: indirect, 2: done */
     bool on_stack, started;
-} node;
+} usage_node;
 
-typedef struct comp {
+typedef struct usage_comp {
     uint32_t regs;
     cv_traits traits;
     uint64_t stack, sync; /* sync: of the stack of branches, as the code of old machines has it */
     bool cyclic;
-} comp;
+} usage_comp;
 
-CV_VEC(nodes, node);
-CV_VEC(comps, comp);
+CV_VEC(nodes, usage_node);
+CV_VEC(comps, usage_comp);
 
-typedef struct walk {
-    cv_link *l;
+typedef struct usage_walk {
+    cv_link *link;
     nodes node;
     comps comp;
     cv_u32s path, stack; /* of the walk, of Tarjan */
     uint32_t next;
-} walk;
+} usage_walk;
 
-static uint64_t n_fns(const walk *w)
+static uint64_t n_fns(const usage_walk *walk)
 {
-    return w->l->fn.n;
+    return walk->link->fn.count;
 }
 
 /* Next successor of a node; CV_NONE: no more. */
-static cv_id successor(walk *w, cv_id id)
+static cv_id successor(usage_walk *walk, cv_id id)
 {
-    node *n = nodes_at(&w->node, id);
-    cv_link *l = w->l;
+    usage_node *node = nodes_at(&walk->node, id);
+    cv_link *link = walk->link;
     cv_id to;
 
-    if (!n->started) {
-        n->started = true;
-        n->list = 0;
-        n->edge = id < n_fns(w) ? cv_l_fn(l, id)->calls
-                                : cv_l_mean(l, *cv_u32s_at(&l->protos, id - n_fns(w)))->takers;
+    if (!node->started) {
+        node->started = true;
+        node->list = 0;
+        node->edge = id < n_fns(walk) ? cv_l_fn(link, id)->calls
+                                      : cv_l_mean(link, *cv_u32s_at(&link->protos, id - n_fns(walk)))->takers;
     }
-    if (n->edge == CV_NONE && n->list == 0 && id < n_fns(w)) {
-        n->list = 1;
-        n->edge = cv_l_fn(l, id)->ind;
+    if (node->edge == CV_NONE && node->list == 0 && id < n_fns(walk)) {
+        node->list = 1;
+        node->edge = cv_l_fn(link, id)->ind;
     }
-    if (n->edge == CV_NONE)
+    if (node->edge == CV_NONE)
         return CV_NONE;
-    to = cv_edges_at(&l->edge, n->edge)->to;
-    n->edge = cv_edges_at(&l->edge, n->edge)->next;
-    return n->list == 1 ? (cv_id)(n_fns(w) + cv_l_mean(l, to)->proto_node) : to;
+    to = cv_edges_at(&link->edge, node->edge)->to;
+    node->edge = cv_edges_at(&link->edge, node->edge)->next;
+    return node->list == 1 ? (cv_id)(n_fns(walk) + cv_l_mean(link, to)->proto_node) : to;
 }
 
-static bool enter(walk *w, cv_id id)
+static bool enter(usage_walk *walk, cv_id id)
 {
-    node *n = nodes_at(&w->node, id);
+    usage_node *node = nodes_at(&walk->node, id);
 
-    n->index = n->low = ++w->next;
-    n->on_stack = true;
-    return cv_u32s_push(&w->l->x->mem, &w->path, id) && cv_u32s_push(&w->l->x->mem, &w->stack, id);
+    node->index = node->low = ++walk->next;
+    node->on_stack = true;
+    return cv_u32s_push(&walk->link->ctx->mem, &walk->path, id) &&
+           cv_u32s_push(&walk->link->ctx->mem, &walk->stack, id);
 }
 
 /* Largest values below a component, over the edges that leave it; all of those are done. */
-static void sum_up(walk *w, cv_id id, comp *c)
+static void sum_up(usage_walk *walk, cv_id id, usage_comp *component)
 {
-    node *n = nodes_at(&w->node, id);
+    usage_node *node = nodes_at(&walk->node, id);
     uint64_t below = 0, frame = 0, sync = 0, own_sync = 0;
     cv_id to;
 
-    n->started = false;
-    while ((to = successor(w, id)) != CV_NONE) {
-        const node *m = nodes_at(&w->node, to);
-        const comp *d;
+    node->started = false;
+    while ((to = successor(walk, id)) != CV_NONE) {
+        const usage_node *member = nodes_at(&walk->node, to);
+        const usage_comp *lower;
 
-        if (m->comp == n->comp)
+        if (member->comp == node->comp)
             continue;
-        d = comps_get(&w->comp, m->comp);
-        c->regs = c->regs > d->regs ? c->regs : d->regs;
-        cv_traits_merge(&c->traits, &d->traits);
-        c->cyclic = c->cyclic || d->cyclic;
-        below = cv_max(below, d->stack);
-        sync = cv_max(sync, d->sync);
+        lower = comps_get(&walk->comp, member->comp);
+        component->regs = component->regs > lower->regs ? component->regs : lower->regs;
+        cv_traits_merge(&component->traits, &lower->traits);
+        component->cyclic = component->cyclic || lower->cyclic;
+        below = cv_max(below, lower->stack);
+        sync = cv_max(sync, lower->sync);
     }
-    if (id < n_fns(w)) {
-        const cv_lfn *f = cv_l_fn(w->l, id);
+    if (id < n_fns(walk)) {
+        const cv_lfn *function = cv_l_fn(walk->link, id);
 
-        frame = f->frame;
-        c->regs = c->regs > f->regs ? c->regs : f->regs;
-        cv_traits_merge(&c->traits, &f->own);
-        own_sync = cv_trait(&f->own, CV_H_CRS_STACK_SIZE);
+        frame = function->frame;
+        component->regs = component->regs > function->regs ? component->regs : function->regs;
+        cv_traits_merge(&component->traits, &function->own);
+        own_sync = cv_trait(&function->own, CV_H_CRS_STACK_SIZE);
     }
-    c->stack = cv_max(c->stack, cv_sat_add(below, frame));
-    c->sync = cv_max(c->sync, cv_sat_add(sync, own_sync));
+    component->stack = cv_max(component->stack, cv_sat_add(below, frame));
+    component->sync = cv_max(component->sync, cv_sat_add(sync, own_sync));
 }
 
-static bool calls_itself(walk *w, cv_id id)
+static bool calls_itself(usage_walk *walk, cv_id id)
 {
     cv_id to;
 
-    nodes_at(&w->node, id)->started = false;
-    while ((to = successor(w, id)) != CV_NONE)
+    nodes_at(&walk->node, id)->started = false;
+    while ((to = successor(walk, id)) != CV_NONE)
         if (to == id)
             return true;
     return false;
 }
 
 /* The nodes on Tarjan's stack down to id are one component. */
-static bool close_component(walk *w, cv_id id)
+static bool close_component(usage_walk *walk, cv_id id)
 {
-    uint32_t number = (uint32_t)w->comp.n;
-    uint64_t first = w->stack.n;
-    comp c = { 0 };
-    cv_id m;
+    uint32_t number = (uint32_t)walk->comp.count;
+    uint64_t first = walk->stack.count;
+    usage_comp component = { 0 };
+    cv_id member;
 
     do {
-        m = *cv_u32s_at(&w->stack, --first);
-        nodes_at(&w->node, m)->on_stack = false;
-        nodes_at(&w->node, m)->comp = number;
-    } while (m != id);
-    c.cyclic = w->stack.n - first > 1 || calls_itself(w, id);
-    for (uint64_t i = first; i < w->stack.n; i++)
-        sum_up(w, *cv_u32s_at(&w->stack, i), &c);
-    w->stack.n = first;
-    return comps_push(&w->l->x->mem, &w->comp, c);
+        member = *cv_u32s_at(&walk->stack, --first);
+        nodes_at(&walk->node, member)->on_stack = false;
+        nodes_at(&walk->node, member)->comp = number;
+    } while (member != id);
+    component.cyclic = walk->stack.count - first > 1 || calls_itself(walk, id);
+    for (uint64_t i = first; i < walk->stack.count; i++)
+        sum_up(walk, *cv_u32s_at(&walk->stack, i), &component);
+    walk->stack.count = first;
+    return comps_push(&walk->link->ctx->mem, &walk->comp, component);
 }
 
-static bool leave(walk *w, cv_id id)
+static bool leave(usage_walk *walk, cv_id id)
 {
-    node *n = nodes_at(&w->node, id), *up;
+    usage_node *node = nodes_at(&walk->node, id), *up;
 
-    if (n->low == n->index && !close_component(w, id))
+    if (node->low == node->index && !close_component(walk, id))
         return false;
-    w->path.n--;
-    if (w->path.n) {
-        up = nodes_at(&w->node, *cv_u32s_at(&w->path, w->path.n - 1));
-        if (n->on_stack && n->low < up->low)
-            up->low = n->low;
+    walk->path.count--;
+    if (walk->path.count) {
+        up = nodes_at(&walk->node, *cv_u32s_at(&walk->path, walk->path.count - 1));
+        if (node->on_stack && node->low < up->low)
+            up->low = node->low;
     }
     return true;
 }
 
-static bool step(walk *w)
+static bool step(usage_walk *walk)
 {
-    cv_id id = *cv_u32s_at(&w->path, w->path.n - 1), to = successor(w, id);
-    node *n = nodes_at(&w->node, id), *m;
+    cv_id id = *cv_u32s_at(&walk->path, walk->path.count - 1), to = successor(walk, id);
+    usage_node *node = nodes_at(&walk->node, id), *member;
 
     if (to == CV_NONE)
-        return leave(w, id);
-    m = nodes_at(&w->node, to);
-    if (m->index == 0)
-        return enter(w, to);
-    if (m->on_stack && m->index < n->low)
-        n->low = m->index;
+        return leave(walk, id);
+    member = nodes_at(&walk->node, to);
+    if (member->index == 0)
+        return enter(walk, to);
+    if (member->on_stack && member->index < node->low)
+        node->low = member->index;
     return true;
 }
 
-static cuvet_status run(walk *w)
+static cuvet_status run(usage_walk *walk)
 {
-    cv_mem *m = &w->l->x->mem;
-    uint64_t total = n_fns(w) + w->l->n_proto_nodes;
-    node nothing = { .edge = CV_NONE };
+    cv_mem *mem = &walk->link->ctx->mem;
+    uint64_t total = n_fns(walk) + walk->link->n_proto_nodes;
+    usage_node nothing = { .edge = CV_NONE };
 
     for (uint64_t i = 0; i < total; i++)
-        if (!nodes_push(m, &w->node, nothing))
-            return cv_l_nomem(w->l);
+        if (!nodes_push(mem, &walk->node, nothing))
+            return cv_l_nomem(walk->link);
     for (cv_id i = 0; i < total; i++) {
-        if (nodes_at(&w->node, i)->index != 0)
+        if (nodes_at(&walk->node, i)->index != 0)
             continue;
-        if (!enter(w, i))
-            return cv_l_nomem(w->l);
-        while (w->path.n) {
-            if (!cv_work(w->l->x, 1, 0))
+        if (!enter(walk, i))
+            return cv_l_nomem(walk->link);
+        while (walk->path.count) {
+            if (!cv_work(walk->link->ctx, 1, 0))
                 return CUVET_E_LIMIT;
-            if (!step(w))
-                return cv_l_nomem(w->l);
+            if (!step(walk))
+                return cv_l_nomem(walk->link);
         }
     }
     return CUVET_OK;
 }
 
 /* Code that both kinds of tcgen05 wrote does not run together: 12.x has other fragments than 13.x. */
-static void note_fragments(cv_link *l, const cv_lfn *f, cv_span s, const cv_tlv *t)
+static void note_fragments(cv_link *link, const cv_lfn *function, cv_span span, const cv_tlv *tlv)
 {
-    for (uint64_t i = 0; t->format == CV_TLV_SVAL && i + 4 <= t->value; i += 4) {
-        uint32_t id = cv_u32_at(s, t->payload + i);
+    for (uint64_t i = 0; tlv->format == CV_TLV_SVAL && i + 4 <= tlv->value; i += 4) {
+        uint32_t id = cv_u32_at(span, tlv->payload + i);
         bool old = id == FRAGMENT_OLD_1CTA || id == FRAGMENT_OLD_2CTA;
 
         if (!old && id != FRAGMENT_1CTA && id != FRAGMENT_2CTA)
             continue;
-        if (l->fragments && l->fragments != (old ? 1 : 2))
-            cv_link_say(l, f->def, CV_R_LINK_FRAGMENTS, id, 0);
+        if (link->fragments && link->fragments != (old ? 1 : 2))
+            cv_link_say(link, function->def, CV_R_LINK_FRAGMENTS, id, 0);
         else
-            l->fragments = old ? 1 : 2;
+            link->fragments = old ? 1 : 2;
     }
 }
 
-static void read_record(cv_link *l, cv_lfn *f, cv_span s, const cv_tlv *t)
+static void read_record(cv_link *link, cv_lfn *function, cv_span span, const cv_tlv *tlv)
 {
-    cv_heir row = cv_heir_of(t->code);
+    cv_heir row = cv_heir_of(tlv->code);
 
     if (row < CV_N_HEIR)
-        cv_traits_record(&f->own, row, s, t);
-    else if (row == CV_H_UNKNOWN && !f->strange)
-        f->strange = t->code + 1u;
+        cv_traits_record(&function->own, row, span, tlv);
+    else if (row == CV_H_UNKNOWN && !function->strange)
+        function->strange = tlv->code + 1u;
     if (row == CV_H_AT_ENTRY_FRAGEMENTS)
-        note_fragments(l, f, s, t);
-    if (t->code == CV_ATTR_MAXREG_COUNT && !f->limited) {
-        f->max_regs = t->value;
-        f->limited = true;
+        note_fragments(link, function, span, tlv);
+    if (tlv->code == CV_ATTR_MAXREG_COUNT && !function->limited) {
+        function->max_regs = tlv->value;
+        function->limited = true;
     }
 }
 
 /* Values of the function's own records. */
-static void read_function(cv_link *l, cv_lfn *f)
+static void read_function(cv_link *link, cv_lfn *function)
 {
-    const cv_isym *d = cv_l_isym(l, f->def);
-    cv_id info = cv_l_isec(l, d->sec)->info_sec;
-    cv_span s;
+    const cv_isym *definition = cv_l_isym(link, function->def);
+    cv_id info = cv_l_isec(link, definition->sec)->info_sec;
+    cv_span span;
     uint64_t pos = 0;
-    cv_tlv t;
+    cv_tlv tlv;
 
-    f->regs = d->regs;
-    f->frame = d->frame;
-    f->has_info = info != CV_NONE;
-    if (!f->has_info)
+    function->regs = definition->regs;
+    function->frame = definition->frame;
+    function->has_info = info != CV_NONE;
+    if (!function->has_info)
         return;
-    s = cv_l_body(l, cv_l_isec(l, info));
-    if (!cv_work(l->x, s.len / 4, 0)) /* of one code section for all of its names */
+    span = cv_l_body(link, cv_l_isec(link, info));
+    if (!cv_work(link->ctx, span.len / 4, 0)) /* of one code section for all of its names */
         return;
-    for (; cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next)
-        read_record(l, f, s, &t);
-    if (!(f->own.has & CV_H_BIT(CV_H_NUM_BARRIERS)) && cv_l_obj(l, d->obj)->cubin.legacy) {
-        uint32_t bars = cv_elf_code_barriers(cv_l_isec(l, d->sec)->flags);
+    for (; cv_tlv_at(span, pos, &tlv) == CV_TLV_OK; pos = tlv.next)
+        read_record(link, function, span, &tlv);
+    if (!(function->own.has & CV_H_BIT(CV_H_NUM_BARRIERS)) && cv_l_obj(link, definition->obj)->cubin.legacy) {
+        uint32_t bars = cv_elf_code_barriers(cv_l_isec(link, definition->sec)->flags);
 
-        f->flag_bars = bars != 0;
-        cv_trait_set(&f->own, CV_H_NUM_BARRIERS, bars);
+        function->flag_bars = bars != 0;
+        cv_trait_set(&function->own, CV_H_NUM_BARRIERS, bars);
         if (bars)
-            f->own.has |= CV_H_BIT(CV_H_NUM_BARRIERS);
+            function->own.has |= CV_H_BIT(CV_H_NUM_BARRIERS);
     }
 }
 
 /* Functions that need more registers than a kernel below which they are was promised. */
-static cuvet_status check_registers(cv_link *l, cv_id kernel)
+static cuvet_status check_registers(cv_link *link, cv_id kernel)
 {
-    uint32_t limit = cv_l_fn(l, kernel)->max_regs;
+    uint32_t limit = cv_l_fn(link, kernel)->max_regs;
     cv_u32s below = { 0 }, seen = { 0 };
     cuvet_status st;
 
-    if (limit == 0xFF || cv_l_fn(l, kernel)->all_regs <= limit)
+    if (limit == 0xFF || cv_l_fn(link, kernel)->all_regs <= limit)
         return CUVET_OK;
-    if (!cv_u32s_fill(&l->x->mem, &seen, cv_max(l->n_proto_nodes, 1)))
-        return cv_l_nomem(l);
-    st = cv_link_below(l, kernel, NULL, &below, &seen);
-    for (uint64_t i = 0; i < below.n && st == CUVET_OK; i++) {
-        const cv_lfn *g = cv_l_fn(l, *cv_u32s_at(&below, i));
+    if (!cv_u32s_fill(&link->ctx->mem, &seen, cv_max(link->n_proto_nodes, 1)))
+        return cv_l_nomem(link);
+    st = cv_link_below(link, kernel, NULL, &below, &seen);
+    for (uint64_t i = 0; i < below.count && st == CUVET_OK; i++) {
+        const cv_lfn *callee = cv_l_fn(link, *cv_u32s_at(&below, i));
 
-        if (g->def != CV_NONE && g->regs > limit)
-            cv_link_say_two(l, g->def, cv_l_fn(l, kernel)->def, CV_R_LINK_REGISTERS, g->regs, limit);
+        if (callee->def != CV_NONE && callee->regs > limit)
+            cv_link_say_two(link, callee->def, cv_l_fn(link, kernel)->def, CV_R_LINK_REGISTERS, callee->regs,
+                            limit);
     }
-    cv_u32s_free(&l->x->mem, &below);
-    cv_u32s_free(&l->x->mem, &seen);
+    cv_u32s_free(&link->ctx->mem, &below);
+    cv_u32s_free(&link->ctx->mem, &seen);
     return st;
 }
 
 /* Sums count a function once however many paths lead to it, so that they are added up kernel by kernel, and
  * only over functions that have one or lead to one. */
-static cuvet_status add_sums(cv_link *l)
+static cuvet_status add_sums(cv_link *link)
 {
     uint32_t sums = cv_heir_bits(CV_RULE_SUM);
     cv_u32s only = { 0 }, below = { 0 }, seen = { 0 };
     cuvet_status st = CUVET_OK;
-    bool any = false, ok = cv_u32s_fill(&l->x->mem, &only, l->fn.n) &&
-                           cv_u32s_fill(&l->x->mem, &seen, cv_max(l->n_proto_nodes, 1));
+    bool any = false, ok = cv_u32s_fill(&link->ctx->mem, &only, link->fn.count) &&
+                           cv_u32s_fill(&link->ctx->mem, &seen, cv_max(link->n_proto_nodes, 1));
 
-    for (cv_id i = 0; i < l->fn.n && ok; i++) {
-        *cv_u32s_at(&only, i) = (cv_l_fn(l, i)->own.has & sums) != 0;
+    for (cv_id i = 0; i < link->fn.count && ok; i++) {
+        *cv_u32s_at(&only, i) = (cv_l_fn(link, i)->own.has & sums) != 0;
         any = any || *cv_u32s_at(&only, i);
     }
     if (any && ok)
-        st = cv_link_above(l, &only);
-    for (cv_id i = 0; i < l->fn.n && any && ok && st == CUVET_OK; i++) {
-        cv_lfn *f = cv_l_fn(l, i);
+        st = cv_link_above(link, &only);
+    for (cv_id i = 0; i < link->fn.count && any && ok && st == CUVET_OK; i++) {
+        cv_lfn *function = cv_l_fn(link, i);
 
-        if (!cv_link_is_kernel(f) || !(f->all.has & sums))
+        if (!cv_link_is_kernel(function) || !(function->all.has & sums))
             continue;
-        st = cv_link_below(l, i, &only, &below, &seen);
-        for (uint64_t k = 0; k < below.n && st == CUVET_OK; k++)
-            cv_traits_add(&f->all, &cv_l_fn(l, *cv_u32s_at(&below, k))->own);
+        st = cv_link_below(link, i, &only, &below, &seen);
+        for (uint64_t k = 0; k < below.count && st == CUVET_OK; k++)
+            cv_traits_add(&function->all, &cv_l_fn(link, *cv_u32s_at(&below, k))->own);
     }
-    cv_u32s_free(&l->x->mem, &only);
-    cv_u32s_free(&l->x->mem, &below);
-    cv_u32s_free(&l->x->mem, &seen);
-    return ok ? st : cv_l_nomem(l);
+    cv_u32s_free(&link->ctx->mem, &only);
+    cv_u32s_free(&link->ctx->mem, &below);
+    cv_u32s_free(&link->ctx->mem, &seen);
+    return ok ? st : cv_l_nomem(link);
 }
 
 /* What no kernel is known to reach but stays may run in the only one there is: so says the reference. */
-static cuvet_status give_all_to_one(cv_link *l)
+static cuvet_status give_all_to_one(cv_link *link)
 {
     cv_traits sum = { 0 };
     uint32_t path = cv_heir_bits(CV_RULE_PATH);
     cv_lfn *one = NULL;
 
-    for (cv_id i = 0; i < l->fn.n; i++) {
-        cv_lfn *f = cv_l_fn(l, i);
+    for (cv_id i = 0; i < link->fn.count; i++) {
+        cv_lfn *function = cv_l_fn(link, i);
 
-        if (f->def == CV_NONE || !f->live)
+        if (function->def == CV_NONE || !function->live)
             continue;
-        if (f->kernel && one) /* several: what each of them reaches */
-            return add_sums(l);
-        if (f->kernel)
-            one = f;
-        cv_traits_merge(&sum, &f->own);
-        cv_traits_add(&sum, &f->own);
+        if (function->kernel && one) /* several: what each of them reaches */
+            return add_sums(link);
+        if (function->kernel)
+            one = function;
+        cv_traits_merge(&sum, &function->own);
+        cv_traits_add(&sum, &function->own);
     }
     if (!one)
         return CUVET_OK;
@@ -334,114 +336,118 @@ static cuvet_status give_all_to_one(cv_link *l)
 }
 
 /* What a function reaches, and what of it a record cannot say. */
-static void conclude_function(cv_link *l, cv_lfn *f, const comp *c)
+static void conclude_function(cv_link *link, cv_lfn *function, const usage_comp *component)
 {
-    f->all = c->traits;
-    cv_trait_set(&f->all, CV_H_CRS_STACK_SIZE,
-                 c->cyclic ? UINT32_MAX : (uint32_t)cv_min(c->sync, UINT32_MAX));
-    if (!f->kernel)
+    function->all = component->traits;
+    cv_trait_set(&function->all, CV_H_CRS_STACK_SIZE,
+                 component->cyclic ? UINT32_MAX : (uint32_t)cv_min(component->sync, UINT32_MAX));
+    if (!function->kernel)
         return;
-    f->all_regs = c->regs;
-    f->stack = c->cyclic ? UINT32_MAX : cv_min(c->stack, UINT32_MAX);
-    f->recursive = c->cyclic;
-    if (!c->cyclic && cv_max(c->stack, c->sync) >= UINT32_MAX) /* which would say that it is not known */
-        cv_link_say(l, f->def, CV_R_LINK_EXTENT, cv_max(c->stack, c->sync), 0);
-    if (c->cyclic && !l->o.no_stack_warning)
-        cv_link_say(l, f->def, CV_R_LINK_STACK, 0, 0);
+    function->all_regs = component->regs;
+    function->stack = component->cyclic ? UINT32_MAX : cv_min(component->stack, UINT32_MAX);
+    function->recursive = component->cyclic;
+    if (!component->cyclic &&
+        cv_max(component->stack, component->sync) >= UINT32_MAX) /* which would say that it is not known */
+        cv_link_say(link, function->def, CV_R_LINK_EXTENT, cv_max(component->stack, component->sync), 0);
+    if (component->cyclic && !link->opts.no_stack_warning)
+        cv_link_say(link, function->def, CV_R_LINK_STACK, 0, 0);
 }
 
 /* What a kernel inherits has to go together. */
-static void check_traits(cv_link *l, const cv_lfn *f)
+static void check_traits(cv_link *link, const cv_lfn *function)
 {
     uint32_t both = CV_H_BIT(CV_H_TCGEN05_1CTA_USED) | CV_H_BIT(CV_H_TCGEN05_2CTA_USED);
 
-    if ((f->all.has & both) == both)
-        cv_link_say(l, f->def, CV_R_LINK_TCGEN05, 0, 0);
+    if ((function->all.has & both) == both)
+        cv_link_say(link, function->def, CV_R_LINK_TCGEN05, 0, 0);
     for (unsigned i = 0; i < CV_N_HEIR; i++)
-        if (cv_heir_get((cv_heir)i)->rule == CV_RULE_SUM && cv_trait(&f->all, i) == CV_H_SUM_EXCEEDS)
-            cv_link_say(l, f->def, CV_R_LINK_SUM, cv_heir_get((cv_heir)i)->code, CV_H_SUM_UNKNOWN - 1);
+        if (cv_heir_get((cv_heir)i)->rule == CV_RULE_SUM && cv_trait(&function->all, i) == CV_H_SUM_EXCEEDS)
+            cv_link_say(link, function->def, CV_R_LINK_SUM, cv_heir_get((cv_heir)i)->code,
+                        CV_H_SUM_UNKNOWN - 1);
 }
 
-static cuvet_status conclude(walk *w)
+static cuvet_status conclude(usage_walk *walk)
 {
-    cv_link *l = w->l;
+    cv_link *link = walk->link;
     cuvet_status st = CUVET_OK;
 
-    for (cv_id i = 0; i < l->fn.n && st == CUVET_OK; i++) {
-        cv_lfn *f = cv_l_fn(l, i);
+    for (cv_id i = 0; i < link->fn.count && st == CUVET_OK; i++) {
+        cv_lfn *function = cv_l_fn(link, i);
 
-        if (f->def == CV_NONE || !f->live)
+        if (function->def == CV_NONE || !function->live)
             continue;
-        conclude_function(l, f, comps_at(&w->comp, nodes_at(&w->node, i)->comp));
-        if (f->kernel)
-            st = check_registers(l, i);
-        else if (f->strange)
-            cv_link_say(l, f->def, CV_R_LINK_INHERIT, f->strange - 1, 0);
+        conclude_function(link, function, comps_at(&walk->comp, nodes_at(&walk->node, i)->comp));
+        if (function->kernel)
+            st = check_registers(link, i);
+        else if (function->strange)
+            cv_link_say(link, function->def, CV_R_LINK_INHERIT, function->strange - 1, 0);
     }
     if (st == CUVET_OK)
-        st = give_all_to_one(l);
-    for (cv_id i = 0; i < l->fn.n && st == CUVET_OK; i++)
-        if (cv_link_is_kernel(cv_l_fn(l, i)))
-            check_traits(l, cv_l_fn(l, i));
+        st = give_all_to_one(link);
+    for (cv_id i = 0; i < link->fn.count && st == CUVET_OK; i++)
+        if (cv_link_is_kernel(cv_l_fn(link, i)))
+            check_traits(link, cv_l_fn(link, i));
     return st;
 }
 
 /* When one function says which kinds of sparse multiplication it does, the reference marks those that say
  * nothing: whoever wrote them did not know of it. A second name of code is such a function, and so is a dead
  * one, whose record has left. */
-static void mark_silent(cv_link *l)
+static void mark_silent(cv_link *link)
 {
     const uint32_t bit = CV_H_BIT(CV_H_SPARSE_MMA_MASK);
     bool any = false;
 
-    for (cv_id i = 0; i < l->fn.n && !any; i++)
-        any = cv_l_fn(l, i)->def != CV_NONE && cv_l_fn(l, i)->live && (cv_l_fn(l, i)->own.has & bit);
-    for (cv_id i = 0; i < l->fn.n && any; i++) {
-        cv_lfn *f = cv_l_fn(l, i);
-        cv_id owner = f->sec == CV_NONE ? i : cv_l_osec(l, f->sec)->fn;
+    for (cv_id i = 0; i < link->fn.count && !any; i++)
+        any = cv_l_fn(link, i)->def != CV_NONE && cv_l_fn(link, i)->live && (cv_l_fn(link, i)->own.has & bit);
+    for (cv_id i = 0; i < link->fn.count && any; i++) {
+        cv_lfn *function = cv_l_fn(link, i);
+        cv_id owner = function->sec == CV_NONE ? i : cv_l_osec(link, function->sec)->fn;
 
-        if (f->def == CV_NONE || !f->has_info || (f->live && owner == i && f->own.has & bit))
+        if (function->def == CV_NONE || !function->has_info ||
+            (function->live && owner == i && function->own.has & bit))
             continue;
-        l->silent = true;
-        if (!f->live)
+        link->silent = true;
+        if (!function->live)
             continue;
-        f = cv_l_fn(l, owner);
-        f->marked = true;
-        f->own.has |= bit;
-        cv_trait_set(&f->own, CV_H_SPARSE_MMA_MASK,
-                     cv_trait(&f->own, CV_H_SPARSE_MMA_MASK) | CV_H_SPARSE_SILENT);
+        function = cv_l_fn(link, owner);
+        function->marked = true;
+        function->own.has |= bit;
+        cv_trait_set(&function->own, CV_H_SPARSE_MMA_MASK,
+                     cv_trait(&function->own, CV_H_SPARSE_MMA_MASK) | CV_H_SPARSE_SILENT);
     }
 }
 
-cuvet_status cv_link_propagate(cv_link *l)
+cuvet_status cv_link_propagate(cv_link *link)
 {
-    cv_mem *m = &l->x->mem;
+    cv_mem *mem = &link->ctx->mem;
     cuvet_status st = CUVET_OK;
-    walk w = { .l = l };
+    usage_walk walk = { .link = link };
 
-    for (cv_id i = 0; i < l->fn.n; i++)
-        if (cv_l_fn(l, i)->def != CV_NONE)
-            read_function(l, cv_l_fn(l, i));
-    if (!l->o.relocatable) {
-        mark_silent(l);
-        st = run(&w);
+    for (cv_id i = 0; i < link->fn.count; i++)
+        if (cv_l_fn(link, i)->def != CV_NONE)
+            read_function(link, cv_l_fn(link, i));
+    if (!link->opts.relocatable) {
+        mark_silent(link);
+        st = run(&walk);
     }
-    if (st == CUVET_OK && !l->o.relocatable)
-        st = conclude(&w);
-    l->propagated = st == CUVET_OK && !l->o.relocatable;
-    nodes_free(m, &w.node);
-    comps_free(m, &w.comp);
-    cv_u32s_free(m, &w.path);
-    cv_u32s_free(m, &w.stack);
+    if (st == CUVET_OK && !link->opts.relocatable)
+        st = conclude(&walk);
+    link->propagated = st == CUVET_OK && !link->opts.relocatable;
+    nodes_free(mem, &walk.node);
+    comps_free(mem, &walk.comp);
+    cv_u32s_free(mem, &walk.path);
+    cv_u32s_free(mem, &walk.stack);
     return st;
 }
 
 /* Sums of a kernel: at least its own and those of one function that it calls. */
-static bool sums_hold(const cv_lfn *f, const cv_lfn *g)
+static bool sums_hold(const cv_lfn *function, const cv_lfn *callee)
 {
     for (unsigned i = 0; i < CV_N_HEIR; i++) {
-        uint32_t all = cv_trait(&f->all, i);
-        uint64_t least = (uint64_t)cv_trait(&f->own, i) + (g == f ? 0 : cv_trait(&g->own, i));
+        uint32_t all = cv_trait(&function->all, i);
+        uint64_t least =
+            (uint64_t)cv_trait(&function->own, i) + (callee == function ? 0 : cv_trait(&callee->own, i));
 
         if (cv_heir_get((cv_heir)i)->rule == CV_RULE_SUM && all != CV_H_SUM_UNKNOWN && all < least)
             return false;
@@ -451,33 +457,35 @@ static bool sums_hold(const cv_lfn *f, const cv_lfn *g)
 
 /* What a function reaches is what each function that it calls reaches, and its own: along all direct calls,
  * so that nothing is lost on a path of any length. */
-static bool call_holds(const cv_lfn *f, const cv_lfn *g)
+static bool call_holds(const cv_lfn *function, const cv_lfn *callee)
 {
-    if (g->def == CV_NONE || !g->live)
+    if (callee->def == CV_NONE || !callee->live)
         return true;
-    if (!cv_traits_cover(&f->all, &g->all))
+    if (!cv_traits_cover(&function->all, &callee->all))
         return false;
-    if (!cv_link_is_kernel(f))
+    if (!cv_link_is_kernel(function))
         return true;
-    return g->regs <= f->all_regs && cv_min(cv_sat_add(f->frame, g->frame), UINT32_MAX) <= f->stack &&
-           sums_hold(f, g);
+    return callee->regs <= function->all_regs &&
+           cv_min(cv_sat_add(function->frame, callee->frame), UINT32_MAX) <= function->stack &&
+           sums_hold(function, callee);
 }
 
 /* A kernel has registers, stack and traits for itself and for whatever it calls. */
-bool cv_link_propagate_holds(const cv_link *l)
+bool cv_link_propagate_holds(const cv_link *link)
 {
-    for (cv_id i = 0; i < l->fn.n && !l->o.relocatable; i++) {
-        const cv_lfn *f = cv_l_fn(l, i);
+    for (cv_id i = 0; i < link->fn.count && !link->opts.relocatable; i++) {
+        const cv_lfn *function = cv_l_fn(link, i);
 
-        if (f->def == CV_NONE || !f->live)
+        if (function->def == CV_NONE || !function->live)
             continue;
-        if (!cv_traits_cover(&f->all, &f->own))
+        if (!cv_traits_cover(&function->all, &function->own))
             return false;
-        if (cv_link_is_kernel(f) && (f->all_regs < f->regs || f->recursive != (f->stack == UINT32_MAX) ||
-                                     f->stack < f->frame || !sums_hold(f, f)))
+        if (cv_link_is_kernel(function) &&
+            (function->all_regs < function->regs || function->recursive != (function->stack == UINT32_MAX) ||
+             function->stack < function->frame || !sums_hold(function, function)))
             return false;
-        for (cv_id e = f->calls; e != CV_NONE; e = cv_edges_get(&l->edge, e)->next)
-            if (!call_holds(f, cv_l_fn(l, cv_edges_get(&l->edge, e)->to)))
+        for (cv_id edge = function->calls; edge != CV_NONE; edge = cv_edges_get(&link->edge, edge)->next)
+            if (!call_holds(function, cv_l_fn(link, cv_edges_get(&link->edge, edge)->to)))
                 return false;
     }
     return true;

@@ -38,14 +38,14 @@ uint32_t cv_heir_bits(cv_heir_rule rule)
     return bits;
 }
 
-static void take(cv_traits *t, unsigned row, uint32_t value)
+static void take(cv_traits *traits, unsigned row, uint32_t value)
 {
-    uint32_t v = cv_trait(t, row);
+    uint32_t other_value = cv_trait(traits, row);
 
     switch ((cv_heir_rule)CV_AT(ROWS, row).rule) {
     case CV_RULE_MOST:
-    case CV_RULE_PATH: cv_trait_set(t, row, v > value ? v : value); break;
-    case CV_RULE_BITS: cv_trait_set(t, row, v | value); break;
+    case CV_RULE_PATH: cv_trait_set(traits, row, other_value > value ? other_value : value); break;
+    case CV_RULE_BITS: cv_trait_set(traits, row, other_value | value); break;
     case CV_RULE_SUM:
     case CV_RULE_ANY:
     case CV_RULE_WORDS:
@@ -54,26 +54,26 @@ static void take(cv_traits *t, unsigned row, uint32_t value)
 }
 
 /* What a record cannot hold, nor say to be unknown by chance. */
-static uint32_t sum_of(uint32_t a, uint32_t b)
+static uint32_t sum_of(uint32_t left, uint32_t right)
 {
-    if (a == CV_H_SUM_UNKNOWN || b == CV_H_SUM_UNKNOWN)
+    if (left == CV_H_SUM_UNKNOWN || right == CV_H_SUM_UNKNOWN)
         return CV_H_SUM_UNKNOWN;
-    return cv_sat_add(a, b) < CV_H_SUM_UNKNOWN ? a + b : CV_H_SUM_EXCEEDS;
+    return cv_sat_add(left, right) < CV_H_SUM_UNKNOWN ? left + right : CV_H_SUM_EXCEEDS;
 }
 
-void cv_traits_record(cv_traits *t, cv_heir row, cv_span s, const cv_tlv *r)
+void cv_traits_record(cv_traits *traits, cv_heir row, cv_span span, const cv_tlv *tlv)
 {
-    uint32_t value = r->value;
+    uint32_t value = tlv->value;
 
-    if (row >= CV_N_HEIR || r->format != CV_AT(ROWS, row).format)
+    if (row >= CV_N_HEIR || tlv->format != CV_AT(ROWS, row).format)
         return;
-    if (r->format == CV_TLV_SVAL)
-        value = r->value >= 4 ? cv_u32_at(s, r->payload) : 0;
-    t->has |= CV_H_BIT(row);
+    if (tlv->format == CV_TLV_SVAL)
+        value = tlv->value >= 4 ? cv_u32_at(span, tlv->payload) : 0;
+    traits->has |= CV_H_BIT(row);
     if (CV_AT(ROWS, row).rule == CV_RULE_SUM)
-        cv_trait_set(t, row, sum_of(cv_trait(t, row), value));
+        cv_trait_set(traits, row, sum_of(cv_trait(traits, row), value));
     else
-        take(t, row, value);
+        take(traits, row, value);
 }
 
 void cv_traits_merge(cv_traits *into, const cv_traits *from)
@@ -98,18 +98,18 @@ bool cv_traits_cover(const cv_traits *all, const cv_traits *part)
     if (part->has & ~all->has)
         return false;
     for (unsigned i = 0; i < CV_N_HEIR && part->has >> i; i++) {
-        uint32_t a = cv_trait(all, i), p = cv_trait(part, i);
+        uint32_t whole = cv_trait(all, i), needed = cv_trait(part, i);
 
         if (!(part->has >> i & 1))
             continue;
         switch ((cv_heir_rule)CV_AT(ROWS, i).rule) {
         case CV_RULE_MOST:
         case CV_RULE_PATH:
-            if (a < p)
+            if (whole < needed)
                 return false;
             break;
         case CV_RULE_BITS:
-            if (p & ~a)
+            if (needed & ~whole)
                 return false;
             break;
         case CV_RULE_SUM:

@@ -44,15 +44,15 @@ typedef struct cv_traits {
 #define CV_H_SUM_EXCEEDS UINT32_C(0x10000)
 
 CV_BUF_BEGIN
-static inline uint32_t cv_trait(const cv_traits *t, unsigned row)
+static inline uint32_t cv_trait(const cv_traits *traits, unsigned row)
 {
-    return row < CV_N_HEIR ? t->value[row] : 0;
+    return row < CV_N_HEIR ? traits->value[row] : 0;
 }
 
-static inline void cv_trait_set(cv_traits *t, unsigned row, uint32_t value)
+static inline void cv_trait_set(cv_traits *traits, unsigned row, uint32_t value)
 {
     if (row < CV_N_HEIR)
-        t->value[row] = value;
+        traits->value[row] = value;
 }
 CV_BUF_END
 
@@ -62,7 +62,7 @@ const cv_heir_row *cv_heir_get(cv_heir row);
 /* Bits of the rows that have a rule. */
 uint32_t cv_heir_bits(cv_heir_rule rule);
 /* Take in what a record of the section s says. */
-void cv_traits_record(cv_traits *t, cv_heir row, cv_span s, const cv_tlv *r);
+void cv_traits_record(cv_traits *traits, cv_heir row, cv_span span, const cv_tlv *tlv);
 /* What both of them need. Sums are left alone: they count each function once, and two callers may share one.
  */
 void cv_traits_merge(cv_traits *into, const cv_traits *from);

@@ -225,7 +225,7 @@ typedef struct cv_irec {
     uint8_t format, code;
     uint16_t value; /* formats without payload */
     cv_id first;    /* payload: words of L->words */
-    uint32_t n;     /* words, or bytes when raw */
+    uint32_t count; /* words, or bytes when raw */
     bool raw;       /* payload: bytes of an input */
     cv_span bytes;
 } cv_irec;
@@ -242,7 +242,7 @@ CV_VEC(cv_iwords, cv_iword);
 /* .nv.info sections of the output. */
 typedef struct cv_oinfo {
     cv_id fn, sec;
-    uint64_t first, n; /* records */
+    uint64_t first, count; /* records */
     uint32_t order;
 } cv_oinfo;
 
@@ -254,8 +254,8 @@ typedef struct cv_seen {
 } cv_seen;
 
 typedef struct cv_link {
-    cv_ctx *x;
-    cv_link_options o;
+    cv_ctx *ctx;
+    cv_link_options opts;
     cv_names names;
     cv_meanings mean; /* by name */
     cv_lobjs obj;

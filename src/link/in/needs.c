@@ -6,56 +6,56 @@
 enum { REFERRED = 1, DEFINED = 2 };
 
 /* Functions that one input refers to and defines. */
-static cuvet_status note_functions(cv_link *l, const cv_lobj *o, cv_names *names, cv_u8s *what)
+static cuvet_status note_functions(cv_link *link, const cv_lobj *obj, cv_names *names, cv_u8s *what)
 {
-    cv_mem *m = &l->x->mem;
+    cv_mem *mem = &link->ctx->mem;
 
-    for (uint64_t i = 1; i < o->cubin.n_syms; i++) {
-        cv_elf_symbol s;
+    for (uint64_t i = 1; i < obj->cubin.n_syms; i++) {
+        cv_elf_symbol symbol;
         cv_span text;
         cv_id name;
 
-        if (!cv_work(l->x, 1, 0))
+        if (!cv_work(link->ctx, 1, 0))
             return CUVET_E_LIMIT;
-        cv_elf_read_symbol(o->cubin.symtab, false, i, &s);
-        if (cv_elf_sym_type(&s) != CV_STT_FUNC || cv_elf_sym_bind(&s) == CV_STB_LOCAL ||
-            !cv_span_cstr(o->cubin.strtab, s.name, &text))
+        cv_elf_read_symbol(obj->cubin.symtab, false, i, &symbol);
+        if (cv_elf_sym_type(&symbol) != CV_STT_FUNC || cv_elf_sym_bind(&symbol) == CV_STB_LOCAL ||
+            !cv_span_cstr(obj->cubin.strtab, symbol.name, &text))
             continue;
-        name = cv_names_put(m, names, text);
-        if (name == CV_NONE || (name >= what->n && !cv_u8s_push(m, what, 0)))
-            return cv_l_nomem(l);
-        *cv_u8s_at(what, name) |= s.shndx == CV_SHN_UNDEF ? REFERRED : DEFINED;
+        name = cv_names_put(mem, names, text);
+        if (name == CV_NONE || (name >= what->count && !cv_u8s_push(mem, what, 0)))
+            return cv_l_nomem(link);
+        *cv_u8s_at(what, name) |= symbol.shndx == CV_SHN_UNDEF ? REFERRED : DEFINED;
     }
     return CUVET_OK;
 }
 
-cuvet_status cv_link_lacks_functions(cv_link *l, const cv_u8s *out, bool *lacks)
+cuvet_status cv_link_lacks_functions(cv_link *link, const cv_u8s *out, bool *lacks)
 {
     cv_names names;
     cv_u8s what = { 0 };
-    cuvet_status s = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
     *lacks = false;
-    cv_names_init(&names, CV_ARRAY_GET(l->o.key, 0), CV_ARRAY_GET(l->o.key, 1));
-    for (uint64_t i = 0; i < l->obj.n && s == CUVET_OK; i++)
+    cv_names_init(&names, CV_ARRAY_GET(link->opts.key, 0), CV_ARRAY_GET(link->opts.key, 1));
+    for (uint64_t i = 0; i < link->obj.count && status == CUVET_OK; i++)
         if (!*cv_u8s_get(out, i))
-            s = note_functions(l, cv_l_obj(l, i), &names, &what);
-    for (cv_id n = 0; n < what.n && s == CUVET_OK && !*lacks; n++)
-        *lacks = *cv_u8s_at(&what, n) == REFERRED && !cv_is_provided(cv_names_text(&names, n));
-    cv_names_free(&l->x->mem, &names);
-    cv_u8s_free(&l->x->mem, &what);
-    return s;
+            status = note_functions(link, cv_l_obj(link, i), &names, &what);
+    for (cv_id name = 0; name < what.count && status == CUVET_OK && !*lacks; name++)
+        *lacks = *cv_u8s_at(&what, name) == REFERRED && !cv_is_provided(cv_names_text(&names, name));
+    cv_names_free(&link->ctx->mem, &names);
+    cv_u8s_free(&link->ctx->mem, &what);
+    return status;
 }
 
-void cv_link_leave_out(cv_link *l, const cv_u8s *out)
+void cv_link_leave_out(cv_link *link, const cv_u8s *out)
 {
-    uint64_t n = 0;
+    uint64_t count = 0;
 
-    for (uint64_t i = 0; i < l->obj.n; i++) {
+    for (uint64_t i = 0; i < link->obj.count; i++) {
         if (*cv_u8s_get(out, i))
-            cv_cubin_free(l->x, &cv_l_obj(l, i)->cubin);
+            cv_cubin_free(link->ctx, &cv_l_obj(link, i)->cubin);
         else
-            *cv_l_obj(l, n++) = *cv_l_obj(l, i);
+            *cv_l_obj(link, count++) = *cv_l_obj(link, i);
     }
-    l->obj.n = n;
+    link->obj.count = count;
 }

@@ -11,48 +11,48 @@
 /* needs.c: before a link, which objects of libraries take part. */
 /* Does an object refer to a function that none defines, and that the driver does not provide? out: those that
  * do not count, by number. */
-CV_MUST cuvet_status cv_link_lacks_functions(cv_link *l, const cv_u8s *out, bool *lacks);
+CV_MUST cuvet_status cv_link_lacks_functions(cv_link *link, const cv_u8s *out, bool *lacks);
 /* Take objects out again; the others keep their order. */
-void cv_link_leave_out(cv_link *l, const cv_u8s *out);
+void cv_link_leave_out(cv_link *link, const cv_u8s *out);
 
-CV_MUST cuvet_status cv_link_read(cv_link *l);    /* read.c: the inputs' tables */
-CV_MUST cuvet_status cv_link_admit(cv_link *l);   /* validate.c: what a link needs of them */
-CV_MUST cuvet_status cv_link_resolve(cv_link *l); /* resolve.c: which definition wins */
-CV_MUST bool cv_link_resolve_holds(const cv_link *l);
+CV_MUST cuvet_status cv_link_read(cv_link *link);    /* read.c: the inputs' tables */
+CV_MUST cuvet_status cv_link_admit(cv_link *link);   /* validate.c: what a link needs of them */
+CV_MUST cuvet_status cv_link_resolve(cv_link *link); /* resolve.c: which definition wins */
+CV_MUST bool cv_link_resolve_holds(const cv_link *link);
 /* What must hold after a stage: at the end of its file. */
-CV_MUST bool cv_link_read_holds(const cv_link *l);
-CV_MUST bool cv_link_collect_holds(const cv_link *l);
-CV_MUST bool cv_link_reach_holds(const cv_link *l);
+CV_MUST bool cv_link_read_holds(const cv_link *link);
+CV_MUST bool cv_link_collect_holds(const cv_link *link);
+CV_MUST bool cv_link_reach_holds(const cv_link *link);
 /* Pieces of a section: in order, inside, not over each other. */
-CV_MUST bool cv_link_parts_hold(const cv_link *l);
-CV_MUST bool cv_link_tables_holds(const cv_link *l);
-CV_MUST bool cv_link_shared_holds(const cv_link *l);
-CV_MUST bool cv_link_values_holds(const cv_link *l);
-CV_MUST bool cv_link_commons_holds(const cv_link *l);
-CV_MUST bool cv_link_slots_holds(const cv_link *l);
-CV_MUST bool cv_link_propagate_holds(const cv_link *l);
-CV_MUST bool cv_link_decide_holds(const cv_link *l);
-CV_MUST bool cv_link_describe_holds(const cv_link *l);
-CV_MUST bool cv_link_arrange_holds(const cv_link *l);
-CV_MUST bool cv_link_fill_holds(const cv_link *l);
-CV_MUST bool cv_link_write_holds(const cv_link *l);
-CV_MUST bool cv_link_reread_holds(const cv_link *l);
+CV_MUST bool cv_link_parts_hold(const cv_link *link);
+CV_MUST bool cv_link_tables_holds(const cv_link *link);
+CV_MUST bool cv_link_shared_holds(const cv_link *link);
+CV_MUST bool cv_link_values_holds(const cv_link *link);
+CV_MUST bool cv_link_commons_holds(const cv_link *link);
+CV_MUST bool cv_link_slots_holds(const cv_link *link);
+CV_MUST bool cv_link_propagate_holds(const cv_link *link);
+CV_MUST bool cv_link_decide_holds(const cv_link *link);
+CV_MUST bool cv_link_describe_holds(const cv_link *link);
+CV_MUST bool cv_link_arrange_holds(const cv_link *link);
+CV_MUST bool cv_link_fill_holds(const cv_link *link);
+CV_MUST bool cv_link_write_holds(const cv_link *link);
+CV_MUST bool cv_link_reread_holds(const cv_link *link);
 /* A function that only a defect of ours lets fail: the link ends, reported. */
-CV_MUST cuvet_status cv_link_broken(const cv_link *l);
+CV_MUST cuvet_status cv_link_broken(const cv_link *link);
 CV_MUST cuvet_status
-cv_link_collect(cv_link *l); /* plan/collect.c: functions, sections, symbols of the output */
+cv_link_collect(cv_link *link); /* plan/collect.c: functions, sections, symbols of the output */
 
-CV_MUST cuvet_status cv_link_reach(cv_link *l); /* graph/graph.c: what kernels can call */
+CV_MUST cuvet_status cv_link_reach(cv_link *link); /* graph/graph.c: what kernels can call */
 
-CV_MUST cuvet_status cv_link_tables(cv_link *l); /* plan/banks.c: branch tables */
-void cv_link_commons(cv_link *l);                /* … common variables */
-CV_MUST cuvet_status cv_link_slots(cv_link *l);  /* … textures and surfaces */
-void cv_link_check_banks(cv_link *l);            /* … sizes */
-void cv_link_values(cv_link *l);                 /* plan/symbol_values.c: values of all symbols */
+CV_MUST cuvet_status cv_link_tables(cv_link *link); /* plan/banks.c: branch tables */
+void cv_link_commons(cv_link *link);                /* … common variables */
+CV_MUST cuvet_status cv_link_slots(cv_link *link);  /* … textures and surfaces */
+void cv_link_check_banks(cv_link *link);            /* … sizes */
+void cv_link_values(cv_link *link);                 /* plan/symbol_values.c: values of all symbols */
 /* plan/relocate.c: what becomes of a relocation. */
 typedef struct cv_fix {
     cv_field field[2];
-    unsigned n;
+    unsigned count;
     uint32_t type;   /* of what stays … */
     uint64_t addend; /* … and what is added to its addend */
     bool keep, dead;
@@ -61,95 +61,95 @@ typedef struct cv_fix {
 
 /* The fields of a type for a value: an offset in shared memory, one in a constant bank, a slot of the
  * parameter bank. False: the type has none for it. */
-CV_MUST bool cv_link_field(cv_fix *f, uint32_t type, cv_reloc_use use, uint64_t value, uint64_t bank,
+CV_MUST bool cv_link_field(cv_fix *fix, uint32_t type, cv_reloc_use use, uint64_t value, uint64_t bank,
                            bool add);
 /* Does all of it fit, with what is in the section? */
-CV_MUST bool cv_link_fits(const cv_fix *f, cv_span body, uint64_t off);
+CV_MUST bool cv_link_fits(const cv_fix *fix, cv_span body, uint64_t off);
 /* Asked once for each relocation, by the stage that decides. False: a type for which it is not known. */
-CV_MUST bool cv_link_fix(const cv_link *l, cv_id rel, const cv_osec *q, cv_fix *f);
+CV_MUST bool cv_link_fix(const cv_link *link, cv_id rel, const cv_osec *osec, cv_fix *fix);
 /* A relocation, decided, of data or of code that a kernel reaches was left out because the function that it
  * names is gone. */
-CV_MUST bool cv_link_is_lost(const cv_link *l, const cv_osec *q, const cv_irel *r);
+CV_MUST bool cv_link_is_lost(const cv_link *link, const cv_osec *osec, const cv_irel *rel);
 /* Write the fields of a relocation into the bytes of its section; every field lies inside of it. */
-CV_MUST bool cv_link_put_field(const cv_field *e, uint8_t *bytes, uint64_t size, uint64_t off);
+CV_MUST bool cv_link_put_field(const cv_field *field, uint8_t *bytes, uint64_t size, uint64_t off);
 /* Bytes from the place of a relocation on that it writes into. */
-uint64_t cv_link_reach_of(const cv_link *l, const cv_irel *r);
-CV_MUST bool cv_link_apply(const cv_link *l, const cv_irel *r, uint8_t *bytes, uint64_t size);
-CV_MUST cuvet_status cv_link_decide(cv_link *l);
+uint64_t cv_link_reach_of(const cv_link *link, const cv_irel *rel);
+CV_MUST bool cv_link_apply(const cv_link *link, const cv_irel *rel, uint8_t *bytes, uint64_t size);
+CV_MUST cuvet_status cv_link_decide(cv_link *link);
 CV_MUST cuvet_status
-cv_link_frames(cv_link *l); /* plan/debug_frames.c: call frame information, from sm_100 on */
-CV_MUST cuvet_status cv_link_lines(cv_link *l); /* plan/debug_lines.c: line information, from sm_100 on */
-CV_MUST bool cv_link_lines_holds(const cv_link *l);
-CV_MUST bool cv_link_frames_holds(const cv_link *l);
+cv_link_frames(cv_link *link); /* plan/debug_frames.c: call frame information, from sm_100 on */
+CV_MUST cuvet_status cv_link_lines(cv_link *link); /* plan/debug_lines.c: line information, from sm_100 on */
+CV_MUST bool cv_link_lines_holds(const cv_link *link);
+CV_MUST bool cv_link_frames_holds(const cv_link *link);
 
-CV_MUST cuvet_status cv_link_describe(cv_link *l); /* plan/info_records.c: records */
+CV_MUST cuvet_status cv_link_describe(cv_link *link); /* plan/info_records.c: records */
 /* Symbol of the output for one of an input; CV_NONE: none. */
-CV_MUST cv_id cv_link_symbol_of(const cv_link *l, cv_id isym);
+CV_MUST cv_id cv_link_symbol_of(const cv_link *link, cv_id isym);
 
-CV_MUST cuvet_status cv_link_arrange(cv_link *l); /* plan/layout.c: order, numbers, names … */
-CV_MUST cuvet_status cv_link_offsets(cv_link *l); /* … and offsets, when all sizes are known */
-CV_MUST cuvet_status cv_link_refer(cv_link *l);   /* plan/dangling.c: what is named is there */
+CV_MUST cuvet_status cv_link_arrange(cv_link *link); /* plan/layout.c: order, numbers, names … */
+CV_MUST cuvet_status cv_link_offsets(cv_link *link); /* … and offsets, when all sizes are known */
+CV_MUST cuvet_status cv_link_refer(cv_link *link);   /* plan/dangling.c: what is named is there */
 /* Name of the information section of a code section. */
-CV_MUST cv_id cv_link_info_name(cv_link *l, cv_id text_name);
+CV_MUST cv_id cv_link_info_name(cv_link *link, cv_id text_name);
 CV_MUST cuvet_status
-cv_link_fill(cv_link *l); /* write/synthetics.c: bytes of the sections that the link writes itself */
+cv_link_fill(cv_link *link); /* write/synthetics.c: bytes of the sections that the link writes itself */
 /* write/write.c: the file, as cv_link_complete() says. */
-CV_MUST cuvet_status cv_link_emit(cv_link *l, cv_block *out, cv_slices *file);
-CV_MUST cuvet_status cv_link_reread(cv_link *l); /* write/reread.c: the file, by the rules of the scan */
+CV_MUST cuvet_status cv_link_emit(cv_link *link, cv_block *out, cv_slices *file);
+CV_MUST cuvet_status cv_link_reread(cv_link *link); /* write/reread.c: the file, by the rules of the scan */
 
 /* A kernel that the output has. */
-CV_MUST bool cv_link_is_kernel(const cv_lfn *f);
+CV_MUST bool cv_link_is_kernel(const cv_lfn *function);
 /* Is a symbol left out of the output? */
-CV_MUST bool cv_link_drops(const cv_link *l, cv_id osym);
+CV_MUST bool cv_link_drops(const cv_link *link, cv_id osym);
 /* What stands in for a variable that is nowhere: the size of bank 3 for the symbol named so, else all ones.
  */
-CV_MUST bool cv_link_is_bank_size(const cv_link *l, const cv_isym *s);
-CV_MUST uint64_t cv_link_nowhere(const cv_link *l, const cv_isym *s);
-CV_MUST cuvet_status cv_link_shared(cv_link *l);         /* plan/shared_memory.c: shared memory */
-CV_MUST cuvet_status cv_link_shared_partial(cv_link *l); /* … of a relocatable link */
-void cv_link_place_reserved(cv_link *l); /* plan/shared_reserved.c: in what the system has for itself */
-CV_MUST bool cv_link_reserved_holds(const cv_link *l);
-CV_MUST cuvet_status cv_link_propagate(cv_link *l); /* graph/usage.c: registers, barriers, stack */
+CV_MUST bool cv_link_is_bank_size(const cv_link *link, const cv_isym *sym);
+CV_MUST uint64_t cv_link_nowhere(const cv_link *link, const cv_isym *sym);
+CV_MUST cuvet_status cv_link_shared(cv_link *link);         /* plan/shared_memory.c: shared memory */
+CV_MUST cuvet_status cv_link_shared_partial(cv_link *link); /* … of a relocatable link */
+void cv_link_place_reserved(cv_link *link); /* plan/shared_reserved.c: in what the system has for itself */
+CV_MUST bool cv_link_reserved_holds(const cv_link *link);
+CV_MUST cuvet_status cv_link_propagate(cv_link *link); /* graph/usage.c: registers, barriers, stack */
 
 /* Report about a symbol of an input, or without one (CV_NONE). */
-void cv_link_say(const cv_link *l, cv_id isym, cv_rule rule, uint64_t got, uint64_t want);
+void cv_link_say(const cv_link *link, cv_id isym, cv_rule rule, uint64_t got, uint64_t want);
 /* The same about two symbols: the second is the one that the first does not agree with. The place is that of
  * the first; the path goes on to the second. */
-void cv_link_say_two(const cv_link *l, cv_id isym, cv_id other, cv_rule rule, uint64_t got, uint64_t want);
+void cv_link_say_two(const cv_link *link, cv_id isym, cv_id other, cv_rule rule, uint64_t got, uint64_t want);
 /* The same about a section of an input; to refuse it ends the link. */
-void cv_link_say_section(const cv_link *l, cv_id isec, cv_rule rule, uint64_t got);
-CV_MUST cuvet_status cv_link_refuse_section(const cv_link *l, cv_id isec, cv_rule rule, uint64_t got);
+void cv_link_say_section(const cv_link *link, cv_id isec, cv_rule rule, uint64_t got);
+CV_MUST cuvet_status cv_link_refuse_section(const cv_link *link, cv_id isec, cv_rule rule, uint64_t got);
 /* The largest size and alignment of the common variables of a name. */
-void cv_link_largest_common(const cv_link *l, const cv_meaning *m, uint64_t *size, uint64_t *align);
+void cv_link_largest_common(const cv_link *link, const cv_meaning *entry, uint64_t *size, uint64_t *align);
 /* A reference that no input has to satisfy: the driver does, or nobody needs it. */
-CV_MUST bool cv_link_may_stay_undefined(const cv_link *l, const cv_isym *s);
+CV_MUST bool cv_link_may_stay_undefined(const cv_link *link, const cv_isym *sym);
 /* Is the function where the program begins? */
-CV_MUST bool cv_link_is_root(const cv_link *l, cv_id fn);
+CV_MUST bool cv_link_is_root(const cv_link *link, cv_id fn);
 /* Functions that a function reaches, itself first. only: by function, those to go to, closed upwards as
  * cv_link_above() makes it, so that nothing is missed; NULL: all. seen: a word for each prototype, at least
  * one. */
-CV_MUST cuvet_status cv_link_below(cv_link *l, cv_id fn, const cv_u32s *only, cv_u32s *out, cv_u32s *seen);
+CV_MUST cuvet_status cv_link_below(cv_link *link, cv_id fn, const cv_u32s *only, cv_u32s *out, cv_u32s *seen);
 /* mark: a word for each function, not zero for some; afterwards also for all functions that reach one of
  * them, in linear time. A kernel that is none of them need not be walked from: kernels times functions is
  * only paid for what somebody asks about. */
-CV_MUST cuvet_status cv_link_above(cv_link *l, cv_u32s *mark);
+CV_MUST cuvet_status cv_link_above(cv_link *link, cv_u32s *mark);
 
 /* Is this so for the generation of the target? */
-static inline bool cv_l_has(const cv_link *l, cv_gen_trait t)
+static inline bool cv_l_has(const cv_link *link, cv_gen_trait trait)
 {
-    return cv_gen_has(l->o.gen, t);
+    return cv_gen_has(link->opts.gen, trait);
 }
 
 /* Does what a kernel has of shared memory begin behind what is left to the system? */
-static inline bool cv_link_reserves(const cv_link *l)
+static inline bool cv_link_reserves(const cv_link *link)
 {
-    return cv_l_has(l, CV_GEN_RESERVES) && l->reserved;
+    return cv_l_has(link, CV_GEN_RESERVES) && link->reserved;
 }
 
 /* An index that is in the list, or none. */
-static inline bool cv_l_below(cv_id id, uint64_t n)
+static inline bool cv_l_below(cv_id id, uint64_t count)
 {
-    return id == CV_NONE || id < n;
+    return id == CV_NONE || id < count;
 }
 
 /* Short ways to elements: cv_l_osec(l, i) is element i of l->osec, and const where the link is. */
@@ -163,7 +163,8 @@ static inline bool cv_l_below(cv_id id, uint64_t n)
         return list##_get(&l->member, i);                                                                    \
     }                                                                                                        \
     struct cv_link
-#define CV_LINK_WAY(l, way) _Generic((l), cv_link * : cv_l_##way##_at, const cv_link * : cv_l_##way##_get)
+#define CV_LINK_WAY(arg_, way)                                                                               \
+    _Generic((arg_), cv_link * : cv_l_##way##_at, const cv_link * : cv_l_##way##_get)
 CV_LINK_ELEMENT(cv_lobj, obj, cv_lobjs, obj);
 CV_LINK_ELEMENT(cv_isec, isec, cv_isecs, isec);
 CV_LINK_ELEMENT(cv_isym, isym, cv_isyms, isym);
@@ -172,95 +173,96 @@ CV_LINK_ELEMENT(cv_osec, osec, cv_osecs, osec);
 CV_LINK_ELEMENT(cv_osym, osym, cv_osyms, osym);
 CV_LINK_ELEMENT(cv_lfn, fn, cv_lfns, fn);
 CV_LINK_ELEMENT(cv_meaning, mean, cv_meanings, mean);
-#define cv_l_obj(l, i)  CV_LINK_WAY(l, obj)((l), (i))
-#define cv_l_isec(l, i) CV_LINK_WAY(l, isec)((l), (i))
-#define cv_l_isym(l, i) CV_LINK_WAY(l, isym)((l), (i))
-#define cv_l_irel(l, i) CV_LINK_WAY(l, irel)((l), (i))
-#define cv_l_osec(l, i) CV_LINK_WAY(l, osec)((l), (i))
-#define cv_l_osym(l, i) CV_LINK_WAY(l, osym)((l), (i))
-#define cv_l_fn(l, i)   CV_LINK_WAY(l, fn)((l), (i))
-#define cv_l_mean(l, i) CV_LINK_WAY(l, mean)((l), (i))
-static inline cv_span cv_l_text(const cv_link *l, cv_id name)
+#define cv_l_obj(arg_, index)  CV_LINK_WAY(arg_, obj)((arg_), (index))
+#define cv_l_isec(arg_, index) CV_LINK_WAY(arg_, isec)((arg_), (index))
+#define cv_l_isym(arg_, index) CV_LINK_WAY(arg_, isym)((arg_), (index))
+#define cv_l_irel(arg_, index) CV_LINK_WAY(arg_, irel)((arg_), (index))
+#define cv_l_osec(arg_, index) CV_LINK_WAY(arg_, osec)((arg_), (index))
+#define cv_l_osym(arg_, index) CV_LINK_WAY(arg_, osym)((arg_), (index))
+#define cv_l_fn(arg_, index)   CV_LINK_WAY(arg_, fn)((arg_), (index))
+#define cv_l_mean(arg_, index) CV_LINK_WAY(arg_, mean)((arg_), (index))
+static inline cv_span cv_l_text(const cv_link *link, cv_id name)
 {
-    return cv_names_text(&l->names, name);
+    return cv_names_text(&link->names, name);
 }
-static inline uint8_t cv_l_bind(const cv_isym *s)
+static inline uint8_t cv_l_bind(const cv_isym *sym)
 {
-    return cv_elf_info_bind(s->info);
+    return cv_elf_info_bind(sym->info);
 }
-static inline uint8_t cv_l_type(const cv_isym *s)
+static inline uint8_t cv_l_type(const cv_isym *sym)
 {
-    return cv_elf_info_type(s->info);
+    return cv_elf_info_type(sym->info);
 }
-static inline bool cv_l_is_shared(const cv_isym *s)
+static inline bool cv_l_is_shared(const cv_isym *sym)
 {
-    return cv_l_type(s) == CV_STT_CUDA_OBJECT && (s->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
+    return cv_l_type(sym) == CV_STT_CUDA_OBJECT && (sym->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
 }
-static inline bool cv_l_is_constant(const cv_isym *s)
+static inline bool cv_l_is_constant(const cv_isym *sym)
 {
-    return cv_l_type(s) == CV_STT_CUDA_OBJECT && (s->other & CV_STO_SPACE) == CV_STO_SPACE_CONSTANT;
+    return cv_l_type(sym) == CV_STT_CUDA_OBJECT && (sym->other & CV_STO_SPACE) == CV_STO_SPACE_CONSTANT;
 }
 /* Part of a constant bank that no other object can name. */
-static inline bool cv_l_is_hidden_bank(const cv_isym *s)
+static inline bool cv_l_is_hidden_bank(const cv_isym *sym)
 {
     const unsigned bits = CV_STO_SPACE_CONSTANT | CV_STV_INTERNAL;
 
-    return (s->other & bits) == bits;
+    return (sym->other & bits) == bits;
 }
 /* A variable in the shared memory of the system. */
-static inline bool cv_l_is_reserved(const cv_isym *s)
+static inline bool cv_l_is_reserved(const cv_isym *sym)
 {
-    return cv_l_type(s) == CV_STT_CUDA_OBJECT && (s->other & CV_STO_SPACE) == CV_STO_SPACE_RESERVED;
+    return cv_l_type(sym) == CV_STT_CUDA_OBJECT && (sym->other & CV_STO_SPACE) == CV_STO_SPACE_RESERVED;
 }
 /* A variable of this file that is not in this file, nor in any memory: libcudadevrt has one,
  * .nv.ptx.const0.size. Nobody asks what is at its place: the linker's number for it goes into the code
  * (cv_link_nowhere). */
-static inline bool cv_l_is_nowhere(const cv_isym *s)
+static inline bool cv_l_is_nowhere(const cv_isym *sym)
 {
-    return s->index != 0 && cv_l_bind(s) == CV_STB_LOCAL && !s->defined && (s->other & CV_STO_SPACE) == 0 &&
-           (cv_l_type(s) == CV_STT_OBJECT || cv_l_type(s) == CV_STT_CUDA_OBJECT);
+    return sym->index != 0 && cv_l_bind(sym) == CV_STB_LOCAL && !sym->defined &&
+           (sym->other & CV_STO_SPACE) == 0 &&
+           (cv_l_type(sym) == CV_STT_OBJECT || cv_l_type(sym) == CV_STT_CUDA_OBJECT);
 }
-static inline bool cv_l_is_texture(const cv_isym *s)
+static inline bool cv_l_is_texture(const cv_isym *sym)
 {
-    return cv_l_type(s) >= CV_STT_CUDA_TEXTURE && cv_l_type(s) <= CV_STT_CUDA_SURFACE;
+    return cv_l_type(sym) >= CV_STT_CUDA_TEXTURE && cv_l_type(sym) <= CV_STT_CUDA_SURFACE;
 }
 
 /* Number of a name, with a meaning; CV_NONE: no memory. */
-CV_MUST cv_id cv_l_name(cv_link *l, cv_span text);
-CV_MUST cv_id cv_l_name_join(cv_link *l, const char *prefix, cv_id rest);
-CV_MUST cv_id cv_l_name_join_span(cv_link *l, const char *prefix, cv_span rest);
+CV_MUST cv_id cv_l_name(cv_link *link, cv_span text);
+CV_MUST cv_id cv_l_name_join(cv_link *link, const char *prefix, cv_id rest);
+CV_MUST cv_id cv_l_name_join_span(cv_link *link, const char *prefix, cv_span rest);
 /* Body of an input section. */
-static inline cv_span cv_l_body(const cv_link *l, const cv_isec *s)
+static inline cv_span cv_l_body(const cv_link *link, const cv_isec *isec)
 {
-    return cv_cubin_body(&cv_l_obj(l, s->obj)->cubin, s->index);
+    return cv_cubin_body(&cv_l_obj(link, isec->obj)->cubin, isec->index);
 }
 /* The definition that stands for a symbol: its own when it is local or won, else the winner, else itself. */
-static inline cv_id cv_l_canon(const cv_link *l, cv_id isym)
+static inline cv_id cv_l_canon(const cv_link *link, cv_id isym)
 {
-    const cv_isym *s = cv_l_isym(l, isym);
+    const cv_isym *sym = cv_l_isym(link, isym);
     cv_id win;
 
-    if (cv_l_bind(s) == CV_STB_LOCAL)
+    if (cv_l_bind(sym) == CV_STB_LOCAL)
         return isym;
-    win = cv_l_mean(l, s->name)->win;
+    win = cv_l_mean(link, sym->name)->win;
     return win == CV_NONE ? isym : win;
 }
-CV_MUST cuvet_status cv_l_nomem(const cv_link *l);
+CV_MUST cuvet_status cv_l_nomem(const cv_link *link);
 
 /* relocs.c: the entries of a relocation section of an input. */
-CV_MUST cuvet_status cv_link_relocations(cv_link *l, cv_id isec);
+CV_MUST cuvet_status cv_link_relocations(cv_link *link, cv_id isec);
 
 /* place.c: where the bytes of an input section go. */
-CV_MUST cuvet_status cv_link_place(cv_link *l, cv_id isec);
+CV_MUST cuvet_status cv_link_place(cv_link *link, cv_id isec);
 /* The section that shared variables of device functions lie in, made when it is not there. */
-CV_MUST cv_id cv_l_debug_shared(cv_link *l);
+CV_MUST cv_id cv_l_debug_shared(cv_link *link);
 
 /* plan/output.c. False, or CV_NONE: no memory. */
-CV_MUST bool cv_l_use_sh(cv_link *l, cv_id name);
-CV_MUST bool cv_l_use_str(cv_link *l, cv_id name);
-CV_MUST bool cv_l_use_both(cv_link *l, cv_id name);
-CV_MUST bool cv_l_use_joined(cv_link *l, const char *prefix, cv_id rest);
-CV_MUST cv_id cv_l_new_osym(cv_link *l, const cv_osym *proto);
+CV_MUST bool cv_l_use_sh(cv_link *link, cv_id name);
+CV_MUST bool cv_l_use_str(cv_link *link, cv_id name);
+CV_MUST bool cv_l_use_both(cv_link *link, cv_id name);
+CV_MUST bool cv_l_use_joined(cv_link *link, const char *prefix, cv_id rest);
+CV_MUST cv_id cv_l_new_osym(cv_link *link, const cv_osym *proto);
 
 typedef struct cv_new_section {
     cv_id name;
@@ -273,12 +275,12 @@ typedef struct cv_new_section {
 } cv_new_section;
 
 /* With the header that spec/sections.def says sections of this role have in the output. */
-cv_new_section cv_l_section(const cv_link *l, cv_role role, cv_group group);
-CV_MUST cv_id cv_l_new_osec(cv_link *l, const cv_new_section *n);
-CV_MUST bool cv_l_add_part(cv_link *l, cv_id osec, cv_id isec, uint64_t base);
-CV_MUST bool cv_l_add_rel(cv_link *l, cv_id osec, const cv_irel *rel);
-CV_MUST bool cv_l_add_edge(cv_link *l, cv_id *head, cv_id to);
+cv_new_section cv_l_section(const cv_link *link, cv_role role, cv_group group);
+CV_MUST cv_id cv_l_new_osec(cv_link *link, const cv_new_section *section);
+CV_MUST bool cv_l_add_part(cv_link *link, cv_id osec, cv_id isec, uint64_t base);
+CV_MUST bool cv_l_add_rel(cv_link *link, cv_id osec, const cv_irel *rel);
+CV_MUST bool cv_l_add_edge(cv_link *link, cv_id *head, cv_id to);
 /* Section of the output with this name, CV_NONE: none yet. */
-CV_MUST cv_id cv_l_find_osec(cv_link *l, const char *prefix, cv_id rest);
+CV_MUST cv_id cv_l_find_osec(cv_link *link, const char *prefix, cv_id rest);
 
 #endif

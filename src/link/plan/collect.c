@@ -4,295 +4,299 @@
  * sections that are left, information sections, relocations. */
 #include "link/in/stages.h"
 
-static cv_id new_fn(cv_link *l, cv_id name)
+static cv_id new_fn(cv_link *link, cv_id name)
 {
-    const cv_lfn f = { .name = name,
-                       .sym = CV_NONE,
-                       .sec = CV_NONE,
-                       .def = CV_NONE,
-                       .calls = CV_NONE,
-                       .taken = CV_NONE,
-                       .ind = CV_NONE,
-                       .adr = CV_NONE,
-                       .proto = CV_NONE,
-                       .table = CV_NONE,
-                       .instance = CV_NONE,
-                       .max_regs = 0xFF };
+    const cv_lfn function = { .name = name,
+                              .sym = CV_NONE,
+                              .sec = CV_NONE,
+                              .def = CV_NONE,
+                              .calls = CV_NONE,
+                              .taken = CV_NONE,
+                              .ind = CV_NONE,
+                              .adr = CV_NONE,
+                              .proto = CV_NONE,
+                              .table = CV_NONE,
+                              .instance = CV_NONE,
+                              .max_regs = 0xFF };
 
-    if (l->fn.n >= CV_NONE || !cv_lfns_push(&l->x->mem, &l->fn, f))
+    if (link->fn.count >= CV_NONE || !cv_lfns_push(&link->ctx->mem, &link->fn, function))
         return CV_NONE;
-    return (cv_id)(l->fn.n - 1);
+    return (cv_id)(link->fn.count - 1);
 }
 
 /* The function that a symbol is, one for each local symbol and one for each global name. */
-static cv_id function_of(cv_link *l, cv_id id)
+static cv_id function_of(cv_link *link, cv_id id)
 {
-    cv_isym *s = cv_l_isym(l, id);
+    cv_isym *sym = cv_l_isym(link, id);
 
-    if (s->fn == CV_NONE && cv_l_bind(s) != CV_STB_LOCAL)
-        s->fn = cv_l_mean(l, s->name)->fn;
-    if (s->fn == CV_NONE) {
-        s->fn = new_fn(l, s->name);
-        if (cv_l_bind(s) != CV_STB_LOCAL)
-            cv_l_mean(l, s->name)->fn = s->fn;
+    if (sym->fn == CV_NONE && cv_l_bind(sym) != CV_STB_LOCAL)
+        sym->fn = cv_l_mean(link, sym->name)->fn;
+    if (sym->fn == CV_NONE) {
+        sym->fn = new_fn(link, sym->name);
+        if (cv_l_bind(sym) != CV_STB_LOCAL)
+            cv_l_mean(link, sym->name)->fn = sym->fn;
     }
-    return s->fn;
+    return sym->fn;
 }
 
-static bool add_local(cv_link *l, cv_id osym)
+static bool add_local(cv_link *link, cv_id osym)
 {
-    cv_l_osym(l, osym)->local = true;
-    return cv_u32s_push(&l->x->mem, &l->locals, osym) && cv_l_use_str(l, cv_l_osym(l, osym)->name);
+    cv_l_osym(link, osym)->local = true;
+    return cv_u32s_push(&link->ctx->mem, &link->locals, osym) &&
+           cv_l_use_str(link, cv_l_osym(link, osym)->name);
 }
 
-static cv_osym symbol_from(const cv_isym *s, cv_id id, cv_id win)
+static cv_osym symbol_from(const cv_isym *sym, cv_id id, cv_id win)
 {
-    return (cv_osym){ .name = s->name,
+    return (cv_osym){ .name = sym->name,
                       .sec = CV_NONE,
                       .win = win,
                       .src = id,
                       .fn = CV_NONE,
-                      .info = s->info,
-                      .other = s->other };
+                      .info = sym->info,
+                      .other = sym->other };
 }
 
 /* Output symbol of a global name. Weak definitions are kept among the locals. */
-static cv_id global_symbol(cv_link *l, cv_id id)
+static cv_id global_symbol(cv_link *link, cv_id id)
 {
-    const cv_isym *s = cv_l_isym(l, id);
-    cv_id out = cv_l_mean(l, s->name)->osym;
-    cv_osym y;
+    const cv_isym *sym = cv_l_isym(link, id);
+    cv_id out = cv_l_mean(link, sym->name)->osym;
+    cv_osym osym;
 
     if (out != CV_NONE)
         return out;
-    y = symbol_from(s, id, cv_l_mean(l, s->name)->win);
-    out = cv_l_new_osym(l, &y);
+    osym = symbol_from(sym, id, cv_l_mean(link, sym->name)->win);
+    out = cv_l_new_osym(link, &osym);
     if (out == CV_NONE)
         return CV_NONE;
-    cv_l_mean(l, s->name)->osym = out;
-    if (cv_l_bind(s) == CV_STB_WEAK && s->defined) {
-        if (!cv_l_is_shared(s) || l->o.relocatable || l->o.preserve || l->o.debug)
-            return add_local(l, out) ? out : CV_NONE;
-        cv_l_osym(l, out)->local = true; /* it will have no symbol, and leaves no name */
-        return cv_u32s_push(&l->x->mem, &l->locals, out) ? out : CV_NONE;
+    cv_l_mean(link, sym->name)->osym = out;
+    if (cv_l_bind(sym) == CV_STB_WEAK && sym->defined) {
+        if (!cv_l_is_shared(sym) || link->opts.relocatable || link->opts.preserve || link->opts.debug)
+            return add_local(link, out) ? out : CV_NONE;
+        cv_l_osym(link, out)->local = true; /* it will have no symbol, and leaves no name */
+        return cv_u32s_push(&link->ctx->mem, &link->locals, out) ? out : CV_NONE;
     }
-    return cv_u32s_push(&l->x->mem, &l->globals, out) ? out : CV_NONE;
+    return cv_u32s_push(&link->ctx->mem, &link->globals, out) ? out : CV_NONE;
 }
 
-static cv_id local_symbol(cv_link *l, cv_id id)
+static cv_id local_symbol(cv_link *link, cv_id id)
 {
-    cv_osym y = symbol_from(cv_l_isym(l, id), id, id);
+    cv_osym osym = symbol_from(cv_l_isym(link, id), id, id);
 
-    return cv_l_new_osym(l, &y);
+    return cv_l_new_osym(link, &osym);
 }
 
 /* Code and, for a kernel, what is made with it. */
-static cuvet_status make_code(cv_link *l, const cv_isym *s, cv_id fn, cv_id *out)
+static cuvet_status make_code(cv_link *link, const cv_isym *sym, cv_id fn, cv_id *out)
 {
-    const cv_isec *sec = cv_l_isec(l, s->sec);
-    cv_new_section code = cv_l_section(l, CV_ROLE_TEXT, CV_G_CODE),
-                   shared = cv_l_section(l, CV_ROLE_SHARED_FN, CV_G_NOBITS);
-    cv_id name = s->name, id;
-    bool kernel = (s->other & CV_STO_ENTRY) != 0;
+    const cv_isec *sec = cv_l_isec(link, sym->sec);
+    cv_new_section code = cv_l_section(link, CV_ROLE_TEXT, CV_G_CODE),
+                   shared = cv_l_section(link, CV_ROLE_SHARED_FN, CV_G_NOBITS);
+    cv_id name = sym->name, id;
+    bool kernel = (sym->other & CV_STO_ENTRY) != 0;
 
     code.name = sec->name;
     code.align = sec->align;
     code.symbol = code.named = shared.symbol = true;
     /* Of a kernel that is not to be used, the name comes with the section of the input. */
-    shared.named = l->o.relocatable || l->o.keep_dead || l->o.n_kernels_used == 0 || cv_link_is_root(l, fn);
-    *out = cv_l_new_osec(l, &code);
+    shared.named = link->opts.relocatable || link->opts.keep_dead || link->opts.n_kernels_used == 0 ||
+                   cv_link_is_root(link, fn);
+    *out = cv_l_new_osec(link, &code);
     if (*out == CV_NONE)
-        return cv_l_nomem(l);
-    cv_l_osec(l, *out)->fn = fn;
+        return cv_l_nomem(link);
+    cv_l_osec(link, *out)->fn = fn;
     if (!kernel)
         return CUVET_OK;
-    shared.name = cv_l_name_join(l, ".nv.shared.", name);
-    if (shared.name == CV_NONE || !cv_l_use_joined(l, ".nv.info.", name) ||
-        !cv_u32s_push(&l->x->mem, &l->info_order, *out))
-        return cv_l_nomem(l);
-    cv_l_osec(l, *out)->info_listed = true;
-    id = cv_l_new_osec(l, &shared);
+    shared.name = cv_l_name_join(link, ".nv.shared.", name);
+    if (shared.name == CV_NONE || !cv_l_use_joined(link, ".nv.info.", name) ||
+        !cv_u32s_push(&link->ctx->mem, &link->info_order, *out))
+        return cv_l_nomem(link);
+    cv_l_osec(link, *out)->info_listed = true;
+    id = cv_l_new_osec(link, &shared);
     if (id == CV_NONE)
-        return cv_l_nomem(l);
-    cv_l_osec(l, id)->infosec = *out;
-    cv_l_osec(l, id)->pre = true;
-    cv_l_osec(l, *out)->shared = id;
+        return cv_l_nomem(link);
+    cv_l_osec(link, id)->infosec = *out;
+    cv_l_osec(link, id)->pre = true;
+    cv_l_osec(link, *out)->shared = id;
     return CUVET_OK;
 }
 
-static cuvet_status take_definition(cv_link *l, cv_id id, cv_id fn, cv_id code)
+static cuvet_status take_definition(cv_link *link, cv_id id, cv_id fn, cv_id code)
 {
-    cv_isym *s = cv_l_isym(l, id);
-    cv_isec *sec = cv_l_isec(l, s->sec);
-    cv_osec *o = cv_l_osec(l, code);
+    cv_isym *sym = cv_l_isym(link, id);
+    cv_isec *sec = cv_l_isec(link, sym->sec);
+    cv_osec *osec = cv_l_osec(link, code);
 
     /* Only global functions have aliases: code belongs to the local one that it names. */
-    if (cv_l_bind(s) == CV_STB_LOCAL && cv_elf_code_symbol(sec->info) != s->index)
-        return cv_link_refuse_section(l, s->sec, CV_R_LINK_SECTION, sec->type);
+    if (cv_l_bind(sym) == CV_STB_LOCAL && cv_elf_code_symbol(sec->info) != sym->index)
+        return cv_link_refuse_section(link, sym->sec, CV_R_LINK_SECTION, sec->type);
     sec->out = code;
-    if (cv_l_canon(l, id) != id) {
+    if (cv_l_canon(link, id) != id) {
         sec->lost = true;
-        sec->beaten = s->beaten;
+        sec->beaten = sym->beaten;
         return CUVET_OK;
     }
-    cv_l_fn(l, fn)->def = id;
-    o->align = sec->align;
-    o->size = sec->size;
-    o->reg_byte = cv_elf_code_registers(sec->info);
-    if (o->first_part != CV_NONE) {
-        cv_lparts_at(&l->part, o->first_part)->isec = s->sec;
+    cv_l_fn(link, fn)->def = id;
+    osec->align = sec->align;
+    osec->size = sec->size;
+    osec->reg_byte = cv_elf_code_registers(sec->info);
+    if (osec->first_part != CV_NONE) {
+        cv_lparts_at(&link->part, osec->first_part)->isec = sym->sec;
         return CUVET_OK;
     }
-    return cv_l_add_part(l, code, s->sec, 0) ? CUVET_OK : cv_l_nomem(l);
+    return cv_l_add_part(link, code, sym->sec, 0) ? CUVET_OK : cv_l_nomem(link);
 }
 
 /* Code that is there already: that of the owner for an alias, that of an earlier definition for a global
  * name. Never by the name of the section: a local function of another input may have the same. */
-static cv_id code_of(const cv_link *l, const cv_isym *s, cv_id fn)
+static cv_id code_of(const cv_link *link, const cv_isym *sym, cv_id fn)
 {
-    cv_id out = cv_l_isec(l, s->sec)->out, sec = cv_l_fn(l, fn)->sec;
+    cv_id out = cv_l_isec(link, sym->sec)->out, sec = cv_l_fn(link, fn)->sec;
 
     if (out != CV_NONE)
         return out;
-    return sec != CV_NONE && cv_l_osec(l, sec)->fn == fn ? sec : CV_NONE;
+    return sec != CV_NONE && cv_l_osec(link, sec)->fn == fn ? sec : CV_NONE;
 }
 
-static cuvet_status collect_function(cv_link *l, cv_id id)
+static cuvet_status collect_function(cv_link *link, cv_id id)
 {
-    bool local = cv_l_bind(cv_l_isym(l, id)) == CV_STB_LOCAL;
-    cv_id fn = function_of(l, id), sym = local ? local_symbol(l, id) : global_symbol(l, id), code;
+    bool local = cv_l_bind(cv_l_isym(link, id)) == CV_STB_LOCAL;
+    cv_id fn = function_of(link, id), sym = local ? local_symbol(link, id) : global_symbol(link, id), code;
     cuvet_status st = CUVET_OK;
-    cv_isym *s = cv_l_isym(l, id);
+    cv_isym *isym = cv_l_isym(link, id);
 
-    if (fn == CV_NONE || sym == CV_NONE || (local && !add_local(l, sym)))
-        return cv_l_nomem(l);
-    s->out = sym;
-    cv_l_fn(l, fn)->sym = sym;
-    cv_l_osym(l, sym)->fn = fn;
-    if (s->other & CV_STO_ENTRY)
-        cv_l_fn(l, fn)->kernel = true;
-    if (s->sec == CV_NONE)
+    if (fn == CV_NONE || sym == CV_NONE || (local && !add_local(link, sym)))
+        return cv_l_nomem(link);
+    isym->out = sym;
+    cv_l_fn(link, fn)->sym = sym;
+    cv_l_osym(link, sym)->fn = fn;
+    if (isym->other & CV_STO_ENTRY)
+        cv_l_fn(link, fn)->kernel = true;
+    if (isym->sec == CV_NONE)
         return CUVET_OK;
-    cv_l_fn(l, fn)->has_def = true;
-    code = code_of(l, s, fn);
+    cv_l_fn(link, fn)->has_def = true;
+    code = code_of(link, isym, fn);
     if (code == CV_NONE)
-        st = make_code(l, s, fn, &code);
+        st = make_code(link, isym, fn, &code);
     if (st != CUVET_OK)
         return st;
     /* An alias wins against a weak function whose code is there: nothing would be left in that section. */
-    if (cv_l_fn(l, fn)->sec != CV_NONE && cv_l_fn(l, fn)->sec != code) {
-        cv_link_say(l, id, CV_R_LINK_CODE, s->index, 0);
+    if (cv_l_fn(link, fn)->sec != CV_NONE && cv_l_fn(link, fn)->sec != code) {
+        cv_link_say(link, id, CV_R_LINK_CODE, isym->index, 0);
         return CUVET_E_REFUSED;
     }
-    cv_l_fn(l, fn)->sec = code;
-    cv_l_osym(l, sym)->sec = code;
-    return take_definition(l, id, fn, code);
+    cv_l_fn(link, fn)->sec = code;
+    cv_l_osym(link, sym)->sec = code;
+    return take_definition(link, id, fn, code);
 }
 
 /* Shared variables and parts of constant banks have no symbol in a final link, unless it is asked for. */
-static bool is_hidden(const cv_isym *s)
+static bool is_hidden(const cv_isym *sym)
 {
-    return s->other == CV_STO_SPACE_SHARED || cv_l_is_hidden_bank(s);
+    return sym->other == CV_STO_SPACE_SHARED || cv_l_is_hidden_bank(sym);
 }
 
 /* A relocatable link keeps the name of what nobody will ever define. */
-static cuvet_status collect_nowhere(cv_link *l, cv_id id)
+static cuvet_status collect_nowhere(cv_link *link, cv_id id)
 {
-    cv_id sym = local_symbol(l, id);
+    cv_id sym = local_symbol(link, id);
 
-    cv_l_isym(l, id)->out = sym;
-    return sym != CV_NONE && add_local(l, sym) ? CUVET_OK : cv_l_nomem(l);
+    cv_l_isym(link, id)->out = sym;
+    return sym != CV_NONE && add_local(link, sym) ? CUVET_OK : cv_l_nomem(link);
 }
 
-static cuvet_status collect_local(cv_link *l, cv_id id)
+static cuvet_status collect_local(cv_link *link, cv_id id)
 {
-    cv_isym *s = cv_l_isym(l, id);
-    uint8_t type = cv_l_type(s);
+    cv_isym *isym = cv_l_isym(link, id);
+    uint8_t type = cv_l_type(isym);
     cuvet_status st;
     cv_id sym;
 
-    if (s->sec == CV_NONE)
-        return l->o.relocatable && cv_l_is_nowhere(s) ? collect_nowhere(l, id) : CUVET_OK;
-    st = cv_link_place(l, s->sec);
+    if (isym->sec == CV_NONE)
+        return link->opts.relocatable && cv_l_is_nowhere(isym) ? collect_nowhere(link, id) : CUVET_OK;
+    st = cv_link_place(link, isym->sec);
     if (st != CUVET_OK || (type != CV_STT_OBJECT && type != CV_STT_CUDA_OBJECT) ||
-        cv_l_isec(l, s->sec)->out == CV_NONE)
+        cv_l_isec(link, isym->sec)->out == CV_NONE)
         return st;
-    sym = local_symbol(l, id);
+    sym = local_symbol(link, id);
     if (sym == CV_NONE)
-        return cv_l_nomem(l);
-    s->out = sym;
-    cv_l_osym(l, sym)->sec = cv_l_isec(l, s->sec)->out;
-    cv_l_osym(l, sym)->hidden = is_hidden(s);
-    if (is_hidden(s) && !l->o.relocatable && !l->o.preserve &&
-        !(l->o.debug && s->other == CV_STO_SPACE_SHARED)) {
-        cv_l_osym(l, sym)->local = true;
+        return cv_l_nomem(link);
+    isym->out = sym;
+    cv_l_osym(link, sym)->sec = cv_l_isec(link, isym->sec)->out;
+    cv_l_osym(link, sym)->hidden = is_hidden(isym);
+    if (is_hidden(isym) && !link->opts.relocatable && !link->opts.preserve &&
+        !(link->opts.debug && isym->other == CV_STO_SPACE_SHARED)) {
+        cv_l_osym(link, sym)->local = true;
         return CUVET_OK;
     }
-    return add_local(l, sym) ? CUVET_OK : cv_l_nomem(l);
+    return add_local(link, sym) ? CUVET_OK : cv_l_nomem(link);
 }
 
-static cv_role role_of(const cv_lobj *o, cv_id i)
+static cv_role role_of(const cv_lobj *obj, cv_id id)
 {
-    return cv_cubin_sec(&o->cubin, i)->role;
+    return cv_cubin_sec(&obj->cubin, id)->role;
 }
 
 /* Zero memory of an input: without it nothing is missing when none of its variables is wanted. */
-static bool is_zero_memory(const cv_link *l, const cv_isec *s)
+static bool is_zero_memory(const cv_link *link, const cv_isec *isec)
 {
-    return role_of(cv_l_obj(l, s->obj), s->index) == CV_ROLE_GLOBAL;
+    return role_of(cv_l_obj(link, isec->obj), isec->index) == CV_ROLE_GLOBAL;
 }
 
 /* A weak variable without initial value that an input before this one has: its memory is not wanted. A later
  * input may have a better one; what is there by then stays. */
-static bool comes_late(const cv_link *l, cv_id id)
+static bool comes_late(const cv_link *link, cv_id id)
 {
-    const cv_isym *s = cv_l_isym(l, id);
-    const cv_meaning *m = cv_l_mean(l, s->name);
+    const cv_isym *sym = cv_l_isym(link, id);
+    const cv_meaning *entry = cv_l_mean(link, sym->name);
 
-    return s->sec != CV_NONE && cv_l_bind(s) == CV_STB_WEAK && is_zero_memory(l, cv_l_isec(l, s->sec)) &&
-           ((m->weak != CV_NONE && m->weak < id) || (m->strong != CV_NONE && m->strong < id));
+    return sym->sec != CV_NONE && cv_l_bind(sym) == CV_STB_WEAK &&
+           is_zero_memory(link, cv_l_isec(link, sym->sec)) &&
+           ((entry->weak != CV_NONE && entry->weak < id) || (entry->strong != CV_NONE && entry->strong < id));
 }
 
-static cuvet_status collect_global(cv_link *l, cv_id id)
+static cuvet_status collect_global(cv_link *link, cv_id id)
 {
-    cv_isym *s = cv_l_isym(l, id);
+    cv_isym *sym = cv_l_isym(link, id);
     cuvet_status st = CUVET_OK;
 
-    if (comes_late(l, id))
-        cv_l_isec(l, s->sec)->late = true;
-    else if (s->sec != CV_NONE)
-        st = cv_link_place(l, s->sec);
+    if (comes_late(link, id))
+        cv_l_isec(link, sym->sec)->late = true;
+    else if (sym->sec != CV_NONE)
+        st = cv_link_place(link, sym->sec);
     if (st != CUVET_OK)
         return st;
-    if ((s->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED && s->sec == CV_NONE &&
-        cv_l_mean(l, s->name)->win == CV_NONE) {
-        cv_id d = cv_l_debug_shared(l);
+    if ((sym->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED && sym->sec == CV_NONE &&
+        cv_l_mean(link, sym->name)->win == CV_NONE) {
+        cv_id debug = cv_l_debug_shared(link);
 
-        if (d == CV_NONE)
-            return cv_l_nomem(l);
-        cv_l_osec(l, d)->extern_array = true;
-        cv_l_osec(l, d)->align = cv_max(cv_l_osec(l, d)->align, 16);
+        if (debug == CV_NONE)
+            return cv_l_nomem(link);
+        cv_l_osec(link, debug)->extern_array = true;
+        cv_l_osec(link, debug)->align = cv_max(cv_l_osec(link, debug)->align, 16);
     }
-    l->has_common =
-        l->has_common || (s->common && cv_l_isym(l, cv_l_mean(l, s->name)->win)->common); /* not beaten */
-    s->out = global_symbol(l, id);
-    return s->out == CV_NONE ? cv_l_nomem(l) : CUVET_OK;
+    link->has_common =
+        link->has_common ||
+        (sym->common && cv_l_isym(link, cv_l_mean(link, sym->name)->win)->common); /* not beaten */
+    sym->out = global_symbol(link, id);
+    return sym->out == CV_NONE ? cv_l_nomem(link) : CUVET_OK;
 }
 
-static cuvet_status collect_other(cv_link *l, cv_id id)
+static cuvet_status collect_other(cv_link *link, cv_id id)
 {
-    const cv_isym *s = cv_l_isym(l, id);
-    uint8_t type = cv_l_type(s);
+    const cv_isym *sym = cv_l_isym(link, id);
+    uint8_t type = cv_l_type(sym);
 
-    if (s->index == 0 || type == CV_STT_FUNC || type == CV_STT_SECTION)
+    if (sym->index == 0 || type == CV_STT_FUNC || type == CV_STT_SECTION)
         return CUVET_OK;
-    return cv_l_bind(s) == CV_STB_LOCAL ? collect_local(l, id) : collect_global(l, id);
+    return cv_l_bind(sym) == CV_STB_LOCAL ? collect_local(link, id) : collect_global(link, id);
 }
 
 /* Sections that describe, or that other stages make again. */
-static bool is_described(cv_role r)
+static bool is_described(cv_role role)
 {
-    switch ((unsigned)r) {
+    switch ((unsigned)role) {
     case CV_ROLE_NULL_SECTION:
     case CV_ROLE_SHSTRTAB:
     case CV_ROLE_STRTAB:
@@ -310,229 +314,231 @@ static bool is_described(cv_role r)
     case CV_ROLE_REL:
     case CV_ROLE_RELA:
     case CV_ROLE_RESOLVED_RELA: return true;
-    default: return r >= CV_ROLE_CAPMERC_TEXT && r < CV_N_ROLES;
+    default: return role >= CV_ROLE_CAPMERC_TEXT && role < CV_N_ROLES;
     }
 }
 
-static cuvet_status collect_sections(cv_link *l, const cv_lobj *o)
+static cuvet_status collect_sections(cv_link *link, const cv_lobj *obj)
 {
     cuvet_status st = CUVET_OK;
 
-    for (cv_id i = 1; i < o->n_sec && st == CUVET_OK; i++) {
-        cv_isec *s = cv_l_isec(l, o->first_sec + i);
+    for (cv_id i = 1; i < obj->n_sec && st == CUVET_OK; i++) {
+        cv_isec *isec = cv_l_isec(link, obj->first_sec + i);
 
-        if (is_described(role_of(o, i)) || s->out != CV_NONE || s->table)
+        if (is_described(role_of(obj, i)) || isec->out != CV_NONE || isec->table)
             continue;
-        if (s->late) /* none of its variables is wanted */
-            s->lost = true;
+        if (isec->late) /* none of its variables is wanted */
+            isec->lost = true;
         else
-            st = cv_link_place(l, o->first_sec + i);
+            st = cv_link_place(link, obj->first_sec + i);
     }
     return st;
 }
 
-static cuvet_status collect_infos(cv_link *l, const cv_lobj *o)
+static cuvet_status collect_infos(cv_link *link, const cv_lobj *obj)
 {
-    for (cv_id i = 1; i < o->n_sec; i++) {
-        const cv_isec *s = cv_l_isec(l, o->first_sec + i);
+    for (cv_id i = 1; i < obj->n_sec; i++) {
+        const cv_isec *isec = cv_l_isec(link, obj->first_sec + i);
         cv_id code;
 
-        if (role_of(o, i) != CV_ROLE_NV_INFO_FN)
+        if (role_of(obj, i) != CV_ROLE_NV_INFO_FN)
             continue;
-        if (!cv_l_use_both(l, s->name))
-            return cv_l_nomem(l);
-        if (s->info >= o->n_sec)
+        if (!cv_l_use_both(link, isec->name))
+            return cv_l_nomem(link);
+        if (isec->info >= obj->n_sec)
             continue;
-        cv_l_isec(l, o->first_sec + s->info)->info_sec = o->first_sec + i;
-        code = cv_l_isec(l, o->first_sec + s->info)->out;
-        if (code == CV_NONE || cv_l_osec(l, code)->info_listed)
+        cv_l_isec(link, obj->first_sec + isec->info)->info_sec = obj->first_sec + i;
+        code = cv_l_isec(link, obj->first_sec + isec->info)->out;
+        if (code == CV_NONE || cv_l_osec(link, code)->info_listed)
             continue;
-        cv_l_osec(l, code)->info_listed = true;
-        if (!cv_u32s_push(&l->x->mem, &l->info_order, code))
-            return cv_l_nomem(l);
+        cv_l_osec(link, code)->info_listed = true;
+        if (!cv_u32s_push(&link->ctx->mem, &link->info_order, code))
+            return cv_l_nomem(link);
     }
     return CUVET_OK;
 }
 
-static cuvet_status collect_object(cv_link *l, const cv_lobj *o)
+static cuvet_status collect_object(cv_link *link, const cv_lobj *obj)
 {
     cuvet_status st = CUVET_OK;
 
-    for (cv_id i = 0; i < o->n_sym && st == CUVET_OK; i++)
-        if (cv_l_type(cv_l_isym(l, o->first_sym + i)) == CV_STT_FUNC)
-            st = collect_function(l, o->first_sym + i);
-    for (cv_id i = 0; i < o->n_sym && st == CUVET_OK; i++)
-        st = collect_other(l, o->first_sym + i);
+    for (cv_id i = 0; i < obj->n_sym && st == CUVET_OK; i++)
+        if (cv_l_type(cv_l_isym(link, obj->first_sym + i)) == CV_STT_FUNC)
+            st = collect_function(link, obj->first_sym + i);
+    for (cv_id i = 0; i < obj->n_sym && st == CUVET_OK; i++)
+        st = collect_other(link, obj->first_sym + i);
     if (st == CUVET_OK)
-        st = collect_sections(l, o);
+        st = collect_sections(link, obj);
     if (st == CUVET_OK)
-        st = collect_infos(l, o);
-    for (cv_id i = 1; i < o->n_sec && st == CUVET_OK; i++)
-        if (role_of(o, i) == CV_ROLE_REL || role_of(o, i) == CV_ROLE_RELA)
-            st = cv_link_relocations(l, o->first_sec + i);
+        st = collect_infos(link, obj);
+    for (cv_id i = 1; i < obj->n_sec && st == CUVET_OK; i++)
+        if (role_of(obj, i) == CV_ROLE_REL || role_of(obj, i) == CV_ROLE_RELA)
+            st = cv_link_relocations(link, obj->first_sec + i);
     return st;
 }
 
-static cv_id fixed(cv_link *l, const char *name, cv_role role, cv_group group, bool symbol)
+static cv_id fixed(cv_link *link, const char *name, cv_role role, cv_group group, bool symbol)
 {
-    cv_new_section n = cv_l_section(l, role, group);
+    cv_new_section section = cv_l_section(link, role, group);
 
-    n.symbol = symbol;
-    n.named = true;
-    n.name = cv_l_name_join(l, name, l->empty);
-    return n.name == CV_NONE ? CV_NONE : cv_l_new_osec(l, &n);
+    section.symbol = symbol;
+    section.named = true;
+    section.name = cv_l_name_join(link, name, link->empty);
+    return section.name == CV_NONE ? CV_NONE : cv_l_new_osec(link, &section);
 }
 
-static cuvet_status begin(cv_link *l)
+static cuvet_status begin(cv_link *link)
 {
     static const char *const NAMES[] = { ".shstrtab",       ".strtab",         ".symtab", ".symtab_shndx",
                                          ".note.nv.tkinfo", ".note.nv.cuinfo", ".nv.info" };
-    bool compat = cv_l_has(l, CV_GEN_COMPAT); /* objects of the old kind have none, their program has */
+    bool compat = cv_l_has(link, CV_GEN_COMPAT); /* objects of the old kind have none, their program has */
 
     for (size_t i = 0; i < CV_COUNT(NAMES); i++)
-        if (!cv_l_use_joined(l, CV_AT(NAMES, i), l->empty))
-            return cv_l_nomem(l);
-    l->tkinfo = fixed(l, ".note.nv.tkinfo", CV_ROLE_TKINFO, CV_G_NOTE, true);
-    l->cuinfo = fixed(l, ".note.nv.cuinfo", CV_ROLE_CUINFO, CV_G_NOTE, true);
-    l->info = fixed(l, ".nv.info", CV_ROLE_NV_INFO, CV_G_META, false);
-    for (cv_id i = 0; i < l->obj.n; i++)
-        compat = compat || cv_l_obj(l, i)->compat != 0;
+        if (!cv_l_use_joined(link, CV_AT(NAMES, i), link->empty))
+            return cv_l_nomem(link);
+    link->tkinfo = fixed(link, ".note.nv.tkinfo", CV_ROLE_TKINFO, CV_G_NOTE, true);
+    link->cuinfo = fixed(link, ".note.nv.cuinfo", CV_ROLE_CUINFO, CV_G_NOTE, true);
+    link->info = fixed(link, ".nv.info", CV_ROLE_NV_INFO, CV_G_META, false);
+    for (cv_id i = 0; i < link->obj.count; i++)
+        compat = compat || cv_l_obj(link, i)->compat != 0;
     if (compat)
-        l->compat = fixed(l, ".nv.compat", CV_ROLE_COMPAT, CV_G_META, false);
-    return l->tkinfo == CV_NONE || l->cuinfo == CV_NONE || l->info == CV_NONE ||
-                   (compat && l->compat == CV_NONE)
-               ? cv_l_nomem(l)
+        link->compat = fixed(link, ".nv.compat", CV_ROLE_COMPAT, CV_G_META, false);
+    return link->tkinfo == CV_NONE || link->cuinfo == CV_NONE || link->info == CV_NONE ||
+                   (compat && link->compat == CV_NONE)
+               ? cv_l_nomem(link)
                : CUVET_OK;
 }
 
-static cuvet_status finish(cv_link *l)
+static cuvet_status finish(cv_link *link)
 {
-    bool global = cv_l_find_osec(l, ".nv.global", l->empty) != CV_NONE;
+    bool global = cv_l_find_osec(link, ".nv.global", link->empty) != CV_NONE;
 
-    if (l->has_common && !l->o.relocatable && !global &&
-        fixed(l, ".nv.global", CV_ROLE_GLOBAL, CV_G_NOBITS, true) == CV_NONE)
-        return cv_l_nomem(l);
-    l->callgraph = fixed(l, ".nv.callgraph", CV_ROLE_CALLGRAPH, CV_G_META, true);
-    l->prototype = fixed(l, ".nv.prototype", CV_ROLE_PROTOTYPE, CV_G_META, true);
-    return l->callgraph == CV_NONE || l->prototype == CV_NONE ? cv_l_nomem(l) : CUVET_OK;
+    if (link->has_common && !link->opts.relocatable && !global &&
+        fixed(link, ".nv.global", CV_ROLE_GLOBAL, CV_G_NOBITS, true) == CV_NONE)
+        return cv_l_nomem(link);
+    link->callgraph = fixed(link, ".nv.callgraph", CV_ROLE_CALLGRAPH, CV_G_META, true);
+    link->prototype = fixed(link, ".nv.prototype", CV_ROLE_PROTOTYPE, CV_G_META, true);
+    return link->callgraph == CV_NONE || link->prototype == CV_NONE ? cv_l_nomem(link) : CUVET_OK;
 }
 
 /* Bytes of the parameter bank of a code section; 0: it has none. */
-static uint64_t parameters(const cv_link *l, const cv_isec *code)
+static uint64_t parameters(const cv_link *link, const cv_isec *code)
 {
-    const cv_cubin *c = &cv_l_obj(l, code->obj)->cubin;
-    uint32_t bank = cv_cubin_sec(c, code->index)->const0;
+    const cv_cubin *cubin = &cv_l_obj(link, code->obj)->cubin;
+    uint32_t bank = cv_cubin_sec(cubin, code->index)->const0;
 
-    return bank == 0 ? 0 : cv_cubin_sec(c, bank)->h.size;
+    return bank == 0 ? 0 : cv_cubin_sec(cubin, bank)->header.size;
 }
 
 /* A kernel that lost has the parameters of the one that won: both are launched by one name. */
-static void check_parameters(cv_link *l)
+static void check_parameters(cv_link *link)
 {
-    for (cv_id i = 0; i < l->isym.n; i++) {
-        const cv_isym *s = cv_l_isym(l, i), *w;
+    for (cv_id i = 0; i < link->isym.count; i++) {
+        const cv_isym *sym = cv_l_isym(link, i), *winner;
 
-        if (cv_l_type(s) != CV_STT_FUNC || !(s->other & CV_STO_ENTRY) || s->sec == CV_NONE)
+        if (cv_l_type(sym) != CV_STT_FUNC || !(sym->other & CV_STO_ENTRY) || sym->sec == CV_NONE)
             continue;
-        w = cv_l_isym(l, cv_l_canon(l, i));
-        if (w != s && w->sec != CV_NONE &&
-            parameters(l, cv_l_isec(l, s->sec)) != parameters(l, cv_l_isec(l, w->sec)))
-            cv_link_say(l, i, CV_R_LINK_PARAMETERS, parameters(l, cv_l_isec(l, s->sec)),
-                        parameters(l, cv_l_isec(l, w->sec)));
+        winner = cv_l_isym(link, cv_l_canon(link, i));
+        if (winner != sym && winner->sec != CV_NONE &&
+            parameters(link, cv_l_isec(link, sym->sec)) != parameters(link, cv_l_isec(link, winner->sec)))
+            cv_link_say(link, i, CV_R_LINK_PARAMETERS, parameters(link, cv_l_isec(link, sym->sec)),
+                        parameters(link, cv_l_isec(link, winner->sec)));
     }
 }
 
-cuvet_status cv_link_collect(cv_link *l)
+cuvet_status cv_link_collect(cv_link *link)
 {
-    cuvet_status st = begin(l);
+    cuvet_status st = begin(link);
 
-    check_parameters(l);
+    check_parameters(link);
 
-    for (cv_id i = 0; i < l->obj.n && st == CUVET_OK; i++)
-        st = collect_object(l, cv_l_obj(l, i));
-    return st == CUVET_OK ? finish(l) : st;
+    for (cv_id i = 0; i < link->obj.count && st == CUVET_OK; i++)
+        st = collect_object(link, cv_l_obj(link, i));
+    return st == CUVET_OK ? finish(link) : st;
 }
 
 /* Code and data: what no input has for nothing. Debug data and notes are made anew or dropped on purpose. */
-static bool must_stay(const cv_link *l, const cv_isec *s)
+static bool must_stay(const cv_link *link, const cv_isec *isec)
 {
-    switch ((unsigned)cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, s->index)->role) {
-    case CV_ROLE_GLOBAL: return !s->lost;
+    switch ((unsigned)cv_cubin_sec(&cv_l_obj(link, isec->obj)->cubin, isec->index)->role) {
+    case CV_ROLE_GLOBAL: return !isec->lost;
     case CV_ROLE_TEXT:
     case CV_ROLE_GLOBAL_INIT:
     case CV_ROLE_CONSTANT:
     case CV_ROLE_CONSTANT_FN:
-    case CV_ROLE_SHARED_FN: return !s->table;
+    case CV_ROLE_SHARED_FN: return !isec->table;
     default: return false;
     }
 }
 
-bool cv_link_parts_hold(const cv_link *l)
+bool cv_link_parts_hold(const cv_link *link)
 {
-    for (cv_id i = 0; i < l->osec.n; i++) {
-        const cv_osec *q = cv_l_osec(l, i);
+    for (cv_id i = 0; i < link->osec.count; i++) {
+        const cv_osec *osec = cv_l_osec(link, i);
         uint64_t end = 0;
 
-        for (cv_id p = q->first_part; p != CV_NONE; p = cv_lparts_get(&l->part, p)->next) {
-            const cv_lpart *e = cv_lparts_get(&l->part, p);
+        for (cv_id part = osec->first_part; part != CV_NONE; part = cv_lparts_get(&link->part, part)->next) {
+            const cv_lpart *chunk = cv_lparts_get(&link->part, part);
 
-            if (e->isec >= l->isec.n || e->base < end)
+            if (chunk->isec >= link->isec.count || chunk->base < end)
                 return false;
-            end = cv_sat_add(e->base, cv_l_isec(l, e->isec)->size);
+            end = cv_sat_add(chunk->base, cv_l_isec(link, chunk->isec)->size);
         }
-        if (end > q->size)
+        if (end > osec->size)
             return false;
     }
     return true;
 }
 
-static bool relocations_hold(const cv_link *l, const cv_osec *q)
+static bool relocations_hold(const cv_link *link, const cv_osec *osec)
 {
-    if (q->group != CV_G_REL)
+    if (osec->group != CV_G_REL)
         return true;
-    if (q->target >= l->osec.n)
+    if (osec->target >= link->osec.count)
         return false;
-    for (cv_id r = q->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
-        const cv_irel *e = cv_l_irel(l, r);
+    for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
+        const cv_irel *irel = cv_l_irel(link, rel);
 
-        if (e->sym >= l->isym.n || e->target >= l->isec.n || cv_l_isec(l, e->target)->out != q->target)
+        if (irel->sym >= link->isym.count || irel->target >= link->isec.count ||
+            cv_l_isec(link, irel->target)->out != osec->target)
             return false;
     }
     return true;
 }
 
 /* A variable of memory that was left out. */
-static bool has_no_memory(const cv_link *l, const cv_isym *s)
+static bool has_no_memory(const cv_link *link, const cv_isym *sym)
 {
-    return s->sec != CV_NONE && cv_l_type(s) != CV_STT_SECTION && cv_l_isec(l, s->sec)->late &&
-           cv_l_isec(l, s->sec)->out == CV_NONE;
+    return sym->sec != CV_NONE && cv_l_type(sym) != CV_STT_SECTION && cv_l_isec(link, sym->sec)->late &&
+           cv_l_isec(link, sym->sec)->out == CV_NONE;
 }
 
 /* Everything that an input's symbol, section or relocation became exists, and nothing was dropped. */
-bool cv_link_collect_holds(const cv_link *l)
+bool cv_link_collect_holds(const cv_link *link)
 {
-    for (cv_id i = 0; i < l->isec.n; i++) {
-        const cv_isec *s = cv_l_isec(l, i);
+    for (cv_id i = 0; i < link->isec.count; i++) {
+        const cv_isec *isec = cv_l_isec(link, i);
 
-        if (!cv_l_below(s->out, l->osec.n) || (s->out == CV_NONE && must_stay(l, s)))
+        if (!cv_l_below(isec->out, link->osec.count) || (isec->out == CV_NONE && must_stay(link, isec)))
             return false;
     }
-    for (cv_id i = 0; i < l->isym.n; i++) {
-        const cv_isym *s = cv_l_isym(l, i);
+    for (cv_id i = 0; i < link->isym.count; i++) {
+        const cv_isym *sym = cv_l_isym(link, i);
 
-        if (!cv_l_below(s->out, l->osym.n) || !cv_l_below(s->fn, l->fn.n))
+        if (!cv_l_below(sym->out, link->osym.count) || !cv_l_below(sym->fn, link->fn.count))
             return false;
-        if (has_no_memory(l, s) && (cv_l_bind(s) == CV_STB_LOCAL || cv_l_mean(l, s->name)->win == i))
+        if (has_no_memory(link, sym) &&
+            (cv_l_bind(sym) == CV_STB_LOCAL || cv_l_mean(link, sym->name)->win == i))
             return false; /* a variable that is wanted */
     }
-    for (cv_id i = 0; i < l->fn.n; i++) {
-        const cv_lfn *f = cv_l_fn(l, i);
+    for (cv_id i = 0; i < link->fn.count; i++) {
+        const cv_lfn *function = cv_l_fn(link, i);
 
-        if (f->sym == CV_NONE || (f->def != CV_NONE && f->sec == CV_NONE))
+        if (function->sym == CV_NONE || (function->def != CV_NONE && function->sec == CV_NONE))
             return false;
     }
-    for (cv_id i = 0; i < l->osec.n; i++)
-        if (!relocations_hold(l, cv_l_osec(l, i)))
+    for (cv_id i = 0; i < link->osec.count; i++)
+        if (!relocations_hold(link, cv_l_osec(link, i)))
             return false;
-    return cv_link_parts_hold(l);
+    return cv_link_parts_hold(link);
 }

@@ -3,61 +3,64 @@
  * input can name what its call graph does not reach, and what is not reached is gone. */
 #include "link/in/stages.h"
 
-static bool is_gone(const cv_link *l, cv_id osym)
+static bool is_gone(const cv_link *link, cv_id osym)
 {
-    const cv_osym *y = cv_l_osym(l, osym);
+    const cv_osym *symbol = cv_l_osym(link, osym);
 
-    return osym >= l->osym.n || y->dead || y->index == 0;
+    return osym >= link->osym.count || symbol->dead || symbol->index == 0;
 }
 
 /* An input's symbol that became this one. */
-static cv_id source_of(const cv_link *l, cv_id osym)
+static cv_id source_of(const cv_link *link, cv_id osym)
 {
-    const cv_osym *y = cv_l_osym(l, osym);
-    const cv_osec *q = y->sec == CV_NONE ? NULL : cv_l_osec(l, y->sec);
+    const cv_osym *symbol = cv_l_osym(link, osym);
+    const cv_osec *osec = symbol->sec == CV_NONE ? NULL : cv_l_osec(link, symbol->sec);
 
-    if (!y->is_section)
-        return y->win != CV_NONE ? y->win : y->src;
-    q = q && q->infosec != CV_NONE ? cv_l_osec(l, q->infosec) : q; /* the function that it belongs to */
-    return q && q->fn != CV_NONE ? cv_l_fn(l, q->fn)->def : CV_NONE;
+    if (!symbol->is_section)
+        return symbol->win != CV_NONE ? symbol->win : symbol->src;
+    osec = osec && osec->infosec != CV_NONE ? cv_l_osec(link, osec->infosec)
+                                            : osec; /* the function that it belongs to */
+    return osec && osec->fn != CV_NONE ? cv_l_fn(link, osec->fn)->def : CV_NONE;
 }
 
-static void say(cv_link *l, cv_id osym, uint64_t record)
+static void say(cv_link *link, cv_id osym, uint64_t record)
 {
-    cv_id id = source_of(l, osym);
+    cv_id id = source_of(link, osym);
 
-    cv_link_say(l, id, CV_R_LINK_REFERENCE, id == CV_NONE ? 0 : cv_l_isym(l, id)->index, record);
+    cv_link_say(link, id, CV_R_LINK_REFERENCE, id == CV_NONE ? 0 : cv_l_isym(link, id)->index, record);
 }
 
-static void check_records(cv_link *l)
+static void check_records(cv_link *link)
 {
-    for (uint64_t i = 0; i < l->rec.n; i++) {
-        const cv_irec *r = cv_irecs_at(&l->rec, i);
+    for (uint64_t i = 0; i < link->rec.count; i++) {
+        const cv_irec *record = cv_irecs_at(&link->rec, i);
 
-        for (uint64_t k = 0; k < r->n; k++) {
-            const cv_iword *w = cv_iwords_at(&l->word, r->first + k);
+        for (uint64_t k = 0; k < record->count; k++) {
+            const cv_iword *word = cv_iwords_at(&link->word, record->first + k);
 
-            if (w->symbol && is_gone(l, w->value))
-                say(l, w->value, r->code);
+            if (word->symbol && is_gone(link, word->value))
+                say(link, word->value, record->code);
         }
     }
 }
 
-static void check_relocations(cv_link *l, const cv_osec *q)
+static void check_relocations(cv_link *link, const cv_osec *osec)
 {
-    for (cv_id r = q->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
-        const cv_irel *e = cv_l_irel(l, r);
+    for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
+        const cv_irel *irel = cv_l_irel(link, rel);
 
-        if (e->keep && is_gone(l, e->osym != CV_NONE ? e->osym : cv_link_symbol_of(l, e->sym)))
-            cv_link_say(l, e->sym, CV_R_LINK_REFERENCE, cv_l_isym(l, e->sym)->index, 0);
+        if (irel->keep &&
+            is_gone(link, irel->osym != CV_NONE ? irel->osym : cv_link_symbol_of(link, irel->sym)))
+            cv_link_say(link, irel->sym, CV_R_LINK_REFERENCE, cv_l_isym(link, irel->sym)->index, 0);
     }
 }
 
-cuvet_status cv_link_refer(cv_link *l)
+cuvet_status cv_link_refer(cv_link *link)
 {
-    check_records(l);
-    for (cv_id i = 0; i < l->osec.n; i++)
-        if (cv_l_osec(l, i)->group == CV_G_REL && !cv_l_osec(l, i)->dead && !cv_l_osec(l, i)->is_resolved)
-            check_relocations(l, cv_l_osec(l, i));
+    check_records(link);
+    for (cv_id i = 0; i < link->osec.count; i++)
+        if (cv_l_osec(link, i)->group == CV_G_REL && !cv_l_osec(link, i)->dead &&
+            !cv_l_osec(link, i)->is_resolved)
+            check_relocations(link, cv_l_osec(link, i));
     return CUVET_OK;
 }

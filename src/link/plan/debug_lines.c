@@ -8,18 +8,18 @@
 #include "link/plan/pieces.h"
 
 /* A unit's header, or the rows of one function; the piece of the same number says where it is. */
-typedef struct rows {
+typedef struct line_rows {
     cv_span bytes;
     uint64_t address; /* where the function is named, from the beginning of the rows */
     uint64_t rank;
     uint64_t names; /* of a header: what is added to its last four bytes */
     bool header;
-} rows;
+} line_rows;
 
-CV_VEC(rows_list, rows);
+CV_VEC(rows_list, line_rows);
 
-typedef struct liner {
-    cv_link *l;
+typedef struct debug_liner {
+    cv_link *link;
     cv_id sec, at; /* at: section of an input that is looked at */
     rows_list all;
     cv_pieces place;
@@ -27,287 +27,294 @@ typedef struct liner {
     bool with_names; /* the section has them */
     uint64_t names;  /* where .debug_str of the input that is looked at begins; 0 where it says nothing */
     cv_u32s rank;    /* of each function: place of its symbol, from 1 */
-} liner;
+} debug_liner;
 
 /* Names of functions whose code is part of another's are counted from a place in .debug_str. Where there are
  * some it stands in four bytes behind the table of files; its relocation is in the capsule only. */
-static bool has_names(cv_span s, const cv_line_unit *u)
+static bool has_names(cv_span span, const cv_line_unit *unit)
 {
-    uint64_t pos = u->at + (u->version >= 4 ? 15u : 14u) + u->base, skip;
+    uint64_t pos = unit->at + (unit->version >= 4 ? 15u : 14u) + unit->base, skip;
     cv_span text;
     cv_dwarf_bad bad;
 
-    s.len = u->program;
+    span.len = unit->program;
     for (int list = 0; list < 2; list++)
         do {
-            if (!cv_span_cstr(s, pos, &text))
+            if (!cv_span_cstr(span, pos, &text))
                 return false;
             pos += text.len + 1;
             for (int i = 0; i < 3 && list && text.len; i++) /* directory, time, size */
-                if (!cv_uleb_read(s, s.len, &pos, &skip, &bad))
+                if (!cv_uleb_read(span, span.len, &pos, &skip, &bad))
                     return false;
         } while (text.len);
-    return s.len - pos == 4;
+    return span.len - pos == 4;
 }
 
 /* Rows up to the end of a sequence. @return false: they cannot be told apart */
-static bool next_rows(cv_span s, const cv_line_unit *u, uint64_t *pos, rows *r)
+static bool next_rows(cv_span span, const cv_line_unit *unit, uint64_t *pos, line_rows *rows)
 {
     cv_line_op op = { .kind = CV_LINE_PLAIN };
     uint64_t start = *pos;
     cv_dwarf_bad bad;
 
-    r->address = 0;
-    while (op.kind != CV_LINE_END && *pos < u->end) {
-        if (!cv_line_op_read(s, u, *pos, &op, &bad))
+    rows->address = 0;
+    while (op.kind != CV_LINE_END && *pos < unit->end) {
+        if (!cv_line_op_read(span, unit, *pos, &op, &bad))
             return false;
-        if (op.kind == CV_LINE_ADDRESS && r->address == 0)
-            r->address = op.address - start;
+        if (op.kind == CV_LINE_ADDRESS && rows->address == 0)
+            rows->address = op.address - start;
         *pos = op.end;
     }
-    return op.kind == CV_LINE_END && r->address != 0 && cv_span_sub(s, start, *pos - start, &r->bytes);
+    return op.kind == CV_LINE_END && rows->address != 0 &&
+           cv_span_sub(span, start, *pos - start, &rows->bytes);
 }
 
-static bool add(liner *w, const rows *r, uint64_t at)
+static bool add(debug_liner *liner, const line_rows *rows, uint64_t at)
 {
-    rows e = *r;
+    line_rows fresh = *rows;
 
-    return rows_list_push(&w->l->x->mem, &w->all, e) &&
-           cv_pieces_push(&w->l->x->mem, &w->place,
-                          (cv_piece){ .at = at, .end = at + r->bytes.len, .keep = r->header });
+    return rows_list_push(&liner->link->ctx->mem, &liner->all, fresh) &&
+           cv_pieces_push(&liner->link->ctx->mem, &liner->place,
+                          (cv_piece){ .at = at, .end = at + rows->bytes.len, .keep = rows->header });
 }
 
 /* Unit at *pos, which is advanced. @return END: it cannot be taken apart */
-static cuvet_status read_unit(liner *w, cv_span s, uint64_t *pos, uint64_t base)
+static cuvet_status read_unit(debug_liner *liner, cv_span span, uint64_t *pos, uint64_t base)
 {
-    rows r = { .header = true };
+    line_rows rows = { .header = true };
     cv_dwarf_bad bad;
-    cv_line_unit u;
+    cv_line_unit unit;
 
-    if (!cv_line_unit_read(s, *pos, &u, &bad) || !cv_span_sub(s, u.at, u.program - u.at, &r.bytes))
+    if (!cv_line_unit_read(span, *pos, &unit, &bad) ||
+        !cv_span_sub(span, unit.at, unit.program - unit.at, &rows.bytes))
         return CUVET_END;
-    r.names = w->names && has_names(s, &u) ? w->names : 0;
-    if (!add(w, &r, base + u.at))
-        return cv_l_nomem(w->l);
-    r.header = false;
-    *pos = u.program;
-    while (*pos < u.end) {
+    rows.names = liner->names && has_names(span, &unit) ? liner->names : 0;
+    if (!add(liner, &rows, base + unit.at))
+        return cv_l_nomem(liner->link);
+    rows.header = false;
+    *pos = unit.program;
+    while (*pos < unit.end) {
         uint64_t at = *pos;
 
-        if (!next_rows(s, &u, pos, &r))
+        if (!next_rows(span, &unit, pos, &rows))
             return CUVET_END;
-        if (!add(w, &r, base + at))
-            return cv_l_nomem(w->l);
+        if (!add(liner, &rows, base + at))
+            return cv_l_nomem(liner->link);
     }
     return CUVET_OK;
 }
 
-static uint64_t names_of(const cv_link *l, const cv_lobj *o)
+static uint64_t names_of(const cv_link *link, const cv_lobj *obj)
 {
-    for (cv_id i = 1; i < o->n_sec; i++) {
-        const cv_isec *s = cv_l_isec(l, o->first_sec + i);
+    for (cv_id i = 1; i < obj->n_sec; i++) {
+        const cv_isec *isec = cv_l_isec(link, obj->first_sec + i);
 
-        if (s->out != CV_NONE && cv_span_eq_str(cv_l_text(l, s->name), ".debug_str"))
-            return s->base;
+        if (isec->out != CV_NONE && cv_span_eq_str(cv_l_text(link, isec->name), ".debug_str"))
+            return isec->base;
     }
     return 0;
 }
 
-static cuvet_status read_part(liner *w, const cv_lpart *p)
+static cuvet_status read_part(debug_liner *liner, const cv_lpart *part)
 {
-    cv_span s = cv_l_body(w->l, cv_l_isec(w->l, p->isec));
+    cv_span span = cv_l_body(liner->link, cv_l_isec(liner->link, part->isec));
     cuvet_status st = CUVET_OK;
     uint64_t pos = 0;
 
-    w->at = p->isec;
-    w->names = w->with_names ? names_of(w->l, cv_l_obj(w->l, cv_l_isec(w->l, p->isec)->obj)) : 0;
-    while (pos < s.len && st == CUVET_OK)
-        st = read_unit(w, s, &pos, p->base);
+    liner->at = part->isec;
+    liner->names = liner->with_names
+                       ? names_of(liner->link, cv_l_obj(liner->link, cv_l_isec(liner->link, part->isec)->obj))
+                       : 0;
+    while (pos < span.len && st == CUVET_OK)
+        st = read_unit(liner, span, &pos, part->base);
     return st;
 }
 
-static cuvet_status read_lines(liner *w)
+static cuvet_status read_lines(debug_liner *liner)
 {
     cuvet_status st = CUVET_OK;
 
-    for (cv_id p = cv_l_osec(w->l, w->sec)->first_part; p != CV_NONE && st == CUVET_OK;
-         p = cv_lparts_at(&w->l->part, p)->next)
-        st = read_part(w, cv_lparts_at(&w->l->part, p));
-    return st == CUVET_OK ? cv_link_rels_of(w->l, w->sec, &w->rels) : st;
+    for (cv_id part = cv_l_osec(liner->link, liner->sec)->first_part; part != CV_NONE && st == CUVET_OK;
+         part = cv_lparts_at(&liner->link->part, part)->next)
+        st = read_part(liner, cv_lparts_at(&liner->link->part, part));
+    return st == CUVET_OK ? cv_link_rels_of(liner->link, liner->sec, &liner->rels) : st;
 }
 
 /* Rows that name no function are of one that is gone. @return END: what is patched lies across two of them */
-static cuvet_status choose(liner *w)
+static cuvet_status choose(debug_liner *liner)
 {
-    const cv_link *l = w->l;
-    uint64_t k = 0;
+    const cv_link *link = liner->link;
+    uint64_t at = 0;
 
-    for (uint64_t i = 0; i < w->all.n; i++) {
-        rows *r = rows_list_at(&w->all, i);
-        cv_piece *p = cv_pieces_at(&w->place, i);
+    for (uint64_t i = 0; i < liner->all.count; i++) {
+        line_rows *rows = rows_list_at(&liner->all, i);
+        cv_piece *piece = cv_pieces_at(&liner->place, i);
 
-        for (; k < w->rels.n && cv_keys_at(&w->rels, k)->key < p->end; k++) {
-            const cv_irel *e = cv_l_irel(l, (cv_id)cv_keys_at(&w->rels, k)->index);
-            const cv_isym *s = cv_l_isym(l, cv_l_canon(l, e->sym));
+        for (; at < liner->rels.count && cv_keys_at(&liner->rels, at)->key < piece->end; at++) {
+            const cv_irel *rel = cv_l_irel(link, (cv_id)cv_keys_at(&liner->rels, at)->index);
+            const cv_isym *sym = cv_l_isym(link, cv_l_canon(link, rel->sym));
 
-            w->at = e->target;
-            if (r->header && cv_sat_add(e->off, 4) == p->end)
-                r->names = 0; /* it has one of its own */
-            if (cv_sat_add(e->off, cv_reloc_of(e->type)->bytes) > p->end)
+            liner->at = rel->target;
+            if (rows->header && cv_sat_add(rel->off, 4) == piece->end)
+                rows->names = 0; /* it has one of its own */
+            if (cv_sat_add(rel->off, cv_reloc_of(rel->type)->bytes) > piece->end)
                 return CUVET_END;
-            if (r->header || e->off != p->at + r->address || s->fn == CV_NONE)
+            if (rows->header || rel->off != piece->at + rows->address || sym->fn == CV_NONE)
                 continue;
-            p->keep = cv_l_fn(l, s->fn)->live;
-            r->rank = *cv_u32s_at(&w->rank, s->fn);
+            piece->keep = cv_l_fn(link, sym->fn)->live;
+            rows->rank = *cv_u32s_at(&liner->rank, sym->fn);
         }
     }
     return CUVET_OK;
 }
 
-static cuvet_status rank_functions(liner *w)
+static cuvet_status rank_functions(debug_liner *liner)
 {
-    const cv_link *l = w->l;
-    uint32_t n = 0;
+    const cv_link *link = liner->link;
+    uint32_t count = 0;
 
-    if (!cv_u32s_fill(&l->x->mem, &w->rank, cv_max(l->fn.n, 1)))
-        return cv_l_nomem(l);
+    if (!cv_u32s_fill(&link->ctx->mem, &liner->rank, cv_max(link->fn.count, 1)))
+        return cv_l_nomem(link);
     for (int global = 0; global < 2; global++) {
-        const cv_u32s *list = global ? &l->globals : &l->locals;
+        const cv_u32s *list = global ? &link->globals : &link->locals;
 
-        for (uint64_t i = 0; i < list->n; i++) {
-            cv_id fn = cv_l_osym(l, *cv_u32s_get(list, i))->fn;
+        for (uint64_t i = 0; i < list->count; i++) {
+            cv_id fn = cv_l_osym(link, *cv_u32s_get(list, i))->fn;
 
-            n++;
+            count++;
             if (fn != CV_NONE)
-                *cv_u32s_at(&w->rank, fn) = n;
+                *cv_u32s_at(&liner->rank, fn) = count;
         }
     }
     return CUVET_OK;
 }
 
 /* What follows the length. */
-static void write_head(cv_builder *b, const rows *head)
+static void write_head(cv_builder *builder, const line_rows *head)
 {
     cv_span rest = cv_span_tail(head->bytes, 4);
 
     if (head->names)
         rest.len -= 4;
-    cv_put_span(b, rest);
+    cv_put_span(builder, rest);
     if (head->names)
-        cv_put_u32(b, (uint32_t)(cv_u32_at(head->bytes, head->bytes.len - 4) + head->names));
+        cv_put_u32(builder, (uint32_t)(cv_u32_at(head->bytes, head->bytes.len - 4) + head->names));
 }
 
 /* Rows of the unit that begins with piece 'first', sorted. */
-static bool write_unit(liner *w, uint64_t first, uint64_t *next, cv_keys *order)
+static bool write_unit(debug_liner *liner, uint64_t first, uint64_t *next, cv_keys *order)
 {
-    cv_builder *b = &cv_l_osec(w->l, w->sec)->bytes;
-    const rows *head = rows_list_at(&w->all, first);
+    cv_builder *builder = &cv_l_osec(liner->link, liner->sec)->bytes;
+    const line_rows *head = rows_list_at(&liner->all, first);
     uint64_t len = head->bytes.len, i = first + 1;
     bool ok = true;
 
     cv_keys_clear(order);
-    for (; i < w->all.n && !rows_list_at(&w->all, i)->header && ok; i++) {
-        if (!cv_pieces_at(&w->place, i)->keep)
+    for (; i < liner->all.count && !rows_list_at(&liner->all, i)->header && ok; i++) {
+        if (!cv_pieces_at(&liner->place, i)->keep)
             continue;
-        len += rows_list_at(&w->all, i)->bytes.len;
-        ok =
-            cv_keys_push(&w->l->x->mem, order, (cv_key){ .key = rows_list_at(&w->all, i)->rank, .index = i });
+        len += rows_list_at(&liner->all, i)->bytes.len;
+        ok = cv_keys_push(&liner->link->ctx->mem, order,
+                          (cv_key){ .key = rows_list_at(&liner->all, i)->rank, .index = i });
     }
     *next = i;
     cv_keys_sort(order);
-    cv_pieces_at(&w->place, first)->to = b->len;
-    cv_put_u32(b, (uint32_t)(len - 4));
-    write_head(b, head);
-    for (uint64_t k = 0; k < order->n && ok; k++) {
-        uint64_t r = cv_keys_at(order, k)->index;
+    cv_pieces_at(&liner->place, first)->to = builder->len;
+    cv_put_u32(builder, (uint32_t)(len - 4));
+    write_head(builder, head);
+    for (uint64_t k = 0; k < order->count && ok; k++) {
+        uint64_t row = cv_keys_at(order, k)->index;
 
-        cv_pieces_at(&w->place, r)->to = b->len;
-        cv_put_span(b, rows_list_at(&w->all, r)->bytes);
+        cv_pieces_at(&liner->place, row)->to = builder->len;
+        cv_put_span(builder, rows_list_at(&liner->all, row)->bytes);
     }
-    return ok && !b->failed;
+    return ok && !builder->failed;
 }
 
-static cuvet_status write_lines(liner *w)
+static cuvet_status write_lines(debug_liner *liner)
 {
-    cv_osec *q = cv_l_osec(w->l, w->sec);
+    cv_osec *osec = cv_l_osec(liner->link, liner->sec);
     cv_keys order = { 0 };
     bool ok = true;
 
-    for (uint64_t i = 0; i < w->all.n && ok;)
-        ok = write_unit(w, i, &i, &order);
-    cv_keys_free(&w->l->x->mem, &order);
-    q->size = q->bytes.len;
-    q->first_part = q->last_part = CV_NONE;
-    return ok ? CUVET_OK : cv_l_nomem(w->l);
+    for (uint64_t i = 0; i < liner->all.count && ok;)
+        ok = write_unit(liner, i, &i, &order);
+    cv_keys_free(&liner->link->ctx->mem, &order);
+    osec->size = osec->bytes.len;
+    osec->first_part = osec->last_part = CV_NONE;
+    return ok ? CUVET_OK : cv_l_nomem(liner->link);
 }
 
 /* They come out in the order of the rows. */
-static cuvet_status sort_relocations(liner *w)
+static cuvet_status sort_relocations(debug_liner *liner)
 {
-    cv_link *l = w->l;
-    cv_id q = CV_ARRAY_GET(cv_l_osec(l, w->sec)->rel, 1), *next;
+    cv_link *link = liner->link;
+    cv_id osec = CV_ARRAY_GET(cv_l_osec(link, liner->sec)->rel, 1), *next;
 
-    if (q == CV_NONE)
+    if (osec == CV_NONE)
         return CUVET_OK;
-    cv_keys_clear(&w->rels);
-    for (cv_id r = cv_l_osec(l, q)->rels; r != CV_NONE; r = cv_l_irel(l, r)->next)
-        if (!cv_keys_push(&l->x->mem, &w->rels, (cv_key){ .key = cv_l_irel(l, r)->off, .index = r }))
-            return cv_l_nomem(l);
-    cv_keys_sort(&w->rels);
-    next = &cv_l_osec(l, q)->rels;
-    for (uint64_t i = 0; i < w->rels.n; i++) {
-        *next = (cv_id)cv_keys_at(&w->rels, i)->index;
-        next = &cv_l_irel(l, *next)->next;
+    cv_keys_clear(&liner->rels);
+    for (cv_id rel = cv_l_osec(link, osec)->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next)
+        if (!cv_keys_push(&link->ctx->mem, &liner->rels,
+                          (cv_key){ .key = cv_l_irel(link, rel)->off, .index = rel }))
+            return cv_l_nomem(link);
+    cv_keys_sort(&liner->rels);
+    next = &cv_l_osec(link, osec)->rels;
+    for (uint64_t i = 0; i < liner->rels.count; i++) {
+        *next = (cv_id)cv_keys_at(&liner->rels, i)->index;
+        next = &cv_l_irel(link, *next)->next;
     }
     *next = CV_NONE;
     return CUVET_OK;
 }
 
-static cuvet_status link_lines(cv_link *l, cv_id sec, bool with_names, cv_pieces *place)
+static cuvet_status link_lines(cv_link *link, cv_id sec, bool with_names, cv_pieces *place)
 {
-    liner w = { .l = l, .sec = sec, .with_names = with_names };
-    cuvet_status st = read_lines(&w);
+    debug_liner liner = { .link = link, .sec = sec, .with_names = with_names };
+    cuvet_status st = read_lines(&liner);
 
     if (st == CUVET_OK)
-        st = rank_functions(&w);
+        st = rank_functions(&liner);
     if (st == CUVET_OK)
-        st = choose(&w);
-    if (st == CUVET_OK && w.all.n) {
-        st = write_lines(&w);
+        st = choose(&liner);
+    if (st == CUVET_OK && liner.all.count) {
+        st = write_lines(&liner);
         if (st == CUVET_OK)
-            cv_link_move_rels(l, sec, &w.rels, &w.place);
+            cv_link_move_rels(link, sec, &liner.rels, &liner.place);
         if (st == CUVET_OK)
-            st = sort_relocations(&w);
+            st = sort_relocations(&liner);
     } else if (st == CUVET_END) {
-        cv_link_say_section(l, w.at, CV_R_LINK_LINES, 0);
+        cv_link_say_section(link, liner.at, CV_R_LINK_LINES, 0);
         st = CUVET_OK;
-        cv_pieces_clear(&w.place); /* nothing moved */
+        cv_pieces_clear(&liner.place); /* nothing moved */
     }
-    *place = w.place;
-    rows_list_free(&l->x->mem, &w.all);
-    cv_keys_free(&l->x->mem, &w.rels);
-    cv_u32s_free(&l->x->mem, &w.rank);
+    *place = liner.place;
+    rows_list_free(&link->ctx->mem, &liner.all);
+    cv_keys_free(&link->ctx->mem, &liner.rels);
+    cv_u32s_free(&link->ctx->mem, &liner.rank);
     return st;
 }
 
 /* Addends of references from other debug sections: offsets of units. */
-static void move_references(cv_link *l, cv_id sec, const cv_pieces *place)
+static void move_references(cv_link *link, cv_id sec, const cv_pieces *place)
 {
-    for (cv_id q = 0; q < l->osec.n; q++) {
-        if (cv_l_osec(l, q)->group != CV_G_REL)
+    for (cv_id osec = 0; osec < link->osec.count; osec++) {
+        if (cv_l_osec(link, osec)->group != CV_G_REL)
             continue;
-        for (cv_id r = cv_l_osec(l, q)->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
-            cv_irel *e = cv_l_irel(l, r);
-            const cv_isym *s = e->sym == CV_NONE ? NULL : cv_l_isym(l, e->sym);
+        for (cv_id rel = cv_l_osec(link, osec)->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
+            cv_irel *irel = cv_l_irel(link, rel);
+            const cv_isym *sym = irel->sym == CV_NONE ? NULL : cv_l_isym(link, irel->sym);
             uint64_t old;
-            const cv_piece *p;
+            const cv_piece *piece;
 
-            if (!s || cv_l_type(s) != CV_STT_SECTION || s->sec == CV_NONE || cv_l_isec(l, s->sec)->out != sec)
+            if (!sym || cv_l_type(sym) != CV_STT_SECTION || sym->sec == CV_NONE ||
+                cv_l_isec(link, sym->sec)->out != sec)
                 continue;
-            old = cv_wrap_add(cv_l_isec(l, s->sec)->base, (uint64_t)e->addend);
-            p = cv_link_piece_of(place, old);
-            if (p->keep && old >= p->at && old < p->end)
-                e->addend = (int64_t)(p->to + (old - p->at)) - (int64_t)cv_l_isec(l, s->sec)->base;
+            old = cv_wrap_add(cv_l_isec(link, sym->sec)->base, (uint64_t)irel->addend);
+            piece = cv_link_piece_of(place, old);
+            if (piece->keep && old >= piece->at && old < piece->end)
+                irel->addend =
+                    (int64_t)(piece->to + (old - piece->at)) - (int64_t)cv_l_isec(link, sym->sec)->base;
         }
     }
 }
@@ -315,44 +322,45 @@ static void move_references(cv_link *l, cv_id sec, const cv_pieces *place)
 /* The first has names of functions. */
 static const char *const NAMES[] = { ".debug_line", ".nv_debug_line_sass" };
 
-cuvet_status cv_link_lines(cv_link *l)
+cuvet_status cv_link_lines(cv_link *link)
 {
     cuvet_status st = CUVET_OK;
 
-    for (size_t i = 0; i < CV_COUNT(NAMES) && st == CUVET_OK && cv_l_has(l, CV_GEN_REMAKES_DEBUG); i++) {
-        cv_id sec = cv_l_find_osec(l, CV_AT(NAMES, i), l->empty);
+    for (size_t i = 0; i < CV_COUNT(NAMES) && st == CUVET_OK && cv_l_has(link, CV_GEN_REMAKES_DEBUG); i++) {
+        cv_id sec = cv_l_find_osec(link, CV_AT(NAMES, i), link->empty);
         cv_pieces place = { 0 };
 
         if (sec == CV_NONE)
             continue;
-        st = link_lines(l, sec, i == 0, &place);
-        if (st == CUVET_OK && place.n) {
-            move_references(l, sec, &place);
-            CV_ARRAY_SET(l->lines, i, sec);
+        st = link_lines(link, sec, i == 0, &place);
+        if (st == CUVET_OK && place.count) {
+            move_references(link, sec, &place);
+            CV_ARRAY_SET(link->lines, i, sec);
         }
-        cv_pieces_free(&l->x->mem, &place);
+        cv_pieces_free(&link->ctx->mem, &place);
     }
     return st;
 }
 
 /* Units one behind the other fill the section, and what is patched lies inside. */
-bool cv_link_lines_holds(const cv_link *l)
+bool cv_link_lines_holds(const cv_link *link)
 {
     for (size_t i = 0; i < CV_COUNT(NAMES); i++) {
-        cv_id sec = CV_ARRAY_GET(l->lines, i),
-              q = sec == CV_NONE ? CV_NONE : CV_ARRAY_GET(cv_l_osec(l, sec)->rel, 1);
-        cv_span s = sec == CV_NONE ? cv_span_of(NULL, 0, 0) : cv_builder_span(&cv_l_osec(l, sec)->bytes);
+        cv_id sec = CV_ARRAY_GET(link->lines, i),
+              osec = sec == CV_NONE ? CV_NONE : CV_ARRAY_GET(cv_l_osec(link, sec)->rel, 1);
+        cv_span span =
+            sec == CV_NONE ? cv_span_of(NULL, 0, 0) : cv_builder_span(&cv_l_osec(link, sec)->bytes);
         uint64_t pos = 0, last = 0;
 
-        while (pos < s.len)
-            pos = cv_sat_add(pos, cv_sat_add(4, cv_u32_at(s, pos)));
-        if (pos != s.len || (sec != CV_NONE && s.len != cv_l_osec(l, sec)->size))
+        while (pos < span.len)
+            pos = cv_sat_add(pos, cv_sat_add(4, cv_u32_at(span, pos)));
+        if (pos != span.len || (sec != CV_NONE && span.len != cv_l_osec(link, sec)->size))
             return false;
-        for (cv_id r = q == CV_NONE ? CV_NONE : cv_l_osec(l, q)->rels; r != CV_NONE;
-             r = cv_l_irel(l, r)->next) {
-            if (cv_l_irel(l, r)->off < last || cv_l_irel(l, r)->off >= s.len)
+        for (cv_id rel = osec == CV_NONE ? CV_NONE : cv_l_osec(link, osec)->rels; rel != CV_NONE;
+             rel = cv_l_irel(link, rel)->next) {
+            if (cv_l_irel(link, rel)->off < last || cv_l_irel(link, rel)->off >= span.len)
                 return false;
-            last = cv_l_irel(l, r)->off;
+            last = cv_l_irel(link, rel)->off;
         }
     }
     return true;

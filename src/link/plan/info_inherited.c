@@ -3,206 +3,209 @@
 #include "link/plan/info_records.h"
 
 /* Words of a function's records of one row that are not in the list yet. */
-static bool join_words(describer *d, const cv_lfn *f, cv_heir row)
+static bool join_words(info_describer *describer, const cv_lfn *function, cv_heir row)
 {
-    cv_span s = cv_d_info_body(d->l, f);
+    cv_span span = cv_d_info_body(describer->link, function);
     uint64_t pos = 0;
-    cv_tlv t;
+    cv_tlv tlv;
 
-    for (; cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next) {
-        if (t.code != cv_heir_get(row)->code || t.format != CV_TLV_SVAL)
+    for (; cv_tlv_at(span, pos, &tlv) == CV_TLV_OK; pos = tlv.next) {
+        if (tlv.code != cv_heir_get(row)->code || tlv.format != CV_TLV_SVAL)
             continue;
-        for (uint64_t i = 0; i + 4 <= t.value; i += 4) {
-            uint32_t word = cv_u32_at(s, t.payload + i);
+        for (uint64_t i = 0; i + 4 <= tlv.value; i += 4) {
+            uint32_t word = cv_u32_at(span, tlv.payload + i);
             uint64_t at = 0;
 
-            if (!cv_work(d->l->x, 1 + d->words.n / 4, 0))
+            if (!cv_work(describer->link->ctx, 1 + describer->words.count / 4, 0))
                 return false;
-            while (at < d->words.n && *cv_u32s_at(&d->words, at) != word)
+            while (at < describer->words.count && *cv_u32s_at(&describer->words, at) != word)
                 at++;
-            if (at == d->words.n && !cv_u32s_push(&d->l->x->mem, &d->words, word))
+            if (at == describer->words.count &&
+                !cv_u32s_push(&describer->link->ctx->mem, &describer->words, word))
                 return false;
         }
     }
     return true;
 }
 
-static bool has_row(const cv_lfn *f, cv_heir row)
+static bool has_row(const cv_lfn *function, cv_heir row)
 {
-    return f->has_info && f->own.has & CV_H_BIT(row);
+    return function->has_info && function->own.has & CV_H_BIT(row);
 }
 
 /* Words of the kernel and of all that it reaches; of all that stays, when it is the only one: then its own
  * stand where its records do among those of the inputs. */
-static bool collect_words(describer *d, cv_id fn, cv_heir row, const kernel_facts *k)
+static bool collect_words(info_describer *describer, cv_id fn, cv_heir row, const kernel_facts *facts)
 {
-    const cv_link *l = d->l;
-    const cv_lfn *f = cv_l_fn(l, fn);
-    bool ok = true, own = !has_row(f, row);
+    const cv_link *link = describer->link;
+    const cv_lfn *function = cv_l_fn(link, fn);
+    bool ok = true, own = !has_row(function, row);
 
-    cv_u32s_clear(&d->words);
-    for (uint64_t i = 0; i < k->below.n && ok; i++) {
-        const cv_lfn *g = cv_l_fn(l, cv_keys_get(&k->below, i)->index);
+    cv_u32s_clear(&describer->words);
+    for (uint64_t i = 0; i < facts->below.count && ok; i++) {
+        const cv_lfn *callee = cv_l_fn(link, cv_keys_get(&facts->below, i)->index);
 
-        if (!own && (d->n_kernels != 1 || cv_d_place(l, g) > cv_d_place(l, f))) {
+        if (!own && (describer->n_kernels != 1 || cv_d_place(link, callee) > cv_d_place(link, function))) {
             own = true;
-            ok = join_words(d, f, row);
+            ok = join_words(describer, function, row);
         }
-        if (ok && has_row(g, row))
-            ok = join_words(d, g, row);
+        if (ok && has_row(callee, row))
+            ok = join_words(describer, callee, row);
     }
-    return ok && (own || join_words(d, f, row));
+    return ok && (own || join_words(describer, function, row));
 }
 
-static bool add_row(describer *d, cv_id fn, cv_heir row, const kernel_facts *k)
+static bool add_row(info_describer *describer, cv_id fn, cv_heir row, const kernel_facts *facts)
 {
-    cv_link *l = d->l;
+    cv_link *link = describer->link;
 
     if (cv_heir_get(row)->rule == CV_RULE_WORDS) {
-        if (!collect_words(d, fn, row, k))
+        if (!collect_words(describer, fn, row, facts))
             return false;
-        if (d->words.n <= UINT16_MAX / 4)
-            return cv_d_add_words(d, row);
-        cv_link_say(l, cv_l_fn(l, fn)->def, CV_R_LINK_SUM, cv_heir_get(row)->code, UINT16_MAX / 4);
+        if (describer->words.count <= UINT16_MAX / 4)
+            return cv_d_add_words(describer, row);
+        cv_link_say(link, cv_l_fn(link, fn)->def, CV_R_LINK_SUM, cv_heir_get(row)->code, UINT16_MAX / 4);
         return true; /* said: the link ends with this stage */
     }
-    return cv_d_add_value(d->l, row, cv_trait(&cv_l_fn(d->l, fn)->all, row));
+    return cv_d_add_value(describer->link, row, cv_trait(&cv_l_fn(describer->link, fn)->all, row));
 }
 
 /* Copied: where there is one kernel alone, the reference does not change what it says of these itself, unless
  * some function, dead or not, says nothing of sparse multiplication. */
-static bool is_left_to_only(const cv_link *l, cv_heir row)
+static bool is_left_to_only(const cv_link *link, cv_heir row)
 {
-    return (row == CV_H_SPARSE_MMA_MASK && !l->silent) || row == CV_H_VRC_CTA_INIT_COUNT;
+    return (row == CV_H_SPARSE_MMA_MASK && !link->silent) || row == CV_H_VRC_CTA_INIT_COUNT;
 }
 
 /* The list of the only kernel is made anew behind everything else when it grows. */
-static bool own_words(describer *d, cv_id fn, cv_heir row, kernel_facts *k)
+static bool own_words(info_describer *describer, cv_id fn, cv_heir row, kernel_facts *facts)
 {
     uint64_t all;
 
-    if (!collect_words(d, fn, row, k))
+    if (!collect_words(describer, fn, row, facts))
         return false;
-    all = d->words.n;
-    cv_u32s_clear(&d->words);
-    if (!join_words(d, cv_l_fn(d->l, fn), row))
+    all = describer->words.count;
+    cv_u32s_clear(&describer->words);
+    if (!join_words(describer, cv_l_fn(describer->link, fn), row))
         return false;
-    if (d->words.n == all)
-        return cv_d_add_words(d, row);
-    k->told &= ~CV_H_BIT(row);
+    if (describer->words.count == all)
+        return cv_d_add_words(describer, row);
+    facts->told &= ~CV_H_BIT(row);
     return true;
 }
 
-bool cv_d_own_record(describer *d, cv_id fn, cv_heir row, kernel_facts *k)
+bool cv_d_own_record(info_describer *describer, cv_id fn, cv_heir row, kernel_facts *facts)
 {
-    if (d->n_kernels == 1 && cv_heir_get(row)->rule == CV_RULE_WORDS)
-        return own_words(d, fn, row, k);
-    if (d->n_kernels == 1 && is_left_to_only(d->l, row))
-        return cv_d_add_value(d->l, row, cv_trait(&cv_l_fn(d->l, fn)->own, row));
-    return add_row(d, fn, row, k);
+    if (describer->n_kernels == 1 && cv_heir_get(row)->rule == CV_RULE_WORDS)
+        return own_words(describer, fn, row, facts);
+    if (describer->n_kernels == 1 && is_left_to_only(describer->link, row))
+        return cv_d_add_value(describer->link, row, cv_trait(&cv_l_fn(describer->link, fn)->own, row));
+    return add_row(describer, fn, row, facts);
 }
 
-static bool add_once(describer *d, cv_id fn, cv_heir row, kernel_facts *k)
+static bool add_once(info_describer *describer, cv_id fn, cv_heir row, kernel_facts *facts)
 {
-    if (k->told & CV_H_BIT(row))
+    if (facts->told & CV_H_BIT(row))
         return true;
-    k->told |= CV_H_BIT(row);
-    return add_row(d, fn, row, k);
+    facts->told |= CV_H_BIT(row);
+    return add_row(describer, fn, row, facts);
 }
 
-static bool add_names(describer *d, kernel_facts *k)
+static bool add_names(info_describer *describer, kernel_facts *facts)
 {
-    if (k->externs)
+    if (facts->externs)
         return true;
-    k->externs = true;
-    return cv_d_add_externs(d);
+    facts->externs = true;
+    return cv_d_add_externs(describer);
 }
 
 /* The only kernel hears of numbers that are not 0 only. */
-static bool is_silent_zero(const cv_lfn *f, cv_heir row)
+static bool is_silent_zero(const cv_lfn *function, cv_heir row)
 {
     return (row == CV_H_NUM_BARRIERS || row == CV_H_NUM_MBARRIERS || row == CV_H_CRS_STACK_SIZE) &&
-           cv_trait(&f->all, row) == 0;
+           cv_trait(&function->all, row) == 0;
 }
 
 /* Barriers that no record tells, but flags of old code. */
-static bool flags_alone(const describer *d, const kernel_facts *k)
+static bool flags_alone(const info_describer *describer, const kernel_facts *facts)
 {
-    for (uint64_t i = 0; i < k->below.n; i++) {
-        const cv_lfn *g = cv_l_fn(d->l, cv_keys_get(&k->below, i)->index);
+    for (uint64_t i = 0; i < facts->below.count; i++) {
+        const cv_lfn *callee = cv_l_fn(describer->link, cv_keys_get(&facts->below, i)->index);
 
-        if (has_row(g, CV_H_NUM_BARRIERS) && !g->flag_bars)
+        if (has_row(callee, CV_H_NUM_BARRIERS) && !callee->flag_bars)
             return false;
     }
     return true;
 }
 
 /* In the order of the rows. */
-static bool add_to_only(describer *d, cv_id fn, kernel_facts *k)
+static bool add_to_only(info_describer *describer, cv_id fn, kernel_facts *facts)
 {
-    const cv_lfn *f = cv_l_fn(d->l, fn);
-    bool ok = true, late = f->all.has & CV_H_BIT(CV_H_NUM_BARRIERS) && flags_alone(d, k);
+    const cv_lfn *function = cv_l_fn(describer->link, fn);
+    bool ok = true, late = function->all.has & CV_H_BIT(CV_H_NUM_BARRIERS) && flags_alone(describer, facts);
 
     for (unsigned i = 0; i < CV_N_HEIR && ok; i++) {
         cv_heir row = (cv_heir)i;
 
         if (cv_heir_get(row)->rule == CV_RULE_NAMES)
-            ok = add_names(d, k);
-        else if (f->all.has & CV_H_BIT(row) && !is_silent_zero(f, row) && !(late && row == CV_H_NUM_BARRIERS))
-            ok = add_once(d, fn, row, k);
+            ok = add_names(describer, facts);
+        else if (function->all.has & CV_H_BIT(row) && !is_silent_zero(function, row) &&
+                 !(late && row == CV_H_NUM_BARRIERS))
+            ok = add_once(describer, fn, row, facts);
     }
-    return ok && (!late || is_silent_zero(f, CV_H_NUM_BARRIERS) || add_once(d, fn, CV_H_NUM_BARRIERS, k));
+    return ok && (!late || is_silent_zero(function, CV_H_NUM_BARRIERS) ||
+                  add_once(describer, fn, CV_H_NUM_BARRIERS, facts));
 }
 
 /* Has a function below a record of a row that the kernel has none of yet? Many kernels reach the same ones.
  */
-static bool has_more(const cv_lfn *g, uint8_t tells, const kernel_facts *k)
+static bool has_more(const cv_lfn *callee, uint8_t tells, const kernel_facts *facts)
 {
-    uint32_t rows = g->own.has & ~(uint32_t)(CV_H_BIT(CV_H_CRS_STACK_SIZE) | CV_H_BIT(CV_H_EXTERNS));
+    uint32_t rows = callee->own.has & ~(uint32_t)(CV_H_BIT(CV_H_CRS_STACK_SIZE) | CV_H_BIT(CV_H_EXTERNS));
 
-    return (rows & ~k->told) != 0 || (!k->externs && tells & CV_D_KEEPS);
+    return (rows & ~facts->told) != 0 || (!facts->externs && tells & CV_D_KEEPS);
 }
 
 /* In the order of the records of a function that it reaches. */
-static bool add_from(describer *d, cv_id fn, cv_id from, kernel_facts *k)
+static bool add_from(info_describer *describer, cv_id fn, cv_id from, kernel_facts *facts)
 {
-    const cv_lfn *g = cv_l_fn(d->l, from);
-    uint8_t tells = *cv_u8s_at(&d->tells, from);
-    bool ok = true, more = has_more(g, tells, k);
-    cv_span s = more ? cv_d_info_body(d->l, g) : cv_span_of(NULL, 0, 0);
+    const cv_lfn *callee = cv_l_fn(describer->link, from);
+    uint8_t tells = *cv_u8s_at(&describer->tells, from);
+    bool ok = true, more = has_more(callee, tells, facts);
+    cv_span span = more ? cv_d_info_body(describer->link, callee) : cv_span_of(NULL, 0, 0);
     uint64_t pos = 0;
-    cv_tlv t;
+    cv_tlv tlv;
 
-    for (; ok && cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next) {
-        cv_heir row = cv_heir_of(t.code);
+    for (; ok && cv_tlv_at(span, pos, &tlv) == CV_TLV_OK; pos = tlv.next) {
+        cv_heir row = cv_heir_of(tlv.code);
 
-        if (row >= CV_N_HEIR || t.format != cv_heir_get(row)->format || row == CV_H_CRS_STACK_SIZE)
+        if (row >= CV_N_HEIR || tlv.format != cv_heir_get(row)->format || row == CV_H_CRS_STACK_SIZE)
             continue;
         if (cv_heir_get(row)->rule != CV_RULE_NAMES)
-            ok = add_once(d, fn, row, k);
+            ok = add_once(describer, fn, row, facts);
         else if (tells & CV_D_KEEPS)
-            ok = add_names(d, k);
+            ok = add_names(describer, facts);
     }
-    if (ok && g->flag_bars) /* the reference makes a record of it behind the others */
-        ok = add_once(d, fn, CV_H_NUM_BARRIERS, k);
+    if (ok && callee->flag_bars) /* the reference makes a record of it behind the others */
+        ok = add_once(describer, fn, CV_H_NUM_BARRIERS, facts);
     return ok;
 }
 
-bool cv_d_missing(describer *d, cv_id fn, kernel_facts *k)
+bool cv_d_missing(info_describer *describer, cv_id fn, kernel_facts *facts)
 {
-    const cv_lfn *f = cv_l_fn(d->l, fn);
+    const cv_lfn *function = cv_l_fn(describer->link, fn);
     bool ok = true;
 
-    k->externs = k->in_place || d->list.n == 0;
-    if (f->recursive || !is_silent_zero(f, CV_H_CRS_STACK_SIZE))
-        ok = add_once(d, fn, CV_H_CRS_STACK_SIZE, k);
-    if (ok && f->flag_bars)
-        ok = add_once(d, fn, CV_H_NUM_BARRIERS, k);
-    if (ok && f->marked)
-        ok = add_once(d, fn, CV_H_SPARSE_MMA_MASK, k);
-    if (ok && d->n_kernels == 1)
-        ok = add_to_only(d, fn, k);
-    for (uint64_t i = 0; i < k->below.n && ok && d->n_kernels != 1; i++)
-        ok = add_from(d, fn, (cv_id)cv_keys_at(&k->below, i)->index, k);
-    return ok && add_names(d, k);
+    facts->externs = facts->in_place || describer->list.count == 0;
+    if (function->recursive || !is_silent_zero(function, CV_H_CRS_STACK_SIZE))
+        ok = add_once(describer, fn, CV_H_CRS_STACK_SIZE, facts);
+    if (ok && function->flag_bars)
+        ok = add_once(describer, fn, CV_H_NUM_BARRIERS, facts);
+    if (ok && function->marked)
+        ok = add_once(describer, fn, CV_H_SPARSE_MMA_MASK, facts);
+    if (ok && describer->n_kernels == 1)
+        ok = add_to_only(describer, fn, facts);
+    for (uint64_t i = 0; i < facts->below.count && ok && describer->n_kernels != 1; i++)
+        ok = add_from(describer, fn, (cv_id)cv_keys_at(&facts->below, i)->index, facts);
+    return ok && add_names(describer, facts);
 }

@@ -4,233 +4,238 @@
 #include "link/plan/info_records.h"
 
 /* Symbol of the output that a symbol index of an input's record becomes. */
-cv_id cv_d_output_symbol(const cv_link *l, const cv_lobj *o, uint32_t index)
+cv_id cv_d_output_symbol(const cv_link *link, const cv_lobj *obj, uint32_t index)
 {
-    const cv_isym *s;
-    const cv_lfn *f;
+    const cv_isym *sym;
+    const cv_lfn *function;
 
-    if (index >= o->n_sym)
+    if (index >= obj->n_sym)
         return CV_NONE;
-    s = cv_l_isym(l, o->first_sym + index);
-    if (cv_l_type(s) == CV_STT_SECTION)
-        return s->sec == CV_NONE || cv_l_isec(l, s->sec)->out == CV_NONE
+    sym = cv_l_isym(link, obj->first_sym + index);
+    if (cv_l_type(sym) == CV_STT_SECTION)
+        return sym->sec == CV_NONE || cv_l_isec(link, sym->sec)->out == CV_NONE
                    ? CV_NONE
-                   : cv_l_osec(l, cv_l_isec(l, s->sec)->out)->sym;
-    if (s->fn == CV_NONE)
-        return s->out;
-    f = cv_l_fn(l, s->fn);
-    if (f->sec != CV_NONE && cv_l_osec(l, f->sec)->fn != s->fn)
-        return cv_l_fn(l, cv_l_osec(l, f->sec)->fn)->sym; /* an alias: the function that owns the code */
-    return s->out;
+                   : cv_l_osec(link, cv_l_isec(link, sym->sec)->out)->sym;
+    if (sym->fn == CV_NONE)
+        return sym->out;
+    function = cv_l_fn(link, sym->fn);
+    if (function->sec != CV_NONE && cv_l_osec(link, function->sec)->fn != sym->fn)
+        return cv_l_fn(link, cv_l_osec(link, function->sec)->fn)
+            ->sym; /* an alias: the function that owns the code */
+    return sym->out;
 }
 
-cv_id cv_link_symbol_of(const cv_link *l, cv_id isym)
+cv_id cv_link_symbol_of(const cv_link *link, cv_id isym)
 {
-    const cv_isym *s = cv_l_isym(l, isym);
+    const cv_isym *sym = cv_l_isym(link, isym);
 
-    return cv_d_output_symbol(l, cv_l_obj(l, s->obj), s->index);
+    return cv_d_output_symbol(link, cv_l_obj(link, sym->obj), sym->index);
 }
 
-cv_span cv_d_info_body(const cv_link *l, const cv_lfn *f)
+cv_span cv_d_info_body(const cv_link *link, const cv_lfn *function)
 {
-    return cv_l_body(l, cv_l_isec(l, cv_l_isec(l, cv_l_isym(l, f->def)->sec)->info_sec));
+    return cv_l_body(link, cv_l_isec(link, cv_l_isec(link, cv_l_isym(link, function->def)->sec)->info_sec));
 }
 
-static bool in_list(const describer *d, cv_id osym)
+static bool in_list(const info_describer *describer, cv_id osym)
 {
-    return *cv_u32s_get(&d->mark, osym) == d->stamp;
+    return *cv_u32s_get(&describer->mark, osym) == describer->stamp;
 }
 
-static bool list_once(describer *d, cv_id osym)
+static bool list_once(info_describer *describer, cv_id osym)
 {
-    if (in_list(d, osym))
+    if (in_list(describer, osym))
         return true;
-    *cv_u32s_at(&d->mark, osym) = d->stamp;
-    return cv_u32s_push(&d->l->x->mem, &d->list, osym);
+    *cv_u32s_at(&describer->mark, osym) = describer->stamp;
+    return cv_u32s_push(&describer->link->ctx->mem, &describer->list, osym);
 }
 
-void cv_d_new_list(describer *d)
+void cv_d_new_list(info_describer *describer)
 {
-    cv_u32s_clear(&d->list);
-    d->stamp++;
+    cv_u32s_clear(&describer->list);
+    describer->stamp++;
 }
 
 /* A called symbol stays in the list when nobody defines it, or when it is a kernel to be launched. */
-static bool stays(const cv_link *l, cv_id osym)
+static bool stays(const cv_link *link, cv_id osym)
 {
-    const cv_osym *y = cv_l_osym(l, osym);
+    const cv_osym *symbol = cv_l_osym(link, osym);
 
-    return y->win == CV_NONE || (y->fn != CV_NONE && cv_l_fn(l, y->fn)->kernel);
+    return symbol->win == CV_NONE || (symbol->fn != CV_NONE && cv_l_fn(link, symbol->fn)->kernel);
 }
 
 typedef struct extern_walk {
-    cv_span s;
+    cv_span span;
     uint64_t pos, at, end; /* entries that are left of the record at hand */
 } extern_walk;
 
-static bool begin_externs(const cv_link *l, const cv_lfn *f, extern_walk *w)
+static bool begin_externs(const cv_link *link, const cv_lfn *function, extern_walk *walk)
 {
-    *w = (extern_walk){ .s = cv_d_info_body(l, f) };
-    w->s.len = f->has_info ? w->s.len : 0;
-    return cv_work(l->x, 1 + w->s.len / 16, 0);
+    *walk = (extern_walk){ .span = cv_d_info_body(link, function) };
+    walk->span.len = function->has_info ? walk->span.len : 0;
+    return cv_work(link->ctx, 1 + walk->span.len / 16, 0);
 }
 
 /* The next symbol that a function's EXTERNS records name. */
-static bool next_extern(const cv_lobj *o, extern_walk *w, cv_id *isym)
+static bool next_extern(const cv_lobj *obj, extern_walk *walk, cv_id *isym)
 {
-    cv_tlv t;
+    cv_tlv tlv;
 
     for (;;) {
-        while (w->at + 4 <= w->end) {
-            uint32_t index = cv_u32_at(w->s, w->at);
+        while (walk->at + 4 <= walk->end) {
+            uint32_t index = cv_u32_at(walk->span, walk->at);
 
-            w->at += 4;
-            *isym = o->first_sym + index;
-            if (index < o->n_sym)
+            walk->at += 4;
+            *isym = obj->first_sym + index;
+            if (index < obj->n_sym)
                 return true;
         }
-        if (cv_tlv_at(w->s, w->pos, &t) != CV_TLV_OK)
+        if (cv_tlv_at(walk->span, walk->pos, &tlv) != CV_TLV_OK)
             return false;
-        w->pos = t.next;
-        if (t.code == CV_ATTR_EXTERNS && t.format == CV_TLV_SVAL) {
-            w->at = t.payload;
-            w->end = t.payload + t.value;
+        walk->pos = tlv.next;
+        if (tlv.code == CV_ATTR_EXTERNS && tlv.format == CV_TLV_SVAL) {
+            walk->at = tlv.payload;
+            walk->end = tlv.payload + tlv.value;
         }
     }
 }
 
-bool cv_d_list_kept(describer *d, const cv_lfn *f)
+bool cv_d_list_kept(info_describer *describer, const cv_lfn *function)
 {
-    cv_link *l = d->l;
-    const cv_lobj *o = cv_l_obj(l, cv_l_isym(l, f->def)->obj);
-    extern_walk w;
+    cv_link *link = describer->link;
+    const cv_lobj *obj = cv_l_obj(link, cv_l_isym(link, function->def)->obj);
+    extern_walk walk;
     cv_id isym;
-    bool ok = begin_externs(l, f, &w);
+    bool ok = begin_externs(link, function, &walk);
 
-    while (ok && next_extern(o, &w, &isym)) {
-        cv_id y = cv_l_isym(l, isym)->out;
+    while (ok && next_extern(obj, &walk, &isym)) {
+        cv_id osym = cv_l_isym(link, isym)->out;
 
-        ok = y == CV_NONE || !stays(l, y) || list_once(d, y);
+        ok = osym == CV_NONE || !stays(link, osym) || list_once(describer, osym);
     }
     return ok;
 }
 
-bool cv_d_look_at_lists(describer *d, const cv_lfn *f, uint8_t *tells)
+bool cv_d_look_at_lists(info_describer *describer, const cv_lfn *function, uint8_t *tells)
 {
-    cv_link *l = d->l;
-    cv_id obj = cv_l_isym(l, f->def)->obj, isym;
-    extern_walk w;
-    bool ok = begin_externs(l, f, &w);
+    cv_link *link = describer->link;
+    cv_id obj = cv_l_isym(link, function->def)->obj, isym;
+    extern_walk walk;
+    bool ok = begin_externs(link, function, &walk);
 
-    while (ok && next_extern(cv_l_obj(l, obj), &w, &isym)) {
-        cv_id y = cv_l_isym(l, isym)->out;
+    while (ok && next_extern(cv_l_obj(link, obj), &walk, &isym)) {
+        cv_id osym = cv_l_isym(link, isym)->out;
 
-        if (y != CV_NONE && stays(l, y))
+        if (osym != CV_NONE && stays(link, osym))
             *tells |= CV_D_KEEPS;
     }
     return ok;
 }
 
-static bool has_externs(const cv_link *l, const cv_lfn *f)
+static bool has_externs(const cv_link *link, const cv_lfn *function)
 {
-    cv_span s = cv_d_info_body(l, f);
+    cv_span span = cv_d_info_body(link, function);
     uint64_t pos = 0;
-    cv_tlv t;
+    cv_tlv tlv;
 
-    for (; f->has_info && cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next)
-        if (t.code == CV_ATTR_EXTERNS)
+    for (; function->has_info && cv_tlv_at(span, pos, &tlv) == CV_TLV_OK; pos = tlv.next)
+        if (tlv.code == CV_ATTR_EXTERNS)
             return true;
     return false;
 }
 
-cv_id cv_d_place(const cv_link *l, const cv_lfn *f)
+cv_id cv_d_place(const cv_link *link, const cv_lfn *function)
 {
-    return cv_l_isec(l, cv_l_isym(l, f->def)->sec)->info_sec;
+    return cv_l_isec(link, cv_l_isym(link, function->def)->sec)->info_sec;
 }
 
 /* All that stays is taken to be below the only kernel. */
-static bool take_all(describer *d)
+static bool take_all(info_describer *describer)
 {
-    cv_u32s_clear(&d->below);
-    for (cv_id i = 0; i < d->l->fn.n; i++)
-        if (cv_l_fn(d->l, i)->live && !cv_u32s_push(&d->l->x->mem, &d->below, i))
+    cv_u32s_clear(&describer->below);
+    for (cv_id i = 0; i < describer->link->fn.count; i++)
+        if (cv_l_fn(describer->link, i)->live &&
+            !cv_u32s_push(&describer->link->ctx->mem, &describer->below, i))
             return false;
     return true;
 }
 
-static bool find_below(describer *d, cv_id k, kernel_facts *f)
+static bool find_below(info_describer *describer, cv_id kernel, kernel_facts *facts)
 {
-    cv_link *l = d->l;
+    cv_link *link = describer->link;
     bool ok = true;
 
-    if (d->n_kernels == 1)
-        ok = take_all(d);
-    else if (*cv_u32s_at(&d->only, k) == 0)
+    if (describer->n_kernels == 1)
+        ok = take_all(describer);
+    else if (*cv_u32s_at(&describer->only, kernel) == 0)
         return true;
     else
-        ok = cv_link_below(l, k, &d->only, &d->below, &d->seen) == CUVET_OK;
-    for (uint64_t i = 0; i < d->below.n && ok; i++) {
-        cv_id g = *cv_u32s_at(&d->below, i);
-        const cv_lfn *h = cv_l_fn(l, g);
+        ok = cv_link_below(link, kernel, &describer->only, &describer->below, &describer->seen) == CUVET_OK;
+    for (uint64_t i = 0; i < describer->below.count && ok; i++) {
+        cv_id below = *cv_u32s_at(&describer->below, i);
+        const cv_lfn *callee = cv_l_fn(link, below);
 
-        if (g != k && !h->kernel && h->def != CV_NONE && h->has_info)
-            ok = cv_keys_push(&l->x->mem, &f->below, (cv_key){ .key = cv_d_place(l, h), .index = g });
+        if (below != kernel && !callee->kernel && callee->def != CV_NONE && callee->has_info)
+            ok = cv_keys_push(&link->ctx->mem, &facts->below,
+                              (cv_key){ .key = cv_d_place(link, callee), .index = below });
     }
-    cv_keys_sort(&f->below);
+    cv_keys_sort(&facts->below);
     return ok;
 }
 
 /* With a single kernel the reference collects the list anew, from all functions that stay, reached or not, in
  * the order of their records; what comes later is put in front. */
-static bool list_all(describer *d)
+static bool list_all(info_describer *describer)
 {
-    cv_link *l = d->l;
+    cv_link *link = describer->link;
     cv_keys order = { 0 };
     bool ok = true;
 
-    for (cv_id i = 0; i < l->fn.n && ok; i++) {
-        const cv_lfn *g = cv_l_fn(l, i);
+    for (cv_id i = 0; i < link->fn.count && ok; i++) {
+        const cv_lfn *callee = cv_l_fn(link, i);
 
-        if (g->def != CV_NONE && g->live && g->has_info)
-            ok = cv_keys_push(&l->x->mem, &order, (cv_key){ .key = cv_d_place(l, g), .index = i });
+        if (callee->def != CV_NONE && callee->live && callee->has_info)
+            ok = cv_keys_push(&link->ctx->mem, &order,
+                              (cv_key){ .key = cv_d_place(link, callee), .index = i });
     }
     cv_keys_sort(&order);
-    cv_d_new_list(d);
-    for (uint64_t i = 0; i < order.n && ok; i++)
-        ok = cv_d_list_kept(d, cv_l_fn(l, (cv_id)cv_keys_at(&order, i)->index));
-    cv_keys_free(&l->x->mem, &order);
-    for (uint64_t a = 0, b = d->list.n; b > a + 1; a++, b--) {
-        uint32_t t = *cv_u32s_at(&d->list, a);
+    cv_d_new_list(describer);
+    for (uint64_t i = 0; i < order.count && ok; i++)
+        ok = cv_d_list_kept(describer, cv_l_fn(link, (cv_id)cv_keys_at(&order, i)->index));
+    cv_keys_free(&link->ctx->mem, &order);
+    for (uint64_t head = 0, tail = describer->list.count; tail > head + 1; head++, tail--) {
+        uint32_t swapped = *cv_u32s_at(&describer->list, head);
 
-        *cv_u32s_at(&d->list, a) = *cv_u32s_at(&d->list, b - 1);
-        *cv_u32s_at(&d->list, b - 1) = t;
+        *cv_u32s_at(&describer->list, head) = *cv_u32s_at(&describer->list, tail - 1);
+        *cv_u32s_at(&describer->list, tail - 1) = swapped;
     }
     return ok;
 }
 
-bool cv_d_find_facts(describer *d, cv_id k, kernel_facts *f)
+bool cv_d_find_facts(info_describer *describer, cv_id kernel, kernel_facts *facts)
 {
-    cv_link *l = d->l;
-    const cv_lfn *fn = cv_l_fn(l, k);
+    cv_link *link = describer->link;
+    const cv_lfn *fn = cv_l_fn(link, kernel);
     uint64_t own;
     bool ok;
 
-    cv_d_new_list(d);
-    ok = cv_d_list_kept(d, fn) && find_below(d, k, f);
-    own = d->list.n;
-    if (ok && d->n_kernels == 1)
-        ok = list_all(d);
-    for (uint64_t i = 0; i < f->below.n && ok && d->n_kernels != 1; i++) {
-        uint64_t g = cv_keys_at(&f->below, i)->index;
+    cv_d_new_list(describer);
+    ok = cv_d_list_kept(describer, fn) && find_below(describer, kernel, facts);
+    own = describer->list.count;
+    if (ok && describer->n_kernels == 1)
+        ok = list_all(describer);
+    for (uint64_t i = 0; i < facts->below.count && ok && describer->n_kernels != 1; i++) {
+        uint64_t below = cv_keys_at(&facts->below, i)->index;
 
-        ok = !(*cv_u8s_at(&d->tells, g) & CV_D_KEEPS) || cv_d_list_kept(d, cv_l_fn(l, g));
+        ok = !(*cv_u8s_at(&describer->tells, below) & CV_D_KEEPS) ||
+             cv_d_list_kept(describer, cv_l_fn(link, below));
     }
-    f->own_externs = has_externs(l, fn);
-    f->grown = d->list.n != own;
-    f->in_place = f->own_externs && !(d->n_kernels == 1 && f->grown);
-    if (ok && d->n_kernels == 1 && !f->grown) { /* its own, in its own order */
-        cv_d_new_list(d);
-        ok = cv_d_list_kept(d, fn);
+    facts->own_externs = has_externs(link, fn);
+    facts->grown = describer->list.count != own;
+    facts->in_place = facts->own_externs && !(describer->n_kernels == 1 && facts->grown);
+    if (ok && describer->n_kernels == 1 && !facts->grown) { /* its own, in its own order */
+        cv_d_new_list(describer);
+        ok = cv_d_list_kept(describer, fn);
     }
     return ok;
 }

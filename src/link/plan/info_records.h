@@ -6,8 +6,8 @@
 #include "format/tlv/attr.h"
 #include "link/in/stages.h"
 
-typedef struct describer {
-    cv_link *l;
+typedef struct info_describer {
+    cv_link *link;
     cv_u32s list; /* osyms of one EXTERNS record */
     cv_u32s below, seen;
     cv_u32s only; /* by function: it reaches one that has something to tell a kernel */
@@ -17,7 +17,7 @@ typedef struct describer {
     cv_u32s words;   /* of one record that is joined of many */
     uint32_t lacked; /* rows that some kernel has no record of */
     uint64_t n_kernels;
-} describer;
+} info_describer;
 
 enum {
     CV_D_KEEPS = 1 /* names a symbol that stays in the list */
@@ -32,24 +32,24 @@ typedef struct kernel_facts {
 
 /* externs.c */
 /* Symbol of the output that a symbol index of an input's record becomes. */
-cv_id cv_d_output_symbol(const cv_link *l, const cv_lobj *o, uint32_t index);
-cv_span cv_d_info_body(const cv_link *l, const cv_lfn *f);
-void cv_d_new_list(describer *d);
+cv_id cv_d_output_symbol(const cv_link *link, const cv_lobj *obj, uint32_t index);
+cv_span cv_d_info_body(const cv_link *link, const cv_lfn *function);
+void cv_d_new_list(info_describer *describer);
 /* Add the kept entries of a function's own EXTERNS records to the list. */
-CV_MUST bool cv_d_list_kept(describer *d, const cv_lfn *f);
+CV_MUST bool cv_d_list_kept(info_describer *describer, const cv_lfn *function);
 /* What these records say, once for each function: many kernels may reach it. */
-CV_MUST bool cv_d_look_at_lists(describer *d, const cv_lfn *f, uint8_t *tells);
-CV_MUST bool cv_d_find_facts(describer *d, cv_id k, kernel_facts *f);
+CV_MUST bool cv_d_look_at_lists(info_describer *describer, const cv_lfn *function, uint8_t *tells);
+CV_MUST bool cv_d_find_facts(info_describer *describer, cv_id kernel, kernel_facts *facts);
 
 /* heirs.c: records that a kernel inherits. */
 /* A record of the kernel's own, with what it inherits. */
-CV_MUST bool cv_d_own_record(describer *d, cv_id fn, cv_heir row, kernel_facts *k);
+CV_MUST bool cv_d_own_record(info_describer *describer, cv_id fn, cv_heir row, kernel_facts *facts);
 /* Records that it has none of. */
-CV_MUST bool cv_d_missing(describer *d, cv_id fn, kernel_facts *k);
-CV_MUST bool cv_d_add_value(cv_link *l, cv_heir row, uint32_t value);
-CV_MUST bool cv_d_add_words(describer *d, cv_heir row);
-CV_MUST bool cv_d_add_externs(describer *d);
+CV_MUST bool cv_d_missing(info_describer *describer, cv_id fn, kernel_facts *facts);
+CV_MUST bool cv_d_add_value(cv_link *link, cv_heir row, uint32_t value);
+CV_MUST bool cv_d_add_words(info_describer *describer, cv_heir row);
+CV_MUST bool cv_d_add_externs(info_describer *describer);
 /* Place of a function's records among those of all inputs. */
-CV_MUST cv_id cv_d_place(const cv_link *l, const cv_lfn *f);
+CV_MUST cv_id cv_d_place(const cv_link *link, const cv_lfn *function);
 
 #endif

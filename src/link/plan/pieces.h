@@ -14,10 +14,10 @@ typedef struct cv_piece {
 CV_VEC(cv_pieces, cv_piece);
 
 /* All relocations of a section by offset; keys index irels. */
-CV_MUST cuvet_status cv_link_rels_of(cv_link *l, cv_id sec, cv_keys *out);
+CV_MUST cuvet_status cv_link_rels_of(cv_link *link, cv_id sec, cv_keys *out);
 /* Relocations follow their piece; those of a piece that is gone, and those marked so before, go. 'rels' as
  * from cv_link_rels_of; pieces ascend and cover the section. */
-void cv_link_move_rels(cv_link *l, cv_id sec, const cv_keys *rels, const cv_pieces *pieces);
+void cv_link_move_rels(cv_link *link, cv_id sec, const cv_keys *rels, const cv_pieces *pieces);
 /* The piece that an offset lies in; pieces as above, at least one. */
 const cv_piece *cv_link_piece_of(const cv_pieces *pieces, uint64_t off);
 

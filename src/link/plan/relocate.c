@@ -6,12 +6,12 @@
 #include "link/in/stages.h"
 #include "link/plan/reloc_table.h"
 
-static void field(cv_fix *f, unsigned pos, unsigned bits, uint64_t value, bool add)
+static void field(cv_fix *fix, unsigned pos, unsigned bits, uint64_t value, bool add)
 {
-    cv_field e = { (uint8_t)pos, (uint8_t)bits, add, false, false, value };
+    cv_field field = { (uint8_t)pos, (uint8_t)bits, add, false, false, value };
 
-    CV_ARRAY_SET(f->field, f->n, e);
-    f->n++;
+    CV_ARRAY_SET(fix->field, fix->count, field);
+    fix->count++;
 }
 
 static uint64_t ones(unsigned bits)
@@ -19,270 +19,274 @@ static uint64_t ones(unsigned bits)
     return bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
 }
 
-bool cv_link_field(cv_fix *f, uint32_t type, cv_reloc_use use, uint64_t value, uint64_t bank, bool add)
+bool cv_link_field(cv_fix *fix, uint32_t type, cv_reloc_use use, uint64_t value, uint64_t bank, bool add)
 {
     const cv_reloc_facts *facts = cv_reloc_of(type);
     cv_field *last;
 
     if (!cv_reloc_has(facts, use))
         return false;
-    field(f, facts->pos, facts->bits, value >> facts->shift, add);
-    last = CV_ARRAY_AT(f->field, f->n - 1);
+    field(fix, facts->pos, facts->bits, value >> facts->shift, add);
+    last = CV_ARRAY_AT(fix->field, fix->count - 1);
     last->part = cv_reloc_has(facts, CV_USE_PART);
     if (last->part)
         last->value &= ones(facts->bits);
     else
         last->cut = (value & ones(facts->shift)) != 0;
     if (use == CV_USE_BANK && cv_reloc_has(facts, CV_USE_NUMBER)) /* the instruction has a place for it */
-        field(f, CV_R_NUMBER_POS, CV_R_NUMBER_BITS, bank, false);
+        field(fix, CV_R_NUMBER_POS, CV_R_NUMBER_BITS, bank, false);
     return true;
 }
 
-static const cv_sec *section_of(const cv_link *l, const cv_isym *s)
+static const cv_sec *section_of(const cv_link *link, const cv_isym *sym)
 {
-    return cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, cv_l_isec(l, s->sec)->index);
+    return cv_cubin_sec(&cv_l_obj(link, sym->obj)->cubin, cv_l_isec(link, sym->sec)->index);
 }
 
-static bool in_bank(const cv_sec *s)
+static bool in_bank(const cv_sec *sec)
 {
-    return s->role == CV_ROLE_CONSTANT || s->role == CV_ROLE_CONSTANT_FN;
+    return sec->role == CV_ROLE_CONSTANT || sec->role == CV_ROLE_CONSTANT_FN;
 }
 
-typedef struct job {
-    const cv_link *l;
-    const cv_irel *r;
+typedef struct relocate_job {
+    const cv_link *link;
+    const cv_irel *rel;
     const cv_reloc_facts *facts; /* of its type */
-    const cv_isym *s;
-    const cv_osym *y; /* NULL: none */
+    const cv_isym *sym;
+    const cv_osym *osym; /* NULL: none */
     const cv_osec *target;
     bool rela;
     uint64_t addend; /* 0 for REL */
     bool dead;       /* its symbol is a function that nothing reaches */
-    cv_fix *f;
+    cv_fix *fix;
     /* Of its symbol: what is written for it, and of a section where it begins now. */
     cv_reloc_use use;
     uint64_t value, bank, moved;
-} job;
+} relocate_job;
 
 /* Offset in a constant bank, where the symbol is in one. */
-static bool constant(const job *j, uint64_t *value, uint64_t *bank)
+static bool constant(const relocate_job *job, uint64_t *value, uint64_t *bank)
 {
-    const cv_isym *s = j->s, *w;
+    const cv_isym *sym = job->sym, *winner;
 
-    if (s->sec != CV_NONE && cv_l_isec(j->l, s->sec)->table) {
+    if (sym->sec != CV_NONE && cv_l_isec(job->link, sym->sec)->table) {
         *bank = 2;
-        *value = cv_l_isec(j->l, s->sec)->bank_off + s->value;
+        *value = cv_l_isec(job->link, sym->sec)->bank_off + sym->value;
         return true;
     }
-    if (cv_l_type(s) == CV_STT_SECTION && s->sec != CV_NONE && in_bank(section_of(j->l, s))) {
-        *bank = section_of(j->l, s)->bank;
-        *value = cv_l_isec(j->l, s->sec)->base;
+    if (cv_l_type(sym) == CV_STT_SECTION && sym->sec != CV_NONE && in_bank(section_of(job->link, sym))) {
+        *bank = section_of(job->link, sym)->bank;
+        *value = cv_l_isec(job->link, sym->sec)->base;
         return true;
     }
-    if (!cv_l_is_constant(s) || !j->y || j->y->sec == CV_NONE)
+    if (!cv_l_is_constant(sym) || !job->osym || job->osym->sec == CV_NONE)
         return false;
-    w = cv_l_isym(j->l, cv_l_canon(j->l, (cv_id)(j->r->sym)));
-    if (w->sec == CV_NONE)
+    winner = cv_l_isym(job->link, cv_l_canon(job->link, (cv_id)(job->rel->sym)));
+    if (winner->sec == CV_NONE)
         return false;
-    *bank = section_of(j->l, w)->bank;
-    *value = cv_l_bind(s) == CV_STB_LOCAL ? cv_l_isec(j->l, s->sec)->base + s->value : j->y->value;
+    *bank = section_of(job->link, winner)->bank;
+    *value =
+        cv_l_bind(sym) == CV_STB_LOCAL ? cv_l_isec(job->link, sym->sec)->base + sym->value : job->osym->value;
     return true;
 }
 
-static uint64_t shared_offset(const job *j, const cv_isym *s)
+static uint64_t shared_offset(const relocate_job *job, const cv_isym *sym)
 {
-    uint64_t off = j->target->fn == CV_NONE ? 0 : cv_l_fn(j->l, j->target->fn)->extern_off;
+    uint64_t off = job->target->fn == CV_NONE ? 0 : cv_l_fn(job->link, job->target->fn)->extern_off;
 
-    if (j->l->o.relocatable)
-        return s->value;
-    if (s->placed)
-        return s->shared_off;
-    if (s->sec != CV_NONE)
+    if (job->link->opts.relocatable)
+        return sym->value;
+    if (sym->placed)
+        return sym->shared_off;
+    if (sym->sec != CV_NONE)
         return 0;
-    if (off == UINT64_MAX && j->l->o.debug) /* where no kernel gets to */
-        off = cv_l_isym(j->l, cv_l_mean(j->l, s->name)->first)->shared_off;
+    if (off == UINT64_MAX && job->link->opts.debug) /* where no kernel gets to */
+        off = cv_l_isym(job->link, cv_l_mean(job->link, sym->name)->first)->shared_off;
     return off;
 }
 
-static bool dead_function(const cv_link *l, const cv_osym *y)
+static bool dead_function(const cv_link *link, const cv_osym *osym)
 {
-    return y && y->fn != CV_NONE && !cv_l_fn(l, y->fn)->live;
+    return osym && osym->fn != CV_NONE && !cv_l_fn(link, osym->fn)->live;
 }
 
 /* A weak variable may lose against one of a later link: its place is not known, which the reference minds as
  * well. */
-static bool may_lose(const job *j)
+static bool may_lose(const relocate_job *job)
 {
-    return j->l->o.relocatable && cv_l_bind(j->s) != CV_STB_LOCAL &&
-           cv_l_bind(cv_l_isym(j->l, cv_l_canon(j->l, j->r->sym))) == CV_STB_WEAK;
+    return job->link->opts.relocatable && cv_l_bind(job->sym) != CV_STB_LOCAL &&
+           cv_l_bind(cv_l_isym(job->link, cv_l_canon(job->link, job->rel->sym))) == CV_STB_WEAK;
 }
 
 /* A section that the link puts together itself, without a place in memory. */
-static bool in_debug_section(const job *j)
+static bool in_debug_section(const relocate_job *job)
 {
-    cv_id out = j->s->sec == CV_NONE ? CV_NONE : cv_l_isec(j->l, j->s->sec)->out;
+    cv_id out = job->sym->sec == CV_NONE ? CV_NONE : cv_l_isec(job->link, job->sym->sec)->out;
 
-    return out != CV_NONE && cv_l_osec(j->l, out)->group == CV_G_DEBUG;
+    return out != CV_NONE && cv_l_osec(job->link, out)->group == CV_G_DEBUG;
 }
 
-static bool in_shared_section(const job *j)
+static bool in_shared_section(const relocate_job *job)
 {
-    cv_role role = j->s->sec != CV_NONE ? section_of(j->l, j->s)->role : CV_ROLE_NONE;
+    cv_role role = job->sym->sec != CV_NONE ? section_of(job->link, job->sym)->role : CV_ROLE_NONE;
 
     return role == CV_ROLE_SHARED_FN || role == CV_ROLE_NV_DEBUG_SHARED;
 }
 
 /* What debug data says of a shared variable without a place: all ones; of an array what its symbol says. */
-static uint64_t shown_offset(const job *j, const cv_isym *s)
+static uint64_t shown_offset(const relocate_job *job, const cv_isym *sym)
 {
-    if (s->placed)
-        return s->shared_off;
-    return s->sec == CV_NONE && j->l->o.debug && j->y ? j->y->value : UINT64_MAX;
+    if (sym->placed)
+        return sym->shared_off;
+    return sym->sec == CV_NONE && job->link->opts.debug && job->osym ? job->osym->value : UINT64_MAX;
 }
 
 /* A texture, a shared variable without a place or without a symbol, or what is counted in a table that is not
  * there. */
-static bool names_nothing(const job *j)
+static bool names_nothing(const relocate_job *job)
 {
-    const cv_isym *canon = cv_l_isym(j->l, cv_l_canon(j->l, j->r->sym));
+    const cv_isym *canon = cv_l_isym(job->link, cv_l_canon(job->link, job->rel->sym));
 
-    if (cv_reloc_has(j->facts, CV_USE_TABLE) || cv_l_is_texture(j->s))
+    if (cv_reloc_has(job->facts, CV_USE_TABLE) || cv_l_is_texture(job->sym))
         return true;
-    if (!cv_l_is_shared(j->s) || (canon->sec != CV_NONE && j->l->o.relocatable))
+    if (!cv_l_is_shared(job->sym) || (canon->sec != CV_NONE && job->link->opts.relocatable))
         return false;
     if (canon->sec != CV_NONE)
         return !canon->placed;
     /* an array has its place with the kernels that get there; elsewhere it is its symbol, where that stays */
-    return j->target->fn == CV_NONE || cv_l_fn(j->l, j->target->fn)->extern_off != UINT64_MAX ||
-           j->s->out == CV_NONE || cv_link_drops(j->l, j->s->out);
+    return job->target->fn == CV_NONE || cv_l_fn(job->link, job->target->fn)->extern_off != UINT64_MAX ||
+           job->sym->out == CV_NONE || cv_link_drops(job->link, job->sym->out);
 }
 
-static cv_reloc_class left_alone(const job *j)
+static cv_reloc_class left_alone(const relocate_job *job)
 {
-    bool function = cv_l_type(j->s) == CV_STT_FUNC;
+    bool function = cv_l_type(job->sym) == CV_STT_FUNC;
 
-    if (j->l->o.relocatable)
+    if (job->link->opts.relocatable)
         return function ? CV_CLASS_LATER_FUNCTION : CV_CLASS_LATER;
     return function ? CV_CLASS_FUNCTION : CV_CLASS_ADDRESS;
 }
 
-static cv_reloc_class offset_in(job *j, cv_reloc_class class, uint64_t value)
+static cv_reloc_class offset_in(relocate_job *job, cv_reloc_class class, uint64_t value)
 {
-    j->use = CV_USE_OFFSET;
-    j->value = value;
+    job->use = CV_USE_OFFSET;
+    job->value = value;
     return class;
 }
 
 /* A shared variable or array. */
-static cv_reloc_class shared_variable(job *j)
+static cv_reloc_class shared_variable(relocate_job *job)
 {
-    const cv_isym *canon = cv_l_isym(j->l, cv_l_canon(j->l, j->r->sym));
-    bool debug = j->target->group == CV_G_DEBUG;
-    uint64_t value = shared_offset(j, canon);
+    const cv_isym *canon = cv_l_isym(job->link, cv_l_canon(job->link, job->rel->sym));
+    bool debug = job->target->group == CV_G_DEBUG;
+    uint64_t value = shared_offset(job, canon);
 
-    if (j->l->o.relocatable) {
-        if (!j->l->o.compat || (canon->sec == CV_NONE && !debug) || may_lose(j))
-            return left_alone(j);
+    if (job->link->opts.relocatable) {
+        if (!job->link->opts.compat || (canon->sec == CV_NONE && !debug) || may_lose(job))
+            return left_alone(job);
         value = canon->sec == CV_NONE ? 0 : value;
     } else if (debug) {
-        value = shown_offset(j, canon);
+        value = shown_offset(job, canon);
     }
-    return offset_in(j, CV_CLASS_SHARED, value);
+    return offset_in(job, CV_CLASS_SHARED, value);
 }
 
 /* A variable in the shared memory of the system. */
-static cv_reloc_class reserved_variable(job *j)
+static cv_reloc_class reserved_variable(relocate_job *job)
 {
-    const cv_isym *canon = cv_l_isym(j->l, cv_l_canon(j->l, j->r->sym));
+    const cv_isym *canon = cv_l_isym(job->link, cv_l_canon(job->link, job->rel->sym));
 
-    if (j->l->o.relocatable)
-        return left_alone(j);
-    return offset_in(j, canon->placed ? CV_CLASS_SHARED : CV_CLASS_NO_PLACE, canon->shared_off);
+    if (job->link->opts.relocatable)
+        return left_alone(job);
+    return offset_in(job, canon->placed ? CV_CLASS_SHARED : CV_CLASS_NO_PLACE, canon->shared_off);
 }
 
-static cv_reloc_class constant_or_address(job *j)
+static cv_reloc_class constant_or_address(relocate_job *job)
 {
-    if (may_lose(j) || !constant(j, &j->value, &j->bank))
-        return left_alone(j);
-    j->use = CV_USE_BANK;
+    if (may_lose(job) || !constant(job, &job->value, &job->bank))
+        return left_alone(job);
+    job->use = CV_USE_BANK;
     return CV_CLASS_CONSTANT;
 }
 
 /* A variable that has no place as an address: in no section at all, in shared memory, in a bank. */
-static cv_reloc_class variable(job *j)
+static cv_reloc_class variable(relocate_job *job)
 {
-    bool later = j->l->o.relocatable && !j->l->o.compat;
+    bool later = job->link->opts.relocatable && !job->link->opts.compat;
 
-    if (cv_l_is_nowhere(j->s)) {
-        if (later && cv_link_is_bank_size(j->l, j->s)) /* the bank may grow */
-            return left_alone(j);
-        return offset_in(j, CV_CLASS_UNDEFINED_LOCAL, cv_link_nowhere(j->l, j->s));
+    if (cv_l_is_nowhere(job->sym)) {
+        if (later && cv_link_is_bank_size(job->link, job->sym)) /* the bank may grow */
+            return left_alone(job);
+        return offset_in(job, CV_CLASS_UNDEFINED_LOCAL, cv_link_nowhere(job->link, job->sym));
     }
-    if (cv_l_is_reserved(j->s))
-        return reserved_variable(j);
-    if (cv_l_is_shared(j->s))
-        return shared_variable(j);
-    return later && cv_l_is_constant(j->s) ? left_alone(j) : constant_or_address(j);
+    if (cv_l_is_reserved(job->sym))
+        return reserved_variable(job);
+    if (cv_l_is_shared(job->sym))
+        return shared_variable(job);
+    return later && cv_l_is_constant(job->sym) ? left_alone(job) : constant_or_address(job);
 }
 
 /* The begin of an input's section, in that of the output. */
-static cv_reloc_class section(job *j)
+static cv_reloc_class section(relocate_job *job)
 {
-    uint64_t base = j->s->sec == CV_NONE ? 0 : cv_l_isec(j->l, j->s->sec)->base;
+    uint64_t base = job->sym->sec == CV_NONE ? 0 : cv_l_isec(job->link, job->sym->sec)->base;
 
-    if (in_debug_section(j))
-        return offset_in(j, CV_CLASS_DEBUG_SECTION, base);
-    if (!j->l->o.relocatable && in_shared_section(j)) /* its variables do not stay beside each other */
+    if (in_debug_section(job))
+        return offset_in(job, CV_CLASS_DEBUG_SECTION, base);
+    if (!job->link->opts.relocatable &&
+        in_shared_section(job)) /* its variables do not stay beside each other */
         return CV_CLASS_NO_PLACE;
-    if (!j->l->o.relocatable || j->l->o.compat || j->s->sec == CV_NONE || !in_bank(section_of(j->l, j->s)))
-        return constant_or_address(j);
-    j->moved = base; /* a later link counts from there */
-    j->bank = section_of(j->l, j->s)->bank;
-    return base != 0 && !j->rela ? CV_CLASS_LATER_BANK : CV_CLASS_LATER;
+    if (!job->link->opts.relocatable || job->link->opts.compat || job->sym->sec == CV_NONE ||
+        !in_bank(section_of(job->link, job->sym)))
+        return constant_or_address(job);
+    job->moved = base; /* a later link counts from there */
+    job->bank = section_of(job->link, job->sym)->bank;
+    return base != 0 && !job->rela ? CV_CLASS_LATER_BANK : CV_CLASS_LATER;
 }
 
 /* What the symbol of a relocation is to the link. */
-static cv_reloc_class classify(job *j)
+static cv_reloc_class classify(relocate_job *job)
 {
-    if (j->dead)
+    if (job->dead)
         return CV_CLASS_DEAD;
-    if (cv_reloc_has(j->facts, CV_USE_TABLE) && cv_span_eq_str(cv_l_text(j->l, j->s->name), "__UFT_OFFSET"))
+    if (cv_reloc_has(job->facts, CV_USE_TABLE) &&
+        cv_span_eq_str(cv_l_text(job->link, job->sym->name), "__UFT_OFFSET"))
         return CV_CLASS_NO_TABLE; /* which the link does not make */
-    switch (cv_l_type(j->s)) {
-    case CV_STT_SECTION: return section(j);
+    switch (cv_l_type(job->sym)) {
+    case CV_STT_SECTION: return section(job);
     case CV_STT_OBJECT:
-    case CV_STT_CUDA_OBJECT: return variable(j);
+    case CV_STT_CUDA_OBJECT: return variable(job);
     case CV_STT_CUDA_TEXTURE:
     case CV_STT_CUDA_SAMPLER:
     case CV_STT_CUDA_SURFACE:
-        if (j->l->o.relocatable || !j->y || !j->y->has_slot)
-            return constant_or_address(j);
-        j->use = CV_USE_SLOT;
-        j->value = j->y->slot;
+        if (job->link->opts.relocatable || !job->osym || !job->osym->has_slot)
+            return constant_or_address(job);
+        job->use = CV_USE_SLOT;
+        job->value = job->osym->slot;
         return CV_CLASS_SLOT;
-    default: return constant_or_address(j);
+    default: return constant_or_address(job);
     }
 }
 
 /* What the table says is done. @return false: refused. */
-static bool decide_one(job *j)
+static bool decide_one(relocate_job *job)
 {
-    uint32_t type = j->r->type;
-    cv_fix *f = j->f;
+    uint32_t type = job->rel->type;
+    cv_fix *fix = job->fix;
 
-    switch (cv_reloc_action_of(type, classify(j))) {
+    switch (cv_reloc_action_of(type, classify(job))) {
     case CV_RELOC_KEEP:
-        f->keep = true;
-        f->addend = j->rela ? j->moved : 0;
+        fix->keep = true;
+        fix->addend = job->rela ? job->moved : 0;
         return true;
     case CV_RELOC_ADD:
-        f->keep = true;
-        return cv_link_field(f, type, CV_USE_OFFSET, j->moved, 0, true) ||
-               cv_link_field(f, type, CV_USE_BANK, j->moved, j->bank, true);
+        fix->keep = true;
+        return cv_link_field(fix, type, CV_USE_OFFSET, job->moved, 0, true) ||
+               cv_link_field(fix, type, CV_USE_BANK, job->moved, job->bank, true);
     case CV_RELOC_APPLY:
-        return cv_link_field(f, type, j->use, cv_wrap_add(j->value, j->addend), j->bank,
-                             !j->rela && j->use != CV_USE_SLOT);
-    case CV_RELOC_CLEAR: field(f, 0, 64, 0, false); return true;
+        return cv_link_field(fix, type, job->use, cv_wrap_add(job->value, job->addend), job->bank,
+                             !job->rela && job->use != CV_USE_SLOT);
+    case CV_RELOC_CLEAR: field(fix, 0, 64, 0, false); return true;
     case CV_RELOC_DROP: return true;
     case CV_RELOC_REFUSE:
     default: return false;
@@ -290,207 +294,214 @@ static bool decide_one(job *j)
 }
 
 /* Types that name memory of either kind become plain addresses. */
-static uint32_t final_type(const job *j)
+static uint32_t final_type(const relocate_job *job)
 {
-    return j->l->o.relocatable || j->facts->final == 0 ? j->r->type : j->facts->final;
+    return job->link->opts.relocatable || job->facts->final == 0 ? job->rel->type : job->facts->final;
 }
 
-bool cv_link_fix(const cv_link *l, cv_id rel, const cv_osec *q, cv_fix *f)
+bool cv_link_fix(const cv_link *link, cv_id rel, const cv_osec *osec, cv_fix *fix)
 {
-    const cv_irel *r = cv_l_irel(l, rel);
+    const cv_irel *irel = cv_l_irel(link, rel);
     cv_id out;
-    job j = { .l = l,
-              .r = r,
-              .facts = cv_reloc_of(r->type),
-              .s = cv_l_isym(l, r->sym),
-              .target = cv_l_osec(l, q->target),
-              .f = f };
+    relocate_job job = { .link = link,
+                         .rel = irel,
+                         .facts = cv_reloc_of(irel->type),
+                         .sym = cv_l_isym(link, irel->sym),
+                         .target = cv_l_osec(link, osec->target),
+                         .fix = fix };
     bool known = true;
 
-    *f = (cv_fix){ .type = r->type };
-    out = r->osym != CV_NONE ? r->osym : j.s->out;
-    j.y = out == CV_NONE ? NULL : cv_l_osym(l, out);
-    j.dead = dead_function(l, j.y);
-    j.rela = q->type == CV_SHT_RELA;
-    j.addend = j.rela ? (uint64_t)r->addend : 0;
-    if (r->target == CV_NONE)
-        f->keep = !j.dead; /* the link made it */
-    else if (j.target->group == CV_G_CODE && !cv_l_fn(l, j.target->fn)->live)
+    *fix = (cv_fix){ .type = irel->type };
+    out = irel->osym != CV_NONE ? irel->osym : job.sym->out;
+    job.osym = out == CV_NONE ? NULL : cv_l_osym(link, out);
+    job.dead = dead_function(link, job.osym);
+    job.rela = osec->type == CV_SHT_RELA;
+    job.addend = job.rela ? (uint64_t)irel->addend : 0;
+    if (irel->target == CV_NONE)
+        fix->keep = !job.dead; /* the link made it */
+    else if (job.target->group == CV_G_CODE && !cv_l_fn(link, job.target->fn)->live)
         return true; /* the code goes */
     else
-        known = decide_one(&j);
-    f->dead = j.dead;
-    f->type = final_type(&j);
-    f->resolved = !f->keep && !f->dead && !cv_l_is_nowhere(j.s) && !names_nothing(&j) &&
-                  (cv_l_has(l, CV_GEN_RESOLVED_ALL) || cv_l_is_shared(j.s)) &&
-                  !cv_reloc_has(j.facts, CV_USE_DROPS | CV_USE_CLEARS);
+        known = decide_one(&job);
+    fix->dead = job.dead;
+    fix->type = final_type(&job);
+    fix->resolved = !fix->keep && !fix->dead && !cv_l_is_nowhere(job.sym) && !names_nothing(&job) &&
+                    (cv_l_has(link, CV_GEN_RESOLVED_ALL) || cv_l_is_shared(job.sym)) &&
+                    !cv_reloc_has(job.facts, CV_USE_DROPS | CV_USE_CLEARS);
     return known;
 }
 
 /* What was found out stays with the relocation: its fields, or its final form. */
-static bool keep_fix(cv_link *l, cv_irel *r, const cv_fix *f)
+static bool keep_fix(cv_link *link, cv_irel *rel, const cv_fix *fix)
 {
-    r->keep = f->keep;
-    r->resolved = f->resolved;
-    if (f->keep) {
-        r->type = f->type;
-        r->addend = (int64_t)cv_wrap_add((uint64_t)r->addend, f->addend);
+    rel->keep = fix->keep;
+    rel->resolved = fix->resolved;
+    if (fix->keep) {
+        rel->type = fix->type;
+        rel->addend = (int64_t)cv_wrap_add((uint64_t)rel->addend, fix->addend);
     }
-    r->field = (cv_id)l->field.n;
-    if (r->target == CV_NONE) /* the link made it: nothing is written */
+    rel->field = (cv_id)link->field.count;
+    if (rel->target == CV_NONE) /* the link made it: nothing is written */
         return true;
-    for (unsigned i = 0; i < f->n; i++)
-        if (l->field.n >= CV_NONE || !cv_fields_push(&l->x->mem, &l->field, CV_ARRAY_GET(f->field, i)))
+    for (unsigned i = 0; i < fix->count; i++)
+        if (link->field.count >= CV_NONE ||
+            !cv_fields_push(&link->ctx->mem, &link->field, CV_ARRAY_GET(fix->field, i)))
             return false;
-    r->n_fields = (uint8_t)f->n;
+    rel->n_fields = (uint8_t)fix->count;
     return true;
 }
 
 /* Do the values fit, as numbers with or without a sign? Where the field holds the addend, that counts. */
-bool cv_link_fits(const cv_fix *f, cv_span body, uint64_t off)
+bool cv_link_fits(const cv_fix *fix, cv_span body, uint64_t off)
 {
-    for (unsigned i = 0; i < f->n; i++) {
-        const cv_field *e = &CV_ARRAY_GET(f->field, i);
-        uint64_t value = e->value, old = 0, end = cv_sat_add(off, ((uint64_t)e->pos + e->bits + 7) / 8);
+    for (unsigned i = 0; i < fix->count; i++) {
+        const cv_field *field = &CV_ARRAY_GET(fix->field, i);
+        uint64_t value = field->value, old = 0,
+                 end = cv_sat_add(off, ((uint64_t)field->pos + field->bits + 7) / 8);
 
-        if (end > body.len || e->cut || e->bits == 0)
+        if (end > body.len || field->cut || field->bits == 0)
             return false;
-        for (unsigned k = 0; e->add && k < e->bits; k++)
-            old |= (uint64_t)(cv_u8_at(body, off + (e->pos + k) / 8) >> (e->pos + k) % 8 & 1) << k;
-        if (e->part && old != 0) /* the sum of a part is none of the sum */
+        for (unsigned k = 0; field->add && k < field->bits; k++)
+            old |= (uint64_t)(cv_u8_at(body, off + (field->pos + k) / 8) >> (field->pos + k) % 8 & 1) << k;
+        if (field->part && old != 0) /* the sum of a part is none of the sum */
             return false;
         value = cv_wrap_add(value, old);
-        if (e->bits < 64 && value >> e->bits != 0 && value < UINT64_MAX - (UINT64_C(1) << (e->bits - 1)) + 1)
+        if (field->bits < 64 && value >> field->bits != 0 &&
+            value < UINT64_MAX - (UINT64_C(1) << (field->bits - 1)) + 1)
             return false;
     }
     return true;
 }
 
 /* A value that does not fit: nobody would get what was meant. */
-static bool overflows(const cv_link *l, const cv_irel *r, const cv_fix *f)
+static bool overflows(const cv_link *link, const cv_irel *rel, const cv_fix *fix)
 {
-    const cv_isec *t;
+    const cv_isec *target;
 
-    if (f->n == 0 || r->target == CV_NONE)
+    if (fix->count == 0 || rel->target == CV_NONE)
         return false;
-    t = cv_l_isec(l, r->target);
-    return r->off < t->base || !cv_link_fits(f, cv_l_body(l, t), r->off - t->base);
+    target = cv_l_isec(link, rel->target);
+    return rel->off < target->base || !cv_link_fits(fix, cv_l_body(link, target), rel->off - target->base);
 }
 
 /* A slot and an addend that lead behind the slots: so the code has it, and so the reference links it. */
-static void tell_slot(cv_link *l, const cv_irel *r, const cv_fix *f)
+static void tell_slot(cv_link *link, const cv_irel *rel, const cv_fix *fix)
 {
-    if (!l->o.relocatable && f->n == 1 && r->target != CV_NONE && cv_l_is_texture(cv_l_isym(l, r->sym)) &&
-        r->addend != 0 && cv_l_osym(l, cv_l_isym(l, r->sym)->out)->has_slot)
-        cv_link_say(l, r->sym, CV_R_LINK_SLOT, (uint64_t)r->addend, 0);
+    if (!link->opts.relocatable && fix->count == 1 && rel->target != CV_NONE &&
+        cv_l_is_texture(cv_l_isym(link, rel->sym)) && rel->addend != 0 &&
+        cv_l_osym(link, cv_l_isym(link, rel->sym)->out)->has_slot)
+        cv_link_say(link, rel->sym, CV_R_LINK_SLOT, (uint64_t)rel->addend, 0);
 }
 
 /* The function whose code or bank a section is; CV_NONE: data of all. */
-static cv_id function_of(const cv_link *l, const cv_osec *t)
+static cv_id function_of(const cv_link *link, const cv_osec *target)
 {
-    if (t->group == CV_G_CODE)
-        return t->fn;
-    return t->infosec == CV_NONE ? CV_NONE : cv_l_osec(l, t->infosec)->fn;
+    if (target->group == CV_G_CODE)
+        return target->fn;
+    return target->infosec == CV_NONE ? CV_NONE : cv_l_osec(link, target->infosec)->fn;
 }
 
-static bool is_loaded(const cv_osec *t)
+static bool is_loaded(const cv_osec *target)
 {
-    return t->group == CV_G_CODE || t->group == CV_G_INIT || t->group == CV_G_CONST || t->group == CV_G_PARAM;
+    return target->group == CV_G_CODE || target->group == CV_G_INIT || target->group == CV_G_CONST ||
+           target->group == CV_G_PARAM;
 }
 
 /* The function that it names is gone, and nothing is left of it. */
-static bool is_dropped(const cv_link *l, const cv_irel *r)
+static bool is_dropped(const cv_link *link, const cv_irel *rel)
 {
     cv_id out;
 
-    if (r->keep || r->n_fields != 0) /* nearly all */
+    if (rel->keep || rel->n_fields != 0) /* nearly all */
         return false;
-    out = r->osym != CV_NONE || r->sym == CV_NONE ? r->osym : cv_l_isym(l, r->sym)->out;
-    return out != CV_NONE && dead_function(l, cv_l_osym(l, out)) &&
-           !cv_reloc_has(cv_reloc_of(r->type), CV_USE_CLEARS);
+    out = rel->osym != CV_NONE || rel->sym == CV_NONE ? rel->osym : cv_l_isym(link, rel->sym)->out;
+    return out != CV_NONE && dead_function(link, cv_l_osym(link, out)) &&
+           !cv_reloc_has(cv_reloc_of(rel->type), CV_USE_CLEARS);
 }
 
-bool cv_link_is_lost(const cv_link *l, const cv_osec *q, const cv_irel *r)
+bool cv_link_is_lost(const cv_link *link, const cv_osec *osec, const cv_irel *rel)
 {
-    const cv_osec *t;
+    const cv_osec *target;
     cv_id fn;
 
-    if (!is_dropped(l, r))
+    if (!is_dropped(link, rel))
         return false;
-    t = cv_l_osec(l, q->target);
-    if (!is_loaded(t))
+    target = cv_l_osec(link, osec->target);
+    if (!is_loaded(target))
         return false;
-    fn = function_of(l, t);
-    return fn == CV_NONE || cv_l_fn(l, fn)->reachable;
+    fn = function_of(link, target);
+    return fn == CV_NONE || cv_l_fn(link, fn)->reachable;
 }
 
 /* An undefined function that nothing is known to call, or one that is gone: code that runs would call nobody.
  * What stays because its address is taken, while no kernel reaches it, calls nobody in what the reference
  * makes as well; that is said once for each function. */
-static cuvet_status lost(cv_link *l, const cv_osec *q, const cv_irel *r)
+static cuvet_status lost(cv_link *link, const cv_osec *osec, const cv_irel *rel)
 {
-    const cv_osec *t = cv_l_osec(l, q->target);
+    const cv_osec *target = cv_l_osec(link, osec->target);
     cv_id fn = CV_NONE;
 
-    if (!is_dropped(l, r))
+    if (!is_dropped(link, rel))
         return CUVET_OK;
-    if (is_loaded(t))
-        fn = function_of(l, t);
-    if (cv_link_is_lost(l, q, r)) {
-        cv_link_say(l, r->sym, CV_R_LINK_REFERENCE, cv_l_isym(l, r->sym)->index, 0);
+    if (is_loaded(target))
+        fn = function_of(link, target);
+    if (cv_link_is_lost(link, osec, rel)) {
+        cv_link_say(link, rel->sym, CV_R_LINK_REFERENCE, cv_l_isym(link, rel->sym)->index, 0);
         return CUVET_E_REFUSED;
     }
-    if (fn != CV_NONE && cv_l_fn(l, fn)->live && !cv_l_fn(l, fn)->cut) {
-        cv_l_fn(l, fn)->cut = true;
-        cv_link_say(l, r->sym, CV_R_LINK_UNREACHED, cv_l_isym(l, r->sym)->index, 0);
+    if (fn != CV_NONE && cv_l_fn(link, fn)->live && !cv_l_fn(link, fn)->cut) {
+        cv_l_fn(link, fn)->cut = true;
+        cv_link_say(link, rel->sym, CV_R_LINK_UNREACHED, cv_l_isym(link, rel->sym)->index, 0);
     }
     return CUVET_OK;
 }
 
-static cuvet_status decide(cv_link *l, cv_id q)
+static cuvet_status decide(cv_link *link, cv_id osec)
 {
-    cv_fix f;
+    cv_fix fix;
 
-    cv_l_osec(l, q)->n_kept = cv_l_osec(l, q)->n_applied = 0;
-    for (cv_id r = cv_l_osec(l, q)->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
-        if (!cv_link_fix(l, r, cv_l_osec(l, q), &f)) {
-            cv_link_say(l, cv_l_irel(l, r)->sym, CV_R_LINK_RELOC, cv_l_irel(l, r)->type, 0);
+    cv_l_osec(link, osec)->n_kept = cv_l_osec(link, osec)->n_applied = 0;
+    for (cv_id rel = cv_l_osec(link, osec)->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
+        if (!cv_link_fix(link, rel, cv_l_osec(link, osec), &fix)) {
+            cv_link_say(link, cv_l_irel(link, rel)->sym, CV_R_LINK_RELOC, cv_l_irel(link, rel)->type, 0);
             return CUVET_E_REFUSED;
         }
-        if (overflows(l, cv_l_irel(l, r), &f)) {
-            cv_link_say(l, cv_l_irel(l, r)->sym, CV_R_LINK_FIELD, cv_l_irel(l, r)->type,
-                        CV_ARRAY_AT(f.field, 0)->value);
+        if (overflows(link, cv_l_irel(link, rel), &fix)) {
+            cv_link_say(link, cv_l_irel(link, rel)->sym, CV_R_LINK_FIELD, cv_l_irel(link, rel)->type,
+                        CV_ARRAY_AT(fix.field, 0)->value);
             return CUVET_E_REFUSED;
         }
-        if (f.keep && cv_l_irel(l, r)->osym == CV_NONE) {
-            cv_l_irel(l, r)->osym = cv_link_symbol_of(l, cv_l_irel(l, r)->sym);
-            if (cv_l_irel(l, r)->osym == CV_NONE) {
-                cv_link_say(l, cv_l_irel(l, r)->sym, CV_R_LINK_RELOC, f.type, 0); /* against nothing */
+        if (fix.keep && cv_l_irel(link, rel)->osym == CV_NONE) {
+            cv_l_irel(link, rel)->osym = cv_link_symbol_of(link, cv_l_irel(link, rel)->sym);
+            if (cv_l_irel(link, rel)->osym == CV_NONE) {
+                cv_link_say(link, cv_l_irel(link, rel)->sym, CV_R_LINK_RELOC, fix.type,
+                            0); /* against nothing */
                 return CUVET_E_REFUSED;
             }
         }
-        tell_slot(l, cv_l_irel(l, r), &f);
-        if (!keep_fix(l, cv_l_irel(l, r), &f))
-            return cv_l_nomem(l);
-        if (f.dead && lost(l, cv_l_osec(l, q), cv_l_irel(l, r)) != CUVET_OK)
+        tell_slot(link, cv_l_irel(link, rel), &fix);
+        if (!keep_fix(link, cv_l_irel(link, rel), &fix))
+            return cv_l_nomem(link);
+        if (fix.dead && lost(link, cv_l_osec(link, osec), cv_l_irel(link, rel)) != CUVET_OK)
             return CUVET_E_REFUSED;
-        cv_l_osec(l, q)->n_kept += f.keep;
-        cv_l_osec(l, q)->n_applied += cv_l_irel(l, r)->n_fields != 0;
-        if (f.resolved && l->o.preserve && cv_l_osec(l, cv_l_osec(l, q)->target)->resolved != CV_NONE)
-            cv_l_osec(l, cv_l_osec(l, cv_l_osec(l, q)->target)->resolved)->n_kept++;
+        cv_l_osec(link, osec)->n_kept += fix.keep;
+        cv_l_osec(link, osec)->n_applied += cv_l_irel(link, rel)->n_fields != 0;
+        if (fix.resolved && link->opts.preserve &&
+            cv_l_osec(link, cv_l_osec(link, osec)->target)->resolved != CV_NONE)
+            cv_l_osec(link, cv_l_osec(link, cv_l_osec(link, osec)->target)->resolved)->n_kept++;
     }
-    if (cv_l_osec(l, q)->n_kept == 0)
-        cv_l_osec(l, q)->dead = true;
+    if (cv_l_osec(link, osec)->n_kept == 0)
+        cv_l_osec(link, osec)->dead = true;
     return CUVET_OK;
 }
 
-cuvet_status cv_link_decide(cv_link *l)
+cuvet_status cv_link_decide(cv_link *link)
 {
     cuvet_status st = CUVET_OK;
 
-    for (cv_id i = 0; i < l->osec.n && st == CUVET_OK; i++)
-        if (cv_l_osec(l, i)->group == CV_G_REL && !cv_l_osec(l, i)->is_resolved)
-            st = decide(l, i);
+    for (cv_id i = 0; i < link->osec.count && st == CUVET_OK; i++)
+        if (cv_l_osec(link, i)->group == CV_G_REL && !cv_l_osec(link, i)->is_resolved)
+            st = decide(link, i);
     return st;
 }
 
@@ -501,61 +512,61 @@ static unsigned bits_in_byte(unsigned at, unsigned left)
     return left < 8 - at % 8 ? left : 8 - at % 8;
 }
 
-static uint64_t get_bits(const uint8_t *p, unsigned pos, unsigned bits)
+static uint64_t get_bits(const uint8_t *bytes, unsigned pos, unsigned bits)
 {
-    uint64_t v = 0;
+    uint64_t value = 0;
 
-    for (unsigned done = 0, n; done < bits; done += n) {
+    for (unsigned done = 0, part; done < bits; done += part) {
         unsigned at = pos + done;
 
-        n = bits_in_byte(at, bits - done);
-        v |= (uint64_t)((unsigned)p[at / 8] >> at % 8 & ((1u << n) - 1)) << done;
+        part = bits_in_byte(at, bits - done);
+        value |= (uint64_t)((unsigned)bytes[at / 8] >> at % 8 & ((1u << part) - 1)) << done;
     }
-    return v;
+    return value;
 }
 
-static void put_bits(uint8_t *p, unsigned pos, unsigned bits, uint64_t value)
+static void put_bits(uint8_t *bytes, unsigned pos, unsigned bits, uint64_t value)
 {
-    for (unsigned done = 0, n; done < bits; done += n) {
+    for (unsigned done = 0, part; done < bits; done += part) {
         unsigned at = pos + done, ones;
 
-        n = bits_in_byte(at, bits - done);
-        ones = (1u << n) - 1;
-        p[at / 8] = (uint8_t)(((unsigned)p[at / 8] & ~(ones << at % 8)) |
-                              ((unsigned)(value >> done & ones) << at % 8));
+        part = bits_in_byte(at, bits - done);
+        ones = (1u << part) - 1;
+        bytes[at / 8] = (uint8_t)(((unsigned)bytes[at / 8] & ~(ones << at % 8)) |
+                                  ((unsigned)(value >> done & ones) << at % 8));
     }
 }
 
-bool cv_link_put_field(const cv_field *e, uint8_t *bytes, uint64_t size, uint64_t off)
+bool cv_link_put_field(const cv_field *field, uint8_t *bytes, uint64_t size, uint64_t off)
 {
-    uint64_t end = ((uint64_t)e->pos + e->bits + 7) / 8, value = e->value;
+    uint64_t end = ((uint64_t)field->pos + field->bits + 7) / 8, value = field->value;
 
     if (off > size || end > size - off)
         return false;
-    if (e->add)
-        value = cv_wrap_add(value, get_bits(bytes + off, e->pos, e->bits));
-    put_bits(bytes + off, e->pos, e->bits, value);
+    if (field->add)
+        value = cv_wrap_add(value, get_bits(bytes + off, field->pos, field->bits));
+    put_bits(bytes + off, field->pos, field->bits, value);
     return true;
 }
 CV_BUF_END
 
-uint64_t cv_link_reach_of(const cv_link *l, const cv_irel *r)
+uint64_t cv_link_reach_of(const cv_link *link, const cv_irel *rel)
 {
     uint64_t most = 0;
 
-    for (unsigned i = 0; i < r->n_fields; i++) {
-        const cv_field *e = cv_fields_get(&l->field, (uint64_t)r->field + i);
+    for (unsigned i = 0; i < rel->n_fields; i++) {
+        const cv_field *field = cv_fields_get(&link->field, (uint64_t)rel->field + i);
 
-        most = cv_max(most, ((uint64_t)e->pos + e->bits + 7) / 8);
+        most = cv_max(most, ((uint64_t)field->pos + field->bits + 7) / 8);
     }
     return most;
 }
 
-bool cv_link_apply(const cv_link *l, const cv_irel *r, uint8_t *bytes, uint64_t size)
+bool cv_link_apply(const cv_link *link, const cv_irel *rel, uint8_t *bytes, uint64_t size)
 {
     bool ok = true;
 
-    for (unsigned i = 0; i < r->n_fields && ok; i++)
-        ok = cv_link_put_field(cv_fields_get(&l->field, (uint64_t)r->field + i), bytes, size, r->off);
+    for (unsigned i = 0; i < rel->n_fields && ok; i++)
+        ok = cv_link_put_field(cv_fields_get(&link->field, (uint64_t)rel->field + i), bytes, size, rel->off);
     return ok;
 }

@@ -3,165 +3,165 @@
  * reference linker keeps them. */
 #include "link/in/stages.h"
 
-typedef struct table {
-    const cv_lobj *o;
+typedef struct scan_table {
+    const cv_lobj *obj;
     const cv_isec *sec, *target;
     cv_id target_id;
     cv_span body;
-    uint64_t n;
+    uint64_t count;
     bool rela;
-} table;
+} scan_table;
 
-static cv_elf_reloc entry(const table *t, uint64_t i)
+static cv_elf_reloc entry(const scan_table *table, uint64_t index)
 {
-    cv_elf_reloc r;
+    cv_elf_reloc reloc;
 
-    cv_elf_read_reloc(t->body, false, t->rela, i, &r);
-    return r;
+    cv_elf_read_reloc(table->body, false, table->rela, index, &reloc);
+    return reloc;
 }
 
 /* An addend of 0 behind the first entry makes the reference look for the other kind of section. */
-static bool looks_for_rel(const table *t)
+static bool looks_for_rel(const scan_table *table)
 {
-    for (uint64_t i = 1; t->rela && i < t->n; i++)
-        if (entry(t, i).addend == 0)
+    for (uint64_t i = 1; table->rela && i < table->count; i++)
+        if (entry(table, i).addend == 0)
             return true;
     return false;
 }
 
-static cuvet_status make(cv_link *l, const table *t, cv_id name, cv_id *out)
+static cuvet_status make(cv_link *link, const scan_table *table, cv_id name, cv_id *out)
 {
-    cv_new_section n = cv_l_section(l, t->rela ? CV_ROLE_RELA : CV_ROLE_REL, CV_G_REL);
-    cv_id patched = t->target->out, id;
+    cv_new_section section = cv_l_section(link, table->rela ? CV_ROLE_RELA : CV_ROLE_REL, CV_G_REL);
+    cv_id patched = table->target->out, id;
 
-    n.name = name;
-    *out = cv_l_new_osec(l, &n);
+    section.name = name;
+    *out = cv_l_new_osec(link, &section);
     if (*out == CV_NONE)
-        return cv_l_nomem(l);
-    cv_l_osec(l, *out)->target = patched;
-    CV_ARRAY_SET(cv_l_osec(l, patched)->rel, t->rela, *out);
-    if (!l->o.preserve || cv_l_osec(l, patched)->resolved != CV_NONE)
+        return cv_l_nomem(link);
+    cv_l_osec(link, *out)->target = patched;
+    CV_ARRAY_SET(cv_l_osec(link, patched)->rel, table->rela, *out);
+    if (!link->opts.preserve || cv_l_osec(link, patched)->resolved != CV_NONE)
         return CUVET_OK;
-    n = cv_l_section(l, CV_ROLE_RESOLVED_RELA, CV_G_REL);
-    n.name = cv_l_name_join(l, ".nv.resolvedrela", cv_l_osec(l, patched)->name);
-    n.named = true;
-    id = n.name == CV_NONE ? CV_NONE : cv_l_new_osec(l, &n);
+    section = cv_l_section(link, CV_ROLE_RESOLVED_RELA, CV_G_REL);
+    section.name = cv_l_name_join(link, ".nv.resolvedrela", cv_l_osec(link, patched)->name);
+    section.named = true;
+    id = section.name == CV_NONE ? CV_NONE : cv_l_new_osec(link, &section);
     if (id == CV_NONE)
-        return cv_l_nomem(l);
-    cv_l_osec(l, id)->target = patched;
-    cv_l_osec(l, id)->is_resolved = true;
-    cv_l_osec(l, patched)->resolved = id;
+        return cv_l_nomem(link);
+    cv_l_osec(link, id)->target = patched;
+    cv_l_osec(link, id)->is_resolved = true;
+    cv_l_osec(link, patched)->resolved = id;
     return CUVET_OK;
 }
 
 /* A frame or a row of lines of a function that lost against an earlier input: its address is of nobody. Other
  * debug data stays, and names the function that won. */
-static bool is_orphan(const cv_link *l, const table *t, const cv_isym *s)
+static bool is_orphan(const cv_link *link, const scan_table *table, const cv_isym *sym)
 {
     static const char *const NAMES[] = { ".debug_frame", ".debug_line", ".nv_debug_line_sass" };
-    cv_span name = cv_l_text(l, cv_l_osec(l, t->target->out)->name);
+    cv_span name = cv_l_text(link, cv_l_osec(link, table->target->out)->name);
     bool listed = false;
     cv_id win;
 
-    if (cv_l_type(s) != CV_STT_FUNC || s->sec == CV_NONE || !cv_l_isec(l, s->sec)->lost)
+    if (cv_l_type(sym) != CV_STT_FUNC || sym->sec == CV_NONE || !cv_l_isec(link, sym->sec)->lost)
         return false;
     for (size_t i = 0; i < CV_COUNT(NAMES) && !listed; i++)
         listed = cv_span_eq_str(name, CV_AT(NAMES, i));
     if (!listed)
         return false;
-    win = cv_l_mean(l, s->name)->win;
-    return win != CV_NONE && cv_l_isym(l, win)->obj < s->obj;
+    win = cv_l_mean(link, sym->name)->win;
+    return win != CV_NONE && cv_l_isym(link, win)->obj < sym->obj;
 }
 
-static cuvet_status add(cv_link *l, const table *t, cv_id out, uint64_t i)
+static cuvet_status add(cv_link *link, const scan_table *table, cv_id out, uint64_t index)
 {
-    cv_elf_reloc r = entry(t, i);
-    cv_irel e = { .off = cv_sat_add(r.off, t->target->base),
-                  .addend = r.addend,
-                  .type = r.type,
-                  .sym = t->o->first_sym + r.sym,
-                  .osym = CV_NONE,
-                  .target = t->target_id };
+    cv_elf_reloc reloc = entry(table, index);
+    cv_irel rel = { .off = cv_sat_add(reloc.off, table->target->base),
+                    .addend = reloc.addend,
+                    .type = reloc.type,
+                    .sym = table->obj->first_sym + reloc.sym,
+                    .osym = CV_NONE,
+                    .target = table->target_id };
 
-    if (CV_NEVER(r.sym >= t->o->n_sym)) /* examined */
-        return cv_link_broken(l);
-    if (is_orphan(l, t, cv_l_isym(l, e.sym)))
+    if (CV_NEVER(reloc.sym >= table->obj->n_sym)) /* examined */
+        return cv_link_broken(link);
+    if (is_orphan(link, table, cv_l_isym(link, rel.sym)))
         return CUVET_OK;
-    return cv_l_add_rel(l, out, &e) ? CUVET_OK : cv_l_nomem(l);
+    return cv_l_add_rel(link, out, &rel) ? CUVET_OK : cv_l_nomem(link);
 }
 
-cuvet_status cv_link_relocations(cv_link *l, cv_id isec)
+cuvet_status cv_link_relocations(cv_link *link, cv_id isec)
 {
-    table t = { .sec = cv_l_isec(l, isec) };
+    scan_table table = { .sec = cv_l_isec(link, isec) };
     cuvet_status st = CUVET_OK;
     cv_id name, out;
 
-    t.o = cv_l_obj(l, t.sec->obj);
-    if (t.sec->info >= t.o->n_sec)
+    table.obj = cv_l_obj(link, table.sec->obj);
+    if (table.sec->info >= table.obj->n_sec)
         return CUVET_OK;
-    t.target_id = t.o->first_sec + t.sec->info;
-    t.target = cv_l_isec(l, t.target_id);
-    t.rela = t.sec->type == CV_SHT_RELA;
-    t.body = cv_l_body(l, t.sec);
-    t.n = t.body.len / cv_elf_rel_size(false, t.rela);
+    table.target_id = table.obj->first_sec + table.sec->info;
+    table.target = cv_l_isec(link, table.target_id);
+    table.rela = table.sec->type == CV_SHT_RELA;
+    table.body = cv_l_body(link, table.sec);
+    table.count = table.body.len / cv_elf_rel_size(false, table.rela);
     /* One without entries leaves no name, nor does code for which there was other code before. */
-    if (t.target->out == CV_NONE || t.n == 0 || t.target->beaten)
+    if (table.target->out == CV_NONE || table.count == 0 || table.target->beaten)
         return CUVET_OK;
-    if (!cv_work(l->x, t.n, 0))
+    if (!cv_work(link->ctx, table.count, 0))
         return CUVET_E_LIMIT;
-    name = cv_l_name_join(l, t.rela ? ".rela" : ".rel", cv_l_osec(l, t.target->out)->name);
-    if (name == CV_NONE || !cv_l_use_both(l, name))
-        return cv_l_nomem(l);
-    out = CV_ARRAY_GET(cv_l_osec(l, t.target->out)->rel, t.rela);
-    if (out == CV_NONE && !t.target->lost)
-        st = make(l, &t, name, &out);
+    name = cv_l_name_join(link, table.rela ? ".rela" : ".rel", cv_l_osec(link, table.target->out)->name);
+    if (name == CV_NONE || !cv_l_use_both(link, name))
+        return cv_l_nomem(link);
+    out = CV_ARRAY_GET(cv_l_osec(link, table.target->out)->rel, table.rela);
+    if (out == CV_NONE && !table.target->lost)
+        st = make(link, &table, name, &out);
     if (st != CUVET_OK)
         return st;
-    if (looks_for_rel(&t) && !cv_l_use_joined(l, ".rel", cv_l_osec(l, t.target->out)->name))
-        return cv_l_nomem(l);
-    if (t.target->lost)
+    if (looks_for_rel(&table) && !cv_l_use_joined(link, ".rel", cv_l_osec(link, table.target->out)->name))
+        return cv_l_nomem(link);
+    if (table.target->lost)
         return CUVET_OK;
-    for (uint64_t i = 0; i < t.n && st == CUVET_OK; i++)
-        st = add(l, &t, out, i);
+    for (uint64_t i = 0; i < table.count && st == CUVET_OK; i++)
+        st = add(link, &table, out, i);
     return st;
 }
 
 /* May a loader apply this? Not what is a matter of the linker alone, not what names memory that the link lays
  * out, and not what it does not know. */
-static bool may_stay(const cv_link *l, const cv_irel *e)
+static bool may_stay(const cv_link *link, const cv_irel *rel)
 {
-    const cv_isym *s = cv_l_isym(l, e->sym);
-    const cv_reloc_facts *facts = cv_reloc_of(e->type);
+    const cv_isym *sym = cv_l_isym(link, rel->sym);
+    const cv_reloc_facts *facts = cv_reloc_of(rel->type);
     cv_reloc_who who = (cv_reloc_who)facts->who;
 
-    if (l->o.relocatable || e->target == CV_NONE)
+    if (link->opts.relocatable || rel->target == CV_NONE)
         return true;
-    if (cv_reloc_is_linked(facts) || who == CV_RELOC_OLD || who == CV_RELOC_NONE || cv_l_is_shared(s) ||
-        cv_l_is_reserved(s) || facts->final != 0)
+    if (cv_reloc_is_linked(facts) || who == CV_RELOC_OLD || who == CV_RELOC_NONE || cv_l_is_shared(sym) ||
+        cv_l_is_reserved(sym) || facts->final != 0)
         return false;
-    return who == CV_RELOC_DRIVER || !cv_l_is_constant(s);
+    return who == CV_RELOC_DRIVER || !cv_l_is_constant(sym);
 }
 
 /* What stays of the relocations lies inside of what it patches; what was dropped because a function is gone
  * patched nothing that stays. */
-bool cv_link_decide_holds(const cv_link *l)
+bool cv_link_decide_holds(const cv_link *link)
 {
-    for (cv_id i = 0; i < l->osec.n; i++) {
-        const cv_osec *q = cv_l_osec(l, i);
+    for (cv_id i = 0; i < link->osec.count; i++) {
+        const cv_osec *osec = cv_l_osec(link, i);
         uint64_t kept = 0;
 
-        if (q->group != CV_G_REL || q->is_resolved)
+        if (osec->group != CV_G_REL || osec->is_resolved)
             continue;
-        for (cv_id r = q->rels; r != CV_NONE;) {
-            const cv_irel *e = cv_l_irel(l, r);
+        for (cv_id rel = osec->rels; rel != CV_NONE;) {
+            const cv_irel *irel = cv_l_irel(link, rel);
 
-            kept += e->keep;
-            if (e->keep ? e->off >= cv_l_osec(l, q->target)->size || !may_stay(l, e)
-                        : e->n_fields == 0 && cv_link_is_lost(l, q, e))
+            kept += irel->keep;
+            if (irel->keep ? irel->off >= cv_l_osec(link, osec->target)->size || !may_stay(link, irel)
+                           : irel->n_fields == 0 && cv_link_is_lost(link, osec, irel))
                 return false;
-            r = e->next;
+            rel = irel->next;
         }
-        if (kept != q->n_kept)
+        if (kept != osec->n_kept)
             return false;
     }
     return true;

@@ -9,49 +9,49 @@
 enum { LARGE_ALIGN = 16 };
 
 /* A link of a list. */
-typedef struct item {
+typedef struct shared_item {
     cv_id value, next;
-} item;
+} shared_item;
 
-CV_VEC(items, item);
+CV_VEC(items, shared_item);
 
 /* A variable that functions share. */
-typedef struct var {
+typedef struct shared_var {
     cv_id sym;
     cv_id kernels; /* list of items, last first */
     cv_id last;    /* kernel that was added last */
     uint64_t n_kernels;
     cv_id next; /* of the same colour */
-} var;
+} shared_var;
 
-typedef struct colour {
+typedef struct shared_colour {
     uint64_t align;
     cv_id first, last;
-} colour;
+} shared_colour;
 
-typedef struct kernel {
+typedef struct shared_kernel {
     cv_id fn;
     cv_u32s own;  /* isyms */
     cv_u32s used; /* bits: colours of its variables */
     uint32_t low; /* all colours below it are used */
     uint64_t end, align;
     cv_id unit; /* extern arrays, CV_NONE: none */
-} kernel;
+} shared_kernel;
 
 /* Functions and kernels that refer to the same extern arrays; a forest. */
-typedef struct unit {
+typedef struct shared_unit {
     cv_id parent;
     uint64_t align, off;
     bool reached; /* by a kernel */
-} unit;
+} shared_unit;
 
-CV_VEC(vars, var);
-CV_VEC(colours, colour);
-CV_VEC(kernels, kernel);
-CV_VEC(units, unit);
+CV_VEC(vars, shared_var);
+CV_VEC(colours, shared_colour);
+CV_VEC(kernels, shared_kernel);
+CV_VEC(units, shared_unit);
 
-typedef struct shared {
-    cv_link *l;
+typedef struct shared_plan {
+    cv_link *link;
     kernels kernel;
     vars var;
     items item;
@@ -63,518 +63,525 @@ typedef struct shared {
     uint64_t end;     /* of the coloured variables */
     uint64_t largest; /* alignment of all variables that functions share */
     bool has_array;   /* somebody names an extern array */
-} shared;
+} shared_plan;
 
-static cv_mem *mem(const shared *s)
+static cv_mem *mem(const shared_plan *shared)
 {
-    return &s->l->x->mem;
+    return &shared->link->ctx->mem;
 }
 
-static cv_id push_item(shared *s, cv_id value, cv_id next)
+static cv_id push_item(shared_plan *shared, cv_id value, cv_id next)
 {
-    item e = { value, next };
+    shared_item item = { value, next };
 
-    return s->item.n < CV_NONE && items_push(mem(s), &s->item, e) ? (cv_id)(s->item.n - 1) : CV_NONE;
+    return shared->item.count < CV_NONE && items_push(mem(shared), &shared->item, item)
+               ? (cv_id)(shared->item.count - 1)
+               : CV_NONE;
 }
 
-static cv_role role_of(const cv_link *l, const cv_isym *y)
+static cv_role role_of(const cv_link *link, const cv_isym *sym)
 {
-    return cv_cubin_sec(&cv_l_obj(l, y->obj)->cubin, cv_l_isec(l, y->sec)->index)->role;
+    return cv_cubin_sec(&cv_l_obj(link, sym->obj)->cubin, cv_l_isec(link, sym->sec)->index)->role;
 }
 
-static bool is_common(const cv_link *l, const cv_isym *y)
+static bool is_common(const cv_link *link, const cv_isym *sym)
 {
-    return role_of(l, y) == CV_ROLE_NV_DEBUG_SHARED;
+    return role_of(link, sym) == CV_ROLE_NV_DEBUG_SHARED;
 }
 
-static cv_id find_unit(shared *s, cv_id u)
+static cv_id find_unit(shared_plan *shared, cv_id unit)
 {
-    while (units_at(&s->unit, u)->parent != u) {
-        unit *e = units_at(&s->unit, u);
+    while (units_at(&shared->unit, unit)->parent != unit) {
+        shared_unit *entry = units_at(&shared->unit, unit);
 
-        e->parent = units_at(&s->unit, e->parent)->parent;
-        u = e->parent;
+        entry->parent = units_at(&shared->unit, entry->parent)->parent;
+        unit = entry->parent;
     }
-    return u;
+    return unit;
 }
 
-static cv_id join_units(shared *s, cv_id a, cv_id b)
+static cv_id join_units(shared_plan *shared, cv_id left, cv_id right)
 {
-    unit *x, *y;
+    shared_unit *first, *second;
 
-    a = find_unit(s, a);
-    b = find_unit(s, b);
-    x = units_at(&s->unit, a);
-    y = units_at(&s->unit, b);
-    y->parent = a;
-    x->align = cv_max(x->align, y->align);
-    return a;
+    left = find_unit(shared, left);
+    right = find_unit(shared, right);
+    first = units_at(&shared->unit, left);
+    second = units_at(&shared->unit, right);
+    second->parent = left;
+    first->align = cv_max(first->align, second->align);
+    return left;
 }
 
-static bool use_array(shared *s, cv_id fn, uint64_t align)
+static bool use_array(shared_plan *shared, cv_id fn, uint64_t align)
 {
-    uint32_t *at = cv_u32s_at(&s->arrays, fn);
-    unit u = { .parent = (cv_id)s->unit.n, .align = LARGE_ALIGN };
+    uint32_t *at = cv_u32s_at(&shared->arrays, fn);
+    shared_unit unit = { .parent = (cv_id)shared->unit.count, .align = LARGE_ALIGN };
 
     if (*at == 0) {
-        if (!units_push(mem(s), &s->unit, u))
+        if (!units_push(mem(shared), &shared->unit, unit))
             return false;
-        *at = (uint32_t)s->unit.n;
+        *at = (uint32_t)shared->unit.count;
     }
-    units_at(&s->unit, *at - 1)->align = cv_max(units_at(&s->unit, *at - 1)->align, align);
+    units_at(&shared->unit, *at - 1)->align = cv_max(units_at(&shared->unit, *at - 1)->align, align);
     return true;
 }
 
 /* A relocation of code against a shared variable, or an array that nobody defines. Those of a function lie
  * together: what it refers to often is listed once. */
-static bool use(shared *s, cv_id sym, cv_id fn)
+static bool use(shared_plan *shared, cv_id sym, cv_id fn)
 {
-    cv_id canon = cv_l_canon(s->l, sym);
-    cv_isym *y = cv_l_isym(s->l, canon);
-    uint32_t *head = cv_u32s_at(&s->uses, fn);
+    cv_id canon = cv_l_canon(shared->link, sym);
+    cv_isym *isym = cv_l_isym(shared->link, canon);
+    uint32_t *head = cv_u32s_at(&shared->uses, fn);
     cv_id id;
 
-    if (y->sec == CV_NONE) {
-        *cv_u32s_at(&s->user, cv_l_mean(s->l, y->name)->first) = fn;
-        return use_array(s, fn, cv_l_isym(s->l, sym)->value);
+    if (isym->sec == CV_NONE) {
+        *cv_u32s_at(&shared->user, cv_l_mean(shared->link, isym->name)->first) = fn;
+        return use_array(shared, fn, cv_l_isym(shared->link, sym)->value);
     }
-    y->referred = true;
-    if (*cv_u32s_at(&s->user, canon) == fn)
+    isym->referred = true;
+    if (*cv_u32s_at(&shared->user, canon) == fn)
         return true;
-    *cv_u32s_at(&s->user, canon) = fn;
-    id = push_item(s, canon, *head == 0 ? CV_NONE : *head - 1);
+    *cv_u32s_at(&shared->user, canon) = fn;
+    id = push_item(shared, canon, *head == 0 ? CV_NONE : *head - 1);
     if (id == CV_NONE)
         return false;
-    *cv_u32s_at(&s->uses, fn) = id + 1;
+    *cv_u32s_at(&shared->uses, fn) = id + 1;
     return true;
 }
 
-static bool any_shared(const cv_link *l)
+static bool any_shared(const cv_link *link)
 {
-    for (cv_id i = 0; i < l->isym.n; i++)
-        if (cv_l_is_shared(cv_l_isym(l, i)))
+    for (cv_id i = 0; i < link->isym.count; i++)
+        if (cv_l_is_shared(cv_l_isym(link, i)))
             return true;
     return false;
 }
 
-static cuvet_status find_uses(shared *s)
+static cuvet_status find_uses(shared_plan *shared)
 {
-    const cv_link *l = s->l;
+    const cv_link *link = shared->link;
 
-    if (!any_shared(l))
+    if (!any_shared(link))
         return CUVET_OK;
-    if (!cv_u32s_fill(mem(s), &s->user, l->isym.n))
-        return cv_l_nomem(l);
-    for (cv_id i = 0; i < l->isym.n; i++)
-        *cv_u32s_at(&s->user, i) = CV_NONE;
-    for (cv_id i = 0; i < l->osec.n; i++) {
-        const cv_osec *q = cv_l_osec(l, i);
+    if (!cv_u32s_fill(mem(shared), &shared->user, link->isym.count))
+        return cv_l_nomem(link);
+    for (cv_id i = 0; i < link->isym.count; i++)
+        *cv_u32s_at(&shared->user, i) = CV_NONE;
+    for (cv_id i = 0; i < link->osec.count; i++) {
+        const cv_osec *osec = cv_l_osec(link, i);
 
-        if (q->group != CV_G_REL || q->is_resolved || cv_l_osec(l, q->target)->group != CV_G_CODE)
+        if (osec->group != CV_G_REL || osec->is_resolved || cv_l_osec(link, osec->target)->group != CV_G_CODE)
             continue;
-        for (cv_id r = q->rels; r != CV_NONE; r = cv_l_irel(l, r)->next)
-            if (cv_l_is_shared(cv_l_isym(l, cv_l_irel(l, r)->sym)) &&
-                !use(s, cv_l_irel(l, r)->sym, cv_l_osec(l, q->target)->fn))
-                return cv_l_nomem(l);
+        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next)
+            if (cv_l_is_shared(cv_l_isym(link, cv_l_irel(link, rel)->sym)) &&
+                !use(shared, cv_l_irel(link, rel)->sym, cv_l_osec(link, osec->target)->fn))
+                return cv_l_nomem(link);
     }
     return CUVET_OK;
 }
 
-static cuvet_status list_kernels(shared *s)
+static cuvet_status list_kernels(shared_plan *shared)
 {
-    cv_link *l = s->l;
+    cv_link *link = shared->link;
 
-    for (cv_id i = 0; i < l->fn.n; i++) {
-        cv_lfn *f = cv_l_fn(l, i);
-        kernel k = { .fn = i, .unit = CV_NONE };
+    for (cv_id i = 0; i < link->fn.count; i++) {
+        cv_lfn *function = cv_l_fn(link, i);
+        shared_kernel kernel = { .fn = i, .unit = CV_NONE };
 
-        f->order = CV_NONE;
-        if (!f->kernel || f->sec == CV_NONE || !f->live)
+        function->order = CV_NONE;
+        if (!function->kernel || function->sec == CV_NONE || !function->live)
             continue;
-        f->order = (uint32_t)s->kernel.n;
-        if (!kernels_push(mem(s), &s->kernel, k))
-            return cv_l_nomem(l);
+        function->order = (uint32_t)shared->kernel.count;
+        if (!kernels_push(mem(shared), &shared->kernel, kernel))
+            return cv_l_nomem(link);
     }
     return CUVET_OK;
 }
 
 /* A variable lies in the section of its kernel, or in the one that functions share. */
-static bool list_variable(shared *s, cv_id id)
+static bool list_variable(shared_plan *shared, cv_id id)
 {
-    cv_link *l = s->l;
-    cv_isym *y = cv_l_isym(l, id);
-    const cv_isec *sec = cv_l_isec(l, y->sec), *code;
-    var v = { .sym = id, .kernels = CV_NONE, .last = CV_NONE, .next = CV_NONE };
-    uint32_t k;
+    cv_link *link = shared->link;
+    cv_isym *sym = cv_l_isym(link, id);
+    const cv_isec *sec = cv_l_isec(link, sym->sec), *code;
+    shared_var var = { .sym = id, .kernels = CV_NONE, .last = CV_NONE, .next = CV_NONE };
+    uint32_t order;
 
-    if (is_common(l, y)) {
-        s->largest = cv_max(s->largest, y->value);
-        if (!y->referred && cv_l_bind(y) != CV_STB_LOCAL)
+    if (is_common(link, sym)) {
+        shared->largest = cv_max(shared->largest, sym->value);
+        if (!sym->referred && cv_l_bind(sym) != CV_STB_LOCAL)
             return true;
-        y->var = (cv_id)s->var.n;
-        return vars_push(mem(s), &s->var, v);
+        sym->var = (cv_id)shared->var.count;
+        return vars_push(mem(shared), &shared->var, var);
     }
-    if (role_of(l, y) != CV_ROLE_SHARED_FN) { /* among those of no kernel */
-        if (role_of(l, y) != CV_ROLE_SHARED_RESERVED)
-            cv_link_say(l, id, CV_R_LINK_SPACE, y->other, 0);
+    if (role_of(link, sym) != CV_ROLE_SHARED_FN) { /* among those of no kernel */
+        if (role_of(link, sym) != CV_ROLE_SHARED_RESERVED)
+            cv_link_say(link, id, CV_R_LINK_SPACE, sym->other, 0);
         return true;
     }
-    code = cv_l_isec(l, cv_l_obj(l, y->obj)->first_sec + sec->info);
+    code = cv_l_isec(link, cv_l_obj(link, sym->obj)->first_sec + sec->info);
     if (code->out == CV_NONE || code->lost)
         return true;
-    k = cv_l_fn(l, cv_l_osec(l, code->out)->fn)->order;
-    return k == CV_NONE || cv_u32s_push(mem(s), &kernels_at(&s->kernel, k)->own, id);
+    order = cv_l_fn(link, cv_l_osec(link, code->out)->fn)->order;
+    return order == CV_NONE || cv_u32s_push(mem(shared), &kernels_at(&shared->kernel, order)->own, id);
 }
 
-static cuvet_status list_variables(shared *s)
+static cuvet_status list_variables(shared_plan *shared)
 {
-    for (cv_id i = 0; i < s->l->isym.n; i++) {
-        const cv_isym *y = cv_l_isym(s->l, i);
+    for (cv_id i = 0; i < shared->link->isym.count; i++) {
+        const cv_isym *sym = cv_l_isym(shared->link, i);
 
-        if (!cv_l_is_shared(y))
+        if (!cv_l_is_shared(sym))
             continue;
-        if (y->value != 0 && !cv_is_pow2(y->value)) /* of a shared variable or array it is the alignment */
-            cv_link_say(s->l, i, CV_R_LINK_ALIGN, y->value, 0);
-        if (y->sec != CV_NONE && !list_variable(s, i))
-            return cv_l_nomem(s->l);
+        if (sym->value != 0 &&
+            !cv_is_pow2(sym->value)) /* of a shared variable or array it is the alignment */
+            cv_link_say(shared->link, i, CV_R_LINK_ALIGN, sym->value, 0);
+        if (sym->sec != CV_NONE && !list_variable(shared, i))
+            return cv_l_nomem(shared->link);
     }
     return CUVET_OK;
 }
 
-/* Kernel k reaches a function: its variables and arrays are k's. */
-static bool meet(shared *s, cv_id k, cv_id fn)
+/* Kernel 'kernel' reaches a function: its variables and arrays are k's. */
+static bool meet(shared_plan *shared, cv_id kernel, cv_id fn)
 {
-    uint32_t array = *cv_u32s_at(&s->arrays, fn), head = *cv_u32s_at(&s->uses, fn);
-    kernel *e = kernels_at(&s->kernel, k);
+    uint32_t array = *cv_u32s_at(&shared->arrays, fn), head = *cv_u32s_at(&shared->uses, fn);
+    shared_kernel *entry = kernels_at(&shared->kernel, kernel);
 
     if (array != 0)
-        e->unit = e->unit == CV_NONE ? find_unit(s, array - 1) : join_units(s, e->unit, array - 1);
-    for (cv_id i = head == 0 ? CV_NONE : head - 1; i != CV_NONE; i = items_at(&s->item, i)->next) {
-        cv_id id = cv_l_isym(s->l, items_at(&s->item, i)->value)->var;
-        var *v = id == CV_NONE ? NULL : vars_at(&s->var, id);
+        entry->unit = entry->unit == CV_NONE ? find_unit(shared, array - 1)
+                                             : join_units(shared, entry->unit, array - 1);
+    for (cv_id i = head == 0 ? CV_NONE : head - 1; i != CV_NONE; i = items_at(&shared->item, i)->next) {
+        cv_id id = cv_l_isym(shared->link, items_at(&shared->item, i)->value)->var;
+        shared_var *var = id == CV_NONE ? NULL : vars_at(&shared->var, id);
 
-        if (!v || v->last == k)
+        if (!var || var->last == kernel)
             continue;
-        v->last = k;
-        v->n_kernels++;
-        v->kernels = push_item(s, k, v->kernels);
-        if (v->kernels == CV_NONE)
+        var->last = kernel;
+        var->n_kernels++;
+        var->kernels = push_item(shared, kernel, var->kernels);
+        if (var->kernels == CV_NONE)
             return false;
     }
     return true;
 }
 
-static cuvet_status find_reach(shared *s)
+static cuvet_status find_reach(shared_plan *shared)
 {
     cv_u32s below = { 0 }, seen = { 0 }, only = { 0 };
     cuvet_status st = CUVET_OK;
 
-    if (s->item.n == 0 && s->unit.n == 0)
+    if (shared->item.count == 0 && shared->unit.count == 0)
         return CUVET_OK;
-    if (!cv_u32s_fill(mem(s), &seen, cv_max(s->l->n_proto_nodes, 1)) ||
-        !cv_u32s_fill(mem(s), &only, s->l->fn.n))
-        st = cv_l_nomem(s->l);
-    for (cv_id i = 0; i < only.n; i++)
-        *cv_u32s_at(&only, i) = *cv_u32s_at(&s->arrays, i) != 0 || *cv_u32s_at(&s->uses, i) != 0;
+    if (!cv_u32s_fill(mem(shared), &seen, cv_max(shared->link->n_proto_nodes, 1)) ||
+        !cv_u32s_fill(mem(shared), &only, shared->link->fn.count))
+        st = cv_l_nomem(shared->link);
+    for (cv_id i = 0; i < only.count; i++)
+        *cv_u32s_at(&only, i) = *cv_u32s_at(&shared->arrays, i) != 0 || *cv_u32s_at(&shared->uses, i) != 0;
     if (st == CUVET_OK)
-        st = cv_link_above(s->l, &only);
-    for (cv_id k = 0; k < s->kernel.n && st == CUVET_OK; k++) {
-        if (*cv_u32s_at(&only, kernels_at(&s->kernel, k)->fn) == 0)
+        st = cv_link_above(shared->link, &only);
+    for (cv_id k = 0; k < shared->kernel.count && st == CUVET_OK; k++) {
+        if (*cv_u32s_at(&only, kernels_at(&shared->kernel, k)->fn) == 0)
             continue;
-        st = cv_link_below(s->l, kernels_at(&s->kernel, k)->fn, &only, &below, &seen);
-        for (uint64_t i = 0; i < below.n && st == CUVET_OK; i++)
-            if (!meet(s, k, *cv_u32s_at(&below, i)))
-                st = cv_l_nomem(s->l);
+        st = cv_link_below(shared->link, kernels_at(&shared->kernel, k)->fn, &only, &below, &seen);
+        for (uint64_t i = 0; i < below.count && st == CUVET_OK; i++)
+            if (!meet(shared, k, *cv_u32s_at(&below, i)))
+                st = cv_l_nomem(shared->link);
     }
-    cv_u32s_free(mem(s), &below);
-    cv_u32s_free(mem(s), &seen);
-    cv_u32s_free(mem(s), &only);
+    cv_u32s_free(mem(shared), &below);
+    cv_u32s_free(mem(shared), &seen);
+    cv_u32s_free(mem(shared), &only);
     return st;
 }
 
-static bool by_size(void *user, uint32_t a, uint32_t b)
+static bool by_size(void *user, uint32_t left, uint32_t right)
 {
-    const shared *s = user;
+    const shared_plan *shared = user;
 
-    return cv_l_isym(s->l, vars_get(&s->var, a)->sym)->size >
-           cv_l_isym(s->l, vars_get(&s->var, b)->sym)->size;
+    return cv_l_isym(shared->link, vars_get(&shared->var, left)->sym)->size >
+           cv_l_isym(shared->link, vars_get(&shared->var, right)->sym)->size;
 }
 
-static bool is_used(const kernel *k, uint32_t c)
+static bool is_used(const shared_kernel *kernel, uint32_t colour)
 {
-    return c / 32 < k->used.n && (*cv_u32s_get(&k->used, c / 32) >> c % 32 & 1) != 0;
+    return colour / 32 < kernel->used.count &&
+           (*cv_u32s_get(&kernel->used, colour / 32) >> colour % 32 & 1) != 0;
 }
 
-static bool set_used(shared *s, kernel *k, uint32_t c)
+static bool set_used(shared_plan *shared, shared_kernel *kernel, uint32_t colour)
 {
-    while (k->used.n <= c / 32)
-        if (!cv_work(s->l->x, 1, 0) || !cv_u32s_push(mem(s), &k->used, 0))
+    while (kernel->used.count <= colour / 32)
+        if (!cv_work(shared->link->ctx, 1, 0) || !cv_u32s_push(mem(shared), &kernel->used, 0))
             return false;
-    *cv_u32s_at(&k->used, c / 32) |= UINT32_C(1) << c % 32;
-    while (is_used(k, k->low))
-        k->low++;
+    *cv_u32s_at(&kernel->used, colour / 32) |= UINT32_C(1) << colour % 32;
+    while (is_used(kernel, kernel->low))
+        kernel->low++;
     return true;
 }
 
 /* First colour that none of the variable's kernels uses. */
-static cuvet_status paint(shared *s, cv_id id)
+static cuvet_status paint(shared_plan *shared, cv_id id)
 {
-    var *v = vars_at(&s->var, id);
-    const cv_isym *y = cv_l_isym(s->l, v->sym);
-    colour fresh = { .first = CV_NONE, .last = CV_NONE }, *c;
-    uint32_t n = 0;
+    shared_var *var = vars_at(&shared->var, id);
+    const cv_isym *sym = cv_l_isym(shared->link, var->sym);
+    shared_colour fresh = { .first = CV_NONE, .last = CV_NONE }, *colour;
+    uint32_t count = 0;
     bool moved = true;
 
     while (moved) {
         moved = false;
-        for (cv_id i = v->kernels; i != CV_NONE; i = items_at(&s->item, i)->next) {
-            const kernel *k = kernels_at(&s->kernel, items_at(&s->item, i)->value);
+        for (cv_id i = var->kernels; i != CV_NONE; i = items_at(&shared->item, i)->next) {
+            const shared_kernel *kernel = kernels_at(&shared->kernel, items_at(&shared->item, i)->value);
 
-            if (!cv_work(s->l->x, 1, 0))
+            if (!cv_work(shared->link->ctx, 1, 0))
                 return CUVET_E_LIMIT;
-            if (n < k->low)
-                n = k->low;
-            for (; is_used(k, n); moved = true)
-                n++;
+            if (count < kernel->low)
+                count = kernel->low;
+            for (; is_used(kernel, count); moved = true)
+                count++;
         }
     }
-    if (n >= s->colour.n && !colours_push(mem(s), &s->colour, fresh))
-        return cv_l_nomem(s->l);
-    for (cv_id i = v->kernels; i != CV_NONE; i = items_at(&s->item, i)->next)
-        if (!set_used(s, kernels_at(&s->kernel, items_at(&s->item, i)->value), n))
-            return cv_l_nomem(s->l);
-    c = colours_at(&s->colour, n);
-    c->align = cv_max(c->align, y->value);
-    if (c->last == CV_NONE)
-        c->first = id;
+    if (count >= shared->colour.count && !colours_push(mem(shared), &shared->colour, fresh))
+        return cv_l_nomem(shared->link);
+    for (cv_id i = var->kernels; i != CV_NONE; i = items_at(&shared->item, i)->next)
+        if (!set_used(shared, kernels_at(&shared->kernel, items_at(&shared->item, i)->value), count))
+            return cv_l_nomem(shared->link);
+    colour = colours_at(&shared->colour, count);
+    colour->align = cv_max(colour->align, sym->value);
+    if (colour->last == CV_NONE)
+        colour->first = id;
     else
-        vars_at(&s->var, c->last)->next = id;
-    c->last = id;
+        vars_at(&shared->var, colour->last)->next = id;
+    colour->last = id;
     return CUVET_OK;
 }
 
-static cuvet_status colour_all(shared *s)
+static cuvet_status colour_all(shared_plan *shared)
 {
     cv_u32s order = { 0 };
     cuvet_status st = CUVET_OK;
     bool ok = true;
 
-    for (uint32_t i = 0; i < s->var.n && ok; i++)
-        ok = cv_u32s_push(mem(s), &order, i);
-    ok = ok && cv_list_sort(mem(s), &order, by_size, s, true);
-    for (uint64_t i = 0; i < order.n && ok && st == CUVET_OK; i++) {
+    for (uint32_t i = 0; i < shared->var.count && ok; i++)
+        ok = cv_u32s_push(mem(shared), &order, i);
+    ok = ok && cv_list_sort(mem(shared), &order, by_size, shared, true);
+    for (uint64_t i = 0; i < order.count && ok && st == CUVET_OK; i++) {
         cv_id id = *cv_u32s_at(&order, i);
-        const var *v = vars_at(&s->var, id);
+        const shared_var *var = vars_at(&shared->var, id);
 
-        if (v->n_kernels == 1)
-            ok = cv_u32s_push(mem(s), &kernels_at(&s->kernel, v->last)->own, v->sym);
+        if (var->n_kernels == 1)
+            ok = cv_u32s_push(mem(shared), &kernels_at(&shared->kernel, var->last)->own, var->sym);
         else
-            st = paint(s, id);
+            st = paint(shared, id);
     }
-    cv_u32s_free(mem(s), &order);
-    return ok ? st : cv_l_nomem(s->l);
+    cv_u32s_free(mem(shared), &order);
+    return ok ? st : cv_l_nomem(shared->link);
 }
 
-static void place_colour(shared *s, const colour *c)
+static void place_colour(shared_plan *shared, const shared_colour *colour)
 {
-    uint64_t start = cv_sat_align(s->end, cv_max(c->align, 1)), end = start;
+    uint64_t start = cv_sat_align(shared->end, cv_max(colour->align, 1)), end = start;
 
-    for (cv_id id = c->first; id != CV_NONE; id = vars_at(&s->var, id)->next) {
-        const var *v = vars_at(&s->var, id);
-        cv_isym *y = cv_l_isym(s->l, v->sym);
+    for (cv_id id = colour->first; id != CV_NONE; id = vars_at(&shared->var, id)->next) {
+        const shared_var *var = vars_at(&shared->var, id);
+        cv_isym *sym = cv_l_isym(shared->link, var->sym);
 
-        y->shared_off = cv_sat_align(start, cv_max(y->value, 1));
-        y->placed = true;
-        end = cv_max(end, cv_sat_add(y->shared_off, y->size));
-        for (cv_id i = v->kernels; i != CV_NONE; i = items_at(&s->item, i)->next) {
-            kernel *k = kernels_at(&s->kernel, items_at(&s->item, i)->value);
+        sym->shared_off = cv_sat_align(start, cv_max(sym->value, 1));
+        sym->placed = true;
+        end = cv_max(end, cv_sat_add(sym->shared_off, sym->size));
+        for (cv_id i = var->kernels; i != CV_NONE; i = items_at(&shared->item, i)->next) {
+            shared_kernel *kernel = kernels_at(&shared->kernel, items_at(&shared->item, i)->value);
 
-            k->end = cv_max(k->end, cv_sat_add(y->shared_off, y->size));
-            k->align = cv_max(k->align, y->value);
+            kernel->end = cv_max(kernel->end, cv_sat_add(sym->shared_off, sym->size));
+            kernel->align = cv_max(kernel->align, sym->value);
         }
     }
-    s->end = end;
+    shared->end = end;
 }
 
-static bool by_align(void *user, uint32_t a, uint32_t b)
+static bool by_align(void *user, uint32_t left, uint32_t right)
 {
-    const shared *s = user;
-    const cv_isym *x = cv_l_isym(s->l, a), *y = cv_l_isym(s->l, b);
+    const shared_plan *shared = user;
+    const cv_isym *first = cv_l_isym(shared->link, left), *sym = cv_l_isym(shared->link, right);
 
-    return x->value > y->value || (x->value == y->value && x->size < y->size);
+    return first->value > sym->value || (first->value == sym->value && first->size < sym->size);
 }
 
-static bool place_own(shared *s, kernel *k)
+static bool place_own(shared_plan *shared, shared_kernel *kernel)
 {
-    if (!cv_list_sort(mem(s), &k->own, by_align, s, false))
+    if (!cv_list_sort(mem(shared), &kernel->own, by_align, shared, false))
         return false;
-    for (uint64_t i = 0; i < k->own.n; i++) {
-        cv_isym *y = cv_l_isym(s->l, *cv_u32s_at(&k->own, i));
+    for (uint64_t i = 0; i < kernel->own.count; i++) {
+        cv_isym *sym = cv_l_isym(shared->link, *cv_u32s_at(&kernel->own, i));
 
-        y->shared_off = cv_sat_align(k->end, cv_max(y->value, 1));
-        y->placed = true;
-        k->end = cv_sat_add(y->shared_off, y->size);
-        k->align = cv_max(k->align, y->value);
+        sym->shared_off = cv_sat_align(kernel->end, cv_max(sym->value, 1));
+        sym->placed = true;
+        kernel->end = cv_sat_add(sym->shared_off, sym->size);
+        kernel->align = cv_max(kernel->align, sym->value);
     }
     return true;
 }
 
 /* One offset for all arrays of a unit: behind the data of each of its kernels. */
-static void place_arrays(shared *s)
+static void place_arrays(shared_plan *shared)
 {
-    for (cv_id i = 0; i < s->kernel.n; i++) {
-        kernel *k = kernels_at(&s->kernel, i);
-        unit *u;
+    for (cv_id i = 0; i < shared->kernel.count; i++) {
+        shared_kernel *kernel = kernels_at(&shared->kernel, i);
+        shared_unit *unit;
 
-        if (k->unit == CV_NONE)
+        if (kernel->unit == CV_NONE)
             continue;
-        u = units_at(&s->unit, find_unit(s, k->unit));
-        u->off = cv_max(u->off, k->end ? cv_sat_align(k->end, u->align) : 0);
-        u->reached = true;
+        unit = units_at(&shared->unit, find_unit(shared, kernel->unit));
+        unit->off = cv_max(unit->off, kernel->end ? cv_sat_align(kernel->end, unit->align) : 0);
+        unit->reached = true;
     }
-    for (cv_id i = 0; i < s->kernel.n; i++) {
-        kernel *k = kernels_at(&s->kernel, i);
-        const unit *u;
+    for (cv_id i = 0; i < shared->kernel.count; i++) {
+        shared_kernel *kernel = kernels_at(&shared->kernel, i);
+        const shared_unit *unit;
 
-        if (k->unit == CV_NONE)
+        if (kernel->unit == CV_NONE)
             continue;
-        u = units_at(&s->unit, find_unit(s, k->unit));
-        k->end = u->off;
-        k->align = cv_max(k->align, u->align);
+        unit = units_at(&shared->unit, find_unit(shared, kernel->unit));
+        kernel->end = unit->off;
+        kernel->align = cv_max(kernel->align, unit->align);
     }
-    for (cv_id i = 0; i < s->l->fn.n; i++) {
-        const unit *u;
+    for (cv_id i = 0; i < shared->link->fn.count; i++) {
+        const shared_unit *unit;
 
-        if (*cv_u32s_at(&s->arrays, i) == 0)
+        if (*cv_u32s_at(&shared->arrays, i) == 0)
             continue;
-        u = units_at(&s->unit, find_unit(s, *cv_u32s_at(&s->arrays, i) - 1));
-        cv_l_fn(s->l, i)->extern_off = u->reached ? u->off : UINT64_MAX; /* nobody gets there */
+        unit = units_at(&shared->unit, find_unit(shared, *cv_u32s_at(&shared->arrays, i) - 1));
+        cv_l_fn(shared->link, i)->extern_off = unit->reached ? unit->off : UINT64_MAX; /* nobody gets there */
     }
 }
 
 /* For a debugger an array is where it is for the function that was seen last to refer to it. */
-static void show_arrays(const shared *s)
+static void show_arrays(const shared_plan *shared)
 {
-    for (cv_id i = 0; i < s->user.n; i++) {
-        cv_isym *y = cv_l_isym(s->l, i);
-        cv_id fn = *cv_u32s_get(&s->user, i);
-        uint64_t off = fn == CV_NONE ? UINT64_MAX : cv_l_fn(s->l, fn)->extern_off;
+    for (cv_id i = 0; i < shared->user.count; i++) {
+        cv_isym *sym = cv_l_isym(shared->link, i);
+        cv_id fn = *cv_u32s_get(&shared->user, i);
+        uint64_t off = fn == CV_NONE ? UINT64_MAX : cv_l_fn(shared->link, fn)->extern_off;
 
-        if (y->sec == CV_NONE && off != UINT64_MAX)
-            y->shared_off = off;
+        if (sym->sec == CV_NONE && off != UINT64_MAX)
+            sym->shared_off = off;
     }
 }
 
 /* What a kernel may have without asking for more at run time. */
 #define STATIC_MOST UINT64_C(0xC000)
 
-static void finish_kernel(shared *s, kernel *k)
+static void finish_kernel(shared_plan *shared, shared_kernel *kernel)
 {
-    cv_link *l = s->l;
-    const cv_lfn *f = cv_l_fn(l, k->fn);
-    cv_osec *q = cv_l_osec(l, cv_l_osec(l, f->sec)->shared);
+    cv_link *link = shared->link;
+    const cv_lfn *function = cv_l_fn(link, kernel->fn);
+    cv_osec *osec = cv_l_osec(link, cv_l_osec(link, function->sec)->shared);
     bool needed;
 
-    k->align = cv_max(k->align, s->colour.n ? s->largest : 0);
+    kernel->align = cv_max(kernel->align, shared->colour.count ? shared->largest : 0);
     /* A program with an extern array has room for it in every kernel that is aligned for one. */
-    needed = k->end > 0 ||
-             (s->has_array && (k->align == LARGE_ALIGN || (k->align > LARGE_ALIGN && cv_link_reserves(l))));
-    if (k->end > STATIC_MOST)
-        cv_link_say(l, f->def, CV_R_LINK_SHARED, k->end, STATIC_MOST);
-    if (needed && cv_link_reserves(l))
-        k->end = cv_sat_add(k->end, l->o.gen->reserved);
-    for (uint64_t i = 0; i < k->own.n; i++)
-        cv_l_isym(l, *cv_u32s_at(&k->own, i))->shared_sec = cv_l_osec(l, f->sec)->shared;
-    q->dead = !needed;
-    q->size = k->end;
-    q->align = k->align ? k->align : q->align;
-    q->infosec = f->sec;
+    needed = kernel->end > 0 ||
+             (shared->has_array &&
+              (kernel->align == LARGE_ALIGN || (kernel->align > LARGE_ALIGN && cv_link_reserves(link))));
+    if (kernel->end > STATIC_MOST)
+        cv_link_say(link, function->def, CV_R_LINK_SHARED, kernel->end, STATIC_MOST);
+    if (needed && cv_link_reserves(link))
+        kernel->end = cv_sat_add(kernel->end, link->opts.gen->reserved);
+    for (uint64_t i = 0; i < kernel->own.count; i++)
+        cv_l_isym(link, *cv_u32s_at(&kernel->own, i))->shared_sec = cv_l_osec(link, function->sec)->shared;
+    osec->dead = !needed;
+    osec->size = kernel->end;
+    osec->align = kernel->align ? kernel->align : osec->align;
+    osec->infosec = function->sec;
 }
 
-static cuvet_status lay_out(shared *s)
+static cuvet_status lay_out(shared_plan *shared)
 {
-    cv_link *l = s->l;
-    cuvet_status st = list_kernels(s);
-    cv_id d = cv_l_find_osec(l, ".nv_debug.shared", l->empty);
+    cv_link *link = shared->link;
+    cuvet_status st = list_kernels(shared);
+    cv_id debug = cv_l_find_osec(link, ".nv_debug.shared", link->empty);
 
-    s->has_array = d != CV_NONE && cv_l_osec(l, d)->extern_array;
+    shared->has_array = debug != CV_NONE && cv_l_osec(link, debug)->extern_array;
     if (st == CUVET_OK)
-        st = find_uses(s);
+        st = find_uses(shared);
     if (st == CUVET_OK)
-        st = list_variables(s);
+        st = list_variables(shared);
     if (st == CUVET_OK)
-        st = find_reach(s);
+        st = find_reach(shared);
     if (st == CUVET_OK)
-        st = colour_all(s);
+        st = colour_all(shared);
     if (st != CUVET_OK)
         return st;
-    for (uint64_t i = 0; i < s->colour.n; i++)
-        place_colour(s, colours_at(&s->colour, i));
-    for (uint64_t i = 0; i < s->kernel.n; i++)
-        if (!place_own(s, kernels_at(&s->kernel, i)))
-            return cv_l_nomem(l);
-    place_arrays(s);
-    l->coloured = s->end != 0;
-    if (l->o.debug)
-        show_arrays(s);
-    for (uint64_t i = 0; i < s->kernel.n; i++)
-        finish_kernel(s, kernels_at(&s->kernel, i));
-    if (d == CV_NONE)
+    for (uint64_t i = 0; i < shared->colour.count; i++)
+        place_colour(shared, colours_at(&shared->colour, i));
+    for (uint64_t i = 0; i < shared->kernel.count; i++)
+        if (!place_own(shared, kernels_at(&shared->kernel, i)))
+            return cv_l_nomem(link);
+    place_arrays(shared);
+    link->coloured = shared->end != 0;
+    if (link->opts.debug)
+        show_arrays(shared);
+    for (uint64_t i = 0; i < shared->kernel.count; i++)
+        finish_kernel(shared, kernels_at(&shared->kernel, i));
+    if (debug == CV_NONE)
         return CUVET_OK;
-    cv_l_osec(l, d)->size = 0; /* unless the symbols in it are to be seen */
-    if ((l->o.preserve || l->o.debug) && s->end)
-        cv_l_osec(l, d)->size = cv_sat_add(s->end, cv_link_reserves(l) ? l->o.gen->reserved : 0);
-    cv_l_osec(l, d)->dead =
-        cv_l_osec(l, d)->size == 0 && !(s->has_array && cv_l_osec(l, d)->align == LARGE_ALIGN);
-    if ((cv_l_has(l, CV_GEN_RESERVED_SHOWN) || l->o.preserve || l->o.debug) && cv_link_reserves(l) &&
-        cv_l_osec(l, d)->size == 0)
-        cv_l_osec(l, d)->size = l->o.gen->reserved;
+    cv_l_osec(link, debug)->size = 0; /* unless the symbols in it are to be seen */
+    if ((link->opts.preserve || link->opts.debug) && shared->end)
+        cv_l_osec(link, debug)->size =
+            cv_sat_add(shared->end, cv_link_reserves(link) ? link->opts.gen->reserved : 0);
+    cv_l_osec(link, debug)->dead = cv_l_osec(link, debug)->size == 0 &&
+                                   !(shared->has_array && cv_l_osec(link, debug)->align == LARGE_ALIGN);
+    if ((cv_l_has(link, CV_GEN_RESERVED_SHOWN) || link->opts.preserve || link->opts.debug) &&
+        cv_link_reserves(link) && cv_l_osec(link, debug)->size == 0)
+        cv_l_osec(link, debug)->size = link->opts.gen->reserved;
     return CUVET_OK;
 }
 
-cuvet_status cv_link_shared(cv_link *l)
+cuvet_status cv_link_shared(cv_link *link)
 {
-    shared s = { .l = l };
+    shared_plan shared = { .link = link };
     cuvet_status st;
 
-    for (cv_id i = 0; i < l->osec.n; i++)
-        if (cv_l_osec(l, i)->pre)
-            cv_l_osec(l, i)->dead = true;
-    if (!cv_u32s_fill(mem(&s), &s.uses, cv_max(l->fn.n, 1)) ||
-        !cv_u32s_fill(mem(&s), &s.arrays, cv_max(l->fn.n, 1)))
-        st = cv_l_nomem(l);
+    for (cv_id i = 0; i < link->osec.count; i++)
+        if (cv_l_osec(link, i)->pre)
+            cv_l_osec(link, i)->dead = true;
+    if (!cv_u32s_fill(mem(&shared), &shared.uses, cv_max(link->fn.count, 1)) ||
+        !cv_u32s_fill(mem(&shared), &shared.arrays, cv_max(link->fn.count, 1)))
+        st = cv_l_nomem(link);
     else
-        st = l->o.relocatable ? cv_link_shared_partial(l) : lay_out(&s);
-    if (st == CUVET_OK && !l->o.relocatable)
-        cv_link_place_reserved(l);
-    for (uint64_t i = 0; i < s.kernel.n; i++) {
-        cv_u32s_free(mem(&s), &kernels_at(&s.kernel, i)->own);
-        cv_u32s_free(mem(&s), &kernels_at(&s.kernel, i)->used);
+        st = link->opts.relocatable ? cv_link_shared_partial(link) : lay_out(&shared);
+    if (st == CUVET_OK && !link->opts.relocatable)
+        cv_link_place_reserved(link);
+    for (uint64_t i = 0; i < shared.kernel.count; i++) {
+        cv_u32s_free(mem(&shared), &kernels_at(&shared.kernel, i)->own);
+        cv_u32s_free(mem(&shared), &kernels_at(&shared.kernel, i)->used);
     }
-    kernels_free(mem(&s), &s.kernel);
-    vars_free(mem(&s), &s.var);
-    items_free(mem(&s), &s.item);
-    colours_free(mem(&s), &s.colour);
-    units_free(mem(&s), &s.unit);
-    cv_u32s_free(mem(&s), &s.uses);
-    cv_u32s_free(mem(&s), &s.user);
-    cv_u32s_free(mem(&s), &s.arrays);
+    kernels_free(mem(&shared), &shared.kernel);
+    vars_free(mem(&shared), &shared.var);
+    items_free(mem(&shared), &shared.item);
+    colours_free(mem(&shared), &shared.colour);
+    units_free(mem(&shared), &shared.unit);
+    cv_u32s_free(mem(&shared), &shared.uses);
+    cv_u32s_free(mem(&shared), &shared.user);
+    cv_u32s_free(mem(&shared), &shared.arrays);
     return st;
 }
 
 /* Variables of a kernel lie in its section, aligned. */
-bool cv_link_shared_holds(const cv_link *l)
+bool cv_link_shared_holds(const cv_link *link)
 {
-    for (cv_id i = 0; i < l->isym.n; i++) {
-        const cv_isym *s = cv_l_isym(l, i);
+    for (cv_id i = 0; i < link->isym.count; i++) {
+        const cv_isym *sym = cv_l_isym(link, i);
 
-        if (!s->placed)
+        if (!sym->placed)
             continue;
-        if (s->value && s->shared_off % s->value != 0)
+        if (sym->value && sym->shared_off % sym->value != 0)
             return false;
-        if (s->shared_sec != CV_NONE &&
-            cv_sat_add(s->shared_off, s->size) > cv_l_osec(l, s->shared_sec)->size)
+        if (sym->shared_sec != CV_NONE &&
+            cv_sat_add(sym->shared_off, sym->size) > cv_l_osec(link, sym->shared_sec)->size)
             return false;
     }
-    return cv_link_reserved_holds(l);
+    return cv_link_reserved_holds(link);
 }

@@ -7,151 +7,152 @@
 
 enum { LARGE_ALIGN = 16 };
 
-static uint64_t largest_alignment(const cv_link *l)
+static uint64_t largest_alignment(const cv_link *link)
 {
     uint64_t most = 0;
 
-    for (cv_id i = 0; i < l->isym.n; i++) {
-        const cv_isym *s = cv_l_isym(l, i);
+    for (cv_id i = 0; i < link->isym.count; i++) {
+        const cv_isym *sym = cv_l_isym(link, i);
 
-        if (cv_l_is_shared(s) && s->sec != CV_NONE &&
-            cv_cubin_sec(&cv_l_obj(l, s->obj)->cubin, cv_l_isec(l, s->sec)->index)->role ==
+        if (cv_l_is_shared(sym) && sym->sec != CV_NONE &&
+            cv_cubin_sec(&cv_l_obj(link, sym->obj)->cubin, cv_l_isec(link, sym->sec)->index)->role ==
                 CV_ROLE_NV_DEBUG_SHARED)
-            most = cv_max(most, s->value);
+            most = cv_max(most, sym->value);
     }
     return most;
 }
 
-static bool is_shared_section(const cv_link *l, const cv_osec *q)
+static bool is_shared_section(const cv_link *link, const cv_osec *osec)
 {
-    return q->group == CV_G_NOBITS && (cv_span_starts(cv_l_text(l, q->name), ".nv.shared.") ||
-                                       cv_span_eq_str(cv_l_text(l, q->name), ".nv_debug.shared"));
+    return osec->group == CV_G_NOBITS && (cv_span_starts(cv_l_text(link, osec->name), ".nv.shared.") ||
+                                          cv_span_eq_str(cv_l_text(link, osec->name), ".nv_debug.shared"));
 }
 
 /* A section is as large as all that lies in it together, whatever the alignments: that of the system, too. */
-static void sum_sizes(cv_link *l)
+static void sum_sizes(cv_link *link)
 {
-    for (cv_id i = 0; i < l->osec.n; i++)
-        if (is_shared_section(l, cv_l_osec(l, i)))
-            cv_l_osec(l, i)->size = 0;
-    for (cv_id i = 0; i < l->isym.n; i++) {
-        const cv_isym *s = cv_l_isym(l, i);
-        const cv_isec *sec = s->sec == CV_NONE ? NULL : cv_l_isec(l, s->sec);
+    for (cv_id i = 0; i < link->osec.count; i++)
+        if (is_shared_section(link, cv_l_osec(link, i)))
+            cv_l_osec(link, i)->size = 0;
+    for (cv_id i = 0; i < link->isym.count; i++) {
+        const cv_isym *sym = cv_l_isym(link, i);
+        const cv_isec *sec = sym->sec == CV_NONE ? NULL : cv_l_isec(link, sym->sec);
 
-        if ((cv_l_is_shared(s) || cv_l_is_reserved(s)) && sec && sec->out != CV_NONE && !sec->lost &&
-            cv_l_canon(l, i) == i)
-            cv_l_osec(l, sec->out)->size = cv_sat_add(cv_l_osec(l, sec->out)->size, s->size);
+        if ((cv_l_is_shared(sym) || cv_l_is_reserved(sym)) && sec && sec->out != CV_NONE && !sec->lost &&
+            cv_l_canon(link, i) == i)
+            cv_l_osec(link, sec->out)->size = cv_sat_add(cv_l_osec(link, sec->out)->size, sym->size);
     }
 }
 
 /* One that is not larger than its alignment is made larger by that much: nobody knows why, but the compiler
  * does the same to its objects. */
-static void pad_sizes(cv_link *l)
+static void pad_sizes(cv_link *link)
 {
-    for (cv_id i = 0; i < l->osec.n; i++) {
-        cv_osec *q = cv_l_osec(l, i);
+    for (cv_id i = 0; i < link->osec.count; i++) {
+        cv_osec *osec = cv_l_osec(link, i);
 
-        if (!is_shared_section(l, q) || q->dead || q->size > q->align)
+        if (!is_shared_section(link, osec) || osec->dead || osec->size > osec->align)
             continue;
-        q->hollow = q->size == 0;
-        q->size = cv_sat_add(q->size, q->align);
+        osec->hollow = osec->size == 0;
+        osec->size = cv_sat_add(osec->size, osec->align);
     }
 }
 
 /* The instance of a kernel: behind its own data. A kernel without any loses its section where variables of
  * device functions are aligned to more. */
-static cuvet_status make_instance(cv_link *l, cv_id fn, cv_id src, uint64_t align)
+static cuvet_status make_instance(cv_link *link, cv_id fn, cv_id src, uint64_t align)
 {
-    cv_osec *z = cv_l_osec(l, cv_l_osec(l, cv_l_fn(l, fn)->sec)->shared);
-    cv_osym y = { .sec = CV_NONE,
-                  .win = CV_NONE,
-                  .src = src,
-                  .fn = CV_NONE,
-                  .info = cv_elf_info(CV_STB_WEAK, CV_STT_CUDA_OBJECT),
-                  .other = CV_STO_SPACE_SHARED | CV_STV_INTERNAL,
-                  .instance = true,
-                  .local = true };
+    cv_osec *sized = cv_l_osec(link, cv_l_osec(link, cv_l_fn(link, fn)->sec)->shared);
+    cv_osym osym = { .sec = CV_NONE,
+                     .win = CV_NONE,
+                     .src = src,
+                     .fn = CV_NONE,
+                     .info = cv_elf_info(CV_STB_WEAK, CV_STT_CUDA_OBJECT),
+                     .other = CV_STO_SPACE_SHARED | CV_STV_INTERNAL,
+                     .instance = true,
+                     .local = true };
     cv_id id;
 
-    if (z->size || align <= LARGE_ALIGN)
-        z->dead = false;
-    z->size = cv_sat_align(z->size, LARGE_ALIGN);
-    z->align = cv_max(z->align, LARGE_ALIGN);
-    y.value = z->size;
-    y.name = cv_l_name_join(l, "externsharedinstance", l->empty);
-    id = y.name == CV_NONE ? CV_NONE : cv_l_new_osym(l, &y);
-    if (id == CV_NONE || !cv_u32s_push(&l->x->mem, &l->locals, id) || !cv_l_use_str(l, y.name))
-        return cv_l_nomem(l);
-    cv_l_fn(l, fn)->instance = id;
+    if (sized->size || align <= LARGE_ALIGN)
+        sized->dead = false;
+    sized->size = cv_sat_align(sized->size, LARGE_ALIGN);
+    sized->align = cv_max(sized->align, LARGE_ALIGN);
+    osym.value = sized->size;
+    osym.name = cv_l_name_join(link, "externsharedinstance", link->empty);
+    id = osym.name == CV_NONE ? CV_NONE : cv_l_new_osym(link, &osym);
+    if (id == CV_NONE || !cv_u32s_push(&link->ctx->mem, &link->locals, id) || !cv_l_use_str(link, osym.name))
+        return cv_l_nomem(link);
+    cv_l_fn(link, fn)->instance = id;
     return CUVET_OK;
 }
 
-static cuvet_status rewrite(cv_link *l, cv_id fn, cv_id rel, uint64_t align)
+static cuvet_status rewrite(cv_link *link, cv_id fn, cv_id rel, uint64_t align)
 {
     cuvet_status st = CUVET_OK;
 
-    if (!cv_l_fn(l, fn)->kernel) {
-        cv_l_irel(l, rel)->type = CV_R_CUDA_YIELD_OPCODE9_0; /* nothing is left of it */
+    if (!cv_l_fn(link, fn)->kernel) {
+        cv_l_irel(link, rel)->type = CV_R_CUDA_YIELD_OPCODE9_0; /* nothing is left of it */
         return CUVET_OK;
     }
-    if (cv_l_fn(l, fn)->instance == CV_NONE)
-        st = make_instance(l, fn, cv_l_irel(l, rel)->sym, align);
-    cv_l_irel(l, rel)->osym = cv_l_fn(l, fn)->instance;
+    if (cv_l_fn(link, fn)->instance == CV_NONE)
+        st = make_instance(link, fn, cv_l_irel(link, rel)->sym, align);
+    cv_l_irel(link, rel)->osym = cv_l_fn(link, fn)->instance;
     return st;
 }
 
 /* A variable of a definition that lost keeps its name and its size, in the section of the winner: two that
  * differ are no definitions of the same thing. */
-static void check_losers(cv_link *l)
+static void check_losers(cv_link *link)
 {
-    for (cv_id i = 0; i < l->isym.n; i++) {
-        const cv_isym *s = cv_l_isym(l, i);
-        cv_id out = s->sec == CV_NONE ? CV_NONE : cv_l_isec(l, s->sec)->out;
+    for (cv_id i = 0; i < link->isym.count; i++) {
+        const cv_isym *sym = cv_l_isym(link, i);
+        cv_id out = sym->sec == CV_NONE ? CV_NONE : cv_l_isec(link, sym->sec)->out;
 
-        if (out != CV_NONE && cv_l_is_shared(s) && is_shared_section(l, cv_l_osec(l, out)) &&
-            s->size > cv_l_osec(l, out)->size)
-            cv_link_say(l, i, CV_R_SYM_RANGE, s->size, cv_l_osec(l, out)->size);
+        if (out != CV_NONE && cv_l_is_shared(sym) && is_shared_section(link, cv_l_osec(link, out)) &&
+            sym->size > cv_l_osec(link, out)->size)
+            cv_link_say(link, i, CV_R_SYM_RANGE, sym->size, cv_l_osec(link, out)->size);
     }
 }
 
-cuvet_status cv_link_shared_partial(cv_link *l)
+cuvet_status cv_link_shared_partial(cv_link *link)
 {
-    cv_id shared = cv_l_find_osec(l, ".nv_debug.shared", l->empty);
-    bool array = shared != CV_NONE && cv_l_osec(l, shared)->extern_array;
-    uint64_t align = largest_alignment(l);
+    cv_id shared = cv_l_find_osec(link, ".nv_debug.shared", link->empty);
+    bool array = shared != CV_NONE && cv_l_osec(link, shared)->extern_array;
+    uint64_t align = largest_alignment(link);
     cuvet_status st = CUVET_OK;
 
-    sum_sizes(l);
-    if (!l->o.compat) {
-        pad_sizes(l);
-        check_losers(l);
+    sum_sizes(link);
+    if (!link->opts.compat) {
+        pad_sizes(link);
+        check_losers(link);
         return CUVET_OK;
     }
-    for (cv_id i = 0; i < l->osec.n; i++) {
-        cv_osec *q = cv_l_osec(l, i);
+    for (cv_id i = 0; i < link->osec.count; i++) {
+        cv_osec *osec = cv_l_osec(link, i);
 
-        if (!cv_span_starts(cv_l_text(l, q->name), ".nv.shared.") || q->infosec == CV_NONE)
+        if (!cv_span_starts(cv_l_text(link, osec->name), ".nv.shared.") || osec->infosec == CV_NONE)
             continue; /* that of the system belongs to no kernel */
-        if (q->size)
-            q->align = cv_max(q->align, align);
+        if (osec->size)
+            osec->align = cv_max(osec->align, align);
         else if (array && align == LARGE_ALIGN) { /* room for an array, also where none is used */
-            q->align = cv_max(q->align, align);
-            q->dead = false;
+            osec->align = cv_max(osec->align, align);
+            osec->dead = false;
         }
     }
-    for (cv_id i = 0; i < l->osec.n && st == CUVET_OK; i++) {
-        const cv_osec *q = cv_l_osec(l, i);
+    for (cv_id i = 0; i < link->osec.count && st == CUVET_OK; i++) {
+        const cv_osec *osec = cv_l_osec(link, i);
 
-        if (q->group != CV_G_REL || q->is_resolved || cv_l_osec(l, q->target)->group != CV_G_CODE)
+        if (osec->group != CV_G_REL || osec->is_resolved || cv_l_osec(link, osec->target)->group != CV_G_CODE)
             continue;
-        for (cv_id r = q->rels; r != CV_NONE && st == CUVET_OK; r = cv_l_irel(l, r)->next) {
-            cv_id sym = cv_l_irel(l, r)->sym;
+        for (cv_id rel = osec->rels; rel != CV_NONE && st == CUVET_OK; rel = cv_l_irel(link, rel)->next) {
+            cv_id sym = cv_l_irel(link, rel)->sym;
 
-            if (cv_l_is_shared(cv_l_isym(l, sym)) && cv_l_isym(l, cv_l_canon(l, sym))->sec == CV_NONE)
-                st = rewrite(l, cv_l_osec(l, q->target)->fn, r, align);
+            if (cv_l_is_shared(cv_l_isym(link, sym)) &&
+                cv_l_isym(link, cv_l_canon(link, sym))->sec == CV_NONE)
+                st = rewrite(link, cv_l_osec(link, osec->target)->fn, rel, align);
         }
     }
-    pad_sizes(l);
-    check_losers(l);
+    pad_sizes(link);
+    check_losers(link);
     return st;
 }

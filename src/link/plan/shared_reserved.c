@@ -6,51 +6,51 @@
 #include "link/in/stages.h"
 
 /* The one that stands for its name. */
-static bool has_room(const cv_link *l, cv_id id)
+static bool has_room(const cv_link *link, cv_id id)
 {
-    const cv_isym *s = cv_l_isym(l, id);
+    const cv_isym *sym = cv_l_isym(link, id);
 
-    return cv_l_is_reserved(s) && s->sec != CV_NONE && cv_l_isec(l, s->sec)->out != CV_NONE &&
-           cv_l_canon(l, id) == id;
+    return cv_l_is_reserved(sym) && sym->sec != CV_NONE && cv_l_isec(link, sym->sec)->out != CV_NONE &&
+           cv_l_canon(link, id) == id;
 }
 
-void cv_link_place_reserved(cv_link *l)
+void cv_link_place_reserved(cv_link *link)
 {
-    uint64_t end = l->o.gen->reserved_first;
+    uint64_t end = link->opts.gen->reserved_first;
 
-    for (cv_id i = 0; i < l->isym.n; i++) {
-        cv_isym *s = cv_l_isym(l, i);
+    for (cv_id i = 0; i < link->isym.count; i++) {
+        cv_isym *sym = cv_l_isym(link, i);
 
-        if (!has_room(l, i))
+        if (!has_room(link, i))
             continue;
-        if (s->value != 0 && !cv_is_pow2(s->value)) {
-            cv_link_say(l, i, CV_R_LINK_ALIGN, s->value, 0);
+        if (sym->value != 0 && !cv_is_pow2(sym->value)) {
+            cv_link_say(link, i, CV_R_LINK_ALIGN, sym->value, 0);
             continue;
         }
-        s->shared_off = cv_sat_align(end, cv_max(s->value, 1));
-        s->shared_sec = cv_l_isec(l, s->sec)->out;
-        s->placed = true;
-        end = cv_sat_add(s->shared_off, s->size);
-        cv_l_osec(l, s->shared_sec)->size = end;
-        if (end > l->o.gen->reserved)
-            cv_link_say(l, i, CV_R_LINK_SHARED, end, l->o.gen->reserved);
+        sym->shared_off = cv_sat_align(end, cv_max(sym->value, 1));
+        sym->shared_sec = cv_l_isec(link, sym->sec)->out;
+        sym->placed = true;
+        end = cv_sat_add(sym->shared_off, sym->size);
+        cv_l_osec(link, sym->shared_sec)->size = end;
+        if (end > link->opts.gen->reserved)
+            cv_link_say(link, i, CV_R_LINK_SHARED, end, link->opts.gen->reserved);
     }
 }
 
 /* Behind each other, behind what the driver keeps, in their section. */
-bool cv_link_reserved_holds(const cv_link *l)
+bool cv_link_reserved_holds(const cv_link *link)
 {
-    uint64_t end = l->o.gen->reserved_first;
+    uint64_t end = link->opts.gen->reserved_first;
 
-    for (cv_id i = 0; i < l->isym.n && !l->o.relocatable; i++) {
-        const cv_isym *s = cv_l_isym(l, i);
+    for (cv_id i = 0; i < link->isym.count && !link->opts.relocatable; i++) {
+        const cv_isym *sym = cv_l_isym(link, i);
 
-        if (!has_room(l, i))
+        if (!has_room(link, i))
             continue;
-        if (!s->placed || s->shared_off < end || s->shared_sec != cv_l_isec(l, s->sec)->out)
+        if (!sym->placed || sym->shared_off < end || sym->shared_sec != cv_l_isec(link, sym->sec)->out)
             return false;
-        end = cv_sat_add(s->shared_off, s->size);
-        if (end > l->o.gen->reserved || end > cv_l_osec(l, s->shared_sec)->size)
+        end = cv_sat_add(sym->shared_off, sym->size);
+        if (end > link->opts.gen->reserved || end > cv_l_osec(link, sym->shared_sec)->size)
             return false;
     }
     return true;

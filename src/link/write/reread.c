@@ -11,50 +11,50 @@ typedef struct listener {
 } listener;
 
 /* What the rules remark on was remarked on in the inputs; a place in the output says nothing to anybody. */
-static void pass_errors(void *user, const cuvet_diag *d)
+static void pass_errors(void *user, const cuvet_diag *diag)
 {
     const listener *to = user;
 
-    if (d->severity == CUVET_ERROR && to->emit)
-        to->emit(to->user, d);
+    if (diag->severity == CUVET_ERROR && to->emit)
+        to->emit(to->user, diag);
 }
 
-cuvet_status cv_link_reread(cv_link *l)
+cuvet_status cv_link_reread(cv_link *link)
 {
-    listener to = { l->x->emit, l->x->emit_user };
-    uint64_t extent = 0, errors = l->x->n_errors, warnings = l->x->n_warnings;
-    cuvet_status s;
-    cv_cubin c;
+    listener to = { link->ctx->emit, link->ctx->emit_user };
+    uint64_t extent = 0, errors = link->ctx->n_errors, warnings = link->ctx->n_warnings;
+    cuvet_status status;
+    cv_cubin cubin;
 
-    cv_cubin_init(&c);
-    l->x->path.n = 0;
-    l->x->emit = pass_errors;
-    l->x->emit_user = &to;
-    l->x->hollow = true; /* long code is lent by the inputs */
-    s = cv_cubin_examine(l->x, &c, l->out->span, NULL, &extent);
-    l->x->hollow = false;
-    l->x->n_warnings = warnings; /* of the result are those of the inputs, which were told */
-    l->x->emit = to.emit;
-    l->x->emit_user = to.user;
-    l->x->path.n = 0;
-    l->seen = (cv_seen){ .sections = c.sec.n,
-                         .symbols = c.n_syms,
-                         .extent = extent,
-                         .kernels = c.n_kernels,
-                         .functions = c.n_functions };
-    cv_cubin_free(l->x, &c);
-    if (s == CUVET_E_NOMEM || s == CUVET_E_LIMIT)
-        return s;
-    return s == CUVET_OK && l->x->n_errors == errors ? CUVET_OK : cv_link_broken(l);
+    cv_cubin_init(&cubin);
+    link->ctx->path.n = 0;
+    link->ctx->emit = pass_errors;
+    link->ctx->emit_user = &to;
+    link->ctx->hollow = true; /* long code is lent by the inputs */
+    status = cv_cubin_examine(link->ctx, &cubin, link->out->span, NULL, &extent);
+    link->ctx->hollow = false;
+    link->ctx->n_warnings = warnings; /* of the result are those of the inputs, which were told */
+    link->ctx->emit = to.emit;
+    link->ctx->emit_user = to.user;
+    link->ctx->path.n = 0;
+    link->seen = (cv_seen){ .sections = cubin.sec.count,
+                            .symbols = cubin.n_syms,
+                            .extent = extent,
+                            .kernels = cubin.n_kernels,
+                            .functions = cubin.n_functions };
+    cv_cubin_free(link->ctx, &cubin);
+    if (status == CUVET_E_NOMEM || status == CUVET_E_LIMIT)
+        return status;
+    return status == CUVET_OK && link->ctx->n_errors == errors ? CUVET_OK : cv_link_broken(link);
 }
 
 /* What was read is what was meant. */
-bool cv_link_reread_holds(const cv_link *l)
+bool cv_link_reread_holds(const cv_link *link)
 {
     uint64_t kernels = 0;
 
-    for (cv_id i = 0; i < l->fn.n; i++)
-        kernels += cv_link_is_kernel(cv_l_fn(l, i));
-    return l->seen.sections == l->order.n && l->seen.symbols == l->sym_order.n + 1 &&
-           l->seen.extent == l->size && l->seen.kernels == kernels;
+    for (cv_id i = 0; i < link->fn.count; i++)
+        kernels += cv_link_is_kernel(cv_l_fn(link, i));
+    return link->seen.sections == link->order.count && link->seen.symbols == link->sym_order.count + 1 &&
+           link->seen.extent == link->size && link->seen.kernels == kernels;
 }

@@ -12,477 +12,486 @@
 
 enum { LINK_SYMTAB = 3 };
 
-static cv_builder *bytes_of(cv_link *l, cv_id sec)
+static cv_builder *bytes_of(cv_link *link, cv_id sec)
 {
-    return &cv_l_osec(l, sec)->bytes;
+    return &cv_l_osec(link, sec)->bytes;
 }
 
-static cuvet_status end(cv_link *l, cv_id sec)
+static cuvet_status end(cv_link *link, cv_id sec)
 {
-    cv_osec *q = cv_l_osec(l, sec);
+    cv_osec *osec = cv_l_osec(link, sec);
 
-    q->size = q->bytes.len;
-    return q->bytes.failed ? cv_l_nomem(l) : CUVET_OK;
+    osec->size = osec->bytes.len;
+    return osec->bytes.failed ? cv_l_nomem(link) : CUVET_OK;
 }
 
-static uint32_t string_off(const cv_link *l, cv_id name)
+static uint32_t string_off(const cv_link *link, cv_id name)
 {
-    return (uint32_t)cv_l_mean(l, name)->str_off;
+    return (uint32_t)cv_l_mean(link, name)->str_off;
 }
 
 /* Kind and visibility bits as the loader reads them. */
-static void put_symbol(const cv_link *l, cv_builder *b, cv_builder *numbers, const cv_osym *y)
+static void put_symbol(const cv_link *link, cv_builder *builder, cv_builder *numbers, const cv_osym *osym)
 {
-    uint8_t info = y->info, other = y->other;
-    uint32_t index = y->sec == CV_NONE ? 0 : cv_l_osec(l, y->sec)->index;
+    uint8_t info = osym->info, other = osym->other;
+    uint32_t index = osym->sec == CV_NONE ? 0 : cv_l_osec(link, osym->sec)->index;
     uint16_t shndx = index < CV_SHN_LORESERVE ? (uint16_t)index : CV_SHN_XINDEX;
 
     if (numbers)
         cv_put_u32(numbers, shndx == CV_SHN_XINDEX ? index : 0);
-    if (y->common_kept && !y->common)
+    if (osym->common_kept && !osym->common)
         shndx = CV_SHN_COMMON;
-    if (!l->o.relocatable && y->common) {
+    if (!link->opts.relocatable && osym->common) {
         info = cv_elf_info(cv_elf_info_bind(info), CV_STT_OBJECT);
         other = 0;
-    } else if (!l->o.relocatable && !y->hidden && shndx != 0 &&
+    } else if (!link->opts.relocatable && !osym->hidden && shndx != 0 &&
                cv_elf_info_type(info) == CV_STT_CUDA_OBJECT) {
         info = cv_elf_info(cv_elf_info_bind(info), CV_STT_OBJECT);
         other &= CV_STO_MANAGED;
     }
-    cv_put_u32(b, string_off(l, y->name));
-    cv_put_u8(b, info);
-    cv_put_u8(b, other);
-    cv_put_u16(b, shndx);
-    cv_put_u64(b, y->value);
-    cv_put_u64(b, y->size);
+    cv_put_u32(builder, string_off(link, osym->name));
+    cv_put_u8(builder, info);
+    cv_put_u8(builder, other);
+    cv_put_u16(builder, shndx);
+    cv_put_u64(builder, osym->value);
+    cv_put_u64(builder, osym->size);
 }
 
-static cuvet_status fill_symbols(cv_link *l)
+static cuvet_status fill_symbols(cv_link *link)
 {
-    cv_builder *b = bytes_of(l, l->symtab),
-               *numbers = l->symtab_shndx == CV_NONE ? NULL : bytes_of(l, l->symtab_shndx);
+    cv_builder *builder = bytes_of(link, link->symtab),
+               *numbers = link->symtab_shndx == CV_NONE ? NULL : bytes_of(link, link->symtab_shndx);
 
-    for (cv_id i = 0; i < l->fn.n; i++) { /* functions are as long as their code */
-        const cv_lfn *f = cv_l_fn(l, i);
+    for (cv_id i = 0; i < link->fn.count; i++) { /* functions are as long as their code */
+        const cv_lfn *function = cv_l_fn(link, i);
 
-        if (f->sec != CV_NONE && cv_l_osec(l, f->sec)->fn == i)
-            cv_l_osym(l, f->sym)->size = cv_l_osec(l, f->sec)->size;
+        if (function->sec != CV_NONE && cv_l_osec(link, function->sec)->fn == i)
+            cv_l_osym(link, function->sym)->size = cv_l_osec(link, function->sec)->size;
     }
-    cv_builder_reserve(b, (l->sym_order.n + 1) * cv_elf_sym_size(false));
-    cv_put_zero(b, cv_elf_sym_size(false));
+    cv_builder_reserve(builder, (link->sym_order.count + 1) * cv_elf_sym_size(false));
+    cv_put_zero(builder, cv_elf_sym_size(false));
     if (numbers) {
         cv_put_u32(numbers, 0);
-        cv_l_osec(l, l->symtab_shndx)->link = LINK_SYMTAB;
+        cv_l_osec(link, link->symtab_shndx)->link = LINK_SYMTAB;
     }
-    for (uint64_t i = 0; i < l->sym_order.n; i++)
-        put_symbol(l, b, numbers, cv_l_osym(l, *cv_u32s_at(&l->sym_order, i)));
-    cv_l_osec(l, l->symtab)->link = 2;
-    cv_l_osec(l, l->symtab)->info = (uint32_t)l->n_locals;
-    if (l->symtab_shndx != CV_NONE && end(l, l->symtab_shndx) != CUVET_OK)
+    for (uint64_t i = 0; i < link->sym_order.count; i++)
+        put_symbol(link, builder, numbers, cv_l_osym(link, *cv_u32s_at(&link->sym_order, i)));
+    cv_l_osec(link, link->symtab)->link = 2;
+    cv_l_osec(link, link->symtab)->info = (uint32_t)link->n_locals;
+    if (link->symtab_shndx != CV_NONE && end(link, link->symtab_shndx) != CUVET_OK)
         return CUVET_E_NOMEM;
-    return end(l, l->symtab);
+    return end(link, link->symtab);
 }
 
-static void put_record(const cv_link *l, cv_builder *b, const cv_irec *r)
+static void put_record(const cv_link *link, cv_builder *builder, const cv_irec *record)
 {
-    uint16_t size = r->format != CV_TLV_SVAL ? r->value
-                    : r->raw                 ? (uint16_t)r->bytes.len
-                                             : (uint16_t)(4 * r->n);
+    uint16_t size = record->format != CV_TLV_SVAL ? record->value
+                    : record->raw                 ? (uint16_t)record->bytes.len
+                                                  : (uint16_t)(4 * record->count);
 
-    cv_tlv_put_head(b, r->format, r->code, size);
-    if (r->format != CV_TLV_SVAL)
+    cv_tlv_put_head(builder, record->format, record->code, size);
+    if (record->format != CV_TLV_SVAL)
         return;
-    if (r->raw) {
-        cv_put_span(b, r->bytes);
+    if (record->raw) {
+        cv_put_span(builder, record->bytes);
         return;
     }
-    for (uint32_t i = 0; i < r->n; i++) {
-        const cv_iword *w = cv_iwords_get(&l->word, (uint64_t)r->first + i);
+    for (uint32_t i = 0; i < record->count; i++) {
+        const cv_iword *word = cv_iwords_get(&link->word, (uint64_t)record->first + i);
 
-        cv_put_u32(b, w->symbol ? cv_l_osym(l, w->value)->index : w->value);
+        cv_put_u32(builder, word->symbol ? cv_l_osym(link, word->value)->index : word->value);
     }
 }
 
-static cuvet_status fill_infos(cv_link *l)
+static cuvet_status fill_infos(cv_link *link)
 {
     cuvet_status st = CUVET_OK;
 
-    for (uint64_t i = 0; i < l->oinfo.n && st == CUVET_OK; i++) {
-        const cv_oinfo *e = cv_oinfos_at(&l->oinfo, i);
+    for (uint64_t i = 0; i < link->oinfo.count && st == CUVET_OK; i++) {
+        const cv_oinfo *info = cv_oinfos_at(&link->oinfo, i);
 
-        for (uint64_t k = 0; k < e->n; k++)
-            put_record(l, bytes_of(l, e->sec), cv_irecs_at(&l->rec, e->first + k));
-        cv_l_osec(l, e->sec)->link = LINK_SYMTAB;
-        st = end(l, e->sec);
+        for (uint64_t k = 0; k < info->count; k++)
+            put_record(link, bytes_of(link, info->sec), cv_irecs_at(&link->rec, info->first + k));
+        cv_l_osec(link, info->sec)->link = LINK_SYMTAB;
+        st = end(link, info->sec);
     }
-    for (uint64_t k = 0; k < l->program_n; k++)
-        put_record(l, bytes_of(l, l->info), cv_irecs_at(&l->rec, l->program_first + k));
-    cv_l_osec(l, l->info)->link = LINK_SYMTAB;
-    return st == CUVET_OK ? end(l, l->info) : st;
+    for (uint64_t k = 0; k < link->program_n; k++)
+        put_record(link, bytes_of(link, link->info), cv_irecs_at(&link->rec, link->program_first + k));
+    cv_l_osec(link, link->info)->link = LINK_SYMTAB;
+    return st == CUVET_OK ? end(link, link->info) : st;
 }
 
 /* A function that has a place in the symbol table. */
-static bool is_listed(const cv_link *l, const cv_lfn *f)
+static bool is_listed(const cv_link *link, const cv_lfn *function)
 {
-    return f->live && f->sym != CV_NONE && !cv_l_osym(l, f->sym)->dead && cv_l_osym(l, f->sym)->index != 0;
+    return function->live && function->sym != CV_NONE && !cv_l_osym(link, function->sym)->dead &&
+           cv_l_osym(link, function->sym)->index != 0;
 }
 
-static void put_edges(const cv_link *l, cv_builder *b, unsigned part)
+static void put_edges(const cv_link *link, cv_builder *builder, unsigned part)
 {
-    cv_put_u32(b, 0);
-    cv_put_u32(b, (uint32_t) - (int32_t)part);
-    for (cv_id i = 0; i < l->fn.n; i++) {
-        const cv_lfn *f = cv_l_fn(l, i);
-        cv_id e = part == 1 ? f->calls : part == 2 ? f->taken : part == 3 ? f->ind : f->adr;
+    cv_put_u32(builder, 0);
+    cv_put_u32(builder, (uint32_t) - (int32_t)part);
+    for (cv_id i = 0; i < link->fn.count; i++) {
+        const cv_lfn *fn = cv_l_fn(link, i);
+        cv_id edge = part == 1 ? fn->calls : part == 2 ? fn->taken : part == 3 ? fn->ind : fn->adr;
 
-        if (!is_listed(l, f))
+        if (!is_listed(link, fn))
             continue;
-        for (; e != CV_NONE; e = cv_edges_get(&l->edge, e)->next) {
-            cv_id to = cv_edges_get(&l->edge, e)->to;
+        for (; edge != CV_NONE; edge = cv_edges_get(&link->edge, edge)->next) {
+            cv_id to = cv_edges_get(&link->edge, edge)->to;
             bool function = part == 1 || part == 4;
 
-            if (function && !cv_l_fn(l, to)->live)
+            if (function && !cv_l_fn(link, to)->live)
                 continue;
-            cv_put_u32(b, cv_l_osym(l, f->sym)->index);
-            cv_put_u32(b, function ? cv_l_osym(l, cv_l_fn(l, to)->sym)->index : string_off(l, to));
+            cv_put_u32(builder, cv_l_osym(link, fn->sym)->index);
+            cv_put_u32(builder,
+                       function ? cv_l_osym(link, cv_l_fn(link, to)->sym)->index : string_off(link, to));
         }
     }
 }
 
-static cuvet_status fill_graph(cv_link *l)
+static cuvet_status fill_graph(cv_link *link)
 {
-    cv_builder *b = bytes_of(l, l->callgraph), *p = bytes_of(l, l->prototype);
+    cv_builder *builder = bytes_of(link, link->callgraph), *chunk = bytes_of(link, link->prototype);
     cuvet_status st;
 
     for (unsigned part = 1; part <= 4; part++)
-        put_edges(l, b, part);
-    for (cv_id i = 0; i < l->fn.n; i++) {
-        const cv_lfn *f = cv_l_fn(l, i);
+        put_edges(link, builder, part);
+    for (cv_id i = 0; i < link->fn.count; i++) {
+        const cv_lfn *function = cv_l_fn(link, i);
 
-        if (!is_listed(l, f) || f->proto == CV_NONE || f->taken != CV_NONE)
+        if (!is_listed(link, function) || function->proto == CV_NONE || function->taken != CV_NONE)
             continue;
-        cv_put_u32(p, cv_l_osym(l, f->sym)->index);
-        cv_put_u32(p, string_off(l, f->proto));
+        cv_put_u32(chunk, cv_l_osym(link, function->sym)->index);
+        cv_put_u32(chunk, string_off(link, function->proto));
     }
-    cv_l_osec(l, l->callgraph)->link = LINK_SYMTAB;
-    cv_l_osec(l, l->prototype)->link = LINK_SYMTAB;
-    st = end(l, l->callgraph);
-    return st == CUVET_OK ? end(l, l->prototype) : st;
+    cv_l_osec(link, link->callgraph)->link = LINK_SYMTAB;
+    cv_l_osec(link, link->prototype)->link = LINK_SYMTAB;
+    st = end(link, link->callgraph);
+    return st == CUVET_OK ? end(link, link->prototype) : st;
 }
 
-static cuvet_status fill_relocations(cv_link *l, cv_id id)
+static cuvet_status fill_relocations(cv_link *link, cv_id id)
 {
-    cv_osec *q = cv_l_osec(l, id);
-    bool rela = q->type == CV_SHT_RELA;
+    cv_osec *osec = cv_l_osec(link, id);
+    bool rela = osec->type == CV_SHT_RELA;
 
-    if (q->dead)
+    if (osec->dead)
         return CUVET_OK;
-    cv_builder_reserve(&q->bytes, cv_sat_mul(q->n_kept, q->entsize));
-    for (cv_id r = q->rels; r != CV_NONE; r = cv_l_irel(l, r)->next) {
-        const cv_irel *e = cv_l_irel(l, r);
+    cv_builder_reserve(&osec->bytes, cv_sat_mul(osec->n_kept, osec->entsize));
+    for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
+        const cv_irel *irel = cv_l_irel(link, rel);
 
-        if (!e->keep)
+        if (!irel->keep)
             continue;
-        if (CV_NEVER(e->osym == CV_NONE)) /* refer.c */
-            return cv_link_broken(l);
-        cv_put_u64(&q->bytes, e->off);
-        cv_put_u64(&q->bytes, (uint64_t)cv_l_osym(l, e->osym)->index << 32 | e->type);
+        if (CV_NEVER(irel->osym == CV_NONE)) /* refer.c */
+            return cv_link_broken(link);
+        cv_put_u64(&osec->bytes, irel->off);
+        cv_put_u64(&osec->bytes, (uint64_t)cv_l_osym(link, irel->osym)->index << 32 | irel->type);
         if (rela)
-            cv_put_u64(&q->bytes, (uint64_t)e->addend);
+            cv_put_u64(&osec->bytes, (uint64_t)irel->addend);
     }
-    q->link = LINK_SYMTAB;
-    q->info = cv_l_osec(l, q->target)->index;
-    return end(l, id);
+    osec->link = LINK_SYMTAB;
+    osec->info = cv_l_osec(link, osec->target)->index;
+    return end(link, id);
 }
 
-static void put_resolved(const cv_link *l, cv_builder *b, cv_id rel, const cv_osec *q)
+static void put_resolved(const cv_link *link, cv_builder *builder, cv_id rel, const cv_osec *osec)
 {
-    const cv_irel *e = cv_l_irel(l, rel);
-    const cv_isym *s = cv_l_isym(l, e->sym);
-    cv_id y = cv_link_symbol_of(l, e->sym);
-    uint64_t addend = q->type == CV_SHT_RELA ? (uint64_t)e->addend : 0;
+    const cv_irel *irel = cv_l_irel(link, rel);
+    const cv_isym *sym = cv_l_isym(link, irel->sym);
+    cv_id osym = cv_link_symbol_of(link, irel->sym);
+    uint64_t addend = osec->type == CV_SHT_RELA ? (uint64_t)irel->addend : 0;
 
-    if (!e->resolved)
+    if (!irel->resolved)
         return;
-    if (cv_l_type(s) == CV_STT_SECTION && s->sec != CV_NONE)
-        addend = cv_wrap_add(addend, cv_l_isec(l, s->sec)->base);
-    cv_put_u64(b, e->off);
-    cv_put_u64(b, (uint64_t)(y == CV_NONE ? 0 : cv_l_osym(l, y)->index) << 32 | e->type);
-    cv_put_u64(b, addend);
+    if (cv_l_type(sym) == CV_STT_SECTION && sym->sec != CV_NONE)
+        addend = cv_wrap_add(addend, cv_l_isec(link, sym->sec)->base);
+    cv_put_u64(builder, irel->off);
+    cv_put_u64(builder, (uint64_t)(osym == CV_NONE ? 0 : cv_l_osym(link, osym)->index) << 32 | irel->type);
+    cv_put_u64(builder, addend);
 }
 
 /* What was applied, in the order of reading backwards over both kinds of relocation sections. */
-static cuvet_status fill_resolved(cv_link *l, cv_id id)
+static cuvet_status fill_resolved(cv_link *link, cv_id id)
 {
-    cv_osec *q = cv_l_osec(l, id), *t = cv_l_osec(l, q->target);
-    const cv_osec *rel = CV_ARRAY_GET(t->rel, 0) == CV_NONE ? NULL : cv_l_osec(l, CV_ARRAY_GET(t->rel, 0));
-    const cv_osec *rela = CV_ARRAY_GET(t->rel, 1) == CV_NONE ? NULL : cv_l_osec(l, CV_ARRAY_GET(t->rel, 1));
-    cv_id a = rel ? rel->rels : CV_NONE, b = rela ? rela->rels : CV_NONE;
+    cv_osec *osec = cv_l_osec(link, id), *target = cv_l_osec(link, osec->target);
+    const cv_osec *rel =
+        CV_ARRAY_GET(target->rel, 0) == CV_NONE ? NULL : cv_l_osec(link, CV_ARRAY_GET(target->rel, 0));
+    const cv_osec *rela =
+        CV_ARRAY_GET(target->rel, 1) == CV_NONE ? NULL : cv_l_osec(link, CV_ARRAY_GET(target->rel, 1));
+    cv_id plain = rel ? rel->rels : CV_NONE, with_addend = rela ? rela->rels : CV_NONE;
 
-    if (q->dead)
+    if (osec->dead)
         return CUVET_OK;
-    while (a != CV_NONE || b != CV_NONE) {
-        bool first = b == CV_NONE || (a != CV_NONE && a > b);
+    while (plain != CV_NONE || with_addend != CV_NONE) {
+        bool first = with_addend == CV_NONE || (plain != CV_NONE && plain > with_addend);
 
-        put_resolved(l, &q->bytes, first ? a : b, first ? rel : rela);
+        put_resolved(link, &osec->bytes, first ? plain : with_addend, first ? rel : rela);
         if (first)
-            a = cv_l_irel(l, a)->next;
+            plain = cv_l_irel(link, plain)->next;
         else
-            b = cv_l_irel(l, b)->next;
+            with_addend = cv_l_irel(link, with_addend)->next;
     }
-    q->link = LINK_SYMTAB;
-    q->info = t->index;
-    return end(l, id);
+    osec->link = LINK_SYMTAB;
+    osec->info = target->index;
+    return end(link, id);
 }
 
 /* Our note, then those of all inputs. */
-static cuvet_status fill_tools(cv_link *l)
+static cuvet_status fill_tools(cv_link *link)
 {
     static const char NAME[] = "cuvet", VERSION[] = CV_VERSION; /* our name, never the vendor's */
     const cv_tkinfo ours = { .version = 2,
                              .tool = cv_span_of(NAME, sizeof(NAME) - 1, 0),
                              .tool_version = cv_span_of(VERSION, sizeof(VERSION) - 1, 0) };
-    cv_builder *b = bytes_of(l, l->tkinfo);
+    cv_builder *builder = bytes_of(link, link->tkinfo);
 
-    if (CV_NEVER(!cv_tkinfo_put(b, &ours)))
-        return cv_link_broken(l);
-    for (cv_id i = 0; i < l->obj.n && !l->o.relocatable; i++)
-        cv_put_span(b, cv_cubin_body(&cv_l_obj(l, i)->cubin, cv_l_obj(l, i)->tkinfo));
-    return end(l, l->tkinfo);
+    if (CV_NEVER(!cv_tkinfo_put(builder, &ours)))
+        return cv_link_broken(link);
+    for (cv_id i = 0; i < link->obj.count && !link->opts.relocatable; i++)
+        cv_put_span(builder, cv_cubin_body(&cv_l_obj(link, i)->cubin, cv_l_obj(link, i)->tkinfo));
+    return end(link, link->tkinfo);
 }
 
 /* The oldest virtual architecture among the inputs. */
-static cuvet_status fill_cuinfo(cv_link *l)
+static cuvet_status fill_cuinfo(cv_link *link)
 {
     uint32_t sm = UINT32_MAX;
 
-    for (cv_id i = 0; i < l->obj.n; i++) {
-        uint32_t v = cv_l_obj(l, i)->cubin.virtual_sm;
+    for (cv_id i = 0; i < link->obj.count; i++) {
+        uint32_t lowest = cv_l_obj(link, i)->cubin.virtual_sm;
 
-        if (v < sm)
-            sm = v;
+        if (lowest < sm)
+            sm = lowest;
     }
-    cv_put_u32(bytes_of(l, l->cuinfo), 12);
-    cv_put_u32(bytes_of(l, l->cuinfo), 8);
-    cv_put_u32(bytes_of(l, l->cuinfo), 1000);
-    cv_put_str(bytes_of(l, l->cuinfo), "NVIDIA Corp");
-    cv_put_u8(bytes_of(l, l->cuinfo), 0);
-    cv_put_u16(bytes_of(l, l->cuinfo), 2);
-    cv_put_u16(bytes_of(l, l->cuinfo), (uint16_t)(l->obj.n ? sm : l->o.target.sm));
-    cv_put_u32(bytes_of(l, l->cuinfo), CV_ADMIT_TOOLKIT);
-    return end(l, l->cuinfo);
+    cv_put_u32(bytes_of(link, link->cuinfo), 12);
+    cv_put_u32(bytes_of(link, link->cuinfo), 8);
+    cv_put_u32(bytes_of(link, link->cuinfo), 1000);
+    cv_put_str(bytes_of(link, link->cuinfo), "NVIDIA Corp");
+    cv_put_u8(bytes_of(link, link->cuinfo), 0);
+    cv_put_u16(bytes_of(link, link->cuinfo), 2);
+    cv_put_u16(bytes_of(link, link->cuinfo), (uint16_t)(link->obj.count ? sm : link->opts.target.sm));
+    cv_put_u32(bytes_of(link, link->cuinfo), CV_ADMIT_TOOLKIT);
+    return end(link, link->cuinfo);
 }
 
 /* What the inputs say of one tag (spec/compat.def says what becomes of it). */
-typedef struct tag {
+typedef struct synthetic_tag {
     cv_tlv first;
     cv_compat_merge rule;
     cv_span from; /* section that 'first' lies in */
     uint32_t max;
-    uint64_t mask; /* of a payload: bits that all inputs have */
-    uint64_t n;    /* inputs with code that have it */
-    cv_id other;   /* the first object that says something else */
+    uint64_t mask;  /* of a payload: bits that all inputs have */
+    uint64_t count; /* inputs with code that have it */
+    cv_id other;    /* the first object that says something else */
     bool zero, differs;
-} tag;
+} synthetic_tag;
 
-CV_VEC(tags, tag);
+CV_VEC(tags, synthetic_tag);
 
-static bool same_record(const tag *e, cv_span s, const cv_tlv *t)
+static bool same_record(const synthetic_tag *tag, cv_span span, const cv_tlv *tlv)
 {
-    return e->first.format == t->format && e->first.value == t->value &&
-           cv_span_eq(cv_tlv_payload(e->from, &e->first), cv_tlv_payload(s, t));
+    return tag->first.format == tlv->format && tag->first.value == tlv->value &&
+           cv_span_eq(cv_tlv_payload(tag->from, &tag->first), cv_tlv_payload(span, tlv));
 }
 
 /* A payload of the size that the table says. */
-static bool has_mask(const cv_tlv *t)
+static bool has_mask(const cv_tlv *tlv)
 {
-    const cv_compat_row *row = cv_compat_get(t->code);
+    const cv_compat_row *row = cv_compat_get(tlv->code);
 
-    return t->format == CV_TLV_SVAL && row && row->size == sizeof(uint64_t) && t->value == row->size;
+    return tlv->format == CV_TLV_SVAL && row && row->size == sizeof(uint64_t) && tlv->value == row->size;
 }
 
 /* code: the object has code, of which a payload speaks. */
-static bool merge(const cv_link *l, tags *all, cv_span s, const cv_tlv *t, cv_id obj)
+static bool merge(const cv_link *link, tags *all, cv_span span, const cv_tlv *tlv, cv_id obj)
 {
-    bool code = cv_cubin_first(&cv_l_obj(l, obj)->cubin, CV_ROLE_TEXT) != 0;
-    uint64_t mask = !code ? UINT64_MAX : has_mask(t) ? cv_u64_at(s, t->payload) : 0;
-    tag fresh = { .first = *t, .from = s, .max = t->value, .mask = mask, .n = code, .other = CV_NONE };
-    const cv_compat_row *row = cv_compat_get(t->code);
+    bool code = cv_cubin_first(&cv_l_obj(link, obj)->cubin, CV_ROLE_TEXT) != 0;
+    uint64_t mask = !code ? UINT64_MAX : has_mask(tlv) ? cv_u64_at(span, tlv->payload) : 0;
+    synthetic_tag fresh = {
+        .first = *tlv, .from = span, .max = tlv->value, .mask = mask, .count = code, .other = CV_NONE
+    };
+    const cv_compat_row *row = cv_compat_get(tlv->code);
 
     fresh.rule = row ? (cv_compat_merge)row->merge : CV_MERGE_SAME;
 
-    fresh.zero = t->value == 0;
-    for (uint64_t i = 0; i < all->n; i++) {
-        tag *e = tags_at(all, i);
+    fresh.zero = tlv->value == 0;
+    for (uint64_t i = 0; i < all->count; i++) {
+        synthetic_tag *tag = tags_at(all, i);
 
-        if (e->first.code != t->code)
+        if (tag->first.code != tlv->code)
             continue;
-        e->zero = e->zero || t->value == 0;
-        e->differs = e->differs || t->value != e->first.value;
-        e->other = e->other == CV_NONE && !same_record(e, s, t) ? obj : e->other;
-        e->max = e->max > t->value ? e->max : t->value;
-        e->mask &= mask;
-        e->n += code;
+        tag->zero = tag->zero || tlv->value == 0;
+        tag->differs = tag->differs || tlv->value != tag->first.value;
+        tag->other = tag->other == CV_NONE && !same_record(tag, span, tlv) ? obj : tag->other;
+        tag->max = tag->max > tlv->value ? tag->max : tlv->value;
+        tag->mask &= mask;
+        tag->count += code;
         return true;
     }
-    return tags_push(&l->x->mem, all, fresh);
+    return tags_push(&link->ctx->mem, all, fresh);
 }
 
 /* Different claims of which nobody knows what they mean together. */
-static cuvet_status judge_tag(const cv_link *l, const tag *e)
+static cuvet_status judge_tag(const cv_link *link, const synthetic_tag *tag)
 {
-    const cv_lobj *o = e->other == CV_NONE ? NULL : cv_l_obj(l, e->other);
-    bool refused = e->rule == CV_MERGE_SAME || (e->rule == CV_MERGE_ONE && e->differs && !e->zero);
+    const cv_lobj *obj = tag->other == CV_NONE ? NULL : cv_l_obj(link, tag->other);
+    bool refused = tag->rule == CV_MERGE_SAME || (tag->rule == CV_MERGE_ONE && tag->differs && !tag->zero);
 
-    if (!o || !refused)
+    if (!obj || !refused)
         return CUVET_OK;
-    return cv_link_refuse_section(l, o->first_sec + (cv_id)o->compat, CV_R_LINK_COMPAT, e->first.code);
+    return cv_link_refuse_section(link, obj->first_sec + (cv_id)obj->compat, CV_R_LINK_COMPAT,
+                                  tag->first.code);
 }
 
 /* Other machines that the code runs on as it is: those of all inputs, none behind a step to another machine.
  */
-static uint64_t common_mask(const cv_link *l, const tag *e)
+static uint64_t common_mask(const cv_link *link, const synthetic_tag *tag)
 {
-    return cv_arch_has(cv_arch_of(l->o.target.sm), CV_ARCH_KEEPS_MASK) && e->n ? e->mask : 0;
+    return cv_arch_has(cv_arch_of(link->opts.target.sm), CV_ARCH_KEEPS_MASK) && tag->count ? tag->mask : 0;
 }
 
-static uint32_t merged_value(const cv_link *l, const tag *e)
+static uint32_t merged_value(const cv_link *link, const synthetic_tag *tag)
 {
-    switch (e->rule) {
-    case CV_MERGE_TARGET: return l->o.target.suffix == 'a';
+    switch (tag->rule) {
+    case CV_MERGE_TARGET: return link->opts.target.suffix == 'a';
     case CV_MERGE_ZERO:
-    case CV_MERGE_ONE: return e->zero ? 0 : e->max;
-    case CV_MERGE_DIFFERENT: return e->differs ? 1 : e->max;
+    case CV_MERGE_ONE: return tag->zero ? 0 : tag->max;
+    case CV_MERGE_DIFFERENT: return tag->differs ? 1 : tag->max;
     case CV_MERGE_SAME:
     case CV_MERGE_MOST:
     case CV_MERGE_AND:
-    default: return e->max;
+    default: return tag->max;
     }
 }
 
-static void put_tag(const cv_link *l, cv_builder *b, const tag *e)
+static void put_tag(const cv_link *link, cv_builder *builder, const synthetic_tag *tag)
 {
-    bool mask = e->rule == CV_MERGE_AND;
+    bool mask = tag->rule == CV_MERGE_AND;
 
-    if (mask && !cv_l_has(l, CV_GEN_COMPAT_MASK))
+    if (mask && !cv_l_has(link, CV_GEN_COMPAT_MASK))
         return;
-    cv_tlv_put_head(b, e->first.format, e->first.code,
-                    e->first.format == CV_TLV_SVAL ? e->first.value : (uint16_t)merged_value(l, e));
-    if (mask && has_mask(&e->first))
-        cv_put_u64(b, common_mask(l, e));
-    else if (e->first.format == CV_TLV_SVAL)
-        cv_put_span(b, cv_tlv_payload(e->from, &e->first));
+    cv_tlv_put_head(builder, tag->first.format, tag->first.code,
+                    tag->first.format == CV_TLV_SVAL ? tag->first.value : (uint16_t)merged_value(link, tag));
+    if (mask && has_mask(&tag->first))
+        cv_put_u64(builder, common_mask(link, tag));
+    else if (tag->first.format == CV_TLV_SVAL)
+        cv_put_span(builder, cv_tlv_payload(tag->from, &tag->first));
 }
 
-static cuvet_status fill_compat(cv_link *l)
+static cuvet_status fill_compat(cv_link *link)
 {
     cuvet_status st = CUVET_OK;
     tags all = { 0 };
     bool ok = true;
 
-    if (l->compat == CV_NONE)
+    if (link->compat == CV_NONE)
         return CUVET_OK;
-    for (cv_id i = 0; i < l->obj.n && ok; i++) {
-        cv_span s = cv_cubin_body(&cv_l_obj(l, i)->cubin, cv_l_obj(l, i)->compat);
+    for (cv_id i = 0; i < link->obj.count && ok; i++) {
+        cv_span span = cv_cubin_body(&cv_l_obj(link, i)->cubin, cv_l_obj(link, i)->compat);
         uint64_t pos = 0;
-        cv_tlv t;
+        cv_tlv tlv;
 
-        if (cv_l_obj(l, i)->compat == 0)
+        if (cv_l_obj(link, i)->compat == 0)
             continue;
-        for (; ok && cv_tlv_at(s, pos, &t) == CV_TLV_OK; pos = t.next)
-            ok = merge(l, &all, s, &t, i);
+        for (; ok && cv_tlv_at(span, pos, &tlv) == CV_TLV_OK; pos = tlv.next)
+            ok = merge(link, &all, span, &tlv, i);
     }
-    for (uint64_t i = 0; i < all.n && st == CUVET_OK; i++) {
-        const tag *e = tags_at(&all, i);
+    for (uint64_t i = 0; i < all.count && st == CUVET_OK; i++) {
+        const synthetic_tag *tag = tags_at(&all, i);
 
-        st = judge_tag(l, e);
-        put_tag(l, bytes_of(l, l->compat), e);
+        st = judge_tag(link, tag);
+        put_tag(link, bytes_of(link, link->compat), tag);
     }
-    if (all.n == 0 && ok) {
-        cv_tlv_put_bval(bytes_of(l, l->compat), CV_COMPAT_CUDA_ACCELERATOR_TARGET, l->o.target.suffix == 'a');
+    if (all.count == 0 && ok) {
+        cv_tlv_put_bval(bytes_of(link, link->compat), CV_COMPAT_CUDA_ACCELERATOR_TARGET,
+                        link->opts.target.suffix == 'a');
     }
-    tags_free(&l->x->mem, &all);
+    tags_free(&link->ctx->mem, &all);
     if (st != CUVET_OK)
         return st;
-    return ok ? end(l, l->compat) : cv_l_nomem(l);
+    return ok ? end(link, link->compat) : cv_l_nomem(link);
 }
 
 /* The relocation type that older loaders do not know: its number, and where its value and the number of a
  * bank go (kind, shift, then first bit, bits and place of each). */
-static cuvet_status fill_action(cv_link *l)
+static cuvet_status fill_action(cv_link *link)
 {
     const cv_reloc_facts *facts = cv_reloc_of(CV_R_CUDA_CONST_FIELD22_37);
     const uint8_t action[] = {
         0, facts->shift, 0, facts->bits, facts->pos, 0, CV_R_NUMBER_BITS, CV_R_NUMBER_POS
     };
 
-    if (l->action == CV_NONE)
+    if (link->action == CV_NONE)
         return CUVET_OK;
-    cv_put_u32(bytes_of(l, l->action), CV_R_CUDA_CONST_FIELD22_37);
-    cv_put_u32(bytes_of(l, l->action), 0);
+    cv_put_u32(bytes_of(link, link->action), CV_R_CUDA_CONST_FIELD22_37);
+    cv_put_u32(bytes_of(link, link->action), 0);
     for (size_t i = 0; i < CV_COUNT(action); i++)
-        cv_put_u8(bytes_of(l, l->action), CV_AT(action, i));
-    return end(l, l->action);
+        cv_put_u8(bytes_of(link, link->action), CV_AT(action, i));
+    return end(link, link->action);
 }
 
 /* sh_link and sh_info of the sections that name others. */
-static void fill_headers(cv_link *l)
+static void fill_headers(cv_link *link)
 {
-    for (uint64_t i = 0; i < l->order.n; i++) {
-        cv_osec *q = cv_l_osec(l, *cv_u32s_at(&l->order, i));
+    for (uint64_t i = 0; i < link->order.count; i++) {
+        cv_osec *osec = cv_l_osec(link, *cv_u32s_at(&link->order, i));
 
-        if (q->group == CV_G_CODE && q->fn != CV_NONE) {
-            q->link = LINK_SYMTAB;
-            q->info = cv_l_osym(l, cv_l_fn(l, q->fn)->sym)->index;
-            if (cv_l_has(l, CV_GEN_REGS_IN_INFO))
-                q->info |= q->reg_byte << 24;
+        if (osec->group == CV_G_CODE && osec->fn != CV_NONE) {
+            osec->link = LINK_SYMTAB;
+            osec->info = cv_l_osym(link, cv_l_fn(link, osec->fn)->sym)->index;
+            if (cv_l_has(link, CV_GEN_REGS_IN_INFO))
+                osec->info |= osec->reg_byte << 24;
         }
-        if (q->infosec != CV_NONE)
-            q->info = cv_l_osec(l, q->infosec)->index;
-        if (q->linksec != CV_NONE)
-            q->link = cv_l_osec(l, q->linksec)->index;
+        if (osec->infosec != CV_NONE)
+            osec->info = cv_l_osec(link, osec->infosec)->index;
+        if (osec->linksec != CV_NONE)
+            osec->link = cv_l_osec(link, osec->linksec)->index;
     }
 }
 
-cuvet_status cv_link_fill(cv_link *l)
+cuvet_status cv_link_fill(cv_link *link)
 {
     static cuvet_status (*const PARTS[])(cv_link *) = { fill_symbols, fill_infos,  fill_graph, fill_tools,
                                                         fill_cuinfo,  fill_compat, fill_action };
     cuvet_status st = CUVET_OK;
 
     for (size_t i = 0; i < CV_COUNT(PARTS) && st == CUVET_OK; i++)
-        st = CV_AT(PARTS, i)(l);
-    for (cv_id i = 0; i < l->osec.n && st == CUVET_OK; i++)
-        if (cv_l_osec(l, i)->group == CV_G_REL)
-            st = cv_l_osec(l, i)->is_resolved ? fill_resolved(l, i) : fill_relocations(l, i);
-    fill_headers(l);
+        st = CV_AT(PARTS, i)(link);
+    for (cv_id i = 0; i < link->osec.count && st == CUVET_OK; i++)
+        if (cv_l_osec(link, i)->group == CV_G_REL)
+            st = cv_l_osec(link, i)->is_resolved ? fill_resolved(link, i) : fill_relocations(link, i);
+    fill_headers(link);
     if (st == CUVET_OK)
-        st = cv_link_offsets(l);
+        st = cv_link_offsets(link);
     return st;
 }
 
 enum { FILE_HEADER = 64 };
 
-static bool section_holds(const cv_osec *q, uint64_t *end)
+static bool section_holds(const cv_osec *osec, uint64_t *end)
 {
-    if (q->off < *end || (q->align > 1 && q->off % q->align != 0))
+    if (osec->off < *end || (osec->align > 1 && osec->off % osec->align != 0))
         return false;
-    if (q->bytes.len && q->bytes.len != q->size)
+    if (osec->bytes.len && osec->bytes.len != osec->size)
         return false;
-    if (q->group == CV_G_REL && (q->first_part != CV_NONE || q->size != q->n_kept * q->entsize))
+    if (osec->group == CV_G_REL &&
+        (osec->first_part != CV_NONE || osec->size != osec->n_kept * osec->entsize))
         return false;
-    *end = q->group == CV_G_NOBITS ? q->off : cv_sat_add(q->off, q->size);
+    *end = osec->group == CV_G_NOBITS ? osec->off : cv_sat_add(osec->off, osec->size);
     return true;
 }
 
 /* Offsets ascend, nothing overlaps, and the bytes of each section are as many as it says. */
-bool cv_link_fill_holds(const cv_link *l)
+bool cv_link_fill_holds(const cv_link *link)
 {
     uint64_t end = FILE_HEADER;
 
-    for (uint64_t i = 1; i < l->order.n; i++)
-        if (!section_holds(cv_l_osec(l, *cv_u32s_get(&l->order, i)), &end))
+    for (uint64_t i = 1; i < link->order.count; i++)
+        if (!section_holds(cv_l_osec(link, *cv_u32s_get(&link->order, i)), &end))
             return false;
-    return l->shoff >= end &&
-           cv_l_osec(l, l->symtab)->bytes.len / cv_elf_sym_size(false) == l->sym_order.n + 1;
+    return link->shoff >= end &&
+           cv_l_osec(link, link->symtab)->bytes.len / cv_elf_sym_size(false) == link->sym_order.count + 1;
 }

@@ -13,12 +13,12 @@
 #include "support/fatbins.h"
 #include "support/heap.h"
 
-#define N(a) (sizeof(a) / sizeof((a)[0]))
+#define N(table) (sizeof(table) / sizeof((table)[0]))
 
 /* Everything that can be seen of an input from outside, as numbers. */
-typedef struct picture {
+typedef struct fault_input_picture {
     uint64_t state, config, options, candidates, result, log, diags, n_diags;
-} picture;
+} fault_input_picture;
 
 enum step { CREATE, OPTION, FIRST_BIND, BIND, MORE_OPTION, SELECT, TAKE, STEPS };
 
@@ -56,340 +56,351 @@ static const scenario SCENARIOS[] = {
     { "plain.sm_90.rdc.cubin", { 90, 'a' }, 0, CUVET_BIND_COPY, false, CUVET_OK },
 };
 
-typedef struct world {
-    heap h;
+typedef struct fault_input_world {
+    heap_state heap;
     const scenario *sc;
     const uint8_t *bytes;
-    size_t n;
+    size_t size;
     cuvet_ctx *ctx;
     cuvet_input in;
     cuvet_image image;
     unsigned long calls, releases; /* of the compiler */
     bool said_live;                /* a diagnostic named the memory limit since the last step */
-} world;
+} fault_input_world;
 
-static uint64_t mix(uint64_t h, uint64_t v)
+static uint64_t mix(uint64_t hash, uint64_t value)
 {
-    return (h ^ v ^ h >> 31) * UINT64_C(0x9E3779B97F4A7C15);
+    return (hash ^ value ^ hash >> 31) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-static uint64_t mix_bytes(uint64_t h, const void *p, size_t n)
+static uint64_t mix_bytes(uint64_t hash, const void *block, size_t size)
 {
-    for (size_t i = 0; i < n; i++)
-        h = mix(h, ((const uint8_t *)p)[i]);
-    return mix(h, n);
+    for (size_t i = 0; i < size; i++)
+        hash = mix(hash, ((const uint8_t *)block)[i]);
+    return mix(hash, size);
 }
 
-static uint64_t mix_path(uint64_t h, const cuvet_path *p)
+static uint64_t mix_path(uint64_t hash, const cuvet_path *path)
 {
-    for (uint32_t i = 0; i < p->n; i++)
-        h = mix(h, p->step[i].index << 8 | p->step[i].kind);
-    return mix(h, p->n);
+    for (uint32_t i = 0; i < path->n; i++)
+        hash = mix(hash, path->step[i].index << 8 | path->step[i].kind);
+    return mix(hash, path->n);
 }
 
-static uint64_t mix_candidate(uint64_t h, const cuvet_candidate *c)
+static uint64_t mix_candidate(uint64_t hash, const cuvet_candidate *candidate)
 {
-    h = mix(mix_path(h, &c->where), (uint64_t)c->kind << 40 | (uint64_t)(uint8_t)c->suffix << 32 | c->sm);
-    h = mix(h, (uint64_t)c->reason << 40 | (uint64_t)c->rank << 8 | c->chosen | c->first_container << 1);
-    h = mix(mix(h, c->container_off), c->header_off);
-    return mix(mix(mix(mix(h, c->payload_off), c->stored_size), c->flags), c->depth);
+    hash = mix(mix_path(hash, &candidate->where),
+               (uint64_t)candidate->kind << 40 | (uint64_t)(uint8_t)candidate->suffix << 32 | candidate->sm);
+    hash = mix(hash, (uint64_t)candidate->reason << 40 | (uint64_t)candidate->rank << 8 | candidate->chosen |
+                         candidate->first_container << 1);
+    hash = mix(mix(hash, candidate->container_off), candidate->header_off);
+    return mix(mix(mix(mix(hash, candidate->payload_off), candidate->stored_size), candidate->flags),
+               candidate->depth);
 }
 
-static void look_at_lists(const world *w, picture *p)
+static void look_at_lists(const fault_input_world *world, fault_input_picture *picture)
 {
-    cuvet_candidate c = { .size = sizeof(c) };
+    cuvet_candidate candidate = { .size = sizeof(candidate) };
     const char *text;
-    cuvet_diag d = { .size = sizeof(d) };
-    size_t n;
+    cuvet_diag diag = { .size = sizeof(diag) };
+    size_t count;
 
-    for (uint64_t i = 0; cuvet_input_get_candidate(w->ctx, w->in, i, &c) == CUVET_OK; i++)
-        p->candidates = mix_candidate(p->candidates, &c);
-    for (size_t i = 0; cuvet_input_get_option(w->ctx, w->in, i, &text, &n) == CUVET_OK; i++) {
-        ck_assert_uint_eq(strlen(text), n);
-        p->options = mix_bytes(p->options, text, n);
+    for (uint64_t i = 0; cuvet_input_get_candidate(world->ctx, world->in, i, &candidate) == CUVET_OK; i++)
+        picture->candidates = mix_candidate(picture->candidates, &candidate);
+    for (size_t i = 0; cuvet_input_get_option(world->ctx, world->in, i, &text, &count) == CUVET_OK; i++) {
+        ck_assert_uint_eq(strlen(text), count);
+        picture->options = mix_bytes(picture->options, text, count);
     }
-    while (cuvet_input_get_diag(w->ctx, w->in, p->n_diags, &d) == CUVET_OK) {
-        p->diags = mix(mix(mix(p->diags, d.rule), d.file_off), d.inner_off);
-        p->diags = mix_path(mix(mix(p->diags, d.got), d.want), &d.where);
-        p->n_diags++;
+    while (cuvet_input_get_diag(world->ctx, world->in, picture->n_diags, &diag) == CUVET_OK) {
+        picture->diags = mix(mix(mix(picture->diags, diag.rule), diag.file_off), diag.inner_off);
+        picture->diags = mix_path(mix(mix(picture->diags, diag.got), diag.want), &diag.where);
+        picture->n_diags++;
     }
 }
 
 /* Needs no memory, so it may be done at any time. */
-static picture look(const world *w)
+static fault_input_picture look(const fault_input_world *world)
 {
-    cuvet_input_config c = { .size = sizeof(c) };
+    cuvet_input_config config = { .size = sizeof(config) };
     cuvet_input_state st;
-    picture p = { 0 };
-    cuvet_result r = { .size = sizeof(r) };
+    fault_input_picture picture = { 0 };
+    cuvet_result result = { .size = sizeof(result) };
     const char *text;
-    size_t n;
+    size_t count;
 
-    ck_assert_int_eq(cuvet_input_get_state(w->ctx, w->in, &st), CUVET_OK);
-    p.state = (uint64_t)st;
-    ck_assert_int_eq(cuvet_input_get_config(w->ctx, w->in, &c), CUVET_OK);
-    p.config = mix(mix(mix(0, c.target.sm), (uint8_t)c.target.suffix), (uint64_t)c.request);
-    p.config = mix(mix(mix(p.config, (uint64_t)c.policy), c.toolkit), c.threads);
-    ck_assert_int_eq(cuvet_input_get_log(w->ctx, w->in, &text, &n), CUVET_OK);
-    p.log = mix_bytes(0, text, n);
-    if (cuvet_input_get_result(w->ctx, w->in, &r) == CUVET_OK)
-        p.result = mix(mix_bytes(mix(r.sm, (uint64_t)r.kind), r.bytes, r.n), r.candidate << 1 | r.compiled);
-    look_at_lists(w, &p);
-    return p;
+    ck_assert_int_eq(cuvet_input_get_state(world->ctx, world->in, &st), CUVET_OK);
+    picture.state = (uint64_t)st;
+    ck_assert_int_eq(cuvet_input_get_config(world->ctx, world->in, &config), CUVET_OK);
+    picture.config =
+        mix(mix(mix(0, config.target.sm), (uint8_t)config.target.suffix), (uint64_t)config.request);
+    picture.config = mix(mix(mix(picture.config, (uint64_t)config.policy), config.toolkit), config.threads);
+    ck_assert_int_eq(cuvet_input_get_log(world->ctx, world->in, &text, &count), CUVET_OK);
+    picture.log = mix_bytes(0, text, count);
+    if (cuvet_input_get_result(world->ctx, world->in, &result) == CUVET_OK)
+        picture.result = mix(mix_bytes(mix(result.sm, (uint64_t)result.kind), result.bytes, result.n),
+                             result.candidate << 1 | result.compiled);
+    look_at_lists(world, &picture);
+    return picture;
 }
 
-static void ck_same(const picture *a, const picture *b, enum step s, unsigned long at)
+static void ck_same(const fault_input_picture *left, const fault_input_picture *right, enum step other_step,
+                    unsigned long at)
 {
-    const char *name = STEP_NAME[s];
+    const char *name = STEP_NAME[other_step];
 
-    ck_assert_msg(a->state == b->state, "%s, allocation %lu: state", name, at);
-    ck_assert_msg(a->config == b->config, "%s, allocation %lu: config", name, at);
-    ck_assert_msg(a->options == b->options, "%s, allocation %lu: options", name, at);
-    ck_assert_msg(a->candidates == b->candidates, "%s, allocation %lu: candidates", name, at);
-    ck_assert_msg(a->result == b->result, "%s, allocation %lu: result", name, at);
-    ck_assert_msg(a->log == b->log, "%s, allocation %lu: log", name, at);
-    ck_assert_msg(a->n_diags == b->n_diags, "%s, allocation %lu: %lu diagnostics, not %lu", name, at,
-                  (unsigned long)b->n_diags, (unsigned long)a->n_diags);
-    ck_assert_msg(a->diags == b->diags, "%s, allocation %lu: diagnostics", name, at);
+    ck_assert_msg(left->state == right->state, "%s, allocation %lu: state", name, at);
+    ck_assert_msg(left->config == right->config, "%s, allocation %lu: config", name, at);
+    ck_assert_msg(left->options == right->options, "%s, allocation %lu: options", name, at);
+    ck_assert_msg(left->candidates == right->candidates, "%s, allocation %lu: candidates", name, at);
+    ck_assert_msg(left->result == right->result, "%s, allocation %lu: result", name, at);
+    ck_assert_msg(left->log == right->log, "%s, allocation %lu: log", name, at);
+    ck_assert_msg(left->n_diags == right->n_diags, "%s, allocation %lu: %lu diagnostics, not %lu", name, at,
+                  (unsigned long)right->n_diags, (unsigned long)left->n_diags);
+    ck_assert_msg(left->diags == right->diags, "%s, allocation %lu: diagnostics", name, at);
 }
 
-static void said(void *u, const cuvet_diag *d)
+static void said(void *user, const cuvet_diag *diag)
 {
-    const cuvet_rule_info *r = cuvet_rule_get(d->rule);
+    const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
 
-    ck_assert(r != NULL);
-    if (strcmp(r->id, "CV-LIMIT-013") == 0)
-        ((world *)u)->said_live = true;
+    ck_assert(rule != NULL);
+    if (strcmp(rule->id, "CV-LIMIT-013") == 0)
+        ((fault_input_world *)user)->said_live = true;
 }
 
-static void give_back(cuvet_compile_result *r, void *u)
+static void give_back(cuvet_compile_result *result, void *user)
 {
-    ((world *)u)->releases++;
-    free(r->bytes);
+    ((fault_input_world *)user)->releases++;
+    free(result->bytes);
 }
 
 /* The sample for the target, in memory that the heap of the library knows nothing of. */
-static cuvet_status compile(void *u, const cuvet_compile_request *q, cuvet_compile_result *out)
+static cuvet_status compile(void *user, const cuvet_compile_request *request, cuvet_compile_result *out)
 {
-    world *w = u;
-    const uint8_t *p;
+    fault_input_world *world = user;
+    const uint8_t *bytes;
 
-    w->calls++;
-    ck_assert_uint_ge(q->n_options, 2);
+    world->calls++;
+    ck_assert_uint_ge(request->n_options, 2);
     out->release = give_back;
-    if (heap_fails(&w->h))
+    if (heap_fails(&world->heap))
         return CUVET_E_NOMEM;
-    p = sample("plain.sm_90.rdc.cubin", &out->n, 2);
+    bytes = sample("plain.sm_90.rdc.cubin", &out->n, 2);
     out->bytes = malloc(out->n);
-    memcpy(out->bytes, p, out->n);
+    memcpy(out->bytes, bytes, out->n);
     out->log = (char *)(uintptr_t) "a word\n";
     out->n_log = 7;
     return CUVET_OK;
 }
 
 /* A container whose one member is a container, packed or not. */
-static void wrap(fb *f, bool packed)
+static void wrap(fb_state *fatbin, bool packed)
 {
-    static fb inner;
+    static fb_state inner;
     static uint8_t small[FATBIN_MAX];
     uint64_t full;
-    size_t n;
+    size_t count;
 
-    inner = *f;
-    full = inner.n;
-    n = packed ? ZSTD_compress(small, sizeof(small), inner.bytes, inner.n, 3) : 0;
-    ck_assert(!ZSTD_isError(n));
-    f->n = 0;
-    fb_begin(f);
-    fb_bytes(f, 2, 90, 0, packed ? small : inner.bytes, packed ? n : inner.n);
+    inner = *fatbin;
+    full = inner.size;
+    count = packed ? ZSTD_compress(small, sizeof(small), inner.bytes, inner.size, 3) : 0;
+    ck_assert(!ZSTD_isError(count));
+    fatbin->size = 0;
+    fb_begin(fatbin);
+    fb_bytes(fatbin, 2, 90, 0, packed ? small : inner.bytes, packed ? count : inner.size);
     if (packed) {
-        memcpy(f->bytes + 16 + 16, &n, 4);    /* packed bytes */
-        f->bytes[16 + 41] |= 0x80;            /* zstd */
-        memcpy(f->bytes + 16 + 56, &full, 8); /* unpacked bytes */
+        memcpy(fatbin->bytes + 16 + 16, &count, 4); /* packed bytes */
+        fatbin->bytes[16 + 41] |= 0x80;             /* zstd */
+        memcpy(fatbin->bytes + 16 + 56, &full, 8);  /* unpacked bytes */
     }
-    fb_end(f);
+    fb_end(fatbin);
 }
 
-static const uint8_t *payload(const char *name, size_t *n)
+static const uint8_t *payload(const char *name, size_t *len)
 {
-    static fb f;
+    static fb_state fatbin;
 
     if (strncmp(name, "nested", 6) == 0) {
-        fb_make(&f, "sm_75 sm_90");
+        fb_make(&fatbin, "sm_75 sm_90");
         for (unsigned i = 0; i < 2; i++)
-            wrap(&f, name[6] != 0);
+            wrap(&fatbin, name[6] != 0);
     } else if (*name == '=') {
-        fb_make(&f, name + 1);
+        fb_make(&fatbin, name + 1);
     } else {
-        return sample(name, n, 0);
+        return sample(name, len, 0);
     }
-    *n = f.n;
-    return f.bytes;
+    *len = fatbin.size;
+    return fatbin.bytes;
 }
 
-static cuvet_status create(world *w)
+static cuvet_status create(fault_input_world *world)
 {
-    const cuvet_input_config c = {
-        .size = sizeof(c), .target = w->sc->target, .request = w->sc->request, .threads = 3
+    const cuvet_input_config config = {
+        .size = sizeof(config), .target = world->sc->target, .request = world->sc->request, .threads = 3
     };
-    const cuvet_compiler cc = { sizeof(cc), compile, w };
-    cuvet_status s = cuvet_input_create(w->ctx, &c, &w->in);
+    const cuvet_compiler cc = { sizeof(cc), compile, world };
+    cuvet_status status = cuvet_input_create(world->ctx, &config, &world->in);
 
-    ck_assert((s == CUVET_OK) == (w->in.bits != 0));
-    if (s == CUVET_OK && w->sc->compiler)
-        ck_assert_int_eq(cuvet_input_set_compiler(w->ctx, w->in, &cc), CUVET_OK);
-    return s;
+    ck_assert((status == CUVET_OK) == (world->in.bits != 0));
+    if (status == CUVET_OK && world->sc->compiler)
+        ck_assert_int_eq(cuvet_input_set_compiler(world->ctx, world->in, &cc), CUVET_OK);
+    return status;
 }
 
-static cuvet_status take(world *w)
+static cuvet_status take(fault_input_world *world)
 {
-    cuvet_status s = cuvet_input_take_result(w->ctx, w->in, &w->image);
+    cuvet_status status = cuvet_input_take_result(world->ctx, world->in, &world->image);
 
-    ck_assert((s == CUVET_OK) == (w->image.bytes != NULL));
-    return s;
+    ck_assert((status == CUVET_OK) == (world->image.bytes != NULL));
+    return status;
 }
 
-static cuvet_status do_step(world *w, enum step s)
+static cuvet_status do_step(fault_input_world *world, enum step other_step)
 {
     char text[300];
     const uint8_t *first;
-    size_t n;
+    size_t count;
 
-    w->said_live = false;
-    switch (s) {
-    case CREATE: return create(w);
-    case OPTION: return cuvet_input_option(w->ctx, w->in, "-v", 2);
+    world->said_live = false;
+    switch (other_step) {
+    case CREATE: return create(world);
+    case OPTION: return cuvet_input_option(world->ctx, world->in, "-v", 2);
     case FIRST_BIND:
-        first = sample("nocode.sm_75.rdc.cubin", &n, 1);
-        return cuvet_input_bind(w->ctx, w->in, first, n, w->sc->flags, NULL);
-    case BIND: return cuvet_input_bind(w->ctx, w->in, w->bytes, w->n, w->sc->flags, NULL);
+        first = sample("nocode.sm_75.rdc.cubin", &count, 1);
+        return cuvet_input_bind(world->ctx, world->in, first, count, world->sc->flags, NULL);
+    case BIND:
+        return cuvet_input_bind(world->ctx, world->in, world->bytes, world->size, world->sc->flags, NULL);
     case MORE_OPTION: /* long enough for the room to grow again */
         memset(text, 'x', sizeof(text));
         memcpy(text, "-O", 2);
-        return cuvet_input_option(w->ctx, w->in, text, sizeof(text));
-    case SELECT: return cuvet_input_select(w->ctx, w->in);
-    case TAKE: return take(w);
+        return cuvet_input_option(world->ctx, world->in, text, sizeof(text));
+    case SELECT: return cuvet_input_select(world->ctx, world->in);
+    case TAKE: return take(world);
     case STEPS: break;
     }
     return CUVET_E_INTERNAL;
 }
 
-static cuvet_status wanted(const world *w, enum step s)
+static cuvet_status wanted(const fault_input_world *world, enum step other_step)
 {
-    if (s == SELECT)
-        return w->sc->select;
-    return s == TAKE && w->sc->select != CUVET_OK ? CUVET_E_STATE : CUVET_OK;
+    if (other_step == SELECT)
+        return world->sc->select;
+    return other_step == TAKE && world->sc->select != CUVET_OK ? CUVET_E_STATE : CUVET_OK;
 }
 
-static cuvet_status begin(world *w, const scenario *sc, const cuvet_limits *lim)
+static cuvet_status begin(fault_input_world *world, const scenario *sc, const cuvet_limits *lim)
 {
-    const cuvet_alloc a = heap_alloc(&w->h);
-    cuvet_ctx_options opt = { sizeof(opt), &a, lim, said, w };
+    const cuvet_alloc alloc = heap_alloc(&world->heap);
+    cuvet_ctx_options opt = { sizeof(opt), &alloc, lim, said, world };
 
-    w->sc = sc;
-    w->image.size = sizeof(w->image);
-    w->bytes = payload(sc->payload, &w->n);
-    return cuvet_ctx_create(&opt, &w->ctx);
+    world->sc = sc;
+    world->image.size = sizeof(world->image);
+    world->bytes = payload(sc->payload, &world->size);
+    return cuvet_ctx_create(&opt, &world->ctx);
 }
 
 /* In the order that 'how' says: the image before or after the rest, the input by itself or with its context.
  */
-static void finish(world *w, unsigned how)
+static void finish(fault_input_world *world, unsigned how)
 {
     if (how & 1)
-        cuvet_image_destroy(&w->image);
-    if (w->in.bits && how & 2)
-        ck_assert_int_eq(cuvet_input_destroy(w->ctx, &w->in), CUVET_OK);
-    cuvet_ctx_destroy(w->ctx);
-    cuvet_image_destroy(&w->image);
-    ck_assert_int_eq(w->h.live, 0);
-    ck_assert_uint_eq(w->calls, w->releases);
+        cuvet_image_destroy(&world->image);
+    if (world->in.bits && how & 2)
+        ck_assert_int_eq(cuvet_input_destroy(world->ctx, &world->in), CUVET_OK);
+    cuvet_ctx_destroy(world->ctx);
+    cuvet_image_destroy(&world->image);
+    ck_assert_int_eq(world->heap.live, 0);
+    ck_assert_uint_eq(world->calls, world->releases);
 }
 
 /* As it goes when nothing fails: the pictures after each step. */
-static void reference(const scenario *sc, picture pic[STEPS])
+static void reference(const scenario *sc, fault_input_picture pic[STEPS])
 {
-    world w = { 0 };
+    fault_input_world world = { 0 };
 
-    ck_assert_int_eq(begin(&w, sc, NULL), CUVET_OK);
-    for (enum step s = CREATE; s < STEPS; s++) {
-        cuvet_status st = do_step(&w, s);
+    ck_assert_int_eq(begin(&world, sc, NULL), CUVET_OK);
+    for (enum step step = CREATE; step < STEPS; step++) {
+        cuvet_status st = do_step(&world, step);
 
-        ck_assert_msg(st == wanted(&w, s), "%s: %s", STEP_NAME[s], cuvet_status_name(st));
-        pic[s] = look(&w);
+        ck_assert_msg(st == wanted(&world, step), "%s: %s", STEP_NAME[step], cuvet_status_name(st));
+        pic[step] = look(&world);
     }
     ck_assert_int_eq(pic[BIND].state, CUVET_INPUT_BOUND);
     ck_assert_int_eq(pic[SELECT].state, sc->select == CUVET_OK ? CUVET_INPUT_SELECTED : CUVET_INPUT_FAILED);
-    finish(&w, 3);
+    finish(&world, 3);
 }
 
 /* How it would end with the first payload. */
 static cuvet_status first_select(const scenario *sc)
 {
     cuvet_status st = CUVET_E_INTERNAL;
-    world w = { 0 };
+    fault_input_world world = { 0 };
 
-    ck_assert_int_eq(begin(&w, sc, NULL), CUVET_OK);
-    for (enum step s = CREATE; s <= FIRST_BIND; s++)
-        ck_assert_int_eq(do_step(&w, s), CUVET_OK);
-    st = do_step(&w, SELECT);
-    finish(&w, 0);
+    ck_assert_int_eq(begin(&world, sc, NULL), CUVET_OK);
+    for (enum step step = CREATE; step <= FIRST_BIND; step++)
+        ck_assert_int_eq(do_step(&world, step), CUVET_OK);
+    st = do_step(&world, SELECT);
+    finish(&world, 0);
     return st;
 }
 
 /* The step met a failed allocation: NOMEM, and as if it had not been called. False: the end. */
-static bool met(world *w, enum step s, cuvet_status st, const picture pic[STEPS], bool again)
+static bool met(fault_input_world *world, enum step other_step, cuvet_status st,
+                const fault_input_picture pic[STEPS], bool again)
 {
-    unsigned long at = w->h.calls;
+    unsigned long at = world->heap.calls;
 
-    ck_assert_msg(st == CUVET_E_NOMEM, "%s, allocation %lu: %s", STEP_NAME[s], at, cuvet_status_name(st));
-    if (s != CREATE) {
-        picture now = look(w);
+    ck_assert_msg(st == CUVET_E_NOMEM, "%s, allocation %lu: %s", STEP_NAME[other_step], at,
+                  cuvet_status_name(st));
+    if (other_step != CREATE) {
+        fault_input_picture now = look(world);
 
-        ck_same(&pic[s - 1], &now, s, at);
+        ck_same(&pic[other_step - 1], &now, other_step, at);
     }
-    heap_mend(&w->h);        /* memory is back */
-    if (!again && s == BIND) /* what was bound before is still there to be selected from */
-        ck_assert_int_eq(do_step(w, SELECT), first_select(w->sc));
+    heap_mend(&world->heap);          /* memory is back */
+    if (!again && other_step == BIND) /* what was bound before is still there to be selected from */
+        ck_assert_int_eq(do_step(world, SELECT), first_select(world->sc));
     if (!again)
         return false;
-    st = do_step(w, s);
-    ck_assert_msg(st == wanted(w, s), "%s again, allocation %lu: %s", STEP_NAME[s], at,
+    st = do_step(world, other_step);
+    ck_assert_msg(st == wanted(world, other_step), "%s again, allocation %lu: %s", STEP_NAME[other_step], at,
                   cuvet_status_name(st));
     return true;
 }
 
 /* @return false: there is no Nth allocation */
-static bool attempt(const scenario *sc, const picture pic[STEPS], unsigned long n, bool later, bool again)
+static bool attempt(const scenario *sc, const fault_input_picture pic[STEPS], unsigned long count, bool later,
+                    bool again)
 {
-    world w = { 0 };
+    fault_input_world world = { 0 };
     unsigned long failed;
     cuvet_status st;
     bool there;
 
-    heap_fail(&w.h, n, later);
-    st = begin(&w, sc, NULL);
+    heap_fail(&world.heap, count, later);
+    st = begin(&world, sc, NULL);
     if (st != CUVET_OK) {
         ck_assert_int_eq(st, CUVET_E_NOMEM);
-        ck_assert_int_eq(w.h.live, 0);
+        ck_assert_int_eq(world.heap.live, 0);
         return true;
     }
-    for (enum step s = CREATE; s < STEPS; s++) {
-        picture now;
+    for (enum step step = CREATE; step < STEPS; step++) {
+        fault_input_picture now;
 
-        failed = w.h.failed;
-        st = do_step(&w, s);
-        if (w.h.failed != failed) {
-            if (!met(&w, s, st, pic, again))
+        failed = world.heap.failed;
+        st = do_step(&world, step);
+        if (world.heap.failed != failed) {
+            if (!met(&world, step, st, pic, again))
                 break;
         } else {
-            ck_assert_msg(st == wanted(&w, s), "%s, of %lu: %s", STEP_NAME[s], n, cuvet_status_name(st));
+            ck_assert_msg(st == wanted(&world, step), "%s, of %lu: %s", STEP_NAME[step], count,
+                          cuvet_status_name(st));
         }
-        now = look(&w);
-        ck_same(&pic[s], &now, s, n);
+        now = look(&world);
+        ck_same(&pic[step], &now, step, count);
     }
-    there = w.h.failed != 0;
-    finish(&w, (unsigned)n);
+    there = world.heap.failed != 0;
+    finish(&world, (unsigned)count);
     return there;
 }
 
@@ -397,60 +408,61 @@ START_TEST(allocations)
 {
     const scenario *sc = &SCENARIOS[_i / 4];
     bool later = (_i & 1) != 0, again = (_i & 2) != 0;
-    picture pic[STEPS];
-    unsigned long n = 1;
+    fault_input_picture pic[STEPS];
+    unsigned long count = 1;
 
     reference(sc, pic);
-    while (attempt(sc, pic, n, later, again))
-        n++;
-    ck_assert_uint_gt(n, 10);
+    while (attempt(sc, pic, count, later, again))
+        count++;
+    ck_assert_uint_gt(count, 10);
 }
 END_TEST
 
 /* With a limit on memory: LIMIT, said by name, never NOMEM; the object as it was, but for select, which is
  * its end. @return true: all steps went through */
-static bool squeezed(const scenario *sc, const picture pic[STEPS], uint64_t live)
+static bool squeezed(const scenario *sc, const fault_input_picture pic[STEPS], uint64_t live)
 {
     cuvet_status st = CUVET_OK;
     cuvet_limits lim = { .size = sizeof(lim) };
-    enum step s = CREATE;
-    world w = { 0 };
+    enum step step = CREATE;
+    fault_input_world world = { 0 };
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
     lim.live = live;
-    ck_assert_int_eq(begin(&w, sc, &lim), CUVET_OK);
-    for (; s < STEPS; s++) {
-        picture now;
+    ck_assert_int_eq(begin(&world, sc, &lim), CUVET_OK);
+    for (; step < STEPS; step++) {
+        fault_input_picture now;
 
-        st = do_step(&w, s);
-        if (st != wanted(&w, s))
+        st = do_step(&world, step);
+        if (st != wanted(&world, step))
             break;
-        now = look(&w);
-        ck_same(&pic[s], &now, s, (unsigned long)live);
+        now = look(&world);
+        ck_same(&pic[step], &now, step, (unsigned long)live);
     }
-    if (s < STEPS)
-        ck_assert_msg(st == CUVET_E_LIMIT && s != TAKE, "%s with %lu bytes: %s", STEP_NAME[s],
+    if (step < STEPS)
+        ck_assert_msg(st == CUVET_E_LIMIT && step != TAKE, "%s with %lu bytes: %s", STEP_NAME[step],
                       (unsigned long)live, cuvet_status_name(st));
-    if (s < STEPS)
-        ck_assert_msg(w.said_live, "%s with %lu bytes: not told why", STEP_NAME[s], (unsigned long)live);
-    if (s < STEPS && s != CREATE) {
-        picture now = look(&w);
+    if (step < STEPS)
+        ck_assert_msg(world.said_live, "%s with %lu bytes: not told why", STEP_NAME[step],
+                      (unsigned long)live);
+    if (step < STEPS && step != CREATE) {
+        fault_input_picture now = look(&world);
 
-        if (s == SELECT)
+        if (step == SELECT)
             ck_assert_int_eq(now.state, CUVET_INPUT_FAILED);
         else
-            ck_assert(now.state == pic[s - 1].state && now.options == pic[s - 1].options &&
-                      now.candidates == pic[s - 1].candidates);
-        ck_assert_int_eq(do_step(&w, s), s == SELECT ? CUVET_E_STATE : CUVET_E_LIMIT);
+            ck_assert(now.state == pic[step - 1].state && now.options == pic[step - 1].options &&
+                      now.candidates == pic[step - 1].candidates);
+        ck_assert_int_eq(do_step(&world, step), step == SELECT ? CUVET_E_STATE : CUVET_E_LIMIT);
     }
-    finish(&w, (unsigned)live);
-    return s == STEPS;
+    finish(&world, (unsigned)live);
+    return step == STEPS;
 }
 
 START_TEST(little_memory)
 {
     const scenario *sc = &SCENARIOS[_i];
-    picture pic[STEPS];
+    fault_input_picture pic[STEPS];
     uint64_t live = 64;
 
     reference(sc, pic);
@@ -464,12 +476,12 @@ END_TEST
 
 Suite *suite_fault_input(void)
 {
-    Suite *s = suite_create("fault_input");
-    TCase *t = tcase_create("fault_input");
+    Suite *suite = suite_create("fault_input");
+    TCase *tcase = tcase_create("fault_input");
 
-    tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, allocations, 0, 4 * (int)N(SCENARIOS));
-    tcase_add_loop_test(t, little_memory, 0, (int)N(SCENARIOS));
-    suite_add_tcase(s, t);
-    return s;
+    tcase_set_timeout(tcase, 120);
+    tcase_add_loop_test(tcase, allocations, 0, 4 * (int)N(SCENARIOS));
+    tcase_add_loop_test(tcase, little_memory, 0, (int)N(SCENARIOS));
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

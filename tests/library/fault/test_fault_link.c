@@ -15,10 +15,10 @@
 
 enum { SAMPLE = 6 };
 
-typedef struct outcome {
+typedef struct fault_link_outcome {
     cuvet_status status; /* of the first call that failed */
     uint64_t hash;       /* of the result; 0: none */
-} outcome;
+} fault_link_outcome;
 
 static bool is_full(void)
 {
@@ -27,101 +27,103 @@ static bool is_full(void)
     return full && *full;
 }
 
-static uint64_t hash_of(const void *p, size_t n)
+static uint64_t hash_of(const void *block, size_t size)
 {
-    uint64_t h = n;
+    uint64_t hash = size;
 
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ ((const uint8_t *)p)[i]) * UINT64_C(0x100000001B3);
-    return h;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ ((const uint8_t *)block)[i]) * UINT64_C(0x100000001B3);
+    return hash;
 }
 
-static outcome once(cuvet_ctx *ctx, const lc_case *c, const char *target)
+static fault_link_outcome once(cuvet_ctx *ctx, const lc_case *lcase, const char *target)
 {
-    bool r = strstr(c->options, "-r") == c->options;
-    cuvet_linker_options o = {
-        .size = sizeof(o),
-        .flags = (r ? CUVET_LINK_RELOCATABLE | CUVET_LINK_EXACT_RELOCATABLE : 0) |
-                 (strcmp(c->options, "-g") == 0 ? CUVET_LINK_DEBUG : 0) |
-                 (strcmp(c->options, "--preserve-relocs") == 0 ? CUVET_LINK_PRESERVE_RELOCS : 0)
+    bool result = strstr(lcase->options, "-r") == lcase->options;
+    cuvet_linker_options options = {
+        .size = sizeof(options),
+        .flags = (result ? CUVET_LINK_RELOCATABLE | CUVET_LINK_EXACT_RELOCATABLE : 0) |
+                 (strcmp(lcase->options, "-g") == 0 ? CUVET_LINK_DEBUG : 0) |
+                 (strcmp(lcase->options, "--preserve-relocs") == 0 ? CUVET_LINK_PRESERVE_RELOCS : 0)
     };
     cuvet_link_result made = { .size = sizeof(made) };
-    outcome out = { 0 };
-    cuvet_linker l;
+    fault_link_outcome out = { 0 };
+    cuvet_linker linker;
 
-    ck_assert_int_eq(cuvet_target_parse(target, &o.target), CUVET_OK);
-    out.status = cuvet_linker_create(ctx, &o, &l);
+    ck_assert_int_eq(cuvet_target_parse(target, &options.target), CUVET_OK);
+    out.status = cuvet_linker_create(ctx, &options, &linker);
     if (out.status != CUVET_OK)
         return out;
-    for (unsigned i = 0; i < c->n && out.status == CUVET_OK; i++) {
-        size_t n;
-        const uint8_t *p = lc_file(c->input[i], &n);
+    for (unsigned i = 0; i < lcase->count && out.status == CUVET_OK; i++) {
+        size_t count;
+        const uint8_t *bytes = lc_file(lcase->input[i], &count);
 
-        out.status = cuvet_linker_add(ctx, l, p, n, "input");
+        out.status = cuvet_linker_add(ctx, linker, bytes, count, "input");
     }
     if (out.status == CUVET_OK)
-        out.status = cuvet_linker_complete(ctx, l);
+        out.status = cuvet_linker_complete(ctx, linker);
     if (out.status == CUVET_OK)
-        ck_assert_int_eq(cuvet_linker_result(ctx, l, &made), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_result(ctx, linker, &made), CUVET_OK);
     if (made.bytes)
         out.hash = hash_of(made.bytes, made.n);
-    ck_assert_int_eq(cuvet_linker_destroy(ctx, &l), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_destroy(ctx, &linker), CUVET_OK);
     return out;
 }
 
-static bool same(const outcome *a, const outcome *b)
+static bool same(const fault_link_outcome *left, const fault_link_outcome *right)
 {
-    return a->status == b->status && a->hash == b->hash;
+    return left->status == right->status && left->hash == right->hash;
 }
 
-static void check_failed(const outcome *o, const outcome *want, const lc_case *c, unsigned long n)
+static void check_failed(const fault_link_outcome *outcome, const fault_link_outcome *want,
+                         const lc_case *lcase, unsigned long count)
 {
-    bool out_of = o->status == CUVET_E_NOMEM || o->status == CUVET_E_LIMIT;
+    bool out_of = outcome->status == CUVET_E_NOMEM || outcome->status == CUVET_E_LIMIT;
 
-    ck_assert_msg((out_of && o->hash == 0) || same(o, want), "%s for %s, allocation %lu: status %d", c->name,
-                  c->target, n, (int)o->status);
+    ck_assert_msg((out_of && outcome->hash == 0) || same(outcome, want),
+                  "%s for %s, allocation %lu: status %d", lcase->name, lcase->target, count,
+                  (int)outcome->status);
 }
 
-static void fail_each(const lc_case *c, const char *target)
+static void fail_each(const lc_case *lcase, const char *target)
 {
-    heap h = { 0 };
-    const cuvet_alloc a = heap_alloc(&h);
-    const cuvet_ctx_options co = { .size = sizeof(co), .alloc = &a };
-    unsigned long n = 1, failures = 0;
-    outcome want;
+    heap_state heap = { 0 };
+    const cuvet_alloc alloc = heap_alloc(&heap);
+    const cuvet_ctx_options co = { .size = sizeof(co), .alloc = &alloc };
+    unsigned long count = 1, failures = 0;
+    fault_link_outcome want;
     cuvet_ctx *ctx;
 
     ck_assert_int_eq(cuvet_ctx_create(&co, &ctx), CUVET_OK);
-    want = once(ctx, c, target);
-    for (bool more = true; more; n++) {
+    want = once(ctx, lcase, target);
+    for (bool more = true; more; count++) {
         for (unsigned all = 0; all < 2; all++) {
-            outcome o;
+            fault_link_outcome outcome;
 
-            heap_fail(&h, n, all != 0);
-            o = once(ctx, c, target);
-            heap_mend(&h);
-            more = h.failed != 0;
-            failures += o.status == CUVET_E_NOMEM;
-            check_failed(&o, &want, c, n);
+            heap_fail(&heap, count, all != 0);
+            outcome = once(ctx, lcase, target);
+            heap_mend(&heap);
+            more = heap.failed != 0;
+            failures += outcome.status == CUVET_E_NOMEM;
+            check_failed(&outcome, &want, lcase, count);
         }
-        if (n % 16 == 0 || !more) { /* what failed has left nothing behind */
-            outcome o = once(ctx, c, target);
+        if (count % 16 == 0 || !more) { /* what failed has left nothing behind */
+            fault_link_outcome outcome = once(ctx, lcase, target);
 
-            ck_assert(same(&o, &want));
+            ck_assert(same(&outcome, &want));
         }
     }
-    ck_assert_uint_gt(n, 10);
+    ck_assert_uint_gt(count, 10);
     ck_assert_uint_gt(failures, 10);
     cuvet_ctx_destroy(ctx);
-    ck_assert_int_eq(h.live, 0);
+    ck_assert_int_eq(heap.live, 0);
 }
 
 START_TEST(allocations)
 {
-    const lc_case *c = lc_get((unsigned)_i);
+    const lc_case *lcase = lc_get((unsigned)_i);
 
     if (_i % SAMPLE == 0 || is_full())
-        fail_each(c, c->target);
+        fail_each(lcase, lcase->target);
 }
 END_TEST
 
@@ -133,14 +135,14 @@ END_TEST
 
 START_TEST(budgets)
 {
-    const lc_case *c = lc_find("virtual_calls", "sm_90");
+    const lc_case *lcase = lc_find("virtual_calls", "sm_90");
     unsigned good = 0;
-    outcome want = { 0 };
+    fault_link_outcome want = { 0 };
 
     for (uint64_t live = UINT64_C(1) << 26; live > 256; live -= live / 4) {
-        heap h = { 0 };
-        const cuvet_alloc a = heap_alloc(&h);
-        cuvet_ctx_options co = { .size = sizeof(co), .alloc = &a };
+        heap_state heap = { 0 };
+        const cuvet_alloc alloc = heap_alloc(&heap);
+        cuvet_ctx_options co = { .size = sizeof(co), .alloc = &alloc };
         cuvet_limits lim = { .size = sizeof(lim) };
         cuvet_ctx *ctx;
 
@@ -148,17 +150,17 @@ START_TEST(budgets)
         lim.live = live;
         co.limits = &lim;
         if (cuvet_ctx_create(&co, &ctx) == CUVET_OK) {
-            outcome o = once(ctx, c, c->target);
+            fault_link_outcome outcome = once(ctx, lcase, lcase->target);
 
-            if (o.status == CUVET_OK) {
-                want = good++ == 0 ? o : want;
-                ck_assert(same(&o, &want));
+            if (outcome.status == CUVET_OK) {
+                want = good++ == 0 ? outcome : want;
+                ck_assert(same(&outcome, &want));
             } else {
-                check_failed(&o, &want, c, 0);
+                check_failed(&outcome, &want, lcase, 0);
             }
             cuvet_ctx_destroy(ctx);
         }
-        ck_assert_int_eq(h.live, 0);
+        ck_assert_int_eq(heap.live, 0);
     }
     ck_assert_uint_gt(good, 3);
 }
@@ -167,13 +169,13 @@ END_TEST
 Suite *suite_fault_link(void);
 Suite *suite_fault_link(void)
 {
-    Suite *s = suite_create("fault/link");
-    TCase *c = tcase_create("fault");
+    Suite *suite = suite_create("fault/link");
+    TCase *tcase = tcase_create("fault");
 
-    tcase_set_timeout(c, 300);
-    tcase_add_loop_test(c, allocations, 0, lc_rows());
-    tcase_add_test(c, off_target);
-    tcase_add_test(c, budgets);
-    suite_add_tcase(s, c);
-    return s;
+    tcase_set_timeout(tcase, 300);
+    tcase_add_loop_test(tcase, allocations, 0, lc_rows());
+    tcase_add_test(tcase, off_target);
+    tcase_add_test(tcase, budgets);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

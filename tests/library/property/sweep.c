@@ -10,31 +10,31 @@
 
 bool sweep_full(void)
 {
-    const char *v = getenv("CV_FULL");
+    const char *value = getenv("CV_FULL");
 
-    return v && *v;
+    return value && *value;
 }
 
-static int wanted(const struct dirent *e)
+static int wanted(const struct dirent *entry)
 {
-    return e->d_name[0] != '.' && !strstr(e->d_name, "MANIFEST") && !strstr(e->d_name, "README");
+    return entry->d_name[0] != '.' && !strstr(entry->d_name, "MANIFEST") && !strstr(entry->d_name, "README");
 }
 
-static void load(sample *s, const char *dir, const char *name)
+static void load(sweep_piece *sample, const char *dir, const char *name)
 {
     char path[1024];
     struct stat st;
-    FILE *f;
+    FILE *file;
 
     snprintf(path, sizeof(path), "%s/%s", dir, name);
-    snprintf(s->name, sizeof(s->name), "%.120s", name);
-    f = fopen(path, "rb");
-    ck_assert_msg(f != NULL && stat(path, &st) == 0, "cannot read %s", path);
-    s->n = (size_t)st.st_size;
-    s->bytes = malloc(s->n + 1);
-    ck_assert_ptr_nonnull(s->bytes);
-    ck_assert_uint_eq(fread(s->bytes, 1, s->n, f), s->n);
-    fclose(f);
+    snprintf(sample->name, sizeof(sample->name), "%.120s", name);
+    file = fopen(path, "rb");
+    ck_assert_msg(file != NULL && stat(path, &st) == 0, "cannot read %s", path);
+    sample->size = (size_t)st.st_size;
+    sample->bytes = malloc(sample->size + 1);
+    ck_assert_ptr_nonnull(sample->bytes);
+    ck_assert_uint_eq(fread(sample->bytes, 1, sample->size, file), sample->size);
+    fclose(file);
 }
 
 bool sweep_is_part(void)
@@ -43,162 +43,165 @@ bool sweep_is_part(void)
 }
 
 /* Neighbours in the list are much alike: taking every Nth gives parts that take about the same time. */
-static bool in_part(size_t i)
+static bool in_part(size_t index)
 {
-    const char *v = getenv("CV_PART");
-    unsigned k = 0, n = 1;
+    const char *value = getenv("CV_PART");
+    unsigned at = 0, count = 1;
     char rest;
 
-    ck_assert_msg(!v || (sscanf(v, "%u/%u%c", &k, &n, &rest) == 2 && k < n), "CV_PART=%s is not K/N", v);
-    return i % n == k;
+    ck_assert_msg(!value || (sscanf(value, "%u/%u%c", &at, &count, &rest) == 2 && at < count),
+                  "CV_PART=%s is not K/N", value);
+    return index % count == at;
 }
 
-sweep sweep_load(const char *dir)
+sweep_state sweep_load(const char *dir)
 {
     const char *root = getenv("CV_SRC");
     struct dirent **names;
-    sweep w = { 0 };
+    sweep_state sweep = { 0 };
     char path[512];
-    int n;
+    int count;
 
     snprintf(path, sizeof(path), "%s/corpus/%s", root ? root : ".", dir);
-    n = scandir(path, &names, wanted, alphasort);
-    ck_assert_msg(n > 0, "no samples in %s", path);
-    w.of = (size_t)n;
-    w.v = calloc(w.of, sizeof(*w.v));
-    ck_assert_ptr_nonnull(w.v);
-    for (size_t i = 0; i < w.of; i++) {
+    count = scandir(path, &names, wanted, alphasort);
+    ck_assert_msg(count > 0, "no samples in %s", path);
+    sweep.of = (size_t)count;
+    sweep.samples = calloc(sweep.of, sizeof(*sweep.samples));
+    ck_assert_ptr_nonnull(sweep.samples);
+    for (size_t i = 0; i < sweep.of; i++) {
         if (in_part(i))
-            load(&w.v[w.n++], path, names[i]->d_name);
+            load(&sweep.samples[sweep.count++], path, names[i]->d_name);
         free(names[i]);
     }
     free(names);
-    ck_assert_msg(w.n > 0, "CV_PART leaves no sample");
-    return w;
+    ck_assert_msg(sweep.count > 0, "CV_PART leaves no sample");
+    return sweep;
 }
 
-size_t sweep_bytes(const sweep *w)
+size_t sweep_bytes(const sweep_state *sweep)
 {
     size_t sum = 0;
 
-    for (size_t i = 0; i < w->n; i++)
-        sum += w->v[i].n;
+    for (size_t i = 0; i < sweep->count; i++)
+        sum += sweep->samples[i].size;
     return sum;
 }
 
-void sweep_end(sweep *w, const char *what, size_t looked_at, size_t cases)
+void sweep_end(sweep_state *sweep, const char *what, size_t looked_at, size_t cases)
 {
-    printf("swept %s: %zu of %zu samples, %zu cases\n", what, looked_at, w->of, cases);
+    printf("swept %s: %zu of %zu samples, %zu cases\n", what, looked_at, sweep->of, cases);
     fflush(stdout); /* a forked test does not run the handlers at exit */
-    for (size_t i = 0; i < w->n; i++)
-        free(w->v[i].bytes);
-    free(w->v);
+    for (size_t i = 0; i < sweep->count; i++)
+        free(sweep->samples[i].bytes);
+    free(sweep->samples);
 }
 
-typedef struct claim {
+typedef struct sweep_claim {
     uint64_t off, len;
-} claim;
+} sweep_claim;
 
-typedef struct notes {
+typedef struct sweep_notes {
     uint64_t hash, length;
-    claim *v;
-    size_t n, cap;
-} notes;
+    sweep_claim *items;
+    size_t count, cap;
+} sweep_notes;
 
-static void mix(notes *k, uint64_t v)
+static void mix(sweep_notes *notes, uint64_t value)
 {
-    k->hash = (k->hash ^ v ^ k->hash >> 31) * UINT64_C(0x9E3779B97F4A7C15);
+    notes->hash = (notes->hash ^ value ^ notes->hash >> 31) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-static void on_diag(void *user, const cuvet_diag *d)
+static void on_diag(void *user, const cuvet_diag *diag)
 {
-    notes *k = user;
+    sweep_notes *notes = user;
 
-    SWEEP_CHECK(d->file_off <= k->length && (d->inner || d->length <= k->length - d->file_off),
-                "a diagnostic of rule %u lies outside of the file", (unsigned)d->rule);
-    mix(k, d->rule);
-    mix(k, d->file_off);
-    mix(k, d->inner_off);
-    mix(k, d->got);
-    mix(k, d->want);
+    SWEEP_CHECK(diag->file_off <= notes->length &&
+                    (diag->inner || diag->length <= notes->length - diag->file_off),
+                "a diagnostic of rule %u lies outside of the file", (unsigned)diag->rule);
+    mix(notes, diag->rule);
+    mix(notes, diag->file_off);
+    mix(notes, diag->inner_off);
+    mix(notes, diag->got);
+    mix(notes, diag->want);
 }
 
-static void on_claim(void *user, const cuvet_claim_info *c)
+static void on_claim(void *user, const cuvet_claim_info *claim)
 {
-    notes *k = user;
+    sweep_notes *notes = user;
 
-    if (c->inner || c->shared)
+    if (claim->inner || claim->shared)
         return;
-    if (k->n == k->cap) {
-        k->cap = k->cap ? 2 * k->cap : 64;
-        k->v = realloc(k->v, k->cap * sizeof(*k->v));
-        SWEEP_CHECK(k->v, "out of memory");
+    if (notes->count == notes->cap) {
+        notes->cap = notes->cap ? 2 * notes->cap : 64;
+        notes->items = realloc(notes->items, notes->cap * sizeof(*notes->items));
+        SWEEP_CHECK(notes->items, "out of memory");
     }
-    k->v[k->n++] = (claim){ c->off, c->length };
+    notes->items[notes->count++] = (sweep_claim){ claim->off, claim->length };
 }
 
-static int by_off(const void *a, const void *b)
+static int by_off(const void *left, const void *right)
 {
-    const claim *p = a, *q = b;
+    const sweep_claim *claim = left, *other_claim = right;
 
-    return p->off < q->off ? -1 : p->off > q->off;
+    return claim->off < other_claim->off ? -1 : claim->off > other_claim->off;
 }
 
-static bool covered(notes *k)
+static bool covered(sweep_notes *notes)
 {
     uint64_t at = 0;
 
-    if (k->n)
-        qsort(k->v, k->n, sizeof(*k->v), by_off);
-    for (size_t i = 0; i < k->n; i++) {
-        if (k->v[i].off != at)
+    if (notes->count)
+        qsort(notes->items, notes->count, sizeof(*notes->items), by_off);
+    for (size_t i = 0; i < notes->count; i++) {
+        if (notes->items[i].off != at)
             return false;
-        at += k->v[i].len;
+        at += notes->items[i].len;
     }
-    return at == k->length;
+    return at == notes->length;
 }
 
-outcome sweep_scan(const uint8_t *bytes, size_t n, const cuvet_limits *lim, bool claims)
+sweep_outcome sweep_scan(const uint8_t *bytes, size_t size, const cuvet_limits *lim, bool claims)
 {
-    notes k = { .length = n };
-    cuvet_ctx_options opt = { sizeof(opt), NULL, lim, on_diag, &k };
+    sweep_notes notes = { .length = size };
+    cuvet_ctx_options opt = { sizeof(opt), NULL, lim, on_diag, &notes };
     cuvet_scan_options how = { .size = sizeof(how),
                                .depth = CUVET_DEPTH_FULL,
                                .jobs = 1,
                                .claim = claims ? on_claim : NULL,
-                               .claim_user = &k };
-    outcome o = { 0 };
+                               .claim_user = &notes };
+    sweep_outcome outcome = { 0 };
     cuvet_source src = { .size = sizeof(src) };
     cuvet_item item = { .size = sizeof(item) };
     cuvet_ctx *ctx;
-    cuvet_scan s;
+    cuvet_scan scan;
 
     SWEEP_CHECK(cuvet_ctx_create(&opt, &ctx) == CUVET_OK, "no context");
-    SWEEP_CHECK(cuvet_source_memory(bytes, n, &src) == CUVET_OK, "no source");
-    o.status = cuvet_scan_create(ctx, &src, &how, &s);
-    if (o.status == CUVET_E_LIMIT) { /* not even the scan itself fits the memory limit */
+    SWEEP_CHECK(cuvet_source_memory(bytes, size, &src) == CUVET_OK, "no source");
+    outcome.status = cuvet_scan_create(ctx, &src, &how, &scan);
+    if (outcome.status == CUVET_E_LIMIT) { /* not even the scan itself fits the memory limit */
         cuvet_ctx_destroy(ctx);
-        o.sum.verdict = CUVET_V_LIMIT;
-        return o;
+        outcome.sum.verdict = CUVET_V_LIMIT;
+        return outcome;
     }
-    SWEEP_CHECK(o.status == CUVET_OK, "no scan: status %d", o.status);
-    while ((o.status = cuvet_scan_next(ctx, s, &item)) == CUVET_OK) {
-        mix(&k, item.header_off);
-        mix(&k, item.unpacked_size);
-        mix(&k, (uint64_t)item.kind << 32 | item.arch);
-        mix(&k, item.kernels);
+    SWEEP_CHECK(outcome.status == CUVET_OK, "no scan: status %d", outcome.status);
+    while ((outcome.status = cuvet_scan_next(ctx, scan, &item)) == CUVET_OK) {
+        mix(&notes, item.header_off);
+        mix(&notes, item.unpacked_size);
+        mix(&notes, (uint64_t)item.kind << 32 | item.arch);
+        mix(&notes, item.kernels);
     }
-    o.sum.size = sizeof(o.sum);
-    SWEEP_CHECK(cuvet_scan_summary(ctx, s, &o.sum) == CUVET_OK, "no summary");
+    outcome.sum.size = sizeof(outcome.sum);
+    SWEEP_CHECK(cuvet_scan_summary(ctx, scan, &outcome.sum) == CUVET_OK, "no summary");
     cuvet_ctx_destroy(ctx);
-    mix(&k, o.sum.verdict);
-    o.hash = k.hash;
-    o.covered = !claims || covered(&k);
-    free(k.v);
-    return o;
+    mix(&notes, outcome.sum.verdict);
+    outcome.hash = notes.hash;
+    outcome.covered = !claims || covered(&notes);
+    free(notes.items);
+    return outcome;
 }
 
-bool sweep_accepted(const outcome *o)
+bool sweep_accepted(const sweep_outcome *outcome)
 {
-    return o->status == CUVET_END && o->sum.verdict == CUVET_V_CLEAN && o->sum.members + o->sum.images > 0;
+    return outcome->status == CUVET_END && outcome->sum.verdict == CUVET_V_CLEAN &&
+           outcome->sum.members + outcome->sum.images > 0;
 }

@@ -6,23 +6,23 @@
 
 #include <cuvet/cuvet.h>
 
-typedef struct sample {
+typedef struct sweep_piece {
     char name[128];
     uint8_t *bytes;
-    size_t n;
-} sample;
+    size_t size;
+} sweep_piece;
 
-typedef struct sweep {
-    sample *v;
-    size_t n, of; /* samples of this process, and of all */
-} sweep;
+typedef struct sweep_state {
+    sweep_piece *samples;
+    size_t count, of; /* samples of this process, and of all */
+} sweep_state;
 
-typedef struct outcome {
+typedef struct sweep_outcome {
     cuvet_status status; /* END when all is well */
     cuvet_summary sum;
     uint64_t hash; /* of diagnostics and items */
     bool covered;  /* the claims own every byte once */
-} outcome;
+} sweep_outcome;
 
 /* ck_assert_msg() writes a mark to a file even when all is well, which takes longer than a scan: in loops
  * over millions of them only a failure is worth one. */
@@ -38,15 +38,15 @@ bool sweep_full(void);
  * rest. */
 bool sweep_is_part(void);
 /* Files of corpus/<dir>, sorted by name, those of this part only. Ends the test when there are none. */
-sweep sweep_load(const char *dir);
+sweep_state sweep_load(const char *dir);
 /* Bytes of all samples of this part. */
-size_t sweep_bytes(const sweep *w);
+size_t sweep_bytes(const sweep_state *sweep);
 /* The end of every test of this directory: says what was swept, for tools/runtests.py to add up over the
  * parts, and frees the samples. */
-void sweep_end(sweep *w, const char *what, size_t looked_at, size_t cases);
+void sweep_end(sweep_state *sweep, const char *what, size_t looked_at, size_t cases);
 /* lim NULL: strict; claims: with the byte ledger. */
-outcome sweep_scan(const uint8_t *bytes, size_t n, const cuvet_limits *lim, bool claims);
+sweep_outcome sweep_scan(const uint8_t *bytes, size_t size, const cuvet_limits *lim, bool claims);
 /* Device code was found and nothing is wrong with anything. */
-bool sweep_accepted(const outcome *o);
+bool sweep_accepted(const sweep_outcome *outcome);
 
 #endif

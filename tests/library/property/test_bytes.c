@@ -11,16 +11,18 @@
 
 static const uint8_t VALUES[] = { 0x00, 0x01, 0x7F, 0x80, 0xFF };
 
-static void one(const sample *s, const uint8_t *bytes, size_t at)
+static void one(const sweep_piece *sample, const uint8_t *bytes, size_t at)
 {
-    outcome a = sweep_scan(bytes, s->n, NULL, true), b = sweep_scan(bytes, s->n, NULL, false);
+    sweep_outcome left = sweep_scan(bytes, sample->size, NULL, true),
+                  right = sweep_scan(bytes, sample->size, NULL, false);
 
-    SWEEP_CHECK(a.status == CUVET_END && b.status == CUVET_END, "%s: byte %zu = %02x: status %d, %d", s->name,
-                at, bytes[at], a.status, b.status);
-    SWEEP_CHECK(a.hash == b.hash, "%s: byte %zu = %02x: two scans differ", s->name, at, bytes[at]);
-    SWEEP_CHECK(a.covered || a.sum.verdict == CUVET_V_LIMIT,
-                "%s: byte %zu = %02x: bytes without an owner, or with two", s->name, at, bytes[at]);
-    SWEEP_CHECK(a.sum.verdict != CUVET_V_ERROR, "%s: byte %zu = %02x: an error of ours", s->name, at,
+    SWEEP_CHECK(left.status == CUVET_END && right.status == CUVET_END, "%s: byte %zu = %02x: status %d, %d",
+                sample->name, at, bytes[at], left.status, right.status);
+    SWEEP_CHECK(left.hash == right.hash, "%s: byte %zu = %02x: two scans differ", sample->name, at,
+                bytes[at]);
+    SWEEP_CHECK(left.covered || left.sum.verdict == CUVET_V_LIMIT,
+                "%s: byte %zu = %02x: bytes without an owner, or with two", sample->name, at, bytes[at]);
+    SWEEP_CHECK(left.sum.verdict != CUVET_V_ERROR, "%s: byte %zu = %02x: an error of ours", sample->name, at,
                 bytes[at]);
 }
 
@@ -32,21 +34,21 @@ static size_t next_byte(size_t at, size_t step, size_t first)
 }
 
 /* @return changes looked at, with those that change nothing */
-static size_t sweep_sample(const sample *s, size_t step, size_t first)
+static size_t sweep_sample(const sweep_piece *sample, size_t step, size_t first)
 {
-    uint8_t *copy = malloc(s->n); /* not one byte behind the end */
+    uint8_t *copy = malloc(sample->size); /* not one byte behind the end */
     size_t changes = 0;
 
     ck_assert_ptr_nonnull(copy);
-    memcpy(copy, s->bytes, s->n);
-    one(s, copy, 0);
-    for (size_t at = 0; at < s->n; at = next_byte(at, step, first)) {
+    memcpy(copy, sample->bytes, sample->size);
+    one(sample, copy, 0);
+    for (size_t at = 0; at < sample->size; at = next_byte(at, step, first)) {
         for (size_t k = 0; k < sizeof(VALUES); k++, changes++) {
             copy[at] = VALUES[k];
-            if (VALUES[k] != s->bytes[at])
-                one(s, copy, at);
+            if (VALUES[k] != sample->bytes[at])
+                one(sample, copy, at);
         }
-        copy[at] = s->bytes[at];
+        copy[at] = sample->bytes[at];
     }
     free(copy);
     return changes;
@@ -55,25 +57,25 @@ static size_t sweep_sample(const sample *s, size_t step, size_t first)
 START_TEST(every_byte)
 {
     size_t step = sweep_full() ? 1 : 61, changes = 0;
-    sweep w = sweep_load("samples");
+    sweep_state sweep = sweep_load("samples");
 
-    for (size_t i = 0; i < w.n; i++)
-        changes += sweep_sample(&w.v[i], step, i % step);
+    for (size_t i = 0; i < sweep.count; i++)
+        changes += sweep_sample(&sweep.samples[i], step, i % step);
     if (sweep_full())
-        ck_assert_uint_eq(changes, sweep_bytes(&w) * sizeof(VALUES));
+        ck_assert_uint_eq(changes, sweep_bytes(&sweep) * sizeof(VALUES));
     ck_assert(changes > 10000 || sweep_is_part());
-    sweep_end(&w, "every byte", w.n, changes);
+    sweep_end(&sweep, "every byte", sweep.count, changes);
 }
 END_TEST
 
 Suite *suite_bytes_sweep(void);
 Suite *suite_bytes_sweep(void)
 {
-    Suite *s = suite_create("every byte");
-    TCase *t = tcase_create("samples");
+    Suite *suite = suite_create("every byte");
+    TCase *tcase = tcase_create("samples");
 
-    tcase_set_timeout(t, sweep_full() ? 14000 : 110);
-    tcase_add_test(t, every_byte);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_set_timeout(tcase, sweep_full() ? 14000 : 110);
+    tcase_add_test(tcase, every_byte);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -12,88 +12,89 @@
 
 #include "sweep.h"
 
-static uint64_t word(const sample *s, size_t at, unsigned width)
+static uint64_t word(const sweep_piece *sample, size_t at, unsigned width)
 {
-    uint64_t v = 0;
+    uint64_t value = 0;
 
-    for (unsigned i = 0; i < width && at + i < s->n; i++)
-        v |= (uint64_t)s->bytes[at + i] << (8 * i);
-    return v;
+    for (unsigned i = 0; i < width && at + i < sample->size; i++)
+        value |= (uint64_t)sample->bytes[at + i] << (8 * i);
+    return value;
 }
 
-static void mark(uint8_t *legal, const sample *s, uint64_t at)
+static void mark(uint8_t *legal, const sweep_piece *sample, uint64_t at)
 {
-    if (at < s->n)
+    if (at < sample->size)
         legal[at] = 1;
 }
 
-static void containers(const sample *s, uint8_t *legal)
+static void containers(const sweep_piece *sample, uint8_t *legal)
 {
     uint64_t at = 0;
 
-    while (at + 16 <= s->n && word(s, at, 4) == 0xBA55ED50) {
-        at += 16 + word(s, at + 8, 8);
-        for (mark(legal, s, at); at + 8 <= s->n && word(s, at, 8) == 0; at += 8)
-            mark(legal, s, at + 8);
+    while (at + 16 <= sample->size && word(sample, at, 4) == 0xBA55ED50) {
+        at += 16 + word(sample, at + 8, 8);
+        for (mark(legal, sample, at); at + 8 <= sample->size && word(sample, at, 8) == 0; at += 8)
+            mark(legal, sample, at + 8);
     }
 }
 
-static void members(const sample *s, uint8_t *legal)
+static void members(const sweep_piece *sample, uint8_t *legal)
 {
-    for (uint64_t at = 8; at + 60 <= s->n;) {
+    for (uint64_t at = 8; at + 60 <= sample->size;) {
         char size[11] = { 0 };
 
-        memcpy(size, s->bytes + at + 48, 10);
+        memcpy(size, sample->bytes + at + 48, 10);
         at += 60 + strtoull(size, NULL, 10);
-        mark(legal, s, at);
+        mark(legal, sample, at);
         at += at & 1;
-        mark(legal, s, at);
+        mark(legal, sample, at);
     }
 }
 
-static uint8_t *legal_ends(const sample *s)
+static uint8_t *legal_ends(const sweep_piece *sample)
 {
-    uint8_t *legal = calloc(1, s->n + 1);
+    uint8_t *legal = calloc(1, sample->size + 1);
 
     ck_assert_ptr_nonnull(legal);
-    if (word(s, 0, 4) == 0xBA55ED50)
-        containers(s, legal);
-    else if (s->n > 8 && memcmp(s->bytes, "!<arch>\n", 8) == 0)
-        members(s, legal);
-    else if (strstr(s->name, ".ptx") && !strstr(s->name, ".fatbin"))
-        memset(legal, 1, s->n);
+    if (word(sample, 0, 4) == 0xBA55ED50)
+        containers(sample, legal);
+    else if (sample->size > 8 && memcmp(sample->bytes, "!<arch>\n", 8) == 0)
+        members(sample, legal);
+    else if (strstr(sample->name, ".ptx") && !strstr(sample->name, ".fatbin"))
+        memset(legal, 1, sample->size);
     return legal;
 }
 
-static outcome scan_prefix(const sample *s, size_t len)
+static sweep_outcome scan_prefix(const sweep_piece *sample, size_t len)
 {
     uint8_t *part = malloc(len ? len : 1); /* not one byte behind the end */
-    outcome o;
+    sweep_outcome outcome;
 
     SWEEP_CHECK(part != NULL, "out of memory");
-    memcpy(part, s->bytes, len);
-    o = sweep_scan(part, len, NULL, false);
+    memcpy(part, sample->bytes, len);
+    outcome = sweep_scan(part, len, NULL, false);
     free(part);
-    return o;
+    return outcome;
 }
 
 /* @return prefixes looked at */
-static size_t sweep_sample(const sample *s, size_t step, size_t *accepted)
+static size_t sweep_sample(const sweep_piece *sample, size_t step, size_t *accepted)
 {
-    uint8_t *legal = legal_ends(s);
+    uint8_t *legal = legal_ends(sample);
     size_t looked_at = 0;
 
-    for (size_t len = 0; len < s->n; len++) {
-        outcome o;
+    for (size_t len = 0; len < sample->size; len++) {
+        sweep_outcome outcome;
 
-        if (len % step && len > 160 && s->n - len > 64 && !legal[len])
+        if (len % step && len > 160 && sample->size - len > 64 && !legal[len])
             continue;
-        o = scan_prefix(s, len);
+        outcome = scan_prefix(sample, len);
         looked_at++;
-        *accepted += sweep_accepted(&o);
-        SWEEP_CHECK(o.status == CUVET_END, "%s: %zu bytes: status %d", s->name, len, o.status);
-        SWEEP_CHECK(!sweep_accepted(&o) || legal[len], "%s: the first %zu bytes pass for a good file",
-                    s->name, len);
+        *accepted += sweep_accepted(&outcome);
+        SWEEP_CHECK(outcome.status == CUVET_END, "%s: %zu bytes: status %d", sample->name, len,
+                    outcome.status);
+        SWEEP_CHECK(!sweep_accepted(&outcome) || legal[len], "%s: the first %zu bytes pass for a good file",
+                    sample->name, len);
     }
     free(legal);
     return looked_at;
@@ -102,28 +103,28 @@ static size_t sweep_sample(const sample *s, size_t step, size_t *accepted)
 START_TEST(every_prefix)
 {
     size_t step = sweep_full() ? 1 : 5, looked_at = 0, accepted = 0;
-    sweep w = sweep_load("samples");
+    sweep_state sweep = sweep_load("samples");
 
-    for (size_t i = 0; i < w.n; i++)
-        looked_at += sweep_sample(&w.v[i], step, &accepted);
+    for (size_t i = 0; i < sweep.count; i++)
+        looked_at += sweep_sample(&sweep.samples[i], step, &accepted);
     if (sweep_full())
-        ck_assert_uint_eq(looked_at, sweep_bytes(&w));
+        ck_assert_uint_eq(looked_at, sweep_bytes(&sweep));
     if (!sweep_is_part()) { /* a part of the samples may have no legal end */
         ck_assert_uint_gt(looked_at, 10000);
         ck_assert_uint_gt(accepted, 0); /* the legal ends are reached */
     }
-    sweep_end(&w, "every prefix", w.n, looked_at);
+    sweep_end(&sweep, "every prefix", sweep.count, looked_at);
 }
 END_TEST
 
 Suite *suite_prefix(void);
 Suite *suite_prefix(void)
 {
-    Suite *s = suite_create("prefix");
-    TCase *t = tcase_create("samples");
+    Suite *suite = suite_create("prefix");
+    TCase *tcase = tcase_create("samples");
 
-    tcase_set_timeout(t, sweep_full() ? 7200 : 110);
-    tcase_add_test(t, every_prefix);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_set_timeout(tcase, sweep_full() ? 7200 : 110);
+    tcase_add_test(tcase, every_prefix);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -35,80 +35,82 @@ static void go_wrong(void)
 }
 
 /* A heap whose nth call, counted from when it was set, has a wrong index. */
-typedef struct hooked {
+typedef struct trap_hooked {
     unsigned long calls, wrong_at;
-} hooked;
+} trap_hooked;
 
-static void *get(void *user, size_t n)
+static void *get(void *user, size_t size)
 {
-    hooked *h = user;
+    trap_hooked *hooked = user;
 
-    if (++h->calls == h->wrong_at)
+    if (++hooked->calls == hooked->wrong_at)
         go_wrong();
-    return malloc(n);
+    return malloc(size);
 }
 
-static void *resize(void *user, void *p, size_t old, size_t n)
+static void *resize(void *user, void *block, size_t old, size_t count)
 {
-    hooked *h = user;
+    trap_hooked *hooked = user;
 
     (void)old;
-    if (++h->calls == h->wrong_at)
+    if (++hooked->calls == hooked->wrong_at)
         go_wrong();
-    return realloc(p, n);
+    return realloc(block, count);
 }
 
-static void put(void *user, void *p, size_t n)
+static void put(void *user, void *block, size_t size)
 {
     (void)user;
-    (void)n;
-    free(p);
+    (void)size;
+    free(block);
 }
 
-static cuvet_ctx *context(hooked *h)
+static cuvet_ctx *context(trap_hooked *hooked)
 {
-    const cuvet_alloc a = { .size = sizeof(a), .alloc = get, .resize = resize, .release = put, .user = h };
-    const cuvet_ctx_options o = { .size = sizeof(o), .alloc = &a };
+    const cuvet_alloc alloc = {
+        .size = sizeof(alloc), .alloc = get, .resize = resize, .release = put, .user = hooked
+    };
+    const cuvet_ctx_options options = { .size = sizeof(options), .alloc = &alloc };
     cuvet_ctx *ctx;
 
-    ck_assert_int_eq(cuvet_ctx_create(&o, &ctx), CUVET_OK);
+    ck_assert_int_eq(cuvet_ctx_create(&options, &ctx), CUVET_OK);
     return ctx;
 }
 
-static void set(hooked *h, unsigned long wrong_at)
+static void set(trap_hooked *hooked, unsigned long wrong_at)
 {
-    *h = (hooked){ .wrong_at = wrong_at };
+    *hooked = (trap_hooked){ .wrong_at = wrong_at };
 }
 
 static bool told(cuvet_ctx *ctx, const char *id)
 {
-    cuvet_diag d = { .size = sizeof(d) };
+    cuvet_diag diag = { .size = sizeof(diag) };
 
-    return cuvet_ctx_last_diag(ctx, &d) == CUVET_OK && strcmp(cuvet_rule_get(d.rule)->id, id) == 0;
+    return cuvet_ctx_last_diag(ctx, &diag) == CUVET_OK && strcmp(cuvet_rule_get(diag.rule)->id, id) == 0;
 }
 
 /* Every object of the suite has this shape: an operation whose memory calls are counted, what its result is
  * asked by, and its end. */
-typedef struct subject {
+typedef struct trap_subject {
     cuvet_status (*create)(cuvet_ctx *ctx, uint64_t *bits);
     cuvet_status (*work)(cuvet_ctx *ctx, uint64_t bits);
     cuvet_status (*result)(cuvet_ctx *ctx, uint64_t bits, const void **bytes);
     cuvet_status (*destroy)(cuvet_ctx *ctx, uint64_t *bits);
     const char *rule; /* said of the internal error; NULL: none */
-} subject;
+} trap_subject;
 
 static cuvet_status create_linker(cuvet_ctx *ctx, uint64_t *bits)
 {
-    const cuvet_linker_options o = { .size = sizeof(o), .target = { 100, 0 } };
-    cuvet_linker l = { 0 };
-    size_t n;
-    const uint8_t *p = sample(LINKED, &n, 0);
-    cuvet_status s = cuvet_linker_create(ctx, &o, &l);
+    const cuvet_linker_options options = { .size = sizeof(options), .target = { 100, 0 } };
+    cuvet_linker linker = { 0 };
+    size_t count;
+    const uint8_t *bytes = sample(LINKED, &count, 0);
+    cuvet_status status = cuvet_linker_create(ctx, &options, &linker);
 
-    if (s == CUVET_OK)
-        s = cuvet_linker_add(ctx, l, p, n, "object");
-    *bits = l.bits;
-    return s;
+    if (status == CUVET_OK)
+        status = cuvet_linker_add(ctx, linker, bytes, count, "object");
+    *bits = linker.bits;
+    return status;
 }
 
 static cuvet_status link(cuvet_ctx *ctx, uint64_t bits)
@@ -118,11 +120,11 @@ static cuvet_status link(cuvet_ctx *ctx, uint64_t bits)
 
 static cuvet_status link_result(cuvet_ctx *ctx, uint64_t bits, const void **bytes)
 {
-    cuvet_link_result r = { .size = sizeof(r) };
-    cuvet_status s = cuvet_linker_result(ctx, (cuvet_linker){ bits }, &r);
+    cuvet_link_result result = { .size = sizeof(result) };
+    cuvet_status status = cuvet_linker_result(ctx, (cuvet_linker){ bits }, &result);
 
-    *bytes = r.bytes;
-    return s;
+    *bytes = result.bytes;
+    return status;
 }
 
 static cuvet_status destroy_linker(cuvet_ctx *ctx, uint64_t *bits)
@@ -132,31 +134,31 @@ static cuvet_status destroy_linker(cuvet_ctx *ctx, uint64_t *bits)
 
 static cuvet_status create_finalizer(cuvet_ctx *ctx, uint64_t *bits)
 {
-    const cuvet_finalize_options o = { .size = sizeof(o), .target = { 103, 0 } };
-    cuvet_finalizer f = { 0 };
-    cuvet_status s = cuvet_finalizer_create(ctx, &o, &f);
+    const cuvet_finalize_options options = { .size = sizeof(options), .target = { 103, 0 } };
+    cuvet_finalizer finalizer = { 0 };
+    cuvet_status status = cuvet_finalizer_create(ctx, &options, &finalizer);
 
-    *bits = f.bits;
-    return s;
+    *bits = finalizer.bits;
+    return status;
 }
 
 static cuvet_status finalize(cuvet_ctx *ctx, uint64_t bits)
 {
-    static const uint8_t *p;
-    static size_t n;
+    static const uint8_t *bytes;
+    static size_t count;
 
-    if (!p)
-        p = sample("plain.sm_100.cubin", &n, 2); /* read once: threads share it */
-    return cuvet_finalizer_run(ctx, (cuvet_finalizer){ bits }, p, n, "sample");
+    if (!bytes)
+        bytes = sample("plain.sm_100.cubin", &count, 2); /* read once: threads share it */
+    return cuvet_finalizer_run(ctx, (cuvet_finalizer){ bits }, bytes, count, "sample");
 }
 
 static cuvet_status final_result(cuvet_ctx *ctx, uint64_t bits, const void **bytes)
 {
-    cuvet_final_result r = { .size = sizeof(r) };
-    cuvet_status s = cuvet_finalizer_get_result(ctx, (cuvet_finalizer){ bits }, &r);
+    cuvet_final_result result = { .size = sizeof(result) };
+    cuvet_status status = cuvet_finalizer_get_result(ctx, (cuvet_finalizer){ bits }, &result);
 
-    *bytes = r.bytes;
-    return s;
+    *bytes = result.bytes;
+    return status;
 }
 
 static cuvet_status destroy_finalizer(cuvet_ctx *ctx, uint64_t *bits)
@@ -166,16 +168,16 @@ static cuvet_status destroy_finalizer(cuvet_ctx *ctx, uint64_t *bits)
 
 static cuvet_status create_scan(cuvet_ctx *ctx, uint64_t *bits)
 {
-    const cuvet_scan_options o = { .size = sizeof(o), .depth = CUVET_DEPTH_FULL };
+    const cuvet_scan_options options = { .size = sizeof(options), .depth = CUVET_DEPTH_FULL };
     cuvet_source src = { .size = sizeof(src) };
-    cuvet_scan s = { 0 };
+    cuvet_scan scan = { 0 };
     cuvet_status st;
-    size_t n;
-    const uint8_t *p = sample("multi-lz4.fatbin", &n, 0);
+    size_t count;
+    const uint8_t *bytes = sample("multi-lz4.fatbin", &count, 0);
 
-    ck_assert_int_eq(cuvet_source_memory(p, n, &src), CUVET_OK);
-    st = cuvet_scan_create(ctx, &src, &o, &s);
-    *bits = s.bits;
+    ck_assert_int_eq(cuvet_source_memory(bytes, count, &src), CUVET_OK);
+    st = cuvet_scan_create(ctx, &src, &options, &scan);
+    *bits = scan.bits;
     return st;
 }
 
@@ -194,10 +196,10 @@ static cuvet_status scan(cuvet_ctx *ctx, uint64_t bits)
 static cuvet_status scan_result(cuvet_ctx *ctx, uint64_t bits, const void **bytes)
 {
     static cuvet_summary sum = { .size = sizeof(sum) };
-    cuvet_status s = cuvet_scan_summary(ctx, (cuvet_scan){ bits }, &sum);
+    cuvet_status status = cuvet_scan_summary(ctx, (cuvet_scan){ bits }, &sum);
 
-    *bytes = s == CUVET_OK ? &sum : NULL;
-    return s;
+    *bytes = status == CUVET_OK ? &sum : NULL;
+    return status;
 }
 
 static cuvet_status destroy_scan(cuvet_ctx *ctx, uint64_t *bits)
@@ -208,31 +210,31 @@ static cuvet_status destroy_scan(cuvet_ctx *ctx, uint64_t *bits)
 static cuvet_status create_input(cuvet_ctx *ctx, uint64_t *bits)
 {
     cuvet_input in = { 0 };
-    const cuvet_input_config c = { .size = sizeof(c), .target = { 75, 0 } };
-    cuvet_status s;
+    const cuvet_input_config config = { .size = sizeof(config), .target = { 75, 0 } };
+    cuvet_status status;
 
-    s = cuvet_input_create(ctx, &c, &in);
+    status = cuvet_input_create(ctx, &config, &in);
     *bits = in.bits;
-    return s;
+    return status;
 }
 
 static cuvet_status choose(cuvet_ctx *ctx, uint64_t bits)
 {
     cuvet_content_info info = { .size = sizeof(info) };
-    size_t n;
-    const uint8_t *p = sample("host-two_a.o", &n, 0);
-    cuvet_status s = cuvet_input_bind(ctx, (cuvet_input){ bits }, p, n, CUVET_BIND_COPY, &info);
+    size_t count;
+    const uint8_t *bytes = sample("host-two_a.o", &count, 0);
+    cuvet_status status = cuvet_input_bind(ctx, (cuvet_input){ bits }, bytes, count, CUVET_BIND_COPY, &info);
 
-    return s == CUVET_OK ? cuvet_input_select(ctx, (cuvet_input){ bits }) : s;
+    return status == CUVET_OK ? cuvet_input_select(ctx, (cuvet_input){ bits }) : status;
 }
 
 static cuvet_status input_result(cuvet_ctx *ctx, uint64_t bits, const void **bytes)
 {
-    cuvet_result r = { .size = sizeof(r) };
-    cuvet_status s = cuvet_input_get_result(ctx, (cuvet_input){ bits }, &r);
+    cuvet_result result = { .size = sizeof(result) };
+    cuvet_status status = cuvet_input_get_result(ctx, (cuvet_input){ bits }, &result);
 
-    *bytes = r.bytes;
-    return s;
+    *bytes = result.bytes;
+    return status;
 }
 
 static cuvet_status destroy_input(cuvet_ctx *ctx, uint64_t *bits)
@@ -240,7 +242,7 @@ static cuvet_status destroy_input(cuvet_ctx *ctx, uint64_t *bits)
     return cuvet_input_destroy(ctx, &(cuvet_input){ *bits });
 }
 
-static const subject SUBJECTS[] = {
+static const trap_subject SUBJECTS[] = {
     { create_linker, link, link_result, destroy_linker, "CV-LINK-016" },
     { create_finalizer, finalize, final_result, destroy_finalizer, "CV-FINAL-034" },
     { create_scan, scan, scan_result, destroy_scan, NULL },
@@ -248,66 +250,66 @@ static const subject SUBJECTS[] = {
 };
 
 /* Once without a wrong index: how many calls for memory are there, and what comes out? */
-static unsigned long calls_of(const subject *s, cuvet_ctx *ctx, hooked *h)
+static unsigned long calls_of(const trap_subject *subject, cuvet_ctx *ctx, trap_hooked *hooked)
 {
     const uint64_t before = cv_trap_count();
     const void *bytes = NULL;
     uint64_t bits = 0;
 
-    set(h, 0);
-    ck_assert_int_eq(s->create(ctx, &bits), CUVET_OK);
-    set(h, 0);
-    ck_assert_int_eq(s->work(ctx, bits), CUVET_OK);
-    ck_assert_int_eq(s->result(ctx, bits, &bytes), CUVET_OK);
+    set(hooked, 0);
+    ck_assert_int_eq(subject->create(ctx, &bits), CUVET_OK);
+    set(hooked, 0);
+    ck_assert_int_eq(subject->work(ctx, bits), CUVET_OK);
+    ck_assert_int_eq(subject->result(ctx, bits, &bytes), CUVET_OK);
     ck_assert_ptr_nonnull(bytes);
-    ck_assert_int_eq(s->destroy(ctx, &bits), CUVET_OK);
+    ck_assert_int_eq(subject->destroy(ctx, &bits), CUVET_OK);
     ck_assert_uint_eq(cv_trap_count(), before);
-    return h->calls;
+    return hooked->calls;
 }
 
 START_TEST(the_operation_fails_and_nothing_comes_out)
 {
-    const subject *s = &SUBJECTS[_i];
-    hooked h = { 0 }, g = { 0 };
-    cuvet_ctx *ctx = context(&g);
-    unsigned long n = calls_of(s, ctx, &g), n_told = 0;
+    const trap_subject *subject = &SUBJECTS[_i];
+    trap_hooked hooked = { 0 }, other_hooked = { 0 };
+    cuvet_ctx *ctx = context(&other_hooked);
+    unsigned long count = calls_of(subject, ctx, &other_hooked), n_told = 0;
 
-    ck_assert_uint_gt(n, 2);
-    for (unsigned long i = 1; SHIPS && i <= n; i++) {
-        cuvet_ctx *broken = context(&h);
+    ck_assert_uint_gt(count, 2);
+    for (unsigned long i = 1; SHIPS && i <= count; i++) {
+        cuvet_ctx *broken = context(&hooked);
         const void *bytes = NULL;
         uint64_t bits = 0;
 
-        set(&h, 0);
-        ck_assert_int_eq(s->create(broken, &bits), CUVET_OK);
-        set(&h, i);
-        ck_assert_int_eq(s->work(broken, bits), CUVET_E_INTERNAL);
-        ck_assert_int_eq(s->result(broken, bits, &bytes), CUVET_E_POISONED);
+        set(&hooked, 0);
+        ck_assert_int_eq(subject->create(broken, &bits), CUVET_OK);
+        set(&hooked, i);
+        ck_assert_int_eq(subject->work(broken, bits), CUVET_E_INTERNAL);
+        ck_assert_int_eq(subject->result(broken, bits, &bytes), CUVET_E_POISONED);
         ck_assert_ptr_null(bytes);
-        ck_assert_int_eq(s->destroy(broken, &bits), CUVET_OK);
-        n_told += s->rule && told(broken, s->rule);
+        ck_assert_int_eq(subject->destroy(broken, &bits), CUVET_OK);
+        n_told += subject->rule && told(broken, subject->rule);
         cuvet_ctx_destroy(broken);
     }
-    ck_assert_uint_eq(calls_of(s, ctx, &g), n); /* the next one notices nothing */
-    if (SHIPS && s->rule)
-        ck_assert_uint_gt(n_told, n / 2); /* the others are calls before and behind the stages */
+    ck_assert_uint_eq(calls_of(subject, ctx, &other_hooked), count); /* the next one notices nothing */
+    if (SHIPS && subject->rule)
+        ck_assert_uint_gt(n_told, count / 2); /* the others are calls before and behind the stages */
     cuvet_ctx_destroy(ctx);
 }
 END_TEST
 
 START_TEST(nothing_is_created)
 {
-    const subject *s = &SUBJECTS[_i];
-    hooked h = { 0 };
-    cuvet_ctx *ctx = context(&h);
+    const trap_subject *subject = &SUBJECTS[_i];
+    trap_hooked hooked = { 0 };
+    cuvet_ctx *ctx = context(&hooked);
     uint64_t bits = 1;
 
-    set(&h, 1);
+    set(&hooked, 1);
     if (SHIPS) {
-        ck_assert_int_eq(s->create(ctx, &bits), CUVET_E_INTERNAL);
+        ck_assert_int_eq(subject->create(ctx, &bits), CUVET_E_INTERNAL);
         ck_assert_uint_eq(bits, 0);
     }
-    (void)calls_of(s, ctx, &h);
+    (void)calls_of(subject, ctx, &hooked);
     cuvet_ctx_destroy(ctx);
 }
 END_TEST
@@ -315,38 +317,38 @@ END_TEST
 enum { KIND_PTX = 1, LARGE = 50000 };
 
 /* The index goes wrong on a thread of the scan, not on the caller's. */
-typedef struct threaded {
+typedef struct trap_threaded {
     const uint8_t *bytes;
     pthread_t caller;
     bool wrong, was_wrong; /* the second is read when the threads have ended */
-} threaded;
+} trap_threaded;
 
-static cuvet_status read_on(void *user, uint64_t off, void *buf, size_t n)
+static cuvet_status read_on(void *user, uint64_t off, void *buf, size_t size)
 {
-    threaded *t = user;
+    trap_threaded *threaded = user;
 
-    if (t->wrong && !pthread_equal(pthread_self(), t->caller)) {
-        __atomic_store_n(&t->was_wrong, true, __ATOMIC_RELAXED);
+    if (threaded->wrong && !pthread_equal(pthread_self(), threaded->caller)) {
+        __atomic_store_n(&threaded->was_wrong, true, __ATOMIC_RELAXED);
         go_wrong();
     }
-    memcpy(buf, t->bytes + off, n);
+    memcpy(buf, threaded->bytes + off, size);
     return CUVET_OK;
 }
 
-static cuvet_status scan_on_threads(threaded *t, size_t n)
+static cuvet_status scan_on_threads(trap_threaded *threaded, size_t count)
 {
-    const cuvet_source src = { sizeof(src), n, read_on, t, -1 };
-    const cuvet_scan_options o = { .size = sizeof(o), .depth = CUVET_DEPTH_FULL, .jobs = 4 };
+    const cuvet_source src = { sizeof(src), count, read_on, threaded, -1 };
+    const cuvet_scan_options options = { .size = sizeof(options), .depth = CUVET_DEPTH_FULL, .jobs = 4 };
     cuvet_status st;
     cuvet_ctx *ctx;
     uint64_t bits;
-    cuvet_scan s;
+    cuvet_scan handle;
 
     ck_assert_int_eq(cuvet_ctx_create(NULL, &ctx), CUVET_OK);
-    ck_assert_int_eq(cuvet_scan_create(ctx, &src, &o, &s), CUVET_OK);
-    bits = s.bits;
+    ck_assert_int_eq(cuvet_scan_create(ctx, &src, &options, &handle), CUVET_OK);
+    bits = handle.bits;
     st = scan(ctx, bits);
-    ck_assert_int_eq(cuvet_scan_destroy(ctx, &s), CUVET_OK);
+    ck_assert_int_eq(cuvet_scan_destroy(ctx, &handle), CUVET_OK);
     cuvet_ctx_destroy(ctx);
     return st;
 }
@@ -355,8 +357,8 @@ START_TEST(a_thread_of_the_scan_counts)
 {
     static const char HEAD[] = ".version 8.0\n.target sm_90\n.address_size 64\n";
     static char text[LARGE];
-    static fb many;
-    threaded t = { .caller = pthread_self() };
+    static fb_state many;
+    trap_threaded threaded = { .caller = pthread_self() };
     bool was = false;
 
     /* Members that are too large to be read together with others, tried until a thread has read one. */
@@ -366,85 +368,85 @@ START_TEST(a_thread_of_the_scan_counts)
     for (unsigned i = 0; i < 16; i++)
         fb_bytes(&many, KIND_PTX, 90, 0, text, sizeof(text));
     fb_end(&many);
-    t.bytes = many.bytes;
-    ck_assert_int_eq(scan_on_threads(&t, many.n), CUVET_OK);
-    t.wrong = true;
+    threaded.bytes = many.bytes;
+    ck_assert_int_eq(scan_on_threads(&threaded, many.size), CUVET_OK);
+    threaded.wrong = true;
     for (unsigned i = 0; i < 100 && !was; i++) {
-        cuvet_status st = scan_on_threads(&t, many.n);
+        cuvet_status st = scan_on_threads(&threaded, many.size);
 
-        was = __atomic_load_n(&t.was_wrong, __ATOMIC_RELAXED);
+        was = __atomic_load_n(&threaded.was_wrong, __ATOMIC_RELAXED);
         ck_assert_int_eq(st, was && SHIPS ? CUVET_E_INTERNAL : CUVET_OK);
     }
     ck_assert(was);
-    t.wrong = false;
-    ck_assert_int_eq(scan_on_threads(&t, many.n), CUVET_OK);
+    threaded.wrong = false;
+    ck_assert_int_eq(scan_on_threads(&threaded, many.size), CUVET_OK);
 }
 END_TEST
 
 /* A callback of an operation that went wrong may call the library: its own operation is another one. */
-typedef struct nesting {
+typedef struct trap_nesting {
     const uint8_t *bytes;
     cuvet_status inner;
-} nesting;
+} trap_nesting;
 
-static cuvet_status read_and_finalize(void *user, uint64_t off, void *buf, size_t n)
+static cuvet_status read_and_finalize(void *user, uint64_t off, void *buf, size_t size)
 {
-    nesting *t = user;
+    trap_nesting *nesting = user;
     uint64_t bits = 0;
     cuvet_ctx *ctx;
 
     go_wrong();
     ck_assert_int_eq(cuvet_ctx_create(NULL, &ctx), CUVET_OK);
     ck_assert_int_eq(create_finalizer(ctx, &bits), CUVET_OK);
-    t->inner = finalize(ctx, bits);
+    nesting->inner = finalize(ctx, bits);
     cuvet_ctx_destroy(ctx);
-    memcpy(buf, t->bytes + off, n);
+    memcpy(buf, nesting->bytes + off, size);
     return CUVET_OK;
 }
 
 START_TEST(an_operation_inside_is_another_one)
 {
-    nesting t = { .inner = CUVET_END };
-    size_t n;
-    const cuvet_scan_options o = { .size = sizeof(o), .depth = CUVET_DEPTH_FULL };
-    cuvet_source src = { sizeof(src), 0, read_and_finalize, &t, -1 };
-    cuvet_scan s = { 0 };
+    trap_nesting nesting = { .inner = CUVET_END };
+    size_t count;
+    const cuvet_scan_options options = { .size = sizeof(options), .depth = CUVET_DEPTH_FULL };
+    cuvet_source src = { sizeof(src), 0, read_and_finalize, &nesting, -1 };
+    cuvet_scan handle = { 0 };
     cuvet_ctx *ctx;
 
-    t.bytes = sample("multi-lz4.fatbin", &n, 1);
-    src.length = n;
+    nesting.bytes = sample("multi-lz4.fatbin", &count, 1);
+    src.length = count;
     ck_assert_int_eq(cuvet_ctx_create(NULL, &ctx), CUVET_OK);
-    ck_assert_int_eq(cuvet_scan_create(ctx, &src, &o, &s), CUVET_OK);
-    ck_assert_int_eq(scan(ctx, s.bits), SHIPS ? CUVET_E_INTERNAL : CUVET_OK);
-    ck_assert_int_eq(t.inner, CUVET_OK);
+    ck_assert_int_eq(cuvet_scan_create(ctx, &src, &options, &handle), CUVET_OK);
+    ck_assert_int_eq(scan(ctx, handle.bits), SHIPS ? CUVET_E_INTERNAL : CUVET_OK);
+    ck_assert_int_eq(nesting.inner, CUVET_OK);
     cuvet_ctx_destroy(ctx);
 }
 END_TEST
 
 /* Other threads, each with a context of its own: of every second one each operation goes wrong. */
-typedef struct other {
+typedef struct trap_other {
     bool wrong;
     unsigned internal, fine;
-} other;
+} trap_other;
 
 static void *repeat(void *user)
 {
-    other *o = user;
-    hooked h = { 0 };
-    cuvet_ctx *ctx = context(&h);
+    trap_other *other = user;
+    trap_hooked hooked = { 0 };
+    cuvet_ctx *ctx = context(&hooked);
 
     for (unsigned i = 0; i < 20; i++) {
         const void *bytes;
         uint64_t bits;
-        cuvet_status s;
+        cuvet_status status;
 
-        set(&h, 0);
+        set(&hooked, 0);
         if (create_finalizer(ctx, &bits) != CUVET_OK)
             break;
-        set(&h, o->wrong ? 2 : 0);
-        s = finalize(ctx, bits);
-        o->internal += s == CUVET_E_INTERNAL;
-        o->fine += s == CUVET_OK && final_result(ctx, bits, &bytes) == CUVET_OK && bytes;
+        set(&hooked, other->wrong ? 2 : 0);
+        status = finalize(ctx, bits);
+        other->internal += status == CUVET_E_INTERNAL;
+        other->fine += status == CUVET_OK && final_result(ctx, bits, &bytes) == CUVET_OK && bytes;
         (void)destroy_finalizer(ctx, &bits);
     }
     cuvet_ctx_destroy(ctx);
@@ -453,19 +455,19 @@ static void *repeat(void *user)
 
 START_TEST(other_threads_notice_nothing)
 {
-    other o[4] = { { 0 } };
+    trap_other other[4] = { { 0 } };
     pthread_t thread[4];
-    other first = { 0 };
+    trap_other first = { 0 };
 
     (void)repeat(&first); /* reads the sample before there are threads */
     for (unsigned i = 0; i < 4; i++) {
-        o[i].wrong = SHIPS && i % 2;
-        ck_assert_int_eq(pthread_create(&thread[i], NULL, repeat, &o[i]), 0);
+        other[i].wrong = SHIPS && i % 2;
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, repeat, &other[i]), 0);
     }
     for (unsigned i = 0; i < 4; i++) {
         ck_assert_int_eq(pthread_join(thread[i], NULL), 0);
-        ck_assert_uint_eq(o[i].internal, o[i].wrong ? 20 : 0);
-        ck_assert_uint_eq(o[i].fine, o[i].wrong ? 0 : 20);
+        ck_assert_uint_eq(other[i].internal, other[i].wrong ? 20 : 0);
+        ck_assert_uint_eq(other[i].fine, other[i].wrong ? 0 : 20);
     }
 }
 END_TEST
@@ -474,36 +476,36 @@ END_TEST
 START_TEST(elements_that_stand_in)
 {
     uint64_t array[4] = { 1, 2, 3, 4 };
-    cv_u64s v = { 0 };
-    cv_mem m;
+    cv_u64s list = { 0 };
+    cv_mem mem;
 
     if (!SHIPS)
         return;
-    cv_mem_init(&m, NULL, 4096);
-    ck_assert(cv_u64s_push(&m, &v, 11));
-    *cv_u64s_at(&v, 5) = 12;
-    ck_assert_uint_eq(*cv_u64s_at(&v, 6), 0);
-    *cv_u64s_at(&v, 5) = 12;
-    ck_assert_uint_eq(*cv_u64s_get(&v, 5), 0);
+    cv_mem_init(&mem, NULL, 4096);
+    ck_assert(cv_u64s_push(&mem, &list, 11));
+    *cv_u64s_at(&list, 5) = 12;
+    ck_assert_uint_eq(*cv_u64s_at(&list, 6), 0);
+    *cv_u64s_at(&list, 5) = 12;
+    ck_assert_uint_eq(*cv_u64s_get(&list, 5), 0);
     CV_ARRAY_SET(array, 4, 13);
     ck_assert_uint_eq(CV_ARRAY_GET(array, 4), 1);
     ck_assert(array[0] == 1 && array[1] == 2 && array[2] == 3 && array[3] == 4);
-    ck_assert_uint_eq(*cv_u64s_get(&v, 0), 11);
-    cv_u64s_free(&m, &v);
+    ck_assert_uint_eq(*cv_u64s_get(&list, 0), 11);
+    cv_u64s_free(&mem, &list);
 }
 END_TEST
 
 Suite *suite_trap(void)
 {
-    Suite *s = suite_create("trap");
-    TCase *t = tcase_create("trap");
+    Suite *suite = suite_create("trap");
+    TCase *tcase = tcase_create("trap");
 
-    tcase_add_loop_test(t, the_operation_fails_and_nothing_comes_out, 0, (int)CV_COUNT(SUBJECTS));
-    tcase_add_loop_test(t, nothing_is_created, 0, (int)CV_COUNT(SUBJECTS));
-    tcase_add_test(t, a_thread_of_the_scan_counts);
-    tcase_add_test(t, an_operation_inside_is_another_one);
-    tcase_add_test(t, other_threads_notice_nothing);
-    tcase_add_test(t, elements_that_stand_in);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_loop_test(tcase, the_operation_fails_and_nothing_comes_out, 0, (int)CV_COUNT(SUBJECTS));
+    tcase_add_loop_test(tcase, nothing_is_created, 0, (int)CV_COUNT(SUBJECTS));
+    tcase_add_test(tcase, a_thread_of_the_scan_counts);
+    tcase_add_test(tcase, an_operation_inside_is_another_one);
+    tcase_add_test(tcase, other_threads_notice_nothing);
+    tcase_add_test(tcase, elements_that_stand_in);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -21,18 +21,18 @@ static struct {
 } said[400];
 static unsigned n_said;
 
-static inline void on_diag(void *user, const cuvet_diag *d)
+static inline void on_diag(void *user, const cuvet_diag *diag)
 {
     (void)user;
     if (n_said < N(said)) {
-        strcpy(said[n_said].id, cuvet_rule_get(d->rule)->id);
+        strcpy(said[n_said].id, cuvet_rule_get(diag->rule)->id);
         if (getenv("CV_VERBOSE")) {
             char text[300];
 
-            cuvet_diag_message(d, text, sizeof(text));
+            cuvet_diag_message(diag, text, sizeof(text));
             fprintf(stderr, "%s: %s\n", said[n_said].id, text);
         }
-        said[n_said++].severity = d->severity;
+        said[n_said++].severity = diag->severity;
     }
 }
 
@@ -46,10 +46,10 @@ static inline bool was_said(const char *id)
 
 static inline void setup(void)
 {
-    const cuvet_ctx_options o = { .size = sizeof(o), .diag = on_diag };
+    const cuvet_ctx_options options = { .size = sizeof(options), .diag = on_diag };
 
     n_said = 0;
-    ck_assert_int_eq(cuvet_ctx_create(&o, &ctx), CUVET_OK);
+    ck_assert_int_eq(cuvet_ctx_create(&options, &ctx), CUVET_OK);
 }
 
 static inline void teardown(void)
@@ -59,44 +59,44 @@ static inline void teardown(void)
 
 static inline cuvet_input_config config(const char *target)
 {
-    cuvet_input_config c = { .size = sizeof(c) };
+    cuvet_input_config config = { .size = sizeof(config) };
 
-    ck_assert_int_eq(cuvet_target_parse(target, &c.target), CUVET_OK);
-    return c;
+    ck_assert_int_eq(cuvet_target_parse(target, &config.target), CUVET_OK);
+    return config;
 }
 
-static inline cuvet_input make(const cuvet_input_config *c)
+static inline cuvet_input make(const cuvet_input_config *config)
 {
     cuvet_input in;
 
-    ck_assert_int_eq(cuvet_input_create(ctx, c, &in), CUVET_OK);
+    ck_assert_int_eq(cuvet_input_create(ctx, config, &in), CUVET_OK);
     ck_assert_uint_ne(in.bits, 0);
     return in;
 }
 
 static inline cuvet_input make_for(const char *target)
 {
-    cuvet_input_config c = config(target);
+    cuvet_input_config settings = config(target);
 
-    return make(&c);
+    return make(&settings);
 }
 
 static inline cuvet_input_state state(cuvet_input in)
 {
-    cuvet_input_state s = 99;
+    cuvet_input_state state = 99;
 
-    ck_assert_int_eq(cuvet_input_get_state(ctx, in, &s), CUVET_OK);
-    return s;
+    ck_assert_int_eq(cuvet_input_get_state(ctx, in, &state), CUVET_OK);
+    return state;
 }
 
 static inline uint64_t candidates(cuvet_input in)
 {
-    cuvet_candidate c = { .size = sizeof(c) };
-    uint64_t n = 0;
+    cuvet_candidate candidate = { .size = sizeof(candidate) };
+    uint64_t count = 0;
 
-    while (cuvet_input_get_candidate(ctx, in, n, &c) == CUVET_OK)
-        n++;
-    return n;
+    while (cuvet_input_get_candidate(ctx, in, count, &candidate) == CUVET_OK)
+        count++;
+    return count;
 }
 
 static inline void end(cuvet_input in)
@@ -105,11 +105,11 @@ static inline void end(cuvet_input in)
     ck_assert_uint_eq(in.bits, 0);
 }
 
-static fb bin;
+static fb_state bin;
 
 static inline cuvet_status bind_bin(cuvet_input in)
 {
-    return cuvet_input_bind(ctx, in, bin.bytes, bin.n, CUVET_BIND_BORROW, NULL);
+    return cuvet_input_bind(ctx, in, bin.bytes, bin.size, CUVET_BIND_BORROW, NULL);
 }
 
 #endif

@@ -16,12 +16,12 @@
 /* An object that a test may edit. */
 typedef struct lc_object {
     uint8_t bytes[1 << 17];
-    size_t n;
+    size_t size;
 } lc_object;
 
-void lc_load(lc_object *o, const char *file);
-uint64_t lc_number(const uint8_t *p, size_t off, unsigned width);
-void lc_put(lc_object *o, size_t off, unsigned width, uint64_t v);
+void lc_load(lc_object *object, const char *file);
+uint64_t lc_number(const uint8_t *bytes, size_t off, unsigned width);
+void lc_put(lc_object *object, size_t off, unsigned width, uint64_t value);
 
 /* A section header, and where it is. */
 typedef struct lc_section {
@@ -31,10 +31,10 @@ typedef struct lc_section {
     uint64_t flags, addr, off, size, align, entsize;
 } lc_section;
 
-unsigned lc_sections(const uint8_t *p);
-lc_section lc_section_of(const uint8_t *p, unsigned i);
-/* The first section whose name begins like this; its index in *i. */
-lc_section lc_find_section(const uint8_t *p, const char *prefix, unsigned *i);
+unsigned lc_sections(const uint8_t *bytes);
+lc_section lc_section_of(const uint8_t *bytes, unsigned index);
+/* The first section whose name begins like this; its index in *value. */
+lc_section lc_find_section(const uint8_t *bytes, const char *prefix, unsigned *value);
 
 /* What was said since lc_setup() or lc_forget(). */
 extern cuvet_ctx *lc_ctx;
@@ -47,7 +47,7 @@ unsigned lc_n_said(void);
 const cuvet_diag *lc_diag(const char *id);
 
 cuvet_linker_options lc_options(const char *target);
-cuvet_linker lc_linker(const cuvet_linker_options *o);
-void lc_end(cuvet_linker l);
+cuvet_linker lc_linker(const cuvet_linker_options *options);
+void lc_end(cuvet_linker linker);
 
 #endif

@@ -48,11 +48,11 @@ END_TEST
 Suite *suite_api_abi(void);
 Suite *suite_api_abi(void)
 {
-    Suite *s = suite_create("api/abi");
-    TCase *t = tcase_create("abi");
+    Suite *suite = suite_create("api/abi");
+    TCase *tcase = tcase_create("abi");
 
-    tcase_add_test(t, rows);
-    tcase_add_test(t, misuse);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_test(tcase, rows);
+    tcase_add_test(tcase, misuse);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -312,11 +312,12 @@ START_TEST(flags)
         cuvet_field field = { .size = sizeof(field) };
         cuvet_field_pos at = { 0 };
         char got[128] = "";
-        size_t n = 0;
+        size_t count = 0;
 
         while (cuvet_eflags_next(&header, &at, &field) == CUVET_OK)
-            n += (size_t)snprintf(got + n, sizeof(got) - n, field.kind == CUVET_FIELD_FLAG ? "%s," : "%s=%u,",
-                                  field.name, (unsigned)field.value);
+            count += (size_t)snprintf(got + count, sizeof(got) - count,
+                                      field.kind == CUVET_FIELD_FLAG ? "%s," : "%s=%u,", field.name,
+                                      (unsigned)field.value);
         ck_assert_str_eq(got, ROWS[i].want);
     }
     ck_assert_str_eq(cuvet_elf_type_name(1), "REL");
@@ -329,18 +330,18 @@ END_TEST
 Suite *suite_decode(void);
 Suite *suite_decode(void)
 {
-    Suite *s = suite_create("api/decode");
-    TCase *t = tcase_create("decode");
+    Suite *suite = suite_create("api/decode");
+    TCase *tcase = tcase_create("decode");
 
-    tcase_add_test(t, nothing_given);
-    tcase_add_test(t, other_versions);
-    tcase_add_test(t, records_of_others);
-    tcase_add_test(t, contents);
-    tcase_add_test(t, note_texts);
-    tcase_add_test(t, tables);
-    tcase_add_test(t, calls);
-    tcase_add_test(t, symbols);
-    tcase_add_test(t, flags);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_test(tcase, nothing_given);
+    tcase_add_test(tcase, other_versions);
+    tcase_add_test(tcase, records_of_others);
+    tcase_add_test(tcase, contents);
+    tcase_add_test(tcase, note_texts);
+    tcase_add_test(tcase, tables);
+    tcase_add_test(tcase, calls);
+    tcase_add_test(tcase, symbols);
+    tcase_add_test(tcase, flags);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

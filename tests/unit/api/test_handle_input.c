@@ -21,10 +21,10 @@
 
 static cuvet_ctx *new_ctx(void)
 {
-    cuvet_ctx *c;
+    cuvet_ctx *ctx;
 
-    ck_assert_int_eq(cuvet_ctx_create(NULL, &c), CUVET_OK);
-    return c;
+    ck_assert_int_eq(cuvet_ctx_create(NULL, &ctx), CUVET_OK);
+    return ctx;
 }
 
 static void end_body(cuvet_ctx *ctx, void *body)
@@ -34,15 +34,15 @@ static void end_body(cuvet_ctx *ctx, void *body)
         abort();
 }
 
-static uint64_t new_object(cuvet_ctx *c, cv_handle_kind kind)
+static uint64_t new_object(cuvet_ctx *ctx, cv_handle_kind kind)
 {
     uint64_t bits = 0;
     void *body = NULL;
 
-    if (cv_handle_new(c, kind, 16, end_body, &bits, &body) != CUVET_OK)
+    if (cv_handle_new(ctx, kind, 16, end_body, &bits, &body) != CUVET_OK)
         abort();
     *(uint8_t *)body = 7;
-    if (cv_handle_put(c, bits, CUVET_OK) != CUVET_OK)
+    if (cv_handle_put(ctx, bits, CUVET_OK) != CUVET_OK)
         abort();
     return bits;
 }
@@ -50,19 +50,19 @@ static uint64_t new_object(cuvet_ctx *c, cv_handle_kind kind)
 /* Handles of one slot, one of 65,536 and the last few: each was given out once and is gone. */
 typedef struct old_handles {
     uint64_t bits[300];
-    unsigned n;
+    unsigned count;
 } old_handles;
 
-static void remember(cuvet_ctx *c, cv_handle_kind kind, old_handles *old, uint64_t bits, uint32_t i)
+static void remember(cuvet_ctx *ctx, cv_handle_kind kind, old_handles *old, uint64_t bits, uint32_t index)
 {
     void *body;
 
-    if ((i & 0xFFFF) != 1 && i + 8 < CV_HANDLE_LAST_GENERATION)
+    if ((index & 0xFFFF) != 1 && index + 8 < CV_HANDLE_LAST_GENERATION)
         return;
-    ck_assert_uint_lt(old->n, 300);
-    old->bits[old->n++] = bits;
-    for (unsigned k = 0; k < old->n; k++)
-        ck_assert_int_eq(cv_handle_get(c, kind, old->bits[k], &body), CUVET_E_STALE_HANDLE);
+    ck_assert_uint_lt(old->count, 300);
+    old->bits[old->count++] = bits;
+    for (unsigned k = 0; k < old->count; k++)
+        ck_assert_int_eq(cv_handle_get(ctx, kind, old->bits[k], &body), CUVET_E_STALE_HANDLE);
 }
 
 /* 2^24 + 1 objects one after the other: as many as a slot has generations, then the slot is retired. ASan and
@@ -70,24 +70,24 @@ static void remember(cuvet_ctx *c, cv_handle_kind kind, old_handles *old, uint64
 START_TEST(every_generation)
 {
     static old_handles old;
-    cuvet_ctx *c = new_ctx();
-    uint64_t bits = new_object(c, CV_H_SCAN);
+    cuvet_ctx *ctx = new_ctx();
+    uint64_t bits = new_object(ctx, CV_H_SCAN);
     uint32_t from = SLOW_BUILD ? CV_HANDLE_LAST_GENERATION - 0xFFFFF : 2;
 
-    ck_assert_int_eq(cv_handle_destroy(c, CV_H_SCAN, bits), CUVET_OK);
-    remember(c, CV_H_SCAN, &old, bits, 1);
-    c->handles.chunk[0][0].generation = from;
+    ck_assert_int_eq(cv_handle_destroy(ctx, CV_H_SCAN, bits), CUVET_OK);
+    remember(ctx, CV_H_SCAN, &old, bits, 1);
+    ctx->handles.chunk[0][0].generation = from;
     for (uint32_t i = from; i <= CV_HANDLE_LAST_GENERATION + 2; i++) {
-        bits = new_object(c, CV_H_SCAN);
+        bits = new_object(ctx, CV_H_SCAN);
         if ((bits & 0xFFFF) != (i > CV_HANDLE_LAST_GENERATION))
             ck_abort_msg("object %u is in slot %u", (unsigned)i, (unsigned)(bits & 0xFFFF));
-        if (cv_handle_destroy(c, CV_H_SCAN, bits) != CUVET_OK)
+        if (cv_handle_destroy(ctx, CV_H_SCAN, bits) != CUVET_OK)
             ck_abort_msg("object %u", (unsigned)i);
-        remember(c, CV_H_SCAN, &old, bits, i);
+        remember(ctx, CV_H_SCAN, &old, bits, i);
     }
-    ck_assert_uint_eq(old.n, SLOW_BUILD ? 16 + 1 + 11 : 256 + 11);
-    ck_assert_uint_eq(c->handles.n_slots, 2);
-    cuvet_ctx_destroy(c);
+    ck_assert_uint_eq(old.count, SLOW_BUILD ? 16 + 1 + 11 : 256 + 11);
+    ck_assert_uint_eq(ctx->handles.n_slots, 2);
+    cuvet_ctx_destroy(ctx);
 }
 END_TEST
 
@@ -98,127 +98,127 @@ START_TEST(every_generation_of_an_input)
     const char *full = getenv("CV_FULL");
     bool whole = full && *full && !SLOW_BUILD;
     static old_handles old;
-    cuvet_ctx *c = new_ctx();
+    cuvet_ctx *ctx = new_ctx();
     cuvet_input_state st;
     cuvet_input first, in;
 
-    ck_assert_int_eq(cuvet_input_create(c, NULL, &first), CUVET_OK);
+    ck_assert_int_eq(cuvet_input_create(ctx, NULL, &first), CUVET_OK);
     in = first;
-    ck_assert_int_eq(cuvet_input_destroy(c, &in), CUVET_OK);
+    ck_assert_int_eq(cuvet_input_destroy(ctx, &in), CUVET_OK);
     if (!whole)
-        c->handles.chunk[0][0].generation = CV_HANDLE_LAST_GENERATION - 70000;
-    for (uint32_t i = c->handles.chunk[0][0].generation; i <= CV_HANDLE_LAST_GENERATION + 2; i++) {
+        ctx->handles.chunk[0][0].generation = CV_HANDLE_LAST_GENERATION - 70000;
+    for (uint32_t i = ctx->handles.chunk[0][0].generation; i <= CV_HANDLE_LAST_GENERATION + 2; i++) {
         uint64_t bits;
 
-        if (cuvet_input_create(c, NULL, &in) != CUVET_OK)
+        if (cuvet_input_create(ctx, NULL, &in) != CUVET_OK)
             ck_abort_msg("input %u", (unsigned)i);
         bits = in.bits;
         ck_assert((bits & 0xFFFF) == (i > CV_HANDLE_LAST_GENERATION));
-        if (cuvet_input_destroy(c, &in) != CUVET_OK || in.bits != 0)
+        if (cuvet_input_destroy(ctx, &in) != CUVET_OK || in.bits != 0)
             ck_abort_msg("input %u", (unsigned)i);
-        remember(c, CV_H_INPUT, &old, bits, i);
+        remember(ctx, CV_H_INPUT, &old, bits, i);
         if ((i & 0xFFF) == 0)
-            ck_assert_int_eq(cuvet_input_get_state(c, first, &st), CUVET_E_STALE_HANDLE);
+            ck_assert_int_eq(cuvet_input_get_state(ctx, first, &st), CUVET_E_STALE_HANDLE);
     }
-    ck_assert_int_eq(cuvet_input_destroy(c, &first), CUVET_E_STALE_HANDLE);
-    ck_assert_uint_gt(old.n, 10);
-    cuvet_ctx_destroy(c);
+    ck_assert_int_eq(cuvet_input_destroy(ctx, &first), CUVET_E_STALE_HANDLE);
+    ck_assert_uint_gt(old.count, 10);
+    cuvet_ctx_destroy(ctx);
 }
 END_TEST
 
 static const cuvet_input_config FOR_90 = { .size = sizeof(FOR_90), .target = { 90, 0 } };
 
-static cuvet_input new_input(cuvet_ctx *c)
+static cuvet_input new_input(cuvet_ctx *ctx)
 {
     cuvet_input in = { 0 };
 
-    if (cuvet_input_create(c, &FOR_90, &in) != CUVET_OK || in.bits == 0)
+    if (cuvet_input_create(ctx, &FOR_90, &in) != CUVET_OK || in.bits == 0)
         abort();
     return in;
 }
 
 /* What the table gives back to the allocator. */
-typedef struct burials {
+typedef struct handle_input_burials {
     size_t size; /* that is looked for */
-    unsigned n;
+    unsigned count;
     long live;
-    cuvet_ctx *c;
+    cuvet_ctx *ctx;
     cuvet_input victim; /* destroyed in the middle of the next allocation, as another thread would */
-} burials;
+} handle_input_burials;
 
-static void *keep_alloc(void *u, size_t n)
+static void *keep_alloc(void *user, size_t size)
 {
-    burials *b = u;
+    handle_input_burials *burials = user;
 
-    if (b->victim.bits)
-        ck_assert_int_eq(cuvet_input_destroy(b->c, &b->victim), CUVET_OK);
-    b->live++;
-    return malloc(n);
+    if (burials->victim.bits)
+        ck_assert_int_eq(cuvet_input_destroy(burials->ctx, &burials->victim), CUVET_OK);
+    burials->live++;
+    return malloc(size);
 }
 
-static void *keep_resize(void *u, void *p, size_t o, size_t n)
+static void *keep_resize(void *user, void *block, size_t off, size_t count)
 {
-    (void)u;
-    (void)o;
-    return realloc(p, n);
+    (void)user;
+    (void)off;
+    return realloc(block, count);
 }
 
-static void look_at_body(void *u, void *p, size_t n)
+static void look_at_body(void *user, void *block, size_t size)
 {
-    burials *b = u;
+    handle_input_burials *burials = user;
 
-    if (n == b->size) {
-        b->n++;
-        for (size_t i = 0; i < n; i++)
-            ck_assert_uint_eq(((const uint8_t *)p)[i], 0xDB);
+    if (size == burials->size) {
+        burials->count++;
+        for (size_t i = 0; i < size; i++)
+            ck_assert_uint_eq(((const uint8_t *)block)[i], 0xDB);
     }
-    b->live--;
-    free(p);
+    burials->live--;
+    free(block);
 }
 
-static void destroy_it(void *u, const cuvet_diag *d)
+static void destroy_it(void *user, const cuvet_diag *diag)
 {
-    void **w = u;
-    cuvet_input *in = w[1];
+    void **width = user;
+    cuvet_input *in = width[1];
 
-    (void)d;
+    (void)diag;
     if (in->bits)
-        ck_assert_int_eq(cuvet_input_destroy(w[0], in), CUVET_OK);
+        ck_assert_int_eq(cuvet_input_destroy(width[0], in), CUVET_OK);
 }
 
 /* Destroyed, destroyed by a callback in the middle of select, left to its context: nothing stays readable. */
 START_TEST(bodies_are_poisoned)
 {
-    burials b = { .size = sizeof(cv_input) };
-    cuvet_alloc a = { sizeof(a), keep_alloc, keep_resize, look_at_body, &b };
-    void *w[2];
-    cuvet_ctx_options o = { sizeof(o), &a, NULL, destroy_it, w };
+    handle_input_burials burials = { .size = sizeof(cv_input) };
+    cuvet_alloc alloc = { sizeof(alloc), keep_alloc, keep_resize, look_at_body, &burials };
+    void *width[2];
+    cuvet_ctx_options options = { sizeof(options), &alloc, NULL, destroy_it, width };
     cuvet_input in, again;
-    cuvet_ctx *c;
-    size_t n;
-    const uint8_t *p = sample("plain.sm_90.cubin", &n, 0); /* an executable: refused, and said */
+    cuvet_ctx *ctx;
+    size_t count;
+    const uint8_t *bytes = sample("plain.sm_90.cubin", &count, 0); /* an executable: refused, and said */
 
-    ck_assert_int_eq(cuvet_ctx_create(&o, &c), CUVET_OK);
-    w[0] = c;
-    w[1] = &in;
+    ck_assert_int_eq(cuvet_ctx_create(&options, &ctx), CUVET_OK);
+    width[0] = ctx;
+    width[1] = &in;
     for (unsigned i = 0; i < 3; i++) {
-        ck_assert_int_eq(cuvet_input_create(c, &FOR_90, &in), CUVET_OK);
-        ck_assert_int_eq(cuvet_input_option(c, in, "-v", 2), CUVET_OK);
-        ck_assert_int_eq(cuvet_input_bind(c, in, p, n, CUVET_BIND_COPY, NULL), CUVET_OK);
+        ck_assert_int_eq(cuvet_input_create(ctx, &FOR_90, &in), CUVET_OK);
+        ck_assert_int_eq(cuvet_input_option(ctx, in, "-v", 2), CUVET_OK);
+        ck_assert_int_eq(cuvet_input_bind(ctx, in, bytes, count, CUVET_BIND_COPY, NULL), CUVET_OK);
         again = in;
         if (i == 0)
-            ck_assert_int_eq(cuvet_input_destroy(c, &in), CUVET_OK);
+            ck_assert_int_eq(cuvet_input_destroy(ctx, &in), CUVET_OK);
         else if (i == 1)
-            ck_assert_int_eq(cuvet_input_select(c, in), CUVET_E_STALE_HANDLE);
-        ck_assert_uint_eq(b.n, i < 2 ? i + 1 : 2);
+            ck_assert_int_eq(cuvet_input_select(ctx, in), CUVET_E_STALE_HANDLE);
+        ck_assert_uint_eq(burials.count, i < 2 ? i + 1 : 2);
         if (i < 2) {
             ck_assert_uint_eq(in.bits, 0);
-            ck_assert_int_eq(cuvet_input_destroy(c, &again), CUVET_E_STALE_HANDLE);
+            ck_assert_int_eq(cuvet_input_destroy(ctx, &again), CUVET_E_STALE_HANDLE);
         }
     }
-    cuvet_ctx_destroy(c);
-    ck_assert_uint_eq(b.n, 3);
-    ck_assert_int_eq(b.live, 0);
+    cuvet_ctx_destroy(ctx);
+    ck_assert_uint_eq(burials.count, 3);
+    ck_assert_int_eq(burials.live, 0);
 }
 END_TEST
 
@@ -226,180 +226,180 @@ END_TEST
  */
 START_TEST(destroyed_while_taken)
 {
-    burials b = { .size = sizeof(cv_input) };
-    cuvet_alloc a = { sizeof(a), keep_alloc, keep_resize, look_at_body, &b };
-    cuvet_ctx_options o = { sizeof(o), &a, NULL, NULL, NULL };
+    handle_input_burials burials = { .size = sizeof(cv_input) };
+    cuvet_alloc alloc = { sizeof(alloc), keep_alloc, keep_resize, look_at_body, &burials };
+    cuvet_ctx_options options = { sizeof(options), &alloc, NULL, NULL, NULL };
     cuvet_image img = { .size = sizeof(img) };
     cuvet_input in;
-    size_t n;
-    const uint8_t *p = sample("plain.sm_90.rdc.cubin", &n, 0);
+    size_t count;
+    const uint8_t *bytes = sample("plain.sm_90.rdc.cubin", &count, 0);
 
-    ck_assert_int_eq(cuvet_ctx_create(&o, &b.c), CUVET_OK);
-    in = new_input(b.c);
-    ck_assert_int_eq(cuvet_input_bind(b.c, in, p, n, CUVET_BIND_BORROW, NULL), CUVET_OK);
-    ck_assert_int_eq(cuvet_input_select(b.c, in), CUVET_OK);
-    b.victim = in;
-    ck_assert_int_eq(cuvet_input_take_result(b.c, in, &img), CUVET_E_STALE_HANDLE);
-    ck_assert_uint_eq(b.victim.bits, 0);
+    ck_assert_int_eq(cuvet_ctx_create(&options, &burials.ctx), CUVET_OK);
+    in = new_input(burials.ctx);
+    ck_assert_int_eq(cuvet_input_bind(burials.ctx, in, bytes, count, CUVET_BIND_BORROW, NULL), CUVET_OK);
+    ck_assert_int_eq(cuvet_input_select(burials.ctx, in), CUVET_OK);
+    burials.victim = in;
+    ck_assert_int_eq(cuvet_input_take_result(burials.ctx, in, &img), CUVET_E_STALE_HANDLE);
+    ck_assert_uint_eq(burials.victim.bits, 0);
     ck_assert(img.bytes == NULL && img.n == 0);
-    ck_assert_uint_eq(b.n, 1);
-    cuvet_ctx_destroy(b.c);
-    ck_assert_int_eq(b.live, 0);
+    ck_assert_uint_eq(burials.count, 1);
+    cuvet_ctx_destroy(burials.ctx);
+    ck_assert_int_eq(burials.live, 0);
 }
 END_TEST
 
 enum { N_CALLS = 19, CANCEL_CALL = 17, DESTROY_CALL = 18 };
 
 /* Every call that takes the handle of an input, with arguments that are in order. */
-static cuvet_status call_number(unsigned i, cuvet_ctx *c, cuvet_input in)
+static cuvet_status call_number(unsigned index, cuvet_ctx *ctx, cuvet_input in)
 {
     static const uint8_t BYTES[64] = ".version 8.0\n.target sm_90\n.address_size 64\n";
     cuvet_input_config cfg = FOR_90;
     cuvet_input_state st;
-    cuvet_candidate k = { .size = sizeof(k) };
-    cuvet_result r = { .size = sizeof(r) };
+    cuvet_candidate candidate = { .size = sizeof(candidate) };
+    cuvet_result result = { .size = sizeof(result) };
     cuvet_image img = { .size = sizeof(img) };
-    const char *p;
-    cuvet_diag d = { .size = sizeof(d) };
-    size_t n;
+    const char *at;
+    cuvet_diag diag = { .size = sizeof(diag) };
+    size_t count;
 
-    switch (i) {
-    case 0: return cuvet_input_configure(c, in, &cfg);
-    case 1: return cuvet_input_get_config(c, in, &cfg);
-    case 2: return cuvet_input_set_target(c, in, cfg.target);
-    case 3: return cuvet_input_set_request(c, in, CUVET_REQUEST_LINK);
-    case 4: return cuvet_input_set_flags(c, in, 0);
-    case 5: return cuvet_input_option(c, in, "-v", 2);
-    case 6: return cuvet_input_get_option(c, in, 0, &p, &n);
-    case 7: return cuvet_input_set_compiler(c, in, NULL);
-    case 8: return cuvet_input_bind(c, in, BYTES, sizeof(BYTES), CUVET_BIND_COPY, NULL);
-    case 9: return cuvet_input_select(c, in);
-    case 10: return cuvet_input_get_candidate(c, in, 0, &k);
-    case 11: return cuvet_input_get_result(c, in, &r);
-    case 12: return cuvet_input_get_diag(c, in, 0, &d);
-    case 13: return cuvet_input_get_log(c, in, &p, &n);
-    case 14: return cuvet_input_get_state(c, in, &st);
-    case 15: return cuvet_input_set_target(c, in, (cuvet_target){ 75, 0 });
+    switch (index) {
+    case 0: return cuvet_input_configure(ctx, in, &cfg);
+    case 1: return cuvet_input_get_config(ctx, in, &cfg);
+    case 2: return cuvet_input_set_target(ctx, in, cfg.target);
+    case 3: return cuvet_input_set_request(ctx, in, CUVET_REQUEST_LINK);
+    case 4: return cuvet_input_set_flags(ctx, in, 0);
+    case 5: return cuvet_input_option(ctx, in, "-v", 2);
+    case 6: return cuvet_input_get_option(ctx, in, 0, &at, &count);
+    case 7: return cuvet_input_set_compiler(ctx, in, NULL);
+    case 8: return cuvet_input_bind(ctx, in, BYTES, sizeof(BYTES), CUVET_BIND_COPY, NULL);
+    case 9: return cuvet_input_select(ctx, in);
+    case 10: return cuvet_input_get_candidate(ctx, in, 0, &candidate);
+    case 11: return cuvet_input_get_result(ctx, in, &result);
+    case 12: return cuvet_input_get_diag(ctx, in, 0, &diag);
+    case 13: return cuvet_input_get_log(ctx, in, &at, &count);
+    case 14: return cuvet_input_get_state(ctx, in, &st);
+    case 15: return cuvet_input_set_target(ctx, in, (cuvet_target){ 75, 0 });
     case 16: {
-        cuvet_status s = cuvet_input_take_result(c, in, &img);
+        cuvet_status status = cuvet_input_take_result(ctx, in, &img);
 
         cuvet_image_destroy(&img);
-        return s;
+        return status;
     }
-    case CANCEL_CALL: return cuvet_input_cancel(c, in);
-    default: return cuvet_input_destroy(c, &in);
+    case CANCEL_CALL: return cuvet_input_cancel(ctx, in);
+    default: return cuvet_input_destroy(ctx, &in);
     }
 }
 
 /* The misuse table, every call. */
 START_TEST(misuse_of_inputs)
 {
-    cuvet_ctx *c = new_ctx(), *d = new_ctx();
-    cuvet_input good = new_input(c), stale, other;
-    uint64_t scan = new_object(c, CV_H_SCAN), elf = new_object(c, CV_H_ELF);
+    cuvet_ctx *ctx = new_ctx(), *owner = new_ctx();
+    cuvet_input good = new_input(ctx), stale, other;
+    uint64_t scan = new_object(ctx, CV_H_SCAN), elf = new_object(ctx, CV_H_ELF);
     const cuvet_input made_up[] = {
         { 0 },                              /* zero */
         { good.bits + 60000 },              /* no such slot */
         { good.bits + (UINT64_C(1) << 32) } /* a generation that is not there yet */
     };
 
-    d->handles.salt = (uint16_t)(c->handles.salt + 1);
-    other = new_input(d);
-    stale = new_input(c);
-    ck_assert_int_eq(call_number(DESTROY_CALL, c, stale), CUVET_OK);
+    owner->handles.salt = (uint16_t)(ctx->handles.salt + 1);
+    other = new_input(owner);
+    stale = new_input(ctx);
+    ck_assert_int_eq(call_number(DESTROY_CALL, ctx, stale), CUVET_OK);
     for (unsigned i = 0; i < N_CALLS; i++) {
         for (unsigned k = 0; k < 3; k++)
-            ck_assert_int_eq(call_number(i, c, made_up[k]), CUVET_E_HANDLE);
-        ck_assert_int_eq(call_number(i, c, other), CUVET_E_HANDLE);
-        ck_assert_int_eq(call_number(i, d, good), CUVET_E_HANDLE);
-        ck_assert_int_eq(call_number(i, c, stale), CUVET_E_STALE_HANDLE);
-        ck_assert_int_eq(call_number(i, c, (cuvet_input){ scan }), CUVET_E_HANDLE_KIND);
-        ck_assert_int_eq(call_number(i, c, (cuvet_input){ elf }), CUVET_E_HANDLE_KIND);
+            ck_assert_int_eq(call_number(i, ctx, made_up[k]), CUVET_E_HANDLE);
+        ck_assert_int_eq(call_number(i, ctx, other), CUVET_E_HANDLE);
+        ck_assert_int_eq(call_number(i, owner, good), CUVET_E_HANDLE);
+        ck_assert_int_eq(call_number(i, ctx, stale), CUVET_E_STALE_HANDLE);
+        ck_assert_int_eq(call_number(i, ctx, (cuvet_input){ scan }), CUVET_E_HANDLE_KIND);
+        ck_assert_int_eq(call_number(i, ctx, (cuvet_input){ elf }), CUVET_E_HANDLE_KIND);
         ck_assert_int_eq(call_number(i, NULL, good), CUVET_E_NULL);
     }
-    new_input(c); /* takes the slot: the old handle stays stale */
+    new_input(ctx); /* takes the slot: the old handle stays stale */
     for (unsigned i = 0; i < N_CALLS; i++)
-        ck_assert_int_eq(call_number(i, c, stale), CUVET_E_STALE_HANDLE);
-    cuvet_ctx_destroy(d);
-    cuvet_ctx_destroy(c);
+        ck_assert_int_eq(call_number(i, ctx, stale), CUVET_E_STALE_HANDLE);
+    cuvet_ctx_destroy(owner);
+    cuvet_ctx_destroy(ctx);
 }
 END_TEST
 
 /* A compiler that stops in the middle, until it is told to go on or that nobody waits any more. */
-typedef struct stopped {
-    cuvet_ctx *c;
+typedef struct handle_input_stopped {
+    cuvet_ctx *ctx;
     cuvet_input in;
     sem_t inside, go_on;
     bool until_cancelled;
     cuvet_status got;
-} stopped;
+} handle_input_stopped;
 
-static cuvet_status stop_inside(void *u, const cuvet_compile_request *q, cuvet_compile_result *out)
+static cuvet_status stop_inside(void *user, const cuvet_compile_request *request, cuvet_compile_result *out)
 {
-    stopped *s = u;
+    handle_input_stopped *stopped = user;
 
-    sem_post(&s->inside);
-    if (!s->until_cancelled)
-        sem_wait(&s->go_on);
-    while (s->until_cancelled && !__atomic_load_n(q->cancel, __ATOMIC_RELAXED))
+    sem_post(&stopped->inside);
+    if (!stopped->until_cancelled)
+        sem_wait(&stopped->go_on);
+    while (stopped->until_cancelled && !__atomic_load_n(request->cancel, __ATOMIC_RELAXED))
         sched_yield();
-    out->end = s->until_cancelled ? CUVET_COMPILE_CANCELLED : CUVET_COMPILE_FAILED;
+    out->end = stopped->until_cancelled ? CUVET_COMPILE_CANCELLED : CUVET_COMPILE_FAILED;
     return CUVET_OK;
 }
 
-static void *select_it(void *u)
+static void *select_it(void *user)
 {
-    stopped *s = u;
+    handle_input_stopped *stopped = user;
 
-    s->got = cuvet_input_select(s->c, s->in);
+    stopped->got = cuvet_input_select(stopped->ctx, stopped->in);
     return NULL;
 }
 
-static void run_until_inside(stopped *s, pthread_t *t)
+static void run_until_inside(handle_input_stopped *stopped, pthread_t *pthread)
 {
-    const cuvet_compiler cc = { sizeof(cc), stop_inside, s };
+    const cuvet_compiler cc = { sizeof(cc), stop_inside, stopped };
 
-    s->c = new_ctx();
-    s->in = new_input(s->c);
-    ck_assert_int_eq(sem_init(&s->inside, 0, 0), 0);
-    ck_assert_int_eq(sem_init(&s->go_on, 0, 0), 0);
-    ck_assert_int_eq(cuvet_input_set_compiler(s->c, s->in, &cc), CUVET_OK);
-    ck_assert_int_eq(call_number(8, s->c, s->in), CUVET_OK);
-    ck_assert_int_eq(pthread_create(t, NULL, select_it, s), 0);
-    ck_assert_int_eq(sem_wait(&s->inside), 0);
+    stopped->ctx = new_ctx();
+    stopped->in = new_input(stopped->ctx);
+    ck_assert_int_eq(sem_init(&stopped->inside, 0, 0), 0);
+    ck_assert_int_eq(sem_init(&stopped->go_on, 0, 0), 0);
+    ck_assert_int_eq(cuvet_input_set_compiler(stopped->ctx, stopped->in, &cc), CUVET_OK);
+    ck_assert_int_eq(call_number(8, stopped->ctx, stopped->in), CUVET_OK);
+    ck_assert_int_eq(pthread_create(pthread, NULL, select_it, stopped), 0);
+    ck_assert_int_eq(sem_wait(&stopped->inside), 0);
 }
 
 START_TEST(in_use_on_another_thread)
 {
-    stopped s = { .until_cancelled = false };
-    pthread_t t;
+    handle_input_stopped stopped = { .until_cancelled = false };
+    pthread_t pthread;
 
-    run_until_inside(&s, &t);
+    run_until_inside(&stopped, &pthread);
     for (unsigned i = 0; i < CANCEL_CALL; i++)
-        ck_assert_int_eq(call_number(i, s.c, s.in), CUVET_E_BUSY);
-    ck_assert_int_eq(call_number(DESTROY_CALL, s.c, s.in), CUVET_OK);
+        ck_assert_int_eq(call_number(i, stopped.ctx, stopped.in), CUVET_E_BUSY);
+    ck_assert_int_eq(call_number(DESTROY_CALL, stopped.ctx, stopped.in), CUVET_OK);
     for (unsigned i = 0; i < N_CALLS; i++)
-        ck_assert_int_eq(call_number(i, s.c, s.in), CUVET_E_STALE_HANDLE);
-    sem_post(&s.go_on);
-    ck_assert_int_eq(pthread_join(t, NULL), 0);
-    ck_assert_int_eq(s.got, CUVET_E_STALE_HANDLE);
-    cuvet_ctx_destroy(s.c);
+        ck_assert_int_eq(call_number(i, stopped.ctx, stopped.in), CUVET_E_STALE_HANDLE);
+    sem_post(&stopped.go_on);
+    ck_assert_int_eq(pthread_join(pthread, NULL), 0);
+    ck_assert_int_eq(stopped.got, CUVET_E_STALE_HANDLE);
+    cuvet_ctx_destroy(stopped.ctx);
 }
 END_TEST
 
 START_TEST(cancelled_from_another_thread)
 {
-    stopped s = { .until_cancelled = true };
+    handle_input_stopped stopped = { .until_cancelled = true };
     cuvet_input_state st;
-    pthread_t t;
+    pthread_t pthread;
 
-    run_until_inside(&s, &t);
-    ck_assert_int_eq(cuvet_input_cancel(s.c, s.in), CUVET_OK);
-    ck_assert_int_eq(pthread_join(t, NULL), 0);
-    ck_assert_int_eq(s.got, CUVET_E_CANCELLED);
-    ck_assert_int_eq(cuvet_input_get_state(s.c, s.in, &st), CUVET_OK);
+    run_until_inside(&stopped, &pthread);
+    ck_assert_int_eq(cuvet_input_cancel(stopped.ctx, stopped.in), CUVET_OK);
+    ck_assert_int_eq(pthread_join(pthread, NULL), 0);
+    ck_assert_int_eq(stopped.got, CUVET_E_CANCELLED);
+    ck_assert_int_eq(cuvet_input_get_state(stopped.ctx, stopped.in, &st), CUVET_OK);
     ck_assert_int_eq(st, CUVET_INPUT_FAILED);
-    cuvet_ctx_destroy(s.c);
+    cuvet_ctx_destroy(stopped.ctx);
 }
 END_TEST
 
@@ -407,64 +407,65 @@ END_TEST
 #define ROUNDS  150u
 
 /* One context, and what each thread works on at the moment: others poke at it. */
-typedef struct market {
-    cuvet_ctx *c;
+typedef struct handle_input_market {
+    cuvet_ctx *ctx;
     uint64_t bits[THREADS]; /* atomic */
-    const uint8_t *p;
-    size_t n;
+    const uint8_t *bytes;
+    size_t size;
     unsigned next; /* atomic: numbers for the threads */
     unsigned long selected, busy, stale;
-} market;
+} handle_input_market;
 
 /* Whatever others do meanwhile: never a status that tells of a fault of ours. */
-static cuvet_status fair(market *m, cuvet_status s)
+static cuvet_status fair(handle_input_market *market, cuvet_status status)
 {
-    if (s == CUVET_E_INTERNAL || s == CUVET_E_POISONED || s == CUVET_E_HANDLE_KIND || s == CUVET_E_HANDLE ||
-        s == CUVET_E_NOMEM)
+    if (status == CUVET_E_INTERNAL || status == CUVET_E_POISONED || status == CUVET_E_HANDLE_KIND ||
+        status == CUVET_E_HANDLE || status == CUVET_E_NOMEM)
         abort();
-    if (s == CUVET_E_BUSY)
-        __atomic_fetch_add(&m->busy, 1, __ATOMIC_RELAXED);
-    if (s == CUVET_E_STALE_HANDLE)
-        __atomic_fetch_add(&m->stale, 1, __ATOMIC_RELAXED);
-    return s;
+    if (status == CUVET_E_BUSY)
+        __atomic_fetch_add(&market->busy, 1, __ATOMIC_RELAXED);
+    if (status == CUVET_E_STALE_HANDLE)
+        __atomic_fetch_add(&market->stale, 1, __ATOMIC_RELAXED);
+    return status;
 }
 
-static void poke(market *m, unsigned mine, unsigned seed)
+static void poke(handle_input_market *market, unsigned mine, unsigned seed)
 {
     for (unsigned k = 0; k < THREADS; k++) {
-        uint64_t bits = __atomic_load_n(&m->bits[k], __ATOMIC_RELAXED);
+        uint64_t bits = __atomic_load_n(&market->bits[k], __ATOMIC_RELAXED);
 
         seed = seed * 1103515245u + 12345;
         if (k != mine && bits)
-            (void)fair(m, call_number((seed >> 16) % N_CALLS, m->c, (cuvet_input){ bits }));
+            (void)fair(market, call_number((seed >> 16) % N_CALLS, market->ctx, (cuvet_input){ bits }));
     }
 }
 
-static void *trade(void *u)
+static void *trade(void *user)
 {
-    market *m = u;
-    unsigned mine = __atomic_fetch_add(&m->next, 1, __ATOMIC_RELAXED);
+    handle_input_market *market = user;
+    unsigned mine = __atomic_fetch_add(&market->next, 1, __ATOMIC_RELAXED);
 
     for (unsigned i = 0; i < ROUNDS; i++) {
-        cuvet_input in = new_input(m->c), before = in;
+        cuvet_input in = new_input(market->ctx), before = in;
         cuvet_image img = { .size = sizeof(img) };
-        cuvet_status s;
+        cuvet_status status;
 
         if (i & 1) /* half of them are left alone until they are done */
-            __atomic_store_n(&m->bits[mine], in.bits, __ATOMIC_RELAXED);
-        s = fair(m, cuvet_input_bind(m->c, in, m->p, m->n, i & 2 ? CUVET_BIND_COPY : 0, NULL));
-        if (s == CUVET_OK)
-            s = fair(m, cuvet_input_select(m->c, in));
-        if (s != CUVET_OK && !(i & 1))
+            __atomic_store_n(&market->bits[mine], in.bits, __ATOMIC_RELAXED);
+        status = fair(market, cuvet_input_bind(market->ctx, in, market->bytes, market->size,
+                                               i & 2 ? CUVET_BIND_COPY : 0, NULL));
+        if (status == CUVET_OK)
+            status = fair(market, cuvet_input_select(market->ctx, in));
+        if (status != CUVET_OK && !(i & 1))
             abort();
-        if (s == CUVET_OK && fair(m, cuvet_input_take_result(m->c, in, &img)) == CUVET_OK) {
-            __atomic_fetch_add(&m->selected, 1, __ATOMIC_RELAXED);
+        if (status == CUVET_OK && fair(market, cuvet_input_take_result(market->ctx, in, &img)) == CUVET_OK) {
+            __atomic_fetch_add(&market->selected, 1, __ATOMIC_RELAXED);
             cuvet_image_destroy(&img);
         }
-        __atomic_store_n(&m->bits[mine], in.bits, __ATOMIC_RELAXED);
-        poke(m, mine, i * THREADS + mine);
-        (void)fair(m, cuvet_input_destroy(m->c, &in));
-        if (fair(m, cuvet_input_destroy(m->c, &before)) != CUVET_E_STALE_HANDLE)
+        __atomic_store_n(&market->bits[mine], in.bits, __ATOMIC_RELAXED);
+        poke(market, mine, i * THREADS + mine);
+        (void)fair(market, cuvet_input_destroy(market->ctx, &in));
+        if (fair(market, cuvet_input_destroy(market->ctx, &before)) != CUVET_E_STALE_HANDLE)
             abort();
     }
     return NULL;
@@ -472,37 +473,37 @@ static void *trade(void *u)
 
 START_TEST(threads_and_each_others_inputs)
 {
-    static fb f;
-    market m = { .c = new_ctx() };
-    pthread_t t[THREADS];
+    static fb_state fatbin;
+    handle_input_market market = { .ctx = new_ctx() };
+    pthread_t pthread[THREADS];
 
-    fb_make(&f, "sm_75 sm_80 sm_90 compute_90");
-    m.p = f.bytes;
-    m.n = f.n;
+    fb_make(&fatbin, "sm_75 sm_80 sm_90 compute_90");
+    market.bytes = fatbin.bytes;
+    market.size = fatbin.size;
     for (unsigned i = 0; i < THREADS; i++)
-        ck_assert_int_eq(pthread_create(&t[i], NULL, trade, &m), 0);
+        ck_assert_int_eq(pthread_create(&pthread[i], NULL, trade, &market), 0);
     for (unsigned i = 0; i < THREADS; i++)
-        ck_assert_int_eq(pthread_join(t[i], NULL), 0);
-    ck_assert_uint_ge(m.selected, THREADS * ROUNDS / 2);
-    ck_assert_uint_gt(m.stale, THREADS * ROUNDS - 1);
-    cuvet_ctx_destroy(m.c);
+        ck_assert_int_eq(pthread_join(pthread[i], NULL), 0);
+    ck_assert_uint_ge(market.selected, THREADS * ROUNDS / 2);
+    ck_assert_uint_gt(market.stale, THREADS * ROUNDS - 1);
+    cuvet_ctx_destroy(market.ctx);
 }
 END_TEST
 
 Suite *suite_handle_input(void)
 {
-    Suite *s = suite_create("handle_input");
-    TCase *t = tcase_create("handle_input");
+    Suite *suite = suite_create("handle_input");
+    TCase *tcase = tcase_create("handle_input");
 
-    tcase_set_timeout(t, 180);
-    tcase_add_test(t, every_generation);
-    tcase_add_test(t, every_generation_of_an_input);
-    tcase_add_test(t, bodies_are_poisoned);
-    tcase_add_test(t, destroyed_while_taken);
-    tcase_add_test(t, misuse_of_inputs);
-    tcase_add_test(t, in_use_on_another_thread);
-    tcase_add_test(t, cancelled_from_another_thread);
-    tcase_add_test(t, threads_and_each_others_inputs);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_set_timeout(tcase, 180);
+    tcase_add_test(tcase, every_generation);
+    tcase_add_test(tcase, every_generation_of_an_input);
+    tcase_add_test(tcase, bodies_are_poisoned);
+    tcase_add_test(tcase, destroyed_while_taken);
+    tcase_add_test(tcase, misuse_of_inputs);
+    tcase_add_test(tcase, in_use_on_another_thread);
+    tcase_add_test(tcase, cancelled_from_another_thread);
+    tcase_add_test(tcase, threads_and_each_others_inputs);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

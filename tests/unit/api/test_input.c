@@ -28,35 +28,35 @@ static const struct {
 START_TEST(choices)
 {
     cuvet_input in = make_for(CHOICES[_i].target);
-    uint64_t chosen = UINT64_MAX, n;
-    cuvet_result r = { .size = sizeof(r) };
-    cuvet_candidate c = { .size = sizeof(c) };
+    uint64_t chosen = UINT64_MAX, count;
+    cuvet_result result = { .size = sizeof(result) };
+    cuvet_candidate candidate = { .size = sizeof(candidate) };
 
     fb_make(&bin, CHOICES[_i].members);
     ck_assert_int_eq(bind_bin(in), CUVET_OK);
     ck_assert_int_eq(state(in), CUVET_INPUT_BOUND);
     ck_assert_str_eq(cuvet_status_name(cuvet_input_select(ctx, in)), cuvet_status_name(CHOICES[_i].status));
-    n = candidates(in);
-    for (uint64_t i = 0; i < n; i++) {
-        ck_assert_int_eq(cuvet_input_get_candidate(ctx, in, i, &c), CUVET_OK);
-        ck_assert_int_eq(c.rank == 0, c.reason != CUVET_REASON_NONE);
-        if (c.chosen)
+    count = candidates(in);
+    for (uint64_t i = 0; i < count; i++) {
+        ck_assert_int_eq(cuvet_input_get_candidate(ctx, in, i, &candidate), CUVET_OK);
+        ck_assert_int_eq(candidate.rank == 0, candidate.reason != CUVET_REASON_NONE);
+        if (candidate.chosen)
             chosen = i;
     }
     ck_assert_int_eq((int)chosen, CHOICES[_i].want);
     if (CHOICES[_i].status == CUVET_OK) {
         ck_assert_int_eq(state(in), CUVET_INPUT_SELECTED);
-        ck_assert_int_eq(cuvet_input_get_result(ctx, in, &r), CUVET_OK);
-        ck_assert_uint_eq(r.candidate, chosen);
-        ck_assert_int_eq(cuvet_input_get_candidate(ctx, in, chosen, &c), CUVET_OK);
-        ck_assert(r.sm == c.sm && r.suffix == c.suffix && !r.compiled);
-        ck_assert_int_eq(r.kind, r.sm >= 100 ? CUVET_K_MERCURY : CUVET_K_CUBIN);
-        ck_assert(r.n <= c.stored_size && c.stored_size - r.n < 8);
-        ck_assert_mem_eq(r.bytes, bin.bytes + c.payload_off, r.n);
+        ck_assert_int_eq(cuvet_input_get_result(ctx, in, &result), CUVET_OK);
+        ck_assert_uint_eq(result.candidate, chosen);
+        ck_assert_int_eq(cuvet_input_get_candidate(ctx, in, chosen, &candidate), CUVET_OK);
+        ck_assert(result.sm == candidate.sm && result.suffix == candidate.suffix && !result.compiled);
+        ck_assert_int_eq(result.kind, result.sm >= 100 ? CUVET_K_MERCURY : CUVET_K_CUBIN);
+        ck_assert(result.n <= candidate.stored_size && candidate.stored_size - result.n < 8);
+        ck_assert_mem_eq(result.bytes, bin.bytes + candidate.payload_off, result.n);
     } else {
         ck_assert_int_eq(state(in), CUVET_INPUT_FAILED);
-        ck_assert_int_eq(cuvet_input_get_result(ctx, in, &r), CUVET_E_STATE);
-        ck_assert(r.bytes == NULL && r.n == 0);
+        ck_assert_int_eq(cuvet_input_get_result(ctx, in, &result), CUVET_E_STATE);
+        ck_assert(result.bytes == NULL && result.n == 0);
         ck_assert_int_eq(cuvet_input_select(ctx, in), CUVET_E_STATE);
         ck_assert_uint_gt(n_said, 0);
     }
@@ -67,8 +67,8 @@ END_TEST
 START_TEST(what_is_said)
 {
     cuvet_input in = make_for("sm_90");
-    cuvet_diag d = { .size = sizeof(d) };
-    uint64_t n = 0;
+    cuvet_diag diag = { .size = sizeof(diag) };
+    uint64_t count = 0;
 
     fb_make(&bin, "sm_90 sm_90a");
     ck_assert_int_eq(bind_bin(in), CUVET_OK);
@@ -77,7 +77,7 @@ START_TEST(what_is_said)
     end(in);
     n_said = 0;
     in = make_for("sm_75");
-    bin.n = 0;
+    bin.size = 0;
     fb_begin(&bin);
     fb_member(&bin, "sm_90");
     fb_member(&bin, "compute_90");
@@ -88,23 +88,23 @@ START_TEST(what_is_said)
     ck_assert_int_eq(cuvet_input_select(ctx, in), CUVET_E_NO_MATCH);
     ck_assert(was_said("CV-INPUT-001") && was_said("CV-INPUT-002") && was_said("CV-INPUT-003") &&
               was_said("CV-INPUT-004") && was_said("CV-INPUT-012"));
-    while (cuvet_input_get_diag(ctx, in, n, &d) == CUVET_OK) {
-        ck_assert_str_eq(cuvet_rule_get(d.rule)->id, said[n].id);
-        n++;
+    while (cuvet_input_get_diag(ctx, in, count, &diag) == CUVET_OK) {
+        ck_assert_str_eq(cuvet_rule_get(diag.rule)->id, said[count].id);
+        count++;
     }
-    ck_assert_uint_eq(n, n_said);
+    ck_assert_uint_eq(count, n_said);
     end(in);
 }
 END_TEST
 
 START_TEST(exact_policy)
 {
-    cuvet_input_config c = config("sm_90");
+    cuvet_input_config settings = config("sm_90");
     cuvet_candidate got = { .size = sizeof(got) };
     cuvet_input in;
 
-    c.policy = CUVET_ARCH_EXACT;
-    in = make(&c);
+    settings.policy = CUVET_ARCH_EXACT;
+    in = make(&settings);
     fb_make(&bin, "sm_90 sm_90a");
     ck_assert_int_eq(bind_bin(in), CUVET_OK);
     ck_assert_int_eq(cuvet_input_select(ctx, in), CUVET_OK);
@@ -119,9 +119,9 @@ END_TEST
 START_TEST(several_containers)
 {
     cuvet_input in = make_for("sm_89");
-    cuvet_result r = { .size = sizeof(r) };
+    cuvet_result result = { .size = sizeof(result) };
 
-    bin.n = 0;
+    bin.size = 0;
     fb_begin(&bin);
     fb_member(&bin, "sm_80");
     fb_end(&bin);
@@ -134,8 +134,8 @@ START_TEST(several_containers)
     ck_assert_int_eq(bind_bin(in), CUVET_OK);
     ck_assert_uint_eq(candidates(in), 3);
     ck_assert_int_eq(cuvet_input_select(ctx, in), CUVET_OK);
-    ck_assert_int_eq(cuvet_input_get_result(ctx, in, &r), CUVET_OK);
-    ck_assert_uint_eq(r.candidate, 1);
+    ck_assert_int_eq(cuvet_input_get_result(ctx, in, &result), CUVET_OK);
+    ck_assert_uint_eq(result.candidate, 1);
     ck_assert(was_said("CV-INPUT-005") && was_said("CV-INPUT-006"));
     end(in);
 }
@@ -144,22 +144,22 @@ END_TEST
 /* Containers in members in containers, up to the limit. */
 static void nest(unsigned levels, const char *members)
 {
-    static fb inner;
+    static fb_state inner;
 
     fb_make(&bin, members);
     for (unsigned i = 0; i < levels; i++) {
         inner = bin;
-        bin.n = 0;
+        bin.size = 0;
         fb_begin(&bin);
-        fb_bytes(&bin, 2, 90, 0, inner.bytes, inner.n);
+        fb_bytes(&bin, 2, 90, 0, inner.bytes, inner.size);
         fb_end(&bin);
     }
 }
 
 START_TEST(nested)
 {
-    cuvet_result r = { .size = sizeof(r) };
-    cuvet_candidate c = { .size = sizeof(c) };
+    cuvet_result result = { .size = sizeof(result) };
+    cuvet_candidate candidate = { .size = sizeof(candidate) };
 
     for (unsigned levels = 1; levels <= 6; levels++) {
         cuvet_input in = make_for("sm_90");
@@ -171,11 +171,11 @@ START_TEST(nested)
         ck_assert_uint_eq(candidates(in), 1);
         ck_assert_str_eq(cuvet_status_name(cuvet_input_select(ctx, in)), cuvet_status_name(want));
         if (want == CUVET_OK) {
-            ck_assert_int_eq(cuvet_input_get_result(ctx, in, &r), CUVET_OK);
-            ck_assert_uint_eq(r.candidate, levels + 1);
-            ck_assert_int_eq(cuvet_input_get_candidate(ctx, in, r.candidate, &c), CUVET_OK);
-            ck_assert_uint_eq(c.depth, levels);
-            ck_assert_uint_eq(r.sm, 90);
+            ck_assert_int_eq(cuvet_input_get_result(ctx, in, &result), CUVET_OK);
+            ck_assert_uint_eq(result.candidate, levels + 1);
+            ck_assert_int_eq(cuvet_input_get_candidate(ctx, in, result.candidate, &candidate), CUVET_OK);
+            ck_assert_uint_eq(candidate.depth, levels);
+            ck_assert_uint_eq(result.sm, 90);
         } else {
             ck_assert(was_said("CV-LIMIT-008"));
         }
@@ -210,24 +210,24 @@ static const struct {
 
 START_TEST(files)
 {
-    cuvet_input_config c = config(FILES[_i].target);
+    cuvet_input_config settings = config(FILES[_i].target);
     cuvet_content_info info = { .size = sizeof(info) };
     cuvet_input in;
-    cuvet_result r = { .size = sizeof(r) };
-    size_t n;
-    const uint8_t *p = sample(FILES[_i].file, &n, 0);
+    cuvet_result result = { .size = sizeof(result) };
+    size_t count;
+    const uint8_t *bytes = sample(FILES[_i].file, &count, 0);
 
-    c.request = FILES[_i].request;
-    in = make(&c);
-    ck_assert_str_eq(cuvet_status_name(cuvet_input_bind(ctx, in, p, n, CUVET_BIND_COPY, &info)),
+    settings.request = FILES[_i].request;
+    in = make(&settings);
+    ck_assert_str_eq(cuvet_status_name(cuvet_input_bind(ctx, in, bytes, count, CUVET_BIND_COPY, &info)),
                      cuvet_status_name(FILES[_i].bind));
     ck_assert_int_eq(info.type, FILES[_i].content);
     ck_assert_msg(cuvet_input_select(ctx, in) == FILES[_i].select, "%s: %u said, last %s", FILES[_i].file,
                   n_said, n_said ? said[n_said - 1].id : "");
     if (FILES[_i].select == CUVET_OK) {
-        ck_assert_int_eq(cuvet_input_get_result(ctx, in, &r), CUVET_OK);
-        ck_assert_int_eq(r.kind, FILES[_i].match);
-        ck_assert_uint_gt(r.n, 0);
+        ck_assert_int_eq(cuvet_input_get_result(ctx, in, &result), CUVET_OK);
+        ck_assert_int_eq(result.kind, FILES[_i].match);
+        ck_assert_uint_gt(result.n, 0);
     }
     end(in);
 }
@@ -237,21 +237,21 @@ START_TEST(refused_payloads)
 {
     static const uint8_t WRAPPER[24] = { 0xB1, 0x43, 0x62, 0x46, 1 };
     cuvet_input in = make_for("sm_90");
-    size_t n;
-    const uint8_t *p = sample("multi.fatbin", &n, 0);
+    size_t count;
+    const uint8_t *bytes = sample("multi.fatbin", &count, 0);
     cuvet_content_info info = { .size = sizeof(info) };
 
     ck_assert_int_eq(cuvet_input_bind(ctx, in, "nothing known", 13, 0, NULL), CUVET_E_UNKNOWN);
     ck_assert_int_eq(cuvet_input_bind(ctx, in, "", 0, 0, NULL), CUVET_E_UNKNOWN);
-    ck_assert_int_eq(cuvet_input_bind(ctx, in, p, n - 8, 0, NULL), CUVET_E_TRUNCATED);
-    ck_assert_int_eq(cuvet_input_bind(ctx, in, p, 12, 0, NULL), CUVET_E_TRUNCATED);
+    ck_assert_int_eq(cuvet_input_bind(ctx, in, bytes, count - 8, 0, NULL), CUVET_E_TRUNCATED);
+    ck_assert_int_eq(cuvet_input_bind(ctx, in, bytes, 12, 0, NULL), CUVET_E_TRUNCATED);
     ck_assert_int_eq(cuvet_input_bind(ctx, in, WRAPPER, sizeof(WRAPPER), 0, NULL), CUVET_E_UNSUPPORTED);
     ck_assert(was_said("CV-INPUT-007"));
-    ck_assert_int_eq(cuvet_input_bind(ctx, in, p, n, 2, NULL), CUVET_E_USAGE);
-    ck_assert_int_eq(cuvet_input_bind(ctx, in, NULL, n, 0, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_input_bind(ctx, in, bytes, count, 2, NULL), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_input_bind(ctx, in, NULL, count, 0, NULL), CUVET_E_NULL);
     ck_assert_int_eq(state(in), CUVET_INPUT_CONFIGURED);
     /* A failing bind keeps what was bound. */
-    ck_assert_int_eq(cuvet_input_bind(ctx, in, p, n, 0, &info), CUVET_OK);
+    ck_assert_int_eq(cuvet_input_bind(ctx, in, bytes, count, 0, &info), CUVET_OK);
     ck_assert_uint_eq(candidates(in), 8);
     ck_assert_int_eq(cuvet_input_bind(ctx, in, "nothing known", 13, 0, NULL), CUVET_E_UNKNOWN);
     ck_assert_int_eq(state(in), CUVET_INPUT_BOUND);
@@ -269,7 +269,7 @@ END_TEST
 START_TEST(configuration)
 {
     cuvet_input in = make(NULL);
-    cuvet_input_config c = config("sm_90a"), got = { .size = sizeof(got) };
+    cuvet_input_config settings = config("sm_90a"), got = { .size = sizeof(got) };
     cuvet_target bad = { 999, 0 };
 
     ck_assert_int_eq(state(in), CUVET_INPUT_NEW);
@@ -279,7 +279,7 @@ START_TEST(configuration)
     ck_assert_int_eq(cuvet_input_set_request(ctx, in, CUVET_REQUEST_PTX), CUVET_E_STATE);
     ck_assert_int_eq(cuvet_input_set_target(ctx, in, bad), CUVET_E_ARCH);
     ck_assert_int_eq(state(in), CUVET_INPUT_NEW);
-    ck_assert_int_eq(cuvet_input_set_target(ctx, in, c.target), CUVET_OK);
+    ck_assert_int_eq(cuvet_input_set_target(ctx, in, settings.target), CUVET_OK);
     ck_assert_int_eq(state(in), CUVET_INPUT_CONFIGURED);
     /* A number that is refused leaves the one before. */
     ck_assert_int_eq(cuvet_input_set_target(ctx, in, bad), CUVET_E_ARCH);
@@ -293,24 +293,24 @@ START_TEST(configuration)
     ck_assert_int_eq(cuvet_input_set_flags(ctx, in, 0), CUVET_OK);
     ck_assert_int_eq(cuvet_input_get_config(ctx, in, &got), CUVET_OK);
     ck_assert(got.request == CUVET_REQUEST_PTX && got.flags == 0);
-    c.threads = 65;
-    ck_assert_int_eq(cuvet_input_configure(ctx, in, &c), CUVET_E_USAGE);
-    c.threads = 64;
-    c.policy = 2;
-    ck_assert_int_eq(cuvet_input_configure(ctx, in, &c), CUVET_E_USAGE);
-    c.policy = 0;
-    c.size--;
-    ck_assert_int_eq(cuvet_input_configure(ctx, in, &c), CUVET_E_USAGE);
-    c.size++;
-    ck_assert_int_eq(cuvet_input_configure(ctx, in, &c), CUVET_OK);
+    settings.threads = 65;
+    ck_assert_int_eq(cuvet_input_configure(ctx, in, &settings), CUVET_E_USAGE);
+    settings.threads = 64;
+    settings.policy = 2;
+    ck_assert_int_eq(cuvet_input_configure(ctx, in, &settings), CUVET_E_USAGE);
+    settings.policy = 0;
+    settings.size--;
+    ck_assert_int_eq(cuvet_input_configure(ctx, in, &settings), CUVET_E_USAGE);
+    settings.size++;
+    ck_assert_int_eq(cuvet_input_configure(ctx, in, &settings), CUVET_OK);
     fb_make(&bin, "sm_90a");
     ck_assert_int_eq(bind_bin(in), CUVET_OK);
-    ck_assert_int_eq(cuvet_input_configure(ctx, in, &c), CUVET_E_STATE);
-    ck_assert_int_eq(cuvet_input_set_target(ctx, in, c.target), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_input_configure(ctx, in, &settings), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_input_set_target(ctx, in, settings.target), CUVET_E_STATE);
     end(in);
-    c.target.sm = 999;
+    settings.target.sm = 999;
     in.bits = 7;
-    ck_assert_int_eq(cuvet_input_create(ctx, &c, &in), CUVET_E_ARCH);
+    ck_assert_int_eq(cuvet_input_create(ctx, &settings, &in), CUVET_E_ARCH);
     ck_assert_uint_eq(in.bits, 0);
 }
 END_TEST
@@ -318,42 +318,42 @@ END_TEST
 START_TEST(options)
 {
     cuvet_input in = make_for("sm_90");
-    const char *p;
+    const char *at;
     char text[40];
-    size_t n;
+    size_t count;
 
-    ck_assert_int_eq(cuvet_input_get_option(ctx, in, 0, &p, &n), CUVET_END);
+    ck_assert_int_eq(cuvet_input_get_option(ctx, in, 0, &at, &count), CUVET_END);
     ck_assert_int_eq(cuvet_input_option(ctx, in, "-c", 2), CUVET_OK);
     ck_assert_int_eq(cuvet_input_option(ctx, in, "-m64 -o /etc/passwd", 19), CUVET_OK); /* one element */
     ck_assert_int_eq(cuvet_input_option(ctx, in, "", 0), CUVET_E_USAGE);
     ck_assert_int_eq(cuvet_input_option(ctx, in, "a\0b", 3), CUVET_E_USAGE);
     ck_assert_int_eq(cuvet_input_option(ctx, in, NULL, 3), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_input_option(ctx, in, "-v", 2), CUVET_OK);
-    ck_assert_int_eq(cuvet_input_get_option(ctx, in, 1, &p, &n), CUVET_OK);
-    ck_assert_str_eq(p, "-m64 -o /etc/passwd");
-    ck_assert_uint_eq(n, 19);
-    ck_assert_int_eq(cuvet_input_get_option(ctx, in, 2, &p, &n), CUVET_OK);
-    ck_assert_str_eq(p, "-v");
-    ck_assert_int_eq(cuvet_input_get_option(ctx, in, 3, &p, &n), CUVET_END);
+    ck_assert_int_eq(cuvet_input_get_option(ctx, in, 1, &at, &count), CUVET_OK);
+    ck_assert_str_eq(at, "-m64 -o /etc/passwd");
+    ck_assert_uint_eq(count, 19);
+    ck_assert_int_eq(cuvet_input_get_option(ctx, in, 2, &at, &count), CUVET_OK);
+    ck_assert_str_eq(at, "-v");
+    ck_assert_int_eq(cuvet_input_get_option(ctx, in, 3, &at, &count), CUVET_END);
     for (unsigned i = 3; i < 256; i++)
         ck_assert_int_eq(cuvet_input_option(ctx, in, text, (size_t)snprintf(text, sizeof(text), "-o%u", i)),
                          CUVET_OK);
     ck_assert_int_eq(cuvet_input_option(ctx, in, "-x", 2), CUVET_E_LIMIT);
     ck_assert(was_said("CV-LIMIT-017"));
-    ck_assert_int_eq(cuvet_input_get_option(ctx, in, 255, &p, &n), CUVET_OK);
-    ck_assert_str_eq(p, "-o255");
+    ck_assert_int_eq(cuvet_input_get_option(ctx, in, 255, &at, &count), CUVET_OK);
+    ck_assert_str_eq(at, "-o255");
     end(in);
 }
 END_TEST
 
 START_TEST(long_options)
 {
-    cuvet_input_config c = config("sm_90");
+    cuvet_input_config settings = config("sm_90");
     char *big = malloc(65536);
     cuvet_input in;
 
-    c.flags = CUVET_INPUT_LENIENT;
-    in = make(&c);
+    settings.flags = CUVET_INPUT_LENIENT;
+    in = make(&settings);
     memset(big, 'x', 65536);
     ck_assert_int_eq(cuvet_input_option(ctx, in, "", 0), CUVET_OK); /* ignored */
     ck_assert_int_eq(cuvet_input_option(ctx, in, big, 65536), CUVET_E_LIMIT);
@@ -368,26 +368,26 @@ END_TEST
 START_TEST(taking)
 {
     cuvet_input in = make_for("sm_90");
-    cuvet_image a = { .size = sizeof(a) }, b = { .size = sizeof(b) };
-    cuvet_result r = { .size = sizeof(r) };
+    cuvet_image left = { .size = sizeof(left) }, right = { .size = sizeof(right) };
+    cuvet_result result = { .size = sizeof(result) };
 
     fb_make(&bin, "sm_90");
-    ck_assert_int_eq(cuvet_input_take_result(ctx, in, &a), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_input_take_result(ctx, in, &left), CUVET_E_STATE);
     ck_assert_int_eq(bind_bin(in), CUVET_OK);
-    ck_assert_int_eq(cuvet_input_take_result(ctx, in, &a), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_input_take_result(ctx, in, &left), CUVET_E_STATE);
     ck_assert_int_eq(cuvet_input_select(ctx, in), CUVET_OK);
-    ck_assert_int_eq(cuvet_input_get_result(ctx, in, &r), CUVET_OK);
-    ck_assert_int_eq(cuvet_input_take_result(ctx, in, &a), CUVET_OK);
-    ck_assert_uint_eq(a.n, r.n);
-    ck_assert_int_eq(cuvet_input_take_result(ctx, in, &b), CUVET_E_STATE);
-    ck_assert(b.bytes == NULL);
-    ck_assert_int_eq(cuvet_input_get_result(ctx, in, &r), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_input_get_result(ctx, in, &result), CUVET_OK);
+    ck_assert_int_eq(cuvet_input_take_result(ctx, in, &left), CUVET_OK);
+    ck_assert_uint_eq(left.n, result.n);
+    ck_assert_int_eq(cuvet_input_take_result(ctx, in, &right), CUVET_E_STATE);
+    ck_assert(right.bytes == NULL);
+    ck_assert_int_eq(cuvet_input_get_result(ctx, in, &result), CUVET_E_STATE);
     end(in);
-    ck_assert_mem_eq(a.bytes, bin.bytes + 80, a.n); /* lives on */
-    ck_assert(a.kind == CUVET_K_CUBIN && a.sm == 90);
-    cuvet_image_destroy(&a);
-    ck_assert(a.bytes == NULL);
-    cuvet_image_destroy(&a);
+    ck_assert_mem_eq(left.bytes, bin.bytes + 80, left.n); /* lives on */
+    ck_assert(left.kind == CUVET_K_CUBIN && left.sm == 90);
+    cuvet_image_destroy(&left);
+    ck_assert(left.bytes == NULL);
+    cuvet_image_destroy(&left);
     cuvet_image_destroy(NULL);
 }
 END_TEST
@@ -410,32 +410,32 @@ START_TEST(misuse)
 {
     cuvet_input none = { 0 }, in = make_for("sm_90"), other;
     cuvet_scan scan = { in.bits };
-    cuvet_compiler c = { .size = sizeof(c) };
+    cuvet_compiler compiler = { .size = sizeof(compiler) };
     cuvet_summary sum = { .size = sizeof(sum) };
-    cuvet_result r = { .size = sizeof(r) };
+    cuvet_result result = { .size = sizeof(result) };
     cuvet_ctx *second;
 
     ck_assert_int_eq(cuvet_input_select(ctx, none), CUVET_E_HANDLE);
     ck_assert_int_eq(cuvet_input_destroy(ctx, &none), CUVET_E_HANDLE);
     ck_assert_int_eq(cuvet_scan_summary(ctx, scan, &sum), CUVET_E_HANDLE_KIND);
-    ck_assert_int_eq(cuvet_input_set_compiler(ctx, in, &c), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_input_set_compiler(ctx, in, &compiler), CUVET_E_USAGE);
     ck_assert_int_eq(cuvet_input_create(NULL, NULL, &other), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_input_create(ctx, NULL, NULL), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_input_destroy(NULL, &in), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_input_get_result(ctx, in, NULL), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_ctx_create(NULL, &second), CUVET_OK);
     if ((in.bits >> 16 & 0xFFFF) != 0) {
-        cuvet_status s;
+        cuvet_status status;
 
         ck_assert_int_eq(cuvet_input_create(second, NULL, &other), CUVET_OK);
-        s = cuvet_input_select(ctx, other);
+        status = cuvet_input_select(ctx, other);
         /* One in 65,536 contexts has the same salt. */
-        ck_assert(s == CUVET_E_HANDLE || (other.bits >> 16 & 0xFFFF) == (in.bits >> 16 & 0xFFFF));
+        ck_assert(status == CUVET_E_HANDLE || (other.bits >> 16 & 0xFFFF) == (in.bits >> 16 & 0xFFFF));
     }
     cuvet_ctx_destroy(second);
     other = in;
     end(in);
-    ck_assert_int_eq(cuvet_input_get_result(ctx, other, &r), CUVET_E_STALE_HANDLE);
+    ck_assert_int_eq(cuvet_input_get_result(ctx, other, &result), CUVET_E_STALE_HANDLE);
     ck_assert_int_eq(cuvet_input_destroy(ctx, &other), CUVET_E_STALE_HANDLE);
 }
 END_TEST
@@ -465,24 +465,24 @@ END_TEST
 
 Suite *suite_test_input(void)
 {
-    Suite *s = suite_create("input");
-    TCase *t = tcase_create("input");
+    Suite *suite = suite_create("input");
+    TCase *tcase = tcase_create("input");
 
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_loop_test(t, choices, 0, (int)N(CHOICES));
-    tcase_add_test(t, what_is_said);
-    tcase_add_test(t, exact_policy);
-    tcase_add_test(t, several_containers);
-    tcase_add_test(t, nested);
-    tcase_add_loop_test(t, files, 0, (int)N(FILES));
-    tcase_add_test(t, refused_payloads);
-    tcase_add_test(t, configuration);
-    tcase_add_test(t, options);
-    tcase_add_test(t, long_options);
-    tcase_add_test(t, taking);
-    tcase_add_test(t, cancelling);
-    tcase_add_test(t, misuse);
-    tcase_add_test(t, kind_numbers);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_loop_test(tcase, choices, 0, (int)N(CHOICES));
+    tcase_add_test(tcase, what_is_said);
+    tcase_add_test(tcase, exact_policy);
+    tcase_add_test(tcase, several_containers);
+    tcase_add_test(tcase, nested);
+    tcase_add_loop_test(tcase, files, 0, (int)N(FILES));
+    tcase_add_test(tcase, refused_payloads);
+    tcase_add_test(tcase, configuration);
+    tcase_add_test(tcase, options);
+    tcase_add_test(tcase, long_options);
+    tcase_add_test(tcase, taking);
+    tcase_add_test(tcase, cancelling);
+    tcase_add_test(tcase, misuse);
+    tcase_add_test(tcase, kind_numbers);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -3,51 +3,52 @@
 #include "input_fixture.h"
 
 /* A compiler that gives what it is told to give. */
-typedef struct fake {
+typedef struct input_compile_fake {
     cuvet_compile_result give;
     cuvet_status status;
     char options[200];
     uint32_t sm;
     char suffix;
     bool ltoir;
-    size_t n;
+    size_t count;
     unsigned calls, released;
-} fake;
+} input_compile_fake;
 
-static void released(cuvet_compile_result *r, void *user)
+static void released(cuvet_compile_result *result, void *user)
 {
-    (void)r;
-    ((fake *)user)->released++;
+    (void)result;
+    ((input_compile_fake *)user)->released++;
 }
 
-static cuvet_status compile(void *user, const cuvet_compile_request *q, cuvet_compile_result *out)
+static cuvet_status compile(void *user, const cuvet_compile_request *request, cuvet_compile_result *out)
 {
-    fake *f = user;
+    input_compile_fake *fake = user;
 
-    f->calls++;
-    f->options[0] = 0;
-    for (size_t i = 0; i < q->n_options; i++) {
-        strcat(f->options, "[");
-        strcat(f->options, q->option[i]);
-        strcat(f->options, "]");
+    fake->calls++;
+    fake->options[0] = 0;
+    for (size_t i = 0; i < request->n_options; i++) {
+        strcat(fake->options, "[");
+        strcat(fake->options, request->option[i]);
+        strcat(fake->options, "]");
     }
-    f->sm = q->sm;
-    f->suffix = q->suffix;
-    f->ltoir = (q->kind == CUVET_K_LTOIR);
-    f->n = q->n;
-    *out = f->give;
+    fake->sm = request->sm;
+    fake->suffix = request->suffix;
+    fake->ltoir = (request->kind == CUVET_K_LTOIR);
+    fake->count = request->n;
+    *out = fake->give;
     out->release = released;
-    return f->status;
+    return fake->status;
 }
 
-static cuvet_status compile_with(fake *f, const char *target, const char *members, cuvet_input *out)
+static cuvet_status compile_with(input_compile_fake *fake, const char *target, const char *members,
+                                 cuvet_input *out)
 {
-    cuvet_compiler c = { sizeof(c), compile, f };
+    cuvet_compiler compiler = { sizeof(compiler), compile, fake };
 
     *out = make_for(target);
     fb_make(&bin, members);
     ck_assert_int_eq(cuvet_input_option(ctx, *out, "-v", 2), CUVET_OK);
-    ck_assert_int_eq(cuvet_input_set_compiler(ctx, *out, &c), CUVET_OK);
+    ck_assert_int_eq(cuvet_input_set_compiler(ctx, *out, &compiler), CUVET_OK);
     ck_assert_int_eq(bind_bin(*out), CUVET_OK);
     return cuvet_input_select(ctx, *out);
 }
@@ -55,20 +56,23 @@ static cuvet_status compile_with(fake *f, const char *target, const char *member
 START_TEST(compiled)
 {
     cuvet_input in;
-    cuvet_result r = { .size = sizeof(r) };
+    cuvet_result result = { .size = sizeof(result) };
     const char *log;
-    size_t n;
-    fake f = { .give = { .size = sizeof(f.give), .log = (char *)"warning: \033[31mx\n", .n_log = 17 } };
+    size_t count;
+    input_compile_fake fake = {
+        .give = { .size = sizeof(fake.give), .log = (char *)"warning: \033[31mx\n", .n_log = 17 }
+    };
 
-    f.give.bytes = (void *)sample("plain.sm_90.rdc.cubin", &f.give.n, 0);
-    ck_assert_int_eq(compile_with(&f, "sm_90", "compute_80 compute_90", &in), CUVET_OK);
-    ck_assert(f.calls == 1 && f.released == 1 && f.sm == 90 && f.suffix == 0 && !f.ltoir);
-    ck_assert_str_eq(f.options, "[-v]");
-    ck_assert_int_eq(cuvet_input_get_result(ctx, in, &r), CUVET_OK);
-    ck_assert(r.compiled && r.kind == CUVET_K_CUBIN && r.candidate == 1 && r.n == f.give.n);
-    ck_assert_mem_eq(r.bytes, f.give.bytes, r.n);
-    ck_assert_int_eq(cuvet_input_get_log(ctx, in, &log, &n), CUVET_OK);
-    ck_assert_uint_eq(n, strlen(log));
+    fake.give.bytes = (void *)sample("plain.sm_90.rdc.cubin", &fake.give.n, 0);
+    ck_assert_int_eq(compile_with(&fake, "sm_90", "compute_80 compute_90", &in), CUVET_OK);
+    ck_assert(fake.calls == 1 && fake.released == 1 && fake.sm == 90 && fake.suffix == 0 && !fake.ltoir);
+    ck_assert_str_eq(fake.options, "[-v]");
+    ck_assert_int_eq(cuvet_input_get_result(ctx, in, &result), CUVET_OK);
+    ck_assert(result.compiled && result.kind == CUVET_K_CUBIN && result.candidate == 1 &&
+              result.n == fake.give.n);
+    ck_assert_mem_eq(result.bytes, fake.give.bytes, result.n);
+    ck_assert_int_eq(cuvet_input_get_log(ctx, in, &log, &count), CUVET_OK);
+    ck_assert_uint_eq(count, strlen(log));
     ck_assert_ptr_null(strchr(log, 27));
     ck_assert_ptr_nonnull(strstr(log, "warning"));
     end(in);
@@ -100,14 +104,14 @@ START_TEST(bad_compilers)
     };
 
     for (size_t i = 0; i < N(ROWS); i++) {
-        fake f = { .give = { .size = sizeof(f.give), .end = ROWS[i].end, .detail = 5 } };
+        input_compile_fake fake = { .give = { .size = sizeof(fake.give), .end = ROWS[i].end, .detail = 5 } };
         cuvet_input in;
 
         n_said = 0;
         if (ROWS[i].file)
-            f.give.bytes = (void *)sample(ROWS[i].file, &f.give.n, 0);
-        ck_assert_msg(compile_with(&f, "sm_89", "compute_80", &in) == ROWS[i].want, "row %zu", i);
-        ck_assert_uint_eq(f.released, 1);
+            fake.give.bytes = (void *)sample(ROWS[i].file, &fake.give.n, 0);
+        ck_assert_msg(compile_with(&fake, "sm_89", "compute_80", &in) == ROWS[i].want, "row %zu", i);
+        ck_assert_uint_eq(fake.released, 1);
         ck_assert_msg(!ROWS[i].id || was_said(ROWS[i].id), "row %zu: %s", i, ROWS[i].id);
         ck_assert_int_eq(state(in), CUVET_INPUT_FAILED);
         end(in);
@@ -117,12 +121,12 @@ END_TEST
 
 Suite *suite_test_input_compile(void)
 {
-    Suite *s = suite_create("input_compile");
-    TCase *t = tcase_create("input_compile");
+    Suite *suite = suite_create("input_compile");
+    TCase *tcase = tcase_create("input_compile");
 
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, compiled);
-    tcase_add_test(t, bad_compilers);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, compiled);
+    tcase_add_test(tcase, bad_compilers);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -12,118 +12,126 @@
 #define KERNELS_USED  "--kernels-used="
 #define SEGMENT_BYTES 56
 
-typedef struct image {
-    const uint8_t *p;
-    size_t n;
-} image;
+typedef struct linker_image {
+    const uint8_t *bytes;
+    size_t size;
+} linker_image;
 
-static bool has_bytes(const lc_section *s)
+static bool has_bytes(const lc_section *section)
 {
-    return s->type != NOBITS && s->type != CUDA_SHARED && s->type != CUDA_GLOBAL && s->type != 0;
+    return section->type != NOBITS && section->type != CUDA_SHARED && section->type != CUDA_GLOBAL &&
+           section->type != 0;
 }
 
-static uint64_t align_up(uint64_t v, uint64_t align)
+static uint64_t align_up(uint64_t value, uint64_t align)
 {
-    return align > 1 ? (v + align - 1) / align * align : v;
+    return align > 1 ? (value + align - 1) / align * align : value;
 }
 
 /* Of common variables of one name the reference takes the alignment of the first. Of those of weak_common_ptx
  * the second asks for more, and gets it from us. */
-static bool same_align(const lc_section *a, const lc_section *b)
+static bool same_align(const lc_section *left, const lc_section *right)
 {
-    return a->align == b->align || (strcmp(b->name, ".nv.global") == 0 && b->align == 4 && a->align == 8);
+    return left->align == right->align ||
+           (strcmp(right->name, ".nv.global") == 0 && right->align == 4 && left->align == 8);
 }
 
 /* Same sections with the same bytes. */
-static void compare_sections(image got, image want)
+static void compare_sections(linker_image got, linker_image want)
 {
-    ck_assert_uint_eq(lc_sections(got.p), lc_sections(want.p));
-    for (unsigned i = 0; i < lc_sections(want.p); i++) {
-        lc_section a = lc_section_of(got.p, i), b = lc_section_of(want.p, i);
+    ck_assert_uint_eq(lc_sections(got.bytes), lc_sections(want.bytes));
+    for (unsigned i = 0; i < lc_sections(want.bytes); i++) {
+        lc_section left = lc_section_of(got.bytes, i), right = lc_section_of(want.bytes, i);
 
-        ck_assert_str_eq(a.name, b.name);
-        ck_assert_msg(a.type == b.type && a.flags == b.flags && a.addr == b.addr, "%s: type, flags", b.name);
-        ck_assert_msg(a.link == b.link && a.info == b.info, "%s: link %u %u, info %x %x", b.name, a.link,
-                      b.link, a.info, b.info);
-        ck_assert_msg(same_align(&a, &b) && a.entsize == b.entsize, "%s: alignment", b.name);
-        if (strcmp(b.name, TOOL_NOTE) == 0)
+        ck_assert_str_eq(left.name, right.name);
+        ck_assert_msg(left.type == right.type && left.flags == right.flags && left.addr == right.addr,
+                      "%s: type, flags", right.name);
+        ck_assert_msg(left.link == right.link && left.info == right.info, "%s: link %u %u, info %x %x",
+                      right.name, left.link, right.link, left.info, right.info);
+        ck_assert_msg(same_align(&left, &right) && left.entsize == right.entsize, "%s: alignment",
+                      right.name);
+        if (strcmp(right.name, TOOL_NOTE) == 0)
             continue;
-        ck_assert_msg(a.size == b.size, "%s: size %llx, want %llx", b.name, (unsigned long long)a.size,
-                      (unsigned long long)b.size);
-        ck_assert(!has_bytes(&a) || (a.off <= got.n && a.size <= got.n - a.off));
-        for (uint64_t k = 0; has_bytes(&b) && k < b.size; k++)
-            ck_assert_msg(got.p[a.off + k] == want.p[b.off + k], "%s+%llx: %02x, want %02x", b.name,
-                          (unsigned long long)k, got.p[a.off + k], want.p[b.off + k]);
+        ck_assert_msg(left.size == right.size, "%s: size %llx, want %llx", right.name,
+                      (unsigned long long)left.size, (unsigned long long)right.size);
+        ck_assert(!has_bytes(&left) || (left.off <= got.size && left.size <= got.size - left.off));
+        for (uint64_t k = 0; has_bytes(&right) && k < right.size; k++)
+            ck_assert_msg(got.bytes[left.off + k] == want.bytes[right.off + k], "%s+%llx: %02x, want %02x",
+                          right.name, (unsigned long long)k, got.bytes[left.off + k],
+                          want.bytes[right.off + k]);
     }
 }
 
 /* Where things lie follows from the sizes by one rule, which the reference keeps as well; what is between
  * them is zero. The end of the contents. */
-static uint64_t check_layout(image f)
+static uint64_t check_layout(linker_image image)
 {
     uint64_t at = 64;
 
-    for (unsigned i = 1; i < lc_sections(f.p); i++) {
-        lc_section s = lc_section_of(f.p, i);
-        uint64_t off = align_up(at, s.align);
+    for (unsigned i = 1; i < lc_sections(image.bytes); i++) {
+        lc_section section = lc_section_of(image.bytes, i);
+        uint64_t off = align_up(at, section.align);
 
-        ck_assert_msg(s.off == off, "%s: at %llx, want %llx", s.name, (unsigned long long)s.off,
-                      (unsigned long long)off);
+        ck_assert_msg(section.off == off, "%s: at %llx, want %llx", section.name,
+                      (unsigned long long)section.off, (unsigned long long)off);
         for (; at < off; at++)
-            ck_assert_uint_eq(f.p[at], 0);
-        at += has_bytes(&s) ? s.size : 0;
+            ck_assert_uint_eq(image.bytes[at], 0);
+        at += has_bytes(&section) ? section.size : 0;
     }
     return at;
 }
 
 /* An offset of one file is the same place in the other: where a section or the program headers begin or end.
  */
-static bool same_place(image got, uint64_t x, image want, uint64_t y)
+static bool same_place(linker_image got, uint64_t first, linker_image want, uint64_t second)
 {
-    if ((x == lc_number(got.p, 32, 8) && y == lc_number(want.p, 32, 8)) || (x == got.n && y == want.n))
+    if ((first == lc_number(got.bytes, 32, 8) && second == lc_number(want.bytes, 32, 8)) ||
+        (first == got.size && second == want.size))
         return true;
-    for (unsigned i = 0; i < lc_sections(want.p); i++) {
-        lc_section a = lc_section_of(got.p, i), b = lc_section_of(want.p, i);
+    for (unsigned i = 0; i < lc_sections(want.bytes); i++) {
+        lc_section left = lc_section_of(got.bytes, i), right = lc_section_of(want.bytes, i);
 
-        if ((x == a.off && y == b.off) || (has_bytes(&b) && x == a.off + a.size && y == b.off + b.size))
+        if ((first == left.off && second == right.off) ||
+            (has_bytes(&right) && first == left.off + left.size && second == right.off + right.size))
             return true;
     }
     return false;
 }
 
-static void compare_segments(image got, image want)
+static void compare_segments(linker_image got, linker_image want)
 {
-    uint64_t at = lc_number(got.p, 32, 8), from = lc_number(want.p, 32, 8);
+    uint64_t at = lc_number(got.bytes, 32, 8), from = lc_number(want.bytes, 32, 8);
 
-    for (unsigned i = 0; i < lc_number(want.p, 56, 2); i++, at += SEGMENT_BYTES, from += SEGMENT_BYTES) {
-        uint64_t a[4], b[4]; /* offset, file size, memory size, alignment */
+    for (unsigned i = 0; i < lc_number(want.bytes, 56, 2); i++, at += SEGMENT_BYTES, from += SEGMENT_BYTES) {
+        uint64_t left[4], right[4]; /* offset, file size, memory size, alignment */
 
         for (unsigned k = 0; k < 4; k++) {
             static const unsigned FIELD[] = { 8, 32, 40, 48 };
 
-            a[k] = lc_number(got.p, at + FIELD[k], 8);
-            b[k] = lc_number(want.p, from + FIELD[k], 8);
+            left[k] = lc_number(got.bytes, at + FIELD[k], 8);
+            right[k] = lc_number(want.bytes, from + FIELD[k], 8);
         }
-        ck_assert_uint_eq(lc_number(got.p, at, 8), lc_number(want.p, from, 8)); /* type, flags */
-        ck_assert_mem_eq(got.p + at + 16, want.p + from + 16, 16);              /* addresses */
-        ck_assert_uint_eq(a[3], b[3]);
-        ck_assert_uint_eq(a[2] - a[1], b[2] - b[1]);
-        ck_assert_msg(same_place(got, a[0], want, b[0]), "segment %u begins elsewhere", i);
-        ck_assert_msg(same_place(got, a[0] + a[1], want, b[0] + b[1]), "segment %u ends elsewhere", i);
+        ck_assert_uint_eq(lc_number(got.bytes, at, 8), lc_number(want.bytes, from, 8)); /* type, flags */
+        ck_assert_mem_eq(got.bytes + at + 16, want.bytes + from + 16, 16);              /* addresses */
+        ck_assert_uint_eq(left[3], right[3]);
+        ck_assert_uint_eq(left[2] - left[1], right[2] - right[1]);
+        ck_assert_msg(same_place(got, left[0], want, right[0]), "segment %u begins elsewhere", i);
+        ck_assert_msg(same_place(got, left[0] + left[1], want, right[0] + right[1]),
+                      "segment %u ends elsewhere", i);
     }
 }
 
-static void compare(image got, image want)
+static void compare(linker_image got, linker_image want)
 {
-    uint64_t end = align_up(check_layout(got), 8), segments = lc_number(want.p, 56, 2);
+    uint64_t end = align_up(check_layout(got), 8), segments = lc_number(want.bytes, 56, 2);
 
-    ck_assert_uint_eq(align_up(check_layout(want), 8), lc_number(want.p, 40, 8));
-    ck_assert_mem_eq(got.p, want.p, 32);
-    ck_assert_mem_eq(got.p + 48, want.p + 48, 16); /* flags, sizes, counts */
-    ck_assert_uint_eq(lc_number(got.p, 40, 8), end);
-    end += 64 * (uint64_t)lc_sections(got.p);
-    ck_assert_uint_eq(lc_number(got.p, 32, 8), lc_number(want.p, 32, 8) ? end : 0);
-    ck_assert_uint_eq(got.n, end + SEGMENT_BYTES * segments);
+    ck_assert_uint_eq(align_up(check_layout(want), 8), lc_number(want.bytes, 40, 8));
+    ck_assert_mem_eq(got.bytes, want.bytes, 32);
+    ck_assert_mem_eq(got.bytes + 48, want.bytes + 48, 16); /* flags, sizes, counts */
+    ck_assert_uint_eq(lc_number(got.bytes, 40, 8), end);
+    end += 64 * (uint64_t)lc_sections(got.bytes);
+    ck_assert_uint_eq(lc_number(got.bytes, 32, 8), lc_number(want.bytes, 32, 8) ? end : 0);
+    ck_assert_uint_eq(got.size, end + SEGMENT_BYTES * segments);
     compare_sections(got, want);
     compare_segments(got, want);
 }
@@ -137,160 +145,166 @@ static void compare(image got, image want)
 #define STRTAB       3u
 
 /* Has the other side a section like it? Empty relocation sections stay where the capsule has relocations. */
-static bool is_plain(const lc_section *s)
+static bool is_plain(const lc_section *section)
 {
-    return !(s->flags & CAPSULE_FLAG) && !(s->type == RELA && s->size == 0);
+    return !(section->flags & CAPSULE_FLAG) && !(section->type == RELA && section->size == 0);
 }
 
 /* Number of a section among the plain ones, 0 stays 0. */
-static unsigned plain_number(image f, unsigned index)
+static unsigned plain_number(linker_image image, unsigned index)
 {
-    unsigned n = 0;
+    unsigned count = 0;
 
     for (unsigned i = 1; i <= index; i++) {
-        lc_section s = lc_section_of(f.p, i);
+        lc_section section = lc_section_of(image.bytes, i);
 
-        n += is_plain(&s);
+        count += is_plain(&section);
     }
-    return n;
+    return count;
 }
 
-static const char *string_at(image f, const lc_section *table, uint64_t off)
+static const char *string_at(linker_image image, const lc_section *table, uint64_t off)
 {
     ck_assert_uint_lt(off, table->size);
-    return (const char *)f.p + table->off + off;
+    return (const char *)image.bytes + table->off + off;
 }
 
-static void compare_symbols(image got, const lc_section *a, image want, const lc_section *b)
+static void compare_symbols(linker_image got, const lc_section *left, linker_image want,
+                            const lc_section *right)
 {
-    lc_section names = lc_section_of(got.p, a->link), others = lc_section_of(want.p, b->link);
+    lc_section names = lc_section_of(got.bytes, left->link), others = lc_section_of(want.bytes, right->link);
 
-    ck_assert_uint_eq(a->size, b->size);
-    for (uint64_t i = 0; i < b->size; i += SYMBOL_BYTES) {
-        const uint8_t *x = got.p + a->off + i, *y = want.p + b->off + i;
+    ck_assert_uint_eq(left->size, right->size);
+    for (uint64_t i = 0; i < right->size; i += SYMBOL_BYTES) {
+        const uint8_t *first = got.bytes + left->off + i, *second = want.bytes + right->off + i;
 
-        ck_assert_str_eq(string_at(got, &names, lc_number(x, 0, 4)),
-                         string_at(want, &others, lc_number(y, 0, 4)));
-        ck_assert_mem_eq(x + 4, y + 4, 2);  /* type, binding, visibility */
-        ck_assert_mem_eq(x + 8, y + 8, 16); /* value, size */
-        ck_assert_uint_eq(plain_number(got, (unsigned)lc_number(x, 6, 2)),
-                          plain_number(want, (unsigned)lc_number(y, 6, 2)));
+        ck_assert_str_eq(string_at(got, &names, lc_number(first, 0, 4)),
+                         string_at(want, &others, lc_number(second, 0, 4)));
+        ck_assert_mem_eq(first + 4, second + 4, 2);  /* type, binding, visibility */
+        ck_assert_mem_eq(first + 8, second + 8, 16); /* value, size */
+        ck_assert_uint_eq(plain_number(got, (unsigned)lc_number(first, 6, 2)),
+                          plain_number(want, (unsigned)lc_number(second, 6, 2)));
     }
 }
 
-static void compare_plain_section(image got, const lc_section *a, image want, const lc_section *b)
+static void compare_plain_section(linker_image got, const lc_section *left, linker_image want,
+                                  const lc_section *right)
 {
-    bool names_section = (b->flags & 0x40) || b->type == RELA;
+    bool names_section = (right->flags & 0x40) || right->type == RELA;
 
-    ck_assert_str_eq(a->name, b->name);
-    ck_assert_msg(a->type == b->type && a->flags == b->flags && same_align(a, b) && a->entsize == b->entsize,
-                  "%s: header", b->name);
-    ck_assert_uint_eq(plain_number(got, a->link), plain_number(want, b->link));
+    ck_assert_str_eq(left->name, right->name);
+    ck_assert_msg(left->type == right->type && left->flags == right->flags && same_align(left, right) &&
+                      left->entsize == right->entsize,
+                  "%s: header", right->name);
+    ck_assert_uint_eq(plain_number(got, left->link), plain_number(want, right->link));
     if (names_section)
-        ck_assert_uint_eq(plain_number(got, a->info), plain_number(want, b->info));
-    else if (b->type != SYMTAB)
-        ck_assert_msg(a->info == b->info, "%s: info %x, want %x", b->name, a->info, b->info);
-    if (strcmp(b->name, TOOL_NOTE) == 0 || b->type == STRTAB)
+        ck_assert_uint_eq(plain_number(got, left->info), plain_number(want, right->info));
+    else if (right->type != SYMTAB)
+        ck_assert_msg(left->info == right->info, "%s: info %x, want %x", right->name, left->info,
+                      right->info);
+    if (strcmp(right->name, TOOL_NOTE) == 0 || right->type == STRTAB)
         return;
-    if (b->type == SYMTAB) {
-        compare_symbols(got, a, want, b);
+    if (right->type == SYMTAB) {
+        compare_symbols(got, left, want, right);
         return;
     }
-    ck_assert_msg(a->size == b->size, "%s: size %llx, want %llx", b->name, (unsigned long long)a->size,
-                  (unsigned long long)b->size);
-    if (has_bytes(b))
-        ck_assert_msg(memcmp(got.p + a->off, want.p + b->off, b->size) == 0, "%s: bytes", b->name);
+    ck_assert_msg(left->size == right->size, "%s: size %llx, want %llx", right->name,
+                  (unsigned long long)left->size, (unsigned long long)right->size);
+    if (has_bytes(right))
+        ck_assert_msg(memcmp(got.bytes + left->off, want.bytes + right->off, right->size) == 0, "%s: bytes",
+                      right->name);
 }
 
 /* Kind and machine; program headers of the same kinds and sizes. */
-static void compare_plain_headers(image got, image want)
+static void compare_plain_headers(linker_image got, linker_image want)
 {
-    uint64_t at = lc_number(got.p, 32, 8), from = lc_number(want.p, 32, 8);
+    uint64_t at = lc_number(got.bytes, 32, 8), from = lc_number(want.bytes, 32, 8);
 
-    ck_assert_mem_eq(got.p, want.p, 32);
-    ck_assert_uint_eq(lc_number(got.p, 48, 1), 4);
-    ck_assert_uint_eq(lc_number(want.p, 48, 1), 2);
-    ck_assert_mem_eq(got.p + 49, want.p + 49, 2);
-    ck_assert_uint_eq(lc_number(got.p, 56, 2), lc_number(want.p, 56, 2));
-    for (unsigned i = 0; i < lc_number(want.p, 56, 2); i++, at += SEGMENT_BYTES, from += SEGMENT_BYTES) {
-        ck_assert_uint_eq(lc_number(got.p, at, 8), lc_number(want.p, from, 8));
-        ck_assert_uint_eq(lc_number(got.p, at + 40, 8) - lc_number(got.p, at + 32, 8),
-                          lc_number(want.p, from + 40, 8) - lc_number(want.p, from + 32, 8));
+    ck_assert_mem_eq(got.bytes, want.bytes, 32);
+    ck_assert_uint_eq(lc_number(got.bytes, 48, 1), 4);
+    ck_assert_uint_eq(lc_number(want.bytes, 48, 1), 2);
+    ck_assert_mem_eq(got.bytes + 49, want.bytes + 49, 2);
+    ck_assert_uint_eq(lc_number(got.bytes, 56, 2), lc_number(want.bytes, 56, 2));
+    for (unsigned i = 0; i < lc_number(want.bytes, 56, 2); i++, at += SEGMENT_BYTES, from += SEGMENT_BYTES) {
+        ck_assert_uint_eq(lc_number(got.bytes, at, 8), lc_number(want.bytes, from, 8));
+        ck_assert_uint_eq(lc_number(got.bytes, at + 40, 8) - lc_number(got.bytes, at + 32, 8),
+                          lc_number(want.bytes, from + 40, 8) - lc_number(want.bytes, from + 32, 8));
     }
 }
 
-static void compare_plain(image got, image want)
+static void compare_plain(linker_image got, linker_image want)
 {
-    unsigned k = 0;
+    unsigned at = 0;
 
     compare_plain_headers(got, want);
     check_layout(got);
-    for (unsigned i = 0; i < lc_sections(want.p); i++) {
-        lc_section b = lc_section_of(want.p, i), a;
+    for (unsigned i = 0; i < lc_sections(want.bytes); i++) {
+        lc_section right = lc_section_of(want.bytes, i), left;
 
-        if (!is_plain(&b))
+        if (!is_plain(&right))
             continue;
-        ck_assert_uint_lt(k, lc_sections(got.p));
-        a = lc_section_of(got.p, k++);
-        ck_assert(!has_bytes(&a) || (a.off <= got.n && a.size <= got.n - a.off));
-        compare_plain_section(got, &a, want, &b);
+        ck_assert_uint_lt(at, lc_sections(got.bytes));
+        left = lc_section_of(got.bytes, at++);
+        ck_assert(!has_bytes(&left) || (left.off <= got.size && left.size <= got.size - left.off));
+        compare_plain_section(got, &left, want, &right);
     }
-    ck_assert_uint_eq(k, lc_sections(got.p));
+    ck_assert_uint_eq(at, lc_sections(got.bytes));
 }
 
 /* The options of a row; *used: room for a name. */
-static cuvet_linker_options options_of(const lc_case *c, char *text, size_t most, const char **used)
+static cuvet_linker_options options_of(const lc_case *lcase, char *text, size_t most, const char **used)
 {
-    cuvet_linker_options o = lc_options(c->target);
+    cuvet_linker_options options = lc_options(lcase->target);
     char *rest = text, *word;
 
-    ck_assert_uint_lt((size_t)snprintf(text, most, "%s", strcmp(c->options, "-") ? c->options : ""), most);
+    ck_assert_uint_lt((size_t)snprintf(text, most, "%s", strcmp(lcase->options, "-") ? lcase->options : ""),
+                      most);
     while ((word = strsep(&rest, " ")) != NULL) {
         if (strcmp(word, "-r") == 0)
-            o.flags |= CUVET_LINK_RELOCATABLE | CUVET_LINK_EXACT_RELOCATABLE;
+            options.flags |= CUVET_LINK_RELOCATABLE | CUVET_LINK_EXACT_RELOCATABLE;
         else if (strcmp(word, "-g") == 0)
-            o.flags |= CUVET_LINK_DEBUG;
+            options.flags |= CUVET_LINK_DEBUG;
         else if (strcmp(word, "--preserve-relocs") == 0)
-            o.flags |= CUVET_LINK_PRESERVE_RELOCS;
+            options.flags |= CUVET_LINK_PRESERVE_RELOCS;
         else if (strcmp(word, "--suppress-stack-size-warning") == 0)
-            o.flags |= CUVET_LINK_NO_STACK_WARNING;
+            options.flags |= CUVET_LINK_NO_STACK_WARNING;
         else if (strcmp(word, "--warning-as-error") == 0)
-            o.flags |= CUVET_LINK_WARNINGS_ARE_ERRORS;
+            options.flags |= CUVET_LINK_WARNINGS_ARE_ERRORS;
         else if (strncmp(word, KERNELS_USED, strlen(KERNELS_USED)) == 0)
             *used = word + strlen(KERNELS_USED);
         else
             ck_assert_msg(*word == 0, "option %s", word);
     }
-    o.kernels_used = *used ? used : NULL;
-    o.n_kernels_used = *used ? 1 : 0;
-    return o;
+    options.kernels_used = *used ? used : NULL;
+    options.n_kernels_used = *used ? 1 : 0;
+    return options;
 }
 
-static void check_success(const lc_case *c, cuvet_linker l)
+static void check_success(const lc_case *lcase, cuvet_linker linker)
 {
-    cuvet_link_result r = { .size = sizeof(r) };
-    image want;
+    cuvet_link_result result = { .size = sizeof(result) };
+    linker_image want;
 
-    ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
-    ck_assert_uint_eq(r.objects, c->n);
-    want.p = lc_file(c->output, &want.n);
-    if (lc_number(want.p, 48, 1) == 2) /* SASS and a capsule */
-        compare_plain((image){ r.bytes, r.n }, want);
+    ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_OK);
+    ck_assert_uint_eq(result.objects, lcase->count);
+    want.bytes = lc_file(lcase->output, &want.size);
+    if (lc_number(want.bytes, 48, 1) == 2) /* SASS and a capsule */
+        compare_plain((linker_image){ result.bytes, result.n }, want);
     else
-        compare((image){ r.bytes, r.n }, want);
+        compare((linker_image){ result.bytes, result.n }, want);
 }
 
 /* All rules of the row were said; there is no result. */
-static void check_refusal(const lc_case *c, cuvet_linker l)
+static void check_refusal(const lc_case *lcase, cuvet_linker linker)
 {
-    cuvet_link_result r = { .size = sizeof(r) };
+    cuvet_link_result result = { .size = sizeof(result) };
     char text[200], *rest = text, *id;
 
-    snprintf(text, sizeof(text), "%s", c->output);
+    snprintf(text, sizeof(text), "%s", lcase->output);
     while ((id = strsep(&rest, " ")) != NULL)
         ck_assert_msg(lc_said(id), "%s was not said", id);
-    ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_E_STATE);
-    ck_assert(r.bytes == NULL && r.n == 0);
+    ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_E_STATE);
+    ck_assert(result.bytes == NULL && result.n == 0);
 }
 
 /* An index that is not read would test nothing. */
@@ -303,86 +317,89 @@ END_TEST
 
 START_TEST(golden)
 {
-    const lc_case *c = lc_get((unsigned)_i);
-    bool success = strncmp(c->output, "CV-", 3) != 0;
+    const lc_case *lcase = lc_get((unsigned)_i);
+    bool success = strncmp(lcase->output, "CV-", 3) != 0;
     const char *used = NULL;
     char text[200];
-    const cuvet_linker_options o = options_of(c, text, sizeof(text), &used);
-    cuvet_linker l = lc_linker(&o);
-    cuvet_status s;
+    const cuvet_linker_options options = options_of(lcase, text, sizeof(text), &used);
+    cuvet_linker linker = lc_linker(&options);
+    cuvet_status status;
 
-    for (unsigned i = 0; i < c->n; i++) {
-        size_t n;
-        const uint8_t *p = lc_file(c->input[i], &n);
+    for (unsigned i = 0; i < lcase->count; i++) {
+        size_t count;
+        const uint8_t *bytes = lc_file(lcase->input[i], &count);
 
-        s = cuvet_linker_add(lc_ctx, l, p, n, c->input[i]);
-        ck_assert_msg(s == CUVET_OK, "%s %s: input %u is %s", c->name, c->target, i, cuvet_status_name(s));
+        status = cuvet_linker_add(lc_ctx, linker, bytes, count, lcase->input[i]);
+        ck_assert_msg(status == CUVET_OK, "%s %s: input %u is %s", lcase->name, lcase->target, i,
+                      cuvet_status_name(status));
     }
-    s = cuvet_linker_complete(lc_ctx, l);
-    ck_assert_msg(s == (success ? CUVET_OK : CUVET_E_REFUSED), "%s %s: %s", c->name, c->target,
-                  cuvet_status_name(s));
+    status = cuvet_linker_complete(lc_ctx, linker);
+    ck_assert_msg(status == (success ? CUVET_OK : CUVET_E_REFUSED), "%s %s: %s", lcase->name, lcase->target,
+                  cuvet_status_name(status));
     if (success)
-        check_success(c, l);
+        check_success(lcase, linker);
     else
-        check_refusal(c, l);
-    lc_end(l);
+        check_refusal(lcase, linker);
+    lc_end(linker);
 }
 END_TEST
 
 /* The same once more gives the same, and what is destroyed in between makes no difference. */
 START_TEST(twice)
 {
-    const lc_case *c = lc_find("virtual_calls", "sm_90");
-    const cuvet_linker_options o = lc_options(c->target);
-    cuvet_link_result r[2] = { { .size = sizeof(r[0]) }, { .size = sizeof(r[0]) } };
-    cuvet_linker l[2];
+    const lc_case *lcase = lc_find("virtual_calls", "sm_90");
+    const cuvet_linker_options options = lc_options(lcase->target);
+    cuvet_link_result result[2] = { { .size = sizeof(result[0]) }, { .size = sizeof(result[0]) } };
+    cuvet_linker linker[2];
 
     for (unsigned k = 0; k < 2; k++) {
-        l[k] = lc_linker(&o);
-        for (unsigned i = 0; i < c->n; i++) {
-            size_t n;
-            const uint8_t *p = lc_file(c->input[i], &n);
+        linker[k] = lc_linker(&options);
+        for (unsigned i = 0; i < lcase->count; i++) {
+            size_t count;
+            const uint8_t *bytes = lc_file(lcase->input[i], &count);
 
-            ck_assert_int_eq(cuvet_linker_add(lc_ctx, l[k], p, n, k ? "one" : "another"), CUVET_OK);
+            ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker[k], bytes, count, k ? "one" : "another"),
+                             CUVET_OK);
         }
-        ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l[k]), CUVET_OK);
-        ck_assert_int_eq(cuvet_linker_result(lc_ctx, l[k], &r[k]), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker[k]), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker[k], &result[k]), CUVET_OK);
     }
-    ck_assert(r[0].n == r[1].n && r[0].functions == r[1].functions && r[0].kernels == r[1].kernels);
-    ck_assert_mem_eq(r[0].bytes, r[1].bytes, r[0].n);
-    lc_end(l[0]);
-    lc_end(l[1]);
+    ck_assert(result[0].n == result[1].n && result[0].functions == result[1].functions &&
+              result[0].kernels == result[1].kernels);
+    ck_assert_mem_eq(result[0].bytes, result[1].bytes, result[0].n);
+    lc_end(linker[0]);
+    lc_end(linker[1]);
 }
 END_TEST
 
 /* A call graph, written down. */
-typedef struct told {
+typedef struct linker_told {
     char text[1024];
-    size_t n;
-} told;
+    size_t count;
+} linker_told;
 
-__attribute__((format(printf, 2, 3))) static bool write_down(told *t, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool write_down(linker_told *told, const char *format, ...)
 {
     va_list ap;
-    int n;
+    int count;
 
     va_start(ap, format);
-    n = vsnprintf(t->text + t->n, sizeof(t->text) - t->n, format, ap);
+    count = vsnprintf(told->text + told->count, sizeof(told->text) - told->count, format, ap);
     va_end(ap);
-    ck_assert_int_gt(n, 0);
-    t->n += (size_t)n;
-    ck_assert_uint_lt(t->n, sizeof(t->text));
+    ck_assert_int_gt(count, 0);
+    told->count += (size_t)count;
+    ck_assert_uint_lt(told->count, sizeof(told->text));
     return true;
 }
 
-static bool on_function(void *user, uint64_t number, const cuvet_link_function *f)
+static bool on_function(void *user, uint64_t number, const cuvet_link_function *function)
 {
-    ck_assert(f->kept && f->defined);
+    ck_assert(function->kept && function->defined);
     return write_down(user, "\n%u %s[%u]", (unsigned)number,
-                      f->kernel          ? "^"
-                      : f->address_taken ? "&"
-                                         : "",
-                      f->registers);
+                      function->kernel          ? "^"
+                      : function->address_taken ? "&"
+                                                : "",
+                      function->registers);
 }
 
 static bool on_call(void *user, uint64_t from, uint64_t to)
@@ -401,37 +418,37 @@ START_TEST(call_graph)
 {
     static const char EXPECTED[] = "\n1 ^[24] 4 3 2 4 3 2\n2 &[24]\n3 &[37]\n4 &[24]\n5 ^[8]\n6 ^[30] 7"
                                    "\n7 [51] 8 9\n8 [62]\n9 [24]\n3 raises 1\n7 raises 6\n8 raises 6";
-    const lc_case *c = lc_find("dump_callgraph", "sm_80");
-    const cuvet_linker_options o = lc_options("sm_80");
-    cuvet_linker l = lc_linker(&o);
-    told t = { .n = 0 };
+    const lc_case *lcase = lc_find("dump_callgraph", "sm_80");
+    const cuvet_linker_options options = lc_options("sm_80");
+    cuvet_linker linker = lc_linker(&options);
+    linker_told told = { .count = 0 };
     const cuvet_callgraph_sink sink = {
-        .size = sizeof(sink), .user = &t, .function = on_function, .call = on_call, .raised = on_raised
+        .size = sizeof(sink), .user = &told, .function = on_function, .call = on_call, .raised = on_raised
     };
-    size_t n;
+    size_t count;
 
-    for (unsigned i = 0; i < c->n; i++) {
-        const uint8_t *p = lc_file(c->input[i], &n);
+    for (unsigned i = 0; i < lcase->count; i++) {
+        const uint8_t *bytes = lc_file(lcase->input[i], &count);
 
-        ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, p, n, "object"), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, bytes, count, "object"), CUVET_OK);
     }
-    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_OK);
-    ck_assert_int_eq(cuvet_linker_callgraph(lc_ctx, l, &sink), CUVET_OK);
-    ck_assert_str_eq(t.text, EXPECTED);
-    lc_end(l);
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_callgraph(lc_ctx, linker, &sink), CUVET_OK);
+    ck_assert_str_eq(told.text, EXPECTED);
+    lc_end(linker);
 }
 END_TEST
 
 Suite *suite_linker(void)
 {
-    Suite *s = suite_create("linker");
-    TCase *t = tcase_create("golden");
+    Suite *suite = suite_create("linker");
+    TCase *tcase = tcase_create("golden");
 
-    tcase_add_checked_fixture(t, lc_setup, lc_teardown);
-    tcase_add_test(t, all_rows);
-    tcase_add_loop_test(t, golden, 0, lc_rows());
-    tcase_add_test(t, twice);
-    tcase_add_test(t, call_graph);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, lc_setup, lc_teardown);
+    tcase_add_test(tcase, all_rows);
+    tcase_add_loop_test(tcase, golden, 0, lc_rows());
+    tcase_add_test(tcase, twice);
+    tcase_add_test(tcase, call_graph);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

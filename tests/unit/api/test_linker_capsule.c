@@ -9,36 +9,36 @@ static uint64_t line_bytes; /* of .debug_line in the result */
 
 static void load(const char *name, const char *target)
 {
-    const lc_case *c = lc_find(name, target);
+    const lc_case *lcase = lc_find(name, target);
 
-    ck_assert_uint_eq(c->n, N(object));
+    ck_assert_uint_eq(lcase->count, N(object));
     for (unsigned i = 0; i < N(object); i++)
-        lc_load(&object[i], c->input[i]);
+        lc_load(&object[i], lcase->input[i]);
 }
 
 /* Status of the first call that fails. */
 static cuvet_status link_for(const char *target, bool relocatable)
 {
-    cuvet_linker_options o = lc_options(target);
-    cuvet_link_result r = { .size = sizeof(r) };
-    cuvet_linker l;
+    cuvet_linker_options options = lc_options(target);
+    cuvet_link_result linked = { .size = sizeof(linked) };
+    cuvet_linker linker;
 
-    o.flags |= relocatable ? CUVET_LINK_RELOCATABLE : 0;
-    l = lc_linker(&o);
+    options.flags |= relocatable ? CUVET_LINK_RELOCATABLE : 0;
+    linker = lc_linker(&options);
     lc_forget();
     status = CUVET_OK;
     for (unsigned i = 0; i < N(object) && status == CUVET_OK; i++)
-        status = cuvet_linker_add(lc_ctx, l, object[i].bytes, object[i].n, "object");
+        status = cuvet_linker_add(lc_ctx, linker, object[i].bytes, object[i].size, "object");
     if (status == CUVET_OK)
-        status = cuvet_linker_complete(lc_ctx, l);
+        status = cuvet_linker_complete(lc_ctx, linker);
     line_bytes = 0;
     if (status == CUVET_OK) {
-        ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
-        for (unsigned i = 0; i < lc_sections(r.bytes); i++)
-            if (strcmp(lc_section_of(r.bytes, i).name, ".debug_line") == 0)
-                line_bytes = lc_section_of(r.bytes, i).size;
+        ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &linked), CUVET_OK);
+        for (unsigned i = 0; i < lc_sections(linked.bytes); i++)
+            if (strcmp(lc_section_of(linked.bytes, i).name, ".debug_line") == 0)
+                line_bytes = lc_section_of(linked.bytes, i).size;
     }
-    lc_end(l);
+    lc_end(linker);
     return status;
 }
 
@@ -46,45 +46,45 @@ static uint8_t result[1 << 16];
 static size_t n_result;
 
 /* Link what is loaded, with a code generator or without, and keep what comes out. */
-static cuvet_status link_keep(const char *target, const cuvet_compiler *c, uint8_t *to, size_t *n)
+static cuvet_status link_keep(const char *target, const cuvet_compiler *compiler, uint8_t *to, size_t *size)
 {
-    cuvet_linker_options o = lc_options(target);
-    cuvet_link_result r = { .size = sizeof(r) };
-    cuvet_linker l;
-    cuvet_status s = CUVET_OK;
+    cuvet_linker_options options = lc_options(target);
+    cuvet_link_result linked = { .size = sizeof(linked) };
+    cuvet_linker linker;
+    cuvet_status other_status = CUVET_OK;
 
-    o.generator = c;
-    l = lc_linker(&o);
+    options.generator = compiler;
+    linker = lc_linker(&options);
     lc_forget();
-    for (unsigned i = 0; i < N(object) && s == CUVET_OK; i++)
-        s = cuvet_linker_add(lc_ctx, l, object[i].bytes, object[i].n, "object");
-    if (s == CUVET_OK)
-        s = cuvet_linker_complete(lc_ctx, l);
-    if (s == CUVET_OK)
-        ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
-    ck_assert_uint_le(r.n, sizeof(result));
-    if (r.n)
-        memcpy(to, r.bytes, r.n);
-    *n = r.n;
-    lc_end(l);
-    return s;
+    for (unsigned i = 0; i < N(object) && other_status == CUVET_OK; i++)
+        other_status = cuvet_linker_add(lc_ctx, linker, object[i].bytes, object[i].size, "object");
+    if (other_status == CUVET_OK)
+        other_status = cuvet_linker_complete(lc_ctx, linker);
+    if (other_status == CUVET_OK)
+        ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &linked), CUVET_OK);
+    ck_assert_uint_le(linked.n, sizeof(result));
+    if (linked.n)
+        memcpy(to, linked.bytes, linked.n);
+    *size = linked.n;
+    lc_end(linker);
+    return other_status;
 }
 
-static lc_section section(unsigned i, const char *name)
+static lc_section section(unsigned at, const char *name)
 {
     unsigned index;
 
-    return lc_find_section(object[i].bytes, name, &index);
+    return lc_find_section(object[at].bytes, name, &index);
 }
 
 /* The record of .nv.compat with this tag. */
-static size_t claim(unsigned i, uint8_t tag)
+static size_t claim(unsigned index, uint8_t tag)
 {
-    lc_section s = section(i, ".nv.compat");
+    lc_section part = section(index, ".nv.compat");
 
-    for (size_t at = s.off; at < s.off + s.size;
-         at += object[i].bytes[at] == 4 ? 4 + object[i].bytes[at + 2] : 4)
-        if (object[i].bytes[at + 1] == tag)
+    for (size_t at = part.off; at < part.off + part.size;
+         at += object[index].bytes[at] == 4 ? 4 + object[index].bytes[at + 2] : 4)
+        if (object[index].bytes[at + 1] == tag)
             return at;
     ck_abort_msg("no tag %u", tag);
 }
@@ -110,32 +110,34 @@ START_TEST(retarget)
 END_TEST
 
 /* A code generator that makes the very code of the input, for whatever machine; or another. */
-typedef struct generator {
+typedef struct linker_capsule_generator {
     unsigned asked;
     bool other;
     uint8_t made[1 << 16];
-} generator;
+} linker_capsule_generator;
 
-static cuvet_status generate(void *user, const cuvet_compile_request *q, cuvet_compile_result *out)
+static cuvet_status generate(void *user, const cuvet_compile_request *request, cuvet_compile_result *out)
 {
-    generator *g = user;
+    linker_capsule_generator *generator = user;
     unsigned i;
 
-    g->asked++;
-    ck_assert((q->kind == CUVET_K_CUBIN) && q->n <= sizeof(g->made));
-    memcpy(g->made, q->bytes, q->n);
-    g->made[49] = (uint8_t)q->sm;
-    if (g->other)
-        g->made[lc_find_section(g->made, ".text.", &i).off] ^= 1;
-    *out = (cuvet_compile_result){ .size = sizeof(*out), .end = CUVET_COMPILED, .bytes = g->made, .n = q->n };
+    generator->asked++;
+    ck_assert((request->kind == CUVET_K_CUBIN) && request->n <= sizeof(generator->made));
+    memcpy(generator->made, request->bytes, request->n);
+    generator->made[49] = (uint8_t)request->sm;
+    if (generator->other)
+        generator->made[lc_find_section(generator->made, ".text.", &i).off] ^= 1;
+    *out = (cuvet_compile_result){
+        .size = sizeof(*out), .end = CUVET_COMPILED, .bytes = generator->made, .n = request->n
+    };
     return CUVET_OK;
 }
 
 /* Code that does not say that it runs on the target is asked of a code generator, when there is one. */
 START_TEST(made_again)
 {
-    static generator g;
-    const cuvet_compiler c = { .size = sizeof(c), .compile = generate, .user = &g };
+    static linker_capsule_generator generator;
+    const cuvet_compiler compiler = { .size = sizeof(compiler), .compile = generate, .user = &generator };
     static uint8_t native[1 << 16];
     size_t n_native;
 
@@ -143,15 +145,15 @@ START_TEST(made_again)
     ck_assert_int_eq(link_keep("sm_103", NULL, native, &n_native), CUVET_OK); /* the mask allows it */
     for (unsigned i = 0; i < N(object); i++)
         object[i].bytes[claim(i, FASTPATH) + 4] &= (uint8_t)~RUNS_ON_103;
-    g = (generator){ .other = false };
-    ck_assert_int_eq(link_keep("sm_103", &c, result, &n_result), CUVET_OK);
-    ck_assert_uint_eq(g.asked, 4); /* for the target, and for its own machine */
+    generator = (linker_capsule_generator){ .other = false };
+    ck_assert_int_eq(link_keep("sm_103", &compiler, result, &n_result), CUVET_OK);
+    ck_assert_uint_eq(generator.asked, 4); /* for the target, and for its own machine */
     ck_assert_uint_eq(n_result, n_native);
     ck_assert_mem_eq(result, native, n_native);
-    ck_assert_int_eq(link_keep("sm_100", &c, result, &n_result), CUVET_OK);
-    ck_assert_uint_eq(g.asked, 4); /* nobody is asked for what is there */
-    g.other = true;
-    ck_assert_int_eq(link_keep("sm_103", &c, result, &n_result), CUVET_E_REFUSED);
+    ck_assert_int_eq(link_keep("sm_100", &compiler, result, &n_result), CUVET_OK);
+    ck_assert_uint_eq(generator.asked, 4); /* nobody is asked for what is there */
+    generator.other = true;
+    ck_assert_int_eq(link_keep("sm_103", &compiler, result, &n_result), CUVET_E_REFUSED);
     ck_assert(lc_said("CV-BACKEND-009") && lc_diag("CV-BACKEND-009")->where.step[0].kind == CUVET_P_MEMBER);
     ck_assert(!lc_said("CV-LINK-016"));
 }
@@ -173,13 +175,13 @@ END_TEST
 
 static void check_frames(bool refused, uint64_t input, uint64_t at)
 {
-    cuvet_status s = link_for("sm_100", false);
+    cuvet_status other_status = link_for("sm_100", false);
 
-    if (s == CUVET_E_MALFORMED) { /* two relocations of the same bytes: refused when it is added */
+    if (other_status == CUVET_E_MALFORMED) { /* two relocations of the same bytes: refused when it is added */
         ck_assert(refused && lc_said("CV-ELF-114"));
         return;
     }
-    ck_assert_int_eq(s, refused ? CUVET_E_REFUSED : CUVET_OK);
+    ck_assert_int_eq(other_status, refused ? CUVET_E_REFUSED : CUVET_OK);
     ck_assert_int_eq(lc_said("CV-LINK-030"), refused);
     ck_assert(!lc_said("CV-LINK-016"));
     if (!refused)
@@ -191,13 +193,13 @@ static void check_frames(bool refused, uint64_t input, uint64_t at)
 }
 
 /* Offset of the entry in an object that is a description, the length of it in *len. */
-static uint64_t description(unsigned i, uint64_t *len)
+static uint64_t description(unsigned index, uint64_t *len)
 {
-    lc_section s = section(i, ".debug_frame");
+    lc_section part = section(index, ".debug_frame");
 
-    for (uint64_t at = 0; at < s.size; at += 12 + *len) {
-        *len = lc_number(object[i].bytes, s.off + at + 4, 8);
-        if (lc_number(object[i].bytes, s.off + at + 12, 8) != UINT64_MAX)
+    for (uint64_t at = 0; at < part.size; at += 12 + *len) {
+        *len = lc_number(object[index].bytes, part.off + at + 4, 8);
+        if (lc_number(object[index].bytes, part.off + at + 12, 8) != UINT64_MAX)
             return at;
     }
     ck_abort_msg("no description");
@@ -243,17 +245,17 @@ START_TEST(frame_references)
 
     for (unsigned k = 0; k < N(ROWS); k++) {
         uint64_t len, at;
-        lc_section r;
-        size_t e = 0;
+        lc_section part;
+        size_t end = 0;
 
         load("weak_big_first", "sm_100");
         at = description(1, &len) + 20; /* where the function is named */
-        r = section(1, ".rela.debug_frame");
-        for (size_t i = r.off; i < r.off + r.size; i += 24)
+        part = section(1, ".rela.debug_frame");
+        for (size_t i = part.off; i < part.off + part.size; i += 24)
             if (lc_number(object[1].bytes, i, 8) == at)
-                e = i;
-        ck_assert_uint_gt(e, 0);
-        lc_put(&object[1], e + ROWS[k].field, ROWS[k].section ? 4 : 8,
+                end = i;
+        ck_assert_uint_gt(end, 0);
+        lc_put(&object[1], end + ROWS[k].field, ROWS[k].section ? 4 : 8,
                ROWS[k].section ? 1 : at + (uint64_t)ROWS[k].by);
         /* 8 further on is the length of the code, which names the same function: relocated twice */
         check_frames(true, 1, ROWS[k].section ? at : at + (uint64_t)ROWS[k].by);
@@ -268,17 +270,17 @@ START_TEST(frame_twins)
     static const uint64_t IDS[] = { 0, UINT64_MAX };
 
     for (unsigned k = 0; k < N(IDS); k++) {
-        lc_section s;
-        uint64_t at = 0, id, n = 0;
+        lc_section part;
+        uint64_t at = 0, id, count = 0;
 
         load("weak_big_first", "sm_100");
-        s = section(1, ".nv.merc.debug_frame");
-        for (; at < s.size; at += 12 + lc_number(object[1].bytes, s.off + at + 4, 8), n++) {
-            id = lc_number(object[1].bytes, s.off + at + 12, 8);
+        part = section(1, ".nv.merc.debug_frame");
+        for (; at < part.size; at += 12 + lc_number(object[1].bytes, part.off + at + 4, 8), count++) {
+            id = lc_number(object[1].bytes, part.off + at + 12, 8);
             if ((id == UINT64_MAX) != (IDS[k] == UINT64_MAX))
-                lc_put(&object[1], s.off + at + 12, 8, IDS[k]);
+                lc_put(&object[1], part.off + at + 12, 8, IDS[k]);
         }
-        ck_assert_uint_ge(n, 4);
+        ck_assert_uint_ge(count, 4);
         check_frames(false, 0, 0);
     }
 }
@@ -307,16 +309,16 @@ END_TEST
 /* … and so is what a relocation crosses, which could not be patched behind the move. */
 START_TEST(line_crossing)
 {
-    lc_section r, s;
+    lc_section part, other_section;
 
     load("lines", "sm_100");
-    r = section(1, ".rela.debug_line");
-    s = section(1, ".debug_line");
-    lc_put(&object[1], r.off, 8,
-           s.size - 22 - 6); /* the end of one function's rows and the begin of another's */
+    part = section(1, ".rela.debug_line");
+    other_section = section(1, ".debug_line");
+    lc_put(&object[1], part.off, 8,
+           other_section.size - 22 - 6); /* the end of one function's rows and the begin of another's */
     ck_assert_int_eq(link_for("sm_100", false), CUVET_OK);
     ck_assert(lc_said("CV-LINK-031"));
-    ck_assert_uint_eq(line_bytes, section(0, ".debug_line").size + s.size);
+    ck_assert_uint_eq(line_bytes, section(0, ".debug_line").size + other_section.size);
 }
 END_TEST
 
@@ -370,13 +372,13 @@ END_TEST
 /* CV-LINK-033: of a kernel whose cluster has a fixed size the reference makes other code. */
 START_TEST(clusters)
 {
-    lc_section s;
+    lc_section part;
 
     load("extern_basic", "sm_100");
     ck_assert_int_eq(link_for("sm_100", false), CUVET_OK);
     ck_assert(!lc_said("CV-LINK-033"));
-    s = section(1, ".nv.info._Z2k2Pi");
-    for (size_t at = s.off; at < s.off + s.size; at += 4)
+    part = section(1, ".nv.info._Z2k2Pi");
+    for (size_t at = part.off; at < part.off + part.size; at += 4)
         if (lc_number(object[1].bytes, at, 4) == 0x00004A02)
             lc_put(&object[1], at, 4, 0x3E01);
     ck_assert_int_eq(link_for("sm_100", false), CUVET_OK);
@@ -386,21 +388,21 @@ END_TEST
 
 Suite *suite_linker_capsule(void)
 {
-    Suite *s = suite_create("linker capsule");
-    TCase *t = tcase_create("sm_100");
+    Suite *suite = suite_create("linker capsule");
+    TCase *tcase = tcase_create("sm_100");
 
-    tcase_add_checked_fixture(t, lc_setup, lc_teardown);
-    tcase_add_test(t, retarget);
-    tcase_add_test(t, made_again);
-    tcase_add_test(t, capsules);
-    tcase_add_test(t, frame_entries);
-    tcase_add_test(t, frame_references);
-    tcase_add_test(t, frame_twins);
-    tcase_add_test(t, line_versions);
-    tcase_add_test(t, line_crossing);
-    tcase_add_test(t, claims);
-    tcase_add_test(t, unknown_claims);
-    tcase_add_test(t, clusters);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, lc_setup, lc_teardown);
+    tcase_add_test(tcase, retarget);
+    tcase_add_test(tcase, made_again);
+    tcase_add_test(tcase, capsules);
+    tcase_add_test(tcase, frame_entries);
+    tcase_add_test(tcase, frame_references);
+    tcase_add_test(tcase, frame_twins);
+    tcase_add_test(tcase, line_versions);
+    tcase_add_test(tcase, line_crossing);
+    tcase_add_test(tcase, claims);
+    tcase_add_test(tcase, unknown_claims);
+    tcase_add_test(tcase, clusters);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

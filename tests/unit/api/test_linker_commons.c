@@ -5,16 +5,16 @@
 #define CASES "sm_80"
 
 /* Offset of a symbol that is no section symbol. */
-static size_t symbol(const lc_object *o, const char *name)
+static size_t symbol(const lc_object *object, const char *name)
 {
     unsigned i;
-    lc_section table = lc_find_section(o->bytes, ".symtab", &i);
-    lc_section strings = lc_section_of(o->bytes, table.link);
+    lc_section table = lc_find_section(object->bytes, ".symtab", &i);
+    lc_section strings = lc_section_of(object->bytes, table.link);
 
     for (size_t at = table.off + 24; at < table.off + table.size; at += 24) {
-        const char *text = (const char *)o->bytes + strings.off + lc_number(o->bytes, at, 4);
+        const char *text = (const char *)object->bytes + strings.off + lc_number(object->bytes, at, 4);
 
-        if ((o->bytes[at + 4] & 15) != 3 && strcmp(text, name) == 0)
+        if ((object->bytes[at + 4] & 15) != 3 && strcmp(text, name) == 0)
             return at;
     }
     ck_abort_msg("no symbol %s", name);
@@ -23,29 +23,29 @@ static size_t symbol(const lc_object *o, const char *name)
 enum { NAME = 0, INFO = 4, VALUE = 8, SIZE = 16 };
 
 /* A link of these objects. *out: the variable "comv" of the result, which then has to be there. */
-static cuvet_status link_list(const lc_object *const *list, unsigned n, bool relocatable, lc_object *out,
+static cuvet_status link_list(const lc_object *const *list, unsigned count, bool relocatable, lc_object *out,
                               size_t *at)
 {
-    cuvet_linker_options o = lc_options(CASES);
-    cuvet_linker l;
-    cuvet_link_result r = { .size = sizeof(r) };
-    cuvet_status s;
+    cuvet_linker_options options = lc_options(CASES);
+    cuvet_linker linker;
+    cuvet_link_result result = { .size = sizeof(result) };
+    cuvet_status status;
 
-    o.flags |= relocatable ? CUVET_LINK_RELOCATABLE : 0;
-    l = lc_linker(&o);
+    options.flags |= relocatable ? CUVET_LINK_RELOCATABLE : 0;
+    linker = lc_linker(&options);
     lc_forget();
-    for (unsigned i = 0; i < n; i++)
-        ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, list[i]->bytes, list[i]->n, "object"), CUVET_OK);
-    s = cuvet_linker_complete(lc_ctx, l);
-    if (s == CUVET_OK) {
-        ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
-        ck_assert_uint_le(r.n, sizeof(out->bytes));
-        memcpy(out->bytes, r.bytes, r.n);
-        out->n = r.n;
+    for (unsigned i = 0; i < count; i++)
+        ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, list[i]->bytes, list[i]->size, "object"), CUVET_OK);
+    status = cuvet_linker_complete(lc_ctx, linker);
+    if (status == CUVET_OK) {
+        ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_OK);
+        ck_assert_uint_le(result.n, sizeof(out->bytes));
+        memcpy(out->bytes, result.bytes, result.n);
+        out->size = result.n;
         *at = symbol(out, "comv");
     }
-    lc_end(l);
-    return s;
+    lc_end(linker);
+    return status;
 }
 
 /* A common variable of 'user', the same in 'second', and its definition with 4 bytes at an alignment of 4. */
@@ -105,11 +105,12 @@ START_TEST(commons)
 
         make_commons(ROWS[k].size, ROWS[k].align, ROWS[k].other_size, ROWS[k].other_align);
         for (unsigned i = 0; i < 2 * N(ORDERS); i++) {
-            cuvet_status s = link_list(ORDERS[i / 2], 3, i % 2, &out, &at);
+            cuvet_status status = link_list(ORDERS[i / 2], 3, i % 2, &out, &at);
 
-            ck_assert_msg((s == CUVET_OK) == (ROWS[k].rule == NULL), "row %u order %u: %d", k, i, s);
+            ck_assert_msg((status == CUVET_OK) == (ROWS[k].rule == NULL), "row %u order %u: %d", k, i,
+                          status);
             ck_assert(!ROWS[k].rule || lc_said(ROWS[k].rule));
-            ck_assert_uint_eq(s == CUVET_OK ? lc_number(out.bytes, at + SIZE, 8) : 4, 4);
+            ck_assert_uint_eq(status == CUVET_OK ? lc_number(out.bytes, at + SIZE, 8) : 4, 4);
         }
         for (unsigned i = 0; i < 2; i++) {
             ck_assert_int_eq(link_list(both[i], 2, true, &joined, &at), CUVET_OK);
@@ -141,12 +142,12 @@ END_TEST
 
 Suite *suite_linker_commons(void)
 {
-    Suite *s = suite_create("linker commons");
-    TCase *t = tcase_create("commons");
+    Suite *suite = suite_create("linker commons");
+    TCase *tcase = tcase_create("commons");
 
-    tcase_add_checked_fixture(t, lc_setup, lc_teardown);
-    tcase_add_test(t, commons);
-    tcase_add_test(t, commons_that_lost);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, lc_setup, lc_teardown);
+    tcase_add_test(tcase, commons);
+    tcase_add_test(tcase, commons_that_lost);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -11,32 +11,33 @@ static const lc_case *current;
 static void load(const char *name)
 {
     current = lc_find(name, CASES);
-    for (unsigned i = 0; i < current->n && i < N(object); i++)
+    for (unsigned i = 0; i < current->count && i < N(object); i++)
         lc_load(&object[i], current->input[i]);
 }
 
 /* How many sections of the result have a name; the status, negative, where there is none. */
 static int link_as(const char *section, bool relocatable)
 {
-    cuvet_linker_options o = lc_options(CASES);
-    cuvet_linker l;
-    cuvet_link_result r = { .size = sizeof(r) };
-    cuvet_status s;
+    cuvet_linker_options options = lc_options(CASES);
+    cuvet_linker linker;
+    cuvet_link_result result = { .size = sizeof(result) };
+    cuvet_status status;
     int found = 0;
 
-    o.flags |= relocatable ? CUVET_LINK_RELOCATABLE : 0;
-    l = lc_linker(&o);
+    options.flags |= relocatable ? CUVET_LINK_RELOCATABLE : 0;
+    linker = lc_linker(&options);
     lc_forget();
-    for (unsigned i = 0; i < current->n; i++)
-        ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, object[i].bytes, object[i].n, "object"), CUVET_OK);
-    s = cuvet_linker_complete(lc_ctx, l);
-    if (s == CUVET_OK) {
-        ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
-        for (unsigned i = 0; i < lc_sections(r.bytes); i++)
-            found += strcmp(lc_section_of(r.bytes, i).name, section) == 0;
+    for (unsigned i = 0; i < current->count; i++)
+        ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, object[i].bytes, object[i].size, "object"),
+                         CUVET_OK);
+    status = cuvet_linker_complete(lc_ctx, linker);
+    if (status == CUVET_OK) {
+        ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_OK);
+        for (unsigned i = 0; i < lc_sections(result.bytes); i++)
+            found += strcmp(lc_section_of(result.bytes, i).name, section) == 0;
     }
-    lc_end(l);
-    return s == CUVET_OK ? found : -(int)s;
+    lc_end(linker);
+    return status == CUVET_OK ? found : -(int)status;
 }
 
 static int link_all(const char *section)
@@ -55,17 +56,17 @@ static void check_refused(const char *rule)
 /* What a scan would find is found when an object is added. */
 static void check_malformed(const char *rule)
 {
-    cuvet_linker_options o = lc_options(CASES);
-    cuvet_linker l = lc_linker(&o);
-    cuvet_status s = CUVET_OK;
+    cuvet_linker_options options = lc_options(CASES);
+    cuvet_linker linker = lc_linker(&options);
+    cuvet_status status = CUVET_OK;
 
     lc_forget();
-    for (unsigned i = 0; i < current->n && s == CUVET_OK; i++)
-        s = cuvet_linker_add(lc_ctx, l, object[i].bytes, object[i].n, "object");
-    ck_assert_int_eq(s, CUVET_E_MALFORMED);
+    for (unsigned i = 0; i < current->count && status == CUVET_OK; i++)
+        status = cuvet_linker_add(lc_ctx, linker, object[i].bytes, object[i].size, "object");
+    ck_assert_int_eq(status, CUVET_E_MALFORMED);
     ck_assert_msg(lc_said(rule), "%s", rule);
     ck_assert_uint_gt(lc_diag(rule)->file_off, 0);
-    lc_end(l);
+    lc_end(linker);
 }
 
 static void check_linked(void)
@@ -74,16 +75,16 @@ static void check_linked(void)
 }
 
 /* Offset of a symbol that is no section symbol; its number in *number. */
-static size_t symbol(const lc_object *o, const char *name, uint64_t *number)
+static size_t symbol(const lc_object *input, const char *name, uint64_t *number)
 {
     unsigned i;
-    lc_section table = lc_find_section(o->bytes, ".symtab", &i);
-    lc_section strings = lc_section_of(o->bytes, table.link);
+    lc_section table = lc_find_section(input->bytes, ".symtab", &i);
+    lc_section strings = lc_section_of(input->bytes, table.link);
 
     for (size_t at = table.off + 24; at < table.off + table.size; at += 24) {
-        const char *text = (const char *)o->bytes + strings.off + lc_number(o->bytes, at, 4);
+        const char *text = (const char *)input->bytes + strings.off + lc_number(input->bytes, at, 4);
 
-        if ((o->bytes[at + 4] & 15) != 3 && strcmp(text, name) == 0) {
+        if ((input->bytes[at + 4] & 15) != 3 && strcmp(text, name) == 0) {
             if (number)
                 *number = (at - table.off) / 24;
             return at;
@@ -115,13 +116,13 @@ END_TEST
 START_TEST(names)
 {
     uint64_t first, second;
-    size_t a, b;
+    size_t left, right;
 
     load("printf_assert");
     check_linked();
-    a = symbol(&object[0], "vprintf", &first);
-    b = symbol(&object[0], "__assertfail", &second);
-    lc_put(&object[0], b + NAME, 4, lc_number(object[0].bytes, a + NAME, 4));
+    left = symbol(&object[0], "vprintf", &first);
+    right = symbol(&object[0], "__assertfail", &second);
+    lc_put(&object[0], right + NAME, 4, lc_number(object[0].bytes, left + NAME, 4));
     check_refused("CV-LINK-019");
     ck_assert_uint_eq(lc_diag("CV-LINK-019")->got, second);
     ck_assert_uint_eq(lc_diag("CV-LINK-019")->want, first);
@@ -186,14 +187,14 @@ END_TEST
  * function and the sections themselves. */
 START_TEST(alignments)
 {
-    cuvet_linker_options o = lc_options(CASES);
+    cuvet_linker_options options = lc_options(CASES);
 
     for (unsigned bit = 20; bit < 64; bit++) {
-        cuvet_linker l = lc_linker(&o);
+        cuvet_linker linker = lc_linker(&options);
         lc_section table;
         unsigned i;
         size_t at;
-        cuvet_status s;
+        cuvet_status status;
 
         load("weak_common_ptx");
         table = lc_find_section(object[0].bytes, ".symtab", &i);
@@ -201,10 +202,10 @@ START_TEST(alignments)
             ck_assert_uint_lt(at, table.off + table.size);
         lc_put(&object[0], at + VALUE, 8, UINT64_C(1) << bit);
         lc_forget();
-        s = cuvet_linker_add(lc_ctx, l, object[0].bytes, object[0].n, "object");
-        ck_assert_int_eq(s, bit == 20 ? CUVET_OK : CUVET_E_LIMIT);
+        status = cuvet_linker_add(lc_ctx, linker, object[0].bytes, object[0].size, "object");
+        ck_assert_int_eq(status, bit == 20 ? CUVET_OK : CUVET_E_LIMIT);
         ck_assert_int_eq(lc_said("CV-LIMIT-022"), bit != 20);
-        lc_end(l);
+        lc_end(linker);
     }
 }
 END_TEST
@@ -216,11 +217,11 @@ START_TEST(frames)
 
     for (unsigned k = 0; k < N(FRAME); k++) {
         unsigned i, patched = 0;
-        lc_section s;
+        lc_section section;
 
         load("extern_basic");
-        s = lc_find_section(object[0].bytes, ".nv.info", &i);
-        for (size_t at = s.off; at + 12 <= s.off + s.size; at += 12)
+        section = lc_find_section(object[0].bytes, ".nv.info", &i);
+        for (size_t at = section.off; at + 12 <= section.off + section.size; at += 12)
             if (lc_number(object[0].bytes, at, 4) == 0x00081104) {
                 lc_put(&object[0], at + 8, 4, FRAME[k]);
                 patched++;
@@ -235,14 +236,15 @@ START_TEST(frames)
 END_TEST
 
 /* Offset of the first symbol that is a shared variable, with its section. */
-static size_t shared_variable(const lc_object *o, lc_section *in)
+static size_t shared_variable(const lc_object *input, lc_section *in)
 {
     unsigned i;
-    lc_section table = lc_find_section(o->bytes, ".symtab", &i);
+    lc_section table = lc_find_section(input->bytes, ".symtab", &i);
 
     for (size_t at = table.off + 24; at < table.off + table.size; at += 24)
-        if ((o->bytes[at + INFO] & 15) == 13 && o->bytes[at + INFO + 1] == 0x40 && o->bytes[at + SHNDX]) {
-            *in = lc_section_of(o->bytes, (unsigned)lc_number(o->bytes, at + SHNDX, 2));
+        if ((input->bytes[at + INFO] & 15) == 13 && input->bytes[at + INFO + 1] == 0x40 &&
+            input->bytes[at + SHNDX]) {
+            *in = lc_section_of(input->bytes, (unsigned)lc_number(input->bytes, at + SHNDX, 2));
             return at;
         }
     ck_abort_msg("no shared variable");
@@ -333,11 +335,11 @@ END_TEST
 static void rename_in(const char *name, uint64_t step, uint64_t at, uint64_t was, uint64_t is)
 {
     unsigned i;
-    lc_section s = lc_find_section(object[0].bytes, name, &i);
+    lc_section section = lc_find_section(object[0].bytes, name, &i);
 
-    for (uint64_t p = s.off; p < s.off + s.size; p += step)
-        if (lc_number(object[0].bytes, p + at, 4) == was)
-            lc_put(&object[0], p + at, 4, is);
+    for (uint64_t place = section.off; place < section.off + section.size; place += step)
+        if (lc_number(object[0].bytes, place + at, 4) == was)
+            lc_put(&object[0], place + at, 4, is);
 }
 
 /* The call graph says that a function calls itself, and its code calls another: the object is not taken. And
@@ -345,15 +347,15 @@ static void rename_in(const char *name, uint64_t step, uint64_t at, uint64_t was
 START_TEST(references)
 {
     uint64_t other, print, caller;
-    lc_section s;
+    lc_section section;
     unsigned i;
 
     load("printf_assert");
     check_linked();
     (void)symbol(&object[0], "__assertfail", &other);
     (void)symbol(&object[0], "vprintf", &print);
-    s = lc_find_section(object[0].bytes, ".nv.callgraph", &i);
-    for (size_t at = s.off; at < s.off + s.size; at += 8) /* nothing calls it any more */
+    section = lc_find_section(object[0].bytes, ".nv.callgraph", &i);
+    for (size_t at = section.off; at < section.off + section.size; at += 8) /* nothing calls it any more */
         if (lc_number(object[0].bytes, at + 4, 4) == other) {
             caller = lc_number(object[0].bytes, at, 4);
             lc_put(&object[0], at + 4, 4, caller);
@@ -363,12 +365,12 @@ START_TEST(references)
             lc_put(&object[0], at + 4, 4, print);
         }
     for (unsigned k = 1; k < lc_sections(object[0].bytes); k++) {
-        lc_section e = lc_section_of(object[0].bytes, k);
+        lc_section part = lc_section_of(object[0].bytes, k);
 
-        if (strncmp(e.name, ".rel.text.", 10) == 0)
-            rename_in(e.name, 16, 12, other, print);
-        else if (strncmp(e.name, ".rela.text.", 11) == 0)
-            rename_in(e.name, 24, 12, other, print);
+        if (strncmp(part.name, ".rel.text.", 10) == 0)
+            rename_in(part.name, 16, 12, other, print);
+        else if (strncmp(part.name, ".rela.text.", 11) == 0)
+            rename_in(part.name, 24, 12, other, print);
     }
     check_refused("CV-LINK-022");
 }
@@ -395,20 +397,22 @@ END_TEST
 /* With -g the variables of device functions keep their symbols, and the room that these lie in. */
 START_TEST(debug_shared)
 {
-    cuvet_linker_options o = lc_options(CASES);
-    cuvet_link_result r = { .size = sizeof(r) };
-    cuvet_linker l;
+    cuvet_linker_options options = lc_options(CASES);
+    cuvet_link_result result = { .size = sizeof(result) };
+    cuvet_linker linker;
     unsigned i;
 
     load("shared_static");
-    o.flags |= CUVET_LINK_DEBUG;
-    l = lc_linker(&o);
-    for (i = 0; i < current->n; i++)
-        ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, object[i].bytes, object[i].n, "object"), CUVET_OK);
-    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_OK);
-    ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
-    ck_assert_uint_eq(lc_find_section(r.bytes, ".nv_debug.shared", &i).size, 0x103); /* as the reference */
-    lc_end(l);
+    options.flags |= CUVET_LINK_DEBUG;
+    linker = lc_linker(&options);
+    for (i = 0; i < current->count; i++)
+        ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, object[i].bytes, object[i].size, "object"),
+                         CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_OK);
+    ck_assert_uint_eq(lc_find_section(result.bytes, ".nv_debug.shared", &i).size,
+                      0x103); /* as the reference */
+    lc_end(linker);
 }
 END_TEST
 
@@ -417,49 +421,50 @@ END_TEST
 static void nowhere(const char *name, unsigned partial, uint64_t *value, uint64_t *bank)
 {
     static lc_object whole;
-    cuvet_linker_options o = lc_options(CASES);
-    cuvet_link_result r = { .size = sizeof(r) };
-    cuvet_linker l;
-    lc_section s;
+    cuvet_linker_options options = lc_options(CASES);
+    cuvet_link_result result = { .size = sizeof(result) };
+    cuvet_linker linker;
+    lc_section section;
     size_t at;
     unsigned i;
 
     load("const_multi");
     at = symbol(&object[0], "__nv_static_26__4e1471d3_10_const_a_cu_ca_cstat", NULL);
-    s = lc_section_of(object[0].bytes, lc_find_section(object[0].bytes, ".symtab", &i).link);
-    memcpy(object[0].bytes + s.off + lc_number(object[0].bytes, at + NAME, 4), name, strlen(name) + 1);
+    section = lc_section_of(object[0].bytes, lc_find_section(object[0].bytes, ".symtab", &i).link);
+    memcpy(object[0].bytes + section.off + lc_number(object[0].bytes, at + NAME, 4), name, strlen(name) + 1);
     lc_put(&object[0], at + INFO, 2, 0x101);
     lc_put(&object[0], at + SHNDX, 2, 0);
     lc_put(&object[0], at + VALUE, 8, 0);
     if (partial != 0) {
-        o.flags |= CUVET_LINK_RELOCATABLE;
-        o.flags |= partial == 2 ? CUVET_LINK_EXACT_RELOCATABLE : 0;
+        options.flags |= CUVET_LINK_RELOCATABLE;
+        options.flags |= partial == 2 ? CUVET_LINK_EXACT_RELOCATABLE : 0;
     }
     lc_forget();
     for (unsigned last = partial == 0;; last++) {
-        l = lc_linker(&o);
-        for (i = 0; i < current->n && !(last && partial); i++)
-            ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, object[i].bytes, object[i].n, "object"), CUVET_OK);
+        linker = lc_linker(&options);
+        for (i = 0; i < current->count && !(last && partial); i++)
+            ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, object[i].bytes, object[i].size, "object"),
+                             CUVET_OK);
         if (last && partial)
-            ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, whole.bytes, whole.n, "object"), CUVET_OK);
-        ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_OK);
-        ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
+            ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, whole.bytes, whole.size, "object"), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_OK);
         if (last)
             break;
-        whole.n = (size_t)r.n;
-        ck_assert_uint_le(whole.n, sizeof(whole.bytes));
-        memcpy(whole.bytes, r.bytes, whole.n);
+        whole.size = (size_t)result.n;
+        ck_assert_uint_le(whole.size, sizeof(whole.bytes));
+        memcpy(whole.bytes, result.bytes, whole.size);
         *value = lc_number(whole.bytes, symbol(&whole, name, NULL) + VALUE, 8);
         ck_assert_uint_eq(lc_number(whole.bytes, symbol(&whole, name, NULL) + INFO, 2), 0x10D);
         ck_assert_uint_eq(*value, strstr(name, "const0")
                                       ? lc_find_section(whole.bytes, ".nv.constant3", &i).size
                                       : UINT64_MAX);
-        o.flags &= ~(CUVET_LINK_RELOCATABLE | CUVET_LINK_EXACT_RELOCATABLE);
-        lc_end(l);
+        options.flags &= ~(CUVET_LINK_RELOCATABLE | CUVET_LINK_EXACT_RELOCATABLE);
+        lc_end(linker);
     }
-    *value = lc_number(r.bytes, lc_find_section(r.bytes, ".text._Z3kcaPdi", &i).off + 0xB0 + 4, 2);
-    *bank = lc_find_section(r.bytes, ".nv.constant3", &i).size;
-    lc_end(l);
+    *value = lc_number(result.bytes, lc_find_section(result.bytes, ".text._Z3kcaPdi", &i).off + 0xB0 + 4, 2);
+    *bank = lc_find_section(result.bytes, ".nv.constant3", &i).size;
+    lc_end(linker);
 }
 
 START_TEST(bank_size)
@@ -477,22 +482,22 @@ END_TEST
 
 Suite *suite_linker_hostile(void)
 {
-    Suite *s = suite_create("linker hostile");
-    TCase *t = tcase_create("objects");
+    Suite *suite = suite_create("linker hostile");
+    TCase *tcase = tcase_create("objects");
 
-    tcase_add_checked_fixture(t, lc_setup, lc_teardown);
-    tcase_add_test(t, aliases);
-    tcase_add_test(t, names);
-    tcase_add_test(t, places);
-    tcase_add_test(t, bank_size);
-    tcase_add_test(t, extents);
-    tcase_add_test(t, alignments);
-    tcase_add_test(t, frames);
-    tcase_add_test(t, shared_variables);
-    tcase_add_test(t, spaces);
-    tcase_add_test(t, references);
-    tcase_add_test(t, local_and_global);
-    tcase_add_test(t, debug_shared);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, lc_setup, lc_teardown);
+    tcase_add_test(tcase, aliases);
+    tcase_add_test(tcase, names);
+    tcase_add_test(tcase, places);
+    tcase_add_test(tcase, bank_size);
+    tcase_add_test(tcase, extents);
+    tcase_add_test(tcase, alignments);
+    tcase_add_test(tcase, frames);
+    tcase_add_test(tcase, shared_variables);
+    tcase_add_test(tcase, spaces);
+    tcase_add_test(tcase, references);
+    tcase_add_test(tcase, local_and_global);
+    tcase_add_test(tcase, debug_shared);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -13,67 +13,68 @@ static void load(const char *name)
 {
     current = lc_find(name, CASES);
     used = NULL;
-    for (unsigned i = 0; i < current->n && i < N(object); i++)
+    for (unsigned i = 0; i < current->count && i < N(object); i++)
         lc_load(&object[i], current->input[i]);
 }
 
 /* Offset of the record with a code in the section of a function. */
-static size_t record(const uint8_t *p, const char *section, uint8_t code)
+static size_t record(const uint8_t *bytes, const char *section, uint8_t code)
 {
     unsigned i;
-    lc_section s = lc_find_section(p, section, &i);
+    lc_section part = lc_find_section(bytes, section, &i);
 
-    for (size_t at = s.off; at < s.off + s.size;) {
-        if (p[at + 1] == code)
+    for (size_t at = part.off; at < part.off + part.size;) {
+        if (bytes[at + 1] == code)
             return at;
-        at += 4 + (p[at] == 4 ? lc_number(p, at + 2, 2) : 0);
+        at += 4 + (bytes[at] == 4 ? lc_number(bytes, at + 2, 2) : 0);
     }
     return 0;
 }
 
-static cuvet_status link_all(cuvet_linker *l, cuvet_link_result *r, bool relocatable)
+static cuvet_status link_all(cuvet_linker *linker, cuvet_link_result *result, bool relocatable)
 {
-    cuvet_linker_options o = lc_options(CASES);
-    cuvet_status s;
+    cuvet_linker_options options = lc_options(CASES);
+    cuvet_status status;
 
-    o.flags |= relocatable ? CUVET_LINK_RELOCATABLE : 0;
-    o.kernels_used = used ? &used : NULL;
-    o.n_kernels_used = used ? 1 : 0;
-    *l = lc_linker(&o);
+    options.flags |= relocatable ? CUVET_LINK_RELOCATABLE : 0;
+    options.kernels_used = used ? &used : NULL;
+    options.n_kernels_used = used ? 1 : 0;
+    *linker = lc_linker(&options);
     lc_forget();
-    for (unsigned i = 0; i < current->n; i++)
-        ck_assert_int_eq(cuvet_linker_add(lc_ctx, *l, object[i].bytes, object[i].n, "object"), CUVET_OK);
-    s = cuvet_linker_complete(lc_ctx, *l);
-    if (s == CUVET_OK)
-        ck_assert_int_eq(cuvet_linker_result(lc_ctx, *l, r), CUVET_OK);
-    return s;
+    for (unsigned i = 0; i < current->count; i++)
+        ck_assert_int_eq(cuvet_linker_add(lc_ctx, *linker, object[i].bytes, object[i].size, "object"),
+                         CUVET_OK);
+    status = cuvet_linker_complete(lc_ctx, *linker);
+    if (status == CUVET_OK)
+        ck_assert_int_eq(cuvet_linker_result(lc_ctx, *linker, result), CUVET_OK);
+    return status;
 }
 
 static void check_refused(const char *rule, uint64_t got)
 {
-    cuvet_linker l;
-    cuvet_link_result r = { .size = sizeof(r) };
+    cuvet_linker linker;
+    cuvet_link_result result = { .size = sizeof(result) };
 
-    ck_assert_int_eq(link_all(&l, &r, false), CUVET_E_REFUSED);
+    ck_assert_int_eq(link_all(&linker, &result, false), CUVET_E_REFUSED);
     ck_assert_msg(lc_said(rule), "%s", rule);
     ck_assert_uint_eq(lc_diag(rule)->got, got);
     ck_assert_uint_gt(lc_diag(rule)->file_off, 0);
-    lc_end(l);
+    lc_end(linker);
 }
 
 /* What the result says in a section: format, code and value of the record; 0: none. */
 static uint64_t linked(const char *section, uint8_t code, bool relocatable)
 {
-    cuvet_linker l;
-    cuvet_link_result r = { .size = sizeof(r) };
+    cuvet_linker linker;
+    cuvet_link_result result = { .size = sizeof(result) };
     uint64_t found = 0;
     size_t at;
 
-    ck_assert_int_eq(link_all(&l, &r, relocatable), CUVET_OK);
-    at = record(r.bytes, section, code);
+    ck_assert_int_eq(link_all(&linker, &result, relocatable), CUVET_OK);
+    at = record(result.bytes, section, code);
     if (at)
-        found = lc_number(r.bytes, at, 4);
-    lc_end(l);
+        found = lc_number(result.bytes, at, 4);
+    lc_end(linker);
     return found;
 }
 
@@ -97,11 +98,11 @@ static unsigned input_of(const char *section)
 /* A record of a section becomes another. */
 static void become(const char *section, uint8_t old, uint32_t word)
 {
-    lc_object *o = &object[input_of(section)];
-    size_t at = record(o->bytes, section, old);
+    lc_object *input = &object[input_of(section)];
+    size_t at = record(input->bytes, section, old);
 
     ck_assert_msg(at != 0, "%s %#x", section, old);
-    lc_put(o, at, 4, word);
+    lc_put(input, at, 4, word);
 }
 
 /* CV-LINK-080: a record that no compiler writes, in a function that a kernel calls; in the kernel itself, and
@@ -209,13 +210,13 @@ END_TEST
 /* A record of one word becomes a fragment. */
 static void fragment(const char *section, uint32_t id)
 {
-    lc_object *o = &object[input_of(section)];
-    size_t at = record(o->bytes, section, API);
+    lc_object *input = &object[input_of(section)];
+    size_t at = record(input->bytes, section, API);
 
     if (!at)
-        at = record(o->bytes, section, 0x4F);
-    lc_put(o, at + 1, 1, 0x4F);
-    lc_put(o, at + 4, 4, id);
+        at = record(input->bytes, section, 0x4F);
+    lc_put(input, at + 1, 1, 0x4F);
+    lc_put(input, at + 4, 4, id);
 }
 
 /* CV-LINK-082: fragments of 12.x and of 13.x; others go with both. */
@@ -239,22 +240,22 @@ END_TEST
 /* Fragments leave the function for the kernel, each once. */
 START_TEST(words)
 {
-    cuvet_linker l;
-    cuvet_link_result r = { .size = sizeof(r) };
+    cuvet_linker linker;
+    cuvet_link_result result = { .size = sizeof(result) };
     size_t at;
 
     load("stack_chain");
     fragment(LVL1, 6);
     fragment(LVL2, 7);
     fragment(LVL2B, 6);
-    ck_assert_int_eq(link_all(&l, &r, false), CUVET_OK);
-    at = record(r.bytes, ".nv.info." KERNEL, 0x4F);
-    ck_assert_uint_eq(lc_number(r.bytes, at, 4), RECORD(4, 0x4F, 8));
-    ck_assert_uint_eq(lc_number(r.bytes, at + 4, 4), 6);
-    ck_assert_uint_eq(lc_number(r.bytes, at + 8, 4), 7);
-    ck_assert_uint_eq(record(r.bytes, LVL1, 0x4F), 0);
-    ck_assert_uint_eq(record(r.bytes, OTHER, 0x4F), 0);
-    lc_end(l);
+    ck_assert_int_eq(link_all(&linker, &result, false), CUVET_OK);
+    at = record(result.bytes, ".nv.info." KERNEL, 0x4F);
+    ck_assert_uint_eq(lc_number(result.bytes, at, 4), RECORD(4, 0x4F, 8));
+    ck_assert_uint_eq(lc_number(result.bytes, at + 4, 4), 6);
+    ck_assert_uint_eq(lc_number(result.bytes, at + 8, 4), 7);
+    ck_assert_uint_eq(record(result.bytes, LVL1, 0x4F), 0);
+    ck_assert_uint_eq(record(result.bytes, OTHER, 0x4F), 0);
+    lc_end(linker);
 }
 END_TEST
 
@@ -272,18 +273,18 @@ END_TEST
 
 Suite *suite_linker_inherit(void)
 {
-    Suite *s = suite_create("linker inherit");
-    TCase *t = tcase_create("records");
+    Suite *suite = suite_create("linker inherit");
+    TCase *tcase = tcase_create("records");
 
-    tcase_add_checked_fixture(t, lc_setup, lc_teardown);
-    tcase_add_test(t, unknown);
-    tcase_add_loop_test(t, inherited, 0, (int)N(INHERITED));
-    tcase_add_test(t, own);
-    tcase_add_test(t, dead_says_nothing);
-    tcase_add_test(t, tensor_memory);
-    tcase_add_test(t, fragments);
-    tcase_add_test(t, words);
-    tcase_add_test(t, sums);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, lc_setup, lc_teardown);
+    tcase_add_test(tcase, unknown);
+    tcase_add_loop_test(tcase, inherited, 0, (int)N(INHERITED));
+    tcase_add_test(tcase, own);
+    tcase_add_test(tcase, dead_says_nothing);
+    tcase_add_test(tcase, tensor_memory);
+    tcase_add_test(tcase, fragments);
+    tcase_add_test(tcase, words);
+    tcase_add_test(tcase, sums);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -9,57 +9,59 @@
 static lc_object object[2];
 
 /* Link objects; what was said is kept. */
-static cuvet_status link_with(const cuvet_linker_options *o, unsigned n, uint64_t *size)
+static cuvet_status link_with(const cuvet_linker_options *options, unsigned count, uint64_t *size)
 {
-    cuvet_linker l = lc_linker(o);
-    cuvet_link_result r = { .size = sizeof(r) };
-    cuvet_status s;
+    cuvet_linker linker = lc_linker(options);
+    cuvet_link_result result = { .size = sizeof(result) };
+    cuvet_status status;
 
     lc_forget();
-    for (unsigned i = 0; i < n; i++)
-        ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, object[i].bytes, object[i].n, "object"), CUVET_OK);
-    s = cuvet_linker_complete(lc_ctx, l);
-    ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), s == CUVET_OK ? CUVET_OK : CUVET_E_STATE);
-    ck_assert_int_eq(r.n != 0, s == CUVET_OK);
+    for (unsigned i = 0; i < count; i++)
+        ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, object[i].bytes, object[i].size, "object"),
+                         CUVET_OK);
+    status = cuvet_linker_complete(lc_ctx, linker);
+    ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result),
+                     status == CUVET_OK ? CUVET_OK : CUVET_E_STATE);
+    ck_assert_int_eq(result.n != 0, status == CUVET_OK);
     if (size)
-        *size = r.n;
-    lc_end(l);
-    return s;
+        *size = result.n;
+    lc_end(linker);
+    return status;
 }
 
-static cuvet_status link_plainly(unsigned n)
+static cuvet_status link_plainly(unsigned count)
 {
-    const cuvet_linker_options o = lc_options(CASES);
+    const cuvet_linker_options options = lc_options(CASES);
 
-    return link_with(&o, n, NULL);
+    return link_with(&options, count, NULL);
 }
 
 static void load(const char *name)
 {
-    const lc_case *c = lc_find(name, CASES);
+    const lc_case *lcase = lc_find(name, CASES);
 
-    for (unsigned i = 0; i < c->n && i < N(object); i++)
-        lc_load(&object[i], c->input[i]);
+    for (unsigned i = 0; i < lcase->count && i < N(object); i++)
+        lc_load(&object[i], lcase->input[i]);
 }
 
-static const char *name_of(const lc_object *o, size_t symbol)
+static const char *name_of(const lc_object *input, size_t symbol)
 {
     unsigned strings, i;
-    lc_section table = lc_find_section(o->bytes, ".symtab", &i);
-    lc_section s = lc_find_section(o->bytes, ".strtab", &strings);
+    lc_section table = lc_find_section(input->bytes, ".symtab", &i);
+    lc_section section = lc_find_section(input->bytes, ".strtab", &strings);
 
     ck_assert_uint_le(symbol + 24, table.off + table.size);
-    return (const char *)o->bytes + s.off + lc_number(o->bytes, symbol, 4);
+    return (const char *)input->bytes + section.off + lc_number(input->bytes, symbol, 4);
 }
 
 /* Where the symbol of this name lies in the file; a section symbol is not meant. */
-static size_t symbol_at(const lc_object *o, const char *name)
+static size_t symbol_at(const lc_object *input, const char *name)
 {
     unsigned i;
-    lc_section table = lc_find_section(o->bytes, ".symtab", &i);
+    lc_section table = lc_find_section(input->bytes, ".symtab", &i);
 
     for (size_t at = table.off + 24; at < table.off + table.size; at += 24)
-        if ((o->bytes[at + 4] & 15) != 3 && strcmp(name_of(o, at), name) == 0)
+        if ((input->bytes[at + 4] & 15) != 3 && strcmp(name_of(input, at), name) == 0)
             return at;
     ck_abort_msg("no symbol %s", name);
 }
@@ -83,48 +85,49 @@ static const struct {
 };
 
 /* The path goes on to the other input, with its symbol behind it. */
-static void check_other(cuvet_linker l, const cuvet_diag *d, const char *symbol, uint64_t input)
+static void check_other(cuvet_linker linker, const cuvet_diag *diag, const char *symbol, uint64_t input)
 {
-    const char *p;
-    size_t n;
+    const char *at;
+    size_t count;
     uint64_t inputs = 0;
 
-    ck_assert_int_eq(cuvet_linker_other_symbol(lc_ctx, l, d, &p, &n), symbol ? CUVET_OK : CUVET_E_NO_MATCH);
-    for (unsigned i = 0; i < d->where.n; i++)
-        if (d->where.step[i].kind == CUVET_P_MEMBER && inputs++ == 1)
-            ck_assert_uint_eq(d->where.step[i].index, input);
+    ck_assert_int_eq(cuvet_linker_other_symbol(lc_ctx, linker, diag, &at, &count),
+                     symbol ? CUVET_OK : CUVET_E_NO_MATCH);
+    for (unsigned i = 0; i < diag->where.n; i++)
+        if (diag->where.step[i].kind == CUVET_P_MEMBER && inputs++ == 1)
+            ck_assert_uint_eq(diag->where.step[i].index, input);
     ck_assert_uint_eq(inputs, symbol ? 2 : 1);
     if (symbol)
-        ck_assert_msg(n == strlen(symbol) && memcmp(p, symbol, n) == 0, "%.*s", (int)n, p);
+        ck_assert_msg(count == strlen(symbol) && memcmp(at, symbol, count) == 0, "%.*s", (int)count, at);
 }
 
 START_TEST(symbol_is_named)
 {
-    const lc_case *c = lc_find(NAMED[_i].name, CASES);
-    const cuvet_linker_options o = lc_options(CASES);
-    cuvet_linker l = lc_linker(&o);
-    const cuvet_diag *d;
-    const char *p, *file;
-    size_t n;
+    const lc_case *lcase = lc_find(NAMED[_i].name, CASES);
+    const cuvet_linker_options options = lc_options(CASES);
+    cuvet_linker linker = lc_linker(&options);
+    const cuvet_diag *diag;
+    const char *at, *file;
+    size_t count;
 
-    for (unsigned i = 0; i < c->n; i++) {
-        const uint8_t *b = lc_file(c->input[i], &n);
+    for (unsigned i = 0; i < lcase->count; i++) {
+        const uint8_t *bytes = lc_file(lcase->input[i], &count);
 
-        ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, b, n, c->input[i]), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, bytes, count, lcase->input[i]), CUVET_OK);
     }
-    (void)!cuvet_linker_complete(lc_ctx, l);
-    d = lc_diag(NAMED[_i].rule);
-    ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, l, d, &p, &n), CUVET_OK);
-    ck_assert_msg(n == strlen(NAMED[_i].symbol) && memcmp(p, NAMED[_i].symbol, n) == 0, "%s: %.*s",
-                  NAMED[_i].name, (int)n, p);
-    ck_assert_uint_ge(d->where.n, 2);
-    ck_assert_int_eq(d->where.step[0].kind, CUVET_P_MEMBER);
-    ck_assert_uint_eq(d->where.step[0].index, NAMED[_i].input);
-    ck_assert_int_eq(cuvet_linker_name(lc_ctx, l, d->where.step[0].index, &file), CUVET_OK);
-    ck_assert_str_eq(file, c->input[NAMED[_i].input]);
-    ck_assert_uint_lt(d->file_off, 1 << 17);
-    check_other(l, d, NAMED[_i].other, NAMED[_i].other_input);
-    lc_end(l);
+    (void)!cuvet_linker_complete(lc_ctx, linker);
+    diag = lc_diag(NAMED[_i].rule);
+    ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, linker, diag, &at, &count), CUVET_OK);
+    ck_assert_msg(count == strlen(NAMED[_i].symbol) && memcmp(at, NAMED[_i].symbol, count) == 0, "%s: %.*s",
+                  NAMED[_i].name, (int)count, at);
+    ck_assert_uint_ge(diag->where.n, 2);
+    ck_assert_int_eq(diag->where.step[0].kind, CUVET_P_MEMBER);
+    ck_assert_uint_eq(diag->where.step[0].index, NAMED[_i].input);
+    ck_assert_int_eq(cuvet_linker_name(lc_ctx, linker, diag->where.step[0].index, &file), CUVET_OK);
+    ck_assert_str_eq(file, lcase->input[NAMED[_i].input]);
+    ck_assert_uint_lt(diag->file_off, 1 << 17);
+    check_other(linker, diag, NAMED[_i].other, NAMED[_i].other_input);
+    lc_end(linker);
 }
 END_TEST
 
@@ -172,10 +175,10 @@ START_TEST(prototypes)
     load("func_ptr");
     for (unsigned k = 0; k < 2; k++) {
         unsigned i;
-        lc_section s = lc_find_section(object[k].bytes, ".strtab", &i);
+        lc_section section = lc_find_section(object[k].bytes, ".strtab", &i);
 
-        ck_assert_str_eq((const char *)object[k].bytes + s.off + 1, "#iii");
-        lc_put(&object[k], s.off + 2, 1, 'v');
+        ck_assert_str_eq((const char *)object[k].bytes + section.off + 1, "#iii");
+        lc_put(&object[k], section.off + 2, 1, 'v');
         ck_assert_int_eq(link_plainly(2), k ? CUVET_OK : CUVET_E_REFUSED);
         ck_assert_int_eq(lc_said("CV-LINK-004"), k == 0);
     }
@@ -185,13 +188,13 @@ END_TEST
 /* CV-LINK-006: the driver has some names, and a relocatable link may leave every name open. */
 START_TEST(undefined)
 {
-    cuvet_linker_options o = lc_options(CASES);
+    cuvet_linker_options options = lc_options(CASES);
 
     load("err_undef");
     ck_assert_int_eq(link_plainly(1), CUVET_E_REFUSED);
     ck_assert(lc_said("CV-LINK-006"));
-    o.flags |= CUVET_LINK_RELOCATABLE;
-    ck_assert_int_eq(link_with(&o, 1, NULL), CUVET_OK);
+    options.flags |= CUVET_LINK_RELOCATABLE;
+    ck_assert_int_eq(link_with(&options, 1, NULL), CUVET_OK);
     load("dev_malloc");
     ck_assert_int_eq(link_plainly(1), CUVET_OK);
     ck_assert(!lc_said("CV-LINK-006"));
@@ -201,20 +204,20 @@ END_TEST
 /* CV-LINK-008: a warning, an error, or nothing at all. */
 START_TEST(stack_sizes)
 {
-    cuvet_linker_options o = lc_options(CASES);
+    cuvet_linker_options options = lc_options(CASES);
     uint64_t size, quiet;
 
     load("recursion");
-    ck_assert_int_eq(link_with(&o, 1, &size), CUVET_OK);
+    ck_assert_int_eq(link_with(&options, 1, &size), CUVET_OK);
     ck_assert(lc_said("CV-LINK-008"));
     ck_assert_int_eq(lc_diag("CV-LINK-008")->severity, CUVET_WARNING);
-    o.flags |= CUVET_LINK_NO_STACK_WARNING;
-    ck_assert_int_eq(link_with(&o, 1, &quiet), CUVET_OK);
+    options.flags |= CUVET_LINK_NO_STACK_WARNING;
+    ck_assert_int_eq(link_with(&options, 1, &quiet), CUVET_OK);
     ck_assert(lc_n_said() == 0 && size == quiet);
-    o.flags |= CUVET_LINK_WARNINGS_ARE_ERRORS;
-    ck_assert_int_eq(link_with(&o, 1, NULL), CUVET_OK);
-    o.flags &= ~CUVET_LINK_NO_STACK_WARNING;
-    ck_assert_int_eq(link_with(&o, 1, NULL), CUVET_E_REFUSED);
+    options.flags |= CUVET_LINK_WARNINGS_ARE_ERRORS;
+    ck_assert_int_eq(link_with(&options, 1, NULL), CUVET_OK);
+    options.flags &= ~CUVET_LINK_NO_STACK_WARNING;
+    ck_assert_int_eq(link_with(&options, 1, NULL), CUVET_E_REFUSED);
     ck_assert(lc_said("CV-LINK-008"));
 }
 END_TEST
@@ -236,28 +239,29 @@ END_TEST
 /* The table of a function gets a size of about that much, and what is behind it moves on. */
 static void make_table(uint64_t size)
 {
-    lc_object *o = &object[0];
+    lc_object *input = &object[0];
     uint64_t more, shoff;
     unsigned i;
-    lc_section s;
+    lc_section section;
 
     load("jump_table");
-    s = lc_find_section(o->bytes, ".nv.constant2.", &i);
-    more = (size - s.size) & ~UINT64_C(127); /* the alignment of code */
-    ck_assert_uint_le(o->n + more, sizeof(o->bytes));
-    lc_put(o, s.at + 32, 8, s.size + more);
-    for (unsigned k = 1; k < lc_sections(o->bytes); k++) {
-        lc_section e = lc_section_of(o->bytes, k);
+    section = lc_find_section(input->bytes, ".nv.constant2.", &i);
+    more = (size - section.size) & ~UINT64_C(127); /* the alignment of code */
+    ck_assert_uint_le(input->size + more, sizeof(input->bytes));
+    lc_put(input, section.at + 32, 8, section.size + more);
+    for (unsigned k = 1; k < lc_sections(input->bytes); k++) {
+        lc_section part = lc_section_of(input->bytes, k);
 
-        if (e.off > s.off)
-            lc_put(o, e.at + 24, 8, e.off + more);
+        if (part.off > section.off)
+            lc_put(input, part.at + 24, 8, part.off + more);
     }
-    shoff = lc_number(o->bytes, 40, 8);
-    if (shoff > s.off)
-        lc_put(o, 40, 8, shoff + more);
-    memmove(o->bytes + s.off + s.size + more, o->bytes + s.off + s.size, o->n - s.off - s.size);
-    memset(o->bytes + s.off + s.size, 0, more);
-    o->n += more;
+    shoff = lc_number(input->bytes, 40, 8);
+    if (shoff > section.off)
+        lc_put(input, 40, 8, shoff + more);
+    memmove(input->bytes + section.off + section.size + more, input->bytes + section.off + section.size,
+            input->size - section.off - section.size);
+    memset(input->bytes + section.off + section.size, 0, more);
+    input->size += more;
 }
 
 static cuvet_status link_table(uint64_t size)
@@ -269,20 +273,21 @@ static cuvet_status link_table(uint64_t size)
 /* … which is a finding of the scan when one section alone is too large. */
 START_TEST(constant_bank_of_kernel)
 {
-    const cuvet_linker_options o = lc_options(CASES);
-    const cuvet_diag *d;
-    cuvet_linker l;
+    const cuvet_linker_options options = lc_options(CASES);
+    const cuvet_diag *diag;
+    cuvet_linker linker;
 
     ck_assert_int_eq(link_table(0x10000), CUVET_OK); /* 0xFFA4 */
-    l = lc_linker(&o);
+    linker = lc_linker(&options);
     make_table(0x10080);
     lc_forget();
-    ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, object[0].bytes, object[0].n, "object"), CUVET_E_MALFORMED);
-    lc_end(l);
+    ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, object[0].bytes, object[0].size, "object"),
+                     CUVET_E_MALFORMED);
+    lc_end(linker);
     ck_assert(lc_said("CV-ELF-141") && lc_n_said() == 1);
-    d = lc_diag("CV-ELF-141");
-    ck_assert_uint_eq(d->got, 0x10024);
-    ck_assert_uint_eq(d->want, 0x10000);
+    diag = lc_diag("CV-ELF-141");
+    ck_assert_uint_eq(diag->got, 0x10024);
+    ck_assert_uint_eq(diag->want, 0x10000);
 }
 END_TEST
 
@@ -290,12 +295,12 @@ END_TEST
 static cuvet_status link_shared(uint64_t size)
 {
     unsigned i;
-    lc_section s;
+    lc_section section;
 
     load("shared_static");
-    s = lc_find_section(object[0].bytes, ".nv.shared._Z3kscPi", &i);
+    section = lc_find_section(object[0].bytes, ".nv.shared._Z3kscPi", &i);
     lc_put(&object[0], symbol_at(&object[0], "$___ZZ3kscPiE1d__107") + 16, 8, size);
-    lc_put(&object[0], s.at + 32, 8, size);
+    lc_put(&object[0], section.at + 32, 8, size);
     return link_plainly(2);
 }
 
@@ -325,7 +330,7 @@ static const struct {
 
 START_TEST(relocation_types)
 {
-    unsigned k, patched = 0, table;
+    unsigned key, patched = 0, table;
     size_t symbol;
     lc_section symbols;
 
@@ -333,13 +338,13 @@ START_TEST(relocation_types)
     ck_assert_int_eq(link_plainly(2), CUVET_OK);
     symbols = lc_find_section(object[0].bytes, ".symtab", &table);
     symbol = (symbol_at(&object[0], RELOCS[_i].symbol) - symbols.off) / 24;
-    for (k = 0; k < lc_sections(object[0].bytes) && !patched; k++) {
-        lc_section s = lc_section_of(object[0].bytes, k);
-        size_t step = s.type == 4 ? 24 : 16;
+    for (key = 0; key < lc_sections(object[0].bytes) && !patched; key++) {
+        lc_section section = lc_section_of(object[0].bytes, key);
+        size_t step = section.type == 4 ? 24 : 16;
 
-        if (strncmp(s.name, ".rel.text", 9) != 0 && strncmp(s.name, ".rela.text", 10) != 0)
+        if (strncmp(section.name, ".rel.text", 9) != 0 && strncmp(section.name, ".rela.text", 10) != 0)
             continue;
-        for (size_t at = s.off; at < s.off + s.size && !patched; at += step)
+        for (size_t at = section.off; at < section.off + section.size && !patched; at += step)
             if (lc_number(object[0].bytes, at + 12, 4) == symbol) {
                 lc_put(&object[0], at + 8, 4, RELOCS[_i].type);
                 patched++;
@@ -368,20 +373,20 @@ END_TEST
 /* CV-LINK-012: unified function tables, said with the place. */
 START_TEST(sections)
 {
-    const cuvet_linker_options o = lc_options("sm_90");
-    cuvet_linker l = lc_linker(&o);
-    const cuvet_diag *d;
-    size_t n;
-    const uint8_t *p = sample("unified.sm_90.rdc.cubin", &n, 0);
+    const cuvet_linker_options options = lc_options("sm_90");
+    cuvet_linker linker = lc_linker(&options);
+    const cuvet_diag *diag;
+    size_t count;
+    const uint8_t *bytes = sample("unified.sm_90.rdc.cubin", &count, 0);
 
-    ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, p, n, "unified"), CUVET_OK);
-    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_E_REFUSED);
+    ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, bytes, count, "unified"), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker), CUVET_E_REFUSED);
     ck_assert(lc_said("CV-LINK-012"));
-    d = lc_diag("CV-LINK-012");
-    ck_assert_uint_ge(d->where.n, 2);
-    ck_assert_int_eq(d->where.step[0].kind, CUVET_P_MEMBER);
-    ck_assert_uint_eq(d->where.step[0].index, 0);
-    lc_end(l);
+    diag = lc_diag("CV-LINK-012");
+    ck_assert_uint_ge(diag->where.n, 2);
+    ck_assert_int_eq(diag->where.step[0].kind, CUVET_P_MEMBER);
+    ck_assert_uint_eq(diag->where.step[0].index, 0);
+    lc_end(linker);
 }
 END_TEST
 
@@ -401,52 +406,54 @@ static const struct {
 
 START_TEST(refused_inputs)
 {
-    const lc_case *c = lc_find("extern_basic", CASES);
-    const cuvet_linker_options o = lc_options(CASES);
-    cuvet_linker l = lc_linker(&o);
-    cuvet_link_result r = { .size = sizeof(r) };
-    size_t n;
-    const uint8_t *p;
+    const lc_case *lcase = lc_find("extern_basic", CASES);
+    const cuvet_linker_options options = lc_options(CASES);
+    cuvet_linker linker = lc_linker(&options);
+    cuvet_link_result result = { .size = sizeof(result) };
+    size_t count;
+    const uint8_t *bytes;
 
     for (unsigned i = 0; i <= N(CONTENT); i++) {
-        if (i < c->n) {
-            p = lc_file(c->input[i], &n);
-            ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, p, n, "good"), CUVET_OK);
+        if (i < lcase->count) {
+            bytes = lc_file(lcase->input[i], &count);
+            ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, bytes, count, "good"), CUVET_OK);
         }
         if (i == N(CONTENT))
             break;
         lc_forget();
-        p = sample(CONTENT[i].file, &n, 0);
-        ck_assert_msg(cuvet_linker_add(lc_ctx, l, p, n, "bad") == CONTENT[i].status, "%s", CONTENT[i].file);
+        bytes = sample(CONTENT[i].file, &count, 0);
+        ck_assert_msg(cuvet_linker_add(lc_ctx, linker, bytes, count, "bad") == CONTENT[i].status, "%s",
+                      CONTENT[i].file);
         ck_assert(lc_n_said() && (!CONTENT[i].rule || lc_said(CONTENT[i].rule)));
     }
     load("extern_basic");
-    ck_assert_int_ne(cuvet_linker_add(lc_ctx, l, object[0].bytes, object[0].n - 1, "cut"), CUVET_OK);
-    ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, "", 0, "empty"), CUVET_E_UNKNOWN);
-    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_OK);
-    ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
-    ck_assert_uint_eq(r.objects, 2);
-    ck_assert_uint_eq(r.kernels, 2);
-    lc_end(l);
+    ck_assert_int_ne(cuvet_linker_add(lc_ctx, linker, object[0].bytes, object[0].size - 1, "cut"), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, "", 0, "empty"), CUVET_E_UNKNOWN);
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_OK);
+    ck_assert_uint_eq(result.objects, 2);
+    ck_assert_uint_eq(result.kernels, 2);
+    lc_end(linker);
 }
 END_TEST
 
 /* Number of a symbol in a file. */
-static uint64_t number_of(const lc_object *o, const char *name)
+static uint64_t number_of(const lc_object *input, const char *name)
 {
     unsigned i;
 
-    return (symbol_at(o, name) - lc_find_section(o->bytes, ".symtab", &i).off) / 24;
+    return (symbol_at(input, name) - lc_find_section(input->bytes, ".symtab", &i).off) / 24;
 }
 
 /* The first record of this code in a section of information. */
-static size_t record_at(const uint8_t *p, const char *section, unsigned code)
+static size_t record_at(const uint8_t *bytes, const char *section, unsigned code)
 {
     unsigned i;
-    lc_section s = lc_find_section(p, section, &i);
+    lc_section part = lc_find_section(bytes, section, &i);
 
-    for (size_t at = s.off; at < s.off + s.size; at += 4 + (p[at] == 4 ? lc_number(p, at + 2, 2) : 0))
-        if (p[at + 1] == code)
+    for (size_t at = part.off; at < part.off + part.size;
+         at += 4 + (bytes[at] == 4 ? lc_number(bytes, at + 2, 2) : 0))
+        if (bytes[at + 1] == code)
             return at;
     ck_abort_msg("%s: no record %#x", section, code);
 }
@@ -467,9 +474,9 @@ static const struct {
 START_TEST(attributes)
 {
     static const char SECTION[] = ".nv.info._Z2k1Pii";
-    const cuvet_linker_options o = lc_options(CASES);
-    cuvet_linker l = lc_linker(&o);
-    cuvet_link_result r = { .size = sizeof(r) };
+    const cuvet_linker_options options = lc_options(CASES);
+    cuvet_linker linker = lc_linker(&options);
+    cuvet_link_result result = { .size = sizeof(result) };
     lc_object out = { 0 };
     uint64_t before;
     size_t at;
@@ -481,22 +488,23 @@ START_TEST(attributes)
     lc_put(&object[0], at + 4, 4, before);
     lc_forget();
     for (unsigned i = 2; i-- > 0;) /* behind the other, so that its symbols have other numbers */
-        ck_assert_int_eq(cuvet_linker_add(lc_ctx, l, object[i].bytes, object[i].n, "object"), CUVET_OK);
-    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), ATTRS[_i].rule ? CUVET_E_REFUSED : CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, object[i].bytes, object[i].size, "object"),
+                         CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker), ATTRS[_i].rule ? CUVET_E_REFUSED : CUVET_OK);
     if (ATTRS[_i].rule) {
         ck_assert(lc_said(ATTRS[_i].rule));
         ck_assert_uint_eq(lc_diag(ATTRS[_i].rule)->got, ATTRS[_i].code);
     } else {
-        ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
-        ck_assert_uint_le(r.n, sizeof(out.bytes));
-        memcpy(out.bytes, r.bytes, r.n);
-        out.n = r.n;
+        ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_OK);
+        ck_assert_uint_le(result.n, sizeof(out.bytes));
+        memcpy(out.bytes, result.bytes, result.n);
+        out.size = result.n;
         at = record_at(out.bytes, SECTION, ATTRS[_i].code);
         ck_assert_uint_ne(number_of(&out, "_Z2k1Pii"), before);
         ck_assert_uint_eq(lc_number(out.bytes, at + 4, 4),
                           ATTRS[_i].symbol ? number_of(&out, "_Z2k1Pii") : before);
     }
-    lc_end(l);
+    lc_end(linker);
 }
 END_TEST
 
@@ -506,12 +514,12 @@ START_TEST(slots_of_independent_mode)
     static const char *const TARGETS[] = { "sm_75", "sm_80", "sm_90" };
 
     for (unsigned i = 0; i < N(TARGETS); i++) {
-        const lc_case *c = lc_find("samplers", TARGETS[i]);
-        const cuvet_linker_options o = lc_options(TARGETS[i]);
+        const lc_case *lcase = lc_find("samplers", TARGETS[i]);
+        const cuvet_linker_options options = lc_options(TARGETS[i]);
 
-        for (unsigned k = 0; k < c->n; k++)
-            lc_load(&object[k], c->input[k]);
-        ck_assert_int_eq(link_with(&o, c->n, NULL), CUVET_OK);
+        for (unsigned k = 0; k < lcase->count; k++)
+            lc_load(&object[k], lcase->input[k]);
+        ck_assert_int_eq(link_with(&options, lcase->count, NULL), CUVET_OK);
         ck_assert_int_eq(lc_said("CV-LINK-061"), i < 2);
     }
 }
@@ -530,27 +538,27 @@ END_TEST
 
 Suite *suite_linker_rules(void)
 {
-    Suite *s = suite_create("linker rules");
-    TCase *t = tcase_create("rules");
+    Suite *suite = suite_create("linker rules");
+    TCase *tcase = tcase_create("rules");
 
-    tcase_add_checked_fixture(t, lc_setup, lc_teardown);
-    tcase_add_loop_test(t, symbol_is_named, 0, (int)N(NAMED));
-    tcase_add_test(t, multiple_definition);
-    tcase_add_test(t, sizes);
-    tcase_add_test(t, managed);
-    tcase_add_test(t, prototypes);
-    tcase_add_test(t, undefined);
-    tcase_add_test(t, stack_sizes);
-    tcase_add_test(t, constant_bank);
-    tcase_add_test(t, constant_bank_of_kernel);
-    tcase_add_test(t, shared_memory);
-    tcase_add_loop_test(t, relocation_types, 0, (int)N(RELOCS));
-    tcase_add_test(t, sections);
-    tcase_add_test(t, shared_alignment);
-    tcase_add_loop_test(t, attributes, 0, (int)N(ATTRS));
-    tcase_add_test(t, slots_of_independent_mode);
-    tcase_add_test(t, refused_inputs);
-    tcase_add_test(t, no_input);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, lc_setup, lc_teardown);
+    tcase_add_loop_test(tcase, symbol_is_named, 0, (int)N(NAMED));
+    tcase_add_test(tcase, multiple_definition);
+    tcase_add_test(tcase, sizes);
+    tcase_add_test(tcase, managed);
+    tcase_add_test(tcase, prototypes);
+    tcase_add_test(tcase, undefined);
+    tcase_add_test(tcase, stack_sizes);
+    tcase_add_test(tcase, constant_bank);
+    tcase_add_test(tcase, constant_bank_of_kernel);
+    tcase_add_test(tcase, shared_memory);
+    tcase_add_loop_test(tcase, relocation_types, 0, (int)N(RELOCS));
+    tcase_add_test(tcase, sections);
+    tcase_add_test(tcase, shared_alignment);
+    tcase_add_loop_test(tcase, attributes, 0, (int)N(ATTRS));
+    tcase_add_test(tcase, slots_of_independent_mode);
+    tcase_add_test(tcase, refused_inputs);
+    tcase_add_test(tcase, no_input);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

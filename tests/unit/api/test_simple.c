@@ -11,34 +11,35 @@ static const char *const TWO[] = { "corpus/samples/host-two_a.o", "corpus/sample
 
 START_TEST(findings)
 {
-    cuvet_finding f = { .size = sizeof(f) };
+    cuvet_finding finding = { .size = sizeof(finding) };
     cuvet_summary sum = { .size = sizeof(sum) };
     cuvet_findings list = { 1 };
 
     ck_assert_int_eq(cuvet_scan_file(lc_ctx, BAD, NULL, &list), CUVET_OK);
     ck_assert(lc_said("CV-FATBIN-014"));
-    ck_assert_int_eq(cuvet_findings_get(lc_ctx, list, 0, &f), CUVET_OK);
-    ck_assert_str_eq(f.rule, "CV-FATBIN-014");
-    ck_assert_str_eq(f.severity, "error");
-    ck_assert_str_eq(f.place, "fatbin[0]/entry[0] at 0x18");
-    ck_assert_str_eq(f.text, "Payload passes the end of the container: payload size 18446744073709551552, "
-                             "2984 bytes left");
-    ck_assert(f.diag->size == sizeof(*f.diag) && f.diag->file_off == 0x18);
-    ck_assert_int_eq(cuvet_findings_get(lc_ctx, list, lc_n_said(), &f), CUVET_END);
-    ck_assert(f.size == sizeof(f) && !f.rule && !f.diag);
+    ck_assert_int_eq(cuvet_findings_get(lc_ctx, list, 0, &finding), CUVET_OK);
+    ck_assert_str_eq(finding.rule, "CV-FATBIN-014");
+    ck_assert_str_eq(finding.severity, "error");
+    ck_assert_str_eq(finding.place, "fatbin[0]/entry[0] at 0x18");
+    ck_assert_str_eq(finding.text,
+                     "Payload passes the end of the container: payload size 18446744073709551552, "
+                     "2984 bytes left");
+    ck_assert(finding.diag->size == sizeof(*finding.diag) && finding.diag->file_off == 0x18);
+    ck_assert_int_eq(cuvet_findings_get(lc_ctx, list, lc_n_said(), &finding), CUVET_END);
+    ck_assert(finding.size == sizeof(finding) && !finding.rule && !finding.diag);
     ck_assert_int_eq(cuvet_findings_summary(lc_ctx, list, &sum), CUVET_OK);
     ck_assert(sum.verdict == CUVET_V_MALFORMED && sum.errors == 1 && sum.containers == 1);
-    f.size = 3;
-    ck_assert_int_eq(cuvet_findings_get(lc_ctx, list, 0, &f), CUVET_E_USAGE);
+    finding.size = 3;
+    ck_assert_int_eq(cuvet_findings_get(lc_ctx, list, 0, &finding), CUVET_E_USAGE);
     sum.size = 0;
     ck_assert_int_eq(cuvet_findings_summary(lc_ctx, list, &sum), CUVET_E_USAGE);
     ck_assert_int_eq(cuvet_findings_destroy(lc_ctx, &list), CUVET_OK);
     ck_assert_uint_eq(list.bits, 0);
-    f.size = sizeof(f);
-    ck_assert_int_eq(cuvet_findings_get(lc_ctx, list, 0, &f), CUVET_E_HANDLE);
+    finding.size = sizeof(finding);
+    ck_assert_int_eq(cuvet_findings_get(lc_ctx, list, 0, &finding), CUVET_E_HANDLE);
     ck_assert_int_eq(cuvet_findings_destroy(lc_ctx, &list), CUVET_E_HANDLE);
     ck_assert_int_eq(cuvet_scan_file(lc_ctx, GOOD, NULL, &list), CUVET_OK);
-    ck_assert_int_eq(cuvet_findings_get(lc_ctx, list, 0, &f), CUVET_END);
+    ck_assert_int_eq(cuvet_findings_get(lc_ctx, list, 0, &finding), CUVET_END);
     ck_assert_int_eq(cuvet_scan_memory(lc_ctx, "text", 4, NULL, &list), CUVET_OK);
     ck_assert_int_eq(cuvet_scan_memory(lc_ctx, NULL, 4, NULL, &list), CUVET_E_NULL);
     ck_assert_uint_eq(list.bits, 0);
@@ -66,24 +67,24 @@ END_TEST
 START_TEST(links)
 {
     const cuvet_linker_options lo = lc_options("sm_75");
-    cuvet_link_result r = { .size = sizeof(r) };
+    cuvet_link_result result = { .size = sizeof(result) };
     cuvet_image image = { .size = sizeof(image) };
     char dir[SCRATCH_MAX], path[SCRATCH_MAX + 32];
-    cuvet_linker l = lc_linker(&lo);
+    cuvet_linker linker = lc_linker(&lo);
     cuvet_source src = { .size = sizeof(src) };
 
     for (unsigned i = 0; i < N(TWO); i++) {
         ck_assert_int_eq(cuvet_source_path(TWO[i], &src), CUVET_OK);
-        ck_assert_int_eq(cuvet_linker_add_file(lc_ctx, l, &src, TWO[i], NULL), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_add_file(lc_ctx, linker, &src, TWO[i], NULL), CUVET_OK);
         cuvet_source_destroy(&src);
     }
-    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, l), CUVET_OK);
-    ck_assert_int_eq(cuvet_linker_result(lc_ctx, l, &r), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_OK);
     ck_assert_int_eq(cuvet_link_files(lc_ctx, NULL, "sm_75", TWO, N(TWO), &image), CUVET_OK);
-    ck_assert_uint_eq(image.n, r.n);
-    ck_assert_mem_eq(image.bytes, r.bytes, r.n);
+    ck_assert_uint_eq(image.n, result.n);
+    ck_assert_mem_eq(image.bytes, result.bytes, result.n);
     ck_assert(image.kind == CUVET_K_CUBIN && image.sm == 75 && image.suffix == 0);
-    lc_end(l);
+    lc_end(linker);
 
     scratch_make(dir);
     ck_assert_uint_lt((size_t)snprintf(path, sizeof(path), "%s/linked.cubin", dir), sizeof(path));
@@ -127,14 +128,14 @@ END_TEST
 Suite *suite_api_simple(void);
 Suite *suite_api_simple(void)
 {
-    Suite *s = suite_create("api/simple");
-    TCase *t = tcase_create("simple");
+    Suite *suite = suite_create("api/simple");
+    TCase *tcase = tcase_create("simple");
 
-    tcase_add_checked_fixture(t, lc_setup, lc_teardown);
-    tcase_add_test(t, findings);
-    tcase_add_test(t, not_there);
-    tcase_add_test(t, links);
-    tcase_add_test(t, no_link);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, lc_setup, lc_teardown);
+    tcase_add_test(tcase, findings);
+    tcase_add_test(tcase, not_there);
+    tcase_add_test(tcase, links);
+    tcase_add_test(tcase, no_link);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -10,24 +10,24 @@
 
 START_TEST(arithmetic)
 {
-    uint64_t r = 7;
-    uint32_t n = 7;
+    uint64_t result = 7;
+    uint32_t count = 7;
 
-    ck_assert(cv_add(1, 2, &r) && r == 3);
-    ck_assert(!cv_add(UINT64_MAX, 1, &r) && r == 3);
-    ck_assert(cv_mul(6, 7, &r) && r == 42);
-    ck_assert(!cv_mul(UINT64_C(1) << 33, UINT64_C(1) << 33, &r) && r == 42);
-    ck_assert(cv_align(13, 8, &r) && r == 16);
-    ck_assert(cv_align(16, 8, &r) && r == 16);
-    ck_assert(!cv_align(13, 0, &r) && !cv_align(13, 12, &r) && !cv_align(UINT64_MAX, 8, &r));
+    ck_assert(cv_add(1, 2, &result) && result == 3);
+    ck_assert(!cv_add(UINT64_MAX, 1, &result) && result == 3);
+    ck_assert(cv_mul(6, 7, &result) && result == 42);
+    ck_assert(!cv_mul(UINT64_C(1) << 33, UINT64_C(1) << 33, &result) && result == 42);
+    ck_assert(cv_align(13, 8, &result) && result == 16);
+    ck_assert(cv_align(16, 8, &result) && result == 16);
+    ck_assert(!cv_align(13, 0, &result) && !cv_align(13, 12, &result) && !cv_align(UINT64_MAX, 8, &result));
     ck_assert_uint_eq(cv_sat_add(UINT64_MAX, 2), UINT64_MAX);
     ck_assert_uint_eq(cv_sat_mul(UINT64_MAX, 2), UINT64_MAX);
     ck_assert_uint_eq(cv_sat_add(1, 2), 3);
     ck_assert_uint_eq(cv_sat_mul(3, 2), 6);
     ck_assert_uint_eq(cv_sat_align(UINT64_MAX, 8), UINT64_MAX);
     ck_assert_uint_eq(cv_sat_align(9, 8), 16);
-    ck_assert(cv_to_u32(UINT32_MAX, &n) && n == UINT32_MAX);
-    ck_assert(!cv_to_u32(UINT64_C(1) << 32, &n));
+    ck_assert(cv_to_u32(UINT32_MAX, &count) && count == UINT32_MAX);
+    ck_assert(!cv_to_u32(UINT64_C(1) << 32, &count));
     ck_assert(cv_is_pow2(1) && cv_is_pow2(UINT64_C(1) << 63) && !cv_is_pow2(0) && !cv_is_pow2(12));
     ck_assert(cv_min(1, 2) == 1 && cv_min(2, 1) == 1 && cv_max(1, 2) == 2 && cv_max(2, 1) == 2);
 }
@@ -35,115 +35,115 @@ END_TEST
 
 START_TEST(memory_is_budgeted)
 {
-    heap h = { 0 };
-    const cuvet_alloc a = heap_alloc(&h);
-    cv_mem m;
-    uint8_t *p, *q;
+    heap_state heap = { 0 };
+    const cuvet_alloc alloc = heap_alloc(&heap);
+    cv_mem mem;
+    uint8_t *bytes, *quota;
 
-    cv_mem_init(&m, &a, 100);
-    ck_assert_ptr_null(cv_mem_get(&m, 0));
-    p = cv_mem_get(&m, 60);
-    ck_assert_ptr_nonnull(p);
+    cv_mem_init(&mem, &alloc, 100);
+    ck_assert_ptr_null(cv_mem_get(&mem, 0));
+    bytes = cv_mem_get(&mem, 60);
+    ck_assert_ptr_nonnull(bytes);
     for (int i = 0; i < 60; i++)
-        ck_assert_uint_eq(p[i], 0);
-    ck_assert_ptr_null(cv_mem_get(&m, 41));
-    ck_assert_int_eq(cv_mem_status(&m), CUVET_E_LIMIT);
-    ck_assert_ptr_null(cv_mem_get(&m, UINT64_MAX));
-    p[59] = 9;
-    q = cv_mem_resize(&m, p, 60, 100);
-    ck_assert_ptr_nonnull(q);
-    ck_assert_uint_eq(q[59], 9);
-    ck_assert_uint_eq(q[60], 0);
-    ck_assert_uint_eq(m.peak, 100);
-    ck_assert_ptr_null(cv_mem_resize(&m, q, 100, 101));
-    ck_assert_ptr_null(cv_mem_resize(&m, q, 100, 0));
-    q = cv_mem_resize(&m, q, 100, 10);
-    ck_assert_uint_eq(m.live, 10);
-    heap_fail(&h, 1, false);
-    ck_assert_ptr_null(cv_mem_resize(&m, q, 10, 20));
-    ck_assert_int_eq(cv_mem_status(&m), CUVET_E_NOMEM);
-    ck_assert_uint_eq(m.live, 10);
-    heap_fail(&h, 1, false);
-    ck_assert_ptr_null(cv_mem_resize(&m, q, 10, 5));
-    ck_assert_uint_eq(m.live, 10);
-    heap_fail(&h, 1, false);
-    ck_assert_ptr_null(cv_mem_get_raw(&m, 5));
-    ck_assert_uint_eq(m.live, 10);
-    cv_mem_put(&m, q, 10);
-    cv_mem_put(&m, NULL, 10);
-    ck_assert_uint_eq(m.live, 0);
-    ck_assert_int_eq(h.live, 0);
-    p = cv_mem_resize(&m, NULL, 0, 8);
-    ck_assert_ptr_nonnull(p);
-    cv_mem_put(&m, p, 8);
+        ck_assert_uint_eq(bytes[i], 0);
+    ck_assert_ptr_null(cv_mem_get(&mem, 41));
+    ck_assert_int_eq(cv_mem_status(&mem), CUVET_E_LIMIT);
+    ck_assert_ptr_null(cv_mem_get(&mem, UINT64_MAX));
+    bytes[59] = 9;
+    quota = cv_mem_resize(&mem, bytes, 60, 100);
+    ck_assert_ptr_nonnull(quota);
+    ck_assert_uint_eq(quota[59], 9);
+    ck_assert_uint_eq(quota[60], 0);
+    ck_assert_uint_eq(mem.peak, 100);
+    ck_assert_ptr_null(cv_mem_resize(&mem, quota, 100, 101));
+    ck_assert_ptr_null(cv_mem_resize(&mem, quota, 100, 0));
+    quota = cv_mem_resize(&mem, quota, 100, 10);
+    ck_assert_uint_eq(mem.live, 10);
+    heap_fail(&heap, 1, false);
+    ck_assert_ptr_null(cv_mem_resize(&mem, quota, 10, 20));
+    ck_assert_int_eq(cv_mem_status(&mem), CUVET_E_NOMEM);
+    ck_assert_uint_eq(mem.live, 10);
+    heap_fail(&heap, 1, false);
+    ck_assert_ptr_null(cv_mem_resize(&mem, quota, 10, 5));
+    ck_assert_uint_eq(mem.live, 10);
+    heap_fail(&heap, 1, false);
+    ck_assert_ptr_null(cv_mem_get_raw(&mem, 5));
+    ck_assert_uint_eq(mem.live, 10);
+    cv_mem_put(&mem, quota, 10);
+    cv_mem_put(&mem, NULL, 10);
+    ck_assert_uint_eq(mem.live, 0);
+    ck_assert_int_eq(heap.live, 0);
+    bytes = cv_mem_resize(&mem, NULL, 0, 8);
+    ck_assert_ptr_nonnull(bytes);
+    cv_mem_put(&mem, bytes, 8);
 }
 END_TEST
 
 START_TEST(vectors_grow)
 {
-    cv_u32s v = { 0 };
-    cv_u8s b = { 0 };
-    cv_u64s w = { 0 };
-    cv_mem m;
+    cv_u32s list = { 0 };
+    cv_u8s bytes = { 0 };
+    cv_u64s numbers = { 0 };
+    cv_mem mem;
 
-    cv_mem_init(&m, NULL, 1000);
+    cv_mem_init(&mem, NULL, 1000);
     for (uint32_t i = 0; i < 100; i++)
-        ck_assert(cv_u32s_push(&m, &v, i * 3));
-    ck_assert_uint_eq(*cv_u32s_at(&v, 99), 297);
-    ck_assert(!cv_u32s_reserve(&m, &v, UINT64_MAX));
-    ck_assert(!cv_u32s_reserve(&m, &v, 1000));
-    ck_assert_uint_eq(v.n, 100);
-    ck_assert(cv_u32s_fill(&m, &v, 20));
-    ck_assert_uint_eq(*cv_u32s_at(&v, 19), 0);
-    ck_assert(!cv_u32s_fill(&m, &v, 100000));
-    ck_assert(cv_u32s_fill(&m, &v, 0));
-    ck_assert(cv_u8s_fill(&m, &b, 9) && b.n == 9);
-    ck_assert(!cv_u8s_fill(&m, &b, 100000));
-    ck_assert(cv_u8s_fill(&m, &b, 0));
-    ck_assert(cv_u64s_push(&m, &w, 7) && cv_u64s_fill(&m, &w, 3) && w.n == 3);
-    ck_assert_uint_eq(*cv_u64s_at(&w, 0) | *cv_u64s_at(&w, 1) | *cv_u64s_at(&w, 2), 0);
-    ck_assert(!cv_u64s_fill(&m, &w, 100000));
-    ck_assert(cv_u64s_fill(&m, &w, 0));
-    cv_u64s_free(&m, &w);
-    cv_u8s_clear(&b);
-    cv_u8s_free(&m, &b);
-    cv_u32s_free(&m, &v);
-    ck_assert_uint_eq(m.live, 0);
+        ck_assert(cv_u32s_push(&mem, &list, i * 3));
+    ck_assert_uint_eq(*cv_u32s_at(&list, 99), 297);
+    ck_assert(!cv_u32s_reserve(&mem, &list, UINT64_MAX));
+    ck_assert(!cv_u32s_reserve(&mem, &list, 1000));
+    ck_assert_uint_eq(list.count, 100);
+    ck_assert(cv_u32s_fill(&mem, &list, 20));
+    ck_assert_uint_eq(*cv_u32s_at(&list, 19), 0);
+    ck_assert(!cv_u32s_fill(&mem, &list, 100000));
+    ck_assert(cv_u32s_fill(&mem, &list, 0));
+    ck_assert(cv_u8s_fill(&mem, &bytes, 9) && bytes.count == 9);
+    ck_assert(!cv_u8s_fill(&mem, &bytes, 100000));
+    ck_assert(cv_u8s_fill(&mem, &bytes, 0));
+    ck_assert(cv_u64s_push(&mem, &numbers, 7) && cv_u64s_fill(&mem, &numbers, 3) && numbers.count == 3);
+    ck_assert_uint_eq(*cv_u64s_at(&numbers, 0) | *cv_u64s_at(&numbers, 1) | *cv_u64s_at(&numbers, 2), 0);
+    ck_assert(!cv_u64s_fill(&mem, &numbers, 100000));
+    ck_assert(cv_u64s_fill(&mem, &numbers, 0));
+    cv_u64s_free(&mem, &numbers);
+    cv_u8s_clear(&bytes);
+    cv_u8s_free(&mem, &bytes);
+    cv_u32s_free(&mem, &list);
+    ck_assert_uint_eq(mem.live, 0);
 }
 END_TEST
 
-static uint32_t next_random(uint32_t *s)
+static uint32_t next_random(uint32_t *step)
 {
-    *s = *s * 1664525u + 1013904223u;
-    return *s >> 8;
+    *step = *step * 1664525u + 1013904223u;
+    return *step >> 8;
 }
 
 START_TEST(sort_by_key_then_index)
 {
-    cv_mem m;
+    cv_mem mem;
 
-    cv_mem_init(&m, NULL, 1 << 24);
-    for (uint32_t n = 0; n < 3000; n = n * 2 + 1) {
+    cv_mem_init(&mem, NULL, 1 << 24);
+    for (uint32_t count = 0; count < 3000; count = count * 2 + 1) {
         for (uint32_t range = 1; range < 5000; range *= 7) {
-            cv_keys k = { 0 };
-            uint32_t seed = n + range;
+            cv_keys keys = { 0 };
+            uint32_t seed = count + range;
 
-            for (uint32_t i = 0; i < n; i++)
-                ck_assert(cv_keys_push(&m, &k, (cv_key){ next_random(&seed) % range, i }));
-            cv_keys_sort(&k);
-            for (uint32_t i = 1; i < n; i++) {
-                const cv_key *a = cv_keys_at(&k, i - 1), *b = cv_keys_at(&k, i);
+            for (uint32_t i = 0; i < count; i++)
+                ck_assert(cv_keys_push(&mem, &keys, (cv_key){ next_random(&seed) % range, i }));
+            cv_keys_sort(&keys);
+            for (uint32_t i = 1; i < count; i++) {
+                const cv_key *left = cv_keys_at(&keys, i - 1), *right = cv_keys_at(&keys, i);
 
-                ck_assert(a->key < b->key || (a->key == b->key && a->index < b->index));
+                ck_assert(left->key < right->key || (left->key == right->key && left->index < right->index));
             }
             for (uint32_t i = 0; i < 50; i++) {
-                uint64_t key = next_random(&seed) % (range + 1), at = cv_keys_lower_bound(&k, key);
+                uint64_t key = next_random(&seed) % (range + 1), at = cv_keys_lower_bound(&keys, key);
 
-                ck_assert_uint_le(at, n);
-                ck_assert(at == 0 || cv_keys_at(&k, at - 1)->key < key);
-                ck_assert(at == n || cv_keys_at(&k, at)->key >= key);
+                ck_assert_uint_le(at, count);
+                ck_assert(at == 0 || cv_keys_at(&keys, at - 1)->key < key);
+                ck_assert(at == count || cv_keys_at(&keys, at)->key >= key);
             }
-            cv_keys_free(&m, &k);
+            cv_keys_free(&mem, &keys);
         }
     }
 }
@@ -155,116 +155,116 @@ START_TEST(lower_bound_of_keys)
     static const struct {
         uint64_t key, at;
     } WANT[] = { { 0, 0 }, { 3, 0 }, { 4, 1 }, { 5, 1 }, { 6, 4 }, { 9, 4 }, { 10, 5 }, { UINT64_MAX, 5 } };
-    cv_keys k = { 0 };
-    cv_mem m;
+    cv_keys keys = { 0 };
+    cv_mem mem;
 
-    cv_mem_init(&m, NULL, 1 << 20);
-    ck_assert_uint_eq(cv_keys_lower_bound(&k, 0), 0); /* of none */
-    ck_assert_uint_eq(cv_keys_lower_bound(&k, UINT64_MAX), 0);
+    cv_mem_init(&mem, NULL, 1 << 20);
+    ck_assert_uint_eq(cv_keys_lower_bound(&keys, 0), 0); /* of none */
+    ck_assert_uint_eq(cv_keys_lower_bound(&keys, UINT64_MAX), 0);
     for (size_t i = 0; i < CV_COUNT(KEYS); i++)
-        ck_assert(cv_keys_push(&m, &k, (cv_key){ KEYS[i], i }));
+        ck_assert(cv_keys_push(&mem, &keys, (cv_key){ KEYS[i], i }));
     for (size_t i = 0; i < CV_COUNT(WANT); i++)
-        ck_assert_uint_eq(cv_keys_lower_bound(&k, WANT[i].key), WANT[i].at);
-    k.n--; /* behind the last */
-    ck_assert_uint_eq(cv_keys_lower_bound(&k, 10), 5);
-    ck_assert_uint_eq(cv_keys_lower_bound(&k, UINT64_MAX), 5);
-    k.n = 1;
-    ck_assert_uint_eq(cv_keys_lower_bound(&k, 3), 0);
-    ck_assert_uint_eq(cv_keys_lower_bound(&k, 4), 1);
-    cv_keys_free(&m, &k);
+        ck_assert_uint_eq(cv_keys_lower_bound(&keys, WANT[i].key), WANT[i].at);
+    keys.count--; /* behind the last */
+    ck_assert_uint_eq(cv_keys_lower_bound(&keys, 10), 5);
+    ck_assert_uint_eq(cv_keys_lower_bound(&keys, UINT64_MAX), 5);
+    keys.count = 1;
+    ck_assert_uint_eq(cv_keys_lower_bound(&keys, 3), 0);
+    ck_assert_uint_eq(cv_keys_lower_bound(&keys, 4), 1);
+    cv_keys_free(&mem, &keys);
 }
 END_TEST
 
 static int n_emitted;
 static cuvet_diag last;
 
-static void count(void *user, const cuvet_diag *d)
+static void count(void *user, const cuvet_diag *diag)
 {
     (void)user;
     n_emitted++;
-    last = *d;
+    last = *diag;
 }
 
-static void make(cv_ctx *x)
+static void make(cv_ctx *ctx)
 {
     cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(cuvet_limits_preset("tiny", &lim), CUVET_OK);
-    cv_ctx_init(x, NULL, &lim);
-    x->emit = count;
+    cv_ctx_init(ctx, NULL, &lim);
+    ctx->emit = count;
     n_emitted = 0;
 }
 
 START_TEST(reports_are_capped_and_counted)
 {
-    cv_ctx *x = malloc(sizeof(*x));
+    cv_ctx *ctx = malloc(sizeof(*ctx));
 
-    make(x);
+    make(ctx);
     for (unsigned i = 0; i < 20; i++)
-        cv_report(x, CV_R_FATBIN_MAGIC, i, 1, 2, 3);
+        cv_report(ctx, CV_R_FATBIN_MAGIC, i, 1, 2, 3);
     ck_assert_int_eq(n_emitted, 8);
-    ck_assert_uint_eq(x->n_errors, 20);
-    ck_assert_int_eq(x->verdict, CUVET_V_MALFORMED);
-    cv_report(x, CV_R_FATBIN_NESTED, 0, 0, 0, 0);
-    cv_report(x, CV_R_FATBIN_EMPTY, 0, 0, 0, 0);
-    ck_assert_uint_eq(x->n_warnings, 1);
-    ck_assert_uint_eq(x->n_notes, 1);
-    cv_ctx_unit(x, 10);
-    ck_assert_uint_eq(x->n_errors, 0);
-    ck_assert_int_eq(x->verdict, CUVET_V_CLEAN);
-    free(x);
+    ck_assert_uint_eq(ctx->n_errors, 20);
+    ck_assert_int_eq(ctx->verdict, CUVET_V_MALFORMED);
+    cv_report(ctx, CV_R_FATBIN_NESTED, 0, 0, 0, 0);
+    cv_report(ctx, CV_R_FATBIN_EMPTY, 0, 0, 0, 0);
+    ck_assert_uint_eq(ctx->n_warnings, 1);
+    ck_assert_uint_eq(ctx->n_notes, 1);
+    cv_ctx_unit(ctx, 10);
+    ck_assert_uint_eq(ctx->n_errors, 0);
+    ck_assert_int_eq(ctx->verdict, CUVET_V_CLEAN);
+    free(ctx);
 }
 END_TEST
 
 START_TEST(status_follows_the_class)
 {
-    cv_ctx *x = malloc(sizeof(*x));
+    cv_ctx *ctx = malloc(sizeof(*ctx));
 
-    make(x);
-    ck_assert_int_eq(cv_reject(x, CV_R_FATBIN_MAGIC, 0, 0, 0), CUVET_E_MALFORMED);
-    ck_assert_int_eq(cv_reject(x, CV_R_FATBIN_METHOD_UNSUPPORTED, 0, 0, 0), CUVET_E_UNSUPPORTED);
-    ck_assert_int_eq(cv_reject(x, CV_R_LIMIT_MEMBER, 0, 0, 0), CUVET_E_LIMIT);
-    ck_assert_int_eq(cv_reject(x, CV_R_IO_READ, 0, 0, 0), CUVET_E_IO);
-    ck_assert_int_eq(x->verdict, CUVET_V_ERROR);
-    x->mem.limited = true;
-    ck_assert_int_eq(cv_nomem(x, 0), CUVET_E_LIMIT);
-    x->mem.limited = false;
-    ck_assert_int_eq(cv_nomem(x, 0), CUVET_E_NOMEM);
-    free(x);
+    make(ctx);
+    ck_assert_int_eq(cv_reject(ctx, CV_R_FATBIN_MAGIC, 0, 0, 0), CUVET_E_MALFORMED);
+    ck_assert_int_eq(cv_reject(ctx, CV_R_FATBIN_METHOD_UNSUPPORTED, 0, 0, 0), CUVET_E_UNSUPPORTED);
+    ck_assert_int_eq(cv_reject(ctx, CV_R_LIMIT_MEMBER, 0, 0, 0), CUVET_E_LIMIT);
+    ck_assert_int_eq(cv_reject(ctx, CV_R_IO_READ, 0, 0, 0), CUVET_E_IO);
+    ck_assert_int_eq(ctx->verdict, CUVET_V_ERROR);
+    ctx->mem.limited = true;
+    ck_assert_int_eq(cv_nomem(ctx, 0), CUVET_E_LIMIT);
+    ctx->mem.limited = false;
+    ck_assert_int_eq(cv_nomem(ctx, 0), CUVET_E_NOMEM);
+    free(ctx);
 }
 END_TEST
 
 START_TEST(work_runs_out_once)
 {
-    cv_ctx *x = malloc(sizeof(*x));
+    cv_ctx *ctx = malloc(sizeof(*ctx));
 
-    make(x);
-    cv_ctx_unit(x, 100);
-    ck_assert(cv_work(x, 64 * 100, 0));
-    ck_assert(cv_work(x, 65536, 0));
-    ck_assert(!cv_work(x, 1, 5));
-    ck_assert(!cv_work(x, 1, 6));
+    make(ctx);
+    cv_ctx_unit(ctx, 100);
+    ck_assert(cv_work(ctx, 64 * 100, 0));
+    ck_assert(cv_work(ctx, 65536, 0));
+    ck_assert(!cv_work(ctx, 1, 5));
+    ck_assert(!cv_work(ctx, 1, 6));
     ck_assert_int_eq(n_emitted, 1);
     ck_assert_uint_eq(last.file_off, 5);
-    ck_assert_int_eq(x->verdict, CUVET_V_LIMIT);
-    cv_ctx_unit(x, UINT64_MAX);
-    ck_assert(cv_work(x, UINT64_MAX, 0));
-    free(x);
+    ck_assert_int_eq(ctx->verdict, CUVET_V_LIMIT);
+    cv_ctx_unit(ctx, UINT64_MAX);
+    ck_assert(cv_work(ctx, UINT64_MAX, 0));
+    free(ctx);
 }
 END_TEST
 
 START_TEST(places_and_paths)
 {
-    cv_ctx *x = malloc(sizeof(*x));
+    cv_ctx *ctx = malloc(sizeof(*ctx));
     char text[200], cut[8];
 
-    make(x);
-    cv_path_push(x, CUVET_P_FATBIN, true, 0);
-    cv_path_push(x, CUVET_P_ENTRY, true, 2);
-    cv_path_push(x, CUVET_P_ELF, false, 0);
-    cv_ctx_enter_inner(x, 500);
-    cv_ctx_enter_inner(x, 900);
-    cv_report_at(x, CUVET_P_SECTION, 7, CV_R_FATBIN_MAGIC, 40, 4, 0x10, 0x20);
+    make(ctx);
+    cv_path_push(ctx, CUVET_P_FATBIN, true, 0);
+    cv_path_push(ctx, CUVET_P_ENTRY, true, 2);
+    cv_path_push(ctx, CUVET_P_ELF, false, 0);
+    cv_ctx_enter_inner(ctx, 500);
+    cv_ctx_enter_inner(ctx, 900);
+    cv_report_at(ctx, CUVET_P_SECTION, 7, CV_R_FATBIN_MAGIC, 40, 4, 0x10, 0x20);
     ck_assert(last.inner);
     ck_assert_uint_eq(last.file_off, 500);
     ck_assert_uint_eq(last.inner_off, 40);
@@ -275,16 +275,16 @@ START_TEST(places_and_paths)
     ck_assert_uint_eq(cuvet_path_text(NULL, NULL, 0), 0);
     ck_assert_uint_eq(cuvet_diag_message(&last, text, sizeof(text)), strlen("magic 0x10, expected 0x20"));
     ck_assert_str_eq(text, "magic 0x10, expected 0x20");
-    cv_ctx_leave_inner(x);
+    cv_ctx_leave_inner(ctx);
     for (unsigned i = 0; i < 20; i++)
-        cv_path_push(x, CUVET_P_ENTRY, true, i);
-    cv_report(x, CV_R_FATBIN_EMPTY, 3, 0, 0, 0);
+        cv_path_push(ctx, CUVET_P_ENTRY, true, i);
+    cv_report(ctx, CV_R_FATBIN_EMPTY, 3, 0, 0, 0);
     ck_assert_uint_eq(last.where.n, CUVET_PATH_MAX);
     ck_assert(!last.inner);
     for (unsigned i = 0; i < 30; i++)
-        cv_path_pop(x);
-    ck_assert_uint_eq(x->path.n, 0);
-    free(x);
+        cv_path_pop(ctx);
+    ck_assert_uint_eq(ctx->path.n, 0);
+    free(ctx);
 }
 END_TEST
 
@@ -292,19 +292,19 @@ END_TEST
  * reason. */
 START_TEST(rule_table)
 {
-    for (cuvet_rule r = 0; r < CV_N_RULES; r++) {
-        const cuvet_rule_info *i = cuvet_rule_get(r);
-        cuvet_diag d = { .rule = r, .severity = i->severity, .got = 1, .want = 2 };
+    for (cuvet_rule rule = 0; rule < CV_N_RULES; rule++) {
+        const cuvet_rule_info *info = cuvet_rule_get(rule);
+        cuvet_diag diag = { .rule = rule, .severity = info->severity, .got = 1, .want = 2 };
         cuvet_rule again = CV_N_RULES;
         char text[600];
 
-        ck_assert(strncmp(i->id, "CV-", 3) == 0 && strlen(i->title) > 3 && strlen(i->why) > 3);
-        ck_assert_int_eq(cuvet_rule_find(i->id, &again), CUVET_OK);
-        ck_assert_msg(again == r, "%s is there twice", i->id);
-        ck_assert_uint_lt(cuvet_diag_message(&d, text, sizeof(text)), sizeof(text));
-        ck_assert_msg(!strchr(text, '{') || strstr(text, "{0, 0}"), "%s: %s", i->id, text);
-        if (i->cls == CUVET_C_FORM && i->severity == CUVET_ERROR)
-            ck_assert_int_eq(cuvet_diag_verdict(&d), CUVET_V_MALFORMED);
+        ck_assert(strncmp(info->id, "CV-", 3) == 0 && strlen(info->title) > 3 && strlen(info->why) > 3);
+        ck_assert_int_eq(cuvet_rule_find(info->id, &again), CUVET_OK);
+        ck_assert_msg(again == rule, "%s is there twice", info->id);
+        ck_assert_uint_lt(cuvet_diag_message(&diag, text, sizeof(text)), sizeof(text));
+        ck_assert_msg(!strchr(text, '{') || strstr(text, "{0, 0}"), "%s: %s", info->id, text);
+        if (info->cls == CUVET_C_FORM && info->severity == CUVET_ERROR)
+            ck_assert_int_eq(cuvet_diag_verdict(&diag), CUVET_V_MALFORMED);
     }
     ck_assert_ptr_null(cuvet_rule_get(CV_N_RULES));
     ck_assert_int_eq(cuvet_rule_find("CV-NONE-001", &(cuvet_rule){ 0 }), CUVET_E_NO_MATCH);
@@ -320,8 +320,8 @@ START_TEST(names)
     ck_assert_str_eq(cuvet_verdict_name((cuvet_verdict)99), "?");
     ck_assert_str_eq(cuvet_severity_name(CUVET_WARNING), "warning");
     ck_assert_str_eq(cuvet_severity_name((cuvet_severity)9), "?");
-    for (int s = 0; s < 60; s++)
-        ck_assert_uint_gt(strlen(cuvet_status_name((cuvet_status)s)), 0);
+    for (int signal = 0; signal < 60; signal++)
+        ck_assert_uint_gt(strlen(cuvet_status_name((cuvet_status)signal)), 0);
     ck_assert_str_eq(cuvet_status_name(CUVET_E_STALE_HANDLE), "STALE_HANDLE");
     ck_assert_str_eq(cuvet_status_name((cuvet_status)9999), "?");
     ck_assert_str_eq(cuvet_version(), "0.1.0");
@@ -330,28 +330,28 @@ END_TEST
 
 START_TEST(limit_table)
 {
-    cuvet_limits l = { .size = sizeof(l) };
+    cuvet_limits limits = { .size = sizeof(limits) };
     const cuvet_limit_info *info;
-    uint64_t v, n = 0;
+    uint64_t value, count = 0;
 
-    ck_assert_int_eq(cuvet_limits_preset("none", &l), CUVET_E_USAGE);
-    ck_assert_int_eq(cuvet_limits_preset(NULL, &l), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_limits_preset("none", &limits), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_limits_preset(NULL, &limits), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_limits_preset("strict", NULL), CUVET_E_NULL);
-    ck_assert_int_eq(cuvet_limits_preset("roomy", &l), CUVET_OK);
-    ck_assert_uint_eq(l.nesting, 16);
-    ck_assert_int_eq(cuvet_limits_preset("strict", &l), CUVET_OK);
-    ck_assert_uint_eq(l.member, UINT64_C(1) << 30);
-    while (cuvet_limits_get(&l, n, &info, &v) == CUVET_OK) {
-        ck_assert_uint_eq(v, info->strict);
-        ck_assert_int_eq(cuvet_limits_set(&l, info->name, 12345), CUVET_OK);
-        ck_assert_int_eq(cuvet_limits_get(&l, n, &info, &v), CUVET_OK);
-        ck_assert_uint_eq(v, 12345);
-        ck_assert_int_eq(cuvet_limits_get(NULL, n, &info, NULL), CUVET_OK);
-        n++;
+    ck_assert_int_eq(cuvet_limits_preset("roomy", &limits), CUVET_OK);
+    ck_assert_uint_eq(limits.nesting, 16);
+    ck_assert_int_eq(cuvet_limits_preset("strict", &limits), CUVET_OK);
+    ck_assert_uint_eq(limits.member, UINT64_C(1) << 30);
+    while (cuvet_limits_get(&limits, count, &info, &value) == CUVET_OK) {
+        ck_assert_uint_eq(value, info->strict);
+        ck_assert_int_eq(cuvet_limits_set(&limits, info->name, 12345), CUVET_OK);
+        ck_assert_int_eq(cuvet_limits_get(&limits, count, &info, &value), CUVET_OK);
+        ck_assert_uint_eq(value, 12345);
+        ck_assert_int_eq(cuvet_limits_get(NULL, count, &info, NULL), CUVET_OK);
+        count++;
     }
-    ck_assert_uint_eq(n, 23);
-    ck_assert_int_eq(cuvet_limits_get(&l, 0, NULL, &v), CUVET_E_NULL);
-    ck_assert_int_eq(cuvet_limits_set(&l, "nonsense", 1), CUVET_E_USAGE);
+    ck_assert_uint_eq(count, 23);
+    ck_assert_int_eq(cuvet_limits_get(&limits, 0, NULL, &value), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_limits_set(&limits, "nonsense", 1), CUVET_E_USAGE);
     ck_assert_int_eq(cuvet_limits_set(NULL, "live", 1), CUVET_E_NULL);
 }
 END_TEST
@@ -361,14 +361,14 @@ START_TEST(text_is_cut_not_overrun)
     char buf[8];
 
     for (size_t cap = 0; cap <= sizeof(buf); cap++) {
-        cv_text t = { buf, cap, 0 };
+        cv_text text = { buf, cap, 0 };
 
         memset(buf, '#', sizeof(buf));
-        cv_text_str(&t, "ab");
-        cv_text_dec(&t, 0);
-        cv_text_hex(&t, 0xF0);
-        cv_text_end(&t);
-        ck_assert_uint_eq(t.len, 7);
+        cv_text_str(&text, "ab");
+        cv_text_dec(&text, 0);
+        cv_text_hex(&text, 0xF0);
+        cv_text_end(&text);
+        ck_assert_uint_eq(text.len, 7);
         if (cap)
             ck_assert_uint_eq(strlen(buf), cap > 7 ? 7 : cap - 1);
         for (size_t i = cap; i < sizeof(buf); i++)
@@ -380,22 +380,22 @@ END_TEST
 
 Suite *suite_base(void)
 {
-    Suite *s = suite_create("base");
-    TCase *t = tcase_create("base");
+    Suite *suite = suite_create("base");
+    TCase *tcase = tcase_create("base");
 
-    tcase_add_test(t, arithmetic);
-    tcase_add_test(t, memory_is_budgeted);
-    tcase_add_test(t, vectors_grow);
-    tcase_add_test(t, sort_by_key_then_index);
-    tcase_add_test(t, lower_bound_of_keys);
-    tcase_add_test(t, reports_are_capped_and_counted);
-    tcase_add_test(t, status_follows_the_class);
-    tcase_add_test(t, work_runs_out_once);
-    tcase_add_test(t, places_and_paths);
-    tcase_add_test(t, rule_table);
-    tcase_add_test(t, names);
-    tcase_add_test(t, limit_table);
-    tcase_add_test(t, text_is_cut_not_overrun);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_test(tcase, arithmetic);
+    tcase_add_test(tcase, memory_is_budgeted);
+    tcase_add_test(tcase, vectors_grow);
+    tcase_add_test(tcase, sort_by_key_then_index);
+    tcase_add_test(tcase, lower_bound_of_keys);
+    tcase_add_test(tcase, reports_are_capped_and_counted);
+    tcase_add_test(tcase, status_follows_the_class);
+    tcase_add_test(tcase, work_runs_out_once);
+    tcase_add_test(tcase, places_and_paths);
+    tcase_add_test(tcase, rule_table);
+    tcase_add_test(tcase, names);
+    tcase_add_test(tcase, limit_table);
+    tcase_add_test(tcase, text_is_cut_not_overrun);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

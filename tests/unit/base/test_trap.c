@@ -36,12 +36,12 @@ static void write_vector(void)
 /* Room that is there is no element yet. */
 static void write_behind_last(void)
 {
-    cv_u32s v = { 0 };
-    cv_mem m;
+    cv_u32s list = { 0 };
+    cv_mem mem;
 
-    cv_mem_init(&m, NULL, 1000);
-    if (cv_u32s_push(&m, &v, 1) && v.cap > 1)
-        *cv_u32s_at(&v, 1) = 2;
+    cv_mem_init(&mem, NULL, 1000);
+    if (cv_u32s_push(&mem, &list, 1) && list.cap > 1)
+        *cv_u32s_at(&list, 1) = 2;
 }
 
 static void read_table(void)
@@ -80,7 +80,7 @@ START_TEST(a_wrong_index_aborts)
 {
     static char said[65536];
     int fd[2], status = 0;
-    size_t n = 0;
+    size_t count = 0;
     ssize_t got;
     pid_t pid;
 
@@ -96,9 +96,9 @@ START_TEST(a_wrong_index_aborts)
         _exit(0);
     }
     close(fd[1]);
-    while ((got = read(fd[0], said + n, sizeof(said) - 1 - n)) > 0)
-        n += (size_t)got;
-    said[n] = 0;
+    while ((got = read(fd[0], said + count, sizeof(said) - 1 - count)) > 0)
+        count += (size_t)got;
+    said[count] = 0;
     close(fd[0]);
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, "status %d: %s", status, said);
@@ -109,10 +109,10 @@ END_TEST
 
 Suite *suite_trap(void)
 {
-    Suite *s = suite_create("trap");
-    TCase *t = tcase_create("trap");
+    Suite *suite = suite_create("trap");
+    TCase *tcase = tcase_create("trap");
 
-    tcase_add_loop_test(t, a_wrong_index_aborts, 0, (int)CV_COUNT(WRONG));
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_loop_test(tcase, a_wrong_index_aborts, 0, (int)CV_COUNT(WRONG));
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -22,15 +22,15 @@ static void teardown(void)
     ck_assert_uint_eq(mem.live, 0);
 }
 
-static cv_span text(const char *s)
+static cv_span text(const char *string)
 {
-    return cv_span_of(s, strlen(s), 0);
+    return cv_span_of(string, strlen(string), 0);
 }
 
 /* Key 00 01 .. 0f, message 00 01 .., bytes modulo 256. The first value is that of the reference vectors of
  * SipHash-1-3; all come from a second implementation, which gives the vectors of SipHash-2-4 as well. */
 static const struct {
-    uint64_t n, hash;
+    uint64_t count, hash;
 } VECTORS[] = {
     { 0, UINT64_C(0xabac0158050fc4dc) },   { 1, UINT64_C(0xc9f49bf37d57ca93) },
     { 7, UINT64_C(0xd3927d989bb11140) },   { 8, UINT64_C(0x369095118d299a8e) },
@@ -48,48 +48,48 @@ START_TEST(siphash)
     for (unsigned i = 0; i < sizeof(message); i++)
         message[i] = (uint8_t)i;
     for (size_t i = 0; i < CV_COUNT(VECTORS); i++)
-        ck_assert_msg(cv_siphash(KEY, cv_span_of(message, VECTORS[i].n, 0)) == VECTORS[i].hash, "%llu bytes",
-                      (unsigned long long)VECTORS[i].n);
+        ck_assert_msg(cv_siphash(KEY, cv_span_of(message, VECTORS[i].count, 0)) == VECTORS[i].hash,
+                      "%llu bytes", (unsigned long long)VECTORS[i].count);
 }
 END_TEST
 
 START_TEST(one_number_each)
 {
-    cv_id a, b, none;
+    cv_id left, right, none;
 
-    a = cv_names_put(&mem, &names, text("alpha"));
-    b = cv_names_put(&mem, &names, text("beta"));
+    left = cv_names_put(&mem, &names, text("alpha"));
+    right = cv_names_put(&mem, &names, text("beta"));
     none = cv_names_put(&mem, &names, text(""));
-    ck_assert(a == 0 && b == 1 && none == 2);
-    ck_assert_uint_eq(cv_names_put(&mem, &names, text("alpha")), a);
+    ck_assert(left == 0 && right == 1 && none == 2);
+    ck_assert_uint_eq(cv_names_put(&mem, &names, text("alpha")), left);
     ck_assert_uint_eq(cv_names_put(&mem, &names, text("")), none);
     ck_assert_uint_eq(cv_names_put(&mem, &names, cv_span_of(NULL, 0, 0)), none);
-    ck_assert_uint_eq(cv_names_put(&mem, &names, cv_span_of("beta and more", 4, 0)), b);
-    ck_assert(cv_span_eq_str(cv_names_text(&names, a), "alpha"));
-    ck_assert(cv_span_eq_str(cv_names_text(&names, b), "beta"));
+    ck_assert_uint_eq(cv_names_put(&mem, &names, cv_span_of("beta and more", 4, 0)), right);
+    ck_assert(cv_span_eq_str(cv_names_text(&names, left), "alpha"));
+    ck_assert(cv_span_eq_str(cv_names_text(&names, right), "beta"));
     ck_assert_uint_eq(cv_names_text(&names, none).len, 0);
-    ck_assert_uint_eq(names.list.n, 3);
+    ck_assert_uint_eq(names.list.count, 3);
 }
 END_TEST
 
 /* Bytes, not texts: a NUL inside, and names that differ behind one. */
 START_TEST(any_bytes)
 {
-    cv_id a = cv_names_put(&mem, &names, cv_span_of("a\0b", 3, 0));
-    cv_id b = cv_names_put(&mem, &names, cv_span_of("a\0c", 3, 0));
+    cv_id left = cv_names_put(&mem, &names, cv_span_of("a\0b", 3, 0));
+    cv_id right = cv_names_put(&mem, &names, cv_span_of("a\0c", 3, 0));
 
-    ck_assert(a != b && cv_names_put(&mem, &names, text("a")) == 2);
-    ck_assert_uint_eq(cv_names_put(&mem, &names, cv_span_of("a\0b", 3, 0)), a);
+    ck_assert(left != right && cv_names_put(&mem, &names, text("a")) == 2);
+    ck_assert_uint_eq(cv_names_put(&mem, &names, cv_span_of("a\0b", 3, 0)), left);
 }
 END_TEST
 
 START_TEST(joined)
 {
-    cv_id a = cv_names_join(&mem, &names, ".text.", text("kernel")), b;
+    cv_id left = cv_names_join(&mem, &names, ".text.", text("kernel")), right;
 
-    ck_assert_uint_eq(cv_names_put(&mem, &names, text(".text.kernel")), a);
-    b = cv_names_join(&mem, &names, "", text("kernel"));
-    ck_assert_uint_eq(cv_names_put(&mem, &names, text("kernel")), b);
+    ck_assert_uint_eq(cv_names_put(&mem, &names, text(".text.kernel")), left);
+    right = cv_names_join(&mem, &names, "", text("kernel"));
+    ck_assert_uint_eq(cv_names_put(&mem, &names, text("kernel")), right);
     ck_assert_uint_eq(cv_names_join(&mem, &names, ".text.", cv_span_of(NULL, 0, 0)), 2);
     ck_assert(cv_span_eq_str(cv_names_text(&names, 2), ".text."));
     /* A name of the pool itself: it may move while it is copied. */
@@ -103,17 +103,17 @@ END_TEST
 START_TEST(many)
 {
     static const uint64_t KEYS[][2] = { { 1, 2 }, { 0, 0 }, { UINT64_MAX, UINT64_MAX } };
-    char s[32];
+    char suffix[32];
 
     cv_names_free(&mem, &names);
     cv_names_init(&names, KEYS[_i][0], KEYS[_i][1]);
     for (unsigned round = 0; round < 2; round++)
         for (unsigned i = 0; i < 5000; i++) {
-            snprintf(s, sizeof(s), "name-%u", i);
-            ck_assert_uint_eq(cv_names_put(&mem, &names, text(s)), i);
+            snprintf(suffix, sizeof(suffix), "name-%u", i);
+            ck_assert_uint_eq(cv_names_put(&mem, &names, text(suffix)), i);
         }
-    ck_assert_uint_eq(names.list.n, 5000);
-    ck_assert_uint_ge(names.table.n, 2 * names.list.n);
+    ck_assert_uint_eq(names.list.count, 5000);
+    ck_assert_uint_ge(names.table.count, 2 * names.list.count);
     ck_assert(cv_span_eq_str(cv_names_text(&names, 4999), "name-4999"));
 }
 END_TEST
@@ -121,39 +121,39 @@ END_TEST
 /* Without memory there is no number, and what was there stays. */
 START_TEST(no_memory)
 {
-    char s[32];
-    unsigned n = 0;
+    char suffix[32];
+    unsigned count = 0;
 
     mem.limit = 64 * CV_KIB;
-    for (;; n++) {
-        snprintf(s, sizeof(s), "a name of some length %u", n);
-        if (cv_names_put(&mem, &names, text(s)) == CV_NONE)
+    for (;; count++) {
+        snprintf(suffix, sizeof(suffix), "a name of some length %u", count);
+        if (cv_names_put(&mem, &names, text(suffix)) == CV_NONE)
             break;
-        ck_assert_uint_lt(n, 100000);
+        ck_assert_uint_lt(count, 100000);
     }
-    ck_assert_uint_gt(n, 100);
-    ck_assert_uint_eq(names.list.n, n);
-    for (unsigned i = 0; i < n; i++) {
-        snprintf(s, sizeof(s), "a name of some length %u", i);
-        ck_assert(cv_span_eq_str(cv_names_text(&names, i), s));
+    ck_assert_uint_gt(count, 100);
+    ck_assert_uint_eq(names.list.count, count);
+    for (unsigned i = 0; i < count; i++) {
+        snprintf(suffix, sizeof(suffix), "a name of some length %u", i);
+        ck_assert(cv_span_eq_str(cv_names_text(&names, i), suffix));
     }
     mem.limit = CV_GIB;
-    ck_assert_uint_eq(cv_names_put(&mem, &names, text("more")), n);
+    ck_assert_uint_eq(cv_names_put(&mem, &names, text("more")), count);
 }
 END_TEST
 
 Suite *suite_link_names(void)
 {
-    Suite *s = suite_create("link names");
-    TCase *t = tcase_create("names");
+    Suite *suite = suite_create("link names");
+    TCase *tcase = tcase_create("names");
 
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, siphash);
-    tcase_add_test(t, one_number_each);
-    tcase_add_test(t, any_bytes);
-    tcase_add_test(t, joined);
-    tcase_add_loop_test(t, many, 0, 3);
-    tcase_add_test(t, no_memory);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, siphash);
+    tcase_add_test(tcase, one_number_each);
+    tcase_add_test(tcase, any_bytes);
+    tcase_add_test(tcase, joined);
+    tcase_add_loop_test(tcase, many, 0, 3);
+    tcase_add_test(tcase, no_memory);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

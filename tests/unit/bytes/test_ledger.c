@@ -102,17 +102,17 @@ END_TEST
 /* A claim that is lost spoils the proof for good, even when there is memory again. */
 START_TEST(no_memory_for_a_claim)
 {
-    uint64_t limit = context.mem.limit, n;
+    uint64_t limit = context.mem.limit, count;
 
     claim(0, 16, false);
     context.mem.limit = context.mem.live;
-    for (n = 1; !ledger.failed; n++) {
-        ck_assert_uint_lt(n, 1000);
-        claim(n * 16, 16, false);
+    for (count = 1; !ledger.failed; count++) {
+        ck_assert_uint_lt(count, 1000);
+        claim(count * 16, 16, false);
     }
     context.mem.limit = limit;
-    claim(n * 16, 16, false);
-    ck_assert_uint_eq(ledger.claims.n, n - 1);
+    claim(count * 16, 16, false);
+    ck_assert_uint_eq(ledger.claims.count, count - 1);
     expect(false, 0, 16, 0);
 }
 END_TEST
@@ -135,7 +135,7 @@ START_TEST(no_memory_for_the_proof)
         ok = cv_ledger_sort(&context, &ledger);
         ck_assert_uint_eq(cv_claims_at(&ledger.claims, 0)->off, ok ? 0 : 1008);
         (ok ? done : refused)[1]++;
-        ck_assert_uint_eq(ledger.claims.n, 64);
+        ck_assert_uint_eq(ledger.claims.count, 64);
     }
     ck_assert_uint_gt(refused[0], 0);
     ck_assert_uint_gt(refused[1], refused[0]); /* an order needs a second list */
@@ -145,18 +145,18 @@ END_TEST
 Suite *suite_ledger(void);
 Suite *suite_ledger(void)
 {
-    Suite *s = suite_create("bytes/ledger");
-    TCase *t = tcase_create("ledger");
+    Suite *suite = suite_create("bytes/ledger");
+    TCase *tcase = tcase_create("ledger");
 
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, covers);
-    tcase_add_test(t, shares_only_what_may_be_shared);
-    tcase_add_test(t, overlap_is_named);
-    tcase_add_test(t, end_of_all_numbers);
-    tcase_add_test(t, sorts);
-    tcase_add_test(t, nobody_listens);
-    tcase_add_test(t, no_memory_for_a_claim);
-    tcase_add_test(t, no_memory_for_the_proof);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, covers);
+    tcase_add_test(tcase, shares_only_what_may_be_shared);
+    tcase_add_test(tcase, overlap_is_named);
+    tcase_add_test(tcase, end_of_all_numbers);
+    tcase_add_test(tcase, sorts);
+    tcase_add_test(tcase, nobody_listens);
+    tcase_add_test(tcase, no_memory_for_a_claim);
+    tcase_add_test(tcase, no_memory_for_the_proof);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -81,13 +81,13 @@ END_TEST
 Suite *suite_bytes_sized(void);
 Suite *suite_bytes_sized(void)
 {
-    Suite *s = suite_create("bytes/sized");
-    TCase *t = tcase_create("sized");
+    Suite *suite = suite_create("bytes/sized");
+    TCase *tcase = tcase_create("sized");
 
-    tcase_add_test(t, shorter_keeps_defaults);
-    tcase_add_test(t, longer_must_be_zero);
-    tcase_add_test(t, sizes_that_are_none);
-    tcase_add_test(t, given_back);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_test(tcase, shorter_keeps_defaults);
+    tcase_add_test(tcase, longer_must_be_zero);
+    tcase_add_test(tcase, sizes_that_are_none);
+    tcase_add_test(tcase, given_back);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -14,15 +14,15 @@ static void fill(void)
         BYTES[i] = (uint8_t)(0x11 * (i + 1));
 }
 
-static uint64_t model(uint64_t len, uint64_t off, unsigned n)
+static uint64_t model(uint64_t len, uint64_t off, unsigned count)
 {
-    uint64_t v = 0;
+    uint64_t value = 0;
 
-    if (off > len || len - off < n)
+    if (off > len || len - off < count)
         return 0;
-    for (unsigned i = 0; i < n; i++)
-        v |= (uint64_t)BYTES[off + i] << (8 * i);
-    return v;
+    for (unsigned i = 0; i < count; i++)
+        value |= (uint64_t)BYTES[off + i] << (8 * i);
+    return value;
 }
 
 START_TEST(loads_are_total)
@@ -33,25 +33,25 @@ START_TEST(loads_are_total)
     fill();
     for (uint64_t len = 0; len <= 17; len++) {
         uint8_t *exact = malloc(len ? len : 1);
-        cv_span s = cv_span_of(exact, len, 100);
+        cv_span span = cv_span_of(exact, len, 100);
 
         memcpy(exact, BYTES, len);
         for (uint64_t off = 0; off <= 18; off++) {
-            ck_assert_uint_eq(cv_u8_at(s, off), model(len, off, 1));
-            ck_assert_uint_eq(cv_u16_at(s, off), model(len, off, 2));
-            ck_assert_uint_eq(cv_u32_at(s, off), model(len, off, 4));
-            ck_assert_uint_eq(cv_u64_at(s, off), model(len, off, 8));
-            row = cv_row_at(s, off, 2);
+            ck_assert_uint_eq(cv_u8_at(span, off), model(len, off, 1));
+            ck_assert_uint_eq(cv_u16_at(span, off), model(len, off, 2));
+            ck_assert_uint_eq(cv_u32_at(span, off), model(len, off, 4));
+            ck_assert_uint_eq(cv_u64_at(span, off), model(len, off, 8));
+            row = cv_row_at(span, off, 2);
             ck_assert_uint_eq(row.first, off <= len && len - off >= 16 ? model(len, off, 8) : 0);
             ck_assert_uint_eq(row.second, off <= len && len - off >= 16 ? model(len, off + 8, 8) : 0);
             ck_assert_uint_eq(row.third, 0);
         }
         for (unsigned i = 0; i < 4; i++) {
-            ck_assert_uint_eq(cv_u8_at(s, FAR[i]), 0);
-            ck_assert_uint_eq(cv_u16_at(s, FAR[i]), 0);
-            ck_assert_uint_eq(cv_u32_at(s, FAR[i]), 0);
-            ck_assert_uint_eq(cv_u64_at(s, FAR[i]), 0);
-            row = cv_row_at(s, FAR[i], 2);
+            ck_assert_uint_eq(cv_u8_at(span, FAR[i]), 0);
+            ck_assert_uint_eq(cv_u16_at(span, FAR[i]), 0);
+            ck_assert_uint_eq(cv_u32_at(span, FAR[i]), 0);
+            ck_assert_uint_eq(cv_u64_at(span, FAR[i]), 0);
+            row = cv_row_at(span, FAR[i], 2);
             ck_assert((row.first | row.second | row.third) == 0);
         }
         free(exact);
@@ -81,28 +81,28 @@ START_TEST(sub_fits_or_fails)
 {
     fill();
     for (uint64_t len = 0; len <= 17; len++) {
-        cv_span s = cv_span_of(BYTES, len, 1000);
+        cv_span span = cv_span_of(BYTES, len, 1000);
 
         for (uint64_t off = 0; off <= 18; off++) {
             cv_span out = { 0 };
 
-            ck_assert_int_eq(cv_span_from(s, off, &out), off <= len);
+            ck_assert_int_eq(cv_span_from(span, off, &out), off <= len);
             if (off <= len)
                 ck_assert_uint_eq(out.len, len - off);
-            for (uint64_t n = 0; n <= 18; n++) {
+            for (uint64_t count = 0; count <= 18; count++) {
                 cv_span sub = { NULL, 77, 77 };
-                bool want = off <= len && n <= len - off;
+                bool want = off <= len && count <= len - off;
 
-                ck_assert_int_eq(cv_span_has(s, off, n), want);
-                ck_assert_int_eq(cv_span_sub(s, off, n, &sub), want);
-                ck_assert_uint_eq(sub.len, want ? n : 77);
+                ck_assert_int_eq(cv_span_has(span, off, count), want);
+                ck_assert_int_eq(cv_span_sub(span, off, count, &sub), want);
+                ck_assert_uint_eq(sub.len, want ? count : 77);
                 ck_assert_uint_eq(sub.off, want ? 1000 + off : 77);
-                for (uint64_t i = 0; want && i < n; i++)
+                for (uint64_t i = 0; want && i < count; i++)
                     ck_assert_uint_eq(cv_u8_at(sub, i), BYTES[off + i]);
             }
-            ck_assert(!cv_span_sub(s, off, UINT64_MAX, &out));
-            ck_assert(!cv_span_sub(s, UINT64_MAX, off, &out));
-            ck_assert(!cv_span_sub(s, UINT64_MAX - off, UINT64_MAX, &out));
+            ck_assert(!cv_span_sub(span, off, UINT64_MAX, &out));
+            ck_assert(!cv_span_sub(span, UINT64_MAX, off, &out));
+            ck_assert(!cv_span_sub(span, UINT64_MAX - off, UINT64_MAX, &out));
         }
     }
     cv_islands_drop();
@@ -114,31 +114,31 @@ END_TEST
 START_TEST(strings_exhaustive)
 {
     static const uint8_t ALPHA[] = { 0, 1, '0', '9', 'a', 0xFF };
-    uint8_t b[3];
+    uint8_t byte[3];
 
     for (unsigned len = 0; len <= 3; len++) {
         for (unsigned code = 0; code < 216; code++) {
-            cv_span s = cv_span_of(b, len, 5), str;
+            cv_span span = cv_span_of(byte, len, 5), str;
             uint64_t nul = len, nonzero = len;
 
-            b[0] = ALPHA[code % 6], b[1] = ALPHA[code / 6 % 6], b[2] = ALPHA[code / 36];
+            byte[0] = ALPHA[code % 6], byte[1] = ALPHA[code / 6 % 6], byte[2] = ALPHA[code / 36];
             for (unsigned i = len; i-- > 0;) {
-                nul = b[i] == 0 ? i : nul;
-                nonzero = b[i] != 0 ? i : nonzero;
+                nul = byte[i] == 0 ? i : nul;
+                nonzero = byte[i] != 0 ? i : nonzero;
             }
-            ck_assert_uint_eq(cv_span_find_byte(s, 0), nul);
-            ck_assert_uint_eq(cv_span_find_nonzero(s), nonzero);
-            ck_assert_int_eq(cv_span_cstr(s, 0, &str), nul < len);
+            ck_assert_uint_eq(cv_span_find_byte(span, 0), nul);
+            ck_assert_uint_eq(cv_span_find_nonzero(span), nonzero);
+            ck_assert_int_eq(cv_span_cstr(span, 0, &str), nul < len);
             if (nul < len)
                 ck_assert_uint_eq(str.len, nul);
-            ck_assert(!cv_span_cstr(s, len, &str));
-            ck_assert(!cv_span_cstr(s, UINT64_MAX, &str));
-            ck_assert(cv_span_eq(s, s));
-            ck_assert_int_eq(cv_span_eq_str(s, "a"), len == 1 && b[0] == 'a');
-            ck_assert_int_eq(cv_span_starts(s, "a"), len >= 1 && b[0] == 'a');
-            ck_assert_int_eq(cv_span_after(s, "a", &str), len >= 1 && b[0] == 'a');
-            ck_assert_uint_eq(cv_span_tail(s, 2).len, len > 2 ? len - 2 : 0);
-            ck_assert_uint_eq(cv_span_tail(s, UINT64_MAX).len, 0);
+            ck_assert(!cv_span_cstr(span, len, &str));
+            ck_assert(!cv_span_cstr(span, UINT64_MAX, &str));
+            ck_assert(cv_span_eq(span, span));
+            ck_assert_int_eq(cv_span_eq_str(span, "a"), len == 1 && byte[0] == 'a');
+            ck_assert_int_eq(cv_span_starts(span, "a"), len >= 1 && byte[0] == 'a');
+            ck_assert_int_eq(cv_span_after(span, "a", &str), len >= 1 && byte[0] == 'a');
+            ck_assert_uint_eq(cv_span_tail(span, 2).len, len > 2 ? len - 2 : 0);
+            ck_assert_uint_eq(cv_span_tail(span, UINT64_MAX).len, 0);
         }
     }
 }
@@ -146,14 +146,14 @@ END_TEST
 
 START_TEST(find_nonzero_every_place)
 {
-    uint8_t b[40] = { 0 };
+    uint8_t byte[40] = { 0 };
 
-    for (unsigned len = 0; len <= sizeof(b); len++) {
-        ck_assert_uint_eq(cv_span_find_nonzero(cv_span_of(b, len, 0)), len);
+    for (unsigned len = 0; len <= sizeof(byte); len++) {
+        ck_assert_uint_eq(cv_span_find_nonzero(cv_span_of(byte, len, 0)), len);
         for (unsigned i = 0; i < len; i++) {
-            b[i] = 1;
-            ck_assert_uint_eq(cv_span_find_nonzero(cv_span_of(b, len, 0)), i);
-            b[i] = 0;
+            byte[i] = 1;
+            ck_assert_uint_eq(cv_span_find_nonzero(cv_span_of(byte, len, 0)), i);
+            byte[i] = 0;
         }
     }
 }
@@ -161,16 +161,16 @@ END_TEST
 
 START_TEST(compare)
 {
-    cv_span a = cv_span_of("abc", 3, 0), b = cv_span_of("abd", 3, 9), e = cv_span_of(NULL, 0, 0);
+    cv_span left = cv_span_of("abc", 3, 0), right = cv_span_of("abd", 3, 9), span = cv_span_of(NULL, 0, 0);
 
-    ck_assert(!cv_span_eq(a, b));
-    ck_assert(!cv_span_eq(a, cv_span_of("ab", 2, 0)));
-    ck_assert(cv_span_eq(e, cv_span_of("", 0, 4)));
-    ck_assert(cv_span_eq_str(e, ""));
-    ck_assert(cv_span_starts(e, ""));
-    ck_assert(cv_span_eq_str(a, "abc"));
-    ck_assert(!cv_span_eq_str(a, "abx"));
-    ck_assert(!cv_span_starts(a, "abcd"));
+    ck_assert(!cv_span_eq(left, right));
+    ck_assert(!cv_span_eq(left, cv_span_of("ab", 2, 0)));
+    ck_assert(cv_span_eq(span, cv_span_of("", 0, 4)));
+    ck_assert(cv_span_eq_str(span, ""));
+    ck_assert(cv_span_starts(span, ""));
+    ck_assert(cv_span_eq_str(left, "abc"));
+    ck_assert(!cv_span_eq_str(left, "abx"));
+    ck_assert(!cv_span_starts(left, "abcd"));
 }
 END_TEST
 
@@ -182,7 +182,7 @@ START_TEST(decimal)
         bool ok;
         uint32_t value;
         uint64_t end;
-    } T[] = {
+    } callback[] = {
         { "", 0, false, 0, 0 },
         { "x", 0, false, 0, 0 },
         { "0", 0, true, 0, 1 },
@@ -196,30 +196,31 @@ START_TEST(decimal)
         { "0000000000000000000000012", 0, true, 12, 25 },
     };
 
-    for (unsigned i = 0; i < sizeof(T) / sizeof(T[0]); i++) {
-        uint32_t v = 0;
+    for (unsigned i = 0; i < sizeof(callback) / sizeof(callback[0]); i++) {
+        uint32_t value = 0;
         uint64_t end = 0;
 
-        ck_assert_int_eq(cv_span_decimal(cv_span_of(T[i].text, strlen(T[i].text), 0), T[i].off, &v, &end),
-                         T[i].ok);
-        ck_assert_uint_eq(v, T[i].value);
-        ck_assert_uint_eq(end, T[i].end);
+        ck_assert_int_eq(cv_span_decimal(cv_span_of(callback[i].text, strlen(callback[i].text), 0),
+                                         callback[i].off, &value, &end),
+                         callback[i].ok);
+        ck_assert_uint_eq(value, callback[i].value);
+        ck_assert_uint_eq(end, callback[i].end);
     }
 }
 END_TEST
 
 Suite *suite_span(void)
 {
-    Suite *s = suite_create("span");
-    TCase *t = tcase_create("span");
+    Suite *suite = suite_create("span");
+    TCase *tcase = tcase_create("span");
 
-    tcase_add_test(t, loads_are_total);
-    tcase_add_test(t, rows_of_three_words);
-    tcase_add_test(t, sub_fits_or_fails);
-    tcase_add_test(t, strings_exhaustive);
-    tcase_add_test(t, find_nonzero_every_place);
-    tcase_add_test(t, compare);
-    tcase_add_test(t, decimal);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_test(tcase, loads_are_total);
+    tcase_add_test(tcase, rows_of_three_words);
+    tcase_add_test(tcase, sub_fits_or_fails);
+    tcase_add_test(tcase, strings_exhaustive);
+    tcase_add_test(tcase, find_nonzero_every_place);
+    tcase_add_test(tcase, compare);
+    tcase_add_test(tcase, decimal);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

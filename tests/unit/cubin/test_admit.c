@@ -9,16 +9,16 @@
 
 #define N(table) (sizeof(table) / sizeof((table)[0]))
 
-static cv_ctx x;
+static cv_ctx ctx;
 static uint32_t seen[CV_N_RULES];
 static unsigned n_seen, n_errors;
 
-static void emit(void *user, const cuvet_diag *d)
+static void emit(void *user, const cuvet_diag *diag)
 {
     (void)user;
-    seen[d->rule]++;
+    seen[diag->rule]++;
     n_seen++;
-    n_errors += d->severity == CUVET_ERROR;
+    n_errors += diag->severity == CUVET_ERROR;
 }
 
 static void setup(void)
@@ -26,33 +26,33 @@ static void setup(void)
     cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_ctx_init(&x, &cv_alloc_default, &lim);
-    x.emit = emit;
+    cv_ctx_init(&ctx, &cv_alloc_default, &lim);
+    ctx.emit = emit;
 }
 
 static void start(void)
 {
     memset(seen, 0, sizeof(seen));
     n_seen = n_errors = 0;
-    cv_ctx_unit(&x, 0);
+    cv_ctx_unit(&ctx, 0);
 }
 
 typedef struct row {
     const char *what;
-    cv_cubin c;
-    cv_admit_for f;
+    cv_cubin cubin;
+    cv_admit_for wanted;
     int rule; /* -1: none */
 } row;
 
 /* A relocatable file of ABI 8, and one of ABI 7. */
 #define ABI8(number, kind, ...)                                                                              \
     {                                                                                                        \
-        .h = { .osabi = 0x41, .abiversion = 8, .type = 1, .flags = (kind) }, .abi8 = true, .sm = (number),   \
-        .toolkit = 130, __VA_ARGS__                                                                          \
+        .header = { .osabi = 0x41, .abiversion = 8, .type = 1, .flags = (kind) }, .abi8 = true,              \
+        .sm = (number), .toolkit = 130, __VA_ARGS__                                                          \
     }
 #define ABI7(number, version)                                                                                \
     {                                                                                                        \
-        .h = { .osabi = 0x33, .abiversion = 7, .type = 1, .flags = 0x500550 }, .legacy = true,               \
+        .header = { .osabi = 0x33, .abiversion = 7, .type = 1, .flags = 0x500550 }, .legacy = true,          \
         .sm = (number), .toolkit = (version)                                                                 \
     }
 #define FOR(number, letter)                                                                                  \
@@ -66,30 +66,33 @@ static const row ROWS[] = {
     { "capsule", ABI8(100, 2, 0), FOR(103, 0), -1 },
     { "legacy", ABI7(80, 115), FOR(86, 0), -1 },
     { "class 32",
-      { .h = { .is32 = true, .osabi = 0x33, .abiversion = 7, .type = 1 },
+      { .header = { .is32 = true, .osabi = 0x33, .abiversion = 7, .type = 1 },
         .legacy = true,
         .sm = 80,
         .toolkit = 115 },
       FOR(80, 0),
       CV_R_ADMIT_CLASS },
     { "0x41 and 7",
-      { .h = { .osabi = 0x41, .abiversion = 7, .type = 1 }, .sm = 80, .toolkit = 130 },
+      { .header = { .osabi = 0x41, .abiversion = 7, .type = 1 }, .sm = 80, .toolkit = 130 },
       FOR(80, 0),
       CV_R_ADMIT_ABI },
     { "0x33 and 8",
-      { .h = { .osabi = 0x33, .abiversion = 8, .type = 1 }, .sm = 80, .toolkit = 130 },
+      { .header = { .osabi = 0x33, .abiversion = 8, .type = 1 }, .sm = 80, .toolkit = 130 },
       FOR(80, 0),
       CV_R_ADMIT_ABI },
     { "executable",
-      { .h = { .osabi = 0x33, .abiversion = 7, .type = 2 }, .legacy = true, .sm = 80, .toolkit = 115 },
+      { .header = { .osabi = 0x33, .abiversion = 7, .type = 2 }, .legacy = true, .sm = 80, .toolkit = 115 },
       FOR(80, 0),
       CV_R_ADMIT_EXECUTABLE },
     { "executable that is wanted",
-      { .h = { .osabi = 0x33, .abiversion = 7, .type = 2 }, .legacy = true, .sm = 80, .toolkit = 115 },
+      { .header = { .osabi = 0x33, .abiversion = 7, .type = 2 }, .legacy = true, .sm = 80, .toolkit = 115 },
       { .target = { 80, 0 }, .toolkit = 130, .execute = true },
       -1 },
     { "ewp",
-      { .h = { .osabi = 0x33, .abiversion = 7, .type = 0xFF00 }, .legacy = true, .sm = 80, .toolkit = 115 },
+      { .header = { .osabi = 0x33, .abiversion = 7, .type = 0xFF00 },
+        .legacy = true,
+        .sm = 80,
+        .toolkit = 115 },
       FOR(80, 0),
       CV_R_ADMIT_TYPE },
     { "other family", ABI8(80, 4, 0), FOR(90, 0), CV_R_ADMIT_ARCH },
@@ -111,14 +114,14 @@ static const row ROWS[] = {
       { .target = { 90, 0 }, .policy = CUVET_ARCH_EXACT, .toolkit = 130 },
       CV_R_ADMIT_SUFFIX },
     { "toolkit 131",
-      { .h = { .osabi = 0x41, .abiversion = 8, .type = 1, .flags = 4 },
+      { .header = { .osabi = 0x41, .abiversion = 8, .type = 1, .flags = 4 },
         .abi8 = true,
         .sm = 80,
         .toolkit = 131 },
       FOR(80, 0),
       CV_R_ADMIT_TOOLKIT_NEWER },
     { "toolkit 131 for a newer linker",
-      { .h = { .osabi = 0x41, .abiversion = 8, .type = 1, .flags = 4 },
+      { .header = { .osabi = 0x41, .abiversion = 8, .type = 1, .flags = 4 },
         .abi8 = true,
         .sm = 80,
         .toolkit = 131 },
@@ -129,18 +132,18 @@ static const row ROWS[] = {
     { "sm_90 of 11.8", ABI7(90, 118), FOR(90, 0), CV_R_ADMIT_TOOLKIT_OLD },
     { "sm_90 of 12.0", ABI7(90, 120), FOR(90, 0), -1 },
     { "sm_100 of 11.9",
-      { .h = { .osabi = 0x41, .abiversion = 8, .type = 1, .flags = 2 },
+      { .header = { .osabi = 0x41, .abiversion = 8, .type = 1, .flags = 2 },
         .abi8 = true,
         .sm = 100,
         .toolkit = 119 },
       FOR(100, 0),
       -1 },
     { "sm_90 without a note",
-      { .h = { .osabi = 0x41, .abiversion = 8, .type = 1, .flags = 4 }, .abi8 = true, .sm = 90 },
+      { .header = { .osabi = 0x41, .abiversion = 8, .type = 1, .flags = 4 }, .abi8 = true, .sm = 90 },
       FOR(90, 0),
       CV_R_ADMIT_TOOLKIT_UNKNOWN },
     { "sm_80 without a note",
-      { .h = { .osabi = 0x41, .abiversion = 8, .type = 1, .flags = 4 }, .abi8 = true, .sm = 80 },
+      { .header = { .osabi = 0x41, .abiversion = 8, .type = 1, .flags = 4 }, .abi8 = true, .sm = 80 },
       FOR(80, 0),
       -1 },
     { "Mercury", ABI8(100, 1, 0), FOR(100, 0), CV_R_ADMIT_KIND },
@@ -151,30 +154,31 @@ static const row ROWS[] = {
 START_TEST(rules)
 {
     for (size_t i = 0; i < N(ROWS); i++) {
-        static cv_cubin c;
-        cuvet_status s;
+        static cv_cubin cubin;
+        cuvet_status status;
 
         start();
-        c = ROWS[i].c;
-        c.gen = cv_gen_of(c.sm);
-        s = cv_admit(&x, &c, &ROWS[i].f);
+        cubin = ROWS[i].cubin;
+        cubin.gen = cv_gen_of(cubin.sm);
+        status = cv_admit(&ctx, &cubin, &ROWS[i].wanted);
         ck_assert_msg(n_seen == (ROWS[i].rule >= 0), "%s: %u findings", ROWS[i].what, n_seen);
         ck_assert_msg(ROWS[i].rule < 0 || seen[ROWS[i].rule] == 1, "%s", ROWS[i].what);
-        ck_assert_msg((s == CUVET_OK) == (n_errors == 0) && (s == CUVET_OK || s == CUVET_E_REFUSED), "%s: %s",
-                      ROWS[i].what, cuvet_status_name(s));
+        ck_assert_msg((status == CUVET_OK) == (n_errors == 0) &&
+                          (status == CUVET_OK || status == CUVET_E_REFUSED),
+                      "%s: %s", ROWS[i].what, cuvet_status_name(status));
     }
 }
 END_TEST
 
 START_TEST(texts)
 {
-    cuvet_diag d = { .rule = CV_R_ADMIT_ARCH, .got = cv_arch_pack(80, 0), .want = cv_arch_pack(90, 'a') };
+    cuvet_diag diag = { .rule = CV_R_ADMIT_ARCH, .got = cv_arch_pack(80, 0), .want = cv_arch_pack(90, 'a') };
     char text[200];
 
-    cuvet_diag_message(&d, text, sizeof(text));
+    cuvet_diag_message(&diag, text, sizeof(text));
     ck_assert_str_eq(text, "arch does not match target 'sm_90a': code is for 'sm_80'");
-    d = (cuvet_diag){ .rule = CV_R_ADMIT_TOOLKIT_NEWER, .got = 131, .want = 130 };
-    cuvet_diag_message(&d, text, sizeof(text));
+    diag = (cuvet_diag){ .rule = CV_R_ADMIT_TOOLKIT_NEWER, .got = 131, .want = 130 };
+    cuvet_diag_message(&diag, text, sizeof(text));
     ck_assert_str_eq(text, "newer than toolkit (131 vs 130)");
 }
 END_TEST
@@ -183,10 +187,10 @@ END_TEST
 START_TEST(advice)
 {
     start();
-    cv_admit_note(&x, &ROWS[4].c, &ROWS[4].f);
+    cv_admit_note(&ctx, &ROWS[4].cubin, &ROWS[4].wanted);
     ck_assert_uint_eq(n_seen, 1);
     ck_assert_uint_eq(n_errors, 0);
-    ck_assert_int_eq(x.verdict, CUVET_V_CLEAN);
+    ck_assert_int_eq(ctx.verdict, CUVET_V_CLEAN);
 }
 END_TEST
 
@@ -205,49 +209,50 @@ START_TEST(samples)
     static uint8_t bytes[1 << 18];
 
     for (size_t i = 0; i < N(FILES); i++) {
-        uint64_t extent, n;
+        uint64_t extent, got;
         char path[100];
-        cv_cubin c;
-        FILE *f;
+        cv_cubin cubin;
+        FILE *file;
 
         snprintf(path, sizeof(path), "corpus/samples/%s.cubin", FILES[i].name);
-        f = fopen(path, "rb");
-        ck_assert_msg(f != NULL, "%s: run from the root of the repository", path);
-        n = fread(bytes, 1, sizeof(bytes), f);
-        fclose(f);
-        cv_cubin_init(&c);
-        cv_ctx_unit(&x, n);
-        ck_assert_int_eq(cv_cubin_examine(&x, &c, cv_span_of(bytes, n, 0), NULL, &extent), CUVET_OK);
-        ck_assert_int_eq(cv_admit_suffix(&c), FILES[i].suffix);
-        for (size_t t = 0;; t++) {
+        file = fopen(path, "rb");
+        ck_assert_msg(file != NULL, "%s: run from the root of the repository", path);
+        got = fread(bytes, 1, sizeof(bytes), file);
+        fclose(file);
+        cv_cubin_init(&cubin);
+        cv_ctx_unit(&ctx, got);
+        ck_assert_int_eq(cv_cubin_examine(&ctx, &cubin, cv_span_of(bytes, got, 0), NULL, &extent), CUVET_OK);
+        ck_assert_int_eq(cv_admit_suffix(&cubin), FILES[i].suffix);
+        for (size_t total = 0;; total++) {
             cv_admit_for f_t = { .toolkit = 130 };
             bool fits;
 
-            if (cuvet_target_get(t, &f_t.target) == CUVET_END)
+            if (cuvet_target_get(total, &f_t.target) == CUVET_END)
                 break;
             fits = cv_arch_sass(FILES[i].sm, FILES[i].suffix, f_t.target, 0) == CUVET_REASON_NONE &&
                    FILES[i].rdc;
             start();
-            ck_assert_msg((cv_admit(&x, &c, &f_t) == CUVET_OK) == fits, "%s for sm_%u", path, f_t.target.sm);
+            ck_assert_msg((cv_admit(&ctx, &cubin, &f_t) == CUVET_OK) == fits, "%s for sm_%u", path,
+                          f_t.target.sm);
             ck_assert_uint_eq(seen[CV_R_ADMIT_EXECUTABLE], !FILES[i].rdc);
         }
-        cv_cubin_free(&x, &c);
+        cv_cubin_free(&ctx, &cubin);
     }
     cv_islands_drop();
-    ck_assert_uint_eq(x.mem.live, 0);
+    ck_assert_uint_eq(ctx.mem.live, 0);
 }
 END_TEST
 
 Suite *suite_test_admit(void)
 {
-    Suite *s = suite_create("admit");
-    TCase *t = tcase_create("admit");
+    Suite *suite = suite_create("admit");
+    TCase *tcase = tcase_create("admit");
 
-    tcase_add_checked_fixture(t, setup, NULL);
-    tcase_add_test(t, rules);
-    tcase_add_test(t, texts);
-    tcase_add_test(t, advice);
-    tcase_add_test(t, samples);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, setup, NULL);
+    tcase_add_test(tcase, rules);
+    tcase_add_test(tcase, texts);
+    tcase_add_test(tcase, advice);
+    tcase_add_test(tcase, samples);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

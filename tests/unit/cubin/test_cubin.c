@@ -13,22 +13,22 @@
 #define MAX_FILE (1u << 18)
 #define N(table) (sizeof(table) / sizeof((table)[0]))
 
-static cv_ctx x;
+static cv_ctx ctx;
 static cv_cubin cubin;
 static uint8_t good[MAX_FILE], bytes[MAX_FILE];
 static uint64_t size;
 
 static struct {
-    cuvet_diag d[256];
-    unsigned n, findings;
+    cuvet_diag diags[256];
+    unsigned count, findings;
 } got;
 
-static void emit(void *user, const cuvet_diag *d)
+static void emit(void *user, const cuvet_diag *diag)
 {
     (void)user;
-    got.findings += d->severity != CUVET_NOTE;
-    if (got.n < N(got.d))
-        got.d[got.n++] = *d;
+    got.findings += diag->severity != CUVET_NOTE;
+    if (got.count < N(got.diags))
+        got.diags[got.count++] = *diag;
 }
 
 static void setup(void)
@@ -37,28 +37,28 @@ static void setup(void)
 
     lim.size = sizeof(lim);
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_ctx_init(&x, NULL, &lim);
-    x.emit = emit;
+    cv_ctx_init(&ctx, NULL, &lim);
+    ctx.emit = emit;
     cv_cubin_init(&cubin);
 }
 
 static void teardown(void)
 {
-    cv_cubin_free(&x, &cubin);
+    cv_cubin_free(&ctx, &cubin);
     cv_islands_drop();
-    ck_assert_uint_eq(x.mem.live, 0);
+    ck_assert_uint_eq(ctx.mem.live, 0);
 }
 
 static void load(const char *name)
 {
     char path[256];
-    FILE *f;
+    FILE *file;
 
     snprintf(path, sizeof(path), "corpus/samples/%s.cubin", name);
-    f = fopen(path, "rb");
-    ck_assert_msg(f != NULL, "%s: run from the root of the repository", path);
-    size = fread(good, 1, sizeof(good), f);
-    fclose(f);
+    file = fopen(path, "rb");
+    ck_assert_msg(file != NULL, "%s: run from the root of the repository", path);
+    size = fread(good, 1, sizeof(good), file);
+    fclose(file);
     ck_assert(size > 64 && size < sizeof(good));
     memcpy(bytes, good, size);
 }
@@ -66,25 +66,25 @@ static void load(const char *name)
 static cuvet_status examine(uint64_t len, cv_ledger *ledger)
 {
     uint64_t extent = 0;
-    cuvet_status s;
+    cuvet_status status;
 
-    got.n = got.findings = 0;
-    cv_ctx_unit(&x, len);
-    s = cv_cubin_examine(&x, &cubin, cv_span_of(bytes, len, 0), ledger, &extent);
-    if (s == CUVET_OK)
-        cv_cubin_check_tail(&x, cv_span_of(bytes, len, 0), extent, 0);
-    return s;
+    got.count = got.findings = 0;
+    cv_ctx_unit(&ctx, len);
+    status = cv_cubin_examine(&ctx, &cubin, cv_span_of(bytes, len, 0), ledger, &extent);
+    if (status == CUVET_OK)
+        cv_cubin_check_tail(&ctx, cv_span_of(bytes, len, 0), extent, 0);
+    return status;
 }
 
 typedef enum { NOTHING, HEADER, SECTION, SYMBOL, MERC_SYMBOL, SEGMENT, BODY, LABEL } edit_kind;
 
-typedef struct edit {
+typedef struct cubin_edit {
     edit_kind kind;
     const char *name; /* section; symbol, "@name" for a section symbol */
     int64_t at;       /* offset, field, or distance from the end when negative */
     unsigned width;
     uint64_t value;
-} edit;
+} cubin_edit;
 
 #define H(at, width, value)                                                                                  \
     {                                                                                                        \
@@ -124,7 +124,7 @@ typedef struct edit {
 
 static uint64_t section_named(const char *name)
 {
-    for (uint64_t i = 1; i < cubin.sec.n; i++)
+    for (uint64_t i = 1; i < cubin.sec.count; i++)
         if (cv_span_eq_str(cv_cubin_sec(&cubin, i)->name, name))
             return i;
     ck_assert_msg(strcmp(name, "0") == 0, "no section %s", name);
@@ -134,69 +134,72 @@ static uint64_t section_named(const char *name)
 static uint64_t symbol_named(const char *name, bool merc)
 {
     cv_span table = merc ? cubin.merc_symtab : cubin.symtab, text;
-    cv_elf_symbol s;
+    cv_elf_symbol symbol;
 
     for (uint64_t i = 1; i < (merc ? cubin.n_merc_syms : cubin.n_syms); i++) {
-        cv_elf_read_symbol(table, false, i, &s);
-        if (cv_span_cstr(cubin.strtab, s.name, &text) && cv_span_eq_str(text, name + (*name == '@')) &&
-            (*name == '@') == (cv_elf_sym_type(&s) == CV_STT_SECTION))
+        cv_elf_read_symbol(table, false, i, &symbol);
+        if (cv_span_cstr(cubin.strtab, symbol.name, &text) && cv_span_eq_str(text, name + (*name == '@')) &&
+            (*name == '@') == (cv_elf_sym_type(&symbol) == CV_STT_SECTION))
             return i;
     }
     ck_assert_msg(strcmp(name, "0") == 0, "no symbol %s", name);
     return 0;
 }
 
-static unsigned width_of(const edit *e)
+static unsigned width_of(const cubin_edit *edit)
 {
     static const unsigned SH[] = { 4, 4, 8, 8, 8, 8, 4, 4, 8, 8 }, ST[] = { 4, 1, 1, 2, 8, 8 },
                           PH[] = { 4, 4, 8, 8, 8, 8, 8, 8 };
 
-    switch (e->kind) {
-    case SECTION: return SH[e->at];
+    switch (edit->kind) {
+    case SECTION: return SH[edit->at];
     case SYMBOL:
-    case MERC_SYMBOL: return ST[e->at];
-    case SEGMENT: return PH[e->at];
-    default: return e->width;
+    case MERC_SYMBOL: return ST[edit->at];
+    case SEGMENT: return PH[edit->at];
+    default: return edit->width;
     }
 }
 
 /* Offset in the file of what an edit changes; cubin holds the picture of the good file. */
-static uint64_t place_of(const edit *e)
+static uint64_t place_of(const cubin_edit *edit)
 {
-    const cv_sec *s;
+    const cv_sec *sec;
 
-    switch (e->kind) {
+    switch (edit->kind) {
     case SECTION:
-        return cubin.h.shoff + 64 * section_named(e->name) + cv_elf_shdr_at(false, (cv_shdr_field)e->at);
+        return cubin.header.shoff + 64 * section_named(edit->name) +
+               cv_elf_shdr_at(false, (cv_shdr_field)edit->at);
     case SYMBOL:
-        return cubin.symtab.off + 24 * symbol_named(e->name, false) +
-               cv_elf_sym_at(false, (cv_sym_field)e->at);
+        return cubin.symtab.off + 24 * symbol_named(edit->name, false) +
+               cv_elf_sym_at(false, (cv_sym_field)edit->at);
     case MERC_SYMBOL:
-        return cubin.merc_symtab.off + 24 * symbol_named(e->name, true) +
-               cv_elf_sym_at(false, (cv_sym_field)e->at);
-    case SEGMENT: return cubin.h.phoff + 56 * e->width + cv_elf_phdr_at(false, (cv_phdr_field)e->at);
+        return cubin.merc_symtab.off + 24 * symbol_named(edit->name, true) +
+               cv_elf_sym_at(false, (cv_sym_field)edit->at);
+    case SEGMENT:
+        return cubin.header.phoff + 56 * edit->width + cv_elf_phdr_at(false, (cv_phdr_field)edit->at);
     case BODY:
-        s = cv_cubin_sec(&cubin, section_named(e->name));
-        return s->h.off + (e->at < 0 ? s->h.size - (uint64_t)-e->at : (uint64_t)e->at);
+        sec = cv_cubin_sec(&cubin, section_named(edit->name));
+        return sec->header.off + (edit->at < 0 ? sec->header.size - (uint64_t)-edit->at : (uint64_t)edit->at);
     case LABEL:
-        return cubin.shstrtab.off + cv_cubin_sec(&cubin, section_named(e->name))->h.name + (uint64_t)e->at;
-    default: return (uint64_t)e->at;
+        return cubin.shstrtab.off + cv_cubin_sec(&cubin, section_named(edit->name))->header.name +
+               (uint64_t)edit->at;
+    default: return (uint64_t)edit->at;
     }
 }
 
-static void apply(const edit *e, uint64_t at)
+static void apply(const cubin_edit *edit, uint64_t at)
 {
-    for (unsigned i = 0; e->kind != NOTHING && i < width_of(e); i++)
-        bytes[at + i] = (uint8_t)(e->value >> (8 * i));
+    for (unsigned i = 0; edit->kind != NOTHING && i < width_of(edit); i++)
+        bytes[at + i] = (uint8_t)(edit->value >> (8 * i));
 }
 
-typedef struct row {
+typedef struct cubin_row {
     cv_rule rule;
     const char *sample;
-    edit e[2];
+    cubin_edit edits[2];
     int64_t at;
     cuvet_status status; /* OK: the picture is built all the same */
-} row;
+} cubin_row;
 
 #define FATAL    CUVET_E_MALFORMED
 #define EXE      "plain.sm_90"
@@ -212,7 +215,7 @@ typedef struct row {
 #define LINKED   "two.sm_90.linked"
 #define K        "_Z5plainPi"
 
-static const row ROWS[] = {
+static const cubin_row ROWS[] = {
     { CV_R_ELF_MAGIC, EXE, { H(0, 1, 0x7E), NONE }, HERE, FATAL },
     { CV_R_ELF_CLASS, EXE, { H(4, 1, 3), NONE }, HERE, FATAL },
     { CV_R_ELF_DATA, EXE, { H(5, 1, 3), NONE }, HERE, FATAL },
@@ -474,31 +477,34 @@ static const row ROWS[] = {
     { CV_R_LEDGER_RESERVED_NONZERO, "plain.sm_110", { H(49, 1, 120), NONE }, ANYWHERE, CUVET_OK },
 };
 
-static void run_row(const row *r)
+static void run_row(const cubin_row *row)
 {
     uint64_t at[2], want;
     bool found = false;
-    cuvet_status s;
+    cuvet_status status;
 
-    load(r->sample);
+    load(row->sample);
     ck_assert_int_eq(examine(size, NULL), CUVET_OK);
-    ck_assert_msg(got.findings == 0, "%s is not clean: %s", r->sample, cuvet_rule_get(got.d[0].rule)->id);
+    ck_assert_msg(got.findings == 0, "%s is not clean: %s", row->sample,
+                  cuvet_rule_get(got.diags[0].rule)->id);
     for (int i = 0; i < 2; i++)
-        at[i] = place_of(&r->e[i]);
+        at[i] = place_of(&row->edits[i]);
     for (int i = 0; i < 2; i++)
-        apply(&r->e[i], at[i]);
-    want = r->at == HERE ? at[0] : r->at == SECOND ? at[1] : (uint64_t)r->at;
-    s = examine(size, NULL);
-    for (unsigned i = 0; i < got.n; i++) {
-        ck_assert_msg(got.d[i].file_off <= size, "%s: place outside the file",
-                      cuvet_rule_get(got.d[i].rule)->id);
-        found = found || (got.d[i].rule == r->rule && (r->at == ANYWHERE || got.d[i].file_off == want));
+        apply(&row->edits[i], at[i]);
+    want = row->at == HERE ? at[0] : row->at == SECOND ? at[1] : (uint64_t)row->at;
+    status = examine(size, NULL);
+    for (unsigned i = 0; i < got.count; i++) {
+        ck_assert_msg(got.diags[i].file_off <= size, "%s: place outside the file",
+                      cuvet_rule_get(got.diags[i].rule)->id);
+        found = found ||
+                (got.diags[i].rule == row->rule && (row->at == ANYWHERE || got.diags[i].file_off == want));
     }
     ck_assert_msg(found, "%s not reported at 0x%lx of %s (%u others, first %s at 0x%lx)",
-                  cuvet_rule_get(r->rule)->id, (unsigned long)want, r->sample, got.n,
-                  got.n ? cuvet_rule_get(got.d[0].rule)->id : "-",
-                  got.n ? (unsigned long)got.d[0].file_off : 0ul);
-    ck_assert_msg(s == r->status, "%s: status %s", cuvet_rule_get(r->rule)->id, cuvet_status_name(s));
+                  cuvet_rule_get(row->rule)->id, (unsigned long)want, row->sample, got.count,
+                  got.count ? cuvet_rule_get(got.diags[0].rule)->id : "-",
+                  got.count ? (unsigned long)got.diags[0].file_off : 0ul);
+    ck_assert_msg(status == row->status, "%s: status %s", cuvet_rule_get(row->rule)->id,
+                  cuvet_status_name(status));
 }
 
 /* Every rule of the area has a row here or a test of its own in test_cubin_synth.c or test_elf.c; segments of
@@ -509,14 +515,14 @@ START_TEST(all_rules)
                                          CV_R_ELF_FLAGS_LEGACY, CV_R_ELF_TRAILING,     CV_R_RELOC_ALIGN,
                                          CV_R_TEXT_BARRIERS,    CV_R_SEG_LEFT_OUT_END, CV_R_RELOC_PLACE };
 
-    for (unsigned r = 0; r < CV_N_RULES; r++) {
-        bool tested = strncmp(cuvet_rule_get(r)->id, "CV-ELF-", 7) != 0;
+    for (unsigned result = 0; result < CV_N_RULES; result++) {
+        bool tested = strncmp(cuvet_rule_get(result)->id, "CV-ELF-", 7) != 0;
 
         for (size_t i = 0; i < N(ROWS); i++)
-            tested = tested || ROWS[i].rule == r;
+            tested = tested || ROWS[i].rule == result;
         for (size_t i = 0; i < N(ELSEWHERE); i++)
-            tested = tested || ELSEWHERE[i] == r;
-        ck_assert_msg(tested, "%s has no test", cuvet_rule_get(r)->id);
+            tested = tested || ELSEWHERE[i] == result;
+        ck_assert_msg(tested, "%s has no test", cuvet_rule_get(result)->id);
     }
 }
 END_TEST
@@ -529,44 +535,44 @@ END_TEST
 
 START_TEST(all_samples_clean)
 {
-    DIR *d = opendir("corpus/samples");
-    unsigned n = 0;
+    DIR *dir = opendir("corpus/samples");
+    unsigned count = 0;
 
-    ck_assert_msg(d != NULL, "run from the root of the repository");
-    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
-        size_t len = strlen(e->d_name);
+    ck_assert_msg(dir != NULL, "run from the root of the repository");
+    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+        size_t len = strlen(entry->d_name);
         cv_ledger ledger = { 0 };
         uint64_t bad = 0;
         char name[256];
 
-        if (len < 6 || len >= sizeof(name) || strcmp(e->d_name + len - 6, ".cubin") != 0)
+        if (len < 6 || len >= sizeof(name) || strcmp(entry->d_name + len - 6, ".cubin") != 0)
             continue;
-        memcpy(name, e->d_name, len - 6);
+        memcpy(name, entry->d_name, len - 6);
         name[len - 6] = 0;
         load(name);
         ck_assert_msg(examine(size, &ledger) == CUVET_OK, "%s", name);
-        ck_assert_msg(got.findings == 0, "%s: %s", name, cuvet_rule_get(got.d[0].rule)->id);
+        ck_assert_msg(got.findings == 0, "%s: %s", name, cuvet_rule_get(got.diags[0].rule)->id);
         ck_assert_uint_eq(cubin.extent, size);
-        ck_assert_msg(cv_ledger_complete(&x, &ledger, 0, size, &bad), "%s: hole at 0x%lx", name,
+        ck_assert_msg(cv_ledger_complete(&ctx, &ledger, 0, size, &bad), "%s: hole at 0x%lx", name,
                       (unsigned long)bad);
-        cv_ledger_free(&x, &ledger);
+        cv_ledger_free(&ctx, &ledger);
         cv_islands_drop();
-        n++;
+        count++;
     }
-    closedir(d);
-    ck_assert_uint_ge(n, 100);
+    closedir(dir);
+    ck_assert_uint_ge(count, 100);
 }
 END_TEST
 
 Suite *suite_test_cubin(void)
 {
-    Suite *s = suite_create("cubin");
-    TCase *t = tcase_create("cubin");
+    Suite *suite = suite_create("cubin");
+    TCase *tcase = tcase_create("cubin");
 
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, all_rules);
-    tcase_add_test(t, all_samples_clean);
-    tcase_add_loop_test(t, one_edit, 0, (int)N(ROWS));
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, all_rules);
+    tcase_add_test(tcase, all_samples_clean);
+    tcase_add_loop_test(tcase, one_edit, 0, (int)N(ROWS));
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -15,55 +15,55 @@
 #define MAX_FILE (1u << 18)
 #define N(table) (sizeof(table) / sizeof((table)[0]))
 
-static cv_ctx x;
+static cv_ctx ctx;
 static cv_cubin cubin;
 static uint8_t bytes[MAX_FILE];
 static uint64_t size;
-static heap memory;
+static heap_state memory;
 
 static struct {
-    cuvet_diag d[64];
-    unsigned n;
+    cuvet_diag diags[64];
+    unsigned count;
 } got;
 
-static void emit(void *user, const cuvet_diag *d)
+static void emit(void *user, const cuvet_diag *diag)
 {
     (void)user;
-    if (got.n < N(got.d))
-        got.d[got.n++] = *d;
+    if (got.count < N(got.diags))
+        got.diags[got.count++] = *diag;
 }
 
 static void setup(void)
 {
-    const cuvet_alloc a = heap_alloc(&memory);
+    const cuvet_alloc alloc = heap_alloc(&memory);
     cuvet_limits lim = { .size = sizeof(lim) };
 
     lim.size = sizeof(lim);
-    memory = (heap){ 0 };
+    memory = (heap_state){ 0 };
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_ctx_init(&x, &a, &lim);
-    x.emit = emit;
+    cv_ctx_init(&ctx, &alloc, &lim);
+    ctx.emit = emit;
     cv_cubin_init(&cubin);
 }
 
 static void teardown(void)
 {
-    cv_cubin_free(&x, &cubin);
+    cv_cubin_free(&ctx, &cubin);
     cv_islands_drop();
-    ck_assert_uint_eq(x.mem.live, 0);
+    ck_assert_uint_eq(ctx.mem.live, 0);
     ck_assert_int_eq(memory.live, 0);
 }
 
 static void load(const char *name)
 {
     char path[256];
-    FILE *f;
+    FILE *file;
 
     snprintf(path, sizeof(path), "corpus/samples/%s.cubin", name);
-    f = fopen(path, "rb");
-    ck_assert_msg(f != NULL, "%s: run from the root of the repository", path);
-    size = fread(bytes, 1, sizeof(bytes), f);
-    fclose(f);
+    file = fopen(path, "rb");
+    ck_assert_msg(file != NULL, "%s: run from the root of the repository", path);
+    size = fread(bytes, 1, sizeof(bytes), file);
+    fclose(file);
     ck_assert(size > 64 && size < sizeof(bytes));
 }
 
@@ -80,29 +80,29 @@ enum {
 static cuvet_status examine(int facts)
 {
     uint64_t extent = 0;
-    cuvet_status s;
+    cuvet_status status;
 
-    got.n = 0;
-    cv_ctx_unit(&x, size);
-    s = cv_cubin_header(&x, &cubin, cv_span_of(bytes, size, 0), &extent);
-    ck_assert_int_eq(s, CUVET_OK);
+    got.count = 0;
+    cv_ctx_unit(&ctx, size);
+    status = cv_cubin_header(&ctx, &cubin, cv_span_of(bytes, size, 0), &extent);
+    ck_assert_int_eq(status, CUVET_OK);
     cubin.old_tools = facts == OLD;
-    cv_cubin_read_notes(&x, &cubin);
+    cv_cubin_read_notes(&ctx, &cubin);
     cubin.hand = facts == HAND;
     if (facts == HAND)
-        cv_ctx_begin_profile(&x, CV_PROFILE_HAND, false);
+        cv_ctx_begin_profile(&ctx, CV_PROFILE_HAND, false);
     if (facts == NVLINK)
         cubin.producer.tool = CV_TOOL_NVLINK;
     if (facts == NEWER)
         cubin.toolkit = 0;
-    cv_cubin_check_sections(&x, &cubin);
-    cv_cubin_check_symbols(&x, &cubin);
+    cv_cubin_check_sections(&ctx, &cubin);
+    cv_cubin_check_symbols(&ctx, &cubin);
     if (facts == NEWER)
         cubin.toolkit = 132;
-    return cv_cubin_check_meta(&x, &cubin);
+    return cv_cubin_check_meta(&ctx, &cubin);
 }
 
-typedef struct edit {
+typedef struct cubin_meta_edit {
     const char *section; /* NULL: none; "@name", "@@name": symbol table entry, of a section */
     /* Record with this code, the nth; -1: at counts from the start of the section; -2: from the number behind
      * "-arch sm_". */
@@ -111,11 +111,11 @@ typedef struct edit {
     uint64_t at;
     unsigned width;
     uint64_t value;
-} edit;
+} cubin_meta_edit;
 
 static uint64_t section_named(const char *name)
 {
-    for (uint64_t i = 1; i < cubin.sec.n; i++)
+    for (uint64_t i = 1; i < cubin.sec.count; i++)
         if (cv_span_eq_str(cv_cubin_sec(&cubin, i)->name, name))
             return i;
     ck_abort_msg("no section %s", name);
@@ -123,62 +123,62 @@ static uint64_t section_named(const char *name)
 
 static uint64_t symbol_named(const char *name, bool section)
 {
-    cv_elf_symbol s;
+    cv_elf_symbol symbol;
     cv_span text;
 
     for (uint64_t i = 1; i < cubin.n_syms; i++) {
-        cv_elf_read_symbol(cubin.symtab, false, i, &s);
-        if (cv_span_cstr(cubin.strtab, s.name, &text) && cv_span_eq_str(text, name) &&
-            (cv_elf_sym_type(&s) == CV_STT_SECTION) == section)
+        cv_elf_read_symbol(cubin.symtab, false, i, &symbol);
+        if (cv_span_cstr(cubin.strtab, symbol.name, &text) && cv_span_eq_str(text, name) &&
+            (cv_elf_sym_type(&symbol) == CV_STT_SECTION) == section)
             return i;
     }
     ck_abort_msg("no symbol %s", name);
 }
 
 /* Place of an edit; the picture of the good file is in cubin. */
-static uint64_t place(const edit *e)
+static uint64_t place(const cubin_meta_edit *edit)
 {
     uint64_t pos = 0;
-    unsigned n = 0;
-    cv_span s;
-    cv_tlv t;
+    unsigned count = 0;
+    cv_span span;
+    cv_tlv tlv;
 
-    if (*e->section == '@') {
-        bool section = e->section[1] == '@';
+    if (*edit->section == '@') {
+        bool section = edit->section[1] == '@';
 
-        return cubin.symtab.off + 24 * symbol_named(e->section + 1 + section, section) + e->at;
+        return cubin.symtab.off + 24 * symbol_named(edit->section + 1 + section, section) + edit->at;
     }
-    s = cv_cubin_body(&cubin, section_named(e->section));
-    for (pos = 0; e->code == -2; pos++)
-        if (cv_span_starts(cv_span_tail(s, pos), "-arch sm_"))
-            return s.off + pos + 9 + e->at;
-    if (e->code < 0)
-        return s.off + e->at;
-    while (cv_tlv_at(s, pos, &t) == CV_TLV_OK) {
-        pos = t.next;
-        if (t.code == e->code && n++ == e->nth)
-            return s.off + t.off + e->at;
+    span = cv_cubin_body(&cubin, section_named(edit->section));
+    for (pos = 0; edit->code == -2; pos++)
+        if (cv_span_starts(cv_span_tail(span, pos), "-arch sm_"))
+            return span.off + pos + 9 + edit->at;
+    if (edit->code < 0)
+        return span.off + edit->at;
+    while (cv_tlv_at(span, pos, &tlv) == CV_TLV_OK) {
+        pos = tlv.next;
+        if (tlv.code == edit->code && count++ == edit->nth)
+            return span.off + tlv.off + edit->at;
     }
-    ck_abort_msg("%s has no record %x", e->section, (unsigned)e->code);
+    ck_abort_msg("%s has no record %x", edit->section, (unsigned)edit->code);
 }
 
-static uint64_t apply(const edit *e)
+static uint64_t apply(const cubin_meta_edit *edit)
 {
-    uint64_t at = place(e);
+    uint64_t at = place(edit);
 
-    ck_assert_uint_lt(at + e->width, size);
-    for (unsigned i = 0; i < e->width; i++)
-        bytes[at + i] = (uint8_t)(e->value >> 8 * i);
+    ck_assert_uint_lt(at + edit->width, size);
+    for (unsigned i = 0; i < edit->width; i++)
+        bytes[at + i] = (uint8_t)(edit->value >> 8 * i);
     return at;
 }
 
-typedef struct row {
+typedef struct cubin_meta_row {
     const char *label, *file;
-    edit a, b;
+    cubin_meta_edit edit, own_edit;
     int facts;
     cv_rule rule; /* CV_N_RULES: nothing is reported */
     int64_t from; /* place: distance from the first edit; ELSEWHERE */
-} row;
+} cubin_meta_row;
 
 #define ELSEWHERE INT64_MIN
 #define NO                                                                                                   \
@@ -213,7 +213,7 @@ typedef struct row {
 #define I90  "indirect.sm_90.rdc"
 #define U100 "unified.sm_100.rdc"
 
-static const row ROWS[] = {
+static const cubin_meta_row ROWS[] = {
     { "plain sm_75", P75, NO, NO, AS_IS, OK },
     { "plain sm_100", P100, NO, NO, AS_IS, OK },
     { "branchy", B90, NO, NO, AS_IS, OK },
@@ -360,73 +360,75 @@ static const row ROWS[] = {
     { "no relocation actions after linking", P90, NO, NO, NVLINK, CV_R_REL_ACTION_PRESENCE, ELSEWHERE },
 };
 
-static void expect_only(const row *r, uint64_t at)
+static void expect_only(const cubin_meta_row *row, uint64_t at)
 {
-    if (r->rule == CV_N_RULES) {
-        ck_assert_msg(got.n == 0, "%s: %s", r->label, got.n ? cuvet_rule_get(got.d[0].rule)->id : "");
+    if (row->rule == CV_N_RULES) {
+        ck_assert_msg(got.count == 0, "%s: %s", row->label,
+                      got.count ? cuvet_rule_get(got.diags[0].rule)->id : "");
         return;
     }
-    ck_assert_msg(got.n > 0, "%s: nothing reported", r->label);
-    ck_assert_msg(got.d[0].rule == (cuvet_rule)r->rule, "%s: %s", r->label,
-                  cuvet_rule_get(got.d[0].rule)->id);
-    ck_assert_msg(got.n == 1 || r->facts == MORE, "%s: also %s", r->label,
-                  got.n > 1 ? cuvet_rule_get(got.d[1].rule)->id : "");
-    if (r->from != ELSEWHERE)
-        ck_assert_msg(got.d[0].file_off == at + (uint64_t)r->from, "%s: at %lld from the edit", r->label,
-                      (long long)(got.d[0].file_off - at));
-    ck_assert_uint_le(got.d[0].file_off, size);
+    ck_assert_msg(got.count > 0, "%s: nothing reported", row->label);
+    ck_assert_msg(got.diags[0].rule == (cuvet_rule)row->rule, "%s: %s", row->label,
+                  cuvet_rule_get(got.diags[0].rule)->id);
+    ck_assert_msg(got.count == 1 || row->facts == MORE, "%s: also %s", row->label,
+                  got.count > 1 ? cuvet_rule_get(got.diags[1].rule)->id : "");
+    if (row->from != ELSEWHERE)
+        ck_assert_msg(got.diags[0].file_off == at + (uint64_t)row->from, "%s: at %lld from the edit",
+                      row->label, (long long)(got.diags[0].file_off - at));
+    ck_assert_uint_le(got.diags[0].file_off, size);
 }
 
 START_TEST(rows)
 {
-    const row *r = &ROWS[_i];
+    const cubin_meta_row *row = &ROWS[_i];
     uint64_t at = 0;
 
-    load(r->file);
+    load(row->file);
     ck_assert_int_eq(examine(AS_IS), CUVET_OK);
-    ck_assert_msg(got.n == 0, "%s: %s", r->file, got.n ? cuvet_rule_get(got.d[0].rule)->id : "");
-    if (r->a.section)
-        at = apply(&r->a);
-    if (r->b.section)
-        apply(&r->b);
-    ck_assert_int_eq(examine(r->facts), CUVET_OK);
-    expect_only(r, at);
+    ck_assert_msg(got.count == 0, "%s: %s", row->file,
+                  got.count ? cuvet_rule_get(got.diags[0].rule)->id : "");
+    if (row->edit.section)
+        at = apply(&row->edit);
+    if (row->own_edit.section)
+        apply(&row->own_edit);
+    ck_assert_int_eq(examine(row->facts), CUVET_OK);
+    expect_only(row, at);
 }
 END_TEST
 
 /* Ordinals need not descend: the first and the last parameter change places, ordinals and all. */
 START_TEST(any_order)
 {
-    const edit first = R2(BF, 0x17, 0, 0, 0, 0), last = R2(BF, 0x17, 2, 0, 0, 0);
+    const cubin_meta_edit first = R2(BF, 0x17, 0, 0, 0, 0), last = R2(BF, 0x17, 2, 0, 0, 0);
     uint8_t keep[16];
-    uint64_t a, b;
+    uint64_t left, right;
 
     load(B90);
     ck_assert_int_eq(examine(AS_IS), CUVET_OK);
-    a = place(&first);
-    b = place(&last);
-    memcpy(keep, bytes + a, 16);
-    memcpy(bytes + a, bytes + b, 16);
-    memcpy(bytes + b, keep, 16);
+    left = place(&first);
+    right = place(&last);
+    memcpy(keep, bytes + left, 16);
+    memcpy(bytes + left, bytes + right, 16);
+    memcpy(bytes + right, keep, 16);
     ck_assert_int_eq(examine(AS_IS), CUVET_OK);
-    ck_assert_uint_eq(got.n, 0);
+    ck_assert_uint_eq(got.count, 0);
 }
 END_TEST
 
 /* The path of a finding ends with its section. */
 START_TEST(path)
 {
-    const edit e = R(F, 0x1C, 4, 4, 0x10000);
+    const cubin_meta_edit edit = R(F, 0x1C, 4, 4, 0x10000);
     char text[64], want[64];
 
     load(P90);
     ck_assert_int_eq(examine(AS_IS), CUVET_OK);
-    apply(&e);
+    apply(&edit);
     snprintf(want, sizeof(want), "section[%u]", (unsigned)section_named(F));
     ck_assert_int_eq(examine(AS_IS), CUVET_OK);
-    cuvet_path_text(&got.d[0].where, text, sizeof(text));
+    cuvet_path_text(&got.diags[0].where, text, sizeof(text));
     ck_assert_str_eq(text, want);
-    ck_assert_uint_eq(x.path.n, 0);
+    ck_assert_uint_eq(ctx.path.n, 0);
 }
 END_TEST
 
@@ -461,37 +463,36 @@ START_TEST(hand_assembled)
     static const char filler[] = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
                                  "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
     static const char *const names[] = { "nvasm_internal", "nvasm_infernal" };
-    const edit six = B(CU, 4, 4, 6);
+    const cubin_meta_edit six = B(CU, 4, 4, 6);
 
     for (unsigned k = 0; k < 2; k++) {
-        cv_tkinfo t = {
-            2, { 0 }, cv_span_of(names[k], 14, 0), { 0 }, { 0 }, cv_span_of("-arch SM75", 10, 0)
-        };
-        cv_builder b;
+        cv_tkinfo tkinfo = { 2,     { 0 }, cv_span_of(names[k], 14, 0),
+                             { 0 }, { 0 }, cv_span_of("-arch SM75", 10, 0) };
+        cv_builder builder;
         cv_span note;
 
         load(P90);
         ck_assert_int_eq(examine(AS_IS), CUVET_OK);
         note = cv_cubin_body(&cubin, section_named(TK));
-        t.build = cv_span_of(filler, note.len - 48 - 5 - 24, 0);
-        ck_assert_uint_le(t.build.len, sizeof(filler) - 1);
-        cv_builder_init(&b, &x.mem);
-        ck_assert(cv_tkinfo_put(&b, &t));
-        ck_assert_uint_eq(b.len, note.len);
+        tkinfo.build = cv_span_of(filler, note.len - 48 - 5 - 24, 0);
+        ck_assert_uint_le(tkinfo.build.len, sizeof(filler) - 1);
+        cv_builder_init(&builder, &ctx.mem);
+        ck_assert(cv_tkinfo_put(&builder, &tkinfo));
+        ck_assert_uint_eq(builder.len, note.len);
         apply(&six);
         for (uint64_t i = 0; i < note.len; i++)
-            bytes[note.off + i] = cv_u8_at(cv_builder_span(&b), i);
-        cv_builder_free(&b);
+            bytes[note.off + i] = cv_u8_at(cv_builder_span(&builder), i);
+        cv_builder_free(&builder);
         ck_assert_int_eq(examine(AS_IS), CUVET_OK);
         ck_assert_int_eq(cubin.producer.tool, k ? CV_TOOL_OTHER : CV_TOOL_NVASM);
         ck_assert(!cubin.suffix_known);
         /* Of a stranger's file it is counted, not judged. */
-        ck_assert_uint_eq(got.n, 0);
-        ck_assert_uint_eq(x.differences, k);
-        cv_ctx_end_profile(&x, 0);
-        ck_assert_uint_eq(got.n, k);
+        ck_assert_uint_eq(got.count, 0);
+        ck_assert_uint_eq(ctx.differences, k);
+        cv_ctx_end_profile(&ctx, 0);
+        ck_assert_uint_eq(got.count, k);
         if (k)
-            ck_assert_uint_eq(got.d[0].rule, CV_R_PROFILE_STRANGER);
+            ck_assert_uint_eq(got.diags[0].rule, CV_R_PROFILE_STRANGER);
     }
 }
 END_TEST
@@ -503,13 +504,13 @@ START_TEST(no_bytes)
     uint64_t extent = 0;
 
     load(P90);
-    ck_assert_int_eq(cv_cubin_header(&x, &cubin, cv_span_of(bytes, size, 0), &extent), CUVET_OK);
+    ck_assert_int_eq(cv_cubin_header(&ctx, &cubin, cv_span_of(bytes, size, 0), &extent), CUVET_OK);
     for (unsigned k = 0; k < N(names); k++)
         cv_secs_at(&cubin.sec, section_named(names[k]))->in_file = false;
-    got.n = 0;
-    cv_cubin_read_notes(&x, &cubin);
-    ck_assert_int_eq(cv_cubin_check_meta(&x, &cubin), CUVET_OK);
-    ck_assert_uint_eq(got.n, 0);
+    got.count = 0;
+    cv_cubin_read_notes(&ctx, &cubin);
+    ck_assert_int_eq(cv_cubin_check_meta(&ctx, &cubin), CUVET_OK);
+    ck_assert_uint_eq(got.count, 0);
     ck_assert_int_eq(cubin.producer.tool, CV_TOOL_PTXAS); /* found with the header, from the file itself */
 }
 END_TEST
@@ -520,12 +521,12 @@ START_TEST(no_note)
     uint64_t extent = 0;
 
     load(P90);
-    ck_assert_int_eq(cv_cubin_header(&x, &cubin, cv_span_of(bytes, size, 0), &extent), CUVET_OK);
-    cv_secs_at(&cubin.sec, section_named(TK))->h.size = 0;
-    got.n = 0;
-    cv_cubin_read_notes(&x, &cubin);
-    ck_assert_uint_eq(got.n, 1);
-    ck_assert_uint_eq(got.d[0].rule, CV_R_NOTE_EMPTY);
+    ck_assert_int_eq(cv_cubin_header(&ctx, &cubin, cv_span_of(bytes, size, 0), &extent), CUVET_OK);
+    cv_secs_at(&cubin.sec, section_named(TK))->header.size = 0;
+    got.count = 0;
+    cv_cubin_read_notes(&ctx, &cubin);
+    ck_assert_uint_eq(got.count, 1);
+    ck_assert_uint_eq(got.diags[0].rule, CV_R_NOTE_EMPTY);
 }
 END_TEST
 
@@ -537,18 +538,18 @@ START_TEST(work)
 
     load(U100);
     for (uint64_t left = 0; left < 4000; left++) {
-        cv_ctx_unit(&x, size);
-        ck_assert_int_eq(cv_cubin_header(&x, &cubin, cv_span_of(bytes, size, 0), &extent), CUVET_OK);
-        got.n = 0;
-        cv_ctx_set_work(&x, left);
-        cv_cubin_read_notes(&x, &cubin);
-        ck_assert_int_eq(cv_cubin_check_meta(&x, &cubin), CUVET_OK);
+        cv_ctx_unit(&ctx, size);
+        ck_assert_int_eq(cv_cubin_header(&ctx, &cubin, cv_span_of(bytes, size, 0), &extent), CUVET_OK);
+        got.count = 0;
+        cv_ctx_set_work(&ctx, left);
+        cv_cubin_read_notes(&ctx, &cubin);
+        ck_assert_int_eq(cv_cubin_check_meta(&ctx, &cubin), CUVET_OK);
         cv_islands_drop();
-        if (!x.work_out) {
+        if (!ctx.work_out) {
             ck_assert_uint_gt(left, 100);
             return;
         }
-        ck_assert_uint_eq(x.seen[CV_R_LIMIT_WORK], 1);
+        ck_assert_uint_eq(ctx.seen[CV_R_LIMIT_WORK], 1);
     }
     ck_abort_msg("4,000 units of work are not enough");
 }
@@ -557,22 +558,22 @@ END_TEST
 /* Every allocation fails once: the status says so, nothing leaks. */
 START_TEST(no_memory)
 {
-    const edit swap = R2(BF, 0x17, 0, 8, 2, 1), other = R2(BF, 0x17, 1, 8, 2, 2);
+    const cubin_meta_edit swap = R2(BF, 0x17, 0, 8, 2, 1), other = R2(BF, 0x17, 1, 8, 2, 2);
     unsigned failed = 0;
-    cuvet_status s;
+    cuvet_status status;
 
     load(B90);
     ck_assert_int_eq(examine(AS_IS), CUVET_OK);
     apply(&swap); /* out of order: needs memory to check */
     apply(&other);
-    for (uint64_t n = 1; n < 64; n++) {
+    for (uint64_t count = 1; count < 64; count++) {
         heap_mend(&memory);
         ck_assert_int_eq(examine(AS_IS), CUVET_OK);
-        heap_fail(&memory, n, false);
-        s = cv_cubin_check_meta(&x, &cubin);
-        ck_assert(s == CUVET_OK || s == CUVET_E_NOMEM);
-        failed += s == CUVET_E_NOMEM;
-        if (s == CUVET_OK)
+        heap_fail(&memory, count, false);
+        status = cv_cubin_check_meta(&ctx, &cubin);
+        ck_assert(status == CUVET_OK || status == CUVET_E_NOMEM);
+        failed += status == CUVET_E_NOMEM;
+        if (status == CUVET_OK)
             break;
     }
     ck_assert_uint_ge(failed, 2);
@@ -581,19 +582,19 @@ END_TEST
 
 Suite *suite_cubin_meta(void)
 {
-    Suite *s = suite_create("cubin_meta");
-    TCase *t = tcase_create("cubin_meta");
+    Suite *suite = suite_create("cubin_meta");
+    TCase *tcase = tcase_create("cubin_meta");
 
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_loop_test(t, rows, 0, (int)N(ROWS));
-    tcase_add_test(t, any_order);
-    tcase_add_test(t, path);
-    tcase_add_test(t, facts);
-    tcase_add_test(t, hand_assembled);
-    tcase_add_test(t, no_bytes);
-    tcase_add_test(t, no_note);
-    tcase_add_test(t, work);
-    tcase_add_test(t, no_memory);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_loop_test(tcase, rows, 0, (int)N(ROWS));
+    tcase_add_test(tcase, any_order);
+    tcase_add_test(tcase, path);
+    tcase_add_test(tcase, facts);
+    tcase_add_test(tcase, hand_assembled);
+    tcase_add_test(tcase, no_bytes);
+    tcase_add_test(tcase, no_note);
+    tcase_add_test(tcase, work);
+    tcase_add_test(tcase, no_memory);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -117,23 +117,23 @@ END_TEST
 /* Every role has a row: a new one must be named here. */
 START_TEST(all_roles)
 {
-    for (unsigned r = CV_ROLE_NULL_SECTION + 1; r < CV_N_ROLES; r++) {
+    for (unsigned result = CV_ROLE_NULL_SECTION + 1; result < CV_N_ROLES; result++) {
         bool tested = false;
 
         for (size_t i = 0; i < N(ROLES); i++)
-            tested = tested || ROLES[i].role == r;
-        ck_assert_msg(tested, "role %u has no row", r);
+            tested = tested || ROLES[i].role == result;
+        ck_assert_msg(tested, "role %u has no row", result);
     }
 }
 END_TEST
 
 Suite *suite_test_cubin_names(void)
 {
-    Suite *s = suite_create("cubin_names");
-    TCase *t = tcase_create("cubin_names");
+    Suite *suite = suite_create("cubin_names");
+    TCase *tcase = tcase_create("cubin_names");
 
-    tcase_add_loop_test(t, roles, 0, (int)N(ROLES));
-    tcase_add_test(t, all_roles);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_loop_test(tcase, roles, 0, (int)N(ROLES));
+    tcase_add_test(tcase, all_roles);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -14,7 +14,7 @@
 
 typedef struct ff_file {
     uint8_t bytes[1 << 20];
-    size_t n;
+    size_t size;
 } ff_file;
 
 extern ff_file ff;
@@ -26,9 +26,9 @@ void ff_setup(void);
 void ff_teardown(void);
 void ff_load(const char *sample);
 uint64_t ff_get(size_t off, unsigned width);
-void ff_put(size_t off, unsigned width, uint64_t v);
-/* Place of the header of the first section whose name begins like this; its index in *i unless NULL. */
-size_t ff_section(const char *prefix, unsigned *i);
+void ff_put(size_t off, unsigned width, uint64_t value);
+/* Place of the header of the first section whose name begins like this; its index in *value unless NULL. */
+size_t ff_section(const char *prefix, unsigned *value);
 /* Place of the contents of it. */
 size_t ff_body(const char *prefix);
 /* Place of the record of .nv.compat with this tag. */
@@ -38,10 +38,10 @@ void ff_rename(const char *prefix, const char *to);
 /* Options with both backends of the library and the default level. */
 cv_final_options ff_options(uint32_t target, cv_kind kind);
 /* One run over the file at hand; the job is ended, its numbers stay. */
-cuvet_status ff_run(const cv_final_options *o);
+cuvet_status ff_run(const cv_final_options *options);
 /* Was the rule said in the last run, and where? */
-bool ff_said(cv_rule r);
-const cuvet_diag *ff_diag(cv_rule r);
+bool ff_said(cv_rule rule);
+const cuvet_diag *ff_diag(cv_rule rule);
 /* As if nothing had been said yet. */
 void ff_forget(void);
 

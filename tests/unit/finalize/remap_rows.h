@@ -8,18 +8,18 @@
 
 #define MAX_ROWS 4096u
 
-typedef struct row {
+typedef struct remap_rows_row {
     uint32_t section; /* of code */
     uint64_t place;
     int64_t line;
     uint64_t file;
     bool end;
-} row;
+} remap_rows_row;
 
-typedef struct rows {
-    row v[MAX_ROWS];
-    unsigned n;
-} rows;
+typedef struct remap_rows {
+    remap_rows_row items[MAX_ROWS];
+    unsigned count;
+} remap_rows;
 
 /* Entries of frames: begin, end, and each place at which the rule changes. */
 typedef struct frame_row {
@@ -28,11 +28,11 @@ typedef struct frame_row {
 } frame_row;
 
 typedef struct frame_rows {
-    frame_row v[MAX_ROWS];
-    unsigned n;
+    frame_row items[MAX_ROWS];
+    unsigned count;
 } frame_rows;
 
-void decode_lines(uint32_t section, bool now, rows *out);
+void decode_lines(uint32_t section, bool now, remap_rows *out);
 void decode_frames(uint32_t section, bool now, frame_rows *out);
 /* What a relocation at a place names: section of the symbol, and symbol + addend. */
 bool named_at(uint32_t target, bool now, uint64_t at, uint32_t *section, uint64_t *place);

@@ -4,62 +4,62 @@
 
 enum { FLAGS = 48, SM = 49 };
 
-typedef struct fake {
+typedef struct backends_fake {
     const char *what;
     void (*edit)(void); /* of the right result, in ff */
     cv_final code;
     cv_rule rule;
     enum { HONEST, SHORT, LONG, SILENT, TWICE, HUGE_SIZE, FAILS, MOVES, SECOND, AGAIN } way;
-} fake;
+} backends_fake;
 
 static unsigned runs;
 
-static cv_final fake_probe(const void *self, const cv_backend_req *q, uint32_t *cost)
+static cv_final fake_probe(const void *self, const cv_backend_req *req, uint32_t *cost)
 {
     (void)self;
-    (void)q;
+    (void)req;
     *cost = 100;
     return CV_FINAL_OK;
 }
 
 /* The right result through the real backend, then edited. */
-static cuvet_status fake_run(void *self, cv_ctx *x, const cv_backend_req *q, cv_final_sink *to,
+static cuvet_status fake_run(void *self, cv_ctx *ctx, const cv_backend_req *req, cv_final_sink *to,
                              cv_backend_out *out)
 {
     static ff_file keep;
-    const fake *f = self;
+    const backends_fake *fake = self;
     cv_block right = { 0 };
-    cv_final_sink sink = { .ctx = x, .to = &right, .most = UINT64_MAX };
-    cuvet_status s = cv_backend_strip.run(NULL, x, q, &sink, out);
+    cv_final_sink sink = { .ctx = ctx, .to = &right, .most = UINT64_MAX };
+    cuvet_status status = cv_backend_strip.run(NULL, ctx, req, &sink, out);
 
     runs++;
-    if (s != CUVET_OK)
-        return s;
+    if (status != CUVET_OK)
+        return status;
     keep = ff;
-    ff.n = right.span.len;
+    ff.size = right.span.len;
     cv_span_copy(right.span, ff.bytes);
-    cv_block_free(x, &right);
-    if (f->edit && (f->way != SECOND || runs == 2))
-        f->edit();
-    out->code_changed = f->way == AGAIN;
-    out->moved = f->way == MOVES;
-    if (f->way == FAILS) {
-        out->code = f->code;
-        s = CUVET_OK;
-    } else if (f->way == HUGE_SIZE) {
-        s = cv_final_sink_begin(to, q->max_output + 1);
-    } else if (f->way != SILENT) {
-        s = cv_final_sink_begin(to, ff.n);
-        ck_assert_int_eq(s, CUVET_OK);
-        ck_assert(cv_final_sink_put(to, cv_span_of(ff.bytes, ff.n - (f->way == SHORT), 0)));
-        if (f->way == LONG)
+    cv_block_free(ctx, &right);
+    if (fake->edit && (fake->way != SECOND || runs == 2))
+        fake->edit();
+    out->code_changed = fake->way == AGAIN;
+    out->moved = fake->way == MOVES;
+    if (fake->way == FAILS) {
+        out->code = fake->code;
+        status = CUVET_OK;
+    } else if (fake->way == HUGE_SIZE) {
+        status = cv_final_sink_begin(to, req->max_output + 1);
+    } else if (fake->way != SILENT) {
+        status = cv_final_sink_begin(to, ff.size);
+        ck_assert_int_eq(status, CUVET_OK);
+        ck_assert(cv_final_sink_put(to, cv_span_of(ff.bytes, ff.size - (fake->way == SHORT), 0)));
+        if (fake->way == LONG)
             ck_assert(!cv_final_sink_put(to, cv_span_of(ff.bytes, 1, 0)));
-        ck_assert_int_eq(cv_final_sink_end(to), f->way != SHORT);
-        if (f->way == TWICE)
-            s = cv_final_sink_begin(to, 1);
+        ck_assert_int_eq(cv_final_sink_end(to), fake->way != SHORT);
+        if (fake->way == TWICE)
+            status = cv_final_sink_begin(to, 1);
     }
     ff = keep;
-    return s;
+    return status;
 }
 
 static void text_byte(void)
@@ -96,7 +96,7 @@ static void type_rel(void)
 }
 static void garbage(void)
 {
-    memset(ff.bytes, 0x5A, ff.n);
+    memset(ff.bytes, 0x5A, ff.size);
 }
 static void no_kernel(void)
 {
@@ -122,11 +122,11 @@ static void weak_symbol(void)
 }
 static void tail(void)
 {
-    memset(ff.bytes + ff.n, 0, 16);
-    ff.n += 16;
+    memset(ff.bytes + ff.size, 0, 16);
+    ff.size += 16;
 }
 
-static const fake FAKES[] = {
+static const backends_fake FAKES[] = {
     { "honest", NULL, CV_FINAL_OK, CV_R_FINAL_STRIPPED, HONEST },
     { "short", NULL, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_SHORT, SHORT },
     { "silent", NULL, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_SHORT, SILENT },
@@ -160,26 +160,26 @@ static const fake FAKES[] = {
 START_TEST(fakes)
 {
     static ff_file before;
-    const fake *f = &FAKES[_i];
-    const cv_backend b = {
+    const backends_fake *fake = &FAKES[_i];
+    const cv_backend backend = {
         .abi = CV_BACKEND_ABI, .name = "fake", .caps = CV_BACKEND_STRIP, .probe = fake_probe, .run = fake_run
     };
-    const cv_backend_use use = { &b, (void *)(uintptr_t)f };
-    cv_final_options o = ff_options(0, CV_KIND_SASS);
-    cuvet_status s;
+    const cv_backend_use use = { &backend, (void *)(uintptr_t)fake };
+    cv_final_options options = ff_options(0, CV_KIND_SASS);
+    cuvet_status status;
 
     ff_load("plain.sm_100.g.cubin");
     before = ff;
     runs = 0;
-    o.backend = &use;
-    o.n_backends = 1;
-    o.self_check = f->way == SECOND;
-    s = ff_run(&o);
-    ck_assert_msg((s == CUVET_OK) == (f->code == CV_FINAL_OK), "%s", f->what);
-    ck_assert_msg(ff_job.code == f->code, "%s: code %d", f->what, (int)ff_job.code);
-    ck_assert_msg(f->code == CV_FINAL_OK || ff_said(f->rule), "%s", f->what);
-    ck_assert_uint_eq(runs, f->way == SECOND ? 2 : 1);
-    ck_assert_mem_eq(before.bytes, ff.bytes, before.n); /* the input is untouched */
+    options.backend = &use;
+    options.n_backends = 1;
+    options.self_check = fake->way == SECOND;
+    status = ff_run(&options);
+    ck_assert_msg((status == CUVET_OK) == (fake->code == CV_FINAL_OK), "%s", fake->what);
+    ck_assert_msg(ff_job.code == fake->code, "%s: code %d", fake->what, (int)ff_job.code);
+    ck_assert_msg(fake->code == CV_FINAL_OK || ff_said(fake->rule), "%s", fake->what);
+    ck_assert_uint_eq(runs, fake->way == SECOND ? 2 : 1);
+    ck_assert_mem_eq(before.bytes, ff.bytes, before.size); /* the input is untouched */
 }
 END_TEST
 
@@ -193,17 +193,17 @@ static void other_symbol(void)
 
 static cuvet_status made_again(const char *name, void (*edit)(void))
 {
-    const fake f = { "again", edit, CV_FINAL_OK, CV_R_FINAL_LOST, AGAIN };
-    const cv_backend b = {
+    const backends_fake fake = { "again", edit, CV_FINAL_OK, CV_R_FINAL_LOST, AGAIN };
+    const cv_backend backend = {
         .abi = CV_BACKEND_ABI, .caps = CV_BACKEND_STRIP, .probe = fake_probe, .run = fake_run
     };
-    const cv_backend_use use = { &b, (void *)(uintptr_t)&f };
-    cv_final_options o = ff_options(0, CV_KIND_SASS);
+    const cv_backend_use use = { &backend, (void *)(uintptr_t)&fake };
+    cv_final_options options = ff_options(0, CV_KIND_SASS);
 
     ff_load(name);
-    o.backend = &use;
-    o.n_backends = 1;
-    return ff_run(&o);
+    options.backend = &use;
+    options.n_backends = 1;
+    return ff_run(&options);
 }
 
 /* CV-FINAL-037: what refers to a shared variable has to do so when it was made again. */
@@ -220,48 +220,48 @@ END_TEST
 /* Copies whose mask says that the code runs on sm_103: that bit, and nothing else. */
 static uint8_t mask_bits, level_bits;
 
-static cuvet_status raising_run(void *self, cv_ctx *x, const cv_backend_req *q, cv_final_sink *to,
+static cuvet_status raising_run(void *self, cv_ctx *ctx, const cv_backend_req *req, cv_final_sink *to,
                                 cv_backend_out *out)
 {
     size_t at = ff_claim(11) + 4;
     static ff_file keep;
-    cuvet_status s;
+    cuvet_status status;
 
     (void)self;
-    (void)x;
+    (void)ctx;
     keep = ff;
-    ff_put(SM, 1, q->dst_sm);
+    ff_put(SM, 1, req->dst_sm);
     ff.bytes[at] |= mask_bits;
     ff.bytes[ff_claim(6) + 2] ^= level_bits;
     out->runs_there = true;
-    s = cv_final_sink_begin(to, ff.n);
-    ck_assert(cv_final_sink_put(to, cv_span_of(ff.bytes, ff.n, 0)) && cv_final_sink_end(to));
+    status = cv_final_sink_begin(to, ff.size);
+    ck_assert(cv_final_sink_put(to, cv_span_of(ff.bytes, ff.size, 0)) && cv_final_sink_end(to));
     ff = keep;
-    return s;
+    return status;
 }
 
 START_TEST(raised_mask)
 {
-    const cv_backend b = {
+    const cv_backend backend = {
         .abi = CV_BACKEND_ABI, .caps = CV_BACKEND_COPY, .probe = fake_probe, .run = raising_run
     };
-    const cv_backend_use use = { &b, NULL };
-    cv_final_options o = ff_options(103, CV_KIND_NONE);
+    const cv_backend_use use = { &backend, NULL };
+    cv_final_options options = ff_options(103, CV_KIND_NONE);
     enum { BIT = 8, OTHER = 64 };
 
-    o.backend = &use;
-    o.n_backends = 1;
+    options.backend = &use;
+    options.n_backends = 1;
     ff_load("plain.sm_100.rdc.cubin");
     ff.bytes[ff_claim(11) + 4] &= (uint8_t)~BIT;
     mask_bits = BIT;
     level_bits = 0;
-    ck_assert_int_eq(ff_run(&o), CUVET_OK);
+    ck_assert_int_eq(ff_run(&options), CUVET_OK);
     mask_bits = BIT | OTHER;
-    ck_assert_int_eq(ff_run(&o), CUVET_E_REFUSED);
+    ck_assert_int_eq(ff_run(&options), CUVET_E_REFUSED);
     ck_assert(ff_said(CV_R_FINAL_OUTPUT_CONTENT));
     mask_bits = BIT;
     level_bits = 3;
-    ck_assert_int_eq(ff_run(&o), CUVET_E_REFUSED);
+    ck_assert_int_eq(ff_run(&options), CUVET_E_REFUSED);
     ck_assert(ff_said(CV_R_FINAL_OUTPUT_CONTENT));
 }
 END_TEST
@@ -270,8 +270,8 @@ END_TEST
  * that can is taken. */
 START_TEST(choice)
 {
-    static const fake HONEST_ONE = { "honest", NULL, CV_FINAL_OK, CV_R_FINAL_STRIPPED, HONEST };
-    const cv_backend b = {
+    static const backends_fake HONEST_ONE = { "honest", NULL, CV_FINAL_OK, CV_R_FINAL_STRIPPED, HONEST };
+    const cv_backend backend = {
         .abi = CV_BACKEND_ABI, .name = "fake", .caps = CV_BACKEND_STRIP, .probe = fake_probe, .run = fake_run
     };
     const cv_backend old = { .abi = CV_BACKEND_ABI + 1,
@@ -284,37 +284,38 @@ START_TEST(choice)
                                 .caps = CV_BACKEND_DECODE | CV_BACKEND_COPY,
                                 .probe = fake_probe,
                                 .run = fake_run };
-    const cv_backend_use use[] = {
-        { &old, NULL }, { &reader, NULL }, { &b, (void *)(uintptr_t)&HONEST_ONE }, { &cv_backend_strip, NULL }
-    };
-    cv_final_options o = ff_options(0, CV_KIND_SASS);
+    const cv_backend_use use[] = { { &old, NULL },
+                                   { &reader, NULL },
+                                   { &backend, (void *)(uintptr_t)&HONEST_ONE },
+                                   { &cv_backend_strip, NULL } };
+    cv_final_options options = ff_options(0, CV_KIND_SASS);
 
     ff_load("plain.sm_100.cubin");
     runs = 0;
-    o.backend = use;
-    o.n_backends = 4;
-    ck_assert_int_eq(ff_run(&o), CUVET_OK);
+    options.backend = use;
+    options.n_backends = 4;
+    ck_assert_int_eq(ff_run(&options), CUVET_OK);
     ck_assert_uint_eq(runs, 0);
-    o.n_backends = 3;
-    ck_assert_int_eq(ff_run(&o), CUVET_OK);
+    options.n_backends = 3;
+    ck_assert_int_eq(ff_run(&options), CUVET_OK);
     ck_assert_uint_eq(runs, 1);
-    o.n_backends = 2;
-    ck_assert_int_eq(ff_run(&o), CUVET_E_REFUSED);
+    options.n_backends = 2;
+    ck_assert_int_eq(ff_run(&options), CUVET_E_REFUSED);
 }
 END_TEST
 
 Suite *suite_backends(void);
 Suite *suite_backends(void)
 {
-    Suite *s = suite_create("finalize/backends");
-    TCase *c = tcase_create("backends");
+    Suite *suite = suite_create("finalize/backends");
+    TCase *tcase = tcase_create("backends");
 
-    tcase_set_timeout(c, 60);
-    tcase_add_checked_fixture(c, ff_setup, ff_teardown);
-    tcase_add_loop_test(c, fakes, 0, (int)N(FAKES));
-    tcase_add_test(c, choice);
-    tcase_add_test(c, lost_reference);
-    tcase_add_test(c, raised_mask);
-    suite_add_tcase(s, c);
-    return s;
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, ff_setup, ff_teardown);
+    tcase_add_loop_test(tcase, fakes, 0, (int)N(FAKES));
+    tcase_add_test(tcase, choice);
+    tcase_add_test(tcase, lost_reference);
+    tcase_add_test(tcase, raised_mask);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

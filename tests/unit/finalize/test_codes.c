@@ -5,7 +5,7 @@
 
 enum { MACHINE = 18, TYPE = 16, FLAGS = 48, OSABI = 7, ABI = 8, CLASS = 4 };
 
-typedef struct row {
+typedef struct codes_row {
     const char *what, *sample;
     void (*edit)(void);
     size_t off; /* or: a number at a place of the header */
@@ -16,7 +16,7 @@ typedef struct row {
     cv_final code;
     cv_rule rule;
     uint64_t at; /* of the diagnostic; UINT64_MAX: anywhere */
-} row;
+} codes_row;
 
 #define C100     "plain.sm_100.cubin"
 #define R100     "plain.sm_100.rdc.cubin"
@@ -24,7 +24,7 @@ typedef struct row {
 
 static void cut(void)
 {
-    ff.n = 40;
+    ff.size = 40;
 }
 static void segment_type(void)
 {
@@ -36,18 +36,18 @@ static void twice(void)
 }
 static void rel(void)
 {
-    size_t h = ff_section(".rela.text", NULL),
-           name = ff_get(ff_section(".shstrtab", NULL) + 24, 8) + ff_get(h, 4);
+    size_t handle = ff_section(".rela.text", NULL),
+           name = ff_get(ff_section(".shstrtab", NULL) + 24, 8) + ff_get(handle, 4);
     char text[300];
 
     ck_assert_int_lt(snprintf(text, sizeof(text), ".rel.%s", (const char *)ff.bytes + name + 6),
                      (int)sizeof(text));
     ff.bytes[name] = 0;
     memcpy(ff.bytes + name + 1, text, strlen(text) + 1);
-    ff_put(h, 4, ff_get(h, 4) + 1);
-    ff_put(h + 4, 4, 9);
-    ff_put(h + 32, 8, 0);
-    ff_put(h + 56, 8, 16);
+    ff_put(handle, 4, ff_get(handle, 4) + 1);
+    ff_put(handle + 4, 4, 9);
+    ff_put(handle + 32, 8, 0);
+    ff_put(handle + 56, 8, 16);
 }
 static void reloc(void)
 {
@@ -87,10 +87,10 @@ static void bad_note_of_mercury(void)
 }
 static void strange_section(void)
 {
-    size_t h = ff_section(".nv.shared.reserved.0", NULL);
+    size_t handle = ff_section(".nv.shared.reserved.0", NULL);
 
     ff_rename(".nv.shared.reserved.0", ".nx.");
-    ff_put(h + 44, 4, 5);
+    ff_put(handle + 44, 4, 5);
 }
 /* An undefined symbol of no type is said to lie in a capsule. */
 static void refers(void)
@@ -110,7 +110,7 @@ static void refers(void)
     ck_abort_msg("no such symbol");
 }
 
-static const row ROWS[] = {
+static const codes_row ROWS[] = {
     { "cut", C100, cut, 0, 0, 0, 0, CV_KIND_NONE, CV_FINAL_TYPE, CV_R_ELF_SHORT, ANYWHERE },
     { "machine", C100, NULL, MACHINE, 2, 62, 0, CV_KIND_NONE, CV_FINAL_TYPE, CV_R_ELF_MACHINE, MACHINE },
     { "class", C100, NULL, CLASS, 1, 1, 0, CV_KIND_NONE, CV_FINAL_TYPE, CV_R_FINAL_CLASS, CLASS },
@@ -182,23 +182,23 @@ static const row ROWS[] = {
 
 START_TEST(codes)
 {
-    const row *r = &ROWS[_i];
-    cv_final_options o = ff_options(r->target, r->kind);
+    const codes_row *row = &ROWS[_i];
+    cv_final_options options = ff_options(row->target, row->kind);
 
-    ff_load(r->sample);
-    if (r->edit)
-        r->edit();
-    if (r->width)
-        ff_put(r->off, r->width, r->value);
-    ck_assert_msg(ff_run(&o) != CUVET_OK, "%s: not refused", r->what);
-    for (int k = 0; !ff_said(r->rule) && k < CV_N_RULES; k++)
+    ff_load(row->sample);
+    if (row->edit)
+        row->edit();
+    if (row->width)
+        ff_put(row->off, row->width, row->value);
+    ck_assert_msg(ff_run(&options) != CUVET_OK, "%s: not refused", row->what);
+    for (int k = 0; !ff_said(row->rule) && k < CV_N_RULES; k++)
         if (ff_said((cv_rule)k))
-            printf("%s: %s instead\n", r->what, cuvet_rule_get((cuvet_rule)k)->id);
-    ck_assert_msg(ff_said(r->rule), "%s: %s was not said", r->what, cuvet_rule_get(r->rule)->id);
-    ck_assert_msg(ff_job.code == r->code, "%s: code %d", r->what, (int)ff_job.code);
-    if (r->at != ANYWHERE)
-        ck_assert_uint_eq(ff_diag(r->rule)->file_off, r->at);
-    ck_assert(ff_diag(r->rule)->file_off < ff.n || r->edit == cut);
+            printf("%s: %s instead\n", row->what, cuvet_rule_get((cuvet_rule)k)->id);
+    ck_assert_msg(ff_said(row->rule), "%s: %s was not said", row->what, cuvet_rule_get(row->rule)->id);
+    ck_assert_msg(ff_job.code == row->code, "%s: code %d", row->what, (int)ff_job.code);
+    if (row->at != ANYWHERE)
+        ck_assert_uint_eq(ff_diag(row->rule)->file_off, row->at);
+    ck_assert(ff_diag(row->rule)->file_off < ff.size || row->edit == cut);
 }
 END_TEST
 
@@ -207,22 +207,22 @@ START_TEST(neighbours)
 {
     static const char *const FILES[] = { C100, R100, "plain.sm_90.cubin", "plain.sm_103.cubin",
                                          "plain.sm_100a.cubin" };
-    cv_final_options o = ff_options(0, CV_KIND_NONE);
+    cv_final_options options = ff_options(0, CV_KIND_NONE);
 
     for (unsigned i = 0; i < N(FILES); i++) {
         ff_load(FILES[i]);
-        ck_assert_int_eq(ff_run(&o), CUVET_OK);
+        ck_assert_int_eq(ff_run(&options), CUVET_OK);
         ck_assert_int_eq(ff_job.code, CV_FINAL_NOT_NEEDED);
         ck_assert(ff_said(CV_R_FINAL_NOT_NEEDED));
     }
     ff_load(C100);
     ff_put(ff_claim(7) + 2, 2, 0x0101);
-    ck_assert_int_eq(ff_run(&o), CUVET_OK);
+    ck_assert_int_eq(ff_run(&options), CUVET_OK);
     /* a level that is believed when the caller says so still needs code */
     level_3();
-    o = ff_options(120, CV_KIND_NONE);
-    o.level_most = 3;
-    ck_assert_int_eq(ff_run(&o), CUVET_E_REFUSED);
+    options = ff_options(120, CV_KIND_NONE);
+    options.level_most = 3;
+    ck_assert_int_eq(ff_run(&options), CUVET_E_REFUSED);
     ck_assert_int_eq(ff_job.code, CV_FINAL_NO_BACKEND);
     ck_assert(!ff_said(CV_R_FINAL_LEVEL));
 }
@@ -233,24 +233,24 @@ END_TEST
 START_TEST(families)
 {
     for (unsigned k = 0; k < 2; k++) {
-        cv_final_options o = ff_options(110, k ? CV_KIND_SASS : CV_KIND_NONE);
+        cv_final_options options = ff_options(110, k ? CV_KIND_SASS : CV_KIND_NONE);
 
-        o.level_most = 4;
+        options.level_most = 4;
         ff_load(R100);
         ff.bytes[ff_claim(6) + 2] = 4;
-        ck_assert_int_eq(ff_run(&o), CUVET_E_REFUSED);
+        ck_assert_int_eq(ff_run(&options), CUVET_E_REFUSED);
         ck_assert(ff_said(CV_R_FINAL_NEEDS_CODE));
         ff.bytes[ff_claim(11) + 4] |= 2;
-        ck_assert_int_eq(ff_run(&o), CUVET_E_REFUSED);
+        ck_assert_int_eq(ff_run(&options), CUVET_E_REFUSED);
         ck_assert_int_eq(ff_job.code, CV_FINAL_NO_BACKEND);
         ck_assert_uint_eq(ff_diag(CV_R_FINAL_FAMILY)->got, 100);
         ck_assert_uint_eq(ff_diag(CV_R_FINAL_FAMILY)->want, 110);
-        o.fastpath_off = true;
-        ck_assert_int_eq(ff_run(&o), CUVET_E_REFUSED);
+        options.fastpath_off = true;
+        ck_assert_int_eq(ff_run(&options), CUVET_E_REFUSED);
         ck_assert(ff_said(CV_R_FINAL_FAMILY));
-        o.fastpath_off = false;
-        o.target_sm = 103;
-        ck_assert_int_eq(ff_run(&o), CUVET_OK);
+        options.fastpath_off = false;
+        options.target_sm = 103;
+        ck_assert_int_eq(ff_run(&options), CUVET_OK);
     }
 }
 END_TEST
@@ -271,12 +271,12 @@ START_TEST(conflicts)
     };
 
     for (unsigned i = 0; i < N(ROW); i++) {
-        cv_final_options o = ff_options(100, ROW[i].kind);
+        cv_final_options options = ff_options(100, ROW[i].kind);
 
-        o.phase = ROW[i].phase;
-        o.level_most = ROW[i].level;
+        options.phase = ROW[i].phase;
+        options.level_most = ROW[i].level;
         ff_load(R100);
-        ck_assert_int_eq(ff_run(&o) == CUVET_OK, ROW[i].ok);
+        ck_assert_int_eq(ff_run(&options) == CUVET_OK, ROW[i].ok);
         ck_assert_int_eq(ff_said(CV_R_FINAL_CONFLICT), !ROW[i].ok);
         ck_assert_int_eq(ff_job.code == CV_FINAL_CONFLICT, !ROW[i].ok);
     }
@@ -286,35 +286,35 @@ END_TEST
 /* After a link finished code is refused; before it, it is what is wanted. */
 START_TEST(phases)
 {
-    cv_final_options o = ff_options(0, CV_KIND_NONE);
+    cv_final_options options = ff_options(0, CV_KIND_NONE);
 
     ff_load("plain.sm_90.rdc.cubin");
-    o.phase = CV_PHASE_POSTLINK;
-    ck_assert_int_eq(ff_run(&o), CUVET_E_REFUSED);
+    options.phase = CV_PHASE_POSTLINK;
+    ck_assert_int_eq(ff_run(&options), CUVET_E_REFUSED);
     ck_assert_int_eq(ff_job.code, CV_FINAL_TYPE);
     ck_assert(ff_said(CV_R_FINAL_PHASE));
-    o.phase = CV_PHASE_PRELINK;
-    ck_assert_int_eq(ff_run(&o), CUVET_OK);
+    options.phase = CV_PHASE_PRELINK;
+    ck_assert_int_eq(ff_run(&options), CUVET_OK);
     ck_assert_int_eq(ff_job.code, CV_FINAL_NOT_NEEDED);
     ff_load(R100);
-    ck_assert_int_eq(ff_run(&o), CUVET_OK);
+    ck_assert_int_eq(ff_run(&options), CUVET_OK);
     ck_assert_int_eq(ff_job.out_kind, CV_KIND_SASS);
 }
 END_TEST
 
 START_TEST(suffixes)
 {
-    cv_final_options o = ff_options(100, CV_KIND_SASS);
+    cv_final_options options = ff_options(100, CV_KIND_SASS);
 
     ff_load("plain.sm_100a.cubin");
-    ck_assert_int_eq(ff_run(&o), CUVET_OK);
+    ck_assert_int_eq(ff_run(&options), CUVET_OK);
     ck_assert(ff_said(CV_R_ADMIT_SUFFIX_LOST));
-    o.exact = true;
-    ck_assert_int_eq(ff_run(&o), CUVET_E_REFUSED);
+    options.exact = true;
+    ck_assert_int_eq(ff_run(&options), CUVET_E_REFUSED);
     ck_assert(ff_said(CV_R_ADMIT_SUFFIX));
     ck_assert_int_eq(ff_job.code, CV_FINAL_INCOMPATIBLE);
-    o.target_suffix = 'a';
-    ck_assert_int_eq(ff_run(&o), CUVET_OK);
+    options.target_suffix = 'a';
+    ck_assert_int_eq(ff_run(&options), CUVET_OK);
     ck_assert(!ff_said(CV_R_ADMIT_SUFFIX_LOST));
 }
 END_TEST
@@ -322,27 +322,27 @@ END_TEST
 /* Limits: of the result, of work, of memory; and who cancels. */
 START_TEST(limits)
 {
-    cv_final_options o = ff_options(103, CV_KIND_NONE);
+    cv_final_options options = ff_options(103, CV_KIND_NONE);
     bool cancel = true;
 
     ff_load(C100);
-    o.max_output = ff.n;
-    ck_assert_int_eq(ff_run(&o), CUVET_OK);
-    o.max_output = ff.n - 1;
-    ck_assert_int_eq(ff_run(&o), CUVET_E_LIMIT);
+    options.max_output = ff.size;
+    ck_assert_int_eq(ff_run(&options), CUVET_OK);
+    options.max_output = ff.size - 1;
+    ck_assert_int_eq(ff_run(&options), CUVET_E_LIMIT);
     ck_assert(ff_said(CV_R_FINAL_OUTPUT_LIMIT));
     ck_assert_int_eq(ff_job.code, CV_FINAL_LIMIT);
-    o.max_output = 0;
+    options.max_output = 0;
     ff_x.cancel = &cancel;
-    ck_assert_int_eq(ff_run(&o), CUVET_E_LIMIT);
+    ck_assert_int_eq(ff_run(&options), CUVET_E_LIMIT);
     ck_assert_int_eq(ff_job.code, CV_FINAL_CANCELLED);
     ff_x.cancel = NULL;
     ff_x.lim.work = 0;
     ff_load("plain.sm_100.g.cubin");
-    o.kind = CV_KIND_SASS;
+    options.kind = CV_KIND_SASS;
     for (uint64_t work = 0; work < 4; work++) {
         ff_x.lim.work = work;
-        if (ff_run(&o) == CUVET_OK)
+        if (ff_run(&options) == CUVET_OK)
             break;
         ck_assert_int_eq(ff_job.code, CV_FINAL_LIMIT);
     }
@@ -369,18 +369,18 @@ END_TEST
 
 Suite *suite_codes(void)
 {
-    Suite *s = suite_create("finalize/codes");
-    TCase *c = tcase_create("codes");
+    Suite *suite = suite_create("finalize/codes");
+    TCase *tcase = tcase_create("codes");
 
-    tcase_add_checked_fixture(c, ff_setup, ff_teardown);
-    tcase_add_loop_test(c, codes, 0, (int)N(ROWS));
-    tcase_add_test(c, neighbours);
-    tcase_add_test(c, families);
-    tcase_add_test(c, conflicts);
-    tcase_add_test(c, phases);
-    tcase_add_test(c, suffixes);
-    tcase_add_test(c, limits);
-    tcase_add_test(c, texts);
-    suite_add_tcase(s, c);
-    return s;
+    tcase_add_checked_fixture(tcase, ff_setup, ff_teardown);
+    tcase_add_loop_test(tcase, codes, 0, (int)N(ROWS));
+    tcase_add_test(tcase, neighbours);
+    tcase_add_test(tcase, families);
+    tcase_add_test(tcase, conflicts);
+    tcase_add_test(tcase, phases);
+    tcase_add_test(tcase, suffixes);
+    tcase_add_test(tcase, limits);
+    tcase_add_test(tcase, texts);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -5,10 +5,10 @@
 #include "finalize/compare.h"
 
 /* How the two are compared: a copy with capsules; finished code out of it; code that was made again. */
-typedef enum way { WHOLE, STRIPPED, AGAIN } way;
+typedef enum compare_way { WHOLE, STRIPPED, AGAIN } compare_way;
 
 static ff_file first;
-static cv_cubin a, b;
+static cv_cubin before, after;
 
 static size_t header(const char *name)
 {
@@ -165,7 +165,7 @@ static void local_name(void)
 static const struct row {
     const char *what;
     void (*edit)(void);
-    way way;
+    compare_way way;
     cv_final code;
     cv_rule rule;
 } ROWS[] = {
@@ -325,7 +325,7 @@ static void variable_section(void)
 static void local_variable(void)
 {
     ff_put(symbol("with_value", 4), 1, 0x0D);
-    memcpy(first.bytes, ff.bytes, ff.n);
+    memcpy(first.bytes, ff.bytes, ff.size);
     ff_put(symbol("with_value", 8), 8, 4);
 }
 static void function_size(void)
@@ -370,71 +370,74 @@ static const struct row AGAINS[] = {
       CV_R_FINAL_OUTPUT_SYMBOLS },
 };
 
-static void picture(cv_cubin *c, ff_file *f)
+static void picture(cv_cubin *cubin, ff_file *file)
 {
     uint64_t extent;
 
-    cv_cubin_init(c);
-    cv_ctx_unit(&ff_x, 64 * f->n);
+    cv_cubin_init(cubin);
+    cv_ctx_unit(&ff_x, 64 * file->size);
     /* errors are reported, and a picture there is all the same */
-    ck_assert_int_eq(cv_cubin_examine(&ff_x, c, cv_span_of(f->bytes, f->n, 0), NULL, &extent), CUVET_OK);
+    ck_assert_int_eq(cv_cubin_examine(&ff_x, cubin, cv_span_of(file->bytes, file->size, 0), NULL, &extent),
+                     CUVET_OK);
 }
 
-static cuvet_status compare(way w, uint64_t null_symbol, cv_final *code)
+static cuvet_status compare(compare_way way, uint64_t null_symbol, cv_final *code)
 {
-    const cv_final_same q = { .before = &a,
-                              .after = &b,
-                              .stripped = w == STRIPPED,
-                              .made_again = w == AGAIN,
-                              .null_symbol = null_symbol };
+    const cv_final_same same = { .before = &before,
+                                 .after = &after,
+                                 .stripped = way == STRIPPED,
+                                 .made_again = way == AGAIN,
+                                 .null_symbol = null_symbol };
 
-    cv_ctx_unit(&ff_x, 64 * ff.n);
+    cv_ctx_unit(&ff_x, 64 * ff.size);
     *code = CV_FINAL_OK;
-    return cv_final_compare(&ff_x, &q, code);
+    return cv_final_compare(&ff_x, &same, code);
 }
 
 static void end(void)
 {
-    cv_cubin_free(&ff_x, &a);
-    cv_cubin_free(&ff_x, &b);
+    cv_cubin_free(&ff_x, &before);
+    cv_cubin_free(&ff_x, &after);
     cv_islands_drop();
 }
 
 START_TEST(edits)
 {
-    const struct row *r = &ROWS[_i];
-    cuvet_status s;
+    const struct row *row = &ROWS[_i];
+    cuvet_status status;
     cv_final code;
 
-    ff_load(r->edit == no_bytes_size ? "vars.sm_100.rdc.cubin" : "plain.sm_100.g.rdc.cubin");
+    ff_load(row->edit == no_bytes_size ? "vars.sm_100.rdc.cubin" : "plain.sm_100.g.rdc.cubin");
     first = ff;
-    r->edit();
-    picture(&a, &first);
-    picture(&b, &ff);
-    s = compare(r->way, 0, &code);
-    ck_assert_msg((s == CUVET_OK) == (r->code == CV_FINAL_OK), "%s: %d, code %d", r->what, (int)s, (int)code);
-    ck_assert_msg(code == r->code, "%s: code %d", r->what, (int)code);
-    ck_assert_msg(code == CV_FINAL_OK || ff_said(r->rule), "%s: not said", r->what);
+    row->edit();
+    picture(&before, &first);
+    picture(&after, &ff);
+    status = compare(row->way, 0, &code);
+    ck_assert_msg((status == CUVET_OK) == (row->code == CV_FINAL_OK), "%s: %d, code %d", row->what,
+                  (int)status, (int)code);
+    ck_assert_msg(code == row->code, "%s: code %d", row->what, (int)code);
+    ck_assert_msg(code == CV_FINAL_OK || ff_said(row->rule), "%s: not said", row->what);
     end();
 }
 END_TEST
 
 START_TEST(agains)
 {
-    const struct row *r = &AGAINS[_i];
-    cuvet_status s;
+    const struct row *row = &AGAINS[_i];
+    cuvet_status status;
     cv_final code;
 
     ff_load("vars.sm_100.rdc.cubin");
     first = ff;
-    r->edit();
-    picture(&a, &first);
-    picture(&b, &ff);
+    row->edit();
+    picture(&before, &first);
+    picture(&after, &ff);
     ff_forget();
-    s = compare(r->way, 0, &code);
-    ck_assert_msg((s == CUVET_OK) == (r->code == CV_FINAL_OK), "%s: %d, code %d", r->what, (int)s, (int)code);
-    ck_assert_msg(code == r->code, "%s: code %d", r->what, (int)code);
-    ck_assert_msg(ff_said(r->rule) == (code != CV_FINAL_OK), "%s: not said", r->what);
+    status = compare(row->way, 0, &code);
+    ck_assert_msg((status == CUVET_OK) == (row->code == CV_FINAL_OK), "%s: %d, code %d", row->what,
+                  (int)status, (int)code);
+    ck_assert_msg(code == row->code, "%s: code %d", row->what, (int)code);
+    ck_assert_msg(ff_said(row->rule) == (code != CV_FINAL_OK), "%s: not said", row->what);
     end();
 }
 END_TEST
@@ -449,65 +452,68 @@ START_TEST(empty_entry)
 
     ff_load("vars.sm_100.rdc.cubin");
     first = ff;
-    picture(&a, &first);
+    picture(&before, &first);
     at = symbol(".nv.reservedSmem.cap", 0);
     i = (at - ff_body(".symtab")) / 24;
     memcpy(ff.bytes + at, EMPTY, sizeof(EMPTY));
-    picture(&b, &ff);
+    picture(&after, &ff);
     ck_assert_int_eq(compare(STRIPPED, i, &code), CUVET_OK);
     ck_assert_int_eq(compare(STRIPPED, 0, &code), CUVET_E_REFUSED);
-    cv_cubin_free(&ff_x, &b);
+    cv_cubin_free(&ff_x, &after);
     for (size_t k = 0; k < N(FIELDS); k++) {
         ff.bytes[at + FIELDS[k]] ^= 1;
-        picture(&b, &ff);
+        picture(&after, &ff);
         ck_assert_msg(compare(STRIPPED, i, &code) == CUVET_E_REFUSED, "field %zu", FIELDS[k]);
         ck_assert_int_eq(code, CV_FINAL_BACKEND_BAD_OUTPUT);
-        cv_cubin_free(&ff_x, &b);
+        cv_cubin_free(&ff_x, &after);
         ff.bytes[at + FIELDS[k]] ^= 1;
     }
-    picture(&b, &ff);
+    picture(&after, &ff);
     end();
 }
 END_TEST
 
 static void judged(cv_rule rule, uint64_t off, uint64_t got, uint64_t want)
 {
-    const cuvet_diag *d;
+    const cuvet_diag *diag;
 
     ff_job.code = CV_FINAL_OK;
     ck_assert_int_eq(cv_final_verify(&ff_job), CUVET_E_REFUSED);
     ck_assert_int_eq(ff_job.code, CV_FINAL_BACKEND_BAD_OUTPUT);
-    d = ff_diag(rule);
-    ck_assert_uint_eq(d->file_off, off);
-    ck_assert_uint_eq(d->got, got);
-    ck_assert_uint_eq(d->want, want);
+    diag = ff_diag(rule);
+    ck_assert_uint_eq(diag->file_off, off);
+    ck_assert_uint_eq(diag->got, got);
+    ck_assert_uint_eq(diag->want, want);
 }
 
 /* The header of a result: each field that has to stay, or to be what was asked for. */
 START_TEST(headers)
 {
-    cv_final_options o = ff_options(103, CV_KIND_SASS);
-    cv_final_job *j = &ff_job;
-    cv_cubin *r = &j->result;
+    cv_final_options options = ff_options(103, CV_KIND_SASS);
+    cv_final_job *job = &ff_job;
+    cv_cubin *cubin = &job->result;
 
     ff_load("plain.sm_100.cubin");
 #define WRONG(change, back, rule, off, got, want)                                                            \
     ff_forget();                                                                                             \
-    cv_ctx_unit(&ff_x, 64 * ff.n);                                                                           \
+    cv_ctx_unit(&ff_x, 64 * ff.size);                                                                        \
     change;                                                                                                  \
     judged(rule, off, got, want);                                                                            \
     back
-    cv_ctx_unit(&ff_x, 64 * ff.n);
-    ck_assert_int_eq(cv_final_run(j, &ff_x, &o, cv_span_of(ff.bytes, ff.n, 0), "x", &ff_out), CUVET_OK);
-    ck_assert_int_eq(cv_final_verify(j), CUVET_OK);
-    WRONG(r->h.osabi = 0x33, r->h.osabi = 0x41, CV_R_FINAL_OUTPUT_HEADER, 7, 0x3308, 0x4108);
-    WRONG(r->h.abiversion = 7, r->h.abiversion = 8, CV_R_FINAL_OUTPUT_HEADER, 7, 0x4107, 0x4108);
-    WRONG(r->h.type = 1, r->h.type = 2, CV_R_FINAL_OUTPUT_HEADER, 16, 1, 2);
-    WRONG(r->sm = 100, r->sm = 103, CV_R_FINAL_OUTPUT_HEADER, 48, 100, 103);
-    WRONG(r->h.flags ^= 6, r->h.flags ^= 6, CV_R_FINAL_OUTPUT_HEADER, 48, 2, 4);
-    WRONG(r->n_kernels++, r->n_kernels--, CV_R_FINAL_OUTPUT_SYMBOLS, r->symtab.off, 2, 1);
-    ck_assert_int_eq(cv_final_verify(j), CUVET_OK);
-    cv_final_end(j);
+    cv_ctx_unit(&ff_x, 64 * ff.size);
+    ck_assert_int_eq(cv_final_run(job, &ff_x, &options, cv_span_of(ff.bytes, ff.size, 0), "x", &ff_out),
+                     CUVET_OK);
+    ck_assert_int_eq(cv_final_verify(job), CUVET_OK);
+    WRONG(cubin->header.osabi = 0x33, cubin->header.osabi = 0x41, CV_R_FINAL_OUTPUT_HEADER, 7, 0x3308,
+          0x4108);
+    WRONG(cubin->header.abiversion = 7, cubin->header.abiversion = 8, CV_R_FINAL_OUTPUT_HEADER, 7, 0x4107,
+          0x4108);
+    WRONG(cubin->header.type = 1, cubin->header.type = 2, CV_R_FINAL_OUTPUT_HEADER, 16, 1, 2);
+    WRONG(cubin->sm = 100, cubin->sm = 103, CV_R_FINAL_OUTPUT_HEADER, 48, 100, 103);
+    WRONG(cubin->header.flags ^= 6, cubin->header.flags ^= 6, CV_R_FINAL_OUTPUT_HEADER, 48, 2, 4);
+    WRONG(cubin->n_kernels++, cubin->n_kernels--, CV_R_FINAL_OUTPUT_SYMBOLS, cubin->symtab.off, 2, 1);
+    ck_assert_int_eq(cv_final_verify(job), CUVET_OK);
+    cv_final_end(job);
     cv_islands_drop();
 }
 END_TEST
@@ -533,8 +539,8 @@ START_TEST(counts)
         at = ff_body(".strtab") + ff_get(symbol("_Z5plainPi", 0), 4);
         first = ff;
         memcpy((NAMES[i].of_a ? first.bytes : ff.bytes) + at, NAMES[i].name, 10);
-        picture(&a, &first);
-        picture(&b, &ff);
+        picture(&before, &first);
+        picture(&after, &ff);
         ck_assert_int_eq(compare(AGAIN, 0, &code) == CUVET_OK, NAMES[i].same);
         end();
         /* one of them has it, and the other none at all */
@@ -542,8 +548,8 @@ START_TEST(counts)
         at = symbol("_Z5plainPi", 4);
         first = ff;
         (NAMES[i].of_a ? first.bytes : ff.bytes)[at] = 2;
-        picture(&a, &first);
-        picture(&b, &ff);
+        picture(&before, &first);
+        picture(&after, &ff);
         ck_assert_int_eq(compare(AGAIN, 0, &code), CUVET_E_REFUSED);
         ck_assert_int_eq(code, CV_FINAL_BACKEND_BAD_OUTPUT);
         end();
@@ -569,8 +575,8 @@ START_TEST(reserved)
         ff_put(at + 5, 1, 0);
         first = ff;
         ff_put(at + 6, 2, kernel); /* defined in one of them */
-        picture(&a, &first);
-        picture(&b, &ff);
+        picture(&before, &first);
+        picture(&after, &ff);
         ck_assert_int_eq(compare(AGAIN, 0, &code) == CUVET_OK, i < 2);
         end();
     }
@@ -580,17 +586,17 @@ END_TEST
 Suite *suite_compare(void);
 Suite *suite_compare(void)
 {
-    Suite *s = suite_create("finalize/compare");
-    TCase *c = tcase_create("compare");
+    Suite *suite = suite_create("finalize/compare");
+    TCase *tcase = tcase_create("compare");
 
-    tcase_set_timeout(c, 60);
-    tcase_add_checked_fixture(c, ff_setup, ff_teardown);
-    tcase_add_loop_test(c, edits, 0, (int)N(ROWS));
-    tcase_add_loop_test(c, agains, 0, (int)N(AGAINS));
-    tcase_add_test(c, empty_entry);
-    tcase_add_test(c, headers);
-    tcase_add_test(c, counts);
-    tcase_add_test(c, reserved);
-    suite_add_tcase(s, c);
-    return s;
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, ff_setup, ff_teardown);
+    tcase_add_loop_test(tcase, edits, 0, (int)N(ROWS));
+    tcase_add_loop_test(tcase, agains, 0, (int)N(AGAINS));
+    tcase_add_test(tcase, empty_entry);
+    tcase_add_test(tcase, headers);
+    tcase_add_test(tcase, counts);
+    tcase_add_test(tcase, reserved);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -10,18 +10,18 @@
 #define N(table) (sizeof(table) / sizeof((table)[0]))
 #define NONE     CV_N_RULES
 
-static cv_ctx x;
+static cv_ctx ctx;
 static cv_backend_out said;
 static cv_sites sites;
-static cv_remap r;
+static cv_remap remap;
 static uint8_t bytes[512];
 static unsigned n_diags;
 static cuvet_diag last;
 
-static void emit(void *user, const cuvet_diag *d)
+static void emit(void *user, const cuvet_diag *diag)
 {
     (void)user;
-    last = *d;
+    last = *diag;
     n_diags++;
 }
 
@@ -31,8 +31,8 @@ static void setup(void)
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
     lim.diagnostics = 100000; /* some tests loop over all places */
-    cv_ctx_init(&x, NULL, &lim);
-    x.emit = emit;
+    cv_ctx_init(&ctx, NULL, &lim);
+    ctx.emit = emit;
     n_diags = 0;
     memset(&said, 0, sizeof(said));
     memset(&sites, 0, sizeof(sites));
@@ -40,39 +40,40 @@ static void setup(void)
 
 static void drop(void)
 {
-    cv_builder_free(&r.out);
-    cv_moves_free(&x.mem, &r.shifts);
+    cv_builder_free(&remap.out);
+    cv_moves_free(&ctx.mem, &remap.shifts);
 }
 
 static void teardown(void)
 {
     drop();
-    cv_sites_free(&x.mem, &sites);
-    cv_offset_maps_free(&x.mem, &said.maps);
-    cv_moves_free(&x.mem, &said.moves);
+    cv_sites_free(&ctx.mem, &sites);
+    cv_offset_maps_free(&ctx.mem, &said.maps);
+    cv_moves_free(&ctx.mem, &said.moves);
     cv_islands_drop();
-    ck_assert_uint_eq(x.mem.live, 0);
+    ck_assert_uint_eq(ctx.mem.live, 0);
 }
 
 /* Code of 'size' bytes; 'more' come in at 'at'. */
 static void code_moves(uint64_t size, uint64_t at, uint64_t more)
 {
-    cv_offset_map m = { .section = 1, .size_from = size, .size_to = size + more, .n = 1 };
+    cv_offset_map map = { .section = 1, .size_from = size, .size_to = size + more, .count = 1 };
 
-    ck_assert(cv_moves_push(&x.mem, &said.moves, (cv_moved){ at, at + more }));
-    ck_assert(cv_offset_maps_push(&x.mem, &said.maps, m));
+    ck_assert(cv_moves_push(&ctx.mem, &said.moves, (cv_moved){ at, at + more }));
+    ck_assert(cv_offset_maps_push(&ctx.mem, &said.maps, map));
 }
 
 static void site(uint64_t at, uint64_t place, uint32_t map, bool is_code)
 {
-    ck_assert(cv_sites_push(&x.mem, &sites, (cv_site){ at, place, map, is_code }));
+    ck_assert(cv_sites_push(&ctx.mem, &sites, (cv_site){ at, place, map, is_code }));
 }
 
-static cuvet_status rewrite(uint64_t n, bool lines)
+static cuvet_status rewrite(uint64_t count, bool lines)
 {
-    r = (cv_remap){ .ctx = &x, .section = cv_span_of(bytes, n, BASE), .sites = &sites, .said = &said };
-    cv_builder_init(&r.out, &x.mem);
-    return lines ? cv_remap_lines(&r) : cv_remap_frames(&r);
+    remap =
+        (cv_remap){ .ctx = &ctx, .section = cv_span_of(bytes, count, BASE), .sites = &sites, .said = &said };
+    cv_builder_init(&remap.out, &ctx.mem);
+    return lines ? cv_remap_lines(&remap) : cv_remap_frames(&remap);
 }
 
 static void expect(const char *label, cuvet_status st, cv_rule rule, uint64_t off, uint64_t got,
@@ -107,20 +108,20 @@ static uint64_t put_lines(void)
     return sizeof(LINES);
 }
 
-typedef struct edit {
+typedef struct dwarf_edit {
     const char *label;
     uint64_t at, width, value;
     cv_rule rule;
     uint64_t off, got, want;
-} edit;
+} dwarf_edit;
 
-static void apply(const edit *e)
+static void apply(const dwarf_edit *edit)
 {
-    for (uint64_t i = 0; i < e->width; i++)
-        bytes[e->at + i] = (uint8_t)(e->value >> (8 * i));
+    for (uint64_t i = 0; i < edit->width; i++)
+        bytes[edit->at + i] = (uint8_t)(edit->value >> (8 * i));
 }
 
-static const edit LINE_EDITS[] = {
+static const dwarf_edit LINE_EDITS[] = {
     { "as it is", 0, 0, 0, NONE, 0, 0, 0 },
     { "longer than the section", 0, 4, 57, CV_R_DWARF_LENGTH, 0, 57, 56 },
     { "no room for a header", 0, 4, 5, CV_R_DWARF_LENGTH, 0, 5, 56 },
@@ -150,17 +151,17 @@ static const edit LINE_EDITS[] = {
 
 START_TEST(line_edits)
 {
-    const edit *e = &LINE_EDITS[_i];
-    uint64_t n = put_lines();
+    const dwarf_edit *edit = &LINE_EDITS[_i];
+    uint64_t count = put_lines();
 
-    apply(e);
+    apply(edit);
     code_moves(0x60, 0x10, 0);
     site(30, 0, 0, true);
-    if (strcmp(e->label, "number without an end") == 0) /* eleven bytes with the mark */
+    if (strcmp(edit->label, "number without an end") == 0) /* eleven bytes with the mark */
         memset(bytes + 41, 0xFF, 12);
-    expect(e->label, rewrite(n, true), e->rule, e->off, e->got, e->want);
-    if (e->rule == NONE)
-        ck_assert(cv_span_eq(cv_builder_span(&r.out), cv_span_of(bytes, n, 0)));
+    expect(edit->label, rewrite(count, true), edit->rule, edit->off, edit->got, edit->want);
+    if (edit->rule == NONE)
+        ck_assert(cv_span_eq(cv_builder_span(&remap.out), cv_span_of(bytes, count, 0)));
 }
 END_TEST
 
@@ -168,7 +169,7 @@ END_TEST
 START_TEST(line_forms)
 {
     static const struct {
-        uint64_t at, more, n; /* n: bytes of the result */
+        uint64_t at, more, count; /* 'count': bytes of the result */
         uint8_t off, len, bytes[8];
     } FORMS[] = {
         { 0x10, 16, 62, 39, 3, { 2, 32, 0x10 } },           /* special by 32: an advance, and a row */
@@ -181,25 +182,26 @@ START_TEST(line_forms)
     };
 
     for (size_t i = 0; i < N(FORMS); i++) {
-        uint64_t n = put_lines();
-        cv_span s;
+        uint64_t count = put_lines();
+        cv_span span;
 
         setup();
         code_moves(0x60, FORMS[i].at, FORMS[i].more);
         site(30, 0, 0, true);
-        expect("form", rewrite(n, true), NONE, 0, 0, 0);
-        s = cv_builder_span(&r.out);
+        expect("form", rewrite(count, true), NONE, 0, 0, 0);
+        span = cv_builder_span(&remap.out);
         if (i == 2) { /* two bytes were one too many for 32, one is enough for 48 */
-            ck_assert_uint_eq(s.len, 59);
-            ck_assert_uint_eq(cv_u16_at(s, 40), 0x3002);
-            ck_assert_uint_eq(cv_remap_shifted(&r.shifts, 43), 42);
+            ck_assert_uint_eq(span.len, 59);
+            ck_assert_uint_eq(cv_u16_at(span, 40), 0x3002);
+            ck_assert_uint_eq(cv_remap_shifted(&remap.shifts, 43), 42);
         } else {
-            ck_assert_uint_eq(s.len, FORMS[i].n);
+            ck_assert_uint_eq(span.len, FORMS[i].count);
             for (unsigned k = 0; k < FORMS[i].len; k++)
-                ck_assert_msg(cv_u8_at(s, FORMS[i].off + k) == FORMS[i].bytes[k], "form %zu byte %u", i, k);
+                ck_assert_msg(cv_u8_at(span, FORMS[i].off + k) == FORMS[i].bytes[k], "form %zu byte %u", i,
+                              k);
         }
-        ck_assert_uint_eq(cv_u32_at(s, 0), s.len - 4);
-        ck_assert_uint_eq(cv_remap_shifted(&r.shifts, 60), s.len);
+        ck_assert_uint_eq(cv_u32_at(span, 0), span.len - 4);
+        ck_assert_uint_eq(cv_remap_shifted(&remap.shifts, 60), span.len);
         teardown();
         setup();
     }
@@ -209,7 +211,7 @@ END_TEST
 /* Steps of eight bytes: what is no multiple of them cannot be said. */
 START_TEST(line_steps)
 {
-    uint64_t n = put_lines();
+    uint64_t count = put_lines();
 
     bytes[10] = 8;
     bytes[39] = 0x10 + 14 * 2;
@@ -218,59 +220,59 @@ START_TEST(line_steps)
     bytes[56] = 2;
     code_moves(0x10 + 32 + 17 * 8 + 15 + 16, 0x10, 8);
     site(30, 0, 0, true);
-    expect("by eight", rewrite(n, true), NONE, 0, 0, 0);
-    ck_assert_uint_eq(cv_u8_at(cv_builder_span(&r.out), 39), 0x10 + 14 * 3);
+    expect("by eight", rewrite(count, true), NONE, 0, 0, 0);
+    ck_assert_uint_eq(cv_u8_at(cv_builder_span(&remap.out), 39), 0x10 + 14 * 3);
     drop();
     cv_moves_at(&said.moves, 0)->to = 0x10 + 12;
-    expect("by twelve", rewrite(n, true), CV_R_DWARF_STEP, 39, 28, 8);
+    expect("by twelve", rewrite(count, true), CV_R_DWARF_STEP, 39, 28, 8);
 }
 END_TEST
 
 /* A program without the operation that a longer step needs; and one that goes on behind a sequence. */
 START_TEST(line_programs)
 {
-    uint64_t n = put_lines();
+    uint64_t count = put_lines();
 
     bytes[14] = 2;
     code_moves(0x20000, 5, 0x10000);
     site(30, 0, 0, true);
-    expect("no advance", rewrite(n, true), CV_R_DWARF_HEADER, 0, 2, 3);
+    expect("no advance", rewrite(count, true), CV_R_DWARF_HEADER, 0, 2, 3);
     drop();
     n_diags = 0;
-    n = put_lines();
+    count = put_lines();
     bytes[0]++;
-    bytes[n] = 0xF0;
+    bytes[count] = 0xF0;
     cv_moves_at(&said.moves, 0)->to = 5;
     cv_offset_maps_at(&said.maps, 0)->size_to = 0x20000;
-    expect("after the end", rewrite(n + 1, true), CV_R_DWARF_SEQUENCE, n, 0xF0, 0);
+    expect("after the end", rewrite(count + 1, true), CV_R_DWARF_SEQUENCE, count, 0xF0, 0);
 }
 END_TEST
 
 START_TEST(line_functions)
 {
-    uint64_t n = put_lines();
+    uint64_t count = put_lines();
 
     code_moves(0x60, 0x10, 0);
-    expect("no relocation", rewrite(n, true), CV_R_DWARF_FUNCTION, 30, 0, 1);
+    expect("no relocation", rewrite(count, true), CV_R_DWARF_FUNCTION, 30, 0, 1);
     drop();
     n_diags = 0;
     site(30, 0x60 - 0x50, 0, true);
-    expect("begins too late", rewrite(n, true), CV_R_DWARF_ADDRESS, 55, 0x70, 0x60);
+    expect("begins too late", rewrite(count, true), CV_R_DWARF_ADDRESS, 55, 0x70, 0x60);
     drop();
     n_diags = 0;
     cv_sites_at(&sites, 0)->place = 0x61;
-    expect("begins behind the code", rewrite(n, true), CV_R_DWARF_ADDRESS, 27, 0x61, 0x60);
+    expect("begins behind the code", rewrite(count, true), CV_R_DWARF_ADDRESS, 27, 0x61, 0x60);
     drop();
     n_diags = 0;
     cv_sites_at(&sites, 0)->code = false;
-    expect("names a variable", rewrite(n, true), CV_R_DWARF_FUNCTION, 30, 0, 1);
+    expect("names a variable", rewrite(count, true), CV_R_DWARF_FUNCTION, 30, 0, 1);
     drop();
     n_diags = 0;
     *cv_sites_at(&sites, 0) = (cv_site){ 30, 0, CV_STILL, true };
-    expect("does not move", rewrite(n, true), NONE, 0, 0, 0);
+    expect("does not move", rewrite(count, true), NONE, 0, 0, 0);
     drop();
     site(30, 0, 0, true);
-    expect("two relocations", rewrite(n, true), CV_R_DWARF_FUNCTION, 30, 2, 1);
+    expect("two relocations", rewrite(count, true), CV_R_DWARF_FUNCTION, 30, 2, 1);
 }
 END_TEST
 
@@ -278,19 +280,19 @@ END_TEST
 START_TEST(line_sweep)
 {
     static const uint8_t VALUES[] = { 0, 1, 2, 9, 0x7F, 0x80, 0xFF };
-    uint64_t n = put_lines();
+    uint64_t count = put_lines();
 
     code_moves(0x60, 0x20, 0x200);
     site(30, 0, 0, true);
-    for (uint64_t i = 0; i < n * (1 + N(VALUES)); i++) {
-        uint64_t len = n;
+    for (uint64_t i = 0; i < count * (1 + N(VALUES)); i++) {
+        uint64_t len = count;
         cuvet_status st;
 
         put_lines();
-        if (i < n)
+        if (i < count)
             len = i;
         else
-            bytes[(i - n) % n] = VALUES[(i - n) / n];
+            bytes[(i - count) % count] = VALUES[(i - count) / count];
         n_diags = 0;
         st = rewrite(len, true);
         ck_assert_msg(n_diags == (st != CUVET_OK), "%d, %u, %llu", (int)st, n_diags, (unsigned long long)i);
@@ -318,7 +320,7 @@ static uint64_t put_frames(void)
     return sizeof(FRAMES);
 }
 
-static const edit FRAME_EDITS[] = {
+static const dwarf_edit FRAME_EDITS[] = {
     { "as it is", 0, 0, 0, NONE, 0, 0, 0 },
     { "longer than the section", 36, 8, 37, CV_R_DWARF_LENGTH, 32, 37, 36 },
     { "no room for the pointer", 36, 8, 7, CV_R_DWARF_LENGTH, 32, 7, 36 },
@@ -344,36 +346,36 @@ static const edit FRAME_EDITS[] = {
 
 START_TEST(frame_edits)
 {
-    const edit *e = &FRAME_EDITS[_i];
-    uint64_t n = put_frames();
+    const dwarf_edit *edit = &FRAME_EDITS[_i];
+    uint64_t count = put_frames();
 
-    apply(e);
+    apply(edit);
     code_moves(0x60, 0x10, 0);
     site(52, 0, 0, true);
-    expect(e->label, rewrite(n, false), e->rule, e->off, e->got, e->want);
-    if (e->rule == NONE)
-        ck_assert(cv_span_eq(cv_builder_span(&r.out), cv_span_of(bytes, n, 0)));
+    expect(edit->label, rewrite(count, false), edit->rule, edit->off, edit->got, edit->want);
+    if (edit->rule == NONE)
+        ck_assert(cv_span_eq(cv_builder_span(&remap.out), cv_span_of(bytes, count, 0)));
 }
 END_TEST
 
 static void frame_form(uint64_t at, uint64_t more, uint64_t len, uint64_t off, const char *text)
 {
-    uint64_t n = put_frames();
-    cv_span s;
+    uint64_t count = put_frames();
+    cv_span span;
 
     setup();
     code_moves(0x60, at, more);
     site(52, 0, 0, true);
-    expect("form", rewrite(n, false), NONE, 0, 0, 0);
-    s = cv_builder_span(&r.out);
-    ck_assert_uint_eq(s.len, len);
-    ck_assert_uint_eq(cv_u64_at(s, 36), len - 44);
-    ck_assert_uint_eq(cv_u64_at(s, 60), 0x60 + more);
+    expect("form", rewrite(count, false), NONE, 0, 0, 0);
+    span = cv_builder_span(&remap.out);
+    ck_assert_uint_eq(span.len, len);
+    ck_assert_uint_eq(cv_u64_at(span, 36), len - 44);
+    ck_assert_uint_eq(cv_u64_at(span, 60), 0x60 + more);
     for (uint64_t i = 0; text[2 * i]; i++) {
-        unsigned v = (unsigned)((text[2 * i] & 15) + (text[2 * i] > '9' ? 9 : 0)) << 4 |
-                     (unsigned)((text[2 * i + 1] & 15) + (text[2 * i + 1] > '9' ? 9 : 0));
+        unsigned value = (unsigned)((text[2 * i] & 15) + (text[2 * i] > '9' ? 9 : 0)) << 4 |
+                         (unsigned)((text[2 * i + 1] & 15) + (text[2 * i + 1] > '9' ? 9 : 0));
 
-        ck_assert_msg(cv_u8_at(s, off + i) == v, "%s: byte %u", text, (unsigned)i);
+        ck_assert_msg(cv_u8_at(span, off + i) == value, "%s: byte %u", text, (unsigned)i);
     }
     teardown();
     setup();
@@ -397,31 +399,31 @@ END_TEST
 /* A pointer as a number follows the part that it names; one with a relocation is left to that. */
 START_TEST(frame_pointers)
 {
-    uint64_t n = put_frames();
+    uint64_t count = put_frames();
 
     memcpy(bytes + 80, FRAMES, sizeof(FRAMES));
     bytes[80 + 44] = 80;
     code_moves(0x60, 0x10, 0x100);
     site(52, 0, 0, true);
     site(80 + 52, 0, CV_STILL, true);
-    expect("two", rewrite(2 * n, false), NONE, 0, 0, 0);
-    ck_assert_uint_eq(r.out.len, 168);
-    ck_assert_uint_eq(cv_u64_at(cv_builder_span(&r.out), 88 + 44), 88);
-    ck_assert_uint_eq(cv_remap_shifted(&r.shifts, 80 + 52), 88 + 52);
+    expect("two", rewrite(2 * count, false), NONE, 0, 0, 0);
+    ck_assert_uint_eq(remap.out.len, 168);
+    ck_assert_uint_eq(cv_u64_at(cv_builder_span(&remap.out), 88 + 44), 88);
+    ck_assert_uint_eq(cv_remap_shifted(&remap.shifts, 80 + 52), 88 + 52);
     drop();
     cv_sites_clear(&sites);
     site(52, 0, 0, true);
     site(80 + 44, 80, CV_STILL, false);
     site(80 + 52, 0, CV_STILL, true);
-    expect("relocated", rewrite(2 * n, false), NONE, 0, 0, 0);
-    ck_assert_uint_eq(cv_u64_at(cv_builder_span(&r.out), 88 + 44), 80);
+    expect("relocated", rewrite(2 * count, false), NONE, 0, 0, 0);
+    ck_assert_uint_eq(cv_u64_at(cv_builder_span(&remap.out), 88 + 44), 80);
 }
 END_TEST
 
 /* A number that names no common part: the last before it counts. */
 START_TEST(frame_strays)
 {
-    uint64_t n = put_frames();
+    uint64_t count = put_frames();
 
     memcpy(bytes + 80, FRAMES, sizeof(FRAMES));
     bytes[80 + 22] = 2; /* steps of two bytes */
@@ -429,8 +431,8 @@ START_TEST(frame_strays)
     code_moves(0x60, 8, 16);
     site(52, 0, CV_STILL, true);
     site(80 + 52, 0, 0, true);
-    expect("stray", rewrite(2 * n, false), NONE, 0, 0, 0);
-    ck_assert_uint_eq(cv_u8_at(cv_builder_span(&r.out), 80 + 68), 0x4C);
+    expect("stray", rewrite(2 * count, false), NONE, 0, 0, 0);
+    ck_assert_uint_eq(cv_u8_at(cv_builder_span(&remap.out), 80 + 68), 0x4C);
 }
 END_TEST
 
@@ -440,54 +442,54 @@ START_TEST(frame_narrow)
     static const uint8_t NARROW[] = { 12, 0,  0,    0, 255, 255, 255, 255, 3, 0, 4, 0x7C, 0x0F, 0, 0,
                                       0,  25, 0,    0, 0,   0,   0,   0,   0, 0, 0, 0,    0,    0, 0,
                                       0,  0,  0x40, 0, 0,   0,   0,   0,   0, 0, 2, 4,    0,    0, 0 };
-    cv_span s;
+    cv_span span;
 
     memcpy(bytes, NARROW, sizeof(NARROW));
     code_moves(0x40, 0x10, 0x1000);
     site(24, 0, 0, true);
     expect("narrow", rewrite(sizeof(NARROW), false), NONE, 0, 0, 0);
-    s = cv_builder_span(&r.out);
-    ck_assert_uint_eq(s.len, sizeof(NARROW) + 1);
-    ck_assert_uint_eq(cv_u32_at(s, 16), 26);
-    ck_assert_uint_eq(cv_u64_at(s, 32), 0x1040);
-    ck_assert_uint_eq(cv_u8_at(s, 40), 3);
-    ck_assert_uint_eq(cv_u16_at(s, 41), 0x404);
+    span = cv_builder_span(&remap.out);
+    ck_assert_uint_eq(span.len, sizeof(NARROW) + 1);
+    ck_assert_uint_eq(cv_u32_at(span, 16), 26);
+    ck_assert_uint_eq(cv_u64_at(span, 32), 0x1040);
+    ck_assert_uint_eq(cv_u8_at(span, 40), 3);
+    ck_assert_uint_eq(cv_u16_at(span, 41), 0x404);
 }
 END_TEST
 
 START_TEST(frame_functions)
 {
-    uint64_t n = put_frames();
+    uint64_t count = put_frames();
 
     code_moves(0x60, 0x10, 2);
-    expect("no relocation", rewrite(n, false), CV_R_DWARF_FUNCTION, 52, 0, 1);
+    expect("no relocation", rewrite(count, false), CV_R_DWARF_FUNCTION, 52, 0, 1);
     drop();
     n_diags = 0;
     site(52, 0, 0, true);
-    expect("by two", rewrite(n, false), CV_R_DWARF_STEP, 68, 18, 4);
+    expect("by two", rewrite(count, false), CV_R_DWARF_STEP, 68, 18, 4);
     drop();
     n_diags = 0;
     cv_sites_at(&sites, 0)->place = 0x61;
-    expect("behind", rewrite(n, false), CV_R_DWARF_ADDRESS, 52, 0x61, 0x60);
+    expect("behind", rewrite(count, false), CV_R_DWARF_ADDRESS, 52, 0x61, 0x60);
 }
 END_TEST
 
 START_TEST(frame_sweep)
 {
     static const uint8_t VALUES[] = { 0, 1, 2, 4, 0x0F, 0x7F, 0x80, 0xFF };
-    uint64_t n = put_frames();
+    uint64_t count = put_frames();
 
     code_moves(0x60, 0x20, 0x200);
     site(52, 0, 0, true);
-    for (uint64_t i = 0; i < n * (1 + N(VALUES)); i++) {
-        uint64_t len = n;
+    for (uint64_t i = 0; i < count * (1 + N(VALUES)); i++) {
+        uint64_t len = count;
         cuvet_status st;
 
         put_frames();
-        if (i < n)
+        if (i < count)
             len = i;
         else
-            bytes[(i - n) % n] = VALUES[(i - n) / n];
+            bytes[(i - count) % count] = VALUES[(i - count) / count];
         n_diags = 0;
         st = rewrite(len, false);
         ck_assert_msg(n_diags == (st != CUVET_OK), "%d, %u, %llu", (int)st, n_diags, (unsigned long long)i);
@@ -501,23 +503,23 @@ END_TEST
 Suite *suite_dwarf(void);
 Suite *suite_dwarf(void)
 {
-    Suite *s = suite_create("dwarf");
-    TCase *t = tcase_create("dwarf");
+    Suite *suite = suite_create("dwarf");
+    TCase *tcase = tcase_create("dwarf");
 
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_loop_test(t, line_edits, 0, (int)N(LINE_EDITS));
-    tcase_add_test(t, line_forms);
-    tcase_add_test(t, line_steps);
-    tcase_add_test(t, line_programs);
-    tcase_add_test(t, line_functions);
-    tcase_add_test(t, line_sweep);
-    tcase_add_loop_test(t, frame_edits, 0, (int)N(FRAME_EDITS));
-    tcase_add_test(t, frame_forms);
-    tcase_add_test(t, frame_pointers);
-    tcase_add_test(t, frame_strays);
-    tcase_add_test(t, frame_narrow);
-    tcase_add_test(t, frame_functions);
-    tcase_add_test(t, frame_sweep);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_loop_test(tcase, line_edits, 0, (int)N(LINE_EDITS));
+    tcase_add_test(tcase, line_forms);
+    tcase_add_test(tcase, line_steps);
+    tcase_add_test(tcase, line_programs);
+    tcase_add_test(tcase, line_functions);
+    tcase_add_test(tcase, line_sweep);
+    tcase_add_loop_test(tcase, frame_edits, 0, (int)N(FRAME_EDITS));
+    tcase_add_test(tcase, frame_forms);
+    tcase_add_test(tcase, frame_pointers);
+    tcase_add_test(tcase, frame_strays);
+    tcase_add_test(tcase, frame_narrow);
+    tcase_add_test(tcase, frame_functions);
+    tcase_add_test(tcase, frame_sweep);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

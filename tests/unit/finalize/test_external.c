@@ -25,21 +25,22 @@
 static char dir[SCRATCH_MAX], nest[SCRATCH_MAX + 16], program[PATH_MAX];
 static uint8_t bytes[MAX_FILE], before[MAX_FILE];
 static size_t n_bytes;
-static cv_ctx x;
+static cv_ctx ctx;
 static cuvet_diag last, note; /* the last error; the last note of the finalizer */
 static unsigned n_errors;
 static char said[1 << 17];
 static uint8_t level_most;
 
-static void emit(void *user, const cuvet_diag *d)
+static void emit(void *user, const cuvet_diag *diag)
 {
     (void)user;
-    if (d->severity == CUVET_ERROR) {
-        last = *d;
+    if (diag->severity == CUVET_ERROR) {
+        last = *diag;
         n_errors++;
     }
-    if (d->rule == CV_R_FINAL_FASTPATH || d->rule == CV_R_FINAL_SAME_MADE || d->rule == CV_R_FINAL_MADE)
-        note = *d;
+    if (diag->rule == CV_R_FINAL_FASTPATH || diag->rule == CV_R_FINAL_SAME_MADE ||
+        diag->rule == CV_R_FINAL_MADE)
+        note = *diag;
 }
 
 static void keep_log(void *user, const char *log)
@@ -51,11 +52,11 @@ static void keep_log(void *user, const char *log)
 static void setup(void)
 {
     cuvet_limits lim = { .size = sizeof(lim) };
-    ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 32);
+    ssize_t got = readlink("/proc/self/exe", program, sizeof(program) - 32);
     char *slash;
 
-    ck_assert_int_gt(n, 0);
-    program[n] = 0;
+    ck_assert_int_gt(got, 0);
+    program[got] = 0;
     slash = strrchr(program, '/');
     ck_assert_ptr_nonnull(slash);
     strcpy(slash, "/fake_compiler"); /* beside this binary */
@@ -64,8 +65,8 @@ static void setup(void)
     snprintf(nest, sizeof(nest), "%s/nest", dir);
     ck_assert_int_eq(mkdir(nest, 0700), 0);
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_ctx_init(&x, NULL, &lim);
-    x.emit = emit;
+    cv_ctx_init(&ctx, NULL, &lim);
+    ctx.emit = emit;
     n_errors = 0;
     note = (cuvet_diag){ 0 };
     said[0] = 0;
@@ -74,20 +75,20 @@ static void setup(void)
 
 static int entries(const char *path)
 {
-    DIR *d = opendir(path);
-    int n = 0;
+    DIR *stream = opendir(path);
+    int count = 0;
 
-    ck_assert_ptr_nonnull(d);
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n - 2;
+    ck_assert_ptr_nonnull(stream);
+    while (readdir(stream))
+        count++;
+    closedir(stream);
+    return count - 2;
 }
 
 static void teardown(void)
 {
     cv_islands_drop();
-    ck_assert_uint_eq(x.mem.live, 0);
+    ck_assert_uint_eq(ctx.mem.live, 0);
     ck_assert_int_eq(entries(nest), 0);
     ck_assert_int_eq(rmdir(nest), 0);
     ck_assert_int_eq(rmdir(dir), 0);
@@ -98,49 +99,50 @@ static void teardown(void)
 
 static void load(const char *path)
 {
-    FILE *f = fopen(path, "rb");
+    FILE *file = fopen(path, "rb");
 
-    ck_assert_msg(f != NULL, "%s: run from the root of the repository", path);
-    n_bytes = fread(bytes, 1, sizeof(bytes), f);
-    fclose(f);
+    ck_assert_msg(file != NULL, "%s: run from the root of the repository", path);
+    n_bytes = fread(bytes, 1, sizeof(bytes), file);
+    fclose(file);
     ck_assert_uint_lt(n_bytes, sizeof(bytes));
     memcpy(before, bytes, n_bytes);
 }
 
 /* Finalize what is loaded for a target, by this program alone. */
-static cuvet_status finalize(const char *path, uint32_t sm, cv_external *e, cv_block *out, cv_final *code)
+static cuvet_status finalize(const char *path, uint32_t sm, cv_external *external, cv_block *out,
+                             cv_final *code)
 {
-    cv_final_tool tool = { { sizeof(cuvet_compiler), cv_external_compile, e }, keep_log, NULL };
+    cv_final_tool tool = { { sizeof(cuvet_compiler), cv_external_compile, external }, keep_log, NULL };
     const cv_backend_use use = { &cv_backend_external, &tool };
-    const cv_final_options o = {
+    const cv_final_options options = {
         .target_sm = sm, .level_most = level_most, .backend = &use, .n_backends = 1
     };
-    cuvet_external conf = e->conf;
-    cv_final_job j;
-    cuvet_status s;
+    cuvet_external conf = external->conf;
+    cv_final_job job;
+    cuvet_status status;
 
     conf.size = sizeof(conf);
     conf.path = path;
     conf.directory = nest;
-    e->alloc = cv_alloc_default;
-    ck_assert_int_eq(cv_external_check(&conf, &e->conf), CUVET_OK);
-    cv_ctx_unit(&x, n_bytes);
-    s = cv_final_run(&j, &x, &o, cv_span_of(bytes, n_bytes, 0), "input", out);
-    *code = j.code;
-    cv_final_end(&j);
+    external->alloc = cv_alloc_default;
+    ck_assert_int_eq(cv_external_check(&conf, &external->conf), CUVET_OK);
+    cv_ctx_unit(&ctx, n_bytes);
+    status = cv_final_run(&job, &ctx, &options, cv_span_of(bytes, n_bytes, 0), "input", out);
+    *code = job.code;
+    cv_final_end(&job);
     ck_assert_msg(memcmp(bytes, before, n_bytes) == 0, "the input was changed");
-    return s;
+    return status;
 }
 
-typedef struct row {
+typedef struct external_row {
     const char *name;
     cuvet_status status;
     cv_final code;
     cv_rule rule;
     uint64_t got;
-} row;
+} external_row;
 
-static const row ROWS[] = {
+static const external_row ROWS[] = {
     { "do=cubin", CUVET_OK, CV_FINAL_OK, NONE, 0 },
     { "do=exit7", CUVET_E_UNSUPPORTED, CV_FINAL_BACKEND_FAILED, CV_R_BACKEND_FAILED, 7 },
     { "do=segv", CUVET_E_UNSUPPORTED, CV_FINAL_BACKEND_CRASH, CV_R_BACKEND_CRASH, 11 },
@@ -169,49 +171,49 @@ static const row ROWS[] = {
 
 START_TEST(misbehaves)
 {
-    const row *r = &ROWS[_i];
-    bool sleeps = strcmp(r->name, "do=sleep") == 0;
-    cv_external e = {
+    const external_row *row = &ROWS[_i];
+    bool sleeps = strcmp(row->name, "do=sleep") == 0;
+    cv_external external = {
         .conf = { .deadline_ms = sleeps ? 1500 : 60000, .cpu_seconds = 1, .output = 500000, .processes = 16 }
     };
     cv_block out = { 0 };
     char path[128];
     cv_final code = CV_FINAL_OK;
-    cuvet_status s;
+    cuvet_status status;
 
-    snprintf(path, sizeof(path), "%s/%s", dir, r->name);
+    snprintf(path, sizeof(path), "%s/%s", dir, row->name);
     ck_assert_int_eq(symlink(program, path), 0);
     load(OBJECT);
-    s = finalize(path, 103, &e, &out, &code);
-    ck_assert_msg(s == r->status && code == r->code, "%s: status %d, code %d, %s", r->name, s, code,
-                  n_errors ? cuvet_rule_get(last.rule)->id : "-");
-    if (r->rule != NONE) {
-        ck_assert_msg(last.rule == (cuvet_rule)r->rule, "%s: %s", r->name, cuvet_rule_get(last.rule)->id);
-        ck_assert_msg(r->got == 0 || last.got == r->got, "%s: got %llu", r->name,
+    status = finalize(path, 103, &external, &out, &code);
+    ck_assert_msg(status == row->status && code == row->code, "%s: status %d, code %d, %s", row->name, status,
+                  code, n_errors ? cuvet_rule_get(last.rule)->id : "-");
+    if (row->rule != NONE) {
+        ck_assert_msg(last.rule == (cuvet_rule)row->rule, "%s: %s", row->name, cuvet_rule_get(last.rule)->id);
+        ck_assert_msg(row->got == 0 || last.got == row->got, "%s: got %llu", row->name,
                       (unsigned long long)last.got);
         ck_assert_uint_eq(out.span.len, 0);
     } else {
         ck_assert_uint_eq(out.span.len, n_bytes);
         ck_assert_uint_eq(cv_u8_at(out.span, 49), 103);
     }
-    if (strcmp(r->name, "do=flood") == 0)
+    if (strcmp(row->name, "do=flood") == 0)
         ck_assert_uint_le(strlen(said), 65536 + 80);
-    cv_block_free(&x, &out);
+    cv_block_free(&ctx, &out);
     ck_assert_int_eq(unlink(path), 0);
 }
 END_TEST
 
 static cuvet_status with_for(uint32_t sm, const char *how, cv_block *out, cv_final *code)
 {
-    cv_external e = { .conf = { .deadline_ms = 60000 } };
+    cv_external external = { .conf = { .deadline_ms = 60000 } };
     char path[128];
-    cuvet_status s;
+    cuvet_status status;
 
     snprintf(path, sizeof(path), "%s/%s", dir, how);
     ck_assert_int_eq(symlink(program, path), 0);
-    s = finalize(path, sm, &e, out, code);
+    status = finalize(path, sm, &external, out, code);
     ck_assert_int_eq(unlink(path), 0);
-    return s;
+    return status;
 }
 
 static cuvet_status with(const char *how, cv_block *out, cv_final *code)
@@ -221,20 +223,20 @@ static cuvet_status with(const char *how, cv_block *out, cv_final *code)
 
 static uint64_t number(size_t off, unsigned width)
 {
-    uint64_t v = 0;
+    uint64_t value = 0;
 
     for (unsigned i = width; i > 0; i--)
-        v = v << 8 | bytes[off + i - 1];
-    return v;
+        value = value << 8 | bytes[off + i - 1];
+    return value;
 }
 
 static size_t place_of(const char *name)
 {
     size_t table = number(40, 8), names = number(table + 64 * number(62, 2) + 24, 8);
 
-    for (size_t h = table + 64; h < table + 64 * number(60, 2); h += 64)
-        if (strcmp((const char *)bytes + names + number(h, 4), name) == 0)
-            return number(h + 24, 8);
+    for (size_t handle = table + 64; handle < table + 64 * number(60, 2); handle += 64)
+        if (strcmp((const char *)bytes + names + number(handle, 4), name) == 0)
+            return number(handle + 24, 8);
     ck_abort_msg("no section %s", name);
 }
 
@@ -267,7 +269,7 @@ START_TEST(same_code)
     ck_assert_int_eq(note.rule, CV_R_FINAL_SAME_MADE); /* CV-FINAL-042 */
     ck_assert_uint_eq(note.got, 100);
     ck_assert_uint_eq(note.want, 103);
-    cv_block_free(&x, &out);
+    cv_block_free(&ctx, &out);
 }
 END_TEST
 
@@ -292,7 +294,7 @@ START_TEST(other_family)
     ck_assert_uint_ge(note.want, 1);
     ck_assert_uint_eq(cv_u8_at(out.span, 49), 110);
     ck_assert_uint_eq(cv_u8_at(out.span, mask_at()), bytes[mask_at()]);
-    cv_block_free(&x, &out);
+    cv_block_free(&ctx, &out);
 }
 END_TEST
 
@@ -316,7 +318,7 @@ START_TEST(fields)
         ck_assert_msg((with(how, &out, &code) == CUVET_OK) == field, "byte %u", i);
         ck_assert(field || (last.rule == CV_R_BACKEND_CAPSULE && code == CV_FINAL_CHECK_TEXT) ||
                   last.rule == CV_R_FINAL_OUTPUT_FORM);
-        cv_block_free(&x, &out);
+        cv_block_free(&ctx, &out);
     }
     snprintf(how, sizeof(how), "do=flip=%zu", text + AFTER + 4);
     ck_assert_int_eq(with(how, &out, &code), CUVET_E_REFUSED);
@@ -326,35 +328,35 @@ END_TEST
 /* It may write nowhere but in its directory, where the kernel can see to that. */
 START_TEST(writes_outside)
 {
-    cv_external e = { .conf = { .deadline_ms = 5000 } };
+    cv_external external = { .conf = { .deadline_ms = 5000 } };
     cv_block out = { 0 };
     char path[SCRATCH_MAX + 288], target[160];
     cv_final code;
 
     snprintf(target, sizeof(target), "%s/escaped", dir);
     snprintf(path, sizeof(path), "%s/do=outside=%s", dir, target);
-    for (char *p = strstr(path, "outside="); (p = strchr(p, '/')) != NULL;)
-        *p = ':';
+    for (char *at = strstr(path, "outside="); (at = strchr(at, '/')) != NULL;)
+        *at = ':';
     ck_assert_int_eq(symlink(program, path), 0);
     load(OBJECT);
-    ck_assert_int_eq(finalize(path, 103, &e, &out, &code), CUVET_OK);
+    ck_assert_int_eq(finalize(path, 103, &external, &out, &code), CUVET_OK);
     if (strstr(said, "outside no") == NULL)
         fprintf(stderr, "SKIPPED: no Landlock here, the code generator can write outside: %s", said);
     ck_assert_ptr_nonnull(strstr(said, "null yes"));
     ck_assert_int_ne(access(target, F_OK), 0);
-    cv_block_free(&x, &out);
+    cv_block_free(&ctx, &out);
     ck_assert_int_eq(unlink(path), 0);
 }
 END_TEST
 
 START_TEST(not_there)
 {
-    cv_external e = { .conf = { .deadline_ms = 5000 } };
+    cv_external external = { .conf = { .deadline_ms = 5000 } };
     cv_block out = { 0 };
     cv_final code;
 
     load(OBJECT);
-    ck_assert_int_eq(finalize("/nowhere/nvlink", 103, &e, &out, &code), CUVET_E_IO);
+    ck_assert_int_eq(finalize("/nowhere/nvlink", 103, &external, &out, &code), CUVET_E_IO);
     ck_assert_int_eq(code, CV_FINAL_NO_BACKEND);
     ck_assert_int_eq(last.rule, CV_R_BACKEND_NOT_STARTED);
     ck_assert_uint_eq(last.got, ENOENT);
@@ -378,22 +380,22 @@ static cuvet_status probe_status(const char *path, uint32_t sm, cv_kind kind, cv
     bool asked = false;
     cv_final_tool tool = { { sizeof(cuvet_compiler), only_ptx, &asked }, NULL, NULL };
     const cv_backend_use use = { &cv_backend_external, &tool };
-    const cv_final_options o = {
+    const cv_final_options options = {
         .target_sm = sm, .kind = kind, .level_most = 2, .backend = &use, .n_backends = 1
     };
     cv_block out = { 0 };
-    cv_final_job j;
-    cuvet_status s;
+    cv_final_job job;
+    cuvet_status status;
 
     load(path);
-    cv_ctx_unit(&x, n_bytes);
+    cv_ctx_unit(&ctx, n_bytes);
     last = (cuvet_diag){ 0 };
-    s = cv_final_run(&j, &x, &o, cv_span_of(bytes, n_bytes, 0), NULL, &out);
+    status = cv_final_run(&job, &ctx, &options, cv_span_of(bytes, n_bytes, 0), NULL, &out);
     *rule = (cv_rule)last.rule;
-    cv_final_end(&j);
-    cv_block_free(&x, &out);
+    cv_final_end(&job);
+    cv_block_free(&ctx, &out);
     ck_assert_int_eq(asked, *rule == CV_R_BACKEND_UNSUPPORTED);
-    return s;
+    return status;
 }
 
 START_TEST(what_it_takes)
@@ -412,12 +414,12 @@ END_TEST
 
 /* ---- the real one ---- */
 
-static bool real_nvlink(char *path, size_t n)
+static bool real_nvlink(char *path, size_t len)
 {
-    const char *p = getenv("PATH");
+    const char *at = getenv("PATH");
 
-    for (; p && *p; p += strcspn(p, ":"), p += *p == ':') {
-        snprintf(path, n, "%.*s/nvlink", (int)strcspn(p, ":"), p);
+    for (; at && *at; at += strcspn(at, ":"), at += *at == ':') {
+        snprintf(path, len, "%.*s/nvlink", (int)strcspn(at, ":"), at);
         if (path[0] == '/' && access(path, X_OK) == 0)
             return true;
     }
@@ -427,25 +429,27 @@ static bool real_nvlink(char *path, size_t n)
 static bool runs_there(uint32_t sm)
 {
     const cv_backend_use use[] = { { &cv_backend_copy, NULL }, { &cv_backend_strip, NULL } };
-    const cv_final_options o = { .target_sm = sm, .level_most = 2, .backend = use, .n_backends = N(use) };
+    const cv_final_options options = {
+        .target_sm = sm, .level_most = 2, .backend = use, .n_backends = N(use)
+    };
     unsigned errors = n_errors;
     cv_block out = { 0 };
-    cv_final_job j;
-    cuvet_status s;
+    cv_final_job job;
+    cuvet_status status;
 
-    cv_ctx_unit(&x, n_bytes);
-    s = cv_final_run(&j, &x, &o, cv_span_of(bytes, n_bytes, 0), NULL, &out);
-    cv_final_end(&j);
-    cv_block_free(&x, &out);
-    ck_assert(s == CUVET_OK || last.rule == CV_R_FINAL_NEEDS_CODE);
+    cv_ctx_unit(&ctx, n_bytes);
+    status = cv_final_run(&job, &ctx, &options, cv_span_of(bytes, n_bytes, 0), NULL, &out);
+    cv_final_end(&job);
+    cv_block_free(&ctx, &out);
+    ck_assert(status == CUVET_OK || last.rule == CV_R_FINAL_NEEDS_CODE);
     n_errors = errors;
-    return s == CUVET_OK;
+    return status == CUVET_OK;
 }
 
 /* A shared variable: the real one makes the same code, and loses the relocation. */
 START_TEST(real_same_code)
 {
-    cv_external e = { .conf = { .deadline_ms = 60000 } };
+    cv_external external = { .conf = { .deadline_ms = 60000 } };
     cv_block out = { 0 };
     char path[PATH_MAX];
     cv_final code;
@@ -457,21 +461,21 @@ START_TEST(real_same_code)
     load("corpus/samples/dynshared.sm_100.rdc.cubin");
     bytes[mask_at()] &= (uint8_t)~8u;
     memcpy(before, bytes, n_bytes);
-    ck_assert_int_eq(finalize(path, 103, &e, &out, &code), CUVET_OK);
+    ck_assert_int_eq(finalize(path, 103, &external, &out, &code), CUVET_OK);
     ck_assert_uint_eq(out.span.len, n_bytes);
     ck_assert_uint_eq(cv_u8_at(out.span, 49), 103);
     ck_assert_uint_eq(cv_u8_at(out.span, mask_at()), bytes[mask_at()] | 8);
-    cv_block_free(&x, &out);
+    cv_block_free(&ctx, &out);
 }
 END_TEST
 
 START_TEST(real)
 {
-    cv_external e = { .conf = { .deadline_ms = 60000 } };
+    cv_external external = { .conf = { .deadline_ms = 60000 } };
     cv_block out = { 0 };
     char path[PATH_MAX];
     cv_final code;
-    cuvet_status s;
+    cuvet_status status;
 
     if (!real_nvlink(path, sizeof(path))) {
         fprintf(stderr, "SKIPPED: no nvlink on PATH, the real code generator was not asked\n");
@@ -479,8 +483,8 @@ START_TEST(real)
     }
     load("corpus/finalize/wide.sm_100.rdc.cubin");
     ck_assert(!runs_there(103)); /* nothing but making the code again helps */
-    s = finalize(path, 103, &e, &out, &code);
-    ck_assert_msg(s == CUVET_OK, "status %d, code %d, %s, %s", s, code,
+    status = finalize(path, 103, &external, &out, &code);
+    ck_assert_msg(status == CUVET_OK, "status %d, code %d, %s, %s", status, code,
                   n_errors ? cuvet_rule_get(last.rule)->id : "-", said);
     ck_assert_uint_eq(cv_u8_at(out.span, 49), 103);
     ck_assert_uint_eq(cv_u8_at(out.span, 48), CV_KIND_CAPMERC);
@@ -488,27 +492,27 @@ START_TEST(real)
     ck_assert_uint_ge(note.got, 1);
     ck_assert_uint_le(note.got, note.want);
     ck_assert(!cv_span_eq(cv_span_tail(out.span, 64), cv_span_of(bytes + 64, n_bytes - 64, 0)));
-    cv_block_free(&x, &out);
+    cv_block_free(&ctx, &out);
 }
 END_TEST
 
 Suite *suite_external(void);
 Suite *suite_external(void)
 {
-    Suite *s = suite_create("external");
-    TCase *t = tcase_create("external");
+    Suite *suite = suite_create("external");
+    TCase *tcase = tcase_create("external");
 
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, misbehaves, 0, (int)N(ROWS));
-    tcase_add_test(t, same_code);
-    tcase_add_test(t, other_family);
-    tcase_add_test(t, fields);
-    tcase_add_test(t, writes_outside);
-    tcase_add_test(t, not_there);
-    tcase_add_test(t, what_it_takes);
-    tcase_add_test(t, real);
-    tcase_add_test(t, real_same_code);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 120);
+    tcase_add_loop_test(tcase, misbehaves, 0, (int)N(ROWS));
+    tcase_add_test(tcase, same_code);
+    tcase_add_test(tcase, other_family);
+    tcase_add_test(tcase, fields);
+    tcase_add_test(tcase, writes_outside);
+    tcase_add_test(tcase, not_there);
+    tcase_add_test(tcase, what_it_takes);
+    tcase_add_test(tcase, real);
+    tcase_add_test(tcase, real_same_code);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -36,14 +36,14 @@ static const char *const TAKES[] = {
     "--------------------yyy", /* 121f */
 };
 
-static uint32_t number(const char *s, char *suffix)
+static uint32_t number(const char *text, char *suffix)
 {
-    uint32_t n = 0;
+    uint32_t count = 0;
 
-    for (; *s >= '0' && *s <= '9'; s++)
-        n = 10 * n + (uint32_t)(*s - '0');
-    *suffix = *s;
-    return n;
+    for (; *text >= '0' && *text <= '9'; text++)
+        count = 10 * count + (uint32_t)(*text - '0');
+    *suffix = *text;
+    return count;
 }
 
 START_TEST(admission)
@@ -51,16 +51,16 @@ START_TEST(admission)
     unsigned cells = 0, yes = 0;
 
     ck_assert_uint_eq(N(TAKES), N(SM));
-    for (unsigned s = 0; s < N(SM); s++)
-        for (unsigned d = 0; d < N(SM); d++, cells++) {
-            cuvet_target t;
+    for (unsigned step = 0; step < N(SM); step++)
+        for (unsigned distance = 0; distance < N(SM); distance++, cells++) {
+            cuvet_target target;
             char suffix;
-            uint32_t sm = number(SM[s], &suffix);
+            uint32_t sm = number(SM[step], &suffix);
             bool takes;
 
-            t.sm = number(SM[d], &t.suffix);
-            takes = cv_arch_sass(sm, suffix, t, CUVET_ARCH_REFERENCE) == CUVET_REASON_NONE;
-            ck_assert_msg(takes == (TAKES[s][d] == 'y'), "sm_%s to sm_%s", SM[s], SM[d]);
+            target.sm = number(SM[distance], &target.suffix);
+            takes = cv_arch_sass(sm, suffix, target, CUVET_ARCH_REFERENCE) == CUVET_REASON_NONE;
+            ck_assert_msg(takes == (TAKES[step][distance] == 'y'), "sm_%s to sm_%s", SM[step], SM[distance]);
             yes += takes;
         }
     ck_assert_uint_eq(cells, 529);
@@ -87,17 +87,17 @@ START_TEST(finalization)
     uint32_t own = number(SAMPLES[_i], &own_suffix);
 
     snprintf(name, sizeof(name), "plain.sm_%s.rdc.cubin", SAMPLES[_i]);
-    for (unsigned d = 0; d < N(SM); d++) {
-        cv_final_options o;
+    for (unsigned distance = 0; distance < N(SM); distance++) {
+        cv_final_options options;
         char suffix;
-        uint32_t sm = number(SM[d], &suffix);
-        bool takes = TAKES[row_of(SAMPLES[_i])][d] == 'y', want = takes && (own == sm || own >= 100);
+        uint32_t sm = number(SM[distance], &suffix);
+        bool takes = TAKES[row_of(SAMPLES[_i])][distance] == 'y', want = takes && (own == sm || own >= 100);
 
         for (unsigned k = 0; k < 2; k++) {
-            o = ff_options(sm, k ? CV_KIND_SASS : CV_KIND_NONE);
-            o.target_suffix = suffix;
+            options = ff_options(sm, k ? CV_KIND_SASS : CV_KIND_NONE);
+            options.target_suffix = suffix;
             ff_load(name);
-            ck_assert_msg((ff_run(&o) == CUVET_OK) == want, "%s to sm_%s: code %d", name, SM[d],
+            ck_assert_msg((ff_run(&options) == CUVET_OK) == want, "%s to sm_%s: code %d", name, SM[distance],
                           (int)ff_job.code);
             ck_assert_int_eq(ff_job.code == CV_FINAL_NOT_NEEDED, want && own == sm && (k == 0 || own < 100));
         }
@@ -107,12 +107,12 @@ END_TEST
 
 Suite *suite_matrix(void)
 {
-    Suite *s = suite_create("finalize/matrix");
-    TCase *c = tcase_create("matrix");
+    Suite *suite = suite_create("finalize/matrix");
+    TCase *tcase = tcase_create("matrix");
 
-    tcase_add_checked_fixture(c, ff_setup, ff_teardown);
-    tcase_add_test(c, admission);
-    tcase_add_loop_test(c, finalization, 0, (int)N(SAMPLES));
-    suite_add_tcase(s, c);
-    return s;
+    tcase_add_checked_fixture(tcase, ff_setup, ff_teardown);
+    tcase_add_test(tcase, admission);
+    tcase_add_loop_test(tcase, finalization, 0, (int)N(SAMPLES));
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

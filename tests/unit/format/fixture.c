@@ -5,16 +5,16 @@
 
 #include "bytes/span.h"
 
-cv_ctx x;
+cv_ctx the_ctx;
 unsigned n_diags;
 cuvet_diag first, last;
 
-static void emit(void *user, const cuvet_diag *d)
+static void emit(void *user, const cuvet_diag *diag)
 {
     (void)user;
-    last = *d;
+    last = *diag;
     if (n_diags++ == 0)
-        first = *d;
+        first = *diag;
 }
 
 void setup(void)
@@ -23,8 +23,8 @@ void setup(void)
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
     lim.diagnostics = 1000; /* some tests loop over all sizes */
-    cv_ctx_init(&x, NULL, &lim);
-    x.emit = emit;
+    cv_ctx_init(&the_ctx, NULL, &lim);
+    the_ctx.emit = emit;
     n_diags = 0;
     first = last = (cuvet_diag){ 0 };
 }
@@ -32,7 +32,7 @@ void setup(void)
 void teardown(void)
 {
     cv_islands_drop();
-    ck_assert_uint_eq(x.mem.live, 0);
+    ck_assert_uint_eq(the_ctx.mem.live, 0);
 }
 
 void expect_finding(const char *label, cv_rule rule, uint64_t file_off, uint64_t got, uint64_t want)

@@ -7,7 +7,7 @@
 
 #define NONE CV_N_RULES /* in tables: no rule, nothing is reported */
 
-extern cv_ctx x;
+extern cv_ctx the_ctx;
 /* Since setup(), or since a test set n_diags to 0. */
 extern unsigned n_diags;
 extern cuvet_diag first, last;

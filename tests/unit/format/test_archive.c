@@ -9,9 +9,9 @@
 
 #define OFF 1000 /* of the header in the file */
 
-static cv_span text(const char *s)
+static cv_span text(const char *string)
 {
-    return cv_span_of(s, strlen(s), OFF);
+    return cv_span_of(string, strlen(string), OFF);
 }
 
 static void make(char *head, const char *name, const char *size)
@@ -23,33 +23,33 @@ static void make(char *head, const char *name, const char *size)
 }
 
 static cuvet_status read_one(const char *name, const char *size, uint64_t left, cv_ar_kind kind,
-                             cv_ar_header *h)
+                             cv_ar_header *header)
 {
     static char head[60];
 
     make(head, name, size);
-    return cv_ar_read_header(&x, cv_span_of(head, 60, OFF), left, kind, h);
+    return cv_ar_read_header(&the_ctx, cv_span_of(head, 60, OFF), left, kind, header);
 }
 
 START_TEST(magic)
 {
-    cv_ar_kind k = CV_AR_NONE;
+    cv_ar_kind kind = CV_AR_NONE;
 
     ck_assert_int_eq(cv_ar_probe(text("!<arch>\nrest")), CV_AR_NORMAL);
     ck_assert_int_eq(cv_ar_probe(text("!<thin>\n")), CV_AR_THIN);
     ck_assert_int_eq(cv_ar_probe(text("!<arch>")), CV_AR_NONE);
     ck_assert_int_eq(cv_ar_probe(text("")), CV_AR_NONE);
-    ck_assert_int_eq(cv_ar_read_magic(&x, text("!<arch>\n"), &k), CUVET_OK);
-    ck_assert_int_eq(k, CV_AR_NORMAL);
+    ck_assert_int_eq(cv_ar_read_magic(&the_ctx, text("!<arch>\n"), &kind), CUVET_OK);
+    ck_assert_int_eq(kind, CV_AR_NORMAL);
     ck_assert_uint_eq(n_diags, 0);
-    ck_assert_int_eq(cv_ar_read_magic(&x, text("!<thin>\n"), &k), CUVET_OK);
-    ck_assert_int_eq(k, CV_AR_THIN);
+    ck_assert_int_eq(cv_ar_read_magic(&the_ctx, text("!<thin>\n"), &kind), CUVET_OK);
+    ck_assert_int_eq(kind, CV_AR_THIN);
     ck_assert_uint_eq(last.rule, CV_R_AR_THIN);
     ck_assert_int_eq(last.severity, CUVET_NOTE);
-    ck_assert_int_eq(cv_ar_read_magic(&x, text("!<arch>x"), &k), CUVET_E_MALFORMED);
+    ck_assert_int_eq(cv_ar_read_magic(&the_ctx, text("!<arch>x"), &kind), CUVET_E_MALFORMED);
     ck_assert_uint_eq(last.rule, CV_R_AR_MAGIC);
     ck_assert_uint_eq(last.file_off, OFF);
-    ck_assert_int_eq(k, CV_AR_THIN);
+    ck_assert_int_eq(kind, CV_AR_THIN);
     /* what the message says is expected is what is accepted */
     ck_assert_mem_eq(&last.want, "!<arch>\n", 8);
 }
@@ -96,19 +96,19 @@ static const struct {
 
 START_TEST(header_forms)
 {
-    cv_ar_header h;
+    cv_ar_header header;
 
-    ck_assert_int_eq(read_one(good[_i].name, good[_i].size, good[_i].left, good[_i].kind, &h), CUVET_OK);
+    ck_assert_int_eq(read_one(good[_i].name, good[_i].size, good[_i].left, good[_i].kind, &header), CUVET_OK);
     ck_assert_uint_eq(n_diags, 0);
-    ck_assert_int_eq(h.entry, good[_i].entry);
-    ck_assert(cv_span_eq_str(h.name, good[_i].short_name));
-    ck_assert_uint_eq(h.name_at, good[_i].name_at);
-    ck_assert_uint_eq(h.name_size, good[_i].name_size);
-    ck_assert_uint_eq(h.body, good[_i].body);
-    ck_assert_uint_eq(h.body_size, good[_i].body_size);
-    ck_assert_uint_eq(h.end, good[_i].end);
-    ck_assert_uint_eq(h.next, good[_i].next);
-    ck_assert_int_eq(h.stored, good[_i].stored);
+    ck_assert_int_eq(header.entry, good[_i].entry);
+    ck_assert(cv_span_eq_str(header.name, good[_i].short_name));
+    ck_assert_uint_eq(header.name_at, good[_i].name_at);
+    ck_assert_uint_eq(header.name_size, good[_i].name_size);
+    ck_assert_uint_eq(header.body, good[_i].body);
+    ck_assert_uint_eq(header.body_size, good[_i].body_size);
+    ck_assert_uint_eq(header.end, good[_i].end);
+    ck_assert_uint_eq(header.next, good[_i].next);
+    ck_assert_int_eq(header.stored, good[_i].stored);
 }
 END_TEST
 
@@ -138,34 +138,36 @@ static const struct {
 
 START_TEST(header_broken)
 {
-    cv_ar_header h = { .size = 77 };
+    cv_ar_header header = { .size = 77 };
 
-    ck_assert_int_eq(read_one(bad[_i].name, bad[_i].size, bad[_i].left, CV_AR_NORMAL, &h), CUVET_E_MALFORMED);
+    ck_assert_int_eq(read_one(bad[_i].name, bad[_i].size, bad[_i].left, CV_AR_NORMAL, &header),
+                     CUVET_E_MALFORMED);
     ck_assert_uint_eq(n_diags, 1);
     ck_assert_uint_eq(last.rule, bad[_i].rule);
     ck_assert_uint_eq(last.file_off, OFF + bad[_i].at);
     ck_assert_uint_eq(last.got, bad[_i].got);
     ck_assert_uint_eq(last.want, bad[_i].want);
-    ck_assert_uint_eq(h.size, 77); /* untouched */
+    ck_assert_uint_eq(header.size, 77); /* untouched */
 }
 END_TEST
 
 START_TEST(every_prefix_and_terminator)
 {
     char head[60];
-    cv_ar_header h;
+    cv_ar_header header;
 
     make(head, "a/", "4");
-    for (uint64_t n = 0; n < 60; n++) {
-        ck_assert_int_eq(cv_ar_read_header(&x, cv_span_of(head, n, OFF), 1000, CV_AR_NORMAL, &h),
-                         CUVET_E_MALFORMED);
+    for (uint64_t count = 0; count < 60; count++) {
+        ck_assert_int_eq(
+            cv_ar_read_header(&the_ctx, cv_span_of(head, count, OFF), 1000, CV_AR_NORMAL, &header),
+            CUVET_E_MALFORMED);
         ck_assert_uint_eq(last.rule, CV_R_AR_HEADER_TRUNCATED);
-        ck_assert_uint_eq(last.got, n);
+        ck_assert_uint_eq(last.got, count);
     }
     for (int i = 58; i < 60; i++) {
         make(head, "a/", "4");
         head[i] ^= 1;
-        ck_assert_int_eq(cv_ar_read_header(&x, cv_span_of(head, 60, OFF), 1000, CV_AR_NORMAL, &h),
+        ck_assert_int_eq(cv_ar_read_header(&the_ctx, cv_span_of(head, 60, OFF), 1000, CV_AR_NORMAL, &header),
                          CUVET_E_MALFORMED);
         ck_assert_uint_eq(last.rule, CV_R_AR_TERMINATOR);
         ck_assert_uint_eq(last.file_off, OFF + 58);
@@ -176,23 +178,23 @@ END_TEST
 
 START_TEST(member_past_the_end)
 {
-    cv_ar_header h;
+    cv_ar_header header;
 
-    ck_assert_int_eq(read_one("a/", "41", 100, CV_AR_NORMAL, &h), CUVET_OK);
+    ck_assert_int_eq(read_one("a/", "41", 100, CV_AR_NORMAL, &header), CUVET_OK);
     ck_assert_uint_eq(last.rule, CV_R_AR_MEMBER_TRUNCATED);
     ck_assert_uint_eq(last.file_off, OFF + 48);
     ck_assert_uint_eq(last.got, 41);
     ck_assert_uint_eq(last.want, 40);
-    ck_assert_uint_eq(h.body_size, 40);
-    ck_assert_uint_eq(h.next, 100);
+    ck_assert_uint_eq(header.body_size, 40);
+    ck_assert_uint_eq(header.next, 100);
     /* the name of a cut member is cut as well */
-    ck_assert_int_eq(read_one("#1/30", "50", 80, CV_AR_NORMAL, &h), CUVET_OK);
-    ck_assert_uint_eq(h.name_size, 20);
-    ck_assert_uint_eq(h.body, 80);
-    ck_assert_uint_eq(h.body_size, 0);
+    ck_assert_int_eq(read_one("#1/30", "50", 80, CV_AR_NORMAL, &header), CUVET_OK);
+    ck_assert_uint_eq(header.name_size, 20);
+    ck_assert_uint_eq(header.body, 80);
+    ck_assert_uint_eq(header.body_size, 0);
     ck_assert_uint_eq(n_diags, 2);
     /* just legal */
-    ck_assert_int_eq(read_one("a/", "40", 100, CV_AR_NORMAL, &h), CUVET_OK);
+    ck_assert_int_eq(read_one("a/", "40", 100, CV_AR_NORMAL, &header), CUVET_OK);
     ck_assert_uint_eq(n_diags, 2);
 }
 END_TEST
@@ -203,36 +205,37 @@ START_TEST(long_names)
     static char big[6000];
     cv_span names = cv_span_of(table, sizeof(table) - 1, 5000), name;
 
-    ck_assert_int_eq(cv_ar_long_name(&x, names, 0, OFF, &name), CUVET_OK);
+    ck_assert_int_eq(cv_ar_long_name(&the_ctx, names, 0, OFF, &name), CUVET_OK);
     ck_assert(cv_span_eq_str(name, "first_long_name.o"));
     ck_assert_uint_eq(name.off, 5000);
-    ck_assert_int_eq(cv_ar_long_name(&x, names, 6, OFF, &name), CUVET_OK);
+    ck_assert_int_eq(cv_ar_long_name(&the_ctx, names, 6, OFF, &name), CUVET_OK);
     ck_assert(cv_span_eq_str(name, "long_name.o"));
-    ck_assert_int_eq(cv_ar_long_name(&x, names, 19, OFF, &name), CUVET_OK);
+    ck_assert_int_eq(cv_ar_long_name(&the_ctx, names, 19, OFF, &name), CUVET_OK);
     ck_assert(cv_span_eq_str(name, "second"));
-    ck_assert_int_eq(cv_ar_long_name(&x, names, 26, OFF, &name), CUVET_OK);
+    ck_assert_int_eq(cv_ar_long_name(&the_ctx, names, 26, OFF, &name), CUVET_OK);
     ck_assert_uint_eq(name.len, 0);
-    ck_assert_int_eq(cv_ar_long_name(&x, names, 27, OFF, &name), CUVET_OK);
+    ck_assert_int_eq(cv_ar_long_name(&the_ctx, names, 27, OFF, &name), CUVET_OK);
     ck_assert_uint_eq(name.len, 0);
-    ck_assert_int_eq(cv_ar_long_name(&x, names, 28, OFF, &name), CUVET_OK);
+    ck_assert_int_eq(cv_ar_long_name(&the_ctx, names, 28, OFF, &name), CUVET_OK);
     ck_assert(cv_span_eq_str(name, "windows.obj"));
     ck_assert_uint_eq(n_diags, 0);
-    ck_assert_int_eq(cv_ar_long_name(&x, names, 40, OFF, &name), CUVET_E_MALFORMED);
+    ck_assert_int_eq(cv_ar_long_name(&the_ctx, names, 40, OFF, &name), CUVET_E_MALFORMED);
     ck_assert_uint_eq(last.rule, CV_R_AR_NAME_END);
-    ck_assert_int_eq(cv_ar_long_name(&x, names, names.len, OFF, &name), CUVET_E_MALFORMED);
+    ck_assert_int_eq(cv_ar_long_name(&the_ctx, names, names.len, OFF, &name), CUVET_E_MALFORMED);
     ck_assert_uint_eq(last.rule, CV_R_AR_NAME_OFFSET);
     ck_assert_uint_eq(last.file_off, OFF);
     ck_assert_uint_eq(last.want, names.len);
-    ck_assert_int_eq(cv_ar_long_name(&x, names, UINT64_MAX, OFF, &name), CUVET_E_MALFORMED);
+    ck_assert_int_eq(cv_ar_long_name(&the_ctx, names, UINT64_MAX, OFF, &name), CUVET_E_MALFORMED);
     ck_assert_uint_eq(last.rule, CV_R_AR_NAME_OFFSET);
     /* a name is looked for in 4096 bytes, no more */
     memset(big, 'n', sizeof(big));
     big[4095] = '\n';
-    ck_assert_int_eq(cv_ar_long_name(&x, cv_span_of(big, sizeof(big), 0), 0, OFF, &name), CUVET_OK);
+    ck_assert_int_eq(cv_ar_long_name(&the_ctx, cv_span_of(big, sizeof(big), 0), 0, OFF, &name), CUVET_OK);
     ck_assert_uint_eq(name.len, 4095);
     big[4095] = 'n';
     big[4096] = '\n';
-    ck_assert_int_eq(cv_ar_long_name(&x, cv_span_of(big, sizeof(big), 0), 0, OFF, &name), CUVET_E_MALFORMED);
+    ck_assert_int_eq(cv_ar_long_name(&the_ctx, cv_span_of(big, sizeof(big), 0), 0, OFF, &name),
+                     CUVET_E_MALFORMED);
     ck_assert_uint_eq(last.rule, CV_R_AR_NAME_END);
 }
 END_TEST
@@ -245,10 +248,10 @@ START_TEST(bsd_names_and_padding)
     ck_assert(cv_ar_is_symbols(text("__.SYMDEF_64")));
     ck_assert(cv_ar_is_symbols(text("__.SYMDEF_64 SORTED")));
     ck_assert(!cv_ar_is_symbols(text("__.SYMDEF_")));
-    cv_ar_check_padding(&x, text("\n"));
-    cv_ar_check_padding(&x, cv_span_of("\0", 1, OFF));
+    cv_ar_check_padding(&the_ctx, text("\n"));
+    cv_ar_check_padding(&the_ctx, cv_span_of("\0", 1, OFF));
     ck_assert_uint_eq(n_diags, 0);
-    cv_ar_check_padding(&x, text("x"));
+    cv_ar_check_padding(&the_ctx, text("x"));
     ck_assert_uint_eq(last.rule, CV_R_AR_PADDING);
     ck_assert_uint_eq(last.got, 'x');
     ck_assert_int_eq(last.severity, CUVET_NOTE);
@@ -262,17 +265,19 @@ START_TEST(every_byte)
 
     for (size_t k = 0; k < 5; k++)
         for (int i = 0; i < 60; i++)
-            for (int v = 0; v < 256; v++) {
+            for (int value = 0; value < 256; value++) {
                 char head[60];
-                cv_ar_header h;
+                cv_ar_header header;
 
                 make(head, names[k], "30");
-                head[i] = (char)v;
-                cv_ctx_set_work(&x, 1000);
-                if (cv_ar_read_header(&x, cv_span_of(head, 60, OFF), 100, CV_AR_NORMAL, &h) != CUVET_OK)
+                head[i] = (char)value;
+                cv_ctx_set_work(&the_ctx, 1000);
+                if (cv_ar_read_header(&the_ctx, cv_span_of(head, 60, OFF), 100, CV_AR_NORMAL, &header) !=
+                    CUVET_OK)
                     continue;
-                ck_assert(h.body >= 60 && h.body <= h.end && h.end <= h.next && h.next <= 100);
-                ck_assert_uint_eq(h.body + h.body_size, h.end);
+                ck_assert(header.body >= 60 && header.body <= header.end && header.end <= header.next &&
+                          header.next <= 100);
+                ck_assert_uint_eq(header.body + header.body_size, header.end);
             }
 }
 END_TEST
@@ -280,18 +285,18 @@ END_TEST
 Suite *suite_format_archive(void);
 Suite *suite_format_archive(void)
 {
-    Suite *s = suite_create("format/archive");
-    TCase *t = tcase_create("read");
+    Suite *suite = suite_create("format/archive");
+    TCase *tcase = tcase_create("read");
 
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, magic);
-    tcase_add_loop_test(t, header_forms, 0, (int)CV_COUNT(good));
-    tcase_add_loop_test(t, header_broken, 0, (int)CV_COUNT(bad));
-    tcase_add_test(t, every_prefix_and_terminator);
-    tcase_add_test(t, member_past_the_end);
-    tcase_add_test(t, long_names);
-    tcase_add_test(t, bsd_names_and_padding);
-    tcase_add_test(t, every_byte);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, magic);
+    tcase_add_loop_test(tcase, header_forms, 0, (int)CV_COUNT(good));
+    tcase_add_loop_test(tcase, header_broken, 0, (int)CV_COUNT(bad));
+    tcase_add_test(tcase, every_prefix_and_terminator);
+    tcase_add_test(tcase, member_past_the_end);
+    tcase_add_test(tcase, long_names);
+    tcase_add_test(tcase, bsd_names_and_padding);
+    tcase_add_test(tcase, every_byte);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

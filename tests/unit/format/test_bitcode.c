@@ -12,22 +12,22 @@
 static uint8_t bytes[8192];
 static uint64_t n_bits;
 
-static void fixed(uint64_t v, unsigned width)
+static void fixed(uint64_t value, unsigned width)
 {
     for (unsigned i = 0; i < width; i++, n_bits++) {
         ck_assert_uint_lt(n_bits / 8, sizeof(bytes));
-        if (v >> i & 1)
+        if (value >> i & 1)
             bytes[n_bits / 8] |= (uint8_t)(1u << n_bits % 8);
     }
 }
 
-static void vbr(uint64_t v, unsigned width)
+static void vbr(uint64_t value, unsigned width)
 {
     uint64_t half = UINT64_C(1) << (width - 1);
 
-    for (; v >= half; v >>= width - 1)
-        fixed((v & (half - 1)) | half, width);
-    fixed(v, width);
+    for (; value >= half; value >>= width - 1)
+        fixed((value & (half - 1)) | half, width);
+    fixed(value, width);
 }
 
 static void align32(void)
@@ -53,10 +53,10 @@ static uint64_t enter(unsigned outer, uint64_t id, uint64_t width)
     return n_bits / 8 - 4;
 }
 
-static void set_word(uint64_t at, uint64_t v)
+static void set_word(uint64_t at, uint64_t value)
 {
     for (unsigned i = 0; i < 4; i++)
-        bytes[at + i] = (uint8_t)(v >> 8 * i);
+        bytes[at + i] = (uint8_t)(value >> 8 * i);
 }
 
 static void leave(uint64_t at, unsigned width)
@@ -77,23 +77,23 @@ static void put_triple(unsigned width, const char *triple)
 
 static cuvet_status read_all(cv_bc *out)
 {
-    return cv_bc_read(&x, cv_span_of(bytes, n_bits / 8, BASE), n_bits / 8, out);
+    return cv_bc_read(&the_ctx, cv_span_of(bytes, n_bits / 8, BASE), n_bits / 8, out);
 }
 
-static cv_span triple_of(const cv_bc *b)
+static cv_span triple_of(const cv_bc *bitcode)
 {
-    return cv_span_of(b->triple, b->n_triple, 0);
+    return cv_span_of(bitcode->triple, bitcode->n_triple, 0);
 }
 
 static void expect_triple(const char *want)
 {
-    cv_bc b;
+    cv_bc bitcode;
 
-    ck_assert_int_eq(read_all(&b), CUVET_OK);
+    ck_assert_int_eq(read_all(&bitcode), CUVET_OK);
     ck_assert_uint_eq(n_diags, 0);
-    ck_assert_uint_eq(b.n_triple, strlen(want));
-    ck_assert_mem_eq(b.triple, want, strlen(want));
-    ck_assert_uint_eq(b.more, 0);
+    ck_assert_uint_eq(bitcode.n_triple, strlen(want));
+    ck_assert_mem_eq(bitcode.triple, want, strlen(want));
+    ck_assert_uint_eq(bitcode.more, 0);
 }
 
 /* Identification, then a module that 'fill' writes at width 3. @return where the module's length is. */
@@ -206,7 +206,7 @@ START_TEST(wrapped)
     for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++) {
         uint64_t len, size, off = ROWS[i].off == 1 ? 19 : ROWS[i].off == 2 ? 0xFFFFFFFF : 20;
         cuvet_status want = ROWS[i].rule == NONE ? CUVET_OK : CUVET_E_MALFORMED;
-        cv_bc b;
+        cv_bc bitcode;
 
         setup();
         (void)build(plain);
@@ -218,11 +218,11 @@ START_TEST(wrapped)
         set_word(8, off);
         set_word(12, ROWS[i].len > 1 ? ROWS[i].len : len + ROWS[i].len);
         size = ROWS[i].cut ? ROWS[i].cut : 20 + len;
-        ck_assert_int_eq(cv_bc_read(&x, cv_span_of(bytes, size, BASE), size, &b), want);
+        ck_assert_int_eq(cv_bc_read(&the_ctx, cv_span_of(bytes, size, BASE), size, &bitcode), want);
         if (want == CUVET_OK) {
-            ck_assert_uint_eq(b.off, 20);
-            ck_assert_uint_eq(b.end, 20 + len);
-            ck_assert_uint_eq(b.n_triple, 19);
+            ck_assert_uint_eq(bitcode.off, 20);
+            ck_assert_uint_eq(bitcode.end, 20 + len);
+            ck_assert_uint_eq(bitcode.n_triple, 19);
             ck_assert_uint_eq(n_diags, 0);
         } else {
             ck_assert_uint_eq(n_diags, 1);
@@ -237,9 +237,9 @@ START_TEST(wrapped)
     set_word(8, 20);
     set_word(12, 8);
     {
-        cv_bc b;
+        cv_bc bitcode;
 
-        ck_assert_int_eq(read_all(&b), CUVET_E_MALFORMED);
+        ck_assert_int_eq(read_all(&bitcode), CUVET_E_MALFORMED);
     }
     ck_assert_uint_eq(first.rule, CV_R_BC_MAGIC);
     ck_assert_uint_eq(first.file_off, BASE + 20);
@@ -249,20 +249,20 @@ END_TEST
 START_TEST(blocks_fit)
 {
     uint64_t at = build(plain), words = (n_bits / 8 - at - 4) / 4;
-    cv_bc b;
+    cv_bc bitcode;
 
     set_word(at, words + 1);
-    ck_assert_int_eq(read_all(&b), CUVET_E_MALFORMED);
+    ck_assert_int_eq(read_all(&bitcode), CUVET_E_MALFORMED);
     expect_finding("module", CV_R_BC_BLOCK, BASE + at + 4, words * 4 + 4, words * 4);
     setup();
     at = build(plain);
     set_word(at, 0xFFFFFFFF);
-    ck_assert_int_eq(read_all(&b), CUVET_E_MALFORMED);
+    ck_assert_int_eq(read_all(&bitcode), CUVET_E_MALFORMED);
     expect_finding("module of 16 GiB", CV_R_BC_BLOCK, BASE + at + 4, UINT64_C(0x3FFFFFFFC), words * 4);
     setup();
     at = build(plain);
     set_word(at + 12, 0x100); /* of the block in it */
-    ck_assert_int_eq(read_all(&b), CUVET_E_MALFORMED);
+    ck_assert_int_eq(read_all(&bitcode), CUVET_E_MALFORMED);
     ck_assert_uint_eq(first.rule, CV_R_BC_BLOCK);
     ck_assert_uint_eq(first.file_off, BASE + at + 16);
     ck_assert_uint_eq(first.got, 0x400);
@@ -333,12 +333,12 @@ START_TEST(unreadable)
                   array_of_arrays, wide_number,   nothing_a_million_times };
 
     for (size_t i = 0; i < sizeof(FILL) / sizeof(FILL[0]); i++) {
-        cv_bc b;
+        cv_bc bitcode;
 
         setup();
         (void)build(FILL[i]);
-        ck_assert_int_eq(read_all(&b), CUVET_OK);
-        ck_assert_uint_eq(b.n_triple, 0);
+        ck_assert_int_eq(read_all(&bitcode), CUVET_OK);
+        ck_assert_uint_eq(bitcode.n_triple, 0);
         ck_assert_uint_eq(n_diags, 0);
         teardown();
     }
@@ -354,20 +354,20 @@ START_TEST(every_prefix)
 
     (void)build(plain);
     size = n_bits / 8;
-    for (uint64_t n = 4; n <= size; n++) {
-        cv_bc b;
+    for (uint64_t count = 4; count <= size; count++) {
+        cv_bc bitcode;
 
         setup();
-        ck_assert_int_eq(cv_bc_read(&x, cv_span_of(bytes, n, BASE), size, &b), CUVET_OK);
+        ck_assert_int_eq(cv_bc_read(&the_ctx, cv_span_of(bytes, count, BASE), size, &bitcode), CUVET_OK);
         ck_assert_uint_eq(n_diags, 0);
-        ck_assert(b.n_triple == 19 ? b.more == 0 : b.more > n && b.more <= size);
-        if (b.n_triple && !found_at)
-            found_at = n;
+        ck_assert(bitcode.n_triple == 19 ? bitcode.more == 0 : bitcode.more > count && bitcode.more <= size);
+        if (bitcode.n_triple && !found_at)
+            found_at = count;
         /* … and a file that ends there is cut off, or its module was not reached. */
-        cut = (n >= 12 && n < 16) || (n >= 24 && n < size);
-        ck_assert_int_eq(cv_bc_read(&x, cv_span_of(bytes, n, BASE), n, &b),
+        cut = (count >= 12 && count < 16) || (count >= 24 && count < size);
+        ck_assert_int_eq(cv_bc_read(&the_ctx, cv_span_of(bytes, count, BASE), count, &bitcode),
                          cut ? CUVET_E_MALFORMED : CUVET_OK);
-        ck_assert_uint_eq(b.more, 0);
+        ck_assert_uint_eq(bitcode.more, 0);
         ck_assert_uint_eq(n_diags, cut);
         ck_assert(!cut || first.rule == CV_R_BC_BLOCK);
         teardown();
@@ -387,17 +387,18 @@ START_TEST(every_byte)
         (void)build(which ? forms : plain);
         size = n_bits / 8;
         for (uint64_t at = 4; at < size; at++) {
-            for (size_t v = 0; v < sizeof(VALUES); v++) {
+            for (size_t value = 0; value < sizeof(VALUES); value++) {
                 uint8_t old = bytes[at];
-                cuvet_status s;
-                cv_bc b;
+                cuvet_status status;
+                cv_bc bitcode;
 
                 setup();
-                bytes[at] = VALUES[v];
-                s = read_all(&b);
+                bytes[at] = VALUES[value];
+                status = read_all(&bitcode);
                 bytes[at] = old;
-                ck_assert(s == CUVET_OK ? n_diags == 0 : s == CUVET_E_MALFORMED && n_diags == 1);
-                ck_assert(b.next <= b.end && b.end <= size && b.n_triple <= CV_BC_TRIPLE_MAX);
+                ck_assert(status == CUVET_OK ? n_diags == 0 : status == CUVET_E_MALFORMED && n_diags == 1);
+                ck_assert(bitcode.next <= bitcode.end && bitcode.end <= size &&
+                          bitcode.n_triple <= CV_BC_TRIPLE_MAX);
                 teardown();
             }
         }
@@ -434,38 +435,38 @@ START_TEST(outer_blocks)
 {
     uint64_t at, size = 0;
     bool module = true;
-    cv_bc b;
+    cv_bc bitcode;
 
     (void)build(plain);
-    ck_assert_int_eq(read_all(&b), CUVET_OK);
+    ck_assert_int_eq(read_all(&bitcode), CUVET_OK);
     ck_assert(cv_bc_block(cv_span_of(bytes + 4, 12, 0), &module, &size));
     ck_assert(!module && size == 12);
     ck_assert(cv_bc_block(cv_span_of(bytes + 16, 12, 0), &module, &size));
-    ck_assert(module && 16 + size == b.next && b.next == n_bits / 8);
+    ck_assert(module && 16 + size == bitcode.next && bitcode.next == n_bits / 8);
     for (at = 0; at < 8; at++)
         ck_assert(!cv_bc_block(cv_span_of(bytes + 16, at, 0), &module, &size));
     ck_assert(!cv_bc_block(cv_span_of("\0\0\0\0\0\0\0\0\0\0\0", 12, 0), &module, &size));
     ck_assert_int_eq(cv_bc_probe(cv_span_of(bytes, 4, 0)), CV_BC_PLAIN);
     ck_assert_int_eq(cv_bc_probe(cv_span_of(bytes, 3, 0)), CV_BC_NONE);
-    ck_assert_int_eq(cv_bc_probe(triple_of(&b)), CV_BC_NONE);
+    ck_assert_int_eq(cv_bc_probe(triple_of(&bitcode)), CV_BC_NONE);
 }
 END_TEST
 
 Suite *suite_format_bitcode(void);
 Suite *suite_format_bitcode(void)
 {
-    Suite *s = suite_create("format/bitcode");
-    TCase *t = tcase_create("bitcode");
+    Suite *suite = suite_create("format/bitcode");
+    TCase *tcase = tcase_create("bitcode");
 
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, found);
-    tcase_add_test(t, wrapped);
-    tcase_add_test(t, blocks_fit);
-    tcase_add_test(t, unreadable);
-    tcase_add_test(t, every_prefix);
-    tcase_add_test(t, every_byte);
-    tcase_add_test(t, machines);
-    tcase_add_test(t, outer_blocks);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, found);
+    tcase_add_test(tcase, wrapped);
+    tcase_add_test(tcase, blocks_fit);
+    tcase_add_test(tcase, unreadable);
+    tcase_add_test(tcase, every_prefix);
+    tcase_add_test(tcase, every_byte);
+    tcase_add_test(tcase, machines);
+    tcase_add_test(tcase, outer_blocks);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -30,27 +30,27 @@ static cv_elf_header sample_header(bool is32)
 START_TEST(header_round_trip)
 {
     bool is32 = _i != 0;
-    cv_elf_header h = sample_header(is32), got;
-    cv_builder b, again;
+    cv_elf_header header = sample_header(is32), got;
+    cv_builder builder, again;
 
-    cv_builder_init(&b, &x.mem);
-    cv_elf_write_header(&b, &h);
-    ck_assert(!b.failed);
-    ck_assert_uint_eq(b.len, cv_elf_ehdr_size(is32));
-    ck_assert_int_eq(cv_elf_read_header(&x, cv_builder_span(&b), &got), CUVET_OK);
+    cv_builder_init(&builder, &the_ctx.mem);
+    cv_elf_write_header(&builder, &header);
+    ck_assert(!builder.failed);
+    ck_assert_uint_eq(builder.len, cv_elf_ehdr_size(is32));
+    ck_assert_int_eq(cv_elf_read_header(&the_ctx, cv_builder_span(&builder), &got), CUVET_OK);
     /* Written again, not compared as memory: the structure has padding. */
-    cv_builder_init(&again, &x.mem);
+    cv_builder_init(&again, &the_ctx.mem);
     cv_elf_write_header(&again, &got);
-    ck_assert(cv_span_eq(cv_builder_span(&again), cv_builder_span(&b)));
+    ck_assert(cv_span_eq(cv_builder_span(&again), cv_builder_span(&builder)));
     cv_builder_free(&again);
     /* The same header one byte shorter is not there at all. */
-    cv_span cut = cv_builder_span(&b);
+    cv_span cut = cv_builder_span(&builder);
     cut.len--;
-    ck_assert_int_eq(cv_elf_read_header(&x, cut, &got), CUVET_E_MALFORMED);
+    ck_assert_int_eq(cv_elf_read_header(&the_ctx, cut, &got), CUVET_E_MALFORMED);
     ck_assert_uint_eq(last.rule, CV_R_ELF_SHORT);
     ck_assert_uint_eq(last.want, cv_elf_ehdr_size(is32));
-    cv_builder_free(&b);
-    ck_assert_uint_eq(x.mem.live, 0);
+    cv_builder_free(&builder);
+    ck_assert_uint_eq(the_ctx.mem.live, 0);
 }
 END_TEST
 
@@ -62,50 +62,50 @@ START_TEST(records_round_trip)
     cv_elf_segment ph = { 1, 5, big - 2, big - 3, big - 4, big - 5, big - 6, big - 7 }, gph;
     cv_elf_symbol st = { 9, 0x12, 0x10, 77, big, big - 1 }, gst;
     cv_elf_reloc ra = { big, 0xABCDEF, 0x7F, -3 }, rl = { big, 0xABCDEF, 0x7F, 0 }, gr;
-    cv_builder b;
+    cv_builder builder;
 
-    cv_builder_init(&b, &x.mem);
+    cv_builder_init(&builder, &the_ctx.mem);
     for (int i = 0; i < 2; i++) { /* the second element: the stride matters */
-        cv_builder_free(&b);
+        cv_builder_free(&builder);
         for (int k = 0; k <= i; k++)
-            cv_elf_write_section(&b, is32, &sh);
-        cv_elf_read_section(cv_builder_span(&b), is32, (uint64_t)i, &gsh);
+            cv_elf_write_section(&builder, is32, &sh);
+        cv_elf_read_section(cv_builder_span(&builder), is32, (uint64_t)i, &gsh);
         ck_assert_mem_eq(&sh, &gsh, sizeof(sh));
     }
-    cv_elf_read_section(cv_builder_span(&b), is32, 2, &gsh);
+    cv_elf_read_section(cv_builder_span(&builder), is32, 2, &gsh);
     ck_assert_uint_eq(gsh.name | gsh.type | gsh.flags | gsh.size | gsh.entsize, 0);
-    cv_elf_read_section(cv_builder_span(&b), is32, UINT64_MAX / 2, &gsh);
+    cv_elf_read_section(cv_builder_span(&builder), is32, UINT64_MAX / 2, &gsh);
     ck_assert_uint_eq(gsh.name | gsh.size, 0);
-    cv_builder_free(&b);
-    cv_elf_write_segment(&b, is32, &ph);
-    ck_assert_uint_eq(b.len, cv_elf_phdr_size(is32));
-    cv_elf_read_segment(cv_builder_span(&b), is32, 0, &gph);
+    cv_builder_free(&builder);
+    cv_elf_write_segment(&builder, is32, &ph);
+    ck_assert_uint_eq(builder.len, cv_elf_phdr_size(is32));
+    cv_elf_read_segment(cv_builder_span(&builder), is32, 0, &gph);
     ck_assert_mem_eq(&ph, &gph, sizeof(ph));
-    cv_elf_read_segment(cv_builder_span(&b), is32, 1, &gph);
+    cv_elf_read_segment(cv_builder_span(&builder), is32, 1, &gph);
     ck_assert_uint_eq(gph.type | gph.memsz, 0);
-    cv_builder_free(&b);
-    cv_elf_write_symbol(&b, is32, &st);
-    ck_assert_uint_eq(b.len, cv_elf_sym_size(is32));
-    cv_elf_read_symbol(cv_builder_span(&b), is32, 0, &gst);
+    cv_builder_free(&builder);
+    cv_elf_write_symbol(&builder, is32, &st);
+    ck_assert_uint_eq(builder.len, cv_elf_sym_size(is32));
+    cv_elf_read_symbol(cv_builder_span(&builder), is32, 0, &gst);
     ck_assert_mem_eq(&st, &gst, sizeof(st));
     ck_assert_uint_eq(cv_elf_sym_type(&gst), 2);
     ck_assert_uint_eq(cv_elf_sym_bind(&gst), 1);
-    cv_elf_read_symbol(cv_builder_span(&b), is32, 1, &gst);
+    cv_elf_read_symbol(cv_builder_span(&builder), is32, 1, &gst);
     ck_assert_uint_eq(gst.name | gst.value, 0);
-    cv_builder_free(&b);
-    cv_elf_write_reloc(&b, is32, true, &ra);
-    ck_assert_uint_eq(b.len, cv_elf_rel_size(is32, true));
-    cv_elf_read_reloc(cv_builder_span(&b), is32, true, 0, &gr);
+    cv_builder_free(&builder);
+    cv_elf_write_reloc(&builder, is32, true, &ra);
+    ck_assert_uint_eq(builder.len, cv_elf_rel_size(is32, true));
+    cv_elf_read_reloc(cv_builder_span(&builder), is32, true, 0, &gr);
     ck_assert_mem_eq(&ra, &gr, sizeof(ra));
-    cv_elf_read_reloc(cv_builder_span(&b), is32, true, 1, &gr);
+    cv_elf_read_reloc(cv_builder_span(&builder), is32, true, 1, &gr);
     ck_assert_uint_eq(gr.off, 0);
-    cv_builder_free(&b);
-    cv_elf_write_reloc(&b, is32, false, &rl);
-    ck_assert_uint_eq(b.len, cv_elf_rel_size(is32, false));
-    cv_elf_read_reloc(cv_builder_span(&b), is32, false, 0, &gr);
+    cv_builder_free(&builder);
+    cv_elf_write_reloc(&builder, is32, false, &rl);
+    ck_assert_uint_eq(builder.len, cv_elf_rel_size(is32, false));
+    cv_elf_read_reloc(cv_builder_span(&builder), is32, false, 0, &gr);
     ck_assert_mem_eq(&rl, &gr, sizeof(rl));
-    ck_assert(!b.failed);
-    cv_builder_free(&b);
+    ck_assert(!builder.failed);
+    cv_builder_free(&builder);
 }
 END_TEST
 
@@ -120,25 +120,25 @@ START_TEST(narrow_overflow)
                            { 0, 0, 0, -(INT64_C(1) << 31) - 1 },
                            { UINT64_C(1) << 32, 0, 0, 0 } };
     cv_elf_reloc good[] = { { 0xFFFFFFFF, 0xFFFFFF, 0xFF, INT32_MAX }, { 0, 0, 0, INT32_MIN } };
-    cv_builder b;
+    cv_builder builder;
 
-    cv_builder_init(&b, &x.mem);
-    cv_elf_write_section(&b, true, &sh);
-    ck_assert(b.failed);
-    cv_builder_free(&b);
-    cv_elf_write_symbol(&b, true, &st);
-    ck_assert(b.failed);
-    cv_builder_free(&b);
+    cv_builder_init(&builder, &the_ctx.mem);
+    cv_elf_write_section(&builder, true, &sh);
+    ck_assert(builder.failed);
+    cv_builder_free(&builder);
+    cv_elf_write_symbol(&builder, true, &st);
+    ck_assert(builder.failed);
+    cv_builder_free(&builder);
     for (size_t i = 0; i < CV_COUNT(bad); i++) {
-        cv_elf_write_reloc(&b, true, true, &bad[i]);
-        ck_assert_msg(b.failed, "relocation %zu was cut", i);
-        cv_builder_free(&b);
+        cv_elf_write_reloc(&builder, true, true, &bad[i]);
+        ck_assert_msg(builder.failed, "relocation %zu was cut", i);
+        cv_builder_free(&builder);
     }
     for (size_t i = 0; i < CV_COUNT(good); i++) {
-        cv_elf_write_reloc(&b, true, true, &good[i]);
-        ck_assert(!b.failed);
+        cv_elf_write_reloc(&builder, true, true, &good[i]);
+        ck_assert(!builder.failed);
     }
-    cv_builder_free(&b);
+    cv_builder_free(&builder);
 }
 END_TEST
 
@@ -162,17 +162,17 @@ static const struct {
 
 START_TEST(ident)
 {
-    cv_elf_header h = sample_header(false), got = { .machine = 0x5555 };
+    cv_elf_header header = sample_header(false), got = { .machine = 0x5555 };
     uint8_t bytes[64];
-    cv_builder b;
+    cv_builder builder;
 
-    cv_builder_init(&b, &x.mem);
-    cv_elf_write_header(&b, &h);
+    cv_builder_init(&builder, &the_ctx.mem);
+    cv_elf_write_header(&builder, &header);
     for (unsigned i = 0; i < 64; i++)
-        bytes[i] = cv_u8_at(cv_builder_span(&b), i);
-    cv_builder_free(&b);
+        bytes[i] = cv_u8_at(cv_builder_span(&builder), i);
+    cv_builder_free(&builder);
     bytes[IDENT[_i].off] = IDENT[_i].value;
-    ck_assert_int_eq(cv_elf_read_header(&x, cv_span_of(bytes, 64, 1000), &got), IDENT[_i].status);
+    ck_assert_int_eq(cv_elf_read_header(&the_ctx, cv_span_of(bytes, 64, 1000), &got), IDENT[_i].status);
     ck_assert_uint_eq(n_diags, 1);
     ck_assert_uint_eq(last.rule, IDENT[_i].rule);
     ck_assert_uint_eq(last.file_off, 1000 + IDENT[_i].at);
@@ -185,176 +185,176 @@ END_TEST
 START_TEST(prefixes)
 {
     bool is32 = _i != 0;
-    cv_elf_header h = sample_header(is32), got;
-    cv_builder b;
+    cv_elf_header header = sample_header(is32), got;
+    cv_builder builder;
 
-    cv_builder_init(&b, &x.mem);
-    cv_elf_write_header(&b, &h);
-    for (uint64_t n = 0; n < b.len; n++) {
-        cv_span s = cv_builder_span(&b);
+    cv_builder_init(&builder, &the_ctx.mem);
+    cv_elf_write_header(&builder, &header);
+    for (uint64_t count = 0; count < builder.len; count++) {
+        cv_span span = cv_builder_span(&builder);
 
-        s.len = n;
-        ck_assert_int_eq(cv_elf_read_header(&x, s, &got), CUVET_E_MALFORMED);
+        span.len = count;
+        ck_assert_int_eq(cv_elf_read_header(&the_ctx, span, &got), CUVET_E_MALFORMED);
         ck_assert_uint_eq(last.rule, CV_R_ELF_SHORT);
-        ck_assert_uint_eq(last.got, n);
-        ck_assert(!cv_elf_peek(s, &got));
+        ck_assert_uint_eq(last.got, count);
+        ck_assert(!cv_elf_peek(span, &got));
     }
-    cv_builder_free(&b);
+    cv_builder_free(&builder);
 }
 END_TEST
 
 START_TEST(padding_is_seen)
 {
     uint8_t bytes[64] = { 0x7F, 'E', 'L', 'F', 2, 1, 1 };
-    cv_elf_header h;
+    cv_elf_header header;
 
     for (unsigned i = 9; i < 16; i++) {
         bytes[i] = 1;
-        ck_assert(cv_elf_peek(cv_span_of(bytes, 64, 0), &h));
-        ck_assert_uint_eq(h.pad_nonzero, i);
+        ck_assert(cv_elf_peek(cv_span_of(bytes, 64, 0), &header));
+        ck_assert_uint_eq(header.pad_nonzero, i);
         bytes[i] = 0;
     }
     bytes[15] = bytes[10] = 1;
-    ck_assert(cv_elf_peek(cv_span_of(bytes, 64, 0), &h));
-    ck_assert_uint_eq(h.pad_nonzero, 10);
+    ck_assert(cv_elf_peek(cv_span_of(bytes, 64, 0), &header));
+    ck_assert_uint_eq(header.pad_nonzero, 10);
     bytes[15] = bytes[10] = 0;
     bytes[8] = 0xFF; /* not padding */
-    ck_assert(cv_elf_peek(cv_span_of(bytes, 64, 0), &h));
-    ck_assert_uint_eq(h.pad_nonzero, 0);
+    ck_assert(cv_elf_peek(cv_span_of(bytes, 64, 0), &header));
+    ck_assert_uint_eq(header.pad_nonzero, 0);
 }
 END_TEST
 
 /* Header, one page of content, three section headers, one program header, rest bytes. */
-static void small_file(cv_builder *b, bool is32, const cv_elf_section *second, uint16_t shnum,
+static void small_file(cv_builder *builder, bool is32, const cv_elf_section *second, uint16_t shnum,
                        uint64_t zero_size)
 {
-    cv_elf_header h = sample_header(is32);
+    cv_elf_header header = sample_header(is32);
     cv_elf_section null = { .size = zero_size };
     cv_elf_section nobits = { .type = CV_SHT_NOBITS, .off = 0x7FFFFFFF, .size = 0x7FFFFFFF };
     cv_elf_segment ph = { .type = 1 };
 
-    h.shoff = 256;
-    h.shnum = shnum;
-    h.shentsize = (uint16_t)cv_elf_shdr_size(is32);
-    h.phentsize = (uint16_t)cv_elf_phdr_size(is32);
-    h.phnum = 1;
-    h.phoff = 256 + 3 * cv_elf_shdr_size(is32);
-    cv_elf_write_header(b, &h);
-    cv_put_zero(b, 256 - b->len);
-    cv_elf_write_section(b, is32, &null);
-    cv_elf_write_section(b, is32, second);
-    cv_elf_write_section(b, is32, &nobits);
-    cv_elf_write_segment(b, is32, &ph);
-    cv_put_zero(b, 100);
+    header.shoff = 256;
+    header.shnum = shnum;
+    header.shentsize = (uint16_t)cv_elf_shdr_size(is32);
+    header.phentsize = (uint16_t)cv_elf_phdr_size(is32);
+    header.phnum = 1;
+    header.phoff = 256 + 3 * cv_elf_shdr_size(is32);
+    cv_elf_write_header(builder, &header);
+    cv_put_zero(builder, 256 - builder->len);
+    cv_elf_write_section(builder, is32, &null);
+    cv_elf_write_section(builder, is32, second);
+    cv_elf_write_section(builder, is32, &nobits);
+    cv_elf_write_segment(builder, is32, &ph);
+    cv_put_zero(builder, 100);
 }
 
 START_TEST(extent)
 {
     bool is32 = _i != 0;
-    cv_elf_section s = { .type = CV_SHT_PROGBITS, .off = 0x100, .size = 0 };
+    cv_elf_section section = { .type = CV_SHT_PROGBITS, .off = 0x100, .size = 0 };
     uint64_t got = 0, tables;
-    cv_builder b;
+    cv_builder builder;
 
-    cv_builder_init(&b, &x.mem);
-    small_file(&b, is32, &s, 3, 0);
+    cv_builder_init(&builder, &the_ctx.mem);
+    small_file(&builder, is32, &section, 3, 0);
     tables = 256 + 3 * cv_elf_shdr_size(is32) + cv_elf_phdr_size(is32);
-    ck_assert(cv_elf_extent(&x, cv_builder_span(&b), &got));
+    ck_assert(cv_elf_extent(&the_ctx, cv_builder_span(&builder), &got));
     ck_assert_uint_eq(got, tables);
-    cv_builder_free(&b);
+    cv_builder_free(&builder);
 
-    s.off = tables + 50; /* a section behind the tables */
-    s.size = 50;
-    small_file(&b, is32, &s, 3, 0);
-    ck_assert(cv_elf_extent(&x, cv_builder_span(&b), &got));
+    section.off = tables + 50; /* a section behind the tables */
+    section.size = 50;
+    small_file(&builder, is32, &section, 3, 0);
+    ck_assert(cv_elf_extent(&the_ctx, cv_builder_span(&builder), &got));
     ck_assert_uint_eq(got, tables + 100);
-    cv_builder_free(&b);
+    cv_builder_free(&builder);
 
-    s.size = 51; /* one byte outside */
-    small_file(&b, is32, &s, 3, 0);
-    ck_assert(!cv_elf_extent(&x, cv_builder_span(&b), &got));
-    cv_builder_free(&b);
+    section.size = 51; /* one byte outside */
+    small_file(&builder, is32, &section, 3, 0);
+    ck_assert(!cv_elf_extent(&the_ctx, cv_builder_span(&builder), &got));
+    cv_builder_free(&builder);
 
-    s.type = CV_SHT_NULL; /* says nothing about bytes */
-    small_file(&b, is32, &s, 3, 0);
-    ck_assert(cv_elf_extent(&x, cv_builder_span(&b), &got));
+    section.type = CV_SHT_NULL; /* says nothing about bytes */
+    small_file(&builder, is32, &section, 3, 0);
+    ck_assert(cv_elf_extent(&the_ctx, cv_builder_span(&builder), &got));
     ck_assert_uint_eq(got, tables);
-    cv_builder_free(&b);
+    cv_builder_free(&builder);
 
-    s = (cv_elf_section){ .type = CV_SHT_PROGBITS, .off = 0x40, .size = 8 };
-    small_file(&b, is32, &s, 0, 3); /* extended numbering */
-    ck_assert(cv_elf_extent(&x, cv_builder_span(&b), &got));
+    section = (cv_elf_section){ .type = CV_SHT_PROGBITS, .off = 0x40, .size = 8 };
+    small_file(&builder, is32, &section, 0, 3); /* extended numbering */
+    ck_assert(cv_elf_extent(&the_ctx, cv_builder_span(&builder), &got));
     ck_assert_uint_eq(got, tables);
-    cv_builder_free(&b);
+    cv_builder_free(&builder);
 
-    small_file(&b, is32, &s, 0, is32 ? 0xFFFFFFFF : UINT64_MAX / 32); /* a product that wraps */
-    ck_assert(!cv_elf_extent(&x, cv_builder_span(&b), &got));
-    cv_builder_free(&b);
+    small_file(&builder, is32, &section, 0, is32 ? 0xFFFFFFFF : UINT64_MAX / 32); /* a product that wraps */
+    ck_assert(!cv_elf_extent(&the_ctx, cv_builder_span(&builder), &got));
+    cv_builder_free(&builder);
 
-    small_file(&b, is32, &s, 0, 0); /* no sections */
-    ck_assert(cv_elf_extent(&x, cv_builder_span(&b), &got));
+    small_file(&builder, is32, &section, 0, 0); /* no sections */
+    ck_assert(cv_elf_extent(&the_ctx, cv_builder_span(&builder), &got));
     ck_assert_uint_eq(got, tables);
-    cv_builder_free(&b);
+    cv_builder_free(&builder);
 
-    small_file(&b, is32, &s, 3, 0);
-    x.lim.sections = 2;
-    ck_assert(!cv_elf_extent(&x, cv_builder_span(&b), &got));
-    x.lim.sections = 3;
-    cv_ctx_set_work(&x, 2);
-    ck_assert(!cv_elf_extent(&x, cv_builder_span(&b), &got));
-    cv_ctx_set_work(&x, 3);
-    ck_assert(cv_elf_extent(&x, cv_builder_span(&b), &got));
-    cv_builder_free(&b);
-    ck_assert_uint_eq(x.mem.live, 0);
+    small_file(&builder, is32, &section, 3, 0);
+    the_ctx.lim.sections = 2;
+    ck_assert(!cv_elf_extent(&the_ctx, cv_builder_span(&builder), &got));
+    the_ctx.lim.sections = 3;
+    cv_ctx_set_work(&the_ctx, 2);
+    ck_assert(!cv_elf_extent(&the_ctx, cv_builder_span(&builder), &got));
+    cv_ctx_set_work(&the_ctx, 3);
+    ck_assert(cv_elf_extent(&the_ctx, cv_builder_span(&builder), &got));
+    cv_builder_free(&builder);
+    ck_assert_uint_eq(the_ctx.mem.live, 0);
 }
 END_TEST
 
 /* Header fields that make the extent unknowable. */
 START_TEST(extent_refused)
 {
-    cv_elf_header h = sample_header(false);
+    cv_elf_header header = sample_header(false);
     uint64_t got = 77;
-    cv_builder b;
+    cv_builder builder;
 
-    cv_builder_init(&b, &x.mem);
-    h.shoff = h.shnum = h.phoff = 0;
-    h.phnum = 0;
-    cv_elf_write_header(&b, &h);
-    ck_assert(cv_elf_extent(&x, cv_builder_span(&b), &got)); /* the header alone */
+    cv_builder_init(&builder, &the_ctx.mem);
+    header.shoff = header.shnum = header.phoff = 0;
+    header.phnum = 0;
+    cv_elf_write_header(&builder, &header);
+    ck_assert(cv_elf_extent(&the_ctx, cv_builder_span(&builder), &got)); /* the header alone */
     ck_assert_uint_eq(got, 64);
-    ck_assert(!cv_elf_extent(&x, cv_span_tail(cv_builder_span(&b), 1), &got));
-    cv_builder_free(&b);
+    ck_assert(!cv_elf_extent(&the_ctx, cv_span_tail(cv_builder_span(&builder), 1), &got));
+    cv_builder_free(&builder);
 
-    h.phnum = 1;
-    cv_elf_write_header(&b, &h);
-    cv_put_zero(&b, 56);
-    ck_assert(cv_elf_extent(&x, cv_builder_span(&b), &got));
-    cv_builder_free(&b);
-    h.phoff = 65; /* one byte too far */
-    cv_elf_write_header(&b, &h);
-    cv_put_zero(&b, 56);
-    ck_assert(!cv_elf_extent(&x, cv_builder_span(&b), &got));
-    cv_builder_free(&b);
-    h.phoff = 64;
-    h.phentsize = 64;
-    cv_elf_write_header(&b, &h);
-    cv_put_zero(&b, 64);
-    ck_assert(!cv_elf_extent(&x, cv_builder_span(&b), &got));
-    cv_builder_free(&b);
+    header.phnum = 1;
+    cv_elf_write_header(&builder, &header);
+    cv_put_zero(&builder, 56);
+    ck_assert(cv_elf_extent(&the_ctx, cv_builder_span(&builder), &got));
+    cv_builder_free(&builder);
+    header.phoff = 65; /* one byte too far */
+    cv_elf_write_header(&builder, &header);
+    cv_put_zero(&builder, 56);
+    ck_assert(!cv_elf_extent(&the_ctx, cv_builder_span(&builder), &got));
+    cv_builder_free(&builder);
+    header.phoff = 64;
+    header.phentsize = 64;
+    cv_elf_write_header(&builder, &header);
+    cv_put_zero(&builder, 64);
+    ck_assert(!cv_elf_extent(&the_ctx, cv_builder_span(&builder), &got));
+    cv_builder_free(&builder);
 
-    h.phnum = 0;
-    h.shnum = 1;
-    h.shoff = 64;
-    h.shentsize = 56;
-    cv_elf_write_header(&b, &h);
-    cv_put_zero(&b, 64);
-    ck_assert(!cv_elf_extent(&x, cv_builder_span(&b), &got));
-    cv_builder_free(&b);
-    h.shentsize = 64;
-    h.shoff = 65;
-    cv_elf_write_header(&b, &h);
-    cv_put_zero(&b, 64);
-    ck_assert(!cv_elf_extent(&x, cv_builder_span(&b), &got));
-    cv_builder_free(&b);
+    header.phnum = 0;
+    header.shnum = 1;
+    header.shoff = 64;
+    header.shentsize = 56;
+    cv_elf_write_header(&builder, &header);
+    cv_put_zero(&builder, 64);
+    ck_assert(!cv_elf_extent(&the_ctx, cv_builder_span(&builder), &got));
+    cv_builder_free(&builder);
+    header.shentsize = 64;
+    header.shoff = 65;
+    cv_elf_write_header(&builder, &header);
+    cv_put_zero(&builder, 64);
+    ck_assert(!cv_elf_extent(&the_ctx, cv_builder_span(&builder), &got));
+    cv_builder_free(&builder);
 }
 END_TEST
 
@@ -390,11 +390,11 @@ END_TEST
 START_TEST(exempt_types)
 {
     static const uint32_t EXEMPT[] = { 8, 0x70000007, 0x70000009, 0x7000000A, 0x70000015 };
-    unsigned n = 0;
+    unsigned count = 0;
 
-    for (uint32_t t = 0; t < 32; t++)
-        n += cv_elf_type_exempt(t) + cv_elf_type_exempt(0x70000000 + t);
-    ck_assert_uint_eq(n, 5);
+    for (uint32_t total = 0; total < 32; total++)
+        count += cv_elf_type_exempt(total) + cv_elf_type_exempt(0x70000000 + total);
+    ck_assert_uint_eq(count, 5);
     for (size_t i = 0; i < 5; i++)
         ck_assert(cv_elf_type_exempt(EXEMPT[i]));
 }
@@ -404,49 +404,53 @@ END_TEST
 START_TEST(field_places)
 {
     for (int is32 = 0; is32 < 2; is32++) {
-        for (unsigned f = CV_SH_NAME; f <= CV_SH_ENTSIZE; f++) {
+        for (unsigned flags = CV_SH_NAME; flags <= CV_SH_ENTSIZE; flags++) {
             uint8_t bytes[64] = { 0 };
-            cv_elf_section s;
-            uint64_t v[10];
+            cv_elf_section section;
+            uint64_t value[10];
 
-            bytes[cv_elf_shdr_at(is32 != 0, (cv_shdr_field)f)] = 0x5A;
-            cv_elf_read_section(cv_span_of(bytes, 64, 0), is32 != 0, 0, &s);
-            uint64_t all[10] = { s.name, s.type, s.flags, s.addr,  s.off,
-                                 s.size, s.link, s.info,  s.align, s.entsize };
-            memcpy(v, all, sizeof(v));
+            bytes[cv_elf_shdr_at(is32 != 0, (cv_shdr_field)flags)] = 0x5A;
+            cv_elf_read_section(cv_span_of(bytes, 64, 0), is32 != 0, 0, &section);
+            uint64_t all[10] = { section.name, section.type, section.flags, section.addr,  section.off,
+                                 section.size, section.link, section.info,  section.align, section.entsize };
+            memcpy(value, all, sizeof(value));
             for (unsigned k = 0; k < 10; k++)
-                ck_assert_uint_eq(v[k], k == f ? 0x5A : 0);
+                ck_assert_uint_eq(value[k], k == flags ? 0x5A : 0);
         }
-        for (unsigned f = CV_ST_NAME; f <= CV_ST_SIZE; f++) {
+        for (unsigned flags = CV_ST_NAME; flags <= CV_ST_SIZE; flags++) {
             uint8_t bytes[24] = { 0 };
-            cv_elf_symbol s;
+            cv_elf_symbol symbol;
 
-            bytes[cv_elf_sym_at(is32 != 0, (cv_sym_field)f)] = 0x5A;
-            cv_elf_read_symbol(cv_span_of(bytes, 24, 0), is32 != 0, 0, &s);
-            uint64_t v[6] = { s.name, s.info, s.other, s.shndx, s.value, s.size };
+            bytes[cv_elf_sym_at(is32 != 0, (cv_sym_field)flags)] = 0x5A;
+            cv_elf_read_symbol(cv_span_of(bytes, 24, 0), is32 != 0, 0, &symbol);
+            uint64_t value[6] = { symbol.name,  symbol.info,  symbol.other,
+                                  symbol.shndx, symbol.value, symbol.size };
             for (unsigned k = 0; k < 6; k++)
-                ck_assert_uint_eq(v[k], k == f ? 0x5A : 0);
+                ck_assert_uint_eq(value[k], k == flags ? 0x5A : 0);
         }
-        for (unsigned f = CV_PH_TYPE; f <= CV_PH_ALIGN; f++) {
+        for (unsigned flags = CV_PH_TYPE; flags <= CV_PH_ALIGN; flags++) {
             uint8_t bytes[56] = { 0 };
-            cv_elf_segment s;
+            cv_elf_segment segment;
 
-            bytes[cv_elf_phdr_at(is32 != 0, (cv_phdr_field)f)] = 0x5A;
-            cv_elf_read_segment(cv_span_of(bytes, 56, 0), is32 != 0, 0, &s);
-            uint64_t v[8] = { s.type, s.flags, s.off, s.vaddr, s.paddr, s.filesz, s.memsz, s.align };
+            bytes[cv_elf_phdr_at(is32 != 0, (cv_phdr_field)flags)] = 0x5A;
+            cv_elf_read_segment(cv_span_of(bytes, 56, 0), is32 != 0, 0, &segment);
+            uint64_t value[8] = { segment.type,  segment.flags,  segment.off,   segment.vaddr,
+                                  segment.paddr, segment.filesz, segment.memsz, segment.align };
             for (unsigned k = 0; k < 8; k++)
-                ck_assert_uint_eq(v[k], k == f ? 0x5A : 0);
+                ck_assert_uint_eq(value[k], k == flags ? 0x5A : 0);
         }
-        for (unsigned f = CV_EH_TYPE; f <= CV_EH_SHSTRNDX; f++) {
+        for (unsigned flags = CV_EH_TYPE; flags <= CV_EH_SHSTRNDX; flags++) {
             uint8_t bytes[64] = { 0x7F, 'E', 'L', 'F', is32 ? 1 : 2, 1, 1 };
-            cv_elf_header h;
+            cv_elf_header header;
 
-            bytes[cv_elf_ehdr_at(is32 != 0, (cv_ehdr_field)f)] = 0x5A;
-            ck_assert(cv_elf_peek(cv_span_of(bytes, 64, 0), &h));
-            uint64_t v[13] = { h.type,   h.machine,   h.version, h.entry,     h.phoff, h.shoff,   h.flags,
-                               h.ehsize, h.phentsize, h.phnum,   h.shentsize, h.shnum, h.shstrndx };
+            bytes[cv_elf_ehdr_at(is32 != 0, (cv_ehdr_field)flags)] = 0x5A;
+            ck_assert(cv_elf_peek(cv_span_of(bytes, 64, 0), &header));
+            uint64_t value[13] = { header.type,      header.machine, header.version,   header.entry,
+                                   header.phoff,     header.shoff,   header.flags,     header.ehsize,
+                                   header.phentsize, header.phnum,   header.shentsize, header.shnum,
+                                   header.shstrndx };
             for (unsigned k = 0; k < 13; k++)
-                ck_assert_uint_eq(v[k], k == f ? 0x5A : 0);
+                ck_assert_uint_eq(value[k], k == flags ? 0x5A : 0);
         }
     }
 }
@@ -454,21 +458,21 @@ END_TEST
 
 Suite *suite_test_elf(void)
 {
-    Suite *s = suite_create("elf");
-    TCase *t = tcase_create("elf");
+    Suite *suite = suite_create("elf");
+    TCase *tcase = tcase_create("elf");
 
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_loop_test(t, header_round_trip, 0, 2);
-    tcase_add_loop_test(t, records_round_trip, 0, 2);
-    tcase_add_test(t, narrow_overflow);
-    tcase_add_loop_test(t, ident, 0, (int)CV_COUNT(IDENT));
-    tcase_add_loop_test(t, prefixes, 0, 2);
-    tcase_add_test(t, padding_is_seen);
-    tcase_add_loop_test(t, extent, 0, 2);
-    tcase_add_test(t, extent_refused);
-    tcase_add_test(t, names);
-    tcase_add_test(t, exempt_types);
-    tcase_add_test(t, field_places);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_loop_test(tcase, header_round_trip, 0, 2);
+    tcase_add_loop_test(tcase, records_round_trip, 0, 2);
+    tcase_add_test(tcase, narrow_overflow);
+    tcase_add_loop_test(tcase, ident, 0, (int)CV_COUNT(IDENT));
+    tcase_add_loop_test(tcase, prefixes, 0, 2);
+    tcase_add_test(tcase, padding_is_seen);
+    tcase_add_loop_test(tcase, extent, 0, 2);
+    tcase_add_test(tcase, extent_refused);
+    tcase_add_test(tcase, names);
+    tcase_add_test(tcase, exempt_types);
+    tcase_add_test(tcase, field_places);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -14,7 +14,7 @@
 static cv_ctx *fresh(void)
 {
     setup();
-    return &x;
+    return &the_ctx;
 }
 
 /* The first finding is the cause. */
@@ -55,31 +55,33 @@ static const struct {
 
 START_TEST(container_fields)
 {
-    uint8_t b[16] = { 0x50, 0xED, 0x55, 0xBA, 1, 0, 16, 0, 64 };
-    cv_fatbin_container c = { 0 };
+    uint8_t byte[16] = { 0x50, 0xED, 0x55, 0xBA, 1, 0, 16, 0, 64 };
+    cv_fatbin_container container = { 0 };
 
     for (unsigned i = 0; i < CONTAINER[_i].width; i++)
-        b[CONTAINER[_i].off + i] = (uint8_t)(CONTAINER[_i].value >> (8 * i));
-    ck_assert_int_eq(cv_fatbin_read_container(fresh(), cv_span_of(b, 16, AT), 80, 0, &c),
+        byte[CONTAINER[_i].off + i] = (uint8_t)(CONTAINER[_i].value >> (8 * i));
+    ck_assert_int_eq(cv_fatbin_read_container(fresh(), cv_span_of(byte, 16, AT), 80, 0, &container),
                      CONTAINER[_i].status);
     expect(CONTAINER[_i].rule, CONTAINER[_i].rule_off);
-    ck_assert_uint_le(c.body_size, 64);
+    ck_assert_uint_le(container.body_size, 64);
 }
 END_TEST
 
 START_TEST(container_prefixes)
 {
-    uint8_t b[16] = { 0x50, 0xED, 0x55, 0xBA, 1, 0, 16, 0, 64 };
-    cv_fatbin_container c;
+    uint8_t byte[16] = { 0x50, 0xED, 0x55, 0xBA, 1, 0, 16, 0, 64 };
+    cv_fatbin_container container;
 
-    for (uint64_t n = 0; n < 16; n++) {
-        ck_assert_int_eq(cv_fatbin_read_container(fresh(), cv_span_of(b, n, AT), n, 0, &c),
+    for (uint64_t count = 0; count < 16; count++) {
+        ck_assert_int_eq(cv_fatbin_read_container(fresh(), cv_span_of(byte, count, AT), count, 0, &container),
                          CUVET_E_MALFORMED);
         ck_assert_str_eq(cuvet_rule_get(first.rule)->id, "CV-FATBIN-001");
     }
-    ck_assert_int_eq(cv_fatbin_read_container(fresh(), cv_span_of(b, 16, AT), 80, 4, &c), CUVET_OK);
+    ck_assert_int_eq(cv_fatbin_read_container(fresh(), cv_span_of(byte, 16, AT), 80, 4, &container),
+                     CUVET_OK);
     expect("CV-FATBIN-005", 0);
-    ck_assert_int_eq(cv_fatbin_read_container(fresh(), cv_span_of(b, 16, AT), 15, 0, &c), CUVET_OK);
+    ck_assert_int_eq(cv_fatbin_read_container(fresh(), cv_span_of(byte, 16, AT), 15, 0, &container),
+                     CUVET_OK);
     expect("CV-FATBIN-007", 8);
 }
 END_TEST
@@ -107,20 +109,20 @@ static const struct {
 
 START_TEST(member_extents)
 {
-    uint8_t b[64] = { 0 };
-    uint64_t h = 1, p = 1, n = EXTENT[_i].left < 64 ? EXTENT[_i].left : 64;
-    cv_span head = cv_span_of(b, n, AT);
+    uint8_t byte[64] = { 0 };
+    uint64_t hash = 1, place = 1, count = EXTENT[_i].left < 64 ? EXTENT[_i].left : 64;
+    cv_span head = cv_span_of(byte, count, AT);
     bool ok;
 
     for (unsigned i = 0; i < 4; i++)
-        b[4 + i] = (uint8_t)(EXTENT[_i].header >> (8 * i));
+        byte[4 + i] = (uint8_t)(EXTENT[_i].header >> (8 * i));
     for (unsigned i = 0; i < 8; i++)
-        b[8 + i] = (uint8_t)(EXTENT[_i].payload >> (8 * i));
-    ok = cv_fatbin_member_extent(head, EXTENT[_i].left, &h, &p);
+        byte[8 + i] = (uint8_t)(EXTENT[_i].payload >> (8 * i));
+    ok = cv_fatbin_member_extent(head, EXTENT[_i].left, &hash, &place);
     ck_assert_int_eq(ok, EXTENT[_i].rule == NULL);
     if (ok) {
-        ck_assert_uint_eq(h, EXTENT[_i].header);
-        ck_assert_uint_eq(p, EXTENT[_i].payload);
+        ck_assert_uint_eq(hash, EXTENT[_i].header);
+        ck_assert_uint_eq(place, EXTENT[_i].payload);
     } else {
         ck_assert_int_eq(cv_fatbin_reject_member(fresh(), head, EXTENT[_i].left), CUVET_E_MALFORMED);
         expect(EXTENT[_i].rule, EXTENT[_i].rule_off);
@@ -133,44 +135,46 @@ typedef enum base { ELF90, PTX, ELF100, LTO, ELF_IDENT, LTO_OLD, PTX_OLD, ELF128
 
 static const uint8_t COMPAT[] = { 2, 9, 0, 0, 2, 2, 1, 0 };
 
-static void build(base which, cv_builder *b, cv_mem *m)
+static void build(base which, cv_builder *builder, cv_mem *mem)
 {
-    cv_fatbin_member e = { .kind = 2, .minor = 8, .major = 1, .arch = 90, .payload_size = 16, .flags = 0x11 };
+    cv_fatbin_member member = {
+        .kind = 2, .minor = 8, .major = 1, .arch = 90, .payload_size = 16, .flags = 0x11
+    };
 
-    cv_mem_init(m, NULL, 1 << 16);
-    cv_builder_init(b, m);
+    cv_mem_init(mem, NULL, 1 << 16);
+    cv_builder_init(builder, mem);
     if (which == PTX || which == PTX_OLD) {
-        e = (cv_fatbin_member){ .kind = 1,
-                                .major = 9,
-                                .arch = 90,
-                                .payload_size = 16,
-                                .compressed_size = 13,
-                                .flags = 0x8011,
-                                .uncompressed_size = 40,
-                                .has_options = true,
-                                .options = cv_span_of("-O3 -v", 6, 0) };
+        member = (cv_fatbin_member){ .kind = 1,
+                                     .major = 9,
+                                     .arch = 90,
+                                     .payload_size = 16,
+                                     .compressed_size = 13,
+                                     .flags = 0x8011,
+                                     .uncompressed_size = 40,
+                                     .has_options = true,
+                                     .options = cv_span_of("-O3 -v", 6, 0) };
     } else if (which == ELF100 || which == ELF128) {
-        e.arch = 100, e.flags = 0x1008011, e.compressed_size = 9, e.uncompressed_size = 100,
-        e.has_options = true;
-        e.compat_copy = cv_span_of(COMPAT, sizeof(COMPAT), 0);
+        member.arch = 100, member.flags = 0x1008011, member.compressed_size = 9,
+        member.uncompressed_size = 100, member.has_options = true;
+        member.compat_copy = cv_span_of(COMPAT, sizeof(COMPAT), 0);
     } else if (which == LTO || which == LTO_OLD) {
-        e = (cv_fatbin_member){ .kind = 8,
-                                .minor = 65,
-                                .major = 1,
-                                .arch = 75,
-                                .payload_size = 8,
-                                .compressed_size = 8,
-                                .flags = 0x18011,
-                                .key = 0x1234,
-                                .uncompressed_size = 50,
-                                .has_options = true,
-                                .options = cv_span_of("-ftz=0 ", 7, 0) };
+        member = (cv_fatbin_member){ .kind = 8,
+                                     .minor = 65,
+                                     .major = 1,
+                                     .arch = 75,
+                                     .payload_size = 8,
+                                     .compressed_size = 8,
+                                     .flags = 0x18011,
+                                     .key = 0x1234,
+                                     .uncompressed_size = 50,
+                                     .has_options = true,
+                                     .options = cv_span_of("-ftz=0 ", 7, 0) };
     } else if (which == ELF_IDENT) {
-        e.ident = cv_span_of("hello.cu", 8, 0);
-        e.flags = 0x13;
+        member.ident = cv_span_of("hello.cu", 8, 0);
+        member.flags = 0x13;
     }
-    cv_fatbin_put_member(b, &e);
-    ck_assert(!b->failed);
+    cv_fatbin_put_member(builder, &member);
+    ck_assert(!builder->failed);
 }
 
 static const struct {
@@ -242,20 +246,20 @@ static const struct {
 START_TEST(member_fields)
 {
     cv_fatbin_member out;
-    cv_builder b;
-    cv_mem m;
+    cv_builder builder;
+    cv_mem mem;
     uint8_t bytes[256];
-    uint64_t n;
+    uint64_t count;
 
-    build(MEMBER[_i].from, &b, &m);
-    n = cv_builder_span(&b).len;
-    for (uint64_t i = 0; i < n; i++)
-        bytes[i] = cv_u8_at(cv_builder_span(&b), i);
+    build(MEMBER[_i].from, &builder, &mem);
+    count = cv_builder_span(&builder).len;
+    for (uint64_t i = 0; i < count; i++)
+        bytes[i] = cv_u8_at(cv_builder_span(&builder), i);
     for (unsigned i = 0; i < MEMBER[_i].width; i++)
         bytes[MEMBER[_i].off + i] = (uint8_t)(MEMBER[_i].value >> (8 * i));
-    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(bytes, n, AT), &out), MEMBER[_i].status);
+    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(bytes, count, AT), &out), MEMBER[_i].status);
     expect(MEMBER[_i].rule, MEMBER[_i].rule_off);
-    cv_builder_free(&b);
+    cv_builder_free(&builder);
     cv_islands_drop();
 }
 END_TEST
@@ -266,18 +270,18 @@ START_TEST(read_write_identity)
     static const base ALL[] = { ELF90, PTX, ELF100, LTO, ELF_IDENT };
 
     for (unsigned i = 0; i < 5; i++) {
-        cv_fatbin_member e;
-        cv_builder a, b;
-        cv_mem m;
+        cv_fatbin_member member;
+        cv_builder left, right;
+        cv_mem mem;
 
-        build(ALL[i], &a, &m);
-        ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_builder_span(&a), &e), CUVET_OK);
+        build(ALL[i], &left, &mem);
+        ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_builder_span(&left), &member), CUVET_OK);
         ck_assert_uint_eq(n_diags, 0);
-        cv_builder_init(&b, &m);
-        cv_fatbin_put_member(&b, &e);
-        ck_assert(cv_span_eq(cv_builder_span(&a), cv_builder_span(&b)));
-        cv_builder_free(&a);
-        cv_builder_free(&b);
+        cv_builder_init(&right, &mem);
+        cv_fatbin_put_member(&right, &member);
+        ck_assert(cv_span_eq(cv_builder_span(&left), cv_builder_span(&right)));
+        cv_builder_free(&left);
+        cv_builder_free(&right);
         cv_islands_drop();
     }
 }
@@ -285,108 +289,110 @@ END_TEST
 
 START_TEST(container_write_read)
 {
-    cv_fatbin_container c;
-    cv_builder b;
-    cv_mem m;
+    cv_fatbin_container container;
+    cv_builder builder;
+    cv_mem mem;
 
-    cv_mem_init(&m, NULL, 4096);
-    cv_builder_init(&b, &m);
-    cv_fatbin_put_container(&b, 128);
-    ck_assert_int_eq(cv_fatbin_read_container(fresh(), cv_builder_span(&b), 144, 0, &c), CUVET_OK);
-    ck_assert_uint_eq(c.size, 128);
+    cv_mem_init(&mem, NULL, 4096);
+    cv_builder_init(&builder, &mem);
+    cv_fatbin_put_container(&builder, 128);
+    ck_assert_int_eq(cv_fatbin_read_container(fresh(), cv_builder_span(&builder), 144, 0, &container),
+                     CUVET_OK);
+    ck_assert_uint_eq(container.size, 128);
     ck_assert_uint_eq(n_diags, 0);
-    cv_builder_free(&b);
+    cv_builder_free(&builder);
 }
 END_TEST
 
 /* Header forms of older tools: an empty identifier area before LTO-IR options, PTX without a string, three
  * compat values. */
-static void put_header(uint8_t *b, uint16_t kind, uint32_t size, uint32_t options, uint32_t arch,
+static void put_header(uint8_t *bytes, uint16_t kind, uint32_t size, uint32_t options, uint32_t arch,
                        uint64_t flags)
 {
-    memset(b, 0, 256);
-    b[0] = (uint8_t)kind, b[2] = b[3] = 1, b[4] = (uint8_t)size, b[0x14] = (uint8_t)options,
-    b[0x1C] = (uint8_t)arch;
-    b[8] = 8, b[0x10] = 8, b[0x38] = 50;
+    memset(bytes, 0, 256);
+    bytes[0] = (uint8_t)kind, bytes[2] = bytes[3] = 1, bytes[4] = (uint8_t)size,
+    bytes[0x14] = (uint8_t)options, bytes[0x1C] = (uint8_t)arch;
+    bytes[8] = 8, bytes[0x10] = 8, bytes[0x38] = 50;
     for (unsigned i = 0; i < 8; i++)
-        b[0x28 + i] = (uint8_t)(flags >> (8 * i));
+        bytes[0x28 + i] = (uint8_t)(flags >> (8 * i));
 }
 
 START_TEST(old_forms)
 {
-    cv_fatbin_member e;
-    uint8_t b[256];
+    cv_fatbin_member member;
+    uint8_t byte[256];
 
-    put_header(b, 8, 0x58, 0x48, 75, 0x12011);
-    b[0x30] = 1, b[0x48] = 0x50;
-    b[0x48 + 4] = 3, memcpy(b + 0x50, "-x ", 3);
-    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(b, 0x58, AT), &e), CUVET_OK);
+    put_header(byte, 8, 0x58, 0x48, 75, 0x12011);
+    byte[0x30] = 1, byte[0x48] = 0x50;
+    byte[0x48 + 4] = 3, memcpy(byte + 0x50, "-x ", 3);
+    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(byte, 0x58, AT), &member), CUVET_OK);
     expect(NULL, 0);
-    ck_assert(cv_span_eq_str(e.options, "-x "));
-    b[0x41] = 1;
-    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(b, 0x58, AT), &e), CUVET_OK);
+    ck_assert(cv_span_eq_str(member.options, "-x "));
+    byte[0x41] = 1;
+    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(byte, 0x58, AT), &member), CUVET_OK);
     expect("CV-FATBIN-037", 0x14); /* no empty identifier any more */
 
-    put_header(b, 1, 0x48, 0x40, 70, 0x2011);
-    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(b, 0x48, AT), &e), CUVET_OK);
+    put_header(byte, 1, 0x48, 0x40, 70, 0x2011);
+    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(byte, 0x48, AT), &member), CUVET_OK);
     expect(NULL, 0);
-    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(b, 0x50, AT), &e), CUVET_OK);
+    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(byte, 0x50, AT), &member), CUVET_OK);
     expect("CV-FATBIN-043", 0x48);
 
-    put_header(b, 2, 0x50, 0x40, 100, 0x1002011);
-    b[0x40] = 0x48, b[0x44] = 3, b[0x48] = 1, b[0x4A] = 5;
-    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(b, 0x50, AT), &e), CUVET_OK);
+    put_header(byte, 2, 0x50, 0x40, 100, 0x1002011);
+    byte[0x40] = 0x48, byte[0x44] = 3, byte[0x48] = 1, byte[0x4A] = 5;
+    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(byte, 0x50, AT), &member), CUVET_OK);
     expect(NULL, 0);
-    ck_assert(e.compat_values);
-    ck_assert_uint_eq(e.compat_copy.len, 3);
+    ck_assert(member.compat_values);
+    ck_assert_uint_eq(member.compat_copy.len, 3);
     cv_islands_drop();
 }
 END_TEST
 
 START_TEST(compat_copy_is_found)
 {
-    cv_fatbin_member e;
-    cv_builder b;
-    cv_mem m;
+    cv_fatbin_member member;
+    cv_builder builder;
+    cv_mem mem;
 
-    build(ELF100, &b, &m);
-    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_builder_span(&b), &e), CUVET_OK);
-    ck_assert(cv_span_eq(e.compat_copy, cv_span_of(COMPAT, sizeof(COMPAT), 0)));
-    ck_assert_uint_eq(e.options.len, 0);
-    cv_builder_free(&b);
+    build(ELF100, &builder, &mem);
+    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_builder_span(&builder), &member), CUVET_OK);
+    ck_assert(cv_span_eq(member.compat_copy, cv_span_of(COMPAT, sizeof(COMPAT), 0)));
+    ck_assert_uint_eq(member.options.len, 0);
+    cv_builder_free(&builder);
     cv_islands_drop();
 }
 END_TEST
 
 START_TEST(header_area_limit)
 {
-    cv_fatbin_member e;
-    uint8_t *b = calloc(1, 64 + 65536 + 8);
+    cv_fatbin_member member;
+    uint8_t *bytes = calloc(1, 64 + 65536 + 8);
 
-    b[0] = 2, b[2] = b[3] = 1, b[0x1C] = 90, b[0x28] = 0x11;
-    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(b, 64 + 65536 + 8, AT), &e), CUVET_E_LIMIT);
+    bytes[0] = 2, bytes[2] = bytes[3] = 1, bytes[0x1C] = 90, bytes[0x28] = 0x11;
+    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(bytes, 64 + 65536 + 8, AT), &member),
+                     CUVET_E_LIMIT);
     expect("CV-LIMIT-012", 4);
-    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(b, 64 + 65536, AT), &e), CUVET_OK);
+    ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(bytes, 64 + 65536, AT), &member), CUVET_OK);
     expect("CV-FATBIN-043", 64);
-    free(b);
+    free(bytes);
 }
 END_TEST
 
 Suite *suite_fatbin(void)
 {
-    Suite *s = suite_create("fatbin");
-    TCase *t = tcase_create("fatbin");
+    Suite *suite = suite_create("fatbin");
+    TCase *tcase = tcase_create("fatbin");
 
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_loop_test(t, container_fields, 0, (int)CV_COUNT(CONTAINER));
-    tcase_add_test(t, container_prefixes);
-    tcase_add_loop_test(t, member_extents, 0, (int)CV_COUNT(EXTENT));
-    tcase_add_loop_test(t, member_fields, 0, (int)CV_COUNT(MEMBER));
-    tcase_add_test(t, read_write_identity);
-    tcase_add_test(t, container_write_read);
-    tcase_add_test(t, old_forms);
-    tcase_add_test(t, compat_copy_is_found);
-    tcase_add_test(t, header_area_limit);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_loop_test(tcase, container_fields, 0, (int)CV_COUNT(CONTAINER));
+    tcase_add_test(tcase, container_prefixes);
+    tcase_add_loop_test(tcase, member_extents, 0, (int)CV_COUNT(EXTENT));
+    tcase_add_loop_test(tcase, member_fields, 0, (int)CV_COUNT(MEMBER));
+    tcase_add_test(tcase, read_write_identity);
+    tcase_add_test(tcase, container_write_read);
+    tcase_add_test(tcase, old_forms);
+    tcase_add_test(tcase, compat_copy_is_found);
+    tcase_add_test(tcase, header_area_limit);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -44,22 +44,23 @@ static const uint8_t RECORDS[48] = {
 
 START_TEST(records)
 {
-    cv_span s = cv_span_of(RECORDS, 48, OFF);
-    cv_wrapper w;
+    cv_span span = cv_span_of(RECORDS, 48, OFF);
+    cv_wrapper wrapper;
 
-    ck_assert_int_eq(cv_wrapper_read(&x, s, 0, &w), CUVET_OK);
-    ck_assert_uint_eq(w.version, 1);
-    ck_assert_uint_eq(w.data, 0x4000000000302010);
-    ck_assert_uint_eq(w.second, 0);
-    ck_assert_int_eq(cv_wrapper_read(&x, s, 1, &w), CUVET_OK);
-    ck_assert_uint_eq(w.version, 2);
-    ck_assert_uint_eq(w.data, 0x4100000000312111);
-    ck_assert_uint_eq(w.second, 0x0102030405060708);
+    ck_assert_int_eq(cv_wrapper_read(&the_ctx, span, 0, &wrapper), CUVET_OK);
+    ck_assert_uint_eq(wrapper.version, 1);
+    ck_assert_uint_eq(wrapper.data, 0x4000000000302010);
+    ck_assert_uint_eq(wrapper.second, 0);
+    ck_assert_int_eq(cv_wrapper_read(&the_ctx, span, 1, &wrapper), CUVET_OK);
+    ck_assert_uint_eq(wrapper.version, 2);
+    ck_assert_uint_eq(wrapper.data, 0x4100000000312111);
+    ck_assert_uint_eq(wrapper.second, 0x0102030405060708);
     ck_assert_uint_eq(n_diags, 0);
     /* outside of the section there is no record */
-    ck_assert_int_eq(cv_wrapper_read(&x, s, 2, &w), CUVET_E_MALFORMED);
+    ck_assert_int_eq(cv_wrapper_read(&the_ctx, span, 2, &wrapper), CUVET_E_MALFORMED);
     ck_assert_uint_eq(last.rule, CV_R_HOST_WRAPPER_MAGIC);
-    ck_assert(cv_wrapper_at(s, 0) && cv_wrapper_at(s, 24) && !cv_wrapper_at(s, 8) && !cv_wrapper_at(s, 48));
+    ck_assert(cv_wrapper_at(span, 0) && cv_wrapper_at(span, 24) && !cv_wrapper_at(span, 8) &&
+              !cv_wrapper_at(span, 48));
 }
 END_TEST
 
@@ -80,43 +81,43 @@ static const struct {
 
 START_TEST(records_broken)
 {
-    uint8_t b[24];
-    cv_wrapper w = { .data = 77 };
+    uint8_t byte[24];
+    cv_wrapper wrapper = { .data = 77 };
 
-    memcpy(b, RECORDS, 24);
+    memcpy(byte, RECORDS, 24);
     for (unsigned i = 0; i < 4; i++)
-        b[bad[_i].at + i] = (uint8_t)(bad[_i].value >> 8 * i);
-    ck_assert_int_eq(cv_wrapper_read(&x, cv_span_of(b, 24, OFF), 0, &w), bad[_i].status);
+        byte[bad[_i].at + i] = (uint8_t)(bad[_i].value >> 8 * i);
+    ck_assert_int_eq(cv_wrapper_read(&the_ctx, cv_span_of(byte, 24, OFF), 0, &wrapper), bad[_i].status);
     ck_assert_uint_eq(n_diags, 1);
     ck_assert_uint_eq(last.rule, bad[_i].rule);
     ck_assert_uint_eq(last.file_off, OFF + bad[_i].off);
     ck_assert_uint_eq(last.got, bad[_i].got);
     ck_assert_uint_eq(last.want, bad[_i].want);
-    ck_assert_int_eq(w.data == 77, bad[_i].status != CUVET_OK);
+    ck_assert_int_eq(wrapper.data == 77, bad[_i].status != CUVET_OK);
 }
 END_TEST
 
 START_TEST(string_lists)
 {
-    ck_assert(cv_hostobj_check_text(&x, cv_span_of("", 0, OFF), true));
-    ck_assert(cv_hostobj_check_text(&x, cv_span_of("\0", 1, OFF), true));
-    ck_assert(cv_hostobj_check_text(&x, cv_span_of("_Z4kern*\0\0\0ns \xC3\xA4~\0", 18, OFF), true));
-    ck_assert(cv_hostobj_check_text(&x, cv_span_of("cut", 3, OFF), false));
+    ck_assert(cv_hostobj_check_text(&the_ctx, cv_span_of("", 0, OFF), true));
+    ck_assert(cv_hostobj_check_text(&the_ctx, cv_span_of("\0", 1, OFF), true));
+    ck_assert(cv_hostobj_check_text(&the_ctx, cv_span_of("_Z4kern*\0\0\0ns \xC3\xA4~\0", 18, OFF), true));
+    ck_assert(cv_hostobj_check_text(&the_ctx, cv_span_of("cut", 3, OFF), false));
     ck_assert_uint_eq(n_diags, 0);
-    ck_assert(!cv_hostobj_check_text(&x, cv_span_of("a\0cut", 5, OFF), true));
+    ck_assert(!cv_hostobj_check_text(&the_ctx, cv_span_of("a\0cut", 5, OFF), true));
     ck_assert_uint_eq(last.rule, CV_R_HOST_TEXT_END);
     ck_assert_uint_eq(last.file_off, OFF + 4);
     ck_assert_uint_eq(last.got, 't');
-    for (unsigned v = 0; v < 256; v++) {
-        char b[3] = { 'a', (char)v, 0 };
-        bool ok = v == 0 || (v >= 32 && v != 127);
+    for (unsigned value = 0; value < 256; value++) {
+        char right[3] = { 'a', (char)value, 0 };
+        bool ok = value == 0 || (value >= 32 && value != 127);
 
         n_diags = 0;
-        ck_assert_int_eq(cv_hostobj_check_text(&x, cv_span_of(b, 3, OFF), true), ok);
+        ck_assert_int_eq(cv_hostobj_check_text(&the_ctx, cv_span_of(right, 3, OFF), true), ok);
         ck_assert_uint_eq(n_diags, !ok);
         if (!ok) {
             ck_assert_uint_eq(last.rule, CV_R_HOST_TEXT_BYTE);
-            ck_assert_uint_eq(last.got, v);
+            ck_assert_uint_eq(last.got, value);
             ck_assert_uint_eq(last.file_off, OFF + 1);
         }
     }
@@ -126,14 +127,14 @@ END_TEST
 Suite *suite_format_hostobj(void);
 Suite *suite_format_hostobj(void)
 {
-    Suite *s = suite_create("format/hostobj");
-    TCase *t = tcase_create("read");
+    Suite *suite = suite_create("format/hostobj");
+    TCase *tcase = tcase_create("read");
 
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_loop_test(t, section_names, 0, (int)CV_COUNT(names));
-    tcase_add_test(t, records);
-    tcase_add_loop_test(t, records_broken, 0, (int)CV_COUNT(bad));
-    tcase_add_test(t, string_lists);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_loop_test(tcase, section_names, 0, (int)CV_COUNT(names));
+    tcase_add_test(tcase, records);
+    tcase_add_loop_test(tcase, records_broken, 0, (int)CV_COUNT(bad));
+    tcase_add_test(tcase, string_lists);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -9,25 +9,25 @@
 
 #define BASE 0x300u
 
-static cv_span words(cv_builder *b, const uint32_t *w, uint64_t n_bytes)
+static cv_span words(cv_builder *builder, const uint32_t *width, uint64_t n_bytes)
 {
-    cv_span s;
+    cv_span span;
 
-    cv_builder_init(b, &x.mem);
+    cv_builder_init(builder, &the_ctx.mem);
     for (uint64_t i = 0; i < (n_bytes + 3) / 4; i++)
-        cv_put_u32(b, w[i]);
-    s = cv_builder_span(b);
-    s.len = n_bytes;
-    s.off = BASE;
-    return s;
+        cv_put_u32(builder, width[i]);
+    span = cv_builder_span(builder);
+    span.len = n_bytes;
+    span.off = BASE;
+    return span;
 }
 
 /* A marker opens part p. */
-#define PART(p) 0, (uint32_t) - (p)
+#define PART(value) 0, (uint32_t) - (value)
 
 static const struct {
     const char *label;
-    uint32_t w[24];
+    uint32_t word[24];
     uint64_t bytes;
     bool loose;
     unsigned records;
@@ -114,72 +114,72 @@ static const struct {
 START_TEST(calls)
 {
     cv_call_cur cur = { .loose = CALLS[_i].loose };
-    unsigned n = 0;
+    unsigned count = 0;
     cuvet_status st;
-    cv_builder b;
-    cv_call r;
-    cv_span s = words(&b, CALLS[_i].w, CALLS[_i].bytes);
+    cv_builder builder;
+    cv_call call;
+    cv_span span = words(&builder, CALLS[_i].word, CALLS[_i].bytes);
 
-    for (; (st = cv_callgraph_next(&x, s, &cur, &r)) == CUVET_OK; n++) {
-        ck_assert_uint_eq(r.from, cv_u32_at(s, r.off));
-        ck_assert_uint_eq(r.to, cv_u32_at(s, r.off + 4));
+    for (; (st = cv_callgraph_next(&the_ctx, span, &cur, &call)) == CUVET_OK; count++) {
+        ck_assert_uint_eq(call.from, cv_u32_at(span, call.off));
+        ck_assert_uint_eq(call.to, cv_u32_at(span, call.off + 4));
         if (CALLS[_i].records == 4)
-            ck_assert_uint_eq(r.part, n + 1);
+            ck_assert_uint_eq(call.part, count + 1);
     }
-    cv_builder_free(&b);
-    ck_assert_msg(n == CALLS[_i].records, "%s: %u records", CALLS[_i].label, n);
+    cv_builder_free(&builder);
+    ck_assert_msg(count == CALLS[_i].records, "%s: %u records", CALLS[_i].label, count);
     ck_assert_int_eq(st, CALLS[_i].rule == NONE ? CUVET_END : CUVET_E_MALFORMED);
     expect_finding(CALLS[_i].label, CALLS[_i].rule, BASE + CALLS[_i].at, CALLS[_i].got, CALLS[_i].want);
 }
 END_TEST
 
-/* Tables of n bytes: whole records come out, a rest is reported where it starts. */
+/* Tables of 'count' bytes: whole records come out, a rest is reported where it starts. */
 START_TEST(records)
 {
-    static const uint32_t w[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
+    static const uint32_t word[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
 
-    for (uint64_t n = 0; n <= sizeof(w); n++) {
+    for (uint64_t count = 0; count <= sizeof(word); count++) {
         uint64_t pos = 0, got = 0;
         cuvet_status st;
-        cv_builder b;
-        cv_unified u;
-        cv_proto p;
-        cv_span s = words(&b, w, n);
+        cv_builder builder;
+        cv_unified unified;
+        cv_proto proto;
+        cv_span span = words(&builder, word, count);
 
         n_diags = 0;
-        for (; (st = cv_prototype_next(&x, s, &pos, &p)) == CUVET_OK; got++) {
-            ck_assert_uint_eq(p.off, 8 * got);
-            ck_assert_uint_eq(p.symbol, 1 + 2 * got);
-            ck_assert_uint_eq(p.string, 2 + 2 * got);
+        for (; (st = cv_prototype_next(&the_ctx, span, &pos, &proto)) == CUVET_OK; got++) {
+            ck_assert_uint_eq(proto.off, 8 * got);
+            ck_assert_uint_eq(proto.symbol, 1 + 2 * got);
+            ck_assert_uint_eq(proto.string, 2 + 2 * got);
         }
-        ck_assert_uint_eq(got, n / 8);
-        ck_assert_int_eq(st, n % 8 ? CUVET_E_MALFORMED : CUVET_END);
-        ck_assert_uint_eq(n_diags, n % 8 != 0);
+        ck_assert_uint_eq(got, count / 8);
+        ck_assert_int_eq(st, count % 8 ? CUVET_E_MALFORMED : CUVET_END);
+        ck_assert_uint_eq(n_diags, count % 8 != 0);
         if (n_diags)
-            ck_assert(last.rule == CV_R_META_RAGGED && last.file_off == BASE + n / 8 * 8 &&
-                      last.got == n % 8);
+            ck_assert(last.rule == CV_R_META_RAGGED && last.file_off == BASE + count / 8 * 8 &&
+                      last.got == count % 8);
         n_diags = 0;
-        for (pos = got = 0; (st = cv_unified_next(&x, s, &pos, &u)) == CUVET_OK; got++) {
-            ck_assert_uint_eq(u.off, 32 * got);
-            ck_assert_uint_eq(u.symbol, 1 + 8 * got);
-            ck_assert_uint_eq(u.flags, 2 + 8 * got);
-            ck_assert_uint_eq(u.slot, (3 + 8 * got) | (4 + 8 * got) << 32);
-            ck_assert_uint_eq(u.uuid_lo, (5 + 8 * got) | (6 + 8 * got) << 32);
-            ck_assert_uint_eq(u.uuid_hi, (7 + 8 * got) | (8 + 8 * got) << 32);
+        for (pos = got = 0; (st = cv_unified_next(&the_ctx, span, &pos, &unified)) == CUVET_OK; got++) {
+            ck_assert_uint_eq(unified.off, 32 * got);
+            ck_assert_uint_eq(unified.symbol, 1 + 8 * got);
+            ck_assert_uint_eq(unified.flags, 2 + 8 * got);
+            ck_assert_uint_eq(unified.slot, (3 + 8 * got) | (4 + 8 * got) << 32);
+            ck_assert_uint_eq(unified.uuid_lo, (5 + 8 * got) | (6 + 8 * got) << 32);
+            ck_assert_uint_eq(unified.uuid_hi, (7 + 8 * got) | (8 + 8 * got) << 32);
         }
-        ck_assert_uint_eq(got, n / 32);
-        ck_assert_int_eq(st, n % 32 ? CUVET_E_MALFORMED : CUVET_END);
-        ck_assert_uint_eq(n_diags, n % 32 != 0);
+        ck_assert_uint_eq(got, count / 32);
+        ck_assert_int_eq(st, count % 32 ? CUVET_E_MALFORMED : CUVET_END);
+        ck_assert_uint_eq(n_diags, count % 32 != 0);
         if (n_diags)
-            ck_assert(last.rule == CV_R_META_RAGGED && last.file_off == BASE + n / 32 * 32 &&
+            ck_assert(last.rule == CV_R_META_RAGGED && last.file_off == BASE + count / 32 * 32 &&
                       last.want == 32);
-        cv_builder_free(&b);
+        cv_builder_free(&builder);
     }
 }
 END_TEST
 
 static const struct {
-    uint32_t w[6];
+    uint32_t word[6];
     uint64_t bytes;
     bool legacy, newer;
     cv_rule rule;
@@ -201,11 +201,11 @@ static const struct {
 
 START_TEST(actions)
 {
-    cv_builder b;
+    cv_builder builder;
 
-    cv_rel_action_check(&x, words(&b, ACTIONS[_i].w, ACTIONS[_i].bytes), ACTIONS[_i].legacy,
+    cv_rel_action_check(&the_ctx, words(&builder, ACTIONS[_i].word, ACTIONS[_i].bytes), ACTIONS[_i].legacy,
                         ACTIONS[_i].newer);
-    cv_builder_free(&b);
+    cv_builder_free(&builder);
     ck_assert_uint_eq(n_diags, ACTIONS[_i].rule != NONE);
     if (n_diags)
         ck_assert(last.rule == (cuvet_rule)ACTIONS[_i].rule && last.file_off == BASE);
@@ -214,7 +214,7 @@ END_TEST
 
 static const struct {
     const char *text;
-    uint64_t n;
+    uint64_t len;
     unsigned names;
     uint64_t cut_at; /* UINT64_MAX: not cut */
 } LISTS[] = {
@@ -230,30 +230,30 @@ static const struct {
 
 START_TEST(host_references)
 {
-    cv_span s = cv_span_of(LISTS[_i].text, LISTS[_i].n, BASE), name;
+    cv_span span = cv_span_of(LISTS[_i].text, LISTS[_i].len, BASE), name;
     uint64_t pos = 0;
-    unsigned n = 0;
+    unsigned count = 0;
 
-    for (; cv_hostref_next(s, &pos, &name); n++) {
+    for (; cv_hostref_next(span, &pos, &name); count++) {
         ck_assert_uint_gt(name.len, 0);
         ck_assert_uint_eq(cv_span_find_byte(name, 0), name.len);
         ck_assert_uint_eq(name.off + name.len + 1, BASE + pos);
     }
-    ck_assert_uint_eq(n, LISTS[_i].names);
-    ck_assert_uint_eq(pos, cv_min(LISTS[_i].cut_at, s.len));
+    ck_assert_uint_eq(count, LISTS[_i].names);
+    ck_assert_uint_eq(pos, cv_min(LISTS[_i].cut_at, span.len));
 }
 END_TEST
 
 Suite *suite_meta(void)
 {
-    Suite *s = suite_create("meta");
-    TCase *t = tcase_create("meta");
+    Suite *suite = suite_create("meta");
+    TCase *tcase = tcase_create("meta");
 
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_loop_test(t, calls, 0, (int)CV_COUNT(CALLS));
-    tcase_add_test(t, records);
-    tcase_add_loop_test(t, actions, 0, (int)CV_COUNT(ACTIONS));
-    tcase_add_loop_test(t, host_references, 0, (int)CV_COUNT(LISTS));
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_loop_test(tcase, calls, 0, (int)CV_COUNT(CALLS));
+    tcase_add_test(tcase, records);
+    tcase_add_loop_test(tcase, actions, 0, (int)CV_COUNT(ACTIONS));
+    tcase_add_loop_test(tcase, host_references, 0, (int)CV_COUNT(LISTS));
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -12,21 +12,21 @@
 static uint8_t bytes[512];
 static uint64_t size;
 
-static cv_span text(const char *s)
+static cv_span text(const char *string)
 {
-    return cv_span_of(s, strlen(s), 0);
+    return cv_span_of(string, strlen(string), 0);
 }
 
-static void keep(cv_builder *b)
+static void keep(cv_builder *builder)
 {
-    cv_span s = cv_builder_span(b);
+    cv_span span = cv_builder_span(builder);
 
-    ck_assert(!b->failed);
-    ck_assert_uint_lt(s.len, sizeof(bytes));
+    ck_assert(!builder->failed);
+    ck_assert_uint_lt(span.len, sizeof(bytes));
     memset(bytes, 0xEE, sizeof(bytes));
-    for (size = 0; size < s.len; size++)
-        bytes[size] = cv_u8_at(s, size);
-    cv_builder_free(b);
+    for (size = 0; size < span.len; size++)
+        bytes[size] = cv_u8_at(span, size);
+    cv_builder_free(builder);
 }
 
 static cv_span section(void)
@@ -40,35 +40,35 @@ static const char LINE[] = "-arch sm_90a -m 6";
 
 static void build_tkinfo(void)
 {
-    cv_tkinfo t = { 2, text(""), text("ptxas"), text("V1.2"), text("Build"), text(LINE) };
-    cv_builder b;
+    cv_tkinfo tkinfo = { 2, text(""), text("ptxas"), text("V1.2"), text("Build"), text(LINE) };
+    cv_builder builder;
 
-    cv_builder_init(&b, &x.mem);
-    ck_assert(cv_tkinfo_put(&b, &t));
-    keep(&b);
+    cv_builder_init(&builder, &the_ctx.mem);
+    ck_assert(cv_tkinfo_put(&builder, &tkinfo));
+    keep(&builder);
 }
 
-typedef struct edit {
+typedef struct note_edit {
     const char *label;
     uint64_t at;
     unsigned width;
     uint64_t value;
     cv_rule rule;
     uint64_t off, got, want;
-} edit;
+} note_edit;
 
-static void apply(const edit *e)
+static void apply(const note_edit *edit)
 {
-    for (unsigned i = 0; i < e->width; i++)
-        bytes[e->at + i] = (uint8_t)(e->value >> 8 * i);
+    for (unsigned i = 0; i < edit->width; i++)
+        bytes[edit->at + i] = (uint8_t)(edit->value >> 8 * i);
 }
 
-static void expect(const edit *e)
+static void expect(const note_edit *edit)
 {
-    expect_finding(e->label, e->rule, BASE + e->off, e->got, e->want);
+    expect_finding(edit->label, edit->rule, BASE + edit->off, edit->got, edit->want);
 }
 
-static const edit TOOL[] = {
+static const note_edit TOOL[] = {
     { "as written", 0, 0, 0, NONE, 0, 0, 0 },
     { "name of 8", 0, 4, 8, CV_R_NOTE_OWNER, 0, 8, 12 },
     { "name of 13", 0, 4, 13, CV_R_NOTE_CUT, 0, 84, 88 },
@@ -86,75 +86,75 @@ static const edit TOOL[] = {
     { "last byte", 83, 1, 'x', CV_R_TKINFO_NUL, 84, 36, 0 },
 };
 
-static cuvet_status read_tool(cv_tkinfo *t)
+static cuvet_status read_tool(cv_tkinfo *tkinfo)
 {
     uint64_t pos = 0;
-    cv_note n;
-    cuvet_status st = cv_note_next(&x, section(), CV_NOTE_TKINFO, &pos, &n);
+    cv_note note;
+    cuvet_status st = cv_note_next(&the_ctx, section(), CV_NOTE_TKINFO, &pos, &note);
 
     if (st == CUVET_OK)
-        st = cv_tkinfo_read(&x, section(), &n, t);
+        st = cv_tkinfo_read(&the_ctx, section(), &note, tkinfo);
     if (st == CUVET_OK)
-        ck_assert_int_eq(cv_note_next(&x, section(), CV_NOTE_TKINFO, &pos, &n), CUVET_END);
+        ck_assert_int_eq(cv_note_next(&the_ctx, section(), CV_NOTE_TKINFO, &pos, &note), CUVET_END);
     return st;
 }
 
 START_TEST(tool)
 {
-    const edit *e = &TOOL[_i];
-    cuvet_status want = e->rule == NONE || e->rule == CV_R_TKINFO_ORDER ? CUVET_OK : CUVET_E_MALFORMED;
-    cv_tkinfo t = { 0 };
+    const note_edit *edit = &TOOL[_i];
+    cuvet_status want = edit->rule == NONE || edit->rule == CV_R_TKINFO_ORDER ? CUVET_OK : CUVET_E_MALFORMED;
+    cv_tkinfo tkinfo = { 0 };
 
     build_tkinfo();
     ck_assert_uint_eq(size, 84);
-    apply(e);
-    ck_assert_int_eq(read_tool(&t), want);
-    expect(e);
+    apply(edit);
+    ck_assert_int_eq(read_tool(&tkinfo), want);
+    expect(edit);
 }
 END_TEST
 
 START_TEST(tool_round_trip)
 {
     uint32_t sm = 0;
-    cv_tkinfo t;
-    cv_builder b, copy;
+    cv_tkinfo tkinfo;
+    cv_builder builder, copy;
     char suffix = 0;
 
     build_tkinfo();
-    ck_assert_int_eq(read_tool(&t), CUVET_OK);
-    ck_assert_uint_eq(t.version, 2);
-    ck_assert_uint_eq(t.object.len, 0);
-    ck_assert(cv_span_eq_str(t.tool, "ptxas"));
-    ck_assert(cv_span_eq_str(t.tool_version, "V1.2"));
-    ck_assert(cv_span_eq_str(t.build, "Build"));
-    ck_assert(cv_span_eq_str(t.command, LINE));
-    ck_assert(cv_tkinfo_arch(&t, &sm, &suffix));
+    ck_assert_int_eq(read_tool(&tkinfo), CUVET_OK);
+    ck_assert_uint_eq(tkinfo.version, 2);
+    ck_assert_uint_eq(tkinfo.object.len, 0);
+    ck_assert(cv_span_eq_str(tkinfo.tool, "ptxas"));
+    ck_assert(cv_span_eq_str(tkinfo.tool_version, "V1.2"));
+    ck_assert(cv_span_eq_str(tkinfo.build, "Build"));
+    ck_assert(cv_span_eq_str(tkinfo.command, LINE));
+    ck_assert(cv_tkinfo_arch(&tkinfo, &sm, &suffix));
     ck_assert_uint_eq(sm, 90);
     ck_assert_int_eq(suffix, 'a');
-    cv_builder_init(&b, &x.mem);
-    ck_assert(cv_tkinfo_put(&b, &t));
-    ck_assert(cv_span_eq(cv_builder_span(&b), section()));
-    t.build = cv_span_of("a\0b", 3, 0);
-    ck_assert(!cv_tkinfo_put(&b, &t));
-    cv_builder_free(&b);
-    cv_builder_init(&b, &x.mem);
+    cv_builder_init(&builder, &the_ctx.mem);
+    ck_assert(cv_tkinfo_put(&builder, &tkinfo));
+    ck_assert(cv_span_eq(cv_builder_span(&builder), section()));
+    tkinfo.build = cv_span_of("a\0b", 3, 0);
+    ck_assert(!cv_tkinfo_put(&builder, &tkinfo));
+    cv_builder_free(&builder);
+    cv_builder_init(&builder, &the_ctx.mem);
     for (unsigned i = 0; i < 65536; i++)
-        cv_put_u8(&b, 'x');
-    t.build = cv_builder_span(&b);
-    cv_builder_init(&copy, &x.mem);
-    ck_assert(!cv_tkinfo_put(&copy, &t)); /* one byte too long */
-    t.build.len--;
-    ck_assert(cv_tkinfo_put(&copy, &t));
+        cv_put_u8(&builder, 'x');
+    tkinfo.build = cv_builder_span(&builder);
+    cv_builder_init(&copy, &the_ctx.mem);
+    ck_assert(!cv_tkinfo_put(&copy, &tkinfo)); /* one byte too long */
+    tkinfo.build.len--;
+    ck_assert(cv_tkinfo_put(&copy, &tkinfo));
     cv_builder_free(&copy);
-    cv_builder_free(&b);
+    cv_builder_free(&builder);
 }
 END_TEST
 
-static void set_descsz(uint32_t n)
+static void set_descsz(uint32_t count)
 {
-    const edit e = { .at = 4, .width = 4, .value = n };
+    const note_edit edit = { .at = 4, .width = 4, .value = count };
 
-    apply(&e);
+    apply(&edit);
 }
 
 /* Descriptors of other sizes: the section goes with them. */
@@ -177,7 +177,7 @@ static const struct {
 
 START_TEST(tool_sizes)
 {
-    cv_tkinfo t = { 0 };
+    cv_tkinfo tkinfo = { 0 };
 
     build_tkinfo();
     memset(bytes + 84, 0, 8);
@@ -185,7 +185,8 @@ START_TEST(tool_sizes)
     size = 24 + (SIZES[_i].descsz + 3) / 4 * 4;
     if (SIZES[_i].descsz < 60)
         memset(bytes + 24 + SIZES[_i].descsz, 0, 4);
-    ck_assert_int_eq(read_tool(&t) == CUVET_OK, SIZES[_i].rule == NONE || SIZES[_i].rule == CV_R_TKINFO_REST);
+    ck_assert_int_eq(read_tool(&tkinfo) == CUVET_OK,
+                     SIZES[_i].rule == NONE || SIZES[_i].rule == CV_R_TKINFO_REST);
     ck_assert_uint_eq(n_diags, SIZES[_i].rule != NONE);
     if (SIZES[_i].rule == NONE)
         return;
@@ -197,14 +198,14 @@ END_TEST
 
 START_TEST(tool_rest_not_zero)
 {
-    cv_tkinfo t;
+    cv_tkinfo tkinfo;
 
     build_tkinfo();
     memset(bytes + 84, 0, 8);
     bytes[84] = 'x';
     set_descsz(62);
     size = 88;
-    ck_assert_int_eq(read_tool(&t), CUVET_OK);
+    ck_assert_int_eq(read_tool(&tkinfo), CUVET_OK);
     ck_assert_uint_eq(n_diags, 1);
     ck_assert_uint_eq(last.rule, CV_R_TKINFO_REST);
     ck_assert_uint_eq(last.file_off, BASE + 84);
@@ -213,14 +214,14 @@ END_TEST
 
 START_TEST(padding)
 {
-    cv_tkinfo t;
+    cv_tkinfo tkinfo;
 
     build_tkinfo();
     memset(bytes + 84, 0, 8);
     set_descsz(61);
     size = 88;
     bytes[86] = 9;
-    ck_assert_int_eq(read_tool(&t), CUVET_OK);
+    ck_assert_int_eq(read_tool(&tkinfo), CUVET_OK);
     ck_assert_uint_eq(n_diags, 1);
     ck_assert_uint_eq(last.rule, CV_R_NOTE_PADDING);
     ck_assert_uint_eq(last.file_off, BASE + 86);
@@ -231,12 +232,12 @@ END_TEST
 /* Every shorter section is refused, at the note that does not fit. */
 START_TEST(every_prefix)
 {
-    cv_tkinfo t;
+    cv_tkinfo tkinfo;
 
     build_tkinfo();
     for (size = 1; size < 84; size++) {
         n_diags = 0;
-        ck_assert_int_eq(read_tool(&t), CUVET_E_MALFORMED);
+        ck_assert_int_eq(read_tool(&tkinfo), CUVET_E_MALFORMED);
         ck_assert_uint_eq(n_diags, 1);
         ck_assert_uint_eq(last.rule, CV_R_NOTE_CUT);
         ck_assert_uint_eq(last.file_off, BASE);
@@ -244,7 +245,7 @@ START_TEST(every_prefix)
         ck_assert_uint_eq(last.want, size < 12 ? 12 : 84);
     }
     size = 0;
-    ck_assert_int_eq(read_tool(&t), CUVET_END);
+    ck_assert_int_eq(read_tool(&tkinfo), CUVET_END);
 }
 END_TEST
 
@@ -268,17 +269,17 @@ static const struct {
 
 START_TEST(lines)
 {
-    cv_tkinfo t = { .command = text(LINES[_i].line) };
+    cv_tkinfo tkinfo = { .command = text(LINES[_i].line) };
     char suffix = 0;
     uint32_t sm = 0;
 
-    ck_assert_int_eq(cv_tkinfo_arch(&t, &sm, &suffix), LINES[_i].ok);
+    ck_assert_int_eq(cv_tkinfo_arch(&tkinfo, &sm, &suffix), LINES[_i].ok);
     ck_assert_uint_eq(sm, LINES[_i].sm);
     ck_assert_int_eq(suffix, LINES[_i].suffix);
 }
 END_TEST
 
-static const edit DEVICE[] = {
+static const note_edit DEVICE[] = {
     { "as written", 0, 0, 0, NONE, 0, 0, 0 },
     { "declares 6", 4, 4, 6, NONE, 0, 0, 0 },
     { "declares 4", 4, 4, 4, CV_R_CUINFO_SIZE, 0, 32, 32 },
@@ -291,48 +292,48 @@ static const edit DEVICE[] = {
 
 START_TEST(device)
 {
-    const edit *e = &DEVICE[_i];
-    cv_cuinfo u = { 0 };
+    const note_edit *edit = &DEVICE[_i];
+    cv_cuinfo cuinfo = { 0 };
     uint32_t stored = 0;
     cuvet_status st;
-    cv_builder b;
+    cv_builder builder;
 
-    cv_builder_init(&b, &x.mem);
-    cv_cuinfo_put(&b, 80, 130);
-    keep(&b);
+    cv_builder_init(&builder, &the_ctx.mem);
+    cv_cuinfo_put(&builder, 80, 130);
+    keep(&builder);
     ck_assert_uint_eq(size, 32);
-    apply(e);
-    st = cv_cuinfo_read(&x, section(), &u, &stored);
-    expect(e);
-    if (e->rule == CV_R_CUINFO_NEW)
+    apply(edit);
+    st = cv_cuinfo_read(&the_ctx, section(), &cuinfo, &stored);
+    expect(edit);
+    if (edit->rule == CV_R_CUINFO_NEW)
         ck_assert_int_eq(st, CUVET_E_UNSUPPORTED);
-    else if (e->rule != NONE && e->rule != CV_R_CUINFO_RESERVED)
+    else if (edit->rule != NONE && edit->rule != CV_R_CUINFO_RESERVED)
         ck_assert_int_eq(st, CUVET_E_MALFORMED);
     else {
         ck_assert_int_eq(st, CUVET_OK);
-        ck_assert_uint_eq(u.version, 2);
-        ck_assert_uint_eq(u.virtual_sm, 80);
-        ck_assert_uint_eq(u.toolkit, 130);
-        ck_assert_uint_eq(stored, e->width == 4 ? 6 : 8);
+        ck_assert_uint_eq(cuinfo.version, 2);
+        ck_assert_uint_eq(cuinfo.virtual_sm, 80);
+        ck_assert_uint_eq(cuinfo.toolkit, 130);
+        ck_assert_uint_eq(stored, edit->width == 4 ? 6 : 8);
     }
 }
 END_TEST
 
 START_TEST(device_alone)
 {
-    cv_cuinfo u;
+    cv_cuinfo cuinfo;
     uint32_t stored;
-    cv_builder b;
+    cv_builder builder;
 
-    cv_builder_init(&b, &x.mem);
-    cv_cuinfo_put(&b, 80, 130);
-    cv_cuinfo_put(&b, 80, 130);
-    keep(&b);
-    ck_assert_int_eq(cv_cuinfo_read(&x, section(), &u, &stored), CUVET_E_MALFORMED);
+    cv_builder_init(&builder, &the_ctx.mem);
+    cv_cuinfo_put(&builder, 80, 130);
+    cv_cuinfo_put(&builder, 80, 130);
+    keep(&builder);
+    ck_assert_int_eq(cv_cuinfo_read(&the_ctx, section(), &cuinfo, &stored), CUVET_E_MALFORMED);
     ck_assert_uint_eq(last.rule, CV_R_CUINFO_SIZE);
     ck_assert_uint_eq(last.got, 64);
     size = 0;
-    ck_assert_int_eq(cv_cuinfo_read(&x, section(), &u, &stored), CUVET_E_MALFORMED);
+    ck_assert_int_eq(cv_cuinfo_read(&the_ctx, section(), &cuinfo, &stored), CUVET_E_MALFORMED);
     ck_assert_uint_eq(last.rule, CV_R_CUINFO_SIZE);
     ck_assert_uint_eq(last.got, 0);
 }
@@ -341,13 +342,13 @@ END_TEST
 /* A section that ends with its name: the name has no end in it. */
 START_TEST(owner_at_the_end)
 {
-    cv_tkinfo t;
+    cv_tkinfo tkinfo;
 
     build_tkinfo();
     set_descsz(0);
     bytes[23] = '!';
     size = 24;
-    ck_assert_int_eq(read_tool(&t), CUVET_E_MALFORMED);
+    ck_assert_int_eq(read_tool(&tkinfo), CUVET_E_MALFORMED);
     ck_assert_uint_eq(last.rule, CV_R_NOTE_OWNER);
     ck_assert_uint_eq(last.file_off, BASE);
 }
@@ -356,22 +357,22 @@ END_TEST
 /* One note that fills its section, but with half of the content. */
 START_TEST(device_half)
 {
-    cv_cuinfo u;
+    cv_cuinfo cuinfo;
     uint32_t stored;
-    cv_builder b;
+    cv_builder builder;
 
-    cv_builder_init(&b, &x.mem);
-    cv_cuinfo_put(&b, 80, 130);
-    keep(&b);
+    cv_builder_init(&builder, &the_ctx.mem);
+    cv_cuinfo_put(&builder, 80, 130);
+    keep(&builder);
     set_descsz(4);
     size = 28;
-    ck_assert_int_eq(cv_cuinfo_read(&x, section(), &u, &stored), CUVET_E_MALFORMED);
+    ck_assert_int_eq(cv_cuinfo_read(&the_ctx, section(), &cuinfo, &stored), CUVET_E_MALFORMED);
     ck_assert_uint_eq(last.rule, CV_R_CUINFO_SIZE);
     ck_assert(last.got == 28 && last.want == 32);
 }
 END_TEST
 
-static const edit VERSION[] = {
+static const note_edit VERSION[] = {
     { "as written", 0, 0, 0, NONE, 0, 0, 0 },
     { "version 2", 24, 2, 2, CV_R_CUVER, 24, 0x640002, 1 },
     { "first word", 28, 4, 0, CV_R_CUVER, 28, 0, 1 },
@@ -382,21 +383,21 @@ static const edit VERSION[] = {
 START_TEST(version_note)
 {
     static const uint8_t desc[12] = { 1, 0, 100, 0, 1, 0, 0, 0, 1, 0, 0, 0 };
-    const edit *e = &VERSION[_i];
-    cv_cuver u = { 0 };
+    const note_edit *edit = &VERSION[_i];
+    cv_cuver cuver = { 0 };
     cuvet_status st;
-    cv_builder b;
+    cv_builder builder;
 
-    cv_builder_init(&b, &x.mem);
-    ck_assert(cv_note_put(&b, CV_NOTE_CUINFO, cv_span_of(desc, sizeof(desc), 0)));
-    keep(&b);
+    cv_builder_init(&builder, &the_ctx.mem);
+    ck_assert(cv_note_put(&builder, CV_NOTE_CUINFO, cv_span_of(desc, sizeof(desc), 0)));
+    keep(&builder);
     ck_assert_uint_eq(size, 36);
-    apply(e);
-    st = cv_cuver_read(&x, section(), &u);
-    expect(e);
-    ck_assert_int_eq(st, e->rule == CV_R_CUINFO_SIZE ? CUVET_E_MALFORMED : CUVET_OK);
+    apply(edit);
+    st = cv_cuver_read(&the_ctx, section(), &cuver);
+    expect(edit);
+    ck_assert_int_eq(st, edit->rule == CV_R_CUINFO_SIZE ? CUVET_E_MALFORMED : CUVET_OK);
     if (st == CUVET_OK)
-        ck_assert_uint_eq(u.sm, 100);
+        ck_assert_uint_eq(cuver.sm, 100);
 }
 END_TEST
 
@@ -405,45 +406,45 @@ END_TEST
 START_TEST(writer)
 {
     cv_span huge = { .len = UINT64_C(1) << 32 };
-    cv_tkinfo t = { 2, text(""), text(""), text(""), text(""), text("") };
-    cv_builder b;
-    cv_note n;
+    cv_tkinfo tkinfo = { 2, text(""), text(""), text(""), text(""), text("") };
+    cv_builder builder;
+    cv_note note;
 
-    cv_builder_init(&b, &x.mem);
-    ck_assert(!cv_note_put(&b, 5, huge));
-    ck_assert_uint_eq(b.len, 0);
-    ck_assert(cv_note_put(&b, 5, text("abcde")));
-    ck_assert_uint_eq(b.len, 32);
-    ck_assert_int_eq(cv_note_at(cv_builder_span(&b), 0, &n), CV_NOTE_OK);
-    ck_assert_uint_eq(n.type, 5);
-    ck_assert_uint_eq(n.descsz, 5);
-    ck_assert_uint_eq(n.next, 32);
-    ck_assert_int_eq(cv_note_at(cv_builder_span(&b), 32, &n), CV_NOTE_END);
-    ck_assert(cv_tkinfo_put(&b, &t));
-    ck_assert_uint_eq(b.len, 32 + 24 + 32);
-    cv_builder_free(&b);
+    cv_builder_init(&builder, &the_ctx.mem);
+    ck_assert(!cv_note_put(&builder, 5, huge));
+    ck_assert_uint_eq(builder.len, 0);
+    ck_assert(cv_note_put(&builder, 5, text("abcde")));
+    ck_assert_uint_eq(builder.len, 32);
+    ck_assert_int_eq(cv_note_at(cv_builder_span(&builder), 0, &note), CV_NOTE_OK);
+    ck_assert_uint_eq(note.type, 5);
+    ck_assert_uint_eq(note.descsz, 5);
+    ck_assert_uint_eq(note.next, 32);
+    ck_assert_int_eq(cv_note_at(cv_builder_span(&builder), 32, &note), CV_NOTE_END);
+    ck_assert(cv_tkinfo_put(&builder, &tkinfo));
+    ck_assert_uint_eq(builder.len, 32 + 24 + 32);
+    cv_builder_free(&builder);
 }
 END_TEST
 
 Suite *suite_note(void)
 {
-    Suite *s = suite_create("note");
-    TCase *t = tcase_create("note");
+    Suite *suite = suite_create("note");
+    TCase *tcase = tcase_create("note");
 
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_loop_test(t, tool, 0, (int)CV_COUNT(TOOL));
-    tcase_add_test(t, tool_round_trip);
-    tcase_add_loop_test(t, tool_sizes, 0, (int)CV_COUNT(SIZES));
-    tcase_add_test(t, tool_rest_not_zero);
-    tcase_add_test(t, padding);
-    tcase_add_test(t, every_prefix);
-    tcase_add_loop_test(t, lines, 0, (int)CV_COUNT(LINES));
-    tcase_add_loop_test(t, device, 0, (int)CV_COUNT(DEVICE));
-    tcase_add_test(t, device_alone);
-    tcase_add_test(t, device_half);
-    tcase_add_test(t, owner_at_the_end);
-    tcase_add_loop_test(t, version_note, 0, (int)CV_COUNT(VERSION));
-    tcase_add_test(t, writer);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_loop_test(tcase, tool, 0, (int)CV_COUNT(TOOL));
+    tcase_add_test(tcase, tool_round_trip);
+    tcase_add_loop_test(tcase, tool_sizes, 0, (int)CV_COUNT(SIZES));
+    tcase_add_test(tcase, tool_rest_not_zero);
+    tcase_add_test(tcase, padding);
+    tcase_add_test(tcase, every_prefix);
+    tcase_add_loop_test(tcase, lines, 0, (int)CV_COUNT(LINES));
+    tcase_add_loop_test(tcase, device, 0, (int)CV_COUNT(DEVICE));
+    tcase_add_test(tcase, device_alone);
+    tcase_add_test(tcase, device_half);
+    tcase_add_test(tcase, owner_at_the_end);
+    tcase_add_loop_test(tcase, version_note, 0, (int)CV_COUNT(VERSION));
+    tcase_add_test(tcase, writer);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

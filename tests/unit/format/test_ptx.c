@@ -8,9 +8,9 @@
 
 #define OFF 500
 
-static cv_span text(const char *s)
+static cv_span text(const char *string)
 {
-    return cv_span_of(s, strlen(s), OFF);
+    return cv_span_of(string, strlen(string), OFF);
 }
 
 static const struct {
@@ -84,22 +84,22 @@ static const struct {
 
 START_TEST(head)
 {
-    cv_ptx p;
-    cv_span s = text(heads[_i].text);
+    cv_ptx ptx;
+    cv_span span = text(heads[_i].text);
 
-    ck_assert_int_eq(cv_ptx_read(&x, s, CV_PTX_BARE, &p), CUVET_OK);
+    ck_assert_int_eq(cv_ptx_read(&the_ctx, span, CV_PTX_BARE, &ptx), CUVET_OK);
     ck_assert_uint_eq(n_diags, 0);
-    ck_assert_uint_eq(p.major, heads[_i].major);
-    ck_assert_uint_eq(p.minor, heads[_i].minor);
-    ck_assert_uint_eq(p.target, heads[_i].target);
-    ck_assert_int_eq(p.suffix, heads[_i].suffix);
-    ck_assert(p.suffix_known);
-    ck_assert_int_eq(p.debug, heads[_i].debug);
-    ck_assert_uint_eq(p.address_size, heads[_i].address_size);
-    ck_assert_uint_eq(p.text_len, s.len);
-    ck_assert(cv_u8_at(s, p.version_off) == '0' + p.major % 10 || p.major > 9);
-    ck_assert_uint_eq(cv_u8_at(s, p.target_off), 's');
-    ck_assert_int_eq(p.address_off != 0, p.address_size != 0);
+    ck_assert_uint_eq(ptx.major, heads[_i].major);
+    ck_assert_uint_eq(ptx.minor, heads[_i].minor);
+    ck_assert_uint_eq(ptx.target, heads[_i].target);
+    ck_assert_int_eq(ptx.suffix, heads[_i].suffix);
+    ck_assert(ptx.suffix_known);
+    ck_assert_int_eq(ptx.debug, heads[_i].debug);
+    ck_assert_uint_eq(ptx.address_size, heads[_i].address_size);
+    ck_assert_uint_eq(ptx.text_len, span.len);
+    ck_assert(cv_u8_at(span, ptx.version_off) == '0' + ptx.major % 10 || ptx.major > 9);
+    ck_assert_uint_eq(cv_u8_at(span, ptx.target_off), 's');
+    ck_assert_int_eq(ptx.address_off != 0, ptx.address_size != 0);
 }
 END_TEST
 
@@ -135,40 +135,43 @@ static const struct {
 
 START_TEST(head_broken)
 {
-    cv_ptx p = { .target = 77 };
+    cv_ptx ptx = { .target = 77 };
 
-    ck_assert_int_eq(cv_ptx_read(&x, text(broken[_i].text), CV_PTX_BARE, &p), CUVET_E_MALFORMED);
+    ck_assert_int_eq(cv_ptx_read(&the_ctx, text(broken[_i].text), CV_PTX_BARE, &ptx), CUVET_E_MALFORMED);
     ck_assert_uint_eq(last.rule, broken[_i].rule);
     ck_assert_uint_eq(last.file_off, OFF + broken[_i].at);
     if (broken[_i].got != 0 && broken[_i].rule != CV_R_PTX_VERSION)
         ck_assert_uint_eq(last.got, broken[_i].got);
-    ck_assert_uint_eq(p.target, 77);
-    ck_assert_uint_eq(x.n_errors, 1);
+    ck_assert_uint_eq(ptx.target, 77);
+    ck_assert_uint_eq(the_ctx.n_errors, 1);
 }
 END_TEST
 
 START_TEST(suffix_and_address_size)
 {
-    cv_ptx p;
+    cv_ptx ptx;
 
-    ck_assert_int_eq(cv_ptx_read(&x, text(".version 9.0 .target sm_90x"), CV_PTX_BARE, &p), CUVET_OK);
+    ck_assert_int_eq(cv_ptx_read(&the_ctx, text(".version 9.0 .target sm_90x"), CV_PTX_BARE, &ptx), CUVET_OK);
     ck_assert_uint_eq(last.rule, CV_R_PTX_TARGET_SUFFIX);
     ck_assert_int_eq(last.severity, CUVET_NOTE);
     ck_assert_uint_eq(last.got, 'x');
     ck_assert_uint_eq(last.file_off, OFF + 26);
-    ck_assert(!p.suffix_known && p.suffix == 0 && p.target == 90);
-    ck_assert_int_eq(cv_ptx_read(&x, text(".version 9.0 .target sm_90 .address_size 16"), CV_PTX_BARE, &p),
-                     CUVET_OK);
+    ck_assert(!ptx.suffix_known && ptx.suffix == 0 && ptx.target == 90);
+    ck_assert_int_eq(
+        cv_ptx_read(&the_ctx, text(".version 9.0 .target sm_90 .address_size 16"), CV_PTX_BARE, &ptx),
+        CUVET_OK);
     ck_assert_uint_eq(last.rule, CV_R_PTX_ADDRESS_SIZE);
     ck_assert_uint_eq(last.got, 16);
-    ck_assert_uint_eq(p.address_size, 0);
-    ck_assert_int_eq(cv_ptx_read(&x, text(".version 9.0 .target sm_90 .address_size x"), CV_PTX_BARE, &p),
-                     CUVET_OK);
+    ck_assert_uint_eq(ptx.address_size, 0);
+    ck_assert_int_eq(
+        cv_ptx_read(&the_ctx, text(".version 9.0 .target sm_90 .address_size x"), CV_PTX_BARE, &ptx),
+        CUVET_OK);
     ck_assert_uint_eq(last.rule, CV_R_PTX_ADDRESS_SIZE);
-    ck_assert_int_eq(cv_ptx_read(&x, text(".version 9.0 .target sm_90 .address_size "), CV_PTX_BARE, &p),
-                     CUVET_OK);
+    ck_assert_int_eq(
+        cv_ptx_read(&the_ctx, text(".version 9.0 .target sm_90 .address_size "), CV_PTX_BARE, &ptx),
+        CUVET_OK);
     ck_assert_uint_eq(last.rule, CV_R_PTX_ADDRESS_SIZE);
-    ck_assert_uint_eq(p.address_off, 0); /* no value, no place */
+    ck_assert_uint_eq(ptx.address_off, 0); /* no value, no place */
     ck_assert_uint_eq(n_diags, 4);
 }
 END_TEST
@@ -178,7 +181,7 @@ END_TEST
 
 static const struct {
     const char *tail;
-    uint64_t n;
+    uint64_t len;
     cv_ptx_form form;
     cv_rule rule; /* CV_N_RULES: none */
     uint64_t got, want;
@@ -202,13 +205,13 @@ static const struct {
 START_TEST(end_of_text)
 {
     char buf[64] = HEAD;
-    cv_ptx p;
+    cv_ptx ptx;
 
-    memcpy(buf + HEAD_LEN, ends[_i].tail, ends[_i].n);
-    ck_assert_int_eq(cv_ptx_read(&x, cv_span_of(buf, HEAD_LEN + ends[_i].n, OFF), ends[_i].form, &p),
-                     CUVET_OK);
-    ck_assert_uint_eq(p.text_len, HEAD_LEN);
-    ck_assert_uint_eq(p.target, 90);
+    memcpy(buf + HEAD_LEN, ends[_i].tail, ends[_i].len);
+    ck_assert_int_eq(
+        cv_ptx_read(&the_ctx, cv_span_of(buf, HEAD_LEN + ends[_i].len, OFF), ends[_i].form, &ptx), CUVET_OK);
+    ck_assert_uint_eq(ptx.text_len, HEAD_LEN);
+    ck_assert_uint_eq(ptx.target, 90);
     ck_assert_uint_eq(n_diags, ends[_i].rule != CV_N_RULES);
     if (n_diags) {
         ck_assert_uint_eq(last.rule, ends[_i].rule);
@@ -228,26 +231,27 @@ START_TEST(every_byte_value)
                                        107, 4095, 4096, 8191, 8192, 8998, 8999 };
 
     for (size_t k = 0; k < CV_COUNT(places); k++)
-        for (unsigned v = 0; v < 256; v++) {
-            bool space = v >= 9 && v <= 13, control = (v < 32 && !space) || v == 127;
-            cv_ptx p;
+        for (unsigned value = 0; value < 256; value++) {
+            bool space = value >= 9 && value <= 13, control = (value < 32 && !space) || value == 127;
+            cv_ptx ptx;
 
             memset(buf, 'a', sizeof(buf));
             memcpy(buf, HEAD, HEAD_LEN);
-            buf[places[k]] = (char)v;
-            cv_ctx_unit(&x, sizeof(buf));
+            buf[places[k]] = (char)value;
+            cv_ctx_unit(&the_ctx, sizeof(buf));
             n_diags = 0;
-            ck_assert_int_eq(cv_ptx_read(&x, cv_span_of(buf, sizeof(buf), OFF), CV_PTX_BARE, &p), CUVET_OK);
-            if (v == 0) {
-                ck_assert_uint_eq(p.text_len, places[k]);
+            ck_assert_int_eq(cv_ptx_read(&the_ctx, cv_span_of(buf, sizeof(buf), OFF), CV_PTX_BARE, &ptx),
+                             CUVET_OK);
+            if (value == 0) {
+                ck_assert_uint_eq(ptx.text_len, places[k]);
                 ck_assert_uint_eq(n_diags, places[k] != sizeof(buf) - 1);
                 continue;
             }
-            ck_assert_uint_eq(p.text_len, sizeof(buf));
-            ck_assert_uint_eq(n_diags, control || v > 127);
+            ck_assert_uint_eq(ptx.text_len, sizeof(buf));
+            ck_assert_uint_eq(n_diags, control || value > 127);
             if (n_diags) {
                 ck_assert_uint_eq(last.rule, control ? CV_R_PTX_CONTROL : CV_R_PTX_NON_ASCII);
-                ck_assert_uint_eq(last.got, v);
+                ck_assert_uint_eq(last.got, value);
                 ck_assert_uint_eq(last.file_off, OFF + places[k]);
             }
         }
@@ -259,7 +263,7 @@ END_TEST
 START_TEST(many_odd_bytes)
 {
     static char buf[20000];
-    cv_ptx p;
+    cv_ptx ptx;
 
     for (int order = 0; order < 2; order++) {
         memset(buf, 'a', sizeof(buf));
@@ -267,14 +271,15 @@ START_TEST(many_odd_bytes)
         memset(buf + 100, order ? 1 : 0x80, 50);
         memset(buf + 6000, order ? 0x80 : 1, 50);
         buf[15000] = 0;
-        cv_ctx_unit(&x, sizeof(buf));
+        cv_ctx_unit(&the_ctx, sizeof(buf));
         n_diags = 0;
-        ck_assert_int_eq(cv_ptx_read(&x, cv_span_of(buf, sizeof(buf), OFF), CV_PTX_MEMBER, &p), CUVET_OK);
-        ck_assert_uint_eq(p.text_len, 15000);
+        ck_assert_int_eq(cv_ptx_read(&the_ctx, cv_span_of(buf, sizeof(buf), OFF), CV_PTX_MEMBER, &ptx),
+                         CUVET_OK);
+        ck_assert_uint_eq(ptx.text_len, 15000);
         ck_assert_uint_eq(n_diags, 3);
         ck_assert_uint_eq(last.rule, CV_R_PTX_NUL_INSIDE);
-        ck_assert_uint_eq(x.seen[CV_R_PTX_CONTROL], 1);
-        ck_assert_uint_eq(x.seen[CV_R_PTX_NON_ASCII], 1);
+        ck_assert_uint_eq(the_ctx.seen[CV_R_PTX_CONTROL], 1);
+        ck_assert_uint_eq(the_ctx.seen[CV_R_PTX_NON_ASCII], 1);
     }
     /* odd bytes in the same part as the end */
     memset(buf, 'a', sizeof(buf));
@@ -282,41 +287,43 @@ START_TEST(many_odd_bytes)
     buf[50] = 2;
     buf[60] = 0;
     buf[70] = 3;
-    cv_ctx_unit(&x, sizeof(buf));
+    cv_ctx_unit(&the_ctx, sizeof(buf));
     n_diags = 0;
-    ck_assert_int_eq(cv_ptx_read(&x, cv_span_of(buf, sizeof(buf), OFF), CV_PTX_MEMBER, &p), CUVET_OK);
-    ck_assert_uint_eq(x.seen[CV_R_PTX_CONTROL], 1);
-    ck_assert_uint_eq(p.text_len, 60);
+    ck_assert_int_eq(cv_ptx_read(&the_ctx, cv_span_of(buf, sizeof(buf), OFF), CV_PTX_MEMBER, &ptx), CUVET_OK);
+    ck_assert_uint_eq(the_ctx.seen[CV_R_PTX_CONTROL], 1);
+    ck_assert_uint_eq(ptx.text_len, 60);
 }
 END_TEST
 
 START_TEST(work_limit)
 {
-    cv_ptx p = { .target = 77 };
+    cv_ptx ptx = { .target = 77 };
 
-    cv_ctx_set_work(&x, 3);
-    ck_assert_int_eq(cv_ptx_read(&x, text(HEAD), CV_PTX_BARE, &p), CUVET_E_LIMIT);
+    cv_ctx_set_work(&the_ctx, 3);
+    ck_assert_int_eq(cv_ptx_read(&the_ctx, text(HEAD), CV_PTX_BARE, &ptx), CUVET_E_LIMIT);
     ck_assert_uint_eq(last.rule, CV_R_LIMIT_WORK);
-    ck_assert_uint_eq(p.target, 77);
-    cv_ctx_set_work(&x, 4);
-    ck_assert_int_eq(cv_ptx_read(&x, text(HEAD), CV_PTX_BARE, &p), CUVET_OK);
+    ck_assert_uint_eq(ptx.target, 77);
+    cv_ctx_set_work(&the_ctx, 4);
+    ck_assert_int_eq(cv_ptx_read(&the_ctx, text(HEAD), CV_PTX_BARE, &ptx), CUVET_OK);
 }
 END_TEST
 
 /* What ends a word and what is blank, byte by byte. */
 START_TEST(words_and_blanks)
 {
-    for (unsigned v = 1; v < 128; v++) {
-        bool digit = v >= '0' && v <= '9', upper = v >= 'A' && v <= 'Z', lower = v >= 'a' && v <= 'z';
-        bool word = digit || upper || lower || v == '_' || v == '$', blank = v == ' ' || (v >= 9 && v <= 13);
+    for (unsigned value = 1; value < 128; value++) {
+        bool digit = value >= '0' && value <= '9', upper = value >= 'A' && value <= 'Z',
+             lower = value >= 'a' && value <= 'z';
+        bool word = digit || upper || lower || value == '_' || value == '$',
+             blank = value == ' ' || (value >= 9 && value <= 13);
         char buf[] = ".version?9.0 .target sm_90 .address_size 64";
-        cv_ptx p;
+        cv_ptx ptx;
 
-        buf[8] = (char)v;
-        cv_ctx_set_work(&x, 1000);
+        buf[8] = (char)value;
+        cv_ctx_set_work(&the_ctx, 1000);
         ck_assert_int_eq(cv_ptx_probe(text(buf)), !word);
         n_diags = 0;
-        ck_assert_int_eq(cv_ptx_read(&x, text(buf), CV_PTX_BARE, &p) == CUVET_OK, blank);
+        ck_assert_int_eq(cv_ptx_read(&the_ctx, text(buf), CV_PTX_BARE, &ptx) == CUVET_OK, blank);
         if (!blank)
             ck_assert_uint_eq(last.rule, word ? CV_R_PTX_VERSION_MISSING : CV_R_PTX_VERSION);
     }
@@ -328,15 +335,15 @@ START_TEST(every_prefix)
 {
     static const char whole[] = "/* l */ .version 9.0 // c\n.target sm_90a, debug\n.address_size 64\n";
 
-    for (uint64_t n = 0; n < sizeof(whole) - 1; n++) {
-        cv_ptx p;
+    for (uint64_t count = 0; count < sizeof(whole) - 1; count++) {
+        cv_ptx ptx;
 
-        cv_ctx_set_work(&x, 1000);
-        if (cv_ptx_read(&x, cv_span_of(whole, n, 0), CV_PTX_BARE, &p) != CUVET_OK)
+        cv_ctx_set_work(&the_ctx, 1000);
+        if (cv_ptx_read(&the_ctx, cv_span_of(whole, count, 0), CV_PTX_BARE, &ptx) != CUVET_OK)
             continue;
-        ck_assert_uint_ge(n, 38); /* with "sm_9" it can be one */
-        ck_assert_uint_eq(p.major, 9);
-        ck_assert_uint_eq(p.text_len, n);
+        ck_assert_uint_ge(count, 38); /* with "sm_9" it can be one */
+        ck_assert_uint_eq(ptx.major, 9);
+        ck_assert_uint_eq(ptx.text_len, count);
     }
 }
 END_TEST
@@ -344,21 +351,21 @@ END_TEST
 Suite *suite_format_ptx(void);
 Suite *suite_format_ptx(void)
 {
-    Suite *s = suite_create("format/ptx");
-    TCase *t = tcase_create("read");
+    Suite *suite = suite_create("format/ptx");
+    TCase *tcase = tcase_create("read");
 
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_loop_test(t, probe, 0, (int)CV_COUNT(probes));
-    tcase_add_test(t, probe_is_bounded);
-    tcase_add_loop_test(t, head, 0, (int)CV_COUNT(heads));
-    tcase_add_loop_test(t, head_broken, 0, (int)CV_COUNT(broken));
-    tcase_add_test(t, suffix_and_address_size);
-    tcase_add_loop_test(t, end_of_text, 0, (int)CV_COUNT(ends));
-    tcase_add_test(t, every_byte_value);
-    tcase_add_test(t, many_odd_bytes);
-    tcase_add_test(t, work_limit);
-    tcase_add_test(t, words_and_blanks);
-    tcase_add_test(t, every_prefix);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_loop_test(tcase, probe, 0, (int)CV_COUNT(probes));
+    tcase_add_test(tcase, probe_is_bounded);
+    tcase_add_loop_test(tcase, head, 0, (int)CV_COUNT(heads));
+    tcase_add_loop_test(tcase, head_broken, 0, (int)CV_COUNT(broken));
+    tcase_add_test(tcase, suffix_and_address_size);
+    tcase_add_loop_test(tcase, end_of_text, 0, (int)CV_COUNT(ends));
+    tcase_add_test(tcase, every_byte_value);
+    tcase_add_test(tcase, many_odd_bytes);
+    tcase_add_test(tcase, work_limit);
+    tcase_add_test(tcase, words_and_blanks);
+    tcase_add_test(tcase, every_prefix);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -6,9 +6,9 @@
 
 #include "format/ptx/read.h"
 
-static cv_ptx_guess look(const char *s, size_t n)
+static cv_ptx_guess look(const char *text, size_t len)
 {
-    return cv_ptx_look(cv_span_of(s, n, 0));
+    return cv_ptx_look(cv_span_of(text, len, 0));
 }
 
 static const char *const texts[] = {
@@ -24,14 +24,14 @@ static const char *const texts[] = {
 /* Every prefix may still become the text, or is one; without a byte behind the word it is none yet. */
 START_TEST(no_prefix_is_refused)
 {
-    size_t n = strlen(texts[_i]), word = (size_t)(strstr(texts[_i], ".version") - texts[_i]);
-    size_t k = texts[_i][0] == '\xEF' ? 4 : 0; /* fewer bytes of a mark are none */
+    size_t len = strlen(texts[_i]), word = (size_t)(strstr(texts[_i], ".version") - texts[_i]);
+    size_t at = texts[_i][0] == '\xEF' ? 4 : 0; /* fewer bytes of a mark are none */
 
-    ck_assert_int_eq(look(texts[_i], n), CV_PTX_YES);
-    for (; k <= n; k++)
-        ck_assert_int_ne(look(texts[_i], k), CV_PTX_NO);
-    for (k = 4; k <= word + CV_PTX_VERSION_LEN; k++)
-        ck_assert_int_eq(look(texts[_i], k), CV_PTX_MORE);
+    ck_assert_int_eq(look(texts[_i], len), CV_PTX_YES);
+    for (; at <= len; at++)
+        ck_assert_int_ne(look(texts[_i], at), CV_PTX_NO);
+    for (at = 4; at <= word + CV_PTX_VERSION_LEN; at++)
+        ck_assert_int_eq(look(texts[_i], at), CV_PTX_MORE);
 }
 END_TEST
 
@@ -84,13 +84,13 @@ static const struct {
 
 START_TEST(skipping)
 {
-    cv_span s = cv_span_of(skips[_i].text, strlen(skips[_i].text), 7);
+    cv_span span = cv_span_of(skips[_i].text, strlen(skips[_i].text), 7);
     uint64_t at = 0;
 
-    ck_assert_int_eq(cv_ptx_skip(s, false, &at), skips[_i].closed);
+    ck_assert_int_eq(cv_ptx_skip(span, false, &at), skips[_i].closed);
     ck_assert_uint_eq(at, skips[_i].at);
     at = 0;
-    ck_assert_int_eq(cv_ptx_skip(s, true, &at), skips[_i].loose_closed);
+    ck_assert_int_eq(cv_ptx_skip(span, true, &at), skips[_i].loose_closed);
     ck_assert_uint_eq(at, skips[_i].loose_at);
 }
 END_TEST
@@ -98,13 +98,13 @@ END_TEST
 Suite *suite_format_ptx_look(void);
 Suite *suite_format_ptx_look(void)
 {
-    Suite *s = suite_create("format/ptx look");
-    TCase *t = tcase_create("look");
+    Suite *suite = suite_create("format/ptx look");
+    TCase *tcase = tcase_create("look");
 
-    tcase_add_loop_test(t, no_prefix_is_refused, 0, (int)CV_COUNT(texts));
-    tcase_add_test(t, refused_at_once);
-    tcase_add_loop_test(t, first_word, 0, (int)CV_COUNT(words));
-    tcase_add_loop_test(t, skipping, 0, (int)CV_COUNT(skips));
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_loop_test(tcase, no_prefix_is_refused, 0, (int)CV_COUNT(texts));
+    tcase_add_test(tcase, refused_at_once);
+    tcase_add_loop_test(tcase, first_word, 0, (int)CV_COUNT(words));
+    tcase_add_loop_test(tcase, skipping, 0, (int)CV_COUNT(skips));
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

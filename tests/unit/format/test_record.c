@@ -38,27 +38,28 @@ START_TEST(table_holds_together)
 }
 END_TEST
 
-typedef struct want {
+typedef struct record_want {
     const char *name;
     cuvet_field_kind kind;
     uint64_t group, off, value;
-} want;
+} record_want;
 
-static void expect(cv_layout layout, const uint8_t *bytes, uint64_t n, const want *wanted, size_t count)
+static void expect(cv_layout layout, const uint8_t *bytes, uint64_t size, const record_want *wanted,
+                   size_t count)
 {
     cuvet_field_pos pos = { 0 };
     cuvet_field got;
 
     for (size_t i = 0; i < count; i++) {
-        ck_assert_msg(cv_field_next(layout, cv_span_of(bytes, n, 0), &pos, &got), "field %zu", i);
+        ck_assert_msg(cv_field_next(layout, cv_span_of(bytes, size, 0), &pos, &got), "field %zu", i);
         ck_assert_str_eq(got.name, wanted[i].name);
         ck_assert_int_eq(got.kind, wanted[i].kind);
         ck_assert_uint_eq(got.group, wanted[i].group);
         ck_assert_uint_eq(got.off, wanted[i].off);
         ck_assert_uint_eq(got.value, wanted[i].value);
     }
-    ck_assert(!cv_field_next(layout, cv_span_of(bytes, n, 0), &pos, &got));
-    ck_assert(!cv_field_next(layout, cv_span_of(bytes, n, 0), &pos, &got));
+    ck_assert(!cv_field_next(layout, cv_span_of(bytes, size, 0), &pos, &got));
+    ck_assert(!cv_field_next(layout, cv_span_of(bytes, size, 0), &pos, &got));
 }
 #define EXPECT(layout, bytes, wanted)                                                                        \
     expect(layout, bytes, sizeof(bytes), wanted, sizeof(wanted) / sizeof((wanted)[0]))
@@ -68,7 +69,7 @@ static void expect(cv_layout layout, const uint8_t *bytes, uint64_t n, const wan
 START_TEST(parameter)
 {
     static const uint8_t BYTES[] = { 0x01, 0, 0, 0, 0x02, 0, 0x10, 0, 0x05, 0xF3, 0x23, 0x00 };
-    static const want WANT[] = {
+    static const record_want WANT[] = {
         { "ordinal", CUVET_FIELD_NUMBER, 0, 4, 2 },
         { "offset", CUVET_FIELD_BITS, 0, 6, 0x10 },
         { "size", CUVET_FIELD_BITS, 0, 8, 8 },
@@ -89,7 +90,7 @@ END_TEST
 START_TEST(list_of_pairs)
 {
     static const uint8_t BYTES[] = { 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0x80 };
-    static const want WANT[] = {
+    static const record_want WANT[] = {
         { "", CUVET_FIELD_PLACE, 0, 0, 1 },
         { "", CUVET_FIELD_BITS, 0, 4, 2 },
         { "", CUVET_FIELD_PLACE, 1, 8, 3 },
@@ -107,7 +108,7 @@ START_TEST(words_behind_a_record)
 {
     static const uint8_t BYTES[] = { 0x10, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0x20, 0, 0, 0, 0x30, 0, 0, 0,
                                      0x40, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7,    0, 0, 0, 8,    0, 0, 0 };
-    static const want WANT[] = {
+    static const record_want WANT[] = {
         { "branch", CUVET_FIELD_PLACE, 0, 0, 0x10 }, { "word", CUVET_FIELD_BITS, 0, 4, 0 },
         { "targets", CUVET_FIELD_TOTAL, 0, 8, 2 },   { "", CUVET_FIELD_WORD, 0, 12, 0x20 },
         { "", CUVET_FIELD_WORD, 0, 16, 0x30 },       { "branch", CUVET_FIELD_PLACE, 1, 20, 0x40 },
@@ -123,7 +124,7 @@ END_TEST
 START_TEST(total_that_lies)
 {
     static const uint8_t BYTES[] = { 0x10, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 9, 0, 0, 0, 1, 2, 3 };
-    static const want WANT[] = {
+    static const record_want WANT[] = {
         { "branch", CUVET_FIELD_PLACE, 0, 0, 0x10 },
         { "word", CUVET_FIELD_BITS, 0, 4, 0 },
         { "targets", CUVET_FIELD_TOTAL, 0, 8, 0xFFFFFFFF },
@@ -139,7 +140,7 @@ START_TEST(annotations)
 {
     static const uint8_t BYTES[] = { 1, 0, 0, 0, 0x50, 0, 0, 0, 1, 0, 0, 0, 0x60, 0,
                                      0, 0, 2, 0, 0,    0, 4, 0, 0, 0, 1, 0, 0,    0 };
-    static const want WANT[] = {
+    static const record_want WANT[] = {
         { "spill-refill", CUVET_FIELD_WORD, 0, 4, 0x50 }, { "spill-refill", CUVET_FIELD_WORD, 0, 12, 0x60 },
         { "words", CUVET_FIELD_WORD, 1, 16, 2 },          { "words", CUVET_FIELD_WORD, 1, 20, 4 },
         { "words", CUVET_FIELD_WORD, 1, 24, 1 },
@@ -152,11 +153,11 @@ END_TEST
 START_TEST(versions)
 {
     static const uint8_t TENTHS[] = { 130, 0, 0, 0 }, BYTES[] = { 2, 1 };
-    static const want A[] = { { "", CUVET_FIELD_VERSION, 0, 0, UINT64_C(13) << 32 } };
-    static const want B[] = { { "", CUVET_FIELD_VERSION, 0, 0, UINT64_C(1) << 32 | 2 } };
+    static const record_want want[] = { { "", CUVET_FIELD_VERSION, 0, 0, UINT64_C(13) << 32 } };
+    static const record_want other_want[] = { { "", CUVET_FIELD_VERSION, 0, 0, UINT64_C(1) << 32 | 2 } };
 
-    EXPECT(CV_LAYOUT_TOOLKIT, TENTHS, A);
-    EXPECT(CV_LAYOUT_ISA, BYTES, B);
+    EXPECT(CV_LAYOUT_TOOLKIT, TENTHS, want);
+    EXPECT(CV_LAYOUT_ISA, BYTES, other_want);
 }
 END_TEST
 
@@ -164,7 +165,7 @@ END_TEST
 START_TEST(wide)
 {
     static const uint8_t BYTES[] = { 8, 7, 6, 5, 4, 3, 2, 0x81 };
-    static const want WANT[] = { { "", CUVET_FIELD_BITS, 0, 0, UINT64_C(0x8102030405060708) } };
+    static const record_want WANT[] = { { "", CUVET_FIELD_BITS, 0, 0, UINT64_C(0x8102030405060708) } };
 
     EXPECT(CV_LAYOUT_MASK, BYTES, WANT);
 }
@@ -175,8 +176,8 @@ START_TEST(nothing_fits_opaque)
     static const uint8_t BYTES[16] = { 1 };
 
     expect(CV_LAYOUT_OPAQUE, BYTES, sizeof(BYTES), NULL, 0);
-    for (uint64_t n = 0; n < 64; n++)
-        ck_assert(!cv_layout_fits(CV_LAYOUT_OPAQUE, n));
+    for (uint64_t count = 0; count < 64; count++)
+        ck_assert(!cv_layout_fits(CV_LAYOUT_OPAQUE, count));
 }
 END_TEST
 
@@ -206,7 +207,7 @@ START_TEST(any_bytes)
 
     for (unsigned round = 0; round < 20000; round++) {
         cv_layout layout = (cv_layout)(round % CV_N_LAYOUTS);
-        uint64_t n = round / CV_N_LAYOUTS % sizeof(bytes), last = 0, fields = 0;
+        uint64_t count = round / CV_N_LAYOUTS % sizeof(bytes), last = 0, fields = 0;
         cuvet_field_pos pos = { 0 };
         cuvet_field got;
 
@@ -216,13 +217,13 @@ START_TEST(any_bytes)
             seed ^= seed << 17;
             bytes[i] = seed >> 60 > 9 ? (uint8_t)(seed >> 32 & 3) : (uint8_t)(seed >> 24);
         }
-        while (cv_field_next(layout, cv_span_of(bytes, n, 0), &pos, &got)) {
-            ck_assert_uint_lt(got.off, n);
+        while (cv_field_next(layout, cv_span_of(bytes, count, 0), &pos, &got)) {
+            ck_assert_uint_lt(got.off, count);
             ck_assert_uint_ge(got.group, last);
             ck_assert_uint_lt(++fields, 200);
             last = got.group;
         }
-        ck_assert(fields > 0 || !cv_layout_fits(layout, n) || n == 0);
+        ck_assert(fields > 0 || !cv_layout_fits(layout, count) || count == 0);
     }
 }
 END_TEST
@@ -230,20 +231,20 @@ END_TEST
 Suite *suite_record(void);
 Suite *suite_record(void)
 {
-    Suite *s = suite_create("format/record");
-    TCase *t = tcase_create("fields");
+    Suite *suite = suite_create("format/record");
+    TCase *tcase = tcase_create("fields");
 
-    tcase_add_test(t, table_holds_together);
-    tcase_add_test(t, parameter);
-    tcase_add_test(t, list_of_pairs);
-    tcase_add_test(t, words_behind_a_record);
-    tcase_add_test(t, total_that_lies);
-    tcase_add_test(t, annotations);
-    tcase_add_test(t, versions);
-    tcase_add_test(t, wide);
-    tcase_add_test(t, nothing_fits_opaque);
-    tcase_add_test(t, codes);
-    tcase_add_test(t, any_bytes);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_test(tcase, table_holds_together);
+    tcase_add_test(tcase, parameter);
+    tcase_add_test(tcase, list_of_pairs);
+    tcase_add_test(tcase, words_behind_a_record);
+    tcase_add_test(tcase, total_that_lies);
+    tcase_add_test(tcase, annotations);
+    tcase_add_test(tcase, versions);
+    tcase_add_test(tcase, wide);
+    tcase_add_test(tcase, nothing_fits_opaque);
+    tcase_add_test(tcase, codes);
+    tcase_add_test(tcase, any_bytes);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

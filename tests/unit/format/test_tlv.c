@@ -11,22 +11,22 @@
 #define BASE 0x100u /* the section lies here in its file */
 
 /* All rows: bytes of a section, the rule expected (NONE: nothing) at which offset of the section. */
-typedef struct row {
+typedef struct tlv_row {
     const char *label;
-    uint8_t n;
-    uint8_t b[48];
+    uint8_t len;
+    uint8_t byte[48];
     cv_rule rule;
     uint64_t at, got, want;
-} row;
+} tlv_row;
 
 #define OK NONE, 0, 0, 0
 
-static void expect(const row *r)
+static void expect(const tlv_row *row)
 {
-    expect_finding(r->label, r->rule, BASE + r->at, r->got, r->want);
+    expect_finding(row->label, row->rule, BASE + row->at, row->got, row->want);
 }
 
-static const row WALK[] = {
+static const tlv_row WALK[] = {
     { "nothing", 0, { 0 }, OK },
     { "no value", 4, { 1, 0x2B, 0, 0 }, OK },
     { "byte", 4, { 2, 0x4C, 255, 0 }, OK },
@@ -48,21 +48,21 @@ static const row WALK[] = {
 
 START_TEST(walk)
 {
-    const row *r = &WALK[_i];
-    cv_span s = cv_span_of(r->b, r->n, BASE);
+    const tlv_row *row = &WALK[_i];
+    cv_span span = cv_span_of(row->byte, row->len, BASE);
     uint64_t pos = 0, before = 0;
     cuvet_status st;
-    cv_tlv t;
+    cv_tlv tlv;
 
-    while ((st = cv_tlv_next(&x, s, &pos, &t)) == CUVET_OK) {
-        ck_assert_uint_eq(t.off, before);
-        ck_assert_uint_eq(t.next, pos);
+    while ((st = cv_tlv_next(&the_ctx, span, &pos, &tlv)) == CUVET_OK) {
+        ck_assert_uint_eq(tlv.off, before);
+        ck_assert_uint_eq(tlv.next, pos);
         before = pos;
     }
-    expect(r);
-    if (r->rule == NONE || r->rule == CV_R_TLV_PADDING) {
+    expect(row);
+    if (row->rule == NONE || row->rule == CV_R_TLV_PADDING) {
         ck_assert_int_eq(st, CUVET_END);
-        ck_assert_uint_eq(pos, s.len);
+        ck_assert_uint_eq(pos, span.len);
     } else {
         ck_assert_int_eq(st, CUVET_E_MALFORMED);
     }
@@ -73,62 +73,62 @@ END_TEST
 START_TEST(round_trip)
 {
     static const uint8_t words[12] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
-    cv_builder a, b;
+    cv_builder left, right;
     uint64_t pos = 0;
     cuvet_status st;
-    cv_tlv t;
+    cv_tlv tlv;
 
-    cv_builder_init(&a, &x.mem);
-    cv_builder_init(&b, &x.mem);
-    cv_tlv_put_nval(&a, 0x2B);
-    cv_tlv_put_bval(&a, 0x4C, 200);
-    cv_tlv_put_hval(&a, 0x1B, 0xFFFE);
-    ck_assert(cv_tlv_put_sval(&a, 0x1C, cv_span_of(words, 12, 0)));
-    ck_assert(cv_tlv_put_sval(&a, 0x1C, cv_span_of(words, 0, 0)));
-    ck_assert(!cv_tlv_put_sval(&a, 0x1C, cv_span_of(words, 5, 0)));
-    ck_assert(!a.failed);
-    ck_assert_uint_eq(a.len, 32);
-    while ((st = cv_tlv_next(&x, cv_builder_span(&a), &pos, &t)) == CUVET_OK) {
+    cv_builder_init(&left, &the_ctx.mem);
+    cv_builder_init(&right, &the_ctx.mem);
+    cv_tlv_put_nval(&left, 0x2B);
+    cv_tlv_put_bval(&left, 0x4C, 200);
+    cv_tlv_put_hval(&left, 0x1B, 0xFFFE);
+    ck_assert(cv_tlv_put_sval(&left, 0x1C, cv_span_of(words, 12, 0)));
+    ck_assert(cv_tlv_put_sval(&left, 0x1C, cv_span_of(words, 0, 0)));
+    ck_assert(!cv_tlv_put_sval(&left, 0x1C, cv_span_of(words, 5, 0)));
+    ck_assert(!left.failed);
+    ck_assert_uint_eq(left.len, 32);
+    while ((st = cv_tlv_next(&the_ctx, cv_builder_span(&left), &pos, &tlv)) == CUVET_OK) {
         cv_span payload;
 
-        switch (t.format) {
-        case CV_TLV_NVAL: cv_tlv_put_nval(&b, t.code); break;
-        case CV_TLV_BVAL: cv_tlv_put_bval(&b, t.code, (uint8_t)t.value); break;
-        case CV_TLV_HVAL: cv_tlv_put_hval(&b, t.code, t.value); break;
+        switch (tlv.format) {
+        case CV_TLV_NVAL: cv_tlv_put_nval(&right, tlv.code); break;
+        case CV_TLV_BVAL: cv_tlv_put_bval(&right, tlv.code, (uint8_t)tlv.value); break;
+        case CV_TLV_HVAL: cv_tlv_put_hval(&right, tlv.code, tlv.value); break;
         default:
-            ck_assert(cv_span_sub(cv_builder_span(&a), t.payload, t.value, &payload));
-            ck_assert(cv_tlv_put_sval(&b, t.code, payload));
+            ck_assert(cv_span_sub(cv_builder_span(&left), tlv.payload, tlv.value, &payload));
+            ck_assert(cv_tlv_put_sval(&right, tlv.code, payload));
         }
     }
     ck_assert_int_eq(st, CUVET_END);
     ck_assert_uint_eq(n_diags, 0);
-    ck_assert(cv_span_eq(cv_builder_span(&a), cv_builder_span(&b)));
-    cv_builder_free(&a);
-    cv_builder_free(&b);
+    ck_assert(cv_span_eq(cv_builder_span(&left), cv_builder_span(&right)));
+    cv_builder_free(&left);
+    cv_builder_free(&right);
 }
 END_TEST
 
 /* The longest payload is the largest multiple of 4 below 64 KiB. */
 START_TEST(longest)
 {
-    cv_builder zeros, b;
-    cv_span s;
+    cv_builder zeros, builder;
+    cv_span span;
 
-    cv_builder_init(&zeros, &x.mem);
-    cv_builder_init(&b, &x.mem);
+    cv_builder_init(&zeros, &the_ctx.mem);
+    cv_builder_init(&builder, &the_ctx.mem);
     cv_put_zero(&zeros, 65536);
-    s = cv_builder_span(&zeros);
-    ck_assert(!cv_tlv_put_sval(&b, 1, s));
-    s.len = 65532;
-    ck_assert(cv_tlv_put_sval(&b, 1, s));
-    ck_assert_uint_eq(b.len, 65536);
+    span = cv_builder_span(&zeros);
+    ck_assert(!cv_tlv_put_sval(&builder, 1, span));
+    span.len = 65532;
+    ck_assert(cv_tlv_put_sval(&builder, 1, span));
+    ck_assert_uint_eq(builder.len, 65536);
     cv_builder_free(&zeros);
-    cv_builder_free(&b);
+    cv_builder_free(&builder);
 }
 END_TEST
 
 /* One record each: the row of its code decides. */
-static const row ATTR[] = {
+static const tlv_row ATTR[] = {
     { "last known code", 4, { 2, 0x6D, 0, 0 }, OK },
     { "first unknown code", 4, { 1, 0x6E, 0, 0 }, CV_R_TLV_UNKNOWN, 1, 0x6E, 0x6D },
     { "code 255", 8, { 4, 0xFF, 4, 0, 1, 2, 3, 4 }, CV_R_TLV_UNKNOWN, 1, 0xFF, 0x6D },
@@ -217,18 +217,18 @@ static bool leaves_shape(unsigned rule)
 
 START_TEST(attribute)
 {
-    const row *r = &ATTR[_i];
-    cv_span s = cv_span_of(r->b, r->n, BASE);
-    const cv_attr *a = NULL;
+    const tlv_row *row = &ATTR[_i];
+    cv_span span = cv_span_of(row->byte, row->len, BASE);
+    const cv_attr *attr = NULL;
     uint64_t pos = 0;
     bool ok;
-    cv_tlv t;
+    cv_tlv tlv;
 
-    ck_assert_int_eq(cv_tlv_next(&x, s, &pos, &t), CUVET_OK);
-    ok = cv_attr_check(&x, s, &t, &a);
-    expect(r);
-    ck_assert_int_eq(ok, leaves_shape(r->rule));
-    ck_assert(a == cv_attr_get(t.code));
+    ck_assert_int_eq(cv_tlv_next(&the_ctx, span, &pos, &tlv), CUVET_OK);
+    ok = cv_attr_check(&the_ctx, span, &tlv, &attr);
+    expect(row);
+    ck_assert_int_eq(ok, leaves_shape(row->rule));
+    ck_assert(attr == cv_attr_get(tlv.code));
 }
 END_TEST
 
@@ -237,25 +237,25 @@ START_TEST(tables)
     unsigned seen = 0, symbols = 0;
 
     for (uint32_t code = 0; code <= 0x6D; code++) {
-        const cv_attr *a = cv_attr_get(code);
+        const cv_attr *attr = cv_attr_get(code);
 
-        ck_assert_ptr_nonnull(a);
-        ck_assert_ptr_nonnull(a->name);
-        ck_assert_str_eq(a->name, cv_eiattr_name(code));
-        seen += a->format != 0;
+        ck_assert_ptr_nonnull(attr);
+        ck_assert_ptr_nonnull(attr->name);
+        ck_assert_str_eq(attr->name, cv_eiattr_name(code));
+        seen += attr->format != 0;
         /* A row that says what its payload is belongs to a format with a payload, and the other way round. */
-        ck_assert_int_eq(a->shape == CV_SHAPE_FIXED || a->shape == CV_SHAPE_ARRAY, a->size != 0);
-        if (a->size)
-            ck_assert(a->format == CV_TLV_SVAL && a->size % 4 == 0);
-        if (a->format == CV_TLV_NVAL)
-            ck_assert_uint_eq(a->shape, CV_SHAPE_NONE);
-        if (a->format == CV_TLV_BVAL || a->format == CV_TLV_HVAL)
-            ck_assert_uint_eq(a->shape, CV_SHAPE_VALUE);
-        ck_assert_int_eq(a->format == 0, a->scope == CV_SCOPE_X);
+        ck_assert_int_eq(attr->shape == CV_SHAPE_FIXED || attr->shape == CV_SHAPE_ARRAY, attr->size != 0);
+        if (attr->size)
+            ck_assert(attr->format == CV_TLV_SVAL && attr->size % 4 == 0);
+        if (attr->format == CV_TLV_NVAL)
+            ck_assert_uint_eq(attr->shape, CV_SHAPE_NONE);
+        if (attr->format == CV_TLV_BVAL || attr->format == CV_TLV_HVAL)
+            ck_assert_uint_eq(attr->shape, CV_SHAPE_VALUE);
+        ck_assert_int_eq(attr->format == 0, attr->scope == CV_SCOPE_X);
         /* A linker copies the records of every input into one global section. */
-        if (a->scope & CV_IN_GLOBAL)
-            ck_assert(a->many);
-        symbols += a->words != CV_WORDS_PLAIN && a->words != CV_WORDS_TEXT;
+        if (attr->scope & CV_IN_GLOBAL)
+            ck_assert(attr->many);
+        symbols += attr->words != CV_WORDS_PLAIN && attr->words != CV_WORDS_TEXT;
     }
     ck_assert_uint_eq(seen, 62);
     ck_assert_uint_eq(symbols, 17); /* what nvlink renumbers, and what it drops */
@@ -283,23 +283,23 @@ START_TEST(inner_offsets)
     static const uint8_t notes[] = { 4, 0x55, 16, 0, 1, 0, 0, 0, 0x50, 0, 0, 0, 1, 0, 0, 0, 0x60, 0, 0, 0 };
     static const uint32_t want[] = { 0x10, 0x20, 0x30, 0x40, 0x50, 0x60 };
     const cv_span both[] = { cv_span_of(branches, sizeof(branches), 0), cv_span_of(notes, sizeof(notes), 0) };
-    unsigned n = 0;
+    unsigned count = 0;
 
     for (unsigned k = 0; k < 2; k++) {
-        const cv_attr *a;
-        cv_attr_walk w;
-        cv_tlv t;
+        const cv_attr *attr;
+        cv_attr_walk other_walk;
+        cv_tlv tlv;
         uint64_t at;
 
-        ck_assert_int_eq(cv_tlv_at(both[k], 0, &t), CV_TLV_OK);
-        ck_assert(cv_attr_check(&x, both[k], &t, &a));
-        cv_attr_walk_init(&w, &t);
-        while (cv_attr_walk_next(&w, both[k], a, &at)) {
-            ck_assert_uint_lt(n, CV_COUNT(want));
-            ck_assert_uint_eq(cv_u32_at(both[k], at), want[n++]);
+        ck_assert_int_eq(cv_tlv_at(both[k], 0, &tlv), CV_TLV_OK);
+        ck_assert(cv_attr_check(&the_ctx, both[k], &tlv, &attr));
+        cv_attr_walk_init(&other_walk, &tlv);
+        while (cv_attr_walk_next(&other_walk, both[k], attr, &at)) {
+            ck_assert_uint_lt(count, CV_COUNT(want));
+            ck_assert_uint_eq(cv_u32_at(both[k], at), want[count++]);
         }
     }
-    ck_assert_uint_eq(n, CV_COUNT(want));
+    ck_assert_uint_eq(count, CV_COUNT(want));
     ck_assert_uint_eq(n_diags, 0);
 }
 END_TEST
@@ -309,32 +309,32 @@ START_TEST(parameters)
     /* Ordinal 3 at 0x20, address space 5, 8 bytes; ordinal 1 at 0x1000 with 12,000 bytes. */
     static const uint8_t small[] = { 4, 0x17, 12, 0, 0, 0, 0, 0, 3, 0, 0x20, 0, 3, 0xF5, 0x21, 0 };
     static const uint8_t large[] = { 4, 0x45, 12, 0, 7, 0, 0, 0, 1, 0, 0, 0x10, 0xE0, 0x2E, 0, 5 };
-    cv_kparam p;
-    cv_tlv t;
+    cv_kparam param;
+    cv_tlv tlv;
 
-    ck_assert_int_eq(cv_tlv_at(cv_span_of(small, 16, 0), 0, &t), CV_TLV_OK);
-    cv_attr_kparam(cv_span_of(small, 16, 0), &t, &p);
-    ck_assert_uint_eq(p.index, 0);
-    ck_assert_uint_eq(p.ordinal, 3);
-    ck_assert_uint_eq(p.offset, 0x20);
-    ck_assert_uint_eq(p.size, 8);
-    ck_assert_uint_eq(p.log_align, 3);
-    ck_assert_uint_eq(p.space, 5);
-    ck_assert_uint_eq(p.cbank, 0x1F);
-    ck_assert_int_eq(cv_tlv_at(cv_span_of(large, 16, 0), 0, &t), CV_TLV_OK);
-    cv_attr_kparam(cv_span_of(large, 16, 0), &t, &p);
-    ck_assert_uint_eq(p.index, 7);
-    ck_assert_uint_eq(p.ordinal, 1);
-    ck_assert_uint_eq(p.offset, 0x1000);
-    ck_assert_uint_eq(p.size, 12000);
-    ck_assert_uint_eq(p.cbank, 0);
+    ck_assert_int_eq(cv_tlv_at(cv_span_of(small, 16, 0), 0, &tlv), CV_TLV_OK);
+    cv_attr_kparam(cv_span_of(small, 16, 0), &tlv, &param);
+    ck_assert_uint_eq(param.index, 0);
+    ck_assert_uint_eq(param.ordinal, 3);
+    ck_assert_uint_eq(param.offset, 0x20);
+    ck_assert_uint_eq(param.size, 8);
+    ck_assert_uint_eq(param.log_align, 3);
+    ck_assert_uint_eq(param.space, 5);
+    ck_assert_uint_eq(param.cbank, 0x1F);
+    ck_assert_int_eq(cv_tlv_at(cv_span_of(large, 16, 0), 0, &tlv), CV_TLV_OK);
+    cv_attr_kparam(cv_span_of(large, 16, 0), &tlv, &param);
+    ck_assert_uint_eq(param.index, 7);
+    ck_assert_uint_eq(param.ordinal, 1);
+    ck_assert_uint_eq(param.offset, 0x1000);
+    ck_assert_uint_eq(param.size, 12000);
+    ck_assert_uint_eq(param.cbank, 0);
 }
 END_TEST
 
 #define FULL                                                                                                 \
     2, 9, 1, 0, 2, 2, 2, 0, 2, 5, 5, 0, 3, 7, 1, 1, 2, 3, 0, 0, 2, 6, 1, 0, 4, 11, 8, 0, 9, 0, 0, 0, 0, 0,   \
         0, 0
-static const row COMPAT[] = {
+static const tlv_row COMPAT[] = {
     { "all tags", 36, { FULL }, OK },
     { "empty", 0, { 0 }, OK },
     { "tag twice", 40, { FULL, 2, 9, 1, 0 }, CV_R_COMPAT_TWICE, 36, 9, 1 },
@@ -352,53 +352,53 @@ static const row COMPAT[] = {
 
 START_TEST(compat)
 {
-    const row *r = &COMPAT[_i];
-    cv_compat c;
+    const tlv_row *row = &COMPAT[_i];
+    cv_compat record;
     cuvet_status st;
 
-    memset(&c, 0xFF, sizeof(c));
-    st = cv_compat_read(&x, cv_span_of(r->b, r->n, BASE), &c);
-    expect(r);
-    ck_assert_int_eq(st,
-                     r->rule == CV_R_TLV_CUT || r->rule == CV_R_TLV_FORMAT ? CUVET_E_MALFORMED : CUVET_OK);
-    if (r->n < 36)
+    memset(&record, 0xFF, sizeof(record));
+    st = cv_compat_read(&the_ctx, cv_span_of(row->byte, row->len, BASE), &record);
+    expect(row);
+    ck_assert_int_eq(st, row->rule == CV_R_TLV_CUT || row->rule == CV_R_TLV_FORMAT ? CUVET_E_MALFORMED
+                                                                                   : CUVET_OK);
+    if (row->len < 36)
         return;
-    ck_assert_uint_eq(c.has, 0xAEC);
-    ck_assert(cv_compat_has(&c, CV_COMPAT_CUDA_ACCELERATOR_TARGET));
-    ck_assert(!cv_compat_has(&c, CV_COMPAT_MERCURY_ISA_PATCH_VERSION));
-    ck_assert_uint_eq(c.accel, 1);
-    ck_assert_uint_eq(c.isa_class, 2);
-    ck_assert_uint_eq(c.isa, 0x101);
-    ck_assert_uint_eq(c.fastpath, 9);
+    ck_assert_uint_eq(record.has, 0xAEC);
+    ck_assert(cv_compat_has(&record, CV_COMPAT_CUDA_ACCELERATOR_TARGET));
+    ck_assert(!cv_compat_has(&record, CV_COMPAT_MERCURY_ISA_PATCH_VERSION));
+    ck_assert_uint_eq(record.accel, 1);
+    ck_assert_uint_eq(record.isa_class, 2);
+    ck_assert_uint_eq(record.isa, 0x101);
+    ck_assert_uint_eq(record.fastpath, 9);
 }
 END_TEST
 
 START_TEST(compat_work)
 {
-    static const uint8_t b[] = { FULL };
-    cv_compat c;
+    static const uint8_t byte[] = { FULL };
+    cv_compat record;
 
-    cv_ctx_set_work(&x, sizeof(b) / 4);
-    ck_assert_int_eq(cv_compat_read(&x, cv_span_of(b, sizeof(b), 0), &c), CUVET_E_LIMIT);
+    cv_ctx_set_work(&the_ctx, sizeof(byte) / 4);
+    ck_assert_int_eq(cv_compat_read(&the_ctx, cv_span_of(byte, sizeof(byte), 0), &record), CUVET_E_LIMIT);
     ck_assert_uint_eq(last.rule, CV_R_LIMIT_WORK);
 }
 END_TEST
 
 Suite *suite_tlv(void)
 {
-    Suite *s = suite_create("tlv");
-    TCase *t = tcase_create("tlv");
+    Suite *suite = suite_create("tlv");
+    TCase *tcase = tcase_create("tlv");
 
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_loop_test(t, walk, 0, (int)CV_COUNT(WALK));
-    tcase_add_test(t, round_trip);
-    tcase_add_test(t, longest);
-    tcase_add_loop_test(t, attribute, 0, (int)CV_COUNT(ATTR));
-    tcase_add_test(t, tables);
-    tcase_add_test(t, inner_offsets);
-    tcase_add_test(t, parameters);
-    tcase_add_loop_test(t, compat, 0, (int)CV_COUNT(COMPAT));
-    tcase_add_test(t, compat_work);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_loop_test(tcase, walk, 0, (int)CV_COUNT(WALK));
+    tcase_add_test(tcase, round_trip);
+    tcase_add_test(tcase, longest);
+    tcase_add_loop_test(tcase, attribute, 0, (int)CV_COUNT(ATTR));
+    tcase_add_test(tcase, tables);
+    tcase_add_test(tcase, inner_offsets);
+    tcase_add_test(tcase, parameters);
+    tcase_add_loop_test(tcase, compat, 0, (int)CV_COUNT(COMPAT));
+    tcase_add_test(tcase, compat_work);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

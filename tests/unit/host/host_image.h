@@ -12,31 +12,31 @@
 #define BASE 4096 /* of the region in the source: everything must be relative to it */
 #define SIZE 2048
 
-static cv_ctx x;
+static cv_ctx ctx;
 static cuvet_diag last;
 static unsigned n_diags;
 static uint8_t file[BASE + SIZE + 64];
 static uint8_t *const img = file + BASE;
-static cv_host h;
+static cv_host host;
 
-static void emit(void *user, const cuvet_diag *d)
+static void emit(void *user, const cuvet_diag *diag)
 {
     (void)user;
     /* the first one is the cause */
     if (n_diags++ == 0)
-        last = *d;
+        last = *diag;
 }
 
-static void put(unsigned at, unsigned width, uint64_t v)
+static void put(unsigned at, unsigned width, uint64_t value)
 {
     for (unsigned i = 0; i < width; i++)
-        img[at + i] = (uint8_t)(v >> 8 * i);
+        img[at + i] = (uint8_t)(value >> 8 * i);
 }
 
-static void section(unsigned i, unsigned name, uint32_t type, uint64_t addr, uint64_t off, uint64_t size,
+static void section(unsigned index, unsigned name, uint32_t type, uint64_t addr, uint64_t off, uint64_t size,
                     uint32_t link, uint32_t info, uint64_t entsize)
 {
-    unsigned at = 0x400 + 64 * i;
+    unsigned at = 0x400 + 64 * index;
 
     put(at, 4, name);
     put(at + 4, 4, type);
@@ -51,16 +51,16 @@ static void section(unsigned i, unsigned name, uint32_t type, uint64_t addr, uin
 }
 
 /* Places in both images. */
-#define FATBIN       0x100
-#define SEGMENT      0x180
-#define RELOCS       0x200
-#define SYMBOLS      0x280
-#define SHNDX        0x300
-#define MODULE_ID    0x320
-#define REFS         0x330
-#define NAMES        0x340
-#define SECTIONS     0x400
-#define SH(i, field) (SECTIONS + 64 * (i) + (field))
+#define FATBIN           0x100
+#define SEGMENT          0x180
+#define RELOCS           0x200
+#define SYMBOLS          0x280
+#define SHNDX            0x300
+#define MODULE_ID        0x320
+#define REFS             0x330
+#define NAMES            0x340
+#define SECTIONS         0x400
+#define SH(index, field) (SECTIONS + 64 * (index) + (field))
 enum { NAME = 0, TYPE = 4, FLAGS = 8, ADDR = 16, OFFSET = 24, SIZ = 32, LINK = 40, INFO = 44, ENT = 56 };
 enum { S_FATBIN = 1, S_SEGMENT, S_RELA, S_SYMTAB, S_MODULE, S_NAMES, S_SHNDX, S_REFS, S_COUNT };
 
@@ -68,10 +68,10 @@ static const char names[] =
     "\0.nv_fatbin\0.nvFatBinSegment\0.rela.x\0.symtab\0__nv_module_id\0.shstrtab\0.nvHRKE\0"
     ".a_name_that_is_longer_than_all_of_interest";
 
-static unsigned name_of(const char *n)
+static unsigned name_of(const char *count)
 {
     for (unsigned i = 0; i < sizeof(names); i++)
-        if (strcmp(names + i, n) == 0)
+        if (strcmp(names + i, count) == 0)
             return i;
     abort();
 }
@@ -102,12 +102,12 @@ static void ident(uint16_t type)
     }
 }
 
-static void reloc(unsigned i, uint64_t off, uint32_t sym, uint32_t type, uint64_t addend)
+static void reloc(unsigned index, uint64_t off, uint32_t sym, uint32_t type, uint64_t addend)
 {
-    put(RELOCS + 24 * i, 8, off);
-    put(RELOCS + 24 * i + 8, 4, type);
-    put(RELOCS + 24 * i + 12, 4, sym);
-    put(RELOCS + 24 * i + 16, 8, addend);
+    put(RELOCS + 24 * index, 8, off);
+    put(RELOCS + 24 * index + 8, 4, type);
+    put(RELOCS + 24 * index + 12, 4, sym);
+    put(RELOCS + 24 * index + 16, 8, addend);
 }
 
 /* Two wrappers, the second from a device link; the symbols: null, .nv_fatbin, undefined, a place in
@@ -171,12 +171,12 @@ static void start(void)
     cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_ctx_init(&x, NULL, &lim);
-    cv_ctx_unit(&x, SIZE);
-    x.emit = emit;
+    cv_ctx_init(&ctx, NULL, &lim);
+    cv_ctx_unit(&ctx, SIZE);
+    ctx.emit = emit;
     n_diags = 0;
     memset(&last, 0, sizeof(last));
-    memset(&h, 0, sizeof(h));
+    memset(&host, 0, sizeof(host));
 }
 
 static cuvet_status read_size(uint64_t size)
@@ -184,23 +184,23 @@ static cuvet_status read_size(uint64_t size)
     cuvet_source src = { .size = sizeof(src) };
 
     ck_assert_int_eq(cuvet_source_memory(file, BASE + size, &src), CUVET_OK);
-    return cv_host_read(&x, &src, BASE, size, &h);
+    return cv_host_read(&ctx, &src, BASE, size, &host);
 }
 
 static void done(void)
 {
-    cv_host_free(&x, &h);
-    ck_assert_uint_eq(x.mem.live, 0);
-    ck_assert_uint_eq(x.path.n, 0);
+    cv_host_free(&ctx, &host);
+    ck_assert_uint_eq(ctx.mem.live, 0);
+    ck_assert_uint_eq(ctx.path.n, 0);
 }
 
-static void expect_named(uint64_t n, uint64_t a, uint64_t b)
+static void expect_named(uint64_t count, uint64_t left, uint64_t right)
 {
-    ck_assert_uint_eq(h.named.n, n);
-    if (n > 0)
-        ck_assert_uint_eq(*cv_u64s_at(&h.named, 0), BASE + a);
-    if (n > 1)
-        ck_assert_uint_eq(*cv_u64s_at(&h.named, 1), BASE + b);
+    ck_assert_uint_eq(host.named.count, count);
+    if (count > 0)
+        ck_assert_uint_eq(*cv_u64s_at(&host.named, 0), BASE + left);
+    if (count > 1)
+        ck_assert_uint_eq(*cv_u64s_at(&host.named, 1), BASE + right);
 }
 
 #endif

@@ -11,17 +11,17 @@ START_TEST(object)
     make_object();
     ck_assert_int_eq(read_size(SIZE), CUVET_OK);
     ck_assert_uint_eq(n_diags, 0);
-    ck_assert_uint_eq(h.type, 1);
-    ck_assert_uint_eq(h.machine, 62);
-    ck_assert(!h.searched && !h.is32);
-    ck_assert_uint_eq(h.sections.n, 4);
-    ck_assert_int_eq(cv_host_sections_at(&h.sections, 0)->kind, CV_HOSTOBJ_FATBIN);
-    ck_assert_uint_eq(cv_host_sections_at(&h.sections, 0)->off, BASE + FATBIN);
-    ck_assert_uint_eq(cv_host_sections_at(&h.sections, 0)->size, 0x40);
-    ck_assert_int_eq(cv_host_sections_at(&h.sections, 2)->kind, CV_HOSTOBJ_MODULE_ID);
-    ck_assert_uint_eq(cv_host_sections_at(&h.sections, 3)->index, S_REFS);
-    ck_assert_uint_eq(h.wrappers.n, 2);
-    ck_assert_uint_eq(cv_host_wrappers_at(&h.wrappers, 1)->version, 2);
+    ck_assert_uint_eq(host.type, 1);
+    ck_assert_uint_eq(host.machine, 62);
+    ck_assert(!host.searched && !host.is32);
+    ck_assert_uint_eq(host.sections.count, 4);
+    ck_assert_int_eq(cv_host_sections_at(&host.sections, 0)->kind, CV_HOSTOBJ_FATBIN);
+    ck_assert_uint_eq(cv_host_sections_at(&host.sections, 0)->off, BASE + FATBIN);
+    ck_assert_uint_eq(cv_host_sections_at(&host.sections, 0)->size, 0x40);
+    ck_assert_int_eq(cv_host_sections_at(&host.sections, 2)->kind, CV_HOSTOBJ_MODULE_ID);
+    ck_assert_uint_eq(cv_host_sections_at(&host.sections, 3)->index, S_REFS);
+    ck_assert_uint_eq(host.wrappers.count, 2);
+    ck_assert_uint_eq(cv_host_wrappers_at(&host.wrappers, 1)->version, 2);
     expect_named(2, FATBIN, FATBIN + 0x20);
     done();
 }
@@ -34,12 +34,12 @@ START_TEST(sections_in_file_order)
     section(S_FATBIN, name_of(".nvHRKE"), 1, 0, REFS, 6, 0, 0, 0);
     section(S_REFS, name_of(".nv_fatbin"), 1, 0, FATBIN, 0x40, 0, 0, 0);
     ck_assert_int_eq(read_size(SIZE), CUVET_OK);
-    ck_assert_uint_eq(h.sections.n, 4);
-    for (uint64_t i = 1; i < h.sections.n; i++)
-        ck_assert_uint_lt(cv_host_sections_at(&h.sections, i - 1)->off,
-                          cv_host_sections_at(&h.sections, i)->off);
-    ck_assert_uint_eq(cv_host_sections_at(&h.sections, 0)->index, S_REFS);
-    ck_assert_uint_eq(h.wrappers.n, 2);
+    ck_assert_uint_eq(host.sections.count, 4);
+    for (uint64_t i = 1; i < host.sections.count; i++)
+        ck_assert_uint_lt(cv_host_sections_at(&host.sections, i - 1)->off,
+                          cv_host_sections_at(&host.sections, i)->off);
+    ck_assert_uint_eq(cv_host_sections_at(&host.sections, 0)->index, S_REFS);
+    ck_assert_uint_eq(host.wrappers.count, 2);
     done();
 }
 END_TEST
@@ -49,7 +49,7 @@ START_TEST(shared_object)
     make_shared();
     ck_assert_int_eq(read_size(SIZE), CUVET_OK);
     ck_assert_uint_eq(n_diags, 0);
-    ck_assert_uint_eq(h.type, 3);
+    ck_assert_uint_eq(host.type, 3);
     expect_named(2, FATBIN, FATBIN + 0x20);
     done();
 }
@@ -76,10 +76,10 @@ START_TEST(stripped)
         put(0x3F4, 4, 1);
         ck_assert_int_eq(read_size(SIZE), CUVET_OK);
         ck_assert_uint_eq(n_diags, i == 4);
-        ck_assert(h.searched);
-        ck_assert_uint_eq(h.wrappers.n, 3);
+        ck_assert(host.searched);
+        ck_assert_uint_eq(host.wrappers.count, 3);
         expect_named(2, FATBIN, FATBIN + 0x20);
-        cv_host_check_wrappers(&x, &h, &(cv_u64s){ 0 });
+        cv_host_check_wrappers(&ctx, &host, &(cv_u64s){ 0 });
         ck_assert_uint_eq(n_diags, i == 4);
         done();
     }
@@ -88,7 +88,7 @@ START_TEST(stripped)
     make_object();
     put(40, 8, 0);
     ck_assert_int_eq(read_size(SIZE), CUVET_OK);
-    ck_assert_uint_eq(h.wrappers.n, 0);
+    ck_assert_uint_eq(host.wrappers.count, 0);
     ck_assert_uint_eq(n_diags, 0);
     done();
 }
@@ -126,7 +126,7 @@ START_TEST(stripped_odd_pointers)
 }
 END_TEST
 
-typedef struct edit {
+typedef struct host_edit {
     const char *what;
     bool shared;
     unsigned at, width;
@@ -134,9 +134,9 @@ typedef struct edit {
     cv_rule rule; /* CV_N_RULES: still a good file */
     uint64_t off, got, want;
     uint64_t named;
-} edit;
+} host_edit;
 
-static const edit edits[] = {
+static const host_edit edits[] = {
     { "class", false, 4, 1, 3, CV_R_HOST_IDENT, 4, 0x30101, 0, 0 },
     { "data", false, 5, 1, 0, CV_R_HOST_IDENT, 4, 0x20001, 0, 0 },
     { "ident version", false, 6, 1, 2, CV_R_HOST_IDENT, 4, 0x20102, 0, 0 },
@@ -231,27 +231,28 @@ static const edit edits[] = {
 
 START_TEST(edited)
 {
-    const edit *e = &edits[_i];
+    const host_edit *edit = &edits[_i];
 
-    if (e->shared)
+    if (edit->shared)
         make_shared();
     else
         make_object();
-    put(e->at, e->width, e->value);
-    if (strstr(e->what, "shnum extended"))
+    put(edit->at, edit->width, edit->value);
+    if (strstr(edit->what, "shnum extended"))
         put(60, 2, S_COUNT); /* the stored number wins where it is not zero */
-    ck_assert_msg(read_size(SIZE) == CUVET_OK, "%s", e->what);
-    ck_assert_msg((n_diags != 0) == (e->rule != CV_N_RULES), "%s: %u diagnostics, first %u", e->what, n_diags,
-                  last.rule);
+    ck_assert_msg(read_size(SIZE) == CUVET_OK, "%s", edit->what);
+    ck_assert_msg((n_diags != 0) == (edit->rule != CV_N_RULES), "%s: %u diagnostics, first %u", edit->what,
+                  n_diags, last.rule);
     if (n_diags) {
-        ck_assert_msg(last.rule == e->rule, "%s: rule %s", e->what, cuvet_rule_get(last.rule)->id);
-        ck_assert_msg(last.file_off == BASE + e->off, "%s: at %llx", e->what,
+        ck_assert_msg(last.rule == edit->rule, "%s: rule %s", edit->what, cuvet_rule_get(last.rule)->id);
+        ck_assert_msg(last.file_off == BASE + edit->off, "%s: at %llx", edit->what,
                       (unsigned long long)(last.file_off - BASE));
-        ck_assert_msg(last.got == e->got, "%s: got %llx", e->what, (unsigned long long)last.got);
-        ck_assert_msg(last.want == e->want, "%s: want %llx", e->what, (unsigned long long)last.want);
+        ck_assert_msg(last.got == edit->got, "%s: got %llx", edit->what, (unsigned long long)last.got);
+        ck_assert_msg(last.want == edit->want, "%s: want %llx", edit->what, (unsigned long long)last.want);
         ck_assert_uint_eq(last.where.step[0].kind, CUVET_P_HOST);
     }
-    ck_assert_msg(h.named.n == e->named, "%s: %llu named", e->what, (unsigned long long)h.named.n);
+    ck_assert_msg(host.named.count == edit->named, "%s: %llu named", edit->what,
+                  (unsigned long long)host.named.count);
     done();
 }
 END_TEST
@@ -279,7 +280,7 @@ START_TEST(extended_numbers)
     put(SH(0, SIZ), 8, 0);
     ck_assert_int_eq(read_size(SIZE), CUVET_OK);
     ck_assert_uint_eq(n_diags, 0);
-    ck_assert_uint_eq(h.sections.n, 0);
+    ck_assert_uint_eq(host.sections.count, 0);
     done();
 }
 END_TEST
@@ -350,7 +351,7 @@ START_TEST(old_wrapper_and_second_pointer)
     ck_assert_int_eq(read_size(SIZE), CUVET_OK);
     ck_assert_uint_eq(n_diags, 2);
     ck_assert_uint_eq(last.rule, CV_R_HOST_WRAPPER_OLD);
-    ck_assert_uint_eq(x.seen[CV_R_HOST_WRAPPER_SECOND], 1);
+    ck_assert_uint_eq(ctx.seen[CV_R_HOST_WRAPPER_SECOND], 1);
     expect_named(1, FATBIN + 0x20, 0);
     done();
 }
@@ -362,7 +363,7 @@ START_TEST(class32)
     static const struct {
         unsigned name;
         uint32_t type, off, size;
-    } s[] = {
+    } callback[] = {
         { 0, 0, 0, 0 }, { 1, 1, FATBIN, 0x40 }, { 12, 1, SEGMENT, 16 }, { 0, 3, NAMES, sizeof(names) }
     };
 
@@ -382,16 +383,16 @@ START_TEST(class32)
         put(48, 2, 4);
         put(50, 2, 3);
         for (unsigned i = 0; i < 4; i++) {
-            put(SECTIONS + 40 * i, 4, i == 2 && !with ? 0 : s[i].name);
-            put(SECTIONS + 40 * i + 4, 4, s[i].type);
-            put(SECTIONS + 40 * i + 16, 4, s[i].off);
-            put(SECTIONS + 40 * i + 20, 4, s[i].size);
+            put(SECTIONS + 40 * i, 4, i == 2 && !with ? 0 : callback[i].name);
+            put(SECTIONS + 40 * i + 4, 4, callback[i].type);
+            put(SECTIONS + 40 * i + 16, 4, callback[i].off);
+            put(SECTIONS + 40 * i + 20, 4, callback[i].size);
         }
         ck_assert_int_eq(read_size(SIZE), CUVET_OK);
-        ck_assert(h.is32);
+        ck_assert(host.is32);
         ck_assert_uint_eq(n_diags, (unsigned)with);
-        ck_assert_uint_eq(h.sections.n, 1 + (uint64_t)with);
-        ck_assert_uint_eq(h.wrappers.n, 0);
+        ck_assert_uint_eq(host.sections.count, 1 + (uint64_t)with);
+        ck_assert_uint_eq(host.wrappers.count, 0);
         if (with)
             ck_assert_uint_eq(last.rule, CV_R_HOST_WRAPPER_HOST);
         done();
@@ -401,13 +402,13 @@ END_TEST
 
 START_TEST(cut_header)
 {
-    for (uint64_t n = 4; n < 64; n++) {
+    for (uint64_t count = 4; count < 64; count++) {
         start();
         make_object();
-        ck_assert_int_eq(read_size(n), CUVET_OK);
+        ck_assert_int_eq(read_size(count), CUVET_OK);
         ck_assert_uint_eq(n_diags, 1);
         ck_assert_uint_eq(last.rule, CV_R_HOST_TRUNCATED);
-        ck_assert_uint_eq(last.got, n);
+        ck_assert_uint_eq(last.got, count);
         ck_assert_uint_eq(last.want, 64);
         done();
     }
@@ -417,14 +418,14 @@ END_TEST
 /* Every prefix of a whole file breaks a rule: the section table is its last part. */
 START_TEST(every_prefix)
 {
-    for (uint64_t n = 64; n < SECTIONS + 64 * S_COUNT; n++) {
+    for (uint64_t count = 64; count < SECTIONS + 64 * S_COUNT; count++) {
         start();
         if (_i)
             make_shared();
         else
             make_object();
-        ck_assert_int_eq(read_size(n), CUVET_OK);
-        ck_assert_uint_ge(x.n_errors, 1);
+        ck_assert_int_eq(read_size(count), CUVET_OK);
+        ck_assert_uint_ge(ctx.n_errors, 1);
         ck_assert_uint_eq(last.rule, CV_R_HOST_SHDR_RANGE);
         done();
     }
@@ -439,7 +440,7 @@ START_TEST(every_byte)
 
     for (unsigned at = 0; at < SECTIONS + 64 * S_COUNT; at++)
         for (size_t k = 0; k < sizeof(values); k++) {
-            unsigned n = 0;
+            unsigned count = 0;
             uint64_t named = 0;
 
             for (int run = 0; run < 2; run++) {
@@ -453,11 +454,12 @@ START_TEST(every_byte)
                 if (n_diags) {
                     ck_assert(last.file_off >= BASE && last.file_off <= BASE + SIZE);
                 }
-                for (uint64_t i = 0; i < h.named.n; i++)
-                    ck_assert(*cv_u64s_at(&h.named, i) >= BASE && *cv_u64s_at(&h.named, i) < BASE + SIZE);
-                ck_assert(run == 0 || (n == n_diags && named == h.named.n));
-                n = n_diags;
-                named = h.named.n;
+                for (uint64_t i = 0; i < host.named.count; i++)
+                    ck_assert(*cv_u64s_at(&host.named, i) >= BASE &&
+                              *cv_u64s_at(&host.named, i) < BASE + SIZE);
+                ck_assert(run == 0 || (count == n_diags && named == host.named.count));
+                count = n_diags;
+                named = host.named.count;
                 done();
             }
         }
@@ -470,24 +472,24 @@ START_TEST(wrappers_against_containers)
 
     make_object();
     ck_assert_int_eq(read_size(SIZE), CUVET_OK);
-    ck_assert(cv_host_names(&h, BASE + FATBIN));
-    ck_assert(cv_host_names(&h, BASE + FATBIN + 0x20));
-    ck_assert(!cv_host_names(&h, BASE + FATBIN + 0x10));
-    ck_assert(!cv_host_names(&h, 0));
-    ck_assert(!cv_host_names(&h, UINT64_MAX));
-    ck_assert(cv_u64s_push(&x.mem, &found, 16));
-    ck_assert(cv_u64s_push(&x.mem, &found, BASE + FATBIN));
-    ck_assert(cv_u64s_push(&x.mem, &found, BASE + FATBIN + 0x20));
-    cv_host_check_wrappers(&x, &h, &found);
+    ck_assert(cv_host_names(&host, BASE + FATBIN));
+    ck_assert(cv_host_names(&host, BASE + FATBIN + 0x20));
+    ck_assert(!cv_host_names(&host, BASE + FATBIN + 0x10));
+    ck_assert(!cv_host_names(&host, 0));
+    ck_assert(!cv_host_names(&host, UINT64_MAX));
+    ck_assert(cv_u64s_push(&ctx.mem, &found, 16));
+    ck_assert(cv_u64s_push(&ctx.mem, &found, BASE + FATBIN));
+    ck_assert(cv_u64s_push(&ctx.mem, &found, BASE + FATBIN + 0x20));
+    cv_host_check_wrappers(&ctx, &host, &found);
     ck_assert_uint_eq(n_diags, 0);
-    found.n = 2;
-    cv_host_check_wrappers(&x, &h, &found);
+    found.count = 2;
+    cv_host_check_wrappers(&ctx, &host, &found);
     ck_assert_uint_eq(n_diags, 1);
     ck_assert_uint_eq(last.rule, CV_R_HOST_WRAPPER_CONTAINER);
     ck_assert_uint_eq(last.file_off, BASE + SEGMENT + 32);
     ck_assert_uint_eq(last.got, BASE + FATBIN + 0x20);
     ck_assert_uint_eq(last.where.step[1].index, 1);
-    cv_u64s_free(&x.mem, &found);
+    cv_u64s_free(&ctx.mem, &found);
     done();
 }
 END_TEST
@@ -505,13 +507,13 @@ START_TEST(names_too_large)
     put(SH(S_NAMES, SIZ), 8, (16 << 20) + 1);
     memcpy(big, img, SIZE);
     ck_assert_int_eq(cuvet_source_memory(big, size, &src), CUVET_OK);
-    cv_ctx_unit(&x, size);
-    ck_assert_int_eq(cv_host_read(&x, &src, 0, size, &h), CUVET_OK);
+    cv_ctx_unit(&ctx, size);
+    ck_assert_int_eq(cv_host_read(&ctx, &src, 0, size, &host), CUVET_OK);
     ck_assert_uint_eq(n_diags, 1);
     ck_assert_uint_eq(last.rule, CV_R_HOST_NAMES_SIZE);
-    ck_assert(h.searched);
-    ck_assert_uint_eq(h.named.n, 2);
-    cv_host_free(&x, &h);
+    ck_assert(host.searched);
+    ck_assert_uint_eq(host.named.count, 2);
+    cv_host_free(&ctx, &host);
     free(big);
 }
 END_TEST
@@ -531,45 +533,45 @@ START_TEST(long_text)
         big[SH(S_MODULE, SIZ) + i] = (uint8_t)((sizeof(big) - SIZE) >> 8 * i);
     }
     ck_assert_int_eq(cuvet_source_memory(big, sizeof(big), &src), CUVET_OK);
-    cv_ctx_unit(&x, sizeof(big));
-    ck_assert_int_eq(cv_host_read(&x, &src, 0, sizeof(big), &h), CUVET_OK);
+    cv_ctx_unit(&ctx, sizeof(big));
+    ck_assert_int_eq(cv_host_read(&ctx, &src, 0, sizeof(big), &host), CUVET_OK);
     ck_assert_uint_eq(n_diags, 0);
-    cv_host_free(&x, &h);
+    cv_host_free(&ctx, &host);
     big[150000] = 1;
     big[160000] = 1;
-    ck_assert_int_eq(cv_host_read(&x, &src, 0, sizeof(big), &h), CUVET_OK);
+    ck_assert_int_eq(cv_host_read(&ctx, &src, 0, sizeof(big), &host), CUVET_OK);
     ck_assert_uint_eq(n_diags, 1);
     ck_assert_uint_eq(last.file_off, 150000);
-    cv_host_free(&x, &h);
+    cv_host_free(&ctx, &host);
 }
 END_TEST
 
 Suite *suite_model_host(void);
 Suite *suite_model_host(void)
 {
-    Suite *s = suite_create("host/host");
-    TCase *t = tcase_create("read");
+    Suite *suite = suite_create("host/host");
+    TCase *tcase = tcase_create("read");
 
-    tcase_add_checked_fixture(t, start, NULL);
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, object);
-    tcase_add_test(t, sections_in_file_order);
-    tcase_add_test(t, shared_object);
-    tcase_add_test(t, stripped);
-    tcase_add_test(t, stripped_odd_pointers);
-    tcase_add_loop_test(t, edited, 0, sizeof(edits) / sizeof(edits[0]));
-    tcase_add_test(t, extended_numbers);
-    tcase_add_test(t, extended_symbol);
-    tcase_add_test(t, rel_tables);
-    tcase_add_test(t, object_twice);
-    tcase_add_test(t, old_wrapper_and_second_pointer);
-    tcase_add_test(t, class32);
-    tcase_add_test(t, cut_header);
-    tcase_add_loop_test(t, every_prefix, 0, 2);
-    tcase_add_loop_test(t, every_byte, 0, 2);
-    tcase_add_test(t, wrappers_against_containers);
-    tcase_add_test(t, names_too_large);
-    tcase_add_test(t, long_text);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, start, NULL);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, object);
+    tcase_add_test(tcase, sections_in_file_order);
+    tcase_add_test(tcase, shared_object);
+    tcase_add_test(tcase, stripped);
+    tcase_add_test(tcase, stripped_odd_pointers);
+    tcase_add_loop_test(tcase, edited, 0, sizeof(edits) / sizeof(edits[0]));
+    tcase_add_test(tcase, extended_numbers);
+    tcase_add_test(tcase, extended_symbol);
+    tcase_add_test(tcase, rel_tables);
+    tcase_add_test(tcase, object_twice);
+    tcase_add_test(tcase, old_wrapper_and_second_pointer);
+    tcase_add_test(tcase, class32);
+    tcase_add_test(tcase, cut_header);
+    tcase_add_loop_test(tcase, every_prefix, 0, 2);
+    tcase_add_loop_test(tcase, every_byte, 0, 2);
+    tcase_add_test(tcase, wrappers_against_containers);
+    tcase_add_test(tcase, names_too_large);
+    tcase_add_test(tcase, long_text);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

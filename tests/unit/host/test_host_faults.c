@@ -12,22 +12,24 @@ START_TEST(limits)
         bool shared;
         int which;
         cv_rule rule;
-    } l[] = { { false, 0, CV_R_LIMIT_SECTIONS },
-              { false, 1, CV_R_LIMIT_CONTAINERS },
-              { true, 1, CV_R_LIMIT_CONTAINERS },
-              { false, 2, CV_R_LIMIT_RELOCS },
-              { true, 2, CV_R_LIMIT_RELOCS } };
+    } callback[] = { { false, 0, CV_R_LIMIT_SECTIONS },
+                     { false, 1, CV_R_LIMIT_CONTAINERS },
+                     { true, 1, CV_R_LIMIT_CONTAINERS },
+                     { false, 2, CV_R_LIMIT_RELOCS },
+                     { true, 2, CV_R_LIMIT_RELOCS } };
 
-    for (size_t i = 0; i < sizeof(l) / sizeof(l[0]); i++) {
+    for (size_t i = 0; i < sizeof(callback) / sizeof(callback[0]); i++) {
         start();
-        if (l[i].shared)
+        if (callback[i].shared)
             make_shared();
         else
             make_object();
-        *(l[i].which == 0 ? &x.lim.sections : l[i].which == 1 ? &x.lim.containers : &x.lim.symbols) = 1;
+        *(callback[i].which == 0   ? &ctx.lim.sections
+          : callback[i].which == 1 ? &ctx.lim.containers
+                                   : &ctx.lim.symbols) = 1;
         ck_assert_int_eq(read_size(SIZE), CUVET_E_LIMIT);
         ck_assert_uint_eq(n_diags, 1);
-        ck_assert_uint_eq(last.rule, l[i].rule);
+        ck_assert_uint_eq(last.rule, callback[i].rule);
         done();
     }
 }
@@ -38,8 +40,8 @@ END_TEST
 START_TEST(work_runs_out)
 {
     for (int form = 0; form < 4; form++)
-        for (uint64_t w = 0;; w++) {
-            cuvet_status s;
+        for (uint64_t width = 0;; width++) {
+            cuvet_status status;
 
             start();
             if (form == 0)
@@ -51,16 +53,16 @@ START_TEST(work_runs_out)
             if (form ==
                 3) /* many relocations at the same place, and a symbol that must be looked up at length */
                 reloc(0, VADDR + SEGMENT + 8, 0, 8, VADDR + FATBIN);
-            cv_ctx_set_work(&x, w);
-            s = read_size(SIZE);
-            if (s == CUVET_OK) {
+            cv_ctx_set_work(&ctx, width);
+            status = read_size(SIZE);
+            if (status == CUVET_OK) {
                 ck_assert_uint_eq(n_diags, 0);
                 expect_named(2, FATBIN, FATBIN + 0x20);
                 done();
-                ck_assert_uint_gt(w, 100);
+                ck_assert_uint_gt(width, 100);
                 break;
             }
-            ck_assert_int_eq(s, CUVET_E_LIMIT);
+            ck_assert_int_eq(status, CUVET_E_LIMIT);
             ck_assert_uint_eq(last.rule, CV_R_LIMIT_WORK);
             done();
         }
@@ -70,18 +72,18 @@ END_TEST
 /* The extended symbol path and the REL path run out of work as well. */
 START_TEST(work_runs_out_extended)
 {
-    for (uint64_t w = 0;; w++) {
-        cuvet_status s;
+    for (uint64_t width = 0;; width++) {
+        cuvet_status status;
 
         start();
         make_object();
         put(SYMBOLS + 72 + 6, 2, 0xFFFF);
-        cv_ctx_set_work(&x, w);
-        s = read_size(SIZE);
+        cv_ctx_set_work(&ctx, width);
+        status = read_size(SIZE);
         done();
-        if (s == CUVET_OK)
+        if (status == CUVET_OK)
             break;
-        ck_assert_int_eq(s, CUVET_E_LIMIT);
+        ck_assert_int_eq(status, CUVET_E_LIMIT);
     }
     ck_assert_uint_eq(n_diags, 0);
 }
@@ -118,18 +120,18 @@ START_TEST(reads_fail)
     for (int form = 0; form < 4; form++)
         for (fail_at = 1;; fail_at++) {
             cuvet_source src = { sizeof(src), BASE + SIZE, read_failing, NULL, -1 };
-            cuvet_status s;
+            cuvet_status status;
 
             start();
             make_form(form);
             calls = 0;
-            s = cv_host_read(&x, &src, BASE, SIZE, &h);
+            status = cv_host_read(&ctx, &src, BASE, SIZE, &host);
             done();
-            if (s == CUVET_OK) {
+            if (status == CUVET_OK) {
                 ck_assert_uint_gt(fail_at, 5);
                 break;
             }
-            ck_assert_int_eq(s, CUVET_E_IO);
+            ck_assert_int_eq(status, CUVET_E_IO);
             ck_assert_uint_eq(last.rule, CV_R_IO_READ);
         }
 }
@@ -138,22 +140,22 @@ END_TEST
 START_TEST(allocations_fail)
 {
     for (int form = 0; form < 4; form++)
-        for (unsigned n = 1;; n++) {
-            heap memory = { 0 };
-            cuvet_status s;
+        for (unsigned count = 1;; count++) {
+            heap_state memory = { 0 };
+            cuvet_status status;
 
             start();
-            x.mem.alloc = heap_alloc(&memory);
+            ctx.mem.alloc = heap_alloc(&memory);
             make_form(form);
-            heap_fail(&memory, n, _i != 0);
-            s = read_size(SIZE);
+            heap_fail(&memory, count, _i != 0);
+            status = read_size(SIZE);
             done();
             ck_assert_int_eq(memory.live, 0);
-            if (s == CUVET_OK) {
-                ck_assert_uint_gt(n, 4);
+            if (status == CUVET_OK) {
+                ck_assert_uint_gt(count, 4);
                 break;
             }
-            ck_assert_int_eq(s, CUVET_E_NOMEM);
+            ck_assert_int_eq(status, CUVET_E_NOMEM);
         }
 }
 END_TEST
@@ -161,16 +163,16 @@ END_TEST
 Suite *suite_model_host_faults(void);
 Suite *suite_model_host_faults(void)
 {
-    Suite *s = suite_create("host/host_faults");
-    TCase *t = tcase_create("faults");
+    Suite *suite = suite_create("host/host_faults");
+    TCase *tcase = tcase_create("faults");
 
-    tcase_add_checked_fixture(t, start, NULL);
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, limits);
-    tcase_add_test(t, work_runs_out);
-    tcase_add_test(t, work_runs_out_extended);
-    tcase_add_test(t, reads_fail);
-    tcase_add_loop_test(t, allocations_fail, 0, 2);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, start, NULL);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, limits);
+    tcase_add_test(tcase, work_runs_out);
+    tcase_add_test(tcase, work_runs_out_extended);
+    tcase_add_test(tcase, reads_fail);
+    tcase_add_loop_test(tcase, allocations_fail, 0, 2);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

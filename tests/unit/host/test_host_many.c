@@ -15,10 +15,10 @@
 
 static uint8_t *big;
 
-static void store(uint64_t at, unsigned width, uint64_t v)
+static void store(uint64_t at, unsigned width, uint64_t value)
 {
     for (unsigned i = 0; i < width; i++)
-        big[at + i] = (uint8_t)(v >> 8 * i);
+        big[at + i] = (uint8_t)(value >> 8 * i);
 }
 
 static void make_many(bool shared, uint64_t addr)
@@ -55,17 +55,17 @@ static void expect_many(void)
     cuvet_source src = { .size = sizeof(src) };
 
     ck_assert_int_eq(cuvet_source_memory(big, M_SIZE, &src), CUVET_OK);
-    cv_ctx_unit(&x, M_SIZE);
-    ck_assert_int_eq(cv_host_read(&x, &src, 0, M_SIZE, &h), CUVET_OK);
+    cv_ctx_unit(&ctx, M_SIZE);
+    ck_assert_int_eq(cv_host_read(&ctx, &src, 0, M_SIZE, &host), CUVET_OK);
     ck_assert_uint_eq(n_diags, 0);
-    ck_assert_uint_eq(h.wrappers.n, MANY);
-    ck_assert_uint_eq(h.named.n, MANY);
+    ck_assert_uint_eq(host.wrappers.count, MANY);
+    ck_assert_uint_eq(host.named.count, MANY);
     for (uint64_t i = 0; i < MANY; i++) {
-        const cv_host_wrapper *w = cv_host_wrappers_at(&h.wrappers, i);
+        const cv_host_wrapper *wrapper = cv_host_wrappers_at(&host.wrappers, i);
 
-        ck_assert_uint_eq(w->off, M_SEGMENT + 24 * i);
-        ck_assert_uint_eq(w->target, M_FATBIN + 16 * i);
-        ck_assert_uint_eq(*cv_u64s_at(&h.named, i), w->target);
+        ck_assert_uint_eq(wrapper->off, M_SEGMENT + 24 * i);
+        ck_assert_uint_eq(wrapper->target, M_FATBIN + 16 * i);
+        ck_assert_uint_eq(*cv_u64s_at(&host.named, i), wrapper->target);
     }
     free(big);
     done();
@@ -93,32 +93,32 @@ END_TEST
 START_TEST(place_in_a_later_part)
 {
     cuvet_source src = { .size = sizeof(src) };
-    uint64_t k = MANY - 2;
+    uint64_t at = MANY - 2;
 
     if (_i)
         make_shared();
     else
         make_object();
     make_many(_i != 0, VADDR);
-    store(M_RELOCS + 24 * k + 8, 4, 99);
-    store(M_SEGMENT + 24 * (k - 1) + 4, 4, 9);
+    store(M_RELOCS + 24 * at + 8, 4, 99);
+    store(M_SEGMENT + 24 * (at - 1) + 4, 4, 9);
     ck_assert_int_eq(cuvet_source_memory(big, M_SIZE, &src), CUVET_OK);
-    cv_ctx_unit(&x, M_SIZE);
-    ck_assert_int_eq(cv_host_read(&x, &src, 0, M_SIZE, &h), CUVET_OK);
+    cv_ctx_unit(&ctx, M_SIZE);
+    ck_assert_int_eq(cv_host_read(&ctx, &src, 0, M_SIZE, &host), CUVET_OK);
     ck_assert_uint_eq(n_diags, 2);
     ck_assert_uint_eq(last.rule, CV_R_HOST_WRAPPER_VERSION);
-    ck_assert_uint_eq(last.file_off, M_SEGMENT + 24 * (k - 1) + 4);
-    ck_assert_uint_eq(x.seen[CV_R_HOST_RELOC_TYPE], 1);
-    ck_assert_uint_eq(h.named.n, MANY - 2);
+    ck_assert_uint_eq(last.file_off, M_SEGMENT + 24 * (at - 1) + 4);
+    ck_assert_uint_eq(ctx.seen[CV_R_HOST_RELOC_TYPE], 1);
+    ck_assert_uint_eq(host.named.count, MANY - 2);
     done();
     /* alone, so that it is the first */
     start();
-    store(M_SEGMENT + 24 * (k - 1) + 4, 4, 1);
-    cv_ctx_unit(&x, M_SIZE);
-    ck_assert_int_eq(cv_host_read(&x, &src, 0, M_SIZE, &h), CUVET_OK);
+    store(M_SEGMENT + 24 * (at - 1) + 4, 4, 1);
+    cv_ctx_unit(&ctx, M_SIZE);
+    ck_assert_int_eq(cv_host_read(&ctx, &src, 0, M_SIZE, &host), CUVET_OK);
     ck_assert_uint_eq(n_diags, 1);
     ck_assert_uint_eq(last.rule, CV_R_HOST_RELOC_TYPE);
-    ck_assert_uint_eq(last.file_off, M_RELOCS + 24 * k);
+    ck_assert_uint_eq(last.file_off, M_RELOCS + 24 * at);
     free(big);
     done();
 }
@@ -135,20 +135,20 @@ START_TEST(limits_just_reached)
             make_shared();
         else
             make_object();
-        x.lim.sections = S_COUNT;
-        x.lim.containers = 2;
-        x.lim.symbols = 3;
+        ctx.lim.sections = S_COUNT;
+        ctx.lim.containers = 2;
+        ctx.lim.symbols = 3;
         ck_assert_int_eq(read_size(SIZE), CUVET_OK);
         ck_assert_uint_eq(n_diags, 0);
         done();
         start();
-        x.lim.containers = 1;
+        ctx.lim.containers = 1;
         ck_assert_int_eq(read_size(SIZE), CUVET_E_LIMIT);
         ck_assert_uint_eq(last.file_off, BASE + wrappers_end);
         ck_assert_uint_eq(last.got, 2);
         done();
         start();
-        x.lim.symbols = 2;
+        ctx.lim.symbols = 2;
         ck_assert_int_eq(read_size(SIZE), CUVET_E_LIMIT);
         ck_assert_uint_eq(last.file_off, BASE + RELOCS);
         ck_assert_uint_eq(last.got, 3);
@@ -186,10 +186,10 @@ START_TEST(border)
     put(borders[_i].at, borders[_i].width, borders[_i].value);
     ck_assert_int_eq(read_size(SIZE), CUVET_OK);
     if (borders[_i].target == 0) {
-        ck_assert_msg(x.seen[CV_R_HOST_WRAPPER_TARGET] == 1, "%s", borders[_i].what);
-        ck_assert_uint_eq(h.named.n, 1);
+        ck_assert_msg(ctx.seen[CV_R_HOST_WRAPPER_TARGET] == 1, "%s", borders[_i].what);
+        ck_assert_uint_eq(host.named.count, 1);
     } else {
-        ck_assert_msg(n_diags == 0 && cv_host_names(&h, want), "%s", borders[_i].what);
+        ck_assert_msg(n_diags == 0 && cv_host_names(&host, want), "%s", borders[_i].what);
     }
     done();
 }
@@ -212,17 +212,17 @@ END_TEST
 Suite *suite_model_host_many(void);
 Suite *suite_model_host_many(void)
 {
-    Suite *s = suite_create("host/host_many");
-    TCase *t = tcase_create("many");
+    Suite *suite = suite_create("host/host_many");
+    TCase *tcase = tcase_create("many");
 
-    tcase_add_checked_fixture(t, start, NULL);
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, many_in_an_object);
-    tcase_add_loop_test(t, many_in_a_shared_object, 0, 2);
-    tcase_add_loop_test(t, place_in_a_later_part, 0, 2);
-    tcase_add_test(t, limits_just_reached);
-    tcase_add_loop_test(t, border, 0, sizeof(borders) / sizeof(borders[0]));
-    tcase_add_test(t, program_headers_at_the_end);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, start, NULL);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, many_in_an_object);
+    tcase_add_loop_test(tcase, many_in_a_shared_object, 0, 2);
+    tcase_add_loop_test(tcase, place_in_a_later_part, 0, 2);
+    tcase_add_test(tcase, limits_just_reached);
+    tcase_add_loop_test(tcase, border, 0, sizeof(borders) / sizeof(borders[0]));
+    tcase_add_test(tcase, program_headers_at_the_end);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

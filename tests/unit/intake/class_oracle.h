@@ -6,13 +6,13 @@
 
 #include <cuvet/classify.h>
 
-typedef struct oracle {
-    cuvet_status s;
-    cuvet_content_info i;
-} oracle;
+typedef struct class_oracle {
+    cuvet_status status;
+    cuvet_content_info info;
+} class_oracle;
 
-oracle oracle_classify(const uint8_t *p, size_t n, uint64_t probe, bool lenient);
+class_oracle oracle_classify(const uint8_t *bytes, size_t size, uint64_t probe, bool lenient);
 /* PTX alone. */
-oracle oracle_ptx(const uint8_t *p, size_t n, uint64_t probe, bool lenient);
+class_oracle oracle_ptx(const uint8_t *bytes, size_t size, uint64_t probe, bool lenient);
 
 #endif

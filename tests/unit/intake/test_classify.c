@@ -11,14 +11,14 @@
 #define OFF   UINT64_C(0x300)
 #define PROBE UINT64_C(1048576)
 
-static cv_ctx x;
+static cv_ctx ctx;
 static cuvet_diag last;
 static unsigned n_diags;
 
-static void emit(void *user, const cuvet_diag *d)
+static void emit(void *user, const cuvet_diag *diag)
 {
     (void)user;
-    last = *d;
+    last = *diag;
     n_diags++;
 }
 
@@ -27,8 +27,8 @@ static void setup(void)
     cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_ctx_init(&x, NULL, &lim);
-    x.emit = emit;
+    cv_ctx_init(&ctx, NULL, &lim);
+    ctx.emit = emit;
     n_diags = 0;
     memset(&last, 0, sizeof(last));
 }
@@ -37,10 +37,10 @@ static void setup(void)
 #include "class_rows.def"
 #undef SAMPLES
 
-typedef struct answer {
-    cuvet_status s;
+typedef struct classify_answer {
+    cuvet_status status;
     cuvet_kind type;
-} answer;
+} classify_answer;
 
 /* What the routine of the reference said to the same bytes: the type, NO for unknown, or UNMEASURED. */
 enum { UNMEASURED = -1, NO = 0 };
@@ -50,27 +50,27 @@ typedef enum hard {
     OURS /* a kind that the reference does not know */
 } hard;
 
-typedef struct row {
+typedef struct classify_row {
     const char *name, *bytes;
-    size_t n;
-    answer strict;
+    size_t len;
+    classify_answer strict;
     cv_rule rule; /* of the strict answer … */
     uint64_t at;  /* … and its place */
-    answer lenient;
+    classify_answer lenient;
     int reference;
     hard why;
-} row;
+} classify_row;
 
 #define ROWS
-static const row rows[] = {
+static const classify_row rows[] = {
 #include "class_rows.def"
 };
 #undef ROWS
 #define N_ROWS ((int)(sizeof(rows) / sizeof(rows[0])))
 
-static const uint8_t *bytes_of(const row *r)
+static const uint8_t *bytes_of(const classify_row *row)
 {
-    return (const uint8_t *)r->bytes;
+    return (const uint8_t *)row->bytes;
 }
 
 /* Millions of comparisons: Check writes a line for every assertion that holds, so these ask first. */
@@ -80,93 +80,98 @@ static const uint8_t *bytes_of(const row *r)
             ck_abort_msg("%s", #cond);                                                                       \
     } while (0)
 
-static answer ask(const void *p, size_t n, uint64_t probe, bool lenient, cuvet_content_info *i)
+static classify_answer ask(const void *block, size_t size, uint64_t probe, bool lenient,
+                           cuvet_content_info *info)
 {
     cv_class_why why = { .rule = CV_N_RULES };
-    cuvet_status s =
-        cv_classify_look(cv_span_of(p, n, OFF), probe, lenient ? CUVET_CLASSIFY_LENIENT : 0, i, &why);
+    cuvet_status status = cv_classify_look(cv_span_of(block, size, OFF), probe,
+                                           lenient ? CUVET_CLASSIFY_LENIENT : 0, info, &why);
 
-    MUST(i->off <= n && i->length <= n - i->off);
-    if (s == CUVET_OK)
-        return (answer){ s, i->type };
-    MUST(why.rule != CV_N_RULES && why.off >= OFF && why.off - OFF <= n && why.len <= n - (why.off - OFF));
-    MUST(i->off == 0 && i->length == 0 && i->sm == 0 && !i->capsule && !i->mercury && !i->is32 && !i->thin);
-    MUST((s == CUVET_E_TRUNCATED || s == CUVET_E_MALFORMED) == (i->type != CUVET_K_NONE));
-    return (answer){ s, i->type };
+    MUST(info->off <= size && info->length <= size - info->off);
+    if (status == CUVET_OK)
+        return (classify_answer){ status, info->type };
+    MUST(why.rule != CV_N_RULES && why.off >= OFF && why.off - OFF <= size &&
+         why.len <= size - (why.off - OFF));
+    MUST(info->off == 0 && info->length == 0 && info->sm == 0 && !info->capsule && !info->mercury &&
+         !info->is32 && !info->thin);
+    MUST((status == CUVET_E_TRUNCATED || status == CUVET_E_MALFORMED) == (info->type != CUVET_K_NONE));
+    return (classify_answer){ status, info->type };
 }
 
 /* The answer is the one of the oracle, in every field. */
-static answer compare(const void *p, size_t n, uint64_t probe, bool lenient)
+static classify_answer compare(const void *block, size_t nth, uint64_t probe, bool lenient)
 {
-    oracle o = oracle_classify(p, n, probe, lenient);
-    cuvet_content_info i = { .size = sizeof(i) };
-    answer a = ask(p, n, probe, lenient, &i);
+    class_oracle oracle = oracle_classify(block, nth, probe, lenient);
+    cuvet_content_info info = { .size = sizeof(info) };
+    classify_answer answer = ask(block, nth, probe, lenient, &info);
 
-    MUST(a.s == o.s && i.type == o.i.type);
-    if (a.s == CUVET_OK)
-        MUST(i.off == o.i.off && i.length == o.i.length && i.sm == o.i.sm && i.capsule == o.i.capsule &&
-             i.mercury == o.i.mercury && i.is32 == o.i.is32 && i.thin == o.i.thin);
-    return a;
+    MUST(answer.status == oracle.status && info.type == oracle.info.type);
+    if (answer.status == CUVET_OK)
+        MUST(info.off == oracle.info.off && info.length == oracle.info.length && info.sm == oracle.info.sm &&
+             info.capsule == oracle.info.capsule && info.mercury == oracle.info.mercury &&
+             info.is32 == oracle.info.is32 && info.thin == oracle.info.thin);
+    return answer;
 }
 
-static void compare_both(const void *p, size_t n, uint64_t probe)
+static void compare_both(const void *block, size_t size, uint64_t probe)
 {
-    answer strict = compare(p, n, probe, false), lenient = compare(p, n, probe, true);
+    classify_answer strict = compare(block, size, probe, false), lenient = compare(block, size, probe, true);
 
-    if (strict.s == CUVET_OK)
-        MUST(lenient.s == CUVET_OK && lenient.type == strict.type);
+    if (strict.status == CUVET_OK)
+        MUST(lenient.status == CUVET_OK && lenient.type == strict.type);
 }
 
 /* What the message says besides the place. */
-static void check_words(const row *r)
+static void check_words(const classify_row *row)
 {
-    bool eight = r->strict.type == CUVET_K_ARCHIVE || r->bytes[0] == 0;
+    bool eight = row->strict.type == CUVET_K_ARCHIVE || row->bytes[0] == 0;
 
     if (last.rule == CV_R_CLASS_PTX_NUL || last.rule == CV_R_CLASS_PTX_COMMENT)
-        ck_assert_uint_eq(last.got, OFF + r->at);
+        ck_assert_uint_eq(last.got, OFF + row->at);
     if (last.rule != CV_R_CLASS_MAGIC_SHORT)
         return;
-    ck_assert_uint_eq(last.got, r->n - r->at);
-    ck_assert_uint_eq(last.want, r->strict.type == CUVET_K_PTX ? 9 : eight ? 8 : 4);
+    ck_assert_uint_eq(last.got, row->len - row->at);
+    ck_assert_uint_eq(last.want, row->strict.type == CUVET_K_PTX ? 9 : eight ? 8 : 4);
 }
 
 START_TEST(table)
 {
-    const row *r = &rows[_i];
-    cuvet_content_info i = { .size = sizeof(i) };
+    const classify_row *row = &rows[_i];
+    cuvet_content_info info = { .size = sizeof(info) };
 
-    ck_assert_msg(cv_classify(&x, cv_span_of(r->bytes, r->n, OFF), 0, &i) == r->strict.s, "%s", r->name);
-    ck_assert_msg(i.type == r->strict.type, "%s", r->name);
-    ck_assert_msg(n_diags == (r->strict.s != CUVET_OK), "%s", r->name);
+    ck_assert_msg(cv_classify(&ctx, cv_span_of(row->bytes, row->len, OFF), 0, &info) == row->strict.status,
+                  "%s", row->name);
+    ck_assert_msg(info.type == row->strict.type, "%s", row->name);
+    ck_assert_msg(n_diags == (row->strict.status != CUVET_OK), "%s", row->name);
     if (n_diags) {
-        ck_assert_msg(last.rule == r->rule, "%s: %s", r->name, cuvet_rule_get(last.rule)->id);
-        ck_assert_msg(last.file_off == OFF + r->at, "%s: %u", r->name, (unsigned)(last.file_off - OFF));
-        check_words(r);
+        ck_assert_msg(last.rule == row->rule, "%s: %s", row->name, cuvet_rule_get(last.rule)->id);
+        ck_assert_msg(last.file_off == OFF + row->at, "%s: %u", row->name, (unsigned)(last.file_off - OFF));
+        check_words(row);
     }
     n_diags = 0;
-    ck_assert_msg(cv_classify(&x, cv_span_of(r->bytes, r->n, OFF), CUVET_CLASSIFY_LENIENT, &i) ==
-                      r->lenient.s,
-                  "%s, lenient", r->name);
-    ck_assert_msg(i.type == r->lenient.type, "%s, lenient", r->name);
-    ck_assert_int_eq(n_diags, r->lenient.s != CUVET_OK);
-    compare_both(r->bytes, r->n, PROBE);
+    ck_assert_msg(cv_classify(&ctx, cv_span_of(row->bytes, row->len, OFF), CUVET_CLASSIFY_LENIENT, &info) ==
+                      row->lenient.status,
+                  "%s, lenient", row->name);
+    ck_assert_msg(info.type == row->lenient.type, "%s, lenient", row->name);
+    ck_assert_int_eq(n_diags, row->lenient.status != CUVET_OK);
+    compare_both(row->bytes, row->len, PROBE);
 }
 END_TEST
 
 /* Lenient is what the reference said, and a kind that it does not know is one of ours. */
-static void legacy_of(const row *r)
+static void legacy_of(const classify_row *row)
 {
-    bool accepted = r->lenient.s == CUVET_OK;
+    bool accepted = row->lenient.status == CUVET_OK;
 
-    if (r->reference == UNMEASURED)
+    if (row->reference == UNMEASURED)
         return;
-    if (r->why == OURS) {
-        ck_assert(r->reference == NO && accepted && cv_class_number(r->lenient.type) >= 100);
+    if (row->why == OURS) {
+        ck_assert(row->reference == NO && accepted && cv_class_number(row->lenient.type) >= 100);
         return;
     }
-    ck_assert_msg(accepted == (r->reference != NO), "%s", r->name);
+    ck_assert_msg(accepted == (row->reference != NO), "%s", row->name);
     if (accepted)
-        ck_assert_msg((int)cv_class_number(r->lenient.type) == r->reference, "%s", r->name);
+        ck_assert_msg((int)cv_class_number(row->lenient.type) == row->reference, "%s", row->name);
 }
 
 START_TEST(legacy)
@@ -177,18 +182,18 @@ START_TEST(legacy)
 END_TEST
 
 /* Every row cut off at every length, in memory that ends there, and in memory that begins there. */
-static void every_length_of(const row *r)
+static void every_length_of(const classify_row *row)
 {
-    guard g;
+    guard_state guard;
 
-    guard_open(&g, 4096);
-    for (size_t n = 0; n <= 64 && n <= r->n; n++) {
-        compare_both(guard_end(&g, r->bytes, n), n, PROBE);
-        compare_both(guard_start(&g, r->bytes, n), n, PROBE);
-        for (uint64_t probe = 0; probe <= n; probe++)
-            compare_both(guard_end(&g, r->bytes, n), n, probe);
+    guard_open(&guard, 4096);
+    for (size_t count = 0; count <= 64 && count <= row->len; count++) {
+        compare_both(guard_end(&guard, row->bytes, count), count, PROBE);
+        compare_both(guard_start(&guard, row->bytes, count), count, PROBE);
+        for (uint64_t probe = 0; probe <= count; probe++)
+            compare_both(guard_end(&guard, row->bytes, count), count, probe);
     }
-    guard_close(&g);
+    guard_close(&guard);
 }
 
 START_TEST(every_length)
@@ -199,18 +204,20 @@ START_TEST(every_length)
 END_TEST
 
 /* Truncated is not unknown: what was accepted stays what it is while two bytes of its magic are there. */
-static void truncated_is_not_unknown_of(const row *r)
+static void truncated_is_not_unknown_of(const classify_row *row)
 {
-    cuvet_content_info i = { .size = sizeof(i) };
+    cuvet_content_info info = { .size = sizeof(info) };
 
-    if (r->strict.s != CUVET_OK || r->strict.type == CUVET_K_PTX)
+    if (row->strict.status != CUVET_OK || row->strict.type == CUVET_K_PTX)
         return;
-    for (size_t n = r->bytes[0] ? 2 : 6; n < r->n; n++) {
-        answer a = ask(r->bytes, n, PROBE, false, &i);
+    for (size_t count = row->bytes[0] ? 2 : 6; count < row->len; count++) {
+        classify_answer answer = ask(row->bytes, count, PROBE, false, &info);
 
-        ck_assert_msg(a.s == CUVET_OK || a.s == CUVET_E_TRUNCATED, "%s: %u", r->name, (unsigned)n);
-        ck_assert_msg(a.type == r->strict.type || n < CV_CLASS_ELF_LENIENT, "%s: %u", r->name, (unsigned)n);
-        ck_assert(a.type != CUVET_K_NONE);
+        ck_assert_msg(answer.status == CUVET_OK || answer.status == CUVET_E_TRUNCATED, "%s: %u", row->name,
+                      (unsigned)count);
+        ck_assert_msg(answer.type == row->strict.type || count < CV_CLASS_ELF_LENIENT, "%s: %u", row->name,
+                      (unsigned)count);
+        ck_assert(answer.type != CUVET_K_NONE);
     }
 }
 
@@ -222,16 +229,16 @@ START_TEST(truncated_is_not_unknown)
 END_TEST
 
 /* All values of each of the first bytes. */
-static void every_byte_of(const row *r)
+static void every_byte_of(const classify_row *row)
 {
     uint8_t buf[256];
 
-    ck_assert_uint_le(r->n, sizeof(buf));
-    for (size_t at = 0; at < 20 && at < r->n; at++)
-        for (unsigned v = 0; v < 256; v++) {
-            memcpy(buf, bytes_of(r), r->n);
-            buf[at] = (uint8_t)v;
-            compare_both(buf, r->n, PROBE);
+    ck_assert_uint_le(row->len, sizeof(buf));
+    for (size_t at = 0; at < 20 && at < row->len; at++)
+        for (unsigned value = 0; value < 256; value++) {
+            memcpy(buf, bytes_of(row), row->len);
+            buf[at] = (uint8_t)value;
+            compare_both(buf, row->len, PROBE);
         }
 }
 
@@ -243,16 +250,16 @@ START_TEST(every_byte)
 END_TEST
 
 /* All values of the header fields that lie behind them. */
-static void every_flag_of(const row *r)
+static void every_flag_of(const classify_row *row)
 {
     static const size_t places[] = { 36, 37, 38, 39, 40, 41, 48, 49, 50, 51, 52, 53 };
     uint8_t buf[256];
 
     for (size_t k = 0; k < sizeof(places) / sizeof(places[0]); k++)
-        for (unsigned v = 0; v < 256 && places[k] < r->n; v++) {
-            memcpy(buf, bytes_of(r), r->n);
-            buf[places[k]] = (uint8_t)v;
-            compare_both(buf, r->n, PROBE);
+        for (unsigned value = 0; value < 256 && places[k] < row->len; value++) {
+            memcpy(buf, bytes_of(row), row->len);
+            buf[places[k]] = (uint8_t)value;
+            compare_both(buf, row->len, PROBE);
         }
 }
 
@@ -265,7 +272,7 @@ END_TEST
 
 static const struct {
     const char *image;
-    size_t n;
+    size_t len;
     uint32_t sm;
     bool capsule, mercury, is32;
 } flags[] = {
@@ -287,14 +294,14 @@ static const struct {
 
 START_TEST(e_flags)
 {
-    cuvet_content_info i = { .size = sizeof(i) };
+    cuvet_content_info info = { .size = sizeof(info) };
 
-    ck_assert_int_eq(ask(flags[_i].image, flags[_i].n, PROBE, true, &i).s, CUVET_OK);
-    ck_assert_uint_eq(i.sm, flags[_i].sm);
-    ck_assert_int_eq(i.capsule, flags[_i].capsule);
-    ck_assert_int_eq(i.mercury, flags[_i].mercury);
-    ck_assert_int_eq(i.is32, flags[_i].is32);
-    ck_assert(i.off == 0 && i.length == flags[_i].n);
+    ck_assert_int_eq(ask(flags[_i].image, flags[_i].len, PROBE, true, &info).status, CUVET_OK);
+    ck_assert_uint_eq(info.sm, flags[_i].sm);
+    ck_assert_int_eq(info.capsule, flags[_i].capsule);
+    ck_assert_int_eq(info.mercury, flags[_i].mercury);
+    ck_assert_int_eq(info.is32, flags[_i].is32);
+    ck_assert(info.off == 0 && info.length == flags[_i].len);
 }
 END_TEST
 
@@ -302,15 +309,15 @@ END_TEST
 START_TEST(mercury_by_type)
 {
     uint8_t image[] = ELF64("\x41", CUDA, "\4\x64\0\6");
-    cuvet_content_info i = { .size = sizeof(i) };
+    cuvet_content_info info = { .size = sizeof(info) };
 
     image[16] = 0;
     image[17] = 0xFF;
-    ck_assert_int_eq(ask(image, 64, PROBE, false, &i).s, CUVET_OK);
-    ck_assert(i.mercury && !i.capsule && i.sm == 100);
+    ck_assert_int_eq(ask(image, 64, PROBE, false, &info).status, CUVET_OK);
+    ck_assert(info.mercury && !info.capsule && info.sm == 100);
     image[48] = 2;
-    ck_assert_int_eq(ask(image, 64, PROBE, false, &i).s, CUVET_OK);
-    ck_assert(!i.mercury && i.capsule);
+    ck_assert_int_eq(ask(image, 64, PROBE, false, &info).status, CUVET_OK);
+    ck_assert(!info.mercury && info.capsule);
 }
 END_TEST
 
@@ -318,7 +325,7 @@ START_TEST(extents)
 {
     static const struct {
         const char *bytes;
-        size_t n;
+        size_t len;
         uint64_t off, length;
         unsigned flags;
     } ext[] = {
@@ -348,12 +355,12 @@ START_TEST(extents)
     };
 
     for (size_t k = 0; k < sizeof(ext) / sizeof(ext[0]); k++) {
-        cuvet_content_info i = { .size = sizeof(i) };
+        cuvet_content_info info = { .size = sizeof(info) };
 
-        ck_assert_int_eq(ask(ext[k].bytes, ext[k].n, PROBE, ext[k].flags != 0, &i).s, CUVET_OK);
-        ck_assert_uint_eq(i.off, ext[k].off);
-        ck_assert_uint_eq(i.length, ext[k].length);
-        ck_assert_int_eq(i.thin, i.type == CUVET_K_ARCHIVE);
+        ck_assert_int_eq(ask(ext[k].bytes, ext[k].len, PROBE, ext[k].flags != 0, &info).status, CUVET_OK);
+        ck_assert_uint_eq(info.off, ext[k].off);
+        ck_assert_uint_eq(info.length, ext[k].length);
+        ck_assert_int_eq(info.thin, info.type == CUVET_K_ARCHIVE);
     }
 }
 END_TEST
@@ -368,54 +375,55 @@ static uint32_t next(uint32_t below)
     return (state >> 8) % below;
 }
 
-static void compare_text(const uint8_t *p, size_t n, uint64_t probe)
+static void compare_text(const uint8_t *bytes, size_t size, uint64_t probe)
 {
     for (int lenient = 0; lenient < 2; lenient++) {
-        oracle o = oracle_ptx(p, n, probe, lenient);
-        cuvet_content_info i = { .size = sizeof(i) };
+        class_oracle oracle = oracle_ptx(bytes, size, probe, lenient);
+        cuvet_content_info info = { .size = sizeof(info) };
 
-        MUST(ask(p, n, probe, lenient, &i).s == o.s && i.type == o.i.type && i.length == o.i.length);
+        MUST(ask(bytes, size, probe, lenient, &info).status == oracle.status &&
+             info.type == oracle.info.type && info.length == oracle.info.length);
     }
 }
 
 START_TEST(random_texts)
 {
     static const struct {
-        const char *p;
-        size_t n;
+        const char *at;
+        size_t len;
     } words[] = { { BYTES("/") },    { BYTES("*") },        { BYTES("\n") },   { BYTES(" ") },
                   { BYTES(".") },    { BYTES("/*") },       { BYTES("*/") },   { BYTES("//") },
                   { BYTES(V) },      { BYTES("version") },  { BYTES(V " ") },  { BYTES("\0") },
                   { BYTES("\\") },   { BYTES("x") },        { BYTES("\xA0") }, { BYTES("/*/") },
                   { BYTES(".ver") }, { BYTES("\t\r\v\f") }, { BYTES("**") },   { BYTES("//\n") } };
     uint64_t ok = 0, cut = 0, bad = 0, limit = 0;
-    guard g;
+    guard_state guard;
 
-    guard_open(&g, 4096);
+    guard_open(&guard, 4096);
     state = 7u + (uint32_t)_i;
     for (unsigned round = 0; round < 60000; round++) {
         uint8_t buf[128];
-        size_t n = 0;
+        size_t count = 0;
         uint64_t probe;
-        const uint8_t *p;
-        oracle o;
+        const uint8_t *bytes;
+        class_oracle oracle;
 
         for (uint32_t k = 1 + next(10); k > 0; k--) {
-            uint32_t w = next(sizeof(words) / sizeof(words[0]));
+            uint32_t word = next(sizeof(words) / sizeof(words[0]));
 
-            memcpy(buf + n, words[w].p, words[w].n);
-            n += words[w].n;
+            memcpy(buf + count, words[word].at, words[word].len);
+            count += words[word].len;
         }
         probe = next(3) ? PROBE : next(40);
-        p = guard_end(&g, buf, n);
-        o = oracle_ptx(p, n, probe, false);
-        ok += o.s == CUVET_OK;
-        cut += o.s == CUVET_E_TRUNCATED;
-        bad += o.s == CUVET_E_MALFORMED;
-        limit += o.s == CUVET_E_LIMIT;
-        compare_text(p, n, probe);
+        bytes = guard_end(&guard, buf, count);
+        oracle = oracle_ptx(bytes, count, probe, false);
+        ok += oracle.status == CUVET_OK;
+        cut += oracle.status == CUVET_E_TRUNCATED;
+        bad += oracle.status == CUVET_E_MALFORMED;
+        limit += oracle.status == CUVET_E_LIMIT;
+        compare_text(bytes, count, probe);
     }
-    guard_close(&g);
+    guard_close(&guard);
     ck_assert(ok > 500 && cut > 500 && bad > 500 && limit > 500); /* it is not all refusal */
 }
 END_TEST
@@ -427,15 +435,15 @@ START_TEST(all_short_comments)
     uint8_t buf[7 + 9];
     unsigned total = 1;
 
-    for (size_t n = 0; n <= 7; n++, total *= 5)
+    for (size_t count = 0; count <= 7; count++, total *= 5)
         for (unsigned code = 0; code < total; code++) {
-            unsigned c = code;
+            unsigned other_code = code;
 
-            for (size_t k = 0; k < n; k++, c /= 5)
-                buf[k] = (uint8_t)letters[c % 5];
-            compare_text(buf, n, PROBE);
-            memcpy(buf + n, V " ", 9);
-            compare_text(buf, n + 9, PROBE);
+            for (size_t k = 0; k < count; k++, other_code /= 5)
+                buf[k] = (uint8_t)letters[other_code % 5];
+            compare_text(buf, count, PROBE);
+            memcpy(buf + count, V " ", 9);
+            compare_text(buf, count + 9, PROBE);
         }
 }
 END_TEST
@@ -443,16 +451,16 @@ END_TEST
 /* Every byte value before the word and behind it. */
 START_TEST(blanks)
 {
-    for (unsigned v = 0; v < 256; v++) {
-        bool blank = v == ' ' || (v >= 9 && v <= 13);
+    for (unsigned value = 0; value < 256; value++) {
+        bool blank = value == ' ' || (value >= 9 && value <= 13);
         uint8_t before[] = "?" V " ", behind[] = V "?x";
-        cuvet_content_info i = { .size = sizeof(i) };
+        cuvet_content_info info = { .size = sizeof(info) };
 
-        before[0] = behind[8] = (uint8_t)v;
-        ck_assert_int_eq(ask(before, 10, PROBE, false, &i).s == CUVET_OK, blank);
-        ck_assert_int_eq(ask(before, 10, PROBE, true, &i).s == CUVET_OK, blank);
-        ck_assert_int_eq(ask(behind, 10, PROBE, false, &i).s == CUVET_OK, blank);
-        ck_assert_int_eq(ask(behind, 10, PROBE, true, &i).s, CUVET_OK);
+        before[0] = behind[8] = (uint8_t)value;
+        ck_assert_int_eq(ask(before, 10, PROBE, false, &info).status == CUVET_OK, blank);
+        ck_assert_int_eq(ask(before, 10, PROBE, true, &info).status == CUVET_OK, blank);
+        ck_assert_int_eq(ask(behind, 10, PROBE, false, &info).status == CUVET_OK, blank);
+        ck_assert_int_eq(ask(behind, 10, PROBE, true, &info).status, CUVET_OK);
     }
 }
 END_TEST
@@ -465,7 +473,7 @@ START_TEST(limit)
         const char *fill, *close;
     } forms[] = { { " ", "" }, { "/*", "*/" }, { "//", "\n" } };
     size_t form = (size_t)_i, open = strlen(forms[form].fill), word = 4000;
-    cuvet_content_info i = { .size = sizeof(i) };
+    cuvet_content_info info = { .size = sizeof(info) };
 
     memset(text, ' ', sizeof(text));
     memset(text, 'c', form ? word : 0);
@@ -473,24 +481,24 @@ START_TEST(limit)
     memcpy(text + word - strlen(forms[form].close), forms[form].close, strlen(forms[form].close));
     memcpy(text + word, V " ", 9);
     for (uint64_t probe = 0; probe < word + 9; probe++) {
-        x.lim.ptx_probe = probe;
+        ctx.lim.ptx_probe = probe;
         n_diags = 0;
-        ck_assert_int_eq(cv_classify(&x, cv_span_of(text, sizeof(text), OFF), 0, &i), CUVET_E_LIMIT);
-        ck_assert_int_eq(i.type, CUVET_K_NONE);
+        ck_assert_int_eq(cv_classify(&ctx, cv_span_of(text, sizeof(text), OFF), 0, &info), CUVET_E_LIMIT);
+        ck_assert_int_eq(info.type, CUVET_K_NONE);
         ck_assert_uint_eq(n_diags, 1);
         ck_assert_uint_eq(last.rule, CV_R_LIMIT_PTX_PROBE);
         ck_assert_uint_eq(last.file_off, OFF + probe);
         ck_assert_uint_eq(last.want, probe);
-        x.seen[CV_R_LIMIT_PTX_PROBE] = 0;
+        ctx.seen[CV_R_LIMIT_PTX_PROBE] = 0;
     }
-    x.lim.ptx_probe = word + 9;
-    ck_assert_int_eq(cv_classify(&x, cv_span_of(text, sizeof(text), OFF), 0, &i), CUVET_OK);
-    ck_assert_int_eq(i.type, CUVET_K_PTX);
+    ctx.lim.ptx_probe = word + 9;
+    ck_assert_int_eq(cv_classify(&ctx, cv_span_of(text, sizeof(text), OFF), 0, &info), CUVET_OK);
+    ck_assert_int_eq(info.type, CUVET_K_PTX);
     /* A zero byte behind the probe is for who reads the text. */
     text[word + 20] = 0;
-    ck_assert_int_eq(cv_classify(&x, cv_span_of(text, sizeof(text), OFF), 0, &i), CUVET_OK);
-    x.lim.ptx_probe = word + 22;
-    ck_assert_int_eq(cv_classify(&x, cv_span_of(text, sizeof(text), OFF), 0, &i), CUVET_E_UNKNOWN);
+    ck_assert_int_eq(cv_classify(&ctx, cv_span_of(text, sizeof(text), OFF), 0, &info), CUVET_OK);
+    ctx.lim.ptx_probe = word + 22;
+    ck_assert_int_eq(cv_classify(&ctx, cv_span_of(text, sizeof(text), OFF), 0, &info), CUVET_E_UNKNOWN);
     ck_assert_uint_eq(last.rule, CV_R_CLASS_PTX_NUL);
     ck_assert_uint_eq(last.file_off, OFF + word + 20);
 }
@@ -499,24 +507,24 @@ END_TEST
 Suite *suite_model_classify(void);
 Suite *suite_model_classify(void)
 {
-    Suite *s = suite_create("intake/classify");
-    TCase *t = tcase_create("classify");
+    Suite *suite = suite_create("intake/classify");
+    TCase *tcase = tcase_create("classify");
 
-    tcase_add_checked_fixture(t, setup, NULL);
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, table, 0, N_ROWS);
-    tcase_add_test(t, legacy);
-    tcase_add_test(t, every_length);
-    tcase_add_test(t, truncated_is_not_unknown);
-    tcase_add_test(t, every_byte);
-    tcase_add_test(t, every_flag);
-    tcase_add_loop_test(t, e_flags, 0, (int)(sizeof(flags) / sizeof(flags[0])));
-    tcase_add_test(t, mercury_by_type);
-    tcase_add_test(t, extents);
-    tcase_add_loop_test(t, random_texts, 0, 4);
-    tcase_add_test(t, all_short_comments);
-    tcase_add_test(t, blanks);
-    tcase_add_loop_test(t, limit, 0, 3);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, setup, NULL);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, table, 0, N_ROWS);
+    tcase_add_test(tcase, legacy);
+    tcase_add_test(tcase, every_length);
+    tcase_add_test(tcase, truncated_is_not_unknown);
+    tcase_add_test(tcase, every_byte);
+    tcase_add_test(tcase, every_flag);
+    tcase_add_loop_test(tcase, e_flags, 0, (int)(sizeof(flags) / sizeof(flags[0])));
+    tcase_add_test(tcase, mercury_by_type);
+    tcase_add_test(tcase, extents);
+    tcase_add_loop_test(tcase, random_texts, 0, 4);
+    tcase_add_test(tcase, all_short_comments);
+    tcase_add_test(tcase, blanks);
+    tcase_add_loop_test(tcase, limit, 0, 3);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -14,10 +14,10 @@
 static cuvet_target target(const char *text)
 {
     char *end;
-    cuvet_target t = { .sm = (uint32_t)strtoul(text, &end, 10) };
+    cuvet_target target = { .sm = (uint32_t)strtoul(text, &end, 10) };
 
-    t.suffix = *end;
-    return t;
+    target.suffix = *end;
+    return target;
 }
 
 typedef struct accept_row {
@@ -68,30 +68,30 @@ static const accept_row ACCEPT[] = {
 
 static cuvet_candidate code(const char *kind, const char *name)
 {
-    cuvet_target t = target(name);
+    cuvet_target machine = target(name);
 
     return (cuvet_candidate){ .kind = strcmp(kind, "sass") == 0  ? CUVET_K_CUBIN
                                       : strcmp(kind, "ptx") == 0 ? CUVET_K_PTX
                                                                  : CUVET_K_LTOIR,
-                              .sm = t.sm,
-                              .suffix = t.suffix,
+                              .sm = machine.sm,
+                              .suffix = machine.suffix,
                               .flags = CV_FB_64BIT,
                               .first_container = true };
 }
 
-static void check_targets(const accept_row *r, const char *list, bool want)
+static void check_targets(const accept_row *row, const char *list, bool want)
 {
-    cuvet_candidate c = code(r->kind, r->code);
+    cuvet_candidate candidate = code(row->kind, row->code);
     char copy[200], *save = NULL;
 
     ck_assert_uint_lt(strlen(list), sizeof(copy));
     strcpy(copy, list);
-    for (char *t = strtok_r(copy, " ", &save); t; t = strtok_r(NULL, " ", &save)) {
-        cv_wanted w = { .target = target(t) };
+    for (char *text = strtok_r(copy, " ", &save); text; text = strtok_r(NULL, " ", &save)) {
+        cv_wanted wanted = { .target = target(text) };
 
-        ck_assert_msg(cv_arch_known(w.target), "%s is a target", t);
-        ck_assert_msg((cv_select_judge(&c, &w) == CUVET_REASON_NONE) == want, "%s %s for target %s", r->kind,
-                      r->code, t);
+        ck_assert_msg(cv_arch_known(wanted.target), "%s is a target", text);
+        ck_assert_msg((cv_select_judge(&candidate, &wanted) == CUVET_REASON_NONE) == want,
+                      "%s %s for target %s", row->kind, row->code, text);
     }
 }
 
@@ -133,36 +133,36 @@ START_TEST(reasons)
     };
 
     for (size_t i = 0; i < N(ROWS); i++) {
-        cuvet_candidate c = code(ROWS[i].kind, ROWS[i].code);
-        cv_wanted w = { .target = target(ROWS[i].target),
-                        .request = ROWS[i].request,
-                        .policy = ROWS[i].policy };
+        cuvet_candidate candidate = code(ROWS[i].kind, ROWS[i].code);
+        cv_wanted wanted = { .target = target(ROWS[i].target),
+                             .request = ROWS[i].request,
+                             .policy = ROWS[i].policy };
 
-        c.flags = ROWS[i].flags;
-        ck_assert_msg(cv_select_judge(&c, &w) == ROWS[i].want, "row %zu: %s", i,
-                      cuvet_reason_text(cv_select_judge(&c, &w)));
+        candidate.flags = ROWS[i].flags;
+        ck_assert_msg(cv_select_judge(&candidate, &wanted) == ROWS[i].want, "row %zu: %s", i,
+                      cuvet_reason_text(cv_select_judge(&candidate, &wanted)));
     }
 }
 END_TEST
 
 START_TEST(without_the_64_bit_mark)
 {
-    cuvet_candidate c = code("sass", "90");
-    cv_wanted w = { .target = target("90"), .address32 = true };
+    cuvet_candidate candidate = code("sass", "90");
+    cv_wanted wanted = { .target = target("90"), .address32 = true };
 
-    c.flags = 0;
-    ck_assert_int_eq(cv_select_judge(&c, &w), CUVET_REASON_NONE);
-    c.kind = CUVET_K_MERCURY;
-    ck_assert_int_eq(cv_select_judge(&c, &w), CUVET_REASON_KIND);
-    c = (cuvet_candidate){ .kind = CUVET_K_LTOIR };
-    w = (cv_wanted){ .target = target("90"), .direct = true };
-    ck_assert_int_eq(cv_select_judge(&c, &w), CUVET_REASON_NONE);
+    candidate.flags = 0;
+    ck_assert_int_eq(cv_select_judge(&candidate, &wanted), CUVET_REASON_NONE);
+    candidate.kind = CUVET_K_MERCURY;
+    ck_assert_int_eq(cv_select_judge(&candidate, &wanted), CUVET_REASON_KIND);
+    candidate = (cuvet_candidate){ .kind = CUVET_K_LTOIR };
+    wanted = (cv_wanted){ .target = target("90"), .direct = true };
+    ck_assert_int_eq(cv_select_judge(&candidate, &wanted), CUVET_REASON_NONE);
 }
 END_TEST
 
 /* Every pair, in both orders: the better one, wherever it stands. */
 static const struct {
-    const char *target, *a_kind, *a, *b_kind, *b;
+    const char *target, *a_kind, *left, *b_kind, *right;
     int winner; /* 0: a, 1: b, 2: the first of them, 3: the last */
 } RANK[] = {
     { "86", "sass", "80", "ptx", "86", 1 },       { "103", "sass", "100", "ptx", "103", 1 },
@@ -181,31 +181,31 @@ static const struct {
 
 START_TEST(ranking_table)
 {
-    static cv_ctx x;
+    static cv_ctx ctx;
     cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_ctx_init(&x, &cv_alloc_default, &lim);
+    cv_ctx_init(&ctx, &cv_alloc_default, &lim);
     for (size_t i = 0; i < N(RANK); i++) {
         for (int swap = 0; swap < 2; swap++) {
-            cv_candidate a = { .pub = code(RANK[i].a_kind, RANK[i].a) };
-            cv_candidate b = { .pub = code(RANK[i].b_kind, RANK[i].b) };
-            cv_wanted w = { .target = target(RANK[i].target) };
+            cv_candidate left = { .pub = code(RANK[i].a_kind, RANK[i].left) };
+            cv_candidate right = { .pub = code(RANK[i].b_kind, RANK[i].right) };
+            cv_wanted wanted = { .target = target(RANK[i].target) };
             uint64_t best, reference, want;
             cv_candidates all = { 0 };
 
             want = RANK[i].winner >= 2 ? (uint64_t)RANK[i].winner - 2 : (uint64_t)(RANK[i].winner ^ swap);
-            ck_assert(cv_candidates_push(&x.mem, &all, swap ? b : a));
-            ck_assert(cv_candidates_push(&x.mem, &all, swap ? a : b));
-            ck_assert_int_eq(cv_select(&x, &all, 0, &w, &best, &reference), CUVET_OK);
+            ck_assert(cv_candidates_push(&ctx.mem, &all, swap ? right : left));
+            ck_assert(cv_candidates_push(&ctx.mem, &all, swap ? left : right));
+            ck_assert_int_eq(cv_select(&ctx, &all, 0, &wanted, &best, &reference), CUVET_OK);
             ck_assert_msg(best == want, "row %zu, order %d", i, swap);
             ck_assert_uint_eq(reference, best);
             ck_assert_uint_eq(cv_candidates_at(&all, best)->pub.rank, 1);
             ck_assert_uint_eq(cv_candidates_at(&all, 1 - best)->pub.rank, 2);
-            cv_candidates_free(&x.mem, &all);
+            cv_candidates_free(&ctx.mem, &all);
         }
     }
-    ck_assert_uint_eq(x.mem.live, 0);
+    ck_assert_uint_eq(ctx.mem.live, 0);
 }
 END_TEST
 
@@ -214,36 +214,36 @@ START_TEST(ranking_is_an_order)
 {
     static const char *const CODES[] = { "75",  "80",   "86",   "87",  "90", "90a",
                                          "100", "100a", "100f", "103", "120" };
-    static cv_ctx x;
+    static cv_ctx ctx;
     cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_ctx_init(&x, &cv_alloc_default, &lim);
+    cv_ctx_init(&ctx, &cv_alloc_default, &lim);
     for (size_t i = 0; i < 2 * N(CODES); i++) {
         for (size_t k = 0; k < 2 * N(CODES); k++) {
-            cv_candidate a = { .pub = code(i % 2 ? "ptx" : "sass", CODES[i / 2]) };
-            cv_candidate b = { .pub = code(k % 2 ? "ptx" : "sass", CODES[k / 2]) };
-            int order = cv_select_compare(&a.pub, &b.pub);
+            cv_candidate left = { .pub = code(i % 2 ? "ptx" : "sass", CODES[i / 2]) };
+            cv_candidate right = { .pub = code(k % 2 ? "ptx" : "sass", CODES[k / 2]) };
+            int order = cv_select_compare(&left.pub, &right.pub);
 
-            ck_assert_int_eq(order<0, cv_select_compare(&b.pub, &a.pub)> 0);
+            ck_assert_int_eq(order<0, cv_select_compare(&right.pub, &left.pub)> 0);
             ck_assert_int_eq(order == 0, i == k);
-            for (size_t t = 0;; t++) {
-                cv_wanted w = { .target = { 0 } };
+            for (size_t total = 0;; total++) {
+                cv_wanted wanted = { .target = { 0 } };
                 uint64_t best, reference;
                 cv_candidates all = { 0 };
 
-                if (cuvet_target_get(t, &w.target) == CUVET_END)
+                if (cuvet_target_get(total, &wanted.target) == CUVET_END)
                     break;
-                if (cv_select_judge(&a.pub, &w) != CUVET_REASON_NONE ||
-                    cv_select_judge(&b.pub, &w) != CUVET_REASON_NONE)
+                if (cv_select_judge(&left.pub, &wanted) != CUVET_REASON_NONE ||
+                    cv_select_judge(&right.pub, &wanted) != CUVET_REASON_NONE)
                     continue;
-                ck_assert(cv_candidates_push(&x.mem, &all, a));
-                ck_assert(cv_candidates_push(&x.mem, &all, b));
-                ck_assert_int_eq(cv_select(&x, &all, 0, &w, &best, &reference), CUVET_OK);
+                ck_assert(cv_candidates_push(&ctx.mem, &all, left));
+                ck_assert(cv_candidates_push(&ctx.mem, &all, right));
+                ck_assert_int_eq(cv_select(&ctx, &all, 0, &wanted, &best, &reference), CUVET_OK);
                 /* a pair of equals: the last one of PTX without suffix for the target's number */
-                ck_assert_uint_eq(
-                    best, order > 0 || (i == k && i % 2 == 1 && !a.pub.suffix && a.pub.sm == w.target.sm));
-                cv_candidates_free(&x.mem, &all);
+                ck_assert_uint_eq(best, order > 0 || (i == k && i % 2 == 1 && !left.pub.suffix &&
+                                                      left.pub.sm == wanted.target.sm));
+                cv_candidates_free(&ctx.mem, &all);
             }
         }
     }
@@ -253,28 +253,28 @@ END_TEST
 /* The last of equals wins in its own container; of several containers the first one does. */
 START_TEST(ties_stay_in_their_container)
 {
-    static cv_ctx x;
+    static cv_ctx ctx;
     cuvet_limits lim = { .size = sizeof(lim) };
-    cv_wanted w = { .target = target("90") };
+    cv_wanted wanted = { .target = target("90") };
     cv_candidates all = { 0 };
     uint64_t best, reference;
     static const uint32_t RANKS[] = { 5, 3, 2, 1, 4 };
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_ctx_init(&x, &cv_alloc_default, &lim);
+    cv_ctx_init(&ctx, &cv_alloc_default, &lim);
     for (uint64_t i = 0; i < 5; i++) {
-        cv_candidate c = { .pub = code("ptx", i == 0 ? "80" : "90") };
+        cv_candidate candidate = { .pub = code("ptx", i == 0 ? "80" : "90") };
 
-        c.pub.container_off = i < 4 ? 0 : 4096;
-        c.pub.first_container = i < 4;
-        ck_assert(cv_candidates_push(&x.mem, &all, c));
+        candidate.pub.container_off = i < 4 ? 0 : 4096;
+        candidate.pub.first_container = i < 4;
+        ck_assert(cv_candidates_push(&ctx.mem, &all, candidate));
     }
-    ck_assert_int_eq(cv_select(&x, &all, 0, &w, &best, &reference), CUVET_OK);
+    ck_assert_int_eq(cv_select(&ctx, &all, 0, &wanted, &best, &reference), CUVET_OK);
     ck_assert_uint_eq(best, 3);
     ck_assert_uint_eq(reference, 3);
     for (uint64_t i = 0; i < 5; i++)
         ck_assert_uint_eq(cv_candidates_at(&all, i)->pub.rank, RANKS[i]);
-    cv_candidates_free(&x.mem, &all);
+    cv_candidates_free(&ctx.mem, &all);
 }
 END_TEST
 
@@ -283,70 +283,70 @@ START_TEST(target_names)
     static const char *const BAD[] = { "",           "sm_", "sm_99", "sm_90f", "sm_100b",       "sm_100aa",
                                        "compute_90", "90",  "SM_90", "sm_90 ", "sm_4294967386", "sm_-1",
                                        "sm_0" };
-    cuvet_target t = { 7, 'x' };
+    cuvet_target target = { 7, 'x' };
 
     for (size_t i = 0; i < N(BAD); i++) {
-        ck_assert_msg(cuvet_target_parse(BAD[i], &t) == CUVET_E_ARCH, "'%s'", BAD[i]);
-        ck_assert(t.sm == 7 && t.suffix == 'x');
+        ck_assert_msg(cuvet_target_parse(BAD[i], &target) == CUVET_E_ARCH, "'%s'", BAD[i]);
+        ck_assert(target.sm == 7 && target.suffix == 'x');
     }
-    ck_assert_int_eq(cuvet_target_parse("sm_90a", &t), CUVET_OK);
-    ck_assert(t.sm == 90 && t.suffix == 'a');
-    ck_assert_int_eq(cuvet_target_parse(NULL, &t), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_target_parse("sm_90a", &target), CUVET_OK);
+    ck_assert(target.sm == 90 && target.suffix == 'a');
+    ck_assert_int_eq(cuvet_target_parse(NULL, &target), CUVET_E_NULL);
     for (size_t i = 0;; i++) {
         cuvet_target again;
         char text[20];
 
-        if (cuvet_target_get(i, &t) == CUVET_END) {
+        if (cuvet_target_get(i, &target) == CUVET_END) {
             ck_assert_uint_eq(i, 23); /* as many as the reference's help lists */
             break;
         }
-        snprintf(text, sizeof(text), "sm_%u%.1s", t.sm, t.suffix ? &t.suffix : "");
+        snprintf(text, sizeof(text), "sm_%u%.1s", target.sm, target.suffix ? &target.suffix : "");
         ck_assert_int_eq(cuvet_target_parse(text, &again), CUVET_OK);
-        ck_assert(again.sm == t.sm && again.suffix == t.suffix && cv_arch_known(t));
+        ck_assert(again.sm == target.sm && again.suffix == target.suffix && cv_arch_known(target));
     }
 }
 END_TEST
 
 START_TEST(reference_sees_the_first_container)
 {
-    static cv_ctx x;
+    static cv_ctx ctx;
     cuvet_limits lim = { .size = sizeof(lim) };
-    cv_candidate a = { .pub = code("sass", "80") }, b = { .pub = code("sass", "86") };
-    cv_wanted w = { .target = target("89") };
+    cv_candidate left = { .pub = code("sass", "80") }, right = { .pub = code("sass", "86") };
+    cv_wanted wanted = { .target = target("89") };
     cv_candidates all = { 0 };
     uint64_t best, reference;
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_ctx_init(&x, &cv_alloc_default, &lim);
-    b.pub.first_container = false;
-    ck_assert(cv_candidates_push(&x.mem, &all, a));
-    ck_assert(cv_candidates_push(&x.mem, &all, b));
-    ck_assert_int_eq(cv_select(&x, &all, 0, &w, &best, &reference), CUVET_OK);
+    cv_ctx_init(&ctx, &cv_alloc_default, &lim);
+    right.pub.first_container = false;
+    ck_assert(cv_candidates_push(&ctx.mem, &all, left));
+    ck_assert(cv_candidates_push(&ctx.mem, &all, right));
+    ck_assert_int_eq(cv_select(&ctx, &all, 0, &wanted, &best, &reference), CUVET_OK);
     ck_assert_uint_eq(best, 1);
     ck_assert_uint_eq(reference, 0);
-    ck_assert_int_eq(cv_select(&x, &all, 1, &w, &best, &reference), CUVET_OK);
+    ck_assert_int_eq(cv_select(&ctx, &all, 1, &wanted, &best, &reference), CUVET_OK);
     ck_assert_uint_eq(best, 1);
     ck_assert_uint_eq(reference, 2);
-    w.target = target("75");
-    ck_assert_int_eq(cv_select(&x, &all, 0, &w, &best, &reference), CUVET_OK);
+    wanted.target = target("75");
+    ck_assert_int_eq(cv_select(&ctx, &all, 0, &wanted, &best, &reference), CUVET_OK);
     ck_assert_uint_eq(best, 2);
-    cv_candidates_free(&x.mem, &all);
+    cv_candidates_free(&ctx.mem, &all);
 }
 END_TEST
 
 Suite *suite_test_select(void)
 {
-    Suite *s = suite_create("select");
-    TCase *t = tcase_create("select");
+    Suite *suite = suite_create("select");
+    TCase *tcase = tcase_create("select");
 
-    tcase_add_test(t, acceptance_table);
-    tcase_add_test(t, reasons);
-    tcase_add_test(t, without_the_64_bit_mark);
-    tcase_add_test(t, ranking_table);
-    tcase_add_test(t, ranking_is_an_order);
-    tcase_add_test(t, ties_stay_in_their_container);
-    tcase_add_test(t, reference_sees_the_first_container);
-    tcase_add_test(t, target_names);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_test(tcase, acceptance_table);
+    tcase_add_test(tcase, reasons);
+    tcase_add_test(tcase, without_the_64_bit_mark);
+    tcase_add_test(tcase, ranking_table);
+    tcase_add_test(tcase, ranking_is_an_order);
+    tcase_add_test(tcase, ties_stay_in_their_container);
+    tcase_add_test(tcase, reference_sees_the_first_container);
+    tcase_add_test(tcase, target_names);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

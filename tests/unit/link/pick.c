@@ -3,54 +3,54 @@
 
 #include <check.h>
 
-cv_irel *kept_relocation(cv_link *l)
+cv_irel *kept_relocation(cv_link *link)
 {
-    for (uint64_t i = 0; i < l->irel.n; i++)
-        if (cv_l_irel(l, i)->keep)
-            return cv_l_irel(l, i);
+    for (uint64_t i = 0; i < link->irel.count; i++)
+        if (cv_l_irel(link, i)->keep)
+            return cv_l_irel(link, i);
     ck_abort_msg("no relocation stays");
 }
 
-void kept_names(cv_link *l, uint8_t space)
+void kept_names(cv_link *link, uint8_t space)
 {
-    cv_irel *r = kept_relocation(l);
+    cv_irel *rel = kept_relocation(link);
 
-    r->type = 2;
-    cv_l_isym(l, r->sym)->info = CV_STB_GLOBAL << 4 | CV_STT_CUDA_OBJECT;
-    cv_l_isym(l, r->sym)->other = space;
+    rel->type = 2;
+    cv_l_isym(link, rel->sym)->info = CV_STB_GLOBAL << 4 | CV_STT_CUDA_OBJECT;
+    cv_l_isym(link, rel->sym)->other = space;
 }
 
-cv_irel *added_relocation(cv_link *l)
+cv_irel *added_relocation(cv_link *link)
 {
-    for (uint64_t i = 0; i < l->irel.n; i++)
-        if (cv_l_irel(l, i)->target == CV_NONE)
-            return cv_l_irel(l, i);
+    for (uint64_t i = 0; i < link->irel.count; i++)
+        if (cv_l_irel(link, i)->target == CV_NONE)
+            return cv_l_irel(link, i);
     ck_abort_msg("no relocation was added");
 }
 
-cv_irec *record_with_symbol(cv_link *l)
+cv_irec *record_with_symbol(cv_link *link)
 {
-    for (uint64_t i = 0; i < l->rec.n; i++) {
-        cv_irec *r = cv_irecs_at(&l->rec, i);
+    for (uint64_t i = 0; i < link->rec.count; i++) {
+        cv_irec *record = cv_irecs_at(&link->rec, i);
 
-        if (!r->raw && r->n && cv_iwords_at(&l->word, r->first)->symbol)
-            return r;
+        if (!record->raw && record->count && cv_iwords_at(&link->word, record->first)->symbol)
+            return record;
     }
     ck_abort_msg("no record names a symbol");
 }
 
-cv_irec *raw_record(cv_link *l)
+cv_irec *raw_record(cv_link *link)
 {
-    for (uint64_t i = 0; i < l->rec.n; i++)
-        if (cv_irecs_at(&l->rec, i)->raw && cv_irecs_at(&l->rec, i)->format == 4)
-            return cv_irecs_at(&l->rec, i);
+    for (uint64_t i = 0; i < link->rec.count; i++)
+        if (cv_irecs_at(&link->rec, i)->raw && cv_irecs_at(&link->rec, i)->format == 4)
+            return cv_irecs_at(&link->rec, i);
     ck_abort_msg("no record is an input's");
 }
 
-cv_irec *record_of(cv_link *l, uint8_t code)
+cv_irec *record_of(cv_link *link, uint8_t code)
 {
-    for (uint64_t i = 0; i < l->program_first; i++)
-        if (cv_irecs_at(&l->rec, i)->code == code)
-            return cv_irecs_at(&l->rec, i);
+    for (uint64_t i = 0; i < link->program_first; i++)
+        if (cv_irecs_at(&link->rec, i)->code == code)
+            return cv_irecs_at(&link->rec, i);
     ck_abort_msg("no such record");
 }

@@ -5,13 +5,13 @@
 
 #include "link/in/stages.h"
 
-cv_irel *kept_relocation(cv_link *l);
+cv_irel *kept_relocation(cv_link *link);
 /* What stays is an address in memory that the link has laid out itself. */
-void kept_names(cv_link *l, uint8_t space);
-cv_irel *added_relocation(cv_link *l);
-cv_irec *record_with_symbol(cv_link *l);
-cv_irec *raw_record(cv_link *l);
+void kept_names(cv_link *link, uint8_t space);
+cv_irel *added_relocation(cv_link *link);
+cv_irec *record_with_symbol(cv_link *link);
+cv_irec *raw_record(cv_link *link);
 /* The record of an attribute that a kernel has, of the only kernel. */
-cv_irec *record_of(cv_link *l, uint8_t code);
+cv_irec *record_of(cv_link *link, uint8_t code);
 
 #endif

@@ -13,80 +13,80 @@
 
 #define N(table) (sizeof(table) / sizeof((table)[0]))
 
-static cv_ctx x;
-static cv_link l;
+static cv_ctx ctx;
+static cv_link link;
 static cv_block out;
 static cv_slices file;
 static cv_block images[8]; /* of the inputs: a link may write in them */
 static unsigned n_images;
 static struct {
-    unsigned n;
+    unsigned count;
     cuvet_diag last;
 } said;
 
-static void on_diag(void *user, const cuvet_diag *d)
+static void on_diag(void *user, const cuvet_diag *diag)
 {
     (void)user;
-    if (d->severity < CUVET_WARNING) /* that capsules are left out */
+    if (diag->severity < CUVET_WARNING) /* that capsules are left out */
         return;
-    said.n++;
-    said.last = *d;
+    said.count++;
+    said.last = *diag;
 }
 
 static void add_image(cv_span bytes)
 {
-    cv_block *b = &images[n_images++];
+    cv_block *block = &images[n_images++];
     uint64_t extent;
-    cv_cubin c;
+    cv_cubin cubin;
 
     ck_assert_uint_le(n_images, N(images));
-    cv_cubin_init(&c);
-    ck_assert_int_eq(cv_block_copy(&x, b, bytes), CUVET_OK);
-    ck_assert_int_eq(cv_cubin_examine(&x, &c, b->span, NULL, &extent), CUVET_OK);
-    ck_assert_int_eq(cv_link_add(&l, b->span, &c, "object"), CUVET_OK);
+    cv_cubin_init(&cubin);
+    ck_assert_int_eq(cv_block_copy(&ctx, block, bytes), CUVET_OK);
+    ck_assert_int_eq(cv_cubin_examine(&ctx, &cubin, block->span, NULL, &extent), CUVET_OK);
+    ck_assert_int_eq(cv_link_add(&link, block->span, &cubin, "object"), CUVET_OK);
 }
 
 static void add(const char *name, const char *target)
 {
-    const lc_case *c = lc_find(name, target);
+    const lc_case *lcase = lc_find(name, target);
 
-    for (unsigned i = 0; i < c->n; i++) {
-        size_t n;
-        const uint8_t *p = lc_file(c->input[i], &n);
+    for (unsigned i = 0; i < lcase->count; i++) {
+        size_t count;
+        const uint8_t *bytes = lc_file(lcase->input[i], &count);
 
-        add_image(cv_span_of(p, n, 0));
+        add_image(cv_span_of(bytes, count, 0));
     }
 }
 
 static void begin(const char *name, const char *target, bool relocatable)
 {
-    cv_link_options o = { .relocatable = relocatable, .key = { 1, 2 } };
+    cv_link_options options = { .relocatable = relocatable, .key = { 1, 2 } };
     unsigned sm;
     cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(sscanf(target, "sm_%u", &sm), 1);
-    o.target.sm = (uint16_t)sm;
+    options.target.sm = (uint16_t)sm;
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_ctx_init(&x, NULL, &lim);
-    x.emit = on_diag;
-    cv_ctx_unit(&x, CV_MIB);
+    cv_ctx_init(&ctx, NULL, &lim);
+    ctx.emit = on_diag;
+    cv_ctx_unit(&ctx, CV_MIB);
     memset(&said, 0, sizeof(said));
-    cv_link_begin(&l, &x, &o);
-    l.out = &out;
-    l.file = &file;
+    cv_link_begin(&link, &ctx, &options);
+    link.out = &out;
+    link.file = &file;
     n_images = 0;
     add(name, target);
 }
 
 static void end(void)
 {
-    cv_link_end(&l);
-    cv_slices_free(&x.mem, &file);
-    cv_block_free(&x, &out);
+    cv_link_end(&link);
+    cv_slices_free(&ctx.mem, &file);
+    cv_block_free(&ctx, &out);
     while (n_images > 0)
-        cv_block_free(&x, &images[--n_images]);
+        cv_block_free(&ctx, &images[--n_images]);
     cv_islands_drop();
-    ck_assert_uint_eq(x.mem.live, 0);
+    ck_assert_uint_eq(ctx.mem.live, 0);
 }
 
 static uint64_t number_of(const char *stage)
@@ -104,30 +104,31 @@ static uint64_t number_of(const char *stage)
 
 static cv_isec *code_section(void)
 {
-    for (uint64_t i = 0; i < l.isec.n; i++)
-        if (cv_span_starts(cv_l_text(&l, cv_l_isec(&l, i)->name), ".text."))
-            return cv_l_isec(&l, i);
+    for (uint64_t i = 0; i < link.isec.count; i++)
+        if (cv_span_starts(cv_l_text(&link, cv_l_isec(&link, i)->name), ".text."))
+            return cv_l_isec(&link, i);
     ck_abort_msg("no code");
 }
 
 static cv_meaning *defined_name(void)
 {
-    for (uint64_t i = 0; i < l.mean.n; i++)
-        if (cv_l_mean(&l, (cv_id)i)->win != CV_NONE)
-            return cv_l_mean(&l, (cv_id)i);
+    for (uint64_t i = 0; i < link.mean.count; i++)
+        if (cv_l_mean(&link, (cv_id)i)->win != CV_NONE)
+            return cv_l_mean(&link, (cv_id)i);
     ck_abort_msg("nothing is defined");
 }
 
 /* A name that one input defines and another one only declares. */
 static cv_meaning *shared_name(cv_id *declaration)
 {
-    for (uint64_t i = 0; i < l.mean.n; i++) {
-        cv_meaning *m = cv_l_mean(&l, (cv_id)i);
+    for (uint64_t i = 0; i < link.mean.count; i++) {
+        cv_meaning *entry = cv_l_mean(&link, (cv_id)i);
 
-        for (cv_id s = m->first; s != CV_NONE && m->win != CV_NONE; s = cv_l_isym(&l, s)->next)
-            if (!cv_l_isym(&l, s)->defined) {
-                *declaration = s;
-                return m;
+        for (cv_id sym = entry->first; sym != CV_NONE && entry->win != CV_NONE;
+             sym = cv_l_isym(&link, sym)->next)
+            if (!cv_l_isym(&link, sym)->defined) {
+                *declaration = sym;
+                return entry;
             }
     }
     ck_abort_msg("no declaration");
@@ -135,75 +136,76 @@ static cv_meaning *shared_name(cv_id *declaration)
 
 static cv_lfn *kernel(void)
 {
-    for (uint64_t i = 0; i < l.fn.n; i++)
-        if (cv_link_is_kernel(cv_l_fn(&l, i)) && cv_l_fn(&l, i)->calls != CV_NONE)
-            return cv_l_fn(&l, i);
+    for (uint64_t i = 0; i < link.fn.count; i++)
+        if (cv_link_is_kernel(cv_l_fn(&link, i)) && cv_l_fn(&link, i)->calls != CV_NONE)
+            return cv_l_fn(&link, i);
     ck_abort_msg("no kernel that calls");
 }
 
 static cv_lfn *callee(void)
 {
-    return cv_l_fn(&l, cv_edges_at(&l.edge, kernel()->calls)->to);
+    return cv_l_fn(&link, cv_edges_at(&link.edge, kernel()->calls)->to);
 }
 
 static cv_osec *osec_with_relocations(void)
 {
-    for (uint64_t i = 0; i < l.osec.n; i++)
-        if (cv_l_osec(&l, i)->rels != CV_NONE)
-            return cv_l_osec(&l, i);
+    for (uint64_t i = 0; i < link.osec.count; i++)
+        if (cv_l_osec(&link, i)->rels != CV_NONE)
+            return cv_l_osec(&link, i);
     ck_abort_msg("no relocations");
 }
 
 /* A section with two pieces. */
 static cv_osec *pieced(void)
 {
-    for (uint64_t i = 0; i < l.osec.n; i++)
-        if (cv_l_osec(&l, i)->first_part != cv_l_osec(&l, i)->last_part)
-            return cv_l_osec(&l, i);
+    for (uint64_t i = 0; i < link.osec.count; i++)
+        if (cv_l_osec(&link, i)->first_part != cv_l_osec(&link, i)->last_part)
+            return cv_l_osec(&link, i);
     ck_abort_msg("no section has two pieces");
 }
 
 static cv_isym *placed(void)
 {
-    for (uint64_t i = 0; i < l.isym.n; i++)
-        if (cv_l_isym(&l, i)->placed && cv_l_isym(&l, i)->value > 1 &&
-            cv_l_isym(&l, i)->shared_sec != CV_NONE)
-            return cv_l_isym(&l, i);
+    for (uint64_t i = 0; i < link.isym.count; i++)
+        if (cv_l_isym(&link, i)->placed && cv_l_isym(&link, i)->value > 1 &&
+            cv_l_isym(&link, i)->shared_sec != CV_NONE)
+            return cv_l_isym(&link, i);
     ck_abort_msg("no shared variable");
 }
 
-static cv_osym *osym_that(bool (*fits)(const cv_osym *y))
+static cv_osym *osym_that(bool (*fits)(const cv_osym *osym))
 {
-    for (uint64_t i = 0; i < l.osym.n; i++)
-        if (fits(cv_l_osym(&l, i)))
-            return cv_l_osym(&l, i);
+    for (uint64_t i = 0; i < link.osym.count; i++)
+        if (fits(cv_l_osym(&link, i)))
+            return cv_l_osym(&link, i);
     ck_abort_msg("no such symbol");
 }
 
-static bool is_section(const cv_osym *y)
+static bool is_section(const cv_osym *osym)
 {
-    return y->is_section;
+    return osym->is_section;
 }
 
-static bool is_common(const cv_osym *y)
+static bool is_common(const cv_osym *osym)
 {
-    return y->common;
+    return osym->common;
 }
 
-static bool has_slot(const cv_osym *y)
+static bool has_slot(const cv_osym *osym)
 {
-    return y->has_slot;
+    return osym->has_slot;
 }
 
-static bool is_variable(const cv_osym *y)
+static bool is_variable(const cv_osym *osym)
 {
-    return y->win != CV_NONE && y->sec != CV_NONE && cv_l_type(cv_l_isym(&l, y->win)) == CV_STT_CUDA_OBJECT &&
-           !cv_l_is_shared(cv_l_isym(&l, y->win));
+    return osym->win != CV_NONE && osym->sec != CV_NONE &&
+           cv_l_type(cv_l_isym(&link, osym->win)) == CV_STT_CUDA_OBJECT &&
+           !cv_l_is_shared(cv_l_isym(&link, osym->win));
 }
 
-static cv_osec *ordered(uint64_t i)
+static cv_osec *ordered(uint64_t index)
 {
-    return cv_l_osec(&l, *cv_u32s_at(&l.order, i));
+    return cv_l_osec(&link, *cv_u32s_at(&link.order, index));
 }
 
 /* ---- what breaks
@@ -215,111 +217,111 @@ static cv_osec *ordered(uint64_t i)
         what;                                                                                                \
     }
 
-BREAK(read_order, cv_l_obj(&l, 1)->first_sym++)
-BREAK(read_count, cv_l_obj(&l, 0)->n_sec = (cv_id)l.isec.n + 1)
-BREAK(read_owner, cv_l_isec(&l, 1)->obj = 1)
-BREAK(read_section_name, code_section()->name = (cv_id)l.names.list.n)
-BREAK(read_symbol_name, cv_l_isym(&l, 1)->name = CV_NONE)
-BREAK(read_place, cv_l_isym(&l, 1)->sec = cv_l_obj(&l, 1)->first_sec)
-BREAK(read_prototype, cv_l_isym(&l, 1)->proto = (cv_id)l.names.list.n)
+BREAK(read_order, cv_l_obj(&link, 1)->first_sym++)
+BREAK(read_count, cv_l_obj(&link, 0)->n_sec = (cv_id)link.isec.count + 1)
+BREAK(read_owner, cv_l_isec(&link, 1)->obj = 1)
+BREAK(read_section_name, code_section()->name = (cv_id)link.names.list.count)
+BREAK(read_symbol_name, cv_l_isym(&link, 1)->name = CV_NONE)
+BREAK(read_place, cv_l_isym(&link, 1)->sec = cv_l_obj(&link, 1)->first_sec)
+BREAK(read_prototype, cv_l_isym(&link, 1)->proto = (cv_id)link.names.list.count)
 
 BREAK(resolve_nothing, defined_name()->win = CV_NONE)
 static void resolve_declaration(void)
 {
     cv_id declaration = 0;
-    cv_meaning *m = shared_name(&declaration);
+    cv_meaning *entry = shared_name(&declaration);
 
-    m->win = declaration;
+    entry->win = declaration;
 }
 static void resolve_weak(void)
 {
-    cv_meaning *m = defined_name();
+    cv_meaning *entry = defined_name();
 
-    ck_assert_uint_eq(cv_l_bind(cv_l_isym(&l, m->win)), CV_STB_GLOBAL);
-    for (cv_id i = 0; i < l.isym.n; i++) /* any symbol that is not strong */
-        if (cv_l_isym(&l, i)->defined && cv_l_bind(cv_l_isym(&l, i)) != CV_STB_GLOBAL)
-            m->win = i;
+    ck_assert_uint_eq(cv_l_bind(cv_l_isym(&link, entry->win)), CV_STB_GLOBAL);
+    for (cv_id i = 0; i < link.isym.count; i++) /* any symbol that is not strong */
+        if (cv_l_isym(&link, i)->defined && cv_l_bind(cv_l_isym(&link, i)) != CV_STB_GLOBAL)
+            entry->win = i;
 }
 
 BREAK(collect_dropped, code_section()->out = CV_NONE)
-BREAK(collect_section, code_section()->out = (cv_id)l.osec.n)
-BREAK(collect_symbol, cv_l_isym(&l, 1)->out = (cv_id)l.osym.n)
-BREAK(collect_function, cv_l_isym(&l, 1)->fn = (cv_id)l.fn.n)
-BREAK(collect_nameless, cv_l_fn(&l, 0)->sym = CV_NONE)
+BREAK(collect_section, code_section()->out = (cv_id)link.osec.count)
+BREAK(collect_symbol, cv_l_isym(&link, 1)->out = (cv_id)link.osym.count)
+BREAK(collect_function, cv_l_isym(&link, 1)->fn = (cv_id)link.fn.count)
+BREAK(collect_nameless, cv_l_fn(&link, 0)->sym = CV_NONE)
 static void collect_codeless(void)
 {
-    for (uint64_t i = 0; i < l.fn.n; i++)
-        if (cv_l_fn(&l, i)->def != CV_NONE)
-            cv_l_fn(&l, i)->sec = CV_NONE;
+    for (uint64_t i = 0; i < link.fn.count; i++)
+        if (cv_l_fn(&link, i)->def != CV_NONE)
+            cv_l_fn(&link, i)->sec = CV_NONE;
 }
-BREAK(collect_piece, cv_lparts_at(&l.part, 0)->base = 16)
-BREAK(collect_piece_of, cv_lparts_at(&l.part, 0)->isec = (cv_id)l.isec.n)
-BREAK(collect_relocation, cv_l_irel(&l, 0)->target = 1)
-BREAK(collect_relocation_symbol, cv_l_irel(&l, 0)->sym = (cv_id)l.isym.n)
+BREAK(collect_piece, cv_lparts_at(&link.part, 0)->base = 16)
+BREAK(collect_piece_of, cv_lparts_at(&link.part, 0)->isec = (cv_id)link.isec.count)
+BREAK(collect_relocation, cv_l_irel(&link, 0)->target = 1)
+BREAK(collect_relocation_symbol, cv_l_irel(&link, 0)->sym = (cv_id)link.isym.count)
 BREAK(collect_patched, osec_with_relocations()->target = CV_NONE)
 
 BREAK(reach_kernel, kernel()->live = false)
 BREAK(reach_callee, callee()->live = false)
 
-BREAK(tables_overlap, cv_lparts_at(&l.part, pieced()->last_part)->base = 0)
+BREAK(tables_overlap, cv_lparts_at(&link.part, pieced()->last_part)->base = 0)
 BREAK(tables_bank, pieced()->size--)
 
 /* A word of a section that was made anew becomes another. */
 static void change(cv_id sec, uint64_t at, uint32_t by)
 {
-    cv_builder *b;
+    cv_builder *builder;
     uint32_t old;
 
-    ck_assert_uint_lt(sec, l.osec.n);
-    b = &cv_l_osec(&l, sec)->bytes;
-    ck_assert_uint_le(at + 4, b->len);
-    old = cv_u32_at(cv_builder_span(b), at);
-    cv_patch_u32(b, at, old ^ by);
-    ck_assert(!b->failed);
+    ck_assert_uint_lt(sec, link.osec.count);
+    builder = &cv_l_osec(&link, sec)->bytes;
+    ck_assert_uint_le(at + 4, builder->len);
+    old = cv_u32_at(cv_builder_span(builder), at);
+    cv_patch_u32(builder, at, old ^ by);
+    ck_assert(!builder->failed);
 }
 
 /* The first entry of call frame information that is a description, or a common part: 4 bytes that say that
  * it is wide, 8 of length, 8 that identify, the rest. */
 static uint64_t frame_that(bool describes)
 {
-    cv_span s = cv_builder_span(&cv_l_osec(&l, l.frames)->bytes);
+    cv_span span = cv_builder_span(&cv_l_osec(&link, link.frames)->bytes);
 
-    for (uint64_t at = 0; at < s.len; at += 12 + cv_u64_at(s, at + 4))
-        if ((cv_u64_at(s, at + 12) != UINT64_MAX) == describes)
+    for (uint64_t at = 0; at < span.len; at += 12 + cv_u64_at(span, at + 4))
+        if ((cv_u64_at(span, at + 12) != UINT64_MAX) == describes)
             return at;
     ck_abort_msg("no such entry");
 }
 
-BREAK(frames_length, change(l.frames, frame_that(true) + 4, 1))
-BREAK(frames_narrow, change(l.frames, frame_that(false), UINT32_MAX))
-BREAK(frames_first, change(l.frames, 12, UINT32_MAX))
-BREAK(frames_common, change(l.frames, frame_that(true) + 12, 1))
-BREAK(frames_size, cv_l_osec(&l, l.frames)->size++)
+BREAK(frames_length, change(link.frames, frame_that(true) + 4, 1))
+BREAK(frames_narrow, change(link.frames, frame_that(false), UINT32_MAX))
+BREAK(frames_first, change(link.frames, 12, UINT32_MAX))
+BREAK(frames_common, change(link.frames, frame_that(true) + 12, 1))
+BREAK(frames_size, cv_l_osec(&link, link.frames)->size++)
 
 static cv_irel *line_relocation(bool last)
 {
-    cv_id r = cv_l_osec(&l, cv_l_osec(&l, l.lines[0])->rel[1])->rels;
+    cv_id rel = cv_l_osec(&link, cv_l_osec(&link, link.lines[0])->rel[1])->rels;
 
-    ck_assert_uint_ne(cv_l_irel(&l, r)->next, CV_NONE);
-    while (last && cv_l_irel(&l, r)->next != CV_NONE)
-        r = cv_l_irel(&l, r)->next;
-    return cv_l_irel(&l, r);
+    ck_assert_uint_ne(cv_l_irel(&link, rel)->next, CV_NONE);
+    while (last && cv_l_irel(&link, rel)->next != CV_NONE)
+        rel = cv_l_irel(&link, rel)->next;
+    return cv_l_irel(&link, rel);
 }
 
-BREAK(lines_unit, change(l.lines[0], 0, 1))
-BREAK(lines_size, cv_l_osec(&l, l.lines[0])->size--)
-BREAK(lines_second, change(l.lines[1], 0, 1)) /* .nv_debug_line_sass */
+BREAK(lines_unit, change(link.lines[0], 0, 1))
+BREAK(lines_size, cv_l_osec(&link, link.lines[0])->size--)
+BREAK(lines_second, change(link.lines[1], 0, 1)) /* .nv_debug_line_sass */
 BREAK(lines_order, line_relocation(false)->off = line_relocation(true)->off + 1)
-BREAK(lines_inside, line_relocation(true)->off = cv_l_osec(&l, l.lines[0])->size)
+BREAK(lines_inside, line_relocation(true)->off = cv_l_osec(&link, link.lines[0])->size)
 
 BREAK(shared_aligned, placed()->shared_off += 1)
 BREAK(shared_inside, placed()->shared_off = UINT64_C(1) << 40)
 
 static cv_isym *reserved(void)
 {
-    for (cv_id i = 0; i < l.isym.n; i++)
-        if (cv_l_is_reserved(cv_l_isym(&l, i)) && cv_l_isym(&l, i)->placed)
-            return cv_l_isym(&l, i);
+    for (cv_id i = 0; i < link.isym.count; i++)
+        if (cv_l_is_reserved(cv_l_isym(&link, i)) && cv_l_isym(&link, i)->placed)
+            return cv_l_isym(&link, i);
     ck_abort_msg("no such variable");
 }
 
@@ -327,7 +329,7 @@ BREAK(shared_reserved_first, reserved()->shared_off = 0x20)
 BREAK(shared_reserved_end, reserved()->shared_off = 0x3F0)
 BREAK(shared_reserved_lost, reserved()->placed = false)
 
-BREAK(values_section, osym_that(is_variable)->sec = (cv_id)l.osec.n)
+BREAK(values_section, osym_that(is_variable)->sec = (cv_id)link.osec.count)
 BREAK(values_own, osym_that(is_section)->sec += 1)
 BREAK(values_inside, osym_that(is_variable)->value = UINT64_MAX)
 
@@ -336,11 +338,11 @@ BREAK(commons_nowhere, osym_that(is_common)->sec = CV_NONE)
 BREAK(commons_in_code, osym_that(is_common)->sec = kernel()->sec)
 
 BREAK(slots_word, osym_that(has_slot)->slot += 2)
-BREAK(slots_inside, added_relocation(&l)->off += 0x10000)
-BREAK(slots_symbol, added_relocation(&l)->osym = CV_NONE)
+BREAK(slots_inside, added_relocation(&link)->off += 0x10000)
+BREAK(slots_symbol, added_relocation(&link)->osym = CV_NONE)
 
-BREAK(slots_moved, added_relocation(&l)->off += 4)
-BREAK(slots_kind, added_relocation(&l)->type = 8)
+BREAK(slots_moved, added_relocation(&link)->off += 4)
+BREAK(slots_kind, added_relocation(&link)->type = 8)
 
 BREAK(propagate_registers, kernel()->all_regs = 0)
 BREAK(propagate_callee, callee()->regs = kernel()->all_regs + 1)
@@ -352,53 +354,54 @@ BREAK(propagate_own_sum, cv_trait_set(&kernel()->own, CV_H_NUM_MBARRIERS, 2))
 BREAK(propagate_stack, kernel()->stack = kernel()->frame)
 BREAK(propagate_recursion, kernel()->recursive = true)
 
-BREAK(decide_count, kept_relocation(&l)->keep = false)
-BREAK(decide_inside, kept_relocation(&l)->off = UINT64_MAX)
+BREAK(decide_count, kept_relocation(&link)->keep = false)
+BREAK(decide_inside, kept_relocation(&link)->off = UINT64_MAX)
 
 /* What only a linker can apply, what is for older machines, what has another number in a program. */
-BREAK(decide_linkers, kept_relocation(&l)->type = 100)
-BREAK(decide_old, kept_relocation(&l)->type = 15)
-BREAK(decide_unified, kept_relocation(&l)->type = 104)
-BREAK(decide_shared, kept_names(&l, CV_STO_SPACE_SHARED))
-BREAK(decide_constant, kept_names(&l, 0x80))
+BREAK(decide_linkers, kept_relocation(&link)->type = 100)
+BREAK(decide_old, kept_relocation(&link)->type = 15)
+BREAK(decide_unified, kept_relocation(&link)->type = 104)
+BREAK(decide_shared, kept_names(&link, CV_STO_SPACE_SHARED))
+BREAK(decide_constant, kept_names(&link, 0x80))
 
-BREAK(describe_order, cv_oinfos_at(&l.oinfo, 1)->first++)
-BREAK(describe_lost, l.oinfo.n--)
-BREAK(describe_program, l.program_n--)
-BREAK(describe_word, record_with_symbol(&l)->first = (cv_id)l.word.n)
-BREAK(describe_symbol, cv_iwords_at(&l.word, record_with_symbol(&l)->first)->value = (uint32_t)l.osym.n)
+BREAK(describe_order, cv_oinfos_at(&link.oinfo, 1)->first++)
+BREAK(describe_lost, link.oinfo.count--)
+BREAK(describe_program, link.program_n--)
+BREAK(describe_word, record_with_symbol(&link)->first = (cv_id)link.word.count)
+BREAK(describe_symbol,
+      cv_iwords_at(&link.word, record_with_symbol(&link)->first)->value = (uint32_t)link.osym.count)
 BREAK(describe_lost_flag, kernel()->all.has |= CV_H_BIT(CV_H_CTAIDZ_USED))
-BREAK(describe_barriers, record_of(&l, CV_ATTR_NUM_BARRIERS)->value++)
-BREAK(describe_barriers_lost, record_of(&l, CV_ATTR_NUM_BARRIERS)->code = CV_ATTR_WMMA_USED)
-BREAK(describe_fragment, record_of(&l, CV_ATTR_CUDA_API_VERSION)->code = CV_ATTR_AT_ENTRY_FRAGEMENTS;
+BREAK(describe_barriers, record_of(&link, CV_ATTR_NUM_BARRIERS)->value++)
+BREAK(describe_barriers_lost, record_of(&link, CV_ATTR_NUM_BARRIERS)->code = CV_ATTR_WMMA_USED)
+BREAK(describe_fragment, record_of(&link, CV_ATTR_CUDA_API_VERSION)->code = CV_ATTR_AT_ENTRY_FRAGEMENTS;
       kernel()->kernel = false)
-BREAK(describe_old_number, cv_iwords_at(&l.word, record_with_symbol(&l)->first)->symbol = false)
-BREAK(describe_raw, raw_record(&l)->code = 9) /* SAMPLER_INIT, whose symbol would be the input's */
-BREAK(describe_twice, cv_oinfos_at(&l.oinfo, 0)->fn = CV_NONE)
+BREAK(describe_old_number, cv_iwords_at(&link.word, record_with_symbol(&link)->first)->symbol = false)
+BREAK(describe_raw, raw_record(&link)->code = 9) /* SAMPLER_INIT, whose symbol would be the input's */
+BREAK(describe_twice, cv_oinfos_at(&link.oinfo, 0)->fn = CV_NONE)
 
 BREAK(arrange_number, ordered(3)->index = 2)
 BREAK(arrange_dead, ordered(5)->dead = true)
-BREAK(arrange_name, cv_l_mean(&l, ordered(6)->name)->sh_off = 0)
-BREAK(arrange_symbol, cv_l_osym(&l, *cv_u32s_at(&l.sym_order, 0))->index = 7)
-BREAK(arrange_symbol_name, cv_l_mean(&l, kernel()->name)->str_off = 0)
-BREAK(arrange_kernel, (l.sym_order.n--, cv_l_osym(&l, kernel()->sym)->index = 0))
-BREAK(arrange_locals, l.n_locals = l.sym_order.n + 2)
+BREAK(arrange_name, cv_l_mean(&link, ordered(6)->name)->sh_off = 0)
+BREAK(arrange_symbol, cv_l_osym(&link, *cv_u32s_at(&link.sym_order, 0))->index = 7)
+BREAK(arrange_symbol_name, cv_l_mean(&link, kernel()->name)->str_off = 0)
+BREAK(arrange_kernel, (link.sym_order.count--, cv_l_osym(&link, kernel()->sym)->index = 0))
+BREAK(arrange_locals, link.n_locals = link.sym_order.count + 2)
 
 BREAK(fill_overlap, ordered(5)->off = ordered(4)->off)
-BREAK(fill_align, ordered(l.order.n - 1)->off++)
-BREAK(fill_bytes, cv_l_osec(&l, l.strtab)->size++)
+BREAK(fill_align, ordered(link.order.count - 1)->off++)
+BREAK(fill_bytes, cv_l_osec(&link, link.strtab)->size++)
 BREAK(fill_kept, osec_with_relocations()->n_kept++)
-BREAK(fill_tables, l.shoff = 64)
-BREAK(fill_symbols, l.sym_order.n--)
+BREAK(fill_tables, link.shoff = 64)
+BREAK(fill_symbols, link.sym_order.count--)
 
-BREAK(write_size, l.size++)
-BREAK(write_place, l.shoff -= 8)
-BREAK(write_segments, (l.phnum = 0, l.shoff += 3 * 56))
+BREAK(write_size, link.size++)
+BREAK(write_place, link.shoff -= 8)
+BREAK(write_segments, (link.phnum = 0, link.shoff += 3 * 56))
 
-BREAK(reread_sections, l.seen.sections--)
-BREAK(reread_symbols, l.seen.symbols--)
-BREAK(reread_extent, l.seen.extent--)
-BREAK(reread_kernels, l.seen.kernels--)
+BREAK(reread_sections, link.seen.sections--)
+BREAK(reread_symbols, link.seen.symbols--)
+BREAK(reread_extent, link.seen.extent--)
+BREAK(reread_kernels, link.seen.kernels--)
 
 static const struct {
     const char *stage;
@@ -510,11 +513,11 @@ START_TEST(broken)
     uint64_t stage = number_of(ROWS[_i].stage);
 
     begin(ROWS[_i].name, ROWS[_i].target, false);
-    ck_assert_int_eq(cv_link_run_to(&l, stage), CUVET_OK);
-    ck_assert_int_eq(cv_link_check(&l, stage), CUVET_OK);
-    ck_assert_uint_eq(said.n, 0);
+    ck_assert_int_eq(cv_link_run_to(&link, stage), CUVET_OK);
+    ck_assert_int_eq(cv_link_check(&link, stage), CUVET_OK);
+    ck_assert_uint_eq(said.count, 0);
     ROWS[_i].damage();
-    ck_assert_msg(cv_link_check(&l, stage) == CUVET_E_INTERNAL, "row %d: %s", _i, ROWS[_i].stage);
+    ck_assert_msg(cv_link_check(&link, stage) == CUVET_E_INTERNAL, "row %d: %s", _i, ROWS[_i].stage);
     ck_assert_str_eq(cuvet_rule_get(said.last.rule)->id, "CV-LINK-016");
     ck_assert_uint_eq(said.last.got, stage);
     end();
@@ -535,17 +538,17 @@ START_TEST(every_stage)
 END_TEST
 
 /* A file with a broken header, section table, symbol, record or segment is not given out. */
-static uint64_t field_at(unsigned k)
+static uint64_t field_at(unsigned index)
 {
-    const cv_osec *symtab = cv_l_osec(&l, l.symtab), *info = cv_l_osec(&l, l.info);
-    const uint64_t places[] = { 18,               /* e_machine */
-                                l.shoff + 64 + 4, /* type of a section */
-                                l.shoff + 2 * 64 + 24,
+    const cv_osec *symtab = cv_l_osec(&link, link.symtab), *info = cv_l_osec(&link, link.info);
+    const uint64_t places[] = { 18,                  /* e_machine */
+                                link.shoff + 64 + 4, /* type of a section */
+                                link.shoff + 2 * 64 + 24,
                                 symtab->off + 24 + 6,
                                 info->off + 4, /* the symbol of a record */
-                                l.phoff + 32 /* bytes of a segment */ };
+                                link.phoff + 32 /* bytes of a segment */ };
 
-    return k < N(places) ? places[k] : 0;
+    return index < N(places) ? places[index] : 0;
 }
 
 START_TEST(damaged_file)
@@ -553,11 +556,11 @@ START_TEST(damaged_file)
     uint64_t at;
 
     begin("stack_chain", "sm_80", false);
-    ck_assert_int_eq(cv_link_run_to(&l, UINT64_MAX), CUVET_OK);
+    ck_assert_int_eq(cv_link_run_to(&link, UINT64_MAX), CUVET_OK);
     at = field_at((unsigned)_i);
     ck_assert_uint_lt(at, out.span.len);
     ((uint8_t *)out.mem)[at] ^= 0xFF;
-    ck_assert_int_eq(cv_link_reread(&l), CUVET_E_INTERNAL);
+    ck_assert_int_eq(cv_link_reread(&link), CUVET_E_INTERNAL);
     ck_assert_str_eq(cuvet_rule_get(said.last.rule)->id, "CV-LINK-016");
     end();
 }
@@ -567,21 +570,21 @@ END_TEST
 START_TEST(relocatable)
 {
     begin("shared_static", "sm_80", true);
-    ck_assert_int_eq(cv_link_complete(&l, &out, &file), CUVET_OK);
-    ck_assert_uint_eq(l.seen.extent, out.span.len);
+    ck_assert_int_eq(cv_link_complete(&link, &out, &file), CUVET_OK);
+    ck_assert_uint_eq(link.seen.extent, out.span.len);
     end();
 }
 END_TEST
 
 Suite *suite_link_checks(void)
 {
-    Suite *s = suite_create("link checks");
-    TCase *t = tcase_create("checks");
+    Suite *suite = suite_create("link checks");
+    TCase *tcase = tcase_create("checks");
 
-    tcase_add_loop_test(t, broken, 0, (int)N(ROWS));
-    tcase_add_test(t, every_stage);
-    tcase_add_loop_test(t, damaged_file, 0, 6);
-    tcase_add_test(t, relocatable);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_loop_test(tcase, broken, 0, (int)N(ROWS));
+    tcase_add_test(tcase, every_stage);
+    tcase_add_loop_test(tcase, damaged_file, 0, 6);
+    tcase_add_test(tcase, relocatable);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -6,20 +6,20 @@
 #include "link/in/inherit.h"
 
 /* A record of a row, with a value. */
-static void take(cv_traits *t, cv_heir row, uint32_t value)
+static void take(cv_traits *traits, cv_heir row, uint32_t value)
 {
-    const cv_heir_row *r = cv_heir_get(row);
-    uint8_t bytes[8] = { r->format, r->code, 0, 0, 0, 0, 0, 0 };
-    cv_span s = cv_span_of(bytes, r->format == CV_TLV_SVAL ? 8 : 4, 0);
-    size_t at = r->format == CV_TLV_SVAL ? 4 : 2;
+    const cv_heir_row *other_row = cv_heir_get(row);
+    uint8_t bytes[8] = { other_row->format, other_row->code, 0, 0, 0, 0, 0, 0 };
+    cv_span span = cv_span_of(bytes, other_row->format == CV_TLV_SVAL ? 8 : 4, 0);
+    size_t at = other_row->format == CV_TLV_SVAL ? 4 : 2;
     cv_tlv record;
 
-    if (r->format == CV_TLV_SVAL)
+    if (other_row->format == CV_TLV_SVAL)
         bytes[2] = 4;
-    for (unsigned i = 0; i < 4 && at + i < s.len; i++)
+    for (unsigned i = 0; i < 4 && at + i < span.len; i++)
         bytes[at + i] = (uint8_t)(value >> (8 * i));
-    ck_assert_int_eq(cv_tlv_at(s, 0, &record), CV_TLV_OK);
-    cv_traits_record(t, row, s, &record);
+    ck_assert_int_eq(cv_tlv_at(span, 0, &record), CV_TLV_OK);
+    cv_traits_record(traits, row, span, &record);
 }
 
 START_TEST(codes)
@@ -65,7 +65,7 @@ END_TEST
 /* Values of one function's records, of two functions that one kernel reaches, and their sum. */
 static const struct {
     cv_heir row;
-    uint32_t a, b, merged, added;
+    uint32_t left, right, merged, added;
 } JOINED[] = {
     { CV_H_NUM_BARRIERS, 3, 7, 7, 3 },
     { CV_H_NUM_BARRIERS, 16, 2, 16, 16 },
@@ -84,33 +84,33 @@ static const struct {
 
 START_TEST(join)
 {
-    cv_traits a = { 0 }, b = { 0 }, sum;
+    cv_traits left = { 0 }, right = { 0 }, sum;
 
-    take(&a, JOINED[_i].row, JOINED[_i].a);
-    take(&b, JOINED[_i].row, JOINED[_i].b);
-    ck_assert_uint_eq(a.has, CV_H_BIT(JOINED[_i].row));
-    sum = a;
-    cv_traits_add(&sum, &b);
+    take(&left, JOINED[_i].row, JOINED[_i].left);
+    take(&right, JOINED[_i].row, JOINED[_i].right);
+    ck_assert_uint_eq(left.has, CV_H_BIT(JOINED[_i].row));
+    sum = left;
+    cv_traits_add(&sum, &right);
     ck_assert_uint_eq(cv_trait(&sum, JOINED[_i].row), JOINED[_i].added);
-    cv_traits_merge(&a, &b);
-    ck_assert_uint_eq(cv_trait(&a, JOINED[_i].row), JOINED[_i].merged);
-    ck_assert(cv_traits_cover(&a, &b));
+    cv_traits_merge(&left, &right);
+    ck_assert_uint_eq(cv_trait(&left, JOINED[_i].row), JOINED[_i].merged);
+    ck_assert(cv_traits_cover(&left, &right));
 }
 END_TEST
 
 /* Two records of one function. */
 START_TEST(again)
 {
-    cv_traits t = { 0 };
+    cv_traits traits = { 0 };
 
-    take(&t, CV_H_NUM_MBARRIERS, 0xFFF0);
-    take(&t, CV_H_NUM_MBARRIERS, 0x20);
-    ck_assert_uint_eq(cv_trait(&t, CV_H_NUM_MBARRIERS), CV_H_SUM_EXCEEDS);
-    take(&t, CV_H_NUM_MBARRIERS, CV_H_SUM_UNKNOWN);
-    ck_assert_uint_eq(cv_trait(&t, CV_H_NUM_MBARRIERS), CV_H_SUM_UNKNOWN);
-    take(&t, CV_H_NUM_BARRIERS, 2);
-    take(&t, CV_H_NUM_BARRIERS, 1);
-    ck_assert_uint_eq(cv_trait(&t, CV_H_NUM_BARRIERS), 2);
+    take(&traits, CV_H_NUM_MBARRIERS, 0xFFF0);
+    take(&traits, CV_H_NUM_MBARRIERS, 0x20);
+    ck_assert_uint_eq(cv_trait(&traits, CV_H_NUM_MBARRIERS), CV_H_SUM_EXCEEDS);
+    take(&traits, CV_H_NUM_MBARRIERS, CV_H_SUM_UNKNOWN);
+    ck_assert_uint_eq(cv_trait(&traits, CV_H_NUM_MBARRIERS), CV_H_SUM_UNKNOWN);
+    take(&traits, CV_H_NUM_BARRIERS, 2);
+    take(&traits, CV_H_NUM_BARRIERS, 1);
+    ck_assert_uint_eq(cv_trait(&traits, CV_H_NUM_BARRIERS), 2);
 }
 END_TEST
 
@@ -136,34 +136,34 @@ END_TEST
 START_TEST(others)
 {
     const uint8_t bytes[] = { 3, CV_ATTR_NUM_BARRIERS, 9, 0, 4, CV_ATTR_CRS_STACK_SIZE, 0, 0 };
-    cv_span s = cv_span_of(bytes, sizeof bytes, 0);
-    cv_traits t = { 0 };
-    cv_tlv r;
+    cv_span span = cv_span_of(bytes, sizeof bytes, 0);
+    cv_traits traits = { 0 };
+    cv_tlv tlv;
 
-    ck_assert_int_eq(cv_tlv_at(s, 0, &r), CV_TLV_OK);
-    cv_traits_record(&t, CV_H_NUM_BARRIERS, s, &r);
-    cv_traits_record(&t, CV_H_STAYS, s, &r);
-    cv_traits_record(&t, CV_H_UNKNOWN, s, &r);
-    ck_assert_uint_eq(t.has, 0);
-    ck_assert_int_eq(cv_tlv_at(s, 4, &r), CV_TLV_OK); /* without a payload */
-    cv_traits_record(&t, CV_H_CRS_STACK_SIZE, s, &r);
-    ck_assert_uint_eq(cv_trait(&t, CV_H_CRS_STACK_SIZE), 0);
-    cv_trait_set(&t, CV_N_HEIR, 5);
-    ck_assert_uint_eq(cv_trait(&t, CV_N_HEIR), 0);
+    ck_assert_int_eq(cv_tlv_at(span, 0, &tlv), CV_TLV_OK);
+    cv_traits_record(&traits, CV_H_NUM_BARRIERS, span, &tlv);
+    cv_traits_record(&traits, CV_H_STAYS, span, &tlv);
+    cv_traits_record(&traits, CV_H_UNKNOWN, span, &tlv);
+    ck_assert_uint_eq(traits.has, 0);
+    ck_assert_int_eq(cv_tlv_at(span, 4, &tlv), CV_TLV_OK); /* without a payload */
+    cv_traits_record(&traits, CV_H_CRS_STACK_SIZE, span, &tlv);
+    ck_assert_uint_eq(cv_trait(&traits, CV_H_CRS_STACK_SIZE), 0);
+    cv_trait_set(&traits, CV_N_HEIR, 5);
+    ck_assert_uint_eq(cv_trait(&traits, CV_N_HEIR), 0);
 }
 END_TEST
 
 Suite *suite_link_inherit(void)
 {
-    Suite *s = suite_create("link inherit");
-    TCase *t = tcase_create("table");
+    Suite *suite = suite_create("link inherit");
+    TCase *tcase = tcase_create("table");
 
-    tcase_add_test(t, codes);
-    tcase_add_test(t, rules);
-    tcase_add_loop_test(t, join, 0, (int)(sizeof JOINED / sizeof JOINED[0]));
-    tcase_add_test(t, again);
-    tcase_add_test(t, cover);
-    tcase_add_test(t, others);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_test(tcase, codes);
+    tcase_add_test(tcase, rules);
+    tcase_add_loop_test(tcase, join, 0, (int)(sizeof JOINED / sizeof JOINED[0]));
+    tcase_add_test(tcase, again);
+    tcase_add_test(tcase, cover);
+    tcase_add_test(tcase, others);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

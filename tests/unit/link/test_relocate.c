@@ -7,16 +7,16 @@
 #include "link/in/stages.h"
 #include "link/plan/reloc_table.h"
 
-typedef struct row {
+typedef struct relocate_row {
     uint32_t type;
     cv_reloc_use use;
     uint64_t value, bank;
     unsigned pos, bits; /* what is looked at … */
     uint64_t want;      /* … and what must be there */
     uint64_t most;      /* largest value that fits */
-} row;
+} relocate_row;
 
-static const row ROWS[] = {
+static const relocate_row ROWS[] = {
     { 1, CV_USE_OFFSET, 0x1234, 0, 0, 32, 0x1234, 0xFFFFFFFF },
     { 1, CV_USE_BANK, 0x14, 3, 0, 32, 0x14, 0xFFFFFFFF },
     { 2, CV_USE_OFFSET, 0x1234, 0, 0, 64, 0x1234, UINT64_MAX },
@@ -46,46 +46,46 @@ static const row ROWS[] = {
     { 115, CV_USE_SLOT, 0x170, 0, 37, 17, 0x170, 0x1FFFF },
 };
 
-static uint64_t bits_of(const uint8_t *p, unsigned pos, unsigned bits)
+static uint64_t bits_of(const uint8_t *bytes, unsigned pos, unsigned bits)
 {
-    uint64_t v = 0;
+    uint64_t value = 0;
 
     for (unsigned i = 0; i < bits; i++)
-        v |= (uint64_t)(p[(pos + i) / 8] >> (pos + i) % 8 & 1) << i;
-    return v;
+        value |= (uint64_t)(bytes[(pos + i) / 8] >> (pos + i) % 8 & 1) << i;
+    return value;
 }
 
-static cv_span all_of(const uint8_t *p, size_t n)
+static cv_span all_of(const uint8_t *bytes, size_t size)
 {
-    return cv_span_of(p, n, 0);
+    return cv_span_of(bytes, size, 0);
 }
 
-static bool apply(const cv_fix *f, uint8_t *bytes, uint64_t size, uint64_t off)
+static bool apply(const cv_fix *fix, uint8_t *bytes, uint64_t size, uint64_t off)
 {
     bool ok = true;
 
-    for (unsigned i = 0; i < f->n && ok; i++)
-        ok = cv_link_put_field(&f->field[i], bytes, size, off);
+    for (unsigned i = 0; i < fix->count && ok; i++)
+        ok = cv_link_put_field(&fix->field[i], bytes, size, off);
     return ok;
 }
 
 /* The field gets the value, and not a bit beside it changes, whatever was there. */
 START_TEST(applied)
 {
-    const row *r = &ROWS[_i];
+    const relocate_row *row = &ROWS[_i];
 
     for (unsigned fill = 0; fill < 256; fill += 255) {
         uint8_t code[48], was[48];
-        cv_fix f = { 0 };
+        cv_fix fix = { 0 };
 
         memset(code, (int)fill, sizeof(code));
         memcpy(was, code, sizeof(was));
-        ck_assert(cv_link_field(&f, r->type, r->use, r->value, r->bank, false));
-        ck_assert(cv_link_fits(&f, all_of(code, sizeof(code)), 16));
-        ck_assert(apply(&f, code, sizeof(code), 16));
-        ck_assert_uint_eq(bits_of(code + 16, r->pos, r->bits), r->want);
+        ck_assert(cv_link_field(&fix, row->type, row->use, row->value, row->bank, false));
+        ck_assert(cv_link_fits(&fix, all_of(code, sizeof(code)), 16));
+        ck_assert(apply(&fix, code, sizeof(code), 16));
+        ck_assert_uint_eq(bits_of(code + 16, row->pos, row->bits), row->want);
         for (unsigned i = 0; i < 48 * 8; i++)
-            if (i < 128 + r->pos || i >= 128 + r->pos + r->bits)
+            if (i < 128 + row->pos || i >= 128 + row->pos + row->bits)
                 ck_assert_uint_eq(bits_of(code, i, 1), bits_of(was, i, 1));
     }
 }
@@ -94,23 +94,23 @@ END_TEST
 /* REL: what is in the field counts. */
 START_TEST(added)
 {
-    const row *r = &ROWS[_i];
+    const relocate_row *row = &ROWS[_i];
     uint8_t code[16] = { 0 };
-    cv_fix f = { 0 }, twice = { 0 };
+    cv_fix fix = { 0 }, twice = { 0 };
 
-    if (r->value > r->most)
+    if (row->value > row->most)
         return; /* with a sign: there is nothing to add it to */
-    ck_assert(cv_link_field(&f, r->type, r->use, r->value, r->bank, false));
-    ck_assert(apply(&f, code, sizeof(code), 0));
-    ck_assert(cv_link_field(&twice, r->type, r->use, 8, r->bank, true));
+    ck_assert(cv_link_field(&fix, row->type, row->use, row->value, row->bank, false));
+    ck_assert(apply(&fix, code, sizeof(code), 0));
+    ck_assert(cv_link_field(&twice, row->type, row->use, 8, row->bank, true));
     ck_assert(cv_link_fits(&twice, all_of(code, sizeof(code)), 0));
     ck_assert(apply(&twice, code, sizeof(code), 0));
-    memset(&f, 0, sizeof(f));
-    ck_assert(cv_link_field(&f, r->type, r->use, r->value + 8, r->bank, false));
+    memset(&fix, 0, sizeof(fix));
+    ck_assert(cv_link_field(&fix, row->type, row->use, row->value + 8, row->bank, false));
     {
         uint8_t once[16] = { 0 };
 
-        ck_assert(apply(&f, once, sizeof(once), 0));
+        ck_assert(apply(&fix, once, sizeof(once), 0));
         ck_assert_mem_eq(once, code, sizeof(once));
     }
 }
@@ -118,20 +118,20 @@ END_TEST
 
 START_TEST(most_and_one_more)
 {
-    const row *r = &ROWS[_i];
-    uint64_t step = r->most == 0xFFFC ? 4 : 1;
+    const relocate_row *row = &ROWS[_i];
+    uint64_t step = row->most == 0xFFFC ? 4 : 1;
     uint8_t code[16] = { 0 };
-    cv_fix f = { 0 }, over = { 0 }, sum = { 0 };
+    cv_fix fix = { 0 }, over = { 0 }, sum = { 0 };
 
-    if (r->most == UINT64_MAX)
+    if (row->most == UINT64_MAX)
         return; /* everything fits */
-    ck_assert(cv_link_field(&f, r->type, r->use, r->most, r->bank, false));
-    ck_assert(cv_link_fits(&f, all_of(code, sizeof(code)), 0));
-    ck_assert(cv_link_field(&over, r->type, r->use, r->most + step, r->bank, false));
-    ck_assert_msg(!cv_link_fits(&over, all_of(code, sizeof(code)), 0), "type %u", r->type);
+    ck_assert(cv_link_field(&fix, row->type, row->use, row->most, row->bank, false));
+    ck_assert(cv_link_fits(&fix, all_of(code, sizeof(code)), 0));
+    ck_assert(cv_link_field(&over, row->type, row->use, row->most + step, row->bank, false));
+    ck_assert_msg(!cv_link_fits(&over, all_of(code, sizeof(code)), 0), "type %u", row->type);
     /* the same when only the sum with the old field is too large */
-    ck_assert(apply(&f, code, sizeof(code), 0));
-    ck_assert(cv_link_field(&sum, r->type, r->use, step, r->bank, true));
+    ck_assert(apply(&fix, code, sizeof(code), 0));
+    ck_assert(cv_link_field(&sum, row->type, row->use, step, row->bank, true));
     ck_assert(!cv_link_fits(&sum, all_of(code, sizeof(code)), 0));
 }
 END_TEST
@@ -141,22 +141,22 @@ START_TEST(refused)
 {
     static const uint32_t WORDS[] = { 64, 65 };
     uint8_t code[16] = { 0 };
-    cv_fix f = { 0 };
+    cv_fix fix = { 0 };
 
     for (size_t i = 0; i < 2; i++)
         for (uint64_t rest = 0; rest < 4; rest++) {
-            memset(&f, 0, sizeof(f));
-            ck_assert(cv_link_field(&f, WORDS[i], WORDS[i] == 64 ? CV_USE_BANK : CV_USE_SLOT, 0x40 + rest, 3,
-                                    false));
-            ck_assert_int_eq(cv_link_fits(&f, all_of(code, sizeof(code)), 0), rest == 0);
+            memset(&fix, 0, sizeof(fix));
+            ck_assert(cv_link_field(&fix, WORDS[i], WORDS[i] == 64 ? CV_USE_BANK : CV_USE_SLOT, 0x40 + rest,
+                                    3, false));
+            ck_assert_int_eq(cv_link_fits(&fix, all_of(code, sizeof(code)), 0), rest == 0);
         }
-    memset(&f, 0, sizeof(f));
-    ck_assert(cv_link_field(&f, 55, CV_USE_OFFSET, 1, 0, false));
-    ck_assert(cv_link_fits(&f, all_of(code, 8), 0));
-    ck_assert(!cv_link_fits(&f, all_of(code, 7), 0));
-    ck_assert(!cv_link_fits(&f, all_of(code, 8), 1));
-    ck_assert(!cv_link_fits(&f, all_of(code, 8), UINT64_MAX));
-    ck_assert(!apply(&f, code, 7, 0));
+    memset(&fix, 0, sizeof(fix));
+    ck_assert(cv_link_field(&fix, 55, CV_USE_OFFSET, 1, 0, false));
+    ck_assert(cv_link_fits(&fix, all_of(code, 8), 0));
+    ck_assert(!cv_link_fits(&fix, all_of(code, 7), 0));
+    ck_assert(!cv_link_fits(&fix, all_of(code, 8), 1));
+    ck_assert(!cv_link_fits(&fix, all_of(code, 8), UINT64_MAX));
+    ck_assert(!apply(&fix, code, 7, 0));
 }
 END_TEST
 
@@ -177,19 +177,19 @@ static const struct part {
 START_TEST(parts)
 {
     static const uint64_t VALUES[] = { 0, 1, 0x14, UINT64_C(0x123456789ABCDEF0), UINT64_MAX };
-    const struct part *p = &PARTS[_i];
+    const struct part *part = &PARTS[_i];
 
-    for (size_t v = 0; v < 5; v++) {
+    for (size_t value = 0; value < 5; value++) {
         uint8_t code[16] = { 0 }, none[16] = { 0 };
-        uint64_t want = VALUES[v] >> p->from & (p->bits == 8 ? 0xFF : 0xFFFFFFFF);
-        cv_fix f = { 0 }, again = { 0 };
+        uint64_t want = VALUES[value] >> part->from & (part->bits == 8 ? 0xFF : 0xFFFFFFFF);
+        cv_fix fix = { 0 }, again = { 0 };
 
-        ck_assert(cv_link_field(&f, p->type, CV_USE_BANK, VALUES[v], 3, false));
-        ck_assert_uint_eq(f.n, 1);
-        ck_assert(cv_link_fits(&f, all_of(code, sizeof(code)), 0));
-        ck_assert(apply(&f, code, sizeof(code), 0));
-        ck_assert_uint_eq(bits_of(code, p->pos, p->bits), want);
-        ck_assert(cv_link_field(&again, p->type, CV_USE_OFFSET, VALUES[v], 0, true));
+        ck_assert(cv_link_field(&fix, part->type, CV_USE_BANK, VALUES[value], 3, false));
+        ck_assert_uint_eq(fix.count, 1);
+        ck_assert(cv_link_fits(&fix, all_of(code, sizeof(code)), 0));
+        ck_assert(apply(&fix, code, sizeof(code), 0));
+        ck_assert_uint_eq(bits_of(code, part->pos, part->bits), want);
+        ck_assert(cv_link_field(&again, part->type, CV_USE_OFFSET, VALUES[value], 0, true));
         ck_assert(cv_link_fits(&again, all_of(none, sizeof(none)), 0));
         ck_assert_int_eq(cv_link_fits(&again, all_of(code, sizeof(code)), 0), want == 0);
     }
@@ -202,16 +202,16 @@ START_TEST(nothing_else)
     static const cv_reloc_use USES[] = { CV_USE_OFFSET, CV_USE_BANK, CV_USE_SLOT };
 
     for (uint32_t type = 0; type < 300; type++)
-        for (size_t u = 0; u < 3; u++) {
-            cv_fix f = { 0 };
+        for (size_t unit = 0; unit < 3; unit++) {
+            cv_fix fix = { 0 };
             bool known = false;
 
             for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++)
-                known = known || (ROWS[i].type == type && ROWS[i].use == USES[u]);
+                known = known || (ROWS[i].type == type && ROWS[i].use == USES[unit]);
             for (size_t i = 0; i < sizeof(PARTS) / sizeof(PARTS[0]); i++)
-                known = known || (PARTS[i].type == type && USES[u] != CV_USE_SLOT);
-            ck_assert_int_eq(cv_link_field(&f, type, USES[u], 0, 0, false), known);
-            ck_assert_int_eq(f.n != 0, known);
+                known = known || (PARTS[i].type == type && USES[unit] != CV_USE_SLOT);
+            ck_assert_int_eq(cv_link_field(&fix, type, USES[unit], 0, 0, false), known);
+            ck_assert_int_eq(fix.count != 0, known);
         }
 }
 END_TEST
@@ -288,17 +288,17 @@ END_TEST
 
 Suite *suite_link_relocate(void)
 {
-    Suite *s = suite_create("link relocate");
-    TCase *t = tcase_create("relocate");
+    Suite *suite = suite_create("link relocate");
+    TCase *tcase = tcase_create("relocate");
 
-    tcase_add_loop_test(t, applied, 0, (int)(sizeof(ROWS) / sizeof(ROWS[0])));
-    tcase_add_loop_test(t, added, 0, (int)(sizeof(ROWS) / sizeof(ROWS[0])));
-    tcase_add_loop_test(t, most_and_one_more, 0, (int)(sizeof(ROWS) / sizeof(ROWS[0])));
-    tcase_add_loop_test(t, parts, 0, (int)(sizeof(PARTS) / sizeof(PARTS[0])));
-    tcase_add_test(t, refused);
-    tcase_add_test(t, nothing_else);
-    tcase_add_test(t, every_type_and_symbol);
-    tcase_add_test(t, final_types);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_loop_test(tcase, applied, 0, (int)(sizeof(ROWS) / sizeof(ROWS[0])));
+    tcase_add_loop_test(tcase, added, 0, (int)(sizeof(ROWS) / sizeof(ROWS[0])));
+    tcase_add_loop_test(tcase, most_and_one_more, 0, (int)(sizeof(ROWS) / sizeof(ROWS[0])));
+    tcase_add_loop_test(tcase, parts, 0, (int)(sizeof(PARTS) / sizeof(PARTS[0])));
+    tcase_add_test(tcase, refused);
+    tcase_add_test(tcase, nothing_else);
+    tcase_add_test(tcase, every_type_and_symbol);
+    tcase_add_test(tcase, final_types);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -21,11 +21,11 @@ static int fds_before;
 
 void fake_setup(void)
 {
-    ssize_t n = readlink("/proc/self/exe", fake_path, sizeof(fake_path) - 32);
+    ssize_t got = readlink("/proc/self/exe", fake_path, sizeof(fake_path) - 32);
     char *slash;
 
-    ck_assert_int_gt(n, 0);
-    fake_path[n] = 0;
+    ck_assert_int_gt(got, 0);
+    fake_path[got] = 0;
     slash = strrchr(fake_path, '/');
     ck_assert_ptr_nonnull(slash);
     strcpy(slash, "/fake_compiler"); /* beside this binary */
@@ -47,14 +47,14 @@ void fake_teardown(void)
 
 static int entries_of(const char *path)
 {
-    DIR *d = opendir(path);
-    int n = 0;
+    DIR *dir = opendir(path);
+    int count = 0;
 
-    ck_assert_ptr_nonnull(d);
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n - 2;
+    ck_assert_ptr_nonnull(dir);
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count - 2;
 }
 
 int fake_entries(void)
@@ -72,19 +72,19 @@ bool fake_wait_started(void)
     static const struct timespec PAUSE = { 0, 2000000 };
 
     for (int i = 0; i < 5000; i++) {
-        DIR *d = opendir(fake_dir);
-        struct dirent *e;
+        DIR *dir = opendir(fake_dir);
+        struct dirent *entry;
         char path[PATH_MAX];
         bool there = false;
 
-        ck_assert_ptr_nonnull(d);
-        while ((e = readdir(d)) != NULL) {
-            if (e->d_name[0] == '.')
+        ck_assert_ptr_nonnull(dir);
+        while ((entry = readdir(dir)) != NULL) {
+            if (entry->d_name[0] == '.')
                 continue;
-            snprintf(path, sizeof(path), "%s/%s/started", fake_dir, e->d_name);
+            snprintf(path, sizeof(path), "%s/%s/started", fake_dir, entry->d_name);
             there |= access(path, F_OK) == 0;
         }
-        closedir(d);
+        closedir(dir);
         if (there)
             return true;
         nanosleep(&PAUSE, NULL);
@@ -95,33 +95,33 @@ bool fake_wait_started(void)
 /* Its numbers may be those of a space of their own: what tells them is the directory they work in. */
 int fake_survivors(void)
 {
-    DIR *d = opendir("/proc");
-    struct dirent *e;
+    DIR *dir = opendir("/proc");
+    struct dirent *entry;
     int found = 0;
 
-    ck_assert_ptr_nonnull(d);
-    while ((e = readdir(d)) != NULL) {
+    ck_assert_ptr_nonnull(dir);
+    while ((entry = readdir(dir)) != NULL) {
         char path[PATH_MAX], cwd[128] = "";
 
-        snprintf(path, sizeof(path), "/proc/%s/cwd", e->d_name);
-        if (e->d_name[0] >= '0' && e->d_name[0] <= '9' && readlink(path, cwd, sizeof(cwd) - 1) > 0)
+        snprintf(path, sizeof(path), "/proc/%s/cwd", entry->d_name);
+        if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9' && readlink(path, cwd, sizeof(cwd) - 1) > 0)
             found += strncmp(cwd, fake_dir, strlen(fake_dir)) == 0;
     }
-    closedir(d);
+    closedir(dir);
     return found;
 }
 
-int fake_dead_pids(const char *log, size_t n)
+int fake_dead_pids(const char *log, size_t len)
 {
     char text[4096];
     int found = 0;
 
     ck_assert_int_eq(fake_survivors(), 0);
-    ck_assert_uint_lt(n, sizeof(text));
-    if (n > 0)
-        memcpy(text, log, n);
-    text[n] = 0;
-    for (const char *p = text; (p = strstr(p, "pid ")) != NULL; p += 4)
+    ck_assert_uint_lt(len, sizeof(text));
+    if (len > 0)
+        memcpy(text, log, len);
+    text[len] = 0;
+    for (const char *at = text; (at = strstr(at, "pid ")) != NULL; at += 4)
         found++;
     return found;
 }
@@ -133,39 +133,39 @@ cv_external fake_conf(uint64_t deadline_ms, uint64_t output)
                                    .directory = fake_dir,
                                    .deadline_ms = deadline_ms,
                                    .output = output };
-    cv_external e = { .alloc = cv_alloc_default };
+    cv_external external = { .alloc = cv_alloc_default };
 
-    ck_assert_int_eq(cv_external_check(&given, &e.conf), CUVET_OK);
-    return e;
+    ck_assert_int_eq(cv_external_check(&given, &external.conf), CUVET_OK);
+    return external;
 }
 
-cuvet_compile_result fake_compile(cv_external *e, const bool *cancel, const char *const *options)
+cuvet_compile_result fake_compile(cv_external *external, const bool *cancel, const char *const *options)
 {
     static const bool never = false;
     static const char TEXT[] = "input text";
-    cuvet_compile_request q = { .size = sizeof(q),
-                                .kind = CUVET_K_PTX,
-                                .bytes = TEXT,
-                                .n = sizeof(TEXT) - 1,
-                                .sm = 90,
-                                .suffix = 'a',
-                                .option = options,
-                                .threads = 1,
-                                .cancel = cancel ? cancel : &never };
-    cuvet_compile_result r = { .size = sizeof(r) };
+    cuvet_compile_request request = { .size = sizeof(request),
+                                      .kind = CUVET_K_PTX,
+                                      .bytes = TEXT,
+                                      .n = sizeof(TEXT) - 1,
+                                      .sm = 90,
+                                      .suffix = 'a',
+                                      .option = options,
+                                      .threads = 1,
+                                      .cancel = cancel ? cancel : &never };
+    cuvet_compile_result result = { .size = sizeof(result) };
 
-    while (options[q.n_options])
-        q.n_options++;
-    ck_assert_int_eq(cv_external_compile(e, &q, &r), CUVET_OK);
+    while (options[request.n_options])
+        request.n_options++;
+    ck_assert_int_eq(cv_external_compile(external, &request, &result), CUVET_OK);
     ck_assert_int_eq(fake_entries(), 0);
-    ck_assert(r.end == CUVET_COMPILED ? r.bytes && r.n > 0 : !r.bytes && r.n == 0);
-    return r;
+    ck_assert(result.end == CUVET_COMPILED ? result.bytes && result.n > 0 : !result.bytes && result.n == 0);
+    return result;
 }
 
-void fake_release(cv_external *e, cuvet_compile_result *r)
+void fake_release(cv_external *external, cuvet_compile_result *result)
 {
-    if (r->release)
-        r->release(r, e);
-    ck_assert_ptr_null(r->bytes);
-    ck_assert_ptr_null(r->log);
+    if (result->release)
+        result->release(result, external);
+    ck_assert_ptr_null(result->bytes);
+    ck_assert_ptr_null(result->log);
 }

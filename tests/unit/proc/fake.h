@@ -24,12 +24,12 @@ bool fake_wait_started(void);
 /* Processes that still run in a private directory below fake_dir. */
 int fake_survivors(void);
 /* None of them survives. @return how many have said "pid N" in a log */
-int fake_dead_pids(const char *log, size_t n);
+int fake_dead_pids(const char *log, size_t len);
 
 /* A configuration with the given limits, 0 for the default. */
 cv_external fake_conf(uint64_t deadline_ms, uint64_t output);
 /* Compile "input text" with these options; NULL ends them. */
-cuvet_compile_result fake_compile(cv_external *e, const bool *cancel, const char *const *options);
-void fake_release(cv_external *e, cuvet_compile_result *r);
+cuvet_compile_result fake_compile(cv_external *external, const bool *cancel, const char *const *options);
+void fake_release(cv_external *external, cuvet_compile_result *result);
 
 #endif

@@ -24,19 +24,19 @@
 /* A caller that ignores SIGCHLD, and one that waits for any child on another thread. */
 START_TEST(sigchld_ignored)
 {
-    cv_external e = fake_conf(0, 0);
+    cv_external external = fake_conf(0, 0);
     struct sigaction now;
-    cuvet_compile_result r;
+    cuvet_compile_result result;
 
     signal(SIGCHLD, SIG_IGN);
-    r = fake_compile(&e, NULL, OPTIONS("--do=brood"));
-    ck_assert_int_eq(r.end, CUVET_COMPILED);
-    ck_assert_int_eq(fake_dead_pids(r.log, r.n_log), 9);
-    fake_release(&e, &r);
-    r = fake_compile(&e, NULL, OPTIONS("--do=exit7"));
-    ck_assert_int_eq(r.end, CUVET_COMPILE_FAILED);
-    ck_assert_int_eq(r.detail, 7);
-    fake_release(&e, &r);
+    result = fake_compile(&external, NULL, OPTIONS("--do=brood"));
+    ck_assert_int_eq(result.end, CUVET_COMPILED);
+    ck_assert_int_eq(fake_dead_pids(result.log, result.n_log), 9);
+    fake_release(&external, &result);
+    result = fake_compile(&external, NULL, OPTIONS("--do=exit7"));
+    ck_assert_int_eq(result.end, CUVET_COMPILE_FAILED);
+    ck_assert_int_eq(result.detail, 7);
+    fake_release(&external, &result);
     ck_assert_int_eq(sigaction(SIGCHLD, NULL, &now), 0);
     ck_assert(now.sa_handler == SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
@@ -55,79 +55,79 @@ static void *thief(void *stop)
 
 START_TEST(children_stolen)
 {
-    cv_external e = fake_conf(0, 0);
+    cv_external external = fake_conf(0, 0);
     bool stop = false;
-    pthread_t t;
+    pthread_t pthread;
 
-    ck_assert_int_eq(pthread_create(&t, NULL, thief, &stop), 0);
+    ck_assert_int_eq(pthread_create(&pthread, NULL, thief, &stop), 0);
     for (int i = 0; i < 20; i++) {
-        cuvet_compile_result r = fake_compile(&e, NULL, OPTIONS("--do=exit7"));
+        cuvet_compile_result result = fake_compile(&external, NULL, OPTIONS("--do=exit7"));
 
-        ck_assert_int_eq(r.end, CUVET_COMPILE_FAILED);
-        ck_assert_int_eq(r.detail, 7);
-        fake_release(&e, &r);
+        ck_assert_int_eq(result.end, CUVET_COMPILE_FAILED);
+        ck_assert_int_eq(result.detail, 7);
+        fake_release(&external, &result);
     }
     __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
-    ck_assert_int_eq(pthread_join(t, NULL), 0);
+    ck_assert_int_eq(pthread_join(pthread, NULL), 0);
 }
 END_TEST
 
 /* A caller without its first three descriptors. */
 START_TEST(standard_descriptors_closed)
 {
-    cv_external e = fake_conf(0, 0);
+    cv_external external = fake_conf(0, 0);
     int keep[3];
-    cuvet_compile_result r;
+    cuvet_compile_result result;
 
     for (int i = 0; i < 3; i++) {
         keep[i] = fcntl(i, F_DUPFD, 100);
         close(i);
     }
-    r = fake_compile(&e, NULL, OPTIONS("--do=tell"));
+    result = fake_compile(&external, NULL, OPTIONS("--do=tell"));
     for (int i = 0; i < 3; i++) {
         if (keep[i] >= 0)
             dup2(keep[i], i);
         close(keep[i]);
     }
-    ck_assert_int_eq(r.end, CUVET_COMPILED);
-    ck_assert_uint_gt(r.n_log, 0);
-    fake_release(&e, &r);
+    ck_assert_int_eq(result.end, CUVET_COMPILED);
+    ck_assert_uint_gt(result.n_log, 0);
+    fake_release(&external, &result);
 }
 END_TEST
 
 /* A caller with hardly any descriptors left: it works, or it is said; nothing leaks. */
 START_TEST(few_descriptors)
 {
-    cv_external e = fake_conf(0, 0);
+    cv_external external = fake_conf(0, 0);
     struct rlimit old, now;
     int worked = 0, failed = 0;
 
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &old), 0);
-    for (rlim_t n = CV_FD_LOWEST - 1; n < CV_FD_LOWEST + 16; n++) {
+    for (rlim_t rlim = CV_FD_LOWEST - 1; rlim < CV_FD_LOWEST + 16; rlim++) {
         static const bool never = false;
-        const cuvet_compile_request q = { .size = sizeof(q),
-                                          .kind = CUVET_K_PTX,
-                                          .bytes = "text",
-                                          .n = 4,
-                                          .sm = 90,
-                                          .threads = 1,
-                                          .cancel = &never };
-        cuvet_compile_result r = { .size = sizeof(r) };
+        const cuvet_compile_request request = { .size = sizeof(request),
+                                                .kind = CUVET_K_PTX,
+                                                .bytes = "text",
+                                                .n = 4,
+                                                .sm = 90,
+                                                .threads = 1,
+                                                .cancel = &never };
+        cuvet_compile_result result = { .size = sizeof(result) };
         int fds = fake_open_fds();
-        cuvet_status s;
+        cuvet_status status;
 
         now = old;
-        now.rlim_cur = n;
+        now.rlim_cur = rlim;
         ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &now), 0);
-        s = cv_external_compile(&e, &q, &r);
+        status = cv_external_compile(&external, &request, &result);
         ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &old), 0);
-        ck_assert_int_eq(s, CUVET_OK);
-        ck_assert(r.end == CUVET_COMPILED || r.end == CUVET_COMPILE_NOT_FOUND);
-        worked += r.end == CUVET_COMPILED;
-        failed += r.end != CUVET_COMPILED;
+        ck_assert_int_eq(status, CUVET_OK);
+        ck_assert(result.end == CUVET_COMPILED || result.end == CUVET_COMPILE_NOT_FOUND);
+        worked += result.end == CUVET_COMPILED;
+        failed += result.end != CUVET_COMPILED;
         ck_assert_int_eq(fake_open_fds(), fds);
         ck_assert_int_eq(fake_entries(), 0);
-        fake_release(&e, &r);
+        fake_release(&external, &result);
     }
     ck_assert_int_ge(worked, 1);
     ck_assert_int_ge(failed, 3);
@@ -138,13 +138,13 @@ static int only_child(void)
 {
     char path[64];
     int pid = 0;
-    FILE *f;
+    FILE *file;
 
     snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-    f = fopen(path, "r");
-    ck_assert_ptr_nonnull(f);
-    ck_assert_int_eq(fscanf(f, "%d", &pid), 1);
-    fclose(f);
+    file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%d", &pid), 1);
+    fclose(file);
     return pid;
 }
 
@@ -171,19 +171,19 @@ static bool nobody_left(void)
 /* Somebody kills the supervisor, or stops it: the program dies with it, and the call ends. */
 START_TEST(keeper_lost)
 {
-    cv_external e = fake_conf(_i ? 100 : 0, 0);
+    cv_external external = fake_conf(_i ? 100 : 0, 0);
     int sig = _i ? SIGSTOP : SIGKILL;
-    cuvet_compile_result r;
-    pthread_t t;
+    cuvet_compile_result result;
+    pthread_t pthread;
 
-    ck_assert_int_eq(pthread_create(&t, NULL, attack, &sig), 0);
-    r = fake_compile(&e, NULL, OPTIONS("--do=sleep"));
-    ck_assert_int_eq(pthread_join(t, NULL), 0);
-    ck_assert_int_eq(r.end, _i ? CUVET_COMPILE_TIMEOUT : CUVET_COMPILE_CRASHED);
-    ck_assert_int_eq(r.detail, _i ? 100 : SIGKILL);
-    ck_assert_uint_gt(r.n_log, 4);
+    ck_assert_int_eq(pthread_create(&pthread, NULL, attack, &sig), 0);
+    result = fake_compile(&external, NULL, OPTIONS("--do=sleep"));
+    ck_assert_int_eq(pthread_join(pthread, NULL), 0);
+    ck_assert_int_eq(result.end, _i ? CUVET_COMPILE_TIMEOUT : CUVET_COMPILE_CRASHED);
+    ck_assert_int_eq(result.detail, _i ? 100 : SIGKILL);
+    ck_assert_uint_gt(result.n_log, 4);
     ck_assert(nobody_left());
-    fake_release(&e, &r);
+    fake_release(&external, &result);
 }
 END_TEST
 
@@ -192,27 +192,27 @@ START_TEST(caller_dies)
 {
     static const struct timespec PAUSE = { 0, 2000000 };
     int out[2];
-    char c;
-    pid_t p;
+    char ch;
+    pid_t place;
 
     ck_assert_int_eq(pipe(out), 0);
-    p = fork();
-    if (p == 0) {
-        cv_external e = fake_conf(0, 0);
+    place = fork();
+    if (place == 0) {
+        cv_external external = fake_conf(0, 0);
 
         close(out[0]);
-        fake_compile(&e, NULL, OPTIONS("--do=broodsleep"));
+        fake_compile(&external, NULL, OPTIONS("--do=broodsleep"));
         _exit(0);
     }
     close(out[1]);
     ck_assert(fake_wait_started());
-    ck_assert_int_eq(kill(p, SIGKILL), 0);
-    ck_assert_int_eq(waitpid(p, NULL, 0), p);
+    ck_assert_int_eq(kill(place, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(place, NULL, 0), place);
     for (int i = 0; i < 5000 && fake_entries() > 0; i++)
         nanosleep(&PAUSE, NULL);
     ck_assert_int_eq(fake_entries(), 0);
     ck_assert(nobody_left());
-    ck_assert_int_eq(read(out[0], &c, 1), 0); /* the end: nobody of them is left */
+    ck_assert_int_eq(read(out[0], &ch, 1), 0); /* the end: nobody of them is left */
     close(out[0]);
 }
 END_TEST
@@ -221,40 +221,40 @@ END_TEST
 START_TEST(as_nobody)
 {
     int status;
-    pid_t p;
+    pid_t place;
 
     if (getuid() != 0) {
         printf("SKIPPED: only root can become another user\n");
         return;
     }
     ck_assert_int_eq(chmod(fake_dir, 0777), 0);
-    p = fork();
-    if (p == 0) {
+    place = fork();
+    if (place == 0) {
         char copy[128], cmd[512];
-        cv_external e = fake_conf(0, 0);
-        cuvet_compile_result r;
+        cv_external external = fake_conf(0, 0);
+        cuvet_compile_result result;
 
         snprintf(copy, sizeof(copy), "%s.compiler", fake_dir);
         snprintf(cmd, sizeof(cmd), "cp %s %s && chmod 755 %s", fake_path, copy, copy);
         ck_assert_int_eq(system(cmd), 0);
         ck_assert_int_eq(setgid(65534) || setuid(65534), 0);
-        e.conf.path = copy;
-        r = fake_compile(&e, NULL, OPTIONS("--do=forks"));
-        ck_assert_int_eq(r.end, CUVET_COMPILE_FAILED); /* its exit code is how many it could have */
-        ck_assert_int_ge(r.detail, 1);
-        ck_assert_int_le(r.detail, 16);
-        fake_release(&e, &r);
-        r = fake_compile(&e, NULL, OPTIONS("--do=litter"));
-        ck_assert_int_eq(r.end, CUVET_COMPILED);
-        ck_assert_uint_eq(r.n_log, 0);
-        fake_release(&e, &r);
-        r = fake_compile(&e, NULL, OPTIONS("--do=brood"));
-        ck_assert_int_eq(r.end, CUVET_COMPILED);
-        ck_assert_int_eq(fake_dead_pids(r.log, r.n_log), 9);
-        fake_release(&e, &r);
+        external.conf.path = copy;
+        result = fake_compile(&external, NULL, OPTIONS("--do=forks"));
+        ck_assert_int_eq(result.end, CUVET_COMPILE_FAILED); /* its exit code is how many it could have */
+        ck_assert_int_ge(result.detail, 1);
+        ck_assert_int_le(result.detail, 16);
+        fake_release(&external, &result);
+        result = fake_compile(&external, NULL, OPTIONS("--do=litter"));
+        ck_assert_int_eq(result.end, CUVET_COMPILED);
+        ck_assert_uint_eq(result.n_log, 0);
+        fake_release(&external, &result);
+        result = fake_compile(&external, NULL, OPTIONS("--do=brood"));
+        ck_assert_int_eq(result.end, CUVET_COMPILED);
+        ck_assert_int_eq(fake_dead_pids(result.log, result.n_log), 9);
+        fake_release(&external, &result);
         _exit(0);
     }
-    ck_assert_int_eq(waitpid(p, &status, 0), p);
+    ck_assert_int_eq(waitpid(place, &status, 0), place);
     snprintf(fake_path, 128, "%s.compiler", fake_dir);
     unlink(fake_path);
     ck_assert_int_eq(status, 0);
@@ -263,30 +263,30 @@ END_TEST
 
 START_TEST(private_directory)
 {
-    cv_tmpdir n;
+    cv_tmpdir tmpdir;
     char path[160];
     struct stat st;
 
-    ck_assert_int_eq(cv_tmpdir_create(&n, "/nonexistent"), ENOENT);
-    ck_assert_int_eq(cv_tmpdir_create(&n, "/dev/null"), ENOTDIR);
-    ck_assert_int_eq(cv_tmpdir_create(&n, fake_dir), 0);
-    ck_assert_int_ge(n.dir, CV_FD_LOWEST);
+    ck_assert_int_eq(cv_tmpdir_create(&tmpdir, "/nonexistent"), ENOENT);
+    ck_assert_int_eq(cv_tmpdir_create(&tmpdir, "/dev/null"), ENOTDIR);
+    ck_assert_int_eq(cv_tmpdir_create(&tmpdir, fake_dir), 0);
+    ck_assert_int_ge(tmpdir.dir, CV_FD_LOWEST);
     ck_assert_int_eq(fake_entries(), 1);
-    snprintf(path, sizeof(path), "%s/%s", fake_dir, n.name);
+    snprintf(path, sizeof(path), "%s/%s", fake_dir, tmpdir.name);
     ck_assert_int_eq(lstat(path, &st), 0);
     ck_assert_uint_eq(st.st_mode, S_IFDIR | 0700);
-    ck_assert_int_eq(cv_tmpdir_write(&n, "a", "bytes", 5), 0);
-    ck_assert_int_eq(cv_tmpdir_write(&n, "a", "bytes", 5), EEXIST);
-    ck_assert_int_eq(fstatat(n.dir, "a", &st, 0), 0);
+    ck_assert_int_eq(cv_tmpdir_write(&tmpdir, "a", "bytes", 5), 0);
+    ck_assert_int_eq(cv_tmpdir_write(&tmpdir, "a", "bytes", 5), EEXIST);
+    ck_assert_int_eq(fstatat(tmpdir.dir, "a", &st, 0), 0);
     ck_assert_uint_eq(st.st_mode, S_IFREG | 0600);
     ck_assert_int_eq(st.st_size, 5);
-    ck_assert_int_eq(symlinkat("/etc/cuvet-test", n.dir, "link"), 0);
-    ck_assert_int_eq(cv_tmpdir_write(&n, "link", "bytes", 5), EEXIST); /* never through a link */
-    ck_assert_int_eq(cv_tmpdir_remove(&n), 0);
+    ck_assert_int_eq(symlinkat("/etc/cuvet-test", tmpdir.dir, "link"), 0);
+    ck_assert_int_eq(cv_tmpdir_write(&tmpdir, "link", "bytes", 5), EEXIST); /* never through a link */
+    ck_assert_int_eq(cv_tmpdir_remove(&tmpdir), 0);
     ck_assert_int_eq(fake_entries(), 0);
-    ck_assert_int_eq(cv_tmpdir_remove(&n), 0); /* gone already */
-    cv_tmpdir_close(&n);
-    ck_assert_int_eq(n.dir, -1);
+    ck_assert_int_eq(cv_tmpdir_remove(&tmpdir), 0); /* gone already */
+    cv_tmpdir_close(&tmpdir);
+    ck_assert_int_eq(tmpdir.dir, -1);
 }
 END_TEST
 
@@ -295,42 +295,42 @@ END_TEST
 START_TEST(nest_hostile)
 {
     char outside[128], name[32];
-    cv_tmpdir n;
-    int fd, d;
+    cv_tmpdir tmpdir;
+    int fd, distance;
 
     snprintf(outside, sizeof(outside), "%s.out", fake_dir);
     ck_assert_int_eq(mkdir(outside, 0700), 0);
     fd = open(outside, O_RDONLY | O_DIRECTORY);
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(mkdirat(fd, "keep", 0700), 0);
-    ck_assert_int_eq(cv_tmpdir_create(&n, fake_dir), 0);
+    ck_assert_int_eq(cv_tmpdir_create(&tmpdir, fake_dir), 0);
     for (int i = 0; i < 20; i++) {
         snprintf(name, sizeof(name), "~%d", i);
         if (i % 3 == 0)
-            ck_assert_int_eq(cv_tmpdir_write(&n, name, "", 0), 0);
+            ck_assert_int_eq(cv_tmpdir_write(&tmpdir, name, "", 0), 0);
         else if (i % 3 == 1)
-            ck_assert_int_eq(symlinkat(outside, n.dir, name), 0);
+            ck_assert_int_eq(symlinkat(outside, tmpdir.dir, name), 0);
         else
-            ck_assert_int_eq(mkdirat(n.dir, name, 0700), 0);
+            ck_assert_int_eq(mkdirat(tmpdir.dir, name, 0700), 0);
         if (i % 3 != 2)
             continue;
-        d = openat(n.dir, name, O_RDONLY | O_DIRECTORY);
+        distance = openat(tmpdir.dir, name, O_RDONLY | O_DIRECTORY);
         for (int j = 0; j < 3; j++) {
             int sub;
 
             snprintf(name, sizeof(name), "~%d", j);
-            ck_assert_int_eq(mkdirat(d, name, 0700), 0);
-            sub = openat(d, name, O_RDONLY | O_DIRECTORY);
+            ck_assert_int_eq(mkdirat(distance, name, 0700), 0);
+            sub = openat(distance, name, O_RDONLY | O_DIRECTORY);
             ck_assert_int_eq(symlinkat(outside, sub, "out"), 0);
             close(sub);
         }
-        ck_assert_int_eq(fchmod(d, 0), 0);
-        close(d);
+        ck_assert_int_eq(fchmod(distance, 0), 0);
+        close(distance);
     }
-    ck_assert_int_eq(fchmod(n.dir, 0), 0);
-    ck_assert_int_eq(cv_tmpdir_remove(&n), 0);
+    ck_assert_int_eq(fchmod(tmpdir.dir, 0), 0);
+    ck_assert_int_eq(cv_tmpdir_remove(&tmpdir), 0);
     ck_assert_int_eq(fake_entries(), 0);
-    cv_tmpdir_close(&n);
+    cv_tmpdir_close(&tmpdir);
     ck_assert_int_eq(unlinkat(fd, "keep", AT_REMOVEDIR), 0);
     ck_assert_int_eq(rmdir(outside), 0);
     close(fd);
@@ -340,20 +340,21 @@ END_TEST
 Suite *suite_child(void);
 Suite *suite_child(void)
 {
-    Suite *s = suite_create("child");
-    TCase *t = tcase_create("child");
+    Suite *suite = suite_create("child");
+    TCase *tcase = tcase_create("child");
 
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, fake_setup, fake_teardown);
-    tcase_add_test(t, sigchld_ignored);
-    tcase_add_test(t, children_stolen);
-    tcase_add_test(t, standard_descriptors_closed);
-    tcase_add_test(t, few_descriptors);
-    tcase_add_loop_test(t, keeper_lost, 0, getenv("CV_FULL") ? 2 : 1); /* the stopped one takes two seconds */
-    tcase_add_test(t, caller_dies);
-    tcase_add_test(t, as_nobody);
-    tcase_add_test(t, private_directory);
-    tcase_add_test(t, nest_hostile);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, fake_setup, fake_teardown);
+    tcase_add_test(tcase, sigchld_ignored);
+    tcase_add_test(tcase, children_stolen);
+    tcase_add_test(tcase, standard_descriptors_closed);
+    tcase_add_test(tcase, few_descriptors);
+    tcase_add_loop_test(tcase, keeper_lost, 0,
+                        getenv("CV_FULL") ? 2 : 1); /* the stopped one takes two seconds */
+    tcase_add_test(tcase, caller_dies);
+    tcase_add_test(tcase, as_nobody);
+    tcase_add_test(tcase, private_directory);
+    tcase_add_test(tcase, nest_hostile);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

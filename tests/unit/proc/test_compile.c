@@ -25,12 +25,12 @@ START_TEST(rules)
     };
 
     for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++) {
-        cv_rule r = cv_compile_rule((cuvet_compile_end)ROWS[i].end);
+        cv_rule rule = cv_compile_rule((cuvet_compile_end)ROWS[i].end);
 
-        ck_assert_int_eq(r, ROWS[i].rule);
-        ck_assert_str_eq(cuvet_rule_get(r)->id, ROWS[i].id);
-        ck_assert_int_eq(cuvet_rule_get(r)->cls, ROWS[i].cls);
-        ck_assert_int_eq(cuvet_rule_get(r)->severity, CUVET_ERROR);
+        ck_assert_int_eq(rule, ROWS[i].rule);
+        ck_assert_str_eq(cuvet_rule_get(rule)->id, ROWS[i].id);
+        ck_assert_int_eq(cuvet_rule_get(rule)->cls, ROWS[i].cls);
+        ck_assert_int_eq(cuvet_rule_get(rule)->severity, CUVET_ERROR);
     }
     ck_assert_str_eq(cuvet_rule_get(CV_R_COMPILE_NEEDED_PTX)->id, "CV-COMPILE-001");
     ck_assert_str_eq(cuvet_rule_get(CV_R_COMPILE_NEEDED_IR)->id, "CV-COMPILE-002");
@@ -39,15 +39,15 @@ END_TEST
 
 START_TEST(messages)
 {
-    cuvet_diag d = { .rule = CV_R_COMPILE_NEEDED_PTX, .got = 90, .want = 90 | (uint64_t)'a' << 32 };
+    cuvet_diag diag = { .rule = CV_R_COMPILE_NEEDED_PTX, .got = 90, .want = 90 | (uint64_t)'a' << 32 };
     char text[128];
 
-    cuvet_diag_message(&d, text, sizeof(text));
+    cuvet_diag_message(&diag, text, sizeof(text));
     ck_assert_ptr_nonnull(strstr(text, "needs a compiler: PTX for compute_90,"));
     ck_assert_ptr_nonnull(strstr(text, "'sm_90a'"));
-    d.rule = CV_R_COMPILE_FAILED;
-    d.got = 255;
-    cuvet_diag_message(&d, text, sizeof(text));
+    diag.rule = CV_R_COMPILE_FAILED;
+    diag.got = 255;
+    cuvet_diag_message(&diag, text, sizeof(text));
     ck_assert_str_eq(text, "compiler for 'sm_90a' ended with exit code 255");
 }
 END_TEST
@@ -55,38 +55,38 @@ END_TEST
 START_TEST(clean_log)
 {
     static const char SAID[] = "ok\ttab\r\nline\n\x1b[31mred\x7f\x80\xff\0end";
-    cv_mem m;
+    cv_mem mem;
     cv_u8s out = { 0 };
 
-    cv_mem_init(&m, NULL, UINT64_MAX);
-    ck_assert(cv_clean_log(&m, cv_span_of(SAID, sizeof(SAID) - 1, 0), &out));
-    ck_assert_str_eq((const char *)out.v, "ok tab\nline\n?[31mred????end");
-    ck_assert_uint_eq(out.n, strlen((const char *)out.v) + 1);
-    ck_assert(cv_clean_log(&m, cv_span_of("x", 1, 0), &out)); /* overwritten, not appended */
-    ck_assert_str_eq((const char *)out.v, "x");
-    ck_assert(cv_clean_log(&m, cv_span_of(NULL, 0, 0), &out));
-    ck_assert_uint_eq(out.n, 0);
-    cv_u8s_free(&m, &out);
-    m.limit = 4;
-    ck_assert(!cv_clean_log(&m, cv_span_of("hello", 5, 0), &out));
-    cv_u8s_free(&m, &out);
-    ck_assert_uint_eq(m.live, 0);
+    cv_mem_init(&mem, NULL, UINT64_MAX);
+    ck_assert(cv_clean_log(&mem, cv_span_of(SAID, sizeof(SAID) - 1, 0), &out));
+    ck_assert_str_eq((const char *)out.items, "ok tab\nline\n?[31mred????end");
+    ck_assert_uint_eq(out.count, strlen((const char *)out.items) + 1);
+    ck_assert(cv_clean_log(&mem, cv_span_of("x", 1, 0), &out)); /* overwritten, not appended */
+    ck_assert_str_eq((const char *)out.items, "x");
+    ck_assert(cv_clean_log(&mem, cv_span_of(NULL, 0, 0), &out));
+    ck_assert_uint_eq(out.count, 0);
+    cv_u8s_free(&mem, &out);
+    mem.limit = 4;
+    ck_assert(!cv_clean_log(&mem, cv_span_of("hello", 5, 0), &out));
+    cv_u8s_free(&mem, &out);
+    ck_assert_uint_eq(mem.live, 0);
 }
 END_TEST
 
 START_TEST(long_log)
 {
-    size_t n = CV_LOG_MOST + 10;
-    char *said = malloc(n);
+    size_t count = CV_LOG_MOST + 10;
+    char *said = malloc(count);
     cv_u8s out = { 0 };
-    cv_mem m;
+    cv_mem mem;
 
-    memset(said, 'a', n);
-    cv_mem_init(&m, NULL, UINT64_MAX);
-    ck_assert(cv_clean_log(&m, cv_span_of(said, n, 0), &out));
-    ck_assert_uint_eq(out.n, CV_LOG_MOST + 1);
+    memset(said, 'a', count);
+    cv_mem_init(&mem, NULL, UINT64_MAX);
+    ck_assert(cv_clean_log(&mem, cv_span_of(said, count, 0), &out));
+    ck_assert_uint_eq(out.count, CV_LOG_MOST + 1);
     ck_assert_uint_eq(*cv_u8s_at(&out, CV_LOG_MOST), 0);
-    cv_u8s_free(&m, &out);
+    cv_u8s_free(&mem, &out);
     free(said);
 }
 END_TEST
@@ -94,13 +94,13 @@ END_TEST
 Suite *suite_compile(void);
 Suite *suite_compile(void)
 {
-    Suite *s = suite_create("compile");
-    TCase *t = tcase_create("compile");
+    Suite *suite = suite_create("compile");
+    TCase *tcase = tcase_create("compile");
 
-    tcase_add_test(t, rules);
-    tcase_add_test(t, messages);
-    tcase_add_test(t, clean_log);
-    tcase_add_test(t, long_log);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_test(tcase, rules);
+    tcase_add_test(tcase, messages);
+    tcase_add_test(tcase, clean_log);
+    tcase_add_test(tcase, long_log);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

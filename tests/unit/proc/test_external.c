@@ -17,30 +17,30 @@
 #include "support/heap.h"
 #include "unit/proc/fake.h"
 
-#define ASKED_PTX    .size = sizeof(q), .kind = CUVET_K_PTX
+#define ASKED_PTX    .size = sizeof(request), .kind = CUVET_K_PTX
 
 #define OPTIONS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 static uint64_t now_ms(void)
 {
-    struct timespec t;
+    struct timespec time;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
 }
 
 START_TEST(compiles)
 {
     static const char WANT[] =
         "ptxas\n-arch=sm_90a\n-c\n--do=ok\n-x -y\ninput.ptx\n-o\noutput.cubin\ninput text";
-    cv_external e = fake_conf(0, 0);
-    cuvet_compile_result r = fake_compile(&e, NULL, OPTIONS("--do=ok", "-x -y"));
+    cv_external external = fake_conf(0, 0);
+    cuvet_compile_result result = fake_compile(&external, NULL, OPTIONS("--do=ok", "-x -y"));
 
-    ck_assert_int_eq(r.end, CUVET_COMPILED);
-    ck_assert_uint_eq(r.n, sizeof(WANT) - 1);
-    ck_assert_mem_eq(r.bytes, WANT, sizeof(WANT) - 1);
-    ck_assert_uint_eq(r.n_log, 0);
-    fake_release(&e, &r);
+    ck_assert_int_eq(result.end, CUVET_COMPILED);
+    ck_assert_uint_eq(result.n, sizeof(WANT) - 1);
+    ck_assert_mem_eq(result.bytes, WANT, sizeof(WANT) - 1);
+    ck_assert_uint_eq(result.n_log, 0);
+    fake_release(&external, &result);
 }
 END_TEST
 
@@ -72,20 +72,20 @@ static const struct {
 START_TEST(misbehaves)
 {
     char what[32], value[32];
-    cv_external e = fake_conf(0, 10000);
-    cuvet_compile_result r;
+    cv_external external = fake_conf(0, 10000);
+    cuvet_compile_result result;
 
-    e.conf.memory = 64 << 20;
-    e.conf.files = 20;
+    external.conf.memory = 64 << 20;
+    external.conf.files = 20;
     snprintf(what, sizeof(what), "--do=%s", CASES[_i].what);
     snprintf(value, sizeof(value), "--value=%s", CASES[_i].value);
-    r = fake_compile(&e, NULL, OPTIONS(what, value));
-    ck_assert_msg(r.end == CASES[_i].end && r.detail == CASES[_i].detail, "%s: end %d, detail %d", what,
-                  (int)r.end, (int)r.detail);
-    if (!strcmp(CASES[_i].what, "size") && r.end == CUVET_COMPILED)
-        ck_assert_uint_eq(r.n, (size_t)atoi(CASES[_i].value));
-    ck_assert_uint_eq(r.n_log, 0); /* also: everything could be removed */
-    fake_release(&e, &r);
+    result = fake_compile(&external, NULL, OPTIONS(what, value));
+    ck_assert_msg(result.end == CASES[_i].end && result.detail == CASES[_i].detail, "%s: end %d, detail %d",
+                  what, (int)result.end, (int)result.detail);
+    if (!strcmp(CASES[_i].what, "size") && result.end == CUVET_COMPILED)
+        ck_assert_uint_eq(result.n, (size_t)atoi(CASES[_i].value));
+    ck_assert_uint_eq(result.n_log, 0); /* also: everything could be removed */
+    fake_release(&external, &result);
 }
 END_TEST
 
@@ -101,21 +101,21 @@ START_TEST(kills_all)
                  { "--do=brood", CUVET_COMPILED, 9 },
                  { "--do=hopper", CUVET_COMPILED, 0 } };
     bool waits = ROWS[_i].end == CUVET_COMPILE_TIMEOUT;
-    cv_external e = fake_conf(waits ? 150 : 0, 0);
+    cv_external external = fake_conf(waits ? 150 : 0, 0);
     uint64_t start = now_ms();
-    cuvet_compile_result r = fake_compile(&e, NULL, OPTIONS(ROWS[_i].what));
+    cuvet_compile_result result = fake_compile(&external, NULL, OPTIONS(ROWS[_i].what));
 
-    ck_assert_int_eq(r.end, ROWS[_i].end);
+    ck_assert_int_eq(result.end, ROWS[_i].end);
     if (waits) {
-        ck_assert_int_eq(r.detail, 150);
+        ck_assert_int_eq(result.detail, 150);
         ck_assert_uint_ge(now_ms() - start, 150);
     }
     /* A slow machine may reach the deadline before all of them have spoken. */
     if (waits)
-        ck_assert_int_le(fake_dead_pids(r.log, r.n_log), ROWS[_i].pids);
+        ck_assert_int_le(fake_dead_pids(result.log, result.n_log), ROWS[_i].pids);
     else
-        ck_assert_int_eq(fake_dead_pids(r.log, r.n_log), ROWS[_i].pids);
-    fake_release(&e, &r);
+        ck_assert_int_eq(fake_dead_pids(result.log, result.n_log), ROWS[_i].pids);
+    fake_release(&external, &result);
 }
 END_TEST
 
@@ -123,91 +123,91 @@ END_TEST
 static bool can_seclude(void)
 {
     int status = 1;
-    pid_t p;
+    pid_t place;
 
     if (syscall(SYS_landlock_create_ruleset, NULL, 0, 1) >= 6)
         return true;
-    p = fork();
-    if (p == 0)
+    place = fork();
+    if (place == 0)
         _exit(syscall(SYS_unshare, 0x20000000) != 0 && syscall(SYS_unshare, 0x30000000) != 0);
-    return waitpid(p, &status, 0) == p && status == 0;
+    return waitpid(place, &status, 0) == place && status == 0;
 }
 
 /* One that attacks its keeper does not get away either, nor do we wait for ever. */
 START_TEST(keeper_attacked)
 {
     static const char *const WHAT[] = { "--do=killkeeper", "--do=stopkeeper" };
-    cv_external e = fake_conf(300, 0);
-    cuvet_compile_result r;
+    cv_external external = fake_conf(300, 0);
+    cuvet_compile_result result;
 
     if (!can_seclude()) {
         printf(
             "SKIPPED: neither Landlock 6 nor process number spaces here, a compiler may kill its keeper\n");
         return;
     }
-    r = fake_compile(&e, NULL, OPTIONS(WHAT[_i]));
+    result = fake_compile(&external, NULL, OPTIONS(WHAT[_i]));
     /* It finds nobody to attack, and sleeps on, or ends. */
-    ck_assert_int_eq(r.end, _i ? CUVET_COMPILE_EMPTY : CUVET_COMPILE_TIMEOUT);
+    ck_assert_int_eq(result.end, _i ? CUVET_COMPILE_EMPTY : CUVET_COMPILE_TIMEOUT);
     ck_assert_int_eq(fake_survivors(), 0);
-    fake_release(&e, &r);
+    fake_release(&external, &result);
 }
 END_TEST
 
 START_TEST(cpu_limit)
 {
-    cv_external e = fake_conf(0, 0);
-    cuvet_compile_result r;
+    cv_external external = fake_conf(0, 0);
+    cuvet_compile_result result;
 
-    e.conf.cpu_seconds = 1;
-    r = fake_compile(&e, NULL, OPTIONS(_i ? "--do=deafloop" : "--do=loop"));
-    ck_assert_int_eq(r.end, CUVET_COMPILE_TIMEOUT);
-    ck_assert_int_eq(r.detail, 1000);
-    fake_release(&e, &r);
+    external.conf.cpu_seconds = 1;
+    result = fake_compile(&external, NULL, OPTIONS(_i ? "--do=deafloop" : "--do=loop"));
+    ck_assert_int_eq(result.end, CUVET_COMPILE_TIMEOUT);
+    ck_assert_int_eq(result.detail, 1000);
+    fake_release(&external, &result);
 }
 END_TEST
 
 START_TEST(endless_loop)
 {
-    cv_external e = fake_conf(100, 0);
-    cuvet_compile_result r = fake_compile(&e, NULL, OPTIONS("--do=loop"));
+    cv_external external = fake_conf(100, 0);
+    cuvet_compile_result result = fake_compile(&external, NULL, OPTIONS("--do=loop"));
 
-    ck_assert_int_eq(r.end, CUVET_COMPILE_TIMEOUT);
-    ck_assert_int_eq(r.detail, 100);
-    fake_release(&e, &r);
+    ck_assert_int_eq(result.end, CUVET_COMPILE_TIMEOUT);
+    ck_assert_int_eq(result.detail, 100);
+    fake_release(&external, &result);
 }
 END_TEST
 
 /* A hundred megabytes of noise: drained, and the beginning kept. */
 START_TEST(flood)
 {
-    cv_external e = fake_conf(0, 0);
-    cuvet_compile_result r;
+    cv_external external = fake_conf(0, 0);
+    cuvet_compile_result result;
 
-    e.conf.log = 1000;
-    r = fake_compile(&e, NULL, OPTIONS("--do=flood"));
-    ck_assert_int_eq(r.end, CUVET_COMPILED);
-    ck_assert_uint_eq(r.n_log, 1000);
+    external.conf.log = 1000;
+    result = fake_compile(&external, NULL, OPTIONS("--do=flood"));
+    ck_assert_int_eq(result.end, CUVET_COMPILED);
+    ck_assert_uint_eq(result.n_log, 1000);
     for (size_t i = 0; i < 1000; i++)
-        ck_assert_int_eq(r.log[i], 'x');
-    fake_release(&e, &r);
+        ck_assert_int_eq(result.log[i], 'x');
+    fake_release(&external, &result);
 }
 END_TEST
 
 static bool line(const char *text, const char *want)
 {
-    const char *p = strstr(text, want);
+    const char *at = strstr(text, want);
 
-    return p && (p == text || p[-1] == '\n') && p[strlen(want)] == '\n';
+    return at && (at == text || at[-1] == '\n') && at[strlen(want)] == '\n';
 }
 
 /* What the program finds around it. */
 START_TEST(surroundings)
 {
-    cv_external e = fake_conf(0, 5000);
+    cv_external external = fake_conf(0, 5000);
     char text[8192];
-    cuvet_compile_result r;
+    cuvet_compile_result result;
     sigset_t set;
-    int n = 0;
+    int count = 0;
 
     ck_assert_int_eq(setenv("CUVET_SECRET", "1", 1), 0);
     ck_assert_int_ge(dup2(1, 700), 0); /* without close-on-exec */
@@ -215,16 +215,16 @@ START_TEST(surroundings)
     sigaddset(&set, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
-    r = fake_compile(&e, NULL, OPTIONS("--do=tell"));
+    result = fake_compile(&external, NULL, OPTIONS("--do=tell"));
     close(700);
-    ck_assert_int_eq(r.end, CUVET_COMPILED);
-    ck_assert_uint_lt(r.n_log, sizeof(text));
-    memcpy(text, r.log, r.n_log);
-    text[r.n_log] = 0;
+    ck_assert_int_eq(result.end, CUVET_COMPILED);
+    ck_assert_uint_lt(result.n_log, sizeof(text));
+    memcpy(text, result.log, result.n_log);
+    text[result.n_log] = 0;
     ck_assert_ptr_null(strstr(text, "env "));
-    for (const char *p = text; (p = strstr(p, "fd ")) != NULL; p++)
-        n += p == text || p[-1] == '\n';
-    ck_assert_int_eq(n, 3);
+    for (const char *at = text; (at = strstr(at, "fd ")) != NULL; at++)
+        count += at == text || at[-1] == '\n';
+    ck_assert_int_eq(count, 3);
     ck_assert(line(text, "fd 0 null") && line(text, "fd 1 pipe") && line(text, "fd 2 pipe"));
     ck_assert(line(text, "limit core 0") && line(text, "limit cpu 60") && line(text, "limit fsize 5001"));
     ck_assert(line(text, "limit nofile 64") && line(text, "limit as 8589934592"));
@@ -232,15 +232,15 @@ START_TEST(surroundings)
     ck_assert(line(text, "mode 700"));
     ck_assert_ptr_null(strstr(text, "blocked"));
     ck_assert_ptr_null(strstr(text, "handled"));
-    n = snprintf(NULL, 0, "cwd %s/cuvet-0x", fake_dir);
+    count = snprintf(NULL, 0, "cwd %s/cuvet-0x", fake_dir);
     ck_assert_int_eq(strncmp(text, "cwd ", 4), 0);
     ck_assert_int_eq(strncmp(text + 4, fake_dir, strlen(fake_dir)), 0);
-    ck_assert_int_eq(strncmp(text + n - 2, "0x", 2), 0);
+    ck_assert_int_eq(strncmp(text + count - 2, "0x", 2), 0);
     /* and the caller's own signals are as they were */
     pthread_sigmask(SIG_BLOCK, NULL, &set);
     ck_assert_int_eq(sigismember(&set, SIGUSR1), 1);
     ck_assert_int_eq(sigismember(&set, SIGTERM), 0);
-    fake_release(&e, &r);
+    fake_release(&external, &result);
 }
 END_TEST
 
@@ -248,22 +248,22 @@ END_TEST
 START_TEST(fence)
 {
     bool landlock = syscall(SYS_landlock_create_ruleset, NULL, 0, 1) > 0;
-    cv_external e = fake_conf(0, 0);
+    cv_external external = fake_conf(0, 0);
     char value[128], text[128];
-    cuvet_compile_result r;
+    cuvet_compile_result result;
 
     snprintf(value, sizeof(value), "--value=%s/escaped", fake_dir);
-    r = fake_compile(&e, NULL, OPTIONS("--do=outside", value));
-    ck_assert_int_eq(r.end, CUVET_COMPILED);
-    ck_assert_uint_lt(r.n_log, sizeof(text));
-    memcpy(text, r.log, r.n_log);
-    text[r.n_log] = 0;
+    result = fake_compile(&external, NULL, OPTIONS("--do=outside", value));
+    ck_assert_int_eq(result.end, CUVET_COMPILED);
+    ck_assert_uint_lt(result.n_log, sizeof(text));
+    memcpy(text, result.log, result.n_log);
+    text[result.n_log] = 0;
     if (landlock)
         ck_assert(line(text, "outside no, null yes"));
     else
         printf("SKIPPED: no Landlock here, a compiler may write wherever its user may\n");
     ck_assert_ptr_nonnull(strstr(text, "null yes"));
-    fake_release(&e, &r);
+    fake_release(&external, &result);
 }
 END_TEST
 
@@ -272,9 +272,9 @@ START_TEST(reaches_out)
 {
     static const char *const NO[] = { "mode no",    "times no",  "owner no",
                                       "network no", "shared no", "others none" };
-    cv_external e = fake_conf(0, 0);
+    cv_external external = fake_conf(0, 0);
     char path[128], value[160], text[4096];
-    cuvet_compile_result r;
+    cuvet_compile_result result;
     struct stat before, after;
     int fd;
 
@@ -283,11 +283,11 @@ START_TEST(reaches_out)
     ck_assert(fd >= 0 && write(fd, "precious", 8) == 8);
     ck_assert_int_eq(fstat(fd, &before), 0);
     snprintf(value, sizeof(value), "--value=%s", path);
-    r = fake_compile(&e, NULL, OPTIONS("--do=reach", value));
-    ck_assert_int_eq(r.end, CUVET_COMPILED);
-    ck_assert_uint_lt(r.n_log, sizeof(text));
-    memcpy(text, r.log, r.n_log);
-    text[r.n_log] = 0;
+    result = fake_compile(&external, NULL, OPTIONS("--do=reach", value));
+    ck_assert_int_eq(result.end, CUVET_COMPILED);
+    ck_assert_uint_lt(result.n_log, sizeof(text));
+    memcpy(text, result.log, result.n_log);
+    text[result.n_log] = 0;
 #if defined(__x86_64__) || defined(__aarch64__)
     for (size_t i = 0; i < CV_COUNT(NO); i++)
         ck_assert_msg(line(text, NO[i]), "%s", text);
@@ -297,7 +297,7 @@ START_TEST(reaches_out)
     ck_assert_int_eq(before.st_mtime, after.st_mtime);
     ck_assert_int_eq(before.st_ctime, after.st_ctime);
 #endif
-    fake_release(&e, &r);
+    fake_release(&external, &result);
     close(fd);
     unlink(path);
 }
@@ -305,79 +305,83 @@ END_TEST
 
 START_TEST(not_found)
 {
-    cv_external e = fake_conf(0, 0);
+    cv_external external = fake_conf(0, 0);
     char path[128];
-    cuvet_compile_result r;
-    FILE *f;
+    cuvet_compile_result result;
+    FILE *file;
 
-    e.conf.path = "/nonexistent/ptxas";
-    r = fake_compile(&e, NULL, OPTIONS("-v"));
-    ck_assert_int_eq(r.end, CUVET_COMPILE_NOT_FOUND);
-    ck_assert_int_eq(r.detail, ENOENT);
-    fake_release(&e, &r);
-    e.conf.path = "/"; /* a directory */
-    r = fake_compile(&e, NULL, OPTIONS("-v"));
-    ck_assert_int_eq(r.end, CUVET_COMPILE_NOT_FOUND);
-    ck_assert_int_eq(r.detail, EACCES);
-    fake_release(&e, &r);
-    e = fake_conf(0, 0);
-    e.conf.directory = "/nonexistent";
-    r = fake_compile(&e, NULL, OPTIONS("-v"));
-    ck_assert_int_eq(r.end, CUVET_COMPILE_NOT_FOUND);
-    ck_assert_int_eq(r.detail, ENOENT);
-    fake_release(&e, &r);
+    external.conf.path = "/nonexistent/ptxas";
+    result = fake_compile(&external, NULL, OPTIONS("-v"));
+    ck_assert_int_eq(result.end, CUVET_COMPILE_NOT_FOUND);
+    ck_assert_int_eq(result.detail, ENOENT);
+    fake_release(&external, &result);
+    external.conf.path = "/"; /* a directory */
+    result = fake_compile(&external, NULL, OPTIONS("-v"));
+    ck_assert_int_eq(result.end, CUVET_COMPILE_NOT_FOUND);
+    ck_assert_int_eq(result.detail, EACCES);
+    fake_release(&external, &result);
+    external = fake_conf(0, 0);
+    external.conf.directory = "/nonexistent";
+    result = fake_compile(&external, NULL, OPTIONS("-v"));
+    ck_assert_int_eq(result.end, CUVET_COMPILE_NOT_FOUND);
+    ck_assert_int_eq(result.detail, ENOENT);
+    fake_release(&external, &result);
     /* Neither a shell nor PATH: a file without a format is no program, a name without a place is none. */
     snprintf(path, sizeof(path), "%s.script", fake_dir);
-    f = fopen(path, "w");
-    fputs("exit 0\n", f);
-    fclose(f);
+    file = fopen(path, "w");
+    fputs("exit 0\n", file);
+    fclose(file);
     ck_assert_int_eq(chmod(path, 0700), 0);
-    e = fake_conf(0, 0);
-    e.conf.path = path;
-    r = fake_compile(&e, NULL, OPTIONS("-v"));
+    external = fake_conf(0, 0);
+    external.conf.path = path;
+    result = fake_compile(&external, NULL, OPTIONS("-v"));
     unlink(path);
-    ck_assert_int_eq(r.end, CUVET_COMPILE_NOT_FOUND);
-    ck_assert_int_eq(r.detail, ENOEXEC);
-    fake_release(&e, &r);
+    ck_assert_int_eq(result.end, CUVET_COMPILE_NOT_FOUND);
+    ck_assert_int_eq(result.detail, ENOEXEC);
+    fake_release(&external, &result);
 }
 END_TEST
 
 START_TEST(unsupported)
 {
     static const bool never = false;
-    cv_external e = fake_conf(0, 0);
-    cuvet_compile_request q = {
-        .size = sizeof(q), .kind = CUVET_K_LTOIR, .bytes = "x", .n = 1, .sm = 90, .cancel = &never
+    cv_external external = fake_conf(0, 0);
+    cuvet_compile_request request = {
+        .size = sizeof(request), .kind = CUVET_K_LTOIR, .bytes = "x", .n = 1, .sm = 90, .cancel = &never
     };
-    cuvet_compile_result r = { .size = sizeof(r) };
+    cuvet_compile_result result = { .size = sizeof(result) };
 
-    ck_assert_int_eq(cv_external_compile(&e, &q, &r), CUVET_OK);
-    ck_assert_int_eq(r.end, CUVET_COMPILE_UNSUPPORTED);
-    q.kind = CUVET_K_PTX;
-    q.suffix = ' '; /* would be an argument of its own to a shell; here it is none at all */
-    ck_assert_int_eq(cv_external_compile(&e, &q, &r), CUVET_OK);
-    ck_assert_int_eq(r.end, CUVET_COMPILE_UNSUPPORTED);
-    q.size = 1;
-    ck_assert_int_eq(cv_external_compile(&e, &q, &r), CUVET_E_INTERNAL);
-    q.size = sizeof(q);
-    r.size = 1;
-    ck_assert_int_eq(cv_external_compile(&e, &q, &r), CUVET_E_INTERNAL);
+    ck_assert_int_eq(cv_external_compile(&external, &request, &result), CUVET_OK);
+    ck_assert_int_eq(result.end, CUVET_COMPILE_UNSUPPORTED);
+    request.kind = CUVET_K_PTX;
+    request.suffix = ' '; /* would be an argument of its own to a shell; here it is none at all */
+    ck_assert_int_eq(cv_external_compile(&external, &request, &result), CUVET_OK);
+    ck_assert_int_eq(result.end, CUVET_COMPILE_UNSUPPORTED);
+    request.size = 1;
+    ck_assert_int_eq(cv_external_compile(&external, &request, &result), CUVET_E_INTERNAL);
+    request.size = sizeof(request);
+    result.size = 1;
+    ck_assert_int_eq(cv_external_compile(&external, &request, &result), CUVET_E_INTERNAL);
 }
 END_TEST
 
 START_TEST(threads_option)
 {
     static const bool never = false;
-    cv_external e = fake_conf(0, 0);
-    cuvet_compile_request q = {
-        .size = sizeof(q), .kind = CUVET_K_PTX, .bytes = "", .n = 0, .sm = 75, .threads = 8, .cancel = &never
-    };
-    cuvet_compile_result r = { .size = sizeof(r) };
+    cv_external external = fake_conf(0, 0);
+    cuvet_compile_request request = { .size = sizeof(request),
+                                      .kind = CUVET_K_PTX,
+                                      .bytes = "",
+                                      .n = 0,
+                                      .sm = 75,
+                                      .threads = 8,
+                                      .cancel = &never };
+    cuvet_compile_result result = { .size = sizeof(result) };
 
-    ck_assert_int_eq(cv_external_compile(&e, &q, &r), CUVET_OK);
-    ck_assert_int_eq(r.end, CUVET_COMPILED);
-    ck_assert_mem_eq(r.bytes, "ptxas\n-arch=sm_75\n-c\n-split-compile=8\ninput.ptx\n", 48);
-    fake_release(&e, &r);
+    ck_assert_int_eq(cv_external_compile(&external, &request, &result), CUVET_OK);
+    ck_assert_int_eq(result.end, CUVET_COMPILED);
+    ck_assert_mem_eq(result.bytes, "ptxas\n-arch=sm_75\n-c\n-split-compile=8\ninput.ptx\n", 48);
+    fake_release(&external, &result);
 }
 END_TEST
 
@@ -390,37 +394,39 @@ static void *cancel_it(void *flag)
 
 START_TEST(cancelled)
 {
-    cv_external e = fake_conf(0, 0);
+    cv_external external = fake_conf(0, 0);
     bool flag = true;
-    cuvet_compile_result r = fake_compile(&e, &flag, OPTIONS("--do=ok"));
-    pthread_t t;
+    cuvet_compile_result result = fake_compile(&external, &flag, OPTIONS("--do=ok"));
+    pthread_t pthread;
 
-    ck_assert_int_eq(r.end, CUVET_COMPILE_CANCELLED);
-    fake_release(&e, &r);
+    ck_assert_int_eq(result.end, CUVET_COMPILE_CANCELLED);
+    fake_release(&external, &result);
     flag = false;
-    ck_assert_int_eq(pthread_create(&t, NULL, cancel_it, &flag), 0);
-    r = fake_compile(&e, &flag, OPTIONS("--do=broodsleep"));
-    ck_assert_int_eq(pthread_join(t, NULL), 0);
-    ck_assert_int_eq(r.end, CUVET_COMPILE_CANCELLED);
-    ck_assert_int_eq(fake_dead_pids(r.log, r.n_log), 9);
-    fake_release(&e, &r);
+    ck_assert_int_eq(pthread_create(&pthread, NULL, cancel_it, &flag), 0);
+    result = fake_compile(&external, &flag, OPTIONS("--do=broodsleep"));
+    ck_assert_int_eq(pthread_join(pthread, NULL), 0);
+    ck_assert_int_eq(result.end, CUVET_COMPILE_CANCELLED);
+    ck_assert_int_eq(fake_dead_pids(result.log, result.n_log), 9);
+    fake_release(&external, &result);
 }
 END_TEST
 
 static void *many(void *conf)
 {
-    cv_external *e = conf;
+    cv_external *external = conf;
     static const bool never = false;
 
     for (int i = 0; i < 8; i++) {
         const char *const option[] = { i % 2 ? "--do=brood" : "--do=ok" };
-        const cuvet_compile_request q = { ASKED_PTX,        .bytes = "text", .n = 4,       .sm = 90,
-                                          .option = option, .n_options = 1,  .threads = 1, .cancel = &never };
-        cuvet_compile_result r = { .size = sizeof(r) };
+        const cuvet_compile_request request = { ASKED_PTX,    .bytes = "text",  .n = 4,
+                                                .sm = 90,     .option = option, .n_options = 1,
+                                                .threads = 1, .cancel = &never };
+        cuvet_compile_result result = { .size = sizeof(result) };
 
-        if (cv_external_compile(e, &q, &r) != CUVET_OK || r.end != CUVET_COMPILED || r.n < 40)
+        if (cv_external_compile(external, &request, &result) != CUVET_OK || result.end != CUVET_COMPILED ||
+            result.n < 40)
             return conf;
-        r.release(&r, e);
+        result.release(&result, external);
     }
     return NULL;
 }
@@ -428,15 +434,15 @@ static void *many(void *conf)
 /* One compiler, several threads. */
 START_TEST(threads)
 {
-    cv_external e = fake_conf(0, 0);
-    pthread_t t[3];
+    cv_external external = fake_conf(0, 0);
+    pthread_t pthread[3];
     void *bad;
 
-    e.conf.processes = 64; /* the kernel counts those of a user, and the others are of the same */
+    external.conf.processes = 64; /* the kernel counts those of a user, and the others are of the same */
     for (int i = 0; i < 3; i++)
-        ck_assert_int_eq(pthread_create(&t[i], NULL, many, &e), 0);
+        ck_assert_int_eq(pthread_create(&pthread[i], NULL, many, &external), 0);
     for (int i = 0; i < 3; i++) {
-        ck_assert_int_eq(pthread_join(t[i], &bad), 0);
+        ck_assert_int_eq(pthread_join(pthread[i], &bad), 0);
         ck_assert_ptr_null(bad);
     }
 }
@@ -447,29 +453,31 @@ START_TEST(allocation_fails)
 {
     static const char *const option[] = { "--do=tell" };
     static const bool never = false;
-    const cuvet_compile_request q = { ASKED_PTX,        .bytes = "text", .n = 4,       .sm = 90,
-                                      .option = option, .n_options = 1,  .threads = 1, .cancel = &never };
+    const cuvet_compile_request request = {
+        ASKED_PTX,        .bytes = "text", .n = 4,       .sm = 90,
+        .option = option, .n_options = 1,  .threads = 1, .cancel = &never
+    };
     bool done = false;
     int failed = 0;
 
-    for (unsigned n = 1; !done; n++) {
-        heap h = { 0 };
-        cv_external e = fake_conf(0, 0);
-        cuvet_compile_result r = { .size = sizeof(r) };
-        cuvet_status s;
+    for (unsigned count = 1; !done; count++) {
+        heap_state heap = { 0 };
+        cv_external external = fake_conf(0, 0);
+        cuvet_compile_result result = { .size = sizeof(result) };
+        cuvet_status status;
 
-        heap_fail(&h, n, _i == 1);
-        e.alloc = heap_alloc(&h);
-        s = cv_external_compile(&e, &q, &r);
-        done = h.calls < n;
-        failed += s == CUVET_E_NOMEM;
-        ck_assert(s == CUVET_OK || s == CUVET_E_NOMEM);
-        ck_assert(s == CUVET_OK || (!r.bytes && !r.log));
-        if (r.release)
-            r.release(&r, &e);
-        ck_assert_int_eq(h.live, 0);
+        heap_fail(&heap, count, _i == 1);
+        external.alloc = heap_alloc(&heap);
+        status = cv_external_compile(&external, &request, &result);
+        done = heap.calls < count;
+        failed += status == CUVET_E_NOMEM;
+        ck_assert(status == CUVET_OK || status == CUVET_E_NOMEM);
+        ck_assert(status == CUVET_OK || (!result.bytes && !result.log));
+        if (result.release)
+            result.release(&result, &external);
+        ck_assert_int_eq(heap.live, 0);
         ck_assert_int_eq(fake_entries(), 0);
-        ck_assert_uint_lt(n, 100);
+        ck_assert_uint_lt(count, 100);
     }
     ck_assert_int_ge(failed, 4);
 }
@@ -520,65 +528,67 @@ START_TEST(real_ptxas)
         "  ld.param.u64 %r1, [p];\n  mov.u32 %a, 7;\n  st.global.u32 [%r1], %a;\n  ret;\n}\n";
     static const char *const option[] = { "--verbose", "--opt-level=2", "--maxrregcount=40" };
     static const bool never = false;
-    cuvet_compile_request q = { ASKED_PTX,        .bytes = PTX,   .n = sizeof(PTX) - 1, .sm = 75,
-                                .option = option, .n_options = 3, .threads = 2,         .cancel = &never };
-    cuvet_compile_result r = { .size = sizeof(r) };
+    cuvet_compile_request request = {
+        ASKED_PTX,        .bytes = PTX,   .n = sizeof(PTX) - 1, .sm = 75,
+        .option = option, .n_options = 3, .threads = 2,         .cancel = &never
+    };
+    cuvet_compile_result result = { .size = sizeof(result) };
     const char *path = getenv("CV_PTXAS");
-    cv_external e = fake_conf(0, 0);
+    cv_external external = fake_conf(0, 0);
     const uint8_t *elf;
 
     if (!path) {
         printf("SKIPPED: no real ptxas; set CV_PTXAS=/path/of/ptxas\n");
         return;
     }
-    e.conf.path = path;
-    ck_assert_int_eq(cv_external_compile(&e, &q, &r), CUVET_OK);
-    ck_assert_int_eq(r.end, CUVET_COMPILED);
-    elf = r.bytes;
-    ck_assert_uint_gt(r.n, 64);
+    external.conf.path = path;
+    ck_assert_int_eq(cv_external_compile(&external, &request, &result), CUVET_OK);
+    ck_assert_int_eq(result.end, CUVET_COMPILED);
+    elf = result.bytes;
+    ck_assert_uint_gt(result.n, 64);
     ck_assert_mem_eq(elf,
                      "\x7f"
                      "ELF",
                      4);
     ck_assert_uint_eq(elf[16], 1); /* relocatable */
     ck_assert_uint_eq(elf[18], 190);
-    ck_assert_uint_gt(r.n_log, 0);
-    fake_release(&e, &r);
-    q.bytes = ".version 7.0\n.target sm_75\nnonsense";
-    q.n = 35;
-    ck_assert_int_eq(cv_external_compile(&e, &q, &r), CUVET_OK);
-    ck_assert_int_eq(r.end, CUVET_COMPILE_FAILED);
-    ck_assert_uint_gt(r.n_log, 0);
-    fake_release(&e, &r);
+    ck_assert_uint_gt(result.n_log, 0);
+    fake_release(&external, &result);
+    request.bytes = ".version 7.0\n.target sm_75\nnonsense";
+    request.n = 35;
+    ck_assert_int_eq(cv_external_compile(&external, &request, &result), CUVET_OK);
+    ck_assert_int_eq(result.end, CUVET_COMPILE_FAILED);
+    ck_assert_uint_gt(result.n_log, 0);
+    fake_release(&external, &result);
 }
 END_TEST
 
 Suite *suite_external(void);
 Suite *suite_external(void)
 {
-    Suite *s = suite_create("external");
-    TCase *t = tcase_create("external");
+    Suite *suite = suite_create("external");
+    TCase *tcase = tcase_create("external");
 
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, fake_setup, fake_teardown);
-    tcase_add_test(t, compiles);
-    tcase_add_loop_test(t, misbehaves, 0, sizeof(CASES) / sizeof(CASES[0]));
-    tcase_add_loop_test(t, kills_all, 0, 4);
-    tcase_add_loop_test(t, keeper_attacked, 0, 2);
-    tcase_add_loop_test(t, cpu_limit, 0, getenv("CV_FULL") ? 2 : 1); /* the deaf one takes two seconds */
-    tcase_add_test(t, endless_loop);
-    tcase_add_test(t, flood);
-    tcase_add_test(t, surroundings);
-    tcase_add_test(t, fence);
-    tcase_add_test(t, reaches_out);
-    tcase_add_test(t, not_found);
-    tcase_add_test(t, unsupported);
-    tcase_add_test(t, threads_option);
-    tcase_add_test(t, cancelled);
-    tcase_add_test(t, threads);
-    tcase_add_loop_test(t, allocation_fails, 0, 2);
-    tcase_add_test(t, checks_configuration);
-    tcase_add_test(t, real_ptxas);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, fake_setup, fake_teardown);
+    tcase_add_test(tcase, compiles);
+    tcase_add_loop_test(tcase, misbehaves, 0, sizeof(CASES) / sizeof(CASES[0]));
+    tcase_add_loop_test(tcase, kills_all, 0, 4);
+    tcase_add_loop_test(tcase, keeper_attacked, 0, 2);
+    tcase_add_loop_test(tcase, cpu_limit, 0, getenv("CV_FULL") ? 2 : 1); /* the deaf one takes two seconds */
+    tcase_add_test(tcase, endless_loop);
+    tcase_add_test(tcase, flood);
+    tcase_add_test(tcase, surroundings);
+    tcase_add_test(tcase, fence);
+    tcase_add_test(tcase, reaches_out);
+    tcase_add_test(tcase, not_found);
+    tcase_add_test(tcase, unsupported);
+    tcase_add_test(tcase, threads_option);
+    tcase_add_test(tcase, cancelled);
+    tcase_add_test(tcase, threads);
+    tcase_add_loop_test(tcase, allocation_fails, 0, 2);
+    tcase_add_test(tcase, checks_configuration);
+    tcase_add_test(tcase, real_ptxas);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -11,48 +11,48 @@
 
 static char said[1024]; /* "id@offset+length " of each finding */
 
-static void on_diag(void *user, const cuvet_diag *d)
+static void on_diag(void *user, const cuvet_diag *diag)
 {
-    size_t n = strlen(said);
+    size_t len = strlen(said);
 
     (void)user;
-    ck_assert_int_eq(d->severity, CUVET_NOTE);
-    snprintf(said + n, sizeof(said) - n, "%s@%d+%d ", cuvet_rule_get(d->rule)->id + 11,
-             (int)(d->file_off - BASE), (int)d->length);
+    ck_assert_int_eq(diag->severity, CUVET_NOTE);
+    snprintf(said + len, sizeof(said) - len, "%s@%d+%d ", cuvet_rule_get(diag->rule)->id + 11,
+             (int)(diag->file_off - BASE), (int)diag->length);
 }
 
 static cv_ctx *context(const char *preset)
 {
-    static cv_ctx x;
+    static cv_ctx ctx;
     cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(cuvet_limits_preset(preset, &lim), CUVET_OK);
-    cv_ctx_init(&x, NULL, &lim);
-    x.emit = on_diag;
+    cv_ctx_init(&ctx, NULL, &lim);
+    ctx.emit = on_diag;
     said[0] = 0;
-    return &x;
+    return &ctx;
 }
 
 /* Options as one text: each in brackets. */
-static const char *parse(const char *text, size_t n, bool ltoir, const char *caller, size_t n_caller)
+static const char *parse(const char *text, size_t len, bool ltoir, const char *caller, size_t n_caller)
 {
     static char got[2048];
-    cv_ctx *x = context("strict");
+    cv_ctx *ctx = context("strict");
     cv_u8s given = { 0 }, out = { 0 };
     size_t at = 0;
 
     for (size_t i = 0; i < n_caller; i++)
-        ck_assert(cv_u8s_push(&x->mem, &given, (uint8_t)caller[i]));
-    ck_assert_int_eq(cv_member_options(x, cv_span_of(text, n, BASE), ltoir, &given, &out), CUVET_OK);
+        ck_assert(cv_u8s_push(&ctx->mem, &given, (uint8_t)caller[i]));
+    ck_assert_int_eq(cv_member_options(ctx, cv_span_of(text, len, BASE), ltoir, &given, &out), CUVET_OK);
     got[0] = 0;
-    while (at < out.n) {
-        snprintf(got + strlen(got), sizeof(got) - strlen(got), "[%s]", (const char *)out.v + at);
-        at += strlen((const char *)out.v + at) + 1;
+    while (at < out.count) {
+        snprintf(got + strlen(got), sizeof(got) - strlen(got), "[%s]", (const char *)out.items + at);
+        at += strlen((const char *)out.items + at) + 1;
     }
-    cv_u8s_free(&x->mem, &given);
-    cv_u8s_free(&x->mem, &out);
-    ck_assert_uint_eq(x->mem.live, 0);
-    ck_assert_int_eq(x->verdict, CUVET_V_CLEAN); /* only notes */
+    cv_u8s_free(&ctx->mem, &given);
+    cv_u8s_free(&ctx->mem, &out);
+    ck_assert_uint_eq(ctx->mem.live, 0);
+    ck_assert_int_eq(ctx->verdict, CUVET_V_CLEAN); /* only notes */
     cv_islands_drop();
     return got;
 }
@@ -211,26 +211,26 @@ START_TEST(random_bytes)
     for (int i = 0; i < 5000; i++) {
         char text[128] = "";
         const char *got;
-        int n;
+        int count;
 
         for (int j = 0; j < 12; j++) {
             seed = seed * 1664525 + 1013904223;
             strcat(text, WORDS[(seed >> 16) % 11]);
         }
         got = parse(text, strlen(text), false, "", 0);
-        n = 0;
-        for (const char *p = got; *p; p++) {
-            ck_assert_msg((*p >= 'a' && *p <= 'z') || strchr("[]-=0123456789", *p), "'%s': %s", text, got);
-            n += *p == '[';
+        count = 0;
+        for (const char *at = got; *at; at++) {
+            ck_assert_msg((*at >= 'a' && *at <= 'z') || strchr("[]-=0123456789", *at), "'%s': %s", text, got);
+            count += *at == '[';
         }
-        ck_assert_int_le(n, 4);
+        ck_assert_int_le(count, 4);
     }
 }
 END_TEST
 
 START_TEST(limits)
 {
-    cv_ctx *x = context("tiny");
+    cv_ctx *ctx = context("tiny");
     char text[200000];
     cv_u8s none = { 0 }, out = { 0 };
     bool cancel = true;
@@ -238,19 +238,20 @@ START_TEST(limits)
     memset(text, ' ', sizeof(text));
     for (size_t i = 0; i < sizeof(text); i += 2)
         text[i] = '-';
-    x->emit = NULL;
-    ck_assert_int_eq(cv_member_options(x, cv_span_of(text, sizeof(text), BASE), false, &none, &out),
+    ctx->emit = NULL;
+    ck_assert_int_eq(cv_member_options(ctx, cv_span_of(text, sizeof(text), BASE), false, &none, &out),
                      CUVET_E_LIMIT);
-    ck_assert_uint_eq(x->seen[CV_R_LIMIT_WORK], 1);
-    cv_ctx_unit(x, 0);
-    cv_ctx_set_work(x, 0);
-    x->cancel = &cancel;
-    ck_assert_int_eq(cv_member_options(x, cv_span_of("-g", 2, BASE), false, &none, &out), CUVET_E_CANCELLED);
-    x = context("tiny");
-    x->emit = NULL;
-    x->mem.limit = 3;
-    ck_assert_int_eq(cv_member_options(x, cv_span_of("-g", 2, BASE), false, &none, &out), CUVET_E_LIMIT);
-    cv_u8s_free(&x->mem, &out);
+    ck_assert_uint_eq(ctx->seen[CV_R_LIMIT_WORK], 1);
+    cv_ctx_unit(ctx, 0);
+    cv_ctx_set_work(ctx, 0);
+    ctx->cancel = &cancel;
+    ck_assert_int_eq(cv_member_options(ctx, cv_span_of("-g", 2, BASE), false, &none, &out),
+                     CUVET_E_CANCELLED);
+    ctx = context("tiny");
+    ctx->emit = NULL;
+    ctx->mem.limit = 3;
+    ck_assert_int_eq(cv_member_options(ctx, cv_span_of("-g", 2, BASE), false, &none, &out), CUVET_E_LIMIT);
+    cv_u8s_free(&ctx->mem, &out);
     cv_islands_drop();
 }
 END_TEST
@@ -258,16 +259,16 @@ END_TEST
 Suite *suite_memberopt(void);
 Suite *suite_memberopt(void)
 {
-    Suite *s = suite_create("memberopt");
-    TCase *t = tcase_create("memberopt");
+    Suite *suite = suite_create("memberopt");
+    TCase *tcase = tcase_create("memberopt");
 
-    tcase_add_loop_test(t, ptx, 0, sizeof(PTX) / sizeof(PTX[0]));
-    tcase_add_test(t, ir);
-    tcase_add_test(t, caller_wins);
-    tcase_add_test(t, rules);
-    tcase_add_test(t, bytes);
-    tcase_add_test(t, random_bytes);
-    tcase_add_test(t, limits);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_loop_test(tcase, ptx, 0, sizeof(PTX) / sizeof(PTX[0]));
+    tcase_add_test(tcase, ir);
+    tcase_add_test(tcase, caller_wins);
+    tcase_add_test(tcase, rules);
+    tcase_add_test(tcase, bytes);
+    tcase_add_test(tcase, random_bytes);
+    tcase_add_test(tcase, limits);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

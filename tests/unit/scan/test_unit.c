@@ -11,131 +11,131 @@
 #define FIRST (CV_FATBIN_HEADER + HEAD) /* payload of the first member */
 
 /* A source that counts, and may refuse. */
-typedef struct counted {
+typedef struct unit_counted {
     uint8_t *bytes;
     uint8_t *times; /* per byte, how often it was read */
-    uint64_t n, reads;
+    uint64_t size, reads;
     uint64_t bad; /* a place that cannot be read, or UINT64_MAX */
-} counted;
+} unit_counted;
 
 static cuvet_status read_counted(void *user, uint64_t off, void *buf, size_t len)
 {
-    counted *c = user;
+    unit_counted *counted = user;
 
-    __atomic_add_fetch(&c->reads, 1, __ATOMIC_RELAXED);
-    if (c->bad >= off && c->bad < off + len)
+    __atomic_add_fetch(&counted->reads, 1, __ATOMIC_RELAXED);
+    if (counted->bad >= off && counted->bad < off + len)
         return CUVET_E_IO;
-    memcpy(buf, c->bytes + off, len);
+    memcpy(buf, counted->bytes + off, len);
     for (size_t i = 0; i < len; i++)
-        __atomic_add_fetch(&c->times[off + i], 1, __ATOMIC_RELAXED);
+        __atomic_add_fetch(&counted->times[off + i], 1, __ATOMIC_RELAXED);
     return CUVET_OK;
 }
 
-static void put(counted *c, uint64_t at, unsigned width, uint64_t v)
+static void put(unit_counted *counted, uint64_t at, unsigned width, uint64_t value)
 {
     for (unsigned i = 0; i < width; i++)
-        c->bytes[at + i] = (uint8_t)(v >> 8 * i);
+        counted->bytes[at + i] = (uint8_t)(value >> 8 * i);
 }
 
-static counted make(uint64_t n)
+static unit_counted make(uint64_t count)
 {
-    counted c = { calloc(n, 1), calloc(n, 1), n, 0, UINT64_MAX };
+    unit_counted counted = { calloc(count, 1), calloc(count, 1), count, 0, UINT64_MAX };
 
-    ck_assert(c.bytes && c.times);
-    return c;
+    ck_assert(counted.bytes && counted.times);
+    return counted;
 }
 
-static void drop(counted *c)
+static void drop(unit_counted *counted)
 {
-    free(c->bytes);
-    free(c->times);
+    free(counted->bytes);
+    free(counted->times);
 }
 
-static cuvet_source source_of(counted *c)
+static cuvet_source source_of(unit_counted *counted)
 {
-    return (cuvet_source){ sizeof(cuvet_source), c->n, read_counted, c, -1 };
+    return (cuvet_source){ sizeof(cuvet_source), counted->size, read_counted, counted, -1 };
 }
 
 /* An uncompressed PTX member with a payload of 'size' bytes, mostly spaces. Returns where the next one goes.
  */
-static uint64_t put_member(counted *c, uint64_t at, uint64_t size)
+static uint64_t put_member(unit_counted *counted, uint64_t at, uint64_t size)
 {
     static const char TEXT[] = ".version 9.0\n.target sm_75\n.address_size 64\n";
     uint64_t payload = at + HEAD;
 
-    put(c, at, 2, CV_FB_KIND_PTX);
-    put(c, at + 2, 2, CV_FATBIN_MEMBER_VERSION);
-    put(c, at + 4, 4, HEAD);
-    put(c, at + 8, 8, size);
-    put(c, at + 0x14, 4, CV_FATBIN_MEMBER);
-    put(c, at + 0x18, 4, 9 << 16);
-    put(c, at + 0x1C, 4, 75);
-    put(c, at + 0x28, 8, CV_FB_64BIT | CV_FB_LINUX);
-    put(c, at + CV_FATBIN_MEMBER, 4, CV_FATBIN_MEMBER + 8);
-    memset(c->bytes + payload, '\n', size);
-    memcpy(c->bytes + payload, TEXT, sizeof(TEXT) - 1);
-    c->bytes[payload + size - 1] = 0;
+    put(counted, at, 2, CV_FB_KIND_PTX);
+    put(counted, at + 2, 2, CV_FATBIN_MEMBER_VERSION);
+    put(counted, at + 4, 4, HEAD);
+    put(counted, at + 8, 8, size);
+    put(counted, at + 0x14, 4, CV_FATBIN_MEMBER);
+    put(counted, at + 0x18, 4, 9 << 16);
+    put(counted, at + 0x1C, 4, 75);
+    put(counted, at + 0x28, 8, CV_FB_64BIT | CV_FB_LINUX);
+    put(counted, at + CV_FATBIN_MEMBER, 4, CV_FATBIN_MEMBER + 8);
+    memset(counted->bytes + payload, '\n', size);
+    memcpy(counted->bytes + payload, TEXT, sizeof(TEXT) - 1);
+    counted->bytes[payload + size - 1] = 0;
     return payload + size;
 }
 
-/* One container with n members of the same size. */
-static counted container(uint64_t n, uint64_t size)
+/* One container with 'count' members of the same size. */
+static unit_counted container(uint64_t count, uint64_t size)
 {
-    counted c = make(CV_FATBIN_HEADER + n * (HEAD + size));
+    unit_counted counted = make(CV_FATBIN_HEADER + count * (HEAD + size));
     uint64_t at = CV_FATBIN_HEADER;
 
-    put(&c, 0, 4, CV_FATBIN_MAGIC);
-    put(&c, 4, 4, CV_FATBIN_TAIL);
-    put(&c, 8, 8, c.n - CV_FATBIN_HEADER);
-    for (uint64_t i = 0; i < n; i++)
-        at = put_member(&c, at, size);
-    ck_assert_uint_eq(at, c.n);
-    return c;
+    put(&counted, 0, 4, CV_FATBIN_MAGIC);
+    put(&counted, 4, 4, CV_FATBIN_TAIL);
+    put(&counted, 8, 8, counted.size - CV_FATBIN_HEADER);
+    for (uint64_t i = 0; i < count; i++)
+        at = put_member(&counted, at, size);
+    ck_assert_uint_eq(at, counted.size);
+    return counted;
 }
 
-static cv_unit unit_at(const counted *c, uint64_t off, uint64_t size)
+static cv_unit unit_at(const unit_counted *counted, uint64_t off, uint64_t size)
 {
-    cv_unit u = { .kind = CV_UNIT_MEMBER, .off = off, .header_size = HEAD, .payload_size = size };
+    cv_unit unit = { .kind = CV_UNIT_MEMBER, .off = off, .header_size = HEAD, .payload_size = size };
 
-    memcpy(&u.head, c->bytes + off, sizeof(u.head));
-    return u;
+    memcpy(&unit.head, counted->bytes + off, sizeof(unit.head));
+    return unit;
 }
 
-static cv_worker w;
+static cv_worker worker;
 
 static void setup(void)
 {
     cuvet_limits lim = { .size = sizeof(lim) };
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    cv_worker_init(&w, NULL, &lim);
+    cv_worker_init(&worker, NULL, &lim);
 }
 
 static void teardown(void)
 {
-    cv_worker_free(&w);
-    ck_assert_uint_eq(w.x.mem.live, 0);
+    cv_worker_free(&worker);
+    ck_assert_uint_eq(worker.ctx.mem.live, 0);
     cv_islands_drop();
 }
 
-static bool said(const cv_result *r, cv_rule rule, uint64_t off)
+static bool said(const cv_result *result, cv_rule rule, uint64_t off)
 {
-    for (uint64_t i = 0; i < r->diags.n; i++) {
-        if (cv_diags_get(&r->diags, i)->rule == rule && cv_diags_get(&r->diags, i)->file_off == off)
+    for (uint64_t i = 0; i < result->diags.count; i++) {
+        if (cv_diags_get(&result->diags, i)->rule == rule && cv_diags_get(&result->diags, i)->file_off == off)
             return true;
     }
     return false;
 }
 
-static cv_result examine(counted *c, const cv_unit *u, cv_span near, bool follows)
+static cv_result examine(unit_counted *counted, const cv_unit *unit, cv_span near, bool follows)
 {
     cv_examine_options opt = { .depth = CUVET_DEPTH_FULL, .near = near, .follows = follows };
-    cuvet_source src = source_of(c);
-    cv_result r;
+    cuvet_source src = source_of(counted);
+    cv_result result;
 
-    cv_examine(&w, &src, u, &opt, &r);
-    ck_assert_int_eq(r.status, CUVET_OK);
-    return r;
+    cv_examine(&worker, &src, unit, &opt, &result);
+    ck_assert_int_eq(result.status, CUVET_OK);
+    return result;
 }
 
 /* Sizes around the one above which a unit has blocks of its own. */
@@ -144,17 +144,17 @@ static const uint64_t SIZES[] = { 64, CV_NEAR_MAX - HEAD, CV_NEAR_MAX - HEAD + 8
 START_TEST(reads_no_byte_twice)
 {
     uint64_t size = SIZES[_i];
-    counted c = container(1, size);
-    cv_unit u = unit_at(&c, CV_FATBIN_HEADER, size);
-    cv_result r = examine(&c, &u, (cv_span){ 0 }, false);
+    unit_counted counted = container(1, size);
+    cv_unit unit = unit_at(&counted, CV_FATBIN_HEADER, size);
+    cv_result result = examine(&counted, &unit, (cv_span){ 0 }, false);
 
-    ck_assert_int_eq(r.verdict, CUVET_V_CLEAN);
-    ck_assert_uint_eq(r.payload.off, FIRST);
-    ck_assert_uint_eq(c.reads, HEAD + size <= CV_NEAR_MAX ? 1 : 2);
-    for (uint64_t i = 0; i < c.n; i++)
-        ck_assert_uint_eq(c.times[i], i >= CV_FATBIN_HEADER);
-    cv_result_free(&r);
-    drop(&c);
+    ck_assert_int_eq(result.verdict, CUVET_V_CLEAN);
+    ck_assert_uint_eq(result.payload.off, FIRST);
+    ck_assert_uint_eq(counted.reads, HEAD + size <= CV_NEAR_MAX ? 1 : 2);
+    for (uint64_t i = 0; i < counted.size; i++)
+        ck_assert_uint_eq(counted.times[i], i >= CV_FATBIN_HEADER);
+    cv_result_free(&result);
+    drop(&counted);
 }
 END_TEST
 
@@ -162,44 +162,45 @@ END_TEST
 START_TEST(changed_header)
 {
     uint64_t size = SIZES[_i];
-    counted c = container(1, size);
-    cv_unit u = unit_at(&c, CV_FATBIN_HEADER, size);
-    cv_result r;
+    unit_counted counted = container(1, size);
+    cv_unit unit = unit_at(&counted, CV_FATBIN_HEADER, size);
+    cv_result result;
 
-    put(&c, CV_FATBIN_HEADER + 63, 1, 1);
-    r = examine(&c, &u, (cv_span){ 0 }, false);
-    ck_assert_uint_eq(r.diags.n, 1);
-    ck_assert(said(&r, CV_R_IO_CHANGED, CV_FATBIN_HEADER));
-    ck_assert_int_eq(r.verdict, CUVET_V_ERROR);
-    ck_assert(!r.item.examined);
-    cv_result_free(&r);
-    drop(&c);
+    put(&counted, CV_FATBIN_HEADER + 63, 1, 1);
+    result = examine(&counted, &unit, (cv_span){ 0 }, false);
+    ck_assert_uint_eq(result.diags.count, 1);
+    ck_assert(said(&result, CV_R_IO_CHANGED, CV_FATBIN_HEADER));
+    ck_assert_int_eq(result.verdict, CUVET_V_ERROR);
+    ck_assert(!result.item.examined);
+    cv_result_free(&result);
+    drop(&counted);
 }
 END_TEST
 
 /* What is in memory is not read again, and not a byte beside it is taken for part of it. */
 START_TEST(near_bytes_are_used)
 {
-    counted c = container(3, 128);
+    unit_counted counted = container(3, 128);
     uint64_t second = CV_FATBIN_HEADER + HEAD + 128, end = second + HEAD + 128;
-    cv_unit u = unit_at(&c, second, 128);
-    cv_result r = examine(&c, &u, cv_span_of(c.bytes + second, end - second, second), false);
+    cv_unit unit = unit_at(&counted, second, 128);
+    cv_result result =
+        examine(&counted, &unit, cv_span_of(counted.bytes + second, end - second, second), false);
 
-    ck_assert_uint_eq(c.reads, 0);
-    ck_assert_int_eq(r.verdict, CUVET_V_CLEAN);
-    ck_assert_uint_eq(r.payload.off, second + HEAD);
-    cv_result_free(&r);
+    ck_assert_uint_eq(counted.reads, 0);
+    ck_assert_int_eq(result.verdict, CUVET_V_CLEAN);
+    ck_assert_uint_eq(result.payload.off, second + HEAD);
+    cv_result_free(&result);
     /* one byte less at either end is not the unit */
     for (unsigned front = 0; front < 2; front++) {
-        cv_span part = cv_span_of(c.bytes + second + front, end - second - 1, second + front);
+        cv_span part = cv_span_of(counted.bytes + second + front, end - second - 1, second + front);
 
-        c.reads = 0;
-        r = examine(&c, &u, part, front == 1);
-        ck_assert_uint_eq(c.reads, front == 0); /* the second time it is in the worker's own window */
-        ck_assert_int_eq(r.verdict, CUVET_V_CLEAN);
-        cv_result_free(&r);
+        counted.reads = 0;
+        result = examine(&counted, &unit, part, front == 1);
+        ck_assert_uint_eq(counted.reads, front == 0); /* the second time it is in the worker's own window */
+        ck_assert_int_eq(result.verdict, CUVET_V_CLEAN);
+        cv_result_free(&result);
     }
-    drop(&c);
+    drop(&counted);
 }
 END_TEST
 
@@ -207,22 +208,22 @@ END_TEST
 START_TEST(other_source_same_place)
 {
     uint64_t size = SIZES[_i];
-    counted good = container(1, size), bad = container(1, size);
-    cv_unit u = unit_at(&good, CV_FATBIN_HEADER, size), v;
-    cv_result r = examine(&good, &u, (cv_span){ 0 }, false);
+    unit_counted good = container(1, size), bad = container(1, size);
+    cv_unit unit = unit_at(&good, CV_FATBIN_HEADER, size), other_unit;
+    cv_result result = examine(&good, &unit, (cv_span){ 0 }, false);
 
-    ck_assert_int_eq(r.verdict, CUVET_V_CLEAN);
-    cv_result_free(&r);
+    ck_assert_int_eq(result.verdict, CUVET_V_CLEAN);
+    cv_result_free(&result);
     /* A header that keeps the payload from being unpacked, and a container in the payload. */
     put(&bad, CV_FATBIN_HEADER + 0x38, 8, 1);
     put(&bad, FIRST + 16, 4, CV_FATBIN_MAGIC);
     put(&bad, FIRST + 20, 4, CV_FATBIN_TAIL);
-    v = unit_at(&bad, CV_FATBIN_HEADER, size);
-    r = examine(&bad, &v, (cv_span){ 0 }, false);
-    ck_assert(said(&r, CV_R_FATBIN_USIZE_WITHOUT_FLAG, CV_FATBIN_HEADER + 0x38));
-    ck_assert(said(&r, CV_R_FATBIN_HIDDEN, FIRST + 16));
-    ck_assert(r.nested);
-    cv_result_free(&r);
+    other_unit = unit_at(&bad, CV_FATBIN_HEADER, size);
+    result = examine(&bad, &other_unit, (cv_span){ 0 }, false);
+    ck_assert(said(&result, CV_R_FATBIN_USIZE_WITHOUT_FLAG, CV_FATBIN_HEADER + 0x38));
+    ck_assert(said(&result, CV_R_FATBIN_HIDDEN, FIRST + 16));
+    ck_assert(result.nested);
+    cv_result_free(&result);
     drop(&good);
     drop(&bad);
 }
@@ -231,66 +232,67 @@ END_TEST
 /* A place that cannot be read belongs to the units that lie there, however much is read at once. */
 START_TEST(bad_place_is_one_units_finding)
 {
-    counted c = container(40, 128);
+    unit_counted counted = container(40, 128);
 
-    c.bad = CV_FATBIN_HEADER + 20 * (HEAD + 128) + HEAD + 5;
+    counted.bad = CV_FATBIN_HEADER + 20 * (HEAD + 128) + HEAD + 5;
     for (uint64_t i = 0; i < 40; i++) {
-        cv_unit u = unit_at(&c, CV_FATBIN_HEADER + i * (HEAD + 128), 128);
-        cv_result r = examine(&c, &u, (cv_span){ 0 }, i > 0);
+        cv_unit unit = unit_at(&counted, CV_FATBIN_HEADER + i * (HEAD + 128), 128);
+        cv_result result = examine(&counted, &unit, (cv_span){ 0 }, i > 0);
 
-        ck_assert_int_eq(r.verdict, i == 20 ? CUVET_V_ERROR : CUVET_V_CLEAN);
-        ck_assert(i != 20 || said(&r, CV_R_IO_READ, u.off + HEAD));
-        cv_result_free(&r);
+        ck_assert_int_eq(result.verdict, i == 20 ? CUVET_V_ERROR : CUVET_V_CLEAN);
+        ck_assert(i != 20 || said(&result, CV_R_IO_READ, unit.off + HEAD));
+        cv_result_free(&result);
     }
-    drop(&c);
+    drop(&counted);
 }
 END_TEST
 
-static void no_finding(void *user, const cuvet_diag *d)
+static void no_finding(void *user, const cuvet_diag *diag)
 {
     (void)user;
-    if (d->rule != CV_R_FATBIN_DUPLICATE) /* they all have one target */
-        ck_abort_msg("rule %u at %lu", (unsigned)d->rule, (unsigned long)d->file_off);
+    if (diag->rule != CV_R_FATBIN_DUPLICATE) /* they all have one target */
+        ck_abort_msg("rule %u at %lu", (unsigned)diag->rule, (unsigned long)diag->file_off);
 }
 
-static void scan(counted *c, uint32_t jobs, uint64_t members)
+static void scan(unit_counted *counted, uint32_t jobs, uint64_t members)
 {
     cuvet_scan_options opt = { .size = sizeof(opt), .depth = CUVET_DEPTH_FULL, .jobs = jobs };
-    cuvet_source src = source_of(c);
-    static cv_scan s;
+    cuvet_source src = source_of(counted);
+    static cv_scan scan;
     cuvet_item item = { .size = sizeof(item) };
     cuvet_limits lim = { .size = sizeof(lim) };
-    uint64_t n = 0;
+    uint64_t count = 0;
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
-    c->reads = 0;
-    memset(c->times, 0, c->n);
-    ck_assert_int_eq(cv_scan_open(&s, &cv_alloc_default, &lim, &src, &opt, no_finding, NULL), CUVET_OK);
-    while (cv_scan_next(&s, &item) == CUVET_OK) {
-        cv_span p = cv_scan_payload(&s);
+    counted->reads = 0;
+    memset(counted->times, 0, counted->size);
+    ck_assert_int_eq(cv_scan_open(&scan, &cv_alloc_default, &lim, &src, &opt, no_finding, NULL), CUVET_OK);
+    while (cv_scan_next(&scan, &item) == CUVET_OK) {
+        cv_span prefix = cv_scan_payload(&scan);
 
-        ck_assert(jobs > 1 || cv_u8_at(p, 0) == '.');
-        n++;
+        ck_assert(jobs > 1 || cv_u8_at(prefix, 0) == '.');
+        count++;
     }
-    ck_assert_int_eq(s.sum.verdict, CUVET_V_CLEAN);
-    ck_assert_uint_eq(n, members);
-    cv_scan_close(&s);
+    ck_assert_int_eq(scan.sum.verdict, CUVET_V_CLEAN);
+    ck_assert_uint_eq(count, members);
+    cv_scan_close(&scan);
 }
 
 /* Thousands of tiny members: a few system calls for all of them, and the walk's bytes are the worker's. */
 START_TEST(tiny_members_are_read_together)
 {
-    counted c = container(4000, 128);
+    unit_counted counted = container(4000, 128);
     uint64_t most = 0;
 
-    scan(&c, 1, 4000);
-    ck_assert_uint_le(c.reads, 20);
-    for (uint64_t i = 512 * 1024; i < c.n; i++) /* the beginning is looked at first: is it an archive, … */
-        most = c.times[i] > most ? c.times[i] : most;
+    scan(&counted, 1, 4000);
+    ck_assert_uint_le(counted.reads, 20);
+    for (uint64_t i = 512 * 1024; i < counted.size;
+         i++) /* the beginning is looked at first: is it an archive, … */
+        most = counted.times[i] > most ? counted.times[i] : most;
     ck_assert_uint_le(most, 2); /* twice where a window ended in a member */
-    scan(&c, 3, 4000);
-    ck_assert_uint_le(c.reads, 400);
-    drop(&c);
+    scan(&counted, 3, 4000);
+    ck_assert_uint_le(counted.reads, 400);
+    drop(&counted);
 }
 END_TEST
 
@@ -298,31 +300,31 @@ END_TEST
 START_TEST(large_members_are_read_once)
 {
     uint64_t size = 4 * CV_WINDOW_SIZE;
-    counted c = container(8, size);
+    unit_counted counted = container(8, size);
     uint64_t twice = 0;
 
-    scan(&c, 1, 8);
-    for (uint64_t i = CV_WINDOW_SIZE + FIRST; i < c.n; i++)
-        twice += c.times[i] > 1;
+    scan(&counted, 1, 8);
+    for (uint64_t i = CV_WINDOW_SIZE + FIRST; i < counted.size; i++)
+        twice += counted.times[i] > 1;
     ck_assert_uint_le(twice, 8 * HEAD);
-    drop(&c);
+    drop(&counted);
 }
 END_TEST
 
 Suite *suite_unit(void)
 {
-    Suite *s = suite_create("unit");
-    TCase *t = tcase_create("unit");
-    int n = (int)(sizeof(SIZES) / sizeof(SIZES[0]));
+    Suite *suite = suite_create("unit");
+    TCase *tcase = tcase_create("unit");
+    int count = (int)(sizeof(SIZES) / sizeof(SIZES[0]));
 
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_loop_test(t, reads_no_byte_twice, 0, n);
-    tcase_add_loop_test(t, changed_header, 0, n);
-    tcase_add_test(t, near_bytes_are_used);
-    tcase_add_loop_test(t, other_source_same_place, 0, n);
-    tcase_add_test(t, bad_place_is_one_units_finding);
-    tcase_add_test(t, tiny_members_are_read_together);
-    tcase_add_test(t, large_members_are_read_once);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_loop_test(tcase, reads_no_byte_twice, 0, count);
+    tcase_add_loop_test(tcase, changed_header, 0, count);
+    tcase_add_test(tcase, near_bytes_are_used);
+    tcase_add_loop_test(tcase, other_source_same_place, 0, count);
+    tcase_add_test(tcase, bad_place_is_one_units_finding);
+    tcase_add_test(tcase, tiny_members_are_read_together);
+    tcase_add_test(tcase, large_members_are_read_once);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

@@ -72,16 +72,16 @@ START_TEST(columns)
     };
 
     for (unsigned i = 0; i < N(ROWS); i++) {
-        const cv_gen *g = cv_gen_of(ROWS[i].sm);
+        const cv_gen *gen = cv_gen_of(ROWS[i].sm);
 
-        ck_assert_uint_eq(g->instruction, ROWS[i].instruction);
-        ck_assert_uint_eq(g->text, ROWS[i].text);
-        ck_assert_uint_eq(g->block, ROWS[i].block);
-        ck_assert_uint_eq(g->parameters, ROWS[i].parameters);
-        ck_assert_uint_eq(g->large, ROWS[i].large);
-        ck_assert_uint_eq(g->slots, ROWS[i].slots);
-        ck_assert_uint_eq(g->reserved, 0x400);
-        ck_assert_uint_eq(g->reserved_first, 0x40);
+        ck_assert_uint_eq(gen->instruction, ROWS[i].instruction);
+        ck_assert_uint_eq(gen->text, ROWS[i].text);
+        ck_assert_uint_eq(gen->block, ROWS[i].block);
+        ck_assert_uint_eq(gen->parameters, ROWS[i].parameters);
+        ck_assert_uint_eq(gen->large, ROWS[i].large);
+        ck_assert_uint_eq(gen->slots, ROWS[i].slots);
+        ck_assert_uint_eq(gen->reserved, 0x400);
+        ck_assert_uint_eq(gen->reserved_first, 0x40);
     }
 }
 END_TEST
@@ -92,12 +92,12 @@ START_TEST(machines)
     unsigned known = 0, targets = 0, final = 0;
 
     for (uint32_t sm = 0; sm < 1000; sm++) {
-        const cv_arch *a = cv_arch_of(sm);
+        const cv_arch *arch = cv_arch_of(sm);
 
-        known += a != NULL;
+        known += arch != NULL;
         targets += cv_arch_known((cuvet_target){ sm, 0 });
         final += cv_final_is_target(sm);
-        ck_assert(!a || (a->sm == sm && (a->is_target || a->family == sm)));
+        ck_assert(!arch || (arch->sm == sm && (arch->is_target || arch->family == sm)));
         ck_assert_uint_eq(cv_arch_machine(sm), sm == 101 ? 110 : sm == 104 ? 120 : sm == 130 ? 107 : sm);
     }
     ck_assert_uint_eq(known, 27);
@@ -109,12 +109,12 @@ END_TEST
 
 Suite *suite_gen(void)
 {
-    Suite *s = suite_create("target/gen");
-    TCase *c = tcase_create("gen");
+    Suite *suite = suite_create("target/gen");
+    TCase *tcase = tcase_create("gen");
 
-    tcase_add_test(c, traits);
-    tcase_add_test(c, columns);
-    tcase_add_test(c, machines);
-    suite_add_tcase(s, c);
-    return s;
+    tcase_add_test(tcase, traits);
+    tcase_add_test(tcase, columns);
+    tcase_add_test(tcase, machines);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

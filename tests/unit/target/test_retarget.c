@@ -116,22 +116,22 @@ static const struct {
 
 static cv_compat claims(uint8_t level, uint8_t accel, uint16_t isa)
 {
-    cv_compat k = { .isa = isa, .level = level, .accel = accel };
+    cv_compat compat = { .isa = isa, .level = level, .accel = accel };
 
-    return k;
+    return compat;
 }
 
 START_TEST(finalize)
 {
     const char *const *table = LEVELS[_i].table;
-    cv_compat k = claims(LEVELS[_i].level, LEVELS[_i].accel, 0x0101);
+    cv_compat compat = claims(LEVELS[_i].level, LEVELS[_i].accel, 0x0101);
 
-    for (unsigned s = 0; s < N(SM); s++) {
-        ck_assert_uint_eq(strlen(table[s]), N(SM));
-        for (unsigned d = 0; d < N(SM); d++)
-            ck_assert_msg(cv_can_finalize(&k, SM[s], SM[d]) ==
-                              (table[s][d] == 'y' ? CV_FINAL_OK : CV_FINAL_INCOMPATIBLE),
-                          "level %u accel %u: %u to %u", k.level, k.accel, SM[s], SM[d]);
+    for (unsigned step = 0; step < N(SM); step++) {
+        ck_assert_uint_eq(strlen(table[step]), N(SM));
+        for (unsigned distance = 0; distance < N(SM); distance++)
+            ck_assert_msg(cv_can_finalize(&compat, SM[step], SM[distance]) ==
+                              (table[step][distance] == 'y' ? CV_FINAL_OK : CV_FINAL_INCOMPATIBLE),
+                          "level %u accel %u: %u to %u", compat.level, compat.accel, SM[step], SM[distance]);
     }
 }
 END_TEST
@@ -141,17 +141,17 @@ START_TEST(finalize_claims)
 {
     static const uint16_t ISA[] = { 0, 0x0100, 0x0101, 0x0102, 0x0200, 0xFFFF };
 
-    for (unsigned s = 0; s < N(SM); s++)
-        for (unsigned d = 0; d < N(SM); d++) {
-            ck_assert_int_eq(cv_can_finalize(NULL, SM[s], SM[d]), CV_FINAL_NO_COMPAT);
+    for (unsigned step = 0; step < N(SM); step++)
+        for (unsigned distance = 0; distance < N(SM); distance++) {
+            ck_assert_int_eq(cv_can_finalize(NULL, SM[step], SM[distance]), CV_FINAL_NO_COMPAT);
             for (unsigned i = 0; i < N(ISA); i++) {
-                cv_compat k = claims(1, 0, ISA[i]);
-                cv_final want = ISA[i] > 0x0101       ? CV_FINAL_ISA
-                                : FAMILY[s][d] == 'y' ? CV_FINAL_OK
-                                                      : CV_FINAL_INCOMPATIBLE;
+                cv_compat compat = claims(1, 0, ISA[i]);
+                cv_final want = ISA[i] > 0x0101                 ? CV_FINAL_ISA
+                                : FAMILY[step][distance] == 'y' ? CV_FINAL_OK
+                                                                : CV_FINAL_INCOMPATIBLE;
 
-                ck_assert_msg(cv_can_finalize(&k, SM[s], SM[d]) == want, "isa %x: %u to %u", ISA[i], SM[s],
-                              SM[d]);
+                ck_assert_msg(cv_can_finalize(&compat, SM[step], SM[distance]) == want, "isa %x: %u to %u",
+                              ISA[i], SM[step], SM[distance]);
             }
         }
 }
@@ -174,15 +174,17 @@ START_TEST(believed)
 {
     for (uint8_t most = 0; most <= 4; most++)
         for (uint8_t accel = 0; accel < 2; accel++)
-            for (unsigned s = 0; s < N(SM); s++)
-                for (unsigned d = 0; d < N(SM); d++) {
-                    cv_compat k = claims((uint8_t)_i, accel, 0x0101);
-                    bool claimed = table_of((uint8_t)_i, accel)[s][d] == 'y', same = NOWHERE[s][d] == 'y';
-                    bool held = _i <= most || same || table_of(most, accel)[s][d] == 'y', level;
-                    cv_final f = cv_can_finalize_most(&k, SM[s], SM[d], most, &level);
+            for (unsigned step = 0; step < N(SM); step++)
+                for (unsigned distance = 0; distance < N(SM); distance++) {
+                    cv_compat compat = claims((uint8_t)_i, accel, 0x0101);
+                    bool claimed = table_of((uint8_t)_i, accel)[step][distance] == 'y',
+                         same = NOWHERE[step][distance] == 'y';
+                    bool held = _i <= most || same || table_of(most, accel)[step][distance] == 'y', level;
+                    cv_final code = cv_can_finalize_most(&compat, SM[step], SM[distance], most, &level);
 
-                    ck_assert_msg((f == CV_FINAL_OK) == (claimed && held),
-                                  "level %d of %u accel %u: %u to %u", _i, most, accel, SM[s], SM[d]);
+                    ck_assert_msg((code == CV_FINAL_OK) == (claimed && held),
+                                  "level %d of %u accel %u: %u to %u", _i, most, accel, SM[step],
+                                  SM[distance]);
                     ck_assert_int_eq(level, claimed && !held);
                 }
 }
@@ -193,23 +195,23 @@ START_TEST(fastpath)
     static const uint64_t MASKS[] = { 0,    0x01, 0x09, 0x50,       0x02,           0x08,
                                       0x40, 0x10, 0xB4, UINT64_MAX, ~UINT64_C(0x4B) };
 
-    for (unsigned s = 0; s < N(SM); s++)
-        for (unsigned d = 0; d < N(SM); d++) {
-            bool same = NOWHERE[s][d] == 'y';
-            cv_compat k = claims(0, 1, 0xFFFF); /* nothing of this matters */
+    for (unsigned step = 0; step < N(SM); step++)
+        for (unsigned distance = 0; distance < N(SM); distance++) {
+            bool same = NOWHERE[step][distance] == 'y';
+            cv_compat compat = claims(0, 1, 0xFFFF); /* nothing of this matters */
 
-            ck_assert(cv_can_fastpath(NULL, SM[s], SM[d], true) == same);
-            ck_assert(!cv_can_fastpath(NULL, SM[s], SM[d], false));
-            k.fastpath = UINT64_MAX; /* a mask that no record gave */
-            ck_assert(cv_can_fastpath(&k, SM[s], SM[d], true) == same);
-            k.has = UINT32_C(1) << CV_COMPAT_CAN_FASTPATH_FINALIZE;
-            for (unsigned m = 0; m < N(MASKS); m++) {
-                bool covered = BIT[d] >= 0 && (MASKS[m] >> BIT[d] & 1);
+            ck_assert(cv_can_fastpath(NULL, SM[step], SM[distance], true) == same);
+            ck_assert(!cv_can_fastpath(NULL, SM[step], SM[distance], false));
+            compat.fastpath = UINT64_MAX; /* a mask that no record gave */
+            ck_assert(cv_can_fastpath(&compat, SM[step], SM[distance], true) == same);
+            compat.has = UINT32_C(1) << CV_COMPAT_CAN_FASTPATH_FINALIZE;
+            for (unsigned most = 0; most < N(MASKS); most++) {
+                bool covered = BIT[distance] >= 0 && (MASKS[most] >> BIT[distance] & 1);
 
-                k.fastpath = MASKS[m];
-                ck_assert_msg(cv_can_fastpath(&k, SM[s], SM[d], true) == (same || covered),
-                              "mask %llx: %u to %u", (unsigned long long)MASKS[m], SM[s], SM[d]);
-                ck_assert(!cv_can_fastpath(&k, SM[s], SM[d], false));
+                compat.fastpath = MASKS[most];
+                ck_assert_msg(cv_can_fastpath(&compat, SM[step], SM[distance], true) == (same || covered),
+                              "mask %llx: %u to %u", (unsigned long long)MASKS[most], SM[step], SM[distance]);
+                ck_assert(!cv_can_fastpath(&compat, SM[step], SM[distance], false));
             }
         }
 }
@@ -217,13 +219,13 @@ END_TEST
 
 Suite *suite_retarget(void)
 {
-    Suite *s = suite_create("retarget");
-    TCase *t = tcase_create("tables");
+    Suite *suite = suite_create("retarget");
+    TCase *tcase = tcase_create("tables");
 
-    tcase_add_loop_test(t, finalize, 0, (int)N(LEVELS));
-    tcase_add_test(t, finalize_claims);
-    tcase_add_test(t, fastpath);
-    tcase_add_loop_test(t, believed, 0, 7);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_add_loop_test(tcase, finalize, 0, (int)N(LEVELS));
+    tcase_add_test(tcase, finalize_claims);
+    tcase_add_test(tcase, fastpath);
+    tcase_add_loop_test(tcase, believed, 0, 7);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

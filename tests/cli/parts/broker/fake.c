@@ -32,74 +32,74 @@ void fake_teardown(void)
     munmap(seen, sizeof(*seen));
 }
 
-static void release(cuvet_compile_result *r, void *user)
+static void release(cuvet_compile_result *result, void *user)
 {
     (void)user;
-    free(r->bytes);
-    free(r->log);
+    free(result->bytes);
+    free(result->log);
 }
 
-static void give(cuvet_compile_result *out, size_t n, size_t n_log)
+static void give(cuvet_compile_result *out, size_t count, size_t n_log)
 {
-    out->bytes = calloc(1, n + 1);
+    out->bytes = calloc(1, count + 1);
     out->log = malloc(n_log + 1);
     ck_assert(out->bytes && out->log);
     memset(out->log, 'l', n_log);
-    out->n = n;
+    out->n = count;
     out->n_log = n_log;
     out->release = release;
 }
 
 static int open_files(void)
 {
-    DIR *d = opendir("/proc/self/fd");
-    int n = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    int count = 0;
 
-    if (!d)
+    if (!dir)
         return -1;
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n - 3; /* ".", ".." and the directory */
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count - 3; /* ".", ".." and the directory */
 }
 
 /* Whatever arrives here has passed the broker: it must be within the rules, whoever sent it. */
-static bool within(const cuvet_compile_request *q)
+static bool within(const cuvet_compile_request *request)
 {
     uint64_t bytes = 0;
-    bool ok = q->n > 0 && q->n <= RULES.input && q->n_options <= RULES.options && q->threads >= 1 &&
-              q->threads <= 64 && q->sm >= 10 && q->sm <= 999 &&
-              (q->suffix == 0 || q->suffix == 'a' || q->suffix == 'f') && q->cancel;
+    bool ok = request->n > 0 && request->n <= RULES.input && request->n_options <= RULES.options &&
+              request->threads >= 1 && request->threads <= 64 && request->sm >= 10 && request->sm <= 999 &&
+              (request->suffix == 0 || request->suffix == 'a' || request->suffix == 'f') && request->cancel;
 
-    for (size_t i = 0; ok && i < q->n_options; i++) {
-        bytes += strlen(q->option[i]) + 1;
-        ok = cli_broker_option_ok(&RULES, q->option[i], (q->kind == CUVET_K_LTOIR));
+    for (size_t i = 0; ok && i < request->n_options; i++) {
+        bytes += strlen(request->option[i]) + 1;
+        ok = cli_broker_option_ok(&RULES, request->option[i], (request->kind == CUVET_K_LTOIR));
     }
     return ok && bytes <= RULES.option_bytes;
 }
 
 /* A compiler that does what the first byte says. */
-static cuvet_status fake(void *user, const cuvet_compile_request *q, cuvet_compile_result *out)
+static cuvet_status fake(void *user, const cuvet_compile_request *request, cuvet_compile_result *out)
 {
-    const char *p = q->bytes;
+    const char *at = request->bytes;
 
     ck_assert_ptr_eq(user, seen);
     *out = (cuvet_compile_result){ .size = sizeof(*out) };
     seen->calls++;
-    seen->cubins += (q->kind == CUVET_K_CUBIN);
-    seen->debugs += (q->flags & CUVET_COMPILE_DEBUG);
-    if (!within(q))
+    seen->cubins += (request->kind == CUVET_K_CUBIN);
+    seen->debugs += (request->flags & CUVET_COMPILE_DEBUG);
+    if (!within(request))
         seen->broken++;
-    if (*p >= '0' && *p <= '8') {
-        out->end = (cuvet_compile_end)(*p - '0');
-        out->detail = -7 - *p;
+    if (*at >= '0' && *at <= '8') {
+        out->end = (cuvet_compile_end)(*at - '0');
+        out->detail = -7 - *at;
         give(out, 3, 5);
         return CUVET_OK;
     }
-    switch (*p) {
+    switch (*at) {
     case 'e':
-        give(out, q->n, 9);
-        memcpy(out->bytes, q->bytes, q->n);
+        give(out, request->n, 9);
+        memcpy(out->bytes, request->bytes, request->n);
         return CUVET_OK;
     case 'b': give(out, RULES.output + 1, RULES.log + 1); return CUVET_OK;
     case 'm': give(out, RULES.output, RULES.log); return CUVET_OK;
@@ -111,7 +111,7 @@ static cuvet_status fake(void *user, const cuvet_compile_request *q, cuvet_compi
         out->end = CUVET_COMPILE_FAILED;
         return CUVET_OK;
     case 'w':
-        while (!__atomic_load_n(q->cancel, __ATOMIC_RELAXED))
+        while (!__atomic_load_n(request->cancel, __ATOMIC_RELAXED))
             usleep(1000);
         seen->cancelled++;
         out->end = CUVET_COMPILE_CANCELLED;

@@ -13,7 +13,7 @@ START_TEST(options)
     static const struct row {
         const char *option;
         bool ltoir, ok;
-    } T[] = {
+    } row[] = {
         { "--fmad=false", false, true },
         { "--fmad=maybe", false, false },
         { "--fmad=", false, false },
@@ -50,38 +50,41 @@ START_TEST(options)
         { "", true, false },
     };
 
-    for (size_t i = 0; i < sizeof(T) / sizeof(T[0]); i++)
-        ck_assert_msg(cli_broker_option_ok(&RULES, T[i].option, T[i].ltoir) == T[i].ok, "'%s'", T[i].option);
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+        ck_assert_msg(cli_broker_option_ok(&RULES, row[i].option, row[i].ltoir) == row[i].ok, "'%s'",
+                      row[i].option);
 }
 END_TEST
 
 /* What the caged side would have to read is whatever it likes; here it goes nowhere. */
-static void serve(const void *bytes, size_t n)
+static void serve(const void *bytes, size_t size)
 {
     cuvet_compiler real = fake_compiler();
     int end[2];
 
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end), 0);
-    ck_assert(broker_write(end[0], bytes, n));
+    ck_assert(broker_write(end[0], bytes, size));
     ck_assert_int_eq(shutdown(end[0], SHUT_WR), 0);
     cli_broker_serve(end[1], &real, &RULES);
     close(end[0]);
     close(end[1]);
 }
 
-typedef struct frame {
+typedef struct frames_frame {
     broker_request head;
     char rest[64];
-} frame;
+} frames_frame;
 
-static frame good_frame(void)
+static frames_frame good_frame(void)
 {
-    frame f = { .head = { .mark = BROKER_REQUEST, .sm = 90, .suffix = 'a', .threads = 1, .n_options = 2 } };
+    frames_frame frame = {
+        .head = { .mark = BROKER_REQUEST, .sm = 90, .suffix = 'a', .threads = 1, .n_options = 2 }
+    };
 
-    memcpy(f.rest, "--fmad=true\0-o9\0e", 17);
-    f.head.option_bytes = 16;
-    f.head.n = 1;
-    return f;
+    memcpy(frame.rest, "--fmad=true\0-o9\0e", 17);
+    frame.head.option_bytes = 16;
+    frame.head.size = 1;
+    return frame;
 }
 
 START_TEST(heads)
@@ -90,7 +93,7 @@ START_TEST(heads)
         size_t at, width;
         uint64_t value;
         int calls;
-    } T[] = {
+    } row[] = {
         { offsetof(broker_request, mark), 1, 'r', 1 },
         { offsetof(broker_request, mark), 1, 'x', 0 },
         { offsetof(broker_request, ltoir), 1, 2, 0 },
@@ -116,27 +119,27 @@ START_TEST(heads)
         { offsetof(broker_request, option_bytes), 8, 15, 0 },
         { offsetof(broker_request, option_bytes), 8, 201, 0 },
         { offsetof(broker_request, option_bytes), 8, UINT64_MAX, 0 },
-        { offsetof(broker_request, n), 8, 0, 0 },
-        { offsetof(broker_request, n), 8, 2, 0 }, /* ends before that */
-        { offsetof(broker_request, n), 8, FAKE_INPUT + 1, 0 },
-        { offsetof(broker_request, n), 8, UINT64_MAX, 0 },
+        { offsetof(broker_request, size), 8, 0, 0 },
+        { offsetof(broker_request, size), 8, 2, 0 }, /* ends before that */
+        { offsetof(broker_request, size), 8, FAKE_INPUT + 1, 0 },
+        { offsetof(broker_request, size), 8, UINT64_MAX, 0 },
     };
     const size_t whole = sizeof(broker_request) + 17;
 
-    for (size_t i = 0; i < sizeof(T) / sizeof(T[0]); i++) {
-        frame f = good_frame();
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        frames_frame frame = good_frame();
 
-        memcpy((char *)&f.head + T[i].at, &T[i].value, T[i].width);
+        memcpy((char *)&frame.head + row[i].at, &row[i].value, row[i].width);
         seen->calls = 0;
-        serve(&f, whole);
-        ck_assert_msg(seen->calls == T[i].calls, "row %zu", i);
+        serve(&frame, whole);
+        ck_assert_msg(seen->calls == row[i].calls, "row %zu", i);
         ck_assert_int_eq(seen->broken, 0);
     }
-    for (size_t n = 0; n < whole; n++) { /* every place where it may break off */
-        frame f = good_frame();
+    for (size_t count = 0; count < whole; count++) { /* every place where it may break off */
+        frames_frame frame = good_frame();
 
         seen->calls = 0;
-        serve(&f, n);
+        serve(&frame, count);
         ck_assert_int_eq(seen->calls, 0);
     }
 }
@@ -145,26 +148,27 @@ END_TEST
 /* A device ELF: no options at all, and it is no LTO-IR. */
 START_TEST(device_elf)
 {
-    frame f = { .head = {
-                    .mark = BROKER_REQUEST, .sm = 103, .suffix = 'a', .threads = 1, .cubin = 1, .n = 1 } };
+    frames_frame frame = {
+        .head = { .mark = BROKER_REQUEST, .sm = 103, .suffix = 'a', .threads = 1, .cubin = 1, .size = 1 }
+    };
 
-    f.rest[0] = 'e';
+    frame.rest[0] = 'e';
     seen->calls = 0;
-    serve(&f, sizeof(f.head) + 1);
+    serve(&frame, sizeof(frame.head) + 1);
     ck_assert_int_eq(seen->calls, 1);
     ck_assert_int_eq(seen->broken, 0);
     ck_assert_int_eq(seen->cubins, 1);
     ck_assert_int_eq(seen->debugs, 0);
-    f.head.debug = 1;
-    serve(&f, sizeof(f.head) + 1);
+    frame.head.debug = 1;
+    serve(&frame, sizeof(frame.head) + 1);
     ck_assert_int_eq(seen->calls, 2);
     ck_assert_int_eq(seen->debugs, 1);
-    f.head.debug = 2;
-    serve(&f, sizeof(f.head) + 1);
+    frame.head.debug = 2;
+    serve(&frame, sizeof(frame.head) + 1);
     ck_assert_int_eq(seen->calls, 2);
-    f.head.debug = 0;
-    f.head.ltoir = 1;
-    serve(&f, sizeof(f.head) + 1);
+    frame.head.debug = 0;
+    frame.head.ltoir = 1;
+    serve(&frame, sizeof(frame.head) + 1);
     ck_assert_int_eq(seen->calls, 2);
 }
 END_TEST
@@ -173,10 +177,10 @@ START_TEST(options_in_a_frame)
 {
     static const struct row {
         const char *bytes;
-        uint64_t n;
+        uint64_t len;
         uint32_t options;
         int calls;
-    } T[] = {
+    } row[] = {
         { "", 0, 0, 1 },
         { "-o9\0", 4, 1, 1 },
         { "-o9\0-o9\0", 8, 2, 1 },
@@ -191,16 +195,16 @@ START_TEST(options_in_a_frame)
         { "-o9\0", 4, 0, 0 },
     };
 
-    for (size_t i = 0; i < sizeof(T) / sizeof(T[0]); i++) {
-        frame f = good_frame();
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        frames_frame frame = good_frame();
 
-        f.head.n_options = T[i].options;
-        f.head.option_bytes = T[i].n;
-        memcpy(f.rest, T[i].bytes, T[i].n);
-        f.rest[T[i].n] = 'e';
+        frame.head.n_options = row[i].options;
+        frame.head.option_bytes = row[i].len;
+        memcpy(frame.rest, row[i].bytes, row[i].len);
+        frame.rest[row[i].len] = 'e';
         seen->calls = 0;
-        serve(&f, sizeof(f.head) + T[i].n + 1);
-        ck_assert_msg(seen->calls == T[i].calls, "row %zu", i);
+        serve(&frame, sizeof(frame.head) + row[i].len + 1);
+        ck_assert_msg(seen->calls == row[i].calls, "row %zu", i);
         ck_assert_int_eq(seen->broken, 0);
     }
 }
@@ -222,21 +226,21 @@ START_TEST(arbitrary_bytes)
     int through = 0;
 
     for (int round = 0; round < 5000; round++) {
-        char bytes[4 * sizeof(frame)];
-        size_t n = 0, frames = 1 + next_random(&state) % 3;
+        char bytes[4 * sizeof(frames_frame)];
+        size_t count = 0, frames = 1 + next_random(&state) % 3;
 
         for (size_t i = 0; i < frames; i++) {
-            frame f = good_frame();
+            frames_frame frame = good_frame();
 
-            memcpy(bytes + n, &f, sizeof(f.head) + 17);
-            n += sizeof(f.head) + 17;
+            memcpy(bytes + count, &frame, sizeof(frame.head) + 17);
+            count += sizeof(frame.head) + 17;
         }
         for (uint64_t i = next_random(&state) % 4; i > 0; i--)
-            bytes[next_random(&state) % n] = (char)(next_random(&state) >> 11);
+            bytes[next_random(&state) % count] = (char)(next_random(&state) >> 11);
         if (next_random(&state) % 4 == 0)
-            n = next_random(&state) % n;
+            count = next_random(&state) % count;
         /* 'w' would wait for somebody to cancel it: the end of the stream does. */
-        serve(bytes, n);
+        serve(bytes, count);
         through += seen->calls;
         seen->calls = 0;
         ck_assert_int_eq(seen->broken, 0);
@@ -248,16 +252,16 @@ END_TEST
 Suite *suite_frames(void);
 Suite *suite_frames(void)
 {
-    Suite *s = suite_create("frames");
-    TCase *c = tcase_create("frames");
+    Suite *suite = suite_create("frames");
+    TCase *tcase = tcase_create("frames");
 
-    tcase_set_timeout(c, 60);
-    tcase_add_checked_fixture(c, fake_setup, fake_teardown);
-    tcase_add_test(c, options);
-    tcase_add_test(c, heads);
-    tcase_add_test(c, device_elf);
-    tcase_add_test(c, options_in_a_frame);
-    tcase_add_test(c, arbitrary_bytes);
-    suite_add_tcase(s, c);
-    return s;
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, fake_setup, fake_teardown);
+    tcase_add_test(tcase, options);
+    tcase_add_test(tcase, heads);
+    tcase_add_test(tcase, device_elf);
+    tcase_add_test(tcase, options_in_a_frame);
+    tcase_add_test(tcase, arbitrary_bytes);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

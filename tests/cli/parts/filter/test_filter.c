@@ -16,24 +16,24 @@
 #include "filter/rules.h"
 
 /* Descriptors of a cage; a shape is which of them it has. */
-typedef struct numbers {
+typedef struct filter_numbers {
     int porter, channel;
-} numbers;
+} filter_numbers;
 
-static cli_cage cage_of(unsigned shape, const numbers *n)
+static cli_cage cage_of(unsigned shape, const filter_numbers *numbers)
 {
-    return (cli_cage){ .porter = shape & FILTER_PORTER ? n->porter : -1,
-                       .channel = shape & FILTER_CHANNEL ? n->channel : -1,
+    return (cli_cage){ .porter = shape & FILTER_PORTER ? numbers->porter : -1,
+                       .channel = shape & FILTER_CHANNEL ? numbers->channel : -1,
                        .broker = shape & FILTER_BROKER ? 77 : -1,
                        .threads = shape & FILTER_THREADS ? 4 : 1 };
 }
 
-static struct sock_filter *fresh(unsigned shape, const numbers *d, size_t *n)
+static struct sock_filter *fresh(unsigned shape, const filter_numbers *numbers, size_t *count)
 {
-    const uint32_t number[FILTER_N_COUNT] = { [FILTER_N_PORTER] = (uint32_t)d->porter,
-                                              [FILTER_N_CHANNEL] = (uint32_t)d->channel,
+    const uint32_t number[FILTER_N_COUNT] = { [FILTER_N_PORTER] = (uint32_t)numbers->porter,
+                                              [FILTER_N_CHANNEL] = (uint32_t)numbers->channel,
                                               [FILTER_N_PID] = (uint32_t)getpid() };
-    struct sock_filter *code = filter_program_of(shape, number, n);
+    struct sock_filter *code = filter_program_of(shape, number, count);
 
     ck_assert_ptr_nonnull(code);
     return code;
@@ -42,17 +42,17 @@ static struct sock_filter *fresh(unsigned shape, const numbers *d, size_t *n)
 START_TEST(the_program_is_that_of_libseccomp)
 {
     /* No socket is descriptor 0: libseccomp would share its comparison with another rule's. */
-    static const numbers SETS[] = { { 3, 5 }, { 1, 2 }, { 6, 1023 }, { 20000, 0x7fffffff } };
+    static const filter_numbers SETS[] = { { 3, 5 }, { 1, 2 }, { 6, 1023 }, { 20000, 0x7fffffff } };
     struct sock_filter code[CLI_FILTER_MOST];
 
     for (unsigned shape = 0; shape < FILTER_SHAPES; shape++) {
         for (size_t i = 0; i < sizeof(SETS) / sizeof(SETS[0]); i++) {
-            cli_cage c = cage_of(shape, &SETS[i]);
-            size_t n, m = cli_filter_program(&c, code);
-            struct sock_filter *want = fresh(shape, &SETS[i], &n);
+            cli_cage cage = cage_of(shape, &SETS[i]);
+            size_t count, most = cli_filter_program(&cage, code);
+            struct sock_filter *want = fresh(shape, &SETS[i], &count);
 
-            ck_assert_uint_eq(m, n);
-            ck_assert_mem_eq(code, want, n * sizeof(*want));
+            ck_assert_uint_eq(most, count);
+            ck_assert_mem_eq(code, want, count * sizeof(*want));
             free(want);
         }
     }
@@ -60,60 +60,60 @@ START_TEST(the_program_is_that_of_libseccomp)
 END_TEST
 
 /* What the kernel would do: the instructions that libseccomp uses, and no others. */
-static uint32_t decide(const struct sock_filter *code, size_t n, const struct seccomp_data *d)
+static uint32_t decide(const struct sock_filter *code, size_t count, const struct seccomp_data *data)
 {
-    uint32_t a = 0;
+    uint32_t left = 0;
 
-    for (size_t pc = 0; pc < n; pc++) {
-        const struct sock_filter *i = &code[pc];
+    for (size_t pc = 0; pc < count; pc++) {
+        const struct sock_filter *other_code = &code[pc];
 
-        switch (i->code) {
+        switch (other_code->code) {
         case BPF_LD | BPF_W | BPF_ABS:
-            if (i->k > sizeof(*d) - sizeof(a))
-                ck_abort_msg("load from %u", i->k);
-            memcpy(&a, (const uint8_t *)d + i->k, sizeof(a));
+            if (other_code->k > sizeof(*data) - sizeof(left))
+                ck_abort_msg("load from %u", other_code->k);
+            memcpy(&left, (const uint8_t *)data + other_code->k, sizeof(left));
             break;
-        case BPF_ALU | BPF_AND | BPF_K: a &= i->k; break;
-        case BPF_JMP | BPF_JA: pc += i->k; break;
-        case BPF_JMP | BPF_JEQ | BPF_K: pc += a == i->k ? i->jt : i->jf; break;
-        case BPF_JMP | BPF_JGT | BPF_K: pc += a > i->k ? i->jt : i->jf; break;
-        case BPF_JMP | BPF_JGE | BPF_K: pc += a >= i->k ? i->jt : i->jf; break;
-        case BPF_RET | BPF_K: return i->k;
-        default: ck_abort_msg("instruction %#x", i->code);
+        case BPF_ALU | BPF_AND | BPF_K: left &= other_code->k; break;
+        case BPF_JMP | BPF_JA: pc += other_code->k; break;
+        case BPF_JMP | BPF_JEQ | BPF_K: pc += left == other_code->k ? other_code->jt : other_code->jf; break;
+        case BPF_JMP | BPF_JGT | BPF_K: pc += left > other_code->k ? other_code->jt : other_code->jf; break;
+        case BPF_JMP | BPF_JGE | BPF_K: pc += left >= other_code->k ? other_code->jt : other_code->jf; break;
+        case BPF_RET | BPF_K: return other_code->k;
+        default: ck_abort_msg("instruction %#x", other_code->code);
         }
     }
     ck_abort_msg("no end");
 }
 
-typedef struct pair {
-    const struct sock_filter *a, *b;
-    size_t n, m;
+typedef struct filter_pair {
+    const struct sock_filter *code, *own_code;
+    size_t count, most;
     unsigned ways; /* how often they let something through */
-} pair;
+} filter_pair;
 
-static void same(pair *p, const struct seccomp_data *d)
+static void same(filter_pair *pair, const struct seccomp_data *data)
 {
-    uint32_t one = decide(p->a, p->n, d), other = decide(p->b, p->m, d);
+    uint32_t one = decide(pair->code, pair->count, data), other = decide(pair->own_code, pair->most, data);
 
     if (one != other)
-        ck_abort_msg("call %d (%#llx, %#llx, %#llx, %#llx): %#x or %#x", d->nr,
-                     (unsigned long long)d->args[0], (unsigned long long)d->args[1],
-                     (unsigned long long)d->args[2], (unsigned long long)d->args[3], one, other);
-    p->ways += one == SECCOMP_RET_ALLOW;
+        ck_abort_msg("call %d (%#llx, %#llx, %#llx, %#llx): %#x or %#x", data->nr,
+                     (unsigned long long)data->args[0], (unsigned long long)data->args[1],
+                     (unsigned long long)data->args[2], (unsigned long long)data->args[3], one, other);
+    pair->ways += one == SECCOMP_RET_ALLOW;
 }
 
 /* Every argument that a rule looks at, with values that it knows, beside them, and with the upper half set.
  */
-static void same_for_call(pair *p, struct seccomp_data *d, const uint64_t *value, size_t n)
+static void same_for_call(filter_pair *pair, struct seccomp_data *data, const uint64_t *value, size_t count)
 {
     const uint64_t upper = UINT64_C(1) << 32;
 
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < n; j++) {
-            d->args[0] = value[i] | (j % 5 ? 0 : upper);
-            d->args[1] = d->args[2] = value[j] | (i % 5 ? 0 : upper);
-            d->args[3] = i % 2 ? MAP_ANONYMOUS : AT_EMPTY_PATH;
-            same(p, d);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < count; j++) {
+            data->args[0] = value[i] | (j % 5 ? 0 : upper);
+            data->args[1] = data->args[2] = value[j] | (i % 5 ? 0 : upper);
+            data->args[3] = i % 2 ? MAP_ANONYMOUS : AT_EMPTY_PATH;
+            same(pair, data);
         }
     }
 }
@@ -129,7 +129,7 @@ static uint32_t arch_of(const struct sock_filter *code)
 /* libseccomp sorts by the numbers: another order gives another program, with the same answers. */
 START_TEST(numbers_in_any_order)
 {
-    const numbers d = { 44, 6 };
+    const filter_numbers numbers = { 44, 6 };
     const uint64_t value[] = { 0,
                                1,
                                4,
@@ -152,18 +152,18 @@ START_TEST(numbers_in_any_order)
     struct sock_filter code[CLI_FILTER_MOST];
 
     for (unsigned shape = 0; shape < FILTER_SHAPES; shape++) {
-        cli_cage c = cage_of(shape, &d);
-        pair p = { .a = code };
+        cli_cage cage = cage_of(shape, &numbers);
+        filter_pair pair = { .code = code };
         struct sock_filter *want;
         struct seccomp_data at = { 0 };
 
-        want = fresh(shape, &d, &p.m);
-        p.b = want;
-        p.n = cli_filter_program(&c, code);
+        want = fresh(shape, &numbers, &pair.most);
+        pair.own_code = want;
+        pair.count = cli_filter_program(&cage, code);
         at.arch = arch_of(code);
         for (at.nr = -2; at.nr < 600; at.nr++)
-            same_for_call(&p, &at, value, sizeof(value) / sizeof(value[0]));
-        ck_assert_uint_gt(p.ways, 20);
+            same_for_call(&pair, &at, value, sizeof(value) / sizeof(value[0]));
+        ck_assert_uint_gt(pair.ways, 20);
         free(want);
     }
 }
@@ -172,36 +172,36 @@ END_TEST
 START_TEST(other_architectures_are_death)
 {
     struct sock_filter code[CLI_FILTER_MOST];
-    const cli_cage c = { CLI_CAGE_NOTHING };
-    size_t n = cli_filter_program(&c, code);
-    struct seccomp_data d = { .nr = SYS_getpid, .arch = arch_of(code) };
-    const uint32_t own = d.arch;
+    const cli_cage cage = { CLI_CAGE_NOTHING };
+    size_t count = cli_filter_program(&cage, code);
+    struct seccomp_data data = { .nr = SYS_getpid, .arch = arch_of(code) };
+    const uint32_t own = data.arch;
 
-    ck_assert_uint_eq(decide(code, n, &d), SECCOMP_RET_ALLOW);
+    ck_assert_uint_eq(decide(code, count, &data), SECCOMP_RET_ALLOW);
     for (unsigned bit = 0; bit < 32; bit++) {
-        d.arch = own ^ UINT32_C(1) << bit;
-        ck_assert_uint_eq(decide(code, n, &d), SECCOMP_RET_KILL_PROCESS);
+        data.arch = own ^ UINT32_C(1) << bit;
+        ck_assert_uint_eq(decide(code, count, &data), SECCOMP_RET_KILL_PROCESS);
     }
-    d.arch = own;
-    d.nr = SYS_ptrace;
-    ck_assert_uint_eq(decide(code, n, &d), SECCOMP_RET_KILL_PROCESS);
-    d.nr = SYS_clone3;
-    ck_assert_uint_eq(decide(code, n, &d), SECCOMP_RET_ERRNO | ENOSYS);
-    d.nr = SYS_getpid | 0x40000000; /* of x32 */
-    ck_assert_uint_eq(decide(code, n, &d), SECCOMP_RET_KILL_PROCESS);
+    data.arch = own;
+    data.nr = SYS_ptrace;
+    ck_assert_uint_eq(decide(code, count, &data), SECCOMP_RET_KILL_PROCESS);
+    data.nr = SYS_clone3;
+    ck_assert_uint_eq(decide(code, count, &data), SECCOMP_RET_ERRNO | ENOSYS);
+    data.nr = SYS_getpid | 0x40000000; /* of x32 */
+    ck_assert_uint_eq(decide(code, count, &data), SECCOMP_RET_KILL_PROCESS);
 }
 END_TEST
 
 Suite *suite_filter(void);
 Suite *suite_filter(void)
 {
-    Suite *s = suite_create("filter");
-    TCase *t = tcase_create("filter");
+    Suite *suite = suite_create("filter");
+    TCase *tcase = tcase_create("filter");
 
-    tcase_set_timeout(t, 120);
-    tcase_add_test(t, the_program_is_that_of_libseccomp);
-    tcase_add_test(t, numbers_in_any_order);
-    tcase_add_test(t, other_architectures_are_death);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_set_timeout(tcase, 120);
+    tcase_add_test(tcase, the_program_is_that_of_libseccomp);
+    tcase_add_test(tcase, numbers_in_any_order);
+    tcase_add_test(tcase, other_architectures_are_death);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

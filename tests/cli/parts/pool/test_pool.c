@@ -9,62 +9,62 @@
 
 #define ITEMS 600
 
-typedef struct run {
+typedef struct pool_run {
     unsigned worked[ITEMS], delivered[ITEMS], dropped[ITEMS];
     unsigned next, held, most_held, stop_at, pause_every;
     int at_work; /* threads that are at an item */
     bool paused;
     cli_pool *pool;
-} run;
+} pool_run;
 
 typedef struct item {
-    run *r;
+    pool_run *run;
     unsigned number, spin;
     bool worked;
 } item;
 
-static void work(void *p)
+static void work(void *block)
 {
-    item *it = p;
+    item *it = block;
 
-    __atomic_add_fetch(&it->r->at_work, 1, __ATOMIC_SEQ_CST);
-    ck_assert(!__atomic_load_n(&it->r->paused, __ATOMIC_SEQ_CST));
+    __atomic_add_fetch(&it->run->at_work, 1, __ATOMIC_SEQ_CST);
+    ck_assert(!__atomic_load_n(&it->run->paused, __ATOMIC_SEQ_CST));
     for (volatile unsigned i = 0; i < it->spin; i++)
         continue;
     ck_assert(!it->worked);
     it->worked = true;
-    __atomic_add_fetch(&it->r->worked[it->number], 1, __ATOMIC_SEQ_CST);
-    __atomic_sub_fetch(&it->r->at_work, 1, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&it->run->worked[it->number], 1, __ATOMIC_SEQ_CST);
+    __atomic_sub_fetch(&it->run->at_work, 1, __ATOMIC_SEQ_CST);
 }
 
-static bool deliver(void *user, void *p)
+static bool deliver(void *user, void *block)
 {
-    run *r = user;
-    const item *it = p;
+    pool_run *run = user;
+    const item *it = block;
 
     ck_assert(it->worked);
-    ck_assert_uint_eq(it->number, r->next);
-    r->next++;
-    r->held--;
-    r->delivered[it->number]++;
-    if (r->pause_every && it->number % r->pause_every == 0) {
-        cli_pool_pause(r->pool);
-        ck_assert_int_eq(__atomic_load_n(&r->at_work, __ATOMIC_SEQ_CST), 0);
-        __atomic_store_n(&r->paused, true, __ATOMIC_SEQ_CST);
+    ck_assert_uint_eq(it->number, run->next);
+    run->next++;
+    run->held--;
+    run->delivered[it->number]++;
+    if (run->pause_every && it->number % run->pause_every == 0) {
+        cli_pool_pause(run->pool);
+        ck_assert_int_eq(__atomic_load_n(&run->at_work, __ATOMIC_SEQ_CST), 0);
+        __atomic_store_n(&run->paused, true, __ATOMIC_SEQ_CST);
         for (volatile unsigned i = 0; i < 2000; i++)
             continue;
-        ck_assert_int_eq(__atomic_load_n(&r->at_work, __ATOMIC_SEQ_CST), 0);
-        __atomic_store_n(&r->paused, false, __ATOMIC_SEQ_CST);
+        ck_assert_int_eq(__atomic_load_n(&run->at_work, __ATOMIC_SEQ_CST), 0);
+        __atomic_store_n(&run->paused, false, __ATOMIC_SEQ_CST);
     }
-    return it->number + 1 != r->stop_at;
+    return it->number + 1 != run->stop_at;
 }
 
-static void drop(void *p)
+static void drop(void *block)
 {
-    const item *it = p;
+    const item *it = block;
 
-    it->r->held--;
-    it->r->dropped[it->number]++;
+    it->run->held--;
+    it->run->dropped[it->number]++;
 }
 
 static uint64_t next_random(uint64_t *state)
@@ -74,61 +74,61 @@ static uint64_t next_random(uint64_t *state)
 }
 
 /* @return how many were put in. */
-static unsigned drive(run *r, uint32_t threads, size_t most, uint64_t seed)
+static unsigned drive(pool_run *run, uint32_t threads, size_t most, uint64_t seed)
 {
     static const cli_pool_calls CALLS = { work, deliver, drop };
     uint64_t state = seed;
-    unsigned n = 0;
+    unsigned count = 0;
     bool go_on = true;
 
-    r->pool = cli_pool_open(threads, sizeof(item), most, &CALLS, r);
-    ck_assert_ptr_nonnull(r->pool);
-    while (go_on && n < ITEMS) {
-        item *it = cli_pool_room(r->pool);
+    run->pool = cli_pool_open(threads, sizeof(item), most, &CALLS, run);
+    ck_assert_ptr_nonnull(run->pool);
+    while (go_on && count < ITEMS) {
+        item *it = cli_pool_room(run->pool);
 
         if (!it)
             break;
         ck_assert_uint_eq(it->number, 0);
-        *it = (item){ .r = r, .number = n++, .spin = (unsigned)(next_random(&state) % 3000) };
-        r->held++;
-        r->most_held = r->held > r->most_held ? r->held : r->most_held;
+        *it = (item){ .run = run, .number = count++, .spin = (unsigned)(next_random(&state) % 3000) };
+        run->held++;
+        run->most_held = run->held > run->most_held ? run->held : run->most_held;
         go_on =
-            cli_pool_put(r->pool, next_random(&state) % 5 == 0 ? UINT64_MAX : next_random(&state) % 100000);
+            cli_pool_put(run->pool, next_random(&state) % 5 == 0 ? UINT64_MAX : next_random(&state) % 100000);
         while (go_on && next_random(&state) % 16 == 0)
-            go_on = cli_pool_step(r->pool) || r->held == 0;
+            go_on = cli_pool_step(run->pool) || run->held == 0;
         if (go_on && next_random(&state) % 64 == 0)
-            go_on = cli_pool_drain(r->pool);
+            go_on = cli_pool_drain(run->pool);
     }
-    if (r->stop_at == 0) {
-        ck_assert(cli_pool_drain(r->pool));
-        ck_assert_uint_eq(r->next, ITEMS);
+    if (run->stop_at == 0) {
+        ck_assert(cli_pool_drain(run->pool));
+        ck_assert_uint_eq(run->next, ITEMS);
     } else {
-        ck_assert(!cli_pool_drain(r->pool));
-        ck_assert(!cli_pool_step(r->pool));
-        ck_assert_ptr_null(cli_pool_room(r->pool));
-        ck_assert_uint_eq(r->next, r->stop_at);
+        ck_assert(!cli_pool_drain(run->pool));
+        ck_assert(!cli_pool_step(run->pool));
+        ck_assert_ptr_null(cli_pool_room(run->pool));
+        ck_assert_uint_eq(run->next, run->stop_at);
     }
-    cli_pool_close(r->pool);
-    return n;
+    cli_pool_close(run->pool);
+    return count;
 }
 
 static void check(uint32_t threads, size_t most, unsigned stop_at, unsigned pause_every)
 {
-    run *r = calloc(1, sizeof(*r));
-    unsigned n;
+    pool_run *run = calloc(1, sizeof(*run));
+    unsigned count;
 
-    ck_assert_ptr_nonnull(r);
-    r->stop_at = stop_at;
-    r->pause_every = pause_every;
-    n = drive(r, threads, most, threads * 1000 + most);
-    ck_assert_uint_le(r->most_held, most);
-    ck_assert_uint_eq(r->held, 0);
+    ck_assert_ptr_nonnull(run);
+    run->stop_at = stop_at;
+    run->pause_every = pause_every;
+    count = drive(run, threads, most, threads * 1000 + most);
+    ck_assert_uint_le(run->most_held, most);
+    ck_assert_uint_eq(run->held, 0);
     for (unsigned i = 0; i < ITEMS; i++) {
-        ck_assert_uint_le(r->worked[i], 1);
-        ck_assert_uint_eq(r->delivered[i], i < r->next);
-        ck_assert_uint_eq(r->delivered[i] + r->dropped[i], i < n);
+        ck_assert_uint_le(run->worked[i], 1);
+        ck_assert_uint_eq(run->delivered[i], i < run->next);
+        ck_assert_uint_eq(run->delivered[i] + run->dropped[i], i < count);
     }
-    free(r);
+    free(run);
 }
 
 START_TEST(every_item_once_and_in_order)
@@ -159,13 +159,13 @@ END_TEST
 START_TEST(nothing_to_do)
 {
     static const cli_pool_calls CALLS = { work, deliver, drop };
-    run r = { .next = 0 };
-    cli_pool *p = cli_pool_open(3, sizeof(item), 10, &CALLS, &r);
+    pool_run run = { .next = 0 };
+    cli_pool *pool = cli_pool_open(3, sizeof(item), 10, &CALLS, &run);
 
-    ck_assert_ptr_nonnull(p);
-    ck_assert(!cli_pool_step(p));
-    ck_assert(cli_pool_drain(p));
-    cli_pool_close(p);
+    ck_assert_ptr_nonnull(pool);
+    ck_assert(!cli_pool_step(pool));
+    ck_assert(cli_pool_drain(pool));
+    cli_pool_close(pool);
     cli_pool_close(NULL);
 }
 END_TEST
@@ -173,14 +173,14 @@ END_TEST
 Suite *suite_pool(void);
 Suite *suite_pool(void)
 {
-    Suite *s = suite_create("pool");
-    TCase *t = tcase_create("pool");
+    Suite *suite = suite_create("pool");
+    TCase *tcase = tcase_create("pool");
 
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, every_item_once_and_in_order);
-    tcase_add_test(t, stops_when_nobody_wants_more);
-    tcase_add_test(t, pauses);
-    tcase_add_test(t, nothing_to_do);
-    suite_add_tcase(s, t);
-    return s;
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, every_item_once_and_in_order);
+    tcase_add_test(tcase, stops_when_nobody_wants_more);
+    tcase_add_test(tcase, pauses);
+    tcase_add_test(tcase, nothing_to_do);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }

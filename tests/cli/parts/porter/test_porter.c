@@ -52,75 +52,75 @@ static bool holds(int where, const char *name, const char *text)
 {
     char got[64] = "";
     int fd = openat(where, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, got, sizeof(got) - 1);
+    ssize_t other_got = fd < 0 ? -1 : read(fd, got, sizeof(got) - 1);
 
     if (fd >= 0)
         close(fd);
-    return n == (ssize_t)strlen(text) && memcmp(got, text, strlen(text)) == 0;
+    return other_got == (ssize_t)strlen(text) && memcmp(got, text, strlen(text)) == 0;
 }
 
 static int count(int where)
 {
-    DIR *d = fdopendir(openat(where, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    int n = 0;
+    DIR *stream = fdopendir(openat(where, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    int count = 0;
 
-    ck_assert_ptr_nonnull(d);
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n - 2;
+    ck_assert_ptr_nonnull(stream);
+    while (readdir(stream))
+        count++;
+    closedir(stream);
+    return count - 2;
 }
 
 /* Files end with the porter, which nobody waits for. */
-static void wait_for_count(int n)
+static void wait_for_count(int number)
 {
-    for (int i = 0; i < 500 && count(dir) != n; i++)
+    for (int i = 0; i < 500 && count(dir) != number; i++)
         usleep(2000);
-    ck_assert_int_eq(count(dir), n);
+    ck_assert_int_eq(count(dir), number);
 }
 
-typedef struct scene {
-    cli_porter p;
+typedef struct porter_scene {
+    cli_porter porter;
     cli_draft draft[2];
     bool named; /* drafts have temporary names */
-} scene;
+} porter_scene;
 
 /* As on a file system without O_TMPFILE. */
-static void give_temporary_name(cli_draft *d)
+static void give_temporary_name(cli_draft *draft)
 {
-    close(d->fd);
-    snprintf(d->temporary, sizeof(d->temporary), ".%s.1.0.tmp", d->name);
-    d->fd = openat(d->dir, d->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    ck_assert_int_ge(d->fd, 0);
+    close(draft->fd);
+    snprintf(draft->temporary, sizeof(draft->temporary), ".%s.1.0.tmp", draft->name);
+    draft->fd = openat(draft->dir, draft->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    ck_assert_int_ge(draft->fd, 0);
 }
 
-static void begin(scene *s, unsigned drafts, bool folder, bool replace, bool named)
+static void begin(porter_scene *scene, unsigned drafts, bool folder, bool replace, bool named)
 {
     static const char *const NAMES[2] = { "first", "second" };
 
-    *s = (scene){ .p = CLI_NO_PORTER, .named = named };
+    *scene = (porter_scene){ .porter = CLI_NO_PORTER, .named = named };
     for (unsigned i = 0; i < drafts; i++) {
-        s->draft[i] = (cli_draft){ .dir = dup(dir), .fd = -1, .name = NAMES[i], .replace = replace };
-        cli_draft_open(&s->draft[i]);
-        ck_assert_int_eq(s->draft[i].status, CUVET_OK);
+        scene->draft[i] = (cli_draft){ .dir = dup(dir), .fd = -1, .name = NAMES[i], .replace = replace };
+        cli_draft_open(&scene->draft[i]);
+        ck_assert_int_eq(scene->draft[i].status, CUVET_OK);
         if (named)
-            give_temporary_name(&s->draft[i]);
-        s->p.draft[s->p.n_drafts++] = &s->draft[i];
+            give_temporary_name(&scene->draft[i]);
+        scene->porter.draft[scene->porter.n_drafts++] = &scene->draft[i];
     }
-    s->p.folder = folder ? dup(dir) : -1;
-    s->p.replace = replace;
-    s->p.most = UINT64_MAX;
-    ck_assert_int_eq(cli_porter_start(&s->p), CUVET_OK);
-    ck_assert_int_eq(s->p.folder, -1);
+    scene->porter.folder = folder ? dup(dir) : -1;
+    scene->porter.replace = replace;
+    scene->porter.most = UINT64_MAX;
+    ck_assert_int_eq(cli_porter_start(&scene->porter), CUVET_OK);
+    ck_assert_int_eq(scene->porter.folder, -1);
 }
 
-static void end(scene *s)
+static void end(porter_scene *scene)
 {
-    cli_porter_stop(&s->p);
-    for (unsigned i = 0; i < s->p.n_drafts; i++) {
-        ck_assert_int_eq(s->draft[i].dir, -1);
-        if (s->draft[i].fd >= 0)
-            close(s->draft[i].fd);
+    cli_porter_stop(&scene->porter);
+    for (unsigned i = 0; i < scene->porter.n_drafts; i++) {
+        ck_assert_int_eq(scene->draft[i].dir, -1);
+        if (scene->draft[i].fd >= 0)
+            close(scene->draft[i].fd);
     }
     ck_assert_int_gt(wait(NULL), 0); /* the porter ends by itself */
 }
@@ -132,17 +132,17 @@ START_TEST(a_file_with_a_fixed_name)
         mode_t mask = umask(027);
         struct stat st;
         cuvet_status got;
-        scene s;
+        porter_scene scene;
 
         if (exists)
             put(dir, "first", "old");
-        begin(&s, 1, false, replace, named);
+        begin(&scene, 1, false, replace, named);
         umask(mask);
         ck_assert_int_eq(count(dir), (exists ? 1 : 0) + (named ? 1 : 0));
-        ck_assert_int_eq(cli_write_whole(s.draft[0].fd, "new", 3), CUVET_OK);
-        got = cli_porter_done(&s.p, 0);
+        ck_assert_int_eq(cli_write_whole(scene.draft[0].fd, "new", 3), CUVET_OK);
+        got = cli_porter_done(&scene.porter, 0);
         ck_assert_int_eq(got, exists && !replace ? CUVET_E_EXISTS : CUVET_OK);
-        end(&s);
+        end(&scene);
         ck_assert_int_eq(count(dir), 1);
         ck_assert(holds(dir, "first", exists && !replace ? "old" : "new"));
         ck_assert_int_eq(fstatat(dir, "first", &st, AT_SYMLINK_NOFOLLOW), 0);
@@ -157,19 +157,19 @@ START_TEST(what_was_not_finished_is_gone)
 {
     for (int mode = 0; mode < 4; mode++) {
         bool named = mode & 1, killed = mode & 2;
-        scene s;
+        porter_scene scene;
 
         put(dir, "first", "old");
-        begin(&s, 2, true, true, named);
-        ck_assert_int_eq(cli_write_whole(s.draft[0].fd, "half", 4), CUVET_OK);
+        begin(&scene, 2, true, true, named);
+        ck_assert_int_eq(cli_write_whole(scene.draft[0].fd, "half", 4), CUVET_OK);
         if (killed) { /* the caged side is: its end of the socket closes without a word */
-            close(s.p.fd);
-            s.p.fd = -1;
+            close(scene.porter.fd);
+            scene.porter.fd = -1;
         } else {
-            cli_porter_stop(&s.p);
+            cli_porter_stop(&scene.porter);
             ck_assert_int_eq(count(dir), 1); /* at once: nobody sees it afterwards */
         }
-        end(&s);
+        end(&scene);
         wait_for_count(1);
         ck_assert(holds(dir, "first", "old"));
     }
@@ -180,7 +180,7 @@ START_TEST(only_regular_files_are_replaced)
 {
     for (int named = 0; named < 2; named++) {
         for (int kind = 0; kind < 4; kind++) {
-            scene s;
+            porter_scene scene;
 
             put(above, "victim", "precious");
             if (kind == 0)
@@ -191,9 +191,9 @@ START_TEST(only_regular_files_are_replaced)
                 ck_assert_int_eq(mkdirat(dir, "first", 0700), 0);
             else
                 ck_assert_int_eq(mkfifoat(dir, "first", 0600), 0);
-            begin(&s, 1, false, true, named);
-            ck_assert_int_eq(cli_porter_done(&s.p, 0), CUVET_E_EXISTS);
-            end(&s);
+            begin(&scene, 1, false, true, named);
+            ck_assert_int_eq(cli_porter_done(&scene.porter, 0), CUVET_E_EXISTS);
+            end(&scene);
             ck_assert_int_eq(count(dir), 1);
             ck_assert(holds(above, "victim", "precious"));
             ck_assert_int_eq(faccessat(dir, "absent", F_OK, 0), -1);
@@ -206,14 +206,14 @@ END_TEST
 /* Another name of the old file keeps its content. */
 START_TEST(hard_links)
 {
-    scene s;
+    porter_scene scene;
 
     put(above, "victim", "precious");
     ck_assert_int_eq(linkat(above, "victim", dir, "first", 0), 0);
-    begin(&s, 1, false, true, false);
-    ck_assert_int_eq(cli_write_whole(s.draft[0].fd, "new", 3), CUVET_OK);
-    ck_assert_int_eq(cli_porter_done(&s.p, 0), CUVET_OK);
-    end(&s);
+    begin(&scene, 1, false, true, false);
+    ck_assert_int_eq(cli_write_whole(scene.draft[0].fd, "new", 3), CUVET_OK);
+    ck_assert_int_eq(cli_porter_done(&scene.porter, 0), CUVET_OK);
+    end(&scene);
     ck_assert(holds(above, "victim", "precious"));
     ck_assert(holds(dir, "first", "new"));
 }
@@ -223,48 +223,48 @@ START_TEST(bad_names_of_drafts)
 {
     static const char *const BAD[] = { "", ".", "..", "a/b", "/", "/etc/passwd" };
     char longest[PORTER_NAME_MOST + 2];
-    cli_draft d = { .dir = dir, .fd = -1 };
+    cli_draft draft = { .dir = dir, .fd = -1 };
 
     for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++) {
-        d.name = BAD[i];
-        cli_draft_open(&d);
-        ck_assert_int_eq(d.status, CUVET_E_USAGE);
-        ck_assert_int_eq(d.fd, -1);
-        ck_assert_int_eq(cli_draft_publish(&d), CUVET_E_USAGE);
+        draft.name = BAD[i];
+        cli_draft_open(&draft);
+        ck_assert_int_eq(draft.status, CUVET_E_USAGE);
+        ck_assert_int_eq(draft.fd, -1);
+        ck_assert_int_eq(cli_draft_publish(&draft), CUVET_E_USAGE);
     }
     memset(longest, 'n', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = '\0';
-    d.name = longest;
-    cli_draft_open(&d);
-    ck_assert_int_eq(d.status, CUVET_E_USAGE);
-    d.name = longest + 1;
-    cli_draft_open(&d);
-    ck_assert_int_eq(d.status, CUVET_OK);
-    ck_assert_int_eq(cli_draft_publish(&d), CUVET_OK);
-    cli_draft_drop(&d);
-    d = (cli_draft){ .dir = -1, .fd = -1, .name = "first" };
-    cli_draft_open(&d);
-    ck_assert_int_eq(d.status, CUVET_E_IO);
+    draft.name = longest;
+    cli_draft_open(&draft);
+    ck_assert_int_eq(draft.status, CUVET_E_USAGE);
+    draft.name = longest + 1;
+    cli_draft_open(&draft);
+    ck_assert_int_eq(draft.status, CUVET_OK);
+    ck_assert_int_eq(cli_draft_publish(&draft), CUVET_OK);
+    cli_draft_drop(&draft);
+    draft = (cli_draft){ .dir = -1, .fd = -1, .name = "first" };
+    cli_draft_open(&draft);
+    ck_assert_int_eq(draft.status, CUVET_E_IO);
     ck_assert_int_eq(count(dir), 1);
 }
 END_TEST
 
 START_TEST(files_of_a_folder)
 {
-    scene s;
+    porter_scene scene;
 
     put(dir, "0001-b.sm_90.cubin", "old");
     put(dir, "0002-c.ptx", "old");
     ck_assert_int_eq(symlinkat("../victim", dir, "0003-d.ptx"), 0);
     for (int replace = 0; replace < 2; replace++) {
-        begin(&s, 0, true, replace, false);
-        ck_assert_int_eq(cli_porter_save(&s.p, "0000-a.sm_90.cubin", "new", 3),
+        begin(&scene, 0, true, replace, false);
+        ck_assert_int_eq(cli_porter_save(&scene.porter, "0000-a.sm_90.cubin", "new", 3),
                          replace ? CUVET_OK : CUVET_OK);
-        ck_assert_int_eq(cli_porter_save(&s.p, "0001-b.sm_90.cubin", "new", 3),
+        ck_assert_int_eq(cli_porter_save(&scene.porter, "0001-b.sm_90.cubin", "new", 3),
                          replace ? CUVET_OK : CUVET_E_EXISTS);
-        ck_assert_int_eq(cli_porter_save(&s.p, "0003-d.ptx", "new", 3), CUVET_E_EXISTS);
-        ck_assert_int_eq(cli_porter_save(&s.p, "../0000-a.ptx", "new", 3), CUVET_E_USAGE);
-        end(&s);
+        ck_assert_int_eq(cli_porter_save(&scene.porter, "0003-d.ptx", "new", 3), CUVET_E_EXISTS);
+        ck_assert_int_eq(cli_porter_save(&scene.porter, "../0000-a.ptx", "new", 3), CUVET_E_USAGE);
+        end(&scene);
         ck_assert_int_eq(count(dir), 4);
         ck_assert(holds(dir, "0000-a.sm_90.cubin", "new"));
         ck_assert(holds(dir, "0001-b.sm_90.cubin", replace ? "new" : "old"));
@@ -277,18 +277,18 @@ END_TEST
 START_TEST(a_folder_has_an_end)
 {
     static char bytes[3 * PORTER_LEAST];
-    scene s;
+    porter_scene scene;
 
-    *(&s) = (scene){ .p = CLI_NO_PORTER };
-    s.p.folder = dup(dir);
-    s.p.most = 5 * PORTER_LEAST;
-    ck_assert_int_eq(cli_porter_start(&s.p), CUVET_OK);
-    ck_assert_int_eq(cli_porter_save(&s.p, "0000-a.ptx", bytes, sizeof(bytes)), CUVET_OK);
-    ck_assert_int_eq(cli_porter_save(&s.p, "0001-a.ptx", bytes, sizeof(bytes)), CUVET_E_LIMIT);
-    ck_assert_int_eq(cli_porter_save(&s.p, "0002-a.ptx", "", 0), CUVET_OK); /* counts as well */
-    ck_assert_int_eq(cli_porter_save(&s.p, "0003-a.ptx", "", 0), CUVET_OK);
-    ck_assert_int_eq(cli_porter_save(&s.p, "0004-a.ptx", "", 0), CUVET_E_LIMIT);
-    end(&s);
+    *(&scene) = (porter_scene){ .porter = CLI_NO_PORTER };
+    scene.porter.folder = dup(dir);
+    scene.porter.most = 5 * PORTER_LEAST;
+    ck_assert_int_eq(cli_porter_start(&scene.porter), CUVET_OK);
+    ck_assert_int_eq(cli_porter_save(&scene.porter, "0000-a.ptx", bytes, sizeof(bytes)), CUVET_OK);
+    ck_assert_int_eq(cli_porter_save(&scene.porter, "0001-a.ptx", bytes, sizeof(bytes)), CUVET_E_LIMIT);
+    ck_assert_int_eq(cli_porter_save(&scene.porter, "0002-a.ptx", "", 0), CUVET_OK); /* counts as well */
+    ck_assert_int_eq(cli_porter_save(&scene.porter, "0003-a.ptx", "", 0), CUVET_OK);
+    ck_assert_int_eq(cli_porter_save(&scene.porter, "0004-a.ptx", "", 0), CUVET_E_LIMIT);
+    end(&scene);
     ck_assert_int_eq(count(dir), 3);
 }
 END_TEST
@@ -296,44 +296,48 @@ END_TEST
 /* ---- forged orders ---- */
 
 /* A word of the script: what is sent, and what comes back: 'o' OK, 'x' EXISTS, 'i' IO, '!' the end. */
-typedef struct forged {
+typedef struct porter_forged {
     uint8_t verb, file;
     int n_name; /* as it says; -1: the length of the name */
     const char *name;
     char want;
-} forged;
+} porter_forged;
 
 #define LONG50 "0123456789012345678901234567890123456789012345678-"
 #define LONG196                                                                                              \
     "0000-" LONG50 LONG50 LONG50 "01234567890123456789012345678901234567890" /* and an extension */
 #define FOLDER PORTER_IN_FOLDER
 
-static char ask(scene *s, const forged *f)
+static char ask(porter_scene *scene, const porter_forged *forged)
 {
     char packet[600];
-    porter_order o = { f->verb, f->file, 0 };
-    porter_reply r = { 0 };
-    size_t n = strlen(f->name);
+    porter_order order = { forged->verb, forged->file, 0 };
+    porter_reply reply = { 0 };
+    size_t len = strlen(forged->name);
     ssize_t got;
 
-    o.n_name = (uint16_t)(f->n_name < 0 ? (int)n : f->n_name);
-    memcpy(packet, &o, sizeof(o));
-    memcpy(packet + sizeof(o), f->name, n);
-    if (send(s->p.fd, packet, sizeof(o) + n, MSG_NOSIGNAL) < 0)
+    order.n_name = (uint16_t)(forged->n_name < 0 ? (int)len : forged->n_name);
+    memcpy(packet, &order, sizeof(order));
+    memcpy(packet + sizeof(order), forged->name, len);
+    if (send(scene->porter.fd, packet, sizeof(order) + len, MSG_NOSIGNAL) < 0)
         return '!';
-    got = recv(s->p.fd, &r, sizeof(r), 0); /* a descriptor that comes along is closed by the kernel */
-    if (got != (ssize_t)sizeof(r))
+    got = recv(scene->porter.fd, &reply, sizeof(reply),
+               0); /* a descriptor that comes along is closed by the kernel */
+    if (got != (ssize_t)sizeof(reply))
         return '!';
-    return r.status == CUVET_OK ? 'o' : r.status == CUVET_E_EXISTS ? 'x' : r.status == CUVET_E_IO ? 'i' : '?';
+    return reply.status == CUVET_OK         ? 'o'
+           : reply.status == CUVET_E_EXISTS ? 'x'
+           : reply.status == CUVET_E_IO     ? 'i'
+                                            : '?';
 }
 
 START_TEST(forged_orders)
 {
     /* Each row is a life: up to three orders, and how many files there are in the end besides "old". */
     static const struct life {
-        forged order[3];
+        porter_forged order[3];
         int files;
-    } T[] = {
+    } other_life[] = {
         /* what is allowed, so that the rest fails for its own reason */
         { { { 'd', 0, -1, "", 'o' } }, 1 },
         { { { 'd', 1, -1, "", 'o' }, { 'd', 0, -1, "", 'o' } }, 2 },
@@ -409,25 +413,26 @@ START_TEST(forged_orders)
                                        "first",
                                        LONG196 ".merc" };
 
-    for (size_t i = 0; i < sizeof(T) / sizeof(T[0]) + sizeof(BAD) / sizeof(BAD[0]); i++) {
-        struct life t = { .files = 0 };
-        scene s;
+    for (size_t i = 0; i < sizeof(other_life) / sizeof(other_life[0]) + sizeof(BAD) / sizeof(BAD[0]); i++) {
+        struct life life = { .files = 0 };
+        porter_scene scene;
 
-        if (i < sizeof(T) / sizeof(T[0])) {
-            t = T[i];
+        if (i < sizeof(other_life) / sizeof(other_life[0])) {
+            life = other_life[i];
         } else {
-            t.order[0] = (forged){ 'g', FOLDER, -1, "", 'o' };
-            t.order[1] = (forged){ 'd', FOLDER, -1, BAD[i - sizeof(T) / sizeof(T[0])], '!' };
+            life.order[0] = (porter_forged){ 'g', FOLDER, -1, "", 'o' };
+            life.order[1] =
+                (porter_forged){ 'd', FOLDER, -1, BAD[i - sizeof(other_life) / sizeof(other_life[0])], '!' };
         }
         put(dir, "old", "old");
-        begin(&s, 2, true, true, i % 2);
-        for (size_t k = 0; k < 3 && t.order[k].name; k++) {
-            char got = ask(&s, &t.order[k]);
+        begin(&scene, 2, true, true, i % 2);
+        for (size_t k = 0; k < 3 && life.order[k].name; k++) {
+            char got = ask(&scene, &life.order[k]);
 
-            ck_assert_msg(got == t.order[k].want, "row %zu, order %zu: %c", i, k, got);
+            ck_assert_msg(got == life.order[k].want, "row %zu, order %zu: %c", i, k, got);
         }
-        end(&s);
-        wait_for_count(t.files + 1);
+        end(&scene);
+        wait_for_count(life.files + 1);
         ck_assert(holds(dir, "old", "old"));
         ck_assert_int_eq(count(above), 1);
         teardown();
@@ -439,17 +444,17 @@ END_TEST
 /* Without a folder, or without a file, nothing is given. */
 START_TEST(what_was_not_agreed)
 {
-    scene s;
+    porter_scene scene;
 
-    begin(&s, 1, false, true, false);
-    ck_assert_int_eq(ask(&s, &(forged){ 'g', FOLDER, -1, "", '!' }), '!');
-    end(&s);
-    begin(&s, 1, false, true, false);
-    ck_assert_int_eq(ask(&s, &(forged){ 'd', 1, -1, "", '!' }), '!');
-    end(&s);
-    begin(&s, 0, true, true, false);
-    ck_assert_int_eq(ask(&s, &(forged){ 'd', 0, -1, "", '!' }), '!');
-    end(&s);
+    begin(&scene, 1, false, true, false);
+    ck_assert_int_eq(ask(&scene, &(porter_forged){ 'g', FOLDER, -1, "", '!' }), '!');
+    end(&scene);
+    begin(&scene, 1, false, true, false);
+    ck_assert_int_eq(ask(&scene, &(porter_forged){ 'd', 1, -1, "", '!' }), '!');
+    end(&scene);
+    begin(&scene, 0, true, true, false);
+    ck_assert_int_eq(ask(&scene, &(porter_forged){ 'd', 0, -1, "", '!' }), '!');
+    end(&scene);
     ck_assert_int_eq(count(dir), 0);
 }
 END_TEST
@@ -460,24 +465,24 @@ START_TEST(descriptors_for_the_porter)
     union {
         struct cmsghdr head;
         char bytes[CMSG_SPACE(sizeof(int))];
-    } c = { .bytes = { 0 } };
-    porter_order o = { 'g', PORTER_IN_FOLDER, 0 };
-    struct iovec v = { &o, sizeof(o) };
-    struct msghdr m = {
-        .msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c.bytes)
+    } callback = { .bytes = { 0 } };
+    porter_order order = { 'g', PORTER_IN_FOLDER, 0 };
+    struct iovec vec = { &order, sizeof(order) };
+    struct msghdr msg = {
+        .msg_iov = &vec, .msg_iovlen = 1, .msg_control = &callback, .msg_controllen = sizeof(callback.bytes)
     };
-    porter_reply r;
-    scene s;
+    porter_reply reply;
+    porter_scene scene;
 
-    begin(&s, 0, true, true, false);
-    c.head = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
-    memcpy(CMSG_DATA(&c.head), &dir, sizeof(dir));
+    begin(&scene, 0, true, true, false);
+    callback.head = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
+    memcpy(CMSG_DATA(&callback.head), &dir, sizeof(dir));
     for (int i = 0; i < 3000; i++) {
-        ck_assert_int_eq(sendmsg(s.p.fd, &m, MSG_NOSIGNAL), (ssize_t)sizeof(o));
-        ck_assert_int_eq(recv(s.p.fd, &r, sizeof(r), 0), (ssize_t)sizeof(r));
-        ck_assert_uint_eq(r.status, CUVET_OK);
+        ck_assert_int_eq(sendmsg(scene.porter.fd, &msg, MSG_NOSIGNAL), (ssize_t)sizeof(order));
+        ck_assert_int_eq(recv(scene.porter.fd, &reply, sizeof(reply), 0), (ssize_t)sizeof(reply));
+        ck_assert_uint_eq(reply.status, CUVET_OK);
     }
-    end(&s);
+    end(&scene);
     ck_assert_int_eq(count(dir), 0);
 }
 END_TEST
@@ -486,18 +491,18 @@ END_TEST
 START_TEST(arbitrary_bytes)
 {
     uint64_t state = 0x9E3779B97F4A7C15u;
-    DIR *d;
-    const struct dirent *e;
+    DIR *stream;
+    const struct dirent *entry;
 
     put(dir, "old", "old");
     for (int life = 0; life < 150; life++) {
-        scene s;
+        porter_scene scene;
 
-        begin(&s, 2, true, true, life % 2);
+        begin(&scene, 2, true, true, life % 2);
         for (int i = 0; i < 8; i++) {
             char packet[16] = { 'd', (char)0xff, 10, 0, '0', '0', '0', '0', '-', 'a', '.', 'p', 't', 'x' };
-            size_t n = i % 2 ? 14 : 4;
-            porter_reply r;
+            size_t count = i % 2 ? 14 : 4;
+            porter_reply reply;
 
             if (i % 2 == 0) {
                 packet[0] = 'g';
@@ -505,80 +510,81 @@ START_TEST(arbitrary_bytes)
             }
             for (int k = 0; k < life % 3; k++) {
                 state = state * 6364136223846793005u + 1442695040888963407u;
-                packet[(state >> 33) % n] = (char)(state >> 50);
+                packet[(state >> 33) % count] = (char)(state >> 50);
             }
-            if (send(s.p.fd, packet, n, MSG_NOSIGNAL) < 0 || recv(s.p.fd, &r, sizeof(r), 0) <= 0)
+            if (send(scene.porter.fd, packet, count, MSG_NOSIGNAL) < 0 ||
+                recv(scene.porter.fd, &reply, sizeof(reply), 0) <= 0)
                 break;
         }
-        end(&s);
+        end(&scene);
     }
     ck_assert(holds(dir, "old", "old"));
-    d = fdopendir(dup(dir));
-    while ((e = readdir(d)) != NULL)
-        ck_assert_msg(e->d_name[0] == '.'
-                          ? strspn(e->d_name, ".") == strlen(e->d_name)
-                          : strcmp(e->d_name, "old") == 0 || strcmp(e->d_name, "first") == 0 ||
-                                strcmp(e->d_name, "second") == 0 ||
-                                porter_name_ok(e->d_name, strlen(e->d_name)),
-                      "%s", e->d_name);
-    closedir(d);
+    stream = fdopendir(dup(dir));
+    while ((entry = readdir(stream)) != NULL)
+        ck_assert_msg(entry->d_name[0] == '.'
+                          ? strspn(entry->d_name, ".") == strlen(entry->d_name)
+                          : strcmp(entry->d_name, "old") == 0 || strcmp(entry->d_name, "first") == 0 ||
+                                strcmp(entry->d_name, "second") == 0 ||
+                                porter_name_ok(entry->d_name, strlen(entry->d_name)),
+                      "%s", entry->d_name);
+    closedir(stream);
     ck_assert_int_eq(count(above), 1);
 }
 END_TEST
 
 START_TEST(the_porter_dies)
 {
-    scene s;
+    porter_scene scene;
 
-    begin(&s, 1, true, true, false);
-    shutdown(s.p.fd, SHUT_RDWR);
-    ck_assert_int_eq(cli_porter_done(&s.p, 0), CUVET_E_IO);
-    ck_assert_int_eq(cli_porter_save(&s.p, "0000-a.ptx", "x", 1), CUVET_E_IO);
-    end(&s);
+    begin(&scene, 1, true, true, false);
+    shutdown(scene.porter.fd, SHUT_RDWR);
+    ck_assert_int_eq(cli_porter_done(&scene.porter, 0), CUVET_E_IO);
+    ck_assert_int_eq(cli_porter_save(&scene.porter, "0000-a.ptx", "x", 1), CUVET_E_IO);
+    end(&scene);
     ck_assert_int_eq(count(dir), 0);
 }
 END_TEST
 
 START_TEST(replies)
 {
-    porter_reply r = { PORTER_REPLY, CUVET_OK };
+    porter_reply reply = { PORTER_REPLY, CUVET_OK };
 
-    ck_assert(porter_reply_ok(&r, sizeof(r), true, true));
-    ck_assert(porter_reply_ok(&r, sizeof(r), false, false));
-    ck_assert(!porter_reply_ok(&r, sizeof(r), true, false));
-    ck_assert(!porter_reply_ok(&r, sizeof(r), false, true));
-    ck_assert(!porter_reply_ok(&r, sizeof(r) - 1, false, false));
-    r.status = CUVET_E_EXISTS;
-    ck_assert(porter_reply_ok(&r, sizeof(r), false, true));
-    ck_assert(!porter_reply_ok(&r, sizeof(r), true, true));
-    r.status = CUVET_E_INTERNAL;
-    ck_assert(!porter_reply_ok(&r, sizeof(r), false, false));
-    r = (porter_reply){ PORTER_REPLY + 1, CUVET_OK };
-    ck_assert(!porter_reply_ok(&r, sizeof(r), false, false));
+    ck_assert(porter_reply_ok(&reply, sizeof(reply), true, true));
+    ck_assert(porter_reply_ok(&reply, sizeof(reply), false, false));
+    ck_assert(!porter_reply_ok(&reply, sizeof(reply), true, false));
+    ck_assert(!porter_reply_ok(&reply, sizeof(reply), false, true));
+    ck_assert(!porter_reply_ok(&reply, sizeof(reply) - 1, false, false));
+    reply.status = CUVET_E_EXISTS;
+    ck_assert(porter_reply_ok(&reply, sizeof(reply), false, true));
+    ck_assert(!porter_reply_ok(&reply, sizeof(reply), true, true));
+    reply.status = CUVET_E_INTERNAL;
+    ck_assert(!porter_reply_ok(&reply, sizeof(reply), false, false));
+    reply = (porter_reply){ PORTER_REPLY + 1, CUVET_OK };
+    ck_assert(!porter_reply_ok(&reply, sizeof(reply), false, false));
 }
 END_TEST
 
 Suite *suite_porter(void);
 Suite *suite_porter(void)
 {
-    Suite *s = suite_create("porter");
-    TCase *c = tcase_create("porter");
+    Suite *suite = suite_create("porter");
+    TCase *tcase = tcase_create("porter");
 
-    tcase_set_timeout(c, 60);
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, a_file_with_a_fixed_name);
-    tcase_add_test(c, what_was_not_finished_is_gone);
-    tcase_add_test(c, only_regular_files_are_replaced);
-    tcase_add_test(c, hard_links);
-    tcase_add_test(c, bad_names_of_drafts);
-    tcase_add_test(c, files_of_a_folder);
-    tcase_add_test(c, a_folder_has_an_end);
-    tcase_add_test(c, forged_orders);
-    tcase_add_test(c, what_was_not_agreed);
-    tcase_add_test(c, descriptors_for_the_porter);
-    tcase_add_test(c, arbitrary_bytes);
-    tcase_add_test(c, the_porter_dies);
-    tcase_add_test(c, replies);
-    suite_add_tcase(s, c);
-    return s;
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, a_file_with_a_fixed_name);
+    tcase_add_test(tcase, what_was_not_finished_is_gone);
+    tcase_add_test(tcase, only_regular_files_are_replaced);
+    tcase_add_test(tcase, hard_links);
+    tcase_add_test(tcase, bad_names_of_drafts);
+    tcase_add_test(tcase, files_of_a_folder);
+    tcase_add_test(tcase, a_folder_has_an_end);
+    tcase_add_test(tcase, forged_orders);
+    tcase_add_test(tcase, what_was_not_agreed);
+    tcase_add_test(tcase, descriptors_for_the_porter);
+    tcase_add_test(tcase, arbitrary_bytes);
+    tcase_add_test(tcase, the_porter_dies);
+    tcase_add_test(tcase, replies);
+    suite_add_tcase(suite, tcase);
+    return suite;
 }
