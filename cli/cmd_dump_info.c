@@ -58,10 +58,11 @@ static void put_number(dump_state *dump, FILE *to, uint64_t table, const cuvet_f
     case CUVET_FIELD_WORD:
     case CUVET_FIELD_PADDING: dump_put_hex(to, field->value); break;
     case CUVET_FIELD_COUNT:
-        if (field->value == UINT32_MAX) {
+        if (field->value == UINT32_MAX)
             fputs("unknown", to); /* as in a stack that recursion makes unbounded */
-            break;
-        } /* fall through */
+        else
+            dump_put_dec(to, field->value);
+        break;
     case CUVET_FIELD_NUMBER:
     case CUVET_FIELD_EXTENT:
     case CUVET_FIELD_SECTION:

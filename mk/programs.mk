@@ -34,7 +34,7 @@ $(filter %/unit_proc %/unit_finalize %/unit_api %/fault,$(TEST_BINS)): | $(BUILD
 
 # docs/evidence/link.md has the figures of a whole run of both.
 mutants-link: $(BUILD)/tests/link_server ## damaged objects through the linker (MUTANTS=n of each of 29, NVLINK=path)
-	@$(PYTHON) tests/differential/link_mutants.py --server $(BUILD)/tests/link_server --each $(or $(MUTANTS),300) \
+	@$(PYTHON) tests/hostile/link_mutants.py --server $(BUILD)/tests/link_server --each $(or $(MUTANTS),300) \
 	    $(if $(NVLINK),--nvlink $(NVLINK))
 
 mutants-commands: $(BUILD)/cuvet ## samples with lies in their fields through each command (MUTANTS=n)

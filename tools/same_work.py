@@ -13,7 +13,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CORPUS = os.path.join(ROOT, "corpus")
-sys.path[:0] = [os.path.join(ROOT, "tools", "corpus"), os.path.join(ROOT, "tests", "differential")]
+sys.path[:0] = [os.path.join(ROOT, "tools", "corpus"), os.path.join(ROOT, "tests", "hostile")]
 
 import edit  # noqa: E402
 import link_mutants  # noqa: E402

@@ -5,6 +5,18 @@
 
 #include <cuvet/status.h>
 
+/* The few headers that index memory on behalf of format/ and model/ are fenced: everything else in those
+ * layers compiles with clang's -Werror=unsafe-buffer-usage. */
+#if defined(__clang__) && __clang_major__ >= 16
+#define CV_BUF_BEGIN                                                                                         \
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wunsafe-buffer-usage\"")
+#define CV_BUF_END _Pragma("clang diagnostic pop")
+#else
+#define CV_BUF_BEGIN
+#define CV_BUF_END
+#endif
+
+/* It is fenced itself. */
 #include "base/trap.h"
 
 #define CV_MUST __attribute__((warn_unused_result))
@@ -21,17 +33,6 @@
 #define CV_KIB         UINT64_C(1024)
 #define CV_MIB         (UINT64_C(1024) * CV_KIB)
 #define CV_GIB         (UINT64_C(1024) * CV_MIB)
-
-/* The few headers that index memory on behalf of format/ and model/ are fenced: everything else in those
- * layers compiles with clang's -Werror=unsafe-buffer-usage. */
-#if defined(__clang__) && __clang_major__ >= 16
-#define CV_BUF_BEGIN                                                                                         \
-    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wunsafe-buffer-usage\"")
-#define CV_BUF_END _Pragma("clang diagnostic pop")
-#else
-#define CV_BUF_BEGIN
-#define CV_BUF_END
-#endif
 
 /* Functions whose unsigned arithmetic is meant to wrap; a build that checks for it leaves them alone. */
 #if defined(__clang__)

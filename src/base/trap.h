@@ -68,18 +68,20 @@ static __attribute__((cold, noinline, unused)) const void *cv_trap_zeros(void)
     return CV_TRAP_ZEROS;
 }
 
+CV_BUF_BEGIN
 /* May be written; cleared again at the next wrong index. */
 static __attribute__((cold, noinline, unused)) void *cv_trap_small(void)
 {
-    volatile uint64_t *element = cv_trap_here.element; /* or this would be a call of memset() */
-
     cv_trap_here.wrong++;
     if (cv_trap_ends)
         __builtin_trap();
-    for (size_t i = 0; i < sizeof(cv_trap_here.element) / sizeof(cv_trap_here.element[0]); i++)
-        element[i] = 0;
+    for (size_t i = 0; i < sizeof(cv_trap_here.element) / sizeof(cv_trap_here.element[0]); i++) {
+        cv_trap_here.element[i] = 0;
+        __asm__ volatile("" ::: "memory"); /* or this would be a call of memset() */
+    }
     return cv_trap_here.element;
 }
+CV_BUF_END
 
 static inline __attribute__((always_inline)) const void *cv_trap_read(uint64_t index, uint64_t length)
 {

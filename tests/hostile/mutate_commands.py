@@ -23,7 +23,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SAMPLES = os.path.join(ROOT, "corpus", "samples")
 sys.path.insert(0, os.path.join(ROOT, "tools", "corpus"))
-sys.path.insert(0, os.path.join(ROOT, "tests", "differential"))
+sys.path.insert(0, os.path.join(ROOT, "tests", "hostile"))
 
 import edit  # noqa: E402
 from link_mutants import kernels, value  # noqa: E402

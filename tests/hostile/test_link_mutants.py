@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "cli"))
 
 from lib_cli import CUVET, main, test  # noqa: E402
 
-SCRIPT = os.path.join(ROOT, "tests", "differential", "link_mutants.py")
+SCRIPT = os.path.join(ROOT, "tests", "hostile", "link_mutants.py")
 SERVER = os.path.join(os.environ.get("CV_BUILD") or os.path.dirname(CUVET), "tests", "link_server")
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Links what it is sent, each time in a process of its own, so that a crash or a hang is one answer among
- * others. Driven by tests/differential/link_mutants.py.
+ * others. Driven by tests/hostile/link_mutants.py.
  *
  * A job on standard input, words little-endian: target, options (1 -r, 2 in
  * the reference's form, 4 -g, 8 --preserve-relocs), number of objects, then length and bytes of
