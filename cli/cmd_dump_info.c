@@ -90,7 +90,7 @@ static void put_field(dump_state *dump, FILE *to, uint64_t table, dump_info_prog
 
     if ((field->flags & CUVET_FIELD_OPTIONAL) != 0 && field->value == 0)
         return;
-    if (!word || progress->list != field->name)
+    if (!word || !progress->list || progress->list != field->name)
         progress->words = 0;
     separate(dump, to, progress, field);
     put_label(to, progress, field);

@@ -88,7 +88,7 @@ static bool named_pipe(const input_walk *walk, const char *name, int fd)
 int cli_open_list(const char *path, const char **why)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    struct stat st;
+    struct stat st = { 0 };
 
     *why = fd < 0 || fstat(fd, &st) != 0 ? strerror(errno) : NULL;
     if (!*why && S_ISFIFO(st.st_mode))

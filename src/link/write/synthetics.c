@@ -30,15 +30,18 @@ static uint32_t string_off(const cv_link *link, cv_id name)
     return (uint32_t)cv_l_mean(link, name)->str_off;
 }
 
+static uint32_t index_of(const cv_link *link, const cv_osym *osym)
+{
+    return osym->sec == CV_NONE ? 0 : cv_l_osec(link, osym->sec)->index;
+}
+
 /* Kind and visibility bits as the loader reads them. */
-static void put_symbol(const cv_link *link, cv_builder *builder, cv_builder *numbers, const cv_osym *osym)
+static void put_symbol(const cv_link *link, cv_builder *builder, const cv_osym *osym)
 {
     uint8_t info = osym->info, other = osym->other;
-    uint32_t index = osym->sec == CV_NONE ? 0 : cv_l_osec(link, osym->sec)->index;
+    uint32_t index = index_of(link, osym);
     uint16_t shndx = index < CV_SHN_LORESERVE ? (uint16_t)index : CV_SHN_XINDEX;
 
-    if (numbers)
-        cv_put_u32(numbers, shndx == CV_SHN_XINDEX ? index : 0);
     if (osym->common_kept && !osym->common)
         shndx = CV_SHN_COMMON;
     if (!link->opts.relocatable && osym->common) {
@@ -57,10 +60,20 @@ static void put_symbol(const cv_link *link, cv_builder *builder, cv_builder *num
     cv_put_u64(builder, osym->size);
 }
 
+/* Numbers of sections that do not fit a symbol. */
+static void put_numbers(const cv_link *link, cv_builder *numbers)
+{
+    cv_put_u32(numbers, 0);
+    for (uint64_t i = 0; i < link->sym_order.count; i++) {
+        uint32_t index = index_of(link, cv_l_osym(link, *cv_u32s_get(&link->sym_order, i)));
+
+        cv_put_u32(numbers, index < CV_SHN_LORESERVE ? 0 : index);
+    }
+}
+
 static cuvet_status fill_symbols(cv_link *link)
 {
-    cv_builder *builder = bytes_of(link, link->symtab),
-               *numbers = link->symtab_shndx == CV_NONE ? NULL : bytes_of(link, link->symtab_shndx);
+    cv_builder *builder = bytes_of(link, link->symtab);
 
     for (cv_id i = 0; i < link->fn.count; i++) { /* functions are as long as their code */
         const cv_lfn *function = cv_l_fn(link, i);
@@ -70,12 +83,12 @@ static cuvet_status fill_symbols(cv_link *link)
     }
     cv_builder_reserve(builder, (link->sym_order.count + 1) * cv_elf_sym_size(false));
     cv_put_zero(builder, cv_elf_sym_size(false));
-    if (numbers) {
-        cv_put_u32(numbers, 0);
+    if (link->symtab_shndx != CV_NONE) {
+        put_numbers(link, bytes_of(link, link->symtab_shndx));
         cv_l_osec(link, link->symtab_shndx)->link = LINK_SYMTAB;
     }
     for (uint64_t i = 0; i < link->sym_order.count; i++)
-        put_symbol(link, builder, numbers, cv_l_osym(link, *cv_u32s_at(&link->sym_order, i)));
+        put_symbol(link, builder, cv_l_osym(link, *cv_u32s_at(&link->sym_order, i)));
     cv_l_osec(link, link->symtab)->link = 2;
     cv_l_osec(link, link->symtab)->info = (uint32_t)link->n_locals;
     if (link->symtab_shndx != CV_NONE && end(link, link->symtab_shndx) != CUVET_OK)
