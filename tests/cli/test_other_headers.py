@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 
-from lib_cli import CUVET, ROOT, equal, main, scratch, test
+from lib_cli import CUVET, ROOT, Skip, equal, main, scratch, test
 
 LIBRARY = os.path.dirname(os.path.abspath(CUVET))
 HEADERS = os.path.join(ROOT, "include", "cuvet")
@@ -119,6 +119,9 @@ def make(folder, how):
 
 
 def build(source, include, binary, *flags):
+    with open(os.path.join(LIBRARY, "libcuvet.so"), "rb") as f:
+        if re.search(rb"__(?:asan|tsan|ubsan)_", f.read()):
+            raise Skip("the library is built with a sanitizer: a program of another compiler cannot be linked with it")
     subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-Wall", "-Werror", "-Wno-unused", *flags, "-I", include, source, "-o", binary,
                     "-L", LIBRARY, "-lcuvet", "-Wl,-rpath," + LIBRARY], check=True)
     return binary
