@@ -65,17 +65,14 @@ bool cv_callgraph_peek(cv_span span, cv_call_cur *cur, cv_call *out)
 
 cuvet_status cv_callgraph_each(cv_span span, uint64_t *pos, cv_call_part *part, bool *marker, cv_call *out)
 {
-    uint32_t opens;
-
     if (*pos >= span.len)
         return CUVET_END;
     if (span.len - *pos < CALL_RECORD)
         return CUVET_E_MALFORMED;
     *out = (cv_call){ *pos, *part, cv_u32_at(span, *pos), cv_u32_at(span, *pos + 4) };
-    opens = UINT32_MAX - out->to + 1; /* 0 of a record whose second word is 0 */
-    *marker = opens != 0 && opens <= LAST_PART;
+    *marker = out->to > UINT32_MAX - LAST_PART;
     if (*marker)
-        *part = out->part = (cv_call_part)opens;
+        *part = out->part = (cv_call_part)(UINT32_MAX - out->to + 1);
     *pos += CALL_RECORD;
     return CUVET_OK;
 }
