@@ -466,7 +466,7 @@ static cuvet_status take(api_sequence_world *world, unsigned ctx, cuvet_input in
 /* Calls that look at it. */
 static cuvet_status look(api_sequence_world *world, unsigned ctx, cuvet_input in, call what)
 {
-    cuvet_input_config config = { 0 };
+    cuvet_input_config config = { .size = sizeof(config) };
     cuvet_candidate candidate = { .size = sizeof(candidate) };
     cuvet_result result = { .size = sizeof(result) };
     uint64_t i = fz_edge(&world->ops, 4);

@@ -112,7 +112,8 @@ typedef struct cv_cubin {
         n_relocs; /* defined in .symtab; functions include kernels; both kinds of relocations */
     uint64_t extent;
     uint32_t first[CV_N_ROLES]; /* first section of each role, 0 = none: see cv_cubin_first */
-    cv_keys by_off; /* ranges of the file sorted by offset: scratch of the ledger and of the segments */
+    cv_keys by_off; /* ranges sorted by offset: scratch of the ledger, of relocations and of the segments */
+    uint64_t by_off_target; /* section that relocations in it are for; 0: none */
 } cv_cubin;
 
 /* Keep the memory between two cubins: init once, examine often, free at the end. */

@@ -203,28 +203,50 @@ static void check_batch(reloc_batch *batch)
     batch->apart = up || down;
 }
 
-/* Call frames are stepped through from address to address: two that overlap never end. */
-static cuvet_status check_overlap(const reloc_batch *batch, cv_keys *by_off)
+/* What is kept of an entry beside its offset: how many bytes it touches, which one it is, and whether it is
+ * of a table that was looked at before. */
+enum { TOUCHED_BITS = 4, TOUCHED_MOST = (1 << TOUCHED_BITS) - 1 };
+#define TOUCHED_BEFORE (UINT64_C(1) << 63)
+
+/* Those that touch the same bytes, once for each entry of this table. */
+static void report_overlaps(const reloc_batch *batch, const cv_keys *by_off)
 {
-    uint64_t end = 0;
+    uint64_t end = 0, last = TOUCHED_BEFORE;
+
+    for (uint64_t k = 0; k < by_off->count; k++) {
+        const cv_key *entry = cv_keys_get(by_off, k);
+        uint64_t here = entry->index & TOUCHED_BEFORE ? last : entry->index;
+
+        if (k != 0 && entry->key < end && !(here & TOUCHED_BEFORE))
+            entry_report(batch, here >> TOUCHED_BITS, CV_R_RELOC_OVERLAP, 0, entry->key, end);
+        end = cv_sat_add(entry->key, entry->index & TOUCHED_MOST);
+        last = entry->index;
+    }
+}
+
+/* Call frames are stepped through from address to address: two that overlap never end. Several tables may be
+ * for the same frames, one behind the other. */
+static cuvet_status check_overlap(const reloc_batch *batch, cv_cubin *cubin, uint64_t target)
+{
+    cv_keys *by_off = &cubin->by_off;
     cv_elf_reloc reloc;
 
-    cv_keys_clear(by_off);
+    if (cubin->by_off_target != target)
+        cv_keys_clear(by_off);
+    cubin->by_off_target = target;
+    for (uint64_t k = 0; k < by_off->count; k++)
+        cv_keys_at(by_off, k)->index |= TOUCHED_BEFORE;
     for (uint64_t i = 0; i < batch->count; i++) {
+        uint64_t touched;
+
         cv_elf_read_reloc(batch->body, batch->cubin->header.is32, batch->rela, i, &reloc);
-        if (!cv_keys_push(&batch->ctx->mem, by_off, (cv_key){ reloc.off, i }))
+        touched = batch->merc ? 1 : cv_max(1, cv_reloc_of(reloc.type)->bytes);
+        if (!cv_keys_push(&batch->ctx->mem, by_off,
+                          (cv_key){ reloc.off, i << TOUCHED_BITS | cv_min(touched, TOUCHED_MOST) }))
             return cv_nomem(batch->ctx, batch->body.off);
     }
     cv_keys_sort(by_off);
-    for (uint64_t k = 0; k < by_off->count; k++) {
-        const cv_key *entry = cv_keys_at(by_off, k);
-
-        if (k != 0 && entry->key < end)
-            entry_report(batch, entry->index, CV_R_RELOC_OVERLAP, 0, entry->key, end);
-        cv_elf_read_reloc(batch->body, batch->cubin->header.is32, batch->rela, entry->index, &reloc);
-        end = cv_sat_add(entry->key, batch->merc ? 1 : cv_max(1, cv_reloc_of(reloc.type)->bytes));
-    }
-    cv_keys_clear(by_off);
+    report_overlaps(batch, by_off);
     return CUVET_OK;
 }
 
@@ -302,7 +324,7 @@ static cuvet_status check_section(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, 
     if (is_compared(&batch, target) && sec->header.type != CV_SHT_CUDA_RESOLVED_RELA &&
         !cv_keys_push(&ctx->mem, compared, (cv_key){ sec->header.info, index << 1 | batch.apart }))
         return cv_nomem(ctx, batch.body.off);
-    return cv_is_frames(target) ? check_overlap(&batch, &cubin->by_off) : CUVET_OK;
+    return cv_is_frames(target) ? check_overlap(&batch, cubin, sec->header.info) : CUVET_OK;
 }
 
 cuvet_status cv_cubin_check_relocs(cv_ctx *ctx, cv_cubin *cubin)
@@ -321,6 +343,8 @@ cuvet_status cv_cubin_check_relocs(cv_ctx *ctx, cv_cubin *cubin)
             st = check_section(ctx, cubin, i, sec, &calls, &compared);
     }
     cv_calls_free(ctx, &calls);
+    cv_keys_clear(&cubin->by_off); /* others use it as well */
+    cubin->by_off_target = 0;
     cv_keys_sort(&compared);
     if (st == CUVET_OK)
         st = cv_cubin_check_overlap(ctx, cubin, &compared);

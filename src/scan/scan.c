@@ -300,7 +300,7 @@ cuvet_status cv_scan_ahead(cv_scan *scan)
 
 static void deliver_walk_diags(cv_scan *scan, cv_level *lv)
 {
-    for (; lv->next_diag < lv->diags.count && *cv_u64s_at(&lv->before, lv->next_diag) <= lv->next_unit;
+    for (; lv->next_diag < lv->before.count && *cv_u64s_at(&lv->before, lv->next_diag) <= lv->next_unit;
          lv->next_diag++) {
         const cuvet_diag *diag = cv_diags_at(&lv->diags, lv->next_diag);
 

@@ -244,10 +244,14 @@ bool cv_link_resolve_holds(const cv_link *link)
 
 bool cv_link_may_stay_undefined(const cv_link *link, const cv_isym *sym)
 {
-    const cv_isym *function = cv_l_isym(link, cv_l_mean(link, sym->name)->first);
+    const cv_meaning *entry = cv_l_mean(link, sym->name);
+    const cv_isym *function;
 
-    if (cv_l_mean(link, sym->name)->win != CV_NONE)
+    if (entry->win != CV_NONE)
         return true;
+    if (entry->first == CV_NONE) /* a symbol that takes no part, such as a local one */
+        return false;
+    function = cv_l_isym(link, entry->first);
     return (cv_l_type(function) == CV_STT_FUNC && cv_is_provided(cv_l_text(link, sym->name))) ||
            cv_l_bind(function) == CV_STB_WEAK || cv_l_is_texture(function) ||
            ((function->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED &&
