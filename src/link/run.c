@@ -49,9 +49,11 @@ static cuvet_status check_undefined(cv_link *link)
                 continue;
             if (cv_l_bind(sym) != CV_STB_LOCAL && !cv_link_may_stay_undefined(link, sym) &&
                 !cv_l_mean(link, sym->name)->reported) {
-                cv_l_mean(link, sym->name)->reported = true;
-                cv_link_say(link, cv_l_mean(link, sym->name)->first, CV_R_LINK_UNDEFINED, 0,
-                            cv_l_isym(link, cv_l_mean(link, sym->name)->first)->obj);
+                cv_meaning *entry = cv_l_mean(link, sym->name);
+                cv_id first = entry->first == CV_NONE ? cv_l_irel(link, rel)->sym : entry->first;
+
+                entry->reported = true;
+                cv_link_say(link, first, CV_R_LINK_UNDEFINED, 0, cv_l_isym(link, first)->obj);
             }
         }
     }
