@@ -30,7 +30,7 @@ extern "C" {
 /** Scan a file and keep what is found. What is found goes to the callback of the context as well.
  *  @param opt NULL: everything is unpacked and judged, on one thread
  *  @return CUVET_OK (the whole file was scanned, whatever was found) · CUVET_E_NULL · CUVET_E_USAGE ·
- * CUVET_E_ARCH ·  CUVET_E_IO (diagnosed) · CUVET_E_LIMIT · CUVET_E_NOMEM. *out is zero unless OK. */
+ * CUVET_E_ARCH · CUVET_E_IO (diagnosed) · CUVET_E_LIMIT · CUVET_E_NOMEM. *out is zero unless OK. */
 CUVET_API CUVET_MUST cuvet_status cuvet_scan_file(cuvet_ctx *ctx, const char *path,
                                                   const cuvet_scan_options *opt, cuvet_findings *out);
 /** The same for a file in memory, whose bytes are borrowed during the call. */
@@ -38,13 +38,13 @@ CUVET_API CUVET_MUST cuvet_status cuvet_scan_memory(cuvet_ctx *ctx, const void *
                                                     const cuvet_scan_options *opt, cuvet_findings *out);
 /** Finding by index, in the order of the file. @return CUVET_OK · CUVET_END · CUVET_E_NULL · CUVET_E_USAGE
  * (size) */
-CUVET_API CUVET_MUST cuvet_status cuvet_findings_get(cuvet_ctx *ctx, cuvet_findings other_findings,
-                                                     uint64_t index, cuvet_finding *out);
+CUVET_API CUVET_MUST cuvet_status cuvet_findings_get(cuvet_ctx *ctx, cuvet_findings list, uint64_t index,
+                                                     cuvet_finding *out);
 /** Verdict and counts of the scan. */
-CUVET_API CUVET_MUST cuvet_status cuvet_findings_summary(cuvet_ctx *ctx, cuvet_findings other_findings,
+CUVET_API CUVET_MUST cuvet_status cuvet_findings_summary(cuvet_ctx *ctx, cuvet_findings list,
                                                          cuvet_summary *out);
-/** End it and poison its memory; *other_findings becomes 0. */
-CUVET_API CUVET_MUST cuvet_status cuvet_findings_destroy(cuvet_ctx *ctx, cuvet_findings *other_findings);
+/** End it and poison its memory; *list becomes 0. */
+CUVET_API CUVET_MUST cuvet_status cuvet_findings_destroy(cuvet_ctx *ctx, cuvet_findings *list);
 
 /** Link files: each of them as cuvet_linker_add_file() takes it. All are looked at, also when one is refused.
  *  @param opt may be NULL @param target "sm_90"; NULL: that of the options
@@ -56,7 +56,7 @@ CUVET_API CUVET_MUST cuvet_status cuvet_link_files(cuvet_ctx *ctx, const cuvet_l
                                                    cuvet_image *out);
 /** Write an image to a file: a temporary one beside it that is renamed when complete, or nothing.
  *  @param flags CUVET_SAVE_... @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE · CUVET_E_EXISTS ·
- * CUVET_E_IO (also for  a folder whose name has more than 767 bytes) */
+ * CUVET_E_IO (also for a folder whose name has more than 767 bytes) */
 CUVET_API CUVET_MUST cuvet_status cuvet_image_save(const cuvet_image *img, const char *path, unsigned flags);
 
 #ifdef __cplusplus

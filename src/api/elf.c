@@ -170,9 +170,5 @@ cuvet_status cuvet_elf_create(cuvet_ctx *ctx, const void *image, size_t size, cu
 
 cuvet_status cuvet_elf_destroy(cuvet_ctx *ctx, cuvet_elf *elf)
 {
-    cuvet_status st = ctx && elf ? cv_handle_destroy(ctx, CV_H_ELF, elf->bits) : CUVET_E_NULL;
-
-    if (st == CUVET_OK)
-        elf->bits = 0;
-    return st;
+    return cv_handle_close(ctx, CV_H_ELF, elf ? &elf->bits : NULL);
 }

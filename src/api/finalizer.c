@@ -7,7 +7,7 @@
 #include "finalize/job.h"
 #include "io/sink.h"
 
-enum { LEVEL_DEFAULT = 2, LEVEL_MOST = 4, BACKENDS = 3, TEXT_MOST = 65535 };
+enum { LEVEL_DEFAULT = 2, BACKENDS = 3, TEXT_MOST = 65535 };
 
 /* All that there are. */
 #define FLAGS (2 * CUVET_FINALIZE_TOOL_NOTE - 1)
@@ -161,7 +161,8 @@ static cuvet_status configure(cuvet_ctx *ctx, finalizer_state *finalizer, const 
     cuvet_status status;
 
     if ((unsigned)opt->policy > CUVET_ARCH_EXACT || (unsigned)opt->phase > CUVET_FINAL_POSTLINK ||
-        (unsigned)opt->kind > CUVET_FORM_SASS || opt->max_level > LEVEL_MOST || (opt->flags & ~FLAGS))
+        (unsigned)opt->kind > CUVET_FORM_SASS || opt->max_level > CV_FINAL_LEVEL_MOST ||
+        (opt->flags & ~FLAGS))
         return CUVET_E_USAGE;
     finalizer->opts = (cv_final_options){ .target_sm = opt->target.sm,
                                           .target_suffix = opt->target.suffix,
@@ -426,14 +427,7 @@ cuvet_status cuvet_finalizer_cancel(cuvet_ctx *ctx, cuvet_finalizer handle)
 
 cuvet_status cuvet_finalizer_destroy(cuvet_ctx *ctx, cuvet_finalizer *finalizer)
 {
-    cuvet_status status;
-
-    if (!ctx || !finalizer)
-        return CUVET_E_NULL;
-    status = cv_handle_destroy(ctx, CV_H_FINALIZER, finalizer->bits);
-    if (status == CUVET_OK)
-        finalizer->bits = 0;
-    return status;
+    return cv_handle_close(ctx, CV_H_FINALIZER, finalizer ? &finalizer->bits : NULL);
 }
 
 /* False: there are none, or they are of no possible size. */

@@ -202,27 +202,8 @@ cuvet_status cv_handle_done(cuvet_ctx *ctx, uint64_t bits, cuvet_status status)
     return put(ctx, bits, &status) ? status : CUVET_E_STALE_HANDLE;
 }
 
-cuvet_status cv_handle_create(cuvet_ctx *ctx, const cv_handle_class *cls, const void *how, uint64_t *bits)
-{
-    const uint64_t wrong = cv_trap_count();
-    void *body = NULL;
-    uint64_t handle = 0;
-    cuvet_status status;
-
-    status = cv_handle_new(ctx, cls->kind, cls->size, cls->end, &handle, &body);
-    if (status != CUVET_OK)
-        return cv_ctx_told(ctx, status);
-    status = cls->begin(ctx, body, how);
-    if (CV_NEVER(wrong != cv_trap_count()))
-        status = CUVET_E_INTERNAL;
-    if (status == CUVET_OK)
-        *bits = handle;
-    else if (cv_handle_destroy(ctx, cls->kind, handle) != CUVET_OK) /* in use by us: the put below ends it */
-        status = CUVET_E_INTERNAL;
-    return cv_handle_put(ctx, handle, status);
-}
-
-cuvet_status cv_handle_destroy(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits)
+/* In use: marked, the user's put ends it. */
+static cuvet_status destroy(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits)
 {
     cv_handles *handles = cv_ctx_handles(ctx);
     cv_slot *slot = NULL;
@@ -238,4 +219,33 @@ cuvet_status cv_handle_destroy(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bit
     }
     pthread_mutex_unlock(&handles->lock);
     return st;
+}
+
+cuvet_status cv_handle_create(cuvet_ctx *ctx, const cv_handle_class *cls, const void *how, uint64_t *bits)
+{
+    const uint64_t wrong = cv_trap_count();
+    void *body = NULL;
+    uint64_t handle = 0;
+    cuvet_status status;
+
+    status = cv_handle_new(ctx, cls->kind, cls->size, cls->end, &handle, &body);
+    if (status != CUVET_OK)
+        return cv_ctx_told(ctx, status);
+    status = cls->begin(ctx, body, how);
+    if (CV_NEVER(wrong != cv_trap_count()))
+        status = CUVET_E_INTERNAL;
+    if (status == CUVET_OK)
+        *bits = handle;
+    else if (destroy(ctx, cls->kind, handle) != CUVET_OK) /* in use by us: the put below ends it */
+        status = CUVET_E_INTERNAL;
+    return cv_handle_put(ctx, handle, status);
+}
+
+cuvet_status cv_handle_close(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t *bits)
+{
+    cuvet_status status = ctx && bits ? destroy(ctx, kind, *bits) : CUVET_E_NULL;
+
+    if (status == CUVET_OK)
+        *bits = 0;
+    return status;
 }

@@ -91,8 +91,8 @@ CV_MUST cuvet_status cv_handle_put(cuvet_ctx *ctx, uint64_t bits, cuvet_status s
 /* The same. @return as cv_handle_put · STALE_HANDLE (a callback had destroyed the object or the context,
  * which is gone now) */
 CV_MUST cuvet_status cv_handle_done(cuvet_ctx *ctx, uint64_t bits, cuvet_status status);
-/* Destroy. In use: marked, the user's put ends it. Bits become 0 by the caller. @return as cv_handle_get,
- * never BUSY or POISONED */
-CV_MUST cuvet_status cv_handle_destroy(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits);
+/* Destroy, and make the bits 0. In use: marked, the user's put ends it. @return as cv_handle_get, never BUSY
+ * or POISONED · NULL (no context, or no bits) */
+CV_MUST cuvet_status cv_handle_close(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t *bits);
 
 #endif

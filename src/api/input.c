@@ -353,12 +353,5 @@ cuvet_status cuvet_input_cancel(cuvet_ctx *ctx, cuvet_input handle)
 
 cuvet_status cuvet_input_destroy(cuvet_ctx *ctx, cuvet_input *handle)
 {
-    cuvet_status status;
-
-    if (!ctx || !handle)
-        return CUVET_E_NULL;
-    status = cv_handle_destroy(ctx, CV_H_INPUT, handle->bits);
-    if (status == CUVET_OK)
-        handle->bits = 0;
-    return status;
+    return cv_handle_close(ctx, CV_H_INPUT, handle ? &handle->bits : NULL);
 }

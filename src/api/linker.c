@@ -435,12 +435,5 @@ cuvet_status cuvet_linker_deliver(cuvet_ctx *ctx, cuvet_linker handle, const cuv
 
 cuvet_status cuvet_linker_destroy(cuvet_ctx *ctx, cuvet_linker *handle)
 {
-    cuvet_status status;
-
-    if (!ctx || !handle)
-        return CUVET_E_NULL;
-    status = cv_handle_destroy(ctx, CV_H_LINKER, handle->bits);
-    if (status == CUVET_OK)
-        handle->bits = 0;
-    return status;
+    return cv_handle_close(ctx, CV_H_LINKER, handle ? &handle->bits : NULL);
 }

@@ -132,14 +132,7 @@ cuvet_status cuvet_scan_rule_count(cuvet_ctx *ctx, cuvet_scan handle, cuvet_rule
 
 cuvet_status cuvet_scan_destroy(cuvet_ctx *ctx, cuvet_scan *handle)
 {
-    cuvet_status status;
-
-    if (!ctx || !handle)
-        return CUVET_E_NULL;
-    status = cv_handle_destroy(ctx, CV_H_SCAN, handle->bits);
-    if (status == CUVET_OK)
-        handle->bits = 0;
-    return status;
+    return cv_handle_close(ctx, CV_H_SCAN, handle ? &handle->bits : NULL);
 }
 
 const char *cuvet_compression_name(cuvet_compression compression)

@@ -36,13 +36,13 @@ static void keep(void *user, const cuvet_diag *diag)
 static cuvet_status begin_findings(cuvet_ctx *ctx, void *body, const void *given)
 {
     findings *all = body;
-    const how *other_how = given;
+    const how *opening = given;
     cuvet_item item;
     cuvet_status status;
 
     all->ctx = ctx;
     cv_mem_init(&all->mem, &ctx->alloc, ctx->lim.live);
-    status = cv_scan_open(&all->scan, &ctx->alloc, &ctx->lim, other_how->src, other_how->opt, keep, all);
+    status = cv_scan_open(&all->scan, &ctx->alloc, &ctx->lim, opening->src, opening->opt, keep, all);
     if (status != CUVET_OK)
         return status;
     do
@@ -117,8 +117,7 @@ cuvet_status cuvet_scan_memory(cuvet_ctx *ctx, const void *bytes, size_t size, c
     return scan_source(ctx, &src, opt, out);
 }
 
-cuvet_status cuvet_findings_get(cuvet_ctx *ctx, cuvet_findings other_findings, uint64_t index,
-                                cuvet_finding *out)
+cuvet_status cuvet_findings_get(cuvet_ctx *ctx, cuvet_findings list, uint64_t index, cuvet_finding *out)
 {
     cuvet_finding one = { .size = sizeof(one) };
     cuvet_diag *diag;
@@ -130,7 +129,7 @@ cuvet_status cuvet_findings_get(cuvet_ctx *ctx, cuvet_findings other_findings, u
         return CUVET_E_NULL;
     status = cv_opts_room(ctx, out, sizeof(one));
     if (status == CUVET_OK)
-        status = cv_handle_get(ctx, CV_H_FINDINGS, other_findings.bits, &body);
+        status = cv_handle_get(ctx, CV_H_FINDINGS, list.bits, &body);
     if (status != CUVET_OK)
         return status;
     all = body;
@@ -147,11 +146,11 @@ cuvet_status cuvet_findings_get(cuvet_ctx *ctx, cuvet_findings other_findings, u
     } else {
         status = CUVET_END;
     }
-    status = cv_handle_put(ctx, other_findings.bits, status);
+    status = cv_handle_put(ctx, list.bits, status);
     return cv_opts_give(out, &one, sizeof(one), status);
 }
 
-cuvet_status cuvet_findings_summary(cuvet_ctx *ctx, cuvet_findings other_findings, cuvet_summary *out)
+cuvet_status cuvet_findings_summary(cuvet_ctx *ctx, cuvet_findings list, cuvet_summary *out)
 {
     cuvet_status status;
     void *body;
@@ -160,23 +159,16 @@ cuvet_status cuvet_findings_summary(cuvet_ctx *ctx, cuvet_findings other_finding
         return CUVET_E_NULL;
     status = cv_opts_room(ctx, out, sizeof(*out));
     if (status == CUVET_OK)
-        status = cv_handle_get(ctx, CV_H_FINDINGS, other_findings.bits, &body);
+        status = cv_handle_get(ctx, CV_H_FINDINGS, list.bits, &body);
     if (status != CUVET_OK)
         return status;
     cv_sized_fill(out, &((const findings *)body)->sum, sizeof(*out));
-    return cv_handle_put(ctx, other_findings.bits, CUVET_OK);
+    return cv_handle_put(ctx, list.bits, CUVET_OK);
 }
 
-cuvet_status cuvet_findings_destroy(cuvet_ctx *ctx, cuvet_findings *other_findings)
+cuvet_status cuvet_findings_destroy(cuvet_ctx *ctx, cuvet_findings *list)
 {
-    cuvet_status status;
-
-    if (!ctx || !other_findings)
-        return CUVET_E_NULL;
-    status = cv_handle_destroy(ctx, CV_H_FINDINGS, other_findings->bits);
-    if (status == CUVET_OK)
-        other_findings->bits = 0;
-    return status;
+    return cv_handle_close(ctx, CV_H_FINDINGS, list ? &list->bits : NULL);
 }
 
 /* @return as cuvet_linker_add_file() for the first file that was refused; STALE_HANDLE: a callback has

@@ -111,13 +111,12 @@ static void note_containers(cv_input *in, const choice_level *level, uint64_t be
         cv_report(&in->ctx, CV_R_INPUT_OTHER_CONTAINER, choice->pub.header_off, 0, choice->pub.header_off,
                   reference < in->candidates.count ? candidate(in, reference)->pub.header_off : 0);
     for (uint64_t i = level->first; i < in->candidates.count; i++) {
-        const cv_candidate *other_candidate = candidate(in, i);
+        const cv_candidate *rival = candidate(in, i);
 
-        if (other_candidate->pub.rank != 0 && i != best &&
-            other_candidate->pub.container_off != choice->pub.container_off &&
-            cv_select_compare(&other_candidate->pub, &choice->pub) == 0) {
+        if (rival->pub.rank != 0 && i != best && rival->pub.container_off != choice->pub.container_off &&
+            cv_select_compare(&rival->pub, &choice->pub) == 0) {
             cv_report(&in->ctx, CV_R_INPUT_EQUAL_MEMBER, choice->pub.header_off, 0, choice->pub.header_off,
-                      other_candidate->pub.header_off);
+                      rival->pub.header_off);
             return;
         }
     }

@@ -40,12 +40,12 @@ uint32_t cv_heir_bits(cv_heir_rule rule)
 
 static void take(cv_traits *traits, unsigned row, uint32_t value)
 {
-    uint32_t other_value = cv_trait(traits, row);
+    uint32_t before = cv_trait(traits, row);
 
     switch ((cv_heir_rule)CV_AT(ROWS, row).rule) {
     case CV_RULE_MOST:
-    case CV_RULE_PATH: cv_trait_set(traits, row, other_value > value ? other_value : value); break;
-    case CV_RULE_BITS: cv_trait_set(traits, row, other_value | value); break;
+    case CV_RULE_PATH: cv_trait_set(traits, row, before > value ? before : value); break;
+    case CV_RULE_BITS: cv_trait_set(traits, row, before | value); break;
     case CV_RULE_SUM:
     case CV_RULE_ANY:
     case CV_RULE_WORDS:

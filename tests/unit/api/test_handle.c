@@ -55,10 +55,10 @@ START_TEST(misuse_table)
     ck_assert_int_eq(cv_handle_get(ctx, CV_H_SCAN, hash, &body), CUVET_E_BUSY);
     ck_assert_int_eq(cv_handle_put(ctx, hash, CUVET_END), CUVET_END);
     n_ended = 0;
-    ck_assert_int_eq(cv_handle_destroy(ctx, CV_H_ELF, hash), CUVET_E_HANDLE_KIND);
-    ck_assert_int_eq(cv_handle_destroy(ctx, CV_H_SCAN, hash), CUVET_OK);
+    ck_assert_int_eq(cv_handle_close(ctx, CV_H_ELF, &(uint64_t){ hash }), CUVET_E_HANDLE_KIND);
+    ck_assert_int_eq(cv_handle_close(ctx, CV_H_SCAN, &(uint64_t){ hash }), CUVET_OK);
     ck_assert_int_eq(n_ended, 1);
-    ck_assert_int_eq(cv_handle_destroy(ctx, CV_H_SCAN, hash), CUVET_E_STALE_HANDLE);
+    ck_assert_int_eq(cv_handle_close(ctx, CV_H_SCAN, &(uint64_t){ hash }), CUVET_E_STALE_HANDLE);
     ck_assert_int_eq(cv_handle_get(ctx, CV_H_SCAN, hash, &body), CUVET_E_STALE_HANDLE);
     new_object(ctx, CV_H_SCAN); /* takes the slot: the old handle stays stale */
     ck_assert_int_eq(cv_handle_get(ctx, CV_H_SCAN, hash, &body), CUVET_E_STALE_HANDLE);
@@ -77,10 +77,10 @@ START_TEST(destroy_while_in_use)
 
     n_ended = 0;
     ck_assert_int_eq(cv_handle_get(ctx, CV_H_SCAN, hash, &body), CUVET_OK);
-    ck_assert_int_eq(cv_handle_destroy(ctx, CV_H_SCAN, hash), CUVET_OK);
+    ck_assert_int_eq(cv_handle_close(ctx, CV_H_SCAN, &(uint64_t){ hash }), CUVET_OK);
     ck_assert_int_eq(n_ended, 0);
     ck_assert_uint_eq(*(uint8_t *)body, 7); /* still whole for its user */
-    ck_assert_int_eq(cv_handle_destroy(ctx, CV_H_SCAN, hash), CUVET_E_STALE_HANDLE);
+    ck_assert_int_eq(cv_handle_close(ctx, CV_H_SCAN, &(uint64_t){ hash }), CUVET_E_STALE_HANDLE);
     ck_assert_int_eq(cv_handle_get(ctx, CV_H_SCAN, hash, &body), CUVET_E_STALE_HANDLE);
     ck_assert_int_eq(cv_handle_done(ctx, hash, CUVET_OK), CUVET_E_STALE_HANDLE);
     ck_assert_int_eq(n_ended, 1);
@@ -94,14 +94,14 @@ START_TEST(generations_never_wrap)
     cuvet_ctx *ctx = new_ctx();
     uint64_t hash = new_object(ctx, CV_H_SCAN), next;
 
-    ck_assert_int_eq(cv_handle_destroy(ctx, CV_H_SCAN, hash), CUVET_OK);
+    ck_assert_int_eq(cv_handle_close(ctx, CV_H_SCAN, &(uint64_t){ hash }), CUVET_OK);
     ctx->handles.chunk[0][0].generation = CV_HANDLE_LAST_GENERATION;
     hash = new_object(ctx, CV_H_SCAN);
     ck_assert_uint_eq(hash & 0xFFFF, 0);
-    ck_assert_int_eq(cv_handle_destroy(ctx, CV_H_SCAN, hash), CUVET_OK);
+    ck_assert_int_eq(cv_handle_close(ctx, CV_H_SCAN, &(uint64_t){ hash }), CUVET_OK);
     next = new_object(ctx, CV_H_SCAN);
     ck_assert_uint_eq(next & 0xFFFF, 1);
-    ck_assert_int_eq(cv_handle_destroy(ctx, CV_H_SCAN, hash), CUVET_E_STALE_HANDLE);
+    ck_assert_int_eq(cv_handle_close(ctx, CV_H_SCAN, &(uint64_t){ hash }), CUVET_E_STALE_HANDLE);
     cuvet_ctx_destroy(ctx);
 }
 END_TEST
@@ -143,7 +143,7 @@ static void *churn(void *arg)
         *(uint8_t *)body = 7;
         if (cv_handle_put(ctx, bits, CUVET_OK) != CUVET_OK)
             abort();
-        if (cv_handle_destroy(ctx, CV_H_SCAN, bits) != CUVET_OK)
+        if (cv_handle_close(ctx, CV_H_SCAN, &(uint64_t){ bits }) != CUVET_OK)
             abort();
         if (cv_handle_get(ctx, CV_H_SCAN, bits, &body) != CUVET_E_STALE_HANDLE)
             abort();

@@ -74,14 +74,14 @@ START_TEST(every_generation)
     uint64_t bits = new_object(ctx, CV_H_SCAN);
     uint32_t from = SLOW_BUILD ? CV_HANDLE_LAST_GENERATION - 0xFFFFF : 2;
 
-    ck_assert_int_eq(cv_handle_destroy(ctx, CV_H_SCAN, bits), CUVET_OK);
+    ck_assert_int_eq(cv_handle_close(ctx, CV_H_SCAN, &(uint64_t){ bits }), CUVET_OK);
     remember(ctx, CV_H_SCAN, &old, bits, 1);
     ctx->handles.chunk[0][0].generation = from;
     for (uint32_t i = from; i <= CV_HANDLE_LAST_GENERATION + 2; i++) {
         bits = new_object(ctx, CV_H_SCAN);
         if ((bits & 0xFFFF) != (i > CV_HANDLE_LAST_GENERATION))
             ck_abort_msg("object %u is in slot %u", (unsigned)i, (unsigned)(bits & 0xFFFF));
-        if (cv_handle_destroy(ctx, CV_H_SCAN, bits) != CUVET_OK)
+        if (cv_handle_close(ctx, CV_H_SCAN, &(uint64_t){ bits }) != CUVET_OK)
             ck_abort_msg("object %u", (unsigned)i);
         remember(ctx, CV_H_SCAN, &old, bits, i);
     }
