@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /** Read what the records of a device ELF say: attributes, notes, call graph, tables, call frame information,
  * marks of symbols and flags. All functions are pure, borrow the caller's bytes, and accept any bytes: what
- * cannot be decoded ends a walk. Structures that are filled begin with their size, which the caller sets. */
+ * cannot be decoded ends a walk. Structures that are filled begin with their size, which the caller sets.
+ * Each function that walks returns CUVET_E_INTERNAL where the library notices a defect of its own. */
 #ifndef CUVET_DECODE_H
 #define CUVET_DECODE_H
 

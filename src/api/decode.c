@@ -22,6 +22,19 @@ static bool is_missing(cuvet_bytes bytes)
     return !bytes.p && bytes.n > 0;
 }
 
+/* An index went wrong since there were so many wrong ones: nothing of what was read counts. */
+static cuvet_status trapped(uint64_t wrong, cuvet_status status)
+{
+    return CV_NEVER(wrong != cv_trap_count()) ? CUVET_E_INTERNAL : status;
+}
+
+/* What is no whole record: the examination has said what is wrong with it, and here is nobody to report to.
+ * */
+static cuvet_status undecodable(void)
+{
+    return CUVET_E_MALFORMED;
+}
+
 /* ---- sections ---- */
 
 static bool has_frames(cv_span name)
@@ -61,6 +74,58 @@ cuvet_section_content cuvet_section_get_content(const cuvet_elf_section *section
 uint32_t cuvet_section_get_registers(const cuvet_elf_section *section)
 {
     return section ? cv_elf_code_registers(section->info) : 0;
+}
+
+/* ---- records and notes ---- */
+
+cuvet_status cuvet_tlv_next(cuvet_bytes section, uint64_t *pos, cuvet_tlv *out)
+{
+    const uint64_t wrong = cv_trap_count();
+    cuvet_tlv tlv = { .size = sizeof(tlv) };
+    cv_tlv_state state;
+    cv_tlv record;
+
+    if (!pos || !out || is_missing(section))
+        return CUVET_E_NULL;
+    if (*pos > section.n)
+        return CUVET_E_USAGE;
+    state = cv_tlv_at(span_of(section), *pos, &record);
+    if (state != CV_TLV_OK && state != CV_TLV_ODD)
+        return trapped(wrong, state == CV_TLV_END ? CUVET_END : undecodable());
+    tlv.off = record.off;
+    tlv.format = record.format;
+    tlv.code = record.code;
+    tlv.value = record.stored;
+    tlv.payload =
+        (cuvet_bytes){ section.p + record.payload, record.format == CV_TLV_SVAL ? record.stored : 0 };
+    if (!cv_sized_give(out, &tlv, sizeof(tlv)))
+        return CUVET_E_USAGE;
+    *pos = record.next;
+    return trapped(wrong, CUVET_OK);
+}
+
+cuvet_status cuvet_note_next(cuvet_bytes section, uint64_t *pos, cuvet_note *out)
+{
+    const uint64_t wrong = cv_trap_count();
+    cuvet_note note = { .size = sizeof(note) };
+    cv_note_state state;
+    cv_note record;
+
+    if (!pos || !out || is_missing(section))
+        return CUVET_E_NULL;
+    if (*pos > section.n)
+        return CUVET_E_USAGE;
+    state = cv_note_at(span_of(section), *pos, &record);
+    if (state != CV_NOTE_OK)
+        return trapped(wrong, state == CV_NOTE_END ? CUVET_END : undecodable());
+    note.off = record.off;
+    note.type = record.type;
+    note.name = (cuvet_bytes){ section.p + record.name, record.namesz };
+    note.desc = (cuvet_bytes){ section.p + record.desc, record.descsz };
+    if (!cv_sized_give(out, &note, sizeof(note)))
+        return CUVET_E_USAGE;
+    *pos = record.next;
+    return trapped(wrong, CUVET_OK);
 }
 
 /* ---- records with fields ---- */
@@ -154,6 +219,7 @@ static cv_layout table_layout(cuvet_section_content content)
 cuvet_status cuvet_table_next(cuvet_section_content content, cuvet_bytes section, uint64_t *pos,
                               cuvet_record *out)
 {
+    const uint64_t wrong = cv_trap_count();
     const cv_layout layout = table_layout(content);
     uint64_t size = cv_layout_size(layout), number;
     cv_span table = span_of(section), bytes;
@@ -171,8 +237,9 @@ cuvet_status cuvet_table_next(cuvet_section_content content, cuvet_bytes section
     if (content == CUVET_CONTENT_CAPSULE)
         size = table.len < size ? size : table.len; /* all of the section is one */
     if (!cv_span_sub(table, *pos, size, &bytes))
-        return CUVET_E_MALFORMED;
-    st = give_record(layout, (cuvet_bytes){ section.p + *pos, (size_t)size }, *pos, number, out);
+        return undecodable();
+    st = trapped(wrong,
+                 give_record(layout, (cuvet_bytes){ section.p + *pos, (size_t)size }, *pos, number, out));
     if (st == CUVET_OK)
         *pos += size;
     return st;
@@ -188,8 +255,9 @@ static bool is_whole(const cuvet_record *record, bool value)
 
 cuvet_status cuvet_field_next(const cuvet_record *record, cuvet_field_pos *pos, cuvet_field *out)
 {
+    const uint64_t wrong = cv_trap_count();
     uint8_t head[sizeof(uint16_t)];
-    bool value;
+    bool value, more;
     cuvet_field field;
     cv_span bytes;
 
@@ -204,7 +272,10 @@ cuvet_status cuvet_field_next(const cuvet_record *record, cuvet_field_pos *pos, 
     head[0] = (uint8_t)record->number;
     head[1] = (uint8_t)(record->number >> 8);
     bytes = value ? cv_span_of(head, sizeof(head), 0) : span_of(record->bytes);
-    if (!cv_field_next((cv_layout)record->layout, bytes, pos, &field))
+    more = cv_field_next((cv_layout)record->layout, bytes, pos, &field);
+    if (CV_NEVER(wrong != cv_trap_count()))
+        return CUVET_E_INTERNAL;
+    if (!more)
         return CUVET_END;
     return cv_sized_give(out, &field, sizeof(field)) ? CUVET_OK : CUVET_E_USAGE;
 }
@@ -233,6 +304,7 @@ cuvet_bytes cuvet_record_text(const cuvet_record *record, uint64_t off)
 
 cuvet_status cuvet_call_next(cuvet_bytes section, uint64_t *pos, cuvet_call_kind *kind, cuvet_call *out)
 {
+    const uint64_t wrong = cv_trap_count();
     cv_call_part part;
     cv_call call;
     bool marker;
@@ -241,7 +313,7 @@ cuvet_status cuvet_call_next(cuvet_bytes section, uint64_t *pos, cuvet_call_kind
     if (!pos || !kind || !out || is_missing(section))
         return CUVET_E_NULL;
     part = (cv_call_part)*kind;
-    st = cv_callgraph_each(span_of(section), pos, &part, &marker, &call);
+    st = trapped(wrong, cv_callgraph_each(span_of(section), pos, &part, &marker, &call));
     if (st != CUVET_OK)
         return st;
     *kind = (cuvet_call_kind)part;
@@ -259,6 +331,7 @@ cuvet_status cuvet_call_next(cuvet_bytes section, uint64_t *pos, cuvet_call_kind
 cuvet_status cuvet_cfi_next(cuvet_bytes section, const cuvet_elf_header *header, uint64_t *pos,
                             cuvet_cfi_entry *out)
 {
+    const uint64_t wrong = cv_trap_count();
     cuvet_cfi_entry entry;
     uint64_t program = 0;
     cuvet_status st;
@@ -267,8 +340,8 @@ cuvet_status cuvet_cfi_next(cuvet_bytes section, const cuvet_elf_header *header,
         return CUVET_E_NULL;
     if (*pos > section.n)
         return CUVET_E_USAGE;
-    st = cv_cfi_next(span_of(section), header->is32 ? sizeof(uint32_t) : sizeof(uint64_t), pos, &program,
-                     &entry);
+    st = trapped(wrong, cv_cfi_next(span_of(section), header->is32 ? sizeof(uint32_t) : sizeof(uint64_t), pos,
+                                    &program, &entry));
     if (st == CUVET_OK && entry.program.n > 0)
         entry.program.p = section.p + program;
     if (st == CUVET_OK && !cv_sized_give(out, &entry, sizeof(entry)))
@@ -278,6 +351,7 @@ cuvet_status cuvet_cfi_next(cuvet_bytes section, const cuvet_elf_header *header,
 
 cuvet_status cuvet_cfi_op_next(const cuvet_cfi_entry *entry, uint64_t *pos, cuvet_cfi_op *out)
 {
+    const uint64_t wrong = cv_trap_count();
     cuvet_cfi_op op = { 0 };
     cuvet_status st;
 
@@ -285,7 +359,7 @@ cuvet_status cuvet_cfi_op_next(const cuvet_cfi_entry *entry, uint64_t *pos, cuve
         return CUVET_E_NULL;
     if (*pos > entry->program.n || (entry->address_bytes != 4 && entry->address_bytes != 8))
         return CUVET_E_USAGE;
-    st = cv_cfi_op_next(span_of(entry->program), entry->address_bytes, pos, &op);
+    st = trapped(wrong, cv_cfi_op_next(span_of(entry->program), entry->address_bytes, pos, &op));
     return cv_sized_give(out, &op, sizeof(op)) ? st : CUVET_E_USAGE;
 }
 

@@ -18,11 +18,13 @@ typedef struct cv_tlv {
     uint8_t format; /* CV_TLV_NVAL … CV_TLV_SVAL */
     uint8_t code;
     uint16_t value;   /* NVAL: 0; BVAL: byte 2; HVAL and SVAL: bytes 2..3 */
+    uint16_t stored;  /* bytes 2..3, whatever the format */
     uint64_t payload; /* offset in the section, SVAL only; its length is value */
     bool padding;     /* a byte that must be zero is not: kept, reported by cv_tlv_next */
 } cv_tlv;
 
-/* What stands at pos, without a report: for dumps. CV_TLV_CUT .. CV_TLV_ODD: *out untouched. */
+/* What stands at pos, without a report: for dumps. ODD: a payload that is not whole words, which is there;
+ * what is next begins aligned, or at the end. CUT, FORMAT: *out untouched. */
 typedef enum cv_tlv_state { CV_TLV_OK = 0, CV_TLV_END, CV_TLV_CUT, CV_TLV_FORMAT, CV_TLV_ODD } cv_tlv_state;
 CV_MUST static inline cv_tlv_state cv_tlv_at(cv_span span, uint64_t pos, cv_tlv *out)
 {
@@ -41,11 +43,17 @@ CV_MUST static inline cv_tlv_state cv_tlv_at(cv_span span, uint64_t pos, cv_tlv 
         return CV_TLV_FORMAT;
     if (format == CV_TLV_SVAL && value > span.len - pos - CV_TLV_HEAD)
         return CV_TLV_CUT;
-    if (format == CV_TLV_SVAL && value % 4 != 0)
-        return CV_TLV_ODD;
-    *out = (cv_tlv){ pos, pos + CV_TLV_HEAD, format, (uint8_t)(word >> 8), value, pos + CV_TLV_HEAD, false };
+    *out = (cv_tlv){ .off = pos,
+                     .next = pos + CV_TLV_HEAD,
+                     .format = format,
+                     .code = (uint8_t)(word >> 8),
+                     .value = value,
+                     .stored = value,
+                     .payload = pos + CV_TLV_HEAD };
     if (format == CV_TLV_SVAL) {
-        out->next += value;
+        out->next = cv_min(cv_sat_align(out->next + value, CV_TLV_HEAD), span.len);
+        if (value % CV_TLV_HEAD != 0)
+            return CV_TLV_ODD;
     } else if (format == CV_TLV_BVAL) {
         out->padding = value > UINT8_MAX;
         out->value = value & UINT8_MAX;

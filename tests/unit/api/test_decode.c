@@ -211,6 +211,75 @@ START_TEST(note_texts)
 }
 END_TEST
 
+/* Records of attributes: what is there is told with its place, and what is none ends the walk where it
+ * stands. A payload that is no whole number of words is told as well: the next record begins aligned, or it
+ * was the last. */
+START_TEST(attribute_walk)
+{
+    static const uint8_t
+        GOOD[] = { 1, 0x1B, 0, 0, 2, 7, 9, 1, 4, 3, 5, 0, 1, 2, 3, 4, 5, 0, 0, 0, 3, 8, 1, 2 },
+        LAST[] = { 4, 3, 1, 0, 7 }, CUT[] = { 4, 3, 4, 0, 7 }, ODD[] = { 5, 0, 0, 0 }, SHORT[] = { 1, 0, 0 };
+    cuvet_tlv tlv = { .size = sizeof(tlv) };
+    uint64_t pos = 0;
+
+    ck_assert_int_eq(cuvet_tlv_next(MISSING, &pos, &tlv), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_tlv_next(NOTHING, NULL, &tlv), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_tlv_next(NOTHING, &pos, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_tlv_next(NOTHING, &pos, &tlv), CUVET_END);
+    ck_assert_int_eq(cuvet_tlv_next(BYTES(GOOD), &pos, &tlv), CUVET_OK);
+    ck_assert(tlv.off == 0 && tlv.format == 1 && tlv.code == 0x1B && tlv.payload.n == 0 && pos == 4);
+    ck_assert_int_eq(cuvet_tlv_next(BYTES(GOOD), &pos, &tlv), CUVET_OK);
+    ck_assert(tlv.off == 4 && tlv.format == 2 && tlv.value == 0x109 && pos == 8); /* as it is stored */
+    ck_assert_int_eq(cuvet_tlv_next(BYTES(GOOD), &pos, &tlv), CUVET_OK);
+    ck_assert(tlv.off == 8 && tlv.payload.n == 5 && tlv.payload.p == GOOD + 12 && pos == 20);
+    tlv.size = 7; /* of no version: nothing is told, and the walk stays */
+    ck_assert_int_eq(cuvet_tlv_next(BYTES(GOOD), &pos, &tlv), CUVET_E_USAGE);
+    ck_assert_uint_eq(pos, 20);
+    tlv.size = sizeof(tlv);
+    ck_assert_int_eq(cuvet_tlv_next(BYTES(GOOD), &pos, &tlv), CUVET_OK);
+    ck_assert(tlv.format == 3 && tlv.value == 0x201);
+    ck_assert_int_eq(cuvet_tlv_next(BYTES(GOOD), &pos, &tlv), CUVET_END);
+    pos = sizeof(GOOD) + 1;
+    ck_assert_int_eq(cuvet_tlv_next(BYTES(GOOD), &pos, &tlv), CUVET_E_USAGE);
+    pos = 0;
+    ck_assert_int_eq(cuvet_tlv_next(BYTES(LAST), &pos, &tlv), CUVET_OK);
+    ck_assert(tlv.payload.n == 1 && pos == sizeof(LAST));
+    pos = 0;
+    ck_assert_int_eq(cuvet_tlv_next(BYTES(CUT), &pos, &tlv), CUVET_E_MALFORMED);
+    ck_assert_int_eq(cuvet_tlv_next(BYTES(ODD), &pos, &tlv), CUVET_E_MALFORMED);
+    ck_assert_int_eq(cuvet_tlv_next(BYTES(SHORT), &pos, &tlv), CUVET_E_MALFORMED);
+    ck_assert_uint_eq(pos, 0);
+}
+END_TEST
+
+/* Notes in the same way; the last descriptor may end with the section. */
+START_TEST(note_walk)
+{
+    static const uint8_t GOOD[] = { 2, 0, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 'a', 0, 0, 0, 1, 2, 3, 4, 5 },
+                         CUT[] = { 2, 0, 0, 0, 6, 0, 0, 0, 7, 0, 0, 0, 'a', 0, 0, 0, 1, 2, 3, 4, 5 };
+    cuvet_note note = { .size = sizeof(note) };
+    uint64_t pos = 0;
+
+    ck_assert_int_eq(cuvet_note_next(MISSING, &pos, &note), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_note_next(NOTHING, NULL, &note), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_note_next(NOTHING, &pos, NULL), CUVET_E_NULL);
+    note.size = 7;
+    ck_assert_int_eq(cuvet_note_next(BYTES(GOOD), &pos, &note), CUVET_E_USAGE);
+    ck_assert_uint_eq(pos, 0);
+    note.size = sizeof(note);
+    ck_assert_int_eq(cuvet_note_next(BYTES(GOOD), &pos, &note), CUVET_OK);
+    ck_assert(note.type == 7 && note.name.n == 2 && note.name.p == GOOD + 12);
+    ck_assert(note.desc.n == 5 && note.desc.p == GOOD + 16 && pos == sizeof(GOOD));
+    ck_assert_int_eq(cuvet_note_next(BYTES(GOOD), &pos, &note), CUVET_END);
+    pos++;
+    ck_assert_int_eq(cuvet_note_next(BYTES(GOOD), &pos, &note), CUVET_E_USAGE);
+    pos = 0;
+    ck_assert_int_eq(cuvet_note_next(BYTES(CUT), &pos, &note), CUVET_E_MALFORMED);
+    ck_assert_int_eq(cuvet_note_next((cuvet_bytes){ GOOD, 11 }, &pos, &note), CUVET_E_MALFORMED);
+    ck_assert_uint_eq(pos, 0);
+}
+END_TEST
+
 START_TEST(tables)
 {
     static const uint8_t ACTIONS[28] = { 0x73, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 };
@@ -338,6 +407,8 @@ Suite *suite_decode(void)
     tcase_add_test(tcase, records_of_others);
     tcase_add_test(tcase, contents);
     tcase_add_test(tcase, note_texts);
+    tcase_add_test(tcase, attribute_walk);
+    tcase_add_test(tcase, note_walk);
     tcase_add_test(tcase, tables);
     tcase_add_test(tcase, calls);
     tcase_add_test(tcase, symbols);
