@@ -51,79 +51,23 @@ static bool nomem(arg_parser *parser)
     return fail(parser, CLI_X_LIMIT);
 }
 
-static bool insert(link_words *words, size_t at, const char *text, size_t len)
-{
-    char *copy;
-
-    if (words->count == words->cap) {
-        size_t cap = words->cap ? 2 * words->cap : 16;
-        char **texts = realloc(words->items, cap * sizeof(*texts));
-
-        if (!texts)
-            return false;
-        words->items = texts;
-        words->cap = cap;
-    }
-    copy = strndup(text, len);
-    if (!copy)
-        return false;
-    memmove(words->items + at + 1, words->items + at, (words->count - at) * sizeof(*words->items));
-    words->items[at] = copy;
-    words->count++;
-    return true;
-}
-
-static bool append(link_words *words, const char *text, size_t len)
-{
-    return insert(words, words->count, text, len);
-}
-
-static void words_free(link_words *words)
-{
-    for (size_t i = 0; i < words->count; i++)
-        free(words->items[i]);
-    free(words->items);
-    *words = (link_words){ 0 };
-}
-
 void link_args_release(link_args *args)
 {
-    words_free(&args->word);
-    words_free(&args->ours);
-    words_free(&args->operand);
-    words_free(&args->kind);
-    words_free(&args->dir);
-    words_free(&args->argv);
-    words_free(&args->kernels);
-    words_free(&args->options_file);
+    link_words_free(&args->word);
+    link_words_free(&args->ours);
+    link_words_free(&args->operand);
+    link_words_free(&args->kind);
+    link_words_free(&args->dir);
+    link_words_free(&args->argv);
+    link_words_free(&args->kernels);
+    link_words_free(&args->options_file);
     free(args->library);
-}
-
-static bool blank(char ch)
-{
-    return ch == ' ' || ch == '\t' || ch == '\n' || ch == '\r' || ch == '\v' || ch == '\f';
-}
-
-/* Elements between commas, without the blanks around them; empty ones say nothing. */
-static bool append_list(link_words *words, const char *text)
-{
-    for (size_t len; *text; text += len + (text[len] == ',')) {
-        size_t begin = 0, end = len = strcspn(text, ",");
-
-        while (begin < end && blank(text[begin]))
-            begin++;
-        while (end > begin && blank(text[end - 1]))
-            end--;
-        if (end > begin && !append(words, text + begin, end - begin))
-            return false;
-    }
-    return true;
 }
 
 static bool operand(arg_parser *parser, const char *text, bool library)
 {
-    return (append(&parser->args->operand, text, strlen(text)) &&
-            append(&parser->args->kind, library ? "l" : "f", 1)) ||
+    return (link_words_append(&parser->args->operand, text, strlen(text)) &&
+            link_words_append(&parser->args->kind, library ? "l" : "f", 1)) ||
            nomem(parser);
 }
 
@@ -136,9 +80,9 @@ static bool split(arg_parser *parser, const char *file, char *text, size_t len)
         size_t to = 0, begin = i;
         bool quoted = false, any = false;
 
-        while (i < len && blank(text[i]))
+        while (i < len && link_words_blank(text[i]))
             begin = ++i;
-        for (; i < len && (quoted || !blank(text[i])); i++) {
+        for (; i < len && (quoted || !link_words_blank(text[i])); i++) {
             any = true;
             if (text[i] == '"') {
                 quoted = !quoted;
@@ -153,7 +97,7 @@ static bool split(arg_parser *parser, const char *file, char *text, size_t len)
         }
         if (!any)
             return true;
-        if (!insert(&parser->args->word, at++, text + begin, to))
+        if (!link_words_insert(&parser->args->word, at++, text + begin, to))
             return nomem(parser);
     }
 }
@@ -192,7 +136,7 @@ static bool read_options(arg_parser *parser, const char *file)
 static bool options_files(arg_parser *parser, const char *list)
 {
     link_words names = { 0 };
-    bool ok = append_list(&names, list) || nomem(parser);
+    bool ok = link_words_append_list(&names, list) || nomem(parser);
 
     /* Each is put in front, so the last goes first. */
     for (size_t left = names.count; ok && left > 0; left--) {
@@ -202,11 +146,12 @@ static bool options_files(arg_parser *parser, const char *list)
             cli_complain(names.items[i], "more than %d options files", OPTIONS_FILES);
             ok = fail(parser, CLI_X_USAGE);
         } else {
-            ok = append(&parser->args->options_file, names.items[i], strlen(names.items[i])) || nomem(parser);
+            ok = link_words_append(&parser->args->options_file, names.items[i], strlen(names.items[i])) ||
+                 nomem(parser);
             ok = ok && read_options(parser, names.items[i]);
         }
     }
-    words_free(&names);
+    link_words_free(&names);
     return ok;
 }
 
@@ -245,19 +190,19 @@ static bool take_list(arg_parser *parser, link_option id, const char *value)
     bool ok;
 
     if (id == LINK_O_KERNELS_USED)
-        return append_list(&parser->args->kernels, value) || nomem(parser);
+        return link_words_append_list(&parser->args->kernels, value) || nomem(parser);
     if (id == LINK_O_LIBRARY_PATH)
-        return append_list(&parser->args->dir, value) || nomem(parser);
+        return link_words_append_list(&parser->args->dir, value) || nomem(parser);
     if (id == LINK_O_OPTIONS_FILE)
         return options_files(parser, value);
     if (id == LINK_O_VARIABLES_USED)
         parser->variables = parser->variables || value[strspn(value, ",")] != '\0';
     if (id != LINK_O_LIBRARY)
         return true;
-    ok = append_list(&names, value) || nomem(parser);
+    ok = link_words_append_list(&names, value) || nomem(parser);
     for (size_t i = 0; i < names.count && ok; i++)
         ok = operand(parser, names.items[i], true);
-    words_free(&names);
+    link_words_free(&names);
     return ok;
 }
 
@@ -291,7 +236,7 @@ static bool take_ours(arg_parser *parser, const char *name, const char *value)
     if (!text)
         return nomem(parser);
     (void)snprintf(text, len, "--%s%s%s", name, value ? "=" : "", value ? value : "");
-    ok = append(&parser->args->ours, text, strlen(text)) || nomem(parser);
+    ok = link_words_append(&parser->args->ours, text, strlen(text)) || nomem(parser);
     free(text);
     return ok;
 }
@@ -438,12 +383,12 @@ static bool libraries_last(arg_parser *parser)
     for (unsigned pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < words->count && ok; i++) {
             if ((kept->items[i][0] == 'l') == (pass == 1))
-                ok = append(&sorted, words->items[i], strlen(words->items[i])) &&
-                     append(&kinds, kept->items[i], 1);
+                ok = link_words_append(&sorted, words->items[i], strlen(words->items[i])) &&
+                     link_words_append(&kinds, kept->items[i], 1);
         }
     }
-    words_free(ok ? words : &sorted);
-    words_free(ok ? kept : &kinds);
+    link_words_free(ok ? words : &sorted);
+    link_words_free(ok ? kept : &kinds);
     if (!ok)
         return nomem(parser);
     *words = sorted;
@@ -483,16 +428,16 @@ static bool find_libraries(arg_parser *parser)
 static bool parse_ours(arg_parser *parser)
 {
     link_args *args = parser->args;
-    bool ok = append(&args->argv, "link", 4);
+    bool ok = link_words_append(&args->argv, "link", 4);
 
     for (size_t i = 0; i < args->ours.count && ok; i++)
-        ok = append(&args->argv, args->ours.items[i], strlen(args->ours.items[i]));
+        ok = link_words_append(&args->argv, args->ours.items[i], strlen(args->ours.items[i]));
     if (args->set[LINK_O_VERSION])
-        ok = ok && append(&args->argv, "--version", 9);
-    ok = ok && append(&args->argv, "--", 2);
+        ok = ok && link_words_append(&args->argv, "--version", 9);
+    ok = ok && link_words_append(&args->argv, "--", 2);
     for (size_t i = 0; i < args->operand.count && ok; i++)
-        ok = append(&args->argv, args->operand.items[i], strlen(args->operand.items[i]));
-    ok = ok && append(&args->argv, "", 0); /* room for the NULL behind the last */
+        ok = link_words_append(&args->argv, args->operand.items[i], strlen(args->operand.items[i]));
+    ok = ok && link_words_append(&args->argv, "", 0); /* room for the NULL behind the last */
     if (!ok)
         return nomem(parser);
     free(args->argv.items[--args->argv.count]);
@@ -559,7 +504,7 @@ bool link_parse(int argc, char **argv, link_args *args, int *rc)
     *args = (link_args){ 0 };
     *rc = CLI_X_USAGE;
     for (int i = 1; i < argc; i++) {
-        if (!append(&args->word, argv[i], strlen(argv[i])))
+        if (!link_words_append(&args->word, argv[i], strlen(argv[i])))
             return nomem(&parser);
     }
     if (!parse_words(&parser))
@@ -574,7 +519,7 @@ bool link_parse(int argc, char **argv, link_args *args, int *rc)
     if (!find_libraries(&parser) || !parse_ours(&parser) || !check(&parser))
         return false;
     /* The reference keeps no kernel then. No compiler gives one a name with this character. */
-    if (parser.variables && args->kernels.count == 0 && !append(&args->kernels, "\x01", 1))
+    if (parser.variables && args->kernels.count == 0 && !link_words_append(&args->kernels, "\x01", 1))
         return nomem(&parser);
     notes(args);
     return true;

@@ -5,18 +5,13 @@
 #define CLI_LINK_ARGS_H
 
 #include "cli.h"
+#include "link_words.h"
 
 typedef enum link_option {
 #define LINK_OPTION(id, name, letter, form, arg, fate, text) LINK_O_##id,
 #include "../spec/nvlink.def"
     LINK_O_COUNT
 } link_option;
-
-/* Copies of words, in order. */
-typedef struct link_words {
-    char **items;
-    size_t count, cap;
-} link_words;
 
 typedef struct link_args {
     cli_args common; /* limits, sandbox, policy; the operands: files, and paths of libraries */

@@ -4,178 +4,13 @@
  * bytes say how many bytes before the trailer are the program; 0: a built-in one. */
 #include <cuvet/cuvet.h>
 
-#include "mutate.h"
-#include "scanner.h"
+#include "api_world.h"
 
-#define OBJECTS   12u
 #define STEPS_MAX 48u
-#define IMAGES    4u
 /* Calls are what is tested here, not what a file holds. */
 #define FILE_MAX 2048u
 
-typedef enum object_kind { SCAN, ELF, INPUT } object_kind;
-
-/* What the next callback of a call that uses an object does, once. */
-typedef enum deed { NO_DEED, REENTER, CANCEL, DESTROY_ANOTHER, DESTROY_SELF, DESTROY_CONTEXT, DEEDS } deed;
-
-typedef struct api_sequence_object {
-    object_kind kind;
-    unsigned ctx;
-    uint64_t bits;
-    bool closed, over;
-    cuvet_input_state state;
-} api_sequence_object;
-
-typedef struct api_sequence_world {
-    const fz_input *in;
-    size_t file; /* bytes of the input that are the file */
-    cuvet_source src;
-    cuvet_ctx *ctx[2];
-    fz_alloc alloc[2];
-    api_sequence_object obj[OBJECTS];
-    unsigned count;
-    bool same_salt;              /* of both contexts: 1 in 65,536 */
-    api_sequence_object *active; /* in use by the call that runs */
-    deed next, done;
-    cuvet_image image[IMAGES];
-    unsigned image_ctx[IMAGES], n_images;
-    const cuvet_limits *lim;
-    fz_ops ops;
-    uint64_t hash;
-} api_sequence_world;
-
-static cuvet_status destroy(api_sequence_world *world, const api_sequence_object *object)
-{
-    cuvet_input in = { object->bits };
-    cuvet_scan scan = { object->bits };
-    cuvet_elf elf = { object->bits };
-    cuvet_status st = CUVET_E_INTERNAL;
-    uint64_t left = 0;
-
-    switch (object->kind) {
-    case SCAN:
-        st = cuvet_scan_destroy(world->ctx[object->ctx], &scan);
-        left = scan.bits;
-        break;
-    case ELF:
-        st = cuvet_elf_destroy(world->ctx[object->ctx], &elf);
-        left = elf.bits;
-        break;
-    case INPUT:
-        st = cuvet_input_destroy(world->ctx[object->ctx], &in);
-        left = in.bits;
-        break;
-    }
-    FZ_CHECK(left == (st == CUVET_OK ? 0 : object->bits), "a handle that was closed becomes 0, others stay");
-    return st;
-}
-
-/* From a callback: the object is in use, by a call of this very thread. */
-static void reenter(const api_sequence_world *world)
-{
-    cuvet_ctx *ctx = world->ctx[world->active->ctx];
-    cuvet_input in = { world->active->bits };
-    cuvet_scan scan = { world->active->bits };
-    cuvet_input_state st;
-    cuvet_summary sum = { .size = sizeof(sum) };
-
-    if (world->active->kind == INPUT) {
-        FZ_CHECK(cuvet_input_select(ctx, in) == CUVET_E_BUSY, "an input that is in use is busy");
-        FZ_CHECK(cuvet_input_get_state(ctx, in, &st) == CUVET_E_BUSY, "also for a look at it");
-        FZ_CHECK(cuvet_scan_summary(ctx, scan, &sum) == CUVET_E_HANDLE_KIND, "and still no scan");
-    } else {
-        FZ_CHECK(cuvet_scan_summary(ctx, scan, &sum) == CUVET_E_BUSY, "a scan that is in use is busy");
-        FZ_CHECK(cuvet_input_select(ctx, in) == CUVET_E_HANDLE_KIND, "and still no input");
-    }
-}
-
-static void destroy_another(api_sequence_world *world)
-{
-    for (unsigned i = 0; i < world->count; i++) {
-        api_sequence_object *object = &world->obj[i];
-
-        if (object == world->active || object->closed)
-            continue;
-        FZ_CHECK(destroy(world, object) == CUVET_OK, "another object can be destroyed");
-        object->closed = true;
-        return;
-    }
-}
-
-static void act(api_sequence_world *world)
-{
-    cuvet_ctx *ctx;
-
-    if (!world->active || world->next == NO_DEED)
-        return;
-    ctx = world->ctx[world->active->ctx];
-    world->done = world->next;
-    world->next = NO_DEED;
-    switch (world->done) {
-    case REENTER: reenter(world); break;
-    case CANCEL:
-        FZ_CHECK(cuvet_input_cancel(ctx, (cuvet_input){ world->active->bits }) ==
-                     (world->active->kind == INPUT ? CUVET_OK : CUVET_E_HANDLE_KIND),
-                 "cancel is for inputs, at any time");
-        break;
-    case DESTROY_ANOTHER: destroy_another(world); break;
-    case DESTROY_SELF:
-        FZ_CHECK(destroy(world, world->active) == CUVET_OK, "destroyed while in use");
-        FZ_CHECK(destroy(world, world->active) == CUVET_E_STALE_HANDLE, "and stale at once");
-        break;
-    case DESTROY_CONTEXT: cuvet_ctx_destroy(ctx); break;
-    case NO_DEED:
-    case DEEDS: break;
-    }
-}
-
-static void on_diag(void *user, const cuvet_diag *diag)
-{
-    api_sequence_world *world = user;
-
-    world->hash = fz_mix(world->hash, fz_diag(diag, 0, world->file));
-    act(world);
-}
-
-static void open_context(api_sequence_world *world, unsigned index)
-{
-    cuvet_alloc alloc = fz_alloc_of(&world->alloc[index]);
-    cuvet_ctx_options opt = { sizeof(opt), &alloc, world->lim, on_diag, world };
-
-    FZ_CHECK(cuvet_ctx_create(&opt, &world->ctx[index]) == CUVET_OK, "a context");
-}
-
-/* A context is gone with its objects; what was taken from them stays. */
-static void context_gone(api_sequence_world *world, unsigned ctx)
-{
-    unsigned at = 0;
-
-    for (unsigned i = 0; i < world->n_images; i++) {
-        if (world->image_ctx[i] != ctx)
-            continue;
-        world->hash = fz_mix_bytes(world->hash, world->image[i].bytes, world->image[i].n);
-        cuvet_image_destroy(&world->image[i]);
-        FZ_CHECK(!world->image[i].bytes && !world->image[i].n, "an image that was released is none");
-    }
-    FZ_CHECK(world->alloc[ctx].live == 0, "nothing stays allocated");
-    for (unsigned i = 0; i < world->count; i++)
-        if (world->obj[i].ctx != ctx)
-            world->obj[at++] = world->obj[i];
-    world->count = at;
-}
-
-static void add(api_sequence_world *world, object_kind kind, unsigned ctx, uint64_t bits)
-{
-    FZ_CHECK(bits != 0, "an object has a handle");
-    for (unsigned i = 0; i < world->count; i++) {
-        FZ_CHECK(world->obj[i].ctx != ctx || world->obj[i].bits != bits, "a handle is never given out twice");
-        if (world->obj[i].ctx != ctx && (uint16_t)(world->obj[i].bits >> 16) == (uint16_t)(bits >> 16))
-            world->same_salt = true;
-    }
-    world->obj[world->count++] = (api_sequence_object){ .kind = kind, .ctx = ctx, .bits = bits };
-}
-
-static void open_one(api_sequence_world *world)
+static void open_one(api_world *world)
 {
     unsigned how = fz_u8(&world->ops), ctx = how & 1;
     cuvet_scan_options opt = { .size = sizeof(opt),
@@ -190,79 +25,23 @@ static void open_one(api_sequence_world *world)
         st = cuvet_elf_create(world->ctx[ctx], world->in->bytes, world->file, &elf);
         FZ_CHECK((st == CUVET_OK) == (elf.bits != 0), "a handle comes with OK");
         if (st == CUVET_OK)
-            add(world, ELF, ctx, elf.bits);
+            api_add(world, ELF, ctx, elf.bits);
     } else {
         st = cuvet_scan_create(world->ctx[ctx], &world->src, &opt, &scan);
         FZ_CHECK((st == CUVET_OK) == (scan.bits != 0), "a handle comes with OK");
         if (st == CUVET_OK)
-            add(world, SCAN, ctx, scan.bits);
+            api_add(world, SCAN, ctx, scan.bits);
     }
     world->hash = fz_mix(world->hash, (uint64_t)st);
 }
 
-/* What a call for 'want' must say about the handle of 'object' used in context ctx. */
-static void judge(const api_sequence_world *world, const api_sequence_object *object, object_kind want,
-                  unsigned ctx, cuvet_status st)
-{
-    bool handle = st == CUVET_E_HANDLE || st == CUVET_E_STALE_HANDLE || st == CUVET_E_HANDLE_KIND;
-
-    FZ_CHECK(st != CUVET_E_INTERNAL && st != CUVET_E_BUSY && st != CUVET_E_POISONED,
-             "misuse is no error of ours");
-    if (object->ctx != ctx) {
-        FZ_CHECK(handle || world->same_salt, "another context's handle is refused");
-        FZ_CHECK(world->same_salt || st == CUVET_E_HANDLE, "as no handle at all");
-    } else if (object->closed) {
-        FZ_CHECK(st == CUVET_E_STALE_HANDLE, "a closed handle is stale");
-    } else if (object->kind != want) {
-        FZ_CHECK(st == CUVET_E_HANDLE_KIND, "a handle of another kind is named so");
-    } else {
-        FZ_CHECK(!handle, "a good handle is taken");
-    }
-}
-
-static api_sequence_object *pick(api_sequence_world *world, unsigned *ctx)
-{
-    unsigned how = fz_u8(&world->ops);
-    api_sequence_object *object = world->count ? &world->obj[(how >> 1) % world->count] : NULL;
-
-    *ctx = object && how & 1 ? fz_u8(&world->ops) & 1 : object ? object->ctx : 0;
-    return object;
-}
-
-/* After a call that may have run callbacks. False: its context is gone, and 'object' with it. */
-static bool settle(api_sequence_world *world, api_sequence_object *object, object_kind want, unsigned ctx,
-                   cuvet_status st)
-{
-    deed done = world->done;
-
-    world->active = NULL;
-    world->done = NO_DEED;
-    world->hash = fz_mix(world->hash, (uint64_t)st);
-    if (done == DESTROY_SELF || done == DESTROY_CONTEXT)
-        FZ_CHECK(st == CUVET_E_STALE_HANDLE, "a call whose object goes tells so");
-    else
-        judge(world, object, want, ctx, st);
-    if (done == DESTROY_SELF)
-        object->closed = true;
-    if (done != DESTROY_CONTEXT)
-        return true;
-    context_gone(world, ctx);
-    open_context(world, ctx);
-    return false;
-}
-
-static void arm(api_sequence_world *world)
-{
-    world->next = (deed)(fz_u8(&world->ops) % DEEDS);
-}
-
-static void close_one(api_sequence_world *world)
+static void close_one(api_world *world)
 {
     unsigned ctx;
-    api_sequence_object *object = pick(world, &ctx);
+    api_object *object = api_pick(world, &ctx);
     bool other = (fz_u8(&world->ops) & 15) == 0;
     cuvet_status st;
-    api_sequence_object as;
+    api_object as;
 
     if (!object || (object->ctx != ctx && world->same_salt))
         return;
@@ -270,16 +49,16 @@ static void close_one(api_sequence_world *world)
     as.ctx = ctx;
     if (other)
         as.kind = object->kind == SCAN ? ELF : object->kind == ELF ? INPUT : SCAN;
-    st = destroy(world, &as);
-    judge(world, object, as.kind, ctx, st);
+    st = api_destroy(world, &as);
+    api_judge(world, object, as.kind, ctx, st);
     if (st == CUVET_OK)
         object->closed = true;
 }
 
-static void step_scan(api_sequence_world *world)
+static void step_scan(api_world *world)
 {
     unsigned ctx;
-    api_sequence_object *object = pick(world, &ctx);
+    api_object *object = api_pick(world, &ctx);
     cuvet_summary sum = { .size = sizeof(sum) };
     const void *bytes = NULL;
     cuvet_item item = { .size = sizeof(item) };
@@ -290,22 +69,23 @@ static void step_scan(api_sequence_world *world)
         return;
     world->active = object;
     st = cuvet_scan_next(world->ctx[ctx], (cuvet_scan){ object->bits }, &item);
-    if (!settle(world, object, SCAN, ctx, st))
+    if (!api_settle(world, object, SCAN, ctx, st))
         return;
     if (object->ctx == ctx && object->kind == SCAN && !object->closed) {
         FZ_CHECK(!object->over || st == CUVET_END, "after its end a scan stays at its end");
         object->over = object->over || st != CUVET_OK;
     }
-    judge(world, object, SCAN, ctx, cuvet_scan_summary(world->ctx[ctx], (cuvet_scan){ object->bits }, &sum));
-    judge(world, object, SCAN, ctx,
-          cuvet_scan_payload(world->ctx[ctx], (cuvet_scan){ object->bits }, &bytes, &count));
+    api_judge(world, object, SCAN, ctx,
+              cuvet_scan_summary(world->ctx[ctx], (cuvet_scan){ object->bits }, &sum));
+    api_judge(world, object, SCAN, ctx,
+              cuvet_scan_payload(world->ctx[ctx], (cuvet_scan){ object->bits }, &bytes, &count));
     world->hash = fz_mix(fz_mix_bytes(world->hash, bytes, cv_min(count, 64)), (uint64_t)st);
 }
 
-static void step_elf(api_sequence_world *world)
+static void step_elf(api_world *world)
 {
     unsigned ctx;
-    api_sequence_object *object = pick(world, &ctx);
+    api_object *object = api_pick(world, &ctx);
     uint64_t i = fz_edge(&world->ops, 16), j = fz_edge(&world->ops, 16), at = 0;
     cuvet_elf_header header = { .size = sizeof(header) };
     cuvet_elf_section sec = { .size = sizeof(sec) };
@@ -327,7 +107,7 @@ static void step_elf(api_sequence_world *world)
     st[5] = cuvet_elf_get_symtab(world->ctx[ctx], elf, (i & 1) != 0, &at);
     st[6] = cuvet_elf_get_kernel(world->ctx[ctx], elf, i, &name);
     for (unsigned k = 0; k < CV_COUNT(st); k++) {
-        judge(world, object, ELF, ctx, st[k]);
+        api_judge(world, object, ELF, ctx, st[k]);
         world->hash = fz_mix(world->hash, (uint64_t)st[k]);
     }
     if (st[1] == CUVET_OK)
@@ -336,7 +116,7 @@ static void step_elf(api_sequence_world *world)
     world->hash = fz_mix(world->hash, header.extent ^ sym.value ^ rel.off ^ seg.off ^ at);
 }
 
-static void refused(const api_sequence_world *world, cuvet_status st)
+static void refused(const api_world *world, cuvet_status st)
 {
     FZ_CHECK(st == CUVET_E_HANDLE || st == CUVET_E_STALE_HANDLE || st == CUVET_E_HANDLE_KIND ||
                  world->same_salt,
@@ -344,14 +124,14 @@ static void refused(const api_sequence_world *world, cuvet_status st)
 }
 
 /* Handles nobody gave out. */
-static void made_up(api_sequence_world *world)
+static void made_up(api_world *world)
 {
     uint64_t bits = fz_edge(&world->ops, 0), flip = fz_u8(&world->ops);
     cuvet_item item = { .size = sizeof(item) };
     cuvet_elf_header header = { .size = sizeof(header) };
     cuvet_input in;
     unsigned ctx;
-    api_sequence_object *object = pick(world, &ctx);
+    api_object *object = api_pick(world, &ctx);
 
     if (object && flip & 0x80)
         bits = object->bits ^ UINT64_C(1) << (flip & 63);
@@ -367,16 +147,16 @@ static void made_up(api_sequence_world *world)
 /* The compiler of these inputs is a callback like any other, and delivers the file. */
 static cuvet_status compile(void *user, const cuvet_compile_request *request, cuvet_compile_result *out)
 {
-    api_sequence_world *world = user;
+    api_world *world = user;
 
     world->hash = fz_mix(world->hash, request->n);
-    act(world);
+    api_act(world);
     out->bytes = world->in->bytes;
     out->n = world->file;
     return CUVET_OK;
 }
 
-static cuvet_input_config config(api_sequence_world *world)
+static cuvet_input_config config(api_world *world)
 {
     cuvet_input_config config = { .size = sizeof(config) };
     uint8_t how = fz_u8(&world->ops);
@@ -390,7 +170,7 @@ static cuvet_input_config config(api_sequence_world *world)
     return config;
 }
 
-static void open_input(api_sequence_world *world)
+static void open_input(api_world *world)
 {
     unsigned how = fz_u8(&world->ops), ctx = how & 1;
     cuvet_input_config settings = config(world);
@@ -402,7 +182,7 @@ static void open_input(api_sequence_world *world)
     st = cuvet_input_create(world->ctx[ctx], how & 2 ? NULL : &settings, &in);
     FZ_CHECK((st == CUVET_OK) == (in.bits != 0), "a handle comes with OK");
     if (st == CUVET_OK) {
-        add(world, INPUT, ctx, in.bits);
+        api_add(world, INPUT, ctx, in.bits);
         world->obj[world->count - 1].state = how & 2 ? CUVET_INPUT_NEW : CUVET_INPUT_CONFIGURED;
     }
     world->hash = fz_mix(world->hash, (uint64_t)st);
@@ -429,7 +209,7 @@ typedef enum call {
 } call;
 
 /* Calls that change it. */
-static cuvet_status change(api_sequence_world *world, cuvet_ctx *ctx, cuvet_input in, call what)
+static cuvet_status change(api_world *world, cuvet_ctx *ctx, cuvet_input in, call what)
 {
     const cuvet_compiler cc = { sizeof(cc), compile, world };
     cuvet_input_config settings = config(world);
@@ -448,7 +228,7 @@ static cuvet_status change(api_sequence_world *world, cuvet_ctx *ctx, cuvet_inpu
     }
 }
 
-static cuvet_status take(api_sequence_world *world, unsigned ctx, cuvet_input in)
+static cuvet_status take(api_world *world, unsigned ctx, cuvet_input in)
 {
     cuvet_image img = { .size = sizeof(img) };
     cuvet_status st = cuvet_input_take_result(world->ctx[ctx], in, &img);
@@ -464,7 +244,7 @@ static cuvet_status take(api_sequence_world *world, unsigned ctx, cuvet_input in
 }
 
 /* Calls that look at it. */
-static cuvet_status look(api_sequence_world *world, unsigned ctx, cuvet_input in, call what)
+static cuvet_status look(api_world *world, unsigned ctx, cuvet_input in, call what)
 {
     cuvet_input_config config = { .size = sizeof(config) };
     cuvet_candidate candidate = { .size = sizeof(candidate) };
@@ -492,7 +272,7 @@ static cuvet_status look(api_sequence_world *world, unsigned ctx, cuvet_input in
 }
 
 /* May it be called in this state? What was taken is no result any more. */
-static bool in_state(const api_sequence_object *object, call what)
+static bool in_state(const api_object *object, call what)
 {
     switch (what) {
     case CONFIGURE:
@@ -512,7 +292,7 @@ static bool in_state(const api_sequence_object *object, call what)
 }
 
 /* The state that the call led to, and that it was one for the call. */
-static void follow(api_sequence_world *world, api_sequence_object *object, call what, cuvet_status st)
+static void follow(api_world *world, api_object *object, call what, cuvet_status st)
 {
     cuvet_input_state now;
 
@@ -529,10 +309,10 @@ static void follow(api_sequence_world *world, api_sequence_object *object, call 
     FZ_CHECK(now == object->state, "a state changes with a call that is made for it, and succeeds");
 }
 
-static void step_input(api_sequence_world *world)
+static void step_input(api_world *world)
 {
     unsigned ctx;
-    api_sequence_object *object = pick(world, &ctx);
+    api_object *object = api_pick(world, &ctx);
     call what = (call)(fz_u8(&world->ops) % CALLS);
     cuvet_input in;
     cuvet_status st;
@@ -542,20 +322,20 @@ static void step_input(api_sequence_world *world)
     in.bits = object->bits;
     world->active = object;
     st = what >= GET_CONFIG ? look(world, ctx, in, what) : change(world, world->ctx[ctx], in, what);
-    if (settle(world, object, INPUT, ctx, st) && object->kind == INPUT && object->ctx == ctx &&
+    if (api_settle(world, object, INPUT, ctx, st) && object->kind == INPUT && object->ctx == ctx &&
         !object->closed)
         follow(world, object, what, st);
 }
 
-static void run(api_sequence_world *world)
+static void run(api_world *world)
 {
-    static void (*const STEPS[])(api_sequence_world *) = { open_one,   step_scan,  open_one,   step_elf,
-                                                           close_one,  step_scan,  made_up,    step_elf,
-                                                           open_input, step_input, arm,        step_input,
-                                                           step_input, step_input, open_input, close_one };
+    static void (*const STEPS[])(api_world *) = { open_one,   step_scan,  open_one,   step_elf,
+                                                  close_one,  step_scan,  made_up,    step_elf,
+                                                  open_input, step_input, api_arm,    step_input,
+                                                  step_input, step_input, open_input, close_one };
 
     for (unsigned i = 0; i < 2; i++)
-        open_context(world, i);
+        api_open_context(world, i);
     world->src.size = sizeof(world->src);
     FZ_CHECK(cuvet_source_memory(world->in->bytes, world->file, &world->src) == CUVET_OK, "source");
     for (unsigned i = 0; i < STEPS_MAX && fz_ops_left(&world->ops); i++)
@@ -563,7 +343,7 @@ static void run(api_sequence_world *world)
     /* Whatever is still open goes with its context. */
     for (unsigned i = 0; i < 2; i++) {
         cuvet_ctx_destroy(world->ctx[i]);
-        context_gone(world, i);
+        api_context_gone(world, i);
     }
 }
 
@@ -586,10 +366,10 @@ CV_FUZZ_TARGET(api_sequence)
     fz_limits(0, &lim);
     count = cv_min(in.param & 0xFFFF, in.len);
     for (unsigned pass = 0; pass < 2; pass++) {
-        api_sequence_world world = { .in = &in,
-                                     .file = cv_min(in.len - count, FILE_MAX),
-                                     .lim = &lim,
-                                     .ops = { PROGRAM, sizeof(PROGRAM), 0 } };
+        api_world world = { .in = &in,
+                            .file = cv_min(in.len - count, FILE_MAX),
+                            .lim = &lim,
+                            .ops = { PROGRAM, sizeof(PROGRAM), 0 } };
 
         if (count)
             world.ops = (fz_ops){ in.bytes + in.len - count, count, 0 };
