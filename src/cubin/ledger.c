@@ -90,8 +90,8 @@ static cuvet_status collect(cv_ctx *ctx, cv_cubin *cubin)
 static bool clone_of(const cv_sec *left, const cv_sec *right)
 {
     switch ((unsigned)right->role) {
-    case CV_ROLE_MERC_CONSTANT_USER: return left->role == CV_ROLE_CONSTANT && left->bank == 3;
-    case CV_ROLE_MERC_CONSTANT_PIC: return left->role == CV_ROLE_CONSTANT && left->bank == 4;
+    case CV_ROLE_MERC_CONSTANT_USER: return left->role == CV_ROLE_CONSTANT && left->bank == CV_BANK_USER;
+    case CV_ROLE_MERC_CONSTANT_PIC: return left->role == CV_ROLE_CONSTANT && left->bank == CV_BANK_ADDRESSES;
     case CV_ROLE_MERC_GLOBAL_INIT: return left->role == CV_ROLE_GLOBAL_INIT;
     /* Debug data that says nothing of code is the same for both. */
     case CV_ROLE_MERC_DEBUG: return left->role == CV_ROLE_DEBUG && cv_span_eq(left->fn, right->fn);

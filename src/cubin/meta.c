@@ -8,11 +8,6 @@
 #include "target/arch.h"
 #include "target/retarget.h"
 
-#define TKINFO_VERSION  2u
-#define NOTE_WORD       4u
-#define OLD_TOOLS_FIRST 120u /* tools that stored their own version there */
-#define OLD_TOOLS_LAST  129u
-
 /* The first note is of the tool that wrote the file. */
 static void take_tool(cv_cubin *cubin, const cv_note *note, const cv_tkinfo *tkinfo)
 {
@@ -50,12 +45,13 @@ static void check_tool_arch(cv_ctx *ctx, const cv_cubin *cubin)
 /* True when the rest of the note has the layout of version 2. */
 static bool tool_version_ok(cv_ctx *ctx, const cv_cubin *cubin, cv_span span, const cv_note *note)
 {
-    uint32_t value = note->descsz < 4 ? TKINFO_VERSION : cv_u32_at(span, note->desc);
+    uint32_t value = note->descsz < 4 ? CV_TKINFO_VERSION : cv_u32_at(span, note->desc);
 
-    if (value == TKINFO_VERSION || (cubin->old_tools && value >= OLD_TOOLS_FIRST && value <= OLD_TOOLS_LAST))
+    if (value == CV_TKINFO_VERSION ||
+        (cubin->old_tools && value >= CV_TKINFO_OLD_FIRST && value <= CV_TKINFO_OLD_LAST))
         return true;
-    cv_report(ctx, value > TKINFO_VERSION ? CV_R_TKINFO_NEW : CV_R_TKINFO_VERSION, span.off + note->desc, 4,
-              value, TKINFO_VERSION);
+    cv_report(ctx, value > CV_TKINFO_VERSION ? CV_R_TKINFO_NEW : CV_R_TKINFO_VERSION, span.off + note->desc,
+              4, value, CV_TKINFO_VERSION);
     return false;
 }
 
@@ -67,8 +63,8 @@ static void read_tools(cv_ctx *ctx, cv_cubin *cubin, cv_span span)
     cv_note note;
 
     for (; (st = cv_note_next(ctx, span, CV_NOTE_TKINFO, &pos, &note)) == CUVET_OK; count++) {
-        if (note.descsz % NOTE_WORD != 0)
-            cv_report(ctx, CV_R_NOTE_UNPADDED, span.off + note.off + 4, 4, note.descsz, NOTE_WORD);
+        if (note.descsz % CV_NOTE_ALIGN != 0)
+            cv_report(ctx, CV_R_NOTE_UNPADDED, span.off + note.off + 4, 4, note.descsz, CV_NOTE_ALIGN);
         if (tool_version_ok(ctx, cubin, span, &note) &&
             cv_tkinfo_read(ctx, span, &note, &tkinfo) == CUVET_OK && count == 0)
             take_tool(cubin, &note, &tkinfo);

@@ -4,8 +4,7 @@
 
 #include "format/tlv/attr.h"
 
-#define REGS_MAX    255u
-#define MERCURY_ISA 0x0101u
+#define REGS_MAX 255u
 
 /* One section while its records are read. */
 typedef struct info_section {
@@ -184,7 +183,8 @@ static void check_bank(const info_section *info, const cv_tlv *tlv, uint64_t end
     section = names_bank(info, &symbol) ? cv_cubin_sec(info->cubin, info->code)->const0
                                         : cv_cubin_shndx(info->cubin, info->merc, sym, &symbol);
     bank = cv_cubin_sec(info->cubin, section);
-    if (bank->role != CV_ROLE_CONSTANT_FN || bank->bank != 0 || bank->header.info != info->code)
+    if (bank->role != CV_ROLE_CONSTANT_FN || bank->bank != CV_BANK_PARAMETERS ||
+        bank->header.info != info->code)
         report(info, CV_R_TLV_CBANK_SECTION, tlv->payload, 4, section, info->code);
     else if (end > bank->header.size)
         report(info, CV_R_TLV_CBANK_SIZE, tlv->payload + 4, 4, end, bank->header.size);
@@ -254,8 +254,8 @@ static void take_value(info_section *info, const cv_tlv *tlv)
     case CV_ATTR_INDIRECT_BRANCH_TARGETS:
     case CV_ATTR_ANNOTATIONS: check_walk(info, tlv, cv_attr_get(tlv->code)); break;
     case CV_ATTR_MERCURY_ISA_VERSION:
-        if (tlv->value > MERCURY_ISA)
-            report(info, CV_R_TLV_ISA_NEW, tlv->off + 2, 2, tlv->value, MERCURY_ISA);
+        if (tlv->value > CV_MERCURY_ISA)
+            report(info, CV_R_TLV_ISA_NEW, tlv->off + 2, 2, tlv->value, CV_MERCURY_ISA);
         break;
     default: break;
     }

@@ -3,10 +3,7 @@
  * and index. */
 #include "cubin/internal.h"
 
-#define CAPSULE_WORD  0xC0000001u /* second word of every capsule of 13.x tools */
-#define CAPSULE_MOST  0x1000000u  /* the third counts something: never 0, 37,887 at most seen */
-#define CAPSULE_HEAD  10u         /* two words, and the two bytes at the end */
-#define CAPSULE_LEAST 16u
+#include "format/meta/read.h"
 
 /* First word: the code section with the same function name. */
 static void check_capsule_text(cv_ctx *ctx, cv_cubin *cubin, uint64_t at, const cv_sec *sec, cv_span body)
@@ -29,27 +26,24 @@ static void check_capsule_text(cv_ctx *ctx, cv_cubin *cubin, uint64_t at, const 
 static void check_capsule(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, const cv_sec *sec)
 {
     cv_span body = cv_cubin_body(cubin, index);
-    uint8_t low, high;
-    uint32_t count;
+    uint32_t word, count;
 
     if (!sec->in_file)
         return;
-    if (body.len < CAPSULE_HEAD || body.len % 2 != 0) {
-        cv_sec_report(ctx, cubin, index, CV_R_CAPSULE_SIZE, CV_SH_SIZE, body.len, CAPSULE_HEAD);
+    if (body.len < CV_CAPSULE_HEAD || body.len % 2 != 0) {
+        cv_sec_report(ctx, cubin, index, CV_R_CAPSULE_SIZE, CV_SH_SIZE, body.len, CV_CAPSULE_HEAD);
         return;
     }
-    if (body.len < CAPSULE_LEAST)
-        cv_sec_report(ctx, cubin, index, CV_R_CAPSULE_SMALL, CV_SH_SIZE, body.len, CAPSULE_LEAST);
+    if (body.len < CV_CAPSULE_LEAST)
+        cv_sec_report(ctx, cubin, index, CV_R_CAPSULE_SMALL, CV_SH_SIZE, body.len, CV_CAPSULE_LEAST);
     check_capsule_text(ctx, cubin, index, sec, body);
-    count = cv_u32_at(body, 8);
-    if (cv_u32_at(body, 4) != CAPSULE_WORD || count == 0 || count > CAPSULE_MOST)
-        cv_body_report(ctx, cubin, index, CV_R_CAPSULE_WORD, 4, cv_u32_at(body, 4), CAPSULE_WORD);
-    low = cv_u8_at(body, body.len - 2);
-    high = cv_u8_at(body, body.len - 1);
-    if (sec->role != CV_ROLE_CAPMERC_TEXT) /* the stub of a unified function ends otherwise */
-        return;
-    if (!(low == 0x50 && high >= 5 && high <= 8) && !(low == 0xD0 && high >= 4 && high <= 7))
-        cv_body_report(ctx, cubin, index, CV_R_CAPSULE_END, body.len - 2, (uint64_t)low << 8 | high, 0);
+    word = cv_u32_at(body, CV_CAPSULE_FORMAT);
+    count = cv_u32_at(body, CV_CAPSULE_COUNT);
+    if (word != CV_CAPSULE_WORD || count == 0 || count > CV_CAPSULE_MOST)
+        cv_body_report(ctx, cubin, index, CV_R_CAPSULE_WORD, CV_CAPSULE_FORMAT, word, CV_CAPSULE_WORD);
+    if (sec->role == CV_ROLE_CAPMERC_TEXT && !cv_capsule_ends(body))
+        cv_body_report(ctx, cubin, index, CV_R_CAPSULE_END, body.len - 2,
+                       (uint64_t)cv_u8_at(body, body.len - 2) << 8 | cv_u8_at(body, body.len - 1), 0);
 }
 
 /* sh_info of code: its FUNC symbol, and the register count where it belongs. */

@@ -183,7 +183,7 @@ static void check_user(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, const cv_se
         if (code->info_sec != 0)
             cv_sec_report(ctx, cubin, index, CV_R_PAIR_INFO, CV_SH_INFO, 2, 1);
         code->info_sec = (uint32_t)index;
-    } else if (sec->role == CV_ROLE_CONSTANT_FN && sec->bank == 0) {
+    } else if (sec->role == CV_ROLE_CONSTANT_FN && sec->bank == CV_BANK_PARAMETERS) {
         if (code->const0 != 0)
             cv_sec_report(ctx, cubin, index, CV_R_PAIR_CONST0, CV_SH_INFO, 2, 1);
         code->const0 = (uint32_t)index;

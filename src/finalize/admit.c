@@ -5,8 +5,6 @@
 
 #include "cubin/admit.h"
 
-enum { LEVEL_MOST = 4, ISA_MOST = 0x0101 };
-
 /* What the rules of the scan amount to in codes of the reference: it has none for most of them. */
 static cv_final code_of(cv_rule rule)
 {
@@ -79,7 +77,7 @@ cuvet_status cv_final_prepare(cv_final_job *job)
     bool known = options->kind == CV_KIND_NONE || options->kind == CV_KIND_MERCURY ||
                  options->kind == CV_KIND_CAPMERC || options->kind == CV_KIND_SASS;
 
-    if (!known || options->level_most > LEVEL_MOST ||
+    if (!known || options->level_most > CV_FINAL_LEVEL_MOST ||
         (options->phase == CV_PHASE_PRELINK && options->kind == CV_KIND_CAPMERC) ||
         (options->phase == CV_PHASE_POSTLINK && options->kind == CV_KIND_MERCURY))
         return cv_final_refuse(job, CV_FINAL_CONFLICT, CV_R_FINAL_CONFLICT, 0, options->kind, options->phase);
@@ -226,9 +224,9 @@ cuvet_status cv_final_admit(cv_final_job *job)
         job->n_capsules += cv_final_part(&job->cubin, i) == CV_PART_CAPSULE;
     job->accel = cv_admit_suffix(&job->cubin) == 'a' || job->cubin.compat_accel;
     job->dst_sm = job->options->target_sm ? job->options->target_sm : job->cubin.sm;
-    if (job->cubin.compat.len && job->cubin.claims.isa > ISA_MOST)
+    if (job->cubin.compat.len && job->cubin.claims.isa > CV_MERCURY_ISA)
         return cv_final_refuse(job, CV_FINAL_ISA, CV_R_FINAL_ISA, job->cubin.compat.off,
-                               job->cubin.claims.isa, ISA_MOST);
+                               job->cubin.claims.isa, CV_MERCURY_ISA);
     status = check_kinds(job);
     if (status == CUVET_OK)
         status = check_target(job);

@@ -5,8 +5,6 @@
 
 #include "bytes/intern.h"
 
-enum { PIC_BANK = 4, INSN = 16 };
-
 /* What is no code and does not come with it: data, and the claims of the file. Of the constant banks that
  * belong to one function only that of the parameters: the others, and the bank of addresses, hold what a code
  * generator wants to have there. */
@@ -18,8 +16,8 @@ bool cv_final_stays_again(const cv_cubin *cubin, uint64_t index)
     case CV_ROLE_COMPAT:
     case CV_ROLE_GLOBAL:
     case CV_ROLE_GLOBAL_INIT: return true;
-    case CV_ROLE_CONSTANT: return sec->bank != PIC_BANK;
-    case CV_ROLE_CONSTANT_FN: return sec->bank == 0;
+    case CV_ROLE_CONSTANT: return sec->bank != CV_BANK_ADDRESSES;
+    case CV_ROLE_CONSTANT_FN: return sec->bank == CV_BANK_PARAMETERS;
     default: return false;
     }
 }
@@ -134,7 +132,8 @@ static void describe_target(const cv_cubin *cubin, uint64_t section, const cv_el
     cv_elf_read_symbol(cubin->symtab, false, reloc->sym, &sym);
     if (cv_final_part(cubin, target) == CV_PART_CODE)
         own = cv_final_in_section(&sym) && cv_cubin_shndx(cubin, false, reloc->sym, &sym) == target &&
-              (uint64_t)reloc->addend < cv_cubin_sec(cubin, target)->header.size && reloc->addend % INSN == 0;
+              (uint64_t)reloc->addend < cv_cubin_sec(cubin, target)->header.size &&
+              reloc->addend % cubin->gen->instruction == 0;
     else
         *low ^= reloc->off;
     *low ^= (uint64_t)reloc->type << 48;

@@ -5,8 +5,6 @@
 
 #include "format/note/read.h"
 
-enum { TKINFO_VERSION = 2 };
-
 cv_part cv_final_part(const cv_cubin *cubin, uint64_t index)
 {
     const cv_sec *sec = cv_cubin_sec(cubin, index);
@@ -131,7 +129,7 @@ static cuvet_status read_tools(cv_final_job *job)
     span = cv_cubin_body(cubin, i);
     /* What is of no known version was not looked into when the file was examined, and is not now. */
     while (!job->linked && cv_note_next(job->ctx, span, CV_NOTE_TKINFO, &pos, &note) == CUVET_OK)
-        if ((cubin->old_tools || cv_u32_at(span, note.desc) == TKINFO_VERSION) &&
+        if ((cubin->old_tools || cv_u32_at(span, note.desc) == CV_TKINFO_VERSION) &&
             cv_tkinfo_read(job->ctx, span, &note, &tkinfo) == CUVET_OK)
             job->linked = cv_span_eq_str(tkinfo.tool, "nvlink") || cv_span_eq_str(tkinfo.tool, "nvJIT API") ||
                           cv_span_eq_str(tkinfo.tool, "cuvet");

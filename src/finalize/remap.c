@@ -49,13 +49,6 @@ const cv_site *cv_remap_site(cv_remap *remap, uint64_t at, cuvet_status *st)
     return NULL;
 }
 
-void cv_remap_uleb(cv_builder *out, uint64_t value)
-{
-    for (; value > 0x7F; value >>= 7)
-        cv_put_u8(out, (uint8_t)(value | 0x80));
-    cv_put_u8(out, (uint8_t)value);
-}
-
 /* ---- the stage ---- */
 
 typedef enum debug_form { OTHER = 0, LINES, FRAMES } debug_form;

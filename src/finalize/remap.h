@@ -57,7 +57,6 @@ const cv_site *cv_remap_site(cv_remap *remap, uint64_t at, cuvet_status *st);
 CV_MUST cuvet_status cv_remap_bad(const cv_remap *remap, const cv_dwarf_bad *bad);
 CV_MUST cuvet_status cv_remap_no(const cv_remap *remap, cv_rule rule, uint64_t at, uint64_t got,
                                  uint64_t want);
-void cv_remap_uleb(cv_builder *out, uint64_t value);
 
 /* The stage; see finalize/job.h. */
 CV_MUST cuvet_status cv_final_remap(cv_ctx *ctx, const cv_cubin *cubin, const cv_backend_out *said,

@@ -2,8 +2,6 @@
 /* Call frame information: the range of each description, and its steps. */
 #include "finalize/remap.h"
 
-enum { RANGE = 16, WORD = 8 };
-
 /* A common part. */
 typedef struct common {
     uint64_t at, step;
@@ -126,13 +124,14 @@ static cuvet_status read_advance(frame_pass *pass, const cv_frame_op *op, addres
 /* Begin and size: the begin is the relocation's business, unless nothing moves. */
 static cuvet_status read_range(frame_pass *pass, const cv_frame *frame, address_state *state)
 {
-    uint64_t size = cv_u64_at(pass->remap->section, frame->body + WORD), by = 0;
+    uint64_t size = cv_u64_at(pass->remap->section, frame->body + CV_FRAME_WORD), by = 0;
     cuvet_status st = CUVET_OK;
     const cv_site *site;
     address_state end;
 
-    if (frame->end - frame->body < RANGE)
-        return cv_remap_no(pass->remap, CV_R_DWARF_LENGTH, frame->at, frame->end - frame->body, RANGE);
+    if (frame->end - frame->body < CV_FRAME_RANGE)
+        return cv_remap_no(pass->remap, CV_R_DWARF_LENGTH, frame->at, frame->end - frame->body,
+                           CV_FRAME_RANGE);
     site = cv_remap_site(pass->remap, frame->body, &st);
     if (!site)
         return st;
@@ -142,12 +141,12 @@ static cuvet_status read_range(frame_pass *pass, const cv_frame *frame, address_
     st = move(pass, state, frame->body, site->place, &by);
     end = *state;
     if (st == CUVET_OK)
-        st = move(pass, &end, frame->body + WORD, cv_sat_add(state->from, size), &by);
+        st = move(pass, &end, frame->body + CV_FRAME_WORD, cv_sat_add(state->from, size), &by);
     if (st != CUVET_OK || by == size)
         return st;
-    cv_remap_keep(pass->remap, frame->body + WORD);
+    cv_remap_keep(pass->remap, frame->body + CV_FRAME_WORD);
     cv_put_u64(&pass->remap->out, by);
-    return cv_remap_resume(pass->remap, frame->body + RANGE) ? CUVET_OK : report_no_memory(pass);
+    return cv_remap_resume(pass->remap, frame->body + CV_FRAME_RANGE) ? CUVET_OK : report_no_memory(pass);
 }
 
 static cuvet_status read_operations(frame_pass *pass, const cv_frame *frame, address_state *state)
@@ -156,7 +155,7 @@ static cuvet_status read_operations(frame_pass *pass, const cv_frame *frame, add
     cv_frame_op op = { 0 };
     cv_dwarf_bad bad;
 
-    for (uint64_t pos = frame->body + RANGE; pos < frame->end && st == CUVET_OK; pos = op.end) {
+    for (uint64_t pos = frame->body + CV_FRAME_RANGE; pos < frame->end && st == CUVET_OK; pos = op.end) {
         if (!cv_work(pass->remap->ctx, 1, pass->remap->section.off + pos))
             return cv_cancelled(pass->remap->ctx) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
         if (!cv_frame_op_read(pass->remap->section, frame, pos, &op, &bad))
@@ -211,8 +210,8 @@ static cuvet_status finish_description(frame_pass *pass, const cv_frame *frame, 
     cv_remap_keep(pass->remap, frame->end);
     if (out->len - begin == frame->end - frame->at)
         return CUVET_OK;
-    if ((frame->end - frame->at) % WORD == 0)
-        while ((out->len - begin) % WORD != 0 && !out->failed)
+    if ((frame->end - frame->at) % CV_FRAME_WORD == 0)
+        while ((out->len - begin) % CV_FRAME_WORD != 0 && !out->failed)
             cv_put_u8(out, CV_CFA_NOP);
     if (!cv_remap_resume(pass->remap, frame->end))
         return report_no_memory(pass);

@@ -3,7 +3,7 @@
  * their number), and what did not move stays as it is. */
 #include "finalize/remap.h"
 
-#define LONGEST UINT32_C(0xFFFFFFEF) /* of a unit */
+#include "format/dwarf/write.h"
 
 /* Where the program is. */
 typedef struct address_state {
@@ -34,7 +34,7 @@ static cuvet_status put_step(cv_remap *remap, const cv_line_unit *unit, const cv
     if (unit->base <= CV_LINE_ADVANCE_PC)
         return cv_remap_no(remap, CV_R_DWARF_HEADER, unit->at, unit->base, CV_LINE_ADVANCE_PC + 1);
     cv_put_u8(&remap->out, CV_LINE_ADVANCE_PC);
-    cv_remap_uleb(&remap->out, steps);
+    cv_put_uleb(&remap->out, steps);
     if (op->kind == CV_LINE_SPECIAL)
         cv_put_u8(&remap->out, (uint8_t)(line + unit->base));
     return CUVET_OK;
@@ -121,8 +121,9 @@ static cuvet_status rewrite_unit(cv_remap *remap, const cv_line_unit *unit)
     if (st != CUVET_OK)
         return st;
     cv_remap_keep(remap, unit->end);
-    if (remap->out.len - begin - 4 > LONGEST)
-        return cv_remap_no(remap, CV_R_DWARF_LENGTH, unit->at, remap->out.len - begin - 4, LONGEST);
+    if (remap->out.len - begin - 4 >= CV_DWARF_LENGTHS)
+        return cv_remap_no(remap, CV_R_DWARF_LENGTH, unit->at, remap->out.len - begin - 4,
+                           CV_DWARF_LENGTHS - 1);
     cv_patch_u32(&remap->out, begin, (uint32_t)(remap->out.len - begin - 4));
     return CUVET_OK;
 }

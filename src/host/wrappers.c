@@ -9,30 +9,6 @@
 /* Entries of the dynamic section that are looked at; real ones have a few dozen. */
 #define DYNAMIC_MAX UINT64_C(1024)
 
-enum { PT_DYNAMIC = 2, DT_NULL = 0, DT_RELA = 7, DT_RELASZ = 8, DT_RELAENT = 9 };
-
-/* The two relocations that set a pointer: in objects, and in what is loaded. ELF psABI of each machine. */
-static const struct {
-    uint16_t machine;
-    uint32_t absolute, relative;
-} MACHINES[] = {
-    { 62, 1, 8 },       /* x86-64 */
-    { 183, 257, 1027 }, /* AArch64 */
-    { 21, 38, 22 },     /* PowerPC 64 */
-    { 243, 2, 3 },      /* RISC-V */
-};
-
-static bool machine_of(uint16_t machine, uint32_t *absolute, uint32_t *relative)
-{
-    for (size_t i = 0; i < CV_COUNT(MACHINES); i++)
-        if (CV_AT(MACHINES, i).machine == machine) {
-            *absolute = CV_AT(MACHINES, i).absolute;
-            *relative = CV_AT(MACHINES, i).relative;
-            return true;
-        }
-    return false;
-}
-
 /* ---- records ---- */
 
 static cuvet_status add_wrapper(cv_host_read_ctx *reader, const cv_wrapper *wrapper, uint64_t off,
@@ -135,7 +111,7 @@ static cuvet_status read_loads(cv_host_read_ctx *reader)
         cv_elf_segment segment;
 
         cv_elf_read_segment(reader->part.span, reader->header.is32, i, &segment);
-        if (segment.type == PT_DYNAMIC)
+        if (segment.type == CV_HOST_PT_DYNAMIC)
             reader->dynamic = segment;
         if (segment.type == CV_PT_LOAD && cv_host_has(reader, segment.off, segment.filesz) &&
             segment.filesz > 0 && !cv_host_loads_push(&reader->ctx->mem, &reader->loads, segment))
@@ -285,7 +261,8 @@ static cuvet_status read_dynamic_relocs(cv_host_read_ctx *reader, uint64_t addr,
 /* Where the dynamic section says that relocations are: the loader knows no other place. */
 static cuvet_status read_dynamic(cv_host_read_ctx *reader, uint32_t relative)
 {
-    uint64_t addr = 0, bytes = 0, entry = 24, count = cv_min(reader->dynamic.filesz / 16, DYNAMIC_MAX);
+    uint64_t addr = 0, bytes = 0, entry = cv_elf_rel_size(false, true),
+             count = cv_min(reader->dynamic.filesz / CV_DYN_SIZE, DYNAMIC_MAX);
     cuvet_status status;
 
     if (reader->dynamic.filesz == 0 || reader->slots.count == 0)
@@ -295,19 +272,22 @@ static cuvet_status read_dynamic(cv_host_read_ctx *reader, uint32_t relative)
                   reader->dynamic.filesz, reader->dynamic.off);
         return CUVET_OK;
     }
-    status = cv_host_load(reader, &reader->part, reader->dynamic.off, count * 16);
-    for (uint64_t i = 0; i < count && status == CUVET_OK && cv_u64_at(reader->part.span, i * 16) != DT_NULL;
+    status = cv_host_load(reader, &reader->part, reader->dynamic.off, count * CV_DYN_SIZE);
+    for (uint64_t i = 0;
+         i < count && status == CUVET_OK && cv_u64_at(reader->part.span, i * CV_DYN_SIZE) != CV_DT_NULL;
          i++) {
-        uint64_t tag = cv_u64_at(reader->part.span, i * 16), value = cv_u64_at(reader->part.span, i * 16 + 8);
+        uint64_t tag = cv_u64_at(reader->part.span, i * CV_DYN_SIZE),
+                 value = cv_u64_at(reader->part.span, i * CV_DYN_SIZE + CV_DYN_SIZE / 2);
 
-        addr = tag == DT_RELA ? value : addr;
-        bytes = tag == DT_RELASZ ? value : bytes;
-        entry = tag == DT_RELAENT ? value : entry;
+        addr = tag == CV_DT_RELA ? value : addr;
+        bytes = tag == CV_DT_RELASZ ? value : bytes;
+        entry = tag == CV_DT_RELAENT ? value : entry;
     }
     if (status != CUVET_OK || bytes == 0)
         return status;
-    if (entry != 24) {
-        cv_report(reader->ctx, CV_R_HOST_RELOC_ENTRY, reader->base + reader->dynamic.off, 0, entry, 24);
+    if (entry != cv_elf_rel_size(false, true)) {
+        cv_report(reader->ctx, CV_R_HOST_RELOC_ENTRY, reader->base + reader->dynamic.off, 0, entry,
+                  cv_elf_rel_size(false, true));
         return CUVET_OK;
     }
     return read_dynamic_relocs(reader, addr, bytes, relative);
@@ -373,7 +353,7 @@ static cuvet_status resolve_wrappers(cv_host_read_ctx *reader)
 
     if (reader->host->wrappers.count == 0)
         return CUVET_OK;
-    if (!machine_of(reader->header.machine, &absolute, &relative)) {
+    if (!cv_hostobj_pointers(reader->header.machine, &absolute, &relative)) {
         cv_report(reader->ctx, CV_R_HOST_WRAPPER_HOST, reader->base + 18, 2, reader->header.machine, 64);
         for (uint64_t i = 0; i < reader->host->wrappers.count; i++)
             cv_host_wrappers_at(&reader->host->wrappers, i)->state = CV_HOST_SKIPPED;

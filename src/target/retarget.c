@@ -3,8 +3,6 @@
 
 #include "target/arch.h"
 
-enum { ISA_MOST = 0x0101, LEVEL_MOST = 4 };
-
 static bool level_allows(uint8_t level, bool accel, uint32_t source, uint32_t wanted)
 {
     const cv_arch *from = cv_arch_of(source), *to = cv_arch_of(wanted);
@@ -32,11 +30,11 @@ cv_final cv_can_finalize(const cv_compat *compat, uint32_t src, uint32_t dst)
 
     if (!compat)
         return CV_FINAL_NO_COMPAT;
-    if (compat->isa > ISA_MOST)
+    if (compat->isa > CV_MERCURY_ISA)
         return CV_FINAL_ISA;
     if (from == to)
         return CV_FINAL_OK;
-    if (compat->level > LEVEL_MOST)
+    if (compat->level > CV_FINAL_LEVEL_MOST)
         return CV_FINAL_INCOMPATIBLE;
     return level_allows(compat->level, compat->accel != 0, from, to) ? CV_FINAL_OK : CV_FINAL_INCOMPATIBLE;
 }

@@ -13,6 +13,9 @@ typedef enum cv_final {
 #undef FINAL
 } cv_final;
 
+/* Levels of a finalization: 0 to this. */
+#define CV_FINAL_LEVEL_MOST 4u
+
 /* May code for SM 'src' be finalized for SM 'dst' at all, by something that can make code?
  * k: the object's records, NULL without a section. */
 CV_MUST cv_final cv_can_finalize(const cv_compat *compat, uint32_t src, uint32_t dst);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "format/dwarf/dwarf.h"
 
-#define WIDEST UINT32_C(0xFFFFFFF0) /* lengths from here on say something else */
-
 enum { FIRST_VERSION = 2, OPS_VERSION = 4, LAST_VERSION = 4, ADDRESS_BYTES = 8 };
 
 bool cv_uleb_read(cv_span span, uint64_t end, uint64_t *pos, uint64_t *out, cv_dwarf_bad *bad)
@@ -62,10 +60,10 @@ bool cv_line_unit_read(cv_span span, uint64_t at, cv_line_unit *unit, cv_dwarf_b
     uint64_t len = cv_u32_at(span, at), left = span.len - cv_min(span.len, at);
 
     *unit = (cv_line_unit){ .at = at };
-    if (left < 4 || (len < WIDEST && (len > left - 4 || len < 6)))
+    if (left < 4 || (len < CV_DWARF_LENGTHS && (len > left - 4 || len < 6)))
         return cv_dwarf_no(bad, CV_R_DWARF_LENGTH, at, len, left < 4 ? left : left - 4);
-    if (len >= WIDEST)
-        return cv_dwarf_no(bad, CV_R_DWARF_VERSION, at, len, WIDEST);
+    if (len >= CV_DWARF_LENGTHS)
+        return cv_dwarf_no(bad, CV_R_DWARF_VERSION, at, len, CV_DWARF_LENGTHS);
     unit->end = at + 4 + len;
     unit->version = cv_u16_at(span, at + 4);
     if (unit->version < FIRST_VERSION || unit->version > LAST_VERSION)

@@ -8,6 +8,9 @@
 #include "base/rules.h"
 #include "bytes/span.h"
 
+/* Lengths of units and entries from here on say something else. */
+#define CV_DWARF_LENGTHS UINT32_C(0xFFFFFFF0)
+
 /* Why something could not be read, ready for cv_reject(). */
 typedef struct cv_dwarf_bad {
     cv_rule rule;
@@ -67,6 +70,10 @@ enum {
     CV_CFA_##name = code, /* its operand in the lower six bits */
 #include "cfi.def"
 };
+
+/* The body of a description begins with the address and the size of the code that it is about. */
+#define CV_FRAME_WORD  UINT64_C(8)
+#define CV_FRAME_RANGE (2 * CV_FRAME_WORD)
 
 typedef struct cv_frame {
     uint64_t at, body, end; /* beginning of its length; what follows the pointer; behind it */

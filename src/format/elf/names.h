@@ -36,6 +36,10 @@ enum {
     CV_SHN_COMMON = 0xFFF2,
     CV_SHN_XINDEX = 0xFFFF,
     CV_BANK_MOST = 0x10000, /* bytes of a constant bank */
+    CV_BANK_PARAMETERS = 0, /* numbers of banks, with what they hold: parameters of a kernel … */
+    CV_BANK_TABLES = 2,     /* … branch tables … */
+    CV_BANK_USER = 3,       /* … variables of the program … */
+    CV_BANK_ADDRESSES = 4,  /* … and addresses of variables */
     CV_STV_INTERNAL = 1,    /* st_other, gABI: nobody outside of the component */
     CV_STV = 0x03,          /* st_other, gABI: visibility */
     CV_STO_MANAGED = 0x04,  /* st_other of a variable; of a function it says something else */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ELF readers, class 32 and 64, little-endian: pure functions over a span, no allocation. Used for device
  * ELFs and for host ELFs alike. They decode and check what can be checked on one structure; rules between
- * structures live in src/model. */
+ * structures live in src/cubin. */
 #ifndef CV_FORMAT_ELF_READ_H
 #define CV_FORMAT_ELF_READ_H
 

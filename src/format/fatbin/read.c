@@ -320,7 +320,7 @@ static uint64_t read_options(cv_ctx *ctx, cv_span in, cv_fatbin_member *member, 
 }
 
 /* Tools 12.3 to 12.5 keep eight zero bytes for an identifier that is not there. What is in the member tells
- * whether it is that old: src/model/agree.c. */
+ * whether it is that old: intake/kind_fatbin_agree.c. */
 static bool has_empty_identifier(cv_span in, const cv_fatbin_member *member)
 {
     uint64_t at = CV_FATBIN_MEMBER + 8;
@@ -348,8 +348,8 @@ static void check_areas(cv_ctx *ctx, cv_span in, cv_fatbin_member *member)
         end = read_options(ctx, in, member, end);
     if (last && (end == 0 || !read_identifier(ctx, in, member, &end)))
         return;
-    /* Whether an ELF with capsules has something to copy there is known when it was read: src/model/agree.c.
-     */
+    /* Whether an ELF with capsules has something to copy there is known when it was read:
+     * intake/kind_fatbin_agree.c. */
     if ((member->options_offset != 0) != want_options && !(want_options && member->kind == CV_FB_KIND_ELF))
         cv_report(ctx, CV_R_FATBIN_OPTIONS_PRESENCE, in.off + CV_FB_AT_MEMBER_OPTIONS_OFFSET, 4,
                   member->options_offset, want_options);

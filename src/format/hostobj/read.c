@@ -64,3 +64,25 @@ bool cv_hostobj_check_text(cv_ctx *ctx, cv_span part, bool last)
     }
     return true;
 }
+
+/* ELF psABI of each machine. */
+static const struct {
+    uint16_t machine;
+    uint32_t absolute, relative;
+} MACHINES[] = {
+    { 62, 1, 8 },       /* x86-64 */
+    { 183, 257, 1027 }, /* AArch64 */
+    { 21, 38, 22 },     /* PowerPC 64 */
+    { 243, 2, 3 },      /* RISC-V */
+};
+
+bool cv_hostobj_pointers(uint16_t machine, uint32_t *absolute, uint32_t *relative)
+{
+    for (size_t row = 0; row < CV_COUNT(MACHINES); row++)
+        if (CV_AT(MACHINES, row).machine == machine) {
+            *absolute = CV_AT(MACHINES, row).absolute;
+            *relative = CV_AT(MACHINES, row).relative;
+            return true;
+        }
+    return false;
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What the sections of a host object hold besides containers: wrapper records, module ids, host reference
- * lists. Pure functions over spans; which section is which, and where pointers lead, is decided in src/model.
+ * lists. Pure functions over spans; which section is which, and where pointers lead, is decided in src/host.
  */
 #ifndef CV_FORMAT_HOSTOBJ_READ_H
 #define CV_FORMAT_HOSTOBJ_READ_H
@@ -47,6 +47,13 @@ static inline bool cv_wrapper_at(cv_span span, uint64_t off)
 
     return head == (UINT64_C(1) << 32 | CV_WRAPPER_MAGIC) || head == (UINT64_C(2) << 32 | CV_WRAPPER_MAGIC);
 }
+
+/* The relocations of a machine that set a pointer: in objects, and in what is loaded. False: not known. */
+CV_MUST bool cv_hostobj_pointers(uint16_t machine, uint32_t *absolute, uint32_t *relative);
+
+/* ELF gABI: the segment of the dynamic section, and the tags that say where relocations lie. */
+enum { CV_HOST_PT_DYNAMIC = 2, CV_DT_NULL = 0, CV_DT_RELA = 7, CV_DT_RELASZ = 8, CV_DT_RELAENT = 9 };
+#define CV_DYN_SIZE UINT64_C(16) /* of an entry: a tag, a value */
 
 /* Part of a module id or host reference section: strings that end in NUL, one or more, perhaps with NULs
  * between them. last: the part ends the section. False after the first finding. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Small tables of device ELFs and host objects: call graph, prototypes, relocation actions, unified function
  * and data entries, host reference lists. Pure functions over one section; what the numbers refer to is
- * checked in src/model. */
+ * checked in src/cubin. */
 #ifndef CV_FORMAT_META_READ_H
 #define CV_FORMAT_META_READ_H
 
@@ -59,6 +59,22 @@ CV_MUST cuvet_status cv_unified_next(cv_ctx *ctx, cv_span span, uint64_t *pos, c
 /* .nv.rel.action: what the loader does for each relocation kind. The content is the driver's; newer_ok: a
  * tool newer than those described wrote it. */
 void cv_rel_action_check(cv_ctx *ctx, cv_span span, bool legacy, bool newer_ok);
+
+/* .nv.capmerc*: the code section that it goes with, a word that says the format, a count, and a stream whose
+ * last two bytes end code. */
+#define CV_CAPSULE_FORMAT 4u          /* place of the second word … */
+#define CV_CAPSULE_WORD   0xC0000001u /* … which all tools of 13.x write */
+#define CV_CAPSULE_COUNT  8u          /* place of the third: never 0, 37,887 at most seen … */
+#define CV_CAPSULE_MOST   0x1000000u  /* … so that this is beyond all */
+#define CV_CAPSULE_HEAD   10u         /* two words, and the two bytes at the end */
+#define CV_CAPSULE_LEAST  16u
+/* Does its stream end as code does? A stub of a unified function ends otherwise. */
+static inline bool cv_capsule_ends(cv_span body)
+{
+    uint8_t low = cv_u8_at(body, body.len - 2), high = cv_u8_at(body, body.len - 1);
+
+    return (low == 0x50 && high >= 5 && high <= 8) || (low == 0xD0 && high >= 4 && high <= 7);
+}
 
 /* .nvHR?? of host objects: NUL-terminated name patterns; an empty list is one NUL per object. The next
  * pattern, empty ones skipped, without its NUL. False: no more; a last one without an end does not count

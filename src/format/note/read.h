@@ -13,6 +13,11 @@
 #define CV_NOTE_TKINFO      2000u
 #define CV_NOTE_CUVER_SIZE  12u /* of its descriptor */
 #define CV_NOTE_OWNER       "NVIDIA Corp"
+#define CV_NOTE_ALIGN       4u /* of names and descriptors */
+#define CV_TKINFO_VERSION   2u
+/* Tools of 12.0 to 12.9 stored their own version in its place. */
+#define CV_TKINFO_OLD_FIRST 120u
+#define CV_TKINFO_OLD_LAST  129u
 
 typedef struct cv_note {
     uint64_t off;  /* in the section */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What the codes mean: the attribute table of .nv.info and the tag table of .nv.compat, and the checks that
- * need only one record. Checks against symbols, code and other records live in src/model. */
+ * need only one record. Checks against symbols, code and other records live in src/cubin. */
 #ifndef CV_FORMAT_TLV_ATTR_H
 #define CV_FORMAT_TLV_ATTR_H
 
 #include "format/tlv/read.h"
+
+/* The newest version of Mercury that is described: major << 8 | minor. */
+#define CV_MERCURY_ISA 0x0101u
 
 typedef enum cv_attr_code {
 #define ATTR(code, name, format, scope, repeat, shape, size, words) CV_ATTR_##name = code,

@@ -9,7 +9,6 @@ static const cv_compat_row TAGS[] = {
 _Static_assert(CV_COUNT(TAGS) == CV_N_COMPAT && CV_N_COMPAT <= 32, "one row per tag, no holes, one bit each");
 
 /* The newest Mercury ISA that is described, major and minor in one byte each. */
-#define MERCURY_ISA 0x0101u
 
 const cv_compat_row *cv_compat_get(uint32_t tag)
 {
@@ -36,9 +35,9 @@ static void keep(cv_ctx *ctx, cv_span span, const cv_tlv *tlv, cv_compat *compat
         break;
     case CV_COMPAT_MERCURY_ISA_MAJOR_MINOR_VERSION:
         compat->isa = tlv->value;
-        if (tlv->value != MERCURY_ISA)
-            cv_report(ctx, tlv->value > MERCURY_ISA ? CV_R_COMPAT_ISA_NEW : CV_R_COMPAT_ISA, off, 2,
-                      tlv->value, MERCURY_ISA);
+        if (tlv->value != CV_MERCURY_ISA)
+            cv_report(ctx, tlv->value > CV_MERCURY_ISA ? CV_R_COMPAT_ISA_NEW : CV_R_COMPAT_ISA, off, 2,
+                      tlv->value, CV_MERCURY_ISA);
         break;
     case CV_COMPAT_CUDA_ACCELERATOR_TARGET:
         compat->accel = (uint8_t)tlv->value;

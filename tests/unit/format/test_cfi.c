@@ -6,6 +6,7 @@
 
 #include "format/dwarf/cfi.h"
 #include "format/dwarf/read.h"
+#include "format/dwarf/write.h"
 
 static cuvet_status operation(const uint8_t *bytes, size_t size, uint64_t *pos, cuvet_cfi_op *op)
 {
@@ -175,6 +176,33 @@ START_TEST(same_ends_as_the_strict_reader)
 }
 END_TEST
 
+/* What is written is what is read, and no byte longer than it has to be. */
+START_TEST(leb_written)
+{
+    static const struct {
+        uint64_t value, bytes;
+    } ROWS[] = { { 0, 1 },          { 127, 1 },   { 128, 2 },
+                 { 16383, 2 },      { 16384, 3 }, { UINT64_MAX >> 1, 9 },
+                 { UINT64_MAX, 10 } };
+    cv_dwarf_bad bad;
+    cv_builder builder;
+    cv_mem mem;
+
+    cv_mem_init(&mem, NULL, CV_MIB);
+    for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++) {
+        uint64_t pos = 0, value = 1;
+
+        cv_builder_init(&builder, &mem);
+        cv_put_uleb(&builder, ROWS[i].value);
+        ck_assert_uint_eq(builder.len, ROWS[i].bytes);
+        ck_assert(cv_uleb_read(cv_builder_span(&builder), builder.len, &pos, &value, &bad));
+        ck_assert_uint_eq(value, ROWS[i].value);
+        ck_assert_uint_eq(pos, builder.len);
+        cv_builder_free(&builder);
+    }
+}
+END_TEST
+
 Suite *suite_cfi(void);
 Suite *suite_cfi(void)
 {
@@ -186,6 +214,7 @@ Suite *suite_cfi(void)
     tcase_add_test(tcase, entries);
     tcase_add_test(tcase, cut_fields);
     tcase_add_test(tcase, same_ends_as_the_strict_reader);
+    tcase_add_test(tcase, leb_written);
     suite_add_tcase(suite, tcase);
     return suite;
 }
