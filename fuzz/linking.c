@@ -76,9 +76,9 @@ static cv_link_options inner(const cuvet_linker_options *options, uint64_t key)
 /* Class, rules, admission, in this order, as the public linker does. */
 static bool take(cv_link *link, cv_span image, const char *name)
 {
-    const cv_admit_for wanted = { .target = link->opts.target,
-                                  .policy = link->opts.policy,
-                                  .toolkit = link->opts.toolkit,
+    const cv_admit_for wanted = { .target = link->options->target,
+                                  .policy = link->options->policy,
+                                  .toolkit = link->options->toolkit,
                                   .finished = true };
     cuvet_content_info content = { .size = sizeof(content) };
     uint64_t extent = 0;
@@ -118,13 +118,13 @@ void fz_link_open(fz_link *linking, fz_state *fuzz, bool turned, uint64_t key)
         size_t which = turned != (fuzz->in->param >> 20 & 1) ? linking->count - 1 - i : i;
         fz_piece *piece = &linking->piece[which];
 
-        linking->from[linking->link.obj.count] = which;
+        linking->from[linking->link.inputs->obj.count] = which;
         piece->added = cv_block_copy(&fuzz->ctx, &linking->image[i],
                                      cv_span_of(piece->bytes, piece->size, 0)) == CUVET_OK &&
                        take(&linking->link, linking->image[i].span, NAMES[which]);
     }
-    linking->link.out = &linking->out;
-    linking->link.file = &linking->file;
+    linking->link.file->block = &linking->out;
+    linking->link.file->slices = &linking->file;
     fuzz->ctx.emit = emit;
     cv_ctx_unit(&fuzz->ctx, 2 * fuzz->in->len);
 }

@@ -40,13 +40,13 @@ static void check_string(cv_span table, uint64_t off, cv_span want)
 
 static void check_sections(const cv_link *link)
 {
-    cv_span names = cv_builder_span(&cv_l_osec(link, link->shstrtab)->bytes);
-    layout_range *range = calloc(link->order.count + 1, sizeof(*range));
+    cv_span names = cv_builder_span(&cv_l_osec(link, link->out->shstrtab)->bytes);
+    layout_range *range = calloc(link->layout->order.count + 1, sizeof(*range));
     uint64_t count = 0, alive = 0;
 
     FZ_CHECK(range != NULL, "memory");
-    for (uint64_t i = 0; i < link->order.count; i++) {
-        const cv_osec *osec = cv_l_osec(link, *cv_u32s_get(&link->order, i));
+    for (uint64_t i = 0; i < link->layout->order.count; i++) {
+        const cv_osec *osec = cv_l_osec(link, *cv_u32s_get(&link->layout->order, i));
 
         FZ_CHECK(!osec->dead && osec->index == i, "sections are numbered in their order");
         FZ_CHECK(osec->align < 2 || (cv_is_pow2(osec->align) && osec->off % osec->align == 0), "aligned");
@@ -54,25 +54,28 @@ static void check_sections(const cv_link *link)
         if (osec->group != CV_G_NOBITS && i)
             range[count++] = (layout_range){ osec->off, cv_sat_add(osec->off, osec->size) };
     }
-    check_ranges(range, count, 64, link->shoff);
+    check_ranges(range, count, 64, link->synthetics->shoff);
     free(range);
-    FZ_CHECK(link->shoff % 8 == 0 && link->phoff == link->shoff + 64 * link->order.count, "tables follow");
-    for (cv_id i = 0; i < link->osec.count; i++)
+    FZ_CHECK(link->synthetics->shoff % 8 == 0 &&
+                 link->synthetics->phoff == link->synthetics->shoff + 64 * link->layout->order.count,
+             "tables follow");
+    for (cv_id i = 0; i < link->out->osec.count; i++)
         alive += !cv_l_osec(link, i)->dead;
-    FZ_CHECK(alive == link->order.count, "every section once");
+    FZ_CHECK(alive == link->layout->order.count, "every section once");
 }
 
 /* Pieces of a section: aligned, one after the other, each whole. */
 static void check_parts(const cv_link *link)
 {
-    for (cv_id i = 0; i < link->osec.count; i++) {
+    for (cv_id i = 0; i < link->out->osec.count; i++) {
         const cv_osec *osec = cv_l_osec(link, i);
         uint64_t end = 0;
 
         if (osec->dead || osec->bytes.len)
             continue;
-        for (cv_id part = osec->first_part; part != CV_NONE; part = cv_lparts_get(&link->part, part)->next) {
-            const cv_lpart *chunk = cv_lparts_get(&link->part, part);
+        for (cv_id part = osec->first_part; part != CV_NONE;
+             part = cv_lparts_get(&link->out->part, part)->next) {
+            const cv_lpart *chunk = cv_lparts_get(&link->out->part, part);
             const cv_isec *isec = cv_l_isec(link, chunk->isec);
 
             FZ_CHECK(isec->out == i && !isec->lost, "a part of its section");
@@ -88,17 +91,19 @@ static void check_parts(const cv_link *link)
 
 static void check_symbols(const cv_link *link)
 {
-    cv_span names = cv_builder_span(&cv_l_osec(link, link->strtab)->bytes);
+    cv_span names = cv_builder_span(&cv_l_osec(link, link->out->strtab)->bytes);
 
-    FZ_CHECK(link->n_locals >= 1 && link->n_locals <= link->sym_order.count + 1, "locals first");
-    for (uint64_t i = 0; i < link->sym_order.count; i++) {
-        const cv_osym *osym = cv_l_osym(link, *cv_u32s_get(&link->sym_order, i));
+    FZ_CHECK(link->layout->n_locals >= 1 && link->layout->n_locals <= link->layout->sym_order.count + 1,
+             "locals first");
+    for (uint64_t i = 0; i < link->layout->sym_order.count; i++) {
+        const cv_osym *osym = cv_l_osym(link, *cv_u32s_get(&link->layout->sym_order, i));
         const cv_osec *osec = osym->sec == CV_NONE ? NULL : cv_l_osec(link, osym->sec);
 
         FZ_CHECK(!osym->dead && osym->index == i + 1, "symbols are numbered in their order");
-        FZ_CHECK(!osym->is_section || i + 1 < link->n_locals, "sections are local");
+        FZ_CHECK(!osym->is_section || i + 1 < link->layout->n_locals, "sections are local");
         check_string(names, cv_l_mean(link, osym->name)->str_off, cv_l_text(link, osym->name));
-        FZ_CHECK(!osec || (!osec->dead && osec->index < link->order.count), "in a section of the file");
+        FZ_CHECK(!osec || (!osec->dead && osec->index < link->layout->order.count),
+                 "in a section of the file");
         if (osec && osec->group == CV_G_CODE && !osym->is_section)
             FZ_CHECK(osym->value <= osec->size && osym->size <= osec->size - osym->value,
                      "a function lies in its code");
@@ -108,15 +113,15 @@ static void check_symbols(const cv_link *link)
 /* Shared variables of one kernel. */
 static void check_shared(const cv_link *link)
 {
-    layout_range *range = calloc(link->isym.count + 1, sizeof(*range));
+    layout_range *range = calloc(link->inputs->isym.count + 1, sizeof(*range));
 
     FZ_CHECK(range != NULL, "memory");
-    for (cv_id osec = 0; osec < link->osec.count && !link->opts.relocatable; osec++) {
+    for (cv_id osec = 0; osec < link->out->osec.count && !link->options->relocatable; osec++) {
         uint64_t count = 0;
 
         if (cv_l_osec(link, osec)->group != CV_G_NOBITS || cv_l_osec(link, osec)->dead)
             continue;
-        for (cv_id i = 0; i < link->isym.count; i++) {
+        for (cv_id i = 0; i < link->inputs->isym.count; i++) {
             const cv_isym *sym = cv_l_isym(link, i);
 
             if (sym->placed && sym->shared_sec == osec && sym->size && cv_l_canon(link, i) == i)
@@ -129,7 +134,7 @@ static void check_shared(const cv_link *link)
 
 static void check_relocations(const cv_link *link)
 {
-    for (cv_id i = 0; i < link->osec.count; i++) {
+    for (cv_id i = 0; i < link->out->osec.count; i++) {
         const cv_osec *osec = cv_l_osec(link, i);
 
         if (osec->group != CV_G_REL || osec->dead)
@@ -149,9 +154,9 @@ static bool is_name(const cv_isym *sym)
 /* No input says anything about a name of another one, and none shares a section. */
 static bool unrelated(const cv_link *link)
 {
-    if (link->isym.count > MANY)
+    if (link->inputs->isym.count > MANY)
         return false;
-    for (cv_id i = 0; i < link->isym.count; i++)
+    for (cv_id i = 0; i < link->inputs->isym.count; i++)
         for (cv_id k = 0; k < i; k++)
             if (is_name(cv_l_isym(link, i)) && is_name(cv_l_isym(link, k)) &&
                 cv_l_isym(link, i)->obj != cv_l_isym(link, k)->obj &&
@@ -174,8 +179,8 @@ static uint64_t sizes(const cv_link *link)
 {
     uint64_t sum = 0;
 
-    for (uint64_t i = 0; i < link->order.count; i++) {
-        cv_id id = *cv_u32s_get(&link->order, i);
+    for (uint64_t i = 0; i < link->layout->order.count; i++) {
+        cv_id id = *cv_u32s_get(&link->layout->order, i);
         const cv_osec *osec = cv_l_osec(link, id);
         cv_span name = cv_l_text(link, osec->name);
         uint64_t hash = fz_mix_bytes(osec->type, name.base, name.len);
@@ -201,12 +206,13 @@ static void turn(fz_state *fuzz, const fz_link *linking, cuvet_status status)
     fz_link_open(&other_linking, fuzz, true, 0x5EED);
     result = fz_link_run(&other_linking, "fill");
     if (status != CUVET_E_LIMIT && result != CUVET_E_LIMIT &&
-        other_linking.link.obj.count == linking->link.obj.count) {
+        other_linking.link.inputs->obj.count == linking->link.inputs->obj.count) {
         FZ_CHECK(status == result || big || by_size(fuzz), "linked in both orders or in none");
         if (status == CUVET_OK && result == CUVET_OK) {
-            FZ_CHECK(linking->link.order.count == other_linking.link.order.count,
+            FZ_CHECK(linking->link.layout->order.count == other_linking.link.layout->order.count,
                      "the same number of sections");
-            FZ_CHECK(linking->link.sym_order.count == other_linking.link.sym_order.count, "and of symbols");
+            FZ_CHECK(linking->link.layout->sym_order.count == other_linking.link.layout->sym_order.count,
+                     "and of symbols");
             FZ_CHECK(sizes(&linking->link) == sizes(&other_linking.link), "and the same sizes");
         }
     }
@@ -223,15 +229,15 @@ static void run(fz_state *fuzz)
     fz_note(fuzz, (uint64_t)status);
     if (status == CUVET_OK) {
         fz_note(fuzz, sizes(&linking.link));
-        fz_note(fuzz, linking.link.shoff);
+        fz_note(fuzz, linking.link.synthetics->shoff);
         check_sections(&linking.link);
         check_parts(&linking.link);
         check_symbols(&linking.link);
         check_shared(&linking.link);
         check_relocations(&linking.link);
     }
-    if (fuzz->pass == 0 && status != CUVET_E_LIMIT && linking.link.obj.count > 1 && fz_one_in(fuzz->in, 3) &&
-        unrelated(&linking.link))
+    if (fuzz->pass == 0 && status != CUVET_E_LIMIT && linking.link.inputs->obj.count > 1 &&
+        fz_one_in(fuzz->in, 3) && unrelated(&linking.link))
         turn(fuzz, &linking, status);
     fuzz->ctx.verdict = CUVET_V_CLEAN;
     fz_link_close(&linking);

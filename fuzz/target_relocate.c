@@ -68,8 +68,8 @@ static bool add_sections(relocate_world *world, uint32_t bank)
             .group = SECTIONS[i].group, .fn = 0, .size = PATCHED, .resolved = CV_NONE, .rels = CV_NONE
         };
 
-        if (!cv_secs_push(mem, &cubin->sec, sec) || !cv_isecs_push(mem, &world->link.isec, in) ||
-            !cv_osecs_push(mem, &world->link.osec, out))
+        if (!cv_secs_push(mem, &cubin->sec, sec) || !cv_isecs_push(mem, &world->link.inputs->isec, in) ||
+            !cv_osecs_push(mem, &world->link.out->osec, out))
             return false;
     }
     return true;
@@ -99,8 +99,8 @@ static bool add_symbols(relocate_world *world)
                          .info = SYMBOLS[i].info,
                          .has_slot = SYMBOLS[i].slot };
 
-        if (name == CV_NONE || !cv_isyms_push(mem, &world->link.isym, sym) ||
-            !cv_osyms_push(mem, &world->link.osym, osym))
+        if (name == CV_NONE || !cv_isyms_push(mem, &world->link.inputs->isym, sym) ||
+            !cv_osyms_push(mem, &world->link.out->osym, osym))
             return false;
         cv_l_mean(&world->link, name)->first = cv_l_mean(&world->link, name)->last = i;
         cv_l_mean(&world->link, name)->win = sec == CV_NONE ? CV_NONE : i;
@@ -120,15 +120,16 @@ static bool build(relocate_world *world)
 
     cv_link_begin(&world->link, &world->fuzz->ctx, &options);
     world->target = osec.target = TARGETS[how >> 4 & 3];
-    if (!cv_lobjs_reserve(mem, &world->link.obj, 1))
+    if (!cv_lobjs_reserve(mem, &world->link.inputs->obj, 1))
         return false;
-    world->link.obj.count = 1;
+    world->link.inputs->obj.count = 1;
     *cv_l_obj(&world->link, 0) = (cv_lobj){ .n_sec = N_SECTIONS, .n_sym = CV_COUNT(SYMBOLS) };
     cv_cubin_init(&cv_l_obj(&world->link, 0)->cubin);
     return add_sections(world, fz_u8(&world->ops)) && add_symbols(world) &&
-           cv_osecs_push(mem, &world->link.osec, osec) &&
-           cv_lfns_push(mem, &world->link.fn, (cv_lfn){ .live = true, .kernel = true, .extern_off = 0x40 }) &&
-           cv_lfns_push(mem, &world->link.fn, (cv_lfn){ .live = false });
+           cv_osecs_push(mem, &world->link.out->osec, osec) &&
+           cv_lfns_push(mem, &world->link.functions->fn,
+                        (cv_lfn){ .live = true, .kernel = true, .extern_off = 0x40 }) &&
+           cv_lfns_push(mem, &world->link.functions->fn, (cv_lfn){ .live = false });
 }
 
 static bool bit(const uint8_t *bytes, uint64_t index)
@@ -202,7 +203,7 @@ static void check_fix(const relocate_world *world, const cv_irel *rel, const cv_
         FZ_CHECK((uint32_t)(field->pos + field->bits + 7) / 8 <= bytes, "no more than its type has");
     }
     FZ_CHECK(fix->count < 2 || !overlap(&fix->field[0], &fix->field[1]), "apart from each other");
-    FZ_CHECK(!fix->keep || fix->count == 0 || world->link.opts.relocatable,
+    FZ_CHECK(!fix->keep || fix->count == 0 || world->link.options->relocatable,
              "applied or kept in a program, not both");
     FZ_CHECK(!fix->keep || !fix->resolved, "what stays is not resolved");
     FZ_CHECK(!fix->keep || !fix->dead, "nothing stays of a dead function");

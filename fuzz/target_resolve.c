@@ -32,7 +32,7 @@ static bool names_other(const cv_link *link, const cv_isym *sym, const cuvet_pat
     const cv_isym *isym;
 
     if (path->step[3].kind != CUVET_P_MEMBER || path->step[4].kind != CUVET_P_SYMBOL ||
-        path->step[3].index >= link->obj.count ||
+        path->step[3].index >= link->inputs->obj.count ||
         path->step[4].index >= cv_l_obj(link, path->step[3].index)->n_sym)
         return false;
     isym = cv_l_isym(link, cv_l_obj(link, path->step[3].index)->first_sym + path->step[4].index);
@@ -59,7 +59,7 @@ static void on_diag(void *user, const cuvet_diag *diag)
     FZ_CHECK((diag->where.n == 3 || diag->where.n == 5) && diag->where.step[0].kind == CUVET_P_MEMBER &&
                  diag->where.step[2].kind == CUVET_P_SYMBOL,
              "input and symbol are named");
-    FZ_CHECK(diag->where.step[0].index < link->obj.count, "an input");
+    FZ_CHECK(diag->where.step[0].index < link->inputs->obj.count, "an input");
     FZ_CHECK(diag->where.step[2].index < cv_l_obj(link, diag->where.step[0].index)->n_sym, "a symbol of it");
     sym = cv_l_isym(link, cv_l_obj(link, diag->where.step[0].index)->first_sym + diag->where.step[2].index);
     FZ_CHECK(diag->rule == CV_R_LINK_SPACE ||
@@ -100,7 +100,7 @@ static resolve_group gather(const cv_link *link, cv_id first)
     resolve_group group = { .best = CV_NONE,
                             .odd = cv_span_starts(name, "__U") || cv_span_starts(name, ".nv.res") };
 
-    for (cv_id i = first; i < link->isym.count; i++) {
+    for (cv_id i = first; i < link->inputs->isym.count; i++) {
         const cv_isym *sym = cv_l_isym(link, i),
                       *isym = group.best == CV_NONE ? NULL : cv_l_isym(link, group.best);
 
@@ -133,7 +133,7 @@ static bool is_first(const cv_link *link, cv_id id)
 static void check_winners(const cv_link *link, cuvet_status status, bool *plain)
 {
     *plain = true;
-    for (cv_id i = 0; i < link->isym.count; i++) {
+    for (cv_id i = 0; i < link->inputs->isym.count; i++) {
         resolve_group group;
 
         if (!is_first(link, i))
@@ -151,7 +151,7 @@ static void check_winners(const cv_link *link, cuvet_status status, bool *plain)
 /* Number of a name in another link; CV_NONE: it has none. */
 static cv_id name_in(const cv_link *link, cv_span text)
 {
-    for (cv_id count = 0; count < link->mean.count; count++)
+    for (cv_id count = 0; count < link->resolution->mean.count; count++)
         if (cv_span_eq(cv_l_text(link, count), text))
             return count;
     return CV_NONE;
@@ -160,7 +160,7 @@ static cv_id name_in(const cv_link *link, cv_span text)
 /* The order decides between equals only. */
 static void check_turned(const fz_link *left, const fz_link *right)
 {
-    for (cv_id count = 0; count < left->link.mean.count; count++) {
+    for (cv_id count = 0; count < left->link.resolution->mean.count; count++) {
         const cv_meaning *meaning = cv_l_mean(&left->link, count), *other_meaning;
         const cv_isym *sym, *target;
         cv_id member;
@@ -206,10 +206,10 @@ static void turn(fz_state *fuzz, const fz_link *linking, cuvet_status status, bo
     fz_link_open(&other_linking, fuzz, true, 0x5EED);
     result = fz_link_run(&other_linking, "resolve");
     if (status != CUVET_E_LIMIT && result != CUVET_E_LIMIT &&
-        other_linking.link.obj.count == linking->link.obj.count) {
+        other_linking.link.inputs->obj.count == linking->link.inputs->obj.count) {
         check_winners(&other_linking.link, result, &plain);
         FZ_CHECK(!plain || status == result, "linked in both orders or in none");
-        if (plain && other_linking.link.obj.count <= 2)
+        if (plain && other_linking.link.inputs->obj.count <= 2)
             check_said(seen, fuzz->ctx.seen);
         if (status == CUVET_OK && result == CUVET_OK)
             check_turned(linking, &other_linking);
@@ -233,12 +233,12 @@ static void run(fz_state *fuzz)
     fz_note(fuzz, (uint64_t)status);
     FZ_CHECK(status != CUVET_E_REFUSED || who.refused || fuzz->ctx.lim.diagnostics < 4,
              "a refusal names a symbol");
-    if (linking.link.isym.count <= MANY && status != CUVET_E_LIMIT) {
+    if (linking.link.inputs->isym.count <= MANY && status != CUVET_E_LIMIT) {
         check_winners(&linking.link, status, &plain);
-        if (fuzz->pass == 0 && linking.link.obj.count > 1)
+        if (fuzz->pass == 0 && linking.link.inputs->obj.count > 1)
             turn(fuzz, &linking, status, plain);
     }
-    for (cv_id count = 0; count < linking.link.mean.count; count++)
+    for (cv_id count = 0; count < linking.link.resolution->mean.count; count++)
         fz_note(fuzz, cv_l_mean(&linking.link, count)->win);
     fuzz->ctx.verdict = CUVET_V_CLEAN;
     fz_link_close(&linking);

@@ -8,9 +8,9 @@
 
 static void check_sections(const cv_link *link, const cv_cubin *cubin)
 {
-    FZ_CHECK(cubin->sec.count == link->order.count, "as many sections");
-    for (uint64_t i = 0; i < link->order.count; i++) {
-        const cv_osec *osec = cv_l_osec(link, *cv_u32s_get(&link->order, i));
+    FZ_CHECK(cubin->sec.count == link->layout->order.count, "as many sections");
+    for (uint64_t i = 0; i < link->layout->order.count; i++) {
+        const cv_osec *osec = cv_l_osec(link, *cv_u32s_get(&link->layout->order, i));
         const cv_sec *sec = cv_cubin_sec(cubin, i);
         cv_span body;
 
@@ -30,9 +30,9 @@ static void check_sections(const cv_link *link, const cv_cubin *cubin)
 
 static void check_symbols(const cv_link *link, const cv_cubin *cubin)
 {
-    FZ_CHECK(cubin->n_syms == link->sym_order.count + 1, "as many symbols");
+    FZ_CHECK(cubin->n_syms == link->layout->sym_order.count + 1, "as many symbols");
     for (uint64_t i = 1; i < cubin->n_syms; i++) {
-        const cv_osym *osym = cv_l_osym(link, *cv_u32s_get(&link->sym_order, i - 1));
+        const cv_osym *osym = cv_l_osym(link, *cv_u32s_get(&link->layout->sym_order, i - 1));
         uint32_t shndx = osym->common_kept && !osym->common ? CV_SHN_COMMON
                          : osym->sec == CV_NONE             ? CV_SHN_UNDEF
                                                             : cv_l_osec(link, osym->sec)->index;
@@ -58,7 +58,7 @@ static void check_relocations(const cv_link *link, const cv_cubin *cubin)
 {
     uint64_t total = 0;
 
-    for (cv_id i = 0; i < link->osec.count; i++) {
+    for (cv_id i = 0; i < link->out->osec.count; i++) {
         const cv_osec *osec = cv_l_osec(link, i);
         bool rela = osec->type == CV_SHT_RELA;
         uint64_t count = 0;
@@ -89,7 +89,7 @@ static void check_relocations(const cv_link *link, const cv_cubin *cubin)
 /* Bytes that no relocation touches come from the inputs as they are. */
 static void check_parts(const cv_link *link, const cv_cubin *cubin)
 {
-    for (cv_id i = 0; i < link->osec.count; i++) {
+    for (cv_id i = 0; i < link->out->osec.count; i++) {
         const cv_osec *osec = cv_l_osec(link, i);
         cv_span body;
 
@@ -97,8 +97,9 @@ static void check_parts(const cv_link *link, const cv_cubin *cubin)
             osec->rel[1] != CV_NONE)
             continue;
         body = cv_cubin_body(cubin, osec->index);
-        for (cv_id part = osec->first_part; part != CV_NONE; part = cv_lparts_get(&link->part, part)->next) {
-            const cv_lpart *chunk = cv_lparts_get(&link->part, part);
+        for (cv_id part = osec->first_part; part != CV_NONE;
+             part = cv_lparts_get(&link->out->part, part)->next) {
+            const cv_lpart *chunk = cv_lparts_get(&link->out->part, part);
             cv_span want = cv_l_body(link, cv_l_isec(link, chunk->isec)), got;
 
             FZ_CHECK(cv_span_sub(body, chunk->base, want.len, &got), "a part lies in its section");
@@ -145,10 +146,11 @@ static void run(fz_state *fuzz)
     fz_link linking;
 
     fz_link_open(&linking, fuzz, false, fuzz->pass * 0x5EED);
-    status = linking.link.obj.count ? cv_link_complete(&linking.link, &linking.out, &linking.file)
-                                    : CUVET_E_REFUSED;
+    status = linking.link.inputs->obj.count ? cv_link_complete(&linking.link, &linking.out, &linking.file)
+                                            : CUVET_E_REFUSED;
     fz_link_status(status);
-    FZ_CHECK(status == CUVET_OK || linking.link.obj.count == 0 || fz_reported(fuzz), "a refusal is reported");
+    FZ_CHECK(status == CUVET_OK || linking.link.inputs->obj.count == 0 || fz_reported(fuzz),
+             "a refusal is reported");
     fz_note(fuzz, (uint64_t)status);
     if (status == CUVET_OK) {
         status = cv_block_zero(&fuzz->ctx, &whole, linking.file.len);

@@ -312,9 +312,9 @@ static cuvet_status complete(linker_state *linker)
         status = CUVET_E_REFUSED;
     if (status != CUVET_OK)
         cv_block_free(&linker->ctx, &linker->out); /* nothing is given out */
-    linker->result = (cuvet_link_result){ .objects = linker->link.obj.count,
-                                          .functions = linker->link.seen.functions,
-                                          .kernels = linker->link.seen.kernels };
+    linker->result = (cuvet_link_result){ .objects = linker->link.inputs->obj.count,
+                                          .functions = linker->link.reread->seen.functions,
+                                          .kernels = linker->link.reread->seen.kernels };
     return status;
 }
 
@@ -332,7 +332,7 @@ cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker handle)
     linker->state = status == CUVET_OK                     ? CV_LINKER_LINKED
                     : CV_NEVER(status == CUVET_E_INTERNAL) ? CV_LINKER_POISONED
                                                            : CV_LINKER_FAILED;
-    linker->link.reached = linker->link.reached && status != CUVET_E_INTERNAL;
+    linker->link.calls->reached = linker->link.calls->reached && status != CUVET_E_INTERNAL;
     cv_islands_drop();
     return cv_linker_done(ctx, handle, status);
 }

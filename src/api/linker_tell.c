@@ -25,7 +25,7 @@ static bool place_of(const cuvet_diag *diag, uint32_t which, uint64_t *object, u
 /* From the stored bytes of the input: they stay where they are until the end. */
 static bool symbol_name(const linker_state *linker, uint64_t object, uint64_t symbol, cv_span *name)
 {
-    const cv_cubin *cubin = &cv_lobjs_get(&linker->link.obj, object)->cubin;
+    const cv_cubin *cubin = &cv_lobjs_get(&linker->link.inputs->obj, object)->cubin;
     cv_span all = cv_link_inputs_get(&linker->input, object)->bytes.span;
     const cv_sec *symtab = cv_cubin_sec(cubin, cubin->symtab_index);
     const cv_sec *strtab = cv_cubin_sec(cubin, cv_cubin_first(cubin, CV_ROLE_STRTAB));
@@ -65,7 +65,8 @@ static cuvet_status symbol_of(cuvet_ctx *ctx, cuvet_linker handle, const cuvet_d
         return status;
     if (!linker->begun && (which || !member_name(linker, diag, &name)))
         return cv_linker_done(ctx, handle, CUVET_E_NO_MATCH);
-    if (linker->begun && (!place_of(diag, which, &object, &symbol) || object >= linker->link.obj.count))
+    if (linker->begun &&
+        (!place_of(diag, which, &object, &symbol) || object >= linker->link.inputs->obj.count))
         return cv_linker_done(ctx, handle, CUVET_E_NO_MATCH);
     if (linker->begun && !symbol_name(linker, object, symbol, &name))
         return cv_linker_done(ctx, handle, CUVET_E_NO_MATCH);
@@ -102,7 +103,7 @@ cuvet_status cuvet_linker_callgraph(cuvet_ctx *ctx, cuvet_linker handle, const c
     status = cv_linker_use(ctx, handle, &linker);
     if (status != CUVET_OK)
         return status;
-    if (!linker->begun || !linker->link.reached || linker->opts.relocatable)
+    if (!linker->begun || !linker->link.calls->reached || linker->opts.relocatable)
         return cv_linker_done(ctx, handle, CUVET_E_STATE);
     return cv_linker_done(ctx, handle, cv_link_callgraph(&linker->link, &to));
 }

@@ -116,9 +116,9 @@ static cuvet_status take_hosts(cv_linker *linker, bool libraries)
     bool told = linker->host_info && cv_hosts_tell_kernels(&linker->hosts);
     cuvet_status status = CUVET_OK;
 
-    for (uint64_t i = 0; i < linker->link.obj.count; i++)
+    for (uint64_t i = 0; i < linker->link.inputs->obj.count; i++)
         told = told && cv_link_inputs_at(&linker->input, i)->host != CV_NONE;
-    linker->link.opts.hosts = told ? &linker->hosts : NULL;
+    linker->link.options->hosts = told ? &linker->hosts : NULL;
     for (uint64_t i = 0; i < linker->hosts.host.count && status == CUVET_OK; i++) {
         const cv_lhost *host = cv_lhosts_at(&linker->hosts.host, i);
 

@@ -8,23 +8,23 @@ static cuvet_status add_action(cv_link *link)
 {
     cv_new_section section = cv_l_section(link, CV_ROLE_REL_ACTION, CV_G_META);
 
-    if (link->opts.relocatable || !cv_l_has(link, CV_GEN_LINKED_ACTION)) /* loaders know every type */
+    if (link->options->relocatable || !cv_l_has(link, CV_GEN_LINKED_ACTION)) /* loaders know every type */
         return CUVET_OK;
     section.symbol = section.named = true;
-    section.name = cv_l_name_join(link, ".nv.rel.action", link->empty);
-    link->action = section.name == CV_NONE ? CV_NONE : cv_l_new_osec(link, &section);
-    return link->action == CV_NONE ? cv_l_nomem(link) : CUVET_OK;
+    section.name = cv_l_name_join(link, ".nv.rel.action", link->names->empty);
+    link->out->action = section.name == CV_NONE ? CV_NONE : cv_l_new_osec(link, &section);
+    return link->out->action == CV_NONE ? cv_l_nomem(link) : CUVET_OK;
 }
 
 static bool any_undefined(const cv_link *link)
 {
-    for (cv_id i = 0; i < link->mean.count && !link->unnamed; i++) {
+    for (cv_id i = 0; i < link->resolution->mean.count && !link->resolution->unnamed; i++) {
         cv_id first = cv_l_mean(link, i)->first;
 
         if (first != CV_NONE && !cv_link_may_stay_undefined(link, cv_l_isym(link, first)))
             return true;
     }
-    return link->unnamed;
+    return link->resolution->unnamed;
 }
 
 /* Names that nobody defines, but that live code or data refers to. */
@@ -32,9 +32,9 @@ static cuvet_status check_undefined(cv_link *link)
 {
     uint64_t before = link->ctx->n_errors;
 
-    if (link->opts.relocatable || !any_undefined(link))
+    if (link->options->relocatable || !any_undefined(link))
         return CUVET_OK;
-    for (cv_id i = 0; i < link->osec.count; i++) {
+    for (cv_id i = 0; i < link->out->osec.count; i++) {
         const cv_osec *osec = cv_l_osec(link, i),
                       *target = osec->group == CV_G_REL ? cv_l_osec(link, osec->target) : NULL;
         bool dead = target && target->group == CV_G_CODE && !cv_l_fn(link, target->fn)->live;
@@ -111,7 +111,7 @@ static cuvet_status arrange(cv_link *link)
 
 static cuvet_status write_file(cv_link *link)
 {
-    return cv_link_emit(link, link->out, link->file);
+    return cv_link_emit(link, link->file->block, link->file->slices);
 }
 
 /* A stage, and what must hold after it. */
@@ -145,26 +145,30 @@ static const stage RECIPE[] = {
 void cv_link_begin(cv_link *link, cv_ctx *ctx, const cv_link_options *options)
 {
     *link = (cv_link){ 0 };
+#define PART(name) link->name = &link->own.name;
+    CV_LINK_PARTS(PART)
+#undef PART
     link->ctx = ctx;
     ctx->strict = true;
-    link->opts = *options;
-    link->opts.gen = cv_gen_of(options->target.sm);
-    cv_names_init(&link->names, CV_ARRAY_GET(options->key, 0), CV_ARRAY_GET(options->key, 1));
-    link->tkinfo = link->cuinfo = link->info = link->compat = link->callgraph = link->prototype =
-        link->action = link->debug_shared = link->frames = link->bank3 = CV_NONE;
-    CV_ARRAY_SET(link->lines, 0, CV_NONE);
-    CV_ARRAY_SET(link->lines, 1, CV_NONE);
-    link->shstrtab = link->strtab = link->symtab = link->symtab_shndx = CV_NONE;
+    *link->options = *options;
+    link->options->gen = cv_gen_of(options->target.sm);
+    cv_names_init(&link->names->set, CV_ARRAY_GET(options->key, 0), CV_ARRAY_GET(options->key, 1));
+    link->out->tkinfo = link->out->cuinfo = link->out->info = link->out->compat = link->out->callgraph =
+        link->out->prototype = link->out->action = link->out->debug_shared = link->out->frames =
+            link->out->bank3 = CV_NONE;
+    CV_ARRAY_SET(link->out->lines, 0, CV_NONE);
+    CV_ARRAY_SET(link->out->lines, 1, CV_NONE);
+    link->out->shstrtab = link->out->strtab = link->out->symtab = link->out->symtab_shndx = CV_NONE;
 }
 
 cuvet_status cv_link_add(cv_link *link, cv_span image, const cv_cubin *picture, const char *name)
 {
     cv_lobj *obj;
 
-    if (!cv_lobjs_room(&link->ctx->mem, &link->obj, link->obj.count + 1))
+    if (!cv_lobjs_room(&link->ctx->mem, &link->inputs->obj, link->inputs->obj.count + 1))
         return cv_l_nomem(link);
-    link->obj.count++;
-    obj = cv_l_obj(link, link->obj.count - 1);
+    link->inputs->obj.count++;
+    obj = cv_l_obj(link, link->inputs->obj.count - 1);
     *obj = (cv_lobj){ .image = image, .name = name, .cubin = *picture, .extent = picture->extent };
     cv_keys_free(&link->ctx->mem, &obj->cubin.by_off); /* scratch of the examination */
     return CUVET_OK;
@@ -185,8 +189,8 @@ cuvet_status cv_link_run_to(cv_link *link, uint64_t last)
 {
     cuvet_status status = CUVET_OK;
 
-    link->empty = cv_l_name(link, cv_span_of(NULL, 0, 0));
-    if (link->empty == CV_NONE)
+    link->names->empty = cv_l_name(link, cv_span_of(NULL, 0, 0));
+    if (link->names->empty == CV_NONE)
         return cv_l_nomem(link);
     for (size_t i = 0; i < CV_COUNT(RECIPE) && i <= last && status == CUVET_OK; i++) {
         uint64_t errors = link->ctx->n_errors, wrong = cv_trap_count();
@@ -208,8 +212,8 @@ cuvet_status cv_link_run_to(cv_link *link, uint64_t last)
 
 cuvet_status cv_link_complete(cv_link *link, cv_block *out, cv_slices *file)
 {
-    link->out = out;
-    link->file = file;
+    link->file->block = out;
+    link->file->slices = file;
     return cv_link_run_to(link, UINT64_MAX);
 }
 
@@ -217,32 +221,32 @@ void cv_link_end(cv_link *link)
 {
     cv_mem *mem = &link->ctx->mem;
 
-    for (uint64_t i = 0; i < link->obj.count; i++)
+    for (uint64_t i = 0; i < link->inputs->obj.count; i++)
         cv_cubin_free(link->ctx, &cv_l_obj(link, i)->cubin);
-    for (uint64_t i = 0; i < link->osec.count; i++)
+    for (uint64_t i = 0; i < link->out->osec.count; i++)
         cv_builder_free(&cv_l_osec(link, i)->bytes);
-    cv_names_free(mem, &link->names);
-    cv_meanings_free(mem, &link->mean);
-    cv_lobjs_free(mem, &link->obj);
-    cv_isecs_free(mem, &link->isec);
-    cv_isyms_free(mem, &link->isym);
-    cv_irels_free(mem, &link->irel);
-    cv_fields_free(mem, &link->field);
-    cv_lparts_free(mem, &link->part);
-    cv_osecs_free(mem, &link->osec);
-    cv_osyms_free(mem, &link->osym);
-    cv_lfns_free(mem, &link->fn);
-    cv_edges_free(mem, &link->edge);
-    cv_irecs_free(mem, &link->rec);
-    cv_iwords_free(mem, &link->word);
-    cv_oinfos_free(mem, &link->oinfo);
-    cv_u32s_free(mem, &link->sh_names);
-    cv_u32s_free(mem, &link->str_names);
-    cv_u32s_free(mem, &link->protos);
-    cv_u32s_free(mem, &link->locals);
-    cv_u32s_free(mem, &link->globals);
-    cv_u32s_free(mem, &link->info_order);
-    cv_u32s_free(mem, &link->const0);
-    cv_u32s_free(mem, &link->order);
-    cv_u32s_free(mem, &link->sym_order);
+    cv_names_free(mem, &link->names->set);
+    cv_meanings_free(mem, &link->resolution->mean);
+    cv_lobjs_free(mem, &link->inputs->obj);
+    cv_isecs_free(mem, &link->inputs->isec);
+    cv_isyms_free(mem, &link->inputs->isym);
+    cv_irels_free(mem, &link->out->irel);
+    cv_fields_free(mem, &link->fixups->field);
+    cv_lparts_free(mem, &link->out->part);
+    cv_osecs_free(mem, &link->out->osec);
+    cv_osyms_free(mem, &link->out->osym);
+    cv_lfns_free(mem, &link->functions->fn);
+    cv_edges_free(mem, &link->calls->edge);
+    cv_irecs_free(mem, &link->records->rec);
+    cv_iwords_free(mem, &link->records->word);
+    cv_oinfos_free(mem, &link->records->oinfo);
+    cv_u32s_free(mem, &link->out->sh_names);
+    cv_u32s_free(mem, &link->out->str_names);
+    cv_u32s_free(mem, &link->calls->protos);
+    cv_u32s_free(mem, &link->out->locals);
+    cv_u32s_free(mem, &link->out->globals);
+    cv_u32s_free(mem, &link->out->info_order);
+    cv_u32s_free(mem, &link->out->const0);
+    cv_u32s_free(mem, &link->layout->order);
+    cv_u32s_free(mem, &link->layout->sym_order);
 }

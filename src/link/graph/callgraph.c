@@ -30,13 +30,13 @@ static bool say_call(const graph_teller *teller, cv_id from, cv_id to)
 static cuvet_status list_takers(graph_teller *teller)
 {
     cv_link *link = teller->link;
-    bool ok = cv_u32s_fill(&link->ctx->mem, &teller->head, cv_max(link->n_proto_nodes, 1));
+    bool ok = cv_u32s_fill(&link->ctx->mem, &teller->head, cv_max(link->calls->n_proto_nodes, 1));
 
-    for (cv_id i = 0; i < link->fn.count && ok; i++)
+    for (cv_id i = 0; i < link->functions->fn.count && ok; i++)
         for (cv_id edge = cv_l_fn(link, i)->taken; edge != CV_NONE && ok;
-             edge = cv_edges_at(&link->edge, edge)->next) {
-            uint32_t *head =
-                cv_u32s_at(&teller->head, cv_l_mean(link, cv_edges_at(&link->edge, edge)->to)->proto_node);
+             edge = cv_edges_at(&link->calls->edge, edge)->next) {
+            uint32_t *head = cv_u32s_at(
+                &teller->head, cv_l_mean(link, cv_edges_at(&link->calls->edge, edge)->to)->proto_node);
 
             ok = cv_keys_push(&link->ctx->mem, &teller->taker, (cv_key){ .key = i, .index = *head });
             *head = (uint32_t)teller->taker.count;
@@ -53,8 +53,8 @@ static cuvet_status say_indirect(graph_teller *teller, cv_id id)
 
     cv_u32s_clear(&teller->below);
     for (cv_id edge = cv_l_fn(link, id)->ind; edge != CV_NONE && ok;
-         edge = cv_edges_at(&link->edge, edge)->next)
-        ok = cv_u32s_push(&link->ctx->mem, &teller->below, cv_edges_at(&link->edge, edge)->to);
+         edge = cv_edges_at(&link->calls->edge, edge)->next)
+        ok = cv_u32s_push(&link->ctx->mem, &teller->below, cv_edges_at(&link->calls->edge, edge)->to);
     if (!ok)
         return cv_l_nomem(link);
     for (uint64_t left = teller->below.count; left > 0; left--) {
@@ -77,10 +77,10 @@ static cuvet_status say_calls(graph_teller *teller, cv_id id)
     cuvet_status status = say_indirect(teller, id);
 
     for (cv_id edge = cv_l_fn(link, id)->calls; edge != CV_NONE && status == CUVET_OK;
-         edge = cv_edges_at(&link->edge, edge)->next) {
+         edge = cv_edges_at(&link->calls->edge, edge)->next) {
         if (!cv_work(link->ctx, 1, 0))
             status = CUVET_E_LIMIT;
-        else if (!say_call(teller, id, cv_edges_at(&link->edge, edge)->to))
+        else if (!say_call(teller, id, cv_edges_at(&link->calls->edge, edge)->to))
             status = CUVET_E_CANCELLED;
     }
     return status;
@@ -91,7 +91,7 @@ static cuvet_status say_functions(graph_teller *teller)
     cv_link *link = teller->link;
     cuvet_status status = list_takers(teller);
 
-    for (cv_id i = 0; i < link->fn.count && status == CUVET_OK; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count && status == CUVET_OK; i++) {
         const cv_lfn *function = cv_l_fn(link, i);
         cv_span name = cv_l_text(link, function->name);
         const cuvet_link_function told = { .size = sizeof(told),
@@ -118,9 +118,9 @@ static cuvet_status rank_functions(graph_teller *teller)
     cv_link *link = teller->link;
     uint32_t next = 0;
 
-    if (!cv_u32s_fill(&link->ctx->mem, &teller->rank, cv_max(link->fn.count, 1)))
+    if (!cv_u32s_fill(&link->ctx->mem, &teller->rank, cv_max(link->functions->fn.count, 1)))
         return cv_l_nomem(link);
-    for (cv_id i = 0; i < link->isym.count; i++) {
+    for (cv_id i = 0; i < link->inputs->isym.count; i++) {
         cv_id fn = cv_l_isym(link, i)->fn;
 
         if (fn != CV_NONE && cv_l_fn(link, fn)->def == i)
@@ -177,9 +177,10 @@ static cuvet_status find_raised(graph_teller *teller)
     cv_link *link = teller->link;
     cuvet_status status = rank_functions(teller);
 
-    if (status == CUVET_OK && !cv_u32s_fill(&link->ctx->mem, &teller->seen, cv_max(link->n_proto_nodes, 1)))
+    if (status == CUVET_OK &&
+        !cv_u32s_fill(&link->ctx->mem, &teller->seen, cv_max(link->calls->n_proto_nodes, 1)))
         status = cv_l_nomem(link);
-    for (cv_id i = 0; i < link->fn.count && status == CUVET_OK; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count && status == CUVET_OK; i++) {
         const cv_lfn *function = cv_l_fn(link, i);
 
         if (function->kernel && function->live && function->def != CV_NONE &&
@@ -195,7 +196,7 @@ cuvet_status cv_link_callgraph(cv_link *link, const cuvet_callgraph_sink *sink)
     graph_teller teller = { .link = link, .sink = sink };
     cuvet_status status = say_functions(&teller);
 
-    if (status == CUVET_OK && link->propagated)
+    if (status == CUVET_OK && link->usage->propagated)
         status = find_raised(&teller);
     if (status == CUVET_OK)
         status = say_raised(&teller);

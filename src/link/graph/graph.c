@@ -25,8 +25,8 @@ static bool use_proto(cv_link *link, cv_id name)
 
     if (entry->proto_node != CV_NONE)
         return true;
-    entry->proto_node = (cv_id)link->n_proto_nodes++;
-    return cv_u32s_push(&link->ctx->mem, &link->protos, name);
+    entry->proto_node = (cv_id)link->calls->n_proto_nodes++;
+    return cv_u32s_push(&link->ctx->mem, &link->calls->protos, name);
 }
 
 /* Records of a definition that lost against an earlier one do not count; those of one that won until a better
@@ -39,8 +39,8 @@ static bool counts(const cv_link *link, cv_id sym)
 /* A function has one prototype, or a few; many cost. */
 static bool has(const cv_link *link, cv_id head, cv_id to)
 {
-    for (; head != CV_NONE && cv_work(link->ctx, 1, 0); head = cv_edges_get(&link->edge, head)->next)
-        if (cv_edges_get(&link->edge, head)->to == to)
+    for (; head != CV_NONE && cv_work(link->ctx, 1, 0); head = cv_edges_get(&link->calls->edge, head)->next)
+        if (cv_edges_get(&link->calls->edge, head)->to == to)
             return true;
     return false;
 }
@@ -113,9 +113,9 @@ static bool push_fn(cv_link *link, cv_u32s *todo, const cv_u32s *only, cv_id fn)
 {
     cv_lfn *function = cv_l_fn(link, fn);
 
-    if (function->mark == link->stamp || (only && *cv_u32s_get(only, fn) == 0))
+    if (function->mark == link->calls->stamp || (only && *cv_u32s_get(only, fn) == 0))
         return true;
-    function->mark = link->stamp;
+    function->mark = link->calls->stamp;
     return cv_u32s_push(&link->ctx->mem, todo, fn);
 }
 
@@ -125,18 +125,18 @@ static bool push_next(cv_link *link, cv_u32s *todo, const cv_u32s *only, cv_u32s
     bool ok = true;
 
     for (cv_id edge = cv_l_fn(link, fn)->calls; edge != CV_NONE && ok;
-         edge = cv_edges_at(&link->edge, edge)->next)
-        ok = push_fn(link, todo, only, cv_edges_at(&link->edge, edge)->to);
+         edge = cv_edges_at(&link->calls->edge, edge)->next)
+        ok = push_fn(link, todo, only, cv_edges_at(&link->calls->edge, edge)->to);
     for (cv_id edge = cv_l_fn(link, fn)->ind; edge != CV_NONE && ok;
-         edge = cv_edges_at(&link->edge, edge)->next) {
-        const cv_meaning *entry = cv_l_mean(link, cv_edges_at(&link->edge, edge)->to);
+         edge = cv_edges_at(&link->calls->edge, edge)->next) {
+        const cv_meaning *entry = cv_l_mean(link, cv_edges_at(&link->calls->edge, edge)->to);
         uint32_t *seen = cv_u32s_at(proto_seen, entry->proto_node);
 
-        if (*seen == link->stamp)
+        if (*seen == link->calls->stamp)
             continue;
-        *seen = link->stamp;
-        for (cv_id k = entry->takers; k != CV_NONE && ok; k = cv_edges_at(&link->edge, k)->next)
-            ok = push_fn(link, todo, only, cv_edges_at(&link->edge, k)->to);
+        *seen = link->calls->stamp;
+        for (cv_id k = entry->takers; k != CV_NONE && ok; k = cv_edges_at(&link->calls->edge, k)->next)
+            ok = push_fn(link, todo, only, cv_edges_at(&link->calls->edge, k)->to);
     }
     return ok;
 }
@@ -144,7 +144,7 @@ static bool push_next(cv_link *link, cv_u32s *todo, const cv_u32s *only, cv_u32s
 /* Functions whose address lies in data are kept. */
 static void mark_data_references(cv_link *link)
 {
-    for (cv_id i = 0; i < link->osec.count; i++) {
+    for (cv_id i = 0; i < link->out->osec.count; i++) {
         const cv_osec *osec = cv_l_osec(link, i);
         cv_group group = osec->group == CV_G_REL ? cv_l_osec(link, osec->target)->group : CV_N_GROUPS;
 
@@ -164,8 +164,8 @@ static void keep(cv_link *link, cv_id fn)
 {
     cv_l_fn(link, fn)->live = true;
     for (cv_id edge = cv_l_fn(link, fn)->calls; edge != CV_NONE;
-         edge = cv_edges_at(&link->edge, edge)->next) {
-        cv_lfn *callee = cv_l_fn(link, cv_edges_at(&link->edge, edge)->to);
+         edge = cv_edges_at(&link->calls->edge, edge)->next) {
+        cv_lfn *callee = cv_l_fn(link, cv_edges_at(&link->calls->edge, edge)->to);
 
         if (!callee->has_def)
             callee->live = true;
@@ -174,12 +174,12 @@ static void keep(cv_link *link, cv_id fn)
 
 static bool reach_from_roots(cv_link *link, cv_u32s *todo, cv_u32s *seen)
 {
-    link->stamp++;
-    for (cv_id i = 0; i < link->fn.count; i++) {
+    link->calls->stamp++;
+    for (cv_id i = 0; i < link->functions->fn.count; i++) {
         uint64_t len = cv_l_text(link, cv_l_fn(link, i)->name).len;
 
-        if (link->opts.n_kernels_used &&
-            !cv_work(link->ctx, cv_sat_mul(len + 1, link->opts.n_kernels_used), 0))
+        if (link->options->n_kernels_used &&
+            !cv_work(link->ctx, cv_sat_mul(len + 1, link->options->n_kernels_used), 0))
             return false;
         if (cv_link_is_root(link, i) && !push_fn(link, todo, NULL, i))
             return false;
@@ -201,19 +201,21 @@ static cuvet_status mark_unreferred(cv_link *link)
     cuvet_status st = CUVET_OK;
     uint64_t kernels = 0, unreferred = 0;
 
-    for (cv_id i = 0; i < link->fn.count && st == CUVET_OK; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count && st == CUVET_OK; i++) {
         bool referred = true;
 
         if (!cv_l_fn(link, i)->kernel || !cv_l_fn(link, i)->has_def)
             continue;
         kernels++;
-        st = cv_hosts_refer(link->ctx, link->opts.hosts, cv_l_text(link, cv_l_fn(link, i)->name), &referred);
+        st = cv_hosts_refer(link->ctx, link->options->hosts, cv_l_text(link, cv_l_fn(link, i)->name),
+                            &referred);
         cv_l_fn(link, i)->unreferred = !referred;
     }
-    for (cv_id i = 0; i < link->fn.count; i++)
-        for (cv_id edge = cv_l_fn(link, i)->adr; edge != CV_NONE; edge = cv_edges_at(&link->edge, edge)->next)
-            cv_l_fn(link, cv_edges_at(&link->edge, edge)->to)->unreferred = false;
-    for (cv_id i = 0; i < link->fn.count; i++)
+    for (cv_id i = 0; i < link->functions->fn.count; i++)
+        for (cv_id edge = cv_l_fn(link, i)->adr; edge != CV_NONE;
+             edge = cv_edges_at(&link->calls->edge, edge)->next)
+            cv_l_fn(link, cv_edges_at(&link->calls->edge, edge)->to)->unreferred = false;
+    for (cv_id i = 0; i < link->functions->fn.count; i++)
         unreferred += cv_l_fn(link, i)->unreferred;
     if (st == CUVET_OK && unreferred)
         cv_link_say(link, CV_NONE, CV_R_LINK_UNREFERRED, unreferred, kernels);
@@ -225,29 +227,30 @@ cuvet_status cv_link_reach(cv_link *link)
     cv_u32s todo = { 0 }, seen = { 0 };
     cuvet_status st = CUVET_OK;
 
-    for (cv_id i = 0; i < link->obj.count && st == CUVET_OK; i++)
+    for (cv_id i = 0; i < link->inputs->obj.count && st == CUVET_OK; i++)
         st = read_graph(link, cv_l_obj(link, i));
-    if (st == CUVET_OK && link->opts.hosts)
+    if (st == CUVET_OK && link->options->hosts)
         st = mark_unreferred(link);
     if (st != CUVET_OK)
         return st;
     mark_data_references(link);
-    if (!cv_u32s_fill(&link->ctx->mem, &seen, cv_max(link->n_proto_nodes, 1)) ||
+    if (!cv_u32s_fill(&link->ctx->mem, &seen, cv_max(link->calls->n_proto_nodes, 1)) ||
         !reach_from_roots(link, &todo, &seen))
         st = cv_l_nomem(link);
-    for (cv_id i = 0; i < link->fn.count && st == CUVET_OK; i++)
-        for (cv_id edge = cv_l_fn(link, i)->adr; edge != CV_NONE; edge = cv_edges_at(&link->edge, edge)->next)
-            keep(link, cv_edges_at(&link->edge, edge)->to);
-    for (cv_id i = 0; i < link->fn.count && st == CUVET_OK; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count && st == CUVET_OK; i++)
+        for (cv_id edge = cv_l_fn(link, i)->adr; edge != CV_NONE;
+             edge = cv_edges_at(&link->calls->edge, edge)->next)
+            keep(link, cv_edges_at(&link->calls->edge, edge)->to);
+    for (cv_id i = 0; i < link->functions->fn.count && st == CUVET_OK; i++) {
         if (cv_l_fn(link, i)->data_ref)
             keep(link, i);
         /* as the reference linker, which removes nothing that somebody may want to look at */
-        if (link->opts.relocatable || link->opts.keep_dead)
+        if (link->options->relocatable || link->options->keep_dead)
             cv_l_fn(link, i)->live = true;
     }
     cv_u32s_free(&link->ctx->mem, &todo);
     cv_u32s_free(&link->ctx->mem, &seen);
-    link->reached = st == CUVET_OK;
+    link->calls->reached = st == CUVET_OK;
     return st;
 }
 
@@ -255,7 +258,7 @@ cuvet_status cv_link_reach(cv_link *link)
 cuvet_status cv_link_below(cv_link *link, cv_id fn, const cv_u32s *only, cv_u32s *out, cv_u32s *seen)
 {
     cv_u32s_clear(out);
-    link->stamp++;
+    link->calls->stamp++;
     if (!push_fn(link, out, NULL, fn))
         return cv_l_nomem(link);
     for (uint64_t at = 0; at < out->count; at++) {
@@ -288,26 +291,27 @@ static void arcs(reverse_graph *reverse)
 {
     const cv_link *link = reverse->link;
 
-    for (cv_id i = 0; i < link->fn.count; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count; i++) {
         for (cv_id edge = cv_l_fn(link, i)->calls; edge != CV_NONE;
-             edge = cv_edges_get(&link->edge, edge)->next)
-            arc(reverse, i, cv_edges_get(&link->edge, edge)->to);
+             edge = cv_edges_get(&link->calls->edge, edge)->next)
+            arc(reverse, i, cv_edges_get(&link->calls->edge, edge)->to);
         for (cv_id edge = cv_l_fn(link, i)->ind; edge != CV_NONE;
-             edge = cv_edges_get(&link->edge, edge)->next)
+             edge = cv_edges_get(&link->calls->edge, edge)->next)
             arc(reverse, i,
-                link->fn.count + cv_l_mean(link, cv_edges_get(&link->edge, edge)->to)->proto_node);
+                link->functions->fn.count +
+                    cv_l_mean(link, cv_edges_get(&link->calls->edge, edge)->to)->proto_node);
     }
-    for (uint64_t i = 0; i < link->protos.count; i++)
-        for (cv_id edge = cv_l_mean(link, *cv_u32s_get(&link->protos, i))->takers; edge != CV_NONE;
-             edge = cv_edges_get(&link->edge, edge)->next)
-            arc(reverse, link->fn.count + i, cv_edges_get(&link->edge, edge)->to);
+    for (uint64_t i = 0; i < link->calls->protos.count; i++)
+        for (cv_id edge = cv_l_mean(link, *cv_u32s_get(&link->calls->protos, i))->takers; edge != CV_NONE;
+             edge = cv_edges_get(&link->calls->edge, edge)->next)
+            arc(reverse, link->functions->fn.count + i, cv_edges_get(&link->calls->edge, edge)->to);
 }
 
 /* Counts become places: where the callers of each node begin. Every place moves on as it is filled, so that
  * it ends where the next one begins. */
 static bool turn_round(reverse_graph *reverse)
 {
-    uint64_t nodes = reverse->link->fn.count + reverse->link->n_proto_nodes, sum = 0;
+    uint64_t nodes = reverse->link->functions->fn.count + reverse->link->calls->n_proto_nodes, sum = 0;
 
     if (!cv_u32s_fill(&reverse->link->ctx->mem, &reverse->first, nodes + 2))
         return false;
@@ -354,7 +358,7 @@ cuvet_status cv_link_above(cv_link *link, cv_u32s *mark)
     for (uint32_t i = 0; i < mark->count && ok; i++)
         if (*cv_u32s_at(mark, i) != 0)
             ok = cv_u32s_push(&link->ctx->mem, &todo, i);
-    for (uint64_t i = mark->count; i < link->fn.count + link->n_proto_nodes && ok; i++)
+    for (uint64_t i = mark->count; i < link->functions->fn.count + link->calls->n_proto_nodes && ok; i++)
         ok = cv_u32s_push(&link->ctx->mem, mark, 0);
     if (todo.count && ok)
         ok = turn_round(&reverse) && climb(&reverse, mark, &todo);
@@ -372,15 +376,16 @@ bool cv_link_is_kernel(const cv_lfn *function)
 /* Kernels that are wanted are live, and live functions call only live ones. */
 bool cv_link_reach_holds(const cv_link *link)
 {
-    for (cv_id i = 0; i < link->fn.count; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count; i++) {
         const cv_lfn *function = cv_l_fn(link, i);
 
-        if (!function->live && (link->opts.relocatable || cv_link_is_root(link, i)))
+        if (!function->live && (link->options->relocatable || cv_link_is_root(link, i)))
             return false;
-        if (function->mark != link->stamp || !function->live || link->opts.relocatable)
+        if (function->mark != link->calls->stamp || !function->live || link->options->relocatable)
             continue;
-        for (cv_id edge = function->calls; edge != CV_NONE; edge = cv_edges_get(&link->edge, edge)->next)
-            if (!cv_l_fn(link, cv_edges_get(&link->edge, edge)->to)->live)
+        for (cv_id edge = function->calls; edge != CV_NONE;
+             edge = cv_edges_get(&link->calls->edge, edge)->next)
+            if (!cv_l_fn(link, cv_edges_get(&link->calls->edge, edge)->to)->live)
                 return false;
     }
     return true;
@@ -390,8 +395,8 @@ bool cv_l_add_edge(cv_link *link, cv_id *head, cv_id to)
 {
     cv_edge edge = { .to = to, .next = *head };
 
-    if (link->edge.count >= CV_NONE || !cv_edges_push(&link->ctx->mem, &link->edge, edge))
+    if (link->calls->edge.count >= CV_NONE || !cv_edges_push(&link->ctx->mem, &link->calls->edge, edge))
         return false;
-    *head = (cv_id)(link->edge.count - 1);
+    *head = (cv_id)(link->calls->edge.count - 1);
     return true;
 }

@@ -32,10 +32,10 @@ bool cv_link_is_root(const cv_link *link, cv_id fn)
 {
     if (!cv_l_fn(link, fn)->kernel || cv_l_fn(link, fn)->unreferred)
         return false;
-    for (uint64_t i = 0; i < link->opts.n_kernels_used; i++)
-        if (holds(cv_l_text(link, cv_l_fn(link, fn)->name), link->opts.kernels_used[i]))
+    for (uint64_t i = 0; i < link->options->n_kernels_used; i++)
+        if (holds(cv_l_text(link, cv_l_fn(link, fn)->name), link->options->kernels_used[i]))
             return true;
     /* a kernel that other code launches begins like one that the host launches */
-    return link->opts.n_kernels_used == 0 || cv_l_fn(link, fn)->taken != CV_NONE;
+    return link->options->n_kernels_used == 0 || cv_l_fn(link, fn)->taken != CV_NONE;
 }
 CV_BUF_END

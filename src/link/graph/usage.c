@@ -37,7 +37,7 @@ typedef struct usage_walk {
 
 static uint64_t n_fns(const usage_walk *walk)
 {
-    return walk->link->fn.count;
+    return walk->link->functions->fn.count;
 }
 
 /* Next successor of a node; CV_NONE: no more. */
@@ -50,8 +50,9 @@ static cv_id successor(usage_walk *walk, cv_id id)
     if (!node->started) {
         node->started = true;
         node->list = 0;
-        node->edge = id < n_fns(walk) ? cv_l_fn(link, id)->calls
-                                      : cv_l_mean(link, *cv_u32s_at(&link->protos, id - n_fns(walk)))->takers;
+        node->edge = id < n_fns(walk)
+                         ? cv_l_fn(link, id)->calls
+                         : cv_l_mean(link, *cv_u32s_at(&link->calls->protos, id - n_fns(walk)))->takers;
     }
     if (node->edge == CV_NONE && node->list == 0 && id < n_fns(walk)) {
         node->list = 1;
@@ -59,8 +60,8 @@ static cv_id successor(usage_walk *walk, cv_id id)
     }
     if (node->edge == CV_NONE)
         return CV_NONE;
-    to = cv_edges_at(&link->edge, node->edge)->to;
-    node->edge = cv_edges_at(&link->edge, node->edge)->next;
+    to = cv_edges_at(&link->calls->edge, node->edge)->to;
+    node->edge = cv_edges_at(&link->calls->edge, node->edge)->next;
     return node->list == 1 ? (cv_id)(n_fns(walk) + cv_l_mean(link, to)->proto_node) : to;
 }
 
@@ -171,7 +172,7 @@ static bool step(usage_walk *walk)
 static cuvet_status run(usage_walk *walk)
 {
     cv_mem *mem = &walk->link->ctx->mem;
-    uint64_t total = n_fns(walk) + walk->link->n_proto_nodes;
+    uint64_t total = n_fns(walk) + walk->link->calls->n_proto_nodes;
     usage_node nothing = { .edge = CV_NONE };
 
     for (uint64_t i = 0; i < total; i++)
@@ -201,10 +202,10 @@ static void note_fragments(cv_link *link, const cv_lfn *function, cv_span span, 
 
         if (!old && id != FRAGMENT_1CTA && id != FRAGMENT_2CTA)
             continue;
-        if (link->fragments && link->fragments != (old ? 1 : 2))
+        if (link->usage->fragments && link->usage->fragments != (old ? 1 : 2))
             cv_link_say(link, function->def, CV_R_LINK_FRAGMENTS, id, 0);
         else
-            link->fragments = old ? 1 : 2;
+            link->usage->fragments = old ? 1 : 2;
     }
 }
 
@@ -262,7 +263,7 @@ static cuvet_status check_registers(cv_link *link, cv_id kernel)
 
     if (limit == 0xFF || cv_l_fn(link, kernel)->all_regs <= limit)
         return CUVET_OK;
-    if (!cv_u32s_fill(&link->ctx->mem, &seen, cv_max(link->n_proto_nodes, 1)))
+    if (!cv_u32s_fill(&link->ctx->mem, &seen, cv_max(link->calls->n_proto_nodes, 1)))
         return cv_l_nomem(link);
     st = cv_link_below(link, kernel, NULL, &below, &seen);
     for (uint64_t i = 0; i < below.count && st == CUVET_OK; i++) {
@@ -284,16 +285,16 @@ static cuvet_status add_sums(cv_link *link)
     uint32_t sums = cv_heir_bits(CV_RULE_SUM);
     cv_u32s only = { 0 }, below = { 0 }, seen = { 0 };
     cuvet_status st = CUVET_OK;
-    bool any = false, ok = cv_u32s_fill(&link->ctx->mem, &only, link->fn.count) &&
-                           cv_u32s_fill(&link->ctx->mem, &seen, cv_max(link->n_proto_nodes, 1));
+    bool any = false, ok = cv_u32s_fill(&link->ctx->mem, &only, link->functions->fn.count) &&
+                           cv_u32s_fill(&link->ctx->mem, &seen, cv_max(link->calls->n_proto_nodes, 1));
 
-    for (cv_id i = 0; i < link->fn.count && ok; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count && ok; i++) {
         *cv_u32s_at(&only, i) = (cv_l_fn(link, i)->own.has & sums) != 0;
         any = any || *cv_u32s_at(&only, i);
     }
     if (any && ok)
         st = cv_link_above(link, &only);
-    for (cv_id i = 0; i < link->fn.count && any && ok && st == CUVET_OK; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count && any && ok && st == CUVET_OK; i++) {
         cv_lfn *function = cv_l_fn(link, i);
 
         if (!cv_link_is_kernel(function) || !(function->all.has & sums))
@@ -315,7 +316,7 @@ static cuvet_status give_all_to_one(cv_link *link)
     uint32_t path = cv_heir_bits(CV_RULE_PATH);
     cv_lfn *one = NULL;
 
-    for (cv_id i = 0; i < link->fn.count; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count; i++) {
         cv_lfn *function = cv_l_fn(link, i);
 
         if (function->def == CV_NONE || !function->live)
@@ -349,7 +350,7 @@ static void conclude_function(cv_link *link, cv_lfn *function, const usage_comp 
     if (!component->cyclic &&
         cv_max(component->stack, component->sync) >= UINT32_MAX) /* which would say that it is not known */
         cv_link_say(link, function->def, CV_R_LINK_EXTENT, cv_max(component->stack, component->sync), 0);
-    if (component->cyclic && !link->opts.no_stack_warning)
+    if (component->cyclic && !link->options->no_stack_warning)
         cv_link_say(link, function->def, CV_R_LINK_STACK, 0, 0);
 }
 
@@ -371,7 +372,7 @@ static cuvet_status conclude(usage_walk *walk)
     cv_link *link = walk->link;
     cuvet_status st = CUVET_OK;
 
-    for (cv_id i = 0; i < link->fn.count && st == CUVET_OK; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count && st == CUVET_OK; i++) {
         cv_lfn *function = cv_l_fn(link, i);
 
         if (function->def == CV_NONE || !function->live)
@@ -384,7 +385,7 @@ static cuvet_status conclude(usage_walk *walk)
     }
     if (st == CUVET_OK)
         st = give_all_to_one(link);
-    for (cv_id i = 0; i < link->fn.count && st == CUVET_OK; i++)
+    for (cv_id i = 0; i < link->functions->fn.count && st == CUVET_OK; i++)
         if (cv_link_is_kernel(cv_l_fn(link, i)))
             check_traits(link, cv_l_fn(link, i));
     return st;
@@ -398,16 +399,16 @@ static void mark_silent(cv_link *link)
     const uint32_t bit = CV_H_BIT(CV_H_SPARSE_MMA_MASK);
     bool any = false;
 
-    for (cv_id i = 0; i < link->fn.count && !any; i++)
+    for (cv_id i = 0; i < link->functions->fn.count && !any; i++)
         any = cv_l_fn(link, i)->def != CV_NONE && cv_l_fn(link, i)->live && (cv_l_fn(link, i)->own.has & bit);
-    for (cv_id i = 0; i < link->fn.count && any; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count && any; i++) {
         cv_lfn *function = cv_l_fn(link, i);
         cv_id owner = function->sec == CV_NONE ? i : cv_l_osec(link, function->sec)->fn;
 
         if (function->def == CV_NONE || !function->has_info ||
             (function->live && owner == i && function->own.has & bit))
             continue;
-        link->silent = true;
+        link->usage->silent = true;
         if (!function->live)
             continue;
         function = cv_l_fn(link, owner);
@@ -424,16 +425,16 @@ cuvet_status cv_link_propagate(cv_link *link)
     cuvet_status st = CUVET_OK;
     usage_walk walk = { .link = link };
 
-    for (cv_id i = 0; i < link->fn.count; i++)
+    for (cv_id i = 0; i < link->functions->fn.count; i++)
         if (cv_l_fn(link, i)->def != CV_NONE)
             read_function(link, cv_l_fn(link, i));
-    if (!link->opts.relocatable) {
+    if (!link->options->relocatable) {
         mark_silent(link);
         st = run(&walk);
     }
-    if (st == CUVET_OK && !link->opts.relocatable)
+    if (st == CUVET_OK && !link->options->relocatable)
         st = conclude(&walk);
-    link->propagated = st == CUVET_OK && !link->opts.relocatable;
+    link->usage->propagated = st == CUVET_OK && !link->options->relocatable;
     nodes_free(mem, &walk.node);
     comps_free(mem, &walk.comp);
     cv_u32s_free(mem, &walk.path);
@@ -473,7 +474,7 @@ static bool call_holds(const cv_lfn *function, const cv_lfn *callee)
 /* A kernel has registers, stack and traits for itself and for whatever it calls. */
 bool cv_link_propagate_holds(const cv_link *link)
 {
-    for (cv_id i = 0; i < link->fn.count && !link->opts.relocatable; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count && !link->options->relocatable; i++) {
         const cv_lfn *function = cv_l_fn(link, i);
 
         if (function->def == CV_NONE || !function->live)
@@ -484,8 +485,9 @@ bool cv_link_propagate_holds(const cv_link *link)
             (function->all_regs < function->regs || function->recursive != (function->stack == UINT32_MAX) ||
              function->stack < function->frame || !sums_hold(function, function)))
             return false;
-        for (cv_id edge = function->calls; edge != CV_NONE; edge = cv_edges_get(&link->edge, edge)->next)
-            if (!call_holds(function, cv_l_fn(link, cv_edges_get(&link->edge, edge)->to)))
+        for (cv_id edge = function->calls; edge != CV_NONE;
+             edge = cv_edges_get(&link->calls->edge, edge)->next)
+            if (!call_holds(function, cv_l_fn(link, cv_edges_get(&link->calls->edge, edge)->to)))
                 return false;
     }
     return true;

@@ -31,7 +31,7 @@ typedef enum cv_group {
 } cv_group;
 
 /* Options of one link. */
-typedef struct cv_link_options {
+typedef struct cv_part_options {
     cuvet_target target;
     const cv_gen *gen; /* of the target: cv_link_begin() fills it in */
     cuvet_arch_policy policy;
@@ -253,49 +253,123 @@ typedef struct cv_seen {
     uint64_t sections, symbols, extent, kernels, functions;
 } cv_seen;
 
-typedef struct cv_link {
-    cv_ctx *ctx;
-    cv_link_options opts;
-    cv_names names;
-    cv_meanings mean; /* by name */
+/* ---- the parts of a link: each row of the recipe fills one, or makes some of them grow ---- */
+
+/* Names as numbers. Entering one changes none that is there. */
+typedef struct cv_part_names {
+    cv_names set;
+    cv_id empty; /* the name without a letter */
+} cv_part_names;
+
+/* What the inputs hold. */
+typedef struct cv_part_inputs {
     cv_lobjs obj;
     cv_isecs isec;
     cv_isyms isym;
-    cv_irels irel;
-    cv_fields field;
-    cv_lparts part;
+} cv_part_inputs;
+
+/* Which definition a name stands for. */
+typedef struct cv_part_resolution {
+    cv_meanings mean; /* by name */
+    bool reserved;
+    bool unnamed; /* an input has a global symbol without a name */
+} cv_part_resolution;
+
+typedef struct cv_part_functions {
+    cv_lfns fn;
+} cv_part_functions;
+
+/* Who calls whom. */
+typedef struct cv_part_calls {
+    cv_edges edge;
+    cv_u32s protos; /* names of prototypes in the order of their first use */
+    uint64_t n_proto_nodes;
+    uint32_t stamp;
+    bool reached; /* the call graph is there */
+} cv_part_calls;
+
+/* What functions use, and kernels inherit. */
+typedef struct cv_part_usage {
+    bool silent;        /* some function says nothing of sparse multiplication, others do */
+    bool propagated;    /* the registers below kernels are known */
+    uint32_t fragments; /* 1: code of 12.x uses tcgen05, 2: code of 13.x */
+} cv_part_usage;
+
+/* Sections and symbols of the output. */
+typedef struct cv_part_out {
     cv_osecs osec;
     cv_osyms osym;
-    cv_lfns fn;
-    cv_edges edge;
+    cv_irels irel;
+    cv_lparts part;
+    cv_u32s sh_names, str_names; /* names in the order of their first use */
+    cv_u32s locals, globals;     /* osyms */
+    cv_u32s info_order;          /* code sections in the order of their .nv.info */
+    cv_u32s const0;              /* .nv.constant0 sections */
+    cv_id tkinfo, cuinfo, info, compat, callgraph, prototype, action, debug_shared, frames, bank3;
+    cv_id lines[2]; /* .debug_line, .nv_debug_line_sass where they were made anew */
+    cv_id shstrtab, strtab, symtab, symtab_shndx;
+    bool has_common;
+} cv_part_out;
+
+/* Where variables lie. */
+typedef struct cv_part_memory {
+    bool coloured; /* shared variables of more than one kernel have places */
+} cv_part_memory;
+
+/* What becomes of relocations. */
+typedef struct cv_part_fixups {
+    cv_fields field;
+} cv_part_fixups;
+
+/* Records of .nv.info. */
+typedef struct cv_part_records {
     cv_irecs rec;
     cv_iwords word;
     cv_oinfos oinfo;
-    cv_u32s sh_names, str_names, protos; /* names in the order of their first use */
-    cv_u32s locals, globals;             /* osyms */
-    cv_u32s info_order;                  /* code sections in the order of their .nv.info */
-    cv_u32s const0;                      /* .nv.constant0 sections of the output */
-    cv_u32s order;                       /* osecs of the output by index */
-    cv_u32s sym_order;                   /* osyms of the output by index, from 1 */
-    cv_id empty;                         /* the name without a letter */
-    cv_id tkinfo, cuinfo, info, compat, callgraph, prototype, action, debug_shared, frames, bank3;
-    cv_id lines[2]; /* .debug_line, .nv_debug_line_sass where they were made anew */
-    uint64_t n_proto_nodes;
-    uint64_t program_first, program_n; /* records of .nv.info */
-    bool has_common, reserved;
-    bool silent;              /* some function says nothing of sparse multiplication, others do */
-    uint32_t fragments;       /* 1: code of 12.x uses tcgen05, 2: code of 13.x */
-    bool coloured;            /* shared variables of more than one kernel have places */
-    bool unnamed;             /* an input has a global symbol without a name */
-    bool reached, propagated; /* the call graph is there; … and the registers below kernels */
-    uint32_t stamp;
-    cv_id shstrtab, strtab, symtab, symtab_shndx;
+    uint64_t program_first, program_n;
+} cv_part_records;
+
+/* Order and numbers. */
+typedef struct cv_part_layout {
+    cv_u32s order;     /* osecs by index */
+    cv_u32s sym_order; /* osyms by index, from 1 */
     uint64_t n_locals; /* symbols before the first global one, the null symbol included */
-    uint64_t shoff, phoff, phnum, size;
-    uint64_t stage;  /* that runs, or has run last */
-    cv_block *out;   /* the file; the caller's */
-    cv_slices *file; /* the result, of *out and of the images */
+} cv_part_layout;
+
+/* What the link writes itself. */
+typedef struct cv_part_synthetics {
+    uint64_t shoff, phoff;
+} cv_part_synthetics;
+
+/* The result. */
+typedef struct cv_part_file {
+    uint64_t phnum, size;
+    cv_block *block;   /* the caller's */
+    cv_slices *slices; /* of *block and of the images */
+} cv_part_file;
+
+/* What the file says of itself when it is read again. */
+typedef struct cv_part_reread {
     cv_seen seen;
+} cv_part_reread;
+
+#define CV_LINK_PARTS(PART)                                                                                  \
+    PART(options)                                                                                            \
+    PART(names) PART(inputs) PART(resolution) PART(functions) PART(calls) PART(usage) PART(out) PART(memory) \
+        PART(fixups) PART(records) PART(layout) PART(synthetics) PART(file) PART(reread)
+
+/* A link: where each part is. It stays where it was begun. */
+typedef struct cv_link {
+    cv_ctx *ctx;
+    uint64_t stage; /* that runs, or has run last */
+#define PART(name) struct cv_part_##name *name;
+    CV_LINK_PARTS(PART)
+#undef PART
+    struct {
+#define PART(name) struct cv_part_##name name;
+        CV_LINK_PARTS(PART)
+#undef PART
+    } own;
 } cv_link;
 
 #endif

@@ -36,8 +36,8 @@ cuvet_status cv_link_lacks_functions(cv_link *link, const cv_u8s *out, bool *lac
     cuvet_status status = CUVET_OK;
 
     *lacks = false;
-    cv_names_init(&names, CV_ARRAY_GET(link->opts.key, 0), CV_ARRAY_GET(link->opts.key, 1));
-    for (uint64_t i = 0; i < link->obj.count && status == CUVET_OK; i++)
+    cv_names_init(&names, CV_ARRAY_GET(link->options->key, 0), CV_ARRAY_GET(link->options->key, 1));
+    for (uint64_t i = 0; i < link->inputs->obj.count && status == CUVET_OK; i++)
         if (!*cv_u8s_get(out, i))
             status = note_functions(link, cv_l_obj(link, i), &names, &what);
     for (cv_id name = 0; name < what.count && status == CUVET_OK && !*lacks; name++)
@@ -51,11 +51,11 @@ void cv_link_leave_out(cv_link *link, const cv_u8s *out)
 {
     uint64_t count = 0;
 
-    for (uint64_t i = 0; i < link->obj.count; i++) {
+    for (uint64_t i = 0; i < link->inputs->obj.count; i++) {
         if (*cv_u8s_get(out, i))
             cv_cubin_free(link->ctx, &cv_l_obj(link, i)->cubin);
         else
             *cv_l_obj(link, count++) = *cv_l_obj(link, i);
     }
-    link->obj.count = count;
+    link->inputs->obj.count = count;
 }

@@ -28,7 +28,7 @@ static cuvet_status read_section(cv_link *link, cv_id obj, uint32_t index)
     if (cv_l_obj(link, obj)->cubin.legacy && is_per_function(sec->role)) /* tools before 12.0 leave it out */
         isec.flags |= CV_SHF_INFO_LINK;
     isec.name = cv_l_name(link, sec->name);
-    if (isec.name == CV_NONE || !cv_isecs_push(&link->ctx->mem, &link->isec, isec))
+    if (isec.name == CV_NONE || !cv_isecs_push(&link->ctx->mem, &link->inputs->isec, isec))
         return cv_l_nomem(link);
     return CUVET_OK;
 }
@@ -62,7 +62,7 @@ static cuvet_status read_symbol(cv_link *link, cv_id object, uint32_t index)
     if (!sym.common && shndx > 0 && shndx < obj->n_sec)
         sym.sec = obj->first_sec + shndx;
     sym.name = cv_l_name(link, name);
-    if (sym.name == CV_NONE || !cv_isyms_push(&link->ctx->mem, &link->isym, sym))
+    if (sym.name == CV_NONE || !cv_isyms_push(&link->ctx->mem, &link->inputs->isym, sym))
         return cv_l_nomem(link);
     return CUVET_OK;
 }
@@ -142,11 +142,11 @@ static cuvet_status read_object(cv_link *link, cv_id id)
     uint64_t n_sec = obj->cubin.sec.count, n_sym = obj->cubin.n_syms;
     cuvet_status status = CUVET_OK;
 
-    if (link->isec.count + n_sec >= CV_NONE || link->isym.count + n_sym >= CV_NONE)
-        return cv_reject(link->ctx, CV_R_LIMIT_SECTIONS, 0, link->isec.count + n_sec, CV_NONE);
+    if (link->inputs->isec.count + n_sec >= CV_NONE || link->inputs->isym.count + n_sym >= CV_NONE)
+        return cv_reject(link->ctx, CV_R_LIMIT_SECTIONS, 0, link->inputs->isec.count + n_sec, CV_NONE);
     find_tables(obj);
-    obj->first_sec = (cv_id)link->isec.count;
-    obj->first_sym = (cv_id)link->isym.count;
+    obj->first_sec = (cv_id)link->inputs->isec.count;
+    obj->first_sym = (cv_id)link->inputs->isym.count;
     obj->n_sec = (cv_id)n_sec;
     obj->n_sym = (cv_id)n_sym;
     for (uint32_t k = 0; k < n_sec && status == CUVET_OK; k++)
@@ -165,10 +165,10 @@ static void tell_capsules(cv_link *link)
 {
     uint64_t count = 0;
 
-    for (cv_id i = 0; i < link->obj.count; i++)
+    for (cv_id i = 0; i < link->inputs->obj.count; i++)
         count += cv_l_obj(link, i)->cubin.has_capsule;
     if (count)
-        cv_link_say(link, CV_NONE, CV_R_LINK_CAPSULE, count, link->obj.count);
+        cv_link_say(link, CV_NONE, CV_R_LINK_CAPSULE, count, link->inputs->obj.count);
 }
 
 /* Compiled with -G: nothing else makes this section. */
@@ -194,25 +194,25 @@ static void say_debug(cv_link *link, cv_id obj, bool got, bool want)
 static cuvet_status tell_debug(cv_link *link)
 {
     cv_u8s made = { 0 };
-    bool any = link->opts.debug;
+    bool any = link->options->debug;
     cuvet_status status = CUVET_OK;
 
     if (!cv_l_has(link, CV_GEN_REMAKES_CODE))
         return CUVET_OK;
-    if (!cv_work(link->ctx, link->isec.count, 0))
+    if (!cv_work(link->ctx, link->inputs->isec.count, 0))
         return CUVET_E_LIMIT;
-    if (!cv_u8s_fill(&link->ctx->mem, &made, link->obj.count))
+    if (!cv_u8s_fill(&link->ctx->mem, &made, link->inputs->obj.count))
         status = cv_nomem(link->ctx, 0);
-    for (cv_id i = 0; i < link->obj.count && status == CUVET_OK; i++) {
+    for (cv_id i = 0; i < link->inputs->obj.count && status == CUVET_OK; i++) {
         *cv_u8s_at(&made, i) = is_for_debugger(link, cv_l_obj(link, i));
         any = any || *cv_u8s_at(&made, i);
     }
-    for (cv_id i = 0; i < link->obj.count && status == CUVET_OK; i++) {
+    for (cv_id i = 0; i < link->inputs->obj.count && status == CUVET_OK; i++) {
         const cv_cubin *cubin = &cv_l_obj(link, i)->cubin;
         bool kept_debug = *cv_u8s_at(&made, i);
 
         if (cubin->has_capsule && cv_cubin_first(cubin, CV_ROLE_TEXT) &&
-            (kept_debug ? !link->opts.debug && !link->opts.relocatable : any))
+            (kept_debug ? !link->options->debug && !link->options->relocatable : any))
             say_debug(link, i, kept_debug, !kept_debug);
     }
     cv_u8s_free(&link->ctx->mem, &made);
@@ -225,7 +225,7 @@ cuvet_status cv_link_read(cv_link *link)
 
     tell_capsules(link);
 
-    for (cv_id i = 0; i < link->obj.count && status == CUVET_OK; i++)
+    for (cv_id i = 0; i < link->inputs->obj.count && status == CUVET_OK; i++)
         status = read_object(link, i);
     return status == CUVET_OK ? tell_debug(link) : status;
 }
@@ -235,26 +235,27 @@ bool cv_link_read_holds(const cv_link *link)
 {
     uint64_t secs = 0, syms = 0;
 
-    for (cv_id i = 0; i < link->obj.count; i++) {
+    for (cv_id i = 0; i < link->inputs->obj.count; i++) {
         const cv_lobj *obj = cv_l_obj(link, i);
 
         if (obj->first_sec != secs || obj->first_sym != syms)
             return false;
         secs += obj->n_sec;
         syms += obj->n_sym;
-        if (secs > link->isec.count || syms > link->isym.count)
+        if (secs > link->inputs->isec.count || syms > link->inputs->isym.count)
             return false;
         for (cv_id k = obj->first_sec; k < secs; k++)
-            if (cv_l_isec(link, k)->obj != i || cv_l_isec(link, k)->name >= link->names.list.count)
+            if (cv_l_isec(link, k)->obj != i || cv_l_isec(link, k)->name >= link->names->set.list.count)
                 return false;
         for (cv_id k = obj->first_sym; k < syms; k++) {
             const cv_isym *sym = cv_l_isym(link, k);
 
-            if (sym->obj != i || sym->name >= link->names.list.count ||
-                !cv_l_below(sym->proto, link->names.list.count) ||
+            if (sym->obj != i || sym->name >= link->names->set.list.count ||
+                !cv_l_below(sym->proto, link->names->set.list.count) ||
                 (sym->sec != CV_NONE && (sym->sec < obj->first_sec || sym->sec >= secs)))
                 return false;
         }
     }
-    return secs == link->isec.count && syms == link->isym.count && link->mean.count == link->names.list.count;
+    return secs == link->inputs->isec.count && syms == link->inputs->isym.count &&
+           link->resolution->mean.count == link->names->set.list.count;
 }

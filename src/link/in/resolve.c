@@ -121,7 +121,8 @@ static void resolve_symbol(cv_link *link, cv_id id)
     cv_meaning *entry;
 
     if (!takes_part(link, sym)) {
-        link->unnamed = link->unnamed || (sym->index != 0 && cv_l_bind(sym) != CV_STB_LOCAL);
+        link->resolution->unnamed =
+            link->resolution->unnamed || (sym->index != 0 && cv_l_bind(sym) != CV_STB_LOCAL);
         return;
     }
     entry = cv_l_mean(link, sym->name);
@@ -156,11 +157,11 @@ void cv_link_largest_common(const cv_link *link, const cv_meaning *entry, uint64
 /* The area that sm_90 and later set aside: every kernel with shared memory has it once an input names it. */
 static bool mentions_reserved(const cv_link *link)
 {
-    for (cv_id count = 0; count < link->mean.count; count++)
+    for (cv_id count = 0; count < link->resolution->mean.count; count++)
         if (cv_l_mean(link, count)->first != CV_NONE &&
             cv_span_eq_str(cv_l_text(link, count), ".nv.reservedSmem.offset0"))
             return true;
-    for (cv_id i = 0; i < link->obj.count; i++)
+    for (cv_id i = 0; i < link->inputs->obj.count; i++)
         if (cv_l_obj(link, i)->cubin.legacy) /* had no name for it yet */
             return true;
     return false;
@@ -197,7 +198,7 @@ cuvet_status cv_link_resolve(cv_link *link)
 {
     uint64_t before;
 
-    for (cv_id object = 0; object < link->obj.count; object++) {
+    for (cv_id object = 0; object < link->inputs->obj.count; object++) {
         const cv_lobj *obj = cv_l_obj(link, object);
 
         before = link->ctx->n_errors;
@@ -207,7 +208,7 @@ cuvet_status cv_link_resolve(cv_link *link)
             return CUVET_E_REFUSED;
     }
     before = link->ctx->n_errors;
-    for (cv_id count = 0; count < link->mean.count; count++) {
+    for (cv_id count = 0; count < link->resolution->mean.count; count++) {
         const cv_meaning *entry = cv_l_mean(link, count);
 
         if (entry->loose_size && entry->win != CV_NONE &&
@@ -215,14 +216,14 @@ cuvet_status cv_link_resolve(cv_link *link)
             !is_reserved(link, cv_l_isym(link, entry->win)))
             compare_with_winner(link, entry);
     }
-    link->reserved = mentions_reserved(link);
+    link->resolution->reserved = mentions_reserved(link);
     return link->ctx->n_errors == before ? CUVET_OK : CUVET_E_REFUSED;
 }
 
 /* Checker: the winner of a name is one of its definitions, and no better one is left. */
 bool cv_link_resolve_holds(const cv_link *link)
 {
-    for (cv_id count = 0; count < link->mean.count; count++) {
+    for (cv_id count = 0; count < link->resolution->mean.count; count++) {
         const cv_meaning *entry = cv_l_mean(link, count);
         bool strong = false, any = false;
 

@@ -137,13 +137,13 @@ CV_MUST cuvet_status cv_link_above(cv_link *link, cv_u32s *mark);
 /* Is this so for the generation of the target? */
 static inline bool cv_l_has(const cv_link *link, cv_gen_trait trait)
 {
-    return cv_gen_has(link->opts.gen, trait);
+    return cv_gen_has(link->options->gen, trait);
 }
 
 /* Does what a kernel has of shared memory begin behind what is left to the system? */
 static inline bool cv_link_reserves(const cv_link *link)
 {
-    return cv_l_has(link, CV_GEN_RESERVES) && link->reserved;
+    return cv_l_has(link, CV_GEN_RESERVES) && link->resolution->reserved;
 }
 
 /* An index that is in the list, or none. */
@@ -165,14 +165,14 @@ static inline bool cv_l_below(cv_id id, uint64_t count)
     struct cv_link
 #define CV_LINK_WAY(arg_, way)                                                                               \
     _Generic((arg_), cv_link * : cv_l_##way##_at, const cv_link * : cv_l_##way##_get)
-CV_LINK_ELEMENT(cv_lobj, obj, cv_lobjs, obj);
-CV_LINK_ELEMENT(cv_isec, isec, cv_isecs, isec);
-CV_LINK_ELEMENT(cv_isym, isym, cv_isyms, isym);
-CV_LINK_ELEMENT(cv_irel, irel, cv_irels, irel);
-CV_LINK_ELEMENT(cv_osec, osec, cv_osecs, osec);
-CV_LINK_ELEMENT(cv_osym, osym, cv_osyms, osym);
-CV_LINK_ELEMENT(cv_lfn, fn, cv_lfns, fn);
-CV_LINK_ELEMENT(cv_meaning, mean, cv_meanings, mean);
+CV_LINK_ELEMENT(cv_lobj, obj, cv_lobjs, inputs->obj);
+CV_LINK_ELEMENT(cv_isec, isec, cv_isecs, inputs->isec);
+CV_LINK_ELEMENT(cv_isym, isym, cv_isyms, inputs->isym);
+CV_LINK_ELEMENT(cv_irel, irel, cv_irels, out->irel);
+CV_LINK_ELEMENT(cv_osec, osec, cv_osecs, out->osec);
+CV_LINK_ELEMENT(cv_osym, osym, cv_osyms, out->osym);
+CV_LINK_ELEMENT(cv_lfn, fn, cv_lfns, functions->fn);
+CV_LINK_ELEMENT(cv_meaning, mean, cv_meanings, resolution->mean);
 #define cv_l_obj(arg_, index)  CV_LINK_WAY(arg_, obj)((arg_), (index))
 #define cv_l_isec(arg_, index) CV_LINK_WAY(arg_, isec)((arg_), (index))
 #define cv_l_isym(arg_, index) CV_LINK_WAY(arg_, isym)((arg_), (index))
@@ -183,7 +183,7 @@ CV_LINK_ELEMENT(cv_meaning, mean, cv_meanings, mean);
 #define cv_l_mean(arg_, index) CV_LINK_WAY(arg_, mean)((arg_), (index))
 static inline cv_span cv_l_text(const cv_link *link, cv_id name)
 {
-    return cv_names_text(&link->names, name);
+    return cv_names_text(&link->names->set, name);
 }
 static inline uint8_t cv_l_bind(const cv_isym *sym)
 {

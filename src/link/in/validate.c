@@ -141,9 +141,9 @@ cuvet_status cv_link_admit(cv_link *link)
 {
     cuvet_status st = CUVET_OK;
 
-    for (cv_id i = 0; i < link->isec.count && st == CUVET_OK; i++)
+    for (cv_id i = 0; i < link->inputs->isec.count && st == CUVET_OK; i++)
         st = admit_section(link, i);
-    for (cv_id i = 0; i < link->isym.count && st == CUVET_OK; i++)
+    for (cv_id i = 0; i < link->inputs->isym.count && st == CUVET_OK; i++)
         admit_symbol(link, i);
     return st;
 }

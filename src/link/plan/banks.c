@@ -32,12 +32,12 @@ static void place_common(cv_link *link, cv_id sym, cv_osec *osec)
 
 void cv_link_commons(cv_link *link)
 {
-    cv_id osec = cv_l_find_osec(link, ".nv.global", link->empty);
+    cv_id osec = cv_l_find_osec(link, ".nv.global", link->names->empty);
 
-    if (link->opts.relocatable || osec == CV_NONE)
+    if (link->options->relocatable || osec == CV_NONE)
         return;
-    for (uint64_t i = 0; i < link->globals.count; i++) {
-        cv_id id = *cv_u32s_at(&link->globals, i), win = cv_l_osym(link, id)->win;
+    for (uint64_t i = 0; i < link->out->globals.count; i++) {
+        cv_id id = *cv_u32s_at(&link->out->globals, i), win = cv_l_osym(link, id)->win;
 
         if (win == CV_NONE || cv_l_type(cv_l_isym(link, win)) != CV_STT_CUDA_OBJECT ||
             !cv_l_isym(link, win)->common)
@@ -113,7 +113,7 @@ static cuvet_status find_uses(bank_tables *tables, cv_u32s *below, cv_u32s *seen
     cv_link *link = tables->link;
     cuvet_status st = CUVET_OK;
 
-    for (cv_id i = 0; i < link->fn.count && st == CUVET_OK; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count && st == CUVET_OK; i++) {
         bool kernel = is_kernel(cv_l_fn(link, i));
         cv_id sec = kernel ? own_bank(link, cv_l_fn(link, i)) : CV_NONE;
         bank2_tables bank = { .sec = sec };
@@ -205,7 +205,7 @@ static cuvet_status tables_of_kernels(bank_tables *tables, cv_u32s *below, cv_u3
     cuvet_status st = CUVET_OK;
     bool any = false;
 
-    for (cv_id i = 0; i < link->fn.count; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count; i++) {
         bool has = cv_l_fn(link, i)->table != CV_NONE;
 
         *cv_u32s_at(&tables->only, i) = has;
@@ -228,10 +228,10 @@ cuvet_status cv_link_tables(cv_link *link)
     bank_tables tables = { .link = link };
     cuvet_status st;
 
-    if (link->opts.relocatable)
+    if (link->options->relocatable)
         return CUVET_OK;
-    if (!cv_u32s_fill(&link->ctx->mem, &tables.only, link->fn.count) ||
-        !cv_u32s_fill(&link->ctx->mem, &seen, cv_max(link->n_proto_nodes, 1)))
+    if (!cv_u32s_fill(&link->ctx->mem, &tables.only, link->functions->fn.count) ||
+        !cv_u32s_fill(&link->ctx->mem, &seen, cv_max(link->calls->n_proto_nodes, 1)))
         st = cv_l_nomem(link);
     else
         st = tables_of_kernels(&tables, &below, &seen);
@@ -257,8 +257,8 @@ static bool list_slots(const cv_link *link, cv_u32s *out)
     bool ok = true;
 
     for (unsigned type = CV_STT_CUDA_TEXTURE; type <= CV_STT_CUDA_SURFACE; type++)
-        for (uint64_t i = link->globals.count; i > 0 && ok; i--) {
-            cv_id id = *cv_u32s_get(&link->globals, i - 1);
+        for (uint64_t i = link->out->globals.count; i > 0 && ok; i--) {
+            cv_id id = *cv_u32s_get(&link->out->globals, i - 1);
             const cv_isym *sym = cv_l_isym(link, cv_l_osym(link, id)->src);
 
             if (cv_l_type(sym) == type && cv_l_osym(link, id)->win == CV_NONE)
@@ -270,7 +270,7 @@ static bool list_slots(const cv_link *link, cv_u32s *out)
 /* Functions whose code refers to a texture or a surface. */
 static void mark_texture_users(const cv_link *link, cv_u32s *users)
 {
-    for (cv_id i = 0; i < link->osec.count; i++) {
+    for (cv_id i = 0; i < link->out->osec.count; i++) {
         const cv_osec *osec = cv_l_osec(link, i);
 
         if (osec->group != CV_G_REL || cv_l_osec(link, osec->target)->group != CV_G_CODE)
@@ -351,13 +351,13 @@ static cuvet_status slots_of_kernels(cv_link *link, const cv_u32s *slots, const 
     uint64_t base = 0;
     bool ok = true;
 
-    for (uint64_t i = 0; i < link->const0.count && ok; i++) {
-        cv_id bank = *cv_u32s_at(&link->const0, i);
+    for (uint64_t i = 0; i < link->out->const0.count && ok; i++) {
+        cv_id bank = *cv_u32s_at(&link->out->const0, i);
         cv_id fn = cv_l_osec(link, cv_l_osec(link, bank)->infosec)->fn;
 
         if (!cv_l_fn(link, fn)->live)
             continue;
-        base = cv_max(base, cv_sat_align(cv_l_osec(link, bank)->size, link->opts.gen->slots));
+        base = cv_max(base, cv_sat_align(cv_l_osec(link, bank)->size, link->options->gen->slots));
         cv_l_fn(link, fn)->slots = *cv_u32s_get(users, fn) != 0;
         if (cv_l_fn(link, fn)->slots)
             ok = cv_u32s_push(&link->ctx->mem, &banks, bank);
@@ -377,12 +377,12 @@ cuvet_status cv_link_slots(cv_link *link)
     cv_u32s slots = { 0 }, users = { 0 };
     cuvet_status st = CUVET_OK;
 
-    if (link->opts.relocatable)
+    if (link->options->relocatable)
         return CUVET_OK;
     if (!list_slots(link, &slots))
         st = cv_l_nomem(link);
     if (st == CUVET_OK && slots.count) {
-        if (!cv_u32s_fill(&link->ctx->mem, &users, link->fn.count)) {
+        if (!cv_u32s_fill(&link->ctx->mem, &users, link->functions->fn.count)) {
             st = cv_l_nomem(link);
         } else {
             mark_texture_users(link, &users);
@@ -399,7 +399,7 @@ cuvet_status cv_link_slots(cv_link *link)
 /* Bank 3 has the constants of the whole program, the others those of one kernel, which is named. */
 void cv_link_check_banks(cv_link *link)
 {
-    for (cv_id i = 0; i < link->osec.count && !link->opts.relocatable; i++) {
+    for (cv_id i = 0; i < link->out->osec.count && !link->options->relocatable; i++) {
         const cv_osec *osec = cv_l_osec(link, i);
         cv_id fn = osec->infosec == CV_NONE ? CV_NONE : cv_l_osec(link, osec->infosec)->fn;
         const cv_isec *isec;
@@ -408,7 +408,7 @@ void cv_link_check_banks(cv_link *link)
             continue;
         isec = osec->first_part == CV_NONE
                    ? NULL
-                   : cv_l_isec(link, cv_lparts_at(&link->part, osec->first_part)->isec);
+                   : cv_l_isec(link, cv_lparts_at(&link->out->part, osec->first_part)->isec);
         cv_link_say(link, fn == CV_NONE ? CV_NONE : cv_l_fn(link, fn)->def, CV_R_LINK_BANK, osec->size,
                     isec ? cv_cubin_sec(&cv_l_obj(link, isec->obj)->cubin, isec->index)->bank : 0);
     }
@@ -423,12 +423,12 @@ bool cv_link_tables_holds(const cv_link *link)
 /* Common variables have a place in zero memory. */
 bool cv_link_commons_holds(const cv_link *link)
 {
-    for (cv_id i = 0; i < link->osym.count; i++) {
+    for (cv_id i = 0; i < link->out->osym.count; i++) {
         const cv_osym *osym = cv_l_osym(link, i);
 
         if (!osym->common)
             continue;
-        if (osym->sec >= link->osec.count || cv_l_osec(link, osym->sec)->group != CV_G_NOBITS ||
+        if (osym->sec >= link->out->osec.count || cv_l_osec(link, osym->sec)->group != CV_G_NOBITS ||
             cv_sat_add(osym->value, osym->size) > cv_l_osec(link, osym->sec)->size)
             return false;
     }
@@ -451,10 +451,10 @@ static bool fits_kind(const cv_link *link, const cv_irel *rel)
 /* Slots are words of a bank, each of one symbol, and what the loader writes there is in the bank. */
 bool cv_link_slots_holds(const cv_link *link)
 {
-    for (cv_id i = 0; i < link->osym.count; i++)
+    for (cv_id i = 0; i < link->out->osym.count; i++)
         if (cv_l_osym(link, i)->has_slot && cv_l_osym(link, i)->slot % 4 != 0)
             return false;
-    for (cv_id i = 0; i < link->osec.count; i++) {
+    for (cv_id i = 0; i < link->out->osec.count; i++) {
         const cv_osec *osec = cv_l_osec(link, i);
         uint64_t last = UINT64_MAX;
 
@@ -463,7 +463,7 @@ bool cv_link_slots_holds(const cv_link *link)
 
             if (irel->target != CV_NONE)
                 continue;
-            if (irel->osym >= link->osym.count || !cv_l_osym(link, irel->osym)->has_slot ||
+            if (irel->osym >= link->out->osym.count || !cv_l_osym(link, irel->osym)->has_slot ||
                 cv_sat_add(irel->off, 4) > cv_l_osec(link, osec->target)->size)
                 return false;
             if (irel->off != cv_l_osym(link, irel->osym)->slot || irel->off >= last || !fits_kind(link, irel))

@@ -19,9 +19,10 @@ static cv_id new_fn(cv_link *link, cv_id name)
                               .instance = CV_NONE,
                               .max_regs = 0xFF };
 
-    if (link->fn.count >= CV_NONE || !cv_lfns_push(&link->ctx->mem, &link->fn, function))
+    if (link->functions->fn.count >= CV_NONE ||
+        !cv_lfns_push(&link->ctx->mem, &link->functions->fn, function))
         return CV_NONE;
-    return (cv_id)(link->fn.count - 1);
+    return (cv_id)(link->functions->fn.count - 1);
 }
 
 /* The function that a symbol is, one for each local symbol and one for each global name. */
@@ -42,7 +43,7 @@ static cv_id function_of(cv_link *link, cv_id id)
 static bool add_local(cv_link *link, cv_id osym)
 {
     cv_l_osym(link, osym)->local = true;
-    return cv_u32s_push(&link->ctx->mem, &link->locals, osym) &&
+    return cv_u32s_push(&link->ctx->mem, &link->out->locals, osym) &&
            cv_l_use_str(link, cv_l_osym(link, osym)->name);
 }
 
@@ -72,12 +73,13 @@ static cv_id global_symbol(cv_link *link, cv_id id)
         return CV_NONE;
     cv_l_mean(link, sym->name)->osym = out;
     if (cv_l_bind(sym) == CV_STB_WEAK && sym->defined) {
-        if (!cv_l_is_shared(sym) || link->opts.relocatable || link->opts.preserve || link->opts.debug)
+        if (!cv_l_is_shared(sym) || link->options->relocatable || link->options->preserve ||
+            link->options->debug)
             return add_local(link, out) ? out : CV_NONE;
         cv_l_osym(link, out)->local = true; /* it will have no symbol, and leaves no name */
-        return cv_u32s_push(&link->ctx->mem, &link->locals, out) ? out : CV_NONE;
+        return cv_u32s_push(&link->ctx->mem, &link->out->locals, out) ? out : CV_NONE;
     }
-    return cv_u32s_push(&link->ctx->mem, &link->globals, out) ? out : CV_NONE;
+    return cv_u32s_push(&link->ctx->mem, &link->out->globals, out) ? out : CV_NONE;
 }
 
 static cv_id local_symbol(cv_link *link, cv_id id)
@@ -100,8 +102,8 @@ static cuvet_status make_code(cv_link *link, const cv_isym *sym, cv_id fn, cv_id
     code.align = sec->align;
     code.symbol = code.named = shared.symbol = true;
     /* Of a kernel that is not to be used, the name comes with the section of the input. */
-    shared.named = link->opts.relocatable || link->opts.keep_dead || link->opts.n_kernels_used == 0 ||
-                   cv_link_is_root(link, fn);
+    shared.named = link->options->relocatable || link->options->keep_dead ||
+                   link->options->n_kernels_used == 0 || cv_link_is_root(link, fn);
     *out = cv_l_new_osec(link, &code);
     if (*out == CV_NONE)
         return cv_l_nomem(link);
@@ -110,7 +112,7 @@ static cuvet_status make_code(cv_link *link, const cv_isym *sym, cv_id fn, cv_id
         return CUVET_OK;
     shared.name = cv_l_name_join(link, ".nv.shared.", name);
     if (shared.name == CV_NONE || !cv_l_use_joined(link, ".nv.info.", name) ||
-        !cv_u32s_push(&link->ctx->mem, &link->info_order, *out))
+        !cv_u32s_push(&link->ctx->mem, &link->out->info_order, *out))
         return cv_l_nomem(link);
     cv_l_osec(link, *out)->info_listed = true;
     id = cv_l_new_osec(link, &shared);
@@ -142,7 +144,7 @@ static cuvet_status take_definition(cv_link *link, cv_id id, cv_id fn, cv_id cod
     osec->size = sec->size;
     osec->reg_byte = cv_elf_code_registers(sec->info);
     if (osec->first_part != CV_NONE) {
-        cv_lparts_at(&link->part, osec->first_part)->isec = sym->sec;
+        cv_lparts_at(&link->out->part, osec->first_part)->isec = sym->sec;
         return CUVET_OK;
     }
     return cv_l_add_part(link, code, sym->sec, 0) ? CUVET_OK : cv_l_nomem(link);
@@ -214,7 +216,7 @@ static cuvet_status collect_local(cv_link *link, cv_id id)
     cv_id sym;
 
     if (isym->sec == CV_NONE)
-        return link->opts.relocatable && cv_l_is_nowhere(isym) ? collect_nowhere(link, id) : CUVET_OK;
+        return link->options->relocatable && cv_l_is_nowhere(isym) ? collect_nowhere(link, id) : CUVET_OK;
     st = cv_link_place(link, isym->sec);
     if (st != CUVET_OK || (type != CV_STT_OBJECT && type != CV_STT_CUDA_OBJECT) ||
         cv_l_isec(link, isym->sec)->out == CV_NONE)
@@ -225,8 +227,8 @@ static cuvet_status collect_local(cv_link *link, cv_id id)
     isym->out = sym;
     cv_l_osym(link, sym)->sec = cv_l_isec(link, isym->sec)->out;
     cv_l_osym(link, sym)->hidden = is_hidden(isym);
-    if (is_hidden(isym) && !link->opts.relocatable && !link->opts.preserve &&
-        !(link->opts.debug && isym->other == CV_STO_SPACE_SHARED)) {
+    if (is_hidden(isym) && !link->options->relocatable && !link->options->preserve &&
+        !(link->options->debug && isym->other == CV_STO_SPACE_SHARED)) {
         cv_l_osym(link, sym)->local = true;
         return CUVET_OK;
     }
@@ -276,8 +278,8 @@ static cuvet_status collect_global(cv_link *link, cv_id id)
         cv_l_osec(link, debug)->extern_array = true;
         cv_l_osec(link, debug)->align = cv_max(cv_l_osec(link, debug)->align, 16);
     }
-    link->has_common =
-        link->has_common ||
+    link->out->has_common =
+        link->out->has_common ||
         (sym->common && cv_l_isym(link, cv_l_mean(link, sym->name)->win)->common); /* not beaten */
     sym->out = global_symbol(link, id);
     return sym->out == CV_NONE ? cv_l_nomem(link) : CUVET_OK;
@@ -352,7 +354,7 @@ static cuvet_status collect_infos(cv_link *link, const cv_lobj *obj)
         if (code == CV_NONE || cv_l_osec(link, code)->info_listed)
             continue;
         cv_l_osec(link, code)->info_listed = true;
-        if (!cv_u32s_push(&link->ctx->mem, &link->info_order, code))
+        if (!cv_u32s_push(&link->ctx->mem, &link->out->info_order, code))
             return cv_l_nomem(link);
     }
     return CUVET_OK;
@@ -383,7 +385,7 @@ static cv_id fixed(cv_link *link, const char *name, cv_role role, cv_group group
 
     section.symbol = symbol;
     section.named = true;
-    section.name = cv_l_name_join(link, name, link->empty);
+    section.name = cv_l_name_join(link, name, link->names->empty);
     return section.name == CV_NONE ? CV_NONE : cv_l_new_osec(link, &section);
 }
 
@@ -394,31 +396,31 @@ static cuvet_status begin(cv_link *link)
     bool compat = cv_l_has(link, CV_GEN_COMPAT); /* objects of the old kind have none, their program has */
 
     for (size_t i = 0; i < CV_COUNT(NAMES); i++)
-        if (!cv_l_use_joined(link, CV_AT(NAMES, i), link->empty))
+        if (!cv_l_use_joined(link, CV_AT(NAMES, i), link->names->empty))
             return cv_l_nomem(link);
-    link->tkinfo = fixed(link, ".note.nv.tkinfo", CV_ROLE_TKINFO, CV_G_NOTE, true);
-    link->cuinfo = fixed(link, ".note.nv.cuinfo", CV_ROLE_CUINFO, CV_G_NOTE, true);
-    link->info = fixed(link, ".nv.info", CV_ROLE_NV_INFO, CV_G_META, false);
-    for (cv_id i = 0; i < link->obj.count; i++)
+    link->out->tkinfo = fixed(link, ".note.nv.tkinfo", CV_ROLE_TKINFO, CV_G_NOTE, true);
+    link->out->cuinfo = fixed(link, ".note.nv.cuinfo", CV_ROLE_CUINFO, CV_G_NOTE, true);
+    link->out->info = fixed(link, ".nv.info", CV_ROLE_NV_INFO, CV_G_META, false);
+    for (cv_id i = 0; i < link->inputs->obj.count; i++)
         compat = compat || cv_l_obj(link, i)->compat != 0;
     if (compat)
-        link->compat = fixed(link, ".nv.compat", CV_ROLE_COMPAT, CV_G_META, false);
-    return link->tkinfo == CV_NONE || link->cuinfo == CV_NONE || link->info == CV_NONE ||
-                   (compat && link->compat == CV_NONE)
+        link->out->compat = fixed(link, ".nv.compat", CV_ROLE_COMPAT, CV_G_META, false);
+    return link->out->tkinfo == CV_NONE || link->out->cuinfo == CV_NONE || link->out->info == CV_NONE ||
+                   (compat && link->out->compat == CV_NONE)
                ? cv_l_nomem(link)
                : CUVET_OK;
 }
 
 static cuvet_status finish(cv_link *link)
 {
-    bool global = cv_l_find_osec(link, ".nv.global", link->empty) != CV_NONE;
+    bool global = cv_l_find_osec(link, ".nv.global", link->names->empty) != CV_NONE;
 
-    if (link->has_common && !link->opts.relocatable && !global &&
+    if (link->out->has_common && !link->options->relocatable && !global &&
         fixed(link, ".nv.global", CV_ROLE_GLOBAL, CV_G_NOBITS, true) == CV_NONE)
         return cv_l_nomem(link);
-    link->callgraph = fixed(link, ".nv.callgraph", CV_ROLE_CALLGRAPH, CV_G_META, true);
-    link->prototype = fixed(link, ".nv.prototype", CV_ROLE_PROTOTYPE, CV_G_META, true);
-    return link->callgraph == CV_NONE || link->prototype == CV_NONE ? cv_l_nomem(link) : CUVET_OK;
+    link->out->callgraph = fixed(link, ".nv.callgraph", CV_ROLE_CALLGRAPH, CV_G_META, true);
+    link->out->prototype = fixed(link, ".nv.prototype", CV_ROLE_PROTOTYPE, CV_G_META, true);
+    return link->out->callgraph == CV_NONE || link->out->prototype == CV_NONE ? cv_l_nomem(link) : CUVET_OK;
 }
 
 /* Bytes of the parameter bank of a code section; 0: it has none. */
@@ -433,7 +435,7 @@ static uint64_t parameters(const cv_link *link, const cv_isec *code)
 /* A kernel that lost has the parameters of the one that won: both are launched by one name. */
 static void check_parameters(cv_link *link)
 {
-    for (cv_id i = 0; i < link->isym.count; i++) {
+    for (cv_id i = 0; i < link->inputs->isym.count; i++) {
         const cv_isym *sym = cv_l_isym(link, i), *winner;
 
         if (cv_l_type(sym) != CV_STT_FUNC || !(sym->other & CV_STO_ENTRY) || sym->sec == CV_NONE)
@@ -452,7 +454,7 @@ cuvet_status cv_link_collect(cv_link *link)
 
     check_parameters(link);
 
-    for (cv_id i = 0; i < link->obj.count && st == CUVET_OK; i++)
+    for (cv_id i = 0; i < link->inputs->obj.count && st == CUVET_OK; i++)
         st = collect_object(link, cv_l_obj(link, i));
     return st == CUVET_OK ? finish(link) : st;
 }
@@ -473,14 +475,15 @@ static bool must_stay(const cv_link *link, const cv_isec *isec)
 
 bool cv_link_parts_hold(const cv_link *link)
 {
-    for (cv_id i = 0; i < link->osec.count; i++) {
+    for (cv_id i = 0; i < link->out->osec.count; i++) {
         const cv_osec *osec = cv_l_osec(link, i);
         uint64_t end = 0;
 
-        for (cv_id part = osec->first_part; part != CV_NONE; part = cv_lparts_get(&link->part, part)->next) {
-            const cv_lpart *chunk = cv_lparts_get(&link->part, part);
+        for (cv_id part = osec->first_part; part != CV_NONE;
+             part = cv_lparts_get(&link->out->part, part)->next) {
+            const cv_lpart *chunk = cv_lparts_get(&link->out->part, part);
 
-            if (chunk->isec >= link->isec.count || chunk->base < end)
+            if (chunk->isec >= link->inputs->isec.count || chunk->base < end)
                 return false;
             end = cv_sat_add(chunk->base, cv_l_isec(link, chunk->isec)->size);
         }
@@ -494,12 +497,12 @@ static bool relocations_hold(const cv_link *link, const cv_osec *osec)
 {
     if (osec->group != CV_G_REL)
         return true;
-    if (osec->target >= link->osec.count)
+    if (osec->target >= link->out->osec.count)
         return false;
     for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
         const cv_irel *irel = cv_l_irel(link, rel);
 
-        if (irel->sym >= link->isym.count || irel->target >= link->isec.count ||
+        if (irel->sym >= link->inputs->isym.count || irel->target >= link->inputs->isec.count ||
             cv_l_isec(link, irel->target)->out != osec->target)
             return false;
     }
@@ -516,28 +519,28 @@ static bool has_no_memory(const cv_link *link, const cv_isym *sym)
 /* Everything that an input's symbol, section or relocation became exists, and nothing was dropped. */
 bool cv_link_collect_holds(const cv_link *link)
 {
-    for (cv_id i = 0; i < link->isec.count; i++) {
+    for (cv_id i = 0; i < link->inputs->isec.count; i++) {
         const cv_isec *isec = cv_l_isec(link, i);
 
-        if (!cv_l_below(isec->out, link->osec.count) || (isec->out == CV_NONE && must_stay(link, isec)))
+        if (!cv_l_below(isec->out, link->out->osec.count) || (isec->out == CV_NONE && must_stay(link, isec)))
             return false;
     }
-    for (cv_id i = 0; i < link->isym.count; i++) {
+    for (cv_id i = 0; i < link->inputs->isym.count; i++) {
         const cv_isym *sym = cv_l_isym(link, i);
 
-        if (!cv_l_below(sym->out, link->osym.count) || !cv_l_below(sym->fn, link->fn.count))
+        if (!cv_l_below(sym->out, link->out->osym.count) || !cv_l_below(sym->fn, link->functions->fn.count))
             return false;
         if (has_no_memory(link, sym) &&
             (cv_l_bind(sym) == CV_STB_LOCAL || cv_l_mean(link, sym->name)->win == i))
             return false; /* a variable that is wanted */
     }
-    for (cv_id i = 0; i < link->fn.count; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count; i++) {
         const cv_lfn *function = cv_l_fn(link, i);
 
         if (function->sym == CV_NONE || (function->def != CV_NONE && function->sec == CV_NONE))
             return false;
     }
-    for (cv_id i = 0; i < link->osec.count; i++)
+    for (cv_id i = 0; i < link->out->osec.count; i++)
         if (!relocations_hold(link, cv_l_osec(link, i)))
             return false;
     return cv_link_parts_hold(link);

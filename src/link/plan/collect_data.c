@@ -69,7 +69,7 @@ static cuvet_status add_bank0(cv_link *link, cv_id sec)
     if (!rela) /* as the reference writes it */
         section.flags = 0;
     rel = cv_l_new_osec(link, &section);
-    if (rel == CV_NONE || !cv_u32s_push(&link->ctx->mem, &link->const0, sec))
+    if (rel == CV_NONE || !cv_u32s_push(&link->ctx->mem, &link->out->const0, sec))
         return cv_l_nomem(link);
     cv_l_mean(link, section.name)->osec = bank; /* the name stays the bank's */
     cv_l_osec(link, rel)->name = cv_l_name_join(link, rela ? ".rela" : ".rel", section.name);
@@ -84,11 +84,11 @@ static cuvet_status make(cv_link *link, const cv_isec *isec, cv_role role, cv_gr
 {
     bool param = role == CV_ROLE_CONSTANT_FN &&
                  cv_cubin_sec(&cv_l_obj(link, isec->obj)->cubin, isec->index)->bank == 0,
-         bank0 = param && !link->opts.relocatable;
+         bank0 = param && !link->options->relocatable;
     cv_new_section section = { .name = isec->name,
                                .group = param && cv_l_has(link, CV_GEN_BANKS_LAST) ? CV_G_PARAM : group,
-                               .type =
-                                   link->opts.relocatable ? isec->type : cv_section_facts_of(role)->type_exe,
+                               .type = link->options->relocatable ? isec->type
+                                                                  : cv_section_facts_of(role)->type_exe,
                                .flags = isec->flags,
                                .align = isec->align,
                                .entsize = isec->entsize,
@@ -113,7 +113,7 @@ static cuvet_status append(cv_link *link, cv_isec *isec, cv_id id, cv_id out, cv
     osec->align = cv_max(osec->align, isec->align);
     if (is_shared(role)) {
         osec->pre = false;
-        if (!link->opts.relocatable) /* shared memory is laid out later */
+        if (!link->options->relocatable) /* shared memory is laid out later */
             return cv_l_use_both(link, osec->name) ? CUVET_OK : cv_l_nomem(link);
     }
     isec->base = cv_sat_align(osec->size, cv_max(isec->align, 1));
@@ -128,7 +128,7 @@ static bool keep_table(cv_link *link, cv_isec *isec, cv_id id, cv_role role, cv_
     const cv_lobj *obj = cv_l_obj(link, isec->obj);
     cv_id fn;
 
-    if (role != CV_ROLE_CONSTANT_FN || link->opts.relocatable || code == CV_NONE ||
+    if (role != CV_ROLE_CONSTANT_FN || link->options->relocatable || code == CV_NONE ||
         cv_cubin_sec(&obj->cubin, isec->index)->bank != 2)
         return false;
     fn = cv_l_osec(link, code)->fn;

@@ -7,7 +7,7 @@ static bool is_gone(const cv_link *link, cv_id osym)
 {
     const cv_osym *symbol = cv_l_osym(link, osym);
 
-    return osym >= link->osym.count || symbol->dead || symbol->index == 0;
+    return osym >= link->out->osym.count || symbol->dead || symbol->index == 0;
 }
 
 /* An input's symbol that became this one. */
@@ -32,11 +32,11 @@ static void say(cv_link *link, cv_id osym, uint64_t record)
 
 static void check_records(cv_link *link)
 {
-    for (uint64_t i = 0; i < link->rec.count; i++) {
-        const cv_irec *record = cv_irecs_at(&link->rec, i);
+    for (uint64_t i = 0; i < link->records->rec.count; i++) {
+        const cv_irec *record = cv_irecs_at(&link->records->rec, i);
 
         for (uint64_t k = 0; k < record->count; k++) {
-            const cv_iword *word = cv_iwords_at(&link->word, record->first + k);
+            const cv_iword *word = cv_iwords_at(&link->records->word, record->first + k);
 
             if (word->symbol && is_gone(link, word->value))
                 say(link, word->value, record->code);
@@ -58,7 +58,7 @@ static void check_relocations(cv_link *link, const cv_osec *osec)
 cuvet_status cv_link_refer(cv_link *link)
 {
     check_records(link);
-    for (cv_id i = 0; i < link->osec.count; i++)
+    for (cv_id i = 0; i < link->out->osec.count; i++)
         if (cv_l_osec(link, i)->group == CV_G_REL && !cv_l_osec(link, i)->dead &&
             !cv_l_osec(link, i)->is_resolved)
             check_relocations(link, cv_l_osec(link, i));

@@ -98,8 +98,8 @@ static cuvet_status read_frames(debug_framer *framer)
     cuvet_status st = CUVET_OK;
 
     for (cv_id part = cv_l_osec(link, framer->sec)->first_part; part != CV_NONE && st == CUVET_OK;
-         part = cv_lparts_at(&link->part, part)->next)
-        st = read_part(framer, cv_lparts_at(&link->part, part));
+         part = cv_lparts_at(&link->out->part, part)->next)
+        st = read_part(framer, cv_lparts_at(&link->out->part, part));
     return st == CUVET_OK ? cv_link_rels_of(link, framer->sec, &framer->rels) : st;
 }
 
@@ -154,7 +154,7 @@ static cuvet_status choose(debug_framer *framer)
 static bool settle(debug_framer *framer)
 {
     cv_u32s first = { 0 };
-    bool ok = cv_u32s_fill(&framer->link->ctx->mem, &first, cv_max(framer->link->fn.count, 1));
+    bool ok = cv_u32s_fill(&framer->link->ctx->mem, &first, cv_max(framer->link->functions->fn.count, 1));
 
     for (uint64_t i = 0; i < framer->all.count && ok; i++) {
         debug_frame *frame = frames_at(&framer->all, i), *piece, *mate = frames_at(&framer->all, frame->mate);
@@ -215,10 +215,10 @@ cuvet_status cv_link_frames(cv_link *link)
 
     if (!cv_l_has(link, CV_GEN_REMAKES_DEBUG))
         return CUVET_OK;
-    framer.sec = cv_l_find_osec(link, ".debug_frame", link->empty);
+    framer.sec = cv_l_find_osec(link, ".debug_frame", link->names->empty);
     if (framer.sec == CV_NONE)
         return CUVET_OK;
-    link->frames = framer.sec;
+    link->out->frames = framer.sec;
     st = read_frames(&framer);
     if (st == CUVET_OK)
         st = choose(&framer);
@@ -243,9 +243,9 @@ bool cv_link_frames_holds(const cv_link *link)
     bool any = false;
     cv_span span;
 
-    if (link->frames == CV_NONE || cv_l_osec(link, link->frames)->dead)
+    if (link->out->frames == CV_NONE || cv_l_osec(link, link->out->frames)->dead)
         return true;
-    span = cv_builder_span(&cv_l_osec(link, link->frames)->bytes);
+    span = cv_builder_span(&cv_l_osec(link, link->out->frames)->bytes);
     for (; pos < span.len; pos = end) {
         debug_frame frame;
 
@@ -256,5 +256,5 @@ bool cv_link_frames_holds(const cv_link *link)
             common = pos;
         any = true;
     }
-    return span.len == cv_l_osec(link, link->frames)->size;
+    return span.len == cv_l_osec(link, link->out->frames)->size;
 }

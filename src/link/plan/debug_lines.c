@@ -135,8 +135,8 @@ static cuvet_status read_lines(debug_liner *liner)
     cuvet_status st = CUVET_OK;
 
     for (cv_id part = cv_l_osec(liner->link, liner->sec)->first_part; part != CV_NONE && st == CUVET_OK;
-         part = cv_lparts_at(&liner->link->part, part)->next)
-        st = read_part(liner, cv_lparts_at(&liner->link->part, part));
+         part = cv_lparts_at(&liner->link->out->part, part)->next)
+        st = read_part(liner, cv_lparts_at(&liner->link->out->part, part));
     return st == CUVET_OK ? cv_link_rels_of(liner->link, liner->sec, &liner->rels) : st;
 }
 
@@ -173,10 +173,10 @@ static cuvet_status rank_functions(debug_liner *liner)
     const cv_link *link = liner->link;
     uint32_t count = 0;
 
-    if (!cv_u32s_fill(&link->ctx->mem, &liner->rank, cv_max(link->fn.count, 1)))
+    if (!cv_u32s_fill(&link->ctx->mem, &liner->rank, cv_max(link->functions->fn.count, 1)))
         return cv_l_nomem(link);
     for (int global = 0; global < 2; global++) {
-        const cv_u32s *list = global ? &link->globals : &link->locals;
+        const cv_u32s *list = global ? &link->out->globals : &link->out->locals;
 
         for (uint64_t i = 0; i < list->count; i++) {
             cv_id fn = cv_l_osym(link, *cv_u32s_get(list, i))->fn;
@@ -298,7 +298,7 @@ static cuvet_status link_lines(cv_link *link, cv_id sec, bool with_names, cv_pie
 /* Addends of references from other debug sections: offsets of units. */
 static void move_references(cv_link *link, cv_id sec, const cv_pieces *place)
 {
-    for (cv_id osec = 0; osec < link->osec.count; osec++) {
+    for (cv_id osec = 0; osec < link->out->osec.count; osec++) {
         if (cv_l_osec(link, osec)->group != CV_G_REL)
             continue;
         for (cv_id rel = cv_l_osec(link, osec)->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
@@ -327,7 +327,7 @@ cuvet_status cv_link_lines(cv_link *link)
     cuvet_status st = CUVET_OK;
 
     for (size_t i = 0; i < CV_COUNT(NAMES) && st == CUVET_OK && cv_l_has(link, CV_GEN_REMAKES_DEBUG); i++) {
-        cv_id sec = cv_l_find_osec(link, CV_AT(NAMES, i), link->empty);
+        cv_id sec = cv_l_find_osec(link, CV_AT(NAMES, i), link->names->empty);
         cv_pieces place = { 0 };
 
         if (sec == CV_NONE)
@@ -335,7 +335,7 @@ cuvet_status cv_link_lines(cv_link *link)
         st = link_lines(link, sec, i == 0, &place);
         if (st == CUVET_OK && place.count) {
             move_references(link, sec, &place);
-            CV_ARRAY_SET(link->lines, i, sec);
+            CV_ARRAY_SET(link->out->lines, i, sec);
         }
         cv_pieces_free(&link->ctx->mem, &place);
     }
@@ -346,7 +346,7 @@ cuvet_status cv_link_lines(cv_link *link)
 bool cv_link_lines_holds(const cv_link *link)
 {
     for (size_t i = 0; i < CV_COUNT(NAMES); i++) {
-        cv_id sec = CV_ARRAY_GET(link->lines, i),
+        cv_id sec = CV_ARRAY_GET(link->out->lines, i),
               osec = sec == CV_NONE ? CV_NONE : CV_ARRAY_GET(cv_l_osec(link, sec)->rel, 1);
         cv_span span =
             sec == CV_NONE ? cv_span_of(NULL, 0, 0) : cv_builder_span(&cv_l_osec(link, sec)->bytes);

@@ -74,7 +74,7 @@ static bool add_row(info_describer *describer, cv_id fn, cv_heir row, const kern
  * some function, dead or not, says nothing of sparse multiplication. */
 static bool is_left_to_only(const cv_link *link, cv_heir row)
 {
-    return (row == CV_H_SPARSE_MMA_MASK && !link->silent) || row == CV_H_VRC_CTA_INIT_COUNT;
+    return (row == CV_H_SPARSE_MMA_MASK && !link->usage->silent) || row == CV_H_VRC_CTA_INIT_COUNT;
 }
 
 /* The list of the only kernel is made anew behind everything else when it grows. */

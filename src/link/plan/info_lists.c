@@ -153,7 +153,7 @@ cv_id cv_d_place(const cv_link *link, const cv_lfn *function)
 static bool take_all(info_describer *describer)
 {
     cv_u32s_clear(&describer->below);
-    for (cv_id i = 0; i < describer->link->fn.count; i++)
+    for (cv_id i = 0; i < describer->link->functions->fn.count; i++)
         if (cv_l_fn(describer->link, i)->live &&
             !cv_u32s_push(&describer->link->ctx->mem, &describer->below, i))
             return false;
@@ -191,7 +191,7 @@ static bool list_all(info_describer *describer)
     cv_keys order = { 0 };
     bool ok = true;
 
-    for (cv_id i = 0; i < link->fn.count && ok; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count && ok; i++) {
         const cv_lfn *callee = cv_l_fn(link, i);
 
         if (callee->def != CV_NONE && callee->live && callee->has_info)

@@ -10,20 +10,20 @@ static bool add_word(cv_link *link, uint32_t value, bool symbol)
 {
     cv_iword word = { value, symbol };
 
-    return link->word.count < CV_NONE && cv_iwords_push(&link->ctx->mem, &link->word, word);
+    return link->records->word.count < CV_NONE && cv_iwords_push(&link->ctx->mem, &link->records->word, word);
 }
 
 static bool add_record(cv_link *link, const cv_irec *record)
 {
     cv_irec entry = *record;
 
-    return cv_irecs_push(&link->ctx->mem, &link->rec, entry);
+    return cv_irecs_push(&link->ctx->mem, &link->records->rec, entry);
 }
 
 static bool add_pair(cv_link *link, uint8_t code, cv_id osym, uint32_t value)
 {
     const cv_irec record = {
-        .format = CV_TLV_SVAL, .code = code, .first = (cv_id)link->word.count, .count = 2
+        .format = CV_TLV_SVAL, .code = code, .first = (cv_id)link->records->word.count, .count = 2
     };
 
     return add_word(link, osym, true) && add_word(link, value, false) && add_record(link, &record);
@@ -46,7 +46,7 @@ bool cv_d_add_externs(info_describer *describer)
     cv_link *link = describer->link;
     const cv_irec record = { .format = CV_TLV_SVAL,
                              .code = CV_ATTR_EXTERNS,
-                             .first = (cv_id)link->word.count,
+                             .first = (cv_id)link->records->word.count,
                              .count = (uint32_t)describer->list.count };
 
     for (uint64_t i = 0; i < describer->list.count; i++)
@@ -61,7 +61,7 @@ bool cv_d_add_value(cv_link *link, cv_heir row, uint32_t value)
     cv_irec record = { .format = cv_heir_get(row)->format, .code = cv_heir_get(row)->code };
 
     if (record.format == CV_TLV_SVAL) {
-        record.first = (cv_id)link->word.count;
+        record.first = (cv_id)link->records->word.count;
         record.count = 1;
         if (!add_word(link, value, false))
             return false;
@@ -77,7 +77,7 @@ bool cv_d_add_words(info_describer *describer, cv_heir row)
     cv_link *link = describer->link;
     const cv_irec record = { .format = cv_heir_get(row)->format,
                              .code = cv_heir_get(row)->code,
-                             .first = (cv_id)link->word.count,
+                             .first = (cv_id)link->records->word.count,
                              .count = (uint32_t)describer->words.count };
 
     for (uint64_t i = 0; i < describer->words.count; i++)
@@ -98,9 +98,10 @@ static bool add_bindless(cv_link *link, uint8_t code)
 static bool add_renumbered(info_describer *describer, const cv_lobj *obj, cv_span span, const cv_tlv *tlv)
 {
     cv_link *link = describer->link;
-    const cv_irec record = {
-        .format = CV_TLV_SVAL, .code = tlv->code, .first = (cv_id)link->word.count, .count = tlv->value / 4u
-    };
+    const cv_irec record = { .format = CV_TLV_SVAL,
+                             .code = tlv->code,
+                             .first = (cv_id)link->records->word.count,
+                             .count = tlv->value / 4u };
     uint32_t index = cv_u32_at(span, tlv->payload);
     cv_id osym = cv_d_output_symbol(link, obj, index);
     bool ok;
@@ -172,7 +173,7 @@ static bool copy_record(info_describer *describer, cv_id fn, cv_span span, const
     if (row < CV_N_HEIR && tlv->format == cv_heir_get(row)->format) {
         if (facts)
             return cv_d_own_record(describer, fn, row, facts);
-        if (cv_heir_get(row)->leaves && !link->opts.relocatable)
+        if (cv_heir_get(row)->leaves && !link->options->relocatable)
             return true; /* the kernels that reach it have it */
     }
     return copy_plain(describer, cv_l_isec(link, cv_l_isym(link, function->def)->sec)->info_sec, span, tlv);
@@ -201,11 +202,11 @@ static bool copy_records(info_describer *describer, cv_id fn, kernel_facts *fact
 
 static void turn_round(cv_link *link, uint64_t first)
 {
-    for (uint64_t head = first, tail = link->rec.count; tail > head + 1; head++, tail--) {
-        cv_irec record = *cv_irecs_at(&link->rec, head);
+    for (uint64_t head = first, tail = link->records->rec.count; tail > head + 1; head++, tail--) {
+        cv_irec record = *cv_irecs_at(&link->records->rec, head);
 
-        *cv_irecs_at(&link->rec, head) = *cv_irecs_at(&link->rec, tail - 1);
-        *cv_irecs_at(&link->rec, tail - 1) = record;
+        *cv_irecs_at(&link->records->rec, head) = *cv_irecs_at(&link->records->rec, tail - 1);
+        *cv_irecs_at(&link->records->rec, tail - 1) = record;
     }
 }
 
@@ -214,8 +215,8 @@ static cuvet_status describe_function(info_describer *describer, cv_id fn)
 {
     cv_link *link = describer->link;
     const cv_lfn *function = cv_l_fn(link, fn);
-    cv_oinfo out = { .fn = fn, .sec = CV_NONE, .first = link->rec.count };
-    bool kernel = function->kernel && !link->opts.relocatable, ok;
+    cv_oinfo out = { .fn = fn, .sec = CV_NONE, .first = link->records->rec.count };
+    bool kernel = function->kernel && !link->options->relocatable, ok;
     kernel_facts facts = { .told = function->own.has };
 
     if (function->flag_bars)
@@ -237,8 +238,8 @@ static cuvet_status describe_function(info_describer *describer, cv_id fn)
         ok = add_bindless(link, CV_ATTR_BINDLESS_TEXTURE_BANK) &&
              add_bindless(link, CV_ATTR_BINDLESS_SURFACE_BANK);
     cv_keys_free(&link->ctx->mem, &facts.below);
-    out.count = link->rec.count - out.first;
-    return ok && cv_oinfos_push(&link->ctx->mem, &link->oinfo, out) ? CUVET_OK : cv_l_nomem(link);
+    out.count = link->records->rec.count - out.first;
+    return ok && cv_oinfos_push(&link->ctx->mem, &link->records->oinfo, out) ? CUVET_OK : cv_l_nomem(link);
 }
 
 /* The record of the program: what it keeps of each object, the last one first. */
@@ -259,9 +260,9 @@ static bool copy_global(info_describer *describer, const cv_lobj *obj, cv_span s
         return true;
     function = cv_l_fn(link, sym->fn);
     if (function->def != obj->first_sym + index || !function->live ||
-        (tlv->code == CV_ATTR_MAX_STACK_SIZE && !link->opts.relocatable))
+        (tlv->code == CV_ATTR_MAX_STACK_SIZE && !link->options->relocatable))
         return true;
-    if (tlv->code == CV_ATTR_REGCOUNT && function->kernel && !link->opts.relocatable)
+    if (tlv->code == CV_ATTR_REGCOUNT && function->kernel && !link->options->relocatable)
         value = function->all_regs;
     return add_pair(link, tlv->code, sym->out, value);
 }
@@ -269,10 +270,10 @@ static bool copy_global(info_describer *describer, const cv_lobj *obj, cv_span s
 static cuvet_status describe_program(info_describer *describer)
 {
     cv_link *link = describer->link;
-    uint64_t first = link->rec.count;
+    uint64_t first = link->records->rec.count;
     bool ok = true;
 
-    for (cv_id i = 0; i < link->obj.count && ok; i++) {
+    for (cv_id i = 0; i < link->inputs->obj.count && ok; i++) {
         const cv_lobj *obj = cv_l_obj(link, i);
         cv_span span = cv_cubin_body(&obj->cubin, obj->info);
         uint64_t pos = 0;
@@ -282,8 +283,8 @@ static cuvet_status describe_program(info_describer *describer)
             ok = copy_global(describer, obj, span, &tlv);
     }
     turn_round(link, first);
-    for (int global = 0; global < 2 && ok && !link->opts.relocatable; global++) {
-        const cv_u32s *list = global ? &link->globals : &link->locals;
+    for (int global = 0; global < 2 && ok && !link->options->relocatable; global++) {
+        const cv_u32s *list = global ? &link->out->globals : &link->out->locals;
 
         for (uint64_t i = 0; i < list->count && ok; i++) {
             cv_id id = *cv_u32s_get(list, i), fn = cv_l_osym(link, id)->fn;
@@ -294,8 +295,8 @@ static cuvet_status describe_program(info_describer *describer)
                 ok = add_pair(link, CV_ATTR_MIN_STACK_SIZE, id, (uint32_t)function->stack);
         }
     }
-    link->program_first = first;
-    link->program_n = link->rec.count - first;
+    link->records->program_first = first;
+    link->records->program_n = link->records->rec.count - first;
     return ok ? CUVET_OK : cv_l_nomem(link);
 }
 
@@ -305,15 +306,15 @@ static cuvet_status find_tellers(info_describer *describer)
 {
     cv_link *link = describer->link;
     uint32_t words = cv_heir_bits(CV_RULE_WORDS), names = cv_heir_bits(CV_RULE_NAMES);
-    bool ok = cv_u32s_fill(&link->ctx->mem, &describer->only, link->fn.count) &&
-              cv_u8s_fill(&link->ctx->mem, &describer->tells, cv_max(link->fn.count, 1));
+    bool ok = cv_u32s_fill(&link->ctx->mem, &describer->only, link->functions->fn.count) &&
+              cv_u8s_fill(&link->ctx->mem, &describer->tells, cv_max(link->functions->fn.count, 1));
 
-    for (cv_id i = 0; i < link->fn.count; i++)
+    for (cv_id i = 0; i < link->functions->fn.count; i++)
         if (cv_link_is_kernel(cv_l_fn(link, i))) {
             describer->n_kernels++;
             describer->lacked |= ~cv_l_fn(link, i)->own.has;
         }
-    for (cv_id i = 0; i < link->fn.count && ok; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count && ok; i++) {
         const cv_lfn *function = cv_l_fn(link, i);
 
         if (function->def == CV_NONE || function->kernel || !function->has_info)
@@ -330,7 +331,7 @@ static cuvet_status describe_functions(info_describer *describer)
     cv_link *link = describer->link;
     cuvet_status st = CUVET_OK;
 
-    for (cv_id i = 0; i < link->fn.count && st == CUVET_OK; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count && st == CUVET_OK; i++) {
         const cv_lfn *function = cv_l_fn(link, i);
 
         if (function->def == CV_NONE || !function->live || !function->has_info ||
@@ -347,11 +348,11 @@ cuvet_status cv_link_describe(cv_link *link)
     info_describer describer = { .link = link };
     cuvet_status st;
 
-    if (!cv_u32s_fill(mem, &describer.mark, cv_max(link->osym.count, 1)) ||
-        !cv_u32s_fill(mem, &describer.seen, cv_max(link->n_proto_nodes, 1)))
+    if (!cv_u32s_fill(mem, &describer.mark, cv_max(link->out->osym.count, 1)) ||
+        !cv_u32s_fill(mem, &describer.seen, cv_max(link->calls->n_proto_nodes, 1)))
         st = cv_l_nomem(link);
     else
-        st = link->opts.relocatable ? CUVET_OK : find_tellers(&describer);
+        st = link->options->relocatable ? CUVET_OK : find_tellers(&describer);
     if (st == CUVET_OK)
         st = describe_functions(&describer);
     if (st == CUVET_OK)
@@ -390,12 +391,14 @@ static bool record_holds(const cv_link *link, const cv_irec *record)
         return record->bytes.len <= UINT16_MAX && !is_symbol_word(record, 0);
     if (record->count == 0)
         return true;
-    if (cv_sat_add(record->first, record->count) > link->word.count || record->count > UINT16_MAX / 4)
+    if (cv_sat_add(record->first, record->count) > link->records->word.count ||
+        record->count > UINT16_MAX / 4)
         return false;
     for (uint64_t i = 0; i < record->count; i++) {
-        const cv_iword *word = cv_iwords_get(&link->word, record->first + i);
+        const cv_iword *word = cv_iwords_get(&link->records->word, record->first + i);
 
-        if (word->symbol != is_symbol_word(record, i) || (word->symbol && word->value >= link->osym.count))
+        if (word->symbol != is_symbol_word(record, i) ||
+            (word->symbol && word->value >= link->out->osym.count))
             return false;
     }
     return true;
@@ -405,7 +408,7 @@ static bool has_records(const cv_link *link, cv_id fn)
 {
     const cv_lfn *function;
 
-    if (fn >= link->fn.count)
+    if (fn >= link->functions->fn.count)
         return false;
     function = cv_l_fn(link, fn);
     return function->def != CV_NONE && function->live && function->has_info &&
@@ -418,7 +421,7 @@ static uint32_t value_of(const cv_link *link, const cv_irec *record)
     if (record->raw)
         return record->bytes.len >= 4 ? cv_u32_at(record->bytes, 0) : 0;
     if (record->count)
-        return cv_iwords_get(&link->word, record->first)->value;
+        return cv_iwords_get(&link->records->word, record->first)->value;
     return record->value;
 }
 
@@ -445,7 +448,7 @@ static bool heirs_hold(const cv_link *link, const cv_oinfo *info, bool only)
     uint32_t told = cv_heir_bits(CV_RULE_NAMES);
 
     for (uint64_t i = info->first; i < info->first + info->count; i++) {
-        const cv_irec *record = cv_irecs_get(&link->rec, i);
+        const cv_irec *record = cv_irecs_get(&link->records->rec, i);
         cv_heir row = cv_heir_of(record->code);
 
         if (row >= CV_N_HEIR || record->format != cv_heir_get(row)->format)
@@ -468,7 +471,7 @@ static uint64_t count_kernels(const cv_link *link)
 {
     uint64_t count = 0;
 
-    for (cv_id i = 0; i < link->fn.count; i++)
+    for (cv_id i = 0; i < link->functions->fn.count; i++)
         count += cv_link_is_kernel(cv_l_fn(link, i));
     return count;
 }
@@ -479,23 +482,25 @@ bool cv_link_describe_holds(const cv_link *link)
 {
     uint64_t at = 0, functions = 0, kernels = count_kernels(link);
 
-    for (uint64_t i = 0; i < link->oinfo.count; i++) {
-        const cv_oinfo *info = cv_oinfos_get(&link->oinfo, i);
+    for (uint64_t i = 0; i < link->records->oinfo.count; i++) {
+        const cv_oinfo *info = cv_oinfos_get(&link->records->oinfo, i);
 
         if (info->first != at || !has_records(link, info->fn))
             return false;
         at = cv_sat_add(at, info->count);
-        if (at > link->rec.count || (!link->opts.relocatable && !heirs_hold(link, info, kernels == 1)))
+        if (at > link->records->rec.count ||
+            (!link->options->relocatable && !heirs_hold(link, info, kernels == 1)))
             return false;
     }
-    if (link->program_first != at || cv_sat_add(at, link->program_n) != link->rec.count)
+    if (link->records->program_first != at ||
+        cv_sat_add(at, link->records->program_n) != link->records->rec.count)
         return false;
-    for (cv_id i = 0; i < link->fn.count; i++)
+    for (cv_id i = 0; i < link->functions->fn.count; i++)
         functions += has_records(link, i);
-    if (functions != link->oinfo.count)
+    if (functions != link->records->oinfo.count)
         return false;
-    for (uint64_t i = 0; i < link->rec.count; i++)
-        if (!record_holds(link, cv_irecs_get(&link->rec, i)))
+    for (uint64_t i = 0; i < link->records->rec.count; i++)
+        if (!record_holds(link, cv_irecs_get(&link->records->rec, i)))
             return false;
     return true;
 }

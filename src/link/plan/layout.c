@@ -7,24 +7,25 @@ static cv_id new_table(cv_link *link, const char *name, cv_role role)
 {
     cv_new_section section = cv_l_section(link, role, CV_G_FIXED);
 
-    section.name = cv_l_name_join(link, name, link->empty);
+    section.name = cv_l_name_join(link, name, link->names->empty);
     return section.name == CV_NONE ? CV_NONE : cv_l_new_osec(link, &section);
 }
 
 static cuvet_status make_tables(cv_link *link)
 {
-    const cv_new_section none = { .name = link->empty, .group = CV_G_FIXED };
+    const cv_new_section none = { .name = link->names->empty, .group = CV_G_FIXED };
     cv_id null = cv_l_new_osec(link, &none);
 
-    link->shstrtab = new_table(link, ".shstrtab", CV_ROLE_SHSTRTAB);
-    link->strtab = new_table(link, ".strtab", CV_ROLE_STRTAB);
-    link->symtab = new_table(link, ".symtab", CV_ROLE_SYMTAB);
-    if (null == CV_NONE || link->shstrtab == CV_NONE || link->strtab == CV_NONE || link->symtab == CV_NONE)
+    link->out->shstrtab = new_table(link, ".shstrtab", CV_ROLE_SHSTRTAB);
+    link->out->strtab = new_table(link, ".strtab", CV_ROLE_STRTAB);
+    link->out->symtab = new_table(link, ".symtab", CV_ROLE_SYMTAB);
+    if (null == CV_NONE || link->out->shstrtab == CV_NONE || link->out->strtab == CV_NONE ||
+        link->out->symtab == CV_NONE)
         return cv_l_nomem(link);
-    if (!cv_u32s_push(&link->ctx->mem, &link->order, null) ||
-        !cv_u32s_push(&link->ctx->mem, &link->order, link->shstrtab) ||
-        !cv_u32s_push(&link->ctx->mem, &link->order, link->strtab) ||
-        !cv_u32s_push(&link->ctx->mem, &link->order, link->symtab))
+    if (!cv_u32s_push(&link->ctx->mem, &link->layout->order, null) ||
+        !cv_u32s_push(&link->ctx->mem, &link->layout->order, link->out->shstrtab) ||
+        !cv_u32s_push(&link->ctx->mem, &link->layout->order, link->out->strtab) ||
+        !cv_u32s_push(&link->ctx->mem, &link->layout->order, link->out->symtab))
         return cv_l_nomem(link);
     return CUVET_OK;
 }
@@ -32,7 +33,7 @@ static cuvet_status make_tables(cv_link *link)
 /* Functions that are not reached take everything of theirs along. */
 static void bury(cv_link *link)
 {
-    for (cv_id i = 0; i < link->fn.count; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count; i++) {
         const cv_lfn *function = cv_l_fn(link, i);
 
         if (function->sec == CV_NONE || function->live || cv_l_osec(link, function->sec)->fn != i)
@@ -44,7 +45,7 @@ static void bury(cv_link *link)
         if (cv_l_osec(link, function->sec)->shared != CV_NONE)
             cv_l_osec(link, cv_l_osec(link, function->sec)->shared)->dead = true;
     }
-    for (cv_id i = 0; i < link->osec.count; i++) {
+    for (cv_id i = 0; i < link->out->osec.count; i++) {
         cv_osec *osec = cv_l_osec(link, i);
 
         if (osec->group == CV_G_REL && (cv_l_osec(link, osec->target)->dead || osec->n_kept == 0))
@@ -54,7 +55,7 @@ static void bury(cv_link *link)
 
 static bool needs_prototypes(const cv_link *link)
 {
-    for (cv_id i = 0; i < link->fn.count; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count; i++) {
         const cv_lfn *function = cv_l_fn(link, i);
 
         if (function->proto != CV_NONE && function->taken == CV_NONE && function->live &&
@@ -66,7 +67,7 @@ static bool needs_prototypes(const cv_link *link)
 
 static bool put(cv_link *link, cv_id sec)
 {
-    return cv_l_osec(link, sec)->dead || cv_u32s_push(&link->ctx->mem, &link->order, sec);
+    return cv_l_osec(link, sec)->dead || cv_u32s_push(&link->ctx->mem, &link->layout->order, sec);
 }
 
 /* .nv.info.<f> in the order in which the inputs' sections of this name were met. */
@@ -75,18 +76,18 @@ static bool put_infos(cv_link *link)
     cv_keys keys = { 0 };
     bool ok = true;
 
-    for (uint64_t i = 0; i < link->info_order.count; i++)
-        cv_l_osec(link, *cv_u32s_at(&link->info_order, i))->index =
+    for (uint64_t i = 0; i < link->out->info_order.count; i++)
+        cv_l_osec(link, *cv_u32s_at(&link->out->info_order, i))->index =
             (uint32_t)i; /* until sections have numbers */
-    for (uint64_t i = 0; i < link->oinfo.count && ok; i++) {
-        const cv_osec *code = cv_l_osec(link, cv_l_fn(link, cv_oinfos_at(&link->oinfo, i)->fn)->sec);
+    for (uint64_t i = 0; i < link->records->oinfo.count && ok; i++) {
+        const cv_osec *code = cv_l_osec(link, cv_l_fn(link, cv_oinfos_at(&link->records->oinfo, i)->fn)->sec);
 
         ok = cv_keys_push(&link->ctx->mem, &keys,
                           (cv_key){ .key = code->info_listed ? code->index : UINT32_MAX, .index = i });
     }
     cv_keys_sort(&keys);
     for (uint64_t i = 0; i < keys.count && ok; i++) {
-        cv_oinfo *info = cv_oinfos_at(&link->oinfo, cv_keys_at(&keys, i)->index);
+        cv_oinfo *info = cv_oinfos_at(&link->records->oinfo, cv_keys_at(&keys, i)->index);
         const cv_isym *def = cv_l_isym(link, cv_l_fn(link, info->fn)->def);
         cv_new_section section = cv_l_section(link, CV_ROLE_NV_INFO_FN, CV_G_META);
 
@@ -115,7 +116,7 @@ static bool put_group(cv_link *link, cv_group group)
 {
     bool ok = true;
 
-    for (cv_id i = 0; i < link->osec.count && ok; i++)
+    for (cv_id i = 0; i < link->out->osec.count && ok; i++)
         if (cv_l_osec(link, i)->group == group)
             ok = put(link, i);
     return ok;
@@ -127,7 +128,7 @@ static bool put_relocations(cv_link *link)
     bool ok = true;
 
     for (int last = 0; last < 2; last++)
-        for (cv_id i = 0; i < link->osec.count && ok; i++)
+        for (cv_id i = 0; i < link->out->osec.count && ok; i++)
             if (cv_l_osec(link, i)->group == CV_G_REL &&
                 cv_l_osec(link, cv_l_osec(link, i)->target)->param == (last == 1))
                 ok = put(link, i);
@@ -136,11 +137,11 @@ static bool put_relocations(cv_link *link)
 
 static bool put_meta(cv_link *link)
 {
-    bool ok =
-        put(link, link->info) && (link->compat == CV_NONE || put(link, link->compat)) && put_infos(link);
+    bool ok = put(link, link->out->info) && (link->out->compat == CV_NONE || put(link, link->out->compat)) &&
+              put_infos(link);
 
-    ok = ok && put(link, link->callgraph) && put(link, link->prototype);
-    return ok && (link->action == CV_NONE || put(link, link->action));
+    ok = ok && put(link, link->out->callgraph) && put(link, link->out->prototype);
+    return ok && (link->out->action == CV_NONE || put(link, link->out->action));
 }
 
 static cuvet_status order_sections(cv_link *link)
@@ -150,8 +151,8 @@ static cuvet_status order_sections(cv_link *link)
     ok = ok && put_relocations(link);
     for (unsigned group = CV_G_CONST; group < CV_N_GROUPS && ok; group++)
         ok = put_group(link, (cv_group)group);
-    for (uint64_t i = 0; i < link->order.count && ok; i++)
-        cv_l_osec(link, *cv_u32s_at(&link->order, i))->index = (uint32_t)i;
+    for (uint64_t i = 0; i < link->layout->order.count && ok; i++)
+        cv_l_osec(link, *cv_u32s_at(&link->layout->order, i))->index = (uint32_t)i;
     return ok ? CUVET_OK : cv_l_nomem(link);
 }
 
@@ -170,14 +171,15 @@ static cuvet_status make_wide_table(cv_link *link)
 {
     uint64_t at = 4;
 
-    link->symtab_shndx = new_table(link, ".symtab_shndx", CV_ROLE_SYMTAB_SHNDX);
-    if (link->symtab_shndx == CV_NONE || !cv_u32s_push(&link->ctx->mem, &link->order, link->symtab_shndx))
+    link->out->symtab_shndx = new_table(link, ".symtab_shndx", CV_ROLE_SYMTAB_SHNDX);
+    if (link->out->symtab_shndx == CV_NONE ||
+        !cv_u32s_push(&link->ctx->mem, &link->layout->order, link->out->symtab_shndx))
         return cv_l_nomem(link);
-    for (uint64_t i = link->order.count - 1; i > at; i--)
-        *cv_u32s_at(&link->order, i) = *cv_u32s_at(&link->order, i - 1);
-    *cv_u32s_at(&link->order, at) = link->symtab_shndx;
-    for (uint64_t i = at; i < link->order.count; i++)
-        cv_l_osec(link, *cv_u32s_at(&link->order, i))->index = (uint32_t)i;
+    for (uint64_t i = link->layout->order.count - 1; i > at; i--)
+        *cv_u32s_at(&link->layout->order, i) = *cv_u32s_at(&link->layout->order, i - 1);
+    *cv_u32s_at(&link->layout->order, at) = link->out->symtab_shndx;
+    for (uint64_t i = at; i < link->layout->order.count; i++)
+        cv_l_osec(link, *cv_u32s_at(&link->layout->order, i))->index = (uint32_t)i;
     return CUVET_OK;
 }
 
@@ -186,7 +188,7 @@ static cuvet_status order_symbols(cv_link *link)
     bool ok = true, late = false;
 
     for (int part = 0; part < 4; part++) {
-        const cv_u32s *list = part == 2 ? &link->globals : &link->locals;
+        const cv_u32s *list = part == 2 ? &link->out->globals : &link->out->locals;
 
         for (uint64_t i = 0; i < list->count && ok; i++) {
             cv_id id = *cv_u32s_get(list, i);
@@ -196,12 +198,12 @@ static cuvet_status order_symbols(cv_link *link)
             cv_l_osym(link, id)->dead = cv_link_drops(link, id);
             if (cv_l_osym(link, id)->dead)
                 continue;
-            ok = cv_u32s_push(&link->ctx->mem, &link->sym_order, id);
-            cv_l_osym(link, id)->index = (uint32_t)link->sym_order.count;
+            ok = cv_u32s_push(&link->ctx->mem, &link->layout->sym_order, id);
+            cv_l_osym(link, id)->index = (uint32_t)link->layout->sym_order.count;
             late = late || part == 3;
         }
         if (part == 1 || (part == 3 && late)) /* no local symbol at or behind it, as the gABI wants */
-            link->n_locals = link->sym_order.count + 1;
+            link->layout->n_locals = link->layout->sym_order.count + 1;
     }
     return ok ? CUVET_OK : cv_l_nomem(link);
 }
@@ -211,11 +213,11 @@ static bool name_globals(cv_link *link)
 {
     bool ok = true;
 
-    for (uint64_t i = 0; i < link->globals.count && ok; i++) {
-        const cv_osym *osym = cv_l_osym(link, *cv_u32s_at(&link->globals, i));
+    for (uint64_t i = 0; i < link->out->globals.count && ok; i++) {
+        const cv_osym *osym = cv_l_osym(link, *cv_u32s_at(&link->out->globals, i));
 
-        if (!link->opts.relocatable && cv_l_is_shared(cv_l_isym(link, osym->src)) &&
-            (osym->dead || (osym->win == CV_NONE && !link->opts.debug && !link->opts.preserve)))
+        if (!link->options->relocatable && cv_l_is_shared(cv_l_isym(link, osym->src)) &&
+            (osym->dead || (osym->win == CV_NONE && !link->options->debug && !link->options->preserve)))
             continue;
         ok = cv_l_use_str(link, osym->name);
     }
@@ -249,7 +251,7 @@ static bool forget_dead(cv_link *link)
     };
     bool ok = true;
 
-    for (cv_id i = 0; i < link->fn.count && ok && !link->opts.relocatable; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count && ok && !link->options->relocatable; i++) {
         cv_id name = cv_l_fn(link, i)->name, sec = cv_l_fn(link, i)->sec, code;
 
         if (cv_l_fn(link, i)->live)
@@ -274,10 +276,10 @@ static bool name_what_stays(cv_link *link)
 {
     bool ok = true;
 
-    for (uint64_t i = 1; i < link->order.count && ok; i++)
-        ok = cv_l_use_sh(link, cv_l_osec(link, *cv_u32s_at(&link->order, i))->name);
-    for (uint64_t i = 0; i < link->sym_order.count && ok; i++)
-        ok = cv_l_use_str(link, cv_l_osym(link, *cv_u32s_at(&link->sym_order, i))->name);
+    for (uint64_t i = 1; i < link->layout->order.count && ok; i++)
+        ok = cv_l_use_sh(link, cv_l_osec(link, *cv_u32s_at(&link->layout->order, i))->name);
+    for (uint64_t i = 0; i < link->layout->sym_order.count && ok; i++)
+        ok = cv_l_use_str(link, cv_l_osym(link, *cv_u32s_at(&link->layout->sym_order, i))->name);
     return ok;
 }
 
@@ -309,8 +311,8 @@ static bool write_names(cv_link *link, const cv_u32s *first, const cv_u32s *name
 static cuvet_status make_strings(cv_link *link)
 {
     if (!name_globals(link) || !forget_dead(link) || !name_what_stays(link) ||
-        !write_names(link, &link->protos, &link->str_names, 2, link->strtab) ||
-        !write_names(link, NULL, &link->sh_names, 1, link->shstrtab))
+        !write_names(link, &link->calls->protos, &link->out->str_names, 2, link->out->strtab) ||
+        !write_names(link, NULL, &link->out->sh_names, 1, link->out->shstrtab))
         return cv_l_nomem(link);
     return CUVET_OK;
 }
@@ -318,10 +320,10 @@ static cuvet_status make_strings(cv_link *link)
 /* Sizes of what is written from records and symbols. */
 static void set_sizes(cv_link *link)
 {
-    cv_l_osec(link, link->symtab)->size = cv_elf_sym_size(false) * (link->sym_order.count + 1);
-    if (link->symtab_shndx != CV_NONE)
-        cv_l_osec(link, link->symtab_shndx)->size = 4 * (link->sym_order.count + 1);
-    for (cv_id i = 0; i < link->osec.count; i++) {
+    cv_l_osec(link, link->out->symtab)->size = cv_elf_sym_size(false) * (link->layout->sym_order.count + 1);
+    if (link->out->symtab_shndx != CV_NONE)
+        cv_l_osec(link, link->out->symtab_shndx)->size = 4 * (link->layout->sym_order.count + 1);
+    for (cv_id i = 0; i < link->out->osec.count; i++) {
         cv_osec *osec = cv_l_osec(link, i);
 
         if (osec->group == CV_G_REL)
@@ -333,12 +335,12 @@ static cuvet_status set_offsets(cv_link *link)
 {
     uint64_t pos = cv_elf_ehdr_size(false), padding = 0, most = 0;
 
-    for (uint64_t i = 0; i < link->obj.count; i++)
+    for (uint64_t i = 0; i < link->inputs->obj.count; i++)
         most = cv_sat_add(most, cv_l_obj(link, (cv_id)i)->image.len);
     most = cv_padding_most(most);
 
-    for (uint64_t i = 1; i < link->order.count; i++) {
-        cv_osec *osec = cv_l_osec(link, *cv_u32s_at(&link->order, i));
+    for (uint64_t i = 1; i < link->layout->order.count; i++) {
+        cv_osec *osec = cv_l_osec(link, *cv_u32s_at(&link->layout->order, i));
 
         osec->off = cv_sat_align(pos, cv_max(osec->align, 1));
         padding = cv_sat_add(padding, osec->off - pos);
@@ -346,8 +348,9 @@ static cuvet_status set_offsets(cv_link *link)
         if (osec->group != CV_G_NOBITS)
             pos = cv_sat_add(pos, osec->size);
     }
-    link->shoff = cv_sat_align(pos, 8);
-    link->phoff = cv_sat_add(link->shoff, link->order.count * cv_elf_shdr_size(false));
+    link->synthetics->shoff = cv_sat_align(pos, 8);
+    link->synthetics->phoff =
+        cv_sat_add(link->synthetics->shoff, link->layout->order.count * cv_elf_shdr_size(false));
     return padding <= most ? CUVET_OK : cv_reject(link->ctx, CV_R_LIMIT_PADDING, 0, padding, most);
 }
 
@@ -356,17 +359,17 @@ cuvet_status cv_link_arrange(cv_link *link)
     cuvet_status st;
 
     bury(link);
-    cv_l_osec(link, link->prototype)->dead = !needs_prototypes(link);
-    cv_l_osec(link, link->info)->dead = link->program_n == 0;
-    if (link->compat != CV_NONE)
-        cv_l_osec(link, link->cuinfo)->infosec = link->compat;
+    cv_l_osec(link, link->out->prototype)->dead = !needs_prototypes(link);
+    cv_l_osec(link, link->out->info)->dead = link->records->program_n == 0;
+    if (link->out->compat != CV_NONE)
+        cv_l_osec(link, link->out->cuinfo)->infosec = link->out->compat;
     else
-        cv_l_osec(link, link->cuinfo)->flags &= ~(uint64_t)CV_SHF_INFO_LINK;
-    cv_l_osec(link, link->cuinfo)->linksec = link->tkinfo;
+        cv_l_osec(link, link->out->cuinfo)->flags &= ~(uint64_t)CV_SHF_INFO_LINK;
+    cv_l_osec(link, link->out->cuinfo)->linksec = link->out->tkinfo;
     st = make_tables(link);
     if (st == CUVET_OK)
         st = order_sections(link);
-    if (st == CUVET_OK && link->order.count >= CV_SHN_LORESERVE)
+    if (st == CUVET_OK && link->layout->order.count >= CV_SHN_LORESERVE)
         st = make_wide_table(link);
     if (st == CUVET_OK)
         st = order_symbols(link);
@@ -389,7 +392,7 @@ static bool is_named(const cv_link *link, cv_id name, bool section)
 
 static bool section_has_place(const cv_link *link, uint64_t index)
 {
-    const cv_osec *osec = cv_l_osec(link, *cv_u32s_get(&link->order, index));
+    const cv_osec *osec = cv_l_osec(link, *cv_u32s_get(&link->layout->order, index));
 
     if (osec->dead || osec->index != index || !is_named(link, osec->name, true))
         return false;
@@ -400,7 +403,7 @@ static bool section_has_place(const cv_link *link, uint64_t index)
 
 static bool symbol_has_place(const cv_link *link, uint64_t index)
 {
-    const cv_osym *osym = cv_l_osym(link, *cv_u32s_get(&link->sym_order, index));
+    const cv_osym *osym = cv_l_osym(link, *cv_u32s_get(&link->layout->sym_order, index));
     const cv_osec *osec = osym->sec == CV_NONE ? NULL : cv_l_osec(link, osym->sec);
 
     if (osym->dead || osym->index != index + 1 || !is_named(link, osym->name, false))
@@ -409,7 +412,7 @@ static bool symbol_has_place(const cv_link *link, uint64_t index)
         return !osec || !osec->dead;
     /* A shared variable of a relocatable object has its alignment for a value, an array that is declared only
      * a place in the memory of a kernel; functions get their sizes later. */
-    if (link->opts.relocatable || (osym->win == CV_NONE && osym->size == 0))
+    if (link->options->relocatable || (osym->win == CV_NONE && osym->size == 0))
         return !osec->dead;
     return !osec->dead && cv_sat_add(osym->value, osym->fn == CV_NONE ? osym->size : 0) <= osec->size;
 }
@@ -417,18 +420,18 @@ static bool symbol_has_place(const cv_link *link, uint64_t index)
 /* Numbers follow the order, what is there is named and names what is there, and no kernel is lost. */
 bool cv_link_arrange_holds(const cv_link *link)
 {
-    for (uint64_t i = 1; i < link->order.count; i++)
+    for (uint64_t i = 1; i < link->layout->order.count; i++)
         if (!section_has_place(link, i))
             return false;
-    for (uint64_t i = 0; i < link->sym_order.count; i++)
+    for (uint64_t i = 0; i < link->layout->sym_order.count; i++)
         if (!symbol_has_place(link, i))
             return false;
-    for (cv_id i = 0; i < link->fn.count; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count; i++) {
         const cv_lfn *function = cv_l_fn(link, i);
 
         if (cv_link_is_kernel(function) &&
             (cv_l_osec(link, function->sec)->index == 0 || cv_l_osym(link, function->sym)->index == 0))
             return false;
     }
-    return link->n_locals <= link->sym_order.count + 1;
+    return link->layout->n_locals <= link->layout->sym_order.count + 1;
 }

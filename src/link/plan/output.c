@@ -16,12 +16,12 @@ static bool use(cv_link *link, cv_id name, uint32_t which, cv_u32s *list)
 
 bool cv_l_use_sh(cv_link *link, cv_id name)
 {
-    return use(link, name, IN_SHSTRTAB, &link->sh_names);
+    return use(link, name, IN_SHSTRTAB, &link->out->sh_names);
 }
 
 bool cv_l_use_str(cv_link *link, cv_id name)
 {
-    return use(link, name, IN_STRTAB, &link->str_names);
+    return use(link, name, IN_STRTAB, &link->out->str_names);
 }
 
 bool cv_l_use_both(cv_link *link, cv_id name)
@@ -40,9 +40,9 @@ cv_id cv_l_new_osym(cv_link *link, const cv_osym *proto)
 {
     cv_osym osym = *proto;
 
-    if (link->osym.count >= CV_NONE || !cv_osyms_push(&link->ctx->mem, &link->osym, osym))
+    if (link->out->osym.count >= CV_NONE || !cv_osyms_push(&link->ctx->mem, &link->out->osym, osym))
         return CV_NONE;
-    return (cv_id)(link->osym.count - 1);
+    return (cv_id)(link->out->osym.count - 1);
 }
 
 static bool section_symbol(cv_link *link, cv_id sec)
@@ -57,7 +57,7 @@ static bool section_symbol(cv_link *link, cv_id sec)
     cv_id id = cv_l_new_osym(link, &osym);
 
     cv_l_osec(link, sec)->sym = id;
-    return id != CV_NONE && cv_u32s_push(&link->ctx->mem, &link->locals, id);
+    return id != CV_NONE && cv_u32s_push(&link->ctx->mem, &link->out->locals, id);
 }
 
 cv_new_section cv_l_section(const cv_link *link, cv_role role, cv_group group)
@@ -65,7 +65,7 @@ cv_new_section cv_l_section(const cv_link *link, cv_role role, cv_group group)
     const cv_section_facts *facts = cv_section_facts_of(role);
 
     return (cv_new_section){ .group = group,
-                             .type = link->opts.relocatable ? facts->type_rel : facts->type_exe,
+                             .type = link->options->relocatable ? facts->type_rel : facts->type_exe,
                              .flags = facts->flags,
                              .align = facts->align == 0 ? 1 : facts->align, /* until there is data */
                              .entsize = facts->entsize };
@@ -92,11 +92,11 @@ cv_id cv_l_new_osec(cv_link *link, const cv_new_section *section)
                      .own_first = CV_NONE,
                      .own_next = CV_NONE,
                      .rels = CV_NONE };
-    cv_id id = (cv_id)link->osec.count;
+    cv_id id = (cv_id)link->out->osec.count;
     bool ok;
 
     cv_builder_init(&osec.bytes, &link->ctx->mem);
-    ok = link->osec.count < CV_NONE && cv_osecs_push(&link->ctx->mem, &link->osec, osec);
+    ok = link->out->osec.count < CV_NONE && cv_osecs_push(&link->ctx->mem, &link->out->osec, osec);
     if (ok && section->named)
         ok = cv_l_use_sh(link, section->name);
     if (ok && section->rel_name) /* a name between the two tables */
@@ -114,15 +114,15 @@ cv_id cv_l_new_osec(cv_link *link, const cv_new_section *section)
 bool cv_l_add_part(cv_link *link, cv_id osec, cv_id isec, uint64_t base)
 {
     cv_lpart part = { .isec = isec, .base = base, .next = CV_NONE };
-    cv_id id = (cv_id)link->part.count;
+    cv_id id = (cv_id)link->out->part.count;
     cv_osec *out_sec = cv_l_osec(link, osec);
 
-    if (link->part.count >= CV_NONE || !cv_lparts_push(&link->ctx->mem, &link->part, part))
+    if (link->out->part.count >= CV_NONE || !cv_lparts_push(&link->ctx->mem, &link->out->part, part))
         return false;
     if (out_sec->last_part == CV_NONE)
         out_sec->first_part = id;
     else
-        cv_lparts_at(&link->part, out_sec->last_part)->next = id;
+        cv_lparts_at(&link->out->part, out_sec->last_part)->next = id;
     out_sec->last_part = id;
     return true;
 }
@@ -133,9 +133,9 @@ bool cv_l_add_rel(cv_link *link, cv_id osec, const cv_irel *rel)
     cv_osec *out_sec = cv_l_osec(link, osec);
 
     irel.next = out_sec->rels;
-    if (link->irel.count >= CV_NONE || !cv_irels_push(&link->ctx->mem, &link->irel, irel))
+    if (link->out->irel.count >= CV_NONE || !cv_irels_push(&link->ctx->mem, &link->out->irel, irel))
         return false;
-    out_sec->rels = (cv_id)(link->irel.count - 1);
+    out_sec->rels = (cv_id)(link->out->irel.count - 1);
     return true;
 }
 

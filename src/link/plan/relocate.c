@@ -94,13 +94,13 @@ static uint64_t shared_offset(const relocate_job *job, const cv_isym *sym)
 {
     uint64_t off = job->target->fn == CV_NONE ? 0 : cv_l_fn(job->link, job->target->fn)->extern_off;
 
-    if (job->link->opts.relocatable)
+    if (job->link->options->relocatable)
         return sym->value;
     if (sym->placed)
         return sym->shared_off;
     if (sym->sec != CV_NONE)
         return 0;
-    if (off == UINT64_MAX && job->link->opts.debug) /* where no kernel gets to */
+    if (off == UINT64_MAX && job->link->options->debug) /* where no kernel gets to */
         off = cv_l_isym(job->link, cv_l_mean(job->link, sym->name)->first)->shared_off;
     return off;
 }
@@ -114,7 +114,7 @@ static bool dead_function(const cv_link *link, const cv_osym *osym)
  * well. */
 static bool may_lose(const relocate_job *job)
 {
-    return job->link->opts.relocatable && cv_l_bind(job->sym) != CV_STB_LOCAL &&
+    return job->link->options->relocatable && cv_l_bind(job->sym) != CV_STB_LOCAL &&
            cv_l_bind(cv_l_isym(job->link, cv_l_canon(job->link, job->rel->sym))) == CV_STB_WEAK;
 }
 
@@ -138,7 +138,7 @@ static uint64_t shown_offset(const relocate_job *job, const cv_isym *sym)
 {
     if (sym->placed)
         return sym->shared_off;
-    return sym->sec == CV_NONE && job->link->opts.debug && job->osym ? job->osym->value : UINT64_MAX;
+    return sym->sec == CV_NONE && job->link->options->debug && job->osym ? job->osym->value : UINT64_MAX;
 }
 
 /* A texture, a shared variable without a place or without a symbol, or what is counted in a table that is not
@@ -149,7 +149,7 @@ static bool names_nothing(const relocate_job *job)
 
     if (cv_reloc_has(job->facts, CV_USE_TABLE) || cv_l_is_texture(job->sym))
         return true;
-    if (!cv_l_is_shared(job->sym) || (canon->sec != CV_NONE && job->link->opts.relocatable))
+    if (!cv_l_is_shared(job->sym) || (canon->sec != CV_NONE && job->link->options->relocatable))
         return false;
     if (canon->sec != CV_NONE)
         return !canon->placed;
@@ -162,7 +162,7 @@ static cv_reloc_class left_alone(const relocate_job *job)
 {
     bool function = cv_l_type(job->sym) == CV_STT_FUNC;
 
-    if (job->link->opts.relocatable)
+    if (job->link->options->relocatable)
         return function ? CV_CLASS_LATER_FUNCTION : CV_CLASS_LATER;
     return function ? CV_CLASS_FUNCTION : CV_CLASS_ADDRESS;
 }
@@ -181,8 +181,8 @@ static cv_reloc_class shared_variable(relocate_job *job)
     bool debug = job->target->group == CV_G_DEBUG;
     uint64_t value = shared_offset(job, canon);
 
-    if (job->link->opts.relocatable) {
-        if (!job->link->opts.compat || (canon->sec == CV_NONE && !debug) || may_lose(job))
+    if (job->link->options->relocatable) {
+        if (!job->link->options->compat || (canon->sec == CV_NONE && !debug) || may_lose(job))
             return left_alone(job);
         value = canon->sec == CV_NONE ? 0 : value;
     } else if (debug) {
@@ -196,7 +196,7 @@ static cv_reloc_class reserved_variable(relocate_job *job)
 {
     const cv_isym *canon = cv_l_isym(job->link, cv_l_canon(job->link, job->rel->sym));
 
-    if (job->link->opts.relocatable)
+    if (job->link->options->relocatable)
         return left_alone(job);
     return offset_in(job, canon->placed ? CV_CLASS_SHARED : CV_CLASS_NO_PLACE, canon->shared_off);
 }
@@ -212,7 +212,7 @@ static cv_reloc_class constant_or_address(relocate_job *job)
 /* A variable that has no place as an address: in no section at all, in shared memory, in a bank. */
 static cv_reloc_class variable(relocate_job *job)
 {
-    bool later = job->link->opts.relocatable && !job->link->opts.compat;
+    bool later = job->link->options->relocatable && !job->link->options->compat;
 
     if (cv_l_is_nowhere(job->sym)) {
         if (later && cv_link_is_bank_size(job->link, job->sym)) /* the bank may grow */
@@ -233,10 +233,10 @@ static cv_reloc_class section(relocate_job *job)
 
     if (in_debug_section(job))
         return offset_in(job, CV_CLASS_DEBUG_SECTION, base);
-    if (!job->link->opts.relocatable &&
+    if (!job->link->options->relocatable &&
         in_shared_section(job)) /* its variables do not stay beside each other */
         return CV_CLASS_NO_PLACE;
-    if (!job->link->opts.relocatable || job->link->opts.compat || job->sym->sec == CV_NONE ||
+    if (!job->link->options->relocatable || job->link->options->compat || job->sym->sec == CV_NONE ||
         !in_bank(section_of(job->link, job->sym)))
         return constant_or_address(job);
     job->moved = base; /* a later link counts from there */
@@ -259,7 +259,7 @@ static cv_reloc_class classify(relocate_job *job)
     case CV_STT_CUDA_TEXTURE:
     case CV_STT_CUDA_SAMPLER:
     case CV_STT_CUDA_SURFACE:
-        if (job->link->opts.relocatable || !job->osym || !job->osym->has_slot)
+        if (job->link->options->relocatable || !job->osym || !job->osym->has_slot)
             return constant_or_address(job);
         job->use = CV_USE_SLOT;
         job->value = job->osym->slot;
@@ -296,7 +296,7 @@ static bool decide_one(relocate_job *job)
 /* Types that name memory of either kind become plain addresses. */
 static uint32_t final_type(const relocate_job *job)
 {
-    return job->link->opts.relocatable || job->facts->final == 0 ? job->rel->type : job->facts->final;
+    return job->link->options->relocatable || job->facts->final == 0 ? job->rel->type : job->facts->final;
 }
 
 bool cv_link_fix(const cv_link *link, cv_id rel, const cv_osec *osec, cv_fix *fix)
@@ -340,12 +340,12 @@ static bool keep_fix(cv_link *link, cv_irel *rel, const cv_fix *fix)
         rel->type = fix->type;
         rel->addend = (int64_t)cv_wrap_add((uint64_t)rel->addend, fix->addend);
     }
-    rel->field = (cv_id)link->field.count;
+    rel->field = (cv_id)link->fixups->field.count;
     if (rel->target == CV_NONE) /* the link made it: nothing is written */
         return true;
     for (unsigned i = 0; i < fix->count; i++)
-        if (link->field.count >= CV_NONE ||
-            !cv_fields_push(&link->ctx->mem, &link->field, CV_ARRAY_GET(fix->field, i)))
+        if (link->fixups->field.count >= CV_NONE ||
+            !cv_fields_push(&link->ctx->mem, &link->fixups->field, CV_ARRAY_GET(fix->field, i)))
             return false;
     rel->n_fields = (uint8_t)fix->count;
     return true;
@@ -387,7 +387,7 @@ static bool overflows(const cv_link *link, const cv_irel *rel, const cv_fix *fix
 /* A slot and an addend that lead behind the slots: so the code has it, and so the reference links it. */
 static void tell_slot(cv_link *link, const cv_irel *rel, const cv_fix *fix)
 {
-    if (!link->opts.relocatable && fix->count == 1 && rel->target != CV_NONE &&
+    if (!link->options->relocatable && fix->count == 1 && rel->target != CV_NONE &&
         cv_l_is_texture(cv_l_isym(link, rel->sym)) && rel->addend != 0 &&
         cv_l_osym(link, cv_l_isym(link, rel->sym)->out)->has_slot)
         cv_link_say(link, rel->sym, CV_R_LINK_SLOT, (uint64_t)rel->addend, 0);
@@ -486,7 +486,7 @@ static cuvet_status decide(cv_link *link, cv_id osec)
             return CUVET_E_REFUSED;
         cv_l_osec(link, osec)->n_kept += fix.keep;
         cv_l_osec(link, osec)->n_applied += cv_l_irel(link, rel)->n_fields != 0;
-        if (fix.resolved && link->opts.preserve &&
+        if (fix.resolved && link->options->preserve &&
             cv_l_osec(link, cv_l_osec(link, osec)->target)->resolved != CV_NONE)
             cv_l_osec(link, cv_l_osec(link, cv_l_osec(link, osec)->target)->resolved)->n_kept++;
     }
@@ -499,7 +499,7 @@ cuvet_status cv_link_decide(cv_link *link)
 {
     cuvet_status st = CUVET_OK;
 
-    for (cv_id i = 0; i < link->osec.count && st == CUVET_OK; i++)
+    for (cv_id i = 0; i < link->out->osec.count && st == CUVET_OK; i++)
         if (cv_l_osec(link, i)->group == CV_G_REL && !cv_l_osec(link, i)->is_resolved)
             st = decide(link, i);
     return st;
@@ -555,7 +555,7 @@ uint64_t cv_link_reach_of(const cv_link *link, const cv_irel *rel)
     uint64_t most = 0;
 
     for (unsigned i = 0; i < rel->n_fields; i++) {
-        const cv_field *field = cv_fields_get(&link->field, (uint64_t)rel->field + i);
+        const cv_field *field = cv_fields_get(&link->fixups->field, (uint64_t)rel->field + i);
 
         most = cv_max(most, ((uint64_t)field->pos + field->bits + 7) / 8);
     }
@@ -567,6 +567,7 @@ bool cv_link_apply(const cv_link *link, const cv_irel *rel, uint8_t *bytes, uint
     bool ok = true;
 
     for (unsigned i = 0; i < rel->n_fields && ok; i++)
-        ok = cv_link_put_field(cv_fields_get(&link->field, (uint64_t)rel->field + i), bytes, size, rel->off);
+        ok = cv_link_put_field(cv_fields_get(&link->fixups->field, (uint64_t)rel->field + i), bytes, size,
+                               rel->off);
     return ok;
 }

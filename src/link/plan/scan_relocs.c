@@ -40,7 +40,7 @@ static cuvet_status make(cv_link *link, const scan_table *table, cv_id name, cv_
         return cv_l_nomem(link);
     cv_l_osec(link, *out)->target = patched;
     CV_ARRAY_SET(cv_l_osec(link, patched)->rel, table->rela, *out);
-    if (!link->opts.preserve || cv_l_osec(link, patched)->resolved != CV_NONE)
+    if (!link->options->preserve || cv_l_osec(link, patched)->resolved != CV_NONE)
         return CUVET_OK;
     section = cv_l_section(link, CV_ROLE_RESOLVED_RELA, CV_G_REL);
     section.name = cv_l_name_join(link, ".nv.resolvedrela", cv_l_osec(link, patched)->name);
@@ -134,7 +134,7 @@ static bool may_stay(const cv_link *link, const cv_irel *rel)
     const cv_reloc_facts *facts = cv_reloc_of(rel->type);
     cv_reloc_who who = (cv_reloc_who)facts->who;
 
-    if (link->opts.relocatable || rel->target == CV_NONE)
+    if (link->options->relocatable || rel->target == CV_NONE)
         return true;
     if (cv_reloc_is_linked(facts) || who == CV_RELOC_OLD || who == CV_RELOC_NONE || cv_l_is_shared(sym) ||
         cv_l_is_reserved(sym) || facts->final != 0)
@@ -146,7 +146,7 @@ static bool may_stay(const cv_link *link, const cv_irel *rel)
  * patched nothing that stays. */
 bool cv_link_decide_holds(const cv_link *link)
 {
-    for (cv_id i = 0; i < link->osec.count; i++) {
+    for (cv_id i = 0; i < link->out->osec.count; i++) {
         const cv_osec *osec = cv_l_osec(link, i);
         uint64_t kept = 0;
 

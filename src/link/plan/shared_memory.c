@@ -153,7 +153,7 @@ static bool use(shared_plan *shared, cv_id sym, cv_id fn)
 
 static bool any_shared(const cv_link *link)
 {
-    for (cv_id i = 0; i < link->isym.count; i++)
+    for (cv_id i = 0; i < link->inputs->isym.count; i++)
         if (cv_l_is_shared(cv_l_isym(link, i)))
             return true;
     return false;
@@ -165,11 +165,11 @@ static cuvet_status find_uses(shared_plan *shared)
 
     if (!any_shared(link))
         return CUVET_OK;
-    if (!cv_u32s_fill(mem(shared), &shared->user, link->isym.count))
+    if (!cv_u32s_fill(mem(shared), &shared->user, link->inputs->isym.count))
         return cv_l_nomem(link);
-    for (cv_id i = 0; i < link->isym.count; i++)
+    for (cv_id i = 0; i < link->inputs->isym.count; i++)
         *cv_u32s_at(&shared->user, i) = CV_NONE;
-    for (cv_id i = 0; i < link->osec.count; i++) {
+    for (cv_id i = 0; i < link->out->osec.count; i++) {
         const cv_osec *osec = cv_l_osec(link, i);
 
         if (osec->group != CV_G_REL || osec->is_resolved || cv_l_osec(link, osec->target)->group != CV_G_CODE)
@@ -186,7 +186,7 @@ static cuvet_status list_kernels(shared_plan *shared)
 {
     cv_link *link = shared->link;
 
-    for (cv_id i = 0; i < link->fn.count; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count; i++) {
         cv_lfn *function = cv_l_fn(link, i);
         shared_kernel kernel = { .fn = i, .unit = CV_NONE };
 
@@ -230,7 +230,7 @@ static bool list_variable(shared_plan *shared, cv_id id)
 
 static cuvet_status list_variables(shared_plan *shared)
 {
-    for (cv_id i = 0; i < shared->link->isym.count; i++) {
+    for (cv_id i = 0; i < shared->link->inputs->isym.count; i++) {
         const cv_isym *sym = cv_l_isym(shared->link, i);
 
         if (!cv_l_is_shared(sym))
@@ -275,8 +275,8 @@ static cuvet_status find_reach(shared_plan *shared)
 
     if (shared->item.count == 0 && shared->unit.count == 0)
         return CUVET_OK;
-    if (!cv_u32s_fill(mem(shared), &seen, cv_max(shared->link->n_proto_nodes, 1)) ||
-        !cv_u32s_fill(mem(shared), &only, shared->link->fn.count))
+    if (!cv_u32s_fill(mem(shared), &seen, cv_max(shared->link->calls->n_proto_nodes, 1)) ||
+        !cv_u32s_fill(mem(shared), &only, shared->link->functions->fn.count))
         st = cv_l_nomem(shared->link);
     for (cv_id i = 0; i < only.count; i++)
         *cv_u32s_at(&only, i) = *cv_u32s_at(&shared->arrays, i) != 0 || *cv_u32s_at(&shared->uses, i) != 0;
@@ -447,7 +447,7 @@ static void place_arrays(shared_plan *shared)
         kernel->end = unit->off;
         kernel->align = cv_max(kernel->align, unit->align);
     }
-    for (cv_id i = 0; i < shared->link->fn.count; i++) {
+    for (cv_id i = 0; i < shared->link->functions->fn.count; i++) {
         const shared_unit *unit;
 
         if (*cv_u32s_at(&shared->arrays, i) == 0)
@@ -488,7 +488,7 @@ static void finish_kernel(shared_plan *shared, shared_kernel *kernel)
     if (kernel->end > STATIC_MOST)
         cv_link_say(link, function->def, CV_R_LINK_SHARED, kernel->end, STATIC_MOST);
     if (needed && cv_link_reserves(link))
-        kernel->end = cv_sat_add(kernel->end, link->opts.gen->reserved);
+        kernel->end = cv_sat_add(kernel->end, link->options->gen->reserved);
     for (uint64_t i = 0; i < kernel->own.count; i++)
         cv_l_isym(link, *cv_u32s_at(&kernel->own, i))->shared_sec = cv_l_osec(link, function->sec)->shared;
     osec->dead = !needed;
@@ -501,7 +501,7 @@ static cuvet_status lay_out(shared_plan *shared)
 {
     cv_link *link = shared->link;
     cuvet_status st = list_kernels(shared);
-    cv_id debug = cv_l_find_osec(link, ".nv_debug.shared", link->empty);
+    cv_id debug = cv_l_find_osec(link, ".nv_debug.shared", link->names->empty);
 
     shared->has_array = debug != CV_NONE && cv_l_osec(link, debug)->extern_array;
     if (st == CUVET_OK)
@@ -520,22 +520,22 @@ static cuvet_status lay_out(shared_plan *shared)
         if (!place_own(shared, kernels_at(&shared->kernel, i)))
             return cv_l_nomem(link);
     place_arrays(shared);
-    link->coloured = shared->end != 0;
-    if (link->opts.debug)
+    link->memory->coloured = shared->end != 0;
+    if (link->options->debug)
         show_arrays(shared);
     for (uint64_t i = 0; i < shared->kernel.count; i++)
         finish_kernel(shared, kernels_at(&shared->kernel, i));
     if (debug == CV_NONE)
         return CUVET_OK;
     cv_l_osec(link, debug)->size = 0; /* unless the symbols in it are to be seen */
-    if ((link->opts.preserve || link->opts.debug) && shared->end)
+    if ((link->options->preserve || link->options->debug) && shared->end)
         cv_l_osec(link, debug)->size =
-            cv_sat_add(shared->end, cv_link_reserves(link) ? link->opts.gen->reserved : 0);
+            cv_sat_add(shared->end, cv_link_reserves(link) ? link->options->gen->reserved : 0);
     cv_l_osec(link, debug)->dead = cv_l_osec(link, debug)->size == 0 &&
                                    !(shared->has_array && cv_l_osec(link, debug)->align == LARGE_ALIGN);
-    if ((cv_l_has(link, CV_GEN_RESERVED_SHOWN) || link->opts.preserve || link->opts.debug) &&
+    if ((cv_l_has(link, CV_GEN_RESERVED_SHOWN) || link->options->preserve || link->options->debug) &&
         cv_link_reserves(link) && cv_l_osec(link, debug)->size == 0)
-        cv_l_osec(link, debug)->size = link->opts.gen->reserved;
+        cv_l_osec(link, debug)->size = link->options->gen->reserved;
     return CUVET_OK;
 }
 
@@ -544,15 +544,15 @@ cuvet_status cv_link_shared(cv_link *link)
     shared_plan shared = { .link = link };
     cuvet_status st;
 
-    for (cv_id i = 0; i < link->osec.count; i++)
+    for (cv_id i = 0; i < link->out->osec.count; i++)
         if (cv_l_osec(link, i)->pre)
             cv_l_osec(link, i)->dead = true;
-    if (!cv_u32s_fill(mem(&shared), &shared.uses, cv_max(link->fn.count, 1)) ||
-        !cv_u32s_fill(mem(&shared), &shared.arrays, cv_max(link->fn.count, 1)))
+    if (!cv_u32s_fill(mem(&shared), &shared.uses, cv_max(link->functions->fn.count, 1)) ||
+        !cv_u32s_fill(mem(&shared), &shared.arrays, cv_max(link->functions->fn.count, 1)))
         st = cv_l_nomem(link);
     else
-        st = link->opts.relocatable ? cv_link_shared_partial(link) : lay_out(&shared);
-    if (st == CUVET_OK && !link->opts.relocatable)
+        st = link->options->relocatable ? cv_link_shared_partial(link) : lay_out(&shared);
+    if (st == CUVET_OK && !link->options->relocatable)
         cv_link_place_reserved(link);
     for (uint64_t i = 0; i < shared.kernel.count; i++) {
         cv_u32s_free(mem(&shared), &kernels_at(&shared.kernel, i)->own);
@@ -572,7 +572,7 @@ cuvet_status cv_link_shared(cv_link *link)
 /* Variables of a kernel lie in its section, aligned. */
 bool cv_link_shared_holds(const cv_link *link)
 {
-    for (cv_id i = 0; i < link->isym.count; i++) {
+    for (cv_id i = 0; i < link->inputs->isym.count; i++) {
         const cv_isym *sym = cv_l_isym(link, i);
 
         if (!sym->placed)

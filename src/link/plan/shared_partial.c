@@ -11,7 +11,7 @@ static uint64_t largest_alignment(const cv_link *link)
 {
     uint64_t most = 0;
 
-    for (cv_id i = 0; i < link->isym.count; i++) {
+    for (cv_id i = 0; i < link->inputs->isym.count; i++) {
         const cv_isym *sym = cv_l_isym(link, i);
 
         if (cv_l_is_shared(sym) && sym->sec != CV_NONE &&
@@ -31,10 +31,10 @@ static bool is_shared_section(const cv_link *link, const cv_osec *osec)
 /* A section is as large as all that lies in it together, whatever the alignments: that of the system, too. */
 static void sum_sizes(cv_link *link)
 {
-    for (cv_id i = 0; i < link->osec.count; i++)
+    for (cv_id i = 0; i < link->out->osec.count; i++)
         if (is_shared_section(link, cv_l_osec(link, i)))
             cv_l_osec(link, i)->size = 0;
-    for (cv_id i = 0; i < link->isym.count; i++) {
+    for (cv_id i = 0; i < link->inputs->isym.count; i++) {
         const cv_isym *sym = cv_l_isym(link, i);
         const cv_isec *sec = sym->sec == CV_NONE ? NULL : cv_l_isec(link, sym->sec);
 
@@ -48,7 +48,7 @@ static void sum_sizes(cv_link *link)
  * does the same to its objects. */
 static void pad_sizes(cv_link *link)
 {
-    for (cv_id i = 0; i < link->osec.count; i++) {
+    for (cv_id i = 0; i < link->out->osec.count; i++) {
         cv_osec *osec = cv_l_osec(link, i);
 
         if (!is_shared_section(link, osec) || osec->dead || osec->size > osec->align)
@@ -78,9 +78,10 @@ static cuvet_status make_instance(cv_link *link, cv_id fn, cv_id src, uint64_t a
     sized->size = cv_sat_align(sized->size, LARGE_ALIGN);
     sized->align = cv_max(sized->align, LARGE_ALIGN);
     osym.value = sized->size;
-    osym.name = cv_l_name_join(link, "externsharedinstance", link->empty);
+    osym.name = cv_l_name_join(link, "externsharedinstance", link->names->empty);
     id = osym.name == CV_NONE ? CV_NONE : cv_l_new_osym(link, &osym);
-    if (id == CV_NONE || !cv_u32s_push(&link->ctx->mem, &link->locals, id) || !cv_l_use_str(link, osym.name))
+    if (id == CV_NONE || !cv_u32s_push(&link->ctx->mem, &link->out->locals, id) ||
+        !cv_l_use_str(link, osym.name))
         return cv_l_nomem(link);
     cv_l_fn(link, fn)->instance = id;
     return CUVET_OK;
@@ -104,7 +105,7 @@ static cuvet_status rewrite(cv_link *link, cv_id fn, cv_id rel, uint64_t align)
  * differ are no definitions of the same thing. */
 static void check_losers(cv_link *link)
 {
-    for (cv_id i = 0; i < link->isym.count; i++) {
+    for (cv_id i = 0; i < link->inputs->isym.count; i++) {
         const cv_isym *sym = cv_l_isym(link, i);
         cv_id out = sym->sec == CV_NONE ? CV_NONE : cv_l_isec(link, sym->sec)->out;
 
@@ -116,18 +117,18 @@ static void check_losers(cv_link *link)
 
 cuvet_status cv_link_shared_partial(cv_link *link)
 {
-    cv_id shared = cv_l_find_osec(link, ".nv_debug.shared", link->empty);
+    cv_id shared = cv_l_find_osec(link, ".nv_debug.shared", link->names->empty);
     bool array = shared != CV_NONE && cv_l_osec(link, shared)->extern_array;
     uint64_t align = largest_alignment(link);
     cuvet_status st = CUVET_OK;
 
     sum_sizes(link);
-    if (!link->opts.compat) {
+    if (!link->options->compat) {
         pad_sizes(link);
         check_losers(link);
         return CUVET_OK;
     }
-    for (cv_id i = 0; i < link->osec.count; i++) {
+    for (cv_id i = 0; i < link->out->osec.count; i++) {
         cv_osec *osec = cv_l_osec(link, i);
 
         if (!cv_span_starts(cv_l_text(link, osec->name), ".nv.shared.") || osec->infosec == CV_NONE)
@@ -139,7 +140,7 @@ cuvet_status cv_link_shared_partial(cv_link *link)
             osec->dead = false;
         }
     }
-    for (cv_id i = 0; i < link->osec.count && st == CUVET_OK; i++) {
+    for (cv_id i = 0; i < link->out->osec.count && st == CUVET_OK; i++) {
         const cv_osec *osec = cv_l_osec(link, i);
 
         if (osec->group != CV_G_REL || osec->is_resolved || cv_l_osec(link, osec->target)->group != CV_G_CODE)

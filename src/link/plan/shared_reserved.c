@@ -16,9 +16,9 @@ static bool has_room(const cv_link *link, cv_id id)
 
 void cv_link_place_reserved(cv_link *link)
 {
-    uint64_t end = link->opts.gen->reserved_first;
+    uint64_t end = link->options->gen->reserved_first;
 
-    for (cv_id i = 0; i < link->isym.count; i++) {
+    for (cv_id i = 0; i < link->inputs->isym.count; i++) {
         cv_isym *sym = cv_l_isym(link, i);
 
         if (!has_room(link, i))
@@ -32,17 +32,17 @@ void cv_link_place_reserved(cv_link *link)
         sym->placed = true;
         end = cv_sat_add(sym->shared_off, sym->size);
         cv_l_osec(link, sym->shared_sec)->size = end;
-        if (end > link->opts.gen->reserved)
-            cv_link_say(link, i, CV_R_LINK_SHARED, end, link->opts.gen->reserved);
+        if (end > link->options->gen->reserved)
+            cv_link_say(link, i, CV_R_LINK_SHARED, end, link->options->gen->reserved);
     }
 }
 
 /* Behind each other, behind what the driver keeps, in their section. */
 bool cv_link_reserved_holds(const cv_link *link)
 {
-    uint64_t end = link->opts.gen->reserved_first;
+    uint64_t end = link->options->gen->reserved_first;
 
-    for (cv_id i = 0; i < link->isym.count && !link->opts.relocatable; i++) {
+    for (cv_id i = 0; i < link->inputs->isym.count && !link->options->relocatable; i++) {
         const cv_isym *sym = cv_l_isym(link, i);
 
         if (!has_room(link, i))
@@ -50,7 +50,7 @@ bool cv_link_reserved_holds(const cv_link *link)
         if (!sym->placed || sym->shared_off < end || sym->shared_sec != cv_l_isec(link, sym->sec)->out)
             return false;
         end = cv_sat_add(sym->shared_off, sym->size);
-        if (end > link->opts.gen->reserved || end > cv_l_osec(link, sym->shared_sec)->size)
+        if (end > link->options->gen->reserved || end > cv_l_osec(link, sym->shared_sec)->size)
             return false;
     }
     return true;

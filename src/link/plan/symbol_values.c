@@ -12,16 +12,16 @@ static bool is_shared_space(uint8_t other)
  */
 static bool counts_reserved(const cv_link *link)
 {
-    return cv_link_reserves(link) && link->coloured;
+    return cv_link_reserves(link) && link->memory->coloured;
 }
 
 /* A debugger finds extern shared arrays by name. What has no place has the value of all ones; when the
  * reserved part is added, the reference does not see that and keeps the name. */
 static bool keeps_extern(const cv_link *link, const cv_isym *sym)
 {
-    return (link->opts.debug ||
-            (link->opts.preserve && cv_l_has(link, CV_GEN_KEEPS_EXTERN) && counts_reserved(link))) &&
-           !link->opts.relocatable && cv_l_type(sym) == CV_STT_CUDA_OBJECT && is_shared_space(sym->other);
+    return (link->options->debug ||
+            (link->options->preserve && cv_l_has(link, CV_GEN_KEEPS_EXTERN) && counts_reserved(link))) &&
+           !link->options->relocatable && cv_l_type(sym) == CV_STT_CUDA_OBJECT && is_shared_space(sym->other);
 }
 
 /* Nobody defines it. */
@@ -33,22 +33,23 @@ static void undefined(const cv_link *link, cv_osym *osym)
     osym->sec = CV_NONE;
     osym->size = sym->size;
     osym->value = 0;
-    if (link->opts.relocatable && link->opts.compat && is_shared_space(sym->other) &&
+    if (link->options->relocatable && link->options->compat && is_shared_space(sym->other) &&
         type == CV_STT_CUDA_OBJECT) {
-        osym->sec = link->debug_shared;
+        osym->sec = link->out->debug_shared;
         osym->size = 0;
     } else if (keeps_extern(link, sym)) {
-        osym->sec = link->debug_shared;
+        osym->sec = link->out->debug_shared;
         osym->size = 0;
         osym->info = CV_STB_GLOBAL << 4 | CV_STT_OBJECT;
-        osym->other = link->opts.debug ? 0 : 1;
-        osym->value =
-            link->opts.debug ? cv_l_isym(link, cv_l_mean(link, osym->name)->first)->shared_off : UINT64_MAX;
-        osym->value = cv_wrap_add(osym->value, counts_reserved(link) ? link->opts.gen->reserved : 0);
+        osym->other = link->options->debug ? 0 : 1;
+        osym->value = link->options->debug ? cv_l_isym(link, cv_l_mean(link, osym->name)->first)->shared_off
+                                           : UINT64_MAX;
+        osym->value = cv_wrap_add(osym->value, counts_reserved(link) ? link->options->gen->reserved : 0);
     } else if (cv_l_bind(sym) == CV_STB_WEAK && type == CV_STT_OBJECT) {
         osym->info = CV_STB_GLOBAL << 4 |
                      (cv_l_has(link, CV_GEN_WEAK_CUDA_OBJECT) ? CV_STT_CUDA_OBJECT : CV_STT_OBJECT);
-    } else if (link->opts.relocatable && link->opts.compat && type != CV_STT_FUNC && !cv_l_is_texture(sym)) {
+    } else if (link->options->relocatable && link->options->compat && type != CV_STT_FUNC &&
+               !cv_l_is_texture(sym)) {
         osym->value = UINT64_MAX;
     }
     /* a place in the memory that the driver reserves */
@@ -64,8 +65,9 @@ bool cv_link_is_bank_size(const cv_link *link, const cv_isym *sym)
 
 uint64_t cv_link_nowhere(const cv_link *link, const cv_isym *sym)
 {
-    return link->bank3 != CV_NONE && cv_link_is_bank_size(link, sym) ? cv_l_osec(link, link->bank3)->size
-                                                                     : UINT64_MAX;
+    return link->out->bank3 != CV_NONE && cv_link_is_bank_size(link, sym)
+               ? cv_l_osec(link, link->out->bank3)->size
+               : UINT64_MAX;
 }
 
 static void shared_value(const cv_link *link, cv_osym *osym, const cv_isym *winner)
@@ -74,7 +76,7 @@ static void shared_value(const cv_link *link, cv_osym *osym, const cv_isym *winn
     if (winner->shared_sec != CV_NONE)
         osym->sec = winner->shared_sec;
     if (winner->placed && cv_link_reserves(link)) /* the symbol counts what comes first, code does not */
-        osym->value = cv_sat_add(osym->value, link->opts.gen->reserved);
+        osym->value = cv_sat_add(osym->value, link->options->gen->reserved);
 }
 
 static void defined(const cv_link *link, cv_osym *osym)
@@ -101,26 +103,26 @@ static void defined(const cv_link *link, cv_osym *osym)
     osym->sec = cv_l_isec(link, winner->sec)->out;
     osym->value = winner->value;
     if (cv_l_is_reserved(winner)) /* of a relocatable link it stays an alignment */
-        osym->value = link->opts.relocatable ? winner->value : winner->shared_off;
+        osym->value = link->options->relocatable ? winner->value : winner->shared_off;
     else if (cv_l_type(winner) != CV_STT_FUNC && !is_shared_space(winner->other))
         osym->value = cv_sat_add(osym->value, cv_l_isec(link, winner->sec)->base);
     osym->info = winner->info;
-    if (link->opts.relocatable || !object)
+    if (link->options->relocatable || !object)
         return;
     osym->info = (uint8_t)(cv_l_bind(winner) << 4 | CV_STT_OBJECT);
     osym->other = winner->other & CV_STO_MANAGED;
     if (is_shared_space(winner->other))
         shared_value(link, osym, winner);
-    if (link->opts.preserve &&
-        ((is_shared_space(winner->other) && !link->opts.debug) || cv_l_is_hidden_bank(winner)))
+    if (link->options->preserve &&
+        ((is_shared_space(winner->other) && !link->options->debug) || cv_l_is_hidden_bank(winner)))
         osym->other = CV_STV_INTERNAL;
 }
 
 void cv_link_values(cv_link *link)
 {
-    link->debug_shared = cv_l_find_osec(link, ".nv_debug.shared", link->empty);
-    link->bank3 = cv_l_find_osec(link, ".nv.constant3", link->empty);
-    for (cv_id i = 0; i < link->osym.count; i++) {
+    link->out->debug_shared = cv_l_find_osec(link, ".nv_debug.shared", link->names->empty);
+    link->out->bank3 = cv_l_find_osec(link, ".nv.constant3", link->names->empty);
+    for (cv_id i = 0; i < link->out->osym.count; i++) {
         cv_osym *osym = cv_l_osym(link, i);
 
         if (osym->is_section || osym->common || osym->instance)
@@ -134,18 +136,19 @@ void cv_link_values(cv_link *link)
 
 static bool keeps_shared(const cv_link *link, uint8_t other)
 {
-    return link->opts.preserve || (link->opts.debug && is_shared_space(other));
+    return link->options->preserve || (link->options->debug && is_shared_space(other));
 }
 
 static bool drop_section(const cv_link *link, const cv_osym *osym)
 {
     const cv_osec *osec = cv_l_osec(link, osym->sec);
 
-    bool lone = cv_l_has(link, CV_GEN_RESERVED_SHOWN) && cv_link_reserves(link) && !link->opts.relocatable &&
-                osec->group == CV_G_NOBITS && osec->size == link->opts.gen->reserved;
+    bool lone = cv_l_has(link, CV_GEN_RESERVED_SHOWN) && cv_link_reserves(link) &&
+                !link->options->relocatable && osec->group == CV_G_NOBITS &&
+                osec->size == link->options->gen->reserved;
 
-    if (lone &&
-        (osym->sec == link->debug_shared || osec->infosec != CV_NONE)) /* nothing but the reserved part */
+    if (lone && (osym->sec == link->out->debug_shared ||
+                 osec->infosec != CV_NONE)) /* nothing but the reserved part */
         return true;
     return osec->dead ||
            ((osec->group == CV_G_NOBITS || osec->group == CV_G_INIT || osec->group == CV_G_CONST ||
@@ -172,7 +175,7 @@ bool cv_link_drops(const cv_link *link, cv_id id)
         return drop_section(link, osym);
     if (osym->sec != CV_NONE && cv_l_osec(link, osym->sec)->dead)
         return true;
-    if (link->opts.relocatable || osym->instance)
+    if (link->options->relocatable || osym->instance)
         return false;
     if (osym->fn != CV_NONE && !cv_l_fn(link, osym->fn)->live)
         return true;
@@ -191,16 +194,16 @@ static bool is_variable(const cv_link *link, const cv_osym *osym)
     const cv_isym *winner = osym->win == CV_NONE ? NULL : cv_l_isym(link, osym->win);
 
     return winner && osym->sec != CV_NONE && cv_l_type(winner) != CV_STT_FUNC && !cv_l_is_shared(winner) &&
-           !(cv_l_is_reserved(winner) && link->opts.relocatable);
+           !(cv_l_is_reserved(winner) && link->options->relocatable);
 }
 
 /* A symbol is in a section that exists, its own when it is a section symbol, and ends there. */
 bool cv_link_values_holds(const cv_link *link)
 {
-    for (cv_id i = 0; i < link->osym.count; i++) {
+    for (cv_id i = 0; i < link->out->osym.count; i++) {
         const cv_osym *osym = cv_l_osym(link, i);
 
-        if (!cv_l_below(osym->sec, link->osec.count) ||
+        if (!cv_l_below(osym->sec, link->out->osec.count) ||
             (osym->is_section && cv_l_osec(link, osym->sec)->sym != i))
             return false;
         if (is_variable(link, osym) && cv_sat_add(osym->value, osym->size) > cv_l_osec(link, osym->sec)->size)

@@ -31,17 +31,17 @@ cuvet_status cv_link_reread(cv_link *link)
     link->ctx->emit = pass_errors;
     link->ctx->emit_user = &to;
     link->ctx->hollow = true; /* long code is lent by the inputs */
-    status = cv_cubin_examine(link->ctx, &cubin, link->out->span, NULL, &extent);
+    status = cv_cubin_examine(link->ctx, &cubin, link->file->block->span, NULL, &extent);
     link->ctx->hollow = false;
     link->ctx->n_warnings = warnings; /* of the result are those of the inputs, which were told */
     link->ctx->emit = to.emit;
     link->ctx->emit_user = to.user;
     link->ctx->path.n = 0;
-    link->seen = (cv_seen){ .sections = cubin.sec.count,
-                            .symbols = cubin.n_syms,
-                            .extent = extent,
-                            .kernels = cubin.n_kernels,
-                            .functions = cubin.n_functions };
+    link->reread->seen = (cv_seen){ .sections = cubin.sec.count,
+                                    .symbols = cubin.n_syms,
+                                    .extent = extent,
+                                    .kernels = cubin.n_kernels,
+                                    .functions = cubin.n_functions };
     cv_cubin_free(link->ctx, &cubin);
     if (status == CUVET_E_NOMEM || status == CUVET_E_LIMIT)
         return status;
@@ -53,8 +53,9 @@ bool cv_link_reread_holds(const cv_link *link)
 {
     uint64_t kernels = 0;
 
-    for (cv_id i = 0; i < link->fn.count; i++)
+    for (cv_id i = 0; i < link->functions->fn.count; i++)
         kernels += cv_link_is_kernel(cv_l_fn(link, i));
-    return link->seen.sections == link->order.count && link->seen.symbols == link->sym_order.count + 1 &&
-           link->seen.extent == link->size && link->seen.kernels == kernels;
+    return link->reread->seen.sections == link->layout->order.count &&
+           link->reread->seen.symbols == link->layout->sym_order.count + 1 &&
+           link->reread->seen.extent == link->file->size && link->reread->seen.kernels == kernels;
 }

@@ -44,10 +44,10 @@ static void put_symbol(const cv_link *link, cv_builder *builder, const cv_osym *
 
     if (osym->common_kept && !osym->common)
         shndx = CV_SHN_COMMON;
-    if (!link->opts.relocatable && osym->common) {
+    if (!link->options->relocatable && osym->common) {
         info = cv_elf_info(cv_elf_info_bind(info), CV_STT_OBJECT);
         other = 0;
-    } else if (!link->opts.relocatable && !osym->hidden && shndx != 0 &&
+    } else if (!link->options->relocatable && !osym->hidden && shndx != 0 &&
                cv_elf_info_type(info) == CV_STT_CUDA_OBJECT) {
         info = cv_elf_info(cv_elf_info_bind(info), CV_STT_OBJECT);
         other &= CV_STO_MANAGED;
@@ -64,8 +64,8 @@ static void put_symbol(const cv_link *link, cv_builder *builder, const cv_osym *
 static void put_numbers(const cv_link *link, cv_builder *numbers)
 {
     cv_put_u32(numbers, 0);
-    for (uint64_t i = 0; i < link->sym_order.count; i++) {
-        uint32_t index = index_of(link, cv_l_osym(link, *cv_u32s_get(&link->sym_order, i)));
+    for (uint64_t i = 0; i < link->layout->sym_order.count; i++) {
+        uint32_t index = index_of(link, cv_l_osym(link, *cv_u32s_get(&link->layout->sym_order, i)));
 
         cv_put_u32(numbers, index < CV_SHN_LORESERVE ? 0 : index);
     }
@@ -73,27 +73,27 @@ static void put_numbers(const cv_link *link, cv_builder *numbers)
 
 static cuvet_status fill_symbols(cv_link *link)
 {
-    cv_builder *builder = bytes_of(link, link->symtab);
+    cv_builder *builder = bytes_of(link, link->out->symtab);
 
-    for (cv_id i = 0; i < link->fn.count; i++) { /* functions are as long as their code */
+    for (cv_id i = 0; i < link->functions->fn.count; i++) { /* functions are as long as their code */
         const cv_lfn *function = cv_l_fn(link, i);
 
         if (function->sec != CV_NONE && cv_l_osec(link, function->sec)->fn == i)
             cv_l_osym(link, function->sym)->size = cv_l_osec(link, function->sec)->size;
     }
-    cv_builder_reserve(builder, (link->sym_order.count + 1) * cv_elf_sym_size(false));
+    cv_builder_reserve(builder, (link->layout->sym_order.count + 1) * cv_elf_sym_size(false));
     cv_put_zero(builder, cv_elf_sym_size(false));
-    if (link->symtab_shndx != CV_NONE) {
-        put_numbers(link, bytes_of(link, link->symtab_shndx));
-        cv_l_osec(link, link->symtab_shndx)->link = LINK_SYMTAB;
+    if (link->out->symtab_shndx != CV_NONE) {
+        put_numbers(link, bytes_of(link, link->out->symtab_shndx));
+        cv_l_osec(link, link->out->symtab_shndx)->link = LINK_SYMTAB;
     }
-    for (uint64_t i = 0; i < link->sym_order.count; i++)
-        put_symbol(link, builder, cv_l_osym(link, *cv_u32s_at(&link->sym_order, i)));
-    cv_l_osec(link, link->symtab)->link = 2;
-    cv_l_osec(link, link->symtab)->info = (uint32_t)link->n_locals;
-    if (link->symtab_shndx != CV_NONE && end(link, link->symtab_shndx) != CUVET_OK)
+    for (uint64_t i = 0; i < link->layout->sym_order.count; i++)
+        put_symbol(link, builder, cv_l_osym(link, *cv_u32s_at(&link->layout->sym_order, i)));
+    cv_l_osec(link, link->out->symtab)->link = 2;
+    cv_l_osec(link, link->out->symtab)->info = (uint32_t)link->layout->n_locals;
+    if (link->out->symtab_shndx != CV_NONE && end(link, link->out->symtab_shndx) != CUVET_OK)
         return CUVET_E_NOMEM;
-    return end(link, link->symtab);
+    return end(link, link->out->symtab);
 }
 
 static void put_record(const cv_link *link, cv_builder *builder, const cv_irec *record)
@@ -110,7 +110,7 @@ static void put_record(const cv_link *link, cv_builder *builder, const cv_irec *
         return;
     }
     for (uint32_t i = 0; i < record->count; i++) {
-        const cv_iword *word = cv_iwords_get(&link->word, (uint64_t)record->first + i);
+        const cv_iword *word = cv_iwords_get(&link->records->word, (uint64_t)record->first + i);
 
         cv_put_u32(builder, word->symbol ? cv_l_osym(link, word->value)->index : word->value);
     }
@@ -120,18 +120,19 @@ static cuvet_status fill_infos(cv_link *link)
 {
     cuvet_status st = CUVET_OK;
 
-    for (uint64_t i = 0; i < link->oinfo.count && st == CUVET_OK; i++) {
-        const cv_oinfo *info = cv_oinfos_at(&link->oinfo, i);
+    for (uint64_t i = 0; i < link->records->oinfo.count && st == CUVET_OK; i++) {
+        const cv_oinfo *info = cv_oinfos_at(&link->records->oinfo, i);
 
         for (uint64_t k = 0; k < info->count; k++)
-            put_record(link, bytes_of(link, info->sec), cv_irecs_at(&link->rec, info->first + k));
+            put_record(link, bytes_of(link, info->sec), cv_irecs_at(&link->records->rec, info->first + k));
         cv_l_osec(link, info->sec)->link = LINK_SYMTAB;
         st = end(link, info->sec);
     }
-    for (uint64_t k = 0; k < link->program_n; k++)
-        put_record(link, bytes_of(link, link->info), cv_irecs_at(&link->rec, link->program_first + k));
-    cv_l_osec(link, link->info)->link = LINK_SYMTAB;
-    return st == CUVET_OK ? end(link, link->info) : st;
+    for (uint64_t k = 0; k < link->records->program_n; k++)
+        put_record(link, bytes_of(link, link->out->info),
+                   cv_irecs_at(&link->records->rec, link->records->program_first + k));
+    cv_l_osec(link, link->out->info)->link = LINK_SYMTAB;
+    return st == CUVET_OK ? end(link, link->out->info) : st;
 }
 
 /* A function that has a place in the symbol table. */
@@ -145,14 +146,14 @@ static void put_edges(const cv_link *link, cv_builder *builder, unsigned part)
 {
     cv_put_u32(builder, 0);
     cv_put_u32(builder, (uint32_t) - (int32_t)part);
-    for (cv_id i = 0; i < link->fn.count; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count; i++) {
         const cv_lfn *fn = cv_l_fn(link, i);
         cv_id edge = part == 1 ? fn->calls : part == 2 ? fn->taken : part == 3 ? fn->ind : fn->adr;
 
         if (!is_listed(link, fn))
             continue;
-        for (; edge != CV_NONE; edge = cv_edges_get(&link->edge, edge)->next) {
-            cv_id to = cv_edges_get(&link->edge, edge)->to;
+        for (; edge != CV_NONE; edge = cv_edges_get(&link->calls->edge, edge)->next) {
+            cv_id to = cv_edges_get(&link->calls->edge, edge)->to;
             bool function = part == 1 || part == 4;
 
             if (function && !cv_l_fn(link, to)->live)
@@ -166,12 +167,12 @@ static void put_edges(const cv_link *link, cv_builder *builder, unsigned part)
 
 static cuvet_status fill_graph(cv_link *link)
 {
-    cv_builder *builder = bytes_of(link, link->callgraph), *chunk = bytes_of(link, link->prototype);
+    cv_builder *builder = bytes_of(link, link->out->callgraph), *chunk = bytes_of(link, link->out->prototype);
     cuvet_status st;
 
     for (unsigned part = 1; part <= 4; part++)
         put_edges(link, builder, part);
-    for (cv_id i = 0; i < link->fn.count; i++) {
+    for (cv_id i = 0; i < link->functions->fn.count; i++) {
         const cv_lfn *function = cv_l_fn(link, i);
 
         if (!is_listed(link, function) || function->proto == CV_NONE || function->taken != CV_NONE)
@@ -179,10 +180,10 @@ static cuvet_status fill_graph(cv_link *link)
         cv_put_u32(chunk, cv_l_osym(link, function->sym)->index);
         cv_put_u32(chunk, string_off(link, function->proto));
     }
-    cv_l_osec(link, link->callgraph)->link = LINK_SYMTAB;
-    cv_l_osec(link, link->prototype)->link = LINK_SYMTAB;
-    st = end(link, link->callgraph);
-    return st == CUVET_OK ? end(link, link->prototype) : st;
+    cv_l_osec(link, link->out->callgraph)->link = LINK_SYMTAB;
+    cv_l_osec(link, link->out->prototype)->link = LINK_SYMTAB;
+    st = end(link, link->out->callgraph);
+    return st == CUVET_OK ? end(link, link->out->prototype) : st;
 }
 
 static cuvet_status fill_relocations(cv_link *link, cv_id id)
@@ -259,13 +260,13 @@ static cuvet_status fill_tools(cv_link *link)
     const cv_tkinfo ours = { .version = 2,
                              .tool = cv_span_of(NAME, sizeof(NAME) - 1, 0),
                              .tool_version = cv_span_of(VERSION, sizeof(VERSION) - 1, 0) };
-    cv_builder *builder = bytes_of(link, link->tkinfo);
+    cv_builder *builder = bytes_of(link, link->out->tkinfo);
 
     if (CV_NEVER(!cv_tkinfo_put(builder, &ours)))
         return cv_link_broken(link);
-    for (cv_id i = 0; i < link->obj.count && !link->opts.relocatable; i++)
+    for (cv_id i = 0; i < link->inputs->obj.count && !link->options->relocatable; i++)
         cv_put_span(builder, cv_cubin_body(&cv_l_obj(link, i)->cubin, cv_l_obj(link, i)->tkinfo));
-    return end(link, link->tkinfo);
+    return end(link, link->out->tkinfo);
 }
 
 /* The oldest virtual architecture among the inputs. */
@@ -273,21 +274,22 @@ static cuvet_status fill_cuinfo(cv_link *link)
 {
     uint32_t sm = UINT32_MAX;
 
-    for (cv_id i = 0; i < link->obj.count; i++) {
+    for (cv_id i = 0; i < link->inputs->obj.count; i++) {
         uint32_t lowest = cv_l_obj(link, i)->cubin.virtual_sm;
 
         if (lowest < sm)
             sm = lowest;
     }
-    cv_put_u32(bytes_of(link, link->cuinfo), 12);
-    cv_put_u32(bytes_of(link, link->cuinfo), 8);
-    cv_put_u32(bytes_of(link, link->cuinfo), 1000);
-    cv_put_str(bytes_of(link, link->cuinfo), "NVIDIA Corp");
-    cv_put_u8(bytes_of(link, link->cuinfo), 0);
-    cv_put_u16(bytes_of(link, link->cuinfo), 2);
-    cv_put_u16(bytes_of(link, link->cuinfo), (uint16_t)(link->obj.count ? sm : link->opts.target.sm));
-    cv_put_u32(bytes_of(link, link->cuinfo), CV_ADMIT_TOOLKIT);
-    return end(link, link->cuinfo);
+    cv_put_u32(bytes_of(link, link->out->cuinfo), 12);
+    cv_put_u32(bytes_of(link, link->out->cuinfo), 8);
+    cv_put_u32(bytes_of(link, link->out->cuinfo), 1000);
+    cv_put_str(bytes_of(link, link->out->cuinfo), "NVIDIA Corp");
+    cv_put_u8(bytes_of(link, link->out->cuinfo), 0);
+    cv_put_u16(bytes_of(link, link->out->cuinfo), 2);
+    cv_put_u16(bytes_of(link, link->out->cuinfo),
+               (uint16_t)(link->inputs->obj.count ? sm : link->options->target.sm));
+    cv_put_u32(bytes_of(link, link->out->cuinfo), CV_ADMIT_TOOLKIT);
+    return end(link, link->out->cuinfo);
 }
 
 /* What the inputs say of one tag (spec/compat.def says what becomes of it). */
@@ -363,13 +365,14 @@ static cuvet_status judge_tag(const cv_link *link, const synthetic_tag *tag)
  */
 static uint64_t common_mask(const cv_link *link, const synthetic_tag *tag)
 {
-    return cv_arch_has(cv_arch_of(link->opts.target.sm), CV_ARCH_KEEPS_MASK) && tag->count ? tag->mask : 0;
+    return cv_arch_has(cv_arch_of(link->options->target.sm), CV_ARCH_KEEPS_MASK) && tag->count ? tag->mask
+                                                                                               : 0;
 }
 
 static uint32_t merged_value(const cv_link *link, const synthetic_tag *tag)
 {
     switch (tag->rule) {
-    case CV_MERGE_TARGET: return link->opts.target.suffix == 'a';
+    case CV_MERGE_TARGET: return link->options->target.suffix == 'a';
     case CV_MERGE_ZERO:
     case CV_MERGE_ONE: return tag->zero ? 0 : tag->max;
     case CV_MERGE_DIFFERENT: return tag->differs ? 1 : tag->max;
@@ -400,9 +403,9 @@ static cuvet_status fill_compat(cv_link *link)
     tags all = { 0 };
     bool ok = true;
 
-    if (link->compat == CV_NONE)
+    if (link->out->compat == CV_NONE)
         return CUVET_OK;
-    for (cv_id i = 0; i < link->obj.count && ok; i++) {
+    for (cv_id i = 0; i < link->inputs->obj.count && ok; i++) {
         cv_span span = cv_cubin_body(&cv_l_obj(link, i)->cubin, cv_l_obj(link, i)->compat);
         uint64_t pos = 0;
         cv_tlv tlv;
@@ -416,16 +419,16 @@ static cuvet_status fill_compat(cv_link *link)
         const synthetic_tag *tag = tags_at(&all, i);
 
         st = judge_tag(link, tag);
-        put_tag(link, bytes_of(link, link->compat), tag);
+        put_tag(link, bytes_of(link, link->out->compat), tag);
     }
     if (all.count == 0 && ok) {
-        cv_tlv_put_bval(bytes_of(link, link->compat), CV_COMPAT_CUDA_ACCELERATOR_TARGET,
-                        link->opts.target.suffix == 'a');
+        cv_tlv_put_bval(bytes_of(link, link->out->compat), CV_COMPAT_CUDA_ACCELERATOR_TARGET,
+                        link->options->target.suffix == 'a');
     }
     tags_free(&link->ctx->mem, &all);
     if (st != CUVET_OK)
         return st;
-    return ok ? end(link, link->compat) : cv_l_nomem(link);
+    return ok ? end(link, link->out->compat) : cv_l_nomem(link);
 }
 
 /* The relocation type that older loaders do not know: its number, and where its value and the number of a
@@ -437,20 +440,20 @@ static cuvet_status fill_action(cv_link *link)
         0, facts->shift, 0, facts->bits, facts->pos, 0, CV_R_NUMBER_BITS, CV_R_NUMBER_POS
     };
 
-    if (link->action == CV_NONE)
+    if (link->out->action == CV_NONE)
         return CUVET_OK;
-    cv_put_u32(bytes_of(link, link->action), CV_R_CUDA_CONST_FIELD22_37);
-    cv_put_u32(bytes_of(link, link->action), 0);
+    cv_put_u32(bytes_of(link, link->out->action), CV_R_CUDA_CONST_FIELD22_37);
+    cv_put_u32(bytes_of(link, link->out->action), 0);
     for (size_t i = 0; i < CV_COUNT(action); i++)
-        cv_put_u8(bytes_of(link, link->action), CV_AT(action, i));
-    return end(link, link->action);
+        cv_put_u8(bytes_of(link, link->out->action), CV_AT(action, i));
+    return end(link, link->out->action);
 }
 
 /* sh_link and sh_info of the sections that name others. */
 static void fill_headers(cv_link *link)
 {
-    for (uint64_t i = 0; i < link->order.count; i++) {
-        cv_osec *osec = cv_l_osec(link, *cv_u32s_at(&link->order, i));
+    for (uint64_t i = 0; i < link->layout->order.count; i++) {
+        cv_osec *osec = cv_l_osec(link, *cv_u32s_at(&link->layout->order, i));
 
         if (osec->group == CV_G_CODE && osec->fn != CV_NONE) {
             osec->link = LINK_SYMTAB;
@@ -473,7 +476,7 @@ cuvet_status cv_link_fill(cv_link *link)
 
     for (size_t i = 0; i < CV_COUNT(PARTS) && st == CUVET_OK; i++)
         st = CV_AT(PARTS, i)(link);
-    for (cv_id i = 0; i < link->osec.count && st == CUVET_OK; i++)
+    for (cv_id i = 0; i < link->out->osec.count && st == CUVET_OK; i++)
         if (cv_l_osec(link, i)->group == CV_G_REL)
             st = cv_l_osec(link, i)->is_resolved ? fill_resolved(link, i) : fill_relocations(link, i);
     fill_headers(link);
@@ -502,9 +505,10 @@ bool cv_link_fill_holds(const cv_link *link)
 {
     uint64_t end = FILE_HEADER;
 
-    for (uint64_t i = 1; i < link->order.count; i++)
-        if (!section_holds(cv_l_osec(link, *cv_u32s_get(&link->order, i)), &end))
+    for (uint64_t i = 1; i < link->layout->order.count; i++)
+        if (!section_holds(cv_l_osec(link, *cv_u32s_get(&link->layout->order, i)), &end))
             return false;
-    return link->shoff >= end &&
-           cv_l_osec(link, link->symtab)->bytes.len / cv_elf_sym_size(false) == link->sym_order.count + 1;
+    return link->synthetics->shoff >= end &&
+           cv_l_osec(link, link->out->symtab)->bytes.len / cv_elf_sym_size(false) ==
+               link->layout->sym_order.count + 1;
 }

@@ -30,7 +30,7 @@ static bool put(cv_block *out, uint64_t size, uint64_t off, cv_span bytes)
 /* The bytes of an input section. */
 static cv_span lent_bytes(const cv_link *link, const cv_osec *osec)
 {
-    const cv_isec *isec = cv_l_isec(link, cv_lparts_get(&link->part, osec->first_part)->isec);
+    const cv_isec *isec = cv_l_isec(link, cv_lparts_get(&link->out->part, osec->first_part)->isec);
     const cv_lobj *obj = cv_l_obj(link, isec->obj);
     cv_span bytes = cv_span_tail(obj->image, cv_cubin_sec(&obj->cubin, isec->index)->header.off);
 
@@ -47,7 +47,7 @@ static bool can_lend(const cv_link *link, const cv_osec *osec)
     if (osec->group != CV_G_CODE || osec->dead || osec->size < LEND_LEAST || osec->bytes.len ||
         osec->first_part == CV_NONE || osec->first_part != osec->last_part)
         return false;
-    part = cv_lparts_get(&link->part, osec->first_part);
+    part = cv_lparts_get(&link->out->part, osec->first_part);
     isec = cv_l_isec(link, part->isec);
     return part->base == 0 && isec->size == osec->size &&
            cv_cubin_sec(&cv_l_obj(link, isec->obj)->cubin, isec->index)->in_file;
@@ -60,20 +60,20 @@ static bool put_section(const cv_link *link, cv_block *out, const cv_osec *osec)
     if (osec->group == CV_G_NOBITS)
         return true;
     if (osec->lent)
-        return osec->off <= link->size && osec->size <= link->size - osec->off;
+        return osec->off <= link->file->size && osec->size <= link->file->size - osec->off;
     if (osec->bytes.len)
         return osec->bytes.len == osec->size &&
-               put(out, link->size, osec->off, cv_builder_span(&osec->bytes));
-    if (osec->off > link->size || osec->size > link->size - osec->off)
+               put(out, link->file->size, osec->off, cv_builder_span(&osec->bytes));
+    if (osec->off > link->file->size || osec->size > link->file->size - osec->off)
         return false;
     cv_block_clear(out, osec->off, osec->size); /* between the parts */
     for (cv_id part = osec->first_part; part != CV_NONE && ok;
-         part = cv_lparts_get(&link->part, part)->next) {
-        const cv_lpart *chunk = cv_lparts_get(&link->part, part);
+         part = cv_lparts_get(&link->out->part, part)->next) {
+        const cv_lpart *chunk = cv_lparts_get(&link->out->part, part);
         cv_span body = cv_l_body(link, cv_l_isec(link, chunk->isec));
 
         ok = body.len <= osec->size && chunk->base <= osec->size - body.len &&
-             put(out, link->size, osec->off + chunk->base, body);
+             put(out, link->file->size, osec->off + chunk->base, body);
     }
     return ok;
 }
@@ -148,7 +148,7 @@ static bool copy_patches(const cv_link *link, cv_block *out, const cv_osec *osec
             continue;
         part = cv_span_tail(all, at - osec->off);
         part.len = len;
-        ok = put(out, link->size, at, part);
+        ok = put(out, link->file->size, at, part);
     }
     return ok;
 }
@@ -157,13 +157,13 @@ static bool patch_all(const cv_link *link, cv_block *out, cv_u8s *patched)
 {
     bool ok = true;
 
-    for (cv_id i = 0; i < link->osec.count && ok; i++)
+    for (cv_id i = 0; i < link->out->osec.count && ok; i++)
         if (is_applied(link, cv_l_osec(link, i)) && cv_l_osec(link, cv_l_osec(link, i)->target)->lent)
             ok = mark_patches(link, cv_l_osec(link, i), patched);
-    for (cv_id i = 0; i < link->osec.count && ok; i++)
+    for (cv_id i = 0; i < link->out->osec.count && ok; i++)
         if (cv_l_osec(link, i)->lent)
             ok = copy_patches(link, out, cv_l_osec(link, i), patched);
-    for (cv_id i = 0; i < link->osec.count && ok; i++)
+    for (cv_id i = 0; i < link->out->osec.count && ok; i++)
         if (is_applied(link, cv_l_osec(link, i)))
             ok = apply(link, out, cv_l_osec(link, i));
     return ok;
@@ -171,15 +171,15 @@ static bool patch_all(const cv_link *link, cv_block *out, cv_u8s *patched)
 
 static void section_header(const cv_link *link, cv_builder *builder, const cv_osec *osec)
 {
-    bool count =
-        osec->index == 0 && link->order.count >= CV_SHN_LORESERVE; /* that does not fit the file header */
+    bool count = osec->index == 0 &&
+                 link->layout->order.count >= CV_SHN_LORESERVE; /* that does not fit the file header */
 
     cv_put_u32(builder, (uint32_t)cv_l_mean(link, osec->name)->sh_off);
     cv_put_u32(builder, osec->type);
     cv_put_u64(builder, osec->flags);
     cv_put_u64(builder, 0);
     cv_put_u64(builder, osec->off);
-    cv_put_u64(builder, count ? link->order.count : osec->size);
+    cv_put_u64(builder, count ? link->layout->order.count : osec->size);
     cv_put_u32(builder, osec->link);
     cv_put_u32(builder, osec->info);
     cv_put_u64(builder, osec->align);
@@ -203,8 +203,8 @@ static bool find_groups(const cv_link *link, cv_group first, cv_group last, out_
 {
     bool any = false;
 
-    for (uint64_t i = 0; i < link->order.count; i++) {
-        const cv_osec *osec = cv_l_osec(link, *cv_u32s_get(&link->order, i));
+    for (uint64_t i = 0; i < link->layout->order.count; i++) {
+        const cv_osec *osec = cv_l_osec(link, *cv_u32s_get(&link->layout->order, i));
 
         if (osec->group != first && osec->group != last)
             continue;
@@ -222,8 +222,8 @@ static bool find_data(const cv_link *link, out_segment *segment)
     bool any = false, zero = false;
     uint64_t end = 0;
 
-    for (uint64_t i = 0; i < link->order.count; i++) {
-        const cv_osec *osec = cv_l_osec(link, *cv_u32s_get(&link->order, i));
+    for (uint64_t i = 0; i < link->layout->order.count; i++) {
+        const cv_osec *osec = cv_l_osec(link, *cv_u32s_get(&link->layout->order, i));
 
         if (osec->group != CV_G_INIT && osec->group != CV_G_NOBITS)
             continue;
@@ -238,8 +238,8 @@ static bool find_data(const cv_link *link, out_segment *segment)
         }
     }
     end = segment->filesz;
-    for (uint64_t i = 0; i < link->order.count; i++) {
-        const cv_osec *osec = cv_l_osec(link, *cv_u32s_get(&link->order, i));
+    for (uint64_t i = 0; i < link->layout->order.count; i++) {
+        const cv_osec *osec = cv_l_osec(link, *cv_u32s_get(&link->layout->order, i));
 
         if (osec->group == CV_G_NOBITS)
             end = cv_sat_add(cv_sat_align(end, cv_max(osec->align, 1)), osec->size);
@@ -252,7 +252,7 @@ static bool find_data(const cv_link *link, out_segment *segment)
 /* From sm_100 on only code is executable. */
 static void split_segments(cv_link *link, cv_builder *builder)
 {
-    out_segment table = { CV_PT_PHDR, CV_PF_R, link->phoff, 0, 0 };
+    out_segment table = { CV_PT_PHDR, CV_PF_R, link->synthetics->phoff, 0, 0 };
     out_segment segment[4] = { { CV_PT_LOAD, CV_PF_R, 0, 0, 0 },
                                { CV_PT_LOAD, CV_PF_R | CV_PF_X, 0, 0, 0 },
                                { CV_PT_LOAD, CV_PF_R | CV_PF_W, 0, 0, 0 },
@@ -262,10 +262,10 @@ static void split_segments(cv_link *link, cv_builder *builder)
                           find_data(link, CV_ARRAY_AT(segment, 2)),
                           find_groups(link, CV_G_PARAM, CV_G_PARAM, CV_ARRAY_AT(segment, 3)) };
 
-    link->phnum = 2;
+    link->file->phnum = 2;
     for (size_t i = 0; i < CV_COUNT(segment); i++)
-        link->phnum += CV_ARRAY_GET(has, i);
-    table.filesz = table.memsz = link->phnum * cv_elf_phdr_size(false);
+        link->file->phnum += CV_ARRAY_GET(has, i);
+    table.filesz = table.memsz = link->file->phnum * cv_elf_phdr_size(false);
     put_segment(builder, &table);
     table.type = CV_PT_LOAD;
     put_segment(builder, &table);
@@ -280,10 +280,10 @@ static void segments(cv_link *link, cv_builder *builder)
                 data = { CV_PT_LOAD, CV_PF_R | CV_PF_W, 0, 0, 0 };
     bool has_code = find_groups(link, CV_G_CONST, CV_G_CODE, &code), has_data = find_data(link, &data);
     uint64_t count = 2u + has_code + has_data;
-    out_segment table = { CV_PT_PHDR, CV_PF_R | CV_PF_X, link->phoff, count * cv_elf_phdr_size(false),
-                          count * cv_elf_phdr_size(false) };
+    out_segment table = { CV_PT_PHDR, CV_PF_R | CV_PF_X, link->synthetics->phoff,
+                          count * cv_elf_phdr_size(false), count * cv_elf_phdr_size(false) };
 
-    link->phnum = count;
+    link->file->phnum = count;
     put_segment(builder, &table);
     if (has_code)
         put_segment(builder, &code);
@@ -295,7 +295,7 @@ static void segments(cv_link *link, cv_builder *builder)
 
 static void file_header(const cv_link *link, cv_builder *builder)
 {
-    uint32_t note = cv_l_osec(link, link->cuinfo)->index;
+    uint32_t note = cv_l_osec(link, link->out->cuinfo)->index;
 
     cv_put_u32(builder, CV_ELF_MAGIC);
     cv_put_u8(builder, 2);
@@ -304,18 +304,19 @@ static void file_header(const cv_link *link, cv_builder *builder)
     cv_put_u8(builder, CV_OSABI_CUDA);
     cv_put_u8(builder, CV_ABI_CUDA);
     cv_put_zero(builder, 7);
-    cv_put_u16(builder, link->opts.relocatable ? CV_ELF_REL : CV_ELF_EXEC);
+    cv_put_u16(builder, link->options->relocatable ? CV_ELF_REL : CV_ELF_EXEC);
     cv_put_u16(builder, CV_EM_CUDA);
     cv_put_u32(builder, 1);
     cv_put_u64(builder, 0);
-    cv_put_u64(builder, link->phnum ? link->phoff : 0);
-    cv_put_u64(builder, link->shoff);
-    cv_put_u32(builder, cv_elf_flags(note, link->opts.target.sm, CV_EF_SASS));
+    cv_put_u64(builder, link->file->phnum ? link->synthetics->phoff : 0);
+    cv_put_u64(builder, link->synthetics->shoff);
+    cv_put_u32(builder, cv_elf_flags(note, link->options->target.sm, CV_EF_SASS));
     cv_put_u16(builder, (uint16_t)cv_elf_ehdr_size(false));
     cv_put_u16(builder, (uint16_t)cv_elf_phdr_size(false));
-    cv_put_u16(builder, (uint16_t)link->phnum);
+    cv_put_u16(builder, (uint16_t)link->file->phnum);
     cv_put_u16(builder, (uint16_t)cv_elf_shdr_size(false));
-    cv_put_u16(builder, link->order.count < CV_SHN_LORESERVE ? (uint16_t)link->order.count : 0);
+    cv_put_u16(builder,
+               link->layout->order.count < CV_SHN_LORESERVE ? (uint16_t)link->layout->order.count : 0);
     cv_put_u16(builder, 1);
 }
 
@@ -323,18 +324,18 @@ static void file_header(const cv_link *link, cv_builder *builder)
 static bool put_all(cv_link *link, cv_block *out, const cv_builder *header, const cv_builder *tables)
 {
     uint64_t pos = header->len;
-    bool ok = put(out, link->size, 0, cv_builder_span(header)) &&
-              put(out, link->size, link->shoff, cv_builder_span(tables));
+    bool ok = put(out, link->file->size, 0, cv_builder_span(header)) &&
+              put(out, link->file->size, link->synthetics->shoff, cv_builder_span(tables));
 
-    for (uint64_t i = 1; i < link->order.count && ok; i++) {
-        cv_osec *osec = cv_l_osec(link, *cv_u32s_at(&link->order, i));
+    for (uint64_t i = 1; i < link->layout->order.count && ok; i++) {
+        cv_osec *osec = cv_l_osec(link, *cv_u32s_at(&link->layout->order, i));
 
         osec->lent = can_lend(link, osec);
         cv_block_clear(out, pos, osec->off - cv_min(osec->off, pos));
         ok = put_section(link, out, osec);
         pos = osec->group == CV_G_NOBITS ? osec->off : cv_sat_add(osec->off, osec->size);
     }
-    cv_block_clear(out, pos, link->shoff - cv_min(link->shoff, pos));
+    cv_block_clear(out, pos, link->synthetics->shoff - cv_min(link->synthetics->shoff, pos));
     return ok;
 }
 
@@ -344,8 +345,8 @@ static void list_slices(const cv_link *link, const cv_block *out, const cv_u8s *
     cv_mem *mem = &link->ctx->mem;
     uint64_t pos = 0, len;
 
-    for (uint64_t i = 1; i < link->order.count; i++) {
-        const cv_osec *osec = cv_l_osec(link, *cv_u32s_get(&link->order, i));
+    for (uint64_t i = 1; i < link->layout->order.count; i++) {
+        const cv_osec *osec = cv_l_osec(link, *cv_u32s_get(&link->layout->order, i));
         uint64_t end = osec->off + osec->size;
         cv_span lent;
 
@@ -359,7 +360,7 @@ static void list_slices(const cv_link *link, const cv_block *out, const cv_u8s *
             pos = at + len;
         }
     }
-    cv_slices_borrow(mem, file, part_of(out, pos, link->size - cv_min(link->size, pos)));
+    cv_slices_borrow(mem, file, part_of(out, pos, link->file->size - cv_min(link->file->size, pos)));
 }
 
 cuvet_status cv_link_emit(cv_link *link, cv_block *out, cv_slices *file)
@@ -370,23 +371,26 @@ cuvet_status cv_link_emit(cv_link *link, cv_block *out, cv_slices *file)
 
     cv_builder_init(&tables, &link->ctx->mem);
     cv_builder_init(&header, &link->ctx->mem);
-    for (uint64_t i = 0; i < link->order.count; i++)
-        section_header(link, &tables, cv_l_osec(link, *cv_u32s_at(&link->order, i)));
-    if (!link->opts.relocatable)
+    for (uint64_t i = 0; i < link->layout->order.count; i++)
+        section_header(link, &tables, cv_l_osec(link, *cv_u32s_at(&link->layout->order, i)));
+    if (!link->options->relocatable)
         (cv_l_has(link, CV_GEN_SPLIT_SEGMENTS) ? split_segments : segments)(link, &tables);
     file_header(link, &header);
-    link->size = cv_sat_add(link->shoff, tables.len);
-    st = tables.failed || header.failed ? cv_l_nomem(link) : cv_block_room(link->ctx, out, link->size, 0);
-    if (st == CUVET_OK && !cv_u8s_fill(&link->ctx->mem, &patched, link->size / PATCH + 1))
+    link->file->size = cv_sat_add(link->synthetics->shoff, tables.len);
+    st = tables.failed || header.failed ? cv_l_nomem(link)
+                                        : cv_block_room(link->ctx, out, link->file->size, 0);
+    if (st == CUVET_OK && !cv_u8s_fill(&link->ctx->mem, &patched, link->file->size / PATCH + 1))
         st = cv_l_nomem(link);
     if (st == CUVET_OK) {
-        cv_block_filled(out, link->size);
+        cv_block_filled(out, link->file->size);
         st = put_all(link, out, &header, &tables) && patch_all(link, out, &patched) ? CUVET_OK
                                                                                     : cv_link_broken(link);
     }
     if (st == CUVET_OK) {
         list_slices(link, out, &patched, file);
-        st = file->failed ? cv_l_nomem(link) : file->len == link->size ? CUVET_OK : cv_link_broken(link);
+        st = file->failed                    ? cv_l_nomem(link)
+             : file->len == link->file->size ? CUVET_OK
+                                             : cv_link_broken(link);
     }
     cv_u8s_free(&link->ctx->mem, &patched);
     cv_builder_free(&tables);
@@ -397,9 +401,10 @@ cuvet_status cv_link_emit(cv_link *link, cv_block *out, cv_slices *file)
 /* The file ends with its tables. */
 bool cv_link_write_holds(const cv_link *link)
 {
-    uint64_t tables =
-        cv_sat_add(link->order.count * cv_elf_shdr_size(false), link->phnum * cv_elf_phdr_size(false));
+    uint64_t tables = cv_sat_add(link->layout->order.count * cv_elf_shdr_size(false),
+                                 link->file->phnum * cv_elf_phdr_size(false));
 
-    return link->out->span.len == link->size && cv_sat_add(link->shoff, tables) == link->size &&
-           (link->phnum != 0) == !link->opts.relocatable;
+    return link->file->block->span.len == link->file->size &&
+           cv_sat_add(link->synthetics->shoff, tables) == link->file->size &&
+           (link->file->phnum != 0) == !link->options->relocatable;
 }

@@ -5,7 +5,7 @@
 
 cv_irel *kept_relocation(cv_link *link)
 {
-    for (uint64_t i = 0; i < link->irel.count; i++)
+    for (uint64_t i = 0; i < link->out->irel.count; i++)
         if (cv_l_irel(link, i)->keep)
             return cv_l_irel(link, i);
     ck_abort_msg("no relocation stays");
@@ -22,7 +22,7 @@ void kept_names(cv_link *link, uint8_t space)
 
 cv_irel *added_relocation(cv_link *link)
 {
-    for (uint64_t i = 0; i < link->irel.count; i++)
+    for (uint64_t i = 0; i < link->out->irel.count; i++)
         if (cv_l_irel(link, i)->target == CV_NONE)
             return cv_l_irel(link, i);
     ck_abort_msg("no relocation was added");
@@ -30,10 +30,10 @@ cv_irel *added_relocation(cv_link *link)
 
 cv_irec *record_with_symbol(cv_link *link)
 {
-    for (uint64_t i = 0; i < link->rec.count; i++) {
-        cv_irec *record = cv_irecs_at(&link->rec, i);
+    for (uint64_t i = 0; i < link->records->rec.count; i++) {
+        cv_irec *record = cv_irecs_at(&link->records->rec, i);
 
-        if (!record->raw && record->count && cv_iwords_at(&link->word, record->first)->symbol)
+        if (!record->raw && record->count && cv_iwords_at(&link->records->word, record->first)->symbol)
             return record;
     }
     ck_abort_msg("no record names a symbol");
@@ -41,16 +41,16 @@ cv_irec *record_with_symbol(cv_link *link)
 
 cv_irec *raw_record(cv_link *link)
 {
-    for (uint64_t i = 0; i < link->rec.count; i++)
-        if (cv_irecs_at(&link->rec, i)->raw && cv_irecs_at(&link->rec, i)->format == 4)
-            return cv_irecs_at(&link->rec, i);
+    for (uint64_t i = 0; i < link->records->rec.count; i++)
+        if (cv_irecs_at(&link->records->rec, i)->raw && cv_irecs_at(&link->records->rec, i)->format == 4)
+            return cv_irecs_at(&link->records->rec, i);
     ck_abort_msg("no record is an input's");
 }
 
 cv_irec *record_of(cv_link *link, uint8_t code)
 {
-    for (uint64_t i = 0; i < link->program_first; i++)
-        if (cv_irecs_at(&link->rec, i)->code == code)
-            return cv_irecs_at(&link->rec, i);
+    for (uint64_t i = 0; i < link->records->program_first; i++)
+        if (cv_irecs_at(&link->records->rec, i)->code == code)
+            return cv_irecs_at(&link->records->rec, i);
     ck_abort_msg("no such record");
 }

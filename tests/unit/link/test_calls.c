@@ -105,7 +105,7 @@ END_TEST
 /* A relocation of code that calls another function. */
 static cv_irel *a_call(cv_osec **of)
 {
-    for (uint64_t i = 0; i < link.osec.count; i++) {
+    for (uint64_t i = 0; i < link.out->osec.count; i++) {
         cv_osec *osec = cv_l_osec(&link, i);
 
         if (osec->group != CV_G_REL || cv_l_osec(&link, osec->target)->group != CV_G_CODE)
@@ -150,7 +150,7 @@ START_TEST(kept_unreached)
     ck_assert_int_eq(cv_link_run_to(&link, decide()), CUVET_OK);
     ck_assert_int_eq(cv_link_check(&link, decide()), CUVET_OK);
     ck_assert_uint_eq(unreached, 1);
-    for (cv_id i = 0; i < link.fn.count; i++) {
+    for (cv_id i = 0; i < link.functions->fn.count; i++) {
         if (!cv_l_fn(&link, i)->kernel)
             cv_l_fn(&link, i)->reachable = true;
     }

@@ -72,8 +72,8 @@ static void begin(const char *name, const char *target, bool relocatable)
     cv_ctx_unit(&ctx, CV_MIB);
     memset(&said, 0, sizeof(said));
     cv_link_begin(&link, &ctx, &options);
-    link.out = &out;
-    link.file = &file;
+    link.file->block = &out;
+    link.file->slices = &file;
     n_images = 0;
     add(name, target);
 }
@@ -104,7 +104,7 @@ static uint64_t number_of(const char *stage)
 
 static cv_isec *code_section(void)
 {
-    for (uint64_t i = 0; i < link.isec.count; i++)
+    for (uint64_t i = 0; i < link.inputs->isec.count; i++)
         if (cv_span_starts(cv_l_text(&link, cv_l_isec(&link, i)->name), ".text."))
             return cv_l_isec(&link, i);
     ck_abort_msg("no code");
@@ -112,7 +112,7 @@ static cv_isec *code_section(void)
 
 static cv_meaning *defined_name(void)
 {
-    for (uint64_t i = 0; i < link.mean.count; i++)
+    for (uint64_t i = 0; i < link.resolution->mean.count; i++)
         if (cv_l_mean(&link, (cv_id)i)->win != CV_NONE)
             return cv_l_mean(&link, (cv_id)i);
     ck_abort_msg("nothing is defined");
@@ -121,7 +121,7 @@ static cv_meaning *defined_name(void)
 /* A name that one input defines and another one only declares. */
 static cv_meaning *shared_name(cv_id *declaration)
 {
-    for (uint64_t i = 0; i < link.mean.count; i++) {
+    for (uint64_t i = 0; i < link.resolution->mean.count; i++) {
         cv_meaning *entry = cv_l_mean(&link, (cv_id)i);
 
         for (cv_id sym = entry->first; sym != CV_NONE && entry->win != CV_NONE;
@@ -136,7 +136,7 @@ static cv_meaning *shared_name(cv_id *declaration)
 
 static cv_lfn *kernel(void)
 {
-    for (uint64_t i = 0; i < link.fn.count; i++)
+    for (uint64_t i = 0; i < link.functions->fn.count; i++)
         if (cv_link_is_kernel(cv_l_fn(&link, i)) && cv_l_fn(&link, i)->calls != CV_NONE)
             return cv_l_fn(&link, i);
     ck_abort_msg("no kernel that calls");
@@ -144,12 +144,12 @@ static cv_lfn *kernel(void)
 
 static cv_lfn *callee(void)
 {
-    return cv_l_fn(&link, cv_edges_at(&link.edge, kernel()->calls)->to);
+    return cv_l_fn(&link, cv_edges_at(&link.calls->edge, kernel()->calls)->to);
 }
 
 static cv_osec *osec_with_relocations(void)
 {
-    for (uint64_t i = 0; i < link.osec.count; i++)
+    for (uint64_t i = 0; i < link.out->osec.count; i++)
         if (cv_l_osec(&link, i)->rels != CV_NONE)
             return cv_l_osec(&link, i);
     ck_abort_msg("no relocations");
@@ -158,7 +158,7 @@ static cv_osec *osec_with_relocations(void)
 /* A section with two pieces. */
 static cv_osec *pieced(void)
 {
-    for (uint64_t i = 0; i < link.osec.count; i++)
+    for (uint64_t i = 0; i < link.out->osec.count; i++)
         if (cv_l_osec(&link, i)->first_part != cv_l_osec(&link, i)->last_part)
             return cv_l_osec(&link, i);
     ck_abort_msg("no section has two pieces");
@@ -166,7 +166,7 @@ static cv_osec *pieced(void)
 
 static cv_isym *placed(void)
 {
-    for (uint64_t i = 0; i < link.isym.count; i++)
+    for (uint64_t i = 0; i < link.inputs->isym.count; i++)
         if (cv_l_isym(&link, i)->placed && cv_l_isym(&link, i)->value > 1 &&
             cv_l_isym(&link, i)->shared_sec != CV_NONE)
             return cv_l_isym(&link, i);
@@ -175,7 +175,7 @@ static cv_isym *placed(void)
 
 static cv_osym *osym_that(bool (*fits)(const cv_osym *osym))
 {
-    for (uint64_t i = 0; i < link.osym.count; i++)
+    for (uint64_t i = 0; i < link.out->osym.count; i++)
         if (fits(cv_l_osym(&link, i)))
             return cv_l_osym(&link, i);
     ck_abort_msg("no such symbol");
@@ -205,7 +205,7 @@ static bool is_variable(const cv_osym *osym)
 
 static cv_osec *ordered(uint64_t index)
 {
-    return cv_l_osec(&link, *cv_u32s_at(&link.order, index));
+    return cv_l_osec(&link, *cv_u32s_at(&link.layout->order, index));
 }
 
 /* ---- what breaks
@@ -218,12 +218,12 @@ static cv_osec *ordered(uint64_t index)
     }
 
 BREAK(read_order, cv_l_obj(&link, 1)->first_sym++)
-BREAK(read_count, cv_l_obj(&link, 0)->n_sec = (cv_id)link.isec.count + 1)
+BREAK(read_count, cv_l_obj(&link, 0)->n_sec = (cv_id)link.inputs->isec.count + 1)
 BREAK(read_owner, cv_l_isec(&link, 1)->obj = 1)
-BREAK(read_section_name, code_section()->name = (cv_id)link.names.list.count)
+BREAK(read_section_name, code_section()->name = (cv_id)link.names->set.list.count)
 BREAK(read_symbol_name, cv_l_isym(&link, 1)->name = CV_NONE)
 BREAK(read_place, cv_l_isym(&link, 1)->sec = cv_l_obj(&link, 1)->first_sec)
-BREAK(read_prototype, cv_l_isym(&link, 1)->proto = (cv_id)link.names.list.count)
+BREAK(read_prototype, cv_l_isym(&link, 1)->proto = (cv_id)link.names->set.list.count)
 
 BREAK(resolve_nothing, defined_name()->win = CV_NONE)
 static void resolve_declaration(void)
@@ -238,32 +238,32 @@ static void resolve_weak(void)
     cv_meaning *entry = defined_name();
 
     ck_assert_uint_eq(cv_l_bind(cv_l_isym(&link, entry->win)), CV_STB_GLOBAL);
-    for (cv_id i = 0; i < link.isym.count; i++) /* any symbol that is not strong */
+    for (cv_id i = 0; i < link.inputs->isym.count; i++) /* any symbol that is not strong */
         if (cv_l_isym(&link, i)->defined && cv_l_bind(cv_l_isym(&link, i)) != CV_STB_GLOBAL)
             entry->win = i;
 }
 
 BREAK(collect_dropped, code_section()->out = CV_NONE)
-BREAK(collect_section, code_section()->out = (cv_id)link.osec.count)
-BREAK(collect_symbol, cv_l_isym(&link, 1)->out = (cv_id)link.osym.count)
-BREAK(collect_function, cv_l_isym(&link, 1)->fn = (cv_id)link.fn.count)
+BREAK(collect_section, code_section()->out = (cv_id)link.out->osec.count)
+BREAK(collect_symbol, cv_l_isym(&link, 1)->out = (cv_id)link.out->osym.count)
+BREAK(collect_function, cv_l_isym(&link, 1)->fn = (cv_id)link.functions->fn.count)
 BREAK(collect_nameless, cv_l_fn(&link, 0)->sym = CV_NONE)
 static void collect_codeless(void)
 {
-    for (uint64_t i = 0; i < link.fn.count; i++)
+    for (uint64_t i = 0; i < link.functions->fn.count; i++)
         if (cv_l_fn(&link, i)->def != CV_NONE)
             cv_l_fn(&link, i)->sec = CV_NONE;
 }
-BREAK(collect_piece, cv_lparts_at(&link.part, 0)->base = 16)
-BREAK(collect_piece_of, cv_lparts_at(&link.part, 0)->isec = (cv_id)link.isec.count)
+BREAK(collect_piece, cv_lparts_at(&link.out->part, 0)->base = 16)
+BREAK(collect_piece_of, cv_lparts_at(&link.out->part, 0)->isec = (cv_id)link.inputs->isec.count)
 BREAK(collect_relocation, cv_l_irel(&link, 0)->target = 1)
-BREAK(collect_relocation_symbol, cv_l_irel(&link, 0)->sym = (cv_id)link.isym.count)
+BREAK(collect_relocation_symbol, cv_l_irel(&link, 0)->sym = (cv_id)link.inputs->isym.count)
 BREAK(collect_patched, osec_with_relocations()->target = CV_NONE)
 
 BREAK(reach_kernel, kernel()->live = false)
 BREAK(reach_callee, callee()->live = false)
 
-BREAK(tables_overlap, cv_lparts_at(&link.part, pieced()->last_part)->base = 0)
+BREAK(tables_overlap, cv_lparts_at(&link.out->part, pieced()->last_part)->base = 0)
 BREAK(tables_bank, pieced()->size--)
 
 /* A word of a section that was made anew becomes another. */
@@ -272,7 +272,7 @@ static void change(cv_id sec, uint64_t at, uint32_t by)
     cv_builder *builder;
     uint32_t old;
 
-    ck_assert_uint_lt(sec, link.osec.count);
+    ck_assert_uint_lt(sec, link.out->osec.count);
     builder = &cv_l_osec(&link, sec)->bytes;
     ck_assert_uint_le(at + 4, builder->len);
     old = cv_u32_at(cv_builder_span(builder), at);
@@ -284,7 +284,7 @@ static void change(cv_id sec, uint64_t at, uint32_t by)
  * it is wide, 8 of length, 8 that identify, the rest. */
 static uint64_t frame_that(bool describes)
 {
-    cv_span span = cv_builder_span(&cv_l_osec(&link, link.frames)->bytes);
+    cv_span span = cv_builder_span(&cv_l_osec(&link, link.out->frames)->bytes);
 
     for (uint64_t at = 0; at < span.len; at += 12 + cv_u64_at(span, at + 4))
         if ((cv_u64_at(span, at + 12) != UINT64_MAX) == describes)
@@ -292,15 +292,15 @@ static uint64_t frame_that(bool describes)
     ck_abort_msg("no such entry");
 }
 
-BREAK(frames_length, change(link.frames, frame_that(true) + 4, 1))
-BREAK(frames_narrow, change(link.frames, frame_that(false), UINT32_MAX))
-BREAK(frames_first, change(link.frames, 12, UINT32_MAX))
-BREAK(frames_common, change(link.frames, frame_that(true) + 12, 1))
-BREAK(frames_size, cv_l_osec(&link, link.frames)->size++)
+BREAK(frames_length, change(link.out->frames, frame_that(true) + 4, 1))
+BREAK(frames_narrow, change(link.out->frames, frame_that(false), UINT32_MAX))
+BREAK(frames_first, change(link.out->frames, 12, UINT32_MAX))
+BREAK(frames_common, change(link.out->frames, frame_that(true) + 12, 1))
+BREAK(frames_size, cv_l_osec(&link, link.out->frames)->size++)
 
 static cv_irel *line_relocation(bool last)
 {
-    cv_id rel = cv_l_osec(&link, cv_l_osec(&link, link.lines[0])->rel[1])->rels;
+    cv_id rel = cv_l_osec(&link, cv_l_osec(&link, link.out->lines[0])->rel[1])->rels;
 
     ck_assert_uint_ne(cv_l_irel(&link, rel)->next, CV_NONE);
     while (last && cv_l_irel(&link, rel)->next != CV_NONE)
@@ -308,18 +308,18 @@ static cv_irel *line_relocation(bool last)
     return cv_l_irel(&link, rel);
 }
 
-BREAK(lines_unit, change(link.lines[0], 0, 1))
-BREAK(lines_size, cv_l_osec(&link, link.lines[0])->size--)
-BREAK(lines_second, change(link.lines[1], 0, 1)) /* .nv_debug_line_sass */
+BREAK(lines_unit, change(link.out->lines[0], 0, 1))
+BREAK(lines_size, cv_l_osec(&link, link.out->lines[0])->size--)
+BREAK(lines_second, change(link.out->lines[1], 0, 1)) /* .nv_debug_line_sass */
 BREAK(lines_order, line_relocation(false)->off = line_relocation(true)->off + 1)
-BREAK(lines_inside, line_relocation(true)->off = cv_l_osec(&link, link.lines[0])->size)
+BREAK(lines_inside, line_relocation(true)->off = cv_l_osec(&link, link.out->lines[0])->size)
 
 BREAK(shared_aligned, placed()->shared_off += 1)
 BREAK(shared_inside, placed()->shared_off = UINT64_C(1) << 40)
 
 static cv_isym *reserved(void)
 {
-    for (cv_id i = 0; i < link.isym.count; i++)
+    for (cv_id i = 0; i < link.inputs->isym.count; i++)
         if (cv_l_is_reserved(cv_l_isym(&link, i)) && cv_l_isym(&link, i)->placed)
             return cv_l_isym(&link, i);
     ck_abort_msg("no such variable");
@@ -329,7 +329,7 @@ BREAK(shared_reserved_first, reserved()->shared_off = 0x20)
 BREAK(shared_reserved_end, reserved()->shared_off = 0x3F0)
 BREAK(shared_reserved_lost, reserved()->placed = false)
 
-BREAK(values_section, osym_that(is_variable)->sec = (cv_id)link.osec.count)
+BREAK(values_section, osym_that(is_variable)->sec = (cv_id)link.out->osec.count)
 BREAK(values_own, osym_that(is_section)->sec += 1)
 BREAK(values_inside, osym_that(is_variable)->value = UINT64_MAX)
 
@@ -364,44 +364,45 @@ BREAK(decide_unified, kept_relocation(&link)->type = 104)
 BREAK(decide_shared, kept_names(&link, CV_STO_SPACE_SHARED))
 BREAK(decide_constant, kept_names(&link, 0x80))
 
-BREAK(describe_order, cv_oinfos_at(&link.oinfo, 1)->first++)
-BREAK(describe_lost, link.oinfo.count--)
-BREAK(describe_program, link.program_n--)
-BREAK(describe_word, record_with_symbol(&link)->first = (cv_id)link.word.count)
-BREAK(describe_symbol,
-      cv_iwords_at(&link.word, record_with_symbol(&link)->first)->value = (uint32_t)link.osym.count)
+BREAK(describe_order, cv_oinfos_at(&link.records->oinfo, 1)->first++)
+BREAK(describe_lost, link.records->oinfo.count--)
+BREAK(describe_program, link.records->program_n--)
+BREAK(describe_word, record_with_symbol(&link)->first = (cv_id)link.records->word.count)
+BREAK(describe_symbol, cv_iwords_at(&link.records->word, record_with_symbol(&link)->first)->value =
+                           (uint32_t)link.out->osym.count)
 BREAK(describe_lost_flag, kernel()->all.has |= CV_H_BIT(CV_H_CTAIDZ_USED))
 BREAK(describe_barriers, record_of(&link, CV_ATTR_NUM_BARRIERS)->value++)
 BREAK(describe_barriers_lost, record_of(&link, CV_ATTR_NUM_BARRIERS)->code = CV_ATTR_WMMA_USED)
 BREAK(describe_fragment, record_of(&link, CV_ATTR_CUDA_API_VERSION)->code = CV_ATTR_AT_ENTRY_FRAGEMENTS;
       kernel()->kernel = false)
-BREAK(describe_old_number, cv_iwords_at(&link.word, record_with_symbol(&link)->first)->symbol = false)
+BREAK(describe_old_number,
+      cv_iwords_at(&link.records->word, record_with_symbol(&link)->first)->symbol = false)
 BREAK(describe_raw, raw_record(&link)->code = 9) /* SAMPLER_INIT, whose symbol would be the input's */
-BREAK(describe_twice, cv_oinfos_at(&link.oinfo, 0)->fn = CV_NONE)
+BREAK(describe_twice, cv_oinfos_at(&link.records->oinfo, 0)->fn = CV_NONE)
 
 BREAK(arrange_number, ordered(3)->index = 2)
 BREAK(arrange_dead, ordered(5)->dead = true)
 BREAK(arrange_name, cv_l_mean(&link, ordered(6)->name)->sh_off = 0)
-BREAK(arrange_symbol, cv_l_osym(&link, *cv_u32s_at(&link.sym_order, 0))->index = 7)
+BREAK(arrange_symbol, cv_l_osym(&link, *cv_u32s_at(&link.layout->sym_order, 0))->index = 7)
 BREAK(arrange_symbol_name, cv_l_mean(&link, kernel()->name)->str_off = 0)
-BREAK(arrange_kernel, (link.sym_order.count--, cv_l_osym(&link, kernel()->sym)->index = 0))
-BREAK(arrange_locals, link.n_locals = link.sym_order.count + 2)
+BREAK(arrange_kernel, (link.layout->sym_order.count--, cv_l_osym(&link, kernel()->sym)->index = 0))
+BREAK(arrange_locals, link.layout->n_locals = link.layout->sym_order.count + 2)
 
 BREAK(fill_overlap, ordered(5)->off = ordered(4)->off)
-BREAK(fill_align, ordered(link.order.count - 1)->off++)
-BREAK(fill_bytes, cv_l_osec(&link, link.strtab)->size++)
+BREAK(fill_align, ordered(link.layout->order.count - 1)->off++)
+BREAK(fill_bytes, cv_l_osec(&link, link.out->strtab)->size++)
 BREAK(fill_kept, osec_with_relocations()->n_kept++)
-BREAK(fill_tables, link.shoff = 64)
-BREAK(fill_symbols, link.sym_order.count--)
+BREAK(fill_tables, link.synthetics->shoff = 64)
+BREAK(fill_symbols, link.layout->sym_order.count--)
 
-BREAK(write_size, link.size++)
-BREAK(write_place, link.shoff -= 8)
-BREAK(write_segments, (link.phnum = 0, link.shoff += 3 * 56))
+BREAK(write_size, link.file->size++)
+BREAK(write_place, link.synthetics->shoff -= 8)
+BREAK(write_segments, (link.file->phnum = 0, link.synthetics->shoff += 3 * 56))
 
-BREAK(reread_sections, link.seen.sections--)
-BREAK(reread_symbols, link.seen.symbols--)
-BREAK(reread_extent, link.seen.extent--)
-BREAK(reread_kernels, link.seen.kernels--)
+BREAK(reread_sections, link.reread->seen.sections--)
+BREAK(reread_symbols, link.reread->seen.symbols--)
+BREAK(reread_extent, link.reread->seen.extent--)
+BREAK(reread_kernels, link.reread->seen.kernels--)
 
 static const struct {
     const char *stage;
@@ -540,13 +541,13 @@ END_TEST
 /* A file with a broken header, section table, symbol, record or segment is not given out. */
 static uint64_t field_at(unsigned index)
 {
-    const cv_osec *symtab = cv_l_osec(&link, link.symtab), *info = cv_l_osec(&link, link.info);
-    const uint64_t places[] = { 18,                  /* e_machine */
-                                link.shoff + 64 + 4, /* type of a section */
-                                link.shoff + 2 * 64 + 24,
+    const cv_osec *symtab = cv_l_osec(&link, link.out->symtab), *info = cv_l_osec(&link, link.out->info);
+    const uint64_t places[] = { 18,                              /* e_machine */
+                                link.synthetics->shoff + 64 + 4, /* type of a section */
+                                link.synthetics->shoff + 2 * 64 + 24,
                                 symtab->off + 24 + 6,
                                 info->off + 4, /* the symbol of a record */
-                                link.phoff + 32 /* bytes of a segment */ };
+                                link.synthetics->phoff + 32 /* bytes of a segment */ };
 
     return index < N(places) ? places[index] : 0;
 }
@@ -571,7 +572,7 @@ START_TEST(relocatable)
 {
     begin("shared_static", "sm_80", true);
     ck_assert_int_eq(cv_link_complete(&link, &out, &file), CUVET_OK);
-    ck_assert_uint_eq(link.seen.extent, out.span.len);
+    ck_assert_uint_eq(link.reread->seen.extent, out.span.len);
     end();
 }
 END_TEST
