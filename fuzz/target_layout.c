@@ -50,7 +50,8 @@ static void check_sections(const cv_link *link)
 
         FZ_CHECK(!osec->dead && osec->index == i, "sections are numbered in their order");
         FZ_CHECK(osec->align < 2 || (cv_is_pow2(osec->align) && osec->off % osec->align == 0), "aligned");
-        check_string(names, cv_l_mean(link, osec->name)->sh_off, cv_l_text(link, osec->name));
+        check_string(names, cv_name_places_get(&link->layout->name, osec->name)->sh_off,
+                     cv_l_text(link, osec->name));
         if (osec->group != CV_G_NOBITS && i)
             range[count++] = (layout_range){ osec->off, cv_sat_add(osec->off, osec->size) };
     }
@@ -78,10 +79,12 @@ static void check_parts(const cv_link *link)
             const cv_lpart *chunk = cv_lparts_get(&link->out->part, part);
             const cv_isec *isec = cv_l_isec(link, chunk->isec);
 
-            FZ_CHECK(isec->out == i && !isec->lost, "a part of its section");
+            FZ_CHECK(cv_l_became(link, isec->id)->out == i && !cv_l_became(link, isec->id)->lost,
+                     "a part of its section");
             FZ_CHECK(chunk->base >= end && isec->size <= osec->size && chunk->base <= osec->size - isec->size,
                      "in its section");
-            FZ_CHECK(chunk->base == isec->base && (isec->align < 2 || chunk->base % isec->align == 0),
+            FZ_CHECK(chunk->base == cv_l_became(link, isec->id)->base &&
+                         (isec->align < 2 || chunk->base % isec->align == 0),
                      "aligned as it asked for");
             FZ_CHECK(osec->align >= isec->align, "as its section is");
             end = chunk->base + isec->size;
@@ -101,7 +104,8 @@ static void check_symbols(const cv_link *link)
 
         FZ_CHECK(!osym->dead && osym->index == i + 1, "symbols are numbered in their order");
         FZ_CHECK(!osym->is_section || i + 1 < link->layout->n_locals, "sections are local");
-        check_string(names, cv_l_mean(link, osym->name)->str_off, cv_l_text(link, osym->name));
+        check_string(names, cv_name_places_get(&link->layout->name, osym->name)->str_off,
+                     cv_l_text(link, osym->name));
         FZ_CHECK(!osec || (!osec->dead && osec->index < link->layout->order.count),
                  "in a section of the file");
         if (osec && osec->group == CV_G_CODE && !osym->is_section)
@@ -124,8 +128,10 @@ static void check_shared(const cv_link *link)
         for (cv_id i = 0; i < link->inputs->isym.count; i++) {
             const cv_isym *sym = cv_l_isym(link, i);
 
-            if (sym->placed && sym->shared_sec == osec && sym->size && cv_l_canon(link, i) == i)
-                range[count++] = (layout_range){ sym->shared_off, cv_sat_add(sym->shared_off, sym->size) };
+            if (cv_l_shared(link, sym->id)->placed && cv_l_shared(link, sym->id)->sec == osec && sym->size &&
+                cv_l_canon(link, i) == i)
+                range[count++] = (layout_range){ cv_l_shared(link, sym->id)->off,
+                                                 cv_sat_add(cv_l_shared(link, sym->id)->off, sym->size) };
         }
         check_ranges(range, count, 0, cv_l_osec(link, osec)->size);
     }

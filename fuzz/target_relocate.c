@@ -63,16 +63,18 @@ static bool add_sections(relocate_world *world, uint32_t bank)
 
     for (uint32_t i = 0; i < N_SECTIONS; i++) {
         cv_sec sec = { .role = SECTIONS[i].role, .bank = i == TABLE ? 2 : bank % 18 };
-        cv_isec in = { .index = i, .size = PATCHED, .out = i == TABLE ? CV_NONE : i, .table = i == TABLE };
+        cv_isec in = { .index = i, .id = i, .size = PATCHED };
+        cv_became became = { .out = i == TABLE ? CV_NONE : i, .table = i == TABLE };
         cv_osec out = {
             .group = SECTIONS[i].group, .fn = 0, .size = PATCHED, .resolved = CV_NONE, .rels = CV_NONE
         };
 
         if (!cv_secs_push(mem, &cubin->sec, sec) || !cv_isecs_push(mem, &world->link.inputs->isec, in) ||
+            !cv_becames_push(mem, &world->link.out->became, became) ||
             !cv_osecs_push(mem, &world->link.out->osec, out))
             return false;
     }
-    return true;
+    return cv_u64s_fill(mem, &world->link.memory->bank_off, N_SECTIONS);
 }
 
 static bool add_symbols(relocate_world *world)
@@ -89,8 +91,9 @@ static bool add_symbols(relocate_world *world)
                         .info = SYMBOLS[i].info,
                         .other = SYMBOLS[i].other,
                         .defined = sec != CV_NONE,
-                        .out = i,
-                        .placed = SYMBOLS[i].placed };
+                        .id = i };
+        cv_shared_place place = { .placed = SYMBOLS[i].placed };
+        cv_meaning meaning = { .first = i, .last = i, .win = sec == CV_NONE ? CV_NONE : i };
         cv_osym osym = { .name = name,
                          .sec = sec,
                          .win = sec == CV_NONE ? CV_NONE : i,
@@ -100,11 +103,28 @@ static bool add_symbols(relocate_world *world)
                          .has_slot = SYMBOLS[i].slot };
 
         if (name == CV_NONE || !cv_isyms_push(mem, &world->link.inputs->isym, sym) ||
+            !cv_u32s_push(mem, &world->link.functions->of, 0) ||
+            !cv_u32s_push(mem, &world->link.out->became_sym, i) ||
+            !cv_shared_places_push(mem, &world->link.memory->shared, place) ||
+            !cv_meanings_push(mem, &world->link.resolution->mean, meaning) ||
             !cv_osyms_push(mem, &world->link.out->osym, osym))
             return false;
-        cv_l_mean(&world->link, name)->first = cv_l_mean(&world->link, name)->last = i;
-        cv_l_mean(&world->link, name)->win = sec == CV_NONE ? CV_NONE : i;
     }
+    return true;
+}
+
+/* A kernel, and a function that is gone. */
+static bool add_functions(relocate_world *world)
+{
+    cv_mem *mem = &world->fuzz->ctx.mem;
+
+    for (cv_id i = 0; i < 2; i++)
+        if (!cv_lfns_push(mem, &world->link.functions->fn,
+                          (cv_lfn){ .id = i, .owner = i, .kernel = i == 0 }) ||
+            !cv_fn_calls_list_push(mem, &world->link.calls->fn, (cv_fn_calls){ .live = i == 0 }) ||
+            !cv_fn_memories_push(mem, &world->link.memory->fn,
+                                 (cv_fn_memory){ .extern_off = i == 0 ? 0x40 : 0 }))
+            return false;
     return true;
 }
 
@@ -126,10 +146,7 @@ static bool build(relocate_world *world)
     *cv_l_obj(&world->link, 0) = (cv_lobj){ .n_sec = N_SECTIONS, .n_sym = CV_COUNT(SYMBOLS) };
     cv_cubin_init(&cv_l_obj(&world->link, 0)->cubin);
     return add_sections(world, fz_u8(&world->ops)) && add_symbols(world) &&
-           cv_osecs_push(mem, &world->link.out->osec, osec) &&
-           cv_lfns_push(mem, &world->link.functions->fn,
-                        (cv_lfn){ .live = true, .kernel = true, .extern_off = 0x40 }) &&
-           cv_lfns_push(mem, &world->link.functions->fn, (cv_lfn){ .live = false });
+           cv_osecs_push(mem, &world->link.out->osec, osec) && add_functions(world);
 }
 
 static bool bit(const uint8_t *bytes, uint64_t index)
@@ -249,8 +266,8 @@ static void step(relocate_world *world)
     rel.off = fz_edge(&world->ops, PATCHED);
     rel.addend = (int64_t)(what & 32 ? fz_u64(&world->ops) : fz_u8(&world->ops));
     if (what & 64) {
-        cv_l_isec(&world->link, 1 + what % GLOBAL)->base = fz_edge(&world->ops, 0x10000);
-        cv_l_isec(&world->link, TABLE)->bank_off = cv_l_isym(&world->link, rel.sym)->shared_off =
+        cv_l_became(&world->link, 1 + what % GLOBAL)->base = fz_edge(&world->ops, 0x10000);
+        *cv_u64s_at(&world->link.memory->bank_off, TABLE) = cv_l_shared(&world->link, rel.sym)->off =
             fz_edge(&world->ops, 0x10000);
         cv_l_osym(&world->link, rel.sym)->value = cv_l_osym(&world->link, rel.sym)->slot =
             fz_edge(&world->ops, 0x10000);

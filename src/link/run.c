@@ -11,53 +11,9 @@ static cuvet_status add_action(cv_link *link)
     if (link->options->relocatable || !cv_l_has(link, CV_GEN_LINKED_ACTION)) /* loaders know every type */
         return CUVET_OK;
     section.symbol = section.named = true;
-    section.name = cv_l_name_join(link, ".nv.rel.action", link->names->empty);
+    section.name = cv_l_out_join(link, ".nv.rel.action", link->names->empty);
     link->out->action = section.name == CV_NONE ? CV_NONE : cv_l_new_osec(link, &section);
     return link->out->action == CV_NONE ? cv_l_nomem(link) : CUVET_OK;
-}
-
-static bool any_undefined(const cv_link *link)
-{
-    for (cv_id i = 0; i < link->resolution->mean.count && !link->resolution->unnamed; i++) {
-        cv_id first = cv_l_mean(link, i)->first;
-
-        if (first != CV_NONE && !cv_link_may_stay_undefined(link, cv_l_isym(link, first)))
-            return true;
-    }
-    return link->resolution->unnamed;
-}
-
-/* Names that nobody defines, but that live code or data refers to. */
-static cuvet_status check_undefined(cv_link *link)
-{
-    uint64_t before = link->ctx->n_errors;
-
-    if (link->options->relocatable || !any_undefined(link))
-        return CUVET_OK;
-    for (cv_id i = 0; i < link->out->osec.count; i++) {
-        const cv_osec *osec = cv_l_osec(link, i),
-                      *target = osec->group == CV_G_REL ? cv_l_osec(link, osec->target) : NULL;
-        bool dead = target && target->group == CV_G_CODE && !cv_l_fn(link, target->fn)->live;
-
-        if (!target || osec->is_resolved)
-            continue;
-        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
-            const cv_isym *sym = cv_l_isym(link, cv_l_irel(link, rel)->sym);
-
-            if (dead &&
-                (sym->fn == CV_NONE || !cv_l_fn(link, sym->fn)->live)) /* a kernel to launch is asked for */
-                continue;
-            if (cv_l_bind(sym) != CV_STB_LOCAL && !cv_link_may_stay_undefined(link, sym) &&
-                !cv_l_mean(link, sym->name)->reported) {
-                cv_meaning *entry = cv_l_mean(link, sym->name);
-                cv_id first = entry->first == CV_NONE ? cv_l_irel(link, rel)->sym : entry->first;
-
-                entry->reported = true;
-                cv_link_say(link, first, CV_R_LINK_UNDEFINED, 0, cv_l_isym(link, first)->obj);
-            }
-        }
-    }
-    return link->ctx->n_errors == before ? CUVET_OK : CUVET_E_REFUSED;
 }
 
 static cuvet_status read_inputs(cv_link *link)
@@ -71,7 +27,7 @@ static cuvet_status reach(cv_link *link)
 {
     cuvet_status st = cv_link_reach(link);
 
-    return st == CUVET_OK ? check_undefined(link) : st;
+    return st == CUVET_OK ? cv_link_undefined(link) : st;
 }
 
 static cuvet_status tables(cv_link *link)
@@ -124,6 +80,7 @@ typedef struct stage {
 static const stage RECIPE[] = {
     { "read", read_inputs, cv_link_read_holds },
     { "resolve", cv_link_resolve, cv_link_resolve_holds },
+    { "functions", cv_link_functions, cv_link_functions_holds },
     { "collect", cv_link_collect, cv_link_collect_holds },
     { "reach", reach, cv_link_reach_holds },
     { "tables", tables, cv_link_tables_holds },
@@ -226,27 +183,45 @@ void cv_link_end(cv_link *link)
     for (uint64_t i = 0; i < link->out->osec.count; i++)
         cv_builder_free(&cv_l_osec(link, i)->bytes);
     cv_names_free(mem, &link->names->set);
-    cv_meanings_free(mem, &link->resolution->mean);
     cv_lobjs_free(mem, &link->inputs->obj);
     cv_isecs_free(mem, &link->inputs->isec);
     cv_isyms_free(mem, &link->inputs->isym);
-    cv_irels_free(mem, &link->out->irel);
-    cv_fields_free(mem, &link->fixups->field);
-    cv_lparts_free(mem, &link->out->part);
+    cv_meanings_free(mem, &link->resolution->mean);
+    cv_u32s_free(mem, &link->resolution->next);
+    cv_u8s_free(mem, &link->resolution->beaten);
+    cv_lfns_free(mem, &link->functions->fn);
+    cv_u32s_free(mem, &link->functions->of);
+    cv_u32s_free(mem, &link->functions->by_name);
+    cv_codes_free(mem, &link->functions->code);
+    cv_u8s_free(mem, &link->uses->by_data);
+    cv_fn_calls_list_free(mem, &link->calls->fn);
+    cv_edges_free(mem, &link->calls->edge);
+    cv_u32s_free(mem, &link->calls->protos);
+    cv_u32s_free(mem, &link->calls->node);
+    cv_u32s_free(mem, &link->calls->takers);
+    cv_fn_usages_free(mem, &link->usage->fn);
+    cv_fn_outs_free(mem, &link->out->fn);
+    cv_nameds_free(mem, &link->out->by_name);
+    cv_becames_free(mem, &link->out->became);
+    cv_u32s_free(mem, &link->out->became_sym);
     cv_osecs_free(mem, &link->out->osec);
     cv_osyms_free(mem, &link->out->osym);
-    cv_lfns_free(mem, &link->functions->fn);
-    cv_edges_free(mem, &link->calls->edge);
-    cv_irecs_free(mem, &link->records->rec);
-    cv_iwords_free(mem, &link->records->word);
-    cv_oinfos_free(mem, &link->records->oinfo);
+    cv_irels_free(mem, &link->out->irel);
+    cv_lparts_free(mem, &link->out->part);
     cv_u32s_free(mem, &link->out->sh_names);
     cv_u32s_free(mem, &link->out->str_names);
-    cv_u32s_free(mem, &link->calls->protos);
     cv_u32s_free(mem, &link->out->locals);
     cv_u32s_free(mem, &link->out->globals);
     cv_u32s_free(mem, &link->out->info_order);
     cv_u32s_free(mem, &link->out->const0);
+    cv_fn_memories_free(mem, &link->memory->fn);
+    cv_shared_places_free(mem, &link->memory->shared);
+    cv_u64s_free(mem, &link->memory->bank_off);
+    cv_fields_free(mem, &link->fixups->field);
+    cv_irecs_free(mem, &link->records->rec);
+    cv_iwords_free(mem, &link->records->word);
+    cv_oinfos_free(mem, &link->records->oinfo);
     cv_u32s_free(mem, &link->layout->order);
     cv_u32s_free(mem, &link->layout->sym_order);
+    cv_name_places_free(mem, &link->layout->name);
 }

@@ -4,13 +4,15 @@
  * raised the registers of kernels, in the order of their definitions. */
 #include "link/graph/callgraph.h"
 
+#include "link/graph/walk.h"
 #include "link/in/stages.h"
 
 typedef struct graph_teller {
     cv_link *link;
     const cuvet_callgraph_sink *sink;
     cv_u32s rank; /* by function: the place of its definition among all, from 1; 0: it has none */
-    cv_u32s seen, below;
+    cv_u32s below;
+    cv_walk_below walk;
     cv_u32s head;         /* by prototype: its last taker, from 1; 0: none */
     cv_keys taker;        /* function, and the one before it */
     cv_keys some, raised; /* raised: rank and kernel, function */
@@ -26,17 +28,21 @@ static bool say_call(const graph_teller *teller, cv_id from, cv_id to)
     return teller->sink->call(teller->sink->user, (uint64_t)from + 1, (uint64_t)to + 1);
 }
 
+static uint32_t *head_of(graph_teller *teller, cv_id proto)
+{
+    return cv_u32s_at(&teller->head, *cv_u32s_get(&teller->link->calls->node, proto));
+}
+
 /* By prototype the functions whose address is taken with it, the last one first. */
 static cuvet_status list_takers(graph_teller *teller)
 {
     cv_link *link = teller->link;
-    bool ok = cv_u32s_fill(&link->ctx->mem, &teller->head, cv_max(link->calls->n_proto_nodes, 1));
+    bool ok = cv_u32s_fill(&link->ctx->mem, &teller->head, cv_max(link->calls->protos.count, 1));
 
     for (cv_id i = 0; i < link->functions->fn.count && ok; i++)
-        for (cv_id edge = cv_l_fn(link, i)->taken; edge != CV_NONE && ok;
+        for (cv_id edge = cv_l_fn_calls(link, i)->taken; edge != CV_NONE && ok;
              edge = cv_edges_at(&link->calls->edge, edge)->next) {
-            uint32_t *head = cv_u32s_at(
-                &teller->head, cv_l_mean(link, cv_edges_at(&link->calls->edge, edge)->to)->proto_node);
+            uint32_t *head = head_of(teller, cv_edges_at(&link->calls->edge, edge)->to);
 
             ok = cv_keys_push(&link->ctx->mem, &teller->taker, (cv_key){ .key = i, .index = *head });
             *head = (uint32_t)teller->taker.count;
@@ -52,14 +58,14 @@ static cuvet_status say_indirect(graph_teller *teller, cv_id id)
     bool ok = true;
 
     cv_u32s_clear(&teller->below);
-    for (cv_id edge = cv_l_fn(link, id)->ind; edge != CV_NONE && ok;
+    for (cv_id edge = cv_l_fn_calls(link, id)->ind; edge != CV_NONE && ok;
          edge = cv_edges_at(&link->calls->edge, edge)->next)
         ok = cv_u32s_push(&link->ctx->mem, &teller->below, cv_edges_at(&link->calls->edge, edge)->to);
     if (!ok)
         return cv_l_nomem(link);
     for (uint64_t left = teller->below.count; left > 0; left--) {
         cv_id proto = *cv_u32s_at(&teller->below, left - 1);
-        uint64_t at = *cv_u32s_at(&teller->head, cv_l_mean(link, proto)->proto_node);
+        uint64_t at = *head_of(teller, proto);
 
         for (; at; at = cv_keys_at(&teller->taker, at - 1)->index) {
             if (!cv_work(link->ctx, 1, 0))
@@ -76,7 +82,7 @@ static cuvet_status say_calls(graph_teller *teller, cv_id id)
     cv_link *link = teller->link;
     cuvet_status status = say_indirect(teller, id);
 
-    for (cv_id edge = cv_l_fn(link, id)->calls; edge != CV_NONE && status == CUVET_OK;
+    for (cv_id edge = cv_l_fn_calls(link, id)->calls; edge != CV_NONE && status == CUVET_OK;
          edge = cv_edges_at(&link->calls->edge, edge)->next) {
         if (!cv_work(link->ctx, 1, 0))
             status = CUVET_E_LIMIT;
@@ -98,16 +104,17 @@ static cuvet_status say_functions(graph_teller *teller)
                                            .name = (const char *)name.base,
                                            .n_name = (size_t)name.len,
                                            .kernel = function->kernel,
-                                           .address_taken = function->taken != CV_NONE,
+                                           .address_taken =
+                                               cv_l_fn_calls(link, function->id)->taken != CV_NONE,
                                            .defined = function->def != CV_NONE,
-                                           .kept = function->live,
+                                           .kept = cv_l_fn_calls(link, function->id)->live,
                                            .registers = registers(link, function) };
 
         if (!cv_work(link->ctx, 1, 0))
             status = CUVET_E_LIMIT;
         else if (!teller->sink->function(teller->sink->user, (uint64_t)i + 1, &told))
             status = CUVET_E_CANCELLED;
-        else if (function->live)
+        else if (cv_l_fn_calls(link, function->id)->live)
             status = say_calls(teller, i);
     }
     return status;
@@ -121,7 +128,7 @@ static cuvet_status rank_functions(graph_teller *teller)
     if (!cv_u32s_fill(&link->ctx->mem, &teller->rank, cv_max(link->functions->fn.count, 1)))
         return cv_l_nomem(link);
     for (cv_id i = 0; i < link->inputs->isym.count; i++) {
-        cv_id fn = cv_l_isym(link, i)->fn;
+        cv_id fn = cv_l_fn_of(link, i);
 
         if (fn != CV_NONE && cv_l_fn(link, fn)->def == i)
             *cv_u32s_at(&teller->rank, fn) = ++next;
@@ -134,12 +141,12 @@ static cuvet_status raise_kernel(graph_teller *teller, cv_id kernel)
 {
     cv_link *link = teller->link;
     uint32_t most = registers(link, cv_l_fn(link, kernel));
-    cuvet_status status = cv_link_below(link, kernel, NULL, &teller->below, &teller->seen);
+    cuvet_status status = cv_calls_below(link->ctx, link->calls, &teller->walk, kernel, NULL);
     bool ok = true;
 
     cv_keys_clear(&teller->some);
-    for (uint64_t i = 0; i < teller->below.count && status == CUVET_OK && ok; i++) {
-        cv_id fn = *cv_u32s_at(&teller->below, i);
+    for (uint64_t i = 0; i < teller->walk.found.count && status == CUVET_OK && ok; i++) {
+        cv_id fn = *cv_u32s_at(&teller->walk.found, i);
 
         if (*cv_u32s_at(&teller->rank, fn) && registers(link, cv_l_fn(link, fn)) > most)
             ok = cv_keys_push(&link->ctx->mem, &teller->some, (cv_key){ *cv_u32s_at(&teller->rank, fn), fn });
@@ -177,14 +184,11 @@ static cuvet_status find_raised(graph_teller *teller)
     cv_link *link = teller->link;
     cuvet_status status = rank_functions(teller);
 
-    if (status == CUVET_OK &&
-        !cv_u32s_fill(&link->ctx->mem, &teller->seen, cv_max(link->calls->n_proto_nodes, 1)))
-        status = cv_l_nomem(link);
     for (cv_id i = 0; i < link->functions->fn.count && status == CUVET_OK; i++) {
         const cv_lfn *function = cv_l_fn(link, i);
 
-        if (function->kernel && function->live && function->def != CV_NONE &&
-            function->all_regs > registers(link, function))
+        if (function->kernel && cv_l_fn_calls(link, function->id)->live && function->def != CV_NONE &&
+            cv_l_fn_usage(link, function->id)->all_regs > registers(link, function))
             status = raise_kernel(teller, i);
     }
     cv_keys_sort(&teller->raised);
@@ -203,7 +207,7 @@ cuvet_status cv_link_callgraph(cv_link *link, const cuvet_callgraph_sink *sink)
     cv_u32s_free(&link->ctx->mem, &teller.rank);
     cv_u32s_free(&link->ctx->mem, &teller.head);
     cv_keys_free(&link->ctx->mem, &teller.taker);
-    cv_u32s_free(&link->ctx->mem, &teller.seen);
+    cv_walk_below_end(&link->ctx->mem, &teller.walk);
     cv_u32s_free(&link->ctx->mem, &teller.below);
     cv_keys_free(&link->ctx->mem, &teller.some);
     cv_keys_free(&link->ctx->mem, &teller.raised);

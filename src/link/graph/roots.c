@@ -28,14 +28,20 @@ static bool holds(cv_span name, const char *parts)
     return true;
 }
 
-bool cv_link_is_root(const cv_link *link, cv_id fn)
+bool cv_link_is_used(const cv_link_options *options, cv_span name)
 {
-    if (!cv_l_fn(link, fn)->kernel || cv_l_fn(link, fn)->unreferred)
-        return false;
-    for (uint64_t i = 0; i < link->options->n_kernels_used; i++)
-        if (holds(cv_l_text(link, cv_l_fn(link, fn)->name), link->options->kernels_used[i]))
+    for (uint64_t i = 0; i < options->n_kernels_used; i++)
+        if (holds(name, options->kernels_used[i]))
             return true;
-    /* a kernel that other code launches begins like one that the host launches */
-    return link->options->n_kernels_used == 0 || cv_l_fn(link, fn)->taken != CV_NONE;
+    return options->n_kernels_used == 0;
 }
 CV_BUF_END
+
+bool cv_link_is_root(const cv_link *link, cv_id fn)
+{
+    if (!cv_l_fn(link, fn)->kernel || cv_l_fn_calls(link, fn)->unreferred)
+        return false;
+    /* a kernel that other code launches begins like one that the host launches */
+    return cv_link_is_used(link->options, cv_l_text(link, cv_l_fn(link, fn)->name)) ||
+           cv_l_fn_calls(link, fn)->taken != CV_NONE;
+}

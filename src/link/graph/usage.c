@@ -4,8 +4,10 @@
  * the prototypes of indirect calls. */
 #include "base/arith.h"
 #include "format/tlv/attr.h"
+#include "link/graph/walk.h"
 #include "link/in/stages.h"
 
+enum { REGISTERS_MOST = 255 };
 enum { FRAGMENT_OLD_1CTA = 4, FRAGMENT_OLD_2CTA = 5, FRAGMENT_1CTA = 6, FRAGMENT_2CTA = 7 };
 
 /* What is known of a node when its component is done. */
@@ -32,6 +34,7 @@ typedef struct usage_walk {
     nodes node;
     comps comp;
     cv_u32s path, stack; /* of the walk, of Tarjan */
+    cv_walk_below below;
     uint32_t next;
 } usage_walk;
 
@@ -50,19 +53,18 @@ static cv_id successor(usage_walk *walk, cv_id id)
     if (!node->started) {
         node->started = true;
         node->list = 0;
-        node->edge = id < n_fns(walk)
-                         ? cv_l_fn(link, id)->calls
-                         : cv_l_mean(link, *cv_u32s_at(&link->calls->protos, id - n_fns(walk)))->takers;
+        node->edge = id < n_fns(walk) ? cv_l_fn_calls(link, id)->calls
+                                      : *cv_u32s_get(&link->calls->takers, id - n_fns(walk));
     }
     if (node->edge == CV_NONE && node->list == 0 && id < n_fns(walk)) {
         node->list = 1;
-        node->edge = cv_l_fn(link, id)->ind;
+        node->edge = cv_l_fn_calls(link, id)->ind;
     }
     if (node->edge == CV_NONE)
         return CV_NONE;
     to = cv_edges_at(&link->calls->edge, node->edge)->to;
     node->edge = cv_edges_at(&link->calls->edge, node->edge)->next;
-    return node->list == 1 ? (cv_id)(n_fns(walk) + cv_l_mean(link, to)->proto_node) : to;
+    return node->list == 1 ? (cv_id)(n_fns(walk) + *cv_u32s_get(&link->calls->node, to)) : to;
 }
 
 static bool enter(usage_walk *walk, cv_id id)
@@ -97,12 +99,12 @@ static void sum_up(usage_walk *walk, cv_id id, usage_comp *component)
         sync = cv_max(sync, lower->sync);
     }
     if (id < n_fns(walk)) {
-        const cv_lfn *function = cv_l_fn(walk->link, id);
+        const cv_fn_usage *usage = cv_l_fn_usage(walk->link, id);
 
-        frame = function->frame;
-        component->regs = component->regs > function->regs ? component->regs : function->regs;
-        cv_traits_merge(&component->traits, &function->own);
-        own_sync = cv_trait(&function->own, CV_H_CRS_STACK_SIZE);
+        frame = usage->frame;
+        component->regs = component->regs > usage->regs ? component->regs : usage->regs;
+        cv_traits_merge(&component->traits, &usage->own);
+        own_sync = cv_trait(&usage->own, CV_H_CRS_STACK_SIZE);
     }
     component->stack = cv_max(component->stack, cv_sat_add(below, frame));
     component->sync = cv_max(component->sync, cv_sat_add(sync, own_sync));
@@ -172,7 +174,7 @@ static bool step(usage_walk *walk)
 static cuvet_status run(usage_walk *walk)
 {
     cv_mem *mem = &walk->link->ctx->mem;
-    uint64_t total = n_fns(walk) + walk->link->calls->n_proto_nodes;
+    uint64_t total = n_fns(walk) + walk->link->calls->protos.count;
     usage_node nothing = { .edge = CV_NONE };
 
     for (uint64_t i = 0; i < total; i++)
@@ -214,14 +216,14 @@ static void read_record(cv_link *link, cv_lfn *function, cv_span span, const cv_
     cv_heir row = cv_heir_of(tlv->code);
 
     if (row < CV_N_HEIR)
-        cv_traits_record(&function->own, row, span, tlv);
-    else if (row == CV_H_UNKNOWN && !function->strange)
-        function->strange = tlv->code + 1u;
+        cv_traits_record(&cv_l_fn_usage(link, function->id)->own, row, span, tlv);
+    else if (row == CV_H_UNKNOWN && !cv_l_fn_usage(link, function->id)->strange)
+        cv_l_fn_usage(link, function->id)->strange = tlv->code + 1u;
     if (row == CV_H_AT_ENTRY_FRAGEMENTS)
         note_fragments(link, function, span, tlv);
-    if (tlv->code == CV_ATTR_MAXREG_COUNT && !function->limited) {
-        function->max_regs = tlv->value;
-        function->limited = true;
+    if (tlv->code == CV_ATTR_MAXREG_COUNT && !cv_l_fn_usage(link, function->id)->limited) {
+        cv_l_fn_usage(link, function->id)->max_regs = tlv->value;
+        cv_l_fn_usage(link, function->id)->limited = true;
     }
 }
 
@@ -234,84 +236,83 @@ static void read_function(cv_link *link, cv_lfn *function)
     uint64_t pos = 0;
     cv_tlv tlv;
 
-    function->regs = definition->regs;
-    function->frame = definition->frame;
-    function->has_info = info != CV_NONE;
-    if (!function->has_info)
+    cv_l_fn_usage(link, function->id)->regs = definition->regs;
+    cv_l_fn_usage(link, function->id)->frame = definition->frame;
+    cv_l_fn_usage(link, function->id)->has_info = info != CV_NONE;
+    if (!cv_l_fn_usage(link, function->id)->has_info)
         return;
     span = cv_l_body(link, cv_l_isec(link, info));
     if (!cv_work(link->ctx, span.len / 4, 0)) /* of one code section for all of its names */
         return;
     for (; cv_tlv_at(span, pos, &tlv) == CV_TLV_OK; pos = tlv.next)
         read_record(link, function, span, &tlv);
-    if (!(function->own.has & CV_H_BIT(CV_H_NUM_BARRIERS)) && cv_l_obj(link, definition->obj)->cubin.legacy) {
+    if (!(cv_l_fn_usage(link, function->id)->own.has & CV_H_BIT(CV_H_NUM_BARRIERS)) &&
+        cv_l_obj(link, definition->obj)->cubin.legacy) {
         uint32_t bars = cv_elf_code_barriers(cv_l_isec(link, definition->sec)->flags);
 
-        function->flag_bars = bars != 0;
-        cv_trait_set(&function->own, CV_H_NUM_BARRIERS, bars);
+        cv_l_fn_usage(link, function->id)->flag_bars = bars != 0;
+        cv_trait_set(&cv_l_fn_usage(link, function->id)->own, CV_H_NUM_BARRIERS, bars);
         if (bars)
-            function->own.has |= CV_H_BIT(CV_H_NUM_BARRIERS);
+            cv_l_fn_usage(link, function->id)->own.has |= CV_H_BIT(CV_H_NUM_BARRIERS);
     }
 }
 
 /* Functions that need more registers than a kernel below which they are was promised. */
-static cuvet_status check_registers(cv_link *link, cv_id kernel)
+static cuvet_status check_registers(usage_walk *walk, cv_id kernel)
 {
-    uint32_t limit = cv_l_fn(link, kernel)->max_regs;
-    cv_u32s below = { 0 }, seen = { 0 };
+    cv_link *link = walk->link;
+    uint32_t limit = cv_l_fn_usage(link, kernel)->max_regs;
+    cv_walk_below *below = &walk->below;
     cuvet_status st;
 
-    if (limit == 0xFF || cv_l_fn(link, kernel)->all_regs <= limit)
+    if (limit == REGISTERS_MOST || cv_l_fn_usage(link, kernel)->all_regs <= limit)
         return CUVET_OK;
-    if (!cv_u32s_fill(&link->ctx->mem, &seen, cv_max(link->calls->n_proto_nodes, 1)))
-        return cv_l_nomem(link);
-    st = cv_link_below(link, kernel, NULL, &below, &seen);
-    for (uint64_t i = 0; i < below.count && st == CUVET_OK; i++) {
-        const cv_lfn *callee = cv_l_fn(link, *cv_u32s_at(&below, i));
+    st = cv_calls_below(link->ctx, link->calls, below, kernel, NULL);
+    for (uint64_t i = 0; i < below->found.count && st == CUVET_OK; i++) {
+        const cv_lfn *callee = cv_l_fn(link, *cv_u32s_get(&below->found, i));
 
-        if (callee->def != CV_NONE && callee->regs > limit)
-            cv_link_say_two(link, callee->def, cv_l_fn(link, kernel)->def, CV_R_LINK_REGISTERS, callee->regs,
-                            limit);
+        if (callee->def != CV_NONE && cv_l_fn_usage(link, callee->id)->regs > limit)
+            cv_link_say_two(link, callee->def, cv_l_fn(link, kernel)->def, CV_R_LINK_REGISTERS,
+                            cv_l_fn_usage(link, callee->id)->regs, limit);
     }
-    cv_u32s_free(&link->ctx->mem, &below);
-    cv_u32s_free(&link->ctx->mem, &seen);
     return st;
 }
 
 /* Sums count a function once however many paths lead to it, so that they are added up kernel by kernel, and
  * only over functions that have one or lead to one. */
-static cuvet_status add_sums(cv_link *link)
+static cuvet_status add_sums(usage_walk *walk)
 {
+    cv_link *link = walk->link;
     uint32_t sums = cv_heir_bits(CV_RULE_SUM);
-    cv_u32s only = { 0 }, below = { 0 }, seen = { 0 };
+    cv_walk_below *below = &walk->below;
+    cv_u32s only = { 0 };
     cuvet_status st = CUVET_OK;
-    bool any = false, ok = cv_u32s_fill(&link->ctx->mem, &only, link->functions->fn.count) &&
-                           cv_u32s_fill(&link->ctx->mem, &seen, cv_max(link->calls->n_proto_nodes, 1));
+    bool any = false, ok = cv_u32s_fill(&link->ctx->mem, &only, link->functions->fn.count);
 
     for (cv_id i = 0; i < link->functions->fn.count && ok; i++) {
-        *cv_u32s_at(&only, i) = (cv_l_fn(link, i)->own.has & sums) != 0;
+        *cv_u32s_at(&only, i) = (cv_l_fn_usage(link, i)->own.has & sums) != 0;
         any = any || *cv_u32s_at(&only, i);
     }
     if (any && ok)
-        st = cv_link_above(link, &only);
+        st = cv_calls_above(link->ctx, link->calls, &only);
     for (cv_id i = 0; i < link->functions->fn.count && any && ok && st == CUVET_OK; i++) {
         cv_lfn *function = cv_l_fn(link, i);
 
-        if (!cv_link_is_kernel(function) || !(function->all.has & sums))
+        if (!cv_l_is_kernel(link, function->id) || !(cv_l_fn_usage(link, function->id)->all.has & sums))
             continue;
-        st = cv_link_below(link, i, &only, &below, &seen);
-        for (uint64_t k = 0; k < below.count && st == CUVET_OK; k++)
-            cv_traits_add(&function->all, &cv_l_fn(link, *cv_u32s_at(&below, k))->own);
+        st = cv_calls_below(link->ctx, link->calls, below, i, &only);
+        for (uint64_t k = 0; k < below->found.count && st == CUVET_OK; k++)
+            cv_traits_add(&cv_l_fn_usage(link, function->id)->all,
+                          &cv_l_fn_usage(link, *cv_u32s_get(&below->found, k))->own);
     }
     cv_u32s_free(&link->ctx->mem, &only);
-    cv_u32s_free(&link->ctx->mem, &below);
-    cv_u32s_free(&link->ctx->mem, &seen);
     return ok ? st : cv_l_nomem(link);
 }
 
 /* What no kernel is known to reach but stays may run in the only one there is: so says the reference. */
-static cuvet_status give_all_to_one(cv_link *link)
+static cuvet_status give_all_to_one(usage_walk *walk)
 {
+    cv_link *link = walk->link;
     cv_traits sum = { 0 };
     uint32_t path = cv_heir_bits(CV_RULE_PATH);
     cv_lfn *one = NULL;
@@ -319,34 +320,36 @@ static cuvet_status give_all_to_one(cv_link *link)
     for (cv_id i = 0; i < link->functions->fn.count; i++) {
         cv_lfn *function = cv_l_fn(link, i);
 
-        if (function->def == CV_NONE || !function->live)
+        if (function->def == CV_NONE || !cv_l_fn_calls(link, function->id)->live)
             continue;
         if (function->kernel && one) /* several: what each of them reaches */
-            return add_sums(link);
+            return add_sums(walk);
         if (function->kernel)
             one = function;
-        cv_traits_merge(&sum, &function->own);
-        cv_traits_add(&sum, &function->own);
+        cv_traits_merge(&sum, &cv_l_fn_usage(link, function->id)->own);
+        cv_traits_add(&sum, &cv_l_fn_usage(link, function->id)->own);
     }
     if (!one)
         return CUVET_OK;
-    sum.has &= ~path | one->all.has;
-    cv_trait_set(&sum, CV_H_CRS_STACK_SIZE, cv_trait(&one->all, CV_H_CRS_STACK_SIZE));
-    one->all = sum;
+    sum.has &= ~path | cv_l_fn_usage(link, one->id)->all.has;
+    cv_trait_set(&sum, CV_H_CRS_STACK_SIZE,
+                 cv_trait(&cv_l_fn_usage(link, one->id)->all, CV_H_CRS_STACK_SIZE));
+    cv_l_fn_usage(link, one->id)->all = sum;
     return CUVET_OK;
 }
 
 /* What a function reaches, and what of it a record cannot say. */
 static void conclude_function(cv_link *link, cv_lfn *function, const usage_comp *component)
 {
-    function->all = component->traits;
-    cv_trait_set(&function->all, CV_H_CRS_STACK_SIZE,
+    cv_l_fn_usage(link, function->id)->all = component->traits;
+    cv_trait_set(&cv_l_fn_usage(link, function->id)->all, CV_H_CRS_STACK_SIZE,
                  component->cyclic ? UINT32_MAX : (uint32_t)cv_min(component->sync, UINT32_MAX));
     if (!function->kernel)
         return;
-    function->all_regs = component->regs;
-    function->stack = component->cyclic ? UINT32_MAX : cv_min(component->stack, UINT32_MAX);
-    function->recursive = component->cyclic;
+    cv_l_fn_usage(link, function->id)->all_regs = component->regs;
+    cv_l_fn_usage(link, function->id)->stack =
+        component->cyclic ? UINT32_MAX : cv_min(component->stack, UINT32_MAX);
+    cv_l_fn_usage(link, function->id)->recursive = component->cyclic;
     if (!component->cyclic &&
         cv_max(component->stack, component->sync) >= UINT32_MAX) /* which would say that it is not known */
         cv_link_say(link, function->def, CV_R_LINK_EXTENT, cv_max(component->stack, component->sync), 0);
@@ -359,10 +362,11 @@ static void check_traits(cv_link *link, const cv_lfn *function)
 {
     uint32_t both = CV_H_BIT(CV_H_TCGEN05_1CTA_USED) | CV_H_BIT(CV_H_TCGEN05_2CTA_USED);
 
-    if ((function->all.has & both) == both)
+    if ((cv_l_fn_usage(link, function->id)->all.has & both) == both)
         cv_link_say(link, function->def, CV_R_LINK_TCGEN05, 0, 0);
     for (unsigned i = 0; i < CV_N_HEIR; i++)
-        if (cv_heir_get((cv_heir)i)->rule == CV_RULE_SUM && cv_trait(&function->all, i) == CV_H_SUM_EXCEEDS)
+        if (cv_heir_get((cv_heir)i)->rule == CV_RULE_SUM &&
+            cv_trait(&cv_l_fn_usage(link, function->id)->all, i) == CV_H_SUM_EXCEEDS)
             cv_link_say(link, function->def, CV_R_LINK_SUM, cv_heir_get((cv_heir)i)->code,
                         CV_H_SUM_UNKNOWN - 1);
 }
@@ -375,18 +379,19 @@ static cuvet_status conclude(usage_walk *walk)
     for (cv_id i = 0; i < link->functions->fn.count && st == CUVET_OK; i++) {
         cv_lfn *function = cv_l_fn(link, i);
 
-        if (function->def == CV_NONE || !function->live)
+        if (function->def == CV_NONE || !cv_l_fn_calls(link, function->id)->live)
             continue;
         conclude_function(link, function, comps_at(&walk->comp, nodes_at(&walk->node, i)->comp));
         if (function->kernel)
-            st = check_registers(link, i);
-        else if (function->strange)
-            cv_link_say(link, function->def, CV_R_LINK_INHERIT, function->strange - 1, 0);
+            st = check_registers(walk, i);
+        else if (cv_l_fn_usage(link, function->id)->strange)
+            cv_link_say(link, function->def, CV_R_LINK_INHERIT,
+                        cv_l_fn_usage(link, function->id)->strange - 1, 0);
     }
     if (st == CUVET_OK)
-        st = give_all_to_one(link);
+        st = give_all_to_one(walk);
     for (cv_id i = 0; i < link->functions->fn.count && st == CUVET_OK; i++)
-        if (cv_link_is_kernel(cv_l_fn(link, i)))
+        if (cv_l_is_kernel(link, i))
             check_traits(link, cv_l_fn(link, i));
     return st;
 }
@@ -400,23 +405,39 @@ static void mark_silent(cv_link *link)
     bool any = false;
 
     for (cv_id i = 0; i < link->functions->fn.count && !any; i++)
-        any = cv_l_fn(link, i)->def != CV_NONE && cv_l_fn(link, i)->live && (cv_l_fn(link, i)->own.has & bit);
+        any = cv_l_fn(link, i)->def != CV_NONE && cv_l_fn_calls(link, i)->live &&
+              (cv_l_fn_usage(link, i)->own.has & bit);
     for (cv_id i = 0; i < link->functions->fn.count && any; i++) {
         cv_lfn *function = cv_l_fn(link, i);
-        cv_id owner = function->sec == CV_NONE ? i : cv_l_osec(link, function->sec)->fn;
+        cv_id owner = function->owner;
 
-        if (function->def == CV_NONE || !function->has_info ||
-            (function->live && owner == i && function->own.has & bit))
+        if (function->def == CV_NONE || !cv_l_fn_usage(link, function->id)->has_info ||
+            (cv_l_fn_calls(link, function->id)->live && owner == i &&
+             cv_l_fn_usage(link, function->id)->own.has & bit))
             continue;
         link->usage->silent = true;
-        if (!function->live)
+        if (!cv_l_fn_calls(link, function->id)->live)
             continue;
         function = cv_l_fn(link, owner);
-        function->marked = true;
-        function->own.has |= bit;
-        cv_trait_set(&function->own, CV_H_SPARSE_MMA_MASK,
-                     cv_trait(&function->own, CV_H_SPARSE_MMA_MASK) | CV_H_SPARSE_SILENT);
+        cv_l_fn_usage(link, function->id)->marked = true;
+        cv_l_fn_usage(link, function->id)->own.has |= bit;
+        cv_trait_set(&cv_l_fn_usage(link, function->id)->own, CV_H_SPARSE_MMA_MASK,
+                     cv_trait(&cv_l_fn_usage(link, function->id)->own, CV_H_SPARSE_MMA_MASK) |
+                         CV_H_SPARSE_SILENT);
     }
+}
+
+static bool begin(cv_link *link)
+{
+    static const cv_fn_usage NOTHING = { .max_regs = REGISTERS_MOST };
+    cv_fn_usages *list = &link->usage->fn;
+
+    if (!cv_fn_usages_room(&link->ctx->mem, list, link->functions->fn.count))
+        return false;
+    while (list->count < link->functions->fn.count)
+        if (!cv_fn_usages_push(&link->ctx->mem, list, NOTHING))
+            return false;
+    return true;
 }
 
 cuvet_status cv_link_propagate(cv_link *link)
@@ -425,6 +446,8 @@ cuvet_status cv_link_propagate(cv_link *link)
     cuvet_status st = CUVET_OK;
     usage_walk walk = { .link = link };
 
+    if (!begin(link))
+        return cv_l_nomem(link);
     for (cv_id i = 0; i < link->functions->fn.count; i++)
         if (cv_l_fn(link, i)->def != CV_NONE)
             read_function(link, cv_l_fn(link, i));
@@ -437,18 +460,19 @@ cuvet_status cv_link_propagate(cv_link *link)
     link->usage->propagated = st == CUVET_OK && !link->options->relocatable;
     nodes_free(mem, &walk.node);
     comps_free(mem, &walk.comp);
+    cv_walk_below_end(mem, &walk.below);
     cv_u32s_free(mem, &walk.path);
     cv_u32s_free(mem, &walk.stack);
     return st;
 }
 
 /* Sums of a kernel: at least its own and those of one function that it calls. */
-static bool sums_hold(const cv_lfn *function, const cv_lfn *callee)
+static bool sums_hold(const cv_fn_usage *usage, const cv_fn_usage *callee)
 {
     for (unsigned i = 0; i < CV_N_HEIR; i++) {
-        uint32_t all = cv_trait(&function->all, i);
+        uint32_t all = cv_trait(&usage->all, i);
         uint64_t least =
-            (uint64_t)cv_trait(&function->own, i) + (callee == function ? 0 : cv_trait(&callee->own, i));
+            (uint64_t)cv_trait(&usage->own, i) + (callee == usage ? 0 : cv_trait(&callee->own, i));
 
         if (cv_heir_get((cv_heir)i)->rule == CV_RULE_SUM && all != CV_H_SUM_UNKNOWN && all < least)
             return false;
@@ -458,36 +482,38 @@ static bool sums_hold(const cv_lfn *function, const cv_lfn *callee)
 
 /* What a function reaches is what each function that it calls reaches, and its own: along all direct calls,
  * so that nothing is lost on a path of any length. */
-static bool call_holds(const cv_lfn *function, const cv_lfn *callee)
+static bool call_holds(const cv_link *link, cv_id from, cv_id to)
 {
-    if (callee->def == CV_NONE || !callee->live)
+    const cv_fn_usage *usage = cv_l_fn_usage(link, from), *callee = cv_l_fn_usage(link, to);
+
+    if (cv_l_fn(link, to)->def == CV_NONE || !cv_l_fn_calls(link, to)->live)
         return true;
-    if (!cv_traits_cover(&function->all, &callee->all))
+    if (!cv_traits_cover(&usage->all, &callee->all))
         return false;
-    if (!cv_link_is_kernel(function))
+    if (!cv_l_is_kernel(link, from))
         return true;
-    return callee->regs <= function->all_regs &&
-           cv_min(cv_sat_add(function->frame, callee->frame), UINT32_MAX) <= function->stack &&
-           sums_hold(function, callee);
+    return callee->regs <= usage->all_regs &&
+           cv_min(cv_sat_add(usage->frame, callee->frame), UINT32_MAX) <= usage->stack &&
+           sums_hold(usage, callee);
 }
 
 /* A kernel has registers, stack and traits for itself and for whatever it calls. */
 bool cv_link_propagate_holds(const cv_link *link)
 {
     for (cv_id i = 0; i < link->functions->fn.count && !link->options->relocatable; i++) {
-        const cv_lfn *function = cv_l_fn(link, i);
+        const cv_fn_usage *usage = cv_l_fn_usage(link, i);
 
-        if (function->def == CV_NONE || !function->live)
+        if (cv_l_fn(link, i)->def == CV_NONE || !cv_l_fn_calls(link, i)->live)
             continue;
-        if (!cv_traits_cover(&function->all, &function->own))
+        if (!cv_traits_cover(&usage->all, &usage->own))
             return false;
-        if (cv_link_is_kernel(function) &&
-            (function->all_regs < function->regs || function->recursive != (function->stack == UINT32_MAX) ||
-             function->stack < function->frame || !sums_hold(function, function)))
+        if (cv_l_is_kernel(link, i) &&
+            (usage->all_regs < usage->regs || usage->recursive != (usage->stack == UINT32_MAX) ||
+             usage->stack < usage->frame || !sums_hold(usage, usage)))
             return false;
-        for (cv_id edge = function->calls; edge != CV_NONE;
+        for (cv_id edge = cv_l_fn_calls(link, i)->calls; edge != CV_NONE;
              edge = cv_edges_get(&link->calls->edge, edge)->next)
-            if (!call_holds(function, cv_l_fn(link, cv_edges_get(&link->calls->edge, edge)->to)))
+            if (!call_holds(link, i, cv_edges_get(&link->calls->edge, edge)->to))
                 return false;
     }
     return true;

@@ -66,15 +66,18 @@ typedef struct cv_isec {
     uint32_t index, type, link, info;
     uint64_t flags, size, align, entsize;
     cv_id name;
-    cv_id out;         /* output section, CV_NONE: none */
-    uint64_t base;     /* where its bytes begin there */
-    cv_id info_sec;    /* of code: its .nv.info.<f> */
-    uint64_t bank_off; /* of a branch table: its place in the bank of every kernel that reaches it */
-    bool lost;         /* another definition won … */
-    bool beaten;       /* … one of an earlier input: the reference never takes anything from this one */
-    bool late;         /* zero memory: an input before this one has a variable of it */
-    bool table;        /* branch table of a device function */
+    cv_id id;       /* its own number */
+    cv_id info_sec; /* of code: its .nv.info.<f> */
 } cv_isec;
+
+/* What became of a section of an input. */
+typedef struct cv_became {
+    cv_id out;     /* output section, CV_NONE: none */
+    uint64_t base; /* where its bytes begin there */
+    bool lost;     /* another definition won */
+    bool late;     /* zero memory: an input before this one has a variable of it */
+    bool table;    /* branch table of a device function */
+} cv_became;
 
 /* A symbol of an input. */
 typedef struct cv_isym {
@@ -83,19 +86,19 @@ typedef struct cv_isym {
     cv_id name, sec; /* sec CV_NONE: undefined, common or absolute */
     uint8_t info, other;
     bool defined, common;
-    cv_id var; /* of the variables that functions share */
     uint64_t value, size;
-    cv_id out, fn;
-    cv_id next;           /* with the same name, in the order of the inputs */
     cv_id proto;          /* name of its prototype, CV_NONE: none */
     uint32_t regs, frame; /* of functions, from .nv.info */
-    bool beaten;          /* an earlier definition is as good, or better */
-    uint64_t shared_off;  /* of shared variables: final offset … */
-    cv_id shared_sec;     /* … and the section of the kernel they moved to */
-    bool placed;          /* shared_off is valid */
-    bool referred;        /* code refers to it */
+    cv_id id;             /* its own number */
     bool counted;         /* its registers are recorded */
 } cv_isym;
+
+/* Where a shared variable lies. */
+typedef struct cv_shared_place {
+    uint64_t off; /* final offset … */
+    cv_id sec;    /* … and the section of the kernel it moved to */
+    bool placed;  /* off is valid */
+} cv_shared_place;
 
 /* Bits that a relocation writes into what it patches. */
 typedef struct cv_field {
@@ -165,29 +168,54 @@ typedef struct cv_osym {
     bool is_section, local, hidden, instance, common, common_kept, dead;
 } cv_osym;
 
-/* A function of the output. */
+/* A function of the program: one for each local symbol that is one, and one for each global name. */
 typedef struct cv_lfn {
-    cv_id name, sym, sec, def;    /* def: the isym that won */
+    cv_id id; /* its own number */
+    cv_id name;
+    cv_id def;   /* the isym that won */
+    cv_id owner; /* the function whose code its own is; itself, where it is no alias */
+    bool kernel, has_def;
+} cv_lfn;
+
+/* A code section of an input. */
+typedef struct cv_code {
+    cv_id owner; /* the function that it is part of */
+    bool lost;   /* another definition won … */
+    bool beaten; /* … one of an earlier input: the reference never takes anything from this one */
+} cv_code;
+
+/* A function in the output. */
+typedef struct cv_fn_out {
+    cv_id sym, sec;
+    cv_id table; /* branch table, an isec */
+} cv_fn_out;
+
+/* What is known of a function from the call graph. */
+typedef struct cv_fn_calls {
     cv_id calls, taken, ind, adr; /* lists of edges, last read first */
     cv_id proto;
-    cv_id table;    /* branch table, an isec */
-    cv_id instance; /* extern shared arrays of a kernel in a relocatable link */
+    bool live;
+    bool reachable;  /* from a kernel; what is kept because its address is taken somewhere may be not */
+    bool unreferred; /* a kernel that no host code refers to */
+} cv_fn_calls;
+
+/* What a function uses. */
+typedef struct cv_fn_usage {
     uint32_t regs, frame, max_regs;
     uint32_t all_regs;
     cv_traits own, all; /* of its records; of all that it reaches (sums: of a kernel) */
     uint64_t stack;     /* UINT32_MAX: recursion */
-    uint32_t order;     /* scratch of shared.c: of a kernel among kernels */
-    uint32_t mark;
+    uint32_t strange;   /* code of a record that a kernel may or may not inherit, + 1 */
+    bool has_info, recursive, limited;
+    bool marked;    /* it says nothing of sparse multiplication, or one of its names does not */
+    bool flag_bars; /* bars come from the flags of old code and have no record yet */
+} cv_fn_usage;
+
+/* Where a function finds variables. */
+typedef struct cv_fn_memory {
     uint64_t extern_off; /* of the extern arrays that its code refers to */
-    uint32_t strange;    /* code of a record that a kernel may or may not inherit, + 1 */
-    bool kernel, live, data_ref, has_def, has_info, recursive, limited;
-    bool reachable;  /* from a kernel; what is kept because its address is taken somewhere may be not */
-    bool cut;        /* it stays, unreachable, and what it calls does not: said */
-    bool marked;     /* it says nothing of sparse multiplication, or one of its names does not */
-    bool slots;      /* a kernel that uses textures or surfaces */
-    bool flag_bars;  /* bars come from the flags of old code and have no record yet */
-    bool unreferred; /* a kernel that no host code refers to */
-} cv_lfn;
+    bool slots;          /* a kernel that uses textures or surfaces */
+} cv_fn_memory;
 
 typedef struct cv_edge {
     cv_id to; /* function, or name of a prototype */
@@ -199,18 +227,25 @@ typedef struct cv_meaning {
     cv_id first, last; /* global symbols of the inputs */
     cv_id win;
     cv_id strong, weak, common; /* first strong definition, best weak one, first common */
-    cv_id osym, fn, osec;       /* of the output */
-    cv_id proto_node;           /* of a prototype: its node in the call graph */
-    cv_id takers;               /* … and the functions whose address is taken with it */
-    uint32_t strings;           /* 1: in .shstrtab, 2: in .strtab */
-    uint64_t sh_off, str_off;
-    bool reported;
-    bool loose_size; /* some declarations say nothing of a size that others name */
+    bool loose_size;            /* some declarations say nothing of a size that others name */
 } cv_meaning;
+
+/* What has a name in the output. */
+typedef struct cv_named {
+    cv_id osym, osec;
+    uint32_t strings; /* 1: in .shstrtab, 2: in .strtab */
+} cv_named;
+
+/* Where a name stands in the tables of names; 0: nowhere. */
+typedef struct cv_name_place {
+    uint64_t sh_off, str_off;
+} cv_name_place;
 
 CV_VEC(cv_lobjs, cv_lobj);
 CV_VEC(cv_isecs, cv_isec);
 CV_VEC(cv_isyms, cv_isym);
+CV_VEC(cv_becames, cv_became);
+CV_VEC(cv_shared_places, cv_shared_place);
 CV_VEC(cv_irels, cv_irel);
 CV_VEC(cv_fields, cv_field);
 CV_VEC(cv_lparts, cv_lpart);
@@ -219,6 +254,13 @@ CV_VEC(cv_osyms, cv_osym);
 CV_VEC(cv_lfns, cv_lfn);
 CV_VEC(cv_edges, cv_edge);
 CV_VEC(cv_meanings, cv_meaning);
+CV_VEC(cv_codes, cv_code);
+CV_VEC(cv_fn_outs, cv_fn_out);
+CV_VEC(cv_fn_calls_list, cv_fn_calls);
+CV_VEC(cv_fn_usages, cv_fn_usage);
+CV_VEC(cv_fn_memories, cv_fn_memory);
+CV_VEC(cv_nameds, cv_named);
+CV_VEC(cv_name_places, cv_name_place);
 
 /* One record of .nv.info that the link writes: its payload is words, some of which become symbol indices. */
 typedef struct cv_irec {
@@ -271,25 +313,37 @@ typedef struct cv_part_inputs {
 /* Which definition a name stands for. */
 typedef struct cv_part_resolution {
     cv_meanings mean; /* by name */
+    cv_u32s next;     /* by symbol: the next one with the same name, in the order of the inputs */
+    cv_u8s beaten;    /* by symbol: an earlier definition is as good, or better */
     bool reserved;
     bool unnamed; /* an input has a global symbol without a name */
 } cv_part_resolution;
 
 typedef struct cv_part_functions {
     cv_lfns fn;
+    cv_u32s of;      /* by symbol: the function that it is */
+    cv_u32s by_name; /* by name: the function that global symbols of this name are */
+    cv_codes code;   /* by section of an input; of code */
 } cv_part_functions;
+
+/* What relocations refer to. */
+typedef struct cv_part_uses {
+    cv_u8s by_data; /* by function: data has its address */
+} cv_part_uses;
 
 /* Who calls whom. */
 typedef struct cv_part_calls {
+    cv_fn_calls_list fn;
     cv_edges edge;
-    cv_u32s protos; /* names of prototypes in the order of their first use */
-    uint64_t n_proto_nodes;
-    uint32_t stamp;
-    bool reached; /* the call graph is there */
+    cv_u32s protos; /* names of prototypes in the order of their first use: a node for each */
+    cv_u32s node;   /* by name: of a prototype, its node in the call graph */
+    cv_u32s takers; /* by node: edges to the functions whose address is taken with it */
+    bool reached;   /* the call graph is there */
 } cv_part_calls;
 
 /* What functions use, and kernels inherit. */
 typedef struct cv_part_usage {
+    cv_fn_usages fn;
     bool silent;        /* some function says nothing of sparse multiplication, others do */
     bool propagated;    /* the registers below kernels are known */
     uint32_t fragments; /* 1: code of 12.x uses tcgen05, 2: code of 13.x */
@@ -297,6 +351,10 @@ typedef struct cv_part_usage {
 
 /* Sections and symbols of the output. */
 typedef struct cv_part_out {
+    cv_fn_outs fn; /* by function */
+    cv_nameds by_name;
+    cv_becames became;  /* by section of an input */
+    cv_u32s became_sym; /* by symbol of an input: the symbol that it became */
     cv_osecs osec;
     cv_osyms osym;
     cv_irels irel;
@@ -313,7 +371,10 @@ typedef struct cv_part_out {
 
 /* Where variables lie. */
 typedef struct cv_part_memory {
-    bool coloured; /* shared variables of more than one kernel have places */
+    cv_fn_memories fn;       /* by function */
+    cv_shared_places shared; /* by symbol of an input */
+    cv_u64s bank_off; /* by section, of branch tables: place in the bank of every kernel that reaches it */
+    bool coloured;    /* shared variables of more than one kernel have places */
 } cv_part_memory;
 
 /* What becomes of relocations. */
@@ -331,9 +392,10 @@ typedef struct cv_part_records {
 
 /* Order and numbers. */
 typedef struct cv_part_layout {
-    cv_u32s order;     /* osecs by index */
-    cv_u32s sym_order; /* osyms by index, from 1 */
-    uint64_t n_locals; /* symbols before the first global one, the null symbol included */
+    cv_u32s order;       /* osecs by index */
+    cv_u32s sym_order;   /* osyms by index, from 1 */
+    cv_name_places name; /* by name */
+    uint64_t n_locals;   /* symbols before the first global one, the null symbol included */
 } cv_part_layout;
 
 /* What the link writes itself. */
@@ -355,7 +417,8 @@ typedef struct cv_part_reread {
 
 #define CV_LINK_PARTS(PART)                                                                                  \
     PART(options)                                                                                            \
-    PART(names) PART(inputs) PART(resolution) PART(functions) PART(calls) PART(usage) PART(out) PART(memory) \
+    PART(names)                                                                                              \
+    PART(inputs) PART(resolution) PART(functions) PART(uses) PART(calls) PART(usage) PART(out) PART(memory)  \
         PART(fixups) PART(records) PART(layout) PART(synthetics) PART(file) PART(reread)
 
 /* A link: where each part is. It stays where it was begun. */

@@ -14,36 +14,18 @@ static bool pay(cv_link *link, cv_span text)
     return cv_work(link->ctx, 1 + text.len / 16, 0);
 }
 
-static bool add_meanings(cv_link *link)
-{
-    static const cv_meaning NOTHING = { CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE,
-                                        CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE, 0,
-                                        0,       0,       false,   false };
-
-    while (link->resolution->mean.count < link->names->set.list.count)
-        if (!cv_meanings_push(&link->ctx->mem, &link->resolution->mean, NOTHING))
-            return false;
-    return true;
-}
-
 cv_id cv_l_name(cv_link *link, cv_span text)
 {
-    cv_id id = pay(link, text) ? cv_names_put(&link->ctx->mem, &link->names->set, text) : CV_NONE;
-
-    return id != CV_NONE && add_meanings(link) ? id : CV_NONE;
+    return pay(link, text) ? cv_names_put(&link->ctx->mem, &link->names->set, text) : CV_NONE;
 }
 
 cv_id cv_l_name_join(cv_link *link, const char *prefix, cv_id rest)
 {
     cv_span text = cv_l_text(link, rest);
-    cv_id id = pay(link, text) ? cv_names_join(&link->ctx->mem, &link->names->set, prefix, text) : CV_NONE;
-
-    return id != CV_NONE && add_meanings(link) ? id : CV_NONE;
+    return pay(link, text) ? cv_names_join(&link->ctx->mem, &link->names->set, prefix, text) : CV_NONE;
 }
 
 cv_id cv_l_name_join_span(cv_link *link, const char *prefix, cv_span rest)
 {
-    cv_id id = pay(link, rest) ? cv_names_join(&link->ctx->mem, &link->names->set, prefix, rest) : CV_NONE;
-
-    return id != CV_NONE && add_meanings(link) ? id : CV_NONE;
+    return pay(link, rest) ? cv_names_join(&link->ctx->mem, &link->names->set, prefix, rest) : CV_NONE;
 }

@@ -22,7 +22,7 @@ static cuvet_status read_section(cv_link *link, cv_id obj, uint32_t index)
                      .size = sec->header.size,
                      .align = sec->header.align,
                      .entsize = sec->header.entsize,
-                     .out = CV_NONE,
+                     .id = (cv_id)link->inputs->isec.count,
                      .info_sec = CV_NONE };
 
     if (cv_l_obj(link, obj)->cubin.legacy && is_per_function(sec->role)) /* tools before 12.0 leave it out */
@@ -39,15 +39,9 @@ static cuvet_status read_symbol(cv_link *link, cv_id object, uint32_t index)
     cv_elf_symbol symbol;
     cv_span name = cv_span_of(NULL, 0, 0);
     uint32_t shndx;
-    cv_isym sym = { .obj = object,
-                    .index = index,
-                    .out = CV_NONE,
-                    .fn = CV_NONE,
-                    .next = CV_NONE,
-                    .proto = CV_NONE,
-                    .sec = CV_NONE,
-                    .shared_sec = CV_NONE,
-                    .var = CV_NONE };
+    cv_isym sym = {
+        .obj = object, .index = index, .id = (cv_id)link->inputs->isym.count, .proto = CV_NONE, .sec = CV_NONE
+    };
 
     cv_elf_read_symbol(obj->cubin.symtab, false, index, &symbol);
     if (!cv_span_cstr(obj->cubin.strtab, symbol.name, &name))
@@ -136,6 +130,17 @@ static void find_tables(cv_lobj *obj)
     obj->cuinfo = cv_cubin_first(cubin, CV_ROLE_CUINFO);
 }
 
+/* The records of code are those of the last section that names it. */
+static void find_infos(cv_link *link, const cv_lobj *obj)
+{
+    for (cv_id i = 1; i < obj->n_sec; i++) {
+        uint32_t code = cv_l_isec(link, obj->first_sec + i)->info;
+
+        if (cv_cubin_sec(&obj->cubin, i)->role == CV_ROLE_NV_INFO_FN && code < obj->n_sec)
+            cv_l_isec(link, obj->first_sec + code)->info_sec = obj->first_sec + i;
+    }
+}
+
 static cuvet_status read_object(cv_link *link, cv_id id)
 {
     cv_lobj *obj = cv_l_obj(link, id);
@@ -154,6 +159,7 @@ static cuvet_status read_object(cv_link *link, cv_id id)
     for (uint32_t k = 0; k < n_sym && status == CUVET_OK; k++)
         status = read_symbol(link, id, k);
     if (status == CUVET_OK) {
+        find_infos(link, obj);
         read_counts(link, obj);
         status = read_protos(link, obj);
     }
@@ -245,17 +251,17 @@ bool cv_link_read_holds(const cv_link *link)
         if (secs > link->inputs->isec.count || syms > link->inputs->isym.count)
             return false;
         for (cv_id k = obj->first_sec; k < secs; k++)
-            if (cv_l_isec(link, k)->obj != i || cv_l_isec(link, k)->name >= link->names->set.list.count)
+            if (cv_l_isec(link, k)->obj != i || cv_l_isec(link, k)->id != k ||
+                cv_l_isec(link, k)->name >= link->names->set.list.count)
                 return false;
         for (cv_id k = obj->first_sym; k < syms; k++) {
             const cv_isym *sym = cv_l_isym(link, k);
 
-            if (sym->obj != i || sym->name >= link->names->set.list.count ||
+            if (sym->obj != i || sym->id != k || sym->name >= link->names->set.list.count ||
                 !cv_l_below(sym->proto, link->names->set.list.count) ||
                 (sym->sec != CV_NONE && (sym->sec < obj->first_sec || sym->sec >= secs)))
                 return false;
         }
     }
-    return secs == link->inputs->isec.count && syms == link->inputs->isym.count &&
-           link->resolution->mean.count == link->names->set.list.count;
+    return secs == link->inputs->isec.count && syms == link->inputs->isym.count;
 }

@@ -100,10 +100,10 @@ static void consider(cv_link *link, cv_meaning *entry, cv_id id, const cv_isym *
                                           sym->regs < cv_l_isym(link, entry->weak)->regs)) {
         entry->weak = id;
     } else {
-        cv_l_isym(link, id)->beaten = true;
+        *cv_u8s_at(&link->resolution->beaten, id) = true;
     }
     if (entry->strong != CV_NONE && entry->strong != id)
-        cv_l_isym(link, id)->beaten = true;
+        *cv_u8s_at(&link->resolution->beaten, id) = true;
     entry->win = entry->strong != CV_NONE ? entry->strong
                  : entry->weak != CV_NONE ? entry->weak
                                           : entry->common;
@@ -117,7 +117,7 @@ static bool takes_part(const cv_link *link, const cv_isym *sym)
 
 static void resolve_symbol(cv_link *link, cv_id id)
 {
-    cv_isym *sym = cv_l_isym(link, id);
+    const cv_isym *sym = cv_l_isym(link, id);
     cv_meaning *entry;
 
     if (!takes_part(link, sym)) {
@@ -135,7 +135,7 @@ static void resolve_symbol(cv_link *link, cv_id id)
         compare(link, sym, cv_l_isym(link, entry->first));
         entry->loose_size = entry->loose_size || sym->common || cv_l_isym(link, entry->first)->common ||
                             (cv_l_isym(link, entry->first)->size == 0 && sym->size != 0);
-        cv_l_isym(link, entry->last)->next = id;
+        *cv_u32s_at(&link->resolution->next, entry->last) = id;
     }
     entry->last = id;
     consider(link, entry, id, sym);
@@ -144,7 +144,7 @@ static void resolve_symbol(cv_link *link, cv_id id)
 void cv_link_largest_common(const cv_link *link, const cv_meaning *entry, uint64_t *size, uint64_t *align)
 {
     *size = *align = 0;
-    for (cv_id i = entry->first; i != CV_NONE; i = cv_l_isym(link, i)->next) {
+    for (cv_id i = entry->first; i != CV_NONE; i = cv_l_next_of(link, i)) {
         const cv_isym *sym = cv_l_isym(link, i);
 
         if (sym->common) {
@@ -181,7 +181,7 @@ static void compare_with_winner(cv_link *link, const cv_meaning *entry)
 {
     const cv_isym *win = cv_l_isym(link, entry->win);
 
-    for (cv_id i = entry->first; i != CV_NONE; i = cv_l_isym(link, i)->next) {
+    for (cv_id i = entry->first; i != CV_NONE; i = cv_l_next_of(link, i)) {
         const cv_isym *sym = cv_l_isym(link, i);
 
         if (i == entry->win || cv_l_type(sym) != CV_STT_CUDA_OBJECT)
@@ -193,11 +193,38 @@ static void compare_with_winner(cv_link *link, const cv_meaning *entry)
     }
 }
 
+bool cv_l_fill_none(cv_mem *mem, cv_u32s *list, uint64_t count)
+{
+    if (!cv_u32s_fill(mem, list, count))
+        return false;
+    for (uint64_t i = 0; i < count; i++)
+        *cv_u32s_at(list, i) = CV_NONE;
+    return true;
+}
+
+static bool begin(cv_link *link)
+{
+    static const cv_meaning NOTHING = { CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE, false };
+    cv_part_resolution *resolution = link->resolution;
+    cv_mem *mem = &link->ctx->mem;
+
+    if (!cv_l_fill_none(mem, &resolution->next, link->inputs->isym.count) ||
+        !cv_u8s_fill(mem, &resolution->beaten, link->inputs->isym.count) ||
+        !cv_meanings_room(mem, &resolution->mean, link->names->set.list.count))
+        return false;
+    while (resolution->mean.count < link->names->set.list.count)
+        if (!cv_meanings_push(mem, &resolution->mean, NOTHING))
+            return false;
+    return true;
+}
+
 /* All that is wrong with one input is said before the link ends. */
 cuvet_status cv_link_resolve(cv_link *link)
 {
     uint64_t before;
 
+    if (!begin(link))
+        return cv_l_nomem(link);
     for (cv_id object = 0; object < link->inputs->obj.count; object++) {
         const cv_lobj *obj = cv_l_obj(link, object);
 
@@ -227,7 +254,7 @@ bool cv_link_resolve_holds(const cv_link *link)
         const cv_meaning *entry = cv_l_mean(link, count);
         bool strong = false, any = false;
 
-        for (cv_id i = entry->first; i != CV_NONE; i = cv_l_isym(link, i)->next) {
+        for (cv_id i = entry->first; i != CV_NONE; i = cv_l_next_of(link, i)) {
             const cv_isym *sym = cv_l_isym(link, i);
 
             if (sym->name != count || (i == entry->win && !sym->defined))

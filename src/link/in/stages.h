@@ -23,6 +23,7 @@ CV_MUST bool cv_link_resolve_holds(const cv_link *link);
 CV_MUST bool cv_link_read_holds(const cv_link *link);
 CV_MUST bool cv_link_collect_holds(const cv_link *link);
 CV_MUST bool cv_link_reach_holds(const cv_link *link);
+CV_MUST cuvet_status cv_link_undefined(cv_link *link); /* plan/undefined.c */
 /* Pieces of a section: in order, inside, not over each other. */
 CV_MUST bool cv_link_parts_hold(const cv_link *link);
 CV_MUST bool cv_link_tables_holds(const cv_link *link);
@@ -42,6 +43,8 @@ CV_MUST cuvet_status cv_link_broken(const cv_link *link);
 CV_MUST cuvet_status
 cv_link_collect(cv_link *link); /* plan/collect.c: functions, sections, symbols of the output */
 
+CV_MUST cuvet_status cv_link_functions(cv_link *link); /* graph/functions.c */
+CV_MUST bool cv_link_functions_holds(const cv_link *link);
 CV_MUST cuvet_status cv_link_reach(cv_link *link); /* graph/graph.c: what kernels can call */
 
 CV_MUST cuvet_status cv_link_tables(cv_link *link); /* plan/banks.c: branch tables */
@@ -97,8 +100,6 @@ cv_link_fill(cv_link *link); /* write/synthetics.c: bytes of the sections that t
 CV_MUST cuvet_status cv_link_emit(cv_link *link, cv_block *out, cv_slices *file);
 CV_MUST cuvet_status cv_link_reread(cv_link *link); /* write/reread.c: the file, by the rules of the scan */
 
-/* A kernel that the output has. */
-CV_MUST bool cv_link_is_kernel(const cv_lfn *function);
 /* Is a symbol left out of the output? */
 CV_MUST bool cv_link_drops(const cv_link *link, cv_id osym);
 /* What stands in for a variable that is nowhere: the size of bank 3 for the symbol named so, else all ones.
@@ -123,16 +124,12 @@ CV_MUST cuvet_status cv_link_refuse_section(const cv_link *link, cv_id isec, cv_
 void cv_link_largest_common(const cv_link *link, const cv_meaning *entry, uint64_t *size, uint64_t *align);
 /* A reference that no input has to satisfy: the driver does, or nobody needs it. */
 CV_MUST bool cv_link_may_stay_undefined(const cv_link *link, const cv_isym *sym);
+/* Is a kernel of this name asked for? Without an option, each is. */
+CV_MUST bool cv_link_is_used(const cv_link_options *options, cv_span name);
+/* 'count' numbers, none of them of anything. */
+CV_MUST bool cv_l_fill_none(cv_mem *mem, cv_u32s *list, uint64_t count);
 /* Is the function where the program begins? */
 CV_MUST bool cv_link_is_root(const cv_link *link, cv_id fn);
-/* Functions that a function reaches, itself first. only: by function, those to go to, closed upwards as
- * cv_link_above() makes it, so that nothing is missed; NULL: all. seen: a word for each prototype, at least
- * one. */
-CV_MUST cuvet_status cv_link_below(cv_link *link, cv_id fn, const cv_u32s *only, cv_u32s *out, cv_u32s *seen);
-/* mark: a word for each function, not zero for some; afterwards also for all functions that reach one of
- * them, in linear time. A kernel that is none of them need not be walked from: kernels times functions is
- * only paid for what somebody asks about. */
-CV_MUST cuvet_status cv_link_above(cv_link *link, cv_u32s *mark);
 
 /* Is this so for the generation of the target? */
 static inline bool cv_l_has(const cv_link *link, cv_gen_trait trait)
@@ -168,19 +165,48 @@ static inline bool cv_l_below(cv_id id, uint64_t count)
 CV_LINK_ELEMENT(cv_lobj, obj, cv_lobjs, inputs->obj);
 CV_LINK_ELEMENT(cv_isec, isec, cv_isecs, inputs->isec);
 CV_LINK_ELEMENT(cv_isym, isym, cv_isyms, inputs->isym);
+CV_LINK_ELEMENT(cv_became, became, cv_becames, out->became);
+CV_LINK_ELEMENT(cv_shared_place, shared, cv_shared_places, memory->shared);
+CV_LINK_ELEMENT(cv_fn_calls, fn_calls, cv_fn_calls_list, calls->fn);
+CV_LINK_ELEMENT(cv_fn_usage, fn_usage, cv_fn_usages, usage->fn);
+CV_LINK_ELEMENT(cv_fn_out, fn_out, cv_fn_outs, out->fn);
+CV_LINK_ELEMENT(cv_fn_memory, fn_memory, cv_fn_memories, memory->fn);
+CV_LINK_ELEMENT(cv_named, named, cv_nameds, out->by_name);
+CV_LINK_ELEMENT(uint32_t, became_sym, cv_u32s, out->became_sym);
 CV_LINK_ELEMENT(cv_irel, irel, cv_irels, out->irel);
 CV_LINK_ELEMENT(cv_osec, osec, cv_osecs, out->osec);
 CV_LINK_ELEMENT(cv_osym, osym, cv_osyms, out->osym);
 CV_LINK_ELEMENT(cv_lfn, fn, cv_lfns, functions->fn);
 CV_LINK_ELEMENT(cv_meaning, mean, cv_meanings, resolution->mean);
-#define cv_l_obj(arg_, index)  CV_LINK_WAY(arg_, obj)((arg_), (index))
-#define cv_l_isec(arg_, index) CV_LINK_WAY(arg_, isec)((arg_), (index))
-#define cv_l_isym(arg_, index) CV_LINK_WAY(arg_, isym)((arg_), (index))
+#define cv_l_obj(arg_, index)        CV_LINK_WAY(arg_, obj)((arg_), (index))
+#define cv_l_isec(arg_, index)       CV_LINK_WAY(arg_, isec)((arg_), (index))
+#define cv_l_isym(arg_, index)       CV_LINK_WAY(arg_, isym)((arg_), (index))
+#define cv_l_fn_calls(arg_, index)   CV_LINK_WAY(arg_, fn_calls)((arg_), (index))
+#define cv_l_fn_usage(arg_, index)   CV_LINK_WAY(arg_, fn_usage)((arg_), (index))
+#define cv_l_fn_out(arg_, index)     CV_LINK_WAY(arg_, fn_out)((arg_), (index))
+#define cv_l_fn_memory(arg_, index)  CV_LINK_WAY(arg_, fn_memory)((arg_), (index))
+#define cv_l_named(arg_, index)      CV_LINK_WAY(arg_, named)((arg_), (index))
+#define cv_l_became_sym(arg_, index) CV_LINK_WAY(arg_, became_sym)((arg_), (index))
+#define cv_l_became(arg_, index)     CV_LINK_WAY(arg_, became)((arg_), (index))
+#define cv_l_shared(arg_, index)     CV_LINK_WAY(arg_, shared)((arg_), (index))
+/* Of a branch table: its place in the bank of every kernel that reaches it. */
+#define cv_l_bank_off(arg_, id) (*cv_u64s_get(&(arg_)->memory->bank_off, (id)))
+/* Of a symbol of an input: the next one with its name, the function that it is, the symbol that it became. */
+#define cv_l_next_of(arg_, id) (*cv_u32s_get(&(arg_)->resolution->next, (id)))
+#define cv_l_fn_of(arg_, id)   (*cv_u32s_get(&(arg_)->functions->of, (id)))
+#define cv_l_out_of(arg_, id)  (*cv_u32s_get(&(arg_)->out->became_sym, (id)))
 #define cv_l_irel(arg_, index) CV_LINK_WAY(arg_, irel)((arg_), (index))
 #define cv_l_osec(arg_, index) CV_LINK_WAY(arg_, osec)((arg_), (index))
 #define cv_l_osym(arg_, index) CV_LINK_WAY(arg_, osym)((arg_), (index))
 #define cv_l_fn(arg_, index)   CV_LINK_WAY(arg_, fn)((arg_), (index))
 #define cv_l_mean(arg_, index) CV_LINK_WAY(arg_, mean)((arg_), (index))
+/* A kernel that the output has. */
+static inline bool cv_l_is_kernel(const cv_link *link, cv_id fn)
+{
+    const cv_lfn *function = cv_l_fn(link, fn);
+
+    return function->kernel && function->def != CV_NONE && cv_l_fn_calls(link, fn)->live;
+}
 static inline cv_span cv_l_text(const cv_link *link, cv_id name)
 {
     return cv_names_text(&link->names->set, name);
@@ -231,6 +257,9 @@ static inline bool cv_l_is_texture(const cv_isym *sym)
 CV_MUST cv_id cv_l_name(cv_link *link, cv_span text);
 CV_MUST cv_id cv_l_name_join(cv_link *link, const char *prefix, cv_id rest);
 CV_MUST cv_id cv_l_name_join_span(cv_link *link, const char *prefix, cv_span rest);
+/* Names of the output. */
+CV_MUST bool cv_l_name_room(cv_link *link);
+CV_MUST cv_id cv_l_out_join(cv_link *link, const char *prefix, cv_id rest);
 /* Body of an input section. */
 static inline cv_span cv_l_body(const cv_link *link, const cv_isec *isec)
 {
@@ -279,7 +308,6 @@ cv_new_section cv_l_section(const cv_link *link, cv_role role, cv_group group);
 CV_MUST cv_id cv_l_new_osec(cv_link *link, const cv_new_section *section);
 CV_MUST bool cv_l_add_part(cv_link *link, cv_id osec, cv_id isec, uint64_t base);
 CV_MUST bool cv_l_add_rel(cv_link *link, cv_id osec, const cv_irel *rel);
-CV_MUST bool cv_l_add_edge(cv_link *link, cv_id *head, cv_id to);
 /* Section of the output with this name, CV_NONE: none yet. */
 CV_MUST cv_id cv_l_find_osec(cv_link *link, const char *prefix, cv_id rest);
 

@@ -3,6 +3,7 @@
  * textures and surfaces. */
 #include "base/arith.h"
 #include "bytes/order.h"
+#include "link/graph/walk.h"
 #include "link/in/stages.h"
 
 enum {
@@ -10,11 +11,6 @@ enum {
     SAMPLERS_MOST = 32,
     SURFACES_MOST = 32
 };
-
-static bool is_kernel(const cv_lfn *function)
-{
-    return function->kernel && function->def != CV_NONE && function->live;
-}
 
 /* Common variables follow everything else in .nv.global, each with the largest size and alignment that one of
  * its declarations asks for. */
@@ -60,13 +56,15 @@ typedef struct bank_tables {
     bank2s bank;  /* by function; those of kernels count */
     cv_keys uses; /* a table and a kernel that reaches its function: last table first, then last kernel */
     cv_u32s only; /* by function: it reaches one with a table */
+    cv_walk_below below;
 } bank_tables;
 
 static cv_id own_bank(cv_link *link, const cv_lfn *kernel)
 {
-    cv_id name = cv_l_name_join(link, ".nv.constant2.", kernel->name);
+    cv_id name = cv_l_out_join(link, ".nv.constant2.", kernel->name);
 
-    for (cv_id i = cv_l_osec(link, kernel->sec)->own_first; i != CV_NONE; i = cv_l_osec(link, i)->own_next)
+    for (cv_id i = cv_l_osec(link, cv_l_fn_out(link, kernel->id)->sec)->own_first; i != CV_NONE;
+         i = cv_l_osec(link, i)->own_next)
         if (cv_l_osec(link, i)->name == name)
             return i;
     return CV_NONE;
@@ -74,7 +72,7 @@ static cv_id own_bank(cv_link *link, const cv_lfn *kernel)
 
 static bool has_table(const cv_link *link, cv_id fn)
 {
-    return cv_l_fn(link, fn)->table != CV_NONE && cv_l_fn(link, fn)->live;
+    return cv_l_fn_out(link, fn)->table != CV_NONE && cv_l_fn_calls(link, fn)->live;
 }
 
 /* A use has its table before its kernel in the key, both counted from the end. */
@@ -93,28 +91,28 @@ static bank2_tables *bank_of(bank_tables *tables, uint64_t use)
     return bank2s_at(&tables->bank, cv_keys_get(&tables->uses, use)->index);
 }
 
-static cuvet_status add_uses(bank_tables *tables, cv_id kernel, cv_u32s *below, cv_u32s *seen)
+static cuvet_status add_uses(bank_tables *tables, cv_id kernel)
 {
     cv_link *link = tables->link;
-    cuvet_status st = cv_link_below(link, kernel, &tables->only, below, seen);
+    cuvet_status st = cv_calls_below(link->ctx, link->calls, &tables->below, kernel, &tables->only);
 
-    for (uint64_t i = 0; i < below->count && st == CUVET_OK; i++) {
-        cv_id fn = *cv_u32s_at(below, i);
+    for (uint64_t i = 0; i < tables->below.found.count && st == CUVET_OK; i++) {
+        cv_id fn = *cv_u32s_get(&tables->below.found, i);
 
         if (has_table(link, fn) &&
-            !cv_keys_push(&link->ctx->mem, &tables->uses, use_of(cv_l_fn(link, fn)->table, kernel)))
+            !cv_keys_push(&link->ctx->mem, &tables->uses, use_of(cv_l_fn_out(link, fn)->table, kernel)))
             st = cv_l_nomem(link);
     }
     return st;
 }
 
-static cuvet_status find_uses(bank_tables *tables, cv_u32s *below, cv_u32s *seen)
+static cuvet_status find_uses(bank_tables *tables)
 {
     cv_link *link = tables->link;
     cuvet_status st = CUVET_OK;
 
     for (cv_id i = 0; i < link->functions->fn.count && st == CUVET_OK; i++) {
-        bool kernel = is_kernel(cv_l_fn(link, i));
+        bool kernel = cv_l_is_kernel(link, i);
         cv_id sec = kernel ? own_bank(link, cv_l_fn(link, i)) : CV_NONE;
         bank2_tables bank = { .sec = sec };
 
@@ -125,7 +123,7 @@ static cuvet_status find_uses(bank_tables *tables, cv_u32s *below, cv_u32s *seen
         if (!bank2s_push(&link->ctx->mem, &tables->bank, bank))
             st = cv_l_nomem(link);
         else if (kernel && *cv_u32s_at(&tables->only, i) != 0)
-            st = add_uses(tables, i, below, seen);
+            st = add_uses(tables, i);
     }
     if (st == CUVET_OK && !cv_work(link->ctx, tables->uses.count, 0))
         return CUVET_E_LIMIT;
@@ -141,17 +139,16 @@ static void place_tables(bank_tables *tables)
 
     for (uint64_t first = 0; first < count; first = next) {
         cv_id table = table_of(tables, first);
-        cv_isec *isec = cv_l_isec(tables->link, table);
-        uint64_t align = isec->align;
+        const cv_isec *isec = cv_l_isec(tables->link, table);
+        uint64_t align = isec->align, *off = cv_u64s_at(&tables->link->memory->bank_off, table);
 
-        isec->bank_off = 0;
         for (next = first; next < count && table_of(tables, next) == table; next++) {
-            isec->bank_off = cv_max(isec->bank_off, bank_of(tables, next)->end);
+            *off = cv_max(*off, bank_of(tables, next)->end);
             align = cv_max(align, bank_of(tables, next)->align);
         }
-        isec->bank_off = cv_sat_align(isec->bank_off, cv_max(align, 1));
+        *off = cv_sat_align(*off, cv_max(align, 1));
         for (uint64_t i = first; i < next; i++) {
-            bank_of(tables, i)->end = cv_sat_add(isec->bank_off, isec->size);
+            bank_of(tables, i)->end = cv_sat_add(*off, isec->size);
             bank_of(tables, i)->align = align;
         }
     }
@@ -160,9 +157,9 @@ static void place_tables(bank_tables *tables)
 static cuvet_status make_bank(cv_link *link, const cv_lfn *kernel, uint64_t align, cv_id *out)
 {
     cv_new_section section = cv_l_section(link, CV_ROLE_CONSTANT_FN, CV_G_CONST);
-    cv_id code = kernel->sec;
+    cv_id code = cv_l_fn_out(link, kernel->id)->sec;
 
-    section.name = cv_l_name_join(link, ".nv.constant2.", kernel->name);
+    section.name = cv_l_out_join(link, ".nv.constant2.", kernel->name);
     section.align = align;
     section.symbol = section.named = true;
     *out = section.name == CV_NONE ? CV_NONE : cv_l_new_osec(link, &section);
@@ -188,7 +185,7 @@ static cuvet_status fill_banks(bank_tables *tables)
         if (bank->sec == CV_NONE)
             st = make_bank(link, cv_l_fn(link, (cv_id)cv_keys_at(&tables->uses, i)->index), bank->align,
                            &bank->sec);
-        if (st == CUVET_OK && !cv_l_add_part(link, bank->sec, table, cv_l_isec(link, table)->bank_off))
+        if (st == CUVET_OK && !cv_l_add_part(link, bank->sec, table, cv_l_bank_off(link, table)))
             st = cv_l_nomem(link);
         if (st != CUVET_OK)
             break;
@@ -199,23 +196,23 @@ static cuvet_status fill_banks(bank_tables *tables)
     return st;
 }
 
-static cuvet_status tables_of_kernels(bank_tables *tables, cv_u32s *below, cv_u32s *seen)
+static cuvet_status tables_of_kernels(bank_tables *tables)
 {
     cv_link *link = tables->link;
     cuvet_status st = CUVET_OK;
     bool any = false;
 
     for (cv_id i = 0; i < link->functions->fn.count; i++) {
-        bool has = cv_l_fn(link, i)->table != CV_NONE;
+        bool has = cv_l_fn_out(link, i)->table != CV_NONE;
 
         *cv_u32s_at(&tables->only, i) = has;
         any = any || has;
     }
     if (!any)
         return CUVET_OK;
-    st = cv_link_above(link, &tables->only);
+    st = cv_calls_above(link->ctx, link->calls, &tables->only);
     if (st == CUVET_OK)
-        st = find_uses(tables, below, seen);
+        st = find_uses(tables);
     if (st != CUVET_OK)
         return st;
     place_tables(tables);
@@ -224,22 +221,20 @@ static cuvet_status tables_of_kernels(bank_tables *tables, cv_u32s *below, cv_u3
 
 cuvet_status cv_link_tables(cv_link *link)
 {
-    cv_u32s below = { 0 }, seen = { 0 };
     bank_tables tables = { .link = link };
     cuvet_status st;
 
     if (link->options->relocatable)
         return CUVET_OK;
     if (!cv_u32s_fill(&link->ctx->mem, &tables.only, link->functions->fn.count) ||
-        !cv_u32s_fill(&link->ctx->mem, &seen, cv_max(link->calls->n_proto_nodes, 1)))
+        !cv_u64s_fill(&link->ctx->mem, &link->memory->bank_off, link->inputs->isec.count))
         st = cv_l_nomem(link);
     else
-        st = tables_of_kernels(&tables, &below, &seen);
+        st = tables_of_kernels(&tables);
     bank2s_free(&link->ctx->mem, &tables.bank);
     cv_keys_free(&link->ctx->mem, &tables.uses);
     cv_u32s_free(&link->ctx->mem, &tables.only);
-    cv_u32s_free(&link->ctx->mem, &below);
-    cv_u32s_free(&link->ctx->mem, &seen);
+    cv_walk_below_end(&link->ctx->mem, &tables.below);
     return st;
 }
 
@@ -355,11 +350,11 @@ static cuvet_status slots_of_kernels(cv_link *link, const cv_u32s *slots, const 
         cv_id bank = *cv_u32s_at(&link->out->const0, i);
         cv_id fn = cv_l_osec(link, cv_l_osec(link, bank)->infosec)->fn;
 
-        if (!cv_l_fn(link, fn)->live)
+        if (!cv_l_fn_calls(link, fn)->live)
             continue;
         base = cv_max(base, cv_sat_align(cv_l_osec(link, bank)->size, link->options->gen->slots));
-        cv_l_fn(link, fn)->slots = *cv_u32s_get(users, fn) != 0;
-        if (cv_l_fn(link, fn)->slots)
+        cv_l_fn_memory(link, fn)->slots = *cv_u32s_get(users, fn) != 0;
+        if (cv_l_fn_memory(link, fn)->slots)
             ok = cv_u32s_push(&link->ctx->mem, &banks, bank);
     }
     for (uint64_t i = 0; i < slots->count && banks.count; i++)
@@ -386,7 +381,7 @@ cuvet_status cv_link_slots(cv_link *link)
             st = cv_l_nomem(link);
         } else {
             mark_texture_users(link, &users);
-            st = cv_link_above(link, &users);
+            st = cv_calls_above(link->ctx, link->calls, &users);
         }
         if (st == CUVET_OK)
             st = slots_of_kernels(link, &slots, &users);

@@ -4,42 +4,6 @@
  * sections that are left, information sections, relocations. */
 #include "link/in/stages.h"
 
-static cv_id new_fn(cv_link *link, cv_id name)
-{
-    const cv_lfn function = { .name = name,
-                              .sym = CV_NONE,
-                              .sec = CV_NONE,
-                              .def = CV_NONE,
-                              .calls = CV_NONE,
-                              .taken = CV_NONE,
-                              .ind = CV_NONE,
-                              .adr = CV_NONE,
-                              .proto = CV_NONE,
-                              .table = CV_NONE,
-                              .instance = CV_NONE,
-                              .max_regs = 0xFF };
-
-    if (link->functions->fn.count >= CV_NONE ||
-        !cv_lfns_push(&link->ctx->mem, &link->functions->fn, function))
-        return CV_NONE;
-    return (cv_id)(link->functions->fn.count - 1);
-}
-
-/* The function that a symbol is, one for each local symbol and one for each global name. */
-static cv_id function_of(cv_link *link, cv_id id)
-{
-    cv_isym *sym = cv_l_isym(link, id);
-
-    if (sym->fn == CV_NONE && cv_l_bind(sym) != CV_STB_LOCAL)
-        sym->fn = cv_l_mean(link, sym->name)->fn;
-    if (sym->fn == CV_NONE) {
-        sym->fn = new_fn(link, sym->name);
-        if (cv_l_bind(sym) != CV_STB_LOCAL)
-            cv_l_mean(link, sym->name)->fn = sym->fn;
-    }
-    return sym->fn;
-}
-
 static bool add_local(cv_link *link, cv_id osym)
 {
     cv_l_osym(link, osym)->local = true;
@@ -62,7 +26,7 @@ static cv_osym symbol_from(const cv_isym *sym, cv_id id, cv_id win)
 static cv_id global_symbol(cv_link *link, cv_id id)
 {
     const cv_isym *sym = cv_l_isym(link, id);
-    cv_id out = cv_l_mean(link, sym->name)->osym;
+    cv_id out = cv_l_named(link, sym->name)->osym;
     cv_osym osym;
 
     if (out != CV_NONE)
@@ -71,7 +35,7 @@ static cv_id global_symbol(cv_link *link, cv_id id)
     out = cv_l_new_osym(link, &osym);
     if (out == CV_NONE)
         return CV_NONE;
-    cv_l_mean(link, sym->name)->osym = out;
+    cv_l_named(link, sym->name)->osym = out;
     if (cv_l_bind(sym) == CV_STB_WEAK && sym->defined) {
         if (!cv_l_is_shared(sym) || link->options->relocatable || link->options->preserve ||
             link->options->debug)
@@ -103,14 +67,14 @@ static cuvet_status make_code(cv_link *link, const cv_isym *sym, cv_id fn, cv_id
     code.symbol = code.named = shared.symbol = true;
     /* Of a kernel that is not to be used, the name comes with the section of the input. */
     shared.named = link->options->relocatable || link->options->keep_dead ||
-                   link->options->n_kernels_used == 0 || cv_link_is_root(link, fn);
+                   cv_link_is_used(link->options, cv_l_text(link, cv_l_fn(link, fn)->name));
     *out = cv_l_new_osec(link, &code);
     if (*out == CV_NONE)
         return cv_l_nomem(link);
     cv_l_osec(link, *out)->fn = fn;
     if (!kernel)
         return CUVET_OK;
-    shared.name = cv_l_name_join(link, ".nv.shared.", name);
+    shared.name = cv_l_out_join(link, ".nv.shared.", name);
     if (shared.name == CV_NONE || !cv_l_use_joined(link, ".nv.info.", name) ||
         !cv_u32s_push(&link->ctx->mem, &link->out->info_order, *out))
         return cv_l_nomem(link);
@@ -124,22 +88,20 @@ static cuvet_status make_code(cv_link *link, const cv_isym *sym, cv_id fn, cv_id
     return CUVET_OK;
 }
 
-static cuvet_status take_definition(cv_link *link, cv_id id, cv_id fn, cv_id code)
+static cuvet_status take_definition(cv_link *link, cv_id id, cv_id code)
 {
-    cv_isym *sym = cv_l_isym(link, id);
-    cv_isec *sec = cv_l_isec(link, sym->sec);
+    const cv_isym *sym = cv_l_isym(link, id);
+    const cv_isec *sec = cv_l_isec(link, sym->sec);
     cv_osec *osec = cv_l_osec(link, code);
 
     /* Only global functions have aliases: code belongs to the local one that it names. */
     if (cv_l_bind(sym) == CV_STB_LOCAL && cv_elf_code_symbol(sec->info) != sym->index)
         return cv_link_refuse_section(link, sym->sec, CV_R_LINK_SECTION, sec->type);
-    sec->out = code;
+    cv_l_became(link, sym->sec)->out = code;
     if (cv_l_canon(link, id) != id) {
-        sec->lost = true;
-        sec->beaten = sym->beaten;
+        cv_l_became(link, sym->sec)->lost = true;
         return CUVET_OK;
     }
-    cv_l_fn(link, fn)->def = id;
     osec->align = sec->align;
     osec->size = sec->size;
     osec->reg_byte = cv_elf_code_registers(sec->info);
@@ -154,7 +116,7 @@ static cuvet_status take_definition(cv_link *link, cv_id id, cv_id fn, cv_id cod
  * name. Never by the name of the section: a local function of another input may have the same. */
 static cv_id code_of(const cv_link *link, const cv_isym *sym, cv_id fn)
 {
-    cv_id out = cv_l_isec(link, sym->sec)->out, sec = cv_l_fn(link, fn)->sec;
+    cv_id out = cv_l_became(link, sym->sec)->out, sec = cv_l_fn_out(link, fn)->sec;
 
     if (out != CV_NONE)
         return out;
@@ -164,33 +126,30 @@ static cv_id code_of(const cv_link *link, const cv_isym *sym, cv_id fn)
 static cuvet_status collect_function(cv_link *link, cv_id id)
 {
     bool local = cv_l_bind(cv_l_isym(link, id)) == CV_STB_LOCAL;
-    cv_id fn = function_of(link, id), sym = local ? local_symbol(link, id) : global_symbol(link, id), code;
+    cv_id fn = cv_l_fn_of(link, id), sym = local ? local_symbol(link, id) : global_symbol(link, id), code;
     cuvet_status st = CUVET_OK;
-    cv_isym *isym = cv_l_isym(link, id);
+    const cv_isym *isym = cv_l_isym(link, id);
 
-    if (fn == CV_NONE || sym == CV_NONE || (local && !add_local(link, sym)))
+    if (sym == CV_NONE || (local && !add_local(link, sym)))
         return cv_l_nomem(link);
-    isym->out = sym;
-    cv_l_fn(link, fn)->sym = sym;
+    *cv_l_became_sym(link, id) = sym;
+    cv_l_fn_out(link, fn)->sym = sym;
     cv_l_osym(link, sym)->fn = fn;
-    if (isym->other & CV_STO_ENTRY)
-        cv_l_fn(link, fn)->kernel = true;
     if (isym->sec == CV_NONE)
         return CUVET_OK;
-    cv_l_fn(link, fn)->has_def = true;
     code = code_of(link, isym, fn);
     if (code == CV_NONE)
         st = make_code(link, isym, fn, &code);
     if (st != CUVET_OK)
         return st;
     /* An alias wins against a weak function whose code is there: nothing would be left in that section. */
-    if (cv_l_fn(link, fn)->sec != CV_NONE && cv_l_fn(link, fn)->sec != code) {
+    if (cv_l_fn_out(link, fn)->sec != CV_NONE && cv_l_fn_out(link, fn)->sec != code) {
         cv_link_say(link, id, CV_R_LINK_CODE, isym->index, 0);
         return CUVET_E_REFUSED;
     }
-    cv_l_fn(link, fn)->sec = code;
+    cv_l_fn_out(link, fn)->sec = code;
     cv_l_osym(link, sym)->sec = code;
-    return take_definition(link, id, fn, code);
+    return take_definition(link, id, code);
 }
 
 /* Shared variables and parts of constant banks have no symbol in a final link, unless it is asked for. */
@@ -204,13 +163,13 @@ static cuvet_status collect_nowhere(cv_link *link, cv_id id)
 {
     cv_id sym = local_symbol(link, id);
 
-    cv_l_isym(link, id)->out = sym;
+    *cv_l_became_sym(link, id) = sym;
     return sym != CV_NONE && add_local(link, sym) ? CUVET_OK : cv_l_nomem(link);
 }
 
 static cuvet_status collect_local(cv_link *link, cv_id id)
 {
-    cv_isym *isym = cv_l_isym(link, id);
+    const cv_isym *isym = cv_l_isym(link, id);
     uint8_t type = cv_l_type(isym);
     cuvet_status st;
     cv_id sym;
@@ -219,13 +178,13 @@ static cuvet_status collect_local(cv_link *link, cv_id id)
         return link->options->relocatable && cv_l_is_nowhere(isym) ? collect_nowhere(link, id) : CUVET_OK;
     st = cv_link_place(link, isym->sec);
     if (st != CUVET_OK || (type != CV_STT_OBJECT && type != CV_STT_CUDA_OBJECT) ||
-        cv_l_isec(link, isym->sec)->out == CV_NONE)
+        cv_l_became(link, isym->sec)->out == CV_NONE)
         return st;
     sym = local_symbol(link, id);
     if (sym == CV_NONE)
         return cv_l_nomem(link);
-    isym->out = sym;
-    cv_l_osym(link, sym)->sec = cv_l_isec(link, isym->sec)->out;
+    *cv_l_became_sym(link, id) = sym;
+    cv_l_osym(link, sym)->sec = cv_l_became(link, isym->sec)->out;
     cv_l_osym(link, sym)->hidden = is_hidden(isym);
     if (is_hidden(isym) && !link->options->relocatable && !link->options->preserve &&
         !(link->options->debug && isym->other == CV_STO_SPACE_SHARED)) {
@@ -260,11 +219,12 @@ static bool comes_late(const cv_link *link, cv_id id)
 
 static cuvet_status collect_global(cv_link *link, cv_id id)
 {
-    cv_isym *sym = cv_l_isym(link, id);
+    const cv_isym *sym = cv_l_isym(link, id);
     cuvet_status st = CUVET_OK;
+    cv_id out;
 
     if (comes_late(link, id))
-        cv_l_isec(link, sym->sec)->late = true;
+        cv_l_became(link, sym->sec)->late = true;
     else if (sym->sec != CV_NONE)
         st = cv_link_place(link, sym->sec);
     if (st != CUVET_OK)
@@ -281,8 +241,9 @@ static cuvet_status collect_global(cv_link *link, cv_id id)
     link->out->has_common =
         link->out->has_common ||
         (sym->common && cv_l_isym(link, cv_l_mean(link, sym->name)->win)->common); /* not beaten */
-    sym->out = global_symbol(link, id);
-    return sym->out == CV_NONE ? cv_l_nomem(link) : CUVET_OK;
+    out = global_symbol(link, id);
+    *cv_l_became_sym(link, id) = out;
+    return out == CV_NONE ? cv_l_nomem(link) : CUVET_OK;
 }
 
 static cuvet_status collect_other(cv_link *link, cv_id id)
@@ -325,12 +286,13 @@ static cuvet_status collect_sections(cv_link *link, const cv_lobj *obj)
     cuvet_status st = CUVET_OK;
 
     for (cv_id i = 1; i < obj->n_sec && st == CUVET_OK; i++) {
-        cv_isec *isec = cv_l_isec(link, obj->first_sec + i);
+        const cv_isec *isec = cv_l_isec(link, obj->first_sec + i);
 
-        if (is_described(role_of(obj, i)) || isec->out != CV_NONE || isec->table)
+        if (is_described(role_of(obj, i)) || cv_l_became(link, isec->id)->out != CV_NONE ||
+            cv_l_became(link, isec->id)->table)
             continue;
-        if (isec->late) /* none of its variables is wanted */
-            isec->lost = true;
+        if (cv_l_became(link, isec->id)->late) /* none of its variables is wanted */
+            cv_l_became(link, isec->id)->lost = true;
         else
             st = cv_link_place(link, obj->first_sec + i);
     }
@@ -349,8 +311,7 @@ static cuvet_status collect_infos(cv_link *link, const cv_lobj *obj)
             return cv_l_nomem(link);
         if (isec->info >= obj->n_sec)
             continue;
-        cv_l_isec(link, obj->first_sec + isec->info)->info_sec = obj->first_sec + i;
-        code = cv_l_isec(link, obj->first_sec + isec->info)->out;
+        code = cv_l_became(link, obj->first_sec + isec->info)->out;
         if (code == CV_NONE || cv_l_osec(link, code)->info_listed)
             continue;
         cv_l_osec(link, code)->info_listed = true;
@@ -385,8 +346,29 @@ static cv_id fixed(cv_link *link, const char *name, cv_role role, cv_group group
 
     section.symbol = symbol;
     section.named = true;
-    section.name = cv_l_name_join(link, name, link->names->empty);
+    section.name = cv_l_out_join(link, name, link->names->empty);
     return section.name == CV_NONE ? CV_NONE : cv_l_new_osec(link, &section);
+}
+
+static bool begin_lists(cv_link *link)
+{
+    const cv_fn_out no_fn = { CV_NONE, CV_NONE, CV_NONE };
+    const cv_became no_section = { .out = CV_NONE };
+    cv_mem *mem = &link->ctx->mem;
+    cv_part_out *out = link->out;
+
+    if (!cv_l_fill_none(mem, &out->became_sym, link->inputs->isym.count) ||
+        !cv_u8s_fill(mem, &link->uses->by_data, link->functions->fn.count) ||
+        !cv_fn_outs_room(mem, &out->fn, link->functions->fn.count) ||
+        !cv_becames_room(mem, &out->became, link->inputs->isec.count) || !cv_l_name_room(link))
+        return false;
+    while (out->fn.count < link->functions->fn.count)
+        if (!cv_fn_outs_push(mem, &out->fn, no_fn))
+            return false;
+    while (out->became.count < link->inputs->isec.count)
+        if (!cv_becames_push(mem, &out->became, no_section))
+            return false;
+    return true;
 }
 
 static cuvet_status begin(cv_link *link)
@@ -395,6 +377,8 @@ static cuvet_status begin(cv_link *link)
                                          ".note.nv.tkinfo", ".note.nv.cuinfo", ".nv.info" };
     bool compat = cv_l_has(link, CV_GEN_COMPAT); /* objects of the old kind have none, their program has */
 
+    if (!begin_lists(link))
+        return cv_l_nomem(link);
     for (size_t i = 0; i < CV_COUNT(NAMES); i++)
         if (!cv_l_use_joined(link, CV_AT(NAMES, i), link->names->empty))
             return cv_l_nomem(link);
@@ -463,12 +447,12 @@ cuvet_status cv_link_collect(cv_link *link)
 static bool must_stay(const cv_link *link, const cv_isec *isec)
 {
     switch ((unsigned)cv_cubin_sec(&cv_l_obj(link, isec->obj)->cubin, isec->index)->role) {
-    case CV_ROLE_GLOBAL: return !isec->lost;
+    case CV_ROLE_GLOBAL: return !cv_l_became(link, isec->id)->lost;
     case CV_ROLE_TEXT:
     case CV_ROLE_GLOBAL_INIT:
     case CV_ROLE_CONSTANT:
     case CV_ROLE_CONSTANT_FN:
-    case CV_ROLE_SHARED_FN: return !isec->table;
+    case CV_ROLE_SHARED_FN: return !cv_l_became(link, isec->id)->table;
     default: return false;
     }
 }
@@ -503,7 +487,7 @@ static bool relocations_hold(const cv_link *link, const cv_osec *osec)
         const cv_irel *irel = cv_l_irel(link, rel);
 
         if (irel->sym >= link->inputs->isym.count || irel->target >= link->inputs->isec.count ||
-            cv_l_isec(link, irel->target)->out != osec->target)
+            cv_l_became(link, irel->target)->out != osec->target)
             return false;
     }
     return true;
@@ -512,8 +496,8 @@ static bool relocations_hold(const cv_link *link, const cv_osec *osec)
 /* A variable of memory that was left out. */
 static bool has_no_memory(const cv_link *link, const cv_isym *sym)
 {
-    return sym->sec != CV_NONE && cv_l_type(sym) != CV_STT_SECTION && cv_l_isec(link, sym->sec)->late &&
-           cv_l_isec(link, sym->sec)->out == CV_NONE;
+    return sym->sec != CV_NONE && cv_l_type(sym) != CV_STT_SECTION && cv_l_became(link, sym->sec)->late &&
+           cv_l_became(link, sym->sec)->out == CV_NONE;
 }
 
 /* Everything that an input's symbol, section or relocation became exists, and nothing was dropped. */
@@ -522,13 +506,15 @@ bool cv_link_collect_holds(const cv_link *link)
     for (cv_id i = 0; i < link->inputs->isec.count; i++) {
         const cv_isec *isec = cv_l_isec(link, i);
 
-        if (!cv_l_below(isec->out, link->out->osec.count) || (isec->out == CV_NONE && must_stay(link, isec)))
+        if (!cv_l_below(cv_l_became(link, isec->id)->out, link->out->osec.count) ||
+            (cv_l_became(link, isec->id)->out == CV_NONE && must_stay(link, isec)))
             return false;
     }
     for (cv_id i = 0; i < link->inputs->isym.count; i++) {
         const cv_isym *sym = cv_l_isym(link, i);
 
-        if (!cv_l_below(sym->out, link->out->osym.count) || !cv_l_below(sym->fn, link->functions->fn.count))
+        if (!cv_l_below(cv_l_out_of(link, sym->id), link->out->osym.count) ||
+            !cv_l_below(cv_l_fn_of(link, sym->id), link->functions->fn.count))
             return false;
         if (has_no_memory(link, sym) &&
             (cv_l_bind(sym) == CV_STB_LOCAL || cv_l_mean(link, sym->name)->win == i))
@@ -537,7 +523,10 @@ bool cv_link_collect_holds(const cv_link *link)
     for (cv_id i = 0; i < link->functions->fn.count; i++) {
         const cv_lfn *function = cv_l_fn(link, i);
 
-        if (function->sym == CV_NONE || (function->def != CV_NONE && function->sec == CV_NONE))
+        const cv_fn_out *out = cv_l_fn_out(link, i);
+
+        if (out->sym == CV_NONE || (function->def != CV_NONE && out->sec == CV_NONE) ||
+            (out->sec != CV_NONE && cv_l_osec(link, out->sec)->fn != function->owner))
             return false;
     }
     for (cv_id i = 0; i < link->out->osec.count; i++)

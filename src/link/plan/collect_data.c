@@ -36,7 +36,7 @@ static cv_id owner_of(const cv_link *link, const cv_isec *isec)
 {
     const cv_lobj *obj = cv_l_obj(link, isec->obj);
 
-    return isec->info < obj->n_sec ? cv_l_isec(link, obj->first_sec + isec->info)->out : CV_NONE;
+    return isec->info < obj->n_sec ? cv_l_became(link, obj->first_sec + isec->info)->out : CV_NONE;
 }
 
 /* A function has a handful of them; many cost. */
@@ -63,7 +63,7 @@ static cuvet_status add_bank0(cv_link *link, cv_id sec)
 {
     bool rela = cv_l_has(link, CV_GEN_BANK_RELA);
     cv_new_section section = cv_l_section(link, rela ? CV_ROLE_RELA : CV_ROLE_REL, CV_G_REL);
-    cv_id rel, bank = cv_l_mean(link, cv_l_osec(link, sec)->name)->osec;
+    cv_id rel, bank = cv_l_named(link, cv_l_osec(link, sec)->name)->osec;
 
     section.name = cv_l_osec(link, sec)->name;
     if (!rela) /* as the reference writes it */
@@ -71,8 +71,8 @@ static cuvet_status add_bank0(cv_link *link, cv_id sec)
     rel = cv_l_new_osec(link, &section);
     if (rel == CV_NONE || !cv_u32s_push(&link->ctx->mem, &link->out->const0, sec))
         return cv_l_nomem(link);
-    cv_l_mean(link, section.name)->osec = bank; /* the name stays the bank's */
-    cv_l_osec(link, rel)->name = cv_l_name_join(link, rela ? ".rela" : ".rel", section.name);
+    cv_l_named(link, section.name)->osec = bank; /* the name stays the bank's */
+    cv_l_osec(link, rel)->name = cv_l_out_join(link, rela ? ".rela" : ".rel", section.name);
     cv_l_osec(link, rel)->target = sec;
     CV_ARRAY_SET(cv_l_osec(link, sec)->rel, rela, rel);
     cv_l_osec(link, sec)->param = rela;
@@ -116,9 +116,10 @@ static cuvet_status append(cv_link *link, cv_isec *isec, cv_id id, cv_id out, cv
         if (!link->options->relocatable) /* shared memory is laid out later */
             return cv_l_use_both(link, osec->name) ? CUVET_OK : cv_l_nomem(link);
     }
-    isec->base = cv_sat_align(osec->size, cv_max(isec->align, 1));
-    osec->size = cv_sat_add(isec->base, isec->size);
-    return nobits || cv_l_add_part(link, out, id, isec->base) ? CUVET_OK : cv_l_nomem(link);
+    cv_l_became(link, isec->id)->base = cv_sat_align(osec->size, cv_max(isec->align, 1));
+    osec->size = cv_sat_add(cv_l_became(link, isec->id)->base, isec->size);
+    return nobits || cv_l_add_part(link, out, id, cv_l_became(link, isec->id)->base) ? CUVET_OK
+                                                                                     : cv_l_nomem(link);
 }
 
 /* Branch tables of device functions are placed once for the whole program, when it is known who reaches them.
@@ -134,9 +135,9 @@ static bool keep_table(cv_link *link, cv_isec *isec, cv_id id, cv_role role, cv_
     fn = cv_l_osec(link, code)->fn;
     if (fn == CV_NONE || cv_l_fn(link, fn)->kernel)
         return false;
-    isec->table = true;
-    if (!cv_l_isec(link, obj->first_sec + isec->info)->lost)
-        cv_l_fn(link, fn)->table = id;
+    cv_l_became(link, isec->id)->table = true;
+    if (!cv_l_became(link, obj->first_sec + isec->info)->lost)
+        cv_l_fn_out(link, fn)->table = id;
     return true;
 }
 
@@ -149,7 +150,7 @@ cuvet_status cv_link_place(cv_link *link, cv_id id)
     cv_id code = per_function ? owner_of(link, isec) : CV_NONE, out;
     cuvet_status st = CUVET_OK;
 
-    if (isec->out != CV_NONE || role == CV_ROLE_TEXT)
+    if (cv_l_became(link, isec->id)->out != CV_NONE || role == CV_ROLE_TEXT)
         return CUVET_OK;
     if (role == CV_ROLE_SHARED_RESERVED && isec->size == 0) /* a name for what the driver has */
         return CUVET_OK;
@@ -157,16 +158,16 @@ cuvet_status cv_link_place(cv_link *link, cv_id id)
         return cv_link_refuse_section(link, id, CV_R_LINK_SECTION, isec->type);
     if (keep_table(link, isec, id, role, code))
         return CUVET_OK;
-    out = per_function ? find_own(link, code, isec->name) : cv_l_mean(link, isec->name)->osec;
+    out = per_function ? find_own(link, code, isec->name) : cv_l_named(link, isec->name)->osec;
     if (out == CV_NONE && per_function && role == CV_ROLE_SHARED_FN)
         out = cv_l_osec(link, code)->shared;
     if (out == CV_NONE)
         st = make(link, isec, role, group, code, &out);
     if (st != CUVET_OK)
         return st;
-    isec->out = out;
-    if (per_function && cv_l_isec(link, cv_l_obj(link, isec->obj)->first_sec + isec->info)->lost) {
-        isec->lost = true;
+    cv_l_became(link, isec->id)->out = out;
+    if (per_function && cv_l_became(link, cv_l_obj(link, isec->obj)->first_sec + isec->info)->lost) {
+        cv_l_became(link, isec->id)->lost = true;
         return CUVET_OK;
     }
     if (per_function)
@@ -176,13 +177,13 @@ cuvet_status cv_link_place(cv_link *link, cv_id id)
 
 cv_id cv_l_debug_shared(cv_link *link)
 {
-    cv_id name = cv_l_name(link, cv_span_of(".nv_debug.shared", 16, 0));
+    cv_id name = cv_l_out_join(link, ".nv_debug.shared", link->names->empty);
     cv_new_section section = cv_l_section(link, CV_ROLE_NV_DEBUG_SHARED, CV_G_NOBITS);
 
     if (name == CV_NONE)
         return CV_NONE;
     section.name = name;
     section.symbol = section.named = true;
-    return cv_l_mean(link, name)->osec != CV_NONE ? cv_l_mean(link, name)->osec
-                                                  : cv_l_new_osec(link, &section);
+    return cv_l_named(link, name)->osec != CV_NONE ? cv_l_named(link, name)->osec
+                                                   : cv_l_new_osec(link, &section);
 }

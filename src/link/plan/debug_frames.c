@@ -119,12 +119,13 @@ static cuvet_status read_function(debug_framer *framer, uint64_t index, uint64_t
         rel->gone = !frame->common && rel->off == piece->at + AT_ID;
         if (rel->gone)
             continue;
-        if (frame->common || sym->fn == CV_NONE || (frame->fn != CV_NONE && frame->fn != sym->fn) ||
+        if (frame->common || cv_l_fn_of(framer->link, sym->id) == CV_NONE ||
+            (frame->fn != CV_NONE && frame->fn != cv_l_fn_of(framer->link, sym->id)) ||
             (rel->off != piece->at + AT_BODY && rel->off != piece->at + AT_SIZE) ||
             cv_reloc_of(rel->type)->bytes > WORD)
             return cv_link_refuse_section(framer->link, rel->target, CV_R_LINK_FRAMES,
-                                          rel->off - cv_l_isec(link, rel->target)->base);
-        frame->fn = sym->fn;
+                                          rel->off - cv_l_became(link, rel->target)->base);
+        frame->fn = cv_l_fn_of(framer->link, sym->id);
     }
     return CUVET_OK;
 }
@@ -142,7 +143,7 @@ static cuvet_status choose(debug_framer *framer)
         frame->mate = common;
         st = read_function(framer, i, &row);
         cv_pieces_at(&framer->place, i)->keep =
-            frame->fn != CV_NONE && cv_l_fn(framer->link, frame->fn)->live;
+            frame->fn != CV_NONE && cv_l_fn_calls(framer->link, frame->fn)->live;
         if (cv_pieces_at(&framer->place, i)->keep)
             cv_pieces_at(&framer->place, common)->keep = true;
     }

@@ -109,8 +109,9 @@ static uint64_t names_of(const cv_link *link, const cv_lobj *obj)
     for (cv_id i = 1; i < obj->n_sec; i++) {
         const cv_isec *isec = cv_l_isec(link, obj->first_sec + i);
 
-        if (isec->out != CV_NONE && cv_span_eq_str(cv_l_text(link, isec->name), ".debug_str"))
-            return isec->base;
+        if (cv_l_became(link, isec->id)->out != CV_NONE &&
+            cv_span_eq_str(cv_l_text(link, isec->name), ".debug_str"))
+            return cv_l_became(link, isec->id)->base;
     }
     return 0;
 }
@@ -159,10 +160,10 @@ static cuvet_status choose(debug_liner *liner)
                 rows->names = 0; /* it has one of its own */
             if (cv_sat_add(rel->off, cv_reloc_of(rel->type)->bytes) > piece->end)
                 return CUVET_END;
-            if (rows->header || rel->off != piece->at + rows->address || sym->fn == CV_NONE)
+            if (rows->header || rel->off != piece->at + rows->address || cv_l_fn_of(link, sym->id) == CV_NONE)
                 continue;
-            piece->keep = cv_l_fn(link, sym->fn)->live;
-            rows->rank = *cv_u32s_at(&liner->rank, sym->fn);
+            piece->keep = cv_l_fn_calls(link, cv_l_fn_of(link, sym->id))->live;
+            rows->rank = *cv_u32s_at(&liner->rank, cv_l_fn_of(link, sym->id));
         }
     }
     return CUVET_OK;
@@ -308,13 +309,13 @@ static void move_references(cv_link *link, cv_id sec, const cv_pieces *place)
             const cv_piece *piece;
 
             if (!sym || cv_l_type(sym) != CV_STT_SECTION || sym->sec == CV_NONE ||
-                cv_l_isec(link, sym->sec)->out != sec)
+                cv_l_became(link, sym->sec)->out != sec)
                 continue;
-            old = cv_wrap_add(cv_l_isec(link, sym->sec)->base, (uint64_t)irel->addend);
+            old = cv_wrap_add(cv_l_became(link, sym->sec)->base, (uint64_t)irel->addend);
             piece = cv_link_piece_of(place, old);
             if (piece->keep && old >= piece->at && old < piece->end)
                 irel->addend =
-                    (int64_t)(piece->to + (old - piece->at)) - (int64_t)cv_l_isec(link, sym->sec)->base;
+                    (int64_t)(piece->to + (old - piece->at)) - (int64_t)cv_l_became(link, sym->sec)->base;
         }
     }
 }

@@ -28,9 +28,10 @@ static bool join_words(info_describer *describer, const cv_lfn *function, cv_hei
     return true;
 }
 
-static bool has_row(const cv_lfn *function, cv_heir row)
+static bool has_row(const info_describer *describer, const cv_lfn *function, cv_heir row)
 {
-    return function->has_info && function->own.has & CV_H_BIT(row);
+    return cv_l_fn_usage(describer->link, function->id)->has_info &&
+           cv_l_fn_usage(describer->link, function->id)->own.has & CV_H_BIT(row);
 }
 
 /* Words of the kernel and of all that it reaches; of all that stays, when it is the only one: then its own
@@ -39,7 +40,7 @@ static bool collect_words(info_describer *describer, cv_id fn, cv_heir row, cons
 {
     const cv_link *link = describer->link;
     const cv_lfn *function = cv_l_fn(link, fn);
-    bool ok = true, own = !has_row(function, row);
+    bool ok = true, own = !has_row(describer, function, row);
 
     cv_u32s_clear(&describer->words);
     for (uint64_t i = 0; i < facts->below.count && ok; i++) {
@@ -49,7 +50,7 @@ static bool collect_words(info_describer *describer, cv_id fn, cv_heir row, cons
             own = true;
             ok = join_words(describer, function, row);
         }
-        if (ok && has_row(callee, row))
+        if (ok && has_row(describer, callee, row))
             ok = join_words(describer, callee, row);
     }
     return ok && (own || join_words(describer, function, row));
@@ -67,7 +68,7 @@ static bool add_row(info_describer *describer, cv_id fn, cv_heir row, const kern
         cv_link_say(link, cv_l_fn(link, fn)->def, CV_R_LINK_SUM, cv_heir_get(row)->code, UINT16_MAX / 4);
         return true; /* said: the link ends with this stage */
     }
-    return cv_d_add_value(describer->link, row, cv_trait(&cv_l_fn(describer->link, fn)->all, row));
+    return cv_d_add_value(describer->link, row, cv_trait(&cv_l_fn_usage(describer->link, fn)->all, row));
 }
 
 /* Copied: where there is one kernel alone, the reference does not change what it says of these itself, unless
@@ -99,7 +100,7 @@ bool cv_d_own_record(info_describer *describer, cv_id fn, cv_heir row, kernel_fa
     if (describer->n_kernels == 1 && cv_heir_get(row)->rule == CV_RULE_WORDS)
         return own_words(describer, fn, row, facts);
     if (describer->n_kernels == 1 && is_left_to_only(describer->link, row))
-        return cv_d_add_value(describer->link, row, cv_trait(&cv_l_fn(describer->link, fn)->own, row));
+        return cv_d_add_value(describer->link, row, cv_trait(&cv_l_fn_usage(describer->link, fn)->own, row));
     return add_row(describer, fn, row, facts);
 }
 
@@ -120,10 +121,10 @@ static bool add_names(info_describer *describer, kernel_facts *facts)
 }
 
 /* The only kernel hears of numbers that are not 0 only. */
-static bool is_silent_zero(const cv_lfn *function, cv_heir row)
+static bool is_silent_zero(const info_describer *describer, const cv_lfn *function, cv_heir row)
 {
     return (row == CV_H_NUM_BARRIERS || row == CV_H_NUM_MBARRIERS || row == CV_H_CRS_STACK_SIZE) &&
-           cv_trait(&function->all, row) == 0;
+           cv_trait(&cv_l_fn_usage(describer->link, function->id)->all, row) == 0;
 }
 
 /* Barriers that no record tells, but flags of old code. */
@@ -132,7 +133,8 @@ static bool flags_alone(const info_describer *describer, const kernel_facts *fac
     for (uint64_t i = 0; i < facts->below.count; i++) {
         const cv_lfn *callee = cv_l_fn(describer->link, cv_keys_get(&facts->below, i)->index);
 
-        if (has_row(callee, CV_H_NUM_BARRIERS) && !callee->flag_bars)
+        if (has_row(describer, callee, CV_H_NUM_BARRIERS) &&
+            !cv_l_fn_usage(describer->link, callee->id)->flag_bars)
             return false;
     }
     return true;
@@ -142,26 +144,30 @@ static bool flags_alone(const info_describer *describer, const kernel_facts *fac
 static bool add_to_only(info_describer *describer, cv_id fn, kernel_facts *facts)
 {
     const cv_lfn *function = cv_l_fn(describer->link, fn);
-    bool ok = true, late = function->all.has & CV_H_BIT(CV_H_NUM_BARRIERS) && flags_alone(describer, facts);
+    bool ok = true,
+         late = cv_l_fn_usage(describer->link, function->id)->all.has & CV_H_BIT(CV_H_NUM_BARRIERS) &&
+                flags_alone(describer, facts);
 
     for (unsigned i = 0; i < CV_N_HEIR && ok; i++) {
         cv_heir row = (cv_heir)i;
 
         if (cv_heir_get(row)->rule == CV_RULE_NAMES)
             ok = add_names(describer, facts);
-        else if (function->all.has & CV_H_BIT(row) && !is_silent_zero(function, row) &&
-                 !(late && row == CV_H_NUM_BARRIERS))
+        else if (cv_l_fn_usage(describer->link, function->id)->all.has & CV_H_BIT(row) &&
+                 !is_silent_zero(describer, function, row) && !(late && row == CV_H_NUM_BARRIERS))
             ok = add_once(describer, fn, row, facts);
     }
-    return ok && (!late || is_silent_zero(function, CV_H_NUM_BARRIERS) ||
+    return ok && (!late || is_silent_zero(describer, function, CV_H_NUM_BARRIERS) ||
                   add_once(describer, fn, CV_H_NUM_BARRIERS, facts));
 }
 
 /* Has a function below a record of a row that the kernel has none of yet? Many kernels reach the same ones.
  */
-static bool has_more(const cv_lfn *callee, uint8_t tells, const kernel_facts *facts)
+static bool has_more(const info_describer *describer, const cv_lfn *callee, uint8_t tells,
+                     const kernel_facts *facts)
 {
-    uint32_t rows = callee->own.has & ~(uint32_t)(CV_H_BIT(CV_H_CRS_STACK_SIZE) | CV_H_BIT(CV_H_EXTERNS));
+    uint32_t rows = cv_l_fn_usage(describer->link, callee->id)->own.has &
+                    ~(uint32_t)(CV_H_BIT(CV_H_CRS_STACK_SIZE) | CV_H_BIT(CV_H_EXTERNS));
 
     return (rows & ~facts->told) != 0 || (!facts->externs && tells & CV_D_KEEPS);
 }
@@ -171,7 +177,7 @@ static bool add_from(info_describer *describer, cv_id fn, cv_id from, kernel_fac
 {
     const cv_lfn *callee = cv_l_fn(describer->link, from);
     uint8_t tells = *cv_u8s_at(&describer->tells, from);
-    bool ok = true, more = has_more(callee, tells, facts);
+    bool ok = true, more = has_more(describer, callee, tells, facts);
     cv_span span = more ? cv_d_info_body(describer->link, callee) : cv_span_of(NULL, 0, 0);
     uint64_t pos = 0;
     cv_tlv tlv;
@@ -186,7 +192,8 @@ static bool add_from(info_describer *describer, cv_id fn, cv_id from, kernel_fac
         else if (tells & CV_D_KEEPS)
             ok = add_names(describer, facts);
     }
-    if (ok && callee->flag_bars) /* the reference makes a record of it behind the others */
+    if (ok && cv_l_fn_usage(describer->link, callee->id)
+                  ->flag_bars) /* the reference makes a record of it behind the others */
         ok = add_once(describer, fn, CV_H_NUM_BARRIERS, facts);
     return ok;
 }
@@ -197,11 +204,12 @@ bool cv_d_missing(info_describer *describer, cv_id fn, kernel_facts *facts)
     bool ok = true;
 
     facts->externs = facts->in_place || describer->list.count == 0;
-    if (function->recursive || !is_silent_zero(function, CV_H_CRS_STACK_SIZE))
+    if (cv_l_fn_usage(describer->link, function->id)->recursive ||
+        !is_silent_zero(describer, function, CV_H_CRS_STACK_SIZE))
         ok = add_once(describer, fn, CV_H_CRS_STACK_SIZE, facts);
-    if (ok && function->flag_bars)
+    if (ok && cv_l_fn_usage(describer->link, function->id)->flag_bars)
         ok = add_once(describer, fn, CV_H_NUM_BARRIERS, facts);
-    if (ok && function->marked)
+    if (ok && cv_l_fn_usage(describer->link, function->id)->marked)
         ok = add_once(describer, fn, CV_H_SPARSE_MMA_MASK, facts);
     if (ok && describer->n_kernels == 1)
         ok = add_to_only(describer, fn, facts);

@@ -7,22 +7,19 @@
 cv_id cv_d_output_symbol(const cv_link *link, const cv_lobj *obj, uint32_t index)
 {
     const cv_isym *sym;
-    const cv_lfn *function;
+    cv_id fn;
 
     if (index >= obj->n_sym)
         return CV_NONE;
     sym = cv_l_isym(link, obj->first_sym + index);
     if (cv_l_type(sym) == CV_STT_SECTION)
-        return sym->sec == CV_NONE || cv_l_isec(link, sym->sec)->out == CV_NONE
+        return sym->sec == CV_NONE || cv_l_became(link, sym->sec)->out == CV_NONE
                    ? CV_NONE
-                   : cv_l_osec(link, cv_l_isec(link, sym->sec)->out)->sym;
-    if (sym->fn == CV_NONE)
-        return sym->out;
-    function = cv_l_fn(link, sym->fn);
-    if (function->sec != CV_NONE && cv_l_osec(link, function->sec)->fn != sym->fn)
-        return cv_l_fn(link, cv_l_osec(link, function->sec)->fn)
-            ->sym; /* an alias: the function that owns the code */
-    return sym->out;
+                   : cv_l_osec(link, cv_l_became(link, sym->sec)->out)->sym;
+    fn = cv_l_fn_of(link, sym->id);
+    if (fn != CV_NONE && cv_l_fn(link, fn)->owner != fn) /* an alias: the function that owns the code */
+        return cv_l_fn_out(link, cv_l_fn(link, fn)->owner)->sym;
+    return cv_l_out_of(link, sym->id);
 }
 
 cv_id cv_link_symbol_of(const cv_link *link, cv_id isym)
@@ -72,7 +69,7 @@ typedef struct extern_walk {
 static bool begin_externs(const cv_link *link, const cv_lfn *function, extern_walk *walk)
 {
     *walk = (extern_walk){ .span = cv_d_info_body(link, function) };
-    walk->span.len = function->has_info ? walk->span.len : 0;
+    walk->span.len = cv_l_fn_usage(link, function->id)->has_info ? walk->span.len : 0;
     return cv_work(link->ctx, 1 + walk->span.len / 16, 0);
 }
 
@@ -109,7 +106,7 @@ bool cv_d_list_kept(info_describer *describer, const cv_lfn *function)
     bool ok = begin_externs(link, function, &walk);
 
     while (ok && next_extern(obj, &walk, &isym)) {
-        cv_id osym = cv_l_isym(link, isym)->out;
+        cv_id osym = cv_l_out_of(link, isym);
 
         ok = osym == CV_NONE || !stays(link, osym) || list_once(describer, osym);
     }
@@ -124,7 +121,7 @@ bool cv_d_look_at_lists(info_describer *describer, const cv_lfn *function, uint8
     bool ok = begin_externs(link, function, &walk);
 
     while (ok && next_extern(cv_l_obj(link, obj), &walk, &isym)) {
-        cv_id osym = cv_l_isym(link, isym)->out;
+        cv_id osym = cv_l_out_of(link, isym);
 
         if (osym != CV_NONE && stays(link, osym))
             *tells |= CV_D_KEEPS;
@@ -138,7 +135,8 @@ static bool has_externs(const cv_link *link, const cv_lfn *function)
     uint64_t pos = 0;
     cv_tlv tlv;
 
-    for (; function->has_info && cv_tlv_at(span, pos, &tlv) == CV_TLV_OK; pos = tlv.next)
+    for (; cv_l_fn_usage(link, function->id)->has_info && cv_tlv_at(span, pos, &tlv) == CV_TLV_OK;
+         pos = tlv.next)
         if (tlv.code == CV_ATTR_EXTERNS)
             return true;
     return false;
@@ -152,10 +150,10 @@ cv_id cv_d_place(const cv_link *link, const cv_lfn *function)
 /* All that stays is taken to be below the only kernel. */
 static bool take_all(info_describer *describer)
 {
-    cv_u32s_clear(&describer->below);
+    cv_u32s_clear(&describer->below.found);
     for (cv_id i = 0; i < describer->link->functions->fn.count; i++)
-        if (cv_l_fn(describer->link, i)->live &&
-            !cv_u32s_push(&describer->link->ctx->mem, &describer->below, i))
+        if (cv_l_fn_calls(describer->link, i)->live &&
+            !cv_u32s_push(&describer->link->ctx->mem, &describer->below.found, i))
             return false;
     return true;
 }
@@ -170,12 +168,13 @@ static bool find_below(info_describer *describer, cv_id kernel, kernel_facts *fa
     else if (*cv_u32s_at(&describer->only, kernel) == 0)
         return true;
     else
-        ok = cv_link_below(link, kernel, &describer->only, &describer->below, &describer->seen) == CUVET_OK;
-    for (uint64_t i = 0; i < describer->below.count && ok; i++) {
-        cv_id below = *cv_u32s_at(&describer->below, i);
+        ok = cv_calls_below(link->ctx, link->calls, &describer->below, kernel, &describer->only) == CUVET_OK;
+    for (uint64_t i = 0; i < describer->below.found.count && ok; i++) {
+        cv_id below = *cv_u32s_get(&describer->below.found, i);
         const cv_lfn *callee = cv_l_fn(link, below);
 
-        if (below != kernel && !callee->kernel && callee->def != CV_NONE && callee->has_info)
+        if (below != kernel && !callee->kernel && callee->def != CV_NONE &&
+            cv_l_fn_usage(link, callee->id)->has_info)
             ok = cv_keys_push(&link->ctx->mem, &facts->below,
                               (cv_key){ .key = cv_d_place(link, callee), .index = below });
     }
@@ -194,7 +193,8 @@ static bool list_all(info_describer *describer)
     for (cv_id i = 0; i < link->functions->fn.count && ok; i++) {
         const cv_lfn *callee = cv_l_fn(link, i);
 
-        if (callee->def != CV_NONE && callee->live && callee->has_info)
+        if (callee->def != CV_NONE && cv_l_fn_calls(link, callee->id)->live &&
+            cv_l_fn_usage(link, callee->id)->has_info)
             ok = cv_keys_push(&link->ctx->mem, &order,
                               (cv_key){ .key = cv_d_place(link, callee), .index = i });
     }

@@ -165,7 +165,8 @@ static bool copy_record(info_describer *describer, cv_id fn, cv_span span, const
         cv_id osym = cv_d_output_symbol(link, obj, bank);
 
         if (osym != CV_NONE && cv_l_osym(link, osym)->is_section &&
-            cv_l_osec(link, cv_l_osym(link, osym)->sec)->infosec == function->sec) /* its own */
+            cv_l_osec(link, cv_l_osym(link, osym)->sec)->infosec ==
+                cv_l_fn_out(link, function->id)->sec) /* its own */
             return add_pair(link, tlv->code, osym, cv_u32_at(span, tlv->payload + 4));
         cv_link_say(link, function->def, CV_R_LINK_REFERENCE, bank, tlv->code);
         return true; /* said: the link ends with this stage */
@@ -217,11 +218,11 @@ static cuvet_status describe_function(info_describer *describer, cv_id fn)
     const cv_lfn *function = cv_l_fn(link, fn);
     cv_oinfo out = { .fn = fn, .sec = CV_NONE, .first = link->records->rec.count };
     bool kernel = function->kernel && !link->options->relocatable, ok;
-    kernel_facts facts = { .told = function->own.has };
+    kernel_facts facts = { .told = cv_l_fn_usage(link, function->id)->own.has };
 
-    if (function->flag_bars)
+    if (cv_l_fn_usage(link, function->id)->flag_bars)
         facts.told &= ~CV_H_BIT(CV_H_NUM_BARRIERS);
-    if (function->marked)
+    if (cv_l_fn_usage(link, function->id)->marked)
         facts.told &= ~CV_H_BIT(CV_H_SPARSE_MMA_MASK);
     cv_d_new_list(describer);
     ok = kernel ? cv_d_find_facts(describer, fn, &facts) : cv_d_list_kept(describer, function);
@@ -229,12 +230,13 @@ static cuvet_status describe_function(info_describer *describer, cv_id fn)
     turn_round(link, out.first);
     if (ok && kernel)
         ok = cv_d_missing(describer, fn, &facts);
-    else if (ok && function->flag_bars)
-        ok = cv_d_add_value(link, CV_H_NUM_BARRIERS, cv_trait(&function->own, CV_H_NUM_BARRIERS));
-    if (ok && !kernel && function->marked)
+    else if (ok && cv_l_fn_usage(link, function->id)->flag_bars)
+        ok = cv_d_add_value(link, CV_H_NUM_BARRIERS,
+                            cv_trait(&cv_l_fn_usage(link, function->id)->own, CV_H_NUM_BARRIERS));
+    if (ok && !kernel && cv_l_fn_usage(link, function->id)->marked)
         ok = cv_d_add_value(link, CV_H_SPARSE_MMA_MASK, CV_H_SPARSE_SILENT);
     ok = ok && copy_records(describer, fn, kernel ? &facts : NULL, true);
-    if (ok && cv_l_has(link, CV_GEN_BINDLESS_RECORDS) && function->slots)
+    if (ok && cv_l_has(link, CV_GEN_BINDLESS_RECORDS) && cv_l_fn_memory(link, function->id)->slots)
         ok = add_bindless(link, CV_ATTR_BINDLESS_TEXTURE_BANK) &&
              add_bindless(link, CV_ATTR_BINDLESS_SURFACE_BANK);
     cv_keys_free(&link->ctx->mem, &facts.below);
@@ -256,15 +258,15 @@ static bool copy_global(info_describer *describer, const cv_lobj *obj, cv_span s
     if (index >= obj->n_sym)
         return true;
     sym = cv_l_isym(link, obj->first_sym + index);
-    if (sym->fn == CV_NONE)
+    if (cv_l_fn_of(link, sym->id) == CV_NONE)
         return true;
-    function = cv_l_fn(link, sym->fn);
-    if (function->def != obj->first_sym + index || !function->live ||
+    function = cv_l_fn(link, cv_l_fn_of(link, sym->id));
+    if (function->def != obj->first_sym + index || !cv_l_fn_calls(link, function->id)->live ||
         (tlv->code == CV_ATTR_MAX_STACK_SIZE && !link->options->relocatable))
         return true;
     if (tlv->code == CV_ATTR_REGCOUNT && function->kernel && !link->options->relocatable)
-        value = function->all_regs;
-    return add_pair(link, tlv->code, sym->out, value);
+        value = cv_l_fn_usage(link, function->id)->all_regs;
+    return add_pair(link, tlv->code, cv_l_out_of(link, sym->id), value);
 }
 
 static cuvet_status describe_program(info_describer *describer)
@@ -290,9 +292,10 @@ static cuvet_status describe_program(info_describer *describer)
             cv_id id = *cv_u32s_get(list, i), fn = cv_l_osym(link, id)->fn;
             const cv_lfn *function = fn == CV_NONE ? NULL : cv_l_fn(link, fn);
 
-            if (function && function->kernel && function->def != CV_NONE && function->live &&
-                function->sym == id)
-                ok = add_pair(link, CV_ATTR_MIN_STACK_SIZE, id, (uint32_t)function->stack);
+            if (function && function->kernel && function->def != CV_NONE &&
+                cv_l_fn_calls(link, function->id)->live && cv_l_fn_out(link, function->id)->sym == id)
+                ok = add_pair(link, CV_ATTR_MIN_STACK_SIZE, id,
+                              (uint32_t)cv_l_fn_usage(link, function->id)->stack);
         }
     }
     link->records->program_first = first;
@@ -310,20 +313,21 @@ static cuvet_status find_tellers(info_describer *describer)
               cv_u8s_fill(&link->ctx->mem, &describer->tells, cv_max(link->functions->fn.count, 1));
 
     for (cv_id i = 0; i < link->functions->fn.count; i++)
-        if (cv_link_is_kernel(cv_l_fn(link, i))) {
+        if (cv_l_is_kernel(link, i)) {
             describer->n_kernels++;
-            describer->lacked |= ~cv_l_fn(link, i)->own.has;
+            describer->lacked |= ~cv_l_fn_usage(link, i)->own.has;
         }
     for (cv_id i = 0; i < link->functions->fn.count && ok; i++) {
         const cv_lfn *function = cv_l_fn(link, i);
 
-        if (function->def == CV_NONE || function->kernel || !function->has_info)
+        if (function->def == CV_NONE || function->kernel || !cv_l_fn_usage(link, function->id)->has_info)
             continue;
         ok = cv_d_look_at_lists(describer, function, cv_u8s_at(&describer->tells, i));
-        *cv_u32s_at(&describer->only, i) = *cv_u8s_at(&describer->tells, i) & CV_D_KEEPS ||
-                                           function->own.has & (words | (describer->lacked & ~names));
+        *cv_u32s_at(&describer->only, i) =
+            *cv_u8s_at(&describer->tells, i) & CV_D_KEEPS ||
+            cv_l_fn_usage(link, function->id)->own.has & (words | (describer->lacked & ~names));
     }
-    return ok ? cv_link_above(link, &describer->only) : cv_l_nomem(link);
+    return ok ? cv_calls_above(link->ctx, link->calls, &describer->only) : cv_l_nomem(link);
 }
 
 static cuvet_status describe_functions(info_describer *describer)
@@ -334,8 +338,9 @@ static cuvet_status describe_functions(info_describer *describer)
     for (cv_id i = 0; i < link->functions->fn.count && st == CUVET_OK; i++) {
         const cv_lfn *function = cv_l_fn(link, i);
 
-        if (function->def == CV_NONE || !function->live || !function->has_info ||
-            cv_l_osec(link, function->sec)->fn != i)
+        if (function->def == CV_NONE || !cv_l_fn_calls(link, function->id)->live ||
+            !cv_l_fn_usage(link, function->id)->has_info ||
+            cv_l_osec(link, cv_l_fn_out(link, function->id)->sec)->fn != i)
             continue;
         st = describe_function(describer, i);
     }
@@ -348,8 +353,7 @@ cuvet_status cv_link_describe(cv_link *link)
     info_describer describer = { .link = link };
     cuvet_status st;
 
-    if (!cv_u32s_fill(mem, &describer.mark, cv_max(link->out->osym.count, 1)) ||
-        !cv_u32s_fill(mem, &describer.seen, cv_max(link->calls->n_proto_nodes, 1)))
+    if (!cv_u32s_fill(mem, &describer.mark, cv_max(link->out->osym.count, 1)))
         st = cv_l_nomem(link);
     else
         st = link->options->relocatable ? CUVET_OK : find_tellers(&describer);
@@ -359,8 +363,7 @@ cuvet_status cv_link_describe(cv_link *link)
         st = describe_program(&describer);
     cv_u32s_free(mem, &describer.list);
     cv_u32s_free(mem, &describer.words);
-    cv_u32s_free(mem, &describer.below);
-    cv_u32s_free(mem, &describer.seen);
+    cv_walk_below_end(mem, &describer.below);
     cv_u32s_free(mem, &describer.only);
     cv_u8s_free(mem, &describer.tells);
     cv_u32s_free(mem, &describer.mark);
@@ -411,8 +414,9 @@ static bool has_records(const cv_link *link, cv_id fn)
     if (fn >= link->functions->fn.count)
         return false;
     function = cv_l_fn(link, fn);
-    return function->def != CV_NONE && function->live && function->has_info &&
-           cv_l_osec(link, function->sec)->fn == fn;
+    return function->def != CV_NONE && cv_l_fn_calls(link, function->id)->live &&
+           cv_l_fn_usage(link, function->id)->has_info &&
+           cv_l_osec(link, cv_l_fn_out(link, function->id)->sec)->fn == fn;
 }
 
 /* The value of a record, wherever it stands. */
@@ -455,14 +459,15 @@ static bool heirs_hold(const cv_link *link, const cv_oinfo *info, bool only)
             continue;
         if (!function->kernel && cv_heir_get(row)->leaves && cv_heir_get(row)->rule != CV_RULE_NAMES)
             return false;
-        if (function->kernel &&
-            !tells_enough(row, value_of(link, record), cv_trait(&function->all, row), only))
+        if (function->kernel && !tells_enough(row, value_of(link, record),
+                                              cv_trait(&cv_l_fn_usage(link, function->id)->all, row), only))
             return false;
         told |= CV_H_BIT(row);
     }
     for (unsigned i = 0; i < CV_N_HEIR && function->kernel; i++)
-        if (function->all.has & ~told & CV_H_BIT(i) &&
-            (cv_trait(&function->all, i) || cv_heir_get((cv_heir)i)->rule == CV_RULE_ANY))
+        if (cv_l_fn_usage(link, function->id)->all.has & ~told & CV_H_BIT(i) &&
+            (cv_trait(&cv_l_fn_usage(link, function->id)->all, i) ||
+             cv_heir_get((cv_heir)i)->rule == CV_RULE_ANY))
             return false;
     return true;
 }
@@ -472,7 +477,7 @@ static uint64_t count_kernels(const cv_link *link)
     uint64_t count = 0;
 
     for (cv_id i = 0; i < link->functions->fn.count; i++)
-        count += cv_link_is_kernel(cv_l_fn(link, i));
+        count += cv_l_is_kernel(link, i);
     return count;
 }
 

@@ -4,12 +4,13 @@
 #define CV_LINK_PLAN_INFO_RECORDS_H
 
 #include "format/tlv/attr.h"
+#include "link/graph/walk.h"
 #include "link/in/stages.h"
 
 typedef struct info_describer {
     cv_link *link;
     cv_u32s list; /* osyms of one EXTERNS record */
-    cv_u32s below, seen;
+    cv_walk_below below;
     cv_u32s only; /* by function: it reaches one that has something to tell a kernel */
     cv_u8s tells; /* by function: what its own lists of called symbols say */
     cv_u32s mark; /* by osym: stamp of the list it is in */

@@ -7,7 +7,7 @@ static cv_id new_table(cv_link *link, const char *name, cv_role role)
 {
     cv_new_section section = cv_l_section(link, role, CV_G_FIXED);
 
-    section.name = cv_l_name_join(link, name, link->names->empty);
+    section.name = cv_l_out_join(link, name, link->names->empty);
     return section.name == CV_NONE ? CV_NONE : cv_l_new_osec(link, &section);
 }
 
@@ -36,14 +36,15 @@ static void bury(cv_link *link)
     for (cv_id i = 0; i < link->functions->fn.count; i++) {
         const cv_lfn *function = cv_l_fn(link, i);
 
-        if (function->sec == CV_NONE || function->live || cv_l_osec(link, function->sec)->fn != i)
+        if (cv_l_fn_out(link, function->id)->sec == CV_NONE || cv_l_fn_calls(link, function->id)->live ||
+            cv_l_osec(link, cv_l_fn_out(link, function->id)->sec)->fn != i)
             continue;
-        cv_l_osec(link, function->sec)->dead = true;
-        for (cv_id own = cv_l_osec(link, function->sec)->own_first; own != CV_NONE;
+        cv_l_osec(link, cv_l_fn_out(link, function->id)->sec)->dead = true;
+        for (cv_id own = cv_l_osec(link, cv_l_fn_out(link, function->id)->sec)->own_first; own != CV_NONE;
              own = cv_l_osec(link, own)->own_next)
             cv_l_osec(link, own)->dead = true;
-        if (cv_l_osec(link, function->sec)->shared != CV_NONE)
-            cv_l_osec(link, cv_l_osec(link, function->sec)->shared)->dead = true;
+        if (cv_l_osec(link, cv_l_fn_out(link, function->id)->sec)->shared != CV_NONE)
+            cv_l_osec(link, cv_l_osec(link, cv_l_fn_out(link, function->id)->sec)->shared)->dead = true;
     }
     for (cv_id i = 0; i < link->out->osec.count; i++) {
         cv_osec *osec = cv_l_osec(link, i);
@@ -58,8 +59,9 @@ static bool needs_prototypes(const cv_link *link)
     for (cv_id i = 0; i < link->functions->fn.count; i++) {
         const cv_lfn *function = cv_l_fn(link, i);
 
-        if (function->proto != CV_NONE && function->taken == CV_NONE && function->live &&
-            function->sym != CV_NONE)
+        if (cv_l_fn_calls(link, function->id)->proto != CV_NONE &&
+            cv_l_fn_calls(link, function->id)->taken == CV_NONE && cv_l_fn_calls(link, function->id)->live &&
+            cv_l_fn_out(link, function->id)->sym != CV_NONE)
             return true;
     }
     return false;
@@ -80,7 +82,8 @@ static bool put_infos(cv_link *link)
         cv_l_osec(link, *cv_u32s_at(&link->out->info_order, i))->index =
             (uint32_t)i; /* until sections have numbers */
     for (uint64_t i = 0; i < link->records->oinfo.count && ok; i++) {
-        const cv_osec *code = cv_l_osec(link, cv_l_fn(link, cv_oinfos_at(&link->records->oinfo, i)->fn)->sec);
+        const cv_osec *code =
+            cv_l_osec(link, cv_l_fn_out(link, cv_oinfos_at(&link->records->oinfo, i)->fn)->sec);
 
         ok = cv_keys_push(&link->ctx->mem, &keys,
                           (cv_key){ .key = code->info_listed ? code->index : UINT32_MAX, .index = i });
@@ -96,7 +99,7 @@ static bool put_infos(cv_link *link)
         info->sec = section.name == CV_NONE ? CV_NONE : cv_l_new_osec(link, &section);
         ok = info->sec != CV_NONE && put(link, info->sec);
         if (ok)
-            cv_l_osec(link, info->sec)->infosec = cv_l_fn(link, info->fn)->sec;
+            cv_l_osec(link, info->sec)->infosec = cv_l_fn_out(link, info->fn)->sec;
     }
     cv_keys_free(&link->ctx->mem, &keys);
     return ok;
@@ -226,20 +229,20 @@ static bool name_globals(cv_link *link)
 
 static bool forget(cv_link *link, const char *prefix, cv_id rest)
 {
-    cv_id name = cv_l_name_join(link, prefix, rest);
+    cv_id name = cv_l_out_join(link, prefix, rest);
 
     if (name == CV_NONE)
         return false;
-    cv_l_mean(link, name)->strings = 0;
+    cv_l_named(link, name)->strings = 0;
     return true;
 }
 
 /* The reference forgets it only when the section was never used for anything. */
 static bool keeps_shared_name(const cv_link *link, cv_id fn)
 {
-    cv_id shared = cv_l_osec(link, cv_l_fn(link, fn)->sec)->shared;
+    cv_id shared = cv_l_osec(link, cv_l_fn_out(link, fn)->sec)->shared;
 
-    return cv_l_fn(link, fn)->unreferred || (shared != CV_NONE && !cv_l_osec(link, shared)->pre);
+    return cv_l_fn_calls(link, fn)->unreferred || (shared != CV_NONE && !cv_l_osec(link, shared)->pre);
 }
 
 /* Names of functions that are gone go from both tables. */
@@ -252,9 +255,9 @@ static bool forget_dead(cv_link *link)
     bool ok = true;
 
     for (cv_id i = 0; i < link->functions->fn.count && ok && !link->options->relocatable; i++) {
-        cv_id name = cv_l_fn(link, i)->name, sec = cv_l_fn(link, i)->sec, code;
+        cv_id name = cv_l_fn(link, i)->name, sec = cv_l_fn_out(link, i)->sec, code;
 
-        if (cv_l_fn(link, i)->live)
+        if (cv_l_fn_calls(link, i)->live)
             continue;
         if (sec == CV_NONE) {
             ok = forget(link, "", name);
@@ -294,10 +297,10 @@ static bool write_names(cv_link *link, const cv_u32s *first, const cv_u32s *name
         const cv_u32s *list = part ? names : first;
 
         for (uint64_t i = 0; list && i < list->count; i++) {
-            cv_meaning *entry = cv_l_mean(link, *cv_u32s_get(list, i));
-            uint64_t *off = which == 1 ? &entry->sh_off : &entry->str_off;
+            cv_name_place *place = cv_name_places_at(&link->layout->name, *cv_u32s_get(list, i));
+            uint64_t *off = which == 1 ? &place->sh_off : &place->str_off;
 
-            if (*off != 0 || (part && !(entry->strings & which)))
+            if (*off != 0 || (part && !(cv_l_named(link, *cv_u32s_get(list, i))->strings & which)))
                 continue;
             *off = out->len;
             cv_put_span(out, cv_l_text(link, *cv_u32s_get(list, i)));
@@ -308,9 +311,19 @@ static bool write_names(cv_link *link, const cv_u32s *first, const cv_u32s *name
     return !out->failed;
 }
 
+static bool name_places(cv_link *link)
+{
+    static const cv_name_place NOWHERE = { 0, 0 };
+
+    while (link->layout->name.count < link->names->set.list.count)
+        if (!cv_name_places_push(&link->ctx->mem, &link->layout->name, NOWHERE))
+            return false;
+    return true;
+}
+
 static cuvet_status make_strings(cv_link *link)
 {
-    if (!name_globals(link) || !forget_dead(link) || !name_what_stays(link) ||
+    if (!name_globals(link) || !forget_dead(link) || !name_what_stays(link) || !name_places(link) ||
         !write_names(link, &link->calls->protos, &link->out->str_names, 2, link->out->strtab) ||
         !write_names(link, NULL, &link->out->sh_names, 1, link->out->shstrtab))
         return cv_l_nomem(link);
@@ -385,7 +398,7 @@ cuvet_status cv_link_offsets(cv_link *link)
 /* A name is in its table; the one without a letter is at offset 0. */
 static bool is_named(const cv_link *link, cv_id name, bool section)
 {
-    const cv_meaning *entry = cv_l_mean(link, name);
+    const cv_name_place *entry = cv_name_places_get(&link->layout->name, name);
 
     return cv_l_text(link, name).len == 0 || (section ? entry->sh_off : entry->str_off) != 0;
 }
@@ -429,8 +442,9 @@ bool cv_link_arrange_holds(const cv_link *link)
     for (cv_id i = 0; i < link->functions->fn.count; i++) {
         const cv_lfn *function = cv_l_fn(link, i);
 
-        if (cv_link_is_kernel(function) &&
-            (cv_l_osec(link, function->sec)->index == 0 || cv_l_osym(link, function->sym)->index == 0))
+        if (cv_l_is_kernel(link, function->id) &&
+            (cv_l_osec(link, cv_l_fn_out(link, function->id)->sec)->index == 0 ||
+             cv_l_osym(link, cv_l_fn_out(link, function->id)->sym)->index == 0))
             return false;
     }
     return link->layout->n_locals <= link->layout->sym_order.count + 1;

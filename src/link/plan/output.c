@@ -4,9 +4,26 @@
 
 enum { IN_SHSTRTAB = 1, IN_STRTAB = 2 };
 
+bool cv_l_name_room(cv_link *link)
+{
+    static const cv_named NOTHING = { CV_NONE, CV_NONE, 0 };
+
+    while (link->out->by_name.count < link->names->set.list.count)
+        if (!cv_nameds_push(&link->ctx->mem, &link->out->by_name, NOTHING))
+            return false;
+    return true;
+}
+
+cv_id cv_l_out_join(cv_link *link, const char *prefix, cv_id rest)
+{
+    cv_id id = cv_l_name_join(link, prefix, rest);
+
+    return id != CV_NONE && cv_l_name_room(link) ? id : CV_NONE;
+}
+
 static bool use(cv_link *link, cv_id name, uint32_t which, cv_u32s *list)
 {
-    cv_meaning *entry = cv_l_mean(link, name);
+    cv_named *entry = cv_l_named(link, name);
 
     if (entry->strings & which)
         return true;
@@ -31,7 +48,7 @@ bool cv_l_use_both(cv_link *link, cv_id name)
 
 bool cv_l_use_joined(cv_link *link, const char *prefix, cv_id rest)
 {
-    cv_id name = cv_l_name_join(link, prefix, rest);
+    cv_id name = cv_l_out_join(link, prefix, rest);
 
     return name != CV_NONE && cv_l_use_both(link, name);
 }
@@ -107,7 +124,7 @@ cv_id cv_l_new_osec(cv_link *link, const cv_new_section *section)
         ok = section_symbol(link, id);
     if (!ok)
         return CV_NONE;
-    cv_l_mean(link, section->name)->osec = id;
+    cv_l_named(link, section->name)->osec = id;
     return id;
 }
 
@@ -142,7 +159,7 @@ bool cv_l_add_rel(cv_link *link, cv_id osec, const cv_irel *rel)
 /* By the name alone; among sections of one name the last. */
 cv_id cv_l_find_osec(cv_link *link, const char *prefix, cv_id rest)
 {
-    cv_id name = cv_l_name_join(link, prefix, rest);
+    cv_id name = cv_l_out_join(link, prefix, rest);
 
-    return name == CV_NONE ? CV_NONE : cv_l_mean(link, name)->osec;
+    return name == CV_NONE ? CV_NONE : cv_l_named(link, name)->osec;
 }

@@ -69,14 +69,14 @@ static bool constant(const relocate_job *job, uint64_t *value, uint64_t *bank)
 {
     const cv_isym *sym = job->sym, *winner;
 
-    if (sym->sec != CV_NONE && cv_l_isec(job->link, sym->sec)->table) {
+    if (sym->sec != CV_NONE && cv_l_became(job->link, sym->sec)->table) {
         *bank = 2;
-        *value = cv_l_isec(job->link, sym->sec)->bank_off + sym->value;
+        *value = cv_l_bank_off(job->link, sym->sec) + sym->value;
         return true;
     }
     if (cv_l_type(sym) == CV_STT_SECTION && sym->sec != CV_NONE && in_bank(section_of(job->link, sym))) {
         *bank = section_of(job->link, sym)->bank;
-        *value = cv_l_isec(job->link, sym->sec)->base;
+        *value = cv_l_became(job->link, sym->sec)->base;
         return true;
     }
     if (!cv_l_is_constant(sym) || !job->osym || job->osym->sec == CV_NONE)
@@ -85,29 +85,29 @@ static bool constant(const relocate_job *job, uint64_t *value, uint64_t *bank)
     if (winner->sec == CV_NONE)
         return false;
     *bank = section_of(job->link, winner)->bank;
-    *value =
-        cv_l_bind(sym) == CV_STB_LOCAL ? cv_l_isec(job->link, sym->sec)->base + sym->value : job->osym->value;
+    *value = cv_l_bind(sym) == CV_STB_LOCAL ? cv_l_became(job->link, sym->sec)->base + sym->value
+                                            : job->osym->value;
     return true;
 }
 
 static uint64_t shared_offset(const relocate_job *job, const cv_isym *sym)
 {
-    uint64_t off = job->target->fn == CV_NONE ? 0 : cv_l_fn(job->link, job->target->fn)->extern_off;
+    uint64_t off = job->target->fn == CV_NONE ? 0 : cv_l_fn_memory(job->link, job->target->fn)->extern_off;
 
     if (job->link->options->relocatable)
         return sym->value;
-    if (sym->placed)
-        return sym->shared_off;
+    if (cv_l_shared(job->link, sym->id)->placed)
+        return cv_l_shared(job->link, sym->id)->off;
     if (sym->sec != CV_NONE)
         return 0;
     if (off == UINT64_MAX && job->link->options->debug) /* where no kernel gets to */
-        off = cv_l_isym(job->link, cv_l_mean(job->link, sym->name)->first)->shared_off;
+        off = cv_l_shared(job->link, cv_l_mean(job->link, sym->name)->first)->off;
     return off;
 }
 
 static bool dead_function(const cv_link *link, const cv_osym *osym)
 {
-    return osym && osym->fn != CV_NONE && !cv_l_fn(link, osym->fn)->live;
+    return osym && osym->fn != CV_NONE && !cv_l_fn_calls(link, osym->fn)->live;
 }
 
 /* A weak variable may lose against one of a later link: its place is not known, which the reference minds as
@@ -121,7 +121,7 @@ static bool may_lose(const relocate_job *job)
 /* A section that the link puts together itself, without a place in memory. */
 static bool in_debug_section(const relocate_job *job)
 {
-    cv_id out = job->sym->sec == CV_NONE ? CV_NONE : cv_l_isec(job->link, job->sym->sec)->out;
+    cv_id out = job->sym->sec == CV_NONE ? CV_NONE : cv_l_became(job->link, job->sym->sec)->out;
 
     return out != CV_NONE && cv_l_osec(job->link, out)->group == CV_G_DEBUG;
 }
@@ -136,8 +136,8 @@ static bool in_shared_section(const relocate_job *job)
 /* What debug data says of a shared variable without a place: all ones; of an array what its symbol says. */
 static uint64_t shown_offset(const relocate_job *job, const cv_isym *sym)
 {
-    if (sym->placed)
-        return sym->shared_off;
+    if (cv_l_shared(job->link, sym->id)->placed)
+        return cv_l_shared(job->link, sym->id)->off;
     return sym->sec == CV_NONE && job->link->options->debug && job->osym ? job->osym->value : UINT64_MAX;
 }
 
@@ -152,10 +152,12 @@ static bool names_nothing(const relocate_job *job)
     if (!cv_l_is_shared(job->sym) || (canon->sec != CV_NONE && job->link->options->relocatable))
         return false;
     if (canon->sec != CV_NONE)
-        return !canon->placed;
+        return !cv_l_shared(job->link, canon->id)->placed;
     /* an array has its place with the kernels that get there; elsewhere it is its symbol, where that stays */
-    return job->target->fn == CV_NONE || cv_l_fn(job->link, job->target->fn)->extern_off != UINT64_MAX ||
-           job->sym->out == CV_NONE || cv_link_drops(job->link, job->sym->out);
+    return job->target->fn == CV_NONE ||
+           cv_l_fn_memory(job->link, job->target->fn)->extern_off != UINT64_MAX ||
+           cv_l_out_of(job->link, job->sym->id) == CV_NONE ||
+           cv_link_drops(job->link, cv_l_out_of(job->link, job->sym->id));
 }
 
 static cv_reloc_class left_alone(const relocate_job *job)
@@ -198,7 +200,8 @@ static cv_reloc_class reserved_variable(relocate_job *job)
 
     if (job->link->options->relocatable)
         return left_alone(job);
-    return offset_in(job, canon->placed ? CV_CLASS_SHARED : CV_CLASS_NO_PLACE, canon->shared_off);
+    return offset_in(job, cv_l_shared(job->link, canon->id)->placed ? CV_CLASS_SHARED : CV_CLASS_NO_PLACE,
+                     cv_l_shared(job->link, canon->id)->off);
 }
 
 static cv_reloc_class constant_or_address(relocate_job *job)
@@ -229,7 +232,7 @@ static cv_reloc_class variable(relocate_job *job)
 /* The begin of an input's section, in that of the output. */
 static cv_reloc_class section(relocate_job *job)
 {
-    uint64_t base = job->sym->sec == CV_NONE ? 0 : cv_l_isec(job->link, job->sym->sec)->base;
+    uint64_t base = job->sym->sec == CV_NONE ? 0 : cv_l_became(job->link, job->sym->sec)->base;
 
     if (in_debug_section(job))
         return offset_in(job, CV_CLASS_DEBUG_SECTION, base);
@@ -312,14 +315,14 @@ bool cv_link_fix(const cv_link *link, cv_id rel, const cv_osec *osec, cv_fix *fi
     bool known = true;
 
     *fix = (cv_fix){ .type = irel->type };
-    out = irel->osym != CV_NONE ? irel->osym : job.sym->out;
+    out = irel->osym != CV_NONE ? irel->osym : cv_l_out_of(link, job.sym->id);
     job.osym = out == CV_NONE ? NULL : cv_l_osym(link, out);
     job.dead = dead_function(link, job.osym);
     job.rela = osec->type == CV_SHT_RELA;
     job.addend = job.rela ? (uint64_t)irel->addend : 0;
     if (irel->target == CV_NONE)
         fix->keep = !job.dead; /* the link made it */
-    else if (job.target->group == CV_G_CODE && !cv_l_fn(link, job.target->fn)->live)
+    else if (job.target->group == CV_G_CODE && !cv_l_fn_calls(link, job.target->fn)->live)
         return true; /* the code goes */
     else
         known = decide_one(&job);
@@ -377,11 +380,13 @@ bool cv_link_fits(const cv_fix *fix, cv_span body, uint64_t off)
 static bool overflows(const cv_link *link, const cv_irel *rel, const cv_fix *fix)
 {
     const cv_isec *target;
+    uint64_t base;
 
     if (fix->count == 0 || rel->target == CV_NONE)
         return false;
     target = cv_l_isec(link, rel->target);
-    return rel->off < target->base || !cv_link_fits(fix, cv_l_body(link, target), rel->off - target->base);
+    base = cv_l_became(link, rel->target)->base;
+    return rel->off < base || !cv_link_fits(fix, cv_l_body(link, target), rel->off - base);
 }
 
 /* A slot and an addend that lead behind the slots: so the code has it, and so the reference links it. */
@@ -389,7 +394,7 @@ static void tell_slot(cv_link *link, const cv_irel *rel, const cv_fix *fix)
 {
     if (!link->options->relocatable && fix->count == 1 && rel->target != CV_NONE &&
         cv_l_is_texture(cv_l_isym(link, rel->sym)) && rel->addend != 0 &&
-        cv_l_osym(link, cv_l_isym(link, rel->sym)->out)->has_slot)
+        cv_l_osym(link, cv_l_out_of(link, rel->sym))->has_slot)
         cv_link_say(link, rel->sym, CV_R_LINK_SLOT, (uint64_t)rel->addend, 0);
 }
 
@@ -414,7 +419,7 @@ static bool is_dropped(const cv_link *link, const cv_irel *rel)
 
     if (rel->keep || rel->n_fields != 0) /* nearly all */
         return false;
-    out = rel->osym != CV_NONE || rel->sym == CV_NONE ? rel->osym : cv_l_isym(link, rel->sym)->out;
+    out = rel->osym != CV_NONE || rel->sym == CV_NONE ? rel->osym : cv_l_out_of(link, rel->sym);
     return out != CV_NONE && dead_function(link, cv_l_osym(link, out)) &&
            !cv_reloc_has(cv_reloc_of(rel->type), CV_USE_CLEARS);
 }
@@ -430,13 +435,13 @@ bool cv_link_is_lost(const cv_link *link, const cv_osec *osec, const cv_irel *re
     if (!is_loaded(target))
         return false;
     fn = function_of(link, target);
-    return fn == CV_NONE || cv_l_fn(link, fn)->reachable;
+    return fn == CV_NONE || cv_l_fn_calls(link, fn)->reachable;
 }
 
 /* An undefined function that nothing is known to call, or one that is gone: code that runs would call nobody.
  * What stays because its address is taken, while no kernel reaches it, calls nobody in what the reference
  * makes as well; that is said once for each function. */
-static cuvet_status lost(cv_link *link, const cv_osec *osec, const cv_irel *rel)
+static cuvet_status lost(cv_link *link, cv_u8s *cut, const cv_osec *osec, const cv_irel *rel)
 {
     const cv_osec *target = cv_l_osec(link, osec->target);
     cv_id fn = CV_NONE;
@@ -449,14 +454,14 @@ static cuvet_status lost(cv_link *link, const cv_osec *osec, const cv_irel *rel)
         cv_link_say(link, rel->sym, CV_R_LINK_REFERENCE, cv_l_isym(link, rel->sym)->index, 0);
         return CUVET_E_REFUSED;
     }
-    if (fn != CV_NONE && cv_l_fn(link, fn)->live && !cv_l_fn(link, fn)->cut) {
-        cv_l_fn(link, fn)->cut = true;
+    if (fn != CV_NONE && cv_l_fn_calls(link, fn)->live && !*cv_u8s_at(cut, fn)) {
+        *cv_u8s_at(cut, fn) = true;
         cv_link_say(link, rel->sym, CV_R_LINK_UNREACHED, cv_l_isym(link, rel->sym)->index, 0);
     }
     return CUVET_OK;
 }
 
-static cuvet_status decide(cv_link *link, cv_id osec)
+static cuvet_status decide(cv_link *link, cv_u8s *cut, cv_id osec)
 {
     cv_fix fix;
 
@@ -482,7 +487,7 @@ static cuvet_status decide(cv_link *link, cv_id osec)
         tell_slot(link, cv_l_irel(link, rel), &fix);
         if (!keep_fix(link, cv_l_irel(link, rel), &fix))
             return cv_l_nomem(link);
-        if (fix.dead && lost(link, cv_l_osec(link, osec), cv_l_irel(link, rel)) != CUVET_OK)
+        if (fix.dead && lost(link, cut, cv_l_osec(link, osec), cv_l_irel(link, rel)) != CUVET_OK)
             return CUVET_E_REFUSED;
         cv_l_osec(link, osec)->n_kept += fix.keep;
         cv_l_osec(link, osec)->n_applied += cv_l_irel(link, rel)->n_fields != 0;
@@ -497,11 +502,14 @@ static cuvet_status decide(cv_link *link, cv_id osec)
 
 cuvet_status cv_link_decide(cv_link *link)
 {
-    cuvet_status st = CUVET_OK;
+    cv_u8s cut = { 0 }; /* by function: it stays, unreachable, and what it calls does not: said */
+    cuvet_status st =
+        cv_u8s_fill(&link->ctx->mem, &cut, link->functions->fn.count) ? CUVET_OK : cv_l_nomem(link);
 
     for (cv_id i = 0; i < link->out->osec.count && st == CUVET_OK; i++)
         if (cv_l_osec(link, i)->group == CV_G_REL && !cv_l_osec(link, i)->is_resolved)
-            st = decide(link, i);
+            st = decide(link, &cut, i);
+    cv_u8s_free(&link->ctx->mem, &cut);
     return st;
 }
 

@@ -10,6 +10,7 @@ typedef struct scan_table {
     cv_span body;
     uint64_t count;
     bool rela;
+    bool data; /* it patches data of the program */
 } scan_table;
 
 static cv_elf_reloc entry(const scan_table *table, uint64_t index)
@@ -32,7 +33,7 @@ static bool looks_for_rel(const scan_table *table)
 static cuvet_status make(cv_link *link, const scan_table *table, cv_id name, cv_id *out)
 {
     cv_new_section section = cv_l_section(link, table->rela ? CV_ROLE_RELA : CV_ROLE_REL, CV_G_REL);
-    cv_id patched = table->target->out, id;
+    cv_id patched = cv_l_became(link, table->target->id)->out, id;
 
     section.name = name;
     *out = cv_l_new_osec(link, &section);
@@ -43,7 +44,7 @@ static cuvet_status make(cv_link *link, const scan_table *table, cv_id name, cv_
     if (!link->options->preserve || cv_l_osec(link, patched)->resolved != CV_NONE)
         return CUVET_OK;
     section = cv_l_section(link, CV_ROLE_RESOLVED_RELA, CV_G_REL);
-    section.name = cv_l_name_join(link, ".nv.resolvedrela", cv_l_osec(link, patched)->name);
+    section.name = cv_l_out_join(link, ".nv.resolvedrela", cv_l_osec(link, patched)->name);
     section.named = true;
     id = section.name == CV_NONE ? CV_NONE : cv_l_new_osec(link, &section);
     if (id == CV_NONE)
@@ -59,11 +60,11 @@ static cuvet_status make(cv_link *link, const scan_table *table, cv_id name, cv_
 static bool is_orphan(const cv_link *link, const scan_table *table, const cv_isym *sym)
 {
     static const char *const NAMES[] = { ".debug_frame", ".debug_line", ".nv_debug_line_sass" };
-    cv_span name = cv_l_text(link, cv_l_osec(link, table->target->out)->name);
+    cv_span name = cv_l_text(link, cv_l_osec(link, cv_l_became(link, table->target->id)->out)->name);
     bool listed = false;
     cv_id win;
 
-    if (cv_l_type(sym) != CV_STT_FUNC || sym->sec == CV_NONE || !cv_l_isec(link, sym->sec)->lost)
+    if (cv_l_type(sym) != CV_STT_FUNC || sym->sec == CV_NONE || !cv_l_became(link, sym->sec)->lost)
         return false;
     for (size_t i = 0; i < CV_COUNT(NAMES) && !listed; i++)
         listed = cv_span_eq_str(name, CV_AT(NAMES, i));
@@ -76,18 +77,27 @@ static bool is_orphan(const cv_link *link, const scan_table *table, const cv_isy
 static cuvet_status add(cv_link *link, const scan_table *table, cv_id out, uint64_t index)
 {
     cv_elf_reloc reloc = entry(table, index);
-    cv_irel rel = { .off = cv_sat_add(reloc.off, table->target->base),
+    cv_irel rel = { .off = cv_sat_add(reloc.off, cv_l_became(link, table->target->id)->base),
                     .addend = reloc.addend,
                     .type = reloc.type,
                     .sym = table->obj->first_sym + reloc.sym,
                     .osym = CV_NONE,
                     .target = table->target_id };
+    cv_id fn;
 
     if (CV_NEVER(reloc.sym >= table->obj->n_sym)) /* examined */
         return cv_link_broken(link);
     if (is_orphan(link, table, cv_l_isym(link, rel.sym)))
         return CUVET_OK;
+    fn = cv_l_fn_of(link, rel.sym);
+    if (fn != CV_NONE && table->data)
+        *cv_u8s_at(&link->uses->by_data, fn) = !cv_l_fn(link, fn)->kernel;
     return cv_l_add_rel(link, out, &rel) ? CUVET_OK : cv_l_nomem(link);
+}
+
+static bool is_data(cv_group group)
+{
+    return group == CV_G_INIT || group == CV_G_CONST || group == CV_G_PARAM;
 }
 
 cuvet_status cv_link_relocations(cv_link *link, cv_id isec)
@@ -105,22 +115,26 @@ cuvet_status cv_link_relocations(cv_link *link, cv_id isec)
     table.body = cv_l_body(link, table.sec);
     table.count = table.body.len / cv_elf_rel_size(false, table.rela);
     /* One without entries leaves no name, nor does code for which there was other code before. */
-    if (table.target->out == CV_NONE || table.count == 0 || table.target->beaten)
+    if (cv_l_became(link, table.target->id)->out == CV_NONE || table.count == 0 ||
+        cv_codes_get(&link->functions->code, table.target_id)->beaten)
         return CUVET_OK;
     if (!cv_work(link->ctx, table.count, 0))
         return CUVET_E_LIMIT;
-    name = cv_l_name_join(link, table.rela ? ".rela" : ".rel", cv_l_osec(link, table.target->out)->name);
+    name = cv_l_out_join(link, table.rela ? ".rela" : ".rel",
+                         cv_l_osec(link, cv_l_became(link, table.target->id)->out)->name);
     if (name == CV_NONE || !cv_l_use_both(link, name))
         return cv_l_nomem(link);
-    out = CV_ARRAY_GET(cv_l_osec(link, table.target->out)->rel, table.rela);
-    if (out == CV_NONE && !table.target->lost)
+    out = CV_ARRAY_GET(cv_l_osec(link, cv_l_became(link, table.target->id)->out)->rel, table.rela);
+    if (out == CV_NONE && !cv_l_became(link, table.target->id)->lost)
         st = make(link, &table, name, &out);
     if (st != CUVET_OK)
         return st;
-    if (looks_for_rel(&table) && !cv_l_use_joined(link, ".rel", cv_l_osec(link, table.target->out)->name))
+    if (looks_for_rel(&table) &&
+        !cv_l_use_joined(link, ".rel", cv_l_osec(link, cv_l_became(link, table.target->id)->out)->name))
         return cv_l_nomem(link);
-    if (table.target->lost)
+    if (cv_l_became(link, table.target->id)->lost)
         return CUVET_OK;
+    table.data = is_data(cv_l_osec(link, cv_l_became(link, table.target_id)->out)->group);
     for (uint64_t i = 0; i < table.count && st == CUVET_OK; i++)
         st = add(link, &table, out, i);
     return st;

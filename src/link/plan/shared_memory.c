@@ -4,6 +4,7 @@
  * coloured, so that those which no kernel needs together lie over each other. */
 #include "base/arith.h"
 #include "bytes/order.h"
+#include "link/graph/walk.h"
 #include "link/in/stages.h"
 
 enum { LARGE_ALIGN = 16 };
@@ -59,6 +60,8 @@ typedef struct shared_plan {
     units unit;
     cv_u32s uses;     /* by function: list of the variables that its code refers to, + 1 */
     cv_u32s user;     /* by symbol: the function that was seen last to refer to it */
+    cv_u32s var_of;   /* by symbol: the variable that it is */
+    cv_u32s order;    /* by function: of a kernel among kernels */
     cv_u32s arrays;   /* by function: unit, + 1 */
     uint64_t end;     /* of the coloured variables */
     uint64_t largest; /* alignment of all variables that functions share */
@@ -132,7 +135,7 @@ static bool use_array(shared_plan *shared, cv_id fn, uint64_t align)
 static bool use(shared_plan *shared, cv_id sym, cv_id fn)
 {
     cv_id canon = cv_l_canon(shared->link, sym);
-    cv_isym *isym = cv_l_isym(shared->link, canon);
+    const cv_isym *isym = cv_l_isym(shared->link, canon);
     uint32_t *head = cv_u32s_at(&shared->uses, fn);
     cv_id id;
 
@@ -140,7 +143,6 @@ static bool use(shared_plan *shared, cv_id sym, cv_id fn)
         *cv_u32s_at(&shared->user, cv_l_mean(shared->link, isym->name)->first) = fn;
         return use_array(shared, fn, cv_l_isym(shared->link, sym)->value);
     }
-    isym->referred = true;
     if (*cv_u32s_at(&shared->user, canon) == fn)
         return true;
     *cv_u32s_at(&shared->user, canon) = fn;
@@ -165,10 +167,9 @@ static cuvet_status find_uses(shared_plan *shared)
 
     if (!any_shared(link))
         return CUVET_OK;
-    if (!cv_u32s_fill(mem(shared), &shared->user, link->inputs->isym.count))
+    if (!cv_l_fill_none(mem(shared), &shared->user, link->inputs->isym.count) ||
+        !cv_l_fill_none(mem(shared), &shared->var_of, link->inputs->isym.count))
         return cv_l_nomem(link);
-    for (cv_id i = 0; i < link->inputs->isym.count; i++)
-        *cv_u32s_at(&shared->user, i) = CV_NONE;
     for (cv_id i = 0; i < link->out->osec.count; i++) {
         const cv_osec *osec = cv_l_osec(link, i);
 
@@ -186,14 +187,16 @@ static cuvet_status list_kernels(shared_plan *shared)
 {
     cv_link *link = shared->link;
 
+    if (!cv_l_fill_none(mem(shared), &shared->order, link->functions->fn.count))
+        return cv_l_nomem(link);
     for (cv_id i = 0; i < link->functions->fn.count; i++) {
-        cv_lfn *function = cv_l_fn(link, i);
+        const cv_lfn *function = cv_l_fn(link, i);
         shared_kernel kernel = { .fn = i, .unit = CV_NONE };
 
-        function->order = CV_NONE;
-        if (!function->kernel || function->sec == CV_NONE || !function->live)
+        if (!function->kernel || cv_l_fn_out(shared->link, function->id)->sec == CV_NONE ||
+            !cv_l_fn_calls(shared->link, function->id)->live)
             continue;
-        function->order = (uint32_t)shared->kernel.count;
+        *cv_u32s_at(&shared->order, i) = (uint32_t)shared->kernel.count;
         if (!kernels_push(mem(shared), &shared->kernel, kernel))
             return cv_l_nomem(link);
     }
@@ -204,16 +207,16 @@ static cuvet_status list_kernels(shared_plan *shared)
 static bool list_variable(shared_plan *shared, cv_id id)
 {
     cv_link *link = shared->link;
-    cv_isym *sym = cv_l_isym(link, id);
+    const cv_isym *sym = cv_l_isym(link, id);
     const cv_isec *sec = cv_l_isec(link, sym->sec), *code;
     shared_var var = { .sym = id, .kernels = CV_NONE, .last = CV_NONE, .next = CV_NONE };
     uint32_t order;
 
     if (is_common(link, sym)) {
         shared->largest = cv_max(shared->largest, sym->value);
-        if (!sym->referred && cv_l_bind(sym) != CV_STB_LOCAL)
+        if (*cv_u32s_at(&shared->user, id) == CV_NONE && cv_l_bind(sym) != CV_STB_LOCAL)
             return true;
-        sym->var = (cv_id)shared->var.count;
+        *cv_u32s_at(&shared->var_of, id) = (cv_id)shared->var.count;
         return vars_push(mem(shared), &shared->var, var);
     }
     if (role_of(link, sym) != CV_ROLE_SHARED_FN) { /* among those of no kernel */
@@ -222,9 +225,9 @@ static bool list_variable(shared_plan *shared, cv_id id)
         return true;
     }
     code = cv_l_isec(link, cv_l_obj(link, sym->obj)->first_sec + sec->info);
-    if (code->out == CV_NONE || code->lost)
+    if (cv_l_became(shared->link, code->id)->out == CV_NONE || cv_l_became(shared->link, code->id)->lost)
         return true;
-    order = cv_l_fn(link, cv_l_osec(link, code->out)->fn)->order;
+    order = *cv_u32s_at(&shared->order, cv_l_osec(link, cv_l_became(shared->link, code->id)->out)->fn);
     return order == CV_NONE || cv_u32s_push(mem(shared), &kernels_at(&shared->kernel, order)->own, id);
 }
 
@@ -254,7 +257,7 @@ static bool meet(shared_plan *shared, cv_id kernel, cv_id fn)
         entry->unit = entry->unit == CV_NONE ? find_unit(shared, array - 1)
                                              : join_units(shared, entry->unit, array - 1);
     for (cv_id i = head == 0 ? CV_NONE : head - 1; i != CV_NONE; i = items_at(&shared->item, i)->next) {
-        cv_id id = cv_l_isym(shared->link, items_at(&shared->item, i)->value)->var;
+        cv_id id = *cv_u32s_at(&shared->var_of, items_at(&shared->item, i)->value);
         shared_var *var = id == CV_NONE ? NULL : vars_at(&shared->var, id);
 
         if (!var || var->last == kernel)
@@ -270,28 +273,28 @@ static bool meet(shared_plan *shared, cv_id kernel, cv_id fn)
 
 static cuvet_status find_reach(shared_plan *shared)
 {
-    cv_u32s below = { 0 }, seen = { 0 }, only = { 0 };
+    cv_walk_below below = { 0 };
+    cv_u32s only = { 0 };
     cuvet_status st = CUVET_OK;
 
     if (shared->item.count == 0 && shared->unit.count == 0)
         return CUVET_OK;
-    if (!cv_u32s_fill(mem(shared), &seen, cv_max(shared->link->calls->n_proto_nodes, 1)) ||
-        !cv_u32s_fill(mem(shared), &only, shared->link->functions->fn.count))
+    if (!cv_u32s_fill(mem(shared), &only, shared->link->functions->fn.count))
         st = cv_l_nomem(shared->link);
     for (cv_id i = 0; i < only.count; i++)
         *cv_u32s_at(&only, i) = *cv_u32s_at(&shared->arrays, i) != 0 || *cv_u32s_at(&shared->uses, i) != 0;
     if (st == CUVET_OK)
-        st = cv_link_above(shared->link, &only);
+        st = cv_calls_above(shared->link->ctx, shared->link->calls, &only);
     for (cv_id k = 0; k < shared->kernel.count && st == CUVET_OK; k++) {
         if (*cv_u32s_at(&only, kernels_at(&shared->kernel, k)->fn) == 0)
             continue;
-        st = cv_link_below(shared->link, kernels_at(&shared->kernel, k)->fn, &only, &below, &seen);
-        for (uint64_t i = 0; i < below.count && st == CUVET_OK; i++)
-            if (!meet(shared, k, *cv_u32s_at(&below, i)))
+        st = cv_calls_below(shared->link->ctx, shared->link->calls, &below,
+                            kernels_at(&shared->kernel, k)->fn, &only);
+        for (uint64_t i = 0; i < below.found.count && st == CUVET_OK; i++)
+            if (!meet(shared, k, *cv_u32s_get(&below.found, i)))
                 st = cv_l_nomem(shared->link);
     }
-    cv_u32s_free(mem(shared), &below);
-    cv_u32s_free(mem(shared), &seen);
+    cv_walk_below_end(mem(shared), &below);
     cv_u32s_free(mem(shared), &only);
     return st;
 }
@@ -388,13 +391,13 @@ static void place_colour(shared_plan *shared, const shared_colour *colour)
         const shared_var *var = vars_at(&shared->var, id);
         cv_isym *sym = cv_l_isym(shared->link, var->sym);
 
-        sym->shared_off = cv_sat_align(start, cv_max(sym->value, 1));
-        sym->placed = true;
-        end = cv_max(end, cv_sat_add(sym->shared_off, sym->size));
+        cv_l_shared(shared->link, sym->id)->off = cv_sat_align(start, cv_max(sym->value, 1));
+        cv_l_shared(shared->link, sym->id)->placed = true;
+        end = cv_max(end, cv_sat_add(cv_l_shared(shared->link, sym->id)->off, sym->size));
         for (cv_id i = var->kernels; i != CV_NONE; i = items_at(&shared->item, i)->next) {
             shared_kernel *kernel = kernels_at(&shared->kernel, items_at(&shared->item, i)->value);
 
-            kernel->end = cv_max(kernel->end, cv_sat_add(sym->shared_off, sym->size));
+            kernel->end = cv_max(kernel->end, cv_sat_add(cv_l_shared(shared->link, sym->id)->off, sym->size));
             kernel->align = cv_max(kernel->align, sym->value);
         }
     }
@@ -416,9 +419,9 @@ static bool place_own(shared_plan *shared, shared_kernel *kernel)
     for (uint64_t i = 0; i < kernel->own.count; i++) {
         cv_isym *sym = cv_l_isym(shared->link, *cv_u32s_at(&kernel->own, i));
 
-        sym->shared_off = cv_sat_align(kernel->end, cv_max(sym->value, 1));
-        sym->placed = true;
-        kernel->end = cv_sat_add(sym->shared_off, sym->size);
+        cv_l_shared(shared->link, sym->id)->off = cv_sat_align(kernel->end, cv_max(sym->value, 1));
+        cv_l_shared(shared->link, sym->id)->placed = true;
+        kernel->end = cv_sat_add(cv_l_shared(shared->link, sym->id)->off, sym->size);
         kernel->align = cv_max(kernel->align, sym->value);
     }
     return true;
@@ -453,7 +456,8 @@ static void place_arrays(shared_plan *shared)
         if (*cv_u32s_at(&shared->arrays, i) == 0)
             continue;
         unit = units_at(&shared->unit, find_unit(shared, *cv_u32s_at(&shared->arrays, i) - 1));
-        cv_l_fn(shared->link, i)->extern_off = unit->reached ? unit->off : UINT64_MAX; /* nobody gets there */
+        cv_l_fn_memory(shared->link, i)->extern_off =
+            unit->reached ? unit->off : UINT64_MAX; /* nobody gets there */
     }
 }
 
@@ -463,10 +467,10 @@ static void show_arrays(const shared_plan *shared)
     for (cv_id i = 0; i < shared->user.count; i++) {
         cv_isym *sym = cv_l_isym(shared->link, i);
         cv_id fn = *cv_u32s_get(&shared->user, i);
-        uint64_t off = fn == CV_NONE ? UINT64_MAX : cv_l_fn(shared->link, fn)->extern_off;
+        uint64_t off = fn == CV_NONE ? UINT64_MAX : cv_l_fn_memory(shared->link, fn)->extern_off;
 
         if (sym->sec == CV_NONE && off != UINT64_MAX)
-            sym->shared_off = off;
+            cv_l_shared(shared->link, sym->id)->off = off;
     }
 }
 
@@ -477,7 +481,7 @@ static void finish_kernel(shared_plan *shared, shared_kernel *kernel)
 {
     cv_link *link = shared->link;
     const cv_lfn *function = cv_l_fn(link, kernel->fn);
-    cv_osec *osec = cv_l_osec(link, cv_l_osec(link, function->sec)->shared);
+    cv_osec *osec = cv_l_osec(link, cv_l_osec(link, cv_l_fn_out(shared->link, function->id)->sec)->shared);
     bool needed;
 
     kernel->align = cv_max(kernel->align, shared->colour.count ? shared->largest : 0);
@@ -490,11 +494,12 @@ static void finish_kernel(shared_plan *shared, shared_kernel *kernel)
     if (needed && cv_link_reserves(link))
         kernel->end = cv_sat_add(kernel->end, link->options->gen->reserved);
     for (uint64_t i = 0; i < kernel->own.count; i++)
-        cv_l_isym(link, *cv_u32s_at(&kernel->own, i))->shared_sec = cv_l_osec(link, function->sec)->shared;
+        cv_l_shared(link, *cv_u32s_at(&kernel->own, i))->sec =
+            cv_l_osec(link, cv_l_fn_out(shared->link, function->id)->sec)->shared;
     osec->dead = !needed;
     osec->size = kernel->end;
     osec->align = kernel->align ? kernel->align : osec->align;
-    osec->infosec = function->sec;
+    osec->infosec = cv_l_fn_out(shared->link, function->id)->sec;
 }
 
 static cuvet_status lay_out(shared_plan *shared)
@@ -539,6 +544,27 @@ static cuvet_status lay_out(shared_plan *shared)
     return CUVET_OK;
 }
 
+/* Nothing has a place yet. */
+static bool begin(shared_plan *shared)
+{
+    const cv_link *link = shared->link;
+    static const cv_shared_place NOWHERE = { 0, CV_NONE, false };
+    static const cv_fn_memory NOTHING = { 0, false };
+    cv_part_memory *memory = link->memory;
+
+    if (!cv_shared_places_room(mem(shared), &memory->shared, link->inputs->isym.count) ||
+        !cv_fn_memories_room(mem(shared), &memory->fn, link->functions->fn.count))
+        return false;
+    while (memory->shared.count < link->inputs->isym.count)
+        if (!cv_shared_places_push(mem(shared), &memory->shared, NOWHERE))
+            return false;
+    while (memory->fn.count < link->functions->fn.count)
+        if (!cv_fn_memories_push(mem(shared), &memory->fn, NOTHING))
+            return false;
+    return cv_u32s_fill(mem(shared), &shared->uses, cv_max(link->functions->fn.count, 1)) &&
+           cv_u32s_fill(mem(shared), &shared->arrays, cv_max(link->functions->fn.count, 1));
+}
+
 cuvet_status cv_link_shared(cv_link *link)
 {
     shared_plan shared = { .link = link };
@@ -547,8 +573,7 @@ cuvet_status cv_link_shared(cv_link *link)
     for (cv_id i = 0; i < link->out->osec.count; i++)
         if (cv_l_osec(link, i)->pre)
             cv_l_osec(link, i)->dead = true;
-    if (!cv_u32s_fill(mem(&shared), &shared.uses, cv_max(link->functions->fn.count, 1)) ||
-        !cv_u32s_fill(mem(&shared), &shared.arrays, cv_max(link->functions->fn.count, 1)))
+    if (!begin(&shared))
         st = cv_l_nomem(link);
     else
         st = link->options->relocatable ? cv_link_shared_partial(link) : lay_out(&shared);
@@ -565,6 +590,8 @@ cuvet_status cv_link_shared(cv_link *link)
     units_free(mem(&shared), &shared.unit);
     cv_u32s_free(mem(&shared), &shared.uses);
     cv_u32s_free(mem(&shared), &shared.user);
+    cv_u32s_free(mem(&shared), &shared.var_of);
+    cv_u32s_free(mem(&shared), &shared.order);
     cv_u32s_free(mem(&shared), &shared.arrays);
     return st;
 }
@@ -575,12 +602,13 @@ bool cv_link_shared_holds(const cv_link *link)
     for (cv_id i = 0; i < link->inputs->isym.count; i++) {
         const cv_isym *sym = cv_l_isym(link, i);
 
-        if (!sym->placed)
+        if (!cv_l_shared(link, sym->id)->placed)
             continue;
-        if (sym->value && sym->shared_off % sym->value != 0)
+        if (sym->value && cv_l_shared(link, sym->id)->off % sym->value != 0)
             return false;
-        if (sym->shared_sec != CV_NONE &&
-            cv_sat_add(sym->shared_off, sym->size) > cv_l_osec(link, sym->shared_sec)->size)
+        if (cv_l_shared(link, sym->id)->sec != CV_NONE &&
+            cv_sat_add(cv_l_shared(link, sym->id)->off, sym->size) >
+                cv_l_osec(link, cv_l_shared(link, sym->id)->sec)->size)
             return false;
     }
     return cv_link_reserved_holds(link);

@@ -38,9 +38,11 @@ static void sum_sizes(cv_link *link)
         const cv_isym *sym = cv_l_isym(link, i);
         const cv_isec *sec = sym->sec == CV_NONE ? NULL : cv_l_isec(link, sym->sec);
 
-        if ((cv_l_is_shared(sym) || cv_l_is_reserved(sym)) && sec && sec->out != CV_NONE && !sec->lost &&
+        if ((cv_l_is_shared(sym) || cv_l_is_reserved(sym)) && sec &&
+            cv_l_became(link, sec->id)->out != CV_NONE && !cv_l_became(link, sec->id)->lost &&
             cv_l_canon(link, i) == i)
-            cv_l_osec(link, sec->out)->size = cv_sat_add(cv_l_osec(link, sec->out)->size, sym->size);
+            cv_l_osec(link, cv_l_became(link, sec->id)->out)->size =
+                cv_sat_add(cv_l_osec(link, cv_l_became(link, sec->id)->out)->size, sym->size);
     }
 }
 
@@ -60,9 +62,9 @@ static void pad_sizes(cv_link *link)
 
 /* The instance of a kernel: behind its own data. A kernel without any loses its section where variables of
  * device functions are aligned to more. */
-static cuvet_status make_instance(cv_link *link, cv_id fn, cv_id src, uint64_t align)
+static cuvet_status make_instance(cv_link *link, cv_u32s *instance, cv_id fn, cv_id src, uint64_t align)
 {
-    cv_osec *sized = cv_l_osec(link, cv_l_osec(link, cv_l_fn(link, fn)->sec)->shared);
+    cv_osec *sized = cv_l_osec(link, cv_l_osec(link, cv_l_fn_out(link, fn)->sec)->shared);
     cv_osym osym = { .sec = CV_NONE,
                      .win = CV_NONE,
                      .src = src,
@@ -78,16 +80,16 @@ static cuvet_status make_instance(cv_link *link, cv_id fn, cv_id src, uint64_t a
     sized->size = cv_sat_align(sized->size, LARGE_ALIGN);
     sized->align = cv_max(sized->align, LARGE_ALIGN);
     osym.value = sized->size;
-    osym.name = cv_l_name_join(link, "externsharedinstance", link->names->empty);
+    osym.name = cv_l_out_join(link, "externsharedinstance", link->names->empty);
     id = osym.name == CV_NONE ? CV_NONE : cv_l_new_osym(link, &osym);
     if (id == CV_NONE || !cv_u32s_push(&link->ctx->mem, &link->out->locals, id) ||
         !cv_l_use_str(link, osym.name))
         return cv_l_nomem(link);
-    cv_l_fn(link, fn)->instance = id;
+    *cv_u32s_at(instance, fn) = id;
     return CUVET_OK;
 }
 
-static cuvet_status rewrite(cv_link *link, cv_id fn, cv_id rel, uint64_t align)
+static cuvet_status rewrite(cv_link *link, cv_u32s *instance, cv_id fn, cv_id rel, uint64_t align)
 {
     cuvet_status st = CUVET_OK;
 
@@ -95,9 +97,9 @@ static cuvet_status rewrite(cv_link *link, cv_id fn, cv_id rel, uint64_t align)
         cv_l_irel(link, rel)->type = CV_R_CUDA_YIELD_OPCODE9_0; /* nothing is left of it */
         return CUVET_OK;
     }
-    if (cv_l_fn(link, fn)->instance == CV_NONE)
-        st = make_instance(link, fn, cv_l_irel(link, rel)->sym, align);
-    cv_l_irel(link, rel)->osym = cv_l_fn(link, fn)->instance;
+    if (*cv_u32s_at(instance, fn) == CV_NONE)
+        st = make_instance(link, instance, fn, cv_l_irel(link, rel)->sym, align);
+    cv_l_irel(link, rel)->osym = *cv_u32s_at(instance, fn);
     return st;
 }
 
@@ -107,7 +109,7 @@ static void check_losers(cv_link *link)
 {
     for (cv_id i = 0; i < link->inputs->isym.count; i++) {
         const cv_isym *sym = cv_l_isym(link, i);
-        cv_id out = sym->sec == CV_NONE ? CV_NONE : cv_l_isec(link, sym->sec)->out;
+        cv_id out = sym->sec == CV_NONE ? CV_NONE : cv_l_became(link, sym->sec)->out;
 
         if (out != CV_NONE && cv_l_is_shared(sym) && is_shared_section(link, cv_l_osec(link, out)) &&
             sym->size > cv_l_osec(link, out)->size)
@@ -115,12 +117,37 @@ static void check_losers(cv_link *link)
     }
 }
 
+/* Uses of extern arrays. */
+static cuvet_status rewrite_all(cv_link *link, uint64_t align)
+{
+    cv_u32s instance = { 0 }; /* by function: that of a kernel */
+    cuvet_status st = CUVET_OK;
+
+    if (!cv_l_fill_none(&link->ctx->mem, &instance, link->functions->fn.count))
+        st = cv_l_nomem(link);
+    for (cv_id i = 0; i < link->out->osec.count && st == CUVET_OK; i++) {
+        const cv_osec *osec = cv_l_osec(link, i);
+
+        if (osec->group != CV_G_REL || osec->is_resolved || cv_l_osec(link, osec->target)->group != CV_G_CODE)
+            continue;
+        for (cv_id rel = osec->rels; rel != CV_NONE && st == CUVET_OK; rel = cv_l_irel(link, rel)->next) {
+            cv_id sym = cv_l_irel(link, rel)->sym;
+
+            if (cv_l_is_shared(cv_l_isym(link, sym)) &&
+                cv_l_isym(link, cv_l_canon(link, sym))->sec == CV_NONE)
+                st = rewrite(link, &instance, cv_l_osec(link, osec->target)->fn, rel, align);
+        }
+    }
+    cv_u32s_free(&link->ctx->mem, &instance);
+    return st;
+}
+
 cuvet_status cv_link_shared_partial(cv_link *link)
 {
     cv_id shared = cv_l_find_osec(link, ".nv_debug.shared", link->names->empty);
     bool array = shared != CV_NONE && cv_l_osec(link, shared)->extern_array;
     uint64_t align = largest_alignment(link);
-    cuvet_status st = CUVET_OK;
+    cuvet_status st;
 
     sum_sizes(link);
     if (!link->options->compat) {
@@ -140,19 +167,7 @@ cuvet_status cv_link_shared_partial(cv_link *link)
             osec->dead = false;
         }
     }
-    for (cv_id i = 0; i < link->out->osec.count && st == CUVET_OK; i++) {
-        const cv_osec *osec = cv_l_osec(link, i);
-
-        if (osec->group != CV_G_REL || osec->is_resolved || cv_l_osec(link, osec->target)->group != CV_G_CODE)
-            continue;
-        for (cv_id rel = osec->rels; rel != CV_NONE && st == CUVET_OK; rel = cv_l_irel(link, rel)->next) {
-            cv_id sym = cv_l_irel(link, rel)->sym;
-
-            if (cv_l_is_shared(cv_l_isym(link, sym)) &&
-                cv_l_isym(link, cv_l_canon(link, sym))->sec == CV_NONE)
-                st = rewrite(link, cv_l_osec(link, osec->target)->fn, rel, align);
-        }
-    }
+    st = rewrite_all(link, align);
     pad_sizes(link);
     check_losers(link);
     return st;

@@ -10,7 +10,7 @@ static bool has_room(const cv_link *link, cv_id id)
 {
     const cv_isym *sym = cv_l_isym(link, id);
 
-    return cv_l_is_reserved(sym) && sym->sec != CV_NONE && cv_l_isec(link, sym->sec)->out != CV_NONE &&
+    return cv_l_is_reserved(sym) && sym->sec != CV_NONE && cv_l_became(link, sym->sec)->out != CV_NONE &&
            cv_l_canon(link, id) == id;
 }
 
@@ -27,11 +27,11 @@ void cv_link_place_reserved(cv_link *link)
             cv_link_say(link, i, CV_R_LINK_ALIGN, sym->value, 0);
             continue;
         }
-        sym->shared_off = cv_sat_align(end, cv_max(sym->value, 1));
-        sym->shared_sec = cv_l_isec(link, sym->sec)->out;
-        sym->placed = true;
-        end = cv_sat_add(sym->shared_off, sym->size);
-        cv_l_osec(link, sym->shared_sec)->size = end;
+        cv_l_shared(link, sym->id)->off = cv_sat_align(end, cv_max(sym->value, 1));
+        cv_l_shared(link, sym->id)->sec = cv_l_became(link, sym->sec)->out;
+        cv_l_shared(link, sym->id)->placed = true;
+        end = cv_sat_add(cv_l_shared(link, sym->id)->off, sym->size);
+        cv_l_osec(link, cv_l_shared(link, sym->id)->sec)->size = end;
         if (end > link->options->gen->reserved)
             cv_link_say(link, i, CV_R_LINK_SHARED, end, link->options->gen->reserved);
     }
@@ -47,10 +47,12 @@ bool cv_link_reserved_holds(const cv_link *link)
 
         if (!has_room(link, i))
             continue;
-        if (!sym->placed || sym->shared_off < end || sym->shared_sec != cv_l_isec(link, sym->sec)->out)
+        if (!cv_l_shared(link, sym->id)->placed || cv_l_shared(link, sym->id)->off < end ||
+            cv_l_shared(link, sym->id)->sec != cv_l_became(link, sym->sec)->out)
             return false;
-        end = cv_sat_add(sym->shared_off, sym->size);
-        if (end > link->options->gen->reserved || end > cv_l_osec(link, sym->shared_sec)->size)
+        end = cv_sat_add(cv_l_shared(link, sym->id)->off, sym->size);
+        if (end > link->options->gen->reserved ||
+            end > cv_l_osec(link, cv_l_shared(link, sym->id)->sec)->size)
             return false;
     }
     return true;

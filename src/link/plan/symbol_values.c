@@ -42,8 +42,8 @@ static void undefined(const cv_link *link, cv_osym *osym)
         osym->size = 0;
         osym->info = CV_STB_GLOBAL << 4 | CV_STT_OBJECT;
         osym->other = link->options->debug ? 0 : 1;
-        osym->value = link->options->debug ? cv_l_isym(link, cv_l_mean(link, osym->name)->first)->shared_off
-                                           : UINT64_MAX;
+        osym->value =
+            link->options->debug ? cv_l_shared(link, cv_l_mean(link, osym->name)->first)->off : UINT64_MAX;
         osym->value = cv_wrap_add(osym->value, counts_reserved(link) ? link->options->gen->reserved : 0);
     } else if (cv_l_bind(sym) == CV_STB_WEAK && type == CV_STT_OBJECT) {
         osym->info = CV_STB_GLOBAL << 4 |
@@ -72,10 +72,11 @@ uint64_t cv_link_nowhere(const cv_link *link, const cv_isym *sym)
 
 static void shared_value(const cv_link *link, cv_osym *osym, const cv_isym *winner)
 {
-    osym->value = winner->placed ? winner->shared_off : 0;
-    if (winner->shared_sec != CV_NONE)
-        osym->sec = winner->shared_sec;
-    if (winner->placed && cv_link_reserves(link)) /* the symbol counts what comes first, code does not */
+    osym->value = cv_l_shared(link, winner->id)->placed ? cv_l_shared(link, winner->id)->off : 0;
+    if (cv_l_shared(link, winner->id)->sec != CV_NONE)
+        osym->sec = cv_l_shared(link, winner->id)->sec;
+    if (cv_l_shared(link, winner->id)->placed &&
+        cv_link_reserves(link)) /* the symbol counts what comes first, code does not */
         osym->value = cv_sat_add(osym->value, link->options->gen->reserved);
 }
 
@@ -96,16 +97,16 @@ static void defined(const cv_link *link, cv_osym *osym)
         osym->info = CV_STB_LOCAL << 4 | CV_STT_CUDA_OBJECT;
         return;
     }
-    if (winner->sec == CV_NONE || cv_l_isec(link, winner->sec)->table) {
+    if (winner->sec == CV_NONE || cv_l_became(link, winner->sec)->table) {
         osym->sec = CV_NONE;
         return;
     }
-    osym->sec = cv_l_isec(link, winner->sec)->out;
+    osym->sec = cv_l_became(link, winner->sec)->out;
     osym->value = winner->value;
     if (cv_l_is_reserved(winner)) /* of a relocatable link it stays an alignment */
-        osym->value = link->options->relocatable ? winner->value : winner->shared_off;
+        osym->value = link->options->relocatable ? winner->value : cv_l_shared(link, winner->id)->off;
     else if (cv_l_type(winner) != CV_STT_FUNC && !is_shared_space(winner->other))
-        osym->value = cv_sat_add(osym->value, cv_l_isec(link, winner->sec)->base);
+        osym->value = cv_sat_add(osym->value, cv_l_became(link, winner->sec)->base);
     osym->info = winner->info;
     if (link->options->relocatable || !object)
         return;
@@ -161,7 +162,7 @@ static bool drop_undefined(const cv_link *link, const cv_osym *osym)
     const cv_isym *sym = cv_l_isym(link, osym->src);
 
     if (cv_l_type(sym) == CV_STT_FUNC)
-        return osym->fn == CV_NONE || !cv_l_fn(link, osym->fn)->live;
+        return osym->fn == CV_NONE || !cv_l_fn_calls(link, osym->fn)->live;
     return cv_span_starts(cv_l_text(link, osym->name), "__U") ||
            (is_shared_space(sym->other) && !keeps_extern(link, sym));
 }
@@ -177,12 +178,12 @@ bool cv_link_drops(const cv_link *link, cv_id id)
         return true;
     if (link->options->relocatable || osym->instance)
         return false;
-    if (osym->fn != CV_NONE && !cv_l_fn(link, osym->fn)->live)
+    if (osym->fn != CV_NONE && !cv_l_fn_calls(link, osym->fn)->live)
         return true;
     if (!winner)
         return drop_undefined(link, osym);
     if (cv_l_is_shared(winner) && winner->sec != CV_NONE &&
-        (cv_l_isec(link, winner->sec)->lost || !winner->placed))
+        (cv_l_became(link, winner->sec)->lost || !cv_l_shared(link, winner->id)->placed))
         return true; /* it has no room: of a kernel that lost, or nobody names it */
     if (osym->hidden)
         return !keeps_shared(link, winner->other);

@@ -54,7 +54,7 @@ bool cv_link_reread_holds(const cv_link *link)
     uint64_t kernels = 0;
 
     for (cv_id i = 0; i < link->functions->fn.count; i++)
-        kernels += cv_link_is_kernel(cv_l_fn(link, i));
+        kernels += cv_l_is_kernel(link, i);
     return link->reread->seen.sections == link->layout->order.count &&
            link->reread->seen.symbols == link->layout->sym_order.count + 1 &&
            link->reread->seen.extent == link->file->size && link->reread->seen.kernels == kernels;

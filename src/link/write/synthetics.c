@@ -27,7 +27,7 @@ static cuvet_status end(cv_link *link, cv_id sec)
 
 static uint32_t string_off(const cv_link *link, cv_id name)
 {
-    return (uint32_t)cv_l_mean(link, name)->str_off;
+    return (uint32_t)cv_name_places_get(&link->layout->name, name)->str_off;
 }
 
 static uint32_t index_of(const cv_link *link, const cv_osym *osym)
@@ -78,8 +78,10 @@ static cuvet_status fill_symbols(cv_link *link)
     for (cv_id i = 0; i < link->functions->fn.count; i++) { /* functions are as long as their code */
         const cv_lfn *function = cv_l_fn(link, i);
 
-        if (function->sec != CV_NONE && cv_l_osec(link, function->sec)->fn == i)
-            cv_l_osym(link, function->sym)->size = cv_l_osec(link, function->sec)->size;
+        if (cv_l_fn_out(link, function->id)->sec != CV_NONE &&
+            cv_l_osec(link, cv_l_fn_out(link, function->id)->sec)->fn == i)
+            cv_l_osym(link, cv_l_fn_out(link, function->id)->sym)->size =
+                cv_l_osec(link, cv_l_fn_out(link, function->id)->sec)->size;
     }
     cv_builder_reserve(builder, (link->layout->sym_order.count + 1) * cv_elf_sym_size(false));
     cv_put_zero(builder, cv_elf_sym_size(false));
@@ -138,8 +140,9 @@ static cuvet_status fill_infos(cv_link *link)
 /* A function that has a place in the symbol table. */
 static bool is_listed(const cv_link *link, const cv_lfn *function)
 {
-    return function->live && function->sym != CV_NONE && !cv_l_osym(link, function->sym)->dead &&
-           cv_l_osym(link, function->sym)->index != 0;
+    return cv_l_fn_calls(link, function->id)->live && cv_l_fn_out(link, function->id)->sym != CV_NONE &&
+           !cv_l_osym(link, cv_l_fn_out(link, function->id)->sym)->dead &&
+           cv_l_osym(link, cv_l_fn_out(link, function->id)->sym)->index != 0;
 }
 
 static void put_edges(const cv_link *link, cv_builder *builder, unsigned part)
@@ -148,7 +151,10 @@ static void put_edges(const cv_link *link, cv_builder *builder, unsigned part)
     cv_put_u32(builder, (uint32_t) - (int32_t)part);
     for (cv_id i = 0; i < link->functions->fn.count; i++) {
         const cv_lfn *fn = cv_l_fn(link, i);
-        cv_id edge = part == 1 ? fn->calls : part == 2 ? fn->taken : part == 3 ? fn->ind : fn->adr;
+        cv_id edge = part == 1   ? cv_l_fn_calls(link, fn->id)->calls
+                     : part == 2 ? cv_l_fn_calls(link, fn->id)->taken
+                     : part == 3 ? cv_l_fn_calls(link, fn->id)->ind
+                                 : cv_l_fn_calls(link, fn->id)->adr;
 
         if (!is_listed(link, fn))
             continue;
@@ -156,11 +162,11 @@ static void put_edges(const cv_link *link, cv_builder *builder, unsigned part)
             cv_id to = cv_edges_get(&link->calls->edge, edge)->to;
             bool function = part == 1 || part == 4;
 
-            if (function && !cv_l_fn(link, to)->live)
+            if (function && !cv_l_fn_calls(link, to)->live)
                 continue;
-            cv_put_u32(builder, cv_l_osym(link, fn->sym)->index);
+            cv_put_u32(builder, cv_l_osym(link, cv_l_fn_out(link, fn->id)->sym)->index);
             cv_put_u32(builder,
-                       function ? cv_l_osym(link, cv_l_fn(link, to)->sym)->index : string_off(link, to));
+                       function ? cv_l_osym(link, cv_l_fn_out(link, to)->sym)->index : string_off(link, to));
         }
     }
 }
@@ -175,10 +181,11 @@ static cuvet_status fill_graph(cv_link *link)
     for (cv_id i = 0; i < link->functions->fn.count; i++) {
         const cv_lfn *function = cv_l_fn(link, i);
 
-        if (!is_listed(link, function) || function->proto == CV_NONE || function->taken != CV_NONE)
+        if (!is_listed(link, function) || cv_l_fn_calls(link, function->id)->proto == CV_NONE ||
+            cv_l_fn_calls(link, function->id)->taken != CV_NONE)
             continue;
-        cv_put_u32(chunk, cv_l_osym(link, function->sym)->index);
-        cv_put_u32(chunk, string_off(link, function->proto));
+        cv_put_u32(chunk, cv_l_osym(link, cv_l_fn_out(link, function->id)->sym)->index);
+        cv_put_u32(chunk, string_off(link, cv_l_fn_calls(link, function->id)->proto));
     }
     cv_l_osec(link, link->out->callgraph)->link = LINK_SYMTAB;
     cv_l_osec(link, link->out->prototype)->link = LINK_SYMTAB;
@@ -221,7 +228,7 @@ static void put_resolved(const cv_link *link, cv_builder *builder, cv_id rel, co
     if (!irel->resolved)
         return;
     if (cv_l_type(sym) == CV_STT_SECTION && sym->sec != CV_NONE)
-        addend = cv_wrap_add(addend, cv_l_isec(link, sym->sec)->base);
+        addend = cv_wrap_add(addend, cv_l_became(link, sym->sec)->base);
     cv_put_u64(builder, irel->off);
     cv_put_u64(builder, (uint64_t)(osym == CV_NONE ? 0 : cv_l_osym(link, osym)->index) << 32 | irel->type);
     cv_put_u64(builder, addend);
@@ -457,7 +464,7 @@ static void fill_headers(cv_link *link)
 
         if (osec->group == CV_G_CODE && osec->fn != CV_NONE) {
             osec->link = LINK_SYMTAB;
-            osec->info = cv_l_osym(link, cv_l_fn(link, osec->fn)->sym)->index;
+            osec->info = cv_l_osym(link, cv_l_fn_out(link, osec->fn)->sym)->index;
             if (cv_l_has(link, CV_GEN_REGS_IN_INFO))
                 osec->info |= osec->reg_byte << 24;
         }

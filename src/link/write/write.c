@@ -174,7 +174,7 @@ static void section_header(const cv_link *link, cv_builder *builder, const cv_os
     bool count = osec->index == 0 &&
                  link->layout->order.count >= CV_SHN_LORESERVE; /* that does not fit the file header */
 
-    cv_put_u32(builder, (uint32_t)cv_l_mean(link, osec->name)->sh_off);
+    cv_put_u32(builder, (uint32_t)cv_name_places_get(&link->layout->name, osec->name)->sh_off);
     cv_put_u32(builder, osec->type);
     cv_put_u64(builder, osec->flags);
     cv_put_u64(builder, 0);

@@ -112,7 +112,7 @@ static cv_irel *a_call(cv_osec **of)
             continue;
         for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(&link, rel)->next) {
             cv_irel *irel = cv_l_irel(&link, rel);
-            cv_id fn = cv_l_isym(&link, irel->sym)->fn;
+            cv_id fn = cv_l_fn_of(&link, irel->sym);
 
             *of = osec;
             if (irel->keep && fn != CV_NONE && fn != cv_l_osec(&link, osec->target)->fn)
@@ -131,7 +131,7 @@ START_TEST(lost)
     ck_assert_int_eq(cv_link_run_to(&link, decide()), CUVET_OK);
     ck_assert_int_eq(cv_link_check(&link, decide()), CUVET_OK);
     rel = a_call(&osec);
-    cv_l_fn(&link, cv_l_isym(&link, rel->sym)->fn)->live = false;
+    cv_l_fn_calls(&link, cv_l_fn_of(&link, rel->sym))->live = false;
     ck_assert_int_eq(cv_link_check(&link, decide()), CUVET_OK); /* it stays, and is refused later */
     rel->keep = false;
     osec->n_kept--;
@@ -152,7 +152,7 @@ START_TEST(kept_unreached)
     ck_assert_uint_eq(unreached, 1);
     for (cv_id i = 0; i < link.functions->fn.count; i++) {
         if (!cv_l_fn(&link, i)->kernel)
-            cv_l_fn(&link, i)->reachable = true;
+            cv_l_fn_calls(&link, i)->reachable = true;
     }
     ck_assert_int_eq(cv_link_check(&link, decide()), CUVET_E_INTERNAL);
     end();

@@ -125,7 +125,7 @@ static cv_meaning *shared_name(cv_id *declaration)
         cv_meaning *entry = cv_l_mean(&link, (cv_id)i);
 
         for (cv_id sym = entry->first; sym != CV_NONE && entry->win != CV_NONE;
-             sym = cv_l_isym(&link, sym)->next)
+             sym = cv_l_next_of(&link, sym))
             if (!cv_l_isym(&link, sym)->defined) {
                 *declaration = sym;
                 return entry;
@@ -137,14 +137,14 @@ static cv_meaning *shared_name(cv_id *declaration)
 static cv_lfn *kernel(void)
 {
     for (uint64_t i = 0; i < link.functions->fn.count; i++)
-        if (cv_link_is_kernel(cv_l_fn(&link, i)) && cv_l_fn(&link, i)->calls != CV_NONE)
+        if (cv_l_is_kernel(&link, i) && cv_l_fn_calls(&link, i)->calls != CV_NONE)
             return cv_l_fn(&link, i);
     ck_abort_msg("no kernel that calls");
 }
 
 static cv_lfn *callee(void)
 {
-    return cv_l_fn(&link, cv_edges_at(&link.calls->edge, kernel()->calls)->to);
+    return cv_l_fn(&link, cv_edges_at(&link.calls->edge, cv_l_fn_calls(&link, kernel()->id)->calls)->to);
 }
 
 static cv_osec *osec_with_relocations(void)
@@ -167,8 +167,8 @@ static cv_osec *pieced(void)
 static cv_isym *placed(void)
 {
     for (uint64_t i = 0; i < link.inputs->isym.count; i++)
-        if (cv_l_isym(&link, i)->placed && cv_l_isym(&link, i)->value > 1 &&
-            cv_l_isym(&link, i)->shared_sec != CV_NONE)
+        if (cv_l_shared(&link, i)->placed && cv_l_isym(&link, i)->value > 1 &&
+            cv_l_shared(&link, i)->sec != CV_NONE)
             return cv_l_isym(&link, i);
     ck_abort_msg("no shared variable");
 }
@@ -243,16 +243,34 @@ static void resolve_weak(void)
             entry->win = i;
 }
 
-BREAK(collect_dropped, code_section()->out = CV_NONE)
-BREAK(collect_section, code_section()->out = (cv_id)link.out->osec.count)
-BREAK(collect_symbol, cv_l_isym(&link, 1)->out = (cv_id)link.out->osym.count)
-BREAK(collect_function, cv_l_isym(&link, 1)->fn = (cv_id)link.functions->fn.count)
-BREAK(collect_nameless, cv_l_fn(&link, 0)->sym = CV_NONE)
+/* A definition of the first function. */
+static cv_id definition(void)
+{
+    ck_assert_uint_ne(cv_l_fn(&link, 0)->def, CV_NONE);
+    return cv_l_fn(&link, 0)->def;
+}
+
+BREAK(functions_none, *cv_u32s_at(&link.functions->of, definition()) = CV_NONE)
+BREAK(functions_variable, *cv_u32s_at(&link.functions->of, 0) = 0)
+BREAK(functions_other, *cv_u32s_at(&link.functions->of, definition()) = 1)
+BREAK(functions_kernel, cv_l_isym(&link, definition())->other |= CV_STO_ENTRY;
+      cv_l_fn(&link, 0)->kernel = false)
+BREAK(functions_code, cv_codes_at(&link.functions->code, code_section()->id)->owner = CV_NONE)
+BREAK(functions_lost, cv_l_fn(&link, 0)->has_def = false)
+BREAK(functions_owner, cv_l_fn(&link, 0)->owner = CV_NONE)
+BREAK(functions_definition, cv_l_fn(&link, 1)->def = definition())
+
+BREAK(collect_dropped, cv_l_became(&link, code_section()->id)->out = CV_NONE)
+BREAK(collect_owner, cv_l_fn(&link, 0)->owner = 1)
+BREAK(collect_section, cv_l_became(&link, code_section()->id)->out = (cv_id)link.out->osec.count)
+BREAK(collect_symbol, *cv_l_became_sym(&link, 1) = (cv_id)link.out->osym.count)
+BREAK(collect_function, *cv_u32s_at(&link.functions->of, 1) = (cv_id)link.functions->fn.count)
+BREAK(collect_nameless, cv_l_fn_out(&link, 0)->sym = CV_NONE)
 static void collect_codeless(void)
 {
     for (uint64_t i = 0; i < link.functions->fn.count; i++)
         if (cv_l_fn(&link, i)->def != CV_NONE)
-            cv_l_fn(&link, i)->sec = CV_NONE;
+            cv_l_fn_out(&link, i)->sec = CV_NONE;
 }
 BREAK(collect_piece, cv_lparts_at(&link.out->part, 0)->base = 16)
 BREAK(collect_piece_of, cv_lparts_at(&link.out->part, 0)->isec = (cv_id)link.inputs->isec.count)
@@ -260,8 +278,8 @@ BREAK(collect_relocation, cv_l_irel(&link, 0)->target = 1)
 BREAK(collect_relocation_symbol, cv_l_irel(&link, 0)->sym = (cv_id)link.inputs->isym.count)
 BREAK(collect_patched, osec_with_relocations()->target = CV_NONE)
 
-BREAK(reach_kernel, kernel()->live = false)
-BREAK(reach_callee, callee()->live = false)
+BREAK(reach_kernel, cv_l_fn_calls(&link, kernel()->id)->live = false)
+BREAK(reach_callee, cv_l_fn_calls(&link, callee()->id)->live = false)
 
 BREAK(tables_overlap, cv_lparts_at(&link.out->part, pieced()->last_part)->base = 0)
 BREAK(tables_bank, pieced()->size--)
@@ -314,20 +332,20 @@ BREAK(lines_second, change(link.out->lines[1], 0, 1)) /* .nv_debug_line_sass */
 BREAK(lines_order, line_relocation(false)->off = line_relocation(true)->off + 1)
 BREAK(lines_inside, line_relocation(true)->off = cv_l_osec(&link, link.out->lines[0])->size)
 
-BREAK(shared_aligned, placed()->shared_off += 1)
-BREAK(shared_inside, placed()->shared_off = UINT64_C(1) << 40)
+BREAK(shared_aligned, cv_l_shared(&link, placed()->id)->off += 1)
+BREAK(shared_inside, cv_l_shared(&link, placed()->id)->off = UINT64_C(1) << 40)
 
 static cv_isym *reserved(void)
 {
     for (cv_id i = 0; i < link.inputs->isym.count; i++)
-        if (cv_l_is_reserved(cv_l_isym(&link, i)) && cv_l_isym(&link, i)->placed)
+        if (cv_l_is_reserved(cv_l_isym(&link, i)) && cv_l_shared(&link, i)->placed)
             return cv_l_isym(&link, i);
     ck_abort_msg("no such variable");
 }
 
-BREAK(shared_reserved_first, reserved()->shared_off = 0x20)
-BREAK(shared_reserved_end, reserved()->shared_off = 0x3F0)
-BREAK(shared_reserved_lost, reserved()->placed = false)
+BREAK(shared_reserved_first, cv_l_shared(&link, reserved()->id)->off = 0x20)
+BREAK(shared_reserved_end, cv_l_shared(&link, reserved()->id)->off = 0x3F0)
+BREAK(shared_reserved_lost, cv_l_shared(&link, reserved()->id)->placed = false)
 
 BREAK(values_section, osym_that(is_variable)->sec = (cv_id)link.out->osec.count)
 BREAK(values_own, osym_that(is_section)->sec += 1)
@@ -335,7 +353,7 @@ BREAK(values_inside, osym_that(is_variable)->value = UINT64_MAX)
 
 BREAK(commons_inside, osym_that(is_common)->value += UINT64_C(1) << 32)
 BREAK(commons_nowhere, osym_that(is_common)->sec = CV_NONE)
-BREAK(commons_in_code, osym_that(is_common)->sec = kernel()->sec)
+BREAK(commons_in_code, osym_that(is_common)->sec = cv_l_fn_out(&link, kernel()->id)->sec)
 
 BREAK(slots_word, osym_that(has_slot)->slot += 2)
 BREAK(slots_inside, added_relocation(&link)->off += 0x10000)
@@ -344,15 +362,17 @@ BREAK(slots_symbol, added_relocation(&link)->osym = CV_NONE)
 BREAK(slots_moved, added_relocation(&link)->off += 4)
 BREAK(slots_kind, added_relocation(&link)->type = 8)
 
-BREAK(propagate_registers, kernel()->all_regs = 0)
-BREAK(propagate_callee, callee()->regs = kernel()->all_regs + 1)
-BREAK(propagate_barriers, cv_trait_set(&callee()->own, CV_H_NUM_BARRIERS, UINT32_MAX);
-      callee()->own.has = CV_H_BIT(CV_H_NUM_BARRIERS))
-BREAK(propagate_flag, callee()->all.has |= CV_H_BIT(CV_H_TCGEN05_1CTA_USED))
-BREAK(propagate_sum, cv_trait_set(&callee()->own, CV_H_NUM_MBARRIERS, 2))
-BREAK(propagate_own_sum, cv_trait_set(&kernel()->own, CV_H_NUM_MBARRIERS, 2))
-BREAK(propagate_stack, kernel()->stack = kernel()->frame)
-BREAK(propagate_recursion, kernel()->recursive = true)
+BREAK(propagate_registers, cv_l_fn_usage(&link, kernel()->id)->all_regs = 0)
+BREAK(propagate_callee,
+      cv_l_fn_usage(&link, callee()->id)->regs = cv_l_fn_usage(&link, kernel()->id)->all_regs + 1)
+BREAK(propagate_barriers,
+      cv_trait_set(&cv_l_fn_usage(&link, callee()->id)->own, CV_H_NUM_BARRIERS, UINT32_MAX);
+      cv_l_fn_usage(&link, callee()->id)->own.has = CV_H_BIT(CV_H_NUM_BARRIERS))
+BREAK(propagate_flag, cv_l_fn_usage(&link, callee()->id)->all.has |= CV_H_BIT(CV_H_TCGEN05_1CTA_USED))
+BREAK(propagate_sum, cv_trait_set(&cv_l_fn_usage(&link, callee()->id)->own, CV_H_NUM_MBARRIERS, 2))
+BREAK(propagate_own_sum, cv_trait_set(&cv_l_fn_usage(&link, kernel()->id)->own, CV_H_NUM_MBARRIERS, 2))
+BREAK(propagate_stack, cv_l_fn_usage(&link, kernel()->id)->stack = cv_l_fn_usage(&link, kernel()->id)->frame)
+BREAK(propagate_recursion, cv_l_fn_usage(&link, kernel()->id)->recursive = true)
 
 BREAK(decide_count, kept_relocation(&link)->keep = false)
 BREAK(decide_inside, kept_relocation(&link)->off = UINT64_MAX)
@@ -370,7 +390,7 @@ BREAK(describe_program, link.records->program_n--)
 BREAK(describe_word, record_with_symbol(&link)->first = (cv_id)link.records->word.count)
 BREAK(describe_symbol, cv_iwords_at(&link.records->word, record_with_symbol(&link)->first)->value =
                            (uint32_t)link.out->osym.count)
-BREAK(describe_lost_flag, kernel()->all.has |= CV_H_BIT(CV_H_CTAIDZ_USED))
+BREAK(describe_lost_flag, cv_l_fn_usage(&link, kernel()->id)->all.has |= CV_H_BIT(CV_H_CTAIDZ_USED))
 BREAK(describe_barriers, record_of(&link, CV_ATTR_NUM_BARRIERS)->value++)
 BREAK(describe_barriers_lost, record_of(&link, CV_ATTR_NUM_BARRIERS)->code = CV_ATTR_WMMA_USED)
 BREAK(describe_fragment, record_of(&link, CV_ATTR_CUDA_API_VERSION)->code = CV_ATTR_AT_ENTRY_FRAGEMENTS;
@@ -382,10 +402,11 @@ BREAK(describe_twice, cv_oinfos_at(&link.records->oinfo, 0)->fn = CV_NONE)
 
 BREAK(arrange_number, ordered(3)->index = 2)
 BREAK(arrange_dead, ordered(5)->dead = true)
-BREAK(arrange_name, cv_l_mean(&link, ordered(6)->name)->sh_off = 0)
+BREAK(arrange_name, cv_name_places_at(&link.layout->name, ordered(6)->name)->sh_off = 0)
 BREAK(arrange_symbol, cv_l_osym(&link, *cv_u32s_at(&link.layout->sym_order, 0))->index = 7)
-BREAK(arrange_symbol_name, cv_l_mean(&link, kernel()->name)->str_off = 0)
-BREAK(arrange_kernel, (link.layout->sym_order.count--, cv_l_osym(&link, kernel()->sym)->index = 0))
+BREAK(arrange_symbol_name, cv_name_places_at(&link.layout->name, kernel()->name)->str_off = 0)
+BREAK(arrange_kernel,
+      (link.layout->sym_order.count--, cv_l_osym(&link, cv_l_fn_out(&link, kernel()->id)->sym)->index = 0))
 BREAK(arrange_locals, link.layout->n_locals = link.layout->sym_order.count + 2)
 
 BREAK(fill_overlap, ordered(5)->off = ordered(4)->off)
@@ -419,7 +440,16 @@ static const struct {
     { "resolve", resolve_nothing, "extern_basic", "sm_80" },
     { "resolve", resolve_declaration, "extern_basic", "sm_80" },
     { "resolve", resolve_weak, "extern_basic", "sm_80" },
+    { "functions", functions_none, "extern_basic", "sm_80" },
+    { "functions", functions_variable, "extern_basic", "sm_80" },
+    { "functions", functions_other, "extern_basic", "sm_80" },
+    { "functions", functions_kernel, "extern_basic", "sm_80" },
+    { "functions", functions_code, "extern_basic", "sm_80" },
+    { "functions", functions_lost, "extern_basic", "sm_80" },
+    { "functions", functions_owner, "extern_basic", "sm_80" },
+    { "functions", functions_definition, "extern_basic", "sm_80" },
     { "collect", collect_dropped, "extern_basic", "sm_80" },
+    { "collect", collect_owner, "extern_basic", "sm_80" },
     { "collect", collect_section, "extern_basic", "sm_80" },
     { "collect", collect_symbol, "extern_basic", "sm_80" },
     { "collect", collect_function, "extern_basic", "sm_80" },
