@@ -145,7 +145,7 @@ static void check_relocations(const cv_link *link)
 
         if (osec->group != CV_G_REL || osec->dead)
             continue;
-        FZ_CHECK(osec->size == osec->n_kept * osec->entsize && osec->n_kept,
+        FZ_CHECK(osec->size == cv_l_fixed(link, i)->n_kept * osec->entsize && cv_l_fixed(link, i)->n_kept,
                  "room for what stays, and only for that");
         FZ_CHECK(!cv_l_osec(link, osec->target)->dead && osec->info == cv_l_osec(link, osec->target)->index,
                  "of a section");

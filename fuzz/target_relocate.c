@@ -299,8 +299,8 @@ static void decide(relocate_world *world)
     FZ_CHECK(status == CUVET_OK || world->fuzz->ctx.n_errors > errors, "a refusal is reported");
     for (cv_id rel = cv_l_osec(&world->link, Q)->rels; rel != CV_NONE && status == CUVET_OK;
          rel = cv_l_irel(&world->link, rel)->next)
-        kept += cv_l_irel(&world->link, rel)->keep;
-    FZ_CHECK(kept == (status == CUVET_OK ? cv_l_osec(&world->link, Q)->n_kept : 0), "what stays is counted");
+        kept += cv_l_fixup(&world->link, rel)->keep;
+    FZ_CHECK(kept == (status == CUVET_OK ? cv_l_fixed(&world->link, Q)->n_kept : 0), "what stays is counted");
     FZ_CHECK(status != CUVET_OK || cv_link_decide_holds(&world->link), "the checker agrees");
 }
 

@@ -69,10 +69,10 @@ static void check_relocations(const cv_link *link, const cv_cubin *cubin)
         body = cv_cubin_body(cubin, osec->index);
         for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
             const cv_irel *irel = cv_l_irel(link, rel);
-            cv_id osym = irel->osym != CV_NONE ? irel->osym : cv_link_symbol_of(link, irel->sym);
+            cv_id osym = cv_l_fixup(link, rel)->osym;
             cv_elf_reloc got;
 
-            if (!irel->keep)
+            if (!cv_l_fixup(link, rel)->keep)
                 continue;
             FZ_CHECK(osym != CV_NONE, "against something");
             cv_elf_read_reloc(body, false, rela, count++, &got);
@@ -80,7 +80,8 @@ static void check_relocations(const cv_link *link, const cv_cubin *cubin)
             FZ_CHECK(got.sym == cv_l_osym(link, osym)->index && got.sym < cubin->n_syms && got.sym,
                      "against its symbol");
         }
-        FZ_CHECK(count == osec->n_kept && body.len == count * cv_elf_rel_size(false, rela), "all that stay");
+        FZ_CHECK(count == cv_l_fixed(link, i)->n_kept && body.len == count * cv_elf_rel_size(false, rela),
+                 "all that stay");
         total += count;
     }
     FZ_CHECK(total <= cubin->n_relocs, "no relocation is lost");

@@ -217,6 +217,8 @@ void cv_link_end(cv_link *link)
     cv_fn_memories_free(mem, &link->memory->fn);
     cv_shared_places_free(mem, &link->memory->shared);
     cv_u64s_free(mem, &link->memory->bank_off);
+    cv_fixups_free(mem, &link->fixups->fixup);
+    cv_fixeds_free(mem, &link->fixups->fixed);
     cv_fields_free(mem, &link->fixups->field);
     cv_irecs_free(mem, &link->records->rec);
     cv_iwords_free(mem, &link->records->word);

@@ -111,18 +111,32 @@ typedef struct cv_field {
 
 /* A relocation, or one that the link adds. */
 typedef struct cv_irel {
-    uint64_t off;   /* in the output section */
-    int64_t addend; /* of one that stays, decided: as it is written … */
+    uint64_t off; /* in the output section */
+    int64_t addend;
+    uint32_t type;
+    cv_id sym;    /* of the input; CV_NONE with osym set */
+    cv_id osym;   /* overrides what the symbol became */
+    cv_id target; /* input section it lies in; CV_NONE: added */
+    cv_id next;   /* read before this one */
+    bool gone;
+} cv_irel;
+
+/* What becomes of it. */
+typedef struct cv_fixup {
+    int64_t addend; /* of one that stays: as it is written … */
     uint32_t type;  /* … like its type */
-    cv_id sym;      /* of the input; CV_NONE with osym set */
-    cv_id osym;     /* overrides what the symbol became; decided: what that is, of one that stays */
-    cv_id target;   /* input section it lies in; CV_NONE: added */
-    cv_id next;     /* read before this one */
+    cv_id osym;     /* of one that stays: the symbol that it names */
     cv_id field;    /* what is written when it is applied: the first of n_fields */
     uint8_t n_fields;
-    bool keep, gone;
+    bool keep;
     bool resolved; /* applied, and worth a record of that */
-} cv_irel;
+} cv_fixup;
+
+/* What becomes of the relocations of a section. */
+typedef struct cv_fixed {
+    uint64_t n_kept;
+    uint64_t n_applied; /* those that write something */
+} cv_fixed;
 
 /* A piece of an output section. */
 typedef struct cv_lpart {
@@ -147,11 +161,9 @@ typedef struct cv_osec {
     cv_id first_part, last_part;
     cv_id own_first; /* per-function sections of code: a list through own_next */
     cv_id own_next;
-    cv_id rels; /* head of the list */
-    uint64_t n_kept;
-    uint64_t n_applied; /* of relocations: those that write something */
-    cv_builder bytes;   /* made by the link; otherwise the parts */
-    bool param;         /* bank of parameters, from sm_100 on */
+    cv_id rels;       /* head of the list */
+    cv_builder bytes; /* made by the link; otherwise the parts */
+    bool param;       /* bank of parameters, from sm_100 on */
     bool dead, pre, extern_array, is_resolved, info_listed;
     bool lent;         /* its bytes are those of its only part, in the input; what is patched is copied */
     bool hollow;       /* nothing lies in it, however large it is */
@@ -248,6 +260,8 @@ CV_VEC(cv_becames, cv_became);
 CV_VEC(cv_shared_places, cv_shared_place);
 CV_VEC(cv_irels, cv_irel);
 CV_VEC(cv_fields, cv_field);
+CV_VEC(cv_fixups, cv_fixup);
+CV_VEC(cv_fixeds, cv_fixed);
 CV_VEC(cv_lparts, cv_lpart);
 CV_VEC(cv_osecs, cv_osec);
 CV_VEC(cv_osyms, cv_osym);
@@ -379,6 +393,8 @@ typedef struct cv_part_memory {
 
 /* What becomes of relocations. */
 typedef struct cv_part_fixups {
+    cv_fixups fixup; /* by relocation */
+    cv_fixeds fixed; /* by section of the output, of relocations */
     cv_fields field;
 } cv_part_fixups;
 
@@ -418,8 +434,9 @@ typedef struct cv_part_reread {
 #define CV_LINK_PARTS(PART)                                                                                  \
     PART(options)                                                                                            \
     PART(names)                                                                                              \
-    PART(inputs) PART(resolution) PART(functions) PART(uses) PART(calls) PART(usage) PART(out) PART(memory)  \
-        PART(fixups) PART(records) PART(layout) PART(synthetics) PART(file) PART(reread)
+    PART(inputs)                                                                                             \
+    PART(resolution) PART(functions) PART(uses) PART(calls) PART(usage) PART(out) PART(memory) PART(fixups)  \
+        PART(records) PART(layout) PART(synthetics) PART(file) PART(reread)
 
 /* A link: where each part is. It stays where it was begun. */
 typedef struct cv_link {

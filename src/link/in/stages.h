@@ -72,12 +72,12 @@ CV_MUST bool cv_link_fits(const cv_fix *fix, cv_span body, uint64_t off);
 CV_MUST bool cv_link_fix(const cv_link *link, cv_id rel, const cv_osec *osec, cv_fix *fix);
 /* A relocation, decided, of data or of code that a kernel reaches was left out because the function that it
  * names is gone. */
-CV_MUST bool cv_link_is_lost(const cv_link *link, const cv_osec *osec, const cv_irel *rel);
+CV_MUST bool cv_link_is_lost(const cv_link *link, const cv_osec *osec, cv_id rel);
 /* Write the fields of a relocation into the bytes of its section; every field lies inside of it. */
 CV_MUST bool cv_link_put_field(const cv_field *field, uint8_t *bytes, uint64_t size, uint64_t off);
 /* Bytes from the place of a relocation on that it writes into. */
-uint64_t cv_link_reach_of(const cv_link *link, const cv_irel *rel);
-CV_MUST bool cv_link_apply(const cv_link *link, const cv_irel *rel, uint8_t *bytes, uint64_t size);
+uint64_t cv_link_reach_of(const cv_link *link, cv_id rel);
+CV_MUST bool cv_link_apply(const cv_link *link, cv_id rel, uint8_t *bytes, uint64_t size);
 CV_MUST cuvet_status cv_link_decide(cv_link *link);
 CV_MUST cuvet_status
 cv_link_frames(cv_link *link); /* plan/debug_frames.c: call frame information, from sm_100 on */
@@ -173,6 +173,8 @@ CV_LINK_ELEMENT(cv_fn_out, fn_out, cv_fn_outs, out->fn);
 CV_LINK_ELEMENT(cv_fn_memory, fn_memory, cv_fn_memories, memory->fn);
 CV_LINK_ELEMENT(cv_named, named, cv_nameds, out->by_name);
 CV_LINK_ELEMENT(uint32_t, became_sym, cv_u32s, out->became_sym);
+CV_LINK_ELEMENT(cv_fixup, fixup, cv_fixups, fixups->fixup);
+CV_LINK_ELEMENT(cv_fixed, fixed, cv_fixeds, fixups->fixed);
 CV_LINK_ELEMENT(cv_irel, irel, cv_irels, out->irel);
 CV_LINK_ELEMENT(cv_osec, osec, cv_osecs, out->osec);
 CV_LINK_ELEMENT(cv_osym, osym, cv_osyms, out->osym);
@@ -192,14 +194,16 @@ CV_LINK_ELEMENT(cv_meaning, mean, cv_meanings, resolution->mean);
 /* Of a branch table: its place in the bank of every kernel that reaches it. */
 #define cv_l_bank_off(arg_, id) (*cv_u64s_get(&(arg_)->memory->bank_off, (id)))
 /* Of a symbol of an input: the next one with its name, the function that it is, the symbol that it became. */
-#define cv_l_next_of(arg_, id) (*cv_u32s_get(&(arg_)->resolution->next, (id)))
-#define cv_l_fn_of(arg_, id)   (*cv_u32s_get(&(arg_)->functions->of, (id)))
-#define cv_l_out_of(arg_, id)  (*cv_u32s_get(&(arg_)->out->became_sym, (id)))
-#define cv_l_irel(arg_, index) CV_LINK_WAY(arg_, irel)((arg_), (index))
-#define cv_l_osec(arg_, index) CV_LINK_WAY(arg_, osec)((arg_), (index))
-#define cv_l_osym(arg_, index) CV_LINK_WAY(arg_, osym)((arg_), (index))
-#define cv_l_fn(arg_, index)   CV_LINK_WAY(arg_, fn)((arg_), (index))
-#define cv_l_mean(arg_, index) CV_LINK_WAY(arg_, mean)((arg_), (index))
+#define cv_l_next_of(arg_, id)  (*cv_u32s_get(&(arg_)->resolution->next, (id)))
+#define cv_l_fn_of(arg_, id)    (*cv_u32s_get(&(arg_)->functions->of, (id)))
+#define cv_l_out_of(arg_, id)   (*cv_u32s_get(&(arg_)->out->became_sym, (id)))
+#define cv_l_fixup(arg_, index) CV_LINK_WAY(arg_, fixup)((arg_), (index))
+#define cv_l_fixed(arg_, index) CV_LINK_WAY(arg_, fixed)((arg_), (index))
+#define cv_l_irel(arg_, index)  CV_LINK_WAY(arg_, irel)((arg_), (index))
+#define cv_l_osec(arg_, index)  CV_LINK_WAY(arg_, osec)((arg_), (index))
+#define cv_l_osym(arg_, index)  CV_LINK_WAY(arg_, osym)((arg_), (index))
+#define cv_l_fn(arg_, index)    CV_LINK_WAY(arg_, fn)((arg_), (index))
+#define cv_l_mean(arg_, index)  CV_LINK_WAY(arg_, mean)((arg_), (index))
 /* A kernel that the output has. */
 static inline bool cv_l_is_kernel(const cv_link *link, cv_id fn)
 {

@@ -305,8 +305,7 @@ static cuvet_status add_slots(cv_link *link, cv_id bank, uint64_t base, const cv
                                    header_type(link, cv_l_type(cv_l_isym(link, cv_l_osym(link, osym)->src))),
                                .sym = cv_l_osym(link, osym)->src,
                                .osym = osym,
-                               .target = CV_NONE,
-                               .keep = true };
+                               .target = CV_NONE };
 
         if (!cv_l_add_rel(link, rel, &irel))
             return cv_l_nomem(link);

@@ -49,7 +49,8 @@ static void bury(cv_link *link)
     for (cv_id i = 0; i < link->out->osec.count; i++) {
         cv_osec *osec = cv_l_osec(link, i);
 
-        if (osec->group == CV_G_REL && (cv_l_osec(link, osec->target)->dead || osec->n_kept == 0))
+        if (osec->group == CV_G_REL &&
+            (cv_l_osec(link, osec->target)->dead || cv_l_fixed(link, i)->n_kept == 0))
             osec->dead = true;
     }
 }
@@ -340,7 +341,7 @@ static void set_sizes(cv_link *link)
         cv_osec *osec = cv_l_osec(link, i);
 
         if (osec->group == CV_G_REL)
-            osec->size = osec->n_kept * osec->entsize;
+            osec->size = cv_l_fixed(link, i)->n_kept * osec->entsize;
     }
 }
 

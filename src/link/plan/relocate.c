@@ -334,23 +334,28 @@ bool cv_link_fix(const cv_link *link, cv_id rel, const cv_osec *osec, cv_fix *fi
     return known;
 }
 
-/* What was found out stays with the relocation: its fields, or its final form. */
-static bool keep_fix(cv_link *link, cv_irel *rel, const cv_fix *fix)
+/* What was found out: its fields, or its final form. */
+static bool keep_fix(cv_link *link, cv_id id, cv_id osym, const cv_fix *fix)
 {
-    rel->keep = fix->keep;
-    rel->resolved = fix->resolved;
+    const cv_irel *rel = cv_l_irel(link, id);
+    cv_fixup fixup = { .addend = rel->addend,
+                       .type = rel->type,
+                       .osym = osym,
+                       .field = (cv_id)link->fixups->field.count,
+                       .keep = fix->keep,
+                       .resolved = fix->resolved };
+
     if (fix->keep) {
-        rel->type = fix->type;
-        rel->addend = (int64_t)cv_wrap_add((uint64_t)rel->addend, fix->addend);
+        fixup.type = fix->type;
+        fixup.addend = (int64_t)cv_wrap_add((uint64_t)rel->addend, fix->addend);
     }
-    rel->field = (cv_id)link->fixups->field.count;
-    if (rel->target == CV_NONE) /* the link made it: nothing is written */
-        return true;
-    for (unsigned i = 0; i < fix->count; i++)
+    for (unsigned i = 0; i < fix->count && rel->target != CV_NONE; i++) {
         if (link->fixups->field.count >= CV_NONE ||
             !cv_fields_push(&link->ctx->mem, &link->fixups->field, CV_ARRAY_GET(fix->field, i)))
             return false;
-    rel->n_fields = (uint8_t)fix->count;
+        fixup.n_fields++;
+    }
+    *cv_l_fixup(link, id) = fixup; /* where the link made it, nothing is written */
     return true;
 }
 
@@ -413,18 +418,19 @@ static bool is_loaded(const cv_osec *target)
 }
 
 /* The function that it names is gone, and nothing is left of it. */
-static bool is_dropped(const cv_link *link, const cv_irel *rel)
+static bool is_dropped(const cv_link *link, cv_id id)
 {
+    const cv_irel *rel = cv_l_irel(link, id);
     cv_id out;
 
-    if (rel->keep || rel->n_fields != 0) /* nearly all */
+    if (cv_l_fixup(link, id)->keep || cv_l_fixup(link, id)->n_fields != 0) /* nearly all */
         return false;
     out = rel->osym != CV_NONE || rel->sym == CV_NONE ? rel->osym : cv_l_out_of(link, rel->sym);
     return out != CV_NONE && dead_function(link, cv_l_osym(link, out)) &&
            !cv_reloc_has(cv_reloc_of(rel->type), CV_USE_CLEARS);
 }
 
-bool cv_link_is_lost(const cv_link *link, const cv_osec *osec, const cv_irel *rel)
+bool cv_link_is_lost(const cv_link *link, const cv_osec *osec, cv_id rel)
 {
     const cv_osec *target;
     cv_id fn;
@@ -441,74 +447,98 @@ bool cv_link_is_lost(const cv_link *link, const cv_osec *osec, const cv_irel *re
 /* An undefined function that nothing is known to call, or one that is gone: code that runs would call nobody.
  * What stays because its address is taken, while no kernel reaches it, calls nobody in what the reference
  * makes as well; that is said once for each function. */
-static cuvet_status lost(cv_link *link, cv_u8s *cut, const cv_osec *osec, const cv_irel *rel)
+static cuvet_status lost(cv_link *link, cv_u8s *cut, const cv_osec *osec, cv_id rel)
 {
     const cv_osec *target = cv_l_osec(link, osec->target);
-    cv_id fn = CV_NONE;
+    cv_id fn = CV_NONE, sym = cv_l_irel(link, rel)->sym;
 
     if (!is_dropped(link, rel))
         return CUVET_OK;
     if (is_loaded(target))
         fn = function_of(link, target);
     if (cv_link_is_lost(link, osec, rel)) {
-        cv_link_say(link, rel->sym, CV_R_LINK_REFERENCE, cv_l_isym(link, rel->sym)->index, 0);
+        cv_link_say(link, sym, CV_R_LINK_REFERENCE, cv_l_isym(link, sym)->index, 0);
         return CUVET_E_REFUSED;
     }
     if (fn != CV_NONE && cv_l_fn_calls(link, fn)->live && !*cv_u8s_at(cut, fn)) {
         *cv_u8s_at(cut, fn) = true;
-        cv_link_say(link, rel->sym, CV_R_LINK_UNREACHED, cv_l_isym(link, rel->sym)->index, 0);
+        cv_link_say(link, sym, CV_R_LINK_UNREACHED, cv_l_isym(link, sym)->index, 0);
     }
     return CUVET_OK;
 }
 
-static cuvet_status decide(cv_link *link, cv_u8s *cut, cv_id osec)
+static cuvet_status refuse(cv_link *link, const cv_irel *rel, cv_rule rule, uint32_t type, uint64_t value)
 {
+    cv_link_say(link, rel->sym, rule, type, value);
+    return CUVET_E_REFUSED;
+}
+
+static cuvet_status decide(cv_link *link, cv_u8s *cut, const cv_osec *osec, cv_id id)
+{
+    const cv_irel *rel = cv_l_irel(link, id);
+    cv_id osym = rel->osym;
     cv_fix fix;
 
-    cv_l_osec(link, osec)->n_kept = cv_l_osec(link, osec)->n_applied = 0;
-    for (cv_id rel = cv_l_osec(link, osec)->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
-        if (!cv_link_fix(link, rel, cv_l_osec(link, osec), &fix)) {
-            cv_link_say(link, cv_l_irel(link, rel)->sym, CV_R_LINK_RELOC, cv_l_irel(link, rel)->type, 0);
-            return CUVET_E_REFUSED;
-        }
-        if (overflows(link, cv_l_irel(link, rel), &fix)) {
-            cv_link_say(link, cv_l_irel(link, rel)->sym, CV_R_LINK_FIELD, cv_l_irel(link, rel)->type,
-                        CV_ARRAY_AT(fix.field, 0)->value);
-            return CUVET_E_REFUSED;
-        }
-        if (fix.keep && cv_l_irel(link, rel)->osym == CV_NONE) {
-            cv_l_irel(link, rel)->osym = cv_link_symbol_of(link, cv_l_irel(link, rel)->sym);
-            if (cv_l_irel(link, rel)->osym == CV_NONE) {
-                cv_link_say(link, cv_l_irel(link, rel)->sym, CV_R_LINK_RELOC, fix.type,
-                            0); /* against nothing */
-                return CUVET_E_REFUSED;
-            }
-        }
-        tell_slot(link, cv_l_irel(link, rel), &fix);
-        if (!keep_fix(link, cv_l_irel(link, rel), &fix))
-            return cv_l_nomem(link);
-        if (fix.dead && lost(link, cut, cv_l_osec(link, osec), cv_l_irel(link, rel)) != CUVET_OK)
-            return CUVET_E_REFUSED;
-        cv_l_osec(link, osec)->n_kept += fix.keep;
-        cv_l_osec(link, osec)->n_applied += cv_l_irel(link, rel)->n_fields != 0;
-        if (fix.resolved && link->options->preserve &&
-            cv_l_osec(link, cv_l_osec(link, osec)->target)->resolved != CV_NONE)
-            cv_l_osec(link, cv_l_osec(link, cv_l_osec(link, osec)->target)->resolved)->n_kept++;
+    if (!cv_link_fix(link, id, osec, &fix))
+        return refuse(link, rel, CV_R_LINK_RELOC, rel->type, 0);
+    if (overflows(link, rel, &fix))
+        return refuse(link, rel, CV_R_LINK_FIELD, rel->type, CV_ARRAY_AT(fix.field, 0)->value);
+    if (fix.keep && osym == CV_NONE)
+        osym = cv_link_symbol_of(link, rel->sym);
+    if (fix.keep && osym == CV_NONE) /* against nothing */
+        return refuse(link, rel, CV_R_LINK_RELOC, fix.type, 0);
+    tell_slot(link, rel, &fix);
+    if (!keep_fix(link, id, osym, &fix))
+        return cv_l_nomem(link);
+    return fix.dead ? lost(link, cut, osec, id) : CUVET_OK;
+}
+
+static cuvet_status decide_section(cv_link *link, cv_u8s *cut, cv_id id)
+{
+    const cv_osec *osec = cv_l_osec(link, id);
+    cv_id resolved = link->options->preserve ? cv_l_osec(link, osec->target)->resolved : CV_NONE;
+    cv_fixed *fixed = cv_l_fixed(link, id);
+    cuvet_status st = CUVET_OK;
+
+    for (cv_id rel = osec->rels; rel != CV_NONE && st == CUVET_OK; rel = cv_l_irel(link, rel)->next) {
+        st = decide(link, cut, osec, rel);
+        fixed->n_kept += cv_l_fixup(link, rel)->keep;
+        fixed->n_applied += cv_l_fixup(link, rel)->n_fields != 0;
+        if (resolved != CV_NONE && cv_l_fixup(link, rel)->resolved)
+            cv_l_fixed(link, resolved)->n_kept++;
     }
-    if (cv_l_osec(link, osec)->n_kept == 0)
-        cv_l_osec(link, osec)->dead = true;
-    return CUVET_OK;
+    return st;
+}
+
+static bool begin(cv_link *link)
+{
+    static const cv_fixup NOTHING = { .osym = CV_NONE };
+    static const cv_fixed NONE = { 0, 0 };
+    cv_part_fixups *fixups = link->fixups;
+    cv_mem *mem = &link->ctx->mem;
+
+    if (!cv_fixups_room(mem, &fixups->fixup, link->out->irel.count) ||
+        !cv_fixeds_room(mem, &fixups->fixed, link->out->osec.count))
+        return false;
+    while (fixups->fixup.count < link->out->irel.count)
+        if (!cv_fixups_push(mem, &fixups->fixup, NOTHING))
+            return false;
+    while (fixups->fixed.count < link->out->osec.count)
+        if (!cv_fixeds_push(mem, &fixups->fixed, NONE))
+            return false;
+    return true;
 }
 
 cuvet_status cv_link_decide(cv_link *link)
 {
     cv_u8s cut = { 0 }; /* by function: it stays, unreachable, and what it calls does not: said */
-    cuvet_status st =
-        cv_u8s_fill(&link->ctx->mem, &cut, link->functions->fn.count) ? CUVET_OK : cv_l_nomem(link);
+    cuvet_status st = begin(link) && cv_u8s_fill(&link->ctx->mem, &cut, link->functions->fn.count)
+                          ? CUVET_OK
+                          : cv_l_nomem(link);
 
     for (cv_id i = 0; i < link->out->osec.count && st == CUVET_OK; i++)
         if (cv_l_osec(link, i)->group == CV_G_REL && !cv_l_osec(link, i)->is_resolved)
-            st = decide(link, &cut, i);
+            st = decide_section(link, &cut, i);
     cv_u8s_free(&link->ctx->mem, &cut);
     return st;
 }
@@ -558,24 +588,26 @@ bool cv_link_put_field(const cv_field *field, uint8_t *bytes, uint64_t size, uin
 }
 CV_BUF_END
 
-uint64_t cv_link_reach_of(const cv_link *link, const cv_irel *rel)
+uint64_t cv_link_reach_of(const cv_link *link, cv_id rel)
 {
+    const cv_fixup *fixup = cv_l_fixup(link, rel);
     uint64_t most = 0;
 
-    for (unsigned i = 0; i < rel->n_fields; i++) {
-        const cv_field *field = cv_fields_get(&link->fixups->field, (uint64_t)rel->field + i);
+    for (unsigned i = 0; i < fixup->n_fields; i++) {
+        const cv_field *field = cv_fields_get(&link->fixups->field, (uint64_t)fixup->field + i);
 
         most = cv_max(most, ((uint64_t)field->pos + field->bits + 7) / 8);
     }
     return most;
 }
 
-bool cv_link_apply(const cv_link *link, const cv_irel *rel, uint8_t *bytes, uint64_t size)
+bool cv_link_apply(const cv_link *link, cv_id rel, uint8_t *bytes, uint64_t size)
 {
+    const cv_fixup *fixup = cv_l_fixup(link, rel);
     bool ok = true;
 
-    for (unsigned i = 0; i < rel->n_fields && ok; i++)
-        ok = cv_link_put_field(cv_fields_get(&link->fixups->field, (uint64_t)rel->field + i), bytes, size,
-                               rel->off);
+    for (unsigned i = 0; i < fixup->n_fields && ok; i++)
+        ok = cv_link_put_field(cv_fields_get(&link->fixups->field, (uint64_t)fixup->field + i), bytes, size,
+                               cv_l_irel(link, rel)->off);
     return ok;
 }

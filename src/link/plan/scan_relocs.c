@@ -142,13 +142,13 @@ cuvet_status cv_link_relocations(cv_link *link, cv_id isec)
 
 /* May a loader apply this? Not what is a matter of the linker alone, not what names memory that the link lays
  * out, and not what it does not know. */
-static bool may_stay(const cv_link *link, const cv_irel *rel)
+static bool may_stay(const cv_link *link, cv_id rel)
 {
-    const cv_isym *sym = cv_l_isym(link, rel->sym);
-    const cv_reloc_facts *facts = cv_reloc_of(rel->type);
+    const cv_isym *sym = cv_l_isym(link, cv_l_irel(link, rel)->sym);
+    const cv_reloc_facts *facts = cv_reloc_of(cv_l_fixup(link, rel)->type);
     cv_reloc_who who = (cv_reloc_who)facts->who;
 
-    if (link->options->relocatable || rel->target == CV_NONE)
+    if (link->options->relocatable || cv_l_irel(link, rel)->target == CV_NONE)
         return true;
     if (cv_reloc_is_linked(facts) || who == CV_RELOC_OLD || who == CV_RELOC_NONE || cv_l_is_shared(sym) ||
         cv_l_is_reserved(sym) || facts->final != 0)
@@ -158,6 +158,15 @@ static bool may_stay(const cv_link *link, const cv_irel *rel)
 
 /* What stays of the relocations lies inside of what it patches; what was dropped because a function is gone
  * patched nothing that stays. */
+static bool fixup_holds(const cv_link *link, const cv_osec *osec, cv_id rel)
+{
+    const cv_fixup *fixup = cv_l_fixup(link, rel);
+
+    if (fixup->keep)
+        return cv_l_irel(link, rel)->off < cv_l_osec(link, osec->target)->size && may_stay(link, rel);
+    return fixup->n_fields != 0 || !cv_link_is_lost(link, osec, rel);
+}
+
 bool cv_link_decide_holds(const cv_link *link)
 {
     for (cv_id i = 0; i < link->out->osec.count; i++) {
@@ -166,16 +175,12 @@ bool cv_link_decide_holds(const cv_link *link)
 
         if (osec->group != CV_G_REL || osec->is_resolved)
             continue;
-        for (cv_id rel = osec->rels; rel != CV_NONE;) {
-            const cv_irel *irel = cv_l_irel(link, rel);
-
-            kept += irel->keep;
-            if (irel->keep ? irel->off >= cv_l_osec(link, osec->target)->size || !may_stay(link, irel)
-                           : irel->n_fields == 0 && cv_link_is_lost(link, osec, irel))
+        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
+            kept += cv_l_fixup(link, rel)->keep;
+            if (!fixup_holds(link, osec, rel))
                 return false;
-            rel = irel->next;
         }
-        if (kept != osec->n_kept)
+        if (kept != cv_l_fixed(link, i)->n_kept)
             return false;
     }
     return true;

@@ -200,18 +200,19 @@ static cuvet_status fill_relocations(cv_link *link, cv_id id)
 
     if (osec->dead)
         return CUVET_OK;
-    cv_builder_reserve(&osec->bytes, cv_sat_mul(osec->n_kept, osec->entsize));
+    cv_builder_reserve(&osec->bytes, cv_sat_mul(cv_l_fixed(link, id)->n_kept, osec->entsize));
     for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
         const cv_irel *irel = cv_l_irel(link, rel);
+        const cv_fixup *fixup = cv_l_fixup(link, rel);
 
-        if (!irel->keep)
+        if (!fixup->keep)
             continue;
-        if (CV_NEVER(irel->osym == CV_NONE)) /* refer.c */
+        if (CV_NEVER(fixup->osym == CV_NONE)) /* refer.c */
             return cv_link_broken(link);
         cv_put_u64(&osec->bytes, irel->off);
-        cv_put_u64(&osec->bytes, (uint64_t)cv_l_osym(link, irel->osym)->index << 32 | irel->type);
+        cv_put_u64(&osec->bytes, (uint64_t)cv_l_osym(link, fixup->osym)->index << 32 | fixup->type);
         if (rela)
-            cv_put_u64(&osec->bytes, (uint64_t)irel->addend);
+            cv_put_u64(&osec->bytes, (uint64_t)fixup->addend);
     }
     osec->link = LINK_SYMTAB;
     osec->info = cv_l_osec(link, osec->target)->index;
@@ -225,7 +226,7 @@ static void put_resolved(const cv_link *link, cv_builder *builder, cv_id rel, co
     cv_id osym = cv_link_symbol_of(link, irel->sym);
     uint64_t addend = osec->type == CV_SHT_RELA ? (uint64_t)irel->addend : 0;
 
-    if (!irel->resolved)
+    if (!cv_l_fixup(link, rel)->resolved)
         return;
     if (cv_l_type(sym) == CV_STT_SECTION && sym->sec != CV_NONE)
         addend = cv_wrap_add(addend, cv_l_became(link, sym->sec)->base);
@@ -494,14 +495,16 @@ cuvet_status cv_link_fill(cv_link *link)
 
 enum { FILE_HEADER = 64 };
 
-static bool section_holds(const cv_osec *osec, uint64_t *end)
+static bool section_holds(const cv_link *link, cv_id id, uint64_t *end)
 {
+    const cv_osec *osec = cv_l_osec(link, id);
+
     if (osec->off < *end || (osec->align > 1 && osec->off % osec->align != 0))
         return false;
     if (osec->bytes.len && osec->bytes.len != osec->size)
         return false;
     if (osec->group == CV_G_REL &&
-        (osec->first_part != CV_NONE || osec->size != osec->n_kept * osec->entsize))
+        (osec->first_part != CV_NONE || osec->size != cv_l_fixed(link, id)->n_kept * osec->entsize))
         return false;
     *end = osec->group == CV_G_NOBITS ? osec->off : cv_sat_add(osec->off, osec->size);
     return true;
@@ -513,7 +516,7 @@ bool cv_link_fill_holds(const cv_link *link)
     uint64_t end = FILE_HEADER;
 
     for (uint64_t i = 1; i < link->layout->order.count; i++)
-        if (!section_holds(cv_l_osec(link, *cv_u32s_get(&link->layout->order, i)), &end))
+        if (!section_holds(link, *cv_u32s_get(&link->layout->order, i), &end))
             return false;
     return link->synthetics->shoff >= end &&
            cv_l_osec(link, link->out->symtab)->bytes.len / cv_elf_sym_size(false) ==

@@ -79,11 +79,11 @@ static bool put_section(const cv_link *link, cv_block *out, const cv_osec *osec)
 }
 
 /* Relocations of this section write into the section that they are about. */
-static bool is_applied(const cv_link *link, const cv_osec *osec)
+static bool is_applied(const cv_link *link, cv_id id)
 {
-    const cv_osec *target;
+    const cv_osec *osec = cv_l_osec(link, id), *target;
 
-    if (osec->group != CV_G_REL || osec->is_resolved || osec->n_applied == 0)
+    if (osec->group != CV_G_REL || osec->is_resolved || cv_l_fixed(link, id)->n_applied == 0)
         return false;
     target = cv_l_osec(link, osec->target);
     return !target->dead && target->group != CV_G_NOBITS;
@@ -96,8 +96,8 @@ static bool apply(const cv_link *link, cv_block *out, const cv_osec *osec)
     bool ok = bytes != NULL;
 
     for (cv_id rel = osec->rels; rel != CV_NONE && ok; rel = cv_l_irel(link, rel)->next)
-        if (cv_l_irel(link, rel)->n_fields)
-            ok = cv_link_apply(link, cv_l_irel(link, rel), bytes, target->size);
+        if (cv_l_fixup(link, rel)->n_fields)
+            ok = cv_link_apply(link, rel, bytes, target->size);
     return ok;
 }
 
@@ -110,9 +110,9 @@ static bool mark_patches(const cv_link *link, const cv_osec *osec, cv_u8s *patch
     for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
         const cv_irel *irel = cv_l_irel(link, rel);
 
-        if (irel->n_fields == 0)
+        if (cv_l_fixup(link, rel)->n_fields == 0)
             continue;
-        len = cv_link_reach_of(link, irel);
+        len = cv_link_reach_of(link, rel);
         if (len > target->size || irel->off > target->size - len)
             return false;
         for (uint64_t at = (target->off + irel->off) / PATCH; at * PATCH < target->off + irel->off + len;
@@ -158,13 +158,13 @@ static bool patch_all(const cv_link *link, cv_block *out, cv_u8s *patched)
     bool ok = true;
 
     for (cv_id i = 0; i < link->out->osec.count && ok; i++)
-        if (is_applied(link, cv_l_osec(link, i)) && cv_l_osec(link, cv_l_osec(link, i)->target)->lent)
+        if (is_applied(link, i) && cv_l_osec(link, cv_l_osec(link, i)->target)->lent)
             ok = mark_patches(link, cv_l_osec(link, i), patched);
     for (cv_id i = 0; i < link->out->osec.count && ok; i++)
         if (cv_l_osec(link, i)->lent)
             ok = copy_patches(link, out, cv_l_osec(link, i), patched);
     for (cv_id i = 0; i < link->out->osec.count && ok; i++)
-        if (is_applied(link, cv_l_osec(link, i)))
+        if (is_applied(link, i))
             ok = apply(link, out, cv_l_osec(link, i));
     return ok;
 }

@@ -3,21 +3,21 @@
 
 #include <check.h>
 
-cv_irel *kept_relocation(cv_link *link)
+cv_id kept_relocation(const cv_link *link)
 {
-    for (uint64_t i = 0; i < link->out->irel.count; i++)
-        if (cv_l_irel(link, i)->keep)
-            return cv_l_irel(link, i);
+    for (cv_id i = 0; i < link->fixups->fixup.count; i++)
+        if (cv_l_fixup(link, i)->keep)
+            return i;
     ck_abort_msg("no relocation stays");
 }
 
 void kept_names(cv_link *link, uint8_t space)
 {
-    cv_irel *rel = kept_relocation(link);
+    cv_id rel = kept_relocation(link), sym = cv_l_irel(link, rel)->sym;
 
-    rel->type = 2;
-    cv_l_isym(link, rel->sym)->info = CV_STB_GLOBAL << 4 | CV_STT_CUDA_OBJECT;
-    cv_l_isym(link, rel->sym)->other = space;
+    cv_l_fixup(link, rel)->type = 2;
+    cv_l_isym(link, sym)->info = CV_STB_GLOBAL << 4 | CV_STT_CUDA_OBJECT;
+    cv_l_isym(link, sym)->other = space;
 }
 
 cv_irel *added_relocation(cv_link *link)

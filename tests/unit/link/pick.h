@@ -5,7 +5,7 @@
 
 #include "link/in/stages.h"
 
-cv_irel *kept_relocation(cv_link *link);
+cv_id kept_relocation(const cv_link *link);
 /* What stays is an address in memory that the link has laid out itself. */
 void kept_names(cv_link *link, uint8_t space);
 cv_irel *added_relocation(cv_link *link);

@@ -103,20 +103,20 @@ START_TEST(no_graph)
 END_TEST
 
 /* A relocation of code that calls another function. */
-static cv_irel *a_call(cv_osec **of)
+static cv_id a_call(cv_id *of)
 {
     for (uint64_t i = 0; i < link.out->osec.count; i++) {
-        cv_osec *osec = cv_l_osec(&link, i);
+        const cv_osec *osec = cv_l_osec(&link, i);
 
         if (osec->group != CV_G_REL || cv_l_osec(&link, osec->target)->group != CV_G_CODE)
             continue;
         for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(&link, rel)->next) {
-            cv_irel *irel = cv_l_irel(&link, rel);
+            const cv_irel *irel = cv_l_irel(&link, rel);
             cv_id fn = cv_l_fn_of(&link, irel->sym);
 
-            *of = osec;
-            if (irel->keep && fn != CV_NONE && fn != cv_l_osec(&link, osec->target)->fn)
-                return irel;
+            *of = (cv_id)i;
+            if (cv_l_fixup(&link, rel)->keep && fn != CV_NONE && fn != cv_l_osec(&link, osec->target)->fn)
+                return rel;
         }
     }
     ck_abort_msg("nothing is called");
@@ -124,17 +124,16 @@ static cv_irel *a_call(cv_osec **of)
 
 START_TEST(lost)
 {
-    cv_osec *osec;
-    cv_irel *rel;
+    cv_id osec, rel;
 
     begin(CASES[_i]);
     ck_assert_int_eq(cv_link_run_to(&link, decide()), CUVET_OK);
     ck_assert_int_eq(cv_link_check(&link, decide()), CUVET_OK);
     rel = a_call(&osec);
-    cv_l_fn_calls(&link, cv_l_fn_of(&link, rel->sym))->live = false;
+    cv_l_fn_calls(&link, cv_l_fn_of(&link, cv_l_irel(&link, rel)->sym))->live = false;
     ck_assert_int_eq(cv_link_check(&link, decide()), CUVET_OK); /* it stays, and is refused later */
-    rel->keep = false;
-    osec->n_kept--;
+    cv_l_fixup(&link, rel)->keep = false;
+    cv_l_fixed(&link, osec)->n_kept--;
     ck_assert_int_eq(cv_link_check(&link, decide()), CUVET_E_INTERNAL);
     ck_assert_str_eq(cuvet_rule_get(said.rule)->id, "CV-LINK-016");
     end();

@@ -374,13 +374,13 @@ BREAK(propagate_own_sum, cv_trait_set(&cv_l_fn_usage(&link, kernel()->id)->own, 
 BREAK(propagate_stack, cv_l_fn_usage(&link, kernel()->id)->stack = cv_l_fn_usage(&link, kernel()->id)->frame)
 BREAK(propagate_recursion, cv_l_fn_usage(&link, kernel()->id)->recursive = true)
 
-BREAK(decide_count, kept_relocation(&link)->keep = false)
-BREAK(decide_inside, kept_relocation(&link)->off = UINT64_MAX)
+BREAK(decide_count, cv_l_fixup(&link, kept_relocation(&link))->keep = false)
+BREAK(decide_inside, cv_l_irel(&link, kept_relocation(&link))->off = UINT64_MAX)
 
 /* What only a linker can apply, what is for older machines, what has another number in a program. */
-BREAK(decide_linkers, kept_relocation(&link)->type = 100)
-BREAK(decide_old, kept_relocation(&link)->type = 15)
-BREAK(decide_unified, kept_relocation(&link)->type = 104)
+BREAK(decide_linkers, cv_l_fixup(&link, kept_relocation(&link))->type = 100)
+BREAK(decide_old, cv_l_fixup(&link, kept_relocation(&link))->type = 15)
+BREAK(decide_unified, cv_l_fixup(&link, kept_relocation(&link))->type = 104)
 BREAK(decide_shared, kept_names(&link, CV_STO_SPACE_SHARED))
 BREAK(decide_constant, kept_names(&link, 0x80))
 
@@ -412,7 +412,15 @@ BREAK(arrange_locals, link.layout->n_locals = link.layout->sym_order.count + 2)
 BREAK(fill_overlap, ordered(5)->off = ordered(4)->off)
 BREAK(fill_align, ordered(link.layout->order.count - 1)->off++)
 BREAK(fill_bytes, cv_l_osec(&link, link.out->strtab)->size++)
-BREAK(fill_kept, osec_with_relocations()->n_kept++)
+static cv_id patched(void)
+{
+    for (cv_id i = 0; i < link.fixups->fixed.count; i++)
+        if (cv_l_fixed(&link, i)->n_kept)
+            return i;
+    ck_abort_msg("no relocation stays");
+}
+
+BREAK(fill_kept, cv_l_fixed(&link, patched())->n_kept++)
 BREAK(fill_tables, link.synthetics->shoff = 64)
 BREAK(fill_symbols, link.layout->sym_order.count--)
 
