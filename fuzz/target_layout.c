@@ -125,7 +125,7 @@ static void check_shared(const cv_link *link)
 
         if (cv_l_osec(link, osec)->group != CV_G_NOBITS || cv_l_osec(link, osec)->dead)
             continue;
-        for (cv_id i = 0; i < link->inputs->isym.count; i++) {
+        for (cv_id i = 0; i < link->memory->shared.count; i++) {
             const cv_isym *sym = cv_l_isym(link, i);
 
             if (cv_l_shared(link, sym->id)->placed && cv_l_shared(link, sym->id)->sec == osec && sym->size &&

@@ -277,14 +277,14 @@ static void step(relocate_world *world)
     if (rel.off >= PATCHED || cv_reloc_of(rel.type)->bytes > PATCHED - rel.off ||
         !cv_l_add_rel(&world->link, Q, &rel))
         return;
-    known = cv_link_fix(&world->link, osec->rels, osec, &fix);
+    known = cv_link_fix(&world->link, cv_l_irel(&world->link, osec->rels), osec, &fix);
     fz_note(world->fuzz, known);
     if (!known)
         return;
     check_fix(world, &rel, &fix);
     check_apply(world, &fix, rel.off);
-    FZ_CHECK(cv_link_fix(&world->link, osec->rels, osec, &again) && again.count == fix.count &&
-                 again.keep == fix.keep,
+    FZ_CHECK(cv_link_fix(&world->link, cv_l_irel(&world->link, osec->rels), osec, &again) &&
+                 again.count == fix.count && again.keep == fix.keep,
              "asked twice");
 }
 

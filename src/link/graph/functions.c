@@ -78,22 +78,27 @@ cuvet_status cv_link_functions(cv_link *link)
 }
 
 /* A definition is that of its function, a kernel is one in all declarations, and code has an owner. */
+static bool symbol_holds(const cv_link *link, const cv_isym *sym, cv_id fn)
+{
+    const cv_lfn *function;
+
+    if (cv_l_type(sym) != CV_STT_FUNC || fn >= link->functions->fn.count)
+        return false;
+    function = cv_l_fn(link, fn);
+    if (function->name != sym->name || ((sym->other & CV_STO_ENTRY) && !function->kernel))
+        return false;
+    return sym->sec == CV_NONE ||
+           (function->has_def &&
+            cv_codes_get(&link->functions->code, sym->sec)->owner < link->functions->fn.count);
+}
+
 bool cv_link_functions_holds(const cv_link *link)
 {
     for (cv_id i = 0; i < link->inputs->isym.count; i++) {
         const cv_isym *sym = cv_l_isym(link, i);
         cv_id fn = cv_l_fn_of(link, i);
 
-        if ((fn != CV_NONE) != (cv_l_type(sym) == CV_STT_FUNC) || !cv_l_below(fn, link->functions->fn.count))
-            return false;
-        if (fn == CV_NONE)
-            continue;
-        if (cv_l_fn(link, fn)->name != sym->name ||
-            ((sym->other & CV_STO_ENTRY) && !cv_l_fn(link, fn)->kernel))
-            return false;
-        if (sym->sec != CV_NONE &&
-            (!cv_l_fn(link, fn)->has_def ||
-             cv_codes_get(&link->functions->code, sym->sec)->owner >= link->functions->fn.count))
+        if (fn == CV_NONE ? cv_l_type(sym) == CV_STT_FUNC : !symbol_holds(link, sym, fn))
             return false;
     }
     for (cv_id i = 0; i < link->functions->fn.count; i++) {

@@ -386,7 +386,7 @@ typedef struct cv_part_out {
 /* Where variables lie. */
 typedef struct cv_part_memory {
     cv_fn_memories fn;       /* by function */
-    cv_shared_places shared; /* by symbol of an input */
+    cv_shared_places shared; /* by symbol of an input; none where no variable is shared */
     cv_u64s bank_off; /* by section, of branch tables: place in the bank of every kernel that reaches it */
     bool coloured;    /* shared variables of more than one kernel have places */
 } cv_part_memory;
@@ -435,8 +435,10 @@ typedef struct cv_part_reread {
     PART(options)                                                                                            \
     PART(names)                                                                                              \
     PART(inputs)                                                                                             \
-    PART(resolution) PART(functions) PART(uses) PART(calls) PART(usage) PART(out) PART(memory) PART(fixups)  \
-        PART(records) PART(layout) PART(synthetics) PART(file) PART(reread)
+    PART(resolution)                                                                                         \
+    PART(functions)                                                                                          \
+    PART(uses) PART(calls) PART(usage) PART(out) PART(memory) PART(fixups) PART(records) PART(layout)        \
+        PART(synthetics) PART(file) PART(reread)
 
 /* A link: where each part is. It stays where it was begun. */
 typedef struct cv_link {

@@ -195,10 +195,11 @@ static void compare_with_winner(cv_link *link, const cv_meaning *entry)
 
 bool cv_l_fill_none(cv_mem *mem, cv_u32s *list, uint64_t count)
 {
-    if (!cv_u32s_fill(mem, list, count))
+    if (!cv_u32s_room(mem, list, count))
         return false;
-    for (uint64_t i = 0; i < count; i++)
-        *cv_u32s_at(list, i) = CV_NONE;
+    while (list->count < count)
+        if (!cv_u32s_push(mem, list, CV_NONE))
+            return false;
     return true;
 }
 

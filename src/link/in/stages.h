@@ -69,15 +69,18 @@ CV_MUST bool cv_link_field(cv_fix *fix, uint32_t type, cv_reloc_use use, uint64_
 /* Does all of it fit, with what is in the section? */
 CV_MUST bool cv_link_fits(const cv_fix *fix, cv_span body, uint64_t off);
 /* Asked once for each relocation, by the stage that decides. False: a type for which it is not known. */
-CV_MUST bool cv_link_fix(const cv_link *link, cv_id rel, const cv_osec *osec, cv_fix *fix);
+CV_MUST bool cv_link_fix(const cv_link *link, const cv_irel *rel, const cv_osec *osec, cv_fix *fix);
 /* A relocation, decided, of data or of code that a kernel reaches was left out because the function that it
  * names is gone. */
-CV_MUST bool cv_link_is_lost(const cv_link *link, const cv_osec *osec, cv_id rel);
+CV_MUST bool cv_link_is_lost(const cv_link *link, const cv_osec *osec, const cv_irel *rel,
+                             const cv_fixup *fixup);
 /* Write the fields of a relocation into the bytes of its section; every field lies inside of it. */
 CV_MUST bool cv_link_put_field(const cv_field *field, uint8_t *bytes, uint64_t size, uint64_t off);
 /* Bytes from the place of a relocation on that it writes into. */
-uint64_t cv_link_reach_of(const cv_link *link, cv_id rel);
-CV_MUST bool cv_link_apply(const cv_link *link, cv_id rel, uint8_t *bytes, uint64_t size);
+uint64_t cv_link_reach_of(const cv_link *link, const cv_fixup *fixup);
+/* The same with all fields of one. */
+CV_MUST bool cv_link_apply(const cv_link *link, const cv_fixup *fixup, uint8_t *bytes, uint64_t size,
+                           uint64_t off);
 CV_MUST cuvet_status cv_link_decide(cv_link *link);
 CV_MUST cuvet_status
 cv_link_frames(cv_link *link); /* plan/debug_frames.c: call frame information, from sm_100 on */

@@ -48,8 +48,9 @@ static void check_relocations(cv_link *link, const cv_osec *osec)
 {
     for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
         const cv_irel *irel = cv_l_irel(link, rel);
+        const cv_fixup *fixup = cv_l_fixup(link, rel);
 
-        if (cv_l_fixup(link, rel)->keep && is_gone(link, cv_l_fixup(link, rel)->osym))
+        if (fixup->keep && is_gone(link, fixup->osym))
             cv_link_say(link, irel->sym, CV_R_LINK_REFERENCE, cv_l_isym(link, irel->sym)->index, 0);
     }
 }

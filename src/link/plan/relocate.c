@@ -302,9 +302,8 @@ static uint32_t final_type(const relocate_job *job)
     return job->link->options->relocatable || job->facts->final == 0 ? job->rel->type : job->facts->final;
 }
 
-bool cv_link_fix(const cv_link *link, cv_id rel, const cv_osec *osec, cv_fix *fix)
+bool cv_link_fix(const cv_link *link, const cv_irel *irel, const cv_osec *osec, cv_fix *fix)
 {
-    const cv_irel *irel = cv_l_irel(link, rel);
     cv_id out;
     relocate_job job = { .link = link,
                          .rel = irel,
@@ -335,27 +334,26 @@ bool cv_link_fix(const cv_link *link, cv_id rel, const cv_osec *osec, cv_fix *fi
 }
 
 /* What was found out: its fields, or its final form. */
-static bool keep_fix(cv_link *link, cv_id id, cv_id osym, const cv_fix *fix)
+static bool keep_fix(cv_link *link, const cv_irel *rel, cv_fixup *fixup, cv_id osym, const cv_fix *fix)
 {
-    const cv_irel *rel = cv_l_irel(link, id);
-    cv_fixup fixup = { .addend = rel->addend,
-                       .type = rel->type,
-                       .osym = osym,
-                       .field = (cv_id)link->fixups->field.count,
-                       .keep = fix->keep,
-                       .resolved = fix->resolved };
+    cv_fields *fields = &link->fixups->field;
 
+    *fixup = (cv_fixup){ .addend = rel->addend,
+                         .type = rel->type,
+                         .osym = osym,
+                         .field = (cv_id)fields->count,
+                         .keep = fix->keep,
+                         .resolved = fix->resolved };
     if (fix->keep) {
-        fixup.type = fix->type;
-        fixup.addend = (int64_t)cv_wrap_add((uint64_t)rel->addend, fix->addend);
+        fixup->type = fix->type;
+        fixup->addend = (int64_t)cv_wrap_add((uint64_t)rel->addend, fix->addend);
     }
-    for (unsigned i = 0; i < fix->count && rel->target != CV_NONE; i++) {
-        if (link->fixups->field.count >= CV_NONE ||
-            !cv_fields_push(&link->ctx->mem, &link->fixups->field, CV_ARRAY_GET(fix->field, i)))
+    if (rel->target == CV_NONE) /* the link made it: nothing is written */
+        return true;
+    for (unsigned i = 0; i < fix->count; i++)
+        if (fields->count >= CV_NONE || !cv_fields_push(&link->ctx->mem, fields, CV_ARRAY_GET(fix->field, i)))
             return false;
-        fixup.n_fields++;
-    }
-    *cv_l_fixup(link, id) = fixup; /* where the link made it, nothing is written */
+    fixup->n_fields = (uint8_t)fix->count;
     return true;
 }
 
@@ -418,24 +416,23 @@ static bool is_loaded(const cv_osec *target)
 }
 
 /* The function that it names is gone, and nothing is left of it. */
-static bool is_dropped(const cv_link *link, cv_id id)
+static bool is_dropped(const cv_link *link, const cv_irel *rel, const cv_fixup *fixup)
 {
-    const cv_irel *rel = cv_l_irel(link, id);
     cv_id out;
 
-    if (cv_l_fixup(link, id)->keep || cv_l_fixup(link, id)->n_fields != 0) /* nearly all */
+    if (fixup->keep || fixup->n_fields != 0) /* nearly all */
         return false;
     out = rel->osym != CV_NONE || rel->sym == CV_NONE ? rel->osym : cv_l_out_of(link, rel->sym);
     return out != CV_NONE && dead_function(link, cv_l_osym(link, out)) &&
            !cv_reloc_has(cv_reloc_of(rel->type), CV_USE_CLEARS);
 }
 
-bool cv_link_is_lost(const cv_link *link, const cv_osec *osec, cv_id rel)
+bool cv_link_is_lost(const cv_link *link, const cv_osec *osec, const cv_irel *rel, const cv_fixup *fixup)
 {
     const cv_osec *target;
     cv_id fn;
 
-    if (!is_dropped(link, rel))
+    if (!is_dropped(link, rel, fixup))
         return false;
     target = cv_l_osec(link, osec->target);
     if (!is_loaded(target))
@@ -447,16 +444,17 @@ bool cv_link_is_lost(const cv_link *link, const cv_osec *osec, cv_id rel)
 /* An undefined function that nothing is known to call, or one that is gone: code that runs would call nobody.
  * What stays because its address is taken, while no kernel reaches it, calls nobody in what the reference
  * makes as well; that is said once for each function. */
-static cuvet_status lost(cv_link *link, cv_u8s *cut, const cv_osec *osec, cv_id rel)
+static cuvet_status lost(cv_link *link, cv_u8s *cut, const cv_osec *osec, const cv_irel *rel,
+                         const cv_fixup *fixup)
 {
     const cv_osec *target = cv_l_osec(link, osec->target);
-    cv_id fn = CV_NONE, sym = cv_l_irel(link, rel)->sym;
+    cv_id fn = CV_NONE, sym = rel->sym;
 
-    if (!is_dropped(link, rel))
+    if (!is_dropped(link, rel, fixup))
         return CUVET_OK;
     if (is_loaded(target))
         fn = function_of(link, target);
-    if (cv_link_is_lost(link, osec, rel)) {
+    if (cv_link_is_lost(link, osec, rel, fixup)) {
         cv_link_say(link, sym, CV_R_LINK_REFERENCE, cv_l_isym(link, sym)->index, 0);
         return CUVET_E_REFUSED;
     }
@@ -473,13 +471,13 @@ static cuvet_status refuse(cv_link *link, const cv_irel *rel, cv_rule rule, uint
     return CUVET_E_REFUSED;
 }
 
-static cuvet_status decide(cv_link *link, cv_u8s *cut, const cv_osec *osec, cv_id id)
+static cuvet_status decide(cv_link *link, cv_u8s *cut, const cv_osec *osec, const cv_irel *rel,
+                           cv_fixup *fixup)
 {
-    const cv_irel *rel = cv_l_irel(link, id);
     cv_id osym = rel->osym;
     cv_fix fix;
 
-    if (!cv_link_fix(link, id, osec, &fix))
+    if (!cv_link_fix(link, rel, osec, &fix))
         return refuse(link, rel, CV_R_LINK_RELOC, rel->type, 0);
     if (overflows(link, rel, &fix))
         return refuse(link, rel, CV_R_LINK_FIELD, rel->type, CV_ARRAY_AT(fix.field, 0)->value);
@@ -488,9 +486,9 @@ static cuvet_status decide(cv_link *link, cv_u8s *cut, const cv_osec *osec, cv_i
     if (fix.keep && osym == CV_NONE) /* against nothing */
         return refuse(link, rel, CV_R_LINK_RELOC, fix.type, 0);
     tell_slot(link, rel, &fix);
-    if (!keep_fix(link, id, osym, &fix))
+    if (!keep_fix(link, rel, fixup, osym, &fix))
         return cv_l_nomem(link);
-    return fix.dead ? lost(link, cut, osec, id) : CUVET_OK;
+    return fix.dead ? lost(link, cut, osec, rel, fixup) : CUVET_OK;
 }
 
 static cuvet_status decide_section(cv_link *link, cv_u8s *cut, cv_id id)
@@ -500,12 +498,16 @@ static cuvet_status decide_section(cv_link *link, cv_u8s *cut, cv_id id)
     cv_fixed *fixed = cv_l_fixed(link, id);
     cuvet_status st = CUVET_OK;
 
-    for (cv_id rel = osec->rels; rel != CV_NONE && st == CUVET_OK; rel = cv_l_irel(link, rel)->next) {
-        st = decide(link, cut, osec, rel);
-        fixed->n_kept += cv_l_fixup(link, rel)->keep;
-        fixed->n_applied += cv_l_fixup(link, rel)->n_fields != 0;
-        if (resolved != CV_NONE && cv_l_fixup(link, rel)->resolved)
+    for (cv_id at = osec->rels; at != CV_NONE && st == CUVET_OK;) {
+        const cv_irel *rel = cv_l_irel(link, at);
+        cv_fixup *fixup = cv_l_fixup(link, at);
+
+        st = decide(link, cut, osec, rel, fixup);
+        fixed->n_kept += fixup->keep;
+        fixed->n_applied += fixup->n_fields != 0;
+        if (resolved != CV_NONE && fixup->resolved)
             cv_l_fixed(link, resolved)->n_kept++;
+        at = rel->next;
     }
     return st;
 }
@@ -588,9 +590,8 @@ bool cv_link_put_field(const cv_field *field, uint8_t *bytes, uint64_t size, uin
 }
 CV_BUF_END
 
-uint64_t cv_link_reach_of(const cv_link *link, cv_id rel)
+uint64_t cv_link_reach_of(const cv_link *link, const cv_fixup *fixup)
 {
-    const cv_fixup *fixup = cv_l_fixup(link, rel);
     uint64_t most = 0;
 
     for (unsigned i = 0; i < fixup->n_fields; i++) {
@@ -601,13 +602,12 @@ uint64_t cv_link_reach_of(const cv_link *link, cv_id rel)
     return most;
 }
 
-bool cv_link_apply(const cv_link *link, cv_id rel, uint8_t *bytes, uint64_t size)
+bool cv_link_apply(const cv_link *link, const cv_fixup *fixup, uint8_t *bytes, uint64_t size, uint64_t off)
 {
-    const cv_fixup *fixup = cv_l_fixup(link, rel);
     bool ok = true;
 
     for (unsigned i = 0; i < fixup->n_fields && ok; i++)
         ok = cv_link_put_field(cv_fields_get(&link->fixups->field, (uint64_t)fixup->field + i), bytes, size,
-                               cv_l_irel(link, rel)->off);
+                               off);
     return ok;
 }

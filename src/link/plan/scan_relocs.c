@@ -9,6 +9,7 @@ typedef struct scan_table {
     cv_id target_id;
     cv_span body;
     uint64_t count;
+    uint64_t base; /* of what is patched, in the output */
     bool rela;
     bool data; /* it patches data of the program */
 } scan_table;
@@ -77,7 +78,7 @@ static bool is_orphan(const cv_link *link, const scan_table *table, const cv_isy
 static cuvet_status add(cv_link *link, const scan_table *table, cv_id out, uint64_t index)
 {
     cv_elf_reloc reloc = entry(table, index);
-    cv_irel rel = { .off = cv_sat_add(reloc.off, cv_l_became(link, table->target->id)->base),
+    cv_irel rel = { .off = cv_sat_add(reloc.off, table->base),
                     .addend = reloc.addend,
                     .type = reloc.type,
                     .sym = table->obj->first_sym + reloc.sym,
@@ -89,8 +90,8 @@ static cuvet_status add(cv_link *link, const scan_table *table, cv_id out, uint6
         return cv_link_broken(link);
     if (is_orphan(link, table, cv_l_isym(link, rel.sym)))
         return CUVET_OK;
-    fn = cv_l_fn_of(link, rel.sym);
-    if (fn != CV_NONE && table->data)
+    fn = table->data ? cv_l_fn_of(link, rel.sym) : CV_NONE;
+    if (fn != CV_NONE)
         *cv_u8s_at(&link->uses->by_data, fn) = !cv_l_fn(link, fn)->kernel;
     return cv_l_add_rel(link, out, &rel) ? CUVET_OK : cv_l_nomem(link);
 }
@@ -134,6 +135,7 @@ cuvet_status cv_link_relocations(cv_link *link, cv_id isec)
         return cv_l_nomem(link);
     if (cv_l_became(link, table.target->id)->lost)
         return CUVET_OK;
+    table.base = cv_l_became(link, table.target_id)->base;
     table.data = is_data(cv_l_osec(link, cv_l_became(link, table.target_id)->out)->group);
     for (uint64_t i = 0; i < table.count && st == CUVET_OK; i++)
         st = add(link, &table, out, i);
@@ -142,14 +144,15 @@ cuvet_status cv_link_relocations(cv_link *link, cv_id isec)
 
 /* May a loader apply this? Not what is a matter of the linker alone, not what names memory that the link lays
  * out, and not what it does not know. */
-static bool may_stay(const cv_link *link, cv_id rel)
+static bool may_stay(const cv_link *link, const cv_irel *rel, const cv_fixup *fixup)
 {
-    const cv_isym *sym = cv_l_isym(link, cv_l_irel(link, rel)->sym);
-    const cv_reloc_facts *facts = cv_reloc_of(cv_l_fixup(link, rel)->type);
+    const cv_reloc_facts *facts = cv_reloc_of(fixup->type);
     cv_reloc_who who = (cv_reloc_who)facts->who;
+    const cv_isym *sym;
 
-    if (link->options->relocatable || cv_l_irel(link, rel)->target == CV_NONE)
+    if (link->options->relocatable || rel->target == CV_NONE)
         return true;
+    sym = cv_l_isym(link, rel->sym);
     if (cv_reloc_is_linked(facts) || who == CV_RELOC_OLD || who == CV_RELOC_NONE || cv_l_is_shared(sym) ||
         cv_l_is_reserved(sym) || facts->final != 0)
         return false;
@@ -158,30 +161,29 @@ static bool may_stay(const cv_link *link, cv_id rel)
 
 /* What stays of the relocations lies inside of what it patches; what was dropped because a function is gone
  * patched nothing that stays. */
-static bool fixup_holds(const cv_link *link, const cv_osec *osec, cv_id rel)
+static bool section_holds(const cv_link *link, cv_id id)
 {
-    const cv_fixup *fixup = cv_l_fixup(link, rel);
+    const cv_osec *osec = cv_l_osec(link, id);
+    uint64_t kept = 0, size = cv_l_osec(link, osec->target)->size;
 
-    if (fixup->keep)
-        return cv_l_irel(link, rel)->off < cv_l_osec(link, osec->target)->size && may_stay(link, rel);
-    return fixup->n_fields != 0 || !cv_link_is_lost(link, osec, rel);
+    for (cv_id rel = osec->rels; rel != CV_NONE;) {
+        const cv_irel *irel = cv_l_irel(link, rel);
+        const cv_fixup *fixup = cv_l_fixup(link, rel);
+
+        kept += fixup->keep;
+        if (fixup->keep ? irel->off >= size || !may_stay(link, irel, fixup)
+                        : fixup->n_fields == 0 && cv_link_is_lost(link, osec, irel, fixup))
+            return false;
+        rel = irel->next;
+    }
+    return kept == cv_l_fixed(link, id)->n_kept;
 }
 
 bool cv_link_decide_holds(const cv_link *link)
 {
-    for (cv_id i = 0; i < link->out->osec.count; i++) {
-        const cv_osec *osec = cv_l_osec(link, i);
-        uint64_t kept = 0;
-
-        if (osec->group != CV_G_REL || osec->is_resolved)
-            continue;
-        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
-            kept += cv_l_fixup(link, rel)->keep;
-            if (!fixup_holds(link, osec, rel))
-                return false;
-        }
-        if (kept != cv_l_fixed(link, i)->n_kept)
+    for (cv_id i = 0; i < link->out->osec.count; i++)
+        if (cv_l_osec(link, i)->group == CV_G_REL && !cv_l_osec(link, i)->is_resolved &&
+            !section_holds(link, i))
             return false;
-    }
     return true;
 }

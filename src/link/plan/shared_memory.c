@@ -153,19 +153,11 @@ static bool use(shared_plan *shared, cv_id sym, cv_id fn)
     return true;
 }
 
-static bool any_shared(const cv_link *link)
-{
-    for (cv_id i = 0; i < link->inputs->isym.count; i++)
-        if (cv_l_is_shared(cv_l_isym(link, i)))
-            return true;
-    return false;
-}
-
 static cuvet_status find_uses(shared_plan *shared)
 {
     const cv_link *link = shared->link;
 
-    if (!any_shared(link))
+    if (link->memory->shared.count == 0)
         return CUVET_OK;
     if (!cv_l_fill_none(mem(shared), &shared->user, link->inputs->isym.count) ||
         !cv_l_fill_none(mem(shared), &shared->var_of, link->inputs->isym.count))
@@ -233,7 +225,7 @@ static bool list_variable(shared_plan *shared, cv_id id)
 
 static cuvet_status list_variables(shared_plan *shared)
 {
-    for (cv_id i = 0; i < shared->link->inputs->isym.count; i++) {
+    for (cv_id i = 0; i < shared->link->memory->shared.count; i++) {
         const cv_isym *sym = cv_l_isym(shared->link, i);
 
         if (!cv_l_is_shared(sym))
@@ -544,6 +536,17 @@ static cuvet_status lay_out(shared_plan *shared)
     return CUVET_OK;
 }
 
+static bool any_shared(const cv_link *link)
+{
+    for (cv_id i = 0; i < link->inputs->isym.count; i++) {
+        const cv_isym *sym = cv_l_isym(link, i);
+
+        if (cv_l_is_shared(sym) || cv_l_is_reserved(sym))
+            return true;
+    }
+    return false;
+}
+
 /* Nothing has a place yet. */
 static bool begin(shared_plan *shared)
 {
@@ -551,11 +554,12 @@ static bool begin(shared_plan *shared)
     static const cv_shared_place NOWHERE = { 0, CV_NONE, false };
     static const cv_fn_memory NOTHING = { 0, false };
     cv_part_memory *memory = link->memory;
+    uint64_t symbols = any_shared(link) ? link->inputs->isym.count : 0;
 
-    if (!cv_shared_places_room(mem(shared), &memory->shared, link->inputs->isym.count) ||
+    if (!cv_shared_places_room(mem(shared), &memory->shared, symbols) ||
         !cv_fn_memories_room(mem(shared), &memory->fn, link->functions->fn.count))
         return false;
-    while (memory->shared.count < link->inputs->isym.count)
+    while (memory->shared.count < symbols)
         if (!cv_shared_places_push(mem(shared), &memory->shared, NOWHERE))
             return false;
     while (memory->fn.count < link->functions->fn.count)
@@ -599,7 +603,7 @@ cuvet_status cv_link_shared(cv_link *link)
 /* Variables of a kernel lie in its section, aligned. */
 bool cv_link_shared_holds(const cv_link *link)
 {
-    for (cv_id i = 0; i < link->inputs->isym.count; i++) {
+    for (cv_id i = 0; i < link->memory->shared.count; i++) {
         const cv_isym *sym = cv_l_isym(link, i);
 
         if (!cv_l_shared(link, sym->id)->placed)

@@ -18,7 +18,7 @@ void cv_link_place_reserved(cv_link *link)
 {
     uint64_t end = link->options->gen->reserved_first;
 
-    for (cv_id i = 0; i < link->inputs->isym.count; i++) {
+    for (cv_id i = 0; i < link->memory->shared.count; i++) {
         cv_isym *sym = cv_l_isym(link, i);
 
         if (!has_room(link, i))
@@ -42,7 +42,7 @@ bool cv_link_reserved_holds(const cv_link *link)
 {
     uint64_t end = link->options->gen->reserved_first;
 
-    for (cv_id i = 0; i < link->inputs->isym.count && !link->options->relocatable; i++) {
+    for (cv_id i = 0; i < link->memory->shared.count && !link->options->relocatable; i++) {
         const cv_isym *sym = cv_l_isym(link, i);
 
         if (!has_room(link, i))

@@ -95,9 +95,14 @@ static bool apply(const cv_link *link, cv_block *out, const cv_osec *osec)
     uint8_t *bytes = cv_block_at(out, target->off, target->size);
     bool ok = bytes != NULL;
 
-    for (cv_id rel = osec->rels; rel != CV_NONE && ok; rel = cv_l_irel(link, rel)->next)
-        if (cv_l_fixup(link, rel)->n_fields)
-            ok = cv_link_apply(link, rel, bytes, target->size);
+    for (cv_id rel = osec->rels; rel != CV_NONE && ok;) {
+        const cv_irel *irel = cv_l_irel(link, rel);
+        const cv_fixup *fixup = cv_l_fixup(link, rel);
+
+        if (fixup->n_fields)
+            ok = cv_link_apply(link, fixup, bytes, target->size, irel->off);
+        rel = irel->next;
+    }
     return ok;
 }
 
@@ -109,10 +114,11 @@ static bool mark_patches(const cv_link *link, const cv_osec *osec, cv_u8s *patch
 
     for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
         const cv_irel *irel = cv_l_irel(link, rel);
+        const cv_fixup *fixup = cv_l_fixup(link, rel);
 
-        if (cv_l_fixup(link, rel)->n_fields == 0)
+        if (fixup->n_fields == 0)
             continue;
-        len = cv_link_reach_of(link, rel);
+        len = cv_link_reach_of(link, fixup);
         if (len > target->size || irel->off > target->size - len)
             return false;
         for (uint64_t at = (target->off + irel->off) / PATCH; at * PATCH < target->off + irel->off + len;
