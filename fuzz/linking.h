@@ -11,7 +11,6 @@
 #include <cuvet/linker.h>
 
 #include "common.h"
-#include "link/in/stages.h"
 #include "link/run.h"
 #include "mutate.h"
 

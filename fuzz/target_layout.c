@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The link up to the stage "fill": what is in the file, where, with which numbers. In the other order,
+/* The link up to the stage "synthetics": what is in the file, where, with which numbers. In the other order,
  * inputs that have no name in common give sections of the same sizes. Parameters: see linking.h. */
 #include <stdlib.h>
 
@@ -210,7 +210,7 @@ static void turn(fz_state *fuzz, const fz_link *linking, cuvet_status status)
 
     fuzz->ctx.emit = NULL;
     fz_link_open(&other_linking, fuzz, true, 0x5EED);
-    result = fz_link_run(&other_linking, "fill");
+    result = fz_link_run(&other_linking, "synthetics");
     if (status != CUVET_E_LIMIT && result != CUVET_E_LIMIT &&
         other_linking.link.inputs->obj.count == linking->link.inputs->obj.count) {
         FZ_CHECK(status == result || big || by_size(fuzz), "linked in both orders or in none");
@@ -231,7 +231,7 @@ static void run(fz_state *fuzz)
     fz_link linking;
 
     fz_link_open(&linking, fuzz, false, fuzz->pass + 1);
-    status = fz_link_run(&linking, "fill");
+    status = fz_link_run(&linking, "synthetics");
     fz_note(fuzz, (uint64_t)status);
     if (status == CUVET_OK) {
         fz_note(fuzz, sizes(&linking.link));

@@ -10,7 +10,6 @@
 #include "drive/select.h"
 #include "finalize/external.h"
 #include "finalize/job.h"
-#include "link/in/stages.h"
 #include "link/run.h"
 #include "scan/scan.h"
 

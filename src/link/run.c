@@ -1,102 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A link: the recipe. */
+/* A link: its parts, and the recipe. */
 #include "link/run.h"
 
-#include "link/in/stages.h"
+/* A stage gets exactly the parts of its row. */
+#define R(part) .part = link->part,
+#define W(part) .part = link->part,
+#define G(part) .part = link->part,
+#define STAGE(name, room, parts, ...)                                                                        \
+    static cuvet_status run_##name(const cv_link *link)                                                      \
+    {                                                                                                        \
+        const cv_view_##name view = { .ctx = link->ctx, parts };                                             \
+                                                                                                             \
+        return cv_stage_##name(&view);                                                                       \
+    }
+#define JUDGE STAGE
+#include "recipe.def"
 
-static cuvet_status add_action(cv_link *link)
-{
-    cv_new_section section = cv_l_section(link, CV_ROLE_REL_ACTION, CV_G_META);
+#define R(part) .part = link->part,
+#define W(part) .part = link->part,
+#define G(part) .part = link->part,
+#define STAGE(name, room, parts, ...)                                                                        \
+    static bool check_##name(const cv_link *link)                                                            \
+    {                                                                                                        \
+        const cv_check_##name view = { parts };                                                              \
+                                                                                                             \
+        return cv_stage_##name##_holds(&view);                                                               \
+    }
+#define JUDGE(name, room, parts, ...)
+#include "recipe.def"
 
-    if (link->options->relocatable || !cv_l_has(link, CV_GEN_LINKED_ACTION)) /* loaders know every type */
-        return CUVET_OK;
-    section.symbol = section.named = true;
-    section.name = cv_l_out_join(link, ".nv.rel.action", link->names->empty);
-    link->out->action = section.name == CV_NONE ? CV_NONE : cv_l_new_osec(link, &section);
-    return link->out->action == CV_NONE ? cv_l_nomem(link) : CUVET_OK;
-}
-
-static cuvet_status read_inputs(cv_link *link)
-{
-    cuvet_status st = cv_link_read(link);
-
-    return st == CUVET_OK ? cv_link_admit(link) : st;
-}
-
-static cuvet_status reach(cv_link *link)
-{
-    cuvet_status st = cv_link_reach(link);
-
-    return st == CUVET_OK ? cv_link_undefined(link) : st;
-}
-
-static cuvet_status tables(cv_link *link)
-{
-    cuvet_status st = cv_link_tables(link);
-
-    return st == CUVET_OK ? add_action(link) : st;
-}
-
-static cuvet_status values(cv_link *link)
-{
-    cv_link_values(link);
-    return CUVET_OK;
-}
-
-static cuvet_status commons(cv_link *link)
-{
-    cv_link_commons(link);
-    return CUVET_OK;
-}
-
-static cuvet_status slots(cv_link *link)
-{
-    cuvet_status st = cv_link_slots(link);
-
-    if (st == CUVET_OK)
-        cv_link_check_banks(link);
-    return st;
-}
-
-static cuvet_status arrange(cv_link *link)
-{
-    cuvet_status st = cv_link_arrange(link);
-
-    return st == CUVET_OK ? cv_link_refer(link) : st;
-}
-
-static cuvet_status write_file(cv_link *link)
-{
-    return cv_link_emit(link, link->file->block, link->file->slices);
-}
-
-/* A stage, and what must hold after it. */
 typedef struct stage {
     const char *name;
-    cuvet_status (*run)(cv_link *link);
-    bool (*holds)(const cv_link *link);
+    cuvet_status (*run)(const cv_link *link);
+    bool (*holds)(const cv_link *link); /* NULL: it only refuses */
 } stage;
 
 static const stage RECIPE[] = {
-    { "read", read_inputs, cv_link_read_holds },
-    { "resolve", cv_link_resolve, cv_link_resolve_holds },
-    { "functions", cv_link_functions, cv_link_functions_holds },
-    { "collect", cv_link_collect, cv_link_collect_holds },
-    { "reach", reach, cv_link_reach_holds },
-    { "tables", tables, cv_link_tables_holds },
-    { "frames", cv_link_frames, cv_link_frames_holds },
-    { "lines", cv_link_lines, cv_link_lines_holds },
-    { "shared", cv_link_shared, cv_link_shared_holds },
-    { "values", values, cv_link_values_holds },
-    { "commons", commons, cv_link_commons_holds },
-    { "slots", slots, cv_link_slots_holds },
-    { "propagate", cv_link_propagate, cv_link_propagate_holds },
-    { "decide", cv_link_decide, cv_link_decide_holds },
-    { "describe", cv_link_describe, cv_link_describe_holds },
-    { "arrange", arrange, cv_link_arrange_holds },
-    { "fill", cv_link_fill, cv_link_fill_holds },
-    { "write", write_file, cv_link_write_holds },
-    { "re-read", cv_link_reread, cv_link_reread_holds },
+#define R(part)
+#define W(part)
+#define G(part)
+#define JUDGE(name, room, parts, ...) { #name, run_##name, NULL },
+#define STAGE(name, room, parts, ...) { #name, run_##name, check_##name },
+#include "recipe.def"
 };
 
 void cv_link_begin(cv_link *link, cv_ctx *ctx, const cv_link_options *options)
@@ -136,10 +81,44 @@ const char *cv_link_stage(uint64_t index)
     return index < CV_COUNT(RECIPE) ? CV_AT(RECIPE, index).name : NULL;
 }
 
+bool cv_link_is_checked(uint64_t index)
+{
+    return index < CV_COUNT(RECIPE) && CV_AT(RECIPE, index).holds;
+}
+
+/* A stage that only a defect of ours lets fail: the link ends, reported. */
+static cuvet_status broken(const cv_link *link)
+{
+    return cv_reject(link->ctx, CV_R_LINK_INVARIANT, 0, link->stage, 0);
+}
+
 cuvet_status cv_link_check(cv_link *link, uint64_t index)
 {
     link->stage = index;
-    return index < CV_COUNT(RECIPE) && CV_AT(RECIPE, index).holds(link) ? CUVET_OK : cv_link_broken(link);
+    return index < CV_COUNT(RECIPE) && (!cv_link_is_checked(index) || CV_AT(RECIPE, index).holds(link))
+               ? CUVET_OK
+               : broken(link);
+}
+
+cuvet_status cv_link_run(cv_link *link, uint64_t index)
+{
+    uint64_t errors = link->ctx->n_errors, wrong = cv_trap_count();
+    cuvet_status status;
+
+    link->stage = index;
+    status = index < CV_COUNT(RECIPE) ? CV_AT(RECIPE, index).run(link) : CUVET_E_INTERNAL;
+    if (status == CUVET_E_INTERNAL)
+        status = broken(link);
+    if (status == CUVET_OK && link->ctx->work_out)
+        status = CUVET_E_LIMIT;
+    if (status == CUVET_OK &&
+        link->ctx->n_errors != errors) /* said, so that the stage could go on to say more */
+        status = CUVET_E_REFUSED;
+    if (status == CUVET_OK)
+        status = cv_link_check(link, index);
+    if (CV_NEVER(wrong != cv_trap_count()))
+        status = broken(link);
+    return status;
 }
 
 cuvet_status cv_link_run_to(cv_link *link, uint64_t last)
@@ -149,21 +128,8 @@ cuvet_status cv_link_run_to(cv_link *link, uint64_t last)
     link->names->empty = cv_l_name(link, cv_span_of(NULL, 0, 0));
     if (link->names->empty == CV_NONE)
         return cv_l_nomem(link);
-    for (size_t i = 0; i < CV_COUNT(RECIPE) && i <= last && status == CUVET_OK; i++) {
-        uint64_t errors = link->ctx->n_errors, wrong = cv_trap_count();
-
-        link->stage = i;
-        status = CV_AT(RECIPE, i).run(link);
-        if (status == CUVET_OK && link->ctx->work_out)
-            status = CUVET_E_LIMIT;
-        if (status == CUVET_OK &&
-            link->ctx->n_errors != errors) /* said, so that the stage could go on to say more */
-            status = CUVET_E_REFUSED;
-        if (status == CUVET_OK)
-            status = cv_link_check(link, i);
-        if (CV_NEVER(wrong != cv_trap_count()))
-            status = cv_link_broken(link);
-    }
+    for (size_t i = 0; i < CV_COUNT(RECIPE) && i <= last && status == CUVET_OK; i++)
+        status = cv_link_run(link, i);
     return status;
 }
 
@@ -172,6 +138,24 @@ cuvet_status cv_link_complete(cv_link *link, cv_block *out, cv_slices *file)
     link->file->block = out;
     link->file->slices = file;
     return cv_link_run_to(link, UINT64_MAX);
+}
+
+cuvet_status cv_link_callgraph(const cv_link *link, const cuvet_callgraph_sink *sink)
+{
+    const cv_view_callgraph view = { link->ctx,       link->names, link->inputs,
+                                     link->functions, link->calls, link->usage };
+
+    return cv_calls_tell(&view, sink);
+}
+
+cuvet_status cv_link_lacks_functions(const cv_link *link, const cv_u8s *out, bool *lacks)
+{
+    return cv_in_lacks_functions(link->ctx, link->options, link->inputs, out, lacks);
+}
+
+void cv_link_leave_out(cv_link *link, const cv_u8s *out)
+{
+    cv_in_leave_out(link->ctx, link->inputs, out);
 }
 
 void cv_link_end(cv_link *link)

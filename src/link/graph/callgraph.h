@@ -5,10 +5,19 @@
 
 #include <cuvet/linker.h>
 
-#include "link/in/link.h"
+#include "link/graph/graph.h"
+
+typedef struct cv_view_callgraph {
+    cv_ctx *ctx;
+    const cv_part_names *names;
+    const cv_part_inputs *inputs;
+    const cv_part_functions *functions;
+    const cv_part_calls *calls;
+    const cv_part_usage *usage;
+} cv_view_callgraph;
 
 /* All functions with their calls; then, when registers were propagated, what raised those of kernels.
  * @return OK · CANCELLED: a function of the sink said so · LIMIT · NOMEM */
-CV_MUST cuvet_status cv_link_callgraph(cv_link *link, const cuvet_callgraph_sink *sink);
+CV_MUST cuvet_status cv_calls_tell(const cv_view_callgraph *view, const cuvet_callgraph_sink *sink);
 
 #endif

@@ -1,111 +1,111 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Stage functions: the functions of the program, in the order in which the inputs name them, which definition
  * each has, and whose code each code section is. */
-#include "link/in/stages.h"
+#include "link/graph/graph.h"
 
-static cv_id new_fn(cv_link *link, cv_id name)
+static cv_id new_fn(const cv_view_functions *view, cv_id name)
 {
-    cv_id id = (cv_id)link->functions->fn.count;
+    cv_id id = (cv_id)view->functions->fn.count;
     const cv_lfn function = { .id = id, .name = name, .def = CV_NONE, .owner = id };
 
-    return link->functions->fn.count < CV_NONE &&
-                   cv_lfns_push(&link->ctx->mem, &link->functions->fn, function)
+    return view->functions->fn.count < CV_NONE &&
+                   cv_lfns_push(&view->ctx->mem, &view->functions->fn, function)
                ? id
                : CV_NONE;
 }
 
 /* One for each local symbol and one for each global name. */
-static cv_id function_of(cv_link *link, const cv_isym *sym)
+static cv_id function_of(const cv_view_functions *view, const cv_isym *sym)
 {
     bool local = cv_l_bind(sym) == CV_STB_LOCAL;
-    cv_id fn = local ? CV_NONE : *cv_u32s_at(&link->functions->by_name, sym->name);
+    cv_id fn = local ? CV_NONE : *cv_u32s_at(&view->functions->by_name, sym->name);
 
     if (fn == CV_NONE)
-        fn = new_fn(link, sym->name);
+        fn = new_fn(view, sym->name);
     if (!local)
-        *cv_u32s_at(&link->functions->by_name, sym->name) = fn;
-    *cv_u32s_at(&link->functions->of, sym->id) = fn;
+        *cv_u32s_at(&view->functions->by_name, sym->name) = fn;
+    *cv_u32s_at(&view->functions->of, sym->id) = fn;
     return fn;
 }
 
 /* Code is that of the first function that is defined in it; another definition of a global name goes to where
  * the first one went. */
-static void take_code(cv_link *link, const cv_isym *sym, cv_id fn)
+static void take_code(const cv_view_functions *view, const cv_isym *sym, cv_id fn)
 {
-    cv_code *code = cv_codes_at(&link->functions->code, sym->sec);
-    cv_lfn *function = cv_l_fn(link, fn);
+    cv_code *code = cv_codes_at(&view->functions->code, sym->sec);
+    cv_lfn *function = cv_l_fn(view, fn);
 
     if (code->owner == CV_NONE)
         code->owner = fn;
     if (!function->has_def)
         function->owner = code->owner;
     function->has_def = true;
-    if (cv_l_canon(link, sym->id) == sym->id) {
+    if (cv_l_canon(view, sym->id) == sym->id) {
         function->def = sym->id;
         return;
     }
     code->lost = true;
-    code->beaten = *cv_u8s_at(&link->resolution->beaten, sym->id);
+    code->beaten = *cv_u8s_get(&view->resolution->beaten, sym->id);
 }
 
-cuvet_status cv_link_functions(cv_link *link)
+cuvet_status cv_stage_functions(const cv_view_functions *view)
 {
     const cv_code none = { .owner = CV_NONE };
-    cv_mem *mem = &link->ctx->mem;
+    cv_mem *mem = &view->ctx->mem;
 
-    if (!cv_l_fill_none(mem, &link->functions->of, link->inputs->isym.count) ||
-        !cv_l_fill_none(mem, &link->functions->by_name, link->names->set.list.count) ||
-        !cv_codes_room(mem, &link->functions->code, link->inputs->isec.count))
-        return cv_l_nomem(link);
-    while (link->functions->code.count < link->inputs->isec.count)
-        if (!cv_codes_push(mem, &link->functions->code, none))
-            return cv_l_nomem(link);
-    for (cv_id i = 0; i < link->inputs->isym.count; i++) {
-        const cv_isym *sym = cv_l_isym(link, i);
+    if (!cv_l_fill_none(mem, &view->functions->of, view->inputs->isym.count) ||
+        !cv_l_fill_none(mem, &view->functions->by_name, view->names->set.list.count) ||
+        !cv_codes_room(mem, &view->functions->code, view->inputs->isec.count))
+        return cv_l_nomem(view);
+    while (view->functions->code.count < view->inputs->isec.count)
+        if (!cv_codes_push(mem, &view->functions->code, none))
+            return cv_l_nomem(view);
+    for (cv_id i = 0; i < view->inputs->isym.count; i++) {
+        const cv_isym *sym = cv_l_isym(view, i);
         cv_id fn;
 
         if (cv_l_type(sym) != CV_STT_FUNC)
             continue;
-        fn = function_of(link, sym);
+        fn = function_of(view, sym);
         if (fn == CV_NONE)
-            return cv_l_nomem(link);
+            return cv_l_nomem(view);
         if (sym->other & CV_STO_ENTRY)
-            cv_l_fn(link, fn)->kernel = true;
+            cv_l_fn(view, fn)->kernel = true;
         if (sym->sec != CV_NONE)
-            take_code(link, sym, fn);
+            take_code(view, sym, fn);
     }
     return CUVET_OK;
 }
 
 /* A definition is that of its function, a kernel is one in all declarations, and code has an owner. */
-static bool symbol_holds(const cv_link *link, const cv_isym *sym, cv_id fn)
+static bool symbol_holds(const cv_check_functions *view, const cv_isym *sym, cv_id fn)
 {
     const cv_lfn *function;
 
-    if (cv_l_type(sym) != CV_STT_FUNC || fn >= link->functions->fn.count)
+    if (cv_l_type(sym) != CV_STT_FUNC || fn >= view->functions->fn.count)
         return false;
-    function = cv_l_fn(link, fn);
+    function = cv_l_fn(view, fn);
     if (function->name != sym->name || ((sym->other & CV_STO_ENTRY) && !function->kernel))
         return false;
     return sym->sec == CV_NONE ||
            (function->has_def &&
-            cv_codes_get(&link->functions->code, sym->sec)->owner < link->functions->fn.count);
+            cv_codes_get(&view->functions->code, sym->sec)->owner < view->functions->fn.count);
 }
 
-bool cv_link_functions_holds(const cv_link *link)
+bool cv_stage_functions_holds(const cv_check_functions *view)
 {
-    for (cv_id i = 0; i < link->inputs->isym.count; i++) {
-        const cv_isym *sym = cv_l_isym(link, i);
-        cv_id fn = cv_l_fn_of(link, i);
+    for (cv_id i = 0; i < view->inputs->isym.count; i++) {
+        const cv_isym *sym = cv_l_isym(view, i);
+        cv_id fn = cv_l_fn_of(view, i);
 
-        if (fn == CV_NONE ? cv_l_type(sym) == CV_STT_FUNC : !symbol_holds(link, sym, fn))
+        if (fn == CV_NONE ? cv_l_type(sym) == CV_STT_FUNC : !symbol_holds(view, sym, fn))
             return false;
     }
-    for (cv_id i = 0; i < link->functions->fn.count; i++) {
-        const cv_lfn *function = cv_l_fn(link, i);
+    for (cv_id i = 0; i < view->functions->fn.count; i++) {
+        const cv_lfn *function = cv_l_fn(view, i);
 
-        if (function->owner >= link->functions->fn.count ||
-            (function->def != CV_NONE && cv_l_fn_of(link, function->def) != i))
+        if (function->owner >= view->functions->fn.count ||
+            (function->def != CV_NONE && cv_l_fn_of(view, function->def) != i))
             return false;
     }
     return true;

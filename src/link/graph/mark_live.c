@@ -2,8 +2,8 @@
 /* Stage reach: the call graph of the program, and which of it a kernel can reach. Indirect calls go through a
  * node for each prototype, so that callers times callees never counts. */
 #include "format/meta/read.h"
+#include "link/graph/graph.h"
 #include "link/graph/walk.h"
-#include "link/in/stages.h"
 
 typedef struct graph_record {
     const cv_lobj *obj;
@@ -11,96 +11,96 @@ typedef struct graph_record {
 } graph_record;
 
 /* Number of a prototype's name, which has a place among those of the nodes. */
-static cv_id string_name(cv_link *link, const cv_lobj *obj, uint32_t off)
+static cv_id string_name(const cv_view_mark_live *view, const cv_lobj *obj, uint32_t off)
 {
-    cv_u32s *node = &link->calls->node;
+    cv_u32s *node = &view->calls->node;
     cv_span text;
     cv_id name;
 
     if (!cv_span_cstr(obj->cubin.strtab, off, &text))
         text = cv_span_of(NULL, 0, 0);
-    name = cv_l_name(link, text);
+    name = cv_l_name(view, text);
     for (uint64_t i = node->count; name != CV_NONE && i <= name; i++)
-        if (!cv_u32s_push(&link->ctx->mem, node, CV_NONE))
+        if (!cv_u32s_push(&view->ctx->mem, node, CV_NONE))
             return CV_NONE;
     return name;
 }
 
 /* Prototypes are strings of the output, in the order of reading. */
-static bool use_proto(cv_link *link, cv_id name)
+static bool use_proto(const cv_view_mark_live *view, cv_id name)
 {
-    cv_part_calls *calls = link->calls;
+    cv_part_calls *calls = view->calls;
     cv_id *node = cv_u32s_at(&calls->node, name);
 
     if (*node != CV_NONE)
         return true;
     *node = (cv_id)calls->protos.count;
-    return cv_u32s_push(&link->ctx->mem, &calls->protos, name) &&
-           cv_u32s_push(&link->ctx->mem, &calls->takers, CV_NONE);
+    return cv_u32s_push(&view->ctx->mem, &calls->protos, name) &&
+           cv_u32s_push(&view->ctx->mem, &calls->takers, CV_NONE);
 }
 
-static bool add_edge(cv_link *link, cv_id *head, cv_id to)
+static bool add_edge(const cv_view_mark_live *view, cv_id *head, cv_id to)
 {
     cv_edge edge = { .to = to, .next = *head };
 
-    if (link->calls->edge.count >= CV_NONE || !cv_edges_push(&link->ctx->mem, &link->calls->edge, edge))
+    if (view->calls->edge.count >= CV_NONE || !cv_edges_push(&view->ctx->mem, &view->calls->edge, edge))
         return false;
-    *head = (cv_id)(link->calls->edge.count - 1);
+    *head = (cv_id)(view->calls->edge.count - 1);
     return true;
 }
 
 /* Records of a definition that lost against an earlier one do not count; those of one that won until a better
  * one came do, in the reference. */
-static bool counts(const cv_link *link, cv_id sym)
+static bool counts(const cv_view_mark_live *view, cv_id sym)
 {
-    return !*cv_u8s_get(&link->resolution->beaten, sym);
+    return !*cv_u8s_get(&view->resolution->beaten, sym);
 }
 
 /* A function has one prototype, or a few; many cost. */
-static bool has(const cv_link *link, cv_id head, cv_id to)
+static bool has(const cv_view_mark_live *view, cv_id head, cv_id to)
 {
-    for (; head != CV_NONE && cv_work(link->ctx, 1, 0); head = cv_edges_get(&link->calls->edge, head)->next)
-        if (cv_edges_get(&link->calls->edge, head)->to == to)
+    for (; head != CV_NONE && cv_work(view->ctx, 1, 0); head = cv_edges_get(&view->calls->edge, head)->next)
+        if (cv_edges_get(&view->calls->edge, head)->to == to)
             return true;
     return false;
 }
 
-static cuvet_status take(cv_link *link, const graph_record *record)
+static cuvet_status take(const cv_view_mark_live *view, const graph_record *record)
 {
     cv_id from = record->obj->first_sym + record->call.from, fn, proto = CV_NONE, to = CV_NONE, *list = NULL;
     bool ok = true;
 
     if (CV_NEVER(record->call.from >= record->obj->n_sym)) /* examined */
-        return cv_link_broken(link);
-    fn = cv_l_fn_of(link, from);
+        return cv_link_broken(view);
+    fn = cv_l_fn_of(view, from);
     if (record->call.part == CV_CALL_ADDRESS || record->call.part == CV_CALL_INDIRECT) {
-        proto = string_name(link, record->obj, record->call.to);
-        if (proto == CV_NONE || !use_proto(link, proto))
-            return cv_l_nomem(link);
+        proto = string_name(view, record->obj, record->call.to);
+        if (proto == CV_NONE || !use_proto(view, proto))
+            return cv_l_nomem(view);
     } else if (record->call.to < record->obj->n_sym) {
-        to = cv_l_fn_of(link, record->obj->first_sym + record->call.to);
+        to = cv_l_fn_of(view, record->obj->first_sym + record->call.to);
     }
-    if (fn == CV_NONE || (record->call.part != CV_CALL_ADDRESS && !counts(link, from)))
+    if (fn == CV_NONE || (record->call.part != CV_CALL_ADDRESS && !counts(view, from)))
         return CUVET_OK;
     switch (record->call.part) {
-    case CV_CALL_DIRECT: list = &cv_l_fn_calls(link, fn)->calls; break;
-    case CV_CALL_ADDRESS: list = &cv_l_fn_calls(link, fn)->taken; break;
-    case CV_CALL_INDIRECT: list = &cv_l_fn_calls(link, fn)->ind; break;
-    case CV_CALL_POSSIBLE: list = &cv_l_fn_calls(link, fn)->adr; break;
+    case CV_CALL_DIRECT: list = &cv_l_fn_calls(view, fn)->calls; break;
+    case CV_CALL_ADDRESS: list = &cv_l_fn_calls(view, fn)->taken; break;
+    case CV_CALL_INDIRECT: list = &cv_l_fn_calls(view, fn)->ind; break;
+    case CV_CALL_POSSIBLE: list = &cv_l_fn_calls(view, fn)->adr; break;
     case CV_CALL_NONE: return CUVET_OK;
     }
-    if (record->call.part == CV_CALL_ADDRESS && has(link, *list, proto))
+    if (record->call.part == CV_CALL_ADDRESS && has(view, *list, proto))
         return CUVET_OK;
     if (proto == CV_NONE && to == CV_NONE)
         return CUVET_OK;
-    ok = add_edge(link, list, proto != CV_NONE ? proto : to);
+    ok = add_edge(view, list, proto != CV_NONE ? proto : to);
     if (ok && record->call.part == CV_CALL_ADDRESS)
-        ok = add_edge(link, cv_u32s_at(&link->calls->takers, *cv_u32s_get(&link->calls->node, proto)), fn);
-    return ok ? CUVET_OK : cv_l_nomem(link);
+        ok = add_edge(view, cv_u32s_at(&view->calls->takers, *cv_u32s_get(&view->calls->node, proto)), fn);
+    return ok ? CUVET_OK : cv_l_nomem(view);
 }
 
 /* The model of the reference reads the four parts one after the other; a section has them in that order. */
-static cuvet_status read_graph(cv_link *link, const cv_lobj *obj)
+static cuvet_status read_graph(const cv_view_mark_live *view, const cv_lobj *obj)
 {
     cv_span graph = cv_cubin_body(&obj->cubin, obj->callgraph),
             table = cv_cubin_body(&obj->cubin, obj->prototype);
@@ -111,54 +111,66 @@ static cuvet_status read_graph(cv_link *link, const cv_lobj *obj)
     cv_proto proto;
 
     while (st == CUVET_OK && obj->callgraph &&
-           cv_callgraph_next(link->ctx, graph, &cur, &record.call) == CUVET_OK) {
-        if (!cv_work(link->ctx, 1, 0))
+           cv_callgraph_next(view->ctx, graph, &cur, &record.call) == CUVET_OK) {
+        if (!cv_work(view->ctx, 1, 0))
             return CUVET_E_LIMIT;
-        st = take(link, &record);
+        st = take(view, &record);
     }
-    while (st == CUVET_OK && cv_prototype_next(link->ctx, table, &pos, &proto) == CUVET_OK) {
-        cv_id name = string_name(link, obj, proto.string), fn;
+    while (st == CUVET_OK && cv_prototype_next(view->ctx, table, &pos, &proto) == CUVET_OK) {
+        cv_id name = string_name(view, obj, proto.string), fn;
 
-        if (name == CV_NONE || !use_proto(link, name))
-            return cv_l_nomem(link);
-        fn = proto.symbol < obj->n_sym ? cv_l_fn_of(link, obj->first_sym + proto.symbol) : CV_NONE;
-        if (fn != CV_NONE && cv_l_fn_calls(link, fn)->proto == CV_NONE)
-            cv_l_fn_calls(link, fn)->proto = name;
+        if (name == CV_NONE || !use_proto(view, name))
+            return cv_l_nomem(view);
+        fn = proto.symbol < obj->n_sym ? cv_l_fn_of(view, obj->first_sym + proto.symbol) : CV_NONE;
+        if (fn != CV_NONE && cv_l_fn_calls(view, fn)->proto == CV_NONE)
+            cv_l_fn_calls(view, fn)->proto = name;
     }
     return st;
 }
 
-/* Kept, but not followed: only what is undefined and called from there stays. */
-static void keep(cv_link *link, cv_id fn)
+/* Is the function where the program begins? */
+static bool is_root(const cv_check_mark_live *view, cv_id fn)
 {
-    cv_l_fn_calls(link, fn)->live = true;
-    for (cv_id edge = cv_l_fn_calls(link, fn)->calls; edge != CV_NONE;
-         edge = cv_edges_at(&link->calls->edge, edge)->next) {
-        const cv_lfn *callee = cv_l_fn(link, cv_edges_at(&link->calls->edge, edge)->to);
+    if (!cv_l_fn(view, fn)->kernel || cv_l_fn_calls(view, fn)->unreferred)
+        return false;
+    /* a kernel that other code launches begins like one that the host launches */
+    return cv_link_is_used(view->options, cv_l_text(view, cv_l_fn(view, fn)->name)) ||
+           cv_l_fn_calls(view, fn)->taken != CV_NONE;
+}
+
+/* Kept, but not followed: only what is undefined and called from there stays. */
+static void keep(const cv_view_mark_live *view, cv_id fn)
+{
+    cv_l_fn_calls(view, fn)->live = true;
+    for (cv_id edge = cv_l_fn_calls(view, fn)->calls; edge != CV_NONE;
+         edge = cv_edges_at(&view->calls->edge, edge)->next) {
+        const cv_lfn *callee = cv_l_fn(view, cv_edges_at(&view->calls->edge, edge)->to);
 
         if (!callee->has_def)
-            cv_l_fn_calls(link, callee->id)->live = true;
+            cv_l_fn_calls(view, callee->id)->live = true;
     }
 }
 
-static bool reach_from_roots(cv_link *link, cv_walk_below *walk)
+static bool reach_from_roots(const cv_view_mark_live *view, cv_walk_below *walk)
 {
-    if (!cv_walk_below_begin(link->ctx, link->calls, walk))
-        return false;
-    for (cv_id i = 0; i < link->functions->fn.count; i++) {
-        uint64_t len = cv_l_text(link, cv_l_fn(link, i)->name).len;
+    const cv_check_mark_live seen = cv_check_of_mark_live(view);
 
-        if (link->options->n_kernels_used &&
-            !cv_work(link->ctx, cv_sat_mul(len + 1, link->options->n_kernels_used), 0))
+    if (!cv_walk_below_begin(view->ctx, view->calls, walk))
+        return false;
+    for (cv_id i = 0; i < view->functions->fn.count; i++) {
+        uint64_t len = cv_l_text(view, cv_l_fn(view, i)->name).len;
+
+        if (view->options->n_kernels_used &&
+            !cv_work(view->ctx, cv_sat_mul(len + 1, view->options->n_kernels_used), 0))
             return false;
-        if (cv_link_is_root(link, i) && !cv_walk_below_add(link->ctx, walk, i))
+        if (is_root(&seen, i) && !cv_walk_below_add(view->ctx, walk, i))
             return false;
     }
     for (uint64_t at = 0; at < walk->found.count; at++) {
         cv_id fn = *cv_u32s_get(&walk->found, at);
 
-        cv_l_fn_calls(link, fn)->live = cv_l_fn_calls(link, fn)->reachable = true;
-        if (!cv_walk_below_go_on(link->ctx, link->calls, walk, NULL, fn))
+        cv_l_fn_calls(view, fn)->live = cv_l_fn_calls(view, fn)->reachable = true;
+        if (!cv_walk_below_go_on(view->ctx, view->calls, walk, NULL, fn))
             return false;
     }
     return true;
@@ -166,91 +178,90 @@ static bool reach_from_roots(cv_link *link, cv_walk_below *walk)
 
 /* Kernels that nobody can launch: host code refers to none of their names, device code does not take their
  * addresses. */
-static cuvet_status mark_unreferred(cv_link *link)
+static cuvet_status mark_unreferred(const cv_view_mark_live *view)
 {
     cuvet_status st = CUVET_OK;
     uint64_t kernels = 0, unreferred = 0;
 
-    for (cv_id i = 0; i < link->functions->fn.count && st == CUVET_OK; i++) {
+    for (cv_id i = 0; i < view->functions->fn.count && st == CUVET_OK; i++) {
         bool referred = true;
 
-        if (!cv_l_fn(link, i)->kernel || !cv_l_fn(link, i)->has_def)
+        if (!cv_l_fn(view, i)->kernel || !cv_l_fn(view, i)->has_def)
             continue;
         kernels++;
-        st = cv_hosts_refer(link->ctx, link->options->hosts, cv_l_text(link, cv_l_fn(link, i)->name),
+        st = cv_hosts_refer(view->ctx, view->options->hosts, cv_l_text(view, cv_l_fn(view, i)->name),
                             &referred);
-        cv_l_fn_calls(link, i)->unreferred = !referred;
+        cv_l_fn_calls(view, i)->unreferred = !referred;
     }
-    for (cv_id i = 0; i < link->functions->fn.count; i++)
-        for (cv_id edge = cv_l_fn_calls(link, i)->adr; edge != CV_NONE;
-             edge = cv_edges_at(&link->calls->edge, edge)->next)
-            cv_l_fn_calls(link, cv_edges_at(&link->calls->edge, edge)->to)->unreferred = false;
-    for (cv_id i = 0; i < link->functions->fn.count; i++)
-        unreferred += cv_l_fn_calls(link, i)->unreferred;
+    for (cv_id i = 0; i < view->functions->fn.count; i++)
+        for (cv_id edge = cv_l_fn_calls(view, i)->adr; edge != CV_NONE;
+             edge = cv_edges_at(&view->calls->edge, edge)->next)
+            cv_l_fn_calls(view, cv_edges_at(&view->calls->edge, edge)->to)->unreferred = false;
+    for (cv_id i = 0; i < view->functions->fn.count; i++)
+        unreferred += cv_l_fn_calls(view, i)->unreferred;
     if (st == CUVET_OK && unreferred)
-        cv_link_say(link, CV_NONE, CV_R_LINK_UNREFERRED, unreferred, kernels);
+        cv_link_say(view, CV_NONE, CV_R_LINK_UNREFERRED, unreferred, kernels);
     return st;
 }
 
-static bool begin(cv_link *link)
+static bool begin(const cv_view_mark_live *view)
 {
     const cv_fn_calls none = {
         .calls = CV_NONE, .taken = CV_NONE, .ind = CV_NONE, .adr = CV_NONE, .proto = CV_NONE
     };
-    cv_fn_calls_list *list = &link->calls->fn;
+    cv_fn_calls_list *list = &view->calls->fn;
 
-    if (!cv_fn_calls_list_room(&link->ctx->mem, list, link->functions->fn.count))
+    if (!cv_fn_calls_list_room(&view->ctx->mem, list, view->functions->fn.count))
         return false;
-    while (list->count < link->functions->fn.count)
-        if (!cv_fn_calls_list_push(&link->ctx->mem, list, none))
+    while (list->count < view->functions->fn.count)
+        if (!cv_fn_calls_list_push(&view->ctx->mem, list, none))
             return false;
     return true;
 }
 
-cuvet_status cv_link_reach(cv_link *link)
+cuvet_status cv_stage_mark_live(const cv_view_mark_live *view)
 {
     cv_walk_below walk = { 0 };
-    cuvet_status st = begin(link) ? CUVET_OK : cv_l_nomem(link);
+    cuvet_status st = begin(view) ? CUVET_OK : cv_l_nomem(view);
 
-    for (cv_id i = 0; i < link->inputs->obj.count && st == CUVET_OK; i++)
-        st = read_graph(link, cv_l_obj(link, i));
-    if (st == CUVET_OK && link->options->hosts)
-        st = mark_unreferred(link);
+    for (cv_id i = 0; i < view->inputs->obj.count && st == CUVET_OK; i++)
+        st = read_graph(view, cv_l_obj(view, i));
+    if (st == CUVET_OK && view->options->hosts)
+        st = mark_unreferred(view);
     if (st != CUVET_OK)
         return st;
-    if (!reach_from_roots(link, &walk))
-        st = cv_l_nomem(link);
-    for (cv_id i = 0; i < link->functions->fn.count && st == CUVET_OK; i++)
-        for (cv_id edge = cv_l_fn_calls(link, i)->adr; edge != CV_NONE;
-             edge = cv_edges_at(&link->calls->edge, edge)->next)
-            keep(link, cv_edges_at(&link->calls->edge, edge)->to);
-    for (cv_id i = 0; i < link->functions->fn.count && st == CUVET_OK; i++) {
-        if (*cv_u8s_get(&link->uses->by_data, i))
-            keep(link, i);
+    if (!reach_from_roots(view, &walk))
+        st = cv_l_nomem(view);
+    for (cv_id i = 0; i < view->functions->fn.count && st == CUVET_OK; i++)
+        for (cv_id edge = cv_l_fn_calls(view, i)->adr; edge != CV_NONE;
+             edge = cv_edges_at(&view->calls->edge, edge)->next)
+            keep(view, cv_edges_at(&view->calls->edge, edge)->to);
+    for (cv_id i = 0; i < view->functions->fn.count && st == CUVET_OK; i++) {
+        if (*cv_u8s_get(&view->uses->by_data, i))
+            keep(view, i);
         /* as the reference linker, which removes nothing that somebody may want to look at */
-        if (link->options->relocatable || link->options->keep_dead)
-            cv_l_fn_calls(link, i)->live = true;
+        if (view->options->relocatable || view->options->keep_dead)
+            cv_l_fn_calls(view, i)->live = true;
     }
-    cv_walk_below_end(&link->ctx->mem, &walk);
-    link->calls->reached = st == CUVET_OK;
+    cv_walk_below_end(&view->ctx->mem, &walk);
+    view->calls->reached = st == CUVET_OK;
     return st;
 }
 
 /* Kernels that are wanted are live, and live functions call only live ones. */
-bool cv_link_reach_holds(const cv_link *link)
+bool cv_stage_mark_live_holds(const cv_check_mark_live *view)
 {
-    for (cv_id i = 0; i < link->functions->fn.count; i++) {
-        const cv_lfn *function = cv_l_fn(link, i);
+    for (cv_id i = 0; i < view->functions->fn.count; i++) {
+        const cv_lfn *function = cv_l_fn(view, i);
 
-        if (!cv_l_fn_calls(link, function->id)->live &&
-            (link->options->relocatable || cv_link_is_root(link, i)))
+        if (!cv_l_fn_calls(view, function->id)->live && (view->options->relocatable || is_root(view, i)))
             return false;
-        if (!cv_l_fn_calls(link, i)->reachable || !cv_l_fn_calls(link, function->id)->live ||
-            link->options->relocatable)
+        if (!cv_l_fn_calls(view, i)->reachable || !cv_l_fn_calls(view, function->id)->live ||
+            view->options->relocatable)
             continue;
-        for (cv_id edge = cv_l_fn_calls(link, function->id)->calls; edge != CV_NONE;
-             edge = cv_edges_get(&link->calls->edge, edge)->next)
-            if (!cv_l_fn_calls(link, cv_edges_get(&link->calls->edge, edge)->to)->live)
+        for (cv_id edge = cv_l_fn_calls(view, function->id)->calls; edge != CV_NONE;
+             edge = cv_edges_get(&view->calls->edge, edge)->next)
+            if (!cv_l_fn_calls(view, cv_edges_get(&view->calls->edge, edge)->to)->live)
                 return false;
     }
     return true;

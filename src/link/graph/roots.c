@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Kernels that a program begins with: by option, by host code, or because code launches them. */
-#include "link/in/stages.h"
+#include "link/graph/graph.h"
 
 static cv_span part_of(cv_span name, uint64_t at, uint64_t count)
 {
@@ -36,12 +36,3 @@ bool cv_link_is_used(const cv_link_options *options, cv_span name)
     return options->n_kernels_used == 0;
 }
 CV_BUF_END
-
-bool cv_link_is_root(const cv_link *link, cv_id fn)
-{
-    if (!cv_l_fn(link, fn)->kernel || cv_l_fn_calls(link, fn)->unreferred)
-        return false;
-    /* a kernel that other code launches begins like one that the host launches */
-    return cv_link_is_used(link->options, cv_l_text(link, cv_l_fn(link, fn)->name)) ||
-           cv_l_fn_calls(link, fn)->taken != CV_NONE;
-}

@@ -4,8 +4,8 @@
  * the prototypes of indirect calls. */
 #include "base/arith.h"
 #include "format/tlv/attr.h"
+#include "link/graph/graph.h"
 #include "link/graph/walk.h"
-#include "link/in/stages.h"
 
 enum { REGISTERS_MOST = 255 };
 enum { FRAGMENT_OLD_1CTA = 4, FRAGMENT_OLD_2CTA = 5, FRAGMENT_1CTA = 6, FRAGMENT_2CTA = 7 };
@@ -30,7 +30,7 @@ CV_VEC(nodes, usage_node);
 CV_VEC(comps, usage_comp);
 
 typedef struct usage_walk {
-    cv_link *link;
+    const cv_view_usage *view;
     nodes node;
     comps comp;
     cv_u32s path, stack; /* of the walk, of Tarjan */
@@ -40,31 +40,31 @@ typedef struct usage_walk {
 
 static uint64_t n_fns(const usage_walk *walk)
 {
-    return walk->link->functions->fn.count;
+    return walk->view->functions->fn.count;
 }
 
 /* Next successor of a node; CV_NONE: no more. */
 static cv_id successor(usage_walk *walk, cv_id id)
 {
     usage_node *node = nodes_at(&walk->node, id);
-    cv_link *link = walk->link;
+    const cv_view_usage *view = walk->view;
     cv_id to;
 
     if (!node->started) {
         node->started = true;
         node->list = 0;
-        node->edge = id < n_fns(walk) ? cv_l_fn_calls(link, id)->calls
-                                      : *cv_u32s_get(&link->calls->takers, id - n_fns(walk));
+        node->edge = id < n_fns(walk) ? cv_l_fn_calls(view, id)->calls
+                                      : *cv_u32s_get(&view->calls->takers, id - n_fns(walk));
     }
     if (node->edge == CV_NONE && node->list == 0 && id < n_fns(walk)) {
         node->list = 1;
-        node->edge = cv_l_fn_calls(link, id)->ind;
+        node->edge = cv_l_fn_calls(view, id)->ind;
     }
     if (node->edge == CV_NONE)
         return CV_NONE;
-    to = cv_edges_at(&link->calls->edge, node->edge)->to;
-    node->edge = cv_edges_at(&link->calls->edge, node->edge)->next;
-    return node->list == 1 ? (cv_id)(n_fns(walk) + *cv_u32s_get(&link->calls->node, to)) : to;
+    to = cv_edges_get(&view->calls->edge, node->edge)->to;
+    node->edge = cv_edges_get(&view->calls->edge, node->edge)->next;
+    return node->list == 1 ? (cv_id)(n_fns(walk) + *cv_u32s_get(&view->calls->node, to)) : to;
 }
 
 static bool enter(usage_walk *walk, cv_id id)
@@ -73,8 +73,8 @@ static bool enter(usage_walk *walk, cv_id id)
 
     node->index = node->low = ++walk->next;
     node->on_stack = true;
-    return cv_u32s_push(&walk->link->ctx->mem, &walk->path, id) &&
-           cv_u32s_push(&walk->link->ctx->mem, &walk->stack, id);
+    return cv_u32s_push(&walk->view->ctx->mem, &walk->path, id) &&
+           cv_u32s_push(&walk->view->ctx->mem, &walk->stack, id);
 }
 
 /* Largest values below a component, over the edges that leave it; all of those are done. */
@@ -99,7 +99,7 @@ static void sum_up(usage_walk *walk, cv_id id, usage_comp *component)
         sync = cv_max(sync, lower->sync);
     }
     if (id < n_fns(walk)) {
-        const cv_fn_usage *usage = cv_l_fn_usage(walk->link, id);
+        const cv_fn_usage *usage = cv_l_fn_usage(walk->view, id);
 
         frame = usage->frame;
         component->regs = component->regs > usage->regs ? component->regs : usage->regs;
@@ -138,7 +138,7 @@ static bool close_component(usage_walk *walk, cv_id id)
     for (uint64_t i = first; i < walk->stack.count; i++)
         sum_up(walk, *cv_u32s_at(&walk->stack, i), &component);
     walk->stack.count = first;
-    return comps_push(&walk->link->ctx->mem, &walk->comp, component);
+    return comps_push(&walk->view->ctx->mem, &walk->comp, component);
 }
 
 static bool leave(usage_walk *walk, cv_id id)
@@ -173,30 +173,30 @@ static bool step(usage_walk *walk)
 
 static cuvet_status run(usage_walk *walk)
 {
-    cv_mem *mem = &walk->link->ctx->mem;
-    uint64_t total = n_fns(walk) + walk->link->calls->protos.count;
+    cv_mem *mem = &walk->view->ctx->mem;
+    uint64_t total = n_fns(walk) + walk->view->calls->protos.count;
     usage_node nothing = { .edge = CV_NONE };
 
     for (uint64_t i = 0; i < total; i++)
         if (!nodes_push(mem, &walk->node, nothing))
-            return cv_l_nomem(walk->link);
+            return cv_l_nomem(walk->view);
     for (cv_id i = 0; i < total; i++) {
         if (nodes_at(&walk->node, i)->index != 0)
             continue;
         if (!enter(walk, i))
-            return cv_l_nomem(walk->link);
+            return cv_l_nomem(walk->view);
         while (walk->path.count) {
-            if (!cv_work(walk->link->ctx, 1, 0))
+            if (!cv_work(walk->view->ctx, 1, 0))
                 return CUVET_E_LIMIT;
             if (!step(walk))
-                return cv_l_nomem(walk->link);
+                return cv_l_nomem(walk->view);
         }
     }
     return CUVET_OK;
 }
 
 /* Code that both kinds of tcgen05 wrote does not run together: 12.x has other fragments than 13.x. */
-static void note_fragments(cv_link *link, const cv_lfn *function, cv_span span, const cv_tlv *tlv)
+static void note_fragments(const cv_view_usage *view, const cv_lfn *function, cv_span span, const cv_tlv *tlv)
 {
     for (uint64_t i = 0; tlv->format == CV_TLV_SVAL && i + 4 <= tlv->value; i += 4) {
         uint32_t id = cv_u32_at(span, tlv->payload + i);
@@ -204,76 +204,76 @@ static void note_fragments(cv_link *link, const cv_lfn *function, cv_span span, 
 
         if (!old && id != FRAGMENT_1CTA && id != FRAGMENT_2CTA)
             continue;
-        if (link->usage->fragments && link->usage->fragments != (old ? 1 : 2))
-            cv_link_say(link, function->def, CV_R_LINK_FRAGMENTS, id, 0);
+        if (view->usage->fragments && view->usage->fragments != (old ? 1 : 2))
+            cv_link_say(view, function->def, CV_R_LINK_FRAGMENTS, id, 0);
         else
-            link->usage->fragments = old ? 1 : 2;
+            view->usage->fragments = old ? 1 : 2;
     }
 }
 
-static void read_record(cv_link *link, cv_lfn *function, cv_span span, const cv_tlv *tlv)
+static void read_record(const cv_view_usage *view, const cv_lfn *function, cv_span span, const cv_tlv *tlv)
 {
     cv_heir row = cv_heir_of(tlv->code);
 
     if (row < CV_N_HEIR)
-        cv_traits_record(&cv_l_fn_usage(link, function->id)->own, row, span, tlv);
-    else if (row == CV_H_UNKNOWN && !cv_l_fn_usage(link, function->id)->strange)
-        cv_l_fn_usage(link, function->id)->strange = tlv->code + 1u;
+        cv_traits_record(&cv_l_fn_usage(view, function->id)->own, row, span, tlv);
+    else if (row == CV_H_UNKNOWN && !cv_l_fn_usage(view, function->id)->strange)
+        cv_l_fn_usage(view, function->id)->strange = tlv->code + 1u;
     if (row == CV_H_AT_ENTRY_FRAGEMENTS)
-        note_fragments(link, function, span, tlv);
-    if (tlv->code == CV_ATTR_MAXREG_COUNT && !cv_l_fn_usage(link, function->id)->limited) {
-        cv_l_fn_usage(link, function->id)->max_regs = tlv->value;
-        cv_l_fn_usage(link, function->id)->limited = true;
+        note_fragments(view, function, span, tlv);
+    if (tlv->code == CV_ATTR_MAXREG_COUNT && !cv_l_fn_usage(view, function->id)->limited) {
+        cv_l_fn_usage(view, function->id)->max_regs = tlv->value;
+        cv_l_fn_usage(view, function->id)->limited = true;
     }
 }
 
 /* Values of the function's own records. */
-static void read_function(cv_link *link, cv_lfn *function)
+static void read_function(const cv_view_usage *view, const cv_lfn *function)
 {
-    const cv_isym *definition = cv_l_isym(link, function->def);
-    cv_id info = cv_l_isec(link, definition->sec)->info_sec;
+    const cv_isym *definition = cv_l_isym(view, function->def);
+    cv_id info = cv_l_isec(view, definition->sec)->info_sec;
     cv_span span;
     uint64_t pos = 0;
     cv_tlv tlv;
 
-    cv_l_fn_usage(link, function->id)->regs = definition->regs;
-    cv_l_fn_usage(link, function->id)->frame = definition->frame;
-    cv_l_fn_usage(link, function->id)->has_info = info != CV_NONE;
-    if (!cv_l_fn_usage(link, function->id)->has_info)
+    cv_l_fn_usage(view, function->id)->regs = definition->regs;
+    cv_l_fn_usage(view, function->id)->frame = definition->frame;
+    cv_l_fn_usage(view, function->id)->has_info = info != CV_NONE;
+    if (!cv_l_fn_usage(view, function->id)->has_info)
         return;
-    span = cv_l_body(link, cv_l_isec(link, info));
-    if (!cv_work(link->ctx, span.len / 4, 0)) /* of one code section for all of its names */
+    span = cv_l_body(view, cv_l_isec(view, info));
+    if (!cv_work(view->ctx, span.len / 4, 0)) /* of one code section for all of its names */
         return;
     for (; cv_tlv_at(span, pos, &tlv) == CV_TLV_OK; pos = tlv.next)
-        read_record(link, function, span, &tlv);
-    if (!(cv_l_fn_usage(link, function->id)->own.has & CV_H_BIT(CV_H_NUM_BARRIERS)) &&
-        cv_l_obj(link, definition->obj)->cubin.legacy) {
-        uint32_t bars = cv_elf_code_barriers(cv_l_isec(link, definition->sec)->flags);
+        read_record(view, function, span, &tlv);
+    if (!(cv_l_fn_usage(view, function->id)->own.has & CV_H_BIT(CV_H_NUM_BARRIERS)) &&
+        cv_l_obj(view, definition->obj)->cubin.legacy) {
+        uint32_t bars = cv_elf_code_barriers(cv_l_isec(view, definition->sec)->flags);
 
-        cv_l_fn_usage(link, function->id)->flag_bars = bars != 0;
-        cv_trait_set(&cv_l_fn_usage(link, function->id)->own, CV_H_NUM_BARRIERS, bars);
+        cv_l_fn_usage(view, function->id)->flag_bars = bars != 0;
+        cv_trait_set(&cv_l_fn_usage(view, function->id)->own, CV_H_NUM_BARRIERS, bars);
         if (bars)
-            cv_l_fn_usage(link, function->id)->own.has |= CV_H_BIT(CV_H_NUM_BARRIERS);
+            cv_l_fn_usage(view, function->id)->own.has |= CV_H_BIT(CV_H_NUM_BARRIERS);
     }
 }
 
 /* Functions that need more registers than a kernel below which they are was promised. */
 static cuvet_status check_registers(usage_walk *walk, cv_id kernel)
 {
-    cv_link *link = walk->link;
-    uint32_t limit = cv_l_fn_usage(link, kernel)->max_regs;
+    const cv_view_usage *view = walk->view;
+    uint32_t limit = cv_l_fn_usage(view, kernel)->max_regs;
     cv_walk_below *below = &walk->below;
     cuvet_status st;
 
-    if (limit == REGISTERS_MOST || cv_l_fn_usage(link, kernel)->all_regs <= limit)
+    if (limit == REGISTERS_MOST || cv_l_fn_usage(view, kernel)->all_regs <= limit)
         return CUVET_OK;
-    st = cv_calls_below(link->ctx, link->calls, below, kernel, NULL);
+    st = cv_calls_below(view->ctx, view->calls, below, kernel, NULL);
     for (uint64_t i = 0; i < below->found.count && st == CUVET_OK; i++) {
-        const cv_lfn *callee = cv_l_fn(link, *cv_u32s_get(&below->found, i));
+        const cv_lfn *callee = cv_l_fn(view, *cv_u32s_get(&below->found, i));
 
-        if (callee->def != CV_NONE && cv_l_fn_usage(link, callee->id)->regs > limit)
-            cv_link_say_two(link, callee->def, cv_l_fn(link, kernel)->def, CV_R_LINK_REGISTERS,
-                            cv_l_fn_usage(link, callee->id)->regs, limit);
+        if (callee->def != CV_NONE && cv_l_fn_usage(view, callee->id)->regs > limit)
+            cv_link_say_two(view, callee->def, cv_l_fn(view, kernel)->def, CV_R_LINK_REGISTERS,
+                            cv_l_fn_usage(view, callee->id)->regs, limit);
     }
     return st;
 }
@@ -282,182 +282,182 @@ static cuvet_status check_registers(usage_walk *walk, cv_id kernel)
  * only over functions that have one or lead to one. */
 static cuvet_status add_sums(usage_walk *walk)
 {
-    cv_link *link = walk->link;
+    const cv_view_usage *view = walk->view;
     uint32_t sums = cv_heir_bits(CV_RULE_SUM);
     cv_walk_below *below = &walk->below;
     cv_u32s only = { 0 };
     cuvet_status st = CUVET_OK;
-    bool any = false, ok = cv_u32s_fill(&link->ctx->mem, &only, link->functions->fn.count);
+    bool any = false, ok = cv_u32s_fill(&view->ctx->mem, &only, view->functions->fn.count);
 
-    for (cv_id i = 0; i < link->functions->fn.count && ok; i++) {
-        *cv_u32s_at(&only, i) = (cv_l_fn_usage(link, i)->own.has & sums) != 0;
+    for (cv_id i = 0; i < view->functions->fn.count && ok; i++) {
+        *cv_u32s_at(&only, i) = (cv_l_fn_usage(view, i)->own.has & sums) != 0;
         any = any || *cv_u32s_at(&only, i);
     }
     if (any && ok)
-        st = cv_calls_above(link->ctx, link->calls, &only);
-    for (cv_id i = 0; i < link->functions->fn.count && any && ok && st == CUVET_OK; i++) {
-        cv_lfn *function = cv_l_fn(link, i);
+        st = cv_calls_above(view->ctx, view->calls, &only);
+    for (cv_id i = 0; i < view->functions->fn.count && any && ok && st == CUVET_OK; i++) {
+        const cv_lfn *function = cv_l_fn(view, i);
 
-        if (!cv_l_is_kernel(link, function->id) || !(cv_l_fn_usage(link, function->id)->all.has & sums))
+        if (!cv_l_is_kernel(view, function->id) || !(cv_l_fn_usage(view, function->id)->all.has & sums))
             continue;
-        st = cv_calls_below(link->ctx, link->calls, below, i, &only);
+        st = cv_calls_below(view->ctx, view->calls, below, i, &only);
         for (uint64_t k = 0; k < below->found.count && st == CUVET_OK; k++)
-            cv_traits_add(&cv_l_fn_usage(link, function->id)->all,
-                          &cv_l_fn_usage(link, *cv_u32s_get(&below->found, k))->own);
+            cv_traits_add(&cv_l_fn_usage(view, function->id)->all,
+                          &cv_l_fn_usage(view, *cv_u32s_get(&below->found, k))->own);
     }
-    cv_u32s_free(&link->ctx->mem, &only);
-    return ok ? st : cv_l_nomem(link);
+    cv_u32s_free(&view->ctx->mem, &only);
+    return ok ? st : cv_l_nomem(view);
 }
 
 /* What no kernel is known to reach but stays may run in the only one there is: so says the reference. */
 static cuvet_status give_all_to_one(usage_walk *walk)
 {
-    cv_link *link = walk->link;
+    const cv_view_usage *view = walk->view;
     cv_traits sum = { 0 };
     uint32_t path = cv_heir_bits(CV_RULE_PATH);
-    cv_lfn *one = NULL;
+    const cv_lfn *one = NULL;
 
-    for (cv_id i = 0; i < link->functions->fn.count; i++) {
-        cv_lfn *function = cv_l_fn(link, i);
+    for (cv_id i = 0; i < view->functions->fn.count; i++) {
+        const cv_lfn *function = cv_l_fn(view, i);
 
-        if (function->def == CV_NONE || !cv_l_fn_calls(link, function->id)->live)
+        if (function->def == CV_NONE || !cv_l_fn_calls(view, function->id)->live)
             continue;
         if (function->kernel && one) /* several: what each of them reaches */
             return add_sums(walk);
         if (function->kernel)
             one = function;
-        cv_traits_merge(&sum, &cv_l_fn_usage(link, function->id)->own);
-        cv_traits_add(&sum, &cv_l_fn_usage(link, function->id)->own);
+        cv_traits_merge(&sum, &cv_l_fn_usage(view, function->id)->own);
+        cv_traits_add(&sum, &cv_l_fn_usage(view, function->id)->own);
     }
     if (!one)
         return CUVET_OK;
-    sum.has &= ~path | cv_l_fn_usage(link, one->id)->all.has;
+    sum.has &= ~path | cv_l_fn_usage(view, one->id)->all.has;
     cv_trait_set(&sum, CV_H_CRS_STACK_SIZE,
-                 cv_trait(&cv_l_fn_usage(link, one->id)->all, CV_H_CRS_STACK_SIZE));
-    cv_l_fn_usage(link, one->id)->all = sum;
+                 cv_trait(&cv_l_fn_usage(view, one->id)->all, CV_H_CRS_STACK_SIZE));
+    cv_l_fn_usage(view, one->id)->all = sum;
     return CUVET_OK;
 }
 
 /* What a function reaches, and what of it a record cannot say. */
-static void conclude_function(cv_link *link, cv_lfn *function, const usage_comp *component)
+static void conclude_function(const cv_view_usage *view, const cv_lfn *function, const usage_comp *component)
 {
-    cv_l_fn_usage(link, function->id)->all = component->traits;
-    cv_trait_set(&cv_l_fn_usage(link, function->id)->all, CV_H_CRS_STACK_SIZE,
+    cv_l_fn_usage(view, function->id)->all = component->traits;
+    cv_trait_set(&cv_l_fn_usage(view, function->id)->all, CV_H_CRS_STACK_SIZE,
                  component->cyclic ? UINT32_MAX : (uint32_t)cv_min(component->sync, UINT32_MAX));
     if (!function->kernel)
         return;
-    cv_l_fn_usage(link, function->id)->all_regs = component->regs;
-    cv_l_fn_usage(link, function->id)->stack =
+    cv_l_fn_usage(view, function->id)->all_regs = component->regs;
+    cv_l_fn_usage(view, function->id)->stack =
         component->cyclic ? UINT32_MAX : cv_min(component->stack, UINT32_MAX);
-    cv_l_fn_usage(link, function->id)->recursive = component->cyclic;
+    cv_l_fn_usage(view, function->id)->recursive = component->cyclic;
     if (!component->cyclic &&
         cv_max(component->stack, component->sync) >= UINT32_MAX) /* which would say that it is not known */
-        cv_link_say(link, function->def, CV_R_LINK_EXTENT, cv_max(component->stack, component->sync), 0);
-    if (component->cyclic && !link->options->no_stack_warning)
-        cv_link_say(link, function->def, CV_R_LINK_STACK, 0, 0);
+        cv_link_say(view, function->def, CV_R_LINK_EXTENT, cv_max(component->stack, component->sync), 0);
+    if (component->cyclic && !view->options->no_stack_warning)
+        cv_link_say(view, function->def, CV_R_LINK_STACK, 0, 0);
 }
 
 /* What a kernel inherits has to go together. */
-static void check_traits(cv_link *link, const cv_lfn *function)
+static void check_traits(const cv_view_usage *view, const cv_lfn *function)
 {
     uint32_t both = CV_H_BIT(CV_H_TCGEN05_1CTA_USED) | CV_H_BIT(CV_H_TCGEN05_2CTA_USED);
 
-    if ((cv_l_fn_usage(link, function->id)->all.has & both) == both)
-        cv_link_say(link, function->def, CV_R_LINK_TCGEN05, 0, 0);
+    if ((cv_l_fn_usage(view, function->id)->all.has & both) == both)
+        cv_link_say(view, function->def, CV_R_LINK_TCGEN05, 0, 0);
     for (unsigned i = 0; i < CV_N_HEIR; i++)
         if (cv_heir_get((cv_heir)i)->rule == CV_RULE_SUM &&
-            cv_trait(&cv_l_fn_usage(link, function->id)->all, i) == CV_H_SUM_EXCEEDS)
-            cv_link_say(link, function->def, CV_R_LINK_SUM, cv_heir_get((cv_heir)i)->code,
+            cv_trait(&cv_l_fn_usage(view, function->id)->all, i) == CV_H_SUM_EXCEEDS)
+            cv_link_say(view, function->def, CV_R_LINK_SUM, cv_heir_get((cv_heir)i)->code,
                         CV_H_SUM_UNKNOWN - 1);
 }
 
 static cuvet_status conclude(usage_walk *walk)
 {
-    cv_link *link = walk->link;
+    const cv_view_usage *view = walk->view;
     cuvet_status st = CUVET_OK;
 
-    for (cv_id i = 0; i < link->functions->fn.count && st == CUVET_OK; i++) {
-        cv_lfn *function = cv_l_fn(link, i);
+    for (cv_id i = 0; i < view->functions->fn.count && st == CUVET_OK; i++) {
+        const cv_lfn *function = cv_l_fn(view, i);
 
-        if (function->def == CV_NONE || !cv_l_fn_calls(link, function->id)->live)
+        if (function->def == CV_NONE || !cv_l_fn_calls(view, function->id)->live)
             continue;
-        conclude_function(link, function, comps_at(&walk->comp, nodes_at(&walk->node, i)->comp));
+        conclude_function(view, function, comps_at(&walk->comp, nodes_at(&walk->node, i)->comp));
         if (function->kernel)
             st = check_registers(walk, i);
-        else if (cv_l_fn_usage(link, function->id)->strange)
-            cv_link_say(link, function->def, CV_R_LINK_INHERIT,
-                        cv_l_fn_usage(link, function->id)->strange - 1, 0);
+        else if (cv_l_fn_usage(view, function->id)->strange)
+            cv_link_say(view, function->def, CV_R_LINK_INHERIT,
+                        cv_l_fn_usage(view, function->id)->strange - 1, 0);
     }
     if (st == CUVET_OK)
         st = give_all_to_one(walk);
-    for (cv_id i = 0; i < link->functions->fn.count && st == CUVET_OK; i++)
-        if (cv_l_is_kernel(link, i))
-            check_traits(link, cv_l_fn(link, i));
+    for (cv_id i = 0; i < view->functions->fn.count && st == CUVET_OK; i++)
+        if (cv_l_is_kernel(view, i))
+            check_traits(view, cv_l_fn(view, i));
     return st;
 }
 
 /* When one function says which kinds of sparse multiplication it does, the reference marks those that say
  * nothing: whoever wrote them did not know of it. A second name of code is such a function, and so is a dead
  * one, whose record has left. */
-static void mark_silent(cv_link *link)
+static void mark_silent(const cv_view_usage *view)
 {
     const uint32_t bit = CV_H_BIT(CV_H_SPARSE_MMA_MASK);
     bool any = false;
 
-    for (cv_id i = 0; i < link->functions->fn.count && !any; i++)
-        any = cv_l_fn(link, i)->def != CV_NONE && cv_l_fn_calls(link, i)->live &&
-              (cv_l_fn_usage(link, i)->own.has & bit);
-    for (cv_id i = 0; i < link->functions->fn.count && any; i++) {
-        cv_lfn *function = cv_l_fn(link, i);
+    for (cv_id i = 0; i < view->functions->fn.count && !any; i++)
+        any = cv_l_fn(view, i)->def != CV_NONE && cv_l_fn_calls(view, i)->live &&
+              (cv_l_fn_usage(view, i)->own.has & bit);
+    for (cv_id i = 0; i < view->functions->fn.count && any; i++) {
+        const cv_lfn *function = cv_l_fn(view, i);
         cv_id owner = function->owner;
 
-        if (function->def == CV_NONE || !cv_l_fn_usage(link, function->id)->has_info ||
-            (cv_l_fn_calls(link, function->id)->live && owner == i &&
-             cv_l_fn_usage(link, function->id)->own.has & bit))
+        if (function->def == CV_NONE || !cv_l_fn_usage(view, function->id)->has_info ||
+            (cv_l_fn_calls(view, function->id)->live && owner == i &&
+             cv_l_fn_usage(view, function->id)->own.has & bit))
             continue;
-        link->usage->silent = true;
-        if (!cv_l_fn_calls(link, function->id)->live)
+        view->usage->silent = true;
+        if (!cv_l_fn_calls(view, function->id)->live)
             continue;
-        function = cv_l_fn(link, owner);
-        cv_l_fn_usage(link, function->id)->marked = true;
-        cv_l_fn_usage(link, function->id)->own.has |= bit;
-        cv_trait_set(&cv_l_fn_usage(link, function->id)->own, CV_H_SPARSE_MMA_MASK,
-                     cv_trait(&cv_l_fn_usage(link, function->id)->own, CV_H_SPARSE_MMA_MASK) |
+        function = cv_l_fn(view, owner);
+        cv_l_fn_usage(view, function->id)->marked = true;
+        cv_l_fn_usage(view, function->id)->own.has |= bit;
+        cv_trait_set(&cv_l_fn_usage(view, function->id)->own, CV_H_SPARSE_MMA_MASK,
+                     cv_trait(&cv_l_fn_usage(view, function->id)->own, CV_H_SPARSE_MMA_MASK) |
                          CV_H_SPARSE_SILENT);
     }
 }
 
-static bool begin(cv_link *link)
+static bool begin(const cv_view_usage *view)
 {
     static const cv_fn_usage NOTHING = { .max_regs = REGISTERS_MOST };
-    cv_fn_usages *list = &link->usage->fn;
+    cv_fn_usages *list = &view->usage->fn;
 
-    if (!cv_fn_usages_room(&link->ctx->mem, list, link->functions->fn.count))
+    if (!cv_fn_usages_room(&view->ctx->mem, list, view->functions->fn.count))
         return false;
-    while (list->count < link->functions->fn.count)
-        if (!cv_fn_usages_push(&link->ctx->mem, list, NOTHING))
+    while (list->count < view->functions->fn.count)
+        if (!cv_fn_usages_push(&view->ctx->mem, list, NOTHING))
             return false;
     return true;
 }
 
-cuvet_status cv_link_propagate(cv_link *link)
+cuvet_status cv_stage_usage(const cv_view_usage *view)
 {
-    cv_mem *mem = &link->ctx->mem;
+    cv_mem *mem = &view->ctx->mem;
     cuvet_status st = CUVET_OK;
-    usage_walk walk = { .link = link };
+    usage_walk walk = { .view = view };
 
-    if (!begin(link))
-        return cv_l_nomem(link);
-    for (cv_id i = 0; i < link->functions->fn.count; i++)
-        if (cv_l_fn(link, i)->def != CV_NONE)
-            read_function(link, cv_l_fn(link, i));
-    if (!link->options->relocatable) {
-        mark_silent(link);
+    if (!begin(view))
+        return cv_l_nomem(view);
+    for (cv_id i = 0; i < view->functions->fn.count; i++)
+        if (cv_l_fn(view, i)->def != CV_NONE)
+            read_function(view, cv_l_fn(view, i));
+    if (!view->options->relocatable) {
+        mark_silent(view);
         st = run(&walk);
     }
-    if (st == CUVET_OK && !link->options->relocatable)
+    if (st == CUVET_OK && !view->options->relocatable)
         st = conclude(&walk);
-    link->usage->propagated = st == CUVET_OK && !link->options->relocatable;
+    view->usage->propagated = st == CUVET_OK && !view->options->relocatable;
     nodes_free(mem, &walk.node);
     comps_free(mem, &walk.comp);
     cv_walk_below_end(mem, &walk.below);
@@ -482,15 +482,15 @@ static bool sums_hold(const cv_fn_usage *usage, const cv_fn_usage *callee)
 
 /* What a function reaches is what each function that it calls reaches, and its own: along all direct calls,
  * so that nothing is lost on a path of any length. */
-static bool call_holds(const cv_link *link, cv_id from, cv_id to)
+static bool call_holds(const cv_check_usage *view, cv_id from, cv_id to)
 {
-    const cv_fn_usage *usage = cv_l_fn_usage(link, from), *callee = cv_l_fn_usage(link, to);
+    const cv_fn_usage *usage = cv_l_fn_usage(view, from), *callee = cv_l_fn_usage(view, to);
 
-    if (cv_l_fn(link, to)->def == CV_NONE || !cv_l_fn_calls(link, to)->live)
+    if (cv_l_fn(view, to)->def == CV_NONE || !cv_l_fn_calls(view, to)->live)
         return true;
     if (!cv_traits_cover(&usage->all, &callee->all))
         return false;
-    if (!cv_l_is_kernel(link, from))
+    if (!cv_l_is_kernel(view, from))
         return true;
     return callee->regs <= usage->all_regs &&
            cv_min(cv_sat_add(usage->frame, callee->frame), UINT32_MAX) <= usage->stack &&
@@ -498,22 +498,22 @@ static bool call_holds(const cv_link *link, cv_id from, cv_id to)
 }
 
 /* A kernel has registers, stack and traits for itself and for whatever it calls. */
-bool cv_link_propagate_holds(const cv_link *link)
+bool cv_stage_usage_holds(const cv_check_usage *view)
 {
-    for (cv_id i = 0; i < link->functions->fn.count && !link->options->relocatable; i++) {
-        const cv_fn_usage *usage = cv_l_fn_usage(link, i);
+    for (cv_id i = 0; i < view->functions->fn.count && !view->options->relocatable; i++) {
+        const cv_fn_usage *usage = cv_l_fn_usage(view, i);
 
-        if (cv_l_fn(link, i)->def == CV_NONE || !cv_l_fn_calls(link, i)->live)
+        if (cv_l_fn(view, i)->def == CV_NONE || !cv_l_fn_calls(view, i)->live)
             continue;
         if (!cv_traits_cover(&usage->all, &usage->own))
             return false;
-        if (cv_l_is_kernel(link, i) &&
+        if (cv_l_is_kernel(view, i) &&
             (usage->all_regs < usage->regs || usage->recursive != (usage->stack == UINT32_MAX) ||
              usage->stack < usage->frame || !sums_hold(usage, usage)))
             return false;
-        for (cv_id edge = cv_l_fn_calls(link, i)->calls; edge != CV_NONE;
-             edge = cv_edges_get(&link->calls->edge, edge)->next)
-            if (!call_holds(link, i, cv_edges_get(&link->calls->edge, edge)->to))
+        for (cv_id edge = cv_l_fn_calls(view, i)->calls; edge != CV_NONE;
+             edge = cv_edges_get(&view->calls->edge, edge)->next)
+            if (!call_holds(view, i, cv_edges_get(&view->calls->edge, edge)->to))
                 return false;
     }
     return true;

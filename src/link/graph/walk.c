@@ -3,11 +3,6 @@
 
 #include "base/arith.h"
 
-static cuvet_status no_memory(cv_ctx *ctx)
-{
-    return ctx->work_out ? CUVET_E_LIMIT : cv_nomem(ctx, 0);
-}
-
 bool cv_walk_below_begin(cv_ctx *ctx, const cv_part_calls *calls, cv_walk_below *walk)
 {
     cv_u32s_clear(&walk->found);
@@ -64,12 +59,12 @@ cuvet_status cv_calls_below(cv_ctx *ctx, const cv_part_calls *calls, cv_walk_bel
                             const cv_u32s *only)
 {
     if (!cv_walk_below_begin(ctx, calls, walk) || !cv_walk_below_add(ctx, walk, fn))
-        return no_memory(ctx);
+        return cv_in_nomem(ctx);
     for (uint64_t at = 0; at < walk->found.count; at++) {
         if (!cv_work(ctx, 1, 0))
             return CUVET_E_LIMIT;
         if (!cv_walk_below_go_on(ctx, calls, walk, only, *cv_u32s_get(&walk->found, at)))
-            return no_memory(ctx);
+            return cv_in_nomem(ctx);
     }
     return CUVET_OK;
 }
@@ -168,5 +163,5 @@ cuvet_status cv_calls_above(cv_ctx *ctx, const cv_part_calls *calls, cv_u32s *ma
     cv_u32s_free(&ctx->mem, &reverse.first);
     cv_u32s_free(&ctx->mem, &reverse.from);
     cv_u32s_free(&ctx->mem, &todo);
-    return ok ? CUVET_OK : no_memory(ctx);
+    return ok ? CUVET_OK : cv_in_nomem(ctx);
 }

@@ -3,7 +3,7 @@
 #ifndef CV_LINK_GRAPH_WALK_H
 #define CV_LINK_GRAPH_WALK_H
 
-#include "link/in/link.h"
+#include "link/graph/graph.h"
 
 /* Marks of a walk, and what it has found. */
 typedef struct cv_walk_below {

@@ -1,37 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The picture of a link: what the inputs hold, what the output will hold, and which is which. Everything is a
- * number in a list; nothing points. The stages of run.c fill it in order, each in its own file, and none
- * looks at what a later one fills. */
+/* What came in: inputs, names, and which definition a name stands for. Everything is a number in a list; nothing
+ * points. What is asked of several parts takes a view: whatever has pointers to these parts. */
 #ifndef CV_LINK_IN_LINK_H
 #define CV_LINK_IN_LINK_H
 
 #include <cuvet/target.h>
 
-#include "bytes/builder.h"
 #include "bytes/intern.h"
-#include "bytes/slices.h"
 #include "cubin/cubin.h"
 #include "host/refs.h"
-#include "io/source.h"
-#include "link/in/inherit.h"
+#include "link/in/recipe.h"
 
-/* Groups of the output, in the order of the file. */
-typedef enum cv_group {
-    CV_G_FIXED = 0, /* null and the three tables */
-    CV_G_DEBUG,
-    CV_G_NOTE,
-    CV_G_META,
-    CV_G_REL,
-    CV_G_CONST,
-    CV_G_CODE,
-    CV_G_INIT,
-    CV_G_NOBITS,
-    CV_G_PARAM, /* from sm_100 on: the parameter banks, behind everything else */
-    CV_N_GROUPS
-} cv_group;
+typedef struct cv_part_options cv_link_options;
 
 /* Options of one link. */
-typedef struct cv_part_options {
+struct cv_part_options {
     cuvet_target target;
     const cv_gen *gen; /* of the target: cv_link_begin() fills it in */
     cuvet_arch_policy policy;
@@ -47,7 +30,7 @@ typedef struct cv_part_options {
     uint64_t n_kernels_used;
     const cv_hosts *hosts; /* kernels that they do not refer to are dead; NULL: all stay */
     uint64_t key[2];       /* of the hash tables; the result does not depend on it */
-} cv_link_options;
+};
 
 /* An input object. */
 typedef struct cv_lobj {
@@ -60,6 +43,8 @@ typedef struct cv_lobj {
     uint64_t info, callgraph, prototype, compat, tkinfo, cuinfo; /* section indices, 0: none */
 } cv_lobj;
 
+CV_VEC(cv_lobjs, cv_lobj);
+
 /* A section of an input. */
 typedef struct cv_isec {
     cv_id obj;
@@ -70,14 +55,7 @@ typedef struct cv_isec {
     cv_id info_sec; /* of code: its .nv.info.<f> */
 } cv_isec;
 
-/* What became of a section of an input. */
-typedef struct cv_became {
-    cv_id out;     /* output section, CV_NONE: none */
-    uint64_t base; /* where its bytes begin there */
-    bool lost;     /* another definition won */
-    bool late;     /* zero memory: an input before this one has a variable of it */
-    bool table;    /* branch table of a device function */
-} cv_became;
+CV_VEC(cv_isecs, cv_isec);
 
 /* A symbol of an input. */
 typedef struct cv_isym {
@@ -93,146 +71,7 @@ typedef struct cv_isym {
     bool counted;         /* its registers are recorded */
 } cv_isym;
 
-/* Where a shared variable lies. */
-typedef struct cv_shared_place {
-    uint64_t off; /* final offset … */
-    cv_id sec;    /* … and the section of the kernel it moved to */
-    bool placed;  /* off is valid */
-} cv_shared_place;
-
-/* Bits that a relocation writes into what it patches. */
-typedef struct cv_field {
-    uint8_t pos, bits; /* from the lowest bit of the first byte */
-    bool add;          /* to what is there */
-    bool cut;          /* low bits of the value were left out that are not zero */
-    bool part;         /* of a value whose other bits are written elsewhere */
-    uint64_t value;
-} cv_field;
-
-/* A relocation, or one that the link adds. */
-typedef struct cv_irel {
-    uint64_t off; /* in the output section */
-    int64_t addend;
-    uint32_t type;
-    cv_id sym;    /* of the input; CV_NONE with osym set */
-    cv_id osym;   /* overrides what the symbol became */
-    cv_id target; /* input section it lies in; CV_NONE: added */
-    cv_id next;   /* read before this one */
-    bool gone;
-} cv_irel;
-
-/* What becomes of it. */
-typedef struct cv_fixup {
-    int64_t addend; /* of one that stays: as it is written … */
-    uint32_t type;  /* … like its type */
-    cv_id osym;     /* of one that stays: the symbol that it names */
-    cv_id field;    /* what is written when it is applied: the first of n_fields */
-    uint8_t n_fields;
-    bool keep;
-    bool resolved; /* applied, and worth a record of that */
-} cv_fixup;
-
-/* What becomes of the relocations of a section. */
-typedef struct cv_fixed {
-    uint64_t n_kept;
-    uint64_t n_applied; /* those that write something */
-} cv_fixed;
-
-/* A piece of an output section. */
-typedef struct cv_lpart {
-    cv_id isec;
-    uint64_t base;
-    cv_id next;
-} cv_lpart;
-
-typedef struct cv_osec {
-    cv_id name;
-    cv_group group;
-    uint32_t type, link, info;
-    uint64_t flags, align, entsize, size, off;
-    uint32_t index;         /* in the output */
-    cv_id sym;              /* its section symbol */
-    cv_id infosec, linksec; /* sections that sh_info and sh_link name */
-    cv_id fn;               /* of code */
-    cv_id target;           /* of relocations: what they patch */
-    cv_id rel[2];           /* of what is patched: its .rel and its .rela section */
-    cv_id resolved;         /* … and its .nv.resolvedrela */
-    cv_id shared;           /* of a kernel: its .nv.shared */
-    cv_id first_part, last_part;
-    cv_id own_first; /* per-function sections of code: a list through own_next */
-    cv_id own_next;
-    cv_id rels;       /* head of the list */
-    cv_builder bytes; /* made by the link; otherwise the parts */
-    bool param;       /* bank of parameters, from sm_100 on */
-    bool dead, pre, extern_array, is_resolved, info_listed;
-    bool lent;         /* its bytes are those of its only part, in the input; what is patched is copied */
-    bool hollow;       /* nothing lies in it, however large it is */
-    uint32_t reg_byte; /* of code: high byte of sh_info */
-} cv_osec;
-
-typedef struct cv_osym {
-    cv_id name, sec, win, src, fn;
-    uint8_t info, other;
-    uint64_t value, size;
-    uint32_t index;
-    uint64_t slot; /* of a texture or surface in the parameter bank … */
-    bool has_slot; /* … of the kernels that use one */
-    bool is_section, local, hidden, instance, common, common_kept, dead;
-} cv_osym;
-
-/* A function of the program: one for each local symbol that is one, and one for each global name. */
-typedef struct cv_lfn {
-    cv_id id; /* its own number */
-    cv_id name;
-    cv_id def;   /* the isym that won */
-    cv_id owner; /* the function whose code its own is; itself, where it is no alias */
-    bool kernel, has_def;
-} cv_lfn;
-
-/* A code section of an input. */
-typedef struct cv_code {
-    cv_id owner; /* the function that it is part of */
-    bool lost;   /* another definition won … */
-    bool beaten; /* … one of an earlier input: the reference never takes anything from this one */
-} cv_code;
-
-/* A function in the output. */
-typedef struct cv_fn_out {
-    cv_id sym, sec;
-    cv_id table; /* branch table, an isec */
-} cv_fn_out;
-
-/* What is known of a function from the call graph. */
-typedef struct cv_fn_calls {
-    cv_id calls, taken, ind, adr; /* lists of edges, last read first */
-    cv_id proto;
-    bool live;
-    bool reachable;  /* from a kernel; what is kept because its address is taken somewhere may be not */
-    bool unreferred; /* a kernel that no host code refers to */
-} cv_fn_calls;
-
-/* What a function uses. */
-typedef struct cv_fn_usage {
-    uint32_t regs, frame, max_regs;
-    uint32_t all_regs;
-    cv_traits own, all; /* of its records; of all that it reaches (sums: of a kernel) */
-    uint64_t stack;     /* UINT32_MAX: recursion */
-    uint32_t strange;   /* code of a record that a kernel may or may not inherit, + 1 */
-    bool has_info, recursive, limited;
-    bool marked;    /* it says nothing of sparse multiplication, or one of its names does not */
-    bool flag_bars; /* bars come from the flags of old code and have no record yet */
-} cv_fn_usage;
-
-/* Where a function finds variables. */
-typedef struct cv_fn_memory {
-    uint64_t extern_off; /* of the extern arrays that its code refers to */
-    bool slots;          /* a kernel that uses textures or surfaces */
-} cv_fn_memory;
-
-typedef struct cv_edge {
-    cv_id to; /* function, or name of a prototype */
-    cv_id next;
-} cv_edge;
+CV_VEC(cv_isyms, cv_isym);
 
 /* What a name means, all inputs together. */
 typedef struct cv_meaning {
@@ -242,216 +81,178 @@ typedef struct cv_meaning {
     bool loose_size;            /* some declarations say nothing of a size that others name */
 } cv_meaning;
 
-/* What has a name in the output. */
-typedef struct cv_named {
-    cv_id osym, osec;
-    uint32_t strings; /* 1: in .shstrtab, 2: in .strtab */
-} cv_named;
-
-/* Where a name stands in the tables of names; 0: nowhere. */
-typedef struct cv_name_place {
-    uint64_t sh_off, str_off;
-} cv_name_place;
-
-CV_VEC(cv_lobjs, cv_lobj);
-CV_VEC(cv_isecs, cv_isec);
-CV_VEC(cv_isyms, cv_isym);
-CV_VEC(cv_becames, cv_became);
-CV_VEC(cv_shared_places, cv_shared_place);
-CV_VEC(cv_irels, cv_irel);
-CV_VEC(cv_fields, cv_field);
-CV_VEC(cv_fixups, cv_fixup);
-CV_VEC(cv_fixeds, cv_fixed);
-CV_VEC(cv_lparts, cv_lpart);
-CV_VEC(cv_osecs, cv_osec);
-CV_VEC(cv_osyms, cv_osym);
-CV_VEC(cv_lfns, cv_lfn);
-CV_VEC(cv_edges, cv_edge);
 CV_VEC(cv_meanings, cv_meaning);
-CV_VEC(cv_codes, cv_code);
-CV_VEC(cv_fn_outs, cv_fn_out);
-CV_VEC(cv_fn_calls_list, cv_fn_calls);
-CV_VEC(cv_fn_usages, cv_fn_usage);
-CV_VEC(cv_fn_memories, cv_fn_memory);
-CV_VEC(cv_nameds, cv_named);
-CV_VEC(cv_name_places, cv_name_place);
-
-/* One record of .nv.info that the link writes: its payload is words, some of which become symbol indices. */
-typedef struct cv_irec {
-    uint8_t format, code;
-    uint16_t value; /* formats without payload */
-    cv_id first;    /* payload: words of L->words */
-    uint32_t count; /* words, or bytes when raw */
-    bool raw;       /* payload: bytes of an input */
-    cv_span bytes;
-} cv_irec;
-
-/* A word of a payload. */
-typedef struct cv_iword {
-    uint32_t value;
-    bool symbol; /* value is an osym, its index is what is written */
-} cv_iword;
-
-CV_VEC(cv_irecs, cv_irec);
-CV_VEC(cv_iwords, cv_iword);
-
-/* .nv.info sections of the output. */
-typedef struct cv_oinfo {
-    cv_id fn, sec;
-    uint64_t first, count; /* records */
-    uint32_t order;
-} cv_oinfo;
-
-CV_VEC(cv_oinfos, cv_oinfo);
-
-/* What the file says of itself when it is read again. */
-typedef struct cv_seen {
-    uint64_t sections, symbols, extent, kernels, functions;
-} cv_seen;
-
-/* ---- the parts of a link: each row of the recipe fills one, or makes some of them grow ---- */
 
 /* Names as numbers. Entering one changes none that is there. */
-typedef struct cv_part_names {
+struct cv_part_names {
     cv_names set;
     cv_id empty; /* the name without a letter */
-} cv_part_names;
+};
 
 /* What the inputs hold. */
-typedef struct cv_part_inputs {
+struct cv_part_inputs {
     cv_lobjs obj;
     cv_isecs isec;
     cv_isyms isym;
-} cv_part_inputs;
+};
 
 /* Which definition a name stands for. */
-typedef struct cv_part_resolution {
+struct cv_part_resolution {
     cv_meanings mean; /* by name */
     cv_u32s next;     /* by symbol: the next one with the same name, in the order of the inputs */
     cv_u8s beaten;    /* by symbol: an earlier definition is as good, or better */
     bool reserved;
     bool unnamed; /* an input has a global symbol without a name */
-} cv_part_resolution;
+};
 
-typedef struct cv_part_functions {
-    cv_lfns fn;
-    cv_u32s of;      /* by symbol: the function that it is */
-    cv_u32s by_name; /* by name: the function that global symbols of this name are */
-    cv_codes code;   /* by section of an input; of code */
-} cv_part_functions;
+/* Short ways to elements: cv_l_isec(view, i) is element i of what the view has of the inputs, and const where
+ * that is. */
+#define CV_LINK_ELEMENT(part, type, way, list, member)                                                       \
+    static inline type *cv_l_##way##_at(cv_part_##part *part, uint64_t i)                                    \
+    {                                                                                                        \
+        return list##_at(&part->member, i);                                                                  \
+    }                                                                                                        \
+    static inline const type *cv_l_##way##_get(const cv_part_##part *part, uint64_t i)                       \
+    {                                                                                                        \
+        return list##_get(&part->member, i);                                                                 \
+    }                                                                                                        \
+    struct cv_part_##part
+#define CV_LINK_WAY(part, way, view_, index)                                                                 \
+    _Generic((view_)->part, cv_part_##part * : cv_l_##way##_at, const cv_part_##part * : cv_l_##way##_get)(  \
+        (view_)->part, (index))
+CV_LINK_ELEMENT(inputs, cv_lobj, obj, cv_lobjs, obj);
+CV_LINK_ELEMENT(inputs, cv_isec, isec, cv_isecs, isec);
+CV_LINK_ELEMENT(inputs, cv_isym, isym, cv_isyms, isym);
+CV_LINK_ELEMENT(resolution, cv_meaning, mean, cv_meanings, mean);
+#define cv_l_obj(view_, index)  CV_LINK_WAY(inputs, obj, view_, index)
+#define cv_l_isec(view_, index) CV_LINK_WAY(inputs, isec, view_, index)
+#define cv_l_isym(view_, index) CV_LINK_WAY(inputs, isym, view_, index)
+#define cv_l_mean(view_, index) CV_LINK_WAY(resolution, mean, view_, index)
+/* Of a symbol: the next one with its name. */
+#define cv_l_next_of(view_, id) (*cv_u32s_get(&(view_)->resolution->next, (id)))
+#define cv_l_text(view_, name)  cv_names_text(&(view_)->names->set, (name))
 
-/* What relocations refer to. */
-typedef struct cv_part_uses {
-    cv_u8s by_data; /* by function: data has its address */
-} cv_part_uses;
+/* Is this so for the generation of the target? */
+#define cv_l_has(view_, trait) cv_gen_has((view_)->options->gen, (trait))
+/* Does what a kernel has of shared memory begin behind what is left to the system? */
+#define cv_link_reserves(view_) (cv_l_has(view_, CV_GEN_RESERVES) && (view_)->resolution->reserved)
 
-/* Who calls whom. */
-typedef struct cv_part_calls {
-    cv_fn_calls_list fn;
-    cv_edges edge;
-    cv_u32s protos; /* names of prototypes in the order of their first use: a node for each */
-    cv_u32s node;   /* by name: of a prototype, its node in the call graph */
-    cv_u32s takers; /* by node: edges to the functions whose address is taken with it */
-    bool reached;   /* the call graph is there */
-} cv_part_calls;
+/* An index that is in the list, or none. */
+static inline bool cv_l_below(cv_id id, uint64_t count)
+{
+    return id == CV_NONE || id < count;
+}
 
-/* What functions use, and kernels inherit. */
-typedef struct cv_part_usage {
-    cv_fn_usages fn;
-    bool silent;        /* some function says nothing of sparse multiplication, others do */
-    bool propagated;    /* the registers below kernels are known */
-    uint32_t fragments; /* 1: code of 12.x uses tcgen05, 2: code of 13.x */
-} cv_part_usage;
+static inline uint8_t cv_l_bind(const cv_isym *sym)
+{
+    return cv_elf_info_bind(sym->info);
+}
+static inline uint8_t cv_l_type(const cv_isym *sym)
+{
+    return cv_elf_info_type(sym->info);
+}
+static inline bool cv_l_is_shared(const cv_isym *sym)
+{
+    return cv_l_type(sym) == CV_STT_CUDA_OBJECT && (sym->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
+}
+static inline bool cv_l_is_constant(const cv_isym *sym)
+{
+    return cv_l_type(sym) == CV_STT_CUDA_OBJECT && (sym->other & CV_STO_SPACE) == CV_STO_SPACE_CONSTANT;
+}
+/* Part of a constant bank that no other object can name. */
+static inline bool cv_l_is_hidden_bank(const cv_isym *sym)
+{
+    const unsigned bits = CV_STO_SPACE_CONSTANT | CV_STV_INTERNAL;
 
-/* Sections and symbols of the output. */
-typedef struct cv_part_out {
-    cv_fn_outs fn; /* by function */
-    cv_nameds by_name;
-    cv_becames became;  /* by section of an input */
-    cv_u32s became_sym; /* by symbol of an input: the symbol that it became */
-    cv_osecs osec;
-    cv_osyms osym;
-    cv_irels irel;
-    cv_lparts part;
-    cv_u32s sh_names, str_names; /* names in the order of their first use */
-    cv_u32s locals, globals;     /* osyms */
-    cv_u32s info_order;          /* code sections in the order of their .nv.info */
-    cv_u32s const0;              /* .nv.constant0 sections */
-    cv_id tkinfo, cuinfo, info, compat, callgraph, prototype, action, debug_shared, frames, bank3;
-    cv_id lines[2]; /* .debug_line, .nv_debug_line_sass where they were made anew */
-    cv_id shstrtab, strtab, symtab, symtab_shndx;
-    bool has_common;
-} cv_part_out;
+    return (sym->other & bits) == bits;
+}
+/* A variable in the shared memory of the system. */
+static inline bool cv_l_is_reserved(const cv_isym *sym)
+{
+    return cv_l_type(sym) == CV_STT_CUDA_OBJECT && (sym->other & CV_STO_SPACE) == CV_STO_SPACE_RESERVED;
+}
+/* A variable of this file that is not in this file, nor in any memory: libcudadevrt has one,
+ * .nv.ptx.const0.size. Nobody asks what is at its place: the linker's number for it goes into the code
+ * (cv_link_nowhere). */
+static inline bool cv_l_is_nowhere(const cv_isym *sym)
+{
+    return sym->index != 0 && cv_l_bind(sym) == CV_STB_LOCAL && !sym->defined &&
+           (sym->other & CV_STO_SPACE) == 0 &&
+           (cv_l_type(sym) == CV_STT_OBJECT || cv_l_type(sym) == CV_STT_CUDA_OBJECT);
+}
+static inline bool cv_l_is_texture(const cv_isym *sym)
+{
+    return cv_l_type(sym) >= CV_STT_CUDA_TEXTURE && cv_l_type(sym) <= CV_STT_CUDA_SURFACE;
+}
 
-/* Where variables lie. */
-typedef struct cv_part_memory {
-    cv_fn_memories fn;       /* by function */
-    cv_shared_places shared; /* by symbol of an input; none where no variable is shared */
-    cv_u64s bank_off; /* by section, of branch tables: place in the bank of every kernel that reaches it */
-    bool coloured;    /* shared variables of more than one kernel have places */
-} cv_part_memory;
+/* Body of a section. */
+static inline cv_span cv_in_body(const cv_part_inputs *inputs, const cv_isec *isec)
+{
+    return cv_cubin_body(&cv_l_obj_get(inputs, isec->obj)->cubin, isec->index);
+}
+#define cv_l_body(view_, isec) cv_in_body((view_)->inputs, (isec))
 
-/* What becomes of relocations. */
-typedef struct cv_part_fixups {
-    cv_fixups fixup; /* by relocation */
-    cv_fixeds fixed; /* by section of the output, of relocations */
-    cv_fields field;
-} cv_part_fixups;
+/* The definition that stands for a symbol: its own when it is local or won, else the winner, else itself. */
+static inline cv_id cv_in_canon(const cv_part_inputs *inputs, const cv_part_resolution *resolution,
+                                cv_id isym)
+{
+    const cv_isym *sym = cv_l_isym_get(inputs, isym);
+    cv_id win;
 
-/* Records of .nv.info. */
-typedef struct cv_part_records {
-    cv_irecs rec;
-    cv_iwords word;
-    cv_oinfos oinfo;
-    uint64_t program_first, program_n;
-} cv_part_records;
+    if (cv_l_bind(sym) == CV_STB_LOCAL)
+        return isym;
+    win = cv_l_mean_get(resolution, sym->name)->win;
+    return win == CV_NONE ? isym : win;
+}
+#define cv_l_canon(view_, isym) cv_in_canon((view_)->inputs, (view_)->resolution, (isym))
 
-/* Order and numbers. */
-typedef struct cv_part_layout {
-    cv_u32s order;       /* osecs by index */
-    cv_u32s sym_order;   /* osyms by index, from 1 */
-    cv_name_places name; /* by name */
-    uint64_t n_locals;   /* symbols before the first global one, the null symbol included */
-} cv_part_layout;
+/* 'count' numbers, none of them of anything. */
+CV_MUST bool cv_l_fill_none(cv_mem *mem, cv_u32s *list, uint64_t count);
+/* No memory, or no work left, which was reported where it was used up. */
+CV_MUST cuvet_status cv_in_nomem(cv_ctx *ctx);
+#define cv_l_nomem(view_) cv_in_nomem((view_)->ctx)
+/* Only a defect of ours brings this about: whoever runs the stage reports it. */
+#define cv_link_broken(view_) ((void)(view_), (cuvet_status)CUVET_E_INTERNAL)
 
-/* What the link writes itself. */
-typedef struct cv_part_synthetics {
-    uint64_t shoff, phoff;
-} cv_part_synthetics;
+/* names.c: number of a name; CV_NONE: no memory. */
+CV_MUST cv_id cv_in_name(cv_ctx *ctx, cv_part_names *names, cv_span text);
+CV_MUST cv_id cv_in_name_join(cv_ctx *ctx, cv_part_names *names, const char *prefix, cv_span rest);
+#define cv_l_name(view_, text) cv_in_name((view_)->ctx, (view_)->names, (text))
 
-/* The result. */
-typedef struct cv_part_file {
-    uint64_t phnum, size;
-    cv_block *block;   /* the caller's */
-    cv_slices *slices; /* of *block and of the images */
-} cv_part_file;
+/* needs.c: before a link, which objects of libraries take part. */
+/* Does an object refer to a function that none defines, and that the driver does not provide? out: those that
+ * do not count, by number. */
+CV_MUST cuvet_status cv_in_lacks_functions(cv_ctx *ctx, const cv_link_options *options,
+                                           const cv_part_inputs *inputs, const cv_u8s *out, bool *lacks);
+/* Take objects out again; the others keep their order. */
+void cv_in_leave_out(cv_ctx *ctx, cv_part_inputs *inputs, const cv_u8s *out);
 
-/* What the file says of itself when it is read again. */
-typedef struct cv_part_reread {
-    cv_seen seen;
-} cv_part_reread;
+/* resolve.c. */
+/* The largest size and alignment of the common variables of a name. */
+void cv_in_largest_common(const cv_part_inputs *inputs, const cv_part_resolution *resolution,
+                          const cv_meaning *entry, uint64_t *size, uint64_t *align);
+/* A reference that no input has to satisfy: the driver does, or nobody needs it. */
+CV_MUST bool cv_in_may_stay_undefined(const cv_part_names *names, const cv_part_inputs *inputs,
+                                      const cv_part_resolution *resolution, const cv_isym *sym);
+#define cv_link_largest_common(view_, entry, size, align)                                                    \
+    cv_in_largest_common((view_)->inputs, (view_)->resolution, (entry), (size), (align))
+#define cv_link_may_stay_undefined(view_, sym)                                                               \
+    cv_in_may_stay_undefined((view_)->names, (view_)->inputs, (view_)->resolution, (sym))
 
-#define CV_LINK_PARTS(PART)                                                                                  \
-    PART(options)                                                                                            \
-    PART(names)                                                                                              \
-    PART(inputs)                                                                                             \
-    PART(resolution)                                                                                         \
-    PART(functions)                                                                                          \
-    PART(uses) PART(calls) PART(usage) PART(out) PART(memory) PART(fixups) PART(records) PART(layout)        \
-        PART(synthetics) PART(file) PART(reread)
-
-/* A link: where each part is. It stays where it was begun. */
-typedef struct cv_link {
-    cv_ctx *ctx;
-    uint64_t stage; /* that runs, or has run last */
-#define PART(name) struct cv_part_##name *name;
-    CV_LINK_PARTS(PART)
-#undef PART
-    struct {
-#define PART(name) struct cv_part_##name name;
-        CV_LINK_PARTS(PART)
-#undef PART
-    } own;
-} cv_link;
+/* say.c: report about a symbol of an input, or without one (CV_NONE). */
+void cv_in_say(cv_ctx *ctx, const cv_part_inputs *inputs, cv_id isym, cv_rule rule, uint64_t got,
+               uint64_t want);
+/* The same about two symbols: the second is the one that the first does not agree with. The place is that of
+ * the first; the path goes on to the second. */
+void cv_in_say_two(cv_ctx *ctx, const cv_part_inputs *inputs, cv_id isym, cv_id other, cv_rule rule,
+                   uint64_t got, uint64_t want);
+/* The same about a section of an input; to refuse it ends the link. */
+void cv_in_say_section(cv_ctx *ctx, const cv_part_inputs *inputs, cv_id isec, cv_rule rule, uint64_t got);
+CV_MUST cuvet_status cv_in_refuse_section(cv_ctx *ctx, const cv_part_inputs *inputs, cv_id isec, cv_rule rule,
+                                          uint64_t got);
+#define cv_link_say(view_, ...)            cv_in_say((view_)->ctx, (view_)->inputs, __VA_ARGS__)
+#define cv_link_say_two(view_, ...)        cv_in_say_two((view_)->ctx, (view_)->inputs, __VA_ARGS__)
+#define cv_link_say_section(view_, ...)    cv_in_say_section((view_)->ctx, (view_)->inputs, __VA_ARGS__)
+#define cv_link_refuse_section(view_, ...) cv_in_refuse_section((view_)->ctx, (view_)->inputs, __VA_ARGS__)
 
 #endif

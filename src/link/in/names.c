@@ -1,31 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Names as numbers: entering one is paid for, and gives it a meaning. */
-#include "link/in/stages.h"
+/* Names as numbers: entering one is paid for. */
+#include "link/in/link.h"
 
 /* Work that was used up was reported where that happened. */
-cuvet_status cv_l_nomem(const cv_link *link)
+cuvet_status cv_in_nomem(cv_ctx *ctx)
 {
-    return link->ctx->work_out ? CUVET_E_LIMIT : cv_nomem(link->ctx, 0);
+    return ctx->work_out ? CUVET_E_LIMIT : cv_nomem(ctx, 0);
+}
+
+bool cv_l_fill_none(cv_mem *mem, cv_u32s *list, uint64_t count)
+{
+    if (!cv_u32s_room(mem, list, count))
+        return false;
+    while (list->count < count)
+        if (!cv_u32s_push(mem, list, CV_NONE))
+            return false;
+    return true;
 }
 
 /* Texts are read as often as somebody names them: they cost. */
-static bool pay(cv_link *link, cv_span text)
+static bool pay(cv_ctx *ctx, cv_span text)
 {
-    return cv_work(link->ctx, 1 + text.len / 16, 0);
+    return cv_work(ctx, 1 + text.len / 16, 0);
 }
 
-cv_id cv_l_name(cv_link *link, cv_span text)
+cv_id cv_in_name(cv_ctx *ctx, cv_part_names *names, cv_span text)
 {
-    return pay(link, text) ? cv_names_put(&link->ctx->mem, &link->names->set, text) : CV_NONE;
+    return pay(ctx, text) ? cv_names_put(&ctx->mem, &names->set, text) : CV_NONE;
 }
 
-cv_id cv_l_name_join(cv_link *link, const char *prefix, cv_id rest)
+cv_id cv_in_name_join(cv_ctx *ctx, cv_part_names *names, const char *prefix, cv_span rest)
 {
-    cv_span text = cv_l_text(link, rest);
-    return pay(link, text) ? cv_names_join(&link->ctx->mem, &link->names->set, prefix, text) : CV_NONE;
-}
-
-cv_id cv_l_name_join_span(cv_link *link, const char *prefix, cv_span rest)
-{
-    return pay(link, rest) ? cv_names_join(&link->ctx->mem, &link->names->set, prefix, rest) : CV_NONE;
+    return pay(ctx, rest) ? cv_names_join(&ctx->mem, &names->set, prefix, rest) : CV_NONE;
 }

@@ -2,7 +2,7 @@
 /* Stage read: sections, symbols, register and frame counts, prototypes of every input. */
 #include "format/meta/read.h"
 #include "format/tlv/read.h"
-#include "link/in/stages.h"
+#include "link/in/link.h"
 
 static bool is_per_function(cv_role role)
 {
@@ -10,9 +10,9 @@ static bool is_per_function(cv_role role)
            role == CV_ROLE_REL || role == CV_ROLE_RELA;
 }
 
-static cuvet_status read_section(cv_link *link, cv_id obj, uint32_t index)
+static cuvet_status read_section(const cv_view_read *view, cv_id obj, uint32_t index)
 {
-    const cv_sec *sec = cv_cubin_sec(&cv_l_obj(link, obj)->cubin, index);
+    const cv_sec *sec = cv_cubin_sec(&cv_l_obj(view, obj)->cubin, index);
     cv_isec isec = { .obj = obj,
                      .index = index,
                      .type = sec->header.type,
@@ -22,25 +22,25 @@ static cuvet_status read_section(cv_link *link, cv_id obj, uint32_t index)
                      .size = sec->header.size,
                      .align = sec->header.align,
                      .entsize = sec->header.entsize,
-                     .id = (cv_id)link->inputs->isec.count,
+                     .id = (cv_id)view->inputs->isec.count,
                      .info_sec = CV_NONE };
 
-    if (cv_l_obj(link, obj)->cubin.legacy && is_per_function(sec->role)) /* tools before 12.0 leave it out */
+    if (cv_l_obj(view, obj)->cubin.legacy && is_per_function(sec->role)) /* tools before 12.0 leave it out */
         isec.flags |= CV_SHF_INFO_LINK;
-    isec.name = cv_l_name(link, sec->name);
-    if (isec.name == CV_NONE || !cv_isecs_push(&link->ctx->mem, &link->inputs->isec, isec))
-        return cv_l_nomem(link);
+    isec.name = cv_l_name(view, sec->name);
+    if (isec.name == CV_NONE || !cv_isecs_push(&view->ctx->mem, &view->inputs->isec, isec))
+        return cv_l_nomem(view);
     return CUVET_OK;
 }
 
-static cuvet_status read_symbol(cv_link *link, cv_id object, uint32_t index)
+static cuvet_status read_symbol(const cv_view_read *view, cv_id object, uint32_t index)
 {
-    const cv_lobj *obj = cv_l_obj(link, object);
+    const cv_lobj *obj = cv_l_obj(view, object);
     cv_elf_symbol symbol;
     cv_span name = cv_span_of(NULL, 0, 0);
     uint32_t shndx;
     cv_isym sym = {
-        .obj = object, .index = index, .id = (cv_id)link->inputs->isym.count, .proto = CV_NONE, .sec = CV_NONE
+        .obj = object, .index = index, .id = (cv_id)view->inputs->isym.count, .proto = CV_NONE, .sec = CV_NONE
     };
 
     cv_elf_read_symbol(obj->cubin.symtab, false, index, &symbol);
@@ -55,14 +55,14 @@ static cuvet_status read_symbol(cv_link *link, cv_id object, uint32_t index)
     sym.common = symbol.shndx == CV_SHN_COMMON;
     if (!sym.common && shndx > 0 && shndx < obj->n_sec)
         sym.sec = obj->first_sec + shndx;
-    sym.name = cv_l_name(link, name);
-    if (sym.name == CV_NONE || !cv_isyms_push(&link->ctx->mem, &link->inputs->isym, sym))
-        return cv_l_nomem(link);
+    sym.name = cv_l_name(view, name);
+    if (sym.name == CV_NONE || !cv_isyms_push(&view->ctx->mem, &view->inputs->isym, sym))
+        return cv_l_nomem(view);
     return CUVET_OK;
 }
 
 /* Register and frame counts are records of the object, not of the function. */
-static void read_counts(cv_link *link, const cv_lobj *obj)
+static void read_counts(const cv_view_read *view, const cv_lobj *obj)
 {
     cv_span span = cv_cubin_body(&obj->cubin, obj->info);
     uint64_t pos = 0;
@@ -74,15 +74,16 @@ static void read_counts(cv_link *link, const cv_lobj *obj)
         if (tlv.format != CV_TLV_SVAL || tlv.value != 8 || sym >= obj->n_sym)
             continue;
         if (tlv.code == CV_ATTR_REGCOUNT) {
-            cv_l_isym(link, obj->first_sym + sym)->regs = value;
-            cv_l_isym(link, obj->first_sym + sym)->counted = true;
+            cv_l_isym(view, obj->first_sym + sym)->regs = value;
+            cv_l_isym(view, obj->first_sym + sym)->counted = true;
         } else if (tlv.code == CV_ATTR_FRAME_SIZE) {
-            cv_l_isym(link, obj->first_sym + sym)->frame = value;
+            cv_l_isym(view, obj->first_sym + sym)->frame = value;
         }
     }
 }
 
-static cuvet_status set_proto(cv_link *link, const cv_lobj *obj, uint32_t sym, uint32_t string, bool replace)
+static cuvet_status set_proto(const cv_view_read *view, const cv_lobj *obj, uint32_t sym, uint32_t string,
+                              bool replace)
 {
     cv_isym *isym;
     cv_span text;
@@ -90,16 +91,16 @@ static cuvet_status set_proto(cv_link *link, const cv_lobj *obj, uint32_t sym, u
 
     if (sym >= obj->n_sym || !cv_span_cstr(obj->cubin.strtab, string, &text))
         return CUVET_OK; /* examined: reported there */
-    name = cv_l_name(link, text);
+    name = cv_l_name(view, text);
     if (name == CV_NONE)
-        return cv_l_nomem(link);
-    isym = cv_l_isym(link, obj->first_sym + sym);
+        return cv_l_nomem(view);
+    isym = cv_l_isym(view, obj->first_sym + sym);
     if (replace || isym->proto == CV_NONE)
         isym->proto = name;
     return CUVET_OK;
 }
 
-static cuvet_status read_protos(cv_link *link, const cv_lobj *obj)
+static cuvet_status read_protos(const cv_view_read *view, const cv_lobj *obj)
 {
     cv_span graph = cv_cubin_body(&obj->cubin, obj->callgraph),
             table = cv_cubin_body(&obj->cubin, obj->prototype);
@@ -109,12 +110,12 @@ static cuvet_status read_protos(cv_link *link, const cv_lobj *obj)
     cv_proto proto;
     cv_call call;
 
-    while (status == CUVET_OK && cv_prototype_next(link->ctx, table, &pos, &proto) == CUVET_OK)
-        status = set_proto(link, obj, proto.symbol, proto.string, true);
+    while (status == CUVET_OK && cv_prototype_next(view->ctx, table, &pos, &proto) == CUVET_OK)
+        status = set_proto(view, obj, proto.symbol, proto.string, true);
     while (status == CUVET_OK && obj->callgraph &&
-           cv_callgraph_next(link->ctx, graph, &cur, &call) == CUVET_OK)
+           cv_callgraph_next(view->ctx, graph, &cur, &call) == CUVET_OK)
         if (call.part == CV_CALL_ADDRESS)
-            status = set_proto(link, obj, call.from, call.to, false);
+            status = set_proto(view, obj, call.from, call.to, false);
     return status;
 }
 
@@ -131,137 +132,137 @@ static void find_tables(cv_lobj *obj)
 }
 
 /* The records of code are those of the last section that names it. */
-static void find_infos(cv_link *link, const cv_lobj *obj)
+static void find_infos(const cv_view_read *view, const cv_lobj *obj)
 {
     for (cv_id i = 1; i < obj->n_sec; i++) {
-        uint32_t code = cv_l_isec(link, obj->first_sec + i)->info;
+        uint32_t code = cv_l_isec(view, obj->first_sec + i)->info;
 
         if (cv_cubin_sec(&obj->cubin, i)->role == CV_ROLE_NV_INFO_FN && code < obj->n_sec)
-            cv_l_isec(link, obj->first_sec + code)->info_sec = obj->first_sec + i;
+            cv_l_isec(view, obj->first_sec + code)->info_sec = obj->first_sec + i;
     }
 }
 
-static cuvet_status read_object(cv_link *link, cv_id id)
+static cuvet_status read_object(const cv_view_read *view, cv_id id)
 {
-    cv_lobj *obj = cv_l_obj(link, id);
+    cv_lobj *obj = cv_l_obj(view, id);
     uint64_t n_sec = obj->cubin.sec.count, n_sym = obj->cubin.n_syms;
     cuvet_status status = CUVET_OK;
 
-    if (link->inputs->isec.count + n_sec >= CV_NONE || link->inputs->isym.count + n_sym >= CV_NONE)
-        return cv_reject(link->ctx, CV_R_LIMIT_SECTIONS, 0, link->inputs->isec.count + n_sec, CV_NONE);
+    if (view->inputs->isec.count + n_sec >= CV_NONE || view->inputs->isym.count + n_sym >= CV_NONE)
+        return cv_reject(view->ctx, CV_R_LIMIT_SECTIONS, 0, view->inputs->isec.count + n_sec, CV_NONE);
     find_tables(obj);
-    obj->first_sec = (cv_id)link->inputs->isec.count;
-    obj->first_sym = (cv_id)link->inputs->isym.count;
+    obj->first_sec = (cv_id)view->inputs->isec.count;
+    obj->first_sym = (cv_id)view->inputs->isym.count;
     obj->n_sec = (cv_id)n_sec;
     obj->n_sym = (cv_id)n_sym;
     for (uint32_t k = 0; k < n_sec && status == CUVET_OK; k++)
-        status = read_section(link, id, k);
+        status = read_section(view, id, k);
     for (uint32_t k = 0; k < n_sym && status == CUVET_OK; k++)
-        status = read_symbol(link, id, k);
+        status = read_symbol(view, id, k);
     if (status == CUVET_OK) {
-        find_infos(link, obj);
-        read_counts(link, obj);
-        status = read_protos(link, obj);
+        find_infos(view, obj);
+        read_counts(view, obj);
+        status = read_protos(view, obj);
     }
     return status;
 }
 
 /* What of the inputs does not get into the output is said. */
-static void tell_capsules(cv_link *link)
+static void tell_capsules(const cv_view_read *view)
 {
     uint64_t count = 0;
 
-    for (cv_id i = 0; i < link->inputs->obj.count; i++)
-        count += cv_l_obj(link, i)->cubin.has_capsule;
+    for (cv_id i = 0; i < view->inputs->obj.count; i++)
+        count += cv_l_obj(view, i)->cubin.has_capsule;
     if (count)
-        cv_link_say(link, CV_NONE, CV_R_LINK_CAPSULE, count, link->inputs->obj.count);
+        cv_link_say(view, CV_NONE, CV_R_LINK_CAPSULE, count, view->inputs->obj.count);
 }
 
 /* Compiled with -G: nothing else makes this section. */
-static bool is_for_debugger(const cv_link *link, const cv_lobj *obj)
+static bool is_for_debugger(const cv_view_read *view, const cv_lobj *obj)
 {
     for (cv_id i = 0; i < obj->n_sec; i++)
-        if (cv_span_eq_str(cv_l_text(link, cv_l_isec(link, obj->first_sec + i)->name),
+        if (cv_span_eq_str(cv_l_text(view, cv_l_isec(view, obj->first_sec + i)->name),
                            ".nv_debug_info_reg_sass"))
             return true;
     return false;
 }
 
 /* An input, as a whole. */
-static void say_debug(cv_link *link, cv_id obj, bool got, bool want)
+static void say_debug(const cv_view_read *view, cv_id obj, bool got, bool want)
 {
-    link->ctx->path.n = 0;
-    cv_path_push(link->ctx, CUVET_P_MEMBER, true, obj);
-    cv_report(link->ctx, CV_R_LINK_OTHER_DEBUG, 0, 0, got, want);
-    link->ctx->path.n = 0;
+    view->ctx->path.n = 0;
+    cv_path_push(view->ctx, CUVET_P_MEMBER, true, obj);
+    cv_report(view->ctx, CV_R_LINK_OTHER_DEBUG, 0, 0, got, want);
+    view->ctx->path.n = 0;
 }
 
 /* Where the reference makes code again, it makes it for the debugger or not, whatever it was before. */
-static cuvet_status tell_debug(cv_link *link)
+static cuvet_status tell_debug(const cv_view_read *view)
 {
     cv_u8s made = { 0 };
-    bool any = link->options->debug;
+    bool any = view->options->debug;
     cuvet_status status = CUVET_OK;
 
-    if (!cv_l_has(link, CV_GEN_REMAKES_CODE))
+    if (!cv_l_has(view, CV_GEN_REMAKES_CODE))
         return CUVET_OK;
-    if (!cv_work(link->ctx, link->inputs->isec.count, 0))
+    if (!cv_work(view->ctx, view->inputs->isec.count, 0))
         return CUVET_E_LIMIT;
-    if (!cv_u8s_fill(&link->ctx->mem, &made, link->inputs->obj.count))
-        status = cv_nomem(link->ctx, 0);
-    for (cv_id i = 0; i < link->inputs->obj.count && status == CUVET_OK; i++) {
-        *cv_u8s_at(&made, i) = is_for_debugger(link, cv_l_obj(link, i));
+    if (!cv_u8s_fill(&view->ctx->mem, &made, view->inputs->obj.count))
+        status = cv_nomem(view->ctx, 0);
+    for (cv_id i = 0; i < view->inputs->obj.count && status == CUVET_OK; i++) {
+        *cv_u8s_at(&made, i) = is_for_debugger(view, cv_l_obj(view, i));
         any = any || *cv_u8s_at(&made, i);
     }
-    for (cv_id i = 0; i < link->inputs->obj.count && status == CUVET_OK; i++) {
-        const cv_cubin *cubin = &cv_l_obj(link, i)->cubin;
+    for (cv_id i = 0; i < view->inputs->obj.count && status == CUVET_OK; i++) {
+        const cv_cubin *cubin = &cv_l_obj(view, i)->cubin;
         bool kept_debug = *cv_u8s_at(&made, i);
 
         if (cubin->has_capsule && cv_cubin_first(cubin, CV_ROLE_TEXT) &&
-            (kept_debug ? !link->options->debug && !link->options->relocatable : any))
-            say_debug(link, i, kept_debug, !kept_debug);
+            (kept_debug ? !view->options->debug && !view->options->relocatable : any))
+            say_debug(view, i, kept_debug, !kept_debug);
     }
-    cv_u8s_free(&link->ctx->mem, &made);
+    cv_u8s_free(&view->ctx->mem, &made);
     return status;
 }
 
-cuvet_status cv_link_read(cv_link *link)
+cuvet_status cv_stage_read(const cv_view_read *view)
 {
     cuvet_status status = CUVET_OK;
 
-    tell_capsules(link);
+    tell_capsules(view);
 
-    for (cv_id i = 0; i < link->inputs->obj.count && status == CUVET_OK; i++)
-        status = read_object(link, i);
-    return status == CUVET_OK ? tell_debug(link) : status;
+    for (cv_id i = 0; i < view->inputs->obj.count && status == CUVET_OK; i++)
+        status = read_object(view, i);
+    return status == CUVET_OK ? tell_debug(view) : status;
 }
 
 /* Symbols and sections of the inputs lie end to end; what they name is in their own object. */
-bool cv_link_read_holds(const cv_link *link)
+bool cv_stage_read_holds(const cv_check_read *view)
 {
     uint64_t secs = 0, syms = 0;
 
-    for (cv_id i = 0; i < link->inputs->obj.count; i++) {
-        const cv_lobj *obj = cv_l_obj(link, i);
+    for (cv_id i = 0; i < view->inputs->obj.count; i++) {
+        const cv_lobj *obj = cv_l_obj(view, i);
 
         if (obj->first_sec != secs || obj->first_sym != syms)
             return false;
         secs += obj->n_sec;
         syms += obj->n_sym;
-        if (secs > link->inputs->isec.count || syms > link->inputs->isym.count)
+        if (secs > view->inputs->isec.count || syms > view->inputs->isym.count)
             return false;
         for (cv_id k = obj->first_sec; k < secs; k++)
-            if (cv_l_isec(link, k)->obj != i || cv_l_isec(link, k)->id != k ||
-                cv_l_isec(link, k)->name >= link->names->set.list.count)
+            if (cv_l_isec(view, k)->obj != i || cv_l_isec(view, k)->id != k ||
+                cv_l_isec(view, k)->name >= view->names->set.list.count)
                 return false;
         for (cv_id k = obj->first_sym; k < syms; k++) {
-            const cv_isym *sym = cv_l_isym(link, k);
+            const cv_isym *sym = cv_l_isym(view, k);
 
-            if (sym->obj != i || sym->id != k || sym->name >= link->names->set.list.count ||
-                !cv_l_below(sym->proto, link->names->set.list.count) ||
+            if (sym->obj != i || sym->id != k || sym->name >= view->names->set.list.count ||
+                !cv_l_below(sym->proto, view->names->set.list.count) ||
                 (sym->sec != CV_NONE && (sym->sec < obj->first_sec || sym->sec >= secs)))
                 return false;
         }
     }
-    return secs == link->inputs->isec.count && syms == link->inputs->isym.count;
+    return secs == view->inputs->isec.count && syms == view->inputs->isym.count;
 }

@@ -2,11 +2,11 @@
 /* Where the bytes of an input section go: data of one name is put end to end in the order of the inputs, what
  * belongs to a function goes with the function. */
 #include "base/arith.h"
-#include "link/in/stages.h"
+#include "link/plan/collect.h"
 
-static cv_role role_of(const cv_link *link, const cv_isec *isec)
+static cv_role role_of(const cv_view_collect *view, const cv_isec *isec)
 {
-    return cv_cubin_sec(&cv_l_obj(link, isec->obj)->cubin, isec->index)->role;
+    return cv_cubin_sec(&cv_l_obj(view, isec->obj)->cubin, isec->index)->role;
 }
 
 static bool is_shared(cv_role role)
@@ -32,62 +32,62 @@ static cv_group group_of(cv_role role)
 }
 
 /* Output section of the function that a per-function section belongs to; CV_NONE: it names no code. */
-static cv_id owner_of(const cv_link *link, const cv_isec *isec)
+static cv_id owner_of(const cv_view_collect *view, const cv_isec *isec)
 {
-    const cv_lobj *obj = cv_l_obj(link, isec->obj);
+    const cv_lobj *obj = cv_l_obj(view, isec->obj);
 
-    return isec->info < obj->n_sec ? cv_l_became(link, obj->first_sec + isec->info)->out : CV_NONE;
+    return isec->info < obj->n_sec ? cv_l_became(view, obj->first_sec + isec->info)->out : CV_NONE;
 }
 
 /* A function has a handful of them; many cost. */
-static cv_id find_own(const cv_link *link, cv_id code, cv_id name)
+static cv_id find_own(const cv_view_collect *view, cv_id code, cv_id name)
 {
-    cv_id i = cv_l_osec(link, code)->own_first;
+    cv_id i = cv_l_osec(view, code)->own_first;
 
-    while (i != CV_NONE && cv_l_osec(link, i)->name != name && cv_work(link->ctx, 1, 0))
-        i = cv_l_osec(link, i)->own_next;
+    while (i != CV_NONE && cv_l_osec(view, i)->name != name && cv_work(view->ctx, 1, 0))
+        i = cv_l_osec(view, i)->own_next;
     return i;
 }
 
-static void own(cv_link *link, cv_id code, cv_id sec)
+static void own(const cv_view_collect *view, cv_id code, cv_id sec)
 {
-    cv_osec *osec = cv_l_osec(link, sec);
+    cv_osec *osec = cv_l_osec(view, sec);
 
     osec->infosec = code;
-    osec->own_next = cv_l_osec(link, code)->own_first;
-    cv_l_osec(link, code)->own_first = sec;
+    osec->own_next = cv_l_osec(view, code)->own_first;
+    cv_l_osec(view, code)->own_first = sec;
 }
 
 /* A kernel's parameter bank, whose relocations of texture headers the link may add. */
-static cuvet_status add_bank0(cv_link *link, cv_id sec)
+static cuvet_status add_bank0(const cv_view_collect *view, cv_id sec)
 {
-    bool rela = cv_l_has(link, CV_GEN_BANK_RELA);
-    cv_new_section section = cv_l_section(link, rela ? CV_ROLE_RELA : CV_ROLE_REL, CV_G_REL);
-    cv_id rel, bank = cv_l_named(link, cv_l_osec(link, sec)->name)->osec;
+    bool rela = cv_l_has(view, CV_GEN_BANK_RELA);
+    cv_new_section section = cv_l_section(view, rela ? CV_ROLE_RELA : CV_ROLE_REL, CV_G_REL);
+    cv_id rel, bank = cv_l_named(view, cv_l_osec(view, sec)->name)->osec;
 
-    section.name = cv_l_osec(link, sec)->name;
+    section.name = cv_l_osec(view, sec)->name;
     if (!rela) /* as the reference writes it */
         section.flags = 0;
-    rel = cv_l_new_osec(link, &section);
-    if (rel == CV_NONE || !cv_u32s_push(&link->ctx->mem, &link->out->const0, sec))
-        return cv_l_nomem(link);
-    cv_l_named(link, section.name)->osec = bank; /* the name stays the bank's */
-    cv_l_osec(link, rel)->name = cv_l_out_join(link, rela ? ".rela" : ".rel", section.name);
-    cv_l_osec(link, rel)->target = sec;
-    CV_ARRAY_SET(cv_l_osec(link, sec)->rel, rela, rel);
-    cv_l_osec(link, sec)->param = rela;
+    rel = cv_l_new_osec(view, &section);
+    if (rel == CV_NONE || !cv_u32s_push(&view->ctx->mem, &view->out->const0, sec))
+        return cv_l_nomem(view);
+    cv_l_named(view, section.name)->osec = bank; /* the name stays the bank's */
+    cv_l_osec(view, rel)->name = cv_l_out_join(view, rela ? ".rela" : ".rel", section.name);
+    cv_l_osec(view, rel)->target = sec;
+    CV_ARRAY_SET(cv_l_osec(view, sec)->rel, rela, rel);
+    cv_l_osec(view, sec)->param = rela;
     return CUVET_OK;
 }
 
-static cuvet_status make(cv_link *link, const cv_isec *isec, cv_role role, cv_group group, cv_id code,
-                         cv_id *out)
+static cuvet_status make(const cv_view_collect *view, const cv_isec *isec, cv_role role, cv_group group,
+                         cv_id code, cv_id *out)
 {
     bool param = role == CV_ROLE_CONSTANT_FN &&
-                 cv_cubin_sec(&cv_l_obj(link, isec->obj)->cubin, isec->index)->bank == 0,
-         bank0 = param && !link->options->relocatable;
+                 cv_cubin_sec(&cv_l_obj(view, isec->obj)->cubin, isec->index)->bank == 0,
+         bank0 = param && !view->options->relocatable;
     cv_new_section section = { .name = isec->name,
-                               .group = param && cv_l_has(link, CV_GEN_BANKS_LAST) ? CV_G_PARAM : group,
-                               .type = link->options->relocatable ? isec->type
+                               .group = param && cv_l_has(view, CV_GEN_BANKS_LAST) ? CV_G_PARAM : group,
+                               .type = view->options->relocatable ? isec->type
                                                                   : cv_section_facts_of(role)->type_exe,
                                .flags = isec->flags,
                                .align = isec->align,
@@ -96,94 +96,95 @@ static cuvet_status make(cv_link *link, const cv_isec *isec, cv_role role, cv_gr
                                .named = true,
                                .rel_name = bank0 };
 
-    *out = cv_l_new_osec(link, &section);
+    *out = cv_l_new_osec(view, &section);
     if (*out == CV_NONE)
-        return cv_l_nomem(link);
+        return cv_l_nomem(view);
     if (code != CV_NONE)
-        own(link, code, *out);
-    return bank0 ? add_bank0(link, *out) : CUVET_OK;
+        own(view, code, *out);
+    return bank0 ? add_bank0(view, *out) : CUVET_OK;
 }
 
 /* The bytes follow what is there. */
-static cuvet_status append(cv_link *link, cv_isec *isec, cv_id id, cv_id out, cv_role role)
+static cuvet_status append(const cv_view_collect *view, const cv_isec *isec, cv_id id, cv_id out,
+                           cv_role role)
 {
-    cv_osec *osec = cv_l_osec(link, out);
+    cv_osec *osec = cv_l_osec(view, out);
     bool nobits = osec->group == CV_G_NOBITS;
 
     osec->align = cv_max(osec->align, isec->align);
     if (is_shared(role)) {
         osec->pre = false;
-        if (!link->options->relocatable) /* shared memory is laid out later */
-            return cv_l_use_both(link, osec->name) ? CUVET_OK : cv_l_nomem(link);
+        if (!view->options->relocatable) /* shared memory is laid out later */
+            return cv_l_use_both(view, osec->name) ? CUVET_OK : cv_l_nomem(view);
     }
-    cv_l_became(link, isec->id)->base = cv_sat_align(osec->size, cv_max(isec->align, 1));
-    osec->size = cv_sat_add(cv_l_became(link, isec->id)->base, isec->size);
-    return nobits || cv_l_add_part(link, out, id, cv_l_became(link, isec->id)->base) ? CUVET_OK
-                                                                                     : cv_l_nomem(link);
+    cv_l_became(view, isec->id)->base = cv_sat_align(osec->size, cv_max(isec->align, 1));
+    osec->size = cv_sat_add(cv_l_became(view, isec->id)->base, isec->size);
+    return nobits || cv_l_add_part(view, out, id, cv_l_became(view, isec->id)->base) ? CUVET_OK
+                                                                                     : cv_l_nomem(view);
 }
 
 /* Branch tables of device functions are placed once for the whole program, when it is known who reaches them.
  */
-static bool keep_table(cv_link *link, cv_isec *isec, cv_id id, cv_role role, cv_id code)
+static bool keep_table(const cv_view_collect *view, const cv_isec *isec, cv_id id, cv_role role, cv_id code)
 {
-    const cv_lobj *obj = cv_l_obj(link, isec->obj);
+    const cv_lobj *obj = cv_l_obj(view, isec->obj);
     cv_id fn;
 
-    if (role != CV_ROLE_CONSTANT_FN || link->options->relocatable || code == CV_NONE ||
+    if (role != CV_ROLE_CONSTANT_FN || view->options->relocatable || code == CV_NONE ||
         cv_cubin_sec(&obj->cubin, isec->index)->bank != 2)
         return false;
-    fn = cv_l_osec(link, code)->fn;
-    if (fn == CV_NONE || cv_l_fn(link, fn)->kernel)
+    fn = cv_l_osec(view, code)->fn;
+    if (fn == CV_NONE || cv_l_fn(view, fn)->kernel)
         return false;
-    cv_l_became(link, isec->id)->table = true;
-    if (!cv_l_became(link, obj->first_sec + isec->info)->lost)
-        cv_l_fn_out(link, fn)->table = id;
+    cv_l_became(view, isec->id)->table = true;
+    if (!cv_l_became(view, obj->first_sec + isec->info)->lost)
+        cv_l_fn_out(view, fn)->table = id;
     return true;
 }
 
-cuvet_status cv_link_place(cv_link *link, cv_id id)
+cuvet_status cv_collect_section(const cv_view_collect *view, cv_id id)
 {
-    cv_isec *isec = cv_l_isec(link, id);
-    cv_role role = role_of(link, isec);
+    const cv_isec *isec = cv_l_isec(view, id);
+    cv_role role = role_of(view, isec);
     cv_group group = group_of(role);
     bool per_function = (isec->flags & CV_SHF_INFO_LINK) != 0;
-    cv_id code = per_function ? owner_of(link, isec) : CV_NONE, out;
+    cv_id code = per_function ? owner_of(view, isec) : CV_NONE, out;
     cuvet_status st = CUVET_OK;
 
-    if (cv_l_became(link, isec->id)->out != CV_NONE || role == CV_ROLE_TEXT)
+    if (cv_l_became(view, isec->id)->out != CV_NONE || role == CV_ROLE_TEXT)
         return CUVET_OK;
     if (role == CV_ROLE_SHARED_RESERVED && isec->size == 0) /* a name for what the driver has */
         return CUVET_OK;
     if (group == CV_N_GROUPS || (per_function && code == CV_NONE))
-        return cv_link_refuse_section(link, id, CV_R_LINK_SECTION, isec->type);
-    if (keep_table(link, isec, id, role, code))
+        return cv_link_refuse_section(view, id, CV_R_LINK_SECTION, isec->type);
+    if (keep_table(view, isec, id, role, code))
         return CUVET_OK;
-    out = per_function ? find_own(link, code, isec->name) : cv_l_named(link, isec->name)->osec;
+    out = per_function ? find_own(view, code, isec->name) : cv_l_named(view, isec->name)->osec;
     if (out == CV_NONE && per_function && role == CV_ROLE_SHARED_FN)
-        out = cv_l_osec(link, code)->shared;
+        out = cv_l_osec(view, code)->shared;
     if (out == CV_NONE)
-        st = make(link, isec, role, group, code, &out);
+        st = make(view, isec, role, group, code, &out);
     if (st != CUVET_OK)
         return st;
-    cv_l_became(link, isec->id)->out = out;
-    if (per_function && cv_l_became(link, cv_l_obj(link, isec->obj)->first_sec + isec->info)->lost) {
-        cv_l_became(link, isec->id)->lost = true;
+    cv_l_became(view, isec->id)->out = out;
+    if (per_function && cv_l_became(view, cv_l_obj(view, isec->obj)->first_sec + isec->info)->lost) {
+        cv_l_became(view, isec->id)->lost = true;
         return CUVET_OK;
     }
     if (per_function)
-        cv_l_osec(link, out)->infosec = code;
-    return append(link, isec, id, out, role);
+        cv_l_osec(view, out)->infosec = code;
+    return append(view, isec, id, out, role);
 }
 
-cv_id cv_l_debug_shared(cv_link *link)
+cv_id cv_collect_debug_shared(const cv_view_collect *view)
 {
-    cv_id name = cv_l_out_join(link, ".nv_debug.shared", link->names->empty);
-    cv_new_section section = cv_l_section(link, CV_ROLE_NV_DEBUG_SHARED, CV_G_NOBITS);
+    cv_id name = cv_l_out_join(view, ".nv_debug.shared", view->names->empty);
+    cv_new_section section = cv_l_section(view, CV_ROLE_NV_DEBUG_SHARED, CV_G_NOBITS);
 
     if (name == CV_NONE)
         return CV_NONE;
     section.name = name;
     section.symbol = section.named = true;
-    return cv_l_named(link, name)->osec != CV_NONE ? cv_l_named(link, name)->osec
-                                                   : cv_l_new_osec(link, &section);
+    return cv_l_named(view, name)->osec != CV_NONE ? cv_l_named(view, name)->osec
+                                                   : cv_l_new_osec(view, &section);
 }

@@ -23,7 +23,7 @@ typedef struct debug_frame {
 CV_VEC(frames, debug_frame);
 
 typedef struct debug_framer {
-    cv_link *link;
+    const cv_view_debug_frames *view;
     cv_id sec;
     frames all;
     cv_pieces place;
@@ -36,7 +36,7 @@ typedef struct debug_framer {
  * follow each other. */
 static cv_span capsule_frames(debug_framer *framer, cv_id obj)
 {
-    const cv_lobj *object = cv_l_obj(framer->link, obj);
+    const cv_lobj *object = cv_l_obj(framer->view, obj);
 
     if (obj == framer->obj)
         return framer->capsule;
@@ -45,9 +45,9 @@ static cv_span capsule_frames(debug_framer *framer, cv_id obj)
     for (cv_id i = 1; i < object->n_sec; i++) {
         cv_id sec = object->first_sec + i;
 
-        if (cv_span_eq_str(cv_l_text(framer->link, cv_l_isec(framer->link, sec)->name),
+        if (cv_span_eq_str(cv_l_text(framer->view, cv_l_isec(framer->view, sec)->name),
                            ".nv.merc.debug_frame")) {
-            framer->capsule = cv_l_body(framer->link, cv_l_isec(framer->link, sec));
+            framer->capsule = cv_l_body(framer->view, cv_l_isec(framer->view, sec));
             break;
         }
     }
@@ -69,9 +69,9 @@ static bool next_frame(cv_span span, uint64_t pos, debug_frame *frame, uint64_t 
 
 static cuvet_status read_part(debug_framer *framer, const cv_lpart *part)
 {
-    cv_link *link = framer->link;
-    cv_span span = cv_l_body(link, cv_l_isec(link, part->isec)),
-            message = capsule_frames(framer, cv_l_isec(link, part->isec)->obj);
+    const cv_view_debug_frames *view = framer->view;
+    cv_span span = cv_l_body(view, cv_l_isec(view, part->isec)),
+            message = capsule_frames(framer, cv_l_isec(view, part->isec)->obj);
     uint64_t pos = 0, twin = 0, end;
     bool common = false;
 
@@ -80,27 +80,27 @@ static cuvet_status read_part(debug_framer *framer, const cv_lpart *part)
 
         if (!next_frame(span, pos, &frame, &end) ||
             (!frame.common && (!common || frame.bytes.len < AT_BODY + RANGE)))
-            return cv_link_refuse_section(link, part->isec, CV_R_LINK_FRAMES, pos);
+            return cv_link_refuse_section(view, part->isec, CV_R_LINK_FRAMES, pos);
         common = true;
         frame.other = next_frame(message, twin, &other, &twin) && other.common == frame.common ? other.bytes
                                                                                                : frame.bytes;
-        if (!frames_push(&link->ctx->mem, &framer->all, frame) ||
-            !cv_pieces_push(&link->ctx->mem, &framer->place,
+        if (!frames_push(&view->ctx->mem, &framer->all, frame) ||
+            !cv_pieces_push(&view->ctx->mem, &framer->place,
                             (cv_piece){ .at = part->base + pos, .end = part->base + end }))
-            return cv_l_nomem(link);
+            return cv_l_nomem(view);
     }
     return CUVET_OK;
 }
 
 static cuvet_status read_frames(debug_framer *framer)
 {
-    cv_link *link = framer->link;
+    const cv_view_debug_frames *view = framer->view;
     cuvet_status st = CUVET_OK;
 
-    for (cv_id part = cv_l_osec(link, framer->sec)->first_part; part != CV_NONE && st == CUVET_OK;
-         part = cv_lparts_at(&link->out->part, part)->next)
-        st = read_part(framer, cv_lparts_at(&link->out->part, part));
-    return st == CUVET_OK ? cv_link_rels_of(link, framer->sec, &framer->rels) : st;
+    for (cv_id part = cv_l_osec(view, framer->sec)->first_part; part != CV_NONE && st == CUVET_OK;
+         part = cv_lparts_at(&view->out->part, part)->next)
+        st = read_part(framer, cv_lparts_at(&view->out->part, part));
+    return st == CUVET_OK ? cv_out_rels_of(view->ctx, view->out, framer->sec, &framer->rels) : st;
 }
 
 /* The function that an entry describes: it is named where its code begins and where that is measured, and
@@ -108,24 +108,24 @@ static cuvet_status read_frames(debug_framer *framer)
  * *r on. */
 static cuvet_status read_function(debug_framer *framer, uint64_t index, uint64_t *row)
 {
-    cv_link *link = framer->link;
+    const cv_view_debug_frames *view = framer->view;
     const cv_piece *piece = cv_pieces_at(&framer->place, index);
     debug_frame *frame = frames_at(&framer->all, index);
 
     for (; *row < framer->rels.count && cv_keys_at(&framer->rels, *row)->key < piece->end; ++*row) {
-        cv_irel *rel = cv_l_irel(link, (cv_id)cv_keys_at(&framer->rels, *row)->index);
-        const cv_isym *sym = cv_l_isym(link, cv_l_canon(link, rel->sym));
+        cv_irel *rel = cv_l_irel(view, (cv_id)cv_keys_at(&framer->rels, *row)->index);
+        const cv_isym *sym = cv_l_isym(view, cv_l_canon(view, rel->sym));
 
         rel->gone = !frame->common && rel->off == piece->at + AT_ID;
         if (rel->gone)
             continue;
-        if (frame->common || cv_l_fn_of(framer->link, sym->id) == CV_NONE ||
-            (frame->fn != CV_NONE && frame->fn != cv_l_fn_of(framer->link, sym->id)) ||
+        if (frame->common || cv_l_fn_of(framer->view, sym->id) == CV_NONE ||
+            (frame->fn != CV_NONE && frame->fn != cv_l_fn_of(framer->view, sym->id)) ||
             (rel->off != piece->at + AT_BODY && rel->off != piece->at + AT_SIZE) ||
             cv_reloc_of(rel->type)->bytes > WORD)
-            return cv_link_refuse_section(framer->link, rel->target, CV_R_LINK_FRAMES,
-                                          rel->off - cv_l_became(link, rel->target)->base);
-        frame->fn = cv_l_fn_of(framer->link, sym->id);
+            return cv_link_refuse_section(framer->view, rel->target, CV_R_LINK_FRAMES,
+                                          rel->off - cv_l_became(view, rel->target)->base);
+        frame->fn = cv_l_fn_of(framer->view, sym->id);
     }
     return CUVET_OK;
 }
@@ -143,7 +143,7 @@ static cuvet_status choose(debug_framer *framer)
         frame->mate = common;
         st = read_function(framer, i, &row);
         cv_pieces_at(&framer->place, i)->keep =
-            frame->fn != CV_NONE && cv_l_fn_calls(framer->link, frame->fn)->live;
+            frame->fn != CV_NONE && cv_l_fn_calls(framer->view, frame->fn)->live;
         if (cv_pieces_at(&framer->place, i)->keep)
             cv_pieces_at(&framer->place, common)->keep = true;
     }
@@ -155,7 +155,7 @@ static cuvet_status choose(debug_framer *framer)
 static bool settle(debug_framer *framer)
 {
     cv_u32s first = { 0 };
-    bool ok = cv_u32s_fill(&framer->link->ctx->mem, &first, cv_max(framer->link->functions->fn.count, 1));
+    bool ok = cv_u32s_fill(&framer->view->ctx->mem, &first, cv_max(framer->view->functions->fn.count, 1));
 
     for (uint64_t i = 0; i < framer->all.count && ok; i++) {
         debug_frame *frame = frames_at(&framer->all, i), *piece, *mate = frames_at(&framer->all, frame->mate);
@@ -175,7 +175,7 @@ static bool settle(debug_framer *framer)
         frame->bare = true;
         mate->bytes = mate->other;
     }
-    cv_u32s_free(&framer->link->ctx->mem, &first);
+    cv_u32s_free(&framer->view->ctx->mem, &first);
     return ok;
 }
 
@@ -195,7 +195,7 @@ static void write_frame(cv_builder *builder, const debug_frame *frame, uint64_t 
 
 static void write_frames(debug_framer *framer)
 {
-    cv_osec *osec = cv_l_osec(framer->link, framer->sec);
+    cv_osec *osec = cv_l_osec(framer->view, framer->sec);
 
     for (uint64_t i = 0; i < framer->all.count; i++) {
         const debug_frame *frame = frames_at(&framer->all, i);
@@ -209,44 +209,44 @@ static void write_frames(debug_framer *framer)
     osec->dead = osec->size == 0;
 }
 
-cuvet_status cv_link_frames(cv_link *link)
+cuvet_status cv_stage_debug_frames(const cv_view_debug_frames *view)
 {
-    debug_framer framer = { .link = link, .obj = CV_NONE };
+    debug_framer framer = { .view = view, .obj = CV_NONE };
     cuvet_status st;
 
-    if (!cv_l_has(link, CV_GEN_REMAKES_DEBUG))
+    if (!cv_l_has(view, CV_GEN_REMAKES_DEBUG))
         return CUVET_OK;
-    framer.sec = cv_l_find_osec(link, ".debug_frame", link->names->empty);
+    framer.sec = cv_l_find_osec(view, ".debug_frame");
     if (framer.sec == CV_NONE)
         return CUVET_OK;
-    link->out->frames = framer.sec;
+    view->out->frames = framer.sec;
     st = read_frames(&framer);
     if (st == CUVET_OK)
         st = choose(&framer);
     if (st == CUVET_OK)
-        st = settle(&framer) ? CUVET_OK : cv_l_nomem(link);
+        st = settle(&framer) ? CUVET_OK : cv_l_nomem(view);
     if (st == CUVET_OK) {
         write_frames(&framer);
-        cv_link_move_rels(link, framer.sec, &framer.rels, &framer.place);
+        cv_out_move_rels(view->out, framer.sec, &framer.rels, &framer.place);
     }
-    if (st == CUVET_OK && cv_l_osec(link, framer.sec)->bytes.failed)
-        st = cv_l_nomem(link);
-    frames_free(&link->ctx->mem, &framer.all);
-    cv_pieces_free(&link->ctx->mem, &framer.place);
-    cv_keys_free(&link->ctx->mem, &framer.rels);
+    if (st == CUVET_OK && cv_l_osec(view, framer.sec)->bytes.failed)
+        st = cv_l_nomem(view);
+    frames_free(&view->ctx->mem, &framer.all);
+    cv_pieces_free(&view->ctx->mem, &framer.place);
+    cv_keys_free(&view->ctx->mem, &framer.rels);
     return st;
 }
 
 /* Entries one behind the other, each description behind the common part that it names. */
-bool cv_link_frames_holds(const cv_link *link)
+bool cv_stage_debug_frames_holds(const cv_check_debug_frames *view)
 {
     uint64_t pos = 0, common = 0, end;
     bool any = false;
     cv_span span;
 
-    if (link->out->frames == CV_NONE || cv_l_osec(link, link->out->frames)->dead)
+    if (view->out->frames == CV_NONE || cv_l_osec(view, view->out->frames)->dead)
         return true;
-    span = cv_builder_span(&cv_l_osec(link, link->out->frames)->bytes);
+    span = cv_builder_span(&cv_l_osec(view, view->out->frames)->bytes);
     for (; pos < span.len; pos = end) {
         debug_frame frame;
 
@@ -257,5 +257,5 @@ bool cv_link_frames_holds(const cv_link *link)
             common = pos;
         any = true;
     }
-    return span.len == cv_l_osec(link, link->out->frames)->size;
+    return span.len == cv_l_osec(view, view->out->frames)->size;
 }

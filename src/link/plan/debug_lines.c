@@ -19,7 +19,7 @@ typedef struct line_rows {
 CV_VEC(rows_list, line_rows);
 
 typedef struct debug_liner {
-    cv_link *link;
+    const cv_view_debug_lines *view;
     cv_id sec, at; /* at: section of an input that is looked at */
     rows_list all;
     cv_pieces place;
@@ -73,8 +73,8 @@ static bool add(debug_liner *liner, const line_rows *rows, uint64_t at)
 {
     line_rows fresh = *rows;
 
-    return rows_list_push(&liner->link->ctx->mem, &liner->all, fresh) &&
-           cv_pieces_push(&liner->link->ctx->mem, &liner->place,
+    return rows_list_push(&liner->view->ctx->mem, &liner->all, fresh) &&
+           cv_pieces_push(&liner->view->ctx->mem, &liner->place,
                           (cv_piece){ .at = at, .end = at + rows->bytes.len, .keep = rows->header });
 }
 
@@ -90,7 +90,7 @@ static cuvet_status read_unit(debug_liner *liner, cv_span span, uint64_t *pos, u
         return CUVET_END;
     rows.names = liner->names && has_names(span, &unit) ? liner->names : 0;
     if (!add(liner, &rows, base + unit.at))
-        return cv_l_nomem(liner->link);
+        return cv_l_nomem(liner->view);
     rows.header = false;
     *pos = unit.program;
     while (*pos < unit.end) {
@@ -99,32 +99,32 @@ static cuvet_status read_unit(debug_liner *liner, cv_span span, uint64_t *pos, u
         if (!next_rows(span, &unit, pos, &rows))
             return CUVET_END;
         if (!add(liner, &rows, base + at))
-            return cv_l_nomem(liner->link);
+            return cv_l_nomem(liner->view);
     }
     return CUVET_OK;
 }
 
-static uint64_t names_of(const cv_link *link, const cv_lobj *obj)
+static uint64_t names_of(const cv_view_debug_lines *view, const cv_lobj *obj)
 {
     for (cv_id i = 1; i < obj->n_sec; i++) {
-        const cv_isec *isec = cv_l_isec(link, obj->first_sec + i);
+        const cv_isec *isec = cv_l_isec(view, obj->first_sec + i);
 
-        if (cv_l_became(link, isec->id)->out != CV_NONE &&
-            cv_span_eq_str(cv_l_text(link, isec->name), ".debug_str"))
-            return cv_l_became(link, isec->id)->base;
+        if (cv_l_became(view, isec->id)->out != CV_NONE &&
+            cv_span_eq_str(cv_l_text(view, isec->name), ".debug_str"))
+            return cv_l_became(view, isec->id)->base;
     }
     return 0;
 }
 
 static cuvet_status read_part(debug_liner *liner, const cv_lpart *part)
 {
-    cv_span span = cv_l_body(liner->link, cv_l_isec(liner->link, part->isec));
+    cv_span span = cv_l_body(liner->view, cv_l_isec(liner->view, part->isec));
     cuvet_status st = CUVET_OK;
     uint64_t pos = 0;
 
     liner->at = part->isec;
     liner->names = liner->with_names
-                       ? names_of(liner->link, cv_l_obj(liner->link, cv_l_isec(liner->link, part->isec)->obj))
+                       ? names_of(liner->view, cv_l_obj(liner->view, cv_l_isec(liner->view, part->isec)->obj))
                        : 0;
     while (pos < span.len && st == CUVET_OK)
         st = read_unit(liner, span, &pos, part->base);
@@ -135,16 +135,16 @@ static cuvet_status read_lines(debug_liner *liner)
 {
     cuvet_status st = CUVET_OK;
 
-    for (cv_id part = cv_l_osec(liner->link, liner->sec)->first_part; part != CV_NONE && st == CUVET_OK;
-         part = cv_lparts_at(&liner->link->out->part, part)->next)
-        st = read_part(liner, cv_lparts_at(&liner->link->out->part, part));
-    return st == CUVET_OK ? cv_link_rels_of(liner->link, liner->sec, &liner->rels) : st;
+    for (cv_id part = cv_l_osec(liner->view, liner->sec)->first_part; part != CV_NONE && st == CUVET_OK;
+         part = cv_lparts_at(&liner->view->out->part, part)->next)
+        st = read_part(liner, cv_lparts_at(&liner->view->out->part, part));
+    return st == CUVET_OK ? cv_out_rels_of(liner->view->ctx, liner->view->out, liner->sec, &liner->rels) : st;
 }
 
 /* Rows that name no function are of one that is gone. @return END: what is patched lies across two of them */
 static cuvet_status choose(debug_liner *liner)
 {
-    const cv_link *link = liner->link;
+    const cv_view_debug_lines *view = liner->view;
     uint64_t at = 0;
 
     for (uint64_t i = 0; i < liner->all.count; i++) {
@@ -152,18 +152,18 @@ static cuvet_status choose(debug_liner *liner)
         cv_piece *piece = cv_pieces_at(&liner->place, i);
 
         for (; at < liner->rels.count && cv_keys_at(&liner->rels, at)->key < piece->end; at++) {
-            const cv_irel *rel = cv_l_irel(link, (cv_id)cv_keys_at(&liner->rels, at)->index);
-            const cv_isym *sym = cv_l_isym(link, cv_l_canon(link, rel->sym));
+            const cv_irel *rel = cv_l_irel(view, (cv_id)cv_keys_at(&liner->rels, at)->index);
+            const cv_isym *sym = cv_l_isym(view, cv_l_canon(view, rel->sym));
 
             liner->at = rel->target;
             if (rows->header && cv_sat_add(rel->off, 4) == piece->end)
                 rows->names = 0; /* it has one of its own */
             if (cv_sat_add(rel->off, cv_reloc_of(rel->type)->bytes) > piece->end)
                 return CUVET_END;
-            if (rows->header || rel->off != piece->at + rows->address || cv_l_fn_of(link, sym->id) == CV_NONE)
+            if (rows->header || rel->off != piece->at + rows->address || cv_l_fn_of(view, sym->id) == CV_NONE)
                 continue;
-            piece->keep = cv_l_fn_calls(link, cv_l_fn_of(link, sym->id))->live;
-            rows->rank = *cv_u32s_at(&liner->rank, cv_l_fn_of(link, sym->id));
+            piece->keep = cv_l_fn_calls(view, cv_l_fn_of(view, sym->id))->live;
+            rows->rank = *cv_u32s_at(&liner->rank, cv_l_fn_of(view, sym->id));
         }
     }
     return CUVET_OK;
@@ -171,16 +171,16 @@ static cuvet_status choose(debug_liner *liner)
 
 static cuvet_status rank_functions(debug_liner *liner)
 {
-    const cv_link *link = liner->link;
+    const cv_view_debug_lines *view = liner->view;
     uint32_t count = 0;
 
-    if (!cv_u32s_fill(&link->ctx->mem, &liner->rank, cv_max(link->functions->fn.count, 1)))
-        return cv_l_nomem(link);
+    if (!cv_u32s_fill(&view->ctx->mem, &liner->rank, cv_max(view->functions->fn.count, 1)))
+        return cv_l_nomem(view);
     for (int global = 0; global < 2; global++) {
-        const cv_u32s *list = global ? &link->out->globals : &link->out->locals;
+        const cv_u32s *list = global ? &view->out->globals : &view->out->locals;
 
         for (uint64_t i = 0; i < list->count; i++) {
-            cv_id fn = cv_l_osym(link, *cv_u32s_get(list, i))->fn;
+            cv_id fn = cv_l_osym(view, *cv_u32s_get(list, i))->fn;
 
             count++;
             if (fn != CV_NONE)
@@ -205,7 +205,7 @@ static void write_head(cv_builder *builder, const line_rows *head)
 /* Rows of the unit that begins with piece 'first', sorted. */
 static bool write_unit(debug_liner *liner, uint64_t first, uint64_t *next, cv_keys *order)
 {
-    cv_builder *builder = &cv_l_osec(liner->link, liner->sec)->bytes;
+    cv_builder *builder = &cv_l_osec(liner->view, liner->sec)->bytes;
     const line_rows *head = rows_list_at(&liner->all, first);
     uint64_t len = head->bytes.len, i = first + 1;
     bool ok = true;
@@ -215,7 +215,7 @@ static bool write_unit(debug_liner *liner, uint64_t first, uint64_t *next, cv_ke
         if (!cv_pieces_at(&liner->place, i)->keep)
             continue;
         len += rows_list_at(&liner->all, i)->bytes.len;
-        ok = cv_keys_push(&liner->link->ctx->mem, order,
+        ok = cv_keys_push(&liner->view->ctx->mem, order,
                           (cv_key){ .key = rows_list_at(&liner->all, i)->rank, .index = i });
     }
     *next = i;
@@ -234,44 +234,44 @@ static bool write_unit(debug_liner *liner, uint64_t first, uint64_t *next, cv_ke
 
 static cuvet_status write_lines(debug_liner *liner)
 {
-    cv_osec *osec = cv_l_osec(liner->link, liner->sec);
+    cv_osec *osec = cv_l_osec(liner->view, liner->sec);
     cv_keys order = { 0 };
     bool ok = true;
 
     for (uint64_t i = 0; i < liner->all.count && ok;)
         ok = write_unit(liner, i, &i, &order);
-    cv_keys_free(&liner->link->ctx->mem, &order);
+    cv_keys_free(&liner->view->ctx->mem, &order);
     osec->size = osec->bytes.len;
     osec->first_part = osec->last_part = CV_NONE;
-    return ok ? CUVET_OK : cv_l_nomem(liner->link);
+    return ok ? CUVET_OK : cv_l_nomem(liner->view);
 }
 
 /* They come out in the order of the rows. */
 static cuvet_status sort_relocations(debug_liner *liner)
 {
-    cv_link *link = liner->link;
-    cv_id osec = CV_ARRAY_GET(cv_l_osec(link, liner->sec)->rel, 1), *next;
+    const cv_view_debug_lines *view = liner->view;
+    cv_id osec = CV_ARRAY_GET(cv_l_osec(view, liner->sec)->rel, 1), *next;
 
     if (osec == CV_NONE)
         return CUVET_OK;
     cv_keys_clear(&liner->rels);
-    for (cv_id rel = cv_l_osec(link, osec)->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next)
-        if (!cv_keys_push(&link->ctx->mem, &liner->rels,
-                          (cv_key){ .key = cv_l_irel(link, rel)->off, .index = rel }))
-            return cv_l_nomem(link);
+    for (cv_id rel = cv_l_osec(view, osec)->rels; rel != CV_NONE; rel = cv_l_irel(view, rel)->next)
+        if (!cv_keys_push(&view->ctx->mem, &liner->rels,
+                          (cv_key){ .key = cv_l_irel(view, rel)->off, .index = rel }))
+            return cv_l_nomem(view);
     cv_keys_sort(&liner->rels);
-    next = &cv_l_osec(link, osec)->rels;
+    next = &cv_l_osec(view, osec)->rels;
     for (uint64_t i = 0; i < liner->rels.count; i++) {
         *next = (cv_id)cv_keys_at(&liner->rels, i)->index;
-        next = &cv_l_irel(link, *next)->next;
+        next = &cv_l_irel(view, *next)->next;
     }
     *next = CV_NONE;
     return CUVET_OK;
 }
 
-static cuvet_status link_lines(cv_link *link, cv_id sec, bool with_names, cv_pieces *place)
+static cuvet_status link_lines(const cv_view_debug_lines *view, cv_id sec, bool with_names, cv_pieces *place)
 {
-    debug_liner liner = { .link = link, .sec = sec, .with_names = with_names };
+    debug_liner liner = { .view = view, .sec = sec, .with_names = with_names };
     cuvet_status st = read_lines(&liner);
 
     if (st == CUVET_OK)
@@ -281,41 +281,41 @@ static cuvet_status link_lines(cv_link *link, cv_id sec, bool with_names, cv_pie
     if (st == CUVET_OK && liner.all.count) {
         st = write_lines(&liner);
         if (st == CUVET_OK)
-            cv_link_move_rels(link, sec, &liner.rels, &liner.place);
+            cv_out_move_rels(view->out, sec, &liner.rels, &liner.place);
         if (st == CUVET_OK)
             st = sort_relocations(&liner);
     } else if (st == CUVET_END) {
-        cv_link_say_section(link, liner.at, CV_R_LINK_LINES, 0);
+        cv_link_say_section(view, liner.at, CV_R_LINK_LINES, 0);
         st = CUVET_OK;
         cv_pieces_clear(&liner.place); /* nothing moved */
     }
     *place = liner.place;
-    rows_list_free(&link->ctx->mem, &liner.all);
-    cv_keys_free(&link->ctx->mem, &liner.rels);
-    cv_u32s_free(&link->ctx->mem, &liner.rank);
+    rows_list_free(&view->ctx->mem, &liner.all);
+    cv_keys_free(&view->ctx->mem, &liner.rels);
+    cv_u32s_free(&view->ctx->mem, &liner.rank);
     return st;
 }
 
 /* Addends of references from other debug sections: offsets of units. */
-static void move_references(cv_link *link, cv_id sec, const cv_pieces *place)
+static void move_references(const cv_view_debug_lines *view, cv_id sec, const cv_pieces *place)
 {
-    for (cv_id osec = 0; osec < link->out->osec.count; osec++) {
-        if (cv_l_osec(link, osec)->group != CV_G_REL)
+    for (cv_id osec = 0; osec < view->out->osec.count; osec++) {
+        if (cv_l_osec(view, osec)->group != CV_G_REL)
             continue;
-        for (cv_id rel = cv_l_osec(link, osec)->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
-            cv_irel *irel = cv_l_irel(link, rel);
-            const cv_isym *sym = irel->sym == CV_NONE ? NULL : cv_l_isym(link, irel->sym);
+        for (cv_id rel = cv_l_osec(view, osec)->rels; rel != CV_NONE; rel = cv_l_irel(view, rel)->next) {
+            cv_irel *irel = cv_l_irel(view, rel);
+            const cv_isym *sym = irel->sym == CV_NONE ? NULL : cv_l_isym(view, irel->sym);
             uint64_t old;
             const cv_piece *piece;
 
             if (!sym || cv_l_type(sym) != CV_STT_SECTION || sym->sec == CV_NONE ||
-                cv_l_became(link, sym->sec)->out != sec)
+                cv_l_became(view, sym->sec)->out != sec)
                 continue;
-            old = cv_wrap_add(cv_l_became(link, sym->sec)->base, (uint64_t)irel->addend);
-            piece = cv_link_piece_of(place, old);
+            old = cv_wrap_add(cv_l_became(view, sym->sec)->base, (uint64_t)irel->addend);
+            piece = cv_piece_of(place, old);
             if (piece->keep && old >= piece->at && old < piece->end)
                 irel->addend =
-                    (int64_t)(piece->to + (old - piece->at)) - (int64_t)cv_l_became(link, sym->sec)->base;
+                    (int64_t)(piece->to + (old - piece->at)) - (int64_t)cv_l_became(view, sym->sec)->base;
         }
     }
 }
@@ -323,45 +323,45 @@ static void move_references(cv_link *link, cv_id sec, const cv_pieces *place)
 /* The first has names of functions. */
 static const char *const NAMES[] = { ".debug_line", ".nv_debug_line_sass" };
 
-cuvet_status cv_link_lines(cv_link *link)
+cuvet_status cv_stage_debug_lines(const cv_view_debug_lines *view)
 {
     cuvet_status st = CUVET_OK;
 
-    for (size_t i = 0; i < CV_COUNT(NAMES) && st == CUVET_OK && cv_l_has(link, CV_GEN_REMAKES_DEBUG); i++) {
-        cv_id sec = cv_l_find_osec(link, CV_AT(NAMES, i), link->names->empty);
+    for (size_t i = 0; i < CV_COUNT(NAMES) && st == CUVET_OK && cv_l_has(view, CV_GEN_REMAKES_DEBUG); i++) {
+        cv_id sec = cv_l_find_osec(view, CV_AT(NAMES, i));
         cv_pieces place = { 0 };
 
         if (sec == CV_NONE)
             continue;
-        st = link_lines(link, sec, i == 0, &place);
+        st = link_lines(view, sec, i == 0, &place);
         if (st == CUVET_OK && place.count) {
-            move_references(link, sec, &place);
-            CV_ARRAY_SET(link->out->lines, i, sec);
+            move_references(view, sec, &place);
+            CV_ARRAY_SET(view->out->lines, i, sec);
         }
-        cv_pieces_free(&link->ctx->mem, &place);
+        cv_pieces_free(&view->ctx->mem, &place);
     }
     return st;
 }
 
 /* Units one behind the other fill the section, and what is patched lies inside. */
-bool cv_link_lines_holds(const cv_link *link)
+bool cv_stage_debug_lines_holds(const cv_check_debug_lines *view)
 {
     for (size_t i = 0; i < CV_COUNT(NAMES); i++) {
-        cv_id sec = CV_ARRAY_GET(link->out->lines, i),
-              osec = sec == CV_NONE ? CV_NONE : CV_ARRAY_GET(cv_l_osec(link, sec)->rel, 1);
+        cv_id sec = CV_ARRAY_GET(view->out->lines, i),
+              osec = sec == CV_NONE ? CV_NONE : CV_ARRAY_GET(cv_l_osec(view, sec)->rel, 1);
         cv_span span =
-            sec == CV_NONE ? cv_span_of(NULL, 0, 0) : cv_builder_span(&cv_l_osec(link, sec)->bytes);
+            sec == CV_NONE ? cv_span_of(NULL, 0, 0) : cv_builder_span(&cv_l_osec(view, sec)->bytes);
         uint64_t pos = 0, last = 0;
 
         while (pos < span.len)
             pos = cv_sat_add(pos, cv_sat_add(4, cv_u32_at(span, pos)));
-        if (pos != span.len || (sec != CV_NONE && span.len != cv_l_osec(link, sec)->size))
+        if (pos != span.len || (sec != CV_NONE && span.len != cv_l_osec(view, sec)->size))
             return false;
-        for (cv_id rel = osec == CV_NONE ? CV_NONE : cv_l_osec(link, osec)->rels; rel != CV_NONE;
-             rel = cv_l_irel(link, rel)->next) {
-            if (cv_l_irel(link, rel)->off < last || cv_l_irel(link, rel)->off >= span.len)
+        for (cv_id rel = osec == CV_NONE ? CV_NONE : cv_l_osec(view, osec)->rels; rel != CV_NONE;
+             rel = cv_l_irel(view, rel)->next) {
+            if (cv_l_irel(view, rel)->off < last || cv_l_irel(view, rel)->off >= span.len)
                 return false;
-            last = cv_l_irel(link, rel)->off;
+            last = cv_l_irel(view, rel)->off;
         }
     }
     return true;

@@ -5,7 +5,7 @@
 /* Words of a function's records of one row that are not in the list yet. */
 static bool join_words(info_describer *describer, const cv_lfn *function, cv_heir row)
 {
-    cv_span span = cv_d_info_body(describer->link, function);
+    cv_span span = cv_d_info_body(describer->view, function);
     uint64_t pos = 0;
     cv_tlv tlv;
 
@@ -16,12 +16,12 @@ static bool join_words(info_describer *describer, const cv_lfn *function, cv_hei
             uint32_t word = cv_u32_at(span, tlv.payload + i);
             uint64_t at = 0;
 
-            if (!cv_work(describer->link->ctx, 1 + describer->words.count / 4, 0))
+            if (!cv_work(describer->view->ctx, 1 + describer->words.count / 4, 0))
                 return false;
             while (at < describer->words.count && *cv_u32s_at(&describer->words, at) != word)
                 at++;
             if (at == describer->words.count &&
-                !cv_u32s_push(&describer->link->ctx->mem, &describer->words, word))
+                !cv_u32s_push(&describer->view->ctx->mem, &describer->words, word))
                 return false;
         }
     }
@@ -30,23 +30,23 @@ static bool join_words(info_describer *describer, const cv_lfn *function, cv_hei
 
 static bool has_row(const info_describer *describer, const cv_lfn *function, cv_heir row)
 {
-    return cv_l_fn_usage(describer->link, function->id)->has_info &&
-           cv_l_fn_usage(describer->link, function->id)->own.has & CV_H_BIT(row);
+    return cv_l_fn_usage(describer->view, function->id)->has_info &&
+           cv_l_fn_usage(describer->view, function->id)->own.has & CV_H_BIT(row);
 }
 
 /* Words of the kernel and of all that it reaches; of all that stays, when it is the only one: then its own
  * stand where its records do among those of the inputs. */
 static bool collect_words(info_describer *describer, cv_id fn, cv_heir row, const kernel_facts *facts)
 {
-    const cv_link *link = describer->link;
-    const cv_lfn *function = cv_l_fn(link, fn);
+    const cv_view_info_records *view = describer->view;
+    const cv_lfn *function = cv_l_fn(view, fn);
     bool ok = true, own = !has_row(describer, function, row);
 
     cv_u32s_clear(&describer->words);
     for (uint64_t i = 0; i < facts->below.count && ok; i++) {
-        const cv_lfn *callee = cv_l_fn(link, cv_keys_get(&facts->below, i)->index);
+        const cv_lfn *callee = cv_l_fn(view, cv_keys_get(&facts->below, i)->index);
 
-        if (!own && (describer->n_kernels != 1 || cv_d_place(link, callee) > cv_d_place(link, function))) {
+        if (!own && (describer->n_kernels != 1 || cv_d_place(view, callee) > cv_d_place(view, function))) {
             own = true;
             ok = join_words(describer, function, row);
         }
@@ -58,24 +58,24 @@ static bool collect_words(info_describer *describer, cv_id fn, cv_heir row, cons
 
 static bool add_row(info_describer *describer, cv_id fn, cv_heir row, const kernel_facts *facts)
 {
-    cv_link *link = describer->link;
+    const cv_view_info_records *view = describer->view;
 
     if (cv_heir_get(row)->rule == CV_RULE_WORDS) {
         if (!collect_words(describer, fn, row, facts))
             return false;
         if (describer->words.count <= UINT16_MAX / 4)
             return cv_d_add_words(describer, row);
-        cv_link_say(link, cv_l_fn(link, fn)->def, CV_R_LINK_SUM, cv_heir_get(row)->code, UINT16_MAX / 4);
+        cv_link_say(view, cv_l_fn(view, fn)->def, CV_R_LINK_SUM, cv_heir_get(row)->code, UINT16_MAX / 4);
         return true; /* said: the link ends with this stage */
     }
-    return cv_d_add_value(describer->link, row, cv_trait(&cv_l_fn_usage(describer->link, fn)->all, row));
+    return cv_d_add_value(describer->view, row, cv_trait(&cv_l_fn_usage(describer->view, fn)->all, row));
 }
 
 /* Copied: where there is one kernel alone, the reference does not change what it says of these itself, unless
  * some function, dead or not, says nothing of sparse multiplication. */
-static bool is_left_to_only(const cv_link *link, cv_heir row)
+static bool is_left_to_only(const cv_view_info_records *view, cv_heir row)
 {
-    return (row == CV_H_SPARSE_MMA_MASK && !link->usage->silent) || row == CV_H_VRC_CTA_INIT_COUNT;
+    return (row == CV_H_SPARSE_MMA_MASK && !view->usage->silent) || row == CV_H_VRC_CTA_INIT_COUNT;
 }
 
 /* The list of the only kernel is made anew behind everything else when it grows. */
@@ -87,7 +87,7 @@ static bool own_words(info_describer *describer, cv_id fn, cv_heir row, kernel_f
         return false;
     all = describer->words.count;
     cv_u32s_clear(&describer->words);
-    if (!join_words(describer, cv_l_fn(describer->link, fn), row))
+    if (!join_words(describer, cv_l_fn(describer->view, fn), row))
         return false;
     if (describer->words.count == all)
         return cv_d_add_words(describer, row);
@@ -99,8 +99,8 @@ bool cv_d_own_record(info_describer *describer, cv_id fn, cv_heir row, kernel_fa
 {
     if (describer->n_kernels == 1 && cv_heir_get(row)->rule == CV_RULE_WORDS)
         return own_words(describer, fn, row, facts);
-    if (describer->n_kernels == 1 && is_left_to_only(describer->link, row))
-        return cv_d_add_value(describer->link, row, cv_trait(&cv_l_fn_usage(describer->link, fn)->own, row));
+    if (describer->n_kernels == 1 && is_left_to_only(describer->view, row))
+        return cv_d_add_value(describer->view, row, cv_trait(&cv_l_fn_usage(describer->view, fn)->own, row));
     return add_row(describer, fn, row, facts);
 }
 
@@ -124,17 +124,17 @@ static bool add_names(info_describer *describer, kernel_facts *facts)
 static bool is_silent_zero(const info_describer *describer, const cv_lfn *function, cv_heir row)
 {
     return (row == CV_H_NUM_BARRIERS || row == CV_H_NUM_MBARRIERS || row == CV_H_CRS_STACK_SIZE) &&
-           cv_trait(&cv_l_fn_usage(describer->link, function->id)->all, row) == 0;
+           cv_trait(&cv_l_fn_usage(describer->view, function->id)->all, row) == 0;
 }
 
 /* Barriers that no record tells, but flags of old code. */
 static bool flags_alone(const info_describer *describer, const kernel_facts *facts)
 {
     for (uint64_t i = 0; i < facts->below.count; i++) {
-        const cv_lfn *callee = cv_l_fn(describer->link, cv_keys_get(&facts->below, i)->index);
+        const cv_lfn *callee = cv_l_fn(describer->view, cv_keys_get(&facts->below, i)->index);
 
         if (has_row(describer, callee, CV_H_NUM_BARRIERS) &&
-            !cv_l_fn_usage(describer->link, callee->id)->flag_bars)
+            !cv_l_fn_usage(describer->view, callee->id)->flag_bars)
             return false;
     }
     return true;
@@ -143,9 +143,9 @@ static bool flags_alone(const info_describer *describer, const kernel_facts *fac
 /* In the order of the rows. */
 static bool add_to_only(info_describer *describer, cv_id fn, kernel_facts *facts)
 {
-    const cv_lfn *function = cv_l_fn(describer->link, fn);
+    const cv_lfn *function = cv_l_fn(describer->view, fn);
     bool ok = true,
-         late = cv_l_fn_usage(describer->link, function->id)->all.has & CV_H_BIT(CV_H_NUM_BARRIERS) &&
+         late = cv_l_fn_usage(describer->view, function->id)->all.has & CV_H_BIT(CV_H_NUM_BARRIERS) &&
                 flags_alone(describer, facts);
 
     for (unsigned i = 0; i < CV_N_HEIR && ok; i++) {
@@ -153,7 +153,7 @@ static bool add_to_only(info_describer *describer, cv_id fn, kernel_facts *facts
 
         if (cv_heir_get(row)->rule == CV_RULE_NAMES)
             ok = add_names(describer, facts);
-        else if (cv_l_fn_usage(describer->link, function->id)->all.has & CV_H_BIT(row) &&
+        else if (cv_l_fn_usage(describer->view, function->id)->all.has & CV_H_BIT(row) &&
                  !is_silent_zero(describer, function, row) && !(late && row == CV_H_NUM_BARRIERS))
             ok = add_once(describer, fn, row, facts);
     }
@@ -166,7 +166,7 @@ static bool add_to_only(info_describer *describer, cv_id fn, kernel_facts *facts
 static bool has_more(const info_describer *describer, const cv_lfn *callee, uint8_t tells,
                      const kernel_facts *facts)
 {
-    uint32_t rows = cv_l_fn_usage(describer->link, callee->id)->own.has &
+    uint32_t rows = cv_l_fn_usage(describer->view, callee->id)->own.has &
                     ~(uint32_t)(CV_H_BIT(CV_H_CRS_STACK_SIZE) | CV_H_BIT(CV_H_EXTERNS));
 
     return (rows & ~facts->told) != 0 || (!facts->externs && tells & CV_D_KEEPS);
@@ -175,10 +175,10 @@ static bool has_more(const info_describer *describer, const cv_lfn *callee, uint
 /* In the order of the records of a function that it reaches. */
 static bool add_from(info_describer *describer, cv_id fn, cv_id from, kernel_facts *facts)
 {
-    const cv_lfn *callee = cv_l_fn(describer->link, from);
+    const cv_lfn *callee = cv_l_fn(describer->view, from);
     uint8_t tells = *cv_u8s_at(&describer->tells, from);
     bool ok = true, more = has_more(describer, callee, tells, facts);
-    cv_span span = more ? cv_d_info_body(describer->link, callee) : cv_span_of(NULL, 0, 0);
+    cv_span span = more ? cv_d_info_body(describer->view, callee) : cv_span_of(NULL, 0, 0);
     uint64_t pos = 0;
     cv_tlv tlv;
 
@@ -192,7 +192,7 @@ static bool add_from(info_describer *describer, cv_id fn, cv_id from, kernel_fac
         else if (tells & CV_D_KEEPS)
             ok = add_names(describer, facts);
     }
-    if (ok && cv_l_fn_usage(describer->link, callee->id)
+    if (ok && cv_l_fn_usage(describer->view, callee->id)
                   ->flag_bars) /* the reference makes a record of it behind the others */
         ok = add_once(describer, fn, CV_H_NUM_BARRIERS, facts);
     return ok;
@@ -200,16 +200,16 @@ static bool add_from(info_describer *describer, cv_id fn, cv_id from, kernel_fac
 
 bool cv_d_missing(info_describer *describer, cv_id fn, kernel_facts *facts)
 {
-    const cv_lfn *function = cv_l_fn(describer->link, fn);
+    const cv_lfn *function = cv_l_fn(describer->view, fn);
     bool ok = true;
 
     facts->externs = facts->in_place || describer->list.count == 0;
-    if (cv_l_fn_usage(describer->link, function->id)->recursive ||
+    if (cv_l_fn_usage(describer->view, function->id)->recursive ||
         !is_silent_zero(describer, function, CV_H_CRS_STACK_SIZE))
         ok = add_once(describer, fn, CV_H_CRS_STACK_SIZE, facts);
-    if (ok && cv_l_fn_usage(describer->link, function->id)->flag_bars)
+    if (ok && cv_l_fn_usage(describer->view, function->id)->flag_bars)
         ok = add_once(describer, fn, CV_H_NUM_BARRIERS, facts);
-    if (ok && cv_l_fn_usage(describer->link, function->id)->marked)
+    if (ok && cv_l_fn_usage(describer->view, function->id)->marked)
         ok = add_once(describer, fn, CV_H_SPARSE_MMA_MASK, facts);
     if (ok && describer->n_kernels == 1)
         ok = add_to_only(describer, fn, facts);

@@ -3,35 +3,9 @@
  * of from below. */
 #include "link/plan/info_records.h"
 
-/* Symbol of the output that a symbol index of an input's record becomes. */
-cv_id cv_d_output_symbol(const cv_link *link, const cv_lobj *obj, uint32_t index)
+cv_span cv_d_info_body(const cv_view_info_records *view, const cv_lfn *function)
 {
-    const cv_isym *sym;
-    cv_id fn;
-
-    if (index >= obj->n_sym)
-        return CV_NONE;
-    sym = cv_l_isym(link, obj->first_sym + index);
-    if (cv_l_type(sym) == CV_STT_SECTION)
-        return sym->sec == CV_NONE || cv_l_became(link, sym->sec)->out == CV_NONE
-                   ? CV_NONE
-                   : cv_l_osec(link, cv_l_became(link, sym->sec)->out)->sym;
-    fn = cv_l_fn_of(link, sym->id);
-    if (fn != CV_NONE && cv_l_fn(link, fn)->owner != fn) /* an alias: the function that owns the code */
-        return cv_l_fn_out(link, cv_l_fn(link, fn)->owner)->sym;
-    return cv_l_out_of(link, sym->id);
-}
-
-cv_id cv_link_symbol_of(const cv_link *link, cv_id isym)
-{
-    const cv_isym *sym = cv_l_isym(link, isym);
-
-    return cv_d_output_symbol(link, cv_l_obj(link, sym->obj), sym->index);
-}
-
-cv_span cv_d_info_body(const cv_link *link, const cv_lfn *function)
-{
-    return cv_l_body(link, cv_l_isec(link, cv_l_isec(link, cv_l_isym(link, function->def)->sec)->info_sec));
+    return cv_l_body(view, cv_l_isec(view, cv_l_isec(view, cv_l_isym(view, function->def)->sec)->info_sec));
 }
 
 static bool in_list(const info_describer *describer, cv_id osym)
@@ -44,7 +18,7 @@ static bool list_once(info_describer *describer, cv_id osym)
     if (in_list(describer, osym))
         return true;
     *cv_u32s_at(&describer->mark, osym) = describer->stamp;
-    return cv_u32s_push(&describer->link->ctx->mem, &describer->list, osym);
+    return cv_u32s_push(&describer->view->ctx->mem, &describer->list, osym);
 }
 
 void cv_d_new_list(info_describer *describer)
@@ -54,11 +28,11 @@ void cv_d_new_list(info_describer *describer)
 }
 
 /* A called symbol stays in the list when nobody defines it, or when it is a kernel to be launched. */
-static bool stays(const cv_link *link, cv_id osym)
+static bool stays(const cv_view_info_records *view, cv_id osym)
 {
-    const cv_osym *symbol = cv_l_osym(link, osym);
+    const cv_osym *symbol = cv_l_osym(view, osym);
 
-    return symbol->win == CV_NONE || (symbol->fn != CV_NONE && cv_l_fn(link, symbol->fn)->kernel);
+    return symbol->win == CV_NONE || (symbol->fn != CV_NONE && cv_l_fn(view, symbol->fn)->kernel);
 }
 
 typedef struct extern_walk {
@@ -66,11 +40,11 @@ typedef struct extern_walk {
     uint64_t pos, at, end; /* entries that are left of the record at hand */
 } extern_walk;
 
-static bool begin_externs(const cv_link *link, const cv_lfn *function, extern_walk *walk)
+static bool begin_externs(const cv_view_info_records *view, const cv_lfn *function, extern_walk *walk)
 {
-    *walk = (extern_walk){ .span = cv_d_info_body(link, function) };
-    walk->span.len = cv_l_fn_usage(link, function->id)->has_info ? walk->span.len : 0;
-    return cv_work(link->ctx, 1 + walk->span.len / 16, 0);
+    *walk = (extern_walk){ .span = cv_d_info_body(view, function) };
+    walk->span.len = cv_l_fn_usage(view, function->id)->has_info ? walk->span.len : 0;
+    return cv_work(view->ctx, 1 + walk->span.len / 16, 0);
 }
 
 /* The next symbol that a function's EXTERNS records name. */
@@ -99,68 +73,68 @@ static bool next_extern(const cv_lobj *obj, extern_walk *walk, cv_id *isym)
 
 bool cv_d_list_kept(info_describer *describer, const cv_lfn *function)
 {
-    cv_link *link = describer->link;
-    const cv_lobj *obj = cv_l_obj(link, cv_l_isym(link, function->def)->obj);
+    const cv_view_info_records *view = describer->view;
+    const cv_lobj *obj = cv_l_obj(view, cv_l_isym(view, function->def)->obj);
     extern_walk walk;
     cv_id isym;
-    bool ok = begin_externs(link, function, &walk);
+    bool ok = begin_externs(view, function, &walk);
 
     while (ok && next_extern(obj, &walk, &isym)) {
-        cv_id osym = cv_l_out_of(link, isym);
+        cv_id osym = cv_l_out_of(view, isym);
 
-        ok = osym == CV_NONE || !stays(link, osym) || list_once(describer, osym);
+        ok = osym == CV_NONE || !stays(view, osym) || list_once(describer, osym);
     }
     return ok;
 }
 
 bool cv_d_look_at_lists(info_describer *describer, const cv_lfn *function, uint8_t *tells)
 {
-    cv_link *link = describer->link;
-    cv_id obj = cv_l_isym(link, function->def)->obj, isym;
+    const cv_view_info_records *view = describer->view;
+    cv_id obj = cv_l_isym(view, function->def)->obj, isym;
     extern_walk walk;
-    bool ok = begin_externs(link, function, &walk);
+    bool ok = begin_externs(view, function, &walk);
 
-    while (ok && next_extern(cv_l_obj(link, obj), &walk, &isym)) {
-        cv_id osym = cv_l_out_of(link, isym);
+    while (ok && next_extern(cv_l_obj(view, obj), &walk, &isym)) {
+        cv_id osym = cv_l_out_of(view, isym);
 
-        if (osym != CV_NONE && stays(link, osym))
+        if (osym != CV_NONE && stays(view, osym))
             *tells |= CV_D_KEEPS;
     }
     return ok;
 }
 
-static bool has_externs(const cv_link *link, const cv_lfn *function)
+static bool has_externs(const cv_view_info_records *view, const cv_lfn *function)
 {
-    cv_span span = cv_d_info_body(link, function);
+    cv_span span = cv_d_info_body(view, function);
     uint64_t pos = 0;
     cv_tlv tlv;
 
-    for (; cv_l_fn_usage(link, function->id)->has_info && cv_tlv_at(span, pos, &tlv) == CV_TLV_OK;
+    for (; cv_l_fn_usage(view, function->id)->has_info && cv_tlv_at(span, pos, &tlv) == CV_TLV_OK;
          pos = tlv.next)
         if (tlv.code == CV_ATTR_EXTERNS)
             return true;
     return false;
 }
 
-cv_id cv_d_place(const cv_link *link, const cv_lfn *function)
+cv_id cv_d_place(const cv_view_info_records *view, const cv_lfn *function)
 {
-    return cv_l_isec(link, cv_l_isym(link, function->def)->sec)->info_sec;
+    return cv_l_isec(view, cv_l_isym(view, function->def)->sec)->info_sec;
 }
 
 /* All that stays is taken to be below the only kernel. */
 static bool take_all(info_describer *describer)
 {
     cv_u32s_clear(&describer->below.found);
-    for (cv_id i = 0; i < describer->link->functions->fn.count; i++)
-        if (cv_l_fn_calls(describer->link, i)->live &&
-            !cv_u32s_push(&describer->link->ctx->mem, &describer->below.found, i))
+    for (cv_id i = 0; i < describer->view->functions->fn.count; i++)
+        if (cv_l_fn_calls(describer->view, i)->live &&
+            !cv_u32s_push(&describer->view->ctx->mem, &describer->below.found, i))
             return false;
     return true;
 }
 
 static bool find_below(info_describer *describer, cv_id kernel, kernel_facts *facts)
 {
-    cv_link *link = describer->link;
+    const cv_view_info_records *view = describer->view;
     bool ok = true;
 
     if (describer->n_kernels == 1)
@@ -168,15 +142,15 @@ static bool find_below(info_describer *describer, cv_id kernel, kernel_facts *fa
     else if (*cv_u32s_at(&describer->only, kernel) == 0)
         return true;
     else
-        ok = cv_calls_below(link->ctx, link->calls, &describer->below, kernel, &describer->only) == CUVET_OK;
+        ok = cv_calls_below(view->ctx, view->calls, &describer->below, kernel, &describer->only) == CUVET_OK;
     for (uint64_t i = 0; i < describer->below.found.count && ok; i++) {
         cv_id below = *cv_u32s_get(&describer->below.found, i);
-        const cv_lfn *callee = cv_l_fn(link, below);
+        const cv_lfn *callee = cv_l_fn(view, below);
 
         if (below != kernel && !callee->kernel && callee->def != CV_NONE &&
-            cv_l_fn_usage(link, callee->id)->has_info)
-            ok = cv_keys_push(&link->ctx->mem, &facts->below,
-                              (cv_key){ .key = cv_d_place(link, callee), .index = below });
+            cv_l_fn_usage(view, callee->id)->has_info)
+            ok = cv_keys_push(&view->ctx->mem, &facts->below,
+                              (cv_key){ .key = cv_d_place(view, callee), .index = below });
     }
     cv_keys_sort(&facts->below);
     return ok;
@@ -186,23 +160,23 @@ static bool find_below(info_describer *describer, cv_id kernel, kernel_facts *fa
  * the order of their records; what comes later is put in front. */
 static bool list_all(info_describer *describer)
 {
-    cv_link *link = describer->link;
+    const cv_view_info_records *view = describer->view;
     cv_keys order = { 0 };
     bool ok = true;
 
-    for (cv_id i = 0; i < link->functions->fn.count && ok; i++) {
-        const cv_lfn *callee = cv_l_fn(link, i);
+    for (cv_id i = 0; i < view->functions->fn.count && ok; i++) {
+        const cv_lfn *callee = cv_l_fn(view, i);
 
-        if (callee->def != CV_NONE && cv_l_fn_calls(link, callee->id)->live &&
-            cv_l_fn_usage(link, callee->id)->has_info)
-            ok = cv_keys_push(&link->ctx->mem, &order,
-                              (cv_key){ .key = cv_d_place(link, callee), .index = i });
+        if (callee->def != CV_NONE && cv_l_fn_calls(view, callee->id)->live &&
+            cv_l_fn_usage(view, callee->id)->has_info)
+            ok = cv_keys_push(&view->ctx->mem, &order,
+                              (cv_key){ .key = cv_d_place(view, callee), .index = i });
     }
     cv_keys_sort(&order);
     cv_d_new_list(describer);
     for (uint64_t i = 0; i < order.count && ok; i++)
-        ok = cv_d_list_kept(describer, cv_l_fn(link, (cv_id)cv_keys_at(&order, i)->index));
-    cv_keys_free(&link->ctx->mem, &order);
+        ok = cv_d_list_kept(describer, cv_l_fn(view, (cv_id)cv_keys_at(&order, i)->index));
+    cv_keys_free(&view->ctx->mem, &order);
     for (uint64_t head = 0, tail = describer->list.count; tail > head + 1; head++, tail--) {
         uint32_t swapped = *cv_u32s_at(&describer->list, head);
 
@@ -214,8 +188,8 @@ static bool list_all(info_describer *describer)
 
 bool cv_d_find_facts(info_describer *describer, cv_id kernel, kernel_facts *facts)
 {
-    cv_link *link = describer->link;
-    const cv_lfn *fn = cv_l_fn(link, kernel);
+    const cv_view_info_records *view = describer->view;
+    const cv_lfn *fn = cv_l_fn(view, kernel);
     uint64_t own;
     bool ok;
 
@@ -228,9 +202,9 @@ bool cv_d_find_facts(info_describer *describer, cv_id kernel, kernel_facts *fact
         uint64_t below = cv_keys_at(&facts->below, i)->index;
 
         ok = !(*cv_u8s_at(&describer->tells, below) & CV_D_KEEPS) ||
-             cv_d_list_kept(describer, cv_l_fn(link, below));
+             cv_d_list_kept(describer, cv_l_fn(view, below));
     }
-    facts->own_externs = has_externs(link, fn);
+    facts->own_externs = has_externs(view, fn);
     facts->grown = describer->list.count != own;
     facts->in_place = facts->own_externs && !(describer->n_kernels == 1 && facts->grown);
     if (ok && describer->n_kernels == 1 && !facts->grown) { /* its own, in its own order */

@@ -5,10 +5,10 @@
 
 #include "format/tlv/attr.h"
 #include "link/graph/walk.h"
-#include "link/in/stages.h"
+#include "link/plan/plan.h"
 
 typedef struct info_describer {
-    cv_link *link;
+    const cv_view_info_records *view;
     cv_u32s list; /* osyms of one EXTERNS record */
     cv_walk_below below;
     cv_u32s only; /* by function: it reaches one that has something to tell a kernel */
@@ -32,9 +32,7 @@ typedef struct kernel_facts {
 } kernel_facts;
 
 /* externs.c */
-/* Symbol of the output that a symbol index of an input's record becomes. */
-cv_id cv_d_output_symbol(const cv_link *link, const cv_lobj *obj, uint32_t index);
-cv_span cv_d_info_body(const cv_link *link, const cv_lfn *function);
+cv_span cv_d_info_body(const cv_view_info_records *view, const cv_lfn *function);
 void cv_d_new_list(info_describer *describer);
 /* Add the kept entries of a function's own EXTERNS records to the list. */
 CV_MUST bool cv_d_list_kept(info_describer *describer, const cv_lfn *function);
@@ -47,10 +45,10 @@ CV_MUST bool cv_d_find_facts(info_describer *describer, cv_id kernel, kernel_fac
 CV_MUST bool cv_d_own_record(info_describer *describer, cv_id fn, cv_heir row, kernel_facts *facts);
 /* Records that it has none of. */
 CV_MUST bool cv_d_missing(info_describer *describer, cv_id fn, kernel_facts *facts);
-CV_MUST bool cv_d_add_value(cv_link *link, cv_heir row, uint32_t value);
+CV_MUST bool cv_d_add_value(const cv_view_info_records *view, cv_heir row, uint32_t value);
 CV_MUST bool cv_d_add_words(info_describer *describer, cv_heir row);
 CV_MUST bool cv_d_add_externs(info_describer *describer);
 /* Place of a function's records among those of all inputs. */
-CV_MUST cv_id cv_d_place(const cv_link *link, const cv_lfn *function);
+CV_MUST cv_id cv_d_place(const cv_view_info_records *view, const cv_lfn *function);
 
 #endif

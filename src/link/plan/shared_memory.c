@@ -2,10 +2,10 @@
 /* Shared memory of a final link. Each kernel gets a section with its own variables and those that device
  * functions below it use. A variable that only one kernel reaches moves to that kernel; the others are
  * coloured, so that those which no kernel needs together lie over each other. */
+#include "link/plan/shared_memory.h"
 #include "base/arith.h"
 #include "bytes/order.h"
 #include "link/graph/walk.h"
-#include "link/in/stages.h"
 
 enum { LARGE_ALIGN = 16 };
 
@@ -52,7 +52,7 @@ CV_VEC(kernels, shared_kernel);
 CV_VEC(units, shared_unit);
 
 typedef struct shared_plan {
-    cv_link *link;
+    const cv_view_shared_memory *view;
     kernels kernel;
     vars var;
     items item;
@@ -70,7 +70,7 @@ typedef struct shared_plan {
 
 static cv_mem *mem(const shared_plan *shared)
 {
-    return &shared->link->ctx->mem;
+    return &shared->view->ctx->mem;
 }
 
 static cv_id push_item(shared_plan *shared, cv_id value, cv_id next)
@@ -82,14 +82,14 @@ static cv_id push_item(shared_plan *shared, cv_id value, cv_id next)
                : CV_NONE;
 }
 
-static cv_role role_of(const cv_link *link, const cv_isym *sym)
+static cv_role role_of(const cv_view_shared_memory *view, const cv_isym *sym)
 {
-    return cv_cubin_sec(&cv_l_obj(link, sym->obj)->cubin, cv_l_isec(link, sym->sec)->index)->role;
+    return cv_cubin_sec(&cv_l_obj(view, sym->obj)->cubin, cv_l_isec(view, sym->sec)->index)->role;
 }
 
-static bool is_common(const cv_link *link, const cv_isym *sym)
+static bool is_common(const cv_view_shared_memory *view, const cv_isym *sym)
 {
-    return role_of(link, sym) == CV_ROLE_NV_DEBUG_SHARED;
+    return role_of(view, sym) == CV_ROLE_NV_DEBUG_SHARED;
 }
 
 static cv_id find_unit(shared_plan *shared, cv_id unit)
@@ -134,14 +134,14 @@ static bool use_array(shared_plan *shared, cv_id fn, uint64_t align)
  * together: what it refers to often is listed once. */
 static bool use(shared_plan *shared, cv_id sym, cv_id fn)
 {
-    cv_id canon = cv_l_canon(shared->link, sym);
-    const cv_isym *isym = cv_l_isym(shared->link, canon);
+    cv_id canon = cv_l_canon(shared->view, sym);
+    const cv_isym *isym = cv_l_isym(shared->view, canon);
     uint32_t *head = cv_u32s_at(&shared->uses, fn);
     cv_id id;
 
     if (isym->sec == CV_NONE) {
-        *cv_u32s_at(&shared->user, cv_l_mean(shared->link, isym->name)->first) = fn;
-        return use_array(shared, fn, cv_l_isym(shared->link, sym)->value);
+        *cv_u32s_at(&shared->user, cv_l_mean(shared->view, isym->name)->first) = fn;
+        return use_array(shared, fn, cv_l_isym(shared->view, sym)->value);
     }
     if (*cv_u32s_at(&shared->user, canon) == fn)
         return true;
@@ -155,42 +155,42 @@ static bool use(shared_plan *shared, cv_id sym, cv_id fn)
 
 static cuvet_status find_uses(shared_plan *shared)
 {
-    const cv_link *link = shared->link;
+    const cv_view_shared_memory *view = shared->view;
 
-    if (link->memory->shared.count == 0)
+    if (view->memory->shared.count == 0)
         return CUVET_OK;
-    if (!cv_l_fill_none(mem(shared), &shared->user, link->inputs->isym.count) ||
-        !cv_l_fill_none(mem(shared), &shared->var_of, link->inputs->isym.count))
-        return cv_l_nomem(link);
-    for (cv_id i = 0; i < link->out->osec.count; i++) {
-        const cv_osec *osec = cv_l_osec(link, i);
+    if (!cv_l_fill_none(mem(shared), &shared->user, view->inputs->isym.count) ||
+        !cv_l_fill_none(mem(shared), &shared->var_of, view->inputs->isym.count))
+        return cv_l_nomem(view);
+    for (cv_id i = 0; i < view->out->osec.count; i++) {
+        const cv_osec *osec = cv_l_osec(view, i);
 
-        if (osec->group != CV_G_REL || osec->is_resolved || cv_l_osec(link, osec->target)->group != CV_G_CODE)
+        if (osec->group != CV_G_REL || osec->is_resolved || cv_l_osec(view, osec->target)->group != CV_G_CODE)
             continue;
-        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next)
-            if (cv_l_is_shared(cv_l_isym(link, cv_l_irel(link, rel)->sym)) &&
-                !use(shared, cv_l_irel(link, rel)->sym, cv_l_osec(link, osec->target)->fn))
-                return cv_l_nomem(link);
+        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(view, rel)->next)
+            if (cv_l_is_shared(cv_l_isym(view, cv_l_irel(view, rel)->sym)) &&
+                !use(shared, cv_l_irel(view, rel)->sym, cv_l_osec(view, osec->target)->fn))
+                return cv_l_nomem(view);
     }
     return CUVET_OK;
 }
 
 static cuvet_status list_kernels(shared_plan *shared)
 {
-    cv_link *link = shared->link;
+    const cv_view_shared_memory *view = shared->view;
 
-    if (!cv_l_fill_none(mem(shared), &shared->order, link->functions->fn.count))
-        return cv_l_nomem(link);
-    for (cv_id i = 0; i < link->functions->fn.count; i++) {
-        const cv_lfn *function = cv_l_fn(link, i);
+    if (!cv_l_fill_none(mem(shared), &shared->order, view->functions->fn.count))
+        return cv_l_nomem(view);
+    for (cv_id i = 0; i < view->functions->fn.count; i++) {
+        const cv_lfn *function = cv_l_fn(view, i);
         shared_kernel kernel = { .fn = i, .unit = CV_NONE };
 
-        if (!function->kernel || cv_l_fn_out(shared->link, function->id)->sec == CV_NONE ||
-            !cv_l_fn_calls(shared->link, function->id)->live)
+        if (!function->kernel || cv_l_fn_out(shared->view, function->id)->sec == CV_NONE ||
+            !cv_l_fn_calls(shared->view, function->id)->live)
             continue;
         *cv_u32s_at(&shared->order, i) = (uint32_t)shared->kernel.count;
         if (!kernels_push(mem(shared), &shared->kernel, kernel))
-            return cv_l_nomem(link);
+            return cv_l_nomem(view);
     }
     return CUVET_OK;
 }
@@ -198,43 +198,43 @@ static cuvet_status list_kernels(shared_plan *shared)
 /* A variable lies in the section of its kernel, or in the one that functions share. */
 static bool list_variable(shared_plan *shared, cv_id id)
 {
-    cv_link *link = shared->link;
-    const cv_isym *sym = cv_l_isym(link, id);
-    const cv_isec *sec = cv_l_isec(link, sym->sec), *code;
+    const cv_view_shared_memory *view = shared->view;
+    const cv_isym *sym = cv_l_isym(view, id);
+    const cv_isec *sec = cv_l_isec(view, sym->sec), *code;
     shared_var var = { .sym = id, .kernels = CV_NONE, .last = CV_NONE, .next = CV_NONE };
     uint32_t order;
 
-    if (is_common(link, sym)) {
+    if (is_common(view, sym)) {
         shared->largest = cv_max(shared->largest, sym->value);
         if (*cv_u32s_at(&shared->user, id) == CV_NONE && cv_l_bind(sym) != CV_STB_LOCAL)
             return true;
         *cv_u32s_at(&shared->var_of, id) = (cv_id)shared->var.count;
         return vars_push(mem(shared), &shared->var, var);
     }
-    if (role_of(link, sym) != CV_ROLE_SHARED_FN) { /* among those of no kernel */
-        if (role_of(link, sym) != CV_ROLE_SHARED_RESERVED)
-            cv_link_say(link, id, CV_R_LINK_SPACE, sym->other, 0);
+    if (role_of(view, sym) != CV_ROLE_SHARED_FN) { /* among those of no kernel */
+        if (role_of(view, sym) != CV_ROLE_SHARED_RESERVED)
+            cv_link_say(view, id, CV_R_LINK_SPACE, sym->other, 0);
         return true;
     }
-    code = cv_l_isec(link, cv_l_obj(link, sym->obj)->first_sec + sec->info);
-    if (cv_l_became(shared->link, code->id)->out == CV_NONE || cv_l_became(shared->link, code->id)->lost)
+    code = cv_l_isec(view, cv_l_obj(view, sym->obj)->first_sec + sec->info);
+    if (cv_l_became(shared->view, code->id)->out == CV_NONE || cv_l_became(shared->view, code->id)->lost)
         return true;
-    order = *cv_u32s_at(&shared->order, cv_l_osec(link, cv_l_became(shared->link, code->id)->out)->fn);
+    order = *cv_u32s_at(&shared->order, cv_l_osec(view, cv_l_became(shared->view, code->id)->out)->fn);
     return order == CV_NONE || cv_u32s_push(mem(shared), &kernels_at(&shared->kernel, order)->own, id);
 }
 
 static cuvet_status list_variables(shared_plan *shared)
 {
-    for (cv_id i = 0; i < shared->link->memory->shared.count; i++) {
-        const cv_isym *sym = cv_l_isym(shared->link, i);
+    for (cv_id i = 0; i < shared->view->memory->shared.count; i++) {
+        const cv_isym *sym = cv_l_isym(shared->view, i);
 
         if (!cv_l_is_shared(sym))
             continue;
         if (sym->value != 0 &&
             !cv_is_pow2(sym->value)) /* of a shared variable or array it is the alignment */
-            cv_link_say(shared->link, i, CV_R_LINK_ALIGN, sym->value, 0);
+            cv_link_say(shared->view, i, CV_R_LINK_ALIGN, sym->value, 0);
         if (sym->sec != CV_NONE && !list_variable(shared, i))
-            return cv_l_nomem(shared->link);
+            return cv_l_nomem(shared->view);
     }
     return CUVET_OK;
 }
@@ -271,20 +271,20 @@ static cuvet_status find_reach(shared_plan *shared)
 
     if (shared->item.count == 0 && shared->unit.count == 0)
         return CUVET_OK;
-    if (!cv_u32s_fill(mem(shared), &only, shared->link->functions->fn.count))
-        st = cv_l_nomem(shared->link);
+    if (!cv_u32s_fill(mem(shared), &only, shared->view->functions->fn.count))
+        st = cv_l_nomem(shared->view);
     for (cv_id i = 0; i < only.count; i++)
         *cv_u32s_at(&only, i) = *cv_u32s_at(&shared->arrays, i) != 0 || *cv_u32s_at(&shared->uses, i) != 0;
     if (st == CUVET_OK)
-        st = cv_calls_above(shared->link->ctx, shared->link->calls, &only);
+        st = cv_calls_above(shared->view->ctx, shared->view->calls, &only);
     for (cv_id k = 0; k < shared->kernel.count && st == CUVET_OK; k++) {
         if (*cv_u32s_at(&only, kernels_at(&shared->kernel, k)->fn) == 0)
             continue;
-        st = cv_calls_below(shared->link->ctx, shared->link->calls, &below,
+        st = cv_calls_below(shared->view->ctx, shared->view->calls, &below,
                             kernels_at(&shared->kernel, k)->fn, &only);
         for (uint64_t i = 0; i < below.found.count && st == CUVET_OK; i++)
             if (!meet(shared, k, *cv_u32s_get(&below.found, i)))
-                st = cv_l_nomem(shared->link);
+                st = cv_l_nomem(shared->view);
     }
     cv_walk_below_end(mem(shared), &below);
     cv_u32s_free(mem(shared), &only);
@@ -295,8 +295,8 @@ static bool by_size(void *user, uint32_t left, uint32_t right)
 {
     const shared_plan *shared = user;
 
-    return cv_l_isym(shared->link, vars_get(&shared->var, left)->sym)->size >
-           cv_l_isym(shared->link, vars_get(&shared->var, right)->sym)->size;
+    return cv_l_isym(shared->view, vars_get(&shared->var, left)->sym)->size >
+           cv_l_isym(shared->view, vars_get(&shared->var, right)->sym)->size;
 }
 
 static bool is_used(const shared_kernel *kernel, uint32_t colour)
@@ -308,7 +308,7 @@ static bool is_used(const shared_kernel *kernel, uint32_t colour)
 static bool set_used(shared_plan *shared, shared_kernel *kernel, uint32_t colour)
 {
     while (kernel->used.count <= colour / 32)
-        if (!cv_work(shared->link->ctx, 1, 0) || !cv_u32s_push(mem(shared), &kernel->used, 0))
+        if (!cv_work(shared->view->ctx, 1, 0) || !cv_u32s_push(mem(shared), &kernel->used, 0))
             return false;
     *cv_u32s_at(&kernel->used, colour / 32) |= UINT32_C(1) << colour % 32;
     while (is_used(kernel, kernel->low))
@@ -320,7 +320,7 @@ static bool set_used(shared_plan *shared, shared_kernel *kernel, uint32_t colour
 static cuvet_status paint(shared_plan *shared, cv_id id)
 {
     shared_var *var = vars_at(&shared->var, id);
-    const cv_isym *sym = cv_l_isym(shared->link, var->sym);
+    const cv_isym *sym = cv_l_isym(shared->view, var->sym);
     shared_colour fresh = { .first = CV_NONE, .last = CV_NONE }, *colour;
     uint32_t count = 0;
     bool moved = true;
@@ -330,7 +330,7 @@ static cuvet_status paint(shared_plan *shared, cv_id id)
         for (cv_id i = var->kernels; i != CV_NONE; i = items_at(&shared->item, i)->next) {
             const shared_kernel *kernel = kernels_at(&shared->kernel, items_at(&shared->item, i)->value);
 
-            if (!cv_work(shared->link->ctx, 1, 0))
+            if (!cv_work(shared->view->ctx, 1, 0))
                 return CUVET_E_LIMIT;
             if (count < kernel->low)
                 count = kernel->low;
@@ -339,10 +339,10 @@ static cuvet_status paint(shared_plan *shared, cv_id id)
         }
     }
     if (count >= shared->colour.count && !colours_push(mem(shared), &shared->colour, fresh))
-        return cv_l_nomem(shared->link);
+        return cv_l_nomem(shared->view);
     for (cv_id i = var->kernels; i != CV_NONE; i = items_at(&shared->item, i)->next)
         if (!set_used(shared, kernels_at(&shared->kernel, items_at(&shared->item, i)->value), count))
-            return cv_l_nomem(shared->link);
+            return cv_l_nomem(shared->view);
     colour = colours_at(&shared->colour, count);
     colour->align = cv_max(colour->align, sym->value);
     if (colour->last == CV_NONE)
@@ -372,7 +372,7 @@ static cuvet_status colour_all(shared_plan *shared)
             st = paint(shared, id);
     }
     cv_u32s_free(mem(shared), &order);
-    return ok ? st : cv_l_nomem(shared->link);
+    return ok ? st : cv_l_nomem(shared->view);
 }
 
 static void place_colour(shared_plan *shared, const shared_colour *colour)
@@ -381,15 +381,15 @@ static void place_colour(shared_plan *shared, const shared_colour *colour)
 
     for (cv_id id = colour->first; id != CV_NONE; id = vars_at(&shared->var, id)->next) {
         const shared_var *var = vars_at(&shared->var, id);
-        cv_isym *sym = cv_l_isym(shared->link, var->sym);
+        const cv_isym *sym = cv_l_isym(shared->view, var->sym);
 
-        cv_l_shared(shared->link, sym->id)->off = cv_sat_align(start, cv_max(sym->value, 1));
-        cv_l_shared(shared->link, sym->id)->placed = true;
-        end = cv_max(end, cv_sat_add(cv_l_shared(shared->link, sym->id)->off, sym->size));
+        cv_l_shared(shared->view, sym->id)->off = cv_sat_align(start, cv_max(sym->value, 1));
+        cv_l_shared(shared->view, sym->id)->placed = true;
+        end = cv_max(end, cv_sat_add(cv_l_shared(shared->view, sym->id)->off, sym->size));
         for (cv_id i = var->kernels; i != CV_NONE; i = items_at(&shared->item, i)->next) {
             shared_kernel *kernel = kernels_at(&shared->kernel, items_at(&shared->item, i)->value);
 
-            kernel->end = cv_max(kernel->end, cv_sat_add(cv_l_shared(shared->link, sym->id)->off, sym->size));
+            kernel->end = cv_max(kernel->end, cv_sat_add(cv_l_shared(shared->view, sym->id)->off, sym->size));
             kernel->align = cv_max(kernel->align, sym->value);
         }
     }
@@ -399,7 +399,7 @@ static void place_colour(shared_plan *shared, const shared_colour *colour)
 static bool by_align(void *user, uint32_t left, uint32_t right)
 {
     const shared_plan *shared = user;
-    const cv_isym *first = cv_l_isym(shared->link, left), *sym = cv_l_isym(shared->link, right);
+    const cv_isym *first = cv_l_isym(shared->view, left), *sym = cv_l_isym(shared->view, right);
 
     return first->value > sym->value || (first->value == sym->value && first->size < sym->size);
 }
@@ -409,11 +409,11 @@ static bool place_own(shared_plan *shared, shared_kernel *kernel)
     if (!cv_list_sort(mem(shared), &kernel->own, by_align, shared, false))
         return false;
     for (uint64_t i = 0; i < kernel->own.count; i++) {
-        cv_isym *sym = cv_l_isym(shared->link, *cv_u32s_at(&kernel->own, i));
+        const cv_isym *sym = cv_l_isym(shared->view, *cv_u32s_at(&kernel->own, i));
 
-        cv_l_shared(shared->link, sym->id)->off = cv_sat_align(kernel->end, cv_max(sym->value, 1));
-        cv_l_shared(shared->link, sym->id)->placed = true;
-        kernel->end = cv_sat_add(cv_l_shared(shared->link, sym->id)->off, sym->size);
+        cv_l_shared(shared->view, sym->id)->off = cv_sat_align(kernel->end, cv_max(sym->value, 1));
+        cv_l_shared(shared->view, sym->id)->placed = true;
+        kernel->end = cv_sat_add(cv_l_shared(shared->view, sym->id)->off, sym->size);
         kernel->align = cv_max(kernel->align, sym->value);
     }
     return true;
@@ -442,13 +442,13 @@ static void place_arrays(shared_plan *shared)
         kernel->end = unit->off;
         kernel->align = cv_max(kernel->align, unit->align);
     }
-    for (cv_id i = 0; i < shared->link->functions->fn.count; i++) {
+    for (cv_id i = 0; i < shared->view->functions->fn.count; i++) {
         const shared_unit *unit;
 
         if (*cv_u32s_at(&shared->arrays, i) == 0)
             continue;
         unit = units_at(&shared->unit, find_unit(shared, *cv_u32s_at(&shared->arrays, i) - 1));
-        cv_l_fn_memory(shared->link, i)->extern_off =
+        cv_l_fn_memory(shared->view, i)->extern_off =
             unit->reached ? unit->off : UINT64_MAX; /* nobody gets there */
     }
 }
@@ -457,12 +457,12 @@ static void place_arrays(shared_plan *shared)
 static void show_arrays(const shared_plan *shared)
 {
     for (cv_id i = 0; i < shared->user.count; i++) {
-        cv_isym *sym = cv_l_isym(shared->link, i);
+        const cv_isym *sym = cv_l_isym(shared->view, i);
         cv_id fn = *cv_u32s_get(&shared->user, i);
-        uint64_t off = fn == CV_NONE ? UINT64_MAX : cv_l_fn_memory(shared->link, fn)->extern_off;
+        uint64_t off = fn == CV_NONE ? UINT64_MAX : cv_l_fn_memory(shared->view, fn)->extern_off;
 
         if (sym->sec == CV_NONE && off != UINT64_MAX)
-            cv_l_shared(shared->link, sym->id)->off = off;
+            cv_l_shared(shared->view, sym->id)->off = off;
     }
 }
 
@@ -471,36 +471,36 @@ static void show_arrays(const shared_plan *shared)
 
 static void finish_kernel(shared_plan *shared, shared_kernel *kernel)
 {
-    cv_link *link = shared->link;
-    const cv_lfn *function = cv_l_fn(link, kernel->fn);
-    cv_osec *osec = cv_l_osec(link, cv_l_osec(link, cv_l_fn_out(shared->link, function->id)->sec)->shared);
+    const cv_view_shared_memory *view = shared->view;
+    const cv_lfn *function = cv_l_fn(view, kernel->fn);
+    cv_osec *osec = cv_l_osec(view, cv_l_osec(view, cv_l_fn_out(shared->view, function->id)->sec)->shared);
     bool needed;
 
     kernel->align = cv_max(kernel->align, shared->colour.count ? shared->largest : 0);
     /* A program with an extern array has room for it in every kernel that is aligned for one. */
     needed = kernel->end > 0 ||
              (shared->has_array &&
-              (kernel->align == LARGE_ALIGN || (kernel->align > LARGE_ALIGN && cv_link_reserves(link))));
+              (kernel->align == LARGE_ALIGN || (kernel->align > LARGE_ALIGN && cv_link_reserves(view))));
     if (kernel->end > STATIC_MOST)
-        cv_link_say(link, function->def, CV_R_LINK_SHARED, kernel->end, STATIC_MOST);
-    if (needed && cv_link_reserves(link))
-        kernel->end = cv_sat_add(kernel->end, link->options->gen->reserved);
+        cv_link_say(view, function->def, CV_R_LINK_SHARED, kernel->end, STATIC_MOST);
+    if (needed && cv_link_reserves(view))
+        kernel->end = cv_sat_add(kernel->end, view->options->gen->reserved);
     for (uint64_t i = 0; i < kernel->own.count; i++)
-        cv_l_shared(link, *cv_u32s_at(&kernel->own, i))->sec =
-            cv_l_osec(link, cv_l_fn_out(shared->link, function->id)->sec)->shared;
+        cv_l_shared(view, *cv_u32s_at(&kernel->own, i))->sec =
+            cv_l_osec(view, cv_l_fn_out(shared->view, function->id)->sec)->shared;
     osec->dead = !needed;
     osec->size = kernel->end;
     osec->align = kernel->align ? kernel->align : osec->align;
-    osec->infosec = cv_l_fn_out(shared->link, function->id)->sec;
+    osec->infosec = cv_l_fn_out(shared->view, function->id)->sec;
 }
 
 static cuvet_status lay_out(shared_plan *shared)
 {
-    cv_link *link = shared->link;
+    const cv_view_shared_memory *view = shared->view;
     cuvet_status st = list_kernels(shared);
-    cv_id debug = cv_l_find_osec(link, ".nv_debug.shared", link->names->empty);
+    cv_id debug = cv_l_find_osec(view, ".nv_debug.shared");
 
-    shared->has_array = debug != CV_NONE && cv_l_osec(link, debug)->extern_array;
+    shared->has_array = debug != CV_NONE && cv_l_osec(view, debug)->extern_array;
     if (st == CUVET_OK)
         st = find_uses(shared);
     if (st == CUVET_OK)
@@ -515,31 +515,31 @@ static cuvet_status lay_out(shared_plan *shared)
         place_colour(shared, colours_at(&shared->colour, i));
     for (uint64_t i = 0; i < shared->kernel.count; i++)
         if (!place_own(shared, kernels_at(&shared->kernel, i)))
-            return cv_l_nomem(link);
+            return cv_l_nomem(view);
     place_arrays(shared);
-    link->memory->coloured = shared->end != 0;
-    if (link->options->debug)
+    view->memory->coloured = shared->end != 0;
+    if (view->options->debug)
         show_arrays(shared);
     for (uint64_t i = 0; i < shared->kernel.count; i++)
         finish_kernel(shared, kernels_at(&shared->kernel, i));
     if (debug == CV_NONE)
         return CUVET_OK;
-    cv_l_osec(link, debug)->size = 0; /* unless the symbols in it are to be seen */
-    if ((link->options->preserve || link->options->debug) && shared->end)
-        cv_l_osec(link, debug)->size =
-            cv_sat_add(shared->end, cv_link_reserves(link) ? link->options->gen->reserved : 0);
-    cv_l_osec(link, debug)->dead = cv_l_osec(link, debug)->size == 0 &&
-                                   !(shared->has_array && cv_l_osec(link, debug)->align == LARGE_ALIGN);
-    if ((cv_l_has(link, CV_GEN_RESERVED_SHOWN) || link->options->preserve || link->options->debug) &&
-        cv_link_reserves(link) && cv_l_osec(link, debug)->size == 0)
-        cv_l_osec(link, debug)->size = link->options->gen->reserved;
+    cv_l_osec(view, debug)->size = 0; /* unless the symbols in it are to be seen */
+    if ((view->options->preserve || view->options->debug) && shared->end)
+        cv_l_osec(view, debug)->size =
+            cv_sat_add(shared->end, cv_link_reserves(view) ? view->options->gen->reserved : 0);
+    cv_l_osec(view, debug)->dead = cv_l_osec(view, debug)->size == 0 &&
+                                   !(shared->has_array && cv_l_osec(view, debug)->align == LARGE_ALIGN);
+    if ((cv_l_has(view, CV_GEN_RESERVED_SHOWN) || view->options->preserve || view->options->debug) &&
+        cv_link_reserves(view) && cv_l_osec(view, debug)->size == 0)
+        cv_l_osec(view, debug)->size = view->options->gen->reserved;
     return CUVET_OK;
 }
 
-static bool any_shared(const cv_link *link)
+static bool any_shared(const cv_view_shared_memory *view)
 {
-    for (cv_id i = 0; i < link->inputs->isym.count; i++) {
-        const cv_isym *sym = cv_l_isym(link, i);
+    for (cv_id i = 0; i < view->inputs->isym.count; i++) {
+        const cv_isym *sym = cv_l_isym(view, i);
 
         if (cv_l_is_shared(sym) || cv_l_is_reserved(sym))
             return true;
@@ -550,39 +550,39 @@ static bool any_shared(const cv_link *link)
 /* Nothing has a place yet. */
 static bool begin(shared_plan *shared)
 {
-    const cv_link *link = shared->link;
+    const cv_view_shared_memory *view = shared->view;
     static const cv_shared_place NOWHERE = { 0, CV_NONE, false };
     static const cv_fn_memory NOTHING = { 0, false };
-    cv_part_memory *memory = link->memory;
-    uint64_t symbols = any_shared(link) ? link->inputs->isym.count : 0;
+    cv_part_memory *memory = view->memory;
+    uint64_t symbols = any_shared(view) ? view->inputs->isym.count : 0;
 
     if (!cv_shared_places_room(mem(shared), &memory->shared, symbols) ||
-        !cv_fn_memories_room(mem(shared), &memory->fn, link->functions->fn.count))
+        !cv_fn_memories_room(mem(shared), &memory->fn, view->functions->fn.count))
         return false;
     while (memory->shared.count < symbols)
         if (!cv_shared_places_push(mem(shared), &memory->shared, NOWHERE))
             return false;
-    while (memory->fn.count < link->functions->fn.count)
+    while (memory->fn.count < view->functions->fn.count)
         if (!cv_fn_memories_push(mem(shared), &memory->fn, NOTHING))
             return false;
-    return cv_u32s_fill(mem(shared), &shared->uses, cv_max(link->functions->fn.count, 1)) &&
-           cv_u32s_fill(mem(shared), &shared->arrays, cv_max(link->functions->fn.count, 1));
+    return cv_u32s_fill(mem(shared), &shared->uses, cv_max(view->functions->fn.count, 1)) &&
+           cv_u32s_fill(mem(shared), &shared->arrays, cv_max(view->functions->fn.count, 1));
 }
 
-cuvet_status cv_link_shared(cv_link *link)
+cuvet_status cv_stage_shared_memory(const cv_view_shared_memory *view)
 {
-    shared_plan shared = { .link = link };
+    shared_plan shared = { .view = view };
     cuvet_status st;
 
-    for (cv_id i = 0; i < link->out->osec.count; i++)
-        if (cv_l_osec(link, i)->pre)
-            cv_l_osec(link, i)->dead = true;
+    for (cv_id i = 0; i < view->out->osec.count; i++)
+        if (cv_l_osec(view, i)->pre)
+            cv_l_osec(view, i)->dead = true;
     if (!begin(&shared))
-        st = cv_l_nomem(link);
+        st = cv_l_nomem(view);
     else
-        st = link->options->relocatable ? cv_link_shared_partial(link) : lay_out(&shared);
-    if (st == CUVET_OK && !link->options->relocatable)
-        cv_link_place_reserved(link);
+        st = view->options->relocatable ? cv_shared_partial(view) : lay_out(&shared);
+    if (st == CUVET_OK && !view->options->relocatable)
+        cv_shared_place_reserved(view);
     for (uint64_t i = 0; i < shared.kernel.count; i++) {
         cv_u32s_free(mem(&shared), &kernels_at(&shared.kernel, i)->own);
         cv_u32s_free(mem(&shared), &kernels_at(&shared.kernel, i)->used);
@@ -601,19 +601,19 @@ cuvet_status cv_link_shared(cv_link *link)
 }
 
 /* Variables of a kernel lie in its section, aligned. */
-bool cv_link_shared_holds(const cv_link *link)
+bool cv_stage_shared_memory_holds(const cv_check_shared_memory *view)
 {
-    for (cv_id i = 0; i < link->memory->shared.count; i++) {
-        const cv_isym *sym = cv_l_isym(link, i);
+    for (cv_id i = 0; i < view->memory->shared.count; i++) {
+        const cv_isym *sym = cv_l_isym(view, i);
 
-        if (!cv_l_shared(link, sym->id)->placed)
+        if (!cv_l_shared(view, sym->id)->placed)
             continue;
-        if (sym->value && cv_l_shared(link, sym->id)->off % sym->value != 0)
+        if (sym->value && cv_l_shared(view, sym->id)->off % sym->value != 0)
             return false;
-        if (cv_l_shared(link, sym->id)->sec != CV_NONE &&
-            cv_sat_add(cv_l_shared(link, sym->id)->off, sym->size) >
-                cv_l_osec(link, cv_l_shared(link, sym->id)->sec)->size)
+        if (cv_l_shared(view, sym->id)->sec != CV_NONE &&
+            cv_sat_add(cv_l_shared(view, sym->id)->off, sym->size) >
+                cv_l_osec(view, cv_l_shared(view, sym->id)->sec)->size)
             return false;
     }
-    return cv_link_reserved_holds(link);
+    return cv_shared_reserved_hold(view);
 }

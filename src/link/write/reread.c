@@ -3,7 +3,7 @@
  * relocations, segments, records, and that every byte has an owner. They look at no byte of code or data,
  * which was only copied. What they find is a defect of the stages before. */
 #include "base/arith.h"
-#include "link/in/stages.h"
+#include "link/write/write.h"
 
 typedef struct listener {
     cv_emit_fn *emit;
@@ -19,43 +19,43 @@ static void pass_errors(void *user, const cuvet_diag *diag)
         to->emit(to->user, diag);
 }
 
-cuvet_status cv_link_reread(cv_link *link)
+cuvet_status cv_stage_reread(const cv_view_reread *view)
 {
-    listener to = { link->ctx->emit, link->ctx->emit_user };
-    uint64_t extent = 0, errors = link->ctx->n_errors, warnings = link->ctx->n_warnings;
+    listener to = { view->ctx->emit, view->ctx->emit_user };
+    uint64_t extent = 0, errors = view->ctx->n_errors, warnings = view->ctx->n_warnings;
     cuvet_status status;
     cv_cubin cubin;
 
     cv_cubin_init(&cubin);
-    link->ctx->path.n = 0;
-    link->ctx->emit = pass_errors;
-    link->ctx->emit_user = &to;
-    link->ctx->hollow = true; /* long code is lent by the inputs */
-    status = cv_cubin_examine(link->ctx, &cubin, link->file->block->span, NULL, &extent);
-    link->ctx->hollow = false;
-    link->ctx->n_warnings = warnings; /* of the result are those of the inputs, which were told */
-    link->ctx->emit = to.emit;
-    link->ctx->emit_user = to.user;
-    link->ctx->path.n = 0;
-    link->reread->seen = (cv_seen){ .sections = cubin.sec.count,
+    view->ctx->path.n = 0;
+    view->ctx->emit = pass_errors;
+    view->ctx->emit_user = &to;
+    view->ctx->hollow = true; /* long code is lent by the inputs */
+    status = cv_cubin_examine(view->ctx, &cubin, view->file->block->span, NULL, &extent);
+    view->ctx->hollow = false;
+    view->ctx->n_warnings = warnings; /* of the result are those of the inputs, which were told */
+    view->ctx->emit = to.emit;
+    view->ctx->emit_user = to.user;
+    view->ctx->path.n = 0;
+    view->reread->seen = (cv_seen){ .sections = cubin.sec.count,
                                     .symbols = cubin.n_syms,
                                     .extent = extent,
                                     .kernels = cubin.n_kernels,
                                     .functions = cubin.n_functions };
-    cv_cubin_free(link->ctx, &cubin);
+    cv_cubin_free(view->ctx, &cubin);
     if (status == CUVET_E_NOMEM || status == CUVET_E_LIMIT)
         return status;
-    return status == CUVET_OK && link->ctx->n_errors == errors ? CUVET_OK : cv_link_broken(link);
+    return status == CUVET_OK && view->ctx->n_errors == errors ? CUVET_OK : cv_link_broken(view);
 }
 
 /* What was read is what was meant. */
-bool cv_link_reread_holds(const cv_link *link)
+bool cv_stage_reread_holds(const cv_check_reread *view)
 {
     uint64_t kernels = 0;
 
-    for (cv_id i = 0; i < link->functions->fn.count; i++)
-        kernels += cv_l_is_kernel(link, i);
-    return link->reread->seen.sections == link->layout->order.count &&
-           link->reread->seen.symbols == link->layout->sym_order.count + 1 &&
-           link->reread->seen.extent == link->file->size && link->reread->seen.kernels == kernels;
+    for (cv_id i = 0; i < view->functions->fn.count; i++)
+        kernels += cv_l_is_kernel(view, i);
+    return view->reread->seen.sections == view->layout->order.count &&
+           view->reread->seen.symbols == view->layout->sym_order.count + 1 &&
+           view->reread->seen.extent == view->file->size && view->reread->seen.kernels == kernels;
 }

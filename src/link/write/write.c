@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Stage write: the file. Section contents at their offsets, relocations applied, section headers, program
  * headers. */
+#include "link/write/write.h"
 #include "base/arith.h"
-#include "link/in/stages.h"
 
 /* What is shorter is copied: that costs less than a slice. The deep builds lend all code, so that every case
  * goes this way. */
@@ -28,10 +28,10 @@ static bool put(cv_block *out, uint64_t size, uint64_t off, cv_span bytes)
 }
 
 /* The bytes of an input section. */
-static cv_span lent_bytes(const cv_link *link, const cv_osec *osec)
+static cv_span lent_bytes(const cv_view_write *view, const cv_osec *osec)
 {
-    const cv_isec *isec = cv_l_isec(link, cv_lparts_get(&link->out->part, osec->first_part)->isec);
-    const cv_lobj *obj = cv_l_obj(link, isec->obj);
+    const cv_isec *isec = cv_l_isec(view, cv_lparts_get(&view->out->part, osec->first_part)->isec);
+    const cv_lobj *obj = cv_l_obj(view, isec->obj);
     cv_span bytes = cv_span_tail(obj->image, cv_cubin_sec(&obj->cubin, isec->index)->header.off);
 
     bytes.len = cv_min(bytes.len, osec->size);
@@ -39,7 +39,7 @@ static cv_span lent_bytes(const cv_link *link, const cv_osec *osec)
 }
 
 /* Long code of one piece is not copied: the file is put together from it. */
-static bool can_lend(const cv_link *link, const cv_osec *osec)
+static bool can_lend(const cv_view_write *view, const cv_osec *osec)
 {
     const cv_lpart *part;
     const cv_isec *isec;
@@ -47,78 +47,78 @@ static bool can_lend(const cv_link *link, const cv_osec *osec)
     if (osec->group != CV_G_CODE || osec->dead || osec->size < LEND_LEAST || osec->bytes.len ||
         osec->first_part == CV_NONE || osec->first_part != osec->last_part)
         return false;
-    part = cv_lparts_get(&link->out->part, osec->first_part);
-    isec = cv_l_isec(link, part->isec);
+    part = cv_lparts_get(&view->out->part, osec->first_part);
+    isec = cv_l_isec(view, part->isec);
     return part->base == 0 && isec->size == osec->size &&
-           cv_cubin_sec(&cv_l_obj(link, isec->obj)->cubin, isec->index)->in_file;
+           cv_cubin_sec(&cv_l_obj(view, isec->obj)->cubin, isec->index)->in_file;
 }
 
-static bool put_section(const cv_link *link, cv_block *out, const cv_osec *osec)
+static bool put_section(const cv_view_write *view, cv_block *out, const cv_osec *osec)
 {
     bool ok = true;
 
     if (osec->group == CV_G_NOBITS)
         return true;
     if (osec->lent)
-        return osec->off <= link->file->size && osec->size <= link->file->size - osec->off;
+        return osec->off <= view->file->size && osec->size <= view->file->size - osec->off;
     if (osec->bytes.len)
         return osec->bytes.len == osec->size &&
-               put(out, link->file->size, osec->off, cv_builder_span(&osec->bytes));
-    if (osec->off > link->file->size || osec->size > link->file->size - osec->off)
+               put(out, view->file->size, osec->off, cv_builder_span(&osec->bytes));
+    if (osec->off > view->file->size || osec->size > view->file->size - osec->off)
         return false;
     cv_block_clear(out, osec->off, osec->size); /* between the parts */
     for (cv_id part = osec->first_part; part != CV_NONE && ok;
-         part = cv_lparts_get(&link->out->part, part)->next) {
-        const cv_lpart *chunk = cv_lparts_get(&link->out->part, part);
-        cv_span body = cv_l_body(link, cv_l_isec(link, chunk->isec));
+         part = cv_lparts_get(&view->out->part, part)->next) {
+        const cv_lpart *chunk = cv_lparts_get(&view->out->part, part);
+        cv_span body = cv_l_body(view, cv_l_isec(view, chunk->isec));
 
         ok = body.len <= osec->size && chunk->base <= osec->size - body.len &&
-             put(out, link->file->size, osec->off + chunk->base, body);
+             put(out, view->file->size, osec->off + chunk->base, body);
     }
     return ok;
 }
 
 /* Relocations of this section write into the section that they are about. */
-static bool is_applied(const cv_link *link, cv_id id)
+static bool is_applied(const cv_view_write *view, cv_id id)
 {
-    const cv_osec *osec = cv_l_osec(link, id), *target;
+    const cv_osec *osec = cv_l_osec(view, id), *target;
 
-    if (osec->group != CV_G_REL || osec->is_resolved || cv_l_fixed(link, id)->n_applied == 0)
+    if (osec->group != CV_G_REL || osec->is_resolved || cv_l_fixed(view, id)->n_applied == 0)
         return false;
-    target = cv_l_osec(link, osec->target);
+    target = cv_l_osec(view, osec->target);
     return !target->dead && target->group != CV_G_NOBITS;
 }
 
-static bool apply(const cv_link *link, cv_block *out, const cv_osec *osec)
+static bool apply(const cv_view_write *view, cv_block *out, const cv_osec *osec)
 {
-    const cv_osec *target = cv_l_osec(link, osec->target);
+    const cv_osec *target = cv_l_osec(view, osec->target);
     uint8_t *bytes = cv_block_at(out, target->off, target->size);
     bool ok = bytes != NULL;
 
     for (cv_id rel = osec->rels; rel != CV_NONE && ok;) {
-        const cv_irel *irel = cv_l_irel(link, rel);
-        const cv_fixup *fixup = cv_l_fixup(link, rel);
+        const cv_irel *irel = cv_l_irel(view, rel);
+        const cv_fixup *fixup = cv_l_fixup(view, rel);
 
         if (fixup->n_fields)
-            ok = cv_link_apply(link, fixup, bytes, target->size, irel->off);
+            ok = cv_fixups_apply(view->fixups, fixup, bytes, target->size, irel->off);
         rel = irel->next;
     }
     return ok;
 }
 
 /* The pieces of the file that relocations of lent code write into: 1 in 'patched' for each. */
-static bool mark_patches(const cv_link *link, const cv_osec *osec, cv_u8s *patched)
+static bool mark_patches(const cv_view_write *view, const cv_osec *osec, cv_u8s *patched)
 {
-    const cv_osec *target = cv_l_osec(link, osec->target);
+    const cv_osec *target = cv_l_osec(view, osec->target);
     uint64_t len;
 
-    for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
-        const cv_irel *irel = cv_l_irel(link, rel);
-        const cv_fixup *fixup = cv_l_fixup(link, rel);
+    for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(view, rel)->next) {
+        const cv_irel *irel = cv_l_irel(view, rel);
+        const cv_fixup *fixup = cv_l_fixup(view, rel);
 
         if (fixup->n_fields == 0)
             continue;
-        len = cv_link_reach_of(link, fixup);
+        len = cv_fixups_reach(view->fixups, fixup);
         if (len > target->size || irel->off > target->size - len)
             return false;
         for (uint64_t at = (target->off + irel->off) / PATCH; at * PATCH < target->off + irel->off + len;
@@ -143,9 +143,9 @@ static bool next_stretch(const cv_u8s *patched, uint64_t at, uint64_t end, uint6
 }
 
 /* What the relocations write into is copied to its place: the input stays as it is. */
-static bool copy_patches(const cv_link *link, cv_block *out, const cv_osec *osec, const cv_u8s *patched)
+static bool copy_patches(const cv_view_write *view, cv_block *out, const cv_osec *osec, const cv_u8s *patched)
 {
-    cv_span all = lent_bytes(link, osec), part;
+    cv_span all = lent_bytes(view, osec), part;
     uint64_t end = osec->off + all.len, len;
     bool ok = true;
 
@@ -154,38 +154,38 @@ static bool copy_patches(const cv_link *link, cv_block *out, const cv_osec *osec
             continue;
         part = cv_span_tail(all, at - osec->off);
         part.len = len;
-        ok = put(out, link->file->size, at, part);
+        ok = put(out, view->file->size, at, part);
     }
     return ok;
 }
 
-static bool patch_all(const cv_link *link, cv_block *out, cv_u8s *patched)
+static bool patch_all(const cv_view_write *view, cv_block *out, cv_u8s *patched)
 {
     bool ok = true;
 
-    for (cv_id i = 0; i < link->out->osec.count && ok; i++)
-        if (is_applied(link, i) && cv_l_osec(link, cv_l_osec(link, i)->target)->lent)
-            ok = mark_patches(link, cv_l_osec(link, i), patched);
-    for (cv_id i = 0; i < link->out->osec.count && ok; i++)
-        if (cv_l_osec(link, i)->lent)
-            ok = copy_patches(link, out, cv_l_osec(link, i), patched);
-    for (cv_id i = 0; i < link->out->osec.count && ok; i++)
-        if (is_applied(link, i))
-            ok = apply(link, out, cv_l_osec(link, i));
+    for (cv_id i = 0; i < view->out->osec.count && ok; i++)
+        if (is_applied(view, i) && cv_l_osec(view, cv_l_osec(view, i)->target)->lent)
+            ok = mark_patches(view, cv_l_osec(view, i), patched);
+    for (cv_id i = 0; i < view->out->osec.count && ok; i++)
+        if (cv_l_osec(view, i)->lent)
+            ok = copy_patches(view, out, cv_l_osec(view, i), patched);
+    for (cv_id i = 0; i < view->out->osec.count && ok; i++)
+        if (is_applied(view, i))
+            ok = apply(view, out, cv_l_osec(view, i));
     return ok;
 }
 
-static void section_header(const cv_link *link, cv_builder *builder, const cv_osec *osec)
+static void section_header(const cv_view_write *view, cv_builder *builder, const cv_osec *osec)
 {
     bool count = osec->index == 0 &&
-                 link->layout->order.count >= CV_SHN_LORESERVE; /* that does not fit the file header */
+                 view->layout->order.count >= CV_SHN_LORESERVE; /* that does not fit the file header */
 
-    cv_put_u32(builder, (uint32_t)cv_name_places_get(&link->layout->name, osec->name)->sh_off);
+    cv_put_u32(builder, (uint32_t)cv_name_places_get(&view->layout->name, osec->name)->sh_off);
     cv_put_u32(builder, osec->type);
     cv_put_u64(builder, osec->flags);
     cv_put_u64(builder, 0);
     cv_put_u64(builder, osec->off);
-    cv_put_u64(builder, count ? link->layout->order.count : osec->size);
+    cv_put_u64(builder, count ? view->layout->order.count : osec->size);
     cv_put_u32(builder, osec->link);
     cv_put_u32(builder, osec->info);
     cv_put_u64(builder, osec->align);
@@ -205,12 +205,12 @@ static void put_segment(cv_builder *builder, const out_segment *segment)
 }
 
 /* The sections of these groups are one run. */
-static bool find_groups(const cv_link *link, cv_group first, cv_group last, out_segment *segment)
+static bool find_groups(const cv_view_write *view, cv_group first, cv_group last, out_segment *segment)
 {
     bool any = false;
 
-    for (uint64_t i = 0; i < link->layout->order.count; i++) {
-        const cv_osec *osec = cv_l_osec(link, *cv_u32s_get(&link->layout->order, i));
+    for (uint64_t i = 0; i < view->layout->order.count; i++) {
+        const cv_osec *osec = cv_l_osec(view, *cv_u32s_get(&view->layout->order, i));
 
         if (osec->group != first && osec->group != last)
             continue;
@@ -223,13 +223,13 @@ static bool find_groups(const cv_link *link, cv_group first, cv_group last, out_
 }
 
 /* Initialised and zero data. The file part ends where the last zero section would begin. */
-static bool find_data(const cv_link *link, out_segment *segment)
+static bool find_data(const cv_view_write *view, out_segment *segment)
 {
     bool any = false, zero = false;
     uint64_t end = 0;
 
-    for (uint64_t i = 0; i < link->layout->order.count; i++) {
-        const cv_osec *osec = cv_l_osec(link, *cv_u32s_get(&link->layout->order, i));
+    for (uint64_t i = 0; i < view->layout->order.count; i++) {
+        const cv_osec *osec = cv_l_osec(view, *cv_u32s_get(&view->layout->order, i));
 
         if (osec->group != CV_G_INIT && osec->group != CV_G_NOBITS)
             continue;
@@ -244,8 +244,8 @@ static bool find_data(const cv_link *link, out_segment *segment)
         }
     }
     end = segment->filesz;
-    for (uint64_t i = 0; i < link->layout->order.count; i++) {
-        const cv_osec *osec = cv_l_osec(link, *cv_u32s_get(&link->layout->order, i));
+    for (uint64_t i = 0; i < view->layout->order.count; i++) {
+        const cv_osec *osec = cv_l_osec(view, *cv_u32s_get(&view->layout->order, i));
 
         if (osec->group == CV_G_NOBITS)
             end = cv_sat_add(cv_sat_align(end, cv_max(osec->align, 1)), osec->size);
@@ -256,22 +256,22 @@ static bool find_data(const cv_link *link, out_segment *segment)
 
 /* Sections of one group: one run. */
 /* From sm_100 on only code is executable. */
-static void split_segments(cv_link *link, cv_builder *builder)
+static void split_segments(const cv_view_write *view, cv_builder *builder)
 {
-    out_segment table = { CV_PT_PHDR, CV_PF_R, link->synthetics->phoff, 0, 0 };
+    out_segment table = { CV_PT_PHDR, CV_PF_R, view->synthetics->phoff, 0, 0 };
     out_segment segment[4] = { { CV_PT_LOAD, CV_PF_R, 0, 0, 0 },
                                { CV_PT_LOAD, CV_PF_R | CV_PF_X, 0, 0, 0 },
                                { CV_PT_LOAD, CV_PF_R | CV_PF_W, 0, 0, 0 },
                                { CV_PT_LOAD, CV_PF_R, 0, 0, 0 } };
-    const bool has[4] = { find_groups(link, CV_G_CONST, CV_G_CONST, CV_ARRAY_AT(segment, 0)),
-                          find_groups(link, CV_G_CODE, CV_G_CODE, CV_ARRAY_AT(segment, 1)),
-                          find_data(link, CV_ARRAY_AT(segment, 2)),
-                          find_groups(link, CV_G_PARAM, CV_G_PARAM, CV_ARRAY_AT(segment, 3)) };
+    const bool has[4] = { find_groups(view, CV_G_CONST, CV_G_CONST, CV_ARRAY_AT(segment, 0)),
+                          find_groups(view, CV_G_CODE, CV_G_CODE, CV_ARRAY_AT(segment, 1)),
+                          find_data(view, CV_ARRAY_AT(segment, 2)),
+                          find_groups(view, CV_G_PARAM, CV_G_PARAM, CV_ARRAY_AT(segment, 3)) };
 
-    link->file->phnum = 2;
+    view->file->phnum = 2;
     for (size_t i = 0; i < CV_COUNT(segment); i++)
-        link->file->phnum += CV_ARRAY_GET(has, i);
-    table.filesz = table.memsz = link->file->phnum * cv_elf_phdr_size(false);
+        view->file->phnum += CV_ARRAY_GET(has, i);
+    table.filesz = table.memsz = view->file->phnum * cv_elf_phdr_size(false);
     put_segment(builder, &table);
     table.type = CV_PT_LOAD;
     put_segment(builder, &table);
@@ -280,16 +280,16 @@ static void split_segments(cv_link *link, cv_builder *builder)
             put_segment(builder, CV_ARRAY_AT(segment, i));
 }
 
-static void segments(cv_link *link, cv_builder *builder)
+static void segments(const cv_view_write *view, cv_builder *builder)
 {
     out_segment code = { CV_PT_LOAD, CV_PF_R | CV_PF_X, 0, 0, 0 },
                 data = { CV_PT_LOAD, CV_PF_R | CV_PF_W, 0, 0, 0 };
-    bool has_code = find_groups(link, CV_G_CONST, CV_G_CODE, &code), has_data = find_data(link, &data);
+    bool has_code = find_groups(view, CV_G_CONST, CV_G_CODE, &code), has_data = find_data(view, &data);
     uint64_t count = 2u + has_code + has_data;
-    out_segment table = { CV_PT_PHDR, CV_PF_R | CV_PF_X, link->synthetics->phoff,
+    out_segment table = { CV_PT_PHDR, CV_PF_R | CV_PF_X, view->synthetics->phoff,
                           count * cv_elf_phdr_size(false), count * cv_elf_phdr_size(false) };
 
-    link->file->phnum = count;
+    view->file->phnum = count;
     put_segment(builder, &table);
     if (has_code)
         put_segment(builder, &code);
@@ -299,9 +299,9 @@ static void segments(cv_link *link, cv_builder *builder)
     put_segment(builder, &table);
 }
 
-static void file_header(const cv_link *link, cv_builder *builder)
+static void file_header(const cv_view_write *view, cv_builder *builder)
 {
-    uint32_t note = cv_l_osec(link, link->out->cuinfo)->index;
+    uint32_t note = cv_l_osec(view, view->out->cuinfo)->index;
 
     cv_put_u32(builder, CV_ELF_MAGIC);
     cv_put_u8(builder, 2);
@@ -310,107 +310,111 @@ static void file_header(const cv_link *link, cv_builder *builder)
     cv_put_u8(builder, CV_OSABI_CUDA);
     cv_put_u8(builder, CV_ABI_CUDA);
     cv_put_zero(builder, 7);
-    cv_put_u16(builder, link->options->relocatable ? CV_ELF_REL : CV_ELF_EXEC);
+    cv_put_u16(builder, view->options->relocatable ? CV_ELF_REL : CV_ELF_EXEC);
     cv_put_u16(builder, CV_EM_CUDA);
     cv_put_u32(builder, 1);
     cv_put_u64(builder, 0);
-    cv_put_u64(builder, link->file->phnum ? link->synthetics->phoff : 0);
-    cv_put_u64(builder, link->synthetics->shoff);
-    cv_put_u32(builder, cv_elf_flags(note, link->options->target.sm, CV_EF_SASS));
+    cv_put_u64(builder, view->file->phnum ? view->synthetics->phoff : 0);
+    cv_put_u64(builder, view->synthetics->shoff);
+    cv_put_u32(builder, cv_elf_flags(note, view->options->target.sm, CV_EF_SASS));
     cv_put_u16(builder, (uint16_t)cv_elf_ehdr_size(false));
     cv_put_u16(builder, (uint16_t)cv_elf_phdr_size(false));
-    cv_put_u16(builder, (uint16_t)link->file->phnum);
+    cv_put_u16(builder, (uint16_t)view->file->phnum);
     cv_put_u16(builder, (uint16_t)cv_elf_shdr_size(false));
     cv_put_u16(builder,
-               link->layout->order.count < CV_SHN_LORESERVE ? (uint16_t)link->layout->order.count : 0);
+               view->layout->order.count < CV_SHN_LORESERVE ? (uint16_t)view->layout->order.count : 0);
     cv_put_u16(builder, 1);
 }
 
 /* Everything but what is lent: sections, and zeros between them. */
-static bool put_all(cv_link *link, cv_block *out, const cv_builder *header, const cv_builder *tables)
+static bool put_all(const cv_view_write *view, cv_block *out, const cv_builder *header,
+                    const cv_builder *tables)
 {
     uint64_t pos = header->len;
-    bool ok = put(out, link->file->size, 0, cv_builder_span(header)) &&
-              put(out, link->file->size, link->synthetics->shoff, cv_builder_span(tables));
+    bool ok = put(out, view->file->size, 0, cv_builder_span(header)) &&
+              put(out, view->file->size, view->synthetics->shoff, cv_builder_span(tables));
 
-    for (uint64_t i = 1; i < link->layout->order.count && ok; i++) {
-        cv_osec *osec = cv_l_osec(link, *cv_u32s_at(&link->layout->order, i));
+    for (uint64_t i = 1; i < view->layout->order.count && ok; i++) {
+        cv_osec *osec = cv_l_osec(view, *cv_u32s_get(&view->layout->order, i));
 
-        osec->lent = can_lend(link, osec);
+        osec->lent = can_lend(view, osec);
         cv_block_clear(out, pos, osec->off - cv_min(osec->off, pos));
-        ok = put_section(link, out, osec);
+        ok = put_section(view, out, osec);
         pos = osec->group == CV_G_NOBITS ? osec->off : cv_sat_add(osec->off, osec->size);
     }
-    cv_block_clear(out, pos, link->synthetics->shoff - cv_min(link->synthetics->shoff, pos));
+    cv_block_clear(out, pos, view->synthetics->shoff - cv_min(view->synthetics->shoff, pos));
     return ok;
 }
 
 /* The file: what is lent where it lies in the inputs, everything else from the block. */
-static void list_slices(const cv_link *link, const cv_block *out, const cv_u8s *patched, cv_slices *file)
+static void list_slices(const cv_view_write *view, const cv_block *out, const cv_u8s *patched,
+                        cv_slices *file)
 {
-    cv_mem *mem = &link->ctx->mem;
+    cv_mem *mem = &view->ctx->mem;
     uint64_t pos = 0, len;
 
-    for (uint64_t i = 1; i < link->layout->order.count; i++) {
-        const cv_osec *osec = cv_l_osec(link, *cv_u32s_get(&link->layout->order, i));
+    for (uint64_t i = 1; i < view->layout->order.count; i++) {
+        const cv_osec *osec = cv_l_osec(view, *cv_u32s_get(&view->layout->order, i));
         uint64_t end = osec->off + osec->size;
         cv_span lent;
 
         for (uint64_t at = osec->off; osec->lent && at < end; at += len) {
             if (next_stretch(patched, at, end, &len))
                 continue;
-            lent = cv_span_tail(lent_bytes(link, osec), at - osec->off);
+            lent = cv_span_tail(lent_bytes(view, osec), at - osec->off);
             lent.len = cv_min(lent.len, len);
             cv_slices_borrow(mem, file, part_of(out, pos, at - cv_min(at, pos)));
             cv_slices_borrow(mem, file, lent);
             pos = at + len;
         }
     }
-    cv_slices_borrow(mem, file, part_of(out, pos, link->file->size - cv_min(link->file->size, pos)));
+    cv_slices_borrow(mem, file, part_of(out, pos, view->file->size - cv_min(view->file->size, pos)));
 }
 
-cuvet_status cv_link_emit(cv_link *link, cv_block *out, cv_slices *file)
+cuvet_status cv_stage_write(const cv_view_write *view)
 {
+    cv_block *out = view->file->block;
+    cv_slices *file = view->file->slices;
     cv_builder tables, header;
     cv_u8s patched = { 0 };
     cuvet_status st;
 
-    cv_builder_init(&tables, &link->ctx->mem);
-    cv_builder_init(&header, &link->ctx->mem);
-    for (uint64_t i = 0; i < link->layout->order.count; i++)
-        section_header(link, &tables, cv_l_osec(link, *cv_u32s_at(&link->layout->order, i)));
-    if (!link->options->relocatable)
-        (cv_l_has(link, CV_GEN_SPLIT_SEGMENTS) ? split_segments : segments)(link, &tables);
-    file_header(link, &header);
-    link->file->size = cv_sat_add(link->synthetics->shoff, tables.len);
-    st = tables.failed || header.failed ? cv_l_nomem(link)
-                                        : cv_block_room(link->ctx, out, link->file->size, 0);
-    if (st == CUVET_OK && !cv_u8s_fill(&link->ctx->mem, &patched, link->file->size / PATCH + 1))
-        st = cv_l_nomem(link);
+    cv_builder_init(&tables, &view->ctx->mem);
+    cv_builder_init(&header, &view->ctx->mem);
+    for (uint64_t i = 0; i < view->layout->order.count; i++)
+        section_header(view, &tables, cv_l_osec(view, *cv_u32s_get(&view->layout->order, i)));
+    if (!view->options->relocatable)
+        (cv_l_has(view, CV_GEN_SPLIT_SEGMENTS) ? split_segments : segments)(view, &tables);
+    file_header(view, &header);
+    view->file->size = cv_sat_add(view->synthetics->shoff, tables.len);
+    st = tables.failed || header.failed ? cv_l_nomem(view)
+                                        : cv_block_room(view->ctx, out, view->file->size, 0);
+    if (st == CUVET_OK && !cv_u8s_fill(&view->ctx->mem, &patched, view->file->size / PATCH + 1))
+        st = cv_l_nomem(view);
     if (st == CUVET_OK) {
-        cv_block_filled(out, link->file->size);
-        st = put_all(link, out, &header, &tables) && patch_all(link, out, &patched) ? CUVET_OK
-                                                                                    : cv_link_broken(link);
+        cv_block_filled(out, view->file->size);
+        st = put_all(view, out, &header, &tables) && patch_all(view, out, &patched) ? CUVET_OK
+                                                                                    : cv_link_broken(view);
     }
     if (st == CUVET_OK) {
-        list_slices(link, out, &patched, file);
-        st = file->failed                    ? cv_l_nomem(link)
-             : file->len == link->file->size ? CUVET_OK
-                                             : cv_link_broken(link);
+        list_slices(view, out, &patched, file);
+        st = file->failed                    ? cv_l_nomem(view)
+             : file->len == view->file->size ? CUVET_OK
+                                             : cv_link_broken(view);
     }
-    cv_u8s_free(&link->ctx->mem, &patched);
+    cv_u8s_free(&view->ctx->mem, &patched);
     cv_builder_free(&tables);
     cv_builder_free(&header);
     return st;
 }
 
 /* The file ends with its tables. */
-bool cv_link_write_holds(const cv_link *link)
+bool cv_stage_write_holds(const cv_check_write *view)
 {
-    uint64_t tables = cv_sat_add(link->layout->order.count * cv_elf_shdr_size(false),
-                                 link->file->phnum * cv_elf_phdr_size(false));
+    uint64_t tables = cv_sat_add(view->layout->order.count * cv_elf_shdr_size(false),
+                                 view->file->phnum * cv_elf_phdr_size(false));
 
-    return link->file->block->span.len == link->file->size &&
-           cv_sat_add(link->synthetics->shoff, tables) == link->file->size &&
-           (link->file->phnum != 0) == !link->options->relocatable;
+    return view->file->block->span.len == view->file->size &&
+           cv_sat_add(view->synthetics->shoff, tables) == view->file->size &&
+           (view->file->phnum != 0) == !view->options->relocatable;
 }

@@ -3,7 +3,7 @@
 #ifndef CV_TEST_PICK_H
 #define CV_TEST_PICK_H
 
-#include "link/in/stages.h"
+#include "link/run.h"
 
 cv_id kept_relocation(const cv_link *link);
 /* What stays is an address in memory that the link has laid out itself. */

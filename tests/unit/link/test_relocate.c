@@ -4,8 +4,8 @@
 #include <check.h>
 #include <string.h>
 
-#include "link/in/stages.h"
 #include "link/plan/reloc_table.h"
+#include "link/plan/scan_relocs.h"
 
 typedef struct relocate_row {
     uint32_t type;

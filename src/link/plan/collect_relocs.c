@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Relocations of the inputs: read into lists of the section that they patch, the last one first, as the
+ * reference linker keeps them. */
+#include "link/plan/collect.h"
+
+typedef struct scan_table {
+    const cv_lobj *obj;
+    const cv_isec *sec, *target;
+    cv_id target_id;
+    cv_span body;
+    uint64_t count;
+    uint64_t base; /* of what is patched, in the output */
+    bool rela;
+    bool data; /* it patches data of the program */
+} scan_table;
+
+static cv_elf_reloc entry(const scan_table *table, uint64_t index)
+{
+    cv_elf_reloc reloc;
+
+    cv_elf_read_reloc(table->body, false, table->rela, index, &reloc);
+    return reloc;
+}
+
+/* An addend of 0 behind the first entry makes the reference look for the other kind of section. */
+static bool looks_for_rel(const scan_table *table)
+{
+    for (uint64_t i = 1; table->rela && i < table->count; i++)
+        if (entry(table, i).addend == 0)
+            return true;
+    return false;
+}
+
+static cuvet_status make(const cv_view_collect *view, const scan_table *table, cv_id name, cv_id *out)
+{
+    cv_new_section section = cv_l_section(view, table->rela ? CV_ROLE_RELA : CV_ROLE_REL, CV_G_REL);
+    cv_id patched = cv_l_became(view, table->target->id)->out, id;
+
+    section.name = name;
+    *out = cv_l_new_osec(view, &section);
+    if (*out == CV_NONE)
+        return cv_l_nomem(view);
+    cv_l_osec(view, *out)->target = patched;
+    CV_ARRAY_SET(cv_l_osec(view, patched)->rel, table->rela, *out);
+    if (!view->options->preserve || cv_l_osec(view, patched)->resolved != CV_NONE)
+        return CUVET_OK;
+    section = cv_l_section(view, CV_ROLE_RESOLVED_RELA, CV_G_REL);
+    section.name = cv_l_out_join(view, ".nv.resolvedrela", cv_l_osec(view, patched)->name);
+    section.named = true;
+    id = section.name == CV_NONE ? CV_NONE : cv_l_new_osec(view, &section);
+    if (id == CV_NONE)
+        return cv_l_nomem(view);
+    cv_l_osec(view, id)->target = patched;
+    cv_l_osec(view, id)->is_resolved = true;
+    cv_l_osec(view, patched)->resolved = id;
+    return CUVET_OK;
+}
+
+/* A frame or a row of lines of a function that lost against an earlier input: its address is of nobody. Other
+ * debug data stays, and names the function that won. */
+static bool is_orphan(const cv_view_collect *view, const scan_table *table, const cv_isym *sym)
+{
+    static const char *const NAMES[] = { ".debug_frame", ".debug_line", ".nv_debug_line_sass" };
+    cv_span name = cv_l_text(view, cv_l_osec(view, cv_l_became(view, table->target->id)->out)->name);
+    bool listed = false;
+    cv_id win;
+
+    if (cv_l_type(sym) != CV_STT_FUNC || sym->sec == CV_NONE || !cv_l_became(view, sym->sec)->lost)
+        return false;
+    for (size_t i = 0; i < CV_COUNT(NAMES) && !listed; i++)
+        listed = cv_span_eq_str(name, CV_AT(NAMES, i));
+    if (!listed)
+        return false;
+    win = cv_l_mean(view, sym->name)->win;
+    return win != CV_NONE && cv_l_isym(view, win)->obj < sym->obj;
+}
+
+static cuvet_status add(const cv_view_collect *view, const scan_table *table, cv_id out, uint64_t index)
+{
+    cv_elf_reloc reloc = entry(table, index);
+    cv_irel rel = { .off = cv_sat_add(reloc.off, table->base),
+                    .addend = reloc.addend,
+                    .type = reloc.type,
+                    .sym = table->obj->first_sym + reloc.sym,
+                    .osym = CV_NONE,
+                    .target = table->target_id };
+    cv_id fn;
+
+    if (CV_NEVER(reloc.sym >= table->obj->n_sym)) /* examined */
+        return cv_link_broken(view);
+    if (is_orphan(view, table, cv_l_isym(view, rel.sym)))
+        return CUVET_OK;
+    fn = table->data ? cv_l_fn_of(view, rel.sym) : CV_NONE;
+    if (fn != CV_NONE)
+        *cv_u8s_at(&view->uses->by_data, fn) = !cv_l_fn(view, fn)->kernel;
+    return cv_l_add_rel(view, out, &rel) ? CUVET_OK : cv_l_nomem(view);
+}
+
+static bool is_data(cv_group group)
+{
+    return group == CV_G_INIT || group == CV_G_CONST || group == CV_G_PARAM;
+}
+
+cuvet_status cv_collect_relocations(const cv_view_collect *view, cv_id isec)
+{
+    scan_table table = { .sec = cv_l_isec(view, isec) };
+    cuvet_status st = CUVET_OK;
+    cv_id name, out;
+
+    table.obj = cv_l_obj(view, table.sec->obj);
+    if (table.sec->info >= table.obj->n_sec)
+        return CUVET_OK;
+    table.target_id = table.obj->first_sec + table.sec->info;
+    table.target = cv_l_isec(view, table.target_id);
+    table.rela = table.sec->type == CV_SHT_RELA;
+    table.body = cv_l_body(view, table.sec);
+    table.count = table.body.len / cv_elf_rel_size(false, table.rela);
+    /* One without entries leaves no name, nor does code for which there was other code before. */
+    if (cv_l_became(view, table.target->id)->out == CV_NONE || table.count == 0 ||
+        cv_codes_get(&view->functions->code, table.target_id)->beaten)
+        return CUVET_OK;
+    if (!cv_work(view->ctx, table.count, 0))
+        return CUVET_E_LIMIT;
+    name = cv_l_out_join(view, table.rela ? ".rela" : ".rel",
+                         cv_l_osec(view, cv_l_became(view, table.target->id)->out)->name);
+    if (name == CV_NONE || !cv_l_use_both(view, name))
+        return cv_l_nomem(view);
+    out = CV_ARRAY_GET(cv_l_osec(view, cv_l_became(view, table.target->id)->out)->rel, table.rela);
+    if (out == CV_NONE && !cv_l_became(view, table.target->id)->lost)
+        st = make(view, &table, name, &out);
+    if (st != CUVET_OK)
+        return st;
+    if (looks_for_rel(&table) &&
+        !cv_l_use_joined(view, ".rel", cv_l_osec(view, cv_l_became(view, table.target->id)->out)->name))
+        return cv_l_nomem(view);
+    if (cv_l_became(view, table.target->id)->lost)
+        return CUVET_OK;
+    table.base = cv_l_became(view, table.target_id)->base;
+    table.data = is_data(cv_l_osec(view, cv_l_became(view, table.target_id)->out)->group);
+    for (uint64_t i = 0; i < table.count && st == CUVET_OK; i++)
+        st = add(view, &table, out, i);
+    return st;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What becomes of a relocation: what stage scan_relocs finds out of one. */
+#ifndef CV_LINK_PLAN_SCAN_RELOCS_H
+#define CV_LINK_PLAN_SCAN_RELOCS_H
+
+#include "format/elf/names.h"
+#include "link/plan/plan.h"
+
+typedef struct cv_fix {
+    cv_field field[2];
+    unsigned count;
+    uint32_t type;   /* of what stays … */
+    uint64_t addend; /* … and what is added to its addend */
+    bool keep, dead;
+    bool resolved; /* applied, and worth a record of that */
+} cv_fix;
+
+/* The fields of a type for a value: an offset in shared memory, one in a constant bank, a slot of the
+ * parameter bank. False: the type has none for it. */
+CV_MUST bool cv_link_field(cv_fix *fix, uint32_t type, cv_reloc_use use, uint64_t value, uint64_t bank,
+                           bool add);
+/* Does all of it fit, with what is in the section? */
+CV_MUST bool cv_link_fits(const cv_fix *fix, cv_span body, uint64_t off);
+/* Asked once for each relocation. False: a type for which it is not known. */
+CV_MUST bool cv_link_fix(const cv_check_scan_relocs *view, const cv_irel *rel, const cv_osec *osec,
+                         cv_fix *fix);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Stage texture_slots: slots of textures and surfaces, and sizes of banks. */
+#include "base/arith.h"
+#include "bytes/order.h"
+#include "link/graph/walk.h"
+#include "link/plan/plan.h"
+
+enum {
+    TEXTURES_MOST = 256, /* as in the reference, of a kernel */
+    SAMPLERS_MOST = 32,
+    SURFACES_MOST = 32
+};
+
+/* Symbols of textures in reverse order, of samplers, of surfaces, sorted as if all were equal. */
+static bool never(void *user, uint32_t left, uint32_t right)
+{
+    (void)user;
+    (void)left;
+    (void)right;
+    return false;
+}
+
+static bool list_slots(const cv_view_texture_slots *view, cv_u32s *out)
+{
+    bool ok = true;
+
+    for (unsigned type = CV_STT_CUDA_TEXTURE; type <= CV_STT_CUDA_SURFACE; type++)
+        for (uint64_t i = view->out->globals.count; i > 0 && ok; i--) {
+            cv_id id = *cv_u32s_get(&view->out->globals, i - 1);
+            const cv_isym *sym = cv_l_isym(view, cv_l_osym(view, id)->src);
+
+            if (cv_l_type(sym) == type && cv_l_osym(view, id)->win == CV_NONE)
+                ok = cv_u32s_push(&view->ctx->mem, out, id);
+        }
+    return ok && cv_list_sort(&view->ctx->mem, out, never, NULL, false);
+}
+
+/* Functions whose code refers to a texture or a surface. */
+static void mark_texture_users(const cv_view_texture_slots *view, cv_u32s *users)
+{
+    for (cv_id i = 0; i < view->out->osec.count; i++) {
+        const cv_osec *osec = cv_l_osec(view, i);
+
+        if (osec->group != CV_G_REL || cv_l_osec(view, osec->target)->group != CV_G_CODE)
+            continue;
+        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(view, rel)->next)
+            if (cv_l_is_texture(cv_l_isym(view, cv_l_irel(view, rel)->sym))) {
+                *cv_u32s_at(users, cv_l_osec(view, osec->target)->fn) = 1;
+                break;
+            }
+    }
+}
+
+/* What the loader writes into a slot: the number of a header, of a texture or a surface, or of a sampler. */
+static uint32_t header_type(const cv_view_texture_slots *view, uint8_t symbol)
+{
+    switch (symbol) {
+    case CV_STT_CUDA_SURFACE: return CV_R_CUDA_SURF_HEADER_INDEX;
+    case CV_STT_CUDA_SAMPLER:
+        return cv_l_has(view, CV_GEN_SAMPLER_0) ? CV_R_CUDA_SAMP_HEADER_INDEX_0 : CV_R_CUDA_SAMP_HEADER_INDEX;
+    default: return CV_R_CUDA_TEX_HEADER_INDEX;
+    }
+}
+
+static cuvet_status add_slots(const cv_view_texture_slots *view, cv_id bank, uint64_t base,
+                              const cv_u32s *slots)
+{
+    bool rela = cv_l_has(view, CV_GEN_BANK_RELA);
+    cv_id rel = CV_ARRAY_GET(cv_l_osec(view, bank)->rel, rela);
+
+    if (!cv_work(view->ctx, slots->count, 0))
+        return CUVET_E_LIMIT;
+    cv_l_osec(view, bank)->size = cv_sat_add(base, 4 * slots->count);
+    cv_l_osec(view, bank)->group = CV_G_CONST; /* the loader writes into it */
+    for (uint64_t i = 0; i < slots->count; i++) {
+        cv_id osym = *cv_u32s_get(slots, i);
+        const cv_irel irel = { .off = base + 4 * i,
+                               .type =
+                                   header_type(view, cv_l_type(cv_l_isym(view, cv_l_osym(view, osym)->src))),
+                               .sym = cv_l_osym(view, osym)->src,
+                               .osym = osym,
+                               .target = CV_NONE };
+
+        if (!cv_l_add_rel(view, rel, &irel))
+            return cv_l_nomem(view);
+    }
+    return CUVET_OK;
+}
+
+/* What a kernel can have, whatever it uses of it: the loader has no room for more. */
+static cuvet_status check_slots(const cv_view_texture_slots *view, const cv_u32s *slots, cv_id kernel)
+{
+    static const uint64_t MOST[] = { TEXTURES_MOST, SAMPLERS_MOST, SURFACES_MOST };
+
+    for (unsigned type = CV_STT_CUDA_TEXTURE; type <= CV_STT_CUDA_SURFACE; type++) {
+        uint64_t count = 0, most = CV_ARRAY_GET(MOST, type - CV_STT_CUDA_TEXTURE);
+
+        for (uint64_t i = 0; i < slots->count; i++)
+            count += cv_l_type(cv_l_isym(view, cv_l_osym(view, *cv_u32s_get(slots, i))->src)) == type;
+        if (count <= most)
+            continue;
+        cv_link_say(view, cv_l_fn(view, kernel)->def, CV_R_LINK_SLOTS, count, most);
+        return CUVET_E_REFUSED;
+    }
+    return CUVET_OK;
+}
+
+static void set_slot(cv_osym *osym, uint64_t slot)
+{
+    osym->slot = slot;
+    osym->has_slot = true;
+}
+
+/* users: functions that use one, or reach one that does. */
+static cuvet_status slots_of_kernels(const cv_view_texture_slots *view, const cv_u32s *slots,
+                                     const cv_u32s *users)
+{
+    cv_u32s banks = { 0 };
+    cuvet_status st = CUVET_OK;
+    uint64_t base = 0;
+    bool ok = true;
+
+    for (uint64_t i = 0; i < view->out->const0.count && ok; i++) {
+        cv_id bank = *cv_u32s_at(&view->out->const0, i);
+        cv_id fn = cv_l_osec(view, cv_l_osec(view, bank)->infosec)->fn;
+
+        if (!cv_l_fn_calls(view, fn)->live)
+            continue;
+        base = cv_max(base, cv_sat_align(cv_l_osec(view, bank)->size, view->options->gen->slots));
+        cv_l_fn_memory(view, fn)->slots = *cv_u32s_get(users, fn) != 0;
+        if (cv_l_fn_memory(view, fn)->slots)
+            ok = cv_u32s_push(&view->ctx->mem, &banks, bank);
+    }
+    for (uint64_t i = 0; i < slots->count && banks.count; i++)
+        set_slot(cv_l_osym(view, *cv_u32s_get(slots, i)), base + 4 * i);
+    if (banks.count)
+        st = check_slots(view, slots, cv_l_osec(view, cv_l_osec(view, *cv_u32s_at(&banks, 0))->infosec)->fn);
+    for (uint64_t i = 0; i < banks.count && ok && st == CUVET_OK; i++)
+        st = add_slots(view, *cv_u32s_at(&banks, i), base, slots);
+    cv_u32s_free(&view->ctx->mem, &banks);
+    return ok ? st : cv_l_nomem(view);
+}
+
+static cuvet_status make_slots(const cv_view_texture_slots *view)
+{
+    cv_u32s slots = { 0 }, users = { 0 };
+    cuvet_status st = CUVET_OK;
+
+    if (view->options->relocatable)
+        return CUVET_OK;
+    if (!list_slots(view, &slots))
+        st = cv_l_nomem(view);
+    if (st == CUVET_OK && slots.count) {
+        if (!cv_u32s_fill(&view->ctx->mem, &users, view->functions->fn.count)) {
+            st = cv_l_nomem(view);
+        } else {
+            mark_texture_users(view, &users);
+            st = cv_calls_above(view->ctx, view->calls, &users);
+        }
+        if (st == CUVET_OK)
+            st = slots_of_kernels(view, &slots, &users);
+    }
+    cv_u32s_free(&view->ctx->mem, &slots);
+    cv_u32s_free(&view->ctx->mem, &users);
+    return st;
+}
+
+/* Bank 3 has the constants of the whole program, the others those of one kernel, which is named. */
+static void check_banks(const cv_view_texture_slots *view)
+{
+    for (cv_id i = 0; i < view->out->osec.count && !view->options->relocatable; i++) {
+        const cv_osec *osec = cv_l_osec(view, i);
+        cv_id fn = osec->infosec == CV_NONE ? CV_NONE : cv_l_osec(view, osec->infosec)->fn;
+        const cv_isec *isec;
+
+        if (osec->group != CV_G_CONST || osec->size <= CV_BANK_MOST)
+            continue;
+        isec = osec->first_part == CV_NONE
+                   ? NULL
+                   : cv_l_isec(view, cv_lparts_at(&view->out->part, osec->first_part)->isec);
+        cv_link_say(view, fn == CV_NONE ? CV_NONE : cv_l_fn(view, fn)->def, CV_R_LINK_BANK, osec->size,
+                    isec ? cv_cubin_sec(&cv_l_obj(view, isec->obj)->cubin, isec->index)->bank : 0);
+    }
+}
+
+cuvet_status cv_stage_texture_slots(const cv_view_texture_slots *view)
+{
+    cuvet_status st = make_slots(view);
+
+    if (st == CUVET_OK)
+        check_banks(view);
+    return st;
+}
+
+/* The loader writes into a slot what its symbol is: header of a texture or a surface, or a sampler. */
+static bool fits_kind(const cv_check_texture_slots *view, const cv_irel *rel)
+{
+    switch (cv_l_type(cv_l_isym(view, cv_l_osym(view, rel->osym)->src))) {
+    case CV_STT_CUDA_TEXTURE: return rel->type == CV_R_CUDA_TEX_HEADER_INDEX;
+    case CV_STT_CUDA_SAMPLER:
+        return rel->type == (cv_l_has(view, CV_GEN_SAMPLER_0) ? CV_R_CUDA_SAMP_HEADER_INDEX_0
+                                                              : CV_R_CUDA_SAMP_HEADER_INDEX);
+    case CV_STT_CUDA_SURFACE: return rel->type == CV_R_CUDA_SURF_HEADER_INDEX;
+    default: return false;
+    }
+}
+
+/* Slots are words of a bank, each of one symbol, and what the loader writes there is in the bank. */
+bool cv_stage_texture_slots_holds(const cv_check_texture_slots *view)
+{
+    for (cv_id i = 0; i < view->out->osym.count; i++)
+        if (cv_l_osym(view, i)->has_slot && cv_l_osym(view, i)->slot % 4 != 0)
+            return false;
+    for (cv_id i = 0; i < view->out->osec.count; i++) {
+        const cv_osec *osec = cv_l_osec(view, i);
+        uint64_t last = UINT64_MAX;
+
+        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(view, rel)->next) {
+            const cv_irel *irel = cv_l_irel(view, rel);
+
+            if (irel->target != CV_NONE)
+                continue;
+            if (irel->osym >= view->out->osym.count || !cv_l_osym(view, irel->osym)->has_slot ||
+                cv_sat_add(irel->off, 4) > cv_l_osec(view, osec->target)->size)
+                return false;
+            if (irel->off != cv_l_osym(view, irel->osym)->slot || irel->off >= last || !fits_kind(view, irel))
+                return false;
+            last = irel->off; /* they descend: none is there twice */
+        }
+    }
+    return true;
+}
