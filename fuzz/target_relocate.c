@@ -253,12 +253,12 @@ static uint32_t type_of(relocate_world *world)
 
 static cv_check_scan_relocs seen_of(const cv_link *link)
 {
-#define R(part) .part = link->part,
-#define W(part) .part = link->part,
-    return (cv_check_scan_relocs){ R(options) R(names) R(inputs) R(resolution) R(functions) R(calls) R(out)
-                                       R(memory) W(fixups) };
-#undef R
-#undef W
+#define READS(part) .part = link->part,
+#define FILLS(part) .part = link->part,
+    return (cv_check_scan_relocs){ READS(options) READS(names) READS(inputs) READS(resolution)
+                                       READS(functions) READS(calls) READS(out) READS(memory) FILLS(fixups) };
+#undef READS
+#undef FILLS
 }
 
 static void step(relocate_world *world)

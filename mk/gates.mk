@@ -35,9 +35,10 @@ check-folders: ## the tests write in the build folder and TMPDIR only: all else 
 check-hostile: $(BUILD)/cuvet ## every hostile sample raises its rule, its legal neighbour and the good samples do not
 	@$(PYTHON) tools/corpus/hostile.py --scan $(BUILD)/cuvet
 
-docs: ## regenerate what comes from spec/ and the option table: rules, limits, manual pages, completions
+docs: ## regenerate what comes from spec/ and the option table: rules, limits, manual pages, completions, stages of a link
 	@$(PYTHON) tools/gen_docs
 	@$(PYTHON) tools/gen_man.py
+	@$(PYTHON) tools/check_recipe --write
 	@$(PYTHON) fuzz/make_dicts.py
 
 # Pointer arithmetic and raw indexing outside the fenced helpers (clang 16 and later know the warning).

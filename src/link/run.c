@@ -3,9 +3,9 @@
 #include "link/run.h"
 
 /* A stage gets exactly the parts of its row. */
-#define R(part) .part = link->part,
-#define W(part) .part = link->part,
-#define G(part) .part = link->part,
+#define READS(part) .part = link->part,
+#define FILLS(part) .part = link->part,
+#define GROWS(part) .part = link->part,
 #define STAGE(name, room, parts, ...)                                                                        \
     static cuvet_status run_##name(const cv_link *link)                                                      \
     {                                                                                                        \
@@ -16,9 +16,9 @@
 #define JUDGE STAGE
 #include "recipe.def"
 
-#define R(part) .part = link->part,
-#define W(part) .part = link->part,
-#define G(part) .part = link->part,
+#define READS(part) .part = link->part,
+#define FILLS(part) .part = link->part,
+#define GROWS(part) .part = link->part,
 #define STAGE(name, room, parts, ...)                                                                        \
     static bool check_##name(const cv_link *link)                                                            \
     {                                                                                                        \
@@ -36,9 +36,9 @@ typedef struct stage {
 } stage;
 
 static const stage RECIPE[] = {
-#define R(part)
-#define W(part)
-#define G(part)
+#define READS(part)
+#define FILLS(part)
+#define GROWS(part)
 #define JUDGE(name, room, parts, ...) { #name, run_##name, NULL },
 #define STAGE(name, room, parts, ...) { #name, run_##name, check_##name },
 #include "recipe.def"

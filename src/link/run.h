@@ -25,8 +25,8 @@ void cv_link_begin(cv_link *link, cv_ctx *ctx, const cv_link_options *options);
  * end, and is the link's to write in: long code is relocated where it lies. @return OK · NOMEM · LIMIT, and
  * the picture stays the caller's */
 CV_MUST cuvet_status cv_link_add(cv_link *link, cv_span image, const cv_cubin *picture, const char *name);
-/* Before the recipe: does an object refer to a function that none defines, and that the driver does not provide?
- * out: those that do not count, by number. */
+/* Before the recipe: does an object refer to a function that none defines, and that the driver does not
+ * provide? out: those that do not count, by number. */
 CV_MUST cuvet_status cv_link_lacks_functions(const cv_link *link, const cv_u8s *out, bool *lacks);
 /* Take objects out again; the others keep their order. */
 void cv_link_leave_out(cv_link *link, const cv_u8s *out);

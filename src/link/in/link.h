@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What came in: inputs, names, and which definition a name stands for. Everything is a number in a list; nothing
- * points. What is asked of several parts takes a view: whatever has pointers to these parts. */
+/* What came in: inputs, names, and which definition a name stands for. Everything is a number in a list;
+ * nothing points. What is asked of several parts takes a view: whatever has pointers to these parts. */
 #ifndef CV_LINK_IN_LINK_H
 #define CV_LINK_IN_LINK_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What each stage of a link sees: a struct with a pointer to each of its parts, to const where it only reads;
- * and what its checker sees: the same, and all of it const. A part that a row of recipe.def does not name is not
- * there, so that a stage which looks ahead does not compile. */
+ * and what its checker sees: the same, and all of it const. A part that a row of recipe.def does not name is
+ * not there, so that a stage which looks ahead does not compile. */
 #ifndef CV_LINK_IN_RECIPE_H
 #define CV_LINK_IN_RECIPE_H
 
@@ -30,9 +30,9 @@
 CV_LINK_PARTS(PART)
 #undef PART
 
-#define R(part) const cv_part_##part *part;
-#define W(part) cv_part_##part *part;
-#define G(part) cv_part_##part *part;
+#define READS(part) const cv_part_##part *part;
+#define FILLS(part) cv_part_##part *part;
+#define GROWS(part) cv_part_##part *part;
 #define STAGE(name, room, parts, ...)                                                                        \
     typedef struct cv_view_##name {                                                                          \
         cv_ctx *ctx;                                                                                         \
@@ -41,9 +41,9 @@ CV_LINK_PARTS(PART)
 #define JUDGE STAGE
 #include "recipe.def"
 
-#define R(part) const cv_part_##part *part;
-#define W(part) const cv_part_##part *part;
-#define G(part) const cv_part_##part *part;
+#define READS(part) const cv_part_##part *part;
+#define FILLS(part) const cv_part_##part *part;
+#define GROWS(part) const cv_part_##part *part;
 #define STAGE(name, room, parts, ...)                                                                        \
     typedef struct cv_check_##name {                                                                         \
         parts                                                                                                \
@@ -51,27 +51,27 @@ CV_LINK_PARTS(PART)
 #define JUDGE STAGE
 #include "recipe.def"
 
-/* The stages, each in the file of its name. Each returns OK, or the status of what it reported; INTERNAL is what
- * only a defect of ours brings about, and is reported by whoever runs it. */
-#define R(part)
-#define W(part)
-#define G(part)
+/* The stages, each in the file of its name. Each returns OK, or the status of what it reported; INTERNAL is
+ * what only a defect of ours brings about, and is reported by whoever runs it. */
+#define READS(part)
+#define FILLS(part)
+#define GROWS(part)
 #define STAGE(name, room, parts, ...) CV_MUST cuvet_status cv_stage_##name(const cv_view_##name *view);
 #define JUDGE                         STAGE
 #include "recipe.def"
 
 /* What must hold after a stage, at the end of its file; one that only refuses has nothing of the kind. */
-#define R(part)
-#define W(part)
-#define G(part)
+#define READS(part)
+#define FILLS(part)
+#define GROWS(part)
 #define STAGE(name, room, parts, ...) CV_MUST bool cv_stage_##name##_holds(const cv_check_##name *view);
 #define JUDGE(name, room, parts, ...)
 #include "recipe.def"
 
 /* What the checker of a stage sees, where the stage asks the same question. */
-#define R(part) .part = view->part,
-#define W(part) .part = view->part,
-#define G(part) .part = view->part,
+#define READS(part) .part = view->part,
+#define FILLS(part) .part = view->part,
+#define GROWS(part) .part = view->part,
 #define STAGE(name, room, parts, ...)                                                                        \
     static inline cv_check_##name cv_check_of_##name(const cv_view_##name *view)                             \
     {                                                                                                        \

@@ -7,8 +7,8 @@ static bool is_shared_space(uint8_t other)
     return (other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
 }
 
-/* What has no place has the value of all ones; when the reserved part is added, the reference does not see that
- * and keeps the name. */
+/* What has no place has the value of all ones; when the reserved part is added, the reference does not see
+ * that and keeps the name. */
 bool cv_out_keeps_extern(const cv_part_options *options, const cv_part_resolution *resolution,
                          const cv_part_memory *memory, const cv_isym *sym)
 {

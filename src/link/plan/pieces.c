@@ -58,6 +58,7 @@ void cv_out_move_rels(cv_part_out *out, cv_id sec, const cv_keys *rels, const cv
         const cv_piece *piece = cv_piece_of(pieces, rel->off);
 
         rel->gone = rel->gone || !piece->keep || rel->off < piece->at || rel->off >= piece->end;
+        out->any_gone = out->any_gone || rel->gone;
         if (!rel->gone)
             rel->off = piece->to + (rel->off - piece->at);
     }

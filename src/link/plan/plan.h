@@ -205,6 +205,7 @@ struct cv_part_out {
     cv_osecs osec;
     cv_osyms osym;
     cv_irels irel;
+    bool any_gone; /* some relocation went with what it patched */
     cv_lparts part;
     cv_u32s sh_names, str_names; /* names in the order of their first use */
     cv_u32s locals, globals;     /* osyms */
@@ -343,7 +344,8 @@ CV_MUST bool cv_out_keeps_extern(const cv_part_options *options, const cv_part_r
         (view_)->options, (view_)->names, (view_)->inputs, (view_)->resolution, (view_)->calls,              \
             (view_)->memory, (view_)->out                                                                    \
     }
-/* What stands in for a variable that is nowhere: the size of bank 3 for the symbol named so, else all ones. */
+/* What stands in for a variable that is nowhere: the size of bank 3 for the symbol named so, else all ones.
+ */
 CV_MUST bool cv_out_is_bank_size(const cv_part_names *names, const cv_isym *sym);
 CV_MUST uint64_t cv_out_nowhere(const cv_part_names *names, const cv_part_out *out, const cv_isym *sym);
 #define cv_link_is_bank_size(view_, sym) cv_out_is_bank_size((view_)->names, (sym))
@@ -358,7 +360,7 @@ CV_MUST cv_id cv_out_symbol_of(const cv_part_inputs *inputs, const cv_part_funct
 #define cv_link_symbol_of(view_, isym)                                                                       \
     cv_out_symbol_of((view_)->inputs, (view_)->functions, (view_)->out, (isym))
 
-/* scan_relocs.c: write the fields of a relocation into the bytes of its section; every field lies inside of it. */
+/* fixups.c: write the fields of a relocation into the bytes of its section; every field lies inside of it. */
 CV_MUST bool cv_link_put_field(const cv_field *field, uint8_t *bytes, uint64_t size, uint64_t off);
 /* The same with all fields of one. */
 CV_MUST bool cv_fixups_apply(const cv_part_fixups *fixups, const cv_fixup *fixup, uint8_t *bytes,

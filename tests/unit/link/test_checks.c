@@ -135,7 +135,7 @@ static cv_meaning *shared_name(cv_id *declaration)
 
 static cv_lfn *kernel(void)
 {
-    for (uint64_t i = 0; i < link.functions->fn.count; i++)
+    for (cv_id i = 0; i < link.functions->fn.count; i++)
         if (cv_l_is_kernel(&link, i) && cv_l_fn_calls(&link, i)->calls != CV_NONE)
             return cv_l_fn(&link, i);
     ck_abort_msg("no kernel that calls");
