@@ -44,7 +44,7 @@ static cuvet_status add(cv_input *in, const cuvet_source *src, uint32_t depth, c
 
     if (to->count >= in->ctx.lim.candidates)
         return cv_reject(&in->ctx, CV_R_LIMIT_CANDIDATES, unit->off, to->count + 1, in->ctx.lim.candidates);
-    if (!cv_candidates_reserve(&in->ctx.mem, to, to->count + 1))
+    if (!cv_candidates_room(&in->ctx.mem, to, to->count + 1))
         return cv_nomem(&in->ctx, unit->off);
     candidate = cv_candidates_at(to, to->count++);
     candidate->unit = *unit;
@@ -104,7 +104,7 @@ static cuvet_status add_direct(cv_input *in, const cuvet_content_info *content, 
 {
     cv_candidate *candidate;
 
-    if (!cv_candidates_reserve(&in->ctx.mem, to, 1))
+    if (!cv_candidates_room(&in->ctx.mem, to, 1))
         return cv_nomem(&in->ctx, 0);
     to->count = 1;
     candidate = cv_candidates_at(to, 0);

@@ -272,7 +272,7 @@ static cuvet_status run(cv_input *in)
     else
         cv_budget_open(&in->budget, &in->ctx.lim, in->length);
     if (!in->worker) {
-        in->worker = cv_mem_get(&in->ctx.mem, sizeof(*in->worker));
+        in->worker = cv_mem_get_raw(&in->ctx.mem, sizeof(*in->worker));
         if (!in->worker)
             return cv_nomem(&in->ctx, 0);
         cv_worker_init(in->worker, &in->alloc, &in->ctx.lim);

@@ -155,7 +155,6 @@ static void end_choice(cv_linker *linker, cv_input *choice)
 
     linker->peak = cv_max(linker->peak, cv_sat_add(choice->ctx.mem.peak, worker));
     cv_input_free(choice);
-    *choice = (cv_input){ 0 };
 }
 
 static cuvet_status choose(file_at_hand *file, cv_input *choice, cv_span container, bool keep)
@@ -167,6 +166,7 @@ static cuvet_status choose(file_at_hand *file, cv_input *choice, cv_span contain
                                         .toolkit = linker->opts.toolkit };
     cuvet_status status;
 
+    *choice = (cv_input){ 0 };
     cv_input_init(choice, &linker->ctx.mem.alloc, &linker->ctx.lim, cv_linker_hold, linker);
     choice->keep = keep;
     choice->of_file = &file->budget;
@@ -431,7 +431,7 @@ static cuvet_status begin_file(file_at_hand *file)
     if (status == CUVET_OK)
         status = cv_linker_event_name(linker, file->name, &file->file_at);
     if (status == CUVET_OK && !linker->tools) {
-        linker->tools = cv_mem_get(&linker->tool_mem, sizeof(*linker->tools));
+        linker->tools = cv_mem_get_raw(&linker->tool_mem, sizeof(*linker->tools));
         status = linker->tools ? CUVET_OK : cv_mem_status(&linker->tool_mem);
     }
     return status;

@@ -137,7 +137,7 @@ static cuvet_status open_workers(cv_scan *scan)
     uint64_t count = cv_min(cv_max(scan->opt.jobs, 1), CV_SCAN_JOBS_MAX);
 
     for (uint64_t i = 0; i < count; i++) {
-        cv_worker *worker = cv_mem_get(&scan->mem, sizeof(*worker));
+        cv_worker *worker = cv_mem_get_raw(&scan->mem, sizeof(*worker));
 
         if (!worker || !cv_workers_push(&scan->mem, &scan->workers, worker)) {
             cuvet_status st = no_memory(scan, &scan->mem);
@@ -177,13 +177,17 @@ cuvet_status cv_scan_open(cv_scan *scan, const cuvet_alloc *alloc, const cuvet_l
     return st;
 }
 
-/* One result for each unit, all zero: memory of a vector is zeroed when it grows, and a freed result is zero.
- */
+/* One result for each unit, all zero. A result is large: only those that are used are cleared. */
 static CV_MUST bool empty_results(cv_level *lv)
 {
-    if (!cv_results_reserve(&lv->ctx.mem, &lv->results, lv->units.count))
+    static const cv_result NONE;
+
+    if (!cv_results_room(&lv->ctx.mem, &lv->results, lv->units.count))
         return false;
-    lv->results.count = lv->units.count;
+    while (lv->results.count < lv->units.count) {
+        lv->results.count++;
+        *cv_results_at(&lv->results, lv->results.count - 1) = NONE;
+    }
     return true;
 }
 
