@@ -23,6 +23,10 @@ static cuvet_status is_first(cv_input *in, const cv_unit *unit, const cv_candida
 {
     const cuvet_candidate *before = to->count > 1 ? &cv_candidates_get(to, to->count - 2)->pub : NULL;
 
+    if (in->listed) {
+        *first = true;
+        return CUVET_OK;
+    }
     if (before && before->container_off == unit->container_off &&
         before->depth == cv_candidates_get(to, to->count - 1)->pub.depth) {
         *first = before->first_container;
@@ -210,6 +214,46 @@ static cuvet_status settle_diags(cv_input *in, uint64_t before, cuvet_status sta
         *cv_diags_at(&in->diags, i) = *cv_diags_at(&in->diags, before + i);
     in->diags.count = count;
     return status;
+}
+
+/* The unit as it would be found in the container alone. */
+static cv_unit alone(const cv_unit *unit)
+{
+    cv_unit moved = *unit;
+    const cuvet_step last = CV_ARRAY_GET(unit->path.step, unit->path.n - 1);
+
+    moved.path = (cuvet_path){ .n = 2 };
+    CV_ARRAY_SET(moved.path.step, 0, ((cuvet_step){ CUVET_P_FATBIN, true, 0 }));
+    CV_ARRAY_SET(moved.path.step, 1, last);
+    moved.off -= unit->container_off;
+    moved.container_off = 0;
+    moved.place = CUVET_PLACE_FILE;
+    moved.referenced = true;
+    moved.ar_name = moved.ar_name_len = 0;
+    return moved;
+}
+
+cuvet_status cv_input_bind_listed(cv_input *in, cv_span container, const cv_listing *list)
+{
+    const cuvet_source src = cv_source_memory(container.base, container.len);
+    const cuvet_content_info content = { .type = CUVET_K_FATBIN, .length = container.len };
+    cuvet_status status = CUVET_OK;
+
+    if (in->state != CUVET_INPUT_CONFIGURED)
+        return CUVET_E_STATE;
+    cv_ctx_unit(&in->ctx, container.len);
+    in->listed = true;
+    for (uint64_t i = 0; i < list->count && status == CUVET_OK; i++) {
+        in->unit = alone(cv_units_get(list->units, list->first + i));
+        status = add(in, &src, 0, &in->found);
+    }
+    in->listed = false;
+    status = cv_input_settle(in, status);
+    if (status == CUVET_OK)
+        replace(in, container.base, NULL, (size_t)container.len, &content);
+    else
+        cv_candidates_free(&in->ctx.mem, &in->found);
+    return settle_diags(in, 0, status);
 }
 
 cuvet_status cv_input_bind(cv_input *in, const void *bytes, size_t size, bool copy, cuvet_content_info *out)

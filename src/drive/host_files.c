@@ -12,6 +12,7 @@ typedef struct host_archive {
     cv_span all, names; /* names: the table of long ones */
     uint64_t at;        /* header of the member at hand */
     cv_ar_header member;
+    cv_host_shelf *shelf;
 } host_archive;
 
 /* A name that cannot be read is a finding of the scan. */
@@ -90,15 +91,18 @@ static cuvet_status read_member(cv_ctx *ctx, cv_hosts *hosts, const cuvet_source
     if (archive->member.entry == CV_AR_SYMBOLS || archive->member.entry == CV_AR_NAMES)
         return CUVET_OK;
     status = judge_member(ctx, hosts, archive, body);
-    return status == CUVET_OK
-               ? cv_hosts_read_object(ctx, hosts, src, archive->all, at, archive->member.body_size)
-               : status;
+    return status == CUVET_OK ? cv_hosts_read_object(ctx, hosts, src, archive->all, at,
+                                                     archive->member.body_size, archive->shelf)
+                              : status;
 }
 
 /* What is wrong with the archive is said by whoever takes the code out of it. */
-static cuvet_status read_archive(cv_ctx *ctx, cv_hosts *hosts, const cuvet_source *src, cv_span all)
+static cuvet_status read_archive(cv_ctx *ctx, cv_hosts *hosts, const cuvet_source *src, cv_span all,
+                                 cv_host_shelf *shelf)
 {
-    host_archive archive = { .all = all, .names = cv_span_of(NULL, 0, 0), .at = CV_AR_MAGIC_SIZE };
+    host_archive archive = {
+        .all = all, .names = cv_span_of(NULL, 0, 0), .at = CV_AR_MAGIC_SIZE, .shelf = shelf
+    };
     uint64_t members = 0;
     cuvet_status status = CUVET_OK;
 
@@ -119,16 +123,16 @@ static cuvet_status read_archive(cv_ctx *ctx, cv_hosts *hosts, const cuvet_sourc
     return status;
 }
 
-cuvet_status cv_hosts_read(cv_ctx *ctx, cv_hosts *hosts, const void *bytes, uint64_t size, bool of_system)
+cuvet_status cv_hosts_read(cv_ctx *ctx, cv_hosts *hosts, cv_span all, bool of_system, cv_host_shelf *shelf)
 {
-    cv_span all = cv_span_of(bytes, size, 0);
-    const cuvet_source src = cv_source_memory(bytes, size);
+    const cuvet_source src = cv_source_memory(all.base, all.len);
     cuvet_status status;
 
     hosts->first = hosts->host.count;
     cv_lmembers_clear(&hosts->member);
-    status = cv_ar_probe(all) == CV_AR_NORMAL ? read_archive(ctx, hosts, &src, all)
-                                              : cv_hosts_read_object(ctx, hosts, &src, all, 0, size);
+    status = cv_ar_probe(all) == CV_AR_NORMAL
+                 ? read_archive(ctx, hosts, &src, all, shelf)
+                 : cv_hosts_read_object(ctx, hosts, &src, all, 0, all.len, shelf);
     for (uint64_t i = hosts->first; i < hosts->host.count; i++)
         cv_lhosts_at(&hosts->host, i)->of_system = of_system;
     return status;

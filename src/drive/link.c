@@ -27,6 +27,7 @@ typedef struct file_at_hand {
     uint64_t container;  /* the last one that was looked at */
     cuvet_status status; /* the last refusal */
     uint64_t file_at;    /* its name, in the pool of the events */
+    cv_host_shelf shelf; /* what was read of its host objects */
     /* the piece */
     uint64_t member_at, off;
     cv_u8s title; /* "lib.a(member.o)" */
@@ -164,6 +165,7 @@ static cuvet_status choose(file_at_hand *file, cv_input *choice, cv_span contain
                                         .target = linker->opts.target,
                                         .policy = linker->opts.policy,
                                         .toolkit = linker->opts.toolkit };
+    cv_listing list;
     cuvet_status status;
 
     *choice = (cv_input){ 0 };
@@ -171,7 +173,9 @@ static cuvet_status choose(file_at_hand *file, cv_input *choice, cv_span contain
     choice->keep = keep;
     choice->of_file = &file->budget;
     status = cv_input_configure(choice, &config);
-    if (status == CUVET_OK)
+    if (status == CUVET_OK && cv_scan_container(&linker->tools->scan, &list))
+        status = cv_input_bind_listed(choice, container, &list);
+    else if (status == CUVET_OK) /* what is wrong with it is told where it lies in the container */
         status = cv_input_bind(choice, container.base, (size_t)container.len, false, NULL);
     return status == CUVET_OK ? cv_input_select(choice) : status;
 }
@@ -298,6 +302,7 @@ static void open_up(file_at_hand *file)
     status =
         cv_scan_open(scan, &linker->ctx.mem.alloc, &linker->ctx.lim, &src, &options, cv_linker_hold, linker);
     if (status == CUVET_OK) {
+        cv_scan_for_link(scan, &file->shelf);
         status = walk(file, scan);
         forget_piece(file);
         tell_findings(file, CV_TELL_FINDINGS);
@@ -351,8 +356,7 @@ static bool read_hosts(file_at_hand *file)
     cuvet_status status;
 
     cv_ctx_unit(&linker->ctx, file->bytes.len);
-    status =
-        cv_hosts_read(&linker->ctx, &linker->hosts, file->bytes.base, file->bytes.len, linker->of_system);
+    status = cv_hosts_read(&linker->ctx, &linker->hosts, file->bytes, linker->of_system, &file->shelf);
     cv_islands_drop();
     if (status == CUVET_OK) {
         tell_members(file, CV_TELL_MEMBERS, CUVET_EVENT_NOT_AN_OBJECT);
@@ -457,7 +461,11 @@ static void add_file(file_at_hand *file, const cuvet_source *src)
 
 cuvet_status cv_linker_add_file(cv_linker *linker, const cuvet_source *src, cv_span name, unsigned flags)
 {
-    file_at_hand file = { .linker = linker, .name = name, .flags = flags, .member_at = UINT64_MAX };
+    file_at_hand file = { .linker = linker,
+                          .name = name,
+                          .flags = flags,
+                          .member_at = UINT64_MAX,
+                          .shelf = { &linker->tool_mem } };
     cuvet_status status;
 
     if (linker->state != CV_LINKER_COLLECTING)
@@ -470,5 +478,6 @@ cuvet_status cv_linker_add_file(cv_linker *linker, const cuvet_source *src, cv_s
     add_file(&file, src);
     cv_linker_leave(linker);
     cv_u8s_free(&linker->tool_mem, &file.title);
+    cv_host_shelf_free(&file.shelf);
     return linker->lost ? CUVET_E_NOMEM : file.status;
 }

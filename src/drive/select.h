@@ -25,7 +25,8 @@ typedef struct cv_input {
     cuvet_content_info content;
     cv_candidates candidates;
     cv_candidates found; /* by the bind that runs */
-    cv_walk walk;        /* while members are listed */
+    cv_walk walk;        /* while members are listed … */
+    bool listed;         /* … by us: somebody else has listed those of one container */
     cv_unit unit;
     cv_diags diags; /* of the last bind, and of what followed */
     bool lost;      /* one of them could not be kept … */
@@ -55,6 +56,9 @@ CV_MUST cuvet_status cv_input_configure(cv_input *in, const cuvet_input_config *
 CV_MUST cuvet_status cv_input_option(cv_input *in, const char *text, size_t len);
 CV_MUST cuvet_status cv_input_bind(cv_input *in, const void *bytes, size_t size, bool copy,
                                    cuvet_content_info *out);
+/* The same for a container whose members somebody has listed in walking the file that it lies in, and nothing
+ * was wrong with it. */
+CV_MUST cuvet_status cv_input_bind_listed(cv_input *in, cv_span container, const cv_listing *list);
 CV_MUST cuvet_status cv_input_select(cv_input *in);
 /* @return OK · STATE · NOMEM · LIMIT */
 CV_MUST cuvet_status cv_input_take(cv_input *in, cuvet_image *out);

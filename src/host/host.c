@@ -299,6 +299,7 @@ static cuvet_status check_text(cv_host_read_ctx *reader)
 cuvet_status cv_host_read(cv_ctx *ctx, const cuvet_source *src, uint64_t base, uint64_t size, cv_host *out)
 {
     cv_host_read_ctx reader = { .ctx = ctx, .src = src, .base = base, .size = size, .host = out };
+    uint64_t before = cv_ctx_work(ctx);
     bool usable = false;
     cuvet_status status;
 
@@ -324,16 +325,8 @@ cuvet_status cv_host_read(cv_ctx *ctx, const cuvet_source *src, uint64_t base, u
     cv_block_free(ctx, &reader.part);
     cv_host_loads_free(&ctx->mem, &reader.loads);
     cv_keys_free(&ctx->mem, &reader.slots);
+    out->work = before - cv_min(before, cv_ctx_work(ctx));
     return status;
-}
-
-void cv_host_free(cv_ctx *ctx, cv_host *host)
-{
-    cv_host_sections_free(&ctx->mem, &host->sections);
-    cv_host_ranges_free(&ctx->mem, &host->ranges);
-    cv_host_wrappers_free(&ctx->mem, &host->wrappers);
-    cv_u64s_free(&ctx->mem, &host->named);
-    *host = (cv_host){ 0 };
 }
 
 static bool has_offset(const cv_u64s *sorted, uint64_t off)

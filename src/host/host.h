@@ -62,7 +62,21 @@ typedef struct cv_host {
     cv_host_wrappers wrappers; /* in the order of the file */
     bool searched; /* no usable section table: the wrappers come from a search, some may be none */
     cv_u64s named; /* sorted: every target once. Containers that are here are referenced */
+    uint64_t work; /* that reading it took */
 } cv_host;
+
+CV_VEC(cv_host_list, cv_host);
+
+/* Host ELFs of one source that were read before somebody walks it, in the order of the file: nothing was said
+ * of them, and the walk takes them as they are. */
+typedef struct cv_host_shelf {
+    cv_mem *mem; /* what they are in */
+    cv_host_list list;
+    uint64_t next; /* not taken yet */
+} cv_host_shelf;
+
+/* So many are kept at once: what lies behind them is read again. */
+#define CV_HOST_SHELF_MAX 4096u
 
 /* Read the host ELF in [base, base + size) of the source; the caller knows that the ELF magic is there. *out
  * must be zero, is valid whatever is returned, and is freed with cv_host_free().
@@ -71,6 +85,14 @@ typedef struct cv_host {
 CV_MUST cuvet_status cv_host_read(cv_ctx *ctx, const cuvet_source *src, uint64_t base, uint64_t size,
                                   cv_host *out);
 void cv_host_free(cv_ctx *ctx, cv_host *host);
+
+/* Keep it, when there is room: *host is zero afterwards. */
+void cv_host_keep(cv_host_shelf *shelf, cv_ctx *ctx, cv_host *host);
+/* The one that begins at 'base', with what reading it cost; *out was zero. False: it is not there, or too
+ * dear for what is left, and has to be read. */
+CV_MUST bool cv_host_take(cv_host_shelf *shelf, cv_ctx *ctx, uint64_t base, cv_host *out);
+void cv_host_shelf_clear(cv_host_shelf *shelf);
+void cv_host_shelf_free(cv_host_shelf *shelf);
 
 /* What is this byte for? */
 cv_host_use cv_host_use_at(const cv_host *host, uint64_t off);

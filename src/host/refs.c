@@ -97,16 +97,22 @@ static cuvet_status read_texts(cv_ctx *ctx, cv_hosts *hosts, cv_lhost *host, con
     return status;
 }
 
+static uint64_t count_said(const cv_ctx *ctx)
+{
+    return ctx->n_errors + ctx->n_warnings + ctx->n_notes;
+}
+
 static cuvet_status read_object(cv_ctx *ctx, cv_hosts *hosts, const cuvet_source *src, cv_span all,
-                                uint64_t off, uint64_t count)
+                                uint64_t off, uint64_t count, cv_host_shelf *shelf)
 {
     cv_lhost object = {
         .off = off, .end = off + count, .first_module = hosts->module.count, .first_ref = hosts->used.count
     };
     cv_host host = { 0 };
-    cuvet_status status;
+    uint64_t said = count_said(ctx);
+    cuvet_status status = cv_host_read(ctx, src, off, count, &host);
+    bool silent = status == CUVET_OK && count_said(ctx) == said;
 
-    status = cv_host_read(ctx, src, off, count, &host);
     object.object = host.type == CV_ELF_REL;
     for (uint64_t i = 0; i < host.sections.count && status == CUVET_OK; i++) {
         const cv_host_section *section = cv_host_sections_at(&host.sections, i);
@@ -118,6 +124,8 @@ static cuvet_status read_object(cv_ctx *ctx, cv_hosts *hosts, const cuvet_source
         if (object.object && (section->kind == CV_HOSTOBJ_MODULE_ID || section->kind == CV_HOSTOBJ_KERNELS))
             status = read_texts(ctx, hosts, &object, section, all);
     }
+    if (silent)
+        cv_host_keep(shelf, ctx, &host);
     cv_host_free(ctx, &host);
     if (status == CUVET_OK)
         status = cv_verdict_status(ctx->verdict);
@@ -127,10 +135,10 @@ static cuvet_status read_object(cv_ctx *ctx, cv_hosts *hosts, const cuvet_source
 }
 
 cuvet_status cv_hosts_read_object(cv_ctx *ctx, cv_hosts *hosts, const cuvet_source *src, cv_span all,
-                                  uint64_t off, uint64_t count)
+                                  uint64_t off, uint64_t count, cv_host_shelf *shelf)
 {
     return count >= 4 && cv_u32_at(all, off) == CV_ELF_MAGIC && cv_u16_at(all, off + 18) != CV_EM_CUDA
-               ? read_object(ctx, hosts, src, all, off, count)
+               ? read_object(ctx, hosts, src, all, off, count, shelf)
                : CUVET_OK;
 }
 

@@ -253,7 +253,8 @@ static cuvet_status start(cv_ctx *ctx, cv_walk *walk, cv_step *step, cv_unit *ou
     else if (cv_locate_is_host(head)) {
         region->host = true;
         region->pos = region->off + 4;
-        status = cv_host_read(ctx, walk->src, region->off, region->end - region->off, &walk->host);
+        if (!walk->shelf || !cv_host_take(walk->shelf, ctx, region->off, &walk->host))
+            status = cv_host_read(ctx, walk->src, region->off, region->end - region->off, &walk->host);
     } else if (cv_u32_at(head, 0) == CV_FATBIN_OLD_MAGIC)
         cv_report(ctx, CV_R_FILE_OLD_MAGIC, region->off, 4, CV_FATBIN_OLD_MAGIC, 0);
     else if (cv_bc_probe(head) != CV_BC_NONE)

@@ -50,6 +50,12 @@ typedef struct cv_unit {
 cuvet_kind cv_unit_kind_of(uint16_t kind);
 
 CV_VEC(cv_units, cv_unit);
+
+/* Units that lie one behind the other. */
+typedef struct cv_listing {
+    const cv_units *units;
+    uint64_t first, count;
+} cv_listing;
 CV_VEC(cv_diags, cuvet_diag);
 
 typedef struct cv_result {

@@ -66,6 +66,11 @@ void cv_walk_forget(cv_walk *walk)
     walk->named = false;
 }
 
+bool cv_walk_is_inside(const cv_walk *walk)
+{
+    return walk->in_container && !walk->broken && walk->at < walk->body_end;
+}
+
 /* What a unit costs, however small it is: a result, its path, its counts. */
 #define UNIT_WORK UINT64_C(256)
 

@@ -50,7 +50,8 @@ typedef struct cv_walk {
     bool named;        /* … where it is already */
     cv_block ar_table; /* body of the // member */
     cv_host host;
-    cv_u64s found; /* containers of the current object, ascending */
+    cv_host_shelf *shelf; /* of host ELFs that somebody has read before; NULL: none */
+    cv_u64s found;        /* containers of the current object, ascending */
     /* the container that is walked now */
     bool in_container;
     bool broken;
@@ -75,6 +76,8 @@ CV_MUST cuvet_status cv_walk_next(cv_ctx *ctx, cv_walk *walk, cv_unit *out);
 bool cv_walk_is_first(const cv_walk *walk, uint64_t container_off);
 /* The units so far are done with: their names may go. */
 void cv_walk_forget(cv_walk *walk);
+/* Is there more to come of the container that the last unit is in? */
+bool cv_walk_is_inside(const cv_walk *walk);
 void cv_walk_close(cv_ctx *ctx, cv_walk *walk);
 
 #endif

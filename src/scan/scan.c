@@ -237,6 +237,11 @@ static bool kept_too_little(const cv_level *lv)
     return lv->lost || lv->walk.claims.failed;
 }
 
+static bool is_half_listed(const cv_scan *scan, const cv_level *lv)
+{
+    return scan->link && lv->units.count < CV_SCAN_BATCH && cv_walk_is_inside(&lv->walk);
+}
+
 /* Walk on until a batch of units is there, then examine it. */
 static cuvet_status fill(cv_scan *scan, cv_level *lv)
 {
@@ -244,7 +249,7 @@ static cuvet_status fill(cv_scan *scan, cv_level *lv)
     uint64_t want = scan->workers.count > 1 && scan->n_levels == 1 && !scan->budget.over ? lv->batch : 1;
 
     forget_batch(lv);
-    while (!lv->ended && lv->units.count < want) {
+    while (!lv->ended && (lv->units.count < want || is_half_listed(scan, lv))) {
         if (!add_unit(scan, lv))
             return no_memory(scan, &lv->ctx.mem);
     }
@@ -572,6 +577,43 @@ cuvet_status cv_scan_next(cv_scan *scan, cuvet_item *out)
     if (st != CUVET_OK && st != CUVET_END)
         raise_verdict(scan, st == CUVET_E_LIMIT ? CUVET_V_LIMIT : CUVET_V_ERROR);
     return st == CUVET_OK ? CUVET_END : st;
+}
+
+void cv_scan_for_link(cv_scan *scan, cv_host_shelf *shelf)
+{
+    scan->link = true;
+    top_level(scan)->walk.shelf = shelf;
+}
+
+/* Was anything but a note said by the walk between two units of a batch? */
+static bool has_findings(const cv_level *lv, uint64_t first, uint64_t end)
+{
+    for (uint64_t i = 0; i < lv->before.count; i++) {
+        uint64_t before = *cv_u64s_get(&lv->before, i);
+
+        if (before >= first && before <= end && cv_diags_get(&lv->diags, i)->severity != CUVET_NOTE)
+            return true;
+    }
+    return lv->lost;
+}
+
+bool cv_scan_container(const cv_scan *scan, cv_listing *out)
+{
+    const cv_level *lv = top_level(scan);
+    uint64_t first = lv->next_unit - 1, end = first;
+    const cv_unit *unit;
+
+    if (!scan->link || !scan->current || scan->n_levels != 1)
+        return false;
+    unit = cv_units_get(&lv->units, first);
+    if (unit->kind != CV_UNIT_MEMBER || unit->off != unit->container_off + CV_FATBIN_HEADER ||
+        unit->path.n > CUVET_PATH_MAX)
+        return false;
+    while (end < lv->units.count && cv_units_get(&lv->units, end)->container_off == unit->container_off &&
+           cv_units_get(&lv->units, end)->kind == CV_UNIT_MEMBER)
+        end++;
+    *out = (cv_listing){ &lv->units, first, end - first };
+    return !has_findings(lv, first, end) && (end < lv->units.count || !cv_walk_is_inside(&lv->walk));
 }
 
 cv_span cv_scan_payload(const cv_scan *scan)

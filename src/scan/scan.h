@@ -64,6 +64,7 @@ typedef struct cv_scan {
     bool push_nested;           /* the current unit holds a container: walk it next */
     bool begun;                 /* somebody asked for units … */
     bool ahead;                 /* … or some were examined before that */
+    bool link;                  /* somebody chooses one unit of each container */
     bool over;
 } cv_scan;
 
@@ -75,6 +76,12 @@ CV_MUST cuvet_status cv_scan_open(cv_scan *scan, const cuvet_alloc *alloc, const
  * done to somebody who asks for one unit after the other · NOMEM · IO */
 CV_MUST cuvet_status cv_scan_ahead(cv_scan *scan);
 CV_MUST cuvet_status cv_scan_next(cv_scan *scan, cuvet_item *out);
+/* The units are to be linked. Before the first one: containers are listed whole, as far as that is no more
+ * than a batch, and host ELFs on the shelf are not read again. */
+void cv_scan_for_link(cv_scan *scan, cv_host_shelf *shelf);
+/* All units of the container whose first one was delivered last, until the next one is asked for. False: the last one was not the first of a container, or that is damaged, or was not listed whole: it
+ * has to be walked by whoever wants to know. */
+CV_MUST bool cv_scan_container(const cv_scan *scan, cv_listing *out);
 /* Unpacked bytes of the last item; empty when there are none. */
 cv_span cv_scan_payload(const cv_scan *scan);
 void cv_scan_close(cv_scan *scan);
