@@ -166,6 +166,13 @@ static cv_span text_span(const char *text)
     return cv_span_of(text, text_length(text), 0);
 }
 
+static cuvet_status add_one(linker_state *linker, const cuvet_source *src, cv_span image, const char *name)
+{
+    const cv_link_piece piece = { .src = src, .image = image, .name = text_span(name), .host = CV_NONE };
+
+    return cv_linker_add(linker, &piece);
+}
+
 cuvet_status cuvet_linker_add(cuvet_ctx *ctx, cuvet_linker handle, const void *bytes, size_t size,
                               const char *name)
 {
@@ -175,10 +182,9 @@ cuvet_status cuvet_linker_add(cuvet_ctx *ctx, cuvet_linker handle, const void *b
     if (!ctx || !bytes || !name)
         return CUVET_E_NULL;
     status = cv_linker_use(ctx, handle, &linker);
-    return status == CUVET_OK ? cv_linker_done(ctx, handle,
-                                               cv_linker_add(linker, NULL, cv_span_of(bytes, size, 0),
-                                                             text_span(name), CV_NONE, false))
-                              : status;
+    return status == CUVET_OK
+               ? cv_linker_done(ctx, handle, add_one(linker, NULL, cv_span_of(bytes, size, 0), name))
+               : status;
 }
 
 cuvet_status cuvet_linker_add_source(cuvet_ctx *ctx, cuvet_linker handle, const cuvet_source *src,
@@ -194,10 +200,9 @@ cuvet_status cuvet_linker_add_source(cuvet_ctx *ctx, cuvet_linker handle, const 
     if (status != CUVET_OK)
         return status;
     status = cv_linker_use(ctx, handle, &linker);
-    return status == CUVET_OK ? cv_linker_done(ctx, handle,
-                                               cv_linker_add(linker, &from, cv_span_of(NULL, 0, 0),
-                                                             text_span(name), CV_NONE, false))
-                              : status;
+    return status == CUVET_OK
+               ? cv_linker_done(ctx, handle, add_one(linker, &from, cv_span_of(NULL, 0, 0), name))
+               : status;
 }
 
 cuvet_status cuvet_linker_add_file(cuvet_ctx *ctx, cuvet_linker handle, const cuvet_source *src,

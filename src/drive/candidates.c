@@ -3,6 +3,7 @@
 #include "drive/select.h"
 #include "intake/place.h"
 #include "intake/probe.h"
+#include "intake/region.h"
 #include "intake/walk.h"
 
 /* SM number of a raw device ELF, which the walk has recognised. */
@@ -60,7 +61,7 @@ static cuvet_status add(cv_input *in, const cuvet_source *src, uint32_t depth, c
                                         .payload_off = unit->off + unit->header_size,
                                         .stored_size = unit->payload_size,
                                         .depth = depth };
-    if (unit->kind == CV_UNIT_MEMBER) {
+    if (cv_unit_is_member(unit)) {
         flags = cv_fatbin_get(head, CV_FB_FIELD_MEMBER_FLAGS);
         candidate->pub.kind = cv_unit_kind_of((uint16_t)cv_fatbin_get(head, CV_FB_FIELD_MEMBER_KIND));
         candidate->pub.sm = (uint32_t)cv_fatbin_get(head, CV_FB_FIELD_MEMBER_ARCH);
@@ -68,7 +69,7 @@ static cuvet_status add(cv_input *in, const cuvet_source *src, uint32_t depth, c
         candidate->pub.suffix = flags & CV_FB_ARCH_A ? 'a' : flags & CV_FB_ARCH_F ? 'f' : 0;
         status = is_first(in, unit, to, &candidate->pub.first_container);
     } else {
-        candidate->pub.kind = unit->kind == CV_UNIT_TEXT ? CUVET_K_PTX : CUVET_K_CUBIN;
+        candidate->pub.kind = unit->row->kind;
         candidate->pub.flags = CV_FB_64BIT;
         if (candidate->pub.kind == CUVET_K_CUBIN)
             status = image_sm(in, src, unit, &candidate->pub.sm);
@@ -83,15 +84,15 @@ cuvet_status cv_input_walk(cv_input *in, const cuvet_source *src, uint64_t off, 
     cv_walk *walk = &in->walk;
     cuvet_status status;
 
-    status = cv_walk_open(&in->ctx, walk, src, off, end, CV_REGION_OBJECT, false);
+    status = cv_walk_open(&in->ctx, walk, src, off, end, false, false);
     walk->nested = depth > 0;
     while (status == CUVET_OK && (status = cv_walk_next(&in->ctx, walk, &in->unit)) == CUVET_OK) {
         if (cv_input_cancelled(in))
             status = CUVET_E_CANCELLED;
         else if (!cv_place_chosen(in->unit.place))
             cv_report(&in->ctx, CV_R_INPUT_PLACE, in->unit.off, 0, in->unit.place, 0);
-        else if (in->unit.kind != CV_UNIT_BITCODE &&
-                 in->unit.kind != CV_UNIT_LTOIR) /* no linker takes those */
+        else if (cv_unit_is_member(&in->unit) || in->unit.row->kind == CUVET_K_CUBIN ||
+                 in->unit.row->kind == CUVET_K_PTX) /* no linker takes other IR */
             status = add(in, src, depth, to);
         cv_walk_forget(walk);
     }
@@ -117,7 +118,7 @@ static cuvet_status add_direct(cv_input *in, const cuvet_content_info *content, 
     candidate->pub.sm = content->sm;
     candidate->pub.first_container = true;
     candidate->pub.stored_size = content->length;
-    candidate->unit.kind = kind == CUVET_K_PTX ? CV_UNIT_TEXT : CV_UNIT_IMAGE;
+    candidate->unit.row = cv_containers_of(kind);
     candidate->unit.payload_size = content->length;
     candidate->unit.referenced = true;
     return CUVET_OK;

@@ -58,7 +58,7 @@ cuvet_status cv_input_examine(cv_input *in, const cuvet_source *src, const cv_un
                                      .inner = in->ctx.inner,
                                      .anchor = in->ctx.anchor };
 
-    const uint64_t cost = unit->kind == CV_UNIT_MEMBER ? cv_budget_cost(&in->ctx.lim, unit_head(unit)) : 0;
+    const uint64_t cost = cv_unit_is_member(unit) ? cv_budget_cost(&in->ctx.lim, unit_head(unit)) : 0;
     cuvet_status status = afford(in, cost, unit->off);
 
     cv_result_free(&in->result);
@@ -280,7 +280,7 @@ static cuvet_status run(cv_input *in)
     }
     if (status != CUVET_OK || cv_input_cancelled(in))
         return status != CUVET_OK ? status : CUVET_E_CANCELLED;
-    if (in->candidates.count == 1 && candidate(in, 0)->unit.kind != CV_UNIT_MEMBER &&
+    if (in->candidates.count == 1 && !cv_unit_is_member(&candidate(in, 0)->unit) &&
         in->content.type != CUVET_K_FATBIN && in->content.type != CUVET_K_HOST_ELF &&
         in->content.type != CUVET_K_ARCHIVE)
         return select_direct(in, &level);

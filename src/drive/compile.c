@@ -3,6 +3,7 @@
 #include "proc/compile.h"
 #include "cubin/admit.h"
 #include "drive/select.h"
+#include "intake/region.h"
 
 CV_VEC(texts, const char *);
 
@@ -27,7 +28,7 @@ static cuvet_status member_text(cv_input *in, const cuvet_source *src, const cv_
     cuvet_status status;
 
     *text = cv_span_of(NULL, 0, 0);
-    if (unit->kind != CV_UNIT_MEMBER || unit->header_size == 0)
+    if (!cv_unit_is_member(unit))
         return CUVET_OK;
     status = cv_block_load(&in->ctx, header, src, unit->off, unit->header_size);
     if (status != CUVET_OK)
@@ -105,9 +106,10 @@ static cuvet_status call(cv_input *in, const cv_candidate *candidate, const opti
 /* Output of the compiler: examined and admitted as if it had come in a file. */
 static cuvet_status judge(cv_input *in, uint64_t at)
 {
-    cv_unit unit = {
-        .kind = CV_UNIT_IMAGE, .path = in->ctx.path, .payload_size = in->image.span.len, .referenced = true
-    };
+    cv_unit unit = { .row = cv_containers_of(CUVET_K_CUBIN),
+                     .path = in->ctx.path,
+                     .payload_size = in->image.span.len,
+                     .referenced = true };
     cuvet_target target = in->cfg.target;
     const cuvet_source src = cv_source_memory(in->image.mem, in->image.span.len);
     cuvet_status status;

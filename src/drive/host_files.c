@@ -61,6 +61,8 @@ static cuvet_status judge_member(cv_ctx *ctx, cv_hosts *hosts, const host_archiv
     if (!cv_work(ctx, text ? cv_min(body.len, ctx->lim.ptx_probe) : 1, archive->at))
         return CUVET_E_LIMIT;
     known = cv_classify_look(body, ctx->lim.ptx_probe, 0, &content, &why);
+    if (known == CUVET_OK && (begins_like_code(content.type) || content.type == CUVET_K_ARCHIVE))
+        cv_host_put_kind(archive->shelf, body.off, content.type);
     if (known == CUVET_OK && !is_strange(content.type, body) &&
         (begins_like_code(content.type) || content.type == CUVET_K_ARCHIVE || content.type == CUVET_K_PTX))
         return CUVET_OK;

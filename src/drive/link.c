@@ -10,7 +10,7 @@
 #include "intake/probe.h"
 
 /* Bytes of a device ELF that are looked at before it is read: its machine is among them. */
-enum { HEAD = 20, MACHINE_AT = 18, LEAST_ELF = 64 };
+enum { HEAD = 64, MACHINE_AT = 18 };
 
 /* Room that each piece asks for before anything is done with it. */
 enum { MOST_EVENTS = 4 };
@@ -27,7 +27,8 @@ typedef struct file_at_hand {
     uint64_t container;  /* the last one that was looked at */
     cuvet_status status; /* the last refusal */
     uint64_t file_at;    /* its name, in the pool of the events */
-    cv_host_shelf shelf; /* what was read of its host objects */
+    cv_class known;      /* what it is */
+    cv_host_shelf shelf; /* what is known of it and its members */
     /* the piece */
     uint64_t member_at, off;
     cv_u8s title; /* "lib.a(member.o)" */
@@ -83,9 +84,15 @@ static void take(file_at_hand *file, cuvet_status status)
 static void add_image(file_at_hand *file, uint64_t off, cv_span image)
 {
     cv_linker *linker = file->linker;
+    const cv_link_piece piece = { .image = image,
+                                  .name = title_of(file),
+                                  .host = cv_hosts_at(&linker->hosts, off),
+                                  .of_system = linker->of_system,
+                                  .known = image.base == file->bytes.base && image.len == file->bytes.len
+                                               ? &file->known
+                                               : NULL };
 
-    take(file, cv_linker_add(linker, NULL, image, title_of(file), cv_hosts_at(&linker->hosts, off),
-                             linker->of_system));
+    take(file, cv_linker_add(linker, &piece));
 }
 
 /* A library has code for many targets, and whole programs beside what can be linked: that is no error of the
@@ -367,43 +374,59 @@ static bool read_hosts(file_at_hand *file)
     return false;
 }
 
-static void add_bytes(file_at_hand *file)
-{
-    cv_linker *linker = file->linker;
-    cuvet_content_info content;
-    cuvet_status status;
-
-    cv_ctx_unit(&linker->ctx, file->bytes.len);
-    status = cv_classify(&linker->ctx, file->bytes, 0, &content);
-    if (content.type == CUVET_K_CUBIN)
-        cv_linker_drop(linker); /* the linker says it */
-    if (status == CUVET_OK && !read_hosts(file))
-        return;
-    if (content.type == CUVET_K_CUBIN) {
-        add_image(file, 0, file->bytes);
-    } else if (status != CUVET_OK) {
-        refuse(file, status);
-    } else if (content.type == CUVET_K_PTX) {
-        refuse_kind(file, CUVET_EVENT_NEEDS_COMPILER);
-    } else if (content.type == CUVET_K_NVVM || content.type == CUVET_K_LTOIR) {
-        refuse_kind(file, CUVET_EVENT_NEEDS_LTO);
-    } else if (content.thin) {
-        refuse_kind(file, CUVET_EVENT_THIN);
-    } else {
-        file->archive = content.type == CUVET_K_ARCHIVE;
-        open_up(file);
-        judge_empty(file, content.type);
-    }
-}
-
-/* A device ELF by its magic and machine: the linker reads it itself, and says what else is wrong with it. */
-static bool is_device_elf(const cuvet_source *src)
+/* Is it a file whose first bytes tell all that there is to know of its kind? Then it was looked at. A device
+ * ELF is one by its magic and machine: the linker reads it itself, and says what else is wrong with it. */
+static bool look_at_head(file_at_hand *file, const cuvet_source *src, bool *device)
 {
     uint8_t head[HEAD];
     cv_span bytes = cv_span_of(head, sizeof(head), 0);
+    cv_class *known = &file->known;
 
-    return src->length >= LEAST_ELF && src->read_at(src->user, 0, head, sizeof(head)) == CUVET_OK &&
-           cv_u32_at(bytes, 0) == CV_ELF_MAGIC && cv_u16_at(bytes, MACHINE_AT) == CV_EM_CUDA;
+    *device = false;
+    if (src->length < sizeof(head) || src->read_at(src->user, 0, head, sizeof(head)) != CUVET_OK ||
+        cv_u32_at(bytes, 0) != CV_ELF_MAGIC)
+        return false;
+    known->status = cv_classify_look(bytes, sizeof(head), 0, &known->content, &known->why);
+    *device = cv_u16_at(bytes, MACHINE_AT) == CV_EM_CUDA;
+    return true;
+}
+
+static void look_at_bytes(file_at_hand *file)
+{
+    cv_class *known = &file->known;
+
+    known->status =
+        cv_classify_look(file->bytes, file->linker->ctx.lim.ptx_probe, 0, &known->content, &known->why);
+}
+
+static void add_bytes(file_at_hand *file)
+{
+    cv_linker *linker = file->linker;
+    const cuvet_content_info *content = &file->known.content;
+    cuvet_status status = file->known.status;
+
+    cv_ctx_unit(&linker->ctx, file->bytes.len);
+    if (content->type != CUVET_K_CUBIN)
+        (void)cv_class_say(&linker->ctx, &file->known); /* of a device ELF the linker says it */
+    if (status == CUVET_OK && content->type != CUVET_K_PTX)
+        cv_host_put_kind(&file->shelf, 0, content->type);
+    if (status == CUVET_OK && !read_hosts(file))
+        return;
+    if (content->type == CUVET_K_CUBIN) {
+        add_image(file, 0, file->bytes);
+    } else if (status != CUVET_OK) {
+        refuse(file, status);
+    } else if (content->type == CUVET_K_PTX) {
+        refuse_kind(file, CUVET_EVENT_NEEDS_COMPILER);
+    } else if (content->type == CUVET_K_NVVM || content->type == CUVET_K_LTOIR) {
+        refuse_kind(file, CUVET_EVENT_NEEDS_LTO);
+    } else if (content->thin) {
+        refuse_kind(file, CUVET_EVENT_THIN);
+    } else {
+        file->archive = content->type == CUVET_K_ARCHIVE;
+        open_up(file);
+        judge_empty(file, content->type);
+    }
 }
 
 /* The whole file: a link looks at all of it. What the system says is told by the status alone. */
@@ -441,17 +464,27 @@ static cuvet_status begin_file(file_at_hand *file)
     return status;
 }
 
+static void add_device_elf(file_at_hand *file, const cuvet_source *src)
+{
+    const cv_link_piece piece = { .src = src, .name = file->name, .host = CV_NONE, .known = &file->known };
+
+    take(file, cv_linker_add(file->linker, &piece));
+}
+
 static void add_file(file_at_hand *file, const cuvet_source *src)
 {
     cv_linker *linker = file->linker;
     cv_block bytes = { 0 };
+    bool device = false, looked = look_at_head(file, src, &device);
     cuvet_status status;
 
-    if (is_device_elf(src)) {
-        take(file, cv_linker_add(linker, src, file->bytes, file->name, CV_NONE, false));
+    if (device) {
+        add_device_elf(file, src);
         return;
     }
     status = load(file, src, &bytes);
+    if (status == CUVET_OK && !looked)
+        look_at_bytes(file);
     if (status == CUVET_OK)
         add_bytes(file);
     else

@@ -10,6 +10,7 @@
 #include "drive/select.h"
 #include "finalize/external.h"
 #include "finalize/job.h"
+#include "intake/probe.h"
 #include "link/run.h"
 #include "scan/scan.h"
 
@@ -82,10 +83,17 @@ typedef struct cv_linker {
 /* prepare.c */
 /* Work on the input that comes next, as if it had so many bytes. */
 void cv_linker_unit(cv_linker *linker, uint64_t bytes);
-/* Examine, admit and finalize one device ELF, and hand it to the link: from memory, or from a source when
- * that is given. Its status is that of cuvet_linker_add(). */
-CV_MUST cuvet_status cv_linker_add(cv_linker *linker, const cuvet_source *src, cv_span image, cv_span name,
-                                   cv_id host, bool of_system);
+/* One device ELF on its way into the link: from memory, or from a source when that is given. */
+typedef struct cv_link_piece {
+    const cuvet_source *src;
+    cv_span image, name;
+    cv_id host; /* CV_NONE: of none */
+    bool of_system;
+    const cv_class *known; /* what it is; NULL: nobody has looked */
+} cv_link_piece;
+
+/* Examine, admit and finalize it, and hand it to the link. Its status is that of cuvet_linker_add(). */
+CV_MUST cuvet_status cv_linker_add(cv_linker *linker, const cv_link_piece *piece);
 /* The same for what a selection has chosen and examined: its bytes and its parsed object are moved. */
 CV_MUST cuvet_status cv_linker_add_chosen(cv_linker *linker, cv_input *choice, cv_span name, cv_id host,
                                           bool of_system);

@@ -81,28 +81,33 @@ static cuvet_status examine(cv_linker *linker, cv_span image)
     return status == CUVET_OK ? cv_verdict_status(linker->ctx.verdict) : status;
 }
 
-/* Is it a device ELF at all? */
-static cuvet_status check_class(cv_linker *linker, cv_span image)
+/* Is it a device ELF at all? Nobody asks who knows. */
+static cuvet_status check_class(cv_linker *linker, cv_span image, const cv_class *known)
 {
-    cuvet_content_info content;
-    cuvet_status status = cv_classify(&linker->ctx, image, 0, &content);
+    cv_class answer = { 0 };
+    cuvet_status status;
 
-    return status == CUVET_OK && content.type != CUVET_K_CUBIN
-               ? cv_reject(&linker->ctx, CV_R_LINK_CONTENT, image.off, cv_class_number(content.type),
+    if (known)
+        answer = *known;
+    else
+        answer.status = cv_classify_look(image, linker->ctx.lim.ptx_probe, 0, &answer.content, &answer.why);
+    status = cv_class_say(&linker->ctx, &answer);
+    return status == CUVET_OK && answer.content.type != CUVET_K_CUBIN
+               ? cv_reject(&linker->ctx, CV_R_LINK_CONTENT, image.off, cv_class_number(answer.content.type),
                            cv_class_number(CUVET_K_CUBIN))
                : status;
 }
 
 /* Class, rules, admission, in this order; all that is wrong is said. What passes becomes the link's. What
  * was examined before, strictly and without an error, was found to be a device ELF by then. */
-static cuvet_status judge(cv_linker *linker, cv_link_input *in, bool examined)
+static cuvet_status judge(cv_linker *linker, cv_link_input *in, bool examined, const cv_class *known)
 {
     const cv_span image = in->bytes.span;
     const cv_admit_for wanted = { .target = linker->opts.target,
                                   .policy = linker->opts.policy,
                                   .toolkit = linker->opts.toolkit,
                                   .finished = !linker->generator.compiler.compile };
-    cuvet_status status = examined ? CUVET_OK : check_class(linker, image);
+    cuvet_status status = examined ? CUVET_OK : check_class(linker, image, known);
 
     if (status == CUVET_OK && !examined)
         status = examine(linker, image);
@@ -119,7 +124,7 @@ static cuvet_status judge(cv_linker *linker, cv_link_input *in, bool examined)
 
 /* With its bytes in memory: in->bytes is the link's afterwards, or gone. */
 static cuvet_status add(cv_linker *linker, cv_link_input *in, cv_span name, bool examined,
-                        cuvet_status status)
+                        const cv_class *known, cuvet_status status)
 {
     linker->retargeted = false;
     if (status == CUVET_OK)
@@ -130,7 +135,7 @@ static cuvet_status add(cv_linker *linker, cv_link_input *in, cv_span name, bool
         !cv_link_inputs_reserve(&linker->ctx.mem, &linker->input, linker->input.count + 1))
         status = cv_nomem(&linker->ctx, 0);
     if (status == CUVET_OK)
-        status = judge(linker, in, examined);
+        status = judge(linker, in, examined, known);
     else if (examined)
         cv_cubin_free(&linker->ctx, &linker->picture);
     if (status == CUVET_OK && cv_link_inputs_push(&linker->ctx.mem, &linker->input, *in)) {
@@ -151,11 +156,10 @@ static cuvet_status load_whole(cv_linker *linker, const cuvet_source *src, cv_bl
     return status == CUVET_OK ? cv_source_unchanged(&linker->ctx, src, &before) : status;
 }
 
-cuvet_status cv_linker_add(cv_linker *linker, const cuvet_source *src, cv_span image, cv_span name,
-                           cv_id host, bool of_system)
+cuvet_status cv_linker_add(cv_linker *linker, const cv_link_piece *piece)
 {
-    cv_link_input in = { .bytes = { 0 }, .name = { 0 }, .host = host, .of_system = of_system };
-    uint64_t count = src ? src->length : image.len;
+    cv_link_input in = { .bytes = { 0 }, .name = { 0 }, .host = piece->host, .of_system = piece->of_system };
+    uint64_t count = piece->src ? piece->src->length : piece->image.len;
     cuvet_status status;
 
     if (linker->state != CV_LINKER_COLLECTING)
@@ -164,11 +168,11 @@ cuvet_status cv_linker_add(cv_linker *linker, const cuvet_source *src, cv_span i
     cv_cubin_init(&linker->picture);
     if (count > linker->ctx.lim.input)
         status = cv_reject(&linker->ctx, CV_R_LIMIT_INPUT, 0, count, linker->ctx.lim.input);
-    else if (src)
-        status = load_whole(linker, src, &in.bytes);
+    else if (piece->src)
+        status = load_whole(linker, piece->src, &in.bytes);
     else
-        status = cv_block_copy(&linker->ctx, &in.bytes, image);
-    return add(linker, &in, name, false, status);
+        status = cv_block_copy(&linker->ctx, &in.bytes, piece->image);
+    return add(linker, &in, piece->name, false, piece->known, status);
 }
 
 cuvet_status cv_linker_add_chosen(cv_linker *linker, cv_input *choice, cv_span name, cv_id host,
@@ -182,5 +186,5 @@ cuvet_status cv_linker_add_chosen(cv_linker *linker, cv_input *choice, cv_span n
         status = cv_reject(&linker->ctx, CV_R_LIMIT_INPUT, 0, choice->out.n, linker->ctx.lim.input);
     else
         status = cv_input_move_out(choice, &linker->ctx, &in.bytes, &linker->picture);
-    return add(linker, &in, name, status == CUVET_OK, status);
+    return add(linker, &in, name, status == CUVET_OK, NULL, status);
 }

@@ -5,6 +5,8 @@
 #ifndef CV_HOST_HOST_H
 #define CV_HOST_HOST_H
 
+#include <cuvet/kind.h>
+
 #include "base/vec.h"
 #include "format/hostobj/read.h"
 #include "io/source.h"
@@ -65,14 +67,22 @@ typedef struct cv_host {
     uint64_t work; /* that reading it took */
 } cv_host;
 
-CV_VEC(cv_host_list, cv_host);
+/* What is known of a file or member of a source before somebody walks it: what it is, and its tables, when
+ * they were read and nothing was said of them. */
+typedef struct cv_known {
+    uint64_t base;   /* where it begins */
+    cuvet_kind kind; /* NONE: nobody has looked */
+    bool read;       /* there is a host */
+    cv_host host;
+} cv_known;
 
-/* Host ELFs of one source that were read before somebody walks it, in the order of the file: nothing was said
- * of them, and the walk takes them as they are. */
+CV_VEC(cv_known_list, cv_known);
+
+/* In the order of the source. */
 typedef struct cv_host_shelf {
     cv_mem *mem; /* what they are in */
-    cv_host_list list;
-    uint64_t next; /* not taken yet */
+    cv_known_list list;
+    uint64_t next; /* not asked for yet */
 } cv_host_shelf;
 
 /* So many are kept at once: what lies behind them is read again. */
@@ -86,12 +96,15 @@ CV_MUST cuvet_status cv_host_read(cv_ctx *ctx, const cuvet_source *src, uint64_t
                                   cv_host *out);
 void cv_host_free(cv_ctx *ctx, cv_host *host);
 
-/* Keep it, when there is room: *host is zero afterwards. */
+/* What begins there is of that kind. Without room it is forgotten, and looked at again. */
+void cv_host_put_kind(cv_host_shelf *shelf, uint64_t base, cuvet_kind kind);
+/* Keep the host, when there is room: *host is zero afterwards. */
 void cv_host_keep(cv_host_shelf *shelf, cv_ctx *ctx, cv_host *host);
-/* The one that begins at 'base', with what reading it cost; *out was zero. False: it is not there, or too
+/* NONE: it is not known. */
+CV_MUST cuvet_kind cv_host_kind_at(cv_host_shelf *shelf, uint64_t base);
+/* The host that begins at 'base', for what reading it cost; *out was zero. False: it is not there, or too
  * dear for what is left, and has to be read. */
 CV_MUST bool cv_host_take(cv_host_shelf *shelf, cv_ctx *ctx, uint64_t base, cv_host *out);
-void cv_host_shelf_clear(cv_host_shelf *shelf);
 void cv_host_shelf_free(cv_host_shelf *shelf);
 
 /* What is this byte for? */

@@ -45,8 +45,8 @@ typedef struct cv_hosts {
 void cv_hosts_init(cv_hosts *hosts, uint64_t key0, uint64_t key1);
 void cv_hosts_free(cv_mem *mem, cv_hosts *hosts);
 /* What a host object of a file says; anything that is none is left alone. off, n: its place in 'all', the
- * bytes of the file. What was read without a word goes to the shelf. @return OK · MALFORMED, TRUNCATED, LIMIT (reported) · NOMEM · REFUSED (a module has no
- * proper name) */
+ * bytes of the file. What was read without a word goes to the shelf. @return OK · MALFORMED, TRUNCATED, LIMIT
+ * (reported) · NOMEM · REFUSED (a module has no proper name) */
 CV_MUST cuvet_status cv_hosts_read_object(cv_ctx *ctx, cv_hosts *hosts, const cuvet_source *src, cv_span all,
                                           uint64_t off, uint64_t count, cv_host_shelf *shelf);
 /* Something is said of the member of an archive from off to end; name: empty, when it has none.

@@ -21,45 +21,75 @@ void cv_host_free(cv_ctx *ctx, cv_host *host)
     free_at(&ctx->mem, host);
 }
 
+/* The entry of what begins there, a new one if need be; NULL: there is no room. */
+static cv_known *entry_for(cv_host_shelf *shelf, uint64_t base)
+{
+    uint64_t count = shelf->list.count;
+    cv_known *last = count ? cv_known_list_at(&shelf->list, count - 1) : NULL;
+
+    if (last && last->base == base)
+        return last;
+    if (count >= CV_HOST_SHELF_MAX || (last && last->base > base) ||
+        !cv_known_list_push(shelf->mem, &shelf->list, (cv_known){ .base = base }))
+        return NULL;
+    return cv_known_list_at(&shelf->list, count);
+}
+
+/* The same of one that is there. */
+static cv_known *entry_at(cv_host_shelf *shelf, uint64_t base)
+{
+    while (shelf->next < shelf->list.count) {
+        cv_known *known = cv_known_list_at(&shelf->list, shelf->next);
+
+        if (known->base >= base)
+            return known->base == base ? known : NULL;
+        shelf->next++;
+    }
+    return NULL;
+}
+
+void cv_host_put_kind(cv_host_shelf *shelf, uint64_t base, cuvet_kind kind)
+{
+    cv_known *known = entry_for(shelf, base);
+
+    if (known)
+        known->kind = kind;
+}
+
 void cv_host_keep(cv_host_shelf *shelf, cv_ctx *ctx, cv_host *host)
 {
-    if (shelf->list.count >= CV_HOST_SHELF_MAX ||
-        !cv_host_list_room(shelf->mem, &shelf->list, shelf->list.count + 1) ||
-        !cv_mem_move(shelf->mem, &ctx->mem, bytes_of(host)))
+    cv_known *known = entry_for(shelf, host->base);
+
+    if (!known || known->read || !cv_mem_move(shelf->mem, &ctx->mem, bytes_of(host)))
         return; /* it is read again */
-    if (cv_host_list_push(shelf->mem, &shelf->list, *host))
-        *host = (cv_host){ 0 };
+    known->host = *host;
+    known->read = true;
+    *host = (cv_host){ 0 };
+}
+
+cuvet_kind cv_host_kind_at(cv_host_shelf *shelf, uint64_t base)
+{
+    const cv_known *known = entry_at(shelf, base);
+
+    return known ? known->kind : CUVET_K_NONE;
 }
 
 bool cv_host_take(cv_host_shelf *shelf, cv_ctx *ctx, uint64_t base, cv_host *out)
 {
-    cv_host *host = NULL;
+    cv_known *known = entry_at(shelf, base);
 
-    while (shelf->next < shelf->list.count) {
-        host = cv_host_list_at(&shelf->list, shelf->next);
-        if (host->base >= base)
-            break;
-        shelf->next++;
-    }
-    if (shelf->next >= shelf->list.count || host->base != base || cv_ctx_work(ctx) < host->work ||
-        !cv_work(ctx, host->work, base) || !cv_mem_move(&ctx->mem, shelf->mem, bytes_of(host)))
+    if (!known || !known->read || cv_ctx_work(ctx) < known->host.work ||
+        !cv_work(ctx, known->host.work, base) || !cv_mem_move(&ctx->mem, shelf->mem, bytes_of(&known->host)))
         return false;
-    *out = *host;
-    *host = (cv_host){ .base = base };
-    shelf->next++;
+    *out = known->host;
+    known->host = (cv_host){ 0 };
+    known->read = false;
     return true;
-}
-
-void cv_host_shelf_clear(cv_host_shelf *shelf)
-{
-    for (uint64_t i = 0; i < shelf->list.count; i++)
-        free_at(shelf->mem, cv_host_list_at(&shelf->list, i));
-    cv_host_list_clear(&shelf->list);
-    shelf->next = 0;
 }
 
 void cv_host_shelf_free(cv_host_shelf *shelf)
 {
-    cv_host_shelf_clear(shelf);
-    cv_host_list_free(shelf->mem, &shelf->list);
+    for (uint64_t i = 0; i < shelf->list.count; i++)
+        free_at(shelf->mem, &cv_known_list_at(&shelf->list, i)->host);
+    cv_known_list_free(shelf->mem, &shelf->list);
 }

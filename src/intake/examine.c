@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "intake/unit.h"
+#include "intake/examine.h"
 
 #include "bytes/search.h"
 #include "cubin/admit.h"
 #include "cubin/producer.h"
 #include "format/elf/read.h"
 #include "format/ptx/read.h"
-#include "intake/kind_code.h"
 #include "intake/kind_fatbin_agree.h"
 #include "intake/locate.h"
+#include "intake/region.h"
 
 void cv_worker_init(cv_worker *worker, const cuvet_alloc *alloc, const cuvet_limits *lim)
 {
@@ -60,32 +60,27 @@ static void keep_diag(void *user, const cuvet_diag *diag)
         result->live_said = true;
 }
 
-typedef struct examine_job {
-    cv_worker *worker;
-    cv_ctx *ctx;
-    const cuvet_source *src;
-    const cv_unit *unit;
-    const cv_examine_options *opt;
-    cv_result *result;
-    cv_span near;   /* all of a small unit, or empty */
-    cv_span stored; /* its payload, … */
-    bool loaded;    /* … once that was read */
-} examine_job;
-
 /* The content of a unit lies in decompressed bytes; whatever is reported there is inner. */
-static void enter(const examine_job *job, uint64_t anchor, bool inner)
+static void enter(const cv_examine_job *job, uint64_t anchor, bool inner)
 {
     if (inner)
         cv_ctx_enter_inner(job->ctx, anchor);
 }
 
-static void leave(const examine_job *job)
+static void leave(const cv_examine_job *job)
 {
     if (!job->opt->inner)
         cv_ctx_leave_inner(job->ctx);
 }
 
-static void examine_elf(const examine_job *job, const cv_fatbin_member *member, cv_span content, bool inner)
+cuvet_status cv_job_keep(const cv_examine_job *job, cuvet_status status)
+{
+    if (status == CUVET_E_NOMEM || status == CUVET_E_INTERNAL)
+        job->result->status = status;
+    return status;
+}
+
+void cv_job_elf(const cv_examine_job *job, const cv_fatbin_member *member, cv_span content, bool inner)
 {
     cv_result *result = job->result;
     cv_ledger *ledger = !job->opt->ledger ? NULL : inner ? &result->inner : &result->file;
@@ -135,7 +130,7 @@ static void examine_elf(const examine_job *job, const cv_fatbin_member *member, 
                   content.len);
 }
 
-static void examine_ptx(const examine_job *job, const cv_fatbin_member *member, cv_span content, bool inner)
+void cv_job_ptx(const cv_examine_job *job, const cv_fatbin_member *member, cv_span content, bool inner)
 {
     cv_ptx_form form = !member ? CV_PTX_BARE : inner ? CV_PTX_MEMBER : CV_PTX_PADDED;
     uint64_t errors = job->ctx->n_errors;
@@ -169,7 +164,7 @@ static void examine_ptx(const examine_job *job, const cv_fatbin_member *member, 
 /* More device code in the content: walked after this unit was delivered. Until then only the place is kept;
  * what was decompressed is unpacked once more, so that a batch of such units never holds more than one
  * content. What is stored raw is walked where it lies. */
-static void nest(const examine_job *job, cv_span content, bool inner, uint64_t from)
+void cv_job_nest(const cv_examine_job *job, cv_span content, bool inner, uint64_t from)
 {
     job->result->nested = true;
     job->result->nested_off = from;
@@ -201,8 +196,8 @@ static bool is_hidden(cv_span content, uint64_t at, bool packed)
 #define HIT_WORK UINT64_C(32)
 
 /* Look for a container or a device ELF in [from, end) of the content: that is paid for. */
-static void find_in(const examine_job *job, cv_span content, bool inner, bool packed, uint64_t from,
-                    uint64_t end)
+void cv_job_find(const cv_examine_job *job, cv_span content, bool inner, bool packed, uint64_t from,
+                 uint64_t end)
 {
     cv_span part = content;
     uint64_t at = from;
@@ -218,7 +213,7 @@ static void find_in(const examine_job *job, cv_span content, bool inner, bool pa
             enter(job, job->unit->off + job->unit->header_size, inner);
             cv_report(job->ctx, CV_R_FATBIN_HIDDEN, content.off + at, 8, at, 0);
             leave(job);
-            nest(job, content, inner, at);
+            cv_job_nest(job, content, inner, at);
         }
         at += 4;
     }
@@ -227,7 +222,7 @@ static void find_in(const examine_job *job, cv_span content, bool inner, bool pa
 /* Bytes that a format leaves free (debug data, string tables, opaque payloads) can hold a whole container:
  * they are searched at every offset, as the file itself is. Unpacked machine code is not: reading it once
  * more would cost more than everything else that is done with it. Whatever lies outside of it is. */
-static void find_hidden(const examine_job *job, cv_span content, bool inner)
+void cv_job_find_hidden(const cv_examine_job *job, cv_span content, bool inner)
 {
     const cv_cubin *cubin = &job->worker->cubin;
     uint64_t pos = 0;
@@ -242,298 +237,37 @@ static void find_hidden(const examine_job *job, cv_span content, bool inner)
         if (!sec || !sec->in_file || (sec->role != CV_ROLE_TEXT && sec->role != CV_ROLE_CAPMERC_TEXT) ||
             sec->header.off < pos)
             continue;
-        find_in(job, content, inner, false, pos, sec->header.off + 3); /* a magic may end in the code */
+        cv_job_find(job, content, inner, false, pos, sec->header.off + 3); /* a magic may end in the code */
         pos = sec->header.off + sec->header.size;
     }
-    find_in(job, content, inner, false, pos, content.len);
+    cv_job_find(job, content, inner, false, pos, content.len);
 }
 
-static void examine_content(const examine_job *job, const cv_fatbin_member *member, cv_span content,
-                            bool inner)
-{
-    cv_result *result = job->result;
-
-    result->payload = content;
-    result->item.examined = true;
-    if (cv_u32_at(content, 0) == CV_FATBIN_MAGIC) {
-        cv_report(job->ctx, CV_R_FATBIN_NESTED, job->unit->off + job->unit->header_size, 0, 0, 0);
-        result->item.kind = CUVET_K_FATBIN;
-        nest(job, content, inner, 0);
-        result->nested_whole = true;
-        return;
-    }
-    if (!cv_agree_kind(job->ctx, member, job->unit->off, content))
-        return;
-    if (member->kind == CV_FB_KIND_ELF) {
-        examine_elf(job, member, content, inner);
-    } else if (member->kind == CV_FB_KIND_PTX) {
-        examine_ptx(job, member, content, inner);
-    } else if (member->kind == CV_FB_KIND_LTOIR) {
-        cv_path_push(job->ctx, CUVET_P_LTOIR, false, 0);
-        cv_agree_ltoir(job->ctx, member, job->unit->off, content);
-        cv_path_pop(job->ctx);
-    } else {
-        result->item.examined = false; /* CV_R_FATBIN_KIND has said so */
-    }
-}
-
-/* A status that is not a finding ends the scan. */
-static cuvet_status keep(const examine_job *job, cuvet_status status)
-{
-    if (status == CUVET_E_NOMEM || status == CUVET_E_INTERNAL)
-        job->result->status = status;
-    return status;
-}
-
-/* Padding behind a compressed payload. */
-static void check_padding(const examine_job *job, cv_span pad)
-{
-    if (cv_span_find_nonzero(pad) != pad.len)
-        cv_report(job->ctx, CV_R_FATBIN_PAYLOAD_PADDING, pad.off, pad.len, 1, pad.len);
-}
-
-/* The payload as it is stored: read by who needs it first. */
-static cuvet_status load_stored(examine_job *job)
-{
-    uint64_t off = job->unit->off + job->unit->header_size, len = job->unit->payload_size;
-    cuvet_status status = CUVET_OK;
-
-    if (job->loaded)
-        return CUVET_OK;
-    if (!cv_near(job->near, off, len, &job->stored)) {
-        status = keep(job, cv_block_load(job->ctx, &job->worker->stored, job->src, off, len));
-        job->stored = job->worker->stored.span;
-    }
-    job->loaded = status == CUVET_OK;
-    return status;
-}
-
-/* A copy of what is stored raw, which can be handed on without the file. */
-static bool own_content(const examine_job *job, cv_span *content)
-{
-    content->off = 0;
-    if (keep(job, cv_block_copy(job->ctx, &job->worker->unpacked, *content)) != CUVET_OK)
-        return false;
-    *content = job->worker->unpacked.span;
-    return true;
-}
-
-/* Payload of a member: padding, method, limits, bytes. *inner: content is decompressed. False: no content. */
-static bool unpack_member(examine_job *job, const cv_fatbin_member *member, cv_span *content, bool *inner)
-{
-    cv_codec_kind method = member->flags & CV_FB_LZ4 ? CV_CODEC_LZ4 : CV_CODEC_ZSTD;
-    cv_span stored;
-
-    *inner = false;
-    if (load_stored(job) != CUVET_OK)
-        return false;
-    *content = job->stored;
-    if (!(member->flags & CV_FB_COMPRESSED))
-        return !job->opt->own || own_content(job, content);
-    check_padding(job, cv_span_tail(job->stored, member->compressed_size));
-    if (member->flags & CV_FB_SCRAMBLED) {
-        cv_report(job->ctx, CV_R_FATBIN_OPAQUE, job->stored.off, member->compressed_size,
-                  member->compressed_size, 0);
-        return false;
-    }
-    if (!cv_span_sub(job->stored, 0, member->compressed_size, &stored))
-        return false;
-    if (keep(job, cv_codec_decode(job->ctx, &job->worker->codec, method, stored, member->uncompressed_size,
-                                  &job->worker->unpacked)) != CUVET_OK)
-        return false;
-    *content = job->worker->unpacked.span;
-    *inner = true;
-    return true;
-}
-
-static cuvet_compression method_of(const cv_fatbin_member *member)
-{
-    uint64_t flags = member->flags & CV_FB_COMPRESSED;
-
-    if (flags == 0)
-        return CUVET_Z_NONE;
-    if (member->flags & CV_FB_SCRAMBLED)
-        return CUVET_Z_OPAQUE;
-    return flags == CV_FB_LZ4 ? CUVET_Z_LZ4 : flags == CV_FB_ZSTD ? CUVET_Z_ZSTD : CUVET_Z_UNKNOWN;
-}
-
-static void fill_item(const examine_job *job, const cv_fatbin_member *member)
-{
-    cuvet_item *item = &job->result->item;
-
-    item->kind = cv_unit_kind_of(member->kind);
-    item->compression = method_of(member);
-    item->raw_kind = member->kind;
-    item->major = member->major;
-    item->minor = member->minor;
-    item->arch = member->arch;
-    item->suffix = member->flags & CV_FB_ARCH_A ? 'a' : member->flags & CV_FB_ARCH_F ? 'f' : 0;
-    item->flags = member->flags;
-    item->stored_size = member->flags & CV_FB_COMPRESSED
-                            ? cv_min(member->compressed_size, member->payload_size)
-                            : member->payload_size;
-    item->unpacked_size = member->flags & CV_FB_COMPRESSED ? member->uncompressed_size : member->payload_size;
-    for (uint64_t k = 0; k < member->ident.len; k++) {
-        if (!cv_u8s_push(job->result->mem, &job->result->ident, cv_u8_at(member->ident, k))) {
-            job->result->status = CUVET_E_NOMEM;
-            return;
-        }
-    }
-}
-
-static void claim_member(const examine_job *job, const cv_fatbin_member *member, cv_span header)
-{
-    cv_ledger *ledger = &job->result->file;
-    uint64_t at = header.off + CV_FATBIN_MEMBER,
-             ident = member->ident.len ? cv_sat_align(member->ident.len + 1, 8) : 0;
-    uint64_t payload = header.off + header.len, stored = job->result->item.stored_size;
-
-    cv_ledger_claim(job->ctx, ledger, header.off, CV_FATBIN_MEMBER, CV_CLAIM_MEMBER_HEADER, 0, false);
-    cv_ledger_claim(job->ctx, ledger, at, ident, CV_CLAIM_IDENTIFIER, 0, false);
-    if (member->has_options)
-        cv_ledger_claim(job->ctx, ledger, at + ident, header.len - CV_FATBIN_MEMBER - ident, CV_CLAIM_OPTIONS,
-                        0, false);
-    else
-        cv_ledger_claim(job->ctx, ledger, at + ident, header.len - CV_FATBIN_MEMBER - ident,
-                        CV_CLAIM_HEADER_PADDING, 0, false);
-    /* A raw ELF claims its own parts; everything else is one payload. */
-    if (job->result->claimed && job->result->item.compression == CUVET_Z_NONE)
-        stored = cv_min(job->result->item.unpacked_size, member->payload_size);
-    else
-        cv_ledger_claim(job->ctx, ledger, payload, stored, CV_CLAIM_PAYLOAD, 0, false);
-    cv_ledger_claim(job->ctx, ledger, payload + stored, member->payload_size - stored,
-                    CV_CLAIM_PAYLOAD_PADDING, 0, false);
-}
-
-/* Without the payload: the true size of what is stored raw comes from its tables, or from where its text
- * ends. */
-static void size_raw(const examine_job *job, const cv_fatbin_member *member)
-{
-    uint64_t at = job->unit->off + job->unit->header_size, end = at + member->payload_size, extent = 0, tail;
-    cv_located found = CV_LOCATED_NO;
-
-    if (member->flags & CV_FB_COMPRESSED || member->payload_size == 0)
-        return;
-    if (member->kind == CV_FB_KIND_ELF) {
-        if (keep(job, cv_locate_extent(job->ctx, &job->worker->stored, job->src, at, end, &found, &extent)) ==
-                CUVET_OK &&
-            found == CV_LOCATED_YES)
-            job->result->item.unpacked_size = extent;
-    } else if (member->kind == CV_FB_KIND_PTX) {
-        tail = cv_min(member->payload_size, 16);
-        if (keep(job, cv_block_load(job->ctx, &job->worker->stored, job->src, end - tail, tail)) != CUVET_OK)
-            return;
-        while (tail && cv_u8_at(job->worker->stored.span, tail - 1) == 0)
-            tail--;
-        job->result->item.unpacked_size =
-            cv_min(member->payload_size, member->payload_size - job->worker->stored.span.len + tail + 1);
-    }
-}
-
-/* Everything that was stored, whatever became of it, and what it was unpacked to. */
-static void search_member(examine_job *job, cv_span content, bool inner)
-{
-    if (inner)
-        find_hidden(job, content, true);
-    if (job->result->nested || (!inner && job->result->text))
-        return;
-    if (load_stored(job) == CUVET_OK)
-        find_in(job, job->stored, false, job->result->item.compression != CUVET_Z_NONE, 0, job->stored.len);
-}
-
-/* The header, and of a small member the payload with it. */
-static cuvet_status load_header(examine_job *job, bool full, cv_span *header)
-{
-    const cv_unit *unit = job->unit;
-    uint64_t len = unit->header_size + (full ? unit->payload_size : 0);
-    cuvet_status status = CUVET_OK;
-
-    if (len > CV_NEAR_MAX)
-        cv_window_free(job->ctx, &job->worker->window); /* a large one has the whole budget */
-    else if (!cv_near(job->opt->near, unit->off, len, &job->near))
-        status = keep(job, cv_window_near(job->ctx, &job->worker->window, job->src, unit->off, len,
-                                          job->src->length, &job->near));
-    if (status != CUVET_OK || cv_near(job->near, unit->off, unit->header_size, header))
-        return status;
-    status = keep(job, cv_block_load(job->ctx, &job->worker->head, job->src, unit->off, unit->header_size));
-    *header = job->worker->head.span;
-    return status;
-}
-
-static void examine_member(examine_job *job)
-{
-    const cv_unit *unit = job->unit;
-    bool full = job->opt->depth == CUVET_DEPTH_FULL && !unit->skip_payload, inner = false, readable;
-    cv_span header, content, fixed;
-    cv_fatbin_member member;
-
-    if (load_header(job, full, &header) != CUVET_OK)
-        return;
-    fixed = header;
-    fixed.len = cv_min(fixed.len, sizeof(unit->head));
-    if (!cv_span_eq(cv_span_of(&unit->head, sizeof(unit->head), 0), fixed)) {
-        cv_report(job->ctx, CV_R_IO_CHANGED, unit->off, 0, cv_u64_at(header, 0),
-                  cv_u64_at(cv_span_of(&unit->head, sizeof(unit->head), 0), 0));
-        return;
-    }
-    readable = cv_fatbin_read_member(job->ctx, header, &member) == CUVET_OK;
-    fill_item(job, &member);
-    if (readable && !full)
-        size_raw(job, &member);
-    content = header;
-    if (readable && full && unpack_member(job, &member, &content, &inner))
-        examine_content(job, &member, content, inner);
-    if (full && !job->result->nested)
-        search_member(job, content, inner);
-    if (job->opt->ledger)
-        claim_member(job, &member, header);
-}
-
-static void examine_bare(const examine_job *job)
+void cv_job_whole(cv_examine_job *job)
 {
     cuvet_item *item = &job->result->item;
     cv_block *block = &job->worker->stored;
     bool full = !job->unit->skip_payload;
 
-    item->kind = job->unit->kind == CV_UNIT_IMAGE ? CUVET_K_CUBIN : CUVET_K_PTX;
+    item->kind = job->unit->row->kind;
     item->stored_size = item->unpacked_size = job->unit->payload_size;
-    if (full && keep(job, cv_block_load(job->ctx, block, job->src, job->unit->off,
-                                        job->unit->payload_size)) != CUVET_OK)
+    if (full && cv_job_keep(job, cv_block_load(job->ctx, block, job->src, job->unit->off,
+                                               job->unit->payload_size)) != CUVET_OK)
         return;
     item->examined = full;
     if (full) {
         job->result->payload = block->span;
         if (item->kind == CUVET_K_CUBIN)
-            examine_elf(job, NULL, block->span, false);
+            cv_job_elf(job, NULL, block->span, false);
         else
-            examine_ptx(job, NULL, block->span, false);
+            cv_job_ptx(job, NULL, block->span, false);
     }
     if (job->opt->ledger && !job->result->claimed)
         cv_ledger_claim(job->ctx, &job->result->file, job->unit->off, job->unit->payload_size,
                         item->kind == CUVET_K_PTX ? CV_CLAIM_PTX : CV_CLAIM_PAYLOAD, 0, false);
     job->ctx->path = job->unit->path;
     if (full)
-        find_hidden(job, block->span, false);
-}
-
-static void examine_ir(examine_job *job)
-{
-    cv_result *result = job->result;
-    cv_ir ir = { job->ctx, &job->worker->stored, &job->worker->head,     &job->worker->window,
-                 job->src, job->unit->off,       job->unit->payload_size };
-    bool bitcode = job->unit->kind == CV_UNIT_BITCODE;
-    bool full = job->opt->depth == CUVET_DEPTH_FULL && !job->unit->skip_payload;
-
-    result->item.kind = bitcode ? CUVET_K_BITCODE : CUVET_K_LTOIR;
-    result->item.stored_size = result->item.unpacked_size = ir.size;
-    if (!job->unit->skip_payload)
-        (void)keep(job, bitcode ? cv_ir_bitcode(&ir, result->mem, &result->triple)
-                                : cv_ir_ltoir(&ir, &result->item.arch));
-    if (job->opt->ledger)
-        cv_ledger_claim(job->ctx, &result->file, ir.off, ir.size, CV_CLAIM_PAYLOAD, 0, false);
-    result->nested =
-        full && keep(job, cv_ir_search(&ir, &result->nested_off)) == CUVET_OK && result->nested_off < ir.size;
-    result->nested_len = ir.size - cv_min(result->nested_off, ir.size);
+        cv_job_find_hidden(job, block->span, false);
 }
 
 /* … even when there was no room left to keep it with the others. */
@@ -555,10 +289,10 @@ static void say_live(cv_worker *worker, const cv_unit *unit, cv_result *result)
 void cv_examine(cv_worker *worker, const cuvet_source *src, const cv_unit *unit,
                 const cv_examine_options *opt, cv_result *result)
 {
-    examine_job job = {
+    cv_examine_job job = {
         .worker = worker, .ctx = &worker->ctx, .src = src, .unit = unit, .opt = opt, .result = result
     };
-    uint64_t declared = unit->kind == CV_UNIT_MEMBER
+    uint64_t declared = cv_unit_is_member(unit)
                             ? cv_fatbin_member_claim(cv_span_of(&unit->head, sizeof(unit->head), 0)).unpacked
                             : 0;
 
@@ -566,7 +300,7 @@ void cv_examine(cv_worker *worker, const cuvet_source *src, const cv_unit *unit,
         .mem = &worker->ctx.mem, .status = CUVET_OK, .seen = opt->seen, .cap = worker->ctx.lim.diagnostics
     };
     result->item = (cuvet_item){ .where = unit->path,
-                                 .in_container = unit->kind == CV_UNIT_MEMBER,
+                                 .in_container = cv_unit_is_member(unit),
                                  .referenced = unit->referenced,
                                  .place = unit->place,
                                  .producer = { .tool = "" },
@@ -585,12 +319,7 @@ void cv_examine(cv_worker *worker, const cuvet_source *src, const cv_unit *unit,
     worker->ctx.embedded = unit->embedded;
     if (opt->inner)
         cv_ctx_enter_inner(&worker->ctx, opt->anchor);
-    if (unit->kind == CV_UNIT_MEMBER)
-        examine_member(&job);
-    else if (unit->kind == CV_UNIT_BITCODE || unit->kind == CV_UNIT_LTOIR)
-        examine_ir(&job);
-    else
-        examine_bare(&job);
+    unit->row->examine(&job);
     if (result->file.failed || result->inner.failed || !cv_ledger_sort(&worker->ctx, &result->file) ||
         !cv_ledger_sort(&worker->ctx, &result->inner))
         result->status = CUVET_E_NOMEM;

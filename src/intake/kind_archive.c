@@ -1,45 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Members of an ar archive; each becomes a region of its own. */
-#include "intake/walk_int.h"
+/* ar archives: each member is a region of its own. */
+#include "intake/probe.h"
+#include "intake/region.h"
 
-static cv_ledger *ledger_of(cv_walk *walk)
+typedef struct archive_state {
+    bool thin;
+    bool content; /* the content of the member comes next, …*/
+    cv_piece next;
+    uint64_t index; /* of the next member */
+} archive_state;
+
+static cv_probe_result probe_archive(cv_span head)
 {
-    return walk->ledger ? &walk->claims : NULL;
+    return cv_ar_probe(head) == CV_AR_NONE ? CV_PROBE_NO : CV_PROBE_YES;
 }
 
-static cuvet_status start(cv_ctx *ctx, cv_walk *walk)
+static cuvet_status describe_archive(cv_look *look)
 {
-    cv_region *region = cv_walk_top(walk);
-    cuvet_status status = cv_block_load(ctx, &walk->tmp, walk->src, region->off, CV_AR_MAGIC_SIZE);
-    cv_ar_kind kind;
+    look->out->thin = cv_ar_probe(look->span) == CV_AR_THIN;
+    return cv_look_found(look, CUVET_K_ARCHIVE);
+}
 
-    /* It was an archive when its first bytes were looked at. */
-    if (status == CUVET_OK && cv_ar_probe(walk->tmp.span) == CV_AR_NONE)
-        return cv_reject(ctx, CV_R_IO_CHANGED, region->off, cv_u64_at(walk->tmp.span, 0), CV_AR_MAGIC);
-    if (status == CUVET_OK)
-        status = cv_ar_read_magic(ctx, walk->tmp.span, &kind);
+static cuvet_status open_archive(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_span head)
+{
+    archive_state *state = region->state;
+    cv_ar_kind kind;
+    cuvet_status status = cv_ar_read_magic(ctx, head, &kind);
+
     if (status != CUVET_OK)
         return status;
-    region->thin = kind == CV_AR_THIN;
-    cv_ledger_claim(ctx, ledger_of(walk), region->off, CV_AR_MAGIC_SIZE, CV_CLAIM_AR_MAGIC, 0, false);
+    state->thin = kind == CV_AR_THIN;
+    cv_walk_claim(ctx, walk, region->off, CV_AR_MAGIC_SIZE, CV_CLAIM_AR_MAGIC, 0);
     region->pos = region->covered = region->rest_end = region->off + CV_AR_MAGIC_SIZE;
-    region->index = 0;
-    return CUVET_OK;
-}
-
-/* Keep the name for the items of this member. */
-static cuvet_status keep_name(cv_ctx *ctx, cv_walk *walk, cv_span name)
-{
-    uint64_t len = cv_min(name.len, CV_AR_NAME_MAX);
-
-    cv_u8s_clear(&walk->name);
-    walk->named = false;
-    if (!cv_work(ctx, len, name.off))
-        return CUVET_OK;
-    for (uint64_t i = 0; i < len; i++) {
-        if (!cv_u8s_push(&ctx->mem, &walk->name, cv_u8_at(name, i)))
-            return cv_nomem(ctx, name.off);
-    }
     return CUVET_OK;
 }
 
@@ -77,88 +69,107 @@ static cuvet_status read_rest(cv_ctx *ctx, cv_walk *walk, uint64_t at, const cv_
     return status;
 }
 
-static cuvet_status enter_part(cv_ctx *ctx, cv_walk *walk, uint64_t index, uint64_t off, uint64_t end,
-                               cv_region_kind kind)
+static cuvet_status next_member(cv_ctx *ctx, cv_walk *walk, cv_region *region, uint64_t at,
+                                const cv_ar_header *header, cv_piece *piece)
 {
-    cuvet_status status;
-
-    if (off == end)
-        return CUVET_OK;
-    cv_path_push(ctx, CUVET_P_MEMBER, true, index);
-    status = cv_walk_push(ctx, walk, off, end, kind);
-    cv_path_pop(ctx);
-    return status;
-}
-
-static cuvet_status enter_member(cv_ctx *ctx, cv_walk *walk, uint64_t at, const cv_ar_header *header)
-{
-    cv_region *region = cv_walk_top(walk);
+    archive_state *state = region->state;
     bool table = header->entry == CV_AR_SYMBOLS || header->entry == CV_AR_NAMES, hidden;
-    uint64_t index;
+    uint64_t body = at + header->body, index = state->index;
     cv_span name;
     /* The name first: it may lie in the block that read_rest() loads anew. */
     cuvet_status status = member_name(ctx, walk, at, header, &name);
 
+    name.len = cv_min(name.len, CV_AR_NAME_MAX);
     if (status == CUVET_OK)
-        status = keep_name(ctx, walk, name);
+        status = cv_walk_name(ctx, walk, name);
     if (status == CUVET_OK)
         status = read_rest(ctx, walk, at, header);
     if (status != CUVET_OK)
         return status;
     /* A name that is large enough to hold something is searched like a member. */
     hidden = header->body - CV_AR_HEADER_SIZE >= CV_FATBIN_HEADER;
-    cv_ledger_claim(ctx, ledger_of(walk), at, hidden ? CV_AR_HEADER_SIZE : header->body, CV_CLAIM_AR_HEADER,
-                    (uint32_t)region->index, false);
-    cv_ledger_claim(ctx, ledger_of(walk), at + header->end, header->next - header->end, CV_CLAIM_AR_HEADER,
-                    (uint32_t)region->index, false);
+    cv_walk_claim(ctx, walk, at, hidden ? CV_AR_HEADER_SIZE : header->body, CV_CLAIM_AR_HEADER,
+                  (uint32_t)index);
+    cv_walk_claim(ctx, walk, at + header->end, header->next - header->end, CV_CLAIM_AR_HEADER,
+                  (uint32_t)index);
     region->pos = region->covered = region->rest_end = at + header->next;
-    index = region->index++;
+    state->index++;
     /* Tables are searched as raw bytes: code may hide there as well. */
-    status = enter_part(ctx, walk, index, at + header->body, at + header->body + header->body_size,
-                        table ? CV_REGION_RAW : CV_REGION_OBJECT);
-    if (status == CUVET_OK && hidden)
-        status = enter_part(ctx, walk, index, at + CV_AR_HEADER_SIZE, at + header->body, CV_REGION_RAW);
-    return status;
+    state->next = (cv_piece){ .what = table ? CV_PIECE_RAW : CV_PIECE_REGION,
+                              .off = body,
+                              .end = body + header->body_size,
+                              .index = index };
+    *piece = state->next;
+    state->content = hidden;
+    if (hidden)
+        *piece =
+            (cv_piece){ .what = CV_PIECE_RAW, .off = at + CV_AR_HEADER_SIZE, .end = body, .index = index };
+    return CUVET_OK;
 }
 
 /* What is left cannot be an archive any more: search it as raw bytes. */
-static cuvet_status rest_as_raw(cv_ctx *ctx, cv_walk *walk)
+static void rest_as_raw(cv_walk *walk, cv_region *region, cv_piece *piece)
 {
-    cv_region *region = cv_walk_top(walk);
-    uint64_t from = region->pos;
+    const archive_state *state = region->state;
 
+    *piece =
+        (cv_piece){ .what = CV_PIECE_RAW, .off = region->pos, .end = region->end, .index = state->index };
     region->pos = region->covered = region->end;
     cv_u8s_clear(&walk->name);
     walk->named = false;
-    return enter_part(ctx, walk, region->index, from, region->end, CV_REGION_RAW);
 }
 
-cuvet_status cv_walk_archive(cv_ctx *ctx, cv_walk *walk, cv_step *step)
+static cuvet_status next_in_archive(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_piece *piece,
+                                    cv_unit *unit)
 {
-    cv_region *region = cv_walk_top(walk);
+    archive_state *state = region->state;
     uint64_t left = region->end - region->pos;
     cv_ar_header header;
     cuvet_status status;
 
-    if (region->pos == region->off)
-        return start(ctx, walk);
-    if (left == 0 || walk->over) {
-        *step = CV_STEP_POP;
+    (void)unit; /* what is in it are regions */
+    if (state->content) {
+        *piece = state->next;
+        state->content = false;
         return CUVET_OK;
     }
-    if (region->index >= ctx->lim.containers) {
-        cv_report(ctx, CV_R_LIMIT_CONTAINERS, region->pos, 0, region->index + 1, ctx->lim.containers);
-        return rest_as_raw(ctx, walk);
+    if (left == 0 || walk->over) {
+        region->covered = region->end; /* what is not looked at has no owner */
+        piece->what = CV_PIECE_END;
+        return CUVET_OK;
+    }
+    if (state->index >= ctx->lim.containers) {
+        cv_report(ctx, CV_R_LIMIT_CONTAINERS, region->pos, 0, state->index + 1, ctx->lim.containers);
+        rest_as_raw(walk, region, piece);
+        return CUVET_OK;
     }
     status = cv_block_load(ctx, &walk->tmp, walk->src, region->pos, cv_min(left, CV_AR_HEADER_SIZE));
     if (status != CUVET_OK)
         return status;
-    cv_path_push(ctx, CUVET_P_MEMBER, true, region->index);
-    status = cv_ar_read_header(ctx, walk->tmp.span, left, region->thin ? CV_AR_THIN : CV_AR_NORMAL, &header);
+    cv_path_push(ctx, CUVET_P_MEMBER, true, state->index);
+    status = cv_ar_read_header(ctx, walk->tmp.span, left, state->thin ? CV_AR_THIN : CV_AR_NORMAL, &header);
     cv_path_pop(ctx);
+    if (status == CUVET_OK)
+        return next_member(ctx, walk, region, region->pos, &header, piece);
     if (status == CUVET_E_MALFORMED)
-        return rest_as_raw(ctx, walk);
-    if (status != CUVET_OK)
-        return status;
-    return enter_member(ctx, walk, region->pos, &header);
+        rest_as_raw(walk, region, piece);
+    return status == CUVET_E_MALFORMED ? CUVET_OK : status;
 }
+
+static const cv_magic MAGIC[] = {
+    { UINT64_C(0x0A3E686372613C21), 8, 2, CUVET_K_ARCHIVE }, /* "!<arch>\n" */
+    { UINT64_C(0x0A3E6E6968743C21), 8, 2, CUVET_K_ARCHIVE }, /* "!<thin>\n" */
+};
+
+const cv_container_ops cv_kind_archive = { .name = "archive",
+                                           .kind = CUVET_K_ARCHIVE,
+                                           .step = CUVET_P_MEMBER,
+                                           .holds = true,
+                                           .nests = true,
+                                           .state_size = sizeof(archive_state),
+                                           .magic = MAGIC,
+                                           .n_magics = CV_COUNT(MAGIC),
+                                           .probe = probe_archive,
+                                           .describe = describe_archive,
+                                           .open = open_archive,
+                                           .next = next_in_archive };

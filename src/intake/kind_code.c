@@ -3,7 +3,11 @@
 
 #include "format/bitcode/read.h"
 #include "format/fatbin/read.h"
+#include "intake/examine.h"
+#include "intake/kind_fatbin_agree.h"
 #include "intake/locate.h"
+#include "intake/probe.h"
+#include "intake/region.h"
 #include "intake/search.h"
 
 /* First bytes that are read of an object, and most; a triple was found at 29,159 at the latest. */
@@ -111,3 +115,58 @@ cuvet_status cv_ir_search(const cv_ir *ir, uint64_t *at)
     }
     return CUVET_OK;
 }
+
+static void examine_ir(cv_examine_job *job)
+{
+    cv_result *result = job->result;
+    cv_ir ir = { job->ctx, &job->worker->stored, &job->worker->head,     &job->worker->window,
+                 job->src, job->unit->off,       job->unit->payload_size };
+    bool bitcode = job->unit->row->kind == CUVET_K_BITCODE;
+    bool full = job->opt->depth == CUVET_DEPTH_FULL && !job->unit->skip_payload;
+
+    result->item.kind = bitcode ? CUVET_K_BITCODE : CUVET_K_LTOIR;
+    result->item.stored_size = result->item.unpacked_size = ir.size;
+    if (!job->unit->skip_payload)
+        (void)cv_job_keep(job, bitcode ? cv_ir_bitcode(&ir, result->mem, &result->triple)
+                                       : cv_ir_ltoir(&ir, &result->item.arch));
+    if (job->opt->ledger)
+        cv_ledger_claim(job->ctx, &result->file, ir.off, ir.size, CV_CLAIM_PAYLOAD, 0, false);
+    result->nested = full && cv_job_keep(job, cv_ir_search(&ir, &result->nested_off)) == CUVET_OK &&
+                     result->nested_off < ir.size;
+    result->nested_len = ir.size - cv_min(result->nested_off, ir.size);
+}
+
+static cv_probe_result probe_bitcode(cv_span head)
+{
+    return cv_bc_probe(head) == CV_BC_NONE ? CV_PROBE_NO : CV_PROBE_YES;
+}
+
+/* IR takes all of the object, as text does. Code that hides in it is found when it is examined. */
+const cv_container_ops cv_kind_bitcode = { .name = "bitcode",
+                                           .kind = CUVET_K_BITCODE,
+                                           .step = CUVET_P_BITCODE,
+                                           .probe = probe_bitcode,
+                                           .next = cv_walk_whole,
+                                           .examine = examine_ir };
+
+static cv_probe_result probe_ltoir(cv_span head)
+{
+    return cv_u32_at(head, 0) == CV_LTOIR_MAGIC ? CV_PROBE_YES : CV_PROBE_NO;
+}
+
+static cuvet_status describe_ltoir(cv_look *look)
+{
+    return cv_look_found(look, CUVET_K_LTOIR);
+}
+
+static const cv_magic LTOIR_MAGICS[] = { { CV_LTOIR_MAGIC, 4, 2, CUVET_K_LTOIR } };
+
+const cv_container_ops cv_kind_ltoir = { .name = "LTO-IR",
+                                         .kind = CUVET_K_LTOIR,
+                                         .step = CUVET_P_LTOIR,
+                                         .magic = LTOIR_MAGICS,
+                                         .n_magics = CV_COUNT(LTOIR_MAGICS),
+                                         .probe = probe_ltoir,
+                                         .describe = describe_ltoir,
+                                         .next = cv_walk_whole,
+                                         .examine = examine_ir };

@@ -1,13 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* One container: its header, then its members one by one. */
+/* Containers: a header, then members one by one, each a unit. */
+#include "intake/kind_fatbin_agree.h"
 #include "intake/place.h"
-#include "intake/walk_int.h"
+#include "intake/probe.h"
+#include "intake/region.h"
 
 #include "base/arith.h"
 
-static cv_ledger *ledger_of(cv_walk *walk)
+typedef struct container_state {
+    uint64_t entry; /* of the next member */
+    bool clipped, referenced;
+    cuvet_place place;
+} container_state;
+
+static cv_probe_result probe_container(cv_span head)
 {
-    return walk->ledger ? &walk->claims : NULL;
+    return cv_u32_at(head, 0) == CV_FATBIN_MAGIC ? CV_PROBE_YES : CV_PROBE_NO;
+}
+
+static cuvet_status describe_container(cv_look *look)
+{
+    uint64_t count = look->span.len, hs = cv_u16_at(look->span, 6), size = cv_u64_at(look->span, 8);
+    uint64_t version = count == 5 ? cv_u8_at(look->span, 4) : cv_u16_at(look->span, 4);
+    bool fits = count >= CV_FATBIN_HEADER && hs >= CV_FATBIN_HEADER && hs <= count && size <= count - hs;
+
+    if (count > 4 && version != 1)
+        return cv_look_unknown(look, CV_R_CLASS_FATBIN_VERSION, 4, version, 1);
+    if (fits || (look->lenient && count >= CV_CLASS_FATBIN_LENIENT)) {
+        (void)cv_look_found(look, CUVET_K_FATBIN);
+        look->out->length = fits ? hs + size : count;
+        return CUVET_OK;
+    }
+    if (count < CV_FATBIN_HEADER)
+        return cv_look_short(look, CUVET_K_FATBIN, CV_R_CLASS_FATBIN_SHORT, CV_FATBIN_HEADER);
+    if (hs < CV_FATBIN_HEADER || hs > count)
+        return cv_look_cut(look, CUVET_K_FATBIN, (cv_class_why){ CV_R_CLASS_FATBIN_HEADER, 6, 2, hs, count });
+    return cv_look_cut(look, CUVET_K_FATBIN,
+                       (cv_class_why){ CV_R_CLASS_FATBIN_SIZE, 8, 8, size, count - hs });
 }
 
 /* The reference takes the first of two members with the same target; a second one is worth a word. */
@@ -29,64 +58,20 @@ static cuvet_status note_target(cv_ctx *ctx, cv_walk *walk, cv_span head)
     return cv_u64s_push(&ctx->mem, &walk->targets, target) ? CUVET_OK : cv_nomem(ctx, head.off);
 }
 
-/* A container whose members could not all be walked: the search goes on where the walk stopped, so that
- * nothing hides in it. */
-static void leave(cv_ctx *ctx, cv_walk *walk)
+/* A container has to be where a wrapper points and where only containers may be. */
+static bool must_be_container(cv_ctx *ctx, const cv_walk *walk, const cv_region *region, uint64_t at)
 {
-    cv_region *region = cv_walk_top(walk);
+    if (region->bare && at == region->off)
+        return true;
+    if (!region->host || !cv_work(ctx, walk->host.sections.count, at))
+        return false;
+    for (uint64_t i = 0; i < walk->host.sections.count; i++) {
+        const cv_host_section *header = cv_host_sections_get(&walk->host.sections, i);
 
-    walk->in_container = false;
-    region->covered = walk->at;
-    region->pos = walk->at;
-    region->rest_end = walk->body_end;
-    cv_path_pop(ctx);
-    if (walk->broken && walk->at < walk->body_end)
-        region->pos = cv_min(walk->at + 4, walk->body_end);
-}
-
-cuvet_status cv_walk_container(cv_ctx *ctx, cv_walk *walk, cv_step *step, cv_unit *out)
-{
-    uint64_t left = walk->body_end - walk->at;
-    cv_span head = cv_span_of(&walk->head, cv_min(left, sizeof(walk->head)), walk->at);
-    cuvet_status status;
-
-    if (left == 0 || walk->broken) {
-        leave(ctx, walk);
-        return CUVET_OK;
+        if (header->off == at && cv_walk_holds_containers(header))
+            return true;
     }
-    if (walk->entry >= ctx->lim.members) {
-        cv_report(ctx, CV_R_LIMIT_MEMBERS, walk->at, 0, walk->entry + 1, ctx->lim.members);
-        walk->broken = true;
-        return CUVET_OK;
-    }
-    status = cv_window_read(ctx, &walk->window, walk->src, walk->at, &walk->head, (size_t)head.len,
-                            cv_walk_top(walk)->end);
-    if (status != CUVET_OK)
-        return status;
-    cv_path_push(ctx, CUVET_P_ENTRY, true, walk->entry);
-    status = cv_walk_unit(ctx, walk, CV_UNIT_MEMBER, walk->at, out);
-    if (status == CUVET_OK && !cv_fatbin_member_extent(head, left, &out->header_size, &out->payload_size)) {
-        /* A clipped container has said already why its last member is cut off. */
-        if (!(walk->clipped && head.len < CV_FATBIN_MEMBER))
-            status = cv_fatbin_reject_member(ctx, head, left);
-        cv_path_pop(ctx);
-        walk->broken = true;
-        return status == CUVET_E_MALFORMED ? CUVET_OK : status;
-    }
-    if (status == CUVET_OK)
-        status = note_target(ctx, walk, head);
-    out->unpacks = cv_budget_cost(&ctx->lim, head);
-    walk->unpacked = cv_sat_add(walk->unpacked, out->unpacks);
-    out->container_off = walk->container;
-    out->referenced = walk->referenced;
-    out->head = walk->head; /* all of it: a shorter one has no extent */
-    cv_path_pop(ctx);
-    walk->at += out->header_size + out->payload_size;
-    walk->stored += out->payload_size;
-    walk->entry++;
-    walk->n_members++;
-    *step = CV_STEP_UNIT;
-    return status;
+    return cv_host_names(&walk->host, at);
 }
 
 /* Fatbin section that the offset lies in: its end, or UINT64_MAX. */
@@ -102,38 +87,6 @@ static uint64_t section_end(cv_ctx *ctx, const cv_walk *walk, const cv_region *r
             return section->off + section->size;
     }
     return UINT64_MAX;
-}
-
-static bool is_referenced(const cv_walk *walk, const cv_region *region, uint64_t at)
-{
-    return region->bare || (region->host && cv_host_names(&walk->host, at));
-}
-
-static cuvet_status begin(cv_ctx *ctx, cv_walk *walk, uint64_t at, const cv_fatbin_container *container)
-{
-    cv_region *region = cv_walk_top(walk);
-    uint64_t limit = section_end(ctx, walk, region, at), end = at + CV_FATBIN_HEADER + container->body_size;
-
-    walk->container = at;
-    walk->at = at + CV_FATBIN_HEADER;
-    walk->body_end = end;
-    walk->entry = 0;
-    walk->broken = false;
-    walk->clipped = container->body_size != container->size;
-    walk->in_container = true;
-    walk->referenced = is_referenced(walk, region, at);
-    walk->place = cv_place_at(ctx, walk, at, true);
-    cv_walk_say_place(ctx, walk, at, walk->place);
-    cv_u64s_clear(&walk->targets);
-    walk->n_containers++;
-    if (region->host && !walk->referenced) {
-        walk->n_unreferenced++;
-        cv_report(ctx, CV_R_FATBIN_UNREFERENCED, at, CV_FATBIN_HEADER, at, 0);
-    }
-    if (limit != UINT64_MAX && end > limit)
-        cv_report(ctx, CV_R_FATBIN_CROSSES_SECTION, at + 8, 8, end, limit);
-    cv_ledger_claim(ctx, ledger_of(walk), at, CV_FATBIN_HEADER, CV_CLAIM_CONTAINER_HEADER, 0, false);
-    return cv_u64s_push(&ctx->mem, &walk->found, at) ? CUVET_OK : cv_nomem(ctx, at);
 }
 
 /* Where nothing says that a container must be: all eight bytes at an aligned place are one. At an odd place
@@ -178,39 +131,133 @@ static uint64_t object_off(const cv_region *region, uint64_t at)
     return region->bare || region->host ? at - region->off : 0;
 }
 
-cuvet_status cv_walk_enter(cv_ctx *ctx, cv_walk *walk, uint64_t at, cv_span head, bool must)
+static cuvet_status check_container(cv_ctx *ctx, cv_walk *walk, const cv_region *in, cv_region *region,
+                                    cv_span head, bool *here)
 {
-    cv_region *region = cv_walk_top(walk);
-    cv_fatbin_container container;
-    cuvet_status status;
+    uint64_t at = region->off, left = in->end - at, from = at - in->off;
+    cuvet_status status = CUVET_OK;
 
-    if (!must && !looks_like_container(head, region->end - at, at - region->off)) {
-        status = has_long_header(ctx, walk, at, head, region->end - at, &must);
-        if (status != CUVET_OK)
-            return status;
-    }
-    if (!must && !looks_like_container(head, region->end - at, at - region->off)) {
-        if ((at - region->off) % 8 == 0 || (cv_u16_at(head, 4) < 16 && cv_u16_at(head, 6) < 256))
-            cv_report(ctx, CV_R_FILE_STRAY_MAGIC, at, 4, cv_u32_at(head, 4), CV_FATBIN_TAIL);
-        region->pos = at + 4;
-        return CUVET_OK;
-    }
-    if (walk->n_containers >= ctx->lim.containers) {
-        cv_report(ctx, CV_R_LIMIT_CONTAINERS, at, 0, walk->n_containers + 1, ctx->lim.containers);
-        walk->over = true;
-        region->pos = region->end;
-        return CUVET_OK;
-    }
-    status = cv_walk_gap(ctx, walk, at);
+    *here = must_be_container(ctx, walk, in, at) || looks_like_container(head, left, from);
+    if (!*here)
+        status = has_long_header(ctx, walk, at, head, left, here);
+    if (status == CUVET_OK && !*here &&
+        (from % 8 == 0 || (cv_u16_at(head, 4) < 16 && cv_u16_at(head, 6) < 256)))
+        cv_report(ctx, CV_R_FILE_STRAY_MAGIC, at, 4, cv_u32_at(head, 4), CV_FATBIN_TAIL);
+    return status;
+}
+
+static cuvet_status open_container(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_span head)
+{
+    const cv_region *in = cv_walk_object(walk);
+    uint64_t at = region->off, limit;
+    container_state *state = region->state;
+    cv_fatbin_container container;
+    cuvet_status status = cv_fatbin_read_container(ctx, head, in->end - at, object_off(in, at), &container);
+
     if (status != CUVET_OK)
         return status;
-    cv_path_push(ctx, CUVET_P_FATBIN, true, region->n_fatbin++);
-    status = cv_fatbin_read_container(ctx, head, region->end - at, object_off(region, at), &container);
-    if (status == CUVET_OK)
-        return begin(ctx, walk, at, &container); /* the path step stays until the container is left */
-    cv_path_pop(ctx);
-    region->pos = at + 4;
-    region->rest_end =
-        cv_max(region->rest_end, cv_min(at + CV_FATBIN_HEADER, region->end)); /* one cause, one finding */
-    return status == CUVET_E_MALFORMED ? CUVET_OK : status;
+    limit = section_end(ctx, walk, in, at);
+    region->pos = at + CV_FATBIN_HEADER;
+    region->end = region->rest_end = region->pos + container.body_size;
+    state->clipped = container.body_size != container.size;
+    state->referenced = in->bare || (in->host && cv_host_names(&walk->host, at));
+    state->place = cv_place_at(ctx, walk, at, true);
+    cv_walk_say_place(ctx, walk, at, state->place);
+    cv_u64s_clear(&walk->targets);
+    walk->n_containers++;
+    if (in->host && !state->referenced) {
+        walk->n_unreferenced++;
+        cv_report(ctx, CV_R_FATBIN_UNREFERENCED, at, CV_FATBIN_HEADER, at, 0);
+    }
+    if (limit != UINT64_MAX && region->end > limit)
+        cv_report(ctx, CV_R_FATBIN_CROSSES_SECTION, at + 8, 8, region->end, limit);
+    cv_walk_claim(ctx, walk, at, CV_FATBIN_HEADER, CV_CLAIM_CONTAINER_HEADER, 0);
+    return cv_u64s_push(&ctx->mem, &walk->found, at) ? CUVET_OK : cv_nomem(ctx, at);
 }
+
+static cv_packing packing_of(cv_span head)
+{
+    uint64_t flags = cv_fatbin_get(head, CV_FB_FIELD_MEMBER_FLAGS);
+
+    if (!(flags & CV_FB_COMPRESSED))
+        return CV_PACK_RAW;
+    if (flags & CV_FB_SCRAMBLED)
+        return CV_PACK_OPAQUE;
+    return flags & CV_FB_LZ4 ? CV_PACK_LZ4 : CV_PACK_ZSTD;
+}
+
+/* The member at region->pos, of which 'left' bytes are there. *whole: they are enough. */
+static cuvet_status read_member(cv_ctx *ctx, cv_walk *walk, const cv_region *region, cv_unit *out,
+                                bool *whole)
+{
+    const container_state *state = region->state;
+    uint64_t left = region->end - region->pos;
+    cv_unit_head record;
+    cv_span head = cv_span_of(&record, cv_min(left, sizeof(record)), region->pos);
+    cuvet_status status = cv_window_read(ctx, &walk->window, walk->src, region->pos, &record,
+                                         (size_t)head.len, cv_walk_object(walk)->end);
+
+    *whole = false;
+    if (status != CUVET_OK)
+        return status;
+    cv_path_push(ctx, CUVET_P_ENTRY, true, state->entry);
+    status = cv_walk_unit(ctx, walk, state->place, region->pos, out);
+    *whole = cv_fatbin_member_extent(head, left, &out->header_size, &out->payload_size);
+    /* A clipped container has said already why its last member is cut off. */
+    if (status == CUVET_OK && !*whole && !(state->clipped && head.len < CV_FATBIN_MEMBER))
+        status = cv_fatbin_reject_member(ctx, head, left);
+    if (status == CUVET_OK && *whole)
+        status = note_target(ctx, walk, head);
+    if (*whole) {
+        out->row = region->row;
+        out->unpacks = cv_budget_cost(&ctx->lim, head);
+        out->packing = packing_of(head);
+        out->container_off = region->off;
+        out->referenced = state->referenced;
+        out->head = record; /* all of it: a shorter one has no extent */
+    }
+    cv_path_pop(ctx);
+    return status;
+}
+
+static cuvet_status next_member(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_piece *piece, cv_unit *unit)
+{
+    container_state *state = region->state;
+    cuvet_status status;
+    bool whole;
+
+    if (region->pos == region->end || region->broken) {
+        piece->what = CV_PIECE_END;
+        return CUVET_OK;
+    }
+    if (state->entry >= ctx->lim.members) {
+        cv_report(ctx, CV_R_LIMIT_MEMBERS, region->pos, 0, state->entry + 1, ctx->lim.members);
+        region->broken = true;
+        return CUVET_OK;
+    }
+    status = read_member(ctx, walk, region, unit, &whole);
+    if (!whole) {
+        region->broken = true;
+        return status == CUVET_E_MALFORMED ? CUVET_OK : status;
+    }
+    region->pos += unit->header_size + unit->payload_size;
+    state->entry++;
+    piece->what = CV_PIECE_UNIT;
+    return status;
+}
+
+static const cv_magic MAGIC[] = { { CV_FATBIN_MAGIC, 4, 2, CUVET_K_FATBIN } };
+
+const cv_container_ops cv_kind_fatbin = { .name = "fatbin",
+                                          .kind = CUVET_K_FATBIN,
+                                          .step = CUVET_P_FATBIN,
+                                          .searched = true,
+                                          .state_size = sizeof(container_state),
+                                          .magic = MAGIC,
+                                          .n_magics = CV_COUNT(MAGIC),
+                                          .probe = probe_container,
+                                          .describe = describe_container,
+                                          .check = check_container,
+                                          .open = open_container,
+                                          .next = next_member,
+                                          .examine = cv_fatbin_examine };

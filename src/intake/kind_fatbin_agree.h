@@ -7,8 +7,12 @@
 #include "format/fatbin/read.h"
 #include "format/ptx/read.h"
 
+struct cv_examine_job;
+
 #define CV_LTOIR_MAGIC UINT32_C(0x7F4E43ED)
 
+/* One member (kind_fatbin_load.c). */
+void cv_fatbin_examine(struct cv_examine_job *job);
 /* 'head' is the offset of the member header in the file: where the findings point. */
 void cv_agree_elf(cv_ctx *ctx, const cv_fatbin_member *member, uint64_t head, const cv_cubin *cubin);
 void cv_agree_ptx(cv_ctx *ctx, const cv_fatbin_member *member, uint64_t head, const cv_ptx *ptx);

@@ -2,6 +2,7 @@
 #include "intake/place.h"
 
 #include "format/elf/read.h"
+#include "intake/region.h"
 
 static const struct {
     cv_taking part;
@@ -83,12 +84,12 @@ static cuvet_place in_host(cv_ctx *ctx, const cv_walk *walk, uint64_t at, bool c
 
 cuvet_place cv_place_at(cv_ctx *ctx, const cv_walk *walk, uint64_t at, bool container)
 {
-    uint64_t archives = walk->stack.count - 1;
+    uint64_t archives = cv_walk_depth(walk);
     const cv_region *region = cv_regions_get(&walk->stack, archives);
 
     if (walk->nested)
         return CUVET_PLACE_NESTED;
-    if (region->kind == CV_REGION_RAW)
+    if (region->raw)
         return CUVET_PLACE_TABLE;
     if (archives > 1)
         return CUVET_PLACE_ARCHIVE;

@@ -14,13 +14,15 @@
 #include "cubin/cubin.h"
 #include "format/fatbin/read.h"
 
-typedef enum cv_unit_kind {
-    CV_UNIT_MEMBER,
-    CV_UNIT_IMAGE,
-    CV_UNIT_TEXT,
-    CV_UNIT_BITCODE,
-    CV_UNIT_LTOIR /* outside of a container */
-} cv_unit_kind;
+/* How its content is stored. */
+typedef enum cv_packing {
+    CV_PACK_RAW = 0,
+    CV_PACK_LZ4,
+    CV_PACK_ZSTD,
+    CV_PACK_OPAQUE /* as nobody but its writer knows */
+} cv_packing;
+
+struct cv_container_ops;
 
 /* The fixed part of a member header. */
 typedef struct cv_unit_head {
@@ -28,10 +30,11 @@ typedef struct cv_unit_head {
 } cv_unit_head;
 
 typedef struct cv_unit {
-    cv_unit_kind kind;
+    const struct cv_container_ops *row; /* that made it; of what is no member of a container: what it is */
+    cv_packing packing;
     cuvet_path path;
     uint64_t off;          /* of the member header, or of the image or text, in the source */
-    uint64_t header_size;  /* members; 0 otherwise */
+    uint64_t header_size;  /* of the record in front of it, in a container; 0: it is none of those */
     uint64_t payload_size; /* stored bytes behind the header; for images and texts: all of it */
     uint64_t container_off;
     bool referenced;
@@ -45,6 +48,12 @@ typedef struct cv_unit {
     cv_unit_head head;             /* as the walk saw it: the worker's copy must be the same */
     uint64_t ar_name, ar_name_len; /* in the walk's name pool */
 } cv_unit;
+
+/* Is it a member of a container, with a record of its own? */
+static inline bool cv_unit_is_member(const cv_unit *unit)
+{
+    return unit->header_size != 0;
+}
 
 /* What the kind field of a member header says. */
 cuvet_kind cv_unit_kind_of(uint16_t kind);

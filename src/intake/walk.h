@@ -11,24 +11,27 @@
 #include "intake/unit.h"
 #include "io/source.h"
 
-typedef enum cv_region_kind { CV_REGION_OBJECT, CV_REGION_ARCHIVE, CV_REGION_RAW } cv_region_kind;
+struct cv_container_ops;
 
-/* A range of the source that is walked on its own: the file, an archive, a member of it. */
+/* A range of the source that is walked on its own: the file, an archive, a member of it; or what was found in
+ * such a range, a container or a device ELF, which the rest of it goes on behind. */
 typedef struct cv_region {
-    cv_region_kind kind;
-    cuvet_path path; /* prefix of everything in it */
-    bool started;
-    bool bare; /* starts with a container: nothing but containers may follow */
-    bool host; /* host ELF: w->host describes it */
-    bool thin;
-    bool compressed;   /* recognised as such, and not looked into */
-    uint64_t off, end; /* in the source */
-    uint64_t pos;      /* next byte to look at */
-    uint64_t covered;  /* bytes before it have an owner */
-    uint64_t rest_end; /* bytes before it belong to a damaged container */
-    uint64_t index;    /* archive: next member */
+    const struct cv_container_ops *row;  /* what it is; NULL: not looked at yet */
+    const struct cv_container_ops *head; /* what its first bytes are, where that is less than all of it */
+    void *state;                         /* of the row */
+    cuvet_path path;                     /* prefix of everything in it */
+    bool raw;                            /* can be no object */
+    bool found;                          /* in the region below it on the stack … */
+    bool embedded;                       /* … by the search */
+    bool bare;                           /* starts with a container: nothing but containers may follow */
+    bool host;                           /* host ELF: w->host describes it */
+    bool compressed;                     /* recognised as such, and not looked into */
+    bool broken;                         /* it could not be walked to its end */
+    uint64_t off, end;                   /* in the source */
+    uint64_t pos;                        /* next byte to look at */
+    uint64_t covered;                    /* bytes before it have an owner */
+    uint64_t rest_end;                   /* bytes before it belong to a damaged container */
     uint64_t n_fatbin, n_elf;
-    cv_span names; /* archive: name table, in w->ar_names */
 } cv_region;
 
 /* Archives inside archives: bounded by limits.nesting, and by this. */
@@ -52,23 +55,15 @@ typedef struct cv_walk {
     cv_host host;
     cv_host_shelf *shelf; /* of host ELFs that somebody has read before; NULL: none */
     cv_u64s found;        /* containers of the current object, ascending */
-    /* the container that is walked now */
-    bool in_container;
-    bool broken;
-    bool clipped;
-    uint64_t container, body_end, at, entry;
-    bool referenced;
-    cuvet_place place;
-    cv_u64s targets; /* kind, arch, suffix of its members so far */
-    cv_unit_head head;
-    cv_ledger claims; /* of the file, handed out by the scan */
+    cv_u64s targets;      /* kind, arch, suffix of the members so far of the container that is walked */
+    cv_ledger claims;     /* of the file, handed out by the scan */
     /* counts of the file */
     uint64_t n_containers, n_unreferenced, n_members, n_images, gap_bytes, unpacked, stored;
 } cv_walk;
 
-/* Walk [off, end) of src: the file, or a member that holds a container. */
+/* Walk [off, end) of src: the file, or a member that holds a container. raw: it can be no object. */
 CV_MUST cuvet_status cv_walk_open(cv_ctx *ctx, cv_walk *walk, const cuvet_source *src, uint64_t off,
-                                  uint64_t end, cv_region_kind kind, bool ledger);
+                                  uint64_t end, bool raw, bool ledger);
 /* Next unit. @return OK · END · IO · NOMEM · LIMIT (live memory). Diagnostics go to 'ctx' as they are met. */
 CV_MUST cuvet_status cv_walk_next(cv_ctx *ctx, cv_walk *walk, cv_unit *out);
 /* Is it the first container of its section or of a bare file: the only one that the reference linker reads?

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "scan/scan.h"
+#include "scan/parts.h"
 
 static void deliver_diag(cv_scan *scan, const cuvet_diag *diag)
 {
@@ -34,8 +34,7 @@ static void report_now(cv_scan *scan, cuvet_diag *diag)
     deliver_diag(scan, diag);
 }
 
-/* Memory of the scan itself: a limit is a finding like every other, the allocator's refusal is a status. */
-static cuvet_status no_memory(cv_scan *scan, const cv_mem *mem)
+cuvet_status cv_scan_no_memory(cv_scan *scan, const cv_mem *mem)
 {
     cuvet_diag diag = { .rule = CV_R_LIMIT_LIVE, .got = mem->live, .want = mem->limit };
 
@@ -43,93 +42,6 @@ static cuvet_status no_memory(cv_scan *scan, const cv_mem *mem)
         return CUVET_E_NOMEM;
     report_now(scan, &diag);
     return CUVET_E_LIMIT;
-}
-
-static void keep_walk_diag(void *user, const cuvet_diag *diag)
-{
-    cv_level *lv = user;
-
-    if (!cv_diags_push(&lv->ctx.mem, &lv->diags, *diag) ||
-        !cv_u64s_push(&lv->ctx.mem, &lv->before, lv->units.count))
-        lv->lost = true;
-}
-
-static void free_results(cv_level *lv)
-{
-    for (uint64_t i = 0; i < lv->results.count; i++)
-        cv_result_free(cv_results_at(&lv->results, i));
-    cv_results_clear(&lv->results);
-}
-
-static void close_level(cv_scan *scan, cv_level *lv)
-{
-    free_results(lv);
-    cv_walk_close(&lv->ctx, &lv->walk);
-    cv_results_free(&lv->ctx.mem, &lv->results);
-    cv_units_free(&lv->ctx.mem, &lv->units);
-    cv_diags_free(&lv->ctx.mem, &lv->diags);
-    cv_u64s_free(&lv->ctx.mem, &lv->before);
-    cv_result_free(&lv->from);
-    scan->closed_peak = cv_max(scan->closed_peak, lv->ctx.mem.peak);
-    cv_mem_put(&scan->mem, lv, sizeof(*lv));
-}
-
-static cv_level *top_level(const cv_scan *scan)
-{
-    return CV_ARRAY_GET(scan->level, scan->n_levels - 1);
-}
-
-/* Where the bytes of a nested container are, and in which count of offsets. */
-static void take_place(const cv_scan *scan, cv_level *lv, cv_result *from, uint64_t *off, uint64_t *end)
-{
-    const cv_ctx *above = &top_level(scan)->ctx;
-
-    if (above->inner)
-        cv_ctx_enter_inner(&lv->ctx, above->anchor);
-    lv->owned = !from->content.mem || from->claimed;
-    if (from->content.mem)
-        cv_ctx_enter_inner(&lv->ctx, from->item.payload_off);
-    else
-        *off = from->item.payload_off;
-    *off += from->nested_off;
-    *end = *off + from->nested_len;
-    cv_result_move(&lv->from, from);
-}
-
-/* A level over src; 'from' is the member that holds it (its memory moves to the level), NULL for the file
- * itself. Content that was decompressed has a source of its own; raw content is a range of the source of the
- * level above. */
-static cuvet_status open_level(cv_scan *scan, const cuvet_source *src, cv_result *from)
-{
-    uint64_t off = 0, end = src->length;
-    cv_region_kind kind = !from || from->nested_whole ? CV_REGION_OBJECT : CV_REGION_RAW;
-    cv_level *lv = cv_mem_get(&scan->mem, sizeof(*lv));
-    cuvet_status st;
-
-    if (!lv)
-        return no_memory(scan, &scan->mem);
-    cv_ctx_init(&lv->ctx, &scan->alloc, &scan->lim);
-    lv->ctx.emit = keep_walk_diag;
-    lv->ctx.emit_user = lv;
-    lv->src = *src;
-    lv->state = cv_source_look(src);
-    if (from) {
-        /* In place of the bytes that are counted already: what is nested has no work of its own. */
-        uint64_t most = cv_budget_work_most(&scan->budget, scan->budget.unpacked);
-
-        cv_ctx_unit(&lv->ctx, from->nested_len);
-        cv_ctx_cap_work(&lv->ctx, most - cv_min(most, scan->budget.work));
-        lv->ctx.path = from->item.where;
-        take_place(scan, lv, from, &off, &end);
-    } else {
-        cv_ctx_unit(&lv->ctx, src->length);
-    }
-    CV_ARRAY_SET(scan->level, scan->n_levels, lv);
-    scan->n_levels++;
-    st = cv_walk_open(&lv->ctx, &lv->walk, &lv->src, off, end, kind, scan->opt.claim != NULL);
-    lv->walk.nested = from != NULL;
-    lv->batch = CV_SCAN_FIRST_BATCH;
-    return st;
 }
 
 static cuvet_status open_workers(cv_scan *scan)
@@ -140,7 +52,7 @@ static cuvet_status open_workers(cv_scan *scan)
         cv_worker *worker = cv_mem_get_raw(&scan->mem, sizeof(*worker));
 
         if (!worker || !cv_workers_push(&scan->mem, &scan->workers, worker)) {
-            cuvet_status st = no_memory(scan, &scan->mem);
+            cuvet_status st = cv_scan_no_memory(scan, &scan->mem);
 
             cv_mem_put(&scan->mem, worker, sizeof(*worker));
             return st;
@@ -163,9 +75,9 @@ cuvet_status cv_scan_open(cv_scan *scan, const cuvet_alloc *alloc, const cuvet_l
     cv_mem_init(&scan->mem, alloc, lim->live);
     st = open_workers(scan);
     if (st == CUVET_OK)
-        st = open_level(scan, src, NULL);
+        st = cv_scan_open_level(scan, src, NULL);
     if (st == CUVET_OK && src->length > lim->input) {
-        cv_level *lv = top_level(scan);
+        cv_level *lv = cv_scan_top(scan);
 
         /* The scan exists; its verdict is the limit. */
         cv_report(&lv->ctx, CV_R_LIMIT_INPUT, 0, 0, src->length, lim->input);
@@ -224,7 +136,7 @@ static CV_MUST __attribute__((noinline)) bool add_unit(cv_scan *scan, cv_level *
 
 static void forget_batch(cv_level *lv)
 {
-    free_results(lv);
+    cv_scan_free_results(lv);
     cv_units_clear(&lv->units);
     cv_diags_clear(&lv->diags);
     cv_u64s_clear(&lv->before);
@@ -251,15 +163,15 @@ static cuvet_status fill(cv_scan *scan, cv_level *lv)
     forget_batch(lv);
     while (!lv->ended && (lv->units.count < want || is_half_listed(scan, lv))) {
         if (!add_unit(scan, lv))
-            return no_memory(scan, &lv->ctx.mem);
+            return cv_scan_no_memory(scan, &lv->ctx.mem);
     }
     /* The first batches are small: they tell which rules a damaged file has had enough of. */
     lv->batch = cv_min(lv->batch * 4, CV_SCAN_BATCH);
     if (!empty_results(lv))
-        return no_memory(scan, &lv->ctx.mem);
+        return cv_scan_no_memory(scan, &lv->ctx.mem);
     if (lv->units.count)
         cv_scan_examine(scan, lv, 0, lv->units.count, true);
-    return kept_too_little(lv) ? no_memory(scan, &lv->ctx.mem) : CUVET_OK;
+    return kept_too_little(lv) ? cv_scan_no_memory(scan, &lv->ctx.mem) : CUVET_OK;
 }
 
 /* One more unit with its result. *kept counts what results hold on to. */
@@ -289,7 +201,7 @@ cuvet_status cv_scan_ahead(cv_scan *scan)
     if (scan->begun || scan->ahead)
         return CUVET_E_STATE;
     scan->ahead = true;
-    lv = top_level(scan);
+    lv = cv_scan_top(scan);
     while (st == CUVET_OK && !lv->ended && lv->units.count < CV_SCAN_AHEAD_UNITS &&
            diags < CV_SCAN_AHEAD_DIAGS && ident < CV_SCAN_AHEAD_IDENT &&
            work < cv_budget_work_most(&scan->budget, 0))
@@ -407,7 +319,7 @@ static cv_result *settle(cv_scan *scan, cv_level *lv)
 
     charge_walk(scan, lv, unit->walk_work);
     fits = can_afford(scan, lv, &unit->path,
-                      unit->kind == CV_UNIT_MEMBER ? unit->off + CV_FB_AT_MEMBER_UNPACKED_SIZE : unit->off,
+                      cv_unit_is_member(unit) ? unit->off + CV_FB_AT_MEMBER_UNPACKED_SIZE : unit->off,
                       unit->unpacks);
     if (!fits && !unit->skip_payload) {
         unit->skip_payload = true;
@@ -457,7 +369,7 @@ static cuvet_status unpack_again(cv_scan *scan, cv_level *lv, cv_result *result,
     cuvet_status st;
 
     if (!again)
-        return no_memory(scan, &scan->mem);
+        return cv_scan_no_memory(scan, &scan->mem);
     cv_examine(*cv_workers_at(&scan->workers, 0), &lv->src, cv_units_at(&lv->units, lv->next_unit - 1), &opt,
                again);
     cv_budget_charge(&scan->budget, 0, again->work);
@@ -480,7 +392,7 @@ static cuvet_status unpack_again(cv_scan *scan, cv_level *lv, cv_result *result,
 /* The unit delivered last holds a container: its content becomes a level. */
 static cuvet_status push_nested(cv_scan *scan)
 {
-    cv_level *lv = top_level(scan);
+    cv_level *lv = cv_scan_top(scan);
     cv_result *result = cv_results_at(&lv->results, lv->next_unit - 1);
     cuvet_source src = lv->src;
     cuvet_status st;
@@ -506,7 +418,7 @@ static cuvet_status push_nested(cv_scan *scan)
     st = CUVET_OK;
     if (result->nested_inner)
         st = unpack_again(scan, lv, result, &src);
-    return st == CUVET_OK ? open_level(scan, &src, result) : st;
+    return st == CUVET_OK ? cv_scan_open_level(scan, &src, result) : st;
 }
 
 static uint64_t count_suppressed(cv_scan *scan, const cv_level *lv)
@@ -543,7 +455,7 @@ cuvet_status cv_scan_next(cv_scan *scan, cuvet_item *out)
     scan->begun = true;
     cv_islands_drop();
     while (!scan->over && st == CUVET_OK) {
-        cv_level *lv = top_level(scan);
+        cv_level *lv = cv_scan_top(scan);
 
         if (scan->push_nested) {
             st = push_nested(scan);
@@ -568,7 +480,7 @@ cuvet_status cv_scan_next(cv_scan *scan, cuvet_item *out)
             st = end;
             if (scan->n_levels > 1) {
                 scan->n_levels--;
-                close_level(scan, lv);
+                cv_scan_close_level(scan, lv);
                 st = end == CUVET_END ? CUVET_OK : end;
             }
         }
@@ -577,43 +489,6 @@ cuvet_status cv_scan_next(cv_scan *scan, cuvet_item *out)
     if (st != CUVET_OK && st != CUVET_END)
         raise_verdict(scan, st == CUVET_E_LIMIT ? CUVET_V_LIMIT : CUVET_V_ERROR);
     return st == CUVET_OK ? CUVET_END : st;
-}
-
-void cv_scan_for_link(cv_scan *scan, cv_host_shelf *shelf)
-{
-    scan->link = true;
-    top_level(scan)->walk.shelf = shelf;
-}
-
-/* Was anything but a note said by the walk between two units of a batch? */
-static bool has_findings(const cv_level *lv, uint64_t first, uint64_t end)
-{
-    for (uint64_t i = 0; i < lv->before.count; i++) {
-        uint64_t before = *cv_u64s_get(&lv->before, i);
-
-        if (before >= first && before <= end && cv_diags_get(&lv->diags, i)->severity != CUVET_NOTE)
-            return true;
-    }
-    return lv->lost;
-}
-
-bool cv_scan_container(const cv_scan *scan, cv_listing *out)
-{
-    const cv_level *lv = top_level(scan);
-    uint64_t first = lv->next_unit - 1, end = first;
-    const cv_unit *unit;
-
-    if (!scan->link || !scan->current || scan->n_levels != 1)
-        return false;
-    unit = cv_units_get(&lv->units, first);
-    if (unit->kind != CV_UNIT_MEMBER || unit->off != unit->container_off + CV_FATBIN_HEADER ||
-        unit->path.n > CUVET_PATH_MAX)
-        return false;
-    while (end < lv->units.count && cv_units_get(&lv->units, end)->container_off == unit->container_off &&
-           cv_units_get(&lv->units, end)->kind == CV_UNIT_MEMBER)
-        end++;
-    *out = (cv_listing){ &lv->units, first, end - first };
-    return !has_findings(lv, first, end) && (end < lv->units.count || !cv_walk_is_inside(&lv->walk));
 }
 
 cv_span cv_scan_payload(const cv_scan *scan)
@@ -637,10 +512,10 @@ uint64_t cv_scan_peak(const cv_scan *scan)
 void cv_scan_close(cv_scan *scan)
 {
     while (scan->n_levels) {
-        cv_level *lv = top_level(scan);
+        cv_level *lv = cv_scan_top(scan);
 
         scan->n_levels--;
-        close_level(scan, lv);
+        cv_scan_close_level(scan, lv);
     }
     for (uint64_t i = 0; i < scan->workers.count; i++) {
         cv_worker *worker = *cv_workers_at(&scan->workers, i);

@@ -79,8 +79,9 @@ CV_MUST cuvet_status cv_scan_next(cv_scan *scan, cuvet_item *out);
 /* The units are to be linked. Before the first one: containers are listed whole, as far as that is no more
  * than a batch, and host ELFs on the shelf are not read again. */
 void cv_scan_for_link(cv_scan *scan, cv_host_shelf *shelf);
-/* All units of the container whose first one was delivered last, until the next one is asked for. False: the last one was not the first of a container, or that is damaged, or was not listed whole: it
- * has to be walked by whoever wants to know. */
+/* All units of the container whose first one was delivered last, until the next one is asked for. False: the
+ * last one was not the first of a container, or that is damaged, or was not listed whole: it has to be walked
+ * by whoever wants to know. */
 CV_MUST bool cv_scan_container(const cv_scan *scan, cv_listing *out);
 /* Unpacked bytes of the last item; empty when there are none. */
 cv_span cv_scan_payload(const cv_scan *scan);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "intake/region.h"
 #include "scan/scan.h"
 
 #define HEAD  (CV_FATBIN_MEMBER + 16)   /* with an empty option block */
@@ -95,7 +96,7 @@ static unit_counted container(uint64_t count, uint64_t size)
 
 static cv_unit unit_at(const unit_counted *counted, uint64_t off, uint64_t size)
 {
-    cv_unit unit = { .kind = CV_UNIT_MEMBER, .off = off, .header_size = HEAD, .payload_size = size };
+    cv_unit unit = { .row = &cv_kind_fatbin, .off = off, .header_size = HEAD, .payload_size = size };
 
     memcpy(&unit.head, counted->bytes + off, sizeof(unit.head));
     return unit;

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the header of an ELF says of itself, to whoever only wants to know what it is. */
+#include "format/elf/read.h"
+#include "intake/locate.h"
+#include "intake/probe.h"
+
+/* Architecture and kind: the layout hangs on OSABI, and there is none for another one. With both bits the
+ * reference takes a file for one with a capsule. */
+static void read_flags(cv_look *look)
+{
+    bool is32 = look->out->is32;
+    uint8_t osabi = cv_u8_at(look->span, 7);
+    uint32_t flags = cv_u32_at(look->span, cv_elf_ehdr_at(is32, CV_EH_FLAGS)); /* 0 when it is not there */
+    bool mercury = cv_u16_at(look->span, cv_elf_ehdr_at(is32, CV_EH_TYPE)) == CV_ELF_MERCURY;
+
+    if (osabi == CV_OSABI_CUDA) {
+        look->out->sm = cv_elf_flags_sm(flags, true);
+        look->out->capsule = cv_elf_flags_capsule(flags, true);
+        mercury = mercury || cv_elf_flags_mercury(flags, true);
+    } else if (osabi == CV_OSABI_LEGACY) {
+        look->out->sm = cv_elf_flags_sm(flags, false);
+        look->out->capsule = cv_elf_flags_capsule(flags, false);
+        mercury = mercury || cv_elf_flags_mercury(flags, false);
+    }
+    look->out->mercury = mercury && !look->out->capsule;
+}
+
+/* What only a device ELF must have. */
+static cuvet_status check_device(cv_look *look, uint64_t size)
+{
+    uint64_t at = cv_elf_ehdr_at(size == cv_elf_ehdr_size(true), CV_EH_EHSIZE);
+    uint8_t osabi = cv_u8_at(look->span, 7);
+
+    if (osabi != CV_OSABI_CUDA && osabi != CV_OSABI_LEGACY)
+        return cv_look_broken(look, CUVET_K_CUBIN,
+                              (cv_class_why){ CV_R_CLASS_ELF_OSABI, 7, 1, osabi, CV_OSABI_CUDA });
+    if (cv_u16_at(look->span, at) != size)
+        return cv_look_broken(
+            look, CUVET_K_CUBIN,
+            (cv_class_why){ CV_R_CLASS_ELF_EHSIZE, at, 2, cv_u16_at(look->span, at), size });
+    return CUVET_OK;
+}
+
+static cuvet_status check_elf(cv_look *look, cuvet_kind type)
+{
+    uint8_t cls = cv_u8_at(look->span, 4), data = cv_u8_at(look->span, 5), version = cv_u8_at(look->span, 6);
+    uint64_t size = cv_elf_ehdr_size(cls == 1);
+
+    if (cls != 1 && cls != 2)
+        return cv_look_broken(look, type, (cv_class_why){ CV_R_CLASS_ELF_CLASS, 4, 1, cls, 2 });
+    if (look->span.len < size)
+        return cv_look_short(look, type, CV_R_CLASS_ELF_SHORT, size);
+    if (data != 1 && !(data == 2 && type == CUVET_K_HOST_ELF))
+        return cv_look_broken(look, type, (cv_class_why){ CV_R_CLASS_ELF_DATA, 5, 1, data, 1 });
+    if (version != 1)
+        return cv_look_broken(look, type, (cv_class_why){ CV_R_CLASS_ELF_VERSION, 6, 1, version, 1 });
+    return type == CUVET_K_CUBIN ? check_device(look, size) : CUVET_OK;
+}
+
+cuvet_status cv_look_elf(cv_look *look)
+{
+    uint8_t osabi = cv_u8_at(look->span, 7);
+    bool device = cv_locate_is_device(look->span),
+         swapped = device && cv_u16_at(look->span, 18) != CV_EM_CUDA;
+    cuvet_kind type = device ? CUVET_K_CUBIN : CUVET_K_HOST_ELF;
+    cuvet_status status = CUVET_OK;
+
+    if (look->span.len < CV_CLASS_ELF_LENIENT) {
+        /* Device code for all that is known, unless OSABI is there and says otherwise. */
+        if (look->span.len <= 7 || osabi == CV_OSABI_CUDA || osabi == CV_OSABI_LEGACY)
+            type = CUVET_K_CUBIN;
+        return cv_look_short(look, type, CV_R_CLASS_ELF_SHORT, CV_CLASS_ELF_LENIENT);
+    }
+    if (!look->lenient || swapped) /* the reference does not see the machine in the other byte order */
+        status = check_elf(look, type);
+    if (status != CUVET_OK)
+        return status;
+    (void)cv_look_found(look, type);
+    look->out->is32 = cv_u8_at(look->span, 4) == 1;
+    if (device)
+        read_flags(look);
+    return CUVET_OK;
+}

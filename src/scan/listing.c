@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What somebody asks who chooses units to be linked. */
+#include "scan/parts.h"
+
+void cv_scan_for_link(cv_scan *scan, cv_host_shelf *shelf)
+{
+    scan->link = true;
+    cv_scan_top(scan)->walk.shelf = shelf;
+}
+
+/* Was anything but a note said by the walk between two units of a batch? */
+static bool has_findings(const cv_level *lv, uint64_t first, uint64_t end)
+{
+    for (uint64_t i = 0; i < lv->before.count; i++) {
+        uint64_t before = *cv_u64s_get(&lv->before, i);
+
+        if (before >= first && before <= end && cv_diags_get(&lv->diags, i)->severity != CUVET_NOTE)
+            return true;
+    }
+    return lv->lost;
+}
+
+bool cv_scan_container(const cv_scan *scan, cv_listing *out)
+{
+    const cv_level *lv = cv_scan_top(scan);
+    uint64_t first = lv->next_unit - 1, end = first;
+    const cv_unit *unit;
+
+    if (!scan->link || !scan->current || scan->n_levels != 1)
+        return false;
+    unit = cv_units_get(&lv->units, first);
+    if (!cv_unit_is_member(unit) || unit->off != unit->container_off + CV_FATBIN_HEADER ||
+        unit->path.n > CUVET_PATH_MAX)
+        return false;
+    while (end < lv->units.count && cv_units_get(&lv->units, end)->container_off == unit->container_off &&
+           cv_unit_is_member(cv_units_get(&lv->units, end)))
+        end++;
+    *out = (cv_listing){ &lv->units, first, end - first };
+    return !has_findings(lv, first, end) && (end < lv->units.count || !cv_walk_is_inside(&lv->walk));
+}
