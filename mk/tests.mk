@@ -11,7 +11,7 @@ CHECK_LIBS    := $(or $(shell $(PKG_CONFIG) --libs check 2>/dev/null),-lcheck) -
 find_c         = $(sort $(shell find $(1) -name '*.c' 2>/dev/null))
 TEST_SUPPORT  := $(call find_c,tests/support)
 UNIT_DIRS     := $(sort $(patsubst tests/unit/%/,%,$(wildcard tests/unit/*/)))
-WHOLE_DIRS    := property fault trap
+WHOLE_DIRS    := property fault trap once
 TEST_BINS     := $(foreach d,$(UNIT_DIRS),$(if $(call find_c,tests/unit/$(d)),$(BUILD)/tests/unit_$(d))) \
                  $(WHOLE_DIRS:%=$(BUILD)/tests/%)
 
@@ -54,6 +54,11 @@ $(foreach d,$(UNIT_DIRS),$(if $(call find_c,tests/unit/$(d)),$(eval \
 $(foreach d,$(WHOLE_DIRS),$(eval $(call test_rule,$(d),tests/library/$(d),$(BUILD)/libcuvet.a,$(if \
     $(filter-out trap,$(d)),$(if $(filter release,$(MODE)),$(TRAP_OBJ))))))
 -include $(patsubst %.c,$(BUILD)/obj/%.d,$(TEST_SUPPORT))
+
+# Calls between files of the library that tests/library/once counts.
+ONCE_CALLS := cv_classify_look cv_classify cv_containers_probe cv_walk_open cv_host_read cv_cubin_examine cv_block_copy \
+              cv_block_load cv_codec_decode
+$(BUILD)/tests/once: private LDFLAGS += $(ONCE_CALLS:%=-Wl,--wrap=%)
 
 # The examples are compiled as a stranger would: public headers, the shared library.
 EXAMPLE_BINS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(sort $(wildcard examples/*.c)))

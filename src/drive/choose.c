@@ -352,17 +352,5 @@ bool cv_input_is_clean(const cv_input *in)
 
 cuvet_status cv_input_move_out(cv_input *in, cv_ctx *ctx, cv_block *bytes, cv_cubin *cubin)
 {
-    cv_worker *worker = in->worker;
-    uint64_t size;
-
-    cv_keys_free(&worker->ctx.mem, &worker->cubin.by_off); /* scratch of the examination */
-    size = worker->unpacked.cap + worker->cubin.sec.cap * sizeof(cv_sec);
-    if (!cv_mem_move(&ctx->mem, &worker->ctx.mem, size))
-        return cv_nomem(ctx, 0);
-    *bytes = worker->unpacked;
-    bytes->span = in->result.payload;
-    *cubin = worker->cubin;
-    worker->unpacked = (cv_block){ 0 };
-    cv_cubin_init(&worker->cubin);
-    return CUVET_OK;
+    return cv_worker_move_out(in->worker, &in->worker->unpacked, in->result.payload, ctx, bytes, cubin);
 }

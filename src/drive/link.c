@@ -81,18 +81,12 @@ static void take(file_at_hand *file, cuvet_status status)
     tell(file, file->linker->retargeted ? CUVET_EVENT_RETARGETED : CUVET_EVENT_TAKEN, CUVET_OK);
 }
 
-static void add_image(file_at_hand *file, uint64_t off, cv_span image)
+static void add_image(file_at_hand *file, uint64_t off, cv_link_piece piece)
 {
-    cv_linker *linker = file->linker;
-    const cv_link_piece piece = { .image = image,
-                                  .name = title_of(file),
-                                  .host = cv_hosts_at(&linker->hosts, off),
-                                  .of_system = linker->of_system,
-                                  .known = image.base == file->bytes.base && image.len == file->bytes.len
-                                               ? &file->known
-                                               : NULL };
-
-    take(file, cv_linker_add(linker, &piece));
+    piece.name = title_of(file);
+    piece.host = cv_hosts_at(&file->linker->hosts, off);
+    piece.of_system = file->linker->of_system;
+    take(file, cv_linker_add(file->linker, &piece));
 }
 
 /* A library has code for many targets, and whole programs beside what can be linked: that is no error of the
@@ -137,13 +131,12 @@ static __attribute__((noinline)) bool is_at_top(file_at_hand *file, const cv_inp
 
 static void add_chosen(file_at_hand *file, cv_input *choice, uint64_t off)
 {
-    cv_linker *linker = file->linker;
-    cv_id host = cv_hosts_at(&linker->hosts, off);
+    /* What is wrong with it is said as of an input that stands alone. */
+    const cv_span image = cv_span_of(choice->out.bytes, choice->out.n, 0);
 
-    if (cv_input_is_clean(choice))
-        take(file, cv_linker_add_chosen(linker, choice, title_of(file), host, linker->of_system));
-    else /* what is wrong with it is said as of an input that stands alone */
-        add_image(file, off, cv_span_of(choice->out.bytes, choice->out.n, 0));
+    add_image(file, off,
+              cv_input_is_clean(choice) ? (cv_link_piece){ .choice = choice }
+                                        : (cv_link_piece){ .image = image });
 }
 
 /* As far as the container goes by its own header, or the file. */
@@ -256,6 +249,7 @@ static void forget_piece(file_at_hand *file)
 
 static void add_piece(file_at_hand *file, const cuvet_item *item)
 {
+    cv_scan *scan = &file->linker->tools->scan;
     cv_span image;
 
     file->pieces++;
@@ -272,7 +266,8 @@ static void add_piece(file_at_hand *file, const cuvet_item *item)
         image = cv_span_tail(file->bytes, item->payload_off);
         image.len = item->stored_size;
         image.off = 0;
-        add_image(file, item->payload_off, image);
+        add_image(file, item->payload_off,
+                  (cv_link_piece){ .image = image, .scan = cv_scan_is_own(scan) ? scan : NULL });
     }
 }
 
@@ -413,7 +408,7 @@ static void add_bytes(file_at_hand *file)
     if (status == CUVET_OK && !read_hosts(file))
         return;
     if (content->type == CUVET_K_CUBIN) {
-        add_image(file, 0, file->bytes);
+        add_image(file, 0, (cv_link_piece){ .image = file->bytes, .known = &file->known });
     } else if (status != CUVET_OK) {
         refuse(file, status);
     } else if (content->type == CUVET_K_PTX) {

@@ -90,13 +90,13 @@ typedef struct cv_link_piece {
     cv_id host; /* CV_NONE: of none */
     bool of_system;
     const cv_class *known; /* what it is; NULL: nobody has looked */
+    /* Or it was examined, and its bytes and what was parsed of them are moved: by a selection … */
+    cv_input *choice;
+    cv_scan *scan; /* … or a scan */
 } cv_link_piece;
 
 /* Examine, admit and finalize it, and hand it to the link. Its status is that of cuvet_linker_add(). */
 CV_MUST cuvet_status cv_linker_add(cv_linker *linker, const cv_link_piece *piece);
-/* The same for what a selection has chosen and examined: its bytes and its parsed object are moved. */
-CV_MUST cuvet_status cv_linker_add_chosen(cv_linker *linker, cv_input *choice, cv_span name, cv_id host,
-                                          bool of_system);
 
 /* take_part.c */
 /* May a piece of device code be linked that lies there? @return OK · END (it is left out; said) · REFUSED */

@@ -156,10 +156,16 @@ static cuvet_status load_whole(cv_linker *linker, const cuvet_source *src, cv_bl
     return status == CUVET_OK ? cv_source_unchanged(&linker->ctx, src, &before) : status;
 }
 
+static uint64_t size_of(const cv_link_piece *piece)
+{
+    return piece->choice ? piece->choice->out.n : piece->src ? piece->src->length : piece->image.len;
+}
+
 cuvet_status cv_linker_add(cv_linker *linker, const cv_link_piece *piece)
 {
     cv_link_input in = { .bytes = { 0 }, .name = { 0 }, .host = piece->host, .of_system = piece->of_system };
-    uint64_t count = piece->src ? piece->src->length : piece->image.len;
+    uint64_t count = size_of(piece);
+    bool examined = piece->choice || piece->scan;
     cuvet_status status;
 
     if (linker->state != CV_LINKER_COLLECTING)
@@ -168,23 +174,13 @@ cuvet_status cv_linker_add(cv_linker *linker, const cv_link_piece *piece)
     cv_cubin_init(&linker->picture);
     if (count > linker->ctx.lim.input)
         status = cv_reject(&linker->ctx, CV_R_LIMIT_INPUT, 0, count, linker->ctx.lim.input);
+    else if (piece->choice)
+        status = cv_input_move_out(piece->choice, &linker->ctx, &in.bytes, &linker->picture);
+    else if (piece->scan)
+        status = cv_scan_move_out(piece->scan, &linker->ctx, &in.bytes, &linker->picture);
     else if (piece->src)
         status = load_whole(linker, piece->src, &in.bytes);
     else
         status = cv_block_copy(&linker->ctx, &in.bytes, piece->image);
-    return add(linker, &in, piece->name, false, piece->known, status);
-}
-
-cuvet_status cv_linker_add_chosen(cv_linker *linker, cv_input *choice, cv_span name, cv_id host,
-                                  bool of_system)
-{
-    cv_link_input in = { .bytes = { 0 }, .name = { 0 }, .host = host, .of_system = of_system };
-    cuvet_status status;
-
-    cv_linker_unit(linker, choice->out.n);
-    if (choice->out.n > linker->ctx.lim.input)
-        status = cv_reject(&linker->ctx, CV_R_LIMIT_INPUT, 0, choice->out.n, linker->ctx.lim.input);
-    else
-        status = cv_input_move_out(choice, &linker->ctx, &in.bytes, &linker->picture);
-    return add(linker, &in, name, status == CUVET_OK, NULL, status);
+    return add(linker, &in, piece->name, examined && status == CUVET_OK, piece->known, status);
 }

@@ -256,6 +256,9 @@ void cv_job_whole(cv_examine_job *job)
         return;
     item->examined = full;
     if (full) {
+        if (job->opt->own)
+            block->span.off = 0;
+        job->result->own = job->opt->own;
         job->result->payload = block->span;
         if (item->kind == CUVET_K_CUBIN)
             cv_job_elf(job, NULL, block->span, false);
@@ -292,6 +295,7 @@ void cv_examine(cv_worker *worker, const cuvet_source *src, const cv_unit *unit,
     cv_examine_job job = {
         .worker = worker, .ctx = &worker->ctx, .src = src, .unit = unit, .opt = opt, .result = result
     };
+    bool strict = worker->ctx.strict;
     uint64_t declared = cv_unit_is_member(unit)
                             ? cv_fatbin_member_claim(cv_span_of(&unit->head, sizeof(unit->head), 0)).unpacked
                             : 0;
@@ -319,7 +323,9 @@ void cv_examine(cv_worker *worker, const cuvet_source *src, const cv_unit *unit,
     worker->ctx.embedded = unit->embedded;
     if (opt->inner)
         cv_ctx_enter_inner(&worker->ctx, opt->anchor);
+    worker->ctx.strict = strict || opt->strict;
     unit->row->examine(&job);
+    worker->ctx.strict = strict;
     if (result->file.failed || result->inner.failed || !cv_ledger_sort(&worker->ctx, &result->file) ||
         !cv_ledger_sort(&worker->ctx, &result->inner))
         result->status = CUVET_E_NOMEM;

@@ -33,3 +33,20 @@ cuvet_kind cv_unit_kind_of(uint16_t kind)
     default: return CUVET_K_NONE;
     }
 }
+
+cuvet_status cv_worker_move_out(cv_worker *worker, cv_block *content, cv_span image, cv_ctx *ctx,
+                                cv_block *bytes, cv_cubin *cubin)
+{
+    uint64_t size;
+
+    cv_keys_free(&worker->ctx.mem, &worker->cubin.by_off); /* scratch of the examination */
+    size = content->cap + worker->cubin.sec.cap * sizeof(cv_sec);
+    if (!cv_mem_move(&ctx->mem, &worker->ctx.mem, size))
+        return cv_nomem(ctx, 0);
+    *bytes = *content;
+    bytes->span = image;
+    *cubin = worker->cubin;
+    *content = (cv_block){ 0 };
+    cv_cubin_init(&worker->cubin);
+    return CUVET_OK;
+}

@@ -90,6 +90,7 @@ typedef struct cv_result {
     cv_block content;                /* decompressed content, taken from the worker (take) */
     bool text;                       /* plain text throughout */
     bool cubin;                      /* the worker has the parsed object of a device ELF */
+    bool own;                        /* … and its bytes, which begin at 0: see cv_worker_move_out() */
     bool claimed;                    /* the parts of a device ELF are in the ledger */
     cv_ledger file, inner;           /* claims in the source and in what this unit was decompressed to */
     cuvet_status status;             /* OK, or NOMEM, INTERNAL: the scan cannot go on */
@@ -112,12 +113,19 @@ typedef struct cv_worker {
 void cv_worker_init(cv_worker *worker, const cuvet_alloc *alloc, const cuvet_limits *lim);
 void cv_worker_free(cv_worker *worker);
 
+/* The device ELF that was examined last, for whoever goes on with it: 'content', a block of the worker that
+ * holds its bytes, and what was parsed of them become those of another context.
+ * @return OK · LIMIT (reported there) */
+CV_MUST cuvet_status cv_worker_move_out(cv_worker *worker, cv_block *content, cv_span image, cv_ctx *ctx,
+                                        cv_block *bytes, cv_cubin *cubin);
+
 typedef struct cv_examine_options {
     cuvet_depth depth;
     bool ledger;
-    bool take;  /* content that holds more device code goes along in the result */
-    bool own;   /* content that is stored raw is copied like one that is unpacked: its offsets begin at 0 */
-    bool inner; /* the source is decompressed content that is stored at anchor */
+    bool take;   /* content that holds more device code goes along in the result */
+    bool own;    /* content that is stored raw is copied like one that is unpacked: its offsets begin at 0 */
+    bool strict; /* it is to be linked */
+    bool inner;  /* the source is decompressed content that is stored at anchor */
     uint64_t anchor;
     const cv_admit_for *admit; /* notes where a device ELF would not be admitted; NULL: not judged */
     bool follows; /* the unit before was of the same source: what was read ahead for it may be used */

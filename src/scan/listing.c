@@ -38,3 +38,17 @@ bool cv_scan_container(const cv_scan *scan, cv_listing *out)
     *out = (cv_listing){ &lv->units, first, end - first };
     return !has_findings(lv, first, end) && (end < lv->units.count || !cv_walk_is_inside(&lv->walk));
 }
+
+bool cv_scan_is_own(const cv_scan *scan)
+{
+    const cv_level *lv = cv_scan_top(scan);
+
+    return scan->current && scan->current->own && scan->current->cubin && lv->next_unit == lv->units.count;
+}
+
+cuvet_status cv_scan_move_out(cv_scan *scan, cv_ctx *ctx, cv_block *bytes, cv_cubin *cubin)
+{
+    cv_worker *worker = *cv_workers_at(&scan->workers, 0);
+
+    return cv_worker_move_out(worker, &worker->stored, scan->current->payload, ctx, bytes, cubin);
+}

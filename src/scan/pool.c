@@ -3,6 +3,8 @@
  * the results, and nothing else; they end before anything is delivered. */
 #include <pthread.h>
 
+#include "intake/place.h"
+#include "intake/region.h"
 #include "scan/scan.h"
 
 /* A unit of this size takes longer than the threads can be apart at the end of a batch. */
@@ -10,6 +12,7 @@
 
 typedef struct scan_pool {
     cv_level *lv;
+    bool link; /* what stands alone is to be linked */
     cv_examine_options opt;
     uint64_t from, count; /* units [from, from + count) */
     cv_keys order;        /* in which the units are taken; empty: as they are */
@@ -28,6 +31,27 @@ typedef struct scan_seat {
 
 CV_VEC(cv_seats, scan_seat);
 
+/* A device ELF of its own goes into the link as it was examined, if nothing is wrong with it. What is, is said
+ * as a scan says it. */
+static bool examine_to_link(const scan_pool *pool, cv_worker *worker, const cv_unit *unit,
+                            const cv_examine_options *opt, cv_result *result)
+{
+    cv_examine_options own = *opt;
+    cv_rule rule;
+
+    if (!pool->link || cv_unit_is_member(unit) || unit->embedded || unit->row->kind != CUVET_K_CUBIN ||
+        cv_place_part(unit->place, &rule) != CV_TAKEN)
+        return false;
+    own.own = own.strict = true;
+    own.admit = NULL;
+    cv_examine(worker, &pool->lv->src, unit, &own, result);
+    if (result->status == CUVET_OK && result->cubin && !result->nested &&
+        result->item.errors + result->item.warnings == 0)
+        return true;
+    cv_result_free(result);
+    return false;
+}
+
 static void work(scan_pool *pool, cv_worker *worker)
 {
     cv_examine_options opt = pool->opt;
@@ -38,8 +62,10 @@ static void work(scan_pool *pool, cv_worker *worker)
         if (i >= pool->count || __atomic_load_n(&pool->work, __ATOMIC_RELAXED) > pool->most)
             return;
         i = pool->from + (pool->order.count ? cv_keys_at(&pool->order, i)->index : i);
-        cv_examine(worker, &pool->lv->src, cv_units_at(&pool->lv->units, i), &opt,
-                   cv_results_at(&pool->lv->results, i));
+        if (!examine_to_link(pool, worker, cv_units_at(&pool->lv->units, i), &opt,
+                             cv_results_at(&pool->lv->results, i)))
+            cv_examine(worker, &pool->lv->src, cv_units_at(&pool->lv->units, i), &opt,
+                       cv_results_at(&pool->lv->results, i));
         (void)__atomic_fetch_add(&pool->work, cv_results_at(&pool->lv->results, i)->work, __ATOMIC_RELAXED);
         opt.follows = true;
     }
@@ -85,7 +111,7 @@ static void put_in_order(cv_scan *scan, scan_pool *pool)
 void cv_scan_examine(cv_scan *scan, cv_level *lv, uint64_t from, uint64_t to, bool all_workers)
 {
     uint64_t count = to - from, workers = all_workers && count > 1 ? scan->workers.count : 1;
-    scan_pool pool = { .lv = lv, .from = from, .count = count };
+    scan_pool pool = { .lv = lv, .link = scan->link, .from = from, .count = count };
     cv_seats seats = { 0 };
     uint64_t most = cv_budget_work_most(&scan->budget, scan->budget.unpacked_most);
     bool inner = lv->ctx.inner;

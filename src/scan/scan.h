@@ -83,6 +83,11 @@ void cv_scan_for_link(cv_scan *scan, cv_host_shelf *shelf);
  * last one was not the first of a container, or that is damaged, or was not listed whole: it has to be walked
  * by whoever wants to know. */
 CV_MUST bool cv_scan_container(const cv_scan *scan, cv_listing *out);
+/* Is the last unit a device ELF of its own with nothing wrong with it, examined as one that is to be linked?
+ */
+CV_MUST bool cv_scan_is_own(const cv_scan *scan);
+/* Then it is handed on, once: see cv_worker_move_out(). */
+CV_MUST cuvet_status cv_scan_move_out(cv_scan *scan, cv_ctx *ctx, cv_block *bytes, cv_cubin *cubin);
 /* Unpacked bytes of the last item; empty when there are none. */
 cv_span cv_scan_payload(const cv_scan *scan);
 void cv_scan_close(cv_scan *scan);
