@@ -31,8 +31,8 @@ typedef struct scan_seat {
 
 CV_VEC(cv_seats, scan_seat);
 
-/* A device ELF of its own goes into the link as it was examined, if nothing is wrong with it. What is, is said
- * as a scan says it. */
+/* A device ELF of its own goes into the link as it was examined, if nothing is wrong with it. What is, is
+ * said as a scan says it. */
 static bool examine_to_link(const scan_pool *pool, cv_worker *worker, const cv_unit *unit,
                             const cv_examine_options *opt, cv_result *result)
 {

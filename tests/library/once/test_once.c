@@ -8,11 +8,11 @@
 
 #include <cuvet/cuvet.h>
 
+#include "codec/codec.h"
 #include "cubin/cubin.h"
 #include "host/host.h"
-#include "intake/region.h"
-#include "codec/codec.h"
 #include "intake/probe.h"
+#include "intake/region.h"
 
 enum { MOST_BYTES = 1 << 18, MOST_COPIES = 256, MOST_FILES = 3 };
 
