@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What device code lies in, each kind once: asked by the walk, and by whoever wants to know what a file is. A
- * new kind is a row here and a file beside this one. */
+ * new kind is a row of spec/containers.def and a file beside this one. */
 #include "intake/region.h"
 
 static const cv_container_ops *const CONTAINERS[] = {
-    &cv_kind_fatbin,  &cv_kind_cubin,   &cv_kind_host,       &cv_kind_archive, &cv_kind_nvvm, &cv_kind_ltoir,
-    &cv_kind_bitcode, &cv_kind_wrapper, &cv_kind_compressed, &cv_kind_ptx,     &cv_kind_raw,
+#define CONTAINER(name) &cv_kind_##name,
+#include "containers.def"
+#undef CONTAINER
 };
 
 const size_t cv_n_containers = CV_COUNT(CONTAINERS);

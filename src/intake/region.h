@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Kinds of what device code lies in, one row each: a file of its own (kind_*.c) and a place in the table of
- * containers.c. The walk, not the rows, keeps what bytes have an owner, limits, names, paths and claims; a
- * row says what is next in its region. No row knows another one. */
+/* Kinds of what device code lies in, one row of spec/containers.def and one file (kind_*.c) each. The walk,
+ * not the rows, keeps what bytes have an owner, limits, names, paths and claims; a row says what is next in
+ * its region. No row knows another one. */
 #ifndef CV_INTAKE_REGION_H
 #define CV_INTAKE_REGION_H
 
@@ -73,8 +73,9 @@ typedef struct cv_container_ops {
 extern const size_t cv_n_containers;
 const cv_container_ops *cv_containers_row(size_t index);
 
-extern const cv_container_ops cv_kind_fatbin, cv_kind_archive, cv_kind_cubin, cv_kind_host, cv_kind_nvvm,
-    cv_kind_ltoir, cv_kind_bitcode, cv_kind_wrapper, cv_kind_compressed, cv_kind_ptx, cv_kind_raw;
+#define CONTAINER(name) extern const cv_container_ops cv_kind_##name;
+#include "containers.def"
+#undef CONTAINER
 
 /* The first row that knows these bytes; *more: another row would like to see more of them. */
 const cv_container_ops *cv_containers_probe(cv_span head, bool *more);
