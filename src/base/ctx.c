@@ -98,15 +98,15 @@ static cuvet_severity severity_of(const cv_ctx *ctx, cv_rule rule)
     return cuvet_rule_get(rule)->severity;
 }
 
-/* A profile rule that this producer does not keep is not broken; what a stranger does otherwise is counted.
- */
+/* A profile rule that this producer does not keep is not broken; what a stranger does otherwise is counted,
+ * but for what everybody has to keep. */
 static bool passes(cv_ctx *ctx, cv_rule rule)
 {
     if (cuvet_rule_get(rule)->cls != CUVET_C_PROFILE)
         return false;
     if (ctx->profile != CV_PROFILE_NONE && (cv_rule_exempt(rule) >> ctx->profile & 1))
         return true;
-    if (!ctx->stranger || ctx->strict)
+    if (!ctx->stranger || ctx->strict || cv_rule_holds(rule))
         return false;
     ctx->differences++;
     return true;
@@ -128,6 +128,18 @@ void cv_ctx_end_profile(cv_ctx *ctx, uint64_t off)
         cv_report(ctx, CV_R_PROFILE_STRANGER, off, 0, count, nearest);
 }
 
+/* What a finding costs: there are tables that can be made to have millions of them. */
+#define REPORT_WORK 32u
+
+/* Without a word: who asks for work next hears that there is none left. */
+static void charge(cv_ctx *ctx)
+{
+    uint64_t here = cv_min(ctx->work_left, REPORT_WORK);
+
+    ctx->work_left -= here;
+    ctx->work_rest -= cv_min(ctx->work_rest, REPORT_WORK - here);
+}
+
 void cv_report(cv_ctx *ctx, cv_rule rule, uint64_t off, uint64_t len, uint64_t got, uint64_t want)
 {
     cuvet_diag diag = {
@@ -135,6 +147,7 @@ void cv_report(cv_ctx *ctx, cv_rule rule, uint64_t off, uint64_t len, uint64_t g
     };
     cuvet_verdict verdict;
 
+    charge(ctx);
     if (passes(ctx, rule))
         return;
     if (diag.where.n > CUVET_PATH_MAX)

@@ -59,12 +59,27 @@ uint32_t cv_rule_exempt(cv_rule rule)
     static const uint32_t EXEMPTIONS[CV_N_RULES] = {
 #define BY(name)         | UINT32_C(1) << CV_PROFILE_##name
 #define EXEMPT(name, by) [CV_R_##name] = (0 by),
+#define HOLDS(name)
 #include "profiles.def"
+#undef HOLDS
 #undef EXEMPT
 #undef BY
     };
 
     return (size_t)rule < CV_N_RULES ? EXEMPTIONS[rule] : 0;
+}
+
+bool cv_rule_holds(cv_rule rule)
+{
+    static const bool HELD[CV_N_RULES] = {
+#define EXEMPT(name, by)
+#define HOLDS(name) [CV_R_##name] = true,
+#include "profiles.def"
+#undef HOLDS
+#undef EXEMPT
+    };
+
+    return (size_t)rule < CV_N_RULES && HELD[rule];
 }
 
 size_t cuvet_rule_exempt(cuvet_rule rule, char *buf, size_t cap)

@@ -26,5 +26,7 @@ const char *cv_profile_text(cv_profile profile);
 const char *cv_place_text(uint64_t place);
 /* Producers that do not keep the rule, a bit (1 << profile) each. */
 uint32_t cv_rule_exempt(cv_rule rule);
+/* Does a rule of class PROFILE hold for producers that are not known as well? */
+bool cv_rule_holds(cv_rule rule);
 
 #endif

@@ -40,30 +40,11 @@ static bool key_less(const cv_key *left, const cv_key *right)
     return left->key < right->key || (left->key == right->key && left->index < right->index);
 }
 
-static void sift_down(cv_key *keys, uint64_t root, uint64_t count)
-{
-    for (;;) {
-        uint64_t child = 2 * root + 1;
-        cv_key swapped;
-
-        if (child >= count)
-            return;
-        if (child + 1 < count && key_less(&keys[child], &keys[child + 1]))
-            child++;
-        if (!key_less(&keys[root], &keys[child]))
-            return;
-        swapped = keys[root];
-        keys[root] = keys[child];
-        keys[child] = swapped;
-        root = child;
-    }
-}
-
 /* Small or nearly sorted arrays are the rule (section tables in file order): insertion while it stays cheap.
- */
-static bool insertion_sort(cv_key *keys, uint64_t count)
+ * False: so many moves were not enough. */
+static bool insertion_sort(cv_key *keys, uint64_t count, uint64_t allowed)
 {
-    uint64_t moves = 0, allowed = 8 * count + 64;
+    uint64_t moves = 0;
 
     for (uint64_t i = 1; i < count; i++) {
         cv_key key = keys[i];
@@ -80,19 +61,80 @@ static bool insertion_sort(cv_key *keys, uint64_t count)
     return true;
 }
 
+/* Bits in which the elements differ, of their keys or of their indices. */
+static uint64_t differences(const cv_key *keys, uint64_t count, bool by_index)
+{
+    uint64_t any = 0, all = UINT64_MAX;
+
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t value = by_index ? keys[i].index : keys[i].key;
+
+        any |= value;
+        all &= value;
+    }
+    return any & ~all;
+}
+
+/* Those without the bit before those that have it; how many there are. It stores always, so that it has
+ * nothing to predict. */
+static uint64_t divide(cv_key *keys, uint64_t count, bool by_index, unsigned bit)
+{
+    uint64_t low = 0;
+
+    for (uint64_t i = 0; i < count; i++) {
+        cv_key key = keys[i];
+
+        keys[i] = keys[low];
+        keys[low] = key;
+        low += (~(by_index ? key.index : key.key) >> bit) & 1;
+    }
+    return low;
+}
+
+/* A range that is still to be sorted. */
+typedef struct key_range {
+    uint64_t first, count;
+} key_range;
+
+#define FEW 24 /* elements that are sorted by insertion */
+
+/* By the highest bit in which the elements of a range differ, again and again: in the order of the array,
+ * where a heap would miss the caches at every step, and no array that somebody makes needs more than 128
+ * rounds. */
+static void radix_sort(cv_key *keys, uint64_t count)
+{
+    key_range open[48] = { { 0, count } }; /* the smaller half comes first: one for each bit of the count */
+    unsigned depth = 1;
+
+    while (depth > 0) {
+        key_range range = open[--depth], low, high;
+        cv_key *first = keys + range.first;
+        uint64_t bits;
+        bool by_index;
+
+        if (range.count <= FEW) {
+            insertion_sort(first, range.count, UINT64_MAX);
+            continue;
+        }
+        bits = differences(first, range.count, false);
+        by_index = bits == 0;
+        if (by_index)
+            bits = differences(first, range.count, true);
+        if (bits == 0)
+            continue;
+        low = high = range;
+        low.count = divide(first, range.count, by_index, 63 - (unsigned)__builtin_clzll(bits));
+        high.first += low.count;
+        high.count -= low.count;
+        open[depth++] = low.count > high.count ? low : high;
+        open[depth++] = low.count > high.count ? high : low;
+    }
+}
+
 void cv_keys_sort(cv_keys *keys)
 {
-    if (insertion_sort(keys->items, keys->count))
-        return;
-    for (uint64_t i = keys->count / 2; i > 0; i--)
-        sift_down(keys->items, i - 1, keys->count);
-    for (uint64_t left = keys->count; left > 1; left--) {
-        cv_key swapped = keys->items[0];
-
-        keys->items[0] = keys->items[left - 1];
-        keys->items[left - 1] = swapped;
-        sift_down(keys->items, 0, left - 1);
-    }
+    if (!insertion_sort(keys->items, keys->count, 8 * keys->count + 64))
+        radix_sort(keys->items, keys->count);
 }
 
 uint64_t cv_keys_lower_bound(const cv_keys *sorted, uint64_t key)

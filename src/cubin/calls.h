@@ -9,6 +9,8 @@
 typedef struct cv_calls {
     bool judged; /* false: an executable without a graph, as linkers before 12.0 leave it */
     cv_keys edge;
+    uint32_t caller; /* whose calls are … */
+    cv_keys callee;  /* … here by where they lead: made when somebody asks for other names */
 } cv_calls;
 
 /* OK, NOMEM or LIMIT. Says nothing about the graph itself: that is cv_meta_callgraph(). */
@@ -17,10 +19,9 @@ void cv_calls_free(cv_ctx *ctx, cv_calls *calls);
 
 /* Does 'from' call 'to'? Numbers of symbols. */
 CV_MUST bool cv_calls_direct(const cv_calls *calls, uint32_t from, uint32_t to);
-/* Does it call one of the other names of 'to', at the same place? Looks through all calls of 'from', and
- * pays. */
-CV_MUST bool cv_calls_alias(cv_ctx *ctx, const cv_cubin *cubin, const cv_calls *calls, uint32_t from,
-                            uint32_t to);
+/* Does it call one of the other names of 'to', at the same place? The first question about 'from' looks at
+ * all of its calls, and pays. */
+CV_MUST bool cv_calls_alias(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls, uint32_t from, uint32_t to);
 /* Is its address known to be taken, by whoever or by 'from'? */
 CV_MUST bool cv_calls_taken(const cv_calls *calls, uint32_t from, uint32_t to);
 

@@ -63,6 +63,9 @@ static inline uint64_t cv_strings_end(cv_span table)
     return end;
 }
 
+/* A read anywhere in a table that the file makes large: it finds nothing in the caches. */
+#define CV_WORK_SCATTERED 16u
+
 /* Many headers and symbols may share one long name: each pays for reading it. */
 static inline CV_MUST bool cv_name_work(cv_ctx *ctx, cv_span name)
 {

@@ -13,7 +13,7 @@ typedef struct reloc_batch {
     bool loaded;           /* … or what a loader patches, and the entries are not applied yet */
     uint32_t owner;        /* of code: the symbol of its function */
     cv_span target;        /* its bytes */
-    const cv_calls *calls;
+    cv_calls *calls;
     uint64_t count, n_syms, limit; /* limit: bytes of the target that may be patched */
     uint64_t within;               /* the bits of an offset that lie within an instruction */
     bool apart; /* each entry begins behind the one before, or each ends before the one before begins */
@@ -282,7 +282,7 @@ static bool is_compared(const reloc_batch *batch, const cv_sec *target)
 
 /* LIMIT: a limit was reached and said, nothing more is looked at. */
 static cuvet_status check_section(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, const cv_sec *sec,
-                                  const cv_calls *calls, cv_keys *compared)
+                                  cv_calls *calls, cv_keys *compared)
 {
     bool merc = is_merc(sec->header.type), rela = sec->header.type != CV_SHT_REL;
     const cv_sec *target = cv_cubin_sec(cubin, sec->header.info);
@@ -317,7 +317,7 @@ static cuvet_status check_section(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, 
         cv_sec_report(ctx, cubin, index, CV_R_LIMIT_RELOCS, CV_SH_SIZE, cubin->n_relocs, ctx->lim.symbols);
         return CUVET_E_LIMIT;
     }
-    if (!cv_work(ctx, batch.count, batch.body.off) ||
+    if (!cv_work(ctx, batch.count * (batch.loaded ? 2 * CV_WORK_SCATTERED : 1), batch.body.off) ||
         (cv_is_frames(target) && !cv_work(ctx, batch.count * FRAME_WORK, batch.body.off)))
         return CUVET_E_LIMIT;
     check_batch(&batch);

@@ -62,7 +62,7 @@ static void check_boundaries(cv_ctx *ctx, const cv_cubin *cubin, uint64_t index,
     if (segment->filesz == 0 || segment->off == cubin->header.phoff)
         return;
     if (!starts_range(cubin, segment->off))
-        seg_report(ctx, cubin, index, CV_R_SEG_BOUNDARY, CV_PH_OFFSET, segment->off, 0);
+        seg_report(ctx, cubin, index, CV_R_SEG_BEGIN, CV_PH_OFFSET, segment->off, 0);
     if (!ends_range(cubin, end) && !starts_range(cubin, end))
         seg_report(ctx, cubin, index, CV_R_SEG_BOUNDARY, CV_PH_FILESZ, end, 0);
 }
@@ -274,6 +274,59 @@ static void compare(const load_list *loads)
     }
 }
 
+/* Sections that follow each other from the begin of a segment on. */
+typedef struct section_run {
+    cv_elf_segment segment;
+    uint64_t number, end, padding;
+    bool open;
+} section_run;
+
+/* Old linkers sum up the sizes of the sections, so that a segment ends earlier than they do by the padding
+ * between them, and by no byte more. */
+static void end_run(const load_list *loads, section_run *run)
+{
+    uint64_t stop = run->segment.off + run->segment.filesz;
+
+    if (run->open && run->end > stop && run->end - stop > run->padding)
+        seg_report(loads->ctx, loads->cubin, run->number, CV_R_SEG_CUT, CV_PH_FILESZ, stop,
+                   run->end - run->padding);
+    run->open = false;
+}
+
+static void add_to_run(section_run *run, const cv_sec *sec)
+{
+    if (sec->header.off > run->end)
+        run->padding += sec->header.off - run->end;
+    run->end = cv_max(run->end, sec->header.off + sec->header.size);
+}
+
+/* Segments of code that end before their sections do. */
+static void check_ends(const load_list *loads)
+{
+    section_run run = { .open = false };
+    uint64_t at = 0;
+
+    for (uint64_t nth = 0; nth < loads->cubin->by_off.count; nth++) {
+        uint64_t index = cv_keys_get(&loads->cubin->by_off, nth)->index;
+        const cv_sec *sec = cv_cubin_sec(loads->cubin, index);
+
+        if (index >= loads->cubin->sec.count || !sec->in_file || sec->header.size == 0)
+            continue;
+        for (; at < loads->by_off.count && cv_keys_get(&loads->by_off, at)->key <= sec->header.off; at++) {
+            end_run(loads, &run);
+            read_load(loads, at, &run.segment, &run.number);
+            run.open = (run.segment.flags & CV_PF_X) != 0;
+            run.end = run.segment.off;
+            run.padding = 0;
+        }
+        if (run.open && is_memory(sec))
+            add_to_run(&run, sec);
+        else
+            end_run(loads, &run);
+    }
+    end_run(loads, &run);
+}
+
 cuvet_status cv_cubin_check_segments(cv_ctx *ctx, cv_cubin *cubin)
 {
     bool is32 = cubin->header.is32;
@@ -291,6 +344,8 @@ cuvet_status cv_cubin_check_segments(cv_ctx *ctx, cv_cubin *cubin)
     if (st == CUVET_OK && cubin->conv && cubin->exe) {
         check_overlaps(&loads);
         compare(&loads);
+        if (cubin->legacy)
+            check_ends(&loads);
     }
     cv_keys_free(&ctx->mem, &loads.by_off);
     return st;

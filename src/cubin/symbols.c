@@ -60,6 +60,12 @@ static void check_section_symbol(const symbol_pass *pass, uint64_t at, const cv_
         sym_report(pass, at, CV_R_SYM_SECTION_NAME, CV_ST_NAME, index, 0);
 }
 
+/* Where a kernel can begin at most: behind a word of control, where some who write code by hand let it. */
+static uint64_t last_begin(const cv_cubin *cubin)
+{
+    return cv_gen_has(cubin->gen, CV_GEN_CONTROL_WORDS) ? cubin->gen->instruction : 0;
+}
+
 static void check_kernel(const symbol_pass *pass, uint64_t at, const cv_elf_symbol *symbol, uint64_t index,
                          cv_sec *sec)
 {
@@ -67,7 +73,9 @@ static void check_kernel(const symbol_pass *pass, uint64_t at, const cv_elf_symb
     if (sec->kernel_sym != 0)
         sym_report(pass, at, CV_R_SYM_KERNEL_OTHER, CV_ST_SHNDX, sec->kernel_sym, index);
     sec->kernel_sym = (uint32_t)at;
-    if (symbol->value != 0)
+    if (symbol->value > last_begin(pass->cubin))
+        sym_report(pass, at, CV_R_SYM_KERNEL_BEGIN, CV_ST_VALUE, symbol->value, 0);
+    else if (symbol->value != 0)
         sym_report(pass, at, CV_R_SYM_KERNEL, CV_ST_VALUE, symbol->value, 0);
     else if (symbol->size != sec->header.size)
         sym_report(pass, at, CV_R_SYM_KERNEL, CV_ST_SIZE, symbol->size, sec->header.size);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Names of kernels, functions and variables: what a program launches or writes to is found by its name, so
- * that each may be there once. Local ones are found by nobody; a linker may bring those of several objects
- * together.
- */
+ * that each may be there once. */
 #include "cubin/internal.h"
 
 /* Names that differ have other hashes, but for those that somebody has made: they pay for being compared. */
@@ -26,12 +24,20 @@ static cv_span name_at(const cv_cubin *cubin, uint32_t offset)
     return name;
 }
 
-static cv_span name_of(const cv_cubin *cubin, uint64_t index)
+/* What is sorted with a hash: a symbol and, so that comparing reads no symbol again, where its name is. */
+static uint64_t pack(uint64_t index, uint32_t name)
 {
-    cv_elf_symbol symbol;
+    return index << 32 | name;
+}
 
-    cv_elf_read_symbol(cubin->symtab, cubin->header.is32, index, &symbol);
-    return name_at(cubin, symbol.name);
+static uint64_t symbol_of(const cv_key *entry)
+{
+    return entry->index >> 32;
+}
+
+static cv_span name_of(const cv_cubin *cubin, const cv_key *entry)
+{
+    return name_at(cubin, (uint32_t)entry->index);
 }
 
 /* The symbol before it that has the same name: among those whose hash is the same. */
@@ -42,22 +48,31 @@ static bool twice(cv_ctx *ctx, const cv_cubin *cubin, const cv_keys *by_hash, ui
 
     if (CV_LIKELY(cv_keys_get(by_hash, index - 1)->key != entry->key))
         return false;
-    name = name_of(cubin, entry->index);
+    name = name_of(cubin, entry);
     for (uint64_t j = index; j > 0 && cv_keys_get(by_hash, j - 1)->key == entry->key; j--) {
-        *first = cv_keys_get(by_hash, j - 1)->index;
+        *first = symbol_of(cv_keys_get(by_hash, j - 1));
         if (!cv_name_work(ctx, name))
             return false;
-        if (cv_span_eq(name, name_of(cubin, *first)))
+        if (cv_span_eq(name, name_of(cubin, cv_keys_get(by_hash, j - 1))))
             return true;
     }
     return false;
 }
 
-/* Found by its name: not of this file alone, and here. */
-static bool is_found(const cv_elf_symbol *symbol)
+/* Found by its name: not of this file alone, and here. A program launches kernels that are local, too, and
+ * reaches the variables of what a compiler finished, which are all local; a linker brings those of several
+ * objects together. */
+static bool is_found(const cv_cubin *cubin, const cv_elf_symbol *symbol)
 {
-    return cv_elf_sym_bind(symbol) != CV_STB_LOCAL && cv_elf_sym_type(symbol) != CV_STT_SECTION &&
-           symbol->shndx != CV_SHN_UNDEF;
+    uint8_t type = cv_elf_sym_type(symbol);
+
+    if (type == CV_STT_SECTION || symbol->shndx == CV_SHN_UNDEF)
+        return false;
+    if (cv_elf_sym_bind(symbol) != CV_STB_LOCAL ||
+        (type == CV_STT_FUNC && (symbol->other & CV_STO_ENTRY) != 0))
+        return true;
+    return cubin->exe && cubin->producer.tool == CV_TOOL_PTXAS &&
+           (type == CV_STT_OBJECT || type == CV_STT_CUDA_OBJECT) && symbol->shndx < CV_SHN_LORESERVE;
 }
 
 static cuvet_status collect(cv_ctx *ctx, const cv_cubin *cubin, cv_keys *by_hash)
@@ -68,12 +83,12 @@ static cuvet_status collect(cv_ctx *ctx, const cv_cubin *cubin, cv_keys *by_hash
         cv_span name;
 
         cv_elf_read_symbol(cubin->symtab, cubin->header.is32, i, &symbol);
-        if (!is_found(&symbol))
+        if (!is_found(cubin, &symbol))
             continue;
         name = name_at(cubin, symbol.name);
-        if (!cv_name_work(ctx, name))
+        if (!cv_name_work(ctx, name) || !cv_work(ctx, CV_WORK_SCATTERED, name.off))
             return CUVET_OK;
-        if (name.len != 0 && !cv_keys_push(&ctx->mem, by_hash, (cv_key){ hash(name), i }))
+        if (name.len != 0 && !cv_keys_push(&ctx->mem, by_hash, (cv_key){ hash(name), pack(i, symbol.name) }))
             return cv_nomem(ctx, cubin->image.off);
     }
     return CUVET_OK;
@@ -99,7 +114,7 @@ cuvet_status cv_cubin_check_unique(cv_ctx *ctx, const cv_cubin *cubin)
     st = collect(ctx, cubin, &by_hash);
     cv_keys_sort(&by_hash);
     for (uint64_t k = 1; k < by_hash.count; k++) {
-        uint64_t i = cv_keys_at(&by_hash, k)->index;
+        uint64_t i = symbol_of(cv_keys_get(&by_hash, k));
 
         if (twice(ctx, cubin, &by_hash, k, &first))
             cv_report_at(ctx, CUVET_P_SYMBOL, i,

@@ -234,6 +234,8 @@ static cuvet_status patch_pointers(const frame_pass *pass)
         const cv_key *key = cv_keys_get(&pass->names, i);
         uint64_t now = cv_remap_shifted(&remap->shifts, key->key);
 
+        if (key->key >= remap->section.len) /* one of the capsule's: nothing of it moved */
+            continue;
         if (key->index & 1)
             cv_patch_u32(&remap->out, key->index >> 1, (uint32_t)now);
         else

@@ -138,6 +138,68 @@ def info(*payload):
     return lambda size: grown('.nv.info._Z5plainPi', edit.record(*payload), size)
 
 
+# ---- tables that refer to each other in disorder, so that each read is one that no cache has ----
+
+
+def scattered(count, among, make):
+    """rows for numbers below 'among' that lie far from each other, the same 20,000 again and again"""
+    one = b''.join(make(i * 7919 * 133 % among) for i in range(min(count, 20000)))
+    return fill(one, count * len(make(0)))
+
+
+def caller(symbols_size):
+    """an object with a kernel that calls, and so many bytes of symbols more"""
+    elf = edit.Elf(bytearray(sample('recurse.sm_90.rdc.cubin')))
+    first, row = len(elf.symbols()), struct.pack('<IBBHQQ', 0, 2, 0, 1, 0, 0)
+    elf.splice('.symtab', elf.sget('.symtab', 'size'), 0, row * (symbols_size // 24))
+    return elf, first, symbols_size // 24
+
+
+def scattered_calls(size):
+    elf, first, among = caller(size // 2)
+    edges = scattered(size // 16, among, lambda i: struct.pack('<II', first + i, first + i * 31 % among))
+    elf.splice('.nv.callgraph', 8, 0, edges)
+    return bytes(elf.data)
+
+
+def scattered_relocations(size):
+    elf, first, among = caller(size // 2)
+    name = '.rela.text._Z7recursePi'
+    rows = scattered(size // 48, among, lambda i: struct.pack('<QIIq', i * 16 % 256, 2, first + i, 0))
+    elf.splice(name, elf.sget(name, 'size'), 0, rows)
+    return bytes(elf.data)
+
+
+def scattered_places(size):
+    """relocations of a long section of code, in disorder"""
+    elf, _, _ = caller(0)
+    name, code = '.rela.text._Z7recursePi', '.text._Z7recursePi'
+    elf.splice(code, elf.sget(code, 'size'), 0, bytes(size // 4 // 16 * 16))
+    rows = scattered(size * 3 // 4 // 24, size // 4 - 16, lambda i: struct.pack('<QIIq', i & ~15, 2, 3, 0))
+    elf.splice(name, elf.sget(name, 'size'), 0, rows)
+    return bytes(elf.data)
+
+
+def scattered_names(size):
+    elf, count = cubin(), 20000
+    names = b''.join(b'%07d\0' % (i * 7919 % 100000) for i in range(count))
+    at = elf.sget('.strtab', 'size')
+    elf.splice('.strtab', at, 0, names)
+    rows = scattered(size // 24, count, lambda i: struct.pack('<IBBHQQ', at + i * 8, 0x11, 0, 0xFFF1, 0, 0))
+    elf.splice('.symtab', elf.sget('.symtab', 'size'), 0, rows)
+    return bytes(elf.data)
+
+
+def scattered_aliases(size):
+    """one function with many calls, and relocations that name none of what it calls"""
+    elf, first, among = caller(size // 2)
+    edges = scattered(size // 64, among, lambda i: struct.pack('<II', 18, first + i))
+    elf.splice('.nv.callgraph', 8, 0, edges)
+    name = '.rela.text._Z7recursePi'
+    elf.splice(name, elf.sget(name, 'size'), 0, elf.section_bytes(name)[:24] * (size // 96))
+    return bytes(elf.data)
+
+
 NOTE = struct.pack('<III', 7, 24, 2000) + b'NVIDIA\0\0' + bytes(24)
 
 CUBINS = {
@@ -176,6 +238,11 @@ CUBINS = {
     'cubin-text': lambda size: grown('.text._Z5plainPi', bytes(16), size),
     'cubin-text-magics': lambda size: grown('.text._Z5plainPi', ELF_MAGIC, size),
     'cubin-constants': lambda size: grown('.nv.constant0._Z5plainPi', bytes(16), size),
+    'cubin-scattered-calls': scattered_calls,
+    'cubin-scattered-relocations': scattered_relocations,
+    'cubin-scattered-places': scattered_places,
+    'cubin-scattered-names': scattered_names,
+    'cubin-scattered-aliases': scattered_aliases,
 }
 
 

@@ -298,7 +298,7 @@ case('SYM_TYPE', 'symbol-bind', P90, lambda e: e.symbol(FN, 'info', 0x32))
 case('SYM_TYPE', 'symbol-type', P90, lambda e: e.symbol(FN, 'info', 0x15))
 case('TEXT_SYMBOL', 'symbol-type-object', P90, lambda e: e.symbol(FN, 'info', 0x11))
 case('SYM_FUNC_ALIGN', 'symbol-value', P90, lambda e: e.symbol(FN, 'value', 8))
-case('SYM_KERNEL', 'symbol-value-128', P90, lambda e: e.symbol(FN, 'value', 128))
+case('SYM_KERNEL_BEGIN', 'symbol-value-128', P90, lambda e: e.symbol(FN, 'value', 128))
 case('SYM_KERNEL', 'symbol-size', P90, lambda e: e.symbol(FN, 'size', e.yget(FN, 'size') + 128))
 case('SYM_RANGE', 'symbol-size-huge', P90, lambda e: e.symbol(FN, 'size', 2**64 - 1))
 case('SYM_KERNEL', 'symbol-size-small', P90, lambda e: e.symbol(FN, 'size', 16))
@@ -384,11 +384,12 @@ case('SEG_RANGE', 'segment-filesz', P90, lambda e: e.segment(2, 'filesz', 0x1000
 case('SEG_MEMORY', 'segment-memsz', P90, lambda e: e.segment(2, 'memsz', 1))
 case('SEG_TYPE', 'segment-type', P90, lambda e: e.segment(2, 'type', 7))
 case(
-    'SEG_BOUNDARY',
+    'SEG_BEGIN',
     'segment-boundary',
     P90,
     lambda e: e.segment(2, 'offset', e.pget(2, 'offset') + 8).segment(2, 'filesz', e.pget(2, 'filesz') - 8),
 )
+case('SEG_BOUNDARY', 'segment-ends-early', P90, lambda e: e.segment(2, 'filesz', e.pget(2, 'filesz') - 16))
 case('SEG_TABLE', 'segment-phdr', P90, lambda e: e.segment(0, 'offset', 64))
 
 # --- capsules -------------------------------------------------------------------------------------

@@ -130,6 +130,15 @@ def lose_last_function(e):
 
 
 case('SEG_LEFT_OUT_END', 'segment-loses-last', 'abi7:' + TWO75, lose_last_function)
+
+
+def lose_more(e):
+    """of the last function more than the padding between the functions"""
+    size = e.pget(1, 'filesz') - 32
+    return e.segment(1, 'filesz', size).segment(1, 'memsz', size)
+
+
+case('SEG_CUT', 'segment-loses-code', 'abi7:' + TWO75, lose_more)
 for label, base, index, size in (
     ('code', V90, TEXT, 0x100000),
     ('variables', V90, DATA, 0x100000),
@@ -343,6 +352,7 @@ def same_text(e):
 
 case('SYM_KERNEL_TWICE', 'kernel-twice', W90, same_name)
 case('SYM_KERNEL_TWICE', 'kernel-spelled-twice', W90, same_text)
+case('SYM_KERNEL_TWICE', 'local-kernel-twice', W90, lambda e: same_name(e).symbol(WI, 'info', 0x02))
 for base in (V90, V75):
     case(
         'SEC_BANK_SIZE',
@@ -439,6 +449,12 @@ case(
     'SYM_TWICE',
     'variable-twice',
     'vars.sm_90.rdc.cubin',
+    lambda e: e.symbol('zeroed', 'name', e.yget('with_value', 'name')),
+)
+case(
+    'SYM_TWICE',
+    'local-variable-twice',
+    V90,
     lambda e: e.symbol('zeroed', 'name', e.yget('with_value', 'name')),
 )
 case(

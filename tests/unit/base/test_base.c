@@ -118,6 +118,40 @@ static uint32_t next_random(uint32_t *step)
     return *step >> 8;
 }
 
+/* Arrays that split off one element in each round, equal keys, and one in disorder that is large. */
+START_TEST(sort_of_the_worst)
+{
+    enum { COUNT = 100000, KINDS = 5 };
+    cv_mem mem;
+
+    cv_mem_init(&mem, NULL, UINT64_C(1) << 30);
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        cv_keys keys = { 0 };
+        uint32_t seed = kind;
+        uint64_t wrong = 0; /* each assertion is a message to another process */
+
+        for (uint64_t i = 0; i < COUNT; i++) {
+            uint64_t number = kind == 0   ? UINT64_C(1) << i % 64
+                              : kind == 1 ? 7
+                              : kind == 2 ? (uint64_t)next_random(&seed) << 40 | next_random(&seed)
+                              : kind == 3 ? UINT64_MAX - i
+                                          : UINT64_C(1) << 63 >> cv_min(i, 63);
+
+            wrong += !cv_keys_push(&mem, &keys, (cv_key){ number, kind == 1 ? COUNT - i : i });
+        }
+        cv_keys_sort(&keys);
+        ck_assert_uint_eq(keys.count, COUNT);
+        for (uint64_t i = 1; i < COUNT; i++) {
+            const cv_key *left = cv_keys_get(&keys, i - 1), *right = cv_keys_get(&keys, i);
+
+            wrong += left->key > right->key || (left->key == right->key && left->index >= right->index);
+        }
+        ck_assert_uint_eq(wrong, 0);
+        cv_keys_free(&mem, &keys);
+    }
+}
+END_TEST
+
 START_TEST(sort_by_key_then_index)
 {
     cv_mem mem;
@@ -387,6 +421,7 @@ Suite *suite_base(void)
     tcase_add_test(tcase, memory_is_budgeted);
     tcase_add_test(tcase, vectors_grow);
     tcase_add_test(tcase, sort_by_key_then_index);
+    tcase_add_test(tcase, sort_of_the_worst);
     tcase_add_test(tcase, lower_bound_of_keys);
     tcase_add_test(tcase, reports_are_capped_and_counted);
     tcase_add_test(tcase, status_follows_the_class);

@@ -385,7 +385,7 @@ static const cubin_row ROWS[] = {
     { CV_R_SYM_FUNC_PLACE, CAP, { M(K, SHNDX, 12), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_FUNC_ALIGN, EXE, { Y(K, VALUE, 8), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_KERNEL, EXE, { Y(K, SIZE, 0x100), NONE }, HERE, CUVET_OK },
-    { CV_R_SYM_KERNEL, EXE, { Y(K, VALUE, 0x80), NONE }, HERE, CUVET_OK },
+    { CV_R_SYM_KERNEL_BEGIN, EXE, { Y(K, VALUE, 0x80), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_KERNEL_NAME, EXE, { Y(K, NAME, 1), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_RANGE, EXE, { Y(K, SIZE, 0x181), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_SYM_RANGE, EXE, { Y(K, VALUE, UINT64_MAX - 15), NONE }, HERE, CUVET_OK },
@@ -449,6 +449,12 @@ static const cubin_row ROWS[] = {
       { Y("_Z11weak_kernelIfEvPT_", NAME, 769), NONE },
       ANYWHERE,
       CUVET_OK },
+    { CV_R_SYM_KERNEL_TWICE, /* a local one is launched as well */
+      "weak.sm_90",
+      { Y("_Z11weak_kernelIfEvPT_", INFO, 0x02), Y("_Z11weak_kernelIfEvPT_", NAME, 769) },
+      ANYWHERE,
+      CUVET_OK },
+    { CV_R_SYM_TWICE, VARS, { Y("zeroed", NAME, 269), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_SEC_BANK_SIZE, VARS, { S(".nv.constant3", SIZE, 0x10004), NONE }, HERE, CUVET_OK },
     { CV_R_SEG_TYPE, EXE, { G(TYPE, 2, 2), NONE }, HERE, CUVET_OK },
     { CV_R_SEG_RANGE, EXE, { G(FILESZ, 2, UINT64_MAX), NONE }, ANYWHERE, CUVET_OK },
@@ -460,7 +466,7 @@ static const cubin_row ROWS[] = {
     { CV_R_SEG_MEMORY_SMALL, EXE, { G(MEMSZ, 2, 0x17F), NONE }, HERE, CUVET_OK },
     { CV_R_SEG_TABLE, EXE, { G(OFFSET, 0, 0x600), NONE }, HERE, CUVET_OK },
     { CV_R_SEG_TABLE, EXE, { G(FILESZ, 0, 56), NONE }, HERE, CUVET_OK },
-    { CV_R_SEG_BOUNDARY, EXE, { G(OFFSET, 2, 0x610), G(FILESZ, 2, 0x170) }, HERE, CUVET_OK },
+    { CV_R_SEG_BEGIN, EXE, { G(OFFSET, 2, 0x610), G(FILESZ, 2, 0x170) }, HERE, CUVET_OK },
     { CV_R_SEG_BOUNDARY, EXE, { G(FILESZ, 2, 0x170), NONE }, HERE, CUVET_OK },
     { CV_R_LEDGER_OVERLAP, EXE, { S(".debug_frame", OFFSET, 0x2D8), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_LEDGER_OVERLAP, EXE, { S(".debug_frame", SIZE, 0x69), NONE }, ANYWHERE, CUVET_OK },
@@ -513,7 +519,8 @@ START_TEST(all_rules)
 {
     static const cv_rule ELSEWHERE[] = { CV_R_ELF_SHORT,        CV_R_ELF_CLASS32,      CV_R_ELF_SHOFF_ALIGN,
                                          CV_R_ELF_FLAGS_LEGACY, CV_R_ELF_TRAILING,     CV_R_RELOC_ALIGN,
-                                         CV_R_TEXT_BARRIERS,    CV_R_SEG_LEFT_OUT_END, CV_R_RELOC_PLACE };
+                                         CV_R_TEXT_BARRIERS,    CV_R_SEG_LEFT_OUT_END, CV_R_RELOC_PLACE,
+                                         CV_R_SEG_CUT };
 
     for (unsigned result = 0; result < CV_N_RULES; result++) {
         bool tested = strncmp(cuvet_rule_get(result)->id, "CV-ELF-", 7) != 0;

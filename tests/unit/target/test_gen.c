@@ -14,6 +14,7 @@ static const struct {
     cv_gen_trait trait;
     uint32_t first, end;
 } WHEN[] = {
+    { CV_GEN_CONTROL_WORDS, 30, 70 },
     { CV_GEN_REGS_IN_INFO, 0, 90 },
     { CV_GEN_COMPILED_ACTION, 0, 90 },
     { CV_GEN_LINKED_ACTION, 0, 100 },
