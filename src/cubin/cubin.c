@@ -372,6 +372,8 @@ static cuvet_status examine_rest(cv_ctx *ctx, cv_cubin *cubin, cv_ledger *ledger
     cv_cubin_check_symbols(ctx, cubin);
     status = cv_cubin_check_unique(ctx, cubin);
     if (status == CUVET_OK)
+        status = cv_cubin_check_variables(ctx, cubin);
+    if (status == CUVET_OK)
         status = cv_cubin_check_relocs(ctx, cubin);
     if (status == CUVET_OK && cubin->conv) {
         cv_cubin_check_pairs(ctx, cubin);

@@ -45,6 +45,30 @@ static inline bool cv_role_is_capsule(cv_role role)
     return role == CV_ROLE_CAPMERC_TEXT || role == CV_ROLE_CAPMERC_UFT_REL;
 }
 
+/* Memory that programs have variables in; what is not known is not judged. */
+static inline bool cv_role_holds_variables(cv_role role)
+{
+    switch ((unsigned)role) {
+    case CV_ROLE_NONE:
+    case CV_ROLE_GLOBAL:
+    case CV_ROLE_GLOBAL_INIT:
+    case CV_ROLE_UDT:
+    case CV_ROLE_CONSTANT:
+    case CV_ROLE_CONSTANT_FN:
+    case CV_ROLE_LOCAL_FN:
+    case CV_ROLE_SHARED_FN:
+    case CV_ROLE_SHARED_RESERVED:
+    case CV_ROLE_NV_DEBUG_SHARED: return true;
+    default: return false;
+    }
+}
+
+/* By the type of a symbol; names that stand for nothing that has an address are without a type. */
+static inline bool cv_is_variable(uint8_t type)
+{
+    return type == CV_STT_OBJECT || (type >= CV_STT_CUDA_TEXTURE && type <= CV_STT_CUDA_OBJECT);
+}
+
 /* Call frames, native or Mercury. */
 static inline bool cv_is_frames(const cv_sec *sec)
 {
@@ -75,6 +99,7 @@ static inline CV_MUST bool cv_name_work(cv_ctx *ctx, cv_span name)
 /* Stages that are not part of the public order. */
 void cv_cubin_check_flags(cv_ctx *ctx, cv_cubin *cubin);
 void cv_cubin_check_pairs(cv_ctx *ctx, cv_cubin *cubin);
-CV_MUST cuvet_status cv_cubin_check_unique(cv_ctx *ctx, const cv_cubin *cubin); /* OK or NOMEM */
+CV_MUST cuvet_status cv_cubin_check_unique(cv_ctx *ctx, const cv_cubin *cubin);    /* OK or NOMEM */
+CV_MUST cuvet_status cv_cubin_check_variables(cv_ctx *ctx, const cv_cubin *cubin); /* OK or NOMEM */
 
 #endif

@@ -142,28 +142,39 @@ static void check_alignment(const symbol_pass *pass, uint64_t at, const cv_elf_s
         sym_report(pass, at, CV_R_LIMIT_ALIGNMENT, CV_ST_VALUE, symbol->value, pass->ctx->lim.alignment);
 }
 
-/* Memory that programs have variables in; what is not known is not judged. */
-static bool holds_variables(cv_role role)
+/* The memory space that st_other names for variables of a section; 0: it is not known. */
+static unsigned space_of(cv_role role)
 {
     switch ((unsigned)role) {
-    case CV_ROLE_NONE:
     case CV_ROLE_GLOBAL:
     case CV_ROLE_GLOBAL_INIT:
-    case CV_ROLE_UDT:
+    case CV_ROLE_UDT: return CV_STO_SPACE_GLOBAL;
     case CV_ROLE_CONSTANT:
-    case CV_ROLE_CONSTANT_FN:
-    case CV_ROLE_LOCAL_FN:
+    case CV_ROLE_CONSTANT_FN: return CV_STO_SPACE_CONSTANT;
+    case CV_ROLE_LOCAL_FN: return CV_STO_SPACE_LOCAL;
     case CV_ROLE_SHARED_FN:
-    case CV_ROLE_SHARED_RESERVED:
-    case CV_ROLE_NV_DEBUG_SHARED: return true;
-    default: return false;
+    case CV_ROLE_NV_DEBUG_SHARED: return CV_STO_SPACE_SHARED;
+    case CV_ROLE_SHARED_RESERVED: return CV_STO_SPACE_RESERVED;
+    default: return 0;
     }
 }
 
-/* Names that stand for nothing that has an address: without a type. */
-static bool is_variable(uint8_t type)
+/* Where a variable lies, and does st_other say so: CUDA objects name their memory, plain objects, which are
+ * what linkers leave of them, no longer do. What is managed or unified is global memory. */
+static void check_variable(const symbol_pass *pass, uint64_t at, const cv_elf_symbol *symbol, uint64_t index,
+                           cv_role role)
 {
-    return type == CV_STT_OBJECT || (type >= CV_STT_CUDA_TEXTURE && type <= CV_STT_CUDA_OBJECT);
+    unsigned space = space_of(role), want = cv_elf_sym_type(symbol) == CV_STT_OBJECT ? 0 : space;
+    unsigned got = symbol->other & (CV_STO_SPACE | CV_STO_MANAGED | CV_STO_ENTRY);
+
+    if (CV_UNLIKELY(!cv_role_holds_variables(role))) {
+        sym_report(pass, at, CV_R_SYM_VARIABLE_PLACE, CV_ST_SHNDX, index, 0);
+        return;
+    }
+    if (space == CV_STO_SPACE_GLOBAL)
+        got &= CV_STO_SPACE;
+    if (CV_UNLIKELY(space != 0 && got != want))
+        sym_report(pass, at, CV_R_SYM_SPACE, CV_ST_OTHER, symbol->other, want);
 }
 
 /* A symbol that is defined in a section. */
@@ -188,8 +199,8 @@ static void check_defined(const symbol_pass *pass, uint64_t at, const cv_elf_sym
         check_function(pass, at, symbol, index, sec);
     if (pass->merc)
         return;
-    if (CV_UNLIKELY(is_variable(type) && !holds_variables(sec->role)))
-        sym_report(pass, at, CV_R_SYM_VARIABLE_PLACE, CV_ST_SHNDX, index, 0);
+    if (cv_is_variable(type))
+        check_variable(pass, at, symbol, index, sec->role);
     end =
         value_is_no_place(pass->cubin, symbol, sec) ? symbol->size : cv_sat_add(symbol->value, symbol->size);
     if (end > sec->header.size)

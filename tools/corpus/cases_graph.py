@@ -443,6 +443,49 @@ for label, base, name, section in (
         base,
         lambda e, n=name, s=section: e.symbol(n, 'shndx', e.index(s)).symbol(n, 'value', 0).symbol(n, 'size', 4),
     )
+
+def swap(e, first, second):
+    """two variables of one size, each where the other was"""
+    places = e.yget(first, 'value'), e.yget(second, 'value')
+    return e.symbol(first, 'value', places[1]).symbol(second, 'value', places[0])
+
+
+for base in (V75, V100, 'vars.sm_90.linked.cubin', 'vars.sm_90.rdc.cubin'):
+    kind = base[5:-6]
+    for label, name, field_, value in (
+        ('begins-in-pointer', 'with_value', 'value', 4),
+        ('longer-by-one', 'with_value', 'size', 5),
+        ('pointer-longer', 'address_of', 'size', 16),
+    ):
+        case(
+            'SYM_OVERLAP',
+            '%s-%s' % (label, kind),
+            base,
+            lambda e, n=name, f=field_, v=value: e.symbol(n, f, v),
+            legal=lambda e: swap(e, 'with_value', 'managed_value'),
+        )
+    case(
+        'SYM_SAME_PLACE',
+        'variable-' + kind,
+        base,
+        lambda e: e.symbol('with_value', 'value', e.yget('managed_value', 'value')),
+        legal=lambda e: swap(e, 'with_value', 'managed_value'),
+    )
+    made = 'rdc' in kind
+    for label, name, value in (
+        ('local', 'with_value', 0x60),
+        ('shared', 'zeroed', 0x40),
+        ('constant-shared', 'table', 0x40),
+        ('constant-managed', 'table', 0x84 if made else 4),
+        ('constant-unified', 'table', 0x90 if made else 0x10),
+    ):
+        case(
+            'SYM_SPACE',
+            '%s-%s' % (label, kind),
+            base,
+            lambda e, n=name, v=value: e.symbol(n, 'other', v),
+            legal=lambda e, m=made: e.symbol('with_value', 'other', 0x24 if m else 4),
+        )
 for label, field_, value in (('begins-later', 'value', 0x80), ('is-short', 'size', 0x80), ('is-empty', 'size', 0)):
     case('SYM_FUNCTION', 'function-' + label, I90, lambda e, f=field_, v=value: e.symbol('_Z7add_onei', f, v))
 case(
