@@ -159,15 +159,28 @@ static unsigned space_of(cv_role role)
     }
 }
 
+/* Does memory of that kind have variables: in executables banks other than that of the program's constants
+ * hold parameters and addresses, and the only name there is one that is not exported. */
+static bool may_hold(const symbol_pass *pass, const cv_elf_symbol *symbol, const cv_sec *sec)
+{
+    bool exported = (symbol->other & CV_STV) != CV_STV_INTERNAL || cv_elf_sym_bind(symbol) != CV_STB_LOCAL;
+
+    if (pass->cubin->exe && sec->role == CV_ROLE_CONSTANT)
+        return sec->bank == CV_BANK_USER;
+    if (pass->cubin->exe && sec->role == CV_ROLE_CONSTANT_FN)
+        return !exported;
+    return cv_role_holds_variables(sec->role);
+}
+
 /* Where a variable lies, and does st_other say so: CUDA objects name their memory, plain objects, which are
  * what linkers leave of them, no longer do. What is managed or unified is global memory. */
 static void check_variable(const symbol_pass *pass, uint64_t at, const cv_elf_symbol *symbol, uint64_t index,
-                           cv_role role)
+                           const cv_sec *sec)
 {
-    unsigned space = space_of(role), want = cv_elf_sym_type(symbol) == CV_STT_OBJECT ? 0 : space;
+    unsigned space = space_of(sec->role), want = cv_elf_sym_type(symbol) == CV_STT_OBJECT ? 0 : space;
     unsigned got = symbol->other & (CV_STO_SPACE | CV_STO_MANAGED | CV_STO_ENTRY);
 
-    if (CV_UNLIKELY(!cv_role_holds_variables(role))) {
+    if (CV_UNLIKELY(!may_hold(pass, symbol, sec))) {
         sym_report(pass, at, CV_R_SYM_VARIABLE_PLACE, CV_ST_SHNDX, index, 0);
         return;
     }
@@ -200,7 +213,7 @@ static void check_defined(const symbol_pass *pass, uint64_t at, const cv_elf_sym
     if (pass->merc)
         return;
     if (cv_is_variable(type))
-        check_variable(pass, at, symbol, index, sec->role);
+        check_variable(pass, at, symbol, index, sec);
     end =
         value_is_no_place(pass->cubin, symbol, sec) ? symbol->size : cv_sat_add(symbol->value, symbol->size);
     if (end > sec->header.size)

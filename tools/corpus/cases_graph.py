@@ -486,6 +486,20 @@ for base in (V75, V100, 'vars.sm_90.linked.cubin', 'vars.sm_90.rdc.cubin'):
             lambda e, n=name, v=value: e.symbol(n, 'other', v),
             legal=lambda e, m=made: e.symbol('with_value', 'other', 0x24 if m else 4),
         )
+for base in (V75, V90, V100, 'vars.sm_90.linked.cubin'):
+    for label, name, section in (
+        ('parameters', 'table', '.nv.constant0._Z4varsPi'),
+        ('parameters-global', 'with_value', '.nv.constant0._Z4varsPi'),
+        ('addresses', 'table', '.nv.constant4'),
+    ):
+        if section == '.nv.constant4' and base != V90:
+            continue  # the others have none
+        case(
+            'SYM_VARIABLE_PLACE',
+            'variable-in-%s-%s' % (label, base[5:-6]),
+            base,
+            lambda e, n=name, s=section: e.symbol(n, 'shndx', e.index(s)).symbol(n, 'value', 0).symbol(n, 'size', 4),
+        )
 for label, field_, value in (('begins-later', 'value', 0x80), ('is-short', 'size', 0x80), ('is-empty', 'size', 0)):
     case('SYM_FUNCTION', 'function-' + label, I90, lambda e, f=field_, v=value: e.symbol('_Z7add_onei', f, v))
 case(

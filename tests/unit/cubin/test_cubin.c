@@ -437,6 +437,7 @@ static const cubin_row ROWS[] = {
     { CV_R_SYM_VARIABLE_PLACE, VARS, { Y("zeroed", SHNDX, 0x11), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_FUNCTION, POINTERS, { Y("_Z7add_onei", SIZE, 0x80), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_TWICE, LINKED, { Y("shared_counter", NAME, 414), NONE }, ANYWHERE, CUVET_OK },
+    { CV_R_SYM_VARIABLE_PLACE, VARS, { Y("table", SHNDX, 0x0c), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_OVERLAP, VARS, { Y("with_value", VALUE, 7), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_OVERLAP, VARS, { Y("address_of", SIZE, 9), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_SYM_SAME_PLACE, VARS, { Y("managed_value", VALUE, 8), NONE }, HERE, CUVET_OK },
