@@ -321,6 +321,8 @@ static cuvet_status check_section(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, 
         (cv_is_frames(target) && !cv_work(ctx, batch.count * FRAME_WORK, batch.body.off)))
         return CUVET_E_LIMIT;
     check_batch(&batch);
+    if (batch.insn && batch.loaded && cubin->exe && batch.count != 0)
+        cv_sec_report(ctx, cubin, index, CV_R_RELOC_AT_LOAD, CV_SH_SIZE, batch.count, batch.owner);
     if (is_compared(&batch, target) && sec->header.type != CV_SHT_CUDA_RESOLVED_RELA &&
         !cv_keys_push(&ctx->mem, compared, (cv_key){ sec->header.info, index << 1 | batch.apart }))
         return cv_nomem(ctx, batch.body.off);

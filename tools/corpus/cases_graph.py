@@ -500,6 +500,8 @@ for base in (V75, V90, V100, 'vars.sm_90.linked.cubin'):
             base,
             lambda e, n=name, s=section: e.symbol(n, 'shndx', e.index(s)).symbol(n, 'value', 0).symbol(n, 'size', 4),
         )
+for base, other in ((TWO75, A75), (TWO90, A90), ('vars.sm_100.linked.cubin', V100)):
+    case('RELOC_AT_LOAD', base[:-13], base, lambda e: e, neighbour=other)
 for label, field_, value in (('begins-later', 'value', 0x80), ('is-short', 'size', 0x80), ('is-empty', 'size', 0)):
     case('SYM_FUNCTION', 'function-' + label, I90, lambda e, f=field_, v=value: e.symbol('_Z7add_onei', f, v))
 case(

@@ -438,6 +438,7 @@ static const cubin_row ROWS[] = {
     { CV_R_SYM_FUNCTION, POINTERS, { Y("_Z7add_onei", SIZE, 0x80), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_TWICE, LINKED, { Y("shared_counter", NAME, 414), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_SYM_VARIABLE_PLACE, VARS, { Y("table", SHNDX, 0x0c), NONE }, HERE, CUVET_OK },
+    { CV_R_RELOC_AT_LOAD, LINKED, { NONE, NONE }, ANYWHERE, CUVET_OK },
     { CV_R_SYM_OVERLAP, VARS, { Y("with_value", VALUE, 7), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_OVERLAP, VARS, { Y("address_of", SIZE, 9), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_SYM_SAME_PLACE, VARS, { Y("managed_value", VALUE, 8), NONE }, HERE, CUVET_OK },
@@ -547,6 +548,30 @@ START_TEST(one_edit)
 }
 END_TEST
 
+/* One note for each function, with its symbol and the number of its entries; none in what is to be linked. */
+START_TEST(relocations_at_load)
+{
+    unsigned notes = 0;
+
+    load(LINKED);
+    ck_assert_int_eq(examine(size, NULL), CUVET_OK);
+    for (unsigned i = 0; i < got.count; i++) {
+        const cv_sec *sec = cv_cubin_sec(&cubin, section_named(".rela.text._Z6callerPi"));
+
+        if (got.diags[i].rule != CV_R_RELOC_AT_LOAD)
+            continue;
+        ck_assert_uint_eq(got.diags[i].got, sec->header.size / sec->header.entsize);
+        ck_assert_uint_eq(got.diags[i].want, symbol_named("_Z6callerPi", false));
+        notes++;
+    }
+    ck_assert_uint_eq(notes, 1);
+    load(CALLS);
+    ck_assert_int_eq(examine(size, NULL), CUVET_OK);
+    for (unsigned i = 0; i < got.count; i++)
+        ck_assert_uint_ne(got.diags[i].rule, CV_R_RELOC_AT_LOAD);
+}
+END_TEST
+
 START_TEST(all_samples_clean)
 {
     DIR *dir = opendir("corpus/samples");
@@ -585,6 +610,7 @@ Suite *suite_test_cubin(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, all_rules);
+    tcase_add_test(tcase, relocations_at_load);
     tcase_add_test(tcase, all_samples_clean);
     tcase_add_loop_test(tcase, one_edit, 0, (int)N(ROWS));
     suite_add_tcase(suite, tcase);
