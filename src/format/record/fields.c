@@ -49,7 +49,7 @@ enum {
     N_ATTRS
 };
 enum {
-#define COMPAT(tag, name, format, size, merge) COMPAT_##name = tag,
+#define COMPAT(tag, name, format, size, merge, absent) COMPAT_##name = tag,
 #include "compat.def"
     N_COMPAT
 };

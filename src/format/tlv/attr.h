@@ -8,6 +8,8 @@
 
 /* The newest version of Mercury that is described: major << 8 | minor. */
 #define CV_MERCURY_ISA 0x0101u
+/* … and what the linker writes where no input says one. */
+#define CV_MERCURY_ISA_UNSAID 0x0100u
 
 typedef enum cv_attr_code {
 #define ATTR(code, name, format, scope, repeat, shape, size, words) CV_ATTR_##name = code,
@@ -109,15 +111,17 @@ typedef struct cv_kparam {
 void cv_attr_kparam(cv_span span, const cv_tlv *tlv, cv_kparam *out);
 
 typedef enum cv_compat_tag {
-#define COMPAT(tag, name, format, size, merge) CV_COMPAT_##name = tag,
+#define COMPAT(tag, name, format, size, merge, absent) CV_COMPAT_##name = tag,
 #include "compat.def"
     CV_N_COMPAT
 } cv_compat_tag;
 
 /* What a link makes of the records of its inputs. */
 typedef enum cv_compat_merge {
-    CV_MERGE_SAME,
+    CV_MERGE_DROP,
     CV_MERGE_MOST,
+    CV_MERGE_WIDE,
+    CV_MERGE_BITS,
     CV_MERGE_ZERO,
     CV_MERGE_ONE,
     CV_MERGE_DIFFERENT,
@@ -125,11 +129,14 @@ typedef enum cv_compat_merge {
     CV_MERGE_TARGET
 } cv_compat_merge;
 
+enum { CV_COMPAT_NEVER = -1 };
+
 typedef struct cv_compat_row {
     const char *name;
     uint8_t format; /* 0: never observed */
     uint8_t size;   /* of a payload */
     uint8_t merge;  /* cv_compat_merge */
+    int32_t absent; /* what an input without such a record says, or CV_COMPAT_NEVER */
 } cv_compat_row;
 /* Row of a tag; NULL above the table. */
 const cv_compat_row *cv_compat_get(uint32_t tag);

@@ -3,8 +3,11 @@
 #include "format/tlv/attr.h"
 
 static const cv_compat_row TAGS[] = {
-#define COMPAT(tag, name, format, size, merge) [tag] = { #name, format, size, CV_MERGE_##merge },
+#define NEVER CV_COMPAT_NEVER
+#define COMPAT(tag, name, format, size, merge, absent)                                                       \
+    [tag] = { #name, format, size, CV_MERGE_##merge, absent },
 #include "compat.def"
+#undef NEVER
 };
 _Static_assert(CV_COUNT(TAGS) == CV_N_COMPAT && CV_N_COMPAT <= 32, "one row per tag, no holes, one bit each");
 
@@ -35,7 +38,7 @@ static void keep(cv_ctx *ctx, cv_span span, const cv_tlv *tlv, cv_compat *compat
         break;
     case CV_COMPAT_MERCURY_ISA_MAJOR_MINOR_VERSION:
         compat->isa = tlv->value;
-        if (tlv->value != CV_MERCURY_ISA)
+        if (tlv->value != CV_MERCURY_ISA && tlv->value != CV_MERCURY_ISA_UNSAID)
             cv_report(ctx, tlv->value > CV_MERCURY_ISA ? CV_R_COMPAT_ISA_NEW : CV_R_COMPAT_ISA, off, 2,
                       tlv->value, CV_MERCURY_ISA);
         break;

@@ -303,9 +303,8 @@ static cuvet_status fill_cuinfo(const cv_view_synthetics *view)
 /* What the inputs say of one tag (spec/compat.def says what becomes of it). */
 typedef struct synthetic_tag {
     cv_tlv first;
-    cv_compat_merge rule;
-    cv_span from; /* section that 'first' lies in */
-    uint32_t max;
+    const cv_compat_row *row;
+    uint32_t max, bits;
     uint64_t mask;  /* of a payload: bits that all inputs have */
     uint64_t count; /* inputs with code that have it */
     cv_id other;    /* the first object that says something else */
@@ -313,12 +312,6 @@ typedef struct synthetic_tag {
 } synthetic_tag;
 
 CV_VEC(tags, synthetic_tag);
-
-static bool same_record(const synthetic_tag *tag, cv_span span, const cv_tlv *tlv)
-{
-    return tag->first.format == tlv->format && tag->first.value == tlv->value &&
-           cv_span_eq(cv_tlv_payload(tag->from, &tag->first), cv_tlv_payload(span, tlv));
-}
 
 /* A payload of the size that the table says. */
 static bool has_mask(const cv_tlv *tlv)
@@ -333,14 +326,17 @@ static bool merge(const cv_view_synthetics *view, tags *all, cv_span span, const
 {
     bool code = cv_cubin_first(&cv_l_obj(view, obj)->cubin, CV_ROLE_TEXT) != 0;
     uint64_t mask = !code ? UINT64_MAX : has_mask(tlv) ? cv_u64_at(span, tlv->payload) : 0;
-    synthetic_tag fresh = {
-        .first = *tlv, .from = span, .max = tlv->value, .mask = mask, .count = code, .other = CV_NONE
-    };
-    const cv_compat_row *row = cv_compat_get(tlv->code);
+    synthetic_tag fresh = { .first = *tlv,
+                            .row = cv_compat_get(tlv->code),
+                            .max = tlv->value,
+                            .bits = tlv->value,
+                            .mask = mask,
+                            .count = code,
+                            .other = CV_NONE,
+                            .zero = tlv->value == 0 };
 
-    fresh.rule = row ? (cv_compat_merge)row->merge : CV_MERGE_SAME;
-
-    fresh.zero = tlv->value == 0;
+    if (!fresh.row || fresh.row->merge == CV_MERGE_DROP)
+        return true;
     for (uint64_t i = 0; i < all->count; i++) {
         synthetic_tag *tag = tags_at(all, i);
 
@@ -348,8 +344,9 @@ static bool merge(const cv_view_synthetics *view, tags *all, cv_span span, const
             continue;
         tag->zero = tag->zero || tlv->value == 0;
         tag->differs = tag->differs || tlv->value != tag->first.value;
-        tag->other = tag->other == CV_NONE && !same_record(tag, span, tlv) ? obj : tag->other;
+        tag->other = tag->other == CV_NONE && tlv->value != tag->first.value ? obj : tag->other;
         tag->max = tag->max > tlv->value ? tag->max : tlv->value;
+        tag->bits |= tlv->value;
         tag->mask &= mask;
         tag->count += code;
         return true;
@@ -357,13 +354,35 @@ static bool merge(const cv_view_synthetics *view, tags *all, cv_span span, const
     return tags_push(&view->ctx->mem, all, fresh);
 }
 
+/* The records of an object, and what it stands for by having none of a tag. */
+static bool merge_object(const cv_view_synthetics *view, tags *all, cv_id obj)
+{
+    cv_span span = cv_cubin_body(&cv_l_obj(view, obj)->cubin, cv_l_obj(view, obj)->compat);
+    uint64_t pos = 0;
+    uint32_t has = 0;
+    cv_tlv tlv;
+
+    for (; cv_tlv_at(span, pos, &tlv) == CV_TLV_OK; pos = tlv.next) {
+        if (!merge(view, all, span, &tlv, obj))
+            return false;
+        has |= tlv.code < CV_N_COMPAT ? UINT32_C(1) << tlv.code : 0;
+    }
+    for (uint8_t code = 0; code < CV_N_COMPAT; code++) {
+        const cv_compat_row *row = cv_compat_get(code);
+        cv_tlv absent = { .code = code, .format = row->format, .value = (uint16_t)row->absent };
+
+        if ((has >> code & 1) == 0 && row->absent != CV_COMPAT_NEVER && !merge(view, all, span, &absent, obj))
+            return false;
+    }
+    return true;
+}
+
 /* Different claims of which nobody knows what they mean together. */
 static cuvet_status judge_tag(const cv_view_synthetics *view, const synthetic_tag *tag)
 {
     const cv_lobj *obj = tag->other == CV_NONE ? NULL : cv_l_obj(view, tag->other);
-    bool refused = tag->rule == CV_MERGE_SAME || (tag->rule == CV_MERGE_ONE && tag->differs && !tag->zero);
 
-    if (!obj || !refused)
+    if (!obj || tag->row->merge != CV_MERGE_ONE || tag->zero)
         return CUVET_OK;
     return cv_link_refuse_section(view, obj->first_sec + (cv_id)obj->compat, CV_R_LINK_COMPAT,
                                   tag->first.code);
@@ -377,32 +396,31 @@ static uint64_t common_mask(const cv_view_synthetics *view, const synthetic_tag 
                                                                                                : 0;
 }
 
-static uint32_t merged_value(const cv_view_synthetics *view, const synthetic_tag *tag)
+static uint32_t merged_value(const synthetic_tag *tag)
 {
-    switch (tag->rule) {
-    case CV_MERGE_TARGET: return view->options->target.suffix == 'a';
+    switch (tag->row->merge) {
     case CV_MERGE_ZERO:
     case CV_MERGE_ONE: return tag->zero ? 0 : tag->max;
     case CV_MERGE_DIFFERENT: return tag->differs ? 1 : tag->max;
-    case CV_MERGE_SAME:
-    case CV_MERGE_MOST:
-    case CV_MERGE_AND:
+    case CV_MERGE_BITS: return tag->bits;
     default: return tag->max;
     }
 }
 
-static void put_tag(const cv_view_synthetics *view, cv_builder *builder, const synthetic_tag *tag)
+static void put_tag(cv_builder *builder, const synthetic_tag *tag)
 {
-    bool mask = tag->rule == CV_MERGE_AND;
+    if (tag->row->merge == CV_MERGE_WIDE)
+        cv_tlv_put_hval(builder, tag->first.code, (uint16_t)tag->max);
+    else if (tag->row->merge != CV_MERGE_AND && tag->row->merge != CV_MERGE_TARGET)
+        cv_tlv_put_head(builder, tag->first.format, tag->first.code, (uint16_t)merged_value(tag));
+}
 
-    if (mask && !cv_l_has(view, CV_GEN_COMPAT_MASK))
+static void put_mask(const cv_view_synthetics *view, cv_builder *builder, const synthetic_tag *tag)
+{
+    if (tag->row->merge != CV_MERGE_AND || !cv_l_has(view, CV_GEN_COMPAT_MASK) || !has_mask(&tag->first))
         return;
-    cv_tlv_put_head(builder, tag->first.format, tag->first.code,
-                    tag->first.format == CV_TLV_SVAL ? tag->first.value : (uint16_t)merged_value(view, tag));
-    if (mask && has_mask(&tag->first))
-        cv_put_u64(builder, common_mask(view, tag));
-    else if (tag->first.format == CV_TLV_SVAL)
-        cv_put_span(builder, cv_tlv_payload(tag->from, &tag->first));
+    cv_tlv_put_head(builder, CV_TLV_SVAL, tag->first.code, tag->first.value);
+    cv_put_u64(builder, common_mask(view, tag));
 }
 
 static cuvet_status fill_compat(const cv_view_synthetics *view)
@@ -413,26 +431,16 @@ static cuvet_status fill_compat(const cv_view_synthetics *view)
 
     if (view->out->compat == CV_NONE)
         return CUVET_OK;
-    for (cv_id i = 0; i < view->inputs->obj.count && ok; i++) {
-        cv_span span = cv_cubin_body(&cv_l_obj(view, i)->cubin, cv_l_obj(view, i)->compat);
-        uint64_t pos = 0;
-        cv_tlv tlv;
-
-        if (cv_l_obj(view, i)->compat == 0)
-            continue;
-        for (; ok && cv_tlv_at(span, pos, &tlv) == CV_TLV_OK; pos = tlv.next)
-            ok = merge(view, &all, span, &tlv, i);
-    }
+    for (cv_id i = 0; i < view->inputs->obj.count && ok; i++)
+        ok = cv_l_obj(view, i)->compat == 0 || merge_object(view, &all, i);
+    cv_tlv_put_bval(bytes_of(view, view->out->compat), CV_COMPAT_CUDA_ACCELERATOR_TARGET,
+                    view->options->target.suffix == 'a');
     for (uint64_t i = 0; i < all.count && st == CUVET_OK; i++) {
-        const synthetic_tag *tag = tags_at(&all, i);
-
-        st = judge_tag(view, tag);
-        put_tag(view, bytes_of(view, view->out->compat), tag);
+        st = judge_tag(view, tags_at(&all, i));
+        put_tag(bytes_of(view, view->out->compat), tags_at(&all, i));
     }
-    if (all.count == 0 && ok) {
-        cv_tlv_put_bval(bytes_of(view, view->out->compat), CV_COMPAT_CUDA_ACCELERATOR_TARGET,
-                        view->options->target.suffix == 'a');
-    }
+    for (uint64_t i = 0; i < all.count; i++)
+        put_mask(view, bytes_of(view, view->out->compat), tags_at(&all, i));
     tags_free(&view->ctx->mem, &all);
     if (st != CUVET_OK)
         return st;

@@ -338,34 +338,72 @@ START_TEST(claims)
 }
 END_TEST
 
-/* … and the same of tags that are not known: tag 3 becomes one. */
-START_TEST(unknown_claims)
+/* The record of .nv.compat of the result with this tag; NULL: there is none. */
+static const uint8_t *claim_of_result(uint8_t tag)
 {
+    unsigned index;
+    lc_section part = lc_find_section(result, ".nv.compat", &index);
+
+    for (size_t at = part.off; at < part.off + part.size; at += result[at] == 4 ? 4U + result[at + 2] : 4)
+        if (result[at + 1] == tag)
+            return result + at;
+    return NULL;
+}
+
+/* Tags that are not known are dropped, whatever they say; that of the patch version gets two bytes, whatever
+ * it had; an object without a tag stands for a value, too. */
+START_TEST(other_claims)
+{
+    static const uint8_t DROPPED[] = { 0, 1, 4, 10, 12, 13, 14, 0x55 };
     static const struct {
-        uint8_t record[2][4];
-        bool refused;
+        uint8_t record[2][4], want[4]; /* in the place of the record of tag 3; a want of format 0: none */
     } ROWS[] = {
-        { { { 2, 0x55, 1, 0 }, { 2, 0x55, 1, 0 } }, false },
-        { { { 2, 0x55, 1, 0 }, { 2, 0x55, 2, 0 } }, true },
-        { { { 2, 0x55, 1, 0 }, { 3, 0x55, 1, 0 } }, true },
-        { { { 2, 0x55, 1, 0 }, { 3, 0x55, 44, 1 } }, true },
-        { { { 3, 0x55, 1, 0 }, { 1, 0x55, 0, 0 } }, true },
-        { { { 4, 0x55, 0, 0 }, { 3, 0x55, 7, 1 } }, true },
-        { { { 2, 0x55, 1, 0 }, { 2, 3, 0, 0 } }, false },
+        { { { 2, 0x55, 1, 0 }, { 2, 0x55, 1, 0 } }, { 2, 3, 3, 0 } },
+        { { { 2, 0x55, 1, 0 }, { 3, 0x55, 44, 1 } }, { 2, 3, 3, 0 } },
+        { { { 1, 0, 0, 0 }, { 2, 1, 7, 0 } }, { 2, 3, 3, 0 } },
+        { { { 2, 4, 1, 0 }, { 2, 4, 2, 0 } }, { 2, 3, 3, 0 } },
+        { { { 3, 10, 1, 0 }, { 3, 10, 2, 0 } }, { 2, 3, 3, 0 } },
+        { { { 2, 12, 1, 0 }, { 2, 12, 1, 0 } }, { 2, 3, 3, 0 } },
+        { { { 3, 13, 1, 0 }, { 3, 14, 1, 0 } }, { 2, 3, 3, 0 } },
+        { { { 2, 8, 5, 0 }, { 2, 8, 2, 0 } }, { 3, 8, 5, 0 } },
+        { { { 2, 8, 5, 0 }, { 3, 8, 2, 1 } }, { 3, 8, 2, 1 } },
+        { { { 2, 3, 2, 0 }, { 2, 3, 1, 0 } }, { 2, 3, 3, 0 } },
+        { { { 2, 3, 5, 0 }, { 2, 3, 2, 0 } }, { 2, 3, 7, 0 } },
+        { { { 2, 3, 8, 0 }, { 2, 0x55, 2, 0 } }, { 2, 3, 11, 0 } },
     };
 
     for (unsigned k = 0; k < N(ROWS); k++) {
         load("extern_basic", "sm_100");
         for (unsigned i = 0; i < 2; i++)
             memcpy(object[i].bytes + claim(i, 3), ROWS[k].record[i], 4);
-        ck_assert_int_eq(link_for("sm_100", false), ROWS[k].refused ? CUVET_E_REFUSED : CUVET_OK);
-        ck_assert_int_eq(lc_said("CV-LINK-032"), ROWS[k].refused);
-        if (!ROWS[k].refused)
-            continue;
-        ck_assert_uint_eq(lc_diag("CV-LINK-032")->got, 0x55);
-        ck_assert_uint_eq(lc_diag("CV-LINK-032")->where.step[0].index, 1);
-        ck_assert_int_eq(lc_diag("CV-LINK-032")->where.step[2].kind, CUVET_P_SECTION);
+        ck_assert_int_eq(link_keep("sm_100", NULL, result, &n_result), CUVET_OK);
+        for (unsigned i = 0; i < N(DROPPED); i++)
+            ck_assert_ptr_null(claim_of_result(DROPPED[i]));
+        ck_assert_ptr_nonnull(claim_of_result(ROWS[k].want[1]));
+        ck_assert_mem_eq(claim_of_result(ROWS[k].want[1]), ROWS[k].want, 4);
     }
+}
+END_TEST
+
+/* Objects without a tag: those that count get a value, written behind what the others brought. */
+START_TEST(absent_claims)
+{
+    static const uint8_t ROWS[][4] = { { 2, TCGEN05, 0, 0 }, { 2, 3, 3, 0 }, { 2, 6, 1, 0 }, { 3, 7, 0, 1 } };
+
+    for (unsigned k = 0; k < N(ROWS); k++)
+        for (unsigned both = 0; both < 2; both++) {
+            uint8_t tag = ROWS[k][1];
+
+            load("extern_basic", "sm_100");
+            for (unsigned i = 0; i <= both; i++)
+                memcpy(object[i].bytes + claim(i, tag), (uint8_t[]){ 2, 0x55, 0, 0 }, 4);
+            ck_assert_int_eq(link_keep("sm_100", NULL, result, &n_result), CUVET_OK);
+            ck_assert_ptr_nonnull(claim_of_result(tag));
+            if (tag == 7 && !both)
+                ck_assert_uint_eq(claim_of_result(tag)[2], 1); /* the other one's is larger */
+            else
+                ck_assert_mem_eq(claim_of_result(tag), ROWS[k], 4);
+        }
 }
 END_TEST
 
@@ -401,7 +439,8 @@ Suite *suite_linker_capsule(void)
     tcase_add_test(tcase, line_versions);
     tcase_add_test(tcase, line_crossing);
     tcase_add_test(tcase, claims);
-    tcase_add_test(tcase, unknown_claims);
+    tcase_add_test(tcase, other_claims);
+    tcase_add_test(tcase, absent_claims);
     tcase_add_test(tcase, clusters);
     suite_add_tcase(suite, tcase);
     return suite;

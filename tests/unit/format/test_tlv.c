@@ -270,8 +270,13 @@ START_TEST(tables)
     ck_assert_uint_eq(cv_compat_get(CV_COMPAT_CAN_FASTPATH_FINALIZE)->merge, CV_MERGE_AND);
     ck_assert_uint_eq(cv_compat_get(CV_COMPAT_CAN_FASTPATH_FINALIZE)->size, 8);
     ck_assert_ptr_null(cv_compat_get(CV_N_COMPAT));
-    for (uint32_t tag = 0; tag < CV_N_COMPAT; tag++) /* of what was never seen nobody knows how to merge it */
-        ck_assert((cv_compat_get(tag)->format == 0) == (cv_compat_get(tag)->merge == CV_MERGE_SAME));
+    for (uint32_t tag = 0; tag < CV_N_COMPAT; tag++) { /* what is dropped has no value where it is absent */
+        const cv_compat_row *row = cv_compat_get(tag);
+
+        ck_assert(row->merge != CV_MERGE_DROP || row->absent == CV_COMPAT_NEVER);
+        ck_assert(row->absent == CV_COMPAT_NEVER || (row->absent >= 0 && row->absent <= UINT16_MAX));
+        ck_assert(row->absent == CV_COMPAT_NEVER || row->format != 0);
+    }
 }
 END_TEST
 
@@ -344,7 +349,7 @@ static const tlv_row COMPAT[] = {
     { "tag in another format", 4, { 3, 9, 1, 0 }, CV_R_COMPAT_FORMAT, 0, 3, 2 },
     { "mask of 4 bytes", 8, { 4, 11, 4, 0 }, CV_R_COMPAT_SIZE, 2, 4, 8 },
     { "ISA 1.2", 4, { 3, 7, 2, 1 }, CV_R_COMPAT_ISA_NEW, 2, 0x102, 0x101 },
-    { "ISA 1.0", 4, { 3, 7, 0, 1 }, CV_R_COMPAT_ISA, 2, 0x100, 0x101 },
+    { "ISA 0.255", 4, { 3, 7, 255, 0 }, CV_R_COMPAT_ISA, 2, 0xFF, 0x101 },
     { "accelerator 2", 4, { 2, 9, 2, 0 }, CV_R_COMPAT_ACCEL_VALUE, 2, 2, 1 },
     { "cut", 6, { 2, 9, 1, 0, 2, 2 }, CV_R_TLV_CUT, 4, 2, 4 },
     { "format 5", 4, { 5, 9, 1, 0 }, CV_R_TLV_FORMAT, 0, 5, 4 },
