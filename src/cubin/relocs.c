@@ -118,6 +118,31 @@ static void check_other(const reloc_batch *batch, uint64_t index, const cv_elf_r
     entry_report(batch, index, CV_R_RELOC_NO_FUNCTION, 12, type, CV_STT_FUNC);
 }
 
+/* A driver has functions, and what textures are bound to; anything else that an executable does not define, the
+ * symbol that is none before all, leaves the addend alone. */
+static bool names_nothing(const reloc_batch *batch, uint64_t index, uint8_t type)
+{
+    bool given = type == CV_STT_FUNC || (type >= CV_STT_CUDA_TEXTURE && type < CV_STT_CUDA_OBJECT);
+
+    return batch->cubin->exe && !given && index < batch->n_syms; /* others were said */
+}
+
+/* What only code has to keep: types that patch its instructions, and the low bits of a place empty as well. */
+static void check_code(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
+                       const cv_reloc_facts *facts)
+{
+    uint64_t rest;
+
+    if (CV_UNLIKELY(!cv_reloc_fits_code(facts, batch->cubin->gen->instruction, batch->cubin->exe)) &&
+        !(batch->cubin->exe && cv_reloc_is_linked(facts)))
+        entry_report(batch, index, CV_R_RELOC_CODE_TYPE, 8, reloc->type, 0);
+    if (!cv_reloc_has(facts, CV_USE_REST) || batch->ctx->hollow)
+        return;
+    rest = cv_u64_at(batch->target, reloc->off) >> CV_R_REST_POS & ((1U << CV_R_REST_BITS) - 1);
+    if (CV_UNLIKELY(rest != 0))
+        entry_report(batch, index, CV_R_RELOC_OVER, 0, rest, 0);
+}
+
 /* What a loader does with the entry, if it does what it says. */
 static void check_loaded(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
                          const cv_reloc_facts *facts)
@@ -129,8 +154,11 @@ static void check_loaded(const reloc_batch *batch, uint64_t index, const cv_elf_
 
     if (CV_UNLIKELY(batch->cubin->exe && cv_reloc_is_linked(facts)))
         entry_report(batch, index, CV_R_RELOC_LINKED, 8, reloc->type, 0);
-    if (CV_UNLIKELY(shndx == CV_SHN_ABS))
-        entry_report(batch, index, CV_R_RELOC_ABSOLUTE, 12, reloc->sym, CV_SHN_ABS);
+    if (CV_UNLIKELY(shndx == CV_SHN_ABS ||
+                    (shndx == CV_SHN_UNDEF && names_nothing(batch, reloc->sym, info & 15))))
+        entry_report(batch, index, CV_R_RELOC_ABSOLUTE, 12, reloc->sym, shndx);
+    if (batch->insn)
+        check_code(batch, index, reloc, facts);
     check_field(batch, index, reloc, facts, info, other);
     if ((info & 15) == CV_STT_FUNC)
         check_function(batch, index, reloc, facts, shndx);

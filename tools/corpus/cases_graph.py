@@ -502,6 +502,39 @@ for base in (V75, V90, V100, 'vars.sm_90.linked.cubin'):
         )
 for base, other in ((TWO75, A75), (TWO90, A90), ('vars.sm_100.linked.cubin', V100)):
     case('RELOC_AT_LOAD', base[:-13], base, lambda e: e, neighbour=other)
+def named_nothing(e, number):
+    """a relocation of another type, and against no symbol"""
+    index = call_of(e, RELA, (56,))
+    return e.reloc(RELA, index, 'sym', 0).reloc(RELA, index, 'type', number)
+
+
+# Types of code: each that is none, in executables and in objects, of new machines and old ones.
+for base, section, types in (
+    (TWO90, RELA, (1, 2, 5, 53, 67, 70, 76, 84, 92, 104, 114, 116)),
+    (TWO75, REL, (2, 10, 42, 67, 77, 91)),
+    (A90, RELA, (2, 13, 53, 67, 76, 83, 84, 116)),
+    (A75, REL, (40, 45, 67, 78)),
+):
+    for number in types:
+        case(
+            'RELOC_CODE_TYPE',
+            'type-%d-%s' % (number, base[:-6]),
+            base,
+            lambda e, s=section, n=number: e.reloc(s, call_of(e, s), 'type', n),
+        )
+case(
+    'RELOC_OVER',
+    'low-bits-of-a-call',
+    TWO90,
+    lambda e: field(e, RELA, call_of(e, RELA), CODE, 16),
+)
+for number in (55, 56, 57, 61):
+    case(
+        'RELOC_ABSOLUTE',
+        'no-symbol-type-%d' % number,
+        TWO90,
+        lambda e, n=number: named_nothing(e, n),
+    )
 for label, field_, value in (('begins-later', 'value', 0x80), ('is-short', 'size', 0x80), ('is-empty', 'size', 0)):
     case('SYM_FUNCTION', 'function-' + label, I90, lambda e, f=field_, v=value: e.symbol('_Z7add_onei', f, v))
 case(

@@ -35,6 +35,7 @@ enum {
     CV_SHN_ABS = 0xFFF1,
     CV_SHN_COMMON = 0xFFF2,
     CV_SHN_XINDEX = 0xFFFF,
+    CV_OLD_INSTRUCTION = 8, /* bytes of an instruction of machines before sm_70 */
     CV_BANK_MOST = 0x10000, /* bytes of a constant bank */
     CV_BANK_PARAMETERS = 0, /* numbers of banks, with what they hold: parameters of a kernel … */
     CV_BANK_TABLES = 2,     /* … branch tables … */
@@ -62,7 +63,9 @@ enum {
 #include "relocs.def"
     CV_R_CUDA_LAST = CV_R_CUDA_NONE_LAST, /* the largest number of each set */
     CV_R_MERC_LAST = CV_R_MERCURY_NONE_LAST,
-#define RELOC_NUMBER(pos, bits) CV_R_NUMBER_POS = pos, CV_R_NUMBER_BITS = bits
+#define RELOC_NUMBER(pos, bits) CV_R_NUMBER_POS = pos, CV_R_NUMBER_BITS = bits,
+#include "relocs.def"
+#define RELOC_REST(pos, bits) CV_R_REST_POS = pos, CV_R_REST_BITS = bits
 #include "relocs.def"
 };
 
@@ -211,6 +214,16 @@ static inline bool cv_reloc_has(const cv_reloc_facts *facts, unsigned uses)
 static inline bool cv_reloc_is_linked(const cv_reloc_facts *facts)
 {
     return facts->who == CV_RELOC_LINKER || facts->who == CV_RELOC_OLD_LINKER;
+}
+
+/* Code has relocations of fields of its instructions: of the size that they have, known ones, or what the
+ * linker takes away or knows by itself. In an executable a loader has to know the field. */
+static inline bool cv_reloc_fits_code(const cv_reloc_facts *facts, uint64_t instruction, bool exe)
+{
+    bool old = facts->who == CV_RELOC_OLD || facts->who == CV_RELOC_OLD_LINKER;
+    bool known = facts->bits != 0 || (!exe && (cv_reloc_has(facts, CV_USE_TABLE | CV_USE_DROPS) || old));
+
+    return facts->insn && known && old == (instruction == CV_OLD_INSTRUCTION);
 }
 
 /* Types whose sh_offset and sh_size describe no file bytes. */

@@ -316,16 +316,27 @@ START_TEST(shared_memory)
 }
 END_TEST
 
-/* CV-LINK-011: every type that a reference may not have; the types of table spec/relocs.def but 0 are all
- * legal in a file. The relocations name shared memory, a constant, a global variable. */
+/* CV-LINK-011: types that a reference to this symbol may not have. CV-ELF-164: those that code never has. The
+ * relocations name shared memory, a constant, a global variable and a function. */
 static const struct {
     const char *name, *symbol;
     uint32_t type;
+    cuvet_status status; /* of the link, or of adding the object */
+    const char *rule;
 } RELOCS[] = {
-    { "shared_static", "$___ZZ3kscPiE1d__107", 116 },
-    { "extern_basic", "coef", 116 },
-    { "extern_basic", "g_counter", 116 },
-    { "extern_basic", "_Z6helperi", 116 },
+    { "shared_static", "$___ZZ3kscPiE1d__107", 116, CUVET_E_MALFORMED, "CV-ELF-164" },
+    { "extern_basic", "coef", 116, CUVET_E_MALFORMED, "CV-ELF-164" },
+    { "extern_basic", "g_counter", 116, CUVET_E_MALFORMED, "CV-ELF-164" },
+    { "extern_basic", "_Z6helperi", 116, CUVET_E_MALFORMED, "CV-ELF-164" },
+    { "extern_basic", "g_counter", 76, CUVET_E_MALFORMED, "CV-ELF-164" },
+    { "extern_basic", "g_counter", 67, CUVET_E_MALFORMED, "CV-ELF-164" },
+    { "extern_basic", "g_counter", 59, CUVET_E_REFUSED, "CV-LINK-011" },
+    { "extern_basic", "g_counter", 60, CUVET_E_REFUSED, "CV-LINK-011" },
+    { "extern_basic", "g_counter", 64, CUVET_E_REFUSED, "CV-LINK-011" },
+    { "extern_basic", "g_counter", 74, CUVET_E_REFUSED, "CV-LINK-011" },
+    { "extern_basic", "g_counter", 100, CUVET_E_REFUSED, "CV-LINK-011" },
+    { "extern_basic", "g_counter", 115, CUVET_E_REFUSED, "CV-LINK-011" },
+    { "extern_basic", "_Z6helperi", 74, CUVET_E_REFUSED, "CV-LINK-011" },
 };
 
 START_TEST(relocation_types)
@@ -351,9 +362,19 @@ START_TEST(relocation_types)
             }
     }
     ck_assert_uint_eq(patched, 1);
-    ck_assert_int_eq(link_plainly(2), CUVET_E_REFUSED);
-    ck_assert(lc_said("CV-LINK-011"));
-    ck_assert_uint_eq(lc_diag("CV-LINK-011")->got, RELOCS[_i].type);
+    if (RELOCS[_i].status == CUVET_E_MALFORMED) {
+        cuvet_linker_options options = lc_options(CASES);
+        cuvet_linker linker = lc_linker(&options);
+
+        lc_forget();
+        ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, object[0].bytes, object[0].size, "object"),
+                         CUVET_E_MALFORMED);
+        lc_end(linker);
+    } else {
+        ck_assert_int_eq(link_plainly(2), CUVET_E_REFUSED);
+    }
+    ck_assert(lc_said(RELOCS[_i].rule));
+    ck_assert_uint_eq(lc_diag(RELOCS[_i].rule)->got, RELOCS[_i].type);
 }
 END_TEST
 
