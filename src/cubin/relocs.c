@@ -118,8 +118,8 @@ static void check_other(const reloc_batch *batch, uint64_t index, const cv_elf_r
     entry_report(batch, index, CV_R_RELOC_NO_FUNCTION, 12, type, CV_STT_FUNC);
 }
 
-/* A driver has functions, and what textures are bound to; anything else that an executable does not define, the
- * symbol that is none before all, leaves the addend alone. */
+/* A driver has functions, and what textures are bound to; anything else that an executable does not define,
+ * the symbol that is none before all, leaves the addend alone. */
 static bool names_nothing(const reloc_batch *batch, uint64_t index, uint8_t type)
 {
     bool given = type == CV_STT_FUNC || (type >= CV_STT_CUDA_TEXTURE && type < CV_STT_CUDA_OBJECT);
@@ -127,7 +127,8 @@ static bool names_nothing(const reloc_batch *batch, uint64_t index, uint8_t type
     return batch->cubin->exe && !given && index < batch->n_syms; /* others were said */
 }
 
-/* What only code has to keep: types that patch its instructions, and the low bits of a place empty as well. */
+/* What only code has to keep: types that patch its instructions, and the low bits of a place are empty, too.
+ */
 static void check_code(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
                        const cv_reloc_facts *facts)
 {

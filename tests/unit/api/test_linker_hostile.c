@@ -274,7 +274,8 @@ START_TEST(shared_variables)
 END_TEST
 
 /* Each variable with a memory space, and those that a linker has yet to place: with the bits of any other
- * space, none of them lies where its bits say, which a scan says of those in sections, and no link takes one. */
+ * space, none of them lies where its bits say, which a scan says of those in sections, and no link takes
+ * one. */
 static void each_other_space(const char *name)
 {
     enum { RESERVED = 0xA0 };
