@@ -29,6 +29,9 @@ def variants(parts):
             yield "%s-%s-%d" % (name, how or "raw", size), lambda h=how, s=size, m=make: bombs.bomb(m(s * MIB), h)
         yield "%s-4-members" % name, lambda m=make: many(m(60 * MIB), 4)
         yield "%s-64-members" % name, lambda m=make: many(m(4 * MIB - 4096), 64)
+    for megabytes in (0.1, 1, 4, 16):
+        if not parts or any(p in "tiny" for p in parts):
+            yield "tiny-cubins-%g" % megabytes, lambda m=megabytes: bombs.tiny_archive(int(m * 1e6))
     if not parts or any(p in "nests" for p in parts):
         for size in (3, 13):
             for name, data in bombs.nests(size * MIB).items():

@@ -2,6 +2,7 @@
 """One budget for each outermost file: what a scan of a bomb costs is counted by the library itself, so that nothing here
 depends on the clock. bench/bombs.py measures the same families at their full size."""
 import os
+import resource
 import subprocess
 import sys
 
@@ -122,6 +123,22 @@ def all_that_a_link_chooses_from_a_file_has_one_budget():
             data = bombs.edit.archive([(b"x%d/" % i, one) for i in range(n)])
             r = cuvet("link", "-arch=sm_75", "-r", *limits, "-o", write(b"") + ".out", write(data))
             assert r.rc != 0 and ("CV-LIMIT-020" in r.err) == over, (n, r.rc, r.err[:300])
+
+
+@test
+def many_tiny_cubins():
+    """each piece has work of its own: what all of them cost follows their bytes, in a scan and in a link"""
+    small, large = (costs([write(bombs.tiny_archive(size))], 1)[0] for size in (MIB // 8, 2 * MIB))
+    assert 0 < small["work"] <= MIB // 8 * 64, small
+    assert large["work"] <= 17 * small["work"], (small, large)
+    equal((small["verdict"], large["verdict"]), ("clean", "clean"))
+    objects = [write(one) for one in bombs.tiny(MIB)]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    equal(cuvet("link", "-arch=sm_75", "-o", write(b"") + ".out", *objects).rc, 0)
+    equal(cuvet("link", "-arch=sm_75", "-o", write(b"") + ".out", write(bombs.tiny_archive(MIB))).rc, 0)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert spent < 2 * 3, spent  # what two files of a megabyte may take; it is a fiftieth of that
 
 
 @test

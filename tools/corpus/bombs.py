@@ -249,6 +249,17 @@ CUBINS = {
 FAMILIES = dict(BYTES, **CUBINS)
 
 
+def tiny(size):
+    """objects of 2.7 KB with a kernel of its own each, as many as there is room for"""
+    one = sample('plain.sm_75.rdc.cubin')
+    return [one.replace(b'_Z5plainPi', b'%010d' % i) for i in range(max(1, size // (len(one) + 60)))]
+
+
+def tiny_archive(size):
+    """each is a unit of a scan, and an input of a link, with work of its own"""
+    return edit.archive([(b'm%d.o/' % i, one) for i, one in enumerate(tiny(size))])
+
+
 def frame(data):
     """a zstd frame that is just long enough for the limit 'ratio': empty blocks in front of the others"""
     packed = edit.zstd(data)
