@@ -238,7 +238,7 @@ void cv_job_find_hidden(const cv_examine_job *job, cv_span content, bool inner)
             sec->header.off < pos)
             continue;
         cv_job_find(job, content, inner, false, pos, sec->header.off + 3); /* a magic may end in the code */
-        pos = sec->header.off + sec->header.size;
+        pos = sec->header.off + sec->header.size - cv_min(sec->header.size, 3); /* or begin there */
     }
     cv_job_find(job, content, inner, false, pos, content.len);
 }

@@ -89,6 +89,21 @@ def code_in_sections_of_a_cubin():
 
 
 @test
+def code_that_begins_in_the_last_bytes_of_machine_code():
+    """unpacked machine code is not searched, but a container of which it has only the begin is found"""
+    multi, code = read("multi.fatbin"), ".text._Z4varsPi"
+    for inside in range(4):
+        elf = edit.Elf(bytearray(read("vars.sm_90.cubin")))
+        elf.splice(".nv.global.init", 0, 0, multi[inside:])  # stands right behind the code
+        elf.patch(code, elf.sget(code, "size") - inside, multi[:inside])
+        data = bytes(elf.data)
+        assert multi in data
+        found(edit.container(edit.member(2, data, 90)), HIDDEN)
+        found(edit.container(edit.member(2, data, 90, how="zstd")), HIDDEN)
+        found(edit.container(edit.member(2, data, 90, how="lz4")), HIDDEN)
+
+
+@test
 def code_that_stands_in_the_file_inside_a_compressed_member():
     multi = read("multi.fatbin")
     for lead in range(4):
