@@ -54,3 +54,36 @@ cv_irec *record_of(cv_link *link, uint8_t code)
             return cv_irecs_at(&link->records->rec, i);
     ck_abort_msg("no such record");
 }
+
+cv_osec *pieced(cv_link *link)
+{
+    for (uint64_t i = 0; i < link->out->osec.count; i++)
+        if (cv_l_osec(link, i)->first_part != cv_l_osec(link, i)->last_part)
+            return cv_l_osec(link, i);
+    ck_abort_msg("no section has two pieces");
+}
+
+cv_isym *placed(cv_link *link)
+{
+    for (uint64_t i = 0; i < link->inputs->isym.count; i++)
+        if (cv_l_shared(link, i)->placed && cv_l_isym(link, i)->value > 1 &&
+            cv_l_shared(link, i)->sec != CV_NONE)
+            return cv_l_isym(link, i);
+    ck_abort_msg("no shared variable");
+}
+
+cv_isym *reserved(cv_link *link)
+{
+    for (cv_id i = 0; i < link->inputs->isym.count; i++)
+        if (cv_l_is_reserved(cv_l_isym(link, i)) && cv_l_shared(link, i)->placed)
+            return cv_l_isym(link, i);
+    ck_abort_msg("no such variable");
+}
+
+cv_id patched(cv_link *link)
+{
+    for (cv_id i = 0; i < link->fixups->fixed.count; i++)
+        if (cv_l_fixed(link, i)->n_kept)
+            return i;
+    ck_abort_msg("no relocation stays");
+}

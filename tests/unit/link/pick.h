@@ -13,5 +13,10 @@ cv_irec *record_with_symbol(cv_link *link);
 cv_irec *raw_record(cv_link *link);
 /* The record of an attribute that a kernel has, of the only kernel. */
 cv_irec *record_of(cv_link *link, uint8_t code);
+/* A section with two pieces. */
+cv_osec *pieced(cv_link *link);
+cv_isym *placed(cv_link *link);
+cv_isym *reserved(cv_link *link);
+cv_id patched(cv_link *link);
 
 #endif

@@ -154,24 +154,6 @@ static cv_osec *osec_with_relocations(void)
     ck_abort_msg("no relocations");
 }
 
-/* A section with two pieces. */
-static cv_osec *pieced(void)
-{
-    for (uint64_t i = 0; i < link.out->osec.count; i++)
-        if (cv_l_osec(&link, i)->first_part != cv_l_osec(&link, i)->last_part)
-            return cv_l_osec(&link, i);
-    ck_abort_msg("no section has two pieces");
-}
-
-static cv_isym *placed(void)
-{
-    for (uint64_t i = 0; i < link.inputs->isym.count; i++)
-        if (cv_l_shared(&link, i)->placed && cv_l_isym(&link, i)->value > 1 &&
-            cv_l_shared(&link, i)->sec != CV_NONE)
-            return cv_l_isym(&link, i);
-    ck_abort_msg("no shared variable");
-}
-
 static cv_osym *osym_that(bool (*fits)(const cv_osym *osym))
 {
     for (uint64_t i = 0; i < link.out->osym.count; i++)
@@ -280,8 +262,8 @@ BREAK(collect_patched, osec_with_relocations()->target = CV_NONE)
 BREAK(reach_kernel, cv_l_fn_calls(&link, kernel()->id)->live = false)
 BREAK(reach_callee, cv_l_fn_calls(&link, callee()->id)->live = false)
 
-BREAK(tables_overlap, cv_lparts_at(&link.out->part, pieced()->last_part)->base = 0)
-BREAK(tables_bank, pieced()->size--)
+BREAK(tables_overlap, cv_lparts_at(&link.out->part, pieced(&link)->last_part)->base = 0)
+BREAK(tables_bank, pieced(&link)->size--)
 
 /* A word of a section that was made anew becomes another. */
 static void change(cv_id sec, uint64_t at, uint32_t by)
@@ -331,20 +313,12 @@ BREAK(lines_second, change(link.out->lines[1], 0, 1)) /* .nv_debug_line_sass */
 BREAK(lines_order, line_relocation(false)->off = line_relocation(true)->off + 1)
 BREAK(lines_inside, line_relocation(true)->off = cv_l_osec(&link, link.out->lines[0])->size)
 
-BREAK(shared_aligned, cv_l_shared(&link, placed()->id)->off += 1)
-BREAK(shared_inside, cv_l_shared(&link, placed()->id)->off = UINT64_C(1) << 40)
+BREAK(shared_aligned, cv_l_shared(&link, placed(&link)->id)->off += 1)
+BREAK(shared_inside, cv_l_shared(&link, placed(&link)->id)->off = UINT64_C(1) << 40)
 
-static cv_isym *reserved(void)
-{
-    for (cv_id i = 0; i < link.inputs->isym.count; i++)
-        if (cv_l_is_reserved(cv_l_isym(&link, i)) && cv_l_shared(&link, i)->placed)
-            return cv_l_isym(&link, i);
-    ck_abort_msg("no such variable");
-}
-
-BREAK(shared_reserved_first, cv_l_shared(&link, reserved()->id)->off = 0x20)
-BREAK(shared_reserved_end, cv_l_shared(&link, reserved()->id)->off = 0x3F0)
-BREAK(shared_reserved_lost, cv_l_shared(&link, reserved()->id)->placed = false)
+BREAK(shared_reserved_first, cv_l_shared(&link, reserved(&link)->id)->off = 0x20)
+BREAK(shared_reserved_end, cv_l_shared(&link, reserved(&link)->id)->off = 0x3F0)
+BREAK(shared_reserved_lost, cv_l_shared(&link, reserved(&link)->id)->placed = false)
 
 BREAK(values_section, osym_that(is_variable)->sec = (cv_id)link.out->osec.count)
 BREAK(values_own, osym_that(is_section)->sec += 1)
@@ -411,15 +385,7 @@ BREAK(arrange_locals, link.layout->n_locals = link.layout->sym_order.count + 2)
 BREAK(fill_overlap, ordered(5)->off = ordered(4)->off)
 BREAK(fill_align, ordered(link.layout->order.count - 1)->off++)
 BREAK(fill_bytes, cv_l_osec(&link, link.out->strtab)->size++)
-static cv_id patched(void)
-{
-    for (cv_id i = 0; i < link.fixups->fixed.count; i++)
-        if (cv_l_fixed(&link, i)->n_kept)
-            return i;
-    ck_abort_msg("no relocation stays");
-}
-
-BREAK(fill_kept, cv_l_fixed(&link, patched())->n_kept++)
+BREAK(fill_kept, cv_l_fixed(&link, patched(&link))->n_kept++)
 BREAK(fill_tables, link.synthetics->shoff = 64)
 BREAK(fill_symbols, link.layout->sym_order.count--)
 
