@@ -14,7 +14,6 @@ static uint64_t make_bits(const cv_handles *handles, const cv_slot *slot, uint32
 
 cuvet_status cv_handles_init(cv_handles *handles)
 {
-    *handles = (cv_handles){ 0 };
     if (pthread_mutex_init(&handles->lock, NULL) != 0)
         return CUVET_E_NOMEM;
     cv_random(&handles->salt, sizeof(handles->salt)); /* without: told apart by slot and generation only */

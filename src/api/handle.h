@@ -55,6 +55,7 @@ typedef struct cv_handles {
     uint16_t salt;    /* of this context: another context's handle does not pass for one of ours */
 } cv_handles;
 
+/* *handles is zero. */
 CV_MUST cuvet_status cv_handles_init(cv_handles *handles);
 /* Ends every object that is left. */
 void cv_handles_free(cuvet_ctx *ctx, cv_handles *handles);
