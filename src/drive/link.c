@@ -493,7 +493,7 @@ cuvet_status cv_linker_add_file(cv_linker *linker, const cuvet_source *src, cv_s
                           .name = name,
                           .flags = flags,
                           .member_at = UINT64_MAX,
-                          .shelf = { &linker->tool_mem } };
+                          .shelf = { .mem = &linker->tool_mem } };
     cuvet_status status;
 
     if (linker->state != CV_LINKER_COLLECTING)
