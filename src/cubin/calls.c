@@ -3,12 +3,38 @@
 
 #include "format/meta/read.h"
 
-#define ANYBODY UINT32_MAX /* caller of functions whose address is taken */
+#define ANYBODY UINT32_MAX /* caller of functions whose address is taken; callee of indirect calls */
 #define READING 8u         /* work of a record: read, sorted */
 
 static uint64_t key(uint32_t from, uint32_t to)
 {
     return (uint64_t)from << 32 | to;
+}
+
+static bool is_kernel(const cv_cubin *cubin, uint32_t number)
+{
+    cv_elf_symbol symbol;
+
+    cv_elf_read_symbol(cubin->symtab, false, number, &symbol);
+    return cv_elf_sym_type(&symbol) == CV_STT_FUNC && symbol.other & CV_STO_ENTRY;
+}
+
+/* Registers and stack are counted along parts 1 to 3. What may be called says nothing of what is needed for it,
+ * but a kernel that is launched brings its own. */
+static bool keep(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls, const cv_call *call)
+{
+    uint64_t edge = key(call->from, call->to);
+
+    switch (call->part) {
+    case CV_CALL_DIRECT: break;
+    case CV_CALL_ADDRESS: edge = key(ANYBODY, call->from); break; /* the other word is a prototype */
+    case CV_CALL_INDIRECT: edge = key(call->from, ANYBODY); break;
+    case CV_CALL_POSSIBLE:
+        return !is_kernel(cubin, call->to) ||
+               cv_keys_push(&ctx->mem, &calls->launch, (cv_key){ .key = edge });
+    case CV_CALL_NONE: return true;
+    }
+    return cv_keys_push(&ctx->mem, &calls->edge, (cv_key){ .key = edge });
 }
 
 cuvet_status cv_calls_read(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *out)
@@ -18,46 +44,37 @@ cuvet_status cv_calls_read(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *out)
     cv_call_cur cur = { 0 };
     cv_call call;
 
-    *out = (cv_calls){ .caller = ANYBODY, .judged = cubin->conv && (cubin->rel || i != 0) };
+    *out = (cv_calls){ .judged = cubin->conv && (cubin->rel || i != 0) };
     if (!out->judged || i == 0)
         return CUVET_OK;
     if (!cv_work(ctx, body.len / 8 * READING, body.off))
         return CUVET_E_LIMIT;
-    while (cv_callgraph_peek(body, &cur, &call)) {
-        if (call.part == CV_CALL_NONE || call.part == CV_CALL_INDIRECT)
-            continue;
-        if (call.part == CV_CALL_ADDRESS) { /* the other word is a prototype */
-            call.to = call.from;
-            call.from = ANYBODY;
-        }
-        if (!cv_keys_push(&ctx->mem, &out->edge, (cv_key){ key(call.from, call.to), call.part }))
+    while (cv_callgraph_peek(body, &cur, &call))
+        if (!keep(ctx, cubin, out, &call))
             return cv_nomem(ctx, body.off);
-    }
     cv_keys_sort(&out->edge);
+    cv_keys_sort(&out->launch);
     return CUVET_OK;
 }
 
 void cv_calls_free(cv_ctx *ctx, cv_calls *calls)
 {
     cv_keys_free(&ctx->mem, &calls->edge);
-    cv_keys_free(&ctx->mem, &calls->callee);
+    cv_keys_free(&ctx->mem, &calls->launch);
+    cv_keys_free(&ctx->mem, &calls->callee.place);
+    cv_keys_free(&ctx->mem, &calls->taken.place);
 }
 
-static bool has(const cv_calls *calls, uint64_t index, bool direct)
+static bool has(const cv_keys *edges, uint64_t index)
 {
-    uint64_t at = cv_keys_lower_bound(&calls->edge, index);
-    const cv_key *entry;
+    uint64_t at = cv_keys_lower_bound(edges, index);
 
-    if (at >= calls->edge.count)
-        return false;
-    entry = cv_keys_get(&calls->edge, at);
-    /* of equal keys the lowest part comes first */
-    return entry->key == index && (!direct || entry->index == CV_CALL_DIRECT);
+    return at < edges->count && cv_keys_get(edges, at)->key == index;
 }
 
 bool cv_calls_direct(const cv_calls *calls, uint32_t from, uint32_t to)
 {
-    return has(calls, key(from, to), true);
+    return has(&calls->edge, key(from, to));
 }
 
 /* Where a function is, as one number: its place in the file. False: nowhere in it. */
@@ -72,41 +89,57 @@ static bool place_of(const cv_cubin *cubin, uint32_t index, uint64_t *place)
     return sec->in_file && symbol.value < sec->header.size;
 }
 
-/* The places that the calls of 'from' lead to. False: a limit was said. */
-static bool list_callees(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls, uint32_t from)
+/* The places that the records of 'from' name. False: a limit was said. */
+static bool list_places(cv_ctx *ctx, const cv_cubin *cubin, const cv_keys *edges, uint32_t from,
+                        cv_call_places *out)
 {
-    uint64_t at = cv_keys_lower_bound(&calls->edge, key(from, 0)), place = 0;
+    uint64_t at = cv_keys_lower_bound(edges, key(from, 0)), place = 0;
 
-    calls->caller = from;
-    calls->callee.count = 0;
-    for (; at < calls->edge.count && cv_keys_get(&calls->edge, at)->key >> 32 == from; at++) {
-        const cv_key *entry = cv_keys_get(&calls->edge, at);
+    out->caller = from;
+    out->made = true;
+    out->place.count = 0;
+    for (; at < edges->count && cv_keys_get(edges, at)->key >> 32 == from; at++) {
+        uint32_t to = (uint32_t)cv_keys_get(edges, at)->key;
 
         if (!cv_work(ctx, CV_WORK_SCATTERED, cubin->image.off))
             return false;
-        if (entry->index == CV_CALL_DIRECT && place_of(cubin, (uint32_t)entry->key, &place) &&
-            !cv_keys_push(&ctx->mem, &calls->callee, (cv_key){ place, 0 }))
+        if (to != ANYBODY && place_of(cubin, to, &place) &&
+            !cv_keys_push(&ctx->mem, &out->place, (cv_key){ place, 0 }))
             return cv_nomem(ctx, cubin->image.off) == CUVET_OK;
     }
-    cv_keys_sort(&calls->callee);
+    cv_keys_sort(&out->place);
     return true;
+}
+
+/* Is one of the other names of 'to' in the records of 'from'? Their places are listed at the first question. */
+static bool is_placed(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls, uint32_t from, uint32_t to)
+{
+    cv_call_places *places = from == ANYBODY ? &calls->taken : &calls->callee;
+    uint64_t place;
+
+    if (!place_of(cubin, to, &place))
+        return false;
+    if ((!places->made || places->caller != from) && !list_places(ctx, cubin, &calls->edge, from, places))
+        return true; /* a limit was said */
+    return has(&places->place, place);
 }
 
 bool cv_calls_alias(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls, uint32_t from, uint32_t to)
 {
-    uint64_t own, place, at;
+    return is_placed(ctx, cubin, calls, from, to);
+}
 
-    if (!place_of(cubin, to, &place))
-        return false;
-    if (place_of(cubin, from, &own) && own == place) /* of itself */
-        return true;
-    if (calls->caller != from && !list_callees(ctx, cubin, calls, from))
-        return true; /* a limit was said */
-    at = cv_keys_lower_bound(&calls->callee, place);
-    return at < calls->callee.count && cv_keys_get(&calls->callee, at)->key == place;
+bool cv_calls_taken_alias(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls, uint32_t to)
+{
+    return is_placed(ctx, cubin, calls, ANYBODY, to);
 }
 
 bool cv_calls_taken(const cv_calls *calls, uint32_t from, uint32_t to)
 {
-    return has(calls, key(ANYBODY, to), false) || has(calls, key(from, to), false);
+    return has(&calls->edge, key(ANYBODY, to)) || has(&calls->launch, key(from, to));
+}
+
+bool cv_calls_indirect(const cv_calls *calls, uint32_t from)
+{
+    return has(&calls->edge, key(from, ANYBODY));
 }

@@ -49,9 +49,16 @@ static void check_string(const graph_table *table, uint64_t at, uint32_t off, cv
         cv_report(table->ctx, rule, table->body.off + at, 4, off, table->cubin->strtab.len);
 }
 
-static bool is_empty(const graph_table *table, uint32_t off)
+/* Kernels are launched, not called, and need no prototype; a function without one would be called by nobody. */
+static bool needs_none(const graph_table *table, const cv_call *call)
 {
-    return off < table->cubin->strtab.len && cv_u8_at(table->cubin->strtab, off) == 0;
+    cv_elf_symbol symbol;
+
+    if (call->part != CV_CALL_ADDRESS || call->to >= table->cubin->strtab.len ||
+        cv_u8_at(table->cubin->strtab, call->to) != 0)
+        return false;
+    cv_elf_read_symbol(table->syms, false, call->from, &symbol);
+    return cv_elf_sym_type(&symbol) != CV_STT_FUNC || symbol.other & CV_STO_ENTRY;
 }
 
 /* Who calls is here, and nobody calls a kernel like a function. */
@@ -82,8 +89,7 @@ void cv_meta_callgraph(cv_ctx *ctx, const cv_cubin *cubin, uint64_t section)
         check_call(&table, &call);
         if (call.part == CV_CALL_DIRECT || call.part == CV_CALL_POSSIBLE)
             (void)check_func(&table, call.off + 4, call.to, CV_R_CALL_SYMBOL, CV_R_CALL_SYMBOL_TYPE);
-        else if (!(call.part == CV_CALL_ADDRESS &&
-                   is_empty(&table, call.to))) /* a kernel that is launched from code */
+        else if (!needs_none(&table, &call))
             check_string(&table, call.off + 4, call.to, CV_R_CALL_STRING);
     }
     cv_path_pop(ctx);

@@ -48,17 +48,23 @@ static uint64_t field_of(const reloc_batch *batch, const cv_elf_reloc *reloc, co
     return bits < 64 ? value & ((UINT64_C(1) << bits) - 1) : value;
 }
 
-/* A place in a function: one of its instructions for itself, for others the first. Where entries have no
- * addend the field is that. */
-static void check_place(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
-                        const cv_reloc_facts *facts)
+/* Where in the function that it names: where entries have no addend the field says it. */
+static uint64_t place_of(const reloc_batch *batch, const cv_elf_reloc *reloc, const cv_reloc_facts *facts)
 {
-    uint64_t at = batch->rela ? (uint64_t)reloc->addend : field_of(batch, reloc, facts), size = 0;
+    return batch->rela ? (uint64_t)reloc->addend : field_of(batch, reloc, facts);
+}
+
+/* A place in a function: one of its instructions for itself, to return to; for others, and for calls, the
+ * first. */
+static void check_place(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc, uint64_t at,
+                        bool call)
+{
+    uint64_t size = 0;
     cv_elf_symbol symbol;
 
     if (at == 0)
         return;
-    if (reloc->sym == batch->owner) {
+    if (reloc->sym == batch->owner && !call) {
         cv_elf_read_symbol(batch->cubin->symtab, false, reloc->sym, &symbol);
         size = symbol.size;
     }
@@ -83,31 +89,45 @@ static void check_field(const reloc_batch *batch, uint64_t index, const cv_elf_r
         entry_report(batch, index, CV_R_RELOC_OVER, 0, value, 0);
 }
 
-/* A function that is named: the call graph knows. The linker puts addresses of functions of the driver into
- * banks of executables. */
-static void check_function(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
-                           const cv_reloc_facts *facts, uint16_t shndx)
+/* An address that a function has of itself. What it returns to lies behind its begin; a kernel that launches
+ * itself brings what it needs, and PTXAS 12.1 says nothing of it. */
+static bool is_own(const reloc_batch *batch, const cv_elf_reloc *reloc, uint64_t at, uint8_t other)
 {
-    bool call = batch->insn && cv_reloc_has(facts, CV_USE_CALL);
-
-    check_place(batch, index, reloc, facts);
-    if (!batch->calls->judged || reloc->sym == batch->owner ||
-        cv_calls_direct(batch->calls, batch->owner, reloc->sym) ||
-        cv_calls_alias(batch->ctx, batch->cubin, batch->calls, batch->owner, reloc->sym))
-        return;
-    if (call)
-        entry_report(batch, index, CV_R_RELOC_CALL, 12, batch->owner, reloc->sym);
-    else if (!cv_calls_taken(batch->calls, batch->owner, reloc->sym) &&
-             !(batch->cubin->exe && !batch->insn && shndx == CV_SHN_UNDEF))
-        entry_report(batch, index, CV_R_RELOC_ADDRESS, 12, reloc->sym, reloc->type);
+    return reloc->sym == batch->owner && (at != 0 || other & CV_STO_ENTRY);
 }
 
-/* Code has its name from a function, which the call graph knows; nothing else is called. */
+/* A function that is named: the call graph knows, of one that calls itself or takes its own address as well. The
+ * linker puts addresses of functions of the driver into banks of executables. */
+static void check_function(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
+                           const cv_reloc_facts *facts, uint8_t other, uint16_t shndx)
+{
+    bool call = batch->insn && cv_reloc_has(facts, CV_USE_CALL);
+    uint64_t at = place_of(batch, reloc, facts);
+
+    check_place(batch, index, reloc, at, call);
+    if (!batch->calls->judged)
+        return;
+    if (call) {
+        if (!cv_calls_direct(batch->calls, batch->owner, reloc->sym) &&
+            !cv_calls_alias(batch->ctx, batch->cubin, batch->calls, batch->owner, reloc->sym))
+            entry_report(batch, index, CV_R_RELOC_CALL, 12, batch->owner, reloc->sym);
+    } else if (!is_own(batch, reloc, at, other) && !cv_calls_taken(batch->calls, batch->owner, reloc->sym) &&
+               !cv_calls_taken_alias(batch->ctx, batch->cubin, batch->calls, reloc->sym) &&
+               !(batch->cubin->exe && !batch->insn && shndx == CV_SHN_UNDEF)) {
+        entry_report(batch, index, CV_R_RELOC_ADDRESS, 12, reloc->sym, reloc->type);
+    }
+}
+
+/* Code has its name from a function, which the call graph knows; nothing else is called. Whoever asks where the
+ * table of unified functions is calls through it. */
 static void check_other(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
                         const cv_reloc_facts *facts, uint8_t type, uint16_t shndx)
 {
     cv_elf_symbol symbol = { .shndx = shndx };
 
+    if (CV_UNLIKELY(batch->insn && cv_reloc_has(facts, CV_USE_TABLE)) && batch->calls->judged &&
+        !cv_calls_indirect(batch->calls, batch->owner))
+        entry_report(batch, index, CV_R_RELOC_INDIRECT, 12, batch->owner, reloc->type);
     if (!(batch->insn && cv_reloc_has(facts, CV_USE_CALL))) {
         if (shndx == CV_SHN_UNDEF)
             return;
@@ -144,6 +164,28 @@ static void check_code(const reloc_batch *batch, uint64_t index, const cv_elf_re
         entry_report(batch, index, CV_R_RELOC_OVER, 0, rest, 0);
 }
 
+/* Memory of one function alone: its banks, and what it has of shared and local memory. */
+static bool is_private(cv_role role)
+{
+    return role == CV_ROLE_SHARED_FN || role == CV_ROLE_CONSTANT_FN || role == CV_ROLE_LOCAL_FN;
+}
+
+/* A function gets the memory that lies in sections of its own: what is in those of another one is not there when
+ * it runs. */
+static void check_private(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc, uint16_t shndx)
+{
+    const cv_cubin *cubin = batch->cubin;
+    uint64_t patched = cv_cubin_sec(cubin, batch->section)->header.info;
+    cv_elf_symbol symbol = { .shndx = shndx };
+    const cv_sec *named, *by = cv_cubin_sec(cubin, patched);
+
+    if (shndx == CV_SHN_UNDEF)
+        return;
+    named = cv_cubin_sec(cubin, cv_cubin_shndx(cubin, false, reloc->sym, &symbol));
+    if (is_private(named->role) && !cv_span_eq(named->fn, by->fn))
+        entry_report(batch, index, CV_R_RELOC_FOREIGN, 12, reloc->sym, batch->owner);
+}
+
 /* What a loader does with the entry, if it does what it says. */
 static void check_loaded(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
                          const cv_reloc_facts *facts)
@@ -162,9 +204,10 @@ static void check_loaded(const reloc_batch *batch, uint64_t index, const cv_elf_
         check_code(batch, index, reloc, facts);
     check_field(batch, index, reloc, facts, info, other);
     if ((info & 15) == CV_STT_FUNC)
-        check_function(batch, index, reloc, facts, shndx);
+        check_function(batch, index, reloc, facts, other, shndx);
     else
         check_other(batch, index, reloc, facts, info & 15, shndx);
+    check_private(batch, index, reloc, shndx);
 }
 
 /* The end of the bytes that the entry touches. */

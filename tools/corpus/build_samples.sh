@@ -105,6 +105,11 @@ for arch in 90 100; do
     add "unified.sm_$arch.rdc.cubin" cubin 0 0 "relocatable: unified function and variable (UFT, UDT)"
 done
 
+for arch in 75 90; do
+    cubin "owners.sm_$arch.rdc" owners.cu $arch -c -rdc=true
+    add "owners.sm_$arch.rdc.cubin" cubin 0 0 "relocatable: a function with its own address, shared variables of two kernels"
+done
+
 # --- PTX and LTO-IR -------------------------------------------------------------------------------------
 ptx plain.cu 75 >"$out/plain.ptx"
 add plain.ptx ptx 0 0 "PTX text"

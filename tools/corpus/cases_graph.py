@@ -21,6 +21,8 @@ A75, A90, I90, R90 = (
     'indirect.sm_90.rdc.cubin',
     'recurse.sm_90.rdc.cubin',
 )
+O75, O90 = 'owners.sm_75.rdc.cubin', 'owners.sm_90.rdc.cubin'
+AGAIN, ELSEWHERE, FIRST, SECOND = '_Z5againi', '_Z9elsewherei', '_Z5firstPi', '_Z6secondPi'
 CALLER, TWICE = '_Z6callerPi', '_Z5twicei'
 GRAPH, CODE = '.nv.callgraph', '.text.' + CALLER
 RELA, REL = '.rela' + CODE, '.rel' + CODE
@@ -195,6 +197,7 @@ case(
         '.rela.text._Z8indirectPi', 0, 'sym', e.symbol_index('_Z7add_twoi')
     ),
 )
+
 case(
     'RELOC_ADDRESS',
     'address-of-another',
@@ -598,3 +601,74 @@ for base in (TWO90, TWO75):
                 '.nv.info', 0x12, 8, 0x100, nth=size_of(e, 0x12, CALLER)
             ),
         )
+
+
+# --- a function and what is its own -----------------------------------------------------------------------
+def call_itself(e, name, known):
+    """the function calls itself; the call graph knows or does not"""
+    if known:
+        e.word(GRAPH, 12, e.symbol_index(AGAIN))
+    return e.reloc(name, call_of(e, name), 'sym', e.symbol_index(AGAIN))
+
+
+def only_possible(e, known):
+    """an address in code that part 4 of the call graph has; part 2 has it or not"""
+    code, other = '.rela.text._Z8indirectPi', e.symbol_index('_Z7add_twoi')
+    if not known:
+        e.word(GRAPH, 24, other)
+    e.reloc('.rela.nv.global.init', 1, 'sym', other)
+    for index in (3, 4):
+        e.reloc(code, index, 'sym', e.symbol_index('_Z7add_onei'))
+    return e
+
+
+for label, base, name in (('', O90, '.rela.text.' + AGAIN), ('-75', O75, '.rel.text.' + AGAIN)):
+    case(
+        'RELOC_CALL',
+        'call-of-itself' + label,
+        base,
+        lambda e, n=name: call_itself(e, n, False),
+        legal=lambda e, n=name: call_itself(e, n, True),
+    )
+    # the record of part 2 that says so becomes one more of the other function
+    case('RELOC_ADDRESS', 'address-of-itself' + label, base, lambda e: e.word(GRAPH, 40, e.symbol_index(ELSEWHERE)))
+case(
+    'RELOC_ADDRESS',
+    'address-possible',
+    I90,
+    lambda e: only_possible(e, False),
+    legal=lambda e: only_possible(e, True),
+)
+case(
+    'RELOC_INSIDE',
+    'call-into-itself',
+    O90,
+    lambda e: call_itself(e, '.rela.text.' + AGAIN, True).reloc(
+        '.rela.text.' + AGAIN, call_of(e, '.rela.text.' + AGAIN), 'addend', 16
+    ),
+    legal=lambda e: call_itself(e, '.rela.text.' + AGAIN, True),
+)
+# part 3 says nothing any more of the kernel that calls through a table
+case('RELOC_INDIRECT', 'no-part-3', I90, lambda e: e.word(GRAPH, 40, e.symbol_index('_Z7add_onei')))
+case(
+    'CALL_STRING',
+    'function-without-prototype',
+    I90,
+    lambda e: e.word(GRAPH, 28, 0),
+)
+
+
+def another_memory(e, name, index, symbol):
+    """code refers to memory of another function"""
+    return e.reloc(name, index, 'sym', symbol if isinstance(symbol, int) else e.symbol_index(symbol))
+
+
+for label, base, name, index, symbol in (
+    ('shared', O90, '.rela.text.' + SECOND, 0, '$___ZZ5firstPiE8of_first__65'),
+    ('shared-75', O75, '.rel.text.' + SECOND, 0, '$___ZZ5firstPiE8of_first__65'),
+    ('shared-of-callee', O90, '.rela.text.' + AGAIN, 7, '$___ZZ5firstPiE8of_first__65'),
+    ('shared-section', O90, '.rela.text.' + SECOND, 0, '.nv.shared.' + FIRST),
+    ('parameters', O75, '.rel.text.' + SECOND, 0, 14),
+    ('parameters-section', O90, '.rela.text.' + SECOND, 0, '.nv.constant0.' + FIRST),
+):
+    case('RELOC_FOREIGN', label, base, lambda e, n=name, i=index, s=symbol: another_memory(e, n, i, s))

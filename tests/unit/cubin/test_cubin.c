@@ -213,6 +213,7 @@ typedef struct cubin_row {
 #define OLDCALLS "two_a.sm_75.rdc"
 #define POINTERS "indirect.sm_90.rdc"
 #define LINKED   "two.sm_90.linked"
+#define OWNERS   "owners.sm_90.rdc"
 #define K        "_Z5plainPi"
 
 static const cubin_row ROWS[] = {
@@ -425,6 +426,19 @@ static const cubin_row ROWS[] = {
     { CV_R_RELOC_CALL, CALLS, { B(".nv.callgraph", 8, 4, 18), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_RELOC_CALL, CALLS, { B(".nv.callgraph", 12, 4, 16), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_RELOC_ADDRESS, POINTERS, { B(".rela.nv.global.init", 12, 4, 21), NONE }, HERE, CUVET_OK },
+    /* A call of itself, and its own address, that the call graph does not have; part 4 stands in for nothing. */
+    { CV_R_RELOC_CALL, OWNERS, { B(".rela.text._Z5againi", 12, 4, 26), NONE }, HERE, CUVET_OK },
+    { CV_R_RELOC_ADDRESS, OWNERS, { B(".nv.callgraph", 40, 4, 25), NONE }, ANYWHERE, CUVET_OK },
+    { CV_R_RELOC_ADDRESS, OWNERS, { B(".nv.callgraph", 32, 4, 26), NONE }, ANYWHERE, CUVET_OK },
+    { CV_R_RELOC_INDIRECT, POINTERS, { B(".nv.callgraph", 40, 4, 20), NONE }, ANYWHERE, CUVET_OK },
+    { CV_R_RELOC_FOREIGN, OWNERS, { B(".rela.text._Z6secondPi", 12, 4, 20), NONE }, HERE, CUVET_OK },
+    { CV_R_RELOC_FOREIGN, OWNERS, { B(".rela.text._Z6secondPi", 12, 4, 19), NONE }, HERE, CUVET_OK },
+    { CV_R_RELOC_FOREIGN, OWNERS, { B(".rela.text._Z6secondPi", 12, 4, 29), NONE }, HERE, CUVET_OK },
+    { CV_R_RELOC_INSIDE,
+      OWNERS,
+      { B(".rela.text._Z5againi", 12, 4, 26), B(".rela.text._Z5againi", 16, 8, 16) },
+      SECOND,
+      CUVET_OK },
     { CV_R_RELOC_INSIDE, CALLS, { B(".rela.text._Z6callerPi", 16, 8, 16), NONE }, HERE, CUVET_OK },
     { CV_R_RELOC_INSIDE, CALLS, { B(".rela.text._Z6callerPi", 40, 8, 0x180), NONE }, HERE, CUVET_OK },
     { CV_R_RELOC_INSIDE, OLDCALLS, { B(".text._Z6callerPi", 0x64, 1, 4), NONE }, ANYWHERE, CUVET_OK },
