@@ -19,8 +19,8 @@ static bool is_kernel(const cv_cubin *cubin, uint32_t number)
     return cv_elf_sym_type(&symbol) == CV_STT_FUNC && symbol.other & CV_STO_ENTRY;
 }
 
-/* Registers and stack are counted along parts 1 to 3. What may be called says nothing of what is needed for it,
- * but a kernel that is launched brings its own. */
+/* Registers and stack are counted along parts 1 to 3. What may be called says nothing of what is needed for
+ * it, but a kernel that is launched brings its own. */
 static bool keep(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls, const cv_call *call)
 {
     uint64_t edge = key(call->from, call->to);

@@ -49,7 +49,7 @@ static void check_string(const graph_table *table, uint64_t at, uint32_t off, cv
         cv_report(table->ctx, rule, table->body.off + at, 4, off, table->cubin->strtab.len);
 }
 
-/* Kernels are launched, not called, and need no prototype; a function without one would be called by nobody. */
+/* Kernels are launched, not called, and need no prototype; a function without one is called by nobody. */
 static bool needs_none(const graph_table *table, const cv_call *call)
 {
     cv_elf_symbol symbol;

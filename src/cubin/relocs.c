@@ -96,8 +96,8 @@ static bool is_own(const reloc_batch *batch, const cv_elf_reloc *reloc, uint64_t
     return reloc->sym == batch->owner && (at != 0 || other & CV_STO_ENTRY);
 }
 
-/* A function that is named: the call graph knows, of one that calls itself or takes its own address as well. The
- * linker puts addresses of functions of the driver into banks of executables. */
+/* A function that is named: the call graph knows, of one that calls itself or takes its own address as well.
+ * The linker puts addresses of functions of the driver into banks of executables. */
 static void check_function(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
                            const cv_reloc_facts *facts, uint8_t other, uint16_t shndx)
 {
@@ -118,8 +118,8 @@ static void check_function(const reloc_batch *batch, uint64_t index, const cv_el
     }
 }
 
-/* Code has its name from a function, which the call graph knows; nothing else is called. Whoever asks where the
- * table of unified functions is calls through it. */
+/* Code has its name from a function, which the call graph knows; nothing else is called. Whoever asks where
+ * the table of unified functions is calls through it. */
 static void check_other(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
                         const cv_reloc_facts *facts, uint8_t type, uint16_t shndx)
 {
@@ -170,8 +170,8 @@ static bool is_private(cv_role role)
     return role == CV_ROLE_SHARED_FN || role == CV_ROLE_CONSTANT_FN || role == CV_ROLE_LOCAL_FN;
 }
 
-/* A function gets the memory that lies in sections of its own: what is in those of another one is not there when
- * it runs. */
+/* A function gets the memory that lies in sections of its own: what is in those of another one is not there
+ * when it runs. */
 static void check_private(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc, uint16_t shndx)
 {
     const cv_cubin *cubin = batch->cubin;
