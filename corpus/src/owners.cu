@@ -2,8 +2,12 @@
 /* A device function that has its own address, and two kernels with shared variables of their own. */
 typedef int (*function)(int);
 
-extern __device__ int elsewhere(int number);
 __device__ function last;
+
+__device__ __noinline__ int elsewhere(int number)
+{
+    return number * 3 + clock();
+}
 
 __device__ __noinline__ int again(int number)
 {

@@ -111,7 +111,8 @@ static void check_function(const reloc_batch *batch, uint64_t index, const cv_el
         if (!cv_calls_direct(batch->calls, batch->owner, reloc->sym) &&
             !cv_calls_alias(batch->ctx, batch->cubin, batch->calls, batch->owner, reloc->sym))
             entry_report(batch, index, CV_R_RELOC_CALL, 12, batch->owner, reloc->sym);
-    } else if (!is_own(batch, reloc, at, other) && !cv_calls_taken(batch->calls, batch->owner, reloc->sym) &&
+    } else if (facts->bytes != 0 && !is_own(batch, reloc, at, other) &&
+               !cv_calls_taken(batch->calls, batch->owner, reloc->sym) &&
                !cv_calls_taken_alias(batch->ctx, batch->cubin, batch->calls, reloc->sym) &&
                !(batch->cubin->exe && !batch->insn && shndx == CV_SHN_UNDEF)) {
         entry_report(batch, index, CV_R_RELOC_ADDRESS, 12, reloc->sym, reloc->type);

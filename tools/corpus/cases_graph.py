@@ -664,11 +664,11 @@ def another_memory(e, name, index, symbol):
 
 
 for label, base, name, index, symbol in (
-    ('shared', O90, '.rela.text.' + SECOND, 0, '$___ZZ5firstPiE8of_first__65'),
-    ('shared-75', O75, '.rel.text.' + SECOND, 0, '$___ZZ5firstPiE8of_first__65'),
-    ('shared-of-callee', O90, '.rela.text.' + AGAIN, 7, '$___ZZ5firstPiE8of_first__65'),
+    ('shared', O90, '.rela.text.' + SECOND, 0, '$___ZZ5firstPiE8of_first__79'),
+    ('shared-75', O75, '.rel.text.' + SECOND, 0, '$___ZZ5firstPiE8of_first__79'),
+    ('shared-of-callee', O90, '.rela.text.' + AGAIN, 7, '$___ZZ5firstPiE8of_first__79'),
     ('shared-section', O90, '.rela.text.' + SECOND, 0, '.nv.shared.' + FIRST),
-    ('parameters', O75, '.rel.text.' + SECOND, 0, 14),
+    ('parameters', O75, '.rel.text.' + SECOND, 0, 15),
     ('parameters-section', O90, '.rela.text.' + SECOND, 0, '.nv.constant0.' + FIRST),
 ):
     case('RELOC_FOREIGN', label, base, lambda e, n=name, i=index, s=symbol: another_memory(e, n, i, s))

@@ -243,14 +243,14 @@ static bool find_data(const cv_view_write *view, out_segment *segment)
             segment->filesz = osec->off + osec->size - segment->off;
         }
     }
-    end = segment->filesz;
+    end = cv_sat_add(segment->off, segment->filesz); /* aligned as places in the file are, not from its begin */
     for (uint64_t i = 0; i < view->layout->order.count; i++) {
         const cv_osec *osec = cv_l_osec(view, *cv_u32s_get(&view->layout->order, i));
 
         if (osec->group == CV_G_NOBITS)
             end = cv_sat_add(cv_sat_align(end, cv_max(osec->align, 1)), osec->size);
     }
-    segment->memsz = end;
+    segment->memsz = end - segment->off;
     return any;
 }
 
