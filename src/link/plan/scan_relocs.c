@@ -134,12 +134,15 @@ static bool in_shared_section(const relocate_job *job)
     return role == CV_ROLE_SHARED_FN || role == CV_ROLE_NV_DEBUG_SHARED;
 }
 
-/* What debug data says of a shared variable without a place: all ones; of an array what its symbol says. */
+/* What debug data says of a shared variable without a place: all ones; of an array where its first one is. Its
+ * symbol counts what is reserved, the addend that the compiler wrote has that already. */
 static uint64_t shown_offset(const relocate_job *job, const cv_isym *sym)
 {
     if (cv_l_shared(job->view, sym->id)->placed)
         return cv_l_shared(job->view, sym->id)->off;
-    return sym->sec == CV_NONE && job->view->options->debug && job->osym ? job->osym->value : UINT64_MAX;
+    return sym->sec == CV_NONE && job->view->options->debug && job->osym
+               ? cv_l_shared(job->view, cv_l_mean(job->view, job->osym->name)->first)->off
+               : UINT64_MAX;
 }
 
 /* A texture, a shared variable without a place or without a symbol, or what is counted in a table that is not
