@@ -100,6 +100,27 @@ static bool clone_of(const cv_sec *left, const cv_sec *right)
     }
 }
 
+/* Sections that may lie where their originals do. */
+static bool is_clone(cv_role role)
+{
+    return role == CV_ROLE_MERC_CONSTANT_USER || role == CV_ROLE_MERC_CONSTANT_PIC ||
+           role == CV_ROLE_MERC_GLOBAL_INIT;
+}
+
+/* What the place of an item is a multiple of. Compilers up to 12.8 align for the clones before it, too, and only
+ * then find that these lie elsewhere. */
+static uint64_t place_align(const cv_cubin *cubin, uint64_t index)
+{
+    ledger_item item = item_of(cubin, index);
+    uint64_t align = item.align;
+
+    if (!cubin->old_tools || item.index == 0 || is_clone(cv_cubin_sec(cubin, index)->role))
+        return align;
+    for (uint64_t i = index - 1; is_clone(cv_cubin_sec(cubin, i)->role); i--)
+        align = cv_max(align, cv_cubin_sec(cubin, i)->header.align);
+    return align;
+}
+
 /* Item 'item' starts before everything before it ends: a clone, or two owners for the same bytes. */
 static void check_shared(ledger_walk *walk, const ledger_item *item)
 {
@@ -222,7 +243,7 @@ cuvet_status cv_cubin_check_ledger(cv_ctx *ctx, cv_cubin *cubin, cv_ledger *ledg
             uint64_t align = 1;
 
             for (uint64_t j = k; j < cubin->by_off.count && cv_keys_at(&cubin->by_off, j)->key == off; j++)
-                align = cv_max(align, item_of(cubin, cv_keys_at(&cubin->by_off, j)->index).align);
+                align = cv_max(align, place_align(cubin, cv_keys_at(&cubin->by_off, j)->index));
             gap(&walk, off, align);
             walk.pos = off;
         }

@@ -98,8 +98,11 @@ static void read_cuver(cv_ctx *ctx, cv_cubin *cubin, cv_span span)
         read_cuinfo(ctx, cubin, span);
         return;
     }
-    if (cv_cuver_read(ctx, span, &cuver) == CUVET_OK && cuver.sm != cubin->sm)
+    if (cv_cuver_read(ctx, span, &cuver) != CUVET_OK)
+        return;
+    if (cuver.sm > cubin->sm)
         cv_report(ctx, CV_R_CUVER_SM, span.off + CV_NOTE_CUINFO_DESC + 2, 2, cuver.sm, cubin->sm);
+    cubin->virtual_sm = cuver.sm;
 }
 
 /* Tags that the reference linker does not do without. */

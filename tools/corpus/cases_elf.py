@@ -267,6 +267,14 @@ case(
     ),
 )
 case('LEDGER_GAP', 'section-forgotten', P90, lambda e: e.section('.debug_frame', 'size', 0))
+case(
+    'LEDGER_GAP',
+    'behind-clone',
+    'cuver:vars.sm_100.cubin',
+    lambda e: synth.behind_clone(e, 64),
+    legal=lambda e: synth.behind_clone(e, 56),
+)
+case('LEDGER_GAP', 'behind-clone-130', 'vars.sm_100.cubin', lambda e: synth.behind_clone(e, 56))
 case('LEDGER_RESERVED_DATA', 'sm-110', 'plain.sm_110.cubin', lambda e: e, neighbour=P100)
 case('LEDGER_RESERVED_NONZERO', 'sm-100', 'plain.sm_110.cubin', sm_100_of_110, neighbour=P100)
 case('ELF_MACHINE', 'machine-in-member', 'elf-raw.fatbin', lambda f: f.put((0, 2), 62, f.payload()[0] + 18))

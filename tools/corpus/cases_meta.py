@@ -219,7 +219,13 @@ case(
 )
 case('CUVER', 'cuver-word', 'cuver:' + P100, lambda e: e.word('.note.nv.cuver', 28, 2))
 case('CUVER', 'cuver-version', 'cuver:' + P100, lambda e: e.word('.note.nv.cuver', 24, 2, 2))
-case('CUVER_SM', 'cuver-sm', 'cuver:' + P100, lambda e: e.word('.note.nv.cuver', 26, 103, 2))
+case(
+    'CUVER_SM',
+    'cuver-sm',
+    'cuver:' + P100,
+    lambda e: e.word('.note.nv.cuver', 26, 103, 2),
+    legal=lambda e: e.word('.note.nv.cuver', 26, 90, 2),
+)
 
 # --- call graph and prototypes --------------------------------------------------------------------
 case('CALL_SYMBOL', 'symbol-out', I90, lambda e: e.word(CG, 8, 0xFFFF))

@@ -109,6 +109,29 @@ def cuver(elf):
     return elf
 
 
+def room_before(elf, name, size):
+    """zero bytes in front of a section that lies behind everything that is loaded"""
+    begin = elf.sget(name, 'offset')
+    move = lambda offset: offset + size if offset >= begin else offset
+    for i in range(1, elf.shnum):
+        elf.section(i, 'offset', move(elf.sget(i, 'offset')))
+    for i in range(elf.hget('e_phnum')):
+        elf.segment(i, 'offset', move(elf.pget(i, 'offset')))
+    for field in ('e_shoff', 'e_phoff'):
+        elf.head(field, move(elf.hget(field)))
+    elf.insert(begin, bytes(size))
+    elf.at = begin
+    return elf.load()
+
+
+def behind_clone(elf, size):
+    """room of `size` bytes where 12.8 tools align for a clone that lies elsewhere: constants aligned to 64"""
+    for name in ('.nv.constant3', '.nv.merc.nv.constant.user'):
+        elf.section(name, 'align', 64)
+    elf.relayout({})
+    return room_before(elf, '.nv.merc.nv.shared.reserved.0', size)
+
+
 def elf32(source):
     """bytes of the ELF32 form: header 52, section header 40, program header 32, symbol 16, relocations 8 and 12"""
     e, out, placed = source, bytearray(52), {}
