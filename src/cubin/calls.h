@@ -17,7 +17,8 @@ typedef struct cv_calls {
     bool judged;    /* false: an executable without a graph, as linkers before 12.0 leave it */
     cv_keys edge;   /* parts 1 to 3: what registers and stack are counted along */
     cv_keys launch; /* part 4, of kernels */
-    cv_call_places callee, taken; /* made when somebody asks for other names: of the caller that was asked about last; of
+    cv_call_places callee,
+        taken; /* made when somebody asks for other names: of the caller that was asked about last; of
                                    * functions whose address is taken */
 } cv_calls;
 

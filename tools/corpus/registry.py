@@ -14,6 +14,9 @@ ELF_ENDINGS = ('.cubin', '.o', '.so', '.exe')
 NO_FILE = {
     'IO_READ': 'needs a failing source; tests/library/fault',
     'IO_OPEN': 'needs a name that cannot be opened; tests/unit/api/test_simple.c',
+    'LINK_OF_LINKERS': 'an object that a link is given; tests/unit/api/test_linker_claims.c',
+    'LINK_SYSTEM_NAME': 'an object that a link is given; tests/unit/api/test_linker_claims.c',
+    'LINK_SYMBOL_TYPE': 'an object that a link is given; tests/unit/api/test_linker_claims.c',
     'LINK_COMMON_ALIGN': 'a link of several objects; tests/unit/api/test_linker_commons.c',
     'IO_MODIFIED': 'needs a file that is written to during the scan; tests/library/fault',
     'IO_CHANGED': 'needs a file that changes during the scan; tests/unit/scan/test_unit.c',

@@ -239,6 +239,9 @@ CV_MUST bool cv_in_may_stay_undefined(const cv_part_names *names, const cv_part_
 #define cv_link_may_stay_undefined(view_, sym)                                                               \
     cv_in_may_stay_undefined((view_)->names, (view_)->inputs, (view_)->resolution, (sym))
 
+/* resolve.c: a name of the tables of unified functions and data, which the linker makes. */
+CV_MUST bool cv_link_is_table_name(cv_span name);
+
 /* say.c: report about a symbol of an input, or without one (CV_NONE). */
 void cv_in_say(cv_ctx *ctx, const cv_part_inputs *inputs, cv_id isym, cv_rule rule, uint64_t got,
                uint64_t want);
@@ -248,11 +251,14 @@ void cv_in_say_two(cv_ctx *ctx, const cv_part_inputs *inputs, cv_id isym, cv_id 
                    uint64_t got, uint64_t want);
 /* The same about a section of an input; to refuse it ends the link. */
 void cv_in_say_section(cv_ctx *ctx, const cv_part_inputs *inputs, cv_id isec, cv_rule rule, uint64_t got);
+/* The same about a record of it. */
+void cv_in_say_record(cv_ctx *ctx, const cv_part_inputs *inputs, cv_id isec, cv_rule rule, const cv_tlv *tlv);
 CV_MUST cuvet_status cv_in_refuse_section(cv_ctx *ctx, const cv_part_inputs *inputs, cv_id isec, cv_rule rule,
                                           uint64_t got);
 #define cv_link_say(view_, ...)            cv_in_say((view_)->ctx, (view_)->inputs, __VA_ARGS__)
 #define cv_link_say_two(view_, ...)        cv_in_say_two((view_)->ctx, (view_)->inputs, __VA_ARGS__)
 #define cv_link_say_section(view_, ...)    cv_in_say_section((view_)->ctx, (view_)->inputs, __VA_ARGS__)
+#define cv_link_say_record(view_, ...)     cv_in_say_record((view_)->ctx, (view_)->inputs, __VA_ARGS__)
 #define cv_link_refuse_section(view_, ...) cv_in_refuse_section((view_)->ctx, (view_)->inputs, __VA_ARGS__)
 
 #endif

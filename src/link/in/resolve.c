@@ -28,12 +28,25 @@ static bool same_proto(const cv_view_resolve *view, cv_id left, cv_id right)
     return cv_span_eq(first, second);
 }
 
+bool cv_link_is_table_name(cv_span name)
+{
+    static const char *const NAMES[] = { "__UFT", "__UFT_END", "__UFT_OFFSET", "__UFT_CANONICAL",
+                                         "__UDT", "__UDT_END", "__UDT_OFFSET", "__UDT_CANONICAL" };
+
+    for (size_t i = 0; i < CV_COUNT(NAMES); i++)
+        if (cv_span_eq_str(name, CV_AT(NAMES, i)))
+            return true;
+    return false;
+}
+
+/* What the linker or the system makes is named by compilers as one type of symbol and by relocatable links as
+ * another; nobody has a definition of it. A variable of such a name is one like all others. */
 static bool is_reserved(const cv_view_resolve *view, const cv_isym *sym)
 {
     cv_span name = cv_l_text(view, sym->name);
 
-    return (cv_l_type(sym) == CV_STT_OBJECT || cv_l_type(sym) == CV_STT_CUDA_OBJECT) &&
-           (cv_span_starts(name, "__U") || cv_span_starts(name, ".nv.res"));
+    return !sym->defined && (cv_l_type(sym) == CV_STT_OBJECT || cv_l_type(sym) == CV_STT_CUDA_OBJECT) &&
+           (cv_link_is_table_name(name) || cv_span_starts(name, ".nv.reservedSmem."));
 }
 
 /* A common variable that is smaller than an initialised one of its name is a part of that, as in the
@@ -46,11 +59,23 @@ static bool is_part(const cv_view_resolve *view, const cv_isym *common, const cv
            cv_cubin_sec(&cv_l_obj(view, sec->obj)->cubin, sec->index)->role == CV_ROLE_GLOBAL_INIT;
 }
 
+/* Who only names a variable may not know how large it is; where it lies, it has as many bytes as that says.
+ * An extern shared array of a relocatable link for the debugger has a section and lies nowhere. */
+static bool has_size(const cv_view_resolve *view, const cv_isym *sym)
+{
+    const cv_isec *sec = sym->sec == CV_NONE ? NULL : cv_l_isec(view, sym->sec);
+
+    return sym->size != 0 ||
+           (sym->defined && !(sec && cv_cubin_sec(&cv_l_obj(view, sec->obj)->cubin, sec->index)->role ==
+                                         CV_ROLE_NV_DEBUG_SHARED));
+}
+
 /* Sizes that cannot be those of one variable. */
 static bool sizes_differ(const cv_view_resolve *view, const cv_isym *sym, const cv_isym *function)
 {
-    return sym->size != function->size && sym->size && function->size && !(sym->common && function->common) &&
-           !is_part(view, sym, function) && !is_part(view, function, sym);
+    return sym->size != function->size && has_size(view, sym) && has_size(view, function) &&
+           !(sym->common && function->common) && !is_part(view, sym, function) &&
+           !is_part(view, function, sym);
 }
 
 /* Where there is a definition, a common variable is compared with that, when all declarations are known. */
@@ -71,7 +96,7 @@ static void compare(const cv_view_resolve *view, const cv_isym *sym, const cv_is
         else if (sym->proto != CV_NONE && function->proto != CV_NONE &&
                  !same_proto(view, sym->proto, function->proto))
             say(view, sym, function, CV_R_LINK_PROTOTYPE, sym->obj, function->obj);
-    } else if (is_reserved(view, sym)) {
+    } else if (is_reserved(view, sym) && is_reserved(view, function)) {
         return;
     } else if (cv_l_type(sym) != cv_l_type(function) || space != first) {
         say(view, sym, function, CV_R_LINK_SPACE, sym->other, function->other);
@@ -231,8 +256,7 @@ cuvet_status cv_stage_resolve(const cv_view_resolve *view)
         const cv_meaning *entry = cv_l_mean(view, count);
 
         if (entry->loose_size && entry->win != CV_NONE &&
-            cv_l_type(cv_l_isym(view, entry->win)) == CV_STT_CUDA_OBJECT &&
-            !is_reserved(view, cv_l_isym(view, entry->win)))
+            cv_l_type(cv_l_isym(view, entry->win)) == CV_STT_CUDA_OBJECT)
             compare_with_winner(view, entry);
     }
     view->resolution->reserved = mentions_reserved(view);

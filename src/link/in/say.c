@@ -51,6 +51,16 @@ void cv_in_say_section(cv_ctx *ctx, const cv_part_inputs *inputs, cv_id isec, cv
     ctx->path.n = 0;
 }
 
+void cv_in_say_record(cv_ctx *ctx, const cv_part_inputs *inputs, cv_id isec, cv_rule rule, const cv_tlv *tlv)
+{
+    const cv_isec *home = cv_l_isec_get(inputs, isec);
+    uint64_t at = cv_cubin_sec(&cv_l_obj_get(inputs, home->obj)->cubin, home->index)->header.off + tlv->off;
+
+    (void)point_at(ctx, inputs, isec);
+    cv_report(ctx, rule, at, tlv->next - tlv->off, tlv->code, 0);
+    ctx->path.n = 0;
+}
+
 cuvet_status cv_in_refuse_section(cv_ctx *ctx, const cv_part_inputs *inputs, cv_id isec, cv_rule rule,
                                   uint64_t got)
 {

@@ -2,6 +2,8 @@
 /* Stage admit: what a link needs of its inputs beyond the rules of a scan. A file may break these and still
  * be a file; what comes of it would be none, or would lack something that it had. */
 #include "base/arith.h"
+#include "format/tlv/attr.h"
+#include "format/tlv/read.h"
 #include "link/in/link.h"
 
 /* No device has more memory, and no section of a genuine object asks for a larger alignment. */
@@ -23,6 +25,32 @@ static cv_id owner_of(const cv_view_validate *view, cv_id sec)
     if (cv_elf_code_symbol(isec->info) >= obj->n_sym || cv_l_type(cv_l_isym(view, owner)) != CV_STT_FUNC)
         return CV_NONE;
     return cv_l_isym(view, owner)->sec == sec ? owner : CV_NONE;
+}
+
+/* Sections have the names of functions behind what says their kind. Where such a name is that of a section of
+ * the system, what a link makes for the function would be taken for that. */
+static bool is_of_system(cv_span function)
+{
+    static const char *const KINDS[] = { ".nv.shared.", ".nv.info.", ".nv.merc.nv.info." };
+    static const struct role_name {
+        const char *text;
+        size_t len;
+    } NAMES[] = {
+#define ROLE(name, prefix) { prefix, sizeof(prefix) - 1 },
+#include "roles.def"
+#undef ROLE
+    };
+
+    for (size_t kind = 0; kind < CV_COUNT(KINDS); kind++)
+        for (size_t i = 0; i < CV_COUNT(NAMES); i++) {
+            const struct role_name *role = &CV_AT(NAMES, i);
+            cv_span rest;
+
+            if (cv_span_after(cv_span_of(role->text, role->len, 0), CV_AT(KINDS, kind), &rest) &&
+                rest.len != 0 && cv_span_eq(rest, function))
+                return true;
+        }
+    return false;
 }
 
 static cuvet_status admit_section(const cv_view_validate *view, cv_id id)
@@ -52,6 +80,8 @@ static void admit_function(const cv_view_validate *view, cv_id id)
         role_of(view, cv_l_isec(view, sym->sec)) == CV_ROLE_TEXT ? owner_of(view, sym->sec) : CV_NONE;
     bool alias = owner < id && cv_l_bind(sym) == CV_STB_GLOBAL && !(sym->other & CV_STO_ENTRY);
 
+    if (is_of_system(cv_l_text(view, sym->name)))
+        cv_link_say(view, id, CV_R_LINK_SYSTEM_NAME, sym->index, 0);
     if (owner == CV_NONE || (owner != id && !alias) || sym->value != 0)
         cv_link_say(view, id, CV_R_LINK_CODE, sym->index, 0);
     else if (owner == id && !sym->counted) /* a scan does not ask that of what an assembler made */
@@ -119,6 +149,18 @@ static bool is_nobody(const cv_isym *sym)
             (bind == CV_STB_LOCAL && type != CV_STT_NOTYPE));
 }
 
+/* What other objects may name: functions, variables, textures and what the system has of its own, of which no
+ * object has a definition. A symbol of any other kind, or one of the system that lies somewhere, could give
+ * the reference of another object, which was judged as one to nowhere, a place in code or in no memory. */
+static bool is_for_others(const cv_isym *sym)
+{
+    unsigned type = cv_l_type(sym);
+
+    if (type == CV_STT_FUNC || type == CV_STT_CUDA_OBJECT || type == CV_STT_SECTION || sym->common)
+        return true;
+    return sym->sec == CV_NONE && (type == CV_STT_OBJECT || cv_l_is_texture(sym));
+}
+
 static void admit_symbol(const cv_view_validate *view, cv_id id)
 {
     const cv_isym *sym = cv_l_isym(view, id);
@@ -129,12 +171,28 @@ static void admit_symbol(const cv_view_validate *view, cv_id id)
         cv_link_say(view, id, CV_R_LINK_PLACE, CV_SHN_ABS, 0);
     else if (is_nobody(sym))
         cv_link_say(view, id, CV_R_LINK_PLACE, CV_SHN_UNDEF, 0);
+    else if (sym->index != 0 && cv_l_bind(sym) != CV_STB_LOCAL && !is_for_others(sym))
+        cv_link_say(view, id, CV_R_LINK_SYMBOL_TYPE, cv_l_type(sym), sym->sec != CV_NONE);
     else if (cv_l_type(sym) == CV_STT_FUNC && sym->sec != CV_NONE)
         admit_function(view, id);
     else if (cv_l_type(sym) != CV_STT_SECTION && in_shared(view, sym))
         admit_shared(view, id);
     else if (cv_l_type(sym) == CV_STT_CUDA_OBJECT && sym->sec != CV_NONE && !fits_space(view, sym))
         cv_link_say(view, id, CV_R_LINK_SPACE, sym->other, 0);
+}
+
+/* What only a link knows, and what it writes for every kernel: beside its own, that of an input would be a
+ * second one, and of any other function a claim that nobody made. */
+static void admit_records(const cv_view_validate *view, cv_id id)
+{
+    const cv_lobj *obj = cv_l_obj(view, id);
+    cv_span span = cv_cubin_body(&obj->cubin, obj->info);
+    uint64_t pos = 0;
+    cv_tlv tlv;
+
+    for (; obj->info && cv_tlv_at(span, pos, &tlv) == CV_TLV_OK; pos = tlv.next)
+        if (tlv.code == CV_ATTR_MIN_STACK_SIZE)
+            cv_link_say_record(view, obj->first_sec + (cv_id)obj->info, CV_R_LINK_OF_LINKERS, &tlv);
 }
 
 cuvet_status cv_stage_validate(const cv_view_validate *view)
@@ -145,5 +203,7 @@ cuvet_status cv_stage_validate(const cv_view_validate *view)
         st = admit_section(view, i);
     for (cv_id i = 0; i < view->inputs->isym.count && st == CUVET_OK; i++)
         admit_symbol(view, i);
+    for (cv_id i = 0; i < view->inputs->obj.count && st == CUVET_OK; i++)
+        admit_records(view, i);
     return st;
 }

@@ -59,7 +59,7 @@ static bool drop_undefined(const cv_keep_facts *view, const cv_osym *osym)
 
     if (cv_l_type(sym) == CV_STT_FUNC)
         return osym->fn == CV_NONE || !cv_l_fn_calls(view, osym->fn)->live;
-    return cv_span_starts(cv_l_text(view, osym->name), "__U") ||
+    return cv_link_is_table_name(cv_l_text(view, osym->name)) ||
            (is_shared_space(sym->other) &&
             !cv_out_keeps_extern(view->options, view->resolution, view->memory, sym));
 }

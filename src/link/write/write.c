@@ -243,7 +243,8 @@ static bool find_data(const cv_view_write *view, out_segment *segment)
             segment->filesz = osec->off + osec->size - segment->off;
         }
     }
-    end = cv_sat_add(segment->off, segment->filesz); /* aligned as places in the file are, not from its begin */
+    end =
+        cv_sat_add(segment->off, segment->filesz); /* aligned as places in the file are, not from its begin */
     for (uint64_t i = 0; i < view->layout->order.count; i++) {
         const cv_osec *osec = cv_l_osec(view, *cv_u32s_get(&view->layout->order, i));
 

@@ -143,13 +143,16 @@ START_TEST(multiple_definition)
 }
 END_TEST
 
-/* CV-LINK-002: a size of 0 agrees with every other. */
+/* CV-LINK-002: a declaration without a size agrees with every definition, an empty definition with none. */
 START_TEST(sizes)
 {
     load("err_size");
     ck_assert_int_eq(link_plainly(2), CUVET_E_REFUSED);
     ck_assert(lc_said("CV-LINK-002") && lc_n_said() == 1);
     lc_put(&object[1], symbol_at(&object[1], "arr") + 16, 8, 0);
+    ck_assert_int_eq(link_plainly(2), CUVET_E_REFUSED);
+    lc_put(&object[0], symbol_at(&object[0], "arr") + 16, 8, 0);
+    lc_put(&object[1], symbol_at(&object[1], "arr") + 16, 8, 4);
     ck_assert_int_eq(link_plainly(2), CUVET_OK);
 }
 END_TEST
@@ -159,7 +162,7 @@ START_TEST(managed)
 {
     for (unsigned which = 0; which < 2; which++) {
         load("err_size");
-        lc_put(&object[1], symbol_at(&object[1], "arr") + 16, 8, 0);
+        lc_put(&object[0], symbol_at(&object[0], "arr") + 16, 8, 0);
         object[which].bytes[symbol_at(&object[which], "arr") + 5] |= 4;
         ck_assert_int_eq(link_plainly(2), CUVET_E_REFUSED);
         ck_assert(lc_said("CV-LINK-026") && lc_n_said() == 1);
