@@ -4,6 +4,7 @@
 #define CV_BASE_PLATFORM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* CV_WIDE marks a function that is compiled for vectors of 32 bytes; it may be called where cv_has_wide()
  * says that the processor at hand has them. */
@@ -27,6 +28,18 @@ static inline bool cv_has_wide(void)
 #define CV_FSTAT_CALL SYS_fstat
 #else
 #define CV_FSTAT_CALL (-1)
+#endif
+
+/* Bytes that a library wrote which is not built as this is: MSan is told what the library says that it did.
+ */
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+void __msan_unpoison(const volatile void *begin, size_t bytes);
+#define CV_FOREIGN_WROTE(begin, bytes) __msan_unpoison(begin, bytes)
+#endif
+#endif
+#ifndef CV_FOREIGN_WROTE
+#define CV_FOREIGN_WROTE(begin, bytes) ((void)0)
 #endif
 
 #endif

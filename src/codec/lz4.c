@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "codec/lz4.h"
 
+#include "base/platform.h"
+
 #include <limits.h>
 #include <lz4.h>
 
@@ -21,6 +23,7 @@ cuvet_status cv_lz4_decode(cv_ctx *ctx, cv_span in, uint64_t size, cv_block *out
     count = LZ4_decompress_safe((const char *)in.base, (char *)out->mem, (int)in.len, (int)size);
     if (count < 0)
         return cv_reject(ctx, CV_R_LZ4_CORRUPT, in.off, 0, size);
+    CV_FOREIGN_WROTE(out->mem, (size_t)count);
     if ((uint64_t)count != size)
         return cv_reject(ctx, CV_R_CODEC_SIZE, in.off, (uint64_t)count, size);
     cv_block_filled(out, size);

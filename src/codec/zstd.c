@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "codec/zstd.h"
 
+#include "base/platform.h"
+
 /* The custom-allocator constructor is in the "static" part of the header but exported by the shared library
  * of every release since 1.0; without it the decoder's tables would be the one allocation that passes the
  * budget by. */
@@ -132,6 +134,7 @@ cuvet_status cv_zstd_decode(cv_ctx *ctx, cv_codec *codec, cv_span in, uint64_t s
     count = ZSTD_decompressDCtx(codec->zstd, out->mem, (size_t)size, in.base, (size_t)in.len);
     if (ZSTD_isError(count))
         return cv_reject(ctx, CV_R_ZSTD_CORRUPT, in.off, in.len, size);
+    CV_FOREIGN_WROTE(out->mem, count);
     if (CV_NEVER(count != size)) /* the frame header said so */
         return cv_reject(ctx, CV_R_CODEC_SIZE, in.off, count, size);
     cv_block_filled(out, size);
