@@ -139,15 +139,6 @@ static void check_other(const reloc_batch *batch, uint64_t index, const cv_elf_r
     entry_report(batch, index, CV_R_RELOC_NO_FUNCTION, 12, type, CV_STT_FUNC);
 }
 
-/* A driver has functions, and what textures are bound to; anything else that an executable does not define,
- * the symbol that is none before all, leaves the addend alone. */
-static bool names_nothing(const reloc_batch *batch, uint64_t index, uint8_t type)
-{
-    bool given = type == CV_STT_FUNC || (type >= CV_STT_CUDA_TEXTURE && type < CV_STT_CUDA_OBJECT);
-
-    return batch->cubin->exe && !given && index < batch->n_syms; /* others were said */
-}
-
 /* What only code has to keep: types that patch its instructions, and the low bits of a place are empty, too.
  */
 static void check_code(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
@@ -198,8 +189,7 @@ static void check_loaded(const reloc_batch *batch, uint64_t index, const cv_elf_
 
     if (CV_UNLIKELY(batch->cubin->exe && cv_reloc_is_linked(facts)))
         entry_report(batch, index, CV_R_RELOC_LINKED, 8, reloc->type, 0);
-    if (CV_UNLIKELY(shndx == CV_SHN_ABS ||
-                    (shndx == CV_SHN_UNDEF && names_nothing(batch, reloc->sym, info & 15))))
+    if (CV_UNLIKELY(shndx == CV_SHN_ABS || (batch->cubin->exe && reloc->sym == 0)))
         entry_report(batch, index, CV_R_RELOC_ABSOLUTE, 12, reloc->sym, shndx);
     if (batch->insn)
         check_code(batch, index, reloc, facts);
