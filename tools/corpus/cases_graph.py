@@ -513,7 +513,7 @@ def named_nothing(e, number):
 
 # Types of code: each that is none, in executables and in objects, of new machines and old ones.
 for base, section, types in (
-    (TWO90, RELA, (1, 2, 5, 53, 67, 70, 76, 84, 92, 104, 114, 116)),
+    (TWO90, RELA, (1, 2, 5, 53, 67, 70, 76, 84, 92, 104, 116)),
     (TWO75, REL, (2, 10, 42, 67, 77, 91)),
     (A90, RELA, (2, 13, 53, 67, 76, 83, 84, 116)),
     (A75, REL, (40, 45, 67, 78)),

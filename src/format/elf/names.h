@@ -65,7 +65,9 @@ enum {
     CV_R_MERC_LAST = CV_R_MERCURY_NONE_LAST,
 #define RELOC_NUMBER(pos, bits) CV_R_NUMBER_POS = pos, CV_R_NUMBER_BITS = bits,
 #include "relocs.def"
-#define RELOC_REST(pos, bits) CV_R_REST_POS = pos, CV_R_REST_BITS = bits
+#define RELOC_REST(pos, bits) CV_R_REST_POS = pos, CV_R_REST_BITS = bits,
+#include "relocs.def"
+#define RELOC_PLACE(pos, bits) CV_R_PLACE_POS = pos, CV_R_PLACE_BITS = bits
 #include "relocs.def"
 };
 
@@ -221,7 +223,8 @@ static inline bool cv_reloc_is_linked(const cv_reloc_facts *facts)
 static inline bool cv_reloc_fits_code(const cv_reloc_facts *facts, uint64_t instruction, bool exe)
 {
     bool old = facts->who == CV_RELOC_OLD || facts->who == CV_RELOC_OLD_LINKER;
-    bool known = facts->bits != 0 || (!exe && (cv_reloc_has(facts, CV_USE_TABLE | CV_USE_DROPS) || old));
+    bool known = facts->bits != 0 || cv_reloc_has(facts, CV_USE_TABLE) ||
+                 (!exe && (cv_reloc_has(facts, CV_USE_DROPS) || old));
 
     return facts->insn && known && old == (instruction == CV_OLD_INSTRUCTION);
 }
