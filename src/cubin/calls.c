@@ -111,7 +111,8 @@ static bool list_places(cv_ctx *ctx, const cv_cubin *cubin, const cv_keys *edges
     return true;
 }
 
-/* Is one of the other names of 'to' in the records of 'from'? Their places are listed at the first question. */
+/* Is one of the other names of 'to' in the records of 'from'? Their places are listed at the first question.
+ * */
 static bool is_placed(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls, uint32_t from, uint32_t to)
 {
     cv_call_places *places = from == ANYBODY ? &calls->taken : &calls->callee;

@@ -28,8 +28,8 @@ void cv_calls_free(cv_ctx *ctx, cv_calls *calls);
 
 /* Does 'from' call 'to'? Numbers of symbols. */
 CV_MUST bool cv_calls_direct(const cv_calls *calls, uint32_t from, uint32_t to);
-/* Does it call one of the other names of 'to', at the same place? The first question about 'from' looks at all of
- * its calls, and pays. */
+/* Does it call one of the other names of 'to', at the same place? The first question about 'from' looks at
+ * all of its calls, and pays. */
 CV_MUST bool cv_calls_alias(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls, uint32_t from, uint32_t to);
 /* Is the address of one of its other names known to be taken? The first question pays as well. */
 CV_MUST bool cv_calls_taken_alias(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls, uint32_t to);

@@ -107,8 +107,8 @@ static bool is_clone(cv_role role)
            role == CV_ROLE_MERC_GLOBAL_INIT;
 }
 
-/* What the place of an item is a multiple of. Compilers up to 12.8 align for the clones before it, too, and only
- * then find that these lie elsewhere. */
+/* What the place of an item is a multiple of. Compilers up to 12.8 align for the clones before it, too, and
+ * only then find that these lie elsewhere. */
 static uint64_t place_align(const cv_cubin *cubin, uint64_t index)
 {
     ledger_item item = item_of(cubin, index);

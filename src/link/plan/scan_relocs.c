@@ -134,8 +134,8 @@ static bool in_shared_section(const relocate_job *job)
     return role == CV_ROLE_SHARED_FN || role == CV_ROLE_NV_DEBUG_SHARED;
 }
 
-/* What debug data says of a shared variable without a place: all ones; of an array where its first one is. Its
- * symbol counts what is reserved, the addend that the compiler wrote has that already. */
+/* What debug data says of a shared variable without a place: all ones; of an array where its first one is.
+ * Its symbol counts what is reserved, the addend that the compiler wrote has that already. */
 static uint64_t shown_offset(const relocate_job *job, const cv_isym *sym)
 {
     if (cv_l_shared(job->view, sym->id)->placed)

@@ -339,7 +339,7 @@ static const struct {
     { "extern_basic", "g_counter", 74, CUVET_E_REFUSED, "CV-LINK-011" },
     { "extern_basic", "g_counter", 100, CUVET_E_REFUSED, "CV-LINK-011" },
     { "extern_basic", "g_counter", 115, CUVET_E_REFUSED, "CV-LINK-011" },
-    { "extern_basic", "_Z6helperi", 74, CUVET_E_MALFORMED, "CV-ELF-133" }, /* it is called, its address is not taken */
+    { "extern_basic", "_Z6helperi", 74, CUVET_E_MALFORMED, "CV-ELF-133" }, /* its address is not taken */
 };
 
 START_TEST(relocation_types)
