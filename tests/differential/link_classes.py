@@ -35,7 +35,7 @@ OPTIONS = {"final": [], "-g": ["-g"], "--preserve-relocs": ["--preserve-relocs"]
 # Where ours is another form on purpose, or it is not settled (docs/link-partial.md).
 OTHER_FORM = {("samplers", "-r"), ("slots_most", "-r"), ("shared_sized", "-r"), ("slots_samplers", "-r"), ("slots_surfaces", "-r"), ("slots_textures", "-r"),
               ("shared_wide", "-g"), ("tables_apart", "--preserve-relocs"), ("externs_below", "again"),
-              ("weak_beaten", "-g"), ("weak_beaten", "--preserve-relocs"),
+              ("weak_beaten", "-g"), ("weak_beaten", "--preserve-relocs"), ("shared_debug", "--preserve-relocs"),
               ("shared_wide", 100), ("shared_wide", 120), ("data_only", 100), ("data_only", 120)}
 # Refused here from this machine on, with this rule, and linked by the reference: two kernels of one name, of other parameters,
 # become one of them without a word, which host code of the other cannot launch.

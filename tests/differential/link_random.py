@@ -99,11 +99,11 @@ class Image:
         named = [(name_at(names, r[0]), r[4], r[4] + (0 if r[1] in NOBITS else r[5]), r) for r in rows[1:]]
         first = [n for n, start, _, _ in named if start == off]
         last = [n for n, _, end, _ in named if end == off + filesz]
-        end = filesz
+        end = off + filesz  # what has no bytes is aligned as places in the file are
         for _, start, _, r in named:
             if r[1] in NOBITS and start >= off:
                 end = -(-end // max(r[8], 1)) * max(r[8], 1) + r[5]
-        rest = "zeros behind" if memsz == end else "nothing behind" if memsz == filesz else memsz - filesz
+        rest = "zeros behind" if memsz == end - off else "nothing behind" if memsz == filesz else memsz - filesz
         return kind, flags, first, last, rest, vaddr, paddr, align
 
 

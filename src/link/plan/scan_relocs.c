@@ -509,11 +509,13 @@ static cuvet_status decide_section(scan_run *run, cv_id id)
     cv_fixed *fixed = cv_l_fixed(run->view, id);
     cuvet_status st = CUVET_OK;
 
-    for (cv_id at = osec->rels; at != CV_NONE && st == CUVET_OK;) {
+    for (cv_id at = osec->rels; at != CV_NONE;) {
         const cv_irel *rel = cv_l_irel(run->view, at);
         cv_fixup *fixup = cv_l_fixup(run->view, at);
 
         st = decide(run, osec, rel, fixup);
+        if (st != CUVET_OK) /* nothing was decided */
+            break;
         fixed->n_kept += fixup->keep;
         fixed->n_applied += fixup->n_fields != 0;
         if (resolved != CV_NONE && fixup->resolved)
