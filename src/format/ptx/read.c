@@ -55,9 +55,84 @@ bool cv_ptx_skip(cv_span span, bool loose, uint64_t *at)
     }
 }
 
+/* The compiler drops this byte wherever a blank may be. */
+#define DROPPED 0x1A
+
+static uint64_t blanks_end(cv_span span, uint64_t at)
+{
+    while (cv_ptx_is_blank(cv_u8_at(span, at)) && cv_u8_at(span, at) != '\n')
+        at++;
+    return at;
+}
+
+static uint64_t digits_end(cv_span span, uint64_t at)
+{
+    while (cv_u8_at(span, at) >= '0' && cv_u8_at(span, at) <= '9')
+        at++;
+    return at;
+}
+
+typedef enum ptx_marker { MARKER_NONE, MARKER_CUT, MARKER_WHOLE } ptx_marker;
+
+/* A line marker, as preprocessors leave them: #, perhaps "line", a number, a file in quotes, perhaps
+ * numbers, the end of the line. The compiler skips it as it skips blanks. *end: behind it. */
+static ptx_marker read_marker(cv_span span, uint64_t at, uint64_t *end)
+{
+    uint64_t here, number;
+    cv_span rest;
+
+    if (cv_u8_at(span, at) != '#')
+        return MARKER_NONE;
+    here = blanks_end(span, at + 1);
+    if (cv_span_after(cv_span_tail(span, here), "line", &rest))
+        here = blanks_end(span, rest.off - span.off);
+    else if (span.len - here < 4)
+        return MARKER_CUT; /* within "line", or before it */
+    number = here;
+    here = digits_end(span, here);
+    if (here < span.len && here == number)
+        return MARKER_NONE;
+    here = blanks_end(span, here);
+    if (here < span.len && cv_u8_at(span, here) != '"')
+        return MARKER_NONE;
+    if (here < span.len)
+        here += 1 + cv_span_find_byte(cv_span_tail(span, here + 1), '"') + 1;
+    while (here < span.len && cv_u8_at(span, here) != '\n') {
+        uint64_t from = here;
+
+        here = digits_end(span, blanks_end(span, here));
+        if (here == from)
+            return MARKER_NONE;
+    }
+    *end = here + 1;
+    return here < span.len ? MARKER_WHOLE : MARKER_CUT;
+}
+
+/* Everything that the compiler skips between two words. *marker: place of the first line marker, unless it
+ * had one; may be NULL. False: what is skipped begins at *at and has no end. */
+static bool skip_all(cv_span span, uint64_t *at, uint64_t *marker)
+{
+    uint64_t end = 0;
+
+    while (cv_ptx_skip(span, false, at)) {
+        ptx_marker found = read_marker(span, *at, &end);
+
+        if (cv_u8_at(span, *at) == DROPPED) {
+            ++*at;
+        } else if (found == MARKER_WHOLE) {
+            if (marker && *marker == UINT64_MAX)
+                *marker = *at;
+            *at = end;
+        } else {
+            return found == MARKER_NONE;
+        }
+    }
+    return false;
+}
+
 static bool skip(cv_span span, uint64_t *at)
 {
-    return cv_ptx_skip(span, false, at);
+    return skip_all(span, at, NULL);
 }
 
 /* The directive stands at *at, as a whole word: then behind it and its blanks and comments. */
@@ -207,6 +282,38 @@ static cuvet_status read_version(cv_ctx *ctx, cv_span span, uint64_t *at, cv_ptx
     return CUVET_OK;
 }
 
+/* The number of an architecture stands at 'at', behind this prefix. */
+static bool has_arch(cv_span span, uint64_t at, const char *prefix, uint32_t *target, uint64_t *end)
+{
+    cv_span rest;
+
+    return cv_span_after(cv_span_tail(span, at), prefix, &rest) &&
+           cv_span_decimal(span, rest.off - span.off, target, end);
+}
+
+/* One more architecture at 'at', if there is one: the compiler goes by the last. */
+static bool target_again(cv_ctx *ctx, cv_span span, uint64_t at, cv_ptx *ptx)
+{
+    uint32_t first = ptx->target, target = 0;
+    uint64_t end = at;
+    uint8_t letter;
+
+    if (!has_arch(span, at, "sm_", &target, &end) && !has_arch(span, at, "compute_", &target, &end))
+        return false;
+    letter = cv_u8_at(span, end);
+    ptx->target = target;
+    ptx->suffix = letter == 'a' || letter == 'f' ? (char)letter : 0;
+    ptx->suffix_known = ptx->suffix != 0 || !is_word(letter);
+    cv_report(ctx, CV_R_PTX_TARGET_AGAIN, span.off + at, 0, target, first);
+    return true;
+}
+
+static bool is_option(cv_span word)
+{
+    return cv_span_eq_str(word, "debug") || cv_span_eq_str(word, "texmode_unified") ||
+           cv_span_eq_str(word, "texmode_independent") || cv_span_eq_str(word, "map_f64_to_f32");
+}
+
 /* Genuine texts have two at most. */
 #define OPTION_WORK UINT64_C(32)
 
@@ -214,18 +321,22 @@ static cuvet_status read_version(cv_ctx *ctx, cv_span span, uint64_t *at, cv_ptx
  * to find exactly. */
 static cuvet_status read_options(cv_ctx *ctx, cv_span span, uint64_t *at, cv_ptx *ptx)
 {
-    cv_span rest;
-
     while (skip(span, at) && cv_u8_at(span, *at) == ',') {
+        cv_span word;
+
         if (!cv_work(ctx, OPTION_WORK, span.off + *at))
             return CUVET_E_LIMIT;
         ++*at;
         if (!skip(span, at))
             break;
-        if (cv_span_after(cv_span_tail(span, *at), "debug", &rest) && !is_word(cv_u8_at(rest, 0)))
-            ptx->debug = true;
+        word = cv_span_tail(span, *at);
         while (is_word(cv_u8_at(span, *at)))
             ++*at;
+        word.len = *at - (word.off - span.off);
+        if (cv_span_eq_str(word, "debug"))
+            ptx->debug = true;
+        else if (!is_option(word) && !target_again(ctx, span, word.off - span.off, ptx))
+            cv_report(ctx, CV_R_PTX_TARGET_OPTION, word.off, word.len, peek(word, 0), 0);
     }
     return CUVET_OK;
 }
@@ -271,10 +382,88 @@ static void read_address_size(cv_ctx *ctx, cv_span span, uint64_t at, cv_ptx *pt
     ptx->address_off = at;
 }
 
+/* Goes from *from, which is in no comment and no string, to the first such place at or behind 'to'. True:
+ * that is 'to' itself. Strings have no escapes. */
+static bool is_code(cv_span span, uint64_t *from, uint64_t to)
+{
+    uint64_t here = *from;
+
+    while (here < to) {
+        uint8_t byte = cv_u8_at(span, here);
+
+        if (byte == '"')
+            here += 1 + cv_span_find_byte(cv_span_tail(span, here + 1), '"') + 1;
+        else if (byte == '/' && cv_u8_at(span, here + 1) == '/')
+            here += cv_span_find_byte(cv_span_tail(span, here), '\n');
+        else if (byte == '/' && cv_u8_at(span, here + 1) == '*')
+            here = comment_end(span, here + 2) + 2;
+        else
+            here++;
+    }
+    *from = here;
+    return here == to;
+}
+
+#define TARGET_WORD UINT32_C(0x7261742E) /* .tar */
+
+/* Behind the head, in the middle of functions as well, .target may be said once more. */
+static cuvet_status read_later_targets(cv_ctx *ctx, cv_span span, uint64_t at, cv_ptx *ptx)
+{
+    uint64_t code = at, hit = at, place;
+    cuvet_status status = CUVET_OK;
+
+    if (!cv_work(ctx, span.len / 8 + 1, span.off))
+        return CUVET_E_LIMIT;
+    for (; status == CUVET_OK; hit++) {
+        cv_span rest;
+
+        hit = cv_span_find_u32(span, hit, TARGET_WORD, TARGET_WORD);
+        if (hit >= span.len)
+            break;
+        if (!cv_span_after(cv_span_tail(span, hit), ".target", &rest) || is_word(cv_u8_at(rest, 0)))
+            continue;
+        if (!cv_work(ctx, OPTION_WORK + hit - cv_min(code, hit), span.off + hit))
+            return CUVET_E_LIMIT;
+        /* First, so that no comment is passed twice. */
+        if (!is_code(span, &code, hit))
+            continue;
+        place = rest.off - span.off;
+        if (!skip(span, &place))
+            break;
+        if (!cv_work(ctx, (place - hit) / 8, span.off + hit))
+            return CUVET_E_LIMIT;
+        if (!target_again(ctx, span, place, ptx))
+            continue;
+        while (is_word(cv_u8_at(span, place)))
+            place++;
+        status = read_options(ctx, span, &place, ptx);
+    }
+    return status;
+}
+
+/* The directives at the head, in their order, and a target that is said again. */
+static cuvet_status read_directives(cv_ctx *ctx, cv_span text, cv_ptx *ptx)
+{
+    uint64_t at = mark_size(text), marker = UINT64_MAX, behind;
+    cuvet_status status = read_version(ctx, text, &at, ptx);
+
+    if (status == CUVET_OK)
+        status = read_target(ctx, text, &at, ptx);
+    if (status != CUVET_OK)
+        return status;
+    behind = at;
+    read_address_size(ctx, text, at, ptx);
+    /* Once more over the head: words are passed byte by byte, what is between them as a whole. */
+    for (at = mark_size(text); at < behind && skip_all(text, &at, &marker); at++)
+        ;
+    if (marker < behind)
+        cv_report(ctx, CV_R_PTX_LINE_MARKER, text.off + marker, 1, 0, 0);
+    return read_later_targets(ctx, text, behind, ptx);
+}
+
 cuvet_status cv_ptx_read(cv_ctx *ctx, cv_span text, cv_ptx_form form, cv_ptx *out)
 {
     cv_ptx ptx = { 0 };
-    uint64_t at = mark_size(text);
     cuvet_status status;
 
     if (!cv_work(ctx, text.len / 8 + 1, text.off))
@@ -282,12 +471,8 @@ cuvet_status cv_ptx_read(cv_ctx *ctx, cv_span text, cv_ptx_form form, cv_ptx *ou
     ptx.text_len = check_bytes(ctx, text);
     check_end(ctx, text, form, ptx.text_len);
     text.len = ptx.text_len;
-    status = read_version(ctx, text, &at, &ptx);
+    status = read_directives(ctx, text, &ptx);
     if (status == CUVET_OK)
-        status = read_target(ctx, text, &at, &ptx);
-    if (status != CUVET_OK)
-        return status;
-    read_address_size(ctx, text, at, &ptx);
-    *out = ptx;
-    return CUVET_OK;
+        *out = ptx;
+    return status;
 }

@@ -73,7 +73,13 @@ static const struct {
     { ".version 12.34\n.target sm_100f, debug\n.address_size 64", 12, 34, 100, 'f', true, 64 },
     { ".version 1.4\n.target sm_13, map_f64_to_f32", 1, 4, 13, 0, false, 0 },
     { ".version 3.2 .target sm_20 , texmode_independent , debug .address_size 64", 3, 2, 20, 0, true, 64 },
-    { ".version 3.2 .target sm_20, debugger, .address_size 64", 3, 2, 20, 0, false, 64 },
+    /* names of targets that are none: a file, comments, a longer word, a word without a number */
+    { ".version 9.0\n.target sm_90\n.address_size 64\n.file 1 \"a/*\n .target sm_75\"", 9, 0, 90, 0, false,
+      64 },
+    { ".version 9.0\n.target sm_90\n.address_size 64\n// \" .target sm_75\n/*/ .target sm_75 */ .targets "
+      "sm_75",
+      9, 0, 90, 0, false, 64 },
+    { ".version 9.0\n.target sm_90\n.address_size 64\n.target smx_75", 9, 0, 90, 0, false, 64 },
     { ".version/* v */9.1/* t */.target/* n */sm_75/* c */,/* d */debug/* e */.address_size/**/64", 9, 1, 75,
       0, true, 64 },
     { ".version 9.0\n.target sm_90\n.visible .entry k() { ret; }", 9, 0, 90, 0, false, 0 },
@@ -100,6 +106,53 @@ START_TEST(head)
     ck_assert(cv_u8_at(span, ptx.version_off) == '0' + ptx.major % 10 || ptx.major > 9);
     ck_assert_uint_eq(cv_u8_at(span, ptx.target_off), 's');
     ck_assert_int_eq(ptx.address_off != 0, ptx.address_size != 0);
+}
+END_TEST
+
+/* What the compiler skips, says twice, or does not know. at: of the first finding. */
+static const struct {
+    const char *text;
+    cv_rule rule;
+    uint64_t at, got, want;
+    uint32_t target;
+    char suffix;
+    bool debug;
+    unsigned found;
+} odd[] = {
+    { "# 1 \"a\"\n.version 9.0 .target sm_90", CV_R_PTX_LINE_MARKER, 0, 0, 0, 90, 0, false, 1 },
+    { "\n #line 22 \"a\nb\" 1 2\r\n.version 9.0 .target sm_90", CV_R_PTX_LINE_MARKER, 2, 0, 0, 90, 0, false,
+      1 },
+    { "/**/# line 1 \"\"\n.version 9.0 .target sm_90", CV_R_PTX_LINE_MARKER, 4, 0, 0, 90, 0, false, 1 },
+    { ".version 9.0 .target sm_90 # 1 \"a\"\n, debug", CV_R_PTX_LINE_MARKER, 27, 0, 0, 90, 0, true, 1 },
+    { "\x1A.version 9.0 .target sm_90", CV_R_PTX_CONTROL, 0, 0x1A, 0, 90, 0, false, 1 },
+    { ".version 9.0 .target sm_75, sm_90a", CV_R_PTX_TARGET_AGAIN, 28, 90, 75, 90, 'a', false, 1 },
+    { ".version 9.0 .target sm_90a, debug, sm_75", CV_R_PTX_TARGET_AGAIN, 36, 75, 90, 75, 0, true, 1 },
+    { ".version 9.0 .target sm_75 .target compute_90", CV_R_PTX_TARGET_AGAIN, 35, 90, 75, 90, 0, false, 1 },
+    { ".version 9.0 .target sm_75 k(){.target/**/sm_90,debug}", CV_R_PTX_TARGET_AGAIN, 42, 90, 75, 90, 0,
+      true, 1 },
+    { ".version 9.0 .target sm_75 \"\\\".target sm_90", CV_R_PTX_TARGET_AGAIN, 38, 90, 75, 90, 0, false, 1 },
+    { ".version 9.0 .target sm_75 .tar.target sm_80.target sm_90", CV_R_PTX_TARGET_AGAIN, 39, 80, 75, 90, 0,
+      false, 2 },
+    { ".version 9.0 .target sm_20, debugger, .address_size 64", CV_R_PTX_TARGET_OPTION, 28,
+      0x7265676775626564, 0, 20, 0, false, 2 },
+    { ".version 9.0 .target sm_20, sm_x", CV_R_PTX_TARGET_OPTION, 28, 0x785F6D73, 0, 20, 0, false, 1 },
+};
+
+START_TEST(odd_heads)
+{
+    cv_ptx ptx;
+
+    ck_assert_int_eq(cv_ptx_read(&the_ctx, text(odd[_i].text), CV_PTX_BARE, &ptx), CUVET_OK);
+    ck_assert_uint_eq(n_diags, odd[_i].found);
+    if (n_diags == 1) {
+        ck_assert_uint_eq(last.rule, odd[_i].rule);
+        ck_assert_uint_eq(last.file_off, OFF + odd[_i].at);
+        ck_assert_uint_eq(last.got, odd[_i].got);
+        ck_assert_uint_eq(last.want, odd[_i].want);
+    }
+    ck_assert_uint_eq(ptx.target, odd[_i].target);
+    ck_assert_int_eq(ptx.suffix, odd[_i].suffix);
+    ck_assert_int_eq(ptx.debug, odd[_i].debug);
 }
 END_TEST
 
@@ -131,6 +184,8 @@ static const struct {
     { ".version 9.0 .target sm_x", CV_R_PTX_TARGET, 21, 0x785F6D73 },
     { ".version 9.0 .target sm_90ab", CV_R_PTX_TARGET, 27, 'b' },
     { ".version 9.0 .target sm_90_1", CV_R_PTX_TARGET, 27, '1' },
+    { "# 1 .version 9.0" REST, CV_R_PTX_VERSION_MISSING, 0, 0x7265762E20312023 },
+    { "# 1 \"a\" b\n.version 9.0" REST, CV_R_PTX_VERSION_MISSING, 0, 0x2022612220312023 },
 };
 
 START_TEST(head_broken)
@@ -303,7 +358,10 @@ START_TEST(work_limit)
     ck_assert_int_eq(cv_ptx_read(&the_ctx, text(HEAD), CV_PTX_BARE, &ptx), CUVET_E_LIMIT);
     ck_assert_uint_eq(last.rule, CV_R_LIMIT_WORK);
     ck_assert_uint_eq(ptx.target, 77);
-    cv_ctx_set_work(&the_ctx, 4);
+    cv_ctx_set_work(&the_ctx, 7); /* one look at the bytes, one for a second target */
+    ck_assert_int_eq(cv_ptx_read(&the_ctx, text(HEAD), CV_PTX_BARE, &ptx), CUVET_E_LIMIT);
+    ck_assert_uint_eq(ptx.target, 77);
+    cv_ctx_set_work(&the_ctx, 8);
     ck_assert_int_eq(cv_ptx_read(&the_ctx, text(HEAD), CV_PTX_BARE, &ptx), CUVET_OK);
 }
 END_TEST
@@ -315,7 +373,7 @@ START_TEST(words_and_blanks)
         bool digit = value >= '0' && value <= '9', upper = value >= 'A' && value <= 'Z',
              lower = value >= 'a' && value <= 'z';
         bool word = digit || upper || lower || value == '_' || value == '$',
-             blank = value == ' ' || (value >= 9 && value <= 13);
+             blank = value == ' ' || (value >= 9 && value <= 13) || value == 0x1A; /* dropped, and said */
         char buf[] = ".version?9.0 .target sm_90 .address_size 64";
         cv_ptx ptx;
 
@@ -359,6 +417,7 @@ Suite *suite_format_ptx(void)
     tcase_add_test(tcase, probe_is_bounded);
     tcase_add_loop_test(tcase, head, 0, (int)CV_COUNT(heads));
     tcase_add_loop_test(tcase, head_broken, 0, (int)CV_COUNT(broken));
+    tcase_add_loop_test(tcase, odd_heads, 0, (int)CV_COUNT(odd));
     tcase_add_test(tcase, suffix_and_address_size);
     tcase_add_loop_test(tcase, end_of_text, 0, (int)CV_COUNT(ends));
     tcase_add_test(tcase, every_byte_value);

@@ -19,6 +19,9 @@ static const char *const texts[] = {
     "/**/.version/**/9.0\n",
     "//\n.version // e\n9.0\n",
     ".version\n\n9.0\n",
+    "\x1A.version 9.0\n",
+    "# 1 \"a.cu\"\n.version 9.0\n",
+    " #line 12 \"a\nb.cu\" 1 2\r\n/**/# 3 \"\"\n.version\x1A 9.0\n",
 };
 
 /* Every prefix may still become the text, or is one; without a byte behind the word it is none yet. */
@@ -37,9 +40,8 @@ END_TEST
 
 START_TEST(refused_at_once)
 {
-    static const char *const no[] = {
-        ".versions", ".version_", ".VERSION", ".verse", "x", "/x", "*/", "/ /"
-    };
+    static const char *const no[] = { ".versions", ".version_", ".VERSION", ".verse",  "x",       "/x",
+                                      "*/",        "/ /",       "#include", "#pragma", "# 1 x.cu" };
 
     for (size_t i = 0; i < CV_COUNT(no); i++)
         ck_assert_msg(look(no[i], strlen(no[i])) == CV_PTX_NO, "%s", no[i]);
