@@ -98,7 +98,7 @@ def meta():
 
 def ptx():
     return [b".version ", b".target ", b".address_size ", b"8.7", b"9.0\n", b"sm_", b"sm_90a", b"sm_100f", b"64\n", b"32\n", b", debug",
-            b"//", b"/*", b"*/", b"texmode_independent", b"\0", b".visible .entry k()"]
+            b"//", b"/*", b"*/", b"texmode_independent", b"# 1 \"a\"\n", b"\x1a", b", sm_75", b"\0", b".visible .entry k()"]
 
 
 def archive():

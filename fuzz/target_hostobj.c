@@ -42,6 +42,32 @@ static void check_wrappers(fz_state *fuzz, const cv_host *host)
     }
 }
 
+/* Whatever the walk takes for device code: what a wrapper names, and the sections for it. */
+static cuvet_status check_intact(fz_state *fuzz, const cuvet_source *src, cv_host *host)
+{
+    cv_host_extents code = { 0 };
+    cuvet_status st = CUVET_OK;
+    bool room = true;
+
+    for (uint64_t i = 0; i < host->named.count && room; i++) {
+        uint64_t at = *cv_u64s_get(&host->named, i), end = host->base + host->size;
+
+        room = cv_host_extents_push(&fuzz->ctx.mem, &code, (cv_host_extent){ at, cv_min(end, at + 64) });
+    }
+    for (uint64_t i = 0; i < host->sections.count && room; i++) {
+        const cv_host_section *section = cv_host_sections_get(&host->sections, i);
+
+        if (section->kind == CV_HOSTOBJ_FATBIN)
+            room = cv_host_extents_push(&fuzz->ctx.mem, &code,
+                                        (cv_host_extent){ section->off, section->off + section->size });
+    }
+    if (room)
+        st = cv_host_check_intact(&fuzz->ctx, src, host, &code);
+    FZ_CHECK(st == CUVET_OK || st == CUVET_E_LIMIT || st == CUVET_E_NOMEM, "no other end");
+    cv_host_extents_free(&fuzz->ctx.mem, &code);
+    return st;
+}
+
 static void run(fz_state *fuzz)
 {
     cv_span span = fz_span(fuzz);
@@ -65,6 +91,7 @@ static void run(fz_state *fuzz)
                 room = cv_u64s_push(&fuzz->ctx.mem, &found, at);
         if (room)
             cv_host_check_wrappers(&fuzz->ctx, &host, &found);
+        fz_status(fuzz, check_intact(fuzz, &src, &host), 0);
     }
     cv_u64s_free(&fuzz->ctx.mem, &found);
     cv_host_free(&fuzz->ctx, &host);

@@ -87,4 +87,9 @@ CV_WRAPS static inline uint64_t cv_wrap_add(uint64_t left, uint64_t right)
     return left + right;
 }
 
+CV_WRAPS static inline uint64_t cv_wrap_sub(uint64_t left, uint64_t right)
+{
+    return left - right;
+}
+
 #endif

@@ -59,6 +59,7 @@ static cuvet_status read_header(cv_host_read_ctx *reader, bool *usable)
         reader->host->is32 = reader->header.is32;
         reader->host->type = reader->header.type;
         reader->host->machine = reader->header.machine;
+        reader->host->header = reader->header;
     }
     return CUVET_OK;
 }
@@ -97,6 +98,7 @@ static cuvet_status read_counts(cv_host_read_ctx *reader)
         return cv_reject(reader->ctx, CV_R_LIMIT_SECTIONS, reader->base + reader->header.shoff,
                          reader->n_sections, reader->ctx->lim.sections);
     reader->tables = reader->n_sections > 1;
+    reader->host->n_sections = reader->n_sections;
     return CUVET_OK;
 }
 
@@ -323,7 +325,7 @@ cuvet_status cv_host_read(cv_ctx *ctx, const cuvet_source *src, uint64_t base, u
     cv_block_free(ctx, &reader.headers);
     cv_block_free(ctx, &reader.names);
     cv_block_free(ctx, &reader.part);
-    cv_host_loads_free(&ctx->mem, &reader.loads);
+    cv_block_free(ctx, &reader.one);
     cv_keys_free(&ctx->mem, &reader.slots);
     out->work = before - cv_min(before, cv_ctx_work(ctx));
     return status;

@@ -8,6 +8,7 @@
 #include <cuvet/kind.h>
 
 #include "base/vec.h"
+#include "format/elf/read.h"
 #include "format/hostobj/read.h"
 #include "io/source.h"
 
@@ -54,6 +55,14 @@ typedef struct cv_host_wrapper {
 
 CV_VEC(cv_host_wrappers, cv_host_wrapper);
 
+/* Device code in the file: what a program gets of it must be what was examined. */
+typedef struct cv_host_extent {
+    uint64_t off, end;
+} cv_host_extent;
+
+CV_VEC(cv_host_extents, cv_host_extent);
+CV_VEC(cv_host_loads, cv_elf_segment);
+
 typedef struct cv_host {
     uint64_t base, size; /* the region */
     bool is32;
@@ -65,6 +74,11 @@ typedef struct cv_host {
     bool searched; /* no usable section table: the wrappers come from a search, some may be none */
     cv_u64s named; /* sorted: every target once. Containers that are here are referenced */
     uint64_t work; /* that reading it took */
+    cv_elf_header header;
+    uint64_t n_sections;              /* whose headers can be read */
+    cv_host_loads loads;              /* PT_LOAD segments, in the order of the table */
+    cv_elf_segment dynamic;           /* PT_DYNAMIC, or zero */
+    bool segments_read, dynamic_read; /* what is wrong with them was said */
 } cv_host;
 
 /* What is known of a file or member of a source before somebody walks it: what it is, and its tables, when
@@ -114,5 +128,10 @@ bool cv_host_names(const cv_host *host, uint64_t container_off);
 /* After the walk: every wrapper must name one of the containers that were found (offsets in the source,
  * sorted). */
 void cv_host_check_wrappers(cv_ctx *ctx, const cv_host *host, const cv_u64s *containers);
+/* After the walk: no relocation and no other segment changes the device code on its way into memory, nor the
+ * relocations themselves. code: in the order of the file, may overlap; offsets in the source.
+ * @return OK: also when it found something · NOMEM · IO · LIMIT (reported) */
+CV_MUST cuvet_status cv_host_check_intact(cv_ctx *ctx, const cuvet_source *src, cv_host *host,
+                                          const cv_host_extents *code);
 
 #endif

@@ -106,22 +106,49 @@ static cuvet_status set_pointer(wrapper_resolver *resolver, cv_host_wrapper *wra
     return CUVET_OK;
 }
 
-/* The wrapper of this section whose pointer is at 'place'; wrappers are in the order of sections and places.
- */
-static cv_host_wrapper *wrapper_at(cv_host_wrappers *all, uint64_t first, uint64_t end, uint64_t place)
+/* The first of these wrappers that ends behind 'place', or end; wrappers are in the order of sections and
+ * places. */
+static uint64_t wrapper_behind(const cv_host_wrappers *all, uint64_t first, uint64_t end, uint64_t place)
 {
     while (first < end) {
         uint64_t mid = first + (end - first) / 2;
-        cv_host_wrapper *wrapper = cv_host_wrappers_at(all, mid);
 
-        if (wrapper->slot == place)
-            return wrapper;
-        if (wrapper->slot < place)
+        if (cv_sat_add(cv_host_wrappers_get(all, mid)->slot, CV_WRAPPER_SIZE - CV_WRAPPER_DATA) <= place)
             first = mid + 1;
         else
             end = mid;
     }
-    return NULL;
+    return first;
+}
+
+/* What one relocation does to the wrappers [first, end). */
+static cuvet_status apply(wrapper_resolver *resolver, const cv_elf_reloc *reloc, bool has_addend,
+                          uint64_t first, uint64_t end, uint64_t off, uint32_t absolute)
+{
+    cv_host_read_ctx *reader = resolver->reader;
+    cv_host_wrappers *all = &reader->host->wrappers;
+    uint64_t index = wrapper_behind(all, first, end, reloc->off),
+             bytes = cv_hostobj_linked_bytes(reader->header.machine, reloc->type);
+    cv_host_wrapper *wrapper;
+    cv_elf_reloc set = *reloc;
+
+    if (index == end || bytes == 0)
+        return CUVET_OK;
+    wrapper = cv_host_wrappers_at(all, index);
+    if (cv_sat_add(reloc->off, bytes) <= wrapper->slot - CV_WRAPPER_DATA)
+        return CUVET_OK;
+    if (reloc->off != wrapper->slot) {
+        /* the second pointer of a device-linked object */
+        if (reloc->off != wrapper->slot + (CV_WRAPPER_SECOND - CV_WRAPPER_DATA) || reloc->type != absolute)
+            cv_report(reader->ctx, CV_R_HOST_RELOC_WRAPPER, off, 0, bytes, reloc->off);
+        return CUVET_OK;
+    }
+    if (wrapper->state != CV_HOST_STORED)
+        cv_report(reader->ctx, CV_R_HOST_RELOC_WRAPPER, off, 0, bytes, reloc->off);
+    if (!has_addend)
+        set.addend =
+            (int64_t)wrapper->data; /* as stored; a value above the sign bit leads nowhere either way */
+    return set_pointer(resolver, wrapper, &set, off, absolute);
 }
 
 /* All relocations of one table for the wrappers [first, end). */
@@ -140,7 +167,6 @@ static cuvet_status read_table(wrapper_resolver *resolver, const cv_elf_section 
         return CUVET_E_LIMIT;
     for (uint64_t i = 0; i < count && status == CUVET_OK; i++) {
         uint64_t in = i % RELOCS_AT_ONCE;
-        cv_host_wrapper *wrapper;
         cv_elf_reloc reloc;
 
         if (in == 0)
@@ -149,13 +175,7 @@ static cuvet_status read_table(wrapper_resolver *resolver, const cv_elf_section 
         if (status != CUVET_OK)
             return status;
         cv_elf_read_reloc(reader->part.span, false, rela, in, &reloc);
-        wrapper = wrapper_at(&reader->host->wrappers, first, end, reloc.off);
-        if (!wrapper)
-            continue; /* the second pointer of a device-linked object */
-        if (!rela)
-            reloc.addend =
-                (int64_t)wrapper->data; /* as stored; a value above the sign bit leads nowhere either way */
-        status = set_pointer(resolver, wrapper, &reloc, reader->base + header->off + i * one, absolute);
+        status = apply(resolver, &reloc, rela, first, end, reader->base + header->off + i * one, absolute);
     }
     return status;
 }

@@ -7,13 +7,15 @@ static void free_at(cv_mem *mem, cv_host *host)
     cv_host_ranges_free(mem, &host->ranges);
     cv_host_wrappers_free(mem, &host->wrappers);
     cv_u64s_free(mem, &host->named);
+    cv_host_loads_free(mem, &host->loads);
     *host = (cv_host){ 0 };
 }
 
 static uint64_t bytes_of(const cv_host *host)
 {
     return host->sections.cap * sizeof(cv_host_section) + host->ranges.cap * sizeof(cv_host_range) +
-           host->wrappers.cap * sizeof(cv_host_wrapper) + host->named.cap * sizeof(uint64_t);
+           host->wrappers.cap * sizeof(cv_host_wrapper) + host->named.cap * sizeof(uint64_t) +
+           host->loads.cap * sizeof(cv_elf_segment);
 }
 
 void cv_host_free(cv_ctx *ctx, cv_host *host)

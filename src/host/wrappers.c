@@ -5,9 +5,6 @@
 #include "host/parts.h"
 
 #define WRAPPERS_AT_ONCE UINT64_C(4096)
-#define RELOCS_AT_ONCE   UINT64_C(8192)
-/* Entries of the dynamic section that are looked at; real ones have a few dozen. */
-#define DYNAMIC_MAX UINT64_C(1024)
 
 /* ---- records ---- */
 
@@ -87,81 +84,21 @@ static cuvet_status search_records(cv_host_read_ctx *reader)
 
 /* ---- addresses ---- */
 
-static cuvet_status read_loads(cv_host_read_ctx *reader)
-{
-    uint64_t one = cv_elf_phdr_size(reader->header.is32), count = reader->header.phnum,
-             left = reader->size - cv_min(reader->header.phoff, reader->size);
-    cuvet_status status;
-
-    if (count == 0 || reader->header.phoff == 0)
-        return CUVET_OK;
-    if (reader->header.phentsize != one) {
-        cv_report(reader->ctx, CV_R_HOST_PHENTSIZE,
-                  reader->base + cv_elf_ehdr_at(reader->header.is32, CV_EH_PHENTSIZE), 2,
-                  reader->header.phentsize, one);
-        return CUVET_OK;
-    }
-    if (count * one > left) {
-        cv_report(reader->ctx, CV_R_HOST_PHDR_RANGE,
-                  reader->base + cv_min(reader->header.phoff, reader->size), 0, count * one, left);
-        return CUVET_OK;
-    }
-    status = cv_host_load(reader, &reader->part, reader->header.phoff, count * one);
-    for (uint64_t i = 0; i < count && status == CUVET_OK; i++) {
-        cv_elf_segment segment;
-
-        cv_elf_read_segment(reader->part.span, reader->header.is32, i, &segment);
-        if (segment.type == CV_HOST_PT_DYNAMIC)
-            reader->dynamic = segment;
-        if (segment.type == CV_PT_LOAD && cv_host_has(reader, segment.off, segment.filesz) &&
-            segment.filesz > 0 && !cv_host_loads_push(&reader->ctx->mem, &reader->loads, segment))
-            status = cv_nomem(reader->ctx, reader->base + reader->header.phoff);
-    }
-    return status;
-}
-
-/* Offset in the region of len bytes at an address, from the last segment that holds them, as a loader maps.
- */
-static bool map_address(cv_host_read_ctx *reader, uint64_t addr, uint64_t len, uint64_t *off)
-{
-    if (!cv_work(reader->ctx, reader->loads.count, reader->base + reader->header.phoff))
-        return false;
-    for (uint64_t i = reader->loads.count; i > 0; i--) {
-        const cv_elf_segment *segment = cv_host_loads_at(&reader->loads, i - 1);
-
-        if (addr >= segment->vaddr && addr - segment->vaddr < segment->filesz &&
-            len <= segment->filesz - (addr - segment->vaddr)) {
-            *off = segment->off + (addr - segment->vaddr);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The other way: address of a place in the region. */
-static bool address_of(cv_host_read_ctx *reader, uint64_t off, uint64_t *addr)
-{
-    if (!cv_work(reader->ctx, reader->loads.count, reader->base + off))
-        return false;
-    for (uint64_t i = reader->loads.count; i > 0; i--) {
-        const cv_elf_segment *segment = cv_host_loads_at(&reader->loads, i - 1);
-
-        if (off >= segment->off && off - segment->off < segment->filesz)
-            return cv_add(segment->vaddr, off - segment->off, addr);
-    }
-    return false;
-}
-
 static void check_mapping(cv_host_read_ctx *reader)
 {
     for (uint64_t i = 0; i < reader->host->sections.count; i++) {
         const cv_host_section *section = cv_host_sections_at(&reader->host->sections, i);
-        uint64_t off = 0;
+        uint64_t off = 0, last = 0;
 
-        if (section->addr != 0 && section->size != 0 && map_address(reader, section->addr, 1, &off) &&
-            reader->base + off != section->off)
+        if (section->addr == 0 || section->size == 0 || !cv_host_map(reader, section->addr, 1, &off))
+            continue;
+        /* The first byte may be another's, or the last. */
+        if (reader->base + off == section->off &&
+            cv_host_map(reader, cv_sat_add(section->addr, section->size - 1), 1, &last))
+            off = cv_wrap_sub(last, section->size - 1);
+        if (cv_wrap_add(reader->base, off) != section->off)
             cv_report_at(reader->ctx, CUVET_P_SECTION, section->index, CV_R_HOST_SECTION_MAPPING,
-                         section->off, section->size, section->off, reader->base + off);
+                         section->off, section->size, section->off, cv_wrap_add(reader->base, off));
     }
 }
 
@@ -175,8 +112,9 @@ static cuvet_status sort_slots(cv_host_read_ctx *reader)
         cv_host_wrapper *wrapper = cv_host_wrappers_at(&reader->host->wrappers, i);
         cv_key key = { 0, i };
 
-        if (reader->host->searched &&
-            !address_of(reader, wrapper->off - reader->base + CV_WRAPPER_DATA, &wrapper->slot))
+        /* The loader goes by segments, whatever the section says. */
+        if (!cv_host_address(reader, wrapper->off - reader->base + CV_WRAPPER_DATA, &wrapper->slot) &&
+            reader->host->searched)
             continue; /* not loaded: nothing relocates it */
         key.key = wrapper->slot;
         if (!cv_keys_push(&reader->ctx->mem, &reader->slots, key))
@@ -187,15 +125,16 @@ static cuvet_status sort_slots(cv_host_read_ctx *reader)
 }
 
 /* One relocation sets the pointer of a wrapper. */
-static void relocate_wrapper(cv_host_read_ctx *reader, cv_host_wrapper *wrapper, const cv_elf_reloc *reloc,
-                             uint64_t off, uint32_t relative)
+static void relocate_wrapper(cv_host_read_ctx *reader, cv_host_wrapper *wrapper, const cv_host_write *write,
+                             uint32_t relative)
 {
-    uint64_t value = (uint64_t)reloc->addend;
+    uint64_t value = write->has_addend ? write->addend : wrapper->data;
+    bool packed = write->table == CV_HOST_RELR;
 
-    if (reloc->type != relative) {
+    if (!packed && write->type != relative) {
         wrapper->state = CV_HOST_SKIPPED;
         if (!reader->host->searched)
-            cv_report(reader->ctx, CV_R_HOST_RELOC_TYPE, off, 0, reloc->type, relative);
+            cv_report(reader->ctx, CV_R_HOST_RELOC_TYPE, write->off, 0, write->type, relative);
         return;
     }
     if (wrapper->state == CV_HOST_STORED && wrapper->data != 0 && wrapper->data != value &&
@@ -206,91 +145,54 @@ static void relocate_wrapper(cv_host_read_ctx *reader, cv_host_wrapper *wrapper,
     wrapper->data = value;
 }
 
-static bool apply_relocs(cv_host_read_ctx *reader, uint64_t count, uint32_t relative)
+/* Pointers are set once, as a whole, and by relocations of the two tables in which linkers put them. */
+static cuvet_status visit_wrappers(cv_host_read_ctx *reader, const cv_host_write *write, void *user)
 {
-    uint64_t low = cv_keys_at(&reader->slots, 0)->key,
-             high = cv_keys_at(&reader->slots, reader->slots.count - 1)->key;
+    const uint32_t *relative = user;
+    uint64_t end = cv_sat_add(write->place, write->len), count = reader->slots.count,
+             first = write->place - cv_min(write->place, CV_WRAPPER_SIZE - CV_WRAPPER_DATA - 1);
+    bool plain = write->table == CV_HOST_RELA || write->table == CV_HOST_RELR, said = reader->host->searched;
 
-    for (uint64_t i = 0; i < count; i++) {
-        /* Most relocations have nothing to do with wrappers: only the place is looked at. */
-        uint64_t at = i * 24, place = cv_u64_at(reader->part.span, at);
-        cv_elf_reloc reloc;
+    for (uint64_t k = cv_keys_lower_bound(&reader->slots, first); k < count; k++) {
+        uint64_t slot = cv_keys_at(&reader->slots, k)->key;
+        cv_host_wrapper *wrapper =
+            cv_host_wrappers_at(&reader->host->wrappers, cv_keys_at(&reader->slots, k)->index);
+        bool second = write->place == slot + (CV_WRAPPER_SECOND - CV_WRAPPER_DATA) && write->len == 8;
 
-        if (CV_LIKELY(place < low || place > high))
-            continue;
-        if (!cv_work(reader->ctx, 16, reader->part.span.off + at))
-            return false;
-        cv_elf_read_reloc(reader->part.span, false, true, i, &reloc);
-        for (uint64_t k = cv_keys_lower_bound(&reader->slots, place);
-             k < reader->slots.count && cv_keys_at(&reader->slots, k)->key == place; k++) {
-            if (!cv_work(reader->ctx, 1, reader->part.span.off + at))
-                return false;
-            relocate_wrapper(
-                reader, cv_host_wrappers_at(&reader->host->wrappers, cv_keys_at(&reader->slots, k)->index),
-                &reloc, reader->part.span.off + at, relative);
+        if (slot >= cv_sat_add(end, CV_WRAPPER_DATA))
+            break;
+        if (!cv_work(reader->ctx, 1, write->off))
+            return CUVET_E_LIMIT;
+        if (!said && (!plain || !(write->place == slot || second) || write->len != 8 ||
+                      (!second && wrapper->state != CV_HOST_STORED))) {
+            cv_report(reader->ctx, CV_R_HOST_RELOC_WRAPPER, write->off, 0, write->len,
+                      wrapper->off + cv_wrap_sub(write->place, slot - CV_WRAPPER_DATA));
+            said = true;
         }
+        if (write->place == slot)
+            relocate_wrapper(reader, wrapper, write, *relative);
     }
-    return true;
+    return CUVET_OK;
 }
 
-static cuvet_status read_dynamic_relocs(cv_host_read_ctx *reader, uint64_t addr, uint64_t bytes,
-                                        uint32_t relative)
+/* ---- all pointers ---- */
+
+static cuvet_status relocate_wrappers(cv_host_read_ctx *reader, uint32_t relative)
 {
-    uint64_t off = 0, count = bytes / 24;
-    cuvet_status status = CUVET_OK;
-
-    if (!map_address(reader, addr, bytes, &off)) {
-        cv_report(reader->ctx, CV_R_HOST_DYNAMIC, reader->base + cv_min(reader->dynamic.off, reader->size), 0,
-                  bytes, addr);
-        return CUVET_OK;
-    }
-    if (count > reader->ctx->lim.symbols)
-        return cv_reject(reader->ctx, CV_R_LIMIT_RELOCS, reader->base + off, count, reader->ctx->lim.symbols);
-    if (!cv_work(reader->ctx, count, reader->base + off))
-        return CUVET_E_LIMIT;
-    for (uint64_t i = 0; i < count && status == CUVET_OK; i += RELOCS_AT_ONCE) {
-        uint64_t number = cv_min(count - i, RELOCS_AT_ONCE);
-
-        status = cv_host_load(reader, &reader->part, off + i * 24, number * 24);
-        if (status == CUVET_OK && !apply_relocs(reader, number, relative))
-            status = CUVET_E_LIMIT;
-    }
-    return status;
-}
-
-/* Where the dynamic section says that relocations are: the loader knows no other place. */
-static cuvet_status read_dynamic(cv_host_read_ctx *reader, uint32_t relative)
-{
-    uint64_t addr = 0, bytes = 0, entry = cv_elf_rel_size(false, true),
-             count = cv_min(reader->dynamic.filesz / CV_DYN_SIZE, DYNAMIC_MAX);
+    uint64_t count = reader->slots.count;
+    cv_host_relocs relocs;
     cuvet_status status;
 
-    if (reader->dynamic.filesz == 0 || reader->slots.count == 0)
+    if (reader->host->dynamic.filesz == 0 || count == 0)
         return CUVET_OK;
-    if (!cv_host_has(reader, reader->dynamic.off, reader->dynamic.filesz)) {
-        cv_report(reader->ctx, CV_R_HOST_DYNAMIC, reader->base + cv_min(reader->dynamic.off, reader->size), 0,
-                  reader->dynamic.filesz, reader->dynamic.off);
-        return CUVET_OK;
-    }
-    status = cv_host_load(reader, &reader->part, reader->dynamic.off, count * CV_DYN_SIZE);
-    for (uint64_t i = 0;
-         i < count && status == CUVET_OK && cv_u64_at(reader->part.span, i * CV_DYN_SIZE) != CV_DT_NULL;
-         i++) {
-        uint64_t tag = cv_u64_at(reader->part.span, i * CV_DYN_SIZE),
-                 value = cv_u64_at(reader->part.span, i * CV_DYN_SIZE + CV_DYN_SIZE / 2);
-
-        addr = tag == CV_DT_RELA ? value : addr;
-        bytes = tag == CV_DT_RELASZ ? value : bytes;
-        entry = tag == CV_DT_RELAENT ? value : entry;
-    }
-    if (status != CUVET_OK || bytes == 0)
+    status = cv_host_read_dynamic(reader, &relocs);
+    if (status != CUVET_OK)
         return status;
-    if (entry != cv_elf_rel_size(false, true)) {
-        cv_report(reader->ctx, CV_R_HOST_RELOC_ENTRY, reader->base + reader->dynamic.off, 0, entry,
-                  cv_elf_rel_size(false, true));
-        return CUVET_OK;
-    }
-    return read_dynamic_relocs(reader, addr, bytes, relative);
+    return cv_host_each_write(
+        reader, &relocs,
+        cv_keys_at(&reader->slots, 0)->key - cv_min(cv_keys_at(&reader->slots, 0)->key, CV_WRAPPER_DATA),
+        cv_sat_add(cv_keys_at(&reader->slots, count - 1)->key, CV_WRAPPER_SIZE - CV_WRAPPER_DATA),
+        visit_wrappers, &relative);
 }
 
 static cuvet_status resolve_loaded(cv_host_read_ctx *reader, uint32_t relative)
@@ -298,14 +200,14 @@ static cuvet_status resolve_loaded(cv_host_read_ctx *reader, uint32_t relative)
     cuvet_status status = sort_slots(reader);
 
     if (status == CUVET_OK)
-        status = read_dynamic(reader, relative);
+        status = relocate_wrappers(reader, relative);
     for (uint64_t i = 0; i < reader->host->wrappers.count && status == CUVET_OK; i++) {
         cv_host_wrapper *wrapper = cv_host_wrappers_at(&reader->host->wrappers, i);
 
         if (wrapper->state == CV_HOST_SKIPPED)
             continue;
         wrapper->state =
-            map_address(reader, wrapper->data, 1, &wrapper->target) ? CV_HOST_FOUND : CV_HOST_LOST;
+            cv_host_map(reader, wrapper->data, 1, &wrapper->target) ? CV_HOST_FOUND : CV_HOST_LOST;
         wrapper->target += wrapper->state == CV_HOST_FOUND ? reader->base : 0;
     }
     return status == CUVET_OK && reader->ctx->work_out ? CUVET_E_LIMIT : status;
@@ -372,7 +274,7 @@ cuvet_status cv_host_read_wrappers(cv_host_read_ctx *reader)
     if (!loaded && reader->header.type != CV_ELF_REL)
         return CUVET_OK;
     if (loaded && !reader->header.is32 && (reader->host->sections.count > 0 || !reader->tables))
-        status = read_loads(reader);
+        status = cv_host_read_loads(reader);
     if (status == CUVET_OK)
         check_mapping(reader);
     for (uint64_t i = 0; i < reader->host->sections.count && status == CUVET_OK; i++) {
@@ -383,7 +285,7 @@ cuvet_status cv_host_read_wrappers(cv_host_read_ctx *reader)
         else if (section->kind == CV_HOSTOBJ_WRAPPERS)
             cv_report(reader->ctx, CV_R_HOST_WRAPPER_HOST, section->off, 0, reader->header.machine, 32);
     }
-    if (status == CUVET_OK && !reader->tables && reader->loads.count > 0)
+    if (status == CUVET_OK && !reader->tables && reader->host->loads.count > 0)
         status = search_records(reader);
     return status == CUVET_OK ? resolve_wrappers(reader) : status;
 }

@@ -94,8 +94,8 @@ static cuvet_status next_member(cv_ctx *ctx, cv_walk *walk, cv_region *region, u
                   (uint32_t)index);
     region->pos = region->covered = region->rest_end = at + header->next;
     state->index++;
-    /* Tables are searched as raw bytes: code may hide there as well. */
-    state->next = (cv_piece){ .what = table ? CV_PIECE_RAW : CV_PIECE_REGION,
+    /* Code may hide in tables as well. */
+    state->next = (cv_piece){ .what = table ? CV_PIECE_TABLE : CV_PIECE_REGION,
                               .off = body,
                               .end = body + header->body_size,
                               .index = index };
@@ -103,17 +103,17 @@ static cuvet_status next_member(cv_ctx *ctx, cv_walk *walk, cv_region *region, u
     state->content = hidden;
     if (hidden)
         *piece =
-            (cv_piece){ .what = CV_PIECE_RAW, .off = at + CV_AR_HEADER_SIZE, .end = body, .index = index };
+            (cv_piece){ .what = CV_PIECE_TABLE, .off = at + CV_AR_HEADER_SIZE, .end = body, .index = index };
     return CUVET_OK;
 }
 
-/* What is left cannot be an archive any more: search it as raw bytes. */
-static void rest_as_raw(cv_walk *walk, cv_region *region, cv_piece *piece)
+/* What is left cannot be a part of this archive any more. */
+static void rest_as_table(cv_walk *walk, cv_region *region, cv_piece *piece)
 {
     const archive_state *state = region->state;
 
     *piece =
-        (cv_piece){ .what = CV_PIECE_RAW, .off = region->pos, .end = region->end, .index = state->index };
+        (cv_piece){ .what = CV_PIECE_TABLE, .off = region->pos, .end = region->end, .index = state->index };
     region->pos = region->covered = region->end;
     cv_u8s_clear(&walk->name);
     walk->named = false;
@@ -140,7 +140,7 @@ static cuvet_status next_in_archive(cv_ctx *ctx, cv_walk *walk, cv_region *regio
     }
     if (state->index >= ctx->lim.containers) {
         cv_report(ctx, CV_R_LIMIT_CONTAINERS, region->pos, 0, state->index + 1, ctx->lim.containers);
-        rest_as_raw(walk, region, piece);
+        rest_as_table(walk, region, piece);
         return CUVET_OK;
     }
     status = cv_block_load(ctx, &walk->tmp, walk->src, region->pos, cv_min(left, CV_AR_HEADER_SIZE));
@@ -152,7 +152,7 @@ static cuvet_status next_in_archive(cv_ctx *ctx, cv_walk *walk, cv_region *regio
     if (status == CUVET_OK)
         return next_member(ctx, walk, region, region->pos, &header, piece);
     if (status == CUVET_E_MALFORMED)
-        rest_as_raw(walk, region, piece);
+        rest_as_table(walk, region, piece);
     return status == CUVET_E_MALFORMED ? CUVET_OK : status;
 }
 

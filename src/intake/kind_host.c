@@ -22,12 +22,17 @@ static cuvet_status open_host(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_
     return status == CUVET_E_LIMIT ? CUVET_OK : status;
 }
 
-static void close_host(cv_ctx *ctx, cv_walk *walk, cv_region *region, bool whole)
+static cuvet_status close_host(cv_ctx *ctx, cv_walk *walk, cv_region *region, bool whole)
 {
+    cuvet_status status = CUVET_OK;
+
     (void)region; /* one at a time */
-    if (whole)
+    if (whole) {
         cv_host_check_wrappers(ctx, &walk->host, &walk->found);
+        status = cv_host_check_intact(ctx, walk->src, &walk->host, &walk->code);
+    }
     cv_host_free(ctx, &walk->host);
+    return status == CUVET_E_LIMIT ? CUVET_OK : status; /* reported */
 }
 
 const cv_container_ops cv_kind_host = { .name = "host ELF",

@@ -89,7 +89,7 @@ cuvet_place cv_place_at(cv_ctx *ctx, const cv_walk *walk, uint64_t at, bool cont
 
     if (walk->nested)
         return CUVET_PLACE_NESTED;
-    if (region->raw)
+    if (region->table)
         return CUVET_PLACE_TABLE;
     if (archives > 1)
         return CUVET_PLACE_ARCHIVE;

@@ -26,7 +26,7 @@ typedef enum cv_piece_kind {
     CV_PIECE_NONE = 0, /* nothing yet: ask again */
     CV_PIECE_UNIT,     /* device code, in *unit */
     CV_PIECE_REGION,   /* bytes that are walked on their own, whatever they are */
-    CV_PIECE_RAW,      /* the same; they can be no object, and are searched */
+    CV_PIECE_TABLE,    /* the same; where no tool looks for any */
     CV_PIECE_HIT,      /* a magic that a search has found: a container, or a device ELF, if it is one */
     CV_PIECE_HEAD,     /* what the region was taken for begins here */
     CV_PIECE_END       /* that was all; region->pos is where it ended */
@@ -35,7 +35,7 @@ typedef enum cv_piece_kind {
 typedef struct cv_piece {
     cv_piece_kind what;
     uint64_t off, end;
-    uint64_t index; /* REGION, RAW: of the member */
+    uint64_t index; /* REGION, TABLE: of the member */
     cv_span head;   /* HIT: what is in memory from there on */
 } cv_piece;
 
@@ -63,8 +63,8 @@ typedef struct cv_container_ops {
     /* Begin. MALFORMED: it is broken, which was reported. */
     cuvet_status (*open)(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_span head);
     cuvet_status (*next)(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_piece *piece, cv_unit *unit);
-    /* whole: all of it was walked. */
-    void (*close)(cv_ctx *ctx, cv_walk *walk, cv_region *region, bool whole);
+    /* whole: all of it was walked. What it reads then may fail. */
+    cuvet_status (*close)(cv_ctx *ctx, cv_walk *walk, cv_region *region, bool whole);
     /* In the worker: one of its units, against what its record says. */
     void (*examine)(struct cv_examine_job *job);
 } cv_container_ops;

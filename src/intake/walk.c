@@ -7,8 +7,10 @@
 #include "intake/place.h"
 #include "intake/region.h"
 
-/* Largest gap of zero bytes that good tools leave between containers. */
-#define GAP_MAX UINT64_C(32)
+/* Good tools leave fewer zero bytes than this between containers, and fewer than ALIGNED_MAX where the
+ * next container is aligned to as much, as in libraries for AArch64. */
+#define GAP_MAX     UINT64_C(32)
+#define ALIGNED_MAX UINT64_C(256)
 
 /* What a unit costs, however small it is: a result, its path, its counts. */
 #define UNIT_WORK UINT64_C(256)
@@ -39,11 +41,16 @@ uint64_t cv_walk_depth(const cv_walk *walk)
     return object_at(walk);
 }
 
-static cuvet_status push(cv_ctx *ctx, cv_walk *walk, uint64_t off, uint64_t end, bool raw)
+static cuvet_status push(cv_ctx *ctx, cv_walk *walk, uint64_t off, uint64_t end, bool raw, bool table)
 {
-    cv_region region = {
-        .raw = raw, .path = ctx->path, .off = off, .end = end, .pos = off, .covered = off, .rest_end = off
-    };
+    cv_region region = { .raw = raw,
+                         .table = table,
+                         .path = ctx->path,
+                         .off = off,
+                         .end = end,
+                         .pos = off,
+                         .covered = off,
+                         .rest_end = off };
 
     return cv_regions_push(&ctx->mem, &walk->stack, region) ? CUVET_OK : cv_nomem(ctx, off);
 }
@@ -54,7 +61,7 @@ cuvet_status cv_walk_open(cv_ctx *ctx, cv_walk *walk, const cuvet_source *src, u
     *walk = (cv_walk){ .src = src, .ledger = ledger };
     if (off == end)
         cv_report(ctx, CV_R_FILE_EMPTY, off, 0, 0, 0);
-    return push(ctx, walk, off, end, raw);
+    return push(ctx, walk, off, end, raw, false);
 }
 
 void cv_walk_claim(cv_ctx *ctx, cv_walk *walk, uint64_t off, uint64_t len, cv_claim_kind owner,
@@ -152,15 +159,16 @@ bool cv_walk_is_inside(const cv_walk *walk)
     return top && top->found && !top->broken && top->pos < top->end;
 }
 
-/* Zero bytes, fewer than GAP_MAX, a multiple of 8. */
+/* Zero bytes, not too many, a multiple of 8. */
 static cuvet_status is_good_gap(cv_ctx *ctx, cv_walk *walk, uint64_t from, uint64_t to, bool *good)
 {
-    uint8_t bytes[GAP_MAX] = { 0 };
+    uint8_t bytes[ALIGNED_MAX] = { 0 };
+    uint64_t most = (to - cv_walk_object(walk)->off) % ALIGNED_MAX == 0 ? ALIGNED_MAX : GAP_MAX;
     cuvet_status status = CUVET_OK;
     cv_span gap;
 
     *good = false;
-    if (to - from >= GAP_MAX || (to - from) % 8 != 0)
+    if (to - from >= most || (to - from) % 8 != 0)
         return CUVET_OK;
     /* The window stays where it is: the caller looks at a head in it. */
     if (!cv_near(walk->window.block.span, from, to - from, &gap)) {
@@ -279,13 +287,16 @@ static cuvet_status open_row(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_s
     return region->row->open ? region->row->open(ctx, walk, region, head) : CUVET_OK;
 }
 
-static void close_row(cv_ctx *ctx, cv_walk *walk, cv_region *region, bool whole)
+static cuvet_status close_row(cv_ctx *ctx, cv_walk *walk, cv_region *region, bool whole)
 {
+    cuvet_status status = CUVET_OK;
+
     if (region->row && region->row->close)
-        region->row->close(ctx, walk, region, whole);
+        status = region->row->close(ctx, walk, region, whole);
     if (region->row)
         cv_mem_put(&ctx->mem, region->state, region->row->state_size);
     region->state = NULL;
+    return status;
 }
 
 /* First look at an object. */
@@ -296,6 +307,7 @@ static cuvet_status begin(cv_ctx *ctx, cv_walk *walk, cv_region *region)
     cuvet_status status;
 
     cv_u64s_clear(&walk->found);
+    cv_host_extents_clear(&walk->code);
     region->row = &cv_kind_raw;
     if (known == CUVET_K_NONE)
         status = probe(ctx, walk, region, &row);
@@ -331,7 +343,7 @@ static cuvet_status push_found(cv_ctx *ctx, cv_walk *walk, cv_region *in, cv_reg
         return CUVET_OK;
     if (status == CUVET_OK)
         status = cv_nomem(ctx, at);
-    close_row(ctx, walk, child, false);
+    (void)close_row(ctx, walk, child, false);
     if (status != CUVET_E_MALFORMED)
         return status;
     in->rest_end = cv_max(in->rest_end, cv_min(at + CV_FATBIN_HEADER, in->end)); /* one cause, one finding */
@@ -385,17 +397,22 @@ static cuvet_status enter_part(cv_ctx *ctx, cv_walk *walk, const cv_piece *piece
     if (piece->off == piece->end)
         return CUVET_OK;
     cv_path_push(ctx, CUVET_P_MEMBER, true, piece->index);
-    return push(ctx, walk, piece->off, piece->end, piece->what == CV_PIECE_RAW);
+    return push(ctx, walk, piece->off, piece->end, false, piece->what == CV_PIECE_TABLE);
 }
 
 /* A container whose members could not all be walked: the search goes on where the walk stopped, so that
  * nothing hides in it. */
-static void leave_found(cv_region *in, const cv_region *child)
+static cuvet_status leave_found(cv_ctx *ctx, cv_walk *walk, cv_region *in, const cv_region *child)
 {
+    cv_host_extent code = { child->off, child->pos };
+
     in->covered = in->pos = child->pos;
     in->rest_end = child->rest_end;
     if (child->broken && child->pos < child->end)
         in->pos = cv_min(child->pos + 4, child->end);
+    if (in->host && !cv_host_extents_push(&ctx->mem, &walk->code, code))
+        return cv_nomem(ctx, code.off);
+    return CUVET_OK;
 }
 
 static cuvet_status end_region(cv_ctx *ctx, cv_walk *walk, cv_region *region)
@@ -406,11 +423,11 @@ static cuvet_status end_region(cv_ctx *ctx, cv_walk *walk, cv_region *region)
         return status;
     /* After the limit of containers the list of what was found is not whole: nothing can be judged with it.
      */
-    close_row(ctx, walk, region, !walk->over);
-    if (region->found)
-        leave_found(cv_walk_object(walk), region);
+    status = close_row(ctx, walk, region, !walk->over);
+    if (status == CUVET_OK && region->found)
+        status = leave_found(ctx, walk, cv_walk_object(walk), region);
     walk->stack.count--;
-    return CUVET_OK;
+    return status;
 }
 
 static cuvet_status take_piece(cv_ctx *ctx, cv_walk *walk, cv_region *region, const cv_piece *piece)
@@ -419,7 +436,7 @@ static cuvet_status take_piece(cv_ctx *ctx, cv_walk *walk, cv_region *region, co
     case CV_PIECE_HIT: return enter_hit(ctx, walk, region, piece);
     case CV_PIECE_HEAD: return enter_head(ctx, walk, region);
     case CV_PIECE_REGION:
-    case CV_PIECE_RAW: return enter_part(ctx, walk, piece);
+    case CV_PIECE_TABLE: return enter_part(ctx, walk, piece);
     case CV_PIECE_END: return end_region(ctx, walk, region);
     case CV_PIECE_NONE:
     case CV_PIECE_UNIT: break;
@@ -456,7 +473,7 @@ cuvet_status cv_walk_next(cv_ctx *ctx, cv_walk *walk, cv_unit *out)
 void cv_walk_close(cv_ctx *ctx, cv_walk *walk)
 {
     for (uint64_t i = 0; i < walk->stack.count; i++)
-        close_row(ctx, walk, cv_regions_at(&walk->stack, i), false);
+        (void)close_row(ctx, walk, cv_regions_at(&walk->stack, i), false);
     cv_regions_free(&ctx->mem, &walk->stack);
     cv_window_free(ctx, &walk->window);
     cv_block_free(ctx, &walk->tmp);
@@ -464,6 +481,7 @@ void cv_walk_close(cv_ctx *ctx, cv_walk *walk)
     cv_u8s_free(&ctx->mem, &walk->name);
     cv_u8s_free(&ctx->mem, &walk->names);
     cv_u64s_free(&ctx->mem, &walk->found);
+    cv_host_extents_free(&ctx->mem, &walk->code);
     cv_u64s_free(&ctx->mem, &walk->targets);
     cv_host_free(ctx, &walk->host);
     cv_ledger_free(ctx, &walk->claims);

@@ -21,6 +21,7 @@ typedef struct cv_region {
     void *state;                         /* of the row */
     cuvet_path path;                     /* prefix of everything in it */
     bool raw;                            /* can be no object */
+    bool table;                          /* of an archive, or what is left of a damaged one */
     bool found;                          /* in the region below it on the stack … */
     bool embedded;                       /* … by the search */
     bool bare;                           /* starts with a container: nothing but containers may follow */
@@ -55,6 +56,7 @@ typedef struct cv_walk {
     cv_host host;
     cv_host_shelf *shelf; /* of host ELFs that somebody has read before; NULL: none */
     cv_u64s found;        /* containers of the current object, ascending */
+    cv_host_extents code; /* they, and device ELFs, of a host file */
     cv_u64s targets;      /* kind, arch, suffix of the members so far of the container that is walked */
     cv_ledger claims;     /* of the file, handed out by the scan */
     /* counts of the file */

@@ -110,6 +110,10 @@ def cases(good, evil, cubin, ptx):
         ("an archive of a cubin", ("in.a/", archive(("evil.o/", cubin))), "ARCHIVE"),
         ("a symbol table", ("/", bytes(4) + evil), "TABLE"), ("a symbol table of 64 bits", ("/SYM64/", bytes(8) + evil), "TABLE"),
         ("a table of names", ("//", evil), "TABLE"),
+        ("a host object as a symbol table", ("/", wrapped([section(REL, evil)])), "TABLE"),
+        ("a host object as a table of names", ("//", wrapped([section(REL, evil)])), "TABLE"),
+        ("a member called like a table", ("__.SYMDEF/", wrapped([section(REL, evil)])), "OBJECT"),
+        ("a cubin called like a table", ("__.SYMDEF_64/", cubin), "MEMBER"),
         ("a name", ("#1/%d" % len(evil), evil + b"hello"), "TABLE"),
     ):
         yield "archive: " + what, "a.a", archive(one, entry), place

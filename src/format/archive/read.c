@@ -92,7 +92,10 @@ static cuvet_status read_name(cv_ctx *ctx, cv_span field, cv_ar_header *header)
         ok = decimal(field, 1, reference_end(field), &header->name_at, &bad);
     } else {
         header->name = short_name(field);
-        header->entry = cv_ar_is_symbols(header->name) ? CV_AR_SYMBOLS : CV_AR_MEMBER;
+        /* With a slash behind it the name is that of any member: the reference links from it. */
+        header->entry = cv_u8_at(field, header->name.len) != '/' && cv_ar_is_symbols(header->name)
+                            ? CV_AR_SYMBOLS
+                            : CV_AR_MEMBER;
     }
     if (!ok)
         return cv_reject(ctx, CV_R_AR_NAME_FIELD, field.off + bad, cv_u8_at(field, bad), 0);

@@ -65,16 +65,64 @@ bool cv_hostobj_check_text(cv_ctx *ctx, cv_span part, bool last)
     return true;
 }
 
-/* ELF psABI of each machine. */
+#define LARGE_PAGE UINT64_C(65536)
+#define PAGE       UINT64_C(4096)
+
+/* ELF psABI of each machine: the types that set a pointer, a copy of a symbol, a descriptor of 16 bytes,
+ * and those of 8 bytes in objects beside 'absolute'. All have a type 0 that does nothing. */
 static const struct {
     uint16_t machine;
-    uint32_t absolute, relative;
+    uint32_t absolute, relative, copy, descriptor, wide[6];
+    uint64_t page; /* the largest that its systems have */
 } MACHINES[] = {
-    { 62, 1, 8 },       /* x86-64 */
-    { 183, 257, 1027 }, /* AArch64 */
-    { 21, 38, 22 },     /* PowerPC 64 */
-    { 243, 2, 3 },      /* RISC-V */
+    { 62, 1, 8, 5, 36, { 24, 25, 27, 29, 31, 33 }, PAGE },     /* x86-64 */
+    { 183, 257, 1027, 1024, 1031, { 260 }, LARGE_PAGE },       /* AArch64 */
+    { 21, 38, 22, 19, 0, { 44, 51, 68, 73, 78 }, LARGE_PAGE }, /* PowerPC 64 */
+    { 243, 2, 3, 4, 12, { 35, 39, 9, 7, 11 }, LARGE_PAGE },    /* RISC-V */
 };
+
+void cv_hostobj_pages(uint16_t machine, uint64_t *least, uint64_t *most)
+{
+    *least = *most = PAGE;
+    for (size_t row = 0; row < CV_COUNT(MACHINES); row++)
+        if (CV_AT(MACHINES, row).machine == machine)
+            *most = CV_AT(MACHINES, row).page;
+}
+
+uint64_t cv_hostobj_loaded_bytes(uint16_t machine, bool is32, uint32_t type)
+{
+    uint64_t bytes = is32 ? 4 : 8;
+
+    for (size_t row = 0; row < CV_COUNT(MACHINES) && type != 0; row++) {
+        if (CV_AT(MACHINES, row).machine != machine)
+            continue;
+        if (type == CV_AT(MACHINES, row).copy)
+            return CV_RELOC_COPY;
+        return type == CV_AT(MACHINES, row).descriptor ? 2 * bytes : bytes;
+    }
+    return type == 0 ? 0 : bytes;
+}
+
+uint64_t cv_hostobj_linked_bytes(uint16_t machine, uint32_t type)
+{
+    uint64_t bytes = type == 0 ? 0 : 4;
+
+    for (size_t row = 0; row < CV_COUNT(MACHINES) && type != 0; row++) {
+        if (CV_AT(MACHINES, row).machine != machine)
+            continue;
+        if (type == CV_AT(MACHINES, row).absolute)
+            bytes = 8;
+        for (size_t i = 0; i < CV_COUNT(CV_AT(MACHINES, row).wide); i++)
+            if (type == CV_AT(CV_AT(MACHINES, row).wide, i))
+                bytes = 8;
+    }
+    return bytes;
+}
+
+bool cv_hostobj_packed_relocs(uint32_t section_type)
+{
+    return section_type == 0x40000014 || section_type == 0x60000001 || section_type == 0x60000002;
+}
 
 bool cv_hostobj_pointers(uint16_t machine, uint32_t *absolute, uint32_t *relative)
 {

@@ -51,9 +51,40 @@ static inline bool cv_wrapper_at(cv_span span, uint64_t off)
 /* The relocations of a machine that set a pointer: in objects, and in what is loaded. False: not known. */
 CV_MUST bool cv_hostobj_pointers(uint16_t machine, uint32_t *absolute, uint32_t *relative);
 
-/* ELF gABI: the segment of the dynamic section, and the tags that say where relocations lie. */
-enum { CV_HOST_PT_DYNAMIC = 2, CV_DT_NULL = 0, CV_DT_RELA = 7, CV_DT_RELASZ = 8, CV_DT_RELAENT = 9 };
-#define CV_DYN_SIZE UINT64_C(16) /* of an entry: a tag, a value */
+/* ELF gABI: the segment of the dynamic section, and the tags that say where relocations lie. All are below
+ * CV_DT_TAGS. */
+enum { CV_HOST_PT_DYNAMIC = 2 };
+enum {
+    CV_DT_NULL = 0,
+    CV_DT_PLTRELSZ = 2,
+    CV_DT_SYMTAB = 6,
+    CV_DT_RELA = 7,
+    CV_DT_RELASZ = 8,
+    CV_DT_RELAENT = 9,
+    CV_DT_REL = 17,
+    CV_DT_RELSZ = 18,
+    CV_DT_RELENT = 19,
+    CV_DT_PLTREL = 20,
+    CV_DT_JMPREL = 23,
+    CV_DT_RELRSZ = 35,
+    CV_DT_RELR = 36,
+    CV_DT_RELRENT = 37,
+    CV_DT_TAGS = 38
+};
+static inline uint64_t cv_hostobj_dyn_size(bool is32) /* of an entry: a tag, a value */
+{
+    return is32 ? 8 : 16;
+}
+
+/* Bytes that a relocation writes where it is applied: by a loader, or by a linker that makes a host file of
+ * objects. 0: none. */
+#define CV_RELOC_COPY UINT64_MAX /* as many as its symbol has */
+uint64_t cv_hostobj_loaded_bytes(uint16_t machine, bool is32, uint32_t type);
+uint64_t cv_hostobj_linked_bytes(uint16_t machine, uint32_t type);
+/* Smallest pages that a loader of the machine has, and the largest. */
+void cv_hostobj_pages(uint16_t machine, uint64_t *least, uint64_t *most);
+/* Types of sections with relocations in forms that are not read: of LLVM, of Android. */
+bool cv_hostobj_packed_relocs(uint32_t section_type);
 
 /* Part of a module id or host reference section: strings that end in NUL, one or more, perhaps with NULs
  * between them. last: the part ends the section. False after the first finding. */

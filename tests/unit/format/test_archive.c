@@ -79,6 +79,8 @@ static const struct {
     { "__.SYMDEF", "8", 68, CV_AR_NORMAL, CV_AR_SYMBOLS, "__.SYMDEF", 0, 0, 60, 8, 68, 68, true },
     { "__.SYMDEF SORTED", "8", 68, CV_AR_NORMAL, CV_AR_SYMBOLS, "__.SYMDEF SORTED", 0, 0, 60, 8, 68, 68,
       true },
+    { "__.SYMDEF/", "8", 68, CV_AR_NORMAL, CV_AR_MEMBER, "__.SYMDEF", 0, 0, 60, 8, 68, 68, true },
+    { "__.SYMDEF_64/", "8", 68, CV_AR_NORMAL, CV_AR_MEMBER, "__.SYMDEF_64", 0, 0, 60, 8, 68, 68, true },
     { "//", "8", 68, CV_AR_NORMAL, CV_AR_NAMES, "", 0, 0, 60, 8, 68, 68, true },
     { "/0", "8", 68, CV_AR_NORMAL, CV_AR_LONG_NAME, "", 0, 0, 60, 8, 68, 68, true },
     { "/123", "8", 68, CV_AR_NORMAL, CV_AR_LONG_NAME, "", 123, 0, 60, 8, 68, 68, true },

@@ -50,9 +50,8 @@ START_TEST(work_runs_out)
                 make_shared();
             if (form == 2)
                 put(40, 8, 0);
-            if (form ==
-                3) /* many relocations at the same place, and a symbol that must be looked up at length */
-                reloc(0, VADDR + SEGMENT + 8, 0, 8, VADDR + FATBIN);
+            if (form == 3) /* one relocation more that is looked at */
+                reloc(0, VADDR + SEGMENT + 40, 0, 8, VADDR + FATBIN);
             cv_ctx_set_work(&ctx, width);
             status = read_size(SIZE);
             if (status == CUVET_OK) {

@@ -171,8 +171,8 @@ static const struct {
     { "before the segment", true, RELOCS + 24 + 16, 8, VADDR - 1, 0 },
     { "last byte of a segment", true, RELOCS + 24 + 16, 8, VADDR + SIZE - 1, SIZE - 1 },
     { "behind the segment", true, RELOCS + 24 + 16, 8, VADDR + SIZE, 0 },
-    { "relocations end with the segment", true, PHDRS + 32, 8, RELOCS + 72, FATBIN },
-    { "relocations pass the segment", true, PHDRS + 32, 8, RELOCS + 71, 0 },
+    { "relocations end with the segment", true, DYNAMIC + 24, 8, SIZE - RELOCS, FATBIN },
+    { "relocations pass the segment", true, DYNAMIC + 24, 8, SIZE - RELOCS + 1, 0 },
 };
 
 START_TEST(border)
