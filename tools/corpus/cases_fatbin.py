@@ -64,6 +64,13 @@ case(
     legal=lambda f: f.insert(f.containers[1], bytes(8)),
 )
 case('FATBIN_SECTION_UNCLAIMED', 'gap-nonzero', 'gaps.fatbin', lambda f: f.raw(f.containers[1] - 8, b'\1'))
+case(
+    'FATBIN_SECTION_UNCLAIMED',
+    'gap-aligned',
+    'gaps.fatbin',
+    lambda f: f.insert(f.containers[2], bytes(-f.containers[2] % 256 + 256)),
+    legal=lambda f: f.insert(f.containers[2], bytes(-f.containers[2] % 256)),
+)
 case('FATBIN_SECTION_UNCLAIMED', 'gap-32', 'gaps.fatbin', lambda f: f.insert(f.containers[1], bytes(32)))
 case('FATBIN_SECTION_UNCLAIMED', 'tail-bytes', 'elf-raw.fatbin', lambda f: f.append(b'tail bytes'))
 case(

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One-field mutations of host ELF files, archives and whole files."""
 
+import re
 import struct
 
 import bitcode
 from edit import Blob, archive
-from registry import case, sample
+from registry import case, load, sample
 
 O, SO, EXE, DLINK, VARS = 'host-plain.o', 'host-plain.so', 'host-plain.exe', 'host-dlink.o', 'host-launch.o'
 SEG, RSEG = '.nvFatBinSegment', '.rela.nvFatBinSegment'
@@ -15,6 +16,11 @@ def dynamic(e, tag):
     """offset of an entry of .dynamic"""
     data = e.section_bytes('.dynamic')
     return next(at for at in range(0, len(data), 16) if struct.unpack_from('<Q', data, at)[0] == tag)
+
+
+def segment_of(e, kind):
+    """index of the first program header of a type"""
+    return next(i for i in range(e.hget('e_phnum')) if e.pget(i, 'type') == kind)
 
 
 def inside(e):
@@ -212,9 +218,128 @@ case(
     'plain.ptx',
     lambda b: Blob(bytes(b).replace(b'.target', b'.tarjet')),
 )
+case('PTX_LINE_MARKER', 'marker', 'plain.ptx', lambda b: b.insert(0, b'# 1 "x.cu"\n'))
+case('PTX_LINE_MARKER', 'marker-lines', 'plain.ptx', lambda b: b.insert(0, b' #line 22 "x\ny.cu" 1 2\r\n'))
+case('PTX_CONTROL', 'ptx-dropped', 'plain.ptx', lambda b: b.insert(0, b'\x1a'))
+
+
+def retarget(new, old=rb'[.]target sm_\d+'):
+    """an edit that puts these bytes behind the target of a text"""
+
+    def edit(b):
+        return b.insert(re.search(old, bytes(b.data)).end(), new)
+
+    return edit
+
+
+case(
+    'PTX_TARGET_AGAIN',
+    'list',
+    'plain.ptx',
+    retarget(b', sm_90'),
+    legal=retarget(b', texmode_independent'),
+)
+case('PTX_TARGET_AGAIN', 'directive', 'plain.ptx', retarget(b'\n.target sm_90'))
+case(
+    'PTX_TARGET_AGAIN',
+    'in-function',
+    'plain.ptx',
+    retarget(b'\n.target sm_90\n', rb'[{]'),
+    legal=retarget(b'\n// .target sm_90\n/*/ .target sm_90 */\n', rb'[{]'),
+)
+case('PTX_TARGET_OPTION', 'option', 'plain.ptx', retarget(b', texmode'), legal=retarget(b', texmode_unified'))
 case(
     'PTX_VERSION',
     'ptx-version',
     'plain.ptx',
     lambda b: Blob(bytes(b).replace(b'.version 9.0', b'.version x.0')),
 )
+# --- tables of archives: judged like members ---------------------------------------------------------
+TABLES = (b'/', b'//', b'/SYM64/', b'/<x', b'__.SYMDEF', b'__.SYMDEF SORTED')
+for index, table in enumerate(TABLES):
+    for rule, label, data in (
+        ('HOST_WRAPPER_VERSION', 'host', lambda: bytes(load(O).word(SEG, 4, 3))),
+        ('BC_LTOIR', 'ltoir', lambda: LTOIR),
+        ('PTX_LINE_MARKER', 'ptx', lambda: b'# 1 "x.cu"\n' + sample('plain.ptx')),
+    ):
+        case(
+            rule,
+            'table%d-%s' % (index, label),
+            'plain.ptx',
+            lambda b, table=table, data=data: Blob(archive([(table, data())])),
+            ending='.a',
+        )
+# what has a slash behind a BSD name of a table is a member for every linker
+case(
+    'HOST_WRAPPER_VERSION',
+    'member-symdef',
+    'plain.ptx',
+    lambda b: Blob(archive([(b'__.SYMDEF/', bytes(load(O).word(SEG, 4, 3)))])),
+    ending='.a',
+    legal=lambda b: Blob(archive([(b'__.SYMDEF/', sample(O))])),
+)
+# --- what a loader or a linker makes of device code ------------------------------------------------------
+
+
+def moved(section, delta, table='.rela.dyn', index=0):
+    """an edit: the relocation writes there"""
+    return lambda e: e.reloc(table, index, 'offset', e.sget(section, 'addr') + delta)
+
+
+def linkage(e):
+    """the plain relocations become those of the linkage table"""
+    for tag, value in ((7, 23), (8, 2), (9, 20)):
+        e.word('.dynamic', dynamic(e, tag), value, 8)
+    return e.word('.dynamic', dynamic(e, 20) + 8, 7, 8)
+
+
+def twice(e):
+    """the only relocation is one of the linkage table as well"""
+    for tag, value in ((23, e.sget('.rela.dyn', 'addr')), (2, 24), (20, 7)):
+        at = dynamic(e, 0)
+        e.word('.dynamic', at, tag, 8).word('.dynamic', at + 8, value, 8)
+    return e
+
+
+def overlay(e, page):
+    """a segment that needs not be loaded becomes eight bytes of a page at the end of the file, loaded there"""
+    index = next(i for i in range(e.hget('e_phnum')) if e.pget(i, 'type') not in (1, 2))
+    e.segment(index, 'type', 1)
+    e.append(bytes(-len(e.data) % 4096))
+    for field, value in (('offset', len(e.data)), ('vaddr', page), ('filesz', 8), ('memsz', 8), ('align', 4096)):
+        e.segment(index, field, value)
+    return e.append(b'no code.')
+
+
+def page_of(e, where):
+    return e.sget(where, 'addr') // 4096 * 4096
+
+
+def of_code(e, **fields):
+    """relocations of another section are those of the device code"""
+    for field, value in fields.items():
+        e.section(RSEG, field, value)
+    return e.section(RSEG, 'info', e.index('.nv_fatbin'))
+
+
+FAT = '.nv_fatbin'
+case('HOST_RELOC_CODE', 'reloc-in-code', SO, moved(FAT, 0x60), legal=moved(FAT, -8))
+case('HOST_RELOC_CODE', 'reloc-before-code', SO, moved(FAT, -7))
+case('HOST_RELOC_CODE', 'reloc-in-object', O, of_code)
+case('HOST_RELOC_FORM', 'reloc-crel', O, lambda e: of_code(e, type=0x40000014))
+case('HOST_RELOC_WRAPPER', 'reloc-half', SO, moved(SEG, 4), legal=moved(SEG, 0x18))
+case('HOST_RELOC_WRAPPER', 'reloc-twice', SO, twice)
+case('HOST_RELOC_WRAPPER', 'reloc-linkage', SO, linkage)
+case('HOST_RELOC_WRAPPER', 'reloc-object', O, lambda e: e.reloc(RSEG, 0, 'offset', 0))
+case('HOST_RELOC_TABLE', 'reloc-table', SO, moved('.rela.dyn', 8))
+case('HOST_RELOC_TABLE', 'reloc-dynamic', SO, moved('.dynamic', 8))
+case(
+    'HOST_OVERLAID',
+    'overlaid',
+    SO,
+    lambda e: overlay(e, page_of(e, FAT)),
+    legal=lambda e: overlay(e, page_of(e, FAT) + 0x10000),
+)
+case('HOST_OVERLAID', 'overlaid-program', EXE, lambda e: overlay(e, page_of(e, FAT)))
+case('HOST_OVERLAID', 'overlaid-wrapper', SO, lambda e: overlay(e, page_of(e, SEG)))
+case('HOST_DYNAMIC', 'dynamic-elsewhere', SO, lambda e: e.segment(segment_of(e, 2), 'vaddr', e.sget('.dynamic', 'addr') + 16))
