@@ -6,14 +6,23 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* NULL, or why no file can have the name. */
+static const char *wrong_name(const char *name)
+{
+    if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return strerror(EISDIR);
+    return strlen(name) > NAME_MAX ? strerror(ENAMETOOLONG) : NULL;
+}
+
 const char *cli_outfile_open(cli_outfile *outfile, cli_porter *porter, const char *path, bool replace)
 {
-    const char *slash = path ? strrchr(path, '/') : NULL;
+    const char *slash = path ? strrchr(path, '/') : NULL, *why;
     char *dir;
 
     *outfile = (cli_outfile)CLI_NO_OUTFILE;
@@ -24,6 +33,9 @@ const char *cli_outfile_open(cli_outfile *outfile, cli_porter *porter, const cha
         outfile->standard = true;
         return isatty(STDOUT_FILENO) ? "standard output is a terminal, and the result is binary" : NULL;
     }
+    why = wrong_name(slash ? slash + 1 : path);
+    if (why)
+        return why;
     dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
     if (!dir)
         return "out of memory";

@@ -673,7 +673,7 @@ def output_is_complete_or_as_it_was():
     equal(link(A, B, "-o", out).rc, CLEAN, "a link that is done")
     equal(open(out, "rb").read(4), b"\x7fELF", "replaced")
     equal(os.listdir(d), ["out"], "files")
-    for bad in (os.path.join(d, "absent", "x"), d, d + "/", "/dev/null", os.path.join(d, "x" * 250)):
+    for bad in (os.path.join(d, "absent", "x"), d, d + "/", "/dev/null", os.path.join(d, "x" * 256)):
         r = link(A, B, "-o", bad)
         equal(r.rc, IO, bad + r.err)
         assert r.err, bad

@@ -61,6 +61,30 @@ def relocatable_code_is_selected_whole():
 
 
 @test
+def names_of_results():
+    """what can be no file is said with its reason, and whatever a file system takes is taken"""
+    d = scratch()
+    os.mkdir(os.path.join(d, "folder"))
+    longest = "n" * 255
+    commands = {
+        "select": lambda out: select("sm_75", sample("host-two_a.o"), "-o", out),
+        "finalize": lambda out: cuvet("finalize", "--arch=sm_75", sample("plain.sm_75.cubin"), "-o", out),
+        "link": lambda out: cuvet("link", "-arch=sm_90", sample("two_a.sm_90.rdc.cubin"), sample("two_b.sm_90.rdc.cubin"), "-o", out),
+    }
+    for name, run in commands.items():
+        for wrong in ("folder/", ".", "folder/..", longest + "n"):
+            r = run(os.path.join(d, wrong))
+            assert r.rc in (USAGE, IO), (name, wrong, r.rc, r.err)
+            assert "directory" in r.err or "too long" in r.err, (name, wrong, r.err)
+            assert "internal" not in r.err, (name, wrong, r.err)
+        for right in ("m" * 201, longest):
+            r = run(os.path.join(d, right))
+            equal(r.rc, CLEAN, (name, right, r.err))
+            os.unlink(os.path.join(d, right))
+    equal(os.listdir(d), ["folder"], "what is left")
+
+
+@test
 def output_is_complete_or_absent():
     d = scratch()
     out = write(b"mine", "out.cubin", d)
