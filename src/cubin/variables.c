@@ -22,6 +22,17 @@ static bool has_places(const cv_cubin *cubin, const cv_sec *sec)
     return cv_role_holds_variables(sec->role);
 }
 
+/* Compilers before 11 name pieces of their own constants, and pieces of these pieces, which no program knows.
+ * */
+static bool is_compilers(const cv_elf_symbol *symbol, const cv_sec *sec)
+{
+    const unsigned bits = CV_STO_SPACE_CONSTANT | CV_STV_INTERNAL;
+
+    return (sec->role == CV_ROLE_CONSTANT || sec->role == CV_ROLE_CONSTANT_FN) &&
+           sec->bank == CV_BANK_TABLES && cv_elf_sym_bind(symbol) == CV_STB_LOCAL &&
+           (symbol->other & bits) == bits;
+}
+
 /* Empty ones share nothing; those that end behind their section were said with the symbols. */
 static bool takes_room(const cv_elf_symbol *symbol, const cv_sec *sec)
 {
@@ -42,7 +53,7 @@ static cuvet_status collect(variable_pass *pass)
         cv_elf_read_symbol(cubin->symtab, false, i, &symbol);
         index = cv_cubin_shndx(cubin, false, i, &symbol);
         sec = cv_cubin_sec(cubin, index); /* the null section for what is no section */
-        if (has_places(cubin, sec) && takes_room(&symbol, sec) &&
+        if (has_places(cubin, sec) && takes_room(&symbol, sec) && !is_compilers(&symbol, sec) &&
             !cv_keys_push(&pass->ctx->mem, &pass->by_section, (cv_key){ index, i }))
             return cv_nomem(pass->ctx, cubin->image.off);
     }

@@ -64,6 +64,17 @@ def compat_values():
     return container(member(2, bytes(elf), 100, 0x1000011, how='zstd', extra=area, options_offset=0x40))
 
 
+def pieces():
+    """names that compilers before 11 give pieces of their own constants, and pieces of these"""
+    elf = synth.legacy(Elf(sample('branchy.sm_75.cubin')))
+    bank = elf.index('.nv.constant2._Z7branchyPi3bigc')
+    for name, value, size in (('.debug_frame', 0, 8), ('.nv.rel.action', 4, 4)):
+        for field_, number in (('info', 0x0D), ('other', 0x81), ('shndx', bank), ('value', value), ('size', size)):
+            elf.symbol(name, field_, number)
+    return elf
+
+
+legal('pieces.sm_75.cubin', pieces)
 legal('abi7-member.fatbin', abi7_member)
 legal('elf32-member.fatbin', elf32_member)
 legal('old-ptx.fatbin', old_ptx)
