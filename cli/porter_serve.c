@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,10 +16,11 @@
 
 /* ---- one file ---- */
 
-/* Whoever asks for the file has looked at its name. */
+/* Whoever asks for the file has looked at its name, and said what is wrong with it. */
 static bool name_ok(const char *name)
 {
-    return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+    return *name && strlen(name) <= NAME_MAX && !strchr(name, '/') && strcmp(name, ".") != 0 &&
+           strcmp(name, "..") != 0;
 }
 
 /* Path that leads to an open file. false: there is none, as without /proc. */

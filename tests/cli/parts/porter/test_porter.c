@@ -7,6 +7,7 @@
 #include <check.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,7 +223,7 @@ END_TEST
 START_TEST(bad_names_of_drafts)
 {
     static const char *const BAD[] = { "", ".", "..", "a/b", "/", "/etc/passwd" };
-    char longest[PORTER_NAME_MOST + 2];
+    char longest[NAME_MAX + 2];
     cli_draft draft = { .dir = dir, .fd = -1 };
 
     for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++) {
