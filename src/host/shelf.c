@@ -27,11 +27,14 @@ void cv_host_free(cv_ctx *ctx, cv_host *host)
 static cv_known *entry_for(cv_host_shelf *shelf, uint64_t base)
 {
     uint64_t count = shelf->list.count;
-    cv_known *last = count ? cv_known_list_at(&shelf->list, count - 1) : NULL;
 
-    if (last && last->base == base)
-        return last;
-    if (count >= CV_HOST_SHELF_MAX || (last && last->base > base) ||
+    if (count != 0) {
+        cv_known *last = cv_known_list_at(&shelf->list, count - 1);
+
+        if (last->base >= base)
+            return last->base == base ? last : NULL;
+    }
+    if (count >= CV_HOST_SHELF_MAX ||
         !cv_known_list_push(shelf->mem, &shelf->list, (cv_known){ .base = base }))
         return NULL;
     return cv_known_list_at(&shelf->list, count);

@@ -367,9 +367,9 @@ static bool merge_object(const cv_view_synthetics *view, tags *all, cv_id obj)
             return false;
         has |= tlv.code < CV_N_COMPAT ? UINT32_C(1) << tlv.code : 0;
     }
-    for (uint8_t code = 0; code < CV_N_COMPAT; code++) {
+    for (uint32_t code = 0; code < CV_N_COMPAT; code++) {
         const cv_compat_row *row = cv_compat_get(code);
-        cv_tlv absent = { .code = code, .format = row->format, .value = (uint16_t)row->absent };
+        cv_tlv absent = { .code = (uint8_t)code, .format = row->format, .value = (uint16_t)row->absent };
 
         if ((has >> code & 1) == 0 && row->absent != CV_COMPAT_NEVER && !merge(view, all, span, &absent, obj))
             return false;
