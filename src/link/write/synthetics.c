@@ -388,12 +388,31 @@ static cuvet_status judge_tag(const cv_view_synthetics *view, const synthetic_ta
                                   tag->first.code);
 }
 
+/* Do all inputs with code say so? One that says nothing, or that is for the one machine and loses the mark of
+ * it here, runs nowhere else. */
+static bool all_claim(const cv_view_synthetics *view, const synthetic_tag *tag)
+{
+    uint64_t count = 0;
+
+    for (cv_id i = 0; i < view->inputs->obj.count; i++) {
+        const cv_cubin *cubin = &cv_l_obj(view, i)->cubin;
+
+        if (cv_cubin_first(cubin, CV_ROLE_TEXT) == 0)
+            continue;
+        count++;
+        if (cubin->compat_accel_known && cubin->compat_accel && view->options->target.suffix != 'a')
+            return false;
+    }
+    return count == tag->count;
+}
+
 /* Other machines that the code runs on as it is: those of all inputs, none behind a step to another machine.
- */
+ * */
 static uint64_t common_mask(const cv_view_synthetics *view, const synthetic_tag *tag)
 {
-    return cv_arch_has(cv_arch_of(view->options->target.sm), CV_ARCH_KEEPS_MASK) && tag->count ? tag->mask
-                                                                                               : 0;
+    bool kept = cv_arch_has(cv_arch_of(view->options->target.sm), CV_ARCH_KEEPS_MASK) && tag->count != 0;
+
+    return kept && all_claim(view, tag) ? tag->mask : 0;
 }
 
 static uint32_t merged_value(const synthetic_tag *tag)

@@ -407,6 +407,32 @@ START_TEST(absent_claims)
 }
 END_TEST
 
+/* The machines that code runs on as it is: what one object says speaks for no other one, and who loses the
+ * mark of the one machine that his code is for loses the others as well. A result that claims more would be
+ * finalized. */
+START_TEST(claims_of_all)
+{
+    static const uint8_t NO_BITS[8] = { 0 };
+    uint8_t bits = 0;
+
+    load("extern_basic", "sm_100");
+    ck_assert_int_eq(link_keep("sm_100", NULL, result, &n_result), CUVET_OK);
+    ck_assert_ptr_nonnull(claim_of_result(FASTPATH));
+    bits = claim_of_result(FASTPATH)[4];
+    ck_assert_uint_ne(bits & RUNS_ON_103, 0);
+    for (unsigned i = 0; i < N(object); i++) { /* one of them says nothing */
+        load("extern_basic", "sm_100");
+        object[i].bytes[claim(i, FASTPATH) + 1] = 0x55;
+        ck_assert_int_eq(link_keep("sm_100", NULL, result, &n_result), CUVET_OK);
+        ck_assert(!claim_of_result(FASTPATH) || memcmp(claim_of_result(FASTPATH) + 4, NO_BITS, 8) == 0);
+    }
+    load("callee_tcgen05", "sm_100a"); /* both are for sm_100a */
+    ck_assert_int_eq(link_keep("sm_100a", NULL, result, &n_result), CUVET_OK);
+    ck_assert_int_eq(link_keep("sm_100", NULL, result, &n_result), CUVET_OK);
+    ck_assert(!claim_of_result(FASTPATH) || memcmp(claim_of_result(FASTPATH) + 4, NO_BITS, 8) == 0);
+}
+END_TEST
+
 /* CV-LINK-033: of a kernel whose cluster has a fixed size the reference makes other code. */
 START_TEST(clusters)
 {
@@ -441,6 +467,7 @@ Suite *suite_linker_capsule(void)
     tcase_add_test(tcase, claims);
     tcase_add_test(tcase, other_claims);
     tcase_add_test(tcase, absent_claims);
+    tcase_add_test(tcase, claims_of_all);
     tcase_add_test(tcase, clusters);
     suite_add_tcase(suite, tcase);
     return suite;
