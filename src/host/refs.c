@@ -264,10 +264,16 @@ bool cv_hosts_is_linked(const cv_hosts *hosts, cv_id host)
 
 bool cv_hosts_tell_kernels(const cv_hosts *hosts)
 {
-    for (uint64_t i = 0; i < hosts->host.count; i++)
-        if (cv_lhosts_get(&hosts->host, i)->object && !cv_lhosts_get(&hosts->host, i)->lists)
+    bool any = false; /* the library of the system lists its own kernels, and speaks for nobody else */
+
+    for (uint64_t i = 0; i < hosts->host.count; i++) {
+        const cv_lhost *host = cv_lhosts_get(&hosts->host, i);
+
+        if (host->object && !host->lists)
             return false;
-    return hosts->kernel.count > 0;
+        any = any || (!host->of_system && host->n_refs != 0);
+    }
+    return any && hosts->kernel.count > 0;
 }
 
 /* '*' is any text. One '*' at a time may have to be tried at several places: the last one. */
