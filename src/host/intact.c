@@ -190,9 +190,14 @@ static cuvet_status keep_section(intact_check *check, const cv_elf_section *sect
     for (uint64_t i = 0; i < code->count; i++) {
         const cv_host_extent *extent = cv_host_extents_get(code, i);
         uint64_t from = cv_max(extent->off, begin), to = cv_min(extent->end, end);
-        kept_part part = { from - begin, to - begin, from - reader->base, 0, CV_R_HOST_RELOC_CODE };
+        kept_part part = { .rule = CV_R_HOST_RELOC_CODE };
 
-        if (from < to && !kept_parts_push(&reader->ctx->mem, &check->parts, part))
+        if (from >= to)
+            continue;
+        part.addr = from - begin;
+        part.end = to - begin;
+        part.off = from - reader->base;
+        if (!kept_parts_push(&reader->ctx->mem, &check->parts, part))
             return cv_nomem(reader->ctx, begin);
     }
     return check->parts.count > 0 ? sort_parts(check) : CUVET_OK;

@@ -166,7 +166,7 @@ static cuvet_status visit_wrappers(cv_host_read_ctx *reader, const cv_host_write
         if (!said && (!plain || !(write->place == slot || second) || write->len != 8 ||
                       (!second && wrapper->state != CV_HOST_STORED))) {
             cv_report(reader->ctx, CV_R_HOST_RELOC_WRAPPER, write->off, 0, write->len,
-                      wrapper->off + cv_wrap_sub(write->place, slot - CV_WRAPPER_DATA));
+                      cv_wrap_add(wrapper->off, cv_wrap_sub(write->place, slot - CV_WRAPPER_DATA)));
             said = true;
         }
         if (write->place == slot)
