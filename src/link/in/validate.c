@@ -161,6 +161,18 @@ static bool is_for_others(const cv_isym *sym)
     return sym->sec == CV_NONE && (type == CV_STT_OBJECT || cv_l_is_texture(sym));
 }
 
+/* Banks other than that of the program hold parameters, tables and addresses: the only names there are a
+ * compiler's own. In an executable such a variable would be malformed (CV-ELF-145). */
+static bool in_foreign_bank(const cv_view_validate *view, const cv_isym *sym)
+{
+    const cv_isec *isec = cv_l_isec(view, sym->sec);
+    const cv_sec *sec = cv_cubin_sec(&cv_l_obj(view, isec->obj)->cubin, isec->index);
+    bool own = cv_l_bind(sym) == CV_STB_LOCAL && (sym->other & CV_STV) == CV_STV_INTERNAL;
+
+    return (sec->role == CV_ROLE_CONSTANT && sec->bank != CV_BANK_USER) ||
+           (sec->role == CV_ROLE_CONSTANT_FN && !own);
+}
+
 static void admit_symbol(const cv_view_validate *view, cv_id id)
 {
     const cv_isym *sym = cv_l_isym(view, id);
@@ -177,7 +189,8 @@ static void admit_symbol(const cv_view_validate *view, cv_id id)
         admit_function(view, id);
     else if (cv_l_type(sym) != CV_STT_SECTION && in_shared(view, sym))
         admit_shared(view, id);
-    else if (cv_l_type(sym) == CV_STT_CUDA_OBJECT && sym->sec != CV_NONE && !fits_space(view, sym))
+    else if (cv_l_type(sym) == CV_STT_CUDA_OBJECT && sym->sec != CV_NONE &&
+             (!fits_space(view, sym) || in_foreign_bank(view, sym)))
         cv_link_say(view, id, CV_R_LINK_SPACE, sym->other, 0);
 }
 
