@@ -24,5 +24,7 @@ CV_MUST bool cv_link_fits(const cv_fix *fix, cv_span body, uint64_t off);
 /* Asked once for each relocation. False: a type for which it is not known. */
 CV_MUST bool cv_link_fix(const cv_check_scan_relocs *view, const cv_irel *rel, const cv_osec *osec,
                          cv_fix *fix);
+/* A function that nothing reaches. 'osym' may be NULL. */
+CV_MUST bool cv_link_is_dead(const cv_check_scan_relocs *view, const cv_osym *osym);
 
 #endif

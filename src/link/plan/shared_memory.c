@@ -5,291 +5,7 @@
 #include "link/plan/shared_memory.h"
 #include "base/arith.h"
 #include "bytes/order.h"
-#include "link/graph/walk.h"
-
-enum { LARGE_ALIGN = 16 };
-
-/* A link of a list. */
-typedef struct shared_item {
-    cv_id value, next;
-} shared_item;
-
-CV_VEC(items, shared_item);
-
-/* A variable that functions share. */
-typedef struct shared_var {
-    cv_id sym;
-    cv_id kernels; /* list of items, last first */
-    cv_id last;    /* kernel that was added last */
-    uint64_t n_kernels;
-    cv_id next; /* of the same colour */
-} shared_var;
-
-typedef struct shared_colour {
-    uint64_t align;
-    cv_id first, last;
-} shared_colour;
-
-typedef struct shared_kernel {
-    cv_id fn;
-    cv_u32s own;  /* isyms */
-    cv_u32s used; /* bits: colours of its variables */
-    uint32_t low; /* all colours below it are used */
-    uint64_t end, align;
-    cv_id unit; /* extern arrays, CV_NONE: none */
-} shared_kernel;
-
-/* Functions and kernels that refer to the same extern arrays; a forest. */
-typedef struct shared_unit {
-    cv_id parent;
-    uint64_t align, off;
-    bool reached; /* by a kernel */
-} shared_unit;
-
-CV_VEC(vars, shared_var);
-CV_VEC(colours, shared_colour);
-CV_VEC(kernels, shared_kernel);
-CV_VEC(units, shared_unit);
-
-typedef struct shared_plan {
-    const cv_view_shared_memory *view;
-    kernels kernel;
-    vars var;
-    items item;
-    colours colour;
-    units unit;
-    cv_u32s uses;     /* by function: list of the variables that its code refers to, + 1 */
-    cv_u32s user;     /* by symbol: the function that was seen last to refer to it */
-    cv_u32s var_of;   /* by symbol: the variable that it is */
-    cv_u32s order;    /* by function: of a kernel among kernels */
-    cv_u32s arrays;   /* by function: unit, + 1 */
-    uint64_t end;     /* of the coloured variables */
-    uint64_t largest; /* alignment of all variables that functions share */
-    bool has_array;   /* somebody names an extern array */
-} shared_plan;
-
-static cv_mem *mem(const shared_plan *shared)
-{
-    return &shared->view->ctx->mem;
-}
-
-static cv_id push_item(shared_plan *shared, cv_id value, cv_id next)
-{
-    shared_item item = { value, next };
-
-    return shared->item.count < CV_NONE && items_push(mem(shared), &shared->item, item)
-               ? (cv_id)(shared->item.count - 1)
-               : CV_NONE;
-}
-
-static cv_role role_of(const cv_view_shared_memory *view, const cv_isym *sym)
-{
-    return cv_cubin_sec(&cv_l_obj(view, sym->obj)->cubin, cv_l_isec(view, sym->sec)->index)->role;
-}
-
-static bool is_common(const cv_view_shared_memory *view, const cv_isym *sym)
-{
-    return role_of(view, sym) == CV_ROLE_NV_DEBUG_SHARED;
-}
-
-static cv_id find_unit(shared_plan *shared, cv_id unit)
-{
-    while (units_at(&shared->unit, unit)->parent != unit) {
-        shared_unit *entry = units_at(&shared->unit, unit);
-
-        entry->parent = units_at(&shared->unit, entry->parent)->parent;
-        unit = entry->parent;
-    }
-    return unit;
-}
-
-static cv_id join_units(shared_plan *shared, cv_id left, cv_id right)
-{
-    shared_unit *first, *second;
-
-    left = find_unit(shared, left);
-    right = find_unit(shared, right);
-    first = units_at(&shared->unit, left);
-    second = units_at(&shared->unit, right);
-    second->parent = left;
-    first->align = cv_max(first->align, second->align);
-    return left;
-}
-
-static bool use_array(shared_plan *shared, cv_id fn, uint64_t align)
-{
-    uint32_t *at = cv_u32s_at(&shared->arrays, fn);
-    shared_unit unit = { .parent = (cv_id)shared->unit.count, .align = LARGE_ALIGN };
-
-    if (*at == 0) {
-        if (!units_push(mem(shared), &shared->unit, unit))
-            return false;
-        *at = (uint32_t)shared->unit.count;
-    }
-    units_at(&shared->unit, *at - 1)->align = cv_max(units_at(&shared->unit, *at - 1)->align, align);
-    return true;
-}
-
-/* A relocation of code against a shared variable, or an array that nobody defines. Those of a function lie
- * together: what it refers to often is listed once. */
-static bool use(shared_plan *shared, cv_id sym, cv_id fn)
-{
-    cv_id canon = cv_l_canon(shared->view, sym);
-    const cv_isym *isym = cv_l_isym(shared->view, canon);
-    uint32_t *head = cv_u32s_at(&shared->uses, fn);
-    cv_id id;
-
-    if (isym->sec == CV_NONE) {
-        *cv_u32s_at(&shared->user, cv_l_mean(shared->view, isym->name)->first) = fn;
-        return use_array(shared, fn, cv_l_isym(shared->view, sym)->value);
-    }
-    if (*cv_u32s_at(&shared->user, canon) == fn)
-        return true;
-    *cv_u32s_at(&shared->user, canon) = fn;
-    id = push_item(shared, canon, *head == 0 ? CV_NONE : *head - 1);
-    if (id == CV_NONE)
-        return false;
-    *cv_u32s_at(&shared->uses, fn) = id + 1;
-    return true;
-}
-
-static cuvet_status find_uses(shared_plan *shared)
-{
-    const cv_view_shared_memory *view = shared->view;
-
-    if (view->memory->shared.count == 0)
-        return CUVET_OK;
-    if (!cv_l_fill_none(mem(shared), &shared->user, view->inputs->isym.count) ||
-        !cv_l_fill_none(mem(shared), &shared->var_of, view->inputs->isym.count))
-        return cv_l_nomem(view);
-    for (cv_id i = 0; i < view->out->osec.count; i++) {
-        const cv_osec *osec = cv_l_osec(view, i);
-
-        if (osec->group != CV_G_REL || osec->is_resolved || cv_l_osec(view, osec->target)->group != CV_G_CODE)
-            continue;
-        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(view, rel)->next)
-            if (cv_l_is_shared(cv_l_isym(view, cv_l_irel(view, rel)->sym)) &&
-                !use(shared, cv_l_irel(view, rel)->sym, cv_l_osec(view, osec->target)->fn))
-                return cv_l_nomem(view);
-    }
-    return CUVET_OK;
-}
-
-static cuvet_status list_kernels(shared_plan *shared)
-{
-    const cv_view_shared_memory *view = shared->view;
-
-    if (!cv_l_fill_none(mem(shared), &shared->order, view->functions->fn.count))
-        return cv_l_nomem(view);
-    for (cv_id i = 0; i < view->functions->fn.count; i++) {
-        const cv_lfn *function = cv_l_fn(view, i);
-        shared_kernel kernel = { .fn = i, .unit = CV_NONE };
-
-        if (!function->kernel || cv_l_fn_out(shared->view, function->id)->sec == CV_NONE ||
-            !cv_l_fn_calls(shared->view, function->id)->live)
-            continue;
-        *cv_u32s_at(&shared->order, i) = (uint32_t)shared->kernel.count;
-        if (!kernels_push(mem(shared), &shared->kernel, kernel))
-            return cv_l_nomem(view);
-    }
-    return CUVET_OK;
-}
-
-/* A variable lies in the section of its kernel, or in the one that functions share. */
-static bool list_variable(shared_plan *shared, cv_id id)
-{
-    const cv_view_shared_memory *view = shared->view;
-    const cv_isym *sym = cv_l_isym(view, id);
-    const cv_isec *sec = cv_l_isec(view, sym->sec), *code;
-    shared_var var = { .sym = id, .kernels = CV_NONE, .last = CV_NONE, .next = CV_NONE };
-    uint32_t order;
-
-    if (is_common(view, sym)) {
-        shared->largest = cv_max(shared->largest, sym->value);
-        if (*cv_u32s_at(&shared->user, id) == CV_NONE && cv_l_bind(sym) != CV_STB_LOCAL)
-            return true;
-        *cv_u32s_at(&shared->var_of, id) = (cv_id)shared->var.count;
-        return vars_push(mem(shared), &shared->var, var);
-    }
-    if (role_of(view, sym) != CV_ROLE_SHARED_FN) { /* among those of no kernel */
-        if (role_of(view, sym) != CV_ROLE_SHARED_RESERVED)
-            cv_link_say(view, id, CV_R_LINK_SPACE, sym->other, 0);
-        return true;
-    }
-    code = cv_l_isec(view, cv_l_obj(view, sym->obj)->first_sec + sec->info);
-    if (cv_l_became(shared->view, code->id)->out == CV_NONE || cv_l_became(shared->view, code->id)->lost)
-        return true;
-    order = *cv_u32s_at(&shared->order, cv_l_osec(view, cv_l_became(shared->view, code->id)->out)->fn);
-    return order == CV_NONE || cv_u32s_push(mem(shared), &kernels_at(&shared->kernel, order)->own, id);
-}
-
-static cuvet_status list_variables(shared_plan *shared)
-{
-    for (cv_id i = 0; i < shared->view->memory->shared.count; i++) {
-        const cv_isym *sym = cv_l_isym(shared->view, i);
-
-        if (!cv_l_is_shared(sym))
-            continue;
-        if (sym->value != 0 &&
-            !cv_is_pow2(sym->value)) /* of a shared variable or array it is the alignment */
-            cv_link_say(shared->view, i, CV_R_LINK_ALIGN, sym->value, 0);
-        if (sym->sec != CV_NONE && !list_variable(shared, i))
-            return cv_l_nomem(shared->view);
-    }
-    return CUVET_OK;
-}
-
-/* Kernel 'kernel' reaches a function: its variables and arrays are k's. */
-static bool meet(shared_plan *shared, cv_id kernel, cv_id fn)
-{
-    uint32_t array = *cv_u32s_at(&shared->arrays, fn), head = *cv_u32s_at(&shared->uses, fn);
-    shared_kernel *entry = kernels_at(&shared->kernel, kernel);
-
-    if (array != 0)
-        entry->unit = entry->unit == CV_NONE ? find_unit(shared, array - 1)
-                                             : join_units(shared, entry->unit, array - 1);
-    for (cv_id i = head == 0 ? CV_NONE : head - 1; i != CV_NONE; i = items_at(&shared->item, i)->next) {
-        cv_id id = *cv_u32s_at(&shared->var_of, items_at(&shared->item, i)->value);
-        shared_var *var = id == CV_NONE ? NULL : vars_at(&shared->var, id);
-
-        if (!var || var->last == kernel)
-            continue;
-        var->last = kernel;
-        var->n_kernels++;
-        var->kernels = push_item(shared, kernel, var->kernels);
-        if (var->kernels == CV_NONE)
-            return false;
-    }
-    return true;
-}
-
-static cuvet_status find_reach(shared_plan *shared)
-{
-    cv_walk_below below = { 0 };
-    cv_u32s only = { 0 };
-    cuvet_status st = CUVET_OK;
-
-    if (shared->item.count == 0 && shared->unit.count == 0)
-        return CUVET_OK;
-    if (!cv_u32s_fill(mem(shared), &only, shared->view->functions->fn.count))
-        st = cv_l_nomem(shared->view);
-    for (cv_id i = 0; i < only.count; i++)
-        *cv_u32s_at(&only, i) = *cv_u32s_at(&shared->arrays, i) != 0 || *cv_u32s_at(&shared->uses, i) != 0;
-    if (st == CUVET_OK)
-        st = cv_calls_above(shared->view->ctx, shared->view->calls, &only);
-    for (cv_id k = 0; k < shared->kernel.count && st == CUVET_OK; k++) {
-        if (*cv_u32s_at(&only, kernels_at(&shared->kernel, k)->fn) == 0)
-            continue;
-        st = cv_calls_below(shared->view->ctx, shared->view->calls, &below,
-                            kernels_at(&shared->kernel, k)->fn, &only);
-        for (uint64_t i = 0; i < below.found.count && st == CUVET_OK; i++)
-            if (!meet(shared, k, *cv_u32s_get(&below.found, i)))
-                st = cv_l_nomem(shared->view);
-    }
-    cv_walk_below_end(mem(shared), &below);
-    cv_u32s_free(mem(shared), &only);
-    return st;
-}
+#include "link/plan/shared_plan.h"
 
 static bool by_size(void *user, uint32_t left, uint32_t right)
 {
@@ -308,7 +24,7 @@ static bool is_used(const shared_kernel *kernel, uint32_t colour)
 static bool set_used(shared_plan *shared, shared_kernel *kernel, uint32_t colour)
 {
     while (kernel->used.count <= colour / 32)
-        if (!cv_work(shared->view->ctx, 1, 0) || !cv_u32s_push(mem(shared), &kernel->used, 0))
+        if (!cv_work(shared->view->ctx, 1, 0) || !cv_u32s_push(cv_shared_mem(shared), &kernel->used, 0))
             return false;
     *cv_u32s_at(&kernel->used, colour / 32) |= UINT32_C(1) << colour % 32;
     while (is_used(kernel, kernel->low))
@@ -338,7 +54,7 @@ static cuvet_status paint(shared_plan *shared, cv_id id)
                 count++;
         }
     }
-    if (count >= shared->colour.count && !colours_push(mem(shared), &shared->colour, fresh))
+    if (count >= shared->colour.count && !colours_push(cv_shared_mem(shared), &shared->colour, fresh))
         return cv_l_nomem(shared->view);
     for (cv_id i = var->kernels; i != CV_NONE; i = items_at(&shared->item, i)->next)
         if (!set_used(shared, kernels_at(&shared->kernel, items_at(&shared->item, i)->value), count))
@@ -360,18 +76,18 @@ static cuvet_status colour_all(shared_plan *shared)
     bool ok = true;
 
     for (uint32_t i = 0; i < shared->var.count && ok; i++)
-        ok = cv_u32s_push(mem(shared), &order, i);
-    ok = ok && cv_list_sort(mem(shared), &order, by_size, shared, true);
+        ok = cv_u32s_push(cv_shared_mem(shared), &order, i);
+    ok = ok && cv_list_sort(cv_shared_mem(shared), &order, by_size, shared, true);
     for (uint64_t i = 0; i < order.count && ok && st == CUVET_OK; i++) {
         cv_id id = *cv_u32s_at(&order, i);
         const shared_var *var = vars_at(&shared->var, id);
 
         if (var->n_kernels == 1)
-            ok = cv_u32s_push(mem(shared), &kernels_at(&shared->kernel, var->last)->own, var->sym);
+            ok = cv_u32s_push(cv_shared_mem(shared), &kernels_at(&shared->kernel, var->last)->own, var->sym);
         else
             st = paint(shared, id);
     }
-    cv_u32s_free(mem(shared), &order);
+    cv_u32s_free(cv_shared_mem(shared), &order);
     return ok ? st : cv_l_nomem(shared->view);
 }
 
@@ -406,7 +122,7 @@ static bool by_align(void *user, uint32_t left, uint32_t right)
 
 static bool place_own(shared_plan *shared, shared_kernel *kernel)
 {
-    if (!cv_list_sort(mem(shared), &kernel->own, by_align, shared, false))
+    if (!cv_list_sort(cv_shared_mem(shared), &kernel->own, by_align, shared, false))
         return false;
     for (uint64_t i = 0; i < kernel->own.count; i++) {
         const cv_isym *sym = cv_l_isym(shared->view, *cv_u32s_at(&kernel->own, i));
@@ -428,7 +144,7 @@ static void place_arrays(shared_plan *shared)
 
         if (kernel->unit == CV_NONE)
             continue;
-        unit = units_at(&shared->unit, find_unit(shared, kernel->unit));
+        unit = units_at(&shared->unit, cv_shared_find_unit(shared, kernel->unit));
         unit->off = cv_max(unit->off, kernel->end ? cv_sat_align(kernel->end, unit->align) : 0);
         unit->reached = true;
     }
@@ -438,7 +154,7 @@ static void place_arrays(shared_plan *shared)
 
         if (kernel->unit == CV_NONE)
             continue;
-        unit = units_at(&shared->unit, find_unit(shared, kernel->unit));
+        unit = units_at(&shared->unit, cv_shared_find_unit(shared, kernel->unit));
         kernel->end = unit->off;
         kernel->align = cv_max(kernel->align, unit->align);
     }
@@ -447,7 +163,7 @@ static void place_arrays(shared_plan *shared)
 
         if (*cv_u32s_at(&shared->arrays, i) == 0)
             continue;
-        unit = units_at(&shared->unit, find_unit(shared, *cv_u32s_at(&shared->arrays, i) - 1));
+        unit = units_at(&shared->unit, cv_shared_find_unit(shared, *cv_u32s_at(&shared->arrays, i) - 1));
         cv_l_fn_memory(shared->view, i)->extern_off =
             unit->reached ? unit->off : UINT64_MAX; /* nobody gets there */
     }
@@ -497,16 +213,10 @@ static void finish_kernel(shared_plan *shared, shared_kernel *kernel)
 static cuvet_status lay_out(shared_plan *shared)
 {
     const cv_view_shared_memory *view = shared->view;
-    cuvet_status st = list_kernels(shared);
+    cuvet_status st = cv_shared_find_uses(shared);
     cv_id debug = cv_l_find_osec(view, ".nv_debug.shared");
 
     shared->has_array = debug != CV_NONE && cv_l_osec(view, debug)->extern_array;
-    if (st == CUVET_OK)
-        st = find_uses(shared);
-    if (st == CUVET_OK)
-        st = list_variables(shared);
-    if (st == CUVET_OK)
-        st = find_reach(shared);
     if (st == CUVET_OK)
         st = colour_all(shared);
     if (st != CUVET_OK)
@@ -556,17 +266,17 @@ static bool begin(shared_plan *shared)
     cv_part_memory *memory = view->memory;
     uint64_t symbols = any_shared(view) ? view->inputs->isym.count : 0;
 
-    if (!cv_shared_places_room(mem(shared), &memory->shared, symbols) ||
-        !cv_fn_memories_room(mem(shared), &memory->fn, view->functions->fn.count))
+    if (!cv_shared_places_room(cv_shared_mem(shared), &memory->shared, symbols) ||
+        !cv_fn_memories_room(cv_shared_mem(shared), &memory->fn, view->functions->fn.count))
         return false;
     while (memory->shared.count < symbols)
-        if (!cv_shared_places_push(mem(shared), &memory->shared, NOWHERE))
+        if (!cv_shared_places_push(cv_shared_mem(shared), &memory->shared, NOWHERE))
             return false;
     while (memory->fn.count < view->functions->fn.count)
-        if (!cv_fn_memories_push(mem(shared), &memory->fn, NOTHING))
+        if (!cv_fn_memories_push(cv_shared_mem(shared), &memory->fn, NOTHING))
             return false;
-    return cv_u32s_fill(mem(shared), &shared->uses, cv_max(view->functions->fn.count, 1)) &&
-           cv_u32s_fill(mem(shared), &shared->arrays, cv_max(view->functions->fn.count, 1));
+    return cv_u32s_fill(cv_shared_mem(shared), &shared->uses, cv_max(view->functions->fn.count, 1)) &&
+           cv_u32s_fill(cv_shared_mem(shared), &shared->arrays, cv_max(view->functions->fn.count, 1));
 }
 
 cuvet_status cv_stage_shared_memory(const cv_view_shared_memory *view)
@@ -584,19 +294,19 @@ cuvet_status cv_stage_shared_memory(const cv_view_shared_memory *view)
     if (st == CUVET_OK && !view->options->relocatable)
         cv_shared_place_reserved(view);
     for (uint64_t i = 0; i < shared.kernel.count; i++) {
-        cv_u32s_free(mem(&shared), &kernels_at(&shared.kernel, i)->own);
-        cv_u32s_free(mem(&shared), &kernels_at(&shared.kernel, i)->used);
+        cv_u32s_free(cv_shared_mem(&shared), &kernels_at(&shared.kernel, i)->own);
+        cv_u32s_free(cv_shared_mem(&shared), &kernels_at(&shared.kernel, i)->used);
     }
-    kernels_free(mem(&shared), &shared.kernel);
-    vars_free(mem(&shared), &shared.var);
-    items_free(mem(&shared), &shared.item);
-    colours_free(mem(&shared), &shared.colour);
-    units_free(mem(&shared), &shared.unit);
-    cv_u32s_free(mem(&shared), &shared.uses);
-    cv_u32s_free(mem(&shared), &shared.user);
-    cv_u32s_free(mem(&shared), &shared.var_of);
-    cv_u32s_free(mem(&shared), &shared.order);
-    cv_u32s_free(mem(&shared), &shared.arrays);
+    kernels_free(cv_shared_mem(&shared), &shared.kernel);
+    vars_free(cv_shared_mem(&shared), &shared.var);
+    items_free(cv_shared_mem(&shared), &shared.item);
+    colours_free(cv_shared_mem(&shared), &shared.colour);
+    units_free(cv_shared_mem(&shared), &shared.unit);
+    cv_u32s_free(cv_shared_mem(&shared), &shared.uses);
+    cv_u32s_free(cv_shared_mem(&shared), &shared.user);
+    cv_u32s_free(cv_shared_mem(&shared), &shared.var_of);
+    cv_u32s_free(cv_shared_mem(&shared), &shared.order);
+    cv_u32s_free(cv_shared_mem(&shared), &shared.arrays);
     return st;
 }
 

@@ -9,7 +9,7 @@
 START_TEST(who_tells)
 {
     static const struct {
-        cv_lhost program, library;
+        cv_lhost program, system;
         bool told;
     } ROWS[] = {
         { { .object = true, .lists = true, .n_refs = 1 },
@@ -34,7 +34,7 @@ START_TEST(who_tells)
         cv_mem_init(&mem, NULL, CV_MIB);
         cv_hosts_init(&hosts, 1, 2);
         ck_assert(cv_lhosts_push(&mem, &hosts.host, ROWS[i].program));
-        ck_assert(cv_lhosts_push(&mem, &hosts.host, ROWS[i].library));
+        ck_assert(cv_lhosts_push(&mem, &hosts.host, ROWS[i].system));
         ck_assert(cv_u32s_push(&mem, &hosts.kernel, 0));
         told = cv_hosts_tell_kernels(&hosts);
         cv_hosts_free(&mem, &hosts);

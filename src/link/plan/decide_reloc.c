@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What becomes of one relocation: what its symbol is to the link, what the table of relocations says is done
+ * with such a one, and the fields that this writes. */
+#include "base/arith.h"
+#include "link/plan/reloc_table.h"
+#include "link/plan/scan_relocs.h"
+
+static void field(cv_fix *fix, unsigned pos, unsigned bits, uint64_t value, bool add)
+{
+    cv_field field = { (uint8_t)pos, (uint8_t)bits, add, false, false, value };
+
+    CV_ARRAY_SET(fix->field, fix->count, field);
+    fix->count++;
+}
+
+static uint64_t ones(unsigned bits)
+{
+    return bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+}
+
+bool cv_link_field(cv_fix *fix, uint32_t type, cv_reloc_use use, uint64_t value, uint64_t bank, bool add)
+{
+    const cv_reloc_facts *facts = cv_reloc_of(type);
+    cv_field *last;
+
+    if (!cv_reloc_has(facts, use))
+        return false;
+    field(fix, facts->pos, facts->bits, value >> facts->shift, add);
+    last = CV_ARRAY_AT(fix->field, fix->count - 1);
+    last->part = cv_reloc_has(facts, CV_USE_PART);
+    if (last->part)
+        last->value &= ones(facts->bits);
+    else
+        last->cut = (value & ones(facts->shift)) != 0;
+    if (use == CV_USE_BANK && cv_reloc_has(facts, CV_USE_NUMBER)) /* the instruction has a place for it */
+        field(fix, CV_R_NUMBER_POS, CV_R_NUMBER_BITS, bank, false);
+    return true;
+}
+
+static const cv_sec *section_of(const cv_check_scan_relocs *view, const cv_isym *sym)
+{
+    return cv_cubin_sec(&cv_l_obj(view, sym->obj)->cubin, cv_l_isec(view, sym->sec)->index);
+}
+
+static bool in_bank(const cv_sec *sec)
+{
+    return sec->role == CV_ROLE_CONSTANT || sec->role == CV_ROLE_CONSTANT_FN;
+}
+
+typedef struct relocate_job {
+    const cv_check_scan_relocs *view;
+    const cv_irel *rel;
+    const cv_reloc_facts *facts; /* of its type */
+    const cv_isym *sym;
+    const cv_osym *osym; /* NULL: none */
+    const cv_osec *target;
+    bool rela;
+    uint64_t addend; /* 0 for REL */
+    bool dead;       /* its symbol is a function that nothing reaches */
+    cv_fix *fix;
+    /* Of its symbol: what is written for it, and of a section where it begins now. */
+    cv_reloc_use use;
+    uint64_t value, bank, moved;
+} relocate_job;
+
+/* Offset in a constant bank, where the symbol is in one. */
+static bool constant(const relocate_job *job, uint64_t *value, uint64_t *bank)
+{
+    const cv_isym *sym = job->sym, *winner;
+
+    if (sym->sec != CV_NONE && cv_l_became(job->view, sym->sec)->table) {
+        *bank = 2;
+        *value = cv_l_bank_off(job->view, sym->sec) + sym->value;
+        return true;
+    }
+    if (cv_l_type(sym) == CV_STT_SECTION && sym->sec != CV_NONE && in_bank(section_of(job->view, sym))) {
+        *bank = section_of(job->view, sym)->bank;
+        *value = cv_l_became(job->view, sym->sec)->base;
+        return true;
+    }
+    if (!cv_l_is_constant(sym) || !job->osym || job->osym->sec == CV_NONE)
+        return false;
+    winner = cv_l_isym(job->view, cv_l_canon(job->view, (cv_id)(job->rel->sym)));
+    if (winner->sec == CV_NONE)
+        return false;
+    *bank = section_of(job->view, winner)->bank;
+    *value = cv_l_bind(sym) == CV_STB_LOCAL ? cv_l_became(job->view, sym->sec)->base + sym->value
+                                            : job->osym->value;
+    return true;
+}
+
+static uint64_t shared_offset(const relocate_job *job, const cv_isym *sym)
+{
+    uint64_t off = job->target->fn == CV_NONE ? 0 : cv_l_fn_memory(job->view, job->target->fn)->extern_off;
+
+    if (job->view->options->relocatable)
+        return sym->value;
+    if (cv_l_shared(job->view, sym->id)->placed)
+        return cv_l_shared(job->view, sym->id)->off;
+    if (sym->sec != CV_NONE)
+        return 0;
+    if (off == UINT64_MAX && job->view->options->debug) /* where no kernel gets to */
+        off = cv_l_shared(job->view, cv_l_mean(job->view, sym->name)->first)->off;
+    return off;
+}
+
+bool cv_link_is_dead(const cv_check_scan_relocs *view, const cv_osym *osym)
+{
+    return osym && osym->fn != CV_NONE && !cv_l_fn_calls(view, osym->fn)->live;
+}
+
+/* A weak variable may lose against one of a later link: its place is not known, which the reference minds as
+ * well. */
+static bool may_lose(const relocate_job *job)
+{
+    return job->view->options->relocatable && cv_l_bind(job->sym) != CV_STB_LOCAL &&
+           cv_l_bind(cv_l_isym(job->view, cv_l_canon(job->view, job->rel->sym))) == CV_STB_WEAK;
+}
+
+/* A section that the link puts together itself, without a place in memory. */
+static bool in_debug_section(const relocate_job *job)
+{
+    cv_id out = job->sym->sec == CV_NONE ? CV_NONE : cv_l_became(job->view, job->sym->sec)->out;
+
+    return out != CV_NONE && cv_l_osec(job->view, out)->group == CV_G_DEBUG;
+}
+
+static bool in_shared_section(const relocate_job *job)
+{
+    cv_role role = job->sym->sec != CV_NONE ? section_of(job->view, job->sym)->role : CV_ROLE_NONE;
+
+    return role == CV_ROLE_SHARED_FN || role == CV_ROLE_NV_DEBUG_SHARED;
+}
+
+/* What debug data says of a shared variable without a place: all ones; of an array where its first one is.
+ * Its symbol counts what is reserved, the addend that the compiler wrote has that already. */
+static uint64_t shown_offset(const relocate_job *job, const cv_isym *sym)
+{
+    if (cv_l_shared(job->view, sym->id)->placed)
+        return cv_l_shared(job->view, sym->id)->off;
+    return sym->sec == CV_NONE && job->view->options->debug && job->osym
+               ? cv_l_shared(job->view, cv_l_mean(job->view, job->osym->name)->first)->off
+               : UINT64_MAX;
+}
+
+/* A texture, a shared variable without a place or without a symbol, or what is counted in a table that is not
+ * there. */
+static bool names_nothing(const relocate_job *job)
+{
+    const cv_isym *canon = cv_l_isym(job->view, cv_l_canon(job->view, job->rel->sym));
+
+    if (cv_reloc_has(job->facts, CV_USE_TABLE) || cv_l_is_texture(job->sym))
+        return true;
+    if (!cv_l_is_shared(job->sym) || (canon->sec != CV_NONE && job->view->options->relocatable))
+        return false;
+    if (canon->sec != CV_NONE)
+        return !cv_l_shared(job->view, canon->id)->placed;
+    /* an array has its place with the kernels that get there; elsewhere it is its symbol, where that stays */
+    return job->target->fn == CV_NONE ||
+           cv_l_fn_memory(job->view, job->target->fn)->extern_off != UINT64_MAX ||
+           cv_l_out_of(job->view, job->sym->id) == CV_NONE ||
+           cv_out_drops(CV_KEEP_FACTS(job->view), cv_l_out_of(job->view, job->sym->id));
+}
+
+static cv_reloc_class left_alone(const relocate_job *job)
+{
+    bool function = cv_l_type(job->sym) == CV_STT_FUNC;
+
+    if (job->view->options->relocatable)
+        return function ? CV_CLASS_LATER_FUNCTION : CV_CLASS_LATER;
+    return function ? CV_CLASS_FUNCTION : CV_CLASS_ADDRESS;
+}
+
+static cv_reloc_class offset_in(relocate_job *job, cv_reloc_class class, uint64_t value)
+{
+    job->use = CV_USE_OFFSET;
+    job->value = value;
+    return class;
+}
+
+/* A shared variable or array. */
+static cv_reloc_class shared_variable(relocate_job *job)
+{
+    const cv_isym *canon = cv_l_isym(job->view, cv_l_canon(job->view, job->rel->sym));
+    bool debug = job->target->group == CV_G_DEBUG;
+    uint64_t value = shared_offset(job, canon);
+
+    if (job->view->options->relocatable) {
+        if (!job->view->options->compat || (canon->sec == CV_NONE && !debug) || may_lose(job))
+            return left_alone(job);
+        value = canon->sec == CV_NONE ? 0 : value;
+    } else if (debug) {
+        value = shown_offset(job, canon);
+    }
+    return offset_in(job, CV_CLASS_SHARED, value);
+}
+
+/* A variable in the shared memory of the system. */
+static cv_reloc_class reserved_variable(relocate_job *job)
+{
+    const cv_isym *canon = cv_l_isym(job->view, cv_l_canon(job->view, job->rel->sym));
+
+    if (job->view->options->relocatable)
+        return left_alone(job);
+    return offset_in(job, cv_l_shared(job->view, canon->id)->placed ? CV_CLASS_SHARED : CV_CLASS_NO_PLACE,
+                     cv_l_shared(job->view, canon->id)->off);
+}
+
+static cv_reloc_class constant_or_address(relocate_job *job)
+{
+    if (may_lose(job) || !constant(job, &job->value, &job->bank))
+        return left_alone(job);
+    job->use = CV_USE_BANK;
+    return CV_CLASS_CONSTANT;
+}
+
+/* A variable that has no place as an address: in no section at all, in shared memory, in a bank. */
+static cv_reloc_class variable(relocate_job *job)
+{
+    bool later = job->view->options->relocatable && !job->view->options->compat;
+
+    if (cv_l_is_nowhere(job->sym)) {
+        if (later && cv_link_is_bank_size(job->view, job->sym)) /* the bank may grow */
+            return left_alone(job);
+        return offset_in(job, CV_CLASS_UNDEFINED_LOCAL, cv_link_nowhere(job->view, job->sym));
+    }
+    if (cv_l_is_reserved(job->sym))
+        return reserved_variable(job);
+    if (cv_l_is_shared(job->sym))
+        return shared_variable(job);
+    return later && cv_l_is_constant(job->sym) ? left_alone(job) : constant_or_address(job);
+}
+
+/* The begin of an input's section, in that of the output. */
+static cv_reloc_class section(relocate_job *job)
+{
+    uint64_t base = job->sym->sec == CV_NONE ? 0 : cv_l_became(job->view, job->sym->sec)->base;
+
+    if (in_debug_section(job))
+        return offset_in(job, CV_CLASS_DEBUG_SECTION, base);
+    if (!job->view->options->relocatable &&
+        in_shared_section(job)) /* its variables do not stay beside each other */
+        return CV_CLASS_NO_PLACE;
+    if (!job->view->options->relocatable || job->view->options->compat || job->sym->sec == CV_NONE ||
+        !in_bank(section_of(job->view, job->sym)))
+        return constant_or_address(job);
+    job->moved = base; /* a later link counts from there */
+    job->bank = section_of(job->view, job->sym)->bank;
+    return base != 0 && !job->rela ? CV_CLASS_LATER_BANK : CV_CLASS_LATER;
+}
+
+/* What the symbol of a relocation is to the link. */
+static cv_reloc_class classify(relocate_job *job)
+{
+    if (job->dead)
+        return CV_CLASS_DEAD;
+    if (cv_reloc_has(job->facts, CV_USE_TABLE) &&
+        cv_span_eq_str(cv_l_text(job->view, job->sym->name), "__UFT_OFFSET"))
+        return CV_CLASS_NO_TABLE; /* which the link does not make */
+    switch (cv_l_type(job->sym)) {
+    case CV_STT_SECTION: return section(job);
+    case CV_STT_OBJECT:
+    case CV_STT_CUDA_OBJECT: return variable(job);
+    case CV_STT_CUDA_TEXTURE:
+    case CV_STT_CUDA_SAMPLER:
+    case CV_STT_CUDA_SURFACE:
+        if (job->view->options->relocatable || !job->osym || !job->osym->has_slot)
+            return constant_or_address(job);
+        job->use = CV_USE_SLOT;
+        job->value = job->osym->slot;
+        return CV_CLASS_SLOT;
+    default: return constant_or_address(job);
+    }
+}
+
+/* What the table says is done. @return false: refused. */
+static bool decide_one(relocate_job *job)
+{
+    uint32_t type = job->rel->type;
+    cv_fix *fix = job->fix;
+
+    switch (cv_reloc_action_of(type, classify(job))) {
+    case CV_RELOC_KEEP:
+        fix->keep = true;
+        fix->addend = job->rela ? job->moved : 0;
+        return true;
+    case CV_RELOC_ADD:
+        fix->keep = true;
+        return cv_link_field(fix, type, CV_USE_OFFSET, job->moved, 0, true) ||
+               cv_link_field(fix, type, CV_USE_BANK, job->moved, job->bank, true);
+    case CV_RELOC_APPLY:
+        return cv_link_field(fix, type, job->use, cv_wrap_add(job->value, job->addend), job->bank,
+                             !job->rela && job->use != CV_USE_SLOT);
+    case CV_RELOC_CLEAR: field(fix, 0, 64, 0, false); return true;
+    case CV_RELOC_DROP: return true;
+    case CV_RELOC_REFUSE:
+    default: return false;
+    }
+}
+
+/* Types that name memory of either kind become plain addresses. */
+static uint32_t final_type(const relocate_job *job)
+{
+    return job->view->options->relocatable || job->facts->final == 0 ? job->rel->type : job->facts->final;
+}
+
+bool cv_link_fix(const cv_check_scan_relocs *view, const cv_irel *irel, const cv_osec *osec, cv_fix *fix)
+{
+    cv_id out;
+    relocate_job job = { .view = view,
+                         .rel = irel,
+                         .facts = cv_reloc_of(irel->type),
+                         .sym = cv_l_isym(view, irel->sym),
+                         .target = cv_l_osec(view, osec->target),
+                         .fix = fix };
+    bool known = true;
+
+    *fix = (cv_fix){ .type = irel->type };
+    out = irel->osym != CV_NONE ? irel->osym : cv_l_out_of(view, job.sym->id);
+    job.osym = out == CV_NONE ? NULL : cv_l_osym(view, out);
+    job.dead = cv_link_is_dead(view, job.osym);
+    job.rela = osec->type == CV_SHT_RELA;
+    job.addend = job.rela ? (uint64_t)irel->addend : 0;
+    if (irel->target == CV_NONE)
+        fix->keep = !job.dead; /* the link made it */
+    else if (job.target->group == CV_G_CODE && !cv_l_fn_calls(view, job.target->fn)->live)
+        return true; /* the code goes */
+    else
+        known = decide_one(&job);
+    fix->dead = job.dead;
+    fix->type = final_type(&job);
+    fix->resolved = !fix->keep && !fix->dead && !cv_l_is_nowhere(job.sym) && !names_nothing(&job) &&
+                    (cv_l_has(view, CV_GEN_RESOLVED_ALL) || cv_l_is_shared(job.sym)) &&
+                    !cv_reloc_has(job.facts, CV_USE_DROPS | CV_USE_CLEARS);
+    return known;
+}
+
+/* Do the values fit, as numbers with or without a sign? Where the field holds the addend, that counts. */
+bool cv_link_fits(const cv_fix *fix, cv_span body, uint64_t off)
+{
+    for (unsigned i = 0; i < fix->count; i++) {
+        const cv_field *field = &CV_ARRAY_GET(fix->field, i);
+        uint64_t value = field->value, old = 0,
+                 end = cv_sat_add(off, ((uint64_t)field->pos + field->bits + 7) / 8);
+
+        if (end > body.len || field->cut || field->bits == 0)
+            return false;
+        for (unsigned k = 0; field->add && k < field->bits; k++)
+            old |= (uint64_t)(cv_u8_at(body, off + (field->pos + k) / 8) >> (field->pos + k) % 8 & 1) << k;
+        if (field->part && old != 0) /* the sum of a part is none of the sum */
+            return false;
+        value = cv_wrap_add(value, old);
+        if (field->bits < 64 && value >> field->bits != 0 &&
+            value < UINT64_MAX - (UINT64_C(1) << (field->bits - 1)) + 1)
+            return false;
+    }
+    return true;
+}
