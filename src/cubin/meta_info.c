@@ -4,8 +4,6 @@
 
 #include "format/tlv/attr.h"
 
-#define REGS_MAX 255u
-
 /* One section while its records are read. */
 typedef struct info_section {
     cv_ctx *ctx;
@@ -111,7 +109,7 @@ static void take_size(const info_section *info, const cv_tlv *tlv)
     *mark |= bit;
     if (bit != CV_META_REGCOUNT)
         return;
-    *mark |= (value & REGS_MAX) << CV_META_REGS;
+    *mark |= (value & CV_REGISTERS_MOST) << CV_META_REGS;
 }
 
 static void check_funcs(const info_section *info, const cv_tlv *tlv)
@@ -436,7 +434,7 @@ static void check_mark(cv_ctx *ctx, const cv_cubin *cubin, uint64_t index, const
 {
     uint32_t sym =
         sec->role == CV_ROLE_CAPMERC_TEXT ? sec->header.info : cv_elf_code_symbol(sec->header.info);
-    uint32_t regs = mark >> CV_META_REGS & REGS_MAX;
+    uint32_t regs = mark >> CV_META_REGS & CV_REGISTERS_MOST;
 
     if (!(mark & CV_META_FRAME))
         missing(ctx, index, cubin, CV_R_TLV_NO_FRAME, sym, CV_ATTR_FRAME_SIZE);
@@ -463,7 +461,7 @@ void cv_meta_check_marks(cv_ctx *ctx, cv_cubin *cubin, bool merc, const cv_u32s 
         /* A function that is none is a finding of the pairs. */
         if (sec->role == role && sym < marks->count &&
             cv_meta_sym_type(merc ? cubin->merc_symtab : cubin->symtab, sym) == CV_STT_FUNC) {
-            sec->regs = *cv_u32s_get(marks, sym) >> CV_META_REGS & REGS_MAX;
+            sec->regs = *cv_u32s_get(marks, sym) >> CV_META_REGS & CV_REGISTERS_MOST;
             check_mark(ctx, cubin, i, sec, *cv_u32s_get(marks, sym));
         }
     }

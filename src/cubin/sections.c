@@ -14,7 +14,6 @@ typedef enum info_kind {
     INFO_COMPAT
 } info_kind;
 enum { FRAME_WORD = 4, ENTSIZE_HABIT = 8 }; /* entries of .debug_frame; see CV-ELF-111 */
-enum { BARRIERS_MOST = 16 };
 enum { PROP_NONE = 0, PROP_ONCE = 1, PROP_BANK = 2, PROP_LOOSE = 4 };
 
 const cv_section_facts CV_SECTION_FACTS[CV_N_ROLES] = {
@@ -237,8 +236,8 @@ static void check_room(cv_ctx *ctx, const cv_cubin *cubin, uint64_t index, const
     if ((sec->role == CV_ROLE_CONSTANT || sec->role == CV_ROLE_CONSTANT_FN) &&
         sec->header.size > CV_BANK_MOST)
         cv_sec_report(ctx, cubin, index, CV_R_SEC_BANK_SIZE, CV_SH_SIZE, sec->header.size, CV_BANK_MOST);
-    if (cubin->legacy && sec->role == CV_ROLE_TEXT && barriers > BARRIERS_MOST)
-        cv_sec_report(ctx, cubin, index, CV_R_TEXT_BARRIERS, CV_SH_FLAGS, barriers, BARRIERS_MOST);
+    if (cubin->legacy && sec->role == CV_ROLE_TEXT && barriers > CV_BARRIERS_MOST)
+        cv_sec_report(ctx, cubin, index, CV_R_TEXT_BARRIERS, CV_SH_FLAGS, barriers, CV_BARRIERS_MOST);
 }
 
 static void check_convention(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, const cv_sec *sec)

@@ -45,7 +45,7 @@ static bool begins_like_code(cuvet_kind type)
 /* An ELF for no machine that has device code, but in its manner. */
 static bool is_strange(cuvet_kind type, cv_span body)
 {
-    uint8_t osabi = cv_u8_at(body, 7);
+    uint8_t osabi = cv_u8_at(body, CV_EI_OSABI);
 
     return type == CUVET_K_HOST_ELF && (osabi == CV_OSABI_CUDA || osabi == CV_OSABI_LEGACY);
 }

@@ -10,7 +10,7 @@
 #include "intake/probe.h"
 
 /* Bytes of a device ELF that are looked at before it is read: its machine is among them. */
-enum { HEAD = 64, MACHINE_AT = 18 };
+enum { HEAD = 64 };
 
 /* Room that each piece asks for before anything is done with it. */
 enum { MOST_EVENTS = 4 };
@@ -382,7 +382,7 @@ static bool look_at_head(file_at_hand *file, const cuvet_source *src, bool *devi
         cv_u32_at(bytes, 0) != CV_ELF_MAGIC)
         return false;
     known->status = cv_classify_look(bytes, sizeof(head), 0, &known->content, &known->why);
-    *device = cv_u16_at(bytes, MACHINE_AT) == CV_EM_CUDA;
+    *device = cv_u16_at(bytes, cv_elf_ehdr_at(false, CV_EH_MACHINE)) == CV_EM_CUDA;
     return true;
 }
 

@@ -2,8 +2,6 @@
 /* Stage verify: what comes out is what was asked for, and the program that went in. */
 #include "finalize/job.h"
 
-enum { ABI_AT = 7 }; /* e_ident: OSABI, and the version of the ABI behind it */
-
 static cuvet_status report_wrong(cv_final_job *job, cv_ehdr_field field, uint64_t got, uint64_t want)
 {
     return cv_final_refuse(job, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_HEADER,
@@ -15,7 +13,7 @@ static cuvet_status check_header(cv_final_job *job)
     const cv_cubin *first = &job->cubin, *second = &job->result;
 
     if (second->header.osabi != first->header.osabi || second->header.abiversion != first->header.abiversion)
-        return cv_final_refuse(job, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_HEADER, ABI_AT,
+        return cv_final_refuse(job, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_FINAL_OUTPUT_HEADER, CV_EI_OSABI,
                                (uint64_t)second->header.osabi << 8 | second->header.abiversion,
                                (uint64_t)first->header.osabi << 8 | first->header.abiversion);
     if (second->header.type != first->header.type)

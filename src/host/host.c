@@ -38,22 +38,25 @@ cuvet_status cv_host_header(cv_host_read_ctx *reader, uint64_t index, cv_elf_sec
 /* The file header. *usable: there is more to read. */
 static cuvet_status read_header(cv_host_read_ctx *reader, bool *usable)
 {
-    cuvet_status status = cv_host_load(reader, &reader->part, 0, cv_min(reader->size, 64));
+    cuvet_status status =
+        cv_host_load(reader, &reader->part, 0, cv_min(reader->size, cv_elf_ehdr_size(false)));
     cv_span head = reader->part.span;
-    uint8_t class = cv_u8_at(head, 4), data = cv_u8_at(head, 5), version = cv_u8_at(head, 6);
+    uint8_t class = cv_u8_at(head, CV_EI_CLASS), data = cv_u8_at(head, CV_EI_DATA),
+            version = cv_u8_at(head, CV_EI_VERSION);
 
     if (status != CUVET_OK)
         return status;
-    if (head.len < 16) {
-        cv_report(reader->ctx, CV_R_HOST_TRUNCATED, head.off, head.len, head.len, 64);
-    } else if ((class != 1 && class != 2) || (data != 1 && data != 2) || version != 1) {
-        cv_report(reader->ctx, CV_R_HOST_IDENT, head.off + 4, 3,
+    if (head.len < CV_EI_SIZE) {
+        cv_report(reader->ctx, CV_R_HOST_TRUNCATED, head.off, head.len, head.len, cv_elf_ehdr_size(false));
+    } else if ((class != CV_ELF_CLASS32 && class != CV_ELF_CLASS64) ||
+               (data != CV_ELF_LITTLE && data != CV_ELF_BIG) || version != CV_ELF_VERSION) {
+        cv_report(reader->ctx, CV_R_HOST_IDENT, head.off + CV_EI_CLASS, 3,
                   (uint64_t) class << 16 | (uint64_t)data << 8 | version, 0);
-    } else if (data == 2) {
-        cv_report(reader->ctx, CV_R_HOST_BIG_ENDIAN, head.off + 5, 1, data, 1);
+    } else if (data == CV_ELF_BIG) {
+        cv_report(reader->ctx, CV_R_HOST_BIG_ENDIAN, head.off + CV_EI_DATA, 1, data, CV_ELF_LITTLE);
     } else if (!cv_elf_peek(head, &reader->header)) {
         cv_report(reader->ctx, CV_R_HOST_TRUNCATED, head.off, head.len, head.len,
-                  cv_elf_ehdr_size(class == 1));
+                  cv_elf_ehdr_size(class == CV_ELF_CLASS32));
     } else {
         *usable = true;
         reader->host->is32 = reader->header.is32;

@@ -20,8 +20,6 @@
 /* Blocks behind a module: names and symbols. */
 #define BLOCKS_MAX 8u
 
-#define LTOIR_SM   0x1Au /* SM number times 10, 16 bits */
-
 /* More and more of the beginning, until the triple is found. */
 static cuvet_status read_head(const cv_ir *ir, cv_bc *bitcode)
 {
@@ -81,11 +79,11 @@ cuvet_status cv_ir_bitcode(const cv_ir *ir, cv_mem *mem, cv_u8s *triple)
 
 cuvet_status cv_ir_ltoir(const cv_ir *ir, uint32_t *sm)
 {
-    cuvet_status status = cv_block_load(ir->ctx, ir->head, ir->src, ir->off, cv_min(ir->size, LTOIR_SM + 2));
+    cuvet_status status = cv_block_load(ir->ctx, ir->head, ir->src, ir->off, cv_min(ir->size, HEAD));
 
     if (status != CUVET_OK)
         return status;
-    *sm = cv_u16_at(ir->head->span, LTOIR_SM) / 10u;
+    *sm = (uint32_t)(cv_fatbin_get(ir->head->span, CV_FB_FIELD_LTOIR_ARCH_TENTHS) / 10);
     cv_report(ir->ctx, CV_R_BC_LTOIR, ir->off, ir->size, ir->size, 0);
     return CUVET_OK;
 }

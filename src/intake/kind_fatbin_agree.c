@@ -96,7 +96,8 @@ void cv_agree_elf(cv_ctx *ctx, const cv_fatbin_member *member, uint64_t head, co
     if (member->arch != cubin->sm)
         cv_report(ctx, CV_R_AGREE_ARCH, head + CV_FB_AT_MEMBER_ARCH, 4, member->arch, cubin->sm);
     if (member->minor != cubin->header.abiversion || member->major != 1)
-        cv_report(ctx, CV_R_AGREE_VERSION, head + 0x18, 4, member->minor, cubin->header.abiversion);
+        cv_report(ctx, CV_R_AGREE_VERSION, head + CV_FB_AT_MEMBER_MINOR, 4, member->minor,
+                  cubin->header.abiversion);
     if (capsule != cubin->flag_capsule)
         cv_report(ctx, CV_R_AGREE_CAPSULE, head + CV_FB_AT_MEMBER_FLAGS, 8, capsule, cubin->flag_capsule);
     if (cubin->compat_accel_known && accel != cubin->compat_accel)
@@ -121,7 +122,7 @@ void cv_agree_ptx(cv_ctx *ctx, const cv_fatbin_member *member, uint64_t head, co
 
     agree_age(ctx, member, head, version <= CV_FATBIN_OLD_FLAGS_PTX, version <= CV_FATBIN_EMPTY_IDENT_PTX);
     if (version != header)
-        cv_report(ctx, CV_R_AGREE_PTX_VERSION, head + 0x18, 4, version, header);
+        cv_report(ctx, CV_R_AGREE_PTX_VERSION, head + CV_FB_AT_MEMBER_MINOR, 4, version, header);
     if (ptx->target != member->arch)
         cv_report(ctx, CV_R_AGREE_PTX_ARCH, head + CV_FB_AT_MEMBER_ARCH, 4, ptx->target, member->arch);
     if (ptx->suffix_known && ptx->suffix != flag_suffix(member->flags))
@@ -142,8 +143,10 @@ void cv_agree_ptx(cv_ctx *ctx, const cv_fatbin_member *member, uint64_t head, co
 
 void cv_agree_ltoir(cv_ctx *ctx, const cv_fatbin_member *member, uint64_t head, cv_span blob)
 {
-    uint64_t version = (uint64_t)cv_u8_at(blob, 4) * 100 + cv_u8_at(blob, 5);
+    uint64_t version =
+        cv_fatbin_get(blob, CV_FB_FIELD_LTOIR_MAJOR) * 100 + cv_fatbin_get(blob, CV_FB_FIELD_LTOIR_MINOR);
     uint64_t header = (uint64_t)member->major * 100 + member->minor;
+    uint64_t tenths = cv_fatbin_get(blob, CV_FB_FIELD_LTOIR_ARCH_TENTHS);
 
     if (cv_u32_at(blob, 0) != CV_LTOIR_MAGIC) {
         cv_report(ctx, CV_R_AGREE_LTOIR_MAGIC, blob.off, cv_min(blob.len, 4), cv_u32_at(blob, 0),
@@ -151,8 +154,8 @@ void cv_agree_ltoir(cv_ctx *ctx, const cv_fatbin_member *member, uint64_t head, 
         return;
     }
     if (version != header)
-        cv_report(ctx, CV_R_AGREE_LTOIR_VERSION, head + 0x18, 4, version, header);
-    if (cv_u16_at(blob, 0x1A) != (uint64_t)member->arch * 10)
-        cv_report(ctx, CV_R_AGREE_LTOIR_ARCH, head + CV_FB_AT_MEMBER_ARCH, 4, cv_u16_at(blob, 0x1A),
+        cv_report(ctx, CV_R_AGREE_LTOIR_VERSION, head + CV_FB_AT_MEMBER_MINOR, 4, version, header);
+    if (tenths != (uint64_t)member->arch * 10)
+        cv_report(ctx, CV_R_AGREE_LTOIR_ARCH, head + CV_FB_AT_MEMBER_ARCH, 4, tenths,
                   (uint64_t)member->arch * 10);
 }

@@ -9,8 +9,6 @@
 
 struct cv_examine_job;
 
-#define CV_LTOIR_MAGIC UINT32_C(0x7F4E43ED)
-
 /* One member (kind_fatbin_load.c). */
 void cv_fatbin_examine(struct cv_examine_job *job);
 /* 'head' is the offset of the member header in the file: where the findings point. */

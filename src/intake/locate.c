@@ -6,22 +6,26 @@
 
 static bool is_elf(cv_span head)
 {
-    return head.len >= 20 && cv_u32_at(head, 0) == CV_ELF_MAGIC;
+    return head.len >= cv_elf_ehdr_at(false, CV_EH_VERSION) && cv_u32_at(head, 0) == CV_ELF_MAGIC;
 }
 
 bool cv_locate_is_device(cv_span head)
 {
     /* The byte order field is not asked: a wrong value must not make device code invisible. Big-endian device
      * code never existed; the machine is looked for in both orders so that it can be named. */
-    return is_elf(head) &&
-           (cv_u16_at(head, 18) == CV_EM_CUDA || (cv_u8_at(head, 5) == 2 && cv_u16_at(head, 18) == 0xBE00));
+    uint64_t at = cv_elf_ehdr_at(false, CV_EH_MACHINE);
+    bool swapped = cv_u8_at(head, CV_EI_DATA) == CV_ELF_BIG && cv_u8_at(head, at) == 0 &&
+                   cv_u8_at(head, at + 1) == CV_EM_CUDA;
+
+    return is_elf(head) && (cv_u16_at(head, at) == CV_EM_CUDA || swapped);
 }
 
 bool cv_locate_plausible(cv_span head)
 {
-    uint8_t cls = cv_u8_at(head, 4);
+    uint8_t cls = cv_u8_at(head, CV_EI_CLASS);
 
-    return (cls == 1 || cls == 2) && cv_u8_at(head, 5) == 1 && cv_u8_at(head, 6) == 1;
+    return (cls == CV_ELF_CLASS32 || cls == CV_ELF_CLASS64) && cv_u8_at(head, CV_EI_DATA) == CV_ELF_LITTLE &&
+           cv_u8_at(head, CV_EI_VERSION) == CV_ELF_VERSION;
 }
 
 bool cv_locate_is_host(cv_span head)
@@ -36,13 +40,13 @@ typedef struct locate_tables {
 
 static locate_tables read_tables(cv_span haystack)
 {
-    bool is32 = cv_u8_at(haystack, 4) == 1;
-    uint64_t counts = is32 ? 44 : 56; /* e_phnum; e_shnum is four bytes on */
+    bool is32 = cv_elf_is32(haystack);
+    uint64_t shoff = cv_elf_ehdr_at(is32, CV_EH_SHOFF), phoff = cv_elf_ehdr_at(is32, CV_EH_PHOFF);
 
-    return (locate_tables){ is32, is32 ? cv_u32_at(haystack, 32) : cv_u64_at(haystack, 40),
-                            cv_u16_at(haystack, counts + 4),
-                            is32 ? cv_u32_at(haystack, 28) : cv_u64_at(haystack, 32),
-                            cv_u16_at(haystack, counts) };
+    return (locate_tables){ is32, is32 ? cv_u32_at(haystack, shoff) : cv_u64_at(haystack, shoff),
+                            cv_u16_at(haystack, cv_elf_ehdr_at(is32, CV_EH_SHNUM)),
+                            is32 ? cv_u32_at(haystack, phoff) : cv_u64_at(haystack, phoff),
+                            cv_u16_at(haystack, cv_elf_ehdr_at(is32, CV_EH_PHNUM)) };
 }
 
 static uint64_t sections_end(cv_span table, const locate_tables *tables, uint64_t end)
@@ -60,16 +64,16 @@ static uint64_t sections_end(cv_span table, const locate_tables *tables, uint64_
 cuvet_status cv_locate_extent(cv_ctx *ctx, cv_block *tmp, const cuvet_source *src, uint64_t at, uint64_t end,
                               cv_located *found, uint64_t *extent)
 {
-    uint64_t left = end - at, size = cv_min(left, 64), entry, last;
+    uint64_t left = end - at, size = cv_min(left, cv_elf_ehdr_size(false)), entry, last;
     cuvet_status status = cv_block_load(ctx, tmp, src, at, size);
     locate_tables tables;
 
     *found = CV_LOCATED_NO;
-    if (status != CUVET_OK || size < 52)
+    if (status != CUVET_OK || size < cv_elf_ehdr_size(true))
         return status;
     tables = read_tables(tmp->span);
     entry = cv_elf_shdr_size(tables.is32);
-    last = cv_max(tables.is32 ? 52 : 64,
+    last = cv_max(cv_elf_ehdr_size(tables.is32),
                   tables.phnum ? cv_sat_add(tables.phoff, tables.phnum * cv_elf_phdr_size(tables.is32)) : 0);
     if (tables.shoff != 0) {
         if (tables.shoff > left || entry > left - tables.shoff)

@@ -9,7 +9,7 @@
 static void read_flags(cv_look *look)
 {
     bool is32 = look->out->is32;
-    uint8_t osabi = cv_u8_at(look->span, 7);
+    uint8_t osabi = cv_u8_at(look->span, CV_EI_OSABI);
     uint32_t flags = cv_u32_at(look->span, cv_elf_ehdr_at(is32, CV_EH_FLAGS)); /* 0 when it is not there */
     bool mercury = cv_u16_at(look->span, cv_elf_ehdr_at(is32, CV_EH_TYPE)) == CV_ELF_MERCURY;
 
@@ -29,11 +29,11 @@ static void read_flags(cv_look *look)
 static cuvet_status check_device(cv_look *look, uint64_t size)
 {
     uint64_t at = cv_elf_ehdr_at(size == cv_elf_ehdr_size(true), CV_EH_EHSIZE);
-    uint8_t osabi = cv_u8_at(look->span, 7);
+    uint8_t osabi = cv_u8_at(look->span, CV_EI_OSABI);
 
     if (osabi != CV_OSABI_CUDA && osabi != CV_OSABI_LEGACY)
         return cv_look_broken(look, CUVET_K_CUBIN,
-                              (cv_class_why){ CV_R_CLASS_ELF_OSABI, 7, 1, osabi, CV_OSABI_CUDA });
+                              (cv_class_why){ CV_R_CLASS_ELF_OSABI, CV_EI_OSABI, 1, osabi, CV_OSABI_CUDA });
     if (cv_u16_at(look->span, at) != size)
         return cv_look_broken(
             look, CUVET_K_CUBIN,
@@ -43,31 +43,35 @@ static cuvet_status check_device(cv_look *look, uint64_t size)
 
 static cuvet_status check_elf(cv_look *look, cuvet_kind type)
 {
-    uint8_t cls = cv_u8_at(look->span, 4), data = cv_u8_at(look->span, 5), version = cv_u8_at(look->span, 6);
-    uint64_t size = cv_elf_ehdr_size(cls == 1);
+    uint8_t cls = cv_u8_at(look->span, CV_EI_CLASS), data = cv_u8_at(look->span, CV_EI_DATA),
+            version = cv_u8_at(look->span, CV_EI_VERSION);
+    uint64_t size = cv_elf_ehdr_size(cls == CV_ELF_CLASS32);
 
-    if (cls != 1 && cls != 2)
-        return cv_look_broken(look, type, (cv_class_why){ CV_R_CLASS_ELF_CLASS, 4, 1, cls, 2 });
+    if (cls != CV_ELF_CLASS32 && cls != CV_ELF_CLASS64)
+        return cv_look_broken(look, type,
+                              (cv_class_why){ CV_R_CLASS_ELF_CLASS, CV_EI_CLASS, 1, cls, CV_ELF_CLASS64 });
     if (look->span.len < size)
         return cv_look_short(look, type, CV_R_CLASS_ELF_SHORT, size);
-    if (data != 1 && !(data == 2 && type == CUVET_K_HOST_ELF))
-        return cv_look_broken(look, type, (cv_class_why){ CV_R_CLASS_ELF_DATA, 5, 1, data, 1 });
-    if (version != 1)
-        return cv_look_broken(look, type, (cv_class_why){ CV_R_CLASS_ELF_VERSION, 6, 1, version, 1 });
+    if (data != CV_ELF_LITTLE && !(data == CV_ELF_BIG && type == CUVET_K_HOST_ELF))
+        return cv_look_broken(look, type,
+                              (cv_class_why){ CV_R_CLASS_ELF_DATA, CV_EI_DATA, 1, data, CV_ELF_LITTLE });
+    if (version != CV_ELF_VERSION)
+        return cv_look_broken(
+            look, type, (cv_class_why){ CV_R_CLASS_ELF_VERSION, CV_EI_VERSION, 1, version, CV_ELF_VERSION });
     return type == CUVET_K_CUBIN ? check_device(look, size) : CUVET_OK;
 }
 
 cuvet_status cv_look_elf(cv_look *look)
 {
-    uint8_t osabi = cv_u8_at(look->span, 7);
+    uint8_t osabi = cv_u8_at(look->span, CV_EI_OSABI);
     bool device = cv_locate_is_device(look->span),
-         swapped = device && cv_u16_at(look->span, 18) != CV_EM_CUDA;
+         swapped = device && cv_u16_at(look->span, cv_elf_ehdr_at(false, CV_EH_MACHINE)) != CV_EM_CUDA;
     cuvet_kind type = device ? CUVET_K_CUBIN : CUVET_K_HOST_ELF;
     cuvet_status status = CUVET_OK;
 
     if (look->span.len < CV_CLASS_ELF_LENIENT) {
         /* Device code for all that is known, unless OSABI is there and says otherwise. */
-        if (look->span.len <= 7 || osabi == CV_OSABI_CUDA || osabi == CV_OSABI_LEGACY)
+        if (look->span.len <= CV_EI_OSABI || osabi == CV_OSABI_CUDA || osabi == CV_OSABI_LEGACY)
             type = CUVET_K_CUBIN;
         return cv_look_short(look, type, CV_R_CLASS_ELF_SHORT, CV_CLASS_ELF_LENIENT);
     }
@@ -76,7 +80,7 @@ cuvet_status cv_look_elf(cv_look *look)
     if (status != CUVET_OK)
         return status;
     (void)cv_look_found(look, type);
-    look->out->is32 = cv_u8_at(look->span, 4) == 1;
+    look->out->is32 = cv_elf_is32(look->span);
     if (device)
         read_flags(look);
     return CUVET_OK;

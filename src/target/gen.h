@@ -25,6 +25,9 @@ typedef struct cv_gen {
     uint32_t first, instruction, text, block, parameters, large, slots, reserved, reserved_first, traits;
 } cv_gen;
 
+/* Bytes of shared memory that a kernel may have without asking for more at run time. */
+#define CV_SHARED_STATIC_MOST UINT64_C(0xC000)
+
 /* The generation of a number; of an unknown one the last that begins below it, or the first of all. */
 const cv_gen *cv_gen_of(uint32_t sm);
 /* The lowest number of the first generation with a trait. */

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "format/dwarf/dwarf.h"
 
-#define WIDE UINT32_MAX /* length that follows in 8 bytes */
-
 bool cv_frame_read(cv_span span, uint64_t at, cv_frame *frame, cv_dwarf_bad *bad)
 {
     uint64_t left = span.len - cv_min(span.len, at), len, head, word;
 
-    *frame = (cv_frame){ .at = at, .wide = left >= 4 && cv_u32_at(span, at) == WIDE };
-    head = frame->wide ? 12 : 4;
-    word = frame->wide ? 8 : 4;
+    *frame = (cv_frame){ .at = at, .wide = left >= 4 && cv_u32_at(span, at) == CV_FRAME_WIDE };
+    head = frame->wide ? CV_FRAME_POINTER : 4;
+    word = frame->wide ? CV_FRAME_WORD : 4;
     len = frame->wide ? cv_u64_at(span, at + 4) : cv_u32_at(span, at);
     if (left < head || len < word || len > left - head)
         return cv_dwarf_no(bad, CV_R_DWARF_LENGTH, at, len, left < head ? left : left - head);

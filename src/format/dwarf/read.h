@@ -75,6 +75,13 @@ enum {
 #define CV_FRAME_WORD  UINT64_C(8)
 #define CV_FRAME_RANGE (2 * CV_FRAME_WORD)
 
+/* The wide form of an entry: where its pointer and what follows stand, and of a description its address and
+ * its size. */
+enum { CV_FRAME_POINTER = 12, CV_FRAME_BODY = 20, CV_FRAME_CODE = CV_FRAME_BODY, CV_FRAME_CODE_SIZE = 28 };
+
+/* A length that says that the length follows, in 8 bytes. */
+#define CV_FRAME_WIDE UINT32_MAX
+
 typedef struct cv_frame {
     uint64_t at, body, end; /* beginning of its length; what follows the pointer; behind it */
     uint64_t pointer;       /* where the pointer to the common part stands */

@@ -133,6 +133,18 @@ typedef enum cv_phdr_field {
     CV_PH_MEMSZ,
     CV_PH_ALIGN
 } cv_phdr_field;
+/* The bytes of e_ident behind the magic, and what stands in them. */
+enum {
+    CV_EI_CLASS = 4,
+    CV_EI_DATA,
+    CV_EI_VERSION,
+    CV_EI_OSABI,
+    CV_EI_ABIVERSION,
+    CV_EI_PAD,
+    CV_EI_SIZE = 16
+};
+enum { CV_ELF_CLASS32 = 1, CV_ELF_CLASS64 = 2, CV_ELF_LITTLE = 1, CV_ELF_BIG = 2, CV_ELF_VERSION = 1 };
+
 typedef enum cv_ehdr_field {
     CV_EH_TYPE,
     CV_EH_MACHINE,

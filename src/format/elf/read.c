@@ -6,18 +6,18 @@ bool cv_elf_peek(cv_span image, cv_elf_header *out)
     cv_elf_header header = { 0 };
     cv_cur cur = cv_cur_of(image);
 
-    if (image.len < 52 || cv_u32_at(image, 0) != CV_ELF_MAGIC)
+    if (image.len < cv_elf_ehdr_size(true) || cv_u32_at(image, 0) != CV_ELF_MAGIC)
         return false;
-    if ((cv_u8_at(image, 4) != 1 && cv_u8_at(image, 4) != 2) || cv_u8_at(image, 5) != 1 ||
-        cv_u8_at(image, 6) != 1)
+    if ((cv_u8_at(image, CV_EI_CLASS) != CV_ELF_CLASS32 && cv_u8_at(image, CV_EI_CLASS) != CV_ELF_CLASS64) ||
+        cv_u8_at(image, CV_EI_DATA) != CV_ELF_LITTLE || cv_u8_at(image, CV_EI_VERSION) != CV_ELF_VERSION)
         return false;
-    header.is32 = cv_u8_at(image, 4) == 1;
-    header.osabi = cv_u8_at(image, 7);
-    header.abiversion = cv_u8_at(image, 8);
-    for (uint64_t i = 15; i >= 9; i--)
+    header.is32 = cv_elf_is32(image);
+    header.osabi = cv_u8_at(image, CV_EI_OSABI);
+    header.abiversion = cv_u8_at(image, CV_EI_ABIVERSION);
+    for (uint64_t i = CV_EI_SIZE - 1; i >= CV_EI_PAD; i--)
         if (cv_u8_at(image, i) != 0)
             header.pad_nonzero = (uint8_t)i;
-    cv_cur_skip(&cur, 16);
+    cv_cur_skip(&cur, CV_EI_SIZE);
     header.type = cv_cur_u16(&cur);
     header.machine = cv_cur_u16(&cur);
     header.version = cv_cur_u32(&cur);
@@ -41,19 +41,21 @@ cuvet_status cv_elf_read_header(cv_ctx *ctx, cv_span image, cv_elf_header *out)
 {
     if (image.len >= 4 && cv_u32_at(image, 0) != CV_ELF_MAGIC)
         return cv_reject(ctx, CV_R_ELF_MAGIC, image.off, cv_u32_at(image, 0), CV_ELF_MAGIC);
-    if (image.len < 16)
-        return cv_reject(ctx, CV_R_ELF_SHORT, image.off, image.len, 64);
-    if (cv_u8_at(image, 4) != 1 && cv_u8_at(image, 4) != 2)
-        return cv_reject(ctx, CV_R_ELF_CLASS, image.off + 4, cv_u8_at(image, 4), 2);
-    if (cv_u8_at(image, 5) == 2)
-        return cv_reject(ctx, CV_R_ELF_BIG_ENDIAN, image.off + 5, 2, 1);
-    if (cv_u8_at(image, 5) != 1)
-        return cv_reject(ctx, CV_R_ELF_DATA, image.off + 5, cv_u8_at(image, 5), 1);
-    if (cv_u8_at(image, 6) != 1)
-        return cv_reject(ctx, CV_R_ELF_IDENT_VERSION, image.off + 6, cv_u8_at(image, 6), 1);
+    if (image.len < CV_EI_SIZE)
+        return cv_reject(ctx, CV_R_ELF_SHORT, image.off, image.len, cv_elf_ehdr_size(false));
+    if (cv_u8_at(image, CV_EI_CLASS) != CV_ELF_CLASS32 && cv_u8_at(image, CV_EI_CLASS) != CV_ELF_CLASS64)
+        return cv_reject(ctx, CV_R_ELF_CLASS, image.off + CV_EI_CLASS, cv_u8_at(image, CV_EI_CLASS),
+                         CV_ELF_CLASS64);
+    if (cv_u8_at(image, CV_EI_DATA) == CV_ELF_BIG)
+        return cv_reject(ctx, CV_R_ELF_BIG_ENDIAN, image.off + CV_EI_DATA, CV_ELF_BIG, CV_ELF_LITTLE);
+    if (cv_u8_at(image, CV_EI_DATA) != CV_ELF_LITTLE)
+        return cv_reject(ctx, CV_R_ELF_DATA, image.off + CV_EI_DATA, cv_u8_at(image, CV_EI_DATA),
+                         CV_ELF_LITTLE);
+    if (cv_u8_at(image, CV_EI_VERSION) != CV_ELF_VERSION)
+        return cv_reject(ctx, CV_R_ELF_IDENT_VERSION, image.off + CV_EI_VERSION,
+                         cv_u8_at(image, CV_EI_VERSION), CV_ELF_VERSION);
     if (!cv_elf_peek(image, out)) /* all that is left: too short */
-        return cv_reject(ctx, CV_R_ELF_SHORT, image.off, image.len,
-                         cv_elf_ehdr_size(cv_u8_at(image, 4) == 1));
+        return cv_reject(ctx, CV_R_ELF_SHORT, image.off, image.len, cv_elf_ehdr_size(cv_elf_is32(image)));
     return CUVET_OK;
 }
 

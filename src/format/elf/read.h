@@ -45,6 +45,10 @@ typedef struct cv_elf_reloc {
     int64_t addend; /* 0 for REL */
 } cv_elf_reloc;
 
+static inline bool cv_elf_is32(cv_span image)
+{
+    return cv_u8_at(image, CV_EI_CLASS) == CV_ELF_CLASS32;
+}
 static inline uint64_t cv_elf_ehdr_size(bool is32)
 {
     return is32 ? 52 : 64;

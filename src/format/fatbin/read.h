@@ -16,7 +16,10 @@
 /* Version and header size as they follow the magic: what tells a container from four bytes of data. */
 #define CV_FATBIN_TAIL UINT32_C(0x00100001)
 
-/* Where the fields of the two headers are: CV_FB_AT_MEMBER_FLAGS. */
+/* The first bytes of an LTO-IR payload. */
+#define CV_LTOIR_MAGIC UINT32_C(0x7F4E43ED)
+
+/* Where the fields of the headers are: CV_FB_AT_MEMBER_FLAGS. */
 enum {
 #define FIELD(header, name, offset, bytes) CV_FB_AT_##header##_##name = offset,
 #include "fatbin.def"
@@ -34,6 +37,7 @@ typedef enum cv_fatbin_field {
 static inline uint64_t cv_fatbin_get(cv_span head, cv_fatbin_field field)
 {
     switch (field) {
+#define CV_FB_READ_1 cv_u8_at
 #define CV_FB_READ_2 cv_u16_at
 #define CV_FB_READ_4 cv_u32_at
 #define CV_FB_READ_8 cv_u64_at
@@ -42,6 +46,7 @@ static inline uint64_t cv_fatbin_get(cv_span head, cv_fatbin_field field)
         return CV_FB_READ_##bytes(head, offset);
 #include "fatbin.def"
 #undef FIELD
+#undef CV_FB_READ_1
 #undef CV_FB_READ_2
 #undef CV_FB_READ_4
 #undef CV_FB_READ_8

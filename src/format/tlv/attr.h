@@ -11,6 +11,16 @@
 /* … and what the linker writes where no input says one. */
 #define CV_MERCURY_ISA_UNSAID 0x0100u
 
+/* What registers and barriers a record can count, and what it says where somebody does not know a sum, or
+ * says nothing of sparse multiplication. */
+#define CV_REGISTERS_MOST 255u
+#define CV_BARRIERS_MOST  16u
+#define CV_SUM_UNKNOWN    UINT32_C(0xFFFF)
+#define CV_SPARSE_SILENT  UINT32_C(0x8000)
+
+/* Words of AT_ENTRY_FRAGEMENTS: code that uses tcgen05, as 12.x and as later toolkits have it. */
+enum { CV_FRAGMENT_OLD_1CTA = 4, CV_FRAGMENT_OLD_2CTA = 5, CV_FRAGMENT_1CTA = 6, CV_FRAGMENT_2CTA = 7 };
+
 typedef enum cv_attr_code {
 #define ATTR(code, name, format, scope, repeat, shape, size, words) CV_ATTR_##name = code,
 #include "eiattr.def"

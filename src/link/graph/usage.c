@@ -7,9 +7,6 @@
 #include "link/graph/graph.h"
 #include "link/graph/walk.h"
 
-enum { REGISTERS_MOST = 255 };
-enum { FRAGMENT_OLD_1CTA = 4, FRAGMENT_OLD_2CTA = 5, FRAGMENT_1CTA = 6, FRAGMENT_2CTA = 7 };
-
 /* What is known of a node when its component is done. */
 typedef struct usage_node {
     uint32_t index, low; /* Tarjan's numbers; index 0: not met */
@@ -200,9 +197,9 @@ static void note_fragments(const cv_view_usage *view, const cv_lfn *function, cv
 {
     for (uint64_t i = 0; tlv->format == CV_TLV_SVAL && i + 4 <= tlv->value; i += 4) {
         uint32_t id = cv_u32_at(span, tlv->payload + i);
-        bool old = id == FRAGMENT_OLD_1CTA || id == FRAGMENT_OLD_2CTA;
+        bool old = id == CV_FRAGMENT_OLD_1CTA || id == CV_FRAGMENT_OLD_2CTA;
 
-        if (!old && id != FRAGMENT_1CTA && id != FRAGMENT_2CTA)
+        if (!old && id != CV_FRAGMENT_1CTA && id != CV_FRAGMENT_2CTA)
             continue;
         if (view->usage->fragments && view->usage->fragments != (old ? 1 : 2))
             cv_link_say(view, function->def, CV_R_LINK_FRAGMENTS, id, 0);
@@ -265,7 +262,7 @@ static cuvet_status check_registers(usage_walk *walk, cv_id kernel)
     cv_walk_below *below = &walk->below;
     cuvet_status st;
 
-    if (limit == REGISTERS_MOST || cv_l_fn_usage(view, kernel)->all_regs <= limit)
+    if (limit == CV_REGISTERS_MOST || cv_l_fn_usage(view, kernel)->all_regs <= limit)
         return CUVET_OK;
     st = cv_calls_below(view->ctx, view->calls, below, kernel, NULL);
     for (uint64_t i = 0; i < below->found.count && st == CUVET_OK; i++) {
@@ -368,7 +365,7 @@ static void check_traits(const cv_view_usage *view, const cv_lfn *function)
         if (cv_heir_get((cv_heir)i)->rule == CV_RULE_SUM &&
             cv_trait(&cv_l_fn_usage(view, function->id)->all, i) == CV_H_SUM_EXCEEDS)
             cv_link_say(view, function->def, CV_R_LINK_SUM, cv_heir_get((cv_heir)i)->code,
-                        CV_H_SUM_UNKNOWN - 1);
+                        CV_SUM_UNKNOWN - 1);
 }
 
 static cuvet_status conclude(usage_walk *walk)
@@ -423,13 +420,13 @@ static void mark_silent(const cv_view_usage *view)
         cv_l_fn_usage(view, function->id)->own.has |= bit;
         cv_trait_set(&cv_l_fn_usage(view, function->id)->own, CV_H_SPARSE_MMA_MASK,
                      cv_trait(&cv_l_fn_usage(view, function->id)->own, CV_H_SPARSE_MMA_MASK) |
-                         CV_H_SPARSE_SILENT);
+                         CV_SPARSE_SILENT);
     }
 }
 
 static bool begin(const cv_view_usage *view)
 {
-    static const cv_fn_usage NOTHING = { .max_regs = REGISTERS_MOST };
+    static const cv_fn_usage NOTHING = { .max_regs = CV_REGISTERS_MOST };
     cv_fn_usages *list = &view->usage->fn;
 
     if (!cv_fn_usages_room(&view->ctx->mem, list, view->functions->fn.count))
@@ -474,7 +471,7 @@ static bool sums_hold(const cv_fn_usage *usage, const cv_fn_usage *callee)
         uint64_t least =
             (uint64_t)cv_trait(&usage->own, i) + (callee == usage ? 0 : cv_trait(&callee->own, i));
 
-        if (cv_heir_get((cv_heir)i)->rule == CV_RULE_SUM && all != CV_H_SUM_UNKNOWN && all < least)
+        if (cv_heir_get((cv_heir)i)->rule == CV_RULE_SUM && all != CV_SUM_UNKNOWN && all < least)
             return false;
     }
     return true;

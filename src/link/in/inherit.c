@@ -56,9 +56,9 @@ static void take(cv_traits *traits, unsigned row, uint32_t value)
 /* What a record cannot hold, nor say to be unknown by chance. */
 static uint32_t sum_of(uint32_t left, uint32_t right)
 {
-    if (left == CV_H_SUM_UNKNOWN || right == CV_H_SUM_UNKNOWN)
-        return CV_H_SUM_UNKNOWN;
-    return cv_sat_add(left, right) < CV_H_SUM_UNKNOWN ? left + right : CV_H_SUM_EXCEEDS;
+    if (left == CV_SUM_UNKNOWN || right == CV_SUM_UNKNOWN)
+        return CV_SUM_UNKNOWN;
+    return cv_sat_add(left, right) < CV_SUM_UNKNOWN ? left + right : CV_H_SUM_EXCEEDS;
 }
 
 void cv_traits_record(cv_traits *traits, cv_heir row, cv_span span, const cv_tlv *tlv)

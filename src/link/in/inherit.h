@@ -3,7 +3,7 @@
 #ifndef CV_LINK_IN_INHERIT_H
 #define CV_LINK_IN_INHERIT_H
 
-#include "format/tlv/read.h"
+#include "format/tlv/attr.h"
 
 typedef enum cv_heir {
 #define INHERITED(code, name, format, rule, leaves) CV_H_##name,
@@ -34,14 +34,10 @@ typedef struct cv_traits {
     uint32_t value[CV_N_HEIR];
 } cv_traits;
 
-/* In a mask of kinds of sparse multiplication: somebody says nothing of them. */
-#define CV_H_SPARSE_SILENT UINT32_C(0x8000)
+#define CV_H_BIT(row) (UINT32_C(1) << (row))
 
-#define CV_H_BIT(row)      (UINT32_C(1) << (row))
-
-/* A sum that somebody does not know, and one that no record can hold. */
-#define CV_H_SUM_UNKNOWN UINT32_C(0xFFFF)
-#define CV_H_SUM_EXCEEDS UINT32_C(0x10000)
+/* A sum that no record can hold. */
+#define CV_H_SUM_EXCEEDS (CV_SUM_UNKNOWN + 1)
 
 CV_BUF_BEGIN
 static inline uint32_t cv_trait(const cv_traits *traits, unsigned row)

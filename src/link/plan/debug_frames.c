@@ -5,12 +5,12 @@
  * Before sm_100 the section is linked like any other debug data. */
 #include "base/arith.h"
 #include "format/dwarf/read.h"
+#include "format/dwarf/write.h"
 #include "format/elf/names.h"
 #include "link/plan/pieces.h"
 
-#define WIDE UINT32_MAX /* length that follows in 8 bytes */
-
-enum { AT_ID = 12, AT_BODY = 20, AT_SIZE = 28, BARE = 28, RANGE = 16, WORD = 8 };
+/* Zero bytes that the reference writes instead of instructions. */
+enum { BARE_PAD = 4 };
 
 /* One entry of a contribution; the piece of the same number says where it is. */
 typedef struct debug_frame {
@@ -79,7 +79,7 @@ static cuvet_status read_part(debug_framer *framer, const cv_lpart *part)
         debug_frame frame = { .fn = CV_NONE }, other;
 
         if (!next_frame(span, pos, &frame, &end) ||
-            (!frame.common && (!common || frame.bytes.len < AT_BODY + RANGE)))
+            (!frame.common && (!common || frame.bytes.len < CV_FRAME_BODY + CV_FRAME_RANGE)))
             return cv_link_refuse_section(view, part->isec, CV_R_LINK_FRAMES, pos);
         common = true;
         frame.other = next_frame(message, twin, &other, &twin) && other.common == frame.common ? other.bytes
@@ -116,13 +116,13 @@ static cuvet_status read_function(debug_framer *framer, uint64_t index, uint64_t
         cv_irel *rel = cv_l_irel(view, (cv_id)cv_keys_at(&framer->rels, *row)->index);
         const cv_isym *sym = cv_l_isym(view, cv_l_canon(view, rel->sym));
 
-        rel->gone = !frame->common && rel->off == piece->at + AT_ID;
+        rel->gone = !frame->common && rel->off == piece->at + CV_FRAME_POINTER;
         if (rel->gone)
             continue;
         if (frame->common || cv_l_fn_of(framer->view, sym->id) == CV_NONE ||
             (frame->fn != CV_NONE && frame->fn != cv_l_fn_of(framer->view, sym->id)) ||
-            (rel->off != piece->at + AT_BODY && rel->off != piece->at + AT_SIZE) ||
-            cv_reloc_of(rel->type)->bytes > WORD)
+            (rel->off != piece->at + CV_FRAME_CODE && rel->off != piece->at + CV_FRAME_CODE_SIZE) ||
+            cv_reloc_of(rel->type)->bytes > CV_FRAME_WORD)
             return cv_link_refuse_section(framer->view, rel->target, CV_R_LINK_FRAMES,
                                           rel->off - cv_l_became(view, rel->target)->base);
         frame->fn = cv_l_fn_of(framer->view, sym->id);
@@ -181,16 +181,14 @@ static bool settle(debug_framer *framer)
 
 static void write_frame(cv_builder *builder, const debug_frame *frame, uint64_t common)
 {
-    cv_span rest = cv_span_tail(frame->bytes, frame->common ? AT_ID : AT_BODY);
+    cv_span body = cv_span_tail(frame->bytes, CV_FRAME_BODY);
+    uint64_t pad = 0;
 
-    cv_put_u32(builder, WIDE);
-    cv_put_u64(builder, frame->bare ? BARE : frame->bytes.len - AT_ID);
-    if (!frame->common)
-        cv_put_u64(builder, common);
-    rest.len = frame->bare ? cv_min(rest.len, RANGE) : rest.len;
-    cv_put_span(builder, rest);
-    if (frame->bare)
-        cv_put_zero(builder, BARE - 8 - rest.len);
+    if (frame->bare) {
+        body.len = cv_min(body.len, CV_FRAME_RANGE);
+        pad = CV_FRAME_RANGE + BARE_PAD - body.len;
+    }
+    cv_put_frame(builder, frame->common ? cv_u64_at(frame->bytes, CV_FRAME_POINTER) : common, body, pad);
 }
 
 static void write_frames(debug_framer *framer)
@@ -251,7 +249,7 @@ bool cv_stage_debug_frames_holds(const cv_check_debug_frames *view)
         debug_frame frame;
 
         if (!next_frame(span, pos, &frame, &end) ||
-            (!frame.common && (!any || cv_u64_at(span, pos + AT_ID) != common)))
+            (!frame.common && (!any || cv_u64_at(span, pos + CV_FRAME_POINTER) != common)))
             return false;
         if (frame.common)
             common = pos;

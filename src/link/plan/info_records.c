@@ -234,7 +234,7 @@ static cuvet_status describe_function(info_describer *describer, cv_id fn)
         ok = cv_d_add_value(view, CV_H_NUM_BARRIERS,
                             cv_trait(&cv_l_fn_usage(view, function->id)->own, CV_H_NUM_BARRIERS));
     if (ok && !kernel && cv_l_fn_usage(view, function->id)->marked)
-        ok = cv_d_add_value(view, CV_H_SPARSE_MMA_MASK, CV_H_SPARSE_SILENT);
+        ok = cv_d_add_value(view, CV_H_SPARSE_MMA_MASK, CV_SPARSE_SILENT);
     ok = ok && copy_records(describer, fn, kernel ? &facts : NULL, true);
     if (ok && cv_l_has(view, CV_GEN_BINDLESS_RECORDS) && cv_l_fn_memory(view, function->id)->slots)
         ok = add_bindless(view, CV_ATTR_BINDLESS_TEXTURE_BANK) &&

@@ -182,9 +182,6 @@ static void show_arrays(const shared_plan *shared)
     }
 }
 
-/* What a kernel may have without asking for more at run time. */
-#define STATIC_MOST UINT64_C(0xC000)
-
 static void finish_kernel(shared_plan *shared, shared_kernel *kernel)
 {
     const cv_view_shared_memory *view = shared->view;
@@ -195,10 +192,10 @@ static void finish_kernel(shared_plan *shared, shared_kernel *kernel)
     kernel->align = cv_max(kernel->align, shared->colour.count ? shared->largest : 0);
     /* A program with an extern array has room for it in every kernel that is aligned for one. */
     needed = kernel->end > 0 ||
-             (shared->has_array &&
-              (kernel->align == LARGE_ALIGN || (kernel->align > LARGE_ALIGN && cv_link_reserves(view))));
-    if (kernel->end > STATIC_MOST)
-        cv_link_say(view, function->def, CV_R_LINK_SHARED, kernel->end, STATIC_MOST);
+             (shared->has_array && (kernel->align == CV_SHARED_LARGE_ALIGN ||
+                                    (kernel->align > CV_SHARED_LARGE_ALIGN && cv_link_reserves(view))));
+    if (kernel->end > CV_SHARED_STATIC_MOST)
+        cv_link_say(view, function->def, CV_R_LINK_SHARED, kernel->end, CV_SHARED_STATIC_MOST);
     if (needed && cv_link_reserves(view))
         kernel->end = cv_sat_add(kernel->end, view->options->gen->reserved);
     for (uint64_t i = 0; i < kernel->own.count; i++)
@@ -238,8 +235,9 @@ static cuvet_status lay_out(shared_plan *shared)
     if ((view->options->preserve || view->options->debug) && shared->end)
         cv_l_osec(view, debug)->size =
             cv_sat_add(shared->end, cv_link_reserves(view) ? view->options->gen->reserved : 0);
-    cv_l_osec(view, debug)->dead = cv_l_osec(view, debug)->size == 0 &&
-                                   !(shared->has_array && cv_l_osec(view, debug)->align == LARGE_ALIGN);
+    cv_l_osec(view, debug)->dead =
+        cv_l_osec(view, debug)->size == 0 &&
+        !(shared->has_array && cv_l_osec(view, debug)->align == CV_SHARED_LARGE_ALIGN);
     if ((cv_l_has(view, CV_GEN_RESERVED_SHOWN) || view->options->preserve || view->options->debug) &&
         cv_link_reserves(view) && cv_l_osec(view, debug)->size == 0)
         cv_l_osec(view, debug)->size = view->options->gen->reserved;

@@ -5,6 +5,9 @@
 
 #include "link/plan/plan.h"
 
+/* Extern arrays are aligned for what a load of the widest kind asks for. */
+enum { CV_SHARED_LARGE_ALIGN = 16 };
+
 /* shared_partial.c: of a relocatable link. */
 CV_MUST cuvet_status cv_shared_partial(const cv_view_shared_memory *view);
 /* shared_reserved.c: in what the system has for itself. */

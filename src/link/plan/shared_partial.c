@@ -5,8 +5,6 @@
 #include "base/arith.h"
 #include "link/plan/shared_memory.h"
 
-enum { LARGE_ALIGN = 16 };
-
 static uint64_t largest_alignment(const cv_view_shared_memory *view)
 {
     uint64_t most = 0;
@@ -76,10 +74,10 @@ static cuvet_status make_instance(const cv_view_shared_memory *view, cv_u32s *in
                      .local = true };
     cv_id id;
 
-    if (sized->size || align <= LARGE_ALIGN)
+    if (sized->size || align <= CV_SHARED_LARGE_ALIGN)
         sized->dead = false;
-    sized->size = cv_sat_align(sized->size, LARGE_ALIGN);
-    sized->align = cv_max(sized->align, LARGE_ALIGN);
+    sized->size = cv_sat_align(sized->size, CV_SHARED_LARGE_ALIGN);
+    sized->align = cv_max(sized->align, CV_SHARED_LARGE_ALIGN);
     osym.value = sized->size;
     osym.name = cv_l_out_join(view, "externsharedinstance", view->names->empty);
     id = osym.name == CV_NONE ? CV_NONE : cv_l_new_osym(view, &osym);
@@ -164,7 +162,7 @@ cuvet_status cv_shared_partial(const cv_view_shared_memory *view)
             continue; /* that of the system belongs to no kernel */
         if (osec->size)
             osec->align = cv_max(osec->align, align);
-        else if (array && align == LARGE_ALIGN) { /* room for an array, also where none is used */
+        else if (array && align == CV_SHARED_LARGE_ALIGN) { /* room for an array, also where none is used */
             osec->align = cv_max(osec->align, align);
             osec->dead = false;
         }

@@ -6,9 +6,6 @@
 
 #include "link/plan/shared_memory.h"
 
-/* Extern arrays are aligned for what a load of the widest kind asks for. */
-enum { LARGE_ALIGN = 16 };
-
 /* A link of a list. */
 typedef struct shared_item {
     cv_id value, next;

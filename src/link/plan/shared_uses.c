@@ -52,7 +52,7 @@ static cv_id join_units(shared_plan *shared, cv_id left, cv_id right)
 static bool use_array(shared_plan *shared, cv_id fn, uint64_t align)
 {
     uint32_t *at = cv_u32s_at(&shared->arrays, fn);
-    shared_unit unit = { .parent = (cv_id)shared->unit.count, .align = LARGE_ALIGN };
+    shared_unit unit = { .parent = (cv_id)shared->unit.count, .align = CV_SHARED_LARGE_ALIGN };
 
     if (*at == 0) {
         if (!units_push(cv_shared_mem(shared), &shared->unit, unit))

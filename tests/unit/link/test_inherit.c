@@ -77,8 +77,8 @@ static const struct {
     { CV_H_NUM_MBARRIERS, 0xFFFE, 0, 0xFFFE, 0xFFFE },
     { CV_H_NUM_MBARRIERS, 0xFFFE, 1, 0xFFFE, CV_H_SUM_EXCEEDS },
     { CV_H_NUM_MBARRIERS, 0xFFFE, 0xFFFE, 0xFFFE, CV_H_SUM_EXCEEDS },
-    { CV_H_NUM_MBARRIERS, 1, CV_H_SUM_UNKNOWN, 1, CV_H_SUM_UNKNOWN },
-    { CV_H_NUM_MBARRIERS, CV_H_SUM_UNKNOWN, 0xFFFE, CV_H_SUM_UNKNOWN, CV_H_SUM_UNKNOWN },
+    { CV_H_NUM_MBARRIERS, 1, CV_SUM_UNKNOWN, 1, CV_SUM_UNKNOWN },
+    { CV_H_NUM_MBARRIERS, CV_SUM_UNKNOWN, 0xFFFE, CV_SUM_UNKNOWN, CV_SUM_UNKNOWN },
     { CV_H_CTAIDZ_USED, 0, 0, 0, 0 },
 };
 
@@ -106,8 +106,8 @@ START_TEST(again)
     take(&traits, CV_H_NUM_MBARRIERS, 0xFFF0);
     take(&traits, CV_H_NUM_MBARRIERS, 0x20);
     ck_assert_uint_eq(cv_trait(&traits, CV_H_NUM_MBARRIERS), CV_H_SUM_EXCEEDS);
-    take(&traits, CV_H_NUM_MBARRIERS, CV_H_SUM_UNKNOWN);
-    ck_assert_uint_eq(cv_trait(&traits, CV_H_NUM_MBARRIERS), CV_H_SUM_UNKNOWN);
+    take(&traits, CV_H_NUM_MBARRIERS, CV_SUM_UNKNOWN);
+    ck_assert_uint_eq(cv_trait(&traits, CV_H_NUM_MBARRIERS), CV_SUM_UNKNOWN);
     take(&traits, CV_H_NUM_BARRIERS, 2);
     take(&traits, CV_H_NUM_BARRIERS, 1);
     ck_assert_uint_eq(cv_trait(&traits, CV_H_NUM_BARRIERS), 2);
