@@ -16,6 +16,11 @@ static void on_log(void *user, const char *text)
     cli_broker_log(NULL, text);
 }
 
+static bool is_yes(const link_args *args, link_option id)
+{
+    return args->set[id] && strcmp(args->value[id], "true") == 0;
+}
+
 static unsigned flags_of(const link_args *args)
 {
     const bool debug = args->set[LINK_O_DEBUG] && !args->set[LINK_O_SUPPRESS_DEBUG];
@@ -26,6 +31,9 @@ static unsigned flags_of(const link_args *args)
            (args->set[LINK_O_PRESERVE_RELOCS] ? CUVET_LINK_PRESERVE_RELOCS : 0) |
            (args->set[LINK_O_NO_STACK_WARNING] ? CUVET_LINK_NO_STACK_WARNING : 0) |
            (args->set[LINK_O_WERROR] ? CUVET_LINK_WARNINGS_ARE_ERRORS : 0) |
+           (args->set[LINK_O_UNDEFINED_GLOBALS] ? CUVET_LINK_UNDEFINED_VARIABLES : 0) |
+           (is_yes(args, LINK_O_NO_RESERVATION) ? CUVET_LINK_NO_RESERVED_SHARED : 0) |
+           (is_yes(args, LINK_O_EXTENDED_SMEM) ? CUVET_LINK_ALL_SHARED : 0) |
            (args->set[LINK_O_IGNORE_HOST_INFO] ? 0 : CUVET_LINK_HOST_INFO);
 }
 

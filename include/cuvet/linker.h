@@ -79,7 +79,11 @@ typedef struct cuvet_add_options {
 #define CUVET_LINK_WARNINGS_ARE_ERRORS 64u
 /** Kernels that no host code refers to are dead, as long as everything that was added came from host
  * objects that say what they refer to (cuvet_linker_add_file()); not together with kernels_used. */
-#define CUVET_LINK_HOST_INFO 128u
+#define CUVET_LINK_HOST_INFO           128u
+#define CUVET_LINK_UNDEFINED_VARIABLES 256u /**< variables in global memory may stay undefined */
+#define CUVET_LINK_NO_RESERVED_SHARED  512u /**< sm_90 and later: set nothing aside in shared memory */
+/** Kernels may have as much static shared memory as the machine has, and not 48 KiB alone. */
+#define CUVET_LINK_ALL_SHARED 1024u
 
 typedef struct cuvet_linker_options {
     size_t size;

@@ -7,9 +7,10 @@ enum { SUFFIX_NONE, SUFFIX_A, SUFFIX_AF };
 
 static const cv_arch ARCHS[] = {
 #define T(trait) (uint32_t) CV_ARCH_##trait
-#define ARCH(sm, family, use, suffixes, gen, bit, oldest, traits)                                            \
+#define ARCH(sm, family, use, suffixes, gen, shared, bit, oldest, traits)                                    \
     { sm,                                                                                                    \
       family,                                                                                                \
+      shared,                                                                                                \
       oldest,                                                                                                \
       traits,                                                                                                \
       bit,                                                                                                   \
@@ -102,7 +103,7 @@ static const cuvet_target TARGETS[] = {
 #define LINK_A(number)    { number, 0 }, { number, 'a' },
 #define LINK_AF(number)   { number, 0 }, { number, 'a' }, { number, 'f' },
 /* One row of spec/arch.def. */
-#define ARCH(sm, family, use, suffixes, gen, bit, oldest, traits) use##_##suffixes(sm)
+#define ARCH(sm, family, use, suffixes, gen, shared, bit, oldest, traits) use##_##suffixes(sm)
 #include "arch.def"
 #undef ARCH
 };

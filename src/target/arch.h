@@ -31,6 +31,7 @@ typedef enum cv_arch_trait {
 /* A row of spec/arch.def. */
 typedef struct cv_arch {
     uint32_t sm, family;
+    uint32_t shared; /* bytes that a kernel may have where a link allows all that there is; 0: no target */
     uint32_t oldest; /* release, times ten, of the oldest compiler whose code is linked; 0: any */
     uint32_t traits;
     int8_t bit; /* its bit in the mask of machines that code runs on as it is; -1: none */

@@ -24,7 +24,7 @@ static const struct {
     uint32_t sm;
     gen gen;
 } MACHINES[] = {
-#define ARCH(sm, family, use, suffixes, gen, bit, oldest, traits) { sm, GEN_##gen },
+#define ARCH(sm, family, use, suffixes, gen, shared, bit, oldest, traits) { sm, GEN_##gen },
 #include "arch.def"
 #undef ARCH
 };

@@ -255,13 +255,14 @@ def relocatable_and_again():
 def records_of_an_earlier_link():
     """.nv.resolvedrela: known to a scan, checked like relocations, left out of the next link and that is said."""
     d = scratch()
-    image = linked("-r", "--preserve-relocs", A, B)
+    image = linked("-r", "--compat-r", "--preserve-relocs", A, B)
     part = write(image, "part.cubin", d)
     r = cuvet("scan", part)
     assert r.rc == CLEAN and ": clean" in r.out, r.out
     r = link(part, "-o", os.path.join(d, "out"))
     assert r.rc == CLEAN and "CV-LINK-044" in r.err, r.err
-    equal(open(os.path.join(d, "out"), "rb").read(), linked(write(linked("-r", A, B), "plain.cubin", d)), "without the records")
+    equal(open(os.path.join(d, "out"), "rb").read(), linked(write(linked("-r", "--compat-r", A, B), "plain.cubin", d)),
+          "without the records")
     at = section(image, 0x70000003)
     assert b"R_CUDA" in cuvet("dump", "--relocs", part).out.encode(), "dump"
     for where, rule in ((at, "CV-ELF-086"), (at + 12, "CV-ELF-085")):
@@ -277,6 +278,74 @@ def section(image, kind):
         if struct.unpack_from("<I", image, h + 4)[0] == kind:
             return struct.unpack_from("<Q", image, h + 24)[0]
     raise AssertionError("no such section")
+
+
+def debug_sections(image):
+    """Content by name."""
+    off, (n, names) = struct.unpack_from("<Q", image, 40)[0], struct.unpack_from("<HH", image, 60)
+    heads = [struct.unpack_from("<IIQQQQIIQQ", image, off + 64 * i) for i in range(n)]
+    text = image[heads[names][4]:][:heads[names][5]]
+    found = {text[h[0]:text.index(b"\0", h[0])]: image[h[4]:h[4] + h[5]] for h in heads[1:]}
+    return {name: body for name, body in found.items() if b"debug_" in name and not name.startswith(b".rel") and b"shared" not in name}
+
+
+@test
+def debug_data_in_parts():
+    """What one debug section says of another holds when a part comes to lie behind something else."""
+    for arch in ("sm_75", "sm_90", "sm_100"):
+        first, second = sample("vars.%s.rdc.cubin" % arch), sample("plain.%s.g.rdc.cubin" % arch)
+        for one, two in ((first, second), (second, first)):
+            whole = debug_sections(linked("-g", one, two, arch=arch))
+            assert len(whole) > 4, sorted(whole)
+            part = write(linked("-r", two, arch=arch), "part.cubin")
+            equal(debug_sections(linked("-g", one, part, arch=arch)), whole, arch + ": second in parts")
+            both = write(linked("-r", one, part, arch=arch), "both.cubin")
+            equal(debug_sections(linked("-g", both, arch=arch)), whole, arch + ": parts of parts")
+
+
+def with_shared(image, size):
+    """The only shared variable of the image, made larger."""
+    image = bytearray(image)
+    off, n = struct.unpack_from("<Q", image, 40)[0], struct.unpack_from("<H", image, 60)[0]
+    for i in range(n):
+        h = struct.unpack_from("<IIQQQQIIQQ", image, off + 64 * i)
+        if h[1] == 0x7000000A:
+            struct.pack_into("<Q", image, off + 64 * i + 32, size)
+        for at in range(h[4], h[4] + h[5], 24) if h[1] == 2 else ():
+            if image[at + 4] == 13 and image[at + 5] == 0x40:
+                struct.pack_into("<Q", image, at + 16, size)
+    return bytes(image)
+
+
+@test
+def options_beside_the_help_of_the_reference():
+    """What nvlink takes without listing it: how much shared memory, what stays open, what is only written into the note."""
+    most = {"sm_75": 0x10000, "sm_90": 0x38C00, "sm_100": 0x38C00}
+    for arch, bytes_most in most.items():
+        plain = sample("vars.%s.rdc.cubin" % arch)
+        large = [write(with_shared(read(plain), n), "%d.cubin" % n) for n in (0xC000, 0xC001, bytes_most, bytes_most + 1)]
+        linked(large[0], arch=arch)
+        refused(["CV-LINK-010", "0xc001 bytes, 0xc000 max"], large[1], arch=arch)
+        refused(["CV-LINK-010"], "--enable-extended-smem=false", large[1], arch=arch)
+        for path in large[:3]:
+            linked("--enable-extended-smem=true", path, arch=arch)
+        refused(["CV-LINK-010", "%#x max" % bytes_most], "-enable-extended-smem", "true", large[3], arch=arch)
+        sizes = [shared_size(linked(*more, plain, arch=arch)) for more in ((), ("--disable-smem-reservation=true",))]
+        equal(sizes[0] - sizes[1], 0 if arch == "sm_75" else 1024, arch + ": set aside")
+        for same in ("--verbose-tkinfo=true", "--tool-name=x", "--dont-reserve-null-pointer", "--host-linker-options=-lx",
+                     "--syscall-const-offset=8", "--device-stack-protector-frame-size-threshold=8"):
+            equal(linked(same, plain, arch=arch), linked(plain, arch=arch), same)
+        for option in ("--reserve-null-pointer", "--force-rela", "--dot-file=x"):
+            refused(["is not supported"], option, plain, arch=arch, rc=USAGE)
+    refused(["'shared_counter'", "'_Z5twicei'"], A)
+    r = refused(["'_Z5twicei'"], "--allow-undefined-globals", A)
+    assert "shared_counter" not in r.err, r.err
+
+
+def shared_size(image):
+    off, n = struct.unpack_from("<Q", image, 40)[0], struct.unpack_from("<H", image, 60)[0]
+    heads = [struct.unpack_from("<IIQQQQIIQQ", image, off + 64 * i) for i in range(n)]
+    return sum(h[5] for h in heads if h[1] == 8 and h[2] & 0x40)
 
 
 @test

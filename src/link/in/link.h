@@ -19,11 +19,14 @@ struct cv_part_options {
     const cv_gen *gen; /* of the target: cv_link_begin() fills it in */
     cuvet_arch_policy policy;
     uint32_t toolkit;
-    bool relocatable; /* -r */
-    bool compat;      /* with -r: the reference's exact form */
-    bool debug;       /* -g: keeps the symbols of shared variables */
-    bool preserve;    /* --preserve-relocs */
-    bool keep_dead;   /* no code is dead */
+    bool relocatable;         /* -r */
+    bool compat;              /* with -r: the reference's exact form */
+    bool debug;               /* -g: keeps the symbols of shared variables */
+    bool preserve;            /* --preserve-relocs */
+    bool keep_dead;           /* no code is dead */
+    bool undefined_variables; /* variables in global memory may stay undefined */
+    bool no_reserved;         /* nothing is set aside in shared memory */
+    bool all_shared;          /* a kernel may have as much shared memory as the machine has */
     bool no_stack_warning;
     bool warnings_are_errors;
     const char *const *kernels_used; /* parts of names; other kernels are dead */
@@ -155,6 +158,10 @@ static inline bool cv_l_is_shared(const cv_isym *sym)
 {
     return cv_l_type(sym) == CV_STT_CUDA_OBJECT && (sym->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
 }
+static inline bool cv_l_is_global(const cv_isym *sym)
+{
+    return cv_l_type(sym) == CV_STT_CUDA_OBJECT && (sym->other & CV_STO_SPACE) == CV_STO_SPACE_GLOBAL;
+}
 static inline bool cv_l_is_constant(const cv_isym *sym)
 {
     return cv_l_type(sym) == CV_STT_CUDA_OBJECT && (sym->other & CV_STO_SPACE) == CV_STO_SPACE_CONSTANT;
@@ -232,12 +239,13 @@ void cv_in_leave_out(cv_ctx *ctx, cv_part_inputs *inputs, const cv_u8s *out);
 void cv_in_largest_common(const cv_part_inputs *inputs, const cv_part_resolution *resolution,
                           const cv_meaning *entry, uint64_t *size, uint64_t *align);
 /* A reference that no input has to satisfy: the driver does, or nobody needs it. */
-CV_MUST bool cv_in_may_stay_undefined(const cv_part_names *names, const cv_part_inputs *inputs,
-                                      const cv_part_resolution *resolution, const cv_isym *sym);
+CV_MUST bool cv_in_may_stay_undefined(const cv_link_options *options, const cv_part_names *names,
+                                      const cv_part_inputs *inputs, const cv_part_resolution *resolution,
+                                      const cv_isym *sym);
 #define cv_link_largest_common(view_, entry, size, align)                                                    \
     cv_in_largest_common((view_)->inputs, (view_)->resolution, (entry), (size), (align))
 #define cv_link_may_stay_undefined(view_, sym)                                                               \
-    cv_in_may_stay_undefined((view_)->names, (view_)->inputs, (view_)->resolution, (sym))
+    cv_in_may_stay_undefined((view_)->options, (view_)->names, (view_)->inputs, (view_)->resolution, (sym))
 
 /* resolve.c: a name of the tables of unified functions and data, which the linker makes. */
 CV_MUST bool cv_link_is_table_name(cv_span name);

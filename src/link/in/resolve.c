@@ -259,7 +259,7 @@ cuvet_status cv_stage_resolve(const cv_view_resolve *view)
             cv_l_type(cv_l_isym(view, entry->win)) == CV_STT_CUDA_OBJECT)
             compare_with_winner(view, entry);
     }
-    view->resolution->reserved = mentions_reserved(view);
+    view->resolution->reserved = !view->options->no_reserved && mentions_reserved(view);
     return view->ctx->n_errors == before ? CUVET_OK : CUVET_E_REFUSED;
 }
 
@@ -286,8 +286,9 @@ bool cv_stage_resolve_holds(const cv_check_resolve *view)
     return true;
 }
 
-bool cv_in_may_stay_undefined(const cv_part_names *names, const cv_part_inputs *inputs,
-                              const cv_part_resolution *resolution, const cv_isym *sym)
+bool cv_in_may_stay_undefined(const cv_link_options *options, const cv_part_names *names,
+                              const cv_part_inputs *inputs, const cv_part_resolution *resolution,
+                              const cv_isym *sym)
 {
     const cv_meaning *entry = cv_l_mean_get(resolution, sym->name);
     const cv_isym *first;
@@ -299,6 +300,7 @@ bool cv_in_may_stay_undefined(const cv_part_names *names, const cv_part_inputs *
     first = cv_l_isym_get(inputs, entry->first);
     return (cv_l_type(first) == CV_STT_FUNC && cv_is_provided(cv_names_text(&names->set, sym->name))) ||
            cv_l_bind(first) == CV_STB_WEAK || cv_l_is_texture(first) ||
+           (options->undefined_variables && cv_l_is_global(first)) ||
            ((first->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED &&
             first->size == 0); /* an array of any size */
 }

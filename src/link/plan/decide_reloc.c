@@ -236,16 +236,18 @@ static cv_reloc_class section(relocate_job *job)
 {
     uint64_t base = job->sym->sec == CV_NONE ? 0 : cv_l_became(job->view, job->sym->sec)->base;
 
-    if (in_debug_section(job))
+    bool later = job->view->options->relocatable && !job->view->options->compat,
+         debug = in_debug_section(job);
+
+    if (debug && !later)
         return offset_in(job, CV_CLASS_DEBUG_SECTION, base);
     if (!job->view->options->relocatable &&
         in_shared_section(job)) /* its variables do not stay beside each other */
         return CV_CLASS_NO_PLACE;
-    if (!job->view->options->relocatable || job->view->options->compat || job->sym->sec == CV_NONE ||
-        !in_bank(section_of(job->view, job->sym)))
+    if (!later || job->sym->sec == CV_NONE || !(debug || in_bank(section_of(job->view, job->sym))))
         return constant_or_address(job);
     job->moved = base; /* a later link counts from there */
-    job->bank = section_of(job->view, job->sym)->bank;
+    job->bank = debug ? 0 : section_of(job->view, job->sym)->bank;
     return base != 0 && !job->rela ? CV_CLASS_LATER_BANK : CV_CLASS_LATER;
 }
 

@@ -6,6 +6,7 @@
 #include "base/arith.h"
 #include "bytes/order.h"
 #include "link/plan/shared_plan.h"
+#include "target/arch.h"
 
 static bool by_size(void *user, uint32_t left, uint32_t right)
 {
@@ -187,6 +188,8 @@ static void finish_kernel(shared_plan *shared, shared_kernel *kernel)
     const cv_view_shared_memory *view = shared->view;
     const cv_lfn *function = cv_l_fn(view, kernel->fn);
     cv_osec *osec = cv_l_osec(view, cv_l_osec(view, cv_l_fn_out(shared->view, function->id)->sec)->shared);
+    uint64_t most =
+        view->options->all_shared ? cv_arch_of(view->options->target.sm)->shared : CV_SHARED_STATIC_MOST;
     bool needed;
 
     kernel->align = cv_max(kernel->align, shared->colour.count ? shared->largest : 0);
@@ -194,8 +197,8 @@ static void finish_kernel(shared_plan *shared, shared_kernel *kernel)
     needed = kernel->end > 0 ||
              (shared->has_array && (kernel->align == CV_SHARED_LARGE_ALIGN ||
                                     (kernel->align > CV_SHARED_LARGE_ALIGN && cv_link_reserves(view))));
-    if (kernel->end > CV_SHARED_STATIC_MOST)
-        cv_link_say(view, function->def, CV_R_LINK_SHARED, kernel->end, CV_SHARED_STATIC_MOST);
+    if (kernel->end > most)
+        cv_link_say(view, function->def, CV_R_LINK_SHARED, kernel->end, most);
     if (needed && cv_link_reserves(view))
         kernel->end = cv_sat_add(kernel->end, view->options->gen->reserved);
     for (uint64_t i = 0; i < kernel->own.count; i++)
