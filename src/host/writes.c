@@ -90,20 +90,14 @@ static cuvet_status use_table(cv_host_read_ctx *reader, cv_host_entries *table, 
     return CUVET_OK;
 }
 
-cuvet_status cv_host_read_dynamic(cv_host_read_ctx *reader, cv_host_relocs *out)
+/* Of the list in reader->part. */
+static cuvet_status use_tables(cv_host_read_ctx *reader, uint64_t count, cv_host_relocs *out)
 {
     bool is32 = reader->header.is32;
-    uint64_t count = 0, rel = cv_elf_rel_size(is32, false), rela = cv_elf_rel_size(is32, true),
-             word = is32 ? 4 : 8;
-    bool addends;
-    cuvet_status status = CUVET_OK;
+    uint64_t rel = cv_elf_rel_size(is32, false), rela = cv_elf_rel_size(is32, true), word = is32 ? 4 : 8;
+    bool addends = value_of(reader, count, CV_DT_PLTREL, CV_DT_RELA) != CV_DT_REL;
+    cuvet_status status;
 
-    *out = (cv_host_relocs){ 0 };
-    if (reader->host->dynamic.filesz != 0)
-        status = read_list(reader, out, &count);
-    if (status != CUVET_OK || count == 0)
-        return status;
-    addends = value_of(reader, count, CV_DT_PLTREL, CV_DT_RELA) != CV_DT_REL;
     out->symbols = value_of(reader, count, CV_DT_SYMTAB, 0);
     out->packed.entry = word;
     out->rel.entry = rel;
@@ -120,9 +114,21 @@ cuvet_status cv_host_read_dynamic(cv_host_read_ctx *reader, cv_host_relocs *out)
         status =
             use_table(reader, &out->rela, value_of(reader, count, CV_DT_RELA, 0),
                       value_of(reader, count, CV_DT_RELASZ, 0), value_of(reader, count, CV_DT_RELAENT, rela));
-    if (status == CUVET_OK)
-        status = use_table(reader, &out->plt, value_of(reader, count, CV_DT_JMPREL, 0),
-                           value_of(reader, count, CV_DT_PLTRELSZ, 0), out->plt.entry);
+    return status == CUVET_OK ? use_table(reader, &out->plt, value_of(reader, count, CV_DT_JMPREL, 0),
+                                          value_of(reader, count, CV_DT_PLTRELSZ, 0), out->plt.entry)
+                              : status;
+}
+
+cuvet_status cv_host_read_dynamic(cv_host_read_ctx *reader, cv_host_relocs *out)
+{
+    uint64_t count = 0;
+    cuvet_status status = CUVET_OK;
+
+    *out = (cv_host_relocs){ 0 };
+    if (reader->host->dynamic.filesz != 0)
+        status = read_list(reader, out, &count);
+    if (status == CUVET_OK && count != 0)
+        status = use_tables(reader, count, out);
     reader->host->dynamic_read = true;
     return status;
 }
@@ -137,13 +143,25 @@ typedef struct write_walk {
     void *user;
 } write_walk;
 
+/* A loader adds its base to the place: behind the last address comes the first. */
+static bool wraps(uint64_t place, uint64_t len)
+{
+    return len != 0 && len - 1 > UINT64_MAX - place;
+}
+
 static cuvet_status visit(const write_walk *walk, const cv_host_write *write)
 {
-    if (write->len == 0 || write->place >= walk->high || cv_sat_add(write->place, write->len) <= walk->low)
+    cv_host_write low = *write;
+
+    if (write->place >= walk->high && wraps(write->place, write->len)) {
+        low.len = cv_wrap_add(write->place, write->len);
+        low.place = 0;
+    }
+    if (low.len == 0 || low.place >= walk->high || cv_sat_add(low.place, low.len) <= walk->low)
         return CUVET_OK;
     if (!cv_work(walk->reader->ctx, WRITE_WORK, write->off))
         return CUVET_E_LIMIT;
-    return walk->visit(walk->reader, write, walk->user);
+    return walk->visit(walk->reader, &low, walk->user);
 }
 
 /* As many bytes as the symbol says; all there are when nobody knows. */
@@ -182,13 +200,13 @@ static cuvet_status one_reloc(const write_walk *walk, cv_host_table kind, bool a
                              .type = reloc.type,
                              .has_addend = addends,
                              .addend = (uint64_t)reloc.addend };
-    if (write.len == CV_RELOC_COPY && write.place < walk->high)
+    if (write.len == CV_RELOC_COPY)
         status = copied_bytes(walk, reloc.sym, &write.len);
     return status == CUVET_OK ? visit(walk, &write) : status;
 }
 
 /* Most have nothing to do with device code: only the place is looked at, and of what lies before it the
- * type, which may be that of a copy. */
+ * type, which may be that of a copy. What begins in the upper half may go on at the first address. */
 static bool is_far(const write_walk *walk, uint64_t at)
 {
     const cv_host_read_ctx *reader = walk->reader;
@@ -196,7 +214,7 @@ static bool is_far(const write_walk *walk, uint64_t at)
     uint64_t place = word_at(reader, at);
     uint32_t type;
 
-    if (CV_LIKELY(place >= walk->high))
+    if (CV_LIKELY(place >= walk->high && place <= INT64_MAX))
         return true;
     if (place >= walk->low || walk->low - place < WRITE_MOST)
         return false;
@@ -230,6 +248,7 @@ static cuvet_status one_word(const write_walk *walk, uint64_t word, uint64_t off
 {
     cv_host_write write = { .table = CV_HOST_RELR, .off = off, .len = size };
     uint64_t bits = size * 8 - 1, begin = *next;
+    bool above = begin >= walk->high && !wraps(begin, bits * size);
     cuvet_status status = CUVET_OK;
 
     if ((word & 1) == 0) {
@@ -238,12 +257,12 @@ static cuvet_status one_word(const write_walk *walk, uint64_t word, uint64_t off
         return visit(walk, &write);
     }
     *next = cv_wrap_add(begin, bits * size);
-    if (begin >= walk->high || cv_sat_add(begin, bits * size) <= walk->low)
+    if (above || cv_sat_add(begin, bits * size) <= walk->low)
         return CUVET_OK;
     if (!cv_work(walk->reader->ctx, bits, off))
         return CUVET_E_LIMIT;
     for (uint64_t bit = 0; bit < bits && status == CUVET_OK; bit++) {
-        write.place = cv_sat_add(begin, bit * size);
+        write.place = cv_wrap_add(begin, bit * size);
         if (word >> (bit + 1) & 1)
             status = visit(walk, &write);
     }

@@ -11,8 +11,6 @@ static const cv_compat_row TAGS[] = {
 };
 _Static_assert(CV_COUNT(TAGS) == CV_N_COMPAT && CV_N_COMPAT <= 32, "one row per tag, no holes, one bit each");
 
-/* The newest Mercury ISA that is described, major and minor in one byte each. */
-
 const cv_compat_row *cv_compat_get(uint32_t tag)
 {
     return tag < CV_N_COMPAT ? &CV_AT(TAGS, tag) : NULL;

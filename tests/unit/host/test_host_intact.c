@@ -125,6 +125,24 @@ START_TEST(other_tables)
 }
 END_TEST
 
+/* The section is read for the wrappers and for the code: what is wrong with it is said once. */
+START_TEST(dynamic_once)
+{
+    for (int i = 0; i < 2; i++) {
+        make_shared();
+        if (i == 0)
+            put(PHDRS + 56 + 16, 8, VADDR + SIZE); /* loaded nowhere */
+        else
+            put(PHDRS + 56 + 8, 8, SIZE - 63); /* ends behind the file */
+        ck_assert_int_eq(read_size(SIZE), CUVET_OK);
+        check_code();
+        ck_assert_uint_eq(ctx.seen[CV_R_HOST_DYNAMIC], 1);
+        done();
+        start();
+    }
+}
+END_TEST
+
 START_TEST(packed_table)
 {
     make_more(36, 35, 16);
@@ -218,6 +236,35 @@ START_TEST(second_segment)
         ck_assert_msg(last.got == BASE + cv_max(segments[_i].bad, last.file_off - BASE), "%s: %llx",
                       segments[_i].what, (unsigned long long)(last.got - BASE));
     done();
+}
+END_TEST
+
+/* Code at the first address: what is written from the last one on goes on there. */
+START_TEST(wrapped_writes)
+{
+    for (int i = 0; i < 4; i++) {
+        make_shared();
+        load(2, FATBIN, 0, 0x40, 0x40);
+        if (i < 2) {
+            reloc(0, UINT64_MAX - 7 + (uint64_t)i, 0, 8, 0x77);
+            expect(i == 1 ? CV_R_HOST_RELOC_CODE : CV_N_RULES, RELOCS, 1, BASE + FATBIN);
+            continue;
+        }
+        entry(0, 6, VADDR + MORE); /* a copy of 0x80 or 0x90 bytes */
+        put(MORE + 24 + 16, 8, i == 2 ? 0x80 : 0x90);
+        reloc(0, 0 - UINT64_C(0x80), 1, 5, 0);
+        expect(i == 3 ? CV_R_HOST_RELOC_CODE : CV_N_RULES, RELOCS, 0x10, BASE + FATBIN);
+    }
+    make_more(36, 35, 16); /* packed: the second word behind */
+    load(2, FATBIN, 0, 0x40, 0x40);
+    put(MORE, 8, 0 - UINT64_C(16));
+    put(MORE + 8, 8, 1 << 2 | 1);
+    expect(CV_R_HOST_RELOC_CODE, MORE + 8, 8, BASE + FATBIN);
+    make_more(36, 35, 16);
+    load(2, FATBIN, 0, 0x40, 0x40);
+    put(MORE, 8, 0 - UINT64_C(16));
+    put(MORE + 8, 8, 1 << 1 | 1);
+    expect(CV_N_RULES, 0, 0, 0);
 }
 END_TEST
 
@@ -338,9 +385,11 @@ Suite *suite_model_host_intact(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, one_write, 0, (int)CV_COUNT(writes));
     tcase_add_test(tcase, other_tables);
+    tcase_add_test(tcase, dynamic_once);
     tcase_add_test(tcase, packed_table);
     tcase_add_test(tcase, copied);
     tcase_add_loop_test(tcase, second_segment, 0, (int)CV_COUNT(segments));
+    tcase_add_test(tcase, wrapped_writes);
     tcase_add_test(tcase, large_pages);
     tcase_add_test(tcase, partly_loaded);
     tcase_add_test(tcase, objects);
