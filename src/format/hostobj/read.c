@@ -72,13 +72,13 @@ bool cv_hostobj_check_text(cv_ctx *ctx, cv_span part, bool last)
  * and those of 8 bytes in objects beside 'absolute'. All have a type 0 that does nothing. */
 static const struct {
     uint16_t machine;
-    uint32_t absolute, relative, copy, descriptor, wide[6];
+    uint32_t absolute, relative, copy, descriptor, wide[11];
     uint64_t page; /* the largest that its systems have */
 } MACHINES[] = {
-    { 62, 1, 8, 5, 36, { 24, 25, 27, 29, 31, 33 }, PAGE },     /* x86-64 */
-    { 183, 257, 1027, 1024, 1031, { 260 }, LARGE_PAGE },       /* AArch64 */
-    { 21, 38, 22, 19, 0, { 44, 51, 68, 73, 78 }, LARGE_PAGE }, /* PowerPC 64 */
-    { 243, 2, 3, 4, 12, { 35, 39, 9, 7, 11 }, LARGE_PAGE },    /* RISC-V */
+    { 62, 1, 8, 5, 36, { 16, 17, 18, 24, 25, 27, 28, 29, 30, 31, 33 }, PAGE }, /* x86-64 */
+    { 183, 257, 1027, 1024, 1031, { 260, 307 }, LARGE_PAGE },                  /* AArch64 */
+    { 21, 38, 22, 19, 0, { 43, 44, 45, 46, 51, 68, 73, 78 }, LARGE_PAGE },     /* PowerPC 64 */
+    { 243, 2, 3, 4, 12, { 35, 39, 9, 7, 11, 18, 19 }, LARGE_PAGE }, /* RISC-V: calls are two words */
 };
 
 void cv_hostobj_pages(uint16_t machine, uint64_t *least, uint64_t *most)

@@ -307,6 +307,8 @@ START_TEST(objects)
         { 0x3F, 2, CV_R_HOST_RELOC_CODE, 4, BASE + FATBIN + 0x3F },
         { 0x40, 1, CV_N_RULES, 0, 0 },
         { 0x20, 1, CV_R_HOST_RELOC_CODE, 8, BASE + FATBIN + 0x20 },
+        { 0x20, 17, CV_R_HOST_RELOC_CODE, 8, BASE + FATBIN + 0x20 },
+        { 0x20, 28, CV_R_HOST_RELOC_CODE, 8, BASE + FATBIN + 0x20 },
         { 0x20, 0, CV_N_RULES, 0, 0 },
         { UINT64_MAX, 1, CV_N_RULES, 0, 0 },
     };
