@@ -44,7 +44,7 @@ docs: ## regenerate what comes from spec/ and the option table: rules, limits, m
 # Pointer arithmetic and raw indexing outside the fenced helpers (clang 16 and later know the warning).
 CLANG_NEW := $(firstword $(foreach c,clang-19 clang-18 clang-17 clang-16,$(if $(shell command -v $(c) 2>/dev/null),$(c))))
 UNSAFE_SRCS := $(filter src/format/% src/target/% src/cubin/% src/host/% src/intake/% src/scan/% src/link/% src/drive/% src/finalize/%,$(LIB_SRCS))
-check-unsafe: ## format, model, link, finalize under clang's -Werror=unsafe-buffer-usage
+check-unsafe: ## format, target to drive, finalize under clang's -Werror=unsafe-buffer-usage
 ifeq ($(CLANG_NEW),)
 	@echo "SKIPPED: needs clang 16 or later"; exit 77
 else

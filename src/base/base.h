@@ -5,8 +5,8 @@
 
 #include <cuvet/status.h>
 
-/* The few headers that index memory on behalf of format/ and model/ are fenced: everything else in those
- * layers compiles with clang's -Werror=unsafe-buffer-usage. */
+/* The few places that index memory on behalf of format/ and the layers above it are fenced: everything else
+ * there compiles with clang's -Werror=unsafe-buffer-usage. */
 #if defined(__clang__) && __clang_major__ >= 16
 #define CV_BUF_BEGIN                                                                                         \
     _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wunsafe-buffer-usage\"")
