@@ -70,53 +70,60 @@ bool cv_hostobj_check_text(cv_ctx *ctx, cv_span part, bool last)
 
 /* ELF psABI of each machine: the types that set a pointer, a copy of a symbol, a descriptor of 16 bytes,
  * and those of 8 bytes in objects beside 'absolute'. All have a type 0 that does nothing. */
-static const struct {
+typedef struct host_machine {
     uint16_t machine;
     uint32_t absolute, relative, copy, descriptor, wide[11];
     uint64_t page; /* the largest that its systems have */
-} MACHINES[] = {
+} host_machine;
+
+static const host_machine MACHINES[] = {
     { 62, 1, 8, 5, 36, { 16, 17, 18, 24, 25, 27, 28, 29, 30, 31, 33 }, PAGE }, /* x86-64 */
     { 183, 257, 1027, 1024, 1031, { 260, 307 }, LARGE_PAGE },                  /* AArch64 */
     { 21, 38, 22, 19, 0, { 43, 44, 45, 46, 51, 68, 73, 78 }, LARGE_PAGE },     /* PowerPC 64 */
     { 243, 2, 3, 4, 12, { 35, 39, 9, 7, 11, 18, 19 }, LARGE_PAGE }, /* RISC-V: calls are two words */
 };
 
-void cv_hostobj_pages(uint16_t machine, uint64_t *least, uint64_t *most)
+/* NULL: not known. */
+static const host_machine *machine_of(uint16_t machine)
 {
-    *least = *most = PAGE;
     for (size_t row = 0; row < CV_COUNT(MACHINES); row++)
         if (CV_AT(MACHINES, row).machine == machine)
-            *most = CV_AT(MACHINES, row).page;
+            return &CV_AT(MACHINES, row);
+    return NULL;
+}
+
+void cv_hostobj_pages(uint16_t machine, uint64_t *least, uint64_t *most)
+{
+    const host_machine *row = machine_of(machine);
+
+    *least = PAGE;
+    *most = row ? row->page : PAGE;
 }
 
 uint64_t cv_hostobj_loaded_bytes(uint16_t machine, bool is32, uint32_t type)
 {
+    const host_machine *row = machine_of(machine);
     uint64_t bytes = is32 ? 4 : 8;
 
-    for (size_t row = 0; row < CV_COUNT(MACHINES) && type != 0; row++) {
-        if (CV_AT(MACHINES, row).machine != machine)
-            continue;
-        if (type == CV_AT(MACHINES, row).copy)
-            return CV_RELOC_COPY;
-        return type == CV_AT(MACHINES, row).descriptor ? 2 * bytes : bytes;
-    }
-    return type == 0 ? 0 : bytes;
+    if (type == 0)
+        return 0;
+    if (row && type == row->copy)
+        return CV_RELOC_COPY;
+    return row && type == row->descriptor ? 2 * bytes : bytes;
 }
 
 uint64_t cv_hostobj_linked_bytes(uint16_t machine, uint32_t type)
 {
-    uint64_t bytes = type == 0 ? 0 : 4;
+    const host_machine *row = machine_of(machine);
 
-    for (size_t row = 0; row < CV_COUNT(MACHINES) && type != 0; row++) {
-        if (CV_AT(MACHINES, row).machine != machine)
-            continue;
-        if (type == CV_AT(MACHINES, row).absolute)
-            bytes = 8;
-        for (size_t i = 0; i < CV_COUNT(CV_AT(MACHINES, row).wide); i++)
-            if (type == CV_AT(CV_AT(MACHINES, row).wide, i))
-                bytes = 8;
-    }
-    return bytes;
+    if (type == 0)
+        return 0;
+    if (!row)
+        return 4;
+    for (size_t i = 0; i < CV_COUNT(row->wide); i++)
+        if (type == CV_AT(row->wide, i))
+            return 8;
+    return type == row->absolute ? 8 : 4;
 }
 
 bool cv_hostobj_packed_relocs(uint32_t section_type)
@@ -126,11 +133,11 @@ bool cv_hostobj_packed_relocs(uint32_t section_type)
 
 bool cv_hostobj_pointers(uint16_t machine, uint32_t *absolute, uint32_t *relative)
 {
-    for (size_t row = 0; row < CV_COUNT(MACHINES); row++)
-        if (CV_AT(MACHINES, row).machine == machine) {
-            *absolute = CV_AT(MACHINES, row).absolute;
-            *relative = CV_AT(MACHINES, row).relative;
-            return true;
-        }
-    return false;
+    const host_machine *row = machine_of(machine);
+
+    if (row) {
+        *absolute = row->absolute;
+        *relative = row->relative;
+    }
+    return row != NULL;
 }
