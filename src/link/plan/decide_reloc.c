@@ -143,6 +143,16 @@ static uint64_t shown_offset(const relocate_job *job, const cv_isym *sym)
                : UINT64_MAX;
 }
 
+/* In the exact form of a relocatable link an array is at 0 wherever it is not the instance of a kernel. */
+static bool is_given_up(const relocate_job *job)
+{
+    if (!job->view->options->relocatable || !job->view->options->compat)
+        return false;
+    return job->target->group == CV_G_DEBUG ||
+           (job->target->group == CV_G_CODE &&
+            !cv_link_has_instance(job->view->options, cv_l_fn(job->view, job->target->fn)));
+}
+
 /* A texture, a shared variable without a place or without a symbol, or what is counted in a table that is not
  * there. */
 static bool names_nothing(const relocate_job *job)
@@ -155,6 +165,8 @@ static bool names_nothing(const relocate_job *job)
         return false;
     if (canon->sec != CV_NONE)
         return !cv_l_shared(job->view, canon->id)->placed;
+    if (is_given_up(job))
+        return false;
     /* an array has its place with the kernels that get there; elsewhere it is its symbol, where that stays */
     return job->target->fn == CV_NONE ||
            cv_l_fn_memory(job->view, job->target->fn)->extern_off != UINT64_MAX ||
@@ -182,14 +194,13 @@ static cv_reloc_class offset_in(relocate_job *job, cv_reloc_class class, uint64_
 static cv_reloc_class shared_variable(relocate_job *job)
 {
     const cv_isym *canon = cv_l_isym(job->view, cv_l_canon(job->view, job->rel->sym));
-    bool debug = job->target->group == CV_G_DEBUG;
     uint64_t value = shared_offset(job, canon);
 
     if (job->view->options->relocatable) {
-        if (!job->view->options->compat || (canon->sec == CV_NONE && !debug) || may_lose(job))
+        if (!job->view->options->compat || (canon->sec == CV_NONE && !is_given_up(job)) || may_lose(job))
             return left_alone(job);
         value = canon->sec == CV_NONE ? 0 : value;
-    } else if (debug) {
+    } else if (job->target->group == CV_G_DEBUG) {
         value = shown_offset(job, canon);
     }
     return offset_in(job, CV_CLASS_SHARED, value);

@@ -19,6 +19,11 @@ bool cv_out_keeps_extern(const cv_part_options *options, const cv_part_resolutio
            !options->relocatable && cv_l_type(sym) == CV_STT_CUDA_OBJECT && is_shared_space(sym->other);
 }
 
+bool cv_link_has_instance(const cv_part_options *options, const cv_lfn *fn)
+{
+    return fn->kernel && (options->preserve || !options->debug);
+}
+
 bool cv_out_is_bank_size(const cv_part_names *names, const cv_isym *sym)
 {
     return cv_l_is_nowhere(sym) &&

@@ -93,10 +93,8 @@ static cuvet_status rewrite(const cv_view_shared_memory *view, cv_u32s *instance
 {
     cuvet_status st = CUVET_OK;
 
-    if (!cv_l_fn(view, fn)->kernel) {
-        cv_l_irel(view, rel)->type = CV_R_CUDA_YIELD_OPCODE9_0; /* nothing is left of it */
+    if (!cv_link_has_instance(view->options, cv_l_fn(view, fn))) /* stage scan_relocs writes the place 0 */
         return CUVET_OK;
-    }
     if (*cv_u32s_at(instance, fn) == CV_NONE)
         st = make_instance(view, instance, fn, cv_l_irel(view, rel)->sym, align);
     cv_l_irel(view, rel)->osym = *cv_u32s_at(instance, fn);
