@@ -199,7 +199,8 @@ static cv_reloc_class shared_variable(relocate_job *job)
     if (job->view->options->relocatable) {
         if (!job->view->options->compat || (canon->sec == CV_NONE && !is_given_up(job)) || may_lose(job))
             return left_alone(job);
-        value = canon->sec == CV_NONE ? 0 : value;
+        if (canon->sec == CV_NONE)
+            value = cv_l_shared(job->view, canon->id)->off;
     } else if (job->target->group == CV_G_DEBUG) {
         value = shown_offset(job, canon);
     }

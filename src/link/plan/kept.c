@@ -21,7 +21,7 @@ bool cv_out_keeps_extern(const cv_part_options *options, const cv_part_resolutio
 
 bool cv_link_has_instance(const cv_part_options *options, const cv_lfn *fn)
 {
-    return fn->kernel && (options->preserve || !options->debug);
+    return fn->kernel && !options->debug;
 }
 
 bool cv_out_is_bank_size(const cv_part_names *names, const cv_isym *sym)

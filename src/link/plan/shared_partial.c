@@ -5,6 +5,7 @@
 #include "base/arith.h"
 #include "link/plan/shared_memory.h"
 
+
 static uint64_t largest_alignment(const cv_view_shared_memory *view)
 {
     uint64_t most = 0;
@@ -58,27 +59,33 @@ static void pad_sizes(const cv_view_shared_memory *view)
     }
 }
 
-/* The instance of a kernel: behind its own data. A kernel without any loses its section where variables of
- * device functions are aligned to more. */
-static cuvet_status make_instance(const cv_view_shared_memory *view, cv_u32s *instance, cv_id fn, cv_id src,
-                                  uint64_t align)
+/* Arrays stand behind a kernel's own data. A kernel without any loses its section where variables of device
+ * functions are aligned to more. @return where they begin */
+static uint64_t grow(const cv_view_shared_memory *view, cv_id fn, uint64_t align)
 {
     cv_osec *sized = cv_l_osec(view, cv_l_osec(view, cv_l_fn_out(view, fn)->sec)->shared);
+
+    if (sized->size || align <= CV_SHARED_LARGE_ALIGN)
+        sized->dead = false;
+    sized->size = cv_sat_align(sized->size, CV_SHARED_LARGE_ALIGN);
+    sized->align = cv_max(sized->align, CV_SHARED_LARGE_ALIGN);
+    return sized->size;
+}
+
+static cuvet_status make_instance(const cv_view_shared_memory *view, cv_u32s *instance, cv_id fn, cv_id src,
+                                  uint64_t value)
+{
     cv_osym osym = { .sec = CV_NONE,
                      .win = CV_NONE,
                      .src = src,
                      .fn = CV_NONE,
+                     .value = value,
                      .info = cv_elf_info(CV_STB_WEAK, CV_STT_CUDA_OBJECT),
                      .other = CV_STO_SPACE_SHARED | CV_STV_INTERNAL,
                      .instance = true,
                      .local = true };
     cv_id id;
 
-    if (sized->size || align <= CV_SHARED_LARGE_ALIGN)
-        sized->dead = false;
-    sized->size = cv_sat_align(sized->size, CV_SHARED_LARGE_ALIGN);
-    sized->align = cv_max(sized->align, CV_SHARED_LARGE_ALIGN);
-    osym.value = sized->size;
     osym.name = cv_l_out_join(view, "externsharedinstance", view->names->empty);
     id = osym.name == CV_NONE ? CV_NONE : cv_l_new_osym(view, &osym);
     if (id == CV_NONE || !cv_u32s_push(&view->ctx->mem, &view->out->locals, id) ||
@@ -88,15 +95,40 @@ static cuvet_status make_instance(const cv_view_shared_memory *view, cv_u32s *in
     return CUVET_OK;
 }
 
+/* For a debugger all arrays are at one place: behind the data of every kernel that names one. */
+typedef struct shown_arrays {
+    cv_u32s names; /* by function: a kernel that names one */
+    uint64_t align, place;
+} shown_arrays;
+
+static void show_arrays(const cv_view_shared_memory *view, shown_arrays *shown)
+{
+    for (cv_id i = 0; i < shown->names.count && shown->place; i++)
+        if (*cv_u32s_at(&shown->names, i)) {
+            cv_osec *sized = cv_l_osec(view, cv_l_osec(view, cv_l_fn_out(view, i)->sec)->shared);
+
+            sized->size = shown->place;
+            sized->align = cv_max(sized->align, shown->align);
+            sized->dead = false;
+        }
+    for (cv_id i = 0; i < view->memory->shared.count && shown->place; i++)
+        if (cv_l_is_shared(cv_l_isym(view, i)) && cv_l_isym(view, i)->sec == CV_NONE)
+            cv_l_shared(view, i)->off = shown->place;
+}
+
 static cuvet_status rewrite(const cv_view_shared_memory *view, cv_u32s *instance, cv_id fn, cv_id rel,
-                            uint64_t align)
+                            uint64_t align, shown_arrays *shown)
 {
     cuvet_status st = CUVET_OK;
 
-    if (!cv_link_has_instance(view->options, cv_l_fn(view, fn))) /* stage scan_relocs writes the place 0 */
+    if (!cv_link_has_instance(view->options, cv_l_fn(view, fn))) { /* stage scan_relocs writes a place */
+        if (cv_l_fn(view, fn)->kernel)
+            shown->place = cv_max(shown->place, grow(view, fn, align));
+        *cv_u32s_at(&shown->names, fn) = cv_l_fn(view, fn)->kernel;
         return CUVET_OK;
+    }
     if (*cv_u32s_at(instance, fn) == CV_NONE)
-        st = make_instance(view, instance, fn, cv_l_irel(view, rel)->sym, align);
+        st = make_instance(view, instance, fn, cv_l_irel(view, rel)->sym, grow(view, fn, align));
     cv_l_irel(view, rel)->osym = *cv_u32s_at(instance, fn);
     return st;
 }
@@ -119,9 +151,11 @@ static void check_losers(const cv_view_shared_memory *view)
 static cuvet_status rewrite_all(const cv_view_shared_memory *view, uint64_t align)
 {
     cv_u32s instance = { 0 }; /* by function: that of a kernel */
+    shown_arrays shown = { .align = align };
     cuvet_status st = CUVET_OK;
 
-    if (!cv_l_fill_none(&view->ctx->mem, &instance, view->functions->fn.count))
+    if (!cv_l_fill_none(&view->ctx->mem, &instance, view->functions->fn.count) ||
+        !cv_u32s_fill(&view->ctx->mem, &shown.names, view->functions->fn.count))
         st = cv_l_nomem(view);
     for (cv_id i = 0; i < view->out->osec.count && st == CUVET_OK; i++) {
         const cv_osec *osec = cv_l_osec(view, i);
@@ -133,10 +167,13 @@ static cuvet_status rewrite_all(const cv_view_shared_memory *view, uint64_t alig
 
             if (cv_l_is_shared(cv_l_isym(view, sym)) &&
                 cv_l_isym(view, cv_l_canon(view, sym))->sec == CV_NONE)
-                st = rewrite(view, &instance, cv_l_osec(view, osec->target)->fn, rel, align);
+                st = rewrite(view, &instance, cv_l_osec(view, osec->target)->fn, rel, align, &shown);
         }
     }
     cv_u32s_free(&view->ctx->mem, &instance);
+    if (st == CUVET_OK)
+        show_arrays(view, &shown);
+    cv_u32s_free(&view->ctx->mem, &shown.names);
     return st;
 }
 

@@ -21,6 +21,7 @@ static void undefined(const cv_view_symbol_values *view, cv_osym *osym)
         type == CV_STT_CUDA_OBJECT) {
         osym->sec = view->out->debug_shared;
         osym->size = 0;
+        osym->value = cv_l_shared(view, cv_l_canon(view, osym->src))->off;
     } else if (cv_out_keeps_extern(view->options, view->resolution, view->memory, sym)) {
         osym->sec = view->out->debug_shared;
         osym->size = 0;
