@@ -290,7 +290,8 @@ static void check_zero(const symbol_pass *pass)
         sym_report(pass, 0, CV_R_SYM_ZERO_VALUE, CV_ST_VALUE, symbol.value, 0);
 }
 
-/* Tools differ in what sh_info means; one of these values always holds. */
+/* Tools differ in what sh_info means; one of these values always holds. Weak symbols between the local and the
+ * global ones stand on either side. */
 static void check_binding(const symbol_pass *pass)
 {
     uint64_t info = cv_cubin_sec(pass->cubin, pass->section)->header.info;
@@ -302,7 +303,8 @@ static void check_binding(const symbol_pass *pass)
         return;
     }
     ok = !pass->cubin->conv || info == pass->first_nonlocal || info == pass->first_global ||
-         info == pass->after_local || info == pass->before_globals;
+         info == pass->after_local || info == pass->before_globals ||
+         (info > pass->after_local && info <= pass->first_global);
     if (!ok)
         cv_sec_report(pass->ctx, pass->cubin, pass->section, CV_R_SYM_INFO, CV_SH_INFO, info, pass->count);
 }

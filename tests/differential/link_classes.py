@@ -9,6 +9,9 @@
   attributes  a record of every code of .nv.info with symbols in it, in the global section and in that of a function, in two
               objects: where cuvet links, the records are those of nvlink. It may refuse more
 
+  arrays      random programs with extern shared arrays, places inside of them, and shared variables that nobody names, finally and
+              with -r (--compat-r on our side), with and without --preserve-relocs: the same bytes
+
   CV_ARCHES=75,80,90  for which machines (default: 75,90, with CV_FULL=1 75,80,86,89,90,90a,100,120)
   CV_JOBS=2
 
@@ -17,6 +20,7 @@
 import concurrent.futures
 import glob
 import os
+import random
 import re
 import shutil
 import struct
@@ -324,6 +328,68 @@ def one_attribute(d, arch, section, code, p):
     return None
 
 
+# --- arrays ------------------------------------------------------------------------------------------------
+
+ARRAY_HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
+# Variables of one size, an array and one that nobody names: the order of the first two is not settled (docs/link-partial.md).
+ARRAYS_OPEN = (25,)
+ARRAY_MODES = ((), ("--preserve-relocs",), ("-r",), ("-r", "--preserve-relocs"))
+CALL = " { .param .b32 x; .param .b32 y; st.param.b32 [x], %%r1; call (y), f%d, (x); ld.param.b32 %%r1, [y]; }\n"
+NAMED = (" ld.shared.u32 %%r2, [%s+%d]; add.u32 %%r1, %%r1, %%r2;\n", " mov.u32 %%r2, %s+%d; add.u32 %%r1, %%r1, %%r2;\n",
+         " mov.u32 %%r2, %s; add.u32 %%r2, %%r2, %%r1; st.shared.u32 [%%r2+%d], %%r1;\n",
+         " mov.u64 %%d2, %s; cvta.shared.u64 %%d2, %%d2; add.u64 %%d2, %%d2, %d; st.u32 [%%d2], %%r1;\n")
+
+
+def array_body(rng, arrays, name):
+    own = ["%s_%d" % (name, i) for i in range(rng.choice((0, 0, 1, 2)))]
+    text = " .reg .b32 %r<4>; .reg .b64 %d<4>;\n"
+    text += "".join(" .shared .align %d .b8 %s[%d];\n" % (rng.choice((4, 8, 16)), n, rng.choice((12, 16, 20, 40))) for n in own)
+    text += " mov.u32 %r1, %tid.x;\n"
+    text += "".join(rng.choice(NAMED) % (n, rng.choice((0, 0, 4, 8, 20, 1024))) for n, _ in arrays if rng.random() < 0.6)
+    return text + "".join(" st.shared.u32 [%s+4], %%r1;\n" % n + NAMED[0] % (n, 8) for n in own)
+
+
+def array_program(seed):
+    rng = random.Random(seed)
+    arrays = [("array%d" % i, rng.choice((4, 8, 16))) for i in range(rng.randint(1, 2))]
+    files, n_functions = [[] for _ in range(rng.randint(1, 3))], rng.randint(0, 3)
+    for i in range(n_functions):
+        calls = [c for c in range(i) if rng.random() < 0.3]
+        text = ".%s .func (.param .b32 r) f%d(.param .b32 a) {\n" % (rng.choice(("visible",) * 5 + ("weak",)), i)
+        text += array_body(rng, arrays, "f%d" % i) + "".join(CALL % c for c in calls) + " st.param.b32 [r], %r1; ret; }\n"
+        rng.choice(files).append((i, calls, text))
+    for i in range(rng.randint(1, 3)):
+        calls = [c for c in range(n_functions) if rng.random() < 0.4]
+        text = ".visible .entry k%d(.param .u64 p) {\n" % i + array_body(rng, arrays, "k%d" % i) + "".join(CALL % c for c in calls)
+        rng.choice(files).append((None, calls, text + " ld.param.u64 %d1, [p]; st.global.u32 [%d1], %r1; ret; }\n"))
+    for at, parts in enumerate(files):
+        text = ARRAY_HEAD + "".join(".extern .shared .align %d .b8 %s[];\n" % (a, n) for n, a in arrays)
+        if rng.random() < 0.3:
+            text += ".shared .align %d .b32 nobody%d[%d];\n" % (rng.choice((4, 16)), at, rng.randint(1, 5))
+        for c in sorted({c for p in parts for c in p[1]} - {p[0] for p in parts}):
+            text += ".extern .func (.param .b32 r) f%d(.param .b32 a);\n" % c
+        yield text + "".join(p[2] for p in parts)
+
+
+def array_programs():
+    for arch in ARCHES:
+        if int(re.match(r"\d+", arch)[0]) < 100:
+            yield from ((arch, seed) for seed in range(100 if FULL else 12) if seed not in ARRAYS_OPEN)
+
+
+@in_folder
+def one_array_program(d, arch, seed):
+    inputs = [compiled(text, arch, "arrays.%d.%d" % (seed, i)) for i, text in enumerate(array_program(seed))]
+    for mode in ARRAY_MODES:
+        theirs, ours = link_both(arch, mode, inputs, d, ["--compat-r"] if "-r" in mode else [])
+        if theirs[0] and "reference to deleted symbol" in theirs[1]:
+            continue  # it does not get through itself
+        if theirs[0] or ours[0]:
+            raise lr.Different("%s: nvlink %d %s; cuvet %d %s" % (mode, theirs[0], theirs[1][:200], ours[0], ours[1][:300]))
+        lr.strict(read(theirs[2]), read(ours[2]))
+    return None
+
+
 def main():
     for name in ("ptxas", "nvlink"):
         if not shutil.which(name):
@@ -335,7 +401,7 @@ def main():
     total = bad = 0
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("CV_JOBS", 2))) as pool:
         for what, jobs, one in (("programs", programs, one_program), ("types", types, one_type),
-                                ("attributes", attributes, one_attribute)):
+                                ("attributes", attributes, one_attribute), ("arrays", array_programs, one_array_program)):
             args = list(jobs())
             if args:
                 one(*args[0])  # compiles

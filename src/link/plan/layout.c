@@ -277,6 +277,19 @@ static bool forget_dead(const cv_view_layout *view)
     return ok;
 }
 
+/* Names of local shared variables that nobody names, and that have no place, are forgotten with them. */
+static void forget_unnamed(const cv_view_layout *view)
+{
+    for (uint64_t i = 0; i < view->out->locals.count && !view->options->relocatable; i++) {
+        const cv_osym *osym = cv_l_osym(view, *cv_u32s_at(&view->out->locals, i));
+        const cv_isym *winner = osym->dead && osym->win != CV_NONE ? cv_l_isym(view, osym->win) : NULL;
+
+        if (winner && cv_l_is_shared(winner) && winner->sec != CV_NONE &&
+            !cv_l_became(view, winner->sec)->lost && !cv_l_shared(view, winner->id)->placed)
+            cv_l_named(view, osym->name)->strings &= 1;
+    }
+}
+
 /* A name that is forgotten with one function may be that of another: what stays keeps its name. */
 static bool name_what_stays(const cv_view_layout *view)
 {
@@ -326,6 +339,7 @@ static bool name_places(const cv_view_layout *view)
 
 static cuvet_status make_strings(const cv_view_layout *view)
 {
+    forget_unnamed(view);
     if (!name_globals(view) || !forget_dead(view) || !name_what_stays(view) || !name_places(view) ||
         !write_names(view, &view->calls->protos, &view->out->str_names, 2, view->out->strtab) ||
         !write_names(view, NULL, &view->out->sh_names, 1, view->out->shstrtab))

@@ -83,6 +83,8 @@ static cuvet_status colour_all(shared_plan *shared)
         cv_id id = *cv_u32s_at(&order, i);
         const shared_var *var = vars_at(&shared->var, id);
 
+        if (*cv_u32s_at(&shared->user, var->sym) == CV_NONE)
+            continue; /* its size has a place among the others, but nobody names it */
         if (var->n_kernels == 1)
             ok = cv_u32s_push(cv_shared_mem(shared), &kernels_at(&shared->kernel, var->last)->own, var->sym);
         else
