@@ -116,6 +116,12 @@ static bool link_is_read(uint32_t type)
     return type == CV_SHT_SYMTAB || type == CV_SHT_MERC_SYMTAB;
 }
 
+/* May code of tools before 12.0 be in it? They knew no machine with capsules. */
+static bool is_of_old_tools(const cv_cubin *cubin)
+{
+    return cubin->legacy || (cubin->abi8 && !cv_gen_has(cubin->gen, CV_GEN_CAPSULE));
+}
+
 static bool flags_fit(const cv_cubin *cubin, const cv_sec *sec, const cv_section_facts *facts, uint64_t *want)
 {
     uint64_t got = sec->header.flags;
@@ -127,8 +133,11 @@ static bool flags_fit(const cv_cubin *cubin, const cv_sec *sec, const cv_section
         *want &= ~(uint64_t)CV_SHF_INFO_LINK;
     if (cubin->legacy && cubin->rel && facts->flags & CV_SHF_INFO_LINK) /* tools before 12.0 leave it out */
         got |= CV_SHF_INFO_LINK;
-    if (cubin->legacy && sec->role == CV_ROLE_TEXT)
+    /* Code of tools before 12.0 keeps the count in what newer linkers make of it, and its bank the old flags. */
+    if (sec->role == CV_ROLE_TEXT && is_of_old_tools(cubin))
         got &= ~(uint64_t)CV_SHF_CUDA_BARRIERS;
+    if (sec->role == CV_ROLE_CONSTANT_FN && is_of_old_tools(cubin))
+        got |= *want & CV_SHF_INFO_LINK;
     /* The linker adds them for texture slots, without the flag. */
     if (cubin->exe && sec->role == CV_ROLE_REL && cv_span_starts(sec->fn, ".nv.constant0."))
         got = (got & ~(uint64_t)CV_SHF_INFO_LINK) | (*want & CV_SHF_INFO_LINK);
@@ -236,7 +245,7 @@ static void check_room(cv_ctx *ctx, const cv_cubin *cubin, uint64_t index, const
     if ((sec->role == CV_ROLE_CONSTANT || sec->role == CV_ROLE_CONSTANT_FN) &&
         sec->header.size > CV_BANK_MOST)
         cv_sec_report(ctx, cubin, index, CV_R_SEC_BANK_SIZE, CV_SH_SIZE, sec->header.size, CV_BANK_MOST);
-    if (cubin->legacy && sec->role == CV_ROLE_TEXT && barriers > CV_BARRIERS_MOST)
+    if (is_of_old_tools(cubin) && sec->role == CV_ROLE_TEXT && barriers > CV_BARRIERS_MOST)
         cv_sec_report(ctx, cubin, index, CV_R_TEXT_BARRIERS, CV_SH_FLAGS, barriers, CV_BARRIERS_MOST);
 }
 

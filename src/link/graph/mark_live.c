@@ -122,7 +122,8 @@ static cuvet_status read_graph(const cv_view_mark_live *view, const cv_lobj *obj
         if (name == CV_NONE || !use_proto(view, name))
             return cv_l_nomem(view);
         fn = proto.symbol < obj->n_sym ? cv_l_fn_of(view, obj->first_sym + proto.symbol) : CV_NONE;
-        if (fn != CV_NONE && cv_l_fn_calls(view, fn)->proto == CV_NONE)
+        /* of a function of the driver compilers differ in what follows the types: the last one counts */
+        if (fn != CV_NONE && (cv_l_fn_calls(view, fn)->proto == CV_NONE || !cv_l_fn(view, fn)->has_def))
             cv_l_fn_calls(view, fn)->proto = name;
     }
     return st;
@@ -237,7 +238,8 @@ cuvet_status cv_stage_mark_live(const cv_view_mark_live *view)
              edge = cv_edges_at(&view->calls->edge, edge)->next)
             keep(view, cv_edges_at(&view->calls->edge, edge)->to);
     for (cv_id i = 0; i < view->functions->fn.count && st == CUVET_OK; i++) {
-        if (*cv_u8s_get(&view->uses->by_data, i))
+        /* graphs of tools before 12.0 do not say who takes an address, only that somebody does */
+        if (*cv_u8s_get(&view->uses->by_data, i) || cv_l_fn_calls(view, i)->taken != CV_NONE)
             keep(view, i);
         /* as the reference linker, which removes nothing that somebody may want to look at */
         if (view->options->relocatable || view->options->keep_dead)

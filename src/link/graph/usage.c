@@ -243,8 +243,7 @@ static void read_function(const cv_view_usage *view, const cv_lfn *function)
         return;
     for (; cv_tlv_at(span, pos, &tlv) == CV_TLV_OK; pos = tlv.next)
         read_record(view, function, span, &tlv);
-    if (!(cv_l_fn_usage(view, function->id)->own.has & CV_H_BIT(CV_H_NUM_BARRIERS)) &&
-        cv_l_obj(view, definition->obj)->cubin.legacy) {
+    if (!(cv_l_fn_usage(view, function->id)->own.has & CV_H_BIT(CV_H_NUM_BARRIERS))) {
         uint32_t bars = cv_elf_code_barriers(cv_l_isec(view, definition->sec)->flags);
 
         cv_l_fn_usage(view, function->id)->flag_bars = bars != 0;

@@ -53,6 +53,7 @@ typedef struct cv_isec {
     cv_id obj;
     uint32_t index, type, link, info;
     uint64_t flags, size, align, entsize;
+    uint64_t written_flags; /* as they stand in the file: tools before 12.0 leave SHF_INFO_LINK out */
     cv_id name;
     cv_id id;       /* its own number */
     cv_id info_sec; /* of code: its .nv.info.<f> */

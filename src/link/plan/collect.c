@@ -64,6 +64,8 @@ static cuvet_status make_code(const cv_view_collect *view, const cv_isym *sym, c
 
     code.name = sec->name;
     code.align = sec->align;
+    if (cv_link_keeps_barriers(view->options))
+        code.flags |= sec->flags & CV_SHF_CUDA_BARRIERS;
     code.symbol = code.named = shared.symbol = true;
     /* Of a kernel that is not to be used, the name comes with the section of the input. */
     shared.named = view->options->relocatable || view->options->keep_dead ||

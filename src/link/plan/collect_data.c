@@ -89,7 +89,7 @@ static cuvet_status make(const cv_view_collect *view, const cv_isec *isec, cv_ro
                                .group = param && cv_l_has(view, CV_GEN_BANKS_LAST) ? CV_G_PARAM : group,
                                .type = view->options->relocatable ? isec->type
                                                                   : cv_section_facts_of(role)->type_exe,
-                               .flags = isec->flags,
+                               .flags = param ? isec->written_flags : isec->flags,
                                .align = isec->align,
                                .entsize = isec->entsize,
                                .symbol = true,

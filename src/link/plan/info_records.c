@@ -230,7 +230,7 @@ static cuvet_status describe_function(info_describer *describer, cv_id fn)
     turn_round(view, out.first);
     if (ok && kernel)
         ok = cv_d_missing(describer, fn, &facts);
-    else if (ok && cv_l_fn_usage(view, function->id)->flag_bars)
+    else if (ok && cv_l_fn_usage(view, function->id)->flag_bars && !cv_link_keeps_barriers(view->options))
         ok = cv_d_add_value(view, CV_H_NUM_BARRIERS,
                             cv_trait(&cv_l_fn_usage(view, function->id)->own, CV_H_NUM_BARRIERS));
     if (ok && !kernel && cv_l_fn_usage(view, function->id)->marked)

@@ -335,6 +335,8 @@ CV_MUST bool cv_out_drops(const cv_keep_facts *view, cv_id osym);
 /* A debugger finds extern shared arrays by name. */
 CV_MUST bool cv_out_keeps_extern(const cv_part_options *options, const cv_part_resolution *resolution,
                                  const cv_part_memory *memory, const cv_isym *sym);
+/* In the exact form of a relocatable link old code keeps its barriers in the flags, and gets no record. */
+#define cv_link_keeps_barriers(options_) ((options_)->relocatable && (options_)->compat)
 /* In the exact form of a relocatable link: are extern arrays behind the data of this kernel? */
 CV_MUST bool cv_link_has_instance(const cv_part_options *options, const cv_lfn *fn);
 /* Where shared memory of functions begins behind what is reserved, the reference counts that for arrays, too.
