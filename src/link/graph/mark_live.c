@@ -93,6 +93,12 @@ static cuvet_status take(const cv_view_mark_live *view, const graph_record *reco
         return CUVET_OK;
     if (proto == CV_NONE && to == CV_NONE)
         return CUVET_OK;
+    if (record->call.part == CV_CALL_ADDRESS && *list != CV_NONE && cv_l_fn(view, fn)->has_def) {
+        /* an indirect call reaches it by one of them only */
+        cv_link_say(view, from, CV_R_LINK_PROTOTYPE, cv_l_isym(view, from)->obj,
+                    cv_l_isym(view, cv_l_fn(view, fn)->def)->obj);
+        return CUVET_E_REFUSED;
+    }
     ok = add_edge(view, list, proto != CV_NONE ? proto : to);
     if (ok && record->call.part == CV_CALL_ADDRESS)
         ok = add_edge(view, cv_u32s_at(&view->calls->takers, *cv_u32s_get(&view->calls->node, proto)), fn);

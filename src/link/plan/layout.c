@@ -347,6 +347,23 @@ static cuvet_status make_strings(const cv_view_layout *view)
     return CUVET_OK;
 }
 
+/* The reference decides before it leaves sections out: with all that were ever made, the empty first one and
+ * the records of dead functions. */
+static bool is_wide(const cv_view_layout *view)
+{
+    uint64_t made = 1 + view->out->osec.count - view->records->oinfo.count;
+
+    for (cv_id i = 0; i < view->functions->fn.count; i++) {
+        cv_id sec = cv_l_fn_out(view, i)->sec, code;
+
+        if (sec == CV_NONE || cv_l_osec(view, sec)->fn != i || !cv_l_fn(view, i)->has_def)
+            continue;
+        code = cv_l_isym(view, cv_l_fn(view, i)->def)->sec;
+        made += code != CV_NONE && cv_l_isec(view, code)->info_sec != CV_NONE;
+    }
+    return cv_max(made, view->layout->order.count) >= CV_SHN_LORESERVE;
+}
+
 cuvet_status cv_stage_layout(const cv_view_layout *view)
 {
     cuvet_status st;
@@ -362,7 +379,7 @@ cuvet_status cv_stage_layout(const cv_view_layout *view)
     st = make_tables(view);
     if (st == CUVET_OK)
         st = order_sections(view);
-    if (st == CUVET_OK && view->layout->order.count >= CV_SHN_LORESERVE)
+    if (st == CUVET_OK && is_wide(view))
         st = make_wide_table(view);
     if (st == CUVET_OK)
         st = order_symbols(view);
