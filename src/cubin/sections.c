@@ -116,10 +116,10 @@ static bool link_is_read(uint32_t type)
     return type == CV_SHT_SYMTAB || type == CV_SHT_MERC_SYMTAB;
 }
 
-/* May code of tools before 12.0 be in it? They knew no machine with capsules. */
+/* May code of tools before 12.0 be in it? They knew no machine that has the number of registers elsewhere. */
 static bool is_of_old_tools(const cv_cubin *cubin)
 {
-    return cubin->legacy || (cubin->abi8 && !cv_gen_has(cubin->gen, CV_GEN_CAPSULE));
+    return cubin->legacy || (cubin->abi8 && cv_gen_has(cubin->gen, CV_GEN_REGS_IN_INFO));
 }
 
 static bool flags_fit(const cv_cubin *cubin, const cv_sec *sec, const cv_section_facts *facts, uint64_t *want)
@@ -133,7 +133,7 @@ static bool flags_fit(const cv_cubin *cubin, const cv_sec *sec, const cv_section
         *want &= ~(uint64_t)CV_SHF_INFO_LINK;
     if (cubin->legacy && cubin->rel && facts->flags & CV_SHF_INFO_LINK) /* tools before 12.0 leave it out */
         got |= CV_SHF_INFO_LINK;
-    /* Code of tools before 12.0 keeps the count in what newer linkers make of it, and its bank the old flags. */
+    /* What newer linkers make of code of tools before 12.0 has the count, and the bank its old flags. */
     if (sec->role == CV_ROLE_TEXT && is_of_old_tools(cubin))
         got &= ~(uint64_t)CV_SHF_CUDA_BARRIERS;
     if (sec->role == CV_ROLE_CONSTANT_FN && is_of_old_tools(cubin))

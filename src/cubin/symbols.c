@@ -290,8 +290,8 @@ static void check_zero(const symbol_pass *pass)
         sym_report(pass, 0, CV_R_SYM_ZERO_VALUE, CV_ST_VALUE, symbol.value, 0);
 }
 
-/* Tools differ in what sh_info means; one of these values always holds. Weak symbols between the local and the
- * global ones stand on either side. */
+/* Tools differ in what sh_info means; one of these values always holds. Weak symbols that stand between the
+ * local and the global ones may be on either side. */
 static void check_binding(const symbol_pass *pass)
 {
     uint64_t info = cv_cubin_sec(pass->cubin, pass->section)->header.info;

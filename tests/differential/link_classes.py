@@ -13,6 +13,8 @@
               with -r (--compat-r on our side), with and without --preserve-relocs: the same bytes
   old         the programs, compiled by a ptxas of before 12.0, and by both in turn: the same bytes, and the reference's own results are
               clean. Only where CV_OLD_PTXAS names one (11.8 is in the wheel nvidia-cuda-nvcc-cu11 of the package index)
+  wide        kernels whose sections just need, and just do not need, a table of wide numbers: the same sections. The table itself is
+              not compared (docs/link-partial.md). With CV_FULL=1 only: ptxas takes some minutes
 
   CV_ARCHES=75,80,90  for which machines (default: 75,90, with CV_FULL=1 75,80,86,89,90,90a,100,120)
   CV_JOBS=2
@@ -437,6 +439,38 @@ def one_array_program(d, arch, seed):
     return None
 
 
+# --- wide --------------------------------------------------------------------------------------------------
+
+# options, kernels, dead functions: the fewest with which the reference makes the table
+WIDE = (((), 13054, 0), (("-r",), 16317, 0), (("--preserve-relocs",), 13053, 0), ((), 10000, 7633))
+WIDE_FILES = 4
+
+
+def wide_programs():
+    if FULL and "75" in ARCHES:
+        yield from ((mode, kernels, dead, less) for mode, kernels, dead in WIDE for less in (0, 1))
+
+
+@in_folder
+def one_wide_program(d, mode, kernels, dead, less):
+    names = [".visible .entry k%d() { ret; }\n" % i for i in range(kernels - (less if not dead else 0))]
+    names += [".visible .func d%d() { ret; }\n" % i for i in range(dead - (less if dead else 0))]
+    inputs = []
+    for i in range(WIDE_FILES):
+        inputs.append(compiled(ARRAY_HEAD + "".join(names[i::WIDE_FILES]), "75", "wide.%d.%d.%d.%d" % (kernels, dead, less, i)))
+    theirs, ours = link_both("75", mode, inputs, d, ["--compat-r"] if "-r" in mode else [])
+    if theirs[0] or ours[0]:
+        raise lr.Different("nvlink %d; cuvet %d %s" % (theirs[0], ours[0], ours[1][:300]))
+    a, b = File(read(theirs[2])), File(read(ours[2]))
+    if (".symtab_shndx" in dict(a.sections)) == bool(less):
+        raise lr.Different("the reference has %s table of wide numbers" % ("no" if not less else "a"))
+    if [n for n, _ in a.sections] != [n for n, _ in b.sections]:
+        raise lr.Different("other sections: %d, not %d" % (len(b.sections), len(a.sections)))
+    if less:
+        lr.strict(a.data, b.data)
+    return None
+
+
 def main():
     for name in ("ptxas", "nvlink"):
         if not shutil.which(name):
@@ -449,7 +483,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("CV_JOBS", 2))) as pool:
         for what, jobs, one in (("programs", programs, one_program), ("types", types, one_type),
                                 ("attributes", attributes, one_attribute), ("arrays", array_programs, one_array_program),
-                                ("old", old_programs, one_old_program)):
+                                ("old", old_programs, one_old_program), ("wide", wide_programs, one_wide_program)):
             args = list(jobs())
             if args:
                 one(*args[0])  # compiles

@@ -83,11 +83,9 @@ static cuvet_status colour_all(shared_plan *shared)
         cv_id id = *cv_u32s_at(&order, i);
         const shared_var *var = vars_at(&shared->var, id);
 
-        if (*cv_u32s_at(&shared->user, var->sym) == CV_NONE)
-            continue; /* its size has a place among the others, but nobody names it */
         if (var->n_kernels == 1)
             ok = cv_u32s_push(cv_shared_mem(shared), &kernels_at(&shared->kernel, var->last)->own, var->sym);
-        else
+        else if (*cv_u32s_at(&shared->user, var->sym) != CV_NONE) /* named; the others are sorted only */
             st = paint(shared, id);
     }
     cv_u32s_free(cv_shared_mem(shared), &order);
@@ -260,7 +258,6 @@ static bool any_shared(const cv_view_shared_memory *view)
     return false;
 }
 
-/* Nothing has a place yet. */
 static bool begin(shared_plan *shared)
 {
     const cv_view_shared_memory *view = shared->view;
