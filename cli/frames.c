@@ -23,8 +23,12 @@ typedef struct option_row {
 static const option_row ROWS[] = {
 #define MEMBER_OPTION(kind, name, shrt, takes, low, high, words)                                             \
     { K_##kind, name, V_##takes, low, high, words },
+#define MEMBER_OPTION_KNOWN(kind, name, shrt, takes)
+#define MEMBER_OPTION_FILE(kind, name, shrt, file)
 #include "../spec/member_options.def"
 #undef MEMBER_OPTION
+#undef MEMBER_OPTION_KNOWN
+#undef MEMBER_OPTION_FILE
 };
 
 static bool is_word_of(const char *words, const char *text)

@@ -29,6 +29,16 @@ static void put_arch(cv_text *text, const char *prefix, uint64_t packed)
         cv_text_char(text, suffix);
 }
 
+/* Eight letters of a file; what follows them is not said. */
+static void put_letters(cv_text *text, uint64_t letters)
+{
+    for (; letters; letters >>= 8) {
+        char letter = (char)(letters & 0x7F);
+
+        cv_text_char(text, (letters & 0x80) || letter < ' ' || letter == 0x7F ? '?' : letter);
+    }
+}
+
 size_t cuvet_diag_message(const cuvet_diag *diag, char *buf, size_t cap)
 {
     cv_text text = { buf, buf ? cap : 0, 0 };
@@ -57,6 +67,10 @@ size_t cuvet_diag_message(const cuvet_diag *diag, char *buf, size_t cap)
             cv_text_str(&text, cv_profile_text((cv_profile)diag->want));
         else if (take(&at, "{got:place}"))
             cv_text_str(&text, cv_place_text(diag->got));
+        else if (take(&at, "{got:letters}"))
+            put_letters(&text, diag->got);
+        else if (take(&at, "{want:letters}"))
+            put_letters(&text, diag->want);
         else if (take(&at, "{got:compute}"))
             put_arch(&text, "compute_", diag->got);
         else

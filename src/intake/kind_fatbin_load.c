@@ -4,6 +4,7 @@
 #include "intake/examine.h"
 #include "intake/kind_fatbin_agree.h"
 #include "intake/locate.h"
+#include "proc/compile.h"
 
 static void examine_content(const cv_examine_job *job, const cv_fatbin_member *member, cv_span content,
                             bool inner)
@@ -229,6 +230,8 @@ void cv_fatbin_examine(cv_examine_job *job)
         return;
     }
     readable = cv_fatbin_read_member(job->ctx, header, &member) == CUVET_OK;
+    if (member.options.len)
+        cv_member_options_look(job->ctx, member.options, member.kind == CV_FB_KIND_LTOIR);
     fill_item(job, &member);
     if (readable && !full)
         size_raw(job, &member);

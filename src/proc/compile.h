@@ -29,4 +29,8 @@ CV_MUST bool cv_clean_log(cv_mem *mem, cv_span said, cv_u8s *out);
 CV_MUST cuvet_status cv_member_options(cv_ctx *ctx, cv_span text, bool ltoir, const cv_u8s *caller,
                                        cv_u8s *out);
 
+/* What a scan says of such options: those that name a file, and those that are on no list of
+ * spec/member_options.def. */
+void cv_member_options_look(cv_ctx *ctx, cv_span text, bool ltoir);
+
 #endif

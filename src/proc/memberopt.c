@@ -3,7 +3,7 @@
  * of them but what spec/member_options.def says: our name, and a number or one of our words. */
 #include "proc/compile.h"
 
-typedef enum shape { V_NONE, V_NUMBER, V_LEVEL, V_WORD } shape;
+typedef enum shape { V_NONE, V_NUMBER, V_LEVEL, V_WORD, V_TEXT, V_FILE } shape;
 enum { K_PTX, K_IR };
 
 typedef struct option {
@@ -11,22 +11,47 @@ typedef struct option {
     const char *long_name, *short_name;
     shape takes;
     uint32_t low, high;
-    const char *words;
+    const char *words; /* of a file: the only name that is good */
 } option;
 
+/* Those that may reach a compiler come first. */
 static const option ROWS[] = {
 #define MEMBER_OPTION(kind, long_name, short_name, takes, low, high, words)                                  \
     { K_##kind, long_name, short_name, V_##takes, low, high, words },
+#define MEMBER_OPTION_KNOWN(kind, long_name, short_name, takes)
+#define MEMBER_OPTION_FILE(kind, long_name, short_name, file)
 #include "member_options.def"
 #undef MEMBER_OPTION
+#undef MEMBER_OPTION_KNOWN
+#undef MEMBER_OPTION_FILE
+#define MEMBER_OPTION(kind, long_name, short_name, takes, low, high, words)
+#define MEMBER_OPTION_KNOWN(kind, long_name, short_name, takes)                                              \
+    { K_##kind, long_name, short_name, V_##takes, 0, 0, "" },
+#define MEMBER_OPTION_FILE(kind, long_name, short_name, file)                                                \
+    { K_##kind, long_name, short_name, V_FILE, 0, 0, file },
+#include "member_options.def"
+#undef MEMBER_OPTION
+#undef MEMBER_OPTION_KNOWN
+#undef MEMBER_OPTION_FILE
 };
 
-#define N_ROWS CV_COUNT(ROWS)
+enum {
+    N_ROWS = 0
+#define MEMBER_OPTION(kind, long_name, short_name, takes, low, high, words) +1
+#define MEMBER_OPTION_KNOWN(kind, long_name, short_name, takes)
+#define MEMBER_OPTION_FILE(kind, long_name, short_name, file)
+#include "member_options.def"
+#undef MEMBER_OPTION
+#undef MEMBER_OPTION_KNOWN
+#undef MEMBER_OPTION_FILE
+};
+
+#define N_KNOWN CV_COUNT(ROWS)
 
 /* One option of the text. */
 typedef struct option_item {
     uint64_t at, len; /* all of it, in the text */
-    size_t row;       /* N_ROWS: unknown */
+    size_t row;       /* the number of rows: unknown */
     bool valid;       /* its value is one that it takes */
     uint64_t value_at, value_len;
 } option_item;
@@ -87,16 +112,19 @@ static uint64_t match_name(cv_span word, const char *dashes, const char *name, b
     return value.len == 0 ? word.len : 0;
 }
 
-/* Row of a word, or N_ROWS. *value: where its value begins in the word; *next: the value is the next word. */
-static size_t find_row(cv_span word, int kind, uint64_t *value, bool *next)
+/* Row of a word among the first 'rows', or their number. *value: where its value begins in the word; *next:
+ * the value is the next word. */
+static size_t find_row(cv_span word, int kind, size_t rows, uint64_t *value, bool *next)
 {
-    for (size_t i = 0; i < N_ROWS; i++) {
-        const option *row = &ROWS[i];
+    for (size_t i = 0; i < rows; i++) {
+        const option *row = &CV_AT(ROWS, i);
         bool given = false;
 
-        if (row->kind != kind)
+        /* A scan of LTO-IR knows both kinds: fatbinary keeps what ptxas is given there when it is told no
+         * more. */
+        if (row->kind != kind && (kind != K_IR || rows != N_KNOWN))
             continue;
-        *value = match_name(word, kind == K_IR ? "-" : "--", row->long_name, false, &given);
+        *value = match_name(word, row->kind == K_IR ? "-" : "--", row->long_name, false, &given);
         *next = *value && !given && row->takes != V_NONE;
         if (!*value) {
             *value = match_name(word, "-", row->short_name, row->takes == V_LEVEL, &given);
@@ -108,7 +136,9 @@ static size_t find_row(cv_span word, int kind, uint64_t *value, bool *next)
         if (*value)
             return i;
     }
-    return N_ROWS;
+    *value = 0;
+    *next = false;
+    return rows;
 }
 
 static bool is_among(const char *words, cv_span value)
@@ -143,23 +173,23 @@ static bool is_valid_value(const option *row, cv_span value)
 }
 
 /* The option at or behind 'at'; false: none left. */
-static bool next_item(cv_span text, int kind, uint64_t at, option_item *out)
+static bool next_item(cv_span text, int kind, size_t rows, uint64_t at, option_item *out)
 {
     uint64_t begin = skip_blanks(text, at), end = find_word_end(text, begin), after, value = 0;
-    option_item it = { .at = begin, .row = N_ROWS };
+    option_item it = { .at = begin, .row = rows };
     bool next = false, dash;
     cv_span word;
 
     if (begin >= text.len)
         return false;
     word = get_part(text, begin, end - begin);
-    it.row = find_row(word, kind, &value, &next);
+    it.row = find_row(word, kind, rows, &value, &next);
     it.value_at = begin + value;
     it.value_len = end - it.value_at;
     after = skip_blanks(text, end);
     dash = cv_u8_at(text, after) == '-';
     /* An unknown option may have a value behind it as well: one finding, not two. */
-    if (it.row == N_ROWS)
+    if (it.row == rows)
         next = cv_u8_at(word, 0) == '-' && cv_span_find_byte(word, '=') == word.len;
     if (next && after < text.len && !dash) {
         it.value_at = after;
@@ -167,7 +197,7 @@ static bool next_item(cv_span text, int kind, uint64_t at, option_item *out)
         it.value_len = end - after;
     }
     it.len = end - begin;
-    it.valid = it.row < N_ROWS && is_valid_value(&ROWS[it.row], get_part(text, it.value_at, it.value_len));
+    it.valid = it.row < rows && is_valid_value(&ROWS[it.row], get_part(text, it.value_at, it.value_len));
     *out = it;
     return true;
 }
@@ -193,7 +223,7 @@ static void find_caller(const cv_u8s *caller, int kind, bool *given)
     bool next;
 
     while (cv_span_cstr(all, at, &word)) {
-        size_t row = find_row(word, kind, &value, &next);
+        size_t row = find_row(word, kind, N_ROWS, &value, &next);
 
         if (row < N_ROWS)
             given[row] = true;
@@ -235,16 +265,90 @@ cuvet_status cv_member_options(cv_ctx *ctx, cv_span text, bool ltoir, const cv_u
     if (CV_NEVER(text.len >= UINT32_MAX))
         return CUVET_E_INTERNAL;
     find_caller(caller, kind, given);
-    for (uint64_t at = 0; next_item(text, kind, at, &it); at = it.at + it.len) {
+    for (uint64_t at = 0; next_item(text, kind, N_ROWS, at, &it); at = it.at + it.len) {
         if (!cv_work(ctx, 1, text.off + it.at))
             return cv_cancelled(ctx) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
         if (it.valid)
             seen[it.row] = (last_valid){ (uint32_t)it.at + 1, (uint32_t)it.value_at, (uint32_t)it.value_len };
     }
-    for (uint64_t at = 0; status == CUVET_OK && next_item(text, kind, at, &it); at = it.at + it.len) {
+    for (uint64_t at = 0; status == CUVET_OK && next_item(text, kind, N_ROWS, at, &it); at = it.at + it.len) {
         size_t row = it.row < N_ROWS ? it.row : 0;
 
         status = choose_last(ctx, text, &it, &seen[row], given[row], out);
     }
     return status;
+}
+
+/* A value that is no file, no quotation and no second word to anybody. */
+static bool is_plain(cv_span value)
+{
+    static const char OTHERS[] = "_$%,.+:-";
+
+    for (uint64_t i = 0; i < value.len; i++) {
+        uint8_t letter = cv_u8_at(value, i);
+        bool other = false;
+
+        for (size_t k = 0; OTHERS[k]; k++)
+            other = other || letter == (uint8_t)OTHERS[k];
+        if (!other && !(letter >= '0' && letter <= '9') &&
+            !((letter | 0x20) >= 'a' && (letter | 0x20) <= 'z'))
+            return false;
+    }
+    return true;
+}
+
+/* Is the file of this name what the value names, wherever it lies? The name may be in quotation marks. */
+static bool names_file(const char *name, cv_span value)
+{
+    cv_span end = value, want = cv_span_of(name, 0, 0);
+
+    while (name[want.len])
+        want.len++;
+    if (end.len > 1 && cv_u8_at(end, 0) == '"' && cv_u8_at(end, end.len - 1) == '"')
+        end = get_part(end, 1, end.len - 2);
+    if (want.len == 0 || cv_span_find_byte(end, '"') != end.len || end.len <= want.len ||
+        cv_u8_at(end, end.len - want.len - 1) != '/')
+        return false;
+    return cv_span_eq(cv_span_tail(end, end.len - want.len), want);
+}
+
+/* The first eight bytes from 'at' on, for a message. */
+static uint64_t get_letters(cv_span text, uint64_t at)
+{
+    uint64_t letters = 0;
+
+    for (uint64_t i = 0; i < 8 && at + i < text.len; i++)
+        letters |= (uint64_t)cv_u8_at(text, at + i) << (8 * i);
+    return letters;
+}
+
+static cv_rule judge_item(cv_span text, const option_item *it)
+{
+    cv_span value = get_part(text, it->value_at, it->value_len);
+    const option *row = it->row < N_KNOWN ? &CV_AT(ROWS, it->row) : NULL;
+
+    if (!row)
+        return CV_R_FATBIN_OPTION_UNKNOWN;
+    if (row->takes == V_FILE)
+        return names_file(row->words, value) ? CV_N_RULES : CV_R_FATBIN_OPTION_FILE;
+    return (row->takes == V_NONE ? value.len == 0 : is_plain(value)) ? CV_N_RULES
+                                                                     : CV_R_FATBIN_OPTION_UNKNOWN;
+}
+
+void cv_member_options_look(cv_ctx *ctx, cv_span text, bool ltoir)
+{
+    option_item it;
+
+    for (uint64_t at = 0; next_item(text, ltoir ? K_IR : K_PTX, N_KNOWN, at, &it); at = it.at + it.len) {
+        cv_span all;
+        cv_rule rule;
+
+        /* Each word is compared with every row. */
+        if (!cv_work(ctx, 16, text.off + it.at))
+            return;
+        rule = judge_item(text, &it);
+        all = get_part(text, it.at, it.len);
+        if (rule != CV_N_RULES)
+            cv_report(ctx, rule, all.off, all.len, get_letters(all, 0), get_letters(all, 8));
+    }
 }

@@ -64,6 +64,40 @@ case(
 case('PTX_VERSION_MISSING', 'ptx-empty', 'ptx-raw.fatbin', lambda f: ptx_text(f, lambda t: b''))
 case('PTX_NON_ASCII', 'ptx-bom', 'ptx-raw.fatbin', lambda f: ptx_text(f, lambda t: b'\xef\xbb\xbf' + t))
 
+# --- options of members ---------------------------------------------------------------------------
+
+
+def with_options(options, kind=1):
+    if kind == 8:
+        return Fat(container(member(8, Fat(sample('lto-raw.fatbin')).payload()[1], 90, minor=65, options=options)))
+    text = Fat(sample('ptx-raw.fatbin')).payload()[1].rstrip(b'\0') + b'\0'
+    return Fat(container(member(1, text, 75, options=options)))
+
+
+DESCRIPTION = b'-uumn --ext-desc-file="/opt/cuda-13/bin/ptxExtDesc.txt"  '
+for rule, label, words, good in (
+    ('FATBIN_OPTION_FILE', 'options-file', b'-O3 -optf /tmp/more.txt', b'-O3 -e kernel'),
+    ('FATBIN_OPTION_FILE', 'output-file', b'--output-file=/tmp/made', b'--generate-line-info'),
+    ('FATBIN_OPTION_FILE', 'description', DESCRIPTION.replace(b'ptxExtDesc', b'ptxExtDesc.txt/other'), DESCRIPTION),
+    ('FATBIN_OPTION_UNKNOWN', 'unknown', b'-v --run=/bin/sh', b'-v --warn-on-spills'),
+    ('FATBIN_OPTION_UNKNOWN', 'word', b'-v /etc/passwd', b' -maxrregcount 32 --fmad false '),
+    ('FATBIN_OPTION_UNKNOWN', 'quoted', b'-e "a -optf /tmp/more.txt', b'-e _Z1kPi,other$1'),
+):
+    case(
+        rule,
+        'option-' + label,
+        'ptx-raw.fatbin',
+        lambda f, words=words: with_options(words),
+        legal=lambda f, good=good: with_options(good),
+    )
+case(
+    'FATBIN_OPTION_UNKNOWN',
+    'option-of-ltoir',
+    'lto-raw.fatbin',
+    lambda f: with_options(b'-ftz=0 -prec_div=1 -load=/tmp/pass.so ', 8),
+    legal=lambda f: with_options(b'-maxreg 40 -generate-line-info -ftz=1 -prec_div=0 -prec_sqrt=0 -fmad=1 ', 8),
+)
+
 # --- LTO-IR ---------------------------------------------------------------------------------------
 case('AGREE_LTOIR_MAGIC', 'lto-magic', 'lto-raw.fatbin', lambda f: f.raw(f.payload()[0], b'\xec'))
 case('AGREE_LTOIR_VERSION', 'lto-version', 'lto-raw.fatbin', lambda f: f.member('minor', 60))

@@ -292,6 +292,17 @@ static uint64_t read_option_text(cv_ctx *ctx, cv_span in, cv_fatbin_member *memb
     return at + area;
 }
 
+/* Options that are not where they belong are handed on all the same by who follows the offsets. */
+static void take_misplaced(cv_span in, cv_fatbin_member *member, uint64_t string)
+{
+    cv_span text;
+
+    if (string == 0 || !cv_span_sub(in, string, in.len - cv_min(string, in.len), &text))
+        return;
+    member->options = text;
+    member->options.len = cv_span_find_byte(text, 0);
+}
+
 /* Option block: descriptor {string offset, length}, then the string. Returns where the header must end, or 0
  * after a finding that leaves that open. */
 static uint64_t read_options(cv_ctx *ctx, cv_span in, cv_fatbin_member *member, uint64_t ident_end)
@@ -301,6 +312,7 @@ static uint64_t read_options(cv_ctx *ctx, cv_span in, cv_fatbin_member *member, 
 
     if (at != ident_end) {
         cv_report(ctx, CV_R_FATBIN_OPTIONS_OFFSET, in.off + CV_FB_AT_MEMBER_OPTIONS_OFFSET, 4, at, ident_end);
+        take_misplaced(in, member, cv_u32_at(in, at));
         return 0;
     }
     if (!cv_span_has(in, at, 8)) {
@@ -314,6 +326,7 @@ static uint64_t read_options(cv_ctx *ctx, cv_span in, cv_fatbin_member *member, 
         return text;
     if (string != text) {
         cv_report(ctx, CV_R_FATBIN_OPTION_STRING_OFFSET, in.off + at, 4, string, text);
+        take_misplaced(in, member, string);
         return 0;
     }
     return read_option_text(ctx, in, member, text, length);

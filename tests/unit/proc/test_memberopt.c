@@ -256,6 +256,55 @@ START_TEST(limits)
 }
 END_TEST
 
+/* What a scan says: warnings. */
+static void on_warning(void *user, const cuvet_diag *diag)
+{
+    size_t len = strlen(said);
+    char text[200];
+
+    (void)user;
+    ck_assert_int_eq(diag->severity, CUVET_WARNING);
+    (void)cuvet_diag_message(diag, text, sizeof(text));
+    snprintf(said + len, sizeof(said) - len, "%s@%d+%d %.*s ", cuvet_rule_get(diag->rule)->id + 10,
+             (int)(diag->file_off - BASE), (int)diag->length,
+             (int)(strrchr(text, '\'') + 1 - strchr(text, '\'')), strchr(text, '\''));
+}
+
+static const struct {
+    bool ltoir;
+    const char *text, *said;
+} LOOK[] = {
+    { false, "", "" },
+    { false, "-maxrregcount=96 -v --compile-only  --generate-line-info ", "" },
+    { false, "-uumn --ext-desc-file=\"/opt/cuda-13/bin/ptxExtDesc.txt\"  ", "" },
+    { false, "--ext-desc-file /opt/bin/ptxExtDesc.txt -e kern,_Z1fv$x -m32 -sanitize memcheck -fmad", "" },
+    { true, "-maxreg 40 -generate-line-info -ftz=1 -prec_div=0 -prec_sqrt=0 -fmad=1 ", "" },
+    { true, "-O3 --compile-only -opt=2", "" },
+    { false, "-ftz=1", "053@0+6 '-ftz=1' " },
+    { false, "-v\t-optf /tmp/x", "052@3+12 '-optf /tmp/x' " },
+    { false, "--output-file=/tmp/made -v", "052@0+23 '--output-file=/t' " },
+    { false, "--ext-desc-file=ptxExtDesc.txt", "052@0+30 '--ext-desc-file=' " },
+    { false, "--ext-desc-file=\"/a\"b/ptxExtDesc.txt\"", "052@0+37 '--ext-desc-file=' " },
+    { false, "-o", "052@0+2 '-o' " },
+    { true, "-optf=/x", "052@0+8 '-optf=/x' " },
+    { false, "-v -", "053@3+1 '-' " },
+    { false, "/etc/passwd", "053@0+11 '/etc/passwd' " },
+    { false, "-g=/x -O/x -maxrregcount /x", "053@0+5 '-g=/x' 053@6+4 '-O/x' 053@11+16 '-maxrregcount /x' " },
+    { false, "-e \"a -optf /x", "053@0+14 '-e \"a -optf /x' " },
+    { false, "\x1b[2J\xff", "053@0+5 '?[2J?' " },
+};
+
+START_TEST(looked_at)
+{
+    cv_ctx *ctx = context("strict");
+
+    ctx->emit = on_warning;
+    cv_member_options_look(ctx, cv_span_of(LOOK[_i].text, strlen(LOOK[_i].text), BASE), LOOK[_i].ltoir);
+    ck_assert_str_eq(said, LOOK[_i].said);
+    cv_islands_drop();
+}
+END_TEST
+
 Suite *suite_memberopt(void);
 Suite *suite_memberopt(void)
 {
@@ -263,6 +312,7 @@ Suite *suite_memberopt(void)
     TCase *tcase = tcase_create("memberopt");
 
     tcase_add_loop_test(tcase, ptx, 0, sizeof(PTX) / sizeof(PTX[0]));
+    tcase_add_loop_test(tcase, looked_at, 0, sizeof(LOOK) / sizeof(LOOK[0]));
     tcase_add_test(tcase, ir);
     tcase_add_test(tcase, caller_wins);
     tcase_add_test(tcase, rules);
