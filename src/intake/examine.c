@@ -181,19 +181,16 @@ void cv_job_nest(const cv_examine_job *job, cv_span content, bool inner, uint64_
 }
 
 /* Stored bytes of a compressed ELF may keep its header verbatim: there only a container counts. */
-static bool is_hidden(cv_span content, uint64_t at, bool packed)
+bool cv_job_is_hidden(cv_span head, bool packed)
 {
-    cv_span head = cv_span_tail(content, at), first = cv_span_tail(head, cv_u16_at(head, 6));
+    cv_span first = cv_span_tail(head, cv_u16_at(head, 6));
 
     if (cv_u32_at(head, 0) == CV_FATBIN_MAGIC)
         return cv_u32_at(head, 4) == CV_FATBIN_TAIL ||
                (cv_fatbin_get(head, CV_FB_FIELD_CONTAINER_VERSION) == CV_FATBIN_VERSION &&
                 cv_fatbin_begins_member(first, first.len));
-    return at != 0 && !packed && cv_locate_is_device(head);
+    return !packed && cv_locate_is_device(head);
 }
-
-/* A hit costs as much as the search of so many bytes. */
-#define HIT_WORK UINT64_C(32)
 
 /* Look for a container or a device ELF in [from, end) of the content: that is paid for. */
 void cv_job_find(const cv_examine_job *job, cv_span content, bool inner, bool packed, uint64_t from,
@@ -207,9 +204,9 @@ void cv_job_find(const cv_examine_job *job, cv_span content, bool inner, bool pa
         return;
     while (!job->result->nested) {
         at = cv_span_find_u32(part, at, CV_FATBIN_MAGIC, CV_ELF_MAGIC);
-        if (at >= part.len || !cv_work(job->ctx, HIT_WORK, content.off + at))
+        if (at >= part.len || !cv_work(job->ctx, CV_HIT_WORK, content.off + at))
             return;
-        if (is_hidden(content, at, packed)) {
+        if (cv_job_is_hidden(cv_span_tail(content, at), packed || at == 0)) {
             enter(job, job->unit->off + job->unit->header_size, inner);
             cv_report(job->ctx, CV_R_FATBIN_HIDDEN, content.off + at, 8, at, 0);
             leave(job);

@@ -30,6 +30,10 @@ void cv_job_find(const cv_examine_job *job, cv_span content, bool inner, bool pa
                  uint64_t end);
 /* … wherever a format leaves bytes free. */
 void cv_job_find_hidden(const cv_examine_job *job, cv_span content, bool inner);
+/* A hit of a search costs as much as the search of so many bytes. */
+#define CV_HIT_WORK UINT64_C(32)
+/* Could it be the beginning of a container or of a device ELF? packed: of a container only. */
+bool cv_job_is_hidden(cv_span head, bool packed);
 /* What stands alone: all of it is one piece of device code, of the kind of its row. */
 void cv_job_whole(cv_examine_job *job);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A member of a container in the worker: its record is read again, its content is unpacked and judged against
  * what the record says. */
+#include "bytes/search.h"
 #include "intake/examine.h"
 #include "intake/kind_fatbin_agree.h"
 #include "intake/locate.h"
@@ -193,6 +194,59 @@ static void search_member(cv_examine_job *job, cv_span content, bool inner)
                     job->stored.len);
 }
 
+/* What begins 'at' bytes behind the start of the member: is it device code? The rest of it may lie in the
+ * payload. */
+static cuvet_status look_behind(cv_examine_job *job, uint64_t at, bool *yes)
+{
+    uint8_t bytes[2 * CV_FATBIN_MEMBER] = { 0 };
+    uint64_t off = job->unit->off + at, whole = job->unit->header_size + job->unit->payload_size;
+    cv_span head = cv_span_of(bytes, cv_min(sizeof(bytes), whole - at), off);
+    cuvet_status status = cv_job_keep(job, cv_source_read(job->ctx, job->src, off, bytes, (size_t)head.len));
+
+    *yes = status == CUVET_OK && cv_job_is_hidden(head, false);
+    return status;
+}
+
+/* Is one of the last bytes the beginning of a magic that goes on in the payload? Good headers end in zeros.
+ */
+static uint64_t find_across(cv_span header)
+{
+    uint64_t at = header.len - 3;
+
+    while (at < header.len && cv_u8_at(header, at) != (CV_FATBIN_MAGIC & 0xFF) &&
+           cv_u8_at(header, at) != (CV_ELF_MAGIC & 0xFF))
+        at++;
+    return at;
+}
+
+/* Options, identifiers and what else is in front of a payload can hold device code as well as that can. */
+static void search_header(cv_examine_job *job, cv_span header)
+{
+    uint64_t at = 0;
+    bool yes = false;
+
+    if (!cv_work(job->ctx, header.len / 16, header.off))
+        return;
+    for (;; at++) {
+        uint64_t hit = cv_span_find_u32(header, at, CV_FATBIN_MAGIC, CV_ELF_MAGIC);
+
+        if (hit == header.len && at < header.len)
+            hit = cv_max(at, find_across(header));
+        at = hit;
+        if (at >= header.len || !cv_work(job->ctx, CV_HIT_WORK, header.off + at) ||
+            look_behind(job, at, &yes) != CUVET_OK)
+            return;
+        if (yes)
+            break;
+    }
+    cv_report(job->ctx, CV_R_FATBIN_HIDDEN_HEADER, header.off + at, 8, at, header.len);
+    job->result->area = true;
+    job->result->area_off = at;
+    /* The walk through what is there goes on to the end of the member. */
+    if (job->result->nested && !job->result->nested_inner && !job->result->nested_whole)
+        job->result->nested = false;
+}
+
 /* The header, and of a small member the payload with it. */
 static cuvet_status load_header(cv_examine_job *job, bool full, cv_span *header)
 {
@@ -240,6 +294,8 @@ void cv_fatbin_examine(cv_examine_job *job)
         examine_content(job, &member, content, inner);
     if (full && !job->result->nested)
         search_member(job, content, inner);
+    if (full)
+        search_header(job, header);
     if (job->opt->ledger)
         claim_member(job, &member, header);
 }

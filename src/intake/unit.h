@@ -87,6 +87,8 @@ typedef struct cv_result {
     bool nested_inner; /* … is decompressed content */
     bool nested_whole; /* … is a container */
     uint64_t nested_off, nested_len; /* where in the content */
+    bool area;                       /* device code begins in the header, or across its end: walked as well */
+    uint64_t area_off;               /* … there, from the start of the header */
     cv_block content;                /* decompressed content, taken from the worker (take) */
     bool text;                       /* plain text throughout */
     bool cubin;                      /* the worker has the parsed object of a device ELF */

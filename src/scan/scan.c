@@ -355,7 +355,8 @@ static void deliver_unit(cv_scan *scan, cv_level *lv, cuvet_item *out)
         out->ar_name_len = (size_t)unit->ar_name_len;
     }
     scan->current = result;
-    scan->push_nested = result->nested;
+    lv->push_area = result->area;
+    lv->push_nested = result->nested;
 }
 
 /* The content of a unit that was delivered: the same examination, this time to keep its bytes. What it finds
@@ -389,15 +390,9 @@ static cuvet_status unpack_again(cv_scan *scan, cv_level *lv, cv_result *result,
     return st;
 }
 
-/* The unit delivered last holds a container: its content becomes a level. */
-static cuvet_status push_nested(cv_scan *scan)
+/* Is there room for one more level, and may 'bytes' be walked once more? Said where not. */
+static CV_MUST bool may_push(cv_scan *scan, const cv_level *lv, const cv_result *result, uint64_t bytes)
 {
-    cv_level *lv = cv_scan_top(scan);
-    cv_result *result = cv_results_at(&lv->results, lv->next_unit - 1);
-    cuvet_source src = lv->src;
-    cuvet_status st;
-
-    scan->push_nested = false;
     if (scan->n_levels > scan->lim.nesting || scan->n_levels >= CV_SCAN_LEVELS) {
         cuvet_diag diag = { .rule = CV_R_LIMIT_NESTING,
                             .file_off = lv->ctx.inner ? lv->ctx.anchor : result->item.payload_off,
@@ -408,13 +403,51 @@ static cuvet_status push_nested(cv_scan *scan)
                             .where = result->item.where };
 
         report_now(scan, &diag);
-        return CUVET_OK;
+        return false;
     }
-    /* Its bytes are unpacked, or walked, once more. */
-    if (!can_afford(scan, lv, &result->item.where, result->item.payload_off,
-                    cv_sat_add(result->nested_off, result->nested_len)))
+    if (!can_afford(scan, lv, &result->item.where, result->item.payload_off, bytes))
+        return false;
+    cv_budget_charge(&scan->budget, bytes, 0);
+    return true;
+}
+
+/* The unit delivered last holds device code in its header: from there to its end is a level. */
+static cuvet_status push_area(cv_scan *scan)
+{
+    cv_level *lv = cv_scan_top(scan);
+    const cv_unit *unit = cv_units_at(&lv->units, lv->next_unit - 1);
+    const cv_result *result = cv_results_at(&lv->results, lv->next_unit - 1);
+    uint64_t len = unit->header_size + unit->payload_size - result->area_off;
+    cuvet_source src = lv->src;
+    cuvet_status st;
+    cv_result *part;
+
+    lv->push_area = false;
+    if (!may_push(scan, lv, result, len))
         return CUVET_OK;
-    cv_budget_charge(&scan->budget, cv_sat_add(result->nested_off, result->nested_len), 0);
+    part = cv_mem_get(&scan->mem, sizeof(*part));
+    if (!part)
+        return cv_scan_no_memory(scan, &scan->mem);
+    part->item.where = result->item.where;
+    part->item.payload_off = unit->off + result->area_off;
+    part->nested_len = len;
+    st = cv_scan_open_level(scan, &src, part);
+    cv_mem_put(&scan->mem, part, sizeof(*part));
+    return st;
+}
+
+/* The unit delivered last holds a container: its content becomes a level. */
+static cuvet_status push_nested(cv_scan *scan)
+{
+    cv_level *lv = cv_scan_top(scan);
+    cv_result *result = cv_results_at(&lv->results, lv->next_unit - 1);
+    cuvet_source src = lv->src;
+    cuvet_status st;
+
+    lv->push_nested = false;
+    /* Its bytes are unpacked, or walked, once more. */
+    if (!may_push(scan, lv, result, cv_sat_add(result->nested_off, result->nested_len)))
+        return CUVET_OK;
     st = CUVET_OK;
     if (result->nested_inner)
         st = unpack_again(scan, lv, result, &src);
@@ -457,8 +490,8 @@ cuvet_status cv_scan_next(cv_scan *scan, cuvet_item *out)
     while (!scan->over && st == CUVET_OK) {
         cv_level *lv = cv_scan_top(scan);
 
-        if (scan->push_nested) {
-            st = push_nested(scan);
+        if (lv->push_area || lv->push_nested) {
+            st = lv->push_area ? push_area(scan) : push_nested(scan);
             continue;
         }
         deliver_walk_diags(scan, lv);

@@ -42,6 +42,8 @@ typedef struct cv_level {
     uint64_t next_diag;
     uint64_t sent[3]; /* per severity */
     bool lost;        /* a diagnostic could not be kept */
+    bool push_area;   /* the unit delivered last holds device code in its header: walk it next */
+    bool push_nested; /* … or in its content */
 } cv_level;
 
 typedef struct cv_scan {
@@ -61,7 +63,6 @@ typedef struct cv_scan {
     uint64_t total[CV_N_RULES]; /* the same with what units and walks only counted */
     uint64_t closed_peak;       /* of memory, of the dearest level that is gone */
     const cv_result *current;   /* last delivered */
-    bool push_nested;           /* the current unit holds a container: walk it next */
     bool begun;                 /* somebody asked for units … */
     bool ahead;                 /* … or some were examined before that */
     bool link;                  /* somebody chooses one unit of each container */

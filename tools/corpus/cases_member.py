@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One-field mutations of what members hold: PTX, LTO-IR, agreement with the header, limits, compressed content."""
 
+import struct
+
 from cases_fatbin import frame, plain_elf
 from edit import Elf, Fat, container, member
 from registry import case, sample
@@ -157,6 +159,40 @@ case(
     'longer-header',
     'elf-raw.fatbin',
     lambda f: hidden(bytes(f)[:6] + b'\x18\0' + bytes(f)[8:16] + bytes(8) + bytes(f)[16:], 'zstd'),
+)
+def in_front(area, payload=None, how=None):
+    """between the header of a member and its payload"""
+    body = member(2, payload or plain_elf(), 75, how=how)
+    head = bytearray(body[:64])
+    struct.pack_into('<I', head, 4, 64 + len(area))
+    return Fat(container(bytes(head) + area + body[64:]))
+
+
+def room(data, by=0):
+    """at the end of as many bytes as a header may have"""
+    return bytes((-len(data) - by) % 8) + data + bytes(by)
+
+
+for label, make in (
+    ('container', lambda f: in_front(room(bytes(f)), how='zstd')),
+    ('container-moved', lambda f: in_front(room(bytes(f), 3), how='lz4')),
+    ('cubin', lambda f: in_front(room(f.content()))),
+    ('across', lambda f: in_front(bytes(f)[:16], bytes(f)[16:])),
+    ('across-magic', lambda f: in_front(bytes(6) + bytes(f)[:2], bytes(f)[2:] + bytes(2))),
+    ('both', lambda f: in_front(room(bytes(f)), bytes(f), how='zstd')),
+    ('deep', lambda f: in_front(room(bytes(in_front(room(bytes(f)), how='zstd'))), how='zstd')),
+):
+    case(
+        'FATBIN_HIDDEN_HEADER',
+        'in-header-' + label,
+        'elf-raw.fatbin',
+        make,
+    )
+case(
+    'FATBIN_HIDDEN_HEADER',
+    'in-options',
+    'elf-raw.fatbin',
+    lambda f: with_options(bytes(f)),
 )
 case(
     'FATBIN_NESTED',
