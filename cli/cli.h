@@ -76,7 +76,8 @@ void cli_print_version(void);
 void cli_print_limits(const cuvet_limits *limits);
 
 /* escape.c: the one way from bytes nobody vouches for to a terminal, a log or a JSON string. */
-#define CLI_TEXT_CAP 1024u /* longest text that is printed for people, before escapes */
+#define CLI_MEMBER_CAP 255u  /* of a name that is said again for each piece */
+#define CLI_TEXT_CAP   1024u /* longest text that is printed for people, before escapes */
 
 /** Escape n bytes, at most max of them, into out (always terminated; cut between two escapes if cap is too
  *  small). Printable UTF-8 passes; backslash, controls, invisible and bidirectional marks, and bytes that
@@ -85,6 +86,7 @@ void cli_print_limits(const cuvet_limits *limits);
 size_t cli_escape(const void *bytes, size_t size, size_t max, char *out, size_t cap);
 /** The same to a stream. */
 void cli_put(FILE *to, const void *bytes, size_t size);
+void cli_put_cut(FILE *to, const void *bytes, size_t size, size_t most); /* at most so many of them */
 void cli_put_str(FILE *to, const char *text);
 /** Percent-encode for a URI reference; 'size' may be as long as a path. Same contract as cli_escape. */
 size_t cli_uri(const void *bytes, size_t size, char *out, size_t cap);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "demangle.h"
 #include "pick.h"
+#include "printing.h"
 #include "report.h"
 #include "resources.h"
 
@@ -11,6 +12,7 @@ typedef struct list_run {
     bool kernels, resources, json;
     /* Bytes of the present file that may still be looked at: its pieces may all lie over the same ones. */
     uint64_t left;
+    cli_printing printing;
     int rc;
 } list_run;
 
@@ -76,6 +78,7 @@ static void look_inside(inside_list *inside, list_run *list, const cli_session *
         return;
     }
     list->left -= count;
+    cli_printing_piece(&list->printing, session, count);
     cli_sha256(bytes, count, inside->hash);
     if (it->kind == CUVET_K_CUBIN)
         read_inside(inside, list, session, bytes, count);
@@ -102,21 +105,37 @@ static void put_use(const cli_resources *resources, const cli_function *function
     put_constants(resources, function->constant, function->n_constants);
 }
 
-static void put_name(cuvet_bytes name)
+/* Bytes that a name takes on standard output, at most. */
+static size_t name_cost(cuvet_bytes name)
 {
-    name = cli_demangle(name);
-    cli_put(stdout, name.p, name.n);
+    size_t count = name.n < CLI_TEXT_CAP ? name.n : CLI_TEXT_CAP, made = count;
+    const uint8_t *bytes = name.p;
+
+    for (size_t i = 0; i < count; i++)
+        made += bytes[i] < 0x20 || bytes[i] >= 0x7F ? 3 : bytes[i] == '\\';
+    return made;
 }
 
-static void put_kernels(const inside_list *inside)
+/* What a line costs: its name, its numbers, its banks. */
+static bool spend_line(list_run *list, size_t name, size_t banks)
+{
+    return cli_printing_spend(&list->printing, (uint64_t)name + 64 + 32 * (uint64_t)banks);
+}
+
+static void put_kernels(const inside_list *inside, list_run *list)
 {
     for (size_t i = 0; inside->has && i < inside->use.n_kernels; i++) {
         const cli_kernel *kernel = &inside->use.kernel[i];
+        const cli_function *function = &inside->use.function[kernel->function];
 
+        const cuvet_bytes name = cli_demangle(kernel->name);
+
+        if (!spend_line(list, name_cost(name), function->n_constants))
+            return;
         fputs("      ", stdout);
-        put_name(kernel->name);
+        cli_put(stdout, name.p, name.n);
         fputs("  ", stdout);
-        put_use(&inside->use, &inside->use.function[kernel->function]);
+        put_use(&inside->use, function);
         putchar('\n');
     }
 }
@@ -136,21 +155,27 @@ static void put_banks(const cli_resources *resources, const cli_function *functi
     printf("%-22s ", *banks ? banks : "-");
 }
 
-static void put_table(const inside_list *inside)
+static void put_table(const inside_list *inside, list_run *list)
 {
     const cli_resources *resources = &inside->use;
     bool any = false;
 
     if (!inside->has)
         return;
+    if (!spend_line(list, 0, resources->n_common))
+        return;
     printf("      common  GLOBAL:%" PRIu64, resources->global);
     put_constants(resources, 0, resources->n_common);
     putchar('\n');
     for (size_t i = 1; i < resources->count; i++) {
         const cli_function *function = &resources->function[i];
+        cuvet_bytes name;
 
         if (!function->name.p)
             continue;
+        name = cli_demangle(function->name);
+        if (!spend_line(list, name_cost(name), 2))
+            return;
         if (!any)
             printf("      %5s %7s %8s %7s  %-22s %s\n", "REG", "STACK", "SHARED", "LOCAL", "CONSTANT",
                    "FUNCTION");
@@ -158,16 +183,20 @@ static void put_table(const inside_list *inside)
         printf("      %5" PRIu32 " %7" PRIu32 " %8" PRIu64 " %7" PRIu64 "  ", function->registers,
                function->stack, function->shared, function->local);
         put_banks(resources, function);
-        put_name(function->name);
+        cli_put(stdout, name.p, name.n);
         putchar('\n');
     }
+}
+
+static void say_cut(list_run *list, const cli_session *session, const cuvet_item *it)
+{
+    list->rc = cli_worse(list->rc, cli_printing_end(&list->printing, session, &it->where, "what is in it"));
 }
 
 /* One object a line: bounded, whatever the tables say; "kernels" has the true number. Names of C++ templates
  * reach a few thousand bytes. */
 #define NAMES_MAX 65536u
 #define NAME_CAP  16384u /* of cli_record_bytes(), which marks what it cuts */
-#define NAME_ALL  (64u << 20)
 
 static void constants_json(cli_record *record, const cli_resources *resources, size_t first, size_t count)
 {
@@ -184,24 +213,29 @@ static void constants_json(cli_record *record, const cli_resources *resources, s
     cli_record_close(record, '}');
 }
 
-/* @param left bytes that names may still take; 0: not even this one. */
-static void name_json(cli_record *record, const char *key, cuvet_bytes name, size_t *left)
+/* False: nothing more is to be said of this piece. JSON has each backslash twice. */
+static bool spend_name(list_run *list, cuvet_bytes name, size_t banks)
 {
-    size_t count = name.n < NAME_CAP ? name.n : NAME_CAP;
+    size_t count = name.n < NAME_CAP ? name.n : NAME_CAP, made = count;
+    const uint8_t *bytes = name.p;
 
-    *left = count < *left ? *left - count : 0;
-    cli_record_bytes(record, key, name.p, name.n);
+    for (size_t i = 0; i < count; i++)
+        made += bytes[i] < 0x20 || bytes[i] >= 0x7F ? 4 : bytes[i] == '\\' || bytes[i] == '"' ? 3 : 0;
+    return spend_line(list, made, banks);
 }
 
-static void function_json(cli_record *record, const cli_resources *resources, const cli_function *function,
-                          size_t *left)
+static bool function_json(cli_record *record, list_run *list, const cli_resources *resources,
+                          const cli_function *function)
 {
     cuvet_bytes plain = cli_demangle(function->name);
 
+    if (!spend_name(list, function->name, function->n_constants) ||
+        (plain.p != function->name.p && !spend_name(list, plain, 0)))
+        return false;
     cli_record_open(record, NULL, '{');
-    name_json(record, "name", function->name, left);
+    cli_record_bytes(record, "name", function->name.p, function->name.n);
     if (plain.p != function->name.p)
-        name_json(record, "demangled", plain, left);
+        cli_record_bytes(record, "demangled", plain.p, plain.n);
     cli_record_bool(record, "kernel", function->kernel);
     cli_record_u64(record, "registers", function->registers);
     cli_record_u64(record, "stack", function->stack);
@@ -209,28 +243,31 @@ static void function_json(cli_record *record, const cli_resources *resources, co
     cli_record_u64(record, "local", function->local);
     constants_json(record, resources, function->constant, function->n_constants);
     cli_record_close(record, '}');
+    return true;
 }
 
-static void inside_json(cli_record *record, const inside_list *inside)
+static void inside_json(cli_record *record, list_run *list, const inside_list *inside)
 {
     const cli_resources *resources = &inside->use;
-    size_t left = NAME_ALL;
 
     if (*inside->hash)
         cli_record_string(record, "sha256", inside->hash);
     if (!inside->has)
         return;
     cli_record_open(record, "kernel_names", '[');
-    for (size_t i = 0; i < resources->n_kernels && i < NAMES_MAX && left > 0; i++)
-        name_json(record, NULL, resources->kernel[i].name, &left);
+    for (size_t i = 0; i < resources->n_kernels && i < NAMES_MAX; i++) {
+        if (!spend_name(list, resources->kernel[i].name, 0))
+            break;
+        cli_record_bytes(record, NULL, resources->kernel[i].name.p, resources->kernel[i].name.n);
+    }
     cli_record_close(record, ']');
-    left = NAME_ALL;
     cli_record_open(record, "functions", '[');
-    for (size_t i = 1, count = 0; i < resources->count && count < NAMES_MAX && left > 0; i++) {
-        if (resources->function[i].name.p) {
-            function_json(record, resources, &resources->function[i], &left);
-            count++;
-        }
+    for (size_t i = 1, count = 0; i < resources->count && count < NAMES_MAX; i++) {
+        if (!resources->function[i].name.p)
+            continue;
+        if (!function_json(record, list, resources, &resources->function[i]))
+            break;
+        count++;
     }
     cli_record_close(record, ']');
     cli_record_u64(record, "global", resources->global);
@@ -242,6 +279,7 @@ static void begin_json(void *user, const cli_session *session)
     list_run *list = user;
 
     list->left = session->in->why ? 0 : work_for(session, session->in->source.length);
+    cli_printing_begin(&list->printing, session);
 }
 
 static void begin_text(void *user, const cli_session *session)
@@ -281,7 +319,7 @@ static void member_text(void *user, const cli_session *session, const cuvet_item
     }
     if (it->ar_name) {
         fputs("  in ", stdout);
-        cli_put(stdout, it->ar_name, it->ar_name_len);
+        cli_put_cut(stdout, it->ar_name, it->ar_name_len, CLI_MEMBER_CAP);
     }
     putchar('\n');
     if (!list->kernels && !list->resources)
@@ -291,10 +329,11 @@ static void member_text(void *user, const cli_session *session, const cuvet_item
     if (list->kernels && *inside.hash)
         printf("      sha256 %s\n", inside.hash);
     if (list->kernels)
-        put_kernels(&inside);
+        put_kernels(&inside, list);
     if (list->resources)
-        put_table(&inside);
+        put_table(&inside, list);
     leave(&inside);
+    say_cut(list, session, it);
 }
 
 static void member_json(void *user, const cli_session *session, const cuvet_item *it)
@@ -305,10 +344,11 @@ static void member_json(void *user, const cli_session *session, const cuvet_item
 
     if (list->kernels || list->resources) {
         look_inside(&inside, list, session, it);
-        inside_json(record, &inside);
+        inside_json(record, list, &inside);
         leave(&inside);
     }
     cli_ndjson_put();
+    say_cut(list, session, it);
 }
 
 static void end_text(void *user, const cli_session *session, const cli_result *result)

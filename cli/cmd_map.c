@@ -1,8 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "printing.h"
 #include "report.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+typedef struct map_run {
+    cli_printing printing;
+    int rc;
+} map_run;
+
+/* What a line costs beside its path: more than it has. A file may be unpacked to millions of sections. */
+#define TEXT_LINE 48
+#define JSON_LINE 160
+
+/* False: no more of this file is told. */
+static bool spend_claim(map_run *run, const cli_session *session, const cuvet_claim_info *claim, size_t count)
+{
+    if (run->rc != CLI_X_CLEAN)
+        return false;
+    if (cli_printing_spend(&run->printing, count))
+        return true;
+    run->printing.by_file = true;
+    run->rc = cli_printing_end(&run->printing, session, &claim->where, "the map");
+    return false;
+}
 
 static void claim_text(void *user, const cli_session *session, const cuvet_claim_info *claim)
 {
@@ -10,9 +32,9 @@ static void claim_text(void *user, const cli_session *session, const cuvet_claim
     int indent =
         2 * (int)(claim->where.n < CUVET_PATH_MAX ? claim->where.n : CUVET_PATH_MAX) + (claim->inner ? 2 : 0);
 
-    (void)user;
-    (void)session;
     cli_path(&claim->where, path, sizeof(path));
+    if (!spend_claim(user, session, claim, TEXT_LINE + (size_t)indent + strlen(path)))
+        return;
     printf("%*s%s0x%08" PRIx64 "  %10" PRIu64 "  %s", indent, "", claim->inner ? "~" : " ", claim->off,
            claim->length, claim->owner);
     if (strcmp(claim->owner, "section") == 0)
@@ -25,10 +47,12 @@ static void claim_text(void *user, const cli_session *session, const cuvet_claim
 static void claim_json(void *user, const cli_session *session, const cuvet_claim_info *claim)
 {
     char path[CLI_PATH_CAP];
-    json_t *object = cli_json_begin("claim", session->in->name);
+    json_t *object;
 
-    (void)user;
     cli_path(&claim->where, path, sizeof(path));
+    if (!spend_claim(user, session, claim, JSON_LINE + strlen(path) + strlen(session->in->name)))
+        return;
+    object = cli_json_begin("claim", session->in->name);
     cli_json_set(object, "path", json_string(path));
     cli_json_set(object, "owner", json_string(claim->owner));
     if (strcmp(claim->owner, "section") == 0)
@@ -40,9 +64,16 @@ static void claim_json(void *user, const cli_session *session, const cuvet_claim
     cli_json_put(object);
 }
 
+static void begin_json(void *user, const cli_session *session)
+{
+    map_run *run = user;
+
+    cli_printing_begin(&run->printing, session);
+}
+
 static void begin_text(void *user, const cli_session *session)
 {
-    (void)user;
+    begin_json(user, session);
     if (session->in->why)
         return;
     cli_put_str(stdout, session->in->name);
@@ -59,7 +90,8 @@ int cmd_map(int argc, char **argv)
 {
     cli_args args;
     cli_sink sink = { .begin = begin_text, .claim = claim_text, .end = end_text };
-    cli_session session = { .args = &args, .sink = &sink, .depth = CUVET_DEPTH_FULL };
+    map_run run = { .rc = CLI_X_CLEAN };
+    cli_session session = { .args = &args, .sink = &sink, .user = &run, .depth = CUVET_DEPTH_FULL };
     int rc;
 
     if (!cli_parse(CLI_C_MAP, argc, argv, &args, &rc))
@@ -72,7 +104,8 @@ int cmd_map(int argc, char **argv)
         sink = cli_ndjson_sink;
         sink.member = NULL;
         sink.claim = claim_json;
+        sink.begin = begin_json;
     }
-    rc = cli_session_run(&session);
+    rc = cli_worse(cli_session_run(&session), run.rc);
     return cli_finish_stdout(cli_json_ok() ? rc : cli_worse(rc, CLI_X_INTERNAL));
 }

@@ -144,11 +144,16 @@ size_t cli_escape(const void *bytes, size_t size, size_t max, char *out, size_t 
     return used;
 }
 
-void cli_put(FILE *to, const void *bytes, size_t size)
+void cli_put_cut(FILE *to, const void *bytes, size_t size, size_t most)
 {
     char buf[4 * CLI_TEXT_CAP + 64];
 
-    fwrite(buf, 1, cli_escape(bytes, size, CLI_TEXT_CAP, buf, sizeof(buf)), to);
+    fwrite(buf, 1, cli_escape(bytes, size, most < CLI_TEXT_CAP ? most : CLI_TEXT_CAP, buf, sizeof(buf)), to);
+}
+
+void cli_put(FILE *to, const void *bytes, size_t size)
+{
+    cli_put_cut(to, bytes, size, CLI_TEXT_CAP);
 }
 
 void cli_put_str(FILE *to, const char *text)

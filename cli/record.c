@@ -129,9 +129,9 @@ void cli_record_string(cli_record *record, const char *key, const char *text)
     add_quoted(record, text, strlen(text));
 }
 
-void cli_record_bytes(cli_record *record, const char *key, const void *bytes, size_t size)
+void cli_record_cut(cli_record *record, const char *key, const void *bytes, size_t size, size_t most)
 {
-    size_t taken = size < CLI_JSON_CAP ? size : CLI_JSON_CAP, cap = 4 * taken + 64;
+    size_t taken = size < most ? size : most, cap = 4 * taken + 64;
     char *escaped = record->escaped_cap >= cap ? record->escaped : realloc(record->escaped, cap);
 
     if (!escaped) {
@@ -141,7 +141,12 @@ void cli_record_bytes(cli_record *record, const char *key, const void *bytes, si
     record->escaped = escaped;
     record->escaped_cap = cap > record->escaped_cap ? cap : record->escaped_cap;
     begin_value(record, key);
-    add_quoted(record, escaped, cli_escape(bytes, size, CLI_JSON_CAP, escaped, cap));
+    add_quoted(record, escaped, cli_escape(bytes, size, most, escaped, cap));
+}
+
+void cli_record_bytes(cli_record *record, const char *key, const void *bytes, size_t size)
+{
+    cli_record_cut(record, key, bytes, size, CLI_JSON_CAP);
 }
 
 void cli_record_text(cli_record *record, const char *key, const char *text)

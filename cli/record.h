@@ -29,6 +29,8 @@ void cli_record_begin(cli_record *record, const char *type, const char *file);
 void cli_record_string(cli_record *record, const char *key, const char *text);
 /** Any bytes: escaped, at most CLI_JSON_CAP of them. */
 void cli_record_bytes(cli_record *record, const char *key, const void *bytes, size_t size);
+/** The same with at most 'most' of them. */
+void cli_record_cut(cli_record *record, const char *key, const void *bytes, size_t size, size_t most);
 void cli_record_text(cli_record *record, const char *key, const char *text);
 /** Above 2^53-1, where readers lose digits, a string "0x...". */
 void cli_record_u64(cli_record *record, const char *key, uint64_t value);

@@ -138,7 +138,7 @@ cli_record *cli_ndjson_member(const cli_session *session, const cuvet_item *it)
     if (it->in_container)
         put_header(out, it);
     if (it->ar_name)
-        cli_record_bytes(out, "archive_member", it->ar_name, it->ar_name_len);
+        cli_record_cut(out, "archive_member", it->ar_name, it->ar_name_len, CLI_MEMBER_CAP);
     if (it->triple)
         cli_record_bytes(out, "triple", it->triple, it->triple_len);
     cli_record_bool(out, "examined", it->examined);

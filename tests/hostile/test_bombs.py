@@ -9,8 +9,11 @@ import sys
 ROOT = os.environ.get("CV_SRC") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path[:0] = [os.path.join(ROOT, "tests", "cli"), os.path.join(ROOT, "tools", "corpus")]
 
+import struct  # noqa: E402
+
 import bombs  # noqa: E402
-from lib_cli import CUVET, LIMIT, cuvet, equal, main, read, samples, test, write  # noqa: E402
+import edit  # noqa: E402
+from lib_cli import CUVET, LIMIT, cuvet, equal, main, read, sample, samples, test, write  # noqa: E402
 
 COUNT = os.path.join(os.environ.get("CV_BUILD") or os.path.dirname(CUVET), "tests", "budget")
 MIB = 1 << 20
@@ -145,6 +148,57 @@ def many_tiny_cubins():
 def samples_stay_far_below():
     for row in costs(samples(), 2):
         assert row["unpacked"] * 20 < row["unpacked_most"] and row["work"] * 20 < row["work_most"], row
+
+
+def many_kernels(count, name):
+    """a cubin whose kernels all have one name, which it holds once"""
+    elf = edit.Elf(read(sample("plain.sm_75.cubin")))
+    symbols, strings = elf.index(".symtab"), elf.index(".strtab")
+    table, text = elf.section_bytes(symbols), elf.section_bytes(strings)
+    kernel = next(table[i:i + 24] for i in range(0, len(table), 24) if table[i + 4] == 0x12)
+    elf.relayout({symbols: table + (struct.pack("<I", len(text)) + kernel[4:]) * count, strings: text + name + b"\0"})
+    return bytes(elf.data)
+
+
+PRINTED = {
+    "names": ("", many_kernels(6000, b"k" * 1000)),
+    "escapes": ("", many_kernels(6000, b"\1" * 1000)),
+    "quotes": ("", many_kernels(6000, b'"\\' * 500)),
+    "mangled": ("--demangle", many_kernels(1500, b"_ZN" + b"10abcdefghij" * 60 + b"Ev")),
+    "packed": ("", bytes(edit.Fat(edit.container(edit.member(2, many_kernels(6000, b"k" * 1000), 75, how="lz4"))))),
+    "short": ("", many_kernels(6000, b"k")),
+}
+
+
+@test
+def what_is_printed_has_a_limit():
+    """the names of a piece take eight times its bytes, and of a file what 'budget' or 'work' allow"""
+    for name, (option, data) in PRINTED.items():
+        path, whole = write(data), len(many_kernels(6000, b"k" * 1000))
+        for command in ("list --kernels", "list --kernels --format=ndjson", "list --resources", "list --resources --format=ndjson"):
+            r = cuvet(*command.split(), *option.split(), path)
+            what = "%s of %s: %d bytes, %d printed" % (command, name, len(data), len(r.out))
+            assert len(r.out) <= 8 * whole + (160 << 10), what
+            said = "the limit 'work' ended what is in it" in r.err
+            if name != "short":
+                equal(said, "--kernels" in command or "ndjson" in command, what)
+            equal(r.rc == LIMIT, said, what)
+        r = cuvet("list", "--kernels", "--limit=budget=100000", "--limit=work=1", path)
+        assert len(r.out) <= max(100000, len(data)) + (160 << 10) and r.rc == LIMIT, name
+        os.unlink(path)
+
+
+@test
+def a_map_has_a_limit():
+    path = write(bytes(edit.Fat(edit.container(b"".join(edit.member(2, b"\x7fELF" + bytes(60), 75) for _ in range(4000))))))
+    whole = cuvet("map", path)
+    for form in ("text", "ndjson"):
+        r = cuvet("map", "--format=" + form, "--limit=budget=50000", "--limit=work=1", path)
+        said = [line for line in r.err.splitlines() if "the limit 'budget' ended the map" in line]
+        assert len(said) == 1 and "entry[" in said[0] and r.rc == LIMIT, r.err[-300:]
+        assert len(r.out) < len(whole.out), form
+    assert "the limit" not in whole.err, whole.err
+    os.unlink(path)
 
 
 if __name__ == "__main__":
