@@ -219,6 +219,8 @@ static bool fits(const cv_sec *sec, const cv_elf_segment *segment)
 
 static uint64_t wanted(const cv_sec *sec)
 {
+    if (sec->header.flags & CV_SHF_EXECINSTR && sec->header.flags & CV_SHF_WRITE)
+        return 0;
     return CV_PF_R | (sec->header.flags & CV_SHF_EXECINSTR ? CV_PF_X
                       : sec->header.flags & CV_SHF_WRITE   ? CV_PF_W
                                                            : 0);

@@ -216,7 +216,12 @@ static cuvet_status try_table(wrapper_resolver *resolver, uint64_t index, const 
         ;
     if (first == end)
         return CUVET_OK;
-    if (!cv_host_has(reader, header->off, header->size) || (header->entsize != one && header->entsize != 0)) {
+    if (!cv_host_has(reader, header->off, header->size)) {
+        cv_report_at(reader->ctx, CUVET_P_SECTION, index, CV_R_HOST_RELOC_ENTRY,
+                     reader->base + cv_min(header->off, reader->size), 0, one, 0);
+        return CUVET_OK;
+    }
+    if (header->entsize != one && header->entsize != 0) {
         cv_report_at(reader->ctx, CUVET_P_SECTION, index, CV_R_HOST_RELOC_ENTRY,
                      reader->base + cv_min(header->off, reader->size), 0, header->entsize, one);
         return CUVET_OK;

@@ -63,7 +63,7 @@ static uint8_t compat_value(cv_span compat, uint8_t tag)
 
 static void agree_compat(cv_ctx *ctx, const cv_fatbin_member *member, uint64_t head, const cv_cubin *cubin)
 {
-    bool same;
+    uint64_t count, at = 0;
 
     if (!cv_gen_has(cv_gen_of(member->arch), CV_GEN_MEMBER_OPTIONS))
         return;
@@ -73,18 +73,25 @@ static void agree_compat(cv_ctx *ctx, const cv_fatbin_member *member, uint64_t h
         return;
     }
     if (member->compat_values) {
-        same = true;
-        for (uint8_t i = 0; i < 3; i++) {
-            static const uint8_t TAGS[] = { 2, 3, 5 };
+        static const uint8_t TAGS[] = { 2, 3, 5 };
 
-            same = same && cv_u8_at(member->compat_copy, i) == compat_value(cubin->compat, CV_AT(TAGS, i));
-        }
-    } else {
-        same = cv_span_eq(member->compat_copy, cubin->compat);
+        count = CV_COUNT(TAGS);
+        while (at < count &&
+               cv_u8_at(member->compat_copy, at) == compat_value(cubin->compat, CV_AT(TAGS, at)))
+            at++;
+        if (at < count)
+            cv_report(ctx, CV_R_AGREE_COMPAT, head + CV_FB_AT_MEMBER_OPTIONS_OFFSET, 4,
+                      cv_u8_at(member->compat_copy, at), compat_value(cubin->compat, CV_AT(TAGS, at)));
+        return;
     }
-    if (!same)
-        cv_report(ctx, CV_R_AGREE_COMPAT, head + CV_FB_AT_MEMBER_OPTIONS_OFFSET, 4, member->compat_copy.len,
-                  cubin->compat.len);
+    count = cv_min(member->compat_copy.len, cubin->compat.len);
+    if (cv_span_eq(member->compat_copy, cubin->compat))
+        return;
+    while (at < count && cv_u8_at(member->compat_copy, at) == cv_u8_at(cubin->compat, at))
+        at++;
+    cv_report(ctx, CV_R_AGREE_COMPAT, head + CV_FB_AT_MEMBER_OPTIONS_OFFSET, 4,
+              at < member->compat_copy.len ? cv_u8_at(member->compat_copy, at) : 0x100,
+              at < cubin->compat.len ? cv_u8_at(cubin->compat, at) : 0x100);
 }
 
 void cv_agree_elf(cv_ctx *ctx, const cv_fatbin_member *member, uint64_t head, const cv_cubin *cubin)
@@ -96,8 +103,8 @@ void cv_agree_elf(cv_ctx *ctx, const cv_fatbin_member *member, uint64_t head, co
     if (member->arch != cubin->sm)
         cv_report(ctx, CV_R_AGREE_ARCH, head + CV_FB_AT_MEMBER_ARCH, 4, member->arch, cubin->sm);
     if (member->minor != cubin->header.abiversion || member->major != 1)
-        cv_report(ctx, CV_R_AGREE_VERSION, head + CV_FB_AT_MEMBER_MINOR, 4, member->minor,
-                  cubin->header.abiversion);
+        cv_report(ctx, CV_R_AGREE_VERSION, head + CV_FB_AT_MEMBER_MINOR, 4, (uint64_t)member->major << 16 | member->minor,
+                  UINT64_C(1) << 16 | cubin->header.abiversion);
     if (capsule != cubin->flag_capsule)
         cv_report(ctx, CV_R_AGREE_CAPSULE, head + CV_FB_AT_MEMBER_FLAGS, 8, capsule, cubin->flag_capsule);
     if (cubin->compat_accel_known && accel != cubin->compat_accel)

@@ -312,13 +312,13 @@ static bool names_file(const char *name, cv_span value)
     return cv_span_eq(cv_span_tail(end, end.len - want.len), want);
 }
 
-/* The first eight bytes from 'at' on, for a message. */
+/* Eight bytes from 'at' on, for a message, which ends where zero bytes begin. */
 static uint64_t get_letters(cv_span text, uint64_t at)
 {
     uint64_t letters = 0;
 
     for (uint64_t i = 0; i < 8 && at + i < text.len; i++)
-        letters |= (uint64_t)cv_u8_at(text, at + i) << (8 * i);
+        letters |= (uint64_t)(cv_u8_at(text, at + i) ? cv_u8_at(text, at + i) : '?') << (8 * i);
     return letters;
 }
 

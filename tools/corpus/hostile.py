@@ -20,6 +20,7 @@ The first case of a rule is called <RULE>.<ending>, more are <RULE>.<label>.<end
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -128,6 +129,54 @@ def scan(command, path, options=''):
     return done.returncode, verdict, raised, findings, done.stderr.decode('utf-8', 'replace')
 
 
+# A finding whose two numbers are the same tells its reader nothing, unless the message is about two things that may be.
+PAIR = re.compile(r'^RULE\(\w+,\s*"([\w-]+)",(?:[^"]*"(?:[^"\\]|\\.)*",\s*)"((?:[^"\\]|\\.)*)"', re.M)
+MAY_BE_SAME = {
+    'CV-AR-009': 'an offset, and the size that it must be below',
+    'CV-ELF-047': 'a number, and how many there are',
+    'CV-ELF-054': 'a machine, and the first one that has the section',
+    'CV-ELF-071': 'a number, and how many there are',
+    'CV-ELF-085': 'a number, and how many there are',
+    'CV-ELF-086': 'where bytes begin, and where they have to end',
+    'CV-ELF-117': 'two fields of a symbol',
+    'CV-ELF-126': 'a place and a section',
+    'CV-ELF-127': 'a section begins where the segment before it ends, and is in none',
+    'CV-ELF-128': 'a section begins where the segment before it ends, and is in none',
+    'CV-ELF-132': 'who calls whom',
+    'CV-ELF-134': 'an offset, and what it must be below',
+    'CV-ELF-135': 'a symbol and a section',
+    'CV-ELF-151': 'a number of relocations and a symbol',
+    'CV-FATBIN-046': 'a size, and what it must be below',
+    'CV-META-003': 'a number, and how many there are',
+    'CV-PROFILE-001': 'a number of differences and a tool',
+    'CV-TLV-008': 'a code and a format',
+    'CV-TLV-015': 'a number, and how many there are',
+    'CV-TLV-018': 'an offset, and the size that it must be below',
+    'CV-TLV-021': 'a section that is not the bank of itself',
+    'CV-TLV-026': 'a number, and how many there are',
+    'CV-TLV-033': 'a symbol and an attribute',
+}
+
+
+def pairs():
+    """rules whose message has both numbers, in the same form"""
+    found = set()
+    for name in sorted(os.listdir(SPEC)):
+        if name.startswith('rules_'):
+            with open(os.path.join(SPEC, name), encoding='utf-8') as handle:
+                for rule, message in PAIR.findall(handle.read()):
+                    if 'letters' not in message and re.search(r'{got[:}]', message) and re.search(r'{want[:}]', message):
+                        found.add(rule)
+    return found - set(MAY_BE_SAME)
+
+
+def tells_nothing(raised, compared):
+    """rules of these findings that say that something is what it should be"""
+    for rule, entries in raised.items():
+        if rule in compared and any(entry.get('got') == entry.get('want') for entry in entries):
+            yield rule
+
+
 def summary(row, verdict, raised):
     """the line of EXPECTED.tsv for one hostile file"""
     first = raised.get(row['rule'], [{}])[0]
@@ -166,8 +215,12 @@ def judge(row, code, verdict, raised, text):
 def scan_all(command, rows, known, accept):
     complaints, lines = [], ['\t'.join(('file', 'verdict', 'offset', 'inner', 'path', 'rules'))]
     expected = read_expected()
+    compared = pairs()
     for row in rows:
         code, verdict, raised, _, text = scan(command, row['file'], row['options'])
+        complaints += [
+            '%s: %s has the same number twice' % (row['file'], rule) for rule in tells_nothing(raised, compared)
+        ]
         complaints += judge(row, code, verdict, raised, text)
         lines.append(summary(row, verdict, raised))
         if not accept and expected.get(row['file']) != lines[-1]:

@@ -113,9 +113,16 @@ void cv_rel_action_check(cv_ctx *ctx, cv_span span, bool legacy, bool newer_ok)
     bool now = span.len == 16 && cv_u64_at(span, 0) == first && cv_u64_at(span, 8) == second;
     bool then = legacy && span.len % 8 == 0 && cv_u64_at(span, 0) == old;
 
-    if (!now && !then)
-        cv_report(ctx, newer_ok ? CV_R_REL_ACTION_NEW : CV_R_REL_ACTION, span.off, span.len,
-                  cv_u64_at(span, 0), first);
+    cv_rule rule = newer_ok ? CV_R_REL_ACTION_NEW : CV_R_REL_ACTION;
+
+    if (now || then)
+        return;
+    if (cv_u64_at(span, 0) != first)
+        cv_report(ctx, rule, span.off, span.len, cv_u64_at(span, 0), first);
+    else if (cv_u64_at(span, 8) != second)
+        cv_report(ctx, rule, span.off, span.len, cv_u64_at(span, 8), second);
+    else
+        cv_report(ctx, rule, span.off, span.len, span.len, 16);
 }
 
 bool cv_hostref_next(cv_span span, uint64_t *pos, cv_span *pattern)

@@ -41,6 +41,20 @@ static cuvet_status cut(cv_ctx *ctx, cv_span span, uint64_t pos)
     return cv_reject(ctx, CV_R_NOTE_CUT, span.off + pos, left, want);
 }
 
+/* The first byte of the name that is not the owner's; 0x100 stands for the end of either. */
+static cuvet_status other_owner(cv_ctx *ctx, cv_span span, const cv_note *note)
+{
+    cv_span name = { NULL, 0, span.off }, owner = cv_span_of(CV_NOTE_OWNER, NAME_SIZE, 0);
+    uint64_t at = 0;
+
+    if (!cv_span_sub(span, note->name, note->namesz, &name))
+        name.len = 0;
+    while (at < name.len && at < NAME_SIZE && cv_u8_at(name, at) == cv_u8_at(owner, at))
+        at++;
+    return cv_reject(ctx, CV_R_NOTE_OWNER, span.off + note->off, at < name.len ? cv_u8_at(name, at) : 0x100,
+                     at < NAME_SIZE ? cv_u8_at(owner, at) : 0x100);
+}
+
 cuvet_status cv_note_next(cv_ctx *ctx, cv_span span, uint64_t type, uint64_t *pos, cv_note *out)
 {
     cv_note_state st = cv_note_at(span, *pos, out);
@@ -53,7 +67,7 @@ cuvet_status cv_note_next(cv_ctx *ctx, cv_span span, uint64_t type, uint64_t *po
     *pos = out->next;
     if (out->namesz != NAME_SIZE || !cv_span_cstr(span, out->name, &name) ||
         !cv_span_eq_str(name, CV_NOTE_OWNER))
-        return cv_reject(ctx, CV_R_NOTE_OWNER, span.off + out->off, out->namesz, NAME_SIZE);
+        return other_owner(ctx, span, out);
     if (out->type != type)
         return cv_reject(ctx, CV_R_NOTE_TYPE, span.off + out->off + 8, out->type, type);
     for (uint64_t i = out->desc + out->descsz; i < out->next; i++)
@@ -85,7 +99,7 @@ static void check_rest(cv_ctx *ctx, cv_span pool, uint64_t from)
     cv_span rest = cv_span_tail(pool, from); /* nothing when out of order */
 
     if (rest.len > 3 || cv_span_find_nonzero(rest) != rest.len)
-        cv_report(ctx, CV_R_TKINFO_REST, rest.off, rest.len, rest.len, 3);
+        cv_report(ctx, CV_R_TKINFO_REST, rest.off, rest.len, rest.len, cv_min(cv_span_find_nonzero(rest), 3));
 }
 
 cuvet_status cv_tkinfo_read(cv_ctx *ctx, cv_span span, const cv_note *note, cv_tkinfo *out)
@@ -153,7 +167,10 @@ static cuvet_status single(cv_ctx *ctx, cv_span span, uint64_t room, cv_note *no
     cuvet_status st = cv_note_next(ctx, span, CV_NOTE_CUINFO, &pos, note);
 
     if (st == CUVET_END || (st == CUVET_OK && (pos != span.len || note->next - note->desc != room)))
-        return cv_reject(ctx, CV_R_CUINFO_SIZE, span.off, span.len, DESC + room);
+        return cv_reject(ctx, CV_R_CUINFO_SIZE, span.off,
+                         st == CUVET_OK && note->next - note->desc != room ? DESC + note->next - note->desc
+                                                                           : span.len,
+                         DESC + room);
     return st;
 }
 

@@ -70,11 +70,11 @@ static void expect(const note_edit *edit)
 
 static const note_edit TOOL[] = {
     { "as written", 0, 0, 0, NONE, 0, 0, 0 },
-    { "name of 8", 0, 4, 8, CV_R_NOTE_OWNER, 0, 8, 12 },
+    { "name of 8", 0, 4, 8, CV_R_NOTE_OWNER, 0, 0x100, 'o' },
     { "name of 13", 0, 4, 13, CV_R_NOTE_CUT, 0, 84, 88 },
     { "name of 4 GiB", 0, 4, 0xFFFFFFFF, CV_R_NOTE_CUT, 0, 84, UINT64_C(0x10000000C) + 60 },
-    { "another owner", 12, 1, 'O', CV_R_NOTE_OWNER, 0, 12, 12 },
-    { "owner without end", 23, 1, '!', CV_R_NOTE_OWNER, 0, 12, 12 },
+    { "another owner", 12, 1, 'O', CV_R_NOTE_OWNER, 0, 'O', 'N' },
+    { "owner without end", 23, 1, '!', CV_R_NOTE_OWNER, 0, '!', 0 },
     { "descriptor past the end", 4, 4, 61, CV_R_NOTE_CUT, 0, 84, 88 },
     { "descriptor of 4 GiB", 4, 4, 0xFFFFFFFF, CV_R_NOTE_CUT, 0, 84, UINT64_C(0x100000018) },
     { "type", 8, 4, 1000, CV_R_NOTE_TYPE, 8, 1000, 2000 },
@@ -282,7 +282,7 @@ END_TEST
 static const note_edit DEVICE[] = {
     { "as written", 0, 0, 0, NONE, 0, 0, 0 },
     { "declares 6", 4, 4, 6, NONE, 0, 0, 0 },
-    { "declares 4", 4, 4, 4, CV_R_CUINFO_SIZE, 0, 32, 32 },
+    { "declares 4", 4, 4, 4, CV_R_CUINFO_SIZE, 0, 28, 32 },
     { "type", 8, 4, 2000, CV_R_NOTE_TYPE, 8, 2000, 1000 },
     { "version 1", 24, 2, 1, CV_R_CUINFO_VERSION, 24, 1, 2 },
     { "version 0", 24, 2, 0, CV_R_CUINFO_VERSION, 24, 0, 2 },
@@ -377,7 +377,7 @@ static const note_edit VERSION[] = {
     { "version 2", 24, 2, 2, CV_R_CUVER, 24, 0x640002, 1 },
     { "first word", 28, 4, 0, CV_R_CUVER, 28, 0, 1 },
     { "second word", 32, 4, 5, CV_R_CUVER, 32, 5, 1 },
-    { "declares 8", 4, 4, 8, CV_R_CUINFO_SIZE, 0, 36, 36 },
+    { "declares 8", 4, 4, 8, CV_R_CUINFO_SIZE, 0, 32, 36 },
 };
 
 START_TEST(version_note)

@@ -206,7 +206,7 @@ static const host_edit edits[] = {
     { "object entry size", false, SH(S_RELA, ENT), 8, 16, CV_R_HOST_RELOC_ENTRY, RELOCS, 16, 24, 0 },
     { "object entry size zero", false, SH(S_RELA, ENT), 8, 0, CV_N_RULES, 0, 0, 0, 2 },
     { "object table outside", false, SH(S_RELA, OFFSET), 8, SIZE - 71, CV_R_HOST_RELOC_ENTRY, SIZE - 71, 24,
-      24, 0 },
+      0, 0 },
     { "object table of another section", false, SH(S_RELA, INFO), 4, S_FATBIN, CV_R_HOST_WRAPPER_TARGET,
       SEGMENT + 8, 0, 0, 0 },
     { "object symbol", false, RELOCS + 12, 4, 4, CV_R_HOST_RELOC_SYMBOL, RELOCS, 4, 4, 1 },
