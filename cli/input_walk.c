@@ -2,10 +2,11 @@
 /* The walk over the command line: opens files, what directories hold, and standard input. */
 #include "input_int.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -112,19 +113,19 @@ static bool has_hidden_bytes(int fd, const struct stat *st)
 
 /* What kind of file it is was looked up by name before; the answer that counts is the one of the open
  * file. */
-static bool open_input(const input_walk *walk, const char *name, const char *path, bool found)
+static bool open_input(const input_walk *walk, const char *name, int folder, const char *path, bool found)
 {
     struct stat st;
     int fd;
     bool go_on;
 
-    if (stat(path, &st) != 0)
+    if (fstatat(folder, path, &st, found ? AT_SYMLINK_NOFOLLOW : 0) != 0)
         return fail(walk, name, strerror(errno), CLI_X_IO);
     if (S_ISDIR(st.st_mode))
         return fail(walk, name, "is a directory (-r scans the files in it)", CLI_X_IO);
     if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode) && !S_ISFIFO(st.st_mode))
         return fail(walk, name, "is a special file", CLI_X_IO);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (found ? O_NOFOLLOW : 0));
+    fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (found ? O_NOFOLLOW : 0));
     if (fd < 0)
         return fail(walk, name, strerror(errno), CLI_X_IO);
     if (fstat(fd, &st) != 0)
@@ -142,42 +143,175 @@ static bool open_input(const input_walk *walk, const char *name, const char *pat
     return go_on;
 }
 
-static int by_name(const FTSENT **left, const FTSENT **right)
+/* ---- folders ---- */
+
+/* Each has a descriptor while it is walked, and what is in it is opened relative to that: a name is one component,
+ * which is not followed, so that nobody who renames or replaces folders decides where the walk goes. */
+#define DEEPEST 256
+
+typedef struct input_folder {
+    int fd;
+    dev_t device;
+    ino_t inode;
+    char **names; /* in order */
+    size_t count, next;
+    size_t path; /* bytes of its own */
+} input_folder;
+
+typedef struct tree_walk {
+    const input_walk *walk;
+    input_folder stack[DEEPEST];
+    size_t depth;
+    char *path; /* of what is looked at */
+    size_t cap;
+} tree_walk;
+
+static int by_name(const void *left, const void *right)
 {
-    return strcmp((*left)->fts_name, (*right)->fts_name);
+    return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-static bool visit(const input_walk *walk, const FTSENT *entry)
+static void close_folder(input_folder *folder)
 {
-    switch (entry->fts_info) {
-    case FTS_F: return open_input(walk, entry->fts_path, entry->fts_accpath, entry->fts_level > 0);
-    case FTS_D:
-    case FTS_DP: return true;
-    case FTS_SL:
-    case FTS_SLNONE: return remark(walk, entry->fts_path, "symbolic link, not followed");
-    case FTS_DNR:
-    case FTS_NS:
-    case FTS_ERR: return fail(walk, entry->fts_path, strerror(entry->fts_errno), CLI_X_IO);
-    case FTS_DC: return fail(walk, entry->fts_path, "directory contains itself", CLI_X_IO);
-    default: return remark(walk, entry->fts_path, "special file, skipped");
+    for (size_t i = 0; i < folder->count; i++)
+        free(folder->names[i]);
+    free(folder->names);
+    (void)close(folder->fd); /* read only: nothing can be lost */
+    *folder = (input_folder){ .fd = -1 };
+}
+
+static bool add_name(input_folder *folder, size_t *cap, const char *name)
+{
+    if (folder->count == *cap) {
+        size_t more = *cap ? 2 * *cap : 64;
+        char **names = reallocarray(folder->names, more, sizeof(*names));
+
+        if (!names)
+            return false;
+        folder->names = names;
+        *cap = more;
     }
+    folder->names[folder->count] = strdup(name);
+    return folder->names[folder->count] && ++folder->count;
+}
+
+/* @return 0, or why they are not all there */
+static int read_names(input_folder *folder)
+{
+    int copy = fcntl(folder->fd, F_DUPFD_CLOEXEC, 0), why = 0;
+    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    const struct dirent *entry;
+    size_t cap = 0;
+
+    if (!dir) {
+        why = errno;
+        if (copy >= 0)
+            (void)close(copy);
+        return why;
+    }
+    for (errno = 0; why == 0 && (entry = readdir(dir)) != NULL; errno = 0) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            !add_name(folder, &cap, entry->d_name))
+            why = ENOMEM;
+    }
+    why = why ? why : errno;
+    (void)closedir(dir);
+    if (folder->count > 0)
+        qsort(folder->names, folder->count, sizeof(*folder->names), by_name);
+    return why;
+}
+
+/* The name behind the path of its folder. */
+static bool set_path(tree_walk *tree, size_t len, const char *name)
+{
+    size_t size = len + strlen(name) + 2;
+
+    if (size > tree->cap) {
+        char *path = realloc(tree->path, 2 * size);
+
+        if (!path)
+            return false;
+        tree->path = path;
+        tree->cap = 2 * size;
+    }
+    if (len > 0 && tree->path[len - 1] != '/')
+        tree->path[len++] = '/';
+    memcpy(tree->path + len, name, strlen(name) + 1);
+    return true;
+}
+
+/* The folder at tree->path; *fd is taken. */
+static bool enter_folder(tree_walk *tree, int fd)
+{
+    input_folder next = { .fd = fd, .path = strlen(tree->path) };
+    struct stat st;
+    const char *why = NULL;
+    int error;
+
+    if (fd < 0)
+        return fail(tree->walk, tree->path, strerror(errno), CLI_X_IO);
+    if (fstat(fd, &st) != 0)
+        why = strerror(errno);
+    else if (tree->depth == DEEPEST)
+        why = "more folders inside each other than are walked";
+    for (size_t i = 0; !why && i < tree->depth; i++) {
+        if (tree->stack[i].device == st.st_dev && tree->stack[i].inode == st.st_ino)
+            why = "directory contains itself";
+    }
+    if (why) {
+        (void)close(fd);
+        return fail(tree->walk, tree->path, why, CLI_X_IO);
+    }
+    next.device = st.st_dev;
+    next.inode = st.st_ino;
+    error = read_names(&next);
+    tree->stack[tree->depth++] = next;
+    return error == 0 || fail(tree->walk, tree->path, strerror(error), CLI_X_IO);
+}
+
+static bool visit(tree_walk *tree, const input_folder *in, const char *name)
+{
+    enum { AS_FOLDER = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
+    struct stat st;
+
+    if (!set_path(tree, in->path, name))
+        return fail(tree->walk, name, strerror(ENOMEM), CLI_X_IO);
+    if (fstatat(in->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return fail(tree->walk, tree->path, strerror(errno), CLI_X_IO);
+    if (S_ISDIR(st.st_mode))
+        return enter_folder(tree, openat(in->fd, name, AS_FOLDER));
+    if (S_ISREG(st.st_mode))
+        return open_input(tree->walk, tree->path, in->fd, name, true);
+    return remark(tree->walk, tree->path,
+                  S_ISLNK(st.st_mode) ? "symbolic link, not followed" : "special file, skipped");
 }
 
 /* A symbolic link that was named on the command line is followed; one that was found is not. */
-static bool walk_tree(const input_walk *walk, char *name)
+static bool walk_tree(const input_walk *walk, const char *name)
 {
-    char *roots[] = { name, NULL };
-    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
-    FTSENT *entry;
-    bool go_on = true;
+    tree_walk *tree = calloc(1, sizeof(*tree));
+    bool go_on;
 
-    if (!fts)
-        return fail(walk, name, strerror(errno), CLI_X_IO);
-    for (errno = 0; go_on && (entry = fts_read(fts)) != NULL; errno = 0)
-        go_on = visit(walk, entry);
-    if (go_on && errno != 0)
-        go_on = fail(walk, name, strerror(errno), CLI_X_IO);
-    (void)fts_close(fts); /* fails only in going back to a directory it never left */
+    if (!tree)
+        return fail(walk, name, strerror(ENOMEM), CLI_X_IO);
+    tree->walk = walk;
+    go_on = set_path(tree, 0, name)
+                ? enter_folder(tree, open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY))
+                : fail(walk, name, strerror(ENOMEM), CLI_X_IO);
+    while (go_on && tree->depth > 0) {
+        input_folder *top = &tree->stack[tree->depth - 1];
+
+        if (top->next < top->count) {
+            go_on = visit(tree, top, top->names[top->next++]);
+        } else {
+            close_folder(top);
+            tree->depth--;
+        }
+    }
+    while (tree->depth > 0)
+        close_folder(&tree->stack[--tree->depth]);
+    free(tree->path);
+    free(tree);
     return go_on;
 }
 
@@ -200,7 +334,7 @@ static bool walk_name(const input_walk *walk, char *name)
 
     if (walk->args->set[CLI_O_RECURSE] && stat(name, &st) == 0 && S_ISDIR(st.st_mode))
         return walk_tree(walk, name);
-    return open_input(walk, name, name, false);
+    return open_input(walk, name, AT_FDCWD, name, false);
 }
 
 /* In a list, "-" is a file of that name. */
