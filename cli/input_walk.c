@@ -145,8 +145,9 @@ static bool open_input(const input_walk *walk, const char *name, int folder, con
 
 /* ---- folders ---- */
 
-/* Each has a descriptor while it is walked, and what is in it is opened relative to that: a name is one component,
- * which is not followed, so that nobody who renames or replaces folders decides where the walk goes. */
+/* Each has a descriptor while it is walked, and what is in it is opened relative to that: a name is one
+ * component, which is not followed, so that nobody who renames or replaces folders decides where the walk
+ * goes. */
 #define DEEPEST 256
 
 typedef struct input_folder {

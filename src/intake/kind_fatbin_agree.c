@@ -103,7 +103,8 @@ void cv_agree_elf(cv_ctx *ctx, const cv_fatbin_member *member, uint64_t head, co
     if (member->arch != cubin->sm)
         cv_report(ctx, CV_R_AGREE_ARCH, head + CV_FB_AT_MEMBER_ARCH, 4, member->arch, cubin->sm);
     if (member->minor != cubin->header.abiversion || member->major != 1)
-        cv_report(ctx, CV_R_AGREE_VERSION, head + CV_FB_AT_MEMBER_MINOR, 4, (uint64_t)member->major << 16 | member->minor,
+        cv_report(ctx, CV_R_AGREE_VERSION, head + CV_FB_AT_MEMBER_MINOR, 4,
+                  (uint64_t)member->major << 16 | member->minor,
                   UINT64_C(1) << 16 | cubin->header.abiversion);
     if (capsule != cubin->flag_capsule)
         cv_report(ctx, CV_R_AGREE_CAPSULE, head + CV_FB_AT_MEMBER_FLAGS, 8, capsule, cubin->flag_capsule);

@@ -313,4 +313,51 @@ def a_file_of_no_bytes_that_has_some_is_not_clean():
             assert "no bytes" in r.err, r.err
 
 
+@test
+def nobody_moves_the_walk_elsewhere():
+    """folders that are replaced by links, and back, while they are walked: what the links name is never read"""
+    tree, outside, aside = scratch(), scratch(), os.path.join(scratch(), "aside")
+    folders = [os.path.join(tree, "f%02d" % i) for i in range(30)]
+    write(bad_container(), "x", outside)
+    for folder in folders:
+        os.makedirs(os.path.join(folder, "deep"))
+        write(read("plain.sm_75.cubin"), "x", folder)
+        write(read("plain.sm_75.cubin"), "x", os.path.join(folder, "deep"))
+    done = threading.Event()
+
+    def swap():
+        while not done.is_set():
+            for folder in folders:
+                for name in (os.path.join(folder, "deep"), folder):
+                    os.rename(name, aside)
+                    os.symlink(outside, name)
+                    os.unlink(name)
+                    os.rename(aside, name)
+
+    racer = threading.Thread(target=swap)
+    racer.start()
+    try:
+        for _ in range(15):
+            r = cuvet("scan", "-r", "--format=ndjson", tree)
+            assert "malformed" not in {v for _, v in verdicts(r)} and "CV-" not in r.out, r.out[-500:]
+    finally:
+        done.set()
+        racer.join()
+    r = cuvet("scan", "-r", "--format=ndjson", tree)
+    equal(len(verdicts(r)), 60, "when nobody moves anything")
+    equal([name for name, _ in verdicts(r)], sorted(name for name, _ in verdicts(r)), "order")
+
+
+@test
+def folders_inside_each_other():
+    top = d = scratch()
+    for _ in range(300):
+        d = os.path.join(d, "d")
+        os.mkdir(d)
+    write(read("plain.sm_75.cubin"), "x", top)
+    r = cuvet("scan", "-r", "--format=ndjson", top)
+    equal((r.rc, [v for _, v in verdicts(r)]), (IO, ["error", "clean"]), "deep")
+    assert "more folders inside each other than are walked" in r.out, r.out[-300:]
+
+
 main()
