@@ -112,7 +112,7 @@ static size_t name_cost(cuvet_bytes name)
     const uint8_t *bytes = name.p;
 
     for (size_t i = 0; i < count; i++)
-        made += bytes[i] < 0x20 || bytes[i] >= 0x7F ? 3 : bytes[i] == '\\';
+        made += bytes[i] < ' ' || bytes[i] > '~' ? 3 : bytes[i] == '\\';
     return made;
 }
 
@@ -220,7 +220,7 @@ static bool spend_name(list_run *list, cuvet_bytes name, size_t banks)
     const uint8_t *bytes = name.p;
 
     for (size_t i = 0; i < count; i++)
-        made += bytes[i] < 0x20 || bytes[i] >= 0x7F ? 4 : bytes[i] == '\\' || bytes[i] == '"' ? 3 : 0;
+        made += bytes[i] < ' ' || bytes[i] > '~' ? 4 : bytes[i] == '\\' || bytes[i] == '"' ? 3 : 0;
     return spend_line(list, made, banks);
 }
 

@@ -90,8 +90,8 @@ static void agree_compat(cv_ctx *ctx, const cv_fatbin_member *member, uint64_t h
     while (at < count && cv_u8_at(member->compat_copy, at) == cv_u8_at(cubin->compat, at))
         at++;
     cv_report(ctx, CV_R_AGREE_COMPAT, head + CV_FB_AT_MEMBER_OPTIONS_OFFSET, 4,
-              at < member->compat_copy.len ? cv_u8_at(member->compat_copy, at) : 0x100,
-              at < cubin->compat.len ? cv_u8_at(cubin->compat, at) : 0x100);
+              at < member->compat_copy.len ? cv_u8_at(member->compat_copy, at) : 1 + UINT8_MAX,
+              at < cubin->compat.len ? cv_u8_at(cubin->compat, at) : 1 + UINT8_MAX);
 }
 
 void cv_agree_elf(cv_ctx *ctx, const cv_fatbin_member *member, uint64_t head, const cv_cubin *cubin)

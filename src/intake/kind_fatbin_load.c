@@ -213,8 +213,8 @@ static uint64_t find_across(cv_span header)
 {
     uint64_t at = header.len - 3;
 
-    while (at < header.len && cv_u8_at(header, at) != (CV_FATBIN_MAGIC & 0xFF) &&
-           cv_u8_at(header, at) != (CV_ELF_MAGIC & 0xFF))
+    while (at < header.len && cv_u8_at(header, at) != (uint8_t)CV_FATBIN_MAGIC &&
+           cv_u8_at(header, at) != (uint8_t)CV_ELF_MAGIC)
         at++;
     return at;
 }

@@ -288,8 +288,8 @@ static bool is_plain(cv_span value)
         uint8_t letter = cv_u8_at(value, i);
         bool other = false;
 
-        for (size_t k = 0; OTHERS[k]; k++)
-            other = other || letter == (uint8_t)OTHERS[k];
+        for (const char *at = OTHERS; *at; at++)
+            other = other || letter == (uint8_t)*at;
         if (!other && !(letter >= '0' && letter <= '9') &&
             !((letter | 0x20) >= 'a' && (letter | 0x20) <= 'z'))
             return false;
