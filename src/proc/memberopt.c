@@ -284,8 +284,8 @@ static bool is_plain(cv_span value)
 {
     static const char OTHERS[] = "_$%,.+:-";
 
-    for (uint64_t i = 0; i < value.len; i++) {
-        uint8_t letter = cv_u8_at(value, i);
+    for (uint64_t index = 0; index < value.len; index++) {
+        uint8_t letter = cv_u8_at(value, index);
         bool other = false;
 
         for (const char *at = OTHERS; *at; at++)
@@ -317,8 +317,8 @@ static uint64_t get_letters(cv_span text, uint64_t at)
 {
     uint64_t letters = 0;
 
-    for (uint64_t i = 0; i < 8 && at + i < text.len; i++)
-        letters |= (uint64_t)(cv_u8_at(text, at + i) ? cv_u8_at(text, at + i) : '?') << (8 * i);
+    for (uint64_t index = 0; index < 8 && at + index < text.len; index++)
+        letters |= (uint64_t)(cv_u8_at(text, at + index) ? cv_u8_at(text, at + index) : '?') << (8 * index);
     return letters;
 }
 
