@@ -206,7 +206,8 @@ static void on_finding(void *user, const cli_session *session, const cuvet_diag 
     cli_path(&diag->where, path, sizeof(path));
     cuvet_diag_message(diag, message, sizeof(message));
     cli_complain(session->in->name, "%s %s %s at 0x%" PRIx64 ": %s", cuvet_severity_name(diag->severity),
-                 rule ? rule->id : "?", path, diag->inner ? diag->inner_off : diag->file_off, message);
+                 rule ? rule->id : "?", path,
+                 (diag->flags & CUVET_DIAG_INNER) != 0 ? diag->inner_off : diag->file_off, message);
 }
 
 static void on_end(void *user, const cli_session *session, const cli_result *result)

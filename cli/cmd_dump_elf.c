@@ -20,8 +20,9 @@ uint64_t dump_symtab_of(const dump_state *dump, const cuvet_elf_section *section
         cuvet_section_get_content(&symtab) == CUVET_CONTENT_SYMBOLS)
         return section->link;
     /* Some hand-assembled files link to nothing: there is only one table to mean. */
-    return cuvet_elf_get_symtab(dump->ctx, dump->elf, dump_starts(section->name, ".nv.merc."), &table) ==
-                   CUVET_OK
+    return cuvet_elf_get_symtab(dump->ctx, dump->elf,
+                                dump_starts(section->name, ".nv.merc.") ? CUVET_SYMTAB_MERCURY : 0,
+                                &table) == CUVET_OK
                ? table
                : 0;
 }
@@ -75,7 +76,7 @@ void dump_header(dump_state *dump)
 
     out_title(out, "Header");
     out_begin(out, "header", true);
-    out_text(out, "class", 0, header->is32 ? "ELF32" : "ELF64");
+    out_text(out, "class", 0, (header->marks & CUVET_ELF_32BIT) != 0 ? "ELF32" : "ELF64");
     out_hex(out, "osabi", 0, header->osabi);
     out_dec(out, "abiversion", 0, header->abiversion);
     out_text(out, "elf_type", 0, type ? type : "unknown");
@@ -274,7 +275,7 @@ static void reloc_table(dump_state *dump, uint64_t table, const cuvet_elf_sectio
         out_hex(out, "offset", 10, reloc.off);
         out_text(out, "r_type", -28, type ? type : buf);
         out_number(out, "type_number", reloc.type);
-        if (reloc.has_addend)
+        if ((reloc.flags & CUVET_RELOC_ADDEND) != 0)
             out_signed(out, "addend", 10, reloc.addend);
         else if (!out->json)
             out_text(out, "addend", 10, "in place");

@@ -82,7 +82,7 @@ static void put_program(const dump_state *dump, FILE *to, const cuvet_cfi_entry 
     if (st == CUVET_E_UNSUPPORTED)
         put_op(dump, to, count++, &op);
     fprintf(to, "%s%" PRIu64 " nops%s", count ? "; " : "", nops,
-            entry->cut || st == CUVET_E_MALFORMED ? " (cut short)" : "");
+            (entry->flags & CUVET_CFI_CUT) != 0 || st == CUVET_E_MALFORMED ? " (cut short)" : "");
 }
 
 static int by_offset(const void *left, const void *right)

@@ -108,7 +108,7 @@ static void put_value(dump_state *dump, FILE *to, uint64_t table, const cuvet_re
     cuvet_field_pos pos = { 0 };
     dump_info_progress progress = { .any = false };
 
-    if (!record->decodable)
+    if (!(record->flags & CUVET_RECORD_DECODABLE))
         put_bytes(dump, to, record->bytes);
     while (cuvet_field_next(record, &pos, &field) == CUVET_OK &&
            (field.kind != CUVET_FIELD_SYMBOL || out_spend(&dump->out, 16)))

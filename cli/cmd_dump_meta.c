@@ -39,7 +39,7 @@ static void put_note(dump_out *out, const cuvet_record *record)
     cuvet_field field = { .size = sizeof(field) };
     cuvet_field_pos pos = { 0 };
 
-    if (!record->decodable)
+    if (!(record->flags & CUVET_RECORD_DECODABLE))
         put_note_words(out, record->bytes);
     while (cuvet_field_next(record, &pos, &field) == CUVET_OK)
         put_field(out, record, &field, 0);
@@ -103,8 +103,8 @@ void dump_callgraph(dump_state *dump, uint64_t index, const cuvet_elf_section *s
         out_begin(out, "call", false);
         out_number(out, "section", index);
         out_hex(out, "offset", 6, call.off);
-        out_text(out, "kind", -15, call.marker ? "part" : KINDS[call.kind]);
-        if (call.marker) {
+        out_text(out, "kind", -15, (call.flags & CUVET_CALL_MARKER) != 0 ? "part" : KINDS[call.kind]);
+        if ((call.flags & CUVET_CALL_MARKER) != 0) {
             out_text(out, "part", 0, KINDS[call.kind]);
             out_end(out);
             continue;

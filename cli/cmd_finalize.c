@@ -138,16 +138,17 @@ static void put_json(const finalize_run *finalization, const cuvet_final_explana
     cli_json_set(object, "to", json_string(cuvet_form_name(explanation->to)));
     cli_json_set(object, "backend", explanation->backend ? json_string(explanation->backend) : json_null());
     cli_json_set(object, "capsules", cli_json_u64(explanation->capsules));
-    cli_json_set(object, "linked", json_boolean(explanation->linked));
+    cli_json_set(object, "linked", json_boolean((explanation->flags & CUVET_EXPLAIN_LINKED) != 0));
     cli_json_set(object, "can_finalize", json_integer(explanation->can));
-    cli_json_set(object, "can_fastpath", json_boolean(explanation->fastpath));
+    cli_json_set(object, "can_fastpath", json_boolean((explanation->flags & CUVET_EXPLAIN_FASTPATH) != 0));
     if (explanation->claims) {
         cli_json_set(object, "isa", json_integer(explanation->claims->isa));
         cli_json_set(object, "level", json_integer(explanation->claims->level));
-        cli_json_set(object, "accelerated", json_boolean(explanation->claims->accel));
+        cli_json_set(object, "accelerated",
+                     json_boolean((explanation->claims->flags & CUVET_CLAIMS_ACCEL) != 0));
     }
     cli_json_set(object, "mask",
-                 explanation->claims && explanation->claims->has_mask
+                 explanation->claims && (explanation->claims->flags & CUVET_CLAIMS_MASK) != 0
                      ? cli_json_u64(explanation->claims->mask)
                      : json_null());
     cli_json_put(object);
@@ -156,12 +157,9 @@ static void put_json(const finalize_run *finalization, const cuvet_final_explana
 /* What the file says of the same bytes on the target. */
 static const char *bytes_run(const cuvet_final_explanation *explanation)
 {
-    if (explanation->fastpath)
+    if ((explanation->flags & CUVET_EXPLAIN_FASTPATH) != 0)
         return "yes";
-    return explanation->source.sm != 0 && cuvet_can_fastpath(explanation->claims, explanation->source.sm,
-                                                             explanation->target.sm, true)
-               ? "yes, but the fast path is switched off"
-               : "not said";
+    return explanation->flags & CUVET_EXPLAIN_RUNS ? "yes, but the fast path is switched off" : "not said";
 }
 
 static void put_text(const finalize_run *finalization, const cuvet_final_explanation *explanation,
@@ -169,14 +167,15 @@ static void put_text(const finalize_run *finalization, const cuvet_final_explana
 {
     cli_put_str(stdout, finalization->file);
     printf("\n  input:   %s for %s, %" PRIu64 " capsules%s\n", cuvet_form_name(explanation->from), from,
-           explanation->capsules, explanation->linked ? ", linked" : "");
+           explanation->capsules, (explanation->flags & CUVET_EXPLAIN_LINKED) != 0 ? ", linked" : "");
     if (explanation->claims)
         printf("  claims:  Mercury %u.%u, level %u, %s, ", explanation->claims->isa >> 8,
                explanation->claims->isa & 255u, explanation->claims->level,
-               explanation->claims->accel ? "for its own machine only" : "not bound to its machine");
+               (explanation->claims->flags & CUVET_CLAIMS_ACCEL) != 0 ? "for its own machine only"
+                                                                      : "not bound to its machine");
     else
         printf("  claims:  none, ");
-    if (explanation->claims && explanation->claims->has_mask)
+    if (explanation->claims && (explanation->claims->flags & CUVET_CLAIMS_MASK) != 0)
         printf("mask 0x%" PRIx64 "\n", explanation->claims->mask);
     else
         printf("no mask\n");

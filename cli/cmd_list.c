@@ -299,7 +299,8 @@ static void put_producer(const cuvet_producer *producer)
         return;
     cli_release_text(producer->version, release, sizeof(release));
     printf("      by %s%s%s%s\n", *producer->tool ? producer->tool : "an unknown tool of",
-           *release ? " " : "", release, producer->inferred ? " (inferred)" : "");
+           *release ? " " : "", release,
+           (producer->flags & CUVET_PRODUCER_INFERRED) != 0 ? " (inferred)" : "");
 }
 
 static void member_text(void *user, const cli_session *session, const cuvet_item *it)

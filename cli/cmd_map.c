@@ -29,19 +29,19 @@ static bool spend_claim(map_run *run, const cli_session *session, const cuvet_cl
 static void claim_text(void *user, const cli_session *session, const cuvet_claim_info *claim)
 {
     char path[CLI_PATH_CAP];
-    int indent =
-        2 * (int)(claim->where.n < CUVET_PATH_MAX ? claim->where.n : CUVET_PATH_MAX) + (claim->inner ? 2 : 0);
+    int indent = 2 * (int)(claim->where.n < CUVET_PATH_MAX ? claim->where.n : CUVET_PATH_MAX) +
+                 ((claim->flags & CUVET_CLAIM_INNER) != 0 ? 2 : 0);
 
     cli_path(&claim->where, path, sizeof(path));
     if (!spend_claim(user, session, claim, TEXT_LINE + (size_t)indent + strlen(path)))
         return;
-    printf("%*s%s0x%08" PRIx64 "  %10" PRIu64 "  %s", indent, "", claim->inner ? "~" : " ", claim->off,
-           claim->length, claim->owner);
+    printf("%*s%s0x%08" PRIx64 "  %10" PRIu64 "  %s", indent, "",
+           (claim->flags & CUVET_CLAIM_INNER) != 0 ? "~" : " ", claim->off, claim->length, claim->owner);
     if (strcmp(claim->owner, "section") == 0)
         printf(" %" PRIu32, claim->index);
     if (*path)
         printf("  %s", path);
-    puts(claim->shared ? "  shared" : "");
+    puts((claim->flags & CUVET_CLAIM_SHARED) != 0 ? "  shared" : "");
 }
 
 static void claim_json(void *user, const cli_session *session, const cuvet_claim_info *claim)
@@ -57,10 +57,10 @@ static void claim_json(void *user, const cli_session *session, const cuvet_claim
     cli_json_set(object, "owner", json_string(claim->owner));
     if (strcmp(claim->owner, "section") == 0)
         cli_json_set(object, "index", cli_json_u64(claim->index));
-    cli_json_set(object, "inner", json_boolean(claim->inner));
+    cli_json_set(object, "inner", json_boolean((claim->flags & CUVET_CLAIM_INNER) != 0));
     cli_json_set(object, "offset", cli_json_u64(claim->off));
     cli_json_set(object, "length", cli_json_u64(claim->length));
-    cli_json_set(object, "shared", json_boolean(claim->shared));
+    cli_json_set(object, "shared", json_boolean((claim->flags & CUVET_CLAIM_SHARED) != 0));
     cli_json_put(object);
 }
 

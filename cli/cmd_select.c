@@ -64,15 +64,16 @@ static void on_diag(void *user, const cuvet_diag *diag)
         cli_json_set(object, "rule", json_string(rule ? rule->id : "?"));
         cli_json_set(object, "severity", json_string(cuvet_severity_name(diag->severity)));
         cli_json_set(object, "path", json_string(path));
-        cli_json_set(object, "offset", cli_json_u64(diag->inner ? diag->inner_off : diag->file_off));
-        cli_json_set(object, "inner", json_boolean(diag->inner));
+        cli_json_set(object, "offset",
+                     cli_json_u64((diag->flags & CUVET_DIAG_INNER) != 0 ? diag->inner_off : diag->file_off));
+        cli_json_set(object, "inner", json_boolean((diag->flags & CUVET_DIAG_INNER) != 0));
         cli_json_set(object, "message", cli_json_text(message));
         cli_json_put(object);
         return;
     }
     fprintf(selection->to, "  %-7s  %s  %s  at 0x%" PRIx64 "\n           ",
             cuvet_severity_name(diag->severity), rule ? rule->id : "?", *path ? path : "file",
-            diag->inner ? diag->inner_off : diag->file_off);
+            (diag->flags & CUVET_DIAG_INNER) != 0 ? diag->inner_off : diag->file_off);
     cli_put_str(selection->to, message);
     fputc('\n', selection->to);
 }
@@ -90,9 +91,10 @@ static void candidate_json(const select_run *selection, uint64_t index, const cu
     cli_json_set(object, "arch", json_string(arch));
     cli_json_set(object, "rank", cli_json_u64(candidate->rank));
     cli_json_set(object, "reason", json_string(cuvet_reason_text(candidate->reason)));
-    cli_json_set(object, "chosen", json_boolean(candidate->chosen));
+    cli_json_set(object, "chosen", json_boolean((candidate->flags & CUVET_CANDIDATE_CHOSEN) != 0));
     cli_json_set(object, "depth", cli_json_u64(candidate->depth));
-    cli_json_set(object, "reference_reads_it", json_boolean(candidate->first_container));
+    cli_json_set(object, "reference_reads_it",
+                 json_boolean((candidate->flags & CUVET_CANDIDATE_FIRST_CONTAINER) != 0));
     cli_json_set(object, "offset", cli_json_u64(candidate->header_off));
     cli_json_set(object, "stored", cli_json_u64(candidate->stored_size));
     cli_json_put(object);
@@ -106,7 +108,8 @@ static void candidate_text(FILE *to, const cuvet_candidate *candidate)
     target_text(code_prefix(candidate->kind), candidate->sm, candidate->suffix, arch, sizeof(arch));
     if (candidate->rank)
         snprintf(rank, sizeof(rank), "%" PRIu32, candidate->rank);
-    fprintf(to, "  %c %4s  %-6s  %-12s  %10" PRIu64 "  %-26s  %s\n", candidate->chosen ? '*' : ' ', rank,
+    fprintf(to, "  %c %4s  %-6s  %-12s  %10" PRIu64 "  %-26s  %s\n",
+            (candidate->flags & CUVET_CANDIDATE_CHOSEN) != 0 ? '*' : ' ', rank,
             cuvet_kind_name(candidate->kind), arch, candidate->stored_size, *path ? path : "file",
             cuvet_reason_text(candidate->reason));
 }
@@ -160,13 +163,13 @@ static void put_result(const select_run *selection, cuvet_input in, cuvet_status
         cli_json_set(object, "status", json_string(cuvet_status_name(st)));
         cli_json_set(object, "match", json_string(made_of(result.kind)));
         cli_json_set(object, "arch", json_string(arch));
-        cli_json_set(object, "compiled", json_boolean(result.compiled));
+        cli_json_set(object, "compiled", json_boolean((result.flags & CUVET_IMAGE_COMPILED) != 0));
         cli_json_set(object, "size", cli_json_u64(result.n));
         cli_json_set(object, "candidate", st == CUVET_OK ? cli_json_u64(result.candidate) : json_null());
         cli_json_put(object);
     } else if (st == CUVET_OK) {
         fprintf(selection->to, "  %s: %s for %s, %zu bytes%s\n", target, made_of(result.kind), arch, result.n,
-                result.compiled ? ", compiled" : "");
+                (result.flags & CUVET_IMAGE_COMPILED) != 0 ? ", compiled" : "");
     } else {
         fprintf(selection->to, "  %s: nothing: %s\n", target, cli_status_text(st));
     }

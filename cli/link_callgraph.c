@@ -51,12 +51,12 @@ static bool on_function(void *user, uint64_t number, const cuvet_link_function *
         return false;
     graph->open = true;
     fprintf(stderr, "%" PRIu64 ": ", number);
-    if (!function->kept)
+    if (!(function->flags & CUVET_FUNCTION_KEPT))
         return true;
-    fputs(function->kernel ? "^" : "", stderr);
-    fputs(function->address_taken ? "&" : "", stderr);
+    fputs((function->flags & CUVET_FUNCTION_KERNEL) != 0 ? "^" : "", stderr);
+    fputs((function->flags & CUVET_FUNCTION_ADDRESS_TAKEN) != 0 ? "&" : "", stderr);
     cli_put(stderr, function->name, function->n_name);
-    if (function->defined)
+    if ((function->flags & CUVET_FUNCTION_DEFINED) != 0)
         fprintf(stderr, " [%" PRIu32 "]", function->registers);
     fputs(" ->", stderr);
     return true;

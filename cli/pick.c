@@ -129,7 +129,7 @@ static bool lies_in(const cuvet_path *inner, const cuvet_path *outer)
     for (uint32_t i = 0; i < outer->n && i < CUVET_PATH_MAX; i++) {
         const cuvet_step *left = &inner->step[i], *right = &outer->step[i];
 
-        if (i >= inner->n || left->kind != right->kind || left->has_index != right->has_index ||
+        if (i >= inner->n || left->kind != right->kind || left->flags != right->flags ||
             left->index != right->index)
             return false;
     }

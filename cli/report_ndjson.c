@@ -76,7 +76,7 @@ static void on_finding(void *user, const cli_session *session, const cuvet_diag 
     cli_record_string(out, "severity", cuvet_severity_name(diag->severity));
     put_path(out, &diag->where);
     cli_record_u64(out, "offset", diag->file_off);
-    if (diag->inner)
+    if ((diag->flags & CUVET_DIAG_INNER) != 0)
         cli_record_u64(out, "inner_offset", diag->inner_off);
     cli_record_u64(out, "length", diag->length);
     cli_record_u64(out, "got", diag->got);
@@ -93,8 +93,8 @@ static void put_header(cli_record *out, const cuvet_item *it)
     cli_record_u64(out, "container_offset", it->container_off);
     cli_record_u64(out, "raw_kind", it->raw_kind);
     cli_record_string(out, "version", version);
-    cli_record_u64(out, "flags", it->flags);
-    cli_record_bool(out, "referenced", it->referenced);
+    cli_record_u64(out, "flags", it->member_flags);
+    cli_record_bool(out, "referenced", (it->flags & CUVET_ITEM_REFERENCED) != 0);
     if (it->ident_len)
         cli_record_bytes(out, "identifier", it->ident, it->ident_len);
 }
@@ -112,7 +112,7 @@ static void put_producer(cli_record *out, const cuvet_producer *producer)
         cli_record_string(out, "version", release);
     else
         cli_record_null(out, "version");
-    cli_record_bool(out, "inferred", producer->inferred);
+    cli_record_bool(out, "inferred", (producer->flags & CUVET_PRODUCER_INFERRED) != 0);
     cli_record_close(out, '}');
 }
 
@@ -134,15 +134,15 @@ cli_record *cli_ndjson_member(const cli_session *session, const cuvet_item *it)
     cli_record_string(out, "compression", cuvet_compression_name(it->compression));
     cli_record_u64(out, "offset", it->header_off);
     cli_record_u64(out, "payload_offset", it->payload_off);
-    cli_record_bool(out, "in_container", it->in_container);
-    if (it->in_container)
+    cli_record_bool(out, "in_container", (it->flags & CUVET_ITEM_IN_CONTAINER) != 0);
+    if ((it->flags & CUVET_ITEM_IN_CONTAINER) != 0)
         put_header(out, it);
     if (it->ar_name)
         cli_record_cut(out, "archive_member", it->ar_name, it->ar_name_len, CLI_MEMBER_CAP);
     if (it->triple)
         cli_record_bytes(out, "triple", it->triple, it->triple_len);
-    cli_record_bool(out, "examined", it->examined);
-    if (it->examined && it->kind == CUVET_K_CUBIN)
+    cli_record_bool(out, "examined", (it->flags & CUVET_ITEM_EXAMINED) != 0);
+    if ((it->flags & CUVET_ITEM_EXAMINED) != 0 && it->kind == CUVET_K_CUBIN)
         cli_record_u64(out, "kernels", it->kernels);
     put_producer(out, &it->producer);
     cli_record_u64(out, "errors", it->errors);

@@ -198,11 +198,12 @@ static json_t *locations(cli_sarif_report *report, const cuvet_diag *diag, const
     size_t artifact = nested_artifact(report, &diag->where, diag->where.n), content = artifact;
     json_t *location = json_object();
 
-    if (diag->inner)
+    if ((diag->flags & CUVET_DIAG_INNER) != 0)
         content = nested_artifact(report, &diag->where, content_steps(&diag->where));
     cli_json_set(location, "physicalLocation",
-                 physical(report, diag->inner ? content : report->file_artifact,
-                          diag->inner ? diag->inner_off : diag->file_off, diag->length));
+                 physical(report, (diag->flags & CUVET_DIAG_INNER) != 0 ? content : report->file_artifact,
+                          (diag->flags & CUVET_DIAG_INNER) != 0 ? diag->inner_off : diag->file_off,
+                          diag->length));
     if (*path)
         cli_json_set(location, "logicalLocations", json_pack("[{s:s}]", "fullyQualifiedName", path));
     return json_pack("[o]", location);
@@ -224,7 +225,7 @@ static void on_finding(void *user, const cli_session *session, const cuvet_diag 
     cli_json_set(object, "level", json_string(cuvet_severity_name(diag->severity)));
     cli_json_set(object, "message", message_of(message));
     cli_json_set(object, "locations", locations(report, diag, path));
-    if (diag->inner) {
+    if ((diag->flags & CUVET_DIAG_INNER) != 0) {
         json_t *location = json_object();
 
         cli_json_set(location, "physicalLocation",
@@ -268,7 +269,7 @@ static json_t *producer_of(const cuvet_producer *producer)
     cli_release_text(producer->version, release, sizeof(release));
     cli_json_set(object, "tool", json_string(producer->tool));
     cli_json_set(object, "version", *release ? json_string(release) : json_null());
-    cli_json_set(object, "inferred", json_boolean(producer->inferred));
+    cli_json_set(object, "inferred", json_boolean((producer->flags & CUVET_PRODUCER_INFERRED) != 0));
     return object;
 }
 
@@ -312,7 +313,7 @@ static void on_member(void *user, const cli_session *session, const cuvet_item *
     char path[CLI_PATH_CAP];
 
     (void)session;
-    if (!it->in_container) {
+    if (!(it->flags & CUVET_ITEM_IN_CONTAINER)) {
         cli_path(&it->where, path, sizeof(path));
         if (*path)
             set_extent(report, path, it->where.n == 1, it->payload_off, it->unpacked_size, it->payload_off);

@@ -78,7 +78,7 @@ static void put_place(const cuvet_diag *diag)
     cli_path(&diag->where, path, sizeof(path));
     cli_put_str(stdout, *path ? path : "file");
     printf("  at 0x%" PRIx64, diag->file_off);
-    if (diag->inner)
+    if ((diag->flags & CUVET_DIAG_INNER) != 0)
         printf(", unpacked 0x%" PRIx64, diag->inner_off);
 }
 

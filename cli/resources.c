@@ -139,7 +139,7 @@ static bool read_symbols(resource_reading *reading)
     uint64_t table, cap = 0;
     cuvet_elf_symbol symbol = { .size = sizeof(symbol) };
 
-    if (cuvet_elf_get_symtab(reading->ctx, reading->elf, false, &table) != CUVET_OK || table == 0)
+    if (cuvet_elf_get_symtab(reading->ctx, reading->elf, 0, &table) != CUVET_OK || table == 0)
         return true;
     for (uint64_t i = 0; spend(reading, 24); i++) {
         if (cuvet_elf_get_symbol(reading->ctx, reading->elf, table, i, &symbol) != CUVET_OK ||

@@ -100,14 +100,14 @@ uint64_t fz_diag(const cuvet_diag *diag, uint64_t base, uint64_t len)
     FZ_CHECK(diag->where.n <= CUVET_PATH_MAX, "the path of a diagnostic is whole");
     FZ_CHECK(diag->file_off >= base && diag->file_off - base <= len,
              "the offset of a diagnostic lies in the file");
-    FZ_CHECK(diag->inner || diag->length <= len - (diag->file_off - base),
+    FZ_CHECK((diag->flags & CUVET_DIAG_INNER) != 0 || diag->length <= len - (diag->file_off - base),
              "the range of a diagnostic lies in the file");
     hash = fz_mix(fz_mix(diag->rule, diag->file_off), diag->length);
-    hash = fz_mix(fz_mix(hash, diag->inner), diag->inner_off);
+    hash = fz_mix(fz_mix(hash, (diag->flags & CUVET_DIAG_INNER) != 0), diag->inner_off);
     hash = fz_mix(fz_mix(hash, diag->got), diag->want);
     for (uint32_t i = 0; i < diag->where.n; i++)
         hash = fz_mix(hash, diag->where.step[i].index << 8 | (unsigned)diag->where.step[i].kind << 1 |
-                                diag->where.step[i].has_index);
+                                (diag->where.step[i].flags & CUVET_STEP_INDEX));
     return hash;
 }
 

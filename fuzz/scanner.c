@@ -71,7 +71,7 @@ static void on_claim(void *user, const cuvet_claim_info *claim)
     fz_scan *scan = user;
 
     FZ_CHECK(claim->owner && *claim->owner && claim->length != 0, "a claim has an owner and bytes");
-    if (claim->inner)
+    if ((claim->flags & CUVET_CLAIM_INNER) != 0)
         return;
     if (scan->n_list == scan->cap_list) {
         size_t cap = scan->cap_list ? 2 * scan->cap_list : 64;
@@ -82,7 +82,8 @@ static void on_claim(void *user, const cuvet_claim_info *claim)
         scan->list = list;
         scan->cap_list = cap;
     }
-    scan->list[scan->n_list++] = (fz_claim){ claim->off, claim->length, claim->shared };
+    scan->list[scan->n_list++] =
+        (fz_claim){ claim->off, claim->length, (claim->flags & CUVET_CLAIM_SHARED) != 0 };
 }
 
 static void check_item(fz_scan *scan, const cuvet_item *item)
@@ -99,11 +100,12 @@ static void check_item(fz_scan *scan, const cuvet_item *item)
     FZ_CHECK((item->ident != NULL) == (item->ident_len != 0), "an identifier has characters");
     hash = fz_mix(fz_mix(hash, item->arch), item->header_off);
     hash = fz_mix(fz_mix(hash, item->stored_size), item->unpacked_size);
-    hash = fz_mix(fz_mix(hash, item->flags), item->kernels);
+    hash = fz_mix(fz_mix(hash, item->member_flags), item->kernels);
     hash = fz_mix(fz_mix(hash, item->errors), item->warnings);
     hash = fz_mix_bytes(hash, item->ident, item->ident_len);
     hash = fz_mix_bytes(hash, item->ar_name, item->ar_name_len);
-    scan->hash = fz_mix(hash, (uint64_t)item->examined << 1 | item->referenced);
+    scan->hash = fz_mix(hash, ((uint64_t)item->flags & CUVET_ITEM_EXAMINED) != 0 << 1 |
+                                  (item->flags & CUVET_ITEM_REFERENCED) != 0);
     scan->n_items++;
 }
 
@@ -118,7 +120,8 @@ static void check_payload(cuvet_ctx *ctx, cuvet_scan handle, fz_scan *scan, cons
         return;
     }
     FZ_CHECK(st == CUVET_OK || st == CUVET_E_NO_MATCH, "payload");
-    FZ_CHECK(st != CUVET_OK || item->examined, "only what was examined has a payload");
+    FZ_CHECK(st != CUVET_OK || (item->flags & CUVET_ITEM_EXAMINED) != 0,
+             "only what was examined has a payload");
     if (st == CUVET_OK && !scan->claims)
         (void)fz_mix_bytes(0, bytes, count); /* all of it can be read */
 }

@@ -104,7 +104,7 @@ static void step_elf(api_world *world)
     st[2] = cuvet_elf_get_segment(world->ctx[ctx], elf, i, &seg);
     st[3] = cuvet_elf_get_symbol(world->ctx[ctx], elf, i, j, &sym);
     st[4] = cuvet_elf_get_reloc(world->ctx[ctx], elf, i, j, &rel);
-    st[5] = cuvet_elf_get_symtab(world->ctx[ctx], elf, (i & 1) != 0, &at);
+    st[5] = cuvet_elf_get_symtab(world->ctx[ctx], elf, i & CUVET_SYMTAB_MERCURY, &at);
     st[6] = cuvet_elf_get_kernel(world->ctx[ctx], elf, i, &name);
     for (unsigned k = 0; k < CV_COUNT(st); k++) {
         api_judge(world, object, ELF, ctx, st[k]);

@@ -16,8 +16,13 @@ typedef struct classify_answer {
 static bool same(const cuvet_content_info *left, const cuvet_content_info *right)
 {
     return left->type == right->type && left->off == right->off && left->length == right->length &&
-           left->sm == right->sm && left->capsule == right->capsule && left->mercury == right->mercury &&
-           left->is32 == right->is32 && left->thin == right->thin;
+           left->sm == right->sm &&
+           ((left->flags & CUVET_CLASSIFIED_CAPSULE) != 0) ==
+               ((right->flags & CUVET_CLASSIFIED_CAPSULE) != 0) &&
+           ((left->flags & CUVET_CLASSIFIED_MERCURY) != 0) ==
+               ((right->flags & CUVET_CLASSIFIED_MERCURY) != 0) &&
+           ((left->flags & CUVET_CLASSIFIED_32BIT) != 0) == ((right->flags & CUVET_CLASSIFIED_32BIT) != 0) &&
+           ((left->flags & CUVET_CLASSIFIED_THIN) != 0) == ((right->flags & CUVET_CLASSIFIED_THIN) != 0);
 }
 
 static void check(const classify_answer *answer, uint64_t count)
@@ -37,11 +42,15 @@ static void check(const classify_answer *answer, uint64_t count)
              "the content lies in the payload");
     FZ_CHECK(answer->info.off == 0 || (answer->info.off == 4 && answer->info.type == CUVET_K_NVVM),
              "only NVVM has a pad");
-    FZ_CHECK(!answer->info.capsule || !answer->info.mercury, "one kind of code");
-    FZ_CHECK((!answer->info.sm && !answer->info.capsule && !answer->info.mercury) ||
+    FZ_CHECK(!(answer->info.flags & CUVET_CLASSIFIED_CAPSULE) ||
+                 !(answer->info.flags & CUVET_CLASSIFIED_MERCURY),
+             "one kind of code");
+    FZ_CHECK((!answer->info.sm && !(answer->info.flags & CUVET_CLASSIFIED_CAPSULE) &&
+              !(answer->info.flags & CUVET_CLASSIFIED_MERCURY)) ||
                  answer->info.type == CUVET_K_CUBIN,
              "only device code has an architecture");
-    FZ_CHECK(!answer->info.thin || answer->info.type == CUVET_K_ARCHIVE, "only archives are thin");
+    FZ_CHECK(!(answer->info.flags & CUVET_CLASSIFIED_THIN) || answer->info.type == CUVET_K_ARCHIVE,
+             "only archives are thin");
 }
 
 /* Through the library's own entry, which reports, and the public one, which answers with a diagnostic. */
@@ -67,8 +76,9 @@ static classify_answer ask(fz_state *fuzz, unsigned flags)
     }
     fz_note(fuzz, (uint64_t)left.status << 32 | (unsigned)left.info.type);
     fz_note(fuzz, fz_mix(left.info.off << 32 | left.info.sm, left.info.length));
-    fz_note(fuzz,
-            (unsigned)left.info.capsule | (unsigned)left.info.mercury << 1 | (unsigned)left.info.is32 << 2);
+    fz_note(fuzz, ((unsigned)left.info.flags & CUVET_CLASSIFIED_CAPSULE) != 0 |
+                      ((unsigned)left.info.flags & CUVET_CLASSIFIED_MERCURY) != 0 << 1 |
+                      ((unsigned)left.info.flags & CUVET_CLASSIFIED_32BIT) != 0 << 2);
     return left;
 }
 

@@ -191,7 +191,7 @@ static void everything(elf_api_look *look)
         note(look, flag.value);
     note(look, header.extent ^ header.n_sections << 20 ^ header.n_segments << 40 ^ header.sm);
     note(look, (uint64_t)header.toolkit << 32 ^ header.virtual_sm ^
-                   (uint64_t)(unsigned char)header.suffix << 56 ^ header.examined);
+                   (uint64_t)(unsigned char)header.suffix << 56 ^ (header.marks & CUVET_ELF_EXAMINED) != 0);
     for (i = 0; more(look, i) && cuvet_elf_get_section(look->ctx, look->elf, i, &section) == CUVET_OK; i++) {
         FZ_CHECK(i < header.n_sections && section.role != NULL,
                  "as many sections as the header says, each with a role");
@@ -208,7 +208,8 @@ static void everything(elf_api_look *look)
         note(look, segment.off ^ segment.filesz << 8 ^ segment.memsz << 16 ^ (uint64_t)segment.type << 32 ^
                        segment.flags);
     for (unsigned merc = 0; merc < 2; merc++) {
-        FZ_CHECK(cuvet_elf_get_symtab(look->ctx, look->elf, merc == 1, &table) == CUVET_OK,
+        FZ_CHECK(cuvet_elf_get_symtab(look->ctx, look->elf, merc == 1 ? CUVET_SYMTAB_MERCURY : 0, &table) ==
+                     CUVET_OK,
                  "the question for a table has an answer");
         note(look, table);
     }

@@ -114,9 +114,10 @@ static cuvet_input_state state(const input_run *run)
 static void note_candidate(input_run *run, const cuvet_candidate *candidate)
 {
     note(run, (uint64_t)candidate->kind << 32 | (uint64_t)(uint8_t)candidate->suffix << 40 | candidate->sm);
-    note(run, (uint64_t)candidate->reason << 40 | (uint64_t)candidate->rank << 8 | candidate->chosen |
-                  candidate->first_container << 1);
-    note(run, candidate->header_off ^ candidate->flags << 20);
+    note(run, (uint64_t)candidate->reason << 40 | (uint64_t)candidate->rank << 8 |
+                  (candidate->flags & CUVET_CANDIDATE_CHOSEN) != 0 |
+                  (candidate->flags & CUVET_CANDIDATE_FIRST_CONTAINER) != 0 << 1);
+    note(run, candidate->header_off ^ candidate->member_flags << 20);
 }
 
 static bool get(const input_run *run, uint64_t index, cuvet_candidate *candidate)
@@ -132,7 +133,7 @@ static void check_listed(input_run *run)
 
     for (; get(run, i, &candidate); i++) {
         note_candidate(run, &candidate);
-        FZ_CHECK(candidate.depth == 0 && candidate.rank == 0 && !candidate.chosen &&
+        FZ_CHECK(candidate.depth == 0 && candidate.rank == 0 && !(candidate.flags & CUVET_CANDIDATE_CHOSEN) &&
                      candidate.reason == CUVET_REASON_NONE,
                  "only listed");
         FZ_CHECK(candidate.container_off <= candidate.header_off &&
@@ -186,8 +187,8 @@ static void check_depth(input_run *run, uint64_t from, uint64_t end, bool ok)
     for (uint64_t i = from; get(run, i, &candidate) && i < end; i++) {
         FZ_CHECK(candidate.rank == 0 || candidate.reason == CUVET_REASON_NONE, "what is ranked fits");
         FZ_CHECK(candidate.rank <= end - from, "ranks are dense");
-        FZ_CHECK(!candidate.chosen || candidate.rank == 1, "the best is chosen");
-        n_chosen += candidate.chosen;
+        FZ_CHECK(!(candidate.flags & CUVET_CANDIDATE_CHOSEN) || candidate.rank == 1, "the best is chosen");
+        n_chosen += (candidate.flags & CUVET_CANDIDATE_CHOSEN) != 0;
         if (candidate.rank == 0)
             continue;
         check_fit(run, &candidate);
@@ -277,11 +278,12 @@ static void check_result(input_run *run, unsigned pass)
 
     FZ_CHECK(cuvet_input_get_result(run->ctx, run->handle, &got) == CUVET_OK && got.bytes && got.n,
              "a result");
-    FZ_CHECK(get(run, got.candidate, &candidate) && candidate.chosen, "names its candidate");
+    FZ_CHECK(get(run, got.candidate, &candidate) && (candidate.flags & CUVET_CANDIDATE_CHOSEN) != 0,
+             "names its candidate");
     for (uint64_t i = got.candidate; get(run, i, &next); i++)
         FZ_CHECK(next.depth == candidate.depth, "of the deepest container");
-    FZ_CHECK(got.compiled || got.sm == candidate.sm, "and its number");
-    FZ_CHECK(got.compiled == (run->calls != 0), "the compiler was used or not");
+    FZ_CHECK((got.flags & CUVET_IMAGE_COMPILED) != 0 || got.sm == candidate.sm, "and its number");
+    FZ_CHECK(((got.flags & CUVET_IMAGE_COMPILED) != 0) == (run->calls != 0), "the compiler was used or not");
     if (run->cfg.request <= CUVET_REQUEST_SASS)
         FZ_CHECK(got.kind == CUVET_K_CUBIN || got.kind == CUVET_K_MERCURY, "a device ELF");
     else

@@ -98,7 +98,7 @@ static bool has_kernel(cuvet_ctx *ctx, cuvet_elf elf, cuvet_bytes name)
     uint64_t table = 0;
     cuvet_elf_symbol symbol = { .size = sizeof(symbol) };
 
-    FZ_CHECK(cuvet_elf_get_symtab(ctx, elf, false, &table) == CUVET_OK && table, "a result has symbols");
+    FZ_CHECK(cuvet_elf_get_symtab(ctx, elf, 0, &table) == CUVET_OK && table, "a result has symbols");
     for (uint64_t i = 1; cuvet_elf_get_symbol(ctx, elf, table, i, &symbol) == CUVET_OK; i++)
         if (is_kernel(&symbol) && symbol.name.n == name.n && memcmp(symbol.name.p, name.p, name.n) == 0)
             return true;

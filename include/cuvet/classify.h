@@ -7,16 +7,20 @@
 #include <cuvet/kind.h>
 #include <cuvet/limits.h>
 
+/** Flags of what was classified. */
+#define CUVET_CLASSIFIED_CAPSULE 1u /**< device ELF: finished code with a capsule beside it */
+#define CUVET_CLASSIFIED_MERCURY 2u /**< device ELF: code before finalization */
+/** Device ELF or host ELF of class 32: old containers hold such device code. */
+#define CUVET_CLASSIFIED_32BIT 4u
+#define CUVET_CLASSIFIED_THIN  8u /**< archive: its members are not in it */
+
 typedef struct cuvet_content_info {
     size_t size; /**< sizeof(cuvet_content_info) of the caller */
     cuvet_kind type;
     uint64_t off;    /**< bytes of the payload before the content: 4 for NVVM behind a zero pad, else 0 */
     uint64_t length; /**< bytes from off on that belong to it as far as its first header says */
     uint32_t sm;     /**< device ELF: SM number from e_flags; else 0 */
-    bool capsule;    /**< device ELF: finished code with a capsule beside it */
-    bool mercury;    /**< device ELF: code before finalization */
-    bool is32;       /**< device ELF or host ELF of class 32: old containers hold such device code */
-    bool thin;       /**< archive: its members are not in it */
+    uint32_t flags;  /**< CUVET_CLASSIFIED_... */
 } cuvet_content_info;
 
 /** Besides what is accepted without it, accept what the reference tools accept: 8 bytes of a container

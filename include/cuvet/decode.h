@@ -48,14 +48,16 @@ typedef struct cuvet_field_pos {
     uint64_t at, field, left, group; /**< not for callers */
 } cuvet_field_pos;
 
+/** Flags of a record. */
+#define CUVET_RECORD_DECODABLE 1u /**< its bytes have the form of the layout; else they have no fields */
+
 /** One record and how to read it. */
 typedef struct cuvet_record {
     size_t size;
-    uint64_t off;    /**< in the section */
-    uint64_t number; /**< of a table: which record it is; of relocation actions: the relocation type */
-    uint32_t layout; /**< how its bytes are read; the library's own number */
-    uint32_t
-        decodable; /**< 1: the bytes have the form of the layout; 0: they are just bytes, without fields */
+    uint64_t off;      /**< in the section */
+    uint64_t number;   /**< of a table: which record it is; of relocation actions: the relocation type */
+    uint32_t layout;   /**< how its bytes are read; the library's own number */
+    uint32_t flags;    /**< CUVET_RECORD_DECODABLE */
     cuvet_bytes bytes; /**< what the fields are read from */
     cuvet_bytes tail;  /**< what follows them in the record: texts of a note, the stream of a capsule */
 } cuvet_record;
@@ -92,20 +94,24 @@ typedef enum cuvet_call_kind {
     CUVET_CALL_POSSIBLE = 4  /**< from, which calls indirectly, may call to: two symbols */
 } cuvet_call_kind;
 
+/** Flags of such a record. */
+#define CUVET_CALL_MARKER 1u /**< it opens the part of its kind */
+
 typedef struct cuvet_call {
     size_t size;
     uint64_t off;
     cuvet_call_kind kind;
-    uint32_t marker; /**< 1: this record opens the part of its kind */
+    uint32_t flags; /**< CUVET_CALL_MARKER */
     uint32_t from, to;
 } cuvet_call;
 
 /** One entry of .debug_frame. */
 #define CUVET_CFI_COMMON 1u /**< a common entry; else one of a function */
+#define CUVET_CFI_CUT    2u /**< it ends inside of its fields; the rest of them is 0 */
 
 typedef struct cuvet_cfi_entry {
     size_t size;
-    uint32_t flags;
+    uint32_t flags;        /**< CUVET_CFI_COMMON, CUVET_CFI_CUT */
     uint64_t off, length;  /**< of the entry; bytes behind its length and identifier */
     uint64_t parent;       /**< offset of its common entry */
     uint64_t start_off;    /**< where 'start' is in the section: relocations name the function there */
@@ -114,7 +120,6 @@ typedef struct cuvet_cfi_entry {
     uint32_t augmentation; /**< its first byte: other ones than 0 would need a decoder of their own */
     uint64_t code_alignment, return_register;
     int64_t data_alignment;
-    uint32_t cut;           /**< 1: it ends inside of these fields; the rest of them is 0 */
     uint32_t address_bytes; /**< 4 or 8 */
     cuvet_bytes program;    /**< operations, see cuvet_cfi_op_next() */
 } cuvet_cfi_entry;

@@ -54,9 +54,12 @@ typedef enum cuvet_step_kind {
 
 #define CUVET_PATH_MAX 12
 
+/** Flags of a step. */
+#define CUVET_STEP_INDEX 1u /**< it is one of several, and 'index' says which */
+
 typedef struct cuvet_step {
-    uint8_t kind; /**< cuvet_step_kind */
-    bool has_index;
+    uint8_t kind;  /**< cuvet_step_kind */
+    uint8_t flags; /**< CUVET_STEP_INDEX */
     uint64_t index;
 } cuvet_step;
 
@@ -80,6 +83,9 @@ typedef struct cuvet_rule_info {
     const char *why; /**< a paragraph: what is checked, what good tools write, where it was observed */
 } cuvet_rule_info;
 
+/** Flags of a diagnostic. */
+#define CUVET_DIAG_INNER 1u /**< the place lies in decompressed content: inner_off is valid */
+
 typedef struct cuvet_diag {
     size_t size; /**< sizeof(cuvet_diag) of the caller */
     cuvet_rule rule;
@@ -87,7 +93,7 @@ typedef struct cuvet_diag {
     /** Bytes from the start of the outermost file; of decompressed content, where its payload begins. */
     uint64_t file_off;
     uint64_t length;    /**< bytes concerned; 0 = a point */
-    bool inner;         /**< the place lies in decompressed content: inner_off is valid */
+    uint32_t flags;     /**< CUVET_DIAG_INNER */
     uint64_t inner_off; /**< bytes from the start of the decompressed content */
     uint64_t got, want; /**< meaning given by the rule's message */
     cuvet_path where;

@@ -17,9 +17,13 @@ typedef struct cuvet_bytes {
     size_t n;
 } cuvet_bytes;
 
+/** Marks of a device ELF. */
+#define CUVET_ELF_32BIT    1u /**< of class 32 */
+#define CUVET_ELF_EXAMINED 2u /**< the examination reached its end; else it stopped at a fatal finding */
+
 typedef struct cuvet_elf_header {
-    size_t size; /**< sizeof(cuvet_elf_header) of the caller */
-    bool is32;
+    size_t size;    /**< sizeof(cuvet_elf_header) of the caller */
+    uint32_t marks; /**< CUVET_ELF_... */
     uint8_t osabi, abiversion;
     uint16_t type, machine;
     uint32_t version, flags;
@@ -32,7 +36,6 @@ typedef struct cuvet_elf_header {
     uint32_t virtual_sm; /**< compute capability it was compiled for; 0 unknown */
     uint32_t toolkit;    /**< version times ten, e.g. 130; 0 unknown */
     char suffix;         /**< 'a', 'f' or 0 as its tool wrote it, see .note.nv.tkinfo */
-    bool examined;       /**< the examination reached its end; otherwise it stopped at a fatal finding */
 } cuvet_elf_header;
 
 typedef struct cuvet_elf_section {
@@ -60,13 +63,19 @@ typedef struct cuvet_elf_segment {
     uint64_t off, vaddr, paddr, filesz, memsz, align;
 } cuvet_elf_segment;
 
+/** Flags of a relocation. */
+#define CUVET_RELOC_ADDEND 1u /**< its record holds the addend */
+
 typedef struct cuvet_elf_reloc {
     size_t size; /**< sizeof(cuvet_elf_reloc) of the caller */
     uint64_t off;
     uint32_t sym, type;
-    bool has_addend;
+    uint32_t flags; /**< CUVET_RELOC_ADDEND */
     int64_t addend;
 } cuvet_elf_reloc;
+
+/** Flags of cuvet_elf_get_symtab(). */
+#define CUVET_SYMTAB_MERCURY 1u
 
 /** One record of .nv.info*, .nv.compat: format 1..4, code, payload. */
 typedef struct cuvet_tlv {
@@ -111,8 +120,8 @@ CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_symbol(cuvet_ctx *ctx, cuvet_elf
 /** Relocation 'index' of section 'table' (SHT_REL, SHT_RELA or Mercury's form). */
 CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_reloc(cuvet_ctx *ctx, cuvet_elf elf, uint64_t table,
                                                       uint64_t index, cuvet_elf_reloc *out);
-/** Section index of .symtab / .nv.merc.symtab; 0: none. */
-CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_symtab(cuvet_ctx *ctx, cuvet_elf elf, bool mercury,
+/** Section index of .symtab, or with CUVET_SYMTAB_MERCURY of .nv.merc.symtab; 0: none. */
+CUVET_API CUVET_MUST cuvet_status cuvet_elf_get_symtab(cuvet_ctx *ctx, cuvet_elf elf, unsigned flags,
                                                        uint64_t *table);
 /** At most 64 KiB of a NUL-terminated string at off of the string table that 'table' is, or links to (maybe
  * through its symbols).

@@ -111,15 +111,25 @@ typedef struct cuvet_final_result {
     const char *backend;         /**< that did it; NULL: none */
 } cuvet_final_result;
 
+/** Flags of these claims. */
+#define CUVET_CLAIMS_ACCEL 1u /**< code for sm_Na */
+#define CUVET_CLAIMS_MASK  2u /**< 'mask' is there */
+
 /** What a device ELF says about what else its code may become (.nv.compat). */
 typedef struct cuvet_final_claims {
-    size_t size;   /**< sizeof(cuvet_final_claims) of the caller */
-    uint16_t isa;  /**< version of Mercury, major << 8 | minor */
-    uint8_t level; /**< of opportunistic finalization */
-    bool accel;    /**< code for sm_Na */
-    bool has_mask;
-    uint64_t mask; /**< machines that the very bytes run on: bit 0 sm_100, 1 sm_110, 3 sm_103, 6 sm_121 */
+    size_t size;    /**< sizeof(cuvet_final_claims) of the caller */
+    uint16_t isa;   /**< version of Mercury, major << 8 | minor */
+    uint8_t level;  /**< of opportunistic finalization */
+    uint32_t flags; /**< CUVET_CLAIMS_... */
+    uint64_t mask;  /**< machines that the very bytes run on: bit 0 sm_100, 1 sm_110, 3 sm_103, 6 sm_121 */
 } cuvet_final_claims;
+
+/** Flags of an explanation. */
+/** The bytes that are there run on the target, and may be taken for it. */
+#define CUVET_EXPLAIN_FASTPATH 1u
+#define CUVET_EXPLAIN_LINKED   2u /**< a linker has written it */
+/** They run there, whether CUVET_FINALIZE_NO_FASTPATH forbids to take them or not. */
+#define CUVET_EXPLAIN_RUNS 4u
 
 /** What would become of an input, and why. */
 typedef struct cuvet_final_explanation {
@@ -129,9 +139,8 @@ typedef struct cuvet_final_explanation {
     cuvet_form from, to;
     cuvet_target source, target;
     const cuvet_final_claims *claims; /**< NULL: none; borrowed until the next call about the finalizer */
-    cuvet_final_code can;             /**< cuvet_can_finalize() for source and target */
-    bool fastpath;                    /**< cuvet_can_fastpath() */
-    bool linked;                      /**< a linker has written it */
+    cuvet_final_code can;             /**< what the claims allow for source and target */
+    uint32_t flags;                   /**< CUVET_EXPLAIN_... */
     uint64_t capsules;                /**< how many functions have one */
     const char *backend;              /**< that would do it; NULL: none, or nothing is to be done */
 } cuvet_final_explanation;
@@ -140,15 +149,17 @@ typedef struct cuvet_final_explanation {
 extern "C" {
 #endif
 
-/** May code for SM 'src' become code for SM 'dst', by something that makes code, when claims above level
+/** May code for 'source' become code for 'target', by something that makes code, when claims above level
  * 'max_level' (0 to 4) are not believed? Pure. @param claims NULL: there are none. @return CUVET_FINAL_OK ·
- * CUVET_FINAL_SM (one is no target) · CUVET_FINAL_NO_COMPAT · CUVET_FINAL_ISA · CUVET_FINAL_INCOMPATIBLE ·
- * CUVET_FINAL_CONFLICT (claims of no possible size). */
-CUVET_API cuvet_final_code cuvet_can_finalize(const cuvet_final_claims *claims, uint32_t src, uint32_t dst,
-                                              uint8_t max_level);
-/** Do the bytes that are there run on 'dst' as they are? The source counts only if it is the target: ask
- * cuvet_can_finalize() too. Pure. */
-CUVET_API bool cuvet_can_fastpath(const cuvet_final_claims *claims, uint32_t src, uint32_t dst, bool allowed);
+ * CUVET_FINAL_SM (one is no target: cuvet_target_parse() takes no text for it) · CUVET_FINAL_NO_COMPAT ·
+ * CUVET_FINAL_ISA · CUVET_FINAL_INCOMPATIBLE · CUVET_FINAL_CONFLICT (claims of no possible size). */
+CUVET_API cuvet_final_code cuvet_can_finalize(const cuvet_final_claims *claims, cuvet_target source,
+                                              cuvet_target target, uint8_t max_level);
+/** Do the bytes that are there run on 'target' as they are? The source counts only if it is the target: ask
+ * cuvet_can_finalize() too. Pure. @return CUVET_FINAL_OK · CUVET_FINAL_SM · CUVET_FINAL_INCOMPATIBLE ·
+ * CUVET_FINAL_CONFLICT, as there. */
+CUVET_API cuvet_final_code cuvet_can_fastpath(const cuvet_final_claims *claims, cuvet_target source,
+                                              cuvet_target target);
 /** Text of a code, "" for one that has none. Static storage. */
 CUVET_API const char *cuvet_final_text(cuvet_final_code code);
 /** "mercury", "capmerc", "sass"; "?" for anything else. Static storage. */

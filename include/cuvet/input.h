@@ -60,21 +60,28 @@ typedef enum cuvet_reason {
     CUVET_REASON_ARCH_ZERO, /**< without an architecture */
 } cuvet_reason;
 
+/** Flags of a candidate. */
+#define CUVET_CANDIDATE_CHOSEN 1u
+/** In the container, or the object, that the reference linker looks at. */
+#define CUVET_CANDIDATE_FIRST_CONTAINER 2u
+
 typedef struct cuvet_candidate {
     size_t size; /**< sizeof(cuvet_candidate) of the caller */
     cuvet_path where;
     cuvet_kind kind;
     uint32_t sm;
     char suffix;
-    cuvet_reason reason; /**< NONE: fits */
-    uint32_t rank;       /**< 1 the best of those that fit; 0 does not fit */
-    bool chosen;
-    bool first_container;   /**< in the container, or the object, that the reference linker looks at */
+    cuvet_reason reason;    /**< NONE: fits */
+    uint32_t rank;          /**< 1 the best of those that fit; 0 does not fit */
+    uint32_t flags;         /**< CUVET_CANDIDATE_... */
     uint64_t container_off; /**< bytes from the start of the payload, or of the unpacked outer member */
     uint64_t header_off, payload_off, stored_size;
-    uint64_t flags; /**< of the member header */
-    uint32_t depth; /**< 0: in the payload itself; n: in a container that a chosen member holds */
+    uint64_t member_flags; /**< of the member header */
+    uint32_t depth;        /**< 0: in the payload itself; n: in a container that a chosen member holds */
 } cuvet_candidate;
+
+/** Flags of an image. */
+#define CUVET_IMAGE_COMPILED 1u /**< went through the compiler */
 
 typedef struct cuvet_result {
     size_t size;       /**< sizeof(cuvet_result) of the caller */
@@ -83,7 +90,7 @@ typedef struct cuvet_result {
     size_t n;
     uint32_t sm; /**< of the result */
     char suffix;
-    bool compiled;      /**< went through the compiler */
+    uint32_t flags;     /**< CUVET_IMAGE_COMPILED */
     uint64_t candidate; /**< index of the chosen one */
 } cuvet_result;
 

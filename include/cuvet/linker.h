@@ -115,15 +115,19 @@ typedef struct cuvet_link_result {
     uint64_t objects, functions, kernels; /**< counts: of inputs that took part, and of what stayed */
 } cuvet_link_result;
 
+/** Flags of a function. */
+#define CUVET_FUNCTION_KERNEL        1u
+#define CUVET_FUNCTION_ADDRESS_TAKEN 2u /**< some function or data has its address with a prototype */
+/** Otherwise it has no registers, and the driver is to provide it. */
+#define CUVET_FUNCTION_DEFINED 4u
+#define CUVET_FUNCTION_KEPT    8u /**< otherwise it is dead code, and its calls are not told */
+
 /** A function of the call graph of a link. */
 typedef struct cuvet_link_function {
     size_t size;      /**< sizeof(cuvet_link_function) of the library */
     const char *name; /**< bytes of an input, not terminated; borrowed until destroy */
     size_t n_name;
-    bool kernel;
-    bool address_taken; /**< some function or data has its address with a prototype */
-    bool defined;       /**< otherwise it has no registers, and the driver is to provide it */
-    bool kept;          /**< otherwise it is dead code, and its calls are not told */
+    uint32_t flags;     /**< CUVET_FUNCTION_... */
     uint32_t registers; /**< of its own code, not counting what it calls */
 } cuvet_link_function;
 

@@ -44,14 +44,23 @@ typedef enum cuvet_place {
     CUVET_PLACE_ARCHIVE    /**< an archive in an archive */
 } cuvet_place;
 
+/** Flags of a producer. */
+#define CUVET_PRODUCER_INFERRED 1u /**< not said by a note in the file, but concluded from its header */
+
 /** Who wrote a device ELF. */
 typedef struct cuvet_producer {
     /** "ptxas", "nvlink", "finalizer" …; "toolkit": compiler or linker of a file that does not say which; ""
      *  unknown. Static storage. */
     const char *tool;
     uint32_t version; /**< release of the tool, major * 10 + minor: 128 is 12.8; 0 unknown */
-    bool inferred;    /**< not said by a note in the file, but concluded from its header */
+    uint32_t flags;   /**< CUVET_PRODUCER_INFERRED */
 } cuvet_producer;
+
+/** Flags of a piece of device code. */
+#define CUVET_ITEM_IN_CONTAINER 1u /**< member of a container; otherwise a bare or embedded image */
+#define CUVET_ITEM_REFERENCED   2u /**< the container is named by a wrapper (or is the file itself) */
+/** The payload was unpacked and judged (depth FULL, not opaque, no limit in the way). */
+#define CUVET_ITEM_EXAMINED 4u
 
 /** One piece of device code. Pointers are borrowed and valid until the next call on the scan. */
 typedef struct cuvet_item {
@@ -59,13 +68,12 @@ typedef struct cuvet_item {
     cuvet_path where;
     cuvet_kind kind;
     cuvet_compression compression;
-    bool in_container;      /**< member of a container; otherwise a bare or embedded image */
-    bool referenced;        /**< the container is named by a wrapper (or is the file itself) */
+    uint32_t flags;         /**< CUVET_ITEM_... */
     uint16_t raw_kind;      /**< kind field of the member header */
     uint16_t major, minor;  /**< version pair of the member header */
     uint32_t arch;          /**< SM number, 0 unknown */
     char suffix;            /**< 'a', 'f' or 0 */
-    uint64_t flags;         /**< of the member header */
+    uint64_t member_flags;  /**< of the member header */
     uint64_t container_off; /**< of the container header in the file */
     uint64_t header_off;    /**< of the member header */
     uint64_t payload_off;   /**< of the stored bytes */
@@ -78,22 +86,24 @@ typedef struct cuvet_item {
     size_t ar_name_len;
     const char *triple; /**< bitcode: target triple as it is in the file (any bytes); NULL: none was found */
     size_t triple_len;
-    bool examined; /**< the payload was unpacked and judged (depth FULL, not opaque, no limit in the way) */
     uint64_t kernels;          /**< device ELF, examined: number of kernels */
     cuvet_producer producer;   /**< device ELF, examined: by whose profile it was judged */
     uint32_t errors, warnings; /**< diagnostics of this item, suppressed ones included */
     cuvet_place place;         /**< where it lies */
 } cuvet_item;
 
+/** Flags of a claim. */
+#define CUVET_CLAIM_INNER  1u /**< off counts in the decompressed content of the member */
+#define CUVET_CLAIM_SHARED 2u /**< legal second owner of bytes that another claim covers */
+
 /** A range of bytes and who owns it, for cuvet map. */
 typedef struct cuvet_claim_info {
     size_t size; /**< sizeof(cuvet_claim_info) of the library */
     cuvet_path where;
-    bool inner; /**< off counts in the decompressed content of the member */
+    uint32_t flags; /**< CUVET_CLAIM_... */
     uint64_t off, length;
     const char *owner; /**< "member header", "payload", "section" …; static */
     uint32_t index;    /**< section index where owner is "section" */
-    bool shared;       /**< legal second owner of bytes that another claim covers */
 } cuvet_claim_info;
 
 typedef void cuvet_claim_fn(void *user, const cuvet_claim_info *claim);

@@ -137,9 +137,11 @@ static cuvet_status give_record(cv_layout layout, cuvet_bytes bytes, uint64_t of
 {
     uint64_t head = cv_layout_size(layout);
     bool fits = cv_layout_fits(layout, bytes.n);
-    cuvet_record record = {
-        .off = off, .number = number, .layout = layout, .decodable = fits, .bytes = bytes
-    };
+    cuvet_record record = { .off = off,
+                            .number = number,
+                            .layout = layout,
+                            .flags = fits ? CUVET_RECORD_DECODABLE : 0,
+                            .bytes = bytes };
 
     if (!fits)
         record.layout = CV_LAYOUT_OPAQUE;
@@ -151,7 +153,9 @@ static cuvet_status give_record(cv_layout layout, cuvet_bytes bytes, uint64_t of
 /* A value in the head of a record: its bytes are the number itself. */
 static cuvet_status give_value(cv_layout layout, const cuvet_tlv *tlv, cuvet_record *out)
 {
-    cuvet_record record = { .off = tlv->off, .number = tlv->value, .layout = layout, .decodable = 1 };
+    cuvet_record record = {
+        .off = tlv->off, .number = tlv->value, .layout = layout, .flags = CUVET_RECORD_DECODABLE
+    };
 
     return cv_sized_give(out, &record, sizeof(record)) ? CUVET_OK : CUVET_E_USAGE;
 }
@@ -263,7 +267,7 @@ cuvet_status cuvet_field_next(const cuvet_record *record, cuvet_field_pos *pos, 
 
     if (!record || !pos || !out)
         return CUVET_E_NULL;
-    if (!record->decodable)
+    if (!(record->flags & CUVET_RECORD_DECODABLE))
         return CUVET_END;
     value = record->layout == CV_LAYOUT_BYTE || record->layout == CV_LAYOUT_HALF ||
             record->layout == CV_LAYOUT_ISA;
@@ -320,7 +324,7 @@ cuvet_status cuvet_call_next(cuvet_bytes section, uint64_t *pos, cuvet_call_kind
     return cv_sized_give(out,
                          &(cuvet_call){ .off = call.off,
                                         .kind = (cuvet_call_kind)call.part,
-                                        .marker = marker,
+                                        .flags = marker ? CUVET_CALL_MARKER : 0,
                                         .from = call.from,
                                         .to = call.to },
                          sizeof(cuvet_call))
@@ -340,8 +344,10 @@ cuvet_status cuvet_cfi_next(cuvet_bytes section, const cuvet_elf_header *header,
         return CUVET_E_NULL;
     if (*pos > section.n)
         return CUVET_E_USAGE;
-    st = trapped(wrong, cv_cfi_next(span_of(section), header->is32 ? sizeof(uint32_t) : sizeof(uint64_t), pos,
-                                    &program, &entry));
+    st = trapped(wrong,
+                 cv_cfi_next(span_of(section),
+                             (header->marks & CUVET_ELF_32BIT) != 0 ? sizeof(uint32_t) : sizeof(uint64_t),
+                             pos, &program, &entry));
     if (st == CUVET_OK && entry.program.n > 0)
         entry.program.p = section.p + program;
     if (st == CUVET_OK && !cv_sized_give(out, &entry, sizeof(entry)))

@@ -75,7 +75,7 @@ static __attribute__((noinline)) void fill_facts(elf_obj *obj, const cv_cubin *c
     bool legacy = header->osabi == CV_OSABI_LEGACY;
 
     obj->facts = (cuvet_elf_header){
-        .is32 = header->is32,
+        .marks = (header->is32 ? CUVET_ELF_32BIT : 0) | (examined ? CUVET_ELF_EXAMINED : 0),
         .osabi = header->osabi,
         .abiversion = header->abiversion,
         .type = header->type,
@@ -98,7 +98,6 @@ static __attribute__((noinline)) void fill_facts(elf_obj *obj, const cv_cubin *c
         .virtual_sm = cubin->virtual_sm,
         .toolkit = cubin->toolkit,
         .suffix = cv_admit_suffix(cubin),
-        .examined = examined,
     };
 }
 

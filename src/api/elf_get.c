@@ -50,7 +50,7 @@ static bool is_symtab(const cv_elf_section *section)
 /* What an entry point wants to know, and where the answer goes: the type of *out is the entry point's. */
 typedef struct elf_query {
     uint64_t table, index; /* of elements; 'index' is an offset where strings are meant */
-    bool mercury;
+    unsigned flags;
     void *out;
     size_t known; /* bytes of ours, where *out begins with its size; 0: it has none */
 } elf_query;
@@ -238,9 +238,11 @@ static cuvet_status reloc(elf_obj *obj, const elf_query *query)
     if (query->index >= body.len / cv_elf_rel_size(obj->header.is32, rela))
         return CUVET_END;
     cv_elf_read_reloc(body, obj->header.is32, rela, query->index, &reloc);
-    *out = (cuvet_elf_reloc){
-        .off = reloc.off, .sym = reloc.sym, .type = reloc.type, .has_addend = rela, .addend = reloc.addend
-    };
+    *out = (cuvet_elf_reloc){ .off = reloc.off,
+                              .sym = reloc.sym,
+                              .type = reloc.type,
+                              .flags = rela ? CUVET_RELOC_ADDEND : 0,
+                              .addend = reloc.addend };
     return CUVET_OK;
 }
 
@@ -255,13 +257,15 @@ static cuvet_status symtab(elf_obj *obj, const elf_query *query)
 {
     uint64_t *table = query->out;
 
-    *table = query->mercury ? obj->merc : obj->symtab;
+    *table = (query->flags & CUVET_SYMTAB_MERCURY) != 0 ? obj->merc : obj->symtab;
     return CUVET_OK;
 }
 
-cuvet_status cuvet_elf_get_symtab(cuvet_ctx *ctx, cuvet_elf elf, bool mercury, uint64_t *table)
+cuvet_status cuvet_elf_get_symtab(cuvet_ctx *ctx, cuvet_elf elf, unsigned flags, uint64_t *table)
 {
-    return ask(ctx, elf, symtab, (elf_query){ .mercury = mercury, .out = table });
+    if (flags & ~CUVET_SYMTAB_MERCURY)
+        return CUVET_E_USAGE;
+    return ask(ctx, elf, symtab, (elf_query){ .flags = flags, .out = table });
 }
 
 static cuvet_status string(elf_obj *obj, const elf_query *query)

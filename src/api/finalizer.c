@@ -348,12 +348,13 @@ cuvet_status cuvet_finalizer_save(cuvet_ctx *ctx, cuvet_finalizer handle, int di
 static cuvet_final_claims claims_of(const cv_cubin *cubin)
 {
     const cv_compat *compat = &cubin->claims;
+    bool mask = cv_compat_has(compat, CV_COMPAT_CAN_FASTPATH_FINALIZE);
 
     return (cuvet_final_claims){ .size = sizeof(cuvet_final_claims),
                                  .isa = compat->isa,
                                  .level = compat->level,
-                                 .accel = compat->accel != 0,
-                                 .has_mask = cv_compat_has(compat, CV_COMPAT_CAN_FASTPATH_FINALIZE),
+                                 .flags = (compat->accel ? CUVET_CLAIMS_ACCEL : 0) |
+                                          (mask ? CUVET_CLAIMS_MASK : 0),
                                  .mask = compat->fastpath };
 }
 
@@ -380,14 +381,14 @@ static cuvet_status explain(finalizer_state *finalizer, const void *bytes, size_
                                       .source = source_of(job),
                                       .target = target_of(job),
                                       .claims = claims ? &finalizer->claims : NULL,
-                                      .linked = job->linked,
+                                      .flags = job->linked ? CUVET_EXPLAIN_LINKED : 0,
                                       .capsules = job->n_capsules,
                                       .backend = job->use.backend ? job->use.backend->name : NULL };
     out->can = (cuvet_final_code)cv_can_finalize_most(claims, out->source.sm, out->target.sm,
                                                       finalizer->opts.level_most, &level);
     /* An input without a source target is said nothing about. */
-    out->fastpath = out->source.sm != 0 &&
-                    cv_can_fastpath(claims, out->source.sm, out->target.sm, !finalizer->opts.fastpath_off);
+    if (out->source.sm != 0 && cv_can_fastpath(claims, out->source.sm, out->target.sm, true))
+        out->flags |= CUVET_EXPLAIN_RUNS | (finalizer->opts.fastpath_off ? 0 : CUVET_EXPLAIN_FASTPATH);
     cv_final_end(job);
     cv_islands_drop();
     finalizer->state = CV_NEVER(status == CUVET_E_INTERNAL) ? POISONED : finalizer->state;
@@ -440,30 +441,47 @@ static bool to_compat(const cuvet_final_claims *given, cv_compat *compat)
         return false;
     compat->isa = claims.isa;
     compat->level = claims.level;
-    compat->accel = claims.accel;
-    compat->has = claims.has_mask ? UINT32_C(1) << CV_COMPAT_CAN_FASTPATH_FINALIZE : 0;
+    compat->accel = (claims.flags & CUVET_CLAIMS_ACCEL) != 0;
+    compat->has =
+        (claims.flags & CUVET_CLAIMS_MASK) != 0 ? UINT32_C(1) << CV_COMPAT_CAN_FASTPATH_FINALIZE : 0;
     compat->fastpath = claims.mask;
     return true;
 }
 
-cuvet_final_code cuvet_can_finalize(const cuvet_final_claims *claims, uint32_t src, uint32_t dst,
-                                    uint8_t max_level)
+/* What both questions begin with. */
+static cuvet_final_code ask_claims(const cuvet_final_claims *claims, cuvet_target source, cuvet_target target,
+                                   cv_compat *compat, bool *known)
+{
+    *known = to_compat(claims, compat);
+    if (claims && !*known)
+        return CUVET_FINAL_CONFLICT;
+    return cv_arch_known(source) && cv_arch_known(target) ? CUVET_FINAL_OK : CUVET_FINAL_SM;
+}
+
+cuvet_final_code cuvet_can_finalize(const cuvet_final_claims *claims, cuvet_target source,
+                                    cuvet_target target, uint8_t max_level)
 {
     bool level, known;
     cv_compat compat;
+    cuvet_final_code code = ask_claims(claims, source, target, &compat, &known);
 
-    known = to_compat(claims, &compat);
-    if (claims && !known)
-        return CUVET_FINAL_CONFLICT;
-    return (cuvet_final_code)cv_can_finalize_most(known ? &compat : NULL, src, dst, max_level, &level);
+    if (code != CUVET_FINAL_OK)
+        return code;
+    return (cuvet_final_code)cv_can_finalize_most(known ? &compat : NULL, source.sm, target.sm, max_level,
+                                                  &level);
 }
 
-bool cuvet_can_fastpath(const cuvet_final_claims *claims, uint32_t src, uint32_t dst, bool allowed)
+cuvet_final_code cuvet_can_fastpath(const cuvet_final_claims *claims, cuvet_target source,
+                                    cuvet_target target)
 {
+    bool known;
     cv_compat compat;
-    bool known = to_compat(claims, &compat);
+    cuvet_final_code code = ask_claims(claims, source, target, &compat, &known);
 
-    return cv_can_fastpath(known ? &compat : NULL, src, dst, allowed);
+    if (code != CUVET_FINAL_OK)
+        return code;
+    return cv_can_fastpath(known ? &compat : NULL, source.sm, target.sm, true) ? CUVET_FINAL_OK
+                                                                               : CUVET_FINAL_INCOMPATIBLE;
 }
 
 /* The numbers of the public header are those of spec/finalize.def. */

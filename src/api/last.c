@@ -34,7 +34,7 @@ static void add_place(cv_text *out, const cuvet_diag *diag)
         cv_text_char(out, ' ');
     }
     cv_text_str(out, "at ");
-    cv_text_hex(out, diag->inner ? diag->inner_off : diag->file_off);
+    cv_text_hex(out, (diag->flags & CUVET_DIAG_INNER) != 0 ? diag->inner_off : diag->file_off);
 }
 
 void cv_last_message(const cuvet_diag *diag, char *buf, size_t cap)

@@ -153,7 +153,7 @@ void cv_report(cv_ctx *ctx, cv_rule rule, uint64_t off, uint64_t len, uint64_t g
     if (diag.where.n > CUVET_PATH_MAX)
         diag.where.n = CUVET_PATH_MAX;
     diag.length = len;
-    diag.inner = ctx->inner;
+    diag.flags = ctx->inner ? CUVET_DIAG_INNER : 0;
     diag.file_off = ctx->inner ? ctx->anchor : off;
     diag.inner_off = ctx->inner ? off : 0;
     ctx->n_errors += diag.severity == CUVET_ERROR;

@@ -100,7 +100,7 @@ static inline void cv_path_push(cv_ctx *ctx, cuvet_step_kind kind, bool has_inde
 {
     /* A path that is too deep keeps its head: nesting is limited far below CUVET_PATH_MAX. */
     if (ctx->path.n < CUVET_PATH_MAX)
-        ctx->path.step[ctx->path.n] = (cuvet_step){ (uint8_t)kind, has_index, index };
+        ctx->path.step[ctx->path.n] = (cuvet_step){ (uint8_t)kind, has_index ? CUVET_STEP_INDEX : 0, index };
     ctx->path.n++;
 }
 CV_BUF_END

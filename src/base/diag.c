@@ -100,7 +100,7 @@ size_t cuvet_path_text(const cuvet_path *path, char *buf, size_t cap)
         if (i)
             cv_text_char(&text, '/');
         cv_text_str(&text, CV_AT(STEPS, step->kind));
-        if (step->has_index) {
+        if ((step->flags & CUVET_STEP_INDEX) != 0) {
             cv_text_char(&text, '[');
             cv_text_dec(&text, step->index);
             cv_text_char(&text, ']');

@@ -30,7 +30,7 @@ static cuvet_status is_first(cv_input *in, const cv_unit *unit, const cv_candida
     }
     if (before && before->container_off == unit->container_off &&
         before->depth == cv_candidates_get(to, to->count - 1)->pub.depth) {
-        *first = before->first_container;
+        *first = (before->flags & CUVET_CANDIDATE_FIRST_CONTAINER) != 0;
         return CUVET_OK;
     }
     if (!cv_work(&in->ctx, in->walk.host.sections.count, unit->off))
@@ -46,6 +46,7 @@ static cuvet_status add(cv_input *in, const cuvet_source *src, uint32_t depth, c
     cuvet_status status = CUVET_OK;
     cv_candidate *candidate;
     uint64_t flags;
+    bool first = false;
 
     if (to->count >= in->ctx.lim.candidates)
         return cv_reject(&in->ctx, CV_R_LIMIT_CANDIDATES, unit->off, to->count + 1, in->ctx.lim.candidates);
@@ -65,12 +66,13 @@ static cuvet_status add(cv_input *in, const cuvet_source *src, uint32_t depth, c
         flags = cv_fatbin_get(head, CV_FB_FIELD_MEMBER_FLAGS);
         candidate->pub.kind = cv_unit_kind_of((uint16_t)cv_fatbin_get(head, CV_FB_FIELD_MEMBER_KIND));
         candidate->pub.sm = (uint32_t)cv_fatbin_get(head, CV_FB_FIELD_MEMBER_ARCH);
-        candidate->pub.flags = flags;
+        candidate->pub.member_flags = flags;
         candidate->pub.suffix = flags & CV_FB_ARCH_A ? 'a' : flags & CV_FB_ARCH_F ? 'f' : 0;
-        status = is_first(in, unit, to, &candidate->pub.first_container);
+        status = is_first(in, unit, to, &first);
+        candidate->pub.flags = first ? CUVET_CANDIDATE_FIRST_CONTAINER : 0;
     } else {
         candidate->pub.kind = unit->row->kind;
-        candidate->pub.flags = CV_FB_64BIT;
+        candidate->pub.member_flags = CV_FB_64BIT;
         if (candidate->pub.kind == CUVET_K_CUBIN)
             status = image_sm(in, src, unit, &candidate->pub.sm);
     }
@@ -116,7 +118,7 @@ static cuvet_status add_direct(cv_input *in, const cuvet_content_info *content, 
     *candidate = (cv_candidate){ 0 };
     candidate->pub.kind = kind;
     candidate->pub.sm = content->sm;
-    candidate->pub.first_container = true;
+    candidate->pub.flags = CUVET_CANDIDATE_FIRST_CONTAINER;
     candidate->pub.stored_size = content->length;
     candidate->unit.row = cv_containers_of(kind);
     candidate->unit.payload_size = content->length;

@@ -160,7 +160,8 @@ cuvet_status cv_input_admit(cv_input *in)
     const cv_admit_for wanted = { .target = in->cfg.target,
                                   .policy = in->cfg.policy,
                                   .toolkit = in->cfg.toolkit };
-    bool unpacked = in->result.item.in_container && in->result.item.compression != CUVET_Z_NONE;
+    bool unpacked =
+        (in->result.item.flags & CUVET_ITEM_IN_CONTAINER) != 0 && in->result.item.compression != CUVET_Z_NONE;
     bool inner = in->ctx.inner;
     cuvet_status status;
 
@@ -230,7 +231,7 @@ static cuvet_status select_direct(cv_input *in, choice_level *level)
     status = conclude(in, level, choice);
     if (status == CUVET_OK) {
         choice->pub.rank = 1;
-        choice->pub.chosen = true;
+        choice->pub.flags |= CUVET_CANDIDATE_CHOSEN;
     }
     return status;
 }
@@ -247,14 +248,14 @@ static cuvet_status select_member(cv_input *in, choice_level *level, uint64_t *c
     if (best == in->candidates.count)
         return no_match(in, level);
     note_containers(in, level, best, reference);
-    candidate(in, best)->pub.chosen = true;
+    candidate(in, best)->pub.flags |= CUVET_CANDIDATE_CHOSEN;
     *chosen = best;
     status = cv_input_examine(in, &level->src, &candidate(in, best)->unit);
     if (status == CUVET_OK && in->result.nested_whole) {
         *nested = true;
         return descend(in, level, candidate(in, best));
     }
-    if (status == CUVET_OK && (!in->result.item.examined || in->result.payload.len == 0))
+    if (status == CUVET_OK && (!(in->result.item.flags & CUVET_ITEM_EXAMINED) || in->result.payload.len == 0))
         return cv_reject(&in->ctx, CV_R_INPUT_NOT_UNPACKED, candidate(in, best)->pub.payload_off,
                          candidate(in, best)->pub.stored_size, 0);
     return status == CUVET_OK ? conclude(in, level, candidate(in, best)) : status;
@@ -299,7 +300,7 @@ static void undo(cv_input *in, uint64_t n_candidates, uint64_t n_diags)
     for (uint64_t i = 0; i < in->candidates.count; i++) {
         cuvet_candidate *choice = &candidate(in, i)->pub;
 
-        choice->chosen = false;
+        choice->flags &= ~CUVET_CANDIDATE_CHOSEN;
         choice->rank = 0;
         choice->reason = CUVET_REASON_NONE;
         if (!members) { /* its own header said no more */

@@ -126,7 +126,7 @@ static cuvet_status judge(cv_input *in, uint64_t at)
                            cv_arch_pack(target.sm, target.suffix));
     if (status == CUVET_OK)
         status = cv_block_copy(&in->ctx, &in->image, in->result.payload);
-    in->out.compiled = true;
+    in->out.flags |= CUVET_IMAGE_COMPILED;
     return status;
 }
 

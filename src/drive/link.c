@@ -121,7 +121,9 @@ static bool may_take(file_at_hand *file, const cuvet_item *item)
 /* A container that is the content of a member, or hides in it, is no place that a linker looks into. */
 static __attribute__((noinline)) bool is_at_top(file_at_hand *file, const cv_input *choice, uint64_t off)
 {
-    const cuvet_item nested = { .in_container = true, .container_off = off, .place = CUVET_PLACE_NESTED };
+    const cuvet_item nested = { .flags = CUVET_ITEM_IN_CONTAINER,
+                                .container_off = off,
+                                .place = CUVET_PLACE_NESTED };
     bool hides = cv_linker_holds(file->linker, CV_R_FATBIN_HIDDEN);
 
     cv_linker_drop(file->linker); /* the linker says it again */
@@ -224,7 +226,7 @@ static cuvet_status name_piece(file_at_hand *file, const cuvet_item *item)
 
     cv_u8s_clear(&file->title);
     file->member_at = UINT64_MAX;
-    file->off = item->in_container ? item->container_off : item->payload_off;
+    file->off = (item->flags & CUVET_ITEM_IN_CONTAINER) != 0 ? item->container_off : item->payload_off;
     if (!item->ar_name)
         return CUVET_OK;
     member = cv_span_of(item->ar_name, item->ar_name_len, 0);
@@ -253,7 +255,7 @@ static void add_piece(file_at_hand *file, const cuvet_item *item)
     cv_span image;
 
     file->pieces++;
-    if (item->in_container) {
+    if ((item->flags & CUVET_ITEM_IN_CONTAINER) != 0) {
         file->container = item->container_off;
         if (!is_finished(file, item->container_off) && may_take(file, item))
             add_container(file, item->container_off);
@@ -282,7 +284,7 @@ static __attribute__((noinline)) cuvet_status walk(file_at_hand *file, cv_scan *
         if (status != CUVET_OK)
             return status;
         tell_findings(file, CV_TELL_FINDINGS);
-        if (item.in_container && item.container_off == file->container)
+        if ((item.flags & CUVET_ITEM_IN_CONTAINER) != 0 && item.container_off == file->container)
             continue; /* it was chosen from already */
         status = name_piece(file, &item);
         if (status != CUVET_OK)
@@ -415,7 +417,7 @@ static void add_bytes(file_at_hand *file)
         refuse_kind(file, CUVET_EVENT_NEEDS_COMPILER);
     } else if (content->type == CUVET_K_NVVM || content->type == CUVET_K_LTOIR) {
         refuse_kind(file, CUVET_EVENT_NEEDS_LTO);
-    } else if (content->thin) {
+    } else if ((content->flags & CUVET_CLASSIFIED_THIN) != 0) {
         refuse_kind(file, CUVET_EVENT_THIN);
     } else {
         file->archive = content->type == CUVET_K_ARCHIVE;

@@ -8,13 +8,13 @@ cuvet_status cv_linker_judge_place(cv_linker *linker, const cuvet_item *item)
 {
     cv_rule rule;
     cv_taking part = cv_place_part(item->place, &rule);
-    uint64_t at = item->in_container ? item->container_off : item->payload_off;
+    uint64_t at = (item->flags & CUVET_ITEM_IN_CONTAINER) != 0 ? item->container_off : item->payload_off;
 
     cv_ctx_unit(&linker->ctx, 0);
     linker->ctx.path = item->where;
     if (linker->ctx.path.n > CUVET_PATH_MAX)
         linker->ctx.path.n = CUVET_PATH_MAX;
-    if (item->in_container && linker->ctx.path.n > 0)
+    if ((item->flags & CUVET_ITEM_IN_CONTAINER) != 0 && linker->ctx.path.n > 0)
         linker->ctx.path.n--; /* its container */
     if (part == CV_REFUSED)
         return cv_reject(&linker->ctx, rule, at, item->place, CUVET_PLACE_OBJECT);

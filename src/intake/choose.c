@@ -34,7 +34,7 @@ cuvet_reason cv_select_judge(const cuvet_candidate *candidate, const cv_wanted *
 
     if (reason != CUVET_REASON_NONE)
         return reason;
-    if (!wanted->direct && !wanted->address32 && !(candidate->flags & CV_FB_64BIT))
+    if (!wanted->direct && !wanted->address32 && !(candidate->member_flags & CV_FB_64BIT))
         return CUVET_REASON_ADDRESS;
     if (candidate->kind == CUVET_K_CUBIN)
         return cv_arch_sass(candidate->sm, candidate->suffix, wanted->target, wanted->policy);
@@ -124,7 +124,7 @@ cuvet_status cv_select(cv_ctx *ctx, cv_candidates *all, uint64_t from, const cv_
         candidate->rank = (uint32_t)(i + 1);
         if (i == 0)
             *best = at;
-        if (*reference == all->count && candidate->first_container)
+        if (*reference == all->count && (candidate->flags & CUVET_CANDIDATE_FIRST_CONTAINER) != 0)
             *reference = at;
     }
     cv_keys_free(&ctx->mem, &fit);

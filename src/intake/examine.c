@@ -251,8 +251,8 @@ void cv_job_whole(cv_examine_job *job)
     if (full && cv_job_keep(job, cv_block_load(job->ctx, block, job->src, job->unit->off,
                                                job->unit->payload_size)) != CUVET_OK)
         return;
-    item->examined = full;
     if (full) {
+        item->flags |= CUVET_ITEM_EXAMINED;
         if (job->opt->own)
             block->span.off = 0;
         job->result->own = job->opt->own;
@@ -301,8 +301,8 @@ void cv_examine(cv_worker *worker, const cuvet_source *src, const cv_unit *unit,
         .mem = &worker->ctx.mem, .status = CUVET_OK, .seen = opt->seen, .cap = worker->ctx.lim.diagnostics
     };
     result->item = (cuvet_item){ .where = unit->path,
-                                 .in_container = cv_unit_is_member(unit),
-                                 .referenced = unit->referenced,
+                                 .flags = (cv_unit_is_member(unit) ? CUVET_ITEM_IN_CONTAINER : 0) |
+                                          (unit->referenced ? CUVET_ITEM_REFERENCED : 0),
                                  .place = unit->place,
                                  .producer = { .tool = "" },
                                  .container_off = unit->container_off,

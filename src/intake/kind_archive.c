@@ -17,7 +17,8 @@ static cv_probe_result probe_archive(cv_span head)
 
 static cuvet_status describe_archive(cv_look *look)
 {
-    look->out->thin = cv_ar_probe(look->span) == CV_AR_THIN;
+    if (cv_ar_probe(look->span) == CV_AR_THIN)
+        look->out->flags |= CUVET_CLASSIFIED_THIN;
     return cv_look_found(look, CUVET_K_ARCHIVE);
 }
 

@@ -13,7 +13,7 @@ static void examine_content(const cv_examine_job *job, const cv_fatbin_member *m
     cv_result *result = job->result;
 
     result->payload = content;
-    result->item.examined = true;
+    result->item.flags |= CUVET_ITEM_EXAMINED;
     if (cv_u32_at(content, 0) == CV_FATBIN_MAGIC) {
         cv_report(job->ctx, CV_R_FATBIN_NESTED, job->unit->off + job->unit->header_size, 0, 0, 0);
         result->item.kind = CUVET_K_FATBIN;
@@ -32,7 +32,7 @@ static void examine_content(const cv_examine_job *job, const cv_fatbin_member *m
         cv_agree_ltoir(job->ctx, member, job->unit->off, content);
         cv_path_pop(job->ctx);
     } else {
-        result->item.examined = false; /* CV_R_FATBIN_KIND has said so */
+        result->item.flags &= ~CUVET_ITEM_EXAMINED; /* CV_R_FATBIN_KIND has said so */
     }
 }
 
@@ -119,7 +119,7 @@ static void fill_item(const cv_examine_job *job, const cv_fatbin_member *member)
     item->minor = member->minor;
     item->arch = member->arch;
     item->suffix = member->flags & CV_FB_ARCH_A ? 'a' : member->flags & CV_FB_ARCH_F ? 'f' : 0;
-    item->flags = member->flags;
+    item->member_flags = member->flags;
     item->stored_size = member->flags & CV_FB_COMPRESSED
                             ? cv_min(member->compressed_size, member->payload_size)
                             : member->payload_size;

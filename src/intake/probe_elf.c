@@ -8,21 +8,21 @@
  * reference takes a file for one with a capsule. */
 static void read_flags(cv_look *look)
 {
-    bool is32 = look->out->is32;
+    bool is32 = (look->out->flags & CUVET_CLASSIFIED_32BIT) != 0;
     uint8_t osabi = cv_u8_at(look->span, CV_EI_OSABI);
     uint32_t flags = cv_u32_at(look->span, cv_elf_ehdr_at(is32, CV_EH_FLAGS)); /* 0 when it is not there */
-    bool mercury = cv_u16_at(look->span, cv_elf_ehdr_at(is32, CV_EH_TYPE)) == CV_ELF_MERCURY;
+    bool capsule = false, mercury = cv_u16_at(look->span, cv_elf_ehdr_at(is32, CV_EH_TYPE)) == CV_ELF_MERCURY;
 
     if (osabi == CV_OSABI_CUDA) {
         look->out->sm = cv_elf_flags_sm(flags, true);
-        look->out->capsule = cv_elf_flags_capsule(flags, true);
+        capsule = cv_elf_flags_capsule(flags, true);
         mercury = mercury || cv_elf_flags_mercury(flags, true);
     } else if (osabi == CV_OSABI_LEGACY) {
         look->out->sm = cv_elf_flags_sm(flags, false);
-        look->out->capsule = cv_elf_flags_capsule(flags, false);
+        capsule = cv_elf_flags_capsule(flags, false);
         mercury = mercury || cv_elf_flags_mercury(flags, false);
     }
-    look->out->mercury = mercury && !look->out->capsule;
+    look->out->flags |= capsule ? CUVET_CLASSIFIED_CAPSULE : mercury ? CUVET_CLASSIFIED_MERCURY : 0;
 }
 
 /* What only a device ELF must have. */
@@ -80,7 +80,7 @@ cuvet_status cv_look_elf(cv_look *look)
     if (status != CUVET_OK)
         return status;
     (void)cv_look_found(look, type);
-    look->out->is32 = cv_elf_is32(look->span);
+    look->out->flags = cv_elf_is32(look->span) ? CUVET_CLASSIFIED_32BIT : 0;
     if (device)
         read_flags(look);
     return CUVET_OK;

@@ -240,11 +240,11 @@ static void deliver_claims(cv_scan *scan, const cv_level *lv, cv_ledger *ledger,
     for (uint64_t i = 0; scan->opt.claim && i < ledger->claims.count; i++) {
         const cv_claim *claim = cv_claims_at(&ledger->claims, i);
         cuvet_claim_info info = { .size = sizeof(info),
-                                  .inner = inner,
+                                  .flags = (inner ? CUVET_CLAIM_INNER : 0) |
+                                           (claim->shared || lv->owned ? CUVET_CLAIM_SHARED : 0),
                                   .off = claim->off,
                                   .length = claim->len,
                                   .index = claim->index,
-                                  .shared = claim->shared || lv->owned,
                                   .owner = cv_claim_name((cv_claim_kind)claim->kind) };
 
         info.where = *where;
@@ -263,11 +263,11 @@ static void count_item(cv_scan *scan, const cv_result *result)
     scan->sum.bitcode += item->kind == CUVET_K_BITCODE;
     scan->sum.other += item->kind != CUVET_K_CUBIN && item->kind != CUVET_K_PTX &&
                        item->kind != CUVET_K_LTOIR && item->kind != CUVET_K_BITCODE;
-    scan->sum.members += item->in_container;
-    scan->sum.images += !item->in_container;
+    scan->sum.members += (item->flags & CUVET_ITEM_IN_CONTAINER) != 0;
+    scan->sum.images += !(item->flags & CUVET_ITEM_IN_CONTAINER);
     scan->sum.stored += item->stored_size;
     scan->sum.unpacked += result->payload.len;
-    scan->sum.opaque += !item->examined && scan->opt.depth == CUVET_DEPTH_FULL;
+    scan->sum.opaque += !(item->flags & CUVET_ITEM_EXAMINED) && scan->opt.depth == CUVET_DEPTH_FULL;
     scan->sum.errors += item->errors;
     scan->sum.warnings += item->warnings;
     scan->sum.notes += result->n_notes;
@@ -296,7 +296,7 @@ static CV_MUST bool can_afford(cv_scan *scan, const cv_level *lv, const cuvet_pa
                                uint64_t bytes)
 {
     cuvet_diag diag = { .file_off = lv->ctx.inner ? lv->ctx.anchor : off,
-                        .inner = lv->ctx.inner,
+                        .flags = lv->ctx.inner ? CUVET_DIAG_INNER : 0,
                         .inner_off = lv->ctx.inner ? off : 0 };
     cv_rule rule;
 
@@ -396,7 +396,7 @@ static CV_MUST bool may_push(cv_scan *scan, const cv_level *lv, const cv_result 
     if (scan->n_levels > scan->lim.nesting || scan->n_levels >= CV_SCAN_LEVELS) {
         cuvet_diag diag = { .rule = CV_R_LIMIT_NESTING,
                             .file_off = lv->ctx.inner ? lv->ctx.anchor : result->item.payload_off,
-                            .inner = lv->ctx.inner,
+                            .flags = lv->ctx.inner ? CUVET_DIAG_INNER : 0,
                             .inner_off = lv->ctx.inner ? result->item.payload_off : 0,
                             .got = scan->n_levels,
                             .want = scan->lim.nesting,
@@ -526,7 +526,8 @@ cuvet_status cv_scan_next(cv_scan *scan, cuvet_item *out)
 
 cv_span cv_scan_payload(const cv_scan *scan)
 {
-    return scan->current && scan->workers.count <= 1 && !scan->ahead && scan->current->item.examined
+    return scan->current && scan->workers.count <= 1 && !scan->ahead &&
+                   (scan->current->item.flags & CUVET_ITEM_EXAMINED) != 0
                ? scan->current->payload
                : (cv_span){ 0 };
 }

@@ -78,7 +78,8 @@ cuvet_status cv_cfi_next(cv_span section, uint32_t address_bytes, uint64_t *pos,
         out->start = take(&cur, address_bytes);
         out->range = take(&cur, address_bytes);
     }
-    out->cut = cur.failed;
+    if (cur.failed)
+        out->flags |= CUVET_CFI_CUT;
     *program = frame.body + cur.pos;
     if (!cur.failed)
         out->program.n = (size_t)(frame.end - *program);

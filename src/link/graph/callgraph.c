@@ -91,6 +91,14 @@ static cuvet_status say_calls(graph_teller *teller, cv_id id)
     return status;
 }
 
+static uint32_t flags_of(const cv_view_callgraph *view, const cv_lfn *function)
+{
+    return (function->kernel ? CUVET_FUNCTION_KERNEL : 0) |
+           (cv_l_fn_calls(view, function->id)->taken != CV_NONE ? CUVET_FUNCTION_ADDRESS_TAKEN : 0) |
+           (function->def != CV_NONE ? CUVET_FUNCTION_DEFINED : 0) |
+           (cv_l_fn_calls(view, function->id)->live ? CUVET_FUNCTION_KEPT : 0);
+}
+
 static cuvet_status say_functions(graph_teller *teller)
 {
     const cv_view_callgraph *view = teller->view;
@@ -102,11 +110,7 @@ static cuvet_status say_functions(graph_teller *teller)
         const cuvet_link_function told = { .size = sizeof(told),
                                            .name = (const char *)name.base,
                                            .n_name = (size_t)name.len,
-                                           .kernel = function->kernel,
-                                           .address_taken =
-                                               cv_l_fn_calls(view, function->id)->taken != CV_NONE,
-                                           .defined = function->def != CV_NONE,
-                                           .kept = cv_l_fn_calls(view, function->id)->live,
+                                           .flags = flags_of(view, function),
                                            .registers = registers(view, function) };
 
         if (!cv_work(view->ctx, 1, 0))

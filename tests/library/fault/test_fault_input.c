@@ -91,10 +91,9 @@ static uint64_t mix_candidate(uint64_t hash, const cuvet_candidate *candidate)
 {
     hash = mix(mix_path(hash, &candidate->where),
                (uint64_t)candidate->kind << 40 | (uint64_t)(uint8_t)candidate->suffix << 32 | candidate->sm);
-    hash = mix(hash, (uint64_t)candidate->reason << 40 | (uint64_t)candidate->rank << 8 | candidate->chosen |
-                         candidate->first_container << 1);
+    hash = mix(hash, (uint64_t)candidate->reason << 40 | (uint64_t)candidate->rank << 8 | candidate->flags);
     hash = mix(mix(hash, candidate->container_off), candidate->header_off);
-    return mix(mix(mix(mix(hash, candidate->payload_off), candidate->stored_size), candidate->flags),
+    return mix(mix(mix(mix(hash, candidate->payload_off), candidate->stored_size), candidate->member_flags),
                candidate->depth);
 }
 
@@ -138,7 +137,7 @@ static fault_input_picture look(const fault_input_world *world)
     picture.log = mix_bytes(0, text, count);
     if (cuvet_input_get_result(world->ctx, world->in, &result) == CUVET_OK)
         picture.result = mix(mix_bytes(mix(result.sm, (uint64_t)result.kind), result.bytes, result.n),
-                             result.candidate << 1 | result.compiled);
+                             result.candidate << 1 | (result.flags & CUVET_IMAGE_COMPILED));
     look_at_lists(world, &picture);
     return picture;
 }

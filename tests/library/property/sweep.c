@@ -116,7 +116,7 @@ static void on_diag(void *user, const cuvet_diag *diag)
     sweep_notes *notes = user;
 
     SWEEP_CHECK(diag->file_off <= notes->length &&
-                    (diag->inner || diag->length <= notes->length - diag->file_off),
+                    ((diag->flags & CUVET_DIAG_INNER) != 0 || diag->length <= notes->length - diag->file_off),
                 "a diagnostic of rule %u lies outside of the file", (unsigned)diag->rule);
     mix(notes, diag->rule);
     mix(notes, diag->file_off);
@@ -129,7 +129,7 @@ static void on_claim(void *user, const cuvet_claim_info *claim)
 {
     sweep_notes *notes = user;
 
-    if (claim->inner || claim->shared)
+    if ((claim->flags & CUVET_CLAIM_INNER) != 0 || (claim->flags & CUVET_CLAIM_SHARED) != 0)
         return;
     if (notes->count == notes->cap) {
         notes->cap = notes->cap ? 2 * notes->cap : 64;

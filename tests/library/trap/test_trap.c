@@ -189,7 +189,7 @@ static cuvet_status scan(cuvet_ctx *ctx, uint64_t bits)
     while (st == CUVET_OK)
         st = cuvet_scan_next(ctx, (cuvet_scan){ bits }, &item);
     if (st == CUVET_E_INTERNAL)
-        ck_assert(!item.examined && item.payload_off == 0);
+        ck_assert(!(item.flags & CUVET_ITEM_EXAMINED) && item.payload_off == 0);
     return st == CUVET_END ? CUVET_OK : st;
 }
 

@@ -23,7 +23,8 @@ static cuvet_content_info dirty(void)
 static bool is_zero(const cuvet_content_info *info)
 {
     return info->type == CUVET_K_NONE && info->off == 0 && info->length == 0 && info->sm == 0 &&
-           !info->capsule && !info->mercury && !info->is32 && !info->thin;
+           !(info->flags & CUVET_CLASSIFIED_CAPSULE) && !(info->flags & CUVET_CLASSIFIED_MERCURY) &&
+           !(info->flags & CUVET_CLASSIFIED_32BIT) && !(info->flags & CUVET_CLASSIFIED_THIN);
 }
 
 START_TEST(null_arguments)
@@ -104,8 +105,8 @@ START_TEST(diagnostic)
     ck_assert_int_eq(info.type, CUVET_K_CUBIN);
     ck_assert_uint_eq(diag.rule, CV_R_CLASS_ELF_EHSIZE);
     ck_assert_int_eq(diag.severity, CUVET_ERROR);
-    ck_assert(diag.file_off == 52 && diag.length == 2 && diag.got == 63 && diag.want == 64 && !diag.inner &&
-              diag.where.n == 0);
+    ck_assert(diag.file_off == 52 && diag.length == 2 && diag.got == 63 && diag.want == 64 &&
+              !(diag.flags & CUVET_DIAG_INNER) && diag.where.n == 0);
     ck_assert_uint_gt(cuvet_diag_message(&diag, text, sizeof(text)), 0);
     ck_assert_str_eq(text, "e_ehsize 63, expected 64");
     ck_assert_int_eq(cuvet_classify(elf, 64, NULL, 0, &info, NULL), CUVET_E_MALFORMED);

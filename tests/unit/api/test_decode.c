@@ -23,7 +23,7 @@ START_TEST(nothing_given)
     cuvet_call_kind kind = CUVET_CALL_NONE;
     cuvet_tlv tlv = { .format = CUVET_TLV_PAYLOAD, .payload = MISSING };
     cuvet_note note = { .desc = MISSING };
-    cuvet_elf_header header = { .is32 = false };
+    cuvet_elf_header header = { .marks = 0 };
     cuvet_elf_symbol symbol = { .info = 0 };
     cuvet_field_pos at = { 0 };
     uint64_t pos = 0;
@@ -97,7 +97,7 @@ END_TEST
 START_TEST(records_of_others)
 {
     static const uint8_t BODY[8] = { 1 };
-    cuvet_record record = { .size = sizeof(record), .decodable = 1 };
+    cuvet_record record = { .size = sizeof(record), .flags = CUVET_RECORD_DECODABLE };
     cuvet_field field = { .size = sizeof(field) };
     unsigned refused = 0;
 
@@ -179,7 +179,7 @@ START_TEST(note_texts)
     unsigned texts = 0;
 
     ck_assert_int_eq(cuvet_note_record(&note, NOTHING, &record), CUVET_OK);
-    ck_assert_uint_eq(record.decodable, 1);
+    ck_assert_uint_eq((record.flags & CUVET_RECORD_DECODABLE) != 0, 1);
     while (cuvet_field_next(&record, &at, &field) == CUVET_OK) {
         cuvet_bytes text;
 
@@ -198,16 +198,16 @@ START_TEST(note_texts)
     ck_assert_uint_eq(cuvet_record_text(&record, UINT64_MAX).n, 0);
     note.desc.n = 23;
     ck_assert_int_eq(cuvet_note_record(&note, NOTHING, &record), CUVET_OK);
-    ck_assert_uint_eq(record.decodable, 0);
+    ck_assert_uint_eq((record.flags & CUVET_RECORD_DECODABLE) != 0, 0);
     at = (cuvet_field_pos){ 0 };
     ck_assert_int_eq(cuvet_field_next(&record, &at, &field), CUVET_END);
     /* The number of a device note means one only in the section of device notes. */
     note = (cuvet_note){ .type = 1000, .desc = { DESC, 8 } };
     ck_assert_int_eq(cuvet_note_record(&note, NOTHING, &record), CUVET_OK);
-    ck_assert_uint_eq(record.decodable, 0);
+    ck_assert_uint_eq((record.flags & CUVET_RECORD_DECODABLE) != 0, 0);
     ck_assert_int_eq(
         cuvet_note_record(&note, (cuvet_bytes){ (const uint8_t *)".note.nv.cuinfo", 15 }, &record), CUVET_OK);
-    ck_assert_uint_eq(record.decodable, 1);
+    ck_assert_uint_eq((record.flags & CUVET_RECORD_DECODABLE) != 0, 1);
 }
 END_TEST
 
@@ -332,7 +332,7 @@ START_TEST(calls)
         ck_assert_int_eq(cuvet_call_next(section, &pos, &kind, &call), CUVET_OK);
         ck_assert_uint_eq(call.off, 8 * i);
         ck_assert_int_eq(call.kind, WANT[i].kind);
-        ck_assert_uint_eq(call.marker, WANT[i].marker);
+        ck_assert_uint_eq((call.flags & CUVET_CALL_MARKER) != 0, WANT[i].marker);
         ck_assert_uint_eq(call.from, WANT[i].from);
         ck_assert_uint_eq(call.to, WANT[i].to);
     }

@@ -139,8 +139,9 @@ START_TEST(explanations)
 
     ck_assert_int_eq(cuvet_finalizer_explain(ctx, finalizer, bytes, count, &explanation), CUVET_OK);
     ck_assert_str_eq(explanation.backend, "copy");
-    ck_assert(explanation.claims && explanation.claims->has_mask && explanation.fastpath &&
-              !explanation.linked);
+    ck_assert(explanation.claims && (explanation.claims->flags & CUVET_CLAIMS_MASK) != 0 &&
+              (explanation.flags & CUVET_EXPLAIN_FASTPATH) != 0 &&
+              !(explanation.flags & CUVET_EXPLAIN_LINKED));
     ck_assert_uint_eq(explanation.claims->mask, 9);
     ck_assert_uint_eq(explanation.can, 0);
     ck_assert_uint_eq(explanation.capsules, 1);
@@ -162,8 +163,51 @@ START_TEST(explanations)
     finalizer = make(options(0, CUVET_FORM_SASS));
     ck_assert_int_eq(cuvet_finalizer_explain(ctx, finalizer, "no ELF", 6, &explanation), CUVET_E_MALFORMED);
     ck_assert_uint_eq(explanation.source.sm + explanation.target.sm, 0);
-    ck_assert(!explanation.fastpath);
+    ck_assert(!(explanation.flags & CUVET_EXPLAIN_FASTPATH));
     ck_assert_int_eq(explanation.to, CUVET_FORM_SASS);
+}
+END_TEST
+
+static cuvet_final_code can(const cuvet_final_claims *claims, uint32_t source, uint32_t target, uint8_t level)
+{
+    return cuvet_can_finalize(claims, (cuvet_target){ source, 0 }, (cuvet_target){ target, 0 }, level);
+}
+
+static cuvet_final_code runs(const cuvet_final_claims *claims, uint32_t source, uint32_t target)
+{
+    return cuvet_can_fastpath(claims, (cuvet_target){ source, 0 }, (cuvet_target){ target, 0 });
+}
+
+/* Yes is said of targets alone: of what cuvet_target_parse() takes, whatever a file claims. */
+START_TEST(only_targets)
+{
+    static const char SUFFIXES[] = { 0, 'a', 'f', 'b' };
+    const cuvet_final_claims claims = {
+        .size = sizeof(claims), .isa = 0x0101, .level = 4, .flags = CUVET_CLAIMS_MASK, .mask = UINT64_MAX
+    };
+    const cuvet_target from = { 100, 0 };
+    unsigned yes = 0, targets = 0;
+
+    for (uint32_t number = 0; number < 400; number++) {
+        for (size_t i = 0; i < sizeof(SUFFIXES); i++) {
+            const cuvet_target to = { number, SUFFIXES[i] };
+            cuvet_target parsed;
+            char text[24];
+            bool known;
+
+            snprintf(text, sizeof(text), "sm_%u%.1s", (unsigned)number, SUFFIXES[i] ? &SUFFIXES[i] : "");
+            known = cuvet_target_parse(text, &parsed) == CUVET_OK;
+            targets += known;
+            yes += cuvet_can_finalize(&claims, from, to, 4) == CUVET_FINAL_OK;
+            ck_assert_msg((cuvet_can_finalize(&claims, from, to, 4) == CUVET_FINAL_SM) == !known, "%s", text);
+            ck_assert_msg((cuvet_can_finalize(&claims, to, from, 4) == CUVET_FINAL_SM) == !known, "%s", text);
+            ck_assert_msg((cuvet_can_fastpath(&claims, from, to) == CUVET_FINAL_SM) == !known, "%s", text);
+            ck_assert_msg((cuvet_can_fastpath(&claims, to, from) == CUVET_FINAL_SM) == !known, "%s", text);
+        }
+    }
+    ck_assert_uint_gt(targets, 10);
+    ck_assert_uint_gt(yes, 3);
+    ck_assert_int_eq(can(&claims, 100, 130, 4), CUVET_FINAL_SM); /* another number of sm_107, and no name */
 }
 END_TEST
 
@@ -171,26 +215,27 @@ END_TEST
 START_TEST(queries)
 {
     cuvet_final_claims claims = {
-        .size = sizeof(claims), .isa = 0x0101, .level = 1, .has_mask = true, .mask = 9
+        .size = sizeof(claims), .isa = 0x0101, .level = 1, .flags = CUVET_CLAIMS_MASK, .mask = 9
     };
 
-    ck_assert_uint_eq(cuvet_can_finalize(NULL, 100, 103, 4), 24);
-    ck_assert_uint_eq(cuvet_can_finalize(&claims, 100, 103, 4), 0);
-    ck_assert_uint_eq(cuvet_can_finalize(&claims, 103, 100, 4), 26);
-    claims.accel = true;
-    ck_assert_uint_eq(cuvet_can_finalize(&claims, 100, 103, 4), 26);
+    ck_assert_uint_eq(can(NULL, 100, 103, 4), 24);
+    ck_assert_uint_eq(can(&claims, 100, 103, 4), 0);
+    ck_assert_uint_eq(can(&claims, 103, 100, 4), 26);
+    claims.flags |= CUVET_CLAIMS_ACCEL;
+    ck_assert_uint_eq(can(&claims, 100, 103, 4), 26);
     claims.level = 2;
-    ck_assert_uint_eq(cuvet_can_finalize(&claims, 100, 103, 2), 0);
-    ck_assert_uint_eq(cuvet_can_finalize(&claims, 100, 103, 1), 26);
-    ck_assert(cuvet_can_fastpath(&claims, 100, 103, true));
-    ck_assert(!cuvet_can_fastpath(&claims, 100, 103, false));
-    ck_assert(!cuvet_can_fastpath(&claims, 100, 110, true));
-    ck_assert(cuvet_can_fastpath(NULL, 110, 101, true));
+    ck_assert_uint_eq(can(&claims, 100, 103, 2), 0);
+    ck_assert_uint_eq(can(&claims, 100, 103, 1), 26);
+    ck_assert_int_eq(runs(&claims, 100, 103), CUVET_FINAL_OK);
+    ck_assert_int_eq(runs(&claims, 100, 110), CUVET_FINAL_INCOMPATIBLE);
+    ck_assert_int_eq(runs(NULL, 110, 110), CUVET_FINAL_OK);
+    ck_assert_int_eq(runs(NULL, 110, 101),
+                     CUVET_FINAL_SM); /* the same machine, by a number that is no target */
     claims.isa = 0x0102;
-    ck_assert_uint_eq(cuvet_can_finalize(&claims, 100, 100, 4), 25);
+    ck_assert_uint_eq(can(&claims, 100, 100, 4), 25);
     claims.size = 1; /* of no structure that ever was */
-    ck_assert_uint_eq(cuvet_can_finalize(&claims, 100, 100, 4), CUVET_FINAL_CONFLICT);
-    ck_assert(!cuvet_can_fastpath(&claims, 100, 103, true));
+    ck_assert_uint_eq(can(&claims, 100, 100, 4), CUVET_FINAL_CONFLICT);
+    ck_assert_int_eq(runs(&claims, 100, 103), CUVET_FINAL_CONFLICT);
     ck_assert_str_eq(cuvet_final_text(12), "Param struct passed to finalizer is Nil");
     ck_assert_str_eq(cuvet_final_text(8), "");
     ck_assert_str_eq(cuvet_form_name(CUVET_FORM_CAPMERC), "capmerc");
@@ -309,6 +354,7 @@ Suite *suite_finalizer(void)
     tcase_add_test(tcase, misuse);
     tcase_add_test(tcase, results);
     tcase_add_test(tcase, explanations);
+    tcase_add_test(tcase, only_targets);
     tcase_add_test(tcase, queries);
     tcase_add_test(tcase, names);
     tcase_add_test(tcase, bad_names);

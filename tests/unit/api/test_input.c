@@ -40,7 +40,7 @@ START_TEST(choices)
     for (uint64_t i = 0; i < count; i++) {
         ck_assert_int_eq(cuvet_input_get_candidate(ctx, in, i, &candidate), CUVET_OK);
         ck_assert_int_eq(candidate.rank == 0, candidate.reason != CUVET_REASON_NONE);
-        if (candidate.chosen)
+        if ((candidate.flags & CUVET_CANDIDATE_CHOSEN) != 0)
             chosen = i;
     }
     ck_assert_int_eq((int)chosen, CHOICES[_i].want);
@@ -49,7 +49,8 @@ START_TEST(choices)
         ck_assert_int_eq(cuvet_input_get_result(ctx, in, &result), CUVET_OK);
         ck_assert_uint_eq(result.candidate, chosen);
         ck_assert_int_eq(cuvet_input_get_candidate(ctx, in, chosen, &candidate), CUVET_OK);
-        ck_assert(result.sm == candidate.sm && result.suffix == candidate.suffix && !result.compiled);
+        ck_assert(result.sm == candidate.sm && result.suffix == candidate.suffix &&
+                  !(result.flags & CUVET_IMAGE_COMPILED));
         ck_assert_int_eq(result.kind, result.sm >= 100 ? CUVET_K_MERCURY : CUVET_K_CUBIN);
         ck_assert(result.n <= candidate.stored_size && candidate.stored_size - result.n < 8);
         ck_assert_mem_eq(result.bytes, bin.bytes + candidate.payload_off, result.n);

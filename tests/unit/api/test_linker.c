@@ -394,11 +394,12 @@ __attribute__((format(printf, 2, 3))) static bool write_down(linker_told *told, 
 
 static bool on_function(void *user, uint64_t number, const cuvet_link_function *function)
 {
-    ck_assert(function->kept && function->defined);
+    ck_assert((function->flags & CUVET_FUNCTION_KEPT) != 0 &&
+              (function->flags & CUVET_FUNCTION_DEFINED) != 0);
     return write_down(user, "\n%u %s[%u]", (unsigned)number,
-                      function->kernel          ? "^"
-                      : function->address_taken ? "&"
-                                                : "",
+                      (function->flags & CUVET_FUNCTION_KERNEL) != 0          ? "^"
+                      : (function->flags & CUVET_FUNCTION_ADDRESS_TAKEN) != 0 ? "&"
+                                                                              : "",
                       function->registers);
 }
 

@@ -243,7 +243,7 @@ START_TEST(places)
 
     ck_assert_int_eq(cv_linker_use(lc_ctx, linker, &body), CUVET_OK);
     for (unsigned place = 0; place < 100; place++) {
-        cuvet_item item = { .place = (cuvet_place)place, .in_container = place % 2 };
+        cuvet_item item = { .place = (cuvet_place)place, .flags = place % 2 ? CUVET_ITEM_IN_CONTAINER : 0 };
         cuvet_status want = CUVET_E_REFUSED;
 
         item.where.n = place % 4 == 0 ? UINT32_MAX : place % 4; /* whatever a caller says */

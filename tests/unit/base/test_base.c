@@ -299,7 +299,7 @@ START_TEST(places_and_paths)
     cv_ctx_enter_inner(ctx, 500);
     cv_ctx_enter_inner(ctx, 900);
     cv_report_at(ctx, CUVET_P_SECTION, 7, CV_R_FATBIN_MAGIC, 40, 4, 0x10, 0x20);
-    ck_assert(last.inner);
+    ck_assert((last.flags & CUVET_DIAG_INNER) != 0);
     ck_assert_uint_eq(last.file_off, 500);
     ck_assert_uint_eq(last.inner_off, 40);
     ck_assert_uint_eq(cuvet_path_text(&last.where, text, sizeof(text)), 33);
@@ -314,7 +314,7 @@ START_TEST(places_and_paths)
         cv_path_push(ctx, CUVET_P_ENTRY, true, i);
     cv_report(ctx, CV_R_FATBIN_EMPTY, 3, 0, 0, 0);
     ck_assert_uint_eq(last.where.n, CUVET_PATH_MAX);
-    ck_assert(!last.inner);
+    ck_assert(!(last.flags & CUVET_DIAG_INNER));
     for (unsigned i = 0; i < 30; i++)
         cv_path_pop(ctx);
     ck_assert_uint_eq(ctx->path.n, 0);

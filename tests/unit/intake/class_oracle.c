@@ -44,7 +44,7 @@ static class_oracle fatbin(const uint8_t *bytes, size_t size, bool lenient)
 
 static void elf_facts(const uint8_t *bytes, size_t size, cuvet_content_info *info)
 {
-    size_t at = info->is32 ? 36 : 48;
+    size_t at = (info->flags & CUVET_CLASSIFIED_32BIT) != 0 ? 36 : 48;
     uint64_t flags = size >= at + 4 ? number(bytes + at, 4) : 0, kind = 0;
 
     if (bytes[7] == 0x41) {
@@ -54,8 +54,10 @@ static void elf_facts(const uint8_t *bytes, size_t size, cuvet_content_info *inf
         info->sm = (uint32_t)(flags % 256);
         kind = flags / 0x80000000u + (flags / 0x4000 % 2 ? 2 : 0);
     }
-    info->capsule = kind >= 2;
-    info->mercury = kind == 1 || (kind < 2 && bytes[16] == 0 && bytes[17] == 0xFF);
+    if (kind >= 2)
+        info->flags |= CUVET_CLASSIFIED_CAPSULE;
+    if (kind == 1 || (kind < 2 && bytes[16] == 0 && bytes[17] == 0xFF))
+        info->flags |= CUVET_CLASSIFIED_MERCURY;
 }
 
 static class_oracle elf(const uint8_t *bytes, size_t len, bool lenient)
@@ -71,7 +73,7 @@ static class_oracle elf(const uint8_t *bytes, size_t len, bool lenient)
     big = bytes[5] == 2 && bytes[18] == 0 && bytes[19] == 190;
     device = little || big;
     oracle = good(device ? CUVET_K_CUBIN : CUVET_K_HOST_ELF, 0, len);
-    oracle.info.is32 = bytes[4] == 1;
+    oracle.info.flags = bytes[4] == 1 ? CUVET_CLASSIFIED_32BIT : 0;
     if (device)
         elf_facts(bytes, len, &oracle.info);
     if (lenient && !big)
@@ -168,7 +170,7 @@ static class_oracle archive(size_t count, bool thin)
 {
     class_oracle oracle = good(CUVET_K_ARCHIVE, 0, count);
 
-    oracle.info.thin = thin;
+    oracle.info.flags = thin ? CUVET_CLASSIFIED_THIN : 0;
     return oracle;
 }
 

@@ -92,8 +92,9 @@ static classify_answer ask(const void *block, size_t size, uint64_t probe, bool 
         return (classify_answer){ status, info->type };
     MUST(why.rule != CV_N_RULES && why.off >= OFF && why.off - OFF <= size &&
          why.len <= size - (why.off - OFF));
-    MUST(info->off == 0 && info->length == 0 && info->sm == 0 && !info->capsule && !info->mercury &&
-         !info->is32 && !info->thin);
+    MUST(info->off == 0 && info->length == 0 && info->sm == 0 && !(info->flags & CUVET_CLASSIFIED_CAPSULE) &&
+         !(info->flags & CUVET_CLASSIFIED_MERCURY) && !(info->flags & CUVET_CLASSIFIED_32BIT) &&
+         !(info->flags & CUVET_CLASSIFIED_THIN));
     MUST((status == CUVET_E_TRUNCATED || status == CUVET_E_MALFORMED) == (info->type != CUVET_K_NONE));
     return (classify_answer){ status, info->type };
 }
@@ -108,8 +109,14 @@ static classify_answer compare(const void *block, size_t nth, uint64_t probe, bo
     MUST(answer.status == oracle.status && info.type == oracle.info.type);
     if (answer.status == CUVET_OK)
         MUST(info.off == oracle.info.off && info.length == oracle.info.length && info.sm == oracle.info.sm &&
-             info.capsule == oracle.info.capsule && info.mercury == oracle.info.mercury &&
-             info.is32 == oracle.info.is32 && info.thin == oracle.info.thin);
+             ((info.flags & CUVET_CLASSIFIED_CAPSULE) != 0) ==
+                 ((oracle.info.flags & CUVET_CLASSIFIED_CAPSULE) != 0) &&
+             ((info.flags & CUVET_CLASSIFIED_MERCURY) != 0) ==
+                 ((oracle.info.flags & CUVET_CLASSIFIED_MERCURY) != 0) &&
+             ((info.flags & CUVET_CLASSIFIED_32BIT) != 0) ==
+                 ((oracle.info.flags & CUVET_CLASSIFIED_32BIT) != 0) &&
+             ((info.flags & CUVET_CLASSIFIED_THIN) != 0) ==
+                 ((oracle.info.flags & CUVET_CLASSIFIED_THIN) != 0));
     return answer;
 }
 
@@ -298,9 +305,9 @@ START_TEST(e_flags)
 
     ck_assert_int_eq(ask(flags[_i].image, flags[_i].len, PROBE, true, &info).status, CUVET_OK);
     ck_assert_uint_eq(info.sm, flags[_i].sm);
-    ck_assert_int_eq(info.capsule, flags[_i].capsule);
-    ck_assert_int_eq(info.mercury, flags[_i].mercury);
-    ck_assert_int_eq(info.is32, flags[_i].is32);
+    ck_assert_int_eq((info.flags & CUVET_CLASSIFIED_CAPSULE) != 0, flags[_i].capsule);
+    ck_assert_int_eq((info.flags & CUVET_CLASSIFIED_MERCURY) != 0, flags[_i].mercury);
+    ck_assert_int_eq((info.flags & CUVET_CLASSIFIED_32BIT) != 0, flags[_i].is32);
     ck_assert(info.off == 0 && info.length == flags[_i].len);
 }
 END_TEST
@@ -314,10 +321,11 @@ START_TEST(mercury_by_type)
     image[16] = 0;
     image[17] = 0xFF;
     ck_assert_int_eq(ask(image, 64, PROBE, false, &info).status, CUVET_OK);
-    ck_assert(info.mercury && !info.capsule && info.sm == 100);
+    ck_assert((info.flags & CUVET_CLASSIFIED_MERCURY) != 0 && !(info.flags & CUVET_CLASSIFIED_CAPSULE) &&
+              info.sm == 100);
     image[48] = 2;
     ck_assert_int_eq(ask(image, 64, PROBE, false, &info).status, CUVET_OK);
-    ck_assert(!info.mercury && info.capsule);
+    ck_assert(!(info.flags & CUVET_CLASSIFIED_MERCURY) && (info.flags & CUVET_CLASSIFIED_CAPSULE) != 0);
 }
 END_TEST
 
@@ -360,7 +368,7 @@ START_TEST(extents)
         ck_assert_int_eq(ask(ext[k].bytes, ext[k].len, PROBE, ext[k].flags != 0, &info).status, CUVET_OK);
         ck_assert_uint_eq(info.off, ext[k].off);
         ck_assert_uint_eq(info.length, ext[k].length);
-        ck_assert_int_eq(info.thin, info.type == CUVET_K_ARCHIVE);
+        ck_assert_int_eq((info.flags & CUVET_CLASSIFIED_THIN) != 0, info.type == CUVET_K_ARCHIVE);
     }
 }
 END_TEST

@@ -75,8 +75,8 @@ static cuvet_candidate code(const char *kind, const char *name)
                                                                  : CUVET_K_LTOIR,
                               .sm = machine.sm,
                               .suffix = machine.suffix,
-                              .flags = CV_FB_64BIT,
-                              .first_container = true };
+                              .member_flags = CV_FB_64BIT,
+                              .flags = CUVET_CANDIDATE_FIRST_CONTAINER };
 }
 
 static void check_targets(const accept_row *row, const char *list, bool want)
@@ -138,7 +138,7 @@ START_TEST(reasons)
                              .request = ROWS[i].request,
                              .policy = ROWS[i].policy };
 
-        candidate.flags = ROWS[i].flags;
+        candidate.member_flags = ROWS[i].flags;
         ck_assert_msg(cv_select_judge(&candidate, &wanted) == ROWS[i].want, "row %zu: %s", i,
                       cuvet_reason_text(cv_select_judge(&candidate, &wanted)));
     }
@@ -150,7 +150,7 @@ START_TEST(without_the_64_bit_mark)
     cuvet_candidate candidate = code("sass", "90");
     cv_wanted wanted = { .target = target("90"), .address32 = true };
 
-    candidate.flags = 0;
+    candidate.member_flags = 0;
     ck_assert_int_eq(cv_select_judge(&candidate, &wanted), CUVET_REASON_NONE);
     candidate.kind = CUVET_K_MERCURY;
     ck_assert_int_eq(cv_select_judge(&candidate, &wanted), CUVET_REASON_KIND);
@@ -266,7 +266,7 @@ START_TEST(ties_stay_in_their_container)
         cv_candidate candidate = { .pub = code("ptx", i == 0 ? "80" : "90") };
 
         candidate.pub.container_off = i < 4 ? 0 : 4096;
-        candidate.pub.first_container = i < 4;
+        candidate.pub.flags = i < 4 ? CUVET_CANDIDATE_FIRST_CONTAINER : 0;
         ck_assert(cv_candidates_push(&ctx.mem, &all, candidate));
     }
     ck_assert_int_eq(cv_select(&ctx, &all, 0, &wanted, &best, &reference), CUVET_OK);
@@ -318,7 +318,7 @@ START_TEST(reference_sees_the_first_container)
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
     cv_ctx_init(&ctx, &cv_alloc_default, &lim);
-    right.pub.first_container = false;
+    right.pub.flags &= ~CUVET_CANDIDATE_FIRST_CONTAINER;
     ck_assert(cv_candidates_push(&ctx.mem, &all, left));
     ck_assert(cv_candidates_push(&ctx.mem, &all, right));
     ck_assert_int_eq(cv_select(&ctx, &all, 0, &wanted, &best, &reference), CUVET_OK);

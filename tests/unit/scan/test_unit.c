@@ -172,7 +172,7 @@ START_TEST(changed_header)
     ck_assert_uint_eq(result.diags.count, 1);
     ck_assert(said(&result, CV_R_IO_CHANGED, CV_FATBIN_HEADER));
     ck_assert_int_eq(result.verdict, CUVET_V_ERROR);
-    ck_assert(!result.item.examined);
+    ck_assert(!(result.item.flags & CUVET_ITEM_EXAMINED));
     cv_result_free(&result);
     drop(&counted);
 }
