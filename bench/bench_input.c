@@ -92,16 +92,16 @@ static cuvet_ctx *ctx;
 /* An input from its beginning to its end: bound only, or with its member selected, examined and admitted. */
 static int input(const input_payload *payload, bool whole)
 {
-    const cuvet_input_config cfg = { .size = sizeof(cfg), .target = { 90, 'a' } };
-    cuvet_input in;
-    int bad = cuvet_input_create(ctx, &cfg, &in) != CUVET_OK;
+    const cuvet_select_options cfg = { .size = sizeof(cfg), .target = { 90, 'a' } };
+    cuvet_select in;
+    int bad = cuvet_select_create(ctx, &cfg, &in) != CUVET_OK;
 
     if (bad)
         return bad;
-    bad = cuvet_input_bind(ctx, in, payload->bytes, payload->size, CUVET_BIND_BORROW, NULL) != CUVET_OK;
+    bad = cuvet_select_bind(ctx, in, payload->bytes, payload->size, CUVET_BIND_BORROW, NULL) != CUVET_OK;
     if (!bad && whole)
-        bad = cuvet_input_select(ctx, in) != CUVET_OK;
-    return cuvet_input_destroy(ctx, &in) != CUVET_OK || bad;
+        bad = cuvet_select_run(ctx, in) != CUVET_OK;
+    return cuvet_select_destroy(ctx, &in) != CUVET_OK || bad;
 }
 
 static int bind_only(const input_payload *payload)

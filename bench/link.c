@@ -106,7 +106,7 @@ static int link_ours(link_program *program, uint64_t *peak)
     if (status == CUVET_OK)
         status = cuvet_linker_complete(ctx, linker);
     if (status == CUVET_OK)
-        status = cuvet_linker_result(ctx, linker, &result);
+        status = cuvet_linker_get_result(ctx, linker, &result);
     program->out = result.n;
     if (status == CUVET_OK)
         status = cuvet_linker_destroy(ctx, &linker);

@@ -130,11 +130,11 @@ static void save_modules(link_run *run, cli_outfile *outfile)
     FILE *file = open_memstream(&text, &count);
     bool good = file != NULL;
 
-    while (good && cuvet_linker_module(run->ctx, run->linker, modules, &name) == CUVET_OK)
+    while (good && cuvet_linker_get_module(run->ctx, run->linker, modules, &name) == CUVET_OK)
         modules++;
     good = good && fprintf(file, "#define NUM_PRELINKED_OBJECTS %" PRIu64 "\n", modules) > 0;
     for (uint64_t i = 0; i < modules && good; i++)
-        good = cuvet_linker_module(run->ctx, run->linker, i, &name) == CUVET_OK &&
+        good = cuvet_linker_get_module(run->ctx, run->linker, i, &name) == CUVET_OK &&
                fprintf(file, "DEFINE_REGISTER_FUNC(%s)\n", name) > 0;
     if (file)
         good = fclose(file) == 0 && good;
@@ -151,7 +151,7 @@ static void save_all(link_run *run, cli_outfile *out, cli_outfile *modules)
     cuvet_status status = CUVET_OK;
 
     if (run->args->set[LINK_O_VERBOSE]) {
-        status = cuvet_linker_result(run->ctx, run->linker, &result);
+        status = cuvet_linker_get_result(run->ctx, run->linker, &result);
         if (status == CUVET_OK)
             link_report(run, result.bytes, result.n);
         else
@@ -168,7 +168,7 @@ static void save_all(link_run *run, cli_outfile *out, cli_outfile *modules)
         saved(run, out, status);
         return;
     }
-    status = cuvet_linker_result(run->ctx, run->linker, &result);
+    status = cuvet_linker_get_result(run->ctx, run->linker, &result);
     saved(run, out, status == CUVET_OK ? cli_outfile_save(out, result.bytes, result.n) : status);
 }
 

@@ -14,7 +14,7 @@
 
 typedef struct select_run {
     const cli_args *args;
-    cuvet_input_config cfg;
+    cuvet_select_options cfg;
     cli_broker broker;
     bool json;
     cli_outfile out;
@@ -114,14 +114,14 @@ static void candidate_text(FILE *to, const cuvet_candidate *candidate)
             cuvet_reason_text(candidate->reason));
 }
 
-static void put_candidates(const select_run *selection, cuvet_input in)
+static void put_candidates(const select_run *selection, cuvet_select in)
 {
     cuvet_candidate candidate = { .size = sizeof(candidate) };
 
     if (!selection->json)
         fprintf(selection->to, "    %4s  %-6s  %-12s  %10s  %-26s  %s\n", "RANK", "KIND", "FOR", "STORED",
                 "PATH", "WHY");
-    for (uint64_t i = 0; cuvet_input_get_candidate(selection->ctx, in, i, &candidate) == CUVET_OK; i++) {
+    for (uint64_t i = 0; cuvet_select_get_candidate(selection->ctx, in, i, &candidate) == CUVET_OK; i++) {
         if (selection->json)
             candidate_json(selection, i, &candidate);
         else
@@ -129,12 +129,12 @@ static void put_candidates(const select_run *selection, cuvet_input in)
     }
 }
 
-static void put_log(const select_run *selection, cuvet_input in)
+static void put_log(const select_run *selection, cuvet_select in)
 {
     const char *log;
     size_t count;
 
-    if (cuvet_input_get_log(selection->ctx, in, &log, &count) != CUVET_OK || count == 0)
+    if (cuvet_select_get_log(selection->ctx, in, &log, &count) != CUVET_OK || count == 0)
         return;
     for (const char *line = log; line < log + count;) {
         size_t len = strcspn(line, "\n");
@@ -146,14 +146,14 @@ static void put_log(const select_run *selection, cuvet_input in)
     }
 }
 
-static void put_result(const select_run *selection, cuvet_input in, cuvet_status st)
+static void put_result(const select_run *selection, cuvet_select in, cuvet_status st)
 {
-    cuvet_result result = { .size = sizeof(result) };
+    cuvet_select_result result = { .size = sizeof(result) };
     char arch[40], target[40];
     json_t *object;
 
-    if (st == CUVET_OK && cuvet_input_get_result(selection->ctx, in, &result) != CUVET_OK)
-        result = (cuvet_result){ 0 };
+    if (st == CUVET_OK && cuvet_select_get_result(selection->ctx, in, &result) != CUVET_OK)
+        result = (cuvet_select_result){ 0 };
     target_text(result.kind == CUVET_K_PTX ? "compute_" : "sm_", result.sm, result.suffix, arch,
                 sizeof(arch));
     target_text("sm_", selection->cfg.target.sm, selection->cfg.target.suffix, target, sizeof(target));
@@ -175,10 +175,10 @@ static void put_result(const select_run *selection, cuvet_input in, cuvet_status
     }
 }
 
-static int save(select_run *selection, cuvet_input in)
+static int save(select_run *selection, cuvet_select in)
 {
-    cuvet_result result = { .size = sizeof(result) };
-    cuvet_status st = cuvet_input_get_result(selection->ctx, in, &result);
+    cuvet_select_result result = { .size = sizeof(result) };
+    cuvet_status st = cuvet_select_get_result(selection->ctx, in, &result);
 
     if (st == CUVET_OK)
         st = cli_outfile_save(&selection->out, result.bytes, result.n);
@@ -191,22 +191,24 @@ static int save(select_run *selection, cuvet_input in)
 
 static cuvet_status run(select_run *selection, const void *bytes, size_t size)
 {
-    cuvet_input in = { 0 };
-    cuvet_status st = cuvet_input_create(selection->ctx, &selection->cfg, &in);
+    cuvet_select_options options = selection->cfg;
+    cuvet_select in = { 0 };
+    cuvet_status st;
 
-    if (st == CUVET_OK && selection->broker.compiler.compile)
-        st = cuvet_input_set_compiler(selection->ctx, in, &selection->broker.compiler);
+    if (selection->broker.compiler.compile)
+        options.compiler = &selection->broker.compiler;
+    st = cuvet_select_create(selection->ctx, &options, &in);
     if (st == CUVET_OK)
-        st = cuvet_input_bind(selection->ctx, in, bytes, size, CUVET_BIND_BORROW, NULL);
+        st = cuvet_select_bind(selection->ctx, in, bytes, size, CUVET_BIND_BORROW, NULL);
     if (st == CUVET_OK) {
-        st = cuvet_input_select(selection->ctx, in);
+        st = cuvet_select_run(selection->ctx, in);
         put_candidates(selection, in);
         put_log(selection, in);
     }
     put_result(selection, in, st);
     if (st == CUVET_OK && selection->out.path)
         selection->rc = cli_worse(selection->rc, save(selection, in));
-    if (in.bits && cuvet_input_destroy(selection->ctx, &in) != CUVET_OK)
+    if (in.bits && cuvet_select_destroy(selection->ctx, &in) != CUVET_OK)
         return CUVET_E_INTERNAL;
     return st;
 }
@@ -252,8 +254,8 @@ static bool configure(select_run *selection, const cli_args *args)
 
     selection->args = args;
     selection->json = args->value[CLI_O_FORMAT] && strcmp(args->value[CLI_O_FORMAT], "ndjson") == 0;
-    selection->cfg =
-        (cuvet_input_config){ .size = sizeof(selection->cfg), .threads = args->jobs < 64 ? args->jobs : 64 };
+    selection->cfg = (cuvet_select_options){ .size = sizeof(selection->cfg),
+                                             .threads = args->jobs < 64 ? args->jobs : 64 };
     if (!arch || cuvet_target_parse(arch, &selection->cfg.target) != CUVET_OK) {
         if (arch)
             (void)cli_no_target(arch); /* a usage error, as what is said below */

@@ -99,7 +99,7 @@ static const char *name_of(link_run *run, uint64_t index)
 {
     const char *name;
 
-    return cuvet_linker_name(run->ctx, run->linker, index, &name) == CUVET_OK ? name : NULL;
+    return cuvet_linker_get_name(run->ctx, run->linker, index, &name) == CUVET_OK ? name : NULL;
 }
 
 /* The which-th input that the path names, and the symbol behind it. */
@@ -113,8 +113,7 @@ static link_party party_of(link_run *run, const cuvet_diag *diag, uint32_t which
         if (diag->where.step[i].kind == CUVET_P_MEMBER && seen++ == which)
             party.file = name_of(run, diag->where.step[i].index);
     }
-    status = which ? cuvet_linker_other_symbol(run->ctx, run->linker, diag, &party.symbol, &party.n_symbol)
-                   : cuvet_linker_symbol(run->ctx, run->linker, diag, &party.symbol, &party.n_symbol);
+    status = cuvet_linker_get_symbol(run->ctx, run->linker, diag, which, &party.symbol, &party.n_symbol);
     if (status != CUVET_OK)
         party.symbol = NULL;
     return party;

@@ -3,7 +3,7 @@
 
 cuvet_status api_destroy(api_world *world, const api_object *object)
 {
-    cuvet_input in = { object->bits };
+    cuvet_select in = { object->bits };
     cuvet_scan scan = { object->bits };
     cuvet_elf elf = { object->bits };
     cuvet_status st = CUVET_E_INTERNAL;
@@ -19,7 +19,7 @@ cuvet_status api_destroy(api_world *world, const api_object *object)
         left = elf.bits;
         break;
     case INPUT:
-        st = cuvet_input_destroy(world->ctx[object->ctx], &in);
+        st = cuvet_select_destroy(world->ctx[object->ctx], &in);
         left = in.bits;
         break;
     }
@@ -31,18 +31,18 @@ cuvet_status api_destroy(api_world *world, const api_object *object)
 static void reenter(const api_world *world)
 {
     cuvet_ctx *ctx = world->ctx[world->active->ctx];
-    cuvet_input in = { world->active->bits };
+    cuvet_select in = { world->active->bits };
     cuvet_scan scan = { world->active->bits };
-    cuvet_input_state st;
+    cuvet_select_state st;
     cuvet_summary sum = { .size = sizeof(sum) };
 
     if (world->active->kind == INPUT) {
-        FZ_CHECK(cuvet_input_select(ctx, in) == CUVET_E_BUSY, "an input that is in use is busy");
-        FZ_CHECK(cuvet_input_get_state(ctx, in, &st) == CUVET_E_BUSY, "also for a look at it");
+        FZ_CHECK(cuvet_select_run(ctx, in) == CUVET_E_BUSY, "an input that is in use is busy");
+        FZ_CHECK(cuvet_select_get_state(ctx, in, &st) == CUVET_E_BUSY, "also for a look at it");
         FZ_CHECK(cuvet_scan_summary(ctx, scan, &sum) == CUVET_E_HANDLE_KIND, "and still no scan");
     } else {
         FZ_CHECK(cuvet_scan_summary(ctx, scan, &sum) == CUVET_E_BUSY, "a scan that is in use is busy");
-        FZ_CHECK(cuvet_input_select(ctx, in) == CUVET_E_HANDLE_KIND, "and still no input");
+        FZ_CHECK(cuvet_select_run(ctx, in) == CUVET_E_HANDLE_KIND, "and still no input");
     }
 }
 
@@ -71,7 +71,7 @@ void api_act(api_world *world)
     switch (world->done) {
     case REENTER: reenter(world); break;
     case CANCEL:
-        FZ_CHECK(cuvet_input_cancel(ctx, (cuvet_input){ world->active->bits }) ==
+        FZ_CHECK(cuvet_select_cancel(ctx, (cuvet_select){ world->active->bits }) ==
                      (world->active->kind == INPUT ? CUVET_OK : CUVET_E_HANDLE_KIND),
                  "cancel is for inputs, at any time");
         break;
@@ -106,13 +106,6 @@ void api_context_gone(api_world *world, unsigned ctx)
 {
     unsigned at = 0;
 
-    for (unsigned i = 0; i < world->n_images; i++) {
-        if (world->image_ctx[i] != ctx)
-            continue;
-        world->hash = fz_mix_bytes(world->hash, world->image[i].bytes, world->image[i].n);
-        cuvet_image_destroy(&world->image[i]);
-        FZ_CHECK(!world->image[i].bytes && !world->image[i].n, "an image that was released is none");
-    }
     FZ_CHECK(world->alloc[ctx].live == 0, "nothing stays allocated");
     for (unsigned i = 0; i < world->count; i++)
         if (world->obj[i].ctx != ctx)

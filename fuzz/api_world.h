@@ -10,7 +10,6 @@
 #include "scanner.h"
 
 #define OBJECTS 12u
-#define IMAGES  4u
 
 typedef enum object_kind { SCAN, ELF, INPUT } object_kind;
 
@@ -22,7 +21,7 @@ typedef struct api_object {
     unsigned ctx;
     uint64_t bits;
     bool closed, over;
-    cuvet_input_state state;
+    cuvet_select_state state;
 } api_object;
 
 typedef struct api_world {
@@ -36,8 +35,6 @@ typedef struct api_world {
     bool same_salt;     /* of both contexts: 1 in 65,536 */
     api_object *active; /* in use by the call that runs */
     deed next, done;
-    cuvet_image image[IMAGES];
-    unsigned image_ctx[IMAGES], n_images;
     const cuvet_limits *lim;
     fz_ops ops;
     uint64_t hash;

@@ -129,7 +129,7 @@ static void made_up(api_world *world)
     uint64_t bits = fz_edge(&world->ops, 0), flip = fz_u8(&world->ops);
     cuvet_item item = { .size = sizeof(item) };
     cuvet_elf_header header = { .size = sizeof(header) };
-    cuvet_input in;
+    cuvet_select in;
     unsigned ctx;
     api_object *object = api_pick(world, &ctx);
 
@@ -141,7 +141,7 @@ static void made_up(api_world *world)
     in.bits = bits;
     refused(world, cuvet_scan_next(world->ctx[0], (cuvet_scan){ bits }, &item));
     refused(world, cuvet_elf_get_header(world->ctx[1], (cuvet_elf){ bits }, &header));
-    refused(world, cuvet_input_destroy(world->ctx[bits >> 32 & 1], &in));
+    refused(world, cuvet_select_destroy(world->ctx[bits >> 32 & 1], &in));
 }
 
 /* The compiler of these inputs is a callback like any other, and delivers the file. */
@@ -156,9 +156,9 @@ static cuvet_status compile(void *user, const cuvet_compile_request *request, cu
     return CUVET_OK;
 }
 
-static cuvet_input_config config(api_world *world)
+static cuvet_select_options config(api_world *world)
 {
-    cuvet_input_config config = { .size = sizeof(config) };
+    cuvet_select_options config = { .size = sizeof(config) };
     uint8_t how = fz_u8(&world->ops);
 
     /* now and then a target that there is not, or a request */
@@ -172,34 +172,32 @@ static cuvet_input_config config(api_world *world)
 
 static void open_input(api_world *world)
 {
+    const cuvet_compiler cc = { sizeof(cc), compile, world };
     unsigned how = fz_u8(&world->ops), ctx = how & 1;
-    cuvet_input_config settings = config(world);
-    cuvet_input in = { 1 };
+    cuvet_select_options settings = config(world);
+    cuvet_select in = { 1 };
     cuvet_status st;
 
     if (world->count == OBJECTS)
         return;
-    st = cuvet_input_create(world->ctx[ctx], how & 2 ? NULL : &settings, &in);
+    settings.compiler = how & 4 ? NULL : &cc;
+    st = cuvet_select_create(world->ctx[ctx], how & 2 ? NULL : &settings, &in);
     FZ_CHECK((st == CUVET_OK) == (in.bits != 0), "a handle comes with OK");
+    FZ_CHECK(!(how & 2) || st == CUVET_E_NULL, "and with options");
     if (st == CUVET_OK) {
         api_add(world, INPUT, ctx, in.bits);
-        world->obj[world->count - 1].state = how & 2 ? CUVET_INPUT_NEW : CUVET_INPUT_CONFIGURED;
+        world->obj[world->count - 1].state = CUVET_SELECT_NEW;
     }
     world->hash = fz_mix(world->hash, (uint64_t)st);
 }
 
 typedef enum call {
-    CONFIGURE,
-    SET_TARGET,
-    SET_REQUEST,
-    SET_ADDRESS32,
     OPTION,
-    SET_COMPILER,
     BIND,
+    BIND_SOURCE,
     SELECT,
     CANCEL_IT,
-    GET_CONFIG, /* from here on they only look at it */
-    GET_OPTION,
+    GET_OPTION, /* from here on they only look at it */
     GET_CANDIDATE,
     GET_RESULT,
     TAKE_RESULT,
@@ -209,46 +207,46 @@ typedef enum call {
 } call;
 
 /* Calls that change it. */
-static cuvet_status change(api_world *world, cuvet_ctx *ctx, cuvet_input in, call what)
+static cuvet_status change(api_world *world, cuvet_ctx *ctx, cuvet_select in, call what)
 {
-    const cuvet_compiler cc = { sizeof(cc), compile, world };
-    cuvet_input_config settings = config(world);
     uint8_t how = fz_u8(&world->ops);
 
     switch (what) {
-    case CONFIGURE: return cuvet_input_configure(ctx, in, &settings);
-    case SET_TARGET: return cuvet_input_set_target(ctx, in, settings.target);
-    case SET_REQUEST: return cuvet_input_set_request(ctx, in, settings.request);
-    case SET_ADDRESS32: return cuvet_input_set_flags(ctx, in, how & 1);
-    case OPTION: return cuvet_input_option(ctx, in, (const char *)world->in->bytes, cv_min(world->file, how));
-    case SET_COMPILER: return cuvet_input_set_compiler(ctx, in, how & 7 ? &cc : NULL);
-    case BIND: return cuvet_input_bind(ctx, in, world->in->bytes, world->file, how & 1, NULL);
-    case SELECT: return cuvet_input_select(ctx, in);
-    default: return cuvet_input_cancel(ctx, in);
+    case OPTION:
+        return cuvet_select_add_option(ctx, in, (const char *)world->in->bytes, cv_min(world->file, how));
+    case BIND: return cuvet_select_bind(ctx, in, world->in->bytes, world->file, how & 1, NULL);
+    case BIND_SOURCE: return cuvet_select_bind_source(ctx, in, &world->src, NULL);
+    case SELECT: return cuvet_select_run(ctx, in);
+    default: return cuvet_select_cancel(ctx, in);
     }
 }
 
-static cuvet_status take(api_world *world, unsigned ctx, cuvet_input in)
+/* Half of the images stay until their context goes. */
+static cuvet_status take(api_world *world, unsigned ctx, cuvet_select in)
 {
-    cuvet_image img = { .size = sizeof(img) };
-    cuvet_status st = cuvet_input_take_result(world->ctx[ctx], in, &img);
+    cuvet_image_info info = { .size = sizeof(info) };
+    cuvet_image img = { 1 };
+    cuvet_status st = cuvet_select_take_image(world->ctx[ctx], in, &img);
 
-    FZ_CHECK((st == CUVET_OK) == (img.bytes != NULL), "an image comes with OK");
-    if (st == CUVET_OK && world->n_images < IMAGES) {
-        world->image_ctx[world->n_images] = ctx;
-        world->image[world->n_images++] = img;
-    } else {
-        cuvet_image_destroy(&img);
+    FZ_CHECK((st == CUVET_OK) == (img.bits != 0), "an image comes with OK");
+    if (st != CUVET_OK)
+        return st;
+    FZ_CHECK(cuvet_image_get_info(world->ctx[ctx], img, &info) == CUVET_OK && info.bytes && info.n, "bytes");
+    world->hash = fz_mix_bytes(world->hash, info.bytes, info.n);
+    if (fz_u8(&world->ops) & 1) {
+        cuvet_image again = img;
+
+        FZ_CHECK(cuvet_image_destroy(world->ctx[ctx], &img) == CUVET_OK && !img.bits, "it ends");
+        FZ_CHECK(cuvet_image_destroy(world->ctx[ctx], &again) == CUVET_E_STALE_HANDLE, "once");
     }
     return st;
 }
 
 /* Calls that look at it. */
-static cuvet_status look(api_world *world, unsigned ctx, cuvet_input in, call what)
+static cuvet_status look(api_world *world, unsigned ctx, cuvet_select in, call what)
 {
-    cuvet_input_config config = { .size = sizeof(config) };
     cuvet_candidate candidate = { .size = sizeof(candidate) };
-    cuvet_result result = { .size = sizeof(result) };
+    cuvet_select_result result = { .size = sizeof(result) };
     uint64_t i = fz_edge(&world->ops, 4);
     const char *at = NULL;
     cuvet_status st;
@@ -256,18 +254,16 @@ static cuvet_status look(api_world *world, unsigned ctx, cuvet_input in, call wh
     size_t count = 0;
 
     switch (what) {
-    case GET_CONFIG: st = cuvet_input_get_config(world->ctx[ctx], in, &config); break;
-    case GET_OPTION: st = cuvet_input_get_option(world->ctx[ctx], in, (size_t)i, &at, &count); break;
-    case GET_CANDIDATE: st = cuvet_input_get_candidate(world->ctx[ctx], in, i, &candidate); break;
-    case GET_DIAG: st = cuvet_input_get_diag(world->ctx[ctx], in, i, &diag); break;
-    case GET_LOG: st = cuvet_input_get_log(world->ctx[ctx], in, &at, &count); break;
+    case GET_OPTION: st = cuvet_select_get_option(world->ctx[ctx], in, (size_t)i, &at, &count); break;
+    case GET_CANDIDATE: st = cuvet_select_get_candidate(world->ctx[ctx], in, i, &candidate); break;
+    case GET_DIAG: st = cuvet_select_get_diag(world->ctx[ctx], in, i, &diag); break;
+    case GET_LOG: st = cuvet_select_get_log(world->ctx[ctx], in, &at, &count); break;
     case TAKE_RESULT: return take(world, ctx, in);
-    default: st = cuvet_input_get_result(world->ctx[ctx], in, &result); break;
+    default: st = cuvet_select_get_result(world->ctx[ctx], in, &result); break;
     }
     FZ_CHECK(!at || at[count] == 0, "text ends where it says");
     world->hash = fz_mix_bytes(fz_mix_bytes(world->hash, at, count), result.bytes, result.n);
-    world->hash = fz_mix(fz_mix(world->hash, config.target.sm ^ config.threads << 8),
-                         candidate.header_off ^ candidate.rank << 8 ^ diag.rule);
+    world->hash = fz_mix(world->hash, candidate.header_off ^ candidate.rank << 8 ^ diag.rule);
     return st;
 }
 
@@ -275,18 +271,13 @@ static cuvet_status look(api_world *world, unsigned ctx, cuvet_input in, call wh
 static bool in_state(const api_object *object, call what)
 {
     switch (what) {
-    case CONFIGURE:
-    case SET_TARGET: return object->state <= CUVET_INPUT_CONFIGURED;
-    case SET_REQUEST:
-    case SET_ADDRESS32: return object->state == CUVET_INPUT_CONFIGURED;
-    case OPTION:
-    case SET_COMPILER: return object->state <= CUVET_INPUT_BOUND;
-    case BIND: return object->state == CUVET_INPUT_CONFIGURED || object->state == CUVET_INPUT_BOUND;
-    case SELECT: return object->state == CUVET_INPUT_BOUND;
-    case GET_CONFIG: return object->state != CUVET_INPUT_NEW;
-    case GET_CANDIDATE: return object->state >= CUVET_INPUT_BOUND;
+    case OPTION: return object->state <= CUVET_SELECT_BOUND;
+    case BIND:
+    case BIND_SOURCE: return object->state == CUVET_SELECT_NEW || object->state == CUVET_SELECT_BOUND;
+    case SELECT: return object->state == CUVET_SELECT_BOUND;
+    case GET_CANDIDATE: return object->state >= CUVET_SELECT_BOUND;
     case GET_RESULT:
-    case TAKE_RESULT: return object->state == CUVET_INPUT_SELECTED && !object->over;
+    case TAKE_RESULT: return object->state == CUVET_SELECT_SELECTED && !object->over;
     default: return true;
     }
 }
@@ -294,17 +285,16 @@ static bool in_state(const api_object *object, call what)
 /* The state that the call led to, and that it was one for the call. */
 static void follow(api_world *world, api_object *object, call what, cuvet_status st)
 {
-    cuvet_input_state now;
+    cuvet_select_state now;
 
     FZ_CHECK((st == CUVET_E_STATE) == !in_state(object, what), "STATE when it is not in a state for it");
-    if (st == CUVET_OK && (what == CONFIGURE || what == SET_TARGET))
-        object->state = CUVET_INPUT_CONFIGURED;
-    if (st == CUVET_OK && what == BIND)
-        object->state = CUVET_INPUT_BOUND;
+    if (st == CUVET_OK && (what == BIND || what == BIND_SOURCE))
+        object->state = CUVET_SELECT_BOUND;
     if (st != CUVET_E_STATE && what == SELECT)
-        object->state = st == CUVET_OK ? CUVET_INPUT_SELECTED : CUVET_INPUT_FAILED;
+        object->state = st == CUVET_OK ? CUVET_SELECT_SELECTED : CUVET_SELECT_FAILED;
     object->over = object->over || (st == CUVET_OK && what == TAKE_RESULT);
-    FZ_CHECK(cuvet_input_get_state(world->ctx[object->ctx], (cuvet_input){ object->bits }, &now) == CUVET_OK,
+    FZ_CHECK(cuvet_select_get_state(world->ctx[object->ctx], (cuvet_select){ object->bits }, &now) ==
+                 CUVET_OK,
              "state");
     FZ_CHECK(now == object->state, "a state changes with a call that is made for it, and succeeds");
 }
@@ -314,14 +304,14 @@ static void step_input(api_world *world)
     unsigned ctx;
     api_object *object = api_pick(world, &ctx);
     call what = (call)(fz_u8(&world->ops) % CALLS);
-    cuvet_input in;
+    cuvet_select in;
     cuvet_status st;
 
     if (!object || (object->ctx != ctx && world->same_salt))
         return;
     in.bits = object->bits;
     world->active = object;
-    st = what >= GET_CONFIG ? look(world, ctx, in, what) : change(world, world->ctx[ctx], in, what);
+    st = what >= GET_OPTION ? look(world, ctx, in, what) : change(world, world->ctx[ctx], in, what);
     if (api_settle(world, object, INPUT, ctx, st) && object->kind == INPUT && object->ctx == ctx &&
         !object->closed)
         follow(world, object, what, st);

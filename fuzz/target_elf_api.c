@@ -191,7 +191,7 @@ static void everything(elf_api_look *look)
         note(look, flag.value);
     note(look, header.extent ^ header.n_sections << 20 ^ header.n_segments << 40 ^ header.sm);
     note(look, (uint64_t)header.toolkit << 32 ^ header.virtual_sm ^
-                   (uint64_t)(unsigned char)header.suffix << 56 ^ (header.marks & CUVET_ELF_EXAMINED) != 0);
+                   (uint64_t)(unsigned char)header.suffix << 56 ^ ((header.marks & CUVET_ELF_EXAMINED) != 0));
     for (i = 0; more(look, i) && cuvet_elf_get_section(look->ctx, look->elf, i, &section) == CUVET_OK; i++) {
         FZ_CHECK(i < header.n_sections && section.role != NULL,
                  "as many sections as the header says, each with a role");

@@ -21,11 +21,11 @@ enum compiler {
 typedef struct input_run {
     const fz_input *in;
     size_t file; /* bytes of the input that are the payload */
-    cuvet_input_config cfg;
+    cuvet_select_options cfg;
     enum compiler how;
     bool copy;
     cuvet_ctx *ctx;
-    cuvet_input handle;
+    cuvet_select handle;
     fz_alloc alloc;
     uint64_t hash;
     uint64_t n_diags, n_errors; /* delivered since the call began */
@@ -71,7 +71,7 @@ static void check_request(const input_run *run, const cuvet_compile_request *req
 static cuvet_status compile(void *user, const cuvet_compile_request *request, cuvet_compile_result *out)
 {
     input_run *run = user;
-    cuvet_input handle = run->handle;
+    cuvet_select handle = run->handle;
 
     check_request(run, request);
     run->calls++;
@@ -92,10 +92,10 @@ static cuvet_status compile(void *user, const cuvet_compile_request *request, cu
         out->end = (cuvet_compile_end)ends(run);
         out->detail = -1;
         break;
-    case CANCELS: FZ_CHECK(cuvet_input_cancel(run->ctx, run->handle) == CUVET_OK, "cancel"); break;
+    case CANCELS: FZ_CHECK(cuvet_select_cancel(run->ctx, run->handle) == CUVET_OK, "cancel"); break;
     case NO_MEMORY: return run->calls > 1 ? CUVET_OK : ends(run) ? (cuvet_status)ends(run) : CUVET_E_NOMEM;
     case DESTROYS:
-        FZ_CHECK(cuvet_input_destroy(run->ctx, &handle) == CUVET_OK && handle.bits == 0, "destroy");
+        FZ_CHECK(cuvet_select_destroy(run->ctx, &handle) == CUVET_OK && handle.bits == 0, "destroy");
         break;
     case NONE:
     case NOTHING: break;
@@ -103,11 +103,11 @@ static cuvet_status compile(void *user, const cuvet_compile_request *request, cu
     return CUVET_OK;
 }
 
-static cuvet_input_state state(const input_run *run)
+static cuvet_select_state state(const input_run *run)
 {
-    cuvet_input_state st;
+    cuvet_select_state st;
 
-    FZ_CHECK(cuvet_input_get_state(run->ctx, run->handle, &st) == CUVET_OK, "state");
+    FZ_CHECK(cuvet_select_get_state(run->ctx, run->handle, &st) == CUVET_OK, "state");
     return st;
 }
 
@@ -122,7 +122,7 @@ static void note_candidate(input_run *run, const cuvet_candidate *candidate)
 
 static bool get(const input_run *run, uint64_t index, cuvet_candidate *candidate)
 {
-    return cuvet_input_get_candidate(run->ctx, run->handle, index, candidate) == CUVET_OK;
+    return cuvet_select_get_candidate(run->ctx, run->handle, index, candidate) == CUVET_OK;
 }
 
 /* What bind lists: members that lie in the file, and nothing decided yet. */
@@ -226,7 +226,7 @@ static void check_kept(input_run *run, uint64_t count)
     cuvet_diag diag = { .size = sizeof(diag) };
     uint64_t i = 0;
 
-    for (; cuvet_input_get_diag(run->ctx, run->handle, i, &diag) == CUVET_OK; i++)
+    for (; cuvet_select_get_diag(run->ctx, run->handle, i, &diag) == CUVET_OK; i++)
         note(run, fz_diag(&diag, 0, run->file));
     FZ_CHECK(i == count, "what was said is kept");
 }
@@ -240,12 +240,12 @@ static void open_context(input_run *run, const cuvet_limits *lim)
 }
 
 /* The result once more, as an input of its own: the same comes out. */
-static void check_again(const input_run *run, const cuvet_result *got)
+static void check_again(const input_run *run, const cuvet_select_result *got)
 {
     input_run trial = { .in = run->in, .file = got->n, .cfg = run->cfg };
     cuvet_elf_header head = { .size = sizeof(head) };
     cuvet_limits lim = { .size = sizeof(lim) };
-    cuvet_result result = { .size = sizeof(result) };
+    cuvet_select_result result = { .size = sizeof(result) };
     cuvet_elf elf;
 
     fz_limits(0, &lim);
@@ -256,12 +256,12 @@ static void check_again(const input_run *run, const cuvet_result *got)
         FZ_CHECK(cuvet_elf_get_header(trial.ctx, elf, &head) == CUVET_OK, "header");
         trial.cfg.request = CUVET_REQUEST_SASS;
     }
-    FZ_CHECK(cuvet_input_create(trial.ctx, &trial.cfg, &trial.handle) == CUVET_OK, "an input");
-    FZ_CHECK(cuvet_input_bind(trial.ctx, trial.handle, got->bytes, got->n, CUVET_BIND_BORROW, NULL) ==
+    FZ_CHECK(cuvet_select_create(trial.ctx, &trial.cfg, &trial.handle) == CUVET_OK, "an input");
+    FZ_CHECK(cuvet_select_bind(trial.ctx, trial.handle, got->bytes, got->n, CUVET_BIND_BORROW, NULL) ==
                  CUVET_OK,
              "a result is an input");
-    FZ_CHECK(cuvet_input_select(trial.ctx, trial.handle) == CUVET_OK, "and selected again");
-    FZ_CHECK(cuvet_input_get_result(trial.ctx, trial.handle, &result) == CUVET_OK, "result");
+    FZ_CHECK(cuvet_select_run(trial.ctx, trial.handle) == CUVET_OK, "and selected again");
+    FZ_CHECK(cuvet_select_get_result(trial.ctx, trial.handle, &result) == CUVET_OK, "result");
     FZ_CHECK(result.kind == got->kind, "as the same thing");
     if (got->kind != CUVET_K_LTOIR) /* which does not name its target itself */
         FZ_CHECK(result.sm == got->sm && result.suffix == got->suffix, "for the same architecture");
@@ -273,10 +273,12 @@ static void check_again(const input_run *run, const cuvet_result *got)
 static void check_result(input_run *run, unsigned pass)
 {
     cuvet_candidate candidate = { .size = sizeof(candidate) }, next = { .size = sizeof(next) };
-    cuvet_image img = { .size = sizeof(img) }, none = { .size = sizeof(none) };
-    cuvet_result got = { .size = sizeof(got) };
+    cuvet_image_info info = { .size = sizeof(info) };
+    cuvet_image img = { 1 }, none = { 1 };
+    uint64_t hash;
+    cuvet_select_result got = { .size = sizeof(got) };
 
-    FZ_CHECK(cuvet_input_get_result(run->ctx, run->handle, &got) == CUVET_OK && got.bytes && got.n,
+    FZ_CHECK(cuvet_select_get_result(run->ctx, run->handle, &got) == CUVET_OK && got.bytes && got.n,
              "a result");
     FZ_CHECK(get(run, got.candidate, &candidate) && (candidate.flags & CUVET_CANDIDATE_CHOSEN) != 0,
              "names its candidate");
@@ -292,11 +294,12 @@ static void check_result(input_run *run, unsigned pass)
     note(run, fz_mix_bytes(got.sm, got.bytes, got.n));
     if (pass == 0)
         check_again(run, &got);
-    FZ_CHECK(cuvet_input_take_result(run->ctx, run->handle, &img) == CUVET_OK, "take");
-    FZ_CHECK(img.n == got.n && fz_mix_bytes(0, img.bytes, img.n) == fz_mix_bytes(0, got.bytes, got.n),
-             "what is taken is the result");
-    FZ_CHECK(cuvet_input_take_result(run->ctx, run->handle, &none) == CUVET_E_STATE && !none.bytes, "once");
-    cuvet_image_destroy(&img);
+    hash = fz_mix_bytes(0, got.bytes, got.n);
+    FZ_CHECK(cuvet_select_take_image(run->ctx, run->handle, &img) == CUVET_OK, "take");
+    FZ_CHECK(cuvet_image_get_info(run->ctx, img, &info) == CUVET_OK, "an image");
+    FZ_CHECK(info.n == got.n && fz_mix_bytes(0, info.bytes, info.n) == hash, "what is taken is the result");
+    FZ_CHECK(cuvet_select_take_image(run->ctx, run->handle, &none) == CUVET_E_STATE && !none.bits, "once");
+    FZ_CHECK(cuvet_image_destroy(run->ctx, &img) == CUVET_OK, "and ends");
 }
 
 static bool listed_status(cuvet_status status)
@@ -311,12 +314,12 @@ static cuvet_status bind(input_run *run)
     cuvet_status status;
 
     run->n_diags = run->n_errors = 0;
-    status = cuvet_input_bind(run->ctx, run->handle, run->in->bytes, run->file,
-                              run->copy ? CUVET_BIND_COPY : CUVET_BIND_BORROW, &info);
+    status = cuvet_select_bind(run->ctx, run->handle, run->in->bytes, run->file,
+                               run->copy ? CUVET_BIND_COPY : CUVET_BIND_BORROW, &info);
     note(run, (uint64_t)status);
     note(run, fz_mix(info.off, info.length) ^ (uint64_t)info.type << 8 ^ info.sm);
     if (status == CUVET_OK) {
-        FZ_CHECK(state(run) == CUVET_INPUT_BOUND, "bound");
+        FZ_CHECK(state(run) == CUVET_SELECT_BOUND, "bound");
         FZ_CHECK(info.off <= run->file && info.length <= run->file - info.off, "content lies in the file");
         check_listed(run);
     } else {
@@ -329,12 +332,12 @@ static cuvet_status bind(input_run *run)
 static void select_one(input_run *run, bool roomy, unsigned pass)
 {
     uint64_t before = run->n_diags;
-    cuvet_result got = { .size = sizeof(got) };
+    cuvet_select_result got = { .size = sizeof(got) };
     cuvet_status status;
     bool cancelled, squeezed;
 
     run->n_errors = 0;
-    status = cuvet_input_select(run->ctx, run->handle);
+    status = cuvet_select_run(run->ctx, run->handle);
     note(run, (uint64_t)status);
     if (run->how == DESTROYS && run->calls) {
         FZ_CHECK(status == CUVET_E_STALE_HANDLE, "gone meanwhile");
@@ -342,24 +345,24 @@ static void select_one(input_run *run, bool roomy, unsigned pass)
         return;
     }
     if (run->how == NO_MEMORY && run->calls && ends(run)) {
-        FZ_CHECK(status == CUVET_E_INTERNAL && state(run) == CUVET_INPUT_FAILED, "not a compiler's status");
+        FZ_CHECK(status == CUVET_E_INTERNAL && state(run) == CUVET_SELECT_FAILED, "not a compiler's status");
         return;
     }
     squeezed = !roomy && status == CUVET_E_LIMIT; /* that comes before whatever the compiler did */
     if (run->how == NO_MEMORY && run->calls && !squeezed) {
-        FZ_CHECK(status == CUVET_E_NOMEM && state(run) == CUVET_INPUT_BOUND, "as if it had not been called");
+        FZ_CHECK(status == CUVET_E_NOMEM && state(run) == CUVET_SELECT_BOUND, "as if it had not been called");
         check_listed(run);
         run->n_diags = before;
-        status = cuvet_input_select(run->ctx, run->handle);
+        status = cuvet_select_run(run->ctx, run->handle);
     }
     cancelled = run->how == CANCELS || (run->how == ENDS && ends(run) == CUVET_COMPILE_CANCELLED);
     FZ_CHECK(squeezed || (status == CUVET_E_CANCELLED) == (run->calls && cancelled),
              "cancelled if somebody did");
     if (status == CUVET_OK) {
-        FZ_CHECK(state(run) == CUVET_INPUT_SELECTED, "selected");
+        FZ_CHECK(state(run) == CUVET_SELECT_SELECTED, "selected");
     } else {
-        FZ_CHECK(state(run) == CUVET_INPUT_FAILED, "failed");
-        FZ_CHECK(cuvet_input_get_result(run->ctx, run->handle, &got) == CUVET_E_STATE && !got.bytes,
+        FZ_CHECK(state(run) == CUVET_SELECT_FAILED, "failed");
+        FZ_CHECK(cuvet_select_get_result(run->ctx, run->handle, &got) == CUVET_E_STATE && !got.bytes,
                  "no result");
         FZ_CHECK(listed_status(status) || status == CUVET_E_NO_MATCH || status == CUVET_E_COMPILER ||
                      status == CUVET_E_CANCELLED,
@@ -373,7 +376,7 @@ static void select_one(input_run *run, bool roomy, unsigned pass)
         check_kept(run, run->n_diags);
     if (status == CUVET_OK)
         check_result(run, pass);
-    FZ_CHECK(cuvet_input_select(run->ctx, run->handle) == CUVET_E_STATE, "once");
+    FZ_CHECK(cuvet_select_run(run->ctx, run->handle) == CUVET_E_STATE, "once");
 }
 
 static void log_is_clean(const input_run *run)
@@ -381,7 +384,7 @@ static void log_is_clean(const input_run *run)
     const char *at;
     size_t count;
 
-    FZ_CHECK(cuvet_input_get_log(run->ctx, run->handle, &at, &count) == CUVET_OK && at[count] == 0, "a log");
+    FZ_CHECK(cuvet_select_get_log(run->ctx, run->handle, &at, &count) == CUVET_OK && at[count] == 0, "a log");
     for (size_t i = 0; i < count; i++)
         FZ_CHECK((at[i] >= 32 && at[i] < 127) || at[i] == '\n', "of printable characters");
 }
@@ -393,12 +396,12 @@ static uint64_t once(input_run *run, const cuvet_limits *lim, unsigned pass)
     cuvet_status status;
 
     open_context(run, lim);
-    status = cuvet_input_create(run->ctx, &run->cfg, &run->handle);
+    run->cfg.compiler = run->how != NONE ? &cc : NULL;
+    status = cuvet_select_create(run->ctx, &run->cfg, &run->handle);
+    run->cfg.compiler = NULL; /* it was copied */
     FZ_CHECK(status == CUVET_OK || (!roomy && status == CUVET_E_LIMIT), "an input");
-    if (status == CUVET_OK && run->how != NONE)
-        FZ_CHECK(cuvet_input_set_compiler(run->ctx, run->handle, &cc) == CUVET_OK, "a compiler");
     if (status == CUVET_OK && run->in->param >> 26 & 1) {
-        status = cuvet_input_option(run->ctx, run->handle, "-v -O0", 6);
+        status = cuvet_select_add_option(run->ctx, run->handle, "-v -O0", 6);
         FZ_CHECK(status == CUVET_OK || (!roomy && status == CUVET_E_LIMIT), "an option");
     }
     if (status == CUVET_OK)
@@ -409,7 +412,7 @@ static uint64_t once(input_run *run, const cuvet_limits *lim, unsigned pass)
         select_one(run, roomy, pass);
     if (run->handle.bits) {
         log_is_clean(run);
-        FZ_CHECK(cuvet_input_destroy(run->ctx, &run->handle) == CUVET_OK, "destroy");
+        FZ_CHECK(cuvet_select_destroy(run->ctx, &run->handle) == CUVET_OK, "destroy");
     }
     cuvet_ctx_destroy(run->ctx);
     FZ_CHECK(run->alloc.live == 0, "nothing stays allocated");
@@ -417,9 +420,9 @@ static uint64_t once(input_run *run, const cuvet_limits *lim, unsigned pass)
     return run->hash;
 }
 
-static cuvet_input_config config(uint32_t param)
+static cuvet_select_options config(uint32_t param)
 {
-    cuvet_input_config config = { .size = sizeof(config) };
+    cuvet_select_options config = { .size = sizeof(config) };
     size_t count = 0, want = param >> 8 & 31;
 
     while (cuvet_target_get(count, &config.target) == CUVET_OK)
@@ -431,7 +434,7 @@ static cuvet_input_config config(uint32_t param)
     config.request = (cuvet_request)(param >> 13 & 3);
     config.policy = param >> 15 & 1 ? CUVET_ARCH_EXACT : CUVET_ARCH_REFERENCE;
     config.flags =
-        (param >> 16 & 1 ? CUVET_INPUT_LENIENT : 0) | (param >> 18 & 1 ? CUVET_INPUT_ADDRESS32 : 0);
+        (param >> 16 & 1 ? CUVET_SELECT_LENIENT : 0) | (param >> 18 & 1 ? CUVET_SELECT_ADDRESS32 : 0);
     config.toolkit = param >> 27 & 1 ? 128 : 0;
     return config;
 }

@@ -73,7 +73,7 @@ static uint64_t add_all(link_trial *run)
         piece->added = status == CUVET_OK;
         if (status == CUVET_OK) {
             FZ_CHECK(run->n_errors == 0, "what has errors is not added");
-            FZ_CHECK(cuvet_linker_name(run->ctx, run->handle, added, &name) == CUVET_OK,
+            FZ_CHECK(cuvet_linker_get_name(run->ctx, run->handle, added, &name) == CUVET_OK,
                      "an input has a name");
             FZ_CHECK(strcmp(name, i & 1 ? "odd" : "even") == 0, "its own");
             run->warned += run->n_warnings;
@@ -179,11 +179,11 @@ static void complete(link_trial *run, const cuvet_limits *lim, uint64_t added, u
         FZ_CHECK(run->n_errors || run->capped || status == CUVET_E_NOMEM ||
                      ((run->opt.flags & CUVET_LINK_WARNINGS_ARE_ERRORS) && run->n_warnings),
                  "a reason is given");
-        FZ_CHECK(cuvet_linker_result(run->ctx, run->handle, &got) == CUVET_E_STATE && !got.bytes,
+        FZ_CHECK(cuvet_linker_get_result(run->ctx, run->handle, &got) == CUVET_E_STATE && !got.bytes,
                  "no result");
     } else {
         FZ_CHECK(run->n_errors == 0, "no error in a link that is done");
-        FZ_CHECK(cuvet_linker_result(run->ctx, run->handle, &got) == CUVET_OK && got.n, "a result");
+        FZ_CHECK(cuvet_linker_get_result(run->ctx, run->handle, &got) == CUVET_OK && got.n, "a result");
         FZ_CHECK(got.objects == added, "of all inputs");
         note(run, fz_mix_bytes(got.kernels ^ got.functions << 32, got.bytes, got.n));
         if (pass == 0 && fz_one_in(run->in, 3))

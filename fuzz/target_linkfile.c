@@ -101,14 +101,14 @@ static void check_modules(linkfile_run *run)
     uint64_t count = 0;
 
     for (; status == CUVET_OK && count < MOST_MODULES; count++) {
-        status = cuvet_linker_module(run->ctx, run->handle, count, &name);
+        status = cuvet_linker_get_module(run->ctx, run->handle, count, &name);
         FZ_CHECK(status == CUVET_OK || status == CUVET_END, "modules come to an end");
         if (status != CUVET_OK)
             return;
         FZ_CHECK(is_identifier(name), "a name for a program in C");
         run->hash = fz_mix_bytes(run->hash, name, strlen(name));
         if (count > 0)
-            FZ_CHECK(cuvet_linker_module(run->ctx, run->handle, count / 2, &other) == CUVET_OK &&
+            FZ_CHECK(cuvet_linker_get_module(run->ctx, run->handle, count / 2, &other) == CUVET_OK &&
                          (count / 2 == count || strcmp(name, other) != 0),
                      "once");
     }
@@ -126,7 +126,7 @@ static void complete(linkfile_run *run)
     run->hash = fz_mix(run->hash, (uint64_t)status);
     if (status != CUVET_OK)
         return;
-    FZ_CHECK(cuvet_linker_result(run->ctx, run->handle, &got) == CUVET_OK && got.n, "a result");
+    FZ_CHECK(cuvet_linker_get_result(run->ctx, run->handle, &got) == CUVET_OK && got.n, "a result");
     FZ_CHECK(got.objects <= run->added, "of what was added");
     run->hash = fz_mix_bytes(run->hash, got.bytes, got.n);
     check_modules(run);

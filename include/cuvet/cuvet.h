@@ -13,11 +13,12 @@
 #include <cuvet/diag.h>
 #include <cuvet/elf.h>
 #include <cuvet/finalize.h>
-#include <cuvet/input.h>
+#include <cuvet/image.h>
 #include <cuvet/kind.h>
 #include <cuvet/limits.h>
 #include <cuvet/linker.h>
 #include <cuvet/scan.h>
+#include <cuvet/select.h>
 #include <cuvet/simple.h>
 #include <cuvet/status.h>
 #include <cuvet/target.h>

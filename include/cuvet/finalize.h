@@ -8,6 +8,7 @@
 
 #include <cuvet/compiler.h>
 #include <cuvet/context.h>
+#include <cuvet/image.h>
 #include <cuvet/target.h>
 
 typedef struct cuvet_finalizer {
@@ -178,9 +179,17 @@ CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_create(cuvet_ctx *ctx, const c
  *          CUVET_E_POISONED). */
 CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_run(cuvet_ctx *ctx, cuvet_finalizer finalizer,
                                                       const void *bytes, size_t size, const char *name);
+/** The same from a source, which is read once and whole.
+ *  @return as cuvet_finalizer_run() · CUVET_E_IO · CUVET_E_USAGE (a source without a function) */
+CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_run_source(cuvet_ctx *ctx, cuvet_finalizer finalizer,
+                                                             const cuvet_source *src, const char *name);
 /** What came out, or why nothing did. @return CUVET_OK · CUVET_E_STATE (nothing was finalized yet). */
 CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_get_result(cuvet_ctx *ctx, cuvet_finalizer finalizer,
                                                              cuvet_final_result *out);
+/** The result as an image of its own. @return CUVET_OK · CUVET_E_STATE (there is none). *out is zero unless OK.
+ */
+CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_get_image(cuvet_ctx *ctx, cuvet_finalizer finalizer,
+                                                            cuvet_image *out);
 /** Write the result as cuvet_save() would. @return CUVET_OK · CUVET_E_STATE (there is none) · CUVET_E_USAGE
  * (name) · CUVET_E_EXISTS · CUVET_E_IO. */
 CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_save(cuvet_ctx *ctx, cuvet_finalizer finalizer, int dirfd,

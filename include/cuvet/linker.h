@@ -6,7 +6,7 @@
 
 #include <cuvet/compiler.h>
 #include <cuvet/context.h>
-#include <cuvet/input.h>
+#include <cuvet/image.h>
 #include <cuvet/scan.h>
 #include <cuvet/target.h>
 
@@ -159,7 +159,7 @@ extern "C" {
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_create(cuvet_ctx *ctx, const cuvet_linker_options *opt,
                                                       cuvet_linker *out);
 /** Add one device ELF; the bytes are copied. 'name' is for messages only: diagnostics name inputs by their
- * number, counted from 0, as cuvet_linker_name() does.
+ * number, counted from 0, as cuvet_linker_get_name() does.
  *  @return CUVET_OK · CUVET_E_MALFORMED · CUVET_E_REFUSED (not to be linked for this target) ·
  * CUVET_E_UNKNOWN · CUVET_E_TRUNCATED · CUVET_E_UNSUPPORTED · CUVET_E_LIMIT · CUVET_E_NOMEM · CUVET_E_STATE.
  * The linker stays as it was unless OK. */
@@ -193,11 +193,11 @@ CUVET_API const char *cuvet_event_kind_name(cuvet_event_kind kind);
 /** Modules of the host objects that took part, in the order of the inputs, each once: what has to be
  * registered by the host program. Letters, digits and '_', terminated, borrowed until destroy.
  *  @return CUVET_OK · CUVET_END (no more) · CUVET_E_STATE (not complete). */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_module(cuvet_ctx *ctx, cuvet_linker linker, uint64_t index,
-                                                      const char **name);
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_get_module(cuvet_ctx *ctx, cuvet_linker linker, uint64_t index,
+                                                          const char **name);
 /** Name of an input by its number, borrowed until destroy. @return CUVET_OK · CUVET_END. */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker linker, uint64_t index,
-                                                    const char **out);
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_get_name(cuvet_ctx *ctx, cuvet_linker linker, uint64_t index,
+                                                        const char **out);
 /** Link what was added. Inputs that are left out (linked already, a library that nothing needs: both are
  * said) get the numbers behind those that take part.
  *  @return CUVET_OK · CUVET_E_REFUSED (a diagnostic says why) · CUVET_E_LIMIT · CUVET_E_NOMEM ·
@@ -206,8 +206,12 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker linker);
 /** The result in one piece, which is put together by the first call. @return CUVET_OK · CUVET_E_STATE (not
  * complete). *out is zeroed on failure. */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_linker linker,
-                                                      cuvet_link_result *out);
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_get_result(cuvet_ctx *ctx, cuvet_linker linker,
+                                                          cuvet_link_result *out);
+/** The result as an image of its own. @return CUVET_OK · CUVET_E_STATE (not complete). *out is zero unless OK.
+ */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_get_image(cuvet_ctx *ctx, cuvet_linker linker,
+                                                         cuvet_image *out);
 /** Write the result as cuvet_save() would, without putting it together in memory.
  *  @return CUVET_OK · CUVET_E_STATE · CUVET_E_USAGE (name) · CUVET_E_EXISTS · CUVET_E_IO. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_save(cuvet_ctx *ctx, cuvet_linker linker, int dirfd,
@@ -221,15 +225,12 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_deliver(cuvet_ctx *ctx, cuvet_lin
 /** Name of the symbol that a diagnostic of this link points to, not terminated, borrowed until destroy; of a
  * diagnostic of cuvet_linker_add_file(), name of the member that nothing can be linked of, borrowed until the
  * next file.
- *  @return CUVET_OK · CUVET_E_NO_MATCH (it points to none). */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_symbol(cuvet_ctx *ctx, cuvet_linker linker,
-                                                      const cuvet_diag *diag, const char **out, size_t *len);
-/** The same for the symbol that the first one does not agree with: where a diagnostic is about two, its path
- * names two inputs (CUVET_P_MEMBER), each with its symbol behind it.
- *  @return CUVET_OK · CUVET_E_NO_MATCH (it is about one, or none). */
-CUVET_API CUVET_MUST cuvet_status cuvet_linker_other_symbol(cuvet_ctx *ctx, cuvet_linker linker,
-                                                            const cuvet_diag *diag, const char **out,
-                                                            size_t *len);
+ *  @param which 0; 1: the symbol that the first one does not agree with: where a diagnostic is about two, its
+ *  path names two inputs (CUVET_P_MEMBER), each with its symbol behind it
+ *  @return CUVET_OK · CUVET_E_NO_MATCH (it points to none, or to one only) · CUVET_E_USAGE (which). */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_get_symbol(cuvet_ctx *ctx, cuvet_linker linker,
+                                                          const cuvet_diag *diag, unsigned which,
+                                                          const char **out, size_t *len);
 /** Tell the call graph of a link that came as far as having one, also when it was refused later (undefined
  * names, registers): then nothing may be told as raised. An indirect call is told once for each function
  * whose address is taken with its prototype, so that there may be as many calls as the product of both.

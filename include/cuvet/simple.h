@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/** The short way: a file to a list of findings, files to a linked device ELF. Everything here could be done
- * with scan.h and linker.h; why something failed is said by cuvet_ctx_last_text(). */
+/** The short way: a file to a list of findings, files to a linked device ELF, a file to the piece of it that
+ * fits a target, or to the same for another target. Everything here could be done with scan.h, linker.h,
+ * select.h and finalize.h; why something failed is said by cuvet_ctx_last_text(). */
 #ifndef CUVET_SIMPLE_H
 #define CUVET_SIMPLE_H
 
+#include <cuvet/finalize.h>
 #include <cuvet/linker.h>
 #include <cuvet/scan.h>
+#include <cuvet/select.h>
 
 /** What a scan found, kept until it is destroyed. */
 typedef struct cuvet_findings {
@@ -48,16 +51,28 @@ CUVET_API CUVET_MUST cuvet_status cuvet_findings_destroy(cuvet_ctx *ctx, cuvet_f
 
 /** Link files: each of them as cuvet_linker_add_file() takes it. All are looked at, also when one is refused.
  *  @param opt may be NULL @param target "sm_90"; NULL: that of the options
- *  @param out its size is set by the caller; to be released with cuvet_image_destroy()
  *  @return CUVET_OK · CUVET_E_ARCH · CUVET_E_IO (a file cannot be opened or read; diagnosed) · as
- *  cuvet_linker_add_file() for the first file that was refused · as cuvet_linker_complete() */
+ *  cuvet_linker_add_file() for the first file that was refused · as cuvet_linker_complete(). *out is zero
+ * unless OK. */
 CUVET_API CUVET_MUST cuvet_status cuvet_link_files(cuvet_ctx *ctx, const cuvet_linker_options *opt,
                                                    const char *target, const char *const *paths, size_t len,
                                                    cuvet_image *out);
-/** Write an image to a file: a temporary one beside it that is renamed when complete, or nothing.
- *  @param flags CUVET_SAVE_... @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE · CUVET_E_EXISTS ·
- * CUVET_E_IO (also for a folder whose name has more than 767 bytes) */
-CUVET_API CUVET_MUST cuvet_status cuvet_image_save(const cuvet_image *img, const char *path, unsigned flags);
+/** Which piece of device code of a file goes to a target: as cuvet_select_run() chooses it.
+ *  @param opt may be NULL @param target "sm_90a"; NULL: that of the options
+ *  @return as cuvet_select_bind() · as cuvet_select_run() · CUVET_E_ARCH · CUVET_E_IO (diagnosed) ·
+ *  CUVET_E_LIMIT (a file too large for the limit of inputs; diagnosed). *out is zero unless OK. */
+CUVET_API CUVET_MUST cuvet_status cuvet_select_file(cuvet_ctx *ctx, const cuvet_select_options *opt,
+                                                    const char *target, const char *path, cuvet_image *out);
+/** A device ELF in a file, finalized: cuvet_image_save() writes what came out.
+ *  @param opt may be NULL @param target "sm_103"; NULL: that of the options, or that of the file
+ *  @return as cuvet_finalizer_run() · CUVET_E_ARCH · CUVET_E_IO (diagnosed). *out is zero unless OK. */
+CUVET_API CUVET_MUST cuvet_status cuvet_finalize_file(cuvet_ctx *ctx, const cuvet_finalize_options *opt,
+                                                      const char *target, const char *path, cuvet_image *out);
+/** The same for a device ELF in memory, that of an image for example; its bytes are borrowed during the call.
+ */
+CUVET_API CUVET_MUST cuvet_status cuvet_finalize_memory(cuvet_ctx *ctx, const cuvet_finalize_options *opt,
+                                                        const char *target, const void *bytes, size_t size,
+                                                        cuvet_image *out);
 
 #ifdef __cplusplus
 }

@@ -45,10 +45,10 @@ void cv_random(void *to, size_t size)
         memset(to, 0, size);
 }
 
-cuvet_status cv_ctx_told(cuvet_ctx *ctx, cuvet_status status)
+cuvet_status cv_ctx_told(cuvet_ctx *ctx, const cv_mem *mem, cuvet_status status)
 {
     const cuvet_diag diag = {
-        .rule = CV_R_LIMIT_LIVE, .severity = CUVET_ERROR, .got = ctx->mem.live, .want = ctx->mem.limit
+        .rule = CV_R_LIMIT_LIVE, .severity = CUVET_ERROR, .got = mem->live, .want = mem->limit
     };
 
     if (status == CUVET_E_LIMIT)

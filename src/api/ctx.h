@@ -30,8 +30,8 @@ void cv_ctx_lend(cuvet_ctx *ctx, cv_ctx *lent);
 /* Random bytes for what strangers should not foresee; zeros where the system has none, for a salt or the key
  * of a hash is no secret that anything rests on: names that collide then cost work, which is limited. */
 void cv_random(void *to, size_t size);
-/* The memory limit of a context is told like every other; returns the status. */
-cuvet_status cv_ctx_told(cuvet_ctx *ctx, cuvet_status status);
+/* The limit of this memory is told like every other; returns the status. */
+cuvet_status cv_ctx_told(cuvet_ctx *ctx, const cv_mem *mem, cuvet_status status);
 /* An object that used this much memory ends. Called from its end function. */
 void cv_ctx_note_peak(cuvet_ctx *ctx, uint64_t bytes);
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include <cuvet/finalize.h>
 
+#include "api/image.h"
 #include "api/opts.h"
 #include "cubin/admit.h"
 #include "finalize/external.h"
 #include "finalize/job.h"
 #include "io/sink.h"
+#include "io/source.h"
 
 enum { LEVEL_DEFAULT = 2, BACKENDS = 3, TEXT_MOST = 65535 };
 
@@ -298,6 +300,38 @@ cuvet_status cuvet_finalizer_run(cuvet_ctx *ctx, cuvet_finalizer handle, const v
     return status == CUVET_OK ? done(ctx, handle, finalize(finalizer, bytes, size, name)) : status;
 }
 
+/* A source is read whole, and its bytes are kept no longer than the run takes. */
+static cuvet_status finalize_source(finalizer_state *finalizer, const cuvet_source *src, const char *name)
+{
+    const bool fits = src->length <= finalizer->ctx.lim.input; /* otherwise the run says so */
+    cv_block bytes = { 0 };
+    cuvet_status status = CUVET_OK;
+
+    if (fits)
+        status = cv_block_load(&finalizer->ctx, &bytes, src, 0, src->length);
+    if (status == CUVET_OK)
+        status = finalize(finalizer, bytes.span.base, (size_t)cv_min(src->length, SIZE_MAX), name);
+    else
+        finalizer->state = FRESH; /* a result before is gone, and there is no new one */
+    cv_block_free(&finalizer->ctx, &bytes);
+    return status;
+}
+
+cuvet_status cuvet_finalizer_run_source(cuvet_ctx *ctx, cuvet_finalizer handle, const cuvet_source *src,
+                                        const char *name)
+{
+    cuvet_source from = { 0 };
+    cuvet_status status;
+    finalizer_state *finalizer;
+
+    if (!ctx || !src)
+        return CUVET_E_NULL;
+    status = cv_opts_source(ctx, src, &from);
+    if (status == CUVET_OK)
+        status = use(ctx, handle, &finalizer);
+    return status == CUVET_OK ? done(ctx, handle, finalize_source(finalizer, &from, name)) : status;
+}
+
 cuvet_status cuvet_finalizer_get_result(cuvet_ctx *ctx, cuvet_finalizer handle, cuvet_final_result *out)
 {
     cuvet_final_result result = { 0 };
@@ -315,6 +349,38 @@ cuvet_status cuvet_finalizer_get_result(cuvet_ctx *ctx, cuvet_finalizer handle, 
         status = done(ctx, handle, finalizer->state == DONE ? CUVET_OK : CUVET_E_STATE);
     }
     return cv_opts_give(out, &result, sizeof(result), status);
+}
+
+/* In use until its image is made. */
+static cuvet_status make_image(cuvet_ctx *ctx, const finalizer_state *finalizer, cuvet_image *image)
+{
+    const cuvet_final_result *result = &finalizer->result;
+    const cuvet_image_info info = { .bytes = result->bytes,
+                                    .n = result->n,
+                                    .kind = result->to == CUVET_FORM_SASS ? CUVET_K_CUBIN : CUVET_K_MERCURY,
+                                    .target = result->target };
+
+    return finalizer->state == DONE && result->bytes ? cv_image_make(ctx, &info, image) : CUVET_E_STATE;
+}
+
+cuvet_status cuvet_finalizer_get_image(cuvet_ctx *ctx, cuvet_finalizer handle, cuvet_image *out)
+{
+    cuvet_image made = { 0 };
+    cuvet_status status;
+    finalizer_state *finalizer;
+
+    if (!out)
+        return CUVET_E_NULL;
+    out->bits = 0;
+    if (!ctx)
+        return CUVET_E_NULL;
+    status = use(ctx, handle, &finalizer);
+    if (status == CUVET_OK) {
+        status = make_image(ctx, finalizer, &made);
+        status = cv_image_settle(ctx, &made, done(ctx, handle, status));
+    }
+    *out = made;
+    return status;
 }
 
 static cuvet_status save(finalizer_state *finalizer, int dirfd, const char *name, cv_sink_options opt)

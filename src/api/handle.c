@@ -229,7 +229,7 @@ cuvet_status cv_handle_create(cuvet_ctx *ctx, const cv_handle_class *cls, const 
 
     status = cv_handle_new(ctx, cls->kind, cls->size, cls->end, &handle, &body);
     if (status != CUVET_OK)
-        return cv_ctx_told(ctx, status);
+        return cv_ctx_told(ctx, &ctx->mem, status);
     status = cls->begin(ctx, body, how);
     if (CV_NEVER(wrong != cv_trap_count()))
         status = CUVET_E_INTERNAL;

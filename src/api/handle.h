@@ -14,10 +14,11 @@
 typedef enum cv_handle_kind {
     CV_H_SCAN = 1,
     CV_H_ELF = 2,
-    CV_H_INPUT = 3,
+    CV_H_SELECT = 3,
     CV_H_LINKER = 4,
     CV_H_FINALIZER = 5,
-    CV_H_FINDINGS = 6
+    CV_H_FINDINGS = 6,
+    CV_H_IMAGE = 7
 } cv_handle_kind;
 
 /* Ends an object: releases what it owns. The body itself is scrubbed and released by the table. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include <cuvet/linker.h>
 
+#include "api/image.h"
 #include "api/linker_int.h"
 #include "cubin/admit.h"
 #include "io/sink.h"
@@ -283,7 +284,7 @@ const char *cuvet_event_kind_name(cuvet_event_kind kind)
     return "?";
 }
 
-cuvet_status cuvet_linker_name(cuvet_ctx *ctx, cuvet_linker handle, uint64_t index, const char **out)
+cuvet_status cuvet_linker_get_name(cuvet_ctx *ctx, cuvet_linker handle, uint64_t index, const char **out)
 {
     cuvet_status status;
     linker_state *linker;
@@ -361,7 +362,7 @@ static bool make_whole(linker_state *linker)
     return linker->whole;
 }
 
-cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_linker handle, cuvet_link_result *out)
+cuvet_status cuvet_linker_get_result(cuvet_ctx *ctx, cuvet_linker handle, cuvet_link_result *out)
 {
     cuvet_status status;
     linker_state *linker;
@@ -383,6 +384,38 @@ cuvet_status cuvet_linker_result(cuvet_ctx *ctx, cuvet_linker handle, cuvet_link
         status = cv_linker_done(ctx, handle, status);
     }
     return cv_opts_give(out, &result, sizeof(result), status);
+}
+
+/* In use until its image is made. */
+static cuvet_status make_image(cuvet_ctx *ctx, linker_state *linker, cuvet_image *image)
+{
+    cuvet_image_info info = { .kind = CUVET_K_CUBIN, .target = linker->opts.target };
+
+    if (CV_NEVER(!make_whole(linker)))
+        return CUVET_E_INTERNAL;
+    info.bytes = linker->out.mem;
+    info.n = (size_t)linker->out.span.len;
+    return cv_image_make(ctx, &info, image);
+}
+
+cuvet_status cuvet_linker_get_image(cuvet_ctx *ctx, cuvet_linker handle, cuvet_image *out)
+{
+    cuvet_image made = { 0 };
+    cuvet_status status;
+    linker_state *linker;
+
+    if (!out)
+        return CUVET_E_NULL;
+    out->bits = 0;
+    if (!ctx)
+        return CUVET_E_NULL;
+    status = cv_linker_use_in(ctx, handle, CV_LINKER_LINKED, &linker);
+    if (status == CUVET_OK) {
+        status = make_image(ctx, linker, &made);
+        status = cv_image_settle(ctx, &made, cv_linker_done(ctx, handle, status));
+    }
+    *out = made;
+    return status;
 }
 
 cuvet_status cuvet_linker_save(cuvet_ctx *ctx, cuvet_linker handle, int dirfd, const char *name,

@@ -50,8 +50,8 @@ static bool member_name(const linker_state *linker, const cuvet_diag *diag, cv_s
            cv_hosts_member_at(&linker->hosts, diag->file_off, name);
 }
 
-static cuvet_status symbol_of(cuvet_ctx *ctx, cuvet_linker handle, const cuvet_diag *diag, uint32_t which,
-                              const char **out, size_t *len)
+cuvet_status cuvet_linker_get_symbol(cuvet_ctx *ctx, cuvet_linker handle, const cuvet_diag *diag,
+                                     unsigned which, const char **out, size_t *len)
 {
     uint64_t object = 0, symbol = 0;
     cuvet_status status;
@@ -60,6 +60,8 @@ static cuvet_status symbol_of(cuvet_ctx *ctx, cuvet_linker handle, const cuvet_d
 
     if (!ctx || !diag || !out || !len)
         return CUVET_E_NULL;
+    if (which > 1)
+        return CUVET_E_USAGE;
     status = cv_linker_use(ctx, handle, &linker);
     if (status != CUVET_OK)
         return status;
@@ -73,18 +75,6 @@ static cuvet_status symbol_of(cuvet_ctx *ctx, cuvet_linker handle, const cuvet_d
     *out = (const char *)name.base;
     *len = (size_t)name.len;
     return cv_linker_done(ctx, handle, CUVET_OK);
-}
-
-cuvet_status cuvet_linker_symbol(cuvet_ctx *ctx, cuvet_linker handle, const cuvet_diag *diag,
-                                 const char **out, size_t *len)
-{
-    return symbol_of(ctx, handle, diag, 0, out, len);
-}
-
-cuvet_status cuvet_linker_other_symbol(cuvet_ctx *ctx, cuvet_linker handle, const cuvet_diag *diag,
-                                       const char **out, size_t *len)
-{
-    return symbol_of(ctx, handle, diag, 1, out, len);
 }
 
 cuvet_status cuvet_linker_callgraph(cuvet_ctx *ctx, cuvet_linker handle, const cuvet_callgraph_sink *sink)
@@ -108,7 +98,7 @@ cuvet_status cuvet_linker_callgraph(cuvet_ctx *ctx, cuvet_linker handle, const c
     return cv_linker_done(ctx, handle, cv_link_callgraph(&linker->link, &to));
 }
 
-cuvet_status cuvet_linker_module(cuvet_ctx *ctx, cuvet_linker handle, uint64_t index, const char **name)
+cuvet_status cuvet_linker_get_module(cuvet_ctx *ctx, cuvet_linker handle, uint64_t index, const char **name)
 {
     cuvet_status status;
     linker_state *linker;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The short way: what most callers do with a scan and with a linker, in one call each. */
+/* The short way: what most callers do with a scan, a linker, a selection and a finalizer, in one call each. */
 #include <cuvet/simple.h>
 
 #include "api/opts.h"
-#include "io/sink.h"
 #include "io/source.h"
 #include "scan/scan.h"
 
@@ -52,7 +51,7 @@ static cuvet_status begin_findings(cuvet_ctx *ctx, void *body, const void *given
     cv_ctx_note_peak(ctx, cv_sat_add(cv_scan_peak(&all->scan), all->mem.peak));
     cv_scan_close(&all->scan);
     if (status == CUVET_END && all->lost)
-        status = all->mem.limited ? cv_ctx_told(ctx, CUVET_E_LIMIT) : CUVET_E_NOMEM;
+        status = all->mem.limited ? cv_ctx_told(ctx, &all->mem, CUVET_E_LIMIT) : CUVET_E_NOMEM;
     return status == CUVET_END ? CUVET_OK : status;
 }
 
@@ -194,69 +193,156 @@ static cuvet_status add_files(cuvet_ctx *ctx, cuvet_linker linker, const char *c
     return first;
 }
 
-/* The image outlives the linker, and the context. */
-static cuvet_status copy_result(cuvet_ctx *ctx, cuvet_linker linker, cuvet_target target, cuvet_image *image)
+/* The end of what was made for one call. STALE_HANDLE: a callback has ended the context with it. */
+static cuvet_status end_with(cuvet_status status, cuvet_status (*destroy)(cuvet_ctx *ctx, uint64_t *bits),
+                             cuvet_ctx *ctx, uint64_t bits)
 {
-    cuvet_link_result made = { .size = sizeof(made) };
-    cuvet_status status = cuvet_linker_result(ctx, linker, &made);
-
-    if (status != CUVET_OK)
+    if (status == CUVET_E_STALE_HANDLE || !bits)
         return status;
-    image->bytes = ctx->alloc.alloc(ctx->alloc.user, made.n);
-    if (!image->bytes)
-        return CUVET_E_NOMEM;
-    cv_span_copy(cv_span_of(made.bytes, made.n, 0), image->bytes);
-    image->kind = CUVET_K_CUBIN;
-    image->n = made.n;
-    image->sm = target.sm;
-    image->suffix = target.suffix;
-    image->alloc = ctx->alloc;
-    return CUVET_OK;
+    return destroy(ctx, &bits) == CUVET_OK ? status : CUVET_E_INTERNAL;
+}
+
+static cuvet_status end_linker(cuvet_ctx *ctx, uint64_t *bits)
+{
+    return cv_handle_close(ctx, CV_H_LINKER, bits);
+}
+
+static cuvet_status end_selection(cuvet_ctx *ctx, uint64_t *bits)
+{
+    return cv_handle_close(ctx, CV_H_SELECT, bits);
+}
+
+static cuvet_status end_finalizer(cuvet_ctx *ctx, uint64_t *bits)
+{
+    return cv_handle_close(ctx, CV_H_FINALIZER, bits);
 }
 
 cuvet_status cuvet_link_files(cuvet_ctx *ctx, const cuvet_linker_options *opt, const char *target,
                               const char *const *paths, size_t len, cuvet_image *out)
 {
     cuvet_linker_options ours = { .size = sizeof(ours) };
-    cuvet_image image = { .size = sizeof(image) };
-    cuvet_linker linker;
+    cuvet_linker linker = { 0 };
+    cuvet_status status = CUVET_OK;
     int error = -1;
-    cuvet_status status;
 
-    if (!ctx || !out || (len && !paths))
+    if (!out)
         return CUVET_E_NULL;
-    status = cv_opts_room(ctx, out, sizeof(image));
-    if (status != CUVET_OK)
-        return status;
+    out->bits = 0;
+    if (!ctx || (len && !paths))
+        return CUVET_E_NULL;
     if (opt)
         status = cv_opts_take(ctx, opt, &ours, sizeof(ours));
     if (status == CUVET_OK && target)
         status = cuvet_target_parse(target, &ours.target);
     if (status == CUVET_OK)
         status = cuvet_linker_create(ctx, &ours, &linker);
-    if (status != CUVET_OK)
-        return cv_opts_give(out, &image, sizeof(image), status);
-    status = add_files(ctx, linker, paths, len, &error);
+    if (status == CUVET_OK)
+        status = add_files(ctx, linker, paths, len, &error);
     if (status == CUVET_OK)
         status = cuvet_linker_complete(ctx, linker);
     if (status == CUVET_OK)
-        status = copy_result(ctx, linker, ours.target, &image);
-    if (status != CUVET_E_STALE_HANDLE && cuvet_linker_destroy(ctx, &linker) != CUVET_OK)
-        status = CUVET_E_INTERNAL;
-    if (status == CUVET_E_IO && error >= 0)
-        status = cannot_open(ctx, error);
-    return cv_opts_give(out, &image, sizeof(image), status);
+        status = cuvet_linker_get_image(ctx, linker, out);
+    status = end_with(status, end_linker, ctx, linker.bits);
+    return status == CUVET_E_IO && error >= 0 ? cannot_open(ctx, error) : status;
 }
 
-cuvet_status cuvet_image_save(const cuvet_image *img, const char *path, unsigned flags)
+/* A file that can be opened, or why not is said, and what was made for it ends. */
+static cuvet_status open_for(cuvet_ctx *ctx, const char *path, cuvet_source *src,
+                             cuvet_status (*destroy)(cuvet_ctx *ctx, uint64_t *bits), uint64_t bits)
 {
-    cuvet_image ours = { .size = sizeof(ours) };
+    cuvet_status status;
+    int error;
 
-    if (!img || !path)
+    if (cv_source_open(path, src, &error) == CUVET_OK)
+        return CUVET_OK;
+    status = end_with(CUVET_E_IO, destroy, ctx, bits);
+    return status == CUVET_E_IO ? cannot_open(ctx, error) : status;
+}
+
+cuvet_status cuvet_select_file(cuvet_ctx *ctx, const cuvet_select_options *opt, const char *target,
+                               const char *path, cuvet_image *out)
+{
+    cuvet_select_options ours = { .size = sizeof(ours) };
+    cuvet_source src = { .size = sizeof(src) };
+    cuvet_select selection = { 0 };
+    cuvet_status status = CUVET_OK;
+
+    if (!out)
         return CUVET_E_NULL;
-    if (!cv_sized_take(img, &ours, sizeof(ours)))
-        return CUVET_E_USAGE;
-    if (!ours.bytes)
+    out->bits = 0;
+    if (!ctx || !path)
         return CUVET_E_NULL;
-    return cv_sink_path(path, ours.bytes, ours.n, flags);
+    if (opt)
+        status = cv_opts_take(ctx, opt, &ours, sizeof(ours));
+    if (status == CUVET_OK && target)
+        status = cuvet_target_parse(target, &ours.target);
+    if (status == CUVET_OK)
+        status = cuvet_select_create(ctx, &ours, &selection);
+    if (status == CUVET_OK)
+        status = open_for(ctx, path, &src, end_selection, selection.bits);
+    if (status != CUVET_OK)
+        return status;
+    status = cuvet_select_bind_source(ctx, selection, &src, NULL);
+    cuvet_source_destroy(&src);
+    if (status == CUVET_OK)
+        status = cuvet_select_run(ctx, selection);
+    if (status == CUVET_OK)
+        status = cuvet_select_take_image(ctx, selection, out);
+    return end_with(status, end_selection, ctx, selection.bits);
+}
+
+static cuvet_status make_finalizer(cuvet_ctx *ctx, const cuvet_finalize_options *opt, const char *target,
+                                   cuvet_finalizer *out)
+{
+    cuvet_finalize_options ours = { .size = sizeof(ours) };
+    cuvet_status status = CUVET_OK;
+
+    if (opt)
+        status = cv_opts_take(ctx, opt, &ours, sizeof(ours));
+    if (status == CUVET_OK && target)
+        status = cuvet_target_parse(target, &ours.target);
+    return status == CUVET_OK ? cuvet_finalizer_create(ctx, &ours, out) : status;
+}
+
+cuvet_status cuvet_finalize_file(cuvet_ctx *ctx, const cuvet_finalize_options *opt, const char *target,
+                                 const char *path, cuvet_image *out)
+{
+    cuvet_source src = { .size = sizeof(src) };
+    cuvet_finalizer finalizer = { 0 };
+    cuvet_status status;
+
+    if (!out)
+        return CUVET_E_NULL;
+    out->bits = 0;
+    if (!ctx || !path)
+        return CUVET_E_NULL;
+    status = make_finalizer(ctx, opt, target, &finalizer);
+    if (status == CUVET_OK)
+        status = open_for(ctx, path, &src, end_finalizer, finalizer.bits);
+    if (status != CUVET_OK)
+        return status;
+    status = cuvet_finalizer_run_source(ctx, finalizer, &src, path);
+    cuvet_source_destroy(&src);
+    if (status == CUVET_OK)
+        status = cuvet_finalizer_get_image(ctx, finalizer, out);
+    return end_with(status, end_finalizer, ctx, finalizer.bits);
+}
+
+cuvet_status cuvet_finalize_memory(cuvet_ctx *ctx, const cuvet_finalize_options *opt, const char *target,
+                                   const void *bytes, size_t size, cuvet_image *out)
+{
+    cuvet_finalizer finalizer = { 0 };
+    cuvet_status status;
+
+    if (!out)
+        return CUVET_E_NULL;
+    out->bits = 0;
+    if (!ctx || !bytes)
+        return CUVET_E_NULL;
+    status = make_finalizer(ctx, opt, target, &finalizer);
+    if (status == CUVET_OK)
+        status = cuvet_finalizer_run(ctx, finalizer, bytes, size, NULL);
+    if (status == CUVET_OK)
+        status = cuvet_finalizer_get_image(ctx, finalizer, out);
+    return end_with(status, end_finalizer, ctx, finalizer.bits);
 }

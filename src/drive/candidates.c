@@ -173,7 +173,7 @@ static cuvet_status classify_and_list(cv_input *in, const uint8_t *bytes, size_t
     if (size > in->ctx.lim.input)
         return cv_reject(&in->ctx, CV_R_LIMIT_INPUT, 0, size, in->ctx.lim.input);
     status = cv_classify(&in->ctx, cv_span_of(bytes, size, 0),
-                         in->cfg.flags & CUVET_INPUT_LENIENT ? CUVET_CLASSIFY_LENIENT : 0, content);
+                         in->cfg.flags & CUVET_SELECT_LENIENT ? CUVET_CLASSIFY_LENIENT : 0, content);
     content->length =
         size - content->off; /* what follows the first header is not dropped, whatever that says */
     if (status == CUVET_OK)
@@ -199,7 +199,7 @@ static void replace(cv_input *in, const uint8_t *bytes, uint8_t *own, size_t siz
     in->bytes = bytes;
     in->length = content->length;
     in->content = *content;
-    in->state = CUVET_INPUT_BOUND;
+    in->state = CUVET_SELECT_BOUND;
 }
 
 /* What was said replaces what was said before; without memory nothing has happened. */
@@ -226,7 +226,7 @@ static cv_unit alone(const cv_unit *unit)
     const cuvet_step last = CV_ARRAY_GET(unit->path.step, unit->path.n - 1);
 
     moved.path = (cuvet_path){ .n = 2 };
-    CV_ARRAY_SET(moved.path.step, 0, ((cuvet_step){ CUVET_P_FATBIN, true, 0 }));
+    CV_ARRAY_SET(moved.path.step, 0, ((cuvet_step){ CUVET_P_FATBIN, CUVET_STEP_INDEX, 0 }));
     CV_ARRAY_SET(moved.path.step, 1, last);
     moved.off -= unit->container_off;
     moved.container_off = 0;
@@ -242,7 +242,7 @@ cuvet_status cv_input_bind_listed(cv_input *in, cv_span container, const cv_list
     const cuvet_content_info content = { .type = CUVET_K_FATBIN, .length = container.len };
     cuvet_status status = CUVET_OK;
 
-    if (in->state != CUVET_INPUT_CONFIGURED)
+    if (in->state != CUVET_SELECT_NEW)
         return CUVET_E_STATE;
     cv_ctx_unit(&in->ctx, container.len);
     in->listed = true;
@@ -259,26 +259,45 @@ cuvet_status cv_input_bind_listed(cv_input *in, cv_span container, const cv_list
     return settle_diags(in, 0, status);
 }
 
-cuvet_status cv_input_bind(cv_input *in, const void *bytes, size_t size, bool copy, cuvet_content_info *out)
+/* What is kept is what is looked at: it is copied, or read, first. */
+static cuvet_status keep_bytes(cv_input *in, const void *bytes, const cuvet_source *src, size_t size,
+                               uint8_t **own)
+{
+    cuvet_status status = CUVET_OK;
+
+    if (src && src->length > in->ctx.lim.input)
+        return cv_reject(&in->ctx, CV_R_LIMIT_INPUT, 0, src->length, in->ctx.lim.input);
+    if (size == 0)
+        return CUVET_OK;
+    *own = cv_mem_get_raw(&in->ctx.mem, size);
+    if (!*own)
+        return cv_nomem(&in->ctx, 0);
+    if (src)
+        status = cv_source_read(&in->ctx, src, 0, *own, size);
+    else
+        cv_span_copy(cv_span_of(bytes, size, 0), *own);
+    return status;
+}
+
+static cuvet_status bind(cv_input *in, const void *bytes, const cuvet_source *src, size_t size, bool copy,
+                         cuvet_content_info *out)
 {
     cuvet_content_info content = { 0 };
-    const uint8_t *use = bytes;
     uint64_t said = in->diags.count;
+    const uint8_t *use = bytes;
     uint8_t *own = NULL;
-    cuvet_status status;
+    cuvet_status status = CUVET_OK;
 
-    if (in->state != CUVET_INPUT_CONFIGURED && in->state != CUVET_INPUT_BOUND)
+    if (in->state != CUVET_SELECT_NEW && in->state != CUVET_SELECT_BOUND)
         return CUVET_E_STATE;
     cv_ctx_unit(&in->ctx, size); /* first: what was said before counts for nothing here */
     in->lost = in->has_live = false;
-    if (copy && size != 0) { /* first: what is looked at is what is kept */
-        own = cv_mem_get_raw(&in->ctx.mem, size);
-        if (!own)
-            return settle_diags(in, said, cv_nomem(&in->ctx, 0));
-        cv_span_copy(cv_span_of(bytes, size, 0), own);
+    if (copy)
+        status = keep_bytes(in, bytes, src, size, &own);
+    if (own)
         use = own;
-    }
-    status = classify_and_list(in, use, size, &content);
+    if (status == CUVET_OK)
+        status = classify_and_list(in, use, size, &content);
     cv_islands_drop();
     if (status == CUVET_OK) {
         replace(in, skip(use, content.off), own, size, &content);
@@ -289,4 +308,14 @@ cuvet_status cv_input_bind(cv_input *in, const void *bytes, size_t size, bool co
     if (status == CUVET_OK && out)
         *out = content;
     return settle_diags(in, said, status);
+}
+
+cuvet_status cv_input_bind(cv_input *in, const void *bytes, size_t size, bool copy, cuvet_content_info *out)
+{
+    return bind(in, bytes, NULL, size, copy, out);
+}
+
+cuvet_status cv_input_bind_source(cv_input *in, const cuvet_source *src, cuvet_content_info *out)
+{
+    return bind(in, "", src, (size_t)cv_min(src->length, SIZE_MAX), true, out);
 }

@@ -203,7 +203,7 @@ static cv_wanted wanted(const cv_input *in, bool direct)
     return (cv_wanted){ .target = in->cfg.target,
                         .request = in->cfg.request,
                         .policy = in->cfg.policy,
-                        .address32 = (in->cfg.flags & CUVET_INPUT_ADDRESS32) != 0,
+                        .address32 = (in->cfg.flags & CUVET_SELECT_ADDRESS32) != 0,
                         .direct = direct };
 }
 
@@ -311,7 +311,7 @@ static void undo(cv_input *in, uint64_t n_candidates, uint64_t n_diags)
     in->diags.count = n_diags;
     in->lost = in->has_live = false;
     cv_u8s_clear(&in->log);
-    in->out = (cuvet_result){ 0 };
+    in->out = (cuvet_select_result){ 0 };
 }
 
 cuvet_status cv_input_select(cv_input *in)
@@ -319,9 +319,9 @@ cuvet_status cv_input_select(cv_input *in)
     uint64_t count = in->candidates.count, said = in->diags.count;
     cuvet_status status;
 
-    if (in->state != CUVET_INPUT_BOUND)
+    if (in->state != CUVET_SELECT_BOUND)
         return CUVET_E_STATE;
-    in->out = (cuvet_result){ 0 };
+    in->out = (cuvet_select_result){ 0 };
     in->lost = false; /* that was another call's: an option's, or that of a bind which failed */
     status = run(in);
     status = cv_input_settle(in, status);
@@ -336,10 +336,10 @@ cuvet_status cv_input_select(cv_input *in)
 
         in->out.bytes = in->image.mem ? in->image.mem : image.base;
         in->out.n = (size_t)image.len;
-        in->state = CUVET_INPUT_SELECTED;
+        in->state = CUVET_SELECT_SELECTED;
     } else {
-        in->out = (cuvet_result){ 0 };
-        in->state = CUVET_INPUT_FAILED;
+        in->out = (cuvet_select_result){ 0 };
+        in->state = CUVET_SELECT_FAILED;
     }
     return status;
 }

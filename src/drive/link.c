@@ -163,10 +163,10 @@ static void end_choice(cv_linker *linker, cv_input *choice)
 static cuvet_status choose(file_at_hand *file, cv_input *choice, cv_span container, bool keep)
 {
     cv_linker *linker = file->linker;
-    const cuvet_input_config config = { .size = sizeof(config),
-                                        .target = linker->opts.target,
-                                        .policy = linker->opts.policy,
-                                        .toolkit = linker->opts.toolkit };
+    const cuvet_select_options config = { .size = sizeof(config),
+                                          .target = linker->opts.target,
+                                          .policy = linker->opts.policy,
+                                          .toolkit = linker->opts.toolkit };
     cv_listing list;
     cuvet_status status;
 

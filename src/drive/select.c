@@ -79,16 +79,17 @@ bool cv_input_cancelled(const cv_input *in)
     return cv_cancelled(&in->ctx);
 }
 
-static bool config_in_range(const cuvet_input_config *config)
+static bool config_in_range(const cuvet_select_options *config)
 {
     return (unsigned)config->request <= CUVET_REQUEST_LTOIR && (unsigned)config->policy <= CUVET_ARCH_EXACT &&
            config->threads <= THREADS_MAX &&
-           !(config->flags & ~(CUVET_INPUT_ADDRESS32 | CUVET_INPUT_LENIENT)) && config->toolkit <= UINT16_MAX;
+           !(config->flags & ~(CUVET_SELECT_ADDRESS32 | CUVET_SELECT_LENIENT)) &&
+           config->toolkit <= UINT16_MAX;
 }
 
-cuvet_status cv_input_configure(cv_input *in, const cuvet_input_config *cfg)
+cuvet_status cv_input_configure(cv_input *in, const cuvet_select_options *cfg)
 {
-    if (in->state > CUVET_INPUT_CONFIGURED)
+    if (in->state > CUVET_SELECT_NEW)
         return CUVET_E_STATE;
     if (!config_in_range(cfg))
         return CUVET_E_USAGE;
@@ -99,7 +100,6 @@ cuvet_status cv_input_configure(cv_input *in, const cuvet_input_config *cfg)
         in->cfg.threads = 1;
     if (in->cfg.toolkit == 0)
         in->cfg.toolkit = CV_ADMIT_TOOLKIT;
-    in->state = CUVET_INPUT_CONFIGURED;
     return CUVET_OK;
 }
 
@@ -109,10 +109,10 @@ cuvet_status cv_input_option(cv_input *in, const char *text, size_t len)
     cv_mem *mem = &in->ctx.mem;
     uint64_t at = in->option_text.count, all = cv_sat_add(cv_sat_add(at, len), 1);
 
-    if (in->state > CUVET_INPUT_BOUND)
+    if (in->state > CUVET_SELECT_BOUND)
         return CUVET_E_STATE;
     if (len == 0)
-        return in->cfg.flags & CUVET_INPUT_LENIENT ? CUVET_OK : CUVET_E_USAGE;
+        return in->cfg.flags & CUVET_SELECT_LENIENT ? CUVET_OK : CUVET_E_USAGE;
     if (cv_span_find_byte(cv_span_of(text, len, 0), 0) != len)
         return CUVET_E_USAGE;
     if (in->option_at.count >= in->ctx.lim.options)
@@ -127,27 +127,5 @@ cuvet_status cv_input_option(cv_input *in, const char *text, size_t len)
     *cv_u8s_at(&in->option_text, all - 1) = 0;
     in->option_at.count++;
     *cv_u64s_at(&in->option_at, in->option_at.count - 1) = at;
-    return CUVET_OK;
-}
-
-/* The caller's memory, exactly as long as the result. */
-cuvet_status cv_input_take(cv_input *in, cuvet_image *out)
-{
-    void *block;
-
-    if (in->state != CUVET_INPUT_SELECTED || !in->out.bytes)
-        return CUVET_E_STATE;
-    block = in->alloc.alloc(in->alloc.user, in->out.n);
-    if (!block)
-        return CUVET_E_NOMEM;
-    cv_span_copy(cv_span_of(in->out.bytes, in->out.n, 0), block);
-    *out = (cuvet_image){ .size = sizeof(*out),
-                          .kind = in->out.kind,
-                          .bytes = block,
-                          .n = in->out.n,
-                          .sm = in->out.sm,
-                          .suffix = in->out.suffix,
-                          .alloc = in->alloc };
-    in->out.bytes = NULL;
     return CUVET_OK;
 }

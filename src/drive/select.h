@@ -13,8 +13,8 @@ typedef struct cv_input {
     cv_ctx ctx; /* of the walk and of the object's own memory */
     cv_emit_fn *emit;
     void *emit_user;
-    cuvet_input_state state;
-    cuvet_input_config cfg;
+    cuvet_select_state state;
+    cuvet_select_options cfg;
     cuvet_compiler compiler; /* compile NULL: none */
     cv_u8s option_text;      /* each with its NUL … */
     cv_u64s option_at;       /* … and where it begins */
@@ -40,10 +40,10 @@ typedef struct cv_input {
     cv_block nested;          /* content that a chosen member was unpacked to, when it holds containers */
     cv_block image;           /* the result */
     cv_u8s log;
-    cuvet_result out; /* bytes in 'image' */
-    bool keep;        /* a device ELF that is chosen stays with the worker: see cv_input_move_out() … */
-    bool moved;       /* … and its offsets begin at 0 although it is stored as it is */
-    bool cancel;      /* atomic */
+    cuvet_select_result out; /* bytes in 'image' */
+    bool keep;   /* a device ELF that is chosen stays with the worker: see cv_input_move_out() … */
+    bool moved;  /* … and its offsets begin at 0 although it is stored as it is */
+    bool cancel; /* atomic */
 } cv_input;
 
 void cv_input_init(cv_input *in, const cuvet_alloc *alloc, const cuvet_limits *lim, cv_emit_fn *emit,
@@ -51,17 +51,17 @@ void cv_input_init(cv_input *in, const cuvet_alloc *alloc, const cuvet_limits *l
 void cv_input_free(cv_input *in);
 
 /* @return OK · STATE · ARCH · USAGE */
-CV_MUST cuvet_status cv_input_configure(cv_input *in, const cuvet_input_config *cfg);
+CV_MUST cuvet_status cv_input_configure(cv_input *in, const cuvet_select_options *cfg);
 /* @return OK · STATE · USAGE · LIMIT · NOMEM */
 CV_MUST cuvet_status cv_input_option(cv_input *in, const char *text, size_t len);
 CV_MUST cuvet_status cv_input_bind(cv_input *in, const void *bytes, size_t size, bool copy,
                                    cuvet_content_info *out);
+/* The same with the bytes of a source, which are kept. @return as cv_input_bind · IO · LIMIT */
+CV_MUST cuvet_status cv_input_bind_source(cv_input *in, const cuvet_source *src, cuvet_content_info *out);
 /* The same for a container whose members somebody has listed in walking the file that it lies in, and nothing
  * was wrong with it. */
 CV_MUST cuvet_status cv_input_bind_listed(cv_input *in, cv_span container, const cv_listing *list);
 CV_MUST cuvet_status cv_input_select(cv_input *in);
-/* @return OK · STATE · NOMEM · LIMIT */
-CV_MUST cuvet_status cv_input_take(cv_input *in, cuvet_image *out);
 
 /* The device ELF that a selection with 'keep' has chosen: its bytes and what was parsed of them become those
  * of x. What is left can only be freed. @return OK · LIMIT (reported in x) */

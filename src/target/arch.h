@@ -3,7 +3,7 @@
 #ifndef CV_TARGET_ARCH_H
 #define CV_TARGET_ARCH_H
 
-#include <cuvet/input.h>
+#include <cuvet/select.h>
 #include <cuvet/target.h>
 
 #include "base/base.h"

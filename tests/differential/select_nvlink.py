@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The member that cuvet_input_select() chooses against the member that nvlink links.
+"""The member that cuvet_select_run() chooses against the member that nvlink links.
 
 Each member is compiled from a text of ours with a kernel whose name says which member it is (marker_ptx_90a): the kernel
 in nvlink's output names the member that nvlink took. On our side the library is asked through ctypes, with the layout
@@ -42,6 +42,7 @@ FORMS = {"fatbin": (), "object": (REL,), "rel, rel": (REL, REL), "rel, rel, tabl
 TWO_IN = ("fatbin", "fatbin", "object", "object", "rel, rel", "rel, rel, table turned", "rel, nv", "nv, rel")
 
 OK, END, NO_MATCH, COMPILER = 0, 1, 12, 17
+CHOSEN, FIRST_CONTAINER = 1, 2
 NOTHING = "nothing"
 # Why the two may differ. Each holds only where nvlink took what we say that it would take, and CV-INPUT-005 was said.
 CONTAINER = "nvlink reads the first container of a fatbin or section only"
@@ -59,11 +60,11 @@ class Target(C.Structure):
 
 class Config(C.Structure):
     _fields_ = [("size", C.c_size_t), ("target", Target), ("request", C.c_int), ("policy", C.c_int),
-                ("flags", C.c_uint), ("toolkit", C.c_uint32), ("threads", C.c_uint32)]
+                ("flags", C.c_uint), ("toolkit", C.c_uint32), ("threads", C.c_uint32), ("compiler", C.c_void_p)]
 
 
 class Step(C.Structure):
-    _fields_ = [("kind", C.c_uint8), ("has_index", C.c_bool), ("index", C.c_uint64)]
+    _fields_ = [("kind", C.c_uint8), ("flags", C.c_uint8), ("index", C.c_uint64)]
 
 
 class Path(C.Structure):
@@ -72,28 +73,28 @@ class Path(C.Structure):
 
 class Candidate(C.Structure):
     _fields_ = [("size", C.c_size_t), ("where", Path), ("kind", C.c_int), ("sm", C.c_uint32), ("suffix", C.c_char), ("reason", C.c_int),
-                ("rank", C.c_uint32), ("chosen", C.c_bool), ("first_container", C.c_bool), ("container_off", C.c_uint64),
+                ("rank", C.c_uint32), ("flags", C.c_uint32), ("container_off", C.c_uint64),
                 ("header_off", C.c_uint64), ("payload_off", C.c_uint64), ("stored_size", C.c_uint64),
-                ("flags", C.c_uint64), ("depth", C.c_uint32)]
+                ("member_flags", C.c_uint64), ("depth", C.c_uint32)]
 
 
 class Diag(C.Structure):
     _fields_ = [("size", C.c_size_t), ("rule", C.c_uint32), ("severity", C.c_int), ("file_off", C.c_uint64), ("length", C.c_uint64),
-                ("inner", C.c_bool), ("inner_off", C.c_uint64), ("got", C.c_uint64), ("want", C.c_uint64), ("where", Path)]
+                ("flags", C.c_uint32), ("inner_off", C.c_uint64), ("got", C.c_uint64), ("want", C.c_uint64), ("where", Path)]
 
 
 class Input(C.Structure):
     _fields_ = [("bits", C.c_uint64)]
 
 
-STRUCTS = [("cuvet_target", Target), ("cuvet_input_config", Config), ("cuvet_step", Step), ("cuvet_path", Path),
-           ("cuvet_candidate", Candidate), ("cuvet_diag", Diag), ("cuvet_input", Input)]
+STRUCTS = [("cuvet_target", Target), ("cuvet_select_options", Config), ("cuvet_step", Step), ("cuvet_path", Path),
+           ("cuvet_candidate", Candidate), ("cuvet_diag", Diag), ("cuvet_select", Input)]
 
 
 def check_layouts():
     """Sizes, offsets and numbers above are those of the headers; a line for each that is not."""
     want = {"CUVET_OK": OK, "CUVET_END": END, "CUVET_E_NO_MATCH": NO_MATCH, "CUVET_E_COMPILER": COMPILER,
-            "CUVET_REQUEST_LINK": 0, "CUVET_ARCH_REFERENCE": 0, "CUVET_BIND_BORROW": 0}
+            "CUVET_REQUEST_LINK": 0, "CUVET_ARCH_REFERENCE": 0, "CUVET_BIND_BORROW": 0, "CUVET_CANDIDATE_CHOSEN": CHOSEN, "CUVET_CANDIDATE_FIRST_CONTAINER": FIRST_CONTAINER}
     for name, s in STRUCTS:
         want["sizeof(%s)" % name] = C.sizeof(s)
         for field in s._fields_:
@@ -101,7 +102,7 @@ def check_layouts():
             want["sizeof(((%s *)0)->%s)" % (name, field[0])] = getattr(s, field[0]).size
     source, binary = os.path.join(TMP, "layout.c"), os.path.join(TMP, "layout")
     with open(source, "w", encoding="ascii") as f:
-        f.write("#include <cuvet/input.h>\n#include <stdio.h>\nint main(void)\n{\n")
+        f.write("#include <cuvet/select.h>\n#include <stdio.h>\nint main(void)\n{\n")
         f.writelines('    printf("%%lu\\n", (unsigned long)(%s));\n' % e for e in want)
         f.write("    return 0;\n}\n")
     subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-I", os.path.join(SRC, "include"), "-o", binary, source],
@@ -111,7 +112,7 @@ def check_layouts():
 
 
 class Cuvet:
-    """cuvet_input_select() for bytes and a target."""
+    """cuvet_select_run() for bytes and a target."""
 
     def __init__(self):
         self.lib = C.CDLL(LIBRARY)
@@ -120,10 +121,10 @@ class Cuvet:
         pointer = C.c_void_p
         for name, args in (("create", (pointer, pointer, pointer)),
                            ("bind", (pointer, Input, C.c_char_p, C.c_size_t, C.c_uint, pointer)),
-                           ("select", (pointer, Input)), ("destroy", (pointer, pointer)),
+                           ("run", (pointer, Input)), ("destroy", (pointer, pointer)),
                            ("get_candidate", (pointer, Input, C.c_uint64, pointer)),
                            ("get_diag", (pointer, Input, C.c_uint64, pointer))):
-            f = getattr(self.lib, "cuvet_input_" + name)
+            f = getattr(self.lib, "cuvet_select_" + name)
             f.argtypes, f.restype = args, C.c_int
         self.lib.cuvet_ctx_create.argtypes = [pointer, pointer]
         self.lib.cuvet_ctx_destroy.argtypes = [pointer]
@@ -154,14 +155,14 @@ class Cuvet:
     def select(self, data, arch):
         """status, candidates, {rule id: diagnostic}"""
         config, handle = Config(size=C.sizeof(Config), target=target_of(arch)), Input()
-        self.must(self.lib.cuvet_input_create(self.ctx, C.byref(config), C.byref(handle)), "create")
+        self.must(self.lib.cuvet_select_create(self.ctx, C.byref(config), C.byref(handle)), "create")
         try:
-            self.must(self.lib.cuvet_input_bind(self.ctx, handle, data, len(data), 0, None), "bind")
-            status = self.lib.cuvet_input_select(self.ctx, handle)
-            found = self.rows(self.lib.cuvet_input_get_candidate, handle, Candidate)
-            said = self.rows(self.lib.cuvet_input_get_diag, handle, Diag)
+            self.must(self.lib.cuvet_select_bind(self.ctx, handle, data, len(data), 0, None), "bind")
+            status = self.lib.cuvet_select_run(self.ctx, handle)
+            found = self.rows(self.lib.cuvet_select_get_candidate, handle, Candidate)
+            said = self.rows(self.lib.cuvet_select_get_diag, handle, Diag)
         finally:
-            self.must(self.lib.cuvet_input_destroy(self.ctx, C.byref(handle)), "destroy")
+            self.must(self.lib.cuvet_select_destroy(self.ctx, C.byref(handle)), "destroy")
         return status, found, {self.lib.cuvet_rule_get(d.rule)[1].decode(): d for d in said}
 
 
@@ -350,9 +351,9 @@ def from_cuvet(lib, data, arch, where):
     wrong = []
     if [c.header_off for c in found] != list(where):
         return NOTHING, NOTHING, ["candidates at %r, members at %r" % ([c.header_off for c in found], list(where))]
-    chosen = [c for c in found if c.chosen]
+    chosen = [c for c in found if c.flags & CHOSEN]
     fit = sorted((c for c in found if c.rank), key=lambda c: c.rank)
-    first = [c for c in fit if c.first_container]
+    first = [c for c in fit if c.flags & FIRST_CONTAINER]
     name = [marker(where[c.header_off]) for c in chosen]
     expected = NO_MATCH if not chosen else OK if name[0].startswith("marker_sass") else COMPILER
     if len(chosen) > 1 or chosen != fit[:1]:

@@ -73,7 +73,7 @@ static cuvet_status link_all(cuvet_ctx *ctx, const link_server_job *job, link_se
         status = cuvet_linker_complete(ctx, linker);
     }
     if (status == CUVET_OK)
-        status = cuvet_linker_result(ctx, linker, &result);
+        status = cuvet_linker_get_result(ctx, linker, &result);
     if (status == CUVET_OK && result.n > OUT_BYTES)
         abort();
     if (status == CUVET_OK) {

@@ -17,7 +17,7 @@
 
 /* Everything that can be seen of an input from outside, as numbers. */
 typedef struct fault_input_picture {
-    uint64_t state, config, options, candidates, result, log, diags, n_diags;
+    uint64_t state, options, candidates, result, log, diags, n_diags;
 } fault_input_picture;
 
 enum step { CREATE, OPTION, FIRST_BIND, BIND, MORE_OPTION, SELECT, TAKE, STEPS };
@@ -62,7 +62,7 @@ typedef struct fault_input_world {
     const uint8_t *bytes;
     size_t size;
     cuvet_ctx *ctx;
-    cuvet_input in;
+    cuvet_select in;
     cuvet_image image;
     unsigned long calls, releases; /* of the compiler */
     bool said_live;                /* a diagnostic named the memory limit since the last step */
@@ -104,13 +104,13 @@ static void look_at_lists(const fault_input_world *world, fault_input_picture *p
     cuvet_diag diag = { .size = sizeof(diag) };
     size_t count;
 
-    for (uint64_t i = 0; cuvet_input_get_candidate(world->ctx, world->in, i, &candidate) == CUVET_OK; i++)
+    for (uint64_t i = 0; cuvet_select_get_candidate(world->ctx, world->in, i, &candidate) == CUVET_OK; i++)
         picture->candidates = mix_candidate(picture->candidates, &candidate);
-    for (size_t i = 0; cuvet_input_get_option(world->ctx, world->in, i, &text, &count) == CUVET_OK; i++) {
+    for (size_t i = 0; cuvet_select_get_option(world->ctx, world->in, i, &text, &count) == CUVET_OK; i++) {
         ck_assert_uint_eq(strlen(text), count);
         picture->options = mix_bytes(picture->options, text, count);
     }
-    while (cuvet_input_get_diag(world->ctx, world->in, picture->n_diags, &diag) == CUVET_OK) {
+    while (cuvet_select_get_diag(world->ctx, world->in, picture->n_diags, &diag) == CUVET_OK) {
         picture->diags = mix(mix(mix(picture->diags, diag.rule), diag.file_off), diag.inner_off);
         picture->diags = mix_path(mix(mix(picture->diags, diag.got), diag.want), &diag.where);
         picture->n_diags++;
@@ -120,22 +120,17 @@ static void look_at_lists(const fault_input_world *world, fault_input_picture *p
 /* Needs no memory, so it may be done at any time. */
 static fault_input_picture look(const fault_input_world *world)
 {
-    cuvet_input_config config = { .size = sizeof(config) };
-    cuvet_input_state st;
+    cuvet_select_state st;
     fault_input_picture picture = { 0 };
-    cuvet_result result = { .size = sizeof(result) };
+    cuvet_select_result result = { .size = sizeof(result) };
     const char *text;
     size_t count;
 
-    ck_assert_int_eq(cuvet_input_get_state(world->ctx, world->in, &st), CUVET_OK);
+    ck_assert_int_eq(cuvet_select_get_state(world->ctx, world->in, &st), CUVET_OK);
     picture.state = (uint64_t)st;
-    ck_assert_int_eq(cuvet_input_get_config(world->ctx, world->in, &config), CUVET_OK);
-    picture.config =
-        mix(mix(mix(0, config.target.sm), (uint8_t)config.target.suffix), (uint64_t)config.request);
-    picture.config = mix(mix(mix(picture.config, (uint64_t)config.policy), config.toolkit), config.threads);
-    ck_assert_int_eq(cuvet_input_get_log(world->ctx, world->in, &text, &count), CUVET_OK);
+    ck_assert_int_eq(cuvet_select_get_log(world->ctx, world->in, &text, &count), CUVET_OK);
     picture.log = mix_bytes(0, text, count);
-    if (cuvet_input_get_result(world->ctx, world->in, &result) == CUVET_OK)
+    if (cuvet_select_get_result(world->ctx, world->in, &result) == CUVET_OK)
         picture.result = mix(mix_bytes(mix(result.sm, (uint64_t)result.kind), result.bytes, result.n),
                              result.candidate << 1 | (result.flags & CUVET_IMAGE_COMPILED));
     look_at_lists(world, &picture);
@@ -148,7 +143,6 @@ static void ck_same(const fault_input_picture *left, const fault_input_picture *
     const char *name = STEP_NAME[other_step];
 
     ck_assert_msg(left->state == right->state, "%s, allocation %lu: state", name, at);
-    ck_assert_msg(left->config == right->config, "%s, allocation %lu: config", name, at);
     ck_assert_msg(left->options == right->options, "%s, allocation %lu: options", name, at);
     ck_assert_msg(left->candidates == right->candidates, "%s, allocation %lu: candidates", name, at);
     ck_assert_msg(left->result == right->result, "%s, allocation %lu: result", name, at);
@@ -234,23 +228,23 @@ static const uint8_t *payload(const char *name, size_t *len)
 
 static cuvet_status create(fault_input_world *world)
 {
-    const cuvet_input_config config = {
-        .size = sizeof(config), .target = world->sc->target, .request = world->sc->request, .threads = 3
-    };
     const cuvet_compiler cc = { sizeof(cc), compile, world };
-    cuvet_status status = cuvet_input_create(world->ctx, &config, &world->in);
+    const cuvet_select_options config = { .size = sizeof(config),
+                                          .target = world->sc->target,
+                                          .request = world->sc->request,
+                                          .threads = 3,
+                                          .compiler = world->sc->compiler ? &cc : NULL };
+    cuvet_status status = cuvet_select_create(world->ctx, &config, &world->in);
 
     ck_assert((status == CUVET_OK) == (world->in.bits != 0));
-    if (status == CUVET_OK && world->sc->compiler)
-        ck_assert_int_eq(cuvet_input_set_compiler(world->ctx, world->in, &cc), CUVET_OK);
     return status;
 }
 
 static cuvet_status take(fault_input_world *world)
 {
-    cuvet_status status = cuvet_input_take_result(world->ctx, world->in, &world->image);
+    cuvet_status status = cuvet_select_take_image(world->ctx, world->in, &world->image);
 
-    ck_assert((status == CUVET_OK) == (world->image.bytes != NULL));
+    ck_assert((status == CUVET_OK) == (world->image.bits != 0));
     return status;
 }
 
@@ -263,17 +257,17 @@ static cuvet_status do_step(fault_input_world *world, enum step other_step)
     world->said_live = false;
     switch (other_step) {
     case CREATE: return create(world);
-    case OPTION: return cuvet_input_option(world->ctx, world->in, "-v", 2);
+    case OPTION: return cuvet_select_add_option(world->ctx, world->in, "-v", 2);
     case FIRST_BIND:
         first = sample("nocode.sm_75.rdc.cubin", &count, 1);
-        return cuvet_input_bind(world->ctx, world->in, first, count, world->sc->flags, NULL);
+        return cuvet_select_bind(world->ctx, world->in, first, count, world->sc->flags, NULL);
     case BIND:
-        return cuvet_input_bind(world->ctx, world->in, world->bytes, world->size, world->sc->flags, NULL);
+        return cuvet_select_bind(world->ctx, world->in, world->bytes, world->size, world->sc->flags, NULL);
     case MORE_OPTION: /* long enough for the room to grow again */
         memset(text, 'x', sizeof(text));
         memcpy(text, "-O", 2);
-        return cuvet_input_option(world->ctx, world->in, text, sizeof(text));
-    case SELECT: return cuvet_input_select(world->ctx, world->in);
+        return cuvet_select_add_option(world->ctx, world->in, text, sizeof(text));
+    case SELECT: return cuvet_select_run(world->ctx, world->in);
     case TAKE: return take(world);
     case STEPS: break;
     }
@@ -293,21 +287,18 @@ static cuvet_status begin(fault_input_world *world, const scenario *sc, const cu
     cuvet_ctx_options opt = { sizeof(opt), &alloc, lim, said, world };
 
     world->sc = sc;
-    world->image.size = sizeof(world->image);
     world->bytes = payload(sc->payload, &world->size);
     return cuvet_ctx_create(&opt, &world->ctx);
 }
 
-/* In the order that 'how' says: the image before or after the rest, the input by itself or with its context.
- */
+/* In the order that 'how' says: the image by itself or with its context, and the selection. */
 static void finish(fault_input_world *world, unsigned how)
 {
-    if (how & 1)
-        cuvet_image_destroy(&world->image);
+    if (world->image.bits && how & 1)
+        ck_assert_int_eq(cuvet_image_destroy(world->ctx, &world->image), CUVET_OK);
     if (world->in.bits && how & 2)
-        ck_assert_int_eq(cuvet_input_destroy(world->ctx, &world->in), CUVET_OK);
+        ck_assert_int_eq(cuvet_select_destroy(world->ctx, &world->in), CUVET_OK);
     cuvet_ctx_destroy(world->ctx);
-    cuvet_image_destroy(&world->image);
     ck_assert_int_eq(world->heap.live, 0);
     ck_assert_uint_eq(world->calls, world->releases);
 }
@@ -324,8 +315,8 @@ static void reference(const scenario *sc, fault_input_picture pic[STEPS])
         ck_assert_msg(st == wanted(&world, step), "%s: %s", STEP_NAME[step], cuvet_status_name(st));
         pic[step] = look(&world);
     }
-    ck_assert_int_eq(pic[BIND].state, CUVET_INPUT_BOUND);
-    ck_assert_int_eq(pic[SELECT].state, sc->select == CUVET_OK ? CUVET_INPUT_SELECTED : CUVET_INPUT_FAILED);
+    ck_assert_int_eq(pic[BIND].state, CUVET_SELECT_BOUND);
+    ck_assert_int_eq(pic[SELECT].state, sc->select == CUVET_OK ? CUVET_SELECT_SELECTED : CUVET_SELECT_FAILED);
     finish(&world, 3);
 }
 
@@ -448,7 +439,7 @@ static bool squeezed(const scenario *sc, const fault_input_picture pic[STEPS], u
         fault_input_picture now = look(&world);
 
         if (step == SELECT)
-            ck_assert_int_eq(now.state, CUVET_INPUT_FAILED);
+            ck_assert_int_eq(now.state, CUVET_SELECT_FAILED);
         else
             ck_assert(now.state == pic[step - 1].state && now.options == pic[step - 1].options &&
                       now.candidates == pic[step - 1].candidates);

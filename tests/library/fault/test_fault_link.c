@@ -62,7 +62,7 @@ static fault_link_outcome once(cuvet_ctx *ctx, const lc_case *lcase, const char 
     if (out.status == CUVET_OK)
         out.status = cuvet_linker_complete(ctx, linker);
     if (out.status == CUVET_OK)
-        ck_assert_int_eq(cuvet_linker_result(ctx, linker, &made), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_get_result(ctx, linker, &made), CUVET_OK);
     if (made.bytes)
         out.hash = hash_of(made.bytes, made.n);
     ck_assert_int_eq(cuvet_linker_destroy(ctx, &linker), CUVET_OK);

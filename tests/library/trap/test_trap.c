@@ -121,7 +121,7 @@ static cuvet_status link(cuvet_ctx *ctx, uint64_t bits)
 static cuvet_status link_result(cuvet_ctx *ctx, uint64_t bits, const void **bytes)
 {
     cuvet_link_result result = { .size = sizeof(result) };
-    cuvet_status status = cuvet_linker_result(ctx, (cuvet_linker){ bits }, &result);
+    cuvet_status status = cuvet_linker_get_result(ctx, (cuvet_linker){ bits }, &result);
 
     *bytes = result.bytes;
     return status;
@@ -209,11 +209,11 @@ static cuvet_status destroy_scan(cuvet_ctx *ctx, uint64_t *bits)
 
 static cuvet_status create_input(cuvet_ctx *ctx, uint64_t *bits)
 {
-    cuvet_input in = { 0 };
-    const cuvet_input_config config = { .size = sizeof(config), .target = { 75, 0 } };
+    cuvet_select in = { 0 };
+    const cuvet_select_options config = { .size = sizeof(config), .target = { 75, 0 } };
     cuvet_status status;
 
-    status = cuvet_input_create(ctx, &config, &in);
+    status = cuvet_select_create(ctx, &config, &in);
     *bits = in.bits;
     return status;
 }
@@ -223,15 +223,16 @@ static cuvet_status choose(cuvet_ctx *ctx, uint64_t bits)
     cuvet_content_info info = { .size = sizeof(info) };
     size_t count;
     const uint8_t *bytes = sample("host-two_a.o", &count, 0);
-    cuvet_status status = cuvet_input_bind(ctx, (cuvet_input){ bits }, bytes, count, CUVET_BIND_COPY, &info);
+    cuvet_status status =
+        cuvet_select_bind(ctx, (cuvet_select){ bits }, bytes, count, CUVET_BIND_COPY, &info);
 
-    return status == CUVET_OK ? cuvet_input_select(ctx, (cuvet_input){ bits }) : status;
+    return status == CUVET_OK ? cuvet_select_run(ctx, (cuvet_select){ bits }) : status;
 }
 
 static cuvet_status input_result(cuvet_ctx *ctx, uint64_t bits, const void **bytes)
 {
-    cuvet_result result = { .size = sizeof(result) };
-    cuvet_status status = cuvet_input_get_result(ctx, (cuvet_input){ bits }, &result);
+    cuvet_select_result result = { .size = sizeof(result) };
+    cuvet_status status = cuvet_select_get_result(ctx, (cuvet_select){ bits }, &result);
 
     *bytes = result.bytes;
     return status;
@@ -239,7 +240,7 @@ static cuvet_status input_result(cuvet_ctx *ctx, uint64_t bits, const void **byt
 
 static cuvet_status destroy_input(cuvet_ctx *ctx, uint64_t *bits)
 {
-    return cuvet_input_destroy(ctx, &(cuvet_input){ *bits });
+    return cuvet_select_destroy(ctx, &(cuvet_select){ *bits });
 }
 
 static const trap_subject SUBJECTS[] = {

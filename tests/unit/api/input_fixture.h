@@ -57,59 +57,59 @@ static inline void teardown(void)
     cuvet_ctx_destroy(ctx);
 }
 
-static inline cuvet_input_config config(const char *target)
+static inline cuvet_select_options config(const char *target)
 {
-    cuvet_input_config config = { .size = sizeof(config) };
+    cuvet_select_options config = { .size = sizeof(config) };
 
     ck_assert_int_eq(cuvet_target_parse(target, &config.target), CUVET_OK);
     return config;
 }
 
-static inline cuvet_input make(const cuvet_input_config *config)
+static inline cuvet_select make(const cuvet_select_options *config)
 {
-    cuvet_input in;
+    cuvet_select in;
 
-    ck_assert_int_eq(cuvet_input_create(ctx, config, &in), CUVET_OK);
+    ck_assert_int_eq(cuvet_select_create(ctx, config, &in), CUVET_OK);
     ck_assert_uint_ne(in.bits, 0);
     return in;
 }
 
-static inline cuvet_input make_for(const char *target)
+static inline cuvet_select make_for(const char *target)
 {
-    cuvet_input_config settings = config(target);
+    cuvet_select_options settings = config(target);
 
     return make(&settings);
 }
 
-static inline cuvet_input_state state(cuvet_input in)
+static inline cuvet_select_state state(cuvet_select in)
 {
-    cuvet_input_state state = 99;
+    cuvet_select_state state = 99;
 
-    ck_assert_int_eq(cuvet_input_get_state(ctx, in, &state), CUVET_OK);
+    ck_assert_int_eq(cuvet_select_get_state(ctx, in, &state), CUVET_OK);
     return state;
 }
 
-static inline uint64_t candidates(cuvet_input in)
+static inline uint64_t candidates(cuvet_select in)
 {
     cuvet_candidate candidate = { .size = sizeof(candidate) };
     uint64_t count = 0;
 
-    while (cuvet_input_get_candidate(ctx, in, count, &candidate) == CUVET_OK)
+    while (cuvet_select_get_candidate(ctx, in, count, &candidate) == CUVET_OK)
         count++;
     return count;
 }
 
-static inline void end(cuvet_input in)
+static inline void end(cuvet_select in)
 {
-    ck_assert_int_eq(cuvet_input_destroy(ctx, &in), CUVET_OK);
+    ck_assert_int_eq(cuvet_select_destroy(ctx, &in), CUVET_OK);
     ck_assert_uint_eq(in.bits, 0);
 }
 
 static fb_state bin;
 
-static inline cuvet_status bind_bin(cuvet_input in)
+static inline cuvet_status bind_bin(cuvet_select in)
 {
-    return cuvet_input_bind(ctx, in, bin.bytes, bin.size, CUVET_BIND_BORROW, NULL);
+    return cuvet_select_bind(ctx, in, bin.bytes, bin.size, CUVET_BIND_BORROW, NULL);
 }
 
 #endif

@@ -91,6 +91,8 @@ START_TEST(every_generation)
 }
 END_TEST
 
+static const cuvet_select_options FOR_90 = { .size = sizeof(FOR_90), .target = { 90, 0 } };
+
 /* The same through the public face. Whole with CV_FULL in the environment, but not under ASan and TSan;
  * otherwise from near the end on. */
 START_TEST(every_generation_of_an_input)
@@ -99,40 +101,38 @@ START_TEST(every_generation_of_an_input)
     bool whole = full && *full && !SLOW_BUILD;
     static old_handles old;
     cuvet_ctx *ctx = new_ctx();
-    cuvet_input_state st;
-    cuvet_input first, in;
+    cuvet_select_state st;
+    cuvet_select first, in;
 
-    ck_assert_int_eq(cuvet_input_create(ctx, NULL, &first), CUVET_OK);
+    ck_assert_int_eq(cuvet_select_create(ctx, &FOR_90, &first), CUVET_OK);
     in = first;
-    ck_assert_int_eq(cuvet_input_destroy(ctx, &in), CUVET_OK);
+    ck_assert_int_eq(cuvet_select_destroy(ctx, &in), CUVET_OK);
     if (!whole)
         ctx->handles.chunk[0][0].generation = CV_HANDLE_LAST_GENERATION - 70000;
     for (uint32_t i = ctx->handles.chunk[0][0].generation; i <= CV_HANDLE_LAST_GENERATION + 2; i++) {
         uint64_t bits;
 
-        if (cuvet_input_create(ctx, NULL, &in) != CUVET_OK)
+        if (cuvet_select_create(ctx, &FOR_90, &in) != CUVET_OK)
             ck_abort_msg("input %u", (unsigned)i);
         bits = in.bits;
         ck_assert((bits & 0xFFFF) == (i > CV_HANDLE_LAST_GENERATION));
-        if (cuvet_input_destroy(ctx, &in) != CUVET_OK || in.bits != 0)
+        if (cuvet_select_destroy(ctx, &in) != CUVET_OK || in.bits != 0)
             ck_abort_msg("input %u", (unsigned)i);
-        remember(ctx, CV_H_INPUT, &old, bits, i);
+        remember(ctx, CV_H_SELECT, &old, bits, i);
         if ((i & 0xFFF) == 0)
-            ck_assert_int_eq(cuvet_input_get_state(ctx, first, &st), CUVET_E_STALE_HANDLE);
+            ck_assert_int_eq(cuvet_select_get_state(ctx, first, &st), CUVET_E_STALE_HANDLE);
     }
-    ck_assert_int_eq(cuvet_input_destroy(ctx, &first), CUVET_E_STALE_HANDLE);
+    ck_assert_int_eq(cuvet_select_destroy(ctx, &first), CUVET_E_STALE_HANDLE);
     ck_assert_uint_gt(old.count, 10);
     cuvet_ctx_destroy(ctx);
 }
 END_TEST
 
-static const cuvet_input_config FOR_90 = { .size = sizeof(FOR_90), .target = { 90, 0 } };
-
-static cuvet_input new_input(cuvet_ctx *ctx)
+static cuvet_select new_input(cuvet_ctx *ctx)
 {
-    cuvet_input in = { 0 };
+    cuvet_select in = { 0 };
 
-    if (cuvet_input_create(ctx, &FOR_90, &in) != CUVET_OK || in.bits == 0)
+    if (cuvet_select_create(ctx, &FOR_90, &in) != CUVET_OK || in.bits == 0)
         abort();
     return in;
 }
@@ -143,15 +143,17 @@ typedef struct handle_input_burials {
     unsigned count;
     long live;
     cuvet_ctx *ctx;
-    cuvet_input victim; /* destroyed in the middle of the next allocation, as another thread would */
+    /* Destroyed in the middle of an allocation of so many bytes, as another thread would. */
+    size_t trigger;
+    cuvet_select victim;
 } handle_input_burials;
 
 static void *keep_alloc(void *user, size_t size)
 {
     handle_input_burials *burials = user;
 
-    if (burials->victim.bits)
-        ck_assert_int_eq(cuvet_input_destroy(burials->ctx, &burials->victim), CUVET_OK);
+    if (burials->victim.bits && size == burials->trigger)
+        ck_assert_int_eq(cuvet_select_destroy(burials->ctx, &burials->victim), CUVET_OK);
     burials->live++;
     return malloc(size);
 }
@@ -179,11 +181,11 @@ static void look_at_body(void *user, void *block, size_t size)
 static void destroy_it(void *user, const cuvet_diag *diag)
 {
     void **width = user;
-    cuvet_input *in = width[1];
+    cuvet_select *in = width[1];
 
     (void)diag;
     if (in->bits)
-        ck_assert_int_eq(cuvet_input_destroy(width[0], in), CUVET_OK);
+        ck_assert_int_eq(cuvet_select_destroy(width[0], in), CUVET_OK);
 }
 
 /* Destroyed, destroyed by a callback in the middle of select, left to its context: nothing stays readable. */
@@ -193,7 +195,7 @@ START_TEST(bodies_are_poisoned)
     cuvet_alloc alloc = { sizeof(alloc), keep_alloc, keep_resize, look_at_body, &burials };
     void *width[2];
     cuvet_ctx_options options = { sizeof(options), &alloc, NULL, destroy_it, width };
-    cuvet_input in, again;
+    cuvet_select in, again;
     cuvet_ctx *ctx;
     size_t count;
     const uint8_t *bytes = sample("plain.sm_90.cubin", &count, 0); /* an executable: refused, and said */
@@ -202,18 +204,18 @@ START_TEST(bodies_are_poisoned)
     width[0] = ctx;
     width[1] = &in;
     for (unsigned i = 0; i < 3; i++) {
-        ck_assert_int_eq(cuvet_input_create(ctx, &FOR_90, &in), CUVET_OK);
-        ck_assert_int_eq(cuvet_input_option(ctx, in, "-v", 2), CUVET_OK);
-        ck_assert_int_eq(cuvet_input_bind(ctx, in, bytes, count, CUVET_BIND_COPY, NULL), CUVET_OK);
+        ck_assert_int_eq(cuvet_select_create(ctx, &FOR_90, &in), CUVET_OK);
+        ck_assert_int_eq(cuvet_select_add_option(ctx, in, "-v", 2), CUVET_OK);
+        ck_assert_int_eq(cuvet_select_bind(ctx, in, bytes, count, CUVET_BIND_COPY, NULL), CUVET_OK);
         again = in;
         if (i == 0)
-            ck_assert_int_eq(cuvet_input_destroy(ctx, &in), CUVET_OK);
+            ck_assert_int_eq(cuvet_select_destroy(ctx, &in), CUVET_OK);
         else if (i == 1)
-            ck_assert_int_eq(cuvet_input_select(ctx, in), CUVET_E_STALE_HANDLE);
+            ck_assert_int_eq(cuvet_select_run(ctx, in), CUVET_E_STALE_HANDLE);
         ck_assert_uint_eq(burials.count, i < 2 ? i + 1 : 2);
         if (i < 2) {
             ck_assert_uint_eq(in.bits, 0);
-            ck_assert_int_eq(cuvet_input_destroy(ctx, &again), CUVET_E_STALE_HANDLE);
+            ck_assert_int_eq(cuvet_select_destroy(ctx, &again), CUVET_E_STALE_HANDLE);
         }
     }
     cuvet_ctx_destroy(ctx);
@@ -229,65 +231,70 @@ START_TEST(destroyed_while_taken)
     handle_input_burials burials = { .size = sizeof(cv_input) };
     cuvet_alloc alloc = { sizeof(alloc), keep_alloc, keep_resize, look_at_body, &burials };
     cuvet_ctx_options options = { sizeof(options), &alloc, NULL, NULL, NULL };
-    cuvet_image img = { .size = sizeof(img) };
-    cuvet_input in;
+    cuvet_select_result result = { .size = sizeof(result) };
+    cuvet_image img = { 1 };
+    cuvet_select in;
     size_t count;
     const uint8_t *bytes = sample("plain.sm_90.rdc.cubin", &count, 0);
 
     ck_assert_int_eq(cuvet_ctx_create(&options, &burials.ctx), CUVET_OK);
     in = new_input(burials.ctx);
-    ck_assert_int_eq(cuvet_input_bind(burials.ctx, in, bytes, count, CUVET_BIND_BORROW, NULL), CUVET_OK);
-    ck_assert_int_eq(cuvet_input_select(burials.ctx, in), CUVET_OK);
+    ck_assert_int_eq(cuvet_select_bind(burials.ctx, in, bytes, count, CUVET_BIND_BORROW, NULL), CUVET_OK);
+    ck_assert_int_eq(cuvet_select_run(burials.ctx, in), CUVET_OK);
+    ck_assert_int_eq(cuvet_select_get_result(burials.ctx, in, &result), CUVET_OK);
+    burials.trigger = result.n;
     burials.victim = in;
-    ck_assert_int_eq(cuvet_input_take_result(burials.ctx, in, &img), CUVET_E_STALE_HANDLE);
+    ck_assert_int_eq(cuvet_select_take_image(burials.ctx, in, &img), CUVET_E_STALE_HANDLE);
     ck_assert_uint_eq(burials.victim.bits, 0);
-    ck_assert(img.bytes == NULL && img.n == 0);
+    ck_assert_uint_eq(img.bits, 0);
     ck_assert_uint_eq(burials.count, 1);
     cuvet_ctx_destroy(burials.ctx);
     ck_assert_int_eq(burials.live, 0);
 }
 END_TEST
 
-enum { N_CALLS = 19, CANCEL_CALL = 17, DESTROY_CALL = 18 };
+enum { N_CALLS = 14, BIND_CALL = 2, CANCEL_CALL = 12, DESTROY_CALL = 13 };
 
-/* Every call that takes the handle of an input, with arguments that are in order. */
-static cuvet_status call_number(unsigned index, cuvet_ctx *ctx, cuvet_input in)
+static cuvet_status take_and_end(cuvet_ctx *ctx, cuvet_select in)
+{
+    cuvet_image image = { 0 };
+    cuvet_status status = cuvet_select_take_image(ctx, in, &image);
+
+    if (status == CUVET_OK)
+        status = cuvet_image_destroy(ctx, &image);
+    return status;
+}
+
+/* Every call that takes the handle of a selection, with arguments that are in order. */
+static cuvet_status call_number(unsigned index, cuvet_ctx *ctx, cuvet_select in)
 {
     static const uint8_t BYTES[64] = ".version 8.0\n.target sm_90\n.address_size 64\n";
-    cuvet_input_config cfg = FOR_90;
-    cuvet_input_state st;
+    cuvet_select_state st;
     cuvet_candidate candidate = { .size = sizeof(candidate) };
-    cuvet_result result = { .size = sizeof(result) };
-    cuvet_image img = { .size = sizeof(img) };
+    cuvet_select_result result = { .size = sizeof(result) };
+    cuvet_source src = { .size = sizeof(src) };
     const char *at;
     cuvet_diag diag = { .size = sizeof(diag) };
     size_t count;
 
     switch (index) {
-    case 0: return cuvet_input_configure(ctx, in, &cfg);
-    case 1: return cuvet_input_get_config(ctx, in, &cfg);
-    case 2: return cuvet_input_set_target(ctx, in, cfg.target);
-    case 3: return cuvet_input_set_request(ctx, in, CUVET_REQUEST_LINK);
-    case 4: return cuvet_input_set_flags(ctx, in, 0);
-    case 5: return cuvet_input_option(ctx, in, "-v", 2);
-    case 6: return cuvet_input_get_option(ctx, in, 0, &at, &count);
-    case 7: return cuvet_input_set_compiler(ctx, in, NULL);
-    case 8: return cuvet_input_bind(ctx, in, BYTES, sizeof(BYTES), CUVET_BIND_COPY, NULL);
-    case 9: return cuvet_input_select(ctx, in);
-    case 10: return cuvet_input_get_candidate(ctx, in, 0, &candidate);
-    case 11: return cuvet_input_get_result(ctx, in, &result);
-    case 12: return cuvet_input_get_diag(ctx, in, 0, &diag);
-    case 13: return cuvet_input_get_log(ctx, in, &at, &count);
-    case 14: return cuvet_input_get_state(ctx, in, &st);
-    case 15: return cuvet_input_set_target(ctx, in, (cuvet_target){ 75, 0 });
-    case 16: {
-        cuvet_status status = cuvet_input_take_result(ctx, in, &img);
-
-        cuvet_image_destroy(&img);
-        return status;
-    }
-    case CANCEL_CALL: return cuvet_input_cancel(ctx, in);
-    default: return cuvet_input_destroy(ctx, &in);
+    case 0: return cuvet_select_add_option(ctx, in, "-v", 2);
+    case 1: return cuvet_select_get_option(ctx, in, 0, &at, &count);
+    case BIND_CALL: return cuvet_select_bind(ctx, in, BYTES, sizeof(BYTES), CUVET_BIND_COPY, NULL);
+    case 3:
+        if (cuvet_source_memory(BYTES, sizeof(BYTES), &src) != CUVET_OK)
+            abort();
+        return cuvet_select_bind_source(ctx, in, &src, NULL);
+    case 4: return cuvet_select_run(ctx, in);
+    case 5: return cuvet_select_get_candidate(ctx, in, 0, &candidate);
+    case 6: return cuvet_select_get_result(ctx, in, &result);
+    case 7: return cuvet_select_get_diag(ctx, in, 0, &diag);
+    case 8: return cuvet_select_get_log(ctx, in, &at, &count);
+    case 9: return cuvet_select_get_state(ctx, in, &st);
+    case 10: return take_and_end(ctx, in);
+    case 11: return cuvet_select_add_option(ctx, in, "-O1", 3);
+    case CANCEL_CALL: return cuvet_select_cancel(ctx, in);
+    default: return cuvet_select_destroy(ctx, &in);
     }
 }
 
@@ -295,9 +302,9 @@ static cuvet_status call_number(unsigned index, cuvet_ctx *ctx, cuvet_input in)
 START_TEST(misuse_of_inputs)
 {
     cuvet_ctx *ctx = new_ctx(), *owner = new_ctx();
-    cuvet_input good = new_input(ctx), stale, other;
+    cuvet_select good = new_input(ctx), stale, other;
     uint64_t scan = new_object(ctx, CV_H_SCAN), elf = new_object(ctx, CV_H_ELF);
-    const cuvet_input made_up[] = {
+    const cuvet_select made_up[] = {
         { 0 },                              /* zero */
         { good.bits + 60000 },              /* no such slot */
         { good.bits + (UINT64_C(1) << 32) } /* a generation that is not there yet */
@@ -313,8 +320,8 @@ START_TEST(misuse_of_inputs)
         ck_assert_int_eq(call_number(i, ctx, other), CUVET_E_HANDLE);
         ck_assert_int_eq(call_number(i, owner, good), CUVET_E_HANDLE);
         ck_assert_int_eq(call_number(i, ctx, stale), CUVET_E_STALE_HANDLE);
-        ck_assert_int_eq(call_number(i, ctx, (cuvet_input){ scan }), CUVET_E_HANDLE_KIND);
-        ck_assert_int_eq(call_number(i, ctx, (cuvet_input){ elf }), CUVET_E_HANDLE_KIND);
+        ck_assert_int_eq(call_number(i, ctx, (cuvet_select){ scan }), CUVET_E_HANDLE_KIND);
+        ck_assert_int_eq(call_number(i, ctx, (cuvet_select){ elf }), CUVET_E_HANDLE_KIND);
         ck_assert_int_eq(call_number(i, NULL, good), CUVET_E_NULL);
     }
     new_input(ctx); /* takes the slot: the old handle stays stale */
@@ -328,7 +335,7 @@ END_TEST
 /* A compiler that stops in the middle, until it is told to go on or that nobody waits any more. */
 typedef struct handle_input_stopped {
     cuvet_ctx *ctx;
-    cuvet_input in;
+    cuvet_select in;
     sem_t inside, go_on;
     bool until_cancelled;
     cuvet_status got;
@@ -351,20 +358,21 @@ static void *select_it(void *user)
 {
     handle_input_stopped *stopped = user;
 
-    stopped->got = cuvet_input_select(stopped->ctx, stopped->in);
+    stopped->got = cuvet_select_run(stopped->ctx, stopped->in);
     return NULL;
 }
 
 static void run_until_inside(handle_input_stopped *stopped, pthread_t *pthread)
 {
     const cuvet_compiler cc = { sizeof(cc), stop_inside, stopped };
+    cuvet_select_options options = FOR_90;
 
+    options.compiler = &cc;
     stopped->ctx = new_ctx();
-    stopped->in = new_input(stopped->ctx);
+    ck_assert_int_eq(cuvet_select_create(stopped->ctx, &options, &stopped->in), CUVET_OK);
     ck_assert_int_eq(sem_init(&stopped->inside, 0, 0), 0);
     ck_assert_int_eq(sem_init(&stopped->go_on, 0, 0), 0);
-    ck_assert_int_eq(cuvet_input_set_compiler(stopped->ctx, stopped->in, &cc), CUVET_OK);
-    ck_assert_int_eq(call_number(8, stopped->ctx, stopped->in), CUVET_OK);
+    ck_assert_int_eq(call_number(BIND_CALL, stopped->ctx, stopped->in), CUVET_OK);
     ck_assert_int_eq(pthread_create(pthread, NULL, select_it, stopped), 0);
     ck_assert_int_eq(sem_wait(&stopped->inside), 0);
 }
@@ -390,15 +398,15 @@ END_TEST
 START_TEST(cancelled_from_another_thread)
 {
     handle_input_stopped stopped = { .until_cancelled = true };
-    cuvet_input_state st;
+    cuvet_select_state st;
     pthread_t pthread;
 
     run_until_inside(&stopped, &pthread);
-    ck_assert_int_eq(cuvet_input_cancel(stopped.ctx, stopped.in), CUVET_OK);
+    ck_assert_int_eq(cuvet_select_cancel(stopped.ctx, stopped.in), CUVET_OK);
     ck_assert_int_eq(pthread_join(pthread, NULL), 0);
     ck_assert_int_eq(stopped.got, CUVET_E_CANCELLED);
-    ck_assert_int_eq(cuvet_input_get_state(stopped.ctx, stopped.in, &st), CUVET_OK);
-    ck_assert_int_eq(st, CUVET_INPUT_FAILED);
+    ck_assert_int_eq(cuvet_select_get_state(stopped.ctx, stopped.in, &st), CUVET_OK);
+    ck_assert_int_eq(st, CUVET_SELECT_FAILED);
     cuvet_ctx_destroy(stopped.ctx);
 }
 END_TEST
@@ -436,7 +444,7 @@ static void poke(handle_input_market *market, unsigned mine, unsigned seed)
 
         seed = seed * 1103515245u + 12345;
         if (k != mine && bits)
-            (void)fair(market, call_number((seed >> 16) % N_CALLS, market->ctx, (cuvet_input){ bits }));
+            (void)fair(market, call_number((seed >> 16) % N_CALLS, market->ctx, (cuvet_select){ bits }));
     }
 }
 
@@ -446,26 +454,27 @@ static void *trade(void *user)
     unsigned mine = __atomic_fetch_add(&market->next, 1, __ATOMIC_RELAXED);
 
     for (unsigned i = 0; i < ROUNDS; i++) {
-        cuvet_input in = new_input(market->ctx), before = in;
-        cuvet_image img = { .size = sizeof(img) };
+        cuvet_select in = new_input(market->ctx), before = in;
+        cuvet_image img = { 0 };
         cuvet_status status;
 
         if (i & 1) /* half of them are left alone until they are done */
             __atomic_store_n(&market->bits[mine], in.bits, __ATOMIC_RELAXED);
-        status = fair(market, cuvet_input_bind(market->ctx, in, market->bytes, market->size,
-                                               i & 2 ? CUVET_BIND_COPY : 0, NULL));
+        status = fair(market, cuvet_select_bind(market->ctx, in, market->bytes, market->size,
+                                                i & 2 ? CUVET_BIND_COPY : 0, NULL));
         if (status == CUVET_OK)
-            status = fair(market, cuvet_input_select(market->ctx, in));
+            status = fair(market, cuvet_select_run(market->ctx, in));
         if (status != CUVET_OK && !(i & 1))
             abort();
-        if (status == CUVET_OK && fair(market, cuvet_input_take_result(market->ctx, in, &img)) == CUVET_OK) {
+        if (status == CUVET_OK && fair(market, cuvet_select_take_image(market->ctx, in, &img)) == CUVET_OK) {
             __atomic_fetch_add(&market->selected, 1, __ATOMIC_RELAXED);
-            cuvet_image_destroy(&img);
+            if (cuvet_image_destroy(market->ctx, &img) != CUVET_OK)
+                abort();
         }
         __atomic_store_n(&market->bits[mine], in.bits, __ATOMIC_RELAXED);
         poke(market, mine, i * THREADS + mine);
-        (void)fair(market, cuvet_input_destroy(market->ctx, &in));
-        if (fair(market, cuvet_input_destroy(market->ctx, &before)) != CUVET_E_STALE_HANDLE)
+        (void)fair(market, cuvet_select_destroy(market->ctx, &in));
+        if (fair(market, cuvet_select_destroy(market->ctx, &before)) != CUVET_E_STALE_HANDLE)
             abort();
     }
     return NULL;

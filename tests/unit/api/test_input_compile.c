@@ -41,22 +41,23 @@ static cuvet_status compile(void *user, const cuvet_compile_request *request, cu
 }
 
 static cuvet_status compile_with(input_compile_fake *fake, const char *target, const char *members,
-                                 cuvet_input *out)
+                                 cuvet_select *out)
 {
     cuvet_compiler compiler = { sizeof(compiler), compile, fake };
+    cuvet_select_options settings = config(target);
 
-    *out = make_for(target);
+    settings.compiler = &compiler;
+    *out = make(&settings);
     fb_make(&bin, members);
-    ck_assert_int_eq(cuvet_input_option(ctx, *out, "-v", 2), CUVET_OK);
-    ck_assert_int_eq(cuvet_input_set_compiler(ctx, *out, &compiler), CUVET_OK);
+    ck_assert_int_eq(cuvet_select_add_option(ctx, *out, "-v", 2), CUVET_OK);
     ck_assert_int_eq(bind_bin(*out), CUVET_OK);
-    return cuvet_input_select(ctx, *out);
+    return cuvet_select_run(ctx, *out);
 }
 
 START_TEST(compiled)
 {
-    cuvet_input in;
-    cuvet_result result = { .size = sizeof(result) };
+    cuvet_select in;
+    cuvet_select_result result = { .size = sizeof(result) };
     const char *log;
     size_t count;
     input_compile_fake fake = {
@@ -67,11 +68,11 @@ START_TEST(compiled)
     ck_assert_int_eq(compile_with(&fake, "sm_90", "compute_80 compute_90", &in), CUVET_OK);
     ck_assert(fake.calls == 1 && fake.released == 1 && fake.sm == 90 && fake.suffix == 0 && !fake.ltoir);
     ck_assert_str_eq(fake.options, "[-v]");
-    ck_assert_int_eq(cuvet_input_get_result(ctx, in, &result), CUVET_OK);
+    ck_assert_int_eq(cuvet_select_get_result(ctx, in, &result), CUVET_OK);
     ck_assert((result.flags & CUVET_IMAGE_COMPILED) != 0 && result.kind == CUVET_K_CUBIN &&
               result.candidate == 1 && result.n == fake.give.n);
     ck_assert_mem_eq(result.bytes, fake.give.bytes, result.n);
-    ck_assert_int_eq(cuvet_input_get_log(ctx, in, &log, &count), CUVET_OK);
+    ck_assert_int_eq(cuvet_select_get_log(ctx, in, &log, &count), CUVET_OK);
     ck_assert_uint_eq(count, strlen(log));
     ck_assert_ptr_null(strchr(log, 27));
     ck_assert_ptr_nonnull(strstr(log, "warning"));
@@ -105,7 +106,7 @@ START_TEST(bad_compilers)
 
     for (size_t i = 0; i < N(ROWS); i++) {
         input_compile_fake fake = { .give = { .size = sizeof(fake.give), .end = ROWS[i].end, .detail = 5 } };
-        cuvet_input in;
+        cuvet_select in;
 
         n_said = 0;
         if (ROWS[i].file)
@@ -113,7 +114,7 @@ START_TEST(bad_compilers)
         ck_assert_msg(compile_with(&fake, "sm_89", "compute_80", &in) == ROWS[i].want, "row %zu", i);
         ck_assert_uint_eq(fake.released, 1);
         ck_assert_msg(!ROWS[i].id || was_said(ROWS[i].id), "row %zu: %s", i, ROWS[i].id);
-        ck_assert_int_eq(state(in), CUVET_INPUT_FAILED);
+        ck_assert_int_eq(state(in), CUVET_SELECT_FAILED);
         end(in);
     }
 }

@@ -285,7 +285,7 @@ static void check_success(const lc_case *lcase, cuvet_linker linker)
     cuvet_link_result result = { .size = sizeof(result) };
     linker_image want;
 
-    ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, linker, &result), CUVET_OK);
     ck_assert_uint_eq(result.objects, lcase->count);
     want.bytes = lc_file(lcase->output, &want.size);
     if (lc_number(want.bytes, 48, 1) == 2) /* SASS and a capsule */
@@ -303,7 +303,7 @@ static void check_refusal(const lc_case *lcase, cuvet_linker linker)
     snprintf(text, sizeof(text), "%s", lcase->output);
     while ((id = strsep(&rest, " ")) != NULL)
         ck_assert_msg(lc_said(id), "%s was not said", id);
-    ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, linker, &result), CUVET_E_STATE);
     ck_assert(result.bytes == NULL && result.n == 0);
 }
 
@@ -362,7 +362,7 @@ START_TEST(twice)
                              CUVET_OK);
         }
         ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker[k]), CUVET_OK);
-        ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker[k], &result[k]), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, linker[k], &result[k]), CUVET_OK);
     }
     ck_assert(result[0].n == result[1].n && result[0].functions == result[1].functions &&
               result[0].kernels == result[1].kernels);

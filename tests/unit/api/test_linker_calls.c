@@ -78,16 +78,16 @@ static cuvet_status call(cuvet_ctx *ctx, cuvet_linker linker, unsigned which)
     switch (which) {
     case ADD: return cuvet_linker_add(ctx, linker, "bytes", 5, "name");
     case ADD_SOURCE: return cuvet_linker_add_source(ctx, linker, &src, "name");
-    case MODULE: return cuvet_linker_module(ctx, linker, 0, &at);
-    case OTHER_SYMBOL: return cuvet_linker_other_symbol(ctx, linker, &diag, &at, &count);
+    case MODULE: return cuvet_linker_get_module(ctx, linker, 0, &at);
+    case OTHER_SYMBOL: return cuvet_linker_get_symbol(ctx, linker, &diag, 1, &at, &count);
     case CALLGRAPH: return cuvet_linker_callgraph(ctx, linker, &sink);
-    case NAME: return cuvet_linker_name(ctx, linker, 0, &at);
+    case NAME: return cuvet_linker_get_name(ctx, linker, 0, &at);
     case COMPLETE: return cuvet_linker_complete(ctx, linker);
-    case RESULT: return cuvet_linker_result(ctx, linker, &result);
+    case RESULT: return cuvet_linker_get_result(ctx, linker, &result);
     case SAVE: return cuvet_linker_save(ctx, linker, AT_FDCWD, "name", 0);
     case WRITE: return cuvet_linker_write(ctx, linker, -1);
     case DELIVER: return cuvet_linker_deliver(ctx, linker, &pieces);
-    case SYMBOL: return cuvet_linker_symbol(ctx, linker, &diag, &at, &count);
+    case SYMBOL: return cuvet_linker_get_symbol(ctx, linker, &diag, 0, &at, &count);
     default: return cuvet_linker_destroy(ctx, &linker);
     }
 }
@@ -144,14 +144,14 @@ START_TEST(nothing_given)
     src.read_at = NULL;
     ck_assert_int_eq(cuvet_linker_add_source(lc_ctx, linker, &src, "name"), CUVET_E_USAGE);
     ck_assert_int_eq(cuvet_linker_save(lc_ctx, linker, AT_FDCWD, NULL, 0), CUVET_E_NULL);
-    ck_assert_int_eq(cuvet_linker_name(lc_ctx, linker, 0, NULL), CUVET_E_NULL);
-    ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, NULL), CUVET_E_NULL);
-    ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, linker, NULL, &at, &count), CUVET_E_NULL);
-    ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, linker, &diag, NULL, &count), CUVET_E_NULL);
-    ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, linker, &diag, &at, NULL), CUVET_E_NULL);
-    ck_assert_int_eq(cuvet_linker_other_symbol(lc_ctx, linker, &diag, &at, NULL), CUVET_E_NULL);
-    ck_assert_int_eq(cuvet_linker_module(lc_ctx, linker, 0, NULL), CUVET_E_NULL);
-    ck_assert_int_eq(cuvet_linker_module(lc_ctx, linker, 0, &at), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_linker_get_name(lc_ctx, linker, 0, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, linker, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_get_symbol(lc_ctx, linker, NULL, 0, &at, &count), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_get_symbol(lc_ctx, linker, &diag, 0, NULL, &count), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_get_symbol(lc_ctx, linker, &diag, 0, &at, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_get_symbol(lc_ctx, linker, &diag, 1, &at, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_get_module(lc_ctx, linker, 0, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_get_module(lc_ctx, linker, 0, &at), CUVET_E_STATE);
     ck_assert_int_eq(cuvet_linker_callgraph(lc_ctx, linker, NULL), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_linker_callgraph(lc_ctx, linker, &(cuvet_callgraph_sink){ 0 }), CUVET_E_USAGE);
     ck_assert_int_eq(cuvet_linker_destroy(lc_ctx, NULL), CUVET_E_NULL);
@@ -270,25 +270,25 @@ START_TEST(states)
     size_t count;
     const uint8_t *bytes = lc_file(lcase->input[0], &count);
 
-    ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, linker, &result), CUVET_E_STATE);
     ck_assert(result.n == 0 && result.bytes == NULL);
-    ck_assert_int_eq(cuvet_linker_name(lc_ctx, linker, 0, &name), CUVET_END);
+    ck_assert_int_eq(cuvet_linker_get_name(lc_ctx, linker, 0, &name), CUVET_END);
     ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, bytes, count, "first"), CUVET_OK);
-    ck_assert_int_eq(cuvet_linker_name(lc_ctx, linker, 0, &name), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_get_name(lc_ctx, linker, 0, &name), CUVET_OK);
     ck_assert_str_eq(name, "first");
-    ck_assert_int_eq(cuvet_linker_name(lc_ctx, linker, 1, &name), CUVET_END);
-    ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_linker_get_name(lc_ctx, linker, 1, &name), CUVET_END);
+    ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, linker, &result), CUVET_E_STATE);
     ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker), CUVET_OK);
     ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker), CUVET_E_STATE);
     ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, bytes, count, "late"), CUVET_E_STATE);
-    ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, linker, &result), CUVET_OK);
     ck_assert(result.n > 64 && result.objects == 1 && result.kernels == 1 && result.functions >= 1);
     lc_end(linker);
     linker = lc_linker(&opts);
     ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker), CUVET_E_REFUSED); /* nothing to link */
     ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker), CUVET_E_STATE);
     ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, bytes, count, "late"), CUVET_E_STATE);
-    ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_E_STATE);
+    ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, linker, &result), CUVET_E_STATE);
     lc_end(linker);
 }
 END_TEST
@@ -309,18 +309,18 @@ START_TEST(borrowed)
     ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, object.bytes, object.size, name), CUVET_OK);
     memset(&object, 0xFF, sizeof(object));
     memset(name, 'x', 4);
-    ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, linker, &diag, &at, &count), CUVET_E_NO_MATCH);
+    ck_assert_int_eq(cuvet_linker_get_symbol(lc_ctx, linker, &diag, 0, &at, &count), CUVET_E_NO_MATCH);
     ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker), CUVET_OK);
-    ck_assert_int_eq(cuvet_linker_name(lc_ctx, linker, 0, &at), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_get_name(lc_ctx, linker, 0, &at), CUVET_OK);
     ck_assert_str_eq(at, "name");
-    diag.where.step[0] = (cuvet_step){ CUVET_P_MEMBER, true, 0 };
-    ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, linker, &diag, &at, &count), CUVET_E_NO_MATCH);
-    diag.where.step[1] = (cuvet_step){ CUVET_P_SYMBOL, true, 1 };
-    ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, linker, &diag, &at, &count), CUVET_OK);
+    diag.where.step[0] = (cuvet_step){ CUVET_P_MEMBER, CUVET_STEP_INDEX, 0 };
+    ck_assert_int_eq(cuvet_linker_get_symbol(lc_ctx, linker, &diag, 0, &at, &count), CUVET_E_NO_MATCH);
+    diag.where.step[1] = (cuvet_step){ CUVET_P_SYMBOL, CUVET_STEP_INDEX, 1 };
+    ck_assert_int_eq(cuvet_linker_get_symbol(lc_ctx, linker, &diag, 0, &at, &count), CUVET_OK);
     diag.where.step[1].index = UINT64_MAX;
-    ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, linker, &diag, &at, &count), CUVET_E_NO_MATCH);
+    ck_assert_int_eq(cuvet_linker_get_symbol(lc_ctx, linker, &diag, 0, &at, &count), CUVET_E_NO_MATCH);
     diag.where.step[0].index = 1;
-    ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, linker, &diag, &at, &count), CUVET_E_NO_MATCH);
+    ck_assert_int_eq(cuvet_linker_get_symbol(lc_ctx, linker, &diag, 0, &at, &count), CUVET_E_NO_MATCH);
     lc_end(linker);
 }
 END_TEST
@@ -355,7 +355,7 @@ static void all_ways(cuvet_linker linker, const char *want, bool write_first)
     ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker), CUVET_OK);
     if (write_first)
         ck_assert_int_eq(cuvet_linker_save(lc_ctx, linker, at, "out", 0), CUVET_OK);
-    ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, linker, &result), CUVET_OK);
     ck_assert_int_eq(cuvet_linker_save(lc_ctx, linker, at, "out", CUVET_SAVE_REPLACE), CUVET_OK);
     ck_assert_int_eq(cuvet_linker_save(lc_ctx, linker, at, "out", 0), CUVET_E_EXISTS);
     ck_assert_int_eq(cuvet_linker_save(lc_ctx, linker, at, "a/b", 0), CUVET_E_USAGE);

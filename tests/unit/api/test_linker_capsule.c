@@ -33,7 +33,7 @@ static cuvet_status link_for(const char *target, bool relocatable)
         status = cuvet_linker_complete(lc_ctx, linker);
     line_bytes = 0;
     if (status == CUVET_OK) {
-        ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &linked), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, linker, &linked), CUVET_OK);
         for (unsigned i = 0; i < lc_sections(linked.bytes); i++)
             if (strcmp(lc_section_of(linked.bytes, i).name, ".debug_line") == 0)
                 line_bytes = lc_section_of(linked.bytes, i).size;
@@ -61,7 +61,7 @@ static cuvet_status link_keep(const char *target, const cuvet_compiler *compiler
     if (other_status == CUVET_OK)
         other_status = cuvet_linker_complete(lc_ctx, linker);
     if (other_status == CUVET_OK)
-        ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &linked), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, linker, &linked), CUVET_OK);
     ck_assert_uint_le(linked.n, sizeof(result));
     if (linked.n)
         memcpy(to, linked.bytes, linked.n);

@@ -38,7 +38,7 @@ static cuvet_status link_list(const lc_object *const *list, unsigned count, bool
         ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, list[i]->bytes, list[i]->size, "object"), CUVET_OK);
     status = cuvet_linker_complete(lc_ctx, linker);
     if (status == CUVET_OK) {
-        ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, linker, &result), CUVET_OK);
         ck_assert_uint_le(result.n, sizeof(out->bytes));
         memcpy(out->bytes, result.bytes, result.n);
         out->size = result.n;

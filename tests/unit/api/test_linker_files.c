@@ -170,7 +170,7 @@ static linker_files_outcome link_row(cuvet_ctx *ctx, const linker_files_row *row
     if (out.status == CUVET_OK || whole)
         out.status = cuvet_linker_complete(ctx, linker);
     if (out.status == CUVET_OK)
-        ck_assert_int_eq(cuvet_linker_result(ctx, linker, &made), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_get_result(ctx, linker, &made), CUVET_OK);
     if (whole) {
         ck_assert_int_eq(out.status, row->completed);
         ck_assert_uint_eq(made.objects, row->objects);

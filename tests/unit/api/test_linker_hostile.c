@@ -32,7 +32,7 @@ static int link_as(const char *section, bool relocatable)
                          CUVET_OK);
     status = cuvet_linker_complete(lc_ctx, linker);
     if (status == CUVET_OK) {
-        ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, linker, &result), CUVET_OK);
         for (unsigned i = 0; i < lc_sections(result.bytes); i++)
             found += strcmp(lc_section_of(result.bytes, i).name, section) == 0;
     }
@@ -413,7 +413,7 @@ START_TEST(debug_shared)
         ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, object[i].bytes, object[i].size, "object"),
                          CUVET_OK);
     ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker), CUVET_OK);
-    ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, linker, &result), CUVET_OK);
     ck_assert_uint_eq(lc_find_section(result.bytes, ".nv_debug.shared", &i).size,
                       0x103); /* as the reference */
     lc_end(linker);
@@ -452,7 +452,7 @@ static void nowhere(const char *name, unsigned partial, uint64_t *value, uint64_
         if (last && partial)
             ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, whole.bytes, whole.size, "object"), CUVET_OK);
         ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker), CUVET_OK);
-        ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, linker, &result), CUVET_OK);
         if (last)
             break;
         whole.size = (size_t)result.n;

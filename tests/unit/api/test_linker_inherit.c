@@ -46,7 +46,7 @@ static cuvet_status link_all(cuvet_linker *linker, cuvet_link_result *result, bo
                          CUVET_OK);
     status = cuvet_linker_complete(lc_ctx, *linker);
     if (status == CUVET_OK)
-        ck_assert_int_eq(cuvet_linker_result(lc_ctx, *linker, result), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, *linker, result), CUVET_OK);
     return status;
 }
 

@@ -20,7 +20,7 @@ static cuvet_status link_with(const cuvet_linker_options *options, unsigned coun
         ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, object[i].bytes, object[i].size, "object"),
                          CUVET_OK);
     status = cuvet_linker_complete(lc_ctx, linker);
-    ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result),
+    ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, linker, &result),
                      status == CUVET_OK ? CUVET_OK : CUVET_E_STATE);
     ck_assert_int_eq(result.n != 0, status == CUVET_OK);
     if (size)
@@ -91,7 +91,7 @@ static void check_other(cuvet_linker linker, const cuvet_diag *diag, const char 
     size_t count;
     uint64_t inputs = 0;
 
-    ck_assert_int_eq(cuvet_linker_other_symbol(lc_ctx, linker, diag, &at, &count),
+    ck_assert_int_eq(cuvet_linker_get_symbol(lc_ctx, linker, diag, 1, &at, &count),
                      symbol ? CUVET_OK : CUVET_E_NO_MATCH);
     for (unsigned i = 0; i < diag->where.n; i++)
         if (diag->where.step[i].kind == CUVET_P_MEMBER && inputs++ == 1)
@@ -117,13 +117,13 @@ START_TEST(symbol_is_named)
     }
     (void)!cuvet_linker_complete(lc_ctx, linker);
     diag = lc_diag(NAMED[_i].rule);
-    ck_assert_int_eq(cuvet_linker_symbol(lc_ctx, linker, diag, &at, &count), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_get_symbol(lc_ctx, linker, diag, 0, &at, &count), CUVET_OK);
     ck_assert_msg(count == strlen(NAMED[_i].symbol) && memcmp(at, NAMED[_i].symbol, count) == 0, "%s: %.*s",
                   NAMED[_i].name, (int)count, at);
     ck_assert_uint_ge(diag->where.n, 2);
     ck_assert_int_eq(diag->where.step[0].kind, CUVET_P_MEMBER);
     ck_assert_uint_eq(diag->where.step[0].index, NAMED[_i].input);
-    ck_assert_int_eq(cuvet_linker_name(lc_ctx, linker, diag->where.step[0].index, &file), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_get_name(lc_ctx, linker, diag->where.step[0].index, &file), CUVET_OK);
     ck_assert_str_eq(file, lcase->input[NAMED[_i].input]);
     ck_assert_uint_lt(diag->file_off, 1 << 17);
     check_other(linker, diag, NAMED[_i].other, NAMED[_i].other_input);
@@ -455,7 +455,7 @@ START_TEST(refused_inputs)
     ck_assert_int_ne(cuvet_linker_add(lc_ctx, linker, object[0].bytes, object[0].size - 1, "cut"), CUVET_OK);
     ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, "", 0, "empty"), CUVET_E_UNKNOWN);
     ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker), CUVET_OK);
-    ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, linker, &result), CUVET_OK);
     ck_assert_uint_eq(result.objects, 2);
     ck_assert_uint_eq(result.kernels, 2);
     lc_end(linker);
@@ -520,7 +520,7 @@ START_TEST(attributes)
         ck_assert(lc_said(ATTRS[_i].rule));
         ck_assert_uint_eq(lc_diag(ATTRS[_i].rule)->got, ATTRS[_i].code);
     } else {
-        ck_assert_int_eq(cuvet_linker_result(lc_ctx, linker, &result), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, linker, &result), CUVET_OK);
         ck_assert_uint_le(result.n, sizeof(out.bytes));
         memcpy(out.bytes, result.bytes, result.n);
         out.size = result.n;
