@@ -104,8 +104,7 @@ static void check_item(fz_scan *scan, const cuvet_item *item)
     hash = fz_mix(fz_mix(hash, item->errors), item->warnings);
     hash = fz_mix_bytes(hash, item->ident, item->ident_len);
     hash = fz_mix_bytes(hash, item->ar_name, item->ar_name_len);
-    scan->hash = fz_mix(hash, ((uint64_t)item->flags & CUVET_ITEM_EXAMINED) != 0 << 1 |
-                                  (item->flags & CUVET_ITEM_REFERENCED) != 0);
+    scan->hash = fz_mix(hash, item->flags & (CUVET_ITEM_EXAMINED | CUVET_ITEM_REFERENCED));
     scan->n_items++;
 }
 

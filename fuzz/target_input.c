@@ -114,9 +114,7 @@ static cuvet_select_state state(const input_run *run)
 static void note_candidate(input_run *run, const cuvet_candidate *candidate)
 {
     note(run, (uint64_t)candidate->kind << 32 | (uint64_t)(uint8_t)candidate->suffix << 40 | candidate->sm);
-    note(run, (uint64_t)candidate->reason << 40 | (uint64_t)candidate->rank << 8 |
-                  (candidate->flags & CUVET_CANDIDATE_CHOSEN) != 0 |
-                  (candidate->flags & CUVET_CANDIDATE_FIRST_CONTAINER) != 0 << 1);
+    note(run, (uint64_t)candidate->reason << 40 | (uint64_t)candidate->rank << 8 | candidate->flags);
     note(run, candidate->header_off ^ candidate->member_flags << 20);
 }
 

@@ -52,7 +52,8 @@ CUVET_API CUVET_MUST cuvet_status cuvet_limits_preset(const char *name, cuvet_li
 /** Set one limit by its name. @return CUVET_OK, CUVET_E_USAGE: no such limit. */
 CUVET_API CUVET_MUST cuvet_status cuvet_limits_set(cuvet_limits *limits, const char *name, uint64_t value);
 
-/** Value of the limit with this index in table order. @return CUVET_OK or CUVET_END past the last. */
+/** The limit with this index in table order, and its value. @param limits NULL: the limit alone. @param value
+ * may be NULL. @return CUVET_OK · CUVET_END past the last · CUVET_E_NULL (info). */
 CUVET_API CUVET_MUST cuvet_status cuvet_limits_get(const cuvet_limits *limits, size_t index,
                                                    const cuvet_limit_info **info, uint64_t *value);
 
