@@ -186,8 +186,8 @@ CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_run_source(cuvet_ctx *ctx, cuv
 /** What came out, or why nothing did. @return CUVET_OK · CUVET_E_STATE (nothing was finalized yet). */
 CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_get_result(cuvet_ctx *ctx, cuvet_finalizer finalizer,
                                                              cuvet_final_result *out);
-/** The result as an image of its own. @return CUVET_OK · CUVET_E_STATE (there is none). *out is zero unless OK.
- */
+/** The result as an image of its own. *out is zero unless OK.
+ *  @return CUVET_OK · CUVET_E_STATE (there is none). */
 CUVET_API CUVET_MUST cuvet_status cuvet_finalizer_get_image(cuvet_ctx *ctx, cuvet_finalizer finalizer,
                                                             cuvet_image *out);
 /** Write the result as cuvet_save() would. @return CUVET_OK · CUVET_E_STATE (there is none) · CUVET_E_USAGE

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/** Images: what a link, a finalization or a selection made, kept until it is destroyed. An image does not need
- * what it came from any more. */
+/** Images: what a link, a finalization or a selection made, kept until it is destroyed. An image does not
+ * need what it came from any more. */
 #ifndef CUVET_IMAGE_H
 #define CUVET_IMAGE_H
 
@@ -31,8 +31,8 @@ extern "C" {
 /** Its bytes, and what they are. */
 CUVET_API CUVET_MUST cuvet_status cuvet_image_get_info(cuvet_ctx *ctx, cuvet_image image,
                                                        cuvet_image_info *out);
-/** Write an image to a file: a temporary one beside it that is renamed when complete, or nothing. cuvet_save()
- * does it in a directory that is open, with the bytes of cuvet_image_get_info().
+/** Write an image to a file: a temporary one beside it that is renamed when complete, or nothing.
+ * cuvet_save() does it in a directory that is open, with the bytes of cuvet_image_get_info().
  *  @param flags CUVET_SAVE_... @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE · CUVET_E_EXISTS ·
  * CUVET_E_IO (also for a folder whose name has more than 767 bytes) */
 CUVET_API CUVET_MUST cuvet_status cuvet_image_save(cuvet_ctx *ctx, cuvet_image image, const char *path,

@@ -208,8 +208,8 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_li
  * complete). *out is zeroed on failure. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_get_result(cuvet_ctx *ctx, cuvet_linker linker,
                                                           cuvet_link_result *out);
-/** The result as an image of its own. @return CUVET_OK · CUVET_E_STATE (not complete). *out is zero unless OK.
- */
+/** The result as an image of its own. *out is zero unless OK.
+ *  @return CUVET_OK · CUVET_E_STATE (not complete). */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_get_image(cuvet_ctx *ctx, cuvet_linker linker,
                                                          cuvet_image *out);
 /** Write the result as cuvet_save() would, without putting it together in memory.

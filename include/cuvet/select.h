@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/** Select: which piece of device code in a file goes to a target, and that piece itself. Made for a target, it
- * binds a payload, classifies it, lists what is in it, selects the member that fits, has it compiled where
+/** Select: which piece of device code in a file goes to a target, and that piece itself. Made for a target,
+ * it binds a payload, classifies it, lists what is in it, selects the member that fits, has it compiled where
  * that is needed, and judges it. A call that fails leaves the object as it was; a failing cuvet_select_run()
  * leaves it FAILED, with everything that it said. */
 #ifndef CUVET_SELECT_H
@@ -117,8 +117,8 @@ CUVET_API CUVET_MUST cuvet_status cuvet_select_add_option(cuvet_ctx *ctx, cuvet_
 CUVET_API CUVET_MUST cuvet_status cuvet_select_get_option(cuvet_ctx *ctx, cuvet_select selection,
                                                           size_t index, const char **out, size_t *len);
 /** Classify and keep a payload; its containers are walked, their members listed, nothing is unpacked. May be
- * repeated before the run. @param flags CUVET_BIND_BORROW or _COPY. @param out may be
- * NULL.
+ * repeated before the run.
+ *  @param flags CUVET_BIND_BORROW or _COPY @param out may be NULL
  *  @return CUVET_OK · CUVET_E_UNKNOWN · CUVET_E_TRUNCATED · CUVET_E_MALFORMED · CUVET_E_UNSUPPORTED ·
  *  CUVET_E_REFUSED (no device code in it) · CUVET_E_CANCELLED (after which it may be bound again). */
 CUVET_API CUVET_MUST cuvet_status cuvet_select_bind(cuvet_ctx *ctx, cuvet_select selection, const void *bytes,

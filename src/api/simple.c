@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The short way: what most callers do with a scan, a linker, a selection and a finalizer, in one call each. */
+/* The short way: what most callers do with a scan, a linker, a selection or a finalizer, in one call. */
 #include <cuvet/simple.h>
 
 #include "api/opts.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Every call that takes a handle, of whatever kind, against every way to misuse one: a table, and the table of
- * the interface (src/api/abi.tsv) says whether a call is missing in it. */
+/* Every call that takes a handle, of whatever kind, against every way to misuse one: a table, and the table
+ * of the interface (src/api/abi.tsv) says whether a call is missing in it. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -360,7 +360,7 @@ static bool is_in_table(const char *name)
     return false;
 }
 
-/* Each handle of the interface, each function that takes one behind a context, each pair create and destroy. */
+/* Each handle of the interface has its end, and each function that takes one behind a context is there. */
 START_TEST(table_is_whole)
 {
     static char kind[16], name[80], rest[1200], handles[32][80];

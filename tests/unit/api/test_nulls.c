@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* NULL where a pointer is needed is CUVET_E_NULL, of every function: here those that take no handle, the others
- * are in the table of test_handle_all.c. */
+/* NULL where a pointer is needed is CUVET_E_NULL, of every function: here those that take no handle, the
+ * others are in the table of test_handle_all.c. */
 #include <check.h>
 
 #include <cuvet/cuvet.h>
