@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <string.h>
 #include <unistd.h>
 
 void cli_complain(const char *what, const char *format, ...)
@@ -52,35 +53,14 @@ int cli_exit_of(cuvet_status status)
     return CLI_X_INTERNAL;
 }
 
+/* What only a wrong call can give is our defect here. */
 const char *cli_status_text(cuvet_status status)
 {
-    switch (status) {
-    case CUVET_OK:
-    case CUVET_END: return "no error";
-    case CUVET_E_MALFORMED: return "malformed";
-    case CUVET_E_UNSUPPORTED: return "not supported";
-    case CUVET_E_NO_MATCH: return "nothing fits";
-    case CUVET_E_REFUSED: return "refused";
-    case CUVET_E_UNKNOWN: return "not device code of any known kind";
-    case CUVET_E_TRUNCATED: return "truncated";
-    case CUVET_E_ARCH: return "no such target";
-    case CUVET_E_COMPILER: return "a compiler is needed, or it failed";
-    case CUVET_E_CANCELLED: return "cancelled";
-    case CUVET_E_LIMIT: return "a limit was reached";
-    case CUVET_E_NOMEM: return "out of memory";
-    case CUVET_E_IO: return "input or output failed";
-    case CUVET_E_EXISTS: return "file exists";
-    case CUVET_E_NULL:
-    case CUVET_E_STATE:
-    case CUVET_E_USAGE:
-    case CUVET_E_HANDLE:
-    case CUVET_E_STALE_HANDLE:
-    case CUVET_E_HANDLE_KIND:
-    case CUVET_E_BUSY:
-    case CUVET_E_POISONED:
-    case CUVET_E_INTERNAL: break;
-    }
-    return "internal error; this is a defect of cuvet, please report it";
+    const bool misuse = (status >= CUVET_E_USAGE && status <= CUVET_E_POISONED) || status == CUVET_E_NULL ||
+                        status == CUVET_E_STATE;
+    const char *text = cuvet_status_text(misuse ? CUVET_E_INTERNAL : status);
+
+    return strcmp(text, "?") != 0 ? text : cuvet_status_text(CUVET_E_INTERNAL);
 }
 
 /* Asked after a write has failed; why it did is not known any more. Only where one more byte cannot harm: in

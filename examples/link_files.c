@@ -15,7 +15,7 @@ int main(int argc, char **argv) /* link_files sm_90 OUT FILE...: what nvcc -rdc=
     if (status == CUVET_OK)
         status = cuvet_image_save(ctx, linked, argv[2], CUVET_SAVE_REPLACE);
     if (status != CUVET_OK)
-        fprintf(stderr, "%s %s\n", cuvet_status_name(status), ctx ? cuvet_ctx_last_text(ctx) : "");
+        fprintf(stderr, "%s: %s\n", cuvet_status_text(status), ctx ? cuvet_ctx_last_text(ctx) : "");
     cuvet_ctx_destroy(ctx); /* the image goes with it */
     return status != CUVET_OK;
 }

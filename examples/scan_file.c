@@ -15,7 +15,7 @@ int main(int argc, char **argv) /* scan_file FILE: what is wrong with it */
     for (uint64_t i = 0; status == CUVET_OK && cuvet_findings_get(ctx, list, i, &found) == CUVET_OK; i++)
         printf("%s: %s: %s [%s]\n", found.place, found.severity, found.text, found.rule);
     if (status != CUVET_OK)
-        fprintf(stderr, "%s\n", ctx ? cuvet_ctx_last_text(ctx) : cuvet_status_name(status));
+        fprintf(stderr, "%s: %s\n", cuvet_status_text(status), ctx ? cuvet_ctx_last_text(ctx) : "");
     cuvet_ctx_destroy(ctx); /* the findings go with it */
     return status != CUVET_OK;
 }

@@ -49,7 +49,9 @@ CUVET_API void cuvet_ctx_destroy(cuvet_ctx *ctx);
 /** Most bytes that were allocated at the same time, the workers' included. */
 CUVET_API uint64_t cuvet_ctx_peak(const cuvet_ctx *ctx);
 /** The last diagnostic of this context that is no note, whichever object it is about: why a call failed, for
- * who has no callback. @return CUVET_OK · CUVET_END (none so far) · CUVET_E_NULL. */
+ * who has no callback. Not every status has one: a wrong argument, a target that is none (CUVET_E_ARCH) and
+ * an output that cannot be written say no more than cuvet_status_text(), and leave the one before.
+ *  @return CUVET_OK · CUVET_END (none so far) · CUVET_E_NULL. */
 CUVET_API CUVET_MUST cuvet_status cuvet_ctx_last_diag(cuvet_ctx *ctx, cuvet_diag *out);
 /** The same as one line: "CV-ELF-012 Title: message (path at 0x40)"; "" for none so far. At most 1023 bytes,
  * without bytes of the input; borrowed until the next call of this function or the end of the context. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /** The short way: a file to a list of findings, files to a linked device ELF, a file to the piece of it that
  * fits a target, or to the same for another target. Everything here could be done with scan.h, linker.h,
- * select.h and finalize.h; why something failed is said by cuvet_ctx_last_text(). */
+ * select.h and finalize.h; why something failed is said by cuvet_status_text() and cuvet_ctx_last_text().
+ * Images are read with cuvet_image_get_info() and written with cuvet_image_save(). */
 #ifndef CUVET_SIMPLE_H
 #define CUVET_SIMPLE_H
 
@@ -57,7 +58,8 @@ CUVET_API CUVET_MUST cuvet_status cuvet_findings_destroy(cuvet_ctx *ctx, cuvet_f
 CUVET_API CUVET_MUST cuvet_status cuvet_link_files(cuvet_ctx *ctx, const cuvet_linker_options *opt,
                                                    const char *target, const char *const *paths, size_t len,
                                                    cuvet_image *out);
-/** Which piece of device code of a file goes to a target: as cuvet_select_run() chooses it.
+/** Which piece of device code of a file goes to a target: as cuvet_select_run() chooses it, for a link:
+ * finished code is CUVET_E_REFUSED.
  *  @param opt may be NULL @param target "sm_90a"; NULL: that of the options
  *  @return as cuvet_select_bind() · as cuvet_select_run() · CUVET_E_ARCH · CUVET_E_IO (diagnosed) ·
  *  CUVET_E_LIMIT (a file too large for the limit of inputs; diagnosed). *out is zero unless OK. */

@@ -38,6 +38,8 @@ extern "C" {
 
 /** Name of a status without its prefix, e.g. "MALFORMED"; "?" for a value that is none. Static storage. */
 CUVET_API const char *cuvet_status_name(cuvet_status status);
+/** A status for people: "no such target"; "?" for a value that is none. Static storage. */
+CUVET_API const char *cuvet_status_text(cuvet_status status);
 
 #ifdef __cplusplus
 }

@@ -29,11 +29,19 @@ int main(int argc, char **argv)
     struct { cuvet_summary sum; uint64_t guard[4]; } behind = { .sum = { .size = sizeof(behind.sum) } };
     struct { cuvet_item item; uint64_t guard[4]; } held = { .item = { .size = sizeof(held.item) } };
     cuvet_diag diag = { .size = sizeof(diag) };
+    struct { cuvet_image_info info; uint64_t guard[4]; } made = { .info = { .size = sizeof(made.info) } };
+    struct { cuvet_candidate row; uint64_t guard[4]; } first = { .row = { .size = sizeof(first.row) } };
+    cuvet_select_options select = { .size = sizeof(select), .target = { 75, 0 } };
+    cuvet_linker_options link = { .size = sizeof(link), .target = { 75, 0 } };
+    cuvet_finalize_options final = { .size = sizeof(final), .target = { 75, 0 } };
+    cuvet_image image = { 0 }, second = { 0 };
+    cuvet_finalizer finalizer;
+    cuvet_select selection;
     cuvet_ctx *ctx = NULL;
     cuvet_scan scan;
     cuvet_status s;
 
-    if (argc != 2 || cuvet_limits_preset("strict", &limits) != CUVET_OK || cuvet_ctx_create(&co, &ctx) != CUVET_OK ||
+    if (argc != 3 || cuvet_limits_preset("strict", &limits) != CUVET_OK || cuvet_ctx_create(&co, &ctx) != CUVET_OK ||
         cuvet_source_path(argv[1], &file) != CUVET_OK || cuvet_scan_create(ctx, &file, &so, &scan) != CUVET_OK)
         return 1;
     while ((s = cuvet_scan_next(ctx, scan, &held.item)) == CUVET_OK)
@@ -47,7 +55,32 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < 4; i++)
         if (held.guard[i] != 0 || behind.guard[i] != 0)
             return 3;
+    /* Options of each kind, and images. */
+    if (cuvet_link_files(ctx, &link, NULL, (const char *const *)argv + 2, 1, &image) != CUVET_OK ||
+        cuvet_image_get_info(ctx, image, &made.info) != CUVET_OK)
+        return 7;
+    printf("%zu %s\\n", made.info.n, cuvet_kind_name(made.info.kind));
+    if (cuvet_select_create(ctx, &select, &selection) != CUVET_OK ||
+        cuvet_select_bind_source(ctx, selection, &file, NULL) == CUVET_OK ||
+        cuvet_select_file(ctx, &select, NULL, argv[2], &second) != CUVET_OK ||
+        cuvet_image_get_info(ctx, second, &made.info) != CUVET_OK ||
+        cuvet_finalizer_create(ctx, &final, &finalizer) != CUVET_OK)
+        return 8;
+    if (cuvet_select_bind(ctx, selection, made.info.bytes, made.info.n, CUVET_BIND_BORROW, NULL) != CUVET_OK ||
+        cuvet_select_get_candidate(ctx, selection, 0, &first.row) != CUVET_OK)
+        return 9;
+    printf("%zu %u\\n", made.info.n, first.row.sm);
+    for (unsigned i = 0; i < 4; i++)
+        if (made.guard[i] != 0 || first.guard[i] != 0)
+            return 10;
 #ifdef TOMORROW
+    if (made.info.from_tomorrow[0] || first.row.from_tomorrow[1])
+        return 11;
+    select.from_tomorrow[0] = link.from_tomorrow[0] = final.from_tomorrow[1] = 1;
+    if (cuvet_select_create(ctx, &select, &selection) != CUVET_E_USAGE ||
+        cuvet_link_files(ctx, &link, NULL, (const char *const *)argv + 2, 1, &image) != CUVET_E_USAGE ||
+        cuvet_finalizer_create(ctx, &final, &finalizer) != CUVET_E_USAGE)
+        return 12;
     if (held.item.from_tomorrow[0] || behind.sum.from_tomorrow[1] || diag.from_tomorrow[0] || limits.from_tomorrow[0])
         return 4;
     so.from_tomorrow[1] = 1;
@@ -161,7 +194,7 @@ def sizes():
     for how in ("today", "older", "newer"):
         include, _ = make(d, how)
         probe = build(source, include, os.path.join(d, how + "-probe"), *(["-DTOMORROW"] if how == "newer" else []))
-        p = run(probe, BAD)
+        p = run(probe, BAD, OBJECTS[1])
         equal(p.returncode, 0, "%s: %s" % (how, p.stderr))
         seen[how], bytes_of[how] = p.stdout, [int(n) for n in p.stderr.split()]
     equal(seen["older"], seen["today"], "older")
