@@ -119,7 +119,7 @@ static void check_function(const reloc_batch *batch, uint64_t index, const cv_el
     }
 }
 
-/* Code has its name from a function, which the call graph knows; nothing else is called. Whoever asks where
+/* Code has its name from a function, which the call graph knows; nothing else is called, or has a descriptor. Whoever asks where
  * the table of unified functions is calls through it. */
 static void check_other(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
                         const cv_reloc_facts *facts, uint8_t type, uint16_t shndx)
@@ -129,7 +129,7 @@ static void check_other(const reloc_batch *batch, uint64_t index, const cv_elf_r
     if (CV_UNLIKELY(batch->insn && cv_reloc_has(facts, CV_USE_TABLE)) && batch->calls->judged &&
         !cv_calls_indirect(batch->calls, batch->owner))
         entry_report(batch, index, CV_R_RELOC_INDIRECT, 12, batch->owner, reloc->type);
-    if (!(batch->insn && cv_reloc_has(facts, CV_USE_CALL))) {
+    if (!(batch->insn && cv_reloc_has(facts, CV_USE_CALL)) && facts->who != CV_RELOC_DESC) {
         if (shndx == CV_SHN_UNDEF)
             return;
         if (!cv_role_is_code(

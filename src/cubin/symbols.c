@@ -2,6 +2,10 @@
 /* Both symbol tables. They are never sorted by binding, so one pass over everything finds what sh_info may
  * be. */
 #include "cubin/internal.h"
+#include "target/provided.h"
+
+/* No device has more memory. */
+#define SIZE_MOST (UINT64_C(1) << 48)
 
 typedef struct symbol_pass {
     cv_ctx *ctx;
@@ -83,12 +87,31 @@ static void check_kernel(const symbol_pass *pass, uint64_t at, const cv_elf_symb
         sym_report(pass, at, CV_R_SYM_KERNEL_NAME, CV_ST_NAME, index, 0);
 }
 
+/* Another name of a function: behind it, global, where it begins, and no kernel. Linkers take it for the
+ * function itself and end by a signal where it is not. */
+static void check_alias(const symbol_pass *pass, uint64_t index, const cv_elf_symbol *symbol, uint64_t owner)
+{
+    if (index < owner)
+        sym_report(pass, index, CV_R_SYM_ALIAS, CV_ST_SHNDX, index, owner);
+    else if (cv_elf_sym_bind(symbol) != CV_STB_GLOBAL)
+        sym_report(pass, index, CV_R_SYM_ALIAS, CV_ST_INFO, index, owner);
+    else if (symbol->other & CV_STO_ENTRY)
+        sym_report(pass, index, CV_R_SYM_ALIAS, CV_ST_OTHER, index, owner);
+    else if (symbol->value != 0)
+        sym_report(pass, index, CV_R_SYM_ALIAS, CV_ST_VALUE, index, owner);
+}
+
 /* A function of a relocatable file has a section of its own; its other names may say nothing of the size. */
 static void check_alone(const symbol_pass *pass, uint64_t index, const cv_elf_symbol *symbol,
                         const cv_sec *sec)
 {
-    if (cv_elf_code_symbol(sec->header.info) != index)
+    uint32_t owner = cv_elf_code_symbol(sec->header.info);
+
+    if (owner != index) {
+        if (sec->role == CV_ROLE_TEXT)
+            check_alias(pass, index, symbol, owner);
         return;
+    }
     if (symbol->value != 0)
         sym_report(pass, index, CV_R_SYM_FUNCTION, CV_ST_VALUE, symbol->value, sec->header.size);
     else if (symbol->size != sec->header.size)
@@ -190,6 +213,14 @@ static void check_variable(const symbol_pass *pass, uint64_t at, const cv_elf_sy
         sym_report(pass, at, CV_R_SYM_SPACE, CV_ST_OTHER, symbol->other, want);
 }
 
+/* What other objects may name where it is defined: functions, variables and sections. A linker would give the
+ * reference of another object a place in code, or in no memory, and ends by a signal. */
+static bool is_for_others(const cv_elf_symbol *symbol, uint8_t type)
+{
+    return cv_elf_sym_bind(symbol) == CV_STB_LOCAL || type == CV_STT_FUNC || type == CV_STT_CUDA_OBJECT ||
+           type == CV_STT_SECTION;
+}
+
 /* A symbol that is defined in a section. */
 static void check_defined(const symbol_pass *pass, uint64_t at, const cv_elf_symbol *symbol, uint64_t index)
 {
@@ -214,10 +245,97 @@ static void check_defined(const symbol_pass *pass, uint64_t at, const cv_elf_sym
         return;
     if (cv_is_variable(type))
         check_variable(pass, at, symbol, index, sec);
-    end =
-        value_is_no_place(pass->cubin, symbol, sec) ? symbol->size : cv_sat_add(symbol->value, symbol->size);
+    if (CV_UNLIKELY(pass->cubin->rel && !is_for_others(symbol, type)))
+        sym_report(pass, at, CV_R_SYM_FOR_OTHERS, CV_ST_INFO, type, CV_STT_CUDA_OBJECT);
+    if (value_is_no_place(pass->cubin, symbol, sec)) {
+        end = symbol->size;
+        if (pass->cubin->rel && symbol->value != 0 && CV_UNLIKELY(!cv_is_pow2(symbol->value)))
+            sym_report(pass, at, CV_R_SYM_ALIGN, CV_ST_VALUE, symbol->value, 0);
+    } else {
+        end = cv_sat_add(symbol->value, symbol->size);
+    }
     if (end > sec->header.size)
         sym_report(pass, at, CV_R_SYM_RANGE, CV_ST_VALUE, end, sec->header.size);
+}
+
+/* In an executable, or to be linked? Of what a linker has yet to place, only variables of global memory are
+ * common; it gives them the alignment that the value is. */
+static void check_common(const symbol_pass *pass, uint64_t at, const cv_elf_symbol *symbol)
+{
+    uint8_t type = cv_elf_sym_type(symbol);
+    bool global = (symbol->other & CV_STO_SPACE) == CV_STO_SPACE_GLOBAL;
+
+    if (pass->cubin->exe || !(type == CV_STT_OBJECT || (type == CV_STT_CUDA_OBJECT && global)))
+        sym_report(pass, at, CV_R_SYM_COMMON, CV_ST_SHNDX, CV_SHN_COMMON, pass->cubin->sec.count);
+    else if (!cv_is_pow2(symbol->value))
+        sym_report(pass, at, CV_R_SYM_ALIGN, CV_ST_VALUE, symbol->value, 0);
+    else if (symbol->size > SIZE_MOST)
+        sym_report(pass, at, CV_R_SYM_RANGE, CV_ST_SIZE, symbol->size, SIZE_MOST);
+}
+
+/* Nobody else can define what is local; a local symbol that was taken back has no type, and no space if it is
+ * a variable. What may be missing is of the driver or of the linker; for sm_100 and later a relocatable link
+ * of the reference leaves the arrays of a function weak, which no link places. */
+static bool is_nobodys(const cv_elf_symbol *symbol, uint8_t type)
+{
+    bool object = type == CV_STT_OBJECT || type == CV_STT_CUDA_OBJECT;
+
+    switch (cv_elf_sym_bind(symbol)) {
+    case CV_STB_LOCAL: return type != CV_STT_NOTYPE && !(object && (symbol->other & CV_STO_SPACE) == 0);
+    case CV_STB_WEAK: return !object;
+    default: return false;
+    }
+}
+
+/* Where a name begins; empty: it has none, or one that was reported. */
+static cv_span name_of(const symbol_pass *pass, const cv_elf_symbol *symbol)
+{
+    cv_span name = pass->cubin->strtab;
+
+    if (!cv_span_cstr(pass->cubin->strtab, symbol->name, &name) || !cv_name_work(pass->ctx, name))
+        name.len = 0;
+    return name;
+}
+
+/* What an executable leaves to the driver: functions that it provides, textures, which have no memory, and
+ * what the system has of its own. What has no name is found by nobody, nor is what is local and of no type. */
+static void check_left(const symbol_pass *pass, uint64_t at, const cv_elf_symbol *symbol, uint8_t type)
+{
+    bool texture = type >= CV_STT_CUDA_TEXTURE && type <= CV_STT_CUDA_SURFACE;
+    bool global = cv_elf_sym_bind(symbol) == CV_STB_GLOBAL;
+    cv_span name = name_of(pass, symbol);
+
+    if (type == CV_STT_FUNC && !(symbol->other & CV_STO_ENTRY)) {
+        if (!global || !cv_is_provided(name))
+            sym_report(pass, at, CV_R_SYM_NOT_PROVIDED, CV_ST_NAME, symbol->name, 0);
+    } else if (name.len != 0 && symbol->info != cv_elf_info(CV_STB_LOCAL, CV_STT_NOTYPE) &&
+               !(texture && global) &&
+               !((type == CV_STT_OBJECT || type == CV_STT_CUDA_OBJECT) && cv_span_starts(name, ".nv."))) {
+        sym_report(pass, at, CV_R_SYM_UNDEFINED, CV_ST_SHNDX, 0, pass->cubin->sec.count);
+    }
+}
+
+static void check_undefined(const symbol_pass *pass, uint64_t at, const cv_elf_symbol *symbol, uint8_t type)
+{
+    if (!pass->cubin->conv)
+        return;
+    if (pass->cubin->exe)
+        check_left(pass, at, symbol, type);
+    else if (CV_UNLIKELY(is_nobodys(symbol, type)))
+        sym_report(pass, at, CV_R_SYM_NOBODYS, CV_ST_INFO, symbol->info, 0);
+}
+
+/* A symbol with a section index that stands for none. */
+static void check_reserved(const symbol_pass *pass, uint64_t at, const cv_elf_symbol *symbol)
+{
+    if (!pass->cubin->conv)
+        return;
+    if (symbol->shndx == CV_SHN_ABS)
+        sym_report(pass, at, CV_R_SYM_ABSOLUTE, CV_ST_SHNDX, CV_SHN_ABS, pass->cubin->sec.count);
+    else if (symbol->shndx == CV_SHN_COMMON)
+        check_common(pass, at, symbol);
+    else
+        sym_report(pass, at, CV_R_SYM_RESERVED_SECTION, CV_ST_SHNDX, symbol->shndx, CV_SHN_XINDEX);
 }
 
 /* Kernels and unified functions, managed and unified variables, memory spaces. Visibility is set on variables
@@ -261,17 +379,22 @@ static void check_symbol(symbol_pass *pass, uint64_t at, const cv_elf_symbol *sy
         pass->first_global = at;
     if (symbol->value > pass->ctx->lim.alignment)
         check_alignment(pass, at, symbol, index);
-    if (index == CV_SHN_UNDEF)
+    if (index == CV_SHN_UNDEF) {
+        check_undefined(pass, at, symbol, type);
         return;
+    }
     if (CV_UNLIKELY(index == CV_SHN_XINDEX)) {
         if (!cv_span_has(pass->shndx, cv_sat_mul(at, 4), 4)) {
             sym_report(pass, at, CV_R_SYM_XINDEX, CV_ST_SHNDX, pass->shndx.len / 4, pass->count);
             return;
         }
         index = cv_u32_at(pass->shndx, at * 4);
+        if (index == CV_SHN_UNDEF && pass->cubin->conv) { /* undefined in one word, defined in the other */
+            sym_report(pass, at, CV_R_SYM_SHNDX, CV_ST_SHNDX, 0, pass->cubin->sec.count);
+            return;
+        }
     } else if (index >= CV_SHN_LORESERVE) {
-        if (index != CV_SHN_ABS && index != CV_SHN_COMMON && pass->cubin->conv)
-            sym_report(pass, at, CV_R_SYM_RESERVED_SECTION, CV_ST_SHNDX, index, CV_SHN_XINDEX);
+        check_reserved(pass, at, symbol);
         return;
     }
     check_defined(pass, at, symbol, index);

@@ -459,3 +459,47 @@ case(
     lambda e: e.section('.nv.global', 'offset', len(e.data) + 16 & ~15),
 )
 case('SEC_MEMORY_PLACE', 'nobits-huge', V90, lambda e: e.section('.nv.global', 'offset', 2**64 - 16))
+
+# --- symbols that lie in no section ---------------------------------------------------------------
+PR90, PR100, D90 = 'printer.sm_90.cubin', 'printer.sm_100.cubin', 'dynshared.sm_90.rdc.cubin'
+TWO = 'two_a.sm_90.rdc.cubin'
+ABS, COMMON = 0xFFF1, 0xFFF2
+
+for label, base, symbol in (('kernel', P90, FN), ('variable', V90, 'zeroed'), ('function-undefined', PR90, 'vprintf')):
+    case('SYM_ABSOLUTE', label + '-absolute', base, lambda e, s=symbol: e.symbol(s, 'shndx', ABS))
+    case('SYM_COMMON', label + '-common', base, lambda e, s=symbol: e.symbol(s, 'shndx', COMMON).symbol(s, 'value', 8))
+case('SYM_ABSOLUTE', 'mercury-absolute', P100, lambda e: e.symbol(FN, 'shndx', ABS, '.nv.merc.symtab'))
+case('SYM_ABSOLUTE', 'object-absolute', R90, lambda e: e.symbol(FN, 'shndx', ABS))
+case('SYM_UNDEFINED', 'kernel-undefined', P90, lambda e: e.symbol(FN, 'shndx', 0))
+case('SYM_UNDEFINED', 'variable-undefined', V90, lambda e: e.symbol('zeroed', 'shndx', 0))
+case('SYM_UNDEFINED', 'kernel-undefined-weak', W90, lambda e: e.symbol(WI, 'shndx', 0))
+case('SYM_UNDEFINED', 'function-is-kernel', PR90, lambda e: e.symbol('vprintf', 'other', 0x10))
+case('SYM_UNDEFINED', 'function-is-variable', PR90, lambda e: e.symbol('vprintf', 'info', 0x11))
+PR75, D75, SHARED = 'printer.sm_75.cubin', 'dynshared.sm_75.rdc.cubin', '$___ZZ9dynsharedPiE'
+case('SYM_NOT_PROVIDED', 'function-unknown', PR90, lambda e: e.symbol('vprintf', 'name', e.yget('vprintf', 'name') + 1))
+case('SYM_NOT_PROVIDED', 'function-local', PR75, lambda e: e.symbol('vprintf', 'info', 0x02))
+
+
+def find(e, head):
+    """the name of the first symbol that begins so"""
+    return next(name for name in (s[0] for s in e.symbols()) if name.startswith(head))
+
+
+for label, value in (('3', 3), ('odd', 0x10001)):
+    for number, base in (('90', D90), ('75', D75)):
+        case('SYM_ALIGN', 'shared-%s-%s' % (label, number), base, lambda e, v=value: e.symbol(find(e, SHARED), 'value', v))
+COUNTER = 'shared_counter'
+case('SYM_ALIGN', 'common-0', TWO, lambda e: e.symbol(COUNTER, 'shndx', COMMON),
+     legal=lambda e: e.symbol(COUNTER, 'shndx', COMMON).symbol(COUNTER, 'value', 4))
+case('SYM_COMMON', 'texture-common', TWO,
+     lambda e: e.symbol(COUNTER, 'shndx', COMMON).symbol(COUNTER, 'value', 8).symbol(COUNTER, 'info', 0x1A).symbol(COUNTER, 'other', 0))
+case('SYM_COMMON', 'function-common', TWO, lambda e: e.symbol('_Z5twicei', 'shndx', COMMON).symbol('_Z5twicei', 'value', 8))
+case('SYM_COMMON', 'shared-common', D90, lambda e: e.symbol('tail', 'shndx', COMMON).symbol('tail', 'value', 8))
+case('SYM_NOBODYS', 'function-weak', TWO, lambda e: e.symbol('_Z5twicei', 'info', 0x22))
+case('SYM_NOBODYS', 'function-local', TWO, lambda e: e.symbol('_Z5twicei', 'info', 0x02))
+case('SYM_NOBODYS', 'variable-local', TWO, lambda e: e.symbol(COUNTER, 'info', 0x0D))
+IR = 'indirect.sm_90.rdc.cubin'
+case('SYM_ALIAS', 'alias-of-an-alias', IR, lambda e: e.symbol('_Z7add_onei', 'shndx', e.index('.text._Z7add_twoi')).symbol('_Z7add_onei', 'info', 0x22))
+case('SYM_ALIAS', 'alias-inside', IR, lambda e: e.symbol('_Z7add_onei', 'shndx', e.index('.text._Z7add_twoi')).symbol('_Z7add_onei', 'value', 128).symbol('_Z7add_onei', 'size', 128))
+case('SYM_FOR_OTHERS', 'variable-without-type', 'two_b.sm_90.rdc.cubin', lambda e: e.symbol(COUNTER, 'info', 0x10).symbol(COUNTER, 'other', 0))
+case('RELOC_NO_FUNCTION', 'descriptor-of-a-variable', 'vars.sm_90.rdc.cubin', lambda e: e.reloc('.rela.text._Z4varsPi', 2, 'type', 63))

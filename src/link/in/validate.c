@@ -72,7 +72,7 @@ static cuvet_status admit_section(const cv_view_validate *view, cv_id id)
 }
 
 /* Other functions in a section are aliases: behind the owner, global, at the same place, no kernels. Records
- * are the owner's. */
+ * are the owner's. A scan asks that of all but what an assembler made (CV-ELF-176). */
 static void admit_function(const cv_view_validate *view, cv_id id)
 {
     const cv_isym *sym = cv_l_isym(view, id);
@@ -88,18 +88,13 @@ static void admit_function(const cv_view_validate *view, cv_id id)
         cv_link_say(view, id, CV_R_TLV_NO_REGCOUNT, sym->index, CV_ATTR_REGCOUNT);
 }
 
+/* That it is a variable of global memory with an alignment was asked when it was examined. */
 static void admit_common(const cv_view_validate *view, cv_id id)
 {
     const cv_isym *sym = cv_l_isym(view, id);
 
-    if (!cv_is_pow2(sym->value))
-        cv_link_say(view, id, CV_R_LINK_ALIGN, sym->value, 0);
-    else if (sym->value > ALIGN_MOST || sym->size > SIZE_MOST)
-        cv_link_say(view, id, CV_R_LINK_EXTENT, cv_max(sym->value, sym->size), 0);
-    if (cv_l_type(sym) != CV_STT_CUDA_OBJECT && cv_l_type(sym) != CV_STT_OBJECT)
-        cv_link_say(view, id, CV_R_LINK_PLACE, CV_SHN_COMMON, 0);
-    else if (cv_l_type(sym) == CV_STT_CUDA_OBJECT && (sym->other & CV_STO_SPACE) != CV_STO_SPACE_GLOBAL)
-        cv_link_say(view, id, CV_R_LINK_SPACE, sym->other, CV_STO_SPACE_GLOBAL);
+    if (sym->value > ALIGN_MOST)
+        cv_link_say(view, id, CV_R_LINK_EXTENT, sym->value, 0);
 }
 
 /* What lies in shared memory without being a shared variable has no place when the variables have theirs. */
@@ -137,28 +132,20 @@ static bool fits_space(const cv_view_validate *view, const cv_isym *sym)
     }
 }
 
-/* Nobody else can define what is local; a local symbol that was taken back has no type. An object is one of
- * those that the driver or the linker provides (libcudadevrt names .nv.ptx.const0.size so, with another type
- * in what a relocatable link made of it). */
+/* The reference's own relocatable output has weak arrays that nobody can define. What else nobody can define is
+ * said when an object is examined. */
 static bool is_nobody(const cv_isym *sym)
 {
-    unsigned type = cv_l_type(sym), bind = cv_l_bind(sym);
-
-    return !sym->defined && !cv_l_is_nowhere(sym) &&
-           ((bind == CV_STB_WEAK && type != CV_STT_OBJECT) ||
-            (bind == CV_STB_LOCAL && type != CV_STT_NOTYPE));
+    return !sym->defined && cv_l_bind(sym) == CV_STB_WEAK && cv_l_type(sym) == CV_STT_CUDA_OBJECT;
 }
 
-/* What other objects may name: functions, variables, textures and what the system has of its own, of which no
- * object has a definition. A symbol of any other kind, or one of the system that lies somewhere, could give
- * the reference of another object, which was judged as one to nowhere, a place in code or in no memory. */
+/* What an object may name of others: functions, variables, textures and what the system has of its own. A
+ * symbol of any other kind could be given a place in code or in no memory. */
 static bool is_for_others(const cv_isym *sym)
 {
     unsigned type = cv_l_type(sym);
 
-    if (type == CV_STT_FUNC || type == CV_STT_CUDA_OBJECT || type == CV_STT_SECTION || sym->common)
-        return true;
-    return sym->sec == CV_NONE && (type == CV_STT_OBJECT || cv_l_is_texture(sym));
+    return type == CV_STT_FUNC || type == CV_STT_CUDA_OBJECT || type == CV_STT_OBJECT || cv_l_is_texture(sym);
 }
 
 /* Banks other than that of the program hold parameters, tables and addresses: the only names there are a
@@ -179,12 +166,10 @@ static void admit_symbol(const cv_view_validate *view, cv_id id)
 
     if (sym->common)
         admit_common(view, id);
-    else if (sym->defined && sym->sec == CV_NONE) /* an absolute value: nothing that a device could load */
-        cv_link_say(view, id, CV_R_LINK_PLACE, CV_SHN_ABS, 0);
     else if (is_nobody(sym))
         cv_link_say(view, id, CV_R_LINK_PLACE, CV_SHN_UNDEF, 0);
-    else if (sym->index != 0 && cv_l_bind(sym) != CV_STB_LOCAL && !is_for_others(sym))
-        cv_link_say(view, id, CV_R_LINK_SYMBOL_TYPE, cv_l_type(sym), sym->sec != CV_NONE);
+    else if (!sym->defined && cv_l_bind(sym) != CV_STB_LOCAL && !is_for_others(sym))
+        cv_link_say(view, id, CV_R_LINK_SYMBOL_TYPE, cv_l_type(sym), 0);
     else if (cv_l_type(sym) == CV_STT_FUNC && sym->sec != CV_NONE)
         admit_function(view, id);
     else if (cv_l_type(sym) != CV_STT_SECTION && in_shared(view, sym))

@@ -39,6 +39,20 @@ static void check_relocations(const cv_view_undefined *view, cv_u8s *reported, c
     }
 }
 
+/* An executable has memory for every variable, whatever refers to it: the reference refuses one that only dead
+ * code names as well. Names of the system are of no space. */
+static void check_variables(const cv_view_undefined *view, cv_u8s *reported)
+{
+    for (cv_id i = 0; i < view->resolution->mean.count; i++) {
+        cv_id first = cv_l_mean(view, i)->first;
+        const cv_isym *sym = first == CV_NONE ? NULL : cv_l_isym(view, first);
+
+        if (sym && cv_l_type(sym) == CV_STT_CUDA_OBJECT && (sym->other & CV_STO_SPACE) != 0 &&
+            !cv_l_is_reserved(sym) && !cv_link_may_stay_undefined(view, sym))
+            say(view, reported, sym);
+    }
+}
+
 cuvet_status cv_stage_undefined(const cv_view_undefined *view)
 {
     uint64_t before = view->ctx->n_errors;
@@ -56,6 +70,7 @@ cuvet_status cv_stage_undefined(const cv_view_undefined *view)
             check_relocations(view, &reported, osec,
                               target->group == CV_G_CODE && !cv_l_fn_calls(view, target->fn)->live);
     }
+    check_variables(view, &reported);
     cv_u8s_free(&view->ctx->mem, &reported);
     return view->ctx->n_errors == before ? CUVET_OK : CUVET_E_REFUSED;
 }

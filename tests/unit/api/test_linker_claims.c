@@ -47,6 +47,19 @@ static void check_refused(const char *rule, uint64_t got, uint64_t want)
     }
 }
 
+/* Found when it is added. */
+static void check_malformed(unsigned index, const char *rule)
+{
+    cuvet_linker_options options = lc_options(CASES);
+    cuvet_linker linker = lc_linker(&options);
+
+    lc_forget();
+    ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, object[index].bytes, object[index].size, "object"),
+                     CUVET_E_MALFORMED);
+    ck_assert_msg(lc_said(rule), "%s", rule);
+    lc_end(linker);
+}
+
 static void check_linked(void)
 {
     ck_assert_int_eq(link_for(CASES, false), CUVET_OK);
@@ -132,7 +145,7 @@ START_TEST(names_of_system)
 }
 END_TEST
 
-/* CV-LINK-093: what is named and what is there are variables; no other kind of symbol stands in for one. */
+/* CV-LINK-093 and CV-ELF-177: what is named and what is there are variables; no other kind of symbol stands in for one. */
 START_TEST(types_for_others)
 {
     enum { NO_TYPE = 0x10, VARIABLE = 0x10 | 13, IN_MEMORY = 0x20 };
@@ -145,7 +158,10 @@ START_TEST(types_for_others)
 
         lc_put(&object[i], at + INFO, 1, NO_TYPE);
         lc_put(&object[i], at + OTHER, 1, 0);
-        check_refused("CV-LINK-093", 0, i);
+        if (i == 0)
+            check_refused("CV-LINK-093", 0, 0);
+        else
+            check_malformed(i, "CV-ELF-177");
         lc_put(&object[i], at + INFO, 1, VARIABLE);
         lc_put(&object[i], at + OTHER, 1, IN_MEMORY);
     }

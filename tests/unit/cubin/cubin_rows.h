@@ -67,6 +67,7 @@ typedef struct cubin_row {
 #define CAP      "plain.sm_100"
 #define DBG      "plain.sm_100.g.rdc"
 #define VARS     "vars.sm_90"
+#define VARREL   "vars.sm_90.rdc"
 #define CALLS    "two_a.sm_90.rdc"
 #define OLDCALLS "two_a.sm_75.rdc"
 #define POINTERS "indirect.sm_90.rdc"
@@ -226,6 +227,22 @@ static const cubin_row ROWS[] = {
     { CV_R_SYM_NAME, EXE, { Y(K, NAME, 0x158), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_NAME, EXE, { Y(K, NAME, UINT32_MAX), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_NAME_MIDDLE, EXE, { Y(K, NAME, 2), NONE }, HERE, CUVET_OK },
+    { CV_R_SYM_ABSOLUTE, EXE, { Y(K, SHNDX, 0xFFF1), NONE }, HERE, CUVET_OK },
+    { CV_R_SYM_ABSOLUTE, CAP, { M(K, SHNDX, 0xFFF1), NONE }, HERE, CUVET_OK },
+    { CV_R_SYM_COMMON, EXE, { Y(K, SHNDX, 0xFFF2), NONE }, HERE, CUVET_OK },
+    { CV_R_SYM_COMMON, CALLS, { Y("_Z5twicei", SHNDX, 0xFFF2), NONE }, HERE, CUVET_OK },
+    { CV_R_SYM_ALIGN, CALLS, { Y("shared_counter", SHNDX, 0xFFF2), NONE }, ANYWHERE, CUVET_OK },
+    { CV_R_SYM_UNDEFINED, EXE, { Y(K, SHNDX, 0), NONE }, HERE, CUVET_OK },
+    { CV_R_SYM_UNDEFINED, VARS, { Y("zeroed", SHNDX, 0), NONE }, HERE, CUVET_OK },
+    { CV_R_SYM_NOT_PROVIDED, LINKED, { Y("_Z5twicei", SHNDX, 0), NONE }, ANYWHERE, CUVET_OK },
+    { CV_R_SYM_NOBODYS, CALLS, { Y("_Z5twicei", INFO, 0x22), NONE }, HERE, CUVET_OK },
+    { CV_R_SYM_NOBODYS, CALLS, { Y("_Z5twicei", INFO, 0x02), NONE }, HERE, CUVET_OK },
+    { CV_R_SYM_ALIAS,
+      POINTERS,
+      { Y("_Z7add_onei", SHNDX, 16), Y("_Z7add_onei", VALUE, 128) },
+      ANYWHERE,
+      CUVET_OK },
+    { CV_R_SYM_FOR_OTHERS, VARREL, { Y("zeroed", INFO, 0x10), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_RESERVED_SECTION, EXE, { Y(K, SHNDX, 0xFF00), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_SHNDX, EXE, { Y(K, SHNDX, 15), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_SHNDX, EXE, { Y(K, SHNDX, 0xFEFF), NONE }, HERE, CUVET_OK },
