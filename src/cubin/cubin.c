@@ -378,6 +378,8 @@ static cuvet_status examine_rest(cv_ctx *ctx, cv_cubin *cubin, cv_ledger *ledger
     if (status == CUVET_OK && cubin->conv) {
         cv_cubin_check_pairs(ctx, cubin);
         status = cv_cubin_check_meta(ctx, cubin);
+        if (status == CUVET_OK)
+            status = cv_cubin_check_twins(ctx, cubin);
     }
     if (status == CUVET_OK)
         status = cv_cubin_check_ledger(ctx, cubin, ledger);

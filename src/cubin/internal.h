@@ -100,6 +100,7 @@ static inline CV_MUST bool cv_name_work(cv_ctx *ctx, cv_span name)
 void cv_cubin_check_flags(cv_ctx *ctx, cv_cubin *cubin);
 void cv_cubin_check_pairs(cv_ctx *ctx, cv_cubin *cubin);
 CV_MUST cuvet_status cv_cubin_check_unique(cv_ctx *ctx, const cv_cubin *cubin);    /* OK or NOMEM */
+CV_MUST cuvet_status cv_cubin_check_twins(cv_ctx *ctx, const cv_cubin *cubin);     /* OK or NOMEM */
 CV_MUST cuvet_status cv_cubin_check_variables(cv_ctx *ctx, const cv_cubin *cubin); /* OK or NOMEM */
 
 #endif

@@ -450,7 +450,17 @@ for label, base, name, section in (
 def swap(e, first, second):
     """two variables of one size, each where the other was"""
     places = e.yget(first, 'value'), e.yget(second, 'value')
-    return e.symbol(first, 'value', places[1]).symbol(second, 'value', places[0])
+    e.symbol(first, 'value', places[1]).symbol(second, 'value', places[0])
+    if e.has('.nv.merc.symtab'):  # both sides of an image say the same
+        e.symbol(first, 'value', places[1], '.nv.merc.symtab').symbol(second, 'value', places[0], '.nv.merc.symtab')
+    return e
+
+
+def managed(e, other):
+    """a variable that the system moves, on both sides of the image"""
+    if e.has('.nv.merc.symtab'):
+        e.symbol('with_value', 'other', 0x24, '.nv.merc.symtab')
+    return e.symbol('with_value', 'other', other)
 
 
 for base in (V75, V100, 'vars.sm_90.linked.cubin', 'vars.sm_90.rdc.cubin'):
@@ -487,7 +497,7 @@ for base in (V75, V100, 'vars.sm_90.linked.cubin', 'vars.sm_90.rdc.cubin'):
             '%s-%s' % (label, kind),
             base,
             lambda e, n=name, v=value: e.symbol(n, 'other', v),
-            legal=lambda e, m=made: e.symbol('with_value', 'other', 0x24 if m else 4),
+            legal=lambda e, m=made: managed(e, 0x24 if m else 4),
         )
 for base in (V75, V90, V100, 'vars.sm_90.linked.cubin'):
     for label, name, section in (

@@ -67,6 +67,17 @@ typedef struct cv_attr {
     uint8_t words;  /* cv_attr_words */
 } cv_attr;
 
+/* The Mercury clone of a function's records has this one as the native side has it. */
+static inline bool cv_attr_has_twin(uint8_t code)
+{
+    switch (code) {
+#define ATTR_TWIN(name) case CV_ATTR_##name:
+#include "eiattr.def"
+        return true;
+    default: return false;
+    }
+}
+
 /* Row of a code; NULL above the table. */
 const cv_attr *cv_attr_get(uint32_t code);
 /* "KPARAM_INFO"; NULL above the table. */

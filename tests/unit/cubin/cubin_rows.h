@@ -68,6 +68,7 @@ typedef struct cubin_row {
 #define DBG      "plain.sm_100.g.rdc"
 #define VARS     "vars.sm_90"
 #define VARREL   "vars.sm_90.rdc"
+#define VARCAP   "vars.sm_100"
 #define CALLS    "two_a.sm_90.rdc"
 #define OLDCALLS "two_a.sm_75.rdc"
 #define POINTERS "indirect.sm_90.rdc"
@@ -243,6 +244,9 @@ static const cubin_row ROWS[] = {
       ANYWHERE,
       CUVET_OK },
     { CV_R_SYM_FOR_OTHERS, VARREL, { Y("zeroed", INFO, 0x10), NONE }, HERE, CUVET_OK },
+    { CV_R_TWIN_SYMBOL, CAP, { M(K, INFO, 0x22), NONE }, HERE, CUVET_OK },
+    { CV_R_TWIN_SYMBOL, CAP, { M(K, OTHER, 0), NONE }, HERE, CUVET_OK },
+    { CV_R_TWIN_DATA, VARCAP, { S(".nv.merc.nv.constant.user", SIZE, 4), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_RESERVED_SECTION, EXE, { Y(K, SHNDX, 0xFF00), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_SHNDX, EXE, { Y(K, SHNDX, 15), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_SHNDX, EXE, { Y(K, SHNDX, 0xFEFF), NONE }, HERE, CUVET_OK },
