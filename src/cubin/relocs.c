@@ -119,8 +119,8 @@ static void check_function(const reloc_batch *batch, uint64_t index, const cv_el
     }
 }
 
-/* Code has its name from a function, which the call graph knows; nothing else is called, or has a descriptor. Whoever asks where
- * the table of unified functions is calls through it. */
+/* Code has its name from a function, which the call graph knows; nothing else is called, or has a descriptor.
+ * Whoever asks where the table of unified functions is calls through it. */
 static void check_other(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
                         const cv_reloc_facts *facts, uint8_t type, uint16_t shndx)
 {

@@ -298,7 +298,8 @@ static cv_span name_of(const symbol_pass *pass, const cv_elf_symbol *symbol)
 }
 
 /* What an executable leaves to the driver: functions that it provides, textures, which have no memory, and
- * what the system has of its own. What has no name is found by nobody, nor is what is local and of no type. */
+ * what the system has of its own. What has no name is found by nobody, nor is what is local and of no type.
+ */
 static void check_left(const symbol_pass *pass, uint64_t at, const cv_elf_symbol *symbol, uint8_t type)
 {
     bool texture = type >= CV_STT_CUDA_TEXTURE && type <= CV_STT_CUDA_SURFACE;

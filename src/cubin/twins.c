@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The Mercury side of an image beside the native one. Whoever makes code for another machine out of the capsules
- * takes symbols, initial values, relocations of data and parameters from the Mercury side: what both sides of
- * every genuine image agree on, they agree on here. Places and sizes of code, addresses in shared memory, the
- * stack and what names instructions differ, and are not compared. */
+/* The Mercury side of an image beside the native one. Whoever makes code for another machine out of the
+ * capsules takes symbols, initial values, relocations of data and parameters from the Mercury side: what both
+ * sides of every genuine image agree on, they agree on here. Places and sizes of code, addresses in shared
+ * memory, the stack and what names instructions differ, and are not compared. */
 #include "cubin/internal.h"
 
 #include "format/tlv/attr.h"

@@ -132,8 +132,8 @@ static bool fits_space(const cv_view_validate *view, const cv_isym *sym)
     }
 }
 
-/* The reference's own relocatable output has weak arrays that nobody can define. What else nobody can define is
- * said when an object is examined. */
+/* The reference's own relocatable output has weak arrays that nobody can define. What else nobody can define
+ * is said when an object is examined. */
 static bool is_nobody(const cv_isym *sym)
 {
     return !sym->defined && cv_l_bind(sym) == CV_STB_WEAK && cv_l_type(sym) == CV_STT_CUDA_OBJECT;

@@ -39,8 +39,8 @@ static void check_relocations(const cv_view_undefined *view, cv_u8s *reported, c
     }
 }
 
-/* An executable has memory for every variable, whatever refers to it: the reference refuses one that only dead
- * code names as well. Names of the system are of no space. */
+/* An executable has memory for every variable, whatever refers to it: the reference refuses one that only
+ * dead code names as well. Names of the system are of no space. */
 static void check_variables(const cv_view_undefined *view, cv_u8s *reported)
 {
     for (cv_id i = 0; i < view->resolution->mean.count; i++) {

@@ -145,7 +145,8 @@ START_TEST(names_of_system)
 }
 END_TEST
 
-/* CV-LINK-093 and CV-ELF-177: what is named and what is there are variables; no other kind of symbol stands in for one. */
+/* CV-LINK-093 and CV-ELF-177: what is named and what is there are variables; no other kind of symbol stands
+ * in for one. */
 START_TEST(types_for_others)
 {
     enum { NO_TYPE = 0x10, VARIABLE = 0x10 | 13, IN_MEMORY = 0x20 };
