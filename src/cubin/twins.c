@@ -49,14 +49,23 @@ static bool read_symbol(const twin_pass *pass, bool merc, uint64_t index, twin_s
     return true;
 }
 
-/* The next one from *index on that has a name of its own. */
+/* The next one from *index on that has a name of its own: most symbols are of sections, so that name and type are
+ * read first. */
 static bool next_named(const twin_pass *pass, bool merc, uint64_t *index, twin_symbol *out)
 {
-    for (; read_symbol(pass, merc, *index, out); (*index)++)
-        if (out->type != CV_STT_SECTION && cv_u8_at(pass->cubin->strtab, out->symbol.name) != 0) {
-            (*index)++;
-            return true;
+    cv_span table = merc ? pass->cubin->merc_symtab : pass->cubin->symtab;
+    uint64_t count = merc ? pass->cubin->n_merc_syms : pass->cubin->n_syms, at = *index;
+
+    for (; at < count; at++) {
+        uint64_t head = cv_u64_at(table, at * cv_elf_sym_size(false));
+
+        if (cv_elf_info_type((uint8_t)(head >> 32)) != CV_STT_SECTION && (uint32_t)head != 0 &&
+            cv_u8_at(pass->cubin->strtab, (uint32_t)head) != 0) {
+            *index = at + 1;
+            return read_symbol(pass, merc, at, out);
         }
+    }
+    *index = count;
     return false;
 }
 
@@ -111,7 +120,7 @@ static bool has_place(const twin_pass *pass, const twin_symbol *native)
 static void compare_symbols(twin_pass *pass, const twin_symbol *native, const twin_symbol *merc)
 {
     const cv_elf_symbol *left = &native->symbol, *right = &merc->symbol;
-    unsigned flags = native->type == CV_STT_FUNC ? 0xFFU : CV_STO_MANAGED | CV_STO_ENTRY;
+    unsigned flags = native->type == CV_STT_FUNC ? ~0U : CV_STO_MANAGED | CV_STO_ENTRY;
     bool function = native->type == CV_STT_FUNC;
 
     if (native->type != merc->type || cv_elf_sym_bind(left) != cv_elf_sym_bind(right))
@@ -160,9 +169,11 @@ static void find_data(twin_pass *pass)
     for (uint64_t i = cv_cubin_first(cubin, CV_ROLE_CONSTANT); i != 0 && i < cubin->sec.count; i++) {
         const cv_sec *sec = cv_cubin_sec(cubin, i);
 
-        if (sec->role == CV_ROLE_CONSTANT && sec->bank == CV_BANK_USER)
+        if (CV_LIKELY(sec->role != CV_ROLE_CONSTANT))
+            continue;
+        if (sec->bank == CV_BANK_USER)
             data_at(pass, CONSTANTS)->native = i;
-        else if (sec->role == CV_ROLE_CONSTANT && sec->bank == CV_BANK_ADDRESSES)
+        else if (sec->bank == CV_BANK_ADDRESSES)
             data_at(pass, ADDRESSES)->native = i;
     }
 }
@@ -180,7 +191,7 @@ static void find_relocs(twin_pass *pass)
     for (uint64_t i = 1; i < pass->cubin->sec.count; i++) {
         const cv_sec *sec = cv_cubin_sec(pass->cubin, i);
 
-        if (sec->header.type != CV_SHT_RELA && sec->header.type != CV_SHT_MERC_RELA)
+        if (CV_LIKELY(sec->header.type != CV_SHT_RELA && sec->header.type != CV_SHT_MERC_RELA))
             continue;
         for (unsigned k = 0; k < N_DATA && sec->header.info != 0; k++) {
             twin_data *data = data_at(pass, k);

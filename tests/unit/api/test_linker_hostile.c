@@ -95,7 +95,7 @@ static size_t symbol(const lc_object *input, const char *name, uint64_t *number)
 
 enum { NAME = 0, INFO = 4, SHNDX = 6, VALUE = 8, SIZE = 16 };
 
-/* CV-ELF-176: an alias is global and begins where the code does. */
+/* CV-ELF-176 (CV-LINK-018 of what an assembler made): an alias is global and begins where the code does. */
 START_TEST(aliases)
 {
     size_t at;
