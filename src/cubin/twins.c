@@ -49,8 +49,8 @@ static bool read_symbol(const twin_pass *pass, bool merc, uint64_t index, twin_s
     return true;
 }
 
-/* The next one from *index on that has a name of its own: most symbols are of sections, so that name and type are
- * read first. */
+/* The next one from *index on that has a name of its own: most symbols are of sections, so that name and type
+ * are read first. */
 static bool next_named(const twin_pass *pass, bool merc, uint64_t *index, twin_symbol *out)
 {
     cv_span table = merc ? pass->cubin->merc_symtab : pass->cubin->symtab;

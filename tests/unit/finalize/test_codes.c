@@ -101,7 +101,7 @@ static void refers(void)
     (void)ff_section(".nv.merc.nv.info", &i);
     for (at += 24; at < end; at += 24)
         if (ff_get(at + 6, 2) == 0 && (ff.bytes[at + 4] & 15) != 2 && ff.bytes[at + 4] >> 4 == 2) {
-            ff_put(at + 4, 1, 0x20); /* no variable, of which a scan knows the places */
+            ff_put(at + 4, 1, 0); /* no variable, of which a scan knows the places, and for nobody else */
             ff_put(at + 6, 2, i);
             ff_put(at + 8, 8, 0);
             ff_put(at + 16, 8, 0);
