@@ -249,7 +249,9 @@ static void check_defined(const symbol_pass *pass, uint64_t at, const cv_elf_sym
         sym_report(pass, at, CV_R_SYM_FOR_OTHERS, CV_ST_INFO, type, CV_STT_CUDA_OBJECT);
     if (value_is_no_place(pass->cubin, symbol, sec)) {
         end = symbol->size;
-        if (pass->cubin->rel && symbol->value != 0 && CV_UNLIKELY(!cv_is_pow2(symbol->value)))
+        /* of an array that a relocatable link for a debugger shows it is the place */
+        if (pass->cubin->rel && symbol->value != 0 && CV_UNLIKELY(!cv_is_pow2(symbol->value)) &&
+            !(symbol->size == 0 && sec->role == CV_ROLE_NV_DEBUG_SHARED))
             sym_report(pass, at, CV_R_SYM_ALIGN, CV_ST_VALUE, symbol->value, 0);
     } else {
         end = cv_sat_add(symbol->value, symbol->size);
@@ -299,19 +301,22 @@ static cv_span name_of(const symbol_pass *pass, const cv_elf_symbol *symbol)
 
 /* What an executable leaves to the driver: functions that it provides, textures, which have no memory, and
  * what the system has of its own. What has no name is found by nobody, nor is what is local and of no type.
- */
+ * Linkers leave a function or a variable open where they are told to, or where it is weak. */
 static void check_left(const symbol_pass *pass, uint64_t at, const cv_elf_symbol *symbol, uint8_t type)
 {
     bool texture = type >= CV_STT_CUDA_TEXTURE && type <= CV_STT_CUDA_SURFACE;
+    bool object = type == CV_STT_OBJECT || type == CV_STT_CUDA_OBJECT;
     bool global = cv_elf_sym_bind(symbol) == CV_STB_GLOBAL;
     cv_span name = name_of(pass, symbol);
 
     if (type == CV_STT_FUNC && !(symbol->other & CV_STO_ENTRY)) {
         if (!global || !cv_is_provided(name))
             sym_report(pass, at, CV_R_SYM_NOT_PROVIDED, CV_ST_NAME, symbol->name, 0);
+    } else if (object) {
+        if (name.len != 0 && !cv_span_starts(name, ".nv."))
+            sym_report(pass, at, CV_R_SYM_LEFT_OPEN, CV_ST_NAME, symbol->name, 0);
     } else if (name.len != 0 && symbol->info != cv_elf_info(CV_STB_LOCAL, CV_STT_NOTYPE) &&
-               !(texture && global) &&
-               !((type == CV_STT_OBJECT || type == CV_STT_CUDA_OBJECT) && cv_span_starts(name, ".nv."))) {
+               !(texture && global)) {
         sym_report(pass, at, CV_R_SYM_UNDEFINED, CV_ST_SHNDX, 0, pass->cubin->sec.count);
     }
 }

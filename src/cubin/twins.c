@@ -21,6 +21,9 @@ typedef struct twin_pass {
     twin_data data[N_DATA];
 } twin_pass;
 
+/* What one side says where it has nothing. */
+#define NONE UINT64_MAX
+
 /* A symbol of one side. */
 typedef struct twin_symbol {
     cv_elf_symbol symbol;
@@ -247,6 +250,31 @@ static void reloc_report(const twin_pass *pass, uint64_t section, uint64_t index
     cv_path_pop(pass->ctx);
 }
 
+/* What a name is told apart by, in numbers. */
+static uint64_t number_of(const twin_pass *pass, bool merc, uint64_t index)
+{
+    twin_symbol symbol;
+
+    if (!read_symbol(pass, merc, index, &symbol))
+        return index;
+    return symbol.type == CV_STT_SECTION ? symbol.shndx : (uint64_t)symbol.type << 32 | symbol.symbol.name;
+}
+
+/* The first field that makes two relocations different. */
+static void report_different(const twin_pass *pass, uint64_t section, uint64_t index,
+                             const cv_elf_reloc *merc, const cv_elf_reloc *native)
+{
+    if (native->off != merc->off)
+        reloc_report(pass, section, index, merc->off, native->off);
+    else if (native->addend != merc->addend)
+        reloc_report(pass, section, index, (uint64_t)merc->addend, (uint64_t)native->addend);
+    else if (!same_kind(native->type, merc->type))
+        reloc_report(pass, section, index, merc->type, native->type);
+    else
+        reloc_report(pass, section, index, number_of(pass, true, merc->sym),
+                     number_of(pass, false, native->sym));
+}
+
 /* The same words get the same addresses, in the same order. Of functions the native side may be applied
  * already. */
 static void check_relocs(twin_pass *pass, const twin_data *data)
@@ -269,13 +297,16 @@ static void check_relocs(twin_pass *pass, const twin_data *data)
             continue;
         }
         if (!read_symbol(pass, true, merc.sym, &symbol) || symbol.type != CV_STT_FUNC) {
-            reloc_report(pass, data->merc_relocs, i, merc.off, at < count ? native.off : merc.off);
+            if (at < count)
+                report_different(pass, data->merc_relocs, i, &merc, &native);
+            else
+                reloc_report(pass, data->merc_relocs, i, merc_count, count);
             return;
         }
     }
     if (at < count) {
         read_reloc(pass, data->relocs, at, &native);
-        reloc_report(pass, data->relocs, at, merc_count, native.off);
+        reloc_report(pass, data->relocs, at, NONE, native.off);
     }
 }
 
@@ -382,6 +413,28 @@ static bool same_record(twin_pass *pass, bool global, cv_span native, const cv_t
            cv_span_sub(merc, right->payload, right->value, &other) && cv_span_eq(own, other);
 }
 
+/* The code of a record that the other side lacks, or the first word that makes two different. */
+static void report_record(const twin_pass *pass, uint64_t section, bool global, cv_span native,
+                          const cv_tlv *left, cv_span merc, const cv_tlv *right)
+{
+    uint64_t off = right ? right->off : left->off, got = right ? right->code : NONE,
+             want = left ? left->code : NONE;
+
+    if (got == want) {
+        got = right->stored;
+        want = left->stored;
+    }
+    for (uint64_t i = 0; got == want && left->format == CV_TLV_SVAL && i + 4 <= left->value; i += 4) {
+        got = cv_u32_at(merc, right->payload + i);
+        want = cv_u32_at(native, left->payload + i);
+        if (global && i == 0) {
+            got = number_of(pass, true, got);
+            want = number_of(pass, false, want);
+        }
+    }
+    cv_body_report(pass->ctx, pass->cubin, section, CV_R_TWIN_DATA, off, got, want);
+}
+
 /* Parameters, threads, barriers of a function; registers of all of them. */
 static void check_records(twin_pass *pass, uint64_t native_sec, uint64_t merc_sec)
 {
@@ -398,9 +451,8 @@ static void check_records(twin_pass *pass, uint64_t native_sec, uint64_t merc_se
             return;
         if (one == other && same_record(pass, global, native, &left, merc, &right))
             continue;
-        cv_body_report(pass->ctx, pass->cubin, other ? merc_sec : native_sec, CV_R_TWIN_DATA,
-                       other ? right.off : left.off, other ? right.code : left.code,
-                       one ? left.code : right.code);
+        report_record(pass, other ? merc_sec : native_sec, global, native, one ? &left : NULL, merc,
+                      other ? &right : NULL);
         return;
     }
 }

@@ -471,10 +471,10 @@ for label, base, symbol in (('kernel', P90, FN), ('variable', V90, 'zeroed'), ('
 case('SYM_ABSOLUTE', 'mercury-absolute', P100, lambda e: e.symbol(FN, 'shndx', ABS, '.nv.merc.symtab'))
 case('SYM_ABSOLUTE', 'object-absolute', R90, lambda e: e.symbol(FN, 'shndx', ABS))
 case('SYM_UNDEFINED', 'kernel-undefined', P90, lambda e: e.symbol(FN, 'shndx', 0))
-case('SYM_UNDEFINED', 'variable-undefined', V90, lambda e: e.symbol('zeroed', 'shndx', 0))
+case('SYM_LEFT_OPEN', 'variable-undefined', V90, lambda e: e.symbol('zeroed', 'shndx', 0))
 case('SYM_UNDEFINED', 'kernel-undefined-weak', W90, lambda e: e.symbol(WI, 'shndx', 0))
 case('SYM_UNDEFINED', 'function-is-kernel', PR90, lambda e: e.symbol('vprintf', 'other', 0x10))
-case('SYM_UNDEFINED', 'function-is-variable', PR90, lambda e: e.symbol('vprintf', 'info', 0x11))
+case('SYM_LEFT_OPEN', 'function-is-variable', PR90, lambda e: e.symbol('vprintf', 'info', 0x11))
 PR75, D75, SHARED = 'printer.sm_75.cubin', 'dynshared.sm_75.rdc.cubin', '$___ZZ9dynsharedPiE'
 case('SYM_NOT_PROVIDED', 'function-unknown', PR90, lambda e: e.symbol('vprintf', 'name', e.yget('vprintf', 'name') + 1))
 case('SYM_NOT_PROVIDED', 'function-local', PR75, lambda e: e.symbol('vprintf', 'info', 0x02))

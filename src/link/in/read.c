@@ -27,8 +27,7 @@ static cuvet_status read_section(const cv_view_read *view, cv_id obj, uint32_t i
                      .info_sec = CV_NONE };
 
     /* tools before 12.0 leave it out, and newer linkers for the parameters of their kernels */
-    if (sec->role == CV_ROLE_CONSTANT_FN ||
-        (cv_l_obj(view, obj)->cubin.legacy && is_per_function(sec->role)))
+    if (sec->role == CV_ROLE_CONSTANT_FN || (cv_l_obj(view, obj)->cubin.legacy && is_per_function(sec->role)))
         isec.flags |= CV_SHF_INFO_LINK;
     isec.name = cv_l_name(view, sec->name);
     if (isec.name == CV_NONE || !cv_isecs_push(&view->ctx->mem, &view->inputs->isec, isec))

@@ -5,7 +5,6 @@
 #include "base/arith.h"
 #include "link/plan/shared_memory.h"
 
-
 static uint64_t largest_alignment(const cv_view_shared_memory *view)
 {
     uint64_t most = 0;
