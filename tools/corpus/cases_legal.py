@@ -11,6 +11,7 @@ for base in ('vars.sm_75.cubin', 'vars.sm_75.rdc.cubin', 'indirect.sm_75.rdc.cub
     legal('abi7-' + base, lambda b=base: synth.legacy(Elf(sample(b))))
 legal('elf32-vars.sm_75.cubin', lambda: synth.elf32(synth.legacy(Elf(sample('vars.sm_75.cubin')))))
 legal('numbered-weak.sm_100.cubin', lambda: synth.numbered(Elf(sample('weak.sm_100.cubin'))))
+legal('numbered-recurse.sm_90.rdc.cubin', lambda: synth.numbered(Elf(sample('recurse.sm_90.rdc.cubin'))))
 legal('cuver-vars.sm_100.cubin', lambda: synth.cuver(Elf(sample('vars.sm_100.cubin'))))
 
 
