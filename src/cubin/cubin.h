@@ -112,8 +112,7 @@ typedef struct cv_cubin {
         n_relocs; /* defined in .symtab; functions include kernels; both kinds of relocations */
     uint64_t extent;
     uint32_t first[CV_N_ROLES]; /* first section of each role, 0 = none: see cv_cubin_first */
-    cv_keys by_off; /* ranges sorted by offset: scratch of the ledger, of relocations and of the segments */
-    uint64_t by_off_target; /* section that relocations in it are for; 0: none */
+    cv_keys by_off;             /* ranges sorted by offset: scratch of the ledger and of the segments */
 } cv_cubin;
 
 /* Keep the memory between two cubins: init once, examine often, free at the end. */
@@ -138,6 +137,8 @@ CV_MUST cuvet_status cv_cubin_check_relocs(cv_ctx *ctx, cv_cubin *cubin); /* OK 
 /* list, sorted: target, relocation section << 1 | no two entries of it touch the same bytes. OK, NOMEM or
  * LIMIT */
 CV_MUST cuvet_status cv_cubin_check_overlap(cv_ctx *ctx, const cv_cubin *cubin, const cv_keys *list);
+/* list, sorted: call frames, relocation section. OK or NOMEM */
+CV_MUST cuvet_status cv_cubin_check_frames(cv_ctx *ctx, const cv_cubin *cubin, const cv_keys *list);
 CV_MUST cuvet_status cv_cubin_check_segments(cv_ctx *ctx,
                                              cv_cubin *cubin); /* after the ledger: uses by_off */
 void cv_cubin_read_notes(

@@ -96,6 +96,12 @@ static inline CV_MUST bool cv_name_work(cv_ctx *ctx, cv_span name)
     return cv_work(ctx, name.len / 4, name.off);
 }
 
+/* Relocations of a capsule. */
+static inline bool cv_is_merc_rela(uint32_t type)
+{
+    return type == CV_SHT_MERC_RELA || type == CV_SHT_MERC_RESOLVED_RELA;
+}
+
 /* Stages that are not part of the public order. */
 void cv_cubin_check_flags(cv_ctx *ctx, cv_cubin *cubin);
 void cv_cubin_check_pairs(cv_ctx *ctx, cv_cubin *cubin);

@@ -178,3 +178,87 @@ cuvet_status cv_cubin_check_overlap(cv_ctx *ctx, const cv_cubin *cubin, const cv
     cv_u64s_free(&ctx->mem, &pile.touched);
     return st;
 }
+
+/* Tables of one target, and what their entries touch. */
+typedef struct frame_pile {
+    cv_ctx *ctx;
+    const cv_cubin *cubin;
+    cv_keys table; /* number of its first entry, relocation section */
+    cv_keys entry; /* offset, number of the entry << TOUCHED_BITS | bytes that it touches */
+    uint64_t count;
+} frame_pile;
+
+enum { TOUCHED_BITS = 4, TOUCHED_MOST = (1 << TOUCHED_BITS) - 1 };
+
+static cuvet_status collect_frames(frame_pile *pile, uint64_t section)
+{
+    bool rela = has_addends(pile->cubin, section), is32 = pile->cubin->header.is32,
+         merc = cv_is_merc_rela(cv_cubin_sec(pile->cubin, section)->header.type);
+    cv_span body = cv_cubin_body(pile->cubin, section);
+    uint64_t count = body.len / cv_elf_rel_size(is32, rela);
+    bool ok = cv_keys_push(&pile->ctx->mem, &pile->table, (cv_key){ pile->count, section });
+    cv_elf_reloc reloc;
+
+    for (uint64_t i = 0; i < count && ok; i++) { /* paid for when they were read */
+        uint64_t touched;
+
+        cv_elf_read_reloc(body, is32, rela, i, &reloc);
+        touched = merc ? 1 : cv_max(1, cv_reloc_of(reloc.type)->bytes);
+        ok = cv_keys_push(
+            &pile->ctx->mem, &pile->entry,
+            (cv_key){ reloc.off, pile->count++ << TOUCHED_BITS | cv_min(touched, TOUCHED_MOST) });
+    }
+    return ok ? CUVET_OK : cv_nomem(pile->ctx, body.off);
+}
+
+/* At an entry of a table: its place there. */
+static void report_frame(const frame_pile *pile, uint64_t number, uint64_t off, uint64_t end)
+{
+    const cv_key *table = cv_keys_get(&pile->table, cv_keys_lower_bound(&pile->table, number + 1) - 1);
+    uint64_t i = number - table->key,
+             size = cv_elf_rel_size(pile->cubin->header.is32, has_addends(pile->cubin, table->index));
+
+    cv_path_push(pile->ctx, CUVET_P_SECTION, true, table->index);
+    cv_report_at(pile->ctx, CUVET_P_RELOC, i, CV_R_RELOC_OVERLAP,
+                 offset_of(pile->cubin, table->index) + i * size, 0, off, end);
+    cv_path_pop(pile->ctx);
+}
+
+/* Of two that touch the same bytes the later one is said, whichever begins first. */
+static void report_frames(const frame_pile *pile)
+{
+    uint64_t end = 0, last = 0;
+
+    for (uint64_t k = 0; k < pile->entry.count; k++) {
+        const cv_key *entry = cv_keys_get(&pile->entry, k);
+        uint64_t number = entry->index >> TOUCHED_BITS;
+
+        if (k != 0 && entry->key < end)
+            report_frame(pile, cv_max(number, last), entry->key, end);
+        end = cv_sat_add(entry->key, entry->index & TOUCHED_MOST);
+        last = number;
+    }
+}
+
+/* Call frames are stepped through from address to address: two that overlap never end. Several tables may be
+ * for the same frames. */
+cuvet_status cv_cubin_check_frames(cv_ctx *ctx, const cv_cubin *cubin, const cv_keys *list)
+{
+    frame_pile pile = { .ctx = ctx, .cubin = cubin };
+    cuvet_status st = CUVET_OK;
+
+    for (uint64_t at = 0; at < list->count && st == CUVET_OK;) {
+        uint64_t target = cv_keys_get(list, at)->key;
+
+        cv_keys_clear(&pile.table);
+        cv_keys_clear(&pile.entry);
+        pile.count = 0;
+        for (; at < list->count && cv_keys_get(list, at)->key == target && st == CUVET_OK; at++)
+            st = collect_frames(&pile, cv_keys_get(list, at)->index);
+        cv_keys_sort(&pile.entry);
+        report_frames(&pile);
+    }
+    cv_keys_free(&ctx->mem, &pile.table);
+    cv_keys_free(&ctx->mem, &pile.entry);
+    return st;
+}

@@ -3,6 +3,11 @@
  * entry touches. */
 #include "cubin/calls.h"
 
+/* The tables that are judged together, by their targets: see cv_cubin_check_overlap() and _check_frames(). */
+typedef struct reloc_lists {
+    cv_keys compared, frames;
+} reloc_lists;
+
 typedef struct reloc_batch {
     cv_ctx *ctx;
     const cv_cubin *cubin;
@@ -13,6 +18,7 @@ typedef struct reloc_batch {
     bool loaded;           /* … or what a loader patches, and the entries are not applied yet */
     uint32_t owner;        /* of code: the symbol of its function */
     cv_span target;        /* its bytes */
+    const cv_sec **own;    /* of its function alone: the section that was found to be so last */
     cv_calls *calls;
     uint64_t count, n_syms, limit; /* limit: bytes of the target that may be patched */
     uint64_t within;               /* the bits of an offset that lie within an instruction */
@@ -178,7 +184,11 @@ static void check_private(const reloc_batch *batch, uint64_t index, const cv_elf
     if (shndx == CV_SHN_UNDEF)
         return;
     named = cv_cubin_sec(cubin, cv_cubin_shndx(cubin, false, reloc->sym, &symbol));
-    if (is_private(named->role) && !cv_span_eq(named->fn, by->fn))
+    if (!is_private(named->role) || named == *batch->own || !cv_name_work(batch->ctx, named->fn))
+        return;
+    if (cv_span_eq(named->fn, by->fn))
+        *batch->own = named;
+    else
         entry_report(batch, index, CV_R_RELOC_FOREIGN, 12, reloc->sym, batch->owner);
 }
 
@@ -270,58 +280,6 @@ static void check_batch(reloc_batch *batch)
     batch->apart = up || down;
 }
 
-/* What is kept of an entry beside its offset: how many bytes it touches, which one it is, and whether it is
- * of a table that was looked at before. */
-enum { TOUCHED_BITS = 4, TOUCHED_MOST = (1 << TOUCHED_BITS) - 1 };
-#define TOUCHED_BEFORE (UINT64_C(1) << 63)
-
-/* Those that touch the same bytes, once for each entry of this table. */
-static void report_overlaps(const reloc_batch *batch, const cv_keys *by_off)
-{
-    uint64_t end = 0, last = TOUCHED_BEFORE;
-
-    for (uint64_t k = 0; k < by_off->count; k++) {
-        const cv_key *entry = cv_keys_get(by_off, k);
-        uint64_t here = entry->index & TOUCHED_BEFORE ? last : entry->index;
-
-        if (k != 0 && entry->key < end && !(here & TOUCHED_BEFORE))
-            entry_report(batch, here >> TOUCHED_BITS, CV_R_RELOC_OVERLAP, 0, entry->key, end);
-        end = cv_sat_add(entry->key, entry->index & TOUCHED_MOST);
-        last = entry->index;
-    }
-}
-
-/* Call frames are stepped through from address to address: two that overlap never end. Several tables may be
- * for the same frames, one behind the other. */
-static cuvet_status check_overlap(const reloc_batch *batch, cv_cubin *cubin, uint64_t target)
-{
-    cv_keys *by_off = &cubin->by_off;
-    cv_elf_reloc reloc;
-
-    if (cubin->by_off_target != target)
-        cv_keys_clear(by_off);
-    cubin->by_off_target = target;
-    for (uint64_t k = 0; k < by_off->count; k++)
-        cv_keys_at(by_off, k)->index |= TOUCHED_BEFORE;
-    for (uint64_t i = 0; i < batch->count; i++) {
-        uint64_t touched;
-
-        cv_elf_read_reloc(batch->body, batch->cubin->header.is32, batch->rela, i, &reloc);
-        touched = batch->merc ? 1 : cv_max(1, cv_reloc_of(reloc.type)->bytes);
-        if (!cv_keys_push(&batch->ctx->mem, by_off,
-                          (cv_key){ reloc.off, i << TOUCHED_BITS | cv_min(touched, TOUCHED_MOST) }))
-            return cv_nomem(batch->ctx, batch->body.off);
-    }
-    cv_keys_sort(by_off);
-    report_overlaps(batch, by_off);
-    return CUVET_OK;
-}
-
-static bool is_merc(uint32_t type)
-{
-    return type == CV_SHT_MERC_RELA || type == CV_SHT_MERC_RESOLVED_RELA;
-}
-
 #define FRAME_WORK 4u /* for sorting, on top of reading */
 
 /* Code, banks, variables: what a loader or a linker patches; beside them there is debug data. */
@@ -349,10 +307,11 @@ static bool is_compared(const reloc_batch *batch, const cv_sec *target)
 
 /* LIMIT: a limit was reached and said, nothing more is looked at. */
 static cuvet_status check_section(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, const cv_sec *sec,
-                                  cv_calls *calls, cv_keys *compared)
+                                  cv_calls *calls, reloc_lists *lists)
 {
-    bool merc = is_merc(sec->header.type), rela = sec->header.type != CV_SHT_REL;
+    bool merc = cv_is_merc_rela(sec->header.type), rela = sec->header.type != CV_SHT_REL;
     const cv_sec *target = cv_cubin_sec(cubin, sec->header.info);
+    const cv_sec *own = NULL;
     uint64_t esize = cv_elf_rel_size(cubin->header.is32, rela);
     reloc_batch batch = { .ctx = ctx,
                           .cubin = cubin,
@@ -361,6 +320,7 @@ static cuvet_status check_section(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, 
                           .rela = rela,
                           .merc = merc,
                           .calls = calls,
+                          .own = &own,
                           .n_syms = merc ? cubin->n_merc_syms : cubin->n_syms };
 
     if (!target_fits(cubin, index, sec, merc)) {
@@ -391,14 +351,16 @@ static cuvet_status check_section(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, 
     if (batch.insn && batch.loaded && cubin->exe && batch.count != 0)
         cv_sec_report(ctx, cubin, index, CV_R_RELOC_AT_LOAD, CV_SH_SIZE, batch.count, batch.owner);
     if (is_compared(&batch, target) && sec->header.type != CV_SHT_CUDA_RESOLVED_RELA &&
-        !cv_keys_push(&ctx->mem, compared, (cv_key){ sec->header.info, index << 1 | batch.apart }))
+        !cv_keys_push(&ctx->mem, &lists->compared, (cv_key){ sec->header.info, index << 1 | batch.apart }))
         return cv_nomem(ctx, batch.body.off);
-    return cv_is_frames(target) ? check_overlap(&batch, cubin, sec->header.info) : CUVET_OK;
+    if (cv_is_frames(target) && !cv_keys_push(&ctx->mem, &lists->frames, (cv_key){ sec->header.info, index }))
+        return cv_nomem(ctx, batch.body.off);
+    return CUVET_OK;
 }
 
 cuvet_status cv_cubin_check_relocs(cv_ctx *ctx, cv_cubin *cubin)
 {
-    cv_keys compared = { 0 };
+    reloc_lists lists = { 0 };
     cuvet_status st;
     cv_calls calls;
 
@@ -409,14 +371,16 @@ cuvet_status cv_cubin_check_relocs(cv_ctx *ctx, cv_cubin *cubin)
         const cv_sec *sec = cv_cubin_sec(cubin, i);
 
         if (cv_elf_type_is_reloc(sec->header.type) && !(sec->header.flags & CV_SHF_COMPRESSED))
-            st = check_section(ctx, cubin, i, sec, &calls, &compared);
+            st = check_section(ctx, cubin, i, sec, &calls, &lists);
     }
     cv_calls_free(ctx, &calls);
-    cv_keys_clear(&cubin->by_off); /* others use it as well */
-    cubin->by_off_target = 0;
-    cv_keys_sort(&compared);
+    cv_keys_sort(&lists.compared);
+    cv_keys_sort(&lists.frames);
     if (st == CUVET_OK)
-        st = cv_cubin_check_overlap(ctx, cubin, &compared);
-    cv_keys_free(&ctx->mem, &compared);
+        st = cv_cubin_check_frames(ctx, cubin, &lists.frames);
+    if (st == CUVET_OK)
+        st = cv_cubin_check_overlap(ctx, cubin, &lists.compared);
+    cv_keys_free(&ctx->mem, &lists.compared);
+    cv_keys_free(&ctx->mem, &lists.frames);
     return st == CUVET_E_NOMEM ? st : CUVET_OK; /* a limit was said, and the rest is still looked at */
 }

@@ -31,6 +31,7 @@ typedef struct cv_fn_calls {
     cv_id calls, taken, ind, adr; /* lists of edges, last read first */
     cv_id proto;
     bool live;
+    bool kept;       /* and what is undefined and called from there */
     bool reachable;  /* from a kernel; what is kept because its address is taken somewhere may be not */
     bool unreferred; /* a kernel that no host code refers to */
 } cv_fn_calls;

@@ -145,10 +145,14 @@ static bool is_root(const cv_check_mark_live *view, cv_id fn)
            cv_l_fn_calls(view, fn)->taken != CV_NONE;
 }
 
-/* Kept, but not followed: only what is undefined and called from there stays. */
+/* Kept, but not followed: only what is undefined and called from there stays. Records may name a function any
+ * number of times; once is enough. */
 static void keep(const cv_view_mark_live *view, cv_id fn)
 {
     cv_l_fn_calls(view, fn)->live = true;
+    if (cv_l_fn_calls(view, fn)->kept)
+        return;
+    cv_l_fn_calls(view, fn)->kept = true;
     for (cv_id edge = cv_l_fn_calls(view, fn)->calls; edge != CV_NONE;
          edge = cv_edges_at(&view->calls->edge, edge)->next) {
         const cv_lfn *callee = cv_l_fn(view, cv_edges_at(&view->calls->edge, edge)->to);

@@ -32,16 +32,18 @@ static bool add_wanted(cv_ctx *ctx, cv_walk_below *walk, const cv_u32s *only, cv
     return (only && *cv_u32s_get(only, fn) == 0) || cv_walk_below_add(ctx, walk, fn);
 }
 
-/* Successors of a function that were not met yet; the functions behind a prototype once for all callers. */
+/* Successors of a function that were not met yet; the functions behind a prototype once for all callers. Every
+ * edge is paid for: kernels times edges is more than any file has. */
 bool cv_walk_below_go_on(cv_ctx *ctx, const cv_part_calls *calls, cv_walk_below *walk, const cv_u32s *only,
                          cv_id fn)
 {
     const cv_fn_calls *from = cv_fn_calls_list_get(&calls->fn, fn);
+    uint64_t edges = 0;
     bool ok = true;
 
-    for (cv_id id = from->calls; id != CV_NONE && ok; id = cv_edges_get(&calls->edge, id)->next)
+    for (cv_id id = from->calls; id != CV_NONE && ok; id = cv_edges_get(&calls->edge, id)->next, edges++)
         ok = add_wanted(ctx, walk, only, cv_edges_get(&calls->edge, id)->to);
-    for (cv_id id = from->ind; id != CV_NONE && ok; id = cv_edges_get(&calls->edge, id)->next) {
+    for (cv_id id = from->ind; id != CV_NONE && ok; id = cv_edges_get(&calls->edge, id)->next, edges++) {
         cv_id node = *cv_u32s_get(&calls->node, cv_edges_get(&calls->edge, id)->to);
         uint32_t *seen = cv_u32s_at(&walk->proto, node);
 
@@ -49,10 +51,10 @@ bool cv_walk_below_go_on(cv_ctx *ctx, const cv_part_calls *calls, cv_walk_below 
             continue;
         *seen = walk->stamp;
         for (cv_id taker = *cv_u32s_get(&calls->takers, node); taker != CV_NONE && ok;
-             taker = cv_edges_get(&calls->edge, taker)->next)
+             taker = cv_edges_get(&calls->edge, taker)->next, edges++)
             ok = add_wanted(ctx, walk, only, cv_edges_get(&calls->edge, taker)->to);
     }
-    return ok;
+    return ok && cv_work(ctx, edges, 0);
 }
 
 cuvet_status cv_calls_below(cv_ctx *ctx, const cv_part_calls *calls, cv_walk_below *walk, cv_id fn,

@@ -25,7 +25,8 @@ typedef struct debug_liner {
     cv_pieces place;
     cv_keys rels;
     bool with_names; /* the section has them */
-    uint64_t names;  /* where .debug_str of the input that is looked at begins; 0 where it says nothing */
+    cv_id obj;       /* the input that was looked at last … */
+    uint64_t names;  /* … and where its .debug_str begins; 0 where it says nothing */
     cv_u32s rank;    /* of each function: place of its symbol, from 1 */
 } debug_liner;
 
@@ -118,14 +119,15 @@ static uint64_t names_of(const cv_view_debug_lines *view, const cv_lobj *obj)
 
 static cuvet_status read_part(debug_liner *liner, const cv_lpart *part)
 {
-    cv_span span = cv_l_body(liner->view, cv_l_isec(liner->view, part->isec));
+    const cv_isec *isec = cv_l_isec(liner->view, part->isec);
+    cv_span span = cv_l_body(liner->view, isec);
     cuvet_status st = CUVET_OK;
     uint64_t pos = 0;
 
     liner->at = part->isec;
-    liner->names = liner->with_names
-                       ? names_of(liner->view, cv_l_obj(liner->view, cv_l_isec(liner->view, part->isec)->obj))
-                       : 0;
+    if (liner->with_names && liner->obj != isec->obj) /* the parts of one object follow each other */
+        liner->names = names_of(liner->view, cv_l_obj(liner->view, isec->obj));
+    liner->obj = isec->obj;
     while (pos < span.len && st == CUVET_OK)
         st = read_unit(liner, span, &pos, part->base);
     return st;
@@ -271,7 +273,7 @@ static cuvet_status sort_relocations(debug_liner *liner)
 
 static cuvet_status link_lines(const cv_view_debug_lines *view, cv_id sec, bool with_names, cv_pieces *place)
 {
-    debug_liner liner = { .view = view, .sec = sec, .with_names = with_names };
+    debug_liner liner = { .view = view, .sec = sec, .obj = CV_NONE, .with_names = with_names };
     cuvet_status st = read_lines(&liner);
 
     if (st == CUVET_OK)

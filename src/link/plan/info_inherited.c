@@ -9,6 +9,8 @@ static bool join_words(info_describer *describer, const cv_lfn *function, cv_hei
     uint64_t pos = 0;
     cv_tlv tlv;
 
+    if (!cv_work(describer->view->ctx, 1 + span.len / 16, 0))
+        return false;
     for (; cv_tlv_at(span, pos, &tlv) == CV_TLV_OK; pos = tlv.next) {
         if (tlv.code != cv_heir_get(row)->code || tlv.format != CV_TLV_SVAL)
             continue;
@@ -177,11 +179,12 @@ static bool add_from(info_describer *describer, cv_id fn, cv_id from, kernel_fac
 {
     const cv_lfn *callee = cv_l_fn(describer->view, from);
     uint8_t tells = *cv_u8s_at(&describer->tells, from);
-    bool ok = true, more = has_more(describer, callee, tells, facts);
+    bool ok, more = has_more(describer, callee, tells, facts);
     cv_span span = more ? cv_d_info_body(describer->view, callee) : cv_span_of(NULL, 0, 0);
     uint64_t pos = 0;
     cv_tlv tlv;
 
+    ok = cv_work(describer->view->ctx, 1 + span.len / 16, 0); /* of one function for all kernels above it */
     for (; ok && cv_tlv_at(span, pos, &tlv) == CV_TLV_OK; pos = tlv.next) {
         cv_heir row = cv_heir_of(tlv.code);
 

@@ -52,7 +52,10 @@ static cuvet_status paint(shared_plan *shared, cv_id id)
             if (count < kernel->low)
                 count = kernel->low;
             for (; is_used(kernel, count); moved = true)
-                count++;
+                if (cv_work(shared->view->ctx, 1, 0))
+                    count++;
+                else
+                    return CUVET_E_LIMIT;
         }
     }
     if (count >= shared->colour.count && !colours_push(cv_shared_mem(shared), &shared->colour, fresh))

@@ -186,6 +186,8 @@ static bool meet(shared_plan *shared, cv_id kernel, cv_id fn)
         cv_id id = *cv_u32s_at(&shared->var_of, items_at(&shared->item, i)->value);
         shared_var *var = id == CV_NONE ? NULL : vars_at(&shared->var, id);
 
+        if (!cv_work(shared->view->ctx, 1, 0))
+            return false;
         if (!var || var->last == kernel)
             continue;
         var->last = kernel;
