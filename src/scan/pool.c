@@ -32,9 +32,9 @@ typedef struct scan_seat {
 CV_VEC(cv_seats, scan_seat);
 
 /* A device ELF of its own goes into the link as it was examined, if nothing is wrong with it. What is, is
- * said as a scan says it. */
+ * said as a scan says it. *spent: on an examination whose result is not kept. */
 static bool examine_to_link(const scan_pool *pool, cv_worker *worker, const cv_unit *unit,
-                            const cv_examine_options *opt, cv_result *result)
+                            const cv_examine_options *opt, cv_result *result, uint64_t *spent)
 {
     cv_examine_options own = *opt;
     cv_rule rule;
@@ -48,6 +48,7 @@ static bool examine_to_link(const scan_pool *pool, cv_worker *worker, const cv_u
     if (result->status == CUVET_OK && result->cubin && !result->nested &&
         result->item.errors + result->item.warnings == 0)
         return true;
+    *spent = result->work;
     cv_result_free(result);
     return false;
 }
@@ -57,16 +58,17 @@ static void work(scan_pool *pool, cv_worker *worker)
     cv_examine_options opt = pool->opt;
 
     for (;;) {
-        uint64_t i = __atomic_fetch_add(&pool->next, 1, __ATOMIC_RELAXED);
+        uint64_t i = __atomic_fetch_add(&pool->next, 1, __ATOMIC_RELAXED), spent = 0;
+        cv_result *result;
 
         if (i >= pool->count || __atomic_load_n(&pool->work, __ATOMIC_RELAXED) > pool->most)
             return;
         i = pool->from + (pool->order.count ? cv_keys_at(&pool->order, i)->index : i);
-        if (!examine_to_link(pool, worker, cv_units_at(&pool->lv->units, i), &opt,
-                             cv_results_at(&pool->lv->results, i)))
-            cv_examine(worker, &pool->lv->src, cv_units_at(&pool->lv->units, i), &opt,
-                       cv_results_at(&pool->lv->results, i));
-        (void)__atomic_fetch_add(&pool->work, cv_results_at(&pool->lv->results, i)->work, __ATOMIC_RELAXED);
+        result = cv_results_at(&pool->lv->results, i);
+        if (!examine_to_link(pool, worker, cv_units_at(&pool->lv->units, i), &opt, result, &spent))
+            cv_examine(worker, &pool->lv->src, cv_units_at(&pool->lv->units, i), &opt, result);
+        result->work = cv_sat_add(result->work, spent);
+        (void)__atomic_fetch_add(&pool->work, result->work, __ATOMIC_RELAXED);
         opt.follows = true;
     }
 }
