@@ -144,6 +144,36 @@ def many_tiny_cubins():
     assert spent < 2 * 3, spent  # what two files of a megabyte may take; it is a fiftieth of that
 
 
+def seconds(*args):
+    """of the processor, and the exit status"""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    rc = cuvet(*args).rc
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, rc
+
+
+@test
+def what_a_link_walks_follows_its_bytes():
+    """three seconds for each megabyte; two at least"""
+    for name, arch, size in (("link-keep", "sm_90", MIB), ("link-lines", "sm_100", 2 * MIB),
+                             ("link-edges", "sm_90", MIB), ("link-info", "sm_90", MIB)):
+        objects = bombs.LINKS[name](size)
+        spent, rc = seconds("link", "-arch=" + arch, "-o", write(b"") + ".out", *map(write, objects))
+        assert rc == 0 and spent < max(2, 3 * sum(map(len, objects)) / MIB), (name, rc, spent)
+    for name, size in (("cubin-frame-tables", 8 * MIB), ("cubin-private-names", 2 * MIB)):
+        spent, rc = seconds("scan", "-q", write(bombs.FAMILIES[name](size)))
+        assert rc != 0 and spent < 3 * size / MIB, (name, rc, spent)
+
+
+@test
+def kernels_times_what_is_below_is_paid_for():
+    """many kernels that reach a function with many records: with few units for each byte the link ends"""
+    for name, size, units in (("link-edges", 8 * MIB, 8), ("link-info", 4 * MIB, 4)):
+        data = write(bombs.edit.archive([(b"m%d.o/" % i, one) for i, one in enumerate(bombs.LINKS[name](size))]))
+        r = cuvet("link", "-arch=sm_90", "--limit", "work=%d" % units, "-o", write(b"") + ".out", data)
+        assert r.rc == LIMIT and "CV-LIMIT-014" in r.err, (name, r.rc, r.err[-300:])
+
+
 @test
 def samples_stay_far_below():
     for row in costs(samples(), 2):

@@ -200,6 +200,58 @@ def scattered_aliases(size):
     return bytes(elf.data)
 
 
+def more_sections(elf, name, count, **fields):
+    """so many headers more, each as that of the section; behind all others"""
+    at = 64 * elf.index(name)
+    table = bytearray(elf.data[elf.shoff : elf.shoff + 64 * elf.shnum])
+    head, data = bytearray(table[at : at + 64]), bytearray(elf.data)
+    for field, value in fields.items():
+        where, width = edit.SHDR[field]
+        struct.pack_into(edit.SIZES[width], head, where, value)
+    total = elf.shnum + count
+    if elf.shoff + len(table) == len(data):
+        del data[elf.shoff :]
+    data += bytes(-len(data) % 8)
+    struct.pack_into('<Q', data, 40, len(data))
+    if total >= 0xFF00:
+        struct.pack_into('<Q', table, 32, total)
+    struct.pack_into('<H', data, 60, total if total < 0xFF00 else 0)
+    return bytes(data + table) + bytes(head) * count
+
+
+def frame_tables(size):
+    """tables of one relocation each, all for the same call frames"""
+    return more_sections(caller(0)[0], '.rela.debug_frame', size // 64, size=24)
+
+
+def private_names(size):
+    """a function with a name that is a tenth of the file, and relocations that name its own bank"""
+    elf, function = caller(0)[0], b'k' * (size // 10)
+    heads = (b'.rela.text.', b'.nv.constant0.', b'.nv.info.')
+    at, strings = elf.sget('.shstrtab', 'size'), elf.sget('.strtab', 'size')
+    code, bank, rel, info, own, section, symbol = (
+        elf.index('.text._Z7recursePi'),
+        elf.index('.nv.constant0._Z7recursePi'),
+        elf.index('.rela.text._Z7recursePi'),
+        elf.index('.nv.info._Z7recursePi'),
+        elf.symbol_index('_Z7recursePi'),
+        elf.symbol_index('.text._Z7recursePi'),
+        elf.symbol_index('.nv.constant0._Z7recursePi'),
+    )
+    elf.splice('.shstrtab', at, 0, b''.join(head + function + b'\0' for head in heads))
+    elf.section(rel, 'name', at)
+    elf.section(code, 'name', at + 5)
+    elf.section(bank, 'name', at + len(heads[0] + function) + 1)
+    elf.section(info, 'name', at + len(heads[0] + heads[1] + 2 * function) + 2)
+    elf.splice('.strtab', strings, 0, b'.text.' + function + b'\0' + heads[1] + function + b'\0')
+    elf.symbol(own, 'name', strings + 6)
+    elf.symbol(section, 'name', strings)
+    elf.symbol(symbol, 'name', strings + 7 + len(function))
+    elf.load()
+    elf.splice(rel, elf.sget(rel, 'size'), 0, struct.pack('<QIIq', 0, 2, symbol, 0) * (size // 2 // 24))
+    return bytes(elf.data)
+
+
 NOTE = struct.pack('<III', 7, 24, 2000) + b'NVIDIA\0\0' + bytes(24)
 
 CUBINS = {
@@ -243,6 +295,8 @@ CUBINS = {
     'cubin-scattered-places': scattered_places,
     'cubin-scattered-names': scattered_names,
     'cubin-scattered-aliases': scattered_aliases,
+    'cubin-frame-tables': frame_tables,
+    'cubin-private-names': private_names,
 }
 
 
@@ -258,6 +312,59 @@ def tiny(size):
 def tiny_archive(size):
     """each is a unit of a scan, and an input of a link, with work of its own"""
     return edit.archive([(b'm%d.o/' % i, one) for i, one in enumerate(tiny(size))])
+
+
+# ---- what only a link walks: a family is a function size -> objects ----
+
+
+def kept(size):
+    """half of the records say that a function may be called, half that this one calls"""
+    elf = caller(0)[0]
+    function, kernel = elf.symbol_index('_Z7descendi'), elf.symbol_index('_Z7recursePi')
+    data = elf.section_bytes('.nv.callgraph')
+    elf.splice('.nv.callgraph', len(data), 0, struct.pack('<II', function, kernel) * (size // 16))
+    elf.splice('.nv.callgraph', 8, 0, struct.pack('<II', kernel, function) * (size // 16))
+    return [bytes(elf.data)]
+
+
+def line_tables(size):
+    """empty line tables: all of one object"""
+    elf = edit.Elf(bytearray(sample('plain.sm_100.g.rdc.cubin')))
+    return [more_sections(elf, '.debug_line', min(size // 64, 60000), size=0)]
+
+
+WEAK = '_Z4growIfET_S0_'
+BARRIERS = (2, 0x4C, 1)  # what a kernel inherits
+HEIRLESS = (3, 0x5F, 0x101)  # and what it does not
+
+
+def callers(size, grow):
+    """kernels, a quarter of the bytes, that all call one function; 'grow' makes its object as long as the rest"""
+    one = sample('weak.sm_90.rdc.cubin')
+    first = edit.Elf(bytearray(one))
+    first.splice('.nv.info.' + WEAK, first.sget('.nv.info.' + WEAK, 'size'), 0, edit.record(*BARRIERS))
+    grow(first, size * 3 // 4)
+    return [bytes(first.data)] + [one.replace(b'weak_kernel', b'%011d' % i) for i in range(size // 4 // len(one))]
+
+
+def edges(size):
+    def grow(elf, more):
+        function, other = elf.symbol_index(WEAK), elf.symbol_index('_Z4growIiET_S0_')
+        elf.splice('.nv.callgraph', 8, 0, struct.pack('<II', function, other) * (more // 8))
+
+    return callers(size, grow)
+
+
+def infos(size):
+    """records of nothing in front of one that all kernels inherit"""
+
+    def grow(elf, more):
+        elf.splice('.nv.info.' + WEAK, 0, 0, edit.record(*HEIRLESS) * (more // 4))
+
+    return callers(size, grow)
+
+
+LINKS = {'link-keep': kept, 'link-lines': line_tables, 'link-edges': edges, 'link-info': infos}
 
 
 def frame(data):
