@@ -211,20 +211,28 @@ static cuvet_status collect_frames(frame_pile *pile, uint64_t section)
     return ok ? CUVET_OK : cv_nomem(pile->ctx, body.off);
 }
 
-/* At an entry of a table: its place there. */
-static void report_frame(const frame_pile *pile, uint64_t number, uint64_t off, uint64_t end)
+static const cv_key *table_of(const frame_pile *pile, uint64_t number)
 {
-    const cv_key *table = cv_keys_get(&pile->table, cv_keys_lower_bound(&pile->table, number + 1) - 1);
-    uint64_t i = number - table->key,
-             size = cv_elf_rel_size(pile->cubin->header.is32, has_addends(pile->cubin, table->index));
+    return cv_keys_get(&pile->table, cv_keys_lower_bound(&pile->table, number + 1) - 1);
+}
 
+/* Entry 'number' begins in the bytes of entry 'last': that of the later table is said. */
+static void report_frame(const frame_pile *pile, uint64_t number, uint64_t last, uint64_t off, uint64_t end)
+{
+    const cv_key *table = table_of(pile, number), *before = table_of(pile, last);
+    uint64_t i = number - table->key, size;
+
+    if (before->key > table->key) {
+        table = before;
+        i = last - table->key;
+    }
+    size = cv_elf_rel_size(pile->cubin->header.is32, has_addends(pile->cubin, table->index));
     cv_path_push(pile->ctx, CUVET_P_SECTION, true, table->index);
     cv_report_at(pile->ctx, CUVET_P_RELOC, i, CV_R_RELOC_OVERLAP,
                  offset_of(pile->cubin, table->index) + i * size, 0, off, end);
     cv_path_pop(pile->ctx);
 }
 
-/* Of two that touch the same bytes the later one is said, whichever begins first. */
 static void report_frames(const frame_pile *pile)
 {
     uint64_t end = 0, last = 0;
@@ -234,7 +242,7 @@ static void report_frames(const frame_pile *pile)
         uint64_t number = entry->index >> TOUCHED_BITS;
 
         if (k != 0 && entry->key < end)
-            report_frame(pile, cv_max(number, last), entry->key, end);
+            report_frame(pile, number, last, entry->key, end);
         end = cv_sat_add(entry->key, entry->index & TOUCHED_MOST);
         last = number;
     }
