@@ -88,13 +88,16 @@ static void admit_function(const cv_view_validate *view, cv_id id)
         cv_link_say(view, id, CV_R_TLV_NO_REGCOUNT, sym->index, CV_ATTR_REGCOUNT);
 }
 
-/* That it is a variable of global memory with an alignment was asked when it was examined. */
+/* That it is a variable of global memory with an alignment was asked when it was examined. One of a linker's own
+ * symbols, or a weak one, would stay without memory. */
 static void admit_common(const cv_view_validate *view, cv_id id)
 {
     const cv_isym *sym = cv_l_isym(view, id);
 
     if (sym->value > ALIGN_MOST)
         cv_link_say(view, id, CV_R_LINK_EXTENT, sym->value, 0);
+    if (cv_l_type(sym) != CV_STT_CUDA_OBJECT || cv_l_bind(sym) != CV_STB_GLOBAL)
+        cv_link_say(view, id, CV_R_LINK_PLACE, CV_SHN_COMMON, 0);
 }
 
 /* What lies in shared memory without being a shared variable has no place when the variables have theirs. */

@@ -35,12 +35,14 @@ cuvet_status cv_stage_commons(const cv_view_commons *view)
     return CUVET_OK;
 }
 
-/* Common variables have a place in zero memory. */
+/* Common variables have a place in zero memory; an executable has none that is to get one. */
 bool cv_stage_commons_holds(const cv_check_commons *view)
 {
     for (cv_id i = 0; i < view->out->osym.count; i++) {
         const cv_osym *osym = cv_l_osym(view, i);
 
+        if (osym->common_kept && !osym->common && !view->options->relocatable)
+            return false;
         if (!osym->common)
             continue;
         if (osym->sec >= view->out->osec.count || cv_l_osec(view, osym->sec)->group != CV_G_NOBITS ||

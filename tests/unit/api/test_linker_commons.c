@@ -20,7 +20,7 @@ static size_t symbol(const lc_object *object, const char *name)
     ck_abort_msg("no symbol %s", name);
 }
 
-enum { NAME = 0, INFO = 4, VALUE = 8, SIZE = 16 };
+enum { NAME = 0, INFO = 4, OTHER = 5, VALUE = 8, SIZE = 16 };
 
 /* A link of these objects. *out: the variable "comv" of the result, which then has to be there. */
 static cuvet_status link_list(const lc_object *const *list, unsigned count, bool relocatable, lc_object *out,
@@ -140,6 +140,25 @@ START_TEST(commons_that_lost)
 }
 END_TEST
 
+/* The host moves managed variables, and knows them by their mark in the executable. */
+START_TEST(managed)
+{
+    const lc_object *const list[] = { &user, &second };
+    lc_object out;
+    size_t at;
+
+    for (unsigned mark = 0; mark <= 4; mark += 4) {
+        make_commons(4, 4, 4, 4);
+        lc_put(&user, symbol(&user, "comv") + OTHER, 1, 0x20 + mark);
+        lc_put(&second, symbol(&second, "comv") + OTHER, 1, 0x20 + mark);
+        for (unsigned relocatable = 0; relocatable < 2; relocatable++) {
+            ck_assert_int_eq(link_list(list, 2, relocatable, &out, &at), CUVET_OK);
+            ck_assert_uint_eq(lc_number(out.bytes, at + OTHER, 1), relocatable ? 0x20 + mark : mark);
+        }
+    }
+}
+END_TEST
+
 Suite *suite_linker_commons(void)
 {
     Suite *suite = suite_create("linker commons");
@@ -148,6 +167,7 @@ Suite *suite_linker_commons(void)
     tcase_add_checked_fixture(tcase, lc_setup, lc_teardown);
     tcase_add_test(tcase, commons);
     tcase_add_test(tcase, commons_that_lost);
+    tcase_add_test(tcase, managed);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -151,6 +151,30 @@ START_TEST(places)
 }
 END_TEST
 
+/* CV-LINK-020: of common symbols only global variables get memory; the reference places the others, too, where
+ * it does not write a symbol of another kind. */
+START_TEST(commons)
+{
+    static const uint8_t INFOS[] = { 0x1D, 0x11, 0x2D, 0x21 };
+    unsigned i;
+
+    for (unsigned k = 0; k < N(INFOS); k++) {
+        lc_section table;
+        size_t at;
+
+        load("weak_common_ptx");
+        table = lc_find_section(object[0].bytes, ".symtab", &i);
+        for (at = table.off; lc_number(object[0].bytes, at + SHNDX, 2) != 0xFFF2; at += 24)
+            ck_assert_uint_lt(at, table.off + table.size);
+        lc_put(&object[0], at + INFO, 1, INFOS[k]);
+        if (k == 0)
+            check_linked();
+        else
+            check_refused("CV-LINK-020");
+    }
+}
+END_TEST
+
 /* CV-ELF-082 and 172: common variables. */
 START_TEST(extents)
 {
@@ -493,6 +517,7 @@ Suite *suite_linker_hostile(void)
     tcase_add_test(tcase, names);
     tcase_add_test(tcase, places);
     tcase_add_test(tcase, bank_size);
+    tcase_add_test(tcase, commons);
     tcase_add_test(tcase, extents);
     tcase_add_test(tcase, alignments);
     tcase_add_test(tcase, frames);

@@ -326,6 +326,7 @@ BREAK(values_inside, osym_that(is_variable)->value = UINT64_MAX)
 
 BREAK(commons_inside, osym_that(is_common)->value += UINT64_C(1) << 32)
 BREAK(commons_nowhere, osym_that(is_common)->sec = CV_NONE)
+BREAK(commons_left, osym_that(is_common)->common = false)
 BREAK(commons_in_code, osym_that(is_common)->sec = cv_l_fn_out(&link, kernel()->id)->sec)
 
 BREAK(slots_word, osym_that(has_slot)->slot += 2)
@@ -454,6 +455,7 @@ static const struct {
     { "symbol_values", values_inside, "global_layout", "sm_80" },
     { "commons", commons_inside, "weak_common_ptx", "sm_80" },
     { "commons", commons_nowhere, "weak_common_ptx", "sm_80" },
+    { "commons", commons_left, "weak_common_ptx", "sm_80" },
     { "commons", commons_in_code, "weak_common_ptx", "sm_80" },
     { "texture_slots", slots_word, "tex_ref_ptx", "sm_90" },
     { "texture_slots", slots_inside, "tex_ref_ptx", "sm_90" },
