@@ -22,8 +22,8 @@ typedef struct cv_link {
 
 void cv_link_begin(cv_link *link, cv_ctx *ctx, const cv_link_options *options);
 /* An object and its picture, examined and admitted, which becomes the link's. The image must stay until the
- * end, and is the link's to write in: long code is relocated where it lies. @return OK · NOMEM · LIMIT, and
- * the picture stays the caller's */
+ * end. Nothing is written in it: long code is lent to the result, but for the pieces that relocations patch.
+ * @return OK · NOMEM · LIMIT, and the picture stays the caller's */
 CV_MUST cuvet_status cv_link_add(cv_link *link, cv_span image, const cv_cubin *picture, const char *name);
 /* Before the recipe: does an object refer to a function that none defines, and that the driver does not
  * provide? out: those that do not count, by number. */

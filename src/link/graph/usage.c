@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Stage propagate: registers, stack and other traits of what a kernel reaches. The call graph is condensed to
+/* Stage usage: registers, stack and other traits of what a kernel reaches. The call graph is condensed to
  * its components once, in linear time; a walk over paths would be exponential. Nodes are the functions, then
  * the prototypes of indirect calls. */
 #include "base/arith.h"

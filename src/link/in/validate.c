@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Stage admit: what a link needs of its inputs beyond the rules of a scan. A file may break these and still
+/* Stage validate: what a link needs of its inputs beyond the rules of a scan. A file may break these and still
  * be a file; what comes of it would be none, or would lack something that it had. */
 #include "base/arith.h"
 #include "format/tlv/attr.h"

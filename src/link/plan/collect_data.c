@@ -83,7 +83,7 @@ static cuvet_status make(const cv_view_collect *view, const cv_isec *isec, cv_ro
                          cv_id code, cv_id *out)
 {
     bool param = role == CV_ROLE_CONSTANT_FN &&
-                 cv_cubin_sec(&cv_l_obj(view, isec->obj)->cubin, isec->index)->bank == 0,
+                 cv_cubin_sec(&cv_l_obj(view, isec->obj)->cubin, isec->index)->bank == CV_BANK_PARAMETERS,
          bank0 = param && !view->options->relocatable;
     cv_new_section section = { .name = isec->name,
                                .group = param && cv_l_has(view, CV_GEN_BANKS_LAST) ? CV_G_PARAM : group,
@@ -131,7 +131,7 @@ static bool keep_table(const cv_view_collect *view, const cv_isec *isec, cv_id i
     cv_id fn;
 
     if (role != CV_ROLE_CONSTANT_FN || view->options->relocatable || code == CV_NONE ||
-        cv_cubin_sec(&obj->cubin, isec->index)->bank != 2)
+        cv_cubin_sec(&obj->cubin, isec->index)->bank != CV_BANK_TABLES)
         return false;
     fn = cv_l_osec(view, code)->fn;
     if (fn == CV_NONE || cv_l_fn(view, fn)->kernel)

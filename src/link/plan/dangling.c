@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Stage refer: what the output names is in it. The numbers of symbols are final here. Metadata of a damaged
+/* Stage dangling: what the output names is in it. The numbers of symbols are final here. Metadata of a damaged
  * input can name what its call graph does not reach, and what is not reached is gone. */
 #include "link/plan/plan.h"
 

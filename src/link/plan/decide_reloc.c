@@ -69,7 +69,7 @@ static bool constant(const relocate_job *job, uint64_t *value, uint64_t *bank)
     const cv_isym *sym = job->sym, *winner;
 
     if (sym->sec != CV_NONE && cv_l_became(job->view, sym->sec)->table) {
-        *bank = 2;
+        *bank = CV_BANK_TABLES;
         *value = cv_l_bank_off(job->view, sym->sec) + sym->value;
         return true;
     }

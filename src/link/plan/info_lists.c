@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Of stage describe: the lists of called symbols that the records of a function keep, and what a kernel hears
+/* Of stage info_records: the lists of called symbols that the records of a function keep, and what a kernel hears
  * of from below. */
 #include "link/plan/info_records.h"
 

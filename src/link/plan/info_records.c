@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Stage describe: the .nv.info records of the output. Records of the inputs come out in reverse order,
+/* Stage info_records: the .nv.info records of the output. Records of the inputs come out in reverse order,
  * symbols become those of the output, and what was propagated replaces what a function alone knew. */
 #include "link/plan/info_records.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the two files of stage describe share. */
+/* What the three files of stage info_records share. */
 #ifndef CV_LINK_PLAN_INFO_RECORDS_H
 #define CV_LINK_PLAN_INFO_RECORDS_H
 
@@ -31,7 +31,7 @@ typedef struct kernel_facts {
     bool own_externs, grown, in_place, externs;
 } kernel_facts;
 
-/* externs.c */
+/* info_lists.c */
 cv_span cv_d_info_body(const cv_view_info_records *view, const cv_lfn *function);
 void cv_d_new_list(info_describer *describer);
 /* Add the kept entries of a function's own EXTERNS records to the list. */
@@ -40,7 +40,7 @@ CV_MUST bool cv_d_list_kept(info_describer *describer, const cv_lfn *function);
 CV_MUST bool cv_d_look_at_lists(info_describer *describer, const cv_lfn *function, uint8_t *tells);
 CV_MUST bool cv_d_find_facts(info_describer *describer, cv_id kernel, kernel_facts *facts);
 
-/* heirs.c: records that a kernel inherits. */
+/* info_inherited.c: records that a kernel inherits. */
 /* A record of the kernel's own, with what it inherits. */
 CV_MUST bool cv_d_own_record(info_describer *describer, cv_id fn, cv_heir row, kernel_facts *facts);
 /* Records that it has none of. */

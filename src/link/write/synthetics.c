@@ -207,7 +207,7 @@ static cuvet_status fill_relocations(const cv_view_synthetics *view, cv_id id)
 
         if (!fixup->keep)
             continue;
-        if (CV_NEVER(fixup->osym == CV_NONE)) /* refer.c */
+        if (CV_NEVER(fixup->osym == CV_NONE)) /* dangling.c */
             return cv_link_broken(view);
         cv_put_u64(&osec->bytes, irel->off);
         cv_put_u64(&osec->bytes, (uint64_t)cv_l_osym(view, fixup->osym)->index << 32 | fixup->type);
@@ -288,15 +288,8 @@ static cuvet_status fill_cuinfo(const cv_view_synthetics *view)
         if (lowest < sm)
             sm = lowest;
     }
-    cv_put_u32(bytes_of(view, view->out->cuinfo), 12);
-    cv_put_u32(bytes_of(view, view->out->cuinfo), 8);
-    cv_put_u32(bytes_of(view, view->out->cuinfo), 1000);
-    cv_put_str(bytes_of(view, view->out->cuinfo), "NVIDIA Corp");
-    cv_put_u8(bytes_of(view, view->out->cuinfo), 0);
-    cv_put_u16(bytes_of(view, view->out->cuinfo), 2);
-    cv_put_u16(bytes_of(view, view->out->cuinfo),
-               (uint16_t)(view->inputs->obj.count ? sm : view->options->target.sm));
-    cv_put_u32(bytes_of(view, view->out->cuinfo), CV_ADMIT_TOOLKIT);
+    cv_cuinfo_put(bytes_of(view, view->out->cuinfo),
+                  (uint16_t)(view->inputs->obj.count ? sm : view->options->target.sm), CV_ADMIT_TOOLKIT);
     return end(view, view->out->cuinfo);
 }
 

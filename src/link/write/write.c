@@ -255,7 +255,6 @@ static bool find_data(const cv_view_write *view, out_segment *segment)
     return any;
 }
 
-/* Sections of one group: one run. */
 /* From sm_100 on only code is executable. */
 static void split_segments(const cv_view_write *view, cv_builder *builder)
 {
