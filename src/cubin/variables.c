@@ -53,7 +53,7 @@ static cuvet_status collect(variable_pass *pass)
         cv_elf_read_symbol(cubin->symtab, false, i, &symbol);
         index = cv_cubin_shndx(cubin, false, i, &symbol);
         sec = cv_cubin_sec(cubin, index); /* the null section for what is no section */
-        if (index != CV_SHN_UNDEF && /* whose size may be the number of all sections */
+        if (index != CV_SHN_UNDEF &&      /* whose size may be the number of all sections */
             has_places(cubin, sec) && takes_room(&symbol, sec) && !is_compilers(&symbol, sec) &&
             !cv_keys_push(&pass->ctx->mem, &pass->by_section, (cv_key){ index, i }))
             return cv_nomem(pass->ctx, cubin->image.off);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Stage mark_live: the call graph of the program, and which of it a kernel can reach. Indirect calls go through a
- * node for each prototype, so that callers times callees never counts. */
+/* Stage mark_live: the call graph of the program, and which of it a kernel can reach. Indirect calls go
+ * through a node for each prototype, so that callers times callees never counts. */
 #include "format/meta/read.h"
 #include "link/graph/graph.h"
 #include "link/graph/walk.h"

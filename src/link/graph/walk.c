@@ -32,8 +32,8 @@ static bool add_wanted(cv_ctx *ctx, cv_walk_below *walk, const cv_u32s *only, cv
     return (only && *cv_u32s_get(only, fn) == 0) || cv_walk_below_add(ctx, walk, fn);
 }
 
-/* Successors of a function that were not met yet; the functions behind a prototype once for all callers. Every
- * edge is paid for: kernels times edges is more than any file has. */
+/* Successors of a function that were not met yet; the functions behind a prototype once for all callers.
+ * Every edge is paid for: kernels times edges is more than any file has. */
 bool cv_walk_below_go_on(cv_ctx *ctx, const cv_part_calls *calls, cv_walk_below *walk, const cv_u32s *only,
                          cv_id fn)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Stage validate: what a link needs of its inputs beyond the rules of a scan. A file may break these and still
- * be a file; what comes of it would be none, or would lack something that it had. */
+/* Stage validate: what a link needs of its inputs beyond the rules of a scan. A file may break these and
+ * still be a file; what comes of it would be none, or would lack something that it had. */
 #include "base/arith.h"
 #include "format/tlv/attr.h"
 #include "format/tlv/read.h"
@@ -88,8 +88,8 @@ static void admit_function(const cv_view_validate *view, cv_id id)
         cv_link_say(view, id, CV_R_TLV_NO_REGCOUNT, sym->index, CV_ATTR_REGCOUNT);
 }
 
-/* That it is a variable of global memory with an alignment was asked when it was examined. One of a linker's own
- * symbols, or a weak one, would stay without memory. */
+/* That it is a variable of global memory with an alignment was asked when it was examined. One of a linker's
+ * own symbols, or a weak one, would stay without memory. */
 static void admit_common(const cv_view_validate *view, cv_id id)
 {
     const cv_isym *sym = cv_l_isym(view, id);

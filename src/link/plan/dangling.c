@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Stage dangling: what the output names is in it. The numbers of symbols are final here. Metadata of a damaged
- * input can name what its call graph does not reach, and what is not reached is gone. */
+/* Stage dangling: what the output names is in it. The numbers of symbols are final here. Metadata of a
+ * damaged input can name what its call graph does not reach, and what is not reached is gone. */
 #include "link/plan/plan.h"
 
 static bool is_gone(const cv_view_dangling *view, cv_id osym)

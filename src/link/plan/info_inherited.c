@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Of stage info_records: the records that a kernel inherits (spec/inherit.def), in the order of the reference. */
+/* Of stage info_records: the records that a kernel inherits (spec/inherit.def), in the order of the
+ * reference. */
 #include "link/plan/info_records.h"
 
 /* Words of a function's records of one row that are not in the list yet. */

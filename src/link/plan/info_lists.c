@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Of stage info_records: the lists of called symbols that the records of a function keep, and what a kernel hears
- * of from below. */
+/* Of stage info_records: the lists of called symbols that the records of a function keep, and what a kernel
+ * hears of from below. */
 #include "link/plan/info_records.h"
 
 cv_span cv_d_info_body(const cv_view_info_records *view, const cv_lfn *function)

@@ -151,8 +151,8 @@ START_TEST(places)
 }
 END_TEST
 
-/* CV-LINK-020: of common symbols only global variables get memory; the reference places the others, too, where
- * it does not write a symbol of another kind. */
+/* CV-LINK-020: of common symbols only global variables get memory. The reference places the others, too,
+ * where it does not write a symbol of another kind. */
 START_TEST(commons)
 {
     static const uint8_t INFOS[] = { 0x1D, 0x11, 0x2D, 0x21 };
