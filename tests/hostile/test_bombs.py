@@ -129,6 +129,16 @@ def all_that_a_link_chooses_from_a_file_has_one_budget():
 
 
 @test
+def what_is_examined_twice_is_counted_twice():
+    """A link looks at a device ELF as one to be taken, and at one that cannot be once more, to say what is wrong."""
+    one = bombs.FAMILIES["cubin-info-4"](MIB)
+    path = write(bombs.edit.archive([(b"m%d.o/" % i, one) for i in range(4)]))
+    for args, over in ((["scan"], False), (["link", "-arch=sm_90", "-o", write(b"") + ".out"], True)):
+        r = cuvet(*args, "--limit", "effort=3", path)
+        assert r.rc != 0 and ("CV-LIMIT-021" in r.out + r.err) == over, (args, r.rc, r.err[:300])
+
+
+@test
 def many_tiny_cubins():
     """each piece has work of its own: what all of them cost follows their bytes, in a scan and in a link"""
     small, large = (costs([write(bombs.tiny_archive(size))], 1)[0] for size in (MIB // 8, 2 * MIB))
