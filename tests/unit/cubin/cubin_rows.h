@@ -234,7 +234,7 @@ static const cubin_row ROWS[] = {
     { CV_R_SYM_COMMON, CALLS, { Y("_Z5twicei", SHNDX, 0xFFF2), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_ALIGN, CALLS, { Y("shared_counter", SHNDX, 0xFFF2), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_SYM_UNDEFINED, EXE, { Y(K, SHNDX, 0), NONE }, HERE, CUVET_OK },
-    { CV_R_SYM_UNDEFINED, VARS, { Y("zeroed", SHNDX, 0), NONE }, HERE, CUVET_OK },
+    { CV_R_SYM_LEFT_OPEN, VARS, { Y("zeroed", SHNDX, 0), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_SYM_NOT_PROVIDED, LINKED, { Y("_Z5twicei", SHNDX, 0), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_SYM_NOBODYS, CALLS, { Y("_Z5twicei", INFO, 0x22), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_NOBODYS, CALLS, { Y("_Z5twicei", INFO, 0x02), NONE }, HERE, CUVET_OK },
