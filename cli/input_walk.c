@@ -227,7 +227,7 @@ static bool set_path(tree_walk *tree, size_t len, const char *name)
 {
     size_t size = len + strlen(name) + 2;
 
-    if (size > tree->cap) {
+    if (!tree->path || size > tree->cap) {
         char *path = realloc(tree->path, 2 * size);
 
         if (!path)

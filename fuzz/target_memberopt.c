@@ -24,7 +24,11 @@ static const struct spec {
 } SPEC[] = {
 #define MEMBER_OPTION(kind, lng, shrt, takes, low, high, words)                                              \
     { IS_##kind, lng, shrt, TAKES_##takes, low, high, words },
+#define MEMBER_OPTION_KNOWN(kind, lng, shrt, takes)
+#define MEMBER_OPTION_FILE(kind, lng, shrt, name)
 #include "member_options.def"
+#undef MEMBER_OPTION_FILE
+#undef MEMBER_OPTION_KNOWN
 #undef MEMBER_OPTION
 };
 

@@ -480,6 +480,23 @@ static void end_level(cv_scan *scan, cv_level *lv)
     scan->sum.gap_bytes += lv->walk.gap_bytes;
 }
 
+/* All of it was delivered. @return OK: the level around it goes on */
+static cuvet_status leave_level(cv_scan *scan, cv_level *lv)
+{
+    cuvet_status end = lv->end;
+
+    if (end == CUVET_END && cv_source_unchanged(&lv->ctx, &lv->src, &lv->state) != CUVET_OK)
+        end = CUVET_E_IO;
+    deliver_walk_diags(scan, lv);
+    end_level(scan, lv);
+    scan->over = scan->n_levels == 1 || end != CUVET_END;
+    if (scan->n_levels == 1)
+        return end;
+    scan->n_levels--;
+    cv_scan_close_level(scan, lv);
+    return end == CUVET_END ? CUVET_OK : end;
+}
+
 cuvet_status cv_scan_next(cv_scan *scan, cuvet_item *out)
 {
     cuvet_status st = CUVET_OK;
@@ -503,19 +520,7 @@ cuvet_status cv_scan_next(cv_scan *scan, cuvet_item *out)
         } else if (!lv->ended) {
             st = fill(scan, lv);
         } else {
-            cuvet_status end = lv->end;
-
-            if (end == CUVET_END && cv_source_unchanged(&lv->ctx, &lv->src, &lv->state) != CUVET_OK)
-                end = CUVET_E_IO;
-            deliver_walk_diags(scan, lv);
-            end_level(scan, lv);
-            scan->over = scan->n_levels == 1 || end != CUVET_END;
-            st = end;
-            if (scan->n_levels > 1) {
-                scan->n_levels--;
-                cv_scan_close_level(scan, lv);
-                st = end == CUVET_END ? CUVET_OK : end;
-            }
+            st = leave_level(scan, lv);
         }
     }
     scan->over = true;

@@ -44,11 +44,8 @@ static void put_symbol(const cv_view_synthetics *view, cv_builder *builder, cons
 
     if (osym->common_kept && !osym->common)
         shndx = CV_SHN_COMMON;
-    if (!view->options->relocatable && osym->common) {
-        info = cv_elf_info(cv_elf_info_bind(info), CV_STT_OBJECT);
-        other &= CV_STO_MANAGED;
-    } else if (!view->options->relocatable && !osym->hidden && shndx != 0 &&
-               cv_elf_info_type(info) == CV_STT_CUDA_OBJECT) {
+    if (!view->options->relocatable &&
+        (osym->common || (!osym->hidden && shndx != 0 && cv_elf_info_type(info) == CV_STT_CUDA_OBJECT))) {
         info = cv_elf_info(cv_elf_info_bind(info), CV_STT_OBJECT);
         other &= CV_STO_MANAGED;
     }
