@@ -55,6 +55,13 @@ static inline void *cv_without_const(const void *block)
 #define CV_DEEP 0
 #endif
 
+/* The build that makes defects on purpose, to show that they are noticed (tests/planted). */
+#if defined(CV_PLANTS) && CV_PLANTS
+#define CV_PLANTED 1
+#else
+#define CV_PLANTED 0
+#endif
+
 /* Row i of a constant table. An index outside of it is a defect of ours (see base/trap.h): a build for
  * tests ends there, and what ships goes on with the first row until the operation fails. */
 #define CV_AT(table, index)                                                                                  \

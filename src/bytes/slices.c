@@ -109,3 +109,97 @@ bool cv_slices_read(const cv_slices *slices, uint64_t off, void *buf, size_t siz
     }
     return size == 0;
 }
+
+bool cv_slices_index_of(cv_mem *mem, const cv_slices *slices, cv_slices_index *index)
+{
+    uint64_t at = 0;
+
+    index->slices = slices;
+    index->last = 0;
+    if (!cv_u64s_room(mem, &index->starts, slices->slices.count))
+        return false;
+    for (uint64_t i = 0; i < slices->slices.count; i++) {
+        if (!cv_u64s_push(mem, &index->starts, at))
+            return false;
+        at = cv_sat_add(at, cv_slice_vec_get(&slices->slices, i)->bytes.len);
+    }
+    return true;
+}
+
+/* Does this slice have the place? */
+static bool has_place(const cv_slices_index *index, uint64_t slice, uint64_t off)
+{
+    uint64_t start;
+
+    if (slice >= index->starts.count)
+        return false;
+    start = *cv_u64s_get(&index->starts, slice);
+    return start <= off && off - start < cv_slice_vec_get(&index->slices->slices, slice)->bytes.len;
+}
+
+static uint64_t slice_at(const cv_slices_index *index, uint64_t off)
+{
+    uint64_t low = 0, high = index->starts.count;
+
+    if (has_place(index, index->last, off))
+        return index->last;
+    if (has_place(index, index->last + 1, off))
+        return index->last + 1;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (*cv_u64s_get(&index->starts, middle) <= off)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The output from off on, as far as one slice goes; nothing: it ends before. */
+static cv_span run_at(cv_slices_index *index, uint64_t off)
+{
+    cv_span run;
+
+    if (index->starts.count == 0)
+        return cv_span_of(NULL, 0, 0);
+    index->last = slice_at(index, off);
+    run = cv_slice_vec_get(&index->slices->slices, index->last)->bytes;
+    off -= *cv_u64s_get(&index->starts, index->last);
+    if (run.base || off >= run.len)
+        return cv_span_tail(run, off);
+    return cv_span_of(ZEROS, cv_min(run.len - off, sizeof(ZEROS)), 0);
+}
+
+uint64_t cv_slices_agree(cv_slices_index *index, uint64_t off, cv_span bytes)
+{
+    uint64_t done = 0;
+
+    while (done < bytes.len) {
+        cv_span run = run_at(index, cv_sat_add(off, done)), rest = cv_span_tail(bytes, done);
+        uint64_t want = cv_min(run.len, rest.len), same = cv_span_agree(run, rest);
+
+        done += same;
+        if (want == 0 || same < want)
+            break;
+    }
+    return done;
+}
+
+cv_pair cv_slices_pair(cv_slices_index *index, uint64_t off, uint64_t len)
+{
+    uint8_t bytes[16] = { 0 };
+    cv_span run = run_at(index, off);
+    uint64_t done = 0;
+
+    len = cv_min(len, sizeof(bytes));
+    if (len == sizeof(bytes) && run.len >= len)
+        return cv_pair_at(run, 0);
+    while (done < len && run.len > 0) {
+        run.len = cv_min(run.len, len - done);
+        memcpy(bytes + done, run.base, (size_t)run.len);
+        done += run.len;
+        run = run_at(index, cv_sat_add(off, done));
+    }
+    return cv_pair_at(cv_span_of(bytes, sizeof(bytes), 0), 0);
+}

@@ -37,5 +37,17 @@ typedef struct cv_slice_pos {
 bool cv_slices_next(const cv_slices *slices, cv_slice_pos *pos, cv_span *run);
 /* Copy [off, off + size) of the output into buf; false when it does not fit the output. */
 CV_MUST bool cv_slices_read(const cv_slices *slices, uint64_t off, void *buf, size_t size);
+/* For questions about places in the output, most of which lie near each other. */
+typedef struct cv_slices_index {
+    const cv_slices *slices;
+    cv_u64s starts; /* where each slice begins */
+    uint64_t last;  /* the slice of the last question */
+} cv_slices_index;
+/* False: no memory. */
+CV_MUST bool cv_slices_index_of(cv_mem *mem, const cv_slices *slices, cv_slices_index *index);
+/* How many bytes of 'bytes' the output has at off. */
+uint64_t cv_slices_agree(cv_slices_index *index, uint64_t off, cv_span bytes);
+/* 'len' bytes of the output at off, at most 16, as two words; the rest of them is 0. */
+cv_pair cv_slices_pair(cv_slices_index *index, uint64_t off, uint64_t len);
 
 #endif

@@ -47,6 +47,37 @@ void cv_span_copy(cv_span span, void *to)
         memcpy(to, span.base, (size_t)span.len);
 }
 
+uint64_t cv_span_agree(cv_span left, cv_span right)
+{
+    enum { STEP = 64 };
+    uint64_t len = cv_min(left.len, right.len), at = 0;
+
+    if (left.base == right.base || len == 0 || memcmp(left.base, right.base, (size_t)len) == 0)
+        return len;
+    while (len - at > STEP && memcmp(left.base + at, right.base + at, STEP) == 0)
+        at += STEP;
+    while (at < len && left.base[at] == right.base[at])
+        at++;
+    return at;
+}
+
+cv_pair cv_pair_at(cv_span span, uint64_t off)
+{
+    cv_pair pair = { 0, 0 };
+
+    if (cv_span_has(span, off, 16))
+        return (cv_pair){ cv_u64_at(span, off), cv_u64_at(span, cv_sat_add(off, 8)) };
+    for (unsigned i = 0; i < 16; i++) {
+        uint64_t byte = cv_u8_at(span, cv_sat_add(off, i));
+
+        if (i < 8)
+            pair.low |= byte << (8 * i);
+        else
+            pair.high |= byte << (8 * (i - 8));
+    }
+    return pair;
+}
+
 bool cv_span_eq(cv_span left, cv_span right)
 {
     return left.len == right.len && (left.len == 0 || memcmp(left.base, right.base, (size_t)left.len) == 0);

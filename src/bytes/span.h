@@ -43,6 +43,13 @@ CV_MUST bool cv_span_cstr(cv_span span, uint64_t off, cv_span *out);
 uint64_t cv_span_find_byte(cv_span span, uint8_t byte);
 /* Offset of the first byte that is not zero, or span.len. */
 uint64_t cv_span_find_nonzero(cv_span span);
+/* Bytes that both begin with. Where they are the same memory nobody looks. */
+uint64_t cv_span_agree(cv_span left, cv_span right);
+/* 16 bytes at off, as two words; those outside the span are 0. */
+typedef struct cv_pair {
+    uint64_t low, high;
+} cv_pair;
+cv_pair cv_pair_at(cv_span span, uint64_t off);
 /* All bytes to memory that has room for them. */
 void cv_span_copy(cv_span span, void *to);
 bool cv_span_eq(cv_span left, cv_span right);

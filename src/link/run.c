@@ -114,8 +114,11 @@ cuvet_status cv_link_run(cv_link *link, uint64_t index)
     if (status == CUVET_OK &&
         link->ctx->n_errors != errors) /* said, so that the stage could go on to say more */
         status = CUVET_E_REFUSED;
-    if (status == CUVET_OK)
+    if (status == CUVET_OK) {
+        if (CV_PLANTED)
+            cv_link_plant(link, cv_link_stage(index));
         status = cv_link_check(link, index);
+    }
     if (CV_NEVER(wrong != cv_trap_count()))
         status = broken(link);
     return status;
@@ -166,6 +169,7 @@ void cv_link_end(cv_link *link)
         cv_cubin_free(link->ctx, &cv_l_obj(link, i)->cubin);
     for (uint64_t i = 0; i < link->out->osec.count; i++)
         cv_builder_free(&cv_l_osec(link, i)->bytes);
+    cv_cubin_free(link->ctx, &link->reread->cubin);
     cv_names_free(mem, &link->names->set);
     cv_lobjs_free(mem, &link->inputs->obj);
     cv_isecs_free(mem, &link->inputs->isec);

@@ -46,5 +46,8 @@ CV_MUST cuvet_status cv_link_complete(cv_link *link, cv_block *out, cv_slices *f
 /* The call graph, told: cv_calls_tell(). */
 CV_MUST cuvet_status cv_link_callgraph(const cv_link *link, const cuvet_callgraph_sink *sink);
 void cv_link_end(cv_link *link);
+/* Only in the build that shows that defects are noticed (tests/planted): makes the one that the environment
+ * names (CV_PLANT), when this stage is the one that it is about. */
+void cv_link_plant(cv_link *link, const char *stage);
 
 #endif

@@ -24,25 +24,25 @@ cuvet_status cv_stage_reread(const cv_view_reread *view)
     listener to = { view->ctx->emit, view->ctx->emit_user };
     uint64_t extent = 0, errors = view->ctx->n_errors, warnings = view->ctx->n_warnings;
     cuvet_status status;
-    cv_cubin cubin;
+    cv_cubin *cubin = &view->reread->cubin;
 
-    cv_cubin_init(&cubin);
+    cv_cubin_free(view->ctx, cubin);
     view->ctx->path.n = 0;
     view->ctx->emit = pass_errors;
     view->ctx->emit_user = &to;
     view->ctx->hollow = true; /* long code is lent by the inputs */
-    status = cv_cubin_examine(view->ctx, &cubin, view->file->block->span, NULL, &extent);
+    status = cv_cubin_examine(view->ctx, cubin, view->file->block->span, NULL, &extent);
     view->ctx->hollow = false;
+    cv_keys_free(&view->ctx->mem, &cubin->by_off); /* scratch of the examination */
     view->ctx->n_warnings = warnings; /* of the result are those of the inputs, which were told */
     view->ctx->emit = to.emit;
     view->ctx->emit_user = to.user;
     view->ctx->path.n = 0;
-    view->reread->seen = (cv_seen){ .sections = cubin.sec.count,
-                                    .symbols = cubin.n_syms,
+    view->reread->seen = (cv_seen){ .sections = cubin->sec.count,
+                                    .symbols = cubin->n_syms,
                                     .extent = extent,
-                                    .kernels = cubin.n_kernels,
-                                    .functions = cubin.n_functions };
-    cv_cubin_free(view->ctx, &cubin);
+                                    .kernels = cubin->n_kernels,
+                                    .functions = cubin->n_functions };
     if (status == CUVET_E_NOMEM || status == CUVET_E_LIMIT)
         return status;
     return status == CUVET_OK && view->ctx->n_errors == errors ? CUVET_OK : cv_link_broken(view);

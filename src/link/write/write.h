@@ -27,6 +27,7 @@ struct cv_part_file {
 /* What the file says of itself when it is read again. */
 struct cv_part_reread {
     cv_seen seen;
+    cv_cubin cubin; /* the result, as it was read */
 };
 
 #endif

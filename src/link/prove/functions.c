@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Every kernel is there that nobody asked to leave out, and every function that code below a kernel calls;
+ * and a kernel has the registers, the stack and the barriers of all of them. */
+#include "base/arith.h"
+#include "format/meta/read.h"
+#include "format/tlv/attr.h"
+#include "link/prove/parts.h"
+
+/* A function of the result, and what is known of what it needs with all that it calls. */
+typedef struct node {
+    uint32_t regs, frame, barriers;                         /* of its definition in an input */
+    uint32_t has_regs, has_frame, has_barriers, stack_said; /* of the result */
+    uint32_t all_regs, all_barriers;
+    uint64_t stack;
+    uint64_t next; /* element of the calls that is looked at next */
+    uint8_t state; /* 0 not met, 1 open, 2 done */
+    bool counted, framed, said;
+} node;
+
+CV_VEC(nodes, node);
+
+typedef struct program {
+    nodes fn; /* by symbol of the result */
+    cv_prove_calls calls;
+    cv_u32s open;
+} program;
+
+/* Does the definition of this symbol of the object at hand stand in the result? */
+static bool stands(const cv_prove *prove, const cv_prove_symbol *symbol, uint64_t index)
+{
+    const cv_proven *proven;
+
+    if (symbol->out == 0 || symbol->out >= prove->proven.count)
+        return false;
+    proven = cv_provens_get(&prove->proven, symbol->out);
+    return proven->found && !proven->unsure && proven->obj == prove->obj && proven->sym == index;
+}
+
+static bool is_kernel(const cv_elf_symbol *symbol)
+{
+    return cv_elf_sym_type(symbol) == CV_STT_FUNC && (symbol->other & CV_STO_ENTRY) != 0;
+}
+
+static bool is_defined_there(const cv_prove *prove, uint32_t out)
+{
+    cv_elf_symbol named;
+
+    cv_elf_read_symbol(prove->facts->result->symtab, false, out, &named);
+    return out != 0 && out < prove->facts->result->n_syms && named.shndx != CV_SHN_UNDEF;
+}
+
+static cuvet_status check_kernels(const cv_prove *prove)
+{
+    for (uint64_t i = 1; i < prove->in->n_syms; i++) {
+        cv_prove_symbol symbol = cv_prove_symbol_at(prove, i);
+
+        if (is_kernel(&symbol.elf) && symbol.sec != 0 && !is_defined_there(prove, symbol.out) &&
+            prove->facts->asks(prove->facts->user, cv_prove_name(prove->in, &symbol.elf)))
+            return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_MISSING, i, i, 0);
+    }
+    return CUVET_OK;
+}
+
+static cuvet_status read_calls(cv_prove *prove, program *all)
+{
+    cv_span body = cv_cubin_body(prove->in, cv_cubin_first(prove->in, CV_ROLE_CALLGRAPH));
+    cv_call_cur cur = { .loose = true };
+    cv_call record;
+
+    while (cv_callgraph_peek(body, &cur, &record)) {
+        cv_prove_symbol from, to;
+
+        if (record.part != CV_CALL_DIRECT || record.from >= prove->in->n_syms ||
+            record.to >= prove->in->n_syms)
+            continue;
+        from = cv_prove_symbol_at(prove, record.from);
+        to = cv_prove_symbol_at(prove, record.to);
+        if (!stands(prove, &from, record.from))
+            continue;
+        if (!cv_keys_push(&prove->ctx->mem, &all->calls.from, (cv_key){ from.out, all->calls.call.count }) ||
+            !cv_prove_call_list_push(&prove->ctx->mem, &all->calls.call,
+                                     (cv_prove_call){ to.out, prove->obj, record.to }))
+            return cv_nomem(prove->ctx, 0);
+    }
+    return CUVET_OK;
+}
+
+/* Registers and stack are records of a whole object. */
+static void read_counts(const cv_prove *prove, program *all, const cv_cubin *cubin, bool result)
+{
+    cv_span body = cv_cubin_body(cubin, cv_cubin_first(cubin, CV_ROLE_NV_INFO));
+    cv_tlv tlv;
+
+    for (uint64_t pos = 0; cv_tlv_at(body, pos, &tlv) == CV_TLV_OK; pos = tlv.next) {
+        uint32_t sym = cv_u32_at(body, tlv.payload), value = cv_u32_at(body, tlv.payload + 4);
+        cv_prove_symbol symbol = { .out = sym };
+        node *fn;
+
+        if (tlv.format != CV_TLV_SVAL || tlv.value != 8 || sym >= cubin->n_syms)
+            continue;
+        if (!result)
+            symbol = cv_prove_symbol_at(prove, sym);
+        if (!result && !stands(prove, &symbol, sym))
+            continue;
+        fn = nodes_at(&all->fn, symbol.out);
+        if (tlv.code == CV_ATTR_REGCOUNT) {
+            *(result ? &fn->has_regs : &fn->regs) = value;
+            fn->counted |= !result;
+        } else if (tlv.code == CV_ATTR_FRAME_SIZE) {
+            *(result ? &fn->has_frame : &fn->frame) = value;
+            fn->framed |= !result;
+        } else if (tlv.code == CV_ATTR_MIN_STACK_SIZE && result) {
+            fn->stack_said = value;
+            fn->said = true;
+        }
+    }
+}
+
+/* Barriers are records of a function. */
+static uint32_t read_barriers(const cv_cubin *cubin, uint32_t code)
+{
+    cv_span body = cv_cubin_body(cubin, cv_cubin_sec(cubin, code)->info_sec);
+    uint32_t most = 0;
+    cv_tlv tlv;
+
+    for (uint64_t pos = 0; cv_tlv_at(body, pos, &tlv) == CV_TLV_OK; pos = tlv.next)
+        if (tlv.code == CV_ATTR_NUM_BARRIERS && tlv.format == CV_TLV_BVAL)
+            most = (uint32_t)cv_max(most, tlv.value);
+    return most;
+}
+
+static cuvet_status read_object(cv_prove *prove, program *all)
+{
+    cuvet_status status = check_kernels(prove);
+
+    if (status == CUVET_OK)
+        status = read_calls(prove, all);
+    read_counts(prove, all, prove->in, false);
+    for (uint64_t i = 1; i < prove->in->n_syms && status == CUVET_OK; i++) {
+        cv_prove_symbol symbol = cv_prove_symbol_at(prove, i);
+
+        if (cv_elf_sym_type(&symbol.elf) == CV_STT_FUNC && symbol.sec != 0 && stands(prove, &symbol, i))
+            nodes_at(&all->fn, symbol.out)->barriers = read_barriers(prove->in, symbol.sec);
+    }
+    return status;
+}
+
+/* All that a call leads to is known. */
+static void add_callee(node *caller, const node *callee)
+{
+    caller->all_regs = (uint32_t)cv_max(caller->all_regs, callee->all_regs);
+    caller->all_barriers = (uint32_t)cv_max(caller->all_barriers, callee->all_barriers);
+    caller->stack = cv_max(caller->stack, callee->stack);
+}
+
+static cuvet_status step(cv_prove *prove, program *all, uint32_t at)
+{
+    node *fn = nodes_at(&all->fn, at);
+    const cv_prove_call *next;
+
+    if (fn->next >= all->calls.from.count || cv_keys_get(&all->calls.from, fn->next)->key != at) {
+        fn->state = 2;
+        fn->stack = cv_sat_add(fn->stack, fn->frame);
+        all->open.count--;
+        if (all->open.count > 0)
+            add_callee(nodes_at(&all->fn, *cv_u32s_get(&all->open, all->open.count - 1)), fn);
+        return CUVET_OK;
+    }
+    next = cv_prove_call_list_get(&all->calls.call, cv_keys_get(&all->calls.from, fn->next)->index);
+    fn->next++;
+    if (next->to == 0 || next->to >= all->fn.count) {
+        cv_prove_open(prove, next->obj);
+        return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_MISSING, next->sym, next->sym, 0);
+    }
+    if (nodes_at(&all->fn, next->to)->state == 2)
+        add_callee(fn, nodes_at(&all->fn, next->to));
+    if (nodes_at(&all->fn, next->to)->state != 0)
+        return CUVET_OK; /* a circle: what it needs is at least this */
+    nodes_at(&all->fn, next->to)->state = 1;
+    return cv_u32s_push(&prove->ctx->mem, &all->open, next->to) ? CUVET_OK : cv_nomem(prove->ctx, 0);
+}
+
+/* Everything below a kernel, once for all kernels. */
+static cuvet_status walk(cv_prove *prove, program *all, uint32_t kernel)
+{
+    cuvet_status status = CUVET_OK;
+
+    if (nodes_at(&all->fn, kernel)->state != 0)
+        return CUVET_OK;
+    nodes_at(&all->fn, kernel)->state = 1;
+    if (!cv_u32s_push(&prove->ctx->mem, &all->open, kernel))
+        return cv_nomem(prove->ctx, 0);
+    while (all->open.count > 0 && status == CUVET_OK)
+        status = step(prove, all, *cv_u32s_get(&all->open, all->open.count - 1));
+    return status;
+}
+
+static cuvet_status short_of(const cv_prove *prove, uint64_t out, uint64_t got, uint64_t want)
+{
+    return cv_prove_fail(prove, CV_R_LINK_PROVE_USAGE, CUVET_P_SYMBOL, out, 0, got, want);
+}
+
+static cuvet_status check_function(const cv_prove *prove, program *all, uint32_t out,
+                                   const cv_elf_symbol *symbol)
+{
+    const node *fn = nodes_get(&all->fn, out);
+    bool kernel = is_kernel(symbol) && !prove->facts->relocatable;
+    uint32_t code = cv_cubin_shndx(prove->facts->result, false, out, symbol), barriers;
+
+    if (fn->counted && (kernel ? fn->has_regs < fn->all_regs : fn->has_regs != fn->regs))
+        return short_of(prove, out, fn->has_regs, fn->all_regs);
+    if (fn->framed && fn->has_frame != fn->frame)
+        return short_of(prove, out, fn->has_frame, fn->frame);
+    if (!kernel)
+        return CUVET_OK;
+    barriers = read_barriers(prove->facts->result, code);
+    if (barriers < fn->all_barriers)
+        return short_of(prove, out, barriers, fn->all_barriers);
+    return fn->framed && (!fn->said || fn->stack_said < cv_min(fn->stack, UINT32_MAX))
+               ? short_of(prove, out, fn->stack_said, fn->stack)
+               : CUVET_OK;
+}
+
+static cuvet_status check_all(cv_prove *prove, program *all)
+{
+    const cv_cubin *result = prove->facts->result;
+    cuvet_status status = CUVET_OK;
+    cv_elf_symbol symbol;
+
+    for (uint32_t i = 0; i < all->fn.count; i++) {
+        node *fn = nodes_at(&all->fn, i);
+
+        fn->all_regs = fn->regs;
+        fn->all_barriers = fn->barriers;
+        fn->next = cv_keys_lower_bound(&all->calls.from, i);
+    }
+    for (uint32_t i = 1; i < result->n_syms && status == CUVET_OK; i++) {
+        cv_elf_read_symbol(result->symtab, false, i, &symbol);
+        if (is_kernel(&symbol) && symbol.shndx != CV_SHN_UNDEF)
+            status = walk(prove, all, i);
+    }
+    for (uint32_t i = 1; i < result->n_syms && status == CUVET_OK; i++) {
+        cv_elf_read_symbol(result->symtab, false, i, &symbol);
+        if (cv_elf_sym_type(&symbol) == CV_STT_FUNC && symbol.shndx != CV_SHN_UNDEF)
+            status = check_function(prove, all, i, &symbol);
+    }
+    return status;
+}
+
+cuvet_status cv_prove_functions(cv_prove *prove)
+{
+    cv_mem *mem = &prove->ctx->mem;
+    cuvet_status status = CUVET_OK;
+    program all = { 0 };
+
+    if (!nodes_reserve(mem, &all.fn, prove->facts->result->n_syms))
+        return cv_nomem(prove->ctx, 0);
+    all.fn.count = prove->facts->result->n_syms;
+    for (uint32_t obj = 0; obj < prove->facts->in.count && status == CUVET_OK; obj++) {
+        cv_prove_open(prove, obj);
+        status = read_object(prove, &all);
+    }
+    read_counts(prove, &all, prove->facts->result, true);
+    cv_keys_sort(&all.calls.from);
+    if (status == CUVET_OK)
+        status = check_all(prove, &all);
+    if (status == CUVET_OK)
+        status = cv_prove_shared(prove, &all.calls);
+    nodes_free(mem, &all.fn);
+    cv_prove_call_list_free(mem, &all.calls.call);
+    cv_keys_free(mem, &all.calls.from);
+    cv_u32s_free(mem, &all.open);
+    return status;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The proof of a link: its steps. */
+#include "link/prove/parts.h"
+
+void cv_prove_facts_free(cv_mem *mem, cv_prove_facts *facts)
+{
+    cv_prove_inputs_free(mem, &facts->in);
+    cv_prove_places_free(mem, &facts->place);
+    cv_u32s_free(mem, &facts->sym);
+    cv_u32s_free(mem, &facts->canon);
+}
+
+cuvet_status cv_prove_fail(const cv_prove *prove, cv_rule rule, cuvet_step_kind kind, uint64_t index,
+                           uint64_t off, uint64_t got, uint64_t want)
+{
+    prove->ctx->path.n = 0;
+    cv_path_push(prove->ctx, CUVET_P_MEMBER, true, prove->obj);
+    cv_path_push(prove->ctx, CUVET_P_ELF, false, 0);
+    cv_report_at(prove->ctx, kind, index, rule, off, 0, got, want);
+    prove->ctx->path.n = 0;
+    return CUVET_E_INTERNAL;
+}
+
+void cv_prove_open(cv_prove *prove, uint32_t obj)
+{
+    const cv_prove_input *input = cv_prove_inputs_get(&prove->facts->in, obj);
+
+    prove->obj = obj;
+    prove->in = input->cubin;
+    prove->first_sec = input->first_sec;
+    prove->first_sym = input->first_sym;
+}
+
+cv_prove_symbol cv_prove_symbol_at(const cv_prove *prove, uint64_t index)
+{
+    cv_prove_symbol symbol = { .out = 0 };
+    uint32_t sec;
+
+    cv_elf_read_symbol(prove->in->symtab, false, index, &symbol.elf);
+    sec = cv_cubin_shndx(prove->in, false, index, &symbol.elf);
+    if (symbol.elf.shndx != CV_SHN_COMMON && sec < prove->in->sec.count)
+        symbol.sec = sec;
+    if (index < prove->in->n_syms)
+        symbol.out = *cv_u32s_get(&prove->facts->sym, prove->first_sym + index);
+    if (cv_elf_sym_type(&symbol.elf) == CV_STT_CUDA_OBJECT)
+        symbol.space = symbol.elf.other & CV_STO_SPACE;
+    return symbol;
+}
+
+const cv_prove_place *cv_prove_place_of(const cv_prove *prove, uint64_t sec)
+{
+    static const cv_prove_place NOWHERE;
+
+    return sec != 0 && sec < prove->in->sec.count
+               ? cv_prove_places_get(&prove->facts->place, prove->first_sec + sec)
+               : &NOWHERE;
+}
+
+cv_span cv_prove_name(const cv_cubin *cubin, const cv_elf_symbol *symbol)
+{
+    cv_span name = cv_span_of(NULL, 0, 0);
+
+    if (!cv_span_cstr(cubin->strtab, symbol->name, &name))
+        name.len = 0;
+    return name;
+}
+
+bool cv_prove_holds_content(const cv_sec *sec)
+{
+    return sec->role == CV_ROLE_TEXT || sec->role == CV_ROLE_GLOBAL_INIT || sec->role == CV_ROLE_GLOBAL ||
+           sec->role == CV_ROLE_CONSTANT || sec->role == CV_ROLE_CONSTANT_FN || sec->role == CV_ROLE_DEBUG ||
+           sec->role == CV_ROLE_NV_DEBUG;
+}
+
+bool cv_prove_is_rebuilt(const cv_prove *prove, const cv_sec *sec)
+{
+    return prove->facts->rebuilt &&
+           (cv_span_eq_str(sec->name, ".debug_frame") || cv_span_eq_str(sec->name, ".debug_line") ||
+            cv_span_eq_str(sec->name, ".nv_debug_line_sass"));
+}
+
+static cuvet_status run(cv_prove *prove)
+{
+    cuvet_status status = CUVET_OK;
+
+    if (!cv_slices_index_of(&prove->ctx->mem, prove->facts->file, prove->file))
+        return cv_nomem(prove->ctx, 0);
+    status = cv_prove_symbols(prove);
+    if (status == CUVET_OK)
+        status = cv_prove_sections(prove);
+    if (status == CUVET_OK)
+        status = cv_prove_functions(prove);
+    if (status == CUVET_OK)
+        status = cv_prove_records(prove);
+    return status;
+}
+
+cuvet_status cv_prove_link(cv_ctx *ctx, const cv_prove_facts *facts)
+{
+    cv_slices_index file = { .last = 0 };
+    cv_prove prove = { .ctx = ctx, .facts = facts, .file = &file };
+    cuvet_status status = run(&prove);
+
+    cv_u64s_free(&ctx->mem, &file.starts);
+    cv_provens_free(&ctx->mem, &prove.proven);
+    cv_keys_free(&ctx->mem, &prove.kept);
+    cv_u8s_free(&ctx->mem, &prove.met);
+    cv_u64s_free(&ctx->mem, &prove.slot);
+    cv_prove_uses_free(&ctx->mem, &prove.use);
+    cv_u64s_free(&ctx->mem, &prove.end);
+    cv_u64s_free(&ctx->mem, &prove.first);
+    cv_keys_free(&ctx->mem, &prove.table);
+    cv_keys_free(&ctx->mem, &prove.field);
+    return status;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Every relocation of every input is found again: applied, kept, or dropped for a reason. */
+#include "base/arith.h"
+#include "link/prove/parts.h"
+
+/* Where the result has what a symbol of an input stands for. */
+static cv_prove_place home_of(const cv_prove *prove, const cv_prove_symbol *symbol)
+{
+    const cv_cubin *result = prove->facts->result;
+    cv_prove_place home;
+    cv_elf_symbol named;
+
+    if (symbol->out != 0 && symbol->out < result->n_syms) {
+        cv_elf_read_symbol(result->symtab, false, symbol->out, &named);
+        home = (cv_prove_place){ cv_cubin_shndx(result, false, symbol->out, &named), named.value };
+        return home;
+    }
+    home = *cv_prove_place_of(prove, symbol->sec);
+    home.base = cv_sat_add(home.base, symbol->elf.value);
+    return home;
+}
+
+bool cv_prove_is_same(const cv_prove *prove, const cv_prove_reloc *reloc, const cv_elf_reloc *row)
+{
+    const cv_cubin *result = prove->facts->result;
+    cv_prove_place home;
+    cv_elf_symbol named;
+    uint32_t sec;
+
+    if (row->sym == reloc->symbol.out && row->sym != 0)
+        return row->addend == reloc->elf.addend;
+    home = home_of(prove, &reloc->symbol);
+    cv_elf_read_symbol(result->symtab, false, row->sym, &named);
+    sec = cv_cubin_shndx(result, false, row->sym, &named);
+    return home.sec != 0 && home.sec < result->sec.count && sec == home.sec &&
+           home.base + (uint64_t)reloc->elf.addend == named.value + (uint64_t)row->addend;
+}
+
+/* Bits of a pair of words from 'pos' on. */
+static uint64_t bits_at(cv_pair pair, unsigned pos, unsigned bits)
+{
+    uint64_t value = pos >= 64 ? pair.high >> (pos - 64) : pair.low >> pos;
+
+    if (pos < 64 && pos > 0)
+        value |= pair.high << (64 - pos);
+    return bits >= 64 ? value : value & ((UINT64_C(1) << bits) - 1);
+}
+
+/* The field of a relocation in the result, or as it was. */
+static uint64_t field_of(const cv_prove *prove, const cv_prove_reloc *reloc, bool before)
+{
+    const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
+    const cv_sec *out = cv_cubin_sec(prove->facts->result, reloc->place.sec);
+
+    if (before)
+        return bits_at(cv_pair_at(cv_cubin_body(prove->in, reloc->target), reloc->elf.off), facts->pos,
+                       facts->bits);
+    return bits_at(cv_slices_pair(prove->file, cv_sat_add(out->header.off, reloc->place.base), facts->bytes),
+                   facts->pos, facts->bits);
+}
+
+static uint64_t field_mask(const cv_reloc_facts *facts)
+{
+    return facts->bits >= 64 ? UINT64_MAX : (UINT64_C(1) << facts->bits) - 1;
+}
+
+/* Of a shared variable: the place that the code uses follows from the field. Where it holds only a part of
+ * it, it follows from another one. */
+static cuvet_status check_shared(cv_prove *prove, const cv_prove_reloc *reloc)
+{
+    const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
+    uint64_t addend = reloc->rela ? (uint64_t)reloc->elf.addend : field_of(prove, reloc, true);
+
+    if (facts->shift != 0 || facts->bits < 24 || reloc->symbol.space != CV_STO_SPACE_SHARED)
+        return CUVET_OK;
+    return cv_prove_use_shared(prove, reloc, (field_of(prove, reloc, false) - addend) & field_mask(facts));
+}
+
+/* The field that was applied holds this value, and the number of this bank where it has one. */
+static cuvet_status check_value(const cv_prove *prove, const cv_prove_reloc *reloc, uint64_t value,
+                                uint32_t bank)
+{
+    const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
+    const cv_sec *out = cv_cubin_sec(prove->facts->result, reloc->place.sec);
+    cv_pair now = cv_slices_pair(prove->file, cv_sat_add(out->header.off, reloc->place.base), facts->bytes);
+    cv_pair before = cv_pair_at(cv_cubin_body(prove->in, reloc->target), reloc->elf.off);
+    uint64_t field = bits_at(now, facts->pos, facts->bits), want, mask = UINT64_MAX;
+
+    if (facts->bits < 64)
+        mask = (UINT64_C(1) << facts->bits) - 1;
+    if (!reloc->rela)
+        value += bits_at(before, facts->pos, facts->bits) << facts->shift;
+    else
+        value += (uint64_t)reloc->elf.addend;
+    want = value >> facts->shift & mask;
+    if (field == want &&
+        (!cv_reloc_has(facts, CV_USE_NUMBER) || bits_at(now, CV_R_NUMBER_POS, CV_R_NUMBER_BITS) == bank))
+        return CUVET_OK;
+    return cv_prove_fail_section(prove, CV_R_LINK_PROVE_APPLIED, reloc->target, reloc->elf.off, field, want);
+}
+
+static bool is_debug(const cv_sec *sec)
+{
+    return sec->role == CV_ROLE_DEBUG || sec->role == CV_ROLE_NV_DEBUG;
+}
+
+static bool is_constant(const cv_sec *sec)
+{
+    return sec->role == CV_ROLE_CONSTANT || sec->role == CV_ROLE_CONSTANT_FN;
+}
+
+/* Gone with the code that it is about, or with the code that another definition took the place of. */
+static bool is_gone(const cv_prove *prove, const cv_prove_symbol *symbol)
+{
+    if (symbol->out == 0)
+        return true;
+    return symbol->sec != 0 && cv_prove_place_of(prove, symbol->sec)->sec == 0;
+}
+
+static cuvet_status lost(const cv_prove *prove, const cv_prove_reloc *reloc)
+{
+    return cv_prove_fail_section(prove, CV_R_LINK_PROVE_KEPT, reloc->target, reloc->elf.off, reloc->elf.type,
+                                 reloc->elf.sym);
+}
+
+/* Eight bytes that are zero when the function is gone. */
+static cuvet_status check_cleared(const cv_prove *prove, const cv_prove_reloc *reloc)
+{
+    const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
+    const cv_sec *out = cv_cubin_sec(prove->facts->result, reloc->place.sec);
+    cv_pair now = cv_slices_pair(prove->file, cv_sat_add(out->header.off, reloc->place.base), facts->bytes);
+    cv_pair before = cv_pair_at(cv_cubin_body(prove->in, reloc->target), reloc->elf.off);
+
+    if (now.low == before.low || (now.low == 0 && is_gone(prove, &reloc->symbol)))
+        return CUVET_OK;
+    return cv_prove_fail_section(prove, CV_R_LINK_PROVE_APPLIED, reloc->target, reloc->elf.off, now.low,
+                                 before.low);
+}
+
+static cuvet_status check_debug(const cv_prove *prove, const cv_prove_reloc *reloc)
+{
+    const cv_prove_symbol *symbol = &reloc->symbol;
+    const cv_sec *sec = cv_cubin_sec(prove->in, symbol->sec);
+    cv_prove_place home = *cv_prove_place_of(prove, symbol->sec);
+
+    if (is_debug(sec) && home.sec != 0)
+        return cv_prove_is_rebuilt(prove, sec) ? CUVET_OK
+                                               : check_value(prove, reloc, home.base + symbol->elf.value, 0);
+    if (symbol->space == CV_STO_SPACE_SHARED || symbol->space == CV_STO_SPACE_CONSTANT ||
+        is_gone(prove, symbol))
+        return CUVET_OK;
+    return lost(prove, reloc);
+}
+
+static cuvet_status check_constant(const cv_prove *prove, const cv_prove_reloc *reloc)
+{
+    cv_prove_place home = home_of(prove, &reloc->symbol);
+    const cv_sec *bank = cv_cubin_sec(prove->facts->result, home.sec);
+
+    if (home.sec == 0) /* a branch table of a device function: it is in the banks of kernels */
+        return cv_cubin_sec(prove->in, reloc->symbol.sec)->role == CV_ROLE_CONSTANT_FN ? CUVET_OK
+                                                                                       : lost(prove, reloc);
+    return is_constant(bank) ? check_value(prove, reloc, home.base, bank->bank) : lost(prove, reloc);
+}
+
+static cuvet_status check_slot(const cv_prove *prove, const cv_prove_reloc *reloc)
+{
+    uint64_t slot = reloc->symbol.out < prove->slot.count ? *cv_u64s_get(&prove->slot, reloc->symbol.out) : 0;
+
+    return slot == 0 ? lost(prove, reloc) : check_value(prove, reloc, slot - 1, CV_BANK_PARAMETERS);
+}
+
+/* It is not in the result. */
+static cuvet_status check_applied(cv_prove *prove, const cv_prove_reloc *reloc)
+{
+    const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
+    const cv_prove_symbol *symbol = &reloc->symbol;
+    uint8_t type = cv_elf_sym_type(&symbol->elf);
+
+    if (cv_reloc_has(facts, CV_USE_CLEARS))
+        return check_cleared(prove, reloc);
+    if (cv_reloc_has(facts, CV_USE_DROPS | CV_USE_TABLE))
+        return CUVET_OK;
+    if (is_debug(cv_cubin_sec(prove->in, reloc->target)) || is_debug(cv_cubin_sec(prove->in, symbol->sec)))
+        return check_debug(prove, reloc);
+    if (prove->facts->exact)
+        return CUVET_OK;
+    if (prove->facts->relocatable && (symbol->sec != 0 || cv_elf_sym_bind(&symbol->elf) != CV_STB_LOCAL))
+        return lost(prove, reloc); /* a later link has to apply it */
+    if (symbol->space == CV_STO_SPACE_SHARED || symbol->space == CV_STO_SPACE_RESERVED)
+        return check_shared(prove, reloc);
+    if (type >= CV_STT_CUDA_TEXTURE && type <= CV_STT_CUDA_SURFACE)
+        return check_slot(prove, reloc);
+    if (symbol->space == CV_STO_SPACE_CONSTANT || is_constant(cv_cubin_sec(prove->in, symbol->sec)))
+        return check_constant(prove, reloc);
+    if (symbol->sec == 0 && cv_elf_sym_bind(&symbol->elf) == CV_STB_LOCAL)
+        return CUVET_OK; /* a variable that is nowhere */
+    if (type == CV_STT_FUNC && symbol->out == 0 &&
+        cv_cubin_sec(prove->in, reloc->target)->role == CV_ROLE_TEXT)
+        return CUVET_OK; /* of code that no kernel reaches: functions.c */
+    return lost(prove, reloc);
+}
+
+/* It writes into the section, and its result is not that of the loader. */
+static bool add_field(cv_prove *prove, const cv_prove_reloc *reloc)
+{
+    return cv_keys_push(&prove->ctx->mem, &prove->field, (cv_key){ reloc->elf.off, reloc->elf.type });
+}
+
+static cuvet_status check_table(cv_prove *prove, uint64_t table, const cv_prove_place *place)
+{
+    const cv_sec *sec = cv_cubin_sec(prove->in, table);
+    cv_prove_reloc reloc = { .rela = sec->role == CV_ROLE_RELA, .target = sec->header.info };
+    bool partial = prove->facts->relocatable;
+    cv_span body = cv_cubin_body(prove->in, table);
+    uint64_t count = body.len / cv_elf_rel_size(false, reloc.rela);
+    cuvet_status status = CUVET_OK;
+
+    for (uint64_t row = 0; row < count && status == CUVET_OK; row++) {
+        bool kept;
+
+        cv_elf_read_reloc(body, false, reloc.rela, row, &reloc.elf);
+        if (!partial && cv_reloc_has(cv_reloc_of(reloc.elf.type), CV_USE_DROPS))
+            continue; /* gone without a trace, whatever it names */
+        reloc.place = (cv_prove_place){ place->sec, place->base + reloc.elf.off };
+        reloc.symbol = cv_prove_symbol_at(prove, reloc.elf.sym);
+        kept = cv_prove_find_kept(prove, &reloc);
+        if (!kept)
+            status = check_applied(prove, &reloc);
+        if (status == CUVET_OK && (!kept || partial) && !add_field(prove, &reloc))
+            status = cv_nomem(prove->ctx, 0);
+    }
+    return status;
+}
+
+/* Most tables of inputs descend. */
+static void sort_fields(cv_keys *field)
+{
+    uint64_t last = field->count - 1;
+    bool falls = true;
+
+    for (uint64_t i = 1; i < field->count && falls; i++)
+        falls = cv_keys_get(field, i)->key <= cv_keys_get(field, i - 1)->key;
+    for (uint64_t i = 0; falls && i < field->count / 2; i++) {
+        cv_key first = *cv_keys_get(field, i);
+
+        *cv_keys_at(field, i) = *cv_keys_get(field, last - i);
+        *cv_keys_at(field, last - i) = first;
+    }
+    if (!falls)
+        cv_keys_sort(field);
+}
+
+cuvet_status cv_prove_relocs(cv_prove *prove, uint32_t sec)
+{
+    cuvet_status status = CUVET_OK;
+
+    cv_keys_clear(&prove->field);
+    for (uint64_t i = cv_keys_lower_bound(&prove->table, sec);
+         status == CUVET_OK && i < prove->table.count && cv_keys_get(&prove->table, i)->key == sec; i++)
+        status = check_table(prove, cv_keys_get(&prove->table, i)->index, cv_prove_place_of(prove, sec));
+    if (prove->field.count > 1)
+        sort_fields(&prove->field);
+    return status;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Shared memory: the places of variables are those that the code of the result uses. All uses of a
+ * variable agree, it is aligned, it ends inside of what its kernel has, and two that one kernel reaches do
+ * not lie over each other. */
+#include "base/arith.h"
+#include "link/prove/parts.h"
+
+/* Kernels are walked one by one, so that their number times what they reach is what it costs: no more than
+ * this for each call of the program. */
+enum { STEPS_MOST = 64 };
+
+cuvet_status cv_prove_use_shared(cv_prove *prove, const cv_prove_reloc *reloc, uint64_t base)
+{
+    const cv_sec *code = cv_cubin_sec(prove->in, reloc->target);
+    uint32_t canon = *cv_u32s_get(&prove->facts->canon, prove->first_sym + reloc->elf.sym);
+    cv_prove_symbol fn = cv_prove_symbol_at(prove, cv_elf_code_symbol(code->header.info));
+    cv_prove_use use = { .fn = fn.out, .var = canon, .base = base, .obj = prove->obj, .sym = reloc->elf.sym };
+
+    if (code->role != CV_ROLE_TEXT || canon >= prove->facts->sym.count)
+        return CUVET_OK;
+    return cv_prove_uses_push(&prove->ctx->mem, &prove->use, use) ? CUVET_OK : cv_nomem(prove->ctx, 0);
+}
+
+/* The definition of a variable: size and alignment, and whose name it has. */
+static cv_elf_symbol definition(const cv_prove *prove, uint32_t canon)
+{
+    uint64_t low = 0, high = prove->facts->in.count;
+    const cv_prove_input *input;
+    cv_elf_symbol symbol;
+
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (cv_prove_inputs_get(&prove->facts->in, middle)->first_sym <= canon)
+            low = middle;
+        else
+            high = middle;
+    }
+    input = cv_prove_inputs_get(&prove->facts->in, low);
+    cv_elf_read_symbol(input->cubin->symtab, false, canon - input->first_sym, &symbol);
+    return symbol;
+}
+
+static cuvet_status fail(cv_prove *prove, const cv_prove_use *use, uint64_t got, uint64_t want)
+{
+    cv_prove_open(prove, use->obj);
+    return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_MEMORY, use->sym, got, want);
+}
+
+/* All uses of a variable mean one place. */
+static cuvet_status check_uses(cv_prove *prove)
+{
+    cv_mem *mem = &prove->ctx->mem;
+    cuvet_status status = CUVET_OK;
+    cv_u64s at = { 0 };
+
+    if (!cv_u64s_fill(mem, &at, prove->facts->sym.count))
+        return cv_nomem(prove->ctx, 0);
+    for (uint64_t i = 0; i < prove->use.count && status == CUVET_OK; i++) {
+        cv_prove_use *use = cv_prove_uses_at(&prove->use, i);
+        cv_elf_symbol symbol = definition(prove, use->var);
+        uint64_t *place = cv_u64s_at(&at, use->var);
+
+        use->array = symbol.shndx == CV_SHN_UNDEF;
+        use->end = cv_sat_add(use->base, symbol.size);
+        if (use->array)
+            continue;
+        if ((*place != 0 && *place != use->base + 1) || use->base % cv_max(symbol.value, 1) != 0)
+            status = fail(prove, use, use->base, *place == 0 ? 0 : *place - 1);
+        *place = use->base + 1;
+    }
+    cv_u64s_free(mem, &at);
+    return status;
+}
+
+/* What a kernel reaches. */
+typedef struct reach {
+    cv_u32s seen; /* by symbol of the result: the kernel that met it last */
+    cv_u32s open;
+    cv_keys by_fn; /* function, use */
+    cv_keys place; /* of the kernel at hand: base, use */
+    uint64_t steps;
+} reach;
+
+static bool meet(cv_prove *prove, reach *all, uint32_t kernel, uint32_t fn)
+{
+    if (fn == 0 || fn >= all->seen.count || *cv_u32s_get(&all->seen, fn) == kernel)
+        return true;
+    *cv_u32s_at(&all->seen, fn) = kernel;
+    return cv_u32s_push(&prove->ctx->mem, &all->open, fn);
+}
+
+static bool collect(cv_prove *prove, reach *all, const cv_prove_calls *calls, uint32_t kernel)
+{
+    bool ok = meet(prove, all, kernel, kernel);
+
+    cv_keys_clear(&all->place);
+    while (all->open.count > 0 && ok) {
+        uint32_t fn = *cv_u32s_get(&all->open, all->open.count - 1);
+
+        all->open.count--;
+        for (uint64_t i = cv_keys_lower_bound(&calls->from, fn);
+             ok && i < calls->from.count && cv_keys_get(&calls->from, i)->key == fn; i++, all->steps++)
+            ok = meet(prove, all, kernel,
+                      cv_prove_call_list_get(&calls->call, cv_keys_get(&calls->from, i)->index)->to);
+        for (uint64_t i = cv_keys_lower_bound(&all->by_fn, fn);
+             ok && i < all->by_fn.count && cv_keys_get(&all->by_fn, i)->key == fn; i++, all->steps++) {
+            uint64_t index = cv_keys_get(&all->by_fn, i)->index;
+
+            ok = cv_keys_push(&prove->ctx->mem, &all->place,
+                              (cv_key){ cv_prove_uses_get(&prove->use, index)->base, index });
+        }
+    }
+    return ok;
+}
+
+/* Bytes of shared memory that the result has for a kernel. */
+static uint64_t has_shared(const cv_prove *prove, uint32_t kernel)
+{
+    const cv_cubin *result = prove->facts->result;
+    cv_elf_symbol symbol;
+    uint32_t code;
+
+    cv_elf_read_symbol(result->symtab, false, kernel, &symbol);
+    code = cv_cubin_shndx(result, false, kernel, &symbol);
+    for (uint64_t i = cv_cubin_first(result, CV_ROLE_SHARED_FN); i != 0 && i < result->sec.count; i++)
+        if (cv_cubin_sec(result, i)->role == CV_ROLE_SHARED_FN &&
+            cv_cubin_sec(result, i)->header.info == code)
+            return cv_cubin_sec(result, i)->header.size;
+    return 0;
+}
+
+static cuvet_status check_places(cv_prove *prove, reach *all, uint32_t kernel)
+{
+    uint64_t end = 0, room = all->place.count ? has_shared(prove, kernel) : 0;
+    uint32_t var = CV_NONE;
+
+    cv_keys_sort(&all->place);
+    for (uint64_t i = 0; i < all->place.count; i++) {
+        const cv_prove_use *use = cv_prove_uses_get(&prove->use, cv_keys_get(&all->place, i)->index);
+
+        if (use->array || use->end == use->base || use->var == var)
+            continue;
+        if (use->base < end || use->end > room)
+            return fail(prove, use, use->base, use->base < end ? end : room);
+        end = use->end;
+        var = use->var;
+    }
+    for (uint64_t i = 0; i < all->place.count; i++) {
+        const cv_prove_use *use = cv_prove_uses_get(&prove->use, cv_keys_get(&all->place, i)->index);
+
+        if (use->array && use->base < end)
+            return fail(prove, use, use->base, end);
+    }
+    return CUVET_OK;
+}
+
+static cuvet_status check_kernels(cv_prove *prove, reach *all, const cv_prove_calls *calls)
+{
+    const cv_cubin *result = prove->facts->result;
+    uint64_t most = cv_sat_mul(STEPS_MOST, cv_sat_add(calls->from.count, prove->use.count) + 1);
+    cuvet_status status = CUVET_OK;
+
+    for (uint64_t i = 0; i < prove->use.count; i++)
+        if (!cv_keys_push(&prove->ctx->mem, &all->by_fn,
+                          (cv_key){ cv_prove_uses_get(&prove->use, i)->fn, i }))
+            return cv_nomem(prove->ctx, 0);
+    cv_keys_sort(&all->by_fn);
+    if (!cv_u32s_fill(&prove->ctx->mem, &all->seen, result->n_syms))
+        return cv_nomem(prove->ctx, 0);
+    for (uint32_t i = 1; i < result->n_syms && status == CUVET_OK && all->steps < most; i++) {
+        cv_elf_symbol symbol;
+
+        cv_elf_read_symbol(result->symtab, false, i, &symbol);
+        if (cv_elf_sym_type(&symbol) != CV_STT_FUNC || (symbol.other & CV_STO_ENTRY) == 0 ||
+            symbol.shndx == 0)
+            continue;
+        status = collect(prove, all, calls, i) ? check_places(prove, all, i) : cv_nomem(prove->ctx, 0);
+    }
+    return status;
+}
+
+cuvet_status cv_prove_shared(cv_prove *prove, const cv_prove_calls *calls)
+{
+    cv_mem *mem = &prove->ctx->mem;
+    reach all = { .steps = 0 };
+    cuvet_status status;
+
+    if (prove->facts->relocatable || prove->use.count == 0)
+        return CUVET_OK;
+    status = check_uses(prove);
+    if (status == CUVET_OK)
+        status = check_kernels(prove, &all, calls);
+    cv_u32s_free(mem, &all.seen);
+    cv_u32s_free(mem, &all.open);
+    cv_keys_free(mem, &all.by_fn);
+    cv_keys_free(mem, &all.place);
+    return status;
+}

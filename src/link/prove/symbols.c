@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Which definition stands for each symbol of the result, found from the inputs alone; and the symbol says the
+ * place where the section of that definition was put. */
+#include "base/arith.h"
+#include "link/prove/parts.h"
+
+static bool is_named(const cv_elf_symbol *symbol)
+{
+    uint8_t type = cv_elf_sym_type(symbol);
+
+    return type != CV_STT_SECTION && type != CV_STT_FILE;
+}
+
+static bool is_variable(const cv_prove_symbol *symbol)
+{
+    uint8_t type = cv_elf_sym_type(&symbol->elf);
+
+    return type == CV_STT_OBJECT || type == CV_STT_CUDA_OBJECT;
+}
+
+static bool is_data(const cv_sec *sec)
+{
+    return sec->role == CV_ROLE_GLOBAL_INIT || sec->role == CV_ROLE_GLOBAL || sec->role == CV_ROLE_CONSTANT;
+}
+
+/* Is this definition taken where the other one is there already? */
+static bool is_better(const cv_proven *old, const cv_proven *found, bool function)
+{
+    if (old->common != found->common)
+        return old->common;
+    if (old->bind != found->bind)
+        return found->bind == CV_STB_GLOBAL;
+    return function && found->bind == CV_STB_WEAK && found->regs < old->regs;
+}
+
+static cuvet_status enter(cv_prove *prove, uint64_t index, const cv_prove_symbol *symbol)
+{
+    const cv_cubin *result = prove->facts->result;
+    bool function = cv_elf_sym_type(&symbol->elf) == CV_STT_FUNC;
+    cv_proven found = { .obj = prove->obj,
+                        .sym = (uint32_t)index,
+                        .found = true,
+                        .common = symbol->elf.shndx == CV_SHN_COMMON,
+                        .bind = cv_elf_sym_bind(&symbol->elf),
+                        .regs = cv_cubin_sec(prove->in, symbol->sec)->regs };
+    cv_elf_symbol named;
+    cv_proven *old;
+
+    if (symbol->out >= result->n_syms)
+        return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, index, 0, symbol->out);
+    cv_elf_read_symbol(result->symtab, false, symbol->out, &named);
+    if (!cv_span_eq(cv_prove_name(prove->in, &symbol->elf), cv_prove_name(result, &named)))
+        return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, index, named.name, symbol->out);
+    if (symbol->sec == 0 && !found.common)
+        return CUVET_OK;
+    old = cv_provens_at(&prove->proven, symbol->out);
+    if (old->found && found.bind == CV_STB_LOCAL) /* of a file of its own */
+        return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, index, old->sym, symbol->out);
+    /* Where nothing counts the registers of a weak function any of them may be taken. */
+    found.unsure = old->unsure || (old->found && function && found.bind == CV_STB_WEAK &&
+                                   old->bind == CV_STB_WEAK && (found.regs == 0 || old->regs == 0));
+    if (!old->found || is_better(old, &found, function))
+        *old = found;
+    old->unsure = found.unsure && old->bind == CV_STB_WEAK;
+    return CUVET_OK;
+}
+
+/* The symbol of the result is that of its definition. */
+static cuvet_status compare(cv_prove *prove, uint32_t out, const cv_proven *proven)
+{
+    const cv_cubin *result = prove->facts->result;
+    const cv_prove_place *place;
+    cv_prove_symbol symbol;
+    cv_elf_symbol named;
+    uint32_t sec;
+
+    cv_prove_open(prove, proven->obj);
+    symbol = cv_prove_symbol_at(prove, proven->sym);
+    if (symbol.space == CV_STO_SPACE_SHARED || symbol.space == CV_STO_SPACE_RESERVED)
+        return CUVET_OK; /* its value is an alignment here and, if it is named at all, a place there */
+    cv_elf_read_symbol(result->symtab, false, out, &named);
+    sec = cv_cubin_shndx(result, false, out, &named);
+    if (proven->common) {
+        if (sec == CV_SHN_COMMON && prove->facts->relocatable)
+            return CUVET_OK;
+        return sec != 0 && sec < result->sec.count && named.size >= symbol.elf.size &&
+                       cv_sat_add(named.value, named.size) <= cv_cubin_sec(result, sec)->header.size
+                   ? CUVET_OK
+                   : cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, proven->sym, named.value, out);
+    }
+    place = cv_prove_place_of(prove, symbol.sec);
+    if (place->sec == sec && sec != 0 && named.value == cv_sat_add(place->base, symbol.elf.value) &&
+        named.size == symbol.elf.size)
+        return CUVET_OK;
+    return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, proven->sym, named.value, out);
+}
+
+/* What the result defines some input defines. */
+static cuvet_status check_result(cv_prove *prove)
+{
+    const cv_cubin *result = prove->facts->result;
+    cuvet_status status = CUVET_OK;
+
+    for (uint64_t i = 1; i < result->n_syms && status == CUVET_OK; i++) {
+        const cv_proven *proven = cv_provens_get(&prove->proven, i);
+        cv_elf_symbol named;
+
+        if (proven->found && !proven->unsure)
+            status = compare(prove, (uint32_t)i, proven);
+        if (proven->found || status != CUVET_OK)
+            continue;
+        cv_elf_read_symbol(result->symtab, false, i, &named);
+        if (cv_elf_sym_type(&named) == CV_STT_FUNC && cv_cubin_shndx(result, false, i, &named) != 0)
+            status = cv_prove_fail(prove, CV_R_LINK_PROVE_SYMBOL, CUVET_P_SYMBOL, i, 0, named.value, i);
+    }
+    return status;
+}
+
+cuvet_status cv_prove_symbols(cv_prove *prove)
+{
+    cuvet_status status = CUVET_OK;
+
+    if (!cv_provens_reserve(&prove->ctx->mem, &prove->proven, prove->facts->result->n_syms))
+        return cv_nomem(prove->ctx, 0);
+    for (uint64_t i = 0; i < prove->facts->result->n_syms; i++)
+        if (!cv_provens_push(&prove->ctx->mem, &prove->proven, (cv_proven){ 0 }))
+            return cv_nomem(prove->ctx, 0);
+    for (uint32_t obj = 0; obj < prove->facts->in.count && status == CUVET_OK; obj++) {
+        cv_prove_open(prove, obj);
+        for (uint64_t i = 1; i < prove->in->n_syms && status == CUVET_OK; i++) {
+            cv_prove_symbol symbol = cv_prove_symbol_at(prove, i);
+
+            if (symbol.out != 0 && is_named(&symbol.elf))
+                status = enter(prove, i, &symbol);
+            else if (symbol.sec != 0 && is_variable(&symbol) && is_data(cv_cubin_sec(prove->in, symbol.sec)))
+                status = cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, i, 0, 0);
+        }
+    }
+    return status == CUVET_OK ? check_result(prove) : status;
+}

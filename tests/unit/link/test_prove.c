@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The proof of a link: a good result is damaged in one place, or a hint says another place, and the rule
+ * that is about it says so. */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "format/tlv/attr.h"
+#include "link/run.h"
+#include "support/link_cases.h"
+
+#define N(table) (sizeof(table) / sizeof((table)[0]))
+
+static cv_ctx ctx;
+static cv_link link;
+static cv_block out;
+static cv_slices file;
+static cv_block images[8]; /* of the inputs: a link may write in them */
+static unsigned n_images;
+static struct {
+    unsigned count;
+    cuvet_diag first;
+} said;
+
+static void on_diag(void *user, const cuvet_diag *diag)
+{
+    (void)user;
+    if (diag->severity < CUVET_WARNING) /* that capsules are left out */
+        return;
+    if (said.count++ == 0)
+        said.first = *diag;
+}
+
+static void add_image(cv_span bytes)
+{
+    cv_block *block = &images[n_images++];
+    uint64_t extent;
+    cv_cubin cubin;
+
+    ck_assert_uint_le(n_images, N(images));
+    cv_cubin_init(&cubin);
+    ck_assert_int_eq(cv_block_copy(&ctx, block, bytes), CUVET_OK);
+    ck_assert_int_eq(cv_cubin_examine(&ctx, &cubin, block->span, NULL, &extent), CUVET_OK);
+    ck_assert_int_eq(cv_link_add(&link, block->span, &cubin, "object"), CUVET_OK);
+}
+
+static void add(const char *name, const char *target)
+{
+    const lc_case *lcase = lc_find(name, target);
+
+    for (unsigned i = 0; i < lcase->count; i++) {
+        size_t count;
+        const uint8_t *bytes = lc_file(lcase->input[i], &count);
+
+        add_image(cv_span_of(bytes, count, 0));
+    }
+}
+
+static void begin(const char *name, const char *target, bool relocatable)
+{
+    cv_link_options options = { .relocatable = relocatable, .key = { 1, 2 } };
+    unsigned sm;
+    cuvet_limits lim = { .size = sizeof(lim) };
+
+    ck_assert_int_eq(sscanf(target, "sm_%u", &sm), 1);
+    options.target.sm = (uint16_t)sm;
+    ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
+    cv_ctx_init(&ctx, NULL, &lim);
+    ctx.emit = on_diag;
+    cv_ctx_unit(&ctx, CV_MIB);
+    memset(&said, 0, sizeof(said));
+    cv_link_begin(&link, &ctx, &options);
+    link.file->block = &out;
+    link.file->slices = &file;
+    n_images = 0;
+    add(name, target);
+}
+
+static void end(void)
+{
+    cv_link_end(&link);
+    cv_slices_free(&ctx.mem, &file);
+    cv_block_free(&ctx, &out);
+    while (n_images > 0)
+        cv_block_free(&ctx, &images[--n_images]);
+    cv_islands_drop();
+    ck_assert_uint_eq(ctx.mem.live, 0);
+}
+
+static uint64_t number_of(const char *stage)
+{
+    uint64_t i = 0;
+
+    while (cv_link_stage(i) && strcmp(cv_link_stage(i), stage) != 0)
+        i++;
+    ck_assert_msg(cv_link_stage(i) != NULL, "no stage %s", stage);
+    return i;
+}
+
+static uint8_t *byte_at(uint64_t off)
+{
+    ck_assert_uint_lt(off, out.span.len);
+    return (uint8_t *)out.mem + off;
+}
+
+static void damage_bytes(void)
+{
+    for (uint64_t i = 0; i < link.out->osec.count; i++) {
+        const cv_osec *osec = cv_l_osec(&link, i);
+
+        if (osec->group == CV_G_CONST && !osec->dead && osec->size) {
+            *byte_at(osec->off) ^= 1;
+            return;
+        }
+    }
+    ck_abort_msg("no constants");
+}
+
+static uint64_t kernel_at(void)
+{
+    for (uint64_t i = 0; i < link.functions->fn.count; i++)
+        if (cv_l_is_kernel(&link, (cv_id)i))
+            return cv_l_osec(&link, link.out->symtab)->off +
+                   24 * cv_l_osym(&link, cv_l_out_of(&link, cv_l_fn(&link, i)->def))->index;
+    ck_abort_msg("no kernel");
+}
+
+static void damage_symbol(void)
+{
+    *byte_at(kernel_at() + 8) ^= 4;
+}
+
+static void hint_place(void)
+{
+    for (uint64_t i = 0; i < link.inputs->isec.count; i++)
+        if (cv_span_eq_str(cv_l_text(&link, cv_l_isec(&link, i)->name), ".debug_frame")) {
+            cv_becames_at(&link.out->became, i)->base += 4;
+            return;
+        }
+    ck_abort_msg("no call frames");
+}
+
+static void damage_field(bool shared)
+{
+    for (uint64_t i = 0; i < link.out->irel.count; i++) {
+        const cv_irel *rel = cv_irels_get(&link.out->irel, i);
+        const cv_isym *sym = rel->sym == CV_NONE ? NULL : cv_l_isym(&link, rel->sym);
+
+        if (!sym || cv_fixups_get(&link.fixups->fixup, i)->n_fields == 0 ||
+            !(shared ? cv_l_is_shared(sym) : cv_l_is_constant(sym)))
+            continue;
+        *byte_at(cv_l_osec(&link, cv_l_became(&link, rel->target)->out)->off + rel->off + 5) ^= 1;
+        return;
+    }
+    ck_abort_msg("nothing is applied");
+}
+
+static void damage_constant(void)
+{
+    damage_field(false);
+}
+
+static void damage_shared(void)
+{
+    damage_field(true);
+}
+
+static void damage_kept(void)
+{
+    for (uint64_t i = 0; i < link.out->osec.count; i++) {
+        const cv_osec *osec = cv_l_osec(&link, i);
+
+        if (osec->group == CV_G_REL && !osec->dead && osec->size) {
+            *byte_at(osec->off + 8) ^= 1;
+            return;
+        }
+    }
+    ck_abort_msg("nothing is kept");
+}
+
+/* The value of a record of the program or of a function. */
+static void damage_record(const char *section, uint8_t code, uint64_t at)
+{
+    for (uint64_t i = 0; i < link.out->osec.count; i++) {
+        const cv_osec *osec = cv_l_osec(&link, i);
+        cv_span body;
+        cv_tlv tlv;
+
+        if (osec->dead || !cv_span_starts(cv_l_text(&link, osec->name), section) ||
+            !cv_span_sub(out.span, osec->off, osec->size, &body))
+            continue;
+        for (uint64_t pos = 0; cv_tlv_at(body, pos, &tlv) == CV_TLV_OK; pos = tlv.next)
+            if (tlv.code == code) {
+                --*byte_at(osec->off + pos + at);
+                return;
+            }
+    }
+    ck_abort_msg("no such record");
+}
+
+static void damage_info(void)
+{
+    damage_record(".nv.info.", CV_ATTR_CBANK_PARAM_SIZE, 2);
+}
+
+static void damage_registers(void)
+{
+    damage_record(".nv.info", CV_ATTR_REGCOUNT, 8);
+}
+
+/* What was a kernel is none any more, and nothing stands for it. */
+static void damage_kernel(void)
+{
+    *byte_at(kernel_at() + 4) = cv_elf_info(CV_STB_GLOBAL, CV_STT_NOTYPE);
+    for (uint64_t i = 0; i < link.functions->fn.count; i++)
+        if (cv_l_is_kernel(&link, (cv_id)i)) {
+            *cv_u32s_at(&link.out->became_sym, cv_l_fn(&link, i)->def) = CV_NONE;
+            return;
+        }
+}
+
+static const struct {
+    const char *rule, *name;
+    void (*damage)(void);
+} ROWS[] = {
+    { "CV-LINK-100", "extern_basic", damage_bytes },  { "CV-LINK-101", "extern_basic", damage_symbol },
+    { "CV-LINK-102", "extern_basic", hint_place },    { "CV-LINK-103", "const_multi", damage_constant },
+    { "CV-LINK-104", "extern_basic", damage_kept },   { "CV-LINK-105", "shared_static", damage_shared },
+    { "CV-LINK-106", "extern_basic", damage_info },   { "CV-LINK-107", "extern_basic", damage_registers },
+    { "CV-LINK-108", "extern_basic", damage_kernel },
+};
+
+START_TEST(noticed)
+{
+    begin(ROWS[_i].name, "sm_80", false);
+    ck_assert_int_eq(cv_link_run_to(&link, UINT64_MAX), CUVET_OK);
+    ck_assert_uint_eq(said.count, 0);
+    ROWS[_i].damage();
+    ck_assert_int_eq(cv_link_run(&link, number_of("prove")), CUVET_E_INTERNAL);
+    ck_assert_uint_gt(said.count, 0);
+    ck_assert_str_eq(cuvet_rule_get(said.first.rule)->id, ROWS[_i].rule);
+    end();
+}
+END_TEST
+
+Suite *suite_link_prove(void)
+{
+    Suite *suite = suite_create("link prove");
+    TCase *tcase = tcase_create("rules");
+
+    tcase_add_loop_test(tcase, noticed, 0, (int)N(ROWS));
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
