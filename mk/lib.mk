@@ -7,7 +7,7 @@
 LAYER_DIRS := $(shell sed -e 's/#.*//' src/LAYERS 2>/dev/null | awk 'NF >= 2 { print $$2 }')
 
 LIB_SRCS   := $(sort $(foreach d,$(LAYER_DIRS),$(wildcard src/$(d)/*.c)))
-LIB_OBJS   := $(LIB_SRCS:%.c=$(BUILD)/obj/%.o)
+LIB_OBJS   := $(LIB_SRCS:%.c=$(BUILD)/obj/%.o) $(MODE_OBJS)
 CLI_SRCS   := $(sort $(wildcard cli/*.c))
 CLI_OBJS   := $(CLI_SRCS:%.c=$(BUILD)/obj/%.o)
 EXPORTS    := src/api/exports.map

@@ -3,7 +3,7 @@
 # Tests; tests/README.md is the map. tests/unit/<layer>/ becomes one Check binary linked with layers 0..N only;
 # tests/library/<name>/ one linked with the whole library; scripts drive the command. tools/runtests.py runs and counts them.
 
-.PHONY: check check-full check-sweeps demo tests-build deps golden-update
+.PHONY: check check-planted check-full check-sweeps demo tests-build deps golden-update
 
 CHECK_CFLAGS  := $(shell $(PKG_CONFIG) --cflags check 2>/dev/null)
 CHECK_LIBS    := $(or $(shell $(PKG_CONFIG) --libs check 2>/dev/null),-lcheck) -lm -lrt
@@ -102,6 +102,10 @@ check-sweeps: ## of check-full: every prefix, byte and limit of all samples, in 
 	@$(SUBMAKE) MODE=asan BUILD=$(BUILD)/asan all tests-build
 	@CV_FULL=1 $(RUNTESTS) --unit $(BUILD)/tests/property $(RUNTESTS_ARGS)
 	@CV_FULL=1 $(RUNTESTS) --build $(BUILD)/asan --mode asan --unit $(BUILD)/asan/tests/property $(RUNTESTS_ARGS)
+
+check-planted: ## defects made on purpose in the stages of a link, one at a time: each is noticed when it happens
+	@$(SUBMAKE) MODE=planted BUILD=$(BUILD)/planted $(BUILD)/planted/cuvet
+	@$(PYTHON) tests/planted/planted.py --cuvet $(BUILD)/planted/cuvet
 
 demo: ## the main job on the bundled samples: scan, list, unpack, SARIF
 	@sh tools/deps.sh demo
