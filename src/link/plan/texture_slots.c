@@ -168,7 +168,7 @@ static cuvet_status make_slots(const cv_view_texture_slots *view)
 /* Bank 3 has the constants of the whole program, the others those of one kernel, which is named. */
 static void check_banks(const cv_view_texture_slots *view)
 {
-    for (cv_id i = 0; i < view->out->osec.count && !view->options->relocatable; i++) {
+    for (cv_id i = 0; i < view->out->osec.count; i++) {
         const cv_osec *osec = cv_l_osec(view, i);
         cv_id fn = osec->infosec == CV_NONE ? CV_NONE : cv_l_osec(view, osec->infosec)->fn;
         const cv_isec *isec;

@@ -198,6 +198,8 @@ START_TEST(undefined)
     ck_assert(lc_said("CV-LINK-006"));
     options.flags |= CUVET_LINK_RELOCATABLE;
     ck_assert_int_eq(link_with(&options, 1, NULL), CUVET_OK);
+    load("const_overflow"); /* what nothing can have room for is refused there, too */
+    ck_assert_int_eq(link_with(&options, 2, NULL), CUVET_E_REFUSED);
     load("dev_malloc");
     ck_assert_int_eq(link_plainly(1), CUVET_OK);
     ck_assert(!lc_said("CV-LINK-006"));
