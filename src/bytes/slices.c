@@ -195,7 +195,7 @@ cv_pair cv_slices_pair(cv_slices_index *index, uint64_t off, uint64_t len)
     len = cv_min(len, sizeof(bytes));
     if (len == sizeof(bytes) && run.len >= len)
         return cv_pair_at(run, 0);
-    while (done < len && run.len > 0) {
+    while (done < len && run.base && run.len > 0) {
         run.len = cv_min(run.len, len - done);
         memcpy(bytes + done, run.base, (size_t)run.len);
         done += run.len;
