@@ -13,9 +13,10 @@ static cv_pair bits_of(unsigned pos, unsigned bits)
     if (bits == 0)
         return mask;
     if (pos < 64)
-        mask.low = UINT64_MAX << pos & (end >= 64 ? UINT64_MAX : (UINT64_C(1) << end) - 1);
+        mask.low =
+            (UINT64_MAX - ((UINT64_C(1) << pos) - 1)) & (end >= 64 ? UINT64_MAX : (UINT64_C(1) << end) - 1);
     if (end > 64)
-        mask.high = UINT64_MAX << (pos > 64 ? pos - 64 : 0) &
+        mask.high = (UINT64_MAX - ((UINT64_C(1) << (pos > 64 ? pos - 64 : 0)) - 1)) &
                     (end >= 128 ? UINT64_MAX : (UINT64_C(1) << (end - 64)) - 1);
     return mask;
 }

@@ -253,9 +253,10 @@ cuvet_status cv_prove_functions(cv_prove *prove)
     cuvet_status status = CUVET_OK;
     program all = { 0 };
 
-    if (!nodes_reserve(mem, &all.fn, prove->facts->result->n_syms))
+    if (!nodes_room(mem, &all.fn, prove->facts->result->n_syms))
         return cv_nomem(prove->ctx, 0);
-    all.fn.count = prove->facts->result->n_syms;
+    for (uint64_t i = 0; i < prove->facts->result->n_syms && status == CUVET_OK; i++)
+        status = nodes_push(mem, &all.fn, (node){ 0 }) ? CUVET_OK : cv_nomem(prove->ctx, 0);
     for (uint32_t obj = 0; obj < prove->facts->in.count && status == CUVET_OK; obj++) {
         cv_prove_open(prove, obj);
         status = read_object(prove, &all);

@@ -8,7 +8,8 @@ enum { OFFSET_BITS = 40 };
 
 static uint64_t key_of(uint32_t sec, uint64_t off)
 {
-    return (uint64_t)sec << OFFSET_BITS | (off & ((UINT64_C(1) << OFFSET_BITS) - 1));
+    return ((uint64_t)sec & ((UINT64_C(1) << (64 - OFFSET_BITS)) - 1)) << OFFSET_BITS |
+           (off & ((UINT64_C(1) << OFFSET_BITS) - 1));
 }
 
 static bool is_header(uint32_t type)

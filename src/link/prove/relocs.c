@@ -33,7 +33,8 @@ bool cv_prove_is_same(const cv_prove *prove, const cv_prove_reloc *reloc, const 
     cv_elf_read_symbol(result->symtab, false, row->sym, &named);
     sec = cv_cubin_shndx(result, false, row->sym, &named);
     return home.sec != 0 && home.sec < result->sec.count && sec == home.sec &&
-           home.base + (uint64_t)reloc->elf.addend == named.value + (uint64_t)row->addend;
+           cv_wrap_add(home.base, (uint64_t)reloc->elf.addend) ==
+               cv_wrap_add(named.value, (uint64_t)row->addend);
 }
 
 /* Bits of a pair of words from 'pos' on. */
@@ -42,7 +43,7 @@ static uint64_t bits_at(cv_pair pair, unsigned pos, unsigned bits)
     uint64_t value = pos >= 64 ? pair.high >> (pos - 64) : pair.low >> pos;
 
     if (pos < 64 && pos > 0)
-        value |= pair.high << (64 - pos);
+        value |= (pair.high & ((UINT64_C(1) << pos) - 1)) << (64 - pos);
     return bits >= 64 ? value : value & ((UINT64_C(1) << bits) - 1);
 }
 
@@ -89,9 +90,10 @@ static cuvet_status check_value(const cv_prove *prove, const cv_prove_reloc *rel
     if (facts->bits < 64)
         mask = (UINT64_C(1) << facts->bits) - 1;
     if (!reloc->rela)
-        value += bits_at(before, facts->pos, facts->bits) << facts->shift;
+        value = cv_wrap_add(value, (bits_at(before, facts->pos, facts->bits) & (UINT64_MAX >> facts->shift))
+                                       << facts->shift);
     else
-        value += (uint64_t)reloc->elf.addend;
+        value = cv_wrap_add(value, (uint64_t)reloc->elf.addend);
     want = value >> facts->shift & mask;
     if (field == want &&
         (!cv_reloc_has(facts, CV_USE_NUMBER) || bits_at(now, CV_R_NUMBER_POS, CV_R_NUMBER_BITS) == bank))
@@ -144,8 +146,9 @@ static cuvet_status check_debug(const cv_prove *prove, const cv_prove_reloc *rel
     cv_prove_place home = *cv_prove_place_of(prove, symbol->sec);
 
     if (is_debug(sec) && home.sec != 0)
-        return cv_prove_is_rebuilt(prove, sec) ? CUVET_OK
-                                               : check_value(prove, reloc, home.base + symbol->elf.value, 0);
+        return cv_prove_is_rebuilt(prove, sec)
+                   ? CUVET_OK
+                   : check_value(prove, reloc, cv_wrap_add(home.base, symbol->elf.value), 0);
     if (symbol->space == CV_STO_SPACE_SHARED || symbol->space == CV_STO_SPACE_CONSTANT ||
         is_gone(prove, symbol))
         return CUVET_OK;
@@ -222,7 +225,7 @@ static cuvet_status check_table(cv_prove *prove, uint64_t table, const cv_prove_
         cv_elf_read_reloc(body, false, reloc.rela, row, &reloc.elf);
         if (!partial && cv_reloc_has(cv_reloc_of(reloc.elf.type), CV_USE_DROPS))
             continue; /* gone without a trace, whatever it names */
-        reloc.place = (cv_prove_place){ place->sec, place->base + reloc.elf.off };
+        reloc.place = (cv_prove_place){ place->sec, cv_sat_add(place->base, reloc.elf.off) };
         reloc.symbol = cv_prove_symbol_at(prove, reloc.elf.sym);
         kept = cv_prove_find_kept(prove, &reloc);
         if (!kept)

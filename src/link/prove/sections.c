@@ -59,10 +59,10 @@ static cuvet_status check_section(cv_prove *prove, uint32_t index)
     if (is_chain(prove, sec)) {
         if (!is_padding(prove, out, *end, place->base, sec->header.align))
             return cv_prove_fail_section(prove, CV_R_LINK_PROVE_PLACE, index, 0, place->base, place->sec);
-        *end = place->base + sec->header.size;
+        *end = cv_sat_add(place->base, sec->header.size);
     }
     if (sec->role == CV_ROLE_CONSTANT_FN && sec->bank == CV_BANK_PARAMETERS &&
-        !is_zero(prove, out, place->base + sec->header.size, out->header.size))
+        !is_zero(prove, out, cv_sat_add(place->base, sec->header.size), out->header.size))
         return cv_prove_fail_section(prove, CV_R_LINK_PROVE_PLACE, index, 0, place->base, place->sec);
     if (out->header.type == CV_SHT_NOBITS || !sec->in_file)
         return CUVET_OK;

@@ -97,10 +97,18 @@ static uint64_t number_of(const char *stage)
     return i;
 }
 
+/* Of the file, which is put together of the block and of what is lent. */
 static uint8_t *byte_at(uint64_t off)
 {
-    ck_assert_uint_lt(off, out.span.len);
-    return (uint8_t *)out.mem + off;
+    cv_slice_pos pos = { 0 };
+    cv_span run;
+
+    while (cv_slices_next(&file, &pos, &run)) {
+        if (off < run.len)
+            return (uint8_t *)(uintptr_t)run.base + off;
+        off -= run.len;
+    }
+    ck_abort_msg("the file is shorter");
 }
 
 static void damage_bytes(void)
@@ -116,18 +124,19 @@ static void damage_bytes(void)
     ck_abort_msg("no constants");
 }
 
-static uint64_t kernel_at(void)
+/* The symbol of a kernel, in the table as it was read again. */
+static uint8_t *kernel_at(void)
 {
     for (uint64_t i = 0; i < link.functions->fn.count; i++)
         if (cv_l_is_kernel(&link, (cv_id)i))
-            return cv_l_osec(&link, link.out->symtab)->off +
+            return (uint8_t *)(uintptr_t)link.reread->cubin.symtab.base +
                    24 * cv_l_osym(&link, cv_l_out_of(&link, cv_l_fn(&link, i)->def))->index;
     ck_abort_msg("no kernel");
 }
 
 static void damage_symbol(void)
 {
-    *byte_at(kernel_at() + 8) ^= 4;
+    kernel_at()[8] ^= 4;
 }
 
 static void hint_place(void)
@@ -211,7 +220,7 @@ static void damage_registers(void)
 /* What was a kernel is none any more, and nothing stands for it. */
 static void damage_kernel(void)
 {
-    *byte_at(kernel_at() + 4) = cv_elf_info(CV_STB_GLOBAL, CV_STT_NOTYPE);
+    kernel_at()[4] = cv_elf_info(CV_STB_GLOBAL, CV_STT_NOTYPE);
     for (uint64_t i = 0; i < link.functions->fn.count; i++)
         if (cv_l_is_kernel(&link, (cv_id)i)) {
             *cv_u32s_at(&link.out->became_sym, cv_l_fn(&link, i)->def) = CV_NONE;
