@@ -96,7 +96,8 @@ static void admit_common(const cv_view_validate *view, cv_id id)
 
     if (sym->value > ALIGN_MOST)
         cv_link_say(view, id, CV_R_LINK_EXTENT, sym->value, 0);
-    if (cv_l_type(sym) != CV_STT_CUDA_OBJECT || cv_l_bind(sym) != CV_STB_GLOBAL)
+    if (cv_l_type(sym) != CV_STT_CUDA_OBJECT || cv_l_bind(sym) != CV_STB_GLOBAL ||
+        sym->name == view->names->empty) /* nobody could name it */
         cv_link_say(view, id, CV_R_LINK_PLACE, CV_SHN_COMMON, 0);
 }
 
