@@ -19,6 +19,7 @@ typedef struct twin_pass {
     cv_ctx *ctx;
     const cv_cubin *cubin;
     twin_data data[N_DATA];
+    uint32_t native, merc; /* sections that were found to be twins by their names, last */
 } twin_pass;
 
 /* What one side says where it has nothing. */
@@ -78,8 +79,23 @@ static bool same_name(const twin_pass *pass, uint32_t native, uint32_t merc)
 
     if (native == merc)
         return true;
-    return cv_span_cstr(pass->cubin->strtab, native, &left) && cv_name_work(pass->ctx, left) &&
-           cv_span_cstr(pass->cubin->strtab, merc, &right) && cv_span_eq(left, right);
+    if (!cv_span_cstr(pass->cubin->strtab, native, &left) || !cv_span_cstr(pass->cubin->strtab, merc, &right))
+        return false; /* reported with the symbol */
+    return !cv_name_work(pass->ctx, left) || cv_span_eq(left, right);
+}
+
+/* Most symbols are in the section that the one before was in: its name is compared once. */
+static bool same_names(twin_pass *pass, uint32_t native, uint32_t merc, cv_span left, cv_span right)
+{
+    if (native == pass->native && merc == pass->merc)
+        return true;
+    if (!cv_name_work(pass->ctx, left)) /* the limit is said, and nothing of what was not looked at */
+        return true;
+    if (!cv_span_eq(left, right))
+        return false;
+    pass->native = native;
+    pass->merc = merc;
+    return true;
 }
 
 /* Is a section that of the same thing on the other side? Shared memory, among others, is on one alone. */
@@ -96,8 +112,8 @@ static bool is_twin(twin_pass *pass, uint32_t native, uint32_t merc)
     case CV_ROLE_MERC_CONSTANT_PIC: return data_at(pass, ADDRESSES)->native == native;
     case CV_ROLE_MERC_CONSTANT_OPT:
         return left->role == CV_ROLE_CONSTANT_FN && left->bank == CV_BANK_TABLES &&
-               cv_span_eq(left->fn, right->fn);
-    default: return cv_span_eq(left->name, cv_cubin_native_name(right));
+               same_names(pass, native, merc, left->fn, right->fn);
+    default: return same_names(pass, native, merc, left->name, cv_cubin_native_name(right));
     }
 }
 

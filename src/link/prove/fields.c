@@ -27,7 +27,8 @@ static void join(cv_pair *mask, cv_pair more)
     mask->high |= more.high;
 }
 
-cv_pair cv_prove_mask(uint32_t type)
+/* Bits that a relocation of this type writes into. */
+static cv_pair mask_of(uint32_t type)
 {
     const cv_reloc_facts *facts = cv_reloc_of(type);
     cv_pair mask = bits_of(facts->pos, facts->bits);
@@ -78,11 +79,11 @@ cuvet_status cv_prove_bytes(const cv_prove *prove, uint32_t sec, uint64_t at)
         uint64_t off = field->key, len = cv_reloc_of(type)->bytes;
         cv_pair mask = { 0, 0 };
 
-        if (off < pos ||
-            off > body.len) /* no two relocations write into the same bytes, all into the section */
+        /* No two relocations write into the same bytes, all into the section. */
+        if (off < pos || off > body.len)
             return differs(prove, sec, off, type);
         for (; i < prove->field.count && cv_keys_get(&prove->field, i)->key == off; i++) {
-            join(&mask, cv_prove_mask((uint32_t)cv_keys_get(&prove->field, i)->index));
+            join(&mask, mask_of((uint32_t)cv_keys_get(&prove->field, i)->index));
             len = cv_max(len, cv_reloc_of((uint32_t)cv_keys_get(&prove->field, i)->index)->bytes);
         }
         len = cv_min(len, body.len - off);

@@ -139,7 +139,10 @@ static cuvet_status read_object(cv_prove *prove, program *all)
     for (uint64_t i = 1; i < prove->in->n_syms && status == CUVET_OK; i++) {
         cv_prove_symbol symbol = cv_prove_symbol_at(prove, i);
 
-        if (cv_elf_sym_type(&symbol.elf) == CV_STT_FUNC && symbol.sec != 0 && stands(prove, &symbol, i))
+        /* the function of the section: other names of it would read its records again */
+        if (cv_elf_sym_type(&symbol.elf) == CV_STT_FUNC && symbol.sec != 0 &&
+            cv_elf_code_symbol(cv_cubin_sec(prove->in, symbol.sec)->header.info) == i &&
+            stands(prove, &symbol, i))
             nodes_at(&all->fn, symbol.out)->barriers = read_barriers(prove->in, symbol.sec);
     }
     return status;

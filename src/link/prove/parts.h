@@ -80,7 +80,7 @@ void cv_prove_open(cv_prove *prove, uint32_t obj);
 cv_prove_symbol cv_prove_symbol_at(const cv_prove *prove, uint64_t index);
 const cv_prove_place *cv_prove_place_of(const cv_prove *prove, uint64_t sec);
 cv_span cv_prove_name(const cv_cubin *cubin, const cv_elf_symbol *symbol);
-/* Nothing is known to stand for this place. */
+/* What does not hold: the rule with a place of the object at hand. @return INTERNAL */
 CV_MUST cuvet_status cv_prove_fail(const cv_prove *prove, cv_rule rule, cuvet_step_kind kind, uint64_t index,
                                    uint64_t off, uint64_t got, uint64_t want);
 #define cv_prove_fail_section(prove, rule, sec, at, got, want)                                               \
@@ -116,7 +116,5 @@ CV_MUST bool cv_prove_is_same(const cv_prove *prove, const cv_prove_reloc *reloc
 CV_MUST cuvet_status cv_prove_relocs(cv_prove *prove, uint32_t sec);
 /* fields.c: the section has the bytes of the input outside of 'field'. at: its place in the file. */
 CV_MUST cuvet_status cv_prove_bytes(const cv_prove *prove, uint32_t sec, uint64_t at);
-/* Bits that a relocation of this type writes into. */
-cv_pair cv_prove_mask(uint32_t type);
 
 #endif

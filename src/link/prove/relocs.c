@@ -84,17 +84,11 @@ static cuvet_status check_value(const cv_prove *prove, const cv_prove_reloc *rel
     const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
     const cv_sec *out = cv_cubin_sec(prove->facts->result, reloc->place.sec);
     cv_pair now = cv_slices_pair(prove->file, cv_sat_add(out->header.off, reloc->place.base), facts->bytes);
-    cv_pair before = cv_pair_at(cv_cubin_body(prove->in, reloc->target), reloc->elf.off);
-    uint64_t field = bits_at(now, facts->pos, facts->bits), want, mask = UINT64_MAX;
+    uint64_t field = bits_at(now, facts->pos, facts->bits), want, addend = (uint64_t)reloc->elf.addend;
 
-    if (facts->bits < 64)
-        mask = (UINT64_C(1) << facts->bits) - 1;
     if (!reloc->rela)
-        value = cv_wrap_add(value, (bits_at(before, facts->pos, facts->bits) & (UINT64_MAX >> facts->shift))
-                                       << facts->shift);
-    else
-        value = cv_wrap_add(value, (uint64_t)reloc->elf.addend);
-    want = value >> facts->shift & mask;
+        addend = (field_of(prove, reloc, true) & (UINT64_MAX >> facts->shift)) << facts->shift;
+    want = cv_wrap_add(value, addend) >> facts->shift & field_mask(facts);
     if (field == want &&
         (!cv_reloc_has(facts, CV_USE_NUMBER) || bits_at(now, CV_R_NUMBER_POS, CV_R_NUMBER_BITS) == bank))
         return CUVET_OK;

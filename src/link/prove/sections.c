@@ -77,14 +77,15 @@ static cuvet_status enter_zeros(cv_prove *prove, cv_keys *zeros)
     const cv_cubin *result = prove->facts->result;
 
     for (uint32_t obj = 0; obj < prove->facts->in.count; obj++) {
-        cv_prove_open(prove, obj);
-        for (uint64_t i = cv_cubin_first(prove->in, CV_ROLE_GLOBAL); i != 0; i = 0) {
-            const cv_prove_place *place = cv_prove_place_of(prove, i);
-            cv_key key = { place->base, cv_sat_add(place->base, cv_cubin_sec(prove->in, i)->header.size) };
+        const cv_prove_place *place;
+        uint64_t sec, end;
 
-            if (place->sec != 0 && !cv_keys_push(&prove->ctx->mem, zeros, key))
-                return cv_nomem(prove->ctx, 0);
-        }
+        cv_prove_open(prove, obj);
+        sec = cv_cubin_first(prove->in, CV_ROLE_GLOBAL);
+        place = cv_prove_place_of(prove, sec);
+        end = cv_sat_add(place->base, cv_cubin_sec(prove->in, sec)->header.size);
+        if (place->sec != 0 && !cv_keys_push(&prove->ctx->mem, zeros, (cv_key){ place->base, end }))
+            return cv_nomem(prove->ctx, 0);
     }
     for (uint64_t i = 1; i < result->n_syms; i++) {
         cv_elf_symbol named;

@@ -79,6 +79,7 @@ typedef struct reach {
     cv_u32s open;
     cv_keys by_fn; /* function, use */
     cv_keys place; /* of the kernel at hand: base, use */
+    cv_u64s room;  /* by section of the result: shared memory of the code in it */
     uint64_t steps;
 } reach;
 
@@ -114,8 +115,24 @@ static bool collect(cv_prove *prove, reach *all, const cv_prove_calls *calls, ui
     return ok;
 }
 
-/* Bytes of shared memory that the result has for a kernel. */
-static uint64_t has_shared(const cv_prove *prove, uint32_t kernel)
+/* Bytes of shared memory that the result has for the code in each of its sections. */
+static bool list_rooms(cv_prove *prove, cv_u64s *room)
+{
+    const cv_cubin *result = prove->facts->result;
+
+    if (!cv_u64s_fill(&prove->ctx->mem, room, result->sec.count))
+        return false;
+    for (uint64_t i = 1; i < result->sec.count; i++) {
+        const cv_sec *sec = cv_cubin_sec(result, i);
+
+        if (sec->role == CV_ROLE_SHARED_FN && sec->header.info < room->count)
+            *cv_u64s_at(room, sec->header.info) = sec->header.size;
+    }
+    return true;
+}
+
+/* What the kernel has, by the section of its code. */
+static uint64_t room_of(const cv_prove *prove, const reach *all, uint32_t kernel)
 {
     const cv_cubin *result = prove->facts->result;
     cv_elf_symbol symbol;
@@ -123,16 +140,12 @@ static uint64_t has_shared(const cv_prove *prove, uint32_t kernel)
 
     cv_elf_read_symbol(result->symtab, false, kernel, &symbol);
     code = cv_cubin_shndx(result, false, kernel, &symbol);
-    for (uint64_t i = cv_cubin_first(result, CV_ROLE_SHARED_FN); i != 0 && i < result->sec.count; i++)
-        if (cv_cubin_sec(result, i)->role == CV_ROLE_SHARED_FN &&
-            cv_cubin_sec(result, i)->header.info == code)
-            return cv_cubin_sec(result, i)->header.size;
-    return 0;
+    return code < all->room.count ? *cv_u64s_get(&all->room, code) : 0;
 }
 
 static cuvet_status check_places(cv_prove *prove, reach *all, uint32_t kernel)
 {
-    uint64_t end = 0, room = all->place.count ? has_shared(prove, kernel) : 0;
+    uint64_t end = 0, room = room_of(prove, all, kernel);
     uint32_t var = CV_NONE;
 
     cv_keys_sort(&all->place);
@@ -166,7 +179,7 @@ static cuvet_status check_kernels(cv_prove *prove, reach *all, const cv_prove_ca
                           (cv_key){ cv_prove_uses_get(&prove->use, i)->fn, i }))
             return cv_nomem(prove->ctx, 0);
     cv_keys_sort(&all->by_fn);
-    if (!cv_u32s_fill(&prove->ctx->mem, &all->seen, result->n_syms))
+    if (!cv_u32s_fill(&prove->ctx->mem, &all->seen, result->n_syms) || !list_rooms(prove, &all->room))
         return cv_nomem(prove->ctx, 0);
     for (uint32_t i = 1; i < result->n_syms && status == CUVET_OK && all->steps < most; i++) {
         cv_elf_symbol symbol;
@@ -195,5 +208,6 @@ cuvet_status cv_prove_shared(cv_prove *prove, const cv_prove_calls *calls)
     cv_u32s_free(mem, &all.open);
     cv_keys_free(mem, &all.by_fn);
     cv_keys_free(mem, &all.place);
+    cv_u64s_free(mem, &all.room);
     return status;
 }

@@ -151,21 +151,29 @@ START_TEST(places)
 }
 END_TEST
 
+/* An object with a common variable: where its symbol is. */
+static size_t load_common(void)
+{
+    lc_section table;
+    unsigned i;
+    size_t at;
+
+    load("weak_common_ptx");
+    table = lc_find_section(object[0].bytes, ".symtab", &i);
+    for (at = table.off; lc_number(object[0].bytes, at + SHNDX, 2) != 0xFFF2; at += 24)
+        ck_assert_uint_lt(at, table.off + table.size);
+    return at;
+}
+
 /* CV-LINK-020: of common symbols only global variables get memory. The reference places the others, too,
  * where it does not write a symbol of another kind. */
 START_TEST(commons)
 {
     static const uint8_t INFOS[] = { 0x1D, 0x11, 0x2D, 0x21 };
-    unsigned i;
 
     for (unsigned k = 0; k < N(INFOS); k++) {
-        lc_section table;
-        size_t at;
+        size_t at = load_common();
 
-        load("weak_common_ptx");
-        table = lc_find_section(object[0].bytes, ".symtab", &i);
-        for (at = table.off; lc_number(object[0].bytes, at + SHNDX, 2) != 0xFFF2; at += 24)
-            ck_assert_uint_lt(at, table.off + table.size);
         lc_put(&object[0], at + INFO, 1, INFOS[k]);
         if (k == 0)
             check_linked();
@@ -187,16 +195,10 @@ START_TEST(extents)
         { VALUE, 0, "CV-ELF-172" },         { VALUE, (1 << 19) + 1, "CV-ELF-172" },
         { VALUE, 3, "CV-ELF-172" },
     };
-    unsigned i;
 
     for (unsigned k = 0; k < N(ROWS); k++) {
-        lc_section table;
-        size_t at;
+        size_t at = load_common();
 
-        load("weak_common_ptx");
-        table = lc_find_section(object[0].bytes, ".symtab", &i);
-        for (at = table.off; lc_number(object[0].bytes, at + SHNDX, 2) != 0xFFF2; at += 24)
-            ck_assert_uint_lt(at, table.off + table.size);
         lc_put(&object[0], at + ROWS[k].field, 8, ROWS[k].value);
         if (ROWS[k].rule)
             check_malformed(ROWS[k].rule);
