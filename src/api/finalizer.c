@@ -351,36 +351,23 @@ cuvet_status cuvet_finalizer_get_result(cuvet_ctx *ctx, cuvet_finalizer handle, 
     return cv_opts_give(out, &result, sizeof(result), status);
 }
 
-/* In use until its image is made. */
-static cuvet_status make_image(cuvet_ctx *ctx, const finalizer_state *finalizer, cuvet_image *image)
+static cuvet_status make_image(cuvet_ctx *ctx, void *body, cuvet_image *image)
 {
+    const finalizer_state *finalizer = body;
     const cuvet_final_result *result = &finalizer->result;
     const cuvet_image_info info = { .bytes = result->bytes,
                                     .n = result->n,
                                     .kind = result->to == CUVET_FORM_SASS ? CUVET_K_CUBIN : CUVET_K_MERCURY,
                                     .target = result->target };
 
+    if (CV_NEVER(finalizer->state == POISONED))
+        return CUVET_E_POISONED;
     return finalizer->state == DONE && result->bytes ? cv_image_make(ctx, &info, image) : CUVET_E_STATE;
 }
 
 cuvet_status cuvet_finalizer_get_image(cuvet_ctx *ctx, cuvet_finalizer handle, cuvet_image *out)
 {
-    cuvet_image made = { 0 };
-    cuvet_status status;
-    finalizer_state *finalizer;
-
-    if (!out)
-        return CUVET_E_NULL;
-    out->bits = 0;
-    if (!ctx)
-        return CUVET_E_NULL;
-    status = use(ctx, handle, &finalizer);
-    if (status == CUVET_OK) {
-        status = make_image(ctx, finalizer, &made);
-        status = cv_image_settle(ctx, &made, done(ctx, handle, status));
-    }
-    *out = made;
-    return status;
+    return cv_image_of(ctx, CV_H_FINALIZER, handle.bits, make_image, out);
 }
 
 static cuvet_status save(finalizer_state *finalizer, int dirfd, const char *name, cv_sink_options opt)

@@ -41,13 +41,36 @@ cuvet_status cv_image_make(cuvet_ctx *ctx, const cuvet_image_info *info, cuvet_i
     return cv_handle_create(ctx, &IMAGE, info, &out->bits);
 }
 
-cuvet_status cv_image_settle(cuvet_ctx *ctx, cuvet_image *image, cuvet_status status)
+/* The end of a call that may have made one: it goes where the call did not end well. STALE_HANDLE: the
+ * context may be gone, and nothing of it is touched. */
+static cuvet_status settle(cuvet_ctx *ctx, cuvet_image *image, cuvet_status status)
 {
     if (status != CUVET_OK && status != CUVET_E_STALE_HANDLE && image->bits &&
         cuvet_image_destroy(ctx, image) != CUVET_OK)
         status = CUVET_E_INTERNAL;
     if (status != CUVET_OK)
         image->bits = 0;
+    return status;
+}
+
+cuvet_status cv_image_of(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits, cv_image_maker *make,
+                         cuvet_image *out)
+{
+    cuvet_image made = { 0 };
+    cuvet_status status;
+    void *body;
+
+    if (!out)
+        return CUVET_E_NULL;
+    out->bits = 0;
+    if (!ctx)
+        return CUVET_E_NULL;
+    status = cv_handle_get(ctx, kind, bits, &body);
+    if (status == CUVET_OK) {
+        status = make(ctx, body, &made);
+        status = settle(ctx, &made, cv_handle_done(ctx, bits, status));
+    }
+    *out = made;
     return status;
 }
 

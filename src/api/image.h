@@ -6,12 +6,16 @@
 #include <cuvet/image.h>
 
 #include "api/ctx.h"
+#include "api/handle.h"
 
 /* An image with a copy of the bytes that 'info' has, and what else it says. *out is zero unless OK.
  * @return OK · NOMEM · LIMIT (told) */
 CV_MUST cuvet_status cv_image_make(cuvet_ctx *ctx, const cuvet_image_info *info, cuvet_image *out);
-/* The end of a call that may have made one: it goes where the call did not end well. STALE_HANDLE: the
- * context may be gone, and nothing of it is touched. @return status */
-CV_MUST cuvet_status cv_image_settle(cuvet_ctx *ctx, cuvet_image *image, cuvet_status status);
+/* What an object has as an image. @return OK · a status that says why there is none */
+typedef cuvet_status cv_image_maker(cuvet_ctx *ctx, void *body, cuvet_image *out);
+/* The image of an object that is taken in use for it. *out is zero unless OK.
+ * @return as cv_handle_get, 'make' and cv_handle_done · NULL */
+CV_MUST cuvet_status cv_image_of(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits, cv_image_maker *make,
+                                 cuvet_image *out);
 
 #endif

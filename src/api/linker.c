@@ -387,11 +387,15 @@ cuvet_status cuvet_linker_get_result(cuvet_ctx *ctx, cuvet_linker handle, cuvet_
     return cv_opts_give(out, &result, sizeof(result), status);
 }
 
-/* In use until its image is made. */
-static cuvet_status make_image(cuvet_ctx *ctx, linker_state *linker, cuvet_image *image)
+static cuvet_status make_image(cuvet_ctx *ctx, void *body, cuvet_image *image)
 {
+    linker_state *linker = body;
     cuvet_image_info info = { .kind = CUVET_K_CUBIN, .target = linker->opts.target };
 
+    if (CV_NEVER(linker->state == CV_LINKER_POISONED))
+        return CUVET_E_POISONED;
+    if (linker->state != CV_LINKER_LINKED)
+        return CUVET_E_STATE;
     if (CV_NEVER(!make_whole(linker)))
         return CUVET_E_INTERNAL;
     info.bytes = linker->out.mem;
@@ -401,22 +405,7 @@ static cuvet_status make_image(cuvet_ctx *ctx, linker_state *linker, cuvet_image
 
 cuvet_status cuvet_linker_get_image(cuvet_ctx *ctx, cuvet_linker handle, cuvet_image *out)
 {
-    cuvet_image made = { 0 };
-    cuvet_status status;
-    linker_state *linker;
-
-    if (!out)
-        return CUVET_E_NULL;
-    out->bits = 0;
-    if (!ctx)
-        return CUVET_E_NULL;
-    status = cv_linker_use_in(ctx, handle, CV_LINKER_LINKED, &linker);
-    if (status == CUVET_OK) {
-        status = make_image(ctx, linker, &made);
-        status = cv_image_settle(ctx, &made, cv_linker_done(ctx, handle, status));
-    }
-    *out = made;
-    return status;
+    return cv_image_of(ctx, CV_H_LINKER, handle.bits, make_image, out);
 }
 
 cuvet_status cuvet_linker_save(cuvet_ctx *ctx, cuvet_linker handle, int dirfd, const char *name,

@@ -188,9 +188,10 @@ cuvet_status cuvet_select_get_result(cuvet_ctx *ctx, cuvet_select handle, cuvet_
     return cv_opts_give(out, &result, sizeof(result), status);
 }
 
-/* In use until its image is made, which is the caller's alone then. */
-static cuvet_status take(cuvet_ctx *ctx, cv_input *in, cuvet_image *image)
+/* It is the caller's alone from then on. */
+static cuvet_status take(cuvet_ctx *ctx, void *body, cuvet_image *image)
 {
+    cv_input *in = body;
     const cuvet_image_info info = { .bytes = in->out.bytes,
                                     .n = in->out.n,
                                     .kind = in->out.kind,
@@ -208,22 +209,7 @@ static cuvet_status take(cuvet_ctx *ctx, cv_input *in, cuvet_image *image)
 
 cuvet_status cuvet_select_take_image(cuvet_ctx *ctx, cuvet_select handle, cuvet_image *out)
 {
-    cuvet_image made = { 0 };
-    cuvet_status status;
-    cv_input *in;
-
-    if (!out)
-        return CUVET_E_NULL;
-    out->bits = 0;
-    if (!ctx)
-        return CUVET_E_NULL;
-    status = use(ctx, handle, &in);
-    if (status == CUVET_OK) {
-        status = take(ctx, in, &made);
-        status = cv_image_settle(ctx, &made, done(ctx, handle, status));
-    }
-    *out = made;
-    return status;
+    return cv_image_of(ctx, CV_H_SELECT, handle.bits, take, out);
 }
 
 cuvet_status cuvet_select_get_diag(cuvet_ctx *ctx, cuvet_select handle, uint64_t index, cuvet_diag *out)
