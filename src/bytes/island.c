@@ -49,17 +49,29 @@ void cv_islands_drop(void)
     blocks = NULL;
 }
 
-void cv_islands_keep(cv_islands *to)
+/* All of 'from' in front of 'to'. */
+static struct block *join(struct block *from, struct block *to)
 {
-    struct block *last = blocks;
+    struct block *last = from;
 
     if (!last)
-        return;
+        return to;
     while (last->next)
         last = last->next;
-    last->next = to->first;
-    to->first = blocks;
+    last->next = to;
+    return from;
+}
+
+void cv_islands_keep(cv_islands *to)
+{
+    to->first = join(blocks, to->first);
     blocks = NULL;
+}
+
+void cv_islands_take(cv_islands *kept)
+{
+    blocks = join(kept->first, blocks);
+    kept->first = NULL;
 }
 
 void cv_islands_free(cv_islands *kept)
@@ -77,6 +89,11 @@ void cv_islands_drop(void)
 void cv_islands_keep(cv_islands *to)
 {
     (void)to;
+}
+
+void cv_islands_take(cv_islands *kept)
+{
+    (void)kept;
 }
 
 void cv_islands_free(cv_islands *kept)

@@ -114,6 +114,8 @@ typedef struct cv_islands {
     void *first;
 } cv_islands;
 void cv_islands_keep(cv_islands *to);
+/* They are this thread's again. */
+void cv_islands_take(cv_islands *kept);
 void cv_islands_free(cv_islands *kept);
 
 CV_BUF_BEGIN

@@ -16,12 +16,14 @@ void cv_worker_init(cv_worker *worker, const cuvet_alloc *alloc, const cuvet_lim
     worker->codec = (cv_codec){ 0 };
     worker->head = worker->stored = worker->unpacked = (cv_block){ 0 };
     worker->window = (cv_window){ 0 };
+    worker->islands = (cv_islands){ 0 };
     cv_cubin_init(&worker->cubin);
 }
 
 void cv_worker_free(cv_worker *worker)
 {
     cv_cubin_free(&worker->ctx, &worker->cubin);
+    cv_islands_free(&worker->islands);
     cv_block_free(&worker->ctx, &worker->head);
     cv_block_free(&worker->ctx, &worker->stored);
     cv_block_free(&worker->ctx, &worker->unpacked);

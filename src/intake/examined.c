@@ -48,5 +48,6 @@ cuvet_status cv_worker_move_out(cv_worker *worker, cv_block *content, cv_span im
     *cubin = worker->cubin;
     *content = (cv_block){ 0 };
     cv_cubin_init(&worker->cubin);
+    cv_islands_take(&worker->islands);
     return CUVET_OK;
 }

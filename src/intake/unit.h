@@ -110,6 +110,7 @@ typedef struct cv_worker {
     cv_block stored, unpacked;
     cv_window window; /* small members that follow one another are read together */
     cv_cubin cubin;
+    cv_islands islands; /* that it refers to, where it outlives the call that examined it */
 } cv_worker;
 
 void cv_worker_init(cv_worker *worker, const cuvet_alloc *alloc, const cuvet_limits *lim);

@@ -46,8 +46,10 @@ static bool examine_to_link(const scan_pool *pool, cv_worker *worker, const cv_u
     own.admit = NULL;
     cv_examine(worker, &pool->lv->src, unit, &own, result);
     if (result->status == CUVET_OK && result->cubin && !result->nested &&
-        result->item.errors + result->item.warnings == 0)
+        result->item.errors + result->item.warnings == 0) {
+        cv_islands_keep(&worker->islands); /* other pieces may be delivered before it */
         return true;
+    }
     *spent = result->work;
     cv_result_free(result);
     return false;

@@ -174,7 +174,7 @@ static cuvet_status list_variables(shared_plan *shared)
 }
 
 /* Kernel 'kernel' reaches a function: its variables and arrays are k's. */
-static bool meet(shared_plan *shared, cv_id kernel, cv_id fn)
+static cuvet_status meet(shared_plan *shared, cv_id kernel, cv_id fn)
 {
     uint32_t array = *cv_u32s_at(&shared->arrays, fn), head = *cv_u32s_at(&shared->uses, fn);
     shared_kernel *entry = kernels_at(&shared->kernel, kernel);
@@ -187,16 +187,16 @@ static bool meet(shared_plan *shared, cv_id kernel, cv_id fn)
         shared_var *var = id == CV_NONE ? NULL : vars_at(&shared->var, id);
 
         if (!cv_work(shared->view->ctx, 1, 0))
-            return false;
+            return CUVET_E_LIMIT;
         if (!var || var->last == kernel)
             continue;
         var->last = kernel;
         var->n_kernels++;
         var->kernels = push_item(shared, kernel, var->kernels);
         if (var->kernels == CV_NONE)
-            return false;
+            return cv_l_nomem(shared->view);
     }
-    return true;
+    return CUVET_OK;
 }
 
 static cuvet_status find_reach(shared_plan *shared)
@@ -219,8 +219,7 @@ static cuvet_status find_reach(shared_plan *shared)
         st = cv_calls_below(shared->view->ctx, shared->view->calls, &below,
                             kernels_at(&shared->kernel, k)->fn, &only);
         for (uint64_t i = 0; i < below.found.count && st == CUVET_OK; i++)
-            if (!meet(shared, k, *cv_u32s_get(&below.found, i)))
-                st = cv_l_nomem(shared->view);
+            st = meet(shared, k, *cv_u32s_get(&below.found, i));
     }
     cv_walk_below_end(cv_shared_mem(shared), &below);
     cv_u32s_free(cv_shared_mem(shared), &only);

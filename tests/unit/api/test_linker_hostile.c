@@ -183,6 +183,24 @@ START_TEST(commons)
 }
 END_TEST
 
+/* CV-LINK-020: what is wanted of other objects has a name. */
+START_TEST(nameless)
+{
+    lc_section table;
+    unsigned i;
+    size_t at;
+
+    load("extern_basic");
+    table = lc_find_section(object[0].bytes, ".symtab", &i);
+    for (at = table.off + 24;
+         lc_number(object[0].bytes, at + SHNDX, 2) != 0 || lc_number(object[0].bytes, at + INFO, 1) >> 4 != 1;
+         at += 24)
+        ck_assert_uint_lt(at, table.off + table.size);
+    lc_put(&object[0], at, 4, 0);
+    check_refused("CV-LINK-020");
+}
+END_TEST
+
 /* CV-ELF-082 and 172: common variables. */
 START_TEST(extents)
 {
@@ -520,6 +538,7 @@ Suite *suite_linker_hostile(void)
     tcase_add_test(tcase, places);
     tcase_add_test(tcase, bank_size);
     tcase_add_test(tcase, commons);
+    tcase_add_test(tcase, nameless);
     tcase_add_test(tcase, extents);
     tcase_add_test(tcase, alignments);
     tcase_add_test(tcase, frames);
