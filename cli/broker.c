@@ -59,7 +59,7 @@ bool broker_write(int fd, const void *buf, uint64_t len)
 
 /* ---- the caged side ---- */
 
-static void release(struct cuvet_compile_result *result, void *user)
+static void release_result(struct cuvet_compile_result *result, void *user)
 {
     (void)user;
     free(result->bytes);
@@ -98,7 +98,7 @@ static bool send_request(int fd, const cuvet_compile_request *request)
 }
 
 /* Until there is an answer to be read; says once that nobody wants it any more. */
-static bool wait_for_reply(int fd, const bool *cancel)
+static bool wait_for_reply(int fd, const int *cancel)
 {
     struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
     bool told = false;
@@ -126,7 +126,8 @@ static void *bytes_of(int fd, uint64_t count, bool *ok)
     return block;
 }
 
-static cuvet_status ask(cli_broker *broker, const cuvet_compile_request *request, cuvet_compile_result *out)
+static cuvet_status ask_broker(cli_broker *broker, const cuvet_compile_request *request,
+                               cuvet_compile_result *out)
 {
     broker_reply reply;
     bool ok = true;
@@ -142,11 +143,11 @@ static cuvet_status ask(cli_broker *broker, const cuvet_compile_request *request
                                    .detail = reply.detail,
                                    .n = (size_t)reply.size,
                                    .n_log = (size_t)reply.n_log,
-                                   .release = release };
+                                   .release = release_result };
     out->bytes = bytes_of(broker->fd, reply.size, &ok);
     out->log = bytes_of(broker->fd, reply.n_log, &ok);
     if (!ok) {
-        release(out, NULL);
+        release_result(out, NULL);
         *out = (cuvet_compile_result){ .size = sizeof(*out) };
         return CUVET_E_NOMEM;
     }
@@ -154,7 +155,8 @@ static cuvet_status ask(cli_broker *broker, const cuvet_compile_request *request
     return (cuvet_status)reply.status;
 }
 
-static cuvet_status compile(void *user, const cuvet_compile_request *request, cuvet_compile_result *out)
+static cuvet_status compile_by_broker(void *user, const cuvet_compile_request *request,
+                                      cuvet_compile_result *out)
 {
     cli_broker *broker = user;
     cuvet_status status;
@@ -166,7 +168,7 @@ static cuvet_status compile(void *user, const cuvet_compile_request *request, cu
         return CUVET_OK;
     if (pthread_mutex_lock(&broker->lock) != 0)
         return CUVET_E_INTERNAL;
-    status = ask(broker, request, out);
+    status = ask_broker(broker, request, out);
     (void)pthread_mutex_unlock(&broker->lock); /* ours */
     return status;
 }
@@ -196,7 +198,7 @@ cuvet_status cli_broker_start(cli_broker *broker, const cuvet_compiler *real, co
     (void)close(end[1]);
     broker->fd = end[0];
     broker->compiler =
-        (cuvet_compiler){ .size = sizeof(broker->compiler), .compile = compile, .user = broker };
+        (cuvet_compiler){ .size = sizeof(broker->compiler), .compile = compile_by_broker, .user = broker };
     return CUVET_OK;
 }
 

@@ -23,13 +23,13 @@ static cuvet_status start_external(cli_broker *broker, const char *path, const c
                                      .output = limits->member,
                                      .log = LOG_MAX };
     cuvet_compiler real = { .size = sizeof(real) };
-    cuvet_status st = cuvet_compiler_external(&ext, NULL, &real);
+    cuvet_status status = cuvet_compiler_external(&ext, NULL, &real);
 
-    if (st == CUVET_OK) {
-        st = cli_broker_start(broker, &real, &rules);
+    if (status == CUVET_OK) {
+        status = cli_broker_start(broker, &real, &rules);
         cuvet_compiler_destroy(&real);
     }
-    return st;
+    return status;
 }
 
 int cli_broker_begin(cli_broker *broker, const char *what, const char *path, const cuvet_limits *limits,

@@ -16,13 +16,14 @@
 
 /* The request that runs is to be given up; also set by signals. A compiler that is cancelled kills what it
  * started and cleans up, which a broker that just died would not. */
-static bool cancelled, ending;
+static int cancelled;
+static bool ending;
 
 static void on_signal(int signal_number)
 {
     (void)signal_number;
     __atomic_store_n(&ending, true, __ATOMIC_RELAXED);
-    __atomic_store_n(&cancelled, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&cancelled, 1, __ATOMIC_RELAXED);
 }
 
 static void soft_limit(__rlimit_resource_t what, uint64_t value)
@@ -121,7 +122,7 @@ static void *listen_for_cancel(void *arg)
             break;
         if (!poll_fd[0].revents)
             continue;
-        __atomic_store_n(&cancelled, true, __ATOMIC_RELAXED);
+        __atomic_store_n(&cancelled, 1, __ATOMIC_RELAXED);
         /* The end of the stream, or what nobody says now. */
         if (read(listener->fd, &ch, 1) != 1 || ch != BROKER_CANCEL) {
             __atomic_store_n(&ending, true, __ATOMIC_RELAXED);
@@ -132,8 +133,8 @@ static void *listen_for_cancel(void *arg)
     return NULL;
 }
 
-static bool reply(int fd, const cli_broker_rules *rules, cuvet_status status,
-                  const cuvet_compile_result *result)
+static bool send_reply(int fd, const cli_broker_rules *rules, cuvet_status status,
+                       const cuvet_compile_result *result)
 {
     broker_reply head = {
         .mark = BROKER_REPLY,
@@ -157,7 +158,7 @@ static bool reply(int fd, const cli_broker_rules *rules, cuvet_status status,
            broker_write(fd, result->log, head.n_log);
 }
 
-static bool run(int fd, const broker_job *job, const cuvet_compiler *real, const cli_broker_rules *rules)
+static bool run_job(int fd, const broker_job *job, const cuvet_compiler *real, const cli_broker_rules *rules)
 {
     const cuvet_compile_request request = { .size = sizeof(request),
                                             .kind = job->head.cubin   ? CUVET_K_CUBIN
@@ -179,7 +180,7 @@ static bool run(int fd, const broker_job *job, const cuvet_compiler *real, const
     cuvet_status status;
     bool ok;
 
-    __atomic_store_n(&cancelled, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&cancelled, 0, __ATOMIC_RELAXED);
     if (listener.done < 0 || pthread_create(&thread, NULL, listen_for_cancel, &listener) != 0) {
         if (listener.done >= 0)
             (void)close(listener.done);
@@ -188,7 +189,7 @@ static bool run(int fd, const broker_job *job, const cuvet_compiler *real, const
     status = real->compile(real->user, &request, &out);
     ok = broker_write(listener.done, &one, sizeof(one)) && pthread_join(thread, NULL) == 0;
     (void)close(listener.done); /* nothing is kept in it */
-    ok = ok && !__atomic_load_n(&ending, __ATOMIC_RELAXED) && reply(fd, rules, status, &out);
+    ok = ok && !__atomic_load_n(&ending, __ATOMIC_RELAXED) && send_reply(fd, rules, status, &out);
     if (out.release)
         out.release(&out, real->user);
     return ok;
@@ -200,7 +201,7 @@ void cli_broker_serve(int fd, const cuvet_compiler *real, const cli_broker_rules
 
     __atomic_store_n(&ending, false, __ATOMIC_RELAXED);
     while (!__atomic_load_n(&ending, __ATOMIC_RELAXED) && next_job(fd, &job, rules) &&
-           run(fd, &job, real, rules))
+           run_job(fd, &job, real, rules))
         end_job(&job);
     end_job(&job);
 }

@@ -85,55 +85,55 @@ static void dump_elf(dump_state *dump)
     }
 }
 
-static void announce(dump_run *run, const cuvet_item *it)
+static void announce_file(dump_run *run, const cuvet_item *item)
 {
     dump_out *out = &run->dump.out;
     char arch[32];
 
-    cli_arch_text(it, arch, sizeof(arch));
+    cli_arch_text(item, arch, sizeof(arch));
     if (!out->json) {
         fputs(run->any ? "\n\n" : "", out->to);
         dump_put(out, out->to, (cuvet_bytes){ (const uint8_t *)out->file, strlen(out->file) });
         fprintf(out->to, ": %s%s%s%s%s, %" PRIu64 " bytes\n", out->path, *out->path ? ": " : "",
-                cuvet_kind_name(it->kind), *arch ? " " : "", arch, it->unpacked_size);
+                cuvet_kind_name(item->kind), *arch ? " " : "", arch, item->unpacked_size);
         return;
     }
     out_begin(out, "piece", false);
     out_dec(out, "number", 0, run->at);
-    out_text(out, "kind", 0, cuvet_kind_name(it->kind));
+    out_text(out, "kind", 0, cuvet_kind_name(item->kind));
     out_text(out, "arch", 0, arch);
-    out_dec(out, "size", 0, it->unpacked_size);
-    out_text(out, "compression", 0, cuvet_compression_name(it->compression));
+    out_dec(out, "size", 0, item->unpacked_size);
+    out_text(out, "compression", 0, cuvet_compression_name(item->compression));
     out_end(out);
 }
 
 static cuvet_status show_open(dump_state *dump)
 {
-    cuvet_status st, closed;
+    cuvet_status status, closed;
 
     dump->header.size = sizeof(dump->header);
-    st = cuvet_elf_get_header(dump->ctx, dump->elf, &dump->header);
+    status = cuvet_elf_get_header(dump->ctx, dump->elf, &dump->header);
 
-    if (st == CUVET_OK)
+    if (status == CUVET_OK)
         dump_elf(dump);
     closed = cuvet_elf_destroy(dump->ctx, &dump->elf);
-    return st == CUVET_OK ? closed : st;
+    return status == CUVET_OK ? closed : status;
 }
 
 static void show_elf(dump_run *run, const void *bytes, size_t size)
 {
     dump_state *dump = &run->dump;
-    cuvet_status st;
+    cuvet_status status;
 
     run->quiet = true;
-    st = cuvet_elf_create(dump->ctx, bytes, size, &dump->elf);
+    status = cuvet_elf_create(dump->ctx, bytes, size, &dump->elf);
     run->quiet = false;
-    if (st == CUVET_OK)
-        st = show_open(dump);
-    if (st == CUVET_OK)
+    if (status == CUVET_OK)
+        status = show_open(dump);
+    if (status == CUVET_OK)
         return;
-    cli_complain(dump->out.file, "%s: %s", dump->out.path, cli_status_text(st));
-    run->rc = cli_worse(run->rc, cli_exit_of(st));
+    cli_complain(dump->out.file, "%s: %s", dump->out.path, cli_status_text(status));
+    run->rc = cli_worse(run->rc, cli_exit_of(status));
 }
 
 /* The limit 'work' is about bytes looked at per byte of input; the same factor bounds what may be printed. */
@@ -151,7 +151,7 @@ static void set_budget(dump_out *out, const cli_session *session, uint64_t size)
     out->budget = own < out->file_left ? own : out->file_left;
 }
 
-static void on_member(void *user, const cli_session *session, const cuvet_item *it)
+static void on_member(void *user, const cli_session *session, const cuvet_item *item)
 {
     dump_run *run = user;
     const void *bytes;
@@ -159,17 +159,17 @@ static void on_member(void *user, const cli_session *session, const cuvet_item *
 
     run->dump.ctx = session->ctx;
     run->dump.out.file = session->in->name;
-    cli_path(&it->where, run->dump.out.path, sizeof(run->dump.out.path));
-    if (cli_picked(&run->pick, it, run->at)) {
-        set_budget(&run->dump.out, session, it->unpacked_size);
-        announce(run, it);
+    cli_path(&item->where, run->dump.out.path, sizeof(run->dump.out.path));
+    if (cli_picked(&run->pick, item, run->at)) {
+        set_budget(&run->dump.out, session, item->unpacked_size);
+        announce_file(run, item);
         run->any = true;
         run->shown++;
         if (cuvet_scan_payload(session->ctx, session->scan, &bytes, &count) != CUVET_OK)
             out_title(&run->dump.out, "(not unpacked)");
-        else if (it->kind == CUVET_K_CUBIN)
+        else if (item->kind == CUVET_K_CUBIN)
             show_elf(run, bytes, count);
-        else if (it->kind == CUVET_K_PTX)
+        else if (item->kind == CUVET_K_PTX)
             dump_ptx(&run->dump, (cuvet_bytes){ bytes, count }, (run->dump.parts & DUMP_PTX) != 0);
     }
     run->dump.out.file_left -=

@@ -71,18 +71,18 @@ static void put_program(const dump_state *dump, FILE *to, const cuvet_cfi_entry 
 {
     uint64_t count = 0, nops = 0, pos = 0;
     cuvet_cfi_op op = { .size = sizeof(op) };
-    cuvet_status st;
+    cuvet_status status;
 
-    while ((st = cuvet_cfi_op_next(entry, &pos, &op)) == CUVET_OK) {
+    while ((status = cuvet_cfi_op_next(entry, &pos, &op)) == CUVET_OK) {
         if (op.code == 0)
             nops++; /* padding to the length of the entry */
         else
             put_op(dump, to, count++, &op);
     }
-    if (st == CUVET_E_UNSUPPORTED)
+    if (status == CUVET_E_UNSUPPORTED)
         put_op(dump, to, count++, &op);
     fprintf(to, "%s%" PRIu64 " nops%s", count ? "; " : "", nops,
-            (entry->flags & CUVET_CFI_CUT) != 0 || st == CUVET_E_MALFORMED ? " (cut short)" : "");
+            (entry->flags & CUVET_CFI_CUT) != 0 || status == CUVET_E_MALFORMED ? " (cut short)" : "");
 }
 
 static int by_offset(const void *left, const void *right)
@@ -175,19 +175,19 @@ void dump_frames(dump_state *dump, uint64_t index, const cuvet_elf_section *sect
 {
     frame_tables frames = { .dump = dump, .index = index };
     cuvet_cfi_entry entry = { .size = sizeof(entry) };
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
     uint64_t at = 0;
 
     find_sites(&frames);
     out_section_title(&dump->out, "Frames", index, section->name);
     while (out_spend(&dump->out, 256) &&
-           (st = cuvet_cfi_next(section->body, &dump->header, &at, &entry)) == CUVET_OK) {
+           (status = cuvet_cfi_next(section->body, &dump->header, &at, &entry)) == CUVET_OK) {
         if (entry.flags & CUVET_CFI_COMMON)
             common_entry(&frames, &entry);
         else
             function_entry(&frames, &entry);
     }
-    if (st != CUVET_OK && st != CUVET_END)
+    if (status != CUVET_OK && status != CUVET_END)
         out_damage(&dump->out, index, at);
     free(frames.sites);
 }

@@ -24,8 +24,8 @@ typedef struct dump_info_progress {
 } dump_info_progress;
 
 /* Between two fields: a blank, or a new line where something new begins. */
-static void separate(const dump_state *dump, FILE *to, const dump_info_progress *progress,
-                     const cuvet_field *field)
+static void separate_fields(const dump_state *dump, FILE *to, const dump_info_progress *progress,
+                            const cuvet_field *field)
 {
     bool word = field->kind == CUVET_FIELD_WORD;
 
@@ -92,7 +92,7 @@ static void put_field(dump_state *dump, FILE *to, uint64_t table, dump_info_prog
         return;
     if (!word || !progress->list || progress->list != field->name)
         progress->words = 0;
-    separate(dump, to, progress, field);
+    separate_fields(dump, to, progress, field);
     put_label(to, progress, field);
     put_number(dump, to, table, field);
     progress->words += word;
@@ -148,27 +148,27 @@ static void one_record(dump_state *dump, const section_view *view, const cuvet_t
     out_end(out);
 }
 
-static void records(dump_state *dump, uint64_t index, const cuvet_elf_section *section, bool compat)
+static void dump_records(dump_state *dump, uint64_t index, const cuvet_elf_section *section, bool compat)
 {
     section_view view = { index, compat ? 0 : dump_symtab_of(dump, section), compat };
     uint64_t pos = 0;
     cuvet_tlv tlv = { .size = sizeof(tlv) };
-    cuvet_status st;
+    cuvet_status status;
 
     out_section_title(&dump->out, "Attributes", index, section->name);
-    while ((st = cuvet_tlv_next(section->body, &pos, &tlv)) == CUVET_OK &&
+    while ((status = cuvet_tlv_next(section->body, &pos, &tlv)) == CUVET_OK &&
            out_spend(&dump->out, 64 + 4 * tlv.payload.n))
         one_record(dump, &view, &tlv);
-    if (st != CUVET_END && st != CUVET_OK)
+    if (status != CUVET_END && status != CUVET_OK)
         out_damage(&dump->out, index, pos);
 }
 
 void dump_info(dump_state *dump, uint64_t index, const cuvet_elf_section *section)
 {
-    records(dump, index, section, false);
+    dump_records(dump, index, section, false);
 }
 
 void dump_compat(dump_state *dump, uint64_t index, const cuvet_elf_section *section)
 {
-    records(dump, index, section, true);
+    dump_records(dump, index, section, true);
 }

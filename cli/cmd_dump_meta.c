@@ -51,10 +51,10 @@ void dump_notes(dump_state *dump, uint64_t index, const cuvet_elf_section *secti
     uint64_t pos = 0;
     cuvet_record record = { .size = sizeof(record) };
     cuvet_note note = { .size = sizeof(note) };
-    cuvet_status st;
+    cuvet_status status;
 
     out_section_title(out, "Notes", index, section->name);
-    while ((st = cuvet_note_next(section->body, &pos, &note)) == CUVET_OK &&
+    while ((status = cuvet_note_next(section->body, &pos, &note)) == CUVET_OK &&
            out_spend(out, 128 + 4 * note.desc.n)) {
         /* The owner's name is stored with its NUL. */
         cuvet_bytes owner = { note.name.p, note.name.n && note.name.p[note.name.n - 1] == 0 ? note.name.n - 1
@@ -70,7 +70,7 @@ void dump_notes(dump_state *dump, uint64_t index, const cuvet_elf_section *secti
             put_note(out, &record);
         out_end(out);
     }
-    if (st != CUVET_END && st != CUVET_OK)
+    if (status != CUVET_END && status != CUVET_OK)
         out_damage(out, index, pos);
 }
 
@@ -94,10 +94,10 @@ void dump_callgraph(dump_state *dump, uint64_t index, const cuvet_elf_section *s
     uint64_t table = dump_symtab_of(dump, section), pos = 0;
     cuvet_call_kind kind = CUVET_CALL_NONE;
     cuvet_call call = { .size = sizeof(call) };
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
     out_section_title(out, "Call graph", index, section->name);
-    while (out_spend(out, 64) && (st = cuvet_call_next(section->body, &pos, &kind, &call)) == CUVET_OK) {
+    while (out_spend(out, 64) && (status = cuvet_call_next(section->body, &pos, &kind, &call)) == CUVET_OK) {
         FILE *to;
 
         out_begin(out, "call", false);
@@ -119,7 +119,7 @@ void dump_callgraph(dump_state *dump, uint64_t index, const cuvet_elf_section *s
         out_detail_end(out, "value");
         out_end(out);
     }
-    if (st == CUVET_E_MALFORMED)
+    if (status == CUVET_E_MALFORMED)
         out_damage(out, index, pos);
 }
 
@@ -128,11 +128,11 @@ void dump_prototype(dump_state *dump, uint64_t index, const cuvet_elf_section *s
     dump_out *out = &dump->out;
     uint64_t table = dump_symtab_of(dump, section), pos = 0;
     cuvet_record record = { .size = sizeof(record) };
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
     out_section_title(out, "Prototypes", index, section->name);
     while (out_spend(out, 64) &&
-           (st = cuvet_table_next(CUVET_CONTENT_PROTOTYPES, section->body, &pos, &record)) == CUVET_OK) {
+           (status = cuvet_table_next(CUVET_CONTENT_PROTOTYPES, section->body, &pos, &record)) == CUVET_OK) {
         cuvet_field field = { .size = sizeof(field) };
         cuvet_field_pos at = { 0 };
         FILE *to;
@@ -152,7 +152,7 @@ void dump_prototype(dump_state *dump, uint64_t index, const cuvet_elf_section *s
         out_detail_end(out, "value");
         out_end(out);
     }
-    if (st == CUVET_E_MALFORMED)
+    if (status == CUVET_E_MALFORMED)
         out_damage(out, index, pos);
 }
 
@@ -161,13 +161,13 @@ void dump_rel_action(dump_state *dump, uint64_t index, const cuvet_elf_section *
 {
     dump_out *out = &dump->out;
     cuvet_record record = { .size = sizeof(record) };
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
     uint64_t pos = 0;
 
     out_section_title(out, "Relocation actions", index, section->name);
     out_head(out, "  Offset  Type                           Kind Shift  From  Bits    To  From  Bits    To");
     while (out_spend(out, 64) &&
-           (st = cuvet_table_next(CUVET_CONTENT_REL_ACTIONS, section->body, &pos, &record)) == CUVET_OK) {
+           (status = cuvet_table_next(CUVET_CONTENT_REL_ACTIONS, section->body, &pos, &record)) == CUVET_OK) {
         const char *name = record.number <= UINT32_MAX ? cuvet_reloc_name((uint32_t)record.number) : NULL;
         cuvet_field field = { .size = sizeof(field) };
         cuvet_field_pos at = { 0 };
@@ -182,7 +182,7 @@ void dump_rel_action(dump_state *dump, uint64_t index, const cuvet_elf_section *
             put_field(out, &record, &field, 4);
         out_end(out);
     }
-    if (st == CUVET_E_MALFORMED)
+    if (status == CUVET_E_MALFORMED)
         out_damage(out, index, pos);
 }
 
@@ -216,19 +216,19 @@ void dump_unified(dump_state *dump, uint64_t index, const cuvet_elf_section *sec
     dump_out *out = &dump->out;
     uint64_t table = dump_symtab_of(dump, section), pos = 0;
     cuvet_record record = { .size = sizeof(record) };
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
     out_section_title(out, "Unified entries", index, section->name);
     out_head(out, "  Offset   Flags      Slot  Id                                 Symbol");
     while (out_spend(out, 96) &&
-           (st = cuvet_table_next(CUVET_CONTENT_UNIFIED, section->body, &pos, &record)) == CUVET_OK) {
+           (status = cuvet_table_next(CUVET_CONTENT_UNIFIED, section->body, &pos, &record)) == CUVET_OK) {
         out_begin(out, "unified_entry", false);
         out_number(out, "section", index);
         out_hex(out, "offset", 6, record.off);
         put_unified(dump, table, &record);
         out_end(out);
     }
-    if (st == CUVET_E_MALFORMED)
+    if (status == CUVET_E_MALFORMED)
         out_damage(out, index, pos);
 }
 

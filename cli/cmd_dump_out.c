@@ -58,7 +58,7 @@ void out_begin(dump_out *out, const char *type, bool vertical)
 }
 
 /* What stands between two fields of a line, or before a line of a vertical record. */
-static void separate(dump_out *out, const char *key)
+static void separate_fields(dump_out *out, const char *key)
 {
     if (out->vertical)
         fprintf(out->to, "%s  %-*s", out->first ? "" : "\n", LABEL_WIDTH, key);
@@ -67,7 +67,7 @@ static void separate(dump_out *out, const char *key)
     out->first = false;
 }
 
-static void pad(const dump_out *out, size_t used, int width)
+static void pad_to(const dump_out *out, size_t used, int width)
 {
     static const char BLANKS[] = "                                ";
     size_t want = (size_t)width, count;
@@ -87,12 +87,12 @@ static void text_field(dump_out *out, const char *key, int width, const char *va
         out->first = false;
         return;
     }
-    separate(out, key);
+    separate_fields(out, key);
     if (!out->vertical && width > 0)
-        pad(out, len, width);
+        pad_to(out, len, width);
     fwrite(value, 1, len, out->to);
     if (!out->vertical && width < 0)
-        pad(out, len, -width);
+        pad_to(out, len, -width);
 }
 
 /* printf is most of what a dump of numbers costs. */
@@ -217,7 +217,7 @@ void out_name(dump_out *out, const char *key, int width, cuvet_bytes bytes)
 FILE *out_detail(dump_out *out, const char *key)
 {
     if (!out->json) {
-        separate(out, key);
+        separate_fields(out, key);
         return out->to;
     }
     out->memory = open_memstream(&out->memory_text, &out->memory_size);

@@ -30,7 +30,7 @@ static int exit_of(cuvet_status status)
     return status == CUVET_E_NOMEM ? CLI_X_LIMIT : cli_exit_of(status);
 }
 
-static void complain(const finalize_run *finalization, const char *severity)
+static void complain_of_input(const finalize_run *finalization, const char *severity)
 {
     fprintf(stderr, "cuvet: %s: ", severity);
     if (finalization->file) {
@@ -49,7 +49,7 @@ static void on_diag(void *user, const cuvet_diag *diag)
         return;
     (void)cuvet_diag_message(diag, text, sizeof(text)); /* a cut message is still a message */
     cli_path(&diag->where, path, sizeof(path));
-    complain(finalization, cuvet_severity_name(diag->severity));
+    complain_of_input(finalization, cuvet_severity_name(diag->severity));
     fprintf(stderr, "%s: ", rule->title);
     cli_put_str(stderr, text);
     fprintf(stderr, " (%s at 0x%" PRIx64 " %s)\n", rule->id, diag->file_off, path);
@@ -85,18 +85,18 @@ static void put_refusal(finalize_run *finalization, const cuvet_final_result *re
 
     arch_text(result->source, from, sizeof(from));
     arch_text(result->target, to, sizeof(to));
-    complain(finalization, "error");
+    complain_of_input(finalization, "error");
     fprintf(stderr, "not finalized: code %" PRIu32 " (%s): %s of %s to %s of %s: %s\n", result->code,
             result->text, cuvet_form_name(result->from), from, cuvet_form_name(result->to), to,
             cli_status_text(status));
 }
 
-static void saved(finalize_run *finalization, cuvet_status status)
+static void note_saved(finalize_run *finalization, cuvet_status status)
 {
     if (status == CUVET_OK)
         return;
     finalization->file = finalization->args->value[CLI_O_OUTPUT];
-    complain(finalization, "error");
+    complain_of_input(finalization, "error");
     fprintf(stderr, "%s\n",
             status == CUVET_E_EXISTS                          ? "exists and is no file"
             : status == CUVET_E_IO || status == CUVET_E_USAGE ? "cannot be written"
@@ -104,7 +104,7 @@ static void saved(finalize_run *finalization, cuvet_status status)
     finalization->rc = cli_worse(finalization->rc, status == CUVET_E_USAGE ? CLI_X_IO : exit_of(status));
 }
 
-static void finalize(finalize_run *finalization, const void *bytes, size_t size)
+static void finalize_file(finalize_run *finalization, const void *bytes, size_t size)
 {
     cuvet_status status =
         cuvet_finalizer_run(finalization->ctx, finalization->finalizer, bytes, size, finalization->file);
@@ -114,15 +114,15 @@ static void finalize(finalize_run *finalization, const void *bytes, size_t size)
         if (cuvet_finalizer_get_result(finalization->ctx, finalization->finalizer, &result) == CUVET_OK) {
             put_refusal(finalization, &result, status);
         } else {
-            complain(finalization, "error");
+            complain_of_input(finalization, "error");
             fprintf(stderr, "%s\n", cli_status_text(status));
         }
         finalization->rc = cli_worse(finalization->rc, exit_of(status));
         return;
     }
     status = cuvet_finalizer_get_result(finalization->ctx, finalization->finalizer, &result);
-    saved(finalization,
-          status == CUVET_OK ? cli_outfile_save(&finalization->out, result.bytes, result.n) : status);
+    note_saved(finalization,
+               status == CUVET_OK ? cli_outfile_save(&finalization->out, result.bytes, result.n) : status);
 }
 
 static void put_json(const finalize_run *finalization, const cuvet_final_explanation *explanation,
@@ -190,7 +190,7 @@ static void put_text(const finalize_run *finalization, const cuvet_final_explana
         printf("  result:  code %" PRIu32 ", %s\n", explanation->code, explanation->text);
 }
 
-static void explain(finalize_run *finalization, const void *bytes, size_t size)
+static void explain_file(finalize_run *finalization, const void *bytes, size_t size)
 {
     char from[ARCH_CAP], to[ARCH_CAP];
     cuvet_final_explanation explanation = { .size = sizeof(explanation) };
@@ -215,20 +215,20 @@ static bool on_input(void *user, cli_input *in)
 
     finalization->file = in->name;
     if (in->why) {
-        complain(finalization, "error");
+        complain_of_input(finalization, "error");
         fprintf(stderr, "%s\n", in->why);
         finalization->rc = cli_worse(finalization->rc, in->rc);
         return true;
     }
     status = cli_input_load(in, &finalization->args->limits, &bytes, &why);
     if (status != CUVET_OK) {
-        complain(finalization, "error");
+        complain_of_input(finalization, "error");
         fprintf(stderr, "%s\n", why ? why : cli_status_text(status));
         finalization->rc = cli_worse(finalization->rc, exit_of(status));
     } else if (finalization->args->set[CLI_O_EXPLAIN]) {
-        explain(finalization, bytes, (size_t)in->source.length);
+        explain_file(finalization, bytes, (size_t)in->source.length);
     } else {
-        finalize(finalization, bytes, (size_t)in->source.length);
+        finalize_file(finalization, bytes, (size_t)in->source.length);
     }
     free(bytes);
     return !ferror(stdout);
@@ -244,7 +244,7 @@ static cuvet_form form_of(const char *text)
 }
 
 /* What the parser cannot know. */
-static bool check(const cli_args *args)
+static bool check_options(const cli_args *args)
 {
     const char *kind = args->value[CLI_O_BINARY_KIND];
     const char *why = NULL;
@@ -268,7 +268,7 @@ static bool check(const cli_args *args)
     return !why;
 }
 
-static bool begin(finalize_run *finalization, const cli_args *args)
+static bool begin_run(finalize_run *finalization, const cli_args *args)
 {
     const cuvet_ctx_options co = {
         .size = sizeof(co), .limits = &args->limits, .diag = on_diag, .diag_user = finalization
@@ -318,7 +318,7 @@ int cmd_finalize(int argc, char **argv)
         return rc;
     finalization.args = &args;
     finalization.json = args.value[CLI_O_FORMAT] && strcmp(args.value[CLI_O_FORMAT], "ndjson") == 0;
-    if (!check(&args))
+    if (!check_options(&args))
         return CLI_X_USAGE;
     why = cli_outfile_open(&finalization.out, &porter, args.value[CLI_O_OUTPUT], true);
     if (why)
@@ -335,7 +335,7 @@ int cmd_finalize(int argc, char **argv)
         finalization.rc = cli_broker_begin(&finalization.broker, "code generator",
                                            args.value[CLI_O_GENERATOR], &args.limits, &needs.broker);
     cli_porter_needs(&porter, &needs);
-    if (finalization.rc == CLI_X_CLEAN && begin(&finalization, &args)) {
+    if (finalization.rc == CLI_X_CLEAN && begin_run(&finalization, &args)) {
         rc = cli_each_input(&args, &needs, on_input, &finalization);
         finalization.rc = cli_worse(finalization.rc, rc);
     }

@@ -38,7 +38,7 @@ static unsigned flags_of(const link_args *args)
            (args->set[LINK_O_IGNORE_HOST_INFO] ? 0 : CUVET_LINK_HOST_INFO);
 }
 
-static bool begin(link_run *run)
+static bool begin_link(link_run *run)
 {
     const link_args *args = run->args;
     const cuvet_ctx_options co = {
@@ -80,7 +80,7 @@ static bool on_input(void *user, cli_input *in)
 }
 
 /* A library that is named again adds nothing, as in the reference. */
-static bool among(char *const *names, int len, const char *name)
+static bool is_among(char *const *names, int len, const char *name)
 {
     for (int i = 0; i < len; i++) {
         if (strcmp(names[i], name) == 0)
@@ -103,7 +103,7 @@ static void drop_repeated(link_args *args)
     for (int i = 0; i < args->common.n_operands; i++) {
         char *name = args->common.operands[i];
 
-        if (is_archive_name(name) && among(args->common.operands, count, name))
+        if (is_archive_name(name) && is_among(args->common.operands, count, name))
             continue;
         args->common.operands[count] = name;
         args->library[count++] = args->library[i];
@@ -111,7 +111,7 @@ static void drop_repeated(link_args *args)
     args->common.n_operands = count;
 }
 
-static void saved(link_run *run, const cli_outfile *outfile, cuvet_status status)
+static void note_saved(link_run *run, const cli_outfile *outfile, cuvet_status status)
 {
     if (status == CUVET_E_EXISTS)
         link_error(run, outfile->path, CLI_X_IO, "exists and is no file");
@@ -140,7 +140,7 @@ static void save_modules(link_run *run, cli_outfile *outfile)
     if (file)
         good = fclose(file) == 0 && good;
     if (good)
-        saved(run, outfile, cli_outfile_save(outfile, text, count));
+        note_saved(run, outfile, cli_outfile_save(outfile, text, count));
     else
         link_error(run, outfile->path, CLI_X_LIMIT, "out of memory");
     free(text);
@@ -166,14 +166,14 @@ static void save_all(link_run *run, cli_outfile *out, cli_outfile *modules)
         status = cli_outfile_ready(out);
         if (status == CUVET_OK)
             status = cli_outfile_finish(out, cuvet_linker_write(run->ctx, run->linker, out->draft.fd));
-        saved(run, out, status);
+        note_saved(run, out, status);
         return;
     }
     status = cuvet_linker_get_result(run->ctx, run->linker, &result);
-    saved(run, out, status == CUVET_OK ? cli_outfile_save(out, result.bytes, result.n) : status);
+    note_saved(run, out, status == CUVET_OK ? cli_outfile_save(out, result.bytes, result.n) : status);
 }
 
-static void finish(link_run *run, cli_outfile *out, cli_outfile *modules)
+static void finish_link(link_run *run, cli_outfile *out, cli_outfile *modules)
 {
     cuvet_status status;
 
@@ -230,7 +230,7 @@ static bool start_helpers(link_run *run, cli_porter *porter, cli_needs *needs)
     return rc == CLI_X_CLEAN;
 }
 
-static int run(link_args *args)
+static int run_link(link_args *args)
 {
     cli_needs needs = CLI_NO_NEEDS;
     link_run run = { .args = args };
@@ -240,11 +240,11 @@ static int run(link_args *args)
     drop_repeated(args);
     if (open_product(&run, &porter, args->value[LINK_O_OUTPUT], &out) &&
         open_product(&run, &porter, args->value[LINK_O_REGISTER_BINARIES], &modules) &&
-        may_write(&run, &out, &modules) && start_helpers(&run, &porter, &needs) && begin(&run)) {
+        may_write(&run, &out, &modules) && start_helpers(&run, &porter, &needs) && begin_link(&run)) {
         int rc = cli_each_input(&args->common, &needs, on_input, &run);
 
         run.rc = cli_worse(run.rc, rc);
-        finish(&run, &out, &modules);
+        finish_link(&run, &out, &modules);
     }
     cuvet_ctx_destroy(run.ctx);
     cli_broker_stop(&run.broker);
@@ -261,7 +261,7 @@ int cmd_link(int argc, char **argv)
     int rc = CLI_X_CLEAN;
 
     if (link_parse(argc, argv, &args, &rc))
-        rc = run(&args);
+        rc = run_link(&args);
     link_args_release(&args);
     return rc;
 }

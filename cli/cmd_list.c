@@ -34,11 +34,11 @@ static uint64_t work_for(const cli_session *session, uint64_t size)
     return work > 0 && size > (UINT64_MAX - least) / work ? UINT64_MAX : least + size * work;
 }
 
-static void ended_by(list_run *list, const cli_session *session, cuvet_status st)
+static void ended_by(list_run *list, const cli_session *session, cuvet_status status)
 {
     cli_complain(session->in->name, "what the functions of a piece use is not known in full: %s",
-                 cli_status_text(st));
-    list->rc = cli_worse(list->rc, cli_exit_of(st));
+                 cli_status_text(status));
+    list->rc = cli_worse(list->rc, cli_exit_of(status));
 }
 
 static void read_inside(inside_list *inside, list_run *list, const cli_session *session, const void *bytes,
@@ -46,22 +46,23 @@ static void read_inside(inside_list *inside, list_run *list, const cli_session *
 {
     const cuvet_ctx_options co = { .size = sizeof(co), .limits = &session->args->limits };
     uint64_t work = work_for(session, size), before;
-    cuvet_status st = cuvet_ctx_create(&co, &inside->ctx);
+    cuvet_status status = cuvet_ctx_create(&co, &inside->ctx);
 
-    if (st == CUVET_OK && cuvet_elf_create(inside->ctx, bytes, size, &inside->elf) != CUVET_OK)
+    if (status == CUVET_OK && cuvet_elf_create(inside->ctx, bytes, size, &inside->elf) != CUVET_OK)
         return; /* the findings of the scan say why */
     work = before = work < list->left ? work : list->left;
-    if (st == CUVET_OK)
-        st = cli_resources_read(&inside->use, inside->ctx, inside->elf, &work);
+    if (status == CUVET_OK)
+        status = cli_resources_read(&inside->use, inside->ctx, inside->elf, &work);
     list->left -= before - work;
-    inside->has = st == CUVET_OK;
+    inside->has = status == CUVET_OK;
     if (inside->use.cut)
-        st = CUVET_E_LIMIT;
-    if (st != CUVET_OK)
-        ended_by(list, session, st);
+        status = CUVET_E_LIMIT;
+    if (status != CUVET_OK)
+        ended_by(list, session, status);
 }
 
-static void look_inside(inside_list *inside, list_run *list, const cli_session *session, const cuvet_item *it)
+static void look_inside(inside_list *inside, list_run *list, const cli_session *session,
+                        const cuvet_item *item)
 {
     const void *bytes;
     size_t count;
@@ -69,7 +70,7 @@ static void look_inside(inside_list *inside, list_run *list, const cli_session *
     *inside = (inside_list){ .ctx = NULL };
     if (cuvet_scan_payload(session->ctx, session->scan, &bytes, &count) != CUVET_OK)
         return;
-    if (it->compression != CUVET_Z_NONE)
+    if (item->compression != CUVET_Z_NONE)
         list->left = list->left > UINT64_MAX - work_for(session, count)
                          ? UINT64_MAX
                          : list->left + work_for(session, count);
@@ -80,11 +81,11 @@ static void look_inside(inside_list *inside, list_run *list, const cli_session *
     list->left -= count;
     cli_printing_piece(&list->printing, session, count);
     cli_sha256(bytes, count, inside->hash);
-    if (it->kind == CUVET_K_CUBIN)
+    if (item->kind == CUVET_K_CUBIN)
         read_inside(inside, list, session, bytes, count);
 }
 
-static void leave(inside_list *inside)
+static void leave_file(inside_list *inside)
 {
     cli_resources_free(&inside->use);
     cuvet_ctx_destroy(inside->ctx);
@@ -188,9 +189,9 @@ static void put_table(const inside_list *inside, list_run *list)
     }
 }
 
-static void say_cut(list_run *list, const cli_session *session, const cuvet_item *it)
+static void say_cut(list_run *list, const cli_session *session, const cuvet_item *item)
 {
-    list->rc = cli_worse(list->rc, cli_printing_end(&list->printing, session, &it->where, "what is in it"));
+    list->rc = cli_worse(list->rc, cli_printing_end(&list->printing, session, &item->where, "what is in it"));
 }
 
 /* One object a line: bounded, whatever the tables say; "kernels" has the true number. Names of C++ templates
@@ -303,53 +304,53 @@ static void put_producer(const cuvet_producer *producer)
            (producer->flags & CUVET_PRODUCER_INFERRED) != 0 ? " (inferred)" : "");
 }
 
-static void member_text(void *user, const cli_session *session, const cuvet_item *it)
+static void member_text(void *user, const cli_session *session, const cuvet_item *item)
 {
     list_run *list = user;
     char path[CLI_PATH_CAP], arch[32];
     inside_list inside;
 
-    cli_path(&it->where, path, sizeof(path));
-    cli_arch_text(it, arch, sizeof(arch));
+    cli_path(&item->where, path, sizeof(path));
+    cli_arch_text(item, arch, sizeof(arch));
     printf("  %-32s %-8s %-13s %12" PRIu64 " %12" PRIu64 "  %s", *path ? path : "file",
-           cuvet_kind_name(it->kind), *arch ? arch : "-", it->stored_size, it->unpacked_size,
-           cuvet_compression_name(it->compression));
-    if (it->triple) {
+           cuvet_kind_name(item->kind), *arch ? arch : "-", item->stored_size, item->unpacked_size,
+           cuvet_compression_name(item->compression));
+    if (item->triple) {
         fputs("  for ", stdout);
-        cli_put(stdout, it->triple, it->triple_len);
+        cli_put(stdout, item->triple, item->triple_len);
     }
-    if (it->ar_name) {
+    if (item->ar_name) {
         fputs("  in ", stdout);
-        cli_put_cut(stdout, it->ar_name, it->ar_name_len, CLI_MEMBER_CAP);
+        cli_put_cut(stdout, item->ar_name, item->ar_name_len, CLI_MEMBER_CAP);
     }
     putchar('\n');
     if (!list->kernels && !list->resources)
         return;
-    look_inside(&inside, list, session, it);
-    put_producer(&it->producer);
+    look_inside(&inside, list, session, item);
+    put_producer(&item->producer);
     if (list->kernels && *inside.hash)
         printf("      sha256 %s\n", inside.hash);
     if (list->kernels)
         put_kernels(&inside, list);
     if (list->resources)
         put_table(&inside, list);
-    leave(&inside);
-    say_cut(list, session, it);
+    leave_file(&inside);
+    say_cut(list, session, item);
 }
 
-static void member_json(void *user, const cli_session *session, const cuvet_item *it)
+static void member_json(void *user, const cli_session *session, const cuvet_item *item)
 {
     list_run *list = user;
-    cli_record *record = cli_ndjson_member(session, it);
+    cli_record *record = cli_ndjson_member(session, item);
     inside_list inside;
 
     if (list->kernels || list->resources) {
-        look_inside(&inside, list, session, it);
+        look_inside(&inside, list, session, item);
         inside_json(record, list, &inside);
-        leave(&inside);
+        leave_file(&inside);
     }
     cli_ndjson_put();
-    say_cut(list, session, it);
+    say_cut(list, session, item);
 }
 
 static void end_text(void *user, const cli_session *session, const cli_result *result)

@@ -3,20 +3,6 @@
 
 #include <string.h>
 
-static const char *class_name(cuvet_class cls)
-{
-    switch (cls) {
-    case CUVET_C_FORM: return "form";
-    case CUVET_C_UNSUPPORTED: return "unsupported";
-    case CUVET_C_LIMIT: return "limit";
-    case CUVET_C_IO: return "io";
-    case CUVET_C_INTERNAL: return "internal";
-    case CUVET_C_TARGET: return "target";
-    case CUVET_C_PROFILE: return "profile";
-    }
-    return "?";
-}
-
 static void put_json(cuvet_rule rule)
 {
     const cuvet_rule_info *info = cuvet_rule_get(rule);
@@ -25,7 +11,7 @@ static void put_json(cuvet_rule rule)
 
     cli_json_set(object, "rule", json_string(info->id));
     cli_json_set(object, "severity", json_string(cuvet_severity_name(info->severity)));
-    cli_json_set(object, "class", json_string(class_name(info->cls)));
+    cli_json_set(object, "class", json_string(cuvet_class_name(info->cls)));
     cli_json_set(object, "title", json_string(info->title));
     cli_json_set(object, "message", json_string(info->message));
     cli_json_set(object, "why", json_string(info->why));
@@ -38,8 +24,8 @@ static void put_row(cuvet_rule rule)
 {
     const cuvet_rule_info *info = cuvet_rule_get(rule);
 
-    printf("%-14s %-8s %-12s %s\n", info->id, cuvet_severity_name(info->severity), class_name(info->cls),
-           info->title);
+    printf("%-14s %-8s %-12s %s\n", info->id, cuvet_severity_name(info->severity),
+           cuvet_class_name(info->cls), info->title);
 }
 
 static void put_page(cuvet_rule rule)
@@ -50,7 +36,7 @@ static void put_page(cuvet_rule rule)
 
     printf("%s  %s\n\n", info->id, info->title);
     printf("severity  %s\n", cuvet_severity_name(info->severity));
-    printf("class     %s\n", class_name(info->cls));
+    printf("class     %s\n", cuvet_class_name(info->cls));
     printf("verdict   %s (of a file with no worse finding)\n", cuvet_verdict_name(cuvet_diag_verdict(&diag)));
     printf("message   %s\n\n%s\n", info->message, info->why);
     if (cuvet_rule_exempt(rule, exempt, sizeof(exempt)) != 0)

@@ -146,13 +146,13 @@ static void put_log(const select_run *selection, cuvet_select in)
     }
 }
 
-static void put_result(const select_run *selection, cuvet_select in, cuvet_status st)
+static void put_result(const select_run *selection, cuvet_select in, cuvet_status status)
 {
     cuvet_select_result result = { .size = sizeof(result) };
     char arch[40], target[40];
     json_t *object;
 
-    if (st == CUVET_OK && cuvet_select_get_result(selection->ctx, in, &result) != CUVET_OK)
+    if (status == CUVET_OK && cuvet_select_get_result(selection->ctx, in, &result) != CUVET_OK)
         result = (cuvet_select_result){ 0 };
     target_text(result.kind == CUVET_K_PTX ? "compute_" : "sm_", result.sm, result.suffix, arch,
                 sizeof(arch));
@@ -160,57 +160,57 @@ static void put_result(const select_run *selection, cuvet_select in, cuvet_statu
     if (selection->json) {
         object = cli_json_begin("selection", selection->file);
         cli_json_set(object, "target", json_string(target));
-        cli_json_set(object, "status", json_string(cuvet_status_name(st)));
+        cli_json_set(object, "status", json_string(cuvet_status_name(status)));
         cli_json_set(object, "match", json_string(made_of(result.kind)));
         cli_json_set(object, "arch", json_string(arch));
         cli_json_set(object, "compiled", json_boolean((result.flags & CUVET_IMAGE_COMPILED) != 0));
         cli_json_set(object, "size", cli_json_u64(result.n));
-        cli_json_set(object, "candidate", st == CUVET_OK ? cli_json_u64(result.candidate) : json_null());
+        cli_json_set(object, "candidate", status == CUVET_OK ? cli_json_u64(result.candidate) : json_null());
         cli_json_put(object);
-    } else if (st == CUVET_OK) {
+    } else if (status == CUVET_OK) {
         fprintf(selection->to, "  %s: %s for %s, %zu bytes%s\n", target, made_of(result.kind), arch, result.n,
                 (result.flags & CUVET_IMAGE_COMPILED) != 0 ? ", compiled" : "");
     } else {
-        fprintf(selection->to, "  %s: nothing: %s\n", target, cli_status_text(st));
+        fprintf(selection->to, "  %s: nothing: %s\n", target, cli_status_text(status));
     }
 }
 
-static int save(select_run *selection, cuvet_select in)
+static int save_result(select_run *selection, cuvet_select in)
 {
     cuvet_select_result result = { .size = sizeof(result) };
-    cuvet_status st = cuvet_select_get_result(selection->ctx, in, &result);
+    cuvet_status status = cuvet_select_get_result(selection->ctx, in, &result);
 
-    if (st == CUVET_OK)
-        st = cli_outfile_save(&selection->out, result.bytes, result.n);
-    if (st == CUVET_OK)
+    if (status == CUVET_OK)
+        status = cli_outfile_save(&selection->out, result.bytes, result.n);
+    if (status == CUVET_OK)
         return CLI_X_CLEAN;
     cli_complain(selection->out.draft.name ? selection->out.draft.name : selection->out.path, "%s",
-                 cli_status_text(st));
-    return cli_exit_of(st);
+                 cli_status_text(status));
+    return cli_exit_of(status);
 }
 
-static cuvet_status run(select_run *selection, const void *bytes, size_t size)
+static cuvet_status select_from(select_run *selection, const void *bytes, size_t size)
 {
     cuvet_select_options options = selection->cfg;
     cuvet_select in = { 0 };
-    cuvet_status st;
+    cuvet_status status;
 
     if (selection->broker.compiler.compile)
         options.compiler = &selection->broker.compiler;
-    st = cuvet_select_create(selection->ctx, &options, &in);
-    if (st == CUVET_OK)
-        st = cuvet_select_bind(selection->ctx, in, bytes, size, CUVET_BIND_BORROW, NULL);
-    if (st == CUVET_OK) {
-        st = cuvet_select_run(selection->ctx, in);
+    status = cuvet_select_create(selection->ctx, &options, &in);
+    if (status == CUVET_OK)
+        status = cuvet_select_bind(selection->ctx, in, bytes, size, CUVET_BIND_BORROW, NULL);
+    if (status == CUVET_OK) {
+        status = cuvet_select_run(selection->ctx, in);
         put_candidates(selection, in);
         put_log(selection, in);
     }
-    put_result(selection, in, st);
-    if (st == CUVET_OK && selection->out.path)
-        selection->rc = cli_worse(selection->rc, save(selection, in));
+    put_result(selection, in, status);
+    if (status == CUVET_OK && selection->out.path)
+        selection->rc = cli_worse(selection->rc, save_result(selection, in));
     if (in.bits && cuvet_select_destroy(selection->ctx, &in) != CUVET_OK)
         return CUVET_E_INTERNAL;
-    return st;
+    return status;
 }
 
 static bool on_input(void *user, cli_input *in)
@@ -221,7 +221,7 @@ static bool on_input(void *user, cli_input *in)
     };
     void *bytes = NULL;
     const char *why;
-    cuvet_status st;
+    cuvet_status status;
 
     selection->file = in->name;
     if (in->why) {
@@ -233,21 +233,21 @@ static bool on_input(void *user, cli_input *in)
         cli_put_str(selection->to, in->name);
         fputc('\n', selection->to);
     }
-    st = cli_input_load(in, &selection->args->limits, &bytes, &why);
-    if (st == CUVET_OK)
-        st = cuvet_ctx_create(&co, &selection->ctx);
-    if (st == CUVET_OK)
-        st = run(selection, bytes, (size_t)in->source.length);
+    status = cli_input_load(in, &selection->args->limits, &bytes, &why);
+    if (status == CUVET_OK)
+        status = cuvet_ctx_create(&co, &selection->ctx);
+    if (status == CUVET_OK)
+        status = select_from(selection, bytes, (size_t)in->source.length);
     else
-        cli_complain(in->name, "%s", why ? why : cli_status_text(st));
-    selection->rc = cli_worse(selection->rc, cli_exit_of(st));
+        cli_complain(in->name, "%s", why ? why : cli_status_text(status));
+    selection->rc = cli_worse(selection->rc, cli_exit_of(status));
     cuvet_ctx_destroy(selection->ctx);
     selection->ctx = NULL;
     free(bytes);
     return !ferror(stdout);
 }
 
-static bool configure(select_run *selection, const cli_args *args)
+static bool configure_selection(select_run *selection, const cli_args *args)
 {
     const char *arch = args->value[CLI_O_ARCH], *policy = args->value[CLI_O_POLICY],
                *request = args->value[CLI_O_REQUEST];
@@ -292,7 +292,7 @@ int cmd_select(int argc, char **argv)
 
     if (!cli_parse(CLI_C_SELECT, argc, argv, &args, &rc))
         return rc;
-    if (!configure(&selection, &args))
+    if (!configure_selection(&selection, &args))
         return CLI_X_USAGE;
     why = cli_outfile_open(&selection.out, &porter, args.value[CLI_O_OUTPUT], args.set[CLI_O_FORCE]);
     if (why) {

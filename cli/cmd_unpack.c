@@ -19,7 +19,7 @@ typedef struct unpack_run {
     int rc;
 } unpack_run;
 
-static const char *extension(cuvet_kind kind)
+static const char *extension_of(cuvet_kind kind)
 {
     switch (kind) {
     case CUVET_K_CUBIN: return "cubin";
@@ -56,13 +56,13 @@ static void safe_base(const char *input, char *out, size_t cap)
 }
 
 /* "0003-fatbin0-entry2.sm_90a.cubin": brackets of the path go, slashes become dashes. */
-static void piece_name(const unpack_run *unpack, const cli_session *session, const cuvet_item *it,
+static void piece_name(const unpack_run *unpack, const cli_session *session, const cuvet_item *item,
                        const char *arch, char *out, size_t cap)
 {
     char path[CLI_PATH_CAP], flat[CLI_PATH_CAP] = "", base[50] = "";
     size_t count = 0;
 
-    cli_path(&it->where, path, sizeof(path));
+    cli_path(&item->where, path, sizeof(path));
     for (const char *at = path; *at; at++) {
         if (*at != '[' && *at != ']')
             flat[count++] = *at == '/' ? '-' : *at;
@@ -74,67 +74,68 @@ static void piece_name(const unpack_run *unpack, const cli_session *session, con
         base[strlen(base)] = '-';
     }
     snprintf(out, cap, "%s%04" PRIu64 "-%.100s%s%s.%s", base, unpack->ordinal, *flat ? flat : "file",
-             *arch ? "." : "", arch, extension(it->kind));
+             *arch ? "." : "", arch, extension_of(item->kind));
 }
 
-static void left_out(unpack_run *unpack, const cli_session *session, const cuvet_item *it, const char *why,
+static void left_out(unpack_run *unpack, const cli_session *session, const cuvet_item *item, const char *why,
                      int rc)
 {
     char path[CLI_PATH_CAP];
 
-    cli_path(&it->where, path, sizeof(path));
+    cli_path(&item->where, path, sizeof(path));
     cli_complain(session->in->name, "%s: not written: %s", *path ? path : "file", why);
     unpack->rc = cli_worse(unpack->rc, rc);
 }
 
-static const char *save_text(const unpack_run *unpack, cuvet_status st)
+static const char *save_text(const unpack_run *unpack, cuvet_status status)
 {
-    if (st != CUVET_E_EXISTS)
-        return cli_status_text(st);
+    if (status != CUVET_E_EXISTS)
+        return cli_status_text(status);
     return unpack->args->set[CLI_O_FORCE] ? "exists and is not a regular file"
                                           : "file exists (--force replaces it)";
 }
 
-static void save(unpack_run *unpack, const cli_session *session, const cuvet_item *it, const char *arch)
+static void save_piece(unpack_run *unpack, const cli_session *session, const cuvet_item *item,
+                       const char *arch)
 {
     const void *bytes;
     size_t count;
     char name[PORTER_NAME_MOST + 1], path[CLI_PATH_CAP];
-    cuvet_status st = cuvet_scan_payload(session->ctx, session->scan, &bytes, &count);
+    cuvet_status status = cuvet_scan_payload(session->ctx, session->scan, &bytes, &count);
 
-    if (st == CUVET_E_NO_MATCH && it->compression == CUVET_Z_OPAQUE) {
-        left_out(unpack, session, it, "its content is scrambled and cannot be unpacked", CLI_X_CLEAN);
+    if (status == CUVET_E_NO_MATCH && item->compression == CUVET_Z_OPAQUE) {
+        left_out(unpack, session, item, "its content is scrambled and cannot be unpacked", CLI_X_CLEAN);
         return;
     }
-    if (st != CUVET_OK) {
-        left_out(unpack, session, it,
-                 st == CUVET_E_NO_MATCH ? "it could not be unpacked" : cli_status_text(st),
-                 st == CUVET_E_NO_MATCH ? CLI_X_FINDINGS : cli_exit_of(st));
+    if (status != CUVET_OK) {
+        left_out(unpack, session, item,
+                 status == CUVET_E_NO_MATCH ? "it could not be unpacked" : cli_status_text(status),
+                 status == CUVET_E_NO_MATCH ? CLI_X_FINDINGS : cli_exit_of(status));
         return;
     }
-    piece_name(unpack, session, it, arch, name, sizeof(name));
-    st = cli_porter_save(&unpack->porter, name, bytes, count);
-    if (st != CUVET_OK) {
-        cli_complain(name, "%s", save_text(unpack, st));
-        unpack->rc = cli_worse(unpack->rc, cli_exit_of(st));
+    piece_name(unpack, session, item, arch, name, sizeof(name));
+    status = cli_porter_save(&unpack->porter, name, bytes, count);
+    if (status != CUVET_OK) {
+        cli_complain(name, "%s", save_text(unpack, status));
+        unpack->rc = cli_worse(unpack->rc, cli_exit_of(status));
         return;
     }
     unpack->written++;
-    cli_path(&it->where, path, sizeof(path));
+    cli_path(&item->where, path, sizeof(path));
     printf("%s  %zu bytes  %s", name, count, *path ? path : "file");
-    if (it->errors + it->warnings > 0)
-        printf("  (%" PRIu32 " findings: do not trust it)", it->errors + it->warnings);
+    if (item->errors + item->warnings > 0)
+        printf("  (%" PRIu32 " findings: do not trust it)", item->errors + item->warnings);
     putchar('\n');
 }
 
-static void on_member(void *user, const cli_session *session, const cuvet_item *it)
+static void on_member(void *user, const cli_session *session, const cuvet_item *item)
 {
     unpack_run *unpack = user;
     char arch[32];
 
-    cli_arch_text(it, arch, sizeof(arch));
-    if (cli_picked(&unpack->pick, it, unpack->at++))
-        save(unpack, session, it, arch);
+    cli_arch_text(item, arch, sizeof(arch));
+    if (cli_picked(&unpack->pick, item, unpack->at++))
+        save_piece(unpack, session, item, arch);
     unpack->ordinal++;
 }
 

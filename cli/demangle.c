@@ -70,7 +70,7 @@ static bool write_packet(int fd, const void *from, size_t size)
     return put == (ssize_t)size;
 }
 
-static bool answer(int fd, uint32_t number, const char *text)
+static bool send_answer(int fd, uint32_t number, const char *text)
 {
     static demangle_packet packet;
     size_t count = text ? strlen(text) : 0;
@@ -82,7 +82,7 @@ static bool answer(int fd, uint32_t number, const char *text)
     return write_packet(fd, &packet, DEMANGLE_HEAD + count);
 }
 
-static int serve(int fd, demangle_fn *demangle)
+static int serve_names(int fd, demangle_fn *demangle)
 {
     static demangle_packet packet;
 
@@ -96,7 +96,7 @@ static int serve(int fd, demangle_fn *demangle)
             return 0;
         packet.text[(size_t)got - DEMANGLE_HEAD] = '\0';
         text = demangle(packet.text, NULL, NULL, &status);
-        sent = answer(fd, packet.number, status == 0 ? text : NULL);
+        sent = send_answer(fd, packet.number, status == 0 ? text : NULL);
         free(text);
         if (!sent)
             return 0;
@@ -105,7 +105,7 @@ static int serve(int fd, demangle_fn *demangle)
     }
 }
 
-static void work(int fd, demangle_fn *demangle)
+static void run_worker(int fd, demangle_fn *demangle)
 {
     const struct rlimit cpu = { CPU_LIFE, CPU_LIFE };
     const cli_cage cage = { CLI_CAGE_NOTHING, .keep = &fd, .n_keep = 1, .memory = MEMORY, .file_size = 0 };
@@ -114,12 +114,12 @@ static void work(int fd, demangle_fn *demangle)
         _exit(0); /* never without a bound */
     (void)cli_cage_enter(
         &cage); /* what cannot be had is missing in the command's own cage too, which says so */
-    _exit(serve(fd, demangle));
+    _exit(serve_names(fd, demangle));
 }
 
 /* ---- the process that has a worker, and sees no names ---- */
 
-static void supervise(int fd, demangle_fn *demangle)
+static void supervise_worker(int fd, demangle_fn *demangle)
 {
     int deaths = 0;
 
@@ -130,7 +130,7 @@ static void supervise(int fd, demangle_fn *demangle)
         if (child < 0)
             return;
         if (child == 0)
-            work(fd, demangle);
+            run_worker(fd, demangle);
         while (waitpid(child, &status, 0) < 0) {
             if (errno != EINTR)
                 return;
@@ -140,7 +140,7 @@ static void supervise(int fd, demangle_fn *demangle)
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
             return;
         deaths++;
-        if (!answer(fd, 0, NULL))
+        if (!send_answer(fd, 0, NULL))
             return;
     }
 }
@@ -160,7 +160,7 @@ static void let_go_of_streams(void)
 
 /* ---- the caged side ---- */
 
-static demangle_fn *load(void)
+static demangle_fn *load_demangler(void)
 {
     void *lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL), *found = lib ? dlsym(lib, "__cxa_demangle") : NULL;
     demangle_fn *out = NULL;
@@ -181,7 +181,7 @@ int cli_demangle_start(const cli_args *args, int *fd)
     *fd = -1;
     if (!args->set[CLI_O_DEMANGLE])
         return CLI_X_CLEAN;
-    demangle = load();
+    demangle = load_demangler();
     if (!demangle)
         return CLI_X_IO;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, end) != 0) {
@@ -193,7 +193,7 @@ int cli_demangle_start(const cli_args *args, int *fd)
         (void)close(end[0]);
         let_go_of_streams();
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
-            supervise(end[1], demangle);
+            supervise_worker(end[1], demangle);
         _exit(0);
     }
     (void)close(end[1]);
@@ -211,7 +211,7 @@ int cli_demangle_start(const cli_args *args, int *fd)
 /* The answer in side.last. What somebody who died had answered already comes later, and is passed over by its
  * number. A worker that was taken over may say anything, or nothing: it gets STALE_MOST packets and the time
  * of the socket. */
-static demangle_answer ask(cuvet_bytes name, size_t *n_text)
+static demangle_answer ask_worker(cuvet_bytes name, size_t *n_text)
 {
     static demangle_packet packet;
     demangle_answer got = DEMANGLE_OTHER;
@@ -235,7 +235,7 @@ cuvet_bytes cli_demangle(cuvet_bytes name)
 
     if (side.fd == 0 || !demangle_name_ok(name.p, name.n))
         return name;
-    switch (ask(name, &count)) {
+    switch (ask_worker(name, &count)) {
     case DEMANGLE_TEXT: return (cuvet_bytes){ (const uint8_t *)side.last.text, count };
     case DEMANGLE_NONE: return name;
     case DEMANGLE_LOST:

@@ -51,7 +51,7 @@ typedef struct input_queue {
     void *user;
 } input_queue;
 
-static void drop(const cli_found *found)
+static void drop_input(const cli_found *found)
 {
     if (found->fd >= 0 && found->owned)
         (void)close(found->fd); /* read only: nothing can be lost */
@@ -59,14 +59,14 @@ static void drop(const cli_found *found)
 
 static bool out_of_memory(input_queue *queue, const cli_found *found)
 {
-    drop(found);
+    drop_input(found);
     cli_complain(NULL, "out of memory");
     queue->rc = CLI_X_INTERNAL;
     return false;
 }
 
 /* How many may be open at once? The soft limit is ours to raise. */
-static size_t room(void)
+static size_t open_files_most(void)
 {
     const rlim_t want = OPEN_FIRST + 2 * SPARE;
     struct rlimit limit;
@@ -88,7 +88,7 @@ static size_t room(void)
 }
 
 /* One more of each. Most runs have few. */
-static bool grow(input_queue *queue)
+static bool grow_queue(input_queue *queue)
 {
     size_t more = queue->held ? 2 * queue->held : 8;
     void *list = reallocarray(queue->list, more, sizeof(*queue->list)), *keep;
@@ -104,12 +104,12 @@ static bool grow(input_queue *queue)
     return true;
 }
 
-static bool keep(input_queue *queue, const cli_found *found)
+static bool keep_input(input_queue *queue, const cli_found *found)
 {
     char *name = strdup(found->name), *why = found->why ? strdup(found->why) : NULL;
     input_kept *kept;
 
-    if (!name || (found->why && !why) || (queue->count == queue->held && !grow(queue))) {
+    if (!name || (found->why && !why) || (queue->count == queue->held && !grow_queue(queue))) {
         free(name);
         free(why);
         return out_of_memory(queue, found);
@@ -127,12 +127,12 @@ static bool keep(input_queue *queue, const cli_found *found)
 }
 
 /* From here on this process, or its child, is the opener: the one that goes on with the walk. */
-static bool split(input_queue *queue, const cli_found *found)
+static bool split_process(input_queue *queue, const cli_found *found)
 {
     int pid = cli_opener_start(&queue->channel);
 
     if (pid != 0) {
-        drop(found); /* the opener has it as well */
+        drop_input(found); /* the opener has it as well */
         if (pid < 0) {
             cli_complain(NULL, "too many inputs, and no process to open them: %s", strerror(errno));
             queue->rc = CLI_X_IO;
@@ -141,26 +141,26 @@ static bool split(input_queue *queue, const cli_found *found)
     }
     queue->serving = true;
     for (size_t i = 0; i < queue->count; i++)
-        drop(&queue->list[i].found);
+        drop_input(&queue->list[i].found);
     return cli_opener_serve(queue->channel, found);
 }
 
-static bool take(void *user, const cli_found *found)
+static bool take_input(void *user, const cli_found *found)
 {
     input_queue *queue = user;
 
     if (queue->serving)
         return cli_opener_serve(queue->channel, found);
-    return queue->count < queue->cap ? keep(queue, found) : split(queue, found);
+    return queue->count < queue->cap ? keep_input(queue, found) : split_process(queue, found);
 }
 
 /* @return false in the opener, which is to end without another word; otherwise queue->rc tells. */
-static bool collect(input_queue *queue)
+static bool collect_inputs(input_queue *queue)
 {
     bool whole;
 
-    queue->cap = room();
-    whole = cli_walk_inputs(queue->args, take, queue);
+    queue->cap = open_files_most();
+    whole = cli_walk_inputs(queue->args, take_input, queue);
     if (queue->serving && whole)
         (void)cli_opener_serve(queue->channel, NULL); /* nobody asks any more when it fails */
     return !queue->serving;
@@ -180,7 +180,7 @@ static uint64_t memory_for(const cli_args *args, uint32_t jobs)
     return sum_of(live, MEMORY_FIXED + workers * MEMORY_THREAD);
 }
 
-static int confine(const input_queue *queue, const cli_needs *needs)
+static int confine_process(const input_queue *queue, const cli_needs *needs)
 {
     static const cli_needs NONE = CLI_NO_NEEDS;
     const cli_needs *wants = needs ? needs : &NONE;
@@ -246,7 +246,7 @@ cuvet_status cli_input_load(const cli_input *in, const cuvet_limits *limits, voi
 }
 
 /* @return false: stop here. */
-static bool deliver(const input_queue *queue, const cli_found *found)
+static bool deliver_input(const input_queue *queue, const cli_found *found)
 {
     cli_input in = { .name = found->name,
                      .fd = found->fd,
@@ -267,7 +267,7 @@ static bool deliver(const input_queue *queue, const cli_found *found)
     } else if (found->fd >= 0) {
         in.why = cli_status_text(CUVET_E_IO);
         in.rc = CLI_X_IO;
-        drop(found);
+        drop_input(found);
     }
     if (!in.why && look_at(found->fd, &st) && (uint64_t)st.st_size != found->size) {
         cuvet_source_destroy(&in.source);
@@ -304,7 +304,7 @@ static int deliver_rest(const input_queue *queue)
     for (int i = 0; queue->means.room > 1 && i < OPEN_AHEAD; i++)
         cli_opener_ask(queue->channel);
     while (text && (got = next_opened(queue, &found, text)) == CLI_OPENED_ONE) {
-        if (!deliver(queue, &found))
+        if (!deliver_input(queue, &found))
             break;
     }
     free(text);
@@ -322,18 +322,18 @@ static int deliver_all(input_queue *queue)
         cli_found *found = &queue->list[i].found;
 
         if (go_on)
-            go_on = deliver(queue, found);
+            go_on = deliver_input(queue, found);
         else
-            drop(found);
+            drop_input(found);
         found->fd = -1;
     }
     return go_on && queue->channel >= 0 ? deliver_rest(queue) : CLI_X_CLEAN;
 }
 
-static void release(input_queue *queue)
+static void release_queue(input_queue *queue)
 {
     for (size_t i = 0; i < queue->count; i++) {
-        drop(&queue->list[i].found);
+        drop_input(&queue->list[i].found);
         free(queue->list[i].name);
         free(queue->list[i].why);
     }
@@ -354,16 +354,16 @@ static void find_means(input_queue *queue)
 
 static int each_input(input_queue *queue, const cli_needs *needs)
 {
-    if (!collect(queue))
+    if (!collect_inputs(queue))
         _exit(CLI_X_CLEAN);
     find_means(queue);
     if (queue->rc == CLI_X_CLEAN)
-        queue->rc = confine(queue, needs);
+        queue->rc = confine_process(queue, needs);
     if (queue->rc == CLI_X_CLEAN && queue->calls.means)
         queue->calls.means(queue->user, &queue->means);
     if (queue->rc == CLI_X_CLEAN)
         queue->rc = deliver_all(queue);
-    release(queue);
+    release_queue(queue);
     return queue->rc;
 }
 

@@ -28,7 +28,7 @@ static void *wait_for_end(void *channel)
 
 /* The opener ends with the other side, also while it waits for somebody to write into a pipe. Not by
  * PR_SET_PDEATHSIG: that is a signal from the cage, and Landlock lets none out. */
-static void watch(int *channel)
+static void watch_reader(int *channel)
 {
     pthread_t thread;
 
@@ -54,7 +54,7 @@ int cli_opener_start(int *channel)
     *channel = end[child == 0 ? 1 : 0];
     (void)close(end[child == 0 ? 0 : 1]);
     if (child == 0)
-        watch(channel);
+        watch_reader(channel);
     return (int)child;
 }
 
@@ -64,9 +64,9 @@ static uint32_t length_of(const char *text, size_t max)
 }
 
 /* Descriptors on their way count against the limit of open ones, all of a user together, and for anybody but
- * root: then there is room again when some have arrived. Should nobody take them any more, watch() ends it.
- */
-static bool again(void)
+ * root: then there is room again when some have arrived. Should nobody take them any more, watch_reader()
+ * ends it. */
+static bool wait_for_room(void)
 {
     static const struct timespec PAUSE = { 0, 1000000 };
 
@@ -78,7 +78,7 @@ static bool again(void)
 }
 
 /* sendmsg() only reads what its vector, which readv() has as well, points to without const. */
-static struct iovec piece(const void *bytes, size_t size)
+static struct iovec vector_of(const void *bytes, size_t size)
 {
     return (struct iovec){ (void *)(uintptr_t)bytes, size };
 }
@@ -100,12 +100,12 @@ static bool send_packet(int channel, const cli_found *found)
         packet.n_why = length_of(found->why, OPENER_WHY_MOST);
     }
     if (packet.n_name) {
-        vec[1] = piece(found->name, packet.n_name - 1);
-        vec[2] = piece(&NUL, 1);
+        vec[1] = vector_of(found->name, packet.n_name - 1);
+        vec[2] = vector_of(&NUL, 1);
     }
     if (packet.n_why) {
-        vec[3] = piece(found->why, packet.n_why - 1);
-        vec[4] = piece(&NUL, 1);
+        vec[3] = vector_of(found->why, packet.n_why - 1);
+        vec[4] = vector_of(&NUL, 1);
     }
     if (packet.opened) {
         msg.msg_control = &control;
@@ -115,7 +115,7 @@ static bool send_packet(int channel, const cli_found *found)
     }
     do
         got = sendmsg(channel, &msg, MSG_NOSIGNAL);
-    while (got < 0 && again());
+    while (got < 0 && wait_for_room());
     return got > 0;
 }
 

@@ -17,21 +17,21 @@ typedef struct input_walk {
     void *user;
 } input_walk;
 
-static bool opened(const input_walk *walk, const char *name, int fd, bool owned, uint64_t size)
+static bool give_opened(const input_walk *walk, const char *name, int fd, bool owned, uint64_t size)
 {
     const cli_found found = { .name = name, .fd = fd, .owned = owned, .size = size };
 
     return walk->fn(walk->user, &found);
 }
 
-static bool fail(const input_walk *walk, const char *name, const char *why, int rc)
+static bool fail_input(const input_walk *walk, const char *name, const char *why, int rc)
 {
     const cli_found found = { .name = name, .why = why, .rc = rc, .fd = -1 };
 
     return walk->fn(walk->user, &found);
 }
 
-static bool remark(const input_walk *walk, const char *name, const char *text)
+static bool give_remark(const input_walk *walk, const char *name, const char *text)
 {
     const cli_found found = { .name = name, .why = text, .remark = true, .fd = -1 };
 
@@ -39,16 +39,16 @@ static bool remark(const input_walk *walk, const char *name, const char *text)
 }
 
 /* Pipes and the like have no size: they are copied to a temporary file first, up to the limit of an input. */
-static bool spool(const input_walk *walk, const char *name, int fd)
+static bool spool_input(const input_walk *walk, const char *name, int fd)
 {
     cuvet_source src = { .size = sizeof(src) };
     cuvet_status status = cuvet_source_spool(fd, NULL, walk->args->limits.input, &src);
 
     if (status == CUVET_E_LIMIT)
-        return fail(walk, name, "more bytes than the limit 'input' allows", CLI_X_LIMIT);
+        return fail_input(walk, name, "more bytes than the limit 'input' allows", CLI_X_LIMIT);
     if (status != CUVET_OK)
-        return fail(walk, name, "cannot be copied to a temporary file", cli_exit_of(status));
-    return opened(walk, name, src.owned_fd, true, src.length);
+        return fail_input(walk, name, "cannot be copied to a temporary file", cli_exit_of(status));
+    return give_opened(walk, name, src.owned_fd, true, src.length);
 }
 
 static bool seekable(const input_walk *walk, const char *name, int fd, bool owned)
@@ -57,10 +57,10 @@ static bool seekable(const input_walk *walk, const char *name, int fd, bool owne
     cuvet_status status = cuvet_source_fd(fd, &src);
 
     if (status == CUVET_OK)
-        return opened(walk, name, fd, owned, src.length);
+        return give_opened(walk, name, fd, owned, src.length);
     if (owned)
         (void)close(fd); /* read only: nothing can be lost */
-    return fail(walk, name, cli_status_text(status), cli_exit_of(status));
+    return fail_input(walk, name, cli_status_text(status), cli_exit_of(status));
 }
 
 /* A writer of a named pipe may come a moment later than its reader. */
@@ -83,7 +83,7 @@ static bool named_pipe(const input_walk *walk, const char *name, int fd)
 {
     const char *why = await_writer(fd);
 
-    return why ? fail(walk, name, why, CLI_X_IO) : spool(walk, name, fd);
+    return why ? fail_input(walk, name, why, CLI_X_IO) : spool_input(walk, name, fd);
 }
 
 int cli_open_list(const char *path, const char **why)
@@ -120,23 +120,23 @@ static bool open_input(const input_walk *walk, const char *name, int folder, con
     bool go_on;
 
     if (fstatat(folder, path, &st, found ? AT_SYMLINK_NOFOLLOW : 0) != 0)
-        return fail(walk, name, strerror(errno), CLI_X_IO);
+        return fail_input(walk, name, strerror(errno), CLI_X_IO);
     if (S_ISDIR(st.st_mode))
-        return fail(walk, name, "is a directory (-r scans the files in it)", CLI_X_IO);
+        return fail_input(walk, name, "is a directory (-r scans the files in it)", CLI_X_IO);
     if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode) && !S_ISFIFO(st.st_mode))
-        return fail(walk, name, "is a special file", CLI_X_IO);
+        return fail_input(walk, name, "is a special file", CLI_X_IO);
     fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (found ? O_NOFOLLOW : 0));
     if (fd < 0)
-        return fail(walk, name, strerror(errno), CLI_X_IO);
+        return fail_input(walk, name, strerror(errno), CLI_X_IO);
     if (fstat(fd, &st) != 0)
-        go_on = fail(walk, name, strerror(errno), CLI_X_IO);
+        go_on = fail_input(walk, name, strerror(errno), CLI_X_IO);
     else if (found && !S_ISREG(st.st_mode))
-        go_on = fail(walk, name, "changed into a special file", CLI_X_IO);
+        go_on = fail_input(walk, name, "changed into a special file", CLI_X_IO);
     else if (S_ISFIFO(st.st_mode))
         go_on = named_pipe(walk, name, fd);
     else if (has_hidden_bytes(fd, &st))
-        go_on =
-            fail(walk, name, "says that it has no bytes, but has some (copy it, or pipe it in)", CLI_X_IO);
+        go_on = fail_input(walk, name, "says that it has no bytes, but has some (copy it, or pipe it in)",
+                           CLI_X_IO);
     else
         return seekable(walk, name, fd, true);
     (void)close(fd); /* read only: nothing can be lost */
@@ -250,7 +250,7 @@ static bool enter_folder(tree_walk *tree, int fd)
     int error;
 
     if (fd < 0)
-        return fail(tree->walk, tree->path, strerror(errno), CLI_X_IO);
+        return fail_input(tree->walk, tree->path, strerror(errno), CLI_X_IO);
     if (fstat(fd, &st) != 0)
         why = strerror(errno);
     else if (tree->depth == DEEPEST)
@@ -261,30 +261,30 @@ static bool enter_folder(tree_walk *tree, int fd)
     }
     if (why) {
         (void)close(fd);
-        return fail(tree->walk, tree->path, why, CLI_X_IO);
+        return fail_input(tree->walk, tree->path, why, CLI_X_IO);
     }
     next.device = st.st_dev;
     next.inode = st.st_ino;
     error = read_names(&next);
     tree->stack[tree->depth++] = next;
-    return error == 0 || fail(tree->walk, tree->path, strerror(error), CLI_X_IO);
+    return error == 0 || fail_input(tree->walk, tree->path, strerror(error), CLI_X_IO);
 }
 
-static bool visit(tree_walk *tree, const input_folder *in, const char *name)
+static bool visit_entry(tree_walk *tree, const input_folder *in, const char *name)
 {
     enum { AS_FOLDER = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
     struct stat st;
 
     if (!set_path(tree, in->path, name))
-        return fail(tree->walk, name, strerror(ENOMEM), CLI_X_IO);
+        return fail_input(tree->walk, name, strerror(ENOMEM), CLI_X_IO);
     if (fstatat(in->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return fail(tree->walk, tree->path, strerror(errno), CLI_X_IO);
+        return fail_input(tree->walk, tree->path, strerror(errno), CLI_X_IO);
     if (S_ISDIR(st.st_mode))
         return enter_folder(tree, openat(in->fd, name, AS_FOLDER));
     if (S_ISREG(st.st_mode))
         return open_input(tree->walk, tree->path, in->fd, name, true);
-    return remark(tree->walk, tree->path,
-                  S_ISLNK(st.st_mode) ? "symbolic link, not followed" : "special file, skipped");
+    return give_remark(tree->walk, tree->path,
+                       S_ISLNK(st.st_mode) ? "symbolic link, not followed" : "special file, skipped");
 }
 
 /* A symbolic link that was named on the command line is followed; one that was found is not. */
@@ -294,16 +294,16 @@ static bool walk_tree(const input_walk *walk, const char *name)
     bool go_on;
 
     if (!tree)
-        return fail(walk, name, strerror(ENOMEM), CLI_X_IO);
+        return fail_input(walk, name, strerror(ENOMEM), CLI_X_IO);
     tree->walk = walk;
     go_on = set_path(tree, 0, name)
                 ? enter_folder(tree, open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY))
-                : fail(walk, name, strerror(ENOMEM), CLI_X_IO);
+                : fail_input(walk, name, strerror(ENOMEM), CLI_X_IO);
     while (go_on && tree->depth > 0) {
         input_folder *top = &tree->stack[tree->depth - 1];
 
         if (top->next < top->count) {
-            go_on = visit(tree, top, top->names[top->next++]);
+            go_on = visit_entry(tree, top, top->names[top->next++]);
         } else {
             close_folder(top);
             tree->depth--;
@@ -321,12 +321,12 @@ static bool standard_input(const input_walk *walk)
     struct stat st;
 
     if (fstat(STDIN_FILENO, &st) != 0)
-        return fail(walk, "-", strerror(errno), CLI_X_IO);
+        return fail_input(walk, "-", strerror(errno), CLI_X_IO);
     /* A redirected file is read where it lies, but only from its start: a shell may have read some of it
      * before. */
     if (S_ISREG(st.st_mode) && lseek(STDIN_FILENO, 0, SEEK_CUR) == 0)
         return seekable(walk, "-", STDIN_FILENO, false);
-    return spool(walk, "-", STDIN_FILENO);
+    return spool_input(walk, "-", STDIN_FILENO);
 }
 
 static bool walk_name(const input_walk *walk, char *name)
@@ -347,7 +347,7 @@ static bool walk_list(const input_walk *walk, const char *path)
     char *name;
 
     if (why)
-        go_on = fail(walk, path, why, CLI_X_IO);
+        go_on = fail_input(walk, path, why, CLI_X_IO);
     while (!why && go_on && (name = cli_name_list_next(&list)) != NULL)
         go_on = walk_name(walk, strcmp(name, "-") == 0 ? (char[]){ "./-" } : name);
     cli_name_list_free(&list);

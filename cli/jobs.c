@@ -44,7 +44,7 @@ static bool read_line(const char *path, const char *begin, char *line, int cap)
 }
 
 /* "max 100000" or "150000 100000": time in each period. A part of a processor is one. */
-static uint64_t quota(const char *dir)
+static uint64_t read_quota(const char *dir)
 {
     char path[PATH_MAX], line[64], *blank;
     uint64_t time, period;
@@ -69,13 +69,13 @@ static uint64_t quota_of_groups(void)
     if (access(GROUPS "/cgroup.controllers", R_OK) != 0 || !read_line(SELF, "0::/", line, sizeof(line)))
         return UINT64_MAX;
     (void)snprintf(dir, sizeof(dir), "%s%s", GROUPS, line + 3);
-    least = quota(dir);
+    least = read_quota(dir);
     for (char *slash = strrchr(dir, '/'); slash && slash >= dir + sizeof(GROUPS) - 1;
          slash = strrchr(dir, '/')) {
         uint64_t share;
 
         *slash = '\0';
-        share = quota(dir);
+        share = read_quota(dir);
         least = share < least ? share : least;
     }
     return least;

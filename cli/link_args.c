@@ -37,7 +37,7 @@ typedef struct arg_parser {
     int *rc;
 } arg_parser;
 
-static bool fail(arg_parser *parser, int rc)
+static bool fail_with(arg_parser *parser, int rc)
 {
     *parser->rc = rc;
     if (rc == CLI_X_USAGE)
@@ -48,7 +48,7 @@ static bool fail(arg_parser *parser, int rc)
 static bool nomem(arg_parser *parser)
 {
     cli_complain(NULL, "out of memory");
-    return fail(parser, CLI_X_LIMIT);
+    return fail_with(parser, CLI_X_LIMIT);
 }
 
 void link_args_release(link_args *args)
@@ -64,7 +64,7 @@ void link_args_release(link_args *args)
     free(args->library);
 }
 
-static bool operand(arg_parser *parser, const char *text, bool library)
+static bool take_operand(arg_parser *parser, const char *text, bool library)
 {
     return (link_words_append(&parser->args->operand, text, strlen(text)) &&
             link_words_append(&parser->args->kind, library ? "l" : "f", 1)) ||
@@ -72,7 +72,7 @@ static bool operand(arg_parser *parser, const char *text, bool library)
 }
 
 /* Words of a file, put in front of those that are still to be read. The text is rewritten in its place. */
-static bool split(arg_parser *parser, const char *file, char *text, size_t len)
+static bool split_words(arg_parser *parser, const char *file, char *text, size_t len)
 {
     size_t at = parser->at, i = 0;
 
@@ -93,7 +93,7 @@ static bool split(arg_parser *parser, const char *file, char *text, size_t len)
         }
         if (quoted) {
             cli_complain(file, "a quotation does not end");
-            return fail(parser, CLI_X_USAGE);
+            return fail_with(parser, CLI_X_USAGE);
         }
         if (!any)
             return true;
@@ -127,8 +127,8 @@ static bool read_options(arg_parser *parser, const char *file)
     else if (got > OPTIONS_BYTES || memchr(text, 0, got))
         cli_complain(file,
                      got > OPTIONS_BYTES ? "options file with more than 16 MiB" : "options file with NUL");
-    ok = bad || got > OPTIONS_BYTES || memchr(text, 0, got) ? fail(parser, bad ? CLI_X_IO : CLI_X_USAGE)
-                                                            : split(parser, file, text, got);
+    ok = bad || got > OPTIONS_BYTES || memchr(text, 0, got) ? fail_with(parser, bad ? CLI_X_IO : CLI_X_USAGE)
+                                                            : split_words(parser, file, text, got);
     free(text);
     return ok;
 }
@@ -144,7 +144,7 @@ static bool options_files(arg_parser *parser, const char *list)
 
         if (parser->files++ == OPTIONS_FILES) {
             cli_complain(names.items[i], "more than %d options files", OPTIONS_FILES);
-            ok = fail(parser, CLI_X_USAGE);
+            ok = fail_with(parser, CLI_X_USAGE);
         } else {
             ok = link_words_append(&parser->args->options_file, names.items[i], strlen(names.items[i])) ||
                  nomem(parser);
@@ -155,7 +155,7 @@ static bool options_files(arg_parser *parser, const char *list)
     return ok;
 }
 
-static bool among(const char *choices, const char *value)
+static bool is_choice(const char *choices, const char *value)
 {
     size_t len = strlen(value);
 
@@ -172,13 +172,13 @@ static bool check_value(arg_parser *parser, const option_row *row, const char *v
 {
     uint64_t number;
 
-    if ((strchr(row->arg, '|') || strcmp(row->arg, "64") == 0) && !among(row->arg, value)) {
+    if ((strchr(row->arg, '|') || strcmp(row->arg, "64") == 0) && !is_choice(row->arg, value)) {
         cli_complain(value, "--%s takes one of %s", row->name, row->arg);
-        return fail(parser, CLI_X_USAGE);
+        return fail_with(parser, CLI_X_USAGE);
     }
     if (strcmp(row->arg, "N") == 0 && !cli_number(value, &number)) {
         cli_complain(value, "--%s takes a number", row->name);
-        return fail(parser, CLI_X_USAGE);
+        return fail_with(parser, CLI_X_USAGE);
     }
     return true;
 }
@@ -201,19 +201,19 @@ static bool take_list(arg_parser *parser, link_option id, const char *value)
         return true;
     ok = link_words_append_list(&names, value) || nomem(parser);
     for (size_t i = 0; i < names.count && ok; i++)
-        ok = operand(parser, names.items[i], true);
+        ok = take_operand(parser, names.items[i], true);
     link_words_free(&names);
     return ok;
 }
 
-static bool take(arg_parser *parser, link_option id, const char *value)
+static bool take_value(arg_parser *parser, link_option id, const char *value)
 {
     const option_row *row = &ROWS[id];
     link_args *args = parser->args;
 
     if (row->fate == REFUSED) {
         cli_complain(NULL, "--%s is not supported: %s", row->name, row->text);
-        return fail(parser, CLI_X_USAGE);
+        return fail_with(parser, CLI_X_USAGE);
     }
     if (value && !check_value(parser, row, value))
         return false;
@@ -241,13 +241,13 @@ static bool take_ours(arg_parser *parser, const char *name, const char *value)
     return ok;
 }
 
-static bool same(const char *name, const char *word, size_t len)
+static bool is_same_word(const char *name, const char *word, size_t len)
 {
     return strlen(name) == len && memcmp(name, word, len) == 0;
 }
 
 /* @return LINK_O_COUNT: none of the reference's. *value: what stands behind '=', or is joined. */
-static link_option find(const char *word, const char **value)
+static link_option find_option(const char *word, const char **value)
 {
     bool is_long = word[1] == '-';
     const char *name = word + (is_long ? 2 : 1);
@@ -255,7 +255,7 @@ static link_option find(const char *word, const char **value)
 
     *value = name[len] ? name + len + 1 : NULL;
     for (size_t i = 0; i < LINK_O_COUNT; i++) {
-        if (len && same(is_long ? ROWS[i].name : ROWS[i].letter, name, len))
+        if (len && is_same_word(is_long ? ROWS[i].name : ROWS[i].letter, name, len))
             return (link_option)i;
     }
     for (size_t i = 0; i < LINK_O_COUNT; i++) {
@@ -276,7 +276,7 @@ static const cli_option_info *find_ours(const char *word)
         return NULL;
     len = strcspn(word + 2, "=");
     for (size_t i = 0; (option = cli_option_get(i)) != NULL; i++) {
-        if ((option->commands & (1u << CLI_C_LINK)) && same(option->name, word + 2, len))
+        if ((option->commands & (1u << CLI_C_LINK)) && is_same_word(option->name, word + 2, len))
             return option;
     }
     return NULL;
@@ -299,13 +299,13 @@ static bool unknown_option(arg_parser *parser, const char *word)
             cli_suggest_word(&suggestion, option->name, strlen(option->name));
     }
     cli_suggest_end(&suggestion, "--");
-    return fail(parser, CLI_X_USAGE);
+    return fail_with(parser, CLI_X_USAGE);
 }
 
-static bool option(arg_parser *parser, const char *word)
+static bool take_option(arg_parser *parser, const char *word)
 {
     const char *value;
-    link_option id = find(word, &value);
+    link_option id = find_option(word, &value);
     const cli_option_info *option = id == LINK_O_COUNT ? find_ours(word) : NULL;
     bool wants;
 
@@ -315,16 +315,16 @@ static bool option(arg_parser *parser, const char *word)
     wants = option ? *option->arg != '\0' : ROWS[id].form != FLAG;
     if (!wants && value) {
         cli_complain(word, "this option takes no argument");
-        return fail(parser, CLI_X_USAGE);
+        return fail_with(parser, CLI_X_USAGE);
     }
     if (wants && !value) {
         if (parser->at == parser->args->word.count) {
             cli_complain(word, "this option needs an argument");
-            return fail(parser, CLI_X_USAGE);
+            return fail_with(parser, CLI_X_USAGE);
         }
         value = parser->args->word.items[parser->at++];
     }
-    return option ? take_ours(parser, option->name, value) : take(parser, id, value);
+    return option ? take_ours(parser, option->name, value) : take_value(parser, id, value);
 }
 
 static bool parse_words(arg_parser *parser)
@@ -337,9 +337,9 @@ static bool parse_words(arg_parser *parser)
         if (options && strcmp(word, "--") == 0)
             options = false;
         else if (!options || word[0] != '-' || word[1] == '\0') {
-            if (!operand(parser, word, false))
+            if (!take_operand(parser, word, false))
                 return false;
-        } else if (!option(parser, word)) {
+        } else if (!take_option(parser, word)) {
             return false;
         }
         if (parser->args->set[LINK_O_HELP] || parser->args->set[LINK_O_VERSION])
@@ -371,7 +371,7 @@ static bool find_library(arg_parser *parser, size_t index, bool *gone)
               : "' not found in paths: no lib*.a of this name in the directories of -L, and no lib*.so there "
                 "or in those of the system\n",
           stderr);
-    return *gone || fail(parser, CLI_X_FINDINGS);
+    return *gone || fail_with(parser, CLI_X_FINDINGS);
 }
 
 /* What -l names is linked behind the files, wherever it stands. */
@@ -457,10 +457,10 @@ static bool check_arch(arg_parser *parser)
         (void)cli_no_target(arch); /* a usage error, as what follows */
     else
         cli_complain(NULL, "link needs -arch, such as -arch=sm_90");
-    return fail(parser, CLI_X_USAGE);
+    return fail_with(parser, CLI_X_USAGE);
 }
 
-static bool check(arg_parser *parser)
+static bool check_options(arg_parser *parser)
 {
     link_args *args = parser->args;
 
@@ -481,10 +481,10 @@ static bool check(arg_parser *parser)
         cli_complain(NULL, "conflicting options: --dump-callgraph and --dump-callgraph-no-demangle");
     else
         return true;
-    return fail(parser, CLI_X_USAGE);
+    return fail_with(parser, CLI_X_USAGE);
 }
 
-static void notes(const link_args *args)
+static void note_options(const link_args *args)
 {
     for (size_t i = 0; i < LINK_O_COUNT && !args->set[LINK_O_NO_INFOS]; i++) {
         if (args->set[i] && ROWS[i].fate == IGNORED)
@@ -516,12 +516,12 @@ bool link_parse(int argc, char **argv, link_args *args, int *rc)
     }
     if (args->set[LINK_O_VERSION])
         return parse_ours(&parser);
-    if (!find_libraries(&parser) || !parse_ours(&parser) || !check(&parser))
+    if (!find_libraries(&parser) || !parse_ours(&parser) || !check_options(&parser))
         return false;
     /* The reference keeps no kernel then. No compiler gives one a name with this character. */
     if (parser.variables && args->kernels.count == 0 && !link_words_append(&args->kernels, "\x01", 1))
         return nomem(&parser);
-    notes(args);
+    note_options(args);
     return true;
 }
 

@@ -42,32 +42,32 @@ static void end_line(graph_state *graph)
     graph->open = false;
 }
 
-static bool on_function(void *user, uint64_t number, const cuvet_link_function *function)
+static int on_function(void *user, uint64_t number, const cuvet_link_function *function)
 {
     graph_state *graph = user;
 
     end_line(graph);
     if (!remember(graph, function))
-        return false;
+        return 1;
     graph->open = true;
     fprintf(stderr, "%" PRIu64 ": ", number);
     if (!(function->flags & CUVET_FUNCTION_KEPT))
-        return true;
+        return 0;
     fputs((function->flags & CUVET_FUNCTION_KERNEL) != 0 ? "^" : "", stderr);
     fputs((function->flags & CUVET_FUNCTION_ADDRESS_TAKEN) != 0 ? "&" : "", stderr);
     cli_put(stderr, function->name, function->n_name);
     if ((function->flags & CUVET_FUNCTION_DEFINED) != 0)
         fprintf(stderr, " [%" PRIu32 "]", function->registers);
     fputs(" ->", stderr);
-    return true;
+    return 0;
 }
 
-static bool on_call(void *user, uint64_t from, uint64_t to)
+static int on_call(void *user, uint64_t from, uint64_t to)
 {
     (void)user;
     (void)from;
     fprintf(stderr, " %" PRIu64, to);
-    return !ferror(stderr);
+    return ferror(stderr) != 0;
 }
 
 static const graph_name *name_of(const graph_state *graph, uint64_t number)
@@ -77,7 +77,7 @@ static const graph_name *name_of(const graph_state *graph, uint64_t number)
     return number > 0 && number <= graph->count ? &graph->of[number - 1] : &none;
 }
 
-static bool on_raised(void *user, uint64_t function, uint64_t kernel)
+static int on_raised(void *user, uint64_t function, uint64_t kernel)
 {
     graph_state *graph = user;
     const graph_name *name = name_of(graph, function), *key = name_of(graph, kernel);
@@ -88,7 +88,7 @@ static bool on_raised(void *user, uint64_t function, uint64_t kernel)
     fputs(" propagated to entry ", stderr);
     cli_put(stderr, key->text, key->len);
     fputc('\n', stderr);
-    return !ferror(stderr);
+    return ferror(stderr) != 0;
 }
 
 void link_callgraph(link_run *run)

@@ -61,7 +61,7 @@ void link_drop(link_run *run)
     run->n_diag = 0;
 }
 
-static void begin(const char *severity, const char *file)
+static void begin_line(const char *severity, const char *file)
 {
     fprintf(stderr, "cuvet: %s: ", severity);
     if (file) {
@@ -72,7 +72,7 @@ static void begin(const char *severity, const char *file)
 
 void link_error(link_run *run, const char *file, int rc, const char *text)
 {
-    begin("error", file);
+    begin_line("error", file);
     fprintf(stderr, "%s\n", text);
     run->rc = cli_worse(run->rc, rc);
 }
@@ -82,7 +82,7 @@ void link_warn(link_run *run, const char *file, const char *text)
     if (run->args->set[LINK_O_WERROR]) {
         link_error(run, file, CLI_X_FINDINGS, text);
     } else if (!run->args->set[LINK_O_NO_WARNINGS]) {
-        begin("warning", file);
+        begin_line("warning", file);
         fprintf(stderr, "%s\n", text);
     }
 }
@@ -91,7 +91,7 @@ void link_note(const link_run *run, const char *file, const char *text)
 {
     if (run->args->set[LINK_O_NO_INFOS])
         return;
-    begin("note", file);
+    begin_line("note", file);
     fprintf(stderr, "%s\n", text);
 }
 
@@ -204,7 +204,7 @@ static int exit_of(const cuvet_rule_info *rule)
                                            : CLI_X_FINDINGS;
 }
 
-static void say(link_run *run, const cuvet_diag *diag, const char *file, bool linked)
+static void say_diag(link_run *run, const cuvet_diag *diag, const char *file, bool linked)
 {
     const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
     bool error =
@@ -226,7 +226,7 @@ static void say(link_run *run, const cuvet_diag *diag, const char *file, bool li
         if (strcmp(TEXTS[i].id, rule->id) == 0)
             text = TEXTS[i].text;
     }
-    begin(error ? "error" : cuvet_severity_name(diag->severity), file);
+    begin_line(error ? "error" : cuvet_severity_name(diag->severity), file);
     if (text)
         put_words(text, diag, &left, &right);
     else
@@ -242,13 +242,13 @@ static void say(link_run *run, const cuvet_diag *diag, const char *file, bool li
 void link_say_input(link_run *run, const char *file)
 {
     for (size_t i = 0; i < run->n_diag; i++)
-        say(run, &run->diag[i], file, false);
+        say_diag(run, &run->diag[i], file, false);
     link_drop(run);
 }
 
 void link_say_link(link_run *run)
 {
     for (size_t i = 0; i < run->n_diag; i++)
-        say(run, &run->diag[i], NULL, true);
+        say_diag(run, &run->diag[i], NULL, true);
     link_drop(run);
 }

@@ -15,35 +15,35 @@ void json_delete(json_t *json)
     cli_loaded.json_delete(json);
 }
 
-static bool failed(void)
+static bool load_failed(void)
 {
     cli_complain(NULL, "this report needs a library: %s", dlerror());
     return false;
 }
 
 /* POSIX: a function's address goes through void *, which C has no cast for. */
-static bool take(void *lib, const char *name, void *to, size_t size)
+static bool take_function(void *lib, const char *name, void *to, size_t size)
 {
     void *found = dlsym(lib, name);
 
     memcpy(to, &found, size);
-    return found != NULL || failed();
+    return found != NULL || load_failed();
 }
 
-#define TAKE(name) &&take(lib, #name, &cli_loaded.name, sizeof(cli_loaded.name))
+#define TAKE(name) &&take_function(lib, #name, &cli_loaded.name, sizeof(cli_loaded.name))
 
 static bool load_jansson(void)
 {
     void *lib = dlopen(CLI_JANSSON_SO, RTLD_NOW | RTLD_LOCAL);
 
-    return lib ? true CLI_OF_JANSSON(TAKE) : failed();
+    return lib ? true CLI_OF_JANSSON(TAKE) : load_failed();
 }
 
 static bool load_nettle(void)
 {
     void *lib = dlopen(CLI_NETTLE_SO, RTLD_NOW | RTLD_LOCAL);
 
-    return lib ? true CLI_OF_NETTLE(TAKE) : failed();
+    return lib ? true CLI_OF_NETTLE(TAKE) : load_failed();
 }
 
 bool cli_load_hash(void)

@@ -58,7 +58,7 @@ static command_fn *const RUN[] = {
     [CLI_C_HELP] = cmd_help,
 };
 
-static int run(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     int command;
 
@@ -110,5 +110,5 @@ int main(int argc, char **argv)
     (void)signal(SIGXFSZ, SIG_IGN); /* nor is a file that grew beyond its limit */
     cli_heap_ready();
     choose_buffer();
-    return cli_finish_stdout(run(argc, argv));
+    return cli_finish_stdout(run_command(argc, argv));
 }

@@ -21,13 +21,13 @@ static const char *arch_prefix(cuvet_kind kind)
     return "sm_";
 }
 
-void cli_arch_text(const cuvet_item *it, char *out, size_t cap)
+void cli_arch_text(const cuvet_item *item, char *out, size_t cap)
 {
-    char suffix[2] = { it->suffix == 'a' || it->suffix == 'f' ? it->suffix : '\0', '\0' };
+    char suffix[2] = { item->suffix == 'a' || item->suffix == 'f' ? item->suffix : '\0', '\0' };
 
     out[0] = '\0';
-    if (it->arch)
-        snprintf(out, cap, "%s%u%s", arch_prefix(it->kind), (unsigned)it->arch, suffix);
+    if (item->arch)
+        snprintf(out, cap, "%s%u%s", arch_prefix(item->kind), (unsigned)item->arch, suffix);
 }
 
 void cli_release_text(uint32_t version, char *out, size_t cap)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool starts(const char *text, const char *word)
+static bool starts_with(const char *text, const char *word)
 {
     return strncmp(text, word, strlen(word)) == 0;
 }
@@ -16,7 +16,7 @@ static bool is_arch(const char *text)
     size_t digits;
 
     for (size_t i = 0; i < sizeof(PREFIX) / sizeof(PREFIX[0]); i++) {
-        if (starts(text, PREFIX[i])) {
+        if (starts_with(text, PREFIX[i])) {
             text += strlen(PREFIX[i]);
             break;
         }
@@ -52,34 +52,34 @@ static bool kind_fits(const char *want, cuvet_kind kind)
     return strcmp(strcmp(want, "ltoir") == 0 ? "lto-ir" : want, cuvet_kind_name(kind)) == 0;
 }
 
-static bool arch_fits(const char *want, const cuvet_item *it)
+static bool arch_fits(const char *want, const cuvet_item *item)
 {
     char arch[32];
     const char *number;
 
-    cli_arch_text(it, arch, sizeof(arch));
+    cli_arch_text(item, arch, sizeof(arch));
     number = strchr(arch, '_');
     return strcmp(want, arch) == 0 || (number && strcmp(want, number + 1) == 0);
 }
 
 /* The path of the piece, or of something that it lies in. */
-static bool path_fits(const char *want, const cuvet_item *it)
+static bool path_fits(const char *want, const cuvet_item *item)
 {
     char path[CLI_PATH_CAP];
     size_t len = strlen(want);
 
-    cli_path(&it->where, path, sizeof(path));
+    cli_path(&item->where, path, sizeof(path));
     return strncmp(path, want, len) == 0 && (path[len] == '\0' || path[len] == '/');
 }
 
-bool cli_picked(cli_pick *pick, const cuvet_item *it, uint64_t at)
+bool cli_picked(cli_pick *pick, const cuvet_item *item, uint64_t at)
 {
     bool fits = true;
 
     if (pick->member)
-        fits = pick->by_number ? at == pick->number : path_fits(pick->member, it);
-    fits = fits && (!pick->kind || kind_fits(pick->kind, it->kind)) &&
-           (!pick->arch || arch_fits(pick->arch, it));
+        fits = pick->by_number ? at == pick->number : path_fits(pick->member, item);
+    fits = fits && (!pick->kind || kind_fits(pick->kind, item->kind)) &&
+           (!pick->arch || arch_fits(pick->arch, item));
     pick->matches += fits;
     return fits;
 }
@@ -93,7 +93,7 @@ static void on_begin(void *user, const cli_session *session)
         pick->inner->begin(pick->user, session);
 }
 
-static void pass(const cli_pick *pick, const cli_session *session, const cuvet_diag *diag)
+static void pass_diag(const cli_pick *pick, const cli_session *session, const cuvet_diag *diag)
 {
     if (pick->inner->finding)
         pick->inner->finding(pick->user, session, diag);
@@ -108,7 +108,7 @@ static void on_finding(void *user, const cli_session *session, const cuvet_diag 
         cuvet_diag *more = reallocarray(pick->held, cap, sizeof(*more));
 
         if (!more) {
-            pass(pick, session, diag); /* rather too much than too little */
+            pass_diag(pick, session, diag); /* rather too much than too little */
             return;
         }
         pick->held = more;
@@ -120,7 +120,7 @@ static void on_finding(void *user, const cli_session *session, const cuvet_diag 
 static void pass_held(cli_pick *pick, const cli_session *session)
 {
     for (size_t i = 0; i < pick->n_held; i++)
-        pass(pick, session, &pick->held[i]);
+        pass_diag(pick, session, &pick->held[i]);
     pick->n_held = 0;
 }
 
@@ -137,19 +137,19 @@ static bool lies_in(const cuvet_path *inner, const cuvet_path *outer)
 }
 
 /* Everything that was said about a piece comes before it. */
-static void on_member(void *user, const cli_session *session, const cuvet_item *it)
+static void on_member(void *user, const cli_session *session, const cuvet_item *item)
 {
     cli_pick *pick = user;
-    bool picked = cli_picked(pick, it, pick->at++);
-    uint64_t told = 0, all = (uint64_t)it->errors + it->warnings;
+    bool picked = cli_picked(pick, item, pick->at++);
+    uint64_t told = 0, all = (uint64_t)item->errors + item->warnings;
 
     for (size_t i = 0; i < pick->n_held; i++) {
         const cuvet_diag *diag = &pick->held[i];
-        bool about = lies_in(&diag->where, &it->where);
+        bool about = lies_in(&diag->where, &item->where);
 
         told += about && diag->severity != CUVET_NOTE;
         if (picked || !about)
-            pass(pick, session, diag);
+            pass_diag(pick, session, diag);
     }
     pick->n_held = 0;
     if (!picked) {
@@ -159,7 +159,7 @@ static void on_member(void *user, const cli_session *session, const cuvet_item *
     }
     pick->above += all > told ? all - told : 0;
     if (pick->inner->member)
-        pick->inner->member(pick->user, session, it);
+        pick->inner->member(pick->user, session, item);
 }
 
 static void on_closing(void *user, const cli_session *session)

@@ -25,7 +25,7 @@ typedef struct cli_pick {
 /** false: an option makes no sense; it was said. */
 bool cli_pick_init(cli_pick *pick, const cli_args *args);
 /** Is this piece, the at-th of its file, one of them? */
-bool cli_picked(cli_pick *pick, const cuvet_item *it, uint64_t at);
+bool cli_picked(cli_pick *pick, const cuvet_item *item, uint64_t at);
 /** Put the filter in front of the session's sink. Findings that are about no piece pass, and so does what
  * memory ran out for. */
 void cli_pick_sink(cli_pick *pick, cli_session *session);

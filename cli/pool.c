@@ -47,7 +47,7 @@ static void work_on(const cli_pool *pool, input_group *group)
         pool->calls.work(group->items + i * pool->item_size);
 }
 
-static void *run(void *arg)
+static void *run_thread(void *arg)
 {
     cli_pool *pool = arg;
 
@@ -170,7 +170,7 @@ static bool deliver_down_to(cli_pool *pool, size_t keep)
 static void start_thread(cli_pool *pool)
 {
     if (pool->n_threads < pool->most_threads &&
-        pthread_create(&pool->thread[pool->n_threads], NULL, run, pool) == 0)
+        pthread_create(&pool->thread[pool->n_threads], NULL, run_thread, pool) == 0)
         pool->n_threads++;
 }
 

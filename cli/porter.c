@@ -14,7 +14,7 @@
 
 /* The porter ends when the caged process has ended, and not before: a signal for both, from a terminal, must
  * not leave a file behind. */
-static void settle(int fd, const cli_porter *porter)
+static void settle_porter(int fd, const cli_porter *porter)
 {
     static const int NOT_FOR_US[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ, SIGTSTP };
     const int keep[] = { fd,
@@ -79,7 +79,7 @@ cuvet_status cli_porter_start(cli_porter *porter)
     }
     if (child == 0) {
         (void)close(end[0]); /* so that the last one to close the other end is the other side */
-        settle(end[1], porter);
+        settle_porter(end[1], porter);
         cli_porter_serve(end[1], porter);
         _exit(0);
     }
@@ -181,7 +181,7 @@ cuvet_status cli_porter_done(cli_porter *porter, uint32_t draft)
     return status;
 }
 
-static cuvet_status save(cli_porter *porter, const char *name, const void *bytes, size_t size)
+static cuvet_status save_file(cli_porter *porter, const char *name, const void *bytes, size_t size)
 {
     int fd = -1;
     cuvet_status status;
@@ -202,7 +202,7 @@ static cuvet_status save(cli_porter *porter, const char *name, const void *bytes
 
 cuvet_status cli_porter_save(cli_porter *porter, const char *name, const void *bytes, size_t size)
 {
-    cuvet_status status = save(porter, name, bytes, size);
+    cuvet_status status = save_file(porter, name, bytes, size);
 
     porter->left = porter->left || status != CUVET_OK;
     return status;

@@ -174,7 +174,7 @@ typedef union control_buffer {
     char bytes[CMSG_SPACE(sizeof(int))];
 } control_buffer;
 
-static bool answer(int fd, cuvet_status status, int descriptor)
+static bool send_answer(int fd, cuvet_status status, int descriptor)
 {
     porter_reply reply = { .mark = PORTER_REPLY, .status = (uint32_t)status };
     control_buffer control = { .bytes = { 0 } };
@@ -195,7 +195,7 @@ static bool answer(int fd, cuvet_status status, int descriptor)
 }
 
 /* What this file takes of what the folder may get. */
-static bool charge(cli_porter *porter, int fd)
+static bool charge_bytes(cli_porter *porter, int fd)
 {
     struct stat st;
     uint64_t size;
@@ -215,7 +215,7 @@ static cuvet_status finish_in_folder(cli_porter *porter, cli_draft *draft, const
 
     if (draft->fd < 0)
         return CUVET_E_IO;
-    if (!charge(porter, draft->fd))
+    if (!charge_bytes(porter, draft->fd))
         return CUVET_E_LIMIT;
     if (porter->sync && fsync(draft->fd) != 0)
         return CUVET_E_IO;
@@ -225,23 +225,24 @@ static cuvet_status finish_in_folder(cli_porter *porter, cli_draft *draft, const
     return status;
 }
 
-static bool obey(int fd, cli_porter *porter, cli_draft *piece, const porter_order *order, const char *name)
+static bool obey_order(int fd, cli_porter *porter, cli_draft *piece, const porter_order *order,
+                       const char *name)
 {
     if (order->verb == PORTER_END) {
         cli_draft_drop(piece);
         for (uint32_t i = 0; i < porter->n_drafts; i++)
             cli_draft_drop(porter->draft[i]);
-        return answer(fd, CUVET_OK, -1);
+        return send_answer(fd, CUVET_OK, -1);
     }
     if (order->verb == PORTER_GIVE) {
         cli_draft_drop(piece);
         *piece = (cli_draft){ .dir = porter->folder, .fd = -1, .name = "piece", .replace = porter->replace };
         cli_draft_open(piece);
-        return answer(fd, piece->status, piece->fd);
+        return send_answer(fd, piece->status, piece->fd);
     }
     if (order->file == PORTER_IN_FOLDER)
-        return answer(fd, finish_in_folder(porter, piece, name), -1);
-    return answer(fd, cli_draft_publish(porter->draft[order->file]), -1);
+        return send_answer(fd, finish_in_folder(porter, piece, name), -1);
+    return send_answer(fd, cli_draft_publish(porter->draft[order->file]), -1);
 }
 
 void cli_porter_serve(int fd, cli_porter *porter)
@@ -258,7 +259,7 @@ void cli_porter_serve(int fd, cli_porter *porter)
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0 || !porter_take_order(&state, packet, (size_t)got, &order, name) ||
-            !obey(fd, porter, &piece, &order, name))
+            !obey_order(fd, porter, &piece, &order, name))
             break;
     }
     cli_draft_drop(&piece);

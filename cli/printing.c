@@ -6,7 +6,7 @@
 /* Units of work that a printed byte costs. */
 #define BYTE_WORK 8
 
-static uint64_t times(uint64_t size, uint64_t work, uint64_t least)
+static uint64_t work_for(uint64_t size, uint64_t work, uint64_t least)
 {
     uint64_t most = work > 0 && size > UINT64_MAX / work ? UINT64_MAX : size * work;
 
@@ -17,14 +17,14 @@ void cli_printing_begin(cli_printing *printing, const cli_session *session)
 {
     const cuvet_limits *limits = &session->args->limits;
 
-    *printing = (cli_printing){ .file_left = times(session->in->why ? 0 : session->in->source.length,
-                                                   limits->work, limits->budget) };
+    *printing = (cli_printing){ .file_left = work_for(session->in->why ? 0 : session->in->source.length,
+                                                      limits->work, limits->budget) };
     printing->left = printing->file_left;
 }
 
 void cli_printing_piece(cli_printing *printing, const cli_session *session, uint64_t size)
 {
-    uint64_t own = times(size, session->args->limits.work, BYTE_WORK * FLOOR) / BYTE_WORK;
+    uint64_t own = work_for(size, session->args->limits.work, BYTE_WORK * FLOOR) / BYTE_WORK;
 
     printing->by_file = printing->file_left < own;
     printing->left = printing->by_file ? printing->file_left : own;

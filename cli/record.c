@@ -9,39 +9,39 @@
 
 #define FIRST_ROOM 1024u
 
-static bool fail(cli_record *record)
+static bool fail_record(cli_record *record)
 {
     record->failed = true;
     return cli_json_failed();
 }
 
-static bool grow(cli_record *record, size_t count)
+static bool grow_record(cli_record *record, size_t count)
 {
     size_t cap = record->cap ? record->cap : FIRST_ROOM;
     char *text;
 
     while (cap - record->len <= count) {
         if (cap > SIZE_MAX / 2)
-            return fail(record);
+            return fail_record(record);
         cap *= 2;
     }
     text = realloc(record->text, cap);
     if (!text)
-        return fail(record);
+        return fail_record(record);
     record->text = text;
     record->cap = cap;
     return true;
 }
 
 /* For 'count' more bytes. */
-static inline bool room(cli_record *record, size_t count)
+static inline bool make_room(cli_record *record, size_t count)
 {
-    return record->cap - record->len > count || grow(record, count);
+    return record->cap - record->len > count || grow_record(record, count);
 }
 
-static void add(cli_record *record, const void *bytes, size_t size)
+static void add_bytes(cli_record *record, const void *bytes, size_t size)
 {
-    if (!room(record, size))
+    if (!make_room(record, size))
         return;
     memcpy(record->text + record->len, bytes, size);
     record->len += size;
@@ -49,7 +49,7 @@ static void add(cli_record *record, const void *bytes, size_t size)
 
 static void add_char(cli_record *record, char ch)
 {
-    if (room(record, 1))
+    if (make_room(record, 1))
         record->text[record->len++] = ch;
 }
 
@@ -76,7 +76,7 @@ static void add_special(cli_record *record, char ch)
         return;
     }
     (void)snprintf(hex, sizeof(hex), "\\u%04X", (unsigned)(unsigned char)ch);
-    add(record, hex, strlen(hex));
+    add_bytes(record, hex, strlen(hex));
 }
 
 static void add_quoted(cli_record *record, const char *text, size_t len)
@@ -85,7 +85,7 @@ static void add_quoted(cli_record *record, const char *text, size_t len)
     for (size_t i = 0; i < len;) {
         size_t end = i + plain_run(text + i, len - i);
 
-        add(record, text + i, end - i);
+        add_bytes(record, text + i, end - i);
         if (end < len)
             add_special(record, text[end++]);
         i = end;
@@ -99,7 +99,7 @@ static void begin_value(cli_record *record, const char *key)
     bool comma = record->more;
 
     record->more = true;
-    if (!room(record, count + 4))
+    if (!make_room(record, count + 4))
         return;
     if (comma)
         record->text[record->len++] = ',';
@@ -135,7 +135,7 @@ void cli_record_cut(cli_record *record, const char *key, const void *bytes, size
     char *escaped = record->escaped_cap >= cap ? record->escaped : realloc(record->escaped, cap);
 
     if (!escaped) {
-        (void)fail(record);
+        (void)fail_record(record);
         return;
     }
     record->escaped = escaped;
@@ -162,7 +162,7 @@ static void add_decimal(cli_record *record, uint64_t value)
     do
         digits[--size] = (char)('0' + value % 10);
     while ((value /= 10) != 0);
-    add(record, digits + size, sizeof(digits) - size);
+    add_bytes(record, digits + size, sizeof(digits) - size);
 }
 
 void cli_record_u64(cli_record *record, const char *key, uint64_t value)
@@ -189,13 +189,13 @@ void cli_record_signed(cli_record *record, const char *key, int64_t value)
 void cli_record_bool(cli_record *record, const char *key, bool value)
 {
     begin_value(record, key);
-    add(record, value ? "true" : "false", value ? 4 : 5);
+    add_bytes(record, value ? "true" : "false", value ? 4 : 5);
 }
 
 void cli_record_null(cli_record *record, const char *key)
 {
     begin_value(record, key);
-    add(record, "null", 4);
+    add_bytes(record, "null", 4);
 }
 
 void cli_record_open(cli_record *record, const char *key, char bracket)
@@ -213,7 +213,7 @@ void cli_record_close(cli_record *record, char bracket)
 
 void cli_record_put(cli_record *record, FILE *to)
 {
-    add(record, "}\n", 2);
+    add_bytes(record, "}\n", 2);
     if (!record->failed)
         fwrite(record->text, 1, record->len,
                to); /* a failure stays in ferror(to), which the session watches */

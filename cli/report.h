@@ -16,9 +16,9 @@
 typedef struct cli_text_report {
     bool notes, colour, quiet, all, only_findings;
     bool heading;                 /* the line with the file's name was printed */
-    struct cli_rule_group *group; /* one per rule */
-    cuvet_rule *order;            /* rules of the present file, in the order of their first findings */
-    size_t n_rules, n_order;
+    struct cli_rule_group *group; /* rules of the present file, in the order of their first findings */
+    uint32_t *group_of;           /* by rule: which group it has, from 1; 0: none */
+    size_t n_rules, n_groups;
 } cli_text_report;
 
 extern const cli_sink cli_text_sink;
@@ -37,7 +37,7 @@ extern const cli_sink cli_ndjson_sink;
 /** After several inputs: how many got which verdict. */
 void cli_ndjson_summary(const cli_session *session);
 /** The record of a member; it can be added to, then is to be put. */
-cli_record *cli_ndjson_member(const cli_session *session, const cuvet_item *it);
+cli_record *cli_ndjson_member(const cli_session *session, const cuvet_item *item);
 void cli_ndjson_put(void);
 /** Schema and type, in this order, then the file. */
 json_t *cli_json_begin(const char *type, const char *file);

@@ -85,18 +85,18 @@ static void on_finding(void *user, const cli_session *session, const cuvet_diag 
     put(false);
 }
 
-static void put_header(cli_record *out, const cuvet_item *it)
+static void put_header(cli_record *out, const cuvet_item *item)
 {
     char version[16];
 
-    snprintf(version, sizeof(version), "%u.%u", (unsigned)it->major, (unsigned)it->minor);
-    cli_record_u64(out, "container_offset", it->container_off);
-    cli_record_u64(out, "raw_kind", it->raw_kind);
+    snprintf(version, sizeof(version), "%u.%u", (unsigned)item->major, (unsigned)item->minor);
+    cli_record_u64(out, "container_offset", item->container_off);
+    cli_record_u64(out, "raw_kind", item->raw_kind);
     cli_record_string(out, "version", version);
-    cli_record_u64(out, "flags", it->member_flags);
-    cli_record_bool(out, "referenced", (it->flags & CUVET_ITEM_REFERENCED) != 0);
-    if (it->ident_len)
-        cli_record_bytes(out, "identifier", it->ident, it->ident_len);
+    cli_record_u64(out, "flags", item->member_flags);
+    cli_record_bool(out, "referenced", (item->flags & CUVET_ITEM_REFERENCED) != 0);
+    if (item->ident_len)
+        cli_record_bytes(out, "identifier", item->ident, item->ident_len);
 }
 
 static void put_producer(cli_record *out, const cuvet_producer *producer)
@@ -116,46 +116,46 @@ static void put_producer(cli_record *out, const cuvet_producer *producer)
     cli_record_close(out, '}');
 }
 
-cli_record *cli_ndjson_member(const cli_session *session, const cuvet_item *it)
+cli_record *cli_ndjson_member(const cli_session *session, const cuvet_item *item)
 {
     cli_record *out = &record;
     char arch[32];
 
     cli_record_begin(out, "member", session->in->name);
-    cli_arch_text(it, arch, sizeof(arch));
-    put_path(out, &it->where);
-    cli_record_string(out, "kind", cuvet_kind_name(it->kind));
+    cli_arch_text(item, arch, sizeof(arch));
+    put_path(out, &item->where);
+    cli_record_string(out, "kind", cuvet_kind_name(item->kind));
     if (*arch)
         cli_record_string(out, "arch", arch);
     else
         cli_record_null(out, "arch");
-    cli_record_u64(out, "stored_size", it->stored_size);
-    cli_record_u64(out, "size", it->unpacked_size);
-    cli_record_string(out, "compression", cuvet_compression_name(it->compression));
-    cli_record_u64(out, "offset", it->header_off);
-    cli_record_u64(out, "payload_offset", it->payload_off);
-    cli_record_bool(out, "in_container", (it->flags & CUVET_ITEM_IN_CONTAINER) != 0);
-    if ((it->flags & CUVET_ITEM_IN_CONTAINER) != 0)
-        put_header(out, it);
-    if (it->ar_name)
-        cli_record_cut(out, "archive_member", it->ar_name, it->ar_name_len, CLI_MEMBER_CAP);
-    if (it->triple)
-        cli_record_bytes(out, "triple", it->triple, it->triple_len);
-    cli_record_bool(out, "examined", (it->flags & CUVET_ITEM_EXAMINED) != 0);
-    if ((it->flags & CUVET_ITEM_EXAMINED) != 0 && it->kind == CUVET_K_CUBIN)
-        cli_record_u64(out, "kernels", it->kernels);
-    put_producer(out, &it->producer);
-    cli_record_u64(out, "errors", it->errors);
-    cli_record_u64(out, "warnings", it->warnings);
+    cli_record_u64(out, "stored_size", item->stored_size);
+    cli_record_u64(out, "size", item->unpacked_size);
+    cli_record_string(out, "compression", cuvet_compression_name(item->compression));
+    cli_record_u64(out, "offset", item->header_off);
+    cli_record_u64(out, "payload_offset", item->payload_off);
+    cli_record_bool(out, "in_container", (item->flags & CUVET_ITEM_IN_CONTAINER) != 0);
+    if ((item->flags & CUVET_ITEM_IN_CONTAINER) != 0)
+        put_header(out, item);
+    if (item->ar_name)
+        cli_record_cut(out, "archive_member", item->ar_name, item->ar_name_len, CLI_MEMBER_CAP);
+    if (item->triple)
+        cli_record_bytes(out, "triple", item->triple, item->triple_len);
+    cli_record_bool(out, "examined", (item->flags & CUVET_ITEM_EXAMINED) != 0);
+    if ((item->flags & CUVET_ITEM_EXAMINED) != 0 && item->kind == CUVET_K_CUBIN)
+        cli_record_u64(out, "kernels", item->kernels);
+    put_producer(out, &item->producer);
+    cli_record_u64(out, "errors", item->errors);
+    cli_record_u64(out, "warnings", item->warnings);
     return out;
 }
 
-static void on_member(void *user, const cli_session *session, const cuvet_item *it)
+static void on_member(void *user, const cli_session *session, const cuvet_item *item)
 {
     (void)user;
-    if (only_findings(session) && it->errors + it->warnings == 0)
+    if (only_findings(session) && item->errors + item->warnings == 0)
         return;
-    (void)cli_ndjson_member(session, it); /* the one that is put */
+    (void)cli_ndjson_member(session, item); /* the one that is put */
     cli_ndjson_put();
 }
 

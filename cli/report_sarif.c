@@ -159,7 +159,8 @@ static uint32_t content_steps(const cuvet_path *where)
     return where->n;
 }
 
-static json_t *physical(const cli_sarif_report *report, size_t artifact, uint64_t off, uint64_t length)
+static json_t *physical_location(const cli_sarif_report *report, size_t artifact, uint64_t off,
+                                 uint64_t length)
 {
     json_t *properties = json_object(), *region = json_object(), *location;
     const json_t *object = json_array_get(report->artifacts, artifact);
@@ -201,9 +202,9 @@ static json_t *locations(cli_sarif_report *report, const cuvet_diag *diag, const
     if ((diag->flags & CUVET_DIAG_INNER) != 0)
         content = nested_artifact(report, &diag->where, content_steps(&diag->where));
     cli_json_set(location, "physicalLocation",
-                 physical(report, (diag->flags & CUVET_DIAG_INNER) != 0 ? content : report->file_artifact,
-                          (diag->flags & CUVET_DIAG_INNER) != 0 ? diag->inner_off : diag->file_off,
-                          diag->length));
+                 physical_location(
+                     report, (diag->flags & CUVET_DIAG_INNER) != 0 ? content : report->file_artifact,
+                     (diag->flags & CUVET_DIAG_INNER) != 0 ? diag->inner_off : diag->file_off, diag->length));
     if (*path)
         cli_json_set(location, "logicalLocations", json_pack("[{s:s}]", "fullyQualifiedName", path));
     return json_pack("[o]", location);
@@ -229,7 +230,7 @@ static void on_finding(void *user, const cli_session *session, const cuvet_diag 
         json_t *location = json_object();
 
         cli_json_set(location, "physicalLocation",
-                     physical(report, report->file_artifact, diag->file_off, 0));
+                     physical_location(report, report->file_artifact, diag->file_off, 0));
         cli_json_set(object, "relatedLocations", json_pack("[o]", location));
     }
     cli_json_set(object, "partialFingerprints", fingerprint(id, path));
@@ -287,46 +288,47 @@ static void set_producer(const cli_sarif_report *report, const char *path, const
         cli_json_set(properties, "producer", producer_of(producer));
 }
 
-static void extent_of_entry(cli_sarif_report *report, const cuvet_item *it)
+static void extent_of_entry(cli_sarif_report *report, const cuvet_item *item)
 {
-    uint64_t head = it->payload_off - it->header_off;
-    cuvet_path inner = it->where;
+    uint64_t head = item->payload_off - item->header_off;
+    cuvet_path inner = item->where;
     char path[CLI_PATH_CAP];
 
-    cli_path(&it->where, path, sizeof(path));
-    set_extent(report, path, it->header_off >= it->container_off, it->header_off - it->container_off,
-               head + it->stored_size, it->header_off);
+    cli_path(&item->where, path, sizeof(path));
+    set_extent(report, path, item->header_off >= item->container_off, item->header_off - item->container_off,
+               head + item->stored_size, item->header_off);
     if (inner.n >= CUVET_PATH_MAX)
         return;
-    inner.step[inner.n++] = (cuvet_step){ .kind = it->kind == CUVET_K_PTX     ? CUVET_P_PTX
-                                                  : it->kind == CUVET_K_LTOIR ? CUVET_P_LTOIR
-                                                                              : CUVET_P_ELF };
+    inner.step[inner.n++] = (cuvet_step){ .kind = item->kind == CUVET_K_PTX     ? CUVET_P_PTX
+                                                  : item->kind == CUVET_K_LTOIR ? CUVET_P_LTOIR
+                                                                                : CUVET_P_ELF };
     cli_path(&inner, path, sizeof(path));
-    set_extent(report, path, it->compression == CUVET_Z_NONE, head, it->unpacked_size, it->payload_off);
-    set_producer(report, path, &it->producer);
+    set_extent(report, path, item->compression == CUVET_Z_NONE, head, item->unpacked_size, item->payload_off);
+    set_producer(report, path, &item->producer);
 }
 
-static void on_member(void *user, const cli_session *session, const cuvet_item *it)
+static void on_member(void *user, const cli_session *session, const cuvet_item *item)
 {
     cli_sarif_report *report = user;
-    cuvet_path container = it->where;
+    cuvet_path container = item->where;
     char path[CLI_PATH_CAP];
 
     (void)session;
-    if (!(it->flags & CUVET_ITEM_IN_CONTAINER)) {
-        cli_path(&it->where, path, sizeof(path));
+    if (!(item->flags & CUVET_ITEM_IN_CONTAINER)) {
+        cli_path(&item->where, path, sizeof(path));
         if (*path)
-            set_extent(report, path, it->where.n == 1, it->payload_off, it->unpacked_size, it->payload_off);
-        set_producer(report, path, &it->producer);
+            set_extent(report, path, item->where.n == 1, item->payload_off, item->unpacked_size,
+                       item->payload_off);
+        set_producer(report, path, &item->producer);
         return;
     }
     if (container.n > 0) {
         container.n--;
         cli_path(&container, path, sizeof(path));
         if (*path)
-            set_extent(report, path, container.n == 1, it->container_off, 0, it->container_off);
+            set_extent(report, path, container.n == 1, item->container_off, 0, item->container_off);
     }
-    extent_of_entry(report, it);
+    extent_of_entry(report, item);
 }
 
 static void on_end(void *user, const cli_session *session, const cli_result *res)
@@ -350,7 +352,8 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
     if (res->why) {
         json_t *notification = json_object(), *location = json_object();
 
-        cli_json_set(location, "physicalLocation", physical(report, report->file_artifact, UINT64_MAX, 0));
+        cli_json_set(location, "physicalLocation",
+                     physical_location(report, report->file_artifact, UINT64_MAX, 0));
         cli_json_set(notification, "level", json_string("error"));
         cli_json_set(notification, "message", message_of(res->why));
         cli_json_set(notification, "locations", json_pack("[o]", location));
@@ -377,7 +380,7 @@ cli_sarif_report *cli_sarif_begin(const cli_args *args)
     return report;
 }
 
-static json_t *rules(void)
+static json_t *rule_list(void)
 {
     json_t *all = json_array();
     const cuvet_rule_info *rule;
@@ -433,7 +436,7 @@ int cli_sarif_end(cli_sarif_report *report, int rc)
 
     cli_json_set(driver, "name", json_string("cuvet"));
     cli_json_set(driver, "version", json_string(cuvet_version()));
-    cli_json_set(driver, "rules", rules());
+    cli_json_set(driver, "rules", rule_list());
     cli_json_set(driver, "properties", verdicts());
     cli_json_set(run, "tool", json_pack("{s:o}", "driver", driver));
     cli_json_set(run, "invocations", invocation(report, rc));

@@ -43,14 +43,22 @@ bool cli_text_begin(cli_text_report *report, const cli_args *args)
                                  .colour = cli_use_colour() };
     while (cuvet_rule_get((cuvet_rule)report->n_rules))
         report->n_rules++;
-    report->group = calloc(report->n_rules, sizeof(*report->group));
-    report->order = calloc(report->n_rules, sizeof(*report->order));
-    if (report->group && report->order)
+    report->group =
+        malloc(report->n_rules * sizeof(*report->group)); /* large, and most of it is never used */
+    report->group_of = calloc(report->n_rules, sizeof(*report->group_of));
+    if (report->group && report->group_of)
         return true;
     cli_complain(NULL, "out of memory");
     free(report->group);
-    free(report->order);
+    free(report->group_of);
     return false;
+}
+
+static void forget_groups(cli_text_report *report)
+{
+    for (size_t i = 0; i < report->n_groups; i++)
+        report->group_of[report->group[i].first.rule] = 0;
+    report->n_groups = 0;
 }
 
 static void on_begin(void *user, const cli_session *session)
@@ -59,7 +67,7 @@ static void on_begin(void *user, const cli_session *session)
 
     (void)session;
     report->heading = false;
-    report->n_order = 0;
+    forget_groups(report);
 }
 
 static void put_heading(cli_text_report *report, const cli_session *session)
@@ -106,6 +114,7 @@ static void on_finding(void *user, const cli_session *session, const cuvet_diag 
 {
     cli_text_report *report = user;
     cli_rule_group *group;
+    uint32_t *number;
 
     if (report->quiet || diag->rule >= report->n_rules || (diag->severity == CUVET_NOTE && !report->notes))
         return;
@@ -113,12 +122,15 @@ static void on_finding(void *user, const cli_session *session, const cuvet_diag 
         put_finding(report, session, diag);
         return;
     }
-    group = &report->group[diag->rule];
-    if (group->count++ == 0) {
-        group->severity = diag->severity;
-        group->first = *diag;
-        report->order[report->n_order++] = diag->rule;
-    } else if (diag->severity > group->severity) { /* what is shown has the severity that it is shown with */
+    number = &report->group_of[diag->rule];
+    if (*number == 0) {
+        *number = (uint32_t)++report->n_groups;
+        report->group[*number - 1] = (cli_rule_group){ 1, diag->severity, *diag };
+        return;
+    }
+    group = &report->group[*number - 1];
+    group->count++;
+    if (diag->severity > group->severity) { /* what is shown has the severity that it is shown with */
         group->severity = diag->severity;
         group->first = *diag;
     }
@@ -129,11 +141,11 @@ static void on_closing(void *user, const cli_session *session)
 {
     cli_text_report *report = user;
 
-    for (size_t i = 0; i < report->n_order; i++) {
-        cli_rule_group *group = &report->group[report->order[i]];
+    for (size_t i = 0; i < report->n_groups; i++) {
+        cli_rule_group *group = &report->group[i];
         uint64_t count;
 
-        if (cuvet_scan_rule_count(session->ctx, session->scan, report->order[i], &count) == CUVET_OK &&
+        if (cuvet_scan_rule_count(session->ctx, session->scan, group->first.rule, &count) == CUVET_OK &&
             count > group->count)
             group->count = count;
     }
@@ -160,16 +172,14 @@ static void put_group(cli_text_report *report, const cli_session *session, const
 static void put_groups(cli_text_report *report, const cli_session *session)
 {
     for (int severity = CUVET_ERROR; severity >= CUVET_NOTE; severity--) {
-        for (size_t i = 0; i < report->n_order; i++) {
-            const cli_rule_group *group = &report->group[report->order[i]];
+        for (size_t i = 0; i < report->n_groups; i++) {
+            const cli_rule_group *group = &report->group[i];
 
             if ((int)group->severity == severity)
                 put_group(report, session, group);
         }
     }
-    for (size_t i = 0; i < report->n_order; i++)
-        report->group[report->order[i]].count = 0;
-    report->n_order = 0;
+    forget_groups(report);
 }
 
 static void put_some(uint64_t count, const char *one, const char *many, const char **separator)
@@ -275,7 +285,7 @@ void cli_text_end(cli_text_report *report, const cli_session *session)
     if (!report->quiet && !session->cut_short && (all > 1 || (all == 1 && report->only_findings)))
         put_summary(report, &session->tally, all);
     free(report->group);
-    free(report->order);
+    free(report->group_of);
 }
 
 const cli_sink cli_text_sink = {

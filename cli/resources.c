@@ -13,24 +13,24 @@ typedef struct resource_reading {
     uint64_t work;
 } resource_reading;
 
-static bool starts(cuvet_bytes name, const char *prefix)
+static bool starts_with(cuvet_bytes name, const char *prefix)
 {
     size_t len = strlen(prefix);
 
     return name.n >= len && memcmp(name.p, prefix, len) == 0;
 }
 
-static bool is(cuvet_bytes name, const char *text)
+static bool is_name(cuvet_bytes name, const char *text)
 {
-    return name.n == strlen(text) && starts(name, text);
+    return name.n == strlen(text) && starts_with(name, text);
 }
 
-static bool same(cuvet_bytes left, cuvet_bytes right)
+static bool is_same_name(cuvet_bytes left, cuvet_bytes right)
 {
     return left.p && right.p && left.n == right.n && memcmp(left.p, right.p, left.n) == 0;
 }
 
-static bool spend(resource_reading *reading, uint64_t count)
+static bool spend_work(resource_reading *reading, uint64_t count)
 {
     if (count > reading->work)
         reading->resources->cut = true;
@@ -87,15 +87,15 @@ static bool read_section(resource_reading *reading, uint64_t index, const cuvet_
     cli_function *owner =
         section->info > 0 && section->info < resources->count ? &resources->function[section->info] : NULL;
 
-    if (starts(section->name, ".text.") && cuvet_section_get_content(section) != CUVET_CONTENT_NOBITS)
+    if (starts_with(section->name, ".text.") && cuvet_section_get_content(section) != CUVET_CONTENT_NOBITS)
         read_text(&resources->function[index], section);
-    else if (starts(section->name, ".nv.constant"))
+    else if (starts_with(section->name, ".nv.constant"))
         return read_constant(resources, section);
-    else if (owner && starts(section->name, ".nv.shared."))
+    else if (owner && starts_with(section->name, ".nv.shared."))
         owner->shared = section->length;
-    else if (owner && starts(section->name, ".nv.local."))
+    else if (owner && starts_with(section->name, ".nv.local."))
         owner->local = section->length;
-    else if (is(section->name, ".nv.global") || is(section->name, ".nv.global.init"))
+    else if (is_name(section->name, ".nv.global") || is_name(section->name, ".nv.global.init"))
         resources->global += section->length;
     return true;
 }
@@ -127,7 +127,7 @@ static bool read_symbol(resource_reading *reading, const cuvet_elf_symbol *symbo
         return false;
     if (symbol->shndx >= reading->resources->count)
         return true;
-    if (same(symbol->name, reading->resources->function[symbol->shndx].name))
+    if (is_same_name(symbol->name, reading->resources->function[symbol->shndx].name))
         *home = symbol->shndx;
     if (info.flags & CUVET_SYMBOL_KERNEL)
         reading->resources->function[symbol->shndx].kernel = true;
@@ -141,9 +141,9 @@ static bool read_symbols(resource_reading *reading)
 
     if (cuvet_elf_get_symtab(reading->ctx, reading->elf, 0, &table) != CUVET_OK || table == 0)
         return true;
-    for (uint64_t i = 0; spend(reading, 24); i++) {
+    for (uint64_t i = 0; spend_work(reading, 24); i++) {
         if (cuvet_elf_get_symbol(reading->ctx, reading->elf, table, i, &symbol) != CUVET_OK ||
-            !spend(reading, symbol.name.n / 8))
+            !spend_work(reading, symbol.name.n / 8))
             break;
         if (i == cap) {
             uint64_t more = cap ? 2 * cap : 256;
@@ -191,7 +191,7 @@ static void read_info(resource_reading *reading, cuvet_bytes body, cli_function 
     uint32_t count = 0;
     cuvet_tlv tlv = { .size = sizeof(tlv) };
 
-    while (spend(reading, 4) && cuvet_tlv_next(body, &pos, &tlv) == CUVET_OK) {
+    while (spend_work(reading, 4) && cuvet_tlv_next(body, &pos, &tlv) == CUVET_OK) {
         const char *name = cuvet_eiattr_name(tlv.code);
         cli_function *function;
 
@@ -237,22 +237,22 @@ static cuvet_status read_all(resource_reading *reading)
 {
     cuvet_elf_section section = { .size = sizeof(section) };
 
-    for (uint64_t i = 1; i < reading->resources->count && spend(reading, 64); i++) {
+    for (uint64_t i = 1; i < reading->resources->count && spend_work(reading, 64); i++) {
         if (cuvet_elf_get_section(reading->ctx, reading->elf, i, &section) != CUVET_OK ||
-            !spend(reading, section.name.n / 16))
+            !spend_work(reading, section.name.n / 16))
             break;
         if (!read_section(reading, i, &section))
             return CUVET_E_NOMEM;
     }
     if (!read_symbols(reading))
         return CUVET_E_NOMEM;
-    for (uint64_t i = 1; reading->home && i < reading->resources->count && spend(reading, 64); i++) {
+    for (uint64_t i = 1; reading->home && i < reading->resources->count && spend_work(reading, 64); i++) {
         if (cuvet_elf_get_section(reading->ctx, reading->elf, i, &section) != CUVET_OK ||
-            !spend(reading, section.name.n / 16))
+            !spend_work(reading, section.name.n / 16))
             break;
-        if (starts(section.name, ".nv.info"))
+        if (starts_with(section.name, ".nv.info"))
             read_info(reading, section.body,
-                      starts(section.name, ".nv.info.") && section.info < reading->resources->count
+                      starts_with(section.name, ".nv.info.") && section.info < reading->resources->count
                           ? &reading->resources->function[section.info]
                           : NULL);
     }
@@ -264,17 +264,17 @@ cuvet_status cli_resources_read(cli_resources *resources, cuvet_ctx *ctx, cuvet_
 {
     resource_reading reading = { .resources = resources, .ctx = ctx, .elf = elf, .work = *work };
     cuvet_elf_header header = { .size = sizeof(header) };
-    cuvet_status st = cuvet_elf_get_header(ctx, elf, &header);
+    cuvet_status status = cuvet_elf_get_header(ctx, elf, &header);
 
     *resources = (cli_resources){ .count = 0 };
-    if (st != CUVET_OK)
-        return st;
+    if (status != CUVET_OK)
+        return status;
     resources->count = (size_t)header.n_sections;
     resources->function = calloc(resources->count + 1, sizeof(*resources->function));
-    st = resources->function ? read_all(&reading) : CUVET_E_NOMEM;
+    status = resources->function ? read_all(&reading) : CUVET_E_NOMEM;
     free(reading.home);
     *work = reading.work;
-    return st;
+    return status;
 }
 
 void cli_resources_free(cli_resources *resources)

@@ -73,24 +73,25 @@ static bool is_kept(const cli_cage *cage, int fd)
            is_among(cage->out, cage->n_out, fd);
 }
 
-static int higher(int left, int right)
+static int higher_of(int left, int right)
 {
     return left > right ? left : right;
 }
 
-static int highest(int least, const int *fds, size_t count)
+static int highest_of(int least, const int *fds, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        least = higher(least, fds[i]);
+        least = higher_of(least, fds[i]);
     return least;
 }
 
 /* What the caller left open for us is nothing that bytes of a stranger should ever come near. */
 void cli_cage_close_others(const cli_cage *cage)
 {
-    int top = higher(higher(cage->porter, cage->channel), higher(cage->broker, STDERR_FILENO));
+    int top = higher_of(higher_of(cage->porter, cage->channel), higher_of(cage->broker, STDERR_FILENO));
 
-    top = higher(highest(highest(top, cage->keep, cage->n_keep), cage->out, cage->n_out), cage->helper);
+    top = higher_of(highest_of(highest_of(top, cage->keep, cage->n_keep), cage->out, cage->n_out),
+                    cage->helper);
     for (int fd = STDERR_FILENO + 1; fd < top; fd++) {
         if (!is_kept(cage, fd))
             (void)close(fd); /* most are not open */
@@ -143,7 +144,7 @@ static void replace_streams(const cli_cage *cage, const standard_streams *stream
 /* ---- resource limits ---- */
 
 /* Never more than it was; a value that cannot be told from "no limit" changes nothing. */
-static bool lower(__rlimit_resource_t what, uint64_t soft, uint64_t hard)
+static bool lower_limit(__rlimit_resource_t what, uint64_t soft, uint64_t hard)
 {
     struct rlimit limit;
 
@@ -185,12 +186,12 @@ static bool limit_resources(const cli_cage *cage, const standard_streams *stream
 {
     uint64_t cpu = CPU_SECONDS * (cage->threads ? cage->threads : 1), files = descriptors(cage);
     uint64_t file_size = writes_files(cage, streams) ? cage->file_size : 0;
-    bool ok = lower(RLIMIT_CORE, 0, 0);
+    bool ok = lower_limit(RLIMIT_CORE, 0, 0);
 
-    ok = lower(RLIMIT_CPU, cpu, cpu + 60) && ok;
-    ok = lower(RLIMIT_FSIZE, file_size, file_size) && ok;
-    ok = lower(RLIMIT_NOFILE, files, files) && ok;
-    return lower(RLIMIT_AS, cage->memory, cage->memory) && ok;
+    ok = lower_limit(RLIMIT_CPU, cpu, cpu + 60) && ok;
+    ok = lower_limit(RLIMIT_FSIZE, file_size, file_size) && ok;
+    ok = lower_limit(RLIMIT_NOFILE, files, files) && ok;
+    return lower_limit(RLIMIT_AS, cage->memory, cage->memory) && ok;
 }
 
 /* ---- Landlock: no rule, so nothing can be reached by name ---- */
@@ -212,7 +213,7 @@ typedef struct landlock_ruleset {
 #define NET_TCP UINT64_C(3)         /* ABI 4: bind and connect */
 #define SCOPES  UINT64_C(3)         /* ABI 6: abstract sockets and signals */
 
-static landlock_ruleset handled(long abi, size_t *size)
+static landlock_ruleset handled_rights(long abi, size_t *size)
 {
     landlock_ruleset ruleset = { .fs = FS_ABI1 };
 
@@ -235,7 +236,7 @@ static long landlock(void)
 
     if (abi < 1)
         return 0;
-    ruleset = handled(abi, &size);
+    ruleset = handled_rights(abi, &size);
     fd = (int)syscall(SYS_landlock_create_ruleset, &ruleset, size, 0);
     if (fd < 0)
         return 0;
@@ -246,7 +247,7 @@ static long landlock(void)
 
 /* ---- all of it ---- */
 
-static void missing(char *to, size_t cap, const char *what, int error)
+static void add_missing(char *to, size_t cap, const char *what, int error)
 {
     add(to, cap, "%s%s (%s)", *to ? ", " : "; missing: ", what, strerror(error));
 }
@@ -272,22 +273,22 @@ unsigned cli_cage_enter(const cli_cage *cage)
     look_at_streams(&streams);
     replace_streams(cage, &streams);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        missing(lack, sizeof(lack), "no_new_privs", errno);
+        add_missing(lack, sizeof(lack), "no_new_privs", errno);
     abi = landlock();
     if (abi > 0)
         tiers |= CLI_CAGE_LANDLOCK;
     else
-        missing(lack, sizeof(lack), "landlock", errno);
+        add_missing(lack, sizeof(lack), "landlock", errno);
     /* After Landlock, which needs a descriptor for a moment. */
     if (limit_resources(cage, &streams))
         tiers |= CLI_CAGE_RLIMITS;
     else
-        missing(lack, sizeof(lack), "rlimits", errno);
+        add_missing(lack, sizeof(lack), "rlimits", errno);
     rc = cli_filter_load(cage);
     if (rc == 0)
         tiers |= CLI_CAGE_SECCOMP;
     else
-        missing(lack, sizeof(lack), "seccomp", rc);
+        add_missing(lack, sizeof(lack), "seccomp", rc);
     if (tiers & CLI_CAGE_SECCOMP)
         add(have, sizeof(have), "seccomp");
     if (tiers & CLI_CAGE_LANDLOCK)

@@ -40,7 +40,7 @@ static int exit_of_diag(const cuvet_diag *diag)
     return CLI_X_FINDINGS;
 }
 
-static bool counts(const cli_session *session, cuvet_verdict verdict)
+static bool is_finding(const cli_session *session, cuvet_verdict verdict)
 {
     return (CLI_BIT(verdict) & (session->fail_on ? session->fail_on : CLI_FINDINGS)) != 0;
 }
@@ -50,7 +50,7 @@ static bool counts(const cli_session *session, cuvet_verdict verdict)
 static void amounts_to(session_current *current, cuvet_verdict verdict, int rc)
 {
     current->result.verdicts |= CLI_BIT(verdict);
-    if (rc == CLI_X_INTERNAL || counts(current->session, verdict))
+    if (rc == CLI_X_INTERNAL || is_finding(current->session, verdict))
         current->result.rc = cli_worse(current->result.rc, rc);
 }
 
@@ -88,20 +88,20 @@ static void on_claim(void *user, const cuvet_claim_info *claim)
 
 static cuvet_status walk_items(cli_session *session)
 {
-    cuvet_item it = { .size = sizeof(it) };
-    cuvet_status st;
+    cuvet_item item = { .size = sizeof(item) };
+    cuvet_status status;
 
-    while ((st = cuvet_scan_next(session->ctx, session->scan, &it)) == CUVET_OK) {
+    while ((status = cuvet_scan_next(session->ctx, session->scan, &item)) == CUVET_OK) {
         session->members++;
         if (session->sink->member) {
             cli_progress_clear(session);
-            session->sink->member(session->user, session, &it);
+            session->sink->member(session->user, session, &item);
         }
-        cli_progress_step(session, it.payload_off);
+        cli_progress_step(session, item.payload_off);
         if (ferror(stdout))
             return CUVET_E_IO; /* nobody reads what else would be found */
     }
-    return st;
+    return status;
 }
 
 static cuvet_status open_scan(session_current *current, uint32_t jobs)
@@ -116,9 +116,10 @@ static cuvet_status open_scan(session_current *current, uint32_t jobs)
                                     .claim = session->sink->claim ? on_claim : NULL,
                                     .claim_user = current,
                                     .target = session->target };
-    cuvet_status st = cuvet_ctx_create(&co, &current->ctx);
+    cuvet_status status = cuvet_ctx_create(&co, &current->ctx);
 
-    return st == CUVET_OK ? cuvet_scan_create(current->ctx, &current->in.source, &so, &current->scan) : st;
+    return status == CUVET_OK ? cuvet_scan_create(current->ctx, &current->in.source, &so, &current->scan)
+                              : status;
 }
 
 static void close_ahead(session_current *current)
@@ -135,21 +136,21 @@ static void go_ahead(void *item)
 {
     session_current *current = item;
     uint32_t jobs = current->in.source.length < FOR_ALL_THREADS ? 1 : current->session->means.jobs;
-    cuvet_status st;
+    cuvet_status status;
 
     if (current->in.why)
         return;
-    st = open_scan(current, jobs);
-    if (st == CUVET_OK)
-        st = cuvet_scan_ahead(current->ctx, current->scan);
-    current->more = st == CUVET_OK;
-    current->ahead = (current->more || st == CUVET_END) && !current->missed;
+    status = open_scan(current, jobs);
+    if (status == CUVET_OK)
+        status = cuvet_scan_ahead(current->ctx, current->scan);
+    current->more = status == CUVET_OK;
+    current->ahead = (current->more || status == CUVET_END) && !current->missed;
     if (!current->ahead)
         close_ahead(current);
 }
 
 /* A status that no diagnostic explained still needs a verdict and an exit code. */
-static void settle(session_current *current, cuvet_status st)
+static void settle_status(session_current *current, cuvet_status status)
 {
     static const int RC[] = { [CUVET_V_UNSUPPORTED] = CLI_X_FINDINGS,
                               [CUVET_V_SUSPICIOUS] = CLI_X_FINDINGS,
@@ -165,13 +166,13 @@ static void settle(session_current *current, cuvet_status st)
         amounts_to(current, CUVET_V_MALFORMED, CLI_X_FINDINGS);
     if (current->session->args->limits.diagnostics == 0 && result->sum.warnings > 0)
         amounts_to(current, CUVET_V_SUSPICIOUS, CLI_X_FINDINGS);
-    if (st == CUVET_END)
+    if (status == CUVET_END)
         return;
-    result->verdict = st == CUVET_E_LIMIT ? CUVET_V_LIMIT : CUVET_V_ERROR;
-    amounts_to(current, result->verdict, cli_exit_of(st));
-    if (st == CUVET_E_LIMIT)
+    result->verdict = status == CUVET_E_LIMIT ? CUVET_V_LIMIT : CUVET_V_ERROR;
+    amounts_to(current, result->verdict, cli_exit_of(status));
+    if (status == CUVET_E_LIMIT)
         return;
-    result->why = ferror(stdout) ? "standard output failed" : cli_status_text(st);
+    result->why = ferror(stdout) ? "standard output failed" : cli_status_text(status);
 }
 
 bool cli_is_finding(const cli_result *result)
@@ -189,15 +190,15 @@ static void add_to_tally(cli_tally *tally, const cli_result *result)
 static void scan_input(session_current *current)
 {
     cli_session *session = current->session;
-    cuvet_status st = CUVET_OK, sum = CUVET_OK, closed = CUVET_OK;
+    cuvet_status status = CUVET_OK, sum = CUVET_OK, closed = CUVET_OK;
 
     current->told = true;
     if (!current->ahead)
-        st = open_scan(current, session->means.jobs);
+        status = open_scan(current, session->means.jobs);
     session->ctx = current->ctx;
     session->scan = current->scan;
-    if (st == CUVET_OK) {
-        st = walk_items(session);
+    if (status == CUVET_OK) {
+        status = walk_items(session);
         current->result.sum.size = sizeof(current->result.sum);
         sum = cuvet_scan_summary(session->ctx, session->scan, &current->result.sum);
         if (session->sink->closing)
@@ -205,8 +206,8 @@ static void scan_input(session_current *current)
         closed = cuvet_scan_destroy(session->ctx, &session->scan);
     }
     if (sum != CUVET_OK || closed != CUVET_OK)
-        st = CUVET_E_INTERNAL;
-    settle(current, st);
+        status = CUVET_E_INTERNAL;
+    settle_status(current, status);
     cuvet_ctx_destroy(current->ctx);
     session->ctx = current->ctx = NULL;
 }

@@ -36,7 +36,7 @@ typedef struct cli_tally {
 typedef struct cli_sink {
     void (*begin)(void *user, const cli_session *session);
     void (*finding)(void *user, const cli_session *session, const cuvet_diag *diag);
-    void (*member)(void *user, const cli_session *session, const cuvet_item *it);
+    void (*member)(void *user, const cli_session *session, const cuvet_item *item);
     void (*claim)(void *user, const cli_session *session, const cuvet_claim_info *info);
     void (*closing)(void *user, const cli_session *session); /* the scan is over, and can still be asked */
     void (*end)(void *user, const cli_session *session, const cli_result *result);
@@ -84,7 +84,7 @@ void cli_progress_clear(cli_session *session);
 /* names.c: short texts that several outputs share. */
 #define CLI_PATH_CAP 320
 /** "sm_90a", "compute_90", "lto_90"; "" when unknown. */
-void cli_arch_text(const cuvet_item *it, char *out, size_t cap);
+void cli_arch_text(const cuvet_item *item, char *out, size_t cap);
 #define CLI_RELEASE_CAP 16
 /** Version of a tool, "12.8"; "" when unknown. */
 void cli_release_text(uint32_t version, char *out, size_t cap);

@@ -6,12 +6,12 @@
 
 #define WORD_CAP 48 /* longer words are compared to this length only */
 
-static char lower(char ch)
+static char lower_char(char ch)
 {
     return (char)(ch >= 'A' && ch <= 'Z' ? ch | 0x20 : ch == '_' ? '-' : ch);
 }
 
-static unsigned least(unsigned left, unsigned right)
+static unsigned least_of(unsigned left, unsigned right)
 {
     return left < right ? left : right;
 }
@@ -28,12 +28,12 @@ static unsigned distance(const char *left, size_t len, const char *right, size_t
 
         now[0] = (unsigned)i;
         for (size_t j = 1; j <= other_len; j++) {
-            bool same = lower(left[i - 1]) == lower(right[j - 1]);
+            bool same = lower_char(left[i - 1]) == lower_char(right[j - 1]);
 
-            now[j] = least(least(last[j], now[j - 1]) + 1, last[j - 1] + !same);
-            if (i > 1 && j > 1 && lower(left[i - 1]) == lower(right[j - 2]) &&
-                lower(left[i - 2]) == lower(right[j - 1]))
-                now[j] = least(now[j], before[j - 2] + 1);
+            now[j] = least_of(least_of(last[j], now[j - 1]) + 1, last[j - 1] + !same);
+            if (i > 1 && j > 1 && lower_char(left[i - 1]) == lower_char(right[j - 2]) &&
+                lower_char(left[i - 2]) == lower_char(right[j - 1]))
+                now[j] = least_of(now[j], before[j - 2] + 1);
         }
     }
     return row[len % 3][other_len];

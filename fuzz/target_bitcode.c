@@ -20,6 +20,7 @@ static void run(fz_state *fuzz)
     uint64_t before = fz_reported(fuzz), at;
     cv_bc whole = { 0 }, first = { 0 };
     cuvet_status st = CUVET_OK;
+    uint32_t n_first;
 
     if (cv_bc_probe(span) == CV_BC_NONE)
         return;
@@ -27,15 +28,31 @@ static void run(fz_state *fuzz)
     fz_status(fuzz, st, before);
     check(&whole, span, span.len);
     FZ_CHECK(whole.more == 0, "there is no more than all");
+    n_first = whole.n_triple;
     fz_note_bytes(fuzz, (const uint8_t *)whole.triple, whole.n_triple);
     fz_note(fuzz, (uint64_t)cv_bc_machine_of(cv_span_of(whole.triple, whole.n_triple, 0)));
+    while (st == CUVET_OK && whole.at != 0 && !whole.whole) { /* the rest, in parts */
+        uint64_t was = whole.at, at_byte = was / 8;
+        cv_span rest = cv_span_tail(span, whole.off + at_byte);
+
+        rest.len = cv_min(rest.len, 64);
+        before = fz_reported(fuzz);
+        st = cv_bc_rest(&fuzz->ctx, span, rest, at_byte, &whole);
+        if (st != CUVET_E_LIMIT)
+            fz_status(fuzz, st, before);
+        check(&whole, span, span.len);
+        FZ_CHECK(whole.at >= was, "it goes on");
+        if (whole.at == was)
+            break;
+    }
+    fz_note(fuzz, whole.n_triples);
     part.len = span.len / 2;
     if (cv_bc_probe(part) == CV_BC_NONE || st != CUVET_OK)
         return;
     before = fz_reported(fuzz);
     fz_status(fuzz, cv_bc_read(&fuzz->ctx, part, span.len, &first), before);
     check(&first, part, span.len);
-    FZ_CHECK(first.n_triple == 0 || first.n_triple == whole.n_triple, "a part says the same, or nothing");
+    FZ_CHECK(first.n_triple == 0 || first.n_triple == n_first, "a part says the same, or nothing");
     for (at = whole.next; at != 0 && at < whole.end;) {
         uint64_t size = 0;
         bool module = false;

@@ -330,7 +330,7 @@ static void on_diag(void *user, const cuvet_diag *diag)
     fz_note(user, fz_diag(diag, 0, UINT64_MAX)); /* there is no file */
     FZ_CHECK(diag->rule == CV_R_LINK_RELOC || diag->rule == CV_R_LINK_FIELD ||
                  diag->rule == CV_R_LINK_REFERENCE || diag->rule == CV_R_LINK_UNREACHED ||
-                 cuvet_diag_verdict(diag) == CUVET_V_LIMIT,
+                 diag->rule == CV_R_LINK_GIVEN_UP || cuvet_diag_verdict(diag) == CUVET_V_LIMIT,
              "a rule of this stage");
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# A library that makes a defect on purpose (tests/planted/plant.c), for `make check-planted`. Never given to anybody.
+# A library that makes a defect on purpose (tests/planted/plant*.c), for `make check-planted`. Never given to anybody.
 CFLAGS     ?= -O1 -g
 MODE_FLAGS := -DCV_PLANTS=1
 MODE_LINK  :=
-MODE_OBJS  := $(BUILD)/obj/tests/planted/plant.o
+MODE_OBJS  := $(BUILD)/obj/tests/planted/plant.o $(BUILD)/obj/tests/planted/plant_more.o $(BUILD)/obj/tests/planted/plant_bytes.o

@@ -28,6 +28,8 @@ extern "C" {
  *  @param out its size is set by the caller; zeroed unless OK
  *  @return CUVET_OK · CUVET_END past the last · CUVET_E_NULL · CUVET_E_USAGE (its size is none) */
 CUVET_API CUVET_MUST cuvet_status cuvet_abi_get(size_t index, cuvet_abi_row *out);
+/** "struct", "member", "value"; "?" for anything else. Static storage. */
+CUVET_API const char *cuvet_abi_kind_name(cuvet_abi_kind kind);
 
 #ifdef __cplusplus
 }

@@ -40,8 +40,8 @@ typedef struct cuvet_compile_request {
      * NUL-terminated, without NUL inside, never empty, never a path from the input. */
     const char *const *option;
     size_t n_options;
-    uint32_t threads;   /**< 1 to 64 */
-    const bool *cancel; /**< becomes true when the caller wants it to stop; read it atomically. Never NULL */
+    uint32_t threads;  /**< 1 to 64 */
+    const int *cancel; /**< not 0 as soon as the caller wants it to stop; read it atomically. Never NULL */
 } cuvet_compile_request;
 
 typedef struct cuvet_compile_result {

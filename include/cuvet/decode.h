@@ -223,6 +223,14 @@ CUVET_API CUVET_MUST cuvet_status cuvet_eflags_next(const cuvet_elf_header *head
                                                     cuvet_field *out);
 /** "REL", "EXEC", "MERCURY"; NULL when unknown. */
 CUVET_API const char *cuvet_elf_type_name(uint32_t type);
+/** "number", "bits", "word" …; "?" for anything else. Static storage. */
+CUVET_API const char *cuvet_field_kind_name(cuvet_field_kind kind);
+/** "data", "attributes", "compat" …; "?" for anything else. Static storage. */
+CUVET_API const char *cuvet_section_content_name(cuvet_section_content content);
+/** "none", "direct", "address", "indirect", "possible"; "?" for anything else. Static storage. */
+CUVET_API const char *cuvet_call_kind_name(cuvet_call_kind kind);
+/** "none", "register", "column" …; "?" for anything else. Static storage. */
+CUVET_API const char *cuvet_cfi_operand_name(cuvet_cfi_operand operand);
 
 #ifdef __cplusplus
 }

@@ -123,6 +123,10 @@ CUVET_API cuvet_verdict cuvet_diag_verdict(const cuvet_diag *diag);
 CUVET_API const char *cuvet_verdict_name(cuvet_verdict verdict);
 /** "note", "warning", "error"; static storage. */
 CUVET_API const char *cuvet_severity_name(cuvet_severity severity);
+/** "form", "unsupported", "limit", "io", "internal", "target", "profile"; "?" for anything else. */
+CUVET_API const char *cuvet_class_name(cuvet_class cls);
+/** "fatbin", "entry", "section" …, as cuvet_path_text() writes them; "?" for anything else. */
+CUVET_API const char *cuvet_step_kind_name(cuvet_step_kind kind);
 
 #ifdef __cplusplus
 }

@@ -165,6 +165,10 @@ CUVET_API cuvet_final_code cuvet_can_fastpath(const cuvet_final_claims *claims, 
 CUVET_API const char *cuvet_final_text(cuvet_final_code code);
 /** "mercury", "capmerc", "sass"; "?" for anything else. Static storage. */
 CUVET_API const char *cuvet_form_name(cuvet_form form);
+/** "OK", "SEGMENT", "NO_COMPAT" …; "?" for a number that is no code. Static storage. */
+CUVET_API const char *cuvet_final_code_name(cuvet_final_code code);
+/** "alone", "prelink", "postlink"; "?" for anything else. Static storage. */
+CUVET_API const char *cuvet_final_phase_name(cuvet_final_phase phase);
 
 /** The options are copied, texts included.
  *  @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE (size, an unknown backend, a value out of range, a text

@@ -35,6 +35,8 @@ extern "C" {
 CUVET_API const char *cuvet_kind_name(cuvet_kind kind);
 /** The number of the reference tools for a kind; 0: they have none. */
 CUVET_API uint32_t cuvet_kind_reference(cuvet_kind kind, cuvet_reference which);
+/** "content", "result"; "?" for anything else. Static storage. */
+CUVET_API const char *cuvet_reference_name(cuvet_reference which);
 
 #ifdef __cplusplus
 }

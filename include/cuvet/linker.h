@@ -134,23 +134,24 @@ typedef struct cuvet_link_function {
 } cuvet_link_function;
 
 /** Whom a call graph is told to. Functions have numbers from 1; each is told in the order of the numbers,
- * followed by its calls, which may name functions that are not told yet. Every function returns false to
- * stop. None may call the linker. */
+ * followed by its calls, which may name functions that are not told yet. Every function returns 0 to go on;
+ * anything else stops. None may call the linker. */
 typedef struct cuvet_callgraph_sink {
     size_t size;
     void *user;
-    bool (*function)(void *user, uint64_t number, const cuvet_link_function *fn);
-    bool (*call)(void *user, uint64_t from, uint64_t to); /**< also what an indirect call may reach */
+    int (*function)(void *user, uint64_t number, const cuvet_link_function *fn);
+    int (*call)(void *user, uint64_t from, uint64_t to); /**< also what an indirect call may reach */
     /** At the end: code of the function made the kernel need more registers than before. */
-    bool (*raised)(void *user, uint64_t function, uint64_t kernel);
+    int (*raised)(void *user, uint64_t function, uint64_t kernel);
 } cuvet_callgraph_sink;
 
 /** Where a result goes, piece by piece and in order. */
 typedef struct cuvet_link_sink {
     size_t size;
     void *user;
-    /** The bytes are borrowed for the call; at least one. Returns false to stop. May not call the linker. */
-    bool (*write)(void *user, const void *bytes, size_t size);
+    /** The bytes are borrowed for the call; at least one. Returns 0 to go on; anything else
+     * stops. May not call the linker. */
+    int (*write)(void *user, const void *bytes, size_t size);
 } cuvet_link_sink;
 
 #ifdef __cplusplus

@@ -174,6 +174,10 @@ CUVET_API CUVET_MUST cuvet_status cuvet_scan_destroy(cuvet_ctx *ctx, cuvet_scan 
 
 /** Name for output: "none", "lz4", "zstd", "opaque"… Static storage. */
 CUVET_API const char *cuvet_compression_name(cuvet_compression compression);
+/** "headers", "full"; "?" for anything else. Static storage. */
+CUVET_API const char *cuvet_depth_name(cuvet_depth depth);
+/** "file", "member", "object" …; "?" for anything else. Static storage. */
+CUVET_API const char *cuvet_place_name(cuvet_place place);
 
 #ifdef __cplusplus
 }

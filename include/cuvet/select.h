@@ -164,6 +164,12 @@ CUVET_API CUVET_MUST cuvet_status cuvet_select_destroy(cuvet_ctx *ctx, cuvet_sel
 
 /** One line why a candidate was refused, static storage. */
 CUVET_API const char *cuvet_reason_text(cuvet_reason reason);
+/** "none", "family", "newer" …; "?" for anything else. Static storage. */
+CUVET_API const char *cuvet_reason_name(cuvet_reason reason);
+/** "link", "sass", "ptx", "lto-ir"; "?" for anything else. Static storage. */
+CUVET_API const char *cuvet_request_name(cuvet_request request);
+/** "new", "bound", "selected", "failed"; "?" for anything else. Static storage. */
+CUVET_API const char *cuvet_select_state_name(cuvet_select_state state);
 
 #ifdef __cplusplus
 }

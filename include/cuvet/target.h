@@ -25,6 +25,8 @@ extern "C" {
 CUVET_API CUVET_MUST cuvet_status cuvet_target_parse(const char *text, cuvet_target *out);
 /** Targets by index in ascending order. @return CUVET_OK · CUVET_END. */
 CUVET_API CUVET_MUST cuvet_status cuvet_target_get(size_t index, cuvet_target *out);
+/** "reference", "exact"; "?" for anything else. Static storage. */
+CUVET_API const char *cuvet_arch_policy_name(cuvet_arch_policy policy);
 
 #ifdef __cplusplus
 }

@@ -32,11 +32,11 @@ void cv_ctx_emit(void *ctx, const cuvet_diag *diag)
     owner->diag(owner->diag_user, &out);
 }
 
-void cv_ctx_lend(cuvet_ctx *ctx, cv_ctx *lent)
+void cv_ctx_derive(cuvet_ctx *ctx, cv_ctx *working)
 {
-    cv_ctx_init(lent, &ctx->alloc, &ctx->lim);
-    lent->emit = cv_ctx_emit;
-    lent->emit_user = ctx;
+    cv_ctx_init(working, &ctx->alloc, &ctx->lim);
+    working->emit = cv_ctx_emit;
+    working->emit_user = ctx;
 }
 
 void cv_random(void *to, size_t size)

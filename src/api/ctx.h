@@ -26,7 +26,7 @@ void cv_ctx_end(cuvet_ctx *ctx);
 /* Diagnostics of objects go to the caller's function. */
 void cv_ctx_emit(void *ctx, const cuvet_diag *diag);
 /* What an object works with: memory and limits of its context, and where its diagnostics go. */
-void cv_ctx_lend(cuvet_ctx *ctx, cv_ctx *lent);
+void cv_ctx_derive(cuvet_ctx *ctx, cv_ctx *working);
 /* Random bytes for what strangers should not foresee; zeros where the system has none, for a salt or the key
  * of a hash is no secret that anything rests on: names that collide then cost work, which is limited. */
 void cv_random(void *to, size_t size);

@@ -23,14 +23,14 @@ static bool is_missing(cuvet_bytes bytes)
 }
 
 /* An index went wrong since there were so many wrong ones: nothing of what was read counts. */
-static cuvet_status trapped(uint64_t wrong, cuvet_status status)
+static cuvet_status unless_trapped(uint64_t wrong, cuvet_status status)
 {
     return CV_NEVER(wrong != cv_trap_count()) ? CUVET_E_INTERNAL : status;
 }
 
 /* What is no whole record: the examination has said what is wrong with it, and here is nobody to report to.
  * */
-static cuvet_status undecodable(void)
+static cuvet_status no_record(void)
 {
     return CUVET_E_MALFORMED;
 }
@@ -91,7 +91,7 @@ cuvet_status cuvet_tlv_next(cuvet_bytes section, uint64_t *pos, cuvet_tlv *out)
         return CUVET_E_USAGE;
     state = cv_tlv_at(span_of(section), *pos, &record);
     if (state != CV_TLV_OK && state != CV_TLV_ODD)
-        return trapped(wrong, state == CV_TLV_END ? CUVET_END : undecodable());
+        return unless_trapped(wrong, state == CV_TLV_END ? CUVET_END : no_record());
     tlv.off = record.off;
     tlv.format = record.format;
     tlv.code = record.code;
@@ -101,7 +101,7 @@ cuvet_status cuvet_tlv_next(cuvet_bytes section, uint64_t *pos, cuvet_tlv *out)
     if (!cv_sized_give(out, &tlv, sizeof(tlv)))
         return CUVET_E_USAGE;
     *pos = record.next;
-    return trapped(wrong, CUVET_OK);
+    return unless_trapped(wrong, CUVET_OK);
 }
 
 cuvet_status cuvet_note_next(cuvet_bytes section, uint64_t *pos, cuvet_note *out)
@@ -117,7 +117,7 @@ cuvet_status cuvet_note_next(cuvet_bytes section, uint64_t *pos, cuvet_note *out
         return CUVET_E_USAGE;
     state = cv_note_at(span_of(section), *pos, &record);
     if (state != CV_NOTE_OK)
-        return trapped(wrong, state == CV_NOTE_END ? CUVET_END : undecodable());
+        return unless_trapped(wrong, state == CV_NOTE_END ? CUVET_END : no_record());
     note.off = record.off;
     note.type = record.type;
     note.name = (cuvet_bytes){ section.p + record.name, record.namesz };
@@ -125,7 +125,7 @@ cuvet_status cuvet_note_next(cuvet_bytes section, uint64_t *pos, cuvet_note *out
     if (!cv_sized_give(out, &note, sizeof(note)))
         return CUVET_E_USAGE;
     *pos = record.next;
-    return trapped(wrong, CUVET_OK);
+    return unless_trapped(wrong, CUVET_OK);
 }
 
 /* ---- records with fields ---- */
@@ -227,7 +227,7 @@ cuvet_status cuvet_table_next(cuvet_section_content content, cuvet_bytes section
     const cv_layout layout = table_layout(content);
     uint64_t size = cv_layout_size(layout), number;
     cv_span table = span_of(section), bytes;
-    cuvet_status st;
+    cuvet_status status;
 
     if (!pos || !out || is_missing(section))
         return CUVET_E_NULL;
@@ -241,12 +241,12 @@ cuvet_status cuvet_table_next(cuvet_section_content content, cuvet_bytes section
     if (content == CUVET_CONTENT_CAPSULE)
         size = table.len < size ? size : table.len; /* all of the section is one */
     if (!cv_span_sub(table, *pos, size, &bytes))
-        return undecodable();
-    st = trapped(wrong,
-                 give_record(layout, (cuvet_bytes){ section.p + *pos, (size_t)size }, *pos, number, out));
-    if (st == CUVET_OK)
+        return no_record();
+    status = unless_trapped(
+        wrong, give_record(layout, (cuvet_bytes){ section.p + *pos, (size_t)size }, *pos, number, out));
+    if (status == CUVET_OK)
         *pos += size;
-    return st;
+    return status;
 }
 
 /* A record that this library made: the layout is one, and the bytes fit it. */
@@ -312,14 +312,14 @@ cuvet_status cuvet_call_next(cuvet_bytes section, uint64_t *pos, cuvet_call_kind
     cv_call_part part;
     cv_call call;
     bool marker;
-    cuvet_status st;
+    cuvet_status status;
 
     if (!pos || !kind || !out || is_missing(section))
         return CUVET_E_NULL;
     part = (cv_call_part)*kind;
-    st = trapped(wrong, cv_callgraph_each(span_of(section), pos, &part, &marker, &call));
-    if (st != CUVET_OK)
-        return st;
+    status = unless_trapped(wrong, cv_callgraph_each(span_of(section), pos, &part, &marker, &call));
+    if (status != CUVET_OK)
+        return status;
     *kind = (cuvet_call_kind)part;
     return cv_sized_give(out,
                          &(cuvet_call){ .off = call.off,
@@ -338,35 +338,35 @@ cuvet_status cuvet_cfi_next(cuvet_bytes section, const cuvet_elf_header *header,
     const uint64_t wrong = cv_trap_count();
     cuvet_cfi_entry entry;
     uint64_t program = 0;
-    cuvet_status st;
+    cuvet_status status;
 
     if (!header || !pos || !out || is_missing(section))
         return CUVET_E_NULL;
     if (*pos > section.n)
         return CUVET_E_USAGE;
-    st = trapped(wrong,
-                 cv_cfi_next(span_of(section),
-                             (header->marks & CUVET_ELF_32BIT) != 0 ? sizeof(uint32_t) : sizeof(uint64_t),
-                             pos, &program, &entry));
-    if (st == CUVET_OK && entry.program.n > 0)
+    status = unless_trapped(
+        wrong, cv_cfi_next(span_of(section),
+                           (header->marks & CUVET_ELF_32BIT) != 0 ? sizeof(uint32_t) : sizeof(uint64_t), pos,
+                           &program, &entry));
+    if (status == CUVET_OK && entry.program.n > 0)
         entry.program.p = section.p + program;
-    if (st == CUVET_OK && !cv_sized_give(out, &entry, sizeof(entry)))
+    if (status == CUVET_OK && !cv_sized_give(out, &entry, sizeof(entry)))
         return CUVET_E_USAGE;
-    return st;
+    return status;
 }
 
 cuvet_status cuvet_cfi_op_next(const cuvet_cfi_entry *entry, uint64_t *pos, cuvet_cfi_op *out)
 {
     const uint64_t wrong = cv_trap_count();
     cuvet_cfi_op op = { 0 };
-    cuvet_status st;
+    cuvet_status status;
 
     if (!entry || !pos || !out || is_missing(entry->program))
         return CUVET_E_NULL;
     if (*pos > entry->program.n || (entry->address_bytes != 4 && entry->address_bytes != 8))
         return CUVET_E_USAGE;
-    st = trapped(wrong, cv_cfi_op_next(span_of(entry->program), entry->address_bytes, pos, &op));
-    return cv_sized_give(out, &op, sizeof(op)) ? st : CUVET_E_USAGE;
+    status = unless_trapped(wrong, cv_cfi_op_next(span_of(entry->program), entry->address_bytes, pos, &op));
+    return cv_sized_give(out, &op, sizeof(op)) ? status : CUVET_E_USAGE;
 }
 
 uint64_t cuvet_cfi_register_number(uint64_t value)

@@ -43,7 +43,7 @@ static __attribute__((noinline)) void count_tables(elf_obj *obj)
 }
 
 /* First symbol table of each kind and the tables of large section indices that belong to them.
- * Not a part of the frame of examine(), as is fill_facts(). */
+ * Not a part of the frame of examine_elf(), as is fill_facts(). */
 static __attribute__((noinline)) cuvet_status find_tables(cv_ctx *ctx, elf_obj *obj)
 {
     cv_elf_section section;
@@ -104,33 +104,33 @@ static __attribute__((noinline)) void fill_facts(elf_obj *obj, const cv_cubin *c
 /* Facts and findings of the whole examination. What cannot be examined can still be shown when its tables are
  * readable. */
 /* Its picture of the cubin is large: kept out of the frame of cuvet_elf_create(). */
-static __attribute__((noinline)) cuvet_status examine(cv_ctx *ctx, elf_obj *obj, uint64_t count)
+static __attribute__((noinline)) cuvet_status examine_elf(cv_ctx *ctx, elf_obj *obj, uint64_t count)
 {
     cv_span image = cv_span_of(obj->image, count, 0);
     cv_cubin cubin;
     uint64_t extent = count;
-    cuvet_status st;
+    cuvet_status status;
 
     cv_cubin_init(&cubin);
     cv_ctx_unit(ctx, count);
     cv_path_push(ctx, CUVET_P_ELF, false, 0);
-    st = cv_cubin_examine(ctx, &cubin, image, NULL, &extent);
-    if (st != CUVET_E_NOMEM && cv_elf_peek(image, &obj->header)) {
-        bool whole = st == CUVET_OK;
+    status = cv_cubin_examine(ctx, &cubin, image, NULL, &extent);
+    if (status != CUVET_E_NOMEM && cv_elf_peek(image, &obj->header)) {
+        bool whole = status == CUVET_OK;
 
         obj->size = whole ? extent : count;
         count_tables(obj);
-        if (st != CUVET_E_LIMIT)
-            st = obj->n_sections > 0 || whole ? find_tables(ctx, obj) : st;
+        if (status != CUVET_E_LIMIT)
+            status = obj->n_sections > 0 || whole ? find_tables(ctx, obj) : status;
         fill_facts(obj, &cubin, whole);
     }
     cv_path_pop(ctx);
     cv_cubin_free(ctx, &cubin);
-    return st;
+    return status;
 }
 
 /* The object owns nothing but its body once it is open: the model is gone. */
-static void end(cuvet_ctx *ctx, void *body)
+static void end_elf(cuvet_ctx *ctx, void *body)
 {
     const elf_obj *obj = body;
 
@@ -142,29 +142,29 @@ typedef struct elf_opening {
     uint64_t size;
 } elf_opening;
 
-static cuvet_status begin(cuvet_ctx *ctx, void *body, const void *how)
+static cuvet_status begin_elf(cuvet_ctx *ctx, void *body, const void *how)
 {
     const elf_opening *opening = how;
     elf_obj *obj = body;
 
     obj->image = opening->image;
-    cv_ctx_lend(ctx, &obj->ctx);
-    return examine(&obj->ctx, obj, opening->size);
+    cv_ctx_derive(ctx, &obj->ctx);
+    return examine_elf(&obj->ctx, obj, opening->size);
 }
 
 cuvet_status cuvet_elf_create(cuvet_ctx *ctx, const void *image, size_t size, cuvet_elf *out)
 {
-    static const cv_handle_class CLASS = { CV_H_ELF, sizeof(elf_obj), begin, end };
+    static const cv_handle_class CLASS = { CV_H_ELF, sizeof(elf_obj), begin_elf, end_elf };
     const elf_opening opening = { image, size };
     cuvet_elf elf = { 0 };
-    cuvet_status st;
+    cuvet_status status;
 
     if (!ctx || !out || (!image && size > 0))
         return CUVET_E_NULL;
-    st = cv_handle_create(ctx, &CLASS, &opening, &elf.bits);
-    if (st == CUVET_OK)
+    status = cv_handle_create(ctx, &CLASS, &opening, &elf.bits);
+    if (status == CUVET_OK)
         *out = elf;
-    return st;
+    return status;
 }
 
 cuvet_status cuvet_elf_destroy(cuvet_ctx *ctx, cuvet_elf *elf)

@@ -71,22 +71,22 @@ typedef cuvet_status answer(elf_obj *obj, const elf_query *query);
 static cuvet_status ask(cuvet_ctx *ctx, cuvet_elf elf, answer *get, elf_query query)
 {
     void *body = NULL, *given = query.out;
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
     room ours;
 
     if (!ctx || !query.out)
         return CUVET_E_NULL;
     if (query.known)
-        st = cv_opts_room(ctx, given, query.known);
-    if (st == CUVET_OK)
-        st = cv_handle_get(ctx, CV_H_ELF, elf.bits, &body);
-    if (st != CUVET_OK)
-        return st;
+        status = cv_opts_room(ctx, given, query.known);
+    if (status == CUVET_OK)
+        status = cv_handle_get(ctx, CV_H_ELF, elf.bits, &body);
+    if (status != CUVET_OK)
+        return status;
     query.out = query.known ? &ours : given;
-    st = cv_handle_put(ctx, elf.bits, get(body, &query));
-    if (st == CUVET_OK && query.known && !cv_sized_give(given, &ours, query.known))
-        st = CUVET_E_USAGE;
-    return st;
+    status = cv_handle_put(ctx, elf.bits, get(body, &query));
+    if (status == CUVET_OK && query.known && !cv_sized_give(given, &ours, query.known))
+        status = CUVET_E_USAGE;
+    return status;
 }
 
 static cuvet_status header(elf_obj *obj, const elf_query *query)
@@ -301,7 +301,7 @@ static cuvet_status kernel(elf_obj *obj, const elf_query *query)
 {
     cuvet_bytes *name = query->out;
     cuvet_elf_symbol symbol;
-    cuvet_status st;
+    cuvet_status status;
 
     if (query->index < obj->next_kernel)
         obj->next_kernel = obj->next_symbol = 0;
@@ -309,10 +309,10 @@ static cuvet_status kernel(elf_obj *obj, const elf_query *query)
         obj->next_symbol++;
         if (!is_kernel(&symbol) || obj->next_kernel++ < query->index)
             continue;
-        st = symbol_at(obj, obj->symtab, obj->next_symbol - 1, true, &symbol);
-        if (st == CUVET_OK)
+        status = symbol_at(obj, obj->symtab, obj->next_symbol - 1, true, &symbol);
+        if (status == CUVET_OK)
             *name = symbol.name;
-        return st;
+        return status;
     }
     return CUVET_END;
 }

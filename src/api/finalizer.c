@@ -23,7 +23,7 @@ typedef struct finalizer_state {
     cv_final_tool generator;
     cv_block text[3]; /* tool, its version, its command line */
     state state;
-    bool cancel; /* read atomically */
+    int cancel; /* read atomically */
     cv_block out;
     cuvet_final_result result;
     cuvet_final_claims claims; /* of the last explanation */
@@ -40,19 +40,20 @@ static void end_finalizer(cuvet_ctx *ctx, void *body)
     cv_ctx_note_peak(ctx, finalizer->ctx.mem.peak);
 }
 
-static cuvet_status done(cuvet_ctx *ctx, cuvet_finalizer handle, cuvet_status status)
+static cuvet_status done_with(cuvet_ctx *ctx, cuvet_finalizer handle, cuvet_status status)
 {
     return cv_handle_done(ctx, handle.bits, status);
 }
 
-static cuvet_status use(cuvet_ctx *ctx, cuvet_finalizer handle, finalizer_state **out)
+static cuvet_status use_finalizer(cuvet_ctx *ctx, cuvet_finalizer handle, finalizer_state **out)
 {
     void *body = NULL;
     cuvet_status status = cv_handle_get(ctx, CV_H_FINALIZER, handle.bits, &body);
 
     *out = body;
-    return CV_NEVER(status == CUVET_OK && (*out)->state == POISONED) ? done(ctx, handle, CUVET_E_POISONED)
-                                                                     : status;
+    return CV_NEVER(status == CUVET_OK && (*out)->state == POISONED)
+               ? done_with(ctx, handle, CUVET_E_POISONED)
+               : status;
 }
 
 /* Bytes of a caller's text, without its NUL; one too many where it is too long. */
@@ -84,14 +85,14 @@ static bool has_control(const char *text)
     return false;
 }
 
-static char lower(char ch)
+static char lower_char(char ch)
 {
     return ch >= 'A' && ch <= 'Z' ? (char)(ch + ('a' - 'A')) : ch;
 }
 
 static bool is_word(char ch)
 {
-    return (lower(ch) >= 'a' && lower(ch) <= 'z') || (ch >= '0' && ch <= '9');
+    return (lower_char(ch) >= 'a' && lower_char(ch) <= 'z') || (ch >= '0' && ch <= '9');
 }
 
 /* Does the text begin with this name, behind blanks, in any case, as a word? */
@@ -101,7 +102,7 @@ static bool is_named(const char *text, const char *name)
 
     while (*text == ' ')
         text++;
-    while (name[i] != 0 && lower(text[i]) == name[i])
+    while (name[i] != 0 && lower_char(text[i]) == name[i])
         i++;
     return name[i] == 0 && !is_word(text[i]);
 }
@@ -157,7 +158,8 @@ static cuvet_status choose_backends(cuvet_ctx *ctx, finalizer_state *finalizer,
     return count ? CUVET_OK : CUVET_E_USAGE;
 }
 
-static cuvet_status configure(cuvet_ctx *ctx, finalizer_state *finalizer, const cuvet_finalize_options *opt)
+static cuvet_status configure_finalizer(cuvet_ctx *ctx, finalizer_state *finalizer,
+                                        const cuvet_finalize_options *opt)
 {
     const bool note = (opt->flags & CUVET_FINALIZE_TOOL_NOTE) != 0;
     cuvet_status status;
@@ -199,9 +201,9 @@ static cuvet_status begin_finalizer(cuvet_ctx *ctx, void *body, const void *opt)
 {
     finalizer_state *finalizer = body;
 
-    cv_ctx_lend(ctx, &finalizer->ctx);
+    cv_ctx_derive(ctx, &finalizer->ctx);
     finalizer->ctx.cancel = &finalizer->cancel;
-    return configure(ctx, finalizer, opt);
+    return configure_finalizer(ctx, finalizer, opt);
 }
 
 cuvet_status cuvet_finalizer_create(cuvet_ctx *ctx, const cuvet_finalize_options *opt, cuvet_finalizer *out)
@@ -220,7 +222,7 @@ cuvet_status cuvet_finalizer_create(cuvet_ctx *ctx, const cuvet_finalize_options
     return status == CUVET_OK ? cv_handle_create(ctx, &FINALIZER, &options, &out->bits) : status;
 }
 
-static cv_final_job *begin(finalizer_state *finalizer, size_t count)
+static cv_final_job *begin_job(finalizer_state *finalizer, size_t count)
 {
     finalizer->job = (cv_final_job){ .ctx = &finalizer->ctx, .options = &finalizer->opts };
     cv_ctx_unit(&finalizer->ctx, cv_sat_mul(count, 4)); /* read, written, read again and compared */
@@ -256,9 +258,10 @@ static cuvet_status check_size(finalizer_state *finalizer, size_t count, cv_fina
     return cv_reject(&finalizer->ctx, CV_R_LIMIT_INPUT, 0, count, finalizer->ctx.lim.input);
 }
 
-static cuvet_status finalize(finalizer_state *finalizer, const void *bytes, size_t size, const char *name)
+static cuvet_status finalize_input(finalizer_state *finalizer, const void *bytes, size_t size,
+                                   const char *name)
 {
-    cv_final_job *job = begin(finalizer, size);
+    cv_final_job *job = begin_job(finalizer, size);
     cv_final code = CV_FINAL_OK;
     cuvet_status status;
 
@@ -296,8 +299,8 @@ cuvet_status cuvet_finalizer_run(cuvet_ctx *ctx, cuvet_finalizer handle, const v
 
     if (!ctx || !bytes)
         return CUVET_E_NULL;
-    status = use(ctx, handle, &finalizer);
-    return status == CUVET_OK ? done(ctx, handle, finalize(finalizer, bytes, size, name)) : status;
+    status = use_finalizer(ctx, handle, &finalizer);
+    return status == CUVET_OK ? done_with(ctx, handle, finalize_input(finalizer, bytes, size, name)) : status;
 }
 
 /* A source is read whole, and its bytes are kept no longer than the run takes. */
@@ -310,7 +313,7 @@ static cuvet_status finalize_source(finalizer_state *finalizer, const cuvet_sour
     if (fits)
         status = cv_block_load(&finalizer->ctx, &bytes, src, 0, src->length);
     if (status == CUVET_OK)
-        status = finalize(finalizer, bytes.span.base, (size_t)cv_min(src->length, SIZE_MAX), name);
+        status = finalize_input(finalizer, bytes.span.base, (size_t)cv_min(src->length, SIZE_MAX), name);
     else
         finalizer->state = FRESH; /* a result before is gone, and there is no new one */
     cv_block_free(&finalizer->ctx, &bytes);
@@ -328,8 +331,8 @@ cuvet_status cuvet_finalizer_run_source(cuvet_ctx *ctx, cuvet_finalizer handle, 
         return CUVET_E_NULL;
     status = cv_opts_source(ctx, src, &from);
     if (status == CUVET_OK)
-        status = use(ctx, handle, &finalizer);
-    return status == CUVET_OK ? done(ctx, handle, finalize_source(finalizer, &from, name)) : status;
+        status = use_finalizer(ctx, handle, &finalizer);
+    return status == CUVET_OK ? done_with(ctx, handle, finalize_source(finalizer, &from, name)) : status;
 }
 
 cuvet_status cuvet_finalizer_get_result(cuvet_ctx *ctx, cuvet_finalizer handle, cuvet_final_result *out)
@@ -343,10 +346,10 @@ cuvet_status cuvet_finalizer_get_result(cuvet_ctx *ctx, cuvet_finalizer handle, 
     status = cv_opts_room(ctx, out, sizeof(result));
     if (status != CUVET_OK)
         return status;
-    status = use(ctx, handle, &finalizer);
+    status = use_finalizer(ctx, handle, &finalizer);
     if (status == CUVET_OK) {
         result = finalizer->result;
-        status = done(ctx, handle, finalizer->state == DONE ? CUVET_OK : CUVET_E_STATE);
+        status = done_with(ctx, handle, finalizer->state == DONE ? CUVET_OK : CUVET_E_STATE);
     }
     return cv_opts_give(out, &result, sizeof(result), status);
 }
@@ -370,7 +373,7 @@ cuvet_status cuvet_finalizer_get_image(cuvet_ctx *ctx, cuvet_finalizer handle, c
     return cv_image_of(ctx, CV_H_FINALIZER, handle.bits, make_image, out);
 }
 
-static cuvet_status save(finalizer_state *finalizer, int dirfd, const char *name, cv_sink_options opt)
+static cuvet_status save_result(finalizer_state *finalizer, int dirfd, const char *name, cv_sink_options opt)
 {
     cv_slices out = { 0 };
     cuvet_status status;
@@ -393,9 +396,10 @@ cuvet_status cuvet_finalizer_save(cuvet_ctx *ctx, cuvet_finalizer handle, int di
         return CUVET_E_NULL;
     if (flags & ~(CUVET_SAVE_REPLACE | CUVET_SAVE_SYNC))
         return CUVET_E_USAGE;
-    status = use(ctx, handle, &finalizer);
-    return status == CUVET_OK ? done(ctx, handle, save(finalizer, dirfd, name, cv_sink_options_of(flags)))
-                              : status;
+    status = use_finalizer(ctx, handle, &finalizer);
+    return status == CUVET_OK
+               ? done_with(ctx, handle, save_result(finalizer, dirfd, name, cv_sink_options_of(flags)))
+               : status;
 }
 
 static cuvet_final_claims claims_of(const cv_cubin *cubin)
@@ -411,10 +415,10 @@ static cuvet_final_claims claims_of(const cv_cubin *cubin)
                                  .mask = compat->fastpath };
 }
 
-static cuvet_status explain(finalizer_state *finalizer, const void *bytes, size_t size,
-                            cuvet_final_explanation *out)
+static cuvet_status explain_input(finalizer_state *finalizer, const void *bytes, size_t size,
+                                  cuvet_final_explanation *out)
 {
-    cv_final_job *job = begin(finalizer, size);
+    cv_final_job *job = begin_job(finalizer, size);
     cv_final code = CV_FINAL_OK;
     const cv_compat *claims;
     cuvet_status status;
@@ -460,23 +464,23 @@ cuvet_status cuvet_finalizer_explain(cuvet_ctx *ctx, cuvet_finalizer handle, con
     status = cv_opts_room(ctx, out, sizeof(told));
     if (status != CUVET_OK)
         return status;
-    status = use(ctx, handle, &finalizer);
+    status = use_finalizer(ctx, handle, &finalizer);
     if (status == CUVET_OK)
-        status = done(ctx, handle, explain(finalizer, bytes, size, &told));
+        status = done_with(ctx, handle, explain_input(finalizer, bytes, size, &told));
     if (status == CUVET_E_STALE_HANDLE)
         told = (cuvet_final_explanation){ 0 }; /* what it points to is gone */
     cv_sized_fill(out, &told, sizeof(told));   /* as far as it went */
     return status;
 }
 
-static void cancel(void *body)
+static void cancel_finalizer(void *body)
 {
-    __atomic_store_n(&((finalizer_state *)body)->cancel, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&((finalizer_state *)body)->cancel, 1, __ATOMIC_RELAXED);
 }
 
 cuvet_status cuvet_finalizer_cancel(cuvet_ctx *ctx, cuvet_finalizer handle)
 {
-    return ctx ? cv_handle_signal(ctx, CV_H_FINALIZER, handle.bits, cancel) : CUVET_E_NULL;
+    return ctx ? cv_handle_signal(ctx, CV_H_FINALIZER, handle.bits, cancel_finalizer) : CUVET_E_NULL;
 }
 
 cuvet_status cuvet_finalizer_destroy(cuvet_ctx *ctx, cuvet_finalizer *finalizer)

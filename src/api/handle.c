@@ -20,14 +20,31 @@ cuvet_status cv_handles_init(cv_handles *handles)
     return CUVET_OK;
 }
 
+/* Of a chunk. */
+static uint32_t slots_of(uint32_t chunk)
+{
+    return chunk == 0 ? CV_HANDLE_CHUNK : CV_HANDLE_CHUNK << (chunk - 1);
+}
+
+static uint32_t chunk_of(uint32_t index)
+{
+    uint32_t chunk = 0;
+
+    for (uint32_t rest = index / CV_HANDLE_CHUNK; rest != 0; rest >>= 1)
+        chunk++;
+    return chunk;
+}
+
 static cv_slot *slot_at(cv_handles *handles, uint32_t index)
 {
-    return &handles->chunk[index / CV_HANDLE_CHUNK][index % CV_HANDLE_CHUNK];
+    uint32_t chunk = chunk_of(index);
+
+    return &handles->chunk[chunk][chunk == 0 ? index : index - slots_of(chunk)];
 }
 
 /* Poison, then release: a pointer that somebody kept shows at once. The slot goes on with the next
  * generation. */
-static void bury(cuvet_ctx *ctx, cv_slot *slot)
+static void scrub_body(cuvet_ctx *ctx, cv_slot *slot)
 {
     slot->end(ctx, slot->body);
     memset(slot->body, 0xDB, (size_t)slot->size);
@@ -47,17 +64,17 @@ void cv_handles_free(cuvet_ctx *ctx, cv_handles *handles)
 {
     for (uint32_t i = 0; i < handles->n_slots; i++) {
         if (slot_at(handles, i)->body)
-            bury(ctx, slot_at(handles, i));
+            scrub_body(ctx, slot_at(handles, i));
     }
     for (uint32_t chunk = 0; chunk < CV_HANDLE_CHUNKS && handles->chunk[chunk]; chunk++)
-        cv_ctx_mem_put(ctx, handles->chunk[chunk], CV_HANDLE_CHUNK * sizeof(cv_slot));
+        cv_ctx_mem_put(ctx, handles->chunk[chunk], slots_of(chunk) * sizeof(cv_slot));
     pthread_mutex_destroy(&handles->lock);
 }
 
 /* A free slot, oldest first, or a new one. */
 static cuvet_status find_free(cuvet_ctx *ctx, cv_handles *handles, uint32_t *index)
 {
-    uint32_t chunk = handles->n_slots / CV_HANDLE_CHUNK;
+    uint32_t chunk = chunk_of(handles->n_slots);
 
     for (uint32_t i = 0; i < handles->n_slots; i++) {
         if (slot_at(handles, i)->state == CV_SLOT_FREE) {
@@ -65,10 +82,10 @@ static cuvet_status find_free(cuvet_ctx *ctx, cv_handles *handles, uint32_t *ind
             return CUVET_OK;
         }
     }
-    if (chunk >= CV_HANDLE_CHUNKS)
+    if (handles->n_slots >= CV_HANDLE_SLOTS)
         return CUVET_E_LIMIT;
     if (!handles->chunk[chunk])
-        handles->chunk[chunk] = cv_ctx_mem_get(ctx, CV_HANDLE_CHUNK * sizeof(cv_slot));
+        handles->chunk[chunk] = cv_ctx_mem_get(ctx, slots_of(chunk) * sizeof(cv_slot));
     if (!handles->chunk[chunk])
         return cv_mem_status(&ctx->mem);
     *index = handles->n_slots++;
@@ -81,12 +98,12 @@ cuvet_status cv_handle_new(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t size, c
 {
     cv_handles *handles = cv_ctx_handles(ctx);
     uint32_t index = 0;
-    cuvet_status st;
+    cuvet_status status;
     cv_slot *slot;
 
     pthread_mutex_lock(&handles->lock);
-    st = find_free(ctx, handles, &index);
-    if (st == CUVET_OK) {
+    status = find_free(ctx, handles, &index);
+    if (status == CUVET_OK) {
         slot = slot_at(handles, index);
         slot->body = cv_ctx_mem_get(ctx, size);
         if (slot->body) {
@@ -99,11 +116,11 @@ cuvet_status cv_handle_new(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t size, c
             *bits = make_bits(handles, slot, index);
             *body = slot->body;
         } else {
-            st = cv_mem_status(&ctx->mem);
+            status = cv_mem_status(&ctx->mem);
         }
     }
     pthread_mutex_unlock(&handles->lock);
-    return st;
+    return status;
 }
 
 /* The misuse table: what is wrong with these bits? The slot is set when it is the object they name. */
@@ -130,40 +147,40 @@ cuvet_status cv_handle_get(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits, v
 {
     cv_handles *handles = cv_ctx_handles(ctx);
     cv_slot *slot = NULL;
-    cuvet_status st;
+    cuvet_status status;
 
     pthread_mutex_lock(&handles->lock);
-    st = look_up(handles, kind, bits, &slot);
-    if (st == CUVET_OK && slot->state == CV_SLOT_BUSY)
-        st = CUVET_E_BUSY;
-    if (CV_NEVER(st == CUVET_OK && slot->broken))
-        st = CUVET_E_POISONED;
-    if (st == CUVET_OK) {
+    status = look_up(handles, kind, bits, &slot);
+    if (status == CUVET_OK && slot->state == CV_SLOT_BUSY)
+        status = CUVET_E_BUSY;
+    if (CV_NEVER(status == CUVET_OK && slot->broken))
+        status = CUVET_E_POISONED;
+    if (status == CUVET_OK) {
         slot->state = CV_SLOT_BUSY;
         slot->wrong = cv_trap_count();
         handles->n_busy++;
         *body = slot->body;
     }
     pthread_mutex_unlock(&handles->lock);
-    return st;
+    return status;
 }
 
 cuvet_status cv_handle_signal(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits, void (*fn)(void *body))
 {
     cv_handles *handles = cv_ctx_handles(ctx);
     cv_slot *slot = NULL;
-    cuvet_status st;
+    cuvet_status status;
 
     pthread_mutex_lock(&handles->lock);
-    st = look_up(handles, kind, bits, &slot);
-    if (st == CUVET_OK)
+    status = look_up(handles, kind, bits, &slot);
+    if (status == CUVET_OK)
         fn(slot->body);
     pthread_mutex_unlock(&handles->lock);
-    return st;
+    return status;
 }
 
 /* False: the object or the context is gone. */
-static bool put(cuvet_ctx *ctx, uint64_t bits, cuvet_status *st)
+static bool put_back(cuvet_ctx *ctx, uint64_t bits, cuvet_status *st)
 {
     cv_handles *handles = cv_ctx_handles(ctx);
     bool alive = false, last;
@@ -176,7 +193,7 @@ static bool put(cuvet_ctx *ctx, uint64_t bits, cuvet_status *st)
         *st = CUVET_E_INTERNAL;
     }
     if (slot->state == CV_SLOT_DYING) {
-        bury(ctx, slot);
+        scrub_body(ctx, slot);
     } else if (slot->state == CV_SLOT_BUSY) {
         slot->state = CV_SLOT_LIVE;
         alive = true;
@@ -192,32 +209,32 @@ static bool put(cuvet_ctx *ctx, uint64_t bits, cuvet_status *st)
 
 cuvet_status cv_handle_put(cuvet_ctx *ctx, uint64_t bits, cuvet_status status)
 {
-    (void)put(ctx, bits, &status); /* nothing that belongs to the object was given out */
+    (void)put_back(ctx, bits, &status); /* nothing that belongs to the object was given out */
     return status;
 }
 
 cuvet_status cv_handle_done(cuvet_ctx *ctx, uint64_t bits, cuvet_status status)
 {
-    return put(ctx, bits, &status) ? status : CUVET_E_STALE_HANDLE;
+    return put_back(ctx, bits, &status) ? status : CUVET_E_STALE_HANDLE;
 }
 
 /* In use: marked, the user's put ends it. */
-static cuvet_status destroy(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits)
+static cuvet_status destroy_object(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits)
 {
     cv_handles *handles = cv_ctx_handles(ctx);
     cv_slot *slot = NULL;
-    cuvet_status st;
+    cuvet_status status;
 
     pthread_mutex_lock(&handles->lock);
-    st = look_up(handles, kind, bits, &slot);
-    if (st == CUVET_OK) {
+    status = look_up(handles, kind, bits, &slot);
+    if (status == CUVET_OK) {
         if (slot->state == CV_SLOT_BUSY)
             slot->state = CV_SLOT_DYING;
         else
-            bury(ctx, slot);
+            scrub_body(ctx, slot);
     }
     pthread_mutex_unlock(&handles->lock);
-    return st;
+    return status;
 }
 
 cuvet_status cv_handle_create(cuvet_ctx *ctx, const cv_handle_class *cls, const void *how, uint64_t *bits)
@@ -235,14 +252,14 @@ cuvet_status cv_handle_create(cuvet_ctx *ctx, const cv_handle_class *cls, const 
         status = CUVET_E_INTERNAL;
     if (status == CUVET_OK)
         *bits = handle;
-    else if (destroy(ctx, cls->kind, handle) != CUVET_OK) /* in use by us: the put below ends it */
+    else if (destroy_object(ctx, cls->kind, handle) != CUVET_OK) /* in use by us: the put below ends it */
         status = CUVET_E_INTERNAL;
     return cv_handle_put(ctx, handle, status);
 }
 
 cuvet_status cv_handle_close(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t *bits)
 {
-    cuvet_status status = ctx && bits ? destroy(ctx, kind, *bits) : CUVET_E_NULL;
+    cuvet_status status = ctx && bits ? destroy_object(ctx, kind, *bits) : CUVET_E_NULL;
 
     if (status == CUVET_OK)
         *bits = 0;

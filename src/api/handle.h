@@ -43,8 +43,10 @@ typedef struct cv_slot {
     uint64_t wrong; /* cv_trap_count() when it was taken in use */
 } cv_slot;
 
-#define CV_HANDLE_CHUNK           64u
-#define CV_HANDLE_CHUNKS          1024u
+/* The first chunks have so many slots each; every later one as many as all before it. */
+#define CV_HANDLE_CHUNK           16u
+#define CV_HANDLE_CHUNKS          13u
+#define CV_HANDLE_SLOTS           (CV_HANDLE_CHUNK << (CV_HANDLE_CHUNKS - 1))
 #define CV_HANDLE_LAST_GENERATION 0xFFFFFFu
 
 typedef struct cv_handles {

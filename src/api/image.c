@@ -43,7 +43,7 @@ cuvet_status cv_image_make(cuvet_ctx *ctx, const cuvet_image_info *info, cuvet_i
 
 /* The end of a call that may have made one: it goes where the call did not end well. STALE_HANDLE: the
  * context may be gone, and nothing of it is touched. */
-static cuvet_status settle(cuvet_ctx *ctx, cuvet_image *image, cuvet_status status)
+static cuvet_status settle_image(cuvet_ctx *ctx, cuvet_image *image, cuvet_status status)
 {
     if (status != CUVET_OK && status != CUVET_E_STALE_HANDLE && image->bits &&
         cuvet_image_destroy(ctx, image) != CUVET_OK)
@@ -68,7 +68,7 @@ cuvet_status cv_image_of(cuvet_ctx *ctx, cv_handle_kind kind, uint64_t bits, cv_
     status = cv_handle_get(ctx, kind, bits, &body);
     if (status == CUVET_OK) {
         status = make(ctx, body, &made);
-        status = settle(ctx, &made, cv_handle_done(ctx, bits, status));
+        status = settle_image(ctx, &made, cv_handle_done(ctx, bits, status));
     }
     *out = made;
     return status;

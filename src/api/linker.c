@@ -92,7 +92,7 @@ static bool is_set(const cuvet_linker_options *opt, unsigned flag)
     return (opt->flags & flag) != 0;
 }
 
-static cuvet_status configure(cuvet_ctx *ctx, linker_state *linker, const cuvet_linker_options *opt)
+static cuvet_status configure_linker(cuvet_ctx *ctx, linker_state *linker, const cuvet_linker_options *opt)
 {
     if ((unsigned)opt->policy > CUVET_ARCH_EXACT || (opt->flags & ~LINK_FLAGS) || opt->toolkit > UINT16_MAX ||
         (opt->n_kernels_used && !opt->kernels_used) ||
@@ -132,9 +132,9 @@ static cuvet_status begin_linker(cuvet_ctx *ctx, void *body, const void *opt)
     linker_state *linker = body;
     cuvet_status status;
 
-    cv_ctx_lend(ctx, &linker->ctx);
+    cv_ctx_derive(ctx, &linker->ctx);
     cv_mem_init(&linker->tool_mem, &ctx->alloc, ctx->lim.live);
-    status = configure(ctx, linker, opt);
+    status = configure_linker(ctx, linker, opt);
     cv_link_begin(&linker->link, &linker->ctx, &linker->opts);
     return status;
 }
@@ -301,7 +301,7 @@ cuvet_status cuvet_linker_get_name(cuvet_ctx *ctx, cuvet_linker handle, uint64_t
     return cv_linker_done(ctx, handle, CUVET_OK);
 }
 
-static cuvet_status complete(linker_state *linker)
+static cuvet_status complete_link(linker_state *linker)
 {
     uint64_t bytes = 0, warnings;
     cuvet_status status;
@@ -338,7 +338,7 @@ cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker handle)
     status = cv_linker_use_in(ctx, handle, CV_LINKER_COLLECTING, &linker);
     if (status != CUVET_OK)
         return status;
-    status = complete(linker);
+    status = complete_link(linker);
     linker->state = status == CUVET_OK                     ? CV_LINKER_LINKED
                     : CV_NEVER(status == CUVET_E_INTERNAL) ? CV_LINKER_POISONED
                                                            : CV_LINKER_FAILED;
@@ -347,7 +347,7 @@ cuvet_status cuvet_linker_complete(cuvet_ctx *ctx, cuvet_linker handle)
     return cv_linker_done(ctx, handle, status);
 }
 
-/* The code that is lent goes where it belongs: its place is there. */
+/* The code that is borrowed goes where it belongs: its place is there. */
 static bool make_whole(linker_state *linker)
 {
     cv_slice_pos pos = { 0 };
@@ -436,13 +436,13 @@ cuvet_status cuvet_linker_write(cuvet_ctx *ctx, cuvet_linker handle, int fd)
     return status == CUVET_OK ? cv_linker_done(ctx, handle, cv_sink_fd(fd, &linker->file)) : status;
 }
 
-static cuvet_status deliver(const linker_state *linker, const cuvet_link_sink *sink)
+static cuvet_status deliver_result(const linker_state *linker, const cuvet_link_sink *sink)
 {
     cv_slice_pos pos = { 0 };
     cv_span run;
 
     while (cv_slices_next(&linker->file, &pos, &run))
-        if (run.len > 0 && !sink->write(sink->user, run.base, (size_t)run.len))
+        if (run.len > 0 && sink->write(sink->user, run.base, (size_t)run.len) != 0)
             return CUVET_E_CANCELLED;
     return CUVET_OK;
 }
@@ -461,7 +461,7 @@ cuvet_status cuvet_linker_deliver(cuvet_ctx *ctx, cuvet_linker handle, const cuv
     if (status != CUVET_OK)
         return status;
     status = cv_linker_use_in(ctx, handle, CV_LINKER_LINKED, &linker);
-    return status == CUVET_OK ? cv_linker_done(ctx, handle, deliver(linker, &to)) : status;
+    return status == CUVET_OK ? cv_linker_done(ctx, handle, deliver_result(linker, &to)) : status;
 }
 
 cuvet_status cuvet_linker_destroy(cuvet_ctx *ctx, cuvet_linker *handle)

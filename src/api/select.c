@@ -14,8 +14,8 @@ static void end_input(cuvet_ctx *ctx, void *body)
     cv_input_free(in);
 }
 
-/* The object behind a handle, in use until done(). */
-static cuvet_status use(cuvet_ctx *ctx, cuvet_select handle, cv_input **in)
+/* The object behind a handle, in use until done_with(). */
+static cuvet_status use_selection(cuvet_ctx *ctx, cuvet_select handle, cv_input **in)
 {
     void *body = NULL;
     cuvet_status status = cv_handle_get(ctx, CV_H_SELECT, handle.bits, &body);
@@ -25,7 +25,7 @@ static cuvet_status use(cuvet_ctx *ctx, cuvet_select handle, cv_input **in)
 }
 
 /* A diagnostic's callback may have destroyed the object, or the whole context. */
-static cuvet_status done(cuvet_ctx *ctx, cuvet_select handle, cuvet_status status)
+static cuvet_status done_with(cuvet_ctx *ctx, cuvet_select handle, cuvet_status status)
 {
     return cv_handle_done(ctx, handle.bits, status);
 }
@@ -65,8 +65,8 @@ cuvet_status cuvet_select_add_option(cuvet_ctx *ctx, cuvet_select handle, const 
 
     if (!ctx || !text)
         return CUVET_E_NULL;
-    status = use(ctx, handle, &in);
-    return status == CUVET_OK ? done(ctx, handle, cv_input_option(in, text, len)) : status;
+    status = use_selection(ctx, handle, &in);
+    return status == CUVET_OK ? done_with(ctx, handle, cv_input_option(in, text, len)) : status;
 }
 
 cuvet_status cuvet_select_get_option(cuvet_ctx *ctx, cuvet_select handle, size_t index, const char **out,
@@ -78,16 +78,16 @@ cuvet_status cuvet_select_get_option(cuvet_ctx *ctx, cuvet_select handle, size_t
 
     if (!ctx || !out || !len)
         return CUVET_E_NULL;
-    status = use(ctx, handle, &in);
+    status = use_selection(ctx, handle, &in);
     if (status != CUVET_OK)
         return status;
     if (index >= in->option_at.count)
-        return done(ctx, handle, CUVET_END);
+        return done_with(ctx, handle, CUVET_END);
     at = *cv_u64s_at(&in->option_at, index);
     end = index + 1 < in->option_at.count ? *cv_u64s_at(&in->option_at, index + 1) : in->option_text.count;
     *out = (const char *)cv_u8s_at(&in->option_text, at);
     *len = (size_t)(end - at - 1);
-    return done(ctx, handle, CUVET_OK);
+    return done_with(ctx, handle, CUVET_OK);
 }
 
 cuvet_status cuvet_select_bind(cuvet_ctx *ctx, cuvet_select handle, const void *bytes, size_t size,
@@ -104,9 +104,9 @@ cuvet_status cuvet_select_bind(cuvet_ctx *ctx, cuvet_select handle, const void *
     status = out ? cv_opts_room(ctx, out, sizeof(info)) : CUVET_OK;
     if (status != CUVET_OK)
         return status;
-    status = use(ctx, handle, &in);
+    status = use_selection(ctx, handle, &in);
     if (status == CUVET_OK)
-        status = done(ctx, handle, cv_input_bind(in, bytes, size, flags == CUVET_BIND_COPY, &info));
+        status = done_with(ctx, handle, cv_input_bind(in, bytes, size, flags == CUVET_BIND_COPY, &info));
     if (out && status == CUVET_OK)
         cv_sized_fill(out, &info, sizeof(info));
     return status;
@@ -127,9 +127,9 @@ cuvet_status cuvet_select_bind_source(cuvet_ctx *ctx, cuvet_select handle, const
         status = cv_opts_room(ctx, out, sizeof(info));
     if (status != CUVET_OK)
         return status;
-    status = use(ctx, handle, &in);
+    status = use_selection(ctx, handle, &in);
     if (status == CUVET_OK)
-        status = done(ctx, handle, cv_input_bind_source(in, &from, &info));
+        status = done_with(ctx, handle, cv_input_bind_source(in, &from, &info));
     if (out && status == CUVET_OK)
         cv_sized_fill(out, &info, sizeof(info));
     return status;
@@ -142,8 +142,8 @@ cuvet_status cuvet_select_run(cuvet_ctx *ctx, cuvet_select handle)
 
     if (!ctx)
         return CUVET_E_NULL;
-    status = use(ctx, handle, &in);
-    return status == CUVET_OK ? done(ctx, handle, cv_input_select(in)) : status;
+    status = use_selection(ctx, handle, &in);
+    return status == CUVET_OK ? done_with(ctx, handle, cv_input_select(in)) : status;
 }
 
 cuvet_status cuvet_select_get_candidate(cuvet_ctx *ctx, cuvet_select handle, uint64_t index,
@@ -157,15 +157,15 @@ cuvet_status cuvet_select_get_candidate(cuvet_ctx *ctx, cuvet_select handle, uin
         return CUVET_E_NULL;
     status = cv_opts_room(ctx, out, sizeof(candidate));
     if (status == CUVET_OK)
-        status = use(ctx, handle, &in);
+        status = use_selection(ctx, handle, &in);
     if (status != CUVET_OK)
         return status;
     if (in->state < CUVET_SELECT_BOUND)
-        return done(ctx, handle, CUVET_E_STATE);
+        return done_with(ctx, handle, CUVET_E_STATE);
     if (index >= in->candidates.count)
-        return done(ctx, handle, CUVET_END);
+        return done_with(ctx, handle, CUVET_END);
     candidate = cv_candidates_at(&in->candidates, index)->pub;
-    return done(ctx, handle, cv_opts_give(out, &candidate, sizeof(candidate), CUVET_OK));
+    return done_with(ctx, handle, cv_opts_give(out, &candidate, sizeof(candidate), CUVET_OK));
 }
 
 cuvet_status cuvet_select_get_result(cuvet_ctx *ctx, cuvet_select handle, cuvet_select_result *out)
@@ -179,17 +179,17 @@ cuvet_status cuvet_select_get_result(cuvet_ctx *ctx, cuvet_select handle, cuvet_
     status = cv_opts_room(ctx, out, sizeof(result));
     if (status != CUVET_OK)
         return status;
-    status = use(ctx, handle, &in);
+    status = use_selection(ctx, handle, &in);
     if (status == CUVET_OK) {
         result = in->out;
-        status =
-            done(ctx, handle, in->state == CUVET_SELECT_SELECTED && result.bytes ? CUVET_OK : CUVET_E_STATE);
+        status = done_with(ctx, handle,
+                           in->state == CUVET_SELECT_SELECTED && result.bytes ? CUVET_OK : CUVET_E_STATE);
     }
     return cv_opts_give(out, &result, sizeof(result), status);
 }
 
 /* It is the caller's alone from then on. */
-static cuvet_status take(cuvet_ctx *ctx, void *body, cuvet_image *image)
+static cuvet_status take_image(cuvet_ctx *ctx, void *body, cuvet_image *image)
 {
     cv_input *in = body;
     const cuvet_image_info info = { .bytes = in->out.bytes,
@@ -209,7 +209,7 @@ static cuvet_status take(cuvet_ctx *ctx, void *body, cuvet_image *image)
 
 cuvet_status cuvet_select_take_image(cuvet_ctx *ctx, cuvet_select handle, cuvet_image *out)
 {
-    return cv_image_of(ctx, CV_H_SELECT, handle.bits, take, out);
+    return cv_image_of(ctx, CV_H_SELECT, handle.bits, take_image, out);
 }
 
 cuvet_status cuvet_select_get_diag(cuvet_ctx *ctx, cuvet_select handle, uint64_t index, cuvet_diag *out)
@@ -222,13 +222,13 @@ cuvet_status cuvet_select_get_diag(cuvet_ctx *ctx, cuvet_select handle, uint64_t
         return CUVET_E_NULL;
     status = cv_opts_room(ctx, out, sizeof(diag));
     if (status == CUVET_OK)
-        status = use(ctx, handle, &in);
+        status = use_selection(ctx, handle, &in);
     if (status != CUVET_OK)
         return status;
     if (index >= in->diags.count + in->has_live)
-        return done(ctx, handle, CUVET_END);
+        return done_with(ctx, handle, CUVET_END);
     diag = index < in->diags.count ? *cv_diags_at(&in->diags, index) : in->live;
-    return done(ctx, handle, cv_opts_give(out, &diag, sizeof(diag), CUVET_OK));
+    return done_with(ctx, handle, cv_opts_give(out, &diag, sizeof(diag), CUVET_OK));
 }
 
 cuvet_status cuvet_select_get_log(cuvet_ctx *ctx, cuvet_select handle, const char **out, size_t *len)
@@ -238,12 +238,12 @@ cuvet_status cuvet_select_get_log(cuvet_ctx *ctx, cuvet_select handle, const cha
 
     if (!ctx || !out || !len)
         return CUVET_E_NULL;
-    status = use(ctx, handle, &in);
+    status = use_selection(ctx, handle, &in);
     if (status != CUVET_OK)
         return status;
     *out = in->log.count ? (const char *)in->log.items : "";
     *len = in->log.count ? (size_t)in->log.count - 1 : 0;
-    return done(ctx, handle, CUVET_OK);
+    return done_with(ctx, handle, CUVET_OK);
 }
 
 cuvet_status cuvet_select_get_state(cuvet_ctx *ctx, cuvet_select handle, cuvet_select_state *out)
@@ -253,21 +253,21 @@ cuvet_status cuvet_select_get_state(cuvet_ctx *ctx, cuvet_select handle, cuvet_s
 
     if (!ctx || !out)
         return CUVET_E_NULL;
-    status = use(ctx, handle, &in);
+    status = use_selection(ctx, handle, &in);
     if (status != CUVET_OK)
         return status;
     *out = in->state;
-    return done(ctx, handle, CUVET_OK);
+    return done_with(ctx, handle, CUVET_OK);
 }
 
-static void cancel(void *body)
+static void cancel_selection(void *body)
 {
-    __atomic_store_n(&((cv_input *)body)->cancel, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&((cv_input *)body)->cancel, 1, __ATOMIC_RELAXED);
 }
 
 cuvet_status cuvet_select_cancel(cuvet_ctx *ctx, cuvet_select handle)
 {
-    return ctx ? cv_handle_signal(ctx, CV_H_SELECT, handle.bits, cancel) : CUVET_E_NULL;
+    return ctx ? cv_handle_signal(ctx, CV_H_SELECT, handle.bits, cancel_selection) : CUVET_E_NULL;
 }
 
 cuvet_status cuvet_select_destroy(cuvet_ctx *ctx, cuvet_select *handle)

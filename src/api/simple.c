@@ -23,7 +23,7 @@ typedef struct how {
     const cuvet_scan_options *opt;
 } how;
 
-static void keep(void *user, const cuvet_diag *diag)
+static void keep_diag(void *user, const cuvet_diag *diag)
 {
     findings *all = user;
 
@@ -41,7 +41,7 @@ static cuvet_status begin_findings(cuvet_ctx *ctx, void *body, const void *given
 
     all->ctx = ctx;
     cv_mem_init(&all->mem, &ctx->alloc, ctx->lim.live);
-    status = cv_scan_open(&all->scan, &ctx->alloc, &ctx->lim, opening->src, opening->opt, keep, all);
+    status = cv_scan_open(&all->scan, &ctx->alloc, &ctx->lim, opening->src, opening->opt, keep_diag, all);
     if (status != CUVET_OK)
         return status;
     do

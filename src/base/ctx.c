@@ -35,9 +35,11 @@ void cv_ctx_unit(cv_ctx *ctx, uint64_t bytes)
     ctx->profile = CV_PROFILE_NONE;
     ctx->stranger = false;
     ctx->differences = 0;
+    if (ctx->counted)
+        memset(ctx->seen, 0, sizeof(ctx->seen));
+    ctx->counted = false;
     ctx->n_errors = ctx->n_warnings = ctx->n_notes = 0;
     ctx->verdict = CUVET_V_CLEAN;
-    memset(ctx->seen, 0, sizeof(ctx->seen));
 }
 
 void cv_ctx_cap_work(cv_ctx *ctx, uint64_t most)
@@ -162,6 +164,7 @@ void cv_report(cv_ctx *ctx, cv_rule rule, uint64_t off, uint64_t len, uint64_t g
     verdict = cuvet_diag_verdict(&diag);
     if (verdict > ctx->verdict)
         ctx->verdict = verdict;
+    ctx->counted = true;
     /* Above the cap only counted: whoever delivers the diagnostics of a file tells how many there were. */
     if (ctx->seen[rule]++ < ctx->lim.diagnostics && ctx->emit)
         ctx->emit(ctx->emit_user, &diag);
@@ -206,7 +209,7 @@ cuvet_status cv_nomem(cv_ctx *ctx, uint64_t off)
 
 bool cv_cancelled(const cv_ctx *ctx)
 {
-    return ctx->cancel && __atomic_load_n(ctx->cancel, __ATOMIC_RELAXED);
+    return ctx->cancel && __atomic_load_n(ctx->cancel, __ATOMIC_RELAXED) != 0;
 }
 
 bool cv_work_next(cv_ctx *ctx, uint64_t count, uint64_t off)

@@ -31,12 +31,13 @@ typedef struct cv_ctx {
     /* Code and data are not in the image, but where they were copied from: nobody looks at them. */
     bool hollow;
     uint64_t differences;
-    bool advisory;      /* nothing is to be linked: findings about a target are notes */
-    const bool *cancel; /* read atomically; NULL: cannot be cancelled */
-    bool embedded;      /* the unit is a raw image outside of containers: see spec/embedded.def */
+    bool advisory;     /* nothing is to be linked: findings about a target are notes */
+    const int *cancel; /* read atomically; NULL: cannot be cancelled */
+    bool embedded;     /* the unit is a raw image outside of containers: see spec/embedded.def */
     uint64_t n_errors, n_warnings, n_notes; /* of this unit, suppressed ones included */
     cuvet_verdict verdict;                  /* worst of this unit */
-    uint32_t seen[CV_N_RULES];              /* per rule, of this unit */
+    uint32_t seen[CV_N_RULES];              /* per rule, of this unit … */
+    bool counted;                           /* … and whether one of them is not 0 */
 } cv_ctx;
 
 /* Most padding of a file that we write, for what is in it: alignments that a stranger names make the rest. */

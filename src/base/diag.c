@@ -80,14 +80,19 @@ size_t cuvet_diag_message(const cuvet_diag *diag, char *buf, size_t cap)
     return text.len;
 }
 
-static const char *const STEPS[] = {
-    [CUVET_P_NONE] = "?",          [CUVET_P_MEMBER] = "member",   [CUVET_P_FATBIN] = "fatbin",
-    [CUVET_P_ENTRY] = "entry",     [CUVET_P_ELF] = "elf",         [CUVET_P_SECTION] = "section",
-    [CUVET_P_SYMBOL] = "symbol",   [CUVET_P_RELOC] = "reloc",     [CUVET_P_RECORD] = "record",
-    [CUVET_P_NOTE] = "note",       [CUVET_P_SEGMENT] = "segment", [CUVET_P_WRAPPER] = "wrapper",
-    [CUVET_P_PTX] = "ptx",         [CUVET_P_HOST] = "host",       [CUVET_P_LTOIR] = "ltoir",
-    [CUVET_P_BITCODE] = "bitcode",
-};
+const char *cuvet_step_kind_name(cuvet_step_kind kind)
+{
+    static const char *const NAMES[] = {
+        [CUVET_P_NONE] = "?",          [CUVET_P_MEMBER] = "member",   [CUVET_P_FATBIN] = "fatbin",
+        [CUVET_P_ENTRY] = "entry",     [CUVET_P_ELF] = "elf",         [CUVET_P_SECTION] = "section",
+        [CUVET_P_SYMBOL] = "symbol",   [CUVET_P_RELOC] = "reloc",     [CUVET_P_RECORD] = "record",
+        [CUVET_P_NOTE] = "note",       [CUVET_P_SEGMENT] = "segment", [CUVET_P_WRAPPER] = "wrapper",
+        [CUVET_P_PTX] = "ptx",         [CUVET_P_HOST] = "host",       [CUVET_P_LTOIR] = "ltoir",
+        [CUVET_P_BITCODE] = "bitcode",
+    };
+
+    return (size_t)kind < CV_COUNT(NAMES) ? NAMES[kind] : "?";
+}
 
 size_t cuvet_path_text(const cuvet_path *path, char *buf, size_t cap)
 {
@@ -99,7 +104,7 @@ size_t cuvet_path_text(const cuvet_path *path, char *buf, size_t cap)
 
         if (i)
             cv_text_char(&text, '/');
-        cv_text_str(&text, CV_AT(STEPS, step->kind));
+        cv_text_str(&text, cuvet_step_kind_name((cuvet_step_kind)step->kind));
         if ((step->flags & CUVET_STEP_INDEX) != 0) {
             cv_text_char(&text, '[');
             cv_text_dec(&text, step->index);
@@ -147,4 +152,13 @@ const char *cuvet_severity_name(cuvet_severity severity)
     static const char *const NAMES[] = { "note", "warning", "error" };
 
     return (size_t)severity < CV_COUNT(NAMES) ? NAMES[severity] : "?";
+}
+
+const char *cuvet_class_name(cuvet_class cls)
+{
+    static const char *const NAMES[] = {
+        "form", "unsupported", "limit", "io", "internal", "target", "profile"
+    };
+
+    return (size_t)cls < CV_COUNT(NAMES) ? NAMES[cls] : "?";
 }

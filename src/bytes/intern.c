@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "bytes/intern.h"
 
+/* Of the table: a small link has a hundred names. */
+#define FIRST_SLOTS 256
+
 typedef struct sip_state {
     uint64_t a, b, c, d;
 } sip_state;
@@ -87,7 +90,7 @@ static uint32_t *find(cv_names *names, cv_span text, uint64_t hash)
 
 static bool grow(cv_mem *mem, cv_names *names)
 {
-    uint64_t size = names->table.count ? names->table.count * 2 : 1024;
+    uint64_t size = names->table.count ? names->table.count * 2 : FIRST_SLOTS;
     cv_u32s bigger = { 0 };
 
     if (!cv_u32s_fill(mem, &bigger, size))

@@ -116,6 +116,8 @@ bool cv_slices_index_of(cv_mem *mem, const cv_slices *slices, cv_slices_index *i
 
     index->slices = slices;
     index->last = 0;
+    index->run = cv_span_of(NULL, 0, 0);
+    index->from = 0;
     if (!cv_u64s_room(mem, &index->starts, slices->slices.count))
         return false;
     for (uint64_t i = 0; i < slices->slices.count; i++) {
@@ -156,19 +158,31 @@ static uint64_t slice_at(const cv_slices_index *index, uint64_t off)
     return low;
 }
 
+/* The run that has the place becomes the one that is at hand. */
+static void turn_to(cv_slices_index *index, uint64_t off)
+{
+    uint64_t start;
+
+    index->last = slice_at(index, off);
+    start = *cv_u64s_get(&index->starts, index->last);
+    index->run = cv_slice_vec_get(&index->slices->slices, index->last)->bytes;
+    index->from = start;
+    if (!index->run.base) {
+        index->from = off;
+        index->run =
+            cv_span_of(ZEROS, cv_min(index->run.len - cv_min(index->run.len, off - start), sizeof(ZEROS)), 0);
+    }
+}
+
 /* The output from off on, as far as one slice goes; nothing: it ends before. */
 static cv_span run_at(cv_slices_index *index, uint64_t off)
 {
-    cv_span run;
-
-    if (index->starts.count == 0)
-        return cv_span_of(NULL, 0, 0);
-    index->last = slice_at(index, off);
-    run = cv_slice_vec_get(&index->slices->slices, index->last)->bytes;
-    off -= *cv_u64s_get(&index->starts, index->last);
-    if (run.base || off >= run.len)
-        return cv_span_tail(run, off);
-    return cv_span_of(ZEROS, cv_min(run.len - off, sizeof(ZEROS)), 0);
+    if (off < index->from || off - index->from >= index->run.len) {
+        if (index->starts.count == 0)
+            return cv_span_of(NULL, 0, 0);
+        turn_to(index, off);
+    }
+    return cv_span_tail(index->run, off - index->from);
 }
 
 uint64_t cv_slices_agree(cv_slices_index *index, uint64_t off, cv_span bytes)
@@ -186,16 +200,14 @@ uint64_t cv_slices_agree(cv_slices_index *index, uint64_t off, cv_span bytes)
     return done;
 }
 
-cv_pair cv_slices_pair(cv_slices_index *index, uint64_t off, uint64_t len)
+cv_pair cv_slices_pair_apart(cv_slices_index *index, uint64_t off, uint64_t len)
 {
     uint8_t bytes[16] = { 0 };
     cv_span run = run_at(index, off);
     uint64_t done = 0;
 
     len = cv_min(len, sizeof(bytes));
-    if (len == sizeof(bytes) && run.len >= len)
-        return cv_pair_at(run, 0);
-    while (done < len && run.base && run.len > 0) {
+    while (done < len && run.len > 0) {
         run.len = cv_min(run.len, len - done);
         memcpy(bytes + done, run.base, (size_t)run.len);
         done += run.len;

@@ -42,12 +42,48 @@ typedef struct cv_slices_index {
     const cv_slices *slices;
     cv_u64s starts; /* where each slice begins */
     uint64_t last;  /* the slice of the last question */
+    cv_span run;    /* bytes of that slice … */
+    uint64_t from;  /* … from this place of the output on */
 } cv_slices_index;
 /* False: no memory. */
 CV_MUST bool cv_slices_index_of(cv_mem *mem, const cv_slices *slices, cv_slices_index *index);
 /* How many bytes of 'bytes' the output has at off. */
 uint64_t cv_slices_agree(cv_slices_index *index, uint64_t off, cv_span bytes);
+/* Has the output all of 'bytes' at off? *agree: how many of them it has, where it has not all. */
+static inline bool cv_slices_same(cv_slices_index *index, uint64_t off, cv_span bytes, uint64_t *agree);
 /* 'len' bytes of the output at off, at most 16, as two words; the rest of them is 0. */
-cv_pair cv_slices_pair(cv_slices_index *index, uint64_t off, uint64_t len);
+static inline cv_pair cv_slices_pair(cv_slices_index *index, uint64_t off, uint64_t len);
+
+/* The same where the run of the last question does not have 16 bytes there. */
+cv_pair cv_slices_pair_apart(cv_slices_index *index, uint64_t off, uint64_t len);
+
+/* The first 'len' bytes of a pair. */
+static inline cv_pair cv_pair_cut(cv_pair pair, uint64_t len)
+{
+    if (len < 16)
+        pair.high &= len <= 8 ? 0 : (UINT64_C(1) << 8 * (len - 8)) - 1;
+    if (len < 8)
+        pair.low &= (UINT64_C(1) << 8 * len) - 1;
+    return pair;
+}
+
+static inline cv_pair cv_slices_pair(cv_slices_index *index, uint64_t off, uint64_t len)
+{
+    cv_row row;
+
+    if (CV_UNLIKELY(off < index->from || !cv_span_has(index->run, off - index->from, 16)))
+        return cv_slices_pair_apart(index, off, len);
+    row = cv_row_at(index->run, off - index->from, 2);
+    return cv_pair_cut((cv_pair){ row.first, row.second }, len);
+}
+
+static inline bool cv_slices_same(cv_slices_index *index, uint64_t off, cv_span bytes, uint64_t *agree)
+{
+    if (CV_LIKELY(off >= index->from && cv_span_has(index->run, off - index->from, bytes.len)) &&
+        cv_span_eq((cv_span){ cv_span_tail(index->run, off - index->from).base, bytes.len, 0 }, bytes))
+        return true;
+    *agree = cv_slices_agree(index, off, bytes);
+    return *agree == bytes.len;
+}
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "bytes/span.h"
 
-#include <string.h>
-
 bool cv_span_from(cv_span span, uint64_t off, cv_span *out)
 {
     return off <= span.len && cv_span_sub(span, off, span.len - off, out);
@@ -29,6 +27,18 @@ bool cv_span_cstr(cv_span span, uint64_t off, cv_span *out)
     return true;
 }
 
+bool cv_span_same_cstr(cv_span left, uint64_t off, cv_span right, uint64_t other)
+{
+    cv_span first = cv_span_tail(left, off), second = cv_span_tail(right, other);
+    uint64_t len = cv_min(first.len, second.len);
+
+    /* Where the shorter rest ends with a NUL, the comparison ended with one. */
+    if (len == 0 || strncmp((const char *)first.base, (const char *)second.base, (size_t)len) != 0)
+        return false;
+    return (first.len == len ? first : second).base[len - 1] == 0 ||
+           memchr(first.base, 0, (size_t)len) != NULL;
+}
+
 uint64_t cv_span_find_nonzero(cv_span span)
 {
     uint64_t i = 0;
@@ -49,24 +59,24 @@ void cv_span_copy(cv_span span, void *to)
 
 uint64_t cv_span_agree(cv_span left, cv_span right)
 {
-    enum { STEP = 64 };
+    enum { STEP = 64, WORD = 8 };
     uint64_t len = cv_min(left.len, right.len), at = 0;
 
     if (left.base == right.base || len == 0 || memcmp(left.base, right.base, (size_t)len) == 0)
         return len;
     while (len - at > STEP && memcmp(left.base + at, right.base + at, STEP) == 0)
         at += STEP;
+    while (len - at >= WORD && memcmp(left.base + at, right.base + at, WORD) == 0)
+        at += WORD;
     while (at < len && left.base[at] == right.base[at])
         at++;
     return at;
 }
 
-cv_pair cv_pair_at(cv_span span, uint64_t off)
+cv_pair cv_pair_at_end(cv_span span, uint64_t off)
 {
     cv_pair pair = { 0, 0 };
 
-    if (cv_span_has(span, off, 16))
-        return (cv_pair){ cv_u64_at(span, off), cv_u64_at(span, cv_sat_add(off, 8)) };
     for (unsigned i = 0; i < 16; i++) {
         uint64_t byte = cv_u8_at(span, cv_sat_add(off, i));
 
@@ -80,29 +90,8 @@ cv_pair cv_pair_at(cv_span span, uint64_t off)
 
 bool cv_span_eq(cv_span left, cv_span right)
 {
-    return left.len == right.len && (left.len == 0 || memcmp(left.base, right.base, (size_t)left.len) == 0);
-}
-
-bool cv_span_eq_str(cv_span span, const char *text)
-{
-    size_t len = strlen(text);
-
-    return span.len == len && (len == 0 || memcmp(span.base, text, len) == 0);
-}
-
-bool cv_span_starts(cv_span span, const char *text)
-{
-    size_t len = strlen(text);
-
-    return span.len >= len && (len == 0 || memcmp(span.base, text, len) == 0);
-}
-
-bool cv_span_after(cv_span span, const char *text, cv_span *rest)
-{
-    if (!cv_span_starts(span, text))
-        return false;
-    *rest = cv_span_tail(span, strlen(text));
-    return true;
+    return left.len == right.len &&
+           (left.len == 0 || left.base == right.base || memcmp(left.base, right.base, (size_t)left.len) == 0);
 }
 
 bool cv_span_decimal(cv_span span, uint64_t off, uint32_t *value, uint64_t *end)

@@ -4,6 +4,8 @@
 #ifndef CV_BYTES_SPAN_H
 #define CV_BYTES_SPAN_H
 
+#include <string.h>
+
 #include "base/arith.h"
 
 typedef struct cv_span {
@@ -39,6 +41,8 @@ static inline bool cv_span_has(cv_span span, uint64_t off, uint64_t len)
 
 /* NUL-terminated string at off: *out gets it without the NUL. False: off outside or no NUL before the end. */
 CV_MUST bool cv_span_cstr(cv_span span, uint64_t off, cv_span *out);
+/* Have two tables the same NUL-terminated string at these places? False, too, where one of them has none. */
+CV_MUST bool cv_span_same_cstr(cv_span left, uint64_t off, cv_span right, uint64_t other);
 /* Offset of the first byte equal to 'byte', or span.len. */
 uint64_t cv_span_find_byte(cv_span span, uint8_t byte);
 /* Offset of the first byte that is not zero, or span.len. */
@@ -49,14 +53,16 @@ uint64_t cv_span_agree(cv_span left, cv_span right);
 typedef struct cv_pair {
     uint64_t low, high;
 } cv_pair;
-cv_pair cv_pair_at(cv_span span, uint64_t off);
+static inline cv_pair cv_pair_at(cv_span span, uint64_t off);
+/* The same at the end of a span. */
+cv_pair cv_pair_at_end(cv_span span, uint64_t off);
 /* All bytes to memory that has room for them. */
 void cv_span_copy(cv_span span, void *to);
 bool cv_span_eq(cv_span left, cv_span right);
-bool cv_span_eq_str(cv_span span, const char *text);
-bool cv_span_starts(cv_span span, const char *text);
+static inline bool cv_span_eq_str(cv_span span, const char *text);
+static inline bool cv_span_starts(cv_span span, const char *text);
 /* If 'span' starts with text: true, and *rest is what follows (may be empty). No island is made. */
-CV_MUST bool cv_span_after(cv_span span, const char *text, cv_span *rest);
+CV_MUST static inline bool cv_span_after(cv_span span, const char *text, cv_span *rest);
 /* Tail without a copy in sanitizer builds: for names that are compared, never parsed. */
 static inline cv_span cv_span_tail(cv_span span, uint64_t off);
 /* Read a decimal number at off; *end is the offset behind the last digit. False: no digit or over UINT32_MAX.
@@ -136,6 +142,27 @@ static inline cv_span cv_span_tail(cv_span span, uint64_t off)
     return (cv_span){ span.base + off, span.len - off, span.off + off };
 }
 
+/* The texts are constants: their lengths are known where these are compiled. */
+static inline bool cv_span_starts(cv_span span, const char *text)
+{
+    size_t len = strlen(text);
+
+    return span.len >= len && (len == 0 || memcmp(span.base, text, len) == 0);
+}
+
+static inline bool cv_span_eq_str(cv_span span, const char *text)
+{
+    return span.len == strlen(text) && cv_span_starts(span, text);
+}
+
+static inline bool cv_span_after(cv_span span, const char *text, cv_span *rest)
+{
+    if (!cv_span_starts(span, text))
+        return false;
+    *rest = cv_span_tail(span, strlen(text));
+    return true;
+}
+
 static inline uint8_t cv_u8_at(cv_span span, uint64_t off)
 {
     return cv_span_has(span, off, 1) ? span.base[off] : 0;
@@ -182,6 +209,16 @@ static inline cv_row cv_row_at(cv_span span, uint64_t off, unsigned words)
         return (cv_row){ 0 };
     row = (cv_span){ off ? span.base + off : span.base, bytes, 0 };
     return (cv_row){ cv_u64_at(row, 0), cv_u64_at(row, 8), words < 3 ? 0 : cv_u64_at(row, 16) };
+}
+
+static inline cv_pair cv_pair_at(cv_span span, uint64_t off)
+{
+    cv_row row;
+
+    if (CV_UNLIKELY(!cv_span_has(span, off, 16)))
+        return cv_pair_at_end(span, off);
+    row = cv_row_at(span, off, 2);
+    return (cv_pair){ row.first, row.second };
 }
 CV_BUF_END
 

@@ -16,7 +16,7 @@ static uint64_t header_at(const admit_judge *judge, cv_ehdr_field field)
     return judge->cubin->image.off + cv_elf_ehdr_at(judge->cubin->header.is32, field);
 }
 
-static void refuse(admit_judge *judge, cv_rule rule, cv_ehdr_field at, uint64_t got, uint64_t want)
+static void refuse_object(admit_judge *judge, cv_rule rule, cv_ehdr_field at, uint64_t got, uint64_t want)
 {
     judge->status = cv_reject(judge->ctx, rule, header_at(judge, at), got, want);
 }
@@ -52,9 +52,9 @@ static void judge_type(admit_judge *judge)
     if (judge->wanted->execute)
         return;
     if (type == CV_ELF_EXEC)
-        refuse(judge, CV_R_ADMIT_EXECUTABLE, CV_EH_TYPE, type, CV_ELF_REL);
+        refuse_object(judge, CV_R_ADMIT_EXECUTABLE, CV_EH_TYPE, type, CV_ELF_REL);
     else if (type != CV_ELF_REL)
-        refuse(judge, CV_R_ADMIT_TYPE, CV_EH_TYPE, type, CV_ELF_REL);
+        refuse_object(judge, CV_R_ADMIT_TYPE, CV_EH_TYPE, type, CV_ELF_REL);
 }
 
 /* Code of an older member of the family: where it is used as it is, the compiler must have said that it runs.
@@ -70,7 +70,7 @@ static void judge_retarget(admit_judge *judge, uint64_t got, uint64_t want)
         return;
     if (cv_can_finalize(compat, cubin->sm, to) != CV_FINAL_OK ||
         !cv_can_fastpath(compat, cubin->sm, to, true))
-        refuse(judge, CV_R_ADMIT_RETARGET, CV_EH_FLAGS, got, want);
+        refuse_object(judge, CV_R_ADMIT_RETARGET, CV_EH_FLAGS, got, want);
 }
 
 static void judge_arch(admit_judge *judge)
@@ -86,13 +86,13 @@ static void judge_arch(admit_judge *judge)
         judge_retarget(judge, got, want);
         break;
     case CUVET_REASON_SUFFIX:
-    case CUVET_REASON_POLICY: refuse(judge, CV_R_ADMIT_SUFFIX, CV_EH_FLAGS, got, want); break;
+    case CUVET_REASON_POLICY: refuse_object(judge, CV_R_ADMIT_SUFFIX, CV_EH_FLAGS, got, want); break;
     case CUVET_REASON_FAMILY:
     case CUVET_REASON_NEWER:
     case CUVET_REASON_ADDRESS:
     case CUVET_REASON_REQUEST:
     case CUVET_REASON_KIND:
-    case CUVET_REASON_ARCH_ZERO: refuse(judge, CV_R_ADMIT_ARCH, CV_EH_FLAGS, got, want); break;
+    case CUVET_REASON_ARCH_ZERO: refuse_object(judge, CV_R_ADMIT_ARCH, CV_EH_FLAGS, got, want); break;
     }
 }
 
@@ -105,13 +105,14 @@ static void judge_toolkit(admit_judge *judge)
 
     if (cubin->toolkit == 0) {
         if (oldest != 0 && cubin->abi8)
-            refuse(judge, CV_R_ADMIT_TOOLKIT_UNKNOWN, CV_EH_FLAGS, cv_elf_flags_note(cubin->header.flags), 0);
+            refuse_object(judge, CV_R_ADMIT_TOOLKIT_UNKNOWN, CV_EH_FLAGS,
+                          cv_elf_flags_note(cubin->header.flags), 0);
         return;
     }
     if (cubin->toolkit > judge->wanted->toolkit)
-        refuse(judge, CV_R_ADMIT_TOOLKIT_NEWER, CV_EH_FLAGS, cubin->toolkit, judge->wanted->toolkit);
+        refuse_object(judge, CV_R_ADMIT_TOOLKIT_NEWER, CV_EH_FLAGS, cubin->toolkit, judge->wanted->toolkit);
     if (cubin->toolkit < oldest)
-        refuse(judge, CV_R_ADMIT_TOOLKIT_OLD, CV_EH_FLAGS, cubin->toolkit, oldest);
+        refuse_object(judge, CV_R_ADMIT_TOOLKIT_OLD, CV_EH_FLAGS, cubin->toolkit, oldest);
 }
 
 static void judge_kind(admit_judge *judge)
@@ -119,8 +120,8 @@ static void judge_kind(admit_judge *judge)
     uint32_t kind = judge->cubin->header.flags & 7;
 
     if (judge->cubin->abi8 && kind != 2 && kind != 4)
-        refuse(judge, CV_R_ADMIT_KIND, CV_EH_FLAGS, kind,
-               cv_gen_has(judge->cubin->gen, CV_GEN_CAPSULE) ? 2 : 4);
+        refuse_object(judge, CV_R_ADMIT_KIND, CV_EH_FLAGS, kind,
+                      cv_gen_has(judge->cubin->gen, CV_GEN_CAPSULE) ? 2 : 4);
 }
 
 cuvet_status cv_admit(cv_ctx *ctx, const cv_cubin *cubin, const cv_admit_for *wanted)

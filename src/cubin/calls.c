@@ -6,7 +6,7 @@
 #define ANYBODY UINT32_MAX /* caller of functions whose address is taken; callee of indirect calls */
 #define READING 8u         /* work of a record: read, sorted */
 
-static uint64_t key(uint32_t from, uint32_t to)
+static uint64_t edge_key(uint32_t from, uint32_t to)
 {
     return (uint64_t)from << 32 | to;
 }
@@ -21,14 +21,14 @@ static bool is_kernel(const cv_cubin *cubin, uint32_t number)
 
 /* Registers and stack are counted along parts 1 to 3. What may be called says nothing of what is needed for
  * it, but a kernel that is launched brings its own. */
-static bool keep(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls, const cv_call *call)
+static bool keep_call(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls, const cv_call *call)
 {
-    uint64_t edge = key(call->from, call->to);
+    uint64_t edge = edge_key(call->from, call->to);
 
     switch (call->part) {
     case CV_CALL_DIRECT: break;
-    case CV_CALL_ADDRESS: edge = key(ANYBODY, call->from); break; /* the other word is a prototype */
-    case CV_CALL_INDIRECT: edge = key(call->from, ANYBODY); break;
+    case CV_CALL_ADDRESS: edge = edge_key(ANYBODY, call->from); break; /* the other word is a prototype */
+    case CV_CALL_INDIRECT: edge = edge_key(call->from, ANYBODY); break;
     case CV_CALL_POSSIBLE:
         return !is_kernel(cubin, call->to) ||
                cv_keys_push(&ctx->mem, &calls->launch, (cv_key){ .key = edge });
@@ -50,7 +50,7 @@ cuvet_status cv_calls_read(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *out)
     if (!cv_work(ctx, body.len / 8 * READING, body.off))
         return CUVET_E_LIMIT;
     while (cv_callgraph_peek(body, &cur, &call))
-        if (!keep(ctx, cubin, out, &call))
+        if (!keep_call(ctx, cubin, out, &call))
             return cv_nomem(ctx, body.off);
     cv_keys_sort(&out->edge);
     cv_keys_sort(&out->launch);
@@ -65,7 +65,7 @@ void cv_calls_free(cv_ctx *ctx, cv_calls *calls)
     cv_keys_free(&ctx->mem, &calls->taken.place);
 }
 
-static bool has(const cv_keys *edges, uint64_t index)
+static bool has_edge(const cv_keys *edges, uint64_t index)
 {
     uint64_t at = cv_keys_lower_bound(edges, index);
 
@@ -74,7 +74,7 @@ static bool has(const cv_keys *edges, uint64_t index)
 
 bool cv_calls_direct(const cv_calls *calls, uint32_t from, uint32_t to)
 {
-    return has(&calls->edge, key(from, to));
+    return has_edge(&calls->edge, edge_key(from, to));
 }
 
 /* Where a function is, as one number: its place in the file. False: nowhere in it. */
@@ -93,7 +93,7 @@ static bool place_of(const cv_cubin *cubin, uint32_t index, uint64_t *place)
 static bool list_places(cv_ctx *ctx, const cv_cubin *cubin, const cv_keys *edges, uint32_t from,
                         cv_call_places *out)
 {
-    uint64_t at = cv_keys_lower_bound(edges, key(from, 0)), place = 0;
+    uint64_t at = cv_keys_lower_bound(edges, edge_key(from, 0)), place = 0;
 
     out->caller = from;
     out->made = true;
@@ -122,7 +122,7 @@ static bool is_placed(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls, uint3
         return false;
     if ((!places->made || places->caller != from) && !list_places(ctx, cubin, &calls->edge, from, places))
         return true; /* a limit was said */
-    return has(&places->place, place);
+    return has_edge(&places->place, place);
 }
 
 bool cv_calls_alias(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls, uint32_t from, uint32_t to)
@@ -137,10 +137,10 @@ bool cv_calls_taken_alias(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls, u
 
 bool cv_calls_taken(const cv_calls *calls, uint32_t from, uint32_t to)
 {
-    return has(&calls->edge, key(ANYBODY, to)) || has(&calls->launch, key(from, to));
+    return has_edge(&calls->edge, edge_key(ANYBODY, to)) || has_edge(&calls->launch, edge_key(from, to));
 }
 
 bool cv_calls_indirect(const cv_calls *calls, uint32_t from)
 {
-    return has(&calls->edge, key(from, ANYBODY));
+    return has_edge(&calls->edge, edge_key(from, ANYBODY));
 }

@@ -17,7 +17,7 @@ void cv_cubin_free(cv_ctx *ctx, cv_cubin *cubin)
     cv_cubin_init(cubin);
 }
 
-static cv_span nothing(const cv_cubin *cubin)
+static cv_span no_bytes(const cv_cubin *cubin)
 {
     cv_span span = cubin->image;
 
@@ -26,7 +26,7 @@ static cv_span nothing(const cv_cubin *cubin)
 }
 
 /* Forget the last file, keep the memory. */
-static void restart(cv_cubin *cubin, cv_span image)
+static void forget_file(cv_cubin *cubin, cv_span image)
 {
     cv_secs sec = cubin->sec;
     cv_keys keys = cubin->by_off;
@@ -36,7 +36,7 @@ static void restart(cv_cubin *cubin, cv_span image)
     *cubin = (cv_cubin){ .image = image, .sec = sec, .by_off = keys };
     /* What is absent is empty, not nowhere: it has a place in the file. */
     cubin->shstrtab = cubin->strtab = cubin->symtab = cubin->merc_symtab = cubin->symtab_shndx =
-        cubin->merc_shndx = cubin->compat = nothing(cubin);
+        cubin->merc_shndx = cubin->compat = no_bytes(cubin);
 }
 
 static void header_report(cv_ctx *ctx, const cv_cubin *cubin, cv_rule rule, cv_ehdr_field field, uint64_t got,
@@ -46,7 +46,7 @@ static void header_report(cv_ctx *ctx, const cv_cubin *cubin, cv_rule rule, cv_e
 }
 
 /* Which set of conventions the file follows, if any. */
-static cuvet_status identify(cv_ctx *ctx, cv_cubin *cubin)
+static cuvet_status identify_conventions(cv_ctx *ctx, cv_cubin *cubin)
 {
     const cv_elf_header *header = &cubin->header;
     uint64_t at = cubin->image.off, pair = (uint64_t)header->osabi << 8 | header->abiversion;
@@ -194,7 +194,7 @@ static cuvet_status find_segments(cv_ctx *ctx, cv_cubin *cubin)
 
 static cuvet_status decode_sections(cv_ctx *ctx, cv_cubin *cubin, cv_span table, uint64_t count)
 {
-    cv_span none = nothing(cubin);
+    cv_span none = no_bytes(cubin);
 
     if (!cv_work(ctx, count, table.off))
         return CUVET_E_LIMIT;
@@ -306,10 +306,10 @@ cuvet_status cv_cubin_header(cv_ctx *ctx, cv_cubin *cubin, cv_span image, uint64
     uint64_t count = 0;
     cuvet_status status;
 
-    restart(cubin, image);
+    forget_file(cubin, image);
     status = cv_elf_read_header(ctx, image, &cubin->header);
     if (status == CUVET_OK)
-        status = identify(ctx, cubin);
+        status = identify_conventions(ctx, cubin);
     if (status != CUVET_OK)
         return status;
     read_facts(cubin);
@@ -351,7 +351,7 @@ bool cv_cubin_next_kernel(const cv_cubin *cubin, uint64_t *pos, cv_span *name, c
         if (cv_elf_sym_type(&symbol) != CV_STT_FUNC || symbol.shndx == CV_SHN_UNDEF ||
             !(symbol.other & CV_STO_ENTRY))
             continue;
-        *name = nothing(cubin);
+        *name = no_bytes(cubin);
         if (!cv_span_cstr(cubin->strtab, symbol.name, name))
             name->len = 0; /* broken, and reported: the kernel is counted all the same */
         *sym = symbol;

@@ -45,13 +45,14 @@ typedef struct cv_sec {
      * (".text.f"; Mercury: without ".nv.merc" or ".nv.capmerc"). */
     cv_span fn;
     uint32_t bank; /* constant bank number for .nv.constantN */
-    /* Partners, filled by cv_cubin_check_sections and cv_cubin_check_symbols; section indices, 0 = none. */
+    /* Partners, filled by cv_cubin_check_sections, _symbols and _relocs; section indices, 0 = none. */
     uint32_t info_sec;      /* of code: its .nv.info.<fn> (Mercury capsule: .nv.merc.nv.info.<fn>) */
     uint32_t capsule;       /* of code: its .nv.capmerc section */
     uint32_t const0;        /* of code: its .nv.constant0.<fn> */
     uint32_t sym, merc_sym; /* section symbol in .symtab, in .nv.merc.symtab; 0 = none */
     uint32_t kernel_sym;    /* of .text: symbol of the kernel; 0 = a device function */
     uint32_t regs;          /* of .text: registers, where .nv.info tells; 0 = it does not */
+    uint32_t relocs;        /* its relocations, those that a linker has resolved apart; 0 = none */
     uint64_t code_end; /* of code: largest value + size of its FUNC symbols (capsule: of the expanded code) */
 } cv_sec;
 

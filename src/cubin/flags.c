@@ -49,7 +49,7 @@ static void check_legacy(cv_ctx *ctx, const cv_cubin *cubin)
 }
 
 /* Sections with no place in this file: 'have' is the first one of its role. */
-static void unexpected(cv_ctx *ctx, const cv_cubin *cubin, cv_role role)
+static void report_unexpected(cv_ctx *ctx, const cv_cubin *cubin, cv_role role)
 {
     uint32_t i = cv_cubin_first(cubin, role);
 
@@ -74,16 +74,16 @@ static void check_presence(cv_ctx *ctx, const cv_cubin *cubin)
     if (cubin->abi8 && compat && cv_cubin_first(cubin, CV_ROLE_COMPAT) == 0)
         cv_report(ctx, CV_R_SEC_MISSING_COMPAT, at, 0, cubin->sm, cv_gen_first(CV_GEN_COMPAT));
     if (cubin->legacy) {
-        unexpected(ctx, cubin, CV_ROLE_TKINFO);
-        unexpected(ctx, cubin, CV_ROLE_CUINFO);
-        unexpected(ctx, cubin, CV_ROLE_CUVER);
+        report_unexpected(ctx, cubin, CV_ROLE_TKINFO);
+        report_unexpected(ctx, cubin, CV_ROLE_CUINFO);
+        report_unexpected(ctx, cubin, CV_ROLE_CUVER);
     }
     if (cubin->legacy || !compat)
-        unexpected(ctx, cubin, CV_ROLE_COMPAT);
+        report_unexpected(ctx, cubin, CV_ROLE_COMPAT);
     if (cubin->legacy || !cv_gen_has(cubin->gen, CV_GEN_CAPSULE) ||
         (cubin->header.flags & CV_EF_KINDS) == CV_EF_SASS)
         for (unsigned role = CV_ROLE_CAPMERC_TEXT; role < CV_N_ROLES; role++)
-            unexpected(ctx, cubin, (cv_role)role);
+            report_unexpected(ctx, cubin, (cv_role)role);
 }
 
 static void check_order(cv_ctx *ctx, const cv_cubin *cubin)

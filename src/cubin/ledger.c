@@ -67,7 +67,7 @@ static ledger_item item_of(const cv_cubin *cubin, uint64_t index)
 }
 
 /* Sections of type NULL and ranges outside the file own nothing and place nothing. */
-static cuvet_status collect(cv_ctx *ctx, cv_cubin *cubin)
+static cuvet_status collect_items(cv_ctx *ctx, cv_cubin *cubin)
 {
     bool ok = cv_keys_reserve(&ctx->mem, &cubin->by_off, cubin->sec.count + 2);
 
@@ -159,7 +159,7 @@ static uint64_t gap_allowed(const ledger_walk *walk, uint64_t align, bool *slack
 }
 
 /* Bytes [walk->pos, end) before an item; align: the largest one of all items that start at end. */
-static void gap(ledger_walk *walk, uint64_t end, uint64_t align)
+static void judge_gap(ledger_walk *walk, uint64_t end, uint64_t align)
 {
     uint64_t at = walk->cubin->image.off + walk->pos, len = end - walk->pos, nonzero;
     bool slack;
@@ -196,7 +196,7 @@ static void check_reserved(ledger_walk *walk, const ledger_item *item)
                  walk->cubin->image.off + item->off, item->size, item->size, 0);
 }
 
-static void own(ledger_walk *walk, const ledger_item *item)
+static void claim_item(ledger_walk *walk, const ledger_item *item)
 {
     bool twice = item->size != 0 && item->off < walk->pos;
     uint64_t had = twice ? cv_min(item->size, walk->pos - item->off) : 0;
@@ -232,7 +232,7 @@ cuvet_status cv_cubin_check_ledger(cv_ctx *ctx, cv_cubin *cubin, cv_ledger *ledg
 
     if (!cv_work(ctx, 2 * cubin->sec.count, cubin->image.off))
         return CUVET_E_LIMIT;
-    status = collect(ctx, cubin);
+    status = collect_items(ctx, cubin);
     if (status != CUVET_OK)
         return status;
     cv_ledger_claim(ctx, ledger, cubin->image.off, walk.pos, CV_CLAIM_ELF_HEADER, 0, false);
@@ -244,12 +244,12 @@ cuvet_status cv_cubin_check_ledger(cv_ctx *ctx, cv_cubin *cubin, cv_ledger *ledg
 
             for (uint64_t j = k; j < cubin->by_off.count && cv_keys_at(&cubin->by_off, j)->key == off; j++)
                 align = cv_max(align, place_align(cubin, cv_keys_at(&cubin->by_off, j)->index));
-            gap(&walk, off, align);
+            judge_gap(&walk, off, align);
             walk.pos = off;
         }
         ledger_item item = item_of(cubin, cv_keys_at(&cubin->by_off, k)->index);
 
-        own(&walk, &item);
+        claim_item(&walk, &item);
     }
     return ledger && ledger->failed ? cv_nomem(ctx, cubin->image.off) : CUVET_OK;
 }

@@ -58,18 +58,18 @@ static bool tool_version_ok(cv_ctx *ctx, const cv_cubin *cubin, cv_span span, co
 static void read_tools(cv_ctx *ctx, cv_cubin *cubin, cv_span span)
 {
     uint64_t pos = 0, count = 0;
-    cuvet_status st;
+    cuvet_status status;
     cv_tkinfo tkinfo;
     cv_note note;
 
-    for (; (st = cv_note_next(ctx, span, CV_NOTE_TKINFO, &pos, &note)) == CUVET_OK; count++) {
+    for (; (status = cv_note_next(ctx, span, CV_NOTE_TKINFO, &pos, &note)) == CUVET_OK; count++) {
         if (note.descsz % CV_NOTE_ALIGN != 0)
             cv_report(ctx, CV_R_NOTE_UNPADDED, span.off + note.off + 4, 4, note.descsz, CV_NOTE_ALIGN);
         if (tool_version_ok(ctx, cubin, span, &note) &&
             cv_tkinfo_read(ctx, span, &note, &tkinfo) == CUVET_OK && count == 0)
             take_tool(cubin, &note, &tkinfo);
     }
-    if (st == CUVET_END && count == 0)
+    if (status == CUVET_END && count == 0)
         cv_report(ctx, CV_R_NOTE_EMPTY, span.off, 0, 0, 1);
 }
 
@@ -133,7 +133,7 @@ static void read_compat(cv_ctx *ctx, cv_cubin *cubin, cv_span span)
 }
 
 /* Body of the only section of a role, its path pushed; false: none in this file. */
-static bool enter(cv_ctx *ctx, const cv_cubin *cubin, cv_role role, cv_span *body)
+static bool enter_section(cv_ctx *ctx, const cv_cubin *cubin, cv_role role, cv_span *body)
 {
     uint32_t i = cv_cubin_first(cubin, role);
 
@@ -150,19 +150,19 @@ void cv_cubin_read_notes(cv_ctx *ctx, cv_cubin *cubin)
 {
     cv_span span;
 
-    if (enter(ctx, cubin, CV_ROLE_TKINFO, &span)) {
+    if (enter_section(ctx, cubin, CV_ROLE_TKINFO, &span)) {
         read_tools(ctx, cubin, span);
         cv_path_pop(ctx);
     }
-    if (enter(ctx, cubin, CV_ROLE_CUINFO, &span)) {
+    if (enter_section(ctx, cubin, CV_ROLE_CUINFO, &span)) {
         read_cuinfo(ctx, cubin, span);
         cv_path_pop(ctx);
     }
-    if (enter(ctx, cubin, CV_ROLE_CUVER, &span)) {
+    if (enter_section(ctx, cubin, CV_ROLE_CUVER, &span)) {
         read_cuver(ctx, cubin, span);
         cv_path_pop(ctx);
     }
-    if (enter(ctx, cubin, CV_ROLE_COMPAT, &span)) {
+    if (enter_section(ctx, cubin, CV_ROLE_COMPAT, &span)) {
         read_compat(ctx, cubin, span);
         cv_path_pop(ctx);
     }
@@ -188,36 +188,36 @@ static cuvet_status check_global(cv_ctx *ctx, cv_cubin *cubin, bool merc)
 
 static cuvet_status check_functions(cv_ctx *ctx, const cv_cubin *cubin)
 {
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
     if (!cv_work(ctx, cubin->sec.count, cubin->image.off))
         return CUVET_OK;
-    for (uint64_t i = 1; st == CUVET_OK && i < cubin->sec.count; i++) {
+    for (uint64_t i = 1; status == CUVET_OK && i < cubin->sec.count; i++) {
         cv_role role = cv_cubin_sec(cubin, i)->role;
 
         if (role == CV_ROLE_NV_INFO_FN || role == CV_ROLE_MERC_NV_INFO_FN)
-            st = cv_meta_info_function(ctx, cubin, i, role == CV_ROLE_MERC_NV_INFO_FN);
+            status = cv_meta_info_function(ctx, cubin, i, role == CV_ROLE_MERC_NV_INFO_FN);
     }
-    return st;
+    return status;
 }
 
 cuvet_status cv_cubin_check_meta(cv_ctx *ctx, cv_cubin *cubin)
 {
-    cuvet_status st = check_global(ctx, cubin, false);
+    cuvet_status status = check_global(ctx, cubin, false);
 
-    if (st == CUVET_OK)
-        st = check_global(ctx, cubin, true);
-    if (st == CUVET_OK)
-        st = check_functions(ctx, cubin);
-    if (st != CUVET_OK)
-        return st;
+    if (status == CUVET_OK)
+        status = check_global(ctx, cubin, true);
+    if (status == CUVET_OK)
+        status = check_functions(ctx, cubin);
+    if (status != CUVET_OK)
+        return status;
     cv_meta_callgraph(ctx, cubin, cv_cubin_first(cubin, CV_ROLE_CALLGRAPH));
-    st = cv_meta_needs(ctx, cubin);
-    if (st != CUVET_OK)
-        return st;
-    st = cv_meta_prototype(ctx, cubin, cv_cubin_first(cubin, CV_ROLE_PROTOTYPE));
-    if (st != CUVET_OK)
-        return st == CUVET_E_NOMEM ? st : CUVET_OK; /* a limit was said */
+    status = cv_meta_needs(ctx, cubin);
+    if (status != CUVET_OK)
+        return status;
+    status = cv_meta_prototype(ctx, cubin, cv_cubin_first(cubin, CV_ROLE_PROTOTYPE));
+    if (status != CUVET_OK)
+        return status == CUVET_E_NOMEM ? status : CUVET_OK; /* a limit was said */
     cv_meta_unified(ctx, cubin, cv_cubin_first(cubin, CV_ROLE_UFT_ENTRY), false, true);
     cv_meta_unified(ctx, cubin, cv_cubin_first(cubin, CV_ROLE_UDT_ENTRY), false, false);
     cv_meta_unified(ctx, cubin, cv_cubin_first(cubin, CV_ROLE_MERC_UFT_ENTRY), true, true);

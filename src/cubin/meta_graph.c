@@ -109,7 +109,7 @@ static void check_prototype(const graph_table *table, const cv_proto *proto)
 
 cuvet_status cv_meta_prototype(cv_ctx *ctx, const cv_cubin *cubin, uint64_t section)
 {
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
     cv_keys by_symbol = { 0 };
     uint64_t pos = 0;
     graph_table table;
@@ -117,13 +117,13 @@ cuvet_status cv_meta_prototype(cv_ctx *ctx, const cv_cubin *cubin, uint64_t sect
 
     if (!open_table(&table, ctx, cubin, section, false))
         return CUVET_OK;
-    while (st == CUVET_OK && cv_prototype_next(ctx, table.body, &pos, &proto) == CUVET_OK) {
+    while (status == CUVET_OK && cv_prototype_next(ctx, table.body, &pos, &proto) == CUVET_OK) {
         check_prototype(&table, &proto);
         if (!cv_keys_push(&ctx->mem, &by_symbol, (cv_key){ proto.symbol, proto.off }))
-            st = cv_nomem(ctx, table.body.off);
+            status = cv_nomem(ctx, table.body.off);
     }
     cv_keys_sort(&by_symbol);
-    for (uint64_t k = 1; st == CUVET_OK && k < by_symbol.count; k++) {
+    for (uint64_t k = 1; status == CUVET_OK && k < by_symbol.count; k++) {
         const cv_key *entry = cv_keys_at(&by_symbol, k);
 
         if (entry->key == cv_keys_at(&by_symbol, k - 1)->key)
@@ -131,7 +131,7 @@ cuvet_status cv_meta_prototype(cv_ctx *ctx, const cv_cubin *cubin, uint64_t sect
     }
     cv_keys_free(&ctx->mem, &by_symbol);
     cv_path_pop(ctx);
-    return st;
+    return status;
 }
 
 /* Data entries: a variable before (13) or after (1) linking. */

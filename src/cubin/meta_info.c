@@ -26,13 +26,13 @@ typedef struct info_section {
     uint32_t cbank_off, cbank_size, param_size, coop_offsets, coop_masks;
 } info_section;
 
-static void report(const info_section *info, cv_rule rule, uint64_t at, uint64_t len, uint64_t got,
-                   uint64_t want)
+static void report_record(const info_section *info, cv_rule rule, uint64_t at, uint64_t len, uint64_t got,
+                          uint64_t want)
 {
     cv_report(info->ctx, rule, info->body.off + at, len, got, want);
 }
 
-static bool given(const info_section *info, uint32_t code)
+static bool was_given(const info_section *info, uint32_t code)
 {
     return ((code < 64 ? info->seen_lo >> code : info->seen_hi >> (code - 64)) & 1) != 0;
 }
@@ -41,9 +41,9 @@ static bool given(const info_section *info, uint32_t code)
 static void check_place(info_section *info, const cv_tlv *tlv, const cv_attr *row)
 {
     if (CV_UNLIKELY(!(row->scope & info->where)))
-        report(info, CV_R_TLV_SCOPE, tlv->off + 1, tlv->next - tlv->off, tlv->code, row->scope);
-    if (CV_UNLIKELY(!row->many && given(info, tlv->code)))
-        report(info, CV_R_TLV_REPEATED, tlv->off + 1, tlv->next - tlv->off, tlv->code, 1);
+        report_record(info, CV_R_TLV_SCOPE, tlv->off + 1, tlv->next - tlv->off, tlv->code, row->scope);
+    if (CV_UNLIKELY(!row->many && was_given(info, tlv->code)))
+        report_record(info, CV_R_TLV_REPEATED, tlv->off + 1, tlv->next - tlv->off, tlv->code, 1);
     if (tlv->code < 64)
         info->seen_lo |= UINT64_C(1) << tlv->code;
     else
@@ -54,7 +54,7 @@ static bool check_symbol(const info_section *info, uint64_t at, uint32_t sym)
 {
     if (CV_LIKELY(sym < info->n_syms))
         return true;
-    report(info, CV_R_TLV_SYMBOL, at, 4, sym, info->n_syms);
+    report_record(info, CV_R_TLV_SYMBOL, at, 4, sym, info->n_syms);
     return false;
 }
 
@@ -66,7 +66,7 @@ static bool check_func(const info_section *info, uint64_t at, uint32_t sym)
         return false;
     type = cv_meta_sym_type(info->syms, sym);
     if (type != CV_STT_FUNC)
-        report(info, CV_R_TLV_SYMBOL_TYPE, at, 4, type, CV_STT_FUNC);
+        report_record(info, CV_R_TLV_SYMBOL_TYPE, at, 4, type, CV_STT_FUNC);
     return type == CV_STT_FUNC;
 }
 
@@ -104,8 +104,8 @@ static void take_size(const info_section *info, const cv_tlv *tlv)
     else if (tlv->code == CV_ATTR_REGCOUNT)
         bit = CV_META_REGCOUNT;
     if (*mark & bit)
-        report(info, said_so(info, tlv) ? CV_R_TLV_SYMBOL_SAME : CV_R_TLV_SYMBOL_TWICE, tlv->payload, 4, sym,
-               tlv->code);
+        report_record(info, said_so(info, tlv) ? CV_R_TLV_SYMBOL_SAME : CV_R_TLV_SYMBOL_TWICE, tlv->payload,
+                      4, sym, tlv->code);
     *mark |= bit;
     if (bit != CV_META_REGCOUNT)
         return;
@@ -125,9 +125,9 @@ static inline bool check_place_in_code(const info_section *info, uint64_t at)
     uint32_t value = cv_u32_at(info->body, at);
 
     if (CV_UNLIKELY(value >= info->code_size))
-        report(info, CV_R_TLV_TEXT_OFFSET, at, 4, value, info->code_size);
+        report_record(info, CV_R_TLV_TEXT_OFFSET, at, 4, value, info->code_size);
     else if (CV_UNLIKELY(value & (info->cubin->gen->instruction - 1)))
-        report(info, CV_R_TLV_TEXT_ALIGN, at, 4, value, info->cubin->gen->instruction);
+        report_record(info, CV_R_TLV_TEXT_ALIGN, at, 4, value, info->cubin->gen->instruction);
     else
         return true;
     return false;
@@ -177,15 +177,15 @@ static void check_bank(const info_section *info, const cv_tlv *tlv, uint64_t end
         return;
     cv_elf_read_symbol(info->syms, false, sym, &symbol);
     if (cv_elf_sym_type(&symbol) != CV_STT_SECTION)
-        report(info, CV_R_TLV_CBANK_SYMBOL, tlv->payload, 4, cv_elf_sym_type(&symbol), CV_STT_SECTION);
+        report_record(info, CV_R_TLV_CBANK_SYMBOL, tlv->payload, 4, cv_elf_sym_type(&symbol), CV_STT_SECTION);
     section = names_bank(info, &symbol) ? cv_cubin_sec(info->cubin, info->code)->const0
                                         : cv_cubin_shndx(info->cubin, info->merc, sym, &symbol);
     bank = cv_cubin_sec(info->cubin, section);
     if (bank->role != CV_ROLE_CONSTANT_FN || bank->bank != CV_BANK_PARAMETERS ||
         bank->header.info != info->code)
-        report(info, CV_R_TLV_CBANK_SECTION, tlv->payload, 4, section, info->code);
+        report_record(info, CV_R_TLV_CBANK_SECTION, tlv->payload, 4, section, info->code);
     else if (end > bank->header.size)
-        report(info, CV_R_TLV_CBANK_SIZE, tlv->payload + 4, 4, end, bank->header.size);
+        report_record(info, CV_R_TLV_CBANK_SIZE, tlv->payload + 4, 4, end, bank->header.size);
 }
 
 static void take_cbank(info_section *info, const cv_tlv *tlv)
@@ -203,7 +203,7 @@ static void check_cbank_off(const info_section *info)
     uint32_t want = info->large ? gen->large : gen->parameters;
 
     if (want != 0 && cv_arch_of(info->cubin->sm) && info->cbank_off != want)
-        report(info, CV_R_TLV_CBANK_OFFSET, info->cbank_at, 2, info->cbank_off, want);
+        report_record(info, CV_R_TLV_CBANK_OFFSET, info->cbank_at, 2, info->cbank_off, want);
 }
 
 static void take_param(info_section *info, const cv_tlv *tlv)
@@ -228,7 +228,7 @@ static void check_api_version(const info_section *info, const cv_tlv *tlv)
     bool ok = info->cubin->producer.tool == CV_TOOL_PTXAS ? value == file : value <= file;
 
     if (file != 0 && !ok)
-        report(info, CV_R_TLV_API_VERSION, tlv->payload, 4, value, file);
+        report_record(info, CV_R_TLV_API_VERSION, tlv->payload, 4, value, file);
 }
 
 /* Of the native code alone: a clone tells of code that is yet to be made. */
@@ -237,7 +237,7 @@ static void check_limit(const info_section *info, const cv_tlv *tlv)
     uint32_t regs = info->merc ? 0 : cv_cubin_sec(info->cubin, info->code)->regs;
 
     if (regs > tlv->value)
-        report(info, CV_R_TLV_MAXREG, tlv->off + 2, 2, regs, tlv->value);
+        report_record(info, CV_R_TLV_MAXREG, tlv->off + 2, 2, regs, tlv->value);
 }
 
 static void take_value(info_section *info, const cv_tlv *tlv)
@@ -253,7 +253,7 @@ static void take_value(info_section *info, const cv_tlv *tlv)
     case CV_ATTR_ANNOTATIONS: check_walk(info, tlv, cv_attr_get(tlv->code)); break;
     case CV_ATTR_MERCURY_ISA_VERSION:
         if (tlv->value > CV_MERCURY_ISA)
-            report(info, CV_R_TLV_ISA_NEW, tlv->off + 2, 2, tlv->value, CV_MERCURY_ISA);
+            report_record(info, CV_R_TLV_ISA_NEW, tlv->off + 2, 2, tlv->value, CV_MERCURY_ISA);
         break;
     default: break;
     }
@@ -283,10 +283,10 @@ static bool read_records(info_section *info)
 {
     const cv_attr *row;
     uint64_t pos = 0;
-    cuvet_status st;
+    cuvet_status status;
     cv_tlv tlv;
 
-    while ((st = cv_tlv_next(info->ctx, info->body, &pos, &tlv)) == CUVET_OK) {
+    while ((status = cv_tlv_next(info->ctx, info->body, &pos, &tlv)) == CUVET_OK) {
         bool ok = cv_attr_check(info->ctx, info->body, &tlv, &row);
 
         if (!row || row->format == 0)
@@ -295,7 +295,7 @@ static bool read_records(info_section *info)
         if (ok)
             take_words(info, &tlv, row);
     }
-    return st == CUVET_END;
+    return status == CUVET_END;
 }
 
 /* Open section 'index': body, table, path step. */
@@ -345,7 +345,7 @@ static cuvet_status check_ordinals(const info_section *info)
             continue;
         cv_attr_kparam(info->body, &tlv, &param);
         if (param.ordinal >= count || *cv_u8s_at(&have, param.ordinal)) {
-            report(info, CV_R_TLV_PARAM_ORDINAL, tlv.payload + 4, 2, param.ordinal, count);
+            report_record(info, CV_R_TLV_PARAM_ORDINAL, tlv.payload + 4, 2, param.ordinal, count);
             break;
         }
         *cv_u8s_at(&have, param.ordinal) = 1;
@@ -357,32 +357,32 @@ static cuvet_status check_ordinals(const info_section *info)
 /* Parameters: all or nothing, and one size. Clones lack the two sizes. */
 static void check_params(const info_section *info)
 {
-    uint32_t have = (info->small + info->large ? 1u : 0) | (given(info, CV_ATTR_PARAM_CBANK) ? 2u : 0) |
-                    (given(info, CV_ATTR_CBANK_PARAM_SIZE) ? 4u : 0);
+    uint32_t have = (info->small + info->large ? 1u : 0) | (was_given(info, CV_ATTR_PARAM_CBANK) ? 2u : 0) |
+                    (was_given(info, CV_ATTR_CBANK_PARAM_SIZE) ? 4u : 0);
     uint32_t all = info->merc ? 1 : 7, want = info->kernel && have ? all : 0;
 
     if (info->small && info->large)
-        report(info, CV_R_TLV_PARAM_MIXED, 0, 0, info->large, info->small);
+        report_record(info, CV_R_TLV_PARAM_MIXED, 0, 0, info->large, info->small);
     if (info->code && have != want) {
-        report(info, CV_R_TLV_PARAM_KERNEL, 0, 0, have, want);
+        report_record(info, CV_R_TLV_PARAM_KERNEL, 0, 0, have, want);
         return;
     }
     if (have != 7)
         return;
     check_cbank_off(info);
     if (info->cbank_size != info->param_size)
-        report(info, CV_R_TLV_PARAM_SIZE, info->cbank_at + 2, 2, info->cbank_size, info->param_size);
+        report_record(info, CV_R_TLV_PARAM_SIZE, info->cbank_at + 2, 2, info->cbank_size, info->param_size);
     if (info->params_end != info->param_size)
-        report(info, CV_R_TLV_PARAM_END, 0, 0, info->params_end, info->param_size);
+        report_record(info, CV_R_TLV_PARAM_END, 0, 0, info->params_end, info->param_size);
 }
 
 static void check_together(const info_section *info)
 {
-    if (given(info, CV_ATTR_COOP_GROUP_INSTR_OFFSETS) && given(info, CV_ATTR_COOP_GROUP_MASK_REGIDS) &&
-        info->coop_offsets != info->coop_masks)
-        report(info, CV_R_TLV_COOP_COUNT, 0, 0, info->coop_offsets, info->coop_masks);
-    if (given(info, CV_ATTR_TCGEN05_1CTA_USED) && given(info, CV_ATTR_TCGEN05_2CTA_USED))
-        report(info, CV_R_TLV_TCGEN05, 0, 0, CV_ATTR_TCGEN05_2CTA_USED, CV_ATTR_TCGEN05_1CTA_USED);
+    if (was_given(info, CV_ATTR_COOP_GROUP_INSTR_OFFSETS) &&
+        was_given(info, CV_ATTR_COOP_GROUP_MASK_REGIDS) && info->coop_offsets != info->coop_masks)
+        report_record(info, CV_R_TLV_COOP_COUNT, 0, 0, info->coop_offsets, info->coop_masks);
+    if (was_given(info, CV_ATTR_TCGEN05_1CTA_USED) && was_given(info, CV_ATTR_TCGEN05_2CTA_USED))
+        report_record(info, CV_R_TLV_TCGEN05, 0, 0, CV_ATTR_TCGEN05_2CTA_USED, CV_ATTR_TCGEN05_1CTA_USED);
 }
 
 /* The code that the section belongs to: its size, and whether it is a kernel. */
@@ -408,7 +408,7 @@ static void find_code(info_section *info, uint64_t index)
 
 cuvet_status cv_meta_info_function(cv_ctx *ctx, const cv_cubin *cubin, uint64_t section, bool merc)
 {
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
     info_section info;
 
     if (!open_info(&info, ctx, cubin, section, merc))
@@ -418,14 +418,14 @@ cuvet_status cv_meta_info_function(cv_ctx *ctx, const cv_cubin *cubin, uint64_t 
     if (read_records(&info)) {
         check_params(&info);
         check_together(&info);
-        st = check_ordinals(&info);
+        status = check_ordinals(&info);
     }
     cv_path_pop(ctx);
-    return st;
+    return status;
 }
 
-static void missing(cv_ctx *ctx, uint64_t section, const cv_cubin *cubin, cv_rule rule, uint32_t sym,
-                    uint32_t code)
+static void report_missing(cv_ctx *ctx, uint64_t section, const cv_cubin *cubin, cv_rule rule, uint32_t sym,
+                           uint32_t code)
 {
     cv_sec_report(ctx, cubin, section, rule, CV_SH_INFO, sym, code);
 }
@@ -437,11 +437,11 @@ static void check_mark(cv_ctx *ctx, const cv_cubin *cubin, uint64_t index, const
     uint32_t regs = mark >> CV_META_REGS & CV_REGISTERS_MOST;
 
     if (!(mark & CV_META_FRAME))
-        missing(ctx, index, cubin, CV_R_TLV_NO_FRAME, sym, CV_ATTR_FRAME_SIZE);
+        report_missing(ctx, index, cubin, CV_R_TLV_NO_FRAME, sym, CV_ATTR_FRAME_SIZE);
     if (!(mark & CV_META_REGCOUNT))
-        missing(ctx, index, cubin, CV_R_TLV_NO_REGCOUNT, sym, CV_ATTR_REGCOUNT);
+        report_missing(ctx, index, cubin, CV_R_TLV_NO_REGCOUNT, sym, CV_ATTR_REGCOUNT);
     if (!(mark & CV_META_MIN_STACK) && cubin->exe && sec->kernel_sym != 0)
-        missing(ctx, index, cubin, CV_R_TLV_NO_STACK, sym, CV_ATTR_MIN_STACK_SIZE);
+        report_missing(ctx, index, cubin, CV_R_TLV_NO_STACK, sym, CV_ATTR_MIN_STACK_SIZE);
     if (sec->role == CV_ROLE_TEXT && (mark & CV_META_REGCOUNT) &&
         cv_gen_has(cubin->gen, CV_GEN_REGS_IN_INFO) && cv_elf_code_registers(sec->header.info) > regs)
         cv_sec_report(ctx, cubin, index, CV_R_TLV_REGCOUNT_INFO, CV_SH_INFO,

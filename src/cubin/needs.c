@@ -58,7 +58,7 @@ static bool any_call(const cv_cubin *cubin, cv_span graph)
 }
 
 /* One step up; false: nothing changed any more. */
-static bool raise(needs_reading *needs)
+static bool raise_callers(needs_reading *needs)
 {
     cv_call_cur cur = { 0 };
     bool changed = false;
@@ -73,7 +73,7 @@ static bool raise(needs_reading *needs)
     return changed;
 }
 
-static void compare(const needs_reading *needs)
+static void compare_records(const needs_reading *needs)
 {
     cv_call_cur cur = { 0 };
     cv_call call;
@@ -95,7 +95,7 @@ static void compare(const needs_reading *needs)
     }
 }
 
-static bool fill(needs_reading *needs)
+static bool fill_needs(needs_reading *needs)
 {
     cv_mem *mem = &needs->ctx->mem;
     uint64_t count = needs->cubin->n_syms;
@@ -109,25 +109,25 @@ cuvet_status cv_meta_needs(cv_ctx *ctx, const cv_cubin *cubin)
     uint32_t i = cv_cubin_first(cubin, CV_ROLE_CALLGRAPH), info = cv_cubin_first(cubin, CV_ROLE_NV_INFO);
     needs_reading needs = { .ctx = ctx, .cubin = cubin, .graph = cv_cubin_body(cubin, i) };
     uint64_t calls = needs.graph.len / 8;
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
     if (!cubin->exe || i == 0 || info == 0 || !any_call(cubin, needs.graph))
         return CUVET_OK;
     if (!cv_work(ctx, 2 * calls + cubin->n_syms / 4 + cv_cubin_body(cubin, info).len / 4, needs.graph.off))
         return CUVET_OK; /* reported */
-    if (fill(&needs)) {
+    if (fill_needs(&needs)) {
         read_sizes(&needs);
-        for (unsigned k = 0; k < ROUNDS && raise(&needs) && cv_work(ctx, calls, needs.graph.off); k++)
+        for (unsigned k = 0; k < ROUNDS && raise_callers(&needs) && cv_work(ctx, calls, needs.graph.off); k++)
             continue;
         cv_path_push(ctx, CUVET_P_SECTION, true, i);
-        compare(&needs);
+        compare_records(&needs);
         cv_path_pop(ctx);
     } else {
-        st = cv_nomem(ctx, needs.graph.off);
+        status = cv_nomem(ctx, needs.graph.off);
     }
     cv_u32s_free(&ctx->mem, &needs.regs);
     cv_u32s_free(&ctx->mem, &needs.below);
     cv_u32s_free(&ctx->mem, &needs.frame);
     cv_u32s_free(&ctx->mem, &needs.stack);
-    return st;
+    return status;
 }

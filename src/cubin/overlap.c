@@ -42,7 +42,7 @@ static bool field_of(const cv_elf_reloc *reloc, uint64_t *first, uint64_t *bits)
 }
 
 /* Marks the bytes [at, at + count), 'count' at most 9; true: one of them was marked before. */
-static bool mark(cv_u64s *touched, uint64_t at, uint64_t count)
+static bool mark_bytes(cv_u64s *touched, uint64_t at, uint64_t count)
 {
     uint64_t bits = (UINT64_C(1) << count) - 1, shift = at % 64;
     uint64_t first = (bits & UINT64_MAX >> shift) << shift; /* what fits into the word of the first byte */
@@ -74,7 +74,7 @@ static bool mark_section(overlap_pile *pile, uint64_t index, uint64_t size)
         cv_elf_read_reloc(body, pile->cubin->header.is32, rela, i, &reloc);
         if (!field_of(&reloc, &first, &bits))
             continue;
-        if (reloc.off >= size || mark(&pile->touched, first / 8, (first % 8 + bits + 7) / 8))
+        if (reloc.off >= size || mark_bytes(&pile->touched, first / 8, (first % 8 + bits + 7) / 8))
             return true;
     }
     return false;
@@ -99,7 +99,7 @@ static cuvet_status mark_group(overlap_pile *pile, uint64_t from, uint64_t to, u
 }
 
 /* The bits that each entry patches. */
-static cuvet_status collect(overlap_pile *pile, uint64_t index)
+static cuvet_status collect_fields(overlap_pile *pile, uint64_t index)
 {
     uint64_t section = section_of(pile, index), at = offset_of(pile->cubin, section), first, bits;
     bool rela = has_addends(pile->cubin, section);
@@ -125,7 +125,7 @@ static cuvet_status collect(overlap_pile *pile, uint64_t index)
     return CUVET_OK;
 }
 
-static void report(const overlap_pile *pile, uint64_t which, uint64_t first, uint64_t end)
+static void report_overlap(const overlap_pile *pile, uint64_t which, uint64_t first, uint64_t end)
 {
     uint64_t section = section_of(pile, which >> 32), i = which & UINT32_MAX;
     uint64_t size = cv_elf_rel_size(pile->cubin->header.is32, has_addends(pile->cubin, section));
@@ -140,43 +140,43 @@ static void report(const overlap_pile *pile, uint64_t which, uint64_t first, uin
 static cuvet_status check_group(overlap_pile *pile, uint64_t from, uint64_t to, uint64_t target)
 {
     bool apart = false;
-    cuvet_status st = mark_group(pile, from, to, target, &apart);
+    cuvet_status status = mark_group(pile, from, to, target, &apart);
     uint64_t last = 0;
 
-    if (st != CUVET_OK || apart)
-        return st;
+    if (status != CUVET_OK || apart)
+        return status;
     cv_keys_clear(&pile->field);
     cv_keys_clear(&pile->end);
-    for (uint64_t k = from; k < to && st == CUVET_OK; k++)
-        st = collect(pile, k);
+    for (uint64_t k = from; k < to && status == CUVET_OK; k++)
+        status = collect_fields(pile, k);
     cv_keys_sort(&pile->field);
-    for (uint64_t place = 0; place < pile->field.count && st == CUVET_OK; place++) {
+    for (uint64_t place = 0; place < pile->field.count && status == CUVET_OK; place++) {
         const cv_key *first = cv_keys_at(&pile->field, place), *end = cv_keys_at(&pile->end, first->index);
 
         if (first->key < last)
-            report(pile, end->index, first->key, last);
+            report_overlap(pile, end->index, first->key, last);
         last = cv_max(last, end->key);
     }
-    return st;
+    return status;
 }
 
 cuvet_status cv_cubin_check_overlap(cv_ctx *ctx, const cv_cubin *cubin, const cv_keys *list)
 {
     overlap_pile pile = { .ctx = ctx, .cubin = cubin, .list = list };
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
-    for (uint64_t from = 0, to; from < list->count && st == CUVET_OK; from = to) {
+    for (uint64_t from = 0, to; from < list->count && status == CUVET_OK; from = to) {
         uint64_t target = cv_keys_get(list, from)->key;
 
         for (to = from + 1; to < list->count && cv_keys_get(list, to)->key == target;)
             to++;
         if (to - from > 1 || (cv_keys_get(list, from)->index & 1) == 0)
-            st = check_group(&pile, from, to, target);
+            status = check_group(&pile, from, to, target);
     }
     cv_keys_free(&ctx->mem, &pile.field);
     cv_keys_free(&ctx->mem, &pile.end);
     cv_u64s_free(&ctx->mem, &pile.touched);
-    return st;
+    return status;
 }
 
 /* Tables of one target, and what their entries touch. */
@@ -253,20 +253,20 @@ static void report_frames(const frame_pile *pile)
 cuvet_status cv_cubin_check_frames(cv_ctx *ctx, const cv_cubin *cubin, const cv_keys *list)
 {
     frame_pile pile = { .ctx = ctx, .cubin = cubin };
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
-    for (uint64_t at = 0; at < list->count && st == CUVET_OK;) {
+    for (uint64_t at = 0; at < list->count && status == CUVET_OK;) {
         uint64_t target = cv_keys_get(list, at)->key;
 
         cv_keys_clear(&pile.table);
         cv_keys_clear(&pile.entry);
         pile.count = 0;
-        for (; at < list->count && cv_keys_get(list, at)->key == target && st == CUVET_OK; at++)
-            st = collect_frames(&pile, cv_keys_get(list, at)->index);
+        for (; at < list->count && cv_keys_get(list, at)->key == target && status == CUVET_OK; at++)
+            status = collect_frames(&pile, cv_keys_get(list, at)->index);
         cv_keys_sort(&pile.entry);
         report_frames(&pile);
     }
     cv_keys_free(&ctx->mem, &pile.table);
     cv_keys_free(&ctx->mem, &pile.entry);
-    return st;
+    return status;
 }

@@ -8,6 +8,12 @@ typedef struct reloc_lists {
     cv_keys compared, frames;
 } reloc_lists;
 
+/* A symbol that no function has, of which nothing had to be said: several entries in a row name it. */
+typedef struct good_symbol {
+    uint64_t number; /* UINT64_MAX: there is none yet */
+    uint8_t info, other;
+} good_symbol;
+
 typedef struct reloc_batch {
     cv_ctx *ctx;
     const cv_cubin *cubin;
@@ -19,6 +25,9 @@ typedef struct reloc_batch {
     uint32_t owner;        /* of code: the symbol of its function */
     cv_span target;        /* its bytes */
     const cv_sec **own;    /* of its function alone: the section that was found to be so last */
+    good_symbol *good;     /* the last one */
+    bool *said;            /* something was, since this was cleared */
+    bool plain;            /* the target holds instructions of the size that plain types are for */
     cv_calls *calls;
     uint64_t count, n_syms, limit; /* limit: bytes of the target that may be patched */
     uint64_t within;               /* the bits of an offset that lie within an instruction */
@@ -28,6 +37,7 @@ typedef struct reloc_batch {
 static void entry_report(const reloc_batch *batch, uint64_t index, cv_rule rule, uint64_t field, uint64_t got,
                          uint64_t want)
 {
+    *batch->said = true;
     cv_path_push(batch->ctx, CUVET_P_SECTION, true, batch->section);
     cv_report_at(batch->ctx, CUVET_P_RELOC, index, rule,
                  batch->body.off + index * cv_elf_rel_size(batch->cubin->header.is32, batch->rela) + field, 0,
@@ -81,16 +91,19 @@ static void check_place(const reloc_batch *batch, uint64_t index, const cv_elf_r
 /* Compilers leave the field empty and linkers keep it so; a field with something in it is code. Of a function
  * without addend it is the place there; offsets in shared memory and in banks may have been begun by a
  * linker, which knows nothing of where a global variable will be. */
-static void check_field(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
-                        const cv_reloc_facts *facts, uint8_t info, uint8_t other)
+static bool is_empty_field(const reloc_batch *batch, const cv_reloc_facts *facts, uint8_t info, uint8_t other)
 {
     bool global = (info & 15) == CV_STT_CUDA_OBJECT && (other & CV_STO_SPACE) == CV_STO_SPACE_GLOBAL;
     bool begun = batch->cubin->rel && !global && cv_reloc_has(facts, CV_USE_BEGUN);
-    uint64_t value;
 
-    if ((info & 15) == CV_STT_FUNC ? !batch->rela : !batch->insn || begun)
-        return;
-    value = field_of(batch, reloc, facts);
+    return (info & 15) == CV_STT_FUNC ? batch->rela : batch->insn && !begun;
+}
+
+static void check_field(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
+                        const cv_reloc_facts *facts)
+{
+    uint64_t value = field_of(batch, reloc, facts);
+
     if (CV_UNLIKELY(value != 0))
         entry_report(batch, index, CV_R_RELOC_OVER, 0, value, 0);
 }
@@ -135,7 +148,9 @@ static void check_other(const reloc_batch *batch, uint64_t index, const cv_elf_r
     if (CV_UNLIKELY(batch->insn && cv_reloc_has(facts, CV_USE_TABLE)) && batch->calls->judged &&
         !cv_calls_indirect(batch->calls, batch->owner))
         entry_report(batch, index, CV_R_RELOC_INDIRECT, 12, batch->owner, reloc->type);
-    if (!(batch->insn && cv_reloc_has(facts, CV_USE_CALL)) && facts->who != CV_RELOC_DESC) {
+    /* Before sm_70 one type is for calls and for numbers that an instruction has: of banks, say. */
+    if (!(batch->insn && cv_reloc_has(facts, CV_USE_CALL) && facts->who != CV_RELOC_OLD) &&
+        facts->who != CV_RELOC_DESC) {
         if (shndx == CV_SHN_UNDEF)
             return;
         if (!cv_role_is_code(
@@ -145,19 +160,26 @@ static void check_other(const reloc_batch *batch, uint64_t index, const cv_elf_r
     entry_report(batch, index, CV_R_RELOC_NO_FUNCTION, 12, type, CV_STT_FUNC);
 }
 
-/* What only code has to keep: types that patch its instructions, and the low bits of a place are empty, too.
- */
+/* Code has relocations of types that patch its instructions. */
 static void check_code(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
                        const cv_reloc_facts *facts)
 {
-    uint64_t rest;
-
     if (CV_UNLIKELY(!cv_reloc_fits_code(facts, batch->cubin->gen->instruction, batch->cubin->exe)) &&
         !(batch->cubin->exe && cv_reloc_is_linked(facts)))
         entry_report(batch, index, CV_R_RELOC_CODE_TYPE, 8, reloc->type, 0);
-    if (!cv_reloc_has(facts, CV_USE_REST) || batch->ctx->hollow)
-        return;
-    rest = cv_u64_at(batch->target, reloc->off) >> CV_R_REST_POS & ((1U << CV_R_REST_BITS) - 1);
+}
+
+/* In code the low bits of a place are empty, too. */
+static bool is_empty_rest(const reloc_batch *batch, const cv_reloc_facts *facts)
+{
+    return batch->insn && cv_reloc_has(facts, CV_USE_REST) && !batch->ctx->hollow;
+}
+
+static void check_rest(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
+                       const cv_reloc_facts *facts)
+{
+    uint64_t rest = cv_u64_at(batch->target, reloc->off) >> CV_R_REST_POS & ((1U << CV_R_REST_BITS) - 1);
+
     if (batch->cubin->exe &&
         cv_reloc_has(facts, CV_USE_TABLE)) /* a linker drops these: what is left is empty */
         rest |= cv_u64_at(batch->target, cv_sat_add(reloc->off, CV_R_PLACE_POS / 8)) >> CV_R_PLACE_POS % 8 &
@@ -192,6 +214,15 @@ static void check_private(const reloc_batch *batch, uint64_t index, const cv_elf
         entry_report(batch, index, CV_R_RELOC_FOREIGN, 12, reloc->sym, batch->owner);
 }
 
+static void check_empty(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
+                        const cv_reloc_facts *facts, uint8_t info, uint8_t other)
+{
+    if (is_empty_rest(batch, facts))
+        check_rest(batch, index, reloc, facts);
+    if (is_empty_field(batch, facts, info, other))
+        check_field(batch, index, reloc, facts);
+}
+
 /* What a loader does with the entry, if it does what it says. */
 static void check_loaded(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
                          const cv_reloc_facts *facts)
@@ -200,44 +231,67 @@ static void check_loaded(const reloc_batch *batch, uint64_t index, const cv_elf_
     uint64_t head = cv_u64_at(batch->cubin->symtab, cv_sat_mul(reloc->sym, cv_elf_sym_size(false)));
     uint8_t info = (uint8_t)(head >> 32), other = (uint8_t)(head >> 40);
     uint16_t shndx = (uint16_t)(head >> 48);
+    bool plain = batch->plain && facts->plain;
 
+    *batch->said = false;
     if (CV_UNLIKELY(batch->cubin->exe && cv_reloc_is_linked(facts)))
         entry_report(batch, index, CV_R_RELOC_LINKED, 8, reloc->type, 0);
     if (CV_UNLIKELY(shndx == CV_SHN_ABS || (batch->cubin->exe && reloc->sym == 0)))
         entry_report(batch, index, CV_R_RELOC_ABSOLUTE, 12, reloc->sym, shndx);
-    if (batch->insn)
+    if (batch->insn && !plain)
         check_code(batch, index, reloc, facts);
-    check_field(batch, index, reloc, facts, info, other);
+    check_empty(batch, index, reloc, facts, info, other);
     if ((info & 15) == CV_STT_FUNC)
         check_function(batch, index, reloc, facts, other, shndx);
     else
         check_other(batch, index, reloc, facts, info & 15, shndx);
     check_private(batch, index, reloc, shndx);
+    if (plain && !*batch->said && (info & 15) != CV_STT_FUNC)
+        *batch->good = (good_symbol){ reloc->sym, info, other };
+}
+
+/* What can be said of a type. Returns the bytes from r_offset to the end of the field. */
+static uint64_t check_type(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
+                           const cv_reloc_facts *facts)
+{
+    uint64_t at = batch->cubin->header.is32 ? 4 : 8;
+
+    if (batch->merc) {
+        if (reloc->type < CV_R_MERC_BASE || reloc->type > CV_R_MERC_LAST)
+            entry_report(batch, index, CV_R_RELOC_TYPE, at, reloc->type, CV_R_MERC_LAST);
+        return 1;
+    }
+    if (reloc->type > CV_R_CUDA_LAST) {
+        entry_report(batch, index, CV_R_RELOC_TYPE, at, reloc->type, CV_R_CUDA_LAST);
+        return 1;
+    }
+    if (CV_UNLIKELY(reloc->type == CV_R_CUDA_NONE)) {
+        entry_report(batch, index, CV_R_RELOC_NONE, at, 0, 0);
+        return 1;
+    }
+    if (CV_UNLIKELY(batch->debug && !cv_reloc_has(facts, CV_USE_DEBUG)))
+        entry_report(batch, index, CV_R_RELOC_DEBUG_TYPE, at, reloc->type, 0);
+    return cv_max(1, facts->bytes);
 }
 
 /* The end of the bytes that the entry touches. */
 static uint64_t check_entry(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc)
 {
-    uint64_t word = batch->cubin->header.is32 ? 4 : 8, bytes = 1;
     const cv_reloc_facts *facts = cv_reloc_of(reloc->type); /* of type 0 for those of capsules */
+    bool known = batch->plain && facts->plain && reloc->sym == batch->good->number;
+    uint64_t word = batch->cubin->header.is32 ? 4 : 8, bytes = facts->bytes;
 
-    if (reloc->sym >= batch->n_syms)
-        entry_report(batch, index, CV_R_RELOC_SYMBOL, word + (word == 8 ? 4 : 0), reloc->sym, batch->n_syms);
-    if (batch->merc) {
-        if (reloc->type < CV_R_MERC_BASE || reloc->type > CV_R_MERC_LAST)
-            entry_report(batch, index, CV_R_RELOC_TYPE, word, reloc->type, CV_R_MERC_LAST);
-    } else if (reloc->type > CV_R_CUDA_LAST) {
-        entry_report(batch, index, CV_R_RELOC_TYPE, word, reloc->type, CV_R_CUDA_LAST);
-    } else if (CV_UNLIKELY(reloc->type == CV_R_CUDA_NONE)) {
-        entry_report(batch, index, CV_R_RELOC_NONE, word, 0, 0);
-    } else {
-        bytes = cv_max(1, facts->bytes);
-        if (CV_UNLIKELY(batch->debug && !cv_reloc_has(facts, CV_USE_DEBUG)))
-            entry_report(batch, index, CV_R_RELOC_DEBUG_TYPE, word, reloc->type, 0);
+    if (!known) {
+        if (reloc->sym >= batch->n_syms)
+            entry_report(batch, index, CV_R_RELOC_SYMBOL, word + (word == 8 ? 4 : 0), reloc->sym,
+                         batch->n_syms);
+        bytes = check_type(batch, index, reloc, facts);
     }
     if (CV_UNLIKELY(cv_wrap_add((uint64_t)reloc->addend, ADDEND_MOST - 1) > 2 * (ADDEND_MOST - 1)))
         entry_report(batch, index, CV_R_RELOC_ADDEND, 2 * word, (uint64_t)reloc->addend, ADDEND_MOST);
-    if (batch->loaded)
+    if (known)
+        check_empty(batch, index, reloc, facts, batch->good->info, batch->good->other);
+    else if (batch->loaded)
         check_loaded(batch, index, reloc, facts);
     if (reloc->off >= batch->limit || bytes > batch->limit - reloc->off)
         entry_report(batch, index, CV_R_RELOC_OFFSET, 0, reloc->off, batch->limit);
@@ -305,6 +359,18 @@ static bool is_compared(const reloc_batch *batch, const cv_sec *target)
     return batch->cubin->conv && !batch->merc && batch->count != 0 && !cv_is_frames(target);
 }
 
+/* Nobody writes two tables for one section of two sides: which one counts would be up to the reader. */
+static void set_relocs(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, const cv_sec *sec)
+{
+    cv_sec *target = cv_sec_mut(cubin, sec->header.info);
+
+    if (sec->header.type == CV_SHT_CUDA_RESOLVED_RELA || sec->header.type == CV_SHT_MERC_RESOLVED_RELA)
+        return;
+    if (CV_UNLIKELY(target->relocs != 0) && cubin->n_merc_syms != 0)
+        cv_sec_report(ctx, cubin, index, CV_R_TWIN_DATA, CV_SH_INFO, target->relocs, 0);
+    target->relocs = (uint32_t)index;
+}
+
 /* LIMIT: a limit was reached and said, nothing more is looked at. */
 static cuvet_status check_section(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, const cv_sec *sec,
                                   cv_calls *calls, reloc_lists *lists)
@@ -312,6 +378,8 @@ static cuvet_status check_section(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, 
     bool merc = cv_is_merc_rela(sec->header.type), rela = sec->header.type != CV_SHT_REL;
     const cv_sec *target = cv_cubin_sec(cubin, sec->header.info);
     const cv_sec *own = NULL;
+    good_symbol good = { .number = UINT64_MAX };
+    bool said = false;
     uint64_t esize = cv_elf_rel_size(cubin->header.is32, rela);
     reloc_batch batch = { .ctx = ctx,
                           .cubin = cubin,
@@ -321,12 +389,15 @@ static cuvet_status check_section(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, 
                           .merc = merc,
                           .calls = calls,
                           .own = &own,
+                          .good = &good,
+                          .said = &said,
                           .n_syms = merc ? cubin->n_merc_syms : cubin->n_syms };
 
     if (!target_fits(cubin, index, sec, merc)) {
         cv_sec_report(ctx, cubin, index, CV_R_RELOC_TARGET, CV_SH_INFO, sec->header.info, 0);
         return CUVET_OK;
     }
+    set_relocs(ctx, cubin, index, sec);
     if (sec->header.entsize != esize) /* said with the sections; the entries cannot be told apart */
         return CUVET_OK;
     batch.count = batch.body.len / esize;
@@ -336,6 +407,7 @@ static cuvet_status check_section(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, 
     batch.loaded =
         cubin->conv && !merc && sec->header.type != CV_SHT_CUDA_RESOLVED_RELA && is_patched(target->role);
     batch.within = cubin->conv ? cubin->gen->instruction - 1 : 0; /* a power of two */
+    batch.plain = batch.insn && batch.loaded && cubin->gen->instruction != CV_OLD_INSTRUCTION;
     batch.owner = batch.insn ? cv_elf_code_symbol(target->header.info) : 0;
     batch.target = cv_cubin_body(cubin, sec->header.info);
     check_target(ctx, &batch, target);

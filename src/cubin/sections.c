@@ -86,13 +86,15 @@ static void check_strings(cv_ctx *ctx, const cv_cubin *cubin, uint64_t index, co
         cv_body_report(ctx, cubin, index, CV_R_STR_BOUNDS, body.len - 1, cv_u8_at(body, body.len - 1), 0);
 }
 
-/* A type of executables in another file, or the other way round: readers find the same bytes by the name, or
- * none. */
+/* A type of executables in another file, or the other way round, or that of all banks together: readers find
+ * the same bytes by the name, or none. */
 static bool is_habit(uint32_t got, uint32_t want)
 {
-    bool data = (want >= CV_SHT_CUDA_CONSTANT0 && want <= CV_SHT_CUDA_CONSTANT17) ||
-                want == CV_SHT_CUDA_GLOBAL_INIT || want == CV_SHT_CUDA_COMPAT;
+    bool bank = want >= CV_SHT_CUDA_CONSTANT0 && want <= CV_SHT_CUDA_CONSTANT17,
+         data = bank || want == CV_SHT_CUDA_GLOBAL_INIT || want == CV_SHT_CUDA_COMPAT;
 
+    if (got == CV_SHT_CUDA_CONSTANT)
+        return bank;
     return got == CV_SHT_PROGBITS ? data : got == CV_SHT_NOBITS && cv_elf_type_exempt(want);
 }
 

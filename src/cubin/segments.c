@@ -4,8 +4,10 @@
  * what. */
 #include "cubin/internal.h"
 
-/* Bytes that fill the last word of a segment: fewer than that. */
-#define PADDING 8u
+/* Bytes that fill the last word of a segment: fewer than that; and those up to where the memory behind it
+ * begins. */
+#define PADDING  8u
+#define DISTANCE 256u
 /* Bytes of code that old linkers leave behind the end of its segment: 4,154 were seen. */
 #define LOST 0x4000u
 
@@ -76,6 +78,25 @@ static bool flags_known(const cv_cubin *cubin, const cv_elf_segment *segment)
     return segment->flags == CV_PF_R || segment->flags == (CV_PF_R | CV_PF_X) || variables;
 }
 
+/* What is left out of the memory of a segment holds no byte of a section. */
+static bool leaves_padding(cv_ctx *ctx, const cv_cubin *cubin, const cv_elf_segment *segment)
+{
+    uint64_t from = segment->off + segment->memsz, to = segment->off + segment->filesz;
+
+    if (to - from < PADDING)
+        return true;
+    if (to - from >= DISTANCE || !cv_work(ctx, cubin->sec.count, cubin->image.off))
+        return false;
+    for (uint64_t i = 1; i < cubin->sec.count; i++) {
+        const cv_sec *sec = cv_cubin_sec(cubin, i);
+
+        if (sec->in_file && sec->header.size != 0 && sec->header.off < to &&
+            sec->header.off + sec->header.size > from)
+            return false;
+    }
+    return true;
+}
+
 static void check_segment(cv_ctx *ctx, const cv_cubin *cubin, uint64_t index, const cv_elf_segment *segment)
 {
     uint64_t table = cubin->header.phnum * cv_elf_phdr_size(cubin->header.is32);
@@ -99,8 +120,8 @@ static void check_segment(cv_ctx *ctx, const cv_cubin *cubin, uint64_t index, co
         seg_report(ctx, cubin, index, CV_R_SEG_ALIGN, CV_PH_ALIGN, segment->align, 8);
     if (segment->memsz < segment->filesz)
         seg_report(ctx, cubin, index,
-                   segment->filesz - segment->memsz < PADDING ? CV_R_SEG_MEMORY_SMALL : CV_R_SEG_MEMORY,
-                   CV_PH_MEMSZ, segment->memsz, segment->filesz);
+                   leaves_padding(ctx, cubin, segment) ? CV_R_SEG_MEMORY_SMALL : CV_R_SEG_MEMORY, CV_PH_MEMSZ,
+                   segment->memsz, segment->filesz);
     if (segment->type == CV_PT_PHDR && segment->off != cubin->header.phoff)
         seg_report(ctx, cubin, index, CV_R_SEG_TABLE, CV_PH_OFFSET, segment->off, cubin->header.phoff);
     else if (segment->off == cubin->header.phoff && segment->filesz != table)
@@ -208,7 +229,7 @@ static void check_overlaps(const load_list *loads)
 }
 
 /* Flags of the segment for what a section holds; constants lie beside code up to sm_90. */
-static bool fits(const cv_sec *sec, const cv_elf_segment *segment)
+static bool fits_flags(const cv_sec *sec, const cv_elf_segment *segment)
 {
     if (sec->header.flags & CV_SHF_EXECINSTR)
         return (segment->flags & (CV_PF_X | CV_PF_W)) == CV_PF_X && !(sec->header.flags & CV_SHF_WRITE);
@@ -217,7 +238,7 @@ static bool fits(const cv_sec *sec, const cv_elf_segment *segment)
     return !(segment->flags & CV_PF_W);
 }
 
-static uint64_t wanted(const cv_sec *sec)
+static uint64_t wanted_alignment(const cv_sec *sec)
 {
     if (sec->header.flags & CV_SHF_EXECINSTR && sec->header.flags & CV_SHF_WRITE)
         return 0;
@@ -248,13 +269,14 @@ static void check_section(const load_list *loads, uint64_t index, const cv_sec *
             left_out(loads, index, sec, before);
     } else if (!(sec->header.flags & CV_SHF_ALLOC)) {
         seg_report(loads->ctx, loads->cubin, number, CV_R_SEG_FOREIGN, CV_PH_OFFSET, segment->off, index);
-    } else if (!fits(sec, segment)) {
-        seg_report(loads->ctx, loads->cubin, number, CV_R_SEG_KIND, CV_PH_FLAGS, segment->flags, wanted(sec));
+    } else if (!fits_flags(sec, segment)) {
+        seg_report(loads->ctx, loads->cubin, number, CV_R_SEG_KIND, CV_PH_FLAGS, segment->flags,
+                   wanted_alignment(sec));
     }
 }
 
 /* Sections and segments in the order of the file, side by side. */
-static void compare(const load_list *loads)
+static void compare_order(const load_list *loads)
 {
     cv_elf_segment segment = { 0 }, before = { 0 };
     uint64_t at = 0, i = 0;
@@ -333,7 +355,7 @@ cuvet_status cv_cubin_check_segments(cv_ctx *ctx, cv_cubin *cubin)
 {
     bool is32 = cubin->header.is32;
     load_list loads = { .ctx = ctx, .cubin = cubin };
-    cuvet_status st;
+    cuvet_status status;
 
     if (cubin->header.phnum == 0 || cubin->header.phentsize != cv_elf_phdr_size(is32) ||
         !cv_work(ctx, cubin->header.phnum + cubin->sec.count / 4, cubin->image.off + cubin->header.phoff) ||
@@ -342,13 +364,13 @@ cuvet_status cv_cubin_check_segments(cv_ctx *ctx, cv_cubin *cubin)
         return CUVET_OK;
     if (cubin->conv && cubin->exe)
         count_room(&loads);
-    st = read_loads(&loads);
-    if (st == CUVET_OK && cubin->conv && cubin->exe) {
+    status = read_loads(&loads);
+    if (status == CUVET_OK && cubin->conv && cubin->exe) {
         check_overlaps(&loads);
-        compare(&loads);
+        compare_order(&loads);
         if (cubin->legacy)
             check_ends(&loads);
     }
     cv_keys_free(&ctx->mem, &loads.by_off);
-    return st;
+    return status;
 }

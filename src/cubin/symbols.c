@@ -161,6 +161,9 @@ static void check_alignment(const symbol_pass *pass, uint64_t at, const cv_elf_s
     bool shared = pass->cubin->rel && cv_elf_sym_type(symbol) == CV_STT_CUDA_OBJECT &&
                   (space == CV_STO_SPACE_SHARED || space == CV_STO_SPACE_RESERVED);
 
+    /* a relocatable link of the reference gives up a variable that no input defines */
+    if (index == CV_SHN_UNDEF && symbol->size != 0 && symbol->value == UINT64_MAX)
+        return;
     if (index == CV_SHN_COMMON || shared)
         sym_report(pass, at, CV_R_LIMIT_ALIGNMENT, CV_ST_VALUE, symbol->value, pass->ctx->lim.alignment);
 }
@@ -249,9 +252,9 @@ static void check_defined(const symbol_pass *pass, uint64_t at, const cv_elf_sym
         sym_report(pass, at, CV_R_SYM_FOR_OTHERS, CV_ST_INFO, type, CV_STT_CUDA_OBJECT);
     if (value_is_no_place(pass->cubin, symbol, sec)) {
         end = symbol->size;
-        /* of an array that a relocatable link for a debugger shows it is the place */
-        if (pass->cubin->rel && symbol->value != 0 && CV_UNLIKELY(!cv_is_pow2(symbol->value)) &&
-            !(symbol->size == 0 && sec->role == CV_ROLE_NV_DEBUG_SHARED))
+        /* of an array that a relocatable link shows it is nothing, or the place */
+        if (pass->cubin->rel && CV_UNLIKELY(!cv_is_pow2(symbol->value)) &&
+            !(symbol->size == 0 && (symbol->value == 0 || sec->role == CV_ROLE_NV_DEBUG_SHARED)))
             sym_report(pass, at, CV_R_SYM_ALIGN, CV_ST_VALUE, symbol->value, 0);
     } else {
         end = cv_sat_add(symbol->value, symbol->size);

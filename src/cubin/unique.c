@@ -4,7 +4,7 @@
 #include "cubin/internal.h"
 
 /* Names that differ have other hashes, but for those that somebody has made: they pay for being compared. */
-CV_WRAPS static uint64_t hash(cv_span name)
+CV_WRAPS static uint64_t hash_name(cv_span name)
 {
     uint64_t hash = name.len * UINT64_C(0x9E3779B97F4A7C15), at = 0;
 
@@ -25,7 +25,7 @@ static cv_span name_at(const cv_cubin *cubin, uint32_t offset)
 }
 
 /* What is sorted with a hash: a symbol and, so that comparing reads no symbol again, where its name is. */
-static uint64_t pack(uint64_t index, uint32_t name)
+static uint64_t pack_symbol(uint64_t index, uint32_t name)
 {
     return index << 32 | name;
 }
@@ -41,7 +41,8 @@ static cv_span name_of(const cv_cubin *cubin, const cv_key *entry)
 }
 
 /* The symbol before it that has the same name: among those whose hash is the same. */
-static bool twice(cv_ctx *ctx, const cv_cubin *cubin, const cv_keys *by_hash, uint64_t index, uint64_t *first)
+static bool find_namesake(cv_ctx *ctx, const cv_cubin *cubin, const cv_keys *by_hash, uint64_t index,
+                          uint64_t *first)
 {
     const cv_key *entry = cv_keys_get(by_hash, index);
     cv_span name;
@@ -75,7 +76,7 @@ static bool is_found(const cv_cubin *cubin, const cv_elf_symbol *symbol)
            (type == CV_STT_OBJECT || type == CV_STT_CUDA_OBJECT) && symbol->shndx < CV_SHN_LORESERVE;
 }
 
-static cuvet_status collect(cv_ctx *ctx, const cv_cubin *cubin, cv_keys *by_hash)
+static cuvet_status collect_names(cv_ctx *ctx, const cv_cubin *cubin, cv_keys *by_hash)
 {
     cv_elf_symbol symbol;
 
@@ -88,7 +89,8 @@ static cuvet_status collect(cv_ctx *ctx, const cv_cubin *cubin, cv_keys *by_hash
         name = name_at(cubin, symbol.name);
         if (!cv_name_work(ctx, name) || !cv_work(ctx, CV_WORK_SCATTERED, name.off))
             return CUVET_OK;
-        if (name.len != 0 && !cv_keys_push(&ctx->mem, by_hash, (cv_key){ hash(name), pack(i, symbol.name) }))
+        if (name.len != 0 &&
+            !cv_keys_push(&ctx->mem, by_hash, (cv_key){ hash_name(name), pack_symbol(i, symbol.name) }))
             return cv_nomem(ctx, cubin->image.off);
     }
     return CUVET_OK;
@@ -105,23 +107,23 @@ static bool is_kernel(const cv_cubin *cubin, uint64_t index)
 cuvet_status cv_cubin_check_unique(cv_ctx *ctx, const cv_cubin *cubin)
 {
     cv_keys by_hash = { 0 };
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
     uint64_t first = 0;
 
     if (!cubin->conv || cubin->n_syms < 2 ||
         !cv_work(ctx, cubin->n_syms / 16 + cubin->n_kernels, cubin->image.off))
         return CUVET_OK;
-    st = collect(ctx, cubin, &by_hash);
+    status = collect_names(ctx, cubin, &by_hash);
     cv_keys_sort(&by_hash);
     for (uint64_t k = 1; k < by_hash.count; k++) {
         uint64_t i = symbol_of(cv_keys_get(&by_hash, k));
 
-        if (twice(ctx, cubin, &by_hash, k, &first))
+        if (find_namesake(ctx, cubin, &by_hash, k, &first))
             cv_report_at(ctx, CUVET_P_SYMBOL, i,
                          is_kernel(cubin, i) && is_kernel(cubin, first) ? CV_R_SYM_KERNEL_TWICE
                                                                         : CV_R_SYM_TWICE,
                          cubin->symtab.off + i * cv_elf_sym_size(false), 0, first, 0);
     }
     cv_keys_free(&ctx->mem, &by_hash);
-    return st;
+    return status;
 }

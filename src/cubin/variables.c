@@ -39,7 +39,7 @@ static bool takes_room(const cv_elf_symbol *symbol, const cv_sec *sec)
     return symbol->size != 0 && cv_sat_add(symbol->value, symbol->size) <= sec->header.size;
 }
 
-static cuvet_status collect(variable_pass *pass)
+static cuvet_status collect_variables(variable_pass *pass)
 {
     const cv_cubin *cubin = pass->cubin;
     cv_elf_symbol symbol;
@@ -111,14 +111,14 @@ static cuvet_status check_all(variable_pass *pass)
 cuvet_status cv_cubin_check_variables(cv_ctx *ctx, const cv_cubin *cubin)
 {
     variable_pass pass = { .ctx = ctx, .cubin = cubin };
-    cuvet_status st;
+    cuvet_status status;
 
     if (!cubin->conv || !cv_work(ctx, cubin->n_syms / 16, cubin->symtab.off))
         return CUVET_OK;
-    st = collect(&pass);
-    if (st == CUVET_OK && cv_work(ctx, pass.by_section.count, cubin->symtab.off))
-        st = check_all(&pass);
+    status = collect_variables(&pass);
+    if (status == CUVET_OK && cv_work(ctx, pass.by_section.count, cubin->symtab.off))
+        status = check_all(&pass);
     cv_keys_free(&ctx->mem, &pass.by_section);
     cv_keys_free(&ctx->mem, &pass.by_value);
-    return st;
+    return status;
 }

@@ -39,7 +39,7 @@ static cuvet_status is_first(cv_input *in, const cv_unit *unit, const cv_candida
     return CUVET_OK;
 }
 
-static cuvet_status add(cv_input *in, const cuvet_source *src, uint32_t depth, cv_candidates *to)
+static cuvet_status add_candidates(cv_input *in, const cuvet_source *src, uint32_t depth, cv_candidates *to)
 {
     const cv_unit *unit = &in->unit;
     cv_span head = cv_span_of(unit->head.bytes, sizeof(unit->head.bytes), unit->off);
@@ -95,7 +95,7 @@ cuvet_status cv_input_walk(cv_input *in, const cuvet_source *src, uint64_t off, 
             cv_report(&in->ctx, CV_R_INPUT_PLACE, in->unit.off, 0, in->unit.place, 0);
         else if (cv_unit_is_member(&in->unit) || in->unit.row->kind == CUVET_K_CUBIN ||
                  in->unit.row->kind == CUVET_K_PTX) /* no linker takes other IR */
-            status = add(in, src, depth, to);
+            status = add_candidates(in, src, depth, to);
         cv_walk_forget(walk);
     }
     cv_walk_close(&in->ctx, walk);
@@ -137,8 +137,8 @@ static cuvet_status list_members(cv_input *in, const uint8_t *bytes, uint64_t si
     return status;
 }
 
-static cuvet_status list(cv_input *in, const uint8_t *bytes, const cuvet_content_info *content,
-                         cv_candidates *to)
+static cuvet_status list_payload(cv_input *in, const uint8_t *bytes, const cuvet_content_info *content,
+                                 cv_candidates *to)
 {
     switch (content->type) {
     case CUVET_K_CUBIN: return add_direct(in, content, CUVET_K_CUBIN, to);
@@ -159,7 +159,7 @@ static cuvet_status list(cv_input *in, const uint8_t *bytes, const cuvet_content
 }
 
 CV_BUF_BEGIN
-static const uint8_t *skip(const uint8_t *bytes, uint64_t by)
+static const uint8_t *skip_bytes(const uint8_t *bytes, uint64_t by)
 {
     return bytes + by;
 }
@@ -177,13 +177,13 @@ static cuvet_status classify_and_list(cv_input *in, const uint8_t *bytes, size_t
     content->length =
         size - content->off; /* what follows the first header is not dropped, whatever that says */
     if (status == CUVET_OK)
-        status = list(in, skip(bytes, content->off), content, &in->found);
+        status = list_payload(in, skip_bytes(bytes, content->off), content, &in->found);
     return cv_input_settle(in, status);
 }
 
 /* All or nothing: what was found takes the place of what was bound. */
-static void replace(cv_input *in, const uint8_t *bytes, uint8_t *own, size_t size,
-                    const cuvet_content_info *content)
+static void replace_binding(cv_input *in, const uint8_t *bytes, uint8_t *own, size_t size,
+                            const cuvet_content_info *content)
 {
     cv_mem *mem = &in->ctx.mem;
 
@@ -208,7 +208,7 @@ static cuvet_status settle_diags(cv_input *in, uint64_t before, cuvet_status sta
     uint64_t count = in->diags.count - before;
 
     if (status == CUVET_E_CANCELLED) /* it has been heard */
-        __atomic_store_n(&in->cancel, false, __ATOMIC_RELAXED);
+        __atomic_store_n(&in->cancel, 0, __ATOMIC_RELAXED);
     if (status == CUVET_E_NOMEM) {
         in->diags.count = before;
         return status;
@@ -220,7 +220,7 @@ static cuvet_status settle_diags(cv_input *in, uint64_t before, cuvet_status sta
 }
 
 /* The unit as it would be found in the container alone. */
-static cv_unit alone(const cv_unit *unit)
+static cv_unit unit_alone(const cv_unit *unit)
 {
     cv_unit moved = *unit;
     const cuvet_step last = CV_ARRAY_GET(unit->path.step, unit->path.n - 1);
@@ -247,13 +247,13 @@ cuvet_status cv_input_bind_listed(cv_input *in, cv_span container, const cv_list
     cv_ctx_unit(&in->ctx, container.len);
     in->listed = true;
     for (uint64_t i = 0; i < list->count && status == CUVET_OK; i++) {
-        in->unit = alone(cv_units_get(list->units, list->first + i));
-        status = add(in, &src, 0, &in->found);
+        in->unit = unit_alone(cv_units_get(list->units, list->first + i));
+        status = add_candidates(in, &src, 0, &in->found);
     }
     in->listed = false;
     status = cv_input_settle(in, status);
     if (status == CUVET_OK)
-        replace(in, container.base, NULL, (size_t)container.len, &content);
+        replace_binding(in, container.base, NULL, (size_t)container.len, &content);
     else
         cv_candidates_free(&in->ctx.mem, &in->found);
     return settle_diags(in, 0, status);
@@ -279,8 +279,8 @@ static cuvet_status keep_bytes(cv_input *in, const void *bytes, const cuvet_sour
     return status;
 }
 
-static cuvet_status bind(cv_input *in, const void *bytes, const cuvet_source *src, size_t size, bool copy,
-                         cuvet_content_info *out)
+static cuvet_status bind_payload(cv_input *in, const void *bytes, const cuvet_source *src, size_t size,
+                                 bool copy, cuvet_content_info *out)
 {
     cuvet_content_info content = { 0 };
     uint64_t said = in->diags.count;
@@ -300,7 +300,7 @@ static cuvet_status bind(cv_input *in, const void *bytes, const cuvet_source *sr
         status = classify_and_list(in, use, size, &content);
     cv_islands_drop();
     if (status == CUVET_OK) {
-        replace(in, skip(use, content.off), own, size, &content);
+        replace_binding(in, skip_bytes(use, content.off), own, size, &content);
     } else {
         cv_candidates_free(&in->ctx.mem, &in->found);
         cv_mem_put(&in->ctx.mem, own, size);
@@ -312,10 +312,10 @@ static cuvet_status bind(cv_input *in, const void *bytes, const cuvet_source *sr
 
 cuvet_status cv_input_bind(cv_input *in, const void *bytes, size_t size, bool copy, cuvet_content_info *out)
 {
-    return bind(in, bytes, NULL, size, copy, out);
+    return bind_payload(in, bytes, NULL, size, copy, out);
 }
 
 cuvet_status cv_input_bind_source(cv_input *in, const cuvet_source *src, cuvet_content_info *out)
 {
-    return bind(in, "", src, (size_t)cv_min(src->length, SIZE_MAX), true, out);
+    return bind_payload(in, "", src, (size_t)cv_min(src->length, SIZE_MAX), true, out);
 }

@@ -10,17 +10,17 @@ typedef struct choice_level {
     uint32_t depth;
 } choice_level;
 
-static cv_candidate *candidate(cv_input *in, uint64_t index)
+static cv_candidate *candidate_at(cv_input *in, uint64_t index)
 {
     return cv_candidates_at(&in->candidates, index);
 }
 
-static void at(cv_input *in, const cv_candidate *candidate)
+static void point_at(cv_input *in, const cv_candidate *candidate)
 {
     in->ctx.path = candidate->pub.where;
 }
 
-static void deliver(cv_input *in)
+static void deliver_diags(cv_input *in)
 {
     for (uint64_t i = 0; i < in->result.diags.count; i++)
         in->ctx.emit(in->ctx.emit_user, cv_diags_at(&in->result.diags, i));
@@ -41,7 +41,7 @@ static uint64_t work_left(const cv_input *in, uint64_t more)
 }
 
 /* Does what is bound have so many bytes left, and work? */
-static cuvet_status afford(cv_input *in, uint64_t bytes, uint64_t off)
+static cuvet_status afford_bytes(cv_input *in, uint64_t bytes, uint64_t off)
 {
     uint64_t got, want;
     cv_rule rule;
@@ -59,7 +59,7 @@ cuvet_status cv_input_examine(cv_input *in, const cuvet_source *src, const cv_un
                                      .anchor = in->ctx.anchor };
 
     const uint64_t cost = cv_unit_is_member(unit) ? cv_budget_cost(&in->ctx.lim, unit_head(unit)) : 0;
-    cuvet_status status = afford(in, cost, unit->off);
+    cuvet_status status = afford_bytes(in, cost, unit->off);
 
     cv_result_free(&in->result);
     if (status != CUVET_OK)
@@ -70,13 +70,13 @@ cuvet_status cv_input_examine(cv_input *in, const cuvet_source *src, const cv_un
     cv_examine(in->worker, src, &in->unit, &opt, &in->result);
     in->moved = in->moved || (opt.own && in->result.item.compression == CUVET_Z_NONE);
     cv_budget_charge(&in->budget, cost, in->result.work);
-    deliver(in);
+    deliver_diags(in);
     if (cv_input_cancelled(in))
         return CUVET_E_CANCELLED;
     return in->result.status != CUVET_OK ? in->result.status : cv_verdict_status(in->result.verdict);
 }
 
-static cv_rule instead(cuvet_kind kind)
+static cv_rule rule_for_kind(cuvet_kind kind)
 {
     return kind == CUVET_K_CUBIN   ? CV_R_INPUT_HAS_SASS
            : kind == CUVET_K_PTX   ? CV_R_INPUT_HAS_PTX
@@ -90,10 +90,10 @@ static cuvet_status no_match(cv_input *in, const choice_level *level)
     uint64_t want = cv_arch_pack(in->cfg.target.sm, in->cfg.target.suffix);
 
     for (uint64_t i = level->first; i < in->candidates.count; i++) {
-        const cv_candidate *choice = candidate(in, i);
+        const cv_candidate *choice = candidate_at(in, i);
 
-        at(in, choice);
-        cv_report(&in->ctx, instead(choice->pub.kind), choice->pub.header_off, 0,
+        point_at(in, choice);
+        cv_report(&in->ctx, rule_for_kind(choice->pub.kind), choice->pub.header_off, 0,
                   cv_arch_pack(choice->pub.sm, choice->pub.suffix), want);
     }
     in->ctx.path.n = 0;
@@ -104,14 +104,14 @@ static cuvet_status no_match(cv_input *in, const choice_level *level)
 /* The reference linker would have chosen otherwise, or something as good stays behind. */
 static void note_containers(cv_input *in, const choice_level *level, uint64_t best, uint64_t reference)
 {
-    const cv_candidate *choice = candidate(in, best);
+    const cv_candidate *choice = candidate_at(in, best);
 
-    at(in, choice);
+    point_at(in, choice);
     if (reference != best)
         cv_report(&in->ctx, CV_R_INPUT_OTHER_CONTAINER, choice->pub.header_off, 0, choice->pub.header_off,
-                  reference < in->candidates.count ? candidate(in, reference)->pub.header_off : 0);
+                  reference < in->candidates.count ? candidate_at(in, reference)->pub.header_off : 0);
     for (uint64_t i = level->first; i < in->candidates.count; i++) {
-        const cv_candidate *rival = candidate(in, i);
+        const cv_candidate *rival = candidate_at(in, i);
 
         if (rival->pub.rank != 0 && i != best && rival->pub.container_off != choice->pub.container_off &&
             cv_select_compare(&rival->pub, &choice->pub) == 0) {
@@ -123,7 +123,7 @@ static void note_containers(cv_input *in, const choice_level *level, uint64_t be
 }
 
 /* The chosen member is a container: its members are the candidates of the next level. */
-static cuvet_status descend(cv_input *in, choice_level *level, const cv_candidate *candidate)
+static cuvet_status open_container(cv_input *in, choice_level *level, const cv_candidate *candidate)
 {
     cv_result *result = &in->result;
     uint64_t off, end;
@@ -133,7 +133,7 @@ static cuvet_status descend(cv_input *in, choice_level *level, const cv_candidat
         return cv_reject(&in->ctx, CV_R_LIMIT_NESTING, candidate->pub.header_off, level->depth + 1,
                          in->ctx.lim.nesting);
     off = result->nested_off;
-    status = afford(in, cv_sat_add(off, result->nested_len), candidate->pub.payload_off);
+    status = afford_bytes(in, cv_sat_add(off, result->nested_len), candidate->pub.payload_off);
     if (status != CUVET_OK)
         return status;
     cv_budget_charge(&in->budget, cv_sat_add(off, result->nested_len), 0);
@@ -148,7 +148,7 @@ static cuvet_status descend(cv_input *in, choice_level *level, const cv_candidat
         off += candidate->pub.payload_off;
     }
     end = off + result->nested_len;
-    at(in, candidate);
+    point_at(in, candidate);
     level->first = in->candidates.count;
     level->depth++;
     return cv_input_walk(in, &level->src, off, end, level->depth, &in->candidates);
@@ -179,12 +179,12 @@ cuvet_status cv_input_admit(cv_input *in)
 }
 
 /* The chosen piece of code becomes the result. */
-static cuvet_status conclude(cv_input *in, const choice_level *level, const cv_candidate *candidate)
+static cuvet_status conclude_choice(cv_input *in, const choice_level *level, const cv_candidate *candidate)
 {
     bool as_is = in->cfg.request == CUVET_REQUEST_PTX || in->cfg.request == CUVET_REQUEST_LTOIR;
     cuvet_status status = CUVET_OK;
 
-    at(in, candidate);
+    point_at(in, candidate);
     in->out.sm = candidate->pub.sm;
     in->out.suffix = candidate->pub.suffix;
     if (candidate->pub.kind == CUVET_K_CUBIN)
@@ -198,7 +198,7 @@ static cuvet_status conclude(cv_input *in, const choice_level *level, const cv_c
     return status;
 }
 
-static cv_wanted wanted(const cv_input *in, bool direct)
+static cv_wanted wanted_code(const cv_input *in, bool direct)
 {
     return (cv_wanted){ .target = in->cfg.target,
                         .request = in->cfg.request,
@@ -210,8 +210,8 @@ static cv_wanted wanted(const cv_input *in, bool direct)
 /* The payload itself: examined first, because only that tells what it is for. */
 static cuvet_status select_direct(cv_input *in, choice_level *level)
 {
-    cv_candidate *choice = candidate(in, 0);
-    cv_wanted want = wanted(in, true);
+    cv_candidate *choice = candidate_at(in, 0);
+    cv_wanted want = wanted_code(in, true);
     cuvet_status status = CUVET_OK;
 
     if (choice->pub.kind == CUVET_K_LTOIR) {
@@ -228,7 +228,7 @@ static cuvet_status select_direct(cv_input *in, choice_level *level)
     if (choice->pub.reason != CUVET_REASON_NONE &&
         (choice->pub.kind != CUVET_K_CUBIN || choice->pub.reason == CUVET_REASON_REQUEST))
         return no_match(in, level);
-    status = conclude(in, level, choice);
+    status = conclude_choice(in, level, choice);
     if (status == CUVET_OK) {
         choice->pub.rank = 1;
         choice->pub.flags |= CUVET_CANDIDATE_CHOSEN;
@@ -239,7 +239,7 @@ static cuvet_status select_direct(cv_input *in, choice_level *level)
 static cuvet_status select_member(cv_input *in, choice_level *level, uint64_t *chosen, bool *nested)
 {
     uint64_t best, reference;
-    const cv_wanted want = wanted(in, false);
+    const cv_wanted want = wanted_code(in, false);
     cuvet_status status = cv_select(&in->ctx, &in->candidates, level->first, &want, &best, &reference);
 
     *nested = false;
@@ -248,20 +248,20 @@ static cuvet_status select_member(cv_input *in, choice_level *level, uint64_t *c
     if (best == in->candidates.count)
         return no_match(in, level);
     note_containers(in, level, best, reference);
-    candidate(in, best)->pub.flags |= CUVET_CANDIDATE_CHOSEN;
+    candidate_at(in, best)->pub.flags |= CUVET_CANDIDATE_CHOSEN;
     *chosen = best;
-    status = cv_input_examine(in, &level->src, &candidate(in, best)->unit);
+    status = cv_input_examine(in, &level->src, &candidate_at(in, best)->unit);
     if (status == CUVET_OK && in->result.nested_whole) {
         *nested = true;
-        return descend(in, level, candidate(in, best));
+        return open_container(in, level, candidate_at(in, best));
     }
     if (status == CUVET_OK && (!(in->result.item.flags & CUVET_ITEM_EXAMINED) || in->result.payload.len == 0))
-        return cv_reject(&in->ctx, CV_R_INPUT_NOT_UNPACKED, candidate(in, best)->pub.payload_off,
-                         candidate(in, best)->pub.stored_size, 0);
-    return status == CUVET_OK ? conclude(in, level, candidate(in, best)) : status;
+        return cv_reject(&in->ctx, CV_R_INPUT_NOT_UNPACKED, candidate_at(in, best)->pub.payload_off,
+                         candidate_at(in, best)->pub.stored_size, 0);
+    return status == CUVET_OK ? conclude_choice(in, level, candidate_at(in, best)) : status;
 }
 
-static cuvet_status run(cv_input *in)
+static cuvet_status run_choice(cv_input *in)
 {
     choice_level level = { .src = cv_source_memory(in->bytes, in->length), .depth = 0 };
     cuvet_status status = CUVET_OK;
@@ -281,7 +281,7 @@ static cuvet_status run(cv_input *in)
     }
     if (status != CUVET_OK || cv_input_cancelled(in))
         return status != CUVET_OK ? status : CUVET_E_CANCELLED;
-    if (in->candidates.count == 1 && !cv_unit_is_member(&candidate(in, 0)->unit) &&
+    if (in->candidates.count == 1 && !cv_unit_is_member(&candidate_at(in, 0)->unit) &&
         in->content.type != CUVET_K_FATBIN && in->content.type != CUVET_K_HOST_ELF &&
         in->content.type != CUVET_K_ARCHIVE)
         return select_direct(in, &level);
@@ -291,14 +291,14 @@ static cuvet_status run(cv_input *in)
 }
 
 /* Back to where bind left it: memory may come back. */
-static void undo(cv_input *in, uint64_t n_candidates, uint64_t n_diags)
+static void undo_choice(cv_input *in, uint64_t n_candidates, uint64_t n_diags)
 {
     bool members = in->content.type == CUVET_K_FATBIN || in->content.type == CUVET_K_HOST_ELF ||
                    in->content.type == CUVET_K_ARCHIVE;
 
     in->candidates.count = n_candidates;
     for (uint64_t i = 0; i < in->candidates.count; i++) {
-        cuvet_candidate *choice = &candidate(in, i)->pub;
+        cuvet_candidate *choice = &candidate_at(in, i)->pub;
 
         choice->flags &= ~CUVET_CANDIDATE_CHOSEN;
         choice->rank = 0;
@@ -323,12 +323,12 @@ cuvet_status cv_input_select(cv_input *in)
         return CUVET_E_STATE;
     in->out = (cuvet_select_result){ 0 };
     in->lost = false; /* that was another call's: an option's, or that of a bind which failed */
-    status = run(in);
+    status = run_choice(in);
     status = cv_input_settle(in, status);
     if (!in->keep || status != CUVET_OK)
         cv_islands_drop();
     if (status == CUVET_E_NOMEM) {
-        undo(in, count, said);
+        undo_choice(in, count, said);
         return status;
     }
     if (status == CUVET_OK) {

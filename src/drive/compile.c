@@ -41,7 +41,7 @@ static cuvet_status member_text(cv_input *in, const cuvet_source *src, const cv_
     return status == CUVET_OK ? status : CUVET_E_INTERNAL; /* the examination would have stopped */
 }
 
-static cuvet_status gather(cv_input *in, cv_span text, bool ltoir, option_texts *options)
+static cuvet_status gather_options(cv_input *in, cv_span text, bool ltoir, option_texts *options)
 {
     cuvet_status status = cv_member_options(&in->ctx, text, ltoir, &in->option_text, &options->pool);
     cv_span pool = cv_span_of(options->pool.items, options->pool.count, 0);
@@ -72,8 +72,8 @@ static cuvet_status keep_log(cv_input *in, const cuvet_compile_result *result)
                : cv_nomem(&in->ctx, 0);
 }
 
-static cuvet_status call(cv_input *in, const cv_candidate *candidate, const option_texts *options,
-                         cuvet_compile_result *result)
+static cuvet_status call_compiler(cv_input *in, const cv_candidate *candidate, const option_texts *options,
+                                  cuvet_compile_result *result)
 {
     const cuvet_compile_request request = { .size = sizeof(request),
                                             .kind = candidate->pub.kind,
@@ -104,7 +104,7 @@ static cuvet_status call(cv_input *in, const cv_candidate *candidate, const opti
 }
 
 /* Output of the compiler: examined and admitted as if it had come in a file. */
-static cuvet_status judge(cv_input *in, uint64_t at)
+static cuvet_status judge_output(cv_input *in, uint64_t at)
 {
     cv_unit unit = { .row = cv_containers_of(CUVET_K_CUBIN),
                      .path = in->ctx.path,
@@ -147,13 +147,13 @@ cuvet_status cv_input_compile(cv_input *in, const cuvet_source *src, const cv_ca
     }
     status = member_text(in, src, &candidate->unit, &header, &text);
     if (status == CUVET_OK)
-        status = gather(in, text, candidate->pub.kind == CUVET_K_LTOIR, &options);
+        status = gather_options(in, text, candidate->pub.kind == CUVET_K_LTOIR, &options);
     if (status == CUVET_OK) {
-        status = call(in, candidate, &options, &result);
+        status = call_compiler(in, candidate, &options, &result);
         if (result.release)
             result.release(&result, in->compiler.user);
     }
     options_free(in, &options);
     cv_block_free(&in->ctx, &header);
-    return status == CUVET_OK ? judge(in, candidate->pub.payload_off) : status;
+    return status == CUVET_OK ? judge_output(in, candidate->pub.payload_off) : status;
 }

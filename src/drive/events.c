@@ -42,7 +42,7 @@ bool cv_linker_holds(const cv_linker *linker, cv_rule rule)
 }
 
 /* Notes of a selection say what a container has instead of what was wanted; the others are of its inside. */
-static bool counts(const cuvet_diag *diag, cv_telling telling)
+static bool is_told(const cuvet_diag *diag, cv_telling telling)
 {
     bool holds_other = diag->rule == CV_R_INPUT_HAS_SASS || diag->rule == CV_R_INPUT_HAS_PTX ||
                        diag->rule == CV_R_INPUT_HAS_OTHER || diag->rule == CV_R_INPUT_HAS_LTO;
@@ -59,7 +59,7 @@ bool cv_linker_hand_on_next(cv_linker *linker, cv_telling telling, uint64_t *ind
 {
     while (*index < linker->pending.count) {
         *diag = *cv_diags_at(&linker->pending, (*index)++);
-        if (!counts(diag, telling))
+        if (!is_told(diag, telling))
             continue;
         if (linker->emit)
             linker->emit(linker->emit_user, diag);

@@ -39,7 +39,7 @@ static cv_span title_of(const file_at_hand *file)
     return file->title.count ? cv_span_of(cv_u8s_get(&file->title, 0), file->title.count, 0) : file->name;
 }
 
-static void tell(file_at_hand *file, cuvet_event_kind kind, cuvet_status status)
+static void tell_event(file_at_hand *file, cuvet_event_kind kind, cuvet_status status)
 {
     const cv_link_event event = { .told = { .kind = kind, .status = status, .off = file->off },
                                   .file_at = file->file_at,
@@ -54,31 +54,31 @@ static void tell(file_at_hand *file, cuvet_event_kind kind, cuvet_status status)
 static void tell_findings(file_at_hand *file, cv_telling telling)
 {
     if (cv_linker_hand_on(file->linker, telling))
-        tell(file, CUVET_EVENT_FINDINGS, CUVET_OK);
+        tell_event(file, CUVET_EVENT_FINDINGS, CUVET_OK);
 }
 
-static void refuse(file_at_hand *file, cuvet_status status)
+static void refuse_piece(file_at_hand *file, cuvet_status status)
 {
     (void)cv_linker_hand_on(file->linker, CV_TELL_FINDINGS); /* the event comes without any, too */
-    tell(file, CUVET_EVENT_REFUSED, status);
+    tell_event(file, CUVET_EVENT_REFUSED, status);
 }
 
 /* For a reason that the kind of the event says. */
 static void refuse_kind(file_at_hand *file, cuvet_event_kind kind)
 {
     cv_linker_drop(file->linker);
-    tell(file, kind, CUVET_E_REFUSED);
+    tell_event(file, kind, CUVET_E_REFUSED);
 }
 
-static void take(file_at_hand *file, cuvet_status status)
+static void conclude_piece(file_at_hand *file, cuvet_status status)
 {
     if (status != CUVET_OK) {
-        refuse(file, status);
+        refuse_piece(file, status);
         return;
     }
     file->done++;
     (void)cv_linker_hand_on(file->linker, CV_TELL_FINDINGS); /* the event comes without any, too */
-    tell(file, file->linker->retargeted ? CUVET_EVENT_RETARGETED : CUVET_EVENT_TAKEN, CUVET_OK);
+    tell_event(file, file->linker->retargeted ? CUVET_EVENT_RETARGETED : CUVET_EVENT_TAKEN, CUVET_OK);
 }
 
 static void add_image(file_at_hand *file, uint64_t off, cv_link_piece piece)
@@ -86,7 +86,7 @@ static void add_image(file_at_hand *file, uint64_t off, cv_link_piece piece)
     piece.name = title_of(file);
     piece.host = cv_hosts_at(&file->linker->hosts, off);
     piece.of_system = file->linker->of_system;
-    take(file, cv_linker_add(file->linker, &piece));
+    conclude_piece(file, cv_linker_add(file->linker, &piece));
 }
 
 /* A library has code for many targets, and whole programs beside what can be linked: that is no error of the
@@ -96,11 +96,11 @@ static void nothing_chosen(file_at_hand *file, cuvet_status status)
     bool whole = status == CUVET_E_REFUSED && cv_linker_holds(file->linker, CV_R_ADMIT_EXECUTABLE);
 
     if (!file->archive || (status != CUVET_E_NO_MATCH && !whole)) {
-        refuse(file, status);
+        refuse_piece(file, status);
         return;
     }
     cv_linker_drop(file->linker);
-    tell(file, whole ? CUVET_EVENT_WHOLE_PROGRAM : CUVET_EVENT_NO_MATCH, CUVET_OK);
+    tell_event(file, whole ? CUVET_EVENT_WHOLE_PROGRAM : CUVET_EVENT_NO_MATCH, CUVET_OK);
 }
 
 /* Only what the reference linker would take, or what is said to be taken beyond it. */
@@ -114,7 +114,7 @@ static bool may_take(file_at_hand *file, const cuvet_item *item)
         return true;
     }
     (void)cv_linker_hand_on(file->linker, CV_TELL_ALL); /* the event comes without any, too */
-    tell(file, CUVET_EVENT_OUTSIDE, status == CUVET_END ? CUVET_OK : status);
+    tell_event(file, CUVET_EVENT_OUTSIDE, status == CUVET_END ? CUVET_OK : status);
     return false;
 }
 
@@ -160,7 +160,7 @@ static void end_choice(cv_linker *linker, cv_input *choice)
     cv_input_free(choice);
 }
 
-static cuvet_status choose(file_at_hand *file, cv_input *choice, cv_span container, bool keep)
+static cuvet_status choose_member(file_at_hand *file, cv_input *choice, cv_span container, bool keep)
 {
     cv_linker *linker = file->linker;
     const cuvet_select_options config = { .size = sizeof(config),
@@ -187,14 +187,14 @@ static void add_container(file_at_hand *file, uint64_t off)
     cv_linker *linker = file->linker;
     cv_input *choice = &linker->tools->choice;
     cv_span container = container_at(file, off);
-    cuvet_status status = choose(file, choice, container, true);
+    cuvet_status status = choose_member(file, choice, container, true);
 
     if (choice->moved && (status != CUVET_OK || !cv_input_is_clean(choice))) {
         /* What is wrong with it is told where it lies in the container. */
         cv_linker_drop(linker);
         end_choice(linker, choice);
         cv_islands_drop();
-        status = choose(file, choice, container, false);
+        status = choose_member(file, choice, container, false);
     }
     file->budget = choice->budget; /* of what was told twice, the second time */
     if (status != CUVET_OK)
@@ -213,7 +213,7 @@ static bool is_finished(file_at_hand *file, uint64_t off)
     if (host == CV_NONE || !cv_hosts_is_finished(&file->linker->hosts, host))
         return false;
     file->done++;
-    tell(file, CUVET_EVENT_ALREADY_LINKED, CUVET_OK);
+    tell_event(file, CUVET_EVENT_ALREADY_LINKED, CUVET_OK);
     return true;
 }
 
@@ -273,7 +273,7 @@ static void add_piece(file_at_hand *file, const cuvet_item *item)
     }
 }
 
-static __attribute__((noinline)) cuvet_status walk(file_at_hand *file, cv_scan *scan)
+static __attribute__((noinline)) cuvet_status walk_file(file_at_hand *file, cv_scan *scan)
 {
     cuvet_item item;
     cuvet_status status;
@@ -307,14 +307,14 @@ static void open_up(file_at_hand *file)
         cv_scan_open(scan, &linker->ctx.mem.alloc, &linker->ctx.lim, &src, &options, cv_linker_hold, linker);
     if (status == CUVET_OK) {
         cv_scan_for_link(scan, &file->shelf);
-        status = walk(file, scan);
+        status = walk_file(file, scan);
         forget_piece(file);
         tell_findings(file, CV_TELL_FINDINGS);
         linker->peak = cv_max(linker->peak, cv_scan_peak(scan));
         cv_scan_close(scan);
     }
     if (status != CUVET_OK)
-        refuse(file, status);
+        refuse_piece(file, status);
 }
 
 /* Nothing came out of it: is that what its owner would expect? */
@@ -326,9 +326,9 @@ static void judge_empty(file_at_hand *file, cuvet_kind type)
     if (file->done)
         return;
     if (file->pieces)
-        tell(file, CUVET_EVENT_NOTHING_FITS, CUVET_E_NO_MATCH);
+        tell_event(file, CUVET_EVENT_NOTHING_FITS, CUVET_E_NO_MATCH);
     else
-        tell(file, CUVET_EVENT_NO_DEVICE_CODE, host ? CUVET_OK : CUVET_E_NO_MATCH);
+        tell_event(file, CUVET_EVENT_NO_DEVICE_CODE, host ? CUVET_OK : CUVET_E_NO_MATCH);
     if (refusal != CUVET_OK)
         file->status = refusal;
 }
@@ -347,7 +347,7 @@ static void tell_members(file_at_hand *file, cv_telling telling, cuvet_event_kin
         file->off = diag.file_off;
         if (has_name && cv_linker_event_name(linker, name, &file->member_at) != CUVET_OK)
             linker->lost = true;
-        tell(file, kind, CUVET_OK);
+        tell_event(file, kind, CUVET_OK);
         forget_piece(file);
     }
     cv_linker_drop(linker);
@@ -367,7 +367,7 @@ static bool read_hosts(file_at_hand *file)
         return true;
     }
     tell_members(file, CV_TELL_FINDINGS, CUVET_EVENT_DAMAGED);
-    tell(file, CUVET_EVENT_REFUSED, status);
+    tell_event(file, CUVET_EVENT_REFUSED, status);
     return false;
 }
 
@@ -412,7 +412,7 @@ static void add_bytes(file_at_hand *file)
     if (content->type == CUVET_K_CUBIN) {
         add_image(file, 0, (cv_link_piece){ .image = file->bytes, .known = &file->known });
     } else if (status != CUVET_OK) {
-        refuse(file, status);
+        refuse_piece(file, status);
     } else if (content->type == CUVET_K_PTX) {
         refuse_kind(file, CUVET_EVENT_NEEDS_COMPILER);
     } else if (content->type == CUVET_K_NVVM || content->type == CUVET_K_LTOIR) {
@@ -427,7 +427,7 @@ static void add_bytes(file_at_hand *file)
 }
 
 /* The whole file: a link looks at all of it. What the system says is told by the status alone. */
-static cuvet_status load(file_at_hand *file, const cuvet_source *src, cv_block *bytes)
+static cuvet_status load_file(file_at_hand *file, const cuvet_source *src, cv_block *bytes)
 {
     cv_linker *linker = file->linker;
     const cv_source_state before = cv_source_look(src);
@@ -465,7 +465,7 @@ static void add_device_elf(file_at_hand *file, const cuvet_source *src)
 {
     const cv_link_piece piece = { .src = src, .name = file->name, .host = CV_NONE, .known = &file->known };
 
-    take(file, cv_linker_add(file->linker, &piece));
+    conclude_piece(file, cv_linker_add(file->linker, &piece));
 }
 
 static void add_file(file_at_hand *file, const cuvet_source *src)
@@ -479,13 +479,13 @@ static void add_file(file_at_hand *file, const cuvet_source *src)
         add_device_elf(file, src);
         return;
     }
-    status = load(file, src, &bytes);
+    status = load_file(file, src, &bytes);
     if (status == CUVET_OK && !looked)
         look_at_bytes(file);
     if (status == CUVET_OK)
         add_bytes(file);
     else
-        refuse(file, status);
+        refuse_piece(file, status);
     cv_mem_put(&linker->tool_mem, bytes.mem, bytes.cap);
 }
 

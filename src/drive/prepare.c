@@ -32,7 +32,7 @@ static void on_diag(void *user, const cuvet_diag *diag)
 }
 
 /* Finalize it for the target: in->bytes and linker->picture become those of the result. */
-static cuvet_status retarget(cv_linker *linker, cv_link_input *in)
+static cuvet_status retarget_input(cv_linker *linker, cv_link_input *in)
 {
     const cv_admit_for wanted = { .target = linker->opts.target,
                                   .policy = linker->opts.policy,
@@ -71,7 +71,7 @@ static cuvet_status retarget(cv_linker *linker, cv_link_input *in)
     return CUVET_OK;
 }
 
-static cuvet_status examine(cv_linker *linker, cv_span image)
+static cuvet_status examine_input(cv_linker *linker, cv_span image)
 {
     uint64_t extent = 0;
     cuvet_status status = cv_cubin_examine(&linker->ctx, &linker->picture, image, NULL, &extent);
@@ -100,7 +100,7 @@ static cuvet_status check_class(cv_linker *linker, cv_span image, const cv_class
 
 /* Class, rules, admission, in this order; all that is wrong is said. What passes becomes the link's. What
  * was examined before, strictly and without an error, was found to be a device ELF by then. */
-static cuvet_status judge(cv_linker *linker, cv_link_input *in, bool examined, const cv_class *known)
+static cuvet_status judge_input(cv_linker *linker, cv_link_input *in, bool examined, const cv_class *known)
 {
     const cv_span image = in->bytes.span;
     const cv_admit_for wanted = { .target = linker->opts.target,
@@ -110,11 +110,11 @@ static cuvet_status judge(cv_linker *linker, cv_link_input *in, bool examined, c
     cuvet_status status = examined ? CUVET_OK : check_class(linker, image, known);
 
     if (status == CUVET_OK && !examined)
-        status = examine(linker, image);
+        status = examine_input(linker, image);
     if (status == CUVET_OK)
         status = cv_admit(&linker->ctx, &linker->picture, &wanted);
     if (status == CUVET_OK && is_off_target(linker))
-        status = retarget(linker, in);
+        status = retarget_input(linker, in);
     if (status == CUVET_OK)
         status = cv_link_add(&linker->link, in->bytes.span, &linker->picture, (const char *)in->name.mem);
     if (status != CUVET_OK)
@@ -123,8 +123,8 @@ static cuvet_status judge(cv_linker *linker, cv_link_input *in, bool examined, c
 }
 
 /* With its bytes in memory: in->bytes is the link's afterwards, or gone. */
-static cuvet_status add(cv_linker *linker, cv_link_input *in, cv_span name, bool examined,
-                        const cv_class *known, cuvet_status status)
+static cuvet_status add_input(cv_linker *linker, cv_link_input *in, cv_span name, bool examined,
+                              const cv_class *known, cuvet_status status)
 {
     linker->retargeted = false;
     if (status == CUVET_OK)
@@ -135,7 +135,7 @@ static cuvet_status add(cv_linker *linker, cv_link_input *in, cv_span name, bool
         !cv_link_inputs_reserve(&linker->ctx.mem, &linker->input, linker->input.count + 1))
         status = cv_nomem(&linker->ctx, 0);
     if (status == CUVET_OK)
-        status = judge(linker, in, examined, known);
+        status = judge_input(linker, in, examined, known);
     else if (examined)
         cv_cubin_free(&linker->ctx, &linker->picture);
     if (status == CUVET_OK && cv_link_inputs_push(&linker->ctx.mem, &linker->input, *in)) {
@@ -182,5 +182,5 @@ cuvet_status cv_linker_add(cv_linker *linker, const cv_link_piece *piece)
         status = load_whole(linker, piece->src, &in.bytes);
     else
         status = cv_block_copy(&linker->ctx, &in.bytes, piece->image);
-    return add(linker, &in, piece->name, examined && status == CUVET_OK, piece->known, status);
+    return add_input(linker, &in, piece->name, examined && status == CUVET_OK, piece->known, status);
 }

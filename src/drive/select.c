@@ -27,7 +27,7 @@ cuvet_status cv_input_settle(cv_input *in, cuvet_status status)
 }
 
 /* Keeps what is said, and passes it on. */
-static void keep(void *user, const cuvet_diag *diag)
+static void keep_diag(void *user, const cuvet_diag *diag)
 {
     cv_input *in = user;
 
@@ -47,7 +47,7 @@ void cv_input_init(cv_input *in, const cuvet_alloc *alloc, const cuvet_limits *l
     in->emit = emit;
     in->emit_user = emit_user;
     cv_ctx_init(&in->ctx, alloc, lim);
-    in->ctx.emit = keep;
+    in->ctx.emit = keep_diag;
     in->ctx.emit_user = in;
     in->ctx.cancel = &in->cancel;
 }

@@ -41,9 +41,9 @@ typedef struct cv_input {
     cv_block image;           /* the result */
     cv_u8s log;
     cuvet_select_result out; /* bytes in 'image' */
-    bool keep;   /* a device ELF that is chosen stays with the worker: see cv_input_move_out() … */
-    bool moved;  /* … and its offsets begin at 0 although it is stored as it is */
-    bool cancel; /* atomic */
+    bool keep;  /* a device ELF that is chosen stays with the worker: see cv_input_move_out() … */
+    bool moved; /* … and its offsets begin at 0 although it is stored as it is */
+    int cancel; /* atomic */
 } cv_input;
 
 void cv_input_init(cv_input *in, const cuvet_alloc *alloc, const cuvet_limits *lim, cv_emit_fn *emit,

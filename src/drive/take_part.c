@@ -70,7 +70,7 @@ static cuvet_status leave_out(cv_linker *linker, const cv_u8s *why)
 
 /* Which inputs take part: not those that are linked already, and system libraries only when they are needed.
  */
-static cuvet_status choose(cv_linker *linker, bool *needed)
+static cuvet_status choose_inputs(cv_linker *linker, bool *needed)
 {
     cv_u8s why = { 0 };
     bool libraries = false, any = false;
@@ -134,7 +134,7 @@ static cuvet_status take_hosts(cv_linker *linker, bool libraries)
 cuvet_status cv_linker_gather(cv_linker *linker)
 {
     bool needed = false;
-    cuvet_status status = choose(linker, &needed);
+    cuvet_status status = choose_inputs(linker, &needed);
 
     if (status == CUVET_OK)
         status = cv_hosts_settle(&linker->ctx, &linker->hosts, needed);

@@ -27,6 +27,8 @@ static void note_first_error(void *user, const cuvet_diag *diag)
         job->has_error = true;
         job->first_error = (cv_rule)diag->rule;
     }
+    if (diag->rule >= CV_R_TWIN_SYMBOL && diag->rule <= CV_R_TWIN_CALLS && !job->of_result)
+        job->sides_differ = true;
     /* Notes about a result were notes about the input, or are about what was meant. */
     if (job->emit && (!job->of_result || diag->severity != CUVET_NOTE))
         job->emit(job->emit_user, diag);

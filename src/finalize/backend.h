@@ -36,7 +36,7 @@ typedef struct cv_backend_req {
     bool fastpath;               /* the bytes may be taken as they are where the input says that they run */
     uint64_t max_output;         /* bytes that the result may have */
     /* Becomes true when the result is not wanted any more; read atomically; may be NULL. */
-    const bool *cancel;
+    const int *cancel;
 } cv_backend_req;
 
 /* Where the code of a function went: what was at 'from' is at 'to', both from the start of its section. */

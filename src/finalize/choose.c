@@ -84,6 +84,18 @@ static bool is_able(const cv_backend *backend, const cv_backend_req *req)
            ((backend->caps & CV_BACKEND_CROSS_FAMILY) || cv_same_family(req->src_sm, req->dst_sm));
 }
 
+/* Capsules whose side of the file says something else than the native one are left out, or stay where they
+ * are: nobody makes code out of them, and they go to no other target. */
+static cuvet_status check_sides(cv_final_job *job)
+{
+    if (!job->sides_differ ||
+        (job->out_kind == CV_KIND_SASS && !(job->use.backend->caps & CV_BACKEND_ENCODE)))
+        return CUVET_OK;
+    return cv_final_refuse(job, CV_FINAL_CHECK_TEXT, CV_R_TWIN_TAKEN, flags_at(job),
+                           cv_arch_pack(job->cubin.sm, job->req.src_suffix),
+                           cv_arch_pack(job->dst_sm, job->options->target_suffix));
+}
+
 /* The cheapest that can. */
 cuvet_status cv_final_choose(cv_final_job *job)
 {
@@ -103,7 +115,7 @@ cuvet_status cv_final_choose(cv_final_job *job)
             best = cost;
         }
     }
-    return job->use.backend ? CUVET_OK : refuse_target(job);
+    return job->use.backend ? check_sides(job) : refuse_target(job);
 }
 
 /* Somebody has to do it unless there is nothing to do, and who was taken can. */
@@ -117,7 +129,7 @@ bool cv_final_choose_holds(const cv_final_job *job)
 }
 
 /* A run of the backend into a block. What it wrote is not looked at here. */
-static cuvet_status run(cv_final_job *job, cv_block *to, cv_backend_out *said)
+static cuvet_status run_backend(cv_final_job *job, cv_block *to, cv_backend_out *said)
 {
     cv_final_sink sink = { .ctx = job->ctx, .to = to, .most = job->req.max_output };
     cuvet_status status = job->use.backend->run(job->use.self, job->ctx, &job->req, &sink, said);
@@ -168,7 +180,7 @@ static cuvet_status run_again(cv_final_job *job)
                                     CV_ARRAY_GET(job->options->key, 1) } };
     cv_backend_out said = { 0 };
     cv_block again = { 0 };
-    cuvet_status status = run(job, &again, &said);
+    cuvet_status status = run_backend(job, &again, &said);
 
     if (status == CUVET_OK && !cv_span_eq(again.span, job->made.span)) {
         status = examine_made(job, &job->result, again.span);
@@ -186,7 +198,7 @@ cuvet_status cv_final_transform(cv_final_job *job)
 
     if (job->verbatim)
         return CUVET_OK;
-    status = run(job, &job->made, &job->said);
+    status = run_backend(job, &job->made, &job->said);
     if (status == CUVET_OK)
         status = examine_made(job, &job->made_cubin, job->made.span);
     if (status == CUVET_OK && job->options->self_check)

@@ -82,7 +82,7 @@ static bool has_code(cv_span span)
 static cuvet_status deliver_result(cv_ctx *ctx, const cv_backend_req *req, cv_span span, cv_final_sink *to,
                                    cv_backend_out *out)
 {
-    cuvet_status st;
+    cuvet_status status;
 
     if (span.len > req->max_output)
         return refuse_result(ctx, req, out, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_BACKEND_OVERSIZED,
@@ -90,9 +90,9 @@ static cuvet_status deliver_result(cv_ctx *ctx, const cv_backend_req *req, cv_sp
     if (req->cubin->n_functions > 0 && !has_code(span))
         return refuse_result(ctx, req, out, CV_FINAL_BACKEND_BAD_OUTPUT, CV_R_BACKEND_NO_CODE, span.len);
     out->code_changed = true; /* and its debug sections fit: nothing is left to be moved */
-    st = cv_final_sink_begin(to, span.len);
-    if (st != CUVET_OK)
-        return st;
+    status = cv_final_sink_begin(to, span.len);
+    if (status != CUVET_OK)
+        return status;
     return cv_final_sink_put(to, span) && cv_final_sink_end(to) ? CUVET_OK : CUVET_E_INTERNAL;
 }
 
@@ -122,7 +122,7 @@ static bool is_for_debugger(const cv_cubin *cubin)
 static cuvet_status ask_generator(const cv_final_tool *tool, const cv_backend_req *req, uint32_t sm,
                                   char suffix, cuvet_compile_result *result)
 {
-    static const bool NEVER = false;
+    static const int NEVER = 0;
     const cuvet_compile_request request = { .size = sizeof(request),
                                             .kind = CUVET_K_CUBIN,
                                             .flags = is_for_debugger(req->cubin) ? CUVET_COMPILE_DEBUG : 0,
@@ -251,23 +251,23 @@ static cuvet_status check_capsules(cv_ctx *ctx, const cv_final_tool *tool, const
 {
     cuvet_compile_result result;
     bool nomem = false;
-    cuvet_status st = ask_generator(tool, req, req->src_sm, req->src_suffix, &result);
+    cuvet_status status = ask_generator(tool, req, req->src_sm, req->src_suffix, &result);
     uint64_t i = 0;
 
-    if (st == CUVET_OK && (result.end != CUVET_COMPILED || !result.bytes || result.n == 0))
-        st = report_end(ctx, req, &result, out);
-    if (st == CUVET_OK)
+    if (status == CUVET_OK && (result.end != CUVET_COMPILED || !result.bytes || result.n == 0))
+        status = report_end(ctx, req, &result, out);
+    if (status == CUVET_OK)
         i = other_code(ctx, req->cubin, cv_span_of(result.bytes, result.n, 0), &nomem);
     if (i != 0 && (nomem || ctx->work_out)) {
-        st = report_out_of(ctx, req, out, nomem);
+        status = report_out_of(ctx, req, out, nomem);
     } else if (i != 0) {
         out->code = CV_FINAL_CHECK_TEXT;
-        st = cv_reject(ctx, CV_R_BACKEND_CAPSULE,
-                       cv_sat_add(req->in.off, cv_cubin_sec(req->cubin, i)->header.off), i,
-                       (uint64_t)(uint8_t)req->src_suffix << 32 | req->src_sm);
+        status = cv_reject(ctx, CV_R_BACKEND_CAPSULE,
+                           cv_sat_add(req->in.off, cv_cubin_sec(req->cubin, i)->header.off), i,
+                           (uint64_t)(uint8_t)req->src_suffix << 32 | req->src_sm);
     }
     release_result(tool, &result);
-    return st;
+    return status;
 }
 
 /* It says of itself that it is what was asked for. The engine looks closer when it gets this very file. */
@@ -304,22 +304,22 @@ static cuvet_status run_external(void *self, cv_ctx *ctx, const cv_backend_req *
 {
     const cv_final_tool *tool = self;
     cuvet_compile_result result;
-    cuvet_status st = ask_generator(tool, req, req->dst_sm, req->dst_suffix, &result);
+    cuvet_status status = ask_generator(tool, req, req->dst_sm, req->dst_suffix, &result);
 
-    if (st == CUVET_OK)
-        st = pass_log(ctx, tool, &result);
-    if (st == CUVET_OK && result.end == CUVET_COMPILED && result.bytes && result.n > 0)
-        st = take_result(ctx, req, cv_span_of(result.bytes, result.n, req->in.off), to, out);
-    else if (st == CUVET_OK)
-        st = report_end(ctx, req, &result, out);
+    if (status == CUVET_OK)
+        status = pass_log(ctx, tool, &result);
+    if (status == CUVET_OK && result.end == CUVET_COMPILED && result.bytes && result.n > 0)
+        status = take_result(ctx, req, cv_span_of(result.bytes, result.n, req->in.off), to, out);
+    else if (status == CUVET_OK)
+        status = report_end(ctx, req, &result, out);
     release_result(tool, &result);
-    if (st == CUVET_OK)
-        st = check_capsules(ctx, tool, req, out);
-    if (st != CUVET_OK && out->code == CV_FINAL_OK)
-        out->code = st == CUVET_E_NOMEM   ? CV_FINAL_MEMORY
-                    : st == CUVET_E_LIMIT ? CV_FINAL_LIMIT
-                                          : CV_FINAL_INTERNAL;
-    return st;
+    if (status == CUVET_OK)
+        status = check_capsules(ctx, tool, req, out);
+    if (status != CUVET_OK && out->code == CV_FINAL_OK)
+        out->code = status == CUVET_E_NOMEM   ? CV_FINAL_MEMORY
+                    : status == CUVET_E_LIMIT ? CV_FINAL_LIMIT
+                                              : CV_FINAL_INTERNAL;
+    return status;
 }
 
 const cv_backend cv_backend_external = {

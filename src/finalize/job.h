@@ -25,7 +25,7 @@ typedef struct cv_final_options {
     size_t n_backends;
     void (*trace)(void *user, const char *line); /* may be NULL */
     void *trace_user;
-    const bool *cancel; /* may be NULL */
+    const int *cancel; /* may be NULL */
 } cv_final_options;
 
 /* What a section is to a finalization. */
@@ -80,6 +80,7 @@ typedef struct cv_final_job {
     void *emit_user;
     cv_rule first_error;
     bool has_error, of_result;
+    bool sides_differ; /* the Mercury side of the input says something else than the native one */
 } cv_final_job;
 
 CV_BUF_BEGIN

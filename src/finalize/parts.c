@@ -119,7 +119,7 @@ static cuvet_status read_tools(cv_final_job *job)
     const cv_cubin *cubin = &job->cubin;
     uint32_t i = cv_cubin_first(cubin, CV_ROLE_TKINFO);
     uint64_t pos = 0, errors = job->ctx->n_errors;
-    cuvet_status st;
+    cuvet_status status;
     cv_tkinfo tkinfo;
     cv_span span;
     cv_note note;
@@ -136,8 +136,8 @@ static cuvet_status read_tools(cv_final_job *job)
     if (job->ctx->n_errors == errors)
         return CUVET_OK;
     job->code = CV_FINAL_TYPE;
-    st = cv_verdict_status(job->ctx->verdict);
-    return st == CUVET_OK ? CUVET_E_REFUSED : st;
+    status = cv_verdict_status(job->ctx->verdict);
+    return status == CUVET_OK ? CUVET_E_REFUSED : status;
 }
 
 cuvet_status cv_final_read(cv_final_job *job)

@@ -212,14 +212,14 @@ static cuvet_status read_relocs(remap_stage *stage, uint32_t section, debug_part
 {
     const cv_sec *sec = cv_cubin_sec(stage->cubin, section);
     cv_span table = cv_cubin_body(stage->cubin, section);
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
     section_reference ref;
 
-    for (uint64_t i = 0; i < count_of(sec, table) && st == CUVET_OK; i++) {
+    for (uint64_t i = 0; i < count_of(sec, table) && status == CUVET_OK; i++) {
         if (!cv_work(stage->ctx, 1, table.off))
             return cv_cancelled(stage->ctx) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
-        st = follow_reloc(stage, sec, table, i, &ref);
-        if (st != CUVET_OK || !ref.plain)
+        status = follow_reloc(stage, sec, table, i, &ref);
+        if (status != CUVET_OK || !ref.plain)
             continue;
         if (!cv_sites_push(&stage->ctx->mem, &part->sites,
                            (cv_site){ ref.reloc.off, ref.from, ref.map,
@@ -227,9 +227,9 @@ static cuvet_status read_relocs(remap_stage *stage, uint32_t section, debug_part
                                           cv_cubin_sec(stage->cubin, ref.section)->role == CV_ROLE_TEXT }))
             return report_no_memory(stage);
         if (!ref.rela && ref.map != CV_STILL && addend_of(&ref, ref.to) != ref.addend)
-            st = write_field(stage, part, &ref, ref.reloc.off, addend_of(&ref, ref.to));
+            status = write_field(stage, part, &ref, ref.reloc.off, addend_of(&ref, ref.to));
     }
-    return st;
+    return status;
 }
 
 static cuvet_status sort_sites(const remap_stage *stage, debug_part *part)
@@ -256,7 +256,7 @@ static cuvet_status rewrite_part(const remap_stage *stage, debug_part *part)
 {
     cv_span body = cv_cubin_body(stage->cubin, part->section), span = body;
     cv_remap remap = { .ctx = stage->ctx, .sites = &part->sites, .said = stage->said };
-    cuvet_status st;
+    cuvet_status status;
 
     if (part->made)
         span = cv_builder_span(&part->out);
@@ -264,13 +264,13 @@ static cuvet_status rewrite_part(const remap_stage *stage, debug_part *part)
     remap.section = span;
     cv_builder_init(&remap.out, &stage->ctx->mem);
     cv_builder_reserve(&remap.out, span.len);
-    st = part->form == LINES ? cv_remap_lines(&remap) : cv_remap_frames(&remap);
+    status = part->form == LINES ? cv_remap_lines(&remap) : cv_remap_frames(&remap);
     if (part->made)
         cv_builder_free(&part->out);
     part->made = true;
     part->out = remap.out;
     part->shifts = remap.shifts;
-    return st;
+    return status;
 }
 
 /* What names a place in a section that was rewritten: beside it in a table, or in its field. */
@@ -299,20 +299,20 @@ static cuvet_status move_table(remap_stage *stage, uint32_t section, cv_builder 
 {
     const cv_sec *sec = cv_cubin_sec(stage->cubin, section);
     cv_span body = cv_cubin_body(stage->cubin, section);
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
     section_reference ref;
 
     cv_builder_reserve(table, body.len);
-    for (uint64_t i = 0; i < count_of(sec, body) && st == CUVET_OK; i++) {
+    for (uint64_t i = 0; i < count_of(sec, body) && status == CUVET_OK; i++) {
         if (!cv_work(stage->ctx, 1, body.off))
             return cv_cancelled(stage->ctx) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
-        st = follow_reloc(stage, sec, body, i, &ref);
-        if (st == CUVET_OK)
-            st = move_entry(stage, target_of(stage, sec), &ref, table);
+        status = follow_reloc(stage, sec, body, i, &ref);
+        if (status == CUVET_OK)
+            status = move_entry(stage, target_of(stage, sec), &ref, table);
     }
     cv_put_span(table, cv_span_tail(body, count_of(sec, body) *
                                               cv_elf_rel_size(false, sec->header.type == CV_SHT_RELA)));
-    return st == CUVET_OK && table->failed ? report_no_memory(stage) : st;
+    return status == CUVET_OK && table->failed ? report_no_memory(stage) : status;
 }
 
 /* New contents are handed over, unless they are the old ones. */
@@ -335,69 +335,70 @@ static cuvet_status add_body(const remap_stage *stage, uint32_t section, cv_buil
 /* Tables first: they may still write into fields. */
 static cuvet_status move_tables(remap_stage *stage, cv_final_bodies *tables)
 {
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
-    for (uint32_t i = 1; i < stage->cubin->sec.count && st == CUVET_OK; i++) {
+    for (uint32_t i = 1; i < stage->cubin->sec.count && status == CUVET_OK; i++) {
         cv_builder table;
 
         if (!target_of(stage, cv_cubin_sec(stage->cubin, i)))
             continue;
         cv_builder_init(&table, &stage->ctx->mem);
-        st = move_table(stage, i, &table);
-        if (st == CUVET_OK)
-            st = add_body(stage, i, &table, tables);
+        status = move_table(stage, i, &table);
+        if (status == CUVET_OK)
+            status = add_body(stage, i, &table, tables);
         cv_builder_free(&table);
     }
-    return st;
+    return status;
 }
 
 /* Both kinds of new contents, in the order of their sections. */
 static cuvet_status merge_bodies(remap_stage *stage, cv_final_bodies *tables, cv_final_bodies *bodies)
 {
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
     uint64_t next = 0;
 
-    for (uint64_t i = 0; i <= stage->all.count && st == CUVET_OK; i++) {
+    for (uint64_t i = 0; i <= stage->all.count && status == CUVET_OK; i++) {
         debug_part *part = i < stage->all.count ? debug_parts_at(&stage->all, i) : NULL;
         uint32_t until = part ? part->section : UINT32_MAX;
 
-        for (; next < tables->count && cv_final_bodies_at(tables, next)->section < until && st == CUVET_OK;
+        for (;
+             next < tables->count && cv_final_bodies_at(tables, next)->section < until && status == CUVET_OK;
              next++)
-            st = add_body(stage, cv_final_bodies_at(tables, next)->section,
-                          &cv_final_bodies_at(tables, next)->bytes, bodies);
-        if (part && part->made && st == CUVET_OK)
-            st = add_body(stage, part->section, &part->out, bodies);
+            status = add_body(stage, cv_final_bodies_at(tables, next)->section,
+                              &cv_final_bodies_at(tables, next)->bytes, bodies);
+        if (part && part->made && status == CUVET_OK)
+            status = add_body(stage, part->section, &part->out, bodies);
     }
-    return st;
+    return status;
 }
 
 static cuvet_status run_stage(remap_stage *stage, cv_final_bodies *bodies)
 {
     cv_final_bodies tables = { 0 };
-    cuvet_status st = list_parts(stage);
+    cuvet_status status = list_parts(stage);
 
-    for (uint32_t i = 1; i < stage->cubin->sec.count && st == CUVET_OK; i++) {
+    for (uint32_t i = 1; i < stage->cubin->sec.count && status == CUVET_OK; i++) {
         debug_part *part = target_of(stage, cv_cubin_sec(stage->cubin, i));
 
         if (part)
-            st = read_relocs(stage, i, part);
+            status = read_relocs(stage, i, part);
     }
-    for (uint64_t i = 0; i < stage->all.count && st == CUVET_OK; i++) {
+    for (uint64_t i = 0; i < stage->all.count && status == CUVET_OK; i++) {
         debug_part *part = debug_parts_at(&stage->all, i);
 
         if (part->form != OTHER)
-            st = sort_sites(stage, part);
-        if (part->form != OTHER && st == CUVET_OK)
-            st = rewrite_part(stage, part);
+            status = sort_sites(stage, part);
+        if (part->form != OTHER && status == CUVET_OK)
+            status = rewrite_part(stage, part);
     }
-    if (st == CUVET_OK)
-        st = move_tables(stage, &tables);
-    if (st == CUVET_OK)
-        st = merge_bodies(stage, &tables, bodies);
+    if (status == CUVET_OK)
+        status = move_tables(stage, &tables);
+    if (status == CUVET_OK)
+        status = merge_bodies(stage, &tables, bodies);
     for (uint64_t i = 0; i < tables.count; i++)
         cv_builder_free(&cv_final_bodies_at(&tables, i)->bytes);
     cv_final_bodies_free(&stage->ctx->mem, &tables);
-    return st;
+    return status;
 }
 
 static void free_stage(remap_stage *stage)
@@ -415,15 +416,15 @@ static void free_stage(remap_stage *stage)
     cv_u32s_free(&stage->ctx->mem, &stage->part_of);
 }
 
-static cv_final code_of_status(cuvet_status st)
+static cv_final code_of_status(cuvet_status status)
 {
-    if (st == CUVET_OK)
+    if (status == CUVET_OK)
         return CV_FINAL_OK;
-    if (st == CUVET_E_LIMIT)
+    if (status == CUVET_E_LIMIT)
         return CV_FINAL_LIMIT;
-    if (st == CUVET_E_NOMEM)
+    if (status == CUVET_E_NOMEM)
         return CV_FINAL_MEMORY;
-    return st == CUVET_E_CANCELLED ? CV_FINAL_CANCELLED : CV_FINAL_PASSES;
+    return status == CUVET_E_CANCELLED ? CV_FINAL_CANCELLED : CV_FINAL_PASSES;
 }
 
 cuvet_status cv_final_remap(cv_ctx *ctx, const cv_cubin *cubin, const cv_backend_out *said,
@@ -431,21 +432,21 @@ cuvet_status cv_final_remap(cv_ctx *ctx, const cv_cubin *cubin, const cv_backend
 {
     remap_stage stage = { .ctx = ctx, .cubin = cubin, .said = said };
     uint64_t before = bodies->count;
-    cuvet_status st;
+    cuvet_status status;
 
     *code = CV_FINAL_OK;
     if (said->maps.count == 0)
         return CUVET_OK;
-    st = cubin->header.is32 ? cv_reject(ctx, CV_R_DWARF_VERSION, cubin->image.off, 32, 64)
-                            : cv_remap_check(ctx, said, cubin);
-    if (st != CUVET_OK) {
-        *code = st == CUVET_E_MALFORMED ? CV_FINAL_BACKEND_BAD_OUTPUT : code_of_status(st);
-        return st;
+    status = cubin->header.is32 ? cv_reject(ctx, CV_R_DWARF_VERSION, cubin->image.off, 32, 64)
+                                : cv_remap_check(ctx, said, cubin);
+    if (status != CUVET_OK) {
+        *code = status == CUVET_E_MALFORMED ? CV_FINAL_BACKEND_BAD_OUTPUT : code_of_status(status);
+        return status;
     }
-    st = run_stage(&stage, bodies);
+    status = run_stage(&stage, bodies);
     free_stage(&stage);
-    for (; st != CUVET_OK && bodies->count > before; bodies->count--)
+    for (; status != CUVET_OK && bodies->count > before; bodies->count--)
         cv_builder_free(&cv_final_bodies_at(bodies, bodies->count - 1)->bytes);
-    *code = code_of_status(st);
-    return st;
+    *code = code_of_status(status);
+    return status;
 }

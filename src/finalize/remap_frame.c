@@ -86,8 +86,8 @@ typedef struct address_state {
     uint32_t map;
 } address_state;
 
-CV_WRAPS static cuvet_status move(const frame_pass *pass, address_state *state, uint64_t at, uint64_t from,
-                                  uint64_t *by)
+CV_WRAPS static cuvet_status move_address(const frame_pass *pass, address_state *state, uint64_t at,
+                                          uint64_t from, uint64_t *by)
 {
     uint64_t to = 0;
 
@@ -104,16 +104,16 @@ CV_WRAPS static cuvet_status move(const frame_pass *pass, address_state *state, 
 static cuvet_status read_advance(frame_pass *pass, const cv_frame_op *op, address_state *state)
 {
     uint64_t was = cv_sat_mul(op->steps, state->step), by = 0;
-    cuvet_status st;
+    cuvet_status status;
 
     if (state->map == CV_STILL)
         return CUVET_OK;
     if (was > UINT32_MAX)
         return cv_remap_no(pass->remap, CV_R_DWARF_STEP, op->at, was, state->step);
-    st = move(pass, state, op->at, (state->from + was) & UINT32_MAX, &by);
+    status = move_address(pass, state, op->at, (state->from + was) & UINT32_MAX, &by);
     by &= UINT32_MAX;
-    if (st != CUVET_OK || by == was)
-        return st;
+    if (status != CUVET_OK || by == was)
+        return status;
     cv_remap_keep(pass->remap, op->at);
     if (by % state->step != 0)
         return cv_remap_no(pass->remap, CV_R_DWARF_STEP, op->at, by, state->step);
@@ -125,25 +125,25 @@ static cuvet_status read_advance(frame_pass *pass, const cv_frame_op *op, addres
 static cuvet_status read_range(frame_pass *pass, const cv_frame *frame, address_state *state)
 {
     uint64_t size = cv_u64_at(pass->remap->section, frame->body + CV_FRAME_WORD), by = 0;
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
     const cv_site *site;
     address_state end;
 
     if (frame->end - frame->body < CV_FRAME_RANGE)
         return cv_remap_no(pass->remap, CV_R_DWARF_LENGTH, frame->at, frame->end - frame->body,
                            CV_FRAME_RANGE);
-    site = cv_remap_site(pass->remap, frame->body, &st);
+    site = cv_remap_site(pass->remap, frame->body, &status);
     if (!site)
-        return st;
+        return status;
     state->map = site->map;
     if (state->map == CV_STILL)
         return CUVET_OK;
-    st = move(pass, state, frame->body, site->place, &by);
+    status = move_address(pass, state, frame->body, site->place, &by);
     end = *state;
-    if (st == CUVET_OK)
-        st = move(pass, &end, frame->body + CV_FRAME_WORD, cv_sat_add(state->from, size), &by);
-    if (st != CUVET_OK || by == size)
-        return st;
+    if (status == CUVET_OK)
+        status = move_address(pass, &end, frame->body + CV_FRAME_WORD, cv_sat_add(state->from, size), &by);
+    if (status != CUVET_OK || by == size)
+        return status;
     cv_remap_keep(pass->remap, frame->body + CV_FRAME_WORD);
     cv_put_u64(&pass->remap->out, by);
     return cv_remap_resume(pass->remap, frame->body + CV_FRAME_RANGE) ? CUVET_OK : report_no_memory(pass);
@@ -151,11 +151,11 @@ static cuvet_status read_range(frame_pass *pass, const cv_frame *frame, address_
 
 static cuvet_status read_operations(frame_pass *pass, const cv_frame *frame, address_state *state)
 {
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
     cv_frame_op op = { 0 };
     cv_dwarf_bad bad;
 
-    for (uint64_t pos = frame->body + CV_FRAME_RANGE; pos < frame->end && st == CUVET_OK; pos = op.end) {
+    for (uint64_t pos = frame->body + CV_FRAME_RANGE; pos < frame->end && status == CUVET_OK; pos = op.end) {
         if (!cv_work(pass->remap->ctx, 1, pass->remap->section.off + pos))
             return cv_cancelled(pass->remap->ctx) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
         if (!cv_frame_op_read(pass->remap->section, frame, pos, &op, &bad))
@@ -163,9 +163,9 @@ static cuvet_status read_operations(frame_pass *pass, const cv_frame *frame, add
         if (op.code == CV_CFA_SET_LOC)
             return cv_remap_no(pass->remap, CV_R_DWARF_FRAME, pos, op.code, 0);
         if (op.advances)
-            st = read_advance(pass, &op, state);
+            status = read_advance(pass, &op, state);
     }
-    return st;
+    return status;
 }
 
 /* The pointer: a number here, or a relocation whose place follows the section. */
@@ -192,13 +192,13 @@ static cuvet_status read_description(frame_pass *pass, const cv_frame *frame, ui
 {
     address_state state = { .map = CV_STILL };
     uint64_t names = 0;
-    cuvet_status st = read_pointer(pass, frame, begin, &names);
+    cuvet_status status = read_pointer(pass, frame, begin, &names);
 
-    if (st == CUVET_OK)
-        st = find_common(pass, frame, names, &state.step);
-    if (st == CUVET_OK)
-        st = read_range(pass, frame, &state);
-    return st == CUVET_OK ? read_operations(pass, frame, &state) : st;
+    if (status == CUVET_OK)
+        status = find_common(pass, frame, names, &state.step);
+    if (status == CUVET_OK)
+        status = read_range(pass, frame, &state);
+    return status == CUVET_OK ? read_operations(pass, frame, &state) : status;
 }
 
 /* Its length, and a length that divides as it did before. */
@@ -246,30 +246,30 @@ static cuvet_status patch_pointers(const frame_pass *pass)
 
 static cuvet_status rewrite_entries(frame_pass *pass)
 {
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
     cv_dwarf_bad bad;
     cv_frame frame;
 
-    for (uint64_t pos = 0; pos < pass->remap->section.len && st == CUVET_OK; pos = frame.end) {
+    for (uint64_t pos = 0; pos < pass->remap->section.len && status == CUVET_OK; pos = frame.end) {
         uint64_t begin = cv_sat_add(pass->remap->out.len, pos - pass->remap->done);
 
         if (!cv_work(pass->remap->ctx, 1, pass->remap->section.off + pos))
             return cv_cancelled(pass->remap->ctx) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
         if (!cv_frame_read(pass->remap->section, pos, &frame, &bad))
             return cv_remap_bad(pass->remap, &bad);
-        st = frame.common ? read_common(pass, &frame) : read_description(pass, &frame, begin);
-        if (st == CUVET_OK)
-            st = finish_description(pass, &frame, begin);
+        status = frame.common ? read_common(pass, &frame) : read_description(pass, &frame, begin);
+        if (status == CUVET_OK)
+            status = finish_description(pass, &frame, begin);
     }
-    return st == CUVET_OK ? patch_pointers(pass) : st;
+    return status == CUVET_OK ? patch_pointers(pass) : status;
 }
 
 cuvet_status cv_remap_frames(cv_remap *remap)
 {
     frame_pass pass = { .remap = remap };
-    cuvet_status st = rewrite_entries(&pass);
+    cuvet_status status = rewrite_entries(&pass);
 
     commons_free(&remap->ctx->mem, &pass.all);
     cv_keys_free(&remap->ctx->mem, &pass.names);
-    return st;
+    return status;
 }

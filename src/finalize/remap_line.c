@@ -44,7 +44,7 @@ static cuvet_status rewrite_step(cv_remap *remap, const cv_line_unit *unit, cons
                                  address_state *at)
 {
     uint64_t from = cv_sat_add(at->from, op->step), to = 0;
-    cuvet_status st;
+    cuvet_status status;
 
     if (at->map == CV_STILL)
         return CUVET_OK;
@@ -53,9 +53,9 @@ static cuvet_status rewrite_step(cv_remap *remap, const cv_line_unit *unit, cons
                            cv_offset_maps_get(&remap->said->maps, at->map)->size_from);
     if (to - at->to != op->step) {
         cv_remap_keep(remap, op->at);
-        st = put_step(remap, unit, op, to - at->to);
-        if (st != CUVET_OK)
-            return st;
+        status = put_step(remap, unit, op, to - at->to);
+        if (status != CUVET_OK)
+            return status;
         if (!cv_remap_resume(remap, op->end))
             return cv_nomem(remap->ctx, remap->section.off);
     }
@@ -67,11 +67,11 @@ static cuvet_status rewrite_step(cv_remap *remap, const cv_line_unit *unit, cons
 /* The program names a function; its address is the relocation's business. */
 static cuvet_status set_address(cv_remap *remap, const cv_line_op *op, address_state *at)
 {
-    cuvet_status st = CUVET_OK;
-    const cv_site *site = cv_remap_site(remap, op->address, &st);
+    cuvet_status status = CUVET_OK;
+    const cv_site *site = cv_remap_site(remap, op->address, &status);
 
     if (!site)
-        return st;
+        return status;
     *at = (address_state){ .from = site->place, .map = site->map, .set = true };
     if (site->map != CV_STILL && !cv_remap_place(remap->said, site->map, site->place, &at->to))
         return cv_remap_no(remap, CV_R_DWARF_ADDRESS, op->at, site->place,
@@ -102,24 +102,24 @@ static cuvet_status rewrite_unit(cv_remap *remap, const cv_line_unit *unit)
 {
     address_state at = { .map = CV_STILL };
     uint64_t begin = cv_sat_add(remap->out.len, unit->at - remap->done), last = unit->program;
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
     cv_line_op op = { .kind = CV_LINE_END };
     bool open = false;
     cv_dwarf_bad bad;
 
-    for (uint64_t pos = unit->program; pos < unit->end && st == CUVET_OK; pos = op.end) {
+    for (uint64_t pos = unit->program; pos < unit->end && status == CUVET_OK; pos = op.end) {
         if (!cv_work(remap->ctx, 1, remap->section.off + pos))
             return cv_cancelled(remap->ctx) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
         if (!cv_line_op_read(remap->section, unit, pos, &op, &bad))
             return cv_remap_bad(remap, &bad);
-        st = rewrite_operation(remap, unit, &op, &at);
+        status = rewrite_operation(remap, unit, &op, &at);
         last = pos;
         open = op.kind != CV_LINE_END;
     }
-    if (st == CUVET_OK && open)
-        st = cv_remap_no(remap, CV_R_DWARF_SEQUENCE, last, op.code, 1);
-    if (st != CUVET_OK)
-        return st;
+    if (status == CUVET_OK && open)
+        status = cv_remap_no(remap, CV_R_DWARF_SEQUENCE, last, op.code, 1);
+    if (status != CUVET_OK)
+        return status;
     cv_remap_keep(remap, unit->end);
     if (remap->out.len - begin - 4 >= CV_DWARF_LENGTHS)
         return cv_remap_no(remap, CV_R_DWARF_LENGTH, unit->at, remap->out.len - begin - 4,
@@ -130,14 +130,14 @@ static cuvet_status rewrite_unit(cv_remap *remap, const cv_line_unit *unit)
 
 cuvet_status cv_remap_lines(cv_remap *remap)
 {
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
     cv_dwarf_bad bad;
     cv_line_unit unit;
 
-    for (uint64_t pos = 0; pos < remap->section.len && st == CUVET_OK; pos = unit.end) {
+    for (uint64_t pos = 0; pos < remap->section.len && status == CUVET_OK; pos = unit.end) {
         if (!cv_line_unit_read(remap->section, pos, &unit, &bad))
             return cv_remap_bad(remap, &bad);
-        st = rewrite_unit(remap, &unit);
+        status = rewrite_unit(remap, &unit);
     }
-    return st == CUVET_OK && remap->out.failed ? cv_nomem(remap->ctx, remap->section.off) : st;
+    return status == CUVET_OK && remap->out.failed ? cv_nomem(remap->ctx, remap->section.off) : status;
 }

@@ -9,7 +9,7 @@ static uint32_t new_number(const cv_rewrite *rewrite, uint64_t index)
     return index < rewrite->number.count ? *cv_u32s_get(&rewrite->number, index) : (uint32_t)index;
 }
 
-static bool renumber(const cv_rewrite *rewrite)
+static bool renumber_sections(const cv_rewrite *rewrite)
 {
     return rewrite->n_sections != rewrite->cubin->sec.count;
 }
@@ -63,7 +63,7 @@ static void put_section(const cv_rewrite *rewrite, cv_builder *out, uint64_t ind
     header.size = *cv_u64s_get(&rewrite->size, index);
     header.link = new_number(rewrite, header.link);
     /* The flag says that sh_info is a section; of every role where it is, the examination asks for it. */
-    if (renumber(rewrite) && (sec->header.flags & CV_SHF_INFO_LINK))
+    if (renumber_sections(rewrite) && (sec->header.flags & CV_SHF_INFO_LINK))
         header.info = new_number(rewrite, header.info);
     if (rewrite->null_symbol != 0 && index == cubin->symtab_index &&
         header.info == locals_end(rewrite, false))
@@ -133,9 +133,9 @@ static bool put_body(cv_ctx *ctx, const cv_rewrite *rewrite, cv_final_sink *to, 
     if (index == names_section(cubin) && rewrite->names.len)
         return cv_final_sink_put(to, cv_builder_span(&rewrite->names));
     cv_builder_init(&out, &ctx->mem);
-    if (index == cubin->symtab_index && (renumber(rewrite) || rewrite->null_symbol))
+    if (index == cubin->symtab_index && (renumber_sections(rewrite) || rewrite->null_symbol))
         put_symbols(rewrite, &out);
-    else if (index == cv_cubin_first(cubin, CV_ROLE_SYMTAB_SHNDX) && renumber(rewrite))
+    else if (index == cv_cubin_first(cubin, CV_ROLE_SYMTAB_SHNDX) && renumber_sections(rewrite))
         put_indices(rewrite, &out);
     own.len = cv_cubin_sec(cubin, index)->header.size;
     *nomem = out.failed;

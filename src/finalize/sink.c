@@ -4,15 +4,15 @@
 
 cuvet_status cv_final_sink_begin(cv_final_sink *sink, uint64_t size)
 {
-    cuvet_status st;
+    cuvet_status status;
 
     if (sink->begun)
         return cv_reject(sink->ctx, CV_R_FINAL_OUTPUT_SHORT, 0, sink->at, sink->size);
     if (size > sink->most)
         return cv_reject(sink->ctx, CV_R_FINAL_OUTPUT_LIMIT, 0, size, sink->most);
-    st = cv_block_room(sink->ctx, sink->to, size, 0);
-    if (st != CUVET_OK)
-        return st;
+    status = cv_block_room(sink->ctx, sink->to, size, 0);
+    if (status != CUVET_OK)
+        return status;
     cv_block_filled(sink->to, size);
     sink->size = size;
     sink->at = 0;

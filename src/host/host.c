@@ -301,6 +301,15 @@ static cuvet_status check_text(cv_host_read_ctx *reader)
     return CUVET_OK;
 }
 
+void cv_host_free_blocks(cv_host_read_ctx *reader)
+{
+    cv_block_free(reader->ctx, &reader->headers);
+    cv_block_free(reader->ctx, &reader->names);
+    cv_block_free(reader->ctx, &reader->part);
+    cv_block_free(reader->ctx, &reader->one);
+    cv_keys_free(&reader->ctx->mem, &reader->slots);
+}
+
 cuvet_status cv_host_read(cv_ctx *ctx, const cuvet_source *src, uint64_t base, uint64_t size, cv_host *out)
 {
     cv_host_read_ctx reader = { .ctx = ctx, .src = src, .base = base, .size = size, .host = out };
@@ -325,11 +334,7 @@ cuvet_status cv_host_read(cv_ctx *ctx, const cuvet_source *src, uint64_t base, u
     if (status == CUVET_OK && usable)
         status = cv_host_read_wrappers(&reader);
     cv_path_pop(ctx);
-    cv_block_free(ctx, &reader.headers);
-    cv_block_free(ctx, &reader.names);
-    cv_block_free(ctx, &reader.part);
-    cv_block_free(ctx, &reader.one);
-    cv_keys_free(&ctx->mem, &reader.slots);
+    cv_host_free_blocks(&reader);
     out->work = before - cv_min(before, cv_ctx_work(ctx));
     return status;
 }
@@ -358,9 +363,6 @@ bool cv_host_names(const cv_host *host, uint64_t container_off)
 
 void cv_host_check_wrappers(cv_ctx *ctx, const cv_host *host, const cv_u64s *containers)
 {
-    /* What a search took for a wrapper is no promise. */
-    if (host->searched)
-        return;
     cv_path_push(ctx, CUVET_P_HOST, false, 0);
     for (uint64_t i = 0; i < host->wrappers.count; i++) {
         const cv_host_wrapper *wrapper = cv_host_wrappers_get(&host->wrappers, i);

@@ -48,8 +48,8 @@ typedef struct cv_host_wrapper {
     uint64_t off;  /* of the record */
     uint64_t slot; /* address of the pointer, or its offset in the section in a relocatable object */
     uint64_t data;
-    uint64_t target; /* of what should be a container header */
-    uint32_t version, section;
+    uint64_t target;           /* of what should be a container header */
+    uint32_t version, section; /* 0: in none */
     cv_host_pointer state;
 } cv_host_wrapper;
 
@@ -70,10 +70,10 @@ typedef struct cv_host {
     /* Those that hold device code or belong to it, inside the region, in file order. */
     cv_host_sections sections;
     cv_host_ranges ranges;     /* all other sections with bytes; those beside each other may be one */
-    cv_host_wrappers wrappers; /* in the order of the file */
-    bool searched; /* no usable section table: the wrappers come from a search, some may be none */
-    cv_u64s named; /* sorted: every target once. Containers that are here are referenced */
-    uint64_t work; /* that reading it took */
+    cv_host_wrappers wrappers; /* in the order of the file; then those that no section shows */
+    bool searched;             /* what is loaded was searched for wrappers as well */
+    cv_u64s named;             /* sorted: every target once. Containers that are here are referenced */
+    uint64_t work;             /* that reading it took */
     cv_elf_header header;
     uint64_t n_sections;              /* whose headers can be read */
     cv_host_loads loads;              /* PT_LOAD segments, in the order of the table */
@@ -123,6 +123,11 @@ void cv_host_shelf_free(cv_host_shelf *shelf);
 
 /* What is this byte for? */
 cv_host_use cv_host_use_at(const cv_host *host, uint64_t off);
+/* A container that no wrapper names was found: look for wrappers that the sections do not show, once. What is
+ * loaded in no section is searched, and all data when there are sections for containers, but none for
+ * wrappers.
+ * @return OK · NOMEM · IO · LIMIT (reported) */
+CV_MUST cuvet_status cv_host_look_further(cv_ctx *ctx, const cuvet_source *src, cv_host *host);
 /* Is the container at this offset named by a wrapper? */
 bool cv_host_names(const cv_host *host, uint64_t container_off);
 /* After the walk: every wrapper must name one of the containers that were found (offsets in the source,

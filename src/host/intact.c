@@ -150,7 +150,7 @@ static cuvet_status check_program(cv_host_read_ctx *reader, const cv_host_extent
     cuvet_status status = CUVET_OK;
     cv_host_relocs relocs;
 
-    for (uint64_t i = 0; i < host->wrappers.count && !host->searched; i++) {
+    for (uint64_t i = 0; i < host->wrappers.count; i++) {
         uint64_t off = cv_host_wrappers_get(&host->wrappers, i)->off - reader->base;
 
         check_loaded(reader, off, off + CV_WRAPPER_SIZE);
@@ -295,8 +295,6 @@ cuvet_status cv_host_check_intact(cv_ctx *ctx, const cuvet_source *src, cv_host 
             status = check_program(&reader, code);
     }
     cv_path_pop(ctx);
-    cv_block_free(ctx, &reader.headers);
-    cv_block_free(ctx, &reader.part);
-    cv_block_free(ctx, &reader.one);
+    cv_host_free_blocks(&reader);
     return status;
 }

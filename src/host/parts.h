@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Between the files that read a host ELF: host.c (tables, sections), wrappers.c and object.c (wrappers and
- * where they point), loader.c (segments), writes.c (relocations that a loader applies), intact.c (device
- * code as it is loaded). */
+ * where they point), search.c (wrappers that no section shows), loader.c (segments), writes.c (relocations
+ * that a loader applies), intact.c (device code as it is loaded). */
 #ifndef CV_HOST_PARTS_H
 #define CV_HOST_PARTS_H
 
@@ -23,6 +23,7 @@ typedef struct cv_host_read_ctx {
     cv_block part;             /* whatever is looked at for a moment */
     cv_block one;              /* … while another part is looked at */
     cv_keys slots;             /* wrappers by the address of their pointer */
+    bool quiet;                /* what is wrong with wrappers is not said: some are data */
 } cv_host_read_ctx;
 
 /* [off, off + len) lies in the region. */
@@ -39,6 +40,16 @@ CV_MUST cuvet_status cv_host_header(cv_host_read_ctx *reader, uint64_t index, cv
 CV_MUST cuvet_status cv_host_resolve_object(cv_host_read_ctx *reader, uint32_t absolute);
 /* All wrappers of the sections, or by search; then their pointers. */
 CV_MUST cuvet_status cv_host_read_wrappers(cv_host_read_ctx *reader);
+/* Wrappers of what is loaded, without pointers: when there is no section table. */
+CV_MUST cuvet_status cv_host_search_wrappers(cv_host_read_ctx *reader);
+CV_MUST cuvet_status cv_host_add_wrapper(cv_host_read_ctx *reader, const cv_wrapper *wrapper, uint64_t off,
+                                         uint64_t slot, uint32_t section);
+/* Pointers of the wrappers from 'first' on, and all places that are named; said what is wrong. */
+CV_MUST cuvet_status cv_host_resolve(cv_host_read_ctx *reader, uint64_t first);
+/* The pointers alone, of what is loaded; relative: the relocation type that sets one. */
+CV_MUST cuvet_status cv_host_resolve_loaded(cv_host_read_ctx *reader, uint64_t first, uint32_t relative);
+/* What was read along the way. */
+void cv_host_free_blocks(cv_host_read_ctx *reader);
 
 /* ---- what a loader does ---- */
 

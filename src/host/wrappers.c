@@ -8,8 +8,8 @@
 
 /* ---- records ---- */
 
-static cuvet_status add_wrapper(cv_host_read_ctx *reader, const cv_wrapper *wrapper, uint64_t off,
-                                uint64_t slot, uint32_t section)
+cuvet_status cv_host_add_wrapper(cv_host_read_ctx *reader, const cv_wrapper *wrapper, uint64_t off,
+                                 uint64_t slot, uint32_t section)
 {
     cv_host_wrapper one = { off, slot, wrapper->data, 0, wrapper->version, section, CV_HOST_STORED };
 
@@ -42,7 +42,7 @@ static cuvet_status read_records(cv_host_read_ctx *reader, const cv_host_section
         }
         cv_path_push(reader->ctx, CUVET_P_WRAPPER, true, i);
         if (cv_wrapper_read(reader->ctx, reader->part.span, in, &wrapper) == CUVET_OK)
-            status = add_wrapper(
+            status = cv_host_add_wrapper(
                 reader, &wrapper, section->off + at,
                 cv_sat_add(reader->header.type == CV_ELF_REL ? 0 : section->addr, at + CV_WRAPPER_DATA),
                 section->index);
@@ -51,71 +51,57 @@ static cuvet_status read_records(cv_host_read_ctx *reader, const cv_host_section
     return status;
 }
 
-/* No usable section table: look for the first eight bytes of a record, aligned like every genuine one. A hit
- * may be data. */
-static cuvet_status search_records(cv_host_read_ctx *reader)
-{
-    cv_window win = { 0 };
-    uint64_t end = reader->base + reader->size, at = reader->base;
-    cuvet_status status = CUVET_OK;
-
-    reader->host->searched = true;
-    if (!cv_work(reader->ctx, reader->size / 8, reader->base))
-        return CUVET_E_LIMIT;
-    while (status == CUVET_OK && end - at >= CV_WRAPPER_SIZE) {
-        cv_span part;
-        uint64_t i = 0;
-
-        status = cv_window_at(reader->ctx, &win, reader->src, at, CV_WRAPPER_SIZE, end, &part);
-        for (; status == CUVET_OK && part.len - i >= CV_WRAPPER_SIZE; i += 8) {
-            cv_wrapper wrapper = { CV_WRAPPER_MAGIC, cv_u32_at(part, i + 4), cv_u64_at(part, i + 8),
-                                   cv_u64_at(part, i + 16) };
-
-            if (CV_UNLIKELY(cv_wrapper_at(part, i)))
-                status = add_wrapper(reader, &wrapper, at + i, 0, 0);
-            if (status != CUVET_OK)
-                break;
-        }
-        at += i;
-    }
-    cv_window_free(reader->ctx, &win);
-    return status;
-}
-
 /* ---- addresses ---- */
+
+/* Its address is loaded from 'off' in the region. */
+static void check_place(cv_host_read_ctx *reader, const cv_host_section *section, uint64_t off)
+{
+    uint64_t last = 0;
+
+    /* The first byte may be another's, or the last. */
+    if (reader->base + off == section->off &&
+        cv_host_map(reader, cv_sat_add(section->addr, section->size - 1), 1, &last))
+        off = cv_wrap_sub(last, section->size - 1);
+    if (cv_wrap_add(reader->base, off) != section->off)
+        cv_report_at(reader->ctx, CUVET_P_SECTION, section->index, CV_R_HOST_SECTION_MAPPING, section->off,
+                     section->size, section->off, cv_wrap_add(reader->base, off));
+}
 
 static void check_mapping(cv_host_read_ctx *reader)
 {
     for (uint64_t i = 0; i < reader->host->sections.count; i++) {
         const cv_host_section *section = cv_host_sections_at(&reader->host->sections, i);
-        uint64_t off = 0, last = 0;
+        bool records = section->kind == CV_HOSTOBJ_WRAPPERS && reader->host->loads.count > 0;
+        uint64_t off = 0;
 
-        if (section->addr == 0 || section->size == 0 || !cv_host_map(reader, section->addr, 1, &off))
+        if (section->size == 0)
             continue;
-        /* The first byte may be another's, or the last. */
-        if (reader->base + off == section->off &&
-            cv_host_map(reader, cv_sat_add(section->addr, section->size - 1), 1, &last))
-            off = cv_wrap_sub(last, section->size - 1);
-        if (cv_wrap_add(reader->base, off) != section->off)
-            cv_report_at(reader->ctx, CUVET_P_SECTION, section->index, CV_R_HOST_SECTION_MAPPING,
-                         section->off, section->size, section->off, cv_wrap_add(reader->base, off));
+        if (records && (!cv_host_address(reader, section->off - reader->base, &off) ||
+                        !cv_host_map(reader, section->addr, 1, &off)))
+            cv_report_at(reader->ctx, CUVET_P_SECTION, section->index, CV_R_HOST_WRAPPER_UNLOADED,
+                         section->off, section->size, section->addr, 0);
+        else if ((section->addr == 0 && !records) || !cv_host_map(reader, section->addr, 1, &off))
+            continue;
+        else
+            check_place(reader, section, off);
     }
 }
 
 /* ---- relocations of what is loaded ---- */
 
-static cuvet_status sort_slots(cv_host_read_ctx *reader)
+static cuvet_status sort_slots(cv_host_read_ctx *reader, uint64_t first)
 {
     if (!cv_work(reader->ctx, reader->host->wrappers.count * 8, reader->base))
         return CUVET_E_LIMIT;
-    for (uint64_t i = 0; i < reader->host->wrappers.count; i++) {
+    cv_keys_clear(&reader->slots);
+    for (uint64_t i = first; i < reader->host->wrappers.count; i++) {
         cv_host_wrapper *wrapper = cv_host_wrappers_at(&reader->host->wrappers, i);
         cv_key key = { 0, i };
 
         /* The loader goes by segments, whatever the section says. */
         if (!cv_host_address(reader, wrapper->off - reader->base + CV_WRAPPER_DATA, &wrapper->slot) &&
-            reader->host->searched)
-            continue; /* not loaded: nothing relocates it */
+            wrapper->section == 0)
+            continue; /* at no address: nothing relocates it */
         key.key = wrapper->slot;
         if (!cv_keys_push(&reader->ctx->mem, &reader->slots, key))
             return cv_nomem(reader->ctx, wrapper->off);
@@ -133,12 +119,11 @@ static void relocate_wrapper(cv_host_read_ctx *reader, cv_host_wrapper *wrapper,
 
     if (!packed && write->type != relative) {
         wrapper->state = CV_HOST_SKIPPED;
-        if (!reader->host->searched)
+        if (!reader->quiet)
             cv_report(reader->ctx, CV_R_HOST_RELOC_TYPE, write->off, 0, write->type, relative);
         return;
     }
-    if (wrapper->state == CV_HOST_STORED && wrapper->data != 0 && wrapper->data != value &&
-        !reader->host->searched)
+    if (wrapper->state == CV_HOST_STORED && wrapper->data != 0 && wrapper->data != value && !reader->quiet)
         cv_report(reader->ctx, CV_R_HOST_WRAPPER_ADDEND, wrapper->off + CV_WRAPPER_DATA, 8, wrapper->data,
                   value);
     wrapper->state = CV_HOST_RELOCATED;
@@ -151,7 +136,7 @@ static cuvet_status visit_wrappers(cv_host_read_ctx *reader, const cv_host_write
     const uint32_t *relative = user;
     uint64_t end = cv_sat_add(write->place, write->len), count = reader->slots.count,
              first = write->place - cv_min(write->place, CV_WRAPPER_SIZE - CV_WRAPPER_DATA - 1);
-    bool plain = write->table == CV_HOST_RELA || write->table == CV_HOST_RELR, said = reader->host->searched;
+    bool plain = write->table == CV_HOST_RELA || write->table == CV_HOST_RELR, said = reader->quiet;
 
     for (uint64_t k = cv_keys_lower_bound(&reader->slots, first); k < count; k++) {
         uint64_t slot = cv_keys_at(&reader->slots, k)->key;
@@ -183,7 +168,7 @@ static cuvet_status relocate_wrappers(cv_host_read_ctx *reader, uint32_t relativ
     cv_host_relocs relocs;
     cuvet_status status;
 
-    if (reader->host->dynamic.filesz == 0 || count == 0)
+    if (reader->host->dynamic.type == 0 || count == 0)
         return CUVET_OK;
     status = cv_host_read_dynamic(reader, &relocs);
     if (status != CUVET_OK)
@@ -195,15 +180,20 @@ static cuvet_status relocate_wrappers(cv_host_read_ctx *reader, uint32_t relativ
         visit_wrappers, &relative);
 }
 
-static cuvet_status resolve_loaded(cv_host_read_ctx *reader, uint32_t relative)
+cuvet_status cv_host_resolve_loaded(cv_host_read_ctx *reader, uint64_t first, uint32_t relative)
 {
-    cuvet_status status = sort_slots(reader);
+    cuvet_status status = sort_slots(reader, first);
 
     if (status == CUVET_OK)
         status = relocate_wrappers(reader, relative);
-    for (uint64_t i = 0; i < reader->host->wrappers.count && status == CUVET_OK; i++) {
+    for (uint64_t i = first; i < reader->host->wrappers.count && status == CUVET_OK; i++) {
         cv_host_wrapper *wrapper = cv_host_wrappers_at(&reader->host->wrappers, i);
 
+        if (!reader->quiet && wrapper->state == CV_HOST_STORED && wrapper->data == 0) {
+            cv_report_at(reader->ctx, CUVET_P_WRAPPER, i, CV_R_HOST_WRAPPER_NULL,
+                         wrapper->off + CV_WRAPPER_DATA, 8, 0, 0);
+            wrapper->state = CV_HOST_SKIPPED;
+        }
         if (wrapper->state == CV_HOST_SKIPPED)
             continue;
         wrapper->state =
@@ -215,19 +205,20 @@ static cuvet_status resolve_loaded(cv_host_read_ctx *reader, uint32_t relative)
 
 /* ---- all of it ---- */
 
-static cuvet_status report_lost(cv_host_read_ctx *reader)
+/* Those before 'first' were judged before. */
+static cuvet_status report_lost(cv_host_read_ctx *reader, uint64_t first)
 {
     cv_keys order = { 0 };
     cuvet_status status = CUVET_OK;
 
+    cv_u64s_clear(&reader->host->named);
     for (uint64_t i = 0; i < reader->host->wrappers.count && status == CUVET_OK; i++) {
         const cv_host_wrapper *wrapper = cv_host_wrappers_at(&reader->host->wrappers, i);
 
         if (wrapper->state == CV_HOST_FOUND &&
             !cv_keys_push(&reader->ctx->mem, &order, (cv_key){ wrapper->target, i }))
             status = cv_nomem(reader->ctx, wrapper->off);
-        else if (wrapper->state != CV_HOST_FOUND && wrapper->state != CV_HOST_SKIPPED &&
-                 !reader->host->searched)
+        else if (wrapper->state != CV_HOST_FOUND && wrapper->state != CV_HOST_SKIPPED && i >= first)
             cv_report_at(reader->ctx, CUVET_P_WRAPPER, i, CV_R_HOST_WRAPPER_TARGET,
                          wrapper->off + CV_WRAPPER_DATA, 8, wrapper->data, 0);
     }
@@ -237,7 +228,7 @@ static cuvet_status report_lost(cv_host_read_ctx *reader)
         const cv_host_wrapper *wrapper = cv_host_wrappers_at(&reader->host->wrappers, key->index);
 
         if (i > 0 && key->key == last->key) {
-            if (!reader->host->searched)
+            if (key->index >= first)
                 cv_report_at(reader->ctx, CUVET_P_WRAPPER, key->index, CV_R_HOST_WRAPPER_TWICE, wrapper->off,
                              CV_WRAPPER_SIZE, key->key, last->index);
         } else if (!cv_u64s_push(&reader->ctx->mem, &reader->host->named, key->key)) {
@@ -248,7 +239,7 @@ static cuvet_status report_lost(cv_host_read_ctx *reader)
     return status;
 }
 
-static cuvet_status resolve_wrappers(cv_host_read_ctx *reader)
+cuvet_status cv_host_resolve(cv_host_read_ctx *reader, uint64_t first)
 {
     uint32_t absolute = 0, relative = 0;
     cuvet_status status;
@@ -257,13 +248,13 @@ static cuvet_status resolve_wrappers(cv_host_read_ctx *reader)
         return CUVET_OK;
     if (!cv_hostobj_pointers(reader->header.machine, &absolute, &relative)) {
         cv_report(reader->ctx, CV_R_HOST_WRAPPER_HOST, reader->base + 18, 2, reader->header.machine, 64);
-        for (uint64_t i = 0; i < reader->host->wrappers.count; i++)
+        for (uint64_t i = first; i < reader->host->wrappers.count; i++)
             cv_host_wrappers_at(&reader->host->wrappers, i)->state = CV_HOST_SKIPPED;
         return CUVET_OK;
     }
     status = reader->header.type == CV_ELF_REL ? cv_host_resolve_object(reader, absolute)
-                                               : resolve_loaded(reader, relative);
-    return status == CUVET_OK ? report_lost(reader) : status;
+                                               : cv_host_resolve_loaded(reader, first, relative);
+    return status == CUVET_OK ? report_lost(reader, first) : status;
 }
 
 cuvet_status cv_host_read_wrappers(cv_host_read_ctx *reader)
@@ -273,7 +264,7 @@ cuvet_status cv_host_read_wrappers(cv_host_read_ctx *reader)
 
     if (!loaded && reader->header.type != CV_ELF_REL)
         return CUVET_OK;
-    if (loaded && !reader->header.is32 && (reader->host->sections.count > 0 || !reader->tables))
+    if (loaded && (!reader->tables || (!reader->header.is32 && reader->host->sections.count > 0)))
         status = cv_host_read_loads(reader);
     if (status == CUVET_OK)
         check_mapping(reader);
@@ -286,6 +277,6 @@ cuvet_status cv_host_read_wrappers(cv_host_read_ctx *reader)
             cv_report(reader->ctx, CV_R_HOST_WRAPPER_HOST, section->off, 0, reader->header.machine, 32);
     }
     if (status == CUVET_OK && !reader->tables && reader->host->loads.count > 0)
-        status = search_records(reader);
-    return status == CUVET_OK ? resolve_wrappers(reader) : status;
+        status = cv_host_search_wrappers(reader);
+    return status == CUVET_OK ? cv_host_resolve(reader, 0) : status;
 }

@@ -14,7 +14,7 @@
 /* The section is read for the wrappers, and once more when all device code is known. */
 static void report_dynamic(cv_host_read_ctx *reader, uint64_t bytes, uint64_t where)
 {
-    if (!reader->host->dynamic_read)
+    if (!reader->host->dynamic_read && !reader->quiet)
         cv_report(reader->ctx, CV_R_HOST_DYNAMIC,
                   reader->base + cv_min(reader->host->dynamic.off, reader->size), 0, bytes, where);
 }
@@ -73,7 +73,7 @@ static cuvet_status use_table(cv_host_read_ctx *reader, cv_host_entries *table, 
     if (bytes == 0)
         return CUVET_OK;
     if (entry != table->entry) {
-        if (!reader->host->dynamic_read)
+        if (!reader->host->dynamic_read && !reader->quiet)
             cv_report(reader->ctx, CV_R_HOST_RELOC_ENTRY, reader->base + reader->host->dynamic.off, 0, entry,
                       table->entry);
         return CUVET_OK;
@@ -127,9 +127,11 @@ cuvet_status cv_host_read_dynamic(cv_host_read_ctx *reader, cv_host_relocs *out)
     *out = (cv_host_relocs){ 0 };
     if (reader->host->dynamic.filesz != 0)
         status = read_list(reader, out, &count);
+    else if (reader->host->dynamic.type != 0)
+        report_dynamic(reader, 0, reader->host->dynamic.vaddr); /* the loader asks for the address alone */
     if (status == CUVET_OK && count != 0)
         status = use_tables(reader, count, out);
-    reader->host->dynamic_read = true;
+    reader->host->dynamic_read = reader->host->dynamic_read || !reader->quiet;
     return status;
 }
 

@@ -63,13 +63,13 @@ static void keep_diag(void *user, const cuvet_diag *diag)
 }
 
 /* The content of a unit lies in decompressed bytes; whatever is reported there is inner. */
-static void enter(const cv_examine_job *job, uint64_t anchor, bool inner)
+static void enter_content(const cv_examine_job *job, uint64_t anchor, bool inner)
 {
     if (inner)
         cv_ctx_enter_inner(job->ctx, anchor);
 }
 
-static void leave(const cv_examine_job *job)
+static void leave_content(const cv_examine_job *job)
 {
     if (!job->opt->inner)
         cv_ctx_leave_inner(job->ctx);
@@ -91,11 +91,11 @@ void cv_job_elf(const cv_examine_job *job, const cv_fatbin_member *member, cv_sp
 
     if (member)
         cv_path_push(job->ctx, CUVET_P_ELF, false, 0);
-    enter(job, job->unit->off + job->unit->header_size, inner);
+    enter_content(job, job->unit->off + job->unit->header_size, inner);
     status = cv_cubin_examine(job->ctx, &job->worker->cubin, content, ledger, &extent);
     if (status == CUVET_OK && job->opt->admit)
         cv_admit_note(job->ctx, &job->worker->cubin, job->opt->admit);
-    leave(job);
+    leave_content(job);
     if (member)
         cv_path_pop(job->ctx);
     if (status == CUVET_E_NOMEM)
@@ -142,9 +142,9 @@ void cv_job_ptx(const cv_examine_job *job, const cv_fatbin_member *member, cv_sp
 
     if (member)
         cv_path_push(job->ctx, CUVET_P_PTX, false, 0);
-    enter(job, job->unit->off + job->unit->header_size, inner);
+    enter_content(job, job->unit->off + job->unit->header_size, inner);
     status = cv_ptx_read(job->ctx, content, form, &ptx);
-    leave(job);
+    leave_content(job);
     if (member)
         cv_path_pop(job->ctx);
     if (status != CUVET_OK)
@@ -209,9 +209,9 @@ void cv_job_find(const cv_examine_job *job, cv_span content, bool inner, bool pa
         if (at >= part.len || !cv_work(job->ctx, CV_HIT_WORK, content.off + at))
             return;
         if (cv_job_is_hidden(cv_span_tail(content, at), packed || at == 0)) {
-            enter(job, job->unit->off + job->unit->header_size, inner);
+            enter_content(job, job->unit->off + job->unit->header_size, inner);
             cv_report(job->ctx, CV_R_FATBIN_HIDDEN, content.off + at, 8, at, 0);
-            leave(job);
+            leave_content(job);
             cv_job_nest(job, content, inner, at);
         }
         at += 4;

@@ -14,6 +14,10 @@
 #define HEAD     (64 * CV_KIB)
 #define HEAD_MAX (16 * CV_MIB)
 
+/* What is read of a module at a time behind its triple, and where a record takes more. */
+#define PART     (64 * CV_KIB)
+#define PART_MAX (2 * CV_MIB)
+
 /* A hit of the search costs as much as so many bytes of it. */
 #define HIT_WORK UINT64_C(32)
 
@@ -34,6 +38,26 @@ static cuvet_status read_head(const cv_ir *ir, cv_bc *bitcode)
             return status;
         head = cv_min(cv_max(bitcode->more, head * 16), cv_min(ir->size, HEAD_MAX));
     }
+}
+
+/* LLVM takes the last triple of a module: all of it is passed over, a part at a time. What cannot be read
+ * leaves bitcode->whole unset. */
+static cuvet_status read_rest(const cv_ir *ir, cv_bc *bitcode)
+{
+    uint64_t size = PART;
+
+    while (bitcode->at != 0 && !bitcode->whole && bitcode->at / 8 < bitcode->next - bitcode->off) {
+        uint64_t before = bitcode->at, first = before / 8, off = bitcode->off + first;
+        cuvet_status status =
+            cv_block_load(ir->ctx, ir->tmp, ir->src, ir->off + off, cv_min(bitcode->end - off, size));
+
+        if (status == CUVET_OK)
+            status = cv_bc_rest(ir->ctx, ir->head->span, ir->tmp->span, first, bitcode);
+        if (status != CUVET_OK || (bitcode->at == before && (bitcode->whole || size == PART_MAX)))
+            return status;
+        size = bitcode->at == before ? PART_MAX : PART;
+    }
+    return CUVET_OK;
 }
 
 /* A second module may be for another machine than the first. */
@@ -62,6 +86,8 @@ cuvet_status cv_ir_bitcode(const cv_ir *ir, cv_mem *mem, cv_u8s *triple)
     cv_span text;
     bool one = false;
 
+    if (status == CUVET_OK)
+        status = read_rest(ir, &bitcode);
     if (status != CUVET_OK)
         return status;
     text = cv_span_of(bitcode.triple, bitcode.n_triple, 0);
@@ -71,7 +97,9 @@ cuvet_status cv_ir_bitcode(const cv_ir *ir, cv_mem *mem, cv_u8s *triple)
     }
     if (text.len == 0)
         cv_report(ir->ctx, CV_R_BC_STREAM, ir->off, 0, ir->head->span.len, 0);
-    if (cv_bc_machine_of(text) == CV_BC_OTHER)
+    if (bitcode.n_triples > 1)
+        cv_report(ir->ctx, CV_R_BC_TRIPLES, ir->off, 0, bitcode.n_triples, 1);
+    if (bitcode.others && bitcode.whole)
         status = has_one_module(ir, &bitcode, &one);
     cv_report(ir->ctx, one ? CV_R_BC_OTHER_MACHINE : CV_R_BC_OPAQUE, ir->off, ir->size, ir->size, 0);
     return status;

@@ -146,6 +146,18 @@ static cuvet_status check_container(cv_ctx *ctx, cv_walk *walk, const cv_region 
     return status;
 }
 
+/* No wrapper of the sections names a container: perhaps one elsewhere does. */
+static cuvet_status look_further(cv_ctx *ctx, cv_walk *walk, const cv_region *in)
+{
+    cuvet_path path = ctx->path;
+    cuvet_status status;
+
+    ctx->path = in->path;
+    status = cv_host_look_further(ctx, walk->src, &walk->host);
+    ctx->path = path;
+    return status == CUVET_E_LIMIT ? CUVET_OK : status; /* reported */
+}
+
 static cuvet_status open_container(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_span head)
 {
     const cv_region *in = cv_walk_object(walk);
@@ -161,6 +173,12 @@ static cuvet_status open_container(cv_ctx *ctx, cv_walk *walk, cv_region *region
     region->end = region->rest_end = region->pos + container.body_size;
     state->clipped = container.body_size != container.size;
     state->referenced = in->bare || (in->host && cv_host_names(&walk->host, at));
+    if (in->host && !state->referenced) {
+        status = look_further(ctx, walk, in);
+        state->referenced = cv_host_names(&walk->host, at);
+    }
+    if (status != CUVET_OK)
+        return status;
     state->place = cv_place_at(ctx, walk, at, true);
     cv_walk_say_place(ctx, walk, at, state->place);
     cv_u64s_clear(&walk->targets);

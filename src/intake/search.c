@@ -13,11 +13,11 @@ cuvet_status cv_search(cv_ctx *ctx, cv_window *window, const cuvet_source *src, 
     *found = false;
     while (from < end && end - from >= 4) {
         cv_span span;
-        cuvet_status st = cv_window_at(ctx, window, src, from, HEAD, end, &span);
+        cuvet_status status = cv_window_at(ctx, window, src, from, HEAD, end, &span);
         uint64_t hit;
 
-        if (st != CUVET_OK)
-            return st;
+        if (status != CUVET_OK)
+            return status;
         hit = cv_span_find_u32(span, 0, CV_FATBIN_MAGIC, CV_ELF_MAGIC);
         if (hit < span.len) {
             *found = true;

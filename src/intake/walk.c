@@ -41,7 +41,7 @@ uint64_t cv_walk_depth(const cv_walk *walk)
     return object_at(walk);
 }
 
-static cuvet_status push(cv_ctx *ctx, cv_walk *walk, uint64_t off, uint64_t end, bool raw, bool table)
+static cuvet_status push_region(cv_ctx *ctx, cv_walk *walk, uint64_t off, uint64_t end, bool raw, bool table)
 {
     cv_region region = { .raw = raw,
                          .table = table,
@@ -61,7 +61,7 @@ cuvet_status cv_walk_open(cv_ctx *ctx, cv_walk *walk, const cuvet_source *src, u
     *walk = (cv_walk){ .src = src, .ledger = ledger };
     if (off == end)
         cv_report(ctx, CV_R_FILE_EMPTY, off, 0, 0, 0);
-    return push(ctx, walk, off, end, raw, false);
+    return push_region(ctx, walk, off, end, raw, false);
 }
 
 void cv_walk_claim(cv_ctx *ctx, cv_walk *walk, uint64_t off, uint64_t len, cv_claim_kind owner,
@@ -253,7 +253,7 @@ static bool may_nest(cv_ctx *ctx, const cv_walk *walk, const cv_region *region)
 }
 
 /* What the first bytes are, of which more and more are read while that is all that is missing. */
-static cuvet_status probe(cv_ctx *ctx, cv_walk *walk, cv_region *region, const cv_container_ops **row)
+static cuvet_status probe_region(cv_ctx *ctx, cv_walk *walk, cv_region *region, const cv_container_ops **row)
 {
     uint64_t left = region->end - region->off, size = cv_min(left, CV_PTX_PROBE);
     bool more = true;
@@ -300,7 +300,7 @@ static cuvet_status close_row(cv_ctx *ctx, cv_walk *walk, cv_region *region, boo
 }
 
 /* First look at an object. */
-static cuvet_status begin(cv_ctx *ctx, cv_walk *walk, cv_region *region)
+static cuvet_status begin_object(cv_ctx *ctx, cv_walk *walk, cv_region *region)
 {
     cuvet_kind known = walk->shelf && !region->raw ? cv_host_kind_at(walk->shelf, region->off) : CUVET_K_NONE;
     const cv_container_ops *row = cv_containers_of(known);
@@ -310,7 +310,7 @@ static cuvet_status begin(cv_ctx *ctx, cv_walk *walk, cv_region *region)
     cv_host_extents_clear(&walk->code);
     region->row = &cv_kind_raw;
     if (known == CUVET_K_NONE)
-        status = probe(ctx, walk, region, &row);
+        status = probe_region(ctx, walk, region, &row);
     else
         status = cv_block_load(ctx, &walk->tmp, walk->src, region->off,
                                cv_min(region->end - region->off, KNOWN_HEAD));
@@ -397,7 +397,7 @@ static cuvet_status enter_part(cv_ctx *ctx, cv_walk *walk, const cv_piece *piece
     if (piece->off == piece->end)
         return CUVET_OK;
     cv_path_push(ctx, CUVET_P_MEMBER, true, piece->index);
-    return push(ctx, walk, piece->off, piece->end, false, piece->what == CV_PIECE_TABLE);
+    return push_region(ctx, walk, piece->off, piece->end, false, piece->what == CV_PIECE_TABLE);
 }
 
 /* A container whose members could not all be walked: the search goes on where the walk stopped, so that
@@ -452,7 +452,8 @@ cuvet_status cv_walk_next(cv_ctx *ctx, cv_walk *walk, cv_unit *out)
         cuvet_status status;
 
         ctx->path = region->path;
-        status = region->row ? region->row->next(ctx, walk, region, &piece, out) : begin(ctx, walk, region);
+        status =
+            region->row ? region->row->next(ctx, walk, region, &piece, out) : begin_object(ctx, walk, region);
         if (status == CUVET_OK)
             status = take_piece(ctx, walk, region, &piece);
         if (status != CUVET_OK)

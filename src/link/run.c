@@ -87,7 +87,7 @@ bool cv_link_is_checked(uint64_t index)
 }
 
 /* A stage that only a defect of ours lets fail: the link ends, reported. */
-static cuvet_status broken(const cv_link *link)
+static cuvet_status end_broken(const cv_link *link)
 {
     return cv_reject(link->ctx, CV_R_LINK_INVARIANT, 0, link->stage, 0);
 }
@@ -97,7 +97,20 @@ cuvet_status cv_link_check(cv_link *link, uint64_t index)
     link->stage = index;
     return index < CV_COUNT(RECIPE) && (!cv_link_is_checked(index) || CV_AT(RECIPE, index).holds(link))
                ? CUVET_OK
-               : broken(link);
+               : end_broken(link);
+}
+
+/* One input without a capsule, and nothing is made again. What an earlier link of ours made has none, and its
+ * debug data is made again nevertheless: it was where that link got it. */
+static bool is_plain(const cv_link *link)
+{
+    for (cv_id i = 0; i < link->inputs->obj.count; i++) {
+        const cv_cubin *cubin = &cv_l_obj(link, i)->cubin;
+
+        if (!cubin->flag_capsule && cubin->producer.tool != CV_TOOL_CUVET)
+            return true;
+    }
+    return false;
 }
 
 cuvet_status cv_link_run(cv_link *link, uint64_t index)
@@ -106,9 +119,13 @@ cuvet_status cv_link_run(cv_link *link, uint64_t index)
     cuvet_status status;
 
     link->stage = index;
+    if (index == 0 && is_plain(link)) {
+        link->plain = cv_gen_plain(cv_gen_of(link->options->target.sm));
+        link->options->gen = &link->plain;
+    }
     status = index < CV_COUNT(RECIPE) ? CV_AT(RECIPE, index).run(link) : CUVET_E_INTERNAL;
     if (status == CUVET_E_INTERNAL)
-        status = broken(link);
+        status = end_broken(link);
     if (status == CUVET_OK && link->ctx->work_out)
         status = CUVET_E_LIMIT;
     if (status == CUVET_OK &&
@@ -120,7 +137,7 @@ cuvet_status cv_link_run(cv_link *link, uint64_t index)
         status = cv_link_check(link, index);
     }
     if (CV_NEVER(wrong != cv_trap_count()))
-        status = broken(link);
+        status = end_broken(link);
     return status;
 }
 

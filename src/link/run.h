@@ -10,6 +10,7 @@
 typedef struct cv_link {
     cv_ctx *ctx;
     uint64_t stage; /* that runs, or has run last */
+    cv_gen plain;   /* the generation of the target, when an input has no capsule */
 #define PART(name) cv_part_##name *name;
     CV_LINK_PARTS(PART)
 #undef PART

@@ -216,7 +216,7 @@ static void await_end(child_run *run)
 
     while (!done) {
         uint64_t now = now_ms();
-        bool cancel = __atomic_load_n(run->options->cancel, __ATOMIC_RELAXED);
+        bool cancel = __atomic_load_n(run->options->cancel, __ATOMIC_RELAXED) != 0;
 
         if (!run->told && (cancel || now >= until)) {
             run->why = cancel ? CV_CHILD_CANCELLED : CV_CHILD_DEADLINE;

@@ -20,7 +20,7 @@ typedef struct cv_child_options {
     uint64_t output, log; /* bytes that are kept: of the output file, of standard output and error */
     uint64_t deadline_ms;
     uint64_t cpu_seconds, memory, files, processes;
-    const bool *cancel; /* read atomically; asked at least every 50 ms */
+    const int *cancel; /* read atomically; asked at least every 50 ms */
 } cv_child_options;
 
 typedef enum cv_child_end {

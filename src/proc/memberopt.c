@@ -176,29 +176,30 @@ static bool is_valid_value(const option *row, cv_span value)
 static bool next_item(cv_span text, int kind, size_t rows, uint64_t at, option_item *out)
 {
     uint64_t begin = skip_blanks(text, at), end = find_word_end(text, begin), after, value = 0;
-    option_item it = { .at = begin, .row = rows };
+    option_item item = { .at = begin, .row = rows };
     bool next = false, dash;
     cv_span word;
 
     if (begin >= text.len)
         return false;
     word = get_part(text, begin, end - begin);
-    it.row = find_row(word, kind, rows, &value, &next);
-    it.value_at = begin + value;
-    it.value_len = end - it.value_at;
+    item.row = find_row(word, kind, rows, &value, &next);
+    item.value_at = begin + value;
+    item.value_len = end - item.value_at;
     after = skip_blanks(text, end);
     dash = cv_u8_at(text, after) == '-';
     /* An unknown option may have a value behind it as well: one finding, not two. */
-    if (it.row == rows)
+    if (item.row == rows)
         next = cv_u8_at(word, 0) == '-' && cv_span_find_byte(word, '=') == word.len;
     if (next && after < text.len && !dash) {
-        it.value_at = after;
+        item.value_at = after;
         end = find_word_end(text, after);
-        it.value_len = end - after;
+        item.value_len = end - after;
     }
-    it.len = end - begin;
-    it.valid = it.row < rows && is_valid_value(&ROWS[it.row], get_part(text, it.value_at, it.value_len));
-    *out = it;
+    item.len = end - begin;
+    item.valid =
+        item.row < rows && is_valid_value(&ROWS[item.row], get_part(text, item.value_at, item.value_len));
+    *out = item;
     return true;
 }
 
@@ -232,22 +233,22 @@ static void find_caller(const cv_u8s *caller, int kind, bool *given)
 }
 
 /* What to do with one option: reported, passed on, or (a repetition of what counts anyway) neither. */
-static cuvet_status choose_last(cv_ctx *ctx, cv_span text, const option_item *it, const last_valid *last,
+static cuvet_status choose_last(cv_ctx *ctx, cv_span text, const option_item *item, const last_valid *last,
                                 bool caller, cv_u8s *out)
 {
-    uint64_t off = text.off + it->at;
-    cv_span value = get_part(text, it->value_at, it->value_len);
+    uint64_t off = text.off + item->at;
+    cv_span value = get_part(text, item->value_at, item->value_len);
 
-    if (it->row == N_ROWS) {
-        cv_report(ctx, CV_R_COMPILE_OPTION_UNKNOWN, off, it->len, it->len, 0);
-    } else if (!it->valid) {
-        cv_report(ctx, CV_R_COMPILE_OPTION_VALUE, off, it->len, it->value_len, 0);
+    if (item->row == N_ROWS) {
+        cv_report(ctx, CV_R_COMPILE_OPTION_UNKNOWN, off, item->len, item->len, 0);
+    } else if (!item->valid) {
+        cv_report(ctx, CV_R_COMPILE_OPTION_VALUE, off, item->len, item->value_len, 0);
     } else if (caller) {
-        cv_report(ctx, CV_R_COMPILE_OPTION_CALLER, off, it->len, 0, 0);
-    } else if (last->at != it->at + 1) {
+        cv_report(ctx, CV_R_COMPILE_OPTION_CALLER, off, item->len, 0, 0);
+    } else if (last->at != item->at + 1) {
         if (!cv_span_eq(value, get_part(text, last->value_at, last->value_len)))
-            cv_report(ctx, CV_R_COMPILE_OPTION_TWICE, off, it->len, 0, text.off + last->at - 1);
-    } else if (!emit_option(ctx, &ROWS[it->row], value, out)) {
+            cv_report(ctx, CV_R_COMPILE_OPTION_TWICE, off, item->len, 0, text.off + last->at - 1);
+    } else if (!emit_option(ctx, &ROWS[item->row], value, out)) {
         return cv_nomem(ctx, off);
     }
     return CUVET_OK;
@@ -259,22 +260,24 @@ cuvet_status cv_member_options(cv_ctx *ctx, cv_span text, bool ltoir, const cv_u
     bool given[N_ROWS] = { false };
     last_valid seen[N_ROWS] = { { 0 } };
     cuvet_status status = CUVET_OK;
-    option_item it;
+    option_item item;
 
     /* Its descriptor has 32 bits for the length, and limits.header_area is far below. */
     if (CV_NEVER(text.len >= UINT32_MAX))
         return CUVET_E_INTERNAL;
     find_caller(caller, kind, given);
-    for (uint64_t at = 0; next_item(text, kind, N_ROWS, at, &it); at = it.at + it.len) {
-        if (!cv_work(ctx, 1, text.off + it.at))
+    for (uint64_t at = 0; next_item(text, kind, N_ROWS, at, &item); at = item.at + item.len) {
+        if (!cv_work(ctx, 1, text.off + item.at))
             return cv_cancelled(ctx) ? CUVET_E_CANCELLED : CUVET_E_LIMIT;
-        if (it.valid)
-            seen[it.row] = (last_valid){ (uint32_t)it.at + 1, (uint32_t)it.value_at, (uint32_t)it.value_len };
+        if (item.valid)
+            seen[item.row] =
+                (last_valid){ (uint32_t)item.at + 1, (uint32_t)item.value_at, (uint32_t)item.value_len };
     }
-    for (uint64_t at = 0; status == CUVET_OK && next_item(text, kind, N_ROWS, at, &it); at = it.at + it.len) {
-        size_t row = it.row < N_ROWS ? it.row : 0;
+    for (uint64_t at = 0; status == CUVET_OK && next_item(text, kind, N_ROWS, at, &item);
+         at = item.at + item.len) {
+        size_t row = item.row < N_ROWS ? item.row : 0;
 
-        status = choose_last(ctx, text, &it, &seen[row], given[row], out);
+        status = choose_last(ctx, text, &item, &seen[row], given[row], out);
     }
     return status;
 }
@@ -322,10 +325,10 @@ static uint64_t get_letters(cv_span text, uint64_t at)
     return letters;
 }
 
-static cv_rule judge_item(cv_span text, const option_item *it)
+static cv_rule judge_item(cv_span text, const option_item *item)
 {
-    cv_span value = get_part(text, it->value_at, it->value_len);
-    const option *row = it->row < N_KNOWN ? &CV_AT(ROWS, it->row) : NULL;
+    cv_span value = get_part(text, item->value_at, item->value_len);
+    const option *row = item->row < N_KNOWN ? &CV_AT(ROWS, item->row) : NULL;
 
     if (!row)
         return CV_R_FATBIN_OPTION_UNKNOWN;
@@ -337,17 +340,18 @@ static cv_rule judge_item(cv_span text, const option_item *it)
 
 void cv_member_options_look(cv_ctx *ctx, cv_span text, bool ltoir)
 {
-    option_item it;
+    option_item item;
 
-    for (uint64_t at = 0; next_item(text, ltoir ? K_IR : K_PTX, N_KNOWN, at, &it); at = it.at + it.len) {
+    for (uint64_t at = 0; next_item(text, ltoir ? K_IR : K_PTX, N_KNOWN, at, &item);
+         at = item.at + item.len) {
         cv_span all;
         cv_rule rule;
 
         /* Each word is compared with every row. */
-        if (!cv_work(ctx, 16, text.off + it.at))
+        if (!cv_work(ctx, 16, text.off + item.at))
             return;
-        rule = judge_item(text, &it);
-        all = get_part(text, it.at, it.len);
+        rule = judge_item(text, &item);
+        all = get_part(text, item.at, item.len);
         if (rule != CV_N_RULES)
             cv_report(ctx, rule, all.off, all.len, get_letters(all, 0), get_letters(all, 8));
     }

@@ -18,7 +18,7 @@ CV_MUST cuvet_status cv_scan_no_memory(cv_scan *scan, const cv_mem *mem);
  * itself. Content that was decompressed has a source of its own; raw content is a range of the source of the
  * level above. */
 CV_MUST cuvet_status cv_scan_open_level(cv_scan *scan, const cuvet_source *src, cv_result *from);
-void cv_scan_close_level(cv_scan *scan, cv_level *lv);
-void cv_scan_free_results(cv_level *lv);
+void cv_scan_close_level(cv_scan *scan, cv_level *level);
+void cv_scan_free_results(cv_level *level);
 
 #endif

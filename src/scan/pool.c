@@ -11,7 +11,7 @@
 #define LARGE CV_MIB
 
 typedef struct scan_pool {
-    cv_level *lv;
+    cv_level *level;
     bool link; /* what stands alone is to be linked */
     cv_examine_options opt;
     uint64_t from, count; /* units [from, from + count) */
@@ -44,7 +44,7 @@ static bool examine_to_link(const scan_pool *pool, cv_worker *worker, const cv_u
         return false;
     own.own = own.strict = true;
     own.admit = NULL;
-    cv_examine(worker, &pool->lv->src, unit, &own, result);
+    cv_examine(worker, &pool->level->src, unit, &own, result);
     if (result->status == CUVET_OK && result->cubin && !result->nested &&
         result->item.errors + result->item.warnings == 0) {
         cv_islands_keep(&worker->islands); /* other pieces may be delivered before it */
@@ -55,7 +55,7 @@ static bool examine_to_link(const scan_pool *pool, cv_worker *worker, const cv_u
     return false;
 }
 
-static void work(scan_pool *pool, cv_worker *worker)
+static void work_on_units(scan_pool *pool, cv_worker *worker)
 {
     cv_examine_options opt = pool->opt;
 
@@ -66,20 +66,20 @@ static void work(scan_pool *pool, cv_worker *worker)
         if (i >= pool->count || __atomic_load_n(&pool->work, __ATOMIC_RELAXED) > pool->most)
             return;
         i = pool->from + (pool->order.count ? cv_keys_at(&pool->order, i)->index : i);
-        result = cv_results_at(&pool->lv->results, i);
-        if (!examine_to_link(pool, worker, cv_units_at(&pool->lv->units, i), &opt, result, &spent))
-            cv_examine(worker, &pool->lv->src, cv_units_at(&pool->lv->units, i), &opt, result);
+        result = cv_results_at(&pool->level->results, i);
+        if (!examine_to_link(pool, worker, cv_units_at(&pool->level->units, i), &opt, result, &spent))
+            cv_examine(worker, &pool->level->src, cv_units_at(&pool->level->units, i), &opt, result);
         result->work = cv_sat_add(result->work, spent);
         (void)__atomic_fetch_add(&pool->work, result->work, __ATOMIC_RELAXED);
         opt.follows = true;
     }
 }
 
-static void *run(void *arg)
+static void *run_thread(void *arg)
 {
     scan_seat *seat = arg;
 
-    work(seat->pool, seat->worker);
+    work_on_units(seat->pool, seat->worker);
     cv_islands_drop(); /* of this thread */
     seat->wrong = cv_trap_count();
     return NULL;
@@ -102,7 +102,7 @@ static void put_in_order(cv_scan *scan, scan_pool *pool)
     bool ok = true;
 
     for (uint64_t i = 0; ok && i < pool->count; i++) {
-        uint64_t weight = weight_of(cv_units_at(&pool->lv->units, pool->from + i));
+        uint64_t weight = weight_of(cv_units_at(&pool->level->units, pool->from + i));
 
         ok = cv_keys_push(&scan->mem, &pool->order, (cv_key){ weight < LARGE ? UINT64_MAX : ~weight, i });
     }
@@ -112,22 +112,22 @@ static void put_in_order(cv_scan *scan, scan_pool *pool)
         cv_keys_free(&scan->mem, &pool->order); /* slower, and as right */
 }
 
-void cv_scan_examine(cv_scan *scan, cv_level *lv, uint64_t from, uint64_t to, bool all_workers)
+void cv_scan_examine(cv_scan *scan, cv_level *level, uint64_t from, uint64_t to, bool all_workers)
 {
     uint64_t count = to - from, workers = all_workers && count > 1 ? scan->workers.count : 1;
-    scan_pool pool = { .lv = lv, .link = scan->link, .from = from, .count = count };
+    scan_pool pool = { .level = level, .link = scan->link, .from = from, .count = count };
     cv_seats seats = { 0 };
     uint64_t most = cv_budget_work_most(&scan->budget, scan->budget.unpacked_most);
-    bool inner = lv->ctx.inner;
+    bool inner = level->ctx.inner;
 
     /* Nobody changes the counts before all threads have ended. */
     pool.opt = (cv_examine_options){ .seen = scan->seen,
                                      .depth = scan->opt.depth,
                                      .admit = &scan->admit,
                                      .ledger = scan->opt.claim != NULL,
-                                     .near = lv->walk.window.block.span, /* the walk waits meanwhile */
+                                     .near = level->walk.window.block.span, /* the walk waits meanwhile */
                                      .inner = inner,
-                                     .anchor = inner ? lv->ctx.anchor : 0 };
+                                     .anchor = inner ? level->ctx.anchor : 0 };
     pool.most = most - cv_min(most, scan->budget.work);
     if (workers > 1)
         put_in_order(scan, &pool);
@@ -141,9 +141,9 @@ void cv_scan_examine(cv_scan *scan, cv_level *lv, uint64_t from, uint64_t to, bo
     for (uint64_t i = 0; i < seats.count; i++) {
         scan_seat *one = cv_seats_at(&seats, i);
 
-        one->started = pthread_create(&one->thread, NULL, run, one) == 0;
+        one->started = pthread_create(&one->thread, NULL, run_thread, one) == 0;
     }
-    work(&pool, *cv_workers_at(&scan->workers, 0));
+    work_on_units(&pool, *cv_workers_at(&scan->workers, 0));
     for (uint64_t i = 0; i < seats.count; i++) {
         const scan_seat *one = cv_seats_at(&seats, i);
 

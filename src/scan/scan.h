@@ -95,6 +95,6 @@ void cv_scan_close(cv_scan *scan);
 uint64_t cv_scan_peak(const cv_scan *scan);
 
 /* Examine units [from, to) of a level into its results, with all workers or the first one (scan_pool.c). */
-void cv_scan_examine(cv_scan *scan, cv_level *lv, uint64_t from, uint64_t to, bool all_workers);
+void cv_scan_examine(cv_scan *scan, cv_level *level, uint64_t from, uint64_t to, bool all_workers);
 
 #endif

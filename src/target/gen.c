@@ -16,6 +16,16 @@ static const cv_gen GENS[] = {
                      large, slots,       reserved, reserved_first, traits },
 #include "gen.def"
 #undef GEN
+};
+
+/* What a link does of code without capsules, where that is something else. */
+static const struct {
+    gen gen;
+    uint32_t slots, traits;
+} PLAINS[] = {
+#define PLAIN(name, slots, traits) { GEN_##name, slots, traits },
+#include "gen.def"
+#undef PLAIN
 #undef T
 };
 
@@ -39,6 +49,18 @@ const cv_gen *cv_gen_of(uint32_t sm)
     for (size_t i = 1; i < CV_COUNT(GENS) && CV_AT(GENS, i).first <= sm; i++)
         found = i;
     return &CV_AT(GENS, found);
+}
+
+cv_gen cv_gen_plain(const cv_gen *of)
+{
+    cv_gen plain = *of;
+
+    for (size_t row = 0; row < CV_COUNT(PLAINS); row++)
+        if (&CV_AT(GENS, CV_AT(PLAINS, row).gen) == of) {
+            plain.slots = CV_AT(PLAINS, row).slots;
+            plain.traits = CV_AT(PLAINS, row).traits;
+        }
+    return plain;
 }
 
 uint32_t cv_gen_first(cv_gen_trait trait)

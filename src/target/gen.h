@@ -30,6 +30,8 @@ typedef struct cv_gen {
 
 /* The generation of a number; of an unknown one the last that begins below it, or the first of all. */
 const cv_gen *cv_gen_of(uint32_t sm);
+/* The same, as a link of code without capsules has it. */
+CV_MUST cv_gen cv_gen_plain(const cv_gen *of);
 /* The lowest number of the first generation with a trait. */
 CV_MUST uint32_t cv_gen_first(cv_gen_trait trait);
 

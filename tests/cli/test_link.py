@@ -812,5 +812,47 @@ def the_suffix_of_the_target_is_listed():
         equal([m["arch"] for m in cuvet("list", "--format=ndjson", found).objects("member")], [target], name)
 
 
+def sections(image):
+    """Section headers and their names."""
+    off, (n, names) = struct.unpack_from("<Q", image, 40)[0], struct.unpack_from("<HH", image, 60)
+    heads = [struct.unpack_from("<IIQQQQIIQQ", image, off + 64 * i) for i in range(n)]
+    text = image[heads[names][4]:][:heads[names][5]]
+    return [(text[h[0]:text.index(b"\0", h[0])], h) for h in heads]
+
+
+def rows(image, kind, form):
+    """Each row of the sections of a type: where it is, and its words."""
+    size = struct.calcsize(form)
+    return [(at, struct.unpack_from(form, image, at)) for _, h in sections(image) if h[1] == kind
+            for at in range(h[4], h[4] + h[5], size)]
+
+
+@test
+def what_is_counted_from_a_section_is_counted_from_its_place():
+    """Compilers name variables. Where an object names the section of its variables, the loader counts from the begin of the output's."""
+    tar = subprocess.run(["zstd", "-dc", os.path.join(ROOT, "corpus", "link", "golden.tar.zst")], capture_output=True, check=False)
+    if tar.returncode:
+        return
+    with open(os.path.join(ROOT, "corpus", "link", "index.tsv")) as f:
+        case = [r for r in (line.rstrip("\n").split("\t") for line in f) if r[:3] == ["dead_code", "sm_90", "-"]][0]
+    files = tarfile.open(fileobj=io.BytesIO(tar.stdout))
+    first, second = (bytearray(files.extractfile(n).read()) for n in case[3].split())
+    symbols = [r for _, r in rows(second, 2, "<IBBHQQ")]
+    data = [i for i, (name, _) in enumerate(sections(second)) if name == b".nv.global.init"][0]
+    whole = [i for i, r in enumerate(symbols) if r[1] & 15 == 3 and r[3] == data][0]
+    at, row = [(a, r) for a, r in rows(second, 4, "<QQq") if symbols[r[1] >> 32][3] == data and r[1] & 0xFFFFFFFF == 57][0]
+    named = symbols[row[1] >> 32]
+    assert named[1] & 15 == 13, "it is a variable"
+    struct.pack_into("<Q", second, at + 8, whole << 32 | row[1] & 0xFFFFFFFF)
+    for options in ((), ("-r",)):
+        out = linked(*options, "--prove", write(first, "first.cubin"), write(second, "second.cubin"), arch="sm_90")
+        symbols = [r for _, r in rows(out, 2, "<IBBHQQ")]
+        data = [i for i, (name, _) in enumerate(sections(out)) if name == b".nv.global.init"][0]
+        places = [r[4] for r in symbols if r[3] == data and r[1] == named[1] & 0xF0 | 1 or r[3] == data and r[1] == named[1]]
+        found = [r[2] for _, r in rows(out, 4, "<QQq") if symbols[r[1] >> 32][1] & 15 == 3 and symbols[r[1] >> 32][3] == data]
+        equal(len(found), 1, "one counts from the section")
+        assert found[0] != 0 and found[0] in places, (found, places)
+
+
 
 main()

@@ -6,11 +6,14 @@
               reference's -r linked again by both: the same bytes, or from sm_100 on the same sections and code
   types       every relocation type against a symbol in every kind of memory, in code and in data: where cuvet links, the place and the
               relocations that stay for it are those of nvlink. It may refuse more
+  steps       every program with -r by cuvet, and what that is finally by both: code, data and call frames are those of nvlink at once
+  plain       every program from sm_100 on, compiled and stripped of its capsules: the same bytes
   attributes  a record of every code of .nv.info with symbols in it, in the global section and in that of a function, in two
               objects: where cuvet links, the records are those of nvlink. It may refuse more
 
-  arrays      random programs with extern shared arrays, places inside of them, and shared variables that nobody names, finally and
-              with -r (--compat-r on our side), with and without --preserve-relocs: the same bytes
+  arrays      random programs with extern shared arrays, places inside of them, and shared variables that nobody names, with and
+              without debug data and wide alignments, finally and with -r (--compat-r on our side), with and without -g and
+              --preserve-relocs: the same bytes
   old         the programs, compiled by a ptxas of before 12.0, and by both in turn: the same bytes, and the reference's own results are
               clean. Only where CV_OLD_PTXAS names one (11.8 is in the wheel nvidia-cuda-nvcc-cu11 of the package index)
   wide        kernels whose sections just need, and just do not need, a table of wide numbers: the same sections. The table itself is
@@ -41,17 +44,12 @@ FULL = bool(os.environ.get("CV_FULL"))
 ARCHES = os.environ.get("CV_ARCHES", "75,80,86,89,90,90a,100,120" if FULL else "75,90").split(",")
 OPTIONS = {"final": [], "-g": ["-g"], "--preserve-relocs": ["--preserve-relocs"], "-r": ["-r"], "again": []}
 # Where ours is another form on purpose, or it is not settled (docs/link-partial.md).
-OTHER_FORM = {("samplers", "-r"), ("slots_most", "-r"), ("shared_sized", "-r"), ("slots_samplers", "-r"), ("slots_surfaces", "-r"), ("slots_textures", "-r"),
-              ("shared_wide", "-g"), ("tables_apart", "--preserve-relocs"), ("externs_below", "again"),
-              ("weak_beaten", "-g"), ("weak_beaten", "--preserve-relocs"), ("shared_debug", "--preserve-relocs"),
-              ("shared_wide", 100), ("shared_wide", 120), ("data_only", 100), ("data_only", 120)}
+OTHER_FORM = {("shared_wide", 100), ("shared_wide", 120), ("data_only", 100), ("data_only", 120)}
 # Refused here from this machine on, with this rule, and linked by the reference: two kernels of one name, of other parameters,
 # become one of them without a word, which host code of the other cannot launch.
 STRICTER = {"weak_parameters": (100, "CV-LINK-086")}
-# Of these nothing is left with us, whatever they name; the reference keeps them for some symbols that no compiler has there.
-DROPPED = (68, 69, 73)
 # Kept by our -r, and refused by the link that follows; the reference drops them at once.
-KEPT = {("weak_constant", 72)}
+KEPT = {(kind, 72) for kind in ("weak_constant", "texture", "surface")}
 N_TYPES, N_CODES = 117, 0x6E
 
 MEMORY = """.version 8.0
@@ -232,6 +230,43 @@ def one_program(d, name, arch, mode):
     return None
 
 
+# --- two steps ---------------------------------------------------------------------------------------------
+
+COMPARED = (".text.", ".nv.constant", ".nv.global", ".nv.shared.", ".debug_frame")
+
+
+def step_programs():
+    for name, arch, mode in programs():
+        if mode == "final" and int(re.match(r"\d+", arch)[0]) < 100:
+            yield name, arch
+
+
+def of_loader(path):
+    f = File(read(path))
+    return {n: (r[5], f.body(r)) for n, r in f.sections if n.startswith(COMPARED)}
+
+
+@in_folder
+def one_step_program(d, name, arch):
+    """What cuvet makes with -r loses nothing: linked again by either it is what the reference makes at once."""
+    sources = sorted(glob.glob(os.path.join(ROOT, "corpus/link/ptx", name + ".*.ptx")))
+    inputs = [compiled(read(s).decode(), arch, os.path.basename(s)[:-4]) for s in sources]
+    part, direct = os.path.join(d, "part.cubin"), os.path.join(d, "direct.cubin")
+    p = lr.tool(os.environ["CUVET"], "link", "--prove", "-arch=sm_" + arch, "-r", *inputs, "-o", part)
+    if p.returncode == 1 and b"CV-LINK-" in p.stderr + p.stdout:
+        return None
+    if p.returncode:
+        raise lr.Different("-r: cuvet %d %s" % (p.returncode, p.stderr.decode("latin-1")[:300]))
+    if lr.tool("nvlink", "-arch=sm_" + arch, *inputs, "-o", direct).returncode:
+        return None
+    want = of_loader(direct)
+    for said in link_both(arch, [], [part], d):
+        got = of_loader(said[2]) if said[0] == 0 else {}
+        if got != want:
+            raise lr.Different("%d %s: other %s" % (said[0], said[1][:200], sorted(n for n in set(want) | set(got) if want.get(n) != got.get(n))))
+    return None
+
+
 # --- objects of old tools ------------------------------------------------------------------------------------
 
 OLD_PTXAS = os.environ.get("CV_OLD_PTXAS")
@@ -277,6 +312,36 @@ def one_old_program(d, name, arch, mode, turn):
     return None
 
 
+# --- plain code ---------------------------------------------------------------------------------------------
+
+PLAIN_ARCHES = ("100", "103", "120", "121") if FULL else ("100",)
+
+
+def plain_programs():
+    for first in sorted(glob.glob(os.path.join(ROOT, "corpus/link/ptx/*.0.ptx"))):
+        name = os.path.basename(first)[:-len(".0.ptx")]
+        suffix = re.search(r"\.target sm_\d+([af]?)", read(first).decode()).group(1)
+        for arch in () if suffix else PLAIN_ARCHES:
+            yield from ((name, arch, mode) for mode in OPTIONS if mode != "again" and (name, mode) not in OTHER_FORM)
+
+
+@in_folder
+def one_plain_program(d, name, arch, mode):
+    """From sm_100 on, without capsules: there is nothing that the reference makes again, so all bytes are compared."""
+    inputs = []
+    for source in sorted(glob.glob(os.path.join(ROOT, "corpus/link/ptx", name + ".*.ptx"))):
+        inputs.append(os.path.join(d, os.path.basename(source)[:-4] + ".cubin"))
+        made = compiled(read(source).decode(), arch, os.path.basename(source)[:-4])
+        if lr.tool(os.environ["CUVET"], "finalize", "--binary-kind=sass", made, "-o", inputs[-1]).returncode:
+            raise lr.Different("not stripped: " + made)
+    theirs, ours = link_both(arch, OPTIONS[mode], inputs, d, ["--compat-r"] if mode == "-r" else [])
+    if (theirs[0] == 0) != (ours[0] == 0):
+        raise lr.Different("nvlink %d %s; cuvet %d %s" % (theirs[0], theirs[1][:200], ours[0], ours[1][:300]))
+    if theirs[0] == 0:
+        lr.strict(read(theirs[2]), read(ours[2]))
+    return None
+
+
 # --- types -------------------------------------------------------------------------------------------------
 
 def types():
@@ -285,6 +350,7 @@ def types():
             yield from ((arch, place, kind, t, "") for place in ("code", "data") for kind in KINDS for t in range(N_TYPES))
             # what the slots of a kernel and cleared words may name is asked of a relocatable link, too
             yield from ((arch, place, kind, t, "-r") for place in ("code", "data") for kind in CONSTANTS for t in (65, 72))
+            yield from ((arch, place, kind, t, "-r") for place in ("code", "data") for kind in ("texture", "surface") for t in range(N_TYPES))
 
 
 def at_place(path, section, off):
@@ -313,7 +379,7 @@ def one_type(d, arch, place, kind, t, mode):
     with open(path, "wb") as g:
         g.write(data)
     theirs, ours = link_both(arch, [mode] if mode else [], [path], d, ["--compat-r"] if mode else [])
-    if ours[0] == 0 and (t in DROPPED or (mode and (kind, t) in KEPT)):
+    if ours[0] == 0 and mode and (kind, t) in KEPT:
         return None
     if ours[0] == 0:
         if theirs[0]:
@@ -380,36 +446,47 @@ def one_attribute(d, arch, section, code, p):
 # --- arrays ------------------------------------------------------------------------------------------------
 
 ARRAY_HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
-# Variables of one size, an array and one that nobody names: the order of the first two is not settled (docs/link-partial.md).
-ARRAYS_OPEN = (25,)
-ARRAY_MODES = ((), ("--preserve-relocs",), ("-r",), ("-r", "--preserve-relocs"))
+ARRAY_MODES = [more + g for g in ((), ("-g",)) for more in ((), ("--preserve-relocs",), ("-r",), ("-r", "--preserve-relocs"))]
+# with debug data, alignments of variables
+ARRAY_KINDS = {"plain": (False, (4, 8, 16)), "debug": (True, (4, 8, 16)), "wide": (False, (4, 16, 32, 64, 128)), "wide_debug": (True, (4, 16, 32, 64, 128))}
 CALL = " { .param .b32 x; .param .b32 y; st.param.b32 [x], %%r1; call (y), f%d, (x); ld.param.b32 %%r1, [y]; }\n"
 NAMED = (" ld.shared.u32 %%r2, [%s+%d]; add.u32 %%r1, %%r1, %%r2;\n", " mov.u32 %%r2, %s+%d; add.u32 %%r1, %%r1, %%r2;\n",
          " mov.u32 %%r2, %s; add.u32 %%r2, %%r2, %%r1; st.shared.u32 [%%r2+%d], %%r1;\n",
          " mov.u64 %%d2, %s; cvta.shared.u64 %%d2, %%d2; add.u64 %%d2, %%d2, %d; st.u32 [%%d2], %%r1;\n")
 
 
-def array_body(rng, arrays, name):
+def array_body(rng, arrays, name, aligns):
     own = ["%s_%d" % (name, i) for i in range(rng.choice((0, 0, 1, 2)))]
     text = " .reg .b32 %r<4>; .reg .b64 %d<4>;\n"
-    text += "".join(" .shared .align %d .b8 %s[%d];\n" % (rng.choice((4, 8, 16)), n, rng.choice((12, 16, 20, 40))) for n in own)
+    text += "".join(" .shared .align %d .b8 %s[%d];\n" % (rng.choice(aligns), n, rng.choice((12, 16, 20, 40))) for n in own)
     text += " mov.u32 %r1, %tid.x;\n"
     text += "".join(rng.choice(NAMED) % (n, rng.choice((0, 0, 4, 8, 20, 1024))) for n, _ in arrays if rng.random() < 0.6)
     return text + "".join(" st.shared.u32 [%s+4], %%r1;\n" % n + NAMED[0] % (n, 8) for n in own)
 
 
-def array_program(seed):
+def array_debug(rng, text, arrays):
+    """Debug data that names arrays, and variables of shared memory that code of the file names."""
+    own = [n for n in re.findall(r"\.shared \.align \d+ \.b\d+ (\w+)\[\d", text) if not n.startswith("nobody")]
+    named = [n for n in [a for a, _ in arrays] + own if rng.random() < 0.6]
+    if not named:
+        return ""
+    rows = "".join(" .b8 2\n .b8 9\n .b8 3\n .b64 %s%s\n" % (n, rng.choice(("", "+4", "+64"))) for n in named)
+    return (".section .debug_abbrev {\n .b8 1,17,1,0,0\n .b8 2,52,0,2,10,0,0\n .b8 0\n}\n.section .debug_info {\n"
+            " .b32 %d\n .b8 2,0\n .b32 .debug_abbrev\n .b8 8\n .b8 1\n%s .b8 0\n}\n" % (9 + 11 * len(named), rows))
+
+
+def array_program(seed, debug=False, aligns=(4, 8, 16)):
     rng = random.Random(seed)
-    arrays = [("array%d" % i, rng.choice((4, 8, 16))) for i in range(rng.randint(1, 2))]
+    arrays = [("array%d" % i, rng.choice(aligns)) for i in range(rng.randint(1, 2))]
     files, n_functions = [[] for _ in range(rng.randint(1, 3))], rng.randint(0, 3)
     for i in range(n_functions):
         calls = [c for c in range(i) if rng.random() < 0.3]
         text = ".%s .func (.param .b32 r) f%d(.param .b32 a) {\n" % (rng.choice(("visible",) * 5 + ("weak",)), i)
-        text += array_body(rng, arrays, "f%d" % i) + "".join(CALL % c for c in calls) + " st.param.b32 [r], %r1; ret; }\n"
+        text += array_body(rng, arrays, "f%d" % i, aligns) + "".join(CALL % c for c in calls) + " st.param.b32 [r], %r1; ret; }\n"
         rng.choice(files).append((i, calls, text))
     for i in range(rng.randint(1, 3)):
         calls = [c for c in range(n_functions) if rng.random() < 0.4]
-        text = ".visible .entry k%d(.param .u64 p) {\n" % i + array_body(rng, arrays, "k%d" % i) + "".join(CALL % c for c in calls)
+        text = ".visible .entry k%d(.param .u64 p) {\n" % i + array_body(rng, arrays, "k%d" % i, aligns) + "".join(CALL % c for c in calls)
         rng.choice(files).append((None, calls, text + " ld.param.u64 %d1, [p]; st.global.u32 [%d1], %r1; ret; }\n"))
     for at, parts in enumerate(files):
         text = ARRAY_HEAD + "".join(".extern .shared .align %d .b8 %s[];\n" % (a, n) for n, a in arrays)
@@ -417,18 +494,20 @@ def array_program(seed):
             text += ".shared .align %d .b32 nobody%d[%d];\n" % (rng.choice((4, 16)), at, rng.randint(1, 5))
         for c in sorted({c for p in parts for c in p[1]} - {p[0] for p in parts}):
             text += ".extern .func (.param .b32 r) f%d(.param .b32 a);\n" % c
-        yield text + "".join(p[2] for p in parts)
+        text += "".join(p[2] for p in parts)
+        more = array_debug(random.Random("%d %d" % (seed, at)), text, arrays) if debug else ""
+        yield text.replace(".target sm_75", ".target sm_75, debug") + more if more else text
 
 
 def array_programs():
     for arch in ARCHES:
         if int(re.match(r"\d+", arch)[0]) < 100:
-            yield from ((arch, seed) for seed in range(100 if FULL else 12) if seed not in ARRAYS_OPEN)
+            yield from ((arch, kind, seed) for kind in ARRAY_KINDS for seed in range(60 if FULL else 6))
 
 
 @in_folder
-def one_array_program(d, arch, seed):
-    inputs = [compiled(text, arch, "arrays.%d.%d" % (seed, i)) for i, text in enumerate(array_program(seed))]
+def one_array_program(d, arch, kind, seed):
+    inputs = [compiled(text, arch, "arrays.%s.%d.%d" % (kind, seed, i)) for i, text in enumerate(array_program(seed, *ARRAY_KINDS[kind]))]
     for mode in ARRAY_MODES:
         theirs, ours = link_both(arch, mode, inputs, d, ["--compat-r"] if "-r" in mode else [])
         if theirs[0] and "reference to deleted symbol" in theirs[1]:
@@ -482,7 +561,7 @@ def main():
     total = bad = 0
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("CV_JOBS", 2))) as pool:
         for what, jobs, one in (("programs", programs, one_program), ("types", types, one_type),
-                                ("attributes", attributes, one_attribute), ("arrays", array_programs, one_array_program),
+                                ("attributes", attributes, one_attribute), ("steps", step_programs, one_step_program), ("plain", plain_programs, one_plain_program), ("arrays", array_programs, one_array_program),
                                 ("old", old_programs, one_old_program), ("wide", wide_programs, one_wide_program)):
             args = list(jobs())
             if args:

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "format/tlv/attr.h"
-#include "link/run.h"
+#include "plant.h"
 
 #define EACH(index, list) for (uint64_t index = 0; index < (list)->count; index++)
 
@@ -481,4 +481,6 @@ void cv_link_plant(cv_link *link, const char *stage)
         if (strcmp(CV_AT(PLANTS, i).name, wanted) == 0 && strcmp(CV_AT(PLANTS, i).stage, stage) == 0 &&
             CV_AT(PLANTS, i).make(link))
             (void)fprintf(stderr, "planted: %s\n", wanted);
+    if (wanted && cv_link_plant_more(link, wanted, stage))
+        (void)fprintf(stderr, "planted: %s\n", wanted);
 }

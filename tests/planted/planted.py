@@ -28,8 +28,11 @@ STAGE = re.compile(r"invariant: stage (\d+)")
 
 
 def defects():
-    with open(os.path.join(ROOT, "tests", "planted", "plant.c"), encoding="utf-8") as h:
-        return re.findall(r'^    \{ "([\w-]+)", "\w+", \w+ \},$', h.read(), re.M)
+    found = []
+    for name in ("plant.c", "plant_more.c"):
+        with open(os.path.join(ROOT, "tests", "planted", name), encoding="utf-8") as h:
+            found += re.findall(r'^    \{ "([\w-]+)", "\w+", \w+(?:, [^}]+)? \},$', h.read(), re.M)
+    return found
 
 
 def stages():
@@ -93,6 +96,7 @@ def main():
     parser.add_argument("defect", nargs="*")
     args = parser.parse_args()
     every, passes, bad = list(cases()), [], 0
+    made = noticed = whole = never = 0
     allowed = set() if args.accept else known()
     with tempfile.TemporaryDirectory(prefix="cuvet-planted-") as tmp, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         planted = Planted(os.path.abspath(args.cuvet), tmp)
@@ -103,10 +107,16 @@ def main():
             missed = [case for case, rule in found if not rule]
             new = [case for case in missed if (name, case) not in allowed]
             passes += [(name, case) for case in missed]
-            bad += not rules or bool(new)
+            bad += not found or bool(new)
+            made += len(found)
+            noticed += len(found) - len(missed)
+            whole += not missed and bool(found)
+            never += bool(found) and not rules
             print("%-20s made %3d  noticed %3d  %s%s%s" % (
                 name, len(found), len(found) - len(missed), " ".join("%s:%d" % r for r in rules.most_common()),
-                "" if rules else "  NEVER NOTICED", "  NOT NOTICED: " + ", ".join(new) if new else ""), flush=True)
+                "" if rules else "  NEVER NOTICED" if found else "  NEVER MADE", "  NOT NOTICED: " + ", ".join(new) if new else ""), flush=True)
+    print("%d defects: %d are noticed wherever they change a file, %d nowhere; %d of %d links" % (
+        len(args.defect or defects()), whole, never, noticed, made))
     if args.accept:
         with open(KNOWN, "w", encoding="utf-8") as h:
             h.write(HEAD + "".join("%s\t%s\n" % p for p in sorted(set(passes))))

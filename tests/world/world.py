@@ -47,18 +47,19 @@ class Unreachable(Missing):
 
 
 def table():
-    """{name: (version, options of pip)} of wheels.tsv."""
+    """{name: (version, options of pip)} of wheels.tsv. Of several versions the later ones are called name==version."""
     rows = {}
     with open(WHEELS, encoding="utf-8") as f:
         for line in f:
             if line.strip() and not line.startswith("#"):
                 name, version, *more = line.split()
-                rows[name] = (version, [word for pair in more for word in ("--" + pair).split("=", 1)])
+                key = "%s==%s" % (name, version) if name in rows else name
+                rows[key] = (version, [word for pair in more for word in ("--" + pair).split("=", 1)])
     return rows
 
 
 def in_cache(cache, name, version):
-    start = "%s-%s-" % (re.sub(r"[-_.]+", "_", name).lower(), version)
+    start = "%s-%s-" % (re.sub(r"[-_.]+", "_", name.split("==")[0]).lower(), version)
     for entry in sorted(os.listdir(cache)) if os.path.isdir(cache) else []:
         if entry.lower().startswith(start) and entry.endswith(".whl"):
             return os.path.join(cache, entry)
@@ -75,7 +76,7 @@ def wheel(cache, name, version, options, ask=True):
     os.makedirs(cache, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache, prefix=".part-") as part:
         argv = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--retries=1", "--timeout=30",
-                "--disable-pip-version-check", "--dest", part, *options, "%s==%s" % (name, version)]
+                "--disable-pip-version-check", "--dest", part, *options, "%s==%s" % (name.split("==")[0], version)]
         p = subprocess.run(argv, capture_output=True, text=True, check=False)
         got = [n for n in os.listdir(part) if n.endswith(".whl")]
         if p.returncode != 0 or len(got) != 1:

@@ -54,7 +54,7 @@ def end(out, width):
     return out.fixed(0, width).align()
 
 
-def module(triple=b'nvptx64-nvidia-cuda', width=3, before=None, inner_words=None):
+def module(triple=b'nvptx64-nvidia-cuda', width=3, before=None, inner_words=None, after=None):
     """contents of a module block: version, an inner block, the triple, a data layout"""
     out = record(Bits(), width, VERSION, [2])
     if before:
@@ -63,6 +63,8 @@ def module(triple=b'nvptx64-nvidia-cuda', width=3, before=None, inner_words=None
     if triple is not None:
         record(out, width, TRIPLE, triple)
     record(out, width, DATALAYOUT, b'e-i64:64')
+    if after:
+        after(out, width)
     return end(out, width).bytes()
 
 
@@ -94,6 +96,21 @@ def endless(out, width):
         out.fixed(1, 1).vbr(0, 8)
     for _ in range(2000):
         out.fixed(4, width)
+
+
+def again(triple):
+    """one triple more, behind a block"""
+
+    def write(out, width):
+        block(out, width, 17, 4, end(Bits().fixed(0x5A5A5A, 24), 4).bytes())
+        record(out, width, TRIPLE, triple)
+
+    return write
+
+
+def no_definition(out, width):
+    """a record of an abbreviation that nobody defined"""
+    out.fixed(7, width)
 
 
 def wrapped(inner, off=20, size=None, machine=0x01000007):

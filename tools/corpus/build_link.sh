@@ -69,6 +69,25 @@ if command -v ptxas >/dev/null 2>&1 && command -v nvlink >/dev/null 2>&1; then
             done
         done
     done
+    # Code without capsules, from sm_100 on: the comment says for which machines.
+    cuvet=${CUVET:-$data/../../build/cuvet}
+    for first in "$data"/ptx/*.0.ptx; do
+        name=$(basename "$first" .0.ptx)
+        for arch in $(sed -n 's,^// plain: ,,p' "$first"); do
+            d=$work/own/$name-plain.$arch
+            mkdir -p "$d/in"
+            inputs=
+            for ptx in "$data/ptx/$name".*.ptx; do
+                o=in/$(basename "$ptx" .ptx).cubin
+                ptxas -c -arch=sm_$arch "$ptx" -o "$work/whole.cubin"
+                "$cuvet" finalize --binary-kind=sass "$work/whole.cubin" -o "$d/$o" 2>/dev/null
+                inputs="$inputs $o"
+            done
+            echo "nvlink -arch=sm_$arch$inputs -o out.cubin" >"$d/cmd"
+            # shellcheck disable=SC2086
+            (cd "$d" && nvlink -arch=sm_$arch $inputs -o out.cubin 2>stderr && echo 0 >rc || echo 1 >rc)
+        done
+    done
     # Debug data of nvcc names paths, that of PTX names what the source says.
     for pair in lines:rows inlined:again; do
         d=$work/own/${pair%:*}.100

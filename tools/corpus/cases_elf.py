@@ -151,6 +151,7 @@ case('SYM_OTHER', 'kernel-in-reserved-space', P90, lambda e: e.symbol(FN, 'other
 case('SEG_MEMORY_SMALL', 'segment-memory-1', P90, lambda e: e.segment(2, 'memsz', e.pget(2, 'filesz') - 1))
 case('SEC_FLAGS_HABIT', 'section-flags-info-link', P90, lambda e: e.section(INFO, 'flags', 0))
 case('SEC_TYPE_HABIT', 'constant-progbits', R90, lambda e: e.section(C0, 'type', 1))
+case('SEC_TYPE_HABIT', 'constant-without-number', R90, lambda e: e.section(C0, 'type', 0x70000006))
 case('SEC_ENTSIZE_HABIT', 'debug-entsize', P90, lambda e: e.section('.debug_frame', 'entsize', 2))
 case('SYM_RESERVED_SECTION', 'symbol-in-ff00', P90, lambda e: e.symbol(FN, 'shndx', 0xFF00))
 case('SEC_INFO_RANGE', 'section-info', P90, lambda e: e.section(INFO, 'info', 0x1000))
@@ -488,6 +489,9 @@ def find(e, head):
 for label, value in (('3', 3), ('odd', 0x10001)):
     for number, base in (('90', D90), ('75', D75)):
         case('SYM_ALIGN', 'shared-%s-%s' % (label, number), base, lambda e, v=value: e.symbol(find(e, SHARED), 'value', v))
+for number, base in (('90', D90), ('75', D75)):
+    case('SYM_ALIGN', 'shared-0-%s' % number, base, lambda e: e.symbol(find(e, SHARED), 'value', 0),
+         legal=lambda e: e.symbol(find(e, SHARED), 'value', 0).symbol(find(e, SHARED), 'size', 0))
 COUNTER = 'shared_counter'
 case('SYM_ALIGN', 'common-0', TWO, lambda e: e.symbol(COUNTER, 'shndx', COMMON),
      legal=lambda e: e.symbol(COUNTER, 'shndx', COMMON).symbol(COUNTER, 'value', 4))
@@ -503,38 +507,3 @@ case('SYM_ALIAS', 'alias-of-an-alias', IR, lambda e: e.symbol('_Z7add_onei', 'sh
 case('SYM_ALIAS', 'alias-inside', IR, lambda e: e.symbol('_Z7add_onei', 'shndx', e.index('.text._Z7add_twoi')).symbol('_Z7add_onei', 'value', 128).symbol('_Z7add_onei', 'size', 128))
 case('SYM_FOR_OTHERS', 'variable-without-type', 'two_b.sm_90.rdc.cubin', lambda e: e.symbol(COUNTER, 'info', 0x10).symbol(COUNTER, 'other', 0))
 case('RELOC_NO_FUNCTION', 'descriptor-of-a-variable', 'vars.sm_90.rdc.cubin', lambda e: e.reloc('.rela.text._Z4varsPi', 2, 'type', 63))
-
-# --- the two sides of an image for sm_100 and later --------------------------------------------------
-MERC, V100R, TW100, TX100 = '.nv.merc.symtab', 'vars.sm_100.rdc.cubin', 'two.sm_100.linked.cubin', 'texref.sm_100.cubin'
-
-
-def twin_bytes(e):
-    """the Mercury side has initial values of its own, which are those of another section"""
-    return e.section('.nv.merc.nv.global.init', 'offset', e.sget('.debug_frame', 'offset'))
-
-
-for label, symbol, field, value in (
-    ('variable-elsewhere', 'with_value', 'value', 4),
-    ('variable-larger', 'zeroed', 'size', 64),
-    ('variable-constant', 'zeroed', 'shndx', 15),
-    ('variable-global', 'zeroed', 'info', 0x1D),
-    ('variable-managed', 'with_value', 'other', 0x24),
-    ('variable-renamed', 'table', 'name', 1),
-    ('kernel-no-kernel', '_Z4varsPi', 'other', 0),
-    ('kernel-weak', '_Z4varsPi', 'info', 0x22),
-    ('variable-without-type', 'zeroed', 'info', 0x00),
-):
-    case('TWIN_SYMBOL', 'twin-' + label, V100, lambda e, s=symbol, f=field, v=value: e.symbol(s, f, v, MERC))
-case('TWIN_SYMBOL', 'twin-only-native', V100, lambda e: e.symbol('zeroed', 'size', 16))
-case('TWIN_SYMBOL', 'twin-of-another', V100R, lambda e: e.symbol('zeroed', 'value', 16, MERC))
-RELOCS, INFO100 = '.nv.merc.rela.nv.global.init', '.nv.merc.nv.info._Z4varsPi'
-case('TWIN_DATA', 'twin-registers', V100, lambda e: e.record('.nv.merc.nv.info', 0x2F, 8, 255))
-case('TWIN_DATA', 'twin-registers-of-another', TW100, lambda e: e.record('.nv.merc.nv.info', 0x2F, 4, e.symbol_index('_Z6callerPi', MERC)))
-case('TWIN_DATA', 'twin-parameter-larger', V100, lambda e: e.record(INFO100, 0x17, 12, 0x00410000 | 0xF000))
-case('TWIN_DATA', 'twin-most-registers', V100, lambda e: e.record(INFO100, 0x1B, 2, 32, 2))
-case('TWIN_DATA', 'twin-relocation-elsewhere', V100, lambda e: e.reloc(RELOCS, 0, 'offset', 8))
-case('TWIN_DATA', 'twin-relocation-of-another', V100, lambda e: e.reloc(RELOCS, 0, 'sym', e.symbol_index('zeroed', MERC)))
-case('TWIN_DATA', 'twin-relocation-further', V100, lambda e: e.reloc(RELOCS, 0, 'addend', 8))
-case('TWIN_DATA', 'twin-relocation-type', V100, lambda e: e.reloc(RELOCS, 0, 'type', 0x10010))
-case('TWIN_DATA', 'twin-constants-shorter', V100, lambda e: e.sadd('.nv.merc.nv.constant.user', 'size', -4))
-case('TWIN_DATA', 'twin-values', V100, twin_bytes)

@@ -43,6 +43,7 @@ case('HOST_WRAPPER_CONTAINER', 'wrapper-nowhere', O, lambda e: e.reloc(RSEG, 0, 
 case('HOST_RELOC_SYMBOL', 'wrapper-reloc-sym', O, lambda e: e.reloc(RSEG, 0, 'sym', 0xFFFF))
 case('HOST_WRAPPER_TARGET', 'wrapper-reloc-missing', O, lambda e: e.section(RSEG, 'type', 1))
 case('HOST_RELOC_TYPE', 'wrapper-reloc-type', O, lambda e: e.reloc(RSEG, 0, 'type', 2))
+case('HOST_WRAPPER_NULL', 'wrapper-null', EXE, lambda e: e.word(SEG, 8, 0, 8))
 case('HOST_WRAPPER_TARGET', 'wrapper-address', EXE, lambda e: e.word(SEG, 8, 0x500000, 8))
 case(
     'HOST_WRAPPER_CONTAINER',
@@ -190,6 +191,13 @@ bc('inner-past', 'BC_BLOCK', bitcode.stream(bitcode.module(inner_words=40)))
 bc('no-triple', 'BC_STREAM', bitcode.stream(bitcode.module(None)))
 bc('endless-definition', 'BC_STREAM', bitcode.stream(bitcode.module(before=bitcode.endless)))
 bc('magic-only', 'BC_STREAM', bitcode.MAGIC)
+X86, CUDA = b'x86_64-pc-linux-gnu', b'nvptx64-nvidia-cuda'
+bc('two-triples', 'BC_TRIPLES', bitcode.stream(bitcode.module(X86, after=bitcode.again(CUDA))))
+bc('two-triples-host', 'BC_TRIPLES', bitcode.stream(bitcode.module(X86, after=bitcode.again(X86))))
+bc('two-triples-nvptx', 'BC_TRIPLES', bitcode.stream(bitcode.module(CUDA, after=bitcode.again(X86))))
+bc('two-triples-empty', 'BC_TRIPLES', bitcode.stream(bitcode.module(X86, after=bitcode.again(b''))))
+bc('wide-letters', 'BC_OPAQUE', bitcode.stream(bitcode.module([256 + c for c in b'nvptx64-'] + list(X86))))
+bc('unreadable-rest', 'BC_OPAQUE', bitcode.stream(bitcode.module(X86, after=bitcode.no_definition)))
 bc('hidden', 'FATBIN_HIDDEN', lambda: bitcode.stream() + sample('default.fatbin'))
 case('BC_LTOIR', 'ltoir', 'plain.ptx', lambda b: Blob(LTOIR), ending='.ltoir')
 case('FILE_OLD_MAGIC', 'old-magic', 'plain.ptx', lambda b: Blob(b'\x01\x5a\xe5\x1e' + bytes(60)))
@@ -343,3 +351,57 @@ case(
 case('HOST_OVERLAID', 'overlaid-program', EXE, lambda e: overlay(e, page_of(e, FAT)))
 case('HOST_OVERLAID', 'overlaid-wrapper', SO, lambda e: overlay(e, page_of(e, SEG)))
 case('HOST_DYNAMIC', 'dynamic-elsewhere', SO, lambda e: e.segment(segment_of(e, 2), 'vaddr', e.sget('.dynamic', 'addr') + 16))
+# --- without a section table, or with one that does not tell all ------------------------------------------
+
+
+def stripped(e):
+    """no section table: a loader needs none"""
+    for field in ('e_shoff', 'e_shentsize', 'e_shnum', 'e_shstrndx'):
+        e.head(field, 0)
+    return e
+
+
+def bare(edit):
+    """the same edit of a file without a section table"""
+    return lambda e: stripped(edit(e))
+
+
+def elsewhere(e):
+    """the section shows a copy of the wrapper behind all that is loaded"""
+    data = bytes(e.section_bytes(SEG))
+    e.section(SEG, 'offset', len(e.data))
+    return e.append(data)
+
+
+def inside_header(e):
+    """the wrapper names the middle of a container's header"""
+    return e.word(SEG, 8, e.sget(FAT, 'addr') + 8, 8)
+
+
+def few(e):
+    """a table of two sections: names, and nothing else"""
+    at, names = e.hget('e_shoff'), e.header_at('.shstrtab')
+    e.raw(at + 64, bytes(e.data[names : names + 64]))
+    return e.head('e_shnum', 2).head('e_shstrndx', 1)
+
+
+
+case('HOST_WRAPPER_PLACE', 'renamed', SO, lambda e: e.rename(SEG, '.data'))
+case('HOST_WRAPPER_PLACE', 'renamed-program', EXE, lambda e: e.rename(SEG, '.data'))
+case('HOST_WRAPPER_PLACE', 'no-bytes', SO, lambda e: e.section(SEG, 'type', 8))
+case('HOST_WRAPPER_PLACE', 'two-sections', SO, few)
+case('HOST_WRAPPER_UNLOADED', 'elsewhere', EXE, elsewhere)
+case('HOST_WRAPPER_UNLOADED', 'address', SO, lambda e: e.sadd(SEG, 'addr', 0x100000))
+case('HOST_DYNAMIC', 'dynamic-no-bytes', SO, lambda e: e.segment(segment_of(e, 2), 'filesz', 0))
+case('HOST_SECTION_MAPPING', 'wrapper-address-0', SO, lambda e: e.section(SEG, 'addr', 0))
+case('HOST_WRAPPER_TARGET', 'bare', EXE, bare(lambda e: e.word(SEG, 8, 0x500000, 8)), legal=stripped)
+case('HOST_WRAPPER_CONTAINER', 'bare', EXE, bare(inside_header), legal=stripped)
+case('HOST_WRAPPER_CONTAINER', 'no-names', EXE, lambda e: inside_header(e).head('e_shstrndx', 0), legal=lambda e: e.head('e_shstrndx', 0))
+case('HOST_WRAPPER_VERSION', 'bare', SO, bare(lambda e: e.word(SEG, 4, 3)), legal=stripped)
+case('HOST_WRAPPER_SECOND', 'bare', SO, bare(lambda e: e.word(SEG, 16, 64, 8)), legal=stripped)
+case('HOST_WRAPPER_ADDEND', 'bare', SO, bare(lambda e: e.word(SEG, 8, 0x50000, 8)), legal=stripped)
+case('HOST_RELOC_TYPE', 'bare', SO, bare(lambda e: e.reloc('.rela.dyn', 0, 'type', 1)), legal=stripped)
+case('HOST_RELOC_WRAPPER', 'bare', SO, bare(moved(SEG, 4)), legal=bare(moved(SEG, 0x18)))
+case('HOST_OVERLAID', 'bare', SO, bare(lambda e: overlay(e, page_of(e, SEG))), legal=bare(lambda e: overlay(e, page_of(e, FAT) + 0x10000)))
+case('HOST_DYNAMIC', 'bare', SO, bare(lambda e: e.word('.dynamic', dynamic(e, 8) + 8, 0x7FFFFFFF, 8)), legal=stripped)
+case('FATBIN_UNREFERENCED', 'bare', SO, bare(lambda e: e.word(SEG, 0, 0)), legal=stripped)

@@ -15,6 +15,33 @@ legal('numbered-recurse.sm_90.rdc.cubin', lambda: synth.numbered(Elf(sample('rec
 legal('cuver-vars.sm_100.cubin', lambda: synth.cuver(Elf(sample('vars.sm_100.cubin'))))
 
 
+def bank_without_number():
+    """constant banks of objects of toolkits 11.1 to 11.5: one type for all of them"""
+    elf = synth.legacy(Elf(sample('vars.sm_75.rdc.cubin')))
+    for i, name in enumerate(elf.names):
+        if name.startswith('.nv.constant'):
+            elf.section(i, 'type', 0x70000006)
+    return elf
+
+
+legal('bank-without-number.sm_75.rdc.cubin', bank_without_number)
+
+
+def padded_variables():
+    """executables of tools up to 11: the file has the padding up to shared memory, the memory has not"""
+    elf = synth.legacy(Elf(sample('vars.sm_75.cubin')))
+    size = elf.sget('.nv.global.init', 'size')
+    elf.section('.nv.shared._Z4varsPi', 'align', 32)
+    elf.splice('.nv.global.init', size, 0, bytes(16))
+    elf.section('.nv.global.init', 'size', size)
+    data = next(i for i in range(elf.hget('e_phnum')) if elf.pget(i, 'offset') == elf.sget('.nv.global.init', 'offset'))
+    elf.segment(data, 'memsz', size)
+    return elf
+
+
+legal('padded-variables.sm_75.cubin', padded_variables)
+
+
 def abi7_member():
     """an ELF member of version 1.7"""
     return container(
@@ -32,6 +59,15 @@ def old_ptx():
     """PTX of older tools: a descriptor {0, 0} and no option text"""
     return container(
         member(1, Fat(sample('ptx-raw.fatbin')).payload()[1], 75, extra=bytes(8), options_offset=0x40)
+    )
+
+
+def name_behind_options():
+    """PTX of tools up to 11.8: the identifier follows the options"""
+    text = Fat(sample('ptx-raw.fatbin')).payload()[1]
+    options = struct.pack('<II', 0x48, 10) + b'-lineinfo '.ljust(16, b'\0')
+    return container(
+        member(1, text, 75, extra=options + b'vec.cu'.ljust(8, b'\0'), options_offset=0x40, name_offset=0x58, name_length=6)
     )
 
 
@@ -80,6 +116,7 @@ legal('abi7-member.fatbin', abi7_member)
 legal('elf32-member.fatbin', elf32_member)
 legal('old-ptx.fatbin', old_ptx)
 legal('old-lto.fatbin', old_lto)
+legal('name-behind-options.fatbin', name_behind_options)
 legal('compat-values.fatbin', compat_values)
 # the bytes of a wrapper magic, and the four bytes of the container magic alone, are data where nothing names them
 legal('stray-bytes.bin', lambda: bytes(40) + struct.pack('<II', 0x466243B1, 1) + bytes(24))

@@ -28,6 +28,7 @@ import registry
 import cases_fatbin  # noqa: F401  the modules fill registry.CASES
 import cases_member  # noqa: F401
 import cases_elf  # noqa: F401
+import cases_twins  # noqa: F401
 import cases_meta  # noqa: F401
 import cases_graph  # noqa: F401
 import cases_host  # noqa: F401

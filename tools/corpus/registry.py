@@ -14,6 +14,7 @@ ELF_ENDINGS = ('.cubin', '.o', '.so', '.exe')
 NO_FILE = {
     'IO_READ': 'needs a failing source; tests/library/fault',
     'IO_OPEN': 'needs a name that cannot be opened; tests/unit/api/test_simple.c',
+    'TWIN_TAKEN': 'what becomes of a file; tests/unit/finalize/test_codes.c',
     'LINK_OF_LINKERS': 'an object that a link is given; tests/unit/api/test_linker_claims.c',
     'LINK_SYSTEM_NAME': 'an object that a link is given; tests/unit/api/test_linker_claims.c',
     'LINK_SYMBOL_TYPE': 'an object that a link is given; tests/unit/api/test_linker_claims.c',

@@ -6,18 +6,20 @@ enum {
 #include "bitcode.def"
 };
 
-#define TOP_WIDTH   2u  /* bits of an abbreviation id outside of all blocks */
-#define WIDTH_MAX   32u /* of an id, and of a number in a record */
-#define ABBREVS_MAX 32u /* of the module block; LLVM writes 3 */
-/* Values that are looked at on the way to a triple: a definition without any bits of data could be used a
- * million times. Those of LLVM take a few hundred. */
+#define TOP_WIDTH 2u  /* bits of an abbreviation id outside of all blocks */
+#define WIDTH_MAX 32u /* of an id, and of a number in a record */
+/* Values without any bits of data: a definition of them could be used a million times. LLVM uses a few in a
+ * record. */
 #define VALUES_MAX (1u << 14)
+#define IDLE_WORK  4u /* so many of them are a unit of work */
 
 /* A place in the stream. Reads that do not fit make it failed, and give 0. */
 typedef struct bit_reader {
     cv_span in;
-    uint64_t pos; /* in bits */
-    uint32_t values;
+    uint64_t first;  /* byte of the stream that 'in' begins with */
+    cv_span defs;    /* the beginning of the stream, where definitions are */
+    uint64_t pos;    /* in bits of the stream */
+    uint32_t values; /* without any bits */
     bool failed;
 } bit_reader;
 
@@ -25,20 +27,22 @@ typedef struct bit_reader {
 typedef struct bit_record {
     uint64_t count; /* values, the first is the code */
     uint64_t code;
-    cv_bc *out;
+    uint32_t n_text; /* of a triple */
+    char text[CV_BC_TRIPLE_MAX];
 } bit_record;
 
 static uint64_t read_fixed(bit_reader *bits, uint32_t count)
 {
-    uint64_t value = 0, all = bits->in.len * 8;
+    uint64_t value = 0, all = (bits->first + bits->in.len) * 8;
 
-    if (bits->failed || count > WIDTH_MAX || bits->pos > all || count > all - bits->pos) {
+    if (bits->failed || count > WIDTH_MAX || bits->pos / 8 < bits->first || bits->pos > all ||
+        count > all - bits->pos) {
         bits->failed = true;
         return 0;
     }
     for (uint32_t have = 0; have < count;) {
         uint32_t at = (uint32_t)(bits->pos % 8), part = cv_min(8 - at, count - have) & 15;
-        uint64_t byte = cv_u8_at(bits->in, bits->pos / 8);
+        uint64_t byte = cv_u8_at(bits->in, bits->pos / 8 - bits->first);
 
         value |= (byte >> at & ((1u << part) - 1)) << have;
         have += part;
@@ -104,16 +108,15 @@ static bool enter(bit_reader *bits, bit_block *out)
 
 static void take_value(bit_record *record, uint64_t value)
 {
-    cv_bc *out = record->out;
-
     if (record->count++ == 0) {
         record->code = value;
         return;
     }
-    if (record->code != BC_MODULE_TRIPLE || value > 0xFF || out->n_triple >= CV_BC_TRIPLE_MAX)
+    if (record->code != BC_MODULE_TRIPLE || record->n_text >= CV_BC_TRIPLE_MAX)
         return;
-    CV_ARRAY_SET(out->triple, out->n_triple, (char)(uint8_t)value);
-    out->n_triple++;
+    CV_ARRAY_SET(record->text, record->n_text,
+                 (char)(uint8_t)value); /* the lowest bits, as LLVM takes them */
+    record->n_text++;
 }
 
 /* One operand of a definition. */
@@ -137,13 +140,13 @@ static uint64_t read_scalar(bit_reader *bits, const bit_operand *operand)
 {
     static const char CHAR6[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
 
-    bits->failed = bits->failed || ++bits->values > VALUES_MAX;
-    if (operand->literal)
-        return operand->value;
-    if (operand->value == BC_CHAR6)
+    if (!operand->literal && operand->value == BC_CHAR6)
         return (uint64_t)CV_AT(CHAR6, read_fixed(bits, 6));
-    if (operand->width == 0 && (operand->value == BC_FIXED || operand->value == BC_VBR))
-        return 0;
+    if (operand->literal ||
+        (operand->width == 0 && (operand->value == BC_FIXED || operand->value == BC_VBR))) {
+        bits->failed = bits->failed || ++bits->values > VALUES_MAX;
+        return operand->literal ? operand->value : 0;
+    }
     if (operand->value == BC_FIXED)
         return read_fixed(bits, operand->width);
     if (operand->value == BC_VBR)
@@ -174,7 +177,7 @@ static void read_blob(bit_reader *bits)
 /* A record in the form that the definition at 'at' describes, which is read along with it. */
 static void read_abbreviated(bit_reader *bits, uint64_t at, bit_record *record)
 {
-    bit_reader def = { .in = bits->in, .pos = at };
+    bit_reader def = { .in = bits->defs, .pos = at };
     uint64_t count = read_vbr(&def, 5);
 
     for (uint64_t i = 0; i < count && !bits->failed; i++) {
@@ -198,64 +201,109 @@ static void read_plain(bit_reader *bits, bit_record *record)
 
     take_value(record, read_vbr(bits, 6));
     count = read_vbr(bits, 6);
-    for (uint64_t i = 0; i < count && !bits->failed; i++) {
-        bits->failed = ++bits->values > VALUES_MAX;
+    for (uint64_t i = 0; i < count && !bits->failed; i++)
         take_value(record, read_vbr(bits, 6));
-    }
 }
 
 static void pass_definition(bit_reader *bits)
 {
     uint64_t count = read_vbr(bits, 5);
 
-    for (uint64_t i = 0; i < count && !bits->failed; i++) {
-        bits->failed = ++bits->values > VALUES_MAX;
+    for (uint64_t i = 0; i < count && !bits->failed; i++)
         (void)read_operand(bits); /* its value is of interest when it is used */
-    }
 }
 
 static cuvet_status reject_block(cv_ctx *ctx, const bit_reader *bits, const bit_block *block, uint64_t end)
 {
-    return cv_reject(ctx, CV_R_BC_BLOCK, bits->in.off + block->begin, block->size,
+    return cv_reject(ctx, CV_R_BC_BLOCK, bits->in.off + (block->begin - bits->first), block->size,
                      end - cv_min(end, block->begin));
 }
 
-/* Up to the triple, or to the end of the module. OK also where it cannot be read on. */
+/* The next piece of the module: its end, a block, a definition, or a record. */
+static cuvet_status read_piece(cv_ctx *ctx, bit_reader *bits, cv_bc *out, bit_record *record)
+{
+    uint64_t id = read_fixed(bits, out->width), end = out->next - out->off;
+    bit_block inner;
+
+    *record = (bit_record){ 0 };
+    if (id == BC_END_BLOCK) {
+        out->whole = !bits->failed;
+    } else if (id == BC_ENTER_SUBBLOCK) {
+        if (!enter(bits, &inner))
+            bits->failed = true;
+        else if (inner.begin > end || inner.size > end - inner.begin)
+            return reject_block(ctx, bits, &inner, end);
+        skip_bytes(bits, inner.size);
+    } else if (id == BC_DEFINE_ABBREV) {
+        uint64_t at = bits->pos;
+
+        pass_definition(bits);
+        bits->failed = bits->failed || out->n_abbrevs == CV_BC_ABBREVS;
+        if (!bits->failed)
+            CV_ARRAY_SET(out->abbrev, out->n_abbrevs++, at);
+    } else if (id == BC_UNABBREV_RECORD) {
+        read_plain(bits, record);
+    } else if (id - BC_FIRST_ABBREV < out->n_abbrevs) {
+        read_abbreviated(bits, CV_ARRAY_GET(out->abbrev, id - BC_FIRST_ABBREV), record);
+    } else {
+        bits->failed = true;
+    }
+    return CUVET_OK;
+}
+
+static void take_triple(cv_bc *out, const bit_record *record)
+{
+    bool other;
+
+    for (uint32_t i = 0; i < record->n_text; i++)
+        CV_ARRAY_SET(out->triple, i, CV_ARRAY_GET(record->text, i));
+    out->n_triple = record->n_text;
+    other = cv_bc_machine_of(cv_span_of(out->triple, out->n_triple, 0)) == CV_BC_OTHER;
+    out->others = other && (out->n_triples == 0 || out->others);
+    out->n_triples++;
+}
+
+/* Up to the first triple, or to the end of the module. OK also where it cannot be read on. */
 static cuvet_status read_module(cv_ctx *ctx, bit_reader *bits, const bit_block *module, cv_bc *out)
 {
-    uint64_t def[ABBREVS_MAX] = { 0 }, end = module->begin + module->size;
-    uint32_t n_def = 0;
+    uint64_t end = module->begin + module->size;
+    bit_record record;
 
-    while (!bits->failed && bits->pos / 8 < end) {
-        uint64_t id = read_fixed(bits, module->width);
-        bit_record record = { .out = out };
-        bit_block inner;
+    out->width = module->width;
+    while (!bits->failed && !out->whole && bits->pos / 8 < end) {
+        cuvet_status status = read_piece(ctx, bits, out, &record);
 
-        if (id == BC_END_BLOCK)
-            break;
-        if (id == BC_ENTER_SUBBLOCK) {
-            if (!enter(bits, &inner))
-                bits->failed = true;
-            else if (inner.begin > end || inner.size > end - inner.begin)
-                return reject_block(ctx, bits, &inner, end);
-            skip_bytes(bits, inner.size);
-            continue;
-        }
-        if (id == BC_DEFINE_ABBREV) {
-            bits->failed = n_def == ABBREVS_MAX;
-            CV_ARRAY_SET(def, cv_min(n_def++, ABBREVS_MAX - 1), bits->pos);
-            pass_definition(bits);
-            continue;
-        }
-        if (id == BC_UNABBREV_RECORD)
-            read_plain(bits, &record);
-        else if (id - BC_FIRST_ABBREV < n_def)
-            read_abbreviated(bits, CV_ARRAY_GET(def, id - BC_FIRST_ABBREV), &record);
-        else
-            bits->failed = true;
-        if (!bits->failed && record.code == BC_MODULE_TRIPLE && record.count > 1)
+        if (status != CUVET_OK)
+            return status;
+        if (!bits->failed && record.code == BC_MODULE_TRIPLE && record.count > 1) {
+            take_triple(out, &record);
+            out->at = bits->pos;
             return CUVET_OK;
-        out->n_triple = 0;
+        }
+    }
+    return CUVET_OK;
+}
+
+cuvet_status cv_bc_rest(cv_ctx *ctx, cv_span head, cv_span part, uint64_t first, cv_bc *out)
+{
+    bit_reader bits = { .in = part, .first = first, .pos = out->at };
+    uint64_t end = out->next - out->off;
+
+    bits.defs = cv_span_tail(head, out->off);
+    while (!out->whole && out->at / 8 < end && out->at / 8 < first + part.len) {
+        bit_record record;
+        cuvet_status status = read_piece(ctx, &bits, out, &record);
+
+        if (status != CUVET_OK || bits.failed) {
+            out->whole = false;
+            return status;
+        }
+        if (!cv_work(ctx, bits.values / IDLE_WORK, part.off))
+            return CUVET_E_LIMIT;
+        bits.values = 0;
+        if (record.code == BC_MODULE_TRIPLE && record.count > 0)
+            take_triple(out, &record);
+        out->at = bits.pos;
     }
     return CUVET_OK;
 }
@@ -306,6 +354,7 @@ cuvet_status cv_bc_read(cv_ctx *ctx, cv_span head, uint64_t size, cv_bc *out)
     len = out->end - out->off;
     bits.in = cv_span_tail(head, out->off); /* blocks are aligned in the stream, not in the file */
     bits.in.len = cv_min(bits.in.len, len);
+    bits.defs = bits.in;
     skip_bytes(&bits, 4);
     while (!bits.failed && bits.pos / 8 < len) {
         bit_block block;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* LLVM bitcode, which NVVM IR is written in: a bit stream of nested blocks, each of which says how long it
- * is. Read is what tells whose code it is: the target triple, a record of the module block. Blocks on the way
- * to it are passed over. Pure functions over the first bytes of an object. */
+ * is. Read is what tells whose code it is: the target triple, a record of the module block, of several the
+ * last one. Blocks beside it are passed over. Pure functions over parts of an object. */
 #ifndef CV_FORMAT_BITCODE_READ_H
 #define CV_FORMAT_BITCODE_READ_H
 
@@ -13,6 +13,7 @@
 #define CV_BC_WRAPPER       UINT64_C(20) /* magic, version, offset, size, machine: 32 bits each */
 #define CV_BC_TRIPLE_MAX    128u         /* LLVM's own have up to 40 characters */
 #define CV_BC_BLOCK_HEADER  UINT64_C(12) /* at most: two numbers of a variable size, and the length */
+#define CV_BC_ABBREVS       32u          /* definitions of the module block; LLVM writes 3 */
 
 typedef enum cv_bc_form { CV_BC_NONE = 0, CV_BC_PLAIN, CV_BC_WRAPPED } cv_bc_form;
 
@@ -30,6 +31,14 @@ typedef struct cv_bc {
     uint64_t more;     /* not 0: so many first bytes of the object are needed to read on */
     uint32_t n_triple; /* 0: none found */
     char triple[CV_BC_TRIPLE_MAX];
+    uint32_t n_triples; /* records; the last one is above */
+    bool others;        /* all of them are for machines that are no CUDA device */
+    /* Of the first module, for cv_bc_rest(). */
+    uint64_t at;    /* so far it was read, in bits of the stream; 0: not at all */
+    bool whole;     /* … up to its end */
+    uint32_t width; /* of an abbreviation id */
+    uint32_t n_abbrevs;
+    uint64_t abbrev[CV_BC_ABBREVS]; /* where they are defined */
 } cv_bc;
 
 /* What the first four bytes say; silent. */
@@ -38,6 +47,11 @@ cv_bc_form cv_bc_probe(cv_span head);
 /* head: the first bytes of an object of 'size' bytes, of which the probe said that it is bitcode.
  * @return OK, with or without a triple · MALFORMED: the stream does not fit the object. */
 CV_MUST cuvet_status cv_bc_read(cv_ctx *ctx, cv_span head, uint64_t size, cv_bc *out);
+
+/* Read on behind the first triple. head: as for cv_bc_read(); part: the stream from byte 'first' on, as much
+ * of it as there is room for. It goes on as far as what is there can be read: out->at tells.
+ * @return OK · MALFORMED: a block does not fit the module · LIMIT */
+CV_MUST cuvet_status cv_bc_rest(cv_ctx *ctx, cv_span head, cv_span part, uint64_t first, cv_bc *out);
 
 /* A block of the outermost level that begins at a multiple of 32 bits: does it hold a module, and how many
  * bytes has it, with its header? False: there is none. */

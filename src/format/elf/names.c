@@ -42,8 +42,16 @@ enum {
 const cv_reloc_facts CV_RELOC_FACTS[CV_R_CUDA_LAST + 1] = {
 #define RELOC_CUDA(number, name, size, in, low, width, left_out, whose, used)                                \
     [number].uses = (used), [number].bytes = (size), [number].who = CV_RELOC_##whose, [number].pos = (low),  \
-    [number].bits = (width), [number].shift = (left_out), [number].insn = (in),
+    [number].bits = (width), [number].shift = (left_out), [number].insn = (in),                              \
+    [number].plain = (in) && (width) != 0 &&                                                                 \
+                     (CV_RELOC_##whose == CV_RELOC_DRIVER || CV_RELOC_##whose == CV_RELOC_EITHER) &&         \
+                     ((used) & (CALL | TABLE | DROPS)) == 0,
 #define RELOC_FINAL(name, becomes) [CV_##name].final = CV_##becomes,
+#include "relocs.def"
+};
+
+const uint64_t CV_RELOC_TWINS[CV_R_CUDA_LAST + 1] = {
+#define RELOC_TWIN(native, merc, other) [CV_##native] = CV_RELOC_BIT(CV_##merc) | CV_RELOC_BIT(CV_##other),
 #include "relocs.def"
 };
 

@@ -41,6 +41,7 @@ enum {
     CV_BANK_TABLES = 2,     /* … branch tables … */
     CV_BANK_USER = 3,       /* … variables of the program … */
     CV_BANK_ADDRESSES = 4,  /* … and addresses of variables */
+    CV_BANK_OF_NOBODY = 28, /* what the reference writes for a texture in a relocatable link */
     CV_STV_INTERNAL = 1,    /* st_other, gABI: nobody outside of the component */
     CV_STV = 0x03,          /* st_other, gABI: visibility */
     CV_STO_MANAGED = 0x04,  /* st_other of a variable; of a function it says something else */
@@ -213,6 +214,7 @@ typedef struct cv_reloc_facts {
     uint8_t pos, bits, shift; /* the field; 0 bits: not known */
     uint8_t final;            /* the type that stays of it in an executable; 0: this one */
     bool insn;                /* the field lies in a 16-byte instruction that starts at r_offset */
+    bool plain; /* … is known, and a loader or a linker may write the address of whatever is named there */
 } cv_reloc_facts;
 extern const cv_reloc_facts CV_RELOC_FACTS[CV_R_CUDA_LAST + 1];
 
@@ -239,6 +241,32 @@ static inline bool cv_reloc_fits_code(const cv_reloc_facts *facts, uint64_t inst
                  (!exe && (cv_reloc_has(facts, CV_USE_DROPS) || old));
 
     return facts->insn && known && old == (instruction == CV_OLD_INSTRUCTION);
+}
+
+/* A type of the Mercury set as a bit; the last number of the set is no type. */
+#define CV_RELOC_BIT(merc) (UINT64_C(1) << ((merc)-CV_R_MERC_BASE))
+/* What the Mercury side has for each type of native code, as bits; 0: nobody has seen it. */
+extern const uint64_t CV_RELOC_TWINS[CV_R_CUDA_LAST + 1];
+
+static inline bool cv_reloc_has_bit(uint64_t bits, uint32_t merc)
+{
+    return merc >= CV_R_MERC_BASE && merc < CV_R_MERC_LAST && (bits & CV_RELOC_BIT(merc)) != 0;
+}
+/* Does Mercury code have the one where native code has the other? */
+static inline bool cv_reloc_is_twin(uint32_t native, uint32_t merc)
+{
+    uint64_t bits = CV_AT(CV_RELOC_TWINS, native <= CV_R_CUDA_LAST ? native : CV_R_CUDA_NONE);
+
+    return bits == 0 || cv_reloc_has_bit(bits, merc);
+}
+/* Does it name the place of an instruction of the function itself? */
+static inline bool cv_reloc_is_inner(uint32_t merc)
+{
+#define RELOC_INNER(name) | CV_RELOC_BIT(CV_##name)
+    return cv_reloc_has_bit(0
+#include "relocs.def"
+                            ,
+                            merc);
 }
 
 /* Types whose sh_offset and sh_size describe no file bytes. */

@@ -347,9 +347,9 @@ static void check_areas(cv_ctx *ctx, cv_span in, cv_fatbin_member *member)
 {
     bool want_options = member->kind == CV_FB_KIND_PTX || member->kind == CV_FB_KIND_LTOIR ||
                         is_made_with(member, MEMBER_OPTIONS);
-    /* Up to 10.2 the identifier follows the options. */
+    /* Up to 10.2 the identifier follows the options, of PTX up to 11.8. */
     bool last = member->options_offset == CV_FATBIN_MEMBER && member->name_offset > CV_FATBIN_MEMBER &&
-                cv_fatbin_writer(member) == CV_PROFILE_FATBINARY_10;
+                (member->kind == CV_FB_KIND_PTX || cv_fatbin_writer(member) == CV_PROFILE_FATBINARY_10);
     uint64_t end = CV_FATBIN_MEMBER;
 
     member->empty_ident = has_empty_identifier(in, member);

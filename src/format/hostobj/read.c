@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "format/hostobj/read.h"
 
+#define SECTION(name, kind)                                                                                  \
+    {                                                                                                        \
+        name, sizeof(name) - 1, kind                                                                         \
+    }
 static const struct {
     const char *name;
+    size_t len;
     cv_hostobj_kind kind;
 } SECTIONS[] = {
-    { "", CV_HOSTOBJ_OTHER }, /* CV_AT gives the first row for an index out of range */
-    { ".nv_fatbin", CV_HOSTOBJ_FATBIN },
-    { "__nv_relfatbin", CV_HOSTOBJ_RELFATBIN },
-    { ".nvFatBinSegment", CV_HOSTOBJ_WRAPPERS },
-    { "__nv_module_id", CV_HOSTOBJ_MODULE_ID },
-    { ".nvHRKE", CV_HOSTOBJ_KERNELS },
-    { ".nvHRKI", CV_HOSTOBJ_KERNELS },
-    { ".nvHRDE", CV_HOSTOBJ_REFS },
-    { ".nvHRDI", CV_HOSTOBJ_REFS },
-    { ".nvHRCE", CV_HOSTOBJ_REFS },
-    { ".nvHRCI", CV_HOSTOBJ_REFS },
+    SECTION("", CV_HOSTOBJ_OTHER), /* CV_AT gives the first row for an index out of range */
+    SECTION(".nv_fatbin", CV_HOSTOBJ_FATBIN),
+    SECTION("__nv_relfatbin", CV_HOSTOBJ_RELFATBIN),
+    SECTION(".nvFatBinSegment", CV_HOSTOBJ_WRAPPERS),
+    SECTION("__nv_module_id", CV_HOSTOBJ_MODULE_ID),
+    SECTION(".nvHRKE", CV_HOSTOBJ_KERNELS),
+    SECTION(".nvHRKI", CV_HOSTOBJ_KERNELS),
+    SECTION(".nvHRDE", CV_HOSTOBJ_REFS),
+    SECTION(".nvHRDI", CV_HOSTOBJ_REFS),
+    SECTION(".nvHRCE", CV_HOSTOBJ_REFS),
+    SECTION(".nvHRCI", CV_HOSTOBJ_REFS),
 };
+#undef SECTION
 
 cv_hostobj_kind cv_hostobj_section(cv_span name)
 {
     for (size_t i = 1; i < CV_COUNT(SECTIONS); i++)
-        if (cv_span_eq_str(name, CV_AT(SECTIONS, i).name))
+        if (name.len == CV_AT(SECTIONS, i).len && cv_span_eq_str(name, CV_AT(SECTIONS, i).name))
             return CV_AT(SECTIONS, i).kind;
     return CV_HOSTOBJ_OTHER;
 }

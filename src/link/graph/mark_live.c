@@ -51,13 +51,13 @@ static bool add_edge(const cv_view_mark_live *view, cv_id *head, cv_id to)
 
 /* Records of a definition that lost against an earlier one do not count; those of one that won until a better
  * one came do, in the reference. */
-static bool counts(const cv_view_mark_live *view, cv_id sym)
+static bool record_counts(const cv_view_mark_live *view, cv_id sym)
 {
     return !*cv_u8s_get(&view->resolution->beaten, sym);
 }
 
 /* A function has one prototype, or a few; many cost. */
-static bool has(const cv_view_mark_live *view, cv_id head, cv_id to)
+static bool has_edge(const cv_view_mark_live *view, cv_id head, cv_id to)
 {
     for (; head != CV_NONE && cv_work(view->ctx, 1, 0); head = cv_edges_get(&view->calls->edge, head)->next)
         if (cv_edges_get(&view->calls->edge, head)->to == to)
@@ -65,7 +65,7 @@ static bool has(const cv_view_mark_live *view, cv_id head, cv_id to)
     return false;
 }
 
-static cuvet_status take(const cv_view_mark_live *view, const graph_record *record)
+static cuvet_status take_record(const cv_view_mark_live *view, const graph_record *record)
 {
     cv_id from = record->obj->first_sym + record->call.from, fn, proto = CV_NONE, to = CV_NONE, *list = NULL;
     bool ok = true;
@@ -80,7 +80,7 @@ static cuvet_status take(const cv_view_mark_live *view, const graph_record *reco
     } else if (record->call.to < record->obj->n_sym) {
         to = cv_l_fn_of(view, record->obj->first_sym + record->call.to);
     }
-    if (fn == CV_NONE || (record->call.part != CV_CALL_ADDRESS && !counts(view, from)))
+    if (fn == CV_NONE || (record->call.part != CV_CALL_ADDRESS && !record_counts(view, from)))
         return CUVET_OK;
     switch (record->call.part) {
     case CV_CALL_DIRECT: list = &cv_l_fn_calls(view, fn)->calls; break;
@@ -89,7 +89,7 @@ static cuvet_status take(const cv_view_mark_live *view, const graph_record *reco
     case CV_CALL_POSSIBLE: list = &cv_l_fn_calls(view, fn)->adr; break;
     case CV_CALL_NONE: return CUVET_OK;
     }
-    if (record->call.part == CV_CALL_ADDRESS && has(view, *list, proto))
+    if (record->call.part == CV_CALL_ADDRESS && has_edge(view, *list, proto))
         return CUVET_OK;
     if (proto == CV_NONE && to == CV_NONE)
         return CUVET_OK;
@@ -110,19 +110,19 @@ static cuvet_status read_graph(const cv_view_mark_live *view, const cv_lobj *obj
 {
     cv_span graph = cv_cubin_body(&obj->cubin, obj->callgraph),
             table = cv_cubin_body(&obj->cubin, obj->prototype);
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
     cv_call_cur cur = { .loose = obj->cubin.hand || obj->cubin.legacy };
     graph_record record = { .obj = obj };
     uint64_t pos = 0;
     cv_proto proto;
 
-    while (st == CUVET_OK && obj->callgraph &&
+    while (status == CUVET_OK && obj->callgraph &&
            cv_callgraph_next(view->ctx, graph, &cur, &record.call) == CUVET_OK) {
         if (!cv_work(view->ctx, 1, 0))
             return CUVET_E_LIMIT;
-        st = take(view, &record);
+        status = take_record(view, &record);
     }
-    while (st == CUVET_OK && cv_prototype_next(view->ctx, table, &pos, &proto) == CUVET_OK) {
+    while (status == CUVET_OK && cv_prototype_next(view->ctx, table, &pos, &proto) == CUVET_OK) {
         cv_id name = string_name(view, obj, proto.string), fn;
 
         if (name == CV_NONE || !use_proto(view, name))
@@ -132,7 +132,7 @@ static cuvet_status read_graph(const cv_view_mark_live *view, const cv_lobj *obj
         if (fn != CV_NONE && (cv_l_fn_calls(view, fn)->proto == CV_NONE || !cv_l_fn(view, fn)->has_def))
             cv_l_fn_calls(view, fn)->proto = name;
     }
-    return st;
+    return status;
 }
 
 /* Is the function where the program begins? */
@@ -147,7 +147,7 @@ static bool is_root(const cv_check_mark_live *view, cv_id fn)
 
 /* Kept, but not followed: only what is undefined and called from there stays. Records may name a function any
  * number of times; once is enough. */
-static void keep(const cv_view_mark_live *view, cv_id fn)
+static void keep_undefined(const cv_view_mark_live *view, cv_id fn)
 {
     cv_l_fn_calls(view, fn)->live = true;
     if (cv_l_fn_calls(view, fn)->kept)
@@ -191,17 +191,17 @@ static bool reach_from_roots(const cv_view_mark_live *view, cv_walk_below *walk)
  * addresses. */
 static cuvet_status mark_unreferred(const cv_view_mark_live *view)
 {
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
     uint64_t kernels = 0, unreferred = 0;
 
-    for (cv_id i = 0; i < view->functions->fn.count && st == CUVET_OK; i++) {
+    for (cv_id i = 0; i < view->functions->fn.count && status == CUVET_OK; i++) {
         bool referred = true;
 
         if (!cv_l_fn(view, i)->kernel || !cv_l_fn(view, i)->has_def)
             continue;
         kernels++;
-        st = cv_hosts_refer(view->ctx, view->options->hosts, cv_l_text(view, cv_l_fn(view, i)->name),
-                            &referred);
+        status = cv_hosts_refer(view->ctx, view->options->hosts, cv_l_text(view, cv_l_fn(view, i)->name),
+                                &referred);
         cv_l_fn_calls(view, i)->unreferred = !referred;
     }
     for (cv_id i = 0; i < view->functions->fn.count; i++)
@@ -210,12 +210,12 @@ static cuvet_status mark_unreferred(const cv_view_mark_live *view)
             cv_l_fn_calls(view, cv_edges_at(&view->calls->edge, edge)->to)->unreferred = false;
     for (cv_id i = 0; i < view->functions->fn.count; i++)
         unreferred += cv_l_fn_calls(view, i)->unreferred;
-    if (st == CUVET_OK && unreferred)
+    if (status == CUVET_OK && unreferred)
         cv_link_say(view, CV_NONE, CV_R_LINK_UNREFERRED, unreferred, kernels);
-    return st;
+    return status;
 }
 
-static bool begin(const cv_view_mark_live *view)
+static bool begin_lists(const cv_view_mark_live *view)
 {
     const cv_fn_calls none = {
         .calls = CV_NONE, .taken = CV_NONE, .ind = CV_NONE, .adr = CV_NONE, .proto = CV_NONE
@@ -233,31 +233,31 @@ static bool begin(const cv_view_mark_live *view)
 cuvet_status cv_stage_mark_live(const cv_view_mark_live *view)
 {
     cv_walk_below walk = { 0 };
-    cuvet_status st = begin(view) ? CUVET_OK : cv_l_nomem(view);
+    cuvet_status status = begin_lists(view) ? CUVET_OK : cv_l_nomem(view);
 
-    for (cv_id i = 0; i < view->inputs->obj.count && st == CUVET_OK; i++)
-        st = read_graph(view, cv_l_obj(view, i));
-    if (st == CUVET_OK && view->options->hosts)
-        st = mark_unreferred(view);
-    if (st != CUVET_OK)
-        return st;
+    for (cv_id i = 0; i < view->inputs->obj.count && status == CUVET_OK; i++)
+        status = read_graph(view, cv_l_obj(view, i));
+    if (status == CUVET_OK && view->options->hosts)
+        status = mark_unreferred(view);
+    if (status != CUVET_OK)
+        return status;
     if (!reach_from_roots(view, &walk))
-        st = cv_l_nomem(view);
-    for (cv_id i = 0; i < view->functions->fn.count && st == CUVET_OK; i++)
+        status = cv_l_nomem(view);
+    for (cv_id i = 0; i < view->functions->fn.count && status == CUVET_OK; i++)
         for (cv_id edge = cv_l_fn_calls(view, i)->adr; edge != CV_NONE;
              edge = cv_edges_at(&view->calls->edge, edge)->next)
-            keep(view, cv_edges_at(&view->calls->edge, edge)->to);
-    for (cv_id i = 0; i < view->functions->fn.count && st == CUVET_OK; i++) {
+            keep_undefined(view, cv_edges_at(&view->calls->edge, edge)->to);
+    for (cv_id i = 0; i < view->functions->fn.count && status == CUVET_OK; i++) {
         /* graphs of tools before 12.0 do not say who takes an address, only that somebody does */
         if (*cv_u8s_get(&view->uses->by_data, i) || cv_l_fn_calls(view, i)->taken != CV_NONE)
-            keep(view, i);
+            keep_undefined(view, i);
         /* as the reference linker, which removes nothing that somebody may want to look at */
         if (view->options->relocatable || view->options->keep_dead)
             cv_l_fn_calls(view, i)->live = true;
     }
     cv_walk_below_end(&view->ctx->mem, &walk);
-    view->calls->reached = st == CUVET_OK;
-    return st;
+    view->calls->reached = status == CUVET_OK;
+    return status;
 }
 
 /* Kernels that are wanted are live, and live functions call only live ones. */

@@ -12,7 +12,7 @@ static cv_span part_of(cv_span name, uint64_t at, uint64_t count)
 
 CV_BUF_BEGIN
 /* The parts between the stars, one behind the other, with anything in between, before and behind. */
-static bool holds(cv_span name, const char *parts)
+static bool matches_pattern(cv_span name, const char *parts)
 {
     uint64_t at = 0, count;
 
@@ -31,7 +31,7 @@ static bool holds(cv_span name, const char *parts)
 bool cv_link_is_used(const cv_link_options *options, cv_span name)
 {
     for (uint64_t i = 0; i < options->n_kernels_used; i++)
-        if (holds(name, options->kernels_used[i]))
+        if (matches_pattern(name, options->kernels_used[i]))
             return true;
     return options->n_kernels_used == 0;
 }

@@ -41,7 +41,7 @@ static uint64_t n_fns(const usage_walk *walk)
 }
 
 /* Next successor of a node; CV_NONE: no more. */
-static cv_id successor(usage_walk *walk, cv_id id)
+static cv_id next_successor(usage_walk *walk, cv_id id)
 {
     usage_node *node = nodes_at(&walk->node, id);
     const cv_view_usage *view = walk->view;
@@ -64,7 +64,7 @@ static cv_id successor(usage_walk *walk, cv_id id)
     return node->list == 1 ? (cv_id)(n_fns(walk) + *cv_u32s_get(&view->calls->node, to)) : to;
 }
 
-static bool enter(usage_walk *walk, cv_id id)
+static bool enter_node(usage_walk *walk, cv_id id)
 {
     usage_node *node = nodes_at(&walk->node, id);
 
@@ -82,7 +82,7 @@ static void sum_up(usage_walk *walk, cv_id id, usage_comp *component)
     cv_id to;
 
     node->started = false;
-    while ((to = successor(walk, id)) != CV_NONE) {
+    while ((to = next_successor(walk, id)) != CV_NONE) {
         const usage_node *member = nodes_at(&walk->node, to);
         const usage_comp *lower;
 
@@ -112,7 +112,7 @@ static bool calls_itself(usage_walk *walk, cv_id id)
     cv_id to;
 
     nodes_at(&walk->node, id)->started = false;
-    while ((to = successor(walk, id)) != CV_NONE)
+    while ((to = next_successor(walk, id)) != CV_NONE)
         if (to == id)
             return true;
     return false;
@@ -138,7 +138,7 @@ static bool close_component(usage_walk *walk, cv_id id)
     return comps_push(&walk->view->ctx->mem, &walk->comp, component);
 }
 
-static bool leave(usage_walk *walk, cv_id id)
+static bool leave_node(usage_walk *walk, cv_id id)
 {
     usage_node *node = nodes_at(&walk->node, id), *up;
 
@@ -153,22 +153,22 @@ static bool leave(usage_walk *walk, cv_id id)
     return true;
 }
 
-static bool step(usage_walk *walk)
+static bool step_walk(usage_walk *walk)
 {
-    cv_id id = *cv_u32s_at(&walk->path, walk->path.count - 1), to = successor(walk, id);
+    cv_id id = *cv_u32s_at(&walk->path, walk->path.count - 1), to = next_successor(walk, id);
     usage_node *node = nodes_at(&walk->node, id), *member;
 
     if (to == CV_NONE)
-        return leave(walk, id);
+        return leave_node(walk, id);
     member = nodes_at(&walk->node, to);
     if (member->index == 0)
-        return enter(walk, to);
+        return enter_node(walk, to);
     if (member->on_stack && member->index < node->low)
         node->low = member->index;
     return true;
 }
 
-static cuvet_status run(usage_walk *walk)
+static cuvet_status run_walk(usage_walk *walk)
 {
     cv_mem *mem = &walk->view->ctx->mem;
     uint64_t total = n_fns(walk) + walk->view->calls->protos.count;
@@ -180,12 +180,12 @@ static cuvet_status run(usage_walk *walk)
     for (cv_id i = 0; i < total; i++) {
         if (nodes_at(&walk->node, i)->index != 0)
             continue;
-        if (!enter(walk, i))
+        if (!enter_node(walk, i))
             return cv_l_nomem(walk->view);
         while (walk->path.count) {
             if (!cv_work(walk->view->ctx, 1, 0))
                 return CUVET_E_LIMIT;
-            if (!step(walk))
+            if (!step_walk(walk))
                 return cv_l_nomem(walk->view);
         }
     }
@@ -259,19 +259,19 @@ static cuvet_status check_registers(usage_walk *walk, cv_id kernel)
     const cv_view_usage *view = walk->view;
     uint32_t limit = cv_l_fn_usage(view, kernel)->max_regs;
     cv_walk_below *below = &walk->below;
-    cuvet_status st;
+    cuvet_status status;
 
     if (limit == CV_REGISTERS_MOST || cv_l_fn_usage(view, kernel)->all_regs <= limit)
         return CUVET_OK;
-    st = cv_calls_below(view->ctx, view->calls, below, kernel, NULL);
-    for (uint64_t i = 0; i < below->found.count && st == CUVET_OK; i++) {
+    status = cv_calls_below(view->ctx, view->calls, below, kernel, NULL);
+    for (uint64_t i = 0; i < below->found.count && status == CUVET_OK; i++) {
         const cv_lfn *callee = cv_l_fn(view, *cv_u32s_get(&below->found, i));
 
         if (callee->def != CV_NONE && cv_l_fn_usage(view, callee->id)->regs > limit)
             cv_link_say_two(view, callee->def, cv_l_fn(view, kernel)->def, CV_R_LINK_REGISTERS,
                             cv_l_fn_usage(view, callee->id)->regs, limit);
     }
-    return st;
+    return status;
 }
 
 /* Sums count a function once however many paths lead to it, so that they are added up kernel by kernel, and
@@ -282,7 +282,7 @@ static cuvet_status add_sums(usage_walk *walk)
     uint32_t sums = cv_heir_bits(CV_RULE_SUM);
     cv_walk_below *below = &walk->below;
     cv_u32s only = { 0 };
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
     bool any = false, ok = cv_u32s_fill(&view->ctx->mem, &only, view->functions->fn.count);
 
     for (cv_id i = 0; i < view->functions->fn.count && ok; i++) {
@@ -290,19 +290,19 @@ static cuvet_status add_sums(usage_walk *walk)
         any = any || *cv_u32s_at(&only, i);
     }
     if (any && ok)
-        st = cv_calls_above(view->ctx, view->calls, &only);
-    for (cv_id i = 0; i < view->functions->fn.count && any && ok && st == CUVET_OK; i++) {
+        status = cv_calls_above(view->ctx, view->calls, &only);
+    for (cv_id i = 0; i < view->functions->fn.count && any && ok && status == CUVET_OK; i++) {
         const cv_lfn *function = cv_l_fn(view, i);
 
         if (!cv_l_is_kernel(view, function->id) || !(cv_l_fn_usage(view, function->id)->all.has & sums))
             continue;
-        st = cv_calls_below(view->ctx, view->calls, below, i, &only);
-        for (uint64_t k = 0; k < below->found.count && st == CUVET_OK; k++)
+        status = cv_calls_below(view->ctx, view->calls, below, i, &only);
+        for (uint64_t k = 0; k < below->found.count && status == CUVET_OK; k++)
             cv_traits_add(&cv_l_fn_usage(view, function->id)->all,
                           &cv_l_fn_usage(view, *cv_u32s_get(&below->found, k))->own);
     }
     cv_u32s_free(&view->ctx->mem, &only);
-    return ok ? st : cv_l_nomem(view);
+    return ok ? status : cv_l_nomem(view);
 }
 
 /* What no kernel is known to reach but stays may run in the only one there is: so says the reference. */
@@ -367,29 +367,29 @@ static void check_traits(const cv_view_usage *view, const cv_lfn *function)
                         CV_SUM_UNKNOWN - 1);
 }
 
-static cuvet_status conclude(usage_walk *walk)
+static cuvet_status conclude_sums(usage_walk *walk)
 {
     const cv_view_usage *view = walk->view;
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
-    for (cv_id i = 0; i < view->functions->fn.count && st == CUVET_OK; i++) {
+    for (cv_id i = 0; i < view->functions->fn.count && status == CUVET_OK; i++) {
         const cv_lfn *function = cv_l_fn(view, i);
 
         if (function->def == CV_NONE || !cv_l_fn_calls(view, function->id)->live)
             continue;
         conclude_function(view, function, comps_at(&walk->comp, nodes_at(&walk->node, i)->comp));
         if (function->kernel)
-            st = check_registers(walk, i);
+            status = check_registers(walk, i);
         else if (cv_l_fn_usage(view, function->id)->strange)
             cv_link_say(view, function->def, CV_R_LINK_INHERIT,
                         cv_l_fn_usage(view, function->id)->strange - 1, 0);
     }
-    if (st == CUVET_OK)
-        st = give_all_to_one(walk);
-    for (cv_id i = 0; i < view->functions->fn.count && st == CUVET_OK; i++)
+    if (status == CUVET_OK)
+        status = give_all_to_one(walk);
+    for (cv_id i = 0; i < view->functions->fn.count && status == CUVET_OK; i++)
         if (cv_l_is_kernel(view, i))
             check_traits(view, cv_l_fn(view, i));
-    return st;
+    return status;
 }
 
 /* When one function says which kinds of sparse multiplication it does, the reference marks those that say
@@ -423,7 +423,7 @@ static void mark_silent(const cv_view_usage *view)
     }
 }
 
-static bool begin(const cv_view_usage *view)
+static bool begin_walk(const cv_view_usage *view)
 {
     static const cv_fn_usage NOTHING = { .max_regs = CV_REGISTERS_MOST };
     cv_fn_usages *list = &view->usage->fn;
@@ -439,27 +439,27 @@ static bool begin(const cv_view_usage *view)
 cuvet_status cv_stage_usage(const cv_view_usage *view)
 {
     cv_mem *mem = &view->ctx->mem;
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
     usage_walk walk = { .view = view };
 
-    if (!begin(view))
+    if (!begin_walk(view))
         return cv_l_nomem(view);
     for (cv_id i = 0; i < view->functions->fn.count; i++)
         if (cv_l_fn(view, i)->def != CV_NONE)
             read_function(view, cv_l_fn(view, i));
     if (!view->options->relocatable) {
         mark_silent(view);
-        st = run(&walk);
+        status = run_walk(&walk);
     }
-    if (st == CUVET_OK && !view->options->relocatable)
-        st = conclude(&walk);
-    view->usage->propagated = st == CUVET_OK && !view->options->relocatable;
+    if (status == CUVET_OK && !view->options->relocatable)
+        status = conclude_sums(&walk);
+    view->usage->propagated = status == CUVET_OK && !view->options->relocatable;
     nodes_free(mem, &walk.node);
     comps_free(mem, &walk.comp);
     cv_walk_below_end(mem, &walk.below);
     cv_u32s_free(mem, &walk.path);
     cv_u32s_free(mem, &walk.stack);
-    return st;
+    return status;
 }
 
 /* Sums of a kernel: at least its own and those of one function that it calls. */

@@ -80,7 +80,7 @@ typedef struct reverse_graph {
     bool fill; /* counted; now the callers are put in */
 } reverse_graph;
 
-static void arc(reverse_graph *reverse, uint64_t from, uint64_t to)
+static void add_edge(reverse_graph *reverse, uint64_t from, uint64_t to)
 {
     uint32_t *count = cv_u32s_at(&reverse->first, to + 1);
 
@@ -89,7 +89,7 @@ static void arc(reverse_graph *reverse, uint64_t from, uint64_t to)
     *count += 1;
 }
 
-static void arcs(reverse_graph *reverse)
+static void add_edges(reverse_graph *reverse)
 {
     const cv_part_calls *calls = reverse->calls;
 
@@ -97,25 +97,26 @@ static void arcs(reverse_graph *reverse)
         const cv_fn_calls *from = cv_fn_calls_list_get(&calls->fn, i);
 
         for (cv_id id = from->calls; id != CV_NONE; id = cv_edges_get(&calls->edge, id)->next)
-            arc(reverse, i, cv_edges_get(&calls->edge, id)->to);
+            add_edge(reverse, i, cv_edges_get(&calls->edge, id)->to);
         for (cv_id id = from->ind; id != CV_NONE; id = cv_edges_get(&calls->edge, id)->next)
-            arc(reverse, i, calls->fn.count + *cv_u32s_get(&calls->node, cv_edges_get(&calls->edge, id)->to));
+            add_edge(reverse, i,
+                     calls->fn.count + *cv_u32s_get(&calls->node, cv_edges_get(&calls->edge, id)->to));
     }
     for (uint64_t i = 0; i < calls->protos.count; i++)
         for (cv_id id = *cv_u32s_get(&calls->takers, i); id != CV_NONE;
              id = cv_edges_get(&calls->edge, id)->next)
-            arc(reverse, calls->fn.count + i, cv_edges_get(&calls->edge, id)->to);
+            add_edge(reverse, calls->fn.count + i, cv_edges_get(&calls->edge, id)->to);
 }
 
 /* Counts become places: where the callers of each node begin. Every place moves on as it is filled, so that
  * it ends where the next one begins. */
-static bool turn_round(reverse_graph *reverse)
+static bool reverse_calls(reverse_graph *reverse)
 {
     uint64_t nodes = reverse->calls->fn.count + reverse->calls->protos.count, sum = 0;
 
     if (!cv_u32s_fill(&reverse->ctx->mem, &reverse->first, nodes + 2))
         return false;
-    arcs(reverse);
+    add_edges(reverse);
     for (uint64_t i = 1; i <= nodes + 1; i++) {
         uint32_t *number = cv_u32s_at(&reverse->first, i), count = *number;
 
@@ -125,11 +126,11 @@ static bool turn_round(reverse_graph *reverse)
     if (sum >= CV_NONE || !cv_u32s_fill(&reverse->ctx->mem, &reverse->from, cv_max(sum, 1)))
         return false;
     reverse->fill = true;
-    arcs(reverse);
+    add_edges(reverse);
     return true;
 }
 
-static bool climb(const reverse_graph *reverse, cv_u32s *mark, cv_u32s *todo)
+static bool climb_callers(const reverse_graph *reverse, cv_u32s *mark, cv_u32s *todo)
 {
     bool ok = true;
 
@@ -161,7 +162,7 @@ cuvet_status cv_calls_above(cv_ctx *ctx, const cv_part_calls *calls, cv_u32s *ma
     for (uint64_t i = mark->count; i < calls->fn.count + calls->protos.count && ok; i++)
         ok = cv_u32s_push(&ctx->mem, mark, 0);
     if (todo.count && ok)
-        ok = turn_round(&reverse) && climb(&reverse, mark, &todo);
+        ok = reverse_calls(&reverse) && climb_callers(&reverse, mark, &todo);
     cv_u32s_free(&ctx->mem, &reverse.first);
     cv_u32s_free(&ctx->mem, &reverse.from);
     cv_u32s_free(&ctx->mem, &todo);

@@ -38,7 +38,7 @@ uint32_t cv_heir_bits(cv_heir_rule rule)
     return bits;
 }
 
-static void take(cv_traits *traits, unsigned row, uint32_t value)
+static void take_value(cv_traits *traits, unsigned row, uint32_t value)
 {
     uint32_t before = cv_trait(traits, row);
 
@@ -73,7 +73,7 @@ void cv_traits_record(cv_traits *traits, cv_heir row, cv_span span, const cv_tlv
     if (CV_AT(ROWS, row).rule == CV_RULE_SUM)
         cv_trait_set(traits, row, sum_of(cv_trait(traits, row), value));
     else
-        take(traits, row, value);
+        take_value(traits, row, value);
 }
 
 void cv_traits_merge(cv_traits *into, const cv_traits *from)
@@ -81,7 +81,7 @@ void cv_traits_merge(cv_traits *into, const cv_traits *from)
     into->has |= from->has;
     for (unsigned i = 0; i < CV_N_HEIR && from->has >> i; i++)
         if (from->has >> i & 1)
-            take(into, i, cv_trait(from, i));
+            take_value(into, i, cv_trait(from, i));
 }
 
 void cv_traits_add(cv_traits *into, const cv_traits *from)

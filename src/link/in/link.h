@@ -160,6 +160,11 @@ static inline bool cv_l_is_shared(const cv_isym *sym)
 {
     return cv_l_type(sym) == CV_STT_CUDA_OBJECT && (sym->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
 }
+/* An array of which the launch says the size: whoever declares it has none. */
+static inline bool cv_l_is_array(const cv_isym *sym)
+{
+    return cv_l_is_shared(sym) && sym->sec == CV_NONE && sym->size == 0;
+}
 static inline bool cv_l_is_global(const cv_isym *sym)
 {
     return cv_l_type(sym) == CV_STT_CUDA_OBJECT && (sym->other & CV_STO_SPACE) == CV_STO_SPACE_GLOBAL;

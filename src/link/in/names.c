@@ -19,17 +19,17 @@ bool cv_l_fill_none(cv_mem *mem, cv_u32s *list, uint64_t count)
 }
 
 /* Texts are read as often as somebody names them: they cost. */
-static bool pay(cv_ctx *ctx, cv_span text)
+static bool pay_for_text(cv_ctx *ctx, cv_span text)
 {
     return cv_work(ctx, 1 + text.len / 16, 0);
 }
 
 cv_id cv_in_name(cv_ctx *ctx, cv_part_names *names, cv_span text)
 {
-    return pay(ctx, text) ? cv_names_put(&ctx->mem, &names->set, text) : CV_NONE;
+    return pay_for_text(ctx, text) ? cv_names_put(&ctx->mem, &names->set, text) : CV_NONE;
 }
 
 cv_id cv_in_name_join(cv_ctx *ctx, cv_part_names *names, const char *prefix, cv_span rest)
 {
-    return pay(ctx, rest) ? cv_names_join(&ctx->mem, &names->set, prefix, rest) : CV_NONE;
+    return pay_for_text(ctx, rest) ? cv_names_join(&ctx->mem, &names->set, prefix, rest) : CV_NONE;
 }

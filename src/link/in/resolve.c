@@ -4,16 +4,16 @@
 #include "link/in/link.h"
 #include "target/provided.h"
 
-static cv_id number(const cv_view_resolve *view, const cv_isym *sym)
+static cv_id symbol_number(const cv_view_resolve *view, const cv_isym *sym)
 {
     return cv_l_obj(view, sym->obj)->first_sym + sym->index;
 }
 
 /* 'sym' does not agree with the earlier f. */
-static void say(const cv_view_resolve *view, const cv_isym *sym, const cv_isym *function, cv_rule rule,
-                uint64_t got, uint64_t want)
+static void say_conflict(const cv_view_resolve *view, const cv_isym *sym, const cv_isym *function,
+                         cv_rule rule, uint64_t got, uint64_t want)
 {
-    cv_link_say_two(view, number(view, sym), number(view, function), rule, got, want);
+    cv_link_say_two(view, symbol_number(view, sym), symbol_number(view, function), rule, got, want);
 }
 
 /* Text of a prototype up to the bar: what is behind it is not compared. */
@@ -30,11 +30,13 @@ static bool same_proto(const cv_view_resolve *view, cv_id left, cv_id right)
 
 bool cv_link_is_table_name(cv_span name)
 {
-    static const char *const NAMES[] = { "__UFT", "__UFT_END", "__UFT_OFFSET", "__UFT_CANONICAL",
-                                         "__UDT", "__UDT_END", "__UDT_OFFSET", "__UDT_CANONICAL" };
+    static const char *const ENDS[] = { "", "_END", "_OFFSET", "_CANONICAL" };
+    cv_span rest;
 
-    for (size_t i = 0; i < CV_COUNT(NAMES); i++)
-        if (cv_span_eq_str(name, CV_AT(NAMES, i)))
+    if (!cv_span_after(name, "__UFT", &rest) && !cv_span_after(name, "__UDT", &rest))
+        return false;
+    for (size_t i = 0; i < CV_COUNT(ENDS); i++)
+        if (cv_span_eq_str(rest, CV_AT(ENDS, i)))
             return true;
     return false;
 }
@@ -86,29 +88,29 @@ static bool is_judged_later(const cv_view_resolve *view, const cv_isym *sym, con
     return (sym->common || function->common) && win != CV_NONE && !cv_l_isym(view, win)->common;
 }
 
-static void compare(const cv_view_resolve *view, const cv_isym *sym, const cv_isym *function)
+static void compare_declarations(const cv_view_resolve *view, const cv_isym *sym, const cv_isym *function)
 {
     uint8_t space = sym->other & CV_STO_SPACE, first = function->other & CV_STO_SPACE;
 
     if (cv_l_type(sym) == CV_STT_FUNC && cv_l_type(function) == CV_STT_FUNC) {
         if ((sym->other ^ function->other) & CV_STO_ENTRY)
-            say(view, sym, function, CV_R_LINK_ENTRY, sym->other & CV_STO_ENTRY, function->obj);
+            say_conflict(view, sym, function, CV_R_LINK_ENTRY, sym->other & CV_STO_ENTRY, function->obj);
         else if (sym->proto != CV_NONE && function->proto != CV_NONE &&
                  !same_proto(view, sym->proto, function->proto))
-            say(view, sym, function, CV_R_LINK_PROTOTYPE, sym->obj, function->obj);
+            say_conflict(view, sym, function, CV_R_LINK_PROTOTYPE, sym->obj, function->obj);
     } else if (is_reserved(view, sym) && is_reserved(view, function)) {
         return;
     } else if (cv_l_type(sym) != cv_l_type(function) || space != first) {
-        say(view, sym, function, CV_R_LINK_SPACE, sym->other, function->other);
+        say_conflict(view, sym, function, CV_R_LINK_SPACE, sym->other, function->other);
     } else if ((sym->other ^ function->other) &
                CV_STO_MANAGED) { /* type and space are the same: two variables */
-        say(view, sym, function, CV_R_LINK_MANAGED, sym->other & CV_STO_MANAGED, function->obj);
+        say_conflict(view, sym, function, CV_R_LINK_MANAGED, sym->other & CV_STO_MANAGED, function->obj);
     } else if (sizes_differ(view, sym, function) && !is_judged_later(view, sym, function)) {
-        say(view, sym, function, CV_R_LINK_SIZE, sym->size, function->size);
+        say_conflict(view, sym, function, CV_R_LINK_SIZE, sym->size, function->size);
     }
 }
 
-static void consider(const cv_view_resolve *view, cv_meaning *entry, cv_id id, const cv_isym *sym)
+static void consider_definition(const cv_view_resolve *view, cv_meaning *entry, cv_id id, const cv_isym *sym)
 {
     if (!sym->defined)
         return;
@@ -119,8 +121,8 @@ static void consider(const cv_view_resolve *view, cv_meaning *entry, cv_id id, c
         if (entry->strong == CV_NONE)
             entry->strong = id;
         else
-            say(view, sym, cv_l_isym(view, entry->strong), CV_R_LINK_MULTIPLE, sym->obj,
-                cv_l_isym(view, entry->strong)->obj);
+            say_conflict(view, sym, cv_l_isym(view, entry->strong), CV_R_LINK_MULTIPLE, sym->obj,
+                         cv_l_isym(view, entry->strong)->obj);
     } else if (entry->weak == CV_NONE || (cv_l_type(cv_l_isym(view, entry->weak)) == CV_STT_FUNC &&
                                           sym->regs < cv_l_isym(view, entry->weak)->regs)) {
         entry->weak = id;
@@ -155,15 +157,15 @@ static void resolve_symbol(const cv_view_resolve *view, cv_id id)
         entry->first = id;
     } else {
         if (cv_l_isym(view, entry->last)->obj == sym->obj)
-            say(view, sym, cv_l_isym(view, entry->last), CV_R_LINK_TWICE, sym->index,
-                cv_l_isym(view, entry->last)->index);
-        compare(view, sym, cv_l_isym(view, entry->first));
+            say_conflict(view, sym, cv_l_isym(view, entry->last), CV_R_LINK_TWICE, sym->index,
+                         cv_l_isym(view, entry->last)->index);
+        compare_declarations(view, sym, cv_l_isym(view, entry->first));
         entry->loose_size = entry->loose_size || sym->common || cv_l_isym(view, entry->first)->common ||
                             (cv_l_isym(view, entry->first)->size == 0 && sym->size != 0);
         *cv_u32s_at(&view->resolution->next, entry->last) = id;
     }
     entry->last = id;
-    consider(view, entry, id, sym);
+    consider_definition(view, entry, id, sym);
 }
 
 void cv_in_largest_common(const cv_part_inputs *inputs, const cv_part_resolution *resolution,
@@ -213,13 +215,14 @@ static void compare_with_winner(const cv_view_resolve *view, const cv_meaning *e
         if (i == entry->win || cv_l_type(sym) != CV_STT_CUDA_OBJECT)
             continue;
         if (!win->common && sizes_differ(view, sym, win))
-            say(view, sym, win, CV_R_LINK_SIZE, sym->size, win->size);
+            say_conflict(view, sym, win, CV_R_LINK_SIZE, sym->size, win->size);
         else if (sym->common && !win->common && !is_aligned(view, win, sym->value))
-            say(view, sym, win, CV_R_LINK_COMMON_ALIGN, sym->value, cv_l_isec(view, win->sec)->align);
+            say_conflict(view, sym, win, CV_R_LINK_COMMON_ALIGN, sym->value,
+                         cv_l_isec(view, win->sec)->align);
     }
 }
 
-static bool begin(const cv_view_resolve *view)
+static bool begin_entries(const cv_view_resolve *view)
 {
     static const cv_meaning NOTHING = { CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE, false };
     cv_part_resolution *resolution = view->resolution;
@@ -240,7 +243,7 @@ cuvet_status cv_stage_resolve(const cv_view_resolve *view)
 {
     uint64_t before;
 
-    if (!begin(view))
+    if (!begin_entries(view))
         return cv_l_nomem(view);
     for (cv_id object = 0; object < view->inputs->obj.count; object++) {
         const cv_lobj *obj = cv_l_obj(view, object);

@@ -31,23 +31,28 @@ static cv_id owner_of(const cv_view_validate *view, cv_id sec)
  * the system, what a link makes for the function would be taken for that. */
 static bool is_of_system(cv_span function)
 {
-    static const char *const KINDS[] = { ".nv.shared.", ".nv.info.", ".nv.merc.nv.info." };
-    static const struct role_name {
+#define TEXT_ROW(text)                                                                                       \
+    {                                                                                                        \
+        text, sizeof(text) - 1                                                                               \
+    }
+    static const struct fixed_text {
         const char *text;
         size_t len;
-    } NAMES[] = {
-#define ROLE(name, prefix) { prefix, sizeof(prefix) - 1 },
+    } KINDS[] = { TEXT_ROW(".nv.shared."), TEXT_ROW(".nv.info."), TEXT_ROW(".nv.merc.nv.info.") }, NAMES[] = {
+#define ROLE(name, prefix) TEXT_ROW(prefix),
 #include "roles.def"
 #undef ROLE
     };
 
-    for (size_t kind = 0; kind < CV_COUNT(KINDS); kind++)
-        for (size_t i = 0; i < CV_COUNT(NAMES); i++) {
-            const struct role_name *role = &CV_AT(NAMES, i);
+    for (size_t i = 0; i < CV_COUNT(NAMES) && function.len != 0; i++)
+        for (size_t kind = 0; kind < CV_COUNT(KINDS); kind++) {
+            const struct fixed_text *name = &CV_AT(NAMES, i), *before = &CV_AT(KINDS, kind);
             cv_span rest;
 
-            if (cv_span_after(cv_span_of(role->text, role->len, 0), CV_AT(KINDS, kind), &rest) &&
-                rest.len != 0 && cv_span_eq(rest, function))
+            /* The lengths first: hardly a name passes. */
+            if (name->len == before->len + function.len &&
+                cv_span_after(cv_span_of(name->text, name->len, 0), before->text, &rest) &&
+                cv_span_eq(rest, function))
                 return true;
         }
     return false;
@@ -206,13 +211,13 @@ static void admit_records(const cv_view_validate *view, cv_id id)
 
 cuvet_status cv_stage_validate(const cv_view_validate *view)
 {
-    cuvet_status st = CUVET_OK;
+    cuvet_status status = CUVET_OK;
 
-    for (cv_id i = 0; i < view->inputs->isec.count && st == CUVET_OK; i++)
-        st = admit_section(view, i);
-    for (cv_id i = 0; i < view->inputs->isym.count && st == CUVET_OK; i++)
+    for (cv_id i = 0; i < view->inputs->isec.count && status == CUVET_OK; i++)
+        status = admit_section(view, i);
+    for (cv_id i = 0; i < view->inputs->isym.count && status == CUVET_OK; i++)
         admit_symbol(view, i);
-    for (cv_id i = 0; i < view->inputs->obj.count && st == CUVET_OK; i++)
+    for (cv_id i = 0; i < view->inputs->obj.count && status == CUVET_OK; i++)
         admit_records(view, i);
-    return st;
+    return status;
 }

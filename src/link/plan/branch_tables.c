@@ -219,8 +219,23 @@ cuvet_status cv_stage_branch_tables(const cv_view_branch_tables *view)
     return st == CUVET_OK ? add_action(view) : st;
 }
 
-/* Branch tables lie in the banks of the kernels, beside each other and beside the kernels' own. */
+/* Code has one number for its table: in every bank it lies there, and not what another function has. */
+static bool is_at_its_place(const cv_check_branch_tables *view, const cv_lpart *part)
+{
+    return !cv_l_became(view, part->isec)->table ||
+           (part->isec < view->memory->bank_off.count && cv_l_bank_off(view, part->isec) == part->base);
+}
+
+/* Branch tables lie in the banks of the kernels, beside each other and beside the kernels' own, each at one
+ * place in all of them. */
 bool cv_stage_branch_tables_holds(const cv_check_branch_tables *view)
 {
-    return cv_out_parts_hold(view->inputs, view->out);
+    if (!cv_out_parts_hold(view->inputs, view->out))
+        return false;
+    for (cv_id i = 0; i < view->out->osec.count && !view->options->relocatable; i++)
+        for (cv_id part = cv_l_osec(view, i)->first_part; part != CV_NONE;
+             part = cv_lparts_get(&view->out->part, part)->next)
+            if (!is_at_its_place(view, cv_lparts_get(&view->out->part, part)))
+                return false;
+    return true;
 }

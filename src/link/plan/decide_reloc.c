@@ -61,7 +61,24 @@ typedef struct relocate_job {
     /* Of its symbol: what is written for it, and of a section where it begins now. */
     cv_reloc_use use;
     uint64_t value, bank, moved;
+    bool given_up; /* it has no place */
 } relocate_job;
+
+static bool is_exact_partial(const relocate_job *job)
+{
+    return job->view->options->relocatable && job->view->options->compat;
+}
+
+/* In the exact form of a relocatable link what has no place yet is at one that nobody has: a texture at 0,
+ * and a variable that no input defines at all ones, in a bank of no kernel. Nobody can link it again. */
+static cv_reloc_class give_up(relocate_job *job, cv_reloc_class class, cv_reloc_use use, uint64_t value)
+{
+    job->given_up = true;
+    job->use = use;
+    job->value = value;
+    job->bank = CV_BANK_OF_NOBODY;
+    return class;
+}
 
 /* Offset in a constant bank, where the symbol is in one. */
 static bool constant(const relocate_job *job, uint64_t *value, uint64_t *bank)
@@ -91,17 +108,15 @@ static bool constant(const relocate_job *job, uint64_t *value, uint64_t *bank)
 
 static uint64_t shared_offset(const relocate_job *job, const cv_isym *sym)
 {
-    uint64_t off = job->target->fn == CV_NONE ? 0 : cv_l_fn_memory(job->view, job->target->fn)->extern_off;
-
     if (job->view->options->relocatable)
         return sym->value;
     if (cv_l_shared(job->view, sym->id)->placed)
         return cv_l_shared(job->view, sym->id)->off;
     if (sym->sec != CV_NONE)
         return 0;
-    if (off == UINT64_MAX && job->view->options->debug) /* where no kernel gets to */
-        off = cv_l_shared(job->view, cv_l_mean(job->view, sym->name)->first)->off;
-    return off;
+    if (job->view->options->debug) /* one place for all */
+        return cv_l_shared(job->view, cv_l_mean(job->view, sym->name)->first)->off;
+    return job->target->fn == CV_NONE ? UINT64_MAX : cv_l_fn_memory(job->view, job->target->fn)->extern_off;
 }
 
 bool cv_link_is_dead(const cv_check_scan_relocs *view, const cv_osym *osym)
@@ -146,20 +161,21 @@ static uint64_t shown_offset(const relocate_job *job, const cv_isym *sym)
 /* In the exact form of a relocatable link an array is at 0 wherever it is not the instance of a kernel. */
 static bool is_given_up(const relocate_job *job)
 {
-    if (!job->view->options->relocatable || !job->view->options->compat)
+    if (!is_exact_partial(job))
         return false;
     return job->target->group == CV_G_DEBUG ||
            (job->target->group == CV_G_CODE &&
             !cv_link_has_instance(job->view->options, cv_l_fn(job->view, job->target->fn)));
 }
 
-/* A texture, a shared variable without a place or without a symbol, or what is counted in a table that is not
- * there. */
+/* A texture, a shared variable without a place or without a symbol, a branch table that is in the banks of
+ * kernels, or what is counted in a table that is not there. */
 static bool names_nothing(const relocate_job *job)
 {
     const cv_isym *canon = cv_l_isym(job->view, cv_l_canon(job->view, job->rel->sym));
 
-    if (cv_reloc_has(job->facts, CV_USE_TABLE) || cv_l_is_texture(job->sym))
+    if (cv_reloc_has(job->facts, CV_USE_TABLE) || cv_l_is_texture(job->sym) ||
+        (job->sym->sec != CV_NONE && cv_l_became(job->view, job->sym->sec)->table))
         return true;
     if (!cv_l_is_shared(job->sym) || (canon->sec != CV_NONE && job->view->options->relocatable))
         return false;
@@ -167,9 +183,9 @@ static bool names_nothing(const relocate_job *job)
         return !cv_l_shared(job->view, canon->id)->placed;
     if (is_given_up(job))
         return false;
-    /* an array has its place with the kernels that get there; elsewhere it is its symbol, where that stays */
-    return job->target->fn == CV_NONE ||
-           cv_l_fn_memory(job->view, job->target->fn)->extern_off != UINT64_MAX ||
+    /* An array is its symbol, where that stays: for a debugger, in debug data, where no kernel gets to. */
+    return (!job->view->options->debug && job->target->fn != CV_NONE &&
+            cv_l_fn_memory(job->view, job->target->fn)->extern_off != UINT64_MAX) ||
            cv_l_out_of(job->view, job->sym->id) == CV_NONE ||
            cv_out_drops(CV_KEEP_FACTS(job->view), cv_l_out_of(job->view, job->sym->id));
 }
@@ -196,11 +212,13 @@ static cv_reloc_class shared_variable(relocate_job *job)
     const cv_isym *canon = cv_l_isym(job->view, cv_l_canon(job->view, job->rel->sym));
     uint64_t value = shared_offset(job, canon);
 
+    if (is_exact_partial(job) && canon->sec == CV_NONE && !cv_l_is_array(canon))
+        return give_up(job, CV_CLASS_SHARED, CV_USE_OFFSET, UINT64_MAX);
     if (job->view->options->relocatable) {
         if (!job->view->options->compat || (canon->sec == CV_NONE && !is_given_up(job)) || may_lose(job))
             return left_alone(job);
         if (canon->sec == CV_NONE)
-            value = cv_l_shared(job->view, canon->id)->off;
+            value = cv_l_shared(job->view, cv_l_mean(job->view, canon->name)->first)->off;
     } else if (job->target->group == CV_G_DEBUG) {
         value = shown_offset(job, canon);
     }
@@ -220,6 +238,9 @@ static cv_reloc_class reserved_variable(relocate_job *job)
 
 static cv_reloc_class constant_or_address(relocate_job *job)
 {
+    if (is_exact_partial(job) && cv_l_is_constant(job->sym) &&
+        cv_l_isym(job->view, cv_l_canon(job->view, job->rel->sym))->sec == CV_NONE)
+        return give_up(job, CV_CLASS_CONSTANT, CV_USE_BANK, UINT64_MAX);
     if (may_lose(job) || !constant(job, &job->value, &job->bank))
         return left_alone(job);
     job->use = CV_USE_BANK;
@@ -256,8 +277,13 @@ static cv_reloc_class section(relocate_job *job)
     if (!job->view->options->relocatable &&
         in_shared_section(job)) /* its variables do not stay beside each other */
         return CV_CLASS_NO_PLACE;
-    if (!later || job->sym->sec == CV_NONE || !(debug || in_bank(section_of(job->view, job->sym))))
-        return constant_or_address(job);
+    if (!later || job->sym->sec == CV_NONE || !(debug || in_bank(section_of(job->view, job->sym)))) {
+        cv_reloc_class class = constant_or_address(job);
+
+        if (class != CV_CLASS_CONSTANT) /* whoever applies it counts from the begin of the output's section */
+            job->moved = base;
+        return class;
+    }
     job->moved = base; /* a later link counts from there */
     job->bank = debug ? 0 : section_of(job->view, job->sym)->bank;
     return base != 0 && !job->rela ? CV_CLASS_LATER_BANK : CV_CLASS_LATER;
@@ -278,6 +304,9 @@ static cv_reloc_class classify(relocate_job *job)
     case CV_STT_CUDA_TEXTURE:
     case CV_STT_CUDA_SAMPLER:
     case CV_STT_CUDA_SURFACE:
+        if (is_exact_partial(job))
+            return give_up(job, CV_CLASS_GIVEN_UP,
+                           cv_reloc_has(job->facts, CV_USE_BANK) ? CV_USE_BANK : CV_USE_SLOT, 0);
         if (job->view->options->relocatable || !job->osym || !job->osym->has_slot)
             return constant_or_address(job);
         job->use = CV_USE_SLOT;
@@ -287,26 +316,59 @@ static cv_reloc_class classify(relocate_job *job)
     }
 }
 
+/* What a relocation without an addend counts from is in its field, which has to have room for all of it. */
+static bool add_to_field(relocate_job *job)
+{
+    const cv_reloc_facts *facts = job->facts;
+
+    if (facts->bits < 32 || facts->shift != 0)
+        return false;
+    field(job->fix, facts->pos, facts->bits, job->moved, true);
+    return true;
+}
+
+/* What nothing is left of names nothing, or the function of which a size is cleared. The reference keeps it,
+ * or writes zeros, where it names something else, which no compiler has there. */
+static bool names_too_much(const relocate_job *job, cv_reloc_class class)
+{
+    bool function = class == CV_CLASS_FUNCTION || class == CV_CLASS_LATER_FUNCTION;
+
+    if (job->sym->index == 0 || class == CV_CLASS_DEAD)
+        return false;
+    if (cv_reloc_has(job->facts, CV_USE_CLEARS))
+        return !function;
+    return function || class == CV_CLASS_ADDRESS || class == CV_CLASS_LATER;
+}
+
 /* What the table says is done. @return false: refused. */
 static bool decide_one(relocate_job *job)
 {
     uint32_t type = job->rel->type;
+    cv_reloc_class class = classify(job);
     cv_fix *fix = job->fix;
 
-    switch (cv_reloc_action_of(type, classify(job))) {
+    /* A later link writes zeros where the function turns out to be dead; the reference gives that up. */
+    if (class == CV_CLASS_LATER_FUNCTION && cv_reloc_has(job->facts, CV_USE_CLEARS) &&
+        !job->view->options->compat) {
+        fix->keep = true;
+        return true;
+    }
+    switch (cv_reloc_action_of(type, class)) {
     case CV_RELOC_KEEP:
         fix->keep = true;
         fix->addend = job->rela ? job->moved : 0;
-        return true;
+        return job->rela || job->moved == 0 || add_to_field(job);
     case CV_RELOC_ADD:
         fix->keep = true;
         return cv_link_field(fix, type, CV_USE_OFFSET, job->moved, 0, true) ||
                cv_link_field(fix, type, CV_USE_BANK, job->moved, job->bank, true);
     case CV_RELOC_APPLY:
+        fix->given_up = job->given_up;
         return cv_link_field(fix, type, job->use, cv_wrap_add(job->value, job->addend), job->bank,
-                             !job->rela && job->use != CV_USE_SLOT);
+                             !job->rela);
     case CV_RELOC_CLEAR: field(fix, 0, 64, 0, false); return true;
-    case CV_RELOC_DROP: return true;
+    case CV_RELOC_DROP:
+        return !cv_reloc_has(job->facts, CV_USE_DROPS | CV_USE_CLEARS) || !names_too_much(job, class);
     case CV_RELOC_REFUSE:
     default: return false;
     }
@@ -343,7 +405,8 @@ bool cv_link_fix(const cv_check_scan_relocs *view, const cv_irel *irel, const cv
         known = decide_one(&job);
     fix->dead = job.dead;
     fix->type = final_type(&job);
-    fix->resolved = !fix->keep && !fix->dead && !cv_l_is_nowhere(job.sym) && !names_nothing(&job) &&
+    fix->resolved = !fix->keep && !fix->dead && !cv_l_is_nowhere(job.sym) &&
+                    (fix->given_up || !names_nothing(&job)) &&
                     (cv_l_has(view, CV_GEN_RESOLVED_ALL) || cv_l_is_shared(job.sym)) &&
                     !cv_reloc_has(job.facts, CV_USE_DROPS | CV_USE_CLEARS);
     return known;

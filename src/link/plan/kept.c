@@ -86,7 +86,8 @@ bool cv_out_drops(const cv_keep_facts *view, cv_id id)
         return drop_undefined(view, osym);
     if (cv_l_is_shared(winner) && winner->sec != CV_NONE &&
         (cv_l_became(view, winner->sec)->lost || !cv_l_shared(view, winner->id)->placed))
-        return true; /* it has no room: of a kernel that lost, or nobody names it */
+        /* no room: of a kernel that lost, or nobody names it; an array of an earlier link needs none */
+        return cv_l_became(view, winner->sec)->lost || winner->size != 0 || !view->options->debug;
     if (osym->hidden)
         return !keeps_shared(view, winner->other);
     return cv_l_is_shared(winner) && !keeps_shared(view, winner->other);

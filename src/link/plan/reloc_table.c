@@ -36,6 +36,9 @@ const uint8_t CV_RELOC_ACTIONS[CV_R_CUDA_LAST + 1][CV_N_CLASSES] = {
         [CV_CLASS_DEBUG_SECTION] = CELL(uses, APPLIED(uses, OFFSET, CV_RELOC_REFUSE)),                       \
         [CV_CLASS_UNDEFINED_LOCAL] = CELL(uses, APPLIED(uses, OFFSET, CV_RELOC_REFUSE)),                     \
         [CV_CLASS_SLOT] = CELL(uses, APPLIED(uses, SLOT, KEPT_BY(who, BY_DRIVER | BY_EITHER))),              \
+        [CV_CLASS_GIVEN_UP] =                                                                                \
+            CELL(uses, CV_RELOC_##who == CV_RELOC_LINKER ? APPLIED(uses, BANK | SLOT, CV_RELOC_KEEP)         \
+                                                         : KEPT_BY(who, BY_DRIVER | BY_EITHER)),             \
         [CV_CLASS_NO_TABLE] = CELL(uses, (uses)&TABLE ? CV_RELOC_DROP : CV_RELOC_REFUSE),                    \
         [CV_CLASS_NO_PLACE] = CELL(uses, CV_RELOC_REFUSE),                                                   \
     },

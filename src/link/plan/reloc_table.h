@@ -19,6 +19,7 @@ typedef enum cv_reloc_class {
     CV_CLASS_DEBUG_SECTION,   /* a place in a section that the link puts together, without memory */
     CV_CLASS_UNDEFINED_LOCAL, /* a variable of one object that is nowhere: the link has a number for it */
     CV_CLASS_SLOT,            /* a texture or a surface with a slot in the parameter bank */
+    CV_CLASS_GIVEN_UP,        /* one of these where the reference gives it up */
     CV_CLASS_NO_TABLE,        /* the table of unified functions, which is not there */
     CV_CLASS_NO_PLACE,        /* what the link has no place for */
     CV_N_CLASSES

@@ -36,16 +36,19 @@ static bool overflows(const cv_view_scan_relocs *view, const cv_irel *rel, const
     const cv_isec *target;
     uint64_t base;
 
-    if (fix->count == 0 || rel->target == CV_NONE)
+    if (fix->count == 0 || fix->given_up || rel->target == CV_NONE)
         return false;
     target = cv_l_isec(view, rel->target);
     base = cv_l_became(view, rel->target)->base;
     return rel->off < base || !cv_link_fits(fix, cv_l_body(view, target), rel->off - base);
 }
 
-/* A slot and an addend that lead behind the slots: so the code has it, and so the reference links it. */
+/* A slot that is given up; a slot and an addend that lead behind the slots: so the code has it, and so the
+ * reference links it. */
 static void tell_slot(const cv_view_scan_relocs *view, const cv_irel *rel, const cv_fix *fix)
 {
+    if (fix->given_up)
+        cv_link_say(view, rel->sym, CV_R_LINK_GIVEN_UP, rel->type, 0);
     if (!view->options->relocatable && fix->count == 1 && rel->target != CV_NONE &&
         cv_l_is_texture(cv_l_isym(view, rel->sym)) && rel->addend != 0 &&
         cv_l_osym(view, cv_l_out_of(view, rel->sym))->has_slot)

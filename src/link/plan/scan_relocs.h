@@ -13,6 +13,7 @@ typedef struct cv_fix {
     uint64_t addend; /* … and what is added to its addend */
     bool keep, dead;
     bool resolved; /* applied, and worth a record of that */
+    bool given_up; /* applied with what is no place: a texture in the exact form of a relocatable link */
 } cv_fix;
 
 /* The fields of a type for a value: an offset in shared memory, one in a constant bank, a slot of the

@@ -88,7 +88,8 @@ static cuvet_status colour_all(shared_plan *shared)
 
         if (var->n_kernels == 1)
             ok = cv_u32s_push(cv_shared_mem(shared), &kernels_at(&shared->kernel, var->last)->own, var->sym);
-        else if (*cv_u32s_at(&shared->user, var->sym) != CV_NONE) /* named; the others are sorted only */
+        else if (cv_l_isym(shared->view, var->sym)->sec != CV_NONE &&
+                 *cv_u32s_at(&shared->user, var->sym) != CV_NONE) /* named; the others are sorted only */
             st = paint(shared, id);
     }
     cv_u32s_free(cv_shared_mem(shared), &order);
@@ -173,16 +174,17 @@ static void place_arrays(shared_plan *shared)
     }
 }
 
-/* For a debugger an array is where it is for the function that was seen last to refer to it. */
-static void show_arrays(const shared_plan *shared)
+/* For a debugger an array is where the kernels that name it find it. */
+static void show_arrays(shared_plan *shared)
 {
-    for (cv_id i = 0; i < shared->user.count; i++) {
-        const cv_isym *sym = cv_l_isym(shared->view, i);
-        cv_id fn = *cv_u32s_get(&shared->user, i);
-        uint64_t off = fn == CV_NONE ? UINT64_MAX : cv_l_fn_memory(shared->view, fn)->extern_off;
+    for (cv_id i = 0; i < shared->named.count; i++) {
+        uint32_t named = *cv_u32s_get(&shared->named, i);
+        const shared_unit *unit;
 
-        if (sym->sec == CV_NONE && off != UINT64_MAX)
-            cv_l_shared(shared->view, sym->id)->off = off;
+        if (named == 0)
+            continue;
+        unit = units_at(&shared->unit, cv_shared_find_unit(shared, named - 1));
+        cv_l_shared(shared->view, i)->off = unit->reached ? unit->off : 0;
     }
 }
 
@@ -219,7 +221,7 @@ static cuvet_status lay_out(shared_plan *shared)
     cuvet_status st = cv_shared_find_uses(shared);
     cv_id debug = cv_l_find_osec(view, ".nv_debug.shared");
 
-    shared->has_array = debug != CV_NONE && cv_l_osec(view, debug)->extern_array;
+    shared->has_array = shared->has_array || (debug != CV_NONE && cv_l_osec(view, debug)->extern_array);
     if (st == CUVET_OK)
         st = colour_all(shared);
     if (st != CUVET_OK)
@@ -237,6 +239,8 @@ static cuvet_status lay_out(shared_plan *shared)
         finish_kernel(shared, kernels_at(&shared->kernel, i));
     if (debug == CV_NONE)
         return CUVET_OK;
+    if (shared->has_array && shared->colour.count == 0) /* nothing but arrays lies in it */
+        cv_l_osec(view, debug)->align = CV_SHARED_LARGE_ALIGN;
     cv_l_osec(view, debug)->size = 0; /* unless the symbols in it are to be seen */
     if ((view->options->preserve || view->options->debug) && shared->end)
         cv_l_osec(view, debug)->size =
@@ -307,6 +311,7 @@ cuvet_status cv_stage_shared_memory(const cv_view_shared_memory *view)
     units_free(cv_shared_mem(&shared), &shared.unit);
     cv_u32s_free(cv_shared_mem(&shared), &shared.uses);
     cv_u32s_free(cv_shared_mem(&shared), &shared.user);
+    cv_u32s_free(cv_shared_mem(&shared), &shared.named);
     cv_u32s_free(cv_shared_mem(&shared), &shared.var_of);
     cv_u32s_free(cv_shared_mem(&shared), &shared.order);
     cv_u32s_free(cv_shared_mem(&shared), &shared.arrays);

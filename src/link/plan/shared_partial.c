@@ -94,40 +94,77 @@ static cuvet_status make_instance(const cv_view_shared_memory *view, cv_u32s *in
     return CUVET_OK;
 }
 
-/* For a debugger all arrays are at one place: behind the data of every kernel that names one. */
+/* For a debugger an array is at one place: behind the data of every kernel that names it, or names another
+ * array together with it. */
 typedef struct shown_arrays {
-    cv_u32s names; /* by function: a kernel that names one */
-    uint64_t align, place;
+    cv_u32s names;  /* by function: an array that this kernel names, + 1 */
+    cv_u32s parent; /* by symbol: of an array that a kernel names, the one that it goes with, + 1; a forest */
+    uint64_t align;
 } shown_arrays;
+
+static cv_id find_array(shown_arrays *shown, cv_id array)
+{
+    while (*cv_u32s_at(&shown->parent, array) != array + 1) {
+        uint32_t *at = cv_u32s_at(&shown->parent, array);
+
+        *at = *cv_u32s_at(&shown->parent, *at - 1);
+        array = *at - 1;
+    }
+    return array;
+}
+
+/* A kernel names an array, whose data end at 'place'. */
+static void show_array(const cv_view_shared_memory *view, shown_arrays *shown, cv_id fn, cv_id array,
+                       uint64_t place)
+{
+    uint32_t *named = cv_u32s_at(&shown->names, fn);
+
+    if (*cv_u32s_at(&shown->parent, array) == 0)
+        *cv_u32s_at(&shown->parent, array) = array + 1;
+    array = find_array(shown, array);
+    if (*named != 0) {
+        cv_id other = find_array(shown, *named - 1);
+
+        *cv_u32s_at(&shown->parent, array) = other + 1;
+        place = cv_max(place, cv_l_shared(view, array)->off);
+        array = other;
+    }
+    *named = array + 1;
+    cv_l_shared(view, array)->off = cv_max(cv_l_shared(view, array)->off, place);
+}
 
 static void show_arrays(const cv_view_shared_memory *view, shown_arrays *shown)
 {
-    for (cv_id i = 0; i < shown->names.count && shown->place; i++)
-        if (*cv_u32s_at(&shown->names, i)) {
-            cv_osec *sized = cv_l_osec(view, cv_l_osec(view, cv_l_fn_out(view, i)->sec)->shared);
+    for (cv_id i = 0; i < shown->parent.count; i++)
+        if (*cv_u32s_at(&shown->parent, i) != 0)
+            cv_l_shared(view, i)->off = cv_l_shared(view, find_array(shown, i))->off;
+    for (cv_id i = 0; i < shown->names.count; i++) {
+        uint32_t named = *cv_u32s_at(&shown->names, i);
+        cv_osec *sized;
 
-            sized->size = shown->place;
-            sized->align = cv_max(sized->align, shown->align);
-            sized->dead = false;
-        }
-    for (cv_id i = 0; i < view->memory->shared.count && shown->place; i++)
-        if (cv_l_is_shared(cv_l_isym(view, i)) && cv_l_isym(view, i)->sec == CV_NONE)
-            cv_l_shared(view, i)->off = shown->place;
+        if (named == 0 || cv_l_shared(view, named - 1)->off == 0)
+            continue;
+        sized = cv_l_osec(view, cv_l_osec(view, cv_l_fn_out(view, i)->sec)->shared);
+        sized->size = cv_l_shared(view, named - 1)->off;
+        sized->align = cv_max(sized->align, shown->align);
+        sized->dead = false;
+    }
 }
 
 static cuvet_status rewrite(const cv_view_shared_memory *view, cv_u32s *instance, cv_id fn, cv_id rel,
                             uint64_t align, shown_arrays *shown)
 {
+    cv_id sym = cv_l_irel(view, rel)->sym;
     cuvet_status st = CUVET_OK;
 
     if (!cv_link_has_instance(view->options, cv_l_fn(view, fn))) { /* stage scan_relocs writes a place */
         if (cv_l_fn(view, fn)->kernel)
-            shown->place = cv_max(shown->place, grow(view, fn, align));
-        *cv_u32s_at(&shown->names, fn) = cv_l_fn(view, fn)->kernel;
+            show_array(view, shown, fn, cv_l_mean(view, cv_l_isym(view, sym)->name)->first,
+                       grow(view, fn, align));
         return CUVET_OK;
     }
     if (*cv_u32s_at(instance, fn) == CV_NONE)
-        st = make_instance(view, instance, fn, cv_l_irel(view, rel)->sym, grow(view, fn, align));
+        st = make_instance(view, instance, fn, sym, grow(view, fn, align));
     cv_l_irel(view, rel)->osym = *cv_u32s_at(instance, fn);
     return st;
 }
@@ -154,7 +191,8 @@ static cuvet_status rewrite_all(const cv_view_shared_memory *view, uint64_t alig
     cuvet_status st = CUVET_OK;
 
     if (!cv_l_fill_none(&view->ctx->mem, &instance, view->functions->fn.count) ||
-        !cv_u32s_fill(&view->ctx->mem, &shown.names, view->functions->fn.count))
+        !cv_u32s_fill(&view->ctx->mem, &shown.names, view->functions->fn.count) ||
+        !cv_u32s_fill(&view->ctx->mem, &shown.parent, view->memory->shared.count))
         st = cv_l_nomem(view);
     for (cv_id i = 0; i < view->out->osec.count && st == CUVET_OK; i++) {
         const cv_osec *osec = cv_l_osec(view, i);
@@ -164,8 +202,7 @@ static cuvet_status rewrite_all(const cv_view_shared_memory *view, uint64_t alig
         for (cv_id rel = osec->rels; rel != CV_NONE && st == CUVET_OK; rel = cv_l_irel(view, rel)->next) {
             cv_id sym = cv_l_irel(view, rel)->sym;
 
-            if (cv_l_is_shared(cv_l_isym(view, sym)) &&
-                cv_l_isym(view, cv_l_canon(view, sym))->sec == CV_NONE)
+            if (cv_l_is_array(cv_l_isym(view, cv_l_canon(view, sym))))
                 st = rewrite(view, &instance, cv_l_osec(view, osec->target)->fn, rel, align, &shown);
         }
     }
@@ -173,6 +210,7 @@ static cuvet_status rewrite_all(const cv_view_shared_memory *view, uint64_t alig
     if (st == CUVET_OK)
         show_arrays(view, &shown);
     cv_u32s_free(&view->ctx->mem, &shown.names);
+    cv_u32s_free(&view->ctx->mem, &shown.parent);
     return st;
 }
 

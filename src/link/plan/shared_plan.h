@@ -57,6 +57,7 @@ typedef struct shared_plan {
     units unit;
     cv_u32s uses;     /* by function: list of the variables that its code refers to, + 1 */
     cv_u32s user;     /* by symbol: the function that was seen last to refer to it */
+    cv_u32s named;    /* by symbol: of an array that a debugger asks for: unit, + 1 */
     cv_u32s var_of;   /* by symbol: the variable that it is */
     cv_u32s order;    /* by function: of a kernel among kernels */
     cv_u32s arrays;   /* by function: unit, + 1 */

@@ -49,41 +49,52 @@ static cv_id join_units(shared_plan *shared, cv_id left, cv_id right)
     return left;
 }
 
-static bool use_array(shared_plan *shared, cv_id fn, uint64_t align)
+/* The unit of a function or an array, which is made when there is none. NULL: no memory */
+static shared_unit *unit_of(shared_plan *shared, uint32_t *at)
 {
-    uint32_t *at = cv_u32s_at(&shared->arrays, fn);
     shared_unit unit = { .parent = (cv_id)shared->unit.count, .align = CV_SHARED_LARGE_ALIGN };
 
     if (*at == 0) {
         if (!units_push(cv_shared_mem(shared), &shared->unit, unit))
-            return false;
+            return NULL;
         *at = (uint32_t)shared->unit.count;
     }
-    units_at(&shared->unit, *at - 1)->align = cv_max(units_at(&shared->unit, *at - 1)->align, align);
-    return true;
+    return units_at(&shared->unit, *at - 1);
 }
 
-/* A relocation of code against a shared variable, or an array that nobody defines. Those of a function lie
- * together: what it refers to often is listed once. */
-static bool use(shared_plan *shared, cv_id sym, cv_id fn)
+/* What a function refers to often is listed once: its relocations lie together. */
+static bool list_use(shared_plan *shared, cv_id sym, cv_id fn)
 {
-    cv_id canon = cv_l_canon(shared->view, sym);
-    const cv_isym *isym = cv_l_isym(shared->view, canon);
     uint32_t *head = cv_u32s_at(&shared->uses, fn);
     cv_id id;
 
-    if (isym->sec == CV_NONE) {
-        *cv_u32s_at(&shared->user, cv_l_mean(shared->view, isym->name)->first) = fn;
-        return use_array(shared, fn, cv_l_isym(shared->view, sym)->value);
-    }
-    if (*cv_u32s_at(&shared->user, canon) == fn)
+    if (*cv_u32s_at(&shared->user, sym) == fn)
         return true;
-    *cv_u32s_at(&shared->user, canon) = fn;
-    id = push_item(shared, canon, *head == 0 ? CV_NONE : *head - 1);
+    *cv_u32s_at(&shared->user, sym) = fn;
+    id = push_item(shared, sym, *head == 0 ? CV_NONE : *head - 1);
     if (id == CV_NONE)
         return false;
     *cv_u32s_at(&shared->uses, fn) = id + 1;
     return true;
+}
+
+/* A relocation of code against a shared variable, or an array that nobody defines. A debugger asks for an
+ * array by name: then each has a unit of its own, otherwise each function that names some. */
+static bool use(shared_plan *shared, cv_id sym, cv_id fn)
+{
+    cv_id canon = cv_l_canon(shared->view, sym);
+    const cv_isym *isym = cv_l_isym(shared->view, canon);
+    bool debug = shared->view->options->debug;
+    shared_unit *unit;
+
+    if (isym->sec != CV_NONE)
+        return list_use(shared, canon, fn);
+    canon = cv_l_mean(shared->view, isym->name)->first;
+    unit = unit_of(shared, debug ? cv_u32s_at(&shared->named, canon) : cv_u32s_at(&shared->arrays, fn));
+    if (!unit)
+        return false;
+    unit->align = cv_max(unit->align, cv_l_isym(shared->view, sym)->value);
+    return !debug || list_use(shared, canon, fn);
 }
 
 static cuvet_status find_uses(shared_plan *shared)
@@ -93,6 +104,7 @@ static cuvet_status find_uses(shared_plan *shared)
     if (view->memory->shared.count == 0)
         return CUVET_OK;
     if (!cv_l_fill_none(cv_shared_mem(shared), &shared->user, view->inputs->isym.count) ||
+        !cv_u32s_fill(cv_shared_mem(shared), &shared->named, view->inputs->isym.count) ||
         !cv_l_fill_none(cv_shared_mem(shared), &shared->var_of, view->inputs->isym.count))
         return cv_l_nomem(view);
     for (cv_id i = 0; i < view->out->osec.count; i++) {
@@ -139,6 +151,8 @@ static bool list_variable(shared_plan *shared, cv_id id)
 
     if (is_common(view, sym)) {
         shared->largest = cv_max(shared->largest, sym->value);
+        if (sym->size == 0) /* an array, as a relocatable link of the reference leaves it */
+            shared->has_array = true;
         if (*cv_u32s_at(&shared->user, id) == CV_NONE && cv_l_bind(sym) != CV_STB_LOCAL)
             return true;
         *cv_u32s_at(&shared->var_of, id) = (cv_id)shared->var.count;
@@ -157,6 +171,17 @@ static bool list_variable(shared_plan *shared, cv_id id)
            cv_u32s_push(cv_shared_mem(shared), &kernels_at(&shared->kernel, order)->own, id);
 }
 
+/* An array has no place among the variables, but the reference sorts it with them: that decides which of two
+ * variables of one size comes first. */
+static bool list_array(shared_plan *shared, cv_id id)
+{
+    shared_var var = { .sym = id, .kernels = CV_NONE, .last = CV_NONE, .next = CV_NONE };
+
+    return cv_l_mean(shared->view, cv_l_isym(shared->view, id)->name)->first != id ||
+           cv_l_isym(shared->view, cv_l_canon(shared->view, id))->sec != CV_NONE ||
+           vars_push(cv_shared_mem(shared), &shared->var, var);
+}
+
 static cuvet_status list_variables(shared_plan *shared)
 {
     for (cv_id i = 0; i < shared->view->memory->shared.count; i++) {
@@ -167,36 +192,50 @@ static cuvet_status list_variables(shared_plan *shared)
         if (sym->value != 0 &&
             !cv_is_pow2(sym->value)) /* of a shared variable or array it is the alignment */
             cv_link_say(shared->view, i, CV_R_LINK_ALIGN, sym->value, 0);
-        if (sym->sec != CV_NONE && !list_variable(shared, i))
+        if (sym->sec == CV_NONE ? !list_array(shared, i) : !list_variable(shared, i))
             return cv_l_nomem(shared->view);
     }
     return CUVET_OK;
 }
 
+static void meet_arrays(shared_plan *shared, shared_kernel *kernel, uint32_t unit)
+{
+    if (unit != 0)
+        kernel->unit = kernel->unit == CV_NONE ? cv_shared_find_unit(shared, unit - 1)
+                                               : join_units(shared, kernel->unit, unit - 1);
+}
+
+static cuvet_status meet_variable(shared_plan *shared, cv_id kernel, cv_id sym)
+{
+    cv_id id = *cv_u32s_at(&shared->var_of, sym);
+    shared_var *var = id == CV_NONE ? NULL : vars_at(&shared->var, id);
+
+    if (!var || var->last == kernel)
+        return CUVET_OK;
+    var->last = kernel;
+    var->n_kernels++;
+    var->kernels = push_item(shared, kernel, var->kernels);
+    return var->kernels == CV_NONE ? cv_l_nomem(shared->view) : CUVET_OK;
+}
+
 /* Kernel 'kernel' reaches a function: its variables and arrays are k's. */
 static cuvet_status meet(shared_plan *shared, cv_id kernel, cv_id fn)
 {
-    uint32_t array = *cv_u32s_at(&shared->arrays, fn), head = *cv_u32s_at(&shared->uses, fn);
+    uint32_t head = *cv_u32s_at(&shared->uses, fn);
     shared_kernel *entry = kernels_at(&shared->kernel, kernel);
+    cuvet_status st = CUVET_OK;
 
-    if (array != 0)
-        entry->unit = entry->unit == CV_NONE ? cv_shared_find_unit(shared, array - 1)
-                                             : join_units(shared, entry->unit, array - 1);
-    for (cv_id i = head == 0 ? CV_NONE : head - 1; i != CV_NONE; i = items_at(&shared->item, i)->next) {
-        cv_id id = *cv_u32s_at(&shared->var_of, items_at(&shared->item, i)->value);
-        shared_var *var = id == CV_NONE ? NULL : vars_at(&shared->var, id);
+    meet_arrays(shared, entry, *cv_u32s_at(&shared->arrays, fn));
+    for (cv_id i = head == 0 ? CV_NONE : head - 1; i != CV_NONE && st == CUVET_OK;) {
+        const shared_item item = *items_at(&shared->item, i);
 
         if (!cv_work(shared->view->ctx, 1, 0))
             return CUVET_E_LIMIT;
-        if (!var || var->last == kernel)
-            continue;
-        var->last = kernel;
-        var->n_kernels++;
-        var->kernels = push_item(shared, kernel, var->kernels);
-        if (var->kernels == CV_NONE)
-            return cv_l_nomem(shared->view);
+        meet_arrays(shared, entry, *cv_u32s_at(&shared->named, item.value));
+        st = meet_variable(shared, kernel, item.value);
+        i = item.next;
     }
-    return CUVET_OK;
+    return st;
 }
 
 static cuvet_status find_reach(shared_plan *shared)

@@ -17,11 +17,10 @@ static void undefined(const cv_view_symbol_values *view, cv_osym *osym)
     osym->sec = CV_NONE;
     osym->size = sym->size;
     osym->value = 0;
-    if (view->options->relocatable && view->options->compat && is_shared_space(sym->other) &&
-        type == CV_STT_CUDA_OBJECT) {
+    if (view->options->relocatable && view->options->compat && cv_l_is_array(sym)) {
         osym->sec = view->out->debug_shared;
         osym->size = 0;
-        osym->value = cv_l_shared(view, cv_l_canon(view, osym->src))->off;
+        osym->value = cv_l_shared(view, cv_l_mean(view, osym->name)->first)->off;
     } else if (cv_out_keeps_extern(view->options, view->resolution, view->memory, sym)) {
         osym->sec = view->out->debug_shared;
         osym->size = 0;

@@ -42,56 +42,79 @@ static cv_pair mask_of(uint32_t type)
     return mask;
 }
 
-static cuvet_status differs(const cv_prove *prove, uint32_t sec, uint64_t off, uint32_t type)
+/* The same, worked out once. */
+static cv_pair known_mask(cv_prove *prove, uint32_t type)
 {
-    return cv_prove_fail_section(prove, CV_R_LINK_PROVE_BYTES, sec, off, off, type);
+    cv_prove_mask *mask = cv_prove_masks_at(&prove->mask, cv_min(type, CV_R_CUDA_LAST));
+
+    if (!mask->known)
+        *mask = (cv_prove_mask){ mask_of(type), true };
+    return mask->bits;
+}
+
+static cuvet_status differs(const cv_prove *prove, uint64_t off, uint32_t type)
+{
+    return cv_prove_fail_section(prove, CV_R_LINK_PROVE_BYTES, prove->here.index, off, off, type);
 }
 
 /* Bytes that no field is in. */
-static bool is_same(const cv_prove *prove, cv_span body, uint64_t from, uint64_t to, uint64_t at,
-                    uint64_t *where)
+static bool is_same(const cv_prove *prove, uint64_t from, uint64_t to, uint64_t *where)
 {
-    cv_span gap = cv_span_tail(body, from);
+    cv_span gap = cv_span_tail(prove->here.body, from);
+    uint64_t agree = 0;
 
     gap.len = cv_min(gap.len, to - from);
-    *where = cv_sat_add(from, cv_slices_agree(prove->file, cv_sat_add(at, from), gap));
-    return *where - from == gap.len;
+    if (gap.len == 0 || cv_slices_same(prove->file, cv_sat_add(prove->here.at, from), gap, &agree))
+        return true;
+    *where = cv_sat_add(from, agree);
+    return false;
 }
 
 /* The 16 bytes, or those that are left, behind the place of a relocation; bits in 'mask' may differ. */
-static bool fits(const cv_prove *prove, cv_span body, uint64_t off, uint64_t len, uint64_t at, cv_pair mask)
+static bool fits(const cv_prove *prove, uint64_t off, uint64_t len, cv_pair mask)
 {
-    cv_pair now = cv_slices_pair(prove->file, cv_sat_add(at, off), len), before;
+    cv_pair now = cv_slices_pair(prove->file, cv_sat_add(prove->here.at, off), len),
+            before = cv_pair_cut(cv_pair_at(prove->here.body, off), len);
 
-    body.len = cv_min(body.len, cv_sat_add(off, len));
-    before = cv_pair_at(body, off);
     return ((now.low ^ before.low) & ~mask.low) == 0 && ((now.high ^ before.high) & ~mask.high) == 0;
 }
 
-cuvet_status cv_prove_bytes(const cv_prove *prove, uint32_t sec, uint64_t at)
+static const cv_key *field_at(const cv_prove *prove, uint64_t index)
 {
-    cv_span body = cv_cubin_body(prove->in, sec);
-    uint64_t pos = 0, where = 0;
+    return cv_keys_get(&prove->field, prove->field_falls ? prove->field.count - 1 - index : index);
+}
 
+cuvet_status cv_prove_bytes(cv_prove *prove)
+{
+    uint64_t pos = 0, where = 0, all = prove->here.body.len;
+
+    if (!prove->mask.items) {
+        if (!cv_prove_masks_reserve(&prove->ctx->mem, &prove->mask, CV_R_CUDA_LAST + 1))
+            return cv_nomem(prove->ctx, 0);
+        prove->mask.count = CV_R_CUDA_LAST + 1;
+    }
     for (uint64_t i = 0; i < prove->field.count;) {
-        const cv_key *field = cv_keys_get(&prove->field, i);
+        const cv_key *field = field_at(prove, i);
         uint32_t type = (uint32_t)field->index;
         uint64_t off = field->key, len = cv_reloc_of(type)->bytes;
-        cv_pair mask = { 0, 0 };
+        cv_pair mask = known_mask(prove, type);
 
         /* No two relocations write into the same bytes, all into the section. */
-        if (off < pos || off > body.len)
-            return differs(prove, sec, off, type);
-        for (; i < prove->field.count && cv_keys_get(&prove->field, i)->key == off; i++) {
-            join(&mask, mask_of((uint32_t)cv_keys_get(&prove->field, i)->index));
-            len = cv_max(len, cv_reloc_of((uint32_t)cv_keys_get(&prove->field, i)->index)->bytes);
+        if (off < pos || off > all)
+            return differs(prove, off, type);
+        for (i++; i < prove->field.count; i++) {
+            field = field_at(prove, i);
+            if (field->key != off)
+                break;
+            join(&mask, known_mask(prove, (uint32_t)field->index));
+            len = cv_max(len, cv_reloc_of((uint32_t)field->index)->bytes);
         }
-        len = cv_min(len, body.len - off);
-        if (!is_same(prove, body, pos, off, at, &where))
-            return differs(prove, sec, where, 0);
-        if (!fits(prove, body, off, len, at, mask))
-            return differs(prove, sec, off, type);
+        len = cv_min(len, all - off);
+        if (!is_same(prove, pos, off, &where))
+            return differs(prove, where, 0);
+        if (!fits(prove, off, len, mask))
+            return differs(prove, off, type);
         pos = off + len;
     }
-    return is_same(prove, body, pos, body.len, at, &where) ? CUVET_OK : differs(prove, sec, where, 0);
+    return is_same(prove, pos, all, &where) ? CUVET_OK : differs(prove, where, 0);
 }

@@ -8,11 +8,12 @@
 
 /* A function of the result, and what is known of what it needs with all that it calls. */
 typedef struct node {
+    uint32_t header;                                        /* registers, by the header of its code */
     uint32_t regs, frame, barriers;                         /* of its definition in an input */
     uint32_t has_regs, has_frame, has_barriers, stack_said; /* of the result */
     uint32_t all_regs, all_barriers;
     uint64_t stack;
-    uint64_t next; /* element of the calls that is looked at next */
+    uint32_t next; /* 1 + the element of the calls that is looked at next; 0: none */
     uint8_t state; /* 0 not met, 1 open, 2 done */
     bool counted, framed, said;
 } node;
@@ -20,8 +21,9 @@ typedef struct node {
 CV_VEC(nodes, node);
 
 typedef struct program {
-    nodes fn; /* by symbol of the result */
+    nodes fn; /* by symbol of the result, then by prototype */
     cv_prove_calls calls;
+    cv_names proto; /* of functions whose address is taken: a node for each stands behind the functions */
     cv_u32s open;
 } program;
 
@@ -52,13 +54,59 @@ static bool is_defined_there(const cv_prove *prove, uint32_t out)
 static cuvet_status check_kernels(const cv_prove *prove)
 {
     for (uint64_t i = 1; i < prove->in->n_syms; i++) {
-        cv_prove_symbol symbol = cv_prove_symbol_at(prove, i);
+        const cv_prove_symbol *symbol = cv_prove_symbol_at(prove, i);
 
-        if (is_kernel(&symbol.elf) && symbol.sec != 0 && !is_defined_there(prove, symbol.out) &&
-            prove->facts->asks(prove->facts->user, cv_prove_name(prove->in, &symbol.elf)))
+        if (is_kernel(&symbol->elf) && symbol->sec != 0 && !is_defined_there(prove, symbol->out) &&
+            prove->facts->asks(prove->facts->user, cv_prove_name(prove->in, &symbol->elf)))
             return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_MISSING, i, i, 0);
     }
     return CUVET_OK;
+}
+
+static bool add_call(cv_prove *prove, program *all, uint32_t from, cv_prove_call call)
+{
+    uint32_t *first = cv_u32s_at(&all->calls.first, from);
+
+    call.next = *first;
+    if (!cv_prove_call_list_push(&prove->ctx->mem, &all->calls.call, call))
+        return false;
+    *first = (uint32_t)all->calls.call.count;
+    return true;
+}
+
+/* The node of a prototype; 0: no memory. */
+static uint32_t node_of(cv_prove *prove, program *all, uint32_t at)
+{
+    cv_mem *mem = &prove->ctx->mem;
+    cv_span name = cv_span_of(NULL, 0, 0);
+    uint64_t index;
+    cv_id id;
+
+    if (!cv_span_cstr(prove->in->strtab, at, &name))
+        name.len = 0;
+    id = cv_names_put(mem, &all->proto, name);
+    if (id == CV_NONE)
+        return 0;
+    index = cv_sat_add(prove->facts->result->n_syms, id);
+    while (all->fn.count <= index)
+        if (!nodes_push(mem, &all->fn, (node){ 0 }) || !cv_u32s_push(mem, &all->calls.first, 0))
+            return 0;
+    return (uint32_t)index;
+}
+
+/* Who calls by a prototype may get to each function whose address is taken with it. */
+static bool read_indirect(cv_prove *prove, program *all, const cv_call *record)
+{
+    const cv_prove_symbol *fn = cv_prove_symbol_at(prove, record->from);
+    bool taken = record->part == CV_CALL_ADDRESS;
+    uint32_t proto;
+
+    if (!stands(prove, fn, record->from) || (taken && record->to == 0))
+        return true;
+    proto = node_of(prove, all, record->to);
+    return proto != 0 &&
+           add_call(prove, all, taken ? proto : fn->out,
+                    (cv_prove_call){ .to = taken ? fn->out : proto, .obj = prove->obj, .sym = record->from });
 }
 
 static cuvet_status read_calls(cv_prove *prove, program *all)
@@ -68,18 +116,21 @@ static cuvet_status read_calls(cv_prove *prove, program *all)
     cv_call record;
 
     while (cv_callgraph_peek(body, &cur, &record)) {
-        cv_prove_symbol from, to;
+        const cv_prove_symbol *from;
 
+        if ((record.part == CV_CALL_ADDRESS || record.part == CV_CALL_INDIRECT) &&
+            !read_indirect(prove, all, &record))
+            return cv_nomem(prove->ctx, 0);
         if (record.part != CV_CALL_DIRECT || record.from >= prove->in->n_syms ||
             record.to >= prove->in->n_syms)
             continue;
         from = cv_prove_symbol_at(prove, record.from);
-        to = cv_prove_symbol_at(prove, record.to);
-        if (!stands(prove, &from, record.from))
+        if (!stands(prove, from, record.from))
             continue;
-        if (!cv_keys_push(&prove->ctx->mem, &all->calls.from, (cv_key){ from.out, all->calls.call.count }) ||
-            !cv_prove_call_list_push(&prove->ctx->mem, &all->calls.call,
-                                     (cv_prove_call){ to.out, prove->obj, record.to }))
+        if (!add_call(prove, all, from->out,
+                      (cv_prove_call){ .to = cv_prove_symbol_at(prove, record.to)->out,
+                                       .obj = prove->obj,
+                                       .sym = record.to }))
             return cv_nomem(prove->ctx, 0);
     }
     return CUVET_OK;
@@ -93,16 +144,16 @@ static void read_counts(const cv_prove *prove, program *all, const cv_cubin *cub
 
     for (uint64_t pos = 0; cv_tlv_at(body, pos, &tlv) == CV_TLV_OK; pos = tlv.next) {
         uint32_t sym = cv_u32_at(body, tlv.payload), value = cv_u32_at(body, tlv.payload + 4);
-        cv_prove_symbol symbol = { .out = sym };
+        uint32_t out = sym;
         node *fn;
 
         if (tlv.format != CV_TLV_SVAL || tlv.value != 8 || sym >= cubin->n_syms)
             continue;
-        if (!result)
-            symbol = cv_prove_symbol_at(prove, sym);
-        if (!result && !stands(prove, &symbol, sym))
+        if (!result && !stands(prove, cv_prove_symbol_at(prove, sym), sym))
             continue;
-        fn = nodes_at(&all->fn, symbol.out);
+        if (!result)
+            out = cv_prove_symbol_at(prove, sym)->out;
+        fn = nodes_at(&all->fn, out);
         if (tlv.code == CV_ATTR_REGCOUNT) {
             *(result ? &fn->has_regs : &fn->regs) = value;
             fn->counted |= !result;
@@ -136,14 +187,17 @@ static cuvet_status read_object(cv_prove *prove, program *all)
     if (status == CUVET_OK)
         status = read_calls(prove, all);
     read_counts(prove, all, prove->in, false);
-    for (uint64_t i = 1; i < prove->in->n_syms && status == CUVET_OK; i++) {
-        cv_prove_symbol symbol = cv_prove_symbol_at(prove, i);
+    /* the function of the section: other names of it would read its records again */
+    for (uint32_t i = 1; i < prove->in->sec.count && status == CUVET_OK; i++) {
+        const cv_sec *sec = cv_cubin_sec(prove->in, i);
+        uint32_t index = cv_elf_code_symbol(sec->header.info);
+        const cv_prove_symbol *symbol = cv_prove_symbol_at(prove, index);
 
-        /* the function of the section: other names of it would read its records again */
-        if (cv_elf_sym_type(&symbol.elf) == CV_STT_FUNC && symbol.sec != 0 &&
-            cv_elf_code_symbol(cv_cubin_sec(prove->in, symbol.sec)->header.info) == i &&
-            stands(prove, &symbol, i))
-            nodes_at(&all->fn, symbol.out)->barriers = read_barriers(prove->in, symbol.sec);
+        if (sec->role == CV_ROLE_TEXT && symbol->sec == i && cv_elf_sym_type(&symbol->elf) == CV_STT_FUNC &&
+            stands(prove, symbol, index)) {
+            nodes_at(&all->fn, symbol->out)->barriers = read_barriers(prove->in, i);
+            nodes_at(&all->fn, symbol->out)->header = cv_elf_code_registers(sec->header.info);
+        }
     }
     return status;
 }
@@ -161,7 +215,7 @@ static cuvet_status step(cv_prove *prove, program *all, uint32_t at)
     node *fn = nodes_at(&all->fn, at);
     const cv_prove_call *next;
 
-    if (fn->next >= all->calls.from.count || cv_keys_get(&all->calls.from, fn->next)->key != at) {
+    if (fn->next == 0) {
         fn->state = 2;
         fn->stack = cv_sat_add(fn->stack, fn->frame);
         all->open.count--;
@@ -169,8 +223,8 @@ static cuvet_status step(cv_prove *prove, program *all, uint32_t at)
             add_callee(nodes_at(&all->fn, *cv_u32s_get(&all->open, all->open.count - 1)), fn);
         return CUVET_OK;
     }
-    next = cv_prove_call_list_get(&all->calls.call, cv_keys_get(&all->calls.from, fn->next)->index);
-    fn->next++;
+    next = cv_prove_call_list_get(&all->calls.call, fn->next - 1);
+    fn->next = next->next;
     if (next->to == 0 || next->to >= all->fn.count) {
         cv_prove_open(prove, next->obj);
         return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_MISSING, next->sym, next->sym, 0);
@@ -208,17 +262,20 @@ static cuvet_status check_function(const cv_prove *prove, program *all, uint32_t
 {
     const node *fn = nodes_get(&all->fn, out);
     bool kernel = is_kernel(symbol) && !prove->facts->relocatable;
-    uint32_t code = cv_cubin_shndx(prove->facts->result, false, out, symbol), barriers;
+    uint32_t code = cv_cubin_shndx(prove->facts->result, false, out, symbol), barriers, said;
 
     if (fn->counted && (kernel ? fn->has_regs < fn->all_regs : fn->has_regs != fn->regs))
         return short_of(prove, out, fn->has_regs, fn->all_regs);
     if (fn->framed && fn->has_frame != fn->frame)
         return short_of(prove, out, fn->has_frame, fn->frame);
+    said = cv_elf_code_registers(cv_cubin_sec(prove->facts->result, code)->header.info);
+    if (said < fn->header)
+        return short_of(prove, out, said, fn->header);
+    barriers = read_barriers(prove->facts->result, code);
+    if (barriers < (kernel ? fn->all_barriers : fn->barriers))
+        return short_of(prove, out, barriers, kernel ? fn->all_barriers : fn->barriers);
     if (!kernel)
         return CUVET_OK;
-    barriers = read_barriers(prove->facts->result, code);
-    if (barriers < fn->all_barriers)
-        return short_of(prove, out, barriers, fn->all_barriers);
     return fn->framed && (!fn->said || fn->stack_said < cv_min(fn->stack, UINT32_MAX))
                ? short_of(prove, out, fn->stack_said, fn->stack)
                : CUVET_OK;
@@ -235,7 +292,7 @@ static cuvet_status check_all(cv_prove *prove, program *all)
 
         fn->all_regs = fn->regs;
         fn->all_barriers = fn->barriers;
-        fn->next = cv_keys_lower_bound(&all->calls.from, i);
+        fn->next = *cv_u32s_get(&all->calls.first, i);
     }
     for (uint32_t i = 1; i < result->n_syms && status == CUVET_OK; i++) {
         cv_elf_read_symbol(result->symtab, false, i, &symbol);
@@ -256,23 +313,25 @@ cuvet_status cv_prove_functions(cv_prove *prove)
     cuvet_status status = CUVET_OK;
     program all = { 0 };
 
-    if (!nodes_room(mem, &all.fn, prove->facts->result->n_syms))
-        return cv_nomem(prove->ctx, 0);
-    for (uint64_t i = 0; i < prove->facts->result->n_syms && status == CUVET_OK; i++)
-        status = nodes_push(mem, &all.fn, (node){ 0 }) ? CUVET_OK : cv_nomem(prove->ctx, 0);
+    cv_names_init(&all.proto, prove->facts->key0, prove->facts->key1);
+    if (nodes_reserve(mem, &all.fn, prove->facts->result->n_syms))
+        all.fn.count = prove->facts->result->n_syms;
+    if (all.fn.count == 0 || !cv_u32s_fill(mem, &all.calls.first, all.fn.count))
+        status = cv_nomem(prove->ctx, 0);
     for (uint32_t obj = 0; obj < prove->facts->in.count && status == CUVET_OK; obj++) {
         cv_prove_open(prove, obj);
         status = read_object(prove, &all);
     }
-    read_counts(prove, &all, prove->facts->result, true);
-    cv_keys_sort(&all.calls.from);
-    if (status == CUVET_OK)
+    if (status == CUVET_OK) {
+        read_counts(prove, &all, prove->facts->result, true);
         status = check_all(prove, &all);
+    }
     if (status == CUVET_OK)
         status = cv_prove_shared(prove, &all.calls);
     nodes_free(mem, &all.fn);
+    cv_names_free(mem, &all.proto);
     cv_prove_call_list_free(mem, &all.calls.call);
-    cv_keys_free(mem, &all.calls.from);
+    cv_u32s_free(mem, &all.calls.first);
     cv_u32s_free(mem, &all.open);
     return status;
 }

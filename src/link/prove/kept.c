@@ -3,13 +3,13 @@
 #include "base/arith.h"
 #include "link/prove/parts.h"
 
-/* A section of the result and an offset in it, as one number. */
+/* A table or a section of the result and a place in it, as one number. */
 enum { OFFSET_BITS = 40 };
+#define OFFSET_MASK ((UINT64_C(1) << OFFSET_BITS) - 1)
 
-static uint64_t key_of(uint32_t sec, uint64_t off)
+static uint64_t key_of(uint64_t number, uint64_t off)
 {
-    return ((uint64_t)sec & ((UINT64_C(1) << (64 - OFFSET_BITS)) - 1)) << OFFSET_BITS |
-           (off & ((UINT64_C(1) << OFFSET_BITS) - 1));
+    return (number & ((UINT64_C(1) << (64 - OFFSET_BITS)) - 1)) << OFFSET_BITS | (off & OFFSET_MASK);
 }
 
 static bool is_header(uint32_t type)
@@ -43,24 +43,75 @@ static cuvet_status enter_slot(cv_prove *prove, const cv_elf_reloc *reloc, uint6
     return CUVET_OK;
 }
 
-static cuvet_status enter_table(cv_prove *prove, uint64_t table)
+static cuvet_status enter_headers(cv_prove *prove, const cv_prove_table *table)
 {
-    const cv_sec *sec = cv_cubin_sec(prove->facts->result, table);
-    bool rela = sec->role == CV_ROLE_RELA,
-         slots = cv_cubin_sec(prove->facts->result, sec->header.info)->role == CV_ROLE_CONSTANT_FN;
-    cv_span body = cv_cubin_body(prove->facts->result, table);
     cuvet_status status = CUVET_OK;
     cv_elf_reloc reloc;
 
-    for (uint64_t row = 0; row < body.len / cv_elf_rel_size(false, rela) && status == CUVET_OK; row++) {
-        cv_elf_read_reloc(body, false, rela, row, &reloc);
-        if (!cv_keys_push(&prove->ctx->mem, &prove->kept,
-                          (cv_key){ key_of(sec->header.info, reloc.off), table << 32 | row }))
+    for (uint64_t row = 0; row < table->count && status == CUVET_OK; row++) {
+        cv_elf_read_reloc(table->body, false, table->rela, row, &reloc);
+        if (!cv_keys_push(&prove->ctx->mem, &prove->kept.header,
+                          (cv_key){ key_of(table->target, reloc.off), (uint64_t)table->sec << 32 | row }))
             return cv_nomem(prove->ctx, 0);
-        if (is_header(reloc.type) && slots)
-            status = enter_slot(prove, &reloc, table);
+        if (is_header(reloc.type))
+            status = enter_slot(prove, &reloc, table->sec);
     }
     return status;
+}
+
+static uint64_t place_at(const cv_prove_table *table, uint64_t row)
+{
+    return cv_u64_at(table->body, cv_sat_mul(row, cv_elf_rel_size(false, table->rela)));
+}
+
+/* Do the places rise, or fall, from row to row? Of most tables they do one of these. */
+static bool find_order(cv_prove *prove, uint64_t number)
+{
+    cv_prove_table *table = cv_prove_tables_at(&prove->kept.table, number);
+    bool rises = true, falls = true;
+    uint64_t last = place_at(table, 0);
+
+    for (uint64_t row = 1; row < table->count && (rises || falls); row++) {
+        uint64_t place = place_at(table, row);
+
+        rises = rises && place >= last;
+        falls = falls && place <= last;
+        last = place;
+    }
+    table->falls = falls && !rises;
+    table->mixed = !falls && !rises;
+    for (uint64_t row = 0; table->mixed && row < table->count; row++)
+        if (!cv_keys_push(&prove->ctx->mem, &prove->kept.order,
+                          (cv_key){ key_of(number, place_at(table, row)), row }))
+            return false;
+    return true;
+}
+
+static cuvet_status enter_table(cv_prove *prove, uint32_t index)
+{
+    const cv_sec *sec = cv_cubin_sec(prove->facts->result, index);
+    bool rela = sec->role == CV_ROLE_RELA;
+    cv_prove_table table = { .body = cv_cubin_body(prove->facts->result, index),
+                             .first = prove->kept.rows,
+                             .sec = index,
+                             .target = sec->header.info,
+                             .rela = rela };
+    uint32_t *of;
+
+    if (table.target >= prove->facts->result->sec.count)
+        return cv_prove_fail(prove, CV_R_LINK_PROVE_KEPT, CUVET_P_SECTION, index, 0, table.target, 0);
+    of = cv_u32s_at(rela ? &prove->kept.rela : &prove->kept.rel, table.target);
+    table.count = table.body.len / cv_elf_rel_size(false, rela);
+    table.next = *of;
+    table.last = table.count;
+    table.row = table.count - cv_min(table.count, 1);
+    if (!cv_prove_tables_push(&prove->ctx->mem, &prove->kept.table, table))
+        return cv_nomem(prove->ctx, 0);
+    *of = (uint32_t)prove->kept.table.count;
+    prove->kept.rows += table.count;
+    return cv_cubin_sec(prove->facts->result, table.target)->role == CV_ROLE_CONSTANT_FN
+               ? enter_headers(prove, &table)
+               : CUVET_OK;
 }
 
 /* No two symbols have one slot. */
@@ -84,17 +135,32 @@ static cuvet_status check_count(const cv_prove *prove, uint64_t sec, uint64_t co
                : cv_prove_fail(prove, CV_R_LINK_PROVE_MEMORY, CUVET_P_SECTION, sec, 0, count, prove->n_slots);
 }
 
+/* Where there are slots, each texture, sampler and surface of the result has one. */
+static cuvet_status check_textures(const cv_prove *prove)
+{
+    const cv_cubin *result = prove->facts->result;
+    cv_elf_symbol symbol;
+
+    for (uint64_t i = 1; i < result->n_syms && prove->n_slots != 0; i++) {
+        uint8_t type;
+
+        cv_elf_read_symbol(result->symtab, false, i, &symbol);
+        type = cv_elf_sym_type(&symbol);
+        if (type >= CV_STT_CUDA_TEXTURE && type <= CV_STT_CUDA_SURFACE && *cv_u64s_get(&prove->slot, i) == 0)
+            return cv_prove_fail(prove, CV_R_LINK_PROVE_MEMORY, CUVET_P_SYMBOL, i, 0, i, prove->n_slots);
+    }
+    return CUVET_OK;
+}
+
 static cuvet_status check_slots(cv_prove *prove)
 {
     cuvet_status status = CUVET_OK;
     uint64_t count = 0, sec = 0;
     cv_elf_reloc reloc;
 
-    for (uint64_t i = 0; i < prove->kept.count && status == CUVET_OK; i++) {
-        const cv_key *key = cv_keys_get(&prove->kept, i);
+    for (uint64_t i = 0; i < prove->kept.header.count && status == CUVET_OK; i++) {
+        const cv_key *key = cv_keys_get(&prove->kept.header, i);
 
-        if (cv_cubin_sec(prove->facts->result, key->key >> OFFSET_BITS)->role != CV_ROLE_CONSTANT_FN)
-            continue;
         if (key->key >> OFFSET_BITS != sec) {
             status = check_count(prove, sec, count);
             sec = key->key >> OFFSET_BITS;
@@ -102,8 +168,8 @@ static cuvet_status check_slots(cv_prove *prove)
         }
         read_row(prove, key->index, &reloc);
         count += is_header(reloc.type);
-        if (status == CUVET_OK && i > 0 && key->key - cv_keys_get(&prove->kept, i - 1)->key < 4)
-            status = check_distinct(prove, cv_keys_get(&prove->kept, i - 1), key);
+        if (status == CUVET_OK && i > 0 && key->key - cv_keys_get(&prove->kept.header, i - 1)->key < 4)
+            status = check_distinct(prove, cv_keys_get(&prove->kept.header, i - 1), key);
     }
     return status == CUVET_OK ? check_count(prove, sec, count) : status;
 }
@@ -111,82 +177,152 @@ static cuvet_status check_slots(cv_prove *prove)
 cuvet_status cv_prove_list_kept(cv_prove *prove)
 {
     const cv_cubin *result = prove->facts->result;
+    cv_mem *mem = &prove->ctx->mem;
+    cv_prove_kept *kept = &prove->kept;
     cuvet_status status = CUVET_OK;
 
-    if (!cv_u64s_fill(&prove->ctx->mem, &prove->slot, result->n_syms))
+    if (!cv_u64s_fill(mem, &prove->slot, result->n_syms) ||
+        !cv_u32s_fill(mem, &kept->rel, result->sec.count) ||
+        !cv_u32s_fill(mem, &kept->rela, result->sec.count))
         return cv_nomem(prove->ctx, 0);
-    for (uint64_t i = 1; i < result->sec.count && status == CUVET_OK; i++) {
+    for (uint32_t i = 1; i < result->sec.count && status == CUVET_OK; i++) {
         const cv_sec *sec = cv_cubin_sec(result, i);
 
         if (sec->role == CV_ROLE_REL || sec->role == CV_ROLE_RELA)
             status = enter_table(prove, i);
     }
-    cv_keys_sort(&prove->kept);
-    if (status == CUVET_OK && !cv_u8s_fill(&prove->ctx->mem, &prove->met, prove->kept.count))
+    cv_keys_sort(&kept->header);
+    if (status == CUVET_OK && !cv_u8s_fill(mem, &kept->met, kept->rows))
         status = cv_nomem(prove->ctx, 0);
-    return status == CUVET_OK ? check_slots(prove) : status;
+    if (status == CUVET_OK)
+        status = check_slots(prove);
+    return status == CUVET_OK && !prove->facts->relocatable ? check_textures(prove) : status;
 }
 
-/* The first of the relocations of the result that is not before a place. Those of the inputs and of the
+/* Only where a relocation is not behind the one that was found last. */
+static bool find_orders(cv_prove *prove)
+{
+    cv_prove_kept *kept = &prove->kept;
+
+    for (uint64_t i = 0; i < kept->table.count; i++) {
+        cv_prove_table *table = cv_prove_tables_at(&kept->table, i);
+
+        table->key = kept->order.count;
+        if (table->count > 0 && !find_order(prove, i))
+            return false;
+    }
+    cv_keys_sort(&kept->order);
+    kept->ordered = true;
+    return true;
+}
+
+/* Of the rows in the order of the places. */
+static uint64_t row_at(const cv_prove *prove, const cv_prove_table *table, uint64_t at)
+{
+    return table->mixed ? cv_keys_get(&prove->kept.order, table->key + at)->index : at;
+}
+
+static bool is_before(const cv_prove *prove, const cv_prove_table *table, uint64_t at, uint64_t place)
+{
+    uint64_t found = table->mixed ? cv_keys_get(&prove->kept.order, table->key + at)->key & OFFSET_MASK
+                                  : place_at(table, at);
+
+    return table->falls ? found > place : found < place;
+}
+
+/* The first of the relocations of a table that is not before a place. Those of the inputs and of the
  * result are in the same order, or one in the opposite order of the other: it is near the last one that
  * was found. */
-static uint64_t find(const cv_prove *prove, uint64_t key)
+static uint64_t find(const cv_prove *prove, const cv_prove_table *table, uint64_t place)
 {
     enum { NEAR = 6 };
-    const cv_keys *kept = &prove->kept;
-    uint64_t at = cv_min(prove->at, kept->count);
+    uint64_t at = table->at, low = 0, high = table->count;
     unsigned steps = 0;
 
-    while (steps < NEAR && at < kept->count && cv_keys_get(kept, at)->key < key) {
+    for (; steps < NEAR && at < table->count && is_before(prove, table, at, place); steps++)
         at++;
-        steps++;
-    }
-    while (steps < NEAR && at > 0 && cv_keys_get(kept, at - 1)->key >= key) {
+    for (; steps < NEAR && at > 0 && !is_before(prove, table, at - 1, place); steps++)
         at--;
-        steps++;
+    if (steps < NEAR)
+        return at;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (is_before(prove, table, middle, place))
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return steps < NEAR ? at : cv_keys_lower_bound(kept, key);
+    return low;
 }
 
-bool cv_prove_find_kept(cv_prove *prove, const cv_prove_reloc *reloc)
+/* Several relocations can be about one place. */
+static bool is_in_table(cv_prove *prove, cv_prove_table *table, const cv_prove_reloc *reloc, uint32_t type)
 {
-    uint64_t key = key_of(reloc->place.sec, reloc->place.base);
-    uint32_t final = cv_reloc_of(reloc->elf.type)->final;
+    uint64_t place = cv_sat_add(prove->here.place.base, reloc->elf.off);
+    cv_elf_reloc found;
 
-    if (final == 0 || prove->facts->relocatable)
-        final = reloc->elf.type;
-    prove->at = find(prove, key);
-    for (uint64_t i = prove->at; i < prove->kept.count; i++) {
-        const cv_key *found = cv_keys_get(&prove->kept, i);
-        cv_elf_reloc row;
+    table->at = find(prove, table, place);
+    for (uint64_t at = table->at; at < table->count; at++) {
+        uint64_t row = row_at(prove, table, at);
 
-        if (found->key != key)
-            break;
-        read_row(prove, found->index, &row);
-        if (row.type != final ||
-            (cv_cubin_sec(prove->facts->result, found->index >> 32)->role == CV_ROLE_RELA) != reloc->rela ||
-            !cv_prove_is_same(prove, reloc, &row))
-            continue;
-        *cv_u8s_at(&prove->met, i) = 1;
-        return true;
+        cv_elf_read_reloc(table->body, false, table->rela, row, &found);
+        if (found.off != place)
+            return false;
+        if (found.type == type && cv_prove_is_same(prove, reloc, &found))
+            return cv_prove_meet(prove, table, row);
     }
     return false;
 }
 
-cuvet_status cv_prove_check_met(const cv_prove *prove)
+cuvet_status cv_prove_find_kept(cv_prove *prove, cv_prove_table *table, const cv_prove_reloc *reloc,
+                                uint32_t type, bool *found)
 {
-    for (uint64_t i = 0; i < prove->kept.count && !prove->facts->relocatable; i++) {
-        const cv_key *key = cv_keys_get(&prove->kept, i);
-        uint32_t target = (uint32_t)(key->key >> OFFSET_BITS);
-        cv_elf_reloc row;
-
-        if (*cv_u8s_get(&prove->met, i) ||
-            cv_prove_is_rebuilt(prove, cv_cubin_sec(prove->facts->result, target)))
-            continue;
-        read_row(prove, key->index, &row);
-        if (!is_header(row.type) || cv_cubin_sec(prove->facts->result, target)->role != CV_ROLE_CONSTANT_FN)
-            return cv_prove_fail(prove, CV_R_LINK_PROVE_KEPT, CUVET_P_SECTION, key->index >> 32, row.off,
-                                 row.type, row.sym);
+    if (!prove->kept.ordered && !find_orders(prove))
+        return cv_nomem(prove->ctx, 0);
+    for (*found = is_in_table(prove, table, reloc, type); !*found && table->next != 0;) {
+        table = cv_prove_tables_at(&prove->kept.table, table->next - 1);
+        *found = is_in_table(prove, table, reloc, type);
     }
     return CUVET_OK;
+}
+
+static cuvet_status check_rows(const cv_prove *prove, const cv_prove_table *table)
+{
+    const cv_sec *target = cv_cubin_sec(prove->facts->result, table->target);
+    cv_elf_reloc row;
+
+    if (cv_prove_is_rebuilt(prove, target))
+        return CUVET_OK;
+    for (uint64_t i = 0; i < table->count; i++) {
+        if (*cv_u8s_get(&prove->kept.met, table->first + i))
+            continue;
+        cv_elf_read_reloc(table->body, false, table->rela, i, &row);
+        if (!is_header(row.type) || target->role != CV_ROLE_CONSTANT_FN)
+            return cv_prove_fail(prove, CV_R_LINK_PROVE_KEPT, CUVET_P_SECTION, table->sec, row.off, row.type,
+                                 row.sym);
+    }
+    return CUVET_OK;
+}
+
+cuvet_status cv_prove_check_met(const cv_prove *prove)
+{
+    const cv_prove_kept *kept = &prove->kept;
+    cuvet_status status = CUVET_OK;
+
+    if (prove->facts->exact || kept->n_met == kept->rows)
+        return CUVET_OK;
+    for (uint64_t i = 0; i < kept->table.count && status == CUVET_OK; i++)
+        status = check_rows(prove, cv_prove_tables_get(&kept->table, i));
+    return status;
+}
+
+void cv_prove_free_kept(cv_mem *mem, cv_prove_kept *kept)
+{
+    cv_prove_tables_free(mem, &kept->table);
+    cv_u32s_free(mem, &kept->rel);
+    cv_u32s_free(mem, &kept->rela);
+    cv_keys_free(mem, &kept->order);
+    cv_keys_free(mem, &kept->header);
+    cv_u8s_free(mem, &kept->met);
 }

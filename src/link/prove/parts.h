@@ -17,6 +17,7 @@ CV_VEC(cv_provens, cv_proven);
 
 /* A call. */
 typedef struct cv_prove_call {
+    uint32_t next;     /* of the same caller: 1 + element of the list; 0: none */
     uint32_t to;       /* symbol of the result, 0: it is not there … */
     uint32_t obj, sym; /* … of an input */
 } cv_prove_call;
@@ -25,29 +26,85 @@ CV_VEC(cv_prove_call_list, cv_prove_call);
 
 typedef struct cv_prove_calls {
     cv_prove_call_list call;
-    cv_keys from; /* caller, element of 'call'; sorted */
+    cv_u32s first; /* by symbol of the result: 1 + an element of 'call'; 0: it calls nothing */
 } cv_prove_calls;
 
 /* A place in shared memory that code of the result uses. */
 typedef struct cv_prove_use {
     uint32_t fn, var, obj,
-        sym; /* function, a symbol of the result; definition, among all symbols of the inputs */
+        sym;       /* function, a symbol of the result; definition, among all symbols of the inputs */
+    uint32_t next; /* of the same function: 1 + element of the list; 0: none */
     uint64_t base, end;
     bool array; /* nobody defines it: it lies behind everything else */
 } cv_prove_use;
 
 CV_VEC(cv_prove_uses, cv_prove_use);
 
+/* A symbol of an input. */
+typedef struct cv_prove_symbol {
+    cv_elf_symbol elf;
+    uint32_t sec;  /* of the input, 0: none */
+    uint32_t out;  /* hint: of the result, 0: none */
+    uint8_t space; /* CV_STO_SPACE bits of a variable, else 0 */
+} cv_prove_symbol;
+
+CV_VEC(cv_prove_symbol_list, cv_prove_symbol);
+
+/* A table of relocations of the result. */
+typedef struct cv_prove_table {
+    cv_span body;
+    uint64_t count, first; /* rows, and the first of them among those of all tables */
+    uint64_t at;           /* the row that was found last, in the order of the places … */
+    uint64_t last, row;    /* … in the table, and the one that is probably next */
+    uint64_t key;          /* of a mixed one: first element of the keys that have its rows in order */
+    uint32_t sec, target;
+    uint32_t next; /* of the same target and kind: 1 + element of the list; 0: none */
+    bool rela;
+    bool falls, mixed; /* places of the rows; else they rise */
+} cv_prove_table;
+
+CV_VEC(cv_prove_tables, cv_prove_table);
+
+/* Relocations of the result. */
+typedef struct cv_prove_kept {
+    cv_prove_tables table;
+    cv_u32s rel, rela; /* by section of the result that they are about: 1 + an element of 'table' */
+    cv_keys order;     /* rows of mixed tables: table << 40 | place, row */
+    cv_keys header;    /* of slots: section << 40 | place, section of the table << 32 | row */
+    cv_u8s met;        /* by row: it is some input's */
+    uint64_t rows, n_met;
+    bool ordered; /* the orders of the tables were found */
+} cv_prove_kept;
+
+/* A section of the object at hand. */
+typedef struct cv_prove_section {
+    uint32_t index;
+    uint32_t fn; /* the function whose code it is, a symbol of the result; 0: none */
+    cv_prove_place place;
+    cv_span body;
+    uint64_t at; /* of its place in the file */
+    bool debug;
+} cv_prove_section;
+
+/* Bits that relocations of a type write into. */
+typedef struct cv_prove_mask {
+    cv_pair bits;
+    bool known;
+} cv_prove_mask;
+
+CV_VEC(cv_prove_masks, cv_prove_mask);
+
 typedef struct cv_prove {
     cv_ctx *ctx;
     const cv_prove_facts *facts;
-    cv_slices_index *file; /* the result */
-    cv_provens proven;     /* by symbol of the result */
-    cv_keys kept;      /* relocations of the result: key section << 40 | offset, index table << 32 | row */
-    cv_u8s met;        /* by element of 'kept': it is some input's */
-    uint64_t at;       /* element of 'kept' that was found last */
-    cv_prove_uses use; /* of shared memory */
-    cv_u64s slot;      /* by symbol of the result: 1 + the slot of a texture or surface */
+    cv_slices_index *file;       /* the result */
+    cv_prove_symbol_list symbol; /* of the inputs */
+    cv_provens proven;           /* by symbol of the result */
+    cv_prove_kept kept;
+    cv_prove_masks mask; /* by type of relocation */
+    cv_prove_uses use;   /* of shared memory */
+    cv_u32s used;        /* by symbol of the inputs: 1 + the last element of 'use' */
+    cv_u64s slot;        /* by symbol of the result: 1 + the slot of a texture or surface */
     uint64_t n_slots;
     cv_u64s end; /* by section of the result: covered so far */
     /* of the object at hand */
@@ -56,29 +113,37 @@ typedef struct cv_prove {
     uint64_t first_sec, first_sym;
     cv_keys table; /* target section, relocation section; sorted */
     cv_u64s first; /* of the function at hand: records of the result by code */
-    cv_keys field; /* of the section at hand: offset, table << 32 | row; sorted */
+    cv_prove_section here;
+    cv_keys field;    /* of that section: offset, type; in order … */
+    bool field_falls; /* … or in the opposite one */
 } cv_prove;
-
-/* A symbol of the object at hand. */
-typedef struct cv_prove_symbol {
-    cv_elf_symbol elf;
-    uint32_t sec;  /* of the input, 0: none */
-    uint32_t out;  /* hint: of the result, 0: none */
-    uint8_t space; /* CV_STO_SPACE bits of a variable, else 0 */
-} cv_prove_symbol;
 
 /* A relocation of the object at hand. */
 typedef struct cv_prove_reloc {
     cv_elf_reloc elf;
-    cv_prove_symbol symbol;
-    cv_prove_place place; /* in the result */
-    uint32_t target;      /* section of the input */
+    const cv_prove_symbol *symbol;
     bool rela;
 } cv_prove_reloc;
 
 void cv_prove_open(cv_prove *prove, uint32_t obj);
-cv_prove_symbol cv_prove_symbol_at(const cv_prove *prove, uint64_t index);
-const cv_prove_place *cv_prove_place_of(const cv_prove *prove, uint64_t sec);
+/* A number that is none is that of an empty symbol. */
+static inline const cv_prove_symbol *cv_prove_symbol_at(const cv_prove *prove, uint64_t index)
+{
+    static const cv_prove_symbol NONE;
+
+    return index < prove->in->n_syms
+               ? cv_prove_symbol_list_get(&prove->symbol, cv_sat_add(prove->first_sym, index))
+               : &NONE;
+}
+/* The same for places of sections. */
+static inline const cv_prove_place *cv_prove_place_of(const cv_prove *prove, uint64_t sec)
+{
+    static const cv_prove_place NOWHERE;
+
+    return sec != 0 && sec < prove->in->sec.count
+               ? cv_prove_places_get(&prove->facts->place, prove->first_sec + sec)
+               : &NOWHERE;
+}
 cv_span cv_prove_name(const cv_cubin *cubin, const cv_elf_symbol *symbol);
 /* What does not hold: the rule with a place of the object at hand. @return INTERNAL */
 CV_MUST cuvet_status cv_prove_fail(const cv_prove *prove, cv_rule rule, cuvet_step_kind kind, uint64_t index,
@@ -103,18 +168,48 @@ CV_MUST cuvet_status cv_prove_functions(cv_prove *prove);
 CV_MUST cuvet_status cv_prove_shared(cv_prove *prove, const cv_prove_calls *calls);
 /* shared.c: code of the result uses a variable at this place. */
 CV_MUST cuvet_status cv_prove_use_shared(cv_prove *prove, const cv_prove_reloc *reloc, uint64_t base);
+/* shared.c: hint: the place of a shared variable of the object at hand. False: it depends on the kernel. */
+CV_MUST bool cv_prove_shared_place(const cv_prove *prove, uint64_t sym, uint64_t *place);
 CV_MUST cuvet_status cv_prove_records(cv_prove *prove);
+/* symbols.c: all of the inputs. */
+CV_MUST bool cv_prove_read_symbols(cv_prove *prove);
 /* kept.c: relocations of the result. */
 CV_MUST cuvet_status cv_prove_list_kept(cv_prove *prove);
-/* Has the result this one, of its type, against what it is against? It is met, then. */
-CV_MUST bool cv_prove_find_kept(cv_prove *prove, const cv_prove_reloc *reloc);
+/* *found: has this table of the result, or another one of its kind, a relocation of the section at hand, of
+ * this type, against what it is against? It is met, then. */
+CV_MUST cuvet_status cv_prove_find_kept(cv_prove *prove, cv_prove_table *table, const cv_prove_reloc *reloc,
+                                        uint32_t type, bool *found);
+/* A row of a table is met. */
+static inline bool cv_prove_meet(cv_prove *prove, cv_prove_table *table, uint64_t row)
+{
+    uint8_t *met = cv_u8s_at(&prove->kept.met, table->first + row);
+
+    prove->kept.n_met += *met == 0;
+    *met = 1;
+    table->row = row < table->last ? row - (row > 0) : row + 1;
+    table->last = row;
+    return true;
+}
+/* Mostly the next relocation of an input is the next one of the result, or the one before: it is met. */
+static inline bool cv_prove_meets_next(cv_prove *prove, cv_prove_table *table, const cv_prove_reloc *reloc,
+                                       uint32_t type)
+{
+    cv_row found;
+
+    if (table->row >= table->count)
+        return false;
+    found = cv_row_at(table->body, table->row * cv_elf_rel_size(false, table->rela), table->rela ? 3 : 2);
+    return found.first == cv_sat_add(prove->here.place.base, reloc->elf.off) &&
+           found.second == ((uint64_t)reloc->symbol->out << 32 | type) && reloc->symbol->out != 0 &&
+           found.third == (uint64_t)reloc->elf.addend && cv_prove_meet(prove, table, table->row);
+}
 CV_MUST cuvet_status cv_prove_check_met(const cv_prove *prove);
+void cv_prove_free_kept(cv_mem *mem, cv_prove_kept *kept);
 /* relocs.c: does one of the result name what that of the input names? */
 CV_MUST bool cv_prove_is_same(const cv_prove *prove, const cv_prove_reloc *reloc, const cv_elf_reloc *row);
-/* relocs.c: all relocations of a section of the object at hand; 'field' has what they write into, in
- * order. */
-CV_MUST cuvet_status cv_prove_relocs(cv_prove *prove, uint32_t sec);
-/* fields.c: the section has the bytes of the input outside of 'field'. at: its place in the file. */
-CV_MUST cuvet_status cv_prove_bytes(const cv_prove *prove, uint32_t sec, uint64_t at);
+/* relocs.c: all relocations of the section at hand; 'field' has what they write into. */
+CV_MUST cuvet_status cv_prove_relocs(cv_prove *prove);
+/* fields.c: the section at hand has the bytes of the input outside of 'field'. */
+CV_MUST cuvet_status cv_prove_bytes(cv_prove *prove);
 
 #endif

@@ -8,6 +8,7 @@ void cv_prove_facts_free(cv_mem *mem, cv_prove_facts *facts)
     cv_prove_places_free(mem, &facts->place);
     cv_u32s_free(mem, &facts->sym);
     cv_u32s_free(mem, &facts->canon);
+    cv_u64s_free(mem, &facts->shared);
 }
 
 cuvet_status cv_prove_fail(const cv_prove *prove, cv_rule rule, cuvet_step_kind kind, uint64_t index,
@@ -29,31 +30,6 @@ void cv_prove_open(cv_prove *prove, uint32_t obj)
     prove->in = input->cubin;
     prove->first_sec = input->first_sec;
     prove->first_sym = input->first_sym;
-}
-
-cv_prove_symbol cv_prove_symbol_at(const cv_prove *prove, uint64_t index)
-{
-    cv_prove_symbol symbol = { .out = 0 };
-    uint32_t sec;
-
-    cv_elf_read_symbol(prove->in->symtab, false, index, &symbol.elf);
-    sec = cv_cubin_shndx(prove->in, false, index, &symbol.elf);
-    if (symbol.elf.shndx != CV_SHN_COMMON && sec < prove->in->sec.count)
-        symbol.sec = sec;
-    if (index < prove->in->n_syms)
-        symbol.out = *cv_u32s_get(&prove->facts->sym, prove->first_sym + index);
-    if (cv_elf_sym_type(&symbol.elf) == CV_STT_CUDA_OBJECT)
-        symbol.space = symbol.elf.other & CV_STO_SPACE;
-    return symbol;
-}
-
-const cv_prove_place *cv_prove_place_of(const cv_prove *prove, uint64_t sec)
-{
-    static const cv_prove_place NOWHERE;
-
-    return sec != 0 && sec < prove->in->sec.count
-               ? cv_prove_places_get(&prove->facts->place, prove->first_sec + sec)
-               : &NOWHERE;
 }
 
 cv_span cv_prove_name(const cv_cubin *cubin, const cv_elf_symbol *symbol)
@@ -83,7 +59,8 @@ static cuvet_status run(cv_prove *prove)
 {
     cuvet_status status = CUVET_OK;
 
-    if (!cv_slices_index_of(&prove->ctx->mem, prove->facts->file, prove->file))
+    if (!cv_slices_index_of(&prove->ctx->mem, prove->facts->file, prove->file) ||
+        !cv_prove_read_symbols(prove))
         return cv_nomem(prove->ctx, 0);
     status = cv_prove_symbols(prove);
     if (status == CUVET_OK)
@@ -103,8 +80,10 @@ cuvet_status cv_prove_link(cv_ctx *ctx, const cv_prove_facts *facts)
 
     cv_u64s_free(&ctx->mem, &file.starts);
     cv_provens_free(&ctx->mem, &prove.proven);
-    cv_keys_free(&ctx->mem, &prove.kept);
-    cv_u8s_free(&ctx->mem, &prove.met);
+    cv_prove_symbol_list_free(&ctx->mem, &prove.symbol);
+    cv_prove_masks_free(&ctx->mem, &prove.mask);
+    cv_prove_free_kept(&ctx->mem, &prove.kept);
+    cv_u32s_free(&ctx->mem, &prove.used);
     cv_u64s_free(&ctx->mem, &prove.slot);
     cv_prove_uses_free(&ctx->mem, &prove.use);
     cv_u64s_free(&ctx->mem, &prove.end);

@@ -30,6 +30,10 @@ typedef struct cv_prove_facts {
     cv_prove_places place; /* by section of an input */
     cv_u32s sym;           /* by symbol of an input: the symbol that stands for it; 0: none */
     cv_u32s canon; /* by symbol of an input, of shared variables: the symbol that defines it, among all */
+    cv_u64s
+        shared; /* by symbol of an input, of shared variables: 1 + its place; 0: it depends on the kernel */
+    uint64_t key0, key1; /* of the hashes of names */
+    uint64_t reserved;   /* shared memory that the system has of each kernel's */
     const cv_cubin *result;
     const cv_slices *file;
     bool relocatable, exact; /* -r; in the form that cannot be linked again */

@@ -19,7 +19,7 @@ static bool is_inherited(uint32_t code)
 /* Do these words of a record of the input and of the result name the same? */
 static bool is_same_symbol(const cv_prove *prove, uint32_t before, uint32_t after)
 {
-    cv_prove_reloc named = { .symbol = cv_prove_symbol_at(prove, before) };
+    const cv_prove_reloc named = { .symbol = cv_prove_symbol_at(prove, before), .rela = true };
     cv_elf_reloc row = { .sym = after };
 
     return before < prove->in->n_syms && after < prove->facts->result->n_syms &&
@@ -43,25 +43,31 @@ static bool is_same_record(const cv_prove *prove, cv_span before, const cv_tlv *
 
 enum { CODES = 256 };
 
-/* Where the result says something for the first time, by code; 0: it says nothing, else 1 + the offset. */
-static bool find_first(cv_prove *prove, cv_span after)
+/* Where the result says something for the first time, by code: the section of records << 32 | 1 + the place.
+ * What another section is about says nothing of this one. */
+static bool find_first(cv_prove *prove, uint32_t info, cv_span after)
 {
     cv_tlv found;
 
-    if (!cv_u64s_fill(&prove->ctx->mem, &prove->first, CODES))
+    if (!prove->first.items && !cv_u64s_fill(&prove->ctx->mem, &prove->first, CODES))
         return false;
-    for (uint64_t pos = 0; cv_tlv_at(after, pos, &found) == CV_TLV_OK; pos = found.next)
-        if (*cv_u64s_at(&prove->first, found.code) == 0)
-            *cv_u64s_at(&prove->first, found.code) = pos + 1;
+    for (uint64_t pos = 0; cv_tlv_at(after, pos, &found) == CV_TLV_OK; pos = found.next) {
+        uint64_t *first = cv_u64s_at(&prove->first, found.code);
+
+        if (*first >> 32 != info)
+            *first = (uint64_t)info << 32 | ((pos + 1) & UINT32_MAX);
+    }
     return true;
 }
 
 /* What a function says more than once stands in the result the other way round, what it says once
  * anywhere. */
-static bool is_there(const cv_prove *prove, cv_span before, const cv_tlv *old, cv_span after, uint64_t *pos)
+static bool is_there(const cv_prove *prove, cv_span before, const cv_tlv *old, uint32_t info, cv_span after,
+                     uint64_t *pos)
 {
     const cv_attr *row = cv_attr_get(old->code);
-    uint64_t at = *cv_u64s_get(&prove->first, old->code);
+    uint64_t first = *cv_u64s_get(&prove->first, old->code),
+             at = first >> 32 == info ? first & UINT32_MAX : 0;
     bool same = false;
     cv_tlv found;
 
@@ -73,13 +79,14 @@ static bool is_there(const cv_prove *prove, cv_span before, const cv_tlv *old, c
     return same;
 }
 
-static cuvet_status check_info(cv_prove *prove, uint32_t info, cv_span after)
+/* out: the section of records of the result. */
+static cuvet_status check_info(cv_prove *prove, uint32_t info, uint32_t out)
 {
-    cv_span before = cv_cubin_body(prove->in, info);
+    cv_span before = cv_cubin_body(prove->in, info), after = cv_cubin_body(prove->facts->result, out);
     uint64_t pos = 0;
     cv_tlv old;
 
-    if (!find_first(prove, after))
+    if (!find_first(prove, out, after))
         return cv_nomem(prove->ctx, 0);
     cv_keys_clear(&prove->field);
     for (uint64_t at = 0; cv_tlv_at(before, at, &old) == CV_TLV_OK; at = old.next)
@@ -88,7 +95,7 @@ static cuvet_status check_info(cv_prove *prove, uint32_t info, cv_span after)
             return cv_nomem(prove->ctx, 0);
     for (uint64_t i = prove->field.count; i > 0; i--)
         if (cv_tlv_at(before, cv_keys_get(&prove->field, i - 1)->key, &old) == CV_TLV_OK &&
-            !is_there(prove, before, &old, after, &pos))
+            !is_there(prove, before, &old, out, after, &pos))
             return cv_prove_fail_section(prove, CV_R_LINK_PROVE_RECORD, info, old.off, old.code,
                                          cv_u32_at(before, old.payload));
     return CUVET_OK;
@@ -106,8 +113,7 @@ cuvet_status cv_prove_records(cv_prove *prove)
             const cv_prove_place *place = cv_prove_place_of(prove, i);
 
             if (sec->role == CV_ROLE_TEXT && sec->info_sec != 0 && place->sec != 0)
-                status = check_info(prove, sec->info_sec,
-                                    cv_cubin_body(result, cv_cubin_sec(result, place->sec)->info_sec));
+                status = check_info(prove, sec->info_sec, cv_cubin_sec(result, place->sec)->info_sec);
         }
     }
     return status;

@@ -20,6 +20,23 @@ static cv_prove_place home_of(const cv_prove *prove, const cv_prove_symbol *symb
     return home;
 }
 
+static bool is_section(const cv_elf_symbol *symbol)
+{
+    return cv_elf_sym_type(symbol) == CV_STT_SECTION;
+}
+
+/* Code that another definition took the place of: what debug data says of its section it says of the other
+ * one's, as it does of its function. */
+static bool is_taken_over(const cv_prove *prove, const cv_prove_symbol *symbol, uint32_t sec)
+{
+    const cv_sec *old = cv_cubin_sec(prove->in, symbol->sec), *found;
+
+    if (old->role != CV_ROLE_TEXT || !is_section(&symbol->elf) || sec >= prove->facts->result->sec.count)
+        return false;
+    found = cv_cubin_sec(prove->facts->result, sec);
+    return found->role == CV_ROLE_TEXT && cv_span_eq(old->name, found->name);
+}
+
 bool cv_prove_is_same(const cv_prove *prove, const cv_prove_reloc *reloc, const cv_elf_reloc *row)
 {
     const cv_cubin *result = prove->facts->result;
@@ -27,14 +44,22 @@ bool cv_prove_is_same(const cv_prove *prove, const cv_prove_reloc *reloc, const 
     cv_elf_symbol named;
     uint32_t sec;
 
-    if (row->sym == reloc->symbol.out && row->sym != 0)
+    if (row->sym == reloc->symbol->out && row->sym != 0)
         return row->addend == reloc->elf.addend;
-    home = home_of(prove, &reloc->symbol);
+    /* a shared variable has an alignment for a value: another one is never the same */
+    if (reloc->symbol->space == CV_STO_SPACE_SHARED && reloc->symbol->out != 0)
+        return false;
+    home = home_of(prove, reloc->symbol);
     cv_elf_read_symbol(result->symtab, false, row->sym, &named);
     sec = cv_cubin_shndx(result, false, row->sym, &named);
-    return home.sec != 0 && home.sec < result->sec.count && sec == home.sec &&
-           cv_wrap_add(home.base, (uint64_t)reloc->elf.addend) ==
-               cv_wrap_add(named.value, (uint64_t)row->addend);
+    if (home.sec == 0 && is_section(&named) && is_taken_over(prove, reloc->symbol, sec))
+        return row->addend == reloc->elf.addend;
+    if (home.sec == 0 || home.sec >= result->sec.count || sec != home.sec)
+        return false;
+    if (!reloc->rela && is_section(&reloc->symbol->elf) && is_section(&named))
+        return true; /* the field counts from there: check_moved */
+    return cv_wrap_add(home.base, (uint64_t)reloc->elf.addend) ==
+           cv_wrap_add(named.value, (uint64_t)row->addend);
 }
 
 /* Bits of a pair of words from 'pos' on. */
@@ -47,17 +72,25 @@ static uint64_t bits_at(cv_pair pair, unsigned pos, unsigned bits)
     return bits >= 64 ? value : value & ((UINT64_C(1) << bits) - 1);
 }
 
-/* The field of a relocation in the result, or as it was. */
-static uint64_t field_of(const cv_prove *prove, const cv_prove_reloc *reloc, bool before)
+/* The bytes of a relocation that was applied, in the input … */
+static cv_pair bytes_before(const cv_prove *prove, const cv_prove_reloc *reloc)
+{
+    return cv_pair_at(prove->here.body, reloc->elf.off);
+}
+
+/* … and in the result. */
+static cv_pair bytes_now(const cv_prove *prove, const cv_prove_reloc *reloc)
+{
+    return cv_slices_pair(prove->file, cv_sat_add(prove->here.at, reloc->elf.off),
+                          cv_reloc_of(reloc->elf.type)->bytes);
+}
+
+/* The field of a relocation as it was. */
+static uint64_t field_before(const cv_prove *prove, const cv_prove_reloc *reloc)
 {
     const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
-    const cv_sec *out = cv_cubin_sec(prove->facts->result, reloc->place.sec);
 
-    if (before)
-        return bits_at(cv_pair_at(cv_cubin_body(prove->in, reloc->target), reloc->elf.off), facts->pos,
-                       facts->bits);
-    return bits_at(cv_slices_pair(prove->file, cv_sat_add(out->header.off, reloc->place.base), facts->bytes),
-                   facts->pos, facts->bits);
+    return bits_at(bytes_before(prove, reloc), facts->pos, facts->bits);
 }
 
 static uint64_t field_mask(const cv_reloc_facts *facts)
@@ -65,34 +98,49 @@ static uint64_t field_mask(const cv_reloc_facts *facts)
     return facts->bits >= 64 ? UINT64_MAX : (UINT64_C(1) << facts->bits) - 1;
 }
 
-/* Of a shared variable: the place that the code uses follows from the field. Where it holds only a part of
- * it, it follows from another one. */
-static cuvet_status check_shared(cv_prove *prove, const cv_prove_reloc *reloc)
-{
-    const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
-    uint64_t addend = reloc->rela ? (uint64_t)reloc->elf.addend : field_of(prove, reloc, true);
-
-    if (facts->shift != 0 || facts->bits < 24 || reloc->symbol.space != CV_STO_SPACE_SHARED)
-        return CUVET_OK;
-    return cv_prove_use_shared(prove, reloc, (field_of(prove, reloc, false) - addend) & field_mask(facts));
-}
-
 /* The field that was applied holds this value, and the number of this bank where it has one. */
 static cuvet_status check_value(const cv_prove *prove, const cv_prove_reloc *reloc, uint64_t value,
                                 uint32_t bank)
 {
     const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
-    const cv_sec *out = cv_cubin_sec(prove->facts->result, reloc->place.sec);
-    cv_pair now = cv_slices_pair(prove->file, cv_sat_add(out->header.off, reloc->place.base), facts->bytes);
+    cv_pair now = bytes_now(prove, reloc);
     uint64_t field = bits_at(now, facts->pos, facts->bits), want, addend = (uint64_t)reloc->elf.addend;
 
     if (!reloc->rela)
-        addend = (field_of(prove, reloc, true) & (UINT64_MAX >> facts->shift)) << facts->shift;
+        addend = (field_before(prove, reloc) & (UINT64_MAX >> facts->shift)) << facts->shift;
     want = cv_wrap_add(value, addend) >> facts->shift & field_mask(facts);
     if (field == want &&
         (!cv_reloc_has(facts, CV_USE_NUMBER) || bits_at(now, CV_R_NUMBER_POS, CV_R_NUMBER_BITS) == bank))
         return CUVET_OK;
-    return cv_prove_fail_section(prove, CV_R_LINK_PROVE_APPLIED, reloc->target, reloc->elf.off, field, want);
+    return cv_prove_fail_section(prove, CV_R_LINK_PROVE_APPLIED, prove->here.index, reloc->elf.off, field,
+                                 want);
+}
+
+/* Of a shared variable: the place that the code uses follows from the field. Where it holds only a part of
+ * it, it follows from another one. */
+static cuvet_status check_shared(cv_prove *prove, const cv_prove_reloc *reloc)
+{
+    const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
+    uint64_t field, addend, place;
+
+    if (reloc->symbol->space != CV_STO_SPACE_SHARED)
+        return CUVET_OK;
+    if (cv_prove_shared_place(prove, reloc->elf.sym, &place)) {
+        cuvet_status status = check_value(prove, reloc, place, 0);
+
+        return status == CUVET_OK ? cv_prove_use_shared(prove, reloc, place) : status;
+    }
+    if (facts->shift != 0 || facts->bits < 24)
+        return CUVET_OK;
+    field = bits_at(bytes_now(prove, reloc), facts->pos, facts->bits);
+    addend = reloc->rela ? (uint64_t)reloc->elf.addend : field_before(prove, reloc);
+    return cv_prove_use_shared(prove, reloc, cv_wrap_sub(field, addend) & field_mask(facts));
+}
+
+/* It writes into the section, and its result is not that of the loader. */
+static bool add_field(cv_prove *prove, const cv_prove_reloc *reloc)
+{
+    return cv_keys_push(&prove->ctx->mem, &prove->field, (cv_key){ reloc->elf.off, reloc->elf.type });
 }
 
 static bool is_debug(const cv_sec *sec)
@@ -105,6 +153,20 @@ static bool is_constant(const cv_sec *sec)
     return sec->role == CV_ROLE_CONSTANT || sec->role == CV_ROLE_CONSTANT_FN;
 }
 
+/* A relocation without an addend that stays, against a section of an input that does not begin that of the
+ * result: its field counts from there. */
+static cuvet_status check_moved(cv_prove *prove, const cv_prove_reloc *reloc)
+{
+    const cv_sec *sec = cv_cubin_sec(prove->in, reloc->symbol->sec);
+    const cv_prove_place *place = cv_prove_place_of(prove, reloc->symbol->sec);
+
+    if (place->sec == 0 || place->base == 0 || cv_prove_is_rebuilt(prove, sec))
+        return CUVET_OK;
+    if (!add_field(prove, reloc))
+        return cv_nomem(prove->ctx, 0);
+    return check_value(prove, reloc, place->base, sec->bank);
+}
+
 /* Gone with the code that it is about, or with the code that another definition took the place of. */
 static bool is_gone(const cv_prove *prove, const cv_prove_symbol *symbol)
 {
@@ -115,27 +177,24 @@ static bool is_gone(const cv_prove *prove, const cv_prove_symbol *symbol)
 
 static cuvet_status lost(const cv_prove *prove, const cv_prove_reloc *reloc)
 {
-    return cv_prove_fail_section(prove, CV_R_LINK_PROVE_KEPT, reloc->target, reloc->elf.off, reloc->elf.type,
-                                 reloc->elf.sym);
+    return cv_prove_fail_section(prove, CV_R_LINK_PROVE_KEPT, prove->here.index, reloc->elf.off,
+                                 reloc->elf.type, reloc->elf.sym);
 }
 
 /* Eight bytes that are zero when the function is gone. */
 static cuvet_status check_cleared(const cv_prove *prove, const cv_prove_reloc *reloc)
 {
-    const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
-    const cv_sec *out = cv_cubin_sec(prove->facts->result, reloc->place.sec);
-    cv_pair now = cv_slices_pair(prove->file, cv_sat_add(out->header.off, reloc->place.base), facts->bytes);
-    cv_pair before = cv_pair_at(cv_cubin_body(prove->in, reloc->target), reloc->elf.off);
+    uint64_t now = bytes_now(prove, reloc).low, before = bytes_before(prove, reloc).low;
 
-    if (now.low == before.low || (now.low == 0 && is_gone(prove, &reloc->symbol)))
+    if (now == before || (now == 0 && is_gone(prove, reloc->symbol)))
         return CUVET_OK;
-    return cv_prove_fail_section(prove, CV_R_LINK_PROVE_APPLIED, reloc->target, reloc->elf.off, now.low,
-                                 before.low);
+    return cv_prove_fail_section(prove, CV_R_LINK_PROVE_APPLIED, prove->here.index, reloc->elf.off, now,
+                                 before);
 }
 
 static cuvet_status check_debug(const cv_prove *prove, const cv_prove_reloc *reloc)
 {
-    const cv_prove_symbol *symbol = &reloc->symbol;
+    const cv_prove_symbol *symbol = reloc->symbol;
     const cv_sec *sec = cv_cubin_sec(prove->in, symbol->sec);
     cv_prove_place home = *cv_prove_place_of(prove, symbol->sec);
 
@@ -151,18 +210,19 @@ static cuvet_status check_debug(const cv_prove *prove, const cv_prove_reloc *rel
 
 static cuvet_status check_constant(const cv_prove *prove, const cv_prove_reloc *reloc)
 {
-    cv_prove_place home = home_of(prove, &reloc->symbol);
+    cv_prove_place home = home_of(prove, reloc->symbol);
     const cv_sec *bank = cv_cubin_sec(prove->facts->result, home.sec);
 
     if (home.sec == 0) /* a branch table of a device function: it is in the banks of kernels */
-        return cv_cubin_sec(prove->in, reloc->symbol.sec)->role == CV_ROLE_CONSTANT_FN ? CUVET_OK
-                                                                                       : lost(prove, reloc);
+        return cv_cubin_sec(prove->in, reloc->symbol->sec)->role == CV_ROLE_CONSTANT_FN ? CUVET_OK
+                                                                                        : lost(prove, reloc);
     return is_constant(bank) ? check_value(prove, reloc, home.base, bank->bank) : lost(prove, reloc);
 }
 
 static cuvet_status check_slot(const cv_prove *prove, const cv_prove_reloc *reloc)
 {
-    uint64_t slot = reloc->symbol.out < prove->slot.count ? *cv_u64s_get(&prove->slot, reloc->symbol.out) : 0;
+    uint64_t slot =
+        reloc->symbol->out < prove->slot.count ? *cv_u64s_get(&prove->slot, reloc->symbol->out) : 0;
 
     return slot == 0 ? lost(prove, reloc) : check_value(prove, reloc, slot - 1, CV_BANK_PARAMETERS);
 }
@@ -171,14 +231,14 @@ static cuvet_status check_slot(const cv_prove *prove, const cv_prove_reloc *relo
 static cuvet_status check_applied(cv_prove *prove, const cv_prove_reloc *reloc)
 {
     const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
-    const cv_prove_symbol *symbol = &reloc->symbol;
+    const cv_prove_symbol *symbol = reloc->symbol;
     uint8_t type = cv_elf_sym_type(&symbol->elf);
 
     if (cv_reloc_has(facts, CV_USE_CLEARS))
         return check_cleared(prove, reloc);
     if (cv_reloc_has(facts, CV_USE_DROPS | CV_USE_TABLE))
         return CUVET_OK;
-    if (is_debug(cv_cubin_sec(prove->in, reloc->target)) || is_debug(cv_cubin_sec(prove->in, symbol->sec)))
+    if (prove->here.debug || is_debug(cv_cubin_sec(prove->in, symbol->sec)))
         return check_debug(prove, reloc);
     if (prove->facts->exact)
         return CUVET_OK;
@@ -186,77 +246,86 @@ static cuvet_status check_applied(cv_prove *prove, const cv_prove_reloc *reloc)
         return lost(prove, reloc); /* a later link has to apply it */
     if (symbol->space == CV_STO_SPACE_SHARED || symbol->space == CV_STO_SPACE_RESERVED)
         return check_shared(prove, reloc);
-    if (type >= CV_STT_CUDA_TEXTURE && type <= CV_STT_CUDA_SURFACE)
+    if (type >= CV_STT_CUDA_TEXTURE && type <= CV_STT_CUDA_SURFACE &&
+        !is_constant(cv_cubin_sec(prove->in, symbol->sec)))
         return check_slot(prove, reloc);
     if (symbol->space == CV_STO_SPACE_CONSTANT || is_constant(cv_cubin_sec(prove->in, symbol->sec)))
         return check_constant(prove, reloc);
     if (symbol->sec == 0 && cv_elf_sym_bind(&symbol->elf) == CV_STB_LOCAL)
         return CUVET_OK; /* a variable that is nowhere */
     if (type == CV_STT_FUNC && symbol->out == 0 &&
-        cv_cubin_sec(prove->in, reloc->target)->role == CV_ROLE_TEXT)
+        cv_cubin_sec(prove->in, prove->here.index)->role == CV_ROLE_TEXT)
         return CUVET_OK; /* of code that no kernel reaches: functions.c */
     return lost(prove, reloc);
 }
 
-/* It writes into the section, and its result is not that of the loader. */
-static bool add_field(cv_prove *prove, const cv_prove_reloc *reloc)
+/* A place in shared memory is known when a program is whole: no loader applies it. */
+static bool is_always_applied(const cv_prove *prove, const cv_prove_reloc *reloc)
 {
-    return cv_keys_push(&prove->ctx->mem, &prove->field, (cv_key){ reloc->elf.off, reloc->elf.type });
+    return reloc->symbol->space == CV_STO_SPACE_SHARED && !prove->facts->relocatable &&
+           !prove->facts->preserve && !prove->here.debug;
 }
 
-static cuvet_status check_table(cv_prove *prove, uint64_t table, const cv_prove_place *place)
+static cuvet_status check_table(cv_prove *prove, uint64_t table)
 {
-    const cv_sec *sec = cv_cubin_sec(prove->in, table);
-    cv_prove_reloc reloc = { .rela = sec->role == CV_ROLE_RELA, .target = sec->header.info };
+    cv_prove_reloc reloc = { .rela = cv_cubin_sec(prove->in, table)->role == CV_ROLE_RELA };
+    uint32_t kept_in = *cv_u32s_get(reloc.rela ? &prove->kept.rela : &prove->kept.rel, prove->here.place.sec);
+    cv_prove_table *kept_table = kept_in ? cv_prove_tables_at(&prove->kept.table, kept_in - 1) : NULL;
     bool partial = prove->facts->relocatable;
     cv_span body = cv_cubin_body(prove->in, table);
     uint64_t count = body.len / cv_elf_rel_size(false, reloc.rela);
     cuvet_status status = CUVET_OK;
 
     for (uint64_t row = 0; row < count && status == CUVET_OK; row++) {
-        bool kept;
+        const cv_reloc_facts *facts;
+        bool kept = false;
+        uint32_t type;
 
         cv_elf_read_reloc(body, false, reloc.rela, row, &reloc.elf);
-        if (!partial && cv_reloc_has(cv_reloc_of(reloc.elf.type), CV_USE_DROPS))
+        facts = cv_reloc_of(reloc.elf.type);
+        if (!partial && cv_reloc_has(facts, CV_USE_DROPS))
             continue; /* gone without a trace, whatever it names */
-        reloc.place = (cv_prove_place){ place->sec, cv_sat_add(place->base, reloc.elf.off) };
+        type = facts->final == 0 || partial ? reloc.elf.type : facts->final;
         reloc.symbol = cv_prove_symbol_at(prove, reloc.elf.sym);
-        kept = cv_prove_find_kept(prove, &reloc);
-        if (!kept)
-            status = check_applied(prove, &reloc);
-        if (status == CUVET_OK && (!kept || partial) && !add_field(prove, &reloc))
+        if (is_always_applied(prove, &reloc)) {
+            status = check_shared(prove, &reloc);
+        } else {
+            kept = kept_table && cv_prove_meets_next(prove, kept_table, &reloc, type);
+            if (kept_table && !kept)
+                status = cv_prove_find_kept(prove, kept_table, &reloc, type, &kept);
+            if (status == CUVET_OK && !kept)
+                status = check_applied(prove, &reloc);
+            else if (status == CUVET_OK && !reloc.rela && is_section(&reloc.symbol->elf))
+                status = check_moved(prove, &reloc);
+        }
+        if (status == CUVET_OK && !kept && !add_field(prove, &reloc))
             status = cv_nomem(prove->ctx, 0);
     }
     return status;
 }
 
 /* Most tables of inputs descend. */
-static void sort_fields(cv_keys *field)
+static void sort_fields(cv_prove *prove)
 {
-    uint64_t last = field->count - 1;
-    bool falls = true;
+    const cv_keys *field = &prove->field;
+    bool falls = field->count > 1;
 
     for (uint64_t i = 1; i < field->count && falls; i++)
         falls = cv_keys_get(field, i)->key <= cv_keys_get(field, i - 1)->key;
-    for (uint64_t i = 0; falls && i < field->count / 2; i++) {
-        cv_key first = *cv_keys_get(field, i);
-
-        *cv_keys_at(field, i) = *cv_keys_get(field, last - i);
-        *cv_keys_at(field, last - i) = first;
-    }
-    if (!falls)
-        cv_keys_sort(field);
+    prove->field_falls = falls;
+    if (!falls && field->count > 1)
+        cv_keys_sort(&prove->field);
 }
 
-cuvet_status cv_prove_relocs(cv_prove *prove, uint32_t sec)
+cuvet_status cv_prove_relocs(cv_prove *prove)
 {
+    uint32_t sec = prove->here.index;
     cuvet_status status = CUVET_OK;
 
     cv_keys_clear(&prove->field);
     for (uint64_t i = cv_keys_lower_bound(&prove->table, sec);
          status == CUVET_OK && i < prove->table.count && cv_keys_get(&prove->table, i)->key == sec; i++)
-        status = check_table(prove, cv_keys_get(&prove->table, i)->index, cv_prove_place_of(prove, sec));
-    if (prove->field.count > 1)
-        sort_fields(&prove->field);
+        status = check_table(prove, cv_keys_get(&prove->table, i)->index);
+    sort_fields(prove);
     return status;
 }

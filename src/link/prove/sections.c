@@ -36,6 +36,48 @@ static bool is_chain(const cv_prove *prove, const cv_sec *sec)
            (debug && !cv_prove_is_rebuilt(prove, sec));
 }
 
+/* The section becomes the one at hand. */
+static void open_section(cv_prove *prove, uint32_t index)
+{
+    const cv_sec *sec = cv_cubin_sec(prove->in, index);
+    cv_prove_section *here = &prove->here;
+
+    here->index = index;
+    here->place = *cv_prove_place_of(prove, index);
+    here->body = cv_cubin_body(prove->in, index);
+    here->at = cv_sat_add(cv_cubin_sec(prove->facts->result, here->place.sec)->header.off, here->place.base);
+    here->debug = sec->role == CV_ROLE_DEBUG || sec->role == CV_ROLE_NV_DEBUG;
+    here->fn =
+        sec->role == CV_ROLE_TEXT ? cv_prove_symbol_at(prove, cv_elf_code_symbol(sec->header.info))->out : 0;
+}
+
+/* Shared memory that a later link lays out has room for the variables of the input. */
+static cuvet_status check_rooms(cv_prove *prove)
+{
+    cuvet_status status = CUVET_OK;
+    cv_u64s need = { 0 };
+
+    if (!prove->facts->relocatable)
+        return CUVET_OK;
+    if (!cv_u64s_fill(&prove->ctx->mem, &need, prove->in->sec.count))
+        return cv_nomem(prove->ctx, 0);
+    for (uint64_t i = 1; i < prove->in->n_syms && status == CUVET_OK; i++) {
+        const cv_prove_symbol *symbol = cv_prove_symbol_at(prove, i);
+        const cv_prove_place *place = cv_prove_place_of(prove, symbol->sec);
+        uint64_t *sum;
+
+        if (symbol->space != CV_STO_SPACE_SHARED || place->sec == 0)
+            continue;
+        sum = cv_u64s_at(&need, symbol->sec);
+        *sum = cv_sat_add(*sum, symbol->elf.size);
+        if (cv_cubin_sec(prove->facts->result, place->sec)->header.size < *sum)
+            status = cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_MEMORY, i,
+                                          cv_cubin_sec(prove->facts->result, place->sec)->header.size, *sum);
+    }
+    cv_u64s_free(&prove->ctx->mem, &need);
+    return status;
+}
+
 static cuvet_status check_section(cv_prove *prove, uint32_t index)
 {
     const cv_sec *sec = cv_cubin_sec(prove->in, index), *out;
@@ -66,9 +108,9 @@ static cuvet_status check_section(cv_prove *prove, uint32_t index)
         return cv_prove_fail_section(prove, CV_R_LINK_PROVE_PLACE, index, 0, place->base, place->sec);
     if (out->header.type == CV_SHT_NOBITS || !sec->in_file)
         return CUVET_OK;
-    status = cv_prove_relocs(prove, index);
-    return status == CUVET_OK ? cv_prove_bytes(prove, index, cv_sat_add(out->header.off, place->base))
-                              : status;
+    open_section(prove, index);
+    status = cv_prove_relocs(prove);
+    return status == CUVET_OK ? cv_prove_bytes(prove) : status;
 }
 
 /* Zero memory: pieces of the inputs, and common variables. */
@@ -152,6 +194,7 @@ cuvet_status cv_prove_sections(cv_prove *prove)
                 return cv_nomem(prove->ctx, 0);
         }
         cv_keys_sort(&prove->table);
+        status = check_rooms(prove);
         for (uint64_t i = 1; i < prove->in->sec.count && status == CUVET_OK; i++)
             if (cv_prove_holds_content(cv_cubin_sec(prove->in, i)) &&
                 !cv_prove_is_rebuilt(prove, cv_cubin_sec(prove->in, i)))

@@ -11,14 +11,36 @@ enum { STEPS_MOST = 64 };
 
 cuvet_status cv_prove_use_shared(cv_prove *prove, const cv_prove_reloc *reloc, uint64_t base)
 {
-    const cv_sec *code = cv_cubin_sec(prove->in, reloc->target);
     uint32_t canon = *cv_u32s_get(&prove->facts->canon, prove->first_sym + reloc->elf.sym);
-    cv_prove_symbol fn = cv_prove_symbol_at(prove, cv_elf_code_symbol(code->header.info));
-    cv_prove_use use = { .fn = fn.out, .var = canon, .base = base, .obj = prove->obj, .sym = reloc->elf.sym };
+    cv_prove_use use = {
+        .fn = prove->here.fn, .var = canon, .base = base, .obj = prove->obj, .sym = reloc->elf.sym
+    };
+    uint32_t *last;
 
-    if (code->role != CV_ROLE_TEXT || canon >= prove->facts->sym.count)
+    if (use.fn == 0 || canon >= prove->facts->sym.count)
         return CUVET_OK;
-    return cv_prove_uses_push(&prove->ctx->mem, &prove->use, use) ? CUVET_OK : cv_nomem(prove->ctx, 0);
+    if (!prove->used.items && !cv_u32s_fill(&prove->ctx->mem, &prove->used, prove->facts->sym.count))
+        return cv_nomem(prove->ctx, 0);
+    last = cv_u32s_at(&prove->used, canon);
+    /* Code uses a variable many times, one after the other. */
+    if (*last != 0 && cv_prove_uses_get(&prove->use, *last - 1)->fn == use.fn &&
+        cv_prove_uses_get(&prove->use, *last - 1)->base == base)
+        return CUVET_OK;
+    if (!cv_prove_uses_push(&prove->ctx->mem, &prove->use, use))
+        return cv_nomem(prove->ctx, 0);
+    *last = (uint32_t)prove->use.count;
+    return CUVET_OK;
+}
+
+bool cv_prove_shared_place(const cv_prove *prove, uint64_t sym, uint64_t *place)
+{
+    uint64_t index = cv_sat_add(prove->first_sym, sym), said;
+
+    if (index >= prove->facts->shared.count)
+        return false;
+    said = *cv_u64s_get(&prove->facts->shared, index);
+    *place = said - (said != 0);
+    return said != 0;
 }
 
 /* The definition of a variable: size and alignment, and whose name it has. */
@@ -63,6 +85,8 @@ static cuvet_status check_uses(cv_prove *prove)
 
         use->array = symbol.shndx == CV_SHN_UNDEF;
         use->end = cv_sat_add(use->base, symbol.size);
+        if (use->array && use->base % cv_max(symbol.value, 1) != 0)
+            status = fail(prove, use, use->base, symbol.value);
         if (use->array)
             continue;
         if ((*place != 0 && *place != use->base + 1) || use->base % cv_max(symbol.value, 1) != 0)
@@ -77,7 +101,7 @@ static cuvet_status check_uses(cv_prove *prove)
 typedef struct reach {
     cv_u32s seen; /* by symbol of the result: the kernel that met it last */
     cv_u32s open;
-    cv_keys by_fn; /* function, use */
+    cv_u32s first; /* by symbol of the result: 1 + an element of the uses; 0: none */
     cv_keys place; /* of the kernel at hand: base, use */
     cv_u64s room;  /* by section of the result: shared memory of the code in it */
     uint64_t steps;
@@ -100,16 +124,17 @@ static bool collect(cv_prove *prove, reach *all, const cv_prove_calls *calls, ui
         uint32_t fn = *cv_u32s_get(&all->open, all->open.count - 1);
 
         all->open.count--;
-        for (uint64_t i = cv_keys_lower_bound(&calls->from, fn);
-             ok && i < calls->from.count && cv_keys_get(&calls->from, i)->key == fn; i++, all->steps++)
-            ok = meet(prove, all, kernel,
-                      cv_prove_call_list_get(&calls->call, cv_keys_get(&calls->from, i)->index)->to);
-        for (uint64_t i = cv_keys_lower_bound(&all->by_fn, fn);
-             ok && i < all->by_fn.count && cv_keys_get(&all->by_fn, i)->key == fn; i++, all->steps++) {
-            uint64_t index = cv_keys_get(&all->by_fn, i)->index;
+        for (uint32_t next = *cv_u32s_get(&calls->first, fn); ok && next != 0; all->steps++) {
+            const cv_prove_call *call = cv_prove_call_list_get(&calls->call, next - 1);
 
-            ok = cv_keys_push(&prove->ctx->mem, &all->place,
-                              (cv_key){ cv_prove_uses_get(&prove->use, index)->base, index });
+            ok = meet(prove, all, kernel, call->to);
+            next = call->next;
+        }
+        for (uint32_t next = *cv_u32s_get(&all->first, fn); ok && next != 0; all->steps++) {
+            const cv_prove_use *use = cv_prove_uses_get(&prove->use, next - 1);
+
+            ok = cv_keys_push(&prove->ctx->mem, &all->place, (cv_key){ use->base, next - 1 });
+            next = use->next;
         }
     }
     return ok;
@@ -126,7 +151,8 @@ static bool list_rooms(cv_prove *prove, cv_u64s *room)
         const cv_sec *sec = cv_cubin_sec(result, i);
 
         if (sec->role == CV_ROLE_SHARED_FN && sec->header.info < room->count)
-            *cv_u64s_at(room, sec->header.info) = sec->header.size;
+            *cv_u64s_at(room, sec->header.info) =
+                sec->header.size - cv_min(sec->header.size, prove->facts->reserved);
     }
     return true;
 }
@@ -162,8 +188,8 @@ static cuvet_status check_places(cv_prove *prove, reach *all, uint32_t kernel)
     for (uint64_t i = 0; i < all->place.count; i++) {
         const cv_prove_use *use = cv_prove_uses_get(&prove->use, cv_keys_get(&all->place, i)->index);
 
-        if (use->array && use->base < end)
-            return fail(prove, use, use->base, end);
+        if (use->array && (use->base < end || use->base > room))
+            return fail(prove, use, use->base, use->base < end ? end : room);
     }
     return CUVET_OK;
 }
@@ -171,16 +197,20 @@ static cuvet_status check_places(cv_prove *prove, reach *all, uint32_t kernel)
 static cuvet_status check_kernels(cv_prove *prove, reach *all, const cv_prove_calls *calls)
 {
     const cv_cubin *result = prove->facts->result;
-    uint64_t most = cv_sat_mul(STEPS_MOST, cv_sat_add(calls->from.count, prove->use.count) + 1);
+    uint64_t most = cv_sat_mul(STEPS_MOST, cv_sat_add(calls->call.count, prove->use.count) + 1);
     cuvet_status status = CUVET_OK;
 
-    for (uint64_t i = 0; i < prove->use.count; i++)
-        if (!cv_keys_push(&prove->ctx->mem, &all->by_fn,
-                          (cv_key){ cv_prove_uses_get(&prove->use, i)->fn, i }))
-            return cv_nomem(prove->ctx, 0);
-    cv_keys_sort(&all->by_fn);
-    if (!cv_u32s_fill(&prove->ctx->mem, &all->seen, result->n_syms) || !list_rooms(prove, &all->room))
+    if (!cv_u32s_fill(&prove->ctx->mem, &all->seen, calls->first.count) ||
+        !cv_u32s_fill(&prove->ctx->mem, &all->first, calls->first.count) || !list_rooms(prove, &all->room))
         return cv_nomem(prove->ctx, 0);
+    for (uint64_t i = 0; i < prove->use.count; i++) {
+        cv_prove_use *use = cv_prove_uses_at(&prove->use, i);
+
+        if (use->fn >= all->first.count)
+            continue;
+        use->next = *cv_u32s_get(&all->first, use->fn);
+        *cv_u32s_at(&all->first, use->fn) = (uint32_t)i + 1;
+    }
     for (uint32_t i = 1; i < result->n_syms && status == CUVET_OK && all->steps < most; i++) {
         cv_elf_symbol symbol;
 
@@ -206,7 +236,7 @@ cuvet_status cv_prove_shared(cv_prove *prove, const cv_prove_calls *calls)
         status = check_kernels(prove, &all, calls);
     cv_u32s_free(mem, &all.seen);
     cv_u32s_free(mem, &all.open);
-    cv_keys_free(mem, &all.by_fn);
+    cv_u32s_free(mem, &all.first);
     cv_keys_free(mem, &all.place);
     cv_u64s_free(mem, &all.room);
     return status;

@@ -4,6 +4,31 @@
 #include "base/arith.h"
 #include "link/prove/parts.h"
 
+bool cv_prove_read_symbols(cv_prove *prove)
+{
+    const cv_u32s *hints = &prove->facts->sym;
+
+    if (!cv_prove_symbol_list_room(&prove->ctx->mem, &prove->symbol, hints->count))
+        return false;
+    for (uint32_t obj = 0; obj < prove->facts->in.count; obj++) {
+        cv_prove_open(prove, obj);
+        for (uint64_t i = 0; i < prove->in->n_syms; i++) {
+            cv_prove_symbol symbol = { .out = *cv_u32s_get(hints, prove->symbol.count) };
+            uint32_t sec;
+
+            cv_elf_read_symbol(prove->in->symtab, false, i, &symbol.elf);
+            sec = cv_cubin_shndx(prove->in, false, i, &symbol.elf);
+            if (symbol.elf.shndx != CV_SHN_COMMON && sec < prove->in->sec.count)
+                symbol.sec = sec;
+            if (cv_elf_sym_type(&symbol.elf) == CV_STT_CUDA_OBJECT)
+                symbol.space = symbol.elf.other & CV_STO_SPACE;
+            if (!cv_prove_symbol_list_push(&prove->ctx->mem, &prove->symbol, symbol))
+                return false;
+        }
+    }
+    return true;
+}
+
 static bool is_named(const cv_elf_symbol *symbol)
 {
     uint8_t type = cv_elf_sym_type(symbol);
@@ -43,14 +68,14 @@ static cuvet_status enter(cv_prove *prove, uint64_t index, const cv_prove_symbol
                         .common = symbol->elf.shndx == CV_SHN_COMMON,
                         .bind = cv_elf_sym_bind(&symbol->elf),
                         .regs = cv_cubin_sec(prove->in, symbol->sec)->regs };
-    cv_elf_symbol named;
     cv_proven *old;
+    uint32_t name;
 
     if (symbol->out >= result->n_syms)
         return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, index, 0, symbol->out);
-    cv_elf_read_symbol(result->symtab, false, symbol->out, &named);
-    if (!cv_span_eq(cv_prove_name(prove->in, &symbol->elf), cv_prove_name(result, &named)))
-        return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, index, named.name, symbol->out);
+    name = cv_u32_at(result->symtab, symbol->out * cv_elf_sym_size(false)); /* st_name comes first */
+    if (!cv_span_same_cstr(prove->in->strtab, symbol->elf.name, result->strtab, name))
+        return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, index, name, symbol->out);
     if (symbol->sec == 0 && !found.common)
         return CUVET_OK;
     old = cv_provens_at(&prove->proven, symbol->out);
@@ -65,32 +90,76 @@ static cuvet_status enter(cv_prove *prove, uint64_t index, const cv_prove_symbol
     return CUVET_OK;
 }
 
+/* A symbol of a shared variable: of its size, at the place that code uses, behind what the system has. */
+static cuvet_status compare_shared(const cv_prove *prove, const cv_prove_symbol *symbol, uint32_t sym,
+                                   const cv_elf_symbol *named, uint32_t out)
+{
+    uint64_t place = symbol->elf.value;
+
+    if (named->shndx == CV_SHN_UNDEF || symbol->sec == 0)
+        return CUVET_OK;
+    if (named->size != symbol->elf.size)
+        return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, sym, named->size, out);
+    if (!prove->facts->relocatable && cv_prove_shared_place(prove, sym, &place))
+        place = cv_sat_add(place, prove->facts->reserved);
+    return named->value == place
+               ? CUVET_OK
+               : cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, sym, named->value, out);
+}
+
+/* Of its definition a symbol has the binding and the type; of a variable a program says that it is one. */
+static bool is_alike(const cv_prove *prove, const cv_prove_symbol *symbol, const cv_elf_symbol *named)
+{
+    uint8_t type = cv_elf_sym_type(&symbol->elf), found = cv_elf_sym_type(named);
+    bool variable = type == CV_STT_CUDA_OBJECT && found == CV_STT_OBJECT && !prove->facts->relocatable;
+
+    return (type == found || variable) && cv_elf_sym_bind(&symbol->elf) == cv_elf_sym_bind(named) &&
+           ((symbol->elf.other ^ named->other) & CV_STO_ENTRY) == 0;
+}
+
+/* Where another definition of a function won, names in the bank of the one that lost stay in a relocatable
+ * result, as names of the same place in the bank of the other; without work the link ends anyway. */
+static bool lies_in_heir(const cv_prove *prove, const cv_prove_symbol *symbol, const cv_elf_symbol *named,
+                         uint32_t sec)
+{
+    const cv_sec *own = cv_cubin_sec(prove->in, symbol->sec), *heir = cv_cubin_sec(prove->facts->result, sec);
+
+    return cv_elf_sym_bind(&symbol->elf) == CV_STB_LOCAL && own->role == CV_ROLE_CONSTANT_FN &&
+           heir->role == own->role && named->value == symbol->elf.value && named->size == symbol->elf.size &&
+           (!cv_work(prove->ctx, 1 + own->fn.len / 16, 0) || cv_span_eq(own->fn, heir->fn));
+}
+
 /* The symbol of the result is that of its definition. */
 static cuvet_status compare(cv_prove *prove, uint32_t out, const cv_proven *proven)
 {
     const cv_cubin *result = prove->facts->result;
     const cv_prove_place *place;
-    cv_prove_symbol symbol;
+    const cv_prove_symbol *symbol;
     cv_elf_symbol named;
     uint32_t sec;
 
     cv_prove_open(prove, proven->obj);
     symbol = cv_prove_symbol_at(prove, proven->sym);
-    if (symbol.space == CV_STO_SPACE_SHARED || symbol.space == CV_STO_SPACE_RESERVED)
-        return CUVET_OK; /* its value is an alignment here and, if it is named at all, a place there */
     cv_elf_read_symbol(result->symtab, false, out, &named);
+    if (symbol->space ==
+        CV_STO_SPACE_SHARED) /* its value is an alignment here and, in a program, a place there */
+        return compare_shared(prove, symbol, proven->sym, &named, out);
+    if (symbol->space == CV_STO_SPACE_RESERVED)
+        return CUVET_OK;
     sec = cv_cubin_shndx(result, false, out, &named);
     if (proven->common) {
         if (sec == CV_SHN_COMMON && prove->facts->relocatable)
             return CUVET_OK;
-        return sec != 0 && sec < result->sec.count && named.size >= symbol.elf.size &&
+        return sec != 0 && sec < result->sec.count && named.size >= symbol->elf.size &&
                        cv_sat_add(named.value, named.size) <= cv_cubin_sec(result, sec)->header.size
                    ? CUVET_OK
                    : cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, proven->sym, named.value, out);
     }
-    place = cv_prove_place_of(prove, symbol.sec);
-    if (place->sec == sec && sec != 0 && named.value == cv_sat_add(place->base, symbol.elf.value) &&
-        named.size == symbol.elf.size)
+    place = cv_prove_place_of(prove, symbol->sec);
+    if (is_alike(prove, symbol, &named) && place->sec == sec && sec != 0 &&
+        named.value == cv_sat_add(place->base, symbol->elf.value) && named.size == symbol->elf.size)
+        return CUVET_OK;
+    if (place->sec == 0 && sec < result->sec.count && lies_in_heir(prove, symbol, &named, sec))
         return CUVET_OK;
     return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, proven->sym, named.value, out);
 }
@@ -122,17 +191,15 @@ cuvet_status cv_prove_symbols(cv_prove *prove)
 
     if (!cv_provens_reserve(&prove->ctx->mem, &prove->proven, prove->facts->result->n_syms))
         return cv_nomem(prove->ctx, 0);
-    for (uint64_t i = 0; i < prove->facts->result->n_syms; i++)
-        if (!cv_provens_push(&prove->ctx->mem, &prove->proven, (cv_proven){ 0 }))
-            return cv_nomem(prove->ctx, 0);
+    prove->proven.count = prove->facts->result->n_syms;
     for (uint32_t obj = 0; obj < prove->facts->in.count && status == CUVET_OK; obj++) {
         cv_prove_open(prove, obj);
         for (uint64_t i = 1; i < prove->in->n_syms && status == CUVET_OK; i++) {
-            cv_prove_symbol symbol = cv_prove_symbol_at(prove, i);
+            const cv_prove_symbol *symbol = cv_prove_symbol_at(prove, i);
 
-            if (symbol.out != 0 && is_named(&symbol.elf))
-                status = enter(prove, i, &symbol);
-            else if (symbol.sec != 0 && is_variable(&symbol) && is_data(cv_cubin_sec(prove->in, symbol.sec)))
+            if (symbol->out != 0 && is_named(&symbol->elf))
+                status = enter(prove, i, symbol);
+            else if (symbol->sec != 0 && is_variable(symbol) && is_data(cv_cubin_sec(prove->in, symbol->sec)))
                 status = cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, i, 0, 0);
         }
     }

@@ -5,7 +5,7 @@
 #include "link/write/write.h"
 
 /* Is a kernel of this name asked for? A host list that could not be read to its end asks for nothing. */
-static bool asks(const void *user, cv_span name)
+static bool asks_for_kernel(const void *user, cv_span name)
 {
     const cv_view_prove *view = user;
     const cv_hosts *hosts = view->options->hosts;
@@ -32,6 +32,17 @@ static bool find_numbers(const cv_view_prove *view, cv_u32s *osec, cv_u32s *osym
     return true;
 }
 
+/* 1 + the place of a shared variable; 0: it has none of its own. */
+static uint64_t shared_hint(const cv_view_prove *view, cv_id index)
+{
+    const cv_shared_place *place;
+
+    if (!cv_l_is_shared(cv_l_isym(view, index)))
+        return 0;
+    place = cv_shared_places_get(&view->memory->shared, cv_l_canon(view, index));
+    return place->placed ? cv_sat_add(place->off, 1) : 0;
+}
+
 static bool find_places(const cv_view_prove *view, const cv_u32s *osec, const cv_u32s *osym,
                         cv_prove_facts *facts)
 {
@@ -55,6 +66,8 @@ static bool find_places(const cv_view_prove *view, const cv_u32s *osec, const cv
             place.sec = *cv_u32s_get(osec, became->out);
         ok = cv_prove_places_push(mem, &facts->place, place);
     }
+    for (uint64_t i = 0; i < view->inputs->isym.count && view->memory->shared.count != 0 && ok; i++)
+        ok = cv_u64s_push(mem, &facts->shared, shared_hint(view, (cv_id)i));
     for (uint64_t i = 0; i < view->inputs->isym.count && ok; i++) {
         cv_id out = cv_l_out_of(view, i);
 
@@ -69,12 +82,15 @@ cuvet_status cv_stage_prove(const cv_view_prove *view)
 {
     cv_prove_facts facts = { .result = &view->reread->cubin,
                              .file = view->file->slices,
+                             .key0 = CV_ARRAY_GET(view->options->key, 0),
+                             .key1 = CV_ARRAY_GET(view->options->key, 1),
+                             .reserved = cv_link_reserves(view) ? view->options->gen->reserved : 0,
                              .relocatable = view->options->relocatable,
                              .exact = view->options->relocatable && view->options->compat,
                              .debug = view->options->debug,
                              .preserve = view->options->preserve,
                              .rebuilt = cv_l_has(view, CV_GEN_SPLIT_SEGMENTS),
-                             .asks = asks,
+                             .asks = asks_for_kernel,
                              .user = view };
     cv_mem *mem = &view->ctx->mem;
     cv_u32s osec = { 0 }, osym = { 0 };

@@ -22,7 +22,7 @@ static cv_span part_of(const cv_block *out, uint64_t off, uint64_t len)
     return cv_span_tail(cv_span_of(out->mem, off + len, 0), off);
 }
 
-static bool put(cv_block *out, uint64_t size, uint64_t off, cv_span bytes)
+static bool put_at(cv_block *out, uint64_t size, uint64_t off, cv_span bytes)
 {
     return off <= size && bytes.len <= size - off && cv_block_put(out, off, bytes);
 }
@@ -63,7 +63,7 @@ static bool put_section(const cv_view_write *view, cv_block *out, const cv_osec 
         return osec->off <= view->file->size && osec->size <= view->file->size - osec->off;
     if (osec->bytes.len)
         return osec->bytes.len == osec->size &&
-               put(out, view->file->size, osec->off, cv_builder_span(&osec->bytes));
+               put_at(out, view->file->size, osec->off, cv_builder_span(&osec->bytes));
     if (osec->off > view->file->size || osec->size > view->file->size - osec->off)
         return false;
     cv_block_clear(out, osec->off, osec->size); /* between the parts */
@@ -73,7 +73,7 @@ static bool put_section(const cv_view_write *view, cv_block *out, const cv_osec 
         cv_span body = cv_l_body(view, cv_l_isec(view, chunk->isec));
 
         ok = body.len <= osec->size && chunk->base <= osec->size - body.len &&
-             put(out, view->file->size, osec->off + chunk->base, body);
+             put_at(out, view->file->size, osec->off + chunk->base, body);
     }
     return ok;
 }
@@ -89,7 +89,7 @@ static bool is_applied(const cv_view_write *view, cv_id id)
     return !target->dead && target->group != CV_G_NOBITS;
 }
 
-static bool apply(const cv_view_write *view, cv_block *out, const cv_osec *osec)
+static bool apply_fixups(const cv_view_write *view, cv_block *out, const cv_osec *osec)
 {
     const cv_osec *target = cv_l_osec(view, osec->target);
     uint8_t *bytes = cv_block_at(out, target->off, target->size);
@@ -135,8 +135,11 @@ static bool next_stretch(const cv_u8s *patched, uint64_t at, uint64_t end, uint6
     uint64_t first = at / PATCH, i = first, until = (end + PATCH - 1) / PATCH, gap = 0;
     bool copied = first < until && *cv_u8s_get(patched, first);
 
-    for (; i < until && gap < (copied ? PATCH_GAP : 1); i++)
-        gap = *cv_u8s_get(patched, i) == copied ? 0 : gap + 1;
+    if (!copied)
+        i += cv_span_find_nonzero(
+            cv_span_tail(cv_span_of(patched->items, cv_min(until, patched->count), 0), i));
+    for (; copied && i < until && gap < PATCH_GAP; i++)
+        gap = *cv_u8s_get(patched, i) ? 0 : gap + 1;
     i -= gap;
     *len = cv_min(end, i * PATCH) - at;
     return copied;
@@ -154,7 +157,7 @@ static bool copy_patches(const cv_view_write *view, cv_block *out, const cv_osec
             continue;
         part = cv_span_tail(all, at - osec->off);
         part.len = len;
-        ok = put(out, view->file->size, at, part);
+        ok = put_at(out, view->file->size, at, part);
     }
     return ok;
 }
@@ -171,7 +174,7 @@ static bool patch_all(const cv_view_write *view, cv_block *out, cv_u8s *patched)
             ok = copy_patches(view, out, cv_l_osec(view, i), patched);
     for (cv_id i = 0; i < view->out->osec.count && ok; i++)
         if (is_applied(view, i))
-            ok = apply(view, out, cv_l_osec(view, i));
+            ok = apply_fixups(view, out, cv_l_osec(view, i));
     return ok;
 }
 
@@ -280,7 +283,7 @@ static void split_segments(const cv_view_write *view, cv_builder *builder)
             put_segment(builder, CV_ARRAY_AT(segment, i));
 }
 
-static void segments(const cv_view_write *view, cv_builder *builder)
+static void write_segments(const cv_view_write *view, cv_builder *builder)
 {
     out_segment code = { CV_PT_LOAD, CV_PF_R | CV_PF_X, 0, 0, 0 },
                 data = { CV_PT_LOAD, CV_PF_R | CV_PF_W, 0, 0, 0 };
@@ -331,8 +334,8 @@ static bool put_all(const cv_view_write *view, cv_block *out, const cv_builder *
                     const cv_builder *tables)
 {
     uint64_t pos = header->len;
-    bool ok = put(out, view->file->size, 0, cv_builder_span(header)) &&
-              put(out, view->file->size, view->synthetics->shoff, cv_builder_span(tables));
+    bool ok = put_at(out, view->file->size, 0, cv_builder_span(header)) &&
+              put_at(out, view->file->size, view->synthetics->shoff, cv_builder_span(tables));
 
     for (uint64_t i = 1; i < view->layout->order.count && ok; i++) {
         cv_osec *osec = cv_l_osec(view, *cv_u32s_get(&view->layout->order, i));
@@ -377,35 +380,36 @@ cuvet_status cv_stage_write(const cv_view_write *view)
     cv_slices *file = view->file->slices;
     cv_builder tables, header;
     cv_u8s patched = { 0 };
-    cuvet_status st;
+    cuvet_status status;
 
     cv_builder_init(&tables, &view->ctx->mem);
     cv_builder_init(&header, &view->ctx->mem);
     for (uint64_t i = 0; i < view->layout->order.count; i++)
         section_header(view, &tables, cv_l_osec(view, *cv_u32s_get(&view->layout->order, i)));
     if (!view->options->relocatable)
-        (cv_l_has(view, CV_GEN_SPLIT_SEGMENTS) ? split_segments : segments)(view, &tables);
+        (cv_l_has(view, CV_GEN_SPLIT_SEGMENTS) ? split_segments : write_segments)(view, &tables);
     file_header(view, &header);
     view->file->size = cv_sat_add(view->synthetics->shoff, tables.len);
-    st = tables.failed || header.failed ? cv_l_nomem(view)
-                                        : cv_block_room(view->ctx, out, view->file->size, 0);
-    if (st == CUVET_OK && !cv_u8s_fill(&view->ctx->mem, &patched, view->file->size / PATCH + 1))
-        st = cv_l_nomem(view);
-    if (st == CUVET_OK) {
+    status = tables.failed || header.failed ? cv_l_nomem(view)
+                                            : cv_block_room(view->ctx, out, view->file->size, 0);
+    if (status == CUVET_OK && !cv_u8s_fill(&view->ctx->mem, &patched, view->file->size / PATCH + 1))
+        status = cv_l_nomem(view);
+    if (status == CUVET_OK) {
         cv_block_filled(out, view->file->size);
-        st = put_all(view, out, &header, &tables) && patch_all(view, out, &patched) ? CUVET_OK
-                                                                                    : cv_link_broken(view);
+        status = put_all(view, out, &header, &tables) && patch_all(view, out, &patched)
+                     ? CUVET_OK
+                     : cv_link_broken(view);
     }
-    if (st == CUVET_OK) {
+    if (status == CUVET_OK) {
         list_slices(view, out, &patched, file);
-        st = file->failed                    ? cv_l_nomem(view)
-             : file->len == view->file->size ? CUVET_OK
-                                             : cv_link_broken(view);
+        status = file->failed                    ? cv_l_nomem(view)
+                 : file->len == view->file->size ? CUVET_OK
+                                                 : cv_link_broken(view);
     }
     cv_u8s_free(&view->ctx->mem, &patched);
     cv_builder_free(&tables);
     cv_builder_free(&header);
-    return st;
+    return status;
 }
 
 /* The file ends with its tables. */

@@ -21,7 +21,7 @@ static char *fake(char *path)
 
 START_TEST(external)
 {
-    static const bool never = false;
+    static const int never = 0;
     heap_state heap = { 0 };
     const cuvet_alloc alloc = heap_alloc(&heap);
     char path[PATH_MAX], dir[SCRATCH_MAX];

@@ -115,16 +115,18 @@ START_TEST(table_is_bounded)
 
     ctx->lim.live = 1;
     for (; count < 70; count++)
-        new_object(ctx, CV_H_ELF); /* second chunk */
+        new_object(ctx, CV_H_ELF); /* chunks of 16, 16, 32 and 64 slots */
     ck_assert_uint_eq(ctx->handles.n_slots, 70);
-    ctx->handles.n_slots = CV_HANDLE_CHUNK * CV_HANDLE_CHUNKS; /* as if all were used: no slot, no crash */
-    for (unsigned i = 2; i < CV_HANDLE_CHUNKS; i++) {
-        ctx->handles.chunk[i] = calloc(CV_HANDLE_CHUNK, sizeof(cv_slot));
-        for (unsigned k = 0; k < CV_HANDLE_CHUNK; k++)
+    ck_assert_ptr_nonnull(ctx->handles.chunk[3]);
+    ck_assert_ptr_null(ctx->handles.chunk[4]);
+    ctx->handles.n_slots = CV_HANDLE_SLOTS; /* as if all were used: no slot, no crash */
+    for (unsigned i = 4; i < CV_HANDLE_CHUNKS; i++) {
+        ctx->handles.chunk[i] = calloc(CV_HANDLE_CHUNK << (i - 1), sizeof(cv_slot));
+        for (unsigned k = 0; k < CV_HANDLE_CHUNK << (i - 1); k++)
             ctx->handles.chunk[i][k].state = CV_SLOT_RETIRED;
     }
-    for (unsigned k = 70 - CV_HANDLE_CHUNK; k < CV_HANDLE_CHUNK; k++)
-        ctx->handles.chunk[1][k].state = CV_SLOT_RETIRED;
+    for (unsigned k = 70 - 64; k < 64; k++)
+        ctx->handles.chunk[3][k].state = CV_SLOT_RETIRED;
     ck_assert_int_eq(cv_handle_new(ctx, CV_H_ELF, 8, end_body, &bits, &body), CUVET_E_LIMIT);
     cuvet_ctx_destroy(ctx);
 }

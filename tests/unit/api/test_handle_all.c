@@ -42,22 +42,22 @@ static struct {
     size_t size;
 } a;
 
-static bool on_function(void *user, uint64_t number, const cuvet_link_function *fn)
+static int on_function(void *user, uint64_t number, const cuvet_link_function *fn)
 {
     (void)user;
-    return number != 0 && fn;
+    return number == 0 || !fn;
 }
 
-static bool on_call(void *user, uint64_t from, uint64_t to)
+static int on_call(void *user, uint64_t from, uint64_t to)
 {
     (void)user;
-    return from != to;
+    return from == to;
 }
 
-static bool on_bytes(void *user, const void *bytes, size_t size)
+static int on_bytes(void *user, const void *bytes, size_t size)
 {
     (void)user;
-    return bytes && size;
+    return !bytes || !size;
 }
 
 static const cuvet_callgraph_sink TELL = {

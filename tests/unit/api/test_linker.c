@@ -378,7 +378,7 @@ typedef struct linker_told {
     size_t count;
 } linker_told;
 
-__attribute__((format(printf, 2, 3))) static bool write_down(linker_told *told, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int write_down(linker_told *told, const char *format, ...)
 {
     va_list ap;
     int count;
@@ -389,10 +389,10 @@ __attribute__((format(printf, 2, 3))) static bool write_down(linker_told *told, 
     ck_assert_int_gt(count, 0);
     told->count += (size_t)count;
     ck_assert_uint_lt(told->count, sizeof(told->text));
-    return true;
+    return 0;
 }
 
-static bool on_function(void *user, uint64_t number, const cuvet_link_function *function)
+static int on_function(void *user, uint64_t number, const cuvet_link_function *function)
 {
     ck_assert((function->flags & CUVET_FUNCTION_KEPT) != 0 &&
               (function->flags & CUVET_FUNCTION_DEFINED) != 0);
@@ -403,13 +403,13 @@ static bool on_function(void *user, uint64_t number, const cuvet_link_function *
                       function->registers);
 }
 
-static bool on_call(void *user, uint64_t from, uint64_t to)
+static int on_call(void *user, uint64_t from, uint64_t to)
 {
     ck_assert_uint_ge(from, 1);
     return write_down(user, " %u", (unsigned)to);
 }
 
-static bool on_raised(void *user, uint64_t function, uint64_t kernel)
+static int on_raised(void *user, uint64_t function, uint64_t kernel)
 {
     return write_down(user, "\n%u raises %u", (unsigned)function, (unsigned)kernel);
 }

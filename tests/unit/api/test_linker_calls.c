@@ -26,18 +26,18 @@ enum call {
     N_CALLS
 };
 
-static bool on_function(void *user, uint64_t number, const cuvet_link_function *function)
+static int on_function(void *user, uint64_t number, const cuvet_link_function *function)
 {
     (void)number;
     (void)function;
-    return user == NULL;
+    return user != NULL;
 }
 
-static bool on_call(void *user, uint64_t from, uint64_t to)
+static int on_call(void *user, uint64_t from, uint64_t to)
 {
     (void)from;
     (void)to;
-    return user == NULL;
+    return user != NULL;
 }
 
 typedef struct linker_calls_taken {
@@ -46,7 +46,7 @@ typedef struct linker_calls_taken {
     cuvet_linker linker;
 } linker_calls_taken;
 
-static bool take(void *user, const void *bytes, size_t size)
+static int take(void *user, const void *bytes, size_t size)
 {
     linker_calls_taken *taken = user;
 
@@ -54,7 +54,7 @@ static bool take(void *user, const void *bytes, size_t size)
     ck_assert_int_eq(cuvet_linker_write(lc_ctx, taken->linker, -1), CUVET_E_BUSY);
     memcpy(taken->bytes + taken->size, bytes, size);
     taken->size += size;
-    return taken->stop == 0 || taken->size < taken->stop;
+    return taken->stop != 0 && taken->size >= taken->stop;
 }
 
 static cuvet_callgraph_sink silent_sink(void)

@@ -385,7 +385,7 @@ START_TEST(relocation_types)
 END_TEST
 
 /* CV-ELF-172, which was CV-LINK-017: the value of a shared variable is its alignment, and that is a power of
- * two, or 0. */
+ * two; 0 only for one without a size. */
 START_TEST(shared_alignment)
 {
     cuvet_linker_options options = lc_options(CASES);
@@ -399,8 +399,8 @@ START_TEST(shared_alignment)
         lc_put(&object[0], at + 8, 8, align);
         lc_forget();
         ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, object[0].bytes, object[0].size, "object"),
-                         align == 3 ? CUVET_E_MALFORMED : CUVET_OK);
-        ck_assert_int_eq(lc_said("CV-ELF-172"), align == 3);
+                         align == 0 || align == 3 ? CUVET_E_MALFORMED : CUVET_OK);
+        ck_assert_int_eq(lc_said("CV-ELF-172"), align == 0 || align == 3);
         lc_end(linker);
     }
 }

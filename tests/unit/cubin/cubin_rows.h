@@ -73,6 +73,8 @@ typedef struct cubin_row {
 #define OLDCALLS "two_a.sm_75.rdc"
 #define POINTERS "indirect.sm_90.rdc"
 #define LINKED   "two.sm_90.linked"
+#define TWINS    "two.sm_100.linked"
+#define TABLES   "branchy.sm_100"
 #define OWNERS   "owners.sm_90.rdc"
 #define K        "_Z5plainPi"
 
@@ -156,7 +158,10 @@ static const cubin_row ROWS[] = {
     { CV_R_SEC_TYPE, EXE, { S(".text." K, TYPE, 0x70000064), NONE }, HERE, CUVET_OK },
     { CV_R_SEC_TYPE, EXE, { S(".nv.constant0." K, TYPE, 0x70000064), NONE }, HERE, CUVET_OK },
     { CV_R_SEC_TYPE, REL, { S(".nv.constant0." K, TYPE, 0x70000065), NONE }, HERE, CUVET_OK },
+    { CV_R_SEC_TYPE, EXE, { S(".nv.constant0." K, TYPE, 0x70000006), NONE }, HERE, CUVET_OK },
+    { CV_R_SEC_TYPE, REL, { S(".nv.info." K, TYPE, 0x70000006), NONE }, HERE, CUVET_OK },
     { CV_R_SEC_TYPE_HABIT, REL, { S(".nv.constant0." K, TYPE, 1), NONE }, HERE, CUVET_OK },
+    { CV_R_SEC_TYPE_HABIT, REL, { S(".nv.constant0." K, TYPE, 0x70000006), NONE }, HERE, CUVET_OK },
     { CV_R_SEC_FLAGS, EXE, { S(".text." K, FLAGS, 7), NONE }, HERE, CUVET_OK },
     { CV_R_SEC_FLAGS, EXE, { S(".text." K, FLAGS, 0x100006), NONE }, HERE, CUVET_OK },
     { CV_R_SEC_FLAGS_HABIT, EXE, { S(".nv.info." K, FLAGS, 0), NONE }, HERE, CUVET_OK },
@@ -247,6 +252,31 @@ static const cubin_row ROWS[] = {
     { CV_R_TWIN_SYMBOL, CAP, { M(K, INFO, 0x22), NONE }, HERE, CUVET_OK },
     { CV_R_TWIN_SYMBOL, CAP, { M(K, OTHER, 0), NONE }, HERE, CUVET_OK },
     { CV_R_TWIN_DATA, VARCAP, { S(".nv.merc.nv.constant.user", SIZE, 4), NONE }, HERE, CUVET_OK },
+    { CV_R_TWIN_CODE, TWINS, { B(".nv.merc.rela.text._Z6callerPi", 12, 4, 9), NONE }, ANYWHERE, CUVET_OK },
+    { CV_R_TWIN_CODE, TWINS, { B(".nv.merc.rela.text._Z6callerPi", 16, 8, 4), NONE }, ANYWHERE, CUVET_OK },
+    { CV_R_TWIN_CODE,
+      TWINS,
+      { B(".nv.merc.rela.text._Z6callerPi", 8, 4, 0x10001), NONE },
+      ANYWHERE,
+      CUVET_OK },
+    { CV_R_TWIN_CODE,
+      TWINS,
+      { B(".nv.merc.rela.text._Z6callerPi", 72 + 16, 8, 208), NONE },
+      ANYWHERE,
+      CUVET_OK },
+    { CV_R_TWIN_CODE, TWINS, { B(".rela.text._Z6callerPi", 16, 8, 4), NONE }, ANYWHERE, CUVET_OK },
+    { CV_R_TWIN_TABLE,
+      TABLES,
+      { B(".nv.merc.rela.nv.constant.optimizer._Z7branchyPi3bigc", 16, 8, 640), NONE },
+      ANYWHERE,
+      CUVET_OK },
+    { CV_R_TWIN_TABLE, TABLES, { B(".nv.constant2._Z7branchyPi3bigc", 0, 4, 4), NONE }, ANYWHERE, CUVET_OK },
+    { CV_R_TWIN_DEBUG, TWINS, { B(".nv.merc.rela.debug_frame", 12, 4, 9), NONE }, ANYWHERE, CUVET_OK },
+    { CV_R_TWIN_CALLS,
+      "unified.sm_100.rdc",
+      { B(".nv.merc.nv.udt.entry", 16, 4, 0x12), NONE },
+      ANYWHERE,
+      CUVET_OK },
     { CV_R_SYM_RESERVED_SECTION, EXE, { Y(K, SHNDX, 0xFF00), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_SHNDX, EXE, { Y(K, SHNDX, 15), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_SHNDX, EXE, { Y(K, SHNDX, 0xFEFF), NONE }, HERE, CUVET_OK },

@@ -180,13 +180,13 @@ static void run_row(const cubin_row *row)
 }
 
 /* Every rule of the area has a row here or a test of its own in test_cubin_synth.c or test_elf.c; segments of
- * old linkers and relocations of what has none are in the hostile set. */
+ * old linkers and relocations of what has none are in the hostile set, what a finalizer does in its tests. */
 START_TEST(all_rules)
 {
     static const cv_rule ELSEWHERE[] = { CV_R_ELF_SHORT,        CV_R_ELF_CLASS32,      CV_R_ELF_SHOFF_ALIGN,
                                          CV_R_ELF_FLAGS_LEGACY, CV_R_ELF_TRAILING,     CV_R_RELOC_ALIGN,
                                          CV_R_TEXT_BARRIERS,    CV_R_SEG_LEFT_OUT_END, CV_R_RELOC_PLACE,
-                                         CV_R_SEG_CUT };
+                                         CV_R_SEG_CUT,          CV_R_TWIN_TAKEN };
 
     for (unsigned result = 0; result < CV_N_RULES; result++) {
         bool tested = strncmp(cuvet_rule_get(result)->id, "CV-ELF-", 7) != 0;

@@ -110,6 +110,38 @@ static void refers(void)
     ck_abort_msg("no such symbol");
 }
 
+/* The Mercury side says that there are more registers. */
+static void other_side(void)
+{
+    ff_put(ff_body(".nv.merc.nv.info") + 8, 1, ff.bytes[ff_body(".nv.merc.nv.info") + 8] + 1);
+}
+/* The Mercury code names another function. */
+static void other_callee(void)
+{
+    size_t at = ff_body(".nv.merc.rela.text._Z6callerPi");
+
+    ff_put(at + 12, 4, ff_get(at + 12 + 24, 4));
+}
+/* A branch of the Mercury table goes where another one goes. */
+static void other_label(void)
+{
+    size_t at = ff_body(".nv.merc.rela.nv.constant.optimizer._Z7branchyPi3bigc");
+
+    ff_put(at + 16, 8, ff_get(at + 16 + 24, 8));
+}
+/* The frame of the Mercury side is another function's. */
+static void other_frame(void)
+{
+    size_t at = ff_body(".nv.merc.rela.debug_frame");
+
+    ff_put(at + 12, 4, ff_get(at + 12 + 24, 4));
+}
+/* The Mercury side has another number in the entry of a unified variable. */
+static void other_entry(void)
+{
+    ff_put(ff_body(".nv.merc.nv.udt.entry") + 16, 1, 0x77);
+}
+
 static const codes_row ROWS[] = {
     { "cut", C100, cut, 0, 0, 0, 0, CV_KIND_NONE, CV_FINAL_TYPE, CV_R_ELF_SHORT, ANYWHERE },
     { "machine", C100, NULL, MACHINE, 2, 62, 0, CV_KIND_NONE, CV_FINAL_TYPE, CV_R_ELF_MACHINE, MACHINE },
@@ -176,6 +208,18 @@ static const codes_row ROWS[] = {
       CV_R_FINAL_UNKNOWN, ANYWHERE },
     { "bad note of Mercury", "nocode.sm_100.rdc.cubin", bad_note_of_mercury, 0, 0, 0, 0, CV_KIND_SASS,
       CV_FINAL_TYPE, CV_R_TKINFO_ORDER, ANYWHERE },
+    { "other side", C100, other_side, 0, 0, 0, 103, CV_KIND_NONE, CV_FINAL_CHECK_TEXT, CV_R_TWIN_TAKEN,
+      FLAGS },
+    { "other side, data", C100, other_side, 0, 0, 0, 103, CV_KIND_NONE, CV_FINAL_CHECK_TEXT, CV_R_TWIN_DATA,
+      ANYWHERE },
+    { "other callee", "two_a.sm_100.rdc.cubin", other_callee, 0, 0, 0, 103, CV_KIND_NONE, CV_FINAL_CHECK_TEXT,
+      CV_R_TWIN_CODE, ANYWHERE },
+    { "other label", "branchy.sm_100.cubin", other_label, 0, 0, 0, 103, CV_KIND_NONE, CV_FINAL_CHECK_TEXT,
+      CV_R_TWIN_TABLE, ANYWHERE },
+    { "other frame", "two.sm_100.linked.cubin", other_frame, 0, 0, 0, 103, CV_KIND_NONE, CV_FINAL_CHECK_TEXT,
+      CV_R_TWIN_DEBUG, ANYWHERE },
+    { "other entry", "unified.sm_100.rdc.cubin", other_entry, 0, 0, 0, 103, CV_KIND_NONE, CV_FINAL_CHECK_TEXT,
+      CV_R_TWIN_CALLS, ANYWHERE },
     { "symbol in a capsule", R100, refers, 0, 0, 0, 0, CV_KIND_SASS, CV_FINAL_TYPE, CV_R_FINAL_REFERS,
       ANYWHERE },
 };
@@ -225,6 +269,15 @@ START_TEST(neighbours)
     ck_assert_int_eq(ff_run(&options), CUVET_E_REFUSED);
     ck_assert_int_eq(ff_job.code, CV_FINAL_NO_BACKEND);
     ck_assert(!ff_said(CV_R_FINAL_LEVEL));
+    /* what is said of the Mercury side is no reason to keep the native one back, or a file where it is */
+    ff_load(C100);
+    other_side();
+    options = ff_options(0, CV_KIND_SASS);
+    ck_assert_int_eq(ff_run(&options), CUVET_OK);
+    ck_assert(ff_said(CV_R_TWIN_DATA));
+    options = ff_options(0, CV_KIND_NONE);
+    ck_assert_int_eq(ff_run(&options), CUVET_OK);
+    ck_assert_int_eq(ff_job.code, CV_FINAL_NOT_NEEDED);
 }
 END_TEST
 
@@ -323,7 +376,7 @@ END_TEST
 START_TEST(limits)
 {
     cv_final_options options = ff_options(103, CV_KIND_NONE);
-    bool cancel = true;
+    int cancel = 1;
 
     ff_load(C100);
     options.max_output = ff.size;

@@ -122,7 +122,7 @@ END_TEST
 START_TEST(no_work)
 {
     const remap_files_change change = { "work", 0x40, 16, 0 };
-    bool cancel = true;
+    int cancel = 1;
     uint64_t need, live;
 
     load(WITH_RELA);

@@ -407,6 +407,122 @@ START_TEST(every_byte)
 }
 END_TEST
 
+static void no_definition_behind(void)
+{
+    put_triple(3, "x86_64-pc-linux-gnu");
+    no_definition();
+}
+
+static void cuda_last(void)
+{
+    uint64_t at;
+
+    put_triple(3, "x86_64-pc-linux-gnu");
+    at = enter(3, 17, 4);
+    for (unsigned i = 0; i < 64; i++)
+        fixed(0xFFFFFFFF, 32);
+    leave(at, 4);
+    put_triple(3, "nvptx64-nvidia-cuda");
+}
+
+static void host_alone(void)
+{
+    put_triple(3, "x86_64-pc-linux-gnu");
+    fixed(2, 3); /* 4: a code of 3 bits, an array of vbr 6 */
+    vbr(3, 5);
+    fixed(0, 1), fixed(1, 3), vbr(3, 5);
+    fixed(0, 1), fixed(3, 3);
+    fixed(0, 1), fixed(2, 3), vbr(6, 5);
+    fixed(4, 3), fixed(7, 3), vbr(2, 6), vbr(5, 6), vbr(6, 6);
+}
+
+static void host_twice(void)
+{
+    host_alone();
+    fixed(4, 3), fixed(2, 3), vbr(5, 6); /* through the definition, with letters whose low bits count */
+    for (unsigned i = 0; i < 5; i++)
+        vbr(0x100u * i + (uint8_t) "avr-x"[i], 6);
+}
+
+static void empty_last(void)
+{
+    put_triple(3, "x86_64-pc-linux-gnu");
+    put_triple(3, "");
+}
+
+static void past_the_end(void)
+{
+    put_triple(3, "x86_64-pc-linux-gnu");
+    (void)enter(3, 17, 4);
+    set_word(n_bits / 8 - 4, 0x100);
+}
+
+/* The whole module counts, in whatever parts it is there. */
+START_TEST(read_on)
+{
+    static const struct {
+        void (*fill)(void);
+        uint32_t triples;
+        const char *last;
+        bool others, whole;
+    } ROWS[] = {
+        { host_alone, 1, "x86_64-pc-linux-gnu", true, true },
+        { cuda_last, 2, "nvptx64-nvidia-cuda", false, true },
+        { plain, 2, "second", false, true },
+        { host_twice, 2, "avr-x", true, true },
+        { empty_last, 2, "", false, true },
+        { no_definition_behind, 1, "x86_64-pc-linux-gnu", true, false },
+    };
+    const uint64_t PARTS[] = { 1, 40, 100, 4096 };
+
+    for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]) * 4; i++) {
+        uint64_t size, len = PARTS[i % 4], at = 0;
+        cv_bc bitcode;
+
+        setup();
+        (void)build(ROWS[i / 4].fill);
+        size = n_bits / 8;
+        ck_assert_int_eq(read_all(&bitcode), CUVET_OK);
+        ck_assert(!bitcode.whole && bitcode.at != 0);
+        while (!bitcode.whole && bitcode.at != at && bitcode.at / 8 < size) {
+            uint64_t begin_at = (at = bitcode.at) / 8;
+            cv_span part = cv_span_of(bytes + begin_at, cv_min(len, size - begin_at), BASE + begin_at);
+
+            ck_assert_int_eq(cv_bc_rest(&the_ctx, cv_span_of(bytes, size, BASE), part, begin_at, &bitcode),
+                             CUVET_OK);
+            ck_assert(bitcode.at == at || bitcode.at > at);
+        }
+        ck_assert(len > 1 || !bitcode.whole); /* no record fits a byte */
+        if (len == 4096) {
+            ck_assert_uint_eq(bitcode.n_triples, ROWS[i / 4].triples);
+            ck_assert_uint_eq(bitcode.n_triple, strlen(ROWS[i / 4].last));
+            ck_assert_mem_eq(bitcode.triple, ROWS[i / 4].last, strlen(ROWS[i / 4].last));
+            ck_assert(bitcode.others == ROWS[i / 4].others && bitcode.whole == ROWS[i / 4].whole);
+        } else if (len == 100 && bitcode.whole) {
+            ck_assert_uint_eq(bitcode.n_triples, ROWS[i / 4].triples);
+        }
+        ck_assert_uint_eq(n_diags, 0);
+        teardown();
+    }
+    setup();
+    {
+        cv_bc bitcode;
+        uint64_t at;
+
+        (void)build(past_the_end);
+        ck_assert_int_eq(read_all(&bitcode), CUVET_OK);
+        at = bitcode.at / 8;
+        ck_assert_int_eq(cv_bc_rest(&the_ctx, cv_span_of(bytes, n_bits / 8, BASE),
+                                    cv_span_of(bytes + at, n_bits / 8 - at, BASE + at), at, &bitcode),
+                         CUVET_E_MALFORMED);
+        ck_assert_uint_lt(first.file_off, BASE + n_bits / 8);
+        ck_assert_uint_gt(first.file_off, BASE + at);
+        ck_assert_uint_eq(first.rule, CV_R_BC_BLOCK);
+        ck_assert(!bitcode.whole);
+    }
+}
+END_TEST
+
 START_TEST(machines)
 {
     static const struct {
@@ -465,6 +581,7 @@ Suite *suite_format_bitcode(void)
     tcase_add_test(tcase, unreadable);
     tcase_add_test(tcase, every_prefix);
     tcase_add_test(tcase, every_byte);
+    tcase_add_test(tcase, read_on);
     tcase_add_test(tcase, machines);
     tcase_add_test(tcase, outer_blocks);
     suite_add_tcase(suite, tcase);

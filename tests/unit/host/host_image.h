@@ -112,7 +112,7 @@ static void reloc(unsigned index, uint64_t off, uint32_t sym, uint32_t type, uin
 
 /* Two wrappers, the second from a device link; the symbols: null, .nv_fatbin, undefined, a place in
  * .nv_fatbin. */
-static void make_object(void)
+static __attribute__((unused)) void make_object(void)
 {
     ident(1);
     section(S_FATBIN, name_of(".nv_fatbin"), 1, 0, FATBIN, 0x40, 0, 0, 0);
@@ -194,7 +194,7 @@ static void done(void)
     ck_assert_uint_eq(ctx.path.n, 0);
 }
 
-static void expect_named(uint64_t count, uint64_t left, uint64_t right)
+static __attribute__((unused)) void expect_named(uint64_t count, uint64_t left, uint64_t right)
 {
     ck_assert_uint_eq(host.named.count, count);
     if (count > 0)

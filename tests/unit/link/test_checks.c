@@ -171,6 +171,19 @@ BREAK(reach_callee, cv_l_fn_calls(&link, callee()->id)->live = false)
 
 BREAK(tables_overlap, cv_lparts_at(&link.out->part, pieced(&link)->last_part)->base = 0)
 BREAK(tables_bank, pieced(&link)->size--)
+/* A branch table that code looks for where it is not. */
+static void tables_place(void)
+{
+    for (uint64_t i = 0; i < link.out->part.count; i++) {
+        cv_id isec = cv_lparts_at(&link.out->part, i)->isec;
+
+        if (cv_l_became(&link, isec)->table) {
+            *cv_u64s_at(&link.memory->bank_off, isec) += 8;
+            return;
+        }
+    }
+    ck_abort_msg("no branch table");
+}
 
 /* A word of a section that was made anew becomes another. */
 static void change(cv_id sec, uint64_t at, uint32_t by)
@@ -345,6 +358,7 @@ static const struct {
     { "mark_live", reach_callee, "stack_chain", "sm_80" },
     { "branch_tables", tables_overlap, "jump_table", "sm_80" },
     { "branch_tables", tables_bank, "jump_table", "sm_80" },
+    { "branch_tables", tables_place, "jump_table", "sm_80" },
     { "debug_frames", frames_length, "weak_big_first", "sm_100" },
     { "debug_frames", frames_narrow, "weak_big_first", "sm_100" },
     { "debug_frames", frames_first, "weak_big_first", "sm_100" },

@@ -81,6 +81,19 @@ static void damage_shared(void)
     damage_field(true);
 }
 
+/* The shared memory of kernels ends before their last variable. */
+static void damage_room(void)
+{
+    cv_cubin *cubin = &link.reread->cubin;
+
+    for (uint64_t i = 1; i < cubin->sec.count; i++) {
+        cv_sec *sec = cv_secs_at(&cubin->sec, i);
+
+        if (sec->role == CV_ROLE_SHARED_FN && sec->header.size)
+            sec->header.size--;
+    }
+}
+
 static void damage_kept(void)
 {
     for (uint64_t i = 0; i < link.out->osec.count; i++) {
@@ -141,9 +154,9 @@ static const struct {
 } ROWS[] = {
     { "CV-LINK-100", "extern_basic", damage_bytes },  { "CV-LINK-101", "extern_basic", damage_symbol },
     { "CV-LINK-102", "extern_basic", hint_place },    { "CV-LINK-103", "const_multi", damage_constant },
-    { "CV-LINK-104", "extern_basic", damage_kept },   { "CV-LINK-105", "shared_static", damage_shared },
+    { "CV-LINK-104", "extern_basic", damage_kept },   { "CV-LINK-103", "shared_static", damage_shared },
     { "CV-LINK-106", "extern_basic", damage_info },   { "CV-LINK-107", "extern_basic", damage_registers },
-    { "CV-LINK-108", "extern_basic", damage_kernel },
+    { "CV-LINK-108", "extern_basic", damage_kernel }, { "CV-LINK-105", "shared_static", damage_room },
 };
 
 START_TEST(noticed)

@@ -242,6 +242,8 @@ static const char *const ACTIONS[CV_N_CLASSES] = {
                                  "A.......DDAA.DA.AAAAAAAA................A.AAAAAAAAAAAA...",
     [CV_CLASS_SLOT] = ".KKKK.KKKK..........................................KK.AKKKA"
                       ".....AAKDDKK.D.KKKKKKKKKKKKKKKKK.........KKKKKKKKKKKKKKA.",
+    [CV_CLASS_GIVEN_UP] = ".KKKK.KKKK..........................................KK.KKKKA"
+                          "A...AAAKDDKKKDAKKKKKKKKKKKKKKKKK........AKKKKKKKKKKKKKKA.",
     [CV_CLASS_NO_TABLE] = "............................................................"
                           "........DD...D........................................D..",
     [CV_CLASS_NO_PLACE] = "............................................................"

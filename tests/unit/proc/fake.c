@@ -139,9 +139,9 @@ cv_external fake_conf(uint64_t deadline_ms, uint64_t output)
     return external;
 }
 
-cuvet_compile_result fake_compile(cv_external *external, const bool *cancel, const char *const *options)
+cuvet_compile_result fake_compile(cv_external *external, const int *cancel, const char *const *options)
 {
-    static const bool never = false;
+    static const int never = 0;
     static const char TEXT[] = "input text";
     cuvet_compile_request request = { .size = sizeof(request),
                                       .kind = CUVET_K_PTX,

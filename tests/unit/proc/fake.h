@@ -29,7 +29,7 @@ int fake_dead_pids(const char *log, size_t len);
 /* A configuration with the given limits, 0 for the default. */
 cv_external fake_conf(uint64_t deadline_ms, uint64_t output);
 /* Compile "input text" with these options; NULL ends them. */
-cuvet_compile_result fake_compile(cv_external *external, const bool *cancel, const char *const *options);
+cuvet_compile_result fake_compile(cv_external *external, const int *cancel, const char *const *options);
 void fake_release(cv_external *external, cuvet_compile_result *result);
 
 #endif

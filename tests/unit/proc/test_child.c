@@ -104,7 +104,7 @@ START_TEST(few_descriptors)
 
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &old), 0);
     for (rlim_t rlim = CV_FD_LOWEST - 1; rlim < CV_FD_LOWEST + 16; rlim++) {
-        static const bool never = false;
+        static const int never = 0;
         const cuvet_compile_request request = { .size = sizeof(request),
                                                 .kind = CUVET_K_PTX,
                                                 .bytes = "text",

@@ -344,7 +344,7 @@ END_TEST
 
 START_TEST(unsupported)
 {
-    static const bool never = false;
+    static const int never = 0;
     cv_external external = fake_conf(0, 0);
     cuvet_compile_request request = {
         .size = sizeof(request), .kind = CUVET_K_LTOIR, .bytes = "x", .n = 1, .sm = 90, .cancel = &never
@@ -367,7 +367,7 @@ END_TEST
 
 START_TEST(threads_option)
 {
-    static const bool never = false;
+    static const int never = 0;
     cv_external external = fake_conf(0, 0);
     cuvet_compile_request request = { .size = sizeof(request),
                                       .kind = CUVET_K_PTX,
@@ -388,20 +388,20 @@ END_TEST
 static void *cancel_it(void *flag)
 {
     ck_assert(fake_wait_started());
-    __atomic_store_n((bool *)flag, true, __ATOMIC_RELAXED);
+    __atomic_store_n((int *)flag, 1, __ATOMIC_RELAXED);
     return NULL;
 }
 
 START_TEST(cancelled)
 {
     cv_external external = fake_conf(0, 0);
-    bool flag = true;
+    int flag = 1;
     cuvet_compile_result result = fake_compile(&external, &flag, OPTIONS("--do=ok"));
     pthread_t pthread;
 
     ck_assert_int_eq(result.end, CUVET_COMPILE_CANCELLED);
     fake_release(&external, &result);
-    flag = false;
+    flag = 0;
     ck_assert_int_eq(pthread_create(&pthread, NULL, cancel_it, &flag), 0);
     result = fake_compile(&external, &flag, OPTIONS("--do=broodsleep"));
     ck_assert_int_eq(pthread_join(pthread, NULL), 0);
@@ -414,7 +414,7 @@ END_TEST
 static void *many(void *conf)
 {
     cv_external *external = conf;
-    static const bool never = false;
+    static const int never = 0;
 
     for (int i = 0; i < 8; i++) {
         const char *const option[] = { i % 2 ? "--do=brood" : "--do=ok" };
@@ -452,7 +452,7 @@ END_TEST
 START_TEST(allocation_fails)
 {
     static const char *const option[] = { "--do=tell" };
-    static const bool never = false;
+    static const int never = 0;
     const cuvet_compile_request request = {
         ASKED_PTX,        .bytes = "text", .n = 4,       .sm = 90,
         .option = option, .n_options = 1,  .threads = 1, .cancel = &never
@@ -527,7 +527,7 @@ START_TEST(real_ptxas)
         ".visible .entry k(.param .u64 p)\n{\n  .reg .u64 %r<2>;\n  .reg .u32 %a;\n"
         "  ld.param.u64 %r1, [p];\n  mov.u32 %a, 7;\n  st.global.u32 [%r1], %a;\n  ret;\n}\n";
     static const char *const option[] = { "--verbose", "--opt-level=2", "--maxrregcount=40" };
-    static const bool never = false;
+    static const int never = 0;
     cuvet_compile_request request = {
         ASKED_PTX,        .bytes = PTX,   .n = sizeof(PTX) - 1, .sm = 75,
         .option = option, .n_options = 3, .threads = 2,         .cancel = &never

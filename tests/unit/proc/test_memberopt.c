@@ -233,7 +233,7 @@ START_TEST(limits)
     cv_ctx *ctx = context("tiny");
     char text[200000];
     cv_u8s none = { 0 }, out = { 0 };
-    bool cancel = true;
+    int cancel = 1;
 
     memset(text, ' ', sizeof(text));
     for (size_t i = 0; i < sizeof(text); i += 2)

@@ -57,6 +57,28 @@ START_TEST(traits)
 }
 END_TEST
 
+/* Of code without capsules a link makes what it makes for the generation before; below sm_100 there is no
+ * other code. */
+START_TEST(plain)
+{
+    for (uint32_t sm = 20; sm <= 130; sm++) {
+        const cv_gen *whole = cv_gen_of(sm);
+        const cv_gen bare = cv_gen_plain(whole);
+
+        ck_assert_uint_eq(bare.parameters, whole->parameters);
+        ck_assert_uint_eq(bare.reserved, whole->reserved);
+        if (sm < 100) {
+            ck_assert_uint_eq(bare.traits, whole->traits);
+            ck_assert_uint_eq(bare.slots, whole->slots);
+            continue;
+        }
+        ck_assert_uint_eq(bare.slots, 4);
+        ck_assert(cv_gen_has(&bare, CV_GEN_LINKED_ACTION) && cv_gen_has(&bare, CV_GEN_RESERVED_SYMBOLS));
+        ck_assert(!cv_gen_has(&bare, CV_GEN_REMAKES_CODE) && !cv_gen_has(&bare, CV_GEN_SPLIT_SEGMENTS));
+    }
+}
+END_TEST
+
 /* Columns that the linker and the rules read, where they change. */
 START_TEST(columns)
 {
@@ -114,6 +136,7 @@ Suite *suite_gen(void)
     TCase *tcase = tcase_create("gen");
 
     tcase_add_test(tcase, traits);
+    tcase_add_test(tcase, plain);
     tcase_add_test(tcase, columns);
     tcase_add_test(tcase, machines);
     suite_add_tcase(suite, tcase);

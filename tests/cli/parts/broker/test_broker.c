@@ -30,7 +30,7 @@ static void stop(cli_broker *broker)
     ck_assert_int_eq(status, 0);
 }
 
-static const bool NEVER = false;
+static const int NEVER = 0;
 
 static cuvet_status ask_n(cli_broker *broker, const void *bytes, size_t size, cuvet_compile_result *out)
 {
@@ -190,7 +190,7 @@ END_TEST
 static void *cancel_soon(void *arg)
 {
     usleep(100000);
-    __atomic_store_n((bool *)arg, true, __ATOMIC_RELAXED);
+    __atomic_store_n((int *)arg, 1, __ATOMIC_RELAXED);
     return NULL;
 }
 
@@ -202,7 +202,7 @@ START_TEST(cancel)
 
     start(&broker);
     for (int i = 0; i < 3; i++) {
-        bool stop_it = i == 2; /* the last one before it began */
+        int stop_it = i == 2; /* the last one before it began */
         const cuvet_compile_request request = { .size = sizeof(request),
                                                 .kind = CUVET_K_PTX,
                                                 .bytes = "w",

@@ -64,8 +64,8 @@ void cv_in_say_record(cv_ctx *ctx, const cv_part_inputs *inputs, cv_id isec, cv_
 cuvet_status cv_in_refuse_section(cv_ctx *ctx, const cv_part_inputs *inputs, cv_id isec, cv_rule rule,
                                   uint64_t got)
 {
-    cuvet_status st = cv_reject(ctx, rule, point_at(ctx, inputs, isec), got, 0);
+    cuvet_status status = cv_reject(ctx, rule, point_at(ctx, inputs, isec), got, 0);
 
     ctx->path.n = 0;
-    return st;
+    return status;
 }

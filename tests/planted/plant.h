@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the files of defects share. */
+#ifndef CV_TESTS_PLANT_H
+#define CV_TESTS_PLANT_H
+
+#include "link/run.h"
+
+/* Was the defect of this name made after this stage? */
+bool cv_link_plant_more(cv_link *link, const char *wanted, const char *stage);
+
+/* plant_bytes.c: a byte of what was written. */
+bool plant_first_byte(cv_link *link, uint64_t group);
+bool plant_row_type(cv_link *link, uint64_t group);
+bool plant_row_symbol(cv_link *link, uint64_t group);
+bool plant_row_place(cv_link *link, uint64_t group);
+bool plant_named_byte(cv_link *link, uint64_t number);
+bool plant_header_byte(cv_link *link, uint64_t at);
+
+#endif
