@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "format/fatbin/read.h"
 
-/* LTO-IR is also kept in arrays of characters, which are aligned to nothing. */
-static bool holds_ltoir(cv_span in)
-{
-    return cv_u16_at(in, CV_FATBIN_HEADER) == CV_FB_KIND_LTOIR;
-}
-
 cuvet_status cv_fatbin_read_container(cv_ctx *ctx, cv_span in, uint64_t object_left, uint64_t object_off,
                                       cv_fatbin_container *out)
 {
@@ -26,7 +20,7 @@ cuvet_status cv_fatbin_read_container(cv_ctx *ctx, cv_span in, uint64_t object_l
     if (container.header_size != CV_FATBIN_HEADER)
         return cv_reject(ctx, CV_R_FATBIN_HEADER_SIZE, in.off + CV_FB_AT_CONTAINER_HEADER_SIZE,
                          container.header_size, CV_FATBIN_HEADER);
-    if (object_off % 8 != 0 && !holds_ltoir(in))
+    if (object_off % 8 != 0)
         cv_report(ctx, CV_R_FATBIN_ALIGNMENT, in.off, 0, object_off, 8);
     if (container.size % 8 != 0)
         cv_report(ctx, CV_R_FATBIN_SIZE_ALIGN, in.off + CV_FB_AT_CONTAINER_SIZE, 8, container.size, 8);
